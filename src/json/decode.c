@@ -1,0 +1,915 @@
+/* decode.c - parsed values into structs, along schema tables.
+ *
+ * The hot path of every informer: nothing is allocated per field, keys are found by a cursor that
+ * moves over the table (servers write fields in declaration order), and what the table does not
+ * know is stepped over without looking inside.
+ */
+#include "json/schema.h"
+
+#include "base/ktime.h"
+#include "json/codec.h"
+
+#include <stdio.h>
+#include <strings.h>
+
+const char kj_empty[1] = "";
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static int too_large(struct kdec *d)
+{
+    (void)snprintf(d->msg, sizeof d->msg, "the object is too large (more than %d MB decoded)",
+                   KDEC_MAX >> 20);
+    return -E2BIG;
+}
+
+/* Zeroed, 8-byte aligned. */
+static inline int get_zeroed(struct kdec *d, size_t size, void **ret)
+{
+    size = (size + 7) & ~(size_t)7;
+    if (d->arena) {
+        if (size > KDEC_MAX - d->used)
+            return too_large(d);
+        d->used += size;
+        *ret = arena_alloc(d->arena, size, 8);
+    } else {
+        if (size > (size_t)(d->back - d->front))
+            return -ENOSPC;
+        *ret = d->front;
+        d->front += size;
+    }
+    memset(*ret, 0, size);
+    return 0;
+}
+
+/* n bytes of s, which is NUL-terminated behind them. */
+static inline int get_string(struct kdec *d, const char *s, size_t n, char **ret)
+{
+    if (d->arena) {
+        if (n + 1 > KDEC_MAX - d->used)
+            return too_large(d);
+        d->used += n + 1;
+        *ret = arena_alloc(d->arena, n + 1, 1);
+    } else {
+        if (n + 1 > (size_t)(d->back - d->front))
+            return -ENOSPC;
+        d->back -= n + 1;
+        *ret = d->back;
+    }
+    memcpy(*ret, s, n + 1);
+    return 0;
+}
+
+/* Every pointer into the decoded memory is stored through here. */
+static inline void put_ptr(struct kdec *d, void *slot, const void *p)
+{
+    memcpy(slot, &p, sizeof p);
+    if (d->arena)
+        return;
+    if (UNLIKELY(d->nfix == d->fix_cap)) {
+        d->fix_cap = d->fix_cap ? d->fix_cap * 2 : 256;
+        d->fix = xreallocarray(d->fix, d->fix_cap, sizeof *d->fix);
+    }
+    d->fix[d->nfix++] = (uint32_t)((char *)slot - d->base);
+}
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+static const char *type_name(const yyjson_val *v)
+{
+    switch (kj_type(kj_from(v))) {
+    case KJ_NULL: return "null";
+    case KJ_BOOL: return "a boolean";
+    case KJ_NUM: return "a number";
+    case KJ_STR: return "a string";
+    case KJ_ARR: return "an array";
+    case KJ_OBJ: return "an object";
+    default: return "nothing";
+    }
+}
+
+static int wrong_type(struct kdec *d, const char *expected, const yyjson_val *v)
+{
+    (void)snprintf(d->msg, sizeof d->msg, "expected %s, got %s", expected, type_name(v));
+    return -EINVAL;
+}
+
+static int wrong(struct kdec *d, const char *what)
+{
+    (void)snprintf(d->msg, sizeof d->msg, "%s", what);
+    return -EINVAL;
+}
+
+int kdec_error(struct kdec *d, const struct kschema *s, int code, struct kerr *err)
+{
+    const char *path = kpath_str(&d->path);
+
+    if (!err)
+        return code;
+    (void)kerr_set(err, code, "%s", d->msg);
+    return kerr_wrap(err, "%s", *path ? path : s->name);
+}
+
+/* ---- scalars --------------------------------------------------------------------------------- */
+
+static inline bool is_str(const yyjson_val *v)
+{
+    return (v->tag & YYJSON_TYPE_MASK) == YYJSON_TYPE_STR;
+}
+
+/* The functions below stay out of line: kdec_value() is then a bare jump, and a string does not pay
+ * for the stack of a quantity. */
+#define OUT_OF_LINE __attribute__((noinline))
+
+OUT_OF_LINE
+static int put_str(struct kdec *d, const struct kfield *f, const yyjson_val *v, void *slot)
+{
+    char *copy;
+
+    if (UNLIKELY(!is_str(v)))
+        return wrong_type(d, "a string", v);
+    size_t n = kj_ylen(v);
+    if (kf_interned(f) && !d->arena) {
+        const char *s = kdec_intern(d, v->uni.str, n);
+        memcpy(slot, &s, sizeof s); /* outside the block: no fix-up */
+        return 0;
+    }
+    if (n == 0) {
+        const char *s = kj_empty;
+        memcpy(slot, &s, sizeof s);
+        return 0;
+    }
+    int r = get_string(d, v->uni.str, n, &copy);
+    if (r < 0)
+        return r;
+    put_ptr(d, slot, copy);
+    return 0;
+}
+
+static int read_i64(struct kdec *d, const yyjson_val *v, int64_t min, int64_t max, int64_t *ret)
+{
+    int64_t i;
+    int r = kj_i64(kj_from(v), &i);
+
+    if (r == 0 && i >= min && i <= max) {
+        *ret = i;
+        return 0;
+    }
+    if (kj_type(kj_from(v)) != KJ_NUM)
+        return wrong_type(d, "a whole number", v);
+    char text[48];
+    kj_num_text(kj_from(v), text, sizeof text);
+    (void)snprintf(d->msg, sizeof d->msg,
+                   r == -EINVAL ? "%s is not a whole number" : "%s is out of range", text);
+    return -EINVAL;
+}
+
+/* The usual case without calls: an integer that is not negative. */
+static inline bool small_int(const yyjson_val *v, uint64_t max)
+{
+    return (v->tag & (YYJSON_TYPE_MASK | YYJSON_SUBTYPE_MASK)) ==
+               (YYJSON_TYPE_NUM | YYJSON_SUBTYPE_UINT) &&
+           v->uni.u64 <= max;
+}
+
+OUT_OF_LINE
+static int put_i32(struct kdec *d, const yyjson_val *v, int32_t *slot)
+{
+    int64_t i = v->uni.i64;
+    int r = small_int(v, INT32_MAX) ? 0 : read_i64(d, v, INT32_MIN, INT32_MAX, &i);
+
+    if (r == 0)
+        *slot = (int32_t)i;
+    return r;
+}
+
+OUT_OF_LINE
+static int put_i64(struct kdec *d, const yyjson_val *v, int64_t *slot)
+{
+    if (LIKELY(small_int(v, INT64_MAX))) {
+        *slot = v->uni.i64;
+        return 0;
+    }
+    return read_i64(d, v, INT64_MIN, INT64_MAX, slot);
+}
+
+OUT_OF_LINE
+static int read_qty(struct kdec *d, const yyjson_val *v, struct qty *ret)
+{
+    char text[64];
+    const char *p = text;
+    size_t n;
+    struct kerr err;
+
+    if (is_str(v)) {
+        p = v->uni.str;
+        n = kj_ylen(v);
+    } else if (kj_type(kj_from(v)) == KJ_NUM) {
+        n = kj_num_text(kj_from(v), text, sizeof text);
+        if (n >= sizeof text)
+            return wrong(d, "the number is too long for a quantity");
+    } else {
+        return wrong_type(d, "a quantity", v);
+    }
+    if (qty_parse(p, n, ret, &err) < 0)
+        return wrong(d, err.text);
+    return 0;
+}
+
+OUT_OF_LINE
+static int read_time(struct kdec *d, const yyjson_val *v, nsec_t *ret)
+{
+    struct kerr err;
+
+    if (!is_str(v))
+        return wrong_type(d, "a time", v);
+    const char *s = v->uni.str;
+    size_t n = kj_ylen(v);
+    /* Conditions of an object changed together more often than not. */
+    if (n == sizeof d->time_text && memcmp(s, d->time_text, n) == 0) {
+        *ret = d->time;
+        return 0;
+    }
+    int r = ktime_parse(s, n, ret, &err);
+    if (r == 0) {
+        if (n == sizeof d->time_text) {
+            memcpy(d->time_text, s, n);
+            d->time = *ret;
+        }
+        return 0;
+    }
+    if (r != -ERANGE)
+        return wrong(d, err.text);
+    /* Go's zero time is absent; the year 9999 that some write for "never" is as late as we go. */
+    *ret = strncmp(s, "0001", 4) == 0 ? 0 : strncmp(s, "1970", 4) < 0 ? INT64_MIN : NSEC_MAX;
+    return 0;
+}
+
+OUT_OF_LINE
+static int read_dur(struct kdec *d, const yyjson_val *v, nsec_t *ret)
+{
+    struct kerr err;
+
+    if (!is_str(v))
+        return wrong_type(d, "a duration", v);
+    if (kdur_parse(v->uni.str, kj_ylen(v), ret, &err) < 0)
+        return wrong(d, err.text);
+    return 0;
+}
+
+OUT_OF_LINE
+static int put_enum(struct kdec *d, const struct kfield *f, const yyjson_val *v, uint8_t *slot)
+{
+    assert(f->meta && f->meta->names);
+    if (!is_str(v))
+        return wrong_type(d, "a string", v);
+    const char *const *names = f->meta->names;
+    for (unsigned i = 0; names[i] && i < 256; i++)
+        if (strlen(names[i]) == kj_ylen(v) && memcmp(names[i], v->uni.str, kj_ylen(v)) == 0) {
+            *slot = (uint8_t)i;
+            return 0;
+        }
+    if (d->flags & KJ_STRICT) {
+        (void)snprintf(d->msg, sizeof d->msg, "unsupported value \"%.*s\"",
+                       (int)MIN(kj_ylen(v), (size_t)64), v->uni.str);
+        return -EINVAL;
+    }
+    *slot = 0; /* a value of tomorrow: the caller sees "not known" */
+    return 0;
+}
+
+OUT_OF_LINE
+static int put_int_or_str(struct kdec *d, const yyjson_val *v, struct int_or_str *slot)
+{
+    char *copy;
+    int64_t i;
+
+    if (is_str(v)) {
+        int r = get_string(d, v->uni.str, kj_ylen(v), &copy);
+        if (r == 0)
+            put_ptr(d, &slot->s, copy);
+        return r;
+    }
+    if (kj_type(kj_from(v)) != KJ_NUM)
+        return wrong_type(d, "a whole number or a string", v);
+    int r = read_i64(d, v, INT32_MIN, INT32_MAX, &i);
+    if (r == 0)
+        slot->i = (int32_t)i;
+    return r;
+}
+
+OUT_OF_LINE
+static int put_uid(struct kdec *d, const yyjson_val *v, struct kuid *slot)
+{
+    char *copy;
+
+    if (!is_str(v))
+        return wrong_type(d, "a string", v);
+    size_t n = kj_ylen(v);
+    if (n >= KUID_TEXT_MAX)
+        return wrong(d, "the UID is longer than 128 bytes");
+    struct kuid u = kuid_parse(v->uni.str, n);
+    *slot = u;
+    if (u.lo != (uintptr_t)v->uni.str)
+        return 0; /* 16 bytes, or empty */
+    int r = get_string(d, v->uni.str, n, &copy);
+    if (r == 0)
+        put_ptr(d, &slot->lo, copy);
+    return r;
+}
+
+OUT_OF_LINE
+static int put_raw(struct kdec *d, const yyjson_val *v, void *slot)
+{
+    char *copy;
+
+    strbuf_reset(&d->tmp);
+    kj_write(kj_from(v), 0, &d->tmp);
+    int r = get_string(d, d->tmp.data, d->tmp.len, &copy);
+    if (r == 0)
+        put_ptr(d, slot, copy);
+    return r;
+}
+
+OUT_OF_LINE
+static int put_opt_qty(struct kdec *d, const yyjson_val *v, void *slot)
+{
+    void *q;
+    int r = get_zeroed(d, sizeof(struct qty), &q);
+
+    if (r == 0)
+        r = read_qty(d, v, q);
+    if (r == 0)
+        put_ptr(d, slot, q);
+    return r;
+}
+
+OUT_OF_LINE
+static int put_bool(struct kdec *d, const yyjson_val *v, bool *slot)
+{
+    if ((v->tag & YYJSON_TYPE_MASK) != YYJSON_TYPE_BOOL)
+        return wrong_type(d, "a boolean", v);
+    *slot = v->tag & YYJSON_SUBTYPE_MASK;
+    return 0;
+}
+
+OUT_OF_LINE
+static int put_f64(struct kdec *d, const yyjson_val *v, double *slot)
+{
+    return kj_f64(kj_from(v), slot) < 0 ? wrong_type(d, "a number", v) : 0;
+}
+
+/* ---- what is absent -------------------------------------------------------------------------- */
+
+static void put_empty(struct kdec *d, const struct kfield *f, void *slot)
+{
+    const char *s = kj_empty;
+    if (kf_interned(f) && !d->arena)
+        s = kdec_intern_empty(d);
+    memcpy(slot, &s, sizeof s);
+}
+
+static inline const struct kplan *plan_of(const struct kdec *d, const struct kschema *s)
+{
+    if (!d->plans)
+        return NULL;
+    for (size_t i = (uintptr_t)s / 32 % KPLAN_SLOTS;; i = (i + 1) % KPLAN_SLOTS) {
+        const struct kplan *plan = d->plans->slot[i];
+        if (!plan)
+            return kplan_make(d->plans, s);
+        if (LIKELY(plan->s == s))
+            return plan;
+    }
+}
+
+static void fill_absent(struct kdec *d, const struct kschema *s, const struct kplan *plan,
+                        uint64_t seen, char *out);
+
+static inline void fill_field(struct kdec *d, const struct kfield *f, char *slot)
+{
+    if (f->type == KF_STR) {
+        if (!kf_load_ptr(slot))
+            put_empty(d, f, slot);
+    } else if (f->type == KF_OBJ && !(f->flags & KF_PTR)) {
+        fill_absent(d, f->sub, NULL, 0, slot);
+    }
+}
+
+/* Strings are never NULL, wherever they stand by value. What was seen (of the first 64 fields)
+ * needs no second look, but may have it. */
+static void fill_absent(struct kdec *d, const struct kschema *s, const struct kplan *plan,
+                        uint64_t seen, char *out)
+{
+    uint32_t first = 0;
+
+    if (plan) {
+        for (uint64_t left = plan->absent & ~seen; left; left &= left - 1) {
+            const struct kfield *f = &s->fields[__builtin_ctzll(left)];
+            fill_field(d, f, out + f->off);
+        }
+        first = 64;
+    }
+    for (uint32_t i = first; i < s->nfields; i++)
+        if (i >= 64 || !(seen >> i & 1))
+            fill_field(d, &s->fields[i], out + s->fields[i].off);
+}
+
+/* ---- lists and maps -------------------------------------------------------------------------- */
+
+static int put_elem(struct kdec *d, const struct kfield *f, const yyjson_val *v, void *slot)
+{
+    if (UNLIKELY(unsafe_yyjson_is_null((void *)(uintptr_t)v))) {
+        if (f->elem == KF_STR)
+            put_empty(d, f, slot);
+        else if (f->elem == KF_OBJ && !(f->flags & KF_PTR))
+            fill_absent(d, f->sub, NULL, 0, slot);
+        return 0;
+    }
+    return kdec_value(d, f, f->elem, v, slot);
+}
+
+OUT_OF_LINE
+static int put_list(struct kdec *d, const struct kfield *f, const yyjson_val *v, struct klist *slot)
+{
+    size_t size = kf_elem_size(f), n = kj_ylen(v);
+    void *items;
+
+    if ((v->tag & YYJSON_TYPE_MASK) != YYJSON_TYPE_ARR)
+        return wrong_type(d, "an array", v);
+    if (n == 0)
+        return 0;
+    int r = get_zeroed(d, n * size, &items);
+    if (r < 0)
+        return r;
+    put_ptr(d, &slot->items, items);
+    slot->n = (uint32_t)n;
+    const yyjson_val *c = v + 1;
+    for (size_t i = 0; i < n; i++) {
+        r = put_elem(d, f, c, (char *)items + i * size);
+        if (r < 0) {
+            kpath_index(&d->path, i);
+            return r;
+        }
+        c = kj_sibling(c, false);
+    }
+    return 0;
+}
+
+static bool is_dropped(const struct kfield *f, const char *key, size_t n)
+{
+    if (!f->meta || !f->meta->drop_keys)
+        return false;
+    for (const char *const *drop = f->meta->drop_keys; *drop; drop++)
+        if (strncmp(*drop, key, n) == 0 && (*drop)[n] == '\0')
+            return true;
+    return false;
+}
+
+static int put_entry(struct kdec *d, const struct kfield *f, const char *key, size_t n,
+                     const yyjson_val *v, char *slot)
+{
+    char *copy;
+    int r = 0;
+
+    if (kf_keys_interned(f) && !d->arena) {
+        const char *s = kdec_intern(d, key, n);
+        memcpy(slot, &s, sizeof s);
+    } else {
+        r = get_string(d, key, n, &copy);
+        if (r == 0)
+            put_ptr(d, slot, copy);
+    }
+    if (r == 0)
+        r = put_elem(d, f, v, slot + KMAP_VALUE);
+    if (r < 0)
+        kpath_key(&d->path, key);
+    return r;
+}
+
+/* Everything decoded since can be taken back: an out-of-order map, an object with a key twice. */
+struct mark {
+    char *front, *back;
+    size_t nfix, nrefs;
+};
+
+static struct mark mark_here(const struct kdec *d)
+{
+    return (struct mark){ d->front, d->back, d->nfix, d->refs.n };
+}
+
+static void mark_return(struct kdec *d, struct mark m)
+{
+    if (d->arena)
+        return; /* the bytes are lost until the arena goes; rare and bounded */
+    d->refs.n = m.nrefs;
+    d->front = m.front;
+    d->back = m.back;
+    d->nfix = m.nfix;
+}
+
+static int put_map_unsorted(struct kdec *d, const struct kfield *f, const yyjson_val *v,
+                            struct klist *slot)
+{
+    CLEANUP(kj_index_fini) struct kj_index ix = kj_index_of(v, false);
+    size_t size = kf_elem_size(f);
+    void *items;
+    int r = get_zeroed(d, ix.n * size, &items);
+
+    if (r < 0)
+        return r;
+    put_ptr(d, &slot->items, items);
+    slot->n = 0;
+    for (size_t i = 0; i < ix.n; i++) {
+        const struct kj_member *m = &ix.m[i];
+        if (is_dropped(f, m->key, m->key_len))
+            continue;
+        r = put_entry(d, f, m->key, m->key_len, m->val, (char *)items + slot->n * size);
+        if (r < 0)
+            return r;
+        slot->n++;
+    }
+    return 0;
+}
+
+OUT_OF_LINE
+static int put_map(struct kdec *d, const struct kfield *f, const yyjson_val *v, struct klist *slot)
+{
+    size_t size = kf_elem_size(f), n = kj_ylen(v), prev_len = 0;
+    const char *prev = NULL;
+    struct mark start = mark_here(d);
+    void *items;
+
+    if (!kj_is_obj(v))
+        return wrong_type(d, "an object", v);
+    if (n == 0)
+        return 0;
+    int r = get_zeroed(d, n * size, &items);
+    if (r < 0)
+        return r;
+    put_ptr(d, &slot->items, items);
+    slot->n = 0;
+    const yyjson_val *k = v + 1;
+    for (size_t i = 0; i < n; i++, k = kj_sibling(k + 1, false)) {
+        const char *key = k->uni.str;
+        size_t len = kj_ylen(k);
+        if (prev) {
+            int c = memcmp(prev, key, MIN(prev_len, len));
+            if (c > 0 || (c == 0 && prev_len >= len)) {
+                mark_return(d, start);
+                return put_map_unsorted(d, f, v, slot);
+            }
+        }
+        prev = key;
+        prev_len = len;
+        if (is_dropped(f, key, len))
+            continue;
+        r = put_entry(d, f, key, len, k + 1, (char *)items + slot->n * size);
+        if (r < 0)
+            return r;
+        slot->n++;
+    }
+    /* Give back the slots of dropped keys, unless values came to stand behind them. */
+    if (!d->arena && slot->n < n && d->front == (char *)items + ((n * size + 7) & ~(size_t)7))
+        d->front = (char *)items + ((slot->n * size + 7) & ~(size_t)7);
+    return 0;
+}
+
+/* ---- one value ------------------------------------------------------------------------------- */
+
+OUT_OF_LINE
+static int put_object(struct kdec *d, const struct kfield *f, const yyjson_val *v, void *slot)
+{
+    void *to = slot;
+
+    if (f->flags & KF_PTR) {
+        if (!f->sub->bare && !kj_is_obj(v))
+            return wrong_type(d, "an object", v);
+        int r = get_zeroed(d, f->sub->size, &to);
+        if (r < 0)
+            return r;
+        put_ptr(d, slot, to);
+    }
+    return kdec_object(d, f->sub, v, to);
+}
+
+/* Go's pointers to scalars: struct opt_x is { bool set; x v; }. */
+OUT_OF_LINE
+static int put_optional(struct kdec *d, unsigned type, const yyjson_val *v, void *slot)
+{
+    int r = -EINVAL;
+
+    switch (type) {
+    case KF_OPT_BOOL: r = put_bool(d, v, &((struct opt_bool *)slot)->v); break;
+    case KF_OPT_I32: r = put_i32(d, v, &((struct opt_i32 *)slot)->v); break;
+    case KF_OPT_I64: r = put_i64(d, v, &((struct opt_i64 *)slot)->v); break;
+    case KF_OPT_F64: r = put_f64(d, v, &((struct opt_f64 *)slot)->v); break;
+    case KF_OPT_DUR: r = read_dur(d, v, &((struct opt_i64 *)slot)->v); break;
+    }
+    *(bool *)slot = r == 0;
+    return r;
+}
+_Static_assert(offsetof(struct opt_bool, set) == 0 && offsetof(struct opt_i32, set) == 0 &&
+                   offsetof(struct opt_i64, set) == 0 && offsetof(struct opt_f64, set) == 0,
+               "put_optional() marks them alike");
+
+int kdec_value(struct kdec *d, const struct kfield *f, unsigned type, const yyjson_val *v,
+               void *slot)
+{
+    switch ((enum kf_type)type) {
+    case KF_STR:
+    case KF_OPT_STR: return put_str(d, f, v, slot);
+    case KF_BOOL: return put_bool(d, v, slot);
+    case KF_I32: return put_i32(d, v, slot);
+    case KF_I64: return put_i64(d, v, slot);
+    case KF_F64: return put_f64(d, v, slot);
+    case KF_OPT_BOOL:
+    case KF_OPT_I32:
+    case KF_OPT_I64:
+    case KF_OPT_F64:
+    case KF_OPT_DUR: return put_optional(d, type, v, slot);
+    case KF_QTY: return read_qty(d, v, slot);
+    case KF_OPT_QTY: return put_opt_qty(d, v, slot);
+    case KF_TIME:
+    case KF_MICROTIME: return read_time(d, v, slot);
+    case KF_DUR: return read_dur(d, v, slot);
+    case KF_ENUM: return put_enum(d, f, v, slot);
+    case KF_INT_OR_STR: return put_int_or_str(d, v, slot);
+    case KF_UID: return put_uid(d, v, slot);
+    case KF_RAW: return put_raw(d, v, slot);
+    case KF_OBJ: return put_object(d, f, v, slot);
+    case KF_LIST: return put_list(d, f, v, slot);
+    case KF_MAP: return put_map(d, f, v, slot);
+    case KF_END: break;
+    }
+    assert(!"a schema table with an unknown type");
+    return -EINVAL;
+}
+
+/* ---- objects --------------------------------------------------------------------------------- */
+
+static inline bool field_is(const struct kfield *f, const char *key, size_t n)
+{
+    return f->json_len == n && kj_same_bytes(f->json, key, n) && !kf_is_inline(f);
+}
+
+static bool field_is_any_case(const struct kfield *f, const char *key, size_t n)
+{
+    return f->json_len == n && !kf_is_inline(f) && strncasecmp(f->json, key, n) == 0;
+}
+
+struct found {
+    const struct kfield *f;
+    char *slot;
+    unsigned index; /* in the table flattened over inline objects */
+};
+
+/* In a whole table, then in its inline objects. *index is that of the table's first field. */
+static bool find_in(const struct kschema *s, const char *key, size_t n, char *out, bool any_case,
+                    unsigned *index, struct found *ret)
+{
+    unsigned first = *index;
+
+    *index += s->nfields;
+    for (uint32_t i = 0; i < s->nfields; i++) {
+        const struct kfield *f = &s->fields[i];
+        if (any_case ? field_is_any_case(f, key, n) : field_is(f, key, n)) {
+            *ret = (struct found){ f, out + f->off, first + i };
+            return true;
+        }
+    }
+    for (uint32_t i = 0; i < s->nfields; i++) {
+        const struct kfield *f = &s->fields[i];
+        if (!kf_is_inline(f))
+            continue;
+        assert(!(f->flags & KF_PTR)); /* an inline object stands by value */
+        if (find_in(f->sub, key, n, out + f->off, any_case, index, ret))
+            return true;
+    }
+    return false;
+}
+
+/* An equal name, or with KJ_ANY_CASE (as encoding/json reads annotations) a similar one. */
+static bool find_anywhere(const struct kdec *d, const struct kschema *s, const char *key, size_t n,
+                          char *out, struct found *ret)
+{
+    unsigned exact = 0, similar = 0;
+
+    return find_in(s, key, n, out, false, &exact, ret) ||
+           (d->flags & KJ_ANY_CASE && find_in(s, key, n, out, true, &similar, ret));
+}
+
+/* From the cursor on and round to it again: JSON mostly comes in the order of the table. */
+static bool find_field(const struct kdec *d, const struct kschema *s, struct str key, char *out,
+                       uint32_t *cursor, struct found *ret)
+{
+    const struct kfield *fields = s->fields;
+    uint32_t nfields = s->nfields, i = *cursor;
+    unsigned flags = 0;
+
+    for (uint32_t left = nfields; left > 0; left--, i++) {
+        if (i >= nfields)
+            i = 0;
+        if (field_is(&fields[i], key.p, key.n)) {
+            *ret = (struct found){ &fields[i], out + fields[i].off, i };
+            *cursor = i + 1;
+            return true;
+        }
+        flags |= fields[i].flags;
+    }
+    return (flags & KF_INLINE || d->flags & KJ_ANY_CASE) &&
+           find_anywhere(d, s, key.p, key.n, out, ret);
+}
+
+enum { MAX_FIELDS = 256 };
+
+/* Which fields of an object were there; the first 64 of nearly all tables in a register. */
+struct seen {
+    uint64_t low, high[MAX_FIELDS / 64 - 1];
+};
+
+/* True when it was marked before. */
+static inline bool mark_seen(struct seen *seen, unsigned index)
+{
+    uint64_t *word = LIKELY(index < 64) ? &seen->low : &seen->high[index / 64 - 1];
+    uint64_t bit = UINT64_C(1) << index % 64;
+    bool before = *word & bit;
+
+    *word |= bit;
+    return before;
+}
+
+static int field_failed(struct kdec *d, struct str key, int r)
+{
+    kpath_field(&d->path, key.p, key.n);
+    return r;
+}
+
+/* Members in document order; *ret_duplicate when a known field comes a second time. */
+static int put_members(struct kdec *d, const struct kschema *s, const yyjson_val *v, char *out,
+                       struct seen *seen, bool *ret_duplicate)
+{
+    bool strict = d->flags & KJ_STRICT;
+    const yyjson_val *k = v + 1;
+    uint32_t cursor = 0;
+
+    for (size_t left = kj_ylen(v); left > 0; left--) {
+        struct str key = { k->uni.str, kj_ylen(k) };
+        const yyjson_val *val = k + 1;
+        struct found at;
+
+        k = kj_sibling(val, false);
+        if (!find_field(d, s, key, out, &cursor, &at)) {
+            if (UNLIKELY(strict))
+                return field_failed(d, key, wrong(d, "unknown field"));
+            continue;
+        }
+        bool null = unsafe_yyjson_is_null((void *)(uintptr_t)val);
+        if (UNLIKELY(null && !strict))
+            continue; /* as if it were not there */
+        if (UNLIKELY(mark_seen(seen, at.index))) {
+            if (strict)
+                return field_failed(d, key, wrong(d, "duplicate field"));
+            *ret_duplicate = true;
+            return 0;
+        }
+        int r = UNLIKELY(null) ? 0 : kdec_value(d, at.f, at.f->type, val, at.slot);
+        if (UNLIKELY(r < 0))
+            return field_failed(d, (struct str){ at.f->json, at.f->json_len }, r);
+    }
+    return 0;
+}
+
+/* The same for the usual object: a plan, not strict, at most 64 fields, none of them inline. This
+ * loop is where informers spend their time. */
+static int put_members_planned(struct kdec *d, const struct kplan *plan, const yyjson_val *v,
+                               char *out, uint64_t *ret_seen, bool *ret_duplicate)
+{
+    const struct kfield *fields = plan->s->fields;
+    uint32_t nfields = plan->s->nfields, next = 0;
+    const yyjson_val *k = v + 1;
+    uint64_t seen = 0;
+
+    for (size_t left = kj_ylen(v); left > 0; left--) {
+        const char *key = k->uni.str;
+        size_t n = kj_ylen(k);
+        const yyjson_val *val = k + 1;
+        uint32_t i = next;
+
+        k = kj_sibling(val, false);
+        if (i >= nfields || fields[i].json_len != n || !kj_same_bytes(fields[i].json, key, n)) {
+            i = plan->field[kplan_hash(key, n)];
+            if (i == KPLAN_UNKNOWN)
+                continue;
+            for (i = i == KPLAN_LOOK ? 0 : i - 1; i < nfields; i++)
+                if (fields[i].json_len == n && kj_same_bytes(fields[i].json, key, n))
+                    break;
+            if (i >= nfields)
+                continue;
+        }
+        const struct kfield *f = &fields[i];
+        next = i + 1;
+        if (UNLIKELY(unsafe_yyjson_is_null((void *)(uintptr_t)val)))
+            continue;
+        if (UNLIKELY(seen >> i & 1)) {
+            *ret_duplicate = true;
+            return 0;
+        }
+        seen |= UINT64_C(1) << i;
+        int r = f->type == KF_STR ? put_str(d, f, val, out + f->off)
+                                  : kdec_value(d, f, f->type, val, out + f->off);
+        if (UNLIKELY(r < 0))
+            return field_failed(d, (struct str){ f->json, f->json_len }, r);
+    }
+    *ret_seen = seen;
+    return 0;
+}
+
+/* The last of a key's values counts, the earlier ones must leave no trace: from the back. */
+static int put_last_members(struct kdec *d, const struct kschema *s, const yyjson_val *v, char *out,
+                            struct seen *seen)
+{
+    CLEANUP(mem_free) const yyjson_val **keys = xnewn0(kj_ylen(v), const yyjson_val *);
+    const yyjson_val *k = v + 1;
+    uint32_t cursor = 0;
+
+    for (size_t i = 0; i < kj_ylen(v); i++, k = kj_sibling(k + 1, false))
+        keys[i] = k;
+    for (size_t i = kj_ylen(v); i-- > 0;) {
+        struct str key = { keys[i]->uni.str, kj_ylen(keys[i]) };
+        const yyjson_val *val = keys[i] + 1;
+        struct found at;
+        if (!find_field(d, s, key, out, &cursor, &at) ||
+            unsafe_yyjson_is_null((void *)(uintptr_t)val) || mark_seen(seen, at.index))
+            continue;
+        int r = kdec_value(d, at.f, at.f->type, val, at.slot);
+        if (r < 0)
+            return field_failed(d, (struct str){ at.f->json, at.f->json_len }, r);
+    }
+    return 0;
+}
+
+/* A schema for a list, map or scalar that is a whole value: a map of lists, an annotation. */
+static int put_bare(struct kdec *d, const struct kschema *s, const yyjson_val *v, char *out)
+{
+    const struct kfield *f = &s->fields[0];
+    int r = 0;
+
+    assert(s->nfields == 1);
+    if (!unsafe_yyjson_is_null((void *)(uintptr_t)v))
+        r = kdec_value(d, f, f->type, v, out + f->off);
+    if (r == 0)
+        fill_absent(d, s, NULL, 0, out);
+    return r;
+}
+
+int kdec_object(struct kdec *d, const struct kschema *s, const yyjson_val *v, void *out)
+{
+    const struct kplan *plan = plan_of(d, s);
+    struct mark start = mark_here(d);
+    struct seen seen = { 0 };
+    bool duplicate = false;
+
+    if (UNLIKELY(s->bare))
+        return put_bare(d, s, v, out);
+    if (UNLIKELY(!kj_is_obj(v)))
+        return wrong_type(d, "an object", v);
+    assert(s->nfields <= MAX_FIELDS);
+    int r = plan && plan->simple ? put_members_planned(d, plan, v, out, &seen.low, &duplicate)
+                                 : put_members(d, s, v, out, &seen, &duplicate);
+    if (UNLIKELY(duplicate)) {
+        mark_return(d, start);
+        memset(out, 0, s->size);
+        seen = (struct seen){ 0 };
+        r = put_last_members(d, s, v, out, &seen);
+    }
+    if (r == 0)
+        fill_absent(d, s, plan, d->flags & KJ_STRICT ? 0 : seen.low, out);
+    return r;
+}
+
+/* ---- into an arena --------------------------------------------------------------------------- */
+
+int kj_decode(const struct kschema *s, const struct kj_val *in, unsigned flags, struct arena *a,
+              void *out, struct kerr *err)
+{
+    struct kdec d = { .arena = a, .flags = flags };
+
+    kpath_init(&d.path);
+    memset(out, 0, s->size);
+    if (!in)
+        return kerr_set(err, -EINVAL, "%s: expected an object, got nothing", s->name);
+    int r = kdec_object(&d, s, kj_y(in), out);
+    strbuf_fini(&d.tmp);
+    return r < 0 ? kdec_error(&d, s, r, err) : 0;
+}
+
+int kj_decode_text(const struct kschema *s, const char *text, size_t n, unsigned flags,
+                   struct arena *a, void *out, struct kerr *err)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+
+    int r = kj_parse(text, n, 0, &doc, err);
+    if (r < 0)
+        return r;
+    return kj_decode(s, kj_root(doc), flags, a, out, err);
+}
