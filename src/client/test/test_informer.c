@@ -1,0 +1,393 @@
+/* test_informer.c - the cache equals the server's, whatever happens in between. */
+#include <stdio.h>
+
+#include "client/informer.h"
+#include "client/test/rig.h"
+
+struct news {
+    int adds, updates, deletes, synced, resyncs;
+    char last[128];
+};
+
+static void on_add(void *arg, struct kobj *o)
+{
+    struct news *n = arg;
+    n->adds++;
+    snprintf(n->last, sizeof n->last, "+%s", o->meta.name);
+}
+static void on_update(void *arg, struct kobj *old, struct kobj *o)
+{
+    struct news *n = arg;
+    if (old == o)
+        n->resyncs++;
+    else
+        n->updates++;
+    snprintf(n->last, sizeof n->last, "~%s", o->meta.name);
+}
+static void on_delete(void *arg, struct kobj *o)
+{
+    struct news *n = arg;
+    n->deletes++;
+    snprintf(n->last, sizeof n->last, "-%s", o->meta.name);
+}
+static void on_synced(void *arg)
+{
+    ((struct news *)arg)->synced++;
+}
+static const struct informer_handler handler = { on_add, on_update, on_delete, on_synced };
+
+static struct informer *start(struct rig *r, const struct informer_opts *more, struct news *n)
+{
+    struct informer_opts o = more ? *more : (struct informer_opts){ 0 };
+    o.kind = kind_find("pods");
+    assert_non_null(o.kind);
+    struct informer *inf = informer_new(r->kube, &o);
+    informer_add_handler(inf, &handler, n);
+    informer_start(inf);
+    return inf;
+}
+
+static void put(struct rig *r, int i, const char *node)
+{
+    char name[32], body[128];
+    snprintf(name, sizeof name, "p%d", i);
+    snprintf(body, sizeof body, "{\"spec\":{\"nodeName\":\"%s\"}}", node);
+    fake_put(r->fake, PODS, name, body);
+}
+
+struct check {
+    const struct informer *inf;
+    size_t n, wrong;
+};
+
+static void check_one(void *arg, const char *ns, const char *name, const char *version)
+{
+    struct check *c = arg;
+    char key[300];
+    snprintf(key, sizeof key, "%s/%s", ns, name);
+    struct kobj *o = informer_get(c->inf, key);
+    c->n++;
+    if (!o || strcmp(o->meta.resource_version, version) != 0)
+        c->wrong++;
+}
+
+static void assert_equal_to_server(struct rig *r, const struct informer *inf)
+{
+    struct check c = { .inf = inf };
+    fake_each(r->fake, "pods", check_one, &c);
+    assert_int_equal(c.wrong, 0);
+    assert_int_equal(informer_count(inf), c.n);
+}
+
+static void test_lists_in_pages_then_watches(void **state)
+{
+    CLEANUP(rig_fini) struct rig r;
+    struct news n = { 0 };
+
+    (void)state;
+    rig_init(&r, 1);
+    for (int i = 0; i < 25; i++)
+        put(&r, i, "n1");
+    CLEANUP(informer_free)
+    struct informer *inf = start(&r, &(struct informer_opts){ .page = 10 }, &n);
+    assert_false(informer_synced(inf));
+    rig_run(&r, NSEC_PER_SEC);
+    assert_true(informer_synced(inf));
+    assert_int_equal(n.adds, 25);
+    assert_int_equal(n.synced, 1);
+    assert_int_equal(fake_stats(r.fake).pages, 3);
+    put(&r, 25, "n1");
+    put(&r, 3, "n2");
+    fake_delete(r.fake, PODS, "p7");
+    rig_run(&r, NSEC_PER_SEC);
+    assert_int_equal(n.adds, 26);
+    assert_int_equal(n.updates, 1);
+    assert_int_equal(n.deletes, 1);
+    assert_equal_to_server(&r, inf);
+    assert_int_equal(fake_stats(r.fake).lists, 1);
+}
+
+static void test_an_ended_watch_resumes_without_a_list(void **state)
+{
+    CLEANUP(rig_fini) struct rig r;
+    struct news n = { 0 };
+
+    (void)state;
+    rig_init(&r, 2);
+    put(&r, 0, "n1");
+    CLEANUP(informer_free) struct informer *inf = start(&r, NULL, &n);
+    rig_run(&r, 10 * NSEC_PER_SEC);
+    fake_end_watches(r.fake);
+    put(&r, 1, "n1"); /* while nobody watches */
+    rig_run(&r, 5 * NSEC_PER_SEC);
+    assert_equal_to_server(&r, inf);
+    assert_int_equal(fake_stats(r.fake).lists, 1);
+    assert_int_equal(fake_stats(r.fake).watches, 2);
+}
+
+static void test_expired_place_lists_again_and_tells_only_differences(void **state)
+{
+    CLEANUP(rig_fini) struct rig r;
+    struct news n = { 0 };
+
+    (void)state;
+    rig_init(&r, 3);
+    for (int i = 0; i < 10; i++)
+        put(&r, i, "n1");
+    CLEANUP(informer_free) struct informer *inf = start(&r, NULL, &n);
+    rig_run(&r, 10 * NSEC_PER_SEC);
+    fake_refuse(r.fake, true);
+    fake_break_connections(r.fake);
+    put(&r, 10, "n1");
+    put(&r, 4, "n2");
+    fake_delete(r.fake, PODS, "p5");
+    fake_compact(r.fake);
+    rig_run(&r, 60 * NSEC_PER_SEC);
+    assert_non_null(informer_problem(inf));
+    fake_refuse(r.fake, false);
+    rig_run(&r, 120 * NSEC_PER_SEC);
+    assert_equal_to_server(&r, inf);
+    assert_int_equal(n.adds, 11);
+    assert_int_equal(n.updates, 1);
+    assert_int_equal(n.deletes, 1);
+    assert_int_equal(n.synced, 1);
+    assert_int_equal(fake_stats(r.fake).lists, 2);
+    assert_null(informer_problem(inf));
+}
+
+static void test_a_resumed_watch_ends_the_problem(void **state)
+{
+    CLEANUP(rig_fini) struct rig r;
+    struct news n = { 0 };
+
+    (void)state;
+    rig_init(&r, 13);
+    put(&r, 0, "n1");
+    CLEANUP(informer_free) struct informer *inf = start(&r, NULL, &n);
+    rig_run(&r, 10 * NSEC_PER_SEC);
+    fake_refuse(r.fake, true);
+    fake_break_connections(r.fake);
+    rig_run(&r, 60 * NSEC_PER_SEC);
+    assert_non_null(informer_problem(inf));
+    fake_refuse(r.fake, false);
+    while (fake_stats(r.fake).open_watches == 0)
+        rig_run(&r, NSEC_PER_SEC);
+    rig_run(&r, NSEC_PER_SEC);
+    assert_null(informer_problem(inf));
+    assert_int_equal(fake_stats(r.fake).lists, 1);
+}
+
+static void test_deleted_and_made_again_unseen_is_two_events(void **state)
+{
+    CLEANUP(rig_fini) struct rig r;
+    struct news n = { 0 };
+
+    (void)state;
+    rig_init(&r, 4);
+    put(&r, 0, "n1");
+    CLEANUP(informer_free) struct informer *inf = start(&r, NULL, &n);
+    rig_run(&r, 10 * NSEC_PER_SEC);
+    fake_refuse(r.fake, true);
+    fake_break_connections(r.fake);
+    fake_delete(r.fake, PODS, "p0");
+    put(&r, 0, "n9");
+    fake_compact(r.fake);
+    fake_refuse(r.fake, false);
+    rig_run(&r, 120 * NSEC_PER_SEC);
+    assert_equal_to_server(&r, inf);
+    assert_int_equal(n.deletes, 1);
+    assert_int_equal(n.adds, 2);
+    assert_int_equal(n.updates, 0);
+}
+
+static void test_old_news_replayed_at_reconnect_changes_nothing(void **state)
+{
+    CLEANUP(rig_fini) struct rig r;
+    struct news n = { 0 };
+
+    (void)state;
+    rig_init(&r, 5);
+    CLEANUP(informer_free) struct informer *inf = start(&r, NULL, &n);
+    rig_run(&r, 10 * NSEC_PER_SEC);
+    put(&r, 0, "n1");
+    put(&r, 0, "n2");
+    put(&r, 1, "n1");
+    fake_delete(r.fake, PODS, "p1");
+    rig_run(&r, NSEC_PER_SEC);
+    struct news before = n;
+    fake_replay_on_watch(r.fake, 10);
+    fake_end_watches(r.fake);
+    rig_run(&r, 10 * NSEC_PER_SEC);
+    assert_equal_to_server(&r, inf);
+    assert_int_equal(n.adds, before.adds);
+    assert_int_equal(n.updates, before.updates);
+    assert_int_equal(n.deletes, before.deletes);
+    assert_true(informer_stats(inf).duplicates >= 3);
+}
+
+static void test_bookmarks_move_the_place(void **state)
+{
+    CLEANUP(rig_fini) struct rig r;
+    struct news n = { 0 };
+
+    (void)state;
+    rig_init(&r, 6);
+    put(&r, 0, "n1");
+    CLEANUP(informer_free) struct informer *inf = start(&r, NULL, &n);
+    rig_run(&r, 10 * NSEC_PER_SEC);
+    /* History of other kinds moves on; only the bookmark lets us follow. */
+    fake_put(r.fake, "/api/v1/nodes", "x", "{}");
+    fake_compact(r.fake);
+    fake_bookmark_all(r.fake);
+    rig_run(&r, NSEC_PER_SEC);
+    fake_end_watches(r.fake);
+    rig_run(&r, 10 * NSEC_PER_SEC);
+    assert_int_equal(fake_stats(r.fake).lists, 1);
+    assert_equal_to_server(&r, inf);
+}
+
+static void test_one_unreadable_object_does_not_stop_the_others(void **state)
+{
+    CLEANUP(rig_fini) struct rig r;
+    struct news n = { 0 };
+
+    (void)state;
+    rig_init(&r, 7);
+    put(&r, 0, "n1");
+    fake_put(r.fake, PODS, "bad", "{\"spec\":{\"nodeName\":{\"not\":\"a string\"}}}");
+    put(&r, 1, "n1");
+    CLEANUP(informer_free) struct informer *inf = start(&r, NULL, &n);
+    rig_run(&r, 10 * NSEC_PER_SEC);
+    assert_int_equal(informer_count(inf), 2);
+    assert_int_equal(informer_stats(inf).decode_errors, 1);
+    fake_put(r.fake, PODS, "bad", "{\"spec\":{\"nodeName\":\"n1\"}}");
+    rig_run(&r, NSEC_PER_SEC);
+    assert_int_equal(informer_count(inf), 3);
+}
+
+static void by_node(const struct kobj *o, index_emit_fn emit, void *to)
+{
+    emit(to, o->meta.name[1] == '1' ? "one" : "other");
+}
+
+static void test_indexes_follow_the_cache(void **state)
+{
+    CLEANUP(rig_fini) struct rig r;
+    struct informer_opts o = { .kind = kind_find("pods") };
+    size_t count;
+
+    (void)state;
+    rig_init(&r, 8);
+    for (int i = 0; i < 12; i++)
+        put(&r, i, "n1");
+    CLEANUP(informer_free) struct informer *inf = informer_new(r.kube, &o);
+    int ix = informer_add_index(inf, by_node);
+    informer_start(inf);
+    rig_run(&r, NSEC_PER_SEC);
+    informer_by_index(inf, ix, "one", &count);
+    assert_int_equal(count, 3); /* p1, p10, p11 */
+    fake_delete(r.fake, PODS, "p10");
+    put(&r, 1, "n2");
+    rig_run(&r, NSEC_PER_SEC);
+    struct kobj *const *found = informer_by_index(inf, ix, "one", &count);
+    assert_int_equal(count, 2);
+    for (size_t i = 0; i < count; i++)
+        assert_ptr_equal(found[i], informer_get(inf, found[i]->meta.name[2] ? "ns/p11" : "ns/p1"));
+    informer_by_index(inf, ix, "nobody", &count);
+    assert_int_equal(count, 0);
+}
+
+static void test_resync_hands_out_everything_again(void **state)
+{
+    CLEANUP(rig_fini) struct rig r;
+    struct news n = { 0 };
+
+    (void)state;
+    rig_init(&r, 9);
+    for (int i = 0; i < 5; i++)
+        put(&r, i, "n1");
+    CLEANUP(informer_free)
+    struct informer *inf = start(&r, &(struct informer_opts){ .resync = 60 * NSEC_PER_SEC }, &n);
+    rig_run(&r, 125 * NSEC_PER_SEC);
+    assert_int_equal(n.resyncs, 10);
+    assert_int_equal(n.updates, 0);
+}
+
+static void test_a_late_handler_is_told_what_is_there(void **state)
+{
+    CLEANUP(rig_fini) struct rig r;
+    struct news n = { 0 }, late = { 0 };
+
+    (void)state;
+    rig_init(&r, 10);
+    for (int i = 0; i < 5; i++)
+        put(&r, i, "n1");
+    CLEANUP(informer_free) struct informer *inf = start(&r, NULL, &n);
+    rig_run(&r, NSEC_PER_SEC);
+    informer_add_handler(inf, &handler, &late);
+    assert_int_equal(late.adds, 0);
+    rig_run(&r, NSEC_PER_SEC);
+    assert_int_equal(late.adds, 5);
+    assert_int_equal(late.synced, 1);
+    assert_int_equal(n.adds, 5);
+}
+
+static void test_server_errors_are_retried_with_back_off(void **state)
+{
+    CLEANUP(rig_fini) struct rig r;
+    struct news n = { 0 };
+
+    (void)state;
+    rig_init(&r, 11);
+    put(&r, 0, "n1");
+    fake_answer_next(r.fake, 3, 500, -1);
+    CLEANUP(informer_free) struct informer *inf = start(&r, NULL, &n);
+    rig_run(&r, 500 * NSEC_PER_MSEC);
+    assert_int_equal(fake_stats(r.fake).requests, 1); /* the first back-off is 0.8 to 1.6 s */
+    rig_run(&r, 60 * NSEC_PER_SEC);
+    assert_equal_to_server(&r, inf);
+    assert_int_equal(n.adds, 1);
+}
+
+static void test_snapshot_that_expires_between_pages_starts_over(void **state)
+{
+    CLEANUP(rig_fini) struct rig r;
+    struct news n = { 0 };
+
+    (void)state;
+    rig_init(&r, 12);
+    for (int i = 0; i < 40; i++)
+        put(&r, i, "n1");
+    fake_slow(r.fake, 100 * NSEC_PER_MSEC);
+    CLEANUP(informer_free)
+    struct informer *inf = start(&r, &(struct informer_opts){ .page = 10 }, &n);
+    rig_run(&r, 150 * NSEC_PER_MSEC);
+    fake_delete(r.fake, PODS, "p3");
+    fake_compact(r.fake);
+    rig_run(&r, 60 * NSEC_PER_SEC);
+    assert_true(informer_synced(inf));
+    assert_equal_to_server(&r, inf);
+    assert_int_equal(n.adds - n.deletes, 39);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lists_in_pages_then_watches),
+        cmocka_unit_test(test_an_ended_watch_resumes_without_a_list),
+        cmocka_unit_test(test_expired_place_lists_again_and_tells_only_differences),
+        cmocka_unit_test(test_a_resumed_watch_ends_the_problem),
+        cmocka_unit_test(test_deleted_and_made_again_unseen_is_two_events),
+        cmocka_unit_test(test_old_news_replayed_at_reconnect_changes_nothing),
+        cmocka_unit_test(test_bookmarks_move_the_place),
+        cmocka_unit_test(test_one_unreadable_object_does_not_stop_the_others),
+        cmocka_unit_test(test_indexes_follow_the_cache),
+        cmocka_unit_test(test_resync_hands_out_everything_again),
+        cmocka_unit_test(test_a_late_handler_is_told_what_is_there),
+        cmocka_unit_test(test_server_errors_are_retried_with_back_off),
+        cmocka_unit_test(test_snapshot_that_expires_between_pages_starts_over),
+    };
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
