@@ -1,0 +1,27 @@
+/* flags_int.h - what the parser of flags and its usage text share. */
+#ifndef KOORD_COMPONENT_FLAGS_INT_H
+#define KOORD_COMPONENT_FLAGS_INT_H
+#include "base/arena.h"
+#include "base/vec.h"
+#include "component/flags.h"
+
+struct flag_entry {
+    const struct flag *flag;
+    void *target; /* the member in the options struct */
+    const char *def;
+    uint32_t group;
+    bool given;
+};
+
+struct flags {
+    struct arena *arena;
+    struct vec_of(struct flag_entry) entries;
+    struct vec_of(const char *) titles, args, warnings;
+    int stopped_at;
+};
+
+static inline bool flag_is_shown(const struct flag *f)
+{
+    return !f->deprecated && !(f->flags & (FLAG_HIDDEN | FLAG_IGNORED));
+}
+#endif

@@ -1,0 +1,121 @@
+/* metrics.h - a Prometheus registry: counters, gauges, histograms, and their text form 0.0.4.
+ *
+ * A component gets a registry handed in, describes its metrics by table and keeps pointers to the
+ * children it touches; counting is then a plain add through that pointer:
+ *
+ *     static const struct metric_desc attempts = {
+ *         "scheduler_schedule_attempts_total", "Number of attempts ...", METRIC_COUNTER,
+ *         .labels = { "result", "profile" } };
+ *     struct metric *f = metrics_add(m, &attempts);
+ *     s->scheduled = metric_counter(f, METRIC_VALUES("scheduled", profile));
+ *     counter_inc(s->scheduled);
+ *
+ * Memory is bounded: a metric takes max_children combinations of label values. Beyond that all
+ * share one child that is not shown, and koord_metrics_overflow_total counts how often one was
+ * asked for. Remove the children of objects that are gone. Loop thread only.
+ */
+#ifndef KOORD_COMPONENT_METRICS_H
+#define KOORD_COMPONENT_METRICS_H
+#include "base/base.h"
+
+struct metric;
+struct metrics;
+struct strbuf;
+
+enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
+enum { METRIC_CHILDREN = 2000, METRIC_LABELS_MAX = 12 };
+
+struct metric_desc { /* must outlive the registry: tables are static */
+    const char *name, *help;
+    enum metric_type type;
+    const char *labels[METRIC_LABELS_MAX + 1]; /* ends with NULL */
+    const double *buckets; /* upper bounds, rising, without +Inf; NULL: metrics_buckets */
+    size_t nbuckets;
+    unsigned max_children; /* 0: METRIC_CHILDREN */
+};
+/* Prometheus' usual bounds: 5 ms to 10 s. */
+extern const double metrics_buckets[11];
+/* n bounds: start, start * factor, ... in Go's order of operations. Returns out. */
+double *metrics_buckets_exp(double *out, size_t n, double start, double factor);
+
+struct metrics *metrics_new(void);
+struct metrics *metrics_free(struct metrics *m);
+DEFINE_CLEANUP(metrics_free, struct metrics *)
+
+/* A name that is there already gives the same metric (components of one process share a registry);
+ * it must have the same type and labels. Without labels its only child exists, and is shown, from
+ * now on. */
+struct metric *metrics_add(struct metrics *m, const struct metric_desc *d);
+
+struct counter {
+    double v;
+};
+struct gauge {
+    double v;
+};
+struct histogram {
+    const double *bounds;
+    uint64_t *counts; /* n + 1; each for itself, summed up when shown */
+    double sum;
+    uint32_t n;
+};
+
+static inline void counter_inc(struct counter *c)
+{
+    c->v += 1;
+}
+static inline void counter_add(struct counter *c, double by) /* by >= 0 */
+{
+    c->v += by;
+}
+static inline void gauge_set(struct gauge *g, double v)
+{
+    g->v = v;
+}
+static inline void gauge_add(struct gauge *g, double by)
+{
+    g->v += by;
+}
+static inline void histogram_observe(struct histogram *h, double v)
+{
+    uint32_t i = 0;
+    while (i < h->n && v > h->bounds[i])
+        i++;
+    h->counts[i]++;
+    h->sum += v;
+}
+
+/* The child with these label values, in the order of the desc's labels; made when new. The pointer
+ * is good until the child is removed. values may be NULL for a metric without labels. */
+#define METRIC_VALUES(...) ((const char *const[]){ __VA_ARGS__ })
+struct counter *metric_counter(struct metric *f, const char *const *values);
+struct gauge *metric_gauge(struct metric *f, const char *const *values);
+struct histogram *metric_histogram(struct metric *f, const char *const *values);
+
+bool metric_remove(struct metric *f, const char *const *values); /* false: there is none */
+/* All children with this value of one label: a pod, a node, a quota that is gone. */
+size_t metric_remove_where(struct metric *f, const char *label, const char *value);
+void metric_clear(struct metric *f);
+size_t metric_children(const struct metric *f);
+
+/* The value of a counter or gauge without labels, asked for when it is shown. */
+typedef double (*metric_fn)(void *arg);
+void metric_set_fn(struct metric *f, metric_fn fn, void *arg);
+/* Called before each scrape, to bring gauges up to date. */
+typedef void (*scrape_fn)(void *arg);
+void metrics_on_scrape(struct metrics *m, scrape_fn fn, void *arg);
+
+/* process_cpu_seconds_total, process_resident_memory_bytes, ... as Prometheus' clients name them.
+ * proc NULL: "/proc". */
+void metrics_add_process(struct metrics *m, const char *proc);
+
+/* ---- showing ----------------------------------------------------------------------------------
+ */
+
+#define METRICS_CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8; escaping=values"
+
+/* The text exposition format of these registries together, sorted by name and by label values. */
+void metrics_write(struct metrics *const *regs, size_t n, struct strbuf *out);
+/* A number as Go's exposition writes it: "1", "0.25", "1e+06", "+Inf", "NaN". */
+void metrics_append_f64(struct strbuf *out, double v);
+#endif

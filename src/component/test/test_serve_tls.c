@@ -1,0 +1,129 @@
+/* test_serve_tls.c - certificates of the endpoint, renewed while it serves; real sockets. */
+#include "component/serve.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/klog.h"
+#include "base/strbuf.h"
+#include "component/test/tmpdir.h"
+#include "loop/loop.h"
+#include "net/http.h"
+#include "net/test/certs.h"
+#include "net/tls.h"
+
+struct answer {
+    struct loop *l;
+    int status;
+    struct kerr err;
+};
+
+static void on_headers(void *arg, const struct http_resp *r)
+{
+    ((struct answer *)arg)->status = r->status;
+}
+
+static void on_data(void *arg, const char *p, size_t n)
+{
+    (void)arg, (void)p, (void)n;
+}
+
+static void on_end(void *arg, const struct kerr *err, bool sent)
+{
+    struct answer *a = arg;
+    (void)sent;
+    if (err)
+        a->err = *err;
+    loop_stop(a->l);
+}
+
+/* GET /healthz over a connection of its own, trusting this certificate only. 200 or a code. */
+static int ask(struct loop *l, uint16_t port, const struct cert *trusted)
+{
+    static const struct http_handler h = { on_headers, on_data, on_end };
+    CLEANUP(tls_unref) struct tls_ctx *tls = NULL;
+    struct tls_client_opts o = { .ca_pem = str_of(trusted->pem) };
+    struct answer a = { .l = l };
+
+    assert_int_equal(tls_client_new(&o, &tls, &a.err), 0);
+    CLEANUP(http_free)
+    struct http *client = http_client_new(
+        l, &(struct http_client_opts){ .host = "127.0.0.1", .port = port, .tls = tls });
+    http_send(
+        client,
+        &(struct http_req){ .method = "GET", .target = "/healthz", .timeout = 5 * NSEC_PER_SEC },
+        &h, &a);
+    loop_run(l);
+    return a.err.code ? a.err.code : a.status;
+}
+
+static void stop(struct loop *l, void *arg)
+{
+    (void)arg;
+    loop_stop(l);
+}
+
+static void wait_for(struct loop *l, nsec_t d)
+{
+    loop_after(l, d, stop, NULL);
+    loop_run(l);
+}
+
+static void keep_log(void *arg, const char *text, size_t n)
+{
+    strbuf_appendn(arg, text, n);
+}
+
+static void test_a_renewed_certificate_is_used(void **state)
+{
+    CLEANUP(strbuf_fini) struct strbuf log = STRBUF_INIT;
+    CLEANUP(loop_free) struct loop *l = loop_new();
+    struct cert_opts o = { .cn = "koord", .san = "IP:127.0.0.1" };
+    struct cert old_ca = { 0 }, next_ca = { 0 }, old = { 0 }, next = { 0 };
+    struct kerr err = { 0 };
+    struct tmpdir t;
+    uint16_t port;
+
+    (void)state;
+    tmpdir_init(&t);
+    cert_make(&old_ca, &(struct cert_opts){ .cn = "old", .ca = true }, NULL);
+    cert_make(&next_ca, &(struct cert_opts){ .cn = "next", .ca = true }, NULL);
+    cert_make(&old, &o, &old_ca);
+    cert_make(&next, &o, &next_ca);
+    struct serve_tls files = { tmpdir_write(&t, "tls.crt", old.pem),
+                               tmpdir_write(&t, "tls.key", old.key_pem), NULL };
+    struct serve *s = serve_new(l, &(struct serve_opts){ .program = "koord-test" });
+    assert_int_equal(serve_listen_tls(s, "127.0.0.1:0", &files, &port, &err), 0);
+    klog_set_sink(keep_log, &log);
+    assert_int_equal(ask(l, port, &old_ca), 200);
+    assert_int_equal(ask(l, port, &next_ca), -EKEYREJECTED);
+
+    tmpdir_write(&t, "tls.crt", "no certificate");
+    wait_for(l, 400 * NSEC_PER_MSEC);
+    assert_int_equal(ask(l, port, &old_ca), 200);
+    assert_non_null(strstr(strbuf_str(&log), "the old one stays in use"));
+    assert_non_null(strstr(strbuf_str(&log), "tls.crt"));
+
+    tmpdir_write(&t, "tls.key", next.key_pem);
+    tmpdir_write(&t, "tls.crt", next.pem);
+    wait_for(l, 400 * NSEC_PER_MSEC);
+    assert_int_equal(ask(l, port, &next_ca), 200);
+    assert_int_equal(ask(l, port, &old_ca), -EKEYREJECTED);
+    klog_set_sink(NULL, NULL);
+    serve_free(s);
+    cert_fini(&old_ca);
+    cert_fini(&next_ca);
+    cert_fini(&old);
+    cert_fini(&next);
+    tmpdir_fini(&t);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_a_renewed_certificate_is_used) };
+
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,80 @@
+/* ctl.h - koordctl: a person's tool for clusters, real or embedded; also "kubectl koord".
+ *
+ * A command is one entry of the table in ctl.c and one file. Commands are written straight down:
+ * ctl_call() runs the loop until the answer is there. Results go to stdout, complaints to stderr as
+ * one line that says what failed, where, and what to do. Exit 1 on failure, 2 on wrong usage.
+ */
+#ifndef KOORD_CTL_CTL_H
+#define KOORD_CTL_CTL_H
+#include <stdio.h>
+
+#include "base/base.h"
+#include "base/strbuf.h"
+#include "client/kubeconfig.h"
+#include "component/flags.h"
+#include "component/options.h"
+
+struct kube;
+struct kube_req;
+struct loop;
+struct intern;
+
+enum { CTL_OK = 0, CTL_FAILED = 1, CTL_USAGE = 2 };
+
+struct ctl_options { /* flags that every command takes */
+    struct client_options client;
+    const char *context, *ns, *output;
+    nsec_t request_timeout;
+    int v;
+};
+
+struct ctl {
+    const char *program; /* "koordctl", or "kubectl koord" when started as a plugin */
+    FILE *out, *err;
+    struct flags *flags;
+    struct ctl_options o;
+    struct client_env env;
+    struct loop *loop;
+    struct intern *strings;
+    struct kube_config config; /* of ctl_connect() */
+    struct kube *kube;         /* NULL until then; a test puts its own here */
+    bool out_broken;           /* whoever reads us has gone */
+};
+
+struct ctl_command {
+    const char *name, *args, *help; /* "get", "KIND [NAME...]", one line */
+    const char *about;        /* more lines for its own help, each with its newline; or NULL */
+    const struct flag *flags; /* into the options given to run */
+    size_t nflags, options_size;
+    int (*run)(struct ctl *c, const void *options); /* the exit code; arguments: flags_arg() */
+};
+extern const struct ctl_command ctl_command_get, ctl_command_crds, ctl_command_version,
+    ctl_command_completion;
+extern const struct ctl_command *const ctl_commands[]; /* NULL-terminated */
+
+/* argv as main got it. What c needs is filled in where it is NULL; everything is released. */
+int ctl_main(struct ctl *c, int argc, char *const *argv);
+void ctl_help(struct ctl *c, struct strbuf *out);
+
+/* ---- for commands -----------------------------------------------------------------------------
+ */
+
+/* Reads the configuration and gets ready to talk. Complains and returns an exit code. */
+int ctl_connect(struct ctl *c);
+/* The namespace to use: -n, else the context's. */
+const char *ctl_namespace(const struct ctl *c);
+/* One call, waited for. The answer is NUL-terminated in *ret (emptied first). */
+int ctl_call(struct ctl *c, const struct kube_req *r, struct strbuf *ret, struct kerr *err);
+void ctl_wait(struct ctl *c, nsec_t d);
+/* To stdout, at once. false when nobody reads any more: end quietly. */
+bool ctl_print(struct ctl *c, const struct strbuf *text);
+
+/* "error: ..." as one line; returns CTL_FAILED. */
+int ctl_fail(struct ctl *c, const char *fmt, ...) PRINTF(2, 3);
+/* The same with a hint at the help; returns CTL_USAGE. */
+int ctl_usage(struct ctl *c, const char *fmt, ...) PRINTF(2, 3);
+/* What a call came back with, in words a person can act on; returns CTL_FAILED. */
+int ctl_complain(struct ctl *c, const struct kerr *err);
+/* The text without the "GET /path: " that the client puts first: nobody asked for a path. */
+const char *ctl_cause(const struct kerr *err);
+#endif

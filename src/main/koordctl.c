@@ -1,0 +1,16 @@
+/* koordctl.c - the program koordctl, which kubectl also finds as its plugin kubectl-koord. */
+#include "ctl/ctl.h"
+#include "sys/crash.h"
+
+int main(int argc, char **argv)
+{
+    const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
+    const char *name = argc > 0 ? (slash ? slash + 1 : argv[0]) : "koordctl";
+    struct ctl c = {
+        .program = streq(name, "kubectl-koord") ? "kubectl koord" : "koordctl",
+        .env = client_env_read(),
+    };
+
+    crash_init("koordctl");
+    return ctl_main(&c, argc, argv);
+}
