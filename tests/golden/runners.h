@@ -1,0 +1,38 @@
+/* runners.h - who answers the golden vectors.
+ *
+ * A runner hands one case's input to a product function and writes the answer as JSON, in the
+ * shape of the case's `out`; golden.c compares and reports. One file an area: run_<area>.c has a
+ * table of its files, and golden.c lists the tables.
+ */
+#ifndef KOORD_GOLDEN_RUNNERS_H
+#define KOORD_GOLDEN_RUNNERS_H
+#include "base/arena.h"
+#include "base/base.h"
+#include "base/strbuf.h"
+#include "json/kj.h"
+
+/* Appends the answer to got: what the function returned, or {"error":"..."} when it refused.
+ * Memory of the case comes from the arena. A negative return means that the runner itself could
+ * not do its work (the case fails with err's text). */
+typedef int (*golden_run_fn)(const struct kj_val *in, struct arena *a, struct strbuf *got,
+                             struct kerr *err);
+/* Is the answer right? For files where "equal" is not the whole story. */
+typedef bool (*golden_same_fn)(const struct kj_val *out, const struct kj_val *got);
+
+struct golden_runner {
+    const char *file; /* "quantity": AREA/quantity.jsonl; NULL ends a table */
+    golden_run_fn run;
+    golden_same_fn same; /* NULL: golden_same */
+};
+struct golden_area {
+    const char *area;
+    const struct golden_runner *runners;
+};
+
+/* Every member of `out` is in `got` with the same value; of an "error" only the presence counts,
+ * and an answer with an error never matches an expectation without. Members that only `got` has
+ * are no fault at the top, but are one inside. */
+bool golden_same(const struct kj_val *out, const struct kj_val *got);
+
+extern const struct golden_runner golden_device[], golden_kube[];
+#endif
