@@ -5,6 +5,27 @@
 
 enum { ANNOTATION_MAX = 1 << 20 }; /* all annotations of an object share 256 KiB at the server */
 
+/* The empty value: zero, but strings are "". Absent is the usual case, so it must cost nothing. */
+static void fill_empty(const struct kschema *s, char *out)
+{
+    static const char *const nothing = "";
+
+    for (uint32_t i = 0; i < s->nfields; i++) {
+        const struct kfield *f = &s->fields[i];
+
+        if (f->type == KF_STR)
+            memcpy(out + f->off, &nothing, sizeof nothing);
+        else if (f->type == KF_OBJ && !(f->flags & KF_PTR))
+            fill_empty(f->sub, out + f->off);
+    }
+}
+
+static void set_empty(const struct annotation_codec *c, void *ret)
+{
+    memset(ret, 0, c->schema->size);
+    fill_empty(c->schema, ret);
+}
+
 static int decode_json(const struct annotation_codec *c, const char *text, struct arena *a,
                        void *ret, struct kerr *err)
 {
@@ -17,9 +38,10 @@ static int decode_json(const struct annotation_codec *c, const char *text, struc
     int r = kj_parse(text, n, KJ_RAW_NUMBERS, &doc, err);
     if (r < 0)
         return r;
-    if (kj_type(kj_root(doc)) == KJ_NULL) /* Go decodes null into nothing */
-        return kj_decode_text(c->schema, c->schema->bare ? "null" : "{}", c->schema->bare ? 4 : 2,
-                              0, a, ret, err);
+    if (kj_type(kj_root(doc)) == KJ_NULL) { /* Go decodes null into nothing */
+        set_empty(c, ret);
+        return 0;
+    }
     return kj_decode(c->schema, kj_root(doc), KJ_ANY_CASE, a, ret, err);
 }
 
@@ -30,16 +52,18 @@ int annotation_decode(const struct annotation_codec *c, const char *text, struct
     int r;
 
     err = err ? err : &local;
-    if (*text == '\0' && c->empty == EMPTY_IS_VALUE)
-        text = c->schema->bare ? "null" : "{}";
-    if (c->decode)
+    if (*text == '\0' && c->empty == EMPTY_IS_VALUE) {
+        set_empty(c, ret);
+        r = 0;
+    } else if (c->decode) {
         r = c->decode(text, a, ret, err);
-    else
+    } else {
         r = decode_json(c, text, a, ret, err);
+    }
     if (r == 0 && c->check)
         r = c->check(ret, a, err);
     if (r < 0)
-        memset(ret, 0, c->schema->size);
+        set_empty(c, ret);
     return r;
 }
 
@@ -51,9 +75,7 @@ int annotation_read(const struct annotation_codec *c, const kstrmap *annotations
 
     err = err ? err : &local;
     if (!text || (*text == '\0' && c->empty == EMPTY_IS_ABSENT)) {
-        /* Strings of the empty value are "", not NULL. */
-        (void)kj_decode_text(c->schema, c->schema->bare ? "null" : "{}", c->schema->bare ? 4 : 2, 0,
-                             a, ret, err);
+        set_empty(c, ret);
         return 0;
     }
     int r = annotation_decode(c, text, a, ret, err);

@@ -10,8 +10,7 @@
 #include "api/protocol_keys.h"
 #include "api/types.h"
 
-/* ---- QoS (api 2) -------------------------------------------------------------------------------
- */
+/* ---- QoS (api 2) ----------------------------------------------------------------------------- */
 
 enum qos_class { QOS_NONE, QOS_LSE, QOS_LSR, QOS_LS, QOS_BE, QOS_SYSTEM };
 enum { QOS_COUNT = QOS_SYSTEM + 1 };
@@ -35,8 +34,7 @@ enum qos_class qos_raw(const kstrmap *labels);
 enum qos_class qos_from_kube(enum kube_qos q);
 enum qos_class qos_with_default(const kstrmap *labels, enum kube_qos q);
 
-/* ---- priority (api 3) --------------------------------------------------------------------------
- */
+/* ---- priority (api 3) ------------------------------------------------------------------------ */
 
 enum priority_class { PRIO_NONE, PRIO_PROD, PRIO_MID, PRIO_BATCH, PRIO_FREE };
 enum { PRIO_COUNT = PRIO_FREE + 1 };
@@ -73,9 +71,9 @@ int sub_priority(const kstrmap *labels, int32_t *ret, struct kerr *err);
 /* As koordlet's evictors read it: decimal only, absent or bad gives `otherwise`. */
 int32_t sub_priority_decimal(const kstrmap *labels, int32_t otherwise);
 
-/* ---- checks of the pod webhook (api 3.3) --------------------------------------------------------
- * Each returns 0, or -EINVAL with the text users see. */
+/* ---- checks of the pod webhook (api 3.3) ----------------------------------------------------- */
 
+/* Each returns 0, or -EINVAL with the text users see. */
 bool qos_priority_legal(enum qos_class raw_qos, enum priority_class raw_class);
 int identity_check_combination(enum qos_class raw_qos, enum priority_class raw_class,
                                struct kerr *err);
@@ -89,8 +87,7 @@ enum identity_field { IDENTITY_QOS, IDENTITY_PRIORITY, IDENTITY_SUB_PRIORITY };
 int identity_check_immutable(enum identity_field field, const struct pod_identity *old_id,
                              const struct pod_identity *new_id, struct kerr *err);
 
-/* ---- resource names (api 4.1, 4.2) --------------------------------------------------------------
- */
+/* ---- resource names (api 4.1, 4.2) ----------------------------------------------------------- */
 
 /* The name that pods of a class use for cpu and memory. "" when the class has none (koord-free,
  * or another resource of batch and mid). */
@@ -116,8 +113,7 @@ typedef KLIST(struct resource_replacement) resource_replacements;
 void resource_replacements_parse(const char *text, struct arena *a, resource_replacements *ret);
 reslist reslist_replace(const reslist *l, const resource_replacements *r, struct arena *a);
 
-/* ---- small texts -------------------------------------------------------------------------------
- */
+/* ---- small texts ----------------------------------------------------------------------------- */
 
 /* "true" exactly: how every boolean label of the protocol is read. */
 bool label_is_true(const kstrmap *labels, const char *key);

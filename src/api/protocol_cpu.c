@@ -44,8 +44,7 @@ const char *numa_policy_name(enum numa_policy p)
     return numa_policy_names[p];
 }
 
-/* ---- pods
- * ----------------------------------------------------------------------------------------- */
+/* ---- pods ------------------------------------------------------------------------------------ */
 
 #define F(member, json, type, ...) KF(struct resource_spec, member, json, type, __VA_ARGS__)
 static const struct kfield resource_spec_fields[] = {
@@ -94,8 +93,7 @@ const struct annotation_codec resource_status_codec = {
     .schema = &resource_status_schema,
 };
 
-/* ---- NodeResourceTopology
- * ------------------------------------------------------------------------- */
+/* ---- NodeResourceTopology -------------------------------------------------------------------- */
 
 #define F(member, json) KF(struct cpu_info, member, json, KF_I32)
 static const struct kfield cpu_info_fields[] = { F(id, "id"), F(core, "core"), F(socket, "socket"),
@@ -184,8 +182,7 @@ const struct annotation_codec cpu_basic_info_codec = {
     .schema = &cpu_basic_info_schema,
 };
 
-/* ---- nodes
- * ---------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static const struct kmeta apply_policy_meta = { .names = apply_policy_names };
 static const struct kfield node_reservation_fields[] = {

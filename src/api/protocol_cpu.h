@@ -5,8 +5,7 @@
 #include "api/protocol.h"
 #include "base/cpuset.h"
 
-/* ---- of pods and Reservations
- * -------------------------------------------------------------------- */
+/* ---- of pods and Reservations ---------------------------------------------------------------- */
 
 enum cpu_bind_policy {
     CPU_BIND_NONE, /* "" */
@@ -56,8 +55,7 @@ struct resource_status { /* what the scheduler gave the pod */
 };
 DECLARE_ANNOTATION(resource_status, struct resource_status)
 
-/* ---- of nodes and NodeResourceTopology
- * ------------------------------------------------------------ */
+/* ---- of nodes and NodeResourceTopology ------------------------------------------------------- */
 
 struct cpu_info {
     int32_t id, core, socket, node;
@@ -123,8 +121,7 @@ static inline bool system_qos_is_exclusive(const struct system_qos_resource *r)
     return !r->exclusive.set || r->exclusive.v;
 }
 
-/* ---- labels of nodes
- * ------------------------------------------------------------------------------ */
+/* ---- labels of nodes ------------------------------------------------------------------------- */
 
 enum node_cpu_bind_policy {
     NODE_CPU_BIND_NONE,

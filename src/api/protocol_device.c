@@ -7,8 +7,7 @@
 
 #define OMIT ANNO_OMIT
 
-/* ---- device-allocated
- * ------------------------------------------------------------------------------- */
+/* ---- device-allocated ------------------------------------------------------------------------ */
 
 static const struct kfield vf_fields[] = {
     KF(struct device_vf, minor, "minor", KF_I32, OMIT),
@@ -70,8 +69,7 @@ const struct device_allocation_list *device_allocations_of(const struct device_a
     return NULL;
 }
 
-/* ---- hints
- * ------------------------------------------------------------------------------------------ */
+/* ---- hints ----------------------------------------------------------------------------------- */
 
 static const char *const strategy_names[] = { "", "ApplyForAll", "RequestsAsCount", NULL };
 static const char *const scope_names[] = { "", "Node", "NUMANode", "PCIe", "Device", NULL };
@@ -120,8 +118,7 @@ const struct annotation_codec device_joint_codec = {
     .schema = &joint_schema,
 };
 
-/* ---- partitions
- * ------------------------------------------------------------------------------------- */
+/* ---- partitions ------------------------------------------------------------------------------ */
 
 /* On the wire a word; here what it means. KF_ENUM holds one byte, like the bool it lies over. */
 _Static_assert(sizeof(bool) == 1, "restricted is read as an enum of one byte");
@@ -211,8 +208,43 @@ struct opt_bool secondary_well_planned(const kstrmap *labels)
     return (struct opt_bool){ .set = streq(v, "true") || streq(v, "false"), .v = streq(v, "true") };
 }
 
-/* ---- vendors
- * ---------------------------------------------------------------------------------------- */
+/* ---- templates ------------------------------------------------------------------------------- */
+
+static const struct kfield template_list_fields[] = {
+    KF_MAP_OF(struct gpu_template_list, v, "", KF_OBJ, .sub = &reslist_value_schema),
+};
+static const struct kschema template_list_schema =
+    BARE_SCHEMA("GPUTemplates", struct gpu_template_list, template_list_fields);
+static const struct kfield templates_fields[] = {
+    KF_MAP_OF(struct gpu_templates, v, "", KF_OBJ, .sub = &template_list_schema),
+};
+static const struct kschema templates_schema =
+    BARE_SCHEMA("GPUSharedResourceTemplates", struct gpu_templates, templates_fields);
+
+int gpu_templates_decode(const char *yaml, size_t n, struct arena *a, struct gpu_templates *ret,
+                         struct kerr *err)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    int r = kj_parse_yaml(yaml, n, KJ_RAW_NUMBERS, &doc, err);
+
+    return r < 0 ? r : kj_decode(&templates_schema, kj_root(doc), 0, a, ret, err);
+}
+
+const struct gpu_template_list *gpu_templates_of(const struct gpu_templates *t, const char *vendor,
+                                                 const char *model)
+{
+    size_t n = strlen(vendor);
+
+    for (uint32_t i = 0; i < t->v.n; i++) {
+        const char *key = t->v.items[i].model;
+
+        if (strncmp(key, vendor, n) == 0 && key[n] == '-' && streq(key + n + 1, model))
+            return &t->v.items[i].templates;
+    }
+    return NULL;
+}
+
+/* ---- vendors --------------------------------------------------------------------------------- */
 
 #define F(member, json, type, ...) KF(struct metax_device, member, json, type, __VA_ARGS__)
 static const struct kfield metax_device_fields[] = {

@@ -15,11 +15,9 @@
 #define GPU_VENDOR_BAIDU     "baidu"
 #define GPU_MODEL_ASCEND_DUO "Ascend-310P3-300I-DUO"
 
-/* ---- requests
- * -------------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
-struct device_requests { /* of a pod, in the scheduler's own terms; empty list: type not asked for
-                          */
+struct device_requests { /* in the scheduler's own terms; an empty list: not asked for */
     reslist gpu, rdma, fpga;
     int64_t gpu_count; /* cards the GPU request is spread over */
     reslist gpu_per_instance;
@@ -36,8 +34,7 @@ bool device_percentage_valid(int64_t value);
  * Returns whether anything changed. */
 bool device_resources_fill(struct resources *r, struct arena *a);
 
-/* ---- annotations of pods and Reservations
- * ------------------------------------------------------------ */
+/* ---- annotations of pods and Reservations ---------------------------------------------------- */
 
 struct device_vf {
     int32_t minor;
@@ -105,8 +102,7 @@ struct gpu_partition_spec {
 };
 DECLARE_ANNOTATION(gpu_partition_spec, struct gpu_partition_spec)
 
-/* ---- annotations and labels of Device
- * ----------------------------------------------------------------- */
+/* ---- annotations and labels of Device -------------------------------------------------------- */
 
 struct gpu_partition {
     KLIST(int32_t) minors;
@@ -135,8 +131,30 @@ static inline bool gpu_partition_honored(const kstrmap *labels)
 /* Three states: true, false, absent (also for every other word). */
 struct opt_bool secondary_well_planned(const kstrmap *labels);
 
-/* ---- what device plugins of vendors want to read
- * -------------------------------------------------------- */
+/* ConfigMap gpu-shared-resource-templates, key data.yaml: shares of a card, by vendor and model. */
+#define GPU_TEMPLATES_CONFIGMAP "gpu-shared-resource-templates"
+#define GPU_TEMPLATES_KEY       "data.yaml"
+struct gpu_template {
+    const char *name; /* "vir02" */
+    struct reslist_value resources;
+};
+struct gpu_template_list {
+    KLIST(struct gpu_template) v;
+};
+struct gpu_model_templates {
+    const char *model; /* "huawei-Ascend-310P3-300I-DUO" */
+    struct gpu_template_list templates;
+};
+struct gpu_templates {
+    KLIST(struct gpu_model_templates) v;
+};
+int gpu_templates_decode(const char *yaml, size_t n, struct arena *a, struct gpu_templates *ret,
+                         struct kerr *err);
+/* NULL when there are none for the model. */
+const struct gpu_template_list *gpu_templates_of(const struct gpu_templates *t, const char *vendor,
+                                                 const char *model);
+
+/* ---- what device plugins of vendors want to read --------------------------------------------- */
 
 struct metax_device {
     const char *uuid;

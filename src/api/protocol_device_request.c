@@ -186,8 +186,7 @@ int device_requests_parse(const reslist *requests, struct arena *a, struct devic
     return 0;
 }
 
-/* ---- the webhook
- * ------------------------------------------------------------------------------------ */
+/* ---- the webhook ----------------------------------------------------------------------------- */
 
 static bool asks_for_gpu(const reslist *l)
 {

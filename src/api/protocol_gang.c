@@ -28,8 +28,7 @@ bool gang_match_policy_parse(const char *name, enum gang_match_policy *ret)
     return false;
 }
 
-/* ---- network topology
- * ------------------------------------------------------------------------------ */
+/* ---- network topology ------------------------------------------------------------------------ */
 
 static const char *const strategy_names[] = { "", "MustGather", "PreferGather", NULL };
 static const struct kmeta strategy_meta = { .names = strategy_names };
@@ -81,8 +80,7 @@ int gang_topology_order(int32_t index_a, const char *name_a, int32_t index_b, co
     return strcmp(name_a, name_b);
 }
 
-/* ---- gangs
- * ----------------------------------------------------------------------------------------- */
+/* ---- gangs ----------------------------------------------------------------------------------- */
 
 const char *gang_name(const struct objmeta *pod)
 {

@@ -1,5 +1,4 @@
-/* protocol_gang.h - pods that are scheduled together: gang keys, network topology (api 5.3, 5.13).
- */
+/* protocol_gang.h - pods scheduled together: gang keys, network topology (api 5.3, 5.13). */
 #ifndef KOORD_API_PROTOCOL_GANG_H
 #define KOORD_API_PROTOCOL_GANG_H
 #include "api/annotation.h"
@@ -16,8 +15,7 @@ const char *gang_match_policy_name(enum gang_match_policy p);
 /* false: not a policy; *ret is untouched. */
 bool gang_match_policy_parse(const char *name, enum gang_match_policy *ret);
 
-/* ---- network topology
- * ------------------------------------------------------------------------------ */
+/* ---- network topology ------------------------------------------------------------------------ */
 
 enum gather_strategy { GATHER_NONE, GATHER_MUST, GATHER_PREFER };
 struct gather_rule {
@@ -34,8 +32,7 @@ int32_t gang_topology_index(const kstrmap *annotations);
 /* < 0, 0, > 0: ranked pods first, by rank, then by name. */
 int gang_topology_order(int32_t index_a, const char *name_a, int32_t index_b, const char *name_b);
 
-/* ---- gangs
- * ----------------------------------------------------------------------------------------- */
+/* ---- gangs ----------------------------------------------------------------------------------- */
 
 /* The gang's name as the pod gives it; NULL when the pod is in none. The namespace is the pod's. */
 const char *gang_name(const struct objmeta *pod);

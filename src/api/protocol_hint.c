@@ -37,8 +37,7 @@ const char *scheduling_hint_extension(const struct scheduling_hint *h, const cha
     return NULL;
 }
 
-/* ---- extended resource spec
- * --------------------------------------------------------------------------- */
+/* ---- extended resource spec ------------------------------------------------------------------ */
 
 static const struct kfield resources_fields[] = {
     KF_MAP_OF(struct extended_resources, limits, "limits", KF_QTY, ANNO_OMIT),

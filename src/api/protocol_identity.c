@@ -64,8 +64,7 @@ enum qos_class qos_with_default(const kstrmap *labels, enum kube_qos q)
     return raw != QOS_NONE ? raw : qos_from_kube(q);
 }
 
-/* ---- priority ----------------------------------------------------------------------------------
- */
+/* ---- priority -------------------------------------------------------------------------------- */
 
 const struct priority_band *priority_band(enum priority_class c)
 {
@@ -155,8 +154,7 @@ int32_t sub_priority_decimal(const kstrmap *labels, int32_t otherwise)
     return (int32_t)v;
 }
 
-/* ---- checks ------------------------------------------------------------------------------------
- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 bool qos_priority_legal(enum qos_class raw_qos, enum priority_class raw_class)
 {

@@ -6,7 +6,7 @@
 #ifndef KOORD_API_PROTOCOL_KEYS_H
 #define KOORD_API_PROTOCOL_KEYS_H
 
-/* ---- domains ----------------------------------------------------------------------------------*/
+/* ---- domains --------------------------------------------------------------------------------- */
 
 #define DOMAIN_KOORD        "koordinator.sh/"
 #define DOMAIN_KUBE         "kubernetes.io/"
@@ -21,8 +21,7 @@
 #define DOMAIN_DESCHEDULER  "descheduler.koordinator.sh/"
 #define DOMAIN_RUNTIMEPROXY "runtimeproxy.koordinator.sh/"
 
-/* ---- resource names ---------------------------------------------------------------------------
- */
+/* ---- resource names -------------------------------------------------------------------------- */
 
 #define RES_CPU               "cpu"
 #define RES_MEMORY            "memory"
@@ -58,8 +57,7 @@
 #define RES_GPU_MEMORY_OLD       DOMAIN_KUBE "gpu-memory"
 #define RES_GPU_MEMORY_RATIO_OLD DOMAIN_KUBE "gpu-memory-ratio"
 
-/* ---- identity, admission (5.1, 5.2) ------------------------------------------------------------
- */
+/* ---- identity, admission (5.1, 5.2) ---------------------------------------------------------- */
 
 #define LABEL_QOS_CLASS            DOMAIN_KOORD "qosClass"
 #define LABEL_PRIORITY             DOMAIN_KOORD "priority" /* sub-priority within a class */
@@ -77,8 +75,7 @@
 #define ANNO_ORIGINAL_SCHEDULER    DOMAIN_SCHED_INNER "original-scheduler-name"
 #define ANNO_EXTENDED_RESOURCES    DOMAIN_NODE "extended-resource-spec"
 
-/* ---- gang (5.3, 5.13) --------------------------------------------------------------------------
- */
+/* ---- gang (5.3, 5.13) ------------------------------------------------------------------------ */
 
 #define LABEL_POD_GROUP                   "pod-group.scheduling.sigs.k8s.io"
 #define LABEL_POD_GROUP_NAME_OLD          "pod-group.scheduling.sigs.k8s.io/name"
@@ -100,8 +97,7 @@
 #define ANNO_BIND_GANG_MEMBER_COUNT       DOMAIN_SCHED_INNER "bind-gang-member-count"
 #define ANNO_BIND_GANG_MEMBER_COUNT_OLD   DOMAIN_SCHEDULING "bind-gang-member-count"
 
-/* ---- elastic quota (5.4) -----------------------------------------------------------------------
- */
+/* ---- elastic quota (5.4) --------------------------------------------------------------------- */
 
 #define QUOTA_ROOT_NAME                    "koordinator-root-quota"
 #define QUOTA_SYSTEM_NAME                  "koordinator-system-quota"
@@ -132,8 +128,7 @@
 #define ANNO_QUOTA_ADMISSION               DOMAIN_QUOTA "admission"
 #define ANNO_QUOTA_MAX_STRICT_KEYS         DOMAIN_QUOTA "max-strict-check-resource-keys"
 
-/* ---- reservation (5.5) -------------------------------------------------------------------------
- */
+/* ---- reservation (5.5) ----------------------------------------------------------------------- */
 
 #define ANNO_RESERVATION_ALLOCATED     DOMAIN_SCHEDULING "reservation-allocated"
 #define ANNO_RESERVATION_AFFINITY      DOMAIN_SCHEDULING "reservation-affinity"
@@ -155,8 +150,7 @@
 #define LABEL_IS_PRE_ALLOCATABLE       DOMAIN_POD "is-pre-allocatable"
 #define ANNO_PRE_ALLOCATABLE_PRIORITY  DOMAIN_POD "pre-allocatable-priority"
 
-/* ---- CPU and NUMA (5.6) ------------------------------------------------------------------------
- */
+/* ---- CPU and NUMA (5.6) ---------------------------------------------------------------------- */
 
 #define ANNO_RESOURCE_SPEC            DOMAIN_SCHEDULING "resource-spec"
 #define ANNO_NUMA_TOPOLOGY_SPEC       DOMAIN_SCHEDULING "numa-topology-spec"
@@ -174,8 +168,7 @@
 #define ANNO_NODE_RESERVATION         DOMAIN_NODE "reservation"
 #define ANNO_SYSTEM_QOS_RESOURCE      DOMAIN_NODE "system-qos-resource"
 
-/* ---- devices (5.7) -----------------------------------------------------------------------------
- */
+/* ---- devices (5.7) --------------------------------------------------------------------------- */
 
 #define ANNO_DEVICE_ALLOCATED        DOMAIN_SCHEDULING "device-allocated"
 #define ANNO_DEVICE_HINT             DOMAIN_SCHEDULING "device-allocate-hint"
@@ -203,16 +196,14 @@
 #define ANNO_CAMBRICON_LOCK          "cambricon.com/dsmlu.lock"
 #define ANNO_HAMI_LOCK               "hami.io/mutex.lock"
 
-/* ---- load-aware (5.8) --------------------------------------------------------------------------
- */
+/* ---- load-aware (5.8) ------------------------------------------------------------------------ */
 
 #define ANNO_USAGE_THRESHOLDS         DOMAIN_SCHEDULING "usage-thresholds"
 #define ANNO_LOAD_SCALING_FACTORS     DOMAIN_SCHEDULING "load-estimated-scaling-factors"
 #define ANNO_LOAD_SECONDS_SCHEDULED   DOMAIN_SCHEDULING "load-estimated-seconds-after-pod-scheduled"
 #define ANNO_LOAD_SECONDS_INITIALIZED DOMAIN_SCHEDULING "load-estimated-seconds-after-initialized"
 
-/* ---- node: colocation, amplification, normalization (5.9) ---------------------------------------
- */
+/* ---- node: colocation, amplification, normalization (5.9) ------------------------------------ */
 
 #define ANNO_COLOCATION_STRATEGY       DOMAIN_NODE "colocation-strategy"
 #define LABEL_CPU_RECLAIM_RATIO        DOMAIN_NODE "cpu-reclaim-ratio"
@@ -227,8 +218,7 @@
 #define LABEL_CPU_NORMALIZATION_ENABLE DOMAIN_NODE "cpu-normalization-enabled"
 #define ANNO_NETWORK_BANDWIDTH         DOMAIN_NODE "network-bandwidth"
 
-/* ---- SLO of one pod (5.10) ---------------------------------------------------------------------
- */
+/* ---- SLO of one pod (5.10) ------------------------------------------------------------------- */
 
 #define ANNO_CPU_BURST            DOMAIN_KOORD "cpuBurst"
 #define ANNO_CPU_QOS              DOMAIN_KOORD "cpuQOS"
@@ -244,8 +234,7 @@
 #define LABEL_CORE_SCHED_POLICY   DOMAIN_KOORD "core-sched-policy"
 #define ANNO_RESCTRL              DOMAIN_NODE "resctrl"
 
-/* ---- descheduling, migration (5.12) -------------------------------------------------------------
- */
+/* ---- descheduling, migration (5.12) ---------------------------------------------------------- */
 
 #define ANNO_EVICTION_COST         DOMAIN_SCHEDULING "eviction-cost"
 #define ANNO_SOFT_EVICTION         DOMAIN_SCHEDULING "soft-eviction"
@@ -261,8 +250,7 @@
 #define ANNO_PREFER_NO_EVICTION    "descheduler.alpha.kubernetes.io/prefer-no-eviction"
 #define ANNO_POD_DELETION_COST     "controller.kubernetes.io/pod-deletion-cost"
 
-/* ---- scheduler internals, runtime proxy, misc (5.14, 5.15)
- * --------------------------------------- */
+/* ---- scheduler internals, runtime proxy, misc (5.14, 5.15) ----------------------------------- */
 
 #define ANNO_SCHEDULING_HINT       DOMAIN_SCHED_INNER "scheduling-hint"
 #define ANNO_SCHEDULING_HINT_OLD   DOMAIN_SCHEDULING "scheduling-hint"

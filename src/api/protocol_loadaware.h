@@ -1,5 +1,4 @@
-/* protocol_loadaware.h - load-aware scheduling: thresholds of nodes, estimates of pods (api 5.8).
- */
+/* protocol_loadaware.h - load: thresholds of nodes, estimates of pods (api 5.8). */
 #ifndef KOORD_API_PROTOCOL_LOADAWARE_H
 #define KOORD_API_PROTOCOL_LOADAWARE_H
 #include "api/annotation.h"

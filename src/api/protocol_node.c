@@ -8,8 +8,7 @@
 
 #define OMIT ANNO_OMIT
 
-/* ---- colocation strategy
- * ---------------------------------------------------------------------------- */
+/* ---- colocation strategy --------------------------------------------------------------------- */
 
 static const struct kfield aggregate_policy_fields[] = {
     KF_LIST_OF(struct metric_aggregate_policy, durations_ns, "durations", KF_DUR, OMIT),
@@ -61,8 +60,7 @@ struct opt_i64 node_ratio_percent(const kstrmap *labels, const char *key)
     return (struct opt_i64){ .set = true, .v = i64_from_f64(v * 100) };
 }
 
-/* ---- allocatable of others
- * ---------------------------------------------------------------------------- */
+/* ---- allocatable of others ------------------------------------------------------------------- */
 
 static const struct kfield origin_fields[] = {
     KF_MAP_OF(struct origin_allocatable, resources, "resources", KF_QTY, OMIT),
@@ -110,8 +108,7 @@ reslist third_party_sum(const struct third_party_allocations *t, enum priority_c
     return sum;
 }
 
-/* ---- amplification
- * ------------------------------------------------------------------------------------ */
+/* ---- amplification --------------------------------------------------------------------------- */
 
 static const struct kfield ratios_fields[] = {
     KF_MAP_OF(struct amplification_ratios, v, "", KF_F64),
@@ -181,8 +178,7 @@ const struct annotation_codec raw_allocatable_codec = {
     .empty = EMPTY_IS_ABSENT,
 };
 
-/* ---- CPU normalization
- * ---------------------------------------------------------------------------------- */
+/* ---- CPU normalization ----------------------------------------------------------------------- */
 
 static const struct kfield f64_value_fields[] = { KF(struct f64_value, v, "", KF_F64) };
 static const struct kschema f64_value_schema =

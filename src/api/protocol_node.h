@@ -4,8 +4,7 @@
 #include "api/annotation.h"
 #include "api/protocol.h"
 
-/* ---- colocation strategy
- * ---------------------------------------------------------------------------- */
+/* ---- colocation strategy --------------------------------------------------------------------- */
 
 struct metric_aggregate_policy {
     KLIST(nsec_t) durations_ns;
@@ -39,8 +38,7 @@ DECLARE_ANNOTATION(colocation_strategy, struct colocation_strategy)
  * Absent, negative or bad: not set. */
 struct opt_i64 node_ratio_percent(const kstrmap *labels, const char *key);
 
-/* ---- allocatable of others
- * ---------------------------------------------------------------------------- */
+/* ---- allocatable of others ------------------------------------------------------------------- */
 
 struct origin_allocatable {
     reslist resources;
@@ -59,8 +57,7 @@ DECLARE_ANNOTATION(third_party_allocations, struct third_party_allocations)
 reslist third_party_sum(const struct third_party_allocations *t, enum priority_class c,
                         struct arena *a);
 
-/* ---- amplification
- * ------------------------------------------------------------------------------------ */
+/* ---- amplification --------------------------------------------------------------------------- */
 
 struct amplification {
     const char *resource;
@@ -82,8 +79,7 @@ reslist amplify_list(const reslist *l, const struct amplification_ratios *r, str
 
 DECLARE_ANNOTATION(raw_allocatable, struct reslist_value)
 
-/* ---- CPU normalization
- * ---------------------------------------------------------------------------------- */
+/* ---- CPU normalization ----------------------------------------------------------------------- */
 
 struct f64_value {
     double v;

@@ -1,5 +1,4 @@
-/* protocol_quota.h - elastic quota: labels and annotations of quotas, profiles and pods (api 5.4).
- */
+/* protocol_quota.h - elastic quota: keys of quotas, profiles and pods (api 5.4). */
 #ifndef KOORD_API_PROTOCOL_QUOTA_H
 #define KOORD_API_PROTOCOL_QUOTA_H
 #include "api/annotation.h"
@@ -8,8 +7,7 @@
 /* max of a quota that a profile makes: the greatest int64 over 2000. */
 #define QUOTA_PROFILE_MAX (INT64_MAX / 2000)
 
-/* ---- labels
- * ---------------------------------------------------------------------------------------- */
+/* ---- labels ---------------------------------------------------------------------------------- */
 
 /* The parent's name: the label, else the root; "" for the root itself. */
 const char *quota_parent(const struct objmeta *quota);
@@ -37,8 +35,7 @@ bool pod_quota_preemptible(const kstrmap *labels); /* only the word "false" says
 /* The root and system quotas may not be changed: "invalid quota NAME". */
 int quota_check_changeable(const char *name, struct kerr *err);
 
-/* ---- annotations: resource lists
- * -------------------------------------------------------------------- */
+/* ---- annotations: resource lists ------------------------------------------------------------- */
 
 DECLARE_ANNOTATION(quota_shared_weight, struct reslist_value)
 DECLARE_ANNOTATION(quota_total_resource, struct reslist_value)
@@ -55,8 +52,7 @@ DECLARE_ANNOTATION(quota_admission, struct reslist_value)
 /* The weight that counts: the annotation unless missing, bad or all zero, then max. */
 reslist quota_weight(const kstrmap *annotations, const reslist *max, struct arena *a);
 
-/* ---- annotations: lists of names
- * --------------------------------------------------------------------- */
+/* ---- annotations: lists of names ------------------------------------------------------------- */
 
 DECLARE_ANNOTATION(quota_namespaces, struct strlist_value)
 DECLARE_ANNOTATION(quota_resource_keys, struct strlist_value)

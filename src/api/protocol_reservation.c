@@ -94,8 +94,7 @@ const struct annotation_codec reservation_current_owner_codec = {
     .schema = &object_ref_schema,
 };
 
-/* ---- labels
- * ---------------------------------------------------------------------------------------- */
+/* ---- labels ---------------------------------------------------------------------------------- */
 
 static int64_t int_or_zero(const kstrmap *m, const char *key)
 {

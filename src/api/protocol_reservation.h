@@ -46,8 +46,7 @@ struct reservation_owners_value {
 DECLARE_ANNOTATION(reservation_owners, struct reservation_owners_value)
 DECLARE_ANNOTATION(reservation_current_owner, struct object_ref)
 
-/* ---- labels
- * ---------------------------------------------------------------------------------------- */
+/* ---- labels ---------------------------------------------------------------------------------- */
 
 static inline bool reservation_is_ignored(const kstrmap *labels)
 {

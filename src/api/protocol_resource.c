@@ -91,8 +91,7 @@ void resources_rewrite(struct resources *r, enum priority_class c, struct arena 
     }
 }
 
-/* ---- replace-resources -------------------------------------------------------------------------
- */
+/* ---- replace-resources ----------------------------------------------------------------------- */
 
 void resource_replacements_parse(const char *text, struct arena *a, resource_replacements *ret)
 {

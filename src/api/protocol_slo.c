@@ -66,8 +66,7 @@ int64_t network_limit_bytes(const struct qty *bits)
     return bits ? qty_value(*bits) / 8 : 0;
 }
 
-/* ---- OOM score
- * ------------------------------------------------------------------------------------- */
+/* ---- OOM score ------------------------------------------------------------------------------- */
 
 const struct annotation_codec oom_score_adj_spec_codec = {
     .key = ANNO_OOM_SCORE_ADJ_SPEC,
@@ -99,8 +98,7 @@ int oom_score_adj(const kstrmap *annotations, const char *container, struct aren
     return 1;
 }
 
-/* ---- eviction
- * --------------------------------------------------------------------------------------- */
+/* ---- eviction -------------------------------------------------------------------------------- */
 
 const struct annotation_codec eviction_policy_codec = {
     .key = ANNO_EVICTION_POLICY,
@@ -128,8 +126,7 @@ int32_t eviction_priority(const kstrmap *annotations)
     return (int32_t)v;
 }
 
-/* ---- core scheduling, resctrl
- * ------------------------------------------------------------------------ */
+/* ---- core scheduling, resctrl ---------------------------------------------------------------- */
 
 enum core_sched_policy core_sched_policy(const kstrmap *labels)
 {

@@ -29,8 +29,7 @@ DECLARE_ANNOTATION(pod_network_qos, struct pod_network_qos)
 /* Bytes a second, rounded down; 0 when absent. */
 int64_t network_limit_bytes(const struct qty *bits);
 
-/* ---- OOM score
- * ------------------------------------------------------------------------------------- */
+/* ---- OOM score ------------------------------------------------------------------------------- */
 
 enum { OOM_SCORE_ADJ_MIN = -1000, OOM_SCORE_ADJ_MAX = 1000 };
 DECLARE_ANNOTATION(oom_score_adj_spec, struct i64map_value)
@@ -39,8 +38,7 @@ DECLARE_ANNOTATION(oom_score_adj_spec, struct i64map_value)
 int oom_score_adj(const kstrmap *annotations, const char *container, struct arena *a, int64_t *ret,
                   struct kerr *err);
 
-/* ---- eviction by koordlet
- * ---------------------------------------------------------------------------- */
+/* ---- eviction by koordlet -------------------------------------------------------------------- */
 
 #define EVICT_BE_CPU             "BECPUEvict"
 #define EVICT_CPU                "CPUEvict"
@@ -59,8 +57,7 @@ bool eviction_policy_allows(const kstrmap *annotations, const char *feature, str
 /* Lower goes first; absent or bad: 0. */
 int32_t eviction_priority(const kstrmap *annotations);
 
-/* ---- core scheduling, resctrl
- * ------------------------------------------------------------------------ */
+/* ---- core scheduling, resctrl ---------------------------------------------------------------- */
 
 enum core_sched_policy { CORE_SCHED_BY_GROUP, CORE_SCHED_NONE, CORE_SCHED_EXCLUSIVE };
 enum core_sched_policy core_sched_policy(const kstrmap *labels);

@@ -29,8 +29,8 @@ struct memo {
 };
 
 static _Thread_local struct {
-    struct map listed;  /* hash -> struct share */
-    struct memo *memo;  /* NULL until one is needed */
+    struct map listed; /* hash -> struct share */
+    struct memo *memo; /* NULL until one is needed */
     size_t count, bytes;
 } all;
 
@@ -270,6 +270,5 @@ size_t share_count(void)
 size_t share_bytes(void)
 {
     size_t map_slots = all.listed.slots ? (size_t)all.listed.mask + 1 : 0;
-    return all.bytes + map_slots * sizeof(struct map_entry) +
-           (all.memo ? sizeof *all.memo : 0);
+    return all.bytes + map_slots * sizeof(struct map_entry) + (all.memo ? sizeof *all.memo : 0);
 }

@@ -4,7 +4,8 @@
 #include "json/kj.h"
 
 enum mark {
-    MARK_SKIP, /* a value our table does not know: anything */
+    MARK_SKIP,     /* a value our table does not know: anything */
+    MARK_ANY_TEXT, /* a string, no matter which */
     MARK_NULL,
     MARK_TRUE,
     MARK_FALSE,
@@ -119,7 +120,8 @@ static const struct kfield *find_field(const struct kschema *s, struct str key)
     return NULL;
 }
 
-/* Of an item that is dropped only that it is dropped matters: its keys, and which are null. */
+/* Of an item that is dropped only that it is dropped matters: its keys, and which are null; what is
+ * left are texts. */
 static bool put_object(struct recorder *r, const struct kschema *s, const struct kj_val *v,
                        bool dropped)
 {
@@ -133,8 +135,10 @@ static bool put_object(struct recorder *r, const struct kschema *s, const struct
     while (kj_next(&it, &key, &item)) {
         const struct kfield *f = find_field(s, key);
         put_text(r, key.p, key.n);
-        if (!f || (dropped && kj_type(item) != KJ_NULL))
+        if (!f)
             put_mark(r, MARK_SKIP);
+        else if (dropped && kj_type(item) == KJ_STR)
+            put_mark(r, MARK_ANY_TEXT);
         else if (!put_value(r, f, f->type, item))
             return false;
     }
@@ -150,7 +154,7 @@ bool memo_record(const struct sharepart *part, const struct kj_val *in, struct s
     return false;
 }
 
-/* ---- comparing --------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static inline uint32_t get_u32(const char **p)
 {
@@ -205,6 +209,7 @@ static inline const char *same_value(const char *p, const struct kj_val *v, enum
 {
     switch (m) {
     case MARK_SKIP: return p;
+    case MARK_ANY_TEXT: return kj_type(v) == KJ_STR ? p : NULL;
     case MARK_NULL: return kj_type(v) == KJ_NULL ? p : NULL;
     case MARK_TRUE: return kj_bool(v, false) ? p : NULL;
     case MARK_FALSE: return kj_bool(v, true) ? NULL : p;

@@ -11,8 +11,7 @@
 
 enum { CONFIG_MAX = 3 << 20 }; /* as large as an object of the API may be */
 
-/* ---- one file ---------------------------------------------------------------------------------
- */
+/* ---- one file -------------------------------------------------------------------------------- */
 
 static bool has_field(const struct kschema *s, const char *json)
 {
@@ -127,8 +126,7 @@ struct config *config_unref(struct config *c)
     return NULL;
 }
 
-/* ---- reloading --------------------------------------------------------------------------------
- */
+/* ---- reloading ------------------------------------------------------------------------------- */
 
 struct config_watch {
     struct config *current;

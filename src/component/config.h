@@ -40,8 +40,7 @@ struct config *config_ref(struct config *c);
 struct config *config_unref(struct config *c); /* NULL is fine; always returns NULL */
 DEFINE_CLEANUP(config_unref, struct config *)
 
-/* ---- reloading --------------------------------------------------------------------------------
- */
+/* ---- reloading ------------------------------------------------------------------------------- */
 
 struct config_handler {
     /* A new version that was read and found good; take a reference to keep it. A file that says

@@ -100,8 +100,7 @@ void flags_usage(const struct flags *f, struct strbuf *out);
 /* One section only. */
 void flags_usage_of(const struct flags *f, const char *title, struct strbuf *out);
 
-/* ---- shared with others that read names from people -------------------------------------------
- */
+/* ---- shared with others that read names from people ------------------------------------------ */
 
 /* The candidate nearest to the word (edit distance), NULL when none is near enough to be meant. */
 const char *word_nearest(const char *word, const char *const *candidates, size_t n);

@@ -12,8 +12,7 @@ enum {
     WORD_MAX = 64,
 };
 
-/* ---- the nearest name -------------------------------------------------------------------------
- */
+/* ---- the nearest name ------------------------------------------------------------------------ */
 
 /* Edits from one word to the other: a letter put in, left out, changed, or two swapped. Three rows
  * of the usual matrix are alive at a time. */
@@ -53,8 +52,7 @@ const char *word_nearest(const char *word, const char *const *candidates, size_t
     return nearest;
 }
 
-/* ---- usage ------------------------------------------------------------------------------------
- */
+/* ---- usage ----------------------------------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b)
 {

@@ -17,8 +17,7 @@ double *metrics_buckets_exp(double *out, size_t n, double start, double factor)
     return out;
 }
 
-/* ---- registry ---------------------------------------------------------------------------------
- */
+/* ---- registry -------------------------------------------------------------------------------- */
 
 struct metrics *metrics_new(void)
 {
@@ -118,8 +117,7 @@ void metrics_on_scrape(struct metrics *m, scrape_fn fn, void *arg)
     vec_push(&m->hooks, ((struct scrape_hook){ fn, arg }));
 }
 
-/* ---- children ---------------------------------------------------------------------------------
- */
+/* ---- children -------------------------------------------------------------------------------- */
 
 /* One block: the child, its buckets, its key. */
 static struct metric_child *child_new(const struct metric *f, const char *key, size_t key_len)

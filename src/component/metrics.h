@@ -109,10 +109,9 @@ void metrics_on_scrape(struct metrics *m, scrape_fn fn, void *arg);
  * proc NULL: "/proc". */
 void metrics_add_process(struct metrics *m, const char *proc);
 
-/* ---- showing ----------------------------------------------------------------------------------
- */
+/* ---- showing --------------------------------------------------------------------------------- */
 
-#define METRICS_CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8; escaping=values"
+#define METRICS_CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
 /* The text exposition format of these registries together, sorted by name and by label values. */
 void metrics_write(struct metrics *const *regs, size_t n, struct strbuf *out);

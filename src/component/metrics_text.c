@@ -9,8 +9,7 @@
 
 #define OVERFLOW_NAME "koord_metrics_overflow_total"
 
-/* ---- numbers ----------------------------------------------------------------------------------
- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 /* Go's 'g' in its shortest form: the number is 0.DIGITS * 10^point, and an exponent is written
  * below 1e-4 and from 1e+06 on, however many digits there are. */
@@ -72,8 +71,7 @@ void metrics_append_f64(struct strbuf *out, double v)
     put_digits(out, digits, n, point + exp);
 }
 
-/* ---- lines ------------------------------------------------------------------------------------
- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 static void put_escaped(struct strbuf *out, const char *s, bool quotes)
 {
@@ -157,8 +155,7 @@ static void put_child(struct strbuf *out, const struct metric *f, const struct m
     put_number(out, f->fn ? f->fn(f->fn_arg) : c->counter.v); /* a gauge's v lies there too */
 }
 
-/* ---- sorting ----------------------------------------------------------------------------------
- */
+/* ---- sorting --------------------------------------------------------------------------------- */
 
 struct row {
     const struct metric *f;

@@ -12,8 +12,7 @@
 
 #define WATCHDOG_SLACK (20 * NSEC_PER_SEC) /* beyond the lease, as upstream's adaptor */
 
-/* ---- logs -------------------------------------------------------------------------------------
- */
+/* ---- logs ------------------------------------------------------------------------------------ */
 
 void log_options_add(struct flags *f, struct log_options *o)
 {
@@ -53,8 +52,19 @@ void log_options_apply(const struct log_options *o)
         KLOG_W("Log lines are text: --logging-format=json is accepted and has no effect");
 }
 
-/* ---- client -----------------------------------------------------------------------------------
- */
+/* ---- debug ----------------------------------------------------------------------------------- */
+
+void debug_options_add(struct flags *f, struct debug_options *o)
+{
+    static const struct flag table[] = {
+        { "allow-remote-debug", FLAG_BOOL, .off = offsetof(struct debug_options, allow_remote),
+          .help = "take requests that change settings (PUT /debug/flags/...) from other machines "
+                  "too" },
+    };
+    flags_add(f, "Debug flags", table, ARRAY_LEN(table), o);
+}
+
+/* ---- client ---------------------------------------------------------------------------------- */
 
 void client_options_add(struct flags *f, struct client_options *o)
 {
@@ -117,8 +127,7 @@ int client_options_kube(const struct client_options *o, const struct client_env 
     return kube_http_new(l, strings, &c, ret, err);
 }
 
-/* ---- leader election --------------------------------------------------------------------------
- */
+/* ---- leader election ------------------------------------------------------------------------- */
 
 void election_options_add(struct flags *f, struct election_options *o, const char *name)
 {

@@ -11,8 +11,7 @@ struct leader;
 struct leader_handler;
 struct loop;
 
-/* ---- logs: -v, --logging-format; the other flags of klog are known and have no effect ----------
- */
+/* ---- logs: -v, --logging-format; the other flags of klog are known and have no effect -------- */
 
 struct log_options {
     int v;
@@ -22,8 +21,14 @@ void log_options_add(struct flags *f, struct log_options *o);
 /* Sets the level of this process; warns where something given has no effect. */
 void log_options_apply(const struct log_options *o);
 
-/* ---- where the API server is ------------------------------------------------------------------
- */
+/* ---- what may be changed while running ------------------------------------------------------- */
+
+struct debug_options {
+    bool allow_remote; /* for serve_opts.allow_remote_changes */
+};
+void debug_options_add(struct flags *f, struct debug_options *o);
+
+/* ---- where the API server is ----------------------------------------------------------------- */
 
 struct client_options {
     const char *kubeconfig, *master, *content_type;
@@ -44,8 +49,7 @@ int client_options_kube(const struct client_options *o, const struct client_env 
                         struct loop *l, struct intern *strings, const char *agent,
                         struct kube **ret, struct kerr *err);
 
-/* ---- leader election --------------------------------------------------------------------------
- */
+/* ---- leader election ------------------------------------------------------------------------- */
 
 struct election_options {
     bool enabled;

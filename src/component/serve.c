@@ -16,8 +16,7 @@
 
 enum { PEM_MAX = 1 << 20 };
 
-/* ---- answers ----------------------------------------------------------------------------------
- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 void serve_plain(struct httpd_req *r, int status, const char *type, const void *body, size_t n)
 {
@@ -87,8 +86,7 @@ const char *serve_rest(const char *path, const char *prefix)
     return path + strlen(prefix);
 }
 
-/* ---- routes -----------------------------------------------------------------------------------
- */
+/* ---- routes ---------------------------------------------------------------------------------- */
 
 static bool matches(const char *route, const char *path)
 {
@@ -161,8 +159,7 @@ static void on_root(void *arg, struct httpd_req *r)
     httpd_reply(r, 200, "application/json", out.data, out.len);
 }
 
-/* ---- metrics and version -----------------------------------------------------------------------
- */
+/* ---- metrics and version --------------------------------------------------------------------- */
 
 static void on_metrics(void *arg, struct httpd_req *r)
 {
@@ -207,8 +204,7 @@ static void on_version(void *arg, struct httpd_req *r)
     httpd_reply(r, 200, "application/json", out.data, out.len);
 }
 
-/* ---- birth and death --------------------------------------------------------------------------
- */
+/* ---- birth and death ------------------------------------------------------------------------- */
 
 struct serve *serve_new(struct loop *l, const struct serve_opts *o)
 {
@@ -262,8 +258,7 @@ void serve_stream(struct serve *s, struct stream *st, const char *peer)
     httpd_serve(s->httpd, st, peer);
 }
 
-/* ---- listening --------------------------------------------------------------------------------
- */
+/* ---- listening ------------------------------------------------------------------------------- */
 
 static int explain_bind(int code, struct kerr *err)
 {
@@ -278,10 +273,24 @@ static int explain_bind(int code, struct kerr *err)
     return code;
 }
 
+static int listen_on(struct serve *s, const char *addr, struct tls_ctx *tls, uint16_t *ret_port,
+                     struct kerr *err)
+{
+    uint16_t port = 0;
+    int r = httpd_listen(s->httpd, addr, tls, &port, err);
+
+    if (r < 0)
+        return explain_bind(r, err);
+    KLOG_I(0, "Serving", KV_S("program", s->program), KV_S("address", addr), KV_I("port", port),
+           KV_B("tls", tls != NULL));
+    if (ret_port)
+        *ret_port = port;
+    return 0;
+}
+
 int serve_listen(struct serve *s, const char *addr, uint16_t *ret_port, struct kerr *err)
 {
-    int r = httpd_listen(s->httpd, addr, NULL, ret_port, err);
-    return r < 0 ? explain_bind(r, err) : 0;
+    return listen_on(s, addr, NULL, ret_port, err);
 }
 
 static int tls_load(const struct serve_tls *t, struct tls_ctx **ret, struct kerr *err)
@@ -339,8 +348,5 @@ int serve_listen_tls(struct serve *s, const char *addr, const struct serve_tls *
                      uint16_t *ret_port, struct kerr *err)
 {
     int r = tls_prepare(s, tls, err);
-    if (r < 0)
-        return r;
-    r = httpd_listen(s->httpd, addr, s->tls_ctx, ret_port, err);
-    return r < 0 ? explain_bind(r, err) : 0;
+    return r < 0 ? r : listen_on(s, addr, s->tls_ctx, ret_port, err);
 }

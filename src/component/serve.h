@@ -44,8 +44,7 @@ void serve_stream(struct serve *s, struct stream *st, const char *peer);
 /* No new connections; requests under way finish within grace. done may be NULL. */
 void serve_stop(struct serve *s, nsec_t grace, void (*done)(void *arg), void *arg);
 
-/* ---- health -----------------------------------------------------------------------------------
- */
+/* ---- health ---------------------------------------------------------------------------------- */
 
 enum { SERVE_HEALTHZ = 1 << 0, SERVE_LIVEZ = 1 << 1, SERVE_READYZ = 1 << 2 };
 /* 0: well; else a negative code and the reason. Quick: it runs for every probe. */
@@ -54,8 +53,7 @@ typedef int (*serve_check_fn)(void *arg, struct kerr *err);
 void serve_add_check(struct serve *s, unsigned where, const char *name, serve_check_fn fn,
                      void *arg);
 
-/* ---- settings at run time ---------------------------------------------------------------------
- */
+/* ---- settings at run time -------------------------------------------------------------------- */
 
 struct serve_flag { /* /debug/flags/<name> */
     const char *name;
@@ -65,8 +63,7 @@ struct serve_flag { /* /debug/flags/<name> */
 };
 void serve_add_flag(struct serve *s, const struct serve_flag *f, void *arg); /* f must live on */
 
-/* ---- further paths ----------------------------------------------------------------------------
- */
+/* ---- further paths --------------------------------------------------------------------------- */
 
 /* A path that ends with "/" stands for all below it; the longest match wins. Names are copied. */
 void serve_handle(struct serve *s, const char *path, httpd_fn fn, void *arg);

@@ -10,8 +10,7 @@ void serve_add_flag(struct serve *s, const struct serve_flag *f, void *arg)
     vec_push(&s->settings, ((struct serve_setting){ f, arg }));
 }
 
-/* ---- the log level ----------------------------------------------------------------------------
- */
+/* ---- the log level --------------------------------------------------------------------------- */
 
 static int level_set(void *arg, const char *value, struct kerr *err)
 {
@@ -32,8 +31,7 @@ static void level_get(void *arg, struct strbuf *out)
 
 static const struct serve_flag level_flag = { "v", "klog.logging.verbosity", level_set, level_get };
 
-/* ---- requests ---------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static const struct serve_setting *find(struct serve *s, const char *name)
 {

@@ -22,8 +22,7 @@ static int ping(void *arg, struct kerr *err)
     return 0; /* that we answer is the answer */
 }
 
-/* ---- ?exclude=a&exclude=b ---------------------------------------------------------------------
- */
+/* ---- ?exclude=a&exclude=b -------------------------------------------------------------------- */
 
 struct excluded {
     struct vec_of(const char *) names;
@@ -76,8 +75,7 @@ static void put_unmatched(const struct excluded *ex, struct strbuf *out)
         strbuf_appendc(out, '\n');
 }
 
-/* ---- answers ----------------------------------------------------------------------------------
- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 /* Runs the checks; returns how many failed. Reasons go to the log only: the path is public. */
 static unsigned run_checks(struct serve *s, const struct endpoint *e, struct excluded *ex,

@@ -1,6 +1,5 @@
 /* crds.c - koordctl crds: the manifests that teach a cluster Koordinator's kinds. */
 #include "api/koord/crds.h"
-#include "base/vec.h"
 #include "ctl/get.h"
 
 struct crds_options {

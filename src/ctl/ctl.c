@@ -1,13 +1,11 @@
 /* ctl.c - the command table, the global flags, and help. */
 #include "ctl/ctl.h"
 
-#include "base/arena.h"
 #include "base/intern.h"
 #include "base/klog.h"
 #include "base/vec.h"
 #include "client/kube.h"
 #include "component/run.h"
-#include "component/version.h"
 #include "loop/loop.h"
 
 #define COMMAND_FLAGS "Flags"
@@ -41,8 +39,7 @@ static const struct flag global_flags[] = {
 };
 #undef O
 
-/* ---- help -------------------------------------------------------------------------------------
- */
+/* ---- help ------------------------------------------------------------------------------------ */
 
 void ctl_help(struct ctl *c, struct strbuf *out)
 {
@@ -125,8 +122,7 @@ static int run_help(struct ctl *c, const void *options)
     return show_help(c, cmd);
 }
 
-/* ---- running a command ------------------------------------------------------------------------
- */
+/* ---- running a command ----------------------------------------------------------------------- */
 
 static int run_command(struct ctl *c, const struct ctl_command *cmd, int argc, char *const *argv)
 {

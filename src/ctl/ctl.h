@@ -56,8 +56,7 @@ extern const struct ctl_command *const ctl_commands[]; /* NULL-terminated */
 int ctl_main(struct ctl *c, int argc, char *const *argv);
 void ctl_help(struct ctl *c, struct strbuf *out);
 
-/* ---- for commands -----------------------------------------------------------------------------
- */
+/* ---- for commands ---------------------------------------------------------------------------- */
 
 /* Reads the configuration and gets ready to talk. Complains and returns an exit code. */
 int ctl_connect(struct ctl *c);

@@ -3,8 +3,7 @@
 
 #include "ctl/resource.h"
 
-/* ---- printing what came -----------------------------------------------------------------------
- */
+/* ---- printing what came ---------------------------------------------------------------------- */
 
 struct rows vec_of(struct table_row *);
 
@@ -122,8 +121,7 @@ static int list_objects(struct get *g)
     return ctl_print(g->c, &out) ? CTL_OK : CTL_FAILED;
 }
 
-/* ---- objects by name --------------------------------------------------------------------------
- */
+/* ---- objects by name ------------------------------------------------------------------------- */
 
 static int get_one(struct get *g, const char *name, struct rows *rows, struct collected *to)
 {
@@ -177,8 +175,7 @@ static int get_names(struct get *g)
     return ctl_print(g->c, &out) ? code : CTL_FAILED;
 }
 
-/* ---- the command ------------------------------------------------------------------------------
- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 /* "nodes/n1" is "nodes n1". */
 static int take_words(struct get *g)

@@ -33,8 +33,7 @@ struct get { /* one run of the command */
     bool printed;    /* an object was printed: YAML needs a divider */
 };
 
-/* ---- objects.c: json, yaml and name -----------------------------------------------------------
- */
+/* ---- objects.c: json, yaml and name ---------------------------------------------------------- */
 
 /* apiVersion and kind, which list items lack; without metadata.managedFields, as kubectl does. */
 struct kj_mval *object_complete(const struct get *g, struct kj_mdoc *d, const struct kj_val *obj);
@@ -43,8 +42,7 @@ void object_put(struct get *g, const struct kj_val *obj, struct strbuf *out);
 /* A tree of our own: a list of objects, a version. */
 void tree_put(const char *form, const struct kj_mval *tree, struct strbuf *out);
 
-/* ---- list.c: pages ----------------------------------------------------------------------------
- */
+/* ---- list.c: pages --------------------------------------------------------------------------- */
 
 /* Every page in turn; fn sees the answer's root. Fills g->version. */
 typedef int (*page_fn)(struct get *g, const struct kj_val *root, void *arg, struct kerr *err);
@@ -52,8 +50,7 @@ int get_pages(struct get *g, page_fn fn, void *arg, struct kerr *err);
 /* rows of a Table, or items of a list, or the object itself, one by one. */
 struct kj_iter get_items(const struct kj_val *root);
 
-/* ---- watch.c ----------------------------------------------------------------------------------
- */
+/* ---- watch.c --------------------------------------------------------------------------------- */
 
 /* Follows changes until the reader or the permission goes away. The exit code. */
 int get_watch(struct get *g);

@@ -29,8 +29,7 @@ struct follow {
     bool ended, failed, got_event;
 };
 
-/* ---- what was seen ----------------------------------------------------------------------------
- */
+/* ---- what was seen --------------------------------------------------------------------------- */
 
 static void seen_free(struct seen *s)
 {
@@ -87,8 +86,7 @@ static void seen_set_row(struct follow *f, struct seen *s, const struct kj_val *
     s->row = table_row(&f->g->table, row, event);
 }
 
-/* ---- printing ---------------------------------------------------------------------------------
- */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 static bool flush(struct follow *f)
 {
@@ -97,8 +95,7 @@ static bool flush(struct follow *f)
     return ok;
 }
 
-/* ---- listing ----------------------------------------------------------------------------------
- */
+/* ---- listing --------------------------------------------------------------------------------- */
 
 static int list_page(struct get *g, const struct kj_val *root, void *arg, struct kerr *err)
 {
@@ -176,8 +173,7 @@ static int list(struct follow *f, struct kerr *err)
     return r;
 }
 
-/* ---- watching ---------------------------------------------------------------------------------
- */
+/* ---- watching -------------------------------------------------------------------------------- */
 
 static const char *const event_names[] = { "ADDED", "MODIFIED", "DELETED", "BOOKMARK" };
 
@@ -261,8 +257,7 @@ static void watch(struct follow *f)
         f->call = kube_cancel(f->call);
 }
 
-/* ---- all of it --------------------------------------------------------------------------------
- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static bool is_lasting(const struct kerr *err)
 {

@@ -73,7 +73,8 @@ struct kj_iter kj_iter(const struct kj_val *v); /* of an object or array; empty 
 /* The next member or item; *key is NULL for an array. false at the end. */
 bool kj_next(struct kj_iter *it, struct str *key, const struct kj_val **val);
 
-/* ---- building and editing --------------------------------------------------------------------- */
+/* ---- building and editing ---------------------------------------------------------------------
+ */
 
 struct kj_mdoc *kj_mdoc_new(void);
 struct kj_mdoc *kj_mdoc_free(struct kj_mdoc *d);

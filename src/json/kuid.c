@@ -61,7 +61,8 @@ static inline uint64_t hex8(uint64_t text, uint64_t *bad)
     uint64_t v = (text & ones * 15) + (text >> 6 & ones) * 9; /* 'a' & 15 is 1, and 9 more is 10 */
     uint64_t letters = (v + ones * (128 - 10)) >> 7 & ones;
 
-    *bad |= text ^ (v + ones * '0' + letters * ('a' - '0' - 10)); /* does it print the same? */
+    /* A digit of 16 values that prints the same is what was there. */
+    *bad |= (v & ones * 0xF0) | (text ^ (v + ones * '0' + letters * ('a' - '0' - 10)));
     v = __builtin_bswap64(v);
     v = (v | v >> 4) & UINT64_C(0x00FF00FF00FF00FF);
     v = (v | v >> 8) & UINT64_C(0x0000FFFF0000FFFF);

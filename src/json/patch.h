@@ -9,9 +9,9 @@ enum kmerge_list { KMERGE_ATOMIC, KMERGE_BY_KEY, KMERGE_SET };
 struct kmerge {
     const char *field;
     enum kmerge_list list;
-    bool replace;     /* patchStrategy replace: an object is replaced whole */
-    bool retain_keys; /* patchStrategy retainKeys */
-    const char *key;  /* KMERGE_BY_KEY: the merge key */
+    bool replace;             /* patchStrategy replace: an object is replaced whole */
+    bool retain_keys;         /* patchStrategy retainKeys */
+    const char *key;          /* KMERGE_BY_KEY: the merge key */
     const struct kmerge *sub; /* of the object or the list's elements; ends with field == NULL */
 };
 

@@ -8,7 +8,8 @@
  *         F(percent, "cpuBurstPercent", KF_OPT_I64, .flags = KF_OMITEMPTY),
  *     };
  *     #undef F
- *     const struct kschema cpu_burst_schema = KSCHEMA("CPUBurst", struct cpu_burst, cpu_burst_fields);
+ *     const struct kschema cpu_burst_schema = KSCHEMA("CPUBurst", struct cpu_burst,
+ * cpu_burst_fields);
  *
  * How each type lies in the struct:
  *   KF_STR      const char *, never NULL after decoding ("" when absent)
@@ -69,9 +70,9 @@ enum {
     KF_REQUIRED = 1 << 0,
     KF_OMITEMPTY = 1 << 1, /* not written when empty, zero, absent */
     KF_PTR = 1 << 2,       /* KF_OBJ behind a pointer */
-    KF_INTERN = 1 << 3,    /* strings (and map keys) that repeat over objects go to the string table */
+    KF_INTERN = 1 << 3, /* strings (and map keys) that repeat over objects go to the string table */
     KF_INTERN_KEYS = 1 << 4, /* KF_MAP: only the keys repeat */
-    KF_INLINE = 1 << 5     /* KF_OBJ: its fields stand in the parent's JSON object */
+    KF_INLINE = 1 << 5       /* KF_OBJ: its fields stand in the parent's JSON object */
 };
 
 struct opt_bool {
@@ -97,10 +98,10 @@ struct klist {
     void *items;
     uint32_t n;
 };
-#define KLIST(type)                                                                                \
-    struct {                                                                                       \
-        type *items;                                                                               \
-        uint32_t n;                                                                                \
+#define KLIST(type)  \
+    struct {         \
+        type *items; \
+        uint32_t n;  \
     }
 
 /* A UID: 16 bytes for a canonical UUID, otherwise (static pods) a pointer to its text. */
@@ -148,31 +149,31 @@ struct kschema {
     uint32_t size, nfields;
     const struct kfield *fields;
     const char *description;
-    bool bare; /* the JSON is the value of the only field, without an object around it */
-    bool map_atomic;        /* CRD schema: x-kubernetes-map-type: atomic */
+    bool bare;       /* the JSON is the value of the only field, without an object around it */
+    bool map_atomic; /* CRD schema: x-kubernetes-map-type: atomic */
     uint8_t min_properties; /* CRD schema: minProperties */
 };
-#define KF(stype, member, jsonname, ftype, ...)                                                    \
-    {                                                                                              \
-        .json = (jsonname), .json_len = sizeof(jsonname) - 1, .type = (ftype),                     \
-        .off = offsetof(stype, member), __VA_ARGS__                                                \
+#define KF(stype, member, jsonname, ftype, ...)                                \
+    {                                                                          \
+        .json = (jsonname), .json_len = sizeof(jsonname) - 1, .type = (ftype), \
+        .off = offsetof(stype, member), __VA_ARGS__                            \
     }
 /* A list or map of `etype`; the element size is taken from the member. */
-#define KF_LIST_OF(stype, member, jsonname, etype, ...)                                            \
-    {                                                                                              \
-        .json = (jsonname), .json_len = sizeof(jsonname) - 1, .type = KF_LIST, .elem = (etype),    \
-        .off = offsetof(stype, member), .elem_size = sizeof(*((stype *)0)->member.items),          \
-        __VA_ARGS__                                                                                \
+#define KF_LIST_OF(stype, member, jsonname, etype, ...)                                         \
+    {                                                                                           \
+        .json = (jsonname), .json_len = sizeof(jsonname) - 1, .type = KF_LIST, .elem = (etype), \
+        .off = offsetof(stype, member), .elem_size = sizeof(*((stype *)0)->member.items),       \
+        __VA_ARGS__                                                                             \
     }
-#define KF_MAP_OF(stype, member, jsonname, etype, ...)                                             \
-    {                                                                                              \
-        .json = (jsonname), .json_len = sizeof(jsonname) - 1, .type = KF_MAP, .elem = (etype),     \
-        .off = offsetof(stype, member), .elem_size = sizeof(*((stype *)0)->member.items),          \
-        __VA_ARGS__                                                                                \
+#define KF_MAP_OF(stype, member, jsonname, etype, ...)                                         \
+    {                                                                                          \
+        .json = (jsonname), .json_len = sizeof(jsonname) - 1, .type = KF_MAP, .elem = (etype), \
+        .off = offsetof(stype, member), .elem_size = sizeof(*((stype *)0)->member.items),      \
+        __VA_ARGS__                                                                            \
     }
-#define KSCHEMA(sname, stype, table)                                                               \
-    {                                                                                              \
-        .name = (sname), .size = sizeof(stype), .nfields = ARRAY_LEN(table), .fields = (table)     \
+#define KSCHEMA(sname, stype, table)                                                           \
+    {                                                                                          \
+        .name = (sname), .size = sizeof(stype), .nfields = ARRAY_LEN(table), .fields = (table) \
     }
 
 /* ---- decode ---------------------------------------------------------------------------------- */

@@ -614,7 +614,7 @@ static int walk_yaml(const char *text, size_t n, unsigned flags, kj_yaml_fn fn, 
     if (!yaml_parser_initialize(&p))
         return kerr_set(err, -ENOMEM, "parse YAML: out of memory");
     yaml_parser_set_encoding(&p, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&p, (const unsigned char *)text, n);
+    yaml_parser_set_input_string(&p, (const unsigned char *)(n ? text : ""), n);
     int r = walk_stream(&p, flags, fn, arg, err);
     yaml_parser_delete(&p);
     return r;

@@ -139,7 +139,7 @@ static void on_end(void *arg, const struct kerr *err)
     if (err)
         fprintf(stderr, "watch: %s\n", err->text);
 }
-static const struct kube_watch_handler watching = { on_event, on_end };
+static const struct kube_watch_handler watching = { .on_event = on_event, .on_end = on_end };
 
 static void stop(struct loop *l, void *arg)
 {

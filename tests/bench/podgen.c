@@ -108,7 +108,8 @@ static void append_pod_name(struct strbuf *out, unsigned i, unsigned wi)
     }
     append_replicaset(out, w, wi);
     strbuf_appendc(out, '-');
-    append_hash(out, word(i, 1), 5);
+    /* Looks random, and is another for each of the first 27^5 pods. */
+    append_hash(out, (uint64_t)(i / PODGEN_WORKLOADS) * 8675309 % 14348907, 5);
 }
 
 /* ---- metadata -------------------------------------------------------------------------------- */

@@ -302,6 +302,8 @@ int main(int argc, char **argv)
     bool bad = load_differences(&g, a) < 0;
     if (is_dir(vectors))
         run_tree(&g, vectors);
+    else if (at == 3)
+        bad = printf("golden: no directory %s\n", vectors) > 0;
     else
         printf("golden: no vectors at %s (--vectors DIR or KOORD_VECTORS); only the project's own "
                "cases run\n",

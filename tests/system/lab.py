@@ -122,13 +122,6 @@ class Cluster:
         with open(f'{self.dir}/kube-apiserver.pid', encoding='ascii') as f:
             return int(f.read())
 
-    def kill(self):
-        """At once, in the middle of whatever it does."""
-        self.run('stop-apiserver', '--kill')
-
-    def start(self):
-        self.run('start-apiserver')
-
     def api(self, method, path, body=None, token=None):
         """(status, answer)"""
         c = http.client.HTTPSConnection('127.0.0.1', self.port, context=self.tls, timeout=20)

@@ -73,7 +73,7 @@ class Kind:
         self.label, self.api_version, self.kind, scope, status = line.split(' ')
         self.namespaced, self.has_status = scope == 'namespaced', status == 'status'
         self.plural = self.label.split('.')[0]
-        self.group, self.version = ('/' + self.api_version).rsplit('/', 2)[-2:]
+        self.group = self.api_version.rpartition('/')[0]
         self.word = f'{self.api_version}/{self.kind}'
         # Events of core/v1 and of events.k8s.io are the same objects.
         self.name = 'y' if self.group == 'events.k8s.io' else 'x'

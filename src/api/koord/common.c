@@ -13,8 +13,7 @@ static const struct kfield int_or_str_fields[] = {
 const struct kschema int_or_str_schema =
     SCHEMA("IntOrString", struct int_or_str_value, int_or_str_fields, .bare = true);
 
-/* ---- label selector -----------------------------------------------------------------------------
- */
+/* ---- label selector -------------------------------------------------------------------------- */
 
 #define F(member, json, type, ...) KF(struct selreq, member, json, type, __VA_ARGS__)
 static const struct kfield selreq_fields[] = {
@@ -38,8 +37,7 @@ static const struct kfield label_selector_fields[] = {
 const struct kschema crd_label_selector_schema =
     SCHEMA("LabelSelector", struct label_selector, label_selector_fields, .map_atomic = true);
 
-/* ---- object reference ---------------------------------------------------------------------------
- */
+/* ---- object reference ------------------------------------------------------------------------ */
 
 #define F(member, json, type, ...) KF(struct object_ref, member, json, type, __VA_ARGS__)
 static const struct kfield object_ref_fields[] = {
@@ -55,8 +53,7 @@ static const struct kfield object_ref_fields[] = {
 const struct kschema crd_object_ref_schema =
     SCHEMA("ObjectReference", struct object_ref, object_ref_fields, .map_atomic = true);
 
-/* ---- taint --------------------------------------------------------------------------------------
- */
+/* ---- taint ----------------------------------------------------------------------------------- */
 
 #define F(member, json, type, ...) KF(struct taint, member, json, type, __VA_ARGS__)
 static const struct kfield taint_fields[] = {
@@ -70,8 +67,7 @@ static const struct kfield taint_fields[] = {
 #undef F
 const struct kschema crd_taint_schema = KSCHEMA("Taint", struct taint, taint_fields);
 
-/* ---- condition ----------------------------------------------------------------------------------
- */
+/* ---- condition ------------------------------------------------------------------------------- */
 
 #define REASON_PATTERN "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"
 #define TYPE_PATTERN                                                        \

@@ -60,8 +60,7 @@ struct meta_condition {
 typedef KLIST(struct meta_condition) meta_conditionlist;
 extern const struct kschema meta_condition_schema;
 
-/* ---- CRD manifests ------------------------------------------------------------------------------
- */
+/* ---- CRD manifests --------------------------------------------------------------------------- */
 
 /* What upstream's manifests say they were made with; tools compare it. */
 #define CONTROLLER_GEN "v0.20.1"

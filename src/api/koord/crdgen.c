@@ -1,4 +1,5 @@
-/* crdgen.c - koord-crdgen DIR: writes the manifests DIR/crds/NAME.yaml and DIR/priorityclasses.yaml.
+/* crdgen.c - koord-crdgen DIR: writes the manifests DIR/crds/NAME.yaml and
+ * DIR/priorityclasses.yaml.
  *
  * Run after a table of this folder changed: build/.../koord-crdgen packaging
  */

@@ -51,8 +51,7 @@ size_t crd_file_name(const struct kind_crd *c, char *buf, size_t size)
     return MIN((size_t)n, size ? size - 1 : 0);
 }
 
-/* ---- one version
- * ----------------------------------------------------------------------------------- */
+/* ---- one version ----------------------------------------------------------------------------- */
 
 static void set_str(struct kj_mdoc *d, struct kj_mval *obj, const char *key, const char *value)
 {
@@ -126,8 +125,7 @@ static struct kj_mval *version_of(struct kj_mdoc *d, const struct kind_crd *c,
     return o;
 }
 
-/* ---- the object
- * ------------------------------------------------------------------------------------- */
+/* ---- the object ------------------------------------------------------------------------------ */
 
 static struct kj_mval *names_of(struct kj_mdoc *d, const struct kind *k)
 {
@@ -207,8 +205,7 @@ void crd_manifest(const struct kind_crd *c, struct strbuf *yaml)
     put_yaml(manifest_of(d, c), yaml);
 }
 
-/* ---- priority classes
- * -------------------------------------------------------------------------------- */
+/* ---- priority classes ------------------------------------------------------------------------ */
 
 static const char *const class_descriptions[PRIO_COUNT] = {
     [PRIO_PROD] = "Production pods: latency-sensitive, with guaranteed resources.",

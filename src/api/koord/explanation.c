@@ -77,8 +77,7 @@ static const struct kfield detailed_fields[] = {
 static const struct kschema detailed_schema =
     KSCHEMA("DetailedExplanation", struct detailed_explanation, detailed_fields);
 
-/* ---- the kind
- * ------------------------------------------------------------------------------------- */
+/* ---- the kind -------------------------------------------------------------------------------- */
 
 #define F(member, json, type, ...) \
     KF(struct schedule_explanation_spec, member, json, type, __VA_ARGS__)

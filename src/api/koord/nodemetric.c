@@ -78,8 +78,7 @@ static const struct kfield prediction_fields[] = {
 static const struct kschema prediction_schema =
     KSCHEMA("PredictedMetric", struct metric_prediction, prediction_fields);
 
-/* ---- spec
- * ----------------------------------------------------------------------------------------- */
+/* ---- spec ------------------------------------------------------------------------------------ */
 
 static const struct kfield aggregate_policy_fields[] = {
     KF_LIST_OF(struct node_aggregate_policy, durations_ns, "durations", KF_DUR, OMIT,
@@ -115,8 +114,7 @@ static const struct kfield spec_fields[] = {
 static const struct kschema spec_schema =
     KSCHEMA("NodeMetricSpec", struct nodemetric_spec, spec_fields);
 
-/* ---- the kind
- * ------------------------------------------------------------------------------------- */
+/* ---- the kind -------------------------------------------------------------------------------- */
 
 #define F(member, json, type, ...) KF(struct nodemetric_status, member, json, type, __VA_ARGS__)
 static const struct kfield status_fields[] = {

@@ -50,8 +50,7 @@ static const struct kfield threshold_fields[] = {
 const struct kschema threshold_strategy_schema =
     KSCHEMA("ResourceThresholdStrategy", struct threshold_strategy, threshold_fields);
 
-/* ---- CPU burst
- * ------------------------------------------------------------------------------------ */
+/* ---- CPU burst ------------------------------------------------------------------------------- */
 
 #define F(member, json, type, ...) KF(struct cpu_burst_config, member, json, type, __VA_ARGS__)
 static const struct kfield cpu_burst_config_fields[] = {
@@ -78,8 +77,7 @@ static const struct kfield cpu_burst_strategy_fields[] = {
 const struct kschema cpu_burst_strategy_schema =
     KSCHEMA("CPUBurstStrategy", struct cpu_burst_strategy, cpu_burst_strategy_fields);
 
-/* ---- system
- * --------------------------------------------------------------------------------------- */
+/* ---- system ---------------------------------------------------------------------------------- */
 
 #define F(member, json, type, ...) KF(struct system_strategy, member, json, type, __VA_ARGS__)
 static const struct kfield system_strategy_fields[] = {
@@ -100,8 +98,7 @@ static const struct kfield system_strategy_fields[] = {
 const struct kschema system_strategy_schema =
     KSCHEMA("SystemStrategy", struct system_strategy, system_strategy_fields);
 
-/* ---- host applications
- * ---------------------------------------------------------------------------- */
+/* ---- host applications ----------------------------------------------------------------------- */
 
 #define F(member, json, type, ...) KF(struct cgroup_path, member, json, type, __VA_ARGS__)
 static const struct kfield cgroup_path_fields[] = {
@@ -128,8 +125,7 @@ static const struct kfield host_application_fields[] = {
 const struct kschema host_application_schema =
     KSCHEMA("HostApplicationSpec", struct host_application, host_application_fields);
 
-/* ---- the kind
- * ------------------------------------------------------------------------------------- */
+/* ---- the kind -------------------------------------------------------------------------------- */
 
 #define F(member, json, type, ...) KF(struct nodeslo_spec, member, json, type, __VA_ARGS__)
 static const struct kfield nodeslo_spec_fields[] = {

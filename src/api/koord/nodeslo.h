@@ -8,8 +8,7 @@
 #define KOORD_API_KOORD_NODESLO_H
 #include "api/koord/common.h"
 
-/* ---- suppression and eviction -------------------------------------------------------------------
- */
+/* ---- suppression and eviction ---------------------------------------------------------------- */
 
 struct threshold_strategy { /* resourceUsedThresholdWithBE */
     struct opt_bool enable;
@@ -29,8 +28,7 @@ struct threshold_strategy { /* resourceUsedThresholdWithBE */
     struct opt_i32 evict_enabled_priority_threshold, allocatable_evict_priority_threshold;
 };
 
-/* ---- per QoS class
- * ------------------------------------------------------------------------------- */
+/* ---- per QoS class --------------------------------------------------------------------------- */
 
 struct cpu_qos {
     struct opt_bool enable;
@@ -88,8 +86,7 @@ struct resource_qos_strategy {
     struct resource_qos *lsr, *ls, *be, *system, *cgroup_root;
 };
 
-/* ---- the rest
- * ------------------------------------------------------------------------------------ */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 struct cpu_burst_config {
     const char *policy; /* "none", "cpuBurstOnly", "cfsQuotaBurstOnly", "auto" */

@@ -64,8 +64,7 @@ static const struct kfield spec_fields[] = {
 const struct kschema podmigrationjob_spec_schema =
     KSCHEMA("PodMigrationJobSpec", struct podmigrationjob_spec, spec_fields);
 
-/* ---- status
- * --------------------------------------------------------------------------------------- */
+/* ---- status ---------------------------------------------------------------------------------- */
 
 #define F(member, json, type, ...) KF(struct migration_condition, member, json, type, __VA_ARGS__)
 static const struct kfield condition_fields[] = {
@@ -120,8 +119,7 @@ static const struct kfield status_fields[] = {
 const struct kschema podmigrationjob_status_schema =
     KSCHEMA("PodMigrationJobStatus", struct podmigrationjob_status, status_fields);
 
-/* ---- the kind
- * ------------------------------------------------------------------------------------- */
+/* ---- the kind -------------------------------------------------------------------------------- */
 
 static const struct kfield podmigrationjob_fields[] = {
     F_METADATA(struct podmigrationjob),

@@ -42,8 +42,7 @@ const struct kind_crd crd_elasticquota = {
     .description = "ElasticQuota guarantees resources to a group of pods and caps their use.",
 };
 
-/* ---- profile
- * -------------------------------------------------------------------------------------- */
+/* ---- profile --------------------------------------------------------------------------------- */
 
 #define F(member, json, type, ...) \
     KF(struct elasticquotaprofile_spec, member, json, type, __VA_ARGS__)

@@ -6,8 +6,7 @@ const char *const reservation_phase_names[] = { "",          "Pending", "Availab
 const char *const allocate_policy_names[] = { "", "Aligned", "Restricted", NULL };
 static const char *const pre_allocation_modes[] = { "", "Default", "Cluster", NULL };
 
-/* ---- owners
- * --------------------------------------------------------------------------------------- */
+/* ---- owners ---------------------------------------------------------------------------------- */
 
 #define F(member, json, type, ...) \
     KF(struct reservation_controller, member, json, type, __VA_ARGS__)
@@ -40,8 +39,7 @@ const struct kschema reservation_owner_schema =
     SCHEMA("ReservationOwner", struct reservation_owner, owner_fields, .min_properties = 1,
            .description = "who may use the reservation; what is set must all match");
 
-/* ---- spec
- * ----------------------------------------------------------------------------------------- */
+/* ---- spec ------------------------------------------------------------------------------------ */
 
 #define F(member, json, type, ...) KF(struct pre_allocation_policy, member, json, type, __VA_ARGS__)
 static const struct kfield pre_allocation_fields[] = {
@@ -83,8 +81,7 @@ static const struct kfield spec_fields[] = {
 static const struct kschema spec_schema =
     KSCHEMA("ReservationSpec", struct reservation_spec, spec_fields);
 
-/* ---- status
- * --------------------------------------------------------------------------------------- */
+/* ---- status ---------------------------------------------------------------------------------- */
 
 #define F(member, json, type, ...) KF(struct reservation_condition, member, json, type, __VA_ARGS__)
 static const struct kfield condition_fields[] = {
@@ -117,8 +114,7 @@ static const struct kfield status_fields[] = {
 const struct kschema reservation_status_schema =
     KSCHEMA("ReservationStatus", struct reservation_status, status_fields);
 
-/* ---- the kind
- * ------------------------------------------------------------------------------------- */
+/* ---- the kind -------------------------------------------------------------------------------- */
 
 static const struct kfield reservation_fields[] = {
     F_METADATA(struct reservation),

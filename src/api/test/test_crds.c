@@ -141,8 +141,8 @@ static void test_names_scopes_and_subresources(void **state)
 static void test_annotations_of_crds(void **state)
 {
     CLEANUP(kj_doc_free)
-    struct kj_doc *slo = manifest("nodeslos"),
-                  *quota = manifest("elasticquotas"), *nrt = manifest("noderesourcetopologies");
+    struct kj_doc *slo = manifest("nodeslos"), *quota = manifest("elasticquotas"),
+                  *nrt = manifest("noderesourcetopologies");
     const char *gen = "controller-gen.kubebuilder.io/version", *ok = "api-approved.kubernetes.io";
 
     (void)state;
@@ -166,8 +166,8 @@ static void test_annotations_of_crds(void **state)
 static void test_schemas_of_the_notation(void **state)
 {
     CLEANUP(kj_doc_free)
-    struct kj_doc *r = manifest("reservations"),
-                  *s = manifest("nodeslos"), *m = manifest("nodemetrics"), *d = manifest("devices"),
+    struct kj_doc *r = manifest("reservations"), *s = manifest("nodeslos"),
+                  *m = manifest("nodemetrics"), *d = manifest("devices"),
                   *j = manifest("podmigrationjobs"), *p = manifest("clustercolocationprofiles");
 
     (void)state;
@@ -208,8 +208,7 @@ static void test_schemas_of_the_notation(void **state)
 static void test_selectors_and_references_are_atomic(void **state)
 {
     CLEANUP(kj_doc_free)
-    struct kj_doc *p = manifest("clustercolocationprofiles"),
-                  *r = manifest("reservations");
+    struct kj_doc *p = manifest("clustercolocationprofiles"), *r = manifest("reservations");
     const struct kj_val *selector = field(p, "spec.selector");
     const struct kj_val *owner = field(r, "spec.owners[]");
     int64_t n;

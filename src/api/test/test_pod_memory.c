@@ -2,9 +2,9 @@
  * bench measures the same over 150,000 pods in a real informer. */
 #include "bed.h"
 
-#include "../../../tests/bench/podgen.h"
 #include "api/pod.h"
 #include "api/share.h"
+#include "podgen.h"
 
 enum {
     PODS = 12000, /* a few on each node, so that what repeats weighs little */

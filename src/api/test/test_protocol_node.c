@@ -8,8 +8,7 @@
 #include "api/protocol_node.h"
 #include "api/protocol_slo.h"
 
-/* ---- node
- * --------------------------------------------------------------------------------------------- */
+/* ---- node ------------------------------------------------------------------------------------ */
 
 static void test_ratio_labels(void **state)
 {
@@ -128,8 +127,7 @@ static void test_third_parties_are_summed_by_class(void **state)
     assert_string_equal(strbuf_str(&b), "{\"allocations\":[{\"name\":\"\",\"priority\":\"\"}]}");
 }
 
-/* ---- load-aware
- * ------------------------------------------------------------------------------------------ */
+/* ---- load-aware ------------------------------------------------------------------------------ */
 
 static void test_usage_thresholds(void **state)
 {
@@ -168,8 +166,7 @@ static void test_load_estimates(void **state)
     assert_int_equal(load_scaling_factor_list(&m, a).n, 0);
 }
 
-/* ---- SLO of a pod
- * ----------------------------------------------------------------------------------------- */
+/* ---- SLO of a pod ---------------------------------------------------------------------------- */
 
 static void test_pod_slo(void **state)
 {
@@ -258,8 +255,7 @@ static void test_eviction_by_koordlet(void **state)
     assert_int_equal(core_sched_policy(&NO_PAIRS), CORE_SCHED_BY_GROUP);
 }
 
-/* ---- devices
- * ---------------------------------------------------------------------------------------------- */
+/* ---- devices --------------------------------------------------------------------------------- */
 
 #define ALLOCATED                                                                            \
     "{\"gpu\":[{\"minor\":0,\"resources\":{\"koordinator.sh/gpu-core\":\"5\","               \
@@ -370,6 +366,33 @@ static void test_gpu_partitions(void **state)
     assert_false(secondary_well_planned(&NO_PAIRS).set);
 }
 
+static void test_gpu_templates(void **state)
+{
+    static const char yaml[] = "huawei-Ascend-310P3-300I-DUO:\n"
+                               "  vir02: {huawei.com/npu-core: 2, koordinator.sh/gpu-memory: 6Gi}\n"
+                               "  vir04:\n"
+                               "    huawei.com/npu-core: 4\n";
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    struct gpu_templates t;
+    struct kerr err = { 0 };
+
+    (void)state;
+    assert_int_equal(gpu_templates_decode(yaml, sizeof yaml - 1, a, &t, &err), 0);
+    const struct gpu_template_list *l =
+        gpu_templates_of(&t, GPU_VENDOR_HUAWEI, GPU_MODEL_ASCEND_DUO);
+    assert_int_equal(l->v.n, 2);
+    assert_string_equal(l->v.items[0].name, "vir02");
+    assert_int_equal(qty_value(reslist_get(&l->v.items[0].resources.v, RES_NPU_CORE)), 2);
+    assert_int_equal(qty_value(reslist_get(&l->v.items[0].resources.v, RES_GPU_MEMORY)), INT64_C(6)
+                                                                                             << 30);
+    assert_null(gpu_templates_of(&t, GPU_VENDOR_HUAWEI, "other"));
+    assert_null(gpu_templates_of(&t, "hua", "wei-Ascend-310P3-300I-DUO"));
+    assert_int_equal(gpu_templates_decode("", 0, a, &t, &err), 0);
+    assert_int_equal(t.v.n, 0);
+    assert_true(gpu_templates_decode("a: [", 4, a, &t, &err) < 0);
+    assert_true(gpu_templates_decode("a: 1", 4, a, &t, &err) < 0);
+}
+
 static void test_node_lock(void **state)
 {
     CLEANUP(arena_free) struct arena *a = arena_new();
@@ -388,8 +411,7 @@ static void test_node_lock(void **state)
     assert_string_equal(err.text, "invalid node lock value \"2026-11-15T18:20:00Z,ns,pod,x\"");
 }
 
-/* ---- migration, hints
- * ----------------------------------------------------------------------------------- */
+/* ---- migration, hints ------------------------------------------------------------------------ */
 
 static void test_eviction_cost(void **state)
 {
@@ -476,6 +498,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_device_allocations),
         cmocka_unit_test(test_device_wishes),
         cmocka_unit_test(test_gpu_partitions),
+        cmocka_unit_test(test_gpu_templates),
         cmocka_unit_test(test_node_lock),
         cmocka_unit_test(test_eviction_cost),
         cmocka_unit_test(test_evict_policy),

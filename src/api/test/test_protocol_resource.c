@@ -168,8 +168,7 @@ static void test_replace_resources(void **state)
     assert_int_equal(r.n, 1);
 }
 
-/* ---- devices
- * ----------------------------------------------------------------------------------------- */
+/* ---- devices --------------------------------------------------------------------------------- */
 
 static void check_devices(const char *requests, const char *gpu, int64_t count, bool shared,
                           const char *per_instance)
@@ -283,8 +282,7 @@ static void test_webhook_fills_device_requests(void **state)
     check_filled("{\"nvidia.com/gpu\":\"1\"}", "{\"nvidia.com/gpu\":\"1\"}");
 }
 
-/* ---- extended resource spec
- * ---------------------------------------------------------------------------- */
+/* ---- extended resource spec ------------------------------------------------------------------ */
 
 static void test_extended_resource_spec(void **state)
 {

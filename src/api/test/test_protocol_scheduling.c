@@ -6,8 +6,7 @@
 #include "api/protocol_quota.h"
 #include "api/protocol_reservation.h"
 
-/* ---- gang
- * --------------------------------------------------------------------------------------------- */
+/* ---- gang ------------------------------------------------------------------------------------ */
 
 static const struct gang_defaults defaults = {
     .waiting_time_ns = 600 * NSEC_PER_SEC,
@@ -143,8 +142,7 @@ static void test_gang_topology(void **state)
     }
 }
 
-/* ---- quota
- * -------------------------------------------------------------------------------------------- */
+/* ---- quota ----------------------------------------------------------------------------------- */
 
 static reslist list(struct arena *a, const char *json)
 {
@@ -230,8 +228,7 @@ static void test_quota_lists(void **state)
     assert_true(quota_profile_ratio(NULL) == 1);
 }
 
-/* ---- reservation
- * -------------------------------------------------------------------------------------- */
+/* ---- reservation ----------------------------------------------------------------------------- */
 
 static void test_reservation_affinity(void **state)
 {
@@ -309,8 +306,7 @@ static void test_reservation_labels(void **state)
     assert_int_equal(pre_allocatable_priority(&m, ANNO_PRE_ALLOCATABLE_PRIORITY), 0);
 }
 
-/* ---- CPU and NUMA
- * ---------------------------------------------------------------------------------------- */
+/* ---- CPU and NUMA ---------------------------------------------------------------------------- */
 
 static void test_node_reservation(void **state)
 {

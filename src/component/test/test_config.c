@@ -134,8 +134,7 @@ static void test_refusals_name_file_and_field(void **state)
     assert_non_null(strstr(err.text, "/nonexistent/conf.yaml"));
 }
 
-/* ---- reloading --------------------------------------------------------------------------------
- */
+/* ---- reloading ------------------------------------------------------------------------------- */
 
 struct seen {
     int changes, refusals, port;

@@ -1,7 +1,6 @@
 /* test_flags.c - Go style flags. */
 #include "base/strbuf.h"
 #include "component/flags.h"
-#include "component/gates.h"
 
 #include <setjmp.h>
 

@@ -16,8 +16,7 @@
 #include "loop/loop.h"
 #include "sys/spawn.h"
 
-/* ---- the program under test -------------------------------------------------------------------
- */
+/* ---- the program under test ------------------------------------------------------------------ */
 
 struct options {
     const char *config;
@@ -84,8 +83,7 @@ static const struct program program = {
     "koord-test", "A program for tests.\n", add_flags, check, start, stop, fini
 };
 
-/* ---- running it -------------------------------------------------------------------------------
- */
+/* ---- running it ------------------------------------------------------------------------------ */
 
 struct result {
     int code; /* exit status, or -signal */
@@ -216,8 +214,7 @@ static void test_a_second_signal_does_not_wait(void **state)
     result_fini(&r);
 }
 
-/* ---- options ----------------------------------------------------------------------------------
- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static void test_election_defaults_are_upstreams(void **state)
 {

@@ -292,8 +292,7 @@ static void test_crd_manifests(void **state)
     bed_fini(&b);
 }
 
-/* ---- watching: each script ends with a 403, which ends the command -----------------------------
- */
+/* ---- watching: each script ends with a 403, which ends the command --------------------------- */
 
 #define END_OF_SCRIPT STATUS("Forbidden", "end")
 
