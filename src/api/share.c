@@ -1,8 +1,10 @@
 /* share.c - equal blocks are kept once. Structs are compared along their tables, so it does not
  * matter how they lie in memory.
  */
-#include "api/share_memo.h"
+#include "api/share.h"
+
 #include "base/map.h"
+#include "json/memo.h"
 
 struct slot;
 struct share {
@@ -150,7 +152,7 @@ static struct share *recognise(uint64_t key, const struct kj_val *in)
 {
     struct slot *row = memo_row(key);
     for (int i = 0; i < WAYS; i++)
-        if (row[i].share && row[i].key == key && memo_matches(&row[i].rec, in))
+        if (row[i].share && row[i].key == key && kj_memo_matches(&row[i].rec, in))
             return row[i].share;
     return NULL;
 }
@@ -168,7 +170,7 @@ static void remember(uint64_t key, struct share *s, const struct sharepart *part
     if (at->share)
         forget(at->share);
     forget(s);
-    if (!memo_record(part, in, &at->rec))
+    if (!kj_memo_record(part->schema, part->drops, in, &at->rec))
         return;
     at->share = s;
     at->key = key;

@@ -250,7 +250,7 @@ bool kj_number_of(const yyjson_val *v, struct kj_number *ret)
     return true;
 }
 
-/* Whole doubles compare as the integers they are: 1 and 1.0 are the same number. */
+/* A double that is a whole number within int64 is that integer. */
 static struct kj_number whole(struct kj_number n)
 {
     if (n.kind != KJ_NUM_F64 || n.f != (double)(int64_t)i64_from_f64(n.f) ||
@@ -260,17 +260,22 @@ static struct kj_number whole(struct kj_number n)
     return (struct kj_number){ .kind = i < 0 ? KJ_NUM_I64 : KJ_NUM_U64, .i = i };
 }
 
+static double as_f64(struct kj_number n)
+{
+    return n.kind == KJ_NUM_F64 ? n.f : n.kind == KJ_NUM_I64 ? (double)n.i : (double)n.u;
+}
+
+/* Integers exactly. Against a double as doubles: 1 is 1.0, and a double whose shortest text is a
+ * long integer (4611686018427388000 for 2^62) is what comes back when that text is read. */
 bool kj_number_equal(const yyjson_val *a, const yyjson_val *b)
 {
     struct kj_number x, y;
 
     if (!kj_number_of(a, &x) || !kj_number_of(b, &y))
         return false;
-    x = whole(x);
-    y = whole(y);
-    if (x.kind != y.kind)
-        return false;
-    return x.kind == KJ_NUM_F64 ? x.f == y.f : x.u == y.u;
+    if (x.kind == KJ_NUM_F64 || y.kind == KJ_NUM_F64)
+        return as_f64(x) == as_f64(y);
+    return x.kind == y.kind && x.u == y.u;
 }
 
 int kj_i64(const struct kj_val *v, int64_t *ret)

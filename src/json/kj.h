@@ -86,11 +86,13 @@ struct kj_mval *kj_mi64(struct kj_mdoc *d, int64_t i);
 struct kj_mval *kj_mf64(struct kj_mdoc *d, double f);
 struct kj_mval *kj_mstr(struct kj_mdoc *d, const char *s); /* copies */
 struct kj_mval *kj_mstrn(struct kj_mdoc *d, const char *s, size_t n);
-struct kj_mval *kj_mraw(struct kj_mdoc *d, const char *json, size_t n); /* a valid JSON text */
+/* A JSON text, parsed; NULL when it is not valid (and setting or pushing NULL does nothing). */
+struct kj_mval *kj_mraw(struct kj_mdoc *d, const char *json, size_t n);
 struct kj_mval *kj_mobj(struct kj_mdoc *d);
 struct kj_mval *kj_marr(struct kj_mdoc *d);
-struct kj_mval *kj_mcopy(struct kj_mdoc *d, const struct kj_val *v); /* deep */
-struct kj_mval *kj_mclone(struct kj_mdoc *d, struct kj_mval *v);     /* deep */
+/* Deep. Of duplicate keys only the last comes along: a mutable object has each key once. */
+struct kj_mval *kj_mcopy(struct kj_mdoc *d, const struct kj_val *v);
+struct kj_mval *kj_mclone(struct kj_mdoc *d, struct kj_mval *v); /* deep */
 
 /* A value has at most one parent: clone to use it twice. Replaces in place when the key exists. */
 void kj_mset(struct kj_mdoc *d, struct kj_mval *obj, const char *key, struct kj_mval *v);

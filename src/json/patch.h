@@ -16,7 +16,8 @@ struct kmerge {
 };
 
 /* All return a new value in d (doc and patch stay as they are); on failure -EINVAL with reason
- * KR_BAD_REQUEST or KR_INVALID and a message as the API server words it. */
+ * KR_BAD_REQUEST or KR_INVALID and a message as the API server words it; a JSON patch beyond the
+ * server's limits (operations, bytes copied) is -E2BIG, KR_TOO_LARGE. */
 int kj_patch_merge(struct kj_mdoc *d, const struct kj_val *doc, const struct kj_val *patch,
                    struct kj_mval **ret, struct kerr *err);
 int kj_patch_json(struct kj_mdoc *d, const struct kj_val *doc, const struct kj_val *patch,

@@ -27,7 +27,10 @@
  *   KF_RAW      const char *: the JSON text of the subtree, minified; NULL when absent
  *   KF_OBJ      the struct itself; with KF_PTR a pointer to it, NULL when absent or null
  *   KF_LIST     struct klist (use KLIST(T)) of .elem, an element type of this list
- *   KF_MAP      struct klist (use KLIST(struct { const char *key; T value; })) sorted by key
+ *   KF_MAP      struct klist (use KLIST(struct { const char *key; T value; })) sorted by key; the
+ *               value always stands 8 bytes behind the element's start
+ * A list or map of KF_OBJ with KF_PTR holds pointers. At most 256 fields a table, inline ones
+ * counted.
  */
 #ifndef KOORD_JSON_SCHEMA_H
 #define KOORD_JSON_SCHEMA_H
@@ -117,7 +120,8 @@ size_t kuid_format(struct kuid u, char *buf, size_t size);
 /* text must outlive the result when it is not a canonical UUID. */
 struct kuid kuid_parse(const char *text, size_t n);
 
-/* What few fields need. Limits are checked by kj_validate(), not while decoding. */
+/* What few fields need. Limits are checked by kj_validate(), not while decoding; limits and names
+ * of a list or map are those of its elements. */
 struct kmeta {
     const char *const *names; /* KF_ENUM: NULL-terminated, names[0] = ""; KF_STR: allowed values */
     const char *def;          /* default as JSON text, applied by kj_default() and in CRDs */
@@ -179,7 +183,7 @@ struct kschema {
 /* ---- decode ---------------------------------------------------------------------------------- */
 
 enum {
-    KJ_STRICT = 1 << 0,  /* unknown and duplicate fields are errors with their path */
+    KJ_STRICT = 1 << 0,  /* unknown and duplicate fields, unknown KF_ENUM values are errors */
     KJ_ANY_CASE = 1 << 1 /* field names match in any case, as in Go: annotations */
 };
 /* Fills *out (schema->size bytes, zeroed first); memory comes from the arena. Errors carry the
@@ -192,7 +196,9 @@ int kj_decode_text(const struct kschema *s, const char *text, size_t n, unsigned
 
 /* Decodes into ONE malloc'ed block of exact size, for objects kept in caches: the first
  * schema->size bytes are the struct, the rest its strings and lists. KF_INTERN strings come from
- * the table. `scratch` keeps its memory between calls. Free with kj_block_free(). */
+ * the table, also empty and absent ones, so istr_ref() works on every KF_INTERN KF_STR. `scratch`
+ * keeps its memory between calls, and references on up to 2048 strings until it is freed. Free
+ * blocks with kj_block_free(). -E2BIG beyond 64 MB. */
 struct kj_scratch;
 struct kj_scratch *kj_scratch_new(struct intern *strings);
 struct kj_scratch *kj_scratch_free(struct kj_scratch *s);
@@ -207,9 +213,11 @@ void kj_encode(const struct kschema *s, const void *in, struct strbuf *out);
 /* Deep copy into the arena. */
 void kj_copy(const struct kschema *s, const void *in, struct arena *a, void *out);
 bool kj_struct_equal(const struct kschema *s, const void *a, const void *b);
-/* Sets what is absent and has a default. */
+/* Sets what is absent and has a default, inside lists and maps too. Zero counts as absent (as in
+ * Go's defaulting), but a false KF_BOOL never does: use KF_OPT_BOOL for defaults of true. */
 void kj_default(const struct kschema *s, struct arena *a, void *inout);
-/* Required fields, enums and limits: the first violation with its path. */
+/* Required fields, enums and limits: the first violation with its path, KR_INVALID. A required
+ * number, boolean, list or map is never missed: its zero may have been meant. */
 int kj_validate(const struct kschema *s, const void *in, struct kerr *err);
 /* The openAPIV3Schema of a CRD as JSON (without the outer apiVersion/kind/metadata). */
 void kj_openapi(const struct kschema *s, struct strbuf *out);

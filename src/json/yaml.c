@@ -108,7 +108,7 @@ static bool is_json_number(const char *s, size_t n)
 }
 
 static void set_number(struct builder *b, yyjson_val *v, struct yaml_value y, const char *s,
-                       size_t n)
+                       size_t n, bool raw)
 {
     char text[48];
 
@@ -122,7 +122,7 @@ static void set_number(struct builder *b, yyjson_val *v, struct yaml_value y, co
         v->tag = YYJSON_TYPE_NUM | YYJSON_SUBTYPE_UINT;
         v->uni.u64 = y.u;
     }
-    if (!(b->flags & KJ_RAW_NUMBERS))
+    if (!raw)
         return;
     if (!is_json_number(s, n)) {
         n = kj_num_text(kj_from(v), text, sizeof text);
@@ -177,7 +177,7 @@ static int resolve(struct builder *b, const yaml_event_t *e, struct yaml_value *
     return fail_at(b, &e->start_mark, "the value does not fit its tag");
 }
 
-static int put_scalar(struct builder *b, const yaml_event_t *e)
+static int put_scalar(struct builder *b, const yaml_event_t *e, bool raw)
 {
     const char *s = (const char *)e->data.scalar.value;
     size_t n = e->data.scalar.length;
@@ -194,7 +194,7 @@ static int put_scalar(struct builder *b, const yaml_event_t *e)
     case YK_BOOL: v->tag = YYJSON_TYPE_BOOL | (y.b ? YYJSON_SUBTYPE_TRUE : 0); break;
     case YK_U64:
     case YK_I64:
-    case YK_F64: set_number(b, v, y, s, n); break;
+    case YK_F64: set_number(b, v, y, s, n, raw); break;
     default: set_str(b, v, s, n); break;
     }
     return 0;
@@ -481,7 +481,7 @@ static int on_scalar(struct builder *b, const yaml_event_t *e)
         return 0;
     }
     struct anchor *a = define_anchor(b, e->data.scalar.anchor);
-    int r = put_scalar(b, e);
+    int r = put_scalar(b, e, b->flags & KJ_RAW_NUMBERS && !key);
     close_anchor(b, a);
     if (r == 0 && key)
         r = make_key(b, &e->start_mark);

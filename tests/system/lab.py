@@ -320,7 +320,7 @@ class Lab:
         script = 'read -r _; "$0" down "$1/cluster" >/dev/null 2>&1; rm -rf "$1"'
         self.guard = subprocess.Popen(['sh', '-c', script, f'{HERE}/cluster', self.dir], stdin=subprocess.PIPE,
                                       start_new_session=True)
-        for s in (signal.SIGTERM, signal.SIGHUP):
+        for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(s, lambda signum, frame: sys.exit(128 + signum))
         self.cluster = None
 

@@ -279,6 +279,7 @@ static void test_equality_ignores_object_order(void **state)
     assert_equality("1", "1.0", true);
     assert_equality("-1", "18446744073709551615", false);
     assert_equality("9007199254740993", "9007199254740992", false);
+    assert_equality("4611686018427387904.0", "4611686018427388000", true); /* 2^62 as printed */
     assert_equality("\"1\"", "1", false);
     assert_equality("null", "false", false);
     assert_equality("{\"a\":1,\"a\":2}", "{\"a\":2}", true);

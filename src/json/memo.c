@@ -1,7 +1,7 @@
-/* share_memo.c - see share_memo.h. A recording is a byte string of marks, each with its data. */
-#include "api/share_memo.h"
+/* memo.c - a recording is a byte string of marks, each with its data. */
+#include "json/memo.h"
 
-#include "json/kj.h"
+#include "json/kj_int.h"
 
 enum mark {
     MARK_SKIP,     /* a value our table does not know: anything */
@@ -18,7 +18,7 @@ enum mark {
 /* ---- recording ------------------------------------------------------------------------------- */
 
 struct recorder {
-    const struct sharepart *part;
+    kj_memo_drops_fn drops;
     struct strbuf *out;
 };
 
@@ -75,7 +75,7 @@ static bool put_list(struct recorder *r, const struct kfield *f, const struct kj
 
     put_count(r, MARK_ARR, kj_len(v));
     while (kj_next(&it, &key, &item)) {
-        bool dropped = r->part->drops && f->elem == KF_OBJ && r->part->drops(f, item);
+        bool dropped = r->drops && f->elem == KF_OBJ && r->drops(f, item);
         if (dropped ? !put_object(r, f->sub, item, true) : !put_value(r, f, f->elem, item))
             return false;
     }
@@ -145,10 +145,11 @@ static bool put_object(struct recorder *r, const struct kschema *s, const struct
     return true;
 }
 
-bool memo_record(const struct sharepart *part, const struct kj_val *in, struct strbuf *rec)
+bool kj_memo_record(const struct kschema *s, kj_memo_drops_fn drops, const struct kj_val *in,
+                    struct strbuf *rec)
 {
-    struct recorder r = { part, rec };
-    if (put_object(&r, part->schema, in, false))
+    struct recorder r = { drops, rec };
+    if (put_object(&r, s, in, false))
         return true;
     strbuf_fini(rec);
     return false;
@@ -164,85 +165,63 @@ static inline uint32_t get_u32(const char **p)
     return n;
 }
 
-/* Keys are short: two overlapping loads beat a call. */
-static inline bool bytes_eq(const char *a, const char *b, size_t n)
-{
-    uint64_t x, y, z, w;
-    uint32_t i, j, k, l;
-    if (n >= 8) {
-        memcpy(&x, a, 8);
-        memcpy(&y, b, 8);
-        memcpy(&z, a + n - 8, 8);
-        memcpy(&w, b + n - 8, 8);
-        return x == y && z == w && (n <= 16 || memcmp(a + 8, b + 8, n - 16) == 0);
-    }
-    if (n >= 4) {
-        memcpy(&i, a, 4);
-        memcpy(&j, b, 4);
-        memcpy(&k, a + n - 4, 4);
-        memcpy(&l, b + n - 4, 4);
-        return i == j && k == l;
-    }
-    return memcmp(a, b, n) == 0;
-}
-
-static inline bool same_text(const char **p, const char *s, size_t n)
+/* Strings and keys alike. */
+static inline bool same_text(const char **p, const yyjson_val *v)
 {
     uint32_t len = get_u32(p);
     const char *text = *p;
     *p += len;
-    return len == n && bytes_eq(text, s, n);
+    return kj_ylen(v) == len && kj_same_bytes(text, v->uni.str, len);
 }
 
-static bool same_num(const char **p, const struct kj_val *v)
+static bool same_num(const char **p, const yyjson_val *v)
 {
     int64_t want, have;
     memcpy(&want, *p, sizeof want);
     *p += sizeof want;
-    return kj_type(v) == KJ_NUM && kj_i64(v, &have) == 0 && have == want;
+    return kj_i64(kj_from(v), &have) == 0 && have == want;
 }
 
-static const char *same_items(const char *p, const struct kj_val *v, enum mark m);
-
-/* p stands behind the mark; the answer behind the value, or NULL when it is another. */
-static inline const char *same_value(const char *p, const struct kj_val *v, enum mark m)
+static inline bool has_tag(const yyjson_val *v, unsigned type)
 {
+    return (v->tag & YYJSON_TYPE_MASK) == type;
+}
+
+/* p stands at the mark of a value; the answer behind it, or NULL when v is another. *ret_next is
+ * the value's sibling. */
+static const char *same_value(const char *p, const yyjson_val *v, const yyjson_val **ret_next)
+{
+    enum mark m = (enum mark)(unsigned char)*p++;
+    const yyjson_val *next = *ret_next = kj_sibling(v, false);
+
     switch (m) {
     case MARK_SKIP: return p;
-    case MARK_ANY_TEXT: return kj_type(v) == KJ_STR ? p : NULL;
-    case MARK_NULL: return kj_type(v) == KJ_NULL ? p : NULL;
-    case MARK_TRUE: return kj_bool(v, false) ? p : NULL;
-    case MARK_FALSE: return kj_bool(v, true) ? NULL : p;
+    case MARK_ANY_TEXT: return has_tag(v, YYJSON_TYPE_STR) ? p : NULL;
+    case MARK_NULL: return has_tag(v, YYJSON_TYPE_NULL) ? p : NULL;
+    case MARK_TRUE:
+        return (v->tag & YYJSON_TAG_MASK) == (YYJSON_TYPE_BOOL | YYJSON_SUBTYPE_TRUE) ? p : NULL;
+    case MARK_FALSE:
+        return (v->tag & YYJSON_TAG_MASK) == (YYJSON_TYPE_BOOL | YYJSON_SUBTYPE_FALSE) ? p : NULL;
     case MARK_NUM: return same_num(&p, v) ? p : NULL;
-    case MARK_STR: {
-        const char *s = kj_str(v);
-        return s && same_text(&p, s, kj_len(v)) ? p : NULL;
+    case MARK_STR: return has_tag(v, YYJSON_TYPE_STR) && same_text(&p, v) ? p : NULL;
+    case MARK_ARR:
+        if (!has_tag(v, YYJSON_TYPE_ARR) || get_u32(&p) != kj_ylen(v))
+            return NULL;
+        for (v++; v < next && p;)
+            p = same_value(p, v, &v);
+        return p;
+    case MARK_OBJ:
+        if (!has_tag(v, YYJSON_TYPE_OBJ) || get_u32(&p) != kj_ylen(v))
+            return NULL;
+        for (v++; v < next && p;)
+            p = same_text(&p, v) ? same_value(p, v + 1, &v) : NULL;
+        return p;
     }
-    default: return same_items(p, v, m);
-    }
+    return NULL;
 }
 
-static const char *same_items(const char *p, const struct kj_val *v, enum mark m)
+bool kj_memo_matches(const struct strbuf *rec, const struct kj_val *in)
 {
-    struct kj_iter it = kj_iter(v);
-    const struct kj_val *item;
-    struct str key;
-
-    if (kj_type(v) != (m == MARK_OBJ ? KJ_OBJ : KJ_ARR) || get_u32(&p) != kj_len(v))
-        return NULL;
-    while (kj_next(&it, &key, &item)) {
-        if (m == MARK_OBJ && !same_text(&p, key.p, key.n))
-            return NULL;
-        enum mark next = (enum mark)(unsigned char)*p++;
-        p = same_value(p, item, next);
-        if (!p)
-            return NULL;
-    }
-    return p;
-}
-
-bool memo_matches(const struct strbuf *rec, const struct kj_val *in)
-{
-    const char *p = rec->data;
-    return p && same_value(p + 1, in, (enum mark)(unsigned char)*p);
+    const yyjson_val *next;
+    return rec->data && in && same_value(rec->data, kj_y(in), &next);
 }
