@@ -30,7 +30,7 @@ struct seen {
     int64_t count; /* repeats; or different messages of a fold */
     double tokens;
     char *name; /* of the Event object; chosen by us, so repeats find it */
-    char key[];
+    char *key;  /* in the same block, behind the struct; NULL in the sentinel */
 };
 
 struct pending {
@@ -85,6 +85,7 @@ static struct seen *seen_get(struct recorder *r, const char *key, bool *ret_new)
             seen_free(r, r->lru.next);
         size_t n = strlen(key);
         s = xcalloc(1, sizeof *s + n + 1);
+        s->key = (char *)(s + 1);
         memcpy(s->key, key, n + 1);
         map_put(&r->cache, s->key, n, s);
     } else {

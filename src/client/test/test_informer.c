@@ -309,6 +309,7 @@ static void test_resync_hands_out_everything_again(void **state)
     CLEANUP(informer_free)
     struct informer *inf = start(&r, &(struct informer_opts){ .resync = 60 * NSEC_PER_SEC }, &n);
     rig_run(&r, 125 * NSEC_PER_SEC);
+    assert_true(informer_synced(inf));
     assert_int_equal(n.resyncs, 10);
     assert_int_equal(n.updates, 0);
 }
