@@ -163,6 +163,7 @@ char *arena_strdup(struct arena *a, const char *s)
 char *arena_printf(struct arena *a, const char *fmt, ...)
 {
     va_list ap, again;
+    assert(fmt); /* gcc with the sanitizers is not sure otherwise */
     va_start(ap, fmt);
     va_copy(again, ap);
     int n = vsnprintf(NULL, 0, fmt, ap);

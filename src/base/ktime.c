@@ -136,26 +136,25 @@ static bool take_time(struct cursor *c, struct ktime_civil *t, int *ret_offset)
            t->second < 60;
 }
 
-static inline bool two_digits(const char *s, int *ret)
+/* Two digits as a number; above 99 when they are not digits. */
+static inline int two_digits(const char *s)
 {
     unsigned a = (unsigned)(s[0] - '0'), b = (unsigned)(s[1] - '0');
-    *ret = (int)(a * 10 + b);
-    return a <= 9 && b <= 9;
+    return a <= 9 && b <= 9 ? (int)(a * 10 + b) : 1000;
 }
 
 /* "2026-11-15T18:20:00Z": what nearly every time of an API server looks like. */
 static bool plain_utc(const char *s, nsec_t *ret)
 {
-    int century, year, month, day, hour, minute, second;
+    int century = two_digits(s), year = two_digits(s + 2), month = two_digits(s + 5);
+    int day = two_digits(s + 8), hour = two_digits(s + 11), minute = two_digits(s + 14);
+    int second = two_digits(s + 17);
 
-    bool digits = two_digits(s, &century) & two_digits(s + 2, &year) & two_digits(s + 5, &month) &
-                  two_digits(s + 8, &day) & two_digits(s + 11, &hour) &
-                  two_digits(s + 14, &minute) & two_digits(s + 17, &second);
-    bool marks = (s[4] == '-') & (s[7] == '-') & (s[10] == 'T') & (s[13] == ':') & (s[16] == ':') &
-                 (s[19] == 'Z');
-    /* Days 29 to 31 depend on the month: the full parser knows. */
-    if (!(digits & marks) || month < 1 || month > 12 || day < 1 || day > 28 || hour > 23 ||
-        minute > 59 || second > 59 || century < 17 || century > 21)
+    if (s[4] != '-' || s[7] != '-' || s[10] != 'T' || s[13] != ':' || s[16] != ':' || s[19] != 'Z')
+        return false;
+    /* Days 29 to 31 depend on the month, far centuries overflow: the full parser knows. */
+    if (century < 17 || century > 21 || year > 99 || month < 1 || month > 12 || day < 1 ||
+        day > 28 || hour > 23 || minute > 59 || second > 59)
         return false;
     *ret = (days_from_civil(century * 100 + year, month, day) * SEC_PER_DAY + hour * 3600 +
             minute * 60 + second) *

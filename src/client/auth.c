@@ -41,6 +41,7 @@ struct auth {
     nsec_t read_at;
     const struct kube_exec *exec; /* in the arena */
     struct arena *arena;
+    const char *exec_info; /* "KUBERNETES_EXEC_INFO={...}", in the arena */
     struct plugin_run *run;
     struct waiters vec_of(struct waiter) waiters;
     nsec_t expires; /* wall; 0: never */
@@ -101,6 +102,37 @@ static void copy_exec(struct auth *a, const struct kube_exec *x)
     a->exec = copy;
 }
 
+/* What the plugin is told: which API we speak and, when it asks, about which cluster. */
+static void set_exec_info(struct auth *a, const struct kube_config *c)
+{
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT, ca = STRBUF_INIT;
+    strbuf_append(&text, "KUBERNETES_EXEC_INFO=");
+    struct kjw w = kjw_to(&text);
+
+    kjw_obj(&w, NULL);
+    kjw_str(&w, "apiVersion", c->exec.api_version);
+    kjw_str(&w, "kind", "ExecCredential");
+    kjw_obj(&w, "spec");
+    if (c->exec.provide_cluster_info) {
+        b64_encode(c->ca_pem.p, c->ca_pem.n, &ca);
+        kjw_obj(&w, "cluster");
+        kjw_str(&w, "server", c->server);
+        if (c->tls_server_name)
+            kjw_str(&w, "tls-server-name", c->tls_server_name);
+        if (c->insecure)
+            kjw_bool(&w, "insecure-skip-tls-verify", true);
+        if (ca.len)
+            kjw_strn(&w, "certificate-authority-data", ca.data, ca.len);
+        if (c->proxy_url)
+            kjw_str(&w, "proxy-url", c->proxy_url);
+        kjw_end(&w);
+    }
+    kjw_bool(&w, "interactive", false);
+    kjw_end(&w);
+    kjw_end(&w);
+    a->exec_info = arena_strndup(a->arena, text.data, text.len);
+}
+
 struct auth *auth_new(struct loop *l, const struct kube_config *c)
 {
     struct auth *a = xnew0(struct auth);
@@ -114,8 +146,10 @@ struct auth *auth_new(struct loop *l, const struct kube_config *c)
         a->token_file = xstrdup(c->token_file);
         read_token_file(a);
     }
-    if (c->exec.command && !a->header)
+    if (c->exec.command && !a->header) {
         copy_exec(a, &c->exec);
+        set_exec_info(a, c);
+    }
     return a;
 }
 
@@ -261,12 +295,7 @@ static char **join_lists(const char *first, const char *const *a, const char *co
 static void start_plugin(struct auth *a)
 {
     struct plugin_run *r = xnew0(struct plugin_run);
-    CLEANUP(mem_free)
-    char *info =
-        xasprintf("KUBERNETES_EXEC_INFO={\"apiVersion\":\"%s\",\"kind\":\"ExecCredential\","
-                  "\"spec\":{\"interactive\":false}}",
-                  a->exec->api_version);
-    const char *const extra[] = { info, NULL };
+    const char *const extra[] = { a->exec_info, NULL };
     char **mine = join_lists(NULL, a->exec->env, extra);
 
     r->auth = a;

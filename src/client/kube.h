@@ -58,7 +58,7 @@ struct kube_resp {
     nsec_t retry_after; /* from the Retry-After header; 0 when absent */
 };
 /* err == NULL: 2xx. Otherwise err carries the Status of the server (reason, message), or what went
- * wrong on the way; r->status is then 0. `r` is valid during the call only. */
+ * wrong on the way; r->status is 0 when no answer came. `r` is valid during the call only. */
 typedef void (*kube_done_fn)(void *arg, struct kube_resp *r, const struct kerr *err);
 
 enum kube_event_type { KUBE_ADDED, KUBE_MODIFIED, KUBE_DELETED, KUBE_BOOKMARK };
@@ -118,8 +118,8 @@ DEFINE_CLEANUP(kube_free, struct kube *)
 struct strbuf;
 int kube_target(const struct kube_req *r, nsec_t watch_timeout, struct strbuf *out,
                 struct kerr *err);
-/* Fills err from an answer that is not 2xx: a metav1.Status body when there is one. */
-void kube_status_err(int http_status, const char *body, size_t n, struct kerr *err);
+/* Fills err from an answer that is not 2xx: a metav1.Status body when there is one (then true). */
+bool kube_status_err(int http_status, const char *body, size_t n, struct kerr *err);
 
 /* ---- transport over HTTP ----------------------------------------------------------------------
  */

@@ -316,7 +316,10 @@ static void on_end(void *arg, const struct kerr *err, bool sent)
     if (c->status / 100 != 2) {
         if (try_again(c))
             return;
-        kube_status_err(c->status, strbuf_str(&c->answer), c->answer.len, &e);
+        bool explained = kube_status_err(c->status, strbuf_str(&c->answer), c->answer.len, &e);
+        /* A Status says what it is about, apart from "Unauthorized"; a proxy's page does not. */
+        if (!explained || c->status == 401)
+            kerr_wrap(&e, "%s %s", c->method, c->target);
         finish(c, &e);
         return;
     }

@@ -104,7 +104,7 @@ int kube_target(const struct kube_req *r, nsec_t watch_timeout, struct strbuf *o
     return 0;
 }
 
-void kube_status_err(int http_status, const char *body, size_t n, struct kerr *err)
+bool kube_status_err(int http_status, const char *body, size_t n, struct kerr *err)
 {
     enum kreason reason = kreason_from_http(http_status);
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
@@ -125,4 +125,5 @@ void kube_status_err(int http_status, const char *body, size_t n, struct kerr *e
                  (int)MIN(strcspn(body, "\r\n"), (size_t)120), body);
     else
         kerr_api(err, code, reason, "the server answered %d without a message", http_status);
+    return !str_empty(message);
 }

@@ -126,6 +126,34 @@ static void test_exec_plugin_gives_a_token_until_it_expires(void **state)
     unlink(p.path);
 }
 
+static void test_exec_plugin_is_told_of_the_cluster_when_it_asks(void **state)
+{
+    CLEANUP(loop_free) struct loop *l = loop_new_virtual(WALL0, 1);
+    struct outcome o = { 0 };
+    struct plugin p;
+
+    (void)state;
+    /* The token it gives is what it was told, without the blanks a header cannot have. */
+    plugin_init(
+        &p,
+        "#!/bin/sh\n"
+        "s=$(printf %s \"$KUBERNETES_EXEC_INFO\" | tr -d '\"{} ')\n"
+        "echo "
+        "\"{\\\"kind\\\":\\\"ExecCredential\\\",\\\"status\\\":{\\\"token\\\":\\\"$s\\\"}}\"\n");
+    p.config.server = "https://h:1";
+    p.config.ca_pem = STR("foo");
+    p.config.exec.provide_cluster_info = true;
+    struct auth *a = auth_new(l, &p.config);
+    assert_false(auth_ready(a, on_ready, &o));
+    loop_advance(l, NSEC_PER_SEC);
+    assert_int_equal(o.code, 0);
+    assert_non_null(strstr(auth_header(a), "cluster:server:https://h:1,"
+                                           "certificate-authority-data:Zm9v,"));
+    assert_non_null(strstr(auth_header(a), "interactive:false"));
+    auth_free(a);
+    unlink(p.path);
+}
+
 static void failing_plugin(const char *script, const char *says)
 {
     CLEANUP(loop_free) struct loop *l = loop_new_virtual(WALL0, 1);
@@ -175,6 +203,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_token_and_basic_headers),
         cmocka_unit_test(test_token_file_is_read_again),
         cmocka_unit_test(test_exec_plugin_gives_a_token_until_it_expires),
+        cmocka_unit_test(test_exec_plugin_is_told_of_the_cluster_when_it_asks),
         cmocka_unit_test(test_exec_plugin_failures_say_why),
         cmocka_unit_test(test_plugin_may_end_after_the_auth),
     };

@@ -18,7 +18,9 @@ static bool collect(void *arg, char *line, size_t n)
 {
     struct got *g = arg;
     assert_int_equal(strlen(line), n);
-    strbuf_appendf(&g->text, "[%.*s]", (int)n, line);
+    strbuf_appendc(&g->text, '[');
+    strbuf_appendn(&g->text, line, n);
+    strbuf_appendc(&g->text, ']');
     /* A parser that works in place scribbles over the line and its padding. */
     memset(line, 'X', n + KJ_PADDING);
     return ++g->n != g->stop_at;
