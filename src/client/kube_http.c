@@ -7,6 +7,7 @@
 #include "base/num.h"
 #include "base/strbuf.h"
 #include "client/auth.h"
+#include "client/bucket.h"
 #include "client/kubeconfig.h"
 #include "client/lines.h"
 #include "loop/loop.h"
@@ -34,9 +35,7 @@ struct kube_http {
     char *prefix;      /* path of the server URL, without a final slash */
     char *impersonate;
     struct call *calls;
-    double qps, tokens; /* token bucket; tokens may go below zero: reserved ahead */
-    int burst;
-    nsec_t filled_at;
+    struct bucket bucket;
     /* Files that may rotate under us. */
     char *ca_file, *cert_file, *key_file;
     char *ca_pem; /* for new contexts when a plugin hands out certificates; NULL: the system's */
@@ -157,23 +156,6 @@ static void attempt_timer(struct loop *l, void *arg)
     (void)l;
     c->timer = NULL;
     attempt(c);
-}
-
-/* Reserves the next slot of the token bucket; returns how long to wait for it. */
-static nsec_t reserve_slot(struct kube_http *k)
-{
-    nsec_t now = loop_mono(k->kube.loop);
-    if (k->qps <= 0)
-        return 0;
-    k->tokens += (double)(now - k->filled_at) / (double)NSEC_PER_SEC * k->qps;
-    k->filled_at = now;
-    if (k->tokens > k->burst)
-        k->tokens = k->burst;
-    k->tokens -= 1;
-    if (k->tokens >= 0)
-        return 0;
-    k->stats.throttled++;
-    return i64_from_f64(-k->tokens / k->qps * (double)NSEC_PER_SEC);
 }
 
 static bool retry_in(struct call *c, nsec_t wait)
@@ -450,7 +432,8 @@ static struct call *call_new(struct kube *kube, const struct kube_req *r, void *
         c->body_len = r->body_len;
         c->content_type = content_type_of(r);
     }
-    nsec_t wait = c->is_watch ? 0 : reserve_slot(k);
+    nsec_t wait = c->is_watch ? 0 : bucket_take(&k->bucket, loop_mono(l));
+    k->stats.throttled += wait > 0;
     if (wait > 0)
         c->timer = loop_after(l, wait, attempt_timer, c);
     else
@@ -513,11 +496,7 @@ struct kube *kube_http_over(struct loop *l, struct intern *strings, struct http 
 
 void kube_http_set_limits(struct kube *kube, double qps, int burst)
 {
-    struct kube_http *k = self_of(kube);
-    k->qps = qps;
-    k->burst = burst > 0 ? burst : 1;
-    k->tokens = k->burst;
-    k->filled_at = loop_mono(kube->loop);
+    bucket_init(&self_of(kube)->bucket, qps, burst, loop_mono(kube->loop));
 }
 
 struct kube_http_stats kube_http_stats(const struct kube *kube)

@@ -4,6 +4,7 @@
 #include "base/heap.h"
 #include "base/map.h"
 #include "base/num.h"
+#include "client/bucket.h"
 #include "loop/loop.h"
 
 struct work { /* one key, while anything is known of it */
@@ -27,8 +28,7 @@ struct workqueue {
     struct timer *timer; /* for the first delayed key */
     struct timer *pump;
     size_t nready, nrunning;
-    double tokens;
-    nsec_t filled_at;
+    struct bucket bucket; /* of all keys that failed */
     struct workqueue_stats stats;
 };
 
@@ -50,10 +50,7 @@ struct workqueue *workqueue_new(struct loop *l, const struct workqueue_opts *o, 
     q->o.concurrency = o->concurrency ? o->concurrency : 1;
     q->o.backoff_initial = o->backoff_initial ? o->backoff_initial : 5 * NSEC_PER_MSEC;
     q->o.backoff_max = o->backoff_max ? o->backoff_max : 1000 * NSEC_PER_SEC;
-    q->o.qps = o->qps > 0 ? o->qps : 10;
-    q->o.burst = o->burst > 0 ? o->burst : 100;
-    q->tokens = q->o.burst;
-    q->filled_at = loop_mono(l);
+    bucket_init(&q->bucket, o->qps > 0 ? o->qps : 10, o->burst > 0 ? o->burst : 100, loop_mono(l));
     q->tail = &q->head;
     heap_init(&q->delayed, due_earlier);
     return q;
@@ -199,18 +196,6 @@ void workqueue_add_after(struct workqueue *q, const char *key, nsec_t delay)
     arm(q);
 }
 
-/* How long all failing keys together have to wait: a token bucket reserved ahead. */
-static nsec_t bucket_wait(struct workqueue *q)
-{
-    nsec_t now = loop_mono(q->loop);
-    q->tokens += (double)(now - q->filled_at) / (double)NSEC_PER_SEC * q->o.qps;
-    q->filled_at = now;
-    if (q->tokens > q->o.burst)
-        q->tokens = q->o.burst;
-    q->tokens -= 1;
-    return q->tokens >= 0 ? 0 : i64_from_f64(-q->tokens / q->o.qps * (double)NSEC_PER_SEC);
-}
-
 void workqueue_add_limited(struct workqueue *q, const char *key)
 {
     struct work *w = work_of(q, key);
@@ -219,7 +204,8 @@ void workqueue_add_limited(struct workqueue *q, const char *key)
 
     w->failures++;
     q->stats.retries++;
-    workqueue_add_after(q, key, MAX(MIN(wait, q->o.backoff_max), bucket_wait(q)));
+    workqueue_add_after(
+        q, key, MAX(MIN(wait, q->o.backoff_max), bucket_take(&q->bucket, loop_mono(q->loop))));
 }
 
 static void stop_running(struct work *w)

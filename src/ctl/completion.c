@@ -2,10 +2,12 @@
 #include "api/kobj.h"
 #include "ctl/ctl.h"
 
-static void put_commands(struct strbuf *out)
+static void put_commands(const struct ctl *c, struct strbuf *out)
 {
-    for (size_t i = 0; ctl_commands[i]; i++)
-        strbuf_appendf(out, "%s%s", i ? " " : "", ctl_commands[i]->name);
+    const struct ctl_command *cmd;
+
+    for (size_t i = 0; (cmd = ctl_command_at(c, i)); i++)
+        strbuf_appendf(out, "%s%s", i ? " " : "", cmd->name);
 }
 
 static void put_kinds(struct strbuf *out)
@@ -33,7 +35,7 @@ static int run(struct ctl *c, const void *options)
                         "    -o|--output) COMPREPLY=($(compgen -W 'table wide json yaml name' -- "
                         "\"$cur\")) ;;\n"
                         "    koordctl|help) COMPREPLY=($(compgen -W '");
-    put_commands(&out);
+    put_commands(c, &out);
     strbuf_append(&out, "' -- \"$cur\")) ;;\n    esac\n}\n"
                         "complete -o default -F _koordctl koordctl\n");
     return ctl_print(c, &out) ? CTL_OK : CTL_FAILED;

@@ -16,10 +16,21 @@ static int run_help(struct ctl *c, const void *options);
 static const struct ctl_command command_help = {
     .name = "help", .args = "[COMMAND]", .help = "Show what a command does", .run = run_help
 };
-const struct ctl_command *const ctl_commands[] = {
+static const struct ctl_command *const ctl_commands[] = {
     &ctl_command_get,        &ctl_command_crds, &ctl_command_version,
     &ctl_command_completion, &command_help,     NULL,
 };
+
+const struct ctl_command *ctl_command_at(const struct ctl *c, size_t i)
+{
+    size_t ours = ARRAY_LEN(ctl_commands) - 1;
+    if (i < ours)
+        return ctl_commands[i];
+    for (size_t j = 0; c->more && c->more[j]; j++)
+        if (j == i - ours)
+            return c->more[j];
+    return NULL;
+}
 
 static const char *const outputs[] = { "table", "wide", "json", "yaml", "name", NULL };
 #define O(member) .off = offsetof(struct ctl_options, member)
@@ -49,8 +60,9 @@ void ctl_help(struct ctl *c, struct strbuf *out)
                    "%s shows what runs in a cluster with Koordinator.\n\nUsage:\n"
                    "  %s [flags] COMMAND [arguments]\n\nCommands:\n",
                    c->program, c->program);
-    for (size_t i = 0; ctl_commands[i]; i++)
-        strbuf_appendf(out, "  %-12s %s\n", ctl_commands[i]->name, ctl_commands[i]->help);
+    const struct ctl_command *cmd;
+    for (size_t i = 0; (cmd = ctl_command_at(c, i)); i++)
+        strbuf_appendf(out, "  %-12s %s\n", cmd->name, cmd->help);
     flags_usage(c->flags, &flags);
     strbuf_appendf(out, "\n%s\n%s COMMAND --help tells more about a command.\n", strbuf_str(&flags),
                    c->program);
@@ -69,11 +81,12 @@ static void help_command(struct ctl *c, const struct ctl_command *cmd, struct st
     strbuf_appendf(out, "\n%s", strbuf_str(&flags));
 }
 
-static const struct ctl_command *find_command(const char *name)
+static const struct ctl_command *find_command(const struct ctl *c, const char *name)
 {
-    for (size_t i = 0; ctl_commands[i]; i++)
-        if (streq(ctl_commands[i]->name, name))
-            return ctl_commands[i];
+    const struct ctl_command *cmd;
+    for (size_t i = 0; (cmd = ctl_command_at(c, i)); i++)
+        if (streq(cmd->name, name))
+            return cmd;
     return NULL;
 }
 
@@ -81,8 +94,9 @@ static int unknown_command(struct ctl *c, const char *name)
 {
     struct vec_of(const char *) names = { 0 };
 
-    for (size_t i = 0; ctl_commands[i]; i++)
-        vec_push(&names, ctl_commands[i]->name);
+    const struct ctl_command *cmd;
+    for (size_t i = 0; (cmd = ctl_command_at(c, i)); i++)
+        vec_push(&names, cmd->name);
     const char *near = word_nearest(name, names.items, names.n);
     vec_fini(&names);
     if (near)
@@ -110,7 +124,7 @@ static int show_help(struct ctl *c, const struct ctl_command *cmd)
 static int run_help(struct ctl *c, const void *options)
 {
     const char *name = flags_arg(c->flags, 0);
-    const struct ctl_command *cmd = name ? find_command(name) : NULL;
+    const struct ctl_command *cmd = name ? find_command(c, name) : NULL;
 
     (void)options;
     if (!name)
@@ -154,7 +168,7 @@ static int run_words(struct ctl *c, int argc, char *const *argv)
     int at = flags_stopped_at(c->flags);
     if (r == FLAGS_HELP || at >= argc)
         return show_help(c, NULL);
-    const struct ctl_command *cmd = find_command(argv[at]);
+    const struct ctl_command *cmd = find_command(c, argv[at]);
     if (!cmd)
         return unknown_command(c, argv[at]);
     return run_command(c, cmd, argc - at - 1, argv + at + 1);

@@ -39,6 +39,9 @@ struct ctl {
     struct kube_config config; /* of ctl_connect() */
     struct kube *kube;         /* NULL until then; a test puts its own here */
     bool out_broken;           /* whoever reads us has gone */
+    /* Commands that need other programs' rooms: main hands them in. NULL-terminated, may be NULL.
+     */
+    const struct ctl_command *const *more;
 };
 
 struct ctl_command {
@@ -50,7 +53,9 @@ struct ctl_command {
 };
 extern const struct ctl_command ctl_command_get, ctl_command_crds, ctl_command_version,
     ctl_command_completion;
-extern const struct ctl_command *const ctl_commands[]; /* NULL-terminated */
+
+/* Command number i, main's after our own; NULL behind the last. */
+const struct ctl_command *ctl_command_at(const struct ctl *c, size_t i);
 
 /* argv as main got it. What c needs is filled in where it is NULL; everything is released. */
 int ctl_main(struct ctl *c, int argc, char *const *argv);
