@@ -6,99 +6,9 @@
  */
 #include "json/schema.h"
 
-#include "base/ktime.h"
-#include "json/codec.h"
+#include "json/decode_int.h"
 
-#include <stdio.h>
 #include <strings.h>
-
-const char kj_empty[1] = "";
-
-/* ---- memory ---------------------------------------------------------------------------------- */
-
-static int too_large(struct kdec *d)
-{
-    (void)snprintf(d->msg, sizeof d->msg, "the object is too large (more than %d MB decoded)",
-                   KDEC_MAX >> 20);
-    return -E2BIG;
-}
-
-/* Zeroed, 8-byte aligned. */
-static inline int get_zeroed(struct kdec *d, size_t size, void **ret)
-{
-    size = (size + 7) & ~(size_t)7;
-    if (d->arena) {
-        if (size > KDEC_MAX - d->used)
-            return too_large(d);
-        d->used += size;
-        *ret = arena_alloc(d->arena, size, 8);
-    } else {
-        if (size > (size_t)(d->back - d->front))
-            return -ENOSPC;
-        *ret = d->front;
-        d->front += size;
-    }
-    memset(*ret, 0, size);
-    return 0;
-}
-
-/* n bytes of s, which is NUL-terminated behind them. */
-static inline int get_string(struct kdec *d, const char *s, size_t n, char **ret)
-{
-    if (d->arena) {
-        if (n + 1 > KDEC_MAX - d->used)
-            return too_large(d);
-        d->used += n + 1;
-        *ret = arena_alloc(d->arena, n + 1, 1);
-    } else {
-        if (n + 1 > (size_t)(d->back - d->front))
-            return -ENOSPC;
-        d->back -= n + 1;
-        *ret = d->back;
-    }
-    memcpy(*ret, s, n + 1);
-    return 0;
-}
-
-/* Every pointer into the decoded memory is stored through here. */
-static inline void put_ptr(struct kdec *d, void *slot, const void *p)
-{
-    memcpy(slot, &p, sizeof p);
-    if (d->arena)
-        return;
-    if (UNLIKELY(d->nfix == d->fix_cap)) {
-        d->fix_cap = d->fix_cap ? d->fix_cap * 2 : 256;
-        d->fix = xreallocarray(d->fix, d->fix_cap, sizeof *d->fix);
-    }
-    d->fix[d->nfix++] = (uint32_t)((char *)slot - d->base);
-}
-
-/* ---- errors ---------------------------------------------------------------------------------- */
-
-static const char *type_name(const yyjson_val *v)
-{
-    switch (kj_type(kj_from(v))) {
-    case KJ_NULL: return "null";
-    case KJ_BOOL: return "a boolean";
-    case KJ_NUM: return "a number";
-    case KJ_STR: return "a string";
-    case KJ_ARR: return "an array";
-    case KJ_OBJ: return "an object";
-    default: return "nothing";
-    }
-}
-
-static int wrong_type(struct kdec *d, const char *expected, const yyjson_val *v)
-{
-    (void)snprintf(d->msg, sizeof d->msg, "expected %s, got %s", expected, type_name(v));
-    return -EINVAL;
-}
-
-static int wrong(struct kdec *d, const char *what)
-{
-    (void)snprintf(d->msg, sizeof d->msg, "%s", what);
-    return -EINVAL;
-}
 
 int kdec_error(struct kdec *d, const struct kschema *s, int code, struct kerr *err)
 {
@@ -108,255 +18,6 @@ int kdec_error(struct kdec *d, const struct kschema *s, int code, struct kerr *e
         return code;
     (void)kerr_set(err, code, "%s", d->msg);
     return kerr_wrap(err, "%s", *path ? path : s->name);
-}
-
-/* ---- scalars --------------------------------------------------------------------------------- */
-
-static inline bool is_str(const yyjson_val *v)
-{
-    return (v->tag & YYJSON_TYPE_MASK) == YYJSON_TYPE_STR;
-}
-
-/* The functions below stay out of line: kdec_value() is then a bare jump, and a string does not pay
- * for the stack of a quantity. */
-#define OUT_OF_LINE __attribute__((noinline))
-
-OUT_OF_LINE
-static int put_str(struct kdec *d, const struct kfield *f, const yyjson_val *v, void *slot)
-{
-    char *copy;
-
-    if (UNLIKELY(!is_str(v)))
-        return wrong_type(d, "a string", v);
-    size_t n = kj_ylen(v);
-    if (kf_interned(f) && !d->arena) {
-        const char *s = kdec_intern(d, v->uni.str, n);
-        memcpy(slot, &s, sizeof s); /* outside the block: no fix-up */
-        return 0;
-    }
-    if (n == 0) {
-        const char *s = kj_empty;
-        memcpy(slot, &s, sizeof s);
-        return 0;
-    }
-    int r = get_string(d, v->uni.str, n, &copy);
-    if (r < 0)
-        return r;
-    put_ptr(d, slot, copy);
-    return 0;
-}
-
-static int read_i64(struct kdec *d, const yyjson_val *v, int64_t min, int64_t max, int64_t *ret)
-{
-    int64_t i;
-    int r = kj_i64(kj_from(v), &i);
-
-    if (r == 0 && i >= min && i <= max) {
-        *ret = i;
-        return 0;
-    }
-    if (kj_type(kj_from(v)) != KJ_NUM)
-        return wrong_type(d, "a whole number", v);
-    char text[48];
-    kj_num_text(kj_from(v), text, sizeof text);
-    (void)snprintf(d->msg, sizeof d->msg,
-                   r == -EINVAL ? "%s is not a whole number" : "%s is out of range", text);
-    return -EINVAL;
-}
-
-/* The usual case without calls: an integer that is not negative. */
-static inline bool small_int(const yyjson_val *v, uint64_t max)
-{
-    return (v->tag & (YYJSON_TYPE_MASK | YYJSON_SUBTYPE_MASK)) ==
-               (YYJSON_TYPE_NUM | YYJSON_SUBTYPE_UINT) &&
-           v->uni.u64 <= max;
-}
-
-OUT_OF_LINE
-static int put_i32(struct kdec *d, const yyjson_val *v, int32_t *slot)
-{
-    int64_t i = v->uni.i64;
-    int r = small_int(v, INT32_MAX) ? 0 : read_i64(d, v, INT32_MIN, INT32_MAX, &i);
-
-    if (r == 0)
-        *slot = (int32_t)i;
-    return r;
-}
-
-OUT_OF_LINE
-static int put_i64(struct kdec *d, const yyjson_val *v, int64_t *slot)
-{
-    if (LIKELY(small_int(v, INT64_MAX))) {
-        *slot = v->uni.i64;
-        return 0;
-    }
-    return read_i64(d, v, INT64_MIN, INT64_MAX, slot);
-}
-
-OUT_OF_LINE
-static int read_qty(struct kdec *d, const yyjson_val *v, struct qty *ret)
-{
-    char text[64];
-    const char *p = text;
-    size_t n;
-    struct kerr err;
-
-    if (is_str(v)) {
-        p = v->uni.str;
-        n = kj_ylen(v);
-    } else if (kj_type(kj_from(v)) == KJ_NUM) {
-        n = kj_num_text(kj_from(v), text, sizeof text);
-        if (n >= sizeof text)
-            return wrong(d, "the number is too long for a quantity");
-    } else {
-        return wrong_type(d, "a quantity", v);
-    }
-    if (qty_parse(p, n, ret, &err) < 0)
-        return wrong(d, err.text);
-    return 0;
-}
-
-OUT_OF_LINE
-static int read_time(struct kdec *d, const yyjson_val *v, nsec_t *ret)
-{
-    struct kerr err;
-
-    if (!is_str(v))
-        return wrong_type(d, "a time", v);
-    const char *s = v->uni.str;
-    size_t n = kj_ylen(v);
-    /* Conditions of an object changed together more often than not. */
-    if (n == sizeof d->time_text && memcmp(s, d->time_text, n) == 0) {
-        *ret = d->time;
-        return 0;
-    }
-    int r = ktime_parse(s, n, ret, &err);
-    if (r == 0) {
-        if (n == sizeof d->time_text) {
-            memcpy(d->time_text, s, n);
-            d->time = *ret;
-        }
-        return 0;
-    }
-    if (r != -ERANGE)
-        return wrong(d, err.text);
-    /* Go's zero time is absent; the year 9999 that some write for "never" is as late as we go. */
-    *ret = strncmp(s, "0001", 4) == 0 ? 0 : strncmp(s, "1970", 4) < 0 ? INT64_MIN : NSEC_MAX;
-    return 0;
-}
-
-OUT_OF_LINE
-static int read_dur(struct kdec *d, const yyjson_val *v, nsec_t *ret)
-{
-    struct kerr err;
-
-    if (!is_str(v))
-        return wrong_type(d, "a duration", v);
-    if (kdur_parse(v->uni.str, kj_ylen(v), ret, &err) < 0)
-        return wrong(d, err.text);
-    return 0;
-}
-
-OUT_OF_LINE
-static int put_enum(struct kdec *d, const struct kfield *f, const yyjson_val *v, uint8_t *slot)
-{
-    assert(f->meta && f->meta->names);
-    if (!is_str(v))
-        return wrong_type(d, "a string", v);
-    const char *const *names = f->meta->names;
-    for (unsigned i = 0; names[i] && i < 256; i++)
-        if (strlen(names[i]) == kj_ylen(v) && memcmp(names[i], v->uni.str, kj_ylen(v)) == 0) {
-            *slot = (uint8_t)i;
-            return 0;
-        }
-    if (d->flags & KJ_STRICT) {
-        (void)snprintf(d->msg, sizeof d->msg, "unsupported value \"%.*s\"",
-                       (int)MIN(kj_ylen(v), (size_t)64), v->uni.str);
-        return -EINVAL;
-    }
-    *slot = 0; /* a value of tomorrow: the caller sees "not known" */
-    return 0;
-}
-
-OUT_OF_LINE
-static int put_int_or_str(struct kdec *d, const yyjson_val *v, struct int_or_str *slot)
-{
-    char *copy;
-    int64_t i;
-
-    if (is_str(v)) {
-        int r = get_string(d, v->uni.str, kj_ylen(v), &copy);
-        if (r == 0)
-            put_ptr(d, &slot->s, copy);
-        return r;
-    }
-    if (kj_type(kj_from(v)) != KJ_NUM)
-        return wrong_type(d, "a whole number or a string", v);
-    int r = read_i64(d, v, INT32_MIN, INT32_MAX, &i);
-    if (r == 0)
-        slot->i = (int32_t)i;
-    return r;
-}
-
-OUT_OF_LINE
-static int put_uid(struct kdec *d, const yyjson_val *v, struct kuid *slot)
-{
-    char *copy;
-
-    if (!is_str(v))
-        return wrong_type(d, "a string", v);
-    size_t n = kj_ylen(v);
-    if (n >= KUID_TEXT_MAX)
-        return wrong(d, "the UID is longer than 128 bytes");
-    struct kuid u = kuid_parse(v->uni.str, n);
-    *slot = u;
-    if (u.lo != (uintptr_t)v->uni.str)
-        return 0; /* 16 bytes, or empty */
-    int r = get_string(d, v->uni.str, n, &copy);
-    if (r == 0)
-        put_ptr(d, &slot->lo, copy);
-    return r;
-}
-
-OUT_OF_LINE
-static int put_raw(struct kdec *d, const yyjson_val *v, void *slot)
-{
-    char *copy;
-
-    strbuf_reset(&d->tmp);
-    kj_write(kj_from(v), 0, &d->tmp);
-    int r = get_string(d, d->tmp.data, d->tmp.len, &copy);
-    if (r == 0)
-        put_ptr(d, slot, copy);
-    return r;
-}
-
-OUT_OF_LINE
-static int put_opt_qty(struct kdec *d, const yyjson_val *v, void *slot)
-{
-    void *q;
-    int r = get_zeroed(d, sizeof(struct qty), &q);
-
-    if (r == 0)
-        r = read_qty(d, v, q);
-    if (r == 0)
-        put_ptr(d, slot, q);
-    return r;
-}
-
-OUT_OF_LINE
-static int put_bool(struct kdec *d, const yyjson_val *v, bool *slot)
-{
-    if ((v->tag & YYJSON_TYPE_MASK) != YYJSON_TYPE_BOOL)
-        return wrong_type(d, "a boolean", v);
-    *slot = v->tag & YYJSON_SUBTYPE_MASK;
-    return 0;
-}
-
-OUT_OF_LINE
-static int put_f64(struct kdec *d, const yyjson_val *v, double *slot)
-{
-    return kj_f64(kj_from(v), slot) < 0 ? wrong_type(d, "a number", v) : 0;
 }
 
 /* ---- what is absent -------------------------------------------------------------------------- */
@@ -428,20 +89,20 @@ static int put_elem(struct kdec *d, const struct kfield *f, const yyjson_val *v,
     return kdec_value(d, f, f->elem, v, slot);
 }
 
-OUT_OF_LINE
-static int put_list(struct kdec *d, const struct kfield *f, const yyjson_val *v, struct klist *slot)
+__attribute__((noinline)) static int put_list(struct kdec *d, const struct kfield *f,
+                                              const yyjson_val *v, struct klist *slot)
 {
     size_t size = kf_elem_size(f), n = kj_ylen(v);
     void *items;
 
     if ((v->tag & YYJSON_TYPE_MASK) != YYJSON_TYPE_ARR)
-        return wrong_type(d, "an array", v);
+        return kdec_wrong_type(d, "an array", v);
     if (n == 0)
         return 0;
-    int r = get_zeroed(d, n * size, &items);
+    int r = kdec_zeroed(d, n * size, &items);
     if (r < 0)
         return r;
-    put_ptr(d, &slot->items, items);
+    kdec_put_ptr(d, &slot->items, items);
     slot->n = (uint32_t)n;
     const yyjson_val *c = v + 1;
     for (size_t i = 0; i < n; i++) {
@@ -475,9 +136,9 @@ static int put_entry(struct kdec *d, const struct kfield *f, const char *key, si
         const char *s = kdec_intern(d, key, n);
         memcpy(slot, &s, sizeof s);
     } else {
-        r = get_string(d, key, n, &copy);
+        r = kdec_string(d, key, n, &copy);
         if (r == 0)
-            put_ptr(d, slot, copy);
+            kdec_put_ptr(d, slot, copy);
     }
     if (r == 0)
         r = put_elem(d, f, v, slot + KMAP_VALUE);
@@ -513,11 +174,11 @@ static int put_map_unsorted(struct kdec *d, const struct kfield *f, const yyjson
     CLEANUP(kj_index_fini) struct kj_index ix = kj_index_of(v, false);
     size_t size = kf_elem_size(f);
     void *items;
-    int r = get_zeroed(d, ix.n * size, &items);
+    int r = kdec_zeroed(d, ix.n * size, &items);
 
     if (r < 0)
         return r;
-    put_ptr(d, &slot->items, items);
+    kdec_put_ptr(d, &slot->items, items);
     slot->n = 0;
     for (size_t i = 0; i < ix.n; i++) {
         const struct kj_member *m = &ix.m[i];
@@ -531,8 +192,8 @@ static int put_map_unsorted(struct kdec *d, const struct kfield *f, const yyjson
     return 0;
 }
 
-OUT_OF_LINE
-static int put_map(struct kdec *d, const struct kfield *f, const yyjson_val *v, struct klist *slot)
+__attribute__((noinline)) static int put_map(struct kdec *d, const struct kfield *f,
+                                             const yyjson_val *v, struct klist *slot)
 {
     size_t size = kf_elem_size(f), n = kj_ylen(v), prev_len = 0;
     const char *prev = NULL;
@@ -540,13 +201,13 @@ static int put_map(struct kdec *d, const struct kfield *f, const yyjson_val *v, 
     void *items;
 
     if (!kj_is_obj(v))
-        return wrong_type(d, "an object", v);
+        return kdec_wrong_type(d, "an object", v);
     if (n == 0)
         return 0;
-    int r = get_zeroed(d, n * size, &items);
+    int r = kdec_zeroed(d, n * size, &items);
     if (r < 0)
         return r;
-    put_ptr(d, &slot->items, items);
+    kdec_put_ptr(d, &slot->items, items);
     slot->n = 0;
     const yyjson_val *k = v + 1;
     for (size_t i = 0; i < n; i++, k = kj_sibling(k + 1, false)) {
@@ -576,66 +237,46 @@ static int put_map(struct kdec *d, const struct kfield *f, const yyjson_val *v, 
 
 /* ---- one value ------------------------------------------------------------------------------- */
 
-OUT_OF_LINE
-static int put_object(struct kdec *d, const struct kfield *f, const yyjson_val *v, void *slot)
+__attribute__((noinline)) static int put_object(struct kdec *d, const struct kfield *f,
+                                                const yyjson_val *v, void *slot)
 {
     void *to = slot;
 
     if (f->flags & KF_PTR) {
         if (!f->sub->bare && !kj_is_obj(v))
-            return wrong_type(d, "an object", v);
-        int r = get_zeroed(d, f->sub->size, &to);
+            return kdec_wrong_type(d, "an object", v);
+        int r = kdec_zeroed(d, f->sub->size, &to);
         if (r < 0)
             return r;
-        put_ptr(d, slot, to);
+        kdec_put_ptr(d, slot, to);
     }
     return kdec_object(d, f->sub, v, to);
 }
-
-/* Go's pointers to scalars: struct opt_x is { bool set; x v; }. */
-OUT_OF_LINE
-static int put_optional(struct kdec *d, unsigned type, const yyjson_val *v, void *slot)
-{
-    int r = -EINVAL;
-
-    switch (type) {
-    case KF_OPT_BOOL: r = put_bool(d, v, &((struct opt_bool *)slot)->v); break;
-    case KF_OPT_I32: r = put_i32(d, v, &((struct opt_i32 *)slot)->v); break;
-    case KF_OPT_I64: r = put_i64(d, v, &((struct opt_i64 *)slot)->v); break;
-    case KF_OPT_F64: r = put_f64(d, v, &((struct opt_f64 *)slot)->v); break;
-    case KF_OPT_DUR: r = read_dur(d, v, &((struct opt_i64 *)slot)->v); break;
-    }
-    *(bool *)slot = r == 0;
-    return r;
-}
-_Static_assert(offsetof(struct opt_bool, set) == 0 && offsetof(struct opt_i32, set) == 0 &&
-                   offsetof(struct opt_i64, set) == 0 && offsetof(struct opt_f64, set) == 0,
-               "put_optional() marks them alike");
 
 int kdec_value(struct kdec *d, const struct kfield *f, unsigned type, const yyjson_val *v,
                void *slot)
 {
     switch ((enum kf_type)type) {
     case KF_STR:
-    case KF_OPT_STR: return put_str(d, f, v, slot);
-    case KF_BOOL: return put_bool(d, v, slot);
-    case KF_I32: return put_i32(d, v, slot);
-    case KF_I64: return put_i64(d, v, slot);
-    case KF_F64: return put_f64(d, v, slot);
+    case KF_OPT_STR: return kdec_str(d, f, v, slot);
+    case KF_BOOL: return kdec_bool(d, v, slot);
+    case KF_I32: return kdec_i32(d, v, slot);
+    case KF_I64: return kdec_i64(d, v, slot);
+    case KF_F64: return kdec_f64(d, v, slot);
     case KF_OPT_BOOL:
     case KF_OPT_I32:
     case KF_OPT_I64:
     case KF_OPT_F64:
-    case KF_OPT_DUR: return put_optional(d, type, v, slot);
-    case KF_QTY: return read_qty(d, v, slot);
-    case KF_OPT_QTY: return put_opt_qty(d, v, slot);
+    case KF_OPT_DUR: return kdec_optional(d, type, v, slot);
+    case KF_QTY: return kdec_qty(d, v, slot);
+    case KF_OPT_QTY: return kdec_opt_qty(d, v, slot);
     case KF_TIME:
-    case KF_MICROTIME: return read_time(d, v, slot);
-    case KF_DUR: return read_dur(d, v, slot);
-    case KF_ENUM: return put_enum(d, f, v, slot);
-    case KF_INT_OR_STR: return put_int_or_str(d, v, slot);
-    case KF_UID: return put_uid(d, v, slot);
-    case KF_RAW: return put_raw(d, v, slot);
+    case KF_MICROTIME: return kdec_time(d, v, slot);
+    case KF_DUR: return kdec_dur(d, v, slot);
+    case KF_ENUM: return kdec_enum(d, f, v, slot);
+    case KF_INT_OR_STR: return kdec_int_or_str(d, v, slot);
+    case KF_UID: return kdec_uid(d, v, slot);
+    case KF_RAW: return kdec_raw(d, v, slot);
     case KF_OBJ: return put_object(d, f, v, slot);
     case KF_LIST: return put_list(d, f, v, slot);
     case KF_MAP: return put_map(d, f, v, slot);
@@ -760,7 +401,7 @@ static int put_members(struct kdec *d, const struct kschema *s, const yyjson_val
         k = kj_sibling(val, false);
         if (!find_field(d, s, key, out, &cursor, &at)) {
             if (UNLIKELY(strict))
-                return field_failed(d, key, wrong(d, "unknown field"));
+                return field_failed(d, key, kdec_wrong(d, "unknown field"));
             continue;
         }
         bool null = unsafe_yyjson_is_null((void *)(uintptr_t)val);
@@ -768,7 +409,7 @@ static int put_members(struct kdec *d, const struct kschema *s, const yyjson_val
             continue; /* as if it were not there */
         if (UNLIKELY(mark_seen(seen, at.index))) {
             if (strict)
-                return field_failed(d, key, wrong(d, "duplicate field"));
+                return field_failed(d, key, kdec_wrong(d, "duplicate field"));
             *ret_duplicate = true;
             return 0;
         }
@@ -815,7 +456,7 @@ static int put_members_planned(struct kdec *d, const struct kplan *plan, const y
             return 0;
         }
         seen |= UINT64_C(1) << i;
-        int r = f->type == KF_STR ? put_str(d, f, val, out + f->off)
+        int r = f->type == KF_STR ? kdec_str(d, f, val, out + f->off)
                                   : kdec_value(d, f, f->type, val, out + f->off);
         if (UNLIKELY(r < 0))
             return field_failed(d, (struct str){ f->json, f->json_len }, r);
@@ -872,7 +513,7 @@ int kdec_object(struct kdec *d, const struct kschema *s, const yyjson_val *v, vo
     if (UNLIKELY(s->bare))
         return put_bare(d, s, v, out);
     if (UNLIKELY(!kj_is_obj(v)))
-        return wrong_type(d, "an object", v);
+        return kdec_wrong_type(d, "an object", v);
     assert(s->nfields <= MAX_FIELDS);
     int r = plan && plan->simple ? put_members_planned(d, plan, v, out, &seen.low, &duplicate)
                                  : put_members(d, s, v, out, &seen, &duplicate);

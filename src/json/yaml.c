@@ -16,7 +16,8 @@
 enum { EXPAND_MAX_VALUES = 1000000, EXPAND_MAX_BYTES = 64 << 20 };
 
 struct anchor {
-    size_t start, end; /* end 0: still being read */
+    size_t start, end; /* of the values; end 0: still being read */
+    yyjson_val *saved; /* a copy of them, once a merge has moved things around */
 };
 
 struct frame {
@@ -24,6 +25,7 @@ struct frame {
     size_t n;  /* keys and values so far, or items */
     bool is_map, has_merge;
     struct anchor *anchor;
+    size_t anchors; /* defined before this container */
 };
 
 struct builder {
@@ -32,7 +34,9 @@ struct builder {
     uint32_t *line; /* of each value */
     size_t n, cap;
     struct arena *strings;
-    struct map anchors;
+    struct map anchors;      /* by name, the last of it */
+    struct anchor **defined; /* all, in order */
+    size_t ndefined, defined_cap;
     size_t expanded, expanded_bytes;
     struct frame stack[KJ_DEPTH_MAX];
     int depth;
@@ -52,6 +56,7 @@ static void builder_fini(struct builder *b)
 {
     arena_free(b->strings);
     map_fini(&b->anchors);
+    free(b->defined);
     free(b->v);
     free(b->line);
 }
@@ -248,6 +253,11 @@ static struct anchor *define_anchor(struct builder *b, const unsigned char *name
     a->start = b->n;
     const char *key = arena_strdup(b->strings, (const char *)name);
     map_put(&b->anchors, key, strlen(key), a);
+    if (b->ndefined == b->defined_cap) {
+        b->defined_cap = b->defined_cap ? b->defined_cap * 2 : 16;
+        b->defined = xreallocarray(b->defined, b->defined_cap, sizeof *b->defined);
+    }
+    b->defined[b->ndefined++] = a;
     return a;
 }
 
@@ -257,16 +267,40 @@ static void close_anchor(struct builder *b, struct anchor *a)
         a->end = b->n;
 }
 
-/* Before copying values [from, to): may the document grow by them? */
-static int count_expansion(struct builder *b, size_t from, size_t to, const yaml_mark_t *at)
+static const yyjson_val *anchor_values(const struct builder *b, const struct anchor *a)
 {
-    b->expanded += to - from;
-    for (size_t i = from; i < to && b->expanded <= EXPAND_MAX_VALUES; i++)
-        if (!kj_is_ctn(&b->v[i]))
-            b->expanded_bytes += kj_ylen(&b->v[i]);
+    return a->saved ? a->saved : &b->v[a->start];
+}
+
+/* Before copying n values: may the document grow by them? */
+static int count_expansion(struct builder *b, const yyjson_val *v, size_t n, const yaml_mark_t *at)
+{
+    b->expanded += n;
+    for (size_t i = 0; i < n && b->expanded <= EXPAND_MAX_VALUES; i++)
+        if (!kj_is_ctn(&v[i]))
+            b->expanded_bytes += kj_ylen(&v[i]);
     if (b->expanded > EXPAND_MAX_VALUES || b->expanded_bytes > EXPAND_MAX_BYTES)
         return fail_at(b, at, "aliases expand to too much");
     return 0;
+}
+
+/* Merging moves the values of a mapping, so anchors inside get a copy of theirs. */
+static int save_anchors(struct builder *b, const struct frame *f, const yaml_mark_t *at)
+{
+    int r = 0;
+
+    for (size_t i = f->anchors; i < b->ndefined && r == 0; i++) {
+        struct anchor *a = b->defined[i];
+        size_t n = a->end - a->start;
+        if (a->saved || a->start <= f->at)
+            continue;
+        r = count_expansion(b, &b->v[a->start], n, at);
+        if (r == 0) {
+            a->saved = arena_newn0(b->strings, n, yyjson_val);
+            memcpy(a->saved, &b->v[a->start], n * sizeof *a->saved);
+        }
+    }
+    return r;
 }
 
 static int put_alias(struct builder *b, const yaml_event_t *e)
@@ -278,14 +312,13 @@ static int put_alias(struct builder *b, const yaml_event_t *e)
         return fail_at(b, &e->start_mark, "unknown anchor referenced");
     if (a->end == 0)
         return fail_at(b, &e->start_mark, "an anchor's value contains itself");
-    int r = count_expansion(b, a->start, a->end, &e->start_mark);
-    if (r < 0)
-        return r;
-    for (size_t i = a->start; i < a->end; i++) {
-        yyjson_val copy = b->v[i];
+    size_t n = a->end - a->start;
+    int r = count_expansion(b, anchor_values(b, a), n, &e->start_mark);
+    for (size_t i = 0; i < n && r == 0; i++) {
+        yyjson_val copy = anchor_values(b, a)[i]; /* appending may move what is not saved */
         *append(b, e->start_mark.line + 1) = copy;
     }
-    return 0;
+    return r;
 }
 
 /* ---- merge keys ------------------------------------------------------------------------------ */
@@ -391,7 +424,7 @@ static int apply_merges(struct builder *b, struct frame *f, const yaml_mark_t *a
 {
     struct members ms = { 0 };
     const yyjson_val *first = &b->v[f->at + 1], *end = b->v + b->n;
-    int r = 0;
+    int r = save_anchors(b, f, at);
 
     for (const yyjson_val *k = first; k < end; k = kj_sibling(k + 1, false))
         if (k->tag != MERGE_KEY)
@@ -415,8 +448,10 @@ static int open_container(struct builder *b, const yaml_event_t *e, bool is_map,
 {
     if (b->depth == KJ_DEPTH_MAX)
         return fail_at(b, &e->start_mark, "nested too deep");
+    size_t anchors = b->ndefined;
     struct anchor *a = define_anchor(b, anchor);
-    b->stack[b->depth++] = (struct frame){ .at = b->n, .is_map = is_map, .anchor = a };
+    b->stack[b->depth++] =
+        (struct frame){ .at = b->n, .is_map = is_map, .anchor = a, .anchors = anchors };
     append(b, e->start_mark.line + 1);
     return 0;
 }

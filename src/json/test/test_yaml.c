@@ -124,6 +124,9 @@ static void test_anchors_and_merges(void **state)
     assert_reads("base: &b {x: 1, y: 2}\nv:\n  <<: *b\n  y: 3\n  z: 4\n",
                  "{\"base\":{\"x\":1,\"y\":2},\"v\":{\"y\":3,\"z\":4,\"x\":1}}");
     assert_reads("v:\n  <<: [{x: 1}, {x: 2, y: [3]}]\n", "{\"v\":{\"x\":1,\"y\":[3]}}");
+    /* Anchors inside what a merge takes apart. */
+    assert_reads("d:\n  <<: &x {b: [1]}\n  e: &y [2]\nc: *x\nf: *y\n",
+                 "{\"d\":{\"e\":[2],\"b\":[1]},\"c\":{\"b\":[1]},\"f\":[2]}");
     assert_reads("'<<': {a: 1}\n", "{\"<<\":{\"a\":1}}");
     assert_refused("<<: 5\n", "map merge requires");
     assert_refused("a: *nope\n", "unknown anchor");
