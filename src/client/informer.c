@@ -8,7 +8,7 @@
 #include "base/vec.h"
 #include "client/backoff.h"
 #include "client/kube.h"
-#include "client/store.h"
+#include "client/objcache.h"
 #include "loop/loop.h"
 #include "json/kj.h"
 
@@ -33,7 +33,7 @@ struct informer {
     struct kube *kube;
     struct informer_opts o;
     char *ns, *label_selector, *field_selector;
-    struct store store;
+    struct objcache store;
     struct kj_scratch *scratch;
     struct handlers vec_of(struct handler *) handlers;
     struct kube_call *call;
@@ -90,7 +90,7 @@ static void replay(struct loop *l, void *arg)
     (void)l;
     h->replay = NULL;
     map_foreach(&inf->store.objects, e) {
-        struct store_entry *entry = e->value;
+        struct objcache_entry *entry = e->value;
         if (h->h->on_add)
             h->h->on_add(h->arg, entry->obj);
     }
@@ -149,7 +149,7 @@ static void absorb(struct informer *inf, struct kobj *obj)
 {
     char key[KOBJ_KEY_MAX];
     size_t len = kobj_key(obj, key, sizeof key);
-    struct store_entry *e = store_find(&inf->store, key, len);
+    struct objcache_entry *e = objcache_find(&inf->store, key, len);
 
     if (e) {
         const char *had = e->obj->meta.resource_version, *got = obj->meta.resource_version;
@@ -165,7 +165,7 @@ static void absorb(struct informer *inf, struct kobj *obj)
         return;
     }
     kobj_ref(obj);
-    struct kobj *old = store_put(&inf->store, key, len, obj, inf->round);
+    struct kobj *old = objcache_put(&inf->store, key, len, obj, inf->round);
     if (old && kuid_equal(old->meta.uid, obj->meta.uid)) {
         tell_update(inf, old, obj);
     } else {
@@ -180,7 +180,7 @@ static void absorb(struct informer *inf, struct kobj *obj)
 
 static void drop(struct informer *inf, const char *key, size_t len)
 {
-    struct kobj *old = store_remove(&inf->store, key, len);
+    struct kobj *old = objcache_remove(&inf->store, key, len);
     if (!old)
         return;
     tell_delete(inf, old);
@@ -254,7 +254,7 @@ static void sweep(struct informer *inf)
 {
     struct keys vec_of(char *) keys = { 0 };
     map_foreach(&inf->store.objects, e) {
-        struct store_entry *entry = e->value;
+        struct objcache_entry *entry = e->value;
         if (entry->seen != inf->round)
             vec_push(&keys, xstrndup(entry->key, entry->key_len));
     }
@@ -369,7 +369,7 @@ static void on_deleted(struct informer *inf, const struct kj_val *v)
         return;
     char key[KOBJ_KEY_MAX];
     size_t len = kobj_key(obj, key, sizeof key);
-    struct store_entry *e = store_find(&inf->store, key, len);
+    struct objcache_entry *e = objcache_find(&inf->store, key, len);
     const char *version = obj->meta.resource_version;
 
     /* A late deletion of an earlier object of this name must not take away the present one. */
@@ -459,7 +459,7 @@ static void resync(struct loop *l, void *arg)
     inf->resync = loop_after(l, inf->o.resync, resync, inf);
     /* Handlers may change nothing here, but a copy keeps that from becoming a rule. */
     map_foreach(&inf->store.objects, e)
-        vec_push(&all, kobj_ref(((struct store_entry *)e->value)->obj));
+        vec_push(&all, kobj_ref(((struct objcache_entry *)e->value)->obj));
     vec_foreach(&all, i) {
         tell_update(inf, all.items[i], all.items[i]);
         kobj_unref(all.items[i]);
@@ -499,7 +499,7 @@ struct informer *informer_free(struct informer *inf)
         free(inf->handlers.items[i]);
     }
     vec_fini(&inf->handlers);
-    store_fini(&inf->store);
+    objcache_fini(&inf->store);
     kj_scratch_free(inf->scratch);
     free(inf->version);
     free(inf->list_version);
@@ -528,7 +528,7 @@ bool informer_synced(const struct informer *inf)
 
 struct kobj *informer_get(const struct informer *inf, const char *key)
 {
-    struct store_entry *e = store_find(&inf->store, key, strlen(key));
+    struct objcache_entry *e = objcache_find(&inf->store, key, strlen(key));
     return e ? e->obj : NULL;
 }
 
@@ -540,19 +540,19 @@ size_t informer_count(const struct informer *inf)
 struct kobj *informer_next(const struct informer *inf, size_t *it)
 {
     struct map_entry *e = map_next(&inf->store.objects, it);
-    return e ? ((struct store_entry *)e->value)->obj : NULL;
+    return e ? ((struct objcache_entry *)e->value)->obj : NULL;
 }
 
 int informer_add_index(struct informer *inf, index_fn fn)
 {
     assert(!inf->started);
-    return store_add_index(&inf->store, fn);
+    return objcache_add_index(&inf->store, fn);
 }
 
 struct kobj *const *informer_by_index(const struct informer *inf, int index, const char *value,
                                       size_t *ret_n)
 {
-    return store_by_index(&inf->store, index, value, ret_n);
+    return objcache_by_index(&inf->store, index, value, ret_n);
 }
 
 struct informer_stats informer_stats(const struct informer *inf)

@@ -1,5 +1,5 @@
-/* store.c - objects by key, with indexes. */
-#include "client/store.h"
+/* objcache.c - objects by key, with indexes. */
+#include "client/objcache.h"
 
 #include "base/vec.h"
 
@@ -8,12 +8,12 @@ struct bucket {
     size_t n, cap;
     char value[];
 };
-struct store_index {
+struct objcache_index {
     index_fn fn;
     struct map buckets; /* value -> struct bucket */
 };
 
-static void index_fini(struct store_index *ix)
+static void index_fini(struct objcache_index *ix)
 {
     map_foreach(&ix->buckets, e) {
         struct bucket *b = e->value;
@@ -23,30 +23,30 @@ static void index_fini(struct store_index *ix)
     map_fini(&ix->buckets);
 }
 
-void store_fini(struct store *s)
+void objcache_fini(struct objcache *s)
 {
     for (int i = 0; i < s->nindexes; i++)
         index_fini(&s->indexes[i]);
     free(s->indexes);
     map_foreach(&s->objects, e) {
-        struct store_entry *entry = e->value;
+        struct objcache_entry *entry = e->value;
         kobj_unref(entry->obj);
         free(entry);
     }
     map_fini(&s->objects);
-    *s = (struct store){ 0 };
+    *s = (struct objcache){ 0 };
 }
 
-int store_add_index(struct store *s, index_fn fn)
+int objcache_add_index(struct objcache *s, index_fn fn)
 {
     assert(s->objects.n == 0);
     s->indexes = xreallocarray(s->indexes, (size_t)s->nindexes + 1, sizeof *s->indexes);
-    s->indexes[s->nindexes] = (struct store_index){ .fn = fn };
+    s->indexes[s->nindexes] = (struct objcache_index){ .fn = fn };
     return s->nindexes++;
 }
 
 struct change {
-    struct store_index *ix;
+    struct objcache_index *ix;
     struct kobj *obj;
 };
 
@@ -84,7 +84,7 @@ static void index_del(void *to, const char *value)
     }
 }
 
-static void reindex(struct store *s, struct kobj *obj, index_emit_fn emit)
+static void reindex(struct objcache *s, struct kobj *obj, index_emit_fn emit)
 {
     for (int i = 0; i < s->nindexes; i++) {
         struct change c = { &s->indexes[i], obj };
@@ -92,15 +92,15 @@ static void reindex(struct store *s, struct kobj *obj, index_emit_fn emit)
     }
 }
 
-struct store_entry *store_find(const struct store *s, const char *key, size_t len)
+struct objcache_entry *objcache_find(const struct objcache *s, const char *key, size_t len)
 {
     return map_get(&s->objects, key, len);
 }
 
-struct kobj *store_put(struct store *s, const char *key, size_t len, struct kobj *obj,
+struct kobj *objcache_put(struct objcache *s, const char *key, size_t len, struct kobj *obj,
                        uint32_t round)
 {
-    struct store_entry *e = map_get(&s->objects, key, len);
+    struct objcache_entry *e = map_get(&s->objects, key, len);
     struct kobj *old = NULL;
 
     if (!e) {
@@ -121,9 +121,9 @@ struct kobj *store_put(struct store *s, const char *key, size_t len, struct kobj
     return old;
 }
 
-struct kobj *store_remove(struct store *s, const char *key, size_t len)
+struct kobj *objcache_remove(struct objcache *s, const char *key, size_t len)
 {
-    struct store_entry *e = map_remove(&s->objects, key, len);
+    struct objcache_entry *e = map_remove(&s->objects, key, len);
     if (!e)
         return NULL;
     struct kobj *obj = e->obj;
@@ -133,7 +133,7 @@ struct kobj *store_remove(struct store *s, const char *key, size_t len)
     return obj;
 }
 
-struct kobj *const *store_by_index(const struct store *s, int index, const char *value,
+struct kobj *const *objcache_by_index(const struct objcache *s, int index, const char *value,
                                    size_t *ret_n)
 {
     assert(index >= 0 && index < s->nindexes);

@@ -5,7 +5,7 @@
 
 /* ---- printing what came ---------------------------------------------------------------------- */
 
-struct rows vec_of(struct table_row *);
+struct rows vec_of(struct ctl_table_row *);
 
 static int collect_rows(struct get *g, const struct kj_val *root, void *arg, struct kerr *err)
 {
@@ -14,18 +14,18 @@ static int collect_rows(struct get *g, const struct kj_val *root, void *arg, str
     const struct kj_val *row;
     struct str key;
 
-    int r = table_learn(&g->table, root, err);
+    int r = ctl_table_learn(&g->table, root, err);
     if (r < 0)
         return r;
     while (kj_next(&it, &key, &row))
-        vec_push(rows, table_row(&g->table, row, "ADDED"));
+        vec_push(rows, ctl_table_row(&g->table, row, "ADDED"));
     return 0;
 }
 
 static void put_rows(struct get *g, struct rows *rows, struct strbuf *out)
 {
     vec_foreach(rows, i) {
-        table_put(&g->table, rows->items[i], out);
+        ctl_table_put(&g->table, rows->items[i], out);
         free(rows->items[i]);
     }
     vec_fini(rows);
@@ -139,12 +139,12 @@ static int get_one(struct get *g, const char *name, struct rows *rows, struct co
         return complain(g, name, &err);
     e = kj_parse(body.data, body.len, 0, &doc, &err);
     if (e == 0 && g->is_table)
-        e = table_learn(&g->table, kj_root(doc), &err);
+        e = ctl_table_learn(&g->table, kj_root(doc), &err);
     if (e < 0)
         return ctl_complain(g->c, &err);
     const struct kj_val *root = kj_root(doc), *row = kj_at(kj_get(root, "rows"), 0);
     if (g->is_table)
-        vec_push(rows, table_row(&g->table, row ? row : root, NULL));
+        vec_push(rows, ctl_table_row(&g->table, row ? row : root, NULL));
     else if (to->names)
         object_put(g, root, to->names);
     else
@@ -245,17 +245,18 @@ static int run_in(struct get *g)
         return code;
     if (g->kind->namespaced && !o->all_namespaces)
         g->ns = ctl_namespace(g->c);
-    table_init(&g->table, &(struct table_opts){ .wide = streq(g->form, "wide"),
-                                                .with_ns = g->kind->namespaced && o->all_namespaces,
-                                                .with_event = o->watch_events,
-                                                .no_headers = o->no_headers });
+    ctl_table_init(&g->table,
+                   &(struct ctl_table_opts){ .wide = streq(g->form, "wide"),
+                                             .with_ns = g->kind->namespaced && o->all_namespaces,
+                                             .with_event = o->watch_events,
+                                             .no_headers = o->no_headers });
     if (o->watch || o->watch_only)
         code = g->nnames ? watch_name(g, g->names[0]) : get_watch(g);
     else if (g->nnames)
         code = get_names(g);
     else
         code = g->is_table ? list_table(g) : list_objects(g);
-    table_fini(&g->table);
+    ctl_table_fini(&g->table);
     return code;
 }
 

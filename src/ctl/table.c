@@ -7,12 +7,12 @@
 
 enum { WIDTH_MIN = 6, GAP = 3, CELLS_MAX = 128 };
 
-void table_init(struct table *t, const struct table_opts *o)
+void ctl_table_init(struct table *t, const struct ctl_table_opts *o)
 {
     *t = (struct table){ .o = *o };
 }
 
-void table_fini(struct table *t)
+void ctl_table_fini(struct table *t)
 {
     vec_foreach(&t->names, i)
         free(t->names.items[i]);
@@ -51,7 +51,7 @@ static void add_leading(struct table *t)
         add_column(t, "NAMESPACE", SIZE_MAX);
 }
 
-int table_learn(struct table *t, const struct kj_val *answer, struct kerr *err)
+int ctl_table_learn(struct table *t, const struct kj_val *answer, struct kerr *err)
 {
     const struct kj_val *defs = kj_get(answer, "columnDefinitions"), *def;
     struct kj_iter it = kj_iter(defs);
@@ -74,7 +74,7 @@ int table_learn(struct table *t, const struct kj_val *answer, struct kerr *err)
     return 0;
 }
 
-const struct kj_val *table_row_meta(const struct kj_val *row)
+const struct kj_val *ctl_table_row_meta(const struct kj_val *row)
 {
     const struct kj_val *object = kj_get(row, "object");
     return kj_get(object ? object : row, "metadata");
@@ -112,7 +112,7 @@ static void put_cell(struct strbuf *out, const struct kj_val *v)
 static void put_source(struct table *t, size_t column, const struct kj_val *row, const char *event,
                        struct strbuf *out)
 {
-    const struct kj_val *meta = table_row_meta(row);
+    const struct kj_val *meta = ctl_table_row_meta(row);
     size_t from = t->from.items[column];
 
     if (from == SIZE_MAX && t->o.with_event && column == 0)
@@ -125,7 +125,7 @@ static void put_source(struct table *t, size_t column, const struct kj_val *row,
         put_cell(out, kj_at(kj_get(row, "cells"), from));
 }
 
-struct table_row *table_row(struct table *t, const struct kj_val *row, const char *event)
+struct ctl_table_row *ctl_table_row(struct table *t, const struct kj_val *row, const char *event)
 {
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
     size_t n = t->names.n;
@@ -134,7 +134,7 @@ struct table_row *table_row(struct table *t, const struct kj_val *row, const cha
         put_source(t, i, row, event, &text);
         strbuf_appendn(&text, "", 1);
     }
-    struct table_row *r = xmalloc(sizeof *r + n * sizeof r->cells[0] + text.len + 1);
+    struct ctl_table_row *r = xmalloc(sizeof *r + n * sizeof r->cells[0] + text.len + 1);
     char *p = (char *)&r->cells[n];
     if (text.len)
         memcpy(p, text.data, text.len);
@@ -163,7 +163,7 @@ static void put_cells(const struct table *t, const char *const *cells, struct st
     strbuf_appendc(out, '\n');
 }
 
-void table_put(struct table *t, const struct table_row *row, struct strbuf *out)
+void ctl_table_put(struct table *t, const struct ctl_table_row *row, struct strbuf *out)
 {
     if (!t->headed && !t->o.no_headers)
         put_cells(t, (const char *const *)t->names.items, out);

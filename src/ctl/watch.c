@@ -12,7 +12,7 @@
 
 struct seen {
     char *version;
-    struct table_row *row; /* NULL when no table is printed */
+    struct ctl_table_row *row; /* NULL when no table is printed */
     uint32_t round;
     uint32_t key_len;
     char key[];
@@ -83,7 +83,7 @@ static void seen_set_row(struct follow *f, struct seen *s, const struct kj_val *
                          const char *event)
 {
     free(s->row);
-    s->row = table_row(&f->g->table, row, event);
+    s->row = ctl_table_row(&f->g->table, row, event);
 }
 
 /* ---- printing -------------------------------------------------------------------------------- */
@@ -104,9 +104,9 @@ static int list_page(struct get *g, const struct kj_val *root, void *arg, struct
     const struct kj_val *row;
     struct str key;
 
-    int r = g->is_table ? table_learn(&g->table, root, err) : 0;
+    int r = g->is_table ? ctl_table_learn(&g->table, root, err) : 0;
     while (r == 0 && kj_next(&it, &key, &row)) {
-        const struct kj_val *meta = table_row_meta(row);
+        const struct kj_val *meta = ctl_table_row_meta(row);
         struct seen *s = seen_get(g, meta);
         bool is_new = !s->version;
         if (!seen_update(s, meta, f->round))
@@ -130,7 +130,7 @@ static void put_deleted(struct follow *f, struct seen *s)
         return;
     if (g->table.o.with_event)
         s->row->cells[0] = "DELETED";
-    table_put(&g->table, s->row, &f->out);
+    ctl_table_put(&g->table, s->row, &f->out);
 }
 
 static int by_key(const void *a, const void *b)
@@ -165,7 +165,7 @@ static int list(struct follow *f, struct kerr *err)
     int r = get_pages(f->g, list_page, f, err);
     vec_foreach(&f->rows, i)
         if (!f->quiet)
-            table_put(&f->g->table, f->rows.items[i]->row, &f->out);
+            ctl_table_put(&f->g->table, f->rows.items[i]->row, &f->out);
     vec_clear(&f->rows);
     if (r == 0)
         drop_unseen(f);
@@ -180,7 +180,7 @@ static const char *const event_names[] = { "ADDED", "MODIFIED", "DELETED", "BOOK
 static void take_row(struct follow *f, enum kube_event_type type, const struct kj_val *row)
 {
     struct get *g = f->g;
-    const struct kj_val *meta = table_row_meta(row);
+    const struct kj_val *meta = ctl_table_row_meta(row);
     const char *version = kj_str(kj_get(meta, "resourceVersion"));
 
     if (version) {
@@ -193,7 +193,7 @@ static void take_row(struct follow *f, enum kube_event_type type, const struct k
     (void)seen_update(s, meta, f->round);
     if (g->is_table) {
         seen_set_row(f, s, row, event_names[type]);
-        table_put(&g->table, s->row, &f->out);
+        ctl_table_put(&g->table, s->row, &f->out);
     } else {
         object_put(g, row, &f->out);
     }
@@ -211,9 +211,9 @@ static void on_event(void *arg, enum kube_event_type type, const struct kj_val *
     f->got_event = true;
     if (!f->g->is_table || !kj_get(obj, "rows")) {
         if (f->g->is_table && type != KUBE_BOOKMARK)
-            (void)table_learn(&f->g->table, obj, &f->err);
+            (void)ctl_table_learn(&f->g->table, obj, &f->err);
         take_row(f, type, obj);
-    } else if (table_learn(&f->g->table, obj, &f->err) == 0) {
+    } else if (ctl_table_learn(&f->g->table, obj, &f->err) == 0) {
         while (kj_next(&it, &key, &row))
             take_row(f, type, row);
     }

@@ -507,6 +507,39 @@ static void answer_write(struct fakeapi *f, struct httpd_req *r, struct object *
     answer_json(r, 200, store(f, o->prefix, o->ns, o->name, kj_root(then))->json);
 }
 
+/* POST .../pods/NAME/binding: sets spec.nodeName, once. */
+static void answer_bind(struct fakeapi *f, struct httpd_req *r, struct object *o,
+                        const struct kj_val *body)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *now = NULL, *then = NULL;
+    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
+    const char *node = kj_str(kj_path(body, "target.name")), *uid;
+    const char *want = kj_str(kj_path(body, "metadata.uid"));
+    struct kerr err = { 0 };
+
+    if (!node || kj_parse(o->json, strlen(o->json), 0, &now, &err) < 0) {
+        answer_status(r, 422, "Invalid", "target.name: Required value", -1);
+        return;
+    }
+    uid = kj_str_or(kj_path(kj_root(now), "metadata.uid"), "");
+    if ((want && !streq(want, uid)) || kj_path(kj_root(now), "spec.nodeName") ||
+        kj_path(kj_root(now), "metadata.deletionTimestamp")) {
+        f->stats.bind_conflicts++;
+        answer_status(r, 409, "Conflict", "the pod is already assigned, deleted or another", -1);
+        return;
+    }
+    struct kj_mval *root = kj_mcopy(d, kj_root(now)), *spec = kj_mget(root, "spec");
+    if (!spec) {
+        spec = kj_mobj(d);
+        kj_mset(d, root, "spec", spec);
+    }
+    kj_mset(d, spec, "nodeName", kj_mstr(d, node));
+    then = kj_freeze(root);
+    f->stats.binds++;
+    store(f, o->prefix, o->ns, o->name, kj_root(then));
+    answer_json(r, 201, "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Success\"}");
+}
+
 /* ---- dispatch
  * ---------------------------------------------------------------------------------------- */
 
@@ -537,6 +570,12 @@ static void split_target(const char *target, char *prefix, size_t psize, char *n
         (void)snprintf(name, namesize, "%s", seg[plural + 1]);
 }
 
+static bool is_binding(const char *target)
+{
+    size_t n = strcspn(target, "?");
+    return n > 8 && memcmp(target + n - 8, "/binding", 8) == 0;
+}
+
 static void serve(struct fakeapi *f, struct httpd_req *r, const char *body, size_t n)
 {
     CLEANUP(arena_free) struct arena *a = arena_new();
@@ -559,6 +598,8 @@ static void serve(struct fakeapi *f, struct httpd_req *r, const char *body, size
         answer_create(f, r, prefix, ns, kj_root(doc));
     else if (!o)
         answer_status(r, 404, "NotFound", "the object was not found", -1);
+    else if (streq(method, "POST") && doc && is_binding(httpd_target(r)))
+        answer_bind(f, r, o, kj_root(doc));
     else if (streq(method, "GET"))
         f->stats.gets++, answer_json(r, 200, o->json);
     else if (streq(method, "DELETE"))

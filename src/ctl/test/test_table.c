@@ -22,16 +22,16 @@ static struct kj_doc *doc(const char *text)
 static void print(struct table *t, const char *text, const char *event, struct strbuf *out)
 {
     CLEANUP(kj_doc_free) struct kj_doc *d = doc(text);
-    struct vec_of(struct table_row *) rows = { 0 };
+    struct vec_of(struct ctl_table_row *) rows = { 0 };
     struct kj_iter it = kj_iter(kj_get(kj_root(d), "rows"));
     const struct kj_val *row;
     struct str key;
 
-    assert_int_equal(table_learn(t, kj_root(d), NULL), 0);
+    assert_int_equal(ctl_table_learn(t, kj_root(d), NULL), 0);
     while (kj_next(&it, &key, &row))
-        vec_push(&rows, table_row(t, row, event));
+        vec_push(&rows, ctl_table_row(t, row, event));
     vec_foreach(&rows, i) {
-        table_put(t, rows.items[i], out);
+        ctl_table_put(t, rows.items[i], out);
         free(rows.items[i]);
     }
     vec_fini(&rows);
@@ -43,7 +43,7 @@ static void test_columns_fit_their_cells(void **state)
     struct table t;
 
     (void)state;
-    table_init(&t, &(struct table_opts){ 0 });
+    ctl_table_init(&t, &(struct ctl_table_opts){ 0 });
     print(&t,
           "{\"kind\":\"Table\"," DEFS ",\"rows\":[{\"cells\":[\"a-long-name\",\"1/1\",\"x\"]},"
           "{\"cells\":[\"b\",true,\"x\"]},{\"cells\":[\"c\",7,\"x\"]},"
@@ -54,7 +54,7 @@ static void test_columns_fit_their_cells(void **state)
                                           "b             true\n"
                                           "c             7\n"
                                           "d             \n");
-    table_fini(&t);
+    ctl_table_fini(&t);
 }
 
 static void test_wide_namespace_and_short_columns(void **state)
@@ -63,13 +63,14 @@ static void test_wide_namespace_and_short_columns(void **state)
     struct table t;
 
     (void)state;
-    table_init(&t, &(struct table_opts){ .wide = true, .with_ns = true, .no_headers = true });
+    ctl_table_init(&t,
+                   &(struct ctl_table_opts){ .wide = true, .with_ns = true, .no_headers = true });
     print(&t,
           "{\"kind\":\"Table\"," DEFS ",\"rows\":[{\"cells\":[\"a\",\"1\",\"n\"],"
           "\"object\":{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\"}}}]}",
           NULL, &out);
     assert_string_equal(strbuf_str(&out), "ns    a     1     n\n");
-    table_fini(&t);
+    ctl_table_fini(&t);
 }
 
 static void test_line_breaks_and_control_characters(void **state)
@@ -78,7 +79,7 @@ static void test_line_breaks_and_control_characters(void **state)
     struct table t;
 
     (void)state;
-    table_init(&t, &(struct table_opts){ 0 });
+    ctl_table_init(&t, &(struct ctl_table_opts){ 0 });
     print(&t,
           "{\"kind\":\"Table\"," DEFS ",\"rows\":[{\"cells\":[\"\\u00e4\\u00f6\",\"a\\nb\"]},"
           "{\"cells\":[\"esc\\u001b[31m\",\"x\"]}]}",
@@ -87,7 +88,7 @@ static void test_line_breaks_and_control_characters(void **state)
     assert_string_equal(strbuf_str(&out), "NAME       READY\n"
                                           "\u00e4\u00f6         a...\n"
                                           "esc?[31m   x\n");
-    table_fini(&t);
+    ctl_table_fini(&t);
 }
 
 static void test_widths_are_remembered_between_rows(void **state)
@@ -96,14 +97,14 @@ static void test_widths_are_remembered_between_rows(void **state)
     struct table t;
 
     (void)state;
-    table_init(&t, &(struct table_opts){ .with_event = true });
+    ctl_table_init(&t, &(struct ctl_table_opts){ .with_event = true });
     print(&t, "{\"kind\":\"Table\"," DEFS ",\"rows\":[{\"cells\":[\"first-node\",\"1\"]}]}",
           "ADDED", &out);
     print(&t, "{\"kind\":\"Table\",\"rows\":[{\"cells\":[\"n\",\"2\"]}]}", "MODIFIED", &out);
     assert_string_equal(strbuf_str(&out), "EVENT      NAME         READY\n"
                                           "ADDED      first-node   1\n"
                                           "MODIFIED   n            2\n");
-    table_fini(&t);
+    ctl_table_fini(&t);
 }
 
 static void test_objects_without_a_table(void **state)
@@ -115,13 +116,13 @@ static void test_objects_without_a_table(void **state)
     struct table t;
 
     (void)state;
-    table_init(&t, &(struct table_opts){ 0 });
-    assert_int_equal(table_learn(&t, kj_root(d), NULL), 0);
-    struct table_row *row = table_row(&t, kj_at(kj_get(kj_root(d), "items"), 0), NULL);
-    table_put(&t, row, &out);
+    ctl_table_init(&t, &(struct ctl_table_opts){ 0 });
+    assert_int_equal(ctl_table_learn(&t, kj_root(d), NULL), 0);
+    struct ctl_table_row *row = ctl_table_row(&t, kj_at(kj_get(kj_root(d), "items"), 0), NULL);
+    ctl_table_put(&t, row, &out);
     assert_string_equal(strbuf_str(&out), "NAME   CREATED AT\nx      2026-01-02T03:04:05Z\n");
     free(row);
-    table_fini(&t);
+    ctl_table_fini(&t);
 }
 
 int main(int argc, char **argv)
