@@ -1,0 +1,91 @@
+/* internal.h - what the files of this folder share: compiled schemas.
+ *
+ *   types.c       field tables of CustomResourceDefinition itself
+ *   definition.c  its strategy: defaults, status, validation of everything but schemas
+ *   structural.c  validation of schemas            schema.c    a schema compiled
+ *   prune.c       unknown fields, pruning          defaults.c  defaulting, nulls
+ *   validate.c    values against a schema          format.c    formats of strings
+ *   version.c     one served version                serve.c     definitions become resources
+ *   status.c      their conditions, accepted names  purge.c     what they leave when they go
+ *   regex.c       patterns                         jsonpath.c  printer columns, scale
+ */
+#ifndef KOORD_APISERVER_CRD_INTERNAL_H
+#define KOORD_APISERVER_CRD_INTERNAL_H
+#include "apiserver/crd/crd.h"
+#include "apiserver/crd/regex.h"
+#include "base/arena.h"
+#include "base/vec.h"
+
+enum s_type { S_ANY, S_OBJECT, S_ARRAY, S_STRING, S_INTEGER, S_NUMBER, S_BOOLEAN };
+enum s_list { S_ATOMIC, S_LIST_SET, S_LIST_MAP };
+
+struct snode;
+struct sprop {
+    const char *name;
+    const struct snode *node;
+};
+struct snodes {
+    const struct snode *const *list;
+    size_t n;
+};
+/* What few nodes have: only checked, never needed for pruning or defaulting. */
+struct srules {
+    const struct kj_val *min, *max, *multiple_of;                         /* numbers; NULL: none */
+    int64_t min_len, max_len, min_items, max_items, min_props, max_props; /* -1: none */
+    bool excl_min, excl_max, unique;
+    const struct kj_val *values;   /* enum */
+    const struct kj_val *required; /* list of names */
+    const char *pattern, *format;
+    struct regex *re;
+    struct snodes any_of, one_of, all_of;
+    const struct snode *not_;
+};
+struct snode {
+    uint8_t type, list;
+    bool nullable, preserve, embedded, int_or_string, additional_any;
+    bool plain_any_of; /* int-or-string with no more than anyOf integer, string: told by the type */
+    bool defaults_below;       /* a default here or further down: defaulting skips what has none */
+    const struct sprop *props; /* sorted by name */
+    size_t nprops;
+    const struct snode *items, *additional;
+    const struct kj_val *def, *list_keys;
+    const struct srules *rules;
+};
+
+/* One served version: schema, strings and columns of its struct resource. */
+struct crd_schema {
+    struct arena *arena;
+    struct kj_doc *doc; /* the version's entry of spec.versions; nodes point into it */
+    const struct snode *root;
+    struct vec_of(struct regex *) regexes; /* one per pattern text */
+    struct api_scale_paths scale;          /* spec_replicas NULL: no such subresource */
+    struct resource res;                   /* as it was given to the table */
+    uint64_t hash;                         /* of the version's text */
+};
+
+/* schema.c: compiles the schema in s->doc. Never fails: what structural.c lets through. */
+void schema_compile(struct crd_schema *s, const struct kj_val *open_api);
+const struct snode *snode_prop(const struct snode *n, const char *name, size_t len);
+/* The node under a member; *known false: not specified (and pruned unless preserved). */
+const struct snode *snode_member(const struct snode *n, const char *key, size_t len, bool *known);
+
+/* version.c */
+struct crd_schema *crd_version_new(const struct kj_val *definition, const struct kj_val *version);
+struct crd_schema *crd_schema_free(struct crd_schema *s); /* returns NULL */
+void crd_schema_release(const struct resource *r);
+
+/* structural.c: where: "spec.validation.openAPIV3Schema". */
+void structural_validate(const struct kj_val *schema, const char *where,
+                         struct field_errors *errors);
+/* validate.c: for defaults of definitions. */
+void value_validate(const struct snode *n, const struct kj_val *v, const char *path,
+                    struct field_errors *errors);
+/* prune.c: at most so many unknown fields are told. */
+bool has_unknown(const struct snode *n, const struct kj_val *v);
+/* format.c: unknown formats accept everything. */
+bool format_is_known(const char *format);
+bool format_matches(const char *format, const char *s, size_t n);
+
+/* types.c */
+extern const struct t_type crd_definition_type;
+#endif

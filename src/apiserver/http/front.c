@@ -1,0 +1,235 @@
+/* front.c - HTTP in front of the registry: authentication, bodies, headers, watch streams. */
+#include <stdio.h>
+#include <strings.h>
+
+#include "apiserver/registry/registry.h"
+#include "apiserver/server_int.h"
+#include "net/httpd.h"
+#include "json/kj.h"
+
+enum {
+    QUEUE_MAX = 256 << 10,    /* of a watch; above it the store waits */
+    COMPRESS_MIN = 128 << 10, /* as kube-apiserver: smaller answers are not worth it */
+};
+
+struct exchange { /* one HTTP request and its call */
+    struct httpd_req *r;
+    struct api_call *c; /* NULL once it has ended */
+    struct strbuf out;
+};
+
+static void exchange_free(struct exchange *x)
+{
+    if (x->c)
+        api_cancel(x->c);
+    strbuf_fini(&x->out);
+    free(x);
+}
+
+/* ---- answering ----------------------------------------------------------------------------------
+ */
+
+enum { HEADERS_MAX = 80 };
+struct head {
+    struct http_header items[HEADERS_MAX];
+    size_t n;
+};
+
+static void add(struct head *h, const char *name, const char *value)
+{
+    if (h->n < HEADERS_MAX)
+        h->items[h->n++] = (struct http_header){ str_of(name), str_of(value) };
+}
+
+static const char *warning_text(struct arena *a, const char *text)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+    strbuf_append(&b, "299 - \"");
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            strbuf_appendc(&b, '\\');
+        strbuf_appendc(&b, (unsigned char)*text < ' ' ? ' ' : *text);
+    }
+    strbuf_appendc(&b, '"');
+    return arena_strdup(a, b.data);
+}
+
+static void make_head(struct head *h, struct api_call *c, const char *type)
+{
+    h->n = 0;
+    add(h, "cache-control", "no-cache, private");
+    add(h, "content-type", type);
+    if (c->reply_etag)
+        add(h, "etag", c->reply_etag);
+    if (c->reply_etag)
+        add(h, "vary", "Accept");
+    if (c->retry_after_s > 0)
+        add(h, "retry-after", arena_printf(c->arena, "%d", c->retry_after_s));
+    vec_foreach(&c->warnings, i)
+        add(h, "warning", warning_text(c->arena, c->warnings.items[i]));
+}
+
+static void on_reply(void *arg, struct api_call *c, int status, const char *json, size_t n)
+{
+    struct exchange *x = arg;
+    struct httpd_req *r = x->r;
+    bool compress = n >= COMPRESS_MIN,
+         newline = !c->reply_type && !c->pretty && n && json[n - 1] != '\n';
+    struct head h;
+
+    make_head(&h, c, str_or(c->reply_type, "application/json"));
+    if (!compress)
+        add(&h, "content-length", arena_printf(c->arena, "%zu", n + newline));
+    x->c = NULL;
+    httpd_respond(r, status, h.items, h.n, compress);
+    if (!streq(httpd_method(r), "HEAD") && status != 304) {
+        httpd_write(r, json, n);
+        if (newline)
+            httpd_write(r, "\n", 1);
+    }
+    httpd_end(r);
+    exchange_free(x);
+}
+
+static void on_open(void *arg, struct api_call *c)
+{
+    struct exchange *x = arg;
+    struct head h;
+    make_head(&h, c, "application/json");
+    httpd_respond(x->r, 200, h.items, h.n, false);
+}
+
+static bool on_event(void *arg, struct api_call *c, const char *type, const char *json, size_t n)
+{
+    struct exchange *x = arg;
+    (void)c;
+    strbuf_reset(&x->out);
+    strbuf_appendf(&x->out, "{\"type\":\"%s\",\"object\":", type);
+    strbuf_appendn(&x->out, json, n);
+    strbuf_append(&x->out, "}\n");
+    httpd_write(x->r, x->out.data, x->out.len);
+    if (x->out.cap > QUEUE_MAX)
+        strbuf_fini(&x->out);
+    return httpd_queued(x->r) < QUEUE_MAX;
+}
+
+static void on_end(void *arg, struct api_call *c)
+{
+    struct exchange *x = arg;
+    (void)c;
+    x->c = NULL;
+    httpd_end(x->r);
+    exchange_free(x);
+}
+
+static const struct api_sink sink = { on_reply, on_open, on_event, on_end };
+
+/* ---- the request --------------------------------------------------------------------------------
+ */
+
+static const char *header(struct api_call *c, const struct httpd_req *r, const char *name)
+{
+    struct str v = httpd_header(r, name);
+    return v.p ? arena_strndup(c->arena, v.p, v.n) : NULL;
+}
+
+static bool same_secret(const char *a, size_t n, const char *b)
+{
+    size_t m = strlen(b);
+    unsigned diff = n != m;
+    for (size_t i = 0; i < n; i++) /* no early exit: time must not tell how much was right */
+        diff |= (unsigned char)(a[i] ^ b[i % (m ? m : 1)]);
+    return diff == 0;
+}
+
+static bool is_open_path(const char *target)
+{
+    static const char *const open[] = { "/healthz", "/readyz", "/livez", "/version" };
+    size_t n = strcspn(target, "?");
+    for (size_t i = 0; i < ARRAY_LEN(open); i++) {
+        size_t k = strlen(open[i]);
+        if (n >= k && memcmp(target, open[i], k) == 0 && (n == k || target[k] == '/'))
+            return true;
+    }
+    return false;
+}
+
+static const char *authenticate(const struct apiserver *s, const struct httpd_req *r)
+{
+    static const char scheme[] = "Bearer ";
+    struct str a = httpd_header(r, "authorization");
+    if (!s->token)
+        return "admin";
+    if (!a.p || a.n < sizeof scheme || strncasecmp(a.p, scheme, sizeof scheme - 1) != 0)
+        return NULL;
+    a.p += sizeof scheme - 1;
+    a.n -= sizeof scheme - 1;
+    return same_secret(a.p, a.n, s->token) ? "admin" : NULL;
+}
+
+static void on_body(void *arg, struct httpd_req *r, char *body, size_t n)
+{
+    struct exchange *x = arg;
+    struct api_call *c = x->c;
+
+    (void)r;
+    /* The text is valid during this call only, but a retry may read it again. */
+    c->body = arena_alloc(c->arena, n + KJ_PADDING + 1, 1);
+    memcpy(c->body, body, n);
+    memset(c->body + n, 0, KJ_PADDING + 1);
+    c->body_len = n;
+    api_run(c);
+}
+
+static void on_drain(void *arg)
+{
+    struct exchange *x = arg;
+    if (x->c)
+        api_resume(x->c);
+}
+
+static void on_close(void *arg)
+{
+    exchange_free(arg);
+}
+
+static bool is_pretty_agent(const char *agent)
+{
+    return agent && (str_starts(agent, "curl/") || str_starts(agent, "Wget/") ||
+                     str_starts(agent, "Mozilla/5.0"));
+}
+
+void front_handle(void *server, struct httpd_req *r)
+{
+    static const struct httpd_events events = { .on_drain = on_drain, .on_close = on_close };
+    struct apiserver *s = server;
+    struct exchange *x = xnew0(struct exchange);
+    struct api_call *c = api_call_new(s, &sink, x);
+
+    x->r = r;
+    x->c = c;
+    c->method = arena_strdup(c->arena, httpd_method(r));
+    c->target = arena_strdup(c->arena, httpd_target(r));
+    c->content_type = header(c, r, "content-type");
+    c->accept = header(c, r, "accept");
+    c->if_none_match = header(c, r, "if-none-match");
+    c->user_agent = header(c, r, "user-agent");
+    c->pretty = is_pretty_agent(c->user_agent);
+    c->user = authenticate(s, r);
+    httpd_set_events(r, &events, x);
+    if (!c->user && !is_open_path(c->target)) {
+        struct kerr err;
+        kerr_api(&err, -EACCES, KR_UNAUTHORIZED, "Unauthorized");
+        api_fail(c, &err);
+        return;
+    }
+    struct str length = httpd_header(r, "content-length");
+    if (length.n > 7 || (length.n == 7 && strncmp(length.p, "3145728", 7) > 0)) {
+        api_fail_too_large(c);
+        return;
+    }
+    if (streq(c->method, "GET") || streq(c->method, "HEAD"))
+        api_run(c);
+    else
+        httpd_read_body(r, on_body, x);
+}

@@ -1,0 +1,8 @@
+/* openapi.h - OpenAPI v3: an index, and a document per group and version. */
+#ifndef KOORD_APISERVER_HTTP_OPENAPI_H
+#define KOORD_APISERVER_HTTP_OPENAPI_H
+#include "apiserver/registry/registry.h"
+
+/* Answers paths under /openapi/v3; false: there is no such document. */
+bool openapi_handle(struct api_call *c);
+#endif

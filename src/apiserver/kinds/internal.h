@@ -1,0 +1,227 @@
+/* internal.h - what the files of this folder share. Nobody outside includes it.
+ *
+ *   kinds.c         the table of resources            util.c      documents, quantities, words
+ *   check.c         grammars, selectors, resources     cell.c      table cells
+ *   pod_default.c   defaults of pod specs              pod_spec.c, container.c, probe.c, volume.c,
+ *   pod.c           strategy of pods                   placement.c validation of pod specs
+ *   pod_update.c    what may change                    pod_cell.c  columns of pods
+ *   bind.c          pods/binding                       evict.c     pods/eviction
+ *   node.c namespace.c event.c service.c core.c apps.c job.c cronjob.c policy.c storage.c dra.c
+ *   misc.c          the other kinds
+ */
+#ifndef KOORD_APISERVER_KINDS_INTERNAL_H
+#define KOORD_APISERVER_KINDS_INTERNAL_H
+#include "apiserver/kinds/kinds.h"
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/qty.h"
+
+/* ---- strategies and columns, one pair per kind --------------------------------------------------
+ */
+
+extern const struct res_strategy pod_strategy, node_strategy, namespace_strategy, event_strategy,
+    event_v1_strategy, configmap_strategy, secret_strategy, service_strategy,
+    serviceaccount_strategy, rc_strategy, pv_strategy, pvc_strategy, deployment_strategy,
+    replicaset_strategy, statefulset_strategy, daemonset_strategy, revision_strategy, job_strategy,
+    cronjob_strategy, pdb_strategy, lease_strategy, priorityclass_strategy, storageclass_strategy,
+    csinode_strategy, capacity_strategy, csidriver_strategy, attachment_strategy, claim_strategy,
+    claim_template_strategy, deviceclass_strategy, slice_strategy, webhooks_strategy,
+    limitrange_strategy, quota_strategy, podtemplate_strategy, binding_strategy, role_strategy;
+
+struct columns {
+    const struct res_column *list;
+    size_t n;
+};
+/* clang-format off */
+extern const struct columns pod_columns, node_columns, namespace_columns, event_columns,
+    configmap_columns, secret_columns, service_columns, age_columns, rc_columns, pv_columns,
+    pvc_columns, endpoints_columns, quota_columns, podtemplate_columns, deployment_columns,
+    replicaset_columns, statefulset_columns, daemonset_columns, revision_columns, job_columns,
+    cronjob_columns, pdb_columns, lease_columns, priorityclass_columns, storageclass_columns,
+    csinode_columns, csidriver_columns, attachment_columns, claim_columns, slice_columns,
+    binding_columns, webhooks_columns, endpointslice_columns;
+/* clang-format on */
+
+/* ---- util.c: documents
+ * --------------------------------------------------------------------------- */
+
+struct kj_mval *m_obj(struct kj_mdoc *d, struct kj_mval *parent,
+                      const char *key);                        /* made if absent */
+bool m_has(const struct kj_mval *obj, const char *key);        /* not null */
+const char *m_str(const struct kj_mval *obj, const char *key); /* "" if absent */
+bool m_true(const struct kj_mval *obj, const char *key);
+int64_t m_i64(const struct kj_mval *obj, const char *key, int64_t otherwise);
+void m_default_str(struct kj_mdoc *d, struct kj_mval *obj, const char *key, const char *value);
+void m_default_i64(struct kj_mdoc *d, struct kj_mval *obj, const char *key, int64_t value);
+void m_default_bool(struct kj_mdoc *d, struct kj_mval *obj, const char *key, bool value);
+/* Puts a copy of old's member in place of obj's own; removes it when old has none. */
+void m_keep_old(struct kj_mdoc *d, struct kj_mval *obj, const struct kj_val *old, const char *key);
+struct kj_mval *m_path(const struct kj_mval *v, const char *dotted);
+
+const char *v_str(const struct kj_val *obj, const char *key); /* "" if absent */
+bool v_has(const struct kj_val *obj, const char *key);        /* present and not null */
+/* The value of a dotted path as a field selector sees it: "" when absent. */
+const char *v_text(const struct kj_val *obj, const char *path, struct arena *a);
+/* Quantity of a resource list; false when absent or no quantity. */
+bool v_qty(const struct kj_val *list, const char *name, struct qty *ret);
+/* {"a":"b"} as "a=b,c=d", sorted by key. */
+void v_labels_text(const struct kj_val *map, struct strbuf *out);
+/* A LabelSelector as kubectl prints it; "<none>" when empty. */
+void v_selector_text(const struct kj_val *selector, struct strbuf *out);
+/* Does a LabelSelector match these labels? Empty matches all, absent nothing, broken nothing. */
+bool v_selector_matches(const struct kj_val *selector, const struct kj_val *labels);
+/* An int-or-string as text. */
+const char *v_ios(const struct kj_val *v, struct arena *a);
+
+/* Status as the rule has it: made new on create (group and kind tell its table), kept on update;
+ * spec kept on status updates. */
+void prepare_status(enum res_verb verb, struct kj_mdoc *d, struct kj_mval *obj,
+                    const struct kj_val *old, const char *group, const char *kind);
+/* A prepare hook that does just that. */
+#define PREPARE_STATUS(fn, group, kind)                                        \
+    static void fn(enum res_verb verb, struct kj_mdoc *d, struct kj_mval *obj, \
+                   const struct kj_val *old, nsec_t now)                       \
+    {                                                                          \
+        (void)now;                                                             \
+        prepare_status(verb, d, obj, old, group, kind);                        \
+    }
+
+/* ---- check.c: validation
+ * ------------------------------------------------------------------------- */
+
+struct check {
+    struct field_errors *errors;
+    struct arena *a;
+};
+struct check check_begin(struct field_errors *errors);
+void check_end(struct check *c);
+static inline UNUSED void check_end_p(struct check *c)
+{
+    check_end(c);
+}
+const char *at(struct check *c, const char *fmt, ...) PRINTF(2, 3); /* a path in the arena */
+const char *quoted(struct check *c, const char *s);                 /* as Go's %q */
+const char *as_json(struct check *c, const struct kj_val *v);
+void err_required(struct check *c, const char *path, const char *why);
+void err_forbidden(struct check *c, const char *path, const char *why);
+void err_invalid(struct check *c, const char *path, const char *value, const char *why);
+void err_invalid_i64(struct check *c, const char *path, int64_t value, const char *why);
+void err_duplicate(struct check *c, const char *path, const char *value);
+/* values: the supported ones, NULL at the end, in the order in which they are told. */
+void err_unsupported(struct check *c, const char *path, const char *value,
+                     const char *const *values);
+/* The value is one of these, or said so. absent_ok: "" passes. */
+bool check_enum(struct check *c, const char *path, const char *value, const char *const *values,
+                bool absent_ok);
+
+/* Names seen so far; strings are borrowed. false: it was there already. Lists come from outside
+ * and may be long: never compare each with each. */
+bool names_add(struct map *seen, const char *name);
+
+void check_dns_label(struct check *c, const char *path, const char *s);
+void check_dns_subdomain(struct check *c, const char *path, const char *s);
+void check_qualified(struct check *c, const char *path, const char *s);
+void check_label_value(struct check *c, const char *path, const char *s);
+void check_labels(struct check *c, const char *path, const struct kj_val *labels);
+void check_config_key(struct check *c, const char *path, const char *s);
+void check_ip(struct check *c, const char *path, const char *s);
+/* 1..65535 */
+void check_port(struct check *c, const char *path, int64_t port);
+/* A port name (IANA service name); one error for each rule it breaks. */
+void check_port_name(struct check *c, const char *path, const char *s);
+void check_port_or_name(struct check *c, const char *path, const struct kj_val *v);
+void check_not_negative(struct check *c, const char *path, const struct kj_val *v);
+void check_range(struct check *c, const char *path, const struct kj_val *v, int64_t lo, int64_t hi);
+void check_immutable(struct check *c, const char *path, const struct kj_val *v,
+                     const struct kj_val *old);
+/* A relative path without "..". */
+void check_local_path(struct check *c, const char *path, const char *s, bool must_be_relative);
+void check_label_selector(struct check *c, const char *path, const struct kj_val *selector);
+/* An int-or-string that is not negative and at most 100%. */
+void check_int_or_percent(struct check *c, const char *path, const struct kj_val *v);
+/* ResourceRequirements of a container (or pod). claims: names in spec.resourceClaims. */
+void check_resources(struct check *c, const char *path, const struct kj_val *resources,
+                     const struct kj_val *claims, bool of_pod);
+/* Quantities of a resource list: names known, not negative, extended ones whole. */
+void check_resource_list(struct check *c, const char *path, const struct kj_val *list);
+bool resource_is_native(const char *name);
+bool resource_is_extended(const char *name);
+bool resource_is_hugepages(const char *name);
+
+/* ---- pods
+ * ----------------------------------------------------------------------------------------- */
+
+void podspec_default(struct kj_mdoc *d, struct kj_mval *spec); /* pods and templates alike */
+/* spec.template of a workload: {metadata, spec}. */
+void template_default(struct kj_mdoc *d, struct kj_mval *obj);
+void check_pod_spec(struct check *c, const char *path, const struct kj_val *spec);
+void check_containers(struct check *c, const char *path, const struct kj_val *spec);
+void check_volumes(struct check *c, const char *path, const struct kj_val *spec);
+void check_volume_mounts(struct check *c, const char *path, const struct kj_val *container,
+                         const struct kj_val *spec);
+void check_probe(struct check *c, const char *path, const struct kj_val *probe, const char *which);
+void check_lifecycle(struct check *c, const char *path, const struct kj_val *lifecycle);
+void check_placement(struct check *c, const char *path, const struct kj_val *spec);
+void check_tolerations(struct check *c, const char *path, const struct kj_val *list);
+void check_node_selector(struct check *c, const char *path, const struct kj_val *selector);
+void check_taints(struct check *c, const char *path, const struct kj_val *list);
+void check_pvc_spec(struct check *c, const char *path, const struct kj_val *spec);
+void check_pod_update(struct check *c, const struct kj_val *obj, const struct kj_val *old);
+/* Labels and spec of a template whose pods a controller runs: restartPolicy among these. */
+void check_template(struct check *c, const char *path, const struct kj_val *template,
+                    const struct kj_val *selector, const char *const *restart_policies);
+const char *spec_qos(const struct kj_val *spec);
+/* A pod that counts as ready / that has ended. */
+bool pod_is_ready(const struct kj_val *pod);
+bool pod_is_ended(const struct kj_val *pod);
+void pod_bind(struct apiserver *s, struct api_call *c);  /* bind.c */
+void pod_evict(struct apiserver *s, struct api_call *c); /* evict.c */
+void not_supported(struct api_call *c, const char *what);
+
+/* ---- cell.c
+ * ---------------------------------------------------------------------------------------- */
+
+typedef void (*cell_fn)(const struct kj_val *obj, nsec_t now, struct strbuf *out);
+void cell_text(struct strbuf *out, const char *text); /* as a JSON string */
+void cell_name(const struct kj_val *obj, nsec_t now, struct strbuf *out);
+void cell_age(const struct kj_val *obj, nsec_t now, struct strbuf *out);
+/* "5d3h" as kubectl words durations; "<unknown>" for what cannot be read. */
+void age_text(const char *timestamp, nsec_t now, struct strbuf *out);
+void duration_text(nsec_t d, struct strbuf *out);
+void cell_containers(const struct kj_val *pod_spec, struct strbuf *out);
+void cell_images(const struct kj_val *pod_spec, struct strbuf *out);
+/* Cell functions that print one path: text (nothing: otherwise), a number (absent: 0), a bool. */
+void cell_path(const struct kj_val *obj, const char *path, const char *otherwise,
+               struct strbuf *out);
+#define TEXT_CELL(fn, path, otherwise)                                       \
+    static void fn(const struct kj_val *obj, nsec_t now, struct strbuf *out) \
+    {                                                                        \
+        (void)now;                                                           \
+        cell_path(obj, path, otherwise, out);                                \
+    }
+#define INT_CELL(fn, path)                                                   \
+    static void fn(const struct kj_val *obj, nsec_t now, struct strbuf *out) \
+    {                                                                        \
+        (void)now;                                                           \
+        strbuf_append_i64(out, kj_i64_or(kj_path(obj, path), 0));            \
+    }
+#define BOOL_CELL(fn, path, otherwise)                                                 \
+    static void fn(const struct kj_val *obj, nsec_t now, struct strbuf *out)           \
+    {                                                                                  \
+        (void)now;                                                                     \
+        strbuf_append(out, kj_bool(kj_path(obj, path), otherwise) ? "true" : "false"); \
+    }
+/* Columns of kinds with a pod template: containers, images, selector. */
+void cell_template_containers(const struct kj_val *obj, nsec_t now, struct strbuf *out);
+void cell_template_images(const struct kj_val *obj, nsec_t now, struct strbuf *out);
+void cell_selector(const struct kj_val *obj, nsec_t now, struct strbuf *out);
+#define NAME_COLUMN                                         \
+    {                                                       \
+        .name = "Name", .type = "string", .cell = cell_name \
+    }
+#define AGE_COLUMN                                        \
+    {                                                     \
+        .name = "Age", .type = "string", .cell = cell_age \
+    }
+#define COLUMNS(id) const struct columns id = { id##_list, ARRAY_LEN(id##_list) }
+#endif

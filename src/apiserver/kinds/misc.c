@@ -1,0 +1,341 @@
+/* misc.c - kinds of resource.k8s.io, rbac.authorization.k8s.io, admissionregistration.k8s.io and
+ * discovery.k8s.io: mostly stored as they come. */
+#include "apiserver/kinds/internal.h"
+
+/* ---- resource.k8s.io
+ * -------------------------------------------------------------------------------- */
+
+static void default_counts(struct kj_mdoc *d, struct kj_mval *request)
+{
+    if (streq(m_str(request, "allocationMode"), "ExactCount") && m_i64(request, "count", 0) == 0)
+        kj_mset(d, request, "count", kj_mi64(d, 1));
+}
+
+static void claimspec_default(struct kj_mdoc *d, struct kj_mval *spec)
+{
+    struct kj_miter it = kj_miter(m_path(spec, "devices.requests")), subs;
+    struct kj_mval *r, *sub;
+
+    while (kj_mnext(&it, NULL, &r)) {
+        if (m_has(r, "exactly"))
+            default_counts(d, kj_mget(r, "exactly"));
+        subs = kj_miter(kj_mget(r, "firstAvailable"));
+        while (kj_mnext(&subs, NULL, &sub))
+            default_counts(d, sub);
+    }
+}
+
+static void claim_set_defaults(struct kj_mdoc *d, struct kj_mval *obj)
+{
+    claimspec_default(d, kj_mget(obj, "spec"));
+}
+
+static void claim_template_set_defaults(struct kj_mdoc *d, struct kj_mval *obj)
+{
+    claimspec_default(d, m_path(obj, "spec.spec"));
+}
+
+PREPARE_STATUS(claim_prepare, "resource.k8s.io", "ResourceClaim")
+
+static void check_claim_spec(struct check *c, const char *path, const struct kj_val *spec)
+{
+    CLEANUP(map_fini) struct map names = { 0 };
+    struct kj_iter it = kj_iter(kj_path(spec, "devices.requests"));
+    const struct kj_val *r;
+
+    for (size_t i = 0; kj_next(&it, NULL, &r); i++) {
+        const char *p = at(c, "%s.devices.requests[%zu]", path, i), *name = v_str(r, "name");
+        bool exactly = v_has(r, "exactly"), first = kj_len(kj_get(r, "firstAvailable")) > 0;
+        if (!*name)
+            err_required(c, at(c, "%s.name", p), "");
+        else
+            check_dns_label(c, at(c, "%s.name", p), name);
+        if (*name && !names_add(&names, name))
+            err_duplicate(c, at(c, "%s.name", p), name);
+        if (!exactly && !first)
+            err_required(c, p, "exactly one of `exactly` or `firstAvailable` is required");
+        else if (exactly && first)
+            field_error(c->errors, FIELD_INVALID, p, as_json(c, r),
+                        "exactly one of `exactly` or `firstAvailable` is required, but multiple "
+                        "fields are set");
+        if (exactly && !*v_str(kj_get(r, "exactly"), "deviceClassName"))
+            err_required(c, at(c, "%s.exactly.deviceClassName", p), "");
+    }
+}
+
+static void claim_validate(enum res_verb verb, const struct kj_val *obj, const struct kj_val *old,
+                           struct field_errors *errors)
+{
+    CLEANUP(check_end) struct check c = check_begin(errors);
+
+    if (verb == RES_CREATE)
+        check_claim_spec(&c, "spec", kj_get(obj, "spec"));
+    else if (verb == RES_UPDATE)
+        check_immutable(&c, "spec", kj_get(obj, "spec"), kj_get(old, "spec"));
+}
+
+static void claim_template_validate(enum res_verb verb, const struct kj_val *obj,
+                                    const struct kj_val *old, struct field_errors *errors)
+{
+    CLEANUP(check_end) struct check c = check_begin(errors);
+
+    if (verb == RES_CREATE)
+        check_claim_spec(&c, "spec.spec", kj_path(obj, "spec.spec"));
+    else if (verb == RES_UPDATE)
+        check_immutable(&c, "spec", kj_get(obj, "spec"), kj_get(old, "spec"));
+}
+
+static const char *slice_field(const struct kj_val *obj, const char *path, struct arena *a)
+{
+    if (streq(path, "spec.nodeName") || streq(path, "spec.driver"))
+        return v_text(obj, path, a);
+    return NULL;
+}
+
+const struct res_strategy claim_strategy = { .set_defaults = claim_set_defaults,
+                                             .prepare = claim_prepare,
+                                             .validate = claim_validate };
+const struct res_strategy claim_template_strategy = { .set_defaults = claim_template_set_defaults,
+                                                      .validate = claim_template_validate };
+const struct res_strategy deviceclass_strategy = { .validate = NULL };
+const struct res_strategy slice_strategy = { .field = slice_field };
+
+static void cell_claim_state(const struct kj_val *obj, nsec_t now, struct strbuf *out)
+{
+    bool deleted = v_has(kj_get(obj, "metadata"), "deletionTimestamp");
+    bool allocated = v_has(kj_get(obj, "status"), "allocation");
+    bool reserved = kj_len(kj_path(obj, "status.reservedFor")) > 0;
+    const char *rest = allocated ? reserved ? "allocated,reserved" : "allocated"
+                       : deleted ? ""
+                                 : "pending";
+
+    (void)now;
+    strbuf_appendf(out, "\"%s%s%s\"", deleted ? "deleted" : "", deleted && *rest ? "," : "", rest);
+}
+static const struct res_column claim_columns_list[] = {
+    NAME_COLUMN,
+    { .name = "State", .type = "string", .cell = cell_claim_state },
+    AGE_COLUMN,
+};
+COLUMNS(claim_columns);
+
+TEXT_CELL(cell_node, "spec.nodeName", "")
+TEXT_CELL(cell_driver, "spec.driver", "")
+TEXT_CELL(cell_pool, "spec.pool.name", "")
+static const struct res_column slice_columns_list[] = {
+    NAME_COLUMN,
+    { .name = "Node", .type = "string", .cell = cell_node },
+    { .name = "Driver", .type = "string", .cell = cell_driver },
+    { .name = "Pool", .type = "string", .cell = cell_pool },
+    AGE_COLUMN,
+};
+COLUMNS(slice_columns);
+
+/* ---- rbac.authorization.k8s.io
+ * ----------------------------------------------------------------------- */
+
+static const char rbac[] = "rbac.authorization.k8s.io";
+
+static void binding_set_defaults(struct kj_mdoc *d, struct kj_mval *obj)
+{
+    struct kj_miter it = kj_miter(kj_mget(obj, "subjects"));
+    struct kj_mval *s;
+
+    while (kj_mnext(&it, NULL, &s))
+        if (streq(m_str(s, "kind"), "User") || streq(m_str(s, "kind"), "Group"))
+            m_default_str(d, s, "apiGroup", rbac);
+}
+
+static void role_validate(enum res_verb verb, const struct kj_val *obj, const struct kj_val *old,
+                          struct field_errors *errors)
+{
+    CLEANUP(check_end) struct check c = check_begin(errors);
+    struct kj_iter it = kj_iter(kj_get(obj, "rules"));
+    const struct kj_val *r;
+
+    (void)verb, (void)old;
+    for (size_t i = 0; kj_next(&it, NULL, &r); i++) {
+        if (kj_len(kj_get(r, "verbs")) == 0)
+            err_required(&c, at(&c, "rules[%zu].verbs", i),
+                         "verbs must contain at least one value");
+        if (kj_len(kj_get(r, "nonResourceURLs")) > 0)
+            continue;
+        if (kj_len(kj_get(r, "apiGroups")) == 0)
+            err_required(&c, at(&c, "rules[%zu].apiGroups", i),
+                         "resource rules must supply at least one api group");
+        if (kj_len(kj_get(r, "resources")) == 0)
+            err_required(&c, at(&c, "rules[%zu].resources", i),
+                         "resource rules must supply at least one resource");
+    }
+}
+
+static void binding_validate(enum res_verb verb, const struct kj_val *obj, const struct kj_val *old,
+                             struct field_errors *errors)
+{
+    static const char *const roles[] = { "Role", "ClusterRole", NULL };
+    static const char *const kinds[] = { "ServiceAccount", "User", "Group", NULL };
+    CLEANUP(check_end) struct check c = check_begin(errors);
+    const struct kj_val *ref = kj_get(obj, "roleRef"), *s;
+    struct kj_iter it = kj_iter(kj_get(obj, "subjects"));
+
+    check_enum(&c, "roleRef.kind", v_str(ref, "kind"), roles, false);
+    if (!*v_str(ref, "name"))
+        err_required(&c, "roleRef.name", "");
+    for (size_t i = 0; kj_next(&it, NULL, &s); i++) {
+        if (!*v_str(s, "name"))
+            err_required(&c, at(&c, "subjects[%zu].name", i), "");
+        check_enum(&c, at(&c, "subjects[%zu].kind", i), v_str(s, "kind"), kinds, false);
+        if (streq(v_str(s, "kind"), "ServiceAccount") && !*v_str(s, "namespace") &&
+            !v_has(kj_get(obj, "metadata"), "namespace"))
+            err_required(&c, at(&c, "subjects[%zu].namespace", i), "");
+    }
+    if (verb == RES_UPDATE && !kj_equal(ref, kj_get(old, "roleRef")))
+        field_error(errors, FIELD_INVALID, "roleRef", as_json(&c, ref), "cannot change roleRef");
+}
+const struct res_strategy role_strategy = { .validate = role_validate };
+const struct res_strategy binding_strategy = { .set_defaults = binding_set_defaults,
+                                               .validate = binding_validate };
+
+static void cell_role(const struct kj_val *obj, nsec_t now, struct strbuf *out)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+    const struct kj_val *ref = kj_get(obj, "roleRef");
+    (void)now;
+    strbuf_appendf(&b, "%s/%s", v_str(ref, "kind"), v_str(ref, "name"));
+    cell_text(out, strbuf_str(&b));
+}
+
+static void subjects(const struct kj_val *obj, const char *kind, struct strbuf *out)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+    struct kj_iter it = kj_iter(kj_get(obj, "subjects"));
+    const struct kj_val *s;
+
+    while (kj_next(&it, NULL, &s)) {
+        if (!streq(v_str(s, "kind"), kind))
+            continue;
+        if (b.len)
+            strbuf_append(&b, ", ");
+        if (*v_str(s, "namespace"))
+            strbuf_appendf(&b, "%s/", v_str(s, "namespace"));
+        strbuf_append(&b, v_str(s, "name"));
+    }
+    cell_text(out, strbuf_str(&b));
+}
+
+static void cell_users(const struct kj_val *obj, nsec_t now, struct strbuf *out)
+{
+    (void)now;
+    subjects(obj, "User", out);
+}
+
+static void cell_groups(const struct kj_val *obj, nsec_t now, struct strbuf *out)
+{
+    (void)now;
+    subjects(obj, "Group", out);
+}
+
+static void cell_accounts(const struct kj_val *obj, nsec_t now, struct strbuf *out)
+{
+    (void)now;
+    subjects(obj, "ServiceAccount", out);
+}
+static const struct res_column binding_columns_list[] = {
+    NAME_COLUMN,
+    { .name = "Role", .type = "string", .cell = cell_role },
+    AGE_COLUMN,
+    { .name = "Users", .type = "string", .priority = 1, .cell = cell_users },
+    { .name = "Groups", .type = "string", .priority = 1, .cell = cell_groups },
+    { .name = "ServiceAccounts", .type = "string", .priority = 1, .cell = cell_accounts },
+};
+COLUMNS(binding_columns);
+
+/* ---- admissionregistration.k8s.io
+ * -------------------------------------------------------------------- */
+
+static void webhooks_validate(enum res_verb verb, const struct kj_val *obj,
+                              const struct kj_val *old, struct field_errors *errors)
+{
+    CLEANUP(check_end) struct check c = check_begin(errors);
+    struct kj_iter it = kj_iter(kj_get(obj, "webhooks"));
+    const struct kj_val *w;
+
+    (void)verb, (void)old;
+    for (size_t i = 0; kj_next(&it, NULL, &w); i++) {
+        const char *p = at(&c, "webhooks[%zu]", i);
+        if (!*v_str(w, "name"))
+            err_required(&c, at(&c, "%s.name", p), "");
+        if (!v_has(w, "sideEffects"))
+            err_required(&c, at(&c, "%s.sideEffects", p), "must specify one of None, NoneOnDryRun");
+        if (kj_len(kj_get(w, "admissionReviewVersions")) == 0)
+            err_required(&c, at(&c, "%s.admissionReviewVersions", p),
+                         "must specify one of v1, v1beta1");
+    }
+}
+const struct res_strategy webhooks_strategy = {
+    .validate = webhooks_validate,
+    .create_warning = "webhooks are stored but not called by this server yet"
+};
+
+static void cell_webhooks(const struct kj_val *obj, nsec_t now, struct strbuf *out)
+{
+    (void)now;
+    strbuf_append_i64(out, (int64_t)kj_len(kj_get(obj, "webhooks")));
+}
+static const struct res_column webhooks_columns_list[] = {
+    NAME_COLUMN,
+    { .name = "Webhooks", .type = "integer", .cell = cell_webhooks },
+    AGE_COLUMN,
+};
+COLUMNS(webhooks_columns);
+
+/* ---- discovery.k8s.io
+ * -------------------------------------------------------------------------------- */
+
+TEXT_CELL(cell_address_type, "addressType", "")
+
+/* The first three, and how many more there are. */
+static void short_list(const struct kj_val *list, const char *key, bool is_list, struct strbuf *out)
+{
+    enum { SHOWN = 3 };
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    struct kj_iter it = kj_iter(list), inner;
+    const struct kj_val *v, *item;
+    size_t n = 0;
+
+    while (kj_next(&it, NULL, &v)) {
+        if (!is_list) {
+            if (n++ < SHOWN)
+                strbuf_appendf(&b, "%s%s", b.len ? "," : "", v_ios(kj_get(v, key), a));
+            continue;
+        }
+        inner = kj_iter(kj_get(v, key));
+        while (kj_next(&inner, NULL, &item))
+            if (n++ < SHOWN)
+                strbuf_appendf(&b, "%s%s", b.len ? "," : "", kj_str_or(item, ""));
+    }
+    if (n > SHOWN)
+        strbuf_appendf(&b, " + %zu more...", n - SHOWN);
+    cell_text(out, n ? strbuf_str(&b) : "<unset>");
+}
+
+static void cell_slice_ports(const struct kj_val *obj, nsec_t now, struct strbuf *out)
+{
+    (void)now;
+    short_list(kj_get(obj, "ports"), "port", false, out);
+}
+
+static void cell_slice_endpoints(const struct kj_val *obj, nsec_t now, struct strbuf *out)
+{
+    (void)now;
+    short_list(kj_get(obj, "endpoints"), "addresses", true, out);
+}
+static const struct res_column endpointslice_columns_list[] = {
+    NAME_COLUMN,
+    { .name = "AddressType", .type = "string", .cell = cell_address_type },
+    { .name = "Ports", .type = "string", .cell = cell_slice_ports },
+    { .name = "Endpoints", .type = "string", .cell = cell_slice_endpoints },
+    AGE_COLUMN,
+};
+COLUMNS(endpointslice_columns);

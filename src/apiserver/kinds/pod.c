@@ -1,0 +1,315 @@
+/* pod.c - pods: what defaults and the server add, what is refused, what selectors see. */
+#include "apiserver/kinds/internal.h"
+#include "apiserver/registry/registry.h"
+#include "base/ktime.h"
+#include "base/vec.h"
+
+/* ---- defaults
+ * --------------------------------------------------------------------------------------- */
+
+static void requests_from_limits(struct kj_mdoc *d, struct kj_mval *resources)
+{
+    struct kj_mval *limits = kj_mget(resources, "limits"), *v;
+    struct kj_miter it = kj_miter(limits);
+    struct str key;
+
+    if (kj_mlen(limits) == 0)
+        return;
+    struct kj_mval *requests = m_obj(d, resources, "requests");
+    while (kj_mnext(&it, &key, &v))
+        if (!kj_mgetn(requests, key.p, key.n))
+            kj_msetn(d, requests, key.p, key.n, kj_mclone(d, v));
+}
+
+static void default_container_pods(struct kj_mdoc *d, struct kj_mval *list, bool host_network)
+{
+    struct kj_miter it = kj_miter(list), ports;
+    struct kj_mval *c, *p;
+
+    while (kj_mnext(&it, NULL, &c)) {
+        requests_from_limits(d, kj_mget(c, "resources"));
+        ports = kj_miter(kj_mget(c, "ports"));
+        while (host_network && kj_mnext(&ports, NULL, &p))
+            if (m_i64(p, "hostPort", 0) == 0 && m_has(p, "containerPort"))
+                kj_mset(d, p, "hostPort", kj_mclone(d, kj_mget(p, "containerPort")));
+    }
+}
+
+/* Requests of the whole pod: the sum of its containers' where they have any, else its limits. */
+static void default_pod_requests(struct kj_mdoc *d, struct kj_mval *spec)
+{
+    static const char *const names[] = { "cpu", "memory" };
+    struct kj_mval *resources = kj_mget(spec, "resources"), *c;
+
+    if (kj_mlen(kj_mget(resources, "limits")) == 0)
+        return;
+    struct kj_mval *requests = m_obj(d, resources, "requests");
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        struct kj_miter it = kj_miter(kj_mget(spec, "containers"));
+        struct qty sum = { 0 }, q;
+        char text[QTY_TEXT_MAX];
+        bool any = false;
+        while (kj_mnext(&it, NULL, &c)) {
+            const char *s = m_str(kj_mget(kj_mget(c, "resources"), "requests"), names[i]);
+            if (*s && qty_parse(s, strlen(s), &q, NULL) == 0) {
+                sum = qty_add(sum, q);
+                any = true;
+            }
+        }
+        if (!any || m_has(requests, names[i]))
+            continue;
+        qty_print(sum, text);
+        kj_mset(d, requests, names[i], kj_mstr(d, text));
+    }
+    requests_from_limits(d, resources);
+}
+
+static void default_pod_ips(struct kj_mdoc *d, struct kj_mval *status)
+{
+    const char *ip = m_str(status, "podIP");
+    struct kj_mval *ips = kj_mget(status, "podIPs");
+
+    if (*ip && kj_mlen(ips) == 0) {
+        struct kj_mval *list = kj_marr(d), *item = kj_mobj(d);
+        kj_mset(d, item, "ip", kj_mstr(d, ip));
+        kj_mpush(list, item);
+        kj_mset(d, status, "podIPs", list);
+    }
+}
+
+static void pod_set_defaults(struct kj_mdoc *d, struct kj_mval *obj)
+{
+    struct kj_mval *spec = kj_mget(obj, "spec");
+    bool host_network = m_true(spec, "hostNetwork");
+
+    podspec_default(d, spec);
+    default_container_pods(d, kj_mget(spec, "containers"), host_network);
+    default_container_pods(d, kj_mget(spec, "initContainers"), host_network);
+    default_pod_requests(d, spec);
+    m_default_bool(d, spec, "enableServiceLinks", true);
+    default_pod_ips(d, kj_mget(obj, "status"));
+}
+
+/* ---- quality of service
+ * ----------------------------------------------------------------------------- */
+
+struct qos_sum {
+    struct qty request[2], limit[2]; /* cpu, memory */
+    bool requested[2], limited[2], guaranteed;
+};
+
+static void qos_add(struct qos_sum *s, const struct kj_val *resources)
+{
+    static const char *const names[] = { "cpu", "memory" };
+    const struct kj_val *requests = kj_get(resources, "requests");
+    const struct kj_val *limits = kj_get(resources, "limits");
+    struct qty q;
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        if (v_qty(requests, names[i], &q) && qty_sign(q) > 0) {
+            s->request[i] = qty_add(s->request[i], q);
+            s->requested[i] = true;
+        }
+        if (v_qty(limits, names[i], &q) && qty_sign(q) > 0) {
+            s->limit[i] = qty_add(s->limit[i], q);
+            s->limited[i] = true;
+        } else {
+            s->guaranteed = false;
+        }
+    }
+}
+
+const char *spec_qos(const struct kj_val *spec)
+{
+    static const char *const lists[] = { "containers", "initContainers" };
+    struct qos_sum s = { .guaranteed = true };
+    const struct kj_val *c;
+
+    if (v_has(spec, "resources")) {
+        qos_add(&s, kj_get(spec, "resources"));
+    } else {
+        for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+            for (struct kj_iter it = kj_iter(kj_get(spec, lists[i])); kj_next(&it, NULL, &c);)
+                qos_add(&s, kj_get(c, "resources"));
+    }
+    if (!s.requested[0] && !s.requested[1] && !s.limited[0] && !s.limited[1])
+        return "BestEffort";
+    for (size_t i = 0; i < 2; i++)
+        s.guaranteed = s.guaranteed && s.requested[i] && qty_cmp(s.request[i], s.limit[i]) == 0;
+    return s.guaranteed ? "Guaranteed" : "Burstable";
+}
+
+/* ---- what the server owns
+ * --------------------------------------------------------------------------- */
+
+static void set_new_status(struct kj_mdoc *d, struct kj_mval *obj, nsec_t now)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *frozen = kj_freeze(kj_mget(obj, "spec"));
+    struct kj_mval *status = kj_mobj(d);
+    char when[KTIME_TEXT_MAX];
+
+    kj_mset(d, status, "phase", kj_mstr(d, "Pending"));
+    if (kj_len(kj_get(kj_root(frozen), "schedulingGates")) > 0) {
+        struct kj_mval *list = kj_marr(d), *c = kj_mobj(d);
+        ktime_format(now, when);
+        kj_mset(d, c, "type", kj_mstr(d, "PodScheduled"));
+        kj_mset(d, c, "status", kj_mstr(d, "False"));
+        kj_mset(d, c, "lastProbeTime", kj_mnull(d));
+        kj_mset(d, c, "lastTransitionTime", kj_mstr(d, when));
+        kj_mset(d, c, "reason", kj_mstr(d, "SchedulingGated"));
+        kj_mset(d, c, "message",
+                kj_mstr(d, "Scheduling is blocked due to non-empty scheduling gates"));
+        kj_mpush(list, c);
+        kj_mset(d, status, "conditions", list);
+    }
+    kj_mset(d, status, "qosClass", kj_mstr(d, spec_qos(kj_root(frozen))));
+    kj_mset(d, obj, "status", status);
+}
+
+static void pod_prepare(enum res_verb verb, struct kj_mdoc *d, struct kj_mval *obj,
+                        const struct kj_val *old, nsec_t now)
+{
+    struct kj_mval *spec = kj_mget(obj, "spec");
+
+    if (verb == RES_CREATE) {
+        if (m_i64(spec, "terminationGracePeriodSeconds", 0) < 0)
+            kj_mset(d, spec, "terminationGracePeriodSeconds", kj_mi64(d, 1));
+        set_new_status(d, obj, now);
+        return;
+    }
+    prepare_status(verb, d, obj, old, "", "Pod");
+    if (verb == RES_STATUS && kj_mtype(kj_mget(obj, "status")) == KJ_OBJ) {
+        struct kj_mval *meta = m_obj(d, obj, "metadata");
+        m_keep_old(d, kj_mget(obj, "status"), kj_get(old, "status"), "qosClass");
+        m_keep_old(d, meta, kj_get(old, "metadata"), "ownerReferences");
+    }
+}
+
+/* ---- validation
+ * ------------------------------------------------------------------------------------- */
+
+static void check_status(struct check *c, const struct kj_val *status)
+{
+    struct kj_iter it = kj_iter(kj_get(status, "podIPs"));
+    const struct kj_val *v;
+
+    if (*v_str(status, "nominatedNodeName"))
+        check_dns_subdomain(c, "status.nominatedNodeName", v_str(status, "nominatedNodeName"));
+    for (size_t i = 0; kj_next(&it, NULL, &v); i++)
+        check_ip(c, at(c, "status.podIPs[%zu]", i), v_str(v, "ip"));
+}
+
+static void pod_validate(enum res_verb verb, const struct kj_val *obj, const struct kj_val *old,
+                         struct field_errors *errors)
+{
+    CLEANUP(check_end) struct check c = check_begin(errors);
+    const struct kj_val *spec = kj_get(obj, "spec");
+
+    if (verb == RES_STATUS) {
+        check_status(&c, kj_get(obj, "status"));
+        return;
+    }
+    if (verb == RES_UPDATE) {
+        if (!kj_equal(spec, kj_get(old, "spec"))) {
+            check_pod_spec(&c, "spec", spec);
+            check_pod_update(&c, obj, old);
+        }
+        return;
+    }
+    check_pod_spec(&c, "spec", spec);
+    if (kj_len(kj_get(spec, "ephemeralContainers")) > 0)
+        err_forbidden(&c, "spec.ephemeralContainers", "cannot be set on create");
+    if (kj_len(kj_get(spec, "schedulingGates")) > 0 && *v_str(spec, "nodeName"))
+        err_forbidden(&c, "spec.nodeName",
+                      "cannot be set until all schedulingGates have been cleared");
+}
+
+/* ---- the rest
+ * --------------------------------------------------------------------------------------- */
+
+static const char *pod_field(const struct kj_val *obj, const char *path, struct arena *a)
+{
+    static const char *const paths[] = {
+        "spec.nodeName", "spec.restartPolicy", "spec.schedulerName",      "spec.serviceAccountName",
+        "status.phase",  "status.podIP",       "status.nominatedNodeName"
+    };
+
+    if (streq(path, "spec.hostNetwork"))
+        return kj_bool(kj_path(obj, path), false) ? "true" : "false";
+    if (streq(path, "status.podIPs"))
+        return v_str(kj_at(kj_path(obj, "status.podIPs"), 0), "ip");
+    for (size_t i = 0; i < ARRAY_LEN(paths); i++)
+        if (streq(paths[i], path))
+            return v_text(obj, path, a);
+    return NULL;
+}
+
+bool pod_is_ended(const struct kj_val *pod)
+{
+    const char *phase = v_str(kj_get(pod, "status"), "phase");
+    return streq(phase, "Succeeded") || streq(phase, "Failed");
+}
+
+bool pod_is_ready(const struct kj_val *pod)
+{
+    struct kj_iter it = kj_iter(kj_path(pod, "status.conditions"));
+    const struct kj_val *v;
+
+    while (kj_next(&it, NULL, &v))
+        if (streq(v_str(v, "type"), "Ready"))
+            return streq(v_str(v, "status"), "True");
+    return false;
+}
+
+/* Nobody has to confirm the end of a pod that never ran anywhere or that has ended. */
+static int64_t pod_grace(const struct kj_val *obj, int64_t asked)
+{
+    int64_t grace = asked;
+
+    if (asked < 0)
+        grace = kj_i64_or(kj_path(obj, "spec.terminationGracePeriodSeconds"), 30);
+    if (!*v_str(kj_get(obj, "spec"), "nodeName") || pod_is_ended(obj))
+        return 0;
+    return grace < 0 ? 1 : grace;
+}
+
+void not_supported(struct api_call *c, const char *what)
+{
+    struct kerr err;
+    kerr_api(&err, -EOPNOTSUPP, KR_BAD_REQUEST,
+             "%s is not supported here: the pods of this server have no containers behind them",
+             what);
+    api_fail(c, &err);
+}
+
+static void pod_subresource(struct apiserver *s, struct api_call *c)
+{
+    static const char *const refused[] = { "log", "exec", "attach", "portforward", "proxy" };
+    struct kerr err;
+
+    for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
+        CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+        if (!streq(c->sub, refused[i]))
+            continue;
+        if (api_read(s, c->res, c->ns, c->name, &doc, NULL, &err) < 0)
+            api_fail(c, &err);
+        else
+            not_supported(c, refused[i]);
+        return;
+    }
+    if (c->verb != API_CREATE) {
+        api_err_method(&err);
+        api_fail(c, &err);
+    } else if (streq(c->sub, "binding")) {
+        pod_bind(s, c);
+    } else {
+        pod_evict(s, c);
+    }
+}
+
+const struct res_strategy pod_strategy = { .set_defaults = pod_set_defaults,
+                                           .prepare = pod_prepare,
+                                           .validate = pod_validate,
+                                           .field = pod_field,
+                                           .grace = pod_grace,
+                                           .subresource = pod_subresource };

@@ -1,0 +1,298 @@
+/* service.c - services and service accounts.
+ *
+ * Nothing routes to a service here. Addresses come from a hash of namespace and name, so that the
+ * same object gets the same address on every run; two services may share one, which nobody notices
+ * as long as nobody routes.
+ */
+#include <stdio.h>
+
+#include "api/names.h"
+#include "apiserver/kinds/internal.h"
+#include "base/map.h"
+
+static uint64_t service_hash(const struct kj_mval *obj, uint64_t salt)
+{
+    char text[600];
+    struct kj_mval *meta = kj_mget(obj, "metadata");
+    int n = snprintf(text, sizeof text, "%s/%s/%llu", m_str(meta, "namespace"), m_str(meta, "name"),
+                     (unsigned long long)salt);
+    return hash_stable(text, n < 0 ? 0 : MIN((size_t)n, sizeof text - 1));
+}
+
+static bool is_exposed(const char *type)
+{
+    return streq(type, "NodePort") || streq(type, "LoadBalancer");
+}
+
+static void service_set_defaults(struct kj_mdoc *d, struct kj_mval *obj)
+{
+    struct kj_mval *spec = kj_mget(obj, "spec"), *p;
+    const char *type = m_str(spec, "type");
+
+    if (streq(m_str(spec, "sessionAffinity"), "None")) {
+        kj_mdel(spec, "sessionAffinityConfig", strlen("sessionAffinityConfig"));
+    } else if (streq(m_str(spec, "sessionAffinity"), "ClientIP")) {
+        struct kj_mval *ip = m_obj(d, m_obj(d, spec, "sessionAffinityConfig"), "clientIP");
+        m_default_i64(d, ip, "timeoutSeconds", 10800);
+    }
+    for (struct kj_miter it = kj_miter(kj_mget(spec, "ports")); kj_mnext(&it, NULL, &p);) {
+        struct kj_mval *target = kj_mget(p, "targetPort");
+        int64_t i;
+        bool zero = kj_mi64_get(target, &i) == 0 && i == 0;
+        if (zero || !m_has(p, "targetPort") || streq(str_or(kj_mstr_get(target), "x"), ""))
+            kj_mset(d, p, "targetPort", kj_mi64(d, m_i64(p, "port", 0)));
+    }
+    if (is_exposed(type))
+        m_default_str(d, spec, "externalTrafficPolicy", "Cluster");
+    if (streq(type, "ClusterIP") || is_exposed(type))
+        m_default_str(d, spec, "internalTrafficPolicy", "Cluster");
+    if (streq(type, "LoadBalancer"))
+        m_default_bool(d, spec, "allocateLoadBalancerNodePorts", true);
+}
+
+static void allocate_ip(struct kj_mdoc *d, struct kj_mval *obj, struct kj_mval *spec)
+{
+    if (!*m_str(spec, "clusterIP")) {
+        char ip[32];
+        unsigned host = (unsigned)(service_hash(obj, 0) % 65534) + 1;
+        snprintf(ip, sizeof ip, "10.96.%u.%u", host >> 8, host & 255);
+        kj_mset(d, spec, "clusterIP", kj_mstr(d, ip));
+    }
+    if (kj_mlen(kj_mget(spec, "clusterIPs")) == 0) {
+        struct kj_mval *list = kj_marr(d);
+        kj_mpush(list, kj_mstr(d, m_str(spec, "clusterIP")));
+        kj_mset(d, spec, "clusterIPs", list);
+    }
+    if (!m_has(spec, "ipFamilies")) {
+        struct kj_mval *list = kj_marr(d);
+        kj_mpush(list, kj_mstr(d, strchr(m_str(spec, "clusterIP"), ':') ? "IPv6" : "IPv4"));
+        kj_mset(d, spec, "ipFamilies", list);
+    }
+    m_default_str(d, spec, "ipFamilyPolicy", "SingleStack");
+}
+
+static void allocate_ports(struct kj_mdoc *d, struct kj_mval *obj, struct kj_mval *spec)
+{
+    enum { FIRST = 30000, RANGE = 2768 };
+    struct kj_miter it = kj_miter(kj_mget(spec, "ports"));
+    struct kj_mval *p;
+
+    while (kj_mnext(&it, NULL, &p)) {
+        uint64_t salt = (uint64_t)m_i64(p, "port", 0) + 1;
+        if (m_i64(p, "nodePort", 0) == 0)
+            kj_mset(d, p, "nodePort",
+                    kj_mi64(d, FIRST + (int64_t)(service_hash(obj, salt) % RANGE)));
+    }
+}
+
+/* The client may leave out what the server gave: it stays. */
+static void keep_addresses(struct kj_mdoc *d, struct kj_mval *spec, const struct kj_val *old)
+{
+    static const char *const keep[] = { "clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy" };
+
+    if (streq(m_str(spec, "type"), "ExternalName"))
+        return;
+    for (size_t i = 0; i < ARRAY_LEN(keep); i++) {
+        const struct kj_val *v = kj_get(old, keep[i]);
+        bool empty =
+            !m_has(spec, keep[i]) || streq(str_or(kj_mstr_get(kj_mget(spec, keep[i])), "x"), "");
+        if (v && empty &&
+            !(i == 1 && m_has(spec, "clusterIP") &&
+              !streq(m_str(spec, "clusterIP"), v_str(old, "clusterIP"))))
+            kj_mset(d, spec, keep[i], kj_mcopy(d, v));
+    }
+}
+
+static void service_prepare(enum res_verb verb, struct kj_mdoc *d, struct kj_mval *obj,
+                            const struct kj_val *old, nsec_t now)
+{
+    struct kj_mval *spec;
+
+    (void)now;
+    prepare_status(verb, d, obj, old, "", "Service");
+    if (verb == RES_STATUS)
+        return;
+    spec = m_obj(d, obj, "spec");
+    if (verb == RES_UPDATE)
+        keep_addresses(d, spec, kj_get(old, "spec"));
+    if (!streq(m_str(spec, "type"), "ExternalName"))
+        allocate_ip(d, obj, spec);
+    if (is_exposed(m_str(spec, "type")))
+        allocate_ports(d, obj, spec);
+}
+
+/* ---- validation
+ * ------------------------------------------------------------------------------------- */
+
+static void check_service_name(struct check *c, const struct kj_val *obj)
+{
+    const char *name = kj_str_or(kj_path(obj, "metadata.name"), "");
+    bool ok = name[0] >= 'a' && name[0] <= 'z' && !name_check_dns_label(str_of(name));
+
+    if (!ok && *name && !name_check_dns_subdomain(str_of(name)))
+        err_invalid(c, "metadata.name", name,
+                    strlen(name) > 63
+                        ? "must be no more than 63 bytes"
+                        : "a DNS-1035 label must consist of lower case alphanumeric characters or "
+                          "'-', start with an alphabetic character, and end with an alphanumeric "
+                          "character (e.g. 'my-name',  or 'abc-123', regex used for validation is "
+                          "'[a-z]([-a-z0-9]*[a-z0-9])?')");
+}
+
+static void check_service_port(struct check *c, const char *p, const struct kj_val *v,
+                               bool need_name, struct map *names)
+{
+    static const char *const protocols[] = { "SCTP", "TCP", "UDP", NULL };
+    const char *name = v_str(v, "name");
+
+    if (need_name && !*name) {
+        err_required(c, at(c, "%s.name", p), "");
+    } else if (*name) {
+        check_dns_label(c, at(c, "%s.name", p), name);
+        if (!names_add(names, name))
+            err_duplicate(c, at(c, "%s.name", p), name);
+    }
+    check_port(c, at(c, "%s.port", p), kj_i64_or(kj_get(v, "port"), 0));
+    check_enum(c, at(c, "%s.protocol", p), v_str(v, "protocol"), protocols, false);
+    check_port_or_name(c, at(c, "%s.targetPort", p), kj_get(v, "targetPort"));
+}
+
+static void check_service_ports(struct check *c, const struct kj_val *spec)
+{
+    CLEANUP(map_fini) struct map names = { 0 };
+    CLEANUP(map_fini) struct map pairs = { 0 };
+    const struct kj_val *ports = kj_get(spec, "ports"), *v;
+    struct kj_iter it = kj_iter(ports);
+
+    for (size_t i = 0; kj_next(&it, NULL, &v); i++) {
+        const char *p = at(c, "spec.ports[%zu]", i);
+        check_service_port(c, p, v, kj_len(ports) > 1, &names);
+        if (!names_add(&pairs, at(c, "%s/%lld", v_str(v, "protocol"),
+                                  (long long)kj_i64_or(kj_get(v, "port"), 0))))
+            field_error(c->errors, FIELD_DUPLICATE, p,
+                        at(c,
+                           "{\"Name\":\"\",\"Protocol\":\"%s\",\"AppProtocol\":null,\"Port\":%lld,"
+                           "\"TargetPort\":0,\"NodePort\":0}",
+                           v_str(v, "protocol"), (long long)kj_i64_or(kj_get(v, "port"), 0)),
+                        NULL);
+    }
+}
+
+static void service_validate(enum res_verb verb, const struct kj_val *obj, const struct kj_val *old,
+                             struct field_errors *errors)
+{
+    static const char *const types[] = { "ClusterIP", "ExternalName", "LoadBalancer", "NodePort",
+                                         NULL };
+    static const char *const affinities[] = { "ClientIP", "None", NULL };
+    CLEANUP(check_end) struct check c = check_begin(errors);
+    const struct kj_val *spec = kj_get(obj, "spec"), *was = kj_path(old, "spec");
+    const char *type = v_str(spec, "type");
+
+    if (verb == RES_STATUS)
+        return;
+    if (verb == RES_CREATE)
+        check_service_name(&c, obj);
+    if (kj_len(kj_get(spec, "ports")) == 0 && !streq(type, "ExternalName") &&
+        !streq(v_str(spec, "clusterIP"), "None"))
+        err_required(&c, "spec.ports", "");
+    if (streq(type, "ExternalName")) {
+        if (!*v_str(spec, "externalName"))
+            err_required(&c, "spec.externalName", "");
+        else
+            check_dns_subdomain(&c, "spec.externalName", v_str(spec, "externalName"));
+    }
+    check_service_ports(&c, spec);
+    check_labels(&c, "spec.selector", kj_get(spec, "selector"));
+    check_enum(&c, "spec.sessionAffinity", v_str(spec, "sessionAffinity"), affinities, false);
+    check_enum(&c, "spec.type", type, types, false);
+    if (verb == RES_UPDATE && !streq(type, "ExternalName") &&
+        !streq(v_str(was, "type"), "ExternalName") && *v_str(was, "clusterIP") &&
+        !streq(v_str(was, "clusterIP"), v_str(spec, "clusterIP")))
+        field_error(errors, FIELD_INVALID, "spec.clusterIPs[0]",
+                    as_json(&c, kj_get(spec, "clusterIPs")), "may not change once set");
+}
+
+static const char *service_field(const struct kj_val *obj, const char *path, struct arena *a)
+{
+    if (streq(path, "spec.clusterIP") || streq(path, "spec.type"))
+        return v_text(obj, path, a);
+    return NULL;
+}
+
+const struct res_strategy service_strategy = { .set_defaults = service_set_defaults,
+                                               .prepare = service_prepare,
+                                               .validate = service_validate,
+                                               .field = service_field };
+const struct res_strategy serviceaccount_strategy = { .set_defaults = NULL };
+
+/* ---- columns
+ * ---------------------------------------------------------------------------------------- */
+
+TEXT_CELL(cell_type, "spec.type", "")
+
+static void cell_cluster_ip(const struct kj_val *obj, nsec_t now, struct strbuf *out)
+{
+    (void)now;
+    cell_text(out, kj_str_or(kj_at(kj_path(obj, "spec.clusterIPs"), 0), "<none>"));
+}
+
+static void append_list(struct strbuf *b, const struct kj_val *list, const char *key)
+{
+    struct kj_iter it = kj_iter(list);
+    const struct kj_val *v;
+
+    while (kj_next(&it, NULL, &v))
+        strbuf_appendf(b, "%s%s", b->len ? "," : "", key ? v_str(v, key) : kj_str_or(v, ""));
+}
+
+static void cell_external_ip(const struct kj_val *obj, nsec_t now, struct strbuf *out)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+    const char *type = kj_str_or(kj_path(obj, "spec.type"), "");
+
+    (void)now;
+    if (streq(type, "ExternalName")) {
+        cell_text(out, kj_str_or(kj_path(obj, "spec.externalName"), ""));
+        return;
+    }
+    if (streq(type, "LoadBalancer"))
+        append_list(&b, kj_path(obj, "status.loadBalancer.ingress"), "ip");
+    append_list(&b, kj_path(obj, "spec.externalIPs"), NULL);
+    cell_text(out, b.len ? strbuf_str(&b) : streq(type, "LoadBalancer") ? "<pending>" : "<none>");
+}
+
+static void cell_ports(const struct kj_val *obj, nsec_t now, struct strbuf *out)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+    struct kj_iter it = kj_iter(kj_path(obj, "spec.ports"));
+    const struct kj_val *v;
+
+    (void)now;
+    while (kj_next(&it, NULL, &v)) {
+        int64_t node = kj_i64_or(kj_get(v, "nodePort"), 0);
+        strbuf_appendf(&b, "%s%lld", b.len ? "," : "", (long long)kj_i64_or(kj_get(v, "port"), 0));
+        if (node > 0)
+            strbuf_appendf(&b, ":%lld", (long long)node);
+        strbuf_appendf(&b, "/%s", v_str(v, "protocol"));
+    }
+    cell_text(out, b.len ? strbuf_str(&b) : "<none>");
+}
+
+static void cell_service_selector(const struct kj_val *obj, nsec_t now, struct strbuf *out)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+    (void)now;
+    v_labels_text(kj_path(obj, "spec.selector"), &b);
+    cell_text(out, b.len ? strbuf_str(&b) : "<none>");
+}
+
+static const struct res_column service_columns_list[] = {
+    NAME_COLUMN,
+    { .name = "Type", .type = "string", .cell = cell_type },
+    { .name = "Cluster-IP", .type = "string", .cell = cell_cluster_ip },
+    { .name = "External-IP", .type = "string", .cell = cell_external_ip },
+    { .name = "Port(s)", .type = "string", .cell = cell_ports },
+    AGE_COLUMN,
+    { .name = "Selector", .type = "string", .priority = 1, .cell = cell_service_selector },
+};
+COLUMNS(service_columns);

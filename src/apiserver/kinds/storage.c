@@ -1,0 +1,277 @@
+/* storage.c - persistent volumes and claims, storage classes and what drivers publish.
+ *
+ * The protection finalizers that kube-apiserver's admission adds to volumes and claims are left
+ * out: no controller here would ever take them off again.
+ */
+#include "apiserver/kinds/internal.h"
+#include "base/ktime.h"
+
+static const char *const access_modes[] = { "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce",
+                                            "ReadWriteOncePod", NULL };
+static const char *const volume_modes[] = { "Block", "Filesystem", NULL };
+
+static void check_access_modes(struct check *c, const struct kj_val *list)
+{
+    struct kj_iter it = kj_iter(list);
+    const struct kj_val *v;
+
+    while (kj_next(&it, NULL, &v))
+        check_enum(c, "spec.accessModes", kj_str_or(v, ""), access_modes, false);
+}
+
+/* ---- volumes
+ * ---------------------------------------------------------------------------------------- */
+
+static void pv_prepare(enum res_verb verb, struct kj_mdoc *d, struct kj_mval *obj,
+                       const struct kj_val *old, nsec_t now)
+{
+    char when[KTIME_TEXT_MAX];
+
+    prepare_status(verb, d, obj, old, "", "PersistentVolume");
+    ktime_format(now, when);
+    struct kj_mval *status = kj_mget(obj, "status");
+    if (verb == RES_CREATE ||
+        (verb == RES_STATUS &&
+         !streq(m_str(status, "phase"), kj_str_or(kj_path(old, "status.phase"), ""))))
+        kj_mset(d, status, "lastPhaseTransitionTime", kj_mstr(d, when));
+}
+
+static const char *const pv_sources[] = { "gcePersistentDisk",
+                                          "awsElasticBlockStore",
+                                          "hostPath",
+                                          "glusterfs",
+                                          "nfs",
+                                          "rbd",
+                                          "iscsi",
+                                          "cinder",
+                                          "cephfs",
+                                          "fc",
+                                          "flocker",
+                                          "flexVolume",
+                                          "azureFile",
+                                          "vsphereVolume",
+                                          "quobyte",
+                                          "azureDisk",
+                                          "photonPersistentDisk",
+                                          "portworxVolume",
+                                          "scaleIO",
+                                          "local",
+                                          "storageos",
+                                          "csi" };
+
+static void check_pv_source(struct check *c, const struct kj_val *spec)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < ARRAY_LEN(pv_sources); i++) {
+        if (!v_has(spec, pv_sources[i]))
+            continue;
+        if (any)
+            err_forbidden(c, at(c, "spec.%s", pv_sources[i]),
+                          "may not specify more than 1 volume type");
+        any = true;
+    }
+    if (!any)
+        err_required(c, "spec", "must specify a volume type");
+    if (v_has(spec, "local") && !v_has(spec, "nodeAffinity"))
+        err_required(c, "spec.nodeAffinity", "Local volume requires node affinity");
+    if (v_has(kj_get(spec, "nodeAffinity"), "required"))
+        check_node_selector(c, "spec.nodeAffinity.required",
+                            kj_path(spec, "nodeAffinity.required"));
+}
+
+static void pv_validate(enum res_verb verb, const struct kj_val *obj, const struct kj_val *old,
+                        struct field_errors *errors)
+{
+    static const char *const policies[] = { "Delete", "Recycle", "Retain", NULL };
+    CLEANUP(check_end) struct check c = check_begin(errors);
+    const struct kj_val *spec = kj_get(obj, "spec"), *capacity = kj_get(spec, "capacity");
+    struct qty q;
+
+    if (verb == RES_STATUS)
+        return;
+    if (kj_len(kj_get(spec, "accessModes")) == 0)
+        err_required(&c, "spec.accessModes", "");
+    check_access_modes(&c, kj_get(spec, "accessModes"));
+    if (kj_len(capacity) == 0)
+        err_required(&c, "spec.capacity", "");
+    if (!v_has(capacity, "storage") || kj_len(capacity) > 1)
+        field_error(errors, FIELD_NOT_SUPPORTED, "spec.capacity", as_json(&c, capacity),
+                    "supported values: \"storage\"");
+    else if (v_qty(capacity, "storage", &q) && qty_sign(q) <= 0)
+        err_invalid(&c, "spec.capacity[storage]", v_str(capacity, "storage"),
+                    "must be greater than zero");
+    check_enum(&c, "spec.persistentVolumeReclaimPolicy",
+               v_str(spec, "persistentVolumeReclaimPolicy"), policies, true);
+    check_pv_source(&c, spec);
+    check_enum(&c, "spec.volumeMode", v_str(spec, "volumeMode"), volume_modes, true);
+    for (size_t i = 0; verb == RES_UPDATE && i < ARRAY_LEN(pv_sources); i++) {
+        const struct kj_val *a = kj_get(spec, pv_sources[i]);
+        const struct kj_val *b = kj_path(old, "spec");
+        b = kj_get(b, pv_sources[i]);
+        if ((a || b) && !(a && b && kj_equal(a, b))) {
+            err_forbidden(&c, "spec.persistentvolumesource",
+                          "spec.persistentvolumesource is immutable after creation");
+            break;
+        }
+    }
+}
+
+const struct res_strategy pv_strategy = { .prepare = pv_prepare, .validate = pv_validate };
+
+/* ---- claims
+ * ----------------------------------------------------------------------------------------- */
+
+void check_pvc_spec(struct check *c, const char *path, const struct kj_val *spec)
+{
+    const struct kj_val *modes = kj_get(spec, "accessModes"), *v;
+    const struct kj_val *requests = kj_path(spec, "resources.requests");
+    struct kj_iter it = kj_iter(modes);
+    struct qty q;
+
+    if (kj_len(modes) == 0)
+        err_required(c, at(c, "%s.accessModes", path), "at least 1 access mode is required");
+    while (kj_next(&it, NULL, &v))
+        check_enum(c, at(c, "%s.accessModes", path), kj_str_or(v, ""), access_modes, false);
+    if (!v_qty(requests, "storage", &q))
+        err_required(c, at(c, "%s.resources[storage]", path), "");
+    else if (qty_sign(q) <= 0)
+        err_invalid(c, at(c, "%s.resources[storage]", path), v_str(requests, "storage"),
+                    "must be greater than zero");
+    if (*v_str(spec, "storageClassName"))
+        check_dns_subdomain(c, at(c, "%s.storageClassName", path), v_str(spec, "storageClassName"));
+    check_enum(c, at(c, "%s.volumeMode", path), v_str(spec, "volumeMode"), volume_modes, true);
+    if (v_has(spec, "selector"))
+        check_label_selector(c, at(c, "%s.selector", path), kj_get(spec, "selector"));
+}
+
+PREPARE_STATUS(pvc_prepare, "", "PersistentVolumeClaim")
+
+static bool claim_is_kept(const struct kj_val *spec, const struct kj_val *old, bool bound)
+{
+    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
+    struct kj_mval *a = kj_mcopy(d, spec), *b = kj_mcopy(d, old);
+
+    if (!*v_str(old, "volumeName")) /* the binder fills it in */
+        kj_mdel(a, "volumeName", strlen("volumeName"));
+    if (bound) {
+        struct kj_mval *ra = kj_mget(a, "resources"), *rb = kj_mget(b, "resources");
+        if (ra)
+            kj_mdel(ra, "requests", strlen("requests"));
+        if (rb)
+            kj_mdel(rb, "requests", strlen("requests"));
+        kj_mdel(a, "volumeAttributesClassName", strlen("volumeAttributesClassName"));
+        kj_mdel(b, "volumeAttributesClassName", strlen("volumeAttributesClassName"));
+    }
+    if (!v_has(old, "storageClassName")) /* a default class may come late */
+        kj_mdel(a, "storageClassName", strlen("storageClassName"));
+    return kj_mequal(a, b);
+}
+
+static void pvc_validate(enum res_verb verb, const struct kj_val *obj, const struct kj_val *old,
+                         struct field_errors *errors)
+{
+    CLEANUP(check_end) struct check c = check_begin(errors);
+    const struct kj_val *spec = kj_get(obj, "spec");
+
+    if (verb == RES_STATUS)
+        return;
+    check_pvc_spec(&c, "spec", spec);
+    if (verb == RES_UPDATE &&
+        !claim_is_kept(spec, kj_get(old, "spec"),
+                       streq(kj_str_or(kj_path(old, "status.phase"), ""), "Bound")))
+        err_forbidden(&c, "spec",
+                      "spec is immutable after creation except resources.requests and "
+                      "volumeAttributesClassName for bound claims");
+}
+
+const struct res_strategy pvc_strategy = { .prepare = pvc_prepare, .validate = pvc_validate };
+
+/* ---- classes, nodes, drivers, attachments
+ * ------------------------------------------------------------ */
+
+static void storageclass_validate(enum res_verb verb, const struct kj_val *obj,
+                                  const struct kj_val *old, struct field_errors *errors)
+{
+    static const char *const policies[] = { "Delete", "Retain", NULL };
+    static const char *const bindings[] = { "Immediate", "WaitForFirstConsumer", NULL };
+    static const char *const fixed[] = { "parameters", "provisioner", "reclaimPolicy",
+                                         "volumeBindingMode" };
+    CLEANUP(check_end) struct check c = check_begin(errors);
+
+    if (verb == RES_UPDATE) {
+        for (size_t i = 0; i < ARRAY_LEN(fixed); i++) {
+            const struct kj_val *a = kj_get(obj, fixed[i]), *b = kj_get(old, fixed[i]);
+            if ((a || b) && !(a && b && kj_equal(a, b)))
+                err_forbidden(&c, fixed[i], at(&c, "updates to %s are forbidden.", fixed[i]));
+        }
+        return;
+    }
+    if (!*v_str(obj, "provisioner"))
+        err_required(&c, "provisioner", "");
+    else
+        check_qualified(&c, "provisioner", v_str(obj, "provisioner"));
+    check_enum(&c, "reclaimPolicy", v_str(obj, "reclaimPolicy"), policies, true);
+    check_enum(&c, "volumeBindingMode", v_str(obj, "volumeBindingMode"), bindings, true);
+}
+const struct res_strategy storageclass_strategy = { .validate = storageclass_validate };
+
+static void csinode_validate(enum res_verb verb, const struct kj_val *obj, const struct kj_val *old,
+                             struct field_errors *errors)
+{
+    CLEANUP(check_end) struct check c = check_begin(errors);
+    CLEANUP(map_fini) struct map names = { 0 };
+    struct kj_iter it = kj_iter(kj_path(obj, "spec.drivers"));
+    const struct kj_val *v;
+
+    (void)verb, (void)old;
+    for (size_t i = 0; kj_next(&it, NULL, &v); i++) {
+        const char *p = at(&c, "spec.drivers[%zu]", i), *name = v_str(v, "name");
+        if (!*name)
+            err_required(&c, at(&c, "%s.name", p), "");
+        if (!*v_str(v, "nodeID"))
+            err_required(&c, at(&c, "%s.nodeID", p), "");
+        check_not_negative(&c, at(&c, "%s.allocatable.count", p), kj_path(v, "allocatable.count"));
+        if (*name && !names_add(&names, name))
+            err_duplicate(&c, at(&c, "%s.name", p), name);
+    }
+}
+const struct res_strategy csinode_strategy = { .validate = csinode_validate };
+const struct res_strategy csidriver_strategy = { .validate = NULL };
+
+static void capacity_validate(enum res_verb verb, const struct kj_val *obj,
+                              const struct kj_val *old, struct field_errors *errors)
+{
+    CLEANUP(check_end) struct check c = check_begin(errors);
+    struct qty q;
+
+    check_dns_subdomain(&c, "storageClassName", v_str(obj, "storageClassName"));
+    if (v_qty(obj, "capacity", &q) && qty_sign(q) < 0)
+        err_invalid(&c, "capacity", v_str(obj, "capacity"), "must be greater than or equal to 0");
+    if (verb == RES_UPDATE)
+        check_immutable(&c, "storageClassName", kj_get(obj, "storageClassName"),
+                        kj_get(old, "storageClassName"));
+}
+const struct res_strategy capacity_strategy = { .validate = capacity_validate };
+
+PREPARE_STATUS(attachment_prepare, "storage.k8s.io", "VolumeAttachment")
+
+static void attachment_validate(enum res_verb verb, const struct kj_val *obj,
+                                const struct kj_val *old, struct field_errors *errors)
+{
+    CLEANUP(check_end) struct check c = check_begin(errors);
+    const struct kj_val *spec = kj_get(obj, "spec"), *source = kj_get(spec, "source");
+
+    if (verb == RES_STATUS)
+        return;
+    if (!*v_str(spec, "attacher"))
+        err_required(&c, "spec.attacher", "");
+    if (v_has(source, "inlineVolumeSpec") == v_has(source, "persistentVolumeName"))
+        err_required(&c, "spec.source",
+                     "must specify exactly one of inlineVolumeSpec and persistentVolumeName");
+    check_dns_subdomain(&c, "spec.nodeName", v_str(spec, "nodeName"));
+    if (verb == RES_UPDATE)
+        check_immutable(&c, "spec", spec, kj_get(old, "spec"));
+}
+const struct res_strategy attachment_strategy = { .prepare = attachment_prepare,
+                                                  .validate = attachment_validate };

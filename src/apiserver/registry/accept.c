@@ -1,0 +1,85 @@
+/* accept.c - which media types the client sends and takes. */
+#include <strings.h>
+
+#include "apiserver/registry/internal.h"
+
+static struct str trim(const char *p, size_t n)
+{
+    while (n && (*p == ' ' || *p == '\t'))
+        p++, n--;
+    while (n && (p[n - 1] == ' ' || p[n - 1] == '\t'))
+        n--;
+    return (struct str){ p, n };
+}
+
+static bool is(struct str s, const char *word)
+{
+    return s.n == strlen(word) && strncasecmp(s.p, word, s.n) == 0;
+}
+
+/* The next piece up to `sep`, moving *p past it. */
+static struct str piece(const char **p, const char *end, char sep)
+{
+    const char *stop = memchr(*p, sep, (size_t)(end - *p));
+    if (!stop)
+        stop = end;
+    struct str s = trim(*p, (size_t)(stop - *p));
+    *p = stop < end ? stop + 1 : end;
+    return s;
+}
+
+/* One clause: "application/json;as=Table;v=v1;g=meta.k8s.io". false: not for us. */
+static bool take_clause(struct api_call *c, struct str clause)
+{
+    const char *p = clause.p, *end = p + clause.n;
+    struct str type = piece(&p, end, ';'), as = { 0 }, v = { 0 };
+    bool yaml = is(type, "application/yaml");
+
+    if (!yaml && !is(type, "application/json") && !is(type, "application/*") && !is(type, "*/*"))
+        return false;
+    while (p < end) {
+        struct str param = piece(&p, end, ';');
+        if (param.n > 3 && strncmp(param.p, "as=", 3) == 0)
+            as = (struct str){ param.p + 3, param.n - 3 };
+        else if (param.n > 2 && strncmp(param.p, "v=", 2) == 0)
+            v = (struct str){ param.p + 2, param.n - 2 };
+        else if (param.n == 3 && strncmp(param.p, "q=0", 3) == 0)
+            return false;
+    }
+    if (as.n) {
+        if (!str_eqz(v, "v1") && !str_eqz(v, "v1beta1"))
+            return false;
+        if (str_eqz(as, "Table"))
+            c->format = API_AS_TABLE;
+        else if (str_eqz(as, "PartialObjectMetadata") || str_eqz(as, "PartialObjectMetadataList"))
+            c->format = API_AS_METADATA;
+        else
+            return false;
+    }
+    if (yaml)
+        c->reply_type = "application/yaml";
+    return true;
+}
+
+bool accept_parse(struct api_call *c)
+{
+    const char *p = c->accept;
+    if (str_empty(p))
+        return true;
+    for (const char *end = p + strlen(p); p < end;)
+        if (take_clause(c, piece(&p, end, ',')))
+            return true;
+    return false;
+}
+
+enum body_type content_type_of(const struct api_call *c)
+{
+    const char *p = c->content_type;
+    if (str_empty(p))
+        return BODY_JSON;
+    struct str type = piece(&p, p + strlen(p), ';');
+    return is(type, "application/json")                      ? BODY_JSON
+           : is(type, "application/yaml")                    ? BODY_YAML
+           : is(type, "application/vnd.kubernetes.protobuf") ? BODY_PROTOBUF
+                                                             : BODY_OTHER;
+}

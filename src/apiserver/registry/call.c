@@ -1,0 +1,358 @@
+/* call.c - the life of a call: dispatch, answers, writes on its behalf. */
+#include <stdio.h>
+
+#include "apiserver/registry/internal.h"
+#include "base/klog.h"
+
+/* One write that the store has not answered yet. Outlives its call when that is cancelled. */
+struct write_op {
+    struct write_op *prev, *next;
+    struct apiserver *s;
+    struct api_call *c; /* NULL: cancelled */
+    char *doc;
+    size_t n;
+    write_done_fn fn;
+    void *arg;
+};
+
+struct api_call *api_call_new(struct apiserver *s, const struct api_sink *sink, void *sink_arg)
+{
+    struct arena *a = arena_new();
+    struct api_call *c = arena_new0(a, struct api_call);
+    c->s = s;
+    c->arena = a;
+    c->sink = sink;
+    c->sink_arg = sink_arg;
+    c->send_initial = -1;
+    c->grace = -1;
+    c->ns = c->name = c->sub = c->path = "";
+    return c;
+}
+
+static void call_free(struct api_call *c)
+{
+    if (c->on_gone)
+        c->on_gone(c->gone_arg);
+    if (c->op)
+        c->op->c = NULL;
+    if (c->watch)
+        watch_close(c->watch);
+    resource_unref(c->res);
+    vec_fini(&c->warnings);
+    arena_free(c->arena);
+}
+
+void api_cancel(struct api_call *c)
+{
+    call_free(c);
+}
+
+void api_resume(struct api_call *c)
+{
+    if (c->watch)
+        watch_resume(c->watch);
+}
+
+/* ---- answers ------------------------------------------------------------------------------------
+ */
+
+static void send(struct api_call *c, int status, const char *json, size_t n)
+{
+    assert(!c->done);
+    c->done = true;
+    if (status >= 400)
+        c->s->stats.errors++;
+    c->sink->reply(c->sink_arg, c, status, json, n);
+    call_free(c);
+}
+
+void api_reply(struct api_call *c, int status, const char *json, size_t n)
+{
+    bool yaml = c->reply_type && streq(c->reply_type, "application/yaml");
+    if ((c->pretty || yaml) && (!c->reply_type || yaml)) {
+        CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+        CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+        if (kj_parse(json, n, KJ_RAW_NUMBERS, &doc, NULL) == 0) {
+            if (yaml)
+                kj_write_yaml(kj_root(doc), &b);
+            else
+                kj_write(kj_root(doc), KJ_PRETTY, &b);
+            send(c, status, b.data, b.len);
+            return;
+        }
+    }
+    send(c, status, json, n);
+}
+
+void api_reply_object(struct api_call *c, int status, const char *doc, size_t n)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+
+    if (c->format == API_AS_METADATA) {
+        object_metadata_only(doc, n, false, &b);
+    } else if (c->format == API_AS_TABLE) {
+        CLEANUP(kj_doc_free) struct kj_doc *parsed = NULL;
+        CLEANUP(strbuf_fini) struct strbuf rows = STRBUF_INIT, shown = STRBUF_INIT;
+        object_show(c->res, doc, n, false, &shown);
+        if (kj_parse(shown.data, shown.len, KJ_RAW_NUMBERS, &parsed, NULL) == 0) {
+            const char *rv = kj_str_or(kj_path(kj_root(parsed), "metadata.resourceVersion"), "");
+            table_row(c, kj_root(parsed), &rows);
+            table_wrap(c, arena_printf(c->arena, "{\"resourceVersion\":\"%s\"}", rv), &rows, true,
+                       &b);
+        }
+    } else {
+        object_show(c->res, doc, n, false, &b);
+    }
+    api_reply(c, status, b.data, b.len);
+}
+
+void api_warn(struct api_call *c, const char *fmt, ...)
+{
+    char text[512];
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    if (c->warnings.n < 64)
+        vec_push(&c->warnings, arena_strdup(c->arena, text));
+}
+
+void api_fail_too_large(struct api_call *c)
+{
+    struct kerr err;
+    kerr_api(&err, -E2BIG, KR_TOO_LARGE, "Request entity too large: limit is %d", API_BODY_MAX);
+    api_fail(c, &err);
+}
+
+/* ---- dispatch -----------------------------------------------------------------------------------
+ */
+
+static void page_not_found(struct api_call *c)
+{
+    static const char text[] = "404 page not found\n";
+    c->reply_type = "text/plain; charset=utf-8";
+    api_reply(c, 404, text, sizeof text - 1);
+}
+
+static void reply_version(struct api_call *c)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+    CLEANUP(strbuf_fini) struct strbuf minor = STRBUF_INIT;
+    const char *v = c->s->version, *dot = strchr(v, '.');
+    struct kjw w = kjw_to(&b);
+
+    strbuf_appendn(&minor, dot ? dot + 1 : "35", dot ? strspn(dot + 1, "0123456789") : 2);
+    kjw_obj(&w, NULL);
+    kjw_str(&w, "major", "1");
+    kjw_str(&w, "minor", minor.data);
+    kjw_str(&w, "gitVersion", v);
+    kjw_str(&w, "gitCommit", "");
+    kjw_str(&w, "gitTreeState", "clean");
+    kjw_str(&w, "buildDate", "1970-01-01T00:00:00Z");
+    kjw_str(&w, "goVersion", "none");
+    kjw_str(&w, "compiler", "C");
+    kjw_str(&w, "platform", "linux/amd64");
+    kjw_end(&w);
+    c->pretty = true;
+    api_reply(c, 200, b.data, b.len);
+}
+
+static bool is_health(const char *path)
+{
+    return streq(path, "/healthz") || streq(path, "/readyz") || streq(path, "/livez") ||
+           str_starts(path, "/healthz/") || str_starts(path, "/readyz/") ||
+           str_starts(path, "/livez/");
+}
+
+static void reply_health(struct api_call *c)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+    bool sick = c->s->stopping && str_starts(c->path, "/readyz");
+    bool verbose = strstr(c->target, "?verbose") || strstr(c->target, "&verbose");
+    const char *name = c->path + 1;
+
+    if (verbose || sick)
+        strbuf_appendf(&b, "[+]ping ok\n[+]store ok\n[%c]shutdown %s\n%.*s check %s\n",
+                       sick ? '-' : '+', sick ? "failed: reason withheld" : "ok",
+                       (int)strcspn(name, "/"), name, sick ? "failed" : "passed");
+    else
+        strbuf_append(&b, "ok");
+    c->reply_type = "text/plain; charset=utf-8";
+    api_reply(c, sick ? 500 : 200, b.data, b.len);
+}
+
+static void run_other(struct api_call *c)
+{
+    if (!streq(c->method, "GET") && !streq(c->method, "HEAD")) {
+        page_not_found(c);
+    } else if (is_health(c->path)) {
+        reply_health(c);
+    } else if (streq(c->path, "/version") || streq(c->path, "/version/")) {
+        reply_version(c);
+    } else if (!discovery_handle(c)) {
+        page_not_found(c);
+    }
+}
+
+static void run_verb(struct api_call *c)
+{
+    switch (c->verb) {
+    case API_GET: verb_get(c); break;
+    case API_LIST: verb_list(c); break;
+    case API_WATCH: verb_watch(c); break;
+    case API_CREATE: verb_create(c); break;
+    case API_UPDATE: verb_update(c); break;
+    case API_PATCH: verb_patch(c); break;
+    case API_DELETE: verb_delete(c); break;
+    case API_DELETE_COLLECTION: verb_delete_collection(c); break;
+    default: assert(!"no verb");
+    }
+}
+
+static void run_resource(struct api_call *c)
+{
+    const struct resource *r = c->res;
+    struct kerr err = { 0 };
+
+    if (!query_parse(c))
+        return;
+    if (!accept_parse(c)) {
+        c->pretty = true;
+        fail_raw(c, 406, "NotAcceptable",
+                 "406: Not Acceptable\n\nAvailable representations: application/json, "
+                 "application/yaml, application/json;stream=watch",
+                 "{}");
+        return;
+    }
+    if (*c->sub && !streq(c->sub, "status")) {
+        if (r->crd)
+            crd_subresource(c->s, c);
+        else if (r->strategy && r->strategy->subresource)
+            r->strategy->subresource(c->s, c);
+        else {
+            api_err_method(&err);
+            api_fail(c, &err);
+        }
+        return;
+    }
+    bool update = c->verb == API_UPDATE || c->verb == API_PATCH;
+    if (is_review(r) || (*c->sub && c->verb != API_GET && !update) || (update && r->no_update)) {
+        api_err_method(&err);
+        api_fail(c, &err);
+        return;
+    }
+    run_verb(c);
+}
+
+void api_run(struct api_call *c)
+{
+    struct kerr err = { 0 };
+    bool page;
+
+    c->s->stats.requests++;
+    int e = path_parse(c, &page, &err);
+    if (c->body_len > API_BODY_MAX) {
+        api_fail_too_large(c);
+    } else if (e < 0 && page) {
+        page_not_found(c);
+    } else if (e < 0) {
+        api_fail(c, &err);
+    } else if (c->verb == API_NONE) {
+        run_other(c);
+    } else {
+        if (c->verb == API_CREATE && !*c->sub && review_handle(c))
+            return;
+        run_resource(c);
+    }
+}
+
+/* ---- writes -------------------------------------------------------------------------------------
+ */
+
+static void op_free(struct write_op *op)
+{
+    if (op->prev)
+        op->prev->next = op->next;
+    else
+        op->s->ops = op->next;
+    if (op->next)
+        op->next->prev = op->prev;
+    if (op->c)
+        op->c->op = NULL;
+    free(op->doc);
+    free(op);
+}
+
+static void op_done(void *arg, uint64_t rev, const struct kerr *err)
+{
+    struct write_op *op = arg;
+    struct api_call *c = op->c;
+
+    (void)rev;
+    if (c) {
+        c->op = NULL;
+        op->c = NULL;
+        op->fn(op->arg, c, op->doc, op->n, err);
+    }
+    op_free(op);
+}
+
+static struct write_op *op_new(struct api_call *c, struct strbuf *doc, write_done_fn fn, void *arg)
+{
+    struct write_op *op = xnew0(struct write_op);
+    op->s = c->s;
+    op->c = c;
+    op->n = doc->len;
+    op->doc = strbuf_take(doc);
+    op->fn = fn;
+    op->arg = arg;
+    op->next = c->s->ops;
+    if (op->next)
+        op->next->prev = op;
+    c->s->ops = op;
+    c->op = op;
+    return op;
+}
+
+int call_put(struct api_call *c, const struct store_key *k, uint64_t from, struct strbuf *doc,
+             write_done_fn fn, void *arg, struct kerr *err)
+{
+    struct write_op *op = op_new(c, doc, fn, arg);
+    int e = store_put(c->s->store, k, from, op->doc, op->n, op_done, op, err);
+    if (e < 0)
+        op_free(op);
+    return e;
+}
+
+int call_remove(struct api_call *c, const struct store_key *k, uint64_t from, struct strbuf *doc,
+                write_done_fn fn, void *arg, struct kerr *err)
+{
+    struct write_op *op = op_new(c, doc, fn, arg);
+    int e = store_delete(c->s->store, k, from, op->doc, op->n, op_done, op, err);
+    if (e < 0)
+        op_free(op);
+    return e;
+}
+
+void call_drop_writes(struct apiserver *s)
+{
+    while (s->ops)
+        op_free(s->ops);
+}
+
+int api_read(struct apiserver *s, const struct resource *r, const char *ns, const char *name,
+             struct kj_doc **ret_doc, uint64_t *ret_rev, struct kerr *err)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+    struct store_key k = { r->store_res, r->namespaced ? ns : "", name };
+    uint64_t rev;
+    int e = store_get_latest(s->store, &k, &b, &rev, err);
+
+    if (e == -ENOENT)
+        return api_err_not_found(err, r, name);
+    if (e == 0)
+        e = object_load(r, b.data, b.len, ret_doc, err);
+    if (e == 0 && ret_rev)
+        *ret_rev = rev;
+    return e;
+}

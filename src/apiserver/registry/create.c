@@ -1,0 +1,156 @@
+/* create.c - POST to a collection. */
+#include "apiserver/registry/internal.h"
+#include "base/ktime.h"
+
+enum { NAME_ATTEMPTS = 8 }; /* of generateName, as kube-apiserver does */
+
+struct creation {
+    struct kj_doc *body;
+    bool generated;
+};
+
+struct admission_req admission_of(struct api_call *c, const struct resource *r, const char *ns,
+                                  const char *name, const char *operation, const struct kj_val *old)
+{
+    return (struct admission_req){ .res = r,
+                                   .ns = r->namespaced ? ns : "",
+                                   .name = name,
+                                   .subresource = c->sub,
+                                   .operation = operation,
+                                   .user = str_or(c->user, ""),
+                                   .old = old,
+                                   .dry_run = c->dry_run };
+}
+
+/* The object may name its namespace, but no other than the path does. One that belongs to no
+ * namespace loses it silently, as upstream. */
+static int check_request(struct api_call *c, const struct kj_val *obj, struct kerr *err)
+{
+    const struct kj_val *meta = kj_get(obj, "metadata");
+    const char *ns = kj_str_or(kj_get(meta, "namespace"), "");
+
+    if (*ns && c->res->namespaced && !streq(ns, c->ns))
+        return kerr_api(err, -EINVAL, KR_BAD_REQUEST,
+                        "the namespace of the provided object does not match the namespace sent on "
+                        "the request");
+    if (*kj_str_or(kj_get(meta, "resourceVersion"), ""))
+        return kerr_set(err, -EINVAL, "resourceVersion should not be set on objects to be created");
+    return 0;
+}
+
+/* What the server fills in, whatever the client sent. */
+void meta_fill_new(struct api_call *c, struct kj_mdoc *d, struct kj_mval *obj)
+{
+    static const char *const drop[] = { "deletionTimestamp", "deletionGracePeriodSeconds",
+                                        "managedFields",     "selfLink",
+                                        "resourceVersion",   "generation" };
+    struct kj_mval *meta = object_meta(d, obj);
+    char uid[37], when[KTIME_TEXT_MAX];
+
+    for (size_t i = 0; i < ARRAY_LEN(drop); i++)
+        kj_mdel(meta, drop[i], strlen(drop[i]));
+    uid_new(c->s->loop, uid);
+    ktime_format(loop_wall(c->s->loop), when);
+    kj_mset(d, meta, "uid", kj_mstr(d, uid));
+    kj_mset(d, meta, "creationTimestamp", kj_mstr(d, when));
+    if (c->res->namespaced)
+        kj_mset(d, meta, "namespace", kj_mstr(d, c->ns));
+    else
+        kj_mdel(meta, "namespace", strlen("namespace"));
+    if (c->res->generation)
+        kj_mset(d, meta, "generation", kj_mi64(d, 1));
+}
+
+static bool fill_name(struct api_call *c, struct kj_mdoc *d, struct kj_mval *obj)
+{
+    CLEANUP(strbuf_fini) struct strbuf name = STRBUF_INIT;
+    struct kj_mval *meta = object_meta(d, obj);
+    const char *given = kj_mstr_get(kj_mget(meta, "name"));
+    const char *base = kj_mstr_get(kj_mget(meta, "generateName"));
+
+    if (!str_empty(given) || str_empty(base))
+        return false;
+    meta_generate_name(c->s->loop, base, &name);
+    kj_mset(d, meta, "name", kj_mstrn(d, name.data, name.len));
+    return true;
+}
+
+static void on_created(void *arg, struct api_call *c, const char *doc, size_t n,
+                       const struct kerr *err)
+{
+    (void)arg;
+    if (err)
+        api_fail(c, err);
+    else
+        api_reply_object(c, 201, doc, n);
+}
+
+/* -EEXIST: the caller decides. Otherwise the call was answered, or will be. */
+static int attempt(struct api_call *c, const struct kj_val *body)
+{
+    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
+    CLEANUP(kj_doc_free) struct kj_doc *frozen = NULL;
+    CLEANUP(field_errors_free) struct field_errors *errors = field_errors_new();
+    CLEANUP(strbuf_fini) struct strbuf doc = STRBUF_INIT;
+    const struct resource *r = c->res;
+    struct kj_mval *obj = kj_mcopy(d, body);
+    struct kerr err = { 0 };
+
+    object_default(r, d, obj);
+    meta_fill_new(c, d, obj);
+    bool generated = fill_name(c, d, obj);
+    if (r->strategy && r->strategy->prepare)
+        r->strategy->prepare(RES_CREATE, d, obj, NULL, loop_wall(c->s->loop));
+    else if (r->has_status)
+        kj_mdel(obj, "status", strlen("status"));
+    const char *name = str_or(kj_mstr_get(kj_mget(object_meta(d, obj), "name")), "");
+    struct admission_req req = admission_of(c, r, c->ns, name, "CREATE", NULL);
+    if (admission_mutate(c->s, &req, d, obj, &err) < 0) {
+        api_fail(c, &err);
+        return 0;
+    }
+    frozen = kj_freeze(obj);
+    object_validate(r, RES_CREATE, kj_root(frozen), NULL, errors);
+    if (field_errors_count(errors)) {
+        api_fail_invalid(c, name, errors);
+        return 0;
+    }
+    if (admission_validate(c->s, &req, kj_root(frozen), &err) < 0) {
+        api_fail(c, &err);
+        return 0;
+    }
+    struct store_key k = { r->store_res, r->namespaced ? c->ns : "", name };
+    object_write(r, obj, c->dry_run ? 0 : store_next_revision(c->s->store), &doc);
+    int e;
+    if (c->dry_run) {
+        CLEANUP(strbuf_fini) struct strbuf there = STRBUF_INIT;
+        e = store_get_latest(c->s->store, &k, &there, NULL, &err) == 0 ? -EEXIST : 0;
+        if (e == 0) {
+            on_created(NULL, c, doc.data, doc.len, NULL);
+            return 0;
+        }
+    } else {
+        e = call_put(c, &k, 0, &doc, on_created, NULL, &err);
+    }
+    if (e == -EEXIST) {
+        if (generated && ++c->retries < NAME_ATTEMPTS)
+            return -EAGAIN;
+        api_err_exists(&err, r, name);
+    }
+    if (e < 0)
+        api_fail(c, &err);
+    return 0;
+}
+
+void verb_create(struct api_call *c)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *body = NULL;
+    struct kerr err = { 0 };
+
+    if (object_body(c, &body, &err) < 0 || check_request(c, kj_root(body), &err) < 0) {
+        api_fail(c, &err);
+        return;
+    }
+    while (attempt(c, kj_root(body)) == -EAGAIN)
+        continue;
+}

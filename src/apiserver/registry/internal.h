@@ -1,0 +1,150 @@
+/* internal.h - what the files of the registry share. Nobody outside this room includes it.
+ *
+ *   call.c      life of a call, dispatch, answers        path.c     target and query -> call
+ *   accept.c    content negotiation                       status.c   Status documents, field errors
+ *   object.c    documents: reading, checking, writing     meta.c     rules of metadata
+ *   read.c      get, list                                 select.c   selectors on documents
+ *   watch.c     watches                                   create.c, change.c, patch.c, delete.c
+ */
+#ifndef KOORD_APISERVER_REGISTRY_INTERNAL_H
+#define KOORD_APISERVER_REGISTRY_INTERNAL_H
+#include "apiserver/registry/registry.h"
+#include "apiserver/server_int.h"
+#include "apiserver/store/store.h"
+#include "loop/loop.h"
+
+/* ---- path.c, accept.c ---------------------------------------------------------------------------
+ */
+
+/* Fills in path, verb, res, ns, name, sub. An error is the answer; *ret_page: it is the plain text
+ * page for paths that are not the API's. */
+int path_parse(struct api_call *c, bool *ret_page, struct kerr *err);
+/* Fills in what the query says. Answers itself (and returns false) when it is wrong. */
+bool query_parse(struct api_call *c);
+/* The form the client takes; false: 406. */
+bool accept_parse(struct api_call *c);
+enum body_type { BODY_JSON, BODY_YAML, BODY_PROTOBUF, BODY_OTHER };
+enum body_type content_type_of(const struct api_call *c);
+
+/* ---- status.c -----------------------------------------------------------------------------------
+ */
+
+struct field_cause {
+    enum field_error_type type;
+    char *path, *text; /* text: "Invalid value: \"x\": why" */
+};
+struct field_errors vec_of(struct field_cause);
+/* metadata: JSON text or NULL. details: JSON text or NULL (none at all). reason "": none. */
+void status_write(struct strbuf *out, const char *metadata, const char *message, const char *reason,
+                  const char *details, int code);
+/* Ends the call with 422 on one field of its options: ListOptions, DeleteOptions, PatchOptions. */
+void fail_options(struct api_call *c, const char *kind, enum field_error_type type,
+                  const char *field, const char *value, const char *why);
+/* 422 on one field of an object. */
+void fail_field(struct api_call *c, const char *group, const char *kind, const char *name,
+                enum field_error_type type, const char *field, const char *value, const char *why);
+void fail_raw(struct api_call *c, int code, const char *reason, const char *message,
+              const char *details);
+
+/* ---- object.c -----------------------------------------------------------------------------------
+ */
+
+/* Reads the body of a create or update: parsed, kind and version right, unknown fields dealt with
+ * as asked. */
+int object_body(struct api_call *c, struct kj_doc **ret, struct kerr *err);
+int object_check_fields(struct api_call *c, const struct kj_val *obj, bool of_patch,
+                        struct kerr *err);
+/* Prune, default. */
+void object_default(const struct resource *r, struct kj_mdoc *d, struct kj_mval *obj);
+void object_validate(const struct resource *r, enum res_verb verb, const struct kj_val *obj,
+                     const struct kj_val *old, struct field_errors *errors);
+/* A stored document in the form of this resource, parsed. */
+int object_load(const struct resource *r, const char *doc, size_t n, struct kj_doc **ret,
+                struct kerr *err);
+/* The canonical text: kind, apiVersion, metadata, then the rest. rev 0: no resourceVersion. */
+void object_write(const struct resource *r, const struct kj_mval *obj, uint64_t rev,
+                  struct strbuf *out);
+/* A stored document as this resource shows it; in_list: without kind and apiVersion. */
+void object_show(const struct resource *r, const char *doc, size_t n, bool in_list,
+                 struct strbuf *out);
+/* The same document with another resourceVersion. */
+void object_set_rev(const char *doc, size_t n, uint64_t rev, struct strbuf *out);
+/* metav1.PartialObjectMetadata of a stored document. */
+void object_metadata_only(const char *doc, size_t n, bool in_list, struct strbuf *out);
+struct kj_mval *object_meta(struct kj_mdoc *d, struct kj_mval *obj); /* made when absent */
+bool object_spec_equal(const struct resource *r, const struct kj_val *a, const struct kj_val *b);
+bool object_has_finalizers(const struct resource *r, const struct kj_val *obj);
+
+/* ---- meta.c -------------------------------------------------------------------------------------
+ */
+
+void meta_validate(const struct resource *r, const struct kj_val *obj, const struct kj_val *old,
+                   struct field_errors *errors);
+void meta_generate_name(struct loop *l, const char *base, struct strbuf *out);
+void uid_new(struct loop *l, char out[37]);
+bool allows_unconditional(const struct resource *r);
+bool allows_create_on_update(const struct resource *r);
+bool returns_deleted(const struct resource *r);
+
+/* ---- select.c -----------------------------------------------------------------------------------
+ */
+
+struct selection; /* lives in the call's arena; NULL: everything */
+int selection_new(struct api_call *c, struct selection **ret, struct kerr *err);
+/* parsed: in and out, the document (in the form of the resource) when somebody has parsed it
+ * already; the caller frees it. */
+bool selection_match(struct selection *sel, const struct store_key *k, const char *doc, size_t n,
+                     struct kj_doc **parsed);
+
+/* ---- verbs --------------------------------------------------------------------------------------
+ */
+
+void verb_get(struct api_call *c);
+void verb_list(struct api_call *c);
+void verb_watch(struct api_call *c);
+void verb_create(struct api_call *c);
+void verb_update(struct api_call *c);
+void verb_patch(struct api_call *c);
+void verb_delete(struct api_call *c);
+void verb_delete_collection(struct api_call *c);
+/* SelfSubjectAccessReview and its relatives: answered, not stored. false: not one of them. */
+bool review_handle(struct api_call *c);
+bool is_review(const struct resource *r);
+/* The patch in the body applied to a document. */
+int patch_apply(struct api_call *c, const struct kj_val *old, struct kj_mdoc *d,
+                struct kj_mval **ret, struct kerr *err);
+/* Is the resourceVersion acceptable? *ret_rev 0 when not given. */
+int parse_rev(const char *text, uint64_t *ret_rev);
+
+/* Fills in the options of a DELETE from its body; answers itself when they are wrong (false). */
+bool delete_options(struct api_call *c);
+
+void watch_close(struct watcher *w); /* from api_cancel(): frees */
+void watch_resume(struct watcher *w);
+void watch_drop_cache(struct apiserver *s);
+/* The server stops: a last bookmark, then the end. */
+void watch_finish(struct watcher *w);
+
+/* deletionTimestamp and grace from now on; true: something changed. */
+void meta_fill_new(struct api_call *c, struct kj_mdoc *d, struct kj_mval *obj);
+void object_dup_member(struct kj_mdoc *d, struct kj_mval *obj, const struct kj_val *from,
+                       const char *key); /* as in `from`, absent when absent there */
+struct admission_req admission_of(struct api_call *c, const struct resource *r, const char *ns,
+                                  const char *name, const char *operation,
+                                  const struct kj_val *old);
+
+/* ---- writes under way (call.c)
+ * --------------------------------------------------------------------
+ */
+
+/* One store write on behalf of a call. fn gets the call (never NULL) or nothing when it was
+ * cancelled; then the write happens all the same. */
+typedef void (*write_done_fn)(void *arg, struct api_call *c, const char *doc, size_t n,
+                              const struct kerr *err);
+int call_put(struct api_call *c, const struct store_key *k, uint64_t from, struct strbuf *doc,
+             write_done_fn fn, void *arg, struct kerr *err);
+/* doc: the last state, as watchers see it. */
+int call_remove(struct api_call *c, const struct store_key *k, uint64_t from, struct strbuf *doc,
+                write_done_fn fn, void *arg, struct kerr *err);
+void call_drop_writes(struct apiserver *s); /* the store is closed: no answer comes any more */
+#endif

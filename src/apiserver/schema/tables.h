@@ -1,0 +1,148 @@
+/* tables.h - how the field tables are written, and the types that several files share.
+ *
+ * One line a field: name, kind, flags (types.h), then what few need: KEYS, DEF, GO. Fields stand in
+ * the order of the Go structs. No file but those of this folder includes this.
+ */
+#ifndef KOORD_APISERVER_SCHEMA_TABLES_H
+#define KOORD_APISERVER_SCHEMA_TABLES_H
+#include "apiserver/schema/types.h"
+
+/* Scalars: one, a list, a map with string keys. */
+#define F(n, k, f, ...)                                       \
+    {                                                         \
+        .name = (n), .kind = (k), .flags = (f), ##__VA_ARGS__ \
+    }
+#define LIST(n, k, f, ...)                                                     \
+    {                                                                          \
+        .name = (n), .kind = (k), .shape = T_LIST, .flags = (f), ##__VA_ARGS__ \
+    }
+#define MAP(n, k, f, ...)                                                     \
+    {                                                                         \
+        .name = (n), .kind = (k), .shape = T_MAP, .flags = (f), ##__VA_ARGS__ \
+    }
+/* Strings of a named Go type with a closed list of values. */
+#define ENUM(n, v, g, f, ...)    F(n, T_STR, f, .values = (v), .go = (g), ##__VA_ARGS__)
+#define ENUMS(n, v, g, f, ...)   LIST(n, T_STR, f, .values = (v), .go = (g), ##__VA_ARGS__)
+#define ENUMMAP(n, v, g, f, ...) MAP(n, T_STR, f, .values = (v), .go = (g), ##__VA_ARGS__)
+/* Structs. */
+#define OBJ(n, t, f, ...)    F(n, T_OBJ, f, .type = &(t), ##__VA_ARGS__)
+#define OBJS(n, t, f, ...)   LIST(n, T_OBJ, f, .type = &(t), ##__VA_ARGS__)
+#define OBJMAP(n, t, f, ...) MAP(n, T_OBJ, f, .type = &(t), ##__VA_ARGS__)
+
+#define KEYS(k)              .merge_key = (k)
+#define DEF(json)            .def = (json)
+#define GO(g)                .go = (g)
+#define END          \
+    {                \
+        .name = NULL \
+    }
+/* The type whose fields are in <id>_fields. */
+#define TYPE(id, openapi) const struct t_type id = { (openapi), id##_fields, NULL }
+
+/* types.c: the field of this name (any bytes), NULL when there is none. */
+const struct t_field *types_field(const struct t_type *t, const char *name, size_t n);
+/* Group and kind of a root type; false for the others. */
+bool types_gvk(const struct t_type *t, const char **ret_group, const char **ret_kind);
+
+/* meta.c */
+extern const struct t_type meta_object_meta;
+extern const struct t_type meta_label_selector;
+extern const struct t_type meta_condition;
+extern const struct t_type meta_delete_options;
+
+/* core_common.c */
+extern const struct t_type core_object_reference;
+extern const struct t_type core_local_object_reference;
+extern const struct t_type core_typed_local_object_reference;
+extern const struct t_type core_node_selector_term;
+extern const struct t_type core_node_selector;
+extern const struct t_type core_topology_selector_term;
+
+/* core_volume.c */
+extern const struct t_type core_persistent_volume_claim;
+extern const struct t_type core_persistent_volume_spec;
+extern const struct t_type core_persistent_volume;
+extern const struct t_type core_object_field_selector;
+extern const struct t_type core_resource_field_selector;
+extern const struct t_type core_volume;
+extern const char *const persistent_volume_reclaim_policy_values[];
+extern const char *const pull_policy_values[];
+
+/* core_pod.c */
+extern const struct t_type core_pod;
+extern const struct t_type core_pod_template_spec;
+extern const struct t_type core_pod_template;
+extern const struct t_type core_binding;
+extern const char *const preemption_policy_values[];
+extern const char *const protocol_values[];
+extern const char *const taint_effect_values[];
+
+/* core_node.c */
+extern const struct t_type core_node;
+
+/* core_service.c */
+extern const struct t_type core_service;
+extern const struct t_type core_endpoints;
+extern const struct t_type core_service_account;
+
+/* core.c */
+extern const struct t_type core_namespace;
+extern const struct t_type core_event_source;
+extern const struct t_type core_event;
+extern const struct t_type core_config_map;
+extern const struct t_type core_secret;
+extern const struct t_type core_replication_controller;
+extern const struct t_type core_limit_range;
+extern const struct t_type core_resource_quota;
+
+/* apps.c */
+extern const struct t_type apps_deployment;
+extern const struct t_type apps_replica_set;
+extern const struct t_type apps_stateful_set;
+extern const struct t_type apps_daemon_set;
+extern const struct t_type apps_controller_revision;
+
+/* batch.c */
+extern const struct t_type batch_job;
+extern const struct t_type batch_cron_job;
+
+/* policy.c */
+extern const struct t_type policy_pod_disruption_budget;
+extern const struct t_type policy_eviction;
+extern const struct t_type autoscaling_scale;
+
+/* coordination.c */
+extern const struct t_type coordination_lease;
+
+/* scheduling.c */
+extern const struct t_type scheduling_priority_class;
+
+/* storage.c */
+extern const struct t_type storage_storage_class;
+extern const struct t_type storage_csi_node;
+extern const struct t_type storage_csi_driver;
+extern const struct t_type storage_csi_storage_capacity;
+extern const struct t_type storage_volume_attachment;
+
+/* resource.c */
+extern const struct t_type resource_resource_claim;
+extern const struct t_type resource_resource_claim_template;
+extern const struct t_type resource_resource_slice;
+extern const struct t_type resource_device_class;
+
+/* rbac.c */
+extern const struct t_type rbac_role;
+extern const struct t_type rbac_role_binding;
+extern const struct t_type rbac_cluster_role;
+extern const struct t_type rbac_cluster_role_binding;
+
+/* admission.c */
+extern const struct t_type admission_mutating_webhook_configuration;
+extern const struct t_type admission_validating_webhook_configuration;
+
+/* discovery.c */
+extern const struct t_type discovery_endpoint_slice;
+
+/* events.c */
+extern const struct t_type events_event;
+#endif

@@ -1,0 +1,89 @@
+/* types.c - which table belongs to which kind. */
+#include "apiserver/schema/types.h"
+#include "apiserver/schema/tables.h"
+
+static const struct {
+    const char *group, *kind;
+    const struct t_type *type;
+} roots[] = {
+    /* all of version v1 */
+    { "", "Binding", &core_binding },
+    { "", "ConfigMap", &core_config_map },
+    { "", "Endpoints", &core_endpoints },
+    { "", "Event", &core_event },
+    { "", "LimitRange", &core_limit_range },
+    { "", "Namespace", &core_namespace },
+    { "", "Node", &core_node },
+    { "", "PersistentVolume", &core_persistent_volume },
+    { "", "PersistentVolumeClaim", &core_persistent_volume_claim },
+    { "", "Pod", &core_pod },
+    { "", "PodTemplate", &core_pod_template },
+    { "", "ReplicationController", &core_replication_controller },
+    { "", "ResourceQuota", &core_resource_quota },
+    { "", "Secret", &core_secret },
+    { "", "Service", &core_service },
+    { "", "ServiceAccount", &core_service_account },
+    { "admissionregistration.k8s.io", "MutatingWebhookConfiguration",
+      &admission_mutating_webhook_configuration },
+    { "admissionregistration.k8s.io", "ValidatingWebhookConfiguration",
+      &admission_validating_webhook_configuration },
+    { "apps", "ControllerRevision", &apps_controller_revision },
+    { "apps", "DaemonSet", &apps_daemon_set },
+    { "apps", "Deployment", &apps_deployment },
+    { "apps", "ReplicaSet", &apps_replica_set },
+    { "apps", "StatefulSet", &apps_stateful_set },
+    { "autoscaling", "Scale", &autoscaling_scale },
+    { "batch", "CronJob", &batch_cron_job },
+    { "batch", "Job", &batch_job },
+    { "coordination.k8s.io", "Lease", &coordination_lease },
+    { "discovery.k8s.io", "EndpointSlice", &discovery_endpoint_slice },
+    { "events.k8s.io", "Event", &events_event },
+    { "policy", "Eviction", &policy_eviction },
+    { "policy", "PodDisruptionBudget", &policy_pod_disruption_budget },
+    { "rbac.authorization.k8s.io", "ClusterRole", &rbac_cluster_role },
+    { "rbac.authorization.k8s.io", "ClusterRoleBinding", &rbac_cluster_role_binding },
+    { "rbac.authorization.k8s.io", "Role", &rbac_role },
+    { "rbac.authorization.k8s.io", "RoleBinding", &rbac_role_binding },
+    { "resource.k8s.io", "DeviceClass", &resource_device_class },
+    { "resource.k8s.io", "ResourceClaim", &resource_resource_claim },
+    { "resource.k8s.io", "ResourceClaimTemplate", &resource_resource_claim_template },
+    { "resource.k8s.io", "ResourceSlice", &resource_resource_slice },
+    { "scheduling.k8s.io", "PriorityClass", &scheduling_priority_class },
+    { "storage.k8s.io", "CSIDriver", &storage_csi_driver },
+    { "storage.k8s.io", "CSINode", &storage_csi_node },
+    { "storage.k8s.io", "CSIStorageCapacity", &storage_csi_storage_capacity },
+    { "storage.k8s.io", "StorageClass", &storage_storage_class },
+    { "storage.k8s.io", "VolumeAttachment", &storage_volume_attachment },
+};
+
+const struct t_type *types_find(const char *group, const char *version, const char *kind)
+{
+    if (streq(group, "") && streq(version, "v1") && streq(kind, "DeleteOptions"))
+        return &meta_delete_options;
+    if (!streq(version, "v1"))
+        return NULL;
+    for (size_t i = 0; i < ARRAY_LEN(roots); i++)
+        if (streq(roots[i].kind, kind) && streq(roots[i].group, group))
+            return roots[i].type;
+    return NULL;
+}
+
+bool types_gvk(const struct t_type *t, const char **ret_group, const char **ret_kind)
+{
+    for (size_t i = 0; i < ARRAY_LEN(roots); i++) {
+        if (roots[i].type != t)
+            continue;
+        *ret_group = roots[i].group;
+        *ret_kind = roots[i].kind;
+        return true;
+    }
+    return false;
+}
+
+const struct t_field *types_field(const struct t_type *t, const char *name, size_t n)
+{
+    for (const struct t_field *f = t->fields; f->name; f++)
+        if (f->name[0] == name[0] && strncmp(f->name, name, n) == 0 && !f->name[n])
+            return f;
+    return NULL;
+}

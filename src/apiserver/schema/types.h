@@ -1,0 +1,81 @@
+/* types.h - full field tables of the built-in kinds, as kube-apiserver 1.35 knows them.
+ *
+ * They are data for documents (kj values), apart from the components' own smaller structs: strict
+ * field validation, OpenAPI v3, merge keys of strategic patches, simple defaults. A rarely used
+ * subtree may be T_ANY (unknown fields are kept).
+ */
+#ifndef KOORD_APISERVER_SCHEMA_TYPES_H
+#define KOORD_APISERVER_SCHEMA_TYPES_H
+#include "base/base.h"
+#include "json/kj.h"
+#include "json/patch.h"
+
+enum t_kind {
+    T_STR,
+    T_BOOL,
+    T_I32,
+    T_I64,
+    T_NUM,   /* any number */
+    T_QTY,   /* string or number */
+    T_IOS,   /* int or string */
+    T_TIME,  /* RFC 3339, metav1.Time */
+    T_MICRO, /* metav1.MicroTime */
+    T_DUR,
+    T_BYTES, /* base64 */
+    T_OBJ,   /* struct: .type */
+    T_ANY    /* anything, kept as it is */
+};
+enum t_shape { T_ONE, T_LIST, T_MAP }; /* T_MAP: string keys */
+enum {
+    T_REQ = 1 << 0,     /* required in OpenAPI */
+    T_KEY = 1 << 1,     /* merge list by .merge_key */
+    T_SET = 1 << 2,     /* merge list of scalars as a set */
+    T_ATOMIC = 1 << 3,  /* list or map replaced whole, also under server-side apply */
+    T_REPLACE = 1 << 4, /* patchStrategy replace */
+    T_RETAIN = 1 << 5,  /* patchStrategy retainKeys */
+    T_PTR = 1 << 6,     /* a pointer in Go: "", 0, false and {} are kept, absent is not zero */
+    T_EMIT = 1 << 7     /* no omitempty in Go: printed even when it is zero */
+};
+/* T_KEY or T_SET together with T_REPLACE: merged by server-side apply, replaced by a strategic
+ * merge patch. */
+struct t_type;
+struct t_field {
+    const char *name;
+    uint8_t kind, shape;
+    uint8_t flags;
+    const char *merge_key;     /* with T_KEY; more list-map keys after a comma for SSA */
+    const struct t_type *type; /* T_OBJ */
+    const char *def;           /* simple default as JSON text; applied when the parent exists */
+    const char *const *values; /* enum, NULL-terminated; NULL: any */
+    const char *doc;           /* one short sentence of our own, or NULL */
+    const char *go;            /* Go's name of the type where it has one: "v1.RestartPolicy" */
+};
+struct t_type {
+    const char *name;             /* "io.k8s.api.core.v1.PodSpec": its name in OpenAPI */
+    const struct t_field *fields; /* ends with name == NULL */
+    const char *doc;
+};
+
+/* The root type of a built-in kind ("", "v1", "Pod"); NULL when not built in. */
+const struct t_type *types_find(const char *group, const char *version, const char *kind);
+
+/* Unknown fields and duplicate keys in the words of kube-apiserver: unknown field "spec.foo",
+ * duplicate field "spec.x". fn is called for each, in order. Type mismatches are an error: what
+ * kube-apiserver answers 400 for ("json: cannot unmarshal string into Go struct field ..."). */
+typedef void (*types_problem_fn)(void *arg, const char *text);
+/* At most 100 problems are told, the same text once. */
+int types_check(const struct t_type *t, const struct kj_val *v, types_problem_fn fn, void *arg,
+                struct kerr *err);
+/* What decoding into Go's structs and encoding again does: unknown fields, null members and (as
+ * omitempty does) empty optional ones go, fields without omitempty appear with their zero value,
+ * quantities and times get their canonical text. Call it after types_check() found no error. */
+void types_prune(const struct t_type *t, struct kj_mdoc *d, struct kj_mval *v);
+/* Simple defaults of the tables, for absent fields (and zero ones that are no pointers in Go), at
+ * every depth. Idempotent. */
+void types_default(const struct t_type *t, struct kj_mdoc *d, struct kj_mval *v);
+/* Merge tables for kj_patch_strategic(), made once and kept. */
+const struct kmerge *types_merge(const struct t_type *t);
+/* OpenAPI v3 schema objects of the types reachable from these roots: the JSON object to put under
+ * "components" as "schemas", braces included. */
+void types_openapi(const struct t_type *const *roots, size_t n, struct strbuf *out);
+#endif

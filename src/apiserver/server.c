@@ -1,0 +1,138 @@
+/* server.c - the embedded API server as a whole: birth, listening, end. */
+#include "apiserver/server.h"
+
+#include "apiserver/kinds/kinds.h"
+#include "apiserver/registry/internal.h"
+#include "net/httpd.h"
+
+#define DEFAULT_VERSION "v1.35.4+koord"
+enum { BODY_SLACK = 64 << 10 };
+
+static void add_resources(struct apiserver *s)
+{
+    size_t n;
+    const struct resource *builtin = builtin_resources(&n);
+    for (size_t i = 0; i < n; i++)
+        res_table_add(s->resources, &builtin[i], NULL);
+    for (const struct resource *r = review_resources; r->kind; r++)
+        if (!res_table_find(s->resources, r->group, r->version, r->plural))
+            res_table_add(s->resources, r, NULL);
+}
+
+int apiserver_new(struct loop *l, const struct apiserver_opts *o, struct apiserver **ret,
+                  struct kerr *err)
+{
+    CLEANUP(apiserver_free) struct apiserver *s = xnew0(struct apiserver);
+    int e;
+
+    s->loop = l;
+    s->token = o->token ? xstrdup(o->token) : NULL;
+    s->version = xstrdup(str_or(o->version, DEFAULT_VERSION));
+    s->resources = res_table_new();
+    add_resources(s);
+    e = store_open(l,
+                   &(struct store_opts){
+                       .path = o->data_file, .ring_bytes = o->ring_bytes, .history = o->history },
+                   &s->store, err);
+    if (e < 0)
+        return e;
+    admission_add_builtin(s);
+    e = bootstrap(s, err);
+    if (e == 0)
+        e = crds_start(s, !o->no_crds, &s->crds, err);
+    if (e < 0)
+        return e;
+    *ret = take(s);
+    return 0;
+}
+
+struct apiserver *apiserver_free(struct apiserver *s)
+{
+    if (!s)
+        return NULL;
+    s->httpd = httpd_free(s->httpd);
+    s->crds = crds_stop(s->crds);
+    while (s->watches.n) /* of nobody any more: their carriers are gone */
+        api_cancel(s->watches.items[0]);
+    vec_fini(&s->watches);
+    watch_drop_cache(s);
+    admission_fini(s);
+    store_close(s->store);
+    call_drop_writes(s);
+    res_table_free(s->resources);
+    free(s->token);
+    free(s->version);
+    free(s);
+    return NULL;
+}
+
+/* ---- HTTP ---------------------------------------------------------------------------------------
+ */
+
+static struct httpd *front(struct apiserver *s)
+{
+    if (!s->httpd)
+        /* A little more than the limit: the registry answers 413 in its own words. */
+        s->httpd = httpd_new(s->loop, &(struct httpd_opts){ .max_body = API_BODY_MAX + BODY_SLACK },
+                             front_handle, s);
+    return s->httpd;
+}
+
+static bool is_local(const char *addr)
+{
+    return str_starts(addr, "unix:") || str_starts(addr, "127.") || str_starts(addr, "[::1]") ||
+           str_starts(addr, "localhost:");
+}
+
+int apiserver_listen(struct apiserver *s, const char *addr, struct tls_ctx *tls, uint16_t *ret_port,
+                     struct kerr *err)
+{
+    if (!tls && !is_local(addr))
+        return kerr_set(err, -EPERM,
+                        "listen on %s: without TLS only loopback addresses are allowed", addr);
+    return httpd_listen(front(s), addr, tls, ret_port, err);
+}
+
+void apiserver_serve(struct apiserver *s, struct stream *st)
+{
+    httpd_serve(front(s), st, "127.0.0.1:1");
+}
+
+void apiserver_stop(struct apiserver *s, nsec_t grace, void (*done)(void *arg), void *arg)
+{
+    s->stopping = true;
+    while (s->watches.n)
+        watch_finish(s->watches.items[0]->watch);
+    httpd_stop(front(s), grace, done, arg);
+}
+
+/* ---- looking in ---------------------------------------------------------------------------------
+ */
+
+struct loop *apiserver_loop(const struct apiserver *s)
+{
+    return s->loop;
+}
+
+struct store *apiserver_store(const struct apiserver *s)
+{
+    return s->store;
+}
+
+struct res_table *apiserver_resources(const struct apiserver *s)
+{
+    return s->resources;
+}
+
+const char *apiserver_version(const struct apiserver *s)
+{
+    return s->version;
+}
+
+struct apiserver_stats apiserver_stats(const struct apiserver *s)
+{
+    struct apiserver_stats st = s->stats;
+    st.objects = store_stats(s->store).objects;
+    st.revision = store_revision(s->store);
+    return st;
+}

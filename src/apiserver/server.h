@@ -1,0 +1,50 @@
+/* server.h - the embedded API server: small but true. What it answers is what kube-apiserver 1.35
+ * would answer (docs/compatibility.md lists what is out of scope). JSON only.
+ *
+ * A library like every component: it lives on the loop it is given, keeps its objects in a store
+ * (SQLite file or memory), and is reached over HTTP or in process through the same registry.
+ */
+#ifndef KOORD_APISERVER_SERVER_H
+#define KOORD_APISERVER_SERVER_H
+#include "base/base.h"
+
+struct apiserver;
+struct intern;
+struct kube;
+struct loop;
+struct stream;
+struct tls_ctx;
+
+struct apiserver_opts {
+    const char *data_file; /* SQLite file; NULL: memory only */
+    const char *token;     /* bearer token of the administrator; NULL: anybody (tests) */
+    bool no_crds;          /* do not install our own CRDs at start */
+    const char *version;   /* "v1.35.4+koord": what /version says */
+    size_t ring_bytes;
+    nsec_t history;
+};
+/* Opens the store, installs our CRDs and the namespaces every cluster has. */
+int apiserver_new(struct loop *l, const struct apiserver_opts *o, struct apiserver **ret,
+                  struct kerr *err);
+struct apiserver *apiserver_free(struct apiserver *s); /* returns NULL */
+DEFINE_CLEANUP(apiserver_free, struct apiserver *)
+
+/* tls NULL: plain HTTP, allowed on loopback and unix sockets only (-EPERM otherwise). */
+int apiserver_listen(struct apiserver *s, const char *addr, struct tls_ctx *tls, uint16_t *ret_port,
+                     struct kerr *err);
+/* Serves one connection (tests on the virtual loop). */
+void apiserver_serve(struct apiserver *s, struct stream *st);
+/* No new requests; watches end in an orderly way; what is under way is finished. */
+void apiserver_stop(struct apiserver *s, nsec_t grace, void (*done)(void *arg), void *arg);
+
+/* The in-process transport: same registry, same answers, no sockets. As this user (NULL: the
+ * administrator). strings: the process's string table. Free it before the server. */
+struct kube *apiserver_kube(struct apiserver *s, struct intern *strings, const char *user);
+
+struct apiserver_stats {
+    uint64_t requests, errors, watches_started;
+    size_t open_watches, objects;
+    uint64_t revision;
+};
+struct apiserver_stats apiserver_stats(const struct apiserver *s);
+#endif

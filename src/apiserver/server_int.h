@@ -1,0 +1,53 @@
+/* server_int.h - the inside of struct apiserver, for this room only. */
+#ifndef KOORD_APISERVER_SERVER_INT_H
+#define KOORD_APISERVER_SERVER_INT_H
+#include "apiserver/admission/admission.h"
+#include "apiserver/registry/registry.h"
+#include "apiserver/server.h"
+#include "base/vec.h"
+
+struct builtin;
+struct event_cache;
+struct crds;
+struct httpd;
+struct write_op;
+
+struct admission_entry {
+    const struct admission_step *step;
+    void *self;
+};
+
+struct apiserver {
+    struct loop *loop;
+    struct store *store;
+    struct res_table *resources;
+    struct crds *crds;
+    struct httpd *httpd; /* NULL until the first listen or serve */
+    char *token, *version;
+    struct vec_of(struct admission_entry) steps;
+    struct builtin *builtin;                  /* state of the server's own steps */
+    struct vec_of(struct api_call *) watches; /* open ones */
+    struct event_cache *events;               /* registry/watch.c */
+    struct write_op *ops;                     /* writes that the store has not answered yet */
+    struct apiserver_stats stats;
+    bool stopping;
+};
+
+/* bootstrap.c: what every cluster has from the start: namespaces, system priority classes. */
+int bootstrap(struct apiserver *s, struct kerr *err);
+extern const struct resource
+    review_resources[]; /* SelfSubjectAccessReview...; ends with kind NULL */
+
+/* http/front.c: the handler of struct httpd. */
+struct httpd_req;
+void front_handle(void *server, struct httpd_req *r);
+
+/* admission/admission.c: all steps. */
+int admission_mutate(struct apiserver *s, const struct admission_req *r, struct kj_mdoc *d,
+                     struct kj_mval *obj, struct kerr *err);
+int admission_validate(struct apiserver *s, const struct admission_req *r, const struct kj_val *obj,
+                       struct kerr *err);
+/* admission/builtin.c: the server's own steps, added at birth. */
+void admission_add_builtin(struct apiserver *s);
+void admission_fini(struct apiserver *s); /* before the store is closed */
+#endif

@@ -1,0 +1,223 @@
+/* bed.h - a store on a loop for tests: both backends, both kinds of loop, one table. */
+#ifndef KOORD_APISERVER_STORE_TEST_BED_H
+#define KOORD_APISERVER_STORE_TEST_BED_H
+#include "apiserver/store/store.h"
+#include "base/vec.h"
+#include "loop/loop.h"
+
+#include <poll.h>
+#include <setjmp.h> /* cmocka.h wants these first */
+#include <stdio.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct bed_kind {
+    bool disk, real;
+};
+static const struct bed_kind bed_kinds[] = {
+    { false, false },
+    { true, false },
+    { false, true },
+    { true, true },
+};
+
+struct bed {
+    struct bed_kind kind;
+    struct loop *l;
+    struct store *s;
+    struct store_opts o;
+    char dir[64], path[96];
+};
+
+static inline void bed_open(struct bed *b)
+{
+    struct kerr err = { 0 };
+
+    b->o.path = b->kind.disk ? b->path : NULL;
+    if (store_open(b->l, &b->o, &b->s, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static inline struct bed *bed_new(struct bed_kind kind, const struct store_opts *o)
+{
+    struct bed *b = xnew0(struct bed);
+
+    b->kind = kind;
+    if (o)
+        b->o = *o;
+    b->l = kind.real ? loop_new() : loop_new_virtual(0, 1);
+    (void)snprintf(b->dir, sizeof b->dir, "/tmp/koord-store-XXXXXX");
+    if (!mkdtemp(b->dir))
+        fail();
+    (void)snprintf(b->path, sizeof b->path, "%s/state.db", b->dir);
+    bed_open(b);
+    return b;
+}
+
+static inline void bed_remove_files(const struct bed *b)
+{
+    const char *const ends[] = { "", "-wal", "-shm", ".lock" };
+    char name[128];
+
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+        (void)snprintf(name, sizeof name, "%s%s", b->path, ends[i]);
+        (void)unlink(name);
+    }
+    (void)rmdir(b->dir);
+}
+
+static inline struct bed *bed_free(struct bed *b)
+{
+    b->s = store_close(b->s);
+    b->l = loop_free(b->l);
+    bed_remove_files(b);
+    free(b);
+    return NULL;
+}
+DEFINE_CLEANUP(bed_free, struct bed *)
+
+/* Until nothing is under way and everybody was told. */
+static inline void bed_settle(struct bed *b)
+{
+    if (!b->kind.real) {
+        loop_advance(b->l, 20 * NSEC_PER_MSEC);
+        return;
+    }
+    for (int quiet = 0; quiet < 20; quiet++) {
+        loop_turn(b->l);
+        if (store_stats(b->s).pending) {
+            quiet = 0;
+            (void)poll(NULL, 0, 1); /* the writer thread works */
+        }
+    }
+}
+
+/* Ends without a crash of the process: what the next open finds is what was on disk. */
+static inline void bed_reopen(struct bed *b)
+{
+    b->s = store_close(b->s);
+    bed_open(b);
+}
+
+/* ---- keys and writes ------------------------------------------------------------------------- */
+
+#define POD(ns, name) (&(struct store_key){ "pods", (ns), (name) })
+
+struct ack {
+    int calls;
+    uint64_t rev;
+    struct kerr err;
+};
+static inline UNUSED void ack_fn(void *arg, uint64_t rev, const struct kerr *err)
+{
+    struct ack *a = arg;
+
+    a->calls++;
+    a->rev = rev;
+    a->err = err ? *err : (struct kerr){ 0 };
+}
+
+/* Writes are judged in the call; these settle too and return the revision. */
+static inline UNUSED uint64_t bed_put(struct bed *b, const struct store_key *k, uint64_t from,
+                                      const char *doc)
+{
+    struct ack a = { 0 };
+    struct kerr err = { 0 };
+
+    if (store_put(b->s, k, from, doc, strlen(doc), ack_fn, &a, &err) < 0)
+        fail_msg("%s", err.text);
+    bed_settle(b);
+    assert_int_equal(a.calls, 1);
+    assert_int_equal(a.err.code, 0);
+    return a.rev;
+}
+
+static inline UNUSED uint64_t bed_delete(struct bed *b, const struct store_key *k, uint64_t from,
+                                         const char *doc)
+{
+    struct ack a = { 0 };
+    struct kerr err = { 0 };
+
+    if (store_delete(b->s, k, from, doc, strlen(doc), ack_fn, &a, &err) < 0)
+        fail_msg("%s", err.text);
+    bed_settle(b);
+    assert_int_equal(a.calls, 1);
+    assert_int_equal(a.err.code, 0);
+    return a.rev;
+}
+
+/* "ns/name@rev=doc " for each object. */
+static inline bool bed_note(void *arg, const struct store_key *k, uint64_t rev, const char *doc,
+                            size_t n)
+{
+    strbuf_appendf(arg, "%s/%s@%llu=%.*s ", k->ns, k->name, (unsigned long long)rev, (int)n, doc);
+    return true;
+}
+
+static inline UNUSED void bed_assert_list(struct bed *b, const char *ns, uint64_t at,
+                                          const char *want)
+{
+    CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
+    struct kerr err = { 0 };
+
+    if (store_list(b->s, "pods", ns, at, NULL, bed_note, &out, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_string_equal(strbuf_str(&out), want);
+}
+
+/* ---- a watcher that writes down what it hears ------------------------------------------------ */
+
+struct ear {
+    struct strbuf text;
+    int events, ends, stop_after; /* stop_after: returns false at this event; 0: never */
+    uint64_t progress;
+    struct kerr err;
+    struct store_watch *w;
+};
+
+static inline bool ear_event(void *arg, const struct store_event *e)
+{
+    struct ear *x = arg;
+
+    strbuf_appendf(&x->text, "%c%s/%s@%llu=%.*s", "AMD"[e->type], e -> key.ns, e->key.name,
+                   (unsigned long long)e->rev, (int)e->n, e->doc);
+    if (e->old_doc)
+        strbuf_appendf(&x->text, "<%.*s", (int)e->old_n, e->old_doc);
+    strbuf_appendc(&x->text, ' ');
+    return ++x->events != x->stop_after;
+}
+static inline void ear_progress(void *arg, uint64_t rev)
+{
+    ((struct ear *)arg)->progress = rev;
+}
+static inline void ear_end(void *arg, const struct kerr *err)
+{
+    struct ear *x = arg;
+
+    x->ends++;
+    x->err = *err;
+    x->w = NULL;
+}
+static const struct store_watch_handler ear_handler = { ear_event, ear_progress, ear_end };
+
+static inline UNUSED void ear_watch(struct bed *b, struct ear *x, const char *ns, uint64_t from)
+{
+    struct kerr err = { 0 };
+
+    if (store_watch(b->s, "pods", ns, from, &ear_handler, x, &x->w, &err) < 0)
+        fail_msg("%s", err.text);
+}
+static inline UNUSED void ear_assert(struct ear *x, const char *want)
+{
+    assert_string_equal(strbuf_str(&x->text), want);
+    strbuf_reset(&x->text);
+    if (x->text.data)
+        x->text.data[0] = '\0';
+}
+static inline UNUSED void ear_fini_p(struct ear *x)
+{
+    x->w = store_unwatch(x->w);
+    strbuf_fini(&x->text);
+}
+#endif

@@ -1,0 +1,87 @@
+/* test_admission.c - the server's own steps, and one plugged in. */
+#include "apiserver/admission/admission.h"
+
+#include "apiserver/test/rig.h"
+
+#define POD(name, extra)                                     \
+    "{\"metadata\":{\"name\":\"" name "\"},\"spec\":{" extra \
+    "\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}"
+
+static void test_pods_get_priority_and_tolerations(void **state)
+{
+    CLEANUP(rig_fini) struct rig r;
+    (void)state;
+    rig_init(&r, 1);
+    assert_int_equal(rig_post(&r, PODS, POD("a", "")), 201);
+    assert_int_equal(kj_i64_or(rig_val(&r, "spec.priority"), -1), 0);
+    assert_string_equal(rig_str(&r, "spec.preemptionPolicy"), "PreemptLowerPriority");
+    assert_int_equal(kj_len(rig_val(&r, "spec.tolerations")), 2);
+    assert_int_equal(rig_post(&r, PODS, POD("b", "\"tolerations\":[{\"operator\":\"Exists\"}],")),
+                     201);
+    assert_int_equal(kj_len(rig_val(&r, "spec.tolerations")), 1);
+}
+
+static void test_unknown_priority_classes_are_forbidden(void **state)
+{
+    CLEANUP(rig_fini) struct rig r;
+    (void)state;
+    rig_init(&r, 2);
+    assert_int_equal(rig_post(&r, PODS, POD("a", "\"priorityClassName\":\"nope\",")), 403);
+    assert_string_equal(rig_str(&r, "message"),
+                        "pods \"a\" is forbidden: no PriorityClass with name nope was found");
+    assert_string_equal(rig_str(&r, "details.name"), "a");
+    assert_int_equal(rig_post(&r, PODS, POD("a", "\"priority\":5,")), 403);
+}
+
+struct seen {
+    char log[200];
+};
+
+static int add_label(void *self, const struct admission_req *q, struct kj_mdoc *d,
+                     struct kj_mval *obj, struct kerr *err)
+{
+    struct seen *s = self;
+    (void)err;
+    size_t n = strlen(s->log);
+    (void)snprintf(s->log + n, sizeof s->log - n, "%s %s;", q->operation, q->name);
+    struct kj_mval *meta = kj_mget(obj, "metadata"), *labels = kj_mobj(d);
+    kj_mset(d, labels, "by", kj_mstr(d, "hook"));
+    kj_mset(d, meta, "labels", labels);
+    return 0;
+}
+
+static int refuse_bad(void *self, const struct admission_req *q, const struct kj_val *obj,
+                      struct kerr *err)
+{
+    (void)self;
+    if (!obj && streq(q->name, "keep"))
+        return kerr_set(err, -EPERM, "admission webhook \"x\" denied the request: keep it");
+    if (obj && streq(kj_str_or(kj_path(obj, "data.k"), ""), "bad"))
+        return kerr_api(err, -EINVAL, KR_INVALID, "bad data");
+    return 0;
+}
+
+static void test_steps_change_and_refuse(void **state)
+{
+    static const struct admission_step step = { "x", add_label, refuse_bad };
+    CLEANUP(rig_fini) struct rig r;
+    struct seen s = { 0 };
+    (void)state;
+    rig_init(&r, 3);
+    apiserver_add_admission(r.s, &step, &s);
+    rig_cm(&r, "keep", "");
+    assert_string_equal(rig_str(&r, "metadata.labels.by"), "hook");
+    assert_int_equal(rig_do(&r, "PATCH", CMS "/keep", MERGE, "{\"data\":{\"k\":\"bad\"}}"), 422);
+    assert_int_equal(rig_delete(&r, CMS "/keep", NULL), 403);
+    assert_string_equal(rig_str(&r, "reason"), "Forbidden");
+    assert_string_equal(s.log, "CREATE keep;UPDATE keep;");
+    assert_int_equal(rig_get(&r, CMS "/keep"), 200);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_pods_get_priority_and_tolerations),
+    cmocka_unit_test(test_unknown_priority_classes_are_forbidden),
+    cmocka_unit_test(test_steps_change_and_refuse),
+};
+
+RIG_MAIN(tests)

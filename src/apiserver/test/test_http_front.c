@@ -1,0 +1,270 @@
+/* test_http_front.c - the HTTP front over memory streams: who may, what comes back, watch streams.
+ */
+#include "apiserver/test/rig.h"
+#include "net/http.h"
+#include "net/stream.h"
+
+struct bed {
+    struct loop *loop;
+    struct apiserver *s;
+    struct http *client;
+    /* The last answer. */
+    int status;
+    char type[80], warning[200], cache[40];
+    struct strbuf body;
+    bool ended;
+    struct kerr err;
+};
+
+struct dialing {
+    struct bed *b;
+    http_dialed_fn fn;
+    void *arg;
+};
+
+static void dial_now(struct loop *l, void *arg)
+{
+    struct dialing *d = arg;
+    struct stream *ends[2];
+    stream_mem_pair(l, &(struct mem_opts){ .chunk = 700 }, ends);
+    apiserver_serve(d->b->s, ends[0]);
+    d->fn(d->arg, ends[1], NULL);
+    free(d);
+}
+
+static void dial_later(void *dial_arg, struct loop *l, http_dialed_fn fn, void *arg)
+{
+    struct dialing *d = xnew0(struct dialing);
+    *d = (struct dialing){ dial_arg, fn, arg };
+    loop_post(l, dial_now, d);
+}
+
+static void bed_init(struct bed *b, uint64_t seed)
+{
+    struct kerr err = { 0 };
+    *b = (struct bed){ .loop = loop_new_virtual(WALL0, seed) };
+    if (apiserver_new(b->loop, &(struct apiserver_opts){ .no_crds = true, .token = "s3cret" },
+                      &b->s, &err) < 0)
+        fail_msg("%s", err.text);
+    b->client = http_client_new(
+        b->loop, &(struct http_client_opts){
+                     .host = "test", .port = 80, .dial = dial_later, .dial_arg = b });
+    loop_advance(b->loop, NSEC_PER_SEC);
+}
+
+static void bed_fini_p(struct bed *b)
+{
+    http_free(b->client);
+    apiserver_free(b->s);
+    loop_advance(b->loop, 10 * NSEC_PER_SEC);
+    loop_free(b->loop);
+    strbuf_fini(&b->body);
+}
+
+static void keep(char *to, size_t size, struct str v)
+{
+    (void)snprintf(to, size, "%.*s", (int)v.n, v.p ? v.p : "");
+}
+
+static void on_headers(void *arg, const struct http_resp *r)
+{
+    struct bed *b = arg;
+    b->status = r->status;
+    keep(b->type, sizeof b->type, http_header_get(&r->headers, "content-type"));
+    keep(b->warning, sizeof b->warning, http_header_get(&r->headers, "warning"));
+    keep(b->cache, sizeof b->cache, http_header_get(&r->headers, "cache-control"));
+}
+
+static void on_data(void *arg, const char *p, size_t n)
+{
+    strbuf_appendn(&((struct bed *)arg)->body, p, n);
+}
+
+static void on_end(void *arg, const struct kerr *err, bool sent)
+{
+    struct bed *b = arg;
+    (void)sent;
+    b->ended = true;
+    if (err)
+        b->err = *err;
+}
+
+static const struct http_handler handler = { on_headers, on_data, on_end, NULL };
+
+static struct http_call *start(struct bed *b, const char *method, const char *target,
+                               const char *token, const char *body, size_t n)
+{
+    char auth[80];
+    struct http_header headers[] = {
+        { STR("authorization"), { 0 } },
+        { STR("content-type"), STR("application/json") },
+    };
+    (void)snprintf(auth, sizeof auth, "Bearer %s", str_or(token, ""));
+    headers[0].value = str_of(auth);
+    b->ended = false;
+    b->status = 0;
+    b->err = (struct kerr){ 0 };
+    strbuf_reset(&b->body);
+    struct http_req q = { .method = method,
+                          .target = target,
+                          .headers = { token ? headers : headers + 1, token ? 2 : 1 },
+                          .body = body,
+                          .body_len = n };
+    return http_send(b->client, &q, &handler, b);
+}
+
+static int ask(struct bed *b, const char *method, const char *target, const char *token,
+               const char *body)
+{
+    start(b, method, target, token, body, body ? strlen(body) : 0);
+    for (int i = 0; i < 1000 && !b->ended; i++)
+        loop_advance(b->loop, NSEC_PER_MSEC);
+    assert_true(b->ended);
+    return b->status;
+}
+
+static void test_the_token_opens_the_door(void **state)
+{
+    CLEANUP(bed_fini) struct bed b;
+    (void)state;
+    bed_init(&b, 1);
+    assert_int_equal(ask(&b, "GET", CMS, "s3cret", NULL), 200);
+    assert_string_equal(b.type, "application/json");
+    assert_string_equal(b.cache, "no-cache, private");
+    assert_int_equal(ask(&b, "GET", CMS, "wrong", NULL), 401);
+    assert_non_null(strstr(b.body.data, "\"reason\":\"Unauthorized\""));
+    assert_int_equal(ask(&b, "GET", CMS, "s3cret2", NULL), 401);
+    assert_int_equal(ask(&b, "GET", CMS, "s3cre", NULL), 401);
+    assert_int_equal(ask(&b, "POST", CMS, NULL, "{}"), 401);
+    assert_int_equal(ask(&b, "GET", "/healthz", NULL, NULL), 200);
+    assert_string_equal(b.body.data, "ok");
+    assert_int_equal(ask(&b, "GET", "/readyz?verbose", NULL, NULL), 200);
+    assert_int_equal(ask(&b, "GET", "/version", NULL, NULL), 200);
+    assert_non_null(strstr(b.body.data, "\"gitVersion\": \"v1.35"));
+    assert_int_equal(ask(&b, "GET", "/healthzz", NULL, NULL), 401);
+}
+
+static void test_create_and_get(void **state)
+{
+    CLEANUP(bed_fini) struct bed b;
+    (void)state;
+    bed_init(&b, 2);
+    assert_int_equal(
+        ask(&b, "POST", CMS, "s3cret", "{\"metadata\":{\"name\":\"a\"},\"data\":{\"k\":\"v\"}}"),
+        201);
+    assert_int_equal(ask(&b, "GET", CMS "/a?pretty=true", "s3cret", NULL), 200);
+    assert_non_null(strstr(b.body.data, "\n  \"data\": {"));
+    assert_int_equal(ask(&b, "GET", "/nope", "s3cret", NULL), 404);
+    assert_string_equal(b.body.data, "404 page not found\n");
+}
+
+static void test_a_body_has_a_limit(void **state)
+{
+    CLEANUP(bed_fini) struct bed b;
+    CLEANUP(mem_free) char *big = xmalloc((3 << 20) + 1);
+    (void)state;
+    bed_init(&b, 3);
+    memset(big, 'x', (3 << 20) + 1);
+    start(&b, "POST", CMS, "s3cret", big, (3 << 20) + 1);
+    loop_advance(b.loop, 5 * NSEC_PER_SEC);
+    assert_int_equal(b.status, 413);
+    assert_non_null(strstr(b.body.data, "RequestEntityTooLarge"));
+    assert_int_equal(ask(&b, "GET", CMS, "s3cret", NULL), 200);
+}
+
+static void test_a_large_list_comes_compressed_and_whole(void **state)
+{
+    CLEANUP(bed_fini) struct bed b;
+    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
+    (void)state;
+    bed_init(&b, 4);
+    strbuf_append(&body, "{\"metadata\":{\"name\":\"a\"},\"data\":{\"k\":\"");
+    for (int i = 0; i < 20000; i++)
+        strbuf_append(&body, "0123456789");
+    strbuf_append(&body, "\"}}");
+    assert_int_equal(ask(&b, "POST", CMS, "s3cret", body.data), 201);
+    assert_int_equal(ask(&b, "GET", CMS, "s3cret", NULL), 200);
+    assert_true(b.body.len > 200000);
+    assert_memory_equal(b.body.data + b.body.len - 3, "]}\n", 3);
+}
+
+static void test_a_watch_is_a_line_an_event(void **state)
+{
+    CLEANUP(bed_fini) struct bed b;
+    (void)state;
+    bed_init(&b, 5);
+    assert_int_equal(ask(&b, "POST", CMS, "s3cret", "{\"metadata\":{\"name\":\"a\"}}"), 201);
+    start(&b, "GET", CMS "?watch=1&timeoutSeconds=5", "s3cret", NULL, 0);
+    loop_advance(b.loop, NSEC_PER_SEC);
+    assert_false(b.ended);
+    assert_int_equal(b.status, 200);
+    assert_memory_equal(b.body.data, "{\"type\":\"ADDED\",\"object\":{\"kind\":\"ConfigMap\"", 44);
+    assert_int_equal(b.body.data[b.body.len - 1], '\n');
+    loop_advance(b.loop, 5 * NSEC_PER_SEC);
+    assert_true(b.ended);
+    assert_int_equal(b.err.code, 0);
+}
+
+static void test_a_client_that_leaves_ends_its_watch(void **state)
+{
+    CLEANUP(bed_fini) struct bed b;
+    (void)state;
+    bed_init(&b, 6);
+    struct http_call *c = start(&b, "GET", CMS "?watch=1", "s3cret", NULL, 0);
+    loop_advance(b.loop, NSEC_PER_SEC);
+    assert_int_equal(apiserver_stats(b.s).open_watches, 1);
+    http_cancel(c);
+    loop_advance(b.loop, NSEC_PER_SEC);
+    assert_int_equal(apiserver_stats(b.s).open_watches, 0);
+}
+
+/* What a sink does when it is full is in test_registry_watch.c; here: nothing is lost by it. */
+static void test_a_watcher_that_pauses_gets_all_in_the_end(void **state)
+{
+    CLEANUP(bed_fini) struct bed b;
+    (void)state;
+    bed_init(&b, 7);
+    struct http_call *c = start(&b, "GET", CMS "?watch=1", "s3cret", NULL, 0);
+    loop_advance(b.loop, NSEC_PER_SEC);
+    http_pause(c, true);
+    for (int i = 0; i < 60; i++) {
+        struct bed *p = &b;
+        CLEANUP(strbuf_fini) struct strbuf name = STRBUF_INIT;
+        strbuf_appendf(&name, "{\"metadata\":{\"name\":\"a%d\"},\"data\":{\"k\":\"", i);
+        for (int j = 0; j < 2000; j++)
+            strbuf_append(&name, "0123456789");
+        strbuf_append(&name, "\"}}");
+        struct http_header headers[] = { { STR("authorization"), STR("Bearer s3cret") } };
+        struct http_req q = { .method = "POST",
+                              .target = CMS,
+                              .headers = { headers, 1 },
+                              .body = name.data,
+                              .body_len = name.len };
+        static const struct http_handler none = { NULL, NULL, on_end, NULL };
+        p->ended = false;
+        http_send(p->client, &q, &none, p);
+        for (int k = 0; k < 1000 && !p->ended; k++)
+            loop_advance(p->loop, NSEC_PER_MSEC);
+        assert_true(p->ended);
+    }
+    assert_int_equal(apiserver_stats(b.s).open_watches, 1);
+    http_pause(c, false);
+    loop_advance(b.loop, NSEC_PER_SEC);
+    size_t lines = 0;
+    for (size_t i = 0; i < b.body.len; i++)
+        lines += b.body.data[i] == '\n';
+    assert_int_equal(lines, 60); /* all came in the end */
+    http_cancel(c);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_the_token_opens_the_door),
+    cmocka_unit_test(test_create_and_get),
+    cmocka_unit_test(test_a_body_has_a_limit),
+    cmocka_unit_test(test_a_large_list_comes_compressed_and_whole),
+    cmocka_unit_test(test_a_watch_is_a_line_an_event),
+    cmocka_unit_test(test_a_client_that_leaves_ends_its_watch),
+    cmocka_unit_test(test_a_watcher_that_pauses_gets_all_in_the_end),
+};
+
+RIG_MAIN(tests)

@@ -1,0 +1,157 @@
+/* test_protobuf.c - bodies of typed clients: translated, refused, or found to be broken. */
+#include "apiserver/http/protobuf.h"
+
+#include "apiserver/test/rig.h"
+
+static void put_varint(struct strbuf *b, uint64_t v)
+{
+    for (; v >= 0x80; v >>= 7)
+        strbuf_appendc(b, (char)(v | 0x80));
+    strbuf_appendc(b, (char)v);
+}
+
+static void put_int(struct strbuf *b, unsigned num, uint64_t v)
+{
+    put_varint(b, num << 3);
+    put_varint(b, v);
+}
+
+static void put_bytes(struct strbuf *b, unsigned num, const void *p, size_t n)
+{
+    put_varint(b, num << 3 | 2);
+    put_varint(b, n);
+    strbuf_appendn(b, p, n);
+}
+
+static void put_str(struct strbuf *b, unsigned num, const char *s)
+{
+    put_bytes(b, num, s, strlen(s));
+}
+
+static void put_msg(struct strbuf *b, unsigned num, const struct strbuf *m)
+{
+    put_bytes(b, num, strbuf_str(m), m->len);
+}
+
+/* The envelope around a message. */
+static void wrap(struct strbuf *out, const char *api_version, const char *kind,
+                 const struct strbuf *msg)
+{
+    CLEANUP(strbuf_fini) struct strbuf type = STRBUF_INIT;
+    put_str(&type, 1, api_version);
+    put_str(&type, 2, kind);
+    strbuf_appendn(out, "k8s", 4);
+    put_msg(out, 1, &type);
+    put_msg(out, 2, msg);
+    put_str(out, 3, "");
+    put_str(out, 4, "");
+}
+
+static void lease_body(struct strbuf *out)
+{
+    CLEANUP(strbuf_fini) struct strbuf m = STRBUF_INIT;
+    CLEANUP(strbuf_fini) struct strbuf meta = STRBUF_INIT;
+    CLEANUP(strbuf_fini) struct strbuf spec = STRBUF_INIT;
+    CLEANUP(strbuf_fini) struct strbuf time = STRBUF_INIT;
+    CLEANUP(strbuf_fini) struct strbuf label = STRBUF_INIT;
+
+    put_str(&label, 1, "app");
+    put_str(&label, 2, "web");
+    put_str(&meta, 1, "l");
+    put_str(&meta, 2, ""); /* Go writes empty strings */
+    put_str(&meta, 3, "default");
+    put_int(&meta, 7, 0);
+    put_str(&meta, 8, ""); /* the zero time */
+    put_msg(&meta, 11, &label);
+    put_str(&spec, 1, "me");
+    put_int(&spec, 2, 0); /* a pointer to zero */
+    put_int(&time, 1, 1763200000);
+    put_int(&time, 2, 5000);
+    put_msg(&spec, 4, &time);
+    put_msg(&m, 1, &meta);
+    put_msg(&m, 2, &spec);
+    wrap(out, "coordination.k8s.io/v1", "Lease", &m);
+}
+
+static void test_a_lease_becomes_a_document(void **state)
+{
+    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT, json = STRBUF_INIT;
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    struct kerr err = { 0 };
+    (void)state;
+    lease_body(&body);
+    assert_int_equal(protobuf_decode(body.data, body.len, "", "", &doc, &err), 0);
+    kj_write(kj_root(doc), 0, &json);
+    assert_string_equal(
+        json.data, "{\"apiVersion\":\"coordination.k8s.io/v1\",\"kind\":\"Lease\","
+                   "\"metadata\":{\"name\":\"l\",\"namespace\":\"default\","
+                   "\"labels\":{\"app\":\"web\"}},\"spec\":{\"holderIdentity\":\"me\","
+                   "\"leaseDurationSeconds\":0,\"renewTime\":\"2025-11-15T09:46:40.000005Z\"}}");
+}
+
+static void test_every_cut_of_a_body_is_refused_or_read(void **state)
+{
+    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
+    (void)state;
+    lease_body(&body);
+    for (size_t n = 0; n < body.len; n++) {
+        CLEANUP(mem_free) char *cut = xmemdup(body.data, n + 1); /* so that ASan sees the end */
+        CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+        struct kerr err = { 0 };
+        if (protobuf_decode(cut, n, "v1", "ConfigMap", &doc, &err) < 0)
+            assert_true(err.text[0] && err.reason != KR_NONE);
+    }
+    for (size_t i = 4; i < body.len; i++)
+        for (int bit = 0; bit < 8; bit++) {
+            CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+            body.data[i] ^= (char)(1 << bit);
+            (void)protobuf_decode(body.data, body.len, "v1", "ConfigMap", &doc, NULL);
+            body.data[i] ^= (char)(1 << bit);
+        }
+}
+
+static void test_what_no_table_knows_is_415(void **state)
+{
+    CLEANUP(strbuf_fini) struct strbuf kind = STRBUF_INIT, field = STRBUF_INIT, m = STRBUF_INIT;
+    struct kj_doc *doc = NULL;
+    struct kerr err = { 0 };
+    (void)state;
+    wrap(&kind, "v1", "Node", &m);
+    assert_true(protobuf_decode(kind.data, kind.len, "", "", &doc, &err) < 0);
+    assert_int_equal(err.reason, KR_UNSUPPORTED_MEDIA_TYPE);
+    put_int(&m, 77, 1);
+    wrap(&field, "v1", "ConfigMap", &m);
+    assert_true(protobuf_decode(field.data, field.len, "", "", &doc, &err) < 0);
+    assert_int_equal(err.reason, KR_UNSUPPORTED_MEDIA_TYPE);
+}
+
+static void test_create_with_a_protobuf_body(void **state)
+{
+    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT, m = STRBUF_INIT, meta = STRBUF_INIT;
+    static const struct api_sink sink = { .reply = rig_on_reply };
+    (void)state;
+    rig_init(&r, 1);
+    put_str(&meta, 1, "p");
+    put_msg(&m, 1, &meta);
+    wrap(&body, "v1", "ConfigMap", &m);
+    struct api_call *c = api_call_new(r.s, &sink, &r);
+    c->method = "POST";
+    c->target = CMS;
+    c->content_type = "application/vnd.kubernetes.protobuf";
+    c->body = body.data;
+    c->body_len = body.len;
+    api_run(c);
+    loop_advance(r.loop, NSEC_PER_SEC);
+    assert_int_equal(r.status, 201);
+    assert_string_equal(rig_str(&r, "metadata.name"), "p");
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_a_lease_becomes_a_document),
+    cmocka_unit_test(test_every_cut_of_a_body_is_refused_or_read),
+    cmocka_unit_test(test_what_no_table_knows_is_415),
+    cmocka_unit_test(test_create_with_a_protobuf_body),
+};
+
+RIG_MAIN(tests)
