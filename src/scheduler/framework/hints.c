@@ -1,0 +1,62 @@
+/* hints.c - which plugins want to hear of an event, and whether it may help a pod they rejected. */
+#include "scheduler/framework/profile.h"
+
+static bool matches(const struct ks_hint *h, const struct ks_event *e)
+{
+    bool resource = h->resource == e->resource ||
+                    (h->resource == KS_RES_POD && (e->resource == KS_RES_ASSIGNED_POD ||
+                                                   e->resource == KS_RES_UNSCHEDULABLE_POD));
+    /* The comparison by size is upstream's: "any update" does not wake who waits for one kind. */
+    return resource && (h->actions & e->action) && e->action <= h->actions;
+}
+
+/* Who waits for new nodes also waits for taints to go: a node may have been added while another
+ * plugin would have turned it down before the hint was asked. */
+static bool matches_taint_instead(const struct ks_hint *h, const struct ks_event *e)
+{
+    return h->resource == KS_RES_NODE && e->resource == KS_RES_NODE &&
+           (e->action & KS_NODE_TAINT) && (h->actions & KS_ADD) && !(h->actions & KS_NODE_TAINT);
+}
+
+static bool hears_all(const struct ks_plugin *pl)
+{
+    return pl->nhints == 0 && (pl->filter || pl->pre_filter || pl->reserve);
+}
+
+uint64_t profile_listeners(const struct profile *p, const struct ks_event *e)
+{
+    uint64_t slots = 0;
+
+    for (uint32_t i = 0; i < p->n; i++) {
+        const struct ks_plugin *pl = p->slots[i].plugin;
+        bool hears = hears_all(pl);
+        for (uint32_t k = 0; k < pl->nhints && !hears; k++)
+            hears = matches(&pl->hints[k], e) || matches_taint_instead(&pl->hints[k], e);
+        slots |= (uint64_t)hears << i;
+    }
+    return slots;
+}
+
+static bool plugin_worth(const struct profile_slot *s, const struct ks_event *e,
+                         const struct pod *pod)
+{
+    if (hears_all(s->plugin))
+        return true;
+    for (uint32_t k = 0; k < s->plugin->nhints; k++) {
+        const struct ks_hint *h = &s->plugin->hints[k];
+        if (matches(h, e) && (!h->worth || h->worth(s->self, e, pod)))
+            return true;
+        if (matches_taint_instead(h, e))
+            return true;
+    }
+    return false;
+}
+
+bool profile_worth(const struct profile *p, uint64_t rejectors, const struct ks_event *e,
+                   const struct pod *pod)
+{
+    for (uint32_t i = 0; i < p->n; i++)
+        if ((rejectors >> i & 1) && plugin_worth(&p->slots[i], e, pod))
+            return true;
+    return false;
+}

@@ -1,0 +1,12 @@
+/* registry.h - the plugins by name: one line here and one in registry.c for each. */
+#ifndef KOORD_SCHEDULER_REGISTRY_H
+#define KOORD_SCHEDULER_REGISTRY_H
+#include "scheduler/framework/plugin.h"
+
+extern const struct ks_plugin ks_plugin_scheduling_gates;
+extern const struct ks_plugin ks_plugin_node_unschedulable;
+extern const struct ks_plugin ks_plugin_node_name;
+extern const struct ks_plugin ks_plugin_taint_toleration;
+extern const struct ks_plugin ks_plugin_fit;
+extern const struct ks_plugin ks_plugin_balanced;
+#endif

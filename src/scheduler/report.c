@@ -1,0 +1,242 @@
+/* report.c - what people see of attempts: events, and the condition PodScheduled
+ * (scheduler-core 7).
+ *
+ * Conditions are written in the background, a few at a time, the latest of a pod only, and only
+ * when it says something new.
+ */
+#include "api/pod.h"
+#include "base/klog.h"
+#include "base/ktime.h"
+#include "base/strbuf.h"
+#include "client/events.h"
+#include "client/kube.h"
+#include "loop/loop.h"
+#include "scheduler/cache/uidmap.h"
+#include "scheduler/internal.h"
+#include "json/kj.h"
+
+enum { IN_FLIGHT_MAX = 64, TRIES_MAX = 5, NOTE_MAX = 1024 };
+
+struct report {
+    struct kuid uid; /* first: uidmap */
+    struct reports *all;
+    struct report *next, **link; /* in the line of those that wait */
+    struct kobj *pod;
+    const char *reason;
+    char *message;
+    struct kube_call *call;
+    struct timer *timer; /* before the next try */
+    int tries;
+};
+
+struct reports {
+    struct scheduler *s;
+    struct uidmap by_uid;
+    struct report *first, **last;
+    unsigned in_flight;
+};
+
+struct reports *reports_new(struct scheduler *s)
+{
+    struct reports *r = xnew0(struct reports);
+    r->s = s;
+    r->last = &r->first;
+    return r;
+}
+
+static void unlink_report(struct report *p)
+{
+    if (!p->link)
+        return;
+    *p->link = p->next;
+    if (p->next)
+        p->next->link = p->link;
+    else
+        p->all->last = p->link;
+    p->link = NULL;
+}
+
+static void report_stop(struct report *p)
+{
+    unlink_report(p);
+    p->all->in_flight -= p->call || p->timer;
+    p->call = kube_cancel(p->call);
+    p->timer = timer_cancel(p->timer);
+}
+
+static void report_free(struct report *p)
+{
+    report_stop(p);
+    uidmap_remove(&p->all->by_uid, p->uid);
+    kobj_unref(p->pod);
+    free(p->message);
+    free(p);
+}
+
+struct reports *reports_free(struct reports *r)
+{
+    if (!r)
+        return NULL;
+    struct report *p;
+    for (size_t it = 0; (p = uidmap_next(&r->by_uid, &it)); it = 0)
+        report_free(p);
+    uidmap_fini(&r->by_uid);
+    free(r);
+    return NULL;
+}
+
+static void send_some(struct reports *r);
+
+void report_drop(struct scheduler *s, struct kuid uid)
+{
+    struct report *p = uidmap_get(&s->reports->by_uid, uid);
+    if (!p)
+        return;
+    report_free(p);
+    send_some(s->reports);
+}
+
+/* ---- the condition --------------------------------------------------------------------------- */
+
+static void write_condition(const struct report *p, nsec_t now, struct strbuf *out)
+{
+    const struct condition *old =
+        condition_find(&pod_of(p->pod)->status.conditions, "PodScheduled");
+    bool stays = old && old->status == COND_FALSE && old->last_transition_time;
+    struct kjw w = kjw_to(out);
+    char uid[KUID_TEXT_MAX], when[KTIME_TEXT_MAX];
+
+    kuid_format(p->uid, uid, sizeof uid);
+    size_t n = ktime_format(stays ? old->last_transition_time : now, when);
+    kjw_obj(&w, NULL);
+    kjw_obj(&w, "metadata");
+    kjw_str(&w, "uid", uid); /* not on a pod that took over the name */
+    kjw_end(&w);
+    kjw_obj(&w, "status");
+    kjw_arr(&w, "conditions");
+    kjw_obj(&w, NULL);
+    kjw_str(&w, "type", "PodScheduled");
+    kjw_str(&w, "status", "False");
+    kjw_strn(&w, "lastTransitionTime", when, n);
+    kjw_str(&w, "reason", p->reason);
+    kjw_str(&w, "message", p->message);
+    if (p->pod->meta.generation > 0)
+        kjw_i64(&w, "observedGeneration", p->pod->meta.generation);
+    kjw_end(&w);
+    kjw_end(&w);
+    kjw_end(&w);
+    kjw_end(&w);
+}
+
+static void report_send(struct report *p);
+
+static void on_again(struct loop *l, void *arg)
+{
+    struct report *p = arg;
+    (void)l;
+    p->timer = NULL;
+    report_send(p);
+}
+
+static void on_written(void *arg, struct kube_resp *resp, const struct kerr *err)
+{
+    struct report *p = arg;
+    struct reports *r = p->all;
+    bool final = err && (err->reason == KR_NOT_FOUND || err->reason == KR_CONFLICT ||
+                         err->reason == KR_INVALID || err->reason == KR_FORBIDDEN);
+
+    (void)resp;
+    p->call = NULL;
+    if (err && !final && ++p->tries < TRIES_MAX) {
+        nsec_t wait = 10 * NSEC_PER_MSEC;
+        for (int i = 1; i < p->tries; i++)
+            wait *= 5;
+        p->timer = loop_after(r->s->loop, loop_jitter(r->s->loop, wait, 0.1), on_again, p);
+        return;
+    }
+    if (err && err->reason != KR_NOT_FOUND)
+        KLOG_E(err, "Failed to write the condition of a pod", KV_S("pod", LOG_KEY(p->pod)));
+    r->in_flight--;
+    report_free(p);
+    send_some(r);
+}
+
+static void report_send(struct report *p)
+{
+    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
+    struct scheduler *s = p->all->s;
+
+    write_condition(p, loop_wall(s->loop), &body);
+    p->call = kube_do(s->kube,
+                      &(struct kube_req){
+                          .verb = KUBE_PATCH,
+                          .kind = &kind_pod,
+                          .ns = p->pod->meta.ns,
+                          .name = p->pod->meta.name,
+                          .subresource = "status",
+                          .patch = KUBE_PATCH_STRATEGIC,
+                          .body = body.data,
+                          .body_len = body.len,
+                      },
+                      on_written, p);
+}
+
+static void send_some(struct reports *r)
+{
+    while (r->first && r->in_flight < IN_FLIGHT_MAX) {
+        struct report *p = r->first;
+        unlink_report(p);
+        r->in_flight++;
+        report_send(p);
+    }
+}
+
+static bool says_so_already(const struct pod *p, const char *reason, const char *message)
+{
+    const struct condition *c = condition_find(&p->status.conditions, "PodScheduled");
+    return c && c->status == COND_FALSE && streq(c->reason, reason) && streq(c->message, message);
+}
+
+static void report_condition(struct scheduler *s, struct kobj *pod, const char *reason,
+                             const char *message)
+{
+    struct reports *r = s->reports;
+
+    report_drop(s, pod->meta.uid);
+    if (says_so_already(pod_of(pod), reason, message))
+        return;
+    struct report *p = xnew0(struct report);
+    *p = (struct report){ .uid = pod->meta.uid, .all = r, .pod = kobj_ref(pod), .reason = reason };
+    p->message = xstrdup(message);
+    uidmap_put(&r->by_uid, p);
+    p->link = r->last;
+    *r->last = p;
+    r->last = &p->next;
+    send_some(r);
+}
+
+/* ---- outcomes -------------------------------------------------------------------------------- */
+
+void report_failure(struct scheduler *s, struct kobj *pod, const struct failure *f)
+{
+    int name = scheduler_name_of(s, pod_of(pod));
+    const char *message = f->message;
+    size_t n = strlen(message);
+
+    s->failed += !f->error;
+    s->errors += f->error;
+    podqueue_fail(s->queue, pod->meta.uid, f->rejectors);
+    if (name >= 0)
+        recorder_event_on(s->recorders[name], pod, true, "FailedScheduling", "Scheduling", "%.*s%s",
+                          n > NOTE_MAX ? NOTE_MAX - 4 : (int)n, message,
+                          n > NOTE_MAX ? " ..." : "");
+    report_condition(s, pod, f->error ? "SchedulerError" : "Unschedulable", message);
+}
+
+void report_scheduled(struct scheduler *s, const struct kobj *pod, const char *node)
+{
+    int name = scheduler_name_of(s, pod_of(pod));
+    if (name >= 0)
+        recorder_event_on(s->recorders[name], pod, false, "Scheduled", "Binding",
+                          "Successfully assigned %s/%s to %s", pod->meta.ns, pod->meta.name, node);
+}

@@ -1,0 +1,45 @@
+/* scheduler.h - koord-scheduler as a library: gives pods without a node the best one there is.
+ *
+ * Lives on the loop it is given and talks through the kube it is given; both stay the caller's and
+ * must outlive it. Watches pods and nodes from scheduler_start() on and places the pods that name
+ * one of its scheduler names. Loop thread only; do not free it from inside a callback of its kube.
+ */
+#ifndef KOORD_SCHEDULER_SCHEDULER_H
+#define KOORD_SCHEDULER_SCHEDULER_H
+#include "base/base.h"
+
+struct kube;
+struct loop;
+struct scheduler;
+
+struct scheduler_opts {
+    const char *const *scheduler_names; /* ends with NULL; NULL: "koord-scheduler" alone */
+    const char *instance; /* for events, usually "koord-scheduler-HOST"; NULL: the name */
+    nsec_t backoff_initial, backoff_max; /* 0: 1 s and 10 s */
+    nsec_t unschedulable_max;            /* 0: 5 min */
+    nsec_t confirm_after; /* an accepted binding nobody confirmed is asked about; 0: 30 s */
+    unsigned max_binding; /* bindings under way; 0: 1000 */
+};
+/* NULL with err set when the options or a plugin are at fault. */
+struct scheduler *scheduler_new(struct loop *l, struct kube *k, const struct scheduler_opts *o,
+                                struct kerr *err);
+void scheduler_start(struct scheduler *s);
+/* Bindings under way are left to the server. NULL is fine; always returns NULL. */
+struct scheduler *scheduler_free(struct scheduler *s);
+DEFINE_CLEANUP(scheduler_free, struct scheduler *)
+
+struct scheduler_stats {
+    uint64_t attempts;
+    uint64_t scheduled; /* bindings the server accepted */
+    uint64_t failed;    /* attempts without a node */
+    uint64_t errors;    /* attempts that went wrong: mostly bindings refused or lost */
+    size_t pending;     /* pods without a node, in whatever place */
+    size_t ready, backoff, turned_down, gated, binding;
+    size_t nodes, pods, assumed; /* of the cache */
+};
+struct scheduler_stats scheduler_stats(const struct scheduler *s);
+/* Both caches hold what the API server had at the start. */
+bool scheduler_synced(const struct scheduler *s);
+/* Adds the cache up again and compares; for tests and the debug signal. */
+int scheduler_verify(const struct scheduler *s, struct kerr *err);
+#endif

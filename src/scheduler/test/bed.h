@@ -1,0 +1,127 @@
+/* bed.h - a scheduler on the virtual loop, joined to the fake API server; and objects for it. */
+#ifndef KOORD_SCHEDULER_TEST_BED_H
+#define KOORD_SCHEDULER_TEST_BED_H
+#include <stdio.h>
+
+#include "client/test/rig.h"
+
+#include "api/node.h"
+#include "api/pod.h"
+#include "base/strbuf.h"
+#include "scheduler/scheduler.h"
+#include "json/kj.h"
+
+#define NODES "/api/v1/nodes"
+#define SEC   NSEC_PER_SEC
+
+struct bed {
+    struct rig rig;
+    struct scheduler *s;
+};
+
+static inline void bed_start(struct bed *b, uint64_t seed)
+{
+    static const char *const names[] = { "koord-scheduler", "default-scheduler", NULL };
+    struct kerr err = { 0 };
+    rig_init(&b->rig, seed);
+    b->s = scheduler_new(b->rig.loop, b->rig.kube,
+                         &(struct scheduler_opts){ .scheduler_names = names }, &err);
+    assert_string_equal(err.text, "");
+    scheduler_start(b->s);
+}
+
+static inline UNUSED void bed_stop_p(struct bed *b)
+{
+    scheduler_free(b->s);
+    rig_fini(&b->rig);
+}
+
+static inline UNUSED void bed_verify(const struct bed *b)
+{
+    struct kerr err = { 0 };
+    if (scheduler_verify(b->s, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+/* more: further members of spec, as ",\"unschedulable\":true"; may be "". */
+static inline UNUSED void bed_node(struct bed *b, const char *name, int mcpu, int mib, int pods,
+                                   const char *more)
+{
+    char body[1024];
+    (void)snprintf(body, sizeof body,
+                   "{\"spec\":{\"providerID\":\"x\"%s},\"status\":{\"allocatable\":{\"cpu\":\"%dm\""
+                   ",\"memory\":\"%dMi\",\"pods\":\"%d\"}}}",
+                   more, mcpu, mib, pods);
+    fake_put(b->rig.fake, NODES, name, body);
+}
+
+static inline UNUSED void bed_pod(struct bed *b, const char *name, int mcpu, int mib,
+                                  const char *more)
+{
+    char body[1024];
+    (void)snprintf(body, sizeof body,
+                   "{\"spec\":{\"schedulerName\":\"koord-scheduler\",\"containers\":[{\"name\":"
+                   "\"c\",\"resources\":{\"requests\":{\"cpu\":\"%dm\",\"memory\":\"%dMi\"}}}]%s}}",
+                   mcpu, mib, more);
+    fake_put(b->rig.fake, PODS, name, body);
+}
+
+/* A text of the stored pod, "" when absent; valid until the next call. */
+static inline UNUSED const char *bed_get(const struct bed *b, const char *pod, const char *path)
+{
+    static char text[4096];
+    const char *json = fake_find(b->rig.fake, PODS, pod);
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    text[0] = '\0';
+    if (json && kj_parse(json, strlen(json), 0, &doc, NULL) == 0)
+        (void)snprintf(text, sizeof text, "%s", kj_str_or(kj_path(kj_root(doc), path), ""));
+    return text;
+}
+
+static inline UNUSED const char *bed_node_of(const struct bed *b, const char *pod)
+{
+    return bed_get(b, pod, "spec.nodeName");
+}
+
+/* A member of the condition PodScheduled. */
+static inline UNUSED const char *bed_condition(const struct bed *b, const char *pod,
+                                               const char *member)
+{
+    static char text[4096];
+    const char *json = fake_find(b->rig.fake, PODS, pod);
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    text[0] = '\0';
+    if (!json || kj_parse(json, strlen(json), 0, &doc, NULL) < 0)
+        return text;
+    const struct kj_val *c = kj_path(kj_root(doc), "status.conditions");
+    if (c && kj_len(c) > 0)
+        (void)snprintf(text, sizeof text, "%s", kj_str_or(kj_path(kj_at(c, 0), member), ""));
+    return text;
+}
+
+struct bed_search {
+    const struct bed *b;
+    const char *reason, *note;
+    int found;
+};
+static inline void bed_match(void *arg, const char *ns, const char *name, const char *version)
+{
+    struct bed_search *s = arg;
+    CLEANUP(mem_free) char *path = xasprintf("/api/v1/namespaces/%s/events", ns);
+    const char *json = fake_find(s->b->rig.fake, path, name);
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    (void)version;
+    if (!json || kj_parse(json, strlen(json), 0, &doc, NULL) < 0)
+        return;
+    const struct kj_val *v = kj_root(doc);
+    const char *note = kj_str_or(kj_get(v, "message"), kj_str_or(kj_get(v, "note"), ""));
+    s->found += streq(kj_str_or(kj_get(v, "reason"), ""), s->reason) && streq(note, s->note);
+}
+/* How many events have this reason and text. */
+static inline UNUSED int bed_events(const struct bed *b, const char *reason, const char *note)
+{
+    struct bed_search s = { b, reason, note, 0 };
+    fake_each(b->rig.fake, "events", bed_match, &s);
+    return s.found;
+}
+#endif

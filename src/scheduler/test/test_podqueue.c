@@ -1,0 +1,202 @@
+/* test_podqueue.c - order, back-off, events and gates of the queue (scheduler-core 3). */
+#include "api/test/bed.h"
+
+#include <stdio.h>
+
+#include "api/node.h"
+#include "api/pod.h"
+#include "loop/loop.h"
+#include "scheduler/framework/profile.h"
+#include "scheduler/queue/podqueue.h"
+
+#define SEC NSEC_PER_SEC
+
+struct rig {
+    struct bed *bed;
+    struct loop *loop;
+    struct profile *profile;
+    struct podqueue *q;
+    struct kobj *pods[16];
+    int npods, ready;
+    uint64_t fit;
+};
+
+static void on_ready(void *arg)
+{
+    ((struct rig *)arg)->ready++;
+}
+
+static void rig_init(struct rig *r, void **state)
+{
+    *r = (struct rig){ .bed = *state, .loop = loop_new_virtual(0, 1) };
+    r->profile = profile_new(ks_registry, NULL);
+    r->fit = UINT64_C(1) << profile_slot(r->profile, "NodeResourcesFit");
+    r->q = podqueue_new(r->loop, r->profile,
+                        &(struct podqueue_opts){ .on_ready = on_ready, .arg = r });
+}
+
+static void rig_fini_p(struct rig *r)
+{
+    podqueue_free(r->q);
+    profile_free(r->profile);
+    loop_free(r->loop);
+    for (int i = 0; i < r->npods; i++)
+        kobj_unref(r->pods[i]);
+}
+
+static struct kobj *rig_pod(struct rig *r, const char *name, const char *spec)
+{
+    char text[512];
+    (void)snprintf(text, sizeof text,
+                   "{'metadata':{'name':'%s','namespace':'ns','uid':'%s'},'spec':{%s}}", name, name,
+                   spec);
+    return r->pods[r->npods++] = bed_object(r->bed, &kind_pod, text);
+}
+
+static void assert_pops(struct rig *r, const char *name)
+{
+    struct kobj *p = podqueue_pop(r->q);
+    assert_string_equal(p ? p->meta.name : "", name);
+}
+
+static void test_priority_then_time(void **state)
+{
+    CLEANUP(rig_fini) struct rig r;
+
+    rig_init(&r, state);
+    podqueue_put(r.q, rig_pod(&r, "ten-first", "'priority':10"));
+    loop_advance(r.loop, SEC);
+    podqueue_put(r.q, rig_pod(&r, "ten-second", "'priority':10"));
+    podqueue_put(r.q, rig_pod(&r, "none", ""));
+    loop_advance(r.loop, SEC);
+    podqueue_put(r.q, rig_pod(&r, "twenty", "'priority':20"));
+    assert_pops(&r, "twenty");
+    assert_pops(&r, "ten-first");
+    assert_pops(&r, "ten-second");
+    assert_pops(&r, "none");
+    assert_pops(&r, "");
+    assert_int_equal(podqueue_count(r.q, PODQUEUE_IN_FLIGHT), 4);
+}
+
+static void test_backoff_doubles(void **state)
+{
+    static const int64_t want[] = { 1, 2, 4, 8, 10, 10 };
+
+    (void)state;
+    for (uint32_t i = 0; i < ARRAY_LEN(want); i++)
+        assert_int_equal(podqueue_backoff(SEC, 10 * SEC, i + 1), want[i] * SEC);
+    assert_int_equal(podqueue_backoff(3, 1000, 5), 48);
+    assert_int_equal(podqueue_backoff(SEC, INT64_MAX, 64), INT64_MAX);
+}
+
+static void test_errors_wait_for_whole_seconds(void **state)
+{
+    CLEANUP(rig_fini) struct rig r;
+
+    rig_init(&r, state);
+    loop_advance(r.loop, 10 * SEC + 7 * SEC / 10);
+    struct kobj *p = rig_pod(&r, "p", "");
+    podqueue_put(r.q, p);
+    assert_pops(&r, "p");
+    podqueue_fail(r.q, p->meta.uid, 0); /* at 10.7 s: until 11, which ends when 12 begins */
+    assert_pops(&r, "");
+    loop_advance(r.loop, 12 * SEC / 10);
+    assert_pops(&r, "");
+    loop_advance(r.loop, SEC / 10);
+    assert_pops(&r, "p");
+}
+
+static void test_turned_down_waits_for_an_event_that_helps(void **state)
+{
+    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(kobj_unref) struct kobj *small = NULL, *large = NULL;
+
+    rig_init(&r, state);
+    small = bed_object(r.bed, &kind_node,
+                       "{'metadata':{'name':'s'},'status':{'allocatable':{'cpu':'1','pods':'9'}}}");
+    large = bed_object(r.bed, &kind_node,
+                       "{'metadata':{'name':'l'},'status':{'allocatable':{'cpu':'9','pods':'9'}}}");
+    struct kobj *p =
+        rig_pod(&r, "p", "'containers':[{'name':'c','resources':{'requests':{'cpu':'2'}}}]");
+    podqueue_put(r.q, p);
+    assert_pops(&r, "p");
+    podqueue_fail(r.q, p->meta.uid, r.fit);
+    loop_advance(r.loop, 60 * SEC);
+    assert_pops(&r, "");
+    podqueue_event(r.q, &(struct ks_event){ KS_RES_NODE, KS_ADD, NULL, small });
+    assert_pops(&r, "");
+    podqueue_event(r.q, &(struct ks_event){ KS_RES_NODE, KS_NODE_LABEL, small, large });
+    assert_pops(&r, "");
+    podqueue_event(r.q, &(struct ks_event){ KS_RES_NODE, KS_ADD, NULL, large });
+    assert_pops(&r, "p");
+    podqueue_fail(r.q, p->meta.uid, r.fit);
+    podqueue_event(r.q, &(struct ks_event){ KS_RES_NODE, KS_NODE_ALLOCATABLE, small, large });
+    assert_int_equal(podqueue_count(r.q, PODQUEUE_BACKOFF), 1);
+    assert_pops(&r, "p"); /* nobody else is ready: back-off or not */
+}
+
+static void test_nobody_waits_for_ever(void **state)
+{
+    CLEANUP(rig_fini) struct rig r;
+
+    rig_init(&r, state);
+    struct kobj *p = rig_pod(&r, "p", "");
+    podqueue_put(r.q, p);
+    assert_pops(&r, "p");
+    podqueue_fail(r.q, p->meta.uid, r.fit);
+    loop_advance(r.loop, 299 * SEC);
+    assert_pops(&r, "");
+    loop_advance(r.loop, 40 * SEC);
+    assert_pops(&r, "p");
+}
+
+static void test_gates_and_their_end(void **state)
+{
+    CLEANUP(rig_fini) struct rig r;
+
+    rig_init(&r, state);
+    podqueue_put(r.q, rig_pod(&r, "p", "'schedulingGates':[{'name':'a'},{'name':'b'}]"));
+    loop_advance(r.loop, 600 * SEC);
+    assert_pops(&r, "");
+    assert_int_equal(podqueue_count(r.q, PODQUEUE_GATED), 1);
+    podqueue_put(r.q, rig_pod(&r, "p", "'schedulingGates':[{'name':'b'}]"));
+    assert_pops(&r, "");
+    podqueue_put(r.q, rig_pod(&r, "p", ""));
+    assert_pops(&r, "p");
+}
+
+static void test_removed_anywhere(void **state)
+{
+    CLEANUP(rig_fini) struct rig r;
+
+    rig_init(&r, state);
+    struct kobj *a = rig_pod(&r, "a", "'priority':2"), *b = rig_pod(&r, "b", "'priority':1");
+    podqueue_put(r.q, a);
+    podqueue_put(r.q, b);
+    assert_pops(&r, "a");
+    assert_true(podqueue_remove(r.q, a->meta.uid)); /* in flight */
+    podqueue_fail(r.q, a->meta.uid, 0);             /* comes too late, and does nothing */
+    assert_pops(&r, "b");
+    podqueue_fail(r.q, b->meta.uid, r.fit);
+    assert_true(podqueue_remove(r.q, b->meta.uid));
+    assert_false(podqueue_remove(r.q, b->meta.uid));
+    for (int i = 0; i < PODQUEUE_PLACES; i++)
+        assert_int_equal(podqueue_count(r.q, (enum podqueue_place)i), 0);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        BED_TEST(test_priority_then_time),
+        cmocka_unit_test(test_backoff_doubles),
+        BED_TEST(test_errors_wait_for_whole_seconds),
+        BED_TEST(test_turned_down_waits_for_an_event_that_helps),
+        BED_TEST(test_nobody_waits_for_ever),
+        BED_TEST(test_gates_and_their_end),
+        BED_TEST(test_removed_anywhere),
+    };
+
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
