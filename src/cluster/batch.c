@@ -1,0 +1,246 @@
+/* batch.c - the calls of one sync, and what becomes of it when all have answered. */
+#include "base/klog.h"
+#include "cluster/internal.h"
+
+struct bcall {
+    struct batch *b;
+    struct kube_call *call;
+    struct bcall *next;
+    batch_fn fn;
+    void *arg;
+};
+struct batch {
+    struct cluster *c;
+    const char *controller, *key;
+    struct work *w;
+    struct arena *arena;
+    struct batch *next, *prev;
+    struct bcall *calls;
+    unsigned open; /* calls, and one for the sync itself */
+    nsec_t again;  /* 0: not asked for */
+    bool failed;
+    struct kerr err;
+};
+
+struct batch *batch_new(struct cluster *c, const char *controller, const char *key, struct work *w)
+{
+    struct batch *b = xnew0(struct batch);
+    b->c = c;
+    b->controller = controller;
+    b->arena = arena_new();
+    b->key = arena_strdup(b->arena, key);
+    b->w = w;
+    b->open = 1;
+    b->next = c->batches;
+    if (b->next)
+        b->next->prev = b;
+    c->batches = b;
+    c->stats.syncs++;
+    return b;
+}
+
+static void batch_free(struct batch *b)
+{
+    if (b->prev)
+        b->prev->next = b->next;
+    else
+        b->c->batches = b->next;
+    if (b->next)
+        b->next->prev = b->prev;
+    arena_free(b->arena);
+    free(b);
+}
+
+static void put(struct batch *b)
+{
+    struct work *w = b->w;
+    if (--b->open > 0)
+        return;
+    if (b->failed) {
+        struct kerr err = b->err;
+        b->c->stats.retries++;
+        /* Somebody else wrote first: the news is on its way, and nobody needs to hear of it. */
+        if (err.reason == KR_CONFLICT)
+            KLOG_I(4, "Sync met a newer version", KV_S("controller", b->controller),
+                   KV_S("key", b->key), KV_S("why", err.text));
+        else
+            KLOG_E(&err, "Failed to sync", KV_S("controller", b->controller), KV_S("key", b->key));
+        batch_free(b);
+        work_done(w, &err);
+        return;
+    }
+    nsec_t again = b->again;
+    batch_free(b);
+    if (again > 0)
+        work_again(w, again);
+    else
+        work_done(w, NULL);
+}
+
+struct arena *batch_arena(struct batch *b)
+{
+    return b->arena;
+}
+
+struct cluster *batch_cluster(struct batch *b)
+{
+    return b->c;
+}
+
+unsigned batch_open_calls(const struct batch *b)
+{
+    return b->open - 1;
+}
+
+void batch_fail(struct batch *b, const struct kerr *err)
+{
+    if (!b->failed)
+        b->err = *err;
+    b->failed = true;
+}
+
+void batch_again(struct batch *b, nsec_t after)
+{
+    after = MAX(after, (nsec_t)1);
+    b->again = b->again ? MIN(b->again, after) : after;
+}
+
+void batch_close(struct batch *b)
+{
+    put(b);
+}
+
+static void on_answer(void *arg, struct kube_resp *r, const struct kerr *err)
+{
+    struct bcall *call = arg;
+    struct batch *b = call->b;
+    bool handled = false;
+
+    for (struct bcall **p = &b->calls; *p; p = &(*p)->next) {
+        if (*p == call) {
+            *p = call->next;
+            break;
+        }
+    }
+    b->c->stats.in_flight--;
+    b->c->stats.failures += err != NULL;
+    if (call->fn)
+        handled = call->fn(b, r, err, call->arg);
+    else if (err)
+        handled = err->reason == KR_NOT_FOUND;
+    if (err && !handled)
+        batch_fail(b, err);
+    free(call);
+    put(b);
+}
+
+void batch_call(struct batch *b, const struct kube_req *r, batch_fn fn, void *arg)
+{
+    struct bcall *call = xnew0(struct bcall);
+    *call = (struct bcall){ .b = b, .fn = fn, .arg = arg, .next = b->calls };
+    b->calls = call;
+    b->open++;
+    b->c->stats.in_flight++;
+    b->c->stats.writes += r->verb >= KUBE_CREATE;
+    call->call = kube_do(b->c->kube, r, on_answer, call);
+}
+
+void batches_drop(struct cluster *c)
+{
+    while (c->batches) {
+        struct batch *b = c->batches;
+        while (b->calls) {
+            struct bcall *call = b->calls;
+            b->calls = call->next;
+            kube_cancel(call->call);
+            free(call);
+        }
+        batch_free(b);
+    }
+}
+
+/* ---- the usual requests -------------------------------------------------------------------- */
+
+void batch_create(struct batch *b, const struct kind *k, const char *ns, const struct strbuf *body,
+                  batch_fn fn, void *arg)
+{
+    struct kube_req r = {
+        .verb = KUBE_CREATE, .kind = k, .ns = ns, .body = body->data, .body_len = body->len
+    };
+    batch_call(b, &r, fn, arg);
+}
+
+static const char *ns_of(const struct kobj *o)
+{
+    return o->kind->namespaced ? o->meta.ns : NULL;
+}
+
+void batch_patch(struct batch *b, const struct kobj *o, const char *subresource,
+                 enum kube_patch type, const struct strbuf *body, batch_fn fn, void *arg)
+{
+    struct kube_req r = { .verb = KUBE_PATCH,
+                          .kind = o->kind,
+                          .ns = ns_of(o),
+                          .name = o->meta.name,
+                          .subresource = subresource,
+                          .patch = type,
+                          .body = body->data,
+                          .body_len = body->len };
+    batch_call(b, &r, fn, arg);
+}
+
+/* Gone, or another object by now: both are what we wanted. */
+static bool on_deleted(struct batch *b, struct kube_resp *r, const struct kerr *err, void *arg)
+{
+    (void)b, (void)r, (void)arg;
+    return err && (err->reason == KR_NOT_FOUND || err->reason == KR_CONFLICT);
+}
+
+void batch_delete(struct batch *b, const struct kobj *o, const struct delete_opts *d, batch_fn fn,
+                  void *arg)
+{
+    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
+    struct kjw w = kjw_to(&body);
+    char uid[KUID_TEXT_MAX];
+
+    kuid_format(o->meta.uid, uid, sizeof uid);
+    kjw_obj(&w, NULL);
+    kjw_str(&w, "kind", "DeleteOptions");
+    kjw_str(&w, "apiVersion", "v1");
+    if (d->grace >= 0)
+        kjw_i64(&w, "gracePeriodSeconds", d->grace);
+    if (d->propagation)
+        kjw_str(&w, "propagationPolicy", d->propagation);
+    kjw_obj(&w, "preconditions");
+    kjw_str(&w, "uid", uid);
+    if (!d->any_version)
+        kjw_str(&w, "resourceVersion", o->meta.resource_version);
+    kjw_end(&w);
+    kjw_end(&w);
+    struct kube_req r = { .verb = KUBE_DELETE,
+                          .kind = o->kind,
+                          .ns = ns_of(o),
+                          .name = o->meta.name,
+                          .body = body.data,
+                          .body_len = body.len };
+    batch_call(b, &r, fn ? fn : on_deleted, arg);
+}
+
+bool err_is_refusal(const struct kerr *err)
+{
+    switch (err->reason) {
+    case KR_BAD_REQUEST:
+    case KR_UNAUTHORIZED:
+    case KR_FORBIDDEN:
+    case KR_NOT_FOUND:
+    case KR_METHOD_NOT_ALLOWED:
+    case KR_ALREADY_EXISTS:
+    case KR_CONFLICT:
+    case KR_GONE:
+    case KR_INVALID:
+    case KR_TOO_LARGE:
+    case KR_UNSUPPORTED_MEDIA_TYPE:
+    case KR_TOO_MANY_REQUESTS: return true;
+    default: return false;
+    }
+}

@@ -1,0 +1,80 @@
+/* cluster.h - the small controllers and the hollow kubelets that make one machine a cluster.
+ *
+ * All of them talk only through the struct kube given at birth: the embedded server in process, a
+ * real kube-apiserver, or a fake. Everything runs on its loop; nothing is kept that a restart could
+ * not read again from the API server.
+ *
+ * Annotations of pods that hollow kubelets read (README.md has the details):
+ *   sim.koordinator.sh/load       what the pod uses: constant:500m,1Gi | wave:... | spikes:...
+ *   sim.koordinator.sh/run        how long its containers run: "30s"; default: for ever, or 5 s
+ * when restartPolicy is not Always sim.koordinator.sh/exit-code  what they end with; default 0
+ *   sim.koordinator.sh/restarts   the containers restart until this count is reached
+ */
+#ifndef KOORD_CLUSTER_CLUSTER_H
+#define KOORD_CLUSTER_CLUSTER_H
+#include "base/base.h"
+
+struct cluster;
+struct kube;
+struct loop;
+
+/* ---- hollow nodes -------------------------------------------------------------------------- */
+
+struct hollow_pair {
+    const char *key, *value, *effect; /* effect: of taints */
+};
+struct hollow_shape {
+    const char *prefix;       /* names are prefix0, prefix1, ...; NULL: "hollow-" */
+    unsigned count;           /* how many nodes */
+    int64_t mcpu;             /* 0: 16 cores */
+    int64_t memory_bytes;     /* 0: 64 GiB */
+    int64_t storage_bytes;    /* 0: 200 GiB */
+    int64_t max_pods;         /* 0: 110 */
+    unsigned zones;           /* nodes spread over zone-a, zone-b, ...; 0: 1 */
+    unsigned gpus;            /* nvidia.com/gpu, and a Device object */
+    int64_t gpu_memory_bytes; /* of each; 0: 80 GiB */
+    unsigned numa;            /* > 0: a NodeResourceTopology with so many NUMA nodes */
+    const struct hollow_pair *labels, *taints;
+    size_t nlabels, ntaints;
+};
+struct hollow_opts {
+    const struct hollow_shape *shapes; /* copied */
+    size_t nshapes;
+    uint64_t seed;           /* of the noise in delays and loads */
+    bool no_metrics;         /* publish no NodeMetric */
+    nsec_t start_delay;      /* of a container, about; 0: 1 s */
+    nsec_t metrics_interval; /* 0: what the NodeMetric asks for, else 60 s */
+};
+
+/* "50,cpu=16,memory=64Gi,zones=3,gpus=8,numa=2,pods=110,prefix=big-,label:k=v,taint:k=v:NoSchedule"
+ * Texts live until hollow_shape_fini(). */
+struct hollow_shape_text {
+    struct hollow_shape shape;
+    struct arena *arena;
+};
+int hollow_shape_parse(const char *text, struct hollow_shape_text *ret, struct kerr *err);
+void hollow_shape_fini(struct hollow_shape_text *s);
+
+/* ---- the cluster --------------------------------------------------------------------------- */
+
+struct cluster_opts {
+    bool deployment, replicaset, job, gc, namespaces, nodes, pdb;
+    nsec_t node_grace; /* without a heartbeat a node's Ready is Unknown; 0: 40 s */
+    struct hollow_opts hollow;
+};
+
+/* Starts at once. The options are copied; NULL with err for options that make no sense. */
+struct cluster *cluster_new(struct loop *l, struct kube *k, const struct cluster_opts *o,
+                            struct kerr *err);
+struct cluster *cluster_free(struct cluster *c); /* NULL is fine; always returns NULL */
+DEFINE_CLEANUP(cluster_free, struct cluster *)
+/* All caches are filled and all hollow nodes registered. */
+bool cluster_ready(const struct cluster *c);
+
+struct cluster_stats {
+    uint64_t syncs, retries, writes, failures;
+    uint64_t pods_created, pods_deleted, collected, evicted;
+    size_t hollow_nodes, hollow_pods, in_flight;
+};
+struct cluster_stats cluster_stats(const struct cluster *c);
+#endif

@@ -1,0 +1,204 @@
+/* docs.c - tables of the kinds of this room. */
+#include "cluster/docs.h"
+
+#define OMIT .flags = KF_OMITEMPTY
+#define META(stype) \
+    KF(stype, obj.meta, "metadata", KF_OBJ, .flags = KF_REQUIRED, .sub = &objmeta_schema)
+
+#define F(member, json, type, ...) KF(struct wcond, member, json, type, __VA_ARGS__)
+static const struct kfield wcond_fields[] = {
+    F(type, "type", KF_STR, .flags = KF_REQUIRED | KF_INTERN),
+    F(status, "status", KF_STR, .flags = KF_REQUIRED | KF_INTERN),
+    F(reason, "reason", KF_STR, .flags = KF_INTERN),
+    F(message, "message", KF_STR, OMIT),
+    F(last_update, "lastUpdateTime", KF_TIME, OMIT),
+    F(last_transition, "lastTransitionTime", KF_TIME, OMIT),
+    F(last_probe, "lastProbeTime", KF_TIME, OMIT),
+};
+#undef F
+static const struct kschema wcond_schema = KSCHEMA("Condition", struct wcond, wcond_fields);
+#define CONDITIONS(stype) \
+    KF_LIST_OF(stype, conditions, "conditions", KF_OBJ, OMIT, .sub = &wcond_schema)
+
+/* The whole of a kind, from its tables of spec and status. */
+#define DOC(noun, stype, Name, plural_, group_)                                                \
+    static const struct kschema noun##_spec_schema = { .name = Name "Spec",                    \
+                                                       .size = sizeof(((stype *)0)->spec),     \
+                                                       .nfields = ARRAY_LEN(noun##_spec),      \
+                                                       .fields = noun##_spec };                \
+    static const struct kschema noun##_status_schema = { .name = Name "Status",                \
+                                                         .size = sizeof(((stype *)0)->status), \
+                                                         .nfields = ARRAY_LEN(noun##_status),  \
+                                                         .fields = noun##_status };            \
+    static const struct kfield noun##_fields[] = {                                             \
+        META(stype),                                                                           \
+        KF(stype, spec, "spec", KF_OBJ, OMIT, .sub = &noun##_spec_schema),                     \
+        KF(stype, status, "status", KF_OBJ, OMIT, .sub = &noun##_status_schema),               \
+    };                                                                                         \
+    static const struct kschema noun##_schema = KSCHEMA(Name, stype, noun##_fields);           \
+    const struct kind doc_##noun = { .group = (group_),                                        \
+                                     .version = "v1",                                          \
+                                     .kind = (Name),                                           \
+                                     .plural = (plural_),                                      \
+                                     .namespaced = true,                                       \
+                                     .has_status = true,                                       \
+                                     .schema = &noun##_schema }
+
+/* ---- Deployment ---------------------------------------------------------------------------- */
+
+static const struct kfield rolling_fields[] = {
+    KF(struct rolling, max_surge, "maxSurge", KF_INT_OR_STR, OMIT),
+    KF(struct rolling, max_unavailable, "maxUnavailable", KF_INT_OR_STR, OMIT),
+};
+static const struct kschema rolling_schema =
+    KSCHEMA("RollingUpdateDeployment", struct rolling, rolling_fields);
+static const struct kfield strategy_fields[] = {
+    KF(struct strategy, type, "type", KF_STR, .flags = KF_INTERN),
+    KF(struct strategy, rolling, "rollingUpdate", KF_OBJ, .flags = KF_OMITEMPTY | KF_PTR,
+       .sub = &rolling_schema),
+};
+static const struct kschema strategy_schema =
+    KSCHEMA("DeploymentStrategy", struct strategy, strategy_fields);
+
+#define F(member, json, type, ...) KF(struct deploy_spec, member, json, type, __VA_ARGS__)
+static const struct kfield deployment_spec[] = {
+    F(replicas, "replicas", KF_OPT_I32, OMIT),
+    F(min_ready_seconds, "minReadySeconds", KF_I32, OMIT),
+    F(revision_history_limit, "revisionHistoryLimit", KF_OPT_I32, OMIT),
+    F(progress_deadline_seconds, "progressDeadlineSeconds", KF_OPT_I32, OMIT),
+    F(paused, "paused", KF_BOOL, OMIT),
+    F(selector, "selector", KF_OBJ, OMIT, .sub = &label_selector_schema),
+    F(strategy, "strategy", KF_OBJ, OMIT, .sub = &strategy_schema),
+    F(template_json, "template", KF_RAW, OMIT),
+};
+#undef F
+#define F(member, json, type, ...) KF(struct deploy_status, member, json, type, __VA_ARGS__)
+static const struct kfield deployment_status[] = {
+    F(observed_generation, "observedGeneration", KF_I64, OMIT),
+    F(replicas, "replicas", KF_I32, OMIT),
+    F(updated, "updatedReplicas", KF_I32, OMIT),
+    F(ready, "readyReplicas", KF_I32, OMIT),
+    F(available, "availableReplicas", KF_I32, OMIT),
+    F(unavailable, "unavailableReplicas", KF_I32, OMIT),
+    F(terminating, "terminatingReplicas", KF_OPT_I32, OMIT),
+    F(collisions, "collisionCount", KF_OPT_I32, OMIT),
+    CONDITIONS(struct deploy_status),
+};
+#undef F
+DOC(deployment, struct deploy, "Deployment", "deployments", "apps");
+
+/* ---- ReplicaSet ---------------------------------------------------------------------------- */
+
+#define F(member, json, type, ...) KF(struct rs_spec, member, json, type, __VA_ARGS__)
+static const struct kfield replicaset_spec[] = {
+    F(replicas, "replicas", KF_OPT_I32, OMIT),
+    F(min_ready_seconds, "minReadySeconds", KF_I32, OMIT),
+    F(selector, "selector", KF_OBJ, OMIT, .sub = &label_selector_schema),
+    F(template_json, "template", KF_RAW, OMIT),
+};
+#undef F
+#define F(member, json, type, ...) KF(struct rs_status, member, json, type, __VA_ARGS__)
+static const struct kfield replicaset_status[] = {
+    F(observed_generation, "observedGeneration", KF_I64, OMIT),
+    F(replicas, "replicas", KF_I32, OMIT),
+    F(fully_labeled, "fullyLabeledReplicas", KF_I32, OMIT),
+    F(ready, "readyReplicas", KF_I32, OMIT),
+    F(available, "availableReplicas", KF_I32, OMIT),
+    F(terminating, "terminatingReplicas", KF_OPT_I32, OMIT),
+    CONDITIONS(struct rs_status),
+};
+#undef F
+DOC(replicaset, struct rs, "ReplicaSet", "replicasets", "apps");
+
+/* ---- Job ----------------------------------------------------------------------------------- */
+
+static const struct kfield uncounted_fields[] = {
+    KF_LIST_OF(struct job_uncounted, succeeded, "succeeded", KF_STR, OMIT),
+    KF_LIST_OF(struct job_uncounted, failed, "failed", KF_STR, OMIT),
+};
+static const struct kschema uncounted_schema =
+    KSCHEMA("UncountedTerminatedPods", struct job_uncounted, uncounted_fields);
+#define F(member, json, type, ...) KF(struct job_spec, member, json, type, __VA_ARGS__)
+static const struct kfield job_spec[] = {
+    F(parallelism, "parallelism", KF_OPT_I32, OMIT),
+    F(completions, "completions", KF_OPT_I32, OMIT),
+    F(backoff_limit, "backoffLimit", KF_OPT_I32, OMIT),
+    F(ttl_seconds, "ttlSecondsAfterFinished", KF_OPT_I32, OMIT),
+    F(active_deadline_seconds, "activeDeadlineSeconds", KF_OPT_I64, OMIT),
+    F(suspend, "suspend", KF_BOOL, OMIT),
+    F(manual_selector, "manualSelector", KF_OPT_BOOL, OMIT),
+    F(completion_mode, "completionMode", KF_STR, .flags = KF_INTERN | KF_OMITEMPTY),
+    F(selector, "selector", KF_OBJ, OMIT, .sub = &label_selector_schema),
+    F(template_json, "template", KF_RAW, OMIT),
+};
+#undef F
+#define F(member, json, type, ...) KF(struct job_status, member, json, type, __VA_ARGS__)
+static const struct kfield job_status[] = {
+    F(active, "active", KF_I32, OMIT),
+    F(succeeded, "succeeded", KF_I32, OMIT),
+    F(failed, "failed", KF_I32, OMIT),
+    F(ready, "ready", KF_OPT_I32, OMIT),
+    F(terminating, "terminating", KF_OPT_I32, OMIT),
+    F(start_time, "startTime", KF_TIME, OMIT),
+    F(completion_time, "completionTime", KF_TIME, OMIT),
+    F(completed_indexes, "completedIndexes", KF_STR, OMIT),
+    F(uncounted, "uncountedTerminatedPods", KF_OBJ, .flags = KF_OMITEMPTY | KF_PTR,
+      .sub = &uncounted_schema),
+    CONDITIONS(struct job_status),
+};
+#undef F
+DOC(job, struct job, "Job", "jobs", "batch");
+
+/* ---- PodDisruptionBudget, Namespace, anything ---------------------------------------------- */
+
+#define F(member, json, type, ...) KF(struct pdb_doc_spec, member, json, type, __VA_ARGS__)
+static const struct kfield pdb_spec[] = {
+    F(selector, "selector", KF_OBJ, .flags = KF_OMITEMPTY | KF_PTR, .sub = &label_selector_schema),
+    F(min_raw, "minAvailable", KF_RAW, OMIT),
+    F(max_raw, "maxUnavailable", KF_RAW, OMIT),
+};
+#undef F
+#define F(member, json, type, ...) KF(struct pdb_doc_status, member, json, type, __VA_ARGS__)
+static const struct kfield pdb_status[] = {
+    F(observed_generation, "observedGeneration", KF_I64, OMIT),
+    F(disruptions_allowed, "disruptionsAllowed", KF_I32, OMIT),
+    F(current_healthy, "currentHealthy", KF_I32, OMIT),
+    F(desired_healthy, "desiredHealthy", KF_I32, OMIT),
+    F(expected_pods, "expectedPods", KF_I32, OMIT),
+    KF_MAP_OF(struct pdb_doc_status, disrupted, "disruptedPods", KF_TIME, OMIT),
+    CONDITIONS(struct pdb_doc_status),
+};
+#undef F
+DOC(pdb, struct pdb_doc, "PodDisruptionBudget", "poddisruptionbudgets", "policy");
+
+#define F(member, json, type, ...) KF(struct ns_doc_status, member, json, type, __VA_ARGS__)
+static const struct kfield namespace_spec[] = {
+    KF_LIST_OF(struct ns_doc_spec, finalizers, "finalizers", KF_STR, .flags = KF_OMITEMPTY),
+};
+static const struct kfield namespace_status[] = {
+    F(phase, "phase", KF_STR, .flags = KF_INTERN | KF_OMITEMPTY),
+    CONDITIONS(struct ns_doc_status),
+};
+#undef F
+static const struct kschema namespace_spec_schema =
+    KSCHEMA("NamespaceSpec", struct ns_doc_spec, namespace_spec);
+static const struct kschema namespace_status_schema =
+    KSCHEMA("NamespaceStatus", struct ns_doc_status, namespace_status);
+static const struct kfield namespace_fields[] = {
+    META(struct ns_doc),
+    KF(struct ns_doc, spec, "spec", KF_OBJ, OMIT, .sub = &namespace_spec_schema),
+    KF(struct ns_doc, status, "status", KF_OBJ, OMIT, .sub = &namespace_status_schema),
+};
+static const struct kschema namespace_doc_schema =
+    KSCHEMA("Namespace", struct ns_doc, namespace_fields);
+const struct kind doc_namespace = { .group = "",
+                                    .version = "v1",
+                                    .kind = "Namespace",
+                                    .plural = "namespaces",
+                                    .has_status = true,
+                                    .schema = &namespace_doc_schema };
+
+static const struct kfield metaonly_fields[] = {
+    KF(struct kobj, meta, "metadata", KF_OBJ, .flags = KF_REQUIRED, .sub = &objmeta_schema),
+};
+const struct kschema metaonly_schema = KSCHEMA("Object", struct kobj, metaonly_fields);

@@ -1,0 +1,135 @@
+/* docs.h - the kinds that controllers of this room work on, with what src/api does not keep: pod
+ * templates as JSON text, strategies, conditions with all their times; and objects of any kind of
+ * which only the metadata counts.
+ *
+ * Informers of these kinds are this room's own; on the wire they are the same as those of src/api.
+ */
+#ifndef KOORD_CLUSTER_DOCS_H
+#define KOORD_CLUSTER_DOCS_H
+#include "api/types.h"
+
+struct wcond { /* a condition of a workload */
+    const char *type, *status, *reason, *message;
+    nsec_t last_update, last_transition, last_probe;
+};
+typedef KLIST(struct wcond) wcondlist;
+
+struct rolling {
+    struct int_or_str max_surge, max_unavailable;
+};
+struct strategy {
+    const char *type; /* "RollingUpdate", "Recreate" */
+    struct rolling *rolling;
+};
+struct deploy_spec {
+    struct opt_i32 replicas, revision_history_limit, progress_deadline_seconds;
+    int32_t min_ready_seconds;
+    bool paused;
+    struct label_selector selector;
+    struct strategy strategy;
+    const char *template_json;
+};
+struct deploy_status {
+    int64_t observed_generation;
+    int32_t replicas, updated, ready, available, unavailable;
+    struct opt_i32 collisions, terminating;
+    wcondlist conditions;
+};
+struct deploy {
+    struct kobj obj;
+    struct deploy_spec spec;
+    struct deploy_status status;
+};
+
+struct rs_spec {
+    struct opt_i32 replicas;
+    int32_t min_ready_seconds;
+    struct label_selector selector;
+    const char *template_json;
+};
+struct rs_status {
+    int64_t observed_generation;
+    int32_t replicas, fully_labeled, ready, available;
+    struct opt_i32 terminating;
+    wcondlist conditions;
+};
+struct rs {
+    struct kobj obj;
+    struct rs_spec spec;
+    struct rs_status status;
+};
+
+struct job_uncounted {
+    kstrlist succeeded, failed; /* UIDs */
+};
+struct job_spec {
+    struct opt_i32 parallelism, completions, backoff_limit, ttl_seconds;
+    struct opt_i64 active_deadline_seconds;
+    bool suspend;
+    struct opt_bool manual_selector;
+    struct label_selector selector;
+    const char *completion_mode; /* "Indexed" */
+    const char *template_json;
+};
+struct job_status {
+    int32_t active, succeeded, failed;
+    struct opt_i32 ready, terminating;
+    nsec_t start_time, completion_time;
+    const char *completed_indexes;
+    struct job_uncounted *uncounted;
+    wcondlist conditions;
+};
+struct job {
+    struct kobj obj;
+    struct job_spec spec;
+    struct job_status status;
+};
+
+struct pdb_doc_status {
+    int64_t observed_generation;
+    int32_t disruptions_allowed, current_healthy, desired_healthy, expected_pods;
+    KLIST(struct {
+        const char *name;
+        nsec_t since;
+    })
+    disrupted; /* sorted */
+    wcondlist conditions;
+};
+struct pdb_doc_spec {
+    struct label_selector *selector; /* NULL matches nothing */
+    const char *min_raw, *max_raw;   /* JSON texts: 1, "30%"; NULL when absent */
+};
+struct pdb_doc {
+    struct kobj obj;
+    struct pdb_doc_spec spec;
+    struct pdb_doc_status status;
+};
+
+struct ns_doc_spec {
+    kstrlist finalizers;
+};
+struct ns_doc_status {
+    const char *phase;
+    wcondlist conditions;
+};
+struct ns_doc {
+    struct kobj obj;
+    struct ns_doc_spec spec;
+    struct ns_doc_status status;
+};
+
+extern const struct kind doc_deployment, doc_replicaset, doc_job, doc_pdb, doc_namespace;
+extern const struct kschema metaonly_schema; /* of a struct kobj: metadata only */
+
+#define DOC_OF(noun, type)                                           \
+    static inline const struct type *noun##_of(const struct kobj *o) \
+    {                                                                \
+        return container_of(o, const struct type, obj);              \
+    }
+DOC_OF(deploy, deploy)
+DOC_OF(rs, rs)
+DOC_OF(job, job)
+DOC_OF(pdb_doc, pdb_doc)
+DOC_OF(ns_doc, ns_doc)
+#undef DOC_OF
+#endif

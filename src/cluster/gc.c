@@ -1,0 +1,495 @@
+/* gc.c - garbage collection by owner references: background, foreground, orphaning.
+ *
+ * A metadata-only cache of every kind, with an index by the owners' UIDs, is the whole graph.
+ * An owner that the cache does not know is asked for at the server before anything is deleted.
+ */
+#include <stdio.h>
+
+#include "base/klog.h"
+#include "cluster/discovery.h"
+
+struct gcache { /* the objects of one kind */
+    struct gc *gc;
+    struct disco_kind *k;
+    struct informer *inf;
+    int by_owner;
+    bool own; /* the informer is ours */
+};
+struct gc {
+    struct cluster *c;
+    struct workqueue *queue; /* "plural.group/namespace/name" */
+    struct caches vec_of(struct gcache *) caches;
+};
+
+#define FIN_ORPHAN     "orphan"
+#define FIN_FOREGROUND "foregroundDeletion"
+
+/* ---- the graph ----------------------------------------------------------------------------- */
+
+static void enqueue(struct gcache *g, const struct kobj *o)
+{
+    char key[KOBJ_KEY_MAX], full[KOBJ_KEY_MAX + 300];
+    kobj_key(o, key, sizeof key);
+    (void)snprintf(full, sizeof full, "%s.%s/%s", g->k->kind.plural, g->k->kind.group, key);
+    workqueue_add(g->gc->queue, full);
+}
+
+static struct gcache *cache_by_key(const struct gc *gc, const char *key, const char **ret_rest)
+{
+    const char *slash = strchr(key, '/');
+    vec_foreach(&gc->caches, i) {
+        const struct kind *k = &gc->caches.items[i]->k->kind;
+        size_t n = strlen(k->plural), m = strlen(k->group);
+        if ((size_t)(slash - key) == n + 1 + m && memcmp(key, k->plural, n) == 0 &&
+            memcmp(key + n + 1, k->group, m) == 0) {
+            *ret_rest = slash + 1;
+            return gc->caches.items[i];
+        }
+    }
+    return NULL;
+}
+
+typedef void (*dependent_fn)(void *arg, struct gcache *g, struct kobj *o,
+                             const struct owner_ref *ref);
+static void each_dependent(const struct gc *gc, struct kuid owner, dependent_fn fn, void *arg)
+{
+    char uid[KUID_TEXT_MAX];
+    kuid_format(owner, uid, sizeof uid);
+    vec_foreach(&gc->caches, i) {
+        struct gcache *g = gc->caches.items[i];
+        size_t n;
+        struct kobj *const *found = informer_by_index(g->inf, g->by_owner, uid, &n);
+        for (size_t k = 0; k < n; k++)
+            for (uint32_t r = 0; r < found[k]->meta.owners.n; r++)
+                if (kuid_equal(found[k]->meta.owners.items[r].uid, owner))
+                    fn(arg, g, found[k], &found[k]->meta.owners.items[r]);
+    }
+}
+
+static void enqueue_dependent(void *arg, struct gcache *g, struct kobj *o,
+                              const struct owner_ref *ref)
+{
+    (void)arg, (void)ref;
+    enqueue(g, o);
+}
+
+static void count_dependent(void *arg, struct gcache *g, struct kobj *o,
+                            const struct owner_ref *ref)
+{
+    (void)g, (void)o, (void)ref;
+    ++*(size_t *)arg;
+}
+
+static void count_blocking(void *arg, struct gcache *g, struct kobj *o, const struct owner_ref *ref)
+{
+    (void)g, (void)o;
+    *(size_t *)arg += ref->block_owner_deletion;
+}
+
+/* ---- finalizers of a dying owner ----------------------------------------------------------- */
+
+/* A real object to write to: pods come from a cache of another kind. */
+static struct kube_req request(const struct gcache *g, const struct kobj *o, enum kube_verb verb)
+{
+    return (struct kube_req){ .verb = verb,
+                              .kind = &g->k->kind,
+                              .ns = g->k->kind.namespaced ? o->meta.ns : NULL,
+                              .name = o->meta.name };
+}
+
+static void remove_finalizer(struct batch *b, const struct gcache *g, const struct kobj *o,
+                             const char *name)
+{
+    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
+    struct kjw w = kjw_to(&body);
+
+    kjw_obj(&w, NULL);
+    kjw_obj(&w, "metadata");
+    kjw_str(&w, "resourceVersion", o->meta.resource_version);
+    kjw_arr(&w, "finalizers");
+    for (uint32_t i = 0; i < o->meta.finalizers.n; i++)
+        if (!streq(o->meta.finalizers.items[i], name))
+            kjw_str(&w, NULL, o->meta.finalizers.items[i]);
+    kjw_end(&w);
+    kjw_end(&w);
+    kjw_end(&w);
+    struct kube_req r = request(g, o, KUBE_PATCH);
+    r.patch = KUBE_PATCH_MERGE;
+    r.body = body.data;
+    r.body_len = body.len;
+    batch_call(b, &r, NULL, NULL);
+}
+
+/* All references but those to drop(uid). */
+static void patch_owners(struct batch *b, const struct gcache *g, const struct kobj *o,
+                         const struct kuid *drop, size_t ndrop)
+{
+    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
+    struct kjw w = kjw_to(&body);
+
+    kjw_obj(&w, NULL);
+    kjw_obj(&w, "metadata");
+    kjw_str(&w, "resourceVersion", o->meta.resource_version);
+    kjw_arr(&w, "ownerReferences");
+    for (uint32_t i = 0; i < o->meta.owners.n; i++) {
+        const struct owner_ref *ref = &o->meta.owners.items[i];
+        char uid[KUID_TEXT_MAX];
+        bool dropped = false;
+        for (size_t k = 0; k < ndrop; k++)
+            dropped = dropped || kuid_equal(ref->uid, drop[k]);
+        if (dropped)
+            continue;
+        kuid_format(ref->uid, uid, sizeof uid);
+        kjw_obj(&w, NULL);
+        kjw_str(&w, "apiVersion", ref->api_version);
+        kjw_str(&w, "kind", ref->kind);
+        kjw_str(&w, "name", ref->name);
+        kjw_str(&w, "uid", uid);
+        if (ref->controller)
+            kjw_bool(&w, "controller", true);
+        if (ref->block_owner_deletion)
+            kjw_bool(&w, "blockOwnerDeletion", true);
+        kjw_end(&w);
+    }
+    kjw_end(&w);
+    kjw_end(&w);
+    kjw_end(&w);
+    struct kube_req r = request(g, o, KUBE_PATCH);
+    r.patch = KUBE_PATCH_MERGE;
+    r.body = body.data;
+    r.body_len = body.len;
+    batch_call(b, &r, NULL, NULL);
+}
+
+struct orphaning {
+    struct batch *b;
+    size_t n;
+};
+
+static void orphan_one(void *arg, struct gcache *g, struct kobj *o, const struct owner_ref *ref)
+{
+    struct orphaning *x = arg;
+    x->n++;
+    patch_owners(x->b, g, o, &ref->uid, 1);
+}
+
+/* True when the object waits for its dependents and nothing else is to be done now. */
+static bool serve_finalizers(struct batch *b, struct gcache *g, struct kobj *o)
+{
+    if (o->meta.deleted == 0)
+        return false;
+    if (meta_has_finalizer(o, FIN_ORPHAN)) {
+        struct orphaning x = { b, 0 };
+        each_dependent(g->gc, o->meta.uid, orphan_one, &x);
+        if (x.n == 0)
+            remove_finalizer(b, g, o, FIN_ORPHAN);
+        else
+            batch_again(b, 200 * NSEC_PER_MSEC); /* until the caches show no dependent */
+        return true;
+    }
+    if (meta_has_finalizer(o, FIN_FOREGROUND)) {
+        size_t blocking = 0;
+        each_dependent(g->gc, o->meta.uid, count_blocking, &blocking);
+        each_dependent(g->gc, o->meta.uid, enqueue_dependent, NULL);
+        if (blocking == 0)
+            remove_finalizer(b, g, o, FIN_FOREGROUND);
+        return true;
+    }
+    return false;
+}
+
+/* ---- dependents of what is gone ------------------------------------------------------------ */
+
+enum owner_state { OWNER_SOLID, OWNER_WAITING, OWNER_UNKNOWN, OWNER_GONE };
+
+struct judging { /* one object, while its owners are asked for; in the arena */
+    struct gc *gc;
+    const char *full; /* key of the queue */
+    struct kuid uid;
+    size_t n, pending;
+    enum owner_state *state;
+    const char **owner_uids;
+};
+struct question {
+    struct judging *j;
+    size_t i;
+};
+
+/* An owner reference names an object of its dependent's namespace, or one of the cluster. */
+static enum owner_state look_up(const struct gc *gc, const struct kobj *o,
+                                const struct owner_ref *ref)
+{
+    struct disco_kind *k = discovery_find(gc->c->disco, ref->api_version, ref->kind);
+    struct gcache *g = k ? k->gc : NULL;
+    char key[KOBJ_KEY_MAX];
+
+    if (!g || !g->inf || !informer_synced(g->inf))
+        return OWNER_UNKNOWN;
+    if (k->kind.namespaced)
+        (void)snprintf(key, sizeof key, "%s/%s", o->meta.ns, ref->name);
+    else
+        (void)snprintf(key, sizeof key, "%s", ref->name);
+    struct kobj *owner = informer_get(g->inf, key);
+    if (!owner || !kuid_equal(owner->meta.uid, ref->uid))
+        return OWNER_UNKNOWN;
+    return owner->meta.deleted && meta_has_finalizer(owner, FIN_FOREGROUND) ? OWNER_WAITING
+                                                                            : OWNER_SOLID;
+}
+
+static void delete_object(struct batch *b, const struct gcache *g, const struct kobj *o,
+                          const char *propagation)
+{
+    struct kobj target = { .kind = &g->k->kind, .meta = o->meta };
+    g->gc->c->stats.collected++;
+    batch_delete(b, &target, &(struct delete_opts){ .grace = -1, .propagation = propagation }, NULL,
+                 NULL);
+}
+
+static void judge(struct batch *b, struct judging *j)
+{
+    const char *rest;
+    struct gcache *g = cache_by_key(j->gc, j->full, &rest);
+    struct kobj *o = g ? informer_get(g->inf, rest) : NULL;
+    size_t solid = 0, waiting = 0, unknown = 0, ngone = 0;
+    struct kuid *gone = arena_newn0(batch_arena(b), j->n + 1, struct kuid);
+
+    if (!o || !kuid_equal(o->meta.uid, j->uid) || o->meta.owners.n != j->n)
+        return; /* changed meanwhile: its news has queued it again */
+    for (size_t i = 0; i < j->n; i++) {
+        solid += j->state[i] == OWNER_SOLID;
+        waiting += j->state[i] == OWNER_WAITING;
+        unknown += j->state[i] == OWNER_UNKNOWN;
+        if (j->state[i] == OWNER_GONE)
+            gone[ngone++] = o->meta.owners.items[i].uid;
+    }
+    if (unknown)
+        return;
+    if (solid) {
+        for (size_t i = 0; i < j->n; i++)
+            if (j->state[i] == OWNER_WAITING)
+                gone[ngone++] = o->meta.owners.items[i].uid;
+        if (ngone)
+            patch_owners(b, g, o, gone, ngone);
+        return;
+    }
+    size_t dependents = 0;
+    each_dependent(j->gc, o->meta.uid, count_dependent, &dependents);
+    if (waiting && dependents)
+        delete_object(b, g, o, "Foreground"); /* the whole tree goes from its leaves */
+    else if (meta_has_finalizer(o, FIN_ORPHAN))
+        delete_object(b, g, o, "Orphan");
+    else if (meta_has_finalizer(o, FIN_FOREGROUND))
+        delete_object(b, g, o, "Foreground");
+    else
+        delete_object(b, g, o, "Background");
+}
+
+static bool on_owner(struct batch *b, struct kube_resp *r, const struct kerr *err, void *arg)
+{
+    struct question *q = arg;
+    struct judging *j = q->j;
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    bool handled = true;
+
+    if (err && err->reason == KR_NOT_FOUND) {
+        j->state[q->i] = OWNER_GONE;
+    } else if (err || kj_parse(r->body, r->n, 0, &doc, NULL) < 0) {
+        handled = false; /* stays unknown: nothing is deleted on a guess */
+    } else {
+        const char *uid = kj_str_or(kj_path(kj_root(doc), "metadata.uid"), "");
+        j->state[q->i] = streq(uid, j->owner_uids[q->i]) ? OWNER_SOLID : OWNER_GONE;
+    }
+    if (--j->pending == 0)
+        judge(b, j);
+    return handled;
+}
+
+static void ask_for(struct batch *b, struct judging *j, size_t i, const struct kobj *o)
+{
+    const struct owner_ref *ref = &o->meta.owners.items[i];
+    struct disco_kind *k = discovery_find(j->gc->c->disco, ref->api_version, ref->kind);
+    struct question *q = arena_new0(batch_arena(b), struct question);
+
+    if (!k)
+        return; /* a kind that nobody serves (now): the owner may still be there */
+    *q = (struct question){ j, i };
+    j->pending++;
+    struct kube_req r = { .verb = KUBE_GET,
+                          .kind = &k->kind,
+                          .ns = k->kind.namespaced ? o->meta.ns : NULL,
+                          .name = ref->name };
+    batch_call(b, &r, on_owner, q);
+}
+
+static void check_owners(struct batch *b, struct gc *gc, const char *full, struct kobj *o)
+{
+    struct arena *a = batch_arena(b);
+    struct judging *j = arena_new0(a, struct judging);
+
+    *j = (struct judging){ .gc = gc,
+                           .full = arena_strdup(a, full),
+                           .uid = o->meta.uid,
+                           .n = o->meta.owners.n,
+                           .state = arena_newn0(a, o->meta.owners.n, enum owner_state),
+                           .owner_uids = arena_newn0(a, o->meta.owners.n, const char *) };
+    j->pending = 1;
+    for (size_t i = 0; i < j->n; i++) {
+        char uid[KUID_TEXT_MAX];
+        kuid_format(o->meta.owners.items[i].uid, uid, sizeof uid);
+        j->owner_uids[i] = arena_strdup(a, uid);
+        j->state[i] = look_up(gc, o, &o->meta.owners.items[i]);
+        if (j->state[i] == OWNER_UNKNOWN)
+            ask_for(b, j, i, o);
+    }
+    if (--j->pending == 0)
+        judge(b, j);
+}
+
+static void sync(void *arg, const char *key, struct work *w)
+{
+    struct gc *gc = arg;
+    struct batch *b = batch_new(gc->c, "gc", key, w);
+    const char *rest = NULL;
+    struct gcache *g = cache_by_key(gc, key, &rest);
+    struct kobj *o = g ? informer_get(g->inf, rest) : NULL;
+
+    if (o && !serve_finalizers(b, g, o) && o->meta.owners.n && o->meta.deleted == 0)
+        check_owners(b, gc, key, o);
+    batch_close(b);
+}
+
+/* ---- news ---------------------------------------------------------------------------------- */
+
+/* Owners of a dependent that is gone (or no longer theirs) may have waited for it. */
+static void wake_owners(struct gc *gc, const struct kobj *o)
+{
+    for (uint32_t i = 0; i < o->meta.owners.n; i++) {
+        const struct owner_ref *ref = &o->meta.owners.items[i];
+        struct disco_kind *k = discovery_find(gc->c->disco, ref->api_version, ref->kind);
+        struct gcache *g = k ? k->gc : NULL;
+        char key[KOBJ_KEY_MAX];
+        if (!g)
+            continue;
+        if (k->kind.namespaced)
+            (void)snprintf(key, sizeof key, "%s/%s", o->meta.ns, ref->name);
+        else
+            (void)snprintf(key, sizeof key, "%s", ref->name);
+        struct kobj *owner = informer_get(g->inf, key);
+        if (owner && owner->meta.deleted)
+            enqueue(g, owner);
+    }
+}
+
+static void on_object(void *arg, struct kobj *o)
+{
+    struct gcache *g = arg;
+    if (o->meta.owners.n || (o->meta.deleted && o->meta.finalizers.n))
+        enqueue(g, o);
+}
+
+static void on_update(void *arg, struct kobj *old, struct kobj *o)
+{
+    struct gcache *g = arg;
+    bool owners_changed = old->meta.owners.n != o->meta.owners.n;
+    bool dying = o->meta.deleted && o->meta.finalizers.n;
+
+    for (uint32_t i = 0; !owners_changed && i < o->meta.owners.n; i++)
+        owners_changed = !kuid_equal(old->meta.owners.items[i].uid, o->meta.owners.items[i].uid);
+    if (owners_changed)
+        wake_owners(g->gc, old);
+    if (owners_changed || dying)
+        enqueue(g, o);
+    /* A foreground deletion begins with the dependents. */
+    if (o->meta.deleted && old->meta.deleted == 0)
+        each_dependent(g->gc, o->meta.uid, enqueue_dependent, NULL);
+}
+
+static void on_delete(void *arg, struct kobj *o)
+{
+    struct gcache *g = arg;
+    each_dependent(g->gc, o->meta.uid, enqueue_dependent, NULL);
+    wake_owners(g->gc, o);
+}
+
+/* ---- caches, life -------------------------------------------------------------------------- */
+
+static void index_owner(const struct kobj *o, index_emit_fn emit, void *to)
+{
+    for (uint32_t i = 0; i < o->meta.owners.n; i++) {
+        char uid[KUID_TEXT_MAX];
+        kuid_format(o->meta.owners.items[i].uid, uid, sizeof uid);
+        emit(to, uid);
+    }
+}
+
+/* Caches that other controllers keep anyway. */
+static struct shared *existing(struct cluster *c, const struct kind *k)
+{
+    struct shared *all[] = { &c->pods, &c->replicasets, &c->deployments, &c->jobs, &c->nodes };
+    static const struct kind *const kinds[] = { &kind_pod, &doc_replicaset, &doc_deployment,
+                                                &doc_job };
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        if (all[i]->inf && streq(k->group, kinds[i]->group) && streq(k->plural, kinds[i]->plural))
+            return all[i];
+    if (c->nodes.inf && streq(k->group, "") && streq(k->plural, "nodes"))
+        return &c->nodes;
+    return NULL;
+}
+
+static void add_cache(struct gc *gc, struct disco_kind *k)
+{
+    static const struct informer_handler handler = { .on_add = on_object,
+                                                     .on_update = on_update,
+                                                     .on_delete = on_delete };
+    struct gcache *g = xnew0(struct gcache);
+    struct shared *s = existing(gc->c, &k->kind);
+
+    g->gc = gc;
+    g->k = k;
+    g->own = !s;
+    g->inf = s ? s->inf : informer_new(gc->c->kube, &(struct informer_opts){ .kind = &k->kind });
+    g->by_owner = s ? s->by_owner : informer_add_index(g->inf, index_owner);
+    k->gc = g;
+    vec_push(&gc->caches, g);
+    informer_add_handler(g->inf, &handler, g);
+    if (g->own)
+        informer_start(g->inf);
+}
+
+static void on_round(void *arg)
+{
+    struct gc *gc = arg;
+    for (size_t i = 0; i < discovery_count(gc->c->disco); i++) {
+        struct disco_kind *k = discovery_at(gc->c->disco, i);
+        if (k->served && k->watch && !k->ownerless && !k->gc)
+            add_cache(gc, k);
+    }
+}
+
+struct gc *gc_new(struct cluster *c)
+{
+    struct gc *gc = xnew0(struct gc);
+    gc->c = c;
+    gc->queue = workqueue_new(
+        c->loop,
+        &(struct workqueue_opts){
+            .name = "gc", .concurrency = 20, .backoff_max = 30 * NSEC_PER_SEC, .qps = 100 },
+        sync, gc);
+    discovery_on_round(c->disco, on_round, gc);
+    return gc;
+}
+
+struct gc *gc_free(struct gc *gc)
+{
+    if (!gc)
+        return NULL;
+    workqueue_free(gc->queue);
+    vec_foreach(&gc->caches, i) {
+        if (gc->caches.items[i]->own)
+            informer_free(gc->caches.items[i]->inf);
+        free(gc->caches.items[i]);
+    }
+    vec_fini(&gc->caches);
+    free(gc);
+    return NULL;
+}

@@ -1,0 +1,353 @@
+/* hollow.c - hollow nodes: registered, kept alive by leases and heartbeats, without a machine. */
+#include "cluster/hollow.h"
+
+#include <stdio.h>
+
+#include "api/koord/device.h"
+#include "api/koord/nodemetric.h"
+#include "api/koord/noderesourcetopology.h"
+#include "api/lease.h"
+#include "base/ktime.h"
+
+#define LEASE_EVERY  (10 * NSEC_PER_SEC)
+#define STATUS_EVERY (300 * NSEC_PER_SEC)
+enum { LEASE_SECONDS = 40, NODES_MAX = 100000 };
+
+/* ---- registration -------------------------------------------------------------------------- */
+
+static bool on_registered(struct batch *b, struct kube_resp *r, const struct kerr *err, void *arg)
+{
+    struct hnode *n = arg;
+    (void)b, (void)r;
+    if (err)
+        return false;
+    n->registered = true;
+    n->status_at = loop_wall(n->h->c->loop);
+    return true;
+}
+
+static void patch_status(struct batch *b, struct hnode *n, const struct node *old)
+{
+    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
+    hnode_write_status(n, loop_wall(n->h->c->loop), old, &body);
+    struct kube_req r = { .verb = KUBE_PATCH,
+                          .kind = &kind_node,
+                          .name = n->name,
+                          .subresource = "status",
+                          .patch = KUBE_PATCH_STRATEGIC,
+                          .body = body.data,
+                          .body_len = body.len };
+    batch_call(b, &r, on_registered, n);
+}
+
+static bool on_created(struct batch *b, struct kube_resp *r, const struct kerr *err, void *arg)
+{
+    (void)r;
+    if (err && err->reason != KR_ALREADY_EXISTS)
+        return false;
+    patch_status(b, arg, NULL);
+    return true;
+}
+
+static bool on_extra(struct batch *b, struct kube_resp *r, const struct kerr *err, void *arg)
+{
+    (void)b, (void)r, (void)arg;
+    /* A server without our CRDs: the node is there all the same. */
+    return err && (err->reason == KR_ALREADY_EXISTS || err->reason == KR_NOT_FOUND);
+}
+
+static void create_extras(struct batch *b, struct hnode *n)
+{
+    CLEANUP(strbuf_fini) struct strbuf device = STRBUF_INIT, topology = STRBUF_INIT;
+
+    n->extras_done = true;
+    if (n->shape->gpus) {
+        hnode_write_device(n, &device);
+        batch_create(b, &kind_device, NULL, &device, on_extra, NULL);
+    }
+    if (n->shape->numa) {
+        hnode_write_topology(n, &topology);
+        batch_create(b, &kind_noderesourcetopology, NULL, &topology, on_extra, NULL);
+    }
+}
+
+/* ---- leases -------------------------------------------------------------------------------- */
+
+static void write_lease(const struct hnode *n, const struct kobj *node, bool whole,
+                        struct strbuf *out)
+{
+    struct kjw w = kjw_to(out);
+    char now[KTIME_TEXT_MAX];
+
+    ktime_format_micro(loop_wall(n->h->c->loop), now);
+    kjw_obj(&w, NULL);
+    if (whole) {
+        char uid[KUID_TEXT_MAX];
+        kjw_str(&w, "apiVersion", "coordination.k8s.io/v1");
+        kjw_str(&w, "kind", "Lease");
+        kjw_obj(&w, "metadata");
+        kjw_str(&w, "name", n->name);
+        kjw_str(&w, "namespace", "kube-node-lease");
+        kjw_arr(&w, "ownerReferences");
+        kuid_format(node->meta.uid, uid, sizeof uid);
+        kjw_obj(&w, NULL);
+        kjw_str(&w, "apiVersion", "v1");
+        kjw_str(&w, "kind", "Node");
+        kjw_str(&w, "name", n->name);
+        kjw_str(&w, "uid", uid);
+        kjw_end(&w);
+        kjw_end(&w);
+        kjw_end(&w);
+    }
+    kjw_obj(&w, "spec");
+    kjw_str(&w, "holderIdentity", n->name);
+    kjw_i64(&w, "leaseDurationSeconds", LEASE_SECONDS);
+    kjw_str(&w, "renewTime", now);
+    kjw_end(&w);
+    kjw_end(&w);
+}
+
+static bool on_leased(struct batch *b, struct kube_resp *r, const struct kerr *err, void *arg)
+{
+    struct hnode *n = arg;
+    (void)b, (void)r;
+    if (!err || err->reason == KR_ALREADY_EXISTS)
+        n->lease_known = true;
+    else if (err->reason == KR_NOT_FOUND)
+        n->lease_known = false; /* made at the next beat */
+    return err && err->reason == KR_ALREADY_EXISTS;
+}
+
+static void beat(struct batch *b, struct hnode *n, const struct kobj *node)
+{
+    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
+
+    write_lease(n, node, !n->lease_known, &body);
+    struct kube_req r = { .verb = n->lease_known ? KUBE_PATCH : KUBE_CREATE,
+                          .kind = &kind_lease,
+                          .ns = "kube-node-lease",
+                          .name = n->lease_known ? n->name : NULL,
+                          .patch = KUBE_PATCH_MERGE,
+                          .body = body.data,
+                          .body_len = body.len };
+    batch_call(b, &r, on_leased, n);
+}
+
+/* ---- one beat of a node -------------------------------------------------------------------- */
+
+static void drop_pods(struct hnode *n)
+{
+    while (n->pods.n)
+        hpod_free(n->h, n->pods.items[0]);
+}
+
+static void node_sync(void *arg, const char *key, struct work *w)
+{
+    struct hollow *h = arg;
+    struct hnode *n = map_getz(&h->by_name, key);
+    struct kobj *o = informer_get(h->node_cache->inf, key);
+    struct batch *b = batch_new(h->c, "hollow-node", key, w);
+    nsec_t now = loop_wall(h->c->loop);
+
+    if (n->gone) {
+        batch_close(b);
+        return;
+    }
+    if (!informer_synced(h->node_cache->inf)) {
+        batch_again(b, 50 * NSEC_PER_MSEC);
+    } else if (!n->registered && !o) {
+        CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
+        hnode_write_node(n, &body);
+        batch_create(b, &kind_node, NULL, &body, on_created, n);
+        batch_again(b, NSEC_PER_SEC);
+    } else if (!n->registered) {
+        patch_status(b, n, node_of(o));
+        batch_again(b, NSEC_PER_SEC);
+    } else if (o) {
+        if (!n->extras_done)
+            create_extras(b, n);
+        beat(b, n, o);
+        if (now - n->status_at >= STATUS_EVERY ||
+            !condition_is_true(&node_of(o)->status.conditions, "Ready"))
+            patch_status(b, n, node_of(o));
+        batch_again(b, loop_jitter(h->c->loop, LEASE_EVERY, 0.04));
+    } else if (now - n->status_at > 5 * NSEC_PER_SEC) {
+        /* Somebody deleted the node: as with a kubelet, it does not come back by itself. */
+        n->gone = true;
+        drop_pods(n);
+    } else {
+        batch_again(b, NSEC_PER_SEC);
+    }
+    batch_close(b);
+}
+
+/* ---- news ---------------------------------------------------------------------------------- */
+
+static void on_pod(void *arg, struct kobj *o)
+{
+    struct hollow *h = arg;
+    const char *node = pod_of(o)->node_name;
+    char key[KOBJ_KEY_MAX];
+
+    kobj_key(o, key, sizeof key);
+    if ((!str_empty(node) && map_getz(&h->by_name, node)) || map_getz(&h->pods, key))
+        workqueue_add(h->pod_queue, key);
+}
+
+static void on_pod_update(void *arg, struct kobj *old, struct kobj *o)
+{
+    (void)old;
+    on_pod(arg, o);
+}
+
+static void on_node_update(void *arg, struct kobj *old, struct kobj *o)
+{
+    struct hollow *h = arg;
+    (void)old;
+    /* The node lifecycle took us for dead: say at once that we are not. */
+    if (map_getz(&h->by_name, o->meta.name) &&
+        !condition_is_true(&node_of(o)->status.conditions, "Ready"))
+        workqueue_add(h->node_queue, o->meta.name);
+}
+
+static void on_node(void *arg, struct kobj *o)
+{
+    on_node_update(arg, o, o);
+}
+
+static void on_node_delete(void *arg, struct kobj *o)
+{
+    struct hollow *h = arg;
+    if (map_getz(&h->by_name, o->meta.name))
+        workqueue_add(h->node_queue, o->meta.name);
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+static const char *dup(struct arena *a, const char *s)
+{
+    return s ? arena_strdup(a, s) : NULL;
+}
+
+static const struct hollow_pair *copy_pairs(struct arena *a, const struct hollow_pair *p, size_t n)
+{
+    struct hollow_pair *out = arena_newn0(a, n + 1, struct hollow_pair);
+    for (size_t i = 0; i < n; i++)
+        out[i] = (struct hollow_pair){ dup(a, p[i].key), dup(a, p[i].value), dup(a, p[i].effect) };
+    return out;
+}
+
+static void copy_shapes(struct hollow *h, const struct hollow_opts *o)
+{
+    h->shapes = arena_newn0(h->arena, o->nshapes, struct hollow_shape);
+    for (size_t i = 0; i < o->nshapes; i++) {
+        struct hollow_shape *s = &h->shapes[i];
+        *s = o->shapes[i];
+        hnode_defaults(s);
+        s->prefix = dup(h->arena, s->prefix);
+        s->labels = copy_pairs(h->arena, o->shapes[i].labels, s->nlabels);
+        s->taints = copy_pairs(h->arena, o->shapes[i].taints, s->ntaints);
+    }
+}
+
+static void make_nodes(struct hollow *h)
+{
+    unsigned at = 0;
+
+    for (size_t i = 0; i < h->o.nshapes; i++) {
+        for (unsigned k = 0; k < h->shapes[i].count; k++, at++) {
+            struct hnode *n = &h->nodes[at];
+            n->h = h;
+            n->shape = &h->shapes[i];
+            n->index = at;
+            n->name = arena_printf(h->arena, "%s%u", n->shape->prefix, k);
+            n->zone = arena_printf(h->arena, "zone-%c", 'a' + (int)(k % MIN(n->shape->zones, 26u)));
+            map_putz(&h->by_name, n->name, n);
+            workqueue_add_after(h->node_queue, n->name, 1 + (nsec_t)at * NSEC_PER_MSEC);
+            if (h->metrics)
+                workqueue_add_after(h->metric_queue, n->name,
+                                    5 * NSEC_PER_SEC + (nsec_t)at * NSEC_PER_MSEC);
+        }
+    }
+}
+
+struct hollow *hollow_new(struct cluster *c, const struct hollow_opts *o, struct kerr *err)
+{
+    static const struct informer_handler pods = { .on_add = on_pod,
+                                                  .on_update = on_pod_update,
+                                                  .on_delete = on_pod };
+    static const struct informer_handler nodes = { .on_add = on_node,
+                                                   .on_update = on_node_update,
+                                                   .on_delete = on_node_delete };
+    size_t n = 0;
+
+    for (size_t i = 0; i < o->nshapes; i++)
+        n += o->shapes[i].count;
+    if (n > NODES_MAX) {
+        kerr_set(err, -EINVAL, "%zu hollow nodes are more than %d", n, NODES_MAX);
+        return NULL;
+    }
+    struct hollow *h = xnew0(struct hollow);
+    h->c = c;
+    h->o = *o;
+    h->o.start_delay = o->start_delay ? o->start_delay : NSEC_PER_SEC;
+    h->arena = arena_new();
+    copy_shapes(h, o);
+    h->o.shapes = h->shapes;
+    h->n = n;
+    h->nodes = xnewn0(n + 1, struct hnode);
+    h->node_queue = workqueue_new(c->loop,
+                                  &(struct workqueue_opts){ .name = "hollow-node",
+                                                            .concurrency = 32,
+                                                            .backoff_max = 10 * NSEC_PER_SEC,
+                                                            .qps = 1000 },
+                                  node_sync, h);
+    h->pod_queue = workqueue_new(c->loop,
+                                 &(struct workqueue_opts){ .name = "hollow-pod",
+                                                           .concurrency = 64,
+                                                           .backoff_max = 10 * NSEC_PER_SEC,
+                                                           .qps = 1000 },
+                                 hpod_sync, h);
+    h->node_cache = cluster_nodes(c);
+    h->pod_cache = cluster_pods(c);
+    informer_add_handler(h->node_cache->inf, &nodes, h);
+    informer_add_handler(h->pod_cache->inf, &pods, h);
+    if (!o->no_metrics) {
+        h->metric_queue = workqueue_new(
+            c->loop, &(struct workqueue_opts){ .name = "hollow-metric", .concurrency = 8 },
+            hmetric_sync, h);
+        h->metrics = informer_new(c->kube, &(struct informer_opts){ .kind = &kind_nodemetric });
+        informer_start(h->metrics);
+    }
+    make_nodes(h);
+    c->stats.hollow_nodes = n;
+    return h;
+}
+
+struct hollow *hollow_free(struct hollow *h)
+{
+    if (!h)
+        return NULL;
+    for (size_t i = 0; i < h->n; i++) {
+        drop_pods(&h->nodes[i]);
+        vec_fini(&h->nodes[i].pods);
+    }
+    workqueue_free(h->node_queue);
+    workqueue_free(h->pod_queue);
+    workqueue_free(h->metric_queue);
+    informer_free(h->metrics);
+    map_fini(&h->by_name);
+    map_fini(&h->pods);
+    free(h->nodes);
+    arena_free(h->arena);
+    free(h);
+    return NULL;
+}
+
+bool hollow_ready(const struct hollow *h)
+{
+    for (size_t i = 0; i < h->n; i++)
+        if (!h->nodes[i].registered)
+            return false;
+    return true;
+}

@@ -1,0 +1,95 @@
+/* hollow.h - inside the hollow kubelets.
+ *
+ *   hollow.c          the nodes: born, registered, alive (leases, heartbeats)
+ *   hollow_node.c     what their objects say: Node, Device, NodeResourceTopology
+ *   hollow_pod.c      pods as state machines: admitted, started, ready, ended, stopped
+ *   hollow_status.c   the status of a pod in each of its stages
+ *   hollow_metric.c   NodeMetric, as koordlet would publish it
+ */
+#ifndef KOORD_CLUSTER_HOLLOW_H
+#define KOORD_CLUSTER_HOLLOW_H
+#include "api/node.h"
+#include "cluster/internal.h"
+#include "cluster/load.h"
+
+#define LABEL_HOLLOW   "sim.koordinator.sh/hollow"
+#define ANNO_LOAD      "sim.koordinator.sh/load"
+#define ANNO_RUN       "sim.koordinator.sh/run"
+#define ANNO_EXIT_CODE "sim.koordinator.sh/exit-code"
+#define ANNO_RESTARTS  "sim.koordinator.sh/restarts"
+
+enum hstage {             /* of a pod */
+              H_NEW,      /* not looked at yet */
+              H_REJECTED, /* did not fit: Failed */
+              H_CREATING, /* sandbox, images */
+              H_INIT,     /* init containers */
+              H_STARTED,  /* containers run, not ready yet */
+              H_READY,
+              H_BACKOFF, /* ended, to be started again */
+              H_ENDED    /* Succeeded or Failed */
+};
+struct hcount {
+    char *name;
+    int64_t count;
+};
+struct hpod {
+    struct hnode *node;
+    char *key;
+    char uid_text[KUID_TEXT_MAX];
+    uint64_t seed;
+    enum hstage stage, written; /* written: what the server has */
+    nsec_t since;               /* wall: when the stage began */
+    nsec_t started_at;          /* wall: the containers */
+    nsec_t stop_at;             /* wall: when a deletion is confirmed; 0: none asked */
+    int32_t restarts, exit_code;
+    unsigned ip;
+    char *reject_reason, *reject_message;
+    struct vec_of(struct hcount) requests; /* counted against the node */
+    struct vec_of(int32_t) host_ports;
+    bool holds; /* resources */
+};
+struct hnode {
+    struct hollow *h;
+    char *name, *zone;
+    const struct hollow_shape *shape;
+    unsigned index;
+    bool registered, gone, extras_done, lease_known;
+    nsec_t status_at; /* wall: last heartbeat in the status */
+    struct vec_of(struct hpod *) pods;
+    unsigned next_ip;
+    nsec_t metric_written; /* updateTime of our last NodeMetric, in seconds; 0: none */
+};
+struct hollow {
+    struct cluster *c;
+    struct hollow_opts o;
+    struct arena *arena; /* shapes */
+    struct hollow_shape *shapes;
+    struct hnode *nodes;
+    size_t n;
+    struct map by_name; /* struct hnode */
+    struct map pods;    /* by key: struct hpod */
+    struct workqueue *node_queue, *pod_queue, *metric_queue;
+    struct shared *node_cache, *pod_cache;
+    struct informer *metrics; /* NodeMetric; NULL: none are published */
+};
+
+/* hollow_node.c */
+void hnode_defaults(struct hollow_shape *s);
+void hnode_write_node(const struct hnode *n, struct strbuf *out);
+void hnode_write_status(const struct hnode *n, nsec_t now, const struct node *old,
+                        struct strbuf *out);
+void hnode_write_device(const struct hnode *n, struct strbuf *out);
+void hnode_write_topology(const struct hnode *n, struct strbuf *out);
+
+/* hollow_pod.c */
+void hpod_sync(void *arg, const char *key, struct work *w);
+void hpod_free(struct hollow *h, struct hpod *p);
+
+/* hollow_status.c */
+void hpod_write_status(const struct hpod *hp, const struct pod *p, nsec_t now, struct strbuf *out);
+/* Stopped by a deletion: containers ended, a phase that is final. */
+void hpod_write_stopped(const struct hpod *hp, const struct pod *p, nsec_t now, struct strbuf *out);
+
+/* hollow_metric.c */
+void hmetric_sync(void *arg, const char *node, struct work *w);
+#endif

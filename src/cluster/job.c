@@ -1,0 +1,337 @@
+/* job.c - Jobs: pods until enough of them have succeeded, or too many failed. */
+#include "cluster/job.h"
+
+#include <stdio.h>
+
+struct jobctl {
+    struct cluster *c;
+    struct workqueue *queue, *orphans; /* orphans: pods whose Job is gone but not its finalizer */
+    struct expect *expect;
+    struct shared *jobs, *pods;
+};
+
+/* ---- how it goes --------------------------------------------------------------------------- */
+
+static void decide_end(struct jview *v, nsec_t now)
+{
+    const struct job *j = v->j;
+    const struct wcond *target = wcond_find(&j->status.conditions, "FailureTarget");
+    const struct wcond *met = wcond_find(&j->status.conditions, "SuccessCriteriaMet");
+    int64_t limit = j->spec.backoff_limit.set ? j->spec.backoff_limit.v : 6;
+
+    if (met && streq(met->status, "True")) {
+        v->ended = "Complete", v->reason = met->reason, v->message = met->message;
+    } else if (target && streq(target->status, "True")) {
+        v->ended = "Failed", v->reason = target->reason, v->message = target->message;
+    } else if (v->failed > limit) {
+        v->ended = "Failed", v->reason = "BackoffLimitExceeded";
+        v->message = "Job has reached the specified backoff limit";
+    } else if (j->spec.active_deadline_seconds.set && j->status.start_time && !j->spec.suspend &&
+               now >= j->status.start_time + j->spec.active_deadline_seconds.v * NSEC_PER_SEC) {
+        v->ended = "Failed", v->reason = "DeadlineExceeded";
+        v->message = "Job was active longer than specified deadline";
+    } else if (!j->spec.suspend &&
+               (v->completions >= 0
+                    ? v->succeeded >= v->completions && v->active.n + v->terminating.n == 0
+                    : v->succeeded > 0 && v->active.n + v->terminating.n == 0)) {
+        v->ended = "Complete", v->reason = "CompletionsReached";
+        v->message = "Reached expected number of succeeded pods";
+    }
+}
+
+/* How many pods should be active now. */
+static int64_t wanted(const struct jview *v)
+{
+    if (v->ended || v->j->spec.suspend)
+        return 0;
+    if (v->completions < 0) /* a work queue: the first success says that the work is running out */
+        return v->succeeded > 0 ? (int64_t)v->active.n : v->parallelism;
+    return MIN(v->parallelism, v->completions - v->succeeded);
+}
+
+/* ---- pods ---------------------------------------------------------------------------------- */
+
+struct placing { /* which index the i-th new pod gets; in the arena */
+    int64_t *index;
+};
+
+static void decorate(void *arg, uint32_t i, struct kj_mdoc *d, struct kj_mval *pod)
+{
+    struct placing *p = arg;
+    struct kj_mval *meta = kj_mget(pod, "metadata"), *map;
+    char text[24];
+
+    if (!p->index)
+        return;
+    (void)snprintf(text, sizeof text, "%lld", (long long)p->index[i]);
+    map = kj_mget(meta, "annotations");
+    if (!map)
+        kj_mset(d, meta, "annotations", map = kj_mobj(d));
+    kj_mset(d, map, JOB_INDEX, kj_mstr(d, text));
+    map = kj_mget(meta, "labels");
+    if (!map)
+        kj_mset(d, meta, "labels", map = kj_mobj(d));
+    kj_mset(d, map, JOB_INDEX, kj_mstr(d, text));
+}
+
+static const char *index_infix(void *arg, uint32_t i, struct arena *a)
+{
+    struct placing *p = arg;
+    return arena_printf(a, "%lld-", (long long)p->index[i]);
+}
+
+static void create_pods(struct jobctl *jc, struct batch *b, struct jview *v, const char *key,
+                        int64_t n)
+{
+    struct arena *a = batch_arena(b);
+    struct placing *p = arena_new0(a, struct placing);
+
+    if (v->indexed) {
+        int64_t found = 0;
+        p->index = arena_newn0(a, (size_t)n + 1, int64_t);
+        for (int64_t i = 0; i < v->completions && found < n; i++)
+            if (!v->index_state[i])
+                p->index[found++] = i;
+        n = found;
+    }
+    if (n > 0)
+        make_pods(b, &(struct podplan){ .owner_kind = &doc_job,
+                                        .owner = &v->j->obj,
+                                        .template_json = v->j->spec.template_json,
+                                        .key = key,
+                                        .finalizer = JOB_FINALIZER,
+                                        .expect = jc->expect,
+                                        .n = (uint32_t)n,
+                                        .decorate = decorate,
+                                        .infix = v->indexed ? index_infix : NULL,
+                                        .arg = p });
+}
+
+static void manage(struct jobctl *jc, struct batch *b, struct jview *v, const char *key, nsec_t now)
+{
+    int64_t want = wanted(v), have = (int64_t)v->active.n;
+
+    if (have > want) {
+        rank_for_deletion(&v->active, &v->active, now);
+        for (int64_t i = 0; i < have - want; i++)
+            unmake_pod(b, jc->expect, &v->j->obj, key, v->active.items[i]);
+        return;
+    }
+    int64_t room = want - have - (int64_t)v->terminating.n;
+    if (v->completions < 0)
+        room = want - have;
+    if (room <= 0)
+        return;
+    nsec_t wait = jview_backoff(v, now);
+    if (wait > 0)
+        batch_again(b, wait);
+    else
+        create_pods(jc, b, v, key, room);
+}
+
+/* ---- after the end ------------------------------------------------------------------------- */
+
+static nsec_t end_time(const struct job *j)
+{
+    for (uint32_t i = 0; i < j->status.conditions.n; i++) {
+        const struct wcond *c = &j->status.conditions.items[i];
+        if ((streq(c->type, "Complete") || streq(c->type, "Failed")) && streq(c->status, "True"))
+            return c->last_transition;
+    }
+    return 0;
+}
+
+static void expire(struct batch *b, const struct job *j, nsec_t now)
+{
+    if (!j->spec.ttl_seconds.set || j->obj.meta.deleted)
+        return;
+    nsec_t left = end_time(j) + j->spec.ttl_seconds.v * NSEC_PER_SEC - now;
+    if (left > 0)
+        batch_again(b, left);
+    else
+        batch_delete(b, &j->obj, &(struct delete_opts){ .grace = -1, .propagation = "Foreground" },
+                     NULL, NULL);
+}
+
+/* ---- sync ---------------------------------------------------------------------------------- */
+
+static void pass(struct jobctl *jc, struct batch *b, const struct job *j, const kobjvec *pods,
+                 const char *key)
+{
+    nsec_t now = loop_wall(jc->c->loop);
+    struct jview v;
+
+    jview_init(&v, jc->c, j, pods, batch_arena(b));
+    if (job_is_over(j)) {
+        vec_foreach(&v.uncounted, i)
+            job_release_pod(b, v.uncounted.items[i]);
+        expire(b, j, now);
+    } else {
+        decide_end(&v, now);
+        if (expect_settled(jc->expect, key) && j->obj.meta.deleted == 0)
+            manage(jc, b, &v, key, now);
+        jstatus_write(b, &v);
+        if (j->spec.active_deadline_seconds.set && j->status.start_time && !v.ended)
+            batch_again(b, MAX(j->status.start_time +
+                                   j->spec.active_deadline_seconds.v * NSEC_PER_SEC - now,
+                               NSEC_PER_MSEC));
+    }
+    jview_fini(&v);
+}
+
+static void sync(void *arg, const char *key, struct work *w)
+{
+    struct jobctl *jc = arg;
+    struct kobj *o = informer_get(jc->jobs->inf, key);
+    struct batch *b = batch_new(jc->c, "job", key, w);
+    struct labelsel *selector;
+    kobjvec mine = { 0 };
+    struct kerr err = { 0 };
+
+    if (!informer_synced(jc->pods->inf) || !informer_synced(jc->jobs->inf)) {
+        batch_again(b, 50 * NSEC_PER_MSEC);
+    } else if (!o) {
+        expect_forget(jc->expect, key);
+    } else if (labelsel_from(&job_of(o)->spec.selector, batch_arena(b), &selector, &err) == 0) {
+        if (claim_children(b,
+                           &(struct claim){ .owner_kind = &doc_job,
+                                            .owner = o,
+                                            .selector = selector,
+                                            .children = jc->pods,
+                                            .finalizer = JOB_FINALIZER },
+                           &mine))
+            pass(jc, b, job_of(o), &mine, key);
+    }
+    vec_fini(&mine);
+    batch_close(b);
+}
+
+/* A pod with our finalizer and without a Job would never go. */
+static void sync_orphan(void *arg, const char *key, struct work *w)
+{
+    struct jobctl *jc = arg;
+    struct kobj *o = informer_get(jc->pods->inf, key);
+    struct batch *b = batch_new(jc->c, "job-orphan", key, w);
+    const struct owner_ref *ref = o ? kobj_controller(o) : NULL;
+    char job[KOBJ_KEY_MAX] = "";
+
+    if (ref)
+        (void)snprintf(job, sizeof job, "%s/%s", o->meta.ns, ref->name);
+    struct kobj *j = ref ? informer_get(jc->jobs->inf, job) : NULL;
+    if (!informer_synced(jc->jobs->inf))
+        batch_again(b, 50 * NSEC_PER_MSEC);
+    else if (o && (!j || !kuid_equal(j->meta.uid, ref->uid)))
+        job_release_pod(b, o);
+    batch_close(b);
+}
+
+/* ---- news ---------------------------------------------------------------------------------- */
+
+static bool owner_key(const struct kobj *pod, char *key, size_t size)
+{
+    const struct owner_ref *ref = kobj_controller(pod);
+    if (!ref || !streq(ref->kind, "Job"))
+        return false;
+    (void)snprintf(key, size, "%s/%s", pod->meta.ns, ref->name);
+    return true;
+}
+
+static void on_job(void *arg, struct kobj *o)
+{
+    struct jobctl *jc = arg;
+    char key[KOBJ_KEY_MAX];
+    kobj_key(o, key, sizeof key);
+    workqueue_add(jc->queue, key);
+}
+
+static void on_job_update(void *arg, struct kobj *old, struct kobj *o)
+{
+    (void)old;
+    on_job(arg, o);
+}
+
+static void on_job_delete(void *arg, struct kobj *o)
+{
+    struct jobctl *jc = arg;
+    kobjvec pods = { 0 };
+    char key[KOBJ_KEY_MAX];
+
+    on_job(arg, o);
+    shared_by_uid(jc->pods, o->meta.uid, &pods);
+    vec_foreach(&pods, i) {
+        kobj_key(pods.items[i], key, sizeof key);
+        workqueue_add(jc->orphans, key);
+    }
+    vec_fini(&pods);
+}
+
+static void on_pod(void *arg, struct kobj *o)
+{
+    struct jobctl *jc = arg;
+    char key[KOBJ_KEY_MAX], pod[KOBJ_KEY_MAX];
+    bool owned = owner_key(o, key, sizeof key);
+
+    if (owned) {
+        expect_created(jc->expect, key, o->meta.name);
+        if (o->meta.deleted)
+            expect_deleted(jc->expect, key, o->meta.name);
+        workqueue_add(jc->queue, key);
+    }
+    if (meta_has_finalizer(o, JOB_FINALIZER) && (!owned || !informer_get(jc->jobs->inf, key))) {
+        kobj_key(o, pod, sizeof pod);
+        workqueue_add_after(jc->orphans, pod, NSEC_PER_SEC);
+    }
+}
+
+static void on_pod_update(void *arg, struct kobj *old, struct kobj *o)
+{
+    (void)old;
+    on_pod(arg, o);
+}
+
+static void on_pod_delete(void *arg, struct kobj *o)
+{
+    struct jobctl *jc = arg;
+    char key[KOBJ_KEY_MAX];
+
+    if (!owner_key(o, key, sizeof key))
+        return;
+    expect_created(jc->expect, key, o->meta.name);
+    expect_deleted(jc->expect, key, o->meta.name);
+    workqueue_add(jc->queue, key);
+}
+
+struct jobctl *jobctl_new(struct cluster *c)
+{
+    static const struct informer_handler jobs = { .on_add = on_job,
+                                                  .on_update = on_job_update,
+                                                  .on_delete = on_job_delete };
+    static const struct informer_handler pods = { .on_add = on_pod,
+                                                  .on_update = on_pod_update,
+                                                  .on_delete = on_pod_delete };
+    struct jobctl *jc = xnew0(struct jobctl);
+
+    jc->c = c;
+    jc->expect = expect_new(c->loop);
+    jc->queue = workqueue_new(c->loop, &(struct workqueue_opts){ .name = "job", .concurrency = 8 },
+                              sync, jc);
+    jc->orphans =
+        workqueue_new(c->loop, &(struct workqueue_opts){ .name = "job-orphan", .concurrency = 4 },
+                      sync_orphan, jc);
+    jc->jobs = cluster_jobs(c);
+    jc->pods = cluster_pods(c);
+    informer_add_handler(jc->jobs->inf, &jobs, jc);
+    informer_add_handler(jc->pods->inf, &pods, jc);
+    return jc;
+}
+
+struct jobctl *jobctl_free(struct jobctl *jc)
+{
+    if (!jc)
+        return NULL;
+    workqueue_free(jc->queue);
+    workqueue_free(jc->orphans);
+    expect_free(jc->expect);
+    free(jc);
+    return NULL;
+}

@@ -1,0 +1,48 @@
+/* job.h - inside the Job controller.
+ *
+ *   job.c         news, what one pass does
+ *   job_view.c    what a pass sees: pods sorted by what they are to the Job; indexes; back-off
+ *   job_status.c  status, conditions, and the three steps in which ended pods are counted
+ */
+#ifndef KOORD_CLUSTER_JOB_H
+#define KOORD_CLUSTER_JOB_H
+#include "cluster/internal.h"
+
+#define JOB_FINALIZER   "batch.kubernetes.io/job-tracking"
+#define JOB_INDEX       "batch.kubernetes.io/job-completion-index"
+#define JOB_BACKOFF     (10 * NSEC_PER_SEC)
+#define JOB_BACKOFF_MAX (600 * NSEC_PER_SEC)
+enum { JOB_INDEXES_MAX = 100000 };
+
+struct jview {
+    struct cluster *c;
+    const struct job *j;
+    kobjvec active;                   /* running or about to */
+    kobjvec terminating;              /* being deleted, not ended yet */
+    kobjvec uncounted;                /* ended, with the finalizer: not in the counters yet */
+    int64_t parallelism, completions; /* completions -1: any pod's success ends the Job */
+    int64_t succeeded, failed;        /* counters with what is uncounted */
+    int64_t ready;
+    bool indexed;
+    unsigned char *index_state; /* by index: 0, JOB_IDX_DONE, JOB_IDX_ACTIVE */
+    nsec_t last_failure;        /* when the last failed pod ended; 0: none known */
+    const char *ended; /* what the Job's end is called: "Complete", "Failed"; NULL: goes on */
+    const char *reason, *message;
+};
+enum { JOB_IDX_DONE = 1, JOB_IDX_ACTIVE = 2 };
+
+bool job_is_over(const struct job *j); /* Complete or Failed stands in its conditions */
+bool job_pod_failed(const struct pod *p);
+void jview_init(struct jview *v, struct cluster *c, const struct job *j, const kobjvec *pods,
+                struct arena *a);
+void jview_fini(struct jview *v);
+/* How long new pods have to wait because of failures; 0: no longer. */
+nsec_t jview_backoff(const struct jview *v, nsec_t now);
+/* completedIndexes: "0-3,5". */
+const char *jview_indexes_text(const struct jview *v, struct arena *a);
+int64_t job_pod_index(const struct kobj *pod, int64_t completions); /* -1: none */
+
+/* The status with what this pass knows; then, in answers, the finalizers of counted pods. */
+void jstatus_write(struct batch *b, const struct jview *v);
+void job_release_pod(struct batch *b, const struct kobj *pod);
+#endif

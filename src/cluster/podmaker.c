@@ -1,0 +1,324 @@
+/* podmaker.c - pods from a template: created under names of our own choice, deleted in order. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/num.h"
+#include "cluster/internal.h"
+
+enum { PODS_A_SYNC = 500, PREFIX_MAX = 58 /* 63 for a name, 5 for the random end */ };
+
+struct making {
+    struct maker *m;
+    const char *name, *body;
+    size_t len;
+    bool again; /* the answer to its first create was lost */
+};
+struct maker { /* in the arena of the batch, with all it points to */
+    struct expect *expect;
+    const char *key;
+    struct event_about about;
+    const char *ns;
+    struct making *pods;
+    uint32_t n, next, wave, waiting;
+    void (*on_refused)(void *arg, struct batch *b, const struct kerr *err);
+    void *arg;
+    bool stop;
+};
+
+/* ---- bodies -------------------------------------------------------------------------------- */
+
+static void add_owner(struct kj_mdoc *d, struct kj_mval *meta, const struct podplan *p)
+{
+    CLEANUP(strbuf_fini) struct strbuf ref = STRBUF_INIT;
+    struct kjw w = kjw_to(&ref);
+    struct kj_mval *refs = kj_marr(d);
+
+    write_owner_ref(&w, NULL, p->owner_kind, p->owner);
+    kj_mpush(refs, kj_mraw(d, ref.data, ref.len));
+    kj_mset(d, meta, "ownerReferences", refs);
+}
+
+static void add_meta(struct kj_mdoc *d, struct kj_mval *pod, const struct kj_val *template_meta,
+                     const struct podplan *p)
+{
+    static const char *const kept[] = { "labels", "annotations", "finalizers" };
+    struct kj_mval *meta = kj_mobj(d);
+
+    for (size_t i = 0; i < ARRAY_LEN(kept); i++) {
+        const struct kj_val *v = kj_get(template_meta, kept[i]);
+        if (kj_len(v) > 0)
+            kj_mset(d, meta, kept[i], kj_mcopy(d, v));
+    }
+    if (p->finalizer) {
+        struct kj_mval *list = kj_mget(meta, "finalizers");
+        if (!list)
+            kj_mset(d, meta, "finalizers", list = kj_marr(d));
+        kj_mpush(list, kj_mstr(d, p->finalizer));
+    }
+    add_owner(d, meta, p);
+    kj_mset(d, pod, "metadata", meta);
+}
+
+/* The random end makes the name; generateName stands beside it as it would with a server's name. */
+static const char *choose_name(struct batch *b, const struct podplan *p, uint32_t i,
+                               const char **ret_prefix)
+{
+    struct arena *a = batch_arena(b);
+    const char *infix = p->infix ? p->infix(p->arg, i, a) : "";
+    const char *full = arena_printf(a, "%s-%s", p->owner->meta.name, infix);
+    char end[6];
+
+    name_suffix(batch_cluster(b)->loop, end);
+    *ret_prefix = arena_strndup(a, full, MIN(strlen(full), (size_t)PREFIX_MAX));
+    return arena_printf(a, "%s%s", *ret_prefix, end);
+}
+
+static void build(struct batch *b, const struct podplan *p, const struct kj_val *template,
+                  uint32_t i, struct making *out)
+{
+    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    struct kj_mval *pod = kj_mobj(d);
+    const char *prefix;
+    char doubt[256];
+
+    kj_mset(d, pod, "apiVersion", kj_mstr(d, "v1"));
+    kj_mset(d, pod, "kind", kj_mstr(d, "Pod"));
+    add_meta(d, pod, kj_get(template, "metadata"), p);
+    kj_mset(d, pod, "spec", kj_mcopy(d, kj_get(template, "spec")));
+    if (p->decorate)
+        p->decorate(p->arg, i, d, pod);
+    out->name = choose_name(b, p, i, &prefix);
+    if (expect_take_doubt(p->expect, p->key, prefix, doubt, sizeof doubt)) {
+        out->name = arena_strdup(batch_arena(b), doubt);
+        out->again = true;
+    }
+    struct kj_mval *meta = kj_mget(pod, "metadata");
+    kj_mset(d, meta, "generateName", kj_mstr(d, prefix));
+    kj_mset(d, meta, "name", kj_mstr(d, out->name));
+    kj_mwrite(pod, 0, &text);
+    out->body = arena_strndup(batch_arena(b), text.data, text.len);
+    out->len = text.len;
+}
+
+/* ---- creating ------------------------------------------------------------------------------ */
+
+static void next_wave(struct batch *b, struct maker *m);
+
+static void tell_refusal(struct batch *b, struct maker *m, const struct kerr *err)
+{
+    if (m->stop)
+        return;
+    m->stop = true;
+    recorder_event(batch_cluster(b)->events, &m->about, true, "FailedCreate", NULL,
+                   "Error creating: %s", err->text);
+    if (m->on_refused)
+        m->on_refused(m->arg, b, err);
+}
+
+static bool on_created(struct batch *b, struct kube_resp *r, const struct kerr *err, void *arg)
+{
+    struct making *x = arg;
+    struct maker *m = x->m;
+    bool was_ours = err && err->reason == KR_ALREADY_EXISTS && x->again;
+
+    (void)r;
+    m->waiting--;
+    if (err && !was_ours && err_is_refusal(err)) {
+        expect_created(m->expect, m->key, x->name);
+        tell_refusal(b, m, err);
+    } else if (err && !was_ours) {
+        expect_doubt(m->expect, m->key, x->name);
+        m->stop = true;
+    } else {
+        batch_cluster(b)->stats.pods_created++;
+        recorder_event(batch_cluster(b)->events, &m->about, false, "SuccessfulCreate", NULL,
+                       "Created pod: %s", x->name);
+    }
+    if (m->waiting == 0)
+        next_wave(b, m);
+    /* The owner's namespace is going: nothing to repeat. */
+    return was_ours || (err && err->reason == KR_FORBIDDEN && strstr(err->text, "terminated"));
+}
+
+static void next_wave(struct batch *b, struct maker *m)
+{
+    uint32_t end = MIN(m->n, m->next + m->wave);
+
+    if (m->stop)
+        return;
+    m->wave *= 2;
+    for (; m->next < end; m->next++) {
+        struct making *x = &m->pods[m->next];
+        struct strbuf body = { .data = (char *)x->body, .len = x->len };
+        m->waiting++;
+        expect_create(m->expect, m->key, x->name);
+        batch_create(b, &kind_pod, m->ns, &body, on_created, x);
+    }
+}
+
+static struct event_about about_of(struct arena *a, const struct kind *k, const struct kobj *o)
+{
+    char uid[KUID_TEXT_MAX], version[128];
+    kuid_format(o->meta.uid, uid, sizeof uid);
+    kind_api_version(k, version, sizeof version);
+    return (struct event_about){ .api_version = arena_strdup(a, version),
+                                 .kind = k->kind,
+                                 .ns = arena_strdup(a, o->meta.ns),
+                                 .name = arena_strdup(a, o->meta.name),
+                                 .uid = arena_strdup(a, uid),
+                                 .resource_version = arena_strdup(a, o->meta.resource_version) };
+}
+
+void make_pods(struct batch *b, const struct podplan *p)
+{
+    struct arena *a = batch_arena(b);
+    struct maker *m = arena_new0(a, struct maker);
+    CLEANUP(kj_doc_free) struct kj_doc *template = NULL;
+    struct kerr err = { 0 };
+
+    if (!p->template_json ||
+        kj_parse(p->template_json, strlen(p->template_json), 0, &template, &err) < 0)
+        return;
+    m->expect = p->expect;
+    m->key = arena_strdup(a, p->key);
+    m->about = about_of(a, p->owner_kind, p->owner);
+    m->ns = m->about.ns;
+    m->on_refused = p->on_refused;
+    m->arg = p->arg;
+    m->n = MIN(p->n, (uint32_t)PODS_A_SYNC);
+    m->wave = 1;
+    m->pods = arena_newn0(a, m->n, struct making);
+    for (uint32_t i = 0; i < m->n; i++) {
+        m->pods[i].m = m;
+        build(b, p, kj_root(template), i, &m->pods[i]);
+    }
+    next_wave(b, m);
+}
+
+/* ---- deleting ------------------------------------------------------------------------------ */
+
+struct unmaking {
+    struct expect *expect;
+    const char *key, *name;
+    struct event_about about;
+};
+
+static bool on_unmade(struct batch *b, struct kube_resp *r, const struct kerr *err, void *arg)
+{
+    struct unmaking *u = arg;
+
+    (void)r;
+    if (!err) {
+        batch_cluster(b)->stats.pods_deleted++;
+        recorder_event(batch_cluster(b)->events, &u->about, false, "SuccessfulDelete", NULL,
+                       "Deleted pod: %s", u->name);
+        return true;
+    }
+    /* A lost answer too: deleting again does no harm. */
+    expect_deleted(u->expect, u->key, u->name);
+    return err->reason == KR_NOT_FOUND;
+}
+
+void unmake_pod(struct batch *b, struct expect *e, const struct kobj *owner, const char *key,
+                const struct kobj *pod)
+{
+    struct arena *a = batch_arena(b);
+    struct unmaking *u = arena_new0(a, struct unmaking);
+
+    u->expect = e;
+    u->key = arena_strdup(a, key);
+    u->name = arena_strdup(a, pod->meta.name);
+    u->about = about_of(a, owner->kind, owner);
+    expect_delete(e, u->key, u->name);
+    batch_delete(b, pod, &(struct delete_opts){ .grace = -1, .any_version = true }, on_unmade, u);
+}
+
+/* ---- whom to delete first ------------------------------------------------------------------ */
+
+struct ranked {
+    struct kobj *o;
+    const struct pod *p;
+    int64_t cost, ready_age, age, restarts;
+    uint32_t crowd; /* pods of the group on its node */
+    int phase;
+    bool ready;
+};
+
+/* Ages count by their order of magnitude, so that not always the newest ones go (KEP-2185). */
+static int64_t magnitude(nsec_t then, nsec_t now)
+{
+    return now > then ? i64_from_f64(log10((double)(now - then))) : -1;
+}
+
+static int64_t restarts_of(const struct pod *p)
+{
+    int64_t most = 0;
+    for (uint32_t i = 0; i < p->status.container_statuses.n; i++)
+        most = MAX(most, (int64_t)p->status.container_statuses.items[i].restart_count);
+    return most;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+    bool xa = !str_empty(x->p->node_name), ya = !str_empty(y->p->node_name);
+    char ux[KUID_TEXT_MAX], uy[KUID_TEXT_MAX];
+
+    if (xa != ya)
+        return xa ? 1 : -1;
+    if (x->phase != y->phase)
+        return x->phase - y->phase;
+    if (x->ready != y->ready)
+        return x->ready ? 1 : -1;
+    if (x->cost != y->cost)
+        return x->cost < y->cost ? -1 : 1;
+    if (x->crowd != y->crowd)
+        return x->crowd > y->crowd ? -1 : 1;
+    if (x->ready && x->ready_age != y->ready_age)
+        return x->ready_age < y->ready_age ? -1 : 1;
+    if (x->restarts != y->restarts)
+        return x->restarts > y->restarts ? -1 : 1;
+    if (x->age != y->age)
+        return x->age < y->age ? -1 : 1;
+    kuid_format(x->o->meta.uid, ux, sizeof ux);
+    kuid_format(y->o->meta.uid, uy, sizeof uy);
+    return strcmp(ux, uy);
+}
+
+static void rank_one(struct kobj *o, const kobjvec *related, nsec_t now, struct ranked *r)
+{
+    const struct pod *p = pod_of(o);
+    const char *cost = meta_annotation(o, "controller.kubernetes.io/pod-deletion-cost");
+    const struct condition *ready = condition_find(&p->status.conditions, "Ready");
+
+    *r = (struct ranked){ .o = o, .p = p };
+    r->phase = p->status.phase == POD_RUNNING ? 2 : p->status.phase == POD_PHASE_UNKNOWN ? 1 : 0;
+    r->ready = ready && ready->status == COND_TRUE;
+    r->ready_age = r->ready ? magnitude(ready->last_transition_time, now) : 0;
+    r->age = magnitude(o->meta.created, now);
+    r->restarts = restarts_of(p);
+    if (i64_parse(cost, strlen(cost), &r->cost) < 0)
+        r->cost = 0;
+    vec_foreach(related, i) {
+        const struct pod *other = pod_of(related->items[i]);
+        r->crowd +=
+            pod_is_active(other) && streq(str_or(other->node_name, ""), str_or(p->node_name, ""));
+    }
+}
+
+void rank_for_deletion(kobjvec *pods, const kobjvec *related, nsec_t now)
+{
+    struct vec_of(struct ranked) v = { 0 };
+
+    vec_foreach(pods, i) {
+        struct ranked r;
+        rank_one(pods->items[i], related, now, &r);
+        vec_push(&v, r);
+    }
+    if (v.n)
+        qsort(v.items, v.n, sizeof *v.items, by_rank);
+    vec_foreach(&v, i)
+        pods->items[i] = v.items[i].o;
+    vec_fini(&v);
+}

@@ -1,0 +1,142 @@
+/* test_load.c - load profiles and shapes: what is read, what is refused, what comes out. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cluster/cluster.h"
+#include "cluster/load.h"
+
+#define HOUR (3600 * NSEC_PER_SEC)
+
+static struct load parse(const char *text)
+{
+    struct kerr err = { 0 };
+    struct load l;
+    if (load_parse(text, &l, &err) < 0)
+        fail_msg("%s: %s", text, err.text);
+    return l;
+}
+
+static void test_constant(void **state)
+{
+    struct load l = parse("constant:500m,1Gi");
+
+    (void)state;
+    assert_int_equal(l.low_mcpu, 500);
+    assert_int_equal(l.low_bytes, 1 << 30);
+    for (int i = 0; i < 100; i++) {
+        struct load_usage u = load_at(&l, 1, i * HOUR);
+        assert_in_range(u.mcpu, 474, 526);
+        assert_in_range(u.bytes, (1 << 30) / 40 * 39, (1 << 30) / 40 * 41);
+    }
+    l = parse("constant:cpu=2,noise=0");
+    assert_int_equal(load_at(&l, 9, 123).mcpu, 2000);
+}
+
+static void test_wave(void **state)
+{
+    struct load l = parse("wave:low=100m,high=2,period=24h,memory=1Gi,memory-high=2Gi,noise=0");
+
+    (void)state;
+    assert_int_equal(load_at(&l, 1, 0).mcpu, 100);
+    assert_int_equal(load_at(&l, 1, 12 * HOUR).mcpu, 2000);
+    assert_int_equal(load_at(&l, 1, 6 * HOUR).mcpu, 1050);
+    assert_int_equal(load_at(&l, 1, 12 * HOUR).bytes, INT64_C(2) << 30);
+    l = parse("wave:low=0,high=1,phase=6h,noise=0");
+    assert_int_equal(load_at(&l, 1, 18 * HOUR).mcpu, 1000);
+}
+
+static void test_spikes(void **state)
+{
+    struct load l = parse("spikes:base=100m,peak=1,every=10m,for=1m,noise=0");
+    int high = 0, other = 0;
+
+    (void)state;
+    for (int i = 0; i < 6000; i++) {
+        bool a = load_at(&l, 1, i * NSEC_PER_SEC).mcpu == 1000;
+        bool b = load_at(&l, 2, i * NSEC_PER_SEC).mcpu == 1000;
+        high += a;
+        other += a != b;
+    }
+    assert_int_equal(high, 600);
+    assert_true(other > 0); /* pods do not spike together */
+}
+
+static void test_same_at_every_reading(void **state)
+{
+    struct load l = parse("wave:low=100m,high=2");
+
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        struct load_usage a = load_at(&l, 42, i * HOUR), b = load_at(&l, 42, i * HOUR);
+        assert_int_equal(a.mcpu, b.mcpu);
+        assert_int_equal(a.bytes, b.bytes);
+    }
+}
+
+static void test_refusals(void **state)
+{
+    static const char *const bad[] = {
+        "",
+        "500m",
+        "constant:x",
+        "constant:1,2,3",
+        "constant:-1",
+        "wave:100m,2",
+        "wave:low=2,high=1",
+        "wave:high=1,period=-3h",
+        "spikes:peak=1,every=1m,for=2m",
+        "constant:1,noise=2",
+        "wave:hight=2",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        struct kerr err = { 0 };
+        struct load l;
+        assert_true(load_parse(bad[i], &l, &err) < 0);
+        assert_true(err.text[0] != '\0');
+    }
+}
+
+static void test_shape(void **state)
+{
+    struct hollow_shape_text t;
+    struct kerr err = { 0 };
+
+    (void)state;
+    assert_int_equal(hollow_shape_parse("50,cpu=7500m,memory=64Gi,zones=3,pods=200,label:a=b,"
+                                        "label:c=d,taint:x=y:NoSchedule",
+                                        &t, &err),
+                     0);
+    assert_int_equal(t.shape.count, 50);
+    assert_int_equal(t.shape.mcpu, 7500);
+    assert_int_equal(t.shape.max_pods, 200);
+    assert_int_equal(t.shape.nlabels, 2);
+    assert_string_equal(t.shape.labels[1].key, "c");
+    assert_string_equal(t.shape.taints[0].effect, "NoSchedule");
+    hollow_shape_fini(&t);
+    static const char *const bad[] = { "x",          "1,cpu=0",         "1,cpu",     "1,colour=red",
+                                       "1,zones=99", "1,taint:a=b:Not", "1,label:=", "-1" };
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        err = (struct kerr){ 0 };
+        assert_true(hollow_shape_parse(bad[i], &t, &err) < 0);
+        assert_true(err.text[0] != '\0');
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_constant), cmocka_unit_test(test_wave),
+        cmocka_unit_test(test_spikes),   cmocka_unit_test(test_same_at_every_reading),
+        cmocka_unit_test(test_refusals), cmocka_unit_test(test_shape),
+    };
+
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,117 @@
+/* test_rank.c - which pods go first, and how long a pod bears a taint. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "base/intern.h"
+#include "cluster/node.h"
+
+#define NOW (INT64_C(1763200000) * NSEC_PER_SEC)
+
+struct bed {
+    struct intern *strings;
+    struct kj_scratch *scratch;
+    kobjvec pods;
+};
+
+static void bed_init(struct bed *b)
+{
+    memset(b, 0, sizeof *b);
+    b->strings = intern_new();
+    b->scratch = kj_scratch_new(b->strings);
+}
+
+static void bed_fini(struct bed *b)
+{
+    vec_foreach(&b->pods, i)
+        kobj_unref(b->pods.items[i]);
+    vec_fini(&b->pods);
+    kj_scratch_free(b->scratch);
+    intern_free(b->strings);
+}
+
+static void bed_add(struct bed *b, const char *name, const char *json)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    struct kerr err = { 0 };
+    struct kobj *o = NULL;
+    char text[1024];
+
+    (void)snprintf(text, sizeof text,
+                   "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"x\",\"uid\":"
+                   "\"00000000-0000-4000-8000-%012zx\",\"creationTimestamp\":"
+                   "\"2025-11-14T00:00:00Z\"%s",
+                   name, b->pods.n + 1, json);
+    if (kj_parse(text, strlen(text), 0, &doc, &err) < 0 ||
+        kobj_decode(&kind_pod, kj_root(doc), b->scratch, &o, &err) < 0)
+        fail_msg("%s: %s", text, err.text);
+    vec_push(&b->pods, o);
+}
+
+#define READY(node, since)                                                                       \
+    "},\"spec\":{\"nodeName\":\"" node "\"},\"status\":{\"phase\":\"Running\",\"conditions\":[{" \
+    "\"type\":\"Ready\",\"status\":\"True\",\"lastTransitionTime\":\"" since "\"}]}}"
+
+static void test_order_of_deletion(void **state)
+{
+    static const char *const want[] = { "unassigned", "pending",   "notready", "cheap",
+                                        "crowded-a",  "crowded-b", "alone" };
+    struct bed b;
+
+    (void)state;
+    bed_init(&b);
+    bed_add(&b, "alone", READY("n2", "2025-11-14T00:00:00Z"));
+    bed_add(&b, "crowded-a", READY("n1", "2025-11-14T00:00:00Z"));
+    bed_add(&b, "crowded-b", READY("n1", "2025-11-14T00:00:00Z"));
+    bed_add(&b, "cheap",
+            ",\"annotations\":{\"controller.kubernetes.io/pod-deletion-cost\":\"-5\"}" READY(
+                "n3", "2025-11-14T00:00:00Z"));
+    bed_add(&b, "notready", "},\"spec\":{\"nodeName\":\"n4\"},\"status\":{\"phase\":\"Running\"}}");
+    bed_add(&b, "pending", "},\"spec\":{\"nodeName\":\"n5\"},\"status\":{\"phase\":\"Pending\"}}");
+    bed_add(&b, "unassigned", "},\"spec\":{},\"status\":{\"phase\":\"Pending\"}}");
+    rank_for_deletion(&b.pods, &b.pods, NOW);
+    for (size_t i = 0; i < ARRAY_LEN(want); i++)
+        assert_string_equal(b.pods.items[i]->meta.name, want[i]);
+    bed_fini(&b);
+}
+
+static void test_tolerations_in_time(void **state)
+{
+    struct taint t = {
+        .key = TAINT_UNREACHABLE, .value = "", .effect = TAINT_NO_EXECUTE, .time_added = NOW
+    };
+    taintlist taints = { &t, 1 };
+    struct bed b;
+
+    (void)state;
+    bed_init(&b);
+    bed_add(&b, "none", "},\"spec\":{}}");
+    bed_add(&b, "forever",
+            "},\"spec\":{\"tolerations\":[{\"operator\":\"Exists\",\"effect\":\"NoExecute\"}]}}");
+    bed_add(&b, "limited",
+            "},\"spec\":{\"tolerations\":[{\"key\":\"node.kubernetes.io/unreachable\",\"operator\":"
+            "\"Exists\",\"effect\":\"NoExecute\",\"tolerationSeconds\":300}]}}");
+    assert_int_equal(evict_after(pod_of(b.pods.items[0]), &taints, NOW), 0);
+    assert_int_equal(evict_after(pod_of(b.pods.items[1]), &taints, NOW), NSEC_MAX);
+    assert_int_equal(evict_after(pod_of(b.pods.items[2]), &taints, NOW + 100 * NSEC_PER_SEC),
+                     200 * NSEC_PER_SEC);
+    t.effect = TAINT_NO_SCHEDULE;
+    assert_int_equal(evict_after(pod_of(b.pods.items[0]), &taints, NOW), NSEC_MAX);
+    bed_fini(&b);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_order_of_deletion),
+        cmocka_unit_test(test_tolerations_in_time),
+    };
+
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
