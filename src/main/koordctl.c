@@ -1,6 +1,10 @@
 /* koordctl.c - the program koordctl, which kubectl also finds as its plugin kubectl-koord. */
 #include "ctl/ctl.h"
+#include "main/up.h"
 #include "sys/crash.h"
+
+static const struct ctl_command *const system_commands[] = { &up_command, &down_command,
+                                                             &status_command, NULL };
 
 int main(int argc, char **argv)
 {
@@ -9,6 +13,7 @@ int main(int argc, char **argv)
     struct ctl c = {
         .program = streq(name, "kubectl-koord") ? "kubectl koord" : "koordctl",
         .env = client_env_read(),
+        .more = system_commands,
     };
 
     crash_init("koordctl");
