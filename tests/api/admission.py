@@ -1,0 +1,327 @@
+"""admission.py - what the server adds to or refuses of good requests: priorities, tolerations, namespaces, defaults."""
+from client import check, config_map, deployment, dig, job, node, pod
+
+CLASSES = '/apis/scheduling.k8s.io/v1/priorityclasses'
+
+
+def priority_class(t, value=1000, **more):
+    name = t.name('pc')
+    t.make(CLASSES, {'apiVersion': 'scheduling.k8s.io/v1', 'kind': 'PriorityClass', 'metadata': {'name': name},
+                     'value': value, **more})
+    return name
+
+
+# ---- priority ----
+
+@check
+def priority_of_a_pod_comes_from_its_class(t):
+    name = priority_class(t, 1234)
+    got = t.make(t.pods(), pod('a', {'priorityClassName': name}))
+    t.has(got, 'spec.priority', 1234)
+    t.has(got, 'spec.preemptionPolicy', 'PreemptLowerPriority')
+
+
+@check
+def priority_without_a_class_is_zero(t):
+    got = t.make(t.pods(), pod('a'))
+    t.has(got, 'spec.priority', 0)
+    t.has(got, 'spec.preemptionPolicy', 'PreemptLowerPriority')
+
+
+@check
+def priority_class_that_does_not_exist_is_forbidden(t):
+    t.status(t.post(t.pods(), pod('a', {'priorityClassName': 'nope'})), 403, 'Forbidden',
+             'pods "a" is forbidden: no PriorityClass with name nope was found')
+
+
+@check
+def priority_other_than_that_of_the_class_is_forbidden(t):
+    name = priority_class(t, 1000)
+    a = t.post(t.pods(), pod('a', {'priorityClassName': name, 'priority': 5}))
+    t.status(a, 403, 'Forbidden', part='the integer value of priority (5) must not be provided in pod spec; '
+             'priority admission controller computed 1000 from the given PriorityClass name')
+
+
+@check
+def preemption_policy_comes_from_the_class(t):
+    name = priority_class(t, 10, preemptionPolicy='Never')
+    t.has(t.make(t.pods(), pod('a', {'priorityClassName': name})), 'spec.preemptionPolicy', 'Never')
+
+
+@check
+def system_classes_are_there(t):
+    for name, value in (('system-node-critical', 2000001000), ('system-cluster-critical', 2000000000)):
+        t.has(t.read(f'{CLASSES}/{name}'), 'value', value)
+
+
+@check
+def system_classes_resolve(t):
+    got = t.make(t.pods(), pod('a', {'priorityClassName': 'system-node-critical'}))
+    t.has(got, 'spec.priority', 2000001000)
+
+
+@check
+def a_class_above_the_user_limit_is_forbidden(t):
+    a = t.post(CLASSES, {'metadata': {'name': t.name('pc')}, 'value': 1000000001})
+    t.eq(a.code in (403, 422), True, f'code of {a}')
+    t.true('maximum allowed value of a user defined priority is 1000000000' in a['message'], a['message'])
+
+
+@check
+def a_class_with_a_system_name_is_forbidden(t):
+    a = t.post(CLASSES, {'metadata': {'name': f'system-{t.name()}'}, 'value': 5})
+    t.eq(a.code in (403, 422), True, f'code of {a}')
+    t.true("priority class names with 'system-' prefix are reserved for system use only" in a['message'], a['message'])
+
+
+@check
+def the_value_of_a_class_is_immutable(t):
+    name = priority_class(t, 10)
+    t.invalid(t.patch(f'{CLASSES}/{name}', {'value': 11}), ('FieldValueForbidden', 'value'),
+              part='may not be changed in an update')
+
+
+@check(alone=True)
+def the_global_default_class_is_used(t):
+    name = priority_class(t, 77, globalDefault=True)
+
+    def resolved():
+        got = t.make(t.pods(), pod(t.name('p')))['spec']
+        return (got.get('priorityClassName'), got['priority']) == (name, 77)
+    t.until('the default class counts', resolved)
+
+
+@check(alone=True)
+def a_second_global_default_is_forbidden(t):
+    priority_class(t, 77, globalDefault=True)
+    seen = t.until('refusal', lambda: (a := t.post(CLASSES, {'metadata': {'name': t.name('pc')}, 'value': 5,
+                                                             'globalDefault': True})).code != 201 and a)
+    t.status(seen, 403, 'Forbidden', part='is already marked as default')
+
+
+# ---- tolerations ----
+
+@check
+def default_tolerations_are_added(t):
+    got = t.make(t.pods(), pod('a'))['spec']['tolerations']
+    t.eq(got, [{'key': f'node.kubernetes.io/{k}', 'operator': 'Exists', 'effect': 'NoExecute', 'tolerationSeconds': 300}
+               for k in ('not-ready', 'unreachable')], 'tolerations')
+
+
+@check
+def default_tolerations_leave_ones_own(t):
+    own = {'key': 'node.kubernetes.io/not-ready', 'operator': 'Exists', 'effect': 'NoExecute', 'tolerationSeconds': 5}
+    got = t.make(t.pods(), pod('a', {'tolerations': [own]}))['spec']['tolerations']
+    t.eq([(x['key'], x['tolerationSeconds']) for x in got],
+         [('node.kubernetes.io/not-ready', 5), ('node.kubernetes.io/unreachable', 300)], 'tolerations')
+
+
+@check
+def default_tolerations_are_not_needed_with_a_wildcard(t):
+    got = t.make(t.pods(), pod('a', {'tolerations': [{'operator': 'Exists'}]}))
+    t.has(got, 'spec.tolerations', [{'operator': 'Exists'}])
+
+
+# ---- namespaces ----
+
+@check
+def a_namespace_is_active_and_labelled(t):
+    obj = t.read(f'/api/v1/namespaces/{t.ns}')
+    t.has(obj, 'status.phase', 'Active')
+    t.has(obj, 'spec.finalizers', ['kubernetes'])
+    t.eq(obj['metadata']['labels'], {'kubernetes.io/metadata.name': t.ns}, 'labels')
+
+
+@check
+def a_deleted_namespace_terminates(t):
+    ns = t.name('api')
+    t.make('/api/v1/namespaces', {'metadata': {'name': ns}})
+    a = t.code(t.delete(f'/api/v1/namespaces/{ns}'), 200)
+    t.has(a, 'status.phase', 'Terminating')
+    t.true(a['metadata.deletionTimestamp'], 'no deletionTimestamp')
+
+
+@check
+def a_terminating_namespace_takes_nothing_new(t):
+    ns = t.name('api')
+    t.make('/api/v1/namespaces', {'metadata': {'name': ns}})
+    t.code(t.delete(f'/api/v1/namespaces/{ns}'), 200)
+    a = t.status(t.post(f'/api/v1/namespaces/{ns}/configmaps', config_map('a')), 403, 'Forbidden',
+                 f'configmaps "a" is forbidden: unable to create new content in namespace {ns} because it is being terminated',
+                 causes=[('NamespaceTerminating', 'metadata.namespace')])
+    t.has(a, 'details.name', 'a')
+
+
+@check
+def the_namespaces_of_the_system_are_there(t):
+    for ns in ('default', 'kube-system', 'kube-public', 'kube-node-lease'):
+        t.code(t.get(f'/api/v1/namespaces/{ns}'), 200)
+
+
+@check
+def the_namespaces_of_the_system_cannot_be_deleted(t):
+    for ns in ('default', 'kube-system', 'kube-public'):
+        t.status(t.delete(f'/api/v1/namespaces/{ns}', dryRun='All'), 403, 'Forbidden',
+                 f'namespaces "{ns}" is forbidden: this namespace may not be deleted')
+
+
+# ---- nodes ----
+
+@check
+def a_new_node_is_tainted_until_it_is_ready(t):
+    got = t.make('/api/v1/nodes', node(t.name('node')))
+    t.has(got, 'spec.taints', [{'key': 'node.kubernetes.io/not-ready', 'effect': 'NoSchedule'}])
+
+
+# ---- defaults ----
+
+@check
+def pod_defaults(t):
+    spec = t.make(t.pods(), pod('a'))['spec']
+    for key, want in (('restartPolicy', 'Always'), ('terminationGracePeriodSeconds', 30), ('dnsPolicy', 'ClusterFirst'),
+                      ('schedulerName', 'default-scheduler'), ('enableServiceLinks', True), ('securityContext', {})):
+        t.has(spec, key, want)
+
+
+@check
+def container_defaults(t):
+    c = t.make(t.pods(), pod('a'))['spec']['containers'][0]
+    t.has(c, 'terminationMessagePath', '/dev/termination-log')
+    t.has(c, 'terminationMessagePolicy', 'File')
+    t.has(c, 'imagePullPolicy', 'IfNotPresent')
+    t.has(c, 'resources', {})
+
+
+@check
+def an_image_without_a_tag_is_always_pulled(t):
+    for image, want in (('busybox', 'Always'), ('busybox:latest', 'Always'), ('r.io:5000/busybox:v1', 'IfNotPresent'),
+                        ('busybox@sha256:' + 'a' * 64, 'IfNotPresent')):
+        got = t.make(t.pods(), pod(t.name('p'), container={'image': image}))
+        t.eq(got['spec']['containers'][0]['imagePullPolicy'], want, image)
+
+
+@check
+def requests_default_to_limits(t):
+    got = t.make(t.pods(), pod('a', container={'resources': {'limits': {'cpu': '1', 'memory': '1Gi'},
+                                                             'requests': {'cpu': '500m'}}}))
+    t.eq(got['spec']['containers'][0]['resources']['requests'], {'cpu': '500m', 'memory': '1Gi'}, 'requests')
+
+
+@check
+def qos_class_follows_from_the_resources(t):
+    for resources, want in (({}, 'BestEffort'), ({'requests': {'cpu': '1'}}, 'Burstable'),
+                            ({'limits': {'cpu': '1', 'memory': '1Gi'}}, 'Guaranteed')):
+        got = t.make(t.pods(), pod(t.name('p'), container={'resources': resources}))
+        t.eq(got['status']['qosClass'], want, f'class for {resources}')
+
+
+@check
+def quantities_are_brought_to_their_canonical_form(t):
+    got = t.make(t.pods(), pod('a', container={'resources': {'limits': {'cpu': '1000m', 'memory': '1024Mi'}}}))
+    t.eq(got['spec']['containers'][0]['resources']['limits'], {'cpu': '1', 'memory': '1Gi'}, 'limits')
+
+
+@check
+def probes_and_ports_get_defaults(t):
+    c = t.make(t.pods(), pod('a', container={
+        'ports': [{'containerPort': 80}], 'livenessProbe': {'httpGet': {'path': '/', 'port': 80}}}))['spec']['containers'][0]
+    t.has(c, 'ports.0.protocol', 'TCP')
+    for key, want in (('timeoutSeconds', 1), ('periodSeconds', 10), ('successThreshold', 1), ('failureThreshold', 3),
+                      ('httpGet.scheme', 'HTTP')):
+        t.has(c['livenessProbe'], key, want)
+
+
+@check
+def volumes_get_default_modes(t):
+    got = t.make(t.pods(), pod('a', {'volumes': [{'name': 'c', 'configMap': {'name': 'x'}}, {'name': 'e'}]}))
+    t.has(got, 'spec.volumes.0.configMap.defaultMode', 420)
+    t.has(got, 'spec.volumes.1.emptyDir', {})
+
+
+@check
+def host_network_sets_host_ports(t):
+    got = t.make(t.pods(), pod('a', {'hostNetwork': True}, container={'ports': [{'containerPort': 8080}]}))
+    t.has(got, 'spec.containers.0.ports.0.hostPort', 8080)
+
+
+@check
+def service_account_and_its_old_name_agree(t):
+    got = t.make(t.pods(), pod('a', {'serviceAccountName': 'sa'}))
+    t.has(got, 'spec.serviceAccount', 'sa')
+
+
+@check
+def deployment_defaults(t):
+    spec = t.make(t.at('deployments', 'apps'), deployment('d'))['spec']
+    for key, want in (('replicas', 1), ('revisionHistoryLimit', 10), ('progressDeadlineSeconds', 600),
+                      ('strategy', {'type': 'RollingUpdate', 'rollingUpdate': {'maxSurge': '25%', 'maxUnavailable': '25%'}}),
+                      ('template.spec.restartPolicy', 'Always')):
+        t.has(spec, key, want)
+
+
+@check
+def job_defaults(t):
+    got = t.make(t.at('jobs', 'batch'), job('j'))
+    for key, want in (('completions', 1), ('parallelism', 1), ('backoffLimit', 6), ('completionMode', 'NonIndexed'),
+                      ('suspend', False)):
+        t.has(got['spec'], key, want)
+
+
+@check
+def a_job_gets_a_selector_and_labels_of_its_uid(t):
+    got = t.make(t.at('jobs', 'batch'), job('j'))
+    uid = got['metadata']['uid']
+    t.eq(got['spec']['selector']['matchLabels'], {'batch.kubernetes.io/controller-uid': uid}, 'selector')
+    labels = got['spec']['template']['metadata']['labels']
+    t.has(labels, 'app', 'x')
+    t.eq(labels.get('batch.kubernetes.io/job-name'), 'j', 'job-name')
+    t.eq(labels.get('controller-uid'), uid, 'controller-uid')
+
+
+@check
+def service_defaults(t):
+    got = t.make(t.at('services'), {'metadata': {'name': 's'}, 'spec': {'ports': [{'port': 80}], 'selector': {'a': 'b'},
+                                                                       'clusterIP': 'None'}})
+    for key, want in (('type', 'ClusterIP'), ('sessionAffinity', 'None'), ('clusterIP', 'None'),
+                      ('internalTrafficPolicy', 'Cluster')):
+        t.has(got['spec'], key, want)
+    t.eq((dig(got, 'spec.ports.0.protocol'), dig(got, 'spec.ports.0.targetPort')), ('TCP', 80), 'port')
+
+
+@check
+def secret_defaults_and_string_data(t):
+    got = t.make(t.at('secrets'), {'metadata': {'name': 's'}, 'stringData': {'k': 'hello'}})
+    t.has(got, 'type', 'Opaque')
+    t.has(got, 'data', {'k': 'aGVsbG8='})
+    t.has(got, 'stringData', None)
+
+
+@check
+def stateful_set_defaults(t):
+    d = deployment('s', {'serviceName': 'x'})
+    got = t.make(t.at('statefulsets', 'apps'), {**d, 'kind': 'StatefulSet'})
+    for key, want in (('replicas', 1), ('podManagementPolicy', 'OrderedReady'), ('revisionHistoryLimit', 10),
+                      ('updateStrategy', {'type': 'RollingUpdate', 'rollingUpdate': {'partition': 0}}),
+                      ('persistentVolumeClaimRetentionPolicy', {'whenDeleted': 'Retain', 'whenScaled': 'Retain'})):
+        t.has(got['spec'], key, want)
+
+
+@check
+def daemon_set_defaults(t):
+    got = t.make(t.at('daemonsets', 'apps'), {**deployment('s'), 'kind': 'DaemonSet'})
+    t.has(got, 'spec.updateStrategy', {'type': 'RollingUpdate', 'rollingUpdate': {'maxUnavailable': 1, 'maxSurge': 0}})
+    t.has(got, 'spec.revisionHistoryLimit', 10)
+
+
+@check
+def pods_of_a_node_without_name_stay_pending(t):
+    got = t.make(t.pods(), pod('a', {'nodeName': 'n1'}))
+    t.has(got, 'status.phase', 'Pending')
+    t.has(got, 'spec.nodeName', 'n1')
+
+
+@check
+def gated_pods_carry_the_condition(t):
+    got = t.make(t.pods(), pod('a', {'schedulingGates': [{'name': 'e.com/wait'}]}))
+    c = got['status']['conditions'][0]
+    t.eq((c['type'], c['status'], c['reason']), ('PodScheduled', 'False', 'SchedulingGated'), 'condition')
