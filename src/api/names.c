@@ -69,6 +69,8 @@ const char *name_check_dns_label(struct str s)
 {
     if (s.n > LABEL_MAX)
         return "must be no more than 63 bytes";
+    if (!is_dns_label(s) && is_dns_subdomain(s))
+        return "must not contain dots";
     if (!is_dns_label(s))
         return "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or "
                "'-', and must start and end with an alphanumeric character (e.g. 'my-name',  or "

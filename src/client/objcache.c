@@ -98,7 +98,7 @@ struct objcache_entry *objcache_find(const struct objcache *s, const char *key, 
 }
 
 struct kobj *objcache_put(struct objcache *s, const char *key, size_t len, struct kobj *obj,
-                       uint32_t round)
+                          uint32_t round)
 {
     struct objcache_entry *e = map_get(&s->objects, key, len);
     struct kobj *old = NULL;
@@ -134,7 +134,7 @@ struct kobj *objcache_remove(struct objcache *s, const char *key, size_t len)
 }
 
 struct kobj *const *objcache_by_index(const struct objcache *s, int index, const char *value,
-                                   size_t *ret_n)
+                                      size_t *ret_n)
 {
     assert(index >= 0 && index < s->nindexes);
     struct bucket *b = map_getz(&s->indexes[index].buckets, value);

@@ -29,9 +29,9 @@ struct objcache_entry *objcache_find(const struct objcache *s, const char *key, 
 /* Takes over the caller's reference on obj; the old object (with its reference) is returned, NULL
  * when the key is new. */
 struct kobj *objcache_put(struct objcache *s, const char *key, size_t len, struct kobj *obj,
-                       uint32_t round);
+                          uint32_t round);
 /* The object taken out, with its reference; NULL when absent. */
 struct kobj *objcache_remove(struct objcache *s, const char *key, size_t len);
 struct kobj *const *objcache_by_index(const struct objcache *s, int index, const char *value,
-                                   size_t *ret_n);
+                                      size_t *ret_n);
 #endif

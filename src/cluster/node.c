@@ -128,9 +128,9 @@ static void wanted_taints(const struct node *n, struct wanted out[NWANTED])
 {
     const struct condition *ready = condition_find(&n->status.conditions, "Ready");
     bool down = ready && ready->status == COND_FALSE;
-    bool lost = !ready || ready->status == COND_UNKNOWN;
+    bool lost = ready && ready->status == COND_UNKNOWN;
     const struct wanted all[NWANTED] = {
-        { TAINT_NOT_READY, TAINT_NO_SCHEDULE, down },
+        { TAINT_NOT_READY, TAINT_NO_SCHEDULE, down || !ready }, /* not up yet */
         { TAINT_NOT_READY, TAINT_NO_EXECUTE, down },
         { TAINT_UNREACHABLE, TAINT_NO_SCHEDULE, lost },
         { TAINT_UNREACHABLE, TAINT_NO_EXECUTE, lost },

@@ -198,11 +198,24 @@ void make_pods(struct batch *b, const struct podplan *p)
 
 /* ---- deleting ------------------------------------------------------------------------------ */
 
-struct unmaking {
+enum { DELETE_TRIES = 5 };
+
+struct unmaking { /* in the arena, with all it points to */
     struct expect *expect;
-    const char *key, *name;
+    const char *key;
+    struct kobj pod; /* only what a DELETE names */
     struct event_about about;
+    unsigned tries;
 };
+
+static bool on_unmade(struct batch *b, struct kube_resp *r, const struct kerr *err, void *arg);
+
+static void send_delete(struct batch *b, struct unmaking *u)
+{
+    u->tries++;
+    batch_delete(b, &u->pod, &(struct delete_opts){ .grace = -1, .any_version = true }, on_unmade,
+                 u);
+}
 
 static bool on_unmade(struct batch *b, struct kube_resp *r, const struct kerr *err, void *arg)
 {
@@ -212,12 +225,16 @@ static bool on_unmade(struct batch *b, struct kube_resp *r, const struct kerr *e
     if (!err) {
         batch_cluster(b)->stats.pods_deleted++;
         recorder_event(batch_cluster(b)->events, &u->about, false, "SuccessfulDelete", NULL,
-                       "Deleted pod: %s", u->name);
+                       "Deleted pod: %s", u->pod.meta.name);
         return true;
     }
-    /* A lost answer too: deleting again does no harm. */
-    expect_deleted(u->expect, u->key, u->name);
-    return err->reason == KR_NOT_FOUND;
+    /* A lost answer: the same again. A later pass might choose another pod, and delete two. */
+    if (!err_is_refusal(err) && u->tries < DELETE_TRIES) {
+        send_delete(b, u);
+        return true;
+    }
+    expect_deleted(u->expect, u->key, u->pod.meta.name);
+    return err->reason == KR_NOT_FOUND || err->reason == KR_CONFLICT;
 }
 
 void unmake_pod(struct batch *b, struct expect *e, const struct kobj *owner, const char *key,
@@ -225,13 +242,18 @@ void unmake_pod(struct batch *b, struct expect *e, const struct kobj *owner, con
 {
     struct arena *a = batch_arena(b);
     struct unmaking *u = arena_new0(a, struct unmaking);
+    char uid[KUID_TEXT_MAX];
+    size_t n = kuid_format(pod->meta.uid, uid, sizeof uid);
 
     u->expect = e;
     u->key = arena_strdup(a, key);
-    u->name = arena_strdup(a, pod->meta.name);
     u->about = about_of(a, owner->kind, owner);
-    expect_delete(e, u->key, u->name);
-    batch_delete(b, pod, &(struct delete_opts){ .grace = -1, .any_version = true }, on_unmade, u);
+    u->pod.kind = pod->kind;
+    u->pod.meta.name = arena_strdup(a, pod->meta.name);
+    u->pod.meta.ns = arena_strdup(a, pod->meta.ns);
+    u->pod.meta.uid = kuid_parse(arena_strndup(a, uid, n), n);
+    expect_delete(e, u->key, u->pod.meta.name);
+    send_delete(b, u);
 }
 
 /* ---- whom to delete first ------------------------------------------------------------------ */

@@ -4,6 +4,8 @@
 #include "base/num.h"
 #include "cluster/internal.h"
 
+/* A pass costs as much as the set has pods: news of many pods is taken together. */
+#define GATHER (10 * NSEC_PER_MSEC)
 enum { DELETES_A_SYNC = 500 };
 
 struct rsctl {
@@ -281,7 +283,7 @@ static void on_pod(void *arg, struct kobj *pod)
         expect_created(r->expect, key, pod->meta.name);
         if (pod->meta.deleted)
             expect_deleted(r->expect, key, pod->meta.name);
-        workqueue_add(r->queue, key);
+        workqueue_add_after(r->queue, key, GATHER);
     } else if (!kobj_controller(pod)) {
         enqueue_adopters(r, pod);
     }

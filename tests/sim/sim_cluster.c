@@ -162,10 +162,17 @@ static void test_rolling_update_keeps_its_limits(void **state)
     assert_string_equal(revision, "3");
 }
 
+/* SIM_SEEDS=100 is the long form. */
+static uint64_t seeds(void)
+{
+    const char *n = getenv("SIM_SEEDS");
+    return n ? strtoull(n, NULL, 10) : 5;
+}
+
 static void test_rollout_under_faults(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 5; seed++) {
+    for (uint64_t seed = 1; seed <= seeds(); seed++) {
         CLEANUP(sim_fini) struct sim s;
         struct watched w = { .name = "web", .max_pods = 10, .min_available = 0 };
         begin(&s, seed);
@@ -398,6 +405,52 @@ static void test_job_indexed_and_suspended(void **state)
     sim_text(&s, &kind_job, "default", "j", "status.completedIndexes", text, sizeof text);
     assert_string_equal(text, "0-4");
     assert_int_equal(sim_count(&s, &kind_pod, "default", NULL), 5);
+}
+
+static void test_indexed_job_under_faults(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= seeds(); seed++) {
+        CLEANUP(sim_fini) struct sim s;
+        begin(&s, 100 + seed);
+        s.faults = (struct sim_faults){ 50, 150, 200, 2 * SEC };
+        assert_int_equal(sim_create(&s, JOB("j",
+                                            "\"completions\":8,\"parallelism\":4,"
+                                            "\"completionMode\":\"Indexed\",",
+                                            "\"sim.koordinator.sh/run\":\"3s\"")),
+                         201);
+        sim_run(&s, 300 * SEC);
+        assert_string_equal(sim_condition(&s, &kind_job, "default", "j", "Complete"), "True");
+        assert_int_equal(sim_num(&s, &kind_job, "default", "j", "status.succeeded"), 8);
+        /* One pod for each index: none was made twice. */
+        assert_int_equal(sim_count(&s, &kind_pod, "default", NULL), 8);
+    }
+}
+
+static bool many_ready(struct sim *s, void *arg)
+{
+    (void)arg;
+    return sim_num(s, &kind_replicaset, "default", "r", "status.readyReplicas") == 1000;
+}
+
+static void test_a_thousand_pods(void **state)
+{
+    CLEANUP(sim_fini) struct sim s;
+    struct hollow_shape shape = { .count = 50, .max_pods = 200 };
+    struct cluster_opts o = {
+        .replicaset = true, .gc = true, .nodes = true, .hollow = { .shapes = &shape, .nshapes = 1 }
+    };
+
+    (void)state;
+    sim_init(&s, 30);
+    sim_start(&s, &o);
+    assert_true(sim_until(&s, 60 * SEC, nodes_ready, NULL));
+    assert_int_equal(sim_create(&s, RS("r", 1000)), 201);
+    assert_true(sim_until(&s, 120 * SEC, many_ready, NULL));
+    assert_int_equal(cluster_stats(s.cluster).pods_created, 1000);
+    assert_int_equal(sim_delete(&s, &kind_replicaset, "default", "r", NULL), 200);
+    sim_run(&s, 60 * SEC);
+    assert_int_equal(sim_count(&s, &kind_pod, "default", NULL), 0);
 }
 
 /* ---- garbage, namespaces ------------------------------------------------------------------- */
@@ -693,6 +746,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_job_completes),
         cmocka_unit_test(test_job_backs_off_and_fails),
         cmocka_unit_test(test_job_indexed_and_suspended),
+        cmocka_unit_test(test_indexed_job_under_faults),
+        cmocka_unit_test(test_a_thousand_pods),
         cmocka_unit_test(test_garbage_background),
         cmocka_unit_test(test_garbage_foreground),
         cmocka_unit_test(test_garbage_orphan),

@@ -99,16 +99,17 @@ static int attempt(struct api_call *c, const struct kj_val *body)
     object_default(r, d, obj);
     meta_fill_new(c, d, obj);
     bool generated = fill_name(c, d, obj);
-    if (r->strategy && r->strategy->prepare)
-        r->strategy->prepare(RES_CREATE, d, obj, NULL, loop_wall(c->s->loop));
-    else if (r->has_status)
-        kj_mdel(obj, "status", strlen("status"));
     const char *name = str_or(kj_mstr_get(kj_mget(object_meta(d, obj), "name")), "");
     struct admission_req req = admission_of(c, r, c->ns, name, "CREATE", NULL);
     if (admission_mutate(c->s, &req, d, obj, &err) < 0) {
         api_fail(c, &err);
         return 0;
     }
+    /* After the steps that may change it: a pod's QoS class follows from its final resources. */
+    if (r->strategy && r->strategy->prepare)
+        r->strategy->prepare(RES_CREATE, d, obj, NULL, loop_wall(c->s->loop));
+    else if (r->has_status)
+        kj_mdel(obj, "status", strlen("status"));
     frozen = kj_freeze(obj);
     object_validate(r, RES_CREATE, kj_root(frozen), NULL, errors);
     if (field_errors_count(errors)) {
@@ -151,6 +152,8 @@ void verb_create(struct api_call *c)
         api_fail(c, &err);
         return;
     }
+    if (c->res->strategy && c->res->strategy->create_warning)
+        api_warn(c, "%s", c->res->strategy->create_warning);
     while (attempt(c, kj_root(body)) == -EAGAIN)
         continue;
 }

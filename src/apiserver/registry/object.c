@@ -53,17 +53,19 @@ int api_body(struct api_call *c, const char *want_api_version, const char *want_
         return e;
     const char *v = kj_str_or(kj_get(kj_root(doc), "apiVersion"), "");
     const char *k = kj_str_or(kj_get(kj_root(doc), "kind"), "");
+    /* Custom objects have to say what they are; options and scales that go with them need not. */
+    bool custom = c->res->crd && want_kind && streq(want_kind, c->res->kind);
     if (want_kind && *k && !streq(k, want_kind))
         return kerr_api(err, -EINVAL, KR_BAD_REQUEST,
                         "%.60s in version \"%.40s\" cannot be handled as a %s: converting "
                         "(%.60s) to (%s): unknown conversion",
                         k, v, want_kind, k, want_kind);
-    if (want_kind && !*k && c->res->crd)
+    if (custom && !*k)
         return kerr_api(err, -EINVAL, KR_BAD_REQUEST,
                         "the object provided is unrecognized (must be of type %s): Object 'Kind' "
                         "is missing",
                         want_kind);
-    if (want_api_version && (*v || c->res->crd) && !streq(v, want_api_version))
+    if (want_api_version && (*v || custom) && !streq(v, want_api_version))
         return kerr_api(err, -EINVAL, KR_BAD_REQUEST,
                         "the API version in the data (%.80s) does not match the expected API "
                         "version (%s)",

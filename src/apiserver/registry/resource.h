@@ -71,11 +71,11 @@ struct res_column {
 
 struct resource {
     const char *group, *version, *kind, *list_kind, *plural, *singular;
-    const char *short_names; /* comma separated, NULL */
-    const char *categories;  /* "all", NULL */
+    const char *short_names;                            /* comma separated, NULL */
+    const char *categories;                             /* "all", NULL */
     bool namespaced, has_status, no_update, generation; /* generation: counts changes of spec */
-    const char *subresources; /* "status,binding,eviction", comma separated, NULL */
-    const char *store_res;    /* key in the store: "pods", "deployments.apps" */
+    const char *subresources;  /* "status,binding,eviction", comma separated, NULL */
+    const char *store_res;     /* key in the store: "pods", "deployments.apps" */
     const struct t_type *type; /* NULL for custom resources */
     const struct res_strategy *strategy;
     const struct res_column *columns;
