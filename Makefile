@@ -42,10 +42,9 @@ asan:
 build: release
 	@scripts/link-programs build/release
 
-# `koordctl up`, which runs the whole system in one process, comes with the embedded API server.
+# The whole system in one process, with a few objects to look at. Ctrl-C stops it; the state is kept.
 run: build
-	@build/bin/koordctl --help
-	@echo "koordctl up, which will run the whole system here, comes with the embedded API server."
+	@build/bin/koordctl up --apply packaging/examples/quickstart.yaml
 
 test: build asan
 	@tools/run-tests $(only) build/asan

@@ -7,6 +7,7 @@
 
 #include "apiserver/server.h"
 #include "base/b64.h"
+#include "base/klog.h"
 #include "client/kube.h"
 #include "cluster/cluster.h"
 #include "loop/loop.h"
@@ -14,6 +15,7 @@
 #include "net/tls.h"
 #include "scheduler/scheduler.h"
 #include "sys/file.h"
+#include "json/kj.h"
 
 #define CERT_FILE  "server.crt"
 #define KEY_FILE   "server.key"
@@ -27,7 +29,7 @@ struct shape_list {
 struct up_options {
     struct flag_list components;
     struct shape_list shapes;
-    const char *data, *listen, *tls_cert, *tls_key;
+    const char *data, *listen, *tls_cert, *tls_key, *apply;
     int nodes;
     int64_t seed;
 };
@@ -56,6 +58,8 @@ static const struct flag up_flags[] = {
       .help = "`address` of the API server; other than loopback needs a certificate" },
     { "tls-cert-file", FLAG_STR, O(tls_cert), .help = "certificate `file` of the API server" },
     { "tls-private-key-file", FLAG_STR, O(tls_key), .help = "key `file` of that certificate" },
+    { "apply", FLAG_STR, O(apply),
+      .help = "`file` with objects (YAML) that are created unless they exist" },
     { "seed", FLAG_I64, O(seed), .def = "1", .help = "of the noise in hollow nodes' loads" },
 };
 #undef O
@@ -98,8 +102,7 @@ static int check_components(struct ctl *c, const struct up_options *o)
     return CTL_OK;
 }
 
-/* ---- the API server
- * ------------------------------------------------------------------------------ */
+/* ---- the API server -------------------------------------------------------------------------- */
 
 /* The certificate we made at the first start, made again a month before it runs out. */
 static int own_certificate(struct up *u, struct strbuf *key, struct kerr *err)
@@ -199,8 +202,7 @@ static int write_kubeconfig(struct up *u, struct kerr *err)
     return file_write_atomic(AT_FDCWD, u->note.kubeconfig, text.data, text.len, 0600, err);
 }
 
-/* ---- controllers, nodes, scheduler
- * --------------------------------------------------------------- */
+/* ---- controllers, nodes, scheduler ----------------------------------------------------------- */
 
 static int start_cluster(struct up *u, struct kerr *err)
 {
@@ -253,6 +255,61 @@ static int start_scheduler(struct up *u, struct kerr *err)
     return 0;
 }
 
+/* ---- objects to start with ------------------------------------------------------------------- */
+
+static void on_applied(void *arg, struct kube_resp *r, const struct kerr *err)
+{
+    CLEANUP(mem_free) char *what = arg;
+    (void)r;
+    if (err && err->reason != KR_ALREADY_EXISTS)
+        KLOG_E(err, "Failed to create an object of --apply", KV_S("object", what));
+}
+
+static const struct kind *kind_of(const struct kj_val *root)
+{
+    const char *version = kj_str_or(kj_get(root, "apiVersion"), ""), *slash = strchr(version, '/');
+    CLEANUP(mem_free) char *group = xstrndup(version, slash ? (size_t)(slash - version) : 0);
+    return kind_find_gvk(group, slash ? slash + 1 : version, kj_str_or(kj_get(root, "kind"), ""));
+}
+
+/* The store takes writes in the order they are asked for: a namespace is there for what follows. */
+static int apply_one(void *arg, struct kj_doc *taken, int line, struct kerr *err)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *doc = taken;
+    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
+    struct up *u = arg;
+    const struct kj_val *root = kj_root(doc), *meta = kj_get(root, "metadata");
+    const struct kind *k = kind_of(root);
+
+    if (!k)
+        return kerr_set(err, -EINVAL, "line %d: %.60s of %.60s is not a kind known here", line,
+                        kj_str_or(kj_get(root, "kind"), "an object without kind"),
+                        kj_str_or(kj_get(root, "apiVersion"), "no apiVersion"));
+    kj_write(root, 0, &body);
+    const char *ns = kj_str_or(kj_get(meta, "namespace"), "default");
+    struct kube_req r = {
+        .verb = KUBE_CREATE,
+        .kind = k,
+        .ns = k->namespaced ? ns : NULL,
+        .body = body.data,
+        .body_len = body.len,
+    };
+    kube_do(u->kube, &r, on_applied,
+            xasprintf("%s %s", k->plural, kj_str_or(kj_get(meta, "name"), "")));
+    return 0;
+}
+
+static int apply_file(struct up *u, struct kerr *err)
+{
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    if (str_empty(u->o->apply))
+        return 0;
+    if (file_read_all(AT_FDCWD, u->o->apply, 4 << 20, &text, err) < 0 ||
+        kj_parse_yaml_all(strbuf_str(&text), text.len, 0, apply_one, u, err) < 0)
+        return kerr_wrap(err, "--apply %s", u->o->apply);
+    return 0;
+}
+
 static int start(struct up *u, struct kerr *err)
 {
     struct up_note other;
@@ -267,12 +324,13 @@ static int start(struct up *u, struct kerr *err)
         return err->code;
     if (runs(u, "scheduler") && start_scheduler(u, err) < 0)
         return err->code;
+    if (apply_file(u, err) < 0)
+        return err->code;
     u->note.pid = getpid();
     return up_note_write(&u->dir, &u->note, err);
 }
 
-/* ---- stopping
- * ------------------------------------------------------------------------------------ */
+/* ---- stopping -------------------------------------------------------------------------------- */
 
 static void stopped(void *arg)
 {
