@@ -171,7 +171,7 @@ static void on_event(void *arg, enum kube_event_type t, const struct kj_val *v)
     b->events++;
     if (++w->events == b->per_watcher)
         b->complete++;
-    if (b->complete == b->nwatchers && b->seen == 0) {
+    if (b->complete == b->nwatchers && b->seen <= 0) {
         b->seen = now();
         if (b->next == b->end && b->in_flight == 0)
             loop_stop(b->loop);
@@ -255,8 +255,8 @@ static int report(struct bench *b, unsigned count, double cpu)
     if (b->nwatchers)
         printf(", \"watchers\": %u, \"least\": %u, \"most\": %u, \"disorder\": %u, "
                "\"watch_seconds\": %.3f, \"events_per_s\": %.0f",
-               b->nwatchers, least, most, disorder, b->seen ? b->seen - b->start : -1.0,
-               b->seen ? (double)b->events / (b->seen - b->start) : 0.0);
+               b->nwatchers, least, most, disorder, b->seen > 0 ? b->seen - b->start : -1.0,
+               b->seen > 0 ? (double)b->events / (b->seen - b->start) : 0.0);
     printf("}\n");
     if (b->failed)
         fprintf(stderr, "first error: %s\n", b->first_error);
