@@ -192,8 +192,8 @@ static void reply_paths(struct api_call *c)
                     arena_printf(c->arena, "/apis/%s/%s", groups.items[i], versions.items[k]));
         vec_fini(&versions);
     }
-    static const char *const rest[] = { "/healthz", "/livez", "/openapi/v3", "/readyz",
-                                        "/version" };
+    static const char *const rest[] = { "/healthz",    "/livez",  "/openapi/v2",
+                                        "/openapi/v3", "/readyz", "/version" };
     for (size_t i = 0; i < ARRAY_LEN(rest); i++)
         kjw_str(&w, NULL, rest[i]);
     kjw_end(&w);
@@ -401,6 +401,22 @@ static bool is_under(const char *path, const char *root)
     return str_starts(path, root) && (!path[n] || path[n] == '/');
 }
 
+/* kubectl turns to the old document, in protobuf, for kinds that the new one does not know. One
+ * without definitions lets it go on to say that there is no such kind. */
+static void reply_openapi_v2(struct api_call *c)
+{
+    static const char type[] = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+    bool binary = c->accept && strstr(c->accept, "proto-openapi.spec.v2");
+
+    strbuf_append(&b, binary
+                          ? "\n\x03" /* field 1, 3 bytes */
+                            "2.0"
+                          : "{\"swagger\":\"2.0\",\"info\":{\"title\":\"Kubernetes\",\"version\":"
+                            "\"v1.35.4\"},\"paths\":{},\"definitions\":{}}");
+    discovery_reply(c, binary ? type : NULL, &b);
+}
+
 bool discovery_handle(struct api_call *c)
 {
     if (streq(c->path, "/")) {
@@ -413,5 +429,9 @@ bool discovery_handle(struct api_call *c)
         return handle_groups(c);
     if (is_under(c->path, "/openapi/v3"))
         return openapi_handle(c);
-    return false; /* /openapi/v2, too: kubectl asks for v3 first and lives without the old one */
+    if (streq(c->path, "/openapi/v2")) {
+        reply_openapi_v2(c);
+        return true;
+    }
+    return false;
 }

@@ -98,7 +98,8 @@ static void test_groups_and_resources(void **state)
     assert_string_equal(r.text.data, "404 page not found\n");
     assert_int_equal(rig_get(&r, "/apis/ex.io/v9"), 404);
     assert_string_equal(rig_str(&r, "reason"), "NotFound");
-    assert_int_equal(rig_get(&r, "/openapi/v2"), 404);
+    assert_int_equal(rig_get(&r, "/openapi/v2"), 200);
+    assert_string_equal(rig_str(&r, "swagger"), "2.0");
 }
 
 static void test_aggregated_discovery(void **state)

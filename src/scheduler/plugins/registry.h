@@ -7,6 +7,7 @@ extern const struct ks_plugin ks_plugin_scheduling_gates;
 extern const struct ks_plugin ks_plugin_node_unschedulable;
 extern const struct ks_plugin ks_plugin_node_name;
 extern const struct ks_plugin ks_plugin_taint_toleration;
+extern const struct ks_plugin ks_plugin_node_affinity;
 extern const struct ks_plugin ks_plugin_fit;
 extern const struct ks_plugin ks_plugin_balanced;
 #endif
