@@ -317,7 +317,7 @@ class Trial:
     def invalid(self, a, *causes, part=None):
         return self.status(a, 422, 'Invalid', causes=causes, part=part)
 
-    def until(self, what, fn, limit=8.0):
+    def until(self, what, fn, limit=30.0):
         """fn's first true answer."""
         end = time.monotonic() + limit
         while not (got := fn()):

@@ -31,7 +31,7 @@ def resources(t, path):
 
 def settled(t, ask, groups):
     """The first answer with all groups, or the last: a real server that has just started learns of CRDs by and by."""
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while not set(GROUPS) <= groups(a := ask()) and time.monotonic() < end:
         time.sleep(0.1)
     return a
