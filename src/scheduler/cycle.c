@@ -6,84 +6,104 @@
 #include "base/strbuf.h"
 #include "client/events.h"
 #include "loop/loop.h"
+#include "scheduler/framework/attempt.h"
 #include "scheduler/internal.h"
 
-static void describe(const struct scheduler *s, struct kobj *obj, struct ks_pod *ret)
-{
-    struct podreq req;
-
-    podreq_placed(pod_of(obj), s->arena, &req);
-    for (uint32_t i = 0; i < req.nmore; i++)
-        req.more[i].column = nodecache_column(s->cache, req.more[i].name);
-    *ret = (struct ks_pod){
-        .pod = pod_of(obj),
-        .score_mcpu = req.mcpu_nz,
-        .score_memory = req.memory_nz,
-        .more = req.more,
-        .nmore = req.nmore,
-    };
-    memcpy(ret->request, req.fixed, sizeof ret->request);
-}
-
-/* The row of the best node, or -1 when `message` says why there is none. */
-static int64_t choose(struct scheduler *s, struct kobj *obj, uint64_t *ret_rejectors,
-                      struct strbuf *message)
-{
-    struct ks_cycle c = {
-        .nodes = nodecache_nodes(s->cache),
-        .arena = s->arena,
-        .now = loop_mono(s->loop),
-    };
-    struct ks_pod pod;
-    struct verdicts v;
-
-    *ret_rejectors = 0;
-    if (c.nodes->n == 0) { /* no plugin to wait for: it just backs off */
-        strbuf_append(message, "no nodes available to schedule pods");
-        return -1;
-    }
-    describe(s, obj, &pod);
-    profile_filter(s->profile, &c, &pod, &v);
-    if (v.feasible == 0) {
-        *ret_rejectors = v.rejectors;
-        profile_explain(s->profile, &c, &pod, &v, message);
-        return -1;
-    }
-    int64_t *total = v.feasible == 1 ? arena_newn0(s->arena, v.n, int64_t)
-                                     : profile_score(s->profile, &c, &pod, &v);
-    return profile_pick(&v, total, s->loop);
-}
-
 /* Reserved for and bound to the node from here on, in our mind. */
-static void place(struct scheduler *s, struct kobj *pod, const char *node)
+static void place(struct scheduler *s, struct attempt *a, uint32_t row)
 {
+    const char *node = nodecache_row_name(s->cache, row);
     struct ks_texts why = { .arena = s->arena };
     struct kerr err = { 0 };
+    enum ks_code code;
 
-    if (nodecache_assume(s->cache, pod, node, &err) < 0) {
-        report_failure(s, pod, &(struct failure){ .error = true, .message = err.text });
+    KLOG_I(4, "Chose node", KV_S("pod", LOG_KEY(a->obj)), KV_S("node", node));
+    if (nodecache_assume(s->cache, a->obj, node, &err) < 0) {
+        report_failure(s, a->obj, &(struct failure){ .error = true, .message = err.text });
         return;
     }
-    int slot = profile_reserve(s->profile, pod_of(pod), node, &why);
-    if (slot >= 0) {
-        CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
-        nodecache_forget(s->cache, pod->meta.uid);
-        strbuf_append(&text, "0/1 nodes are available: ");
-        for (uint32_t i = 0; i < why.n; i++)
-            strbuf_appendf(&text, "%s1 %s", i ? ", " : "", why.items[i]);
-        strbuf_append(&text, ".");
-        report_failure(
-            s, pod,
-            &(struct failure){ .rejectors = UINT64_C(1) << slot, .message = strbuf_str(&text) });
+    int slot = attempt_reserve(a, row, &code, &why);
+    if (slot < 0) {
+        binding_start(s, a->obj, node);
         return;
     }
-    binding_start(s, pod, node);
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    struct tally *t = tally_new(s->arena);
+    nodecache_forget(s->cache, a->obj->meta.uid);
+    for (uint32_t i = 0; i < why.n; i++)
+        tally_add(t, why.items[i], 1);
+    tally_format(t, 1, &text);
+    report_failure(s, a->obj,
+                   &(struct failure){ .error = code == KS_ERROR,
+                                      .rejectors = code == KS_ERROR ? 0 : UINT64_C(1) << slot,
+                                      .message = strbuf_str(&text) });
+}
+
+static void nowhere(struct scheduler *s, struct attempt *a)
+{
+    CLEANUP(strbuf_fini) struct strbuf message = STRBUF_INIT;
+
+    if (a->n == 0) /* no plugin to wait for: it just backs off */
+        strbuf_append(&message, "no nodes available to schedule pods");
+    else if (a->code == KS_ERROR)
+        strbuf_append(&message, a->text);
+    else
+        attempt_message(a, &message);
+    report_failure(s, a->obj,
+                   &(struct failure){ .error = a->code == KS_ERROR,
+                                      .rejectors = a->rejectors,
+                                      .message = strbuf_str(&message) });
+}
+
+static void run(struct scheduler *s, struct attempt *a, struct kobj *pod, bool complete)
+{
+    attempt_init(a,
+                 &(struct attempt_input){
+                     .profile = s->profile,
+                     .cache = s->cache,
+                     .nominator = s->nominator,
+                     .shapes = s->shapes,
+                     .world = s->world,
+                     .pod = pod,
+                     .now = loop_wall(s->loop),
+                     .complete = complete,
+                 },
+                 s->arena);
+    if (a->n)
+        attempt_filter(a);
+    if (a->feasible == 1) /* nothing to compare it with */
+        a->total = arena_newn0(s->arena, a->n, int64_t);
+    else if (a->feasible && attempt_score(a) < 0)
+        a->feasible = 0;
+}
+
+static void verify_reuse(struct scheduler *s, const struct attempt *a)
+{
+    struct attempt again;
+    struct kerr err = { 0 };
+
+    run(s, &again, a->obj, true);
+    if (a->n && attempt_compare(a, &again, &err) < 0) {
+        KLOG_E(&err, "What was reused is out of date", KV_S("pod", LOG_KEY(a->obj)));
+        abort();
+    }
+}
+
+static void try_to_place(struct scheduler *s, struct kobj *pod)
+{
+    struct attempt a;
+
+    run(s, &a, pod, false);
+    if (s->verify_reuse)
+        verify_reuse(s, &a);
+    if (a.feasible)
+        place(s, &a, attempt_pick(&a, s->loop));
+    else
+        nowhere(s, &a);
 }
 
 void cycle_run(struct scheduler *s, struct kobj *pod)
 {
-    CLEANUP(strbuf_fini) struct strbuf message = STRBUF_INIT;
-    uint64_t rejectors;
     int name = scheduler_name_of(s, pod_of(pod));
 
     arena_reset(s->arena);
@@ -98,13 +118,5 @@ void cycle_run(struct scheduler *s, struct kobj *pod)
         return;
     }
     s->attempts++;
-    int64_t row = choose(s, pod, &rejectors, &message);
-    if (row < 0) {
-        report_failure(
-            s, pod, &(struct failure){ .rejectors = rejectors, .message = strbuf_str(&message) });
-        return;
-    }
-    const char *node = nodecache_row_name(s->cache, (uint32_t)row);
-    KLOG_I(4, "Chose node", KV_S("pod", LOG_KEY(pod)), KV_S("node", node));
-    place(s, pod, node);
+    try_to_place(s, pod);
 }

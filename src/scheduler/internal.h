@@ -3,7 +3,10 @@
 #define KOORD_SCHEDULER_INTERNAL_H
 #include "api/kobj.h"
 #include "scheduler/cache/nodecache.h"
+#include "scheduler/cache/nominator.h"
+#include "scheduler/cache/world.h"
 #include "scheduler/framework/profile.h"
+#include "scheduler/framework/shapes.h"
 #include "scheduler/queue/podqueue.h"
 #include "scheduler/scheduler.h"
 
@@ -21,7 +24,11 @@ struct scheduler {
     unsigned nnames, max_binding;
     nsec_t confirm_after;
     struct profile *profile;
+    struct ks_env env;
     struct nodecache *cache;
+    struct nominator *nominator;
+    struct world *world;
+    struct shapes *shapes;
     struct podqueue *queue;
     struct informer *pods, *nodes;
     struct reports *reports;
@@ -29,6 +36,7 @@ struct scheduler {
     struct timer *pump, *sweep; /* next attempts; look for bindings nobody confirmed */
     struct binding *bindings;   /* under way */
     unsigned nbindings;
+    bool verify_reuse;
     bool synced; /* attempts begin when both caches are complete */
     uint64_t attempts, scheduled, failed, errors;
 };

@@ -11,7 +11,7 @@
 
 /* Attempts in one turn: enough to keep the loop's overhead out of sight, few enough to let others
  * (watches, answers) have their turn. */
-enum { ATTEMPTS_A_TURN = 64 };
+enum { ATTEMPTS_A_TURN = 64, SHAPES_KEPT = 16 };
 #define SWEEP_PERIOD (10 * NSEC_PER_SEC)
 
 int scheduler_name_of(const struct scheduler *s, const struct pod *p)
@@ -115,8 +115,14 @@ struct scheduler *scheduler_new(struct loop *l, struct kube *k, const struct sch
     s->kube = k;
     s->max_binding = o->max_binding ? o->max_binding : 1000;
     s->confirm_after = o->confirm_after ? o->confirm_after : 30 * NSEC_PER_SEC;
+    s->verify_reuse = o->verify_reuse;
     s->arena = arena_new();
-    s->profile = profile_new(ks_registry, err);
+    s->world = world_new();
+    s->nominator = nominator_new();
+    s->shapes = shapes_new(SHAPES_KEPT);
+    s->env = (struct ks_env){ .loop = l, .kube = k, .world = s->world, .scheduler = s };
+    struct profile_config pc = profile_config_default(ks_registry, "koord-scheduler", s->arena);
+    s->profile = profile_new(&pc, ks_registry, &s->env, err);
     if (!s->profile || add_names(s, o, err) < 0)
         return NULL;
     s->cache = nodecache_new();
@@ -151,8 +157,11 @@ struct scheduler *scheduler_free(struct scheduler *s)
     timer_cancel(s->pump);
     timer_cancel(s->sweep);
     podqueue_free(s->queue);
+    shapes_free(s->shapes);
+    nominator_free(s->nominator);
     nodecache_free(s->cache);
     profile_free(s->profile);
+    world_free(s->world);
     for (unsigned i = 0; i < s->nnames; i++) {
         recorder_free(s->recorders[i]);
         free(s->names[i]);

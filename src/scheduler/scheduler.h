@@ -19,6 +19,7 @@ struct scheduler_opts {
     nsec_t unschedulable_max;            /* 0: 5 min */
     nsec_t confirm_after; /* an accepted binding nobody confirmed is asked about; 0: 30 s */
     unsigned max_binding; /* bindings under way; 0: 1000 */
+    bool verify_reuse;    /* for tests: every attempt is made again from nothing, and compared */
 };
 /* NULL with err set when the options or a plugin are at fault. */
 struct scheduler *scheduler_new(struct loop *l, struct kube *k, const struct scheduler_opts *o,

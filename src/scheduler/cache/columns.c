@@ -52,6 +52,7 @@ void columns_fini(struct columns *c)
     free(c->memory_nz);
     free(c->nodes);
     free(c->flags);
+    free(c->pods);
     free(c->changed);
     *c = (struct columns){ 0 };
 }
@@ -86,11 +87,13 @@ static void grow(struct columns *c)
     c->memory_nz = xreallocarray(c->memory_nz, c->cap, sizeof *c->memory_nz);
     c->nodes = xreallocarray(c->nodes, c->cap, sizeof *c->nodes);
     c->flags = xreallocarray(c->flags, c->cap, sizeof *c->flags);
+    c->pods = xreallocarray(c->pods, c->cap, sizeof *c->pods);
     c->changed = xreallocarray(c->changed, c->cap, sizeof *c->changed);
     c->view.used_mcpu_nz = c->mcpu_nz;
     c->view.used_memory_nz = c->memory_nz;
     c->view.node = c->nodes;
     c->view.flags = c->flags;
+    c->view.pods = c->pods;
     c->view.changed = c->changed;
 }
 
@@ -103,14 +106,24 @@ uint32_t columns_push(struct columns *c)
         c->alloc[r][row] = 0;
     c->nodes[row] = NULL;
     c->flags[row] = 0;
+    c->pods[row] = (struct ks_podlist){ 0 };
     columns_clear_used(c, row);
+    c->view.node_generation = c->changed[row];
     return row;
+}
+
+static void count_prefer(struct columns *c, uint8_t flags, int sign)
+{
+    if (flags & KS_NODE_TAINT_PREFER)
+        c->view.ntaints_prefer += (uint32_t)sign;
 }
 
 void columns_remove(struct columns *c, uint32_t row)
 {
     uint32_t last = --c->view.n;
 
+    columns_set_pods(c, row, (struct ks_podlist){ 0 });
+    count_prefer(c, c->flags[row], -1);
     for (uint32_t r = 0; r < c->view.nres; r++) {
         c->alloc[r][row] = c->alloc[r][last];
         c->used[r][row] = c->used[r][last];
@@ -119,7 +132,8 @@ void columns_remove(struct columns *c, uint32_t row)
     c->memory_nz[row] = c->memory_nz[last];
     c->nodes[row] = c->nodes[last];
     c->flags[row] = c->flags[last];
-    c->changed[row] = ++c->generation; /* another node stands here now */
+    c->pods[row] = c->pods[last];
+    c->changed[row] = c->view.node_generation = ++c->view.generation; /* another node is here now */
 }
 
 void columns_set_node(struct columns *c, uint32_t row, const struct node *n)
@@ -134,8 +148,10 @@ void columns_set_node(struct columns *c, uint32_t row, const struct node *n)
     for (uint32_t r = 0; r < c->view.nres; r++)
         c->alloc[r][row] = podreq_count(&n->status.allocatable, c->names[r]);
     c->nodes[row] = n;
+    count_prefer(c, c->flags[row], -1);
     c->flags[row] = (uint8_t)flags;
-    c->changed[row] = ++c->generation;
+    count_prefer(c, c->flags[row], 1);
+    c->changed[row] = c->view.node_generation = ++c->view.generation;
 }
 
 /* ---- what pods take -------------------------------------------------------------------------- */
@@ -178,7 +194,14 @@ void columns_clear_used(struct columns *c, uint32_t row)
     for (uint32_t r = 0; r < c->view.nres; r++)
         c->used[r][row] = 0;
     c->mcpu_nz[row] = c->memory_nz[row] = 0;
-    c->changed[row] = ++c->generation;
+    c->changed[row] = ++c->view.generation;
+}
+
+void columns_set_pods(struct columns *c, uint32_t row, struct ks_podlist pods)
+{
+    c->view.npods += pods.n - c->pods[row].n;
+    c->view.naffinity += pods.naffinity - c->pods[row].naffinity;
+    c->pods[row] = pods;
 }
 
 static int64_t sum(int64_t a, int64_t b, int sign)
@@ -198,7 +221,7 @@ void columns_add(struct columns *c, uint32_t row, const struct takes *t, int sig
     }
     c->mcpu_nz[row] = sum(c->mcpu_nz[row], t->mcpu_nz, sign);
     c->memory_nz[row] = sum(c->memory_nz[row], t->memory_nz, sign);
-    c->changed[row] = ++c->generation;
+    c->changed[row] = ++c->view.generation;
 }
 
 int columns_check_used(const struct columns *c, uint32_t row, const struct takes *all, uint32_t n,

@@ -15,7 +15,8 @@ struct columns {
     char **names;
     const struct node **nodes;
     uint8_t *flags;
-    uint64_t *changed, generation;
+    struct ks_podlist *pods;
+    uint64_t *changed;
 };
 
 struct takes { /* what one pod takes from its node */
@@ -37,6 +38,7 @@ uint32_t columns_push(struct columns *c);             /* a row of zeros; its num
 void columns_remove(struct columns *c, uint32_t row); /* the last row takes its place */
 void columns_set_node(struct columns *c, uint32_t row, const struct node *n);
 void columns_clear_used(struct columns *c, uint32_t row);
+void columns_set_pods(struct columns *c, uint32_t row, struct ks_podlist pods); /* borrowed */
 void columns_add(struct columns *c, uint32_t row, const struct takes *t, int sign);
 int columns_check_used(const struct columns *c, uint32_t row, const struct takes *all, uint32_t n,
                        struct kerr *err);

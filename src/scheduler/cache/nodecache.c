@@ -2,6 +2,7 @@
 #include "scheduler/cache/nodecache.h"
 
 #include "api/node.h"
+#include "api/pod.h"
 #include "base/arena.h"
 #include "base/map.h"
 #include "scheduler/cache/columns.h"
@@ -9,19 +10,21 @@
 
 struct cnode {
     char *name;
-    struct kobj *obj; /* NULL while only pods are known */
-    uint32_t row;     /* while obj is set */
-    struct cpod *pods;
-    uint32_t npods, nhuge;
+    struct kobj *obj;   /* NULL while only pods are known */
+    uint32_t row;       /* while obj is set */
+    struct cpod **pods; /* beside list.items */
+    struct ks_podlist list;
+    uint32_t cap, nhuge;
 };
 
 struct cpod {
     struct kuid uid; /* first: uidmap */
     struct kobj *pod;
     struct cnode *node;
-    struct cpod *next, **link; /* in its node's list */
-    int64_t confirm_by;        /* 0: not bound yet, or confirmed */
-    bool assumed, huge;
+    uint32_t at;        /* in its node's list */
+    int64_t confirm_by; /* 0: not bound yet, or confirmed */
+    bool assumed, huge, affinity;
+    struct cpod *trial; /* the next of those that are there or gone only as if */
     struct takes takes;
 };
 
@@ -33,6 +36,11 @@ struct nodecache {
     struct uidmap pods; /* struct cpod */
     size_t assumed;
     struct arena *arena; /* for one call */
+    struct trial {       /* a row as if pods were there or gone */
+        struct cnode *node;
+        uint64_t generation, changed;
+        struct cpod *gone, *added;
+    } trial;
 };
 
 struct nodecache *nodecache_new(void)
@@ -41,6 +49,14 @@ struct nodecache *nodecache_new(void)
     columns_init(&c->cols);
     c->arena = arena_new();
     return c;
+}
+
+static void node_free(struct cnode *n)
+{
+    free(n->pods);
+    free(n->list.items);
+    free(n->name);
+    free(n);
 }
 
 static void cpod_free(struct cpod *p)
@@ -61,8 +77,7 @@ struct nodecache *nodecache_free(struct nodecache *c)
     map_foreach(&c->nodes, e) {
         struct cnode *n = e->value;
         kobj_unref(n->obj);
-        free(n->name);
-        free(n);
+        node_free(n);
     }
     map_fini(&c->nodes);
     columns_fini(&c->cols);
@@ -83,9 +98,17 @@ const char *nodecache_row_name(const struct nodecache *c, uint32_t row)
     return c->rows[row]->name;
 }
 
-uint32_t nodecache_column(const struct nodecache *c, const char *resource)
+uint32_t ks_column_of(const struct ks_nodes *n, const char *resource)
 {
-    return columns_find(&c->cols, resource);
+    return columns_find(container_of(n, const struct columns, view), resource);
+}
+
+uint32_t ks_row_of(const struct ks_nodes *n, const char *node)
+{
+    const struct columns *cols = container_of(n, const struct columns, view);
+    const struct nodecache *c = container_of(cols, const struct nodecache, cols);
+    const struct cnode *cn = map_getz(&c->nodes, node);
+    return cn && cn->obj ? cn->row : KS_NO_ROW;
 }
 
 /* ---- accounting ------------------------------------------------------------------------------ */
@@ -95,14 +118,15 @@ uint32_t nodecache_column(const struct nodecache *c, const char *resource)
 static void recount(struct nodecache *c, struct cnode *n)
 {
     columns_clear_used(&c->cols, n->row);
-    for (struct cpod *p = n->pods; p; p = p->next)
-        columns_add(&c->cols, n->row, &p->takes, 1);
+    for (uint32_t i = 0; i < n->list.n; i++)
+        columns_add(&c->cols, n->row, &n->pods[i]->takes, 1);
 }
 
 static void account(struct nodecache *c, struct cnode *n, const struct cpod *p, int sign)
 {
     if (!n->obj)
         return;
+    columns_set_pods(&c->cols, n->row, n->list);
     if (n->nhuge || p->huge)
         recount(c, n);
     else
@@ -122,22 +146,54 @@ static struct cnode *node_get(struct nodecache *c, const char *name)
 
 static void node_drop_if_empty(struct nodecache *c, struct cnode *n)
 {
-    if (n->obj || n->npods)
+    if (n->obj || n->list.n)
         return;
     map_removez(&c->nodes, n->name);
-    free(n->name);
-    free(n);
+    node_free(n);
+}
+
+/* Those with affinity terms come first, so that who looks for them looks at no other. */
+static void list_set(struct cnode *n, uint32_t at, struct cpod *p)
+{
+    n->pods[at] = p;
+    n->list.items[at] = pod_of(p->pod);
+    p->at = at;
+}
+
+static void list_add(struct cnode *n, struct cpod *p)
+{
+    uint32_t end = n->list.n++;
+
+    if (end == n->cap) {
+        n->cap = n->cap ? n->cap * 2 : 8;
+        n->pods = xreallocarray(n->pods, n->cap, sizeof(struct cpod *));
+        n->list.items = xreallocarray(n->list.items, n->cap, sizeof *n->list.items);
+    }
+    if (p->affinity) {
+        uint32_t first = n->list.naffinity++;
+        if (first < end)
+            list_set(n, end, n->pods[first]);
+        end = first;
+    }
+    list_set(n, end, p);
+}
+
+static void list_remove(struct cnode *n, struct cpod *p)
+{
+    uint32_t hole = p->at;
+
+    if (p->affinity) {
+        uint32_t last = --n->list.naffinity;
+        list_set(n, hole, n->pods[last]);
+        hole = last;
+    }
+    list_set(n, hole, n->pods[--n->list.n]);
 }
 
 static void attach(struct nodecache *c, struct cpod *p, struct cnode *n)
 {
     p->node = n;
-    p->next = n->pods;
-    p->link = &n->pods;
-    if (p->next)
-        p->next->link = &p->next;
-    n->pods = p;
-    n->npods++;
+    list_add(n, p);
     n->nhuge += p->huge;
     account(c, n, p, 1);
 }
@@ -146,10 +202,7 @@ static void detach(struct nodecache *c, struct cpod *p)
 {
     struct cnode *n = take(p->node);
 
-    *p->link = p->next;
-    if (p->next)
-        p->next->link = p->link;
-    n->npods--;
+    list_remove(n, p);
     n->nhuge -= p->huge;
     account(c, n, p, -1);
     node_drop_if_empty(c, n);
@@ -164,6 +217,8 @@ static void pod_measure(struct nodecache *c, struct cpod *p)
     podreq_accounted(pod_of(p->pod), c->arena, &req);
     takes_set(&p->takes, &req, &c->cols);
     p->huge = takes_huge(&p->takes);
+    const struct affinity *has = pod_of(p->pod)->spec->affinity;
+    p->affinity = has && (has->pod || has->pod_anti);
 }
 
 static struct cpod *pod_new(struct nodecache *c, struct kobj *pod, const char *node, bool assumed)
@@ -289,6 +344,7 @@ void nodecache_put_node(struct nodecache *c, struct kobj *node)
     n->obj = kobj_ref(node);
     if (!old) {
         row_new(c, n);
+        columns_set_pods(&c->cols, n->row, n->list);
         recount(c, n);
     }
     columns_set_node(&c->cols, n->row, node_of(node));
@@ -310,6 +366,68 @@ void nodecache_remove_node(struct nodecache *c, const char *name)
     node_drop_if_empty(c, n);
 }
 
+/* ---- as if ----------------------------------------------------------------------------------- */
+
+void nodecache_as_if(struct nodecache *c, uint32_t row)
+{
+    assert(!c->trial.node && row < c->cols.view.n);
+    c->trial = (struct trial){ .node = c->rows[row],
+                               .generation = c->cols.view.generation,
+                               .changed = c->cols.changed[row] };
+}
+
+void nodecache_as_if_added(struct nodecache *c, struct kobj *pod)
+{
+    struct cpod *p = xnew0(struct cpod);
+
+    p->uid = pod->meta.uid;
+    p->pod = kobj_ref(pod);
+    pod_measure(c, p);
+    p->trial = c->trial.added;
+    c->trial.added = p;
+    attach(c, p, c->trial.node);
+}
+
+void nodecache_as_if_gone(struct nodecache *c, struct kuid uid)
+{
+    struct cpod *p = uidmap_get(&c->pods, uid);
+
+    assert(p && p->node == c->trial.node);
+    detach(c, p);
+    p->trial = c->trial.gone;
+    c->trial.gone = p;
+}
+
+void nodecache_as_if_back(struct nodecache *c, struct kuid uid)
+{
+    for (struct cpod **at = &c->trial.gone; *at; at = &(*at)->trial) {
+        struct cpod *p = *at;
+        if (!kuid_equal(p->uid, uid))
+            continue;
+        *at = p->trial;
+        attach(c, p, c->trial.node);
+        return;
+    }
+}
+
+void nodecache_as_if_end(struct nodecache *c)
+{
+    uint32_t row = c->trial.node->row;
+
+    for (struct cpod *p; (p = c->trial.gone);) {
+        c->trial.gone = p->trial;
+        attach(c, p, c->trial.node);
+    }
+    for (struct cpod *p; (p = c->trial.added);) {
+        c->trial.added = p->trial;
+        detach(c, p);
+        cpod_free(p);
+    }
+    c->cols.view.generation = c->trial.generation;
+    c->cols.changed[row] = c->trial.changed;
+    c->trial.node = NULL;
+}
+
 /* ---- looking ----------------------------------------------------------------------------------
  */
 
@@ -329,18 +447,18 @@ int nodecache_verify(const struct nodecache *c, struct kerr *err)
         return kerr_set(err, -EBADMSG, "%zu pods are assumed, counted %zu", assumed, c->assumed);
     map_foreach(&c->nodes, e) {
         const struct cnode *n = e->value;
-        for (p = n->pods; p; p = p->next)
-            listed++;
+        listed += n->list.n;
         if (n->obj && c->rows[n->row] != n)
             return kerr_set(err, -EBADMSG, "node %s does not own its row", n->name);
     }
     if (listed != c->pods.n)
         return kerr_set(err, -EBADMSG, "%zu pods on nodes, %u known", listed, c->pods.n);
     for (uint32_t row = 0; row < c->cols.view.n; row++) {
-        struct takes *all = xnewn0(c->rows[row]->npods + 1u, struct takes);
-        uint32_t n = 0;
-        for (p = c->rows[row]->pods; p; p = p->next)
-            all[n++] = p->takes;
+        const struct cnode *cn = c->rows[row];
+        uint32_t n = cn->list.n;
+        struct takes *all = xnewn0(n + 1u, struct takes);
+        for (uint32_t i = 0; i < n; i++)
+            all[i] = cn->pods[i]->takes;
         int r = columns_check_used(&c->cols, row, all, n, err);
         free(all);
         if (r < 0)

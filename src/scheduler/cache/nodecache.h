@@ -22,8 +22,6 @@ DEFINE_CLEANUP(nodecache_free, struct nodecache *)
 /* Nodes that exist; a node known only by its pods has no row. */
 const struct ks_nodes *nodecache_nodes(const struct nodecache *c);
 const char *nodecache_row_name(const struct nodecache *c, uint32_t row);
-/* KS_NO_COLUMN when no node ever had the resource. */
-uint32_t nodecache_column(const struct nodecache *c, const char *resource);
 
 void nodecache_put_node(struct nodecache *c, struct kobj *node); /* new or changed */
 void nodecache_remove_node(struct nodecache *c, const char *name);
@@ -46,6 +44,14 @@ enum nodecache_state nodecache_find(const struct nodecache *c, struct kuid uid,
                                     const char **ret_node);
 /* An assumed pod whose confirmation is overdue; its deadline moves to `again`. NULL: none. */
 struct kobj *nodecache_overdue(struct nodecache *c, nsec_t now, nsec_t again);
+
+/* A row as if pods were there that are not, or were gone: begin, change, and end before anything
+ * else happens to the cache. The end puts all back, generations too. */
+void nodecache_as_if(struct nodecache *c, uint32_t row);
+void nodecache_as_if_added(struct nodecache *c, struct kobj *pod);
+void nodecache_as_if_gone(struct nodecache *c, struct kuid uid); /* a pod of this row */
+void nodecache_as_if_back(struct nodecache *c, struct kuid uid); /* one of those that are gone */
+void nodecache_as_if_end(struct nodecache *c);
 
 struct nodecache_stats {
     size_t nodes, pods, assumed, resources;

@@ -1,7 +1,10 @@
 /* explain.c - verdicts become text: the message that people read on a pod that does not fit. */
 #include "base/arena.h"
 #include "base/strbuf.h"
-#include "scheduler/framework/profile.h"
+#include "scheduler/framework/attempt.h"
+
+#include <stdarg.h>
+#include <stdio.h>
 
 void ks_texts_add(struct ks_texts *t, const char *text)
 {
@@ -16,7 +19,24 @@ void ks_texts_add(struct ks_texts *t, const char *text)
     t->items[t->n++] = text;
 }
 
-struct tally { /* how many nodes gave a reason; there are few different ones */
+void ks_texts_addf(struct ks_texts *t, const char *fmt, ...)
+{
+    va_list ap;
+    char *heap = NULL;
+
+    va_start(ap, fmt);
+    int n = vasprintf(&heap, fmt, ap);
+    va_end(ap);
+    assert(n >= 0);
+    const char *text = arena_strndup(t->arena, heap, (size_t)n);
+    free(heap);
+    ks_texts_add(t, text);
+}
+
+/* ---- how many nodes gave a reason; there are few different ones --------------------------------
+ */
+
+struct tally {
     struct arena *arena;
     struct tally_item {
         const char *text;
@@ -25,7 +45,14 @@ struct tally { /* how many nodes gave a reason; there are few different ones */
     uint32_t n, cap;
 };
 
-static void tally_add(struct tally *t, const char *text, uint32_t count)
+struct tally *tally_new(struct arena *a)
+{
+    struct tally *t = arena_new0(a, struct tally);
+    t->arena = a;
+    return t;
+}
+
+void tally_add(struct tally *t, const char *text, uint32_t count)
 {
     for (uint32_t i = 0; i < t->n; i++) {
         if (t->items[i].text == text || streq(t->items[i].text, text)) {
@@ -44,49 +71,80 @@ static void tally_add(struct tally *t, const char *text, uint32_t count)
     t->items[t->n++] = (struct tally_item){ text, count };
 }
 
-static void tally_row(struct tally *t, const struct profile *p, struct ks_cycle *c,
-                      const struct ks_pod *pod, const struct verdicts *v, uint32_t row)
-{
-    uint32_t slot = v->by[row] - 1u;
-    const struct profile_slot *s = &p->slots[slot];
-    struct ks_texts texts = { .arena = c->arena };
-
-    if (!s->plugin->explain) {
-        tally_add(t, s->plugin->reasons[v->why[row]].text, 1);
-        return;
-    }
-    c->state = v->state[slot];
-    s->plugin->explain(s->self, c, pod, row, &texts);
-    for (uint32_t i = 0; i < texts.n; i++)
-        tally_add(t, texts.items[i], 1);
-}
-
 static int by_text(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-void profile_explain(const struct profile *p, struct ks_cycle *c, const struct ks_pod *pod,
-                     const struct verdicts *v, struct strbuf *out)
+void tally_format(const struct tally *t, uint32_t total, struct strbuf *out)
 {
-    struct tally t = { .arena = c->arena };
+    const char **lines = arena_newn0(t->arena, t->n, const char *);
 
-    strbuf_appendf(out, "0/%u nodes are available:", v->n);
-    if (v->pre_filter_text) {
-        strbuf_appendf(out, " %s.", v->pre_filter_text);
+    strbuf_appendf(out, "0/%u nodes are available:", total);
+    /* Sorted as strings with their counts, as upstream does: "10 X" comes before "2 Y". */
+    for (uint32_t i = 0; i < t->n; i++)
+        lines[i] = arena_printf(t->arena, "%u %s", t->items[i].count, t->items[i].text);
+    if (t->n)
+        qsort(lines, t->n, sizeof *lines, by_text);
+    for (uint32_t i = 0; i < t->n; i++)
+        strbuf_appendf(out, "%s%s", i ? ", " : " ", lines[i]);
+    if (t->n)
+        strbuf_append(out, ".");
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+enum ks_code attempt_code(const struct attempt *a, uint32_t row)
+{
+    if (a->code != KS_SUCCESS)
+        return a->code;
+    if (a->by[row] == 0)
+        return KS_SUCCESS;
+    if (a->by[row] == ATTEMPT_LEFT_OUT)
+        return KS_UNRESOLVABLE;
+    return a->profile->slots[a->by[row] - 1].plugin->reasons[a->why[row]].code;
+}
+
+const char *attempt_plugin(const struct attempt *a, uint32_t row)
+{
+    bool left_out = a->by[row] == 0 || a->by[row] == ATTEMPT_LEFT_OUT;
+    return left_out ? NULL : a->profile->slots[a->by[row] - 1].plugin->name;
+}
+
+void attempt_texts(struct attempt *a, uint32_t row, struct ks_texts *out)
+{
+    if (a->text || a->by[row] == ATTEMPT_LEFT_OUT) {
+        ks_texts_add(out, a->text ? a->text : a->left_out);
         return;
     }
-    for (uint32_t i = 0; i < v->n; i++)
-        if (v->by[i])
-            tally_row(&t, p, c, pod, v, i);
-    /* Sorted as strings with their counts, as upstream does: "10 X" comes before "2 Y". */
-    const char **lines = arena_newn0(c->arena, t.n, const char *);
-    for (uint32_t i = 0; i < t.n; i++)
-        lines[i] = arena_printf(c->arena, "%u %s", t.items[i].count, t.items[i].text);
-    if (t.n)
-        qsort(lines, t.n, sizeof *lines, by_text);
-    for (uint32_t i = 0; i < t.n; i++)
-        strbuf_appendf(out, "%s%s", i ? ", " : " ", lines[i]);
-    if (t.n)
-        strbuf_append(out, ".");
+    if (a->by[row] == 0)
+        return;
+    uint32_t slot = a->by[row] - 1u;
+    const struct profile_slot *s = &a->profile->slots[slot];
+    uint32_t before = out->n;
+    if (s->plugin->explain) {
+        a->cycle.state = a->state[slot];
+        s->plugin->explain(s->self, &a->cycle, &a->pod, row, out);
+    }
+    /* Room promised to a nominated pod is not seen by explain(), which looks at the row as it is.
+     */
+    if (out->n == before)
+        ks_texts_add(out, s->plugin->reasons[a->why[row]].text);
+}
+
+void attempt_message(struct attempt *a, struct strbuf *out)
+{
+    struct tally *t = tally_new(a->arena);
+
+    if (a->text) {
+        strbuf_appendf(out, "0/%u nodes are available: %s.", a->n, a->text);
+        return;
+    }
+    for (uint32_t i = 0; i < a->n; i++) {
+        struct ks_texts texts = { .arena = a->arena };
+        attempt_texts(a, i, &texts);
+        for (uint32_t k = 0; k < texts.n; k++)
+            tally_add(t, texts.items[k], 1);
+    }
+    tally_format(t, a->n, out);
 }

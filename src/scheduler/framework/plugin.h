@@ -12,14 +12,19 @@
 #ifndef KOORD_SCHEDULER_PLUGIN_H
 #define KOORD_SCHEDULER_PLUGIN_H
 #include "base/base.h"
+#include "json/schema.h" /* struct kuid */
 
 struct arena;
+struct kind;
 struct kj_val;
 struct kobj;
+struct kube;
+struct loop;
 struct node;
 struct pod;
+struct world;
 
-enum { KS_PLUGIN_ABI = 1 };
+enum { KS_PLUGIN_ABI = 2 };
 enum { KS_SCORE_MAX = 100 };
 
 /* Loops over columns are built twice, and the better one is chosen when the program starts. */
@@ -34,8 +39,8 @@ enum ks_code {
     KS_ERROR,         /* internal failure: retry */
     KS_UNSCHEDULABLE, /* preemption may help */
     KS_UNRESOLVABLE,  /* preemption cannot help */
-    KS_WAIT,          /* permit only */
-    KS_SKIP,          /* pre_filter, pre_score: leave this plugin out of this attempt */
+    KS_WAIT,          /* permit: hold the pod; pre_bind, post_filter: the answer comes later */
+    KS_SKIP,          /* pre_filter, pre_score, pre_bind: leave this plugin out of this attempt */
     KS_PENDING        /* waits for another component: requeue without back-off */
 };
 struct ks_reason {
@@ -52,12 +57,19 @@ struct ks_span {
 enum { KS_MCPU, KS_MEMORY, KS_EPHEMERAL, KS_PODS, KS_FIXED };
 /* No column: no node has this resource. */
 #define KS_NO_COLUMN UINT32_MAX
+#define KS_NO_ROW    UINT32_MAX
 /* Allocatable values end here and requests one bit further up, so that sums and a hundredfold stay
  * within 64 bits and an absurd request fits nowhere. */
 #define KS_ALLOC_MAX   (INT64_C(1) << 56)
 #define KS_REQUEST_MAX (INT64_C(1) << 57)
 
 enum { KS_NODE_UNSCHEDULABLE = 1, KS_NODE_TAINT_HARD = 2, KS_NODE_TAINT_PREFER = 4 };
+
+struct ks_podlist { /* pods on a node, assumed ones too, in no order that means anything */
+    const struct pod **items;
+    uint32_t n;
+    uint32_t naffinity; /* the first so many have podAffinity or podAntiAffinity */
+};
 
 struct ks_nodes { /* one row a node, [0, n); rows move only between attempts */
     uint32_t n, nres;
@@ -66,9 +78,17 @@ struct ks_nodes { /* one row a node, [0, n); rows move only between attempts */
     const int64_t *used_memory_nz;
     const char *const *resource; /* [resource]: its name */
     const struct node *const *node;
-    const uint8_t *flags;    /* KS_NODE_* */
-    const uint64_t *changed; /* generation of the last change, over all rows */
+    const uint8_t *flags; /* KS_NODE_* */
+    const struct ks_podlist *pods;
+    const uint64_t *changed;   /* generation of the last change of the row or its pods */
+    uint64_t generation;       /* the highest of them */
+    uint64_t node_generation;  /* last change of a node object, or of what stands in which row */
+    uint32_t npods, naffinity; /* sums over all rows; ntaints_prefer: rows with such a taint */
+    uint32_t ntaints_prefer;
 };
+/* KS_NO_ROW when there is no such node; KS_NO_COLUMN when no node has such a resource. */
+uint32_t ks_row_of(const struct ks_nodes *n, const char *node);
+uint32_t ks_column_of(const struct ks_nodes *n, const char *resource);
 
 /* ---- the pod in question --------------------------------------------------------------------- */
 
@@ -87,15 +107,6 @@ struct ks_pod {
 
 /* ---- one attempt ----------------------------------------------------------------------------- */
 
-struct ks_cycle {
-    const struct ks_nodes *nodes;
-    struct arena *arena; /* dies with the attempt; not for spans */
-    nsec_t now;          /* monotonic */
-    void *state;         /* what this plugin's pre_filter or pre_score returned */
-    /* From pre_score on: rows that are no candidates. Their scores are not used. */
-    const uint8_t *rejected;
-};
-
 /* Texts collected for people; strings live in the arena or for ever. */
 struct ks_texts {
     struct arena *arena;
@@ -103,10 +114,43 @@ struct ks_texts {
     uint32_t n, cap;
 };
 void ks_texts_add(struct ks_texts *t, const char *text);
+void ks_texts_addf(struct ks_texts *t, const char *fmt, ...) PRINTF(2, 3);
+
+struct ks_only { /* rows that a pre_filter narrows the attempt to; all others are left out */
+    const uint32_t *rows; /* in the arena; each once */
+    uint32_t n;
+    bool set;
+};
+struct ks_cycle {
+    const struct ks_nodes *nodes;
+    struct arena *arena; /* lives as long as the state that is made in it; not for spans */
+    nsec_t now;          /* wall clock */
+    void *state;         /* what this plugin's pre_filter returned; from score on, its pre_score */
+    /* From pre_score on: rows that are no candidates. Their scores are not used. NULL for a LOCAL
+     * plugin: it answers for every row, whoever is a candidate today. */
+    const uint8_t *rejected;
+    bool complete; /* somebody reads all scores: no shortcut for equal ones */
+};
 
 /* ---- cluster events -------------------------------------------------------------------------- */
 
-enum ks_resource { KS_RES_POD, KS_RES_ASSIGNED_POD, KS_RES_UNSCHEDULABLE_POD, KS_RES_NODE };
+enum ks_resource {
+    KS_RES_POD, /* in hints: both of the next */
+    KS_RES_ASSIGNED_POD,
+    KS_RES_UNSCHEDULABLE_POD,
+    KS_RES_NODE,
+    KS_RES_PV,
+    KS_RES_PVC,
+    KS_RES_STORAGE_CLASS,
+    KS_RES_CSI_NODE,
+    KS_RES_CSI_DRIVER,
+    KS_RES_CSI_CAPACITY,
+    KS_RES_VOLUME_ATTACHMENT,
+    KS_RES_RESOURCE_CLAIM,
+    KS_RES_RESOURCE_SLICE,
+    KS_RES_DEVICE_CLASS,
+    KS_RES_OTHER /* of any other kind that some plugin reads */
+};
 enum {
     KS_ADD = 1 << 0,
     KS_DELETE = 1 << 1,
@@ -136,12 +180,41 @@ struct ks_hint { /* an event that may make a pod schedulable which this plugin t
     bool (*worth)(void *self, const struct ks_event *e, const struct pod *p);
 };
 
+/* ---- binding --------------------------------------------------------------------------------- */
+
+struct ks_bind { /* a pod on its way to its node; lives until the outcome is known */
+    struct kobj *pod;
+    const char *node;
+};
+/* The end of a pre_bind that returned KS_WAIT; exactly once, from a later turn. */
+void ks_bind_done(struct ks_bind *b, enum ks_code code, const char *why);
+/* To be written on the pod before the binding. All plugins' changes go in one request, and none is
+ * sent when nothing differs. value NULL: the key goes. */
+void ks_bind_annotate(struct ks_bind *b, const char *key, const char *value);
+void ks_bind_label(struct ks_bind *b, const char *key, const char *value);
+
+/* What a plugin may keep for life. loop and kube are NULL where there is no cluster (explaining
+ * from files): then pre_bind and the like are never called. */
+struct ks_env {
+    struct loop *loop;
+    struct kube *kube;
+    const struct world *world; /* objects of the kinds that plugins declare */
+    struct scheduler *scheduler;
+};
+/* Pods held by permit. allow: this plugin has no objection any more. */
+void ks_allow(const struct ks_env *env, struct kuid uid, const char *plugin);
+void ks_reject(const struct ks_env *env, struct kuid uid, const char *plugin, const char *why);
+/* A pod that waits anywhere gets its attempt now. */
+void ks_activate(const struct ks_env *env, struct kuid uid);
+
 /* ---- the plugin ------------------------------------------------------------------------------ */
 
-/* How verdicts and scores may be used again for a pod of the same shape. */
+/* How verdicts and scores may be used again for a pod of the same shape: same namespace, labels,
+ * controller and spec. A change of a node object or of the world makes everything anew. */
 enum ks_reuse {
-    KS_REUSE_GLOBAL, /* never */
-    KS_REUSE_DOMAIN, /* a placement dirties the rows the plugin names */
+    KS_REUSE_GLOBAL, /* never: also a function of other things of the pod, or of time */
+    KS_REUSE_DOMAIN, /* pods on other rows count too: refresh() brings the state up to date, then
+                      * filter and score run over all rows */
     KS_REUSE_LOCAL   /* f(shape, row): computed again for rows that changed */
 };
 
@@ -150,18 +223,28 @@ struct ks_plugin {
     const char *name;
     const struct ks_reason *reasons; /* [0] is "fits" */
     enum ks_reuse reuse;
+    const struct kind *const *kinds; /* read from env->world; ends with NULL. NULL: none */
 
-    int (*create)(const struct kj_val *args, void **ret_self, struct kerr *err);
+    /* args: as the user wrote them, NULL when he did not; the plugin fills in defaults. */
+    int (*create)(const struct ks_env *env, const struct kj_val *args, void **ret_self,
+                  struct kerr *err);
     void (*destroy)(void *self);
 
+    /* Exactly one plugin of a profile orders the queue: true when a goes before b. */
+    bool (*before)(const struct pod *a, nsec_t a_since, const struct pod *b, nsec_t b_since);
     /* May the pod enter the queue at all? Otherwise `why` says what it waits for. */
     enum ks_code (*pre_enqueue)(void *self, const struct pod *p, struct ks_texts *why);
     const struct ks_hint *hints; /* NULL with a filter: every event counts */
     uint32_t nhints;
 
-    /* Once per attempt, before the nodes are looked at. A rejection here rejects all nodes. */
+    /* Once per attempt, before the nodes are looked at. A rejection here rejects all nodes. With
+     * KS_SKIP the state is still kept, for pre_score. */
     enum ks_code (*pre_filter)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
-                               void **ret_state, struct ks_texts *why);
+                               void **ret_state, struct ks_only *only, struct ks_texts *why);
+    /* DOMAIN: pods have come to or left these rows since the state was made or refreshed. false:
+     * make it anew. Also for a state that came with KS_SKIP: *skip says so, and may change. */
+    bool (*refresh)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                    const uint32_t *rows, uint32_t n, bool *skip);
     /* why[i]: 0 or an index into reasons. skip[i] != 0: an earlier plugin said no, the answer is
      * unused. Writes every row of the span. */
     void (*filter)(void *self, const struct ks_cycle *c, const struct ks_pod *p, struct ks_span s,
@@ -169,32 +252,62 @@ struct ks_plugin {
     /* Texts for one row that filter() rejected, when one reason is not enough. */
     void (*explain)(void *self, const struct ks_cycle *c, const struct ks_pod *p, uint32_t row,
                     struct ks_texts *out);
+    /* The attempt looks at a row as if `other` were there, or not there; the row's columns and list
+     * of pods say so already. For a plugin whose state counts pods. Each exactly undoes the other:
+     * the state is used again afterwards. Also called for a state that came with KS_SKIP, which
+     * stays skipped. */
+    void (*add_pod)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                    const struct pod *other, uint32_t row);
+    void (*remove_pod)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                       const struct pod *other, uint32_t row);
 
     enum ks_code (*pre_score)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
-                              void **ret_state);
+                              void **ret_state, struct ks_texts *why);
     void (*score)(void *self, const struct ks_cycle *c, const struct ks_pod *p, struct ks_span s,
                   int64_t *restrict out);
     /* Brings the scores of the candidates (skip[i] == 0) into [0, KS_SCORE_MAX]. */
     void (*normalize)(void *self, const struct ks_cycle *c, const uint8_t *skip, uint32_t n,
                       int64_t *scores);
 
-    /* After the choice, before the binding. unreserve() exactly undoes reserve(), and must bear
-     * being called for a pod that was not reserved. */
-    enum ks_code (*reserve)(void *self, const struct pod *p, const char *node,
-                            struct ks_texts *why);
+    /* After the choice, before the binding; c->state is pre_filter's. unreserve() exactly undoes
+     * reserve(), and must bear being called for a pod that was not reserved. */
+    enum ks_code (*reserve)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                            uint32_t row, struct ks_texts *why);
     void (*unreserve)(void *self, const struct pod *p, const char *node);
-
-    /* Not served yet; profile_new() refuses a plugin that has them. They have their place so that
-     * the struct does not change under its users. */
-    void (*add_pod)(void *self, const struct ks_cycle *c, const struct pod *p, uint32_t row);
-    void (*remove_pod)(void *self, const struct ks_cycle *c, const struct pod *p, uint32_t row);
-    enum ks_code (*post_filter)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
-                                const uint8_t *rejected_by, struct ks_texts *why);
+    /* KS_WAIT: hold the pod, at most *ret_timeout, until ks_allow() or ks_reject(). */
     enum ks_code (*permit)(void *self, const struct pod *p, const char *node, nsec_t *ret_timeout,
                            struct ks_texts *why);
-    enum ks_code (*pre_bind)(void *self, const struct pod *p, const char *node,
-                             struct ks_texts *why);
+    /* KS_SUCCESS: pre_bind() has work to do that may take time. KS_SKIP: nothing to do. */
+    enum ks_code (*pre_flight)(void *self, const struct pod *p, const char *node);
+    /* KS_WAIT: ks_bind_done() tells the outcome. The binding may be given up before: cancel(). */
+    enum ks_code (*pre_bind)(void *self, struct ks_bind *b, struct ks_texts *why);
+    void (*cancel)(void *self, struct ks_bind *b);
+    /* Binds by the API server's binding subresource; the one thing a bind plugin says. */
+    bool binds;
     void (*post_bind)(void *self, const struct pod *p, const char *node);
+
+    /* No node fits: make room. The one plugin that does is DefaultPreemption so far; its work on
+     * rows goes through framework/overlay.h. */
+    const struct ks_post_filter *post_filter;
+
+    /* ---- what koord-scheduler adds (scheduler-core 10) ---- */
+
+    /* Before pre_filter: may replace the pod, or the columns by copies in the arena (reserved room
+     * given back to its owner). Returns KS_SKIP when it left everything as it was; otherwise the
+     * attempt reuses nothing. */
+    enum ks_code (*transform)(void *self, struct ks_cycle *c, struct ks_pod *p,
+                              struct ks_texts *why);
+    /* After all pre_filters: may narrow the rows further. KS_SKIP: nothing to say. */
+    enum ks_code (*after_pre_filter)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                                     struct ks_only *only, struct ks_texts *why);
+    /* Rows to try first, in this order: the first that passes all filters is taken. */
+    uint32_t (*prefer)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                       const uint32_t **ret_rows);
+    /* After the choice: what the pod shall ask for on this node, before it is assumed there. */
+    enum ks_code (*resize)(void *self, const struct ks_cycle *c, struct ks_pod *p, uint32_t row,
+                           struct ks_texts *why);
+    /* A pod of the queue that must go next whatever the order says; false: no wish. */
+    bool (*next)(void *self, struct kuid *ret_uid);
 };
 
 /* For .normalize: the best score becomes 100; reversed: the smallest raw value is the best. */
@@ -202,4 +315,10 @@ void ks_normalize(void *self, const struct ks_cycle *c, const uint8_t *skip, uin
                   int64_t *scores);
 void ks_normalize_reversed(void *self, const struct ks_cycle *c, const uint8_t *skip, uint32_t n,
                            int64_t *scores);
+
+/* A plugin that has nothing better than a question about one node: call it from filter(). */
+typedef uint8_t (*ks_row_fn)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                             uint32_t row);
+void ks_filter_rows(void *self, const struct ks_cycle *c, const struct ks_pod *p, struct ks_span s,
+                    const uint8_t *skip, uint8_t *restrict why, ks_row_fn fn);
 #endif

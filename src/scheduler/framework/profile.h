@@ -1,14 +1,61 @@
-/* profile.h - a set of plugins with their weights, and the runs over all of them.
+/* profile.h - a set of plugins for one scheduler name: who takes part where, in which order.
  *
- * Loop thread. Holds no pods and no nodes; everything of one attempt lives in the arena of its
- * cycle. A plugin is named by its slot, its place in the profile's order; sets of plugins are bits.
+ * Loop thread. Holds no pods and no nodes. A plugin is named by its slot; sets of plugins are bits.
+ * The slots of those that filter come first and in the order in which they filter.
  */
 #ifndef KOORD_SCHEDULER_PROFILE_H
 #define KOORD_SCHEDULER_PROFILE_H
 #include "scheduler/framework/plugin.h"
 
-struct loop;
-struct strbuf;
+struct arena;
+
+enum ks_point { /* extension points, in the order of an attempt */
+                KS_POINT_QUEUE_SORT,
+                KS_POINT_PRE_ENQUEUE,
+                KS_POINT_PRE_FILTER,
+                KS_POINT_FILTER,
+                KS_POINT_POST_FILTER,
+                KS_POINT_PRE_SCORE,
+                KS_POINT_SCORE,
+                KS_POINT_RESERVE,
+                KS_POINT_PERMIT,
+                KS_POINT_PRE_BIND,
+                KS_POINT_BIND,
+                KS_POINT_POST_BIND,
+                KS_POINTS
+};
+extern const char *const ks_point_names[KS_POINTS]; /* "queueSort", as in configuration files */
+
+struct ks_registered { /* plugins/registry.c */
+    const struct ks_plugin *plugin;
+    int64_t weight;  /* of its score, in the default profile */
+    bool by_default; /* part of the default profile */
+};
+extern const struct ks_registered ks_registry[]; /* ends with plugin NULL; the default order */
+const struct ks_registered *ks_registered_find(const char *plugin); /* NULL: no such plugin */
+bool ks_implements(const struct ks_plugin *pl, enum ks_point point);
+
+/* What a profile is made from: for each point the plugins in order. Filled by config/. */
+struct profile_entry {
+    const char *plugin;
+    int64_t weight; /* of KS_POINT_SCORE; 0 counts as 1 */
+};
+struct profile_args {
+    const char *plugin;
+    const struct kj_val *args;
+};
+struct profile_config { /* everything is borrowed, and needed only by profile_new() */
+    const char *scheduler_name;
+    struct profile_set {
+        const struct profile_entry *items;
+        uint32_t n;
+    } points[KS_POINTS];
+    const struct profile_args *args;
+    uint32_t nargs;
+};
+/* Every plugin of a table that is on by default, at every point that it implements. */
+struct profile_config profile_config_default(const struct ks_registered *table,
+                                             const char *scheduler_name, struct arena *a);
 
 enum { PROFILE_PLUGINS_MAX = 64 };
 struct profile_slot {
@@ -17,49 +64,35 @@ struct profile_slot {
     int64_t weight;
 };
 struct profile {
+    char *scheduler_name;
     uint32_t n;
     struct profile_slot slots[PROFILE_PLUGINS_MAX];
+    struct profile_point {
+        uint8_t slots[PROFILE_PLUGINS_MAX];
+        uint32_t n;
+        uint64_t set;
+    } points[KS_POINTS];
 };
-struct ks_registered { /* plugins/registry.c */
-    const struct ks_plugin *plugin;
-    int64_t weight; /* of its score, in the default profile */
-};
-extern const struct ks_registered ks_registry[]; /* ends with plugin NULL; the default order */
 
-/* With every plugin of the table. */
-struct profile *profile_new(const struct ks_registered *table, struct kerr *err);
+struct profile *profile_new(const struct profile_config *c, const struct ks_registered *table,
+                            const struct ks_env *env, struct kerr *err);
 struct profile *profile_free(struct profile *p);
 DEFINE_CLEANUP(profile_free, struct profile *)
 /* The slot of a plugin, -1 when it is not in the profile. */
 int profile_slot(const struct profile *p, const char *name);
+/* for (uint32_t i = 0; (s = profile_at(p, point, i)); i++) */
+static inline const struct profile_slot *profile_at(const struct profile *p, enum ks_point point,
+                                                    uint32_t i)
+{
+    return i < p->points[point].n ? &p->slots[p->points[point].slots[i]] : NULL;
+}
 
 /* The slot that holds the pod back, or -1; `why` gets its reasons. */
 int profile_pre_enqueue(const struct profile *p, const struct pod *pod, struct ks_texts *why);
-
-/* ---- one attempt ----------------------------------------------------------------------------- */
-
-struct verdicts { /* arrays live in the cycle's arena */
-    uint32_t n, feasible;
-    uint8_t *by;        /* slot + 1 of the first plugin that rejected the row; 0: a candidate */
-    uint8_t *why;       /* that plugin's reason */
-    void **state;       /* per slot */
-    uint64_t rejectors; /* slots */
-    const char *pre_filter_text; /* set when a pre_filter rejected all; then by[] is all set */
-};
-void profile_filter(const struct profile *p, struct ks_cycle *c, const struct ks_pod *pod,
-                    struct verdicts *v);
-/* total[row] of the candidates, weighted. */
-int64_t *profile_score(const struct profile *p, struct ks_cycle *c, const struct ks_pod *pod,
-                       const struct verdicts *v);
-/* A random one among the best candidates. */
-uint32_t profile_pick(const struct verdicts *v, const int64_t *total, struct loop *l);
-/* "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable." */
-void profile_explain(const struct profile *p, struct ks_cycle *c, const struct ks_pod *pod,
-                     const struct verdicts *v, struct strbuf *out);
-
-/* All in order, or none: what was done is undone in reverse order. The slot that refused, or -1. */
-int profile_reserve(const struct profile *p, const struct pod *pod, const char *node,
-                    struct ks_texts *why);
+/* Should a be tried before b? */
+bool profile_before(const struct profile *p, const struct pod *a, nsec_t a_since,
+                    const struct pod *b, nsec_t b_since);
+/* Undoes all reservations, in reverse order. */
 void profile_unreserve(const struct profile *p, const struct pod *pod, const char *node);
 
 /* ---- events ---------------------------------------------------------------------------------- */

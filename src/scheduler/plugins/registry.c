@@ -3,8 +3,14 @@
 #include "scheduler/framework/profile.h"
 
 const struct ks_registered ks_registry[] = {
-    { &ks_plugin_scheduling_gates, 0 }, { &ks_plugin_node_unschedulable, 0 },
-    { &ks_plugin_node_name, 0 },        { &ks_plugin_taint_toleration, 3 },
-    { &ks_plugin_node_affinity, 0 },    { &ks_plugin_fit, 1 },
-    { &ks_plugin_balanced, 1 },         { NULL, 0 },
+    { &ks_plugin_scheduling_gates, 0, true },
+    { &ks_plugin_priority_sort, 0, true },
+    { &ks_plugin_node_unschedulable, 0, true },
+    { &ks_plugin_node_name, 0, true },
+    { &ks_plugin_taint_toleration, 3, true },
+    { &ks_plugin_node_affinity, 2, true },
+    { &ks_plugin_fit, 1, true },
+    { &ks_plugin_balanced, 1, true },
+    { &ks_plugin_default_binder, 0, true },
+    { NULL, 0, false },
 };

@@ -4,6 +4,8 @@
 #include "scheduler/framework/plugin.h"
 
 extern const struct ks_plugin ks_plugin_scheduling_gates;
+extern const struct ks_plugin ks_plugin_priority_sort;
+extern const struct ks_plugin ks_plugin_default_binder;
 extern const struct ks_plugin ks_plugin_node_unschedulable;
 extern const struct ks_plugin ks_plugin_node_name;
 extern const struct ks_plugin ks_plugin_taint_toleration;

@@ -25,7 +25,8 @@ static inline void bed_start(struct bed *b, uint64_t seed)
     struct kerr err = { 0 };
     rig_init(&b->rig, seed);
     b->s = scheduler_new(b->rig.loop, b->rig.kube,
-                         &(struct scheduler_opts){ .scheduler_names = names }, &err);
+                         &(struct scheduler_opts){ .scheduler_names = names, .verify_reuse = true },
+                         &err);
     assert_string_equal(err.text, "");
     scheduler_start(b->s);
 }

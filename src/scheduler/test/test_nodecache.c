@@ -39,7 +39,7 @@ static int64_t used(const struct nodecache *c, const char *node, const char *res
     const struct ks_nodes *n = nodecache_nodes(c);
     for (uint32_t i = 0; i < n->n; i++)
         if (streq(nodecache_row_name(c, i), node))
-            return n->used[nodecache_column(c, resource)][i];
+            return n->used[ks_column_of(nodecache_nodes(c), resource)][i];
     return -1;
 }
 
@@ -56,7 +56,8 @@ static void test_pods_may_come_before_their_node(void **state)
     nodecache_put_node(c, plain);
     assert_int_equal(used(c, "n", "cpu"), 2000);
     assert_int_equal(used(c, "n", "pods"), 1);
-    assert_true(nodecache_column(c, "x.io/card") == KS_NO_COLUMN); /* pods make no columns */
+    assert_true(ks_column_of(nodecache_nodes(c), "x.io/card") ==
+                KS_NO_COLUMN); /* pods make no columns */
     nodecache_put_node(c, cards);
     assert_int_equal(used(c, "n", "x.io/card"), 3);
     check(c);

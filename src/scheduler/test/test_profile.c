@@ -1,226 +1,147 @@
 /* test_profile.c - the plugins' verdicts, scores and texts, over columns (scheduler-core 5, 8). */
-#include "api/test/bed.h"
+#include "scheduler/test/field.h"
 
-#include <stdio.h>
-
-#include "api/node.h"
-#include "api/pod.h"
-#include "base/strbuf.h"
 #include "loop/loop.h"
-#include "scheduler/cache/nodecache.h"
-#include "scheduler/framework/profile.h"
 
-struct run { /* one attempt over a cache */
-    struct bed *bed;
-    struct nodecache *cache;
-    struct profile *profile;
-    struct ks_cycle cycle;
-    struct ks_pod pod;
-    struct kobj *obj;
-    struct verdicts v;
-};
-
-static void run_init(struct run *r, void **state)
-{
-    struct kerr err = { 0 };
-    *r = (struct run){ .bed = *state, .cache = nodecache_new() };
-    r->profile = profile_new(ks_registry, &err);
-    assert_non_null(r->profile);
-}
-
-static void run_fini_p(struct run *r)
-{
-    kobj_unref(r->obj);
-    profile_free(r->profile);
-    nodecache_free(r->cache);
-}
-
-static void run_node(struct run *r, const char *name, const char *alloc, const char *spec)
+static void run_node(struct field *f, const char *name, const char *alloc, const char *spec)
 {
     char text[512];
     (void)snprintf(text, sizeof text,
                    "{'metadata':{'name':'%s'},'spec':{%s},'status':{'allocatable':{%s}}}", name,
                    spec, alloc);
-    CLEANUP(kobj_unref) struct kobj *node = bed_object(r->bed, &kind_node, text);
-    nodecache_put_node(r->cache, node);
+    field_node(f, text);
 }
 
-static void run_filter(struct run *r, const char *requests, const char *spec)
+static void run_try(struct field *f, const char *requests, const char *spec)
 {
-    struct podreq req;
     char text[512];
-
     (void)snprintf(text, sizeof text,
                    "{'metadata':{'name':'p','namespace':'ns','uid':'u'},'spec':{'containers':"
                    "[{'name':'c','resources':{'requests':{%s}}}]%s}}",
                    requests, spec);
-    kobj_unref(r->obj);
-    r->obj = bed_object(r->bed, &kind_pod, text);
-    podreq_placed(pod_of(r->obj), r->bed->arena, &req);
-    for (uint32_t i = 0; i < req.nmore; i++)
-        req.more[i].column = nodecache_column(r->cache, req.more[i].name);
-    r->pod = (struct ks_pod){ .pod = pod_of(r->obj),
-                              .score_mcpu = req.mcpu_nz,
-                              .score_memory = req.memory_nz,
-                              .more = req.more,
-                              .nmore = req.nmore };
-    memcpy(r->pod.request, req.fixed, sizeof req.fixed);
-    r->cycle = (struct ks_cycle){ .nodes = nodecache_nodes(r->cache), .arena = r->bed->arena };
-    profile_filter(r->profile, &r->cycle, &r->pod, &r->v);
-}
-
-/* The code of the verdict on a row. */
-static enum ks_code run_code(const struct run *r, uint32_t row)
-{
-    return r->v.by[row] ? r->profile->slots[r->v.by[row] - 1].plugin->reasons[r->v.why[row]].code
-                        : KS_SUCCESS;
-}
-
-static int64_t run_score(struct run *r, const char *plugin, uint32_t row)
-{
-    int slot = profile_slot(r->profile, plugin);
-    const struct profile_slot *s = &r->profile->slots[slot];
-    int64_t out[16] = { 0 };
-    assert_true(r->v.n <= 16);
-    r->cycle.rejected = r->v.by;
-    s->plugin->score(s->self, &r->cycle, &r->pod, (struct ks_span){ 0, r->v.n }, out);
-    if (s->plugin->normalize)
-        s->plugin->normalize(s->self, &r->cycle, r->v.by, r->v.n, out);
-    return out[row];
-}
-
-static const char *run_text(struct run *r)
-{
-    struct strbuf b = STRBUF_INIT;
-    profile_explain(r->profile, &r->cycle, &r->pod, &r->v, &b);
-    const char *text = arena_strdup(r->bed->arena, strbuf_str(&b));
-    strbuf_fini(&b);
-    return text;
+    field_try(f, text);
 }
 
 static void test_least_allocated(void **state)
 {
-    CLEANUP(run_fini) struct run r;
+    CLEANUP(field_fini) struct field r;
 
-    run_init(&r, state);
+    field_init(&r, state, NULL, NULL);
     run_node(&r, "a", "'cpu':'4','memory':'10000','pods':'9'", "");
     run_node(&r, "b", "'cpu':'6','memory':'10000','pods':'9'", "");
     run_node(&r, "c", "'cpu':'6','pods':'9'", "");
-    run_filter(&r, "'cpu':'3','memory':'5000'", "");
-    assert_int_equal(run_score(&r, "NodeResourcesFit", 0), 37);
-    assert_int_equal(run_score(&r, "NodeResourcesFit", 1), 50);
-    assert_int_equal(run_score(&r, "NodeResourcesFit", 2), 50); /* memory is left out */
-    run_filter(&r, "'cpu':'5','memory':'10000'", "");
-    assert_int_equal(run_score(&r, "NodeResourcesFit", 0), 0); /* more than there is: 0 */
+    run_try(&r, "'cpu':'3','memory':'5000'", "");
+    assert_int_equal(field_score(&r, "NodeResourcesFit", "a"), 37);
+    assert_int_equal(field_score(&r, "NodeResourcesFit", "b"), 50);
+    assert_int_equal(field_score(&r, "NodeResourcesFit", "c"), 50); /* memory is left out */
+    run_try(&r, "'cpu':'5','memory':'10000'", "");
+    assert_int_equal(field_score(&r, "NodeResourcesFit", "a"), 0); /* more than there is: 0 */
 }
 
 static void test_silent_containers_weigh_something(void **state)
 {
-    CLEANUP(run_fini) struct run r;
+    CLEANUP(field_fini) struct field r;
 
-    run_init(&r, state);
+    field_init(&r, state, NULL, NULL);
     run_node(&r, "a", "'cpu':'1','memory':'400Mi','pods':'9'", "");
-    run_filter(&r, "", "");
-    assert_int_equal(r.pod.score_mcpu, 100);
-    assert_int_equal(r.pod.score_memory, 209715200);
-    assert_int_equal(r.pod.request[KS_MCPU], 0);
-    assert_int_equal(run_score(&r, "NodeResourcesFit", 0), (90 + 50) / 2);
-    run_filter(&r, "'cpu':'0'", "");
-    assert_int_equal(r.pod.score_mcpu, 0); /* said so on purpose */
+    run_try(&r, "", "");
+    assert_int_equal(r.a.pod.score_mcpu, 100);
+    assert_int_equal(r.a.pod.score_memory, 209715200);
+    assert_int_equal(r.a.pod.request[KS_MCPU], 0);
+    assert_int_equal(field_score(&r, "NodeResourcesFit", "a"), (90 + 50) / 2);
+    run_try(&r, "'cpu':'0'", "");
+    assert_int_equal(r.a.pod.score_mcpu, 0); /* said so on purpose */
 }
 
 static void test_balanced(void **state)
 {
-    CLEANUP(run_fini) struct run r;
+    CLEANUP(field_fini) struct field r;
 
-    run_init(&r, state);
+    field_init(&r, state, NULL, NULL);
     run_node(&r, "a", "'cpu':'4','memory':'10000','pods':'9'", "");
     run_node(&r, "b", "'cpu':'5','memory':'20000','pods':'9'", "");
     run_node(&r, "c", "'cpu':'3','memory':'100000000','pods':'9'", "");
-    run_filter(&r, "'cpu':'3','memory':'5000'", "");
-    assert_int_equal(run_score(&r, "NodeResourcesBalancedAllocation", 0), 87);
-    assert_int_equal(run_score(&r, "NodeResourcesBalancedAllocation", 1), 82);
-    assert_int_equal(run_score(&r, "NodeResourcesBalancedAllocation", 2), 50);
+    run_try(&r, "'cpu':'3','memory':'5000'", "");
+    assert_int_equal(field_score(&r, "NodeResourcesBalancedAllocation", "a"), 87);
+    assert_int_equal(field_score(&r, "NodeResourcesBalancedAllocation", "b"), 82);
+    assert_int_equal(field_score(&r, "NodeResourcesBalancedAllocation", "c"), 50);
 }
 
 static void test_taints_are_counted_and_reversed(void **state)
 {
-    CLEANUP(run_fini) struct run r;
+    CLEANUP(field_fini) struct field r;
 
-    run_init(&r, state);
+    field_init(&r, state, NULL, NULL);
     run_node(&r, "a", "'pods':'9'",
              "'taints':[{'key':'a','effect':'PreferNoSchedule'},"
              "{'key':'b','effect':'PreferNoSchedule'}]");
     run_node(&r, "b", "'pods':'9'", "");
-    run_filter(&r, "", ",'tolerations':[{'key':'a','operator':'Exists'}]");
-    assert_int_equal(run_score(&r, "TaintToleration", 0), 0);
-    assert_int_equal(run_score(&r, "TaintToleration", 1), 100);
+    run_try(&r, "", ",'tolerations':[{'key':'a','operator':'Exists'}]");
+    assert_int_equal(field_score(&r, "TaintToleration", "a"), 0);
+    assert_int_equal(field_score(&r, "TaintToleration", "b"), 100);
 }
 
 static void test_exists_tolerates_everything(void **state)
 {
-    CLEANUP(run_fini) struct run r;
+    CLEANUP(field_fini) struct field r;
 
-    run_init(&r, state);
+    field_init(&r, state, NULL, NULL);
     run_node(&r, "a", "'pods':'9'",
              "'unschedulable':true,'taints':[{'key':'x','effect':'NoExecute'}]");
-    run_filter(&r, "", ",'tolerations':[{'operator':'Exists'}]");
-    assert_int_equal(r.v.feasible, 1);
-    run_filter(&r, "", "");
-    assert_int_equal(run_code(&r, 0), KS_UNRESOLVABLE);
+    run_try(&r, "", ",'tolerations':[{'operator':'Exists'}]");
+    assert_int_equal(r.a.feasible, 1);
+    run_try(&r, "", "");
+    assert_int_equal(field_code(&r, "a"), KS_UNRESOLVABLE);
     /* The first plugin that says no gives the reason. */
-    assert_string_equal(run_text(&r), "0/1 nodes are available: 1 node(s) were unschedulable.");
+    assert_string_equal(field_message(&r),
+                        "0/1 nodes are available: 1 node(s) were unschedulable.");
 }
 
 static void test_too_small_for_ever_or_just_now(void **state)
 {
-    CLEANUP(run_fini) struct run r;
+    CLEANUP(field_fini) struct field r;
 
-    run_init(&r, state);
-    CLEANUP(kobj_unref)
-    struct kobj *sits = bed_object(*state, &kind_pod,
-                                   "{'metadata':{'name':'s','namespace':'ns','uid':'s'},'spec':{"
-                                   "'nodeName':'b','containers':[{'name':'c','resources':"
-                                   "{'requests':{'cpu':'4'}}}]}}");
-    nodecache_put_pod(r.cache, sits);
+    field_init(&r, state, NULL, NULL);
+    field_pod(&r, "{'metadata':{'name':'s','namespace':'ns','uid':'s'},'spec':{'nodeName':'b',"
+                  "'containers':[{'name':'c','resources':{'requests':{'cpu':'4'}}}]}}");
     run_node(&r, "a", "'cpu':'4','pods':'9'", "");
     run_node(&r, "b", "'cpu':'8','pods':'9'", "");
     run_node(&r, "c", "'cpu':'8','pods':'0'", "");
-    run_filter(&r, "'cpu':'5'", "");
-    assert_int_equal(run_code(&r, 0), KS_UNRESOLVABLE);
-    assert_int_equal(run_code(&r, 1), KS_UNSCHEDULABLE);
-    assert_int_equal(run_code(&r, 2), KS_UNSCHEDULABLE);
-    assert_string_equal(run_text(&r),
+    run_try(&r, "'cpu':'5'", "");
+    assert_int_equal(field_code(&r, "a"), KS_UNRESOLVABLE);
+    assert_int_equal(field_code(&r, "b"), KS_UNSCHEDULABLE);
+    assert_int_equal(field_code(&r, "c"), KS_UNSCHEDULABLE);
+    assert_string_equal(field_message(&r),
                         "0/3 nodes are available: 1 Too many pods, 2 Insufficient cpu.");
 }
 
 static void test_absurd_numbers_fit_nowhere(void **state)
 {
-    CLEANUP(run_fini) struct run r;
+    CLEANUP(field_fini) struct field r;
 
-    run_init(&r, state);
+    field_init(&r, state, NULL, NULL);
     run_node(&r, "a", "'cpu':'9E','memory':'8Ei','pods':'9'", "");
     run_node(&r, "b", "'cpu':'-4','memory':'-1','pods':'-9'", "");
-    run_filter(&r, "'cpu':'100m','memory':'1Gi'", "");
-    assert_int_equal(r.v.feasible, 1);
-    assert_int_equal(r.v.by[0], 0);
-    assert_in_range(run_score(&r, "NodeResourcesFit", 0), 0, 100);
-    run_filter(&r, "'memory':'7Ei'", "");
-    assert_int_equal(r.v.feasible, 0);
+    run_try(&r, "'cpu':'100m','memory':'1Gi'", "");
+    assert_int_equal(r.a.feasible, 1);
+    assert_int_equal(r.a.by[0], 0);
+    assert_in_range(field_score(&r, "NodeResourcesFit", "a"), 0, 100);
+    run_try(&r, "'memory':'7Ei'", "");
+    assert_int_equal(r.a.feasible, 0);
 }
 
 static void test_counts_sort_as_text(void **state)
 {
-    CLEANUP(run_fini) struct run r;
+    CLEANUP(field_fini) struct field r;
     char name[16];
 
-    run_init(&r, state);
+    field_init(&r, state, NULL, NULL);
     for (int i = 0; i < 12; i++) {
         (void)snprintf(name, sizeof name, "n%d", i);
         run_node(&r, name, i < 10 ? "'pods':'9'" : "'pods':'0','cpu':'1'", "");
     }
-    run_filter(&r, "'cpu':'1'", "");
-    assert_string_equal(run_text(&r),
+    run_try(&r, "'cpu':'1'", "");
+    assert_string_equal(field_message(&r),
                         "0/12 nodes are available: 10 Insufficient cpu, 2 Too many pods.");
 }
 
@@ -248,26 +169,28 @@ static void test_ties_are_drawn(void **state)
     CLEANUP(loop_free) struct loop *l = loop_new_virtual(0, 5);
     uint8_t by[4] = { 0, 1, 0, 0 };
     int64_t total[4] = { 7, 9, 7, 3 };
-    struct verdicts v = { .n = 4, .feasible = 3, .by = by };
+    struct attempt v = { .n = 4, .feasible = 3, .by = by, .total = total };
     int hits[4] = { 0 };
 
     (void)state;
     for (int i = 0; i < 200; i++)
-        hits[profile_pick(&v, total, l)]++;
+        hits[attempt_pick(&v, l)]++;
     assert_int_equal(hits[1] + hits[3], 0);
     assert_in_range(hits[0], 60, 140);
 }
 
-static void test_what_is_not_served_is_refused(void **state)
+static void test_a_plugin_of_another_build_is_refused(void **state)
 {
     static const struct ks_reason reasons[] = { { KS_SUCCESS, "" } };
     struct ks_plugin other = { .abi = 99, .size = sizeof other, .name = "X", .reasons = reasons };
-    const struct ks_registered table[] = { { &other, 0 }, { NULL, 0 } };
+    other.binds = true;
+    const struct ks_registered table[] = { { &other, 0, true }, { NULL, 0, false } };
+    struct bed *bed = *state;
+    struct profile_config c = profile_config_default(table, "s", bed->arena);
     struct kerr err = { 0 };
 
-    (void)state;
-    assert_null(profile_new(table, &err));
-    assert_string_equal(err.text, "plugin X was built for another scheduler");
+    assert_null(profile_new(&c, table, &(struct ks_env){ 0 }, &err));
+    assert_string_equal(err.text, "plugin X is built for another interface");
 }
 
 int main(int argc, char **argv)
@@ -283,7 +206,7 @@ int main(int argc, char **argv)
         BED_TEST(test_counts_sort_as_text),
         cmocka_unit_test(test_normalize),
         cmocka_unit_test(test_ties_are_drawn),
-        cmocka_unit_test(test_what_is_not_served_is_refused),
+        BED_TEST(test_a_plugin_of_another_build_is_refused),
     };
 
     if (argc > 1)

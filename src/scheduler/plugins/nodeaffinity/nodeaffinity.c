@@ -40,9 +40,9 @@ static bool matches(const struct wanted *w, const struct node *n)
 
 static enum ks_code affinity_pre_filter(void *self, const struct ks_cycle *c,
                                         const struct ks_pod *p, void **ret_state,
-                                        struct ks_texts *why)
+                                        struct ks_only *only, struct ks_texts *why)
 {
-    (void)self, (void)why;
+    (void)self, (void)only, (void)why;
     if (p->pod->spec->node_selector.n == 0 && !required(p->pod))
         return KS_SKIP;
     struct wanted *w = arena_new0(c->arena, struct wanted);

@@ -9,9 +9,9 @@ static const struct ks_reason name_reasons[] = {
 };
 
 static enum ks_code name_pre_filter(void *self, const struct ks_cycle *c, const struct ks_pod *p,
-                                    void **ret_state, struct ks_texts *why)
+                                    void **ret_state, struct ks_only *only, struct ks_texts *why)
 {
-    (void)self, (void)c, (void)ret_state, (void)why;
+    (void)self, (void)c, (void)ret_state, (void)only, (void)why;
     return str_empty(p->pod->node_name) ? KS_SKIP : KS_SUCCESS;
 }
 

@@ -6,9 +6,9 @@
 #include "scheduler/plugins/registry.h"
 
 static enum ks_code balanced_pre_score(void *self, const struct ks_cycle *c, const struct ks_pod *p,
-                                       void **ret_state)
+                                       void **ret_state, struct ks_texts *why)
 {
-    (void)self, (void)c, (void)ret_state;
+    (void)self, (void)c, (void)ret_state, (void)why;
     return p->request[KS_MCPU] == 0 && p->request[KS_MEMORY] == 0 ? KS_SKIP : KS_SUCCESS;
 }
 

@@ -55,11 +55,11 @@ static void fit_filter(void *self, const struct ks_cycle *c, const struct ks_pod
 
 /* The texts for resources that are not fixed are made once an attempt: the state. */
 static enum ks_code fit_pre_filter(void *self, const struct ks_cycle *c, const struct ks_pod *p,
-                                   void **ret_state, struct ks_texts *why)
+                                   void **ret_state, struct ks_only *only, struct ks_texts *why)
 {
     const char **texts = arena_newn0(c->arena, p->nmore, const char *);
 
-    (void)self, (void)why;
+    (void)self, (void)only, (void)why;
     for (uint32_t k = 0; k < p->nmore; k++)
         texts[k] = arena_printf(c->arena, "Insufficient %s", p->more[k].name);
     *ret_state = texts;

@@ -22,9 +22,9 @@ static bool tolerates(const struct pod *p)
 
 static enum ks_code unschedulable_pre_filter(void *self, const struct ks_cycle *c,
                                              const struct ks_pod *p, void **ret_state,
-                                             struct ks_texts *why)
+                                             struct ks_only *only, struct ks_texts *why)
 {
-    (void)self, (void)c, (void)ret_state, (void)why;
+    (void)self, (void)c, (void)ret_state, (void)only, (void)why;
     return tolerates(p->pod) ? KS_SKIP : KS_SUCCESS;
 }
 

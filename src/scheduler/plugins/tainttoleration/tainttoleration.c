@@ -30,6 +30,14 @@ static void taint_filter(void *self, const struct ks_cycle *c, const struct ks_p
             why[i] = untolerated(c->nodes->node[i], p->pod);
 }
 
+/* Where no node has such a taint all scores are equal, and only people want to see them. */
+static enum ks_code taint_pre_score(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                                    void **ret_state, struct ks_texts *why)
+{
+    (void)self, (void)p, (void)ret_state, (void)why;
+    return c->nodes->ntaints_prefer == 0 && !c->complete ? KS_SKIP : KS_SUCCESS;
+}
+
 static void taint_score(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                         struct ks_span s, int64_t *restrict out)
 {
@@ -38,7 +46,7 @@ static void taint_score(void *self, const struct ks_cycle *c, const struct ks_po
     (void)self;
     memset(out + s.begin, 0, (s.end - s.begin) * sizeof *out);
     for (uint32_t i = s.begin; i < s.end; i++)
-        if ((flags[i] & KS_NODE_TAINT_PREFER) && !c->rejected[i])
+        if (flags[i] & KS_NODE_TAINT_PREFER)
             out[i] =
                 taints_count_prefer(&c->nodes->node[i]->spec.taints, &p->pod->spec->tolerations, 0);
 }
@@ -69,6 +77,7 @@ const struct ks_plugin ks_plugin_taint_toleration = {
     .hints = taint_hints,
     .nhints = ARRAY_LEN(taint_hints),
     .filter = taint_filter,
+    .pre_score = taint_pre_score,
     .score = taint_score,
     .normalize = ks_normalize_reversed,
 };

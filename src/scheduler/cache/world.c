@@ -1,0 +1,120 @@
+/* world.c - the objects beside pods and nodes that plugins read. */
+#include "scheduler/cache/world.h"
+
+#include <stdio.h>
+
+#include "base/map.h"
+
+enum { KINDS_MAX = 32 };
+struct shelf { /* all of one kind */
+    const struct kind *kind;
+    struct map objects; /* key -> struct item */
+};
+struct item {
+    struct kobj *obj;
+    char key[];
+};
+struct world {
+    struct shelf shelves[KINDS_MAX];
+    uint32_t n;
+    uint64_t generation;
+};
+
+struct world *world_new(void)
+{
+    return xnew0(struct world);
+}
+
+static void item_free(struct item *i)
+{
+    kobj_unref(i->obj);
+    free(i);
+}
+
+struct world *world_free(struct world *w)
+{
+    for (uint32_t i = 0; w && i < w->n; i++) {
+        map_foreach(&w->shelves[i].objects, e)
+            item_free(e->value);
+        map_fini(&w->shelves[i].objects);
+    }
+    free(w);
+    return NULL;
+}
+
+static struct shelf *shelf_find(const struct world *w, const struct kind *k)
+{
+    for (uint32_t i = 0; i < w->n; i++)
+        if (w->shelves[i].kind == k)
+            return (struct shelf *)&w->shelves[i];
+    return NULL;
+}
+
+void world_put(struct world *w, struct kobj *o)
+{
+    struct shelf *s = shelf_find(w, o->kind);
+    char key[KOBJ_KEY_MAX];
+    size_t len = kobj_key(o, key, sizeof key);
+
+    if (!s) {
+        assert(w->n < KINDS_MAX);
+        s = &w->shelves[w->n++];
+        s->kind = o->kind;
+    }
+    struct item *i = xmalloc(sizeof *i + len + 1);
+    i->obj = kobj_ref(o);
+    memcpy(i->key, key, len + 1);
+    struct item *old = map_put(&s->objects, i->key, len, i);
+    if (old)
+        item_free(old);
+    w->generation++;
+}
+
+bool world_remove(struct world *w, const struct kobj *o)
+{
+    struct shelf *s = shelf_find(w, o->kind);
+    char key[KOBJ_KEY_MAX];
+    size_t len = kobj_key(o, key, sizeof key);
+    struct item *i = s ? map_remove(&s->objects, key, len) : NULL;
+
+    if (!i)
+        return false;
+    item_free(i);
+    w->generation++;
+    return true;
+}
+
+uint64_t world_generation(const struct world *w)
+{
+    return w->generation;
+}
+
+struct kobj *world_get(const struct world *w, const struct kind *k, const char *ns,
+                       const char *name)
+{
+    const struct shelf *s = shelf_find(w, k);
+    char key[KOBJ_KEY_MAX];
+
+    if (!s)
+        return NULL;
+    int n =
+        ns ? snprintf(key, sizeof key, "%s/%s", ns, name) : snprintf(key, sizeof key, "%s", name);
+    if (n < 0 || (size_t)n >= sizeof key)
+        return NULL;
+    const struct item *i = map_get(&s->objects, key, (size_t)n);
+    return i ? i->obj : NULL;
+}
+
+struct kobj *world_next(const struct world *w, const struct kind *k, size_t *it)
+{
+    const struct shelf *s = shelf_find(w, k);
+    const struct map_entry *e = s ? map_next(&s->objects, it) : NULL;
+    const struct item *i = e ? e->value : NULL;
+    return i ? i->obj : NULL;
+}
+
+size_t world_count(const struct world *w, const struct kind *k)
+{
+    const struct shelf *s = shelf_find(w, k);
+    return s ? s->objects.n : 0;
+}

@@ -1,0 +1,29 @@
+/* world.h - the objects beside pods and nodes that plugins read: claims, volumes, services,
+ * budgets.
+ *
+ * By kind and "namespace/name". Loop thread only; holds one reference on each object. Filled by the
+ * scheduler's informers, or from files when somebody asks what would happen. The generation grows
+ * with every change: what was derived from the world is worth as much as its generation.
+ */
+#ifndef KOORD_SCHEDULER_WORLD_H
+#define KOORD_SCHEDULER_WORLD_H
+#include "api/kobj.h"
+
+struct world;
+
+struct world *world_new(void);
+struct world *world_free(struct world *w);
+DEFINE_CLEANUP(world_free, struct world *)
+
+void world_put(struct world *w, struct kobj *o); /* new or changed */
+/* False when it was not there. */
+bool world_remove(struct world *w, const struct kobj *o);
+uint64_t world_generation(const struct world *w);
+
+/* Borrowed until the next turn; NULL when there is none. ns is NULL for kinds without one. */
+struct kobj *world_get(const struct world *w, const struct kind *k, const char *ns,
+                       const char *name);
+/* Iterate: size_t it = 0; while ((o = world_next(w, k, &it))) ... In no particular order. */
+struct kobj *world_next(const struct world *w, const struct kind *k, size_t *it);
+size_t world_count(const struct world *w, const struct kind *k);
+#endif

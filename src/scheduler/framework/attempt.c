@@ -1,0 +1,547 @@
+/* attempt.c - one pod against all nodes: filters, scores, the choice.
+ *
+ * What LOCAL plugins say about a row is a function of the pod's shape and that row, so it is taken
+ * from the shape where the row did not change. The others run over all rows. `by` and `why` point
+ * to the shape's own arrays as long as no other plugin has anything to add.
+ */
+#include "scheduler/framework/attempt.h"
+
+#include "api/kobj.h"
+#include "api/pod.h"
+#include "base/arena.h"
+#include "loop/loop.h"
+#include "scheduler/cache/nodecache.h"
+#include "scheduler/cache/nominator.h"
+#include "scheduler/cache/world.h"
+#include "scheduler/framework/attempt_int.h"
+#include "scheduler/framework/shapes.h"
+
+static void describe(struct attempt *a)
+{
+    struct podreq req;
+
+    podreq_placed(pod_of(a->obj), a->arena, &req);
+    for (uint32_t i = 0; i < req.nmore; i++)
+        req.more[i].column = ks_column_of(a->cycle.nodes, req.more[i].name);
+    a->pod = (struct ks_pod){
+        .pod = pod_of(a->obj),
+        .score_mcpu = req.mcpu_nz,
+        .score_memory = req.memory_nz,
+        .more = req.more,
+        .nmore = req.nmore,
+    };
+    memcpy(a->pod.request, req.fixed, sizeof a->pod.request);
+}
+
+void attempt_init(struct attempt *a, const struct attempt_input *in, struct arena *arena)
+{
+    *a = (struct attempt){
+        .profile = in->profile,
+        .cache = in->cache,
+        .nominator = in->nominator,
+        .shapes = in->shapes,
+        .world_generation = in->world ? world_generation(in->world) : 0,
+        .obj = in->pod,
+        .arena = arena,
+        .cycle = { .nodes = nodecache_nodes(in->cache),
+                   .arena = arena,
+                   .now = in->now,
+                   .complete = in->complete },
+    };
+    a->n = a->cycle.nodes->n;
+    describe(a);
+    if (in->shapes && !in->complete)
+        a->shape =
+            shapes_get(in->shapes, in->profile, in->pod, a->cycle.nodes, a->world_generation);
+}
+
+/* ---- pre_filter ------------------------------------------------------------------------------ */
+
+static const char *join(const struct ks_texts *t)
+{
+    const char *all = "";
+    for (uint32_t i = 0; i < t->n; i++)
+        all = i ? arena_printf(t->arena, "%s, %s", all, t->items[i]) : t->items[i];
+    return all;
+}
+
+static bool is_local(const struct profile_slot *s)
+{
+    return s->plugin->reuse == KS_REUSE_LOCAL;
+}
+
+static bool slot_in(uint64_t set, uint32_t slot)
+{
+    return set >> slot & 1;
+}
+
+/* Rows of both; *only is narrowed. Quadratic, but such lists are short: names of nodes. */
+static void intersect(struct attempt *a, struct ks_only *only, const struct ks_only *with)
+{
+    uint32_t *rows = arena_newn0(a->arena, with->n, uint32_t), n = 0;
+
+    if (!only->set) {
+        *only = *with;
+        return;
+    }
+    for (uint32_t i = 0; i < with->n; i++)
+        for (uint32_t k = 0; k < only->n; k++)
+            if (only->rows[k] == with->rows[i]) {
+                rows[n++] = with->rows[i];
+                break;
+            }
+    *only = (struct ks_only){ rows, n, true };
+}
+
+static void reject_all(struct attempt *a, enum ks_code code, uint64_t rejectors, const char *text)
+{
+    a->code = code;
+    a->rejectors = rejectors;
+    a->text = text;
+}
+
+static const char *names_of(struct attempt *a, uint64_t slots)
+{
+    const char *names[PROFILE_PLUGINS_MAX], *all = "";
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < a->profile->n; i++) {
+        if (!slot_in(slots, i))
+            continue;
+        uint32_t at = n++;
+        for (; at > 0 && strcmp(names[at - 1], a->profile->slots[i].plugin->name) > 0; at--)
+            names[at] = names[at - 1];
+        names[at] = a->profile->slots[i].plugin->name;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        all = i ? arena_printf(a->arena, "%s %s", all, names[i]) : names[i];
+    return all;
+}
+
+/* One plugin's pre_filter, whose state lives with the shape unless the plugin is GLOBAL. */
+static enum ks_code pre_filter_one(struct attempt *a, uint32_t slot, struct ks_only *only,
+                                   struct ks_texts *why)
+{
+    const struct profile_slot *s = &a->profile->slots[slot];
+    bool keep = a->shape && s->plugin->reuse != KS_REUSE_GLOBAL;
+
+    a->cycle.arena = keep ? a->shape->arena : a->arena;
+    a->cycle.state = NULL;
+    enum ks_code code =
+        s->plugin->pre_filter(s->self, &a->cycle, &a->pod, &a->state[slot], only, why);
+    a->cycle.arena = a->arena;
+    if (code == KS_SKIP)
+        a->skip_filter |= UINT64_C(1) << slot;
+    return code;
+}
+
+/* A state that was kept is brought up to date; false: it could not be. */
+static bool refresh_one(struct attempt *a, uint32_t slot, uint32_t ndirty)
+{
+    const struct profile_slot *s = &a->profile->slots[slot];
+    bool skip = slot_in(a->shape->skip_filter, slot);
+
+    a->state[slot] = a->shape->state[slot];
+    if (s->plugin->reuse == KS_REUSE_DOMAIN && a->state[slot] && ndirty) {
+        a->cycle.arena = a->shape->arena;
+        a->cycle.state = a->state[slot];
+        bool ok = s->plugin->refresh(s->self, &a->cycle, &a->pod, a->shape->dirty, ndirty, &skip);
+        a->cycle.arena = a->arena;
+        if (!ok)
+            return false;
+    }
+    if (skip)
+        a->skip_filter |= UINT64_C(1) << slot;
+    return true;
+}
+
+/* false: the pod is rejected as a whole. */
+static bool pre_filter(struct attempt *a, bool fresh, uint32_t ndirty)
+{
+    const struct profile_point *point = &a->profile->points[KS_POINT_PRE_FILTER];
+    uint64_t narrowed = 0;
+
+    for (uint32_t i = 0; i < point->n; i++) {
+        uint32_t slot = point->slots[i];
+        struct ks_texts why = { .arena = a->arena };
+        struct ks_only only = { 0 };
+        if (!fresh && a->profile->slots[slot].plugin->reuse != KS_REUSE_GLOBAL &&
+            refresh_one(a, slot, ndirty))
+            continue;
+        enum ks_code code = pre_filter_one(a, slot, &only, &why);
+        if (code == KS_SUCCESS && only.set) {
+            narrowed |= UINT64_C(1) << slot;
+            intersect(a, &a->only, &only);
+        }
+        if (code == KS_SUCCESS || code == KS_SKIP)
+            continue;
+        reject_all(a, code, code == KS_ERROR ? 0 : UINT64_C(1) << slot,
+                   code == KS_ERROR ? arena_printf(a->arena, "running PreFilter plugin \"%s\": %s",
+                                                   a->profile->slots[slot].plugin->name, join(&why))
+                                    : join(&why));
+        if (code != KS_UNSCHEDULABLE)
+            return false; /* otherwise a later plugin may say that nothing helps */
+    }
+    if (a->code != KS_SUCCESS)
+        return false;
+    if (!a->only.set)
+        return true;
+    const char *names = names_of(a, narrowed);
+    bool several = narrowed & (narrowed - 1);
+    if (a->only.n == 0)
+        reject_all(a, KS_UNRESOLVABLE, narrowed,
+                   arena_printf(a->arena,
+                                several ? "node(s) didn't satisfy plugin(s) [%s] simultaneously"
+                                        : "node(s) didn't satisfy plugin %s",
+                                names));
+    a->left_out = arena_printf(a->arena, "node(s) didn't satisfy plugin(s) [%s]", names);
+    return a->code == KS_SUCCESS;
+}
+
+/* ---- filter ---------------------------------------------------------------------------------- */
+
+/* Rows that the plugin rejected, and that no earlier one did, are marked with it. Slots of filters
+ * have the order of filters. Bytes only: 32 rows an instruction. */
+KOORD_CLONES static void mark(struct ks_span s, uint8_t slot1, const uint8_t *restrict said,
+                              uint8_t *restrict by, uint8_t *restrict why)
+{
+    for (uint32_t i = s.begin; i < s.end; i++) {
+        uint8_t now =
+            (uint8_t) - (uint8_t)((said[i] != 0) & ((uint8_t)(by[i] - 1) >= slot1)); /* 0 or 255 */
+        by[i] = (uint8_t)((by[i] & ~now) | (slot1 & now));
+        why[i] = (uint8_t)((why[i] & ~now) | (said[i] & now));
+    }
+}
+
+KOORD_CLONES static uint32_t count_zero(uint32_t n, const uint8_t *a)
+{
+    uint32_t zero = 0;
+    for (uint32_t i = 0; i < n; i++)
+        zero += a[i] == 0;
+    return zero;
+}
+
+static void filter_one(struct attempt *a, uint32_t slot, struct ks_span s, uint8_t *said,
+                       uint8_t *by, uint8_t *why)
+{
+    const struct profile_slot *p = &a->profile->slots[slot];
+
+    a->cycle.state = a->state[slot];
+    p->plugin->filter(p->self, &a->cycle, &a->pod, s, by, said);
+    mark(s, (uint8_t)(slot + 1), said, by, why);
+}
+
+/* The filters whose LOCAL-ness is as asked, over a span. */
+static void filter_span(struct attempt *a, bool local, struct ks_span s, uint8_t *said, uint8_t *by,
+                        uint8_t *why)
+{
+    const struct profile_point *point = &a->profile->points[KS_POINT_FILTER];
+
+    for (uint32_t i = 0; i < point->n; i++) {
+        uint32_t slot = point->slots[i];
+        if (is_local(&a->profile->slots[slot]) == local && !slot_in(a->skip_filter, slot))
+            filter_one(a, slot, s, said, by, why);
+    }
+}
+
+void attempt_filter_row(struct attempt *a, uint32_t row, uint8_t *said, uint8_t *by, uint8_t *why)
+{
+    struct ks_span s = { row, row + 1 };
+
+    by[row] = why[row] = 0;
+    filter_span(a, true, s, said, by, why);
+    filter_span(a, false, s, said, by, why);
+}
+
+static bool others_filter(const struct attempt *a)
+{
+    const struct profile_point *point = &a->profile->points[KS_POINT_FILTER];
+
+    for (uint32_t i = 0; i < point->n; i++)
+        if (!is_local(&a->profile->slots[point->slots[i]]) &&
+            !slot_in(a->skip_filter, point->slots[i]))
+            return true;
+    return false;
+}
+
+/* `by` and `why` become the attempt's own, so that they can be changed. */
+static void own_verdicts(struct attempt *a)
+{
+    if (!a->shape || a->by != a->shape->by)
+        return;
+    a->by = memcpy(arena_alloc(a->arena, a->n, 16), a->by, a->n);
+    a->why = memcpy(arena_alloc(a->arena, a->n, 16), a->why, a->n);
+}
+
+/* Only these rows: the others are not even looked at. */
+static void filter_few(struct attempt *a, uint8_t *said)
+{
+    a->by = memset(arena_alloc(a->arena, a->n, 16), ATTEMPT_LEFT_OUT, a->n);
+    a->why = arena_zalloc(a->arena, a->n);
+    for (uint32_t i = 0; i < a->only.n; i++)
+        attempt_filter_row(a, a->only.rows[i], said, a->by, a->why);
+}
+
+static void filter_all(struct attempt *a, bool fresh, uint32_t ndirty, uint8_t *said)
+{
+    struct ks_span all = { 0, a->n };
+
+    a->by = a->shape ? a->shape->by : arena_zalloc(a->arena, a->n);
+    a->why = a->shape ? a->shape->why : arena_zalloc(a->arena, a->n);
+    if (fresh)
+        filter_span(a, true, all, said, a->by, a->why);
+    for (uint32_t i = 0; !fresh && i < ndirty; i++) {
+        uint32_t row = a->shape->dirty[i];
+        a->by[row] = a->why[row] = 0;
+        filter_span(a, true, (struct ks_span){ row, row + 1 }, said, a->by, a->why);
+    }
+    if (others_filter(a)) {
+        own_verdicts(a);
+        filter_span(a, false, all, said, a->by, a->why);
+    }
+}
+
+/* Nominated pods of no lower priority are taken to be there; with and without them the pod must
+ * fit. */
+static void filter_nominated(struct attempt *a)
+{
+    const struct nominator *n = a->nominator;
+    const char *node;
+    struct kobj *pod;
+
+    if (!n || nominator_count(n) == 0)
+        return;
+    uint8_t *seen = arena_zalloc(a->arena, a->n);
+    own_verdicts(a);
+    for (size_t it = 0; (pod = nominator_next(n, &it, &node));) {
+        uint32_t row = ks_row_of(a->cycle.nodes, node);
+        uint8_t by, why;
+        if (row == KS_NO_ROW || seen[row] || a->by[row] == ATTEMPT_LEFT_OUT ||
+            !attempt_nominated_counts(a, pod))
+            continue;
+        seen[row] = 1;
+        attempt_as_if(a, row);
+        if (!attempt_as_if_fits(a, &by, &why)) {
+            a->by[row] = by;
+            a->why[row] = why;
+        }
+        attempt_as_if_end(a);
+    }
+}
+
+static void note_rejectors(struct attempt *a)
+{
+    bool seen[256] = { false };
+
+    for (uint32_t i = 0; i < a->n; i++)
+        seen[a->by[i]] = true;
+    for (unsigned s = 0; s < PROFILE_PLUGINS_MAX; s++)
+        a->rejectors |= (uint64_t)seen[s + 1] << s;
+}
+
+KOORD_CLONES static uint32_t count_newer(uint32_t n, const uint64_t *changed, uint64_t than)
+{
+    uint32_t newer = 0;
+    for (uint32_t i = 0; i < n; i++)
+        newer += changed[i] > than;
+    return newer;
+}
+
+/* The rows that changed since the shape was used last. */
+static uint32_t find_dirty(struct attempt *a)
+{
+    const struct ks_nodes *nodes = a->cycle.nodes;
+    uint32_t n = 0, all = 0;
+
+    if (nodes->generation != a->shape->generation)
+        all = count_newer(a->n, nodes->changed, a->shape->generation);
+    for (uint32_t i = 0; n < all; i++)
+        if (nodes->changed[i] > a->shape->generation)
+            a->shape->dirty[n++] = i;
+    return n;
+}
+
+static void reject_rows(struct attempt *a)
+{
+    a->by = arena_zalloc(a->arena, a->n);
+    a->why = arena_zalloc(a->arena, a->n);
+    for (uint32_t i = 0; i < PROFILE_PLUGINS_MAX; i++)
+        if (slot_in(a->rejectors, i))
+            memset(a->by, (int)i + 1, a->n);
+    if (!a->rejectors)
+        memset(a->by, ATTEMPT_LEFT_OUT, a->n);
+}
+
+static void transform(struct attempt *a)
+{
+    const struct profile *p = a->profile;
+
+    for (uint32_t i = 0; i < p->n && a->code == KS_SUCCESS; i++) {
+        struct ks_texts why = { .arena = a->arena };
+        if (!p->slots[i].plugin->transform)
+            continue;
+        enum ks_code code =
+            p->slots[i].plugin->transform(p->slots[i].self, &a->cycle, &a->pod, &why);
+        if (code == KS_SKIP)
+            continue;
+        a->shape = NULL; /* what was found for others is not about this pod and these columns */
+        if (code != KS_SUCCESS)
+            reject_all(a, code, code == KS_ERROR ? 0 : UINT64_C(1) << i, join(&why));
+    }
+}
+
+static void after_pre_filter(struct attempt *a)
+{
+    const struct profile *p = a->profile;
+
+    for (uint32_t i = 0; i < p->n && a->code == KS_SUCCESS; i++) {
+        struct ks_texts why = { .arena = a->arena };
+        struct ks_only only = { 0 };
+        if (!p->slots[i].plugin->after_pre_filter)
+            continue;
+        a->cycle.state = a->state[i];
+        enum ks_code code =
+            p->slots[i].plugin->after_pre_filter(p->slots[i].self, &a->cycle, &a->pod, &only, &why);
+        if (code == KS_SUCCESS && only.set) {
+            intersect(a, &a->only, &only);
+            a->left_out = a->left_out
+                              ? a->left_out
+                              : arena_printf(a->arena, "node(s) didn't satisfy plugin(s) [%s]",
+                                             p->slots[i].plugin->name);
+        } else if (code != KS_SUCCESS && code != KS_SKIP) {
+            reject_all(a, code, code == KS_ERROR ? 0 : UINT64_C(1) << i, join(&why));
+        }
+    }
+}
+
+/* The first of the rows a plugin prefers that passes all filters is the only candidate. */
+static void prefer(struct attempt *a, uint8_t *said)
+{
+    const struct profile *p = a->profile;
+
+    for (uint32_t i = 0; i < p->n; i++) {
+        const uint32_t *rows = NULL;
+        if (!p->slots[i].plugin->prefer)
+            continue;
+        a->cycle.state = a->state[i];
+        uint32_t n = p->slots[i].plugin->prefer(p->slots[i].self, &a->cycle, &a->pod, &rows);
+        for (uint32_t k = 0; k < n; k++) {
+            attempt_filter_row(a, rows[k], said, a->by, a->why);
+            if (a->by[rows[k]] == 0) {
+                a->only = (struct ks_only){ &rows[k], 1, true };
+                return;
+            }
+        }
+        return; /* the first provider only */
+    }
+}
+
+static bool anyone_prefers(const struct profile *p)
+{
+    for (uint32_t i = 0; i < p->n; i++)
+        if (p->slots[i].plugin->prefer)
+            return true;
+    return false;
+}
+
+void attempt_filter(struct attempt *a)
+{
+    bool fresh;
+    uint32_t ndirty;
+
+    transform(a);
+    a->state = a->shape ? a->shape->state : arena_newn0(a->arena, a->profile->n, void *);
+    a->score_state = arena_newn0(a->arena, a->profile->n, void *);
+    fresh = !a->shape || !a->shape->made;
+    ndirty = fresh ? 0 : find_dirty(a);
+    if (a->code == KS_SUCCESS && pre_filter(a, fresh, ndirty))
+        after_pre_filter(a);
+    if (a->code != KS_SUCCESS) {
+        reject_rows(a);
+        if (a->shape)
+            a->shape->made = false;
+        return;
+    }
+    uint8_t *said = arena_zalloc(a->arena, a->n);
+    if (anyone_prefers(a->profile)) {
+        a->by = arena_zalloc(a->arena, a->n);
+        a->why = arena_zalloc(a->arena, a->n);
+        prefer(a, said);
+    }
+    if (a->only.set) {
+        if (a->shape)
+            a->shape->made = false;
+        a->shape = NULL; /* the arrays of a shape are about all rows */
+        filter_few(a, said);
+    } else {
+        filter_all(a, fresh, ndirty, said);
+    }
+    if (a->shape) {
+        a->shape->skip_filter = a->skip_filter;
+        a->shape->generation = a->cycle.nodes->generation;
+    }
+    attempt_note_score(a, fresh, ndirty);
+    filter_nominated(a);
+    a->feasible = count_zero(a->n, a->by);
+    if (a->feasible == 0)
+        note_rejectors(a);
+}
+
+/* ---- the choice ------------------------------------------------------------------------------ */
+
+KOORD_CLONES static int64_t best_of(uint32_t n, const uint8_t *restrict by,
+                                    const int64_t *restrict total)
+{
+    int64_t best = INT64_MIN;
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t v = by[i] ? INT64_MIN : total[i];
+        best = v > best ? v : best;
+    }
+    return best;
+}
+
+KOORD_CLONES static uint32_t count_equal(uint32_t n, const uint8_t *restrict by,
+                                         const int64_t *restrict total, int64_t value)
+{
+    uint32_t equal = 0;
+    for (uint32_t i = 0; i < n; i++)
+        equal += (by[i] == 0) & (total[i] == value);
+    return equal;
+}
+
+uint32_t attempt_pick(const struct attempt *a, struct loop *l)
+{
+    assert(a->feasible > 0);
+    int64_t best = best_of(a->n, a->by, a->total);
+    uint32_t equal = count_equal(a->n, a->by, a->total, best);
+    /* Upstream takes the first of the best, so a burst of replicas all favour one node; we draw. */
+    uint64_t nth = equal > 1 ? loop_rand_below(l, equal) : 0;
+    for (uint32_t i = 0; i < a->n; i++)
+        if (!a->by[i] && a->total[i] == best && nth-- == 0)
+            return i;
+    return 0; /* not reached: there is a best one */
+}
+
+int attempt_reserve(struct attempt *a, uint32_t row, enum ks_code *ret_code, struct ks_texts *why)
+{
+    const struct profile_point *point = &a->profile->points[KS_POINT_RESERVE];
+
+    for (uint32_t i = 0; i < point->n; i++) {
+        const struct profile_slot *s = &a->profile->slots[point->slots[i]];
+        a->cycle.state = a->state[point->slots[i]];
+        enum ks_code code = s->plugin->reserve(s->self, &a->cycle, &a->pod, row, why);
+        if (code == KS_SUCCESS)
+            continue;
+        /* all, as upstream: also those that came after */
+        profile_unreserve(a->profile, a->pod.pod, nodecache_row_name(a->cache, row));
+        *ret_code = code;
+        return point->slots[i];
+    }
+    return -1;
+}
+
+bool attempt_nominated_counts(const struct attempt *a, const struct kobj *pod)
+{
+    return !kuid_equal(pod->meta.uid, a->obj->meta.uid) &&
+           pod_priority(pod_of(pod)) >= pod_priority(a->pod.pod);
+}

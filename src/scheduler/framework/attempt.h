@@ -1,0 +1,112 @@
+/* attempt.h - one pod against all nodes: filters, scores, the choice, and why (scheduler-core 5).
+ *
+ * Pure over cache, nominator and world: nothing is assumed or written, so the same code schedules,
+ * explains to people, and tries out preemption. Everything lives in the arena, which dies with the
+ * attempt; only the shapes (shapes.h) live on. Loop thread, in one piece.
+ */
+#ifndef KOORD_SCHEDULER_ATTEMPT_H
+#define KOORD_SCHEDULER_ATTEMPT_H
+#include "scheduler/framework/profile.h"
+
+struct nodecache;
+struct nominator;
+struct shape;
+struct shapes;
+struct strbuf;
+
+/* A row that no plugin rejected, but a pre_filter left out. */
+enum { ATTEMPT_LEFT_OUT = 255 };
+
+struct attempt {
+    /* given */
+    const struct profile *profile;
+    struct nodecache *cache;
+    const struct nominator *nominator; /* NULL: nobody is nominated */
+    struct shapes *shapes;             /* NULL: nothing is reused */
+    uint64_t world_generation;
+    struct kobj *obj;
+    /* made */
+    struct arena *arena;
+    struct ks_cycle cycle;
+    struct ks_pod pod;
+    struct shape *shape;
+    uint32_t n, feasible;
+    uint8_t *by;                 /* slot + 1 of the first that rejected the row; 0: none did */
+    uint8_t *why;                /* that plugin's reason */
+    void **state, **score_state; /* per slot */
+    uint64_t skip_filter;        /* slots that take no part */
+    uint64_t rejectors;          /* slots; when there is no candidate */
+    enum ks_code code;           /* not success: a pre_filter rejected the pod, or an error */
+    const char *text;            /* then why */
+    struct ks_only only;
+    const char *left_out; /* why rows were left out */
+    int64_t *total;       /* weighted scores of candidates */
+    int64_t **score;      /* [slot][row] before weights; made when cycle.complete */
+    uint64_t scored;      /* slots that gave scores */
+    struct attempt_trial *trial;
+};
+struct attempt_input {
+    const struct profile *profile;
+    struct nodecache *cache;
+    const struct nominator *nominator;
+    struct shapes *shapes;
+    const struct world *world;
+    struct kobj *pod;
+    nsec_t now;    /* wall clock */
+    bool complete; /* all scores are wanted; nothing is reused */
+};
+void attempt_init(struct attempt *a, const struct attempt_input *in, struct arena *arena);
+/* Afterwards a->feasible candidates are left, or a->code, a->rejectors and the message say why
+ * there is none. */
+void attempt_filter(struct attempt *a);
+/* -1 when a plugin failed: a->code and a->text say so. */
+int attempt_score(struct attempt *a);
+/* Do two attempts come to the same verdicts and the same order of candidates? -EBADMSG: no. For
+ * tests, which let every attempt that reused something be made again without. */
+int attempt_compare(const struct attempt *a, const struct attempt *b, struct kerr *err);
+/* A random one among the best candidates. */
+uint32_t attempt_pick(const struct attempt *a, struct loop *l);
+/* The reservations of all plugins, or none: the slot that refused, or -1. */
+int attempt_reserve(struct attempt *a, uint32_t row, enum ks_code *ret_code, struct ks_texts *why);
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+enum ks_code attempt_code(const struct attempt *a, uint32_t row);
+/* The plugin that rejected the row; NULL when none did, or it was left out. */
+const char *attempt_plugin(const struct attempt *a, uint32_t row);
+void attempt_texts(struct attempt *a, uint32_t row, struct ks_texts *out);
+/* "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable." */
+void attempt_message(struct attempt *a, struct strbuf *out);
+/* The same sentence from any texts: counts and sorts. */
+struct tally;
+struct tally *tally_new(struct arena *a);
+void tally_add(struct tally *t, const char *text, uint32_t count);
+void tally_format(const struct tally *t, uint32_t total, struct strbuf *out);
+
+/* ---- as if ----------------------------------------------------------------------------------- */
+
+/* One row as if pods were there or gone: for nominated pods and for preemption. Between begin and
+ * end nothing else may happen to the attempt. */
+void attempt_as_if(struct attempt *a, uint32_t row);
+void attempt_as_if_added(struct attempt *a, struct kobj *pod);
+void attempt_as_if_gone(struct attempt *a, const struct pod *pod);
+void attempt_as_if_back(struct attempt *a, const struct pod *pod);
+/* Would the pod fit now, nominated pods considered? If not, *ret_by and *ret_why as in by and why
+ * (both may be NULL). */
+bool attempt_as_if_fits(struct attempt *a, uint8_t *ret_by, uint8_t *ret_why);
+void attempt_as_if_end(struct attempt *a);
+
+/* ---- making room ----------------------------------------------------------------------------- */
+
+struct preemption {
+    const char *node;                 /* to be nominated; "" with an Unschedulable: clear it */
+    bool keep;                        /* leave the nomination as it is */
+    const struct pod *const *victims; /* the most important first */
+    uint32_t n, violations;           /* of disruption budgets */
+};
+struct ks_post_filter {
+    /* KS_SUCCESS with a plan, or KS_UNSCHEDULABLE with texts. */
+    enum ks_code (*plan)(void *self, struct attempt *a, struct preemption *ret,
+                         struct ks_texts *why);
+};
+#endif

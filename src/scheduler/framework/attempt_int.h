@@ -1,0 +1,12 @@
+/* attempt_int.h - what attempt.c, score.c and overlay.c share. */
+#ifndef KOORD_SCHEDULER_ATTEMPT_INT_H
+#define KOORD_SCHEDULER_ATTEMPT_INT_H
+#include "scheduler/framework/attempt.h"
+
+/* All filters on one row; by[row] and why[row] are written. said: room for the row. */
+void attempt_filter_row(struct attempt *a, uint32_t row, uint8_t *said, uint8_t *by, uint8_t *why);
+/* Does the room promised to this pod count for ours? */
+bool attempt_nominated_counts(const struct attempt *a, const struct kobj *pod);
+/* Scores of LOCAL plugins are kept with the shape: all of them, or those of dirty rows. */
+void attempt_note_score(struct attempt *a, bool fresh, uint32_t ndirty);
+#endif

@@ -1,0 +1,247 @@
+/* score.c - scores of the candidates, normalised and weighted (scheduler-core 5.4). */
+#include "base/arena.h"
+#include "scheduler/framework/attempt_int.h"
+#include "scheduler/framework/shapes.h"
+
+static void normalize(const uint8_t *skip, uint32_t n, int64_t *scores, bool reversed)
+{
+    int64_t max = 0;
+    for (uint32_t i = 0; i < n; i++)
+        max = !skip[i] && scores[i] > max ? scores[i] : max;
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t s = max == 0 ? scores[i] : KS_SCORE_MAX * scores[i] / max;
+        if (reversed)
+            s = max == 0 ? KS_SCORE_MAX : KS_SCORE_MAX - s;
+        scores[i] = skip[i] ? 0 : s;
+    }
+}
+
+void ks_normalize(void *self, const struct ks_cycle *c, const uint8_t *skip, uint32_t n,
+                  int64_t *scores)
+{
+    (void)self, (void)c;
+    normalize(skip, n, scores, false);
+}
+
+void ks_normalize_reversed(void *self, const struct ks_cycle *c, const uint8_t *skip, uint32_t n,
+                           int64_t *scores)
+{
+    (void)self, (void)c;
+    normalize(skip, n, scores, true);
+}
+
+void ks_filter_rows(void *self, const struct ks_cycle *c, const struct ks_pod *p, struct ks_span s,
+                    const uint8_t *skip, uint8_t *restrict why, ks_row_fn fn)
+{
+    for (uint32_t i = s.begin; i < s.end; i++)
+        why[i] = skip[i] ? 0 : fn(self, c, p, i);
+}
+
+KOORD_CLONES static void add_weighted(struct ks_span s, int64_t weight,
+                                      const int64_t *restrict score, int64_t *restrict total)
+{
+    for (uint32_t i = s.begin; i < s.end; i++)
+        total[i] += weight * score[i];
+}
+
+/* ---- what is kept ---------------------------------------------------------------------------- */
+
+static bool keeps(const struct attempt *a, uint32_t slot)
+{
+    return a->shape && a->profile->slots[slot].plugin->reuse == KS_REUSE_LOCAL;
+}
+
+static bool in_sum(const struct attempt *a, uint32_t slot)
+{
+    return keeps(a, slot) && !a->profile->slots[slot].plugin->normalize;
+}
+
+static void score_one(struct attempt *a, uint32_t slot, struct ks_span s, int64_t *out)
+{
+    const struct profile_slot *p = &a->profile->slots[slot];
+    a->cycle.state = a->score_state[slot];
+    p->plugin->score(p->self, &a->cycle, &a->pod, s, out);
+}
+
+/* SKIP: the plugin has nothing to say. ERROR: a->text. */
+static enum ks_code pre_score_one(struct attempt *a, uint32_t slot)
+{
+    const struct profile_slot *s = &a->profile->slots[slot];
+    struct ks_texts why = { .arena = a->arena };
+
+    a->score_state[slot] = a->state[slot];
+    if (!(a->profile->points[KS_POINT_PRE_SCORE].set >> slot & 1))
+        return KS_SUCCESS;
+    a->cycle.arena = keeps(a, slot) ? a->shape->arena : a->arena;
+    a->cycle.state = a->state[slot];
+    enum ks_code code =
+        s->plugin->pre_score(s->self, &a->cycle, &a->pod, &a->score_state[slot], &why);
+    a->cycle.arena = a->arena;
+    if (code != KS_SUCCESS && code != KS_SKIP) {
+        a->code = KS_ERROR;
+        a->text = arena_printf(a->arena, "running PreScore plugin \"%s\": %s", s->plugin->name,
+                               why.n ? why.items[0] : "no reason given");
+    }
+    return code;
+}
+
+static void make_rows(struct attempt *a, uint32_t slot, struct ks_span s, int64_t *scratch)
+{
+    struct shape *h = a->shape;
+
+    if (!in_sum(a, slot)) {
+        score_one(a, slot, s, h->raw[slot]);
+        return;
+    }
+    score_one(a, slot, s, scratch);
+    add_weighted(s, a->profile->slots[slot].weight, scratch, h->total);
+}
+
+static void make_shape(struct attempt *a, int64_t *scratch)
+{
+    const struct profile_point *point = &a->profile->points[KS_POINT_SCORE];
+    struct shape *h = a->shape;
+
+    for (uint32_t i = 0; i < point->n; i++) {
+        uint32_t slot = point->slots[i];
+        if (!keeps(a, slot))
+            continue;
+        enum ks_code code = pre_score_one(a, slot);
+        h->score_state[slot] = a->score_state[slot];
+        if (code == KS_SKIP)
+            h->skip_score |= UINT64_C(1) << slot;
+        if (code != KS_SUCCESS)
+            continue;
+        if (!in_sum(a, slot))
+            h->raw[slot] = arena_newn0(h->arena, h->n, int64_t);
+        make_rows(a, slot, (struct ks_span){ 0, a->n }, scratch);
+    }
+    h->made = a->code == KS_SUCCESS;
+}
+
+static void remake_rows(struct attempt *a, uint32_t ndirty, int64_t *scratch)
+{
+    const struct profile_point *point = &a->profile->points[KS_POINT_SCORE];
+    struct shape *h = a->shape;
+
+    for (uint32_t d = 0; d < ndirty; d++)
+        h->total[h->dirty[d]] = 0;
+    for (uint32_t i = 0; i < point->n; i++) {
+        uint32_t slot = point->slots[i];
+        if (!keeps(a, slot) || (h->skip_score >> slot & 1))
+            continue;
+        a->score_state[slot] = h->score_state[slot];
+        for (uint32_t d = 0; d < ndirty; d++)
+            make_rows(a, slot, (struct ks_span){ h->dirty[d], h->dirty[d] + 1 }, scratch);
+    }
+}
+
+void attempt_note_score(struct attempt *a, bool fresh, uint32_t ndirty)
+{
+    if (!a->shape)
+        return;
+    a->cycle.rejected = NULL;
+    int64_t *scratch = arena_alloc(a->arena, a->n * sizeof *scratch, 16);
+    if (fresh)
+        make_shape(a, scratch);
+    else
+        remake_rows(a, ndirty, scratch);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+/* Every plugin's own scores, for people who want to see them. */
+static int64_t *keep_scores(struct attempt *a, uint32_t slot)
+{
+    if (!a->cycle.complete)
+        return NULL;
+    if (!a->score)
+        a->score = arena_newn0(a->arena, a->profile->n, int64_t *);
+    a->score[slot] = arena_newn0(a->arena, a->n, int64_t);
+    return a->score[slot];
+}
+
+static void add_one(struct attempt *a, uint32_t slot, int64_t *scratch)
+{
+    const struct profile_slot *s = &a->profile->slots[slot];
+    struct ks_span all = { 0, a->n };
+    int64_t *out = keep_scores(a, slot);
+
+    out = out ? out : scratch;
+    if (keeps(a, slot) && a->shape->raw[slot])
+        memcpy(out, a->shape->raw[slot], a->n * sizeof *out);
+    else
+        score_one(a, slot, all, out);
+    a->cycle.state = a->score_state[slot];
+    if (s->plugin->normalize)
+        s->plugin->normalize(s->self, &a->cycle, a->by, a->n, out);
+    add_weighted(all, s->weight, out, a->total);
+    a->scored |= UINT64_C(1) << slot;
+}
+
+static bool all_in_sum(const struct attempt *a)
+{
+    const struct profile_point *point = &a->profile->points[KS_POINT_SCORE];
+
+    for (uint32_t i = 0; i < point->n; i++)
+        if (!in_sum(a, point->slots[i]) && !(a->shape->skip_score >> point->slots[i] & 1))
+            return false;
+    return true;
+}
+
+int attempt_score(struct attempt *a)
+{
+    const struct profile_point *point = &a->profile->points[KS_POINT_SCORE];
+    size_t size = a->n * sizeof *a->total;
+
+    if (a->code != KS_SUCCESS)
+        return -1;
+    if (a->shape && !a->cycle.complete && all_in_sum(a)) {
+        a->total = a->shape->total;
+        return 0;
+    }
+    a->cycle.rejected = a->by;
+    a->total = arena_newn0(a->arena, a->n, int64_t);
+    if (a->shape && !a->cycle.complete)
+        memcpy(a->total, a->shape->total, size);
+    int64_t *scratch = arena_alloc(a->arena, size, 16);
+    for (uint32_t i = 0; i < point->n; i++) {
+        uint32_t slot = point->slots[i];
+        bool kept = keeps(a, slot);
+        if (kept && (a->shape->skip_score >> slot & 1))
+            continue;
+        if (in_sum(a, slot) && !a->cycle.complete)
+            continue;
+        if (kept)
+            a->score_state[slot] = a->shape->score_state[slot];
+        else if (pre_score_one(a, slot) == KS_SKIP)
+            continue;
+        if (a->code != KS_SUCCESS)
+            return -1;
+        add_one(a, slot, scratch);
+    }
+    return 0;
+}
+
+int attempt_compare(const struct attempt *a, const struct attempt *b, struct kerr *err)
+{
+    int64_t shift = 0;
+    bool first = true;
+
+    if (a->code != b->code || a->n != b->n)
+        return kerr_set(err, -EBADMSG, "code %d and %d", (int)a->code, (int)b->code);
+    for (uint32_t i = 0; i < a->n; i++) {
+        if (a->by[i] != b->by[i] || a->why[i] != b->why[i])
+            return kerr_set(err, -EBADMSG, "row %u: verdict %d/%d and %d/%d", i, a->by[i],
+                            a->why[i], b->by[i], b->why[i]);
+        if (a->by[i] || !a->total || !b->total)
+            continue;
+        /* Scores that are equal for all may be left out. */
+        shift = first ? b->total[i] - a->total[i] : shift;
+        first = false;
+        if (b->total[i] - a->total[i] != shift)
+            return kerr_set(err, -EBADMSG, "row %u: score %lld and %lld", i, (long long)a->total[i],
+                            (long long)b->total[i]);
+    }
+    return 0;
+}

@@ -1,0 +1,120 @@
+/* shapes.c - what the last attempts for equal pods found out. Filled by attempt.c. */
+#include "scheduler/framework/shapes.h"
+
+#include "api/pod.h"
+#include "base/arena.h"
+
+/* A state that is refreshed again and again may grow in its arena; then it is made anew. */
+#define ARENA_MAX (8u << 20)
+
+struct shapes {
+    struct shape **items;
+    uint32_t n, max;
+    uint64_t clock, hits, misses;
+};
+
+struct shapes *shapes_new(uint32_t max)
+{
+    struct shapes *s = xnew0(struct shapes);
+    s->max = max;
+    s->items = xnewn0(max, struct shape *);
+    return s;
+}
+
+static void shape_free(struct shape *h)
+{
+    kobj_unref(h->pod);
+    arena_free(h->arena);
+    free(h);
+}
+
+void shapes_clear(struct shapes *s)
+{
+    while (s->n)
+        shape_free(s->items[--s->n]);
+}
+
+struct shapes *shapes_free(struct shapes *s)
+{
+    if (!s)
+        return NULL;
+    shapes_clear(s);
+    free(s->items);
+    free(s);
+    return NULL;
+}
+
+/* Equal parts of cached pods are the same block, so addresses tell. */
+static bool same_shape(const struct pod *a, const struct pod *b)
+{
+    return a->share[0] == b->share[0] && a->share[1] == b->share[1] &&
+           streq(a->obj.meta.ns, b->obj.meta.ns);
+}
+
+static struct shape *find(const struct shapes *s, const struct profile *p, const struct pod *pod)
+{
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->items[i]->profile == p && same_shape(pod_of(s->items[i]->pod), pod))
+            return s->items[i];
+    return NULL;
+}
+
+static struct shape *add(struct shapes *s, const struct profile *p, struct kobj *pod)
+{
+    struct shape *h = xnew0(struct shape);
+
+    if (s->n == s->max) {
+        uint32_t oldest = 0;
+        for (uint32_t i = 1; i < s->n; i++)
+            if (s->items[i]->used < s->items[oldest]->used)
+                oldest = i;
+        shape_free(s->items[oldest]);
+        s->items[oldest] = s->items[--s->n];
+    }
+    h->profile = p;
+    h->pod = kobj_ref(pod);
+    h->arena = arena_new();
+    s->items[s->n++] = h;
+    return h;
+}
+
+static bool up_to_date(const struct shape *h, const struct ks_nodes *nodes, uint64_t world)
+{
+    return h->made && h->node_generation == nodes->node_generation &&
+           h->world_generation == world && arena_used(h->arena) < ARENA_MAX;
+}
+
+struct shape *shapes_get(struct shapes *s, const struct profile *p, struct kobj *pod,
+                         const struct ks_nodes *nodes, uint64_t world_generation)
+{
+    if (!pod_of(pod)->share[1] || !str_empty(pod_of(pod)->node_name))
+        return NULL;
+    struct shape *h = find(s, p, pod_of(pod));
+    if (!h)
+        h = add(s, p, pod);
+    h->used = ++s->clock;
+    if (up_to_date(h, nodes, world_generation)) {
+        s->hits++;
+        return h;
+    }
+    s->misses++;
+    arena_reset(h->arena);
+    h->made = false;
+    h->n = nodes->n;
+    h->node_generation = nodes->node_generation;
+    h->world_generation = world_generation;
+    h->skip_filter = h->skip_score = 0;
+    h->state = arena_newn0(h->arena, p->n, void *);
+    h->score_state = arena_newn0(h->arena, p->n, void *);
+    h->raw = arena_newn0(h->arena, p->n, int64_t *);
+    h->by = arena_zalloc(h->arena, h->n);
+    h->why = arena_zalloc(h->arena, h->n);
+    h->total = arena_newn0(h->arena, h->n, int64_t);
+    h->dirty = arena_newn0(h->arena, h->n, uint32_t);
+    return h;
+}
+
+struct shapes_stats shapes_stats(const struct shapes *s)
+{
+    return (struct shapes_stats){ s->hits, s->misses, s->n };
+}

@@ -1,0 +1,42 @@
+/* shapes.h - what the last attempts for equal pods found out, kept for the next equal pod.
+ *
+ * A shape is what plugins read of a pod: namespace, labels, controller and spec. Verdicts and
+ * scores of LOCAL plugins are kept by row and made again for rows that changed; DOMAIN plugins
+ * bring their state up to date. Any change of a node object or of the world makes a shape
+ * worthless. The least recently used goes when there are too many. Loop thread.
+ */
+#ifndef KOORD_SCHEDULER_SHAPES_H
+#define KOORD_SCHEDULER_SHAPES_H
+#include "scheduler/framework/attempt.h"
+
+struct shape {        /* filled and read by attempt.c */
+    uint64_t used;    /* for the choice of who goes */
+    struct kobj *pod; /* one of its pods */
+    const struct profile *profile;
+    struct arena *arena;
+    uint64_t generation, node_generation, world_generation;
+    bool made;
+    uint32_t n;
+    void **state, **score_state;
+    uint64_t skip_filter, skip_score;
+    uint8_t *by, *why; /* of LOCAL plugins alone */
+    int64_t *total;    /* weighted sum of LOCAL plugins that do not normalise */
+    int64_t **raw;     /* [slot][row] of LOCAL plugins that do */
+    uint32_t *dirty;   /* room for n rows */
+};
+
+struct shapes *shapes_new(uint32_t max);
+struct shapes *shapes_free(struct shapes *s);
+DEFINE_CLEANUP(shapes_free, struct shapes *)
+/* The shape of the pod; `made` is false when it is new or was out of date. NULL: the pod is not in
+ * the form that is kept in caches, or names its node. */
+struct shape *shapes_get(struct shapes *s, const struct profile *p, struct kobj *pod,
+                         const struct ks_nodes *nodes, uint64_t world_generation);
+/* Forget everything, for instance before a profile goes. */
+void shapes_clear(struct shapes *s);
+struct shapes_stats {
+    uint64_t hits, misses;
+    uint32_t n;
+};
+struct shapes_stats shapes_stats(const struct shapes *s);
+#endif
