@@ -521,6 +521,11 @@ void informer_start(struct informer *inf)
     list_page(inf);
 }
 
+const struct kind *informer_kind(const struct informer *inf)
+{
+    return inf->o.kind;
+}
+
 bool informer_synced(const struct informer *inf)
 {
     return inf->synced;

@@ -34,6 +34,7 @@ DEFINE_CLEANUP(informer_free, struct informer *)
 void informer_add_handler(struct informer *inf, const struct informer_handler *h, void *arg);
 void informer_start(struct informer *inf);
 bool informer_synced(const struct informer *inf);
+const struct kind *informer_kind(const struct informer *inf);
 
 struct kobj *informer_get(const struct informer *inf, const char *key); /* "ns/name"; borrowed */
 size_t informer_count(const struct informer *inf);

@@ -117,6 +117,15 @@ void metrics_on_scrape(struct metrics *m, scrape_fn fn, void *arg)
     vec_push(&m->hooks, ((struct scrape_hook){ fn, arg }));
 }
 
+void metrics_off_scrape(struct metrics *m, scrape_fn fn, void *arg)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < m->hooks.n; i++)
+        if (m->hooks.items[i].fn != fn || m->hooks.items[i].arg != arg)
+            m->hooks.items[kept++] = m->hooks.items[i];
+    m->hooks.n = kept;
+}
+
 /* ---- children -------------------------------------------------------------------------------- */
 
 /* One block: the child, its buckets, its key. */

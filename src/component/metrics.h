@@ -104,6 +104,7 @@ void metric_set_fn(struct metric *f, metric_fn fn, void *arg);
 /* Called before each scrape, to bring gauges up to date. */
 typedef void (*scrape_fn)(void *arg);
 void metrics_on_scrape(struct metrics *m, scrape_fn fn, void *arg);
+void metrics_off_scrape(struct metrics *m, scrape_fn fn, void *arg); /* never called again */
 
 /* process_cpu_seconds_total, process_resident_memory_bytes, ... as Prometheus' clients name them.
  * proc NULL: "/proc". */

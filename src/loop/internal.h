@@ -72,6 +72,7 @@ uint64_t rand_next(uint64_t rng[static 4]);
 /* real.c */
 void real_fini(struct loop *l);
 nsec_t real_mono(const struct loop *l);
+nsec_t real_stopwatch(void);
 nsec_t real_wall(void);
 void real_timers_changed(struct loop *l);
 void real_post(struct loop *l, struct post p);

@@ -139,6 +139,11 @@ nsec_t loop_mono(const struct loop *l)
     return l->real ? real_mono(l) : l->mono;
 }
 
+nsec_t loop_stopwatch(const struct loop *l)
+{
+    return l->real ? real_stopwatch() : l->mono;
+}
+
 nsec_t loop_wall(const struct loop *l)
 {
     return l->real ? real_wall() : nsec_add_sat(l->mono, l->wall_offset);

@@ -105,6 +105,11 @@ nsec_t real_wall(void)
 
 /* Read once a turn, by the first who asks after the wait: read before the wait, the value would
  * miss the time slept. Outside a turn nothing ends the cache's life, so there is none. */
+nsec_t real_stopwatch(void)
+{
+    return clock_now(CLOCK_MONOTONIC);
+}
+
 nsec_t real_mono(const struct loop *l)
 {
     struct real *r = l->real;

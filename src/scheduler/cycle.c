@@ -10,7 +10,7 @@
 #include "scheduler/internal.h"
 
 /* Reserved for and bound to the node from here on, in our mind. */
-static void place(struct scheduler *s, struct attempt *a, uint32_t row)
+static void place(struct scheduler *s, struct splan *plan, struct attempt *a, uint32_t row)
 {
     const char *node = nodecache_row_name(s->cache, row);
     struct ks_texts why = { .arena = s->arena };
@@ -24,7 +24,7 @@ static void place(struct scheduler *s, struct attempt *a, uint32_t row)
     }
     int slot = attempt_reserve(a, row, &code, &why);
     if (slot < 0) {
-        binding_start(s, a->obj, node);
+        binding_start(s, plan, a->obj, node);
         return;
     }
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
@@ -39,27 +39,57 @@ static void place(struct scheduler *s, struct attempt *a, uint32_t row)
                                       .message = strbuf_str(&text) });
 }
 
-static void nowhere(struct scheduler *s, struct attempt *a)
+/* Plugins that can make room are asked in turn; the first plan is carried out. */
+static void make_room(struct scheduler *s, struct splan *plan, struct attempt *a, struct failure *f,
+                      struct strbuf *message)
+{
+    const struct profile_slot *slot;
+
+    for (uint32_t i = 0; (slot = profile_at(plan->profile, KS_POINT_POST_FILTER, i)); i++) {
+        struct ks_texts why = { .arena = s->arena };
+        struct preemption p = { 0 };
+        smetrics_preemption(plan->metrics);
+        enum ks_code code = slot->plugin->post_filter->plan(slot->self, a, &p, &why);
+        for (uint32_t k = 0; k < why.n; k++)
+            strbuf_appendf(message, " %s", why.items[k]);
+        if (p.keep)
+            f->nomination = NOMINATION_KEEP;
+        if (code == KS_SUCCESS) {
+            f->nomination = NOMINATION_SET;
+            f->node = p.node;
+            preempt_start(s, plan, a->obj, &p);
+            return;
+        }
+        if (code != KS_UNSCHEDULABLE)
+            return;
+    }
+}
+
+static void nowhere(struct scheduler *s, struct splan *plan, struct attempt *a)
 {
     CLEANUP(strbuf_fini) struct strbuf message = STRBUF_INIT;
+    struct failure f = { .error = a->code == KS_ERROR, .rejectors = a->rejectors };
 
     if (a->n == 0) /* no plugin to wait for: it just backs off */
         strbuf_append(&message, "no nodes available to schedule pods");
-    else if (a->code == KS_ERROR)
+    else if (f.error)
         strbuf_append(&message, a->text);
     else
         attempt_message(a, &message);
-    report_failure(s, a->obj,
-                   &(struct failure){ .error = a->code == KS_ERROR,
-                                      .rejectors = a->rejectors,
-                                      .message = strbuf_str(&message) });
+    if (a->n && !f.error)
+        make_room(s, plan, a, &f, &message);
+    smetrics_attempt(plan->metrics, f.error ? RESULT_ERROR : RESULT_UNSCHEDULABLE,
+                     loop_stopwatch(s->loop) - s->attempt_began);
+    f.message = strbuf_str(&message);
+    report_failure(s, a->obj, &f);
 }
 
-static void run(struct scheduler *s, struct attempt *a, struct kobj *pod, bool complete)
+static void run(struct scheduler *s, const struct splan *plan, struct attempt *a, struct kobj *pod,
+                bool complete)
 {
     attempt_init(a,
                  &(struct attempt_input){
-                     .profile = s->profile,
+                     .profile = plan->profile,
                      .cache = s->cache,
                      .nominator = s->nominator,
                      .shapes = s->shapes,
@@ -77,46 +107,48 @@ static void run(struct scheduler *s, struct attempt *a, struct kobj *pod, bool c
         a->feasible = 0;
 }
 
-static void verify_reuse(struct scheduler *s, const struct attempt *a)
+static void verify_reuse(struct scheduler *s, const struct splan *plan, const struct attempt *a)
 {
     struct attempt again;
     struct kerr err = { 0 };
 
-    run(s, &again, a->obj, true);
+    run(s, plan, &again, a->obj, true);
     if (a->n && attempt_compare(a, &again, &err) < 0) {
         KLOG_E(&err, "What was reused is out of date", KV_S("pod", LOG_KEY(a->obj)));
         abort();
     }
 }
 
-static void try_to_place(struct scheduler *s, struct kobj *pod)
+static void try_to_place(struct scheduler *s, struct splan *plan, struct kobj *pod)
 {
     struct attempt a;
 
-    run(s, &a, pod, false);
+    run(s, plan, &a, pod, false);
     if (s->verify_reuse)
-        verify_reuse(s, &a);
+        verify_reuse(s, plan, &a);
+    smetrics_algorithm(plan->metrics, loop_stopwatch(s->loop) - s->attempt_began, a.n, a.feasible);
     if (a.feasible)
-        place(s, &a, attempt_pick(&a, s->loop));
+        place(s, plan, &a, attempt_pick(&a, s->loop));
     else
-        nowhere(s, &a);
+        nowhere(s, plan, &a);
 }
 
 void cycle_run(struct scheduler *s, struct kobj *pod)
 {
-    int name = scheduler_name_of(s, pod_of(pod));
+    struct splan *plan = scheduler_plan(s, pod_of(pod));
 
     arena_reset(s->arena);
-    if (nodecache_find(s->cache, pod->meta.uid, NULL) != NODECACHE_ABSENT || name < 0) {
+    if (nodecache_find(s->cache, pod->meta.uid, NULL) != NODECACHE_ABSENT || !plan) {
         podqueue_remove(s->queue, pod->meta.uid); /* it has a node already, or is not ours */
         return;
     }
     if (pod->meta.deleted) {
-        recorder_event_on(s->recorders[name], pod, true, "FailedScheduling", "Scheduling",
+        recorder_event_on(plan->recorder, pod, true, "FailedScheduling", "Scheduling",
                           "skip schedule deleting pod: %s/%s", pod->meta.ns, pod->meta.name);
         podqueue_remove(s->queue, pod->meta.uid);
         return;
     }
     s->attempts++;
-    try_to_place(s, pod);
+    s->attempt_began = loop_stopwatch(s->loop);
+    try_to_place(s, plan, pod);
 }

@@ -4,7 +4,9 @@
 #include "api/kobj.h"
 #include "scheduler/cache/nodecache.h"
 #include "scheduler/cache/nominator.h"
+#include "scheduler/cache/uidmap.h"
 #include "scheduler/cache/world.h"
+#include "scheduler/framework/attempt.h"
 #include "scheduler/framework/profile.h"
 #include "scheduler/framework/shapes.h"
 #include "scheduler/queue/podqueue.h"
@@ -12,33 +14,52 @@
 
 struct binding;
 struct informer;
+struct preemptions;
 struct recorder;
 struct reports;
+struct smetrics;
 
-enum { SCHEDULER_NAMES_MAX = 8 };
+struct splan { /* a profile in force, or one that pods on their way still use */
+    struct profile *profile;
+    struct recorder *recorder; /* events name the scheduler of the pod */
+    struct smetrics *metrics;
+    uint32_t users; /* bindings under way */
+};
+
+enum { SCHEDULER_KINDS_MAX = 24 };
 struct scheduler {
     struct loop *loop;
     struct kube *kube;
-    char *names[SCHEDULER_NAMES_MAX];
-    struct recorder *recorders[SCHEDULER_NAMES_MAX]; /* events name the scheduler of the pod */
-    unsigned nnames, max_binding;
-    nsec_t confirm_after;
-    struct profile *profile;
     struct ks_env env;
+    struct metrics *registry;
+    char *instance;
+    struct splan *plans[SCHEDULER_PROFILES_MAX];
+    unsigned nplans;
+    struct splan *old[SCHEDULER_PROFILES_MAX]; /* replaced, with users left */
+    unsigned nold;
+    unsigned max_binding;
+    nsec_t confirm_after;
     struct nodecache *cache;
     struct nominator *nominator;
     struct world *world;
     struct shapes *shapes;
     struct podqueue *queue;
     struct informer *pods, *nodes;
+    struct informer *others[SCHEDULER_KINDS_MAX]; /* of the kinds that plugins read */
+    unsigned nothers;
     struct reports *reports;
+    struct preemptions *preemptions;
     struct arena *arena;        /* of the attempt */
     struct timer *pump, *sweep; /* next attempts; look for bindings nobody confirmed */
     struct binding *bindings;   /* under way */
     unsigned nbindings;
     bool verify_reuse;
-    bool synced; /* attempts begin when both caches are complete */
-    uint64_t attempts, scheduled, failed, errors;
+    bool synced;  /* attempts begin when all caches are complete */
+    bool started; /* informers that come later start at once */
+    unsigned debug_scores;
+    bool debug_filters;
+    nsec_t attempt_began;
+    uint64_t attempts, scheduled, failed, errors, victims;
 };
 
 /* "namespace/name" for log lines: KV_S("pod", LOG_KEY(pod)). */
@@ -52,32 +73,73 @@ static inline const char *log_key(const struct kobj *o, char *buf, size_t size)
 /* scheduler.c */
 void scheduler_wake(struct scheduler *s);        /* there may be something to do in the next turn */
 void scheduler_watch_bound(struct scheduler *s); /* an accepted binding waits for confirmation */
-/* Which of our names, -1 when the pod is not ours. */
-int scheduler_name_of(const struct scheduler *s, const struct pod *p);
+/* The plan of the profile that the pod names, NULL when the pod is not ours. */
+struct splan *scheduler_plan(const struct scheduler *s, const struct pod *p);
+void scheduler_plan_done(struct scheduler *s, struct splan *p); /* one user less */
 
 /* watch.c - news from the informers. */
 void watch_init(struct scheduler *s);
+void watch_kinds(struct scheduler *s); /* informers for what the plans' plugins read */
+/* Profiles changed: pods that are ours now come to the queue, those that are not leave it. */
+void watch_requeue(struct scheduler *s);
+void watch_free(struct scheduler *s);
 void watch_pod_gone(struct scheduler *s, const struct kobj *pod); /* tells who waits for room */
 
 /* cycle.c - one attempt for a pod that was popped. */
 void cycle_run(struct scheduler *s, struct kobj *pod);
 
 /* bind.c - from the choice of a node to the answer of the server. */
-void binding_start(struct scheduler *s, struct kobj *pod, const char *node);
+void binding_start(struct scheduler *s, struct splan *plan, struct kobj *pod, const char *node);
 void binding_verify(struct scheduler *s, struct kobj *pod, const char *node);
 void binding_free_all(struct scheduler *s);
+/* The pod is on its way and not yet sent to the server: it is given up, with this reason. False:
+ * there is no such pod. */
+bool binding_reject(struct scheduler *s, struct kuid uid, const char *plugin, const char *why);
+size_t binding_waiting(const struct scheduler *s); /* for a permit */
+
+/* preempt.c - making room: victims go, the pod keeps its claim on the node. */
+struct preemptions *preemptions_new(struct scheduler *s);
+struct preemptions *preemptions_free(struct preemptions *p);
+void preempt_start(struct scheduler *s, struct splan *plan, struct kobj *pod,
+                   const struct preemption *what);
+/* Victims of this pod are being evicted right now: it should not be tried. */
+bool preempt_under_way(const struct scheduler *s, struct kuid uid);
 
 /* report.c - what people see: events, and the condition PodScheduled. */
 struct reports *reports_new(struct scheduler *s);
 struct reports *reports_free(struct reports *r);
+enum nomination { NOMINATION_CLEAR, NOMINATION_KEEP, NOMINATION_SET };
 /* The attempt for a pod in flight has failed: back to the queue, with an event and a condition. */
 struct failure {
     bool error;         /* something went wrong; otherwise the pod just does not fit */
     uint64_t rejectors; /* slots that turned it down; none: it backs off */
     const char *message;
+    enum nomination nomination;
+    const char *node; /* NOMINATION_SET */
 };
 void report_failure(struct scheduler *s, struct kobj *pod, const struct failure *f);
-void report_scheduled(struct scheduler *s, const struct kobj *pod, const char *node);
+void report_scheduled(struct scheduler *s, struct splan *plan, const struct kobj *pod,
+                      const char *node);
+/* A pod is held before its attempt, or after it: its condition says why. */
+void report_held(struct scheduler *s, struct kobj *pod, const char *reason, const char *message);
+/* Nothing but the nominated node changes. node "": none. */
+void report_nominated(struct scheduler *s, struct kobj *pod, const char *node);
 /* A binding begins, or the pod is gone: what was still to be written is out of date. */
 void report_drop(struct scheduler *s, struct kuid uid);
+
+/* smetrics.c - upstream's metrics. */
+enum smetrics_result { RESULT_SCHEDULED, RESULT_UNSCHEDULABLE, RESULT_ERROR, RESULTS };
+struct smetrics *smetrics_new(struct metrics *m, const char *profile); /* NULL for NULL */
+struct smetrics *smetrics_free(struct smetrics *m);
+void smetrics_attempt(struct smetrics *m, enum smetrics_result r, nsec_t took);
+void smetrics_algorithm(struct smetrics *m, nsec_t took, uint32_t evaluated, uint32_t feasible);
+void smetrics_bound(struct smetrics *m, uint32_t attempts, nsec_t since_first);
+void smetrics_preemption(struct smetrics *m); /* somebody looked for victims */
+void smetrics_preempted(struct smetrics *m, uint32_t victims);
+void smetrics_permit(struct smetrics *m, const char *result, nsec_t waited);
+void smetrics_queued(struct smetrics *m, const char *queue, const char *event);
+/* Gauges: places of the queue, sizes of the cache. Called before they are read. */
+void smetrics_gauges(struct scheduler *s);
+
+/* httpd side: serve.c; dump.c: scheduler_dump(). */
 #endif

@@ -11,7 +11,6 @@
 #include "client/events.h"
 #include "client/kube.h"
 #include "loop/loop.h"
-#include "scheduler/cache/uidmap.h"
 #include "scheduler/internal.h"
 #include "json/kj.h"
 
@@ -22,8 +21,9 @@ struct report {
     struct reports *all;
     struct report *next, **link; /* in the line of those that wait */
     struct kobj *pod;
-    const char *reason;
+    const char *reason; /* NULL: the condition stays */
     char *message;
+    char *node; /* the nominated node; "": none. NULL: it stays */
     struct kube_call *call;
     struct timer *timer; /* before the next try */
     int tries;
@@ -70,6 +70,7 @@ static void report_free(struct report *p)
     uidmap_remove(&p->all->by_uid, p->uid);
     kobj_unref(p->pod);
     free(p->message);
+    free(p->node);
     free(p);
 }
 
@@ -98,32 +99,44 @@ void report_drop(struct scheduler *s, struct kuid uid)
 
 /* ---- the condition --------------------------------------------------------------------------- */
 
-static void write_condition(const struct report *p, nsec_t now, struct strbuf *out)
+static void write_condition(const struct report *p, nsec_t now, struct kjw *w)
 {
     const struct condition *old =
         condition_find(&pod_of(p->pod)->status.conditions, "PodScheduled");
     bool stays = old && old->status == COND_FALSE && old->last_transition_time;
+    char when[KTIME_TEXT_MAX];
+    size_t n = ktime_format(stays ? old->last_transition_time : now, when);
+
+    kjw_arr(w, "conditions");
+    kjw_obj(w, NULL);
+    kjw_str(w, "type", "PodScheduled");
+    kjw_str(w, "status", "False");
+    kjw_strn(w, "lastTransitionTime", when, n);
+    kjw_str(w, "reason", p->reason);
+    kjw_str(w, "message", p->message);
+    if (p->pod->meta.generation > 0)
+        kjw_i64(w, "observedGeneration", p->pod->meta.generation);
+    kjw_end(w);
+    kjw_end(w);
+}
+
+static void write_patch(const struct report *p, nsec_t now, struct strbuf *out)
+{
     struct kjw w = kjw_to(out);
-    char uid[KUID_TEXT_MAX], when[KTIME_TEXT_MAX];
+    char uid[KUID_TEXT_MAX];
 
     kuid_format(p->uid, uid, sizeof uid);
-    size_t n = ktime_format(stays ? old->last_transition_time : now, when);
     kjw_obj(&w, NULL);
     kjw_obj(&w, "metadata");
     kjw_str(&w, "uid", uid); /* not on a pod that took over the name */
     kjw_end(&w);
     kjw_obj(&w, "status");
-    kjw_arr(&w, "conditions");
-    kjw_obj(&w, NULL);
-    kjw_str(&w, "type", "PodScheduled");
-    kjw_str(&w, "status", "False");
-    kjw_strn(&w, "lastTransitionTime", when, n);
-    kjw_str(&w, "reason", p->reason);
-    kjw_str(&w, "message", p->message);
-    if (p->pod->meta.generation > 0)
-        kjw_i64(&w, "observedGeneration", p->pod->meta.generation);
-    kjw_end(&w);
-    kjw_end(&w);
+    if (p->reason)
+        write_condition(p, now, &w);
+    if (p->node && *p->node)
+        kjw_str(&w, "nominatedNodeName", p->node);
+    else if (p->node)
+        kjw_null(&w, "nominatedNodeName");
     kjw_end(&w);
     kjw_end(&w);
 }
@@ -166,7 +179,7 @@ static void report_send(struct report *p)
     CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
     struct scheduler *s = p->all->s;
 
-    write_condition(p, loop_wall(s->loop), &body);
+    write_patch(p, loop_wall(s->loop), &body);
     p->call = kube_do(s->kube,
                       &(struct kube_req){
                           .verb = KUBE_PATCH,
@@ -197,17 +210,24 @@ static bool says_so_already(const struct pod *p, const char *reason, const char 
     return c && c->status == COND_FALSE && streq(c->reason, reason) && streq(c->message, message);
 }
 
-static void report_condition(struct scheduler *s, struct kobj *pod, const char *reason,
-                             const char *message)
+/* reason NULL: the condition stays. node NULL: the nominated node stays. */
+static void report_status(struct scheduler *s, struct kobj *pod, const char *reason,
+                          const char *message, const char *node)
 {
     struct reports *r = s->reports;
+    const char *has = pod_of(pod)->status.nominated_node_name;
 
     report_drop(s, pod->meta.uid);
-    if (says_so_already(pod_of(pod), reason, message))
+    if (reason && says_so_already(pod_of(pod), reason, message))
+        reason = NULL;
+    if (node && streq(node, has ? has : ""))
+        node = NULL;
+    if (!reason && !node)
         return;
     struct report *p = xnew0(struct report);
     *p = (struct report){ .uid = pod->meta.uid, .all = r, .pod = kobj_ref(pod), .reason = reason };
-    p->message = xstrdup(message);
+    p->message = reason ? xstrdup(message) : NULL;
+    p->node = node ? xstrdup(node) : NULL;
     uidmap_put(&r->by_uid, p);
     p->link = r->last;
     *r->last = p;
@@ -217,26 +237,51 @@ static void report_condition(struct scheduler *s, struct kobj *pod, const char *
 
 /* ---- outcomes -------------------------------------------------------------------------------- */
 
+static void event(struct splan *plan, struct kobj *pod, const char *message)
+{
+    size_t n = strlen(message);
+
+    recorder_event_on(plan->recorder, pod, true, "FailedScheduling", "Scheduling", "%.*s%s",
+                      n > NOTE_MAX ? NOTE_MAX - 4 : (int)n, message, n > NOTE_MAX ? " ..." : "");
+}
+
 void report_failure(struct scheduler *s, struct kobj *pod, const struct failure *f)
 {
-    int name = scheduler_name_of(s, pod_of(pod));
-    const char *message = f->message;
-    size_t n = strlen(message);
+    struct splan *plan = scheduler_plan(s, pod_of(pod));
+    const char *node = f->nomination == NOMINATION_SET    ? f->node
+                       : f->nomination == NOMINATION_KEEP ? NULL
+                                                          : "";
 
     s->failed += !f->error;
     s->errors += f->error;
+    if (node)
+        nominator_set(s->nominator, pod, node);
     podqueue_fail(s->queue, pod->meta.uid, f->rejectors);
-    if (name >= 0)
-        recorder_event_on(s->recorders[name], pod, true, "FailedScheduling", "Scheduling", "%.*s%s",
-                          n > NOTE_MAX ? NOTE_MAX - 4 : (int)n, message,
-                          n > NOTE_MAX ? " ..." : "");
-    report_condition(s, pod, f->error ? "SchedulerError" : "Unschedulable", message);
+    if (plan)
+        event(plan, pod, f->message);
+    report_status(s, pod, f->error ? "SchedulerError" : "Unschedulable", f->message, node);
 }
 
-void report_scheduled(struct scheduler *s, const struct kobj *pod, const char *node)
+void report_held(struct scheduler *s, struct kobj *pod, const char *reason, const char *message)
 {
-    int name = scheduler_name_of(s, pod_of(pod));
-    if (name >= 0)
-        recorder_event_on(s->recorders[name], pod, false, "Scheduled", "Binding",
-                          "Successfully assigned %s/%s to %s", pod->meta.ns, pod->meta.name, node);
+    struct splan *plan = scheduler_plan(s, pod_of(pod));
+
+    if (says_so_already(pod_of(pod), reason, message))
+        return;
+    if (plan)
+        event(plan, pod, message);
+    report_status(s, pod, reason, message, NULL);
+}
+
+void report_nominated(struct scheduler *s, struct kobj *pod, const char *node)
+{
+    report_status(s, pod, NULL, NULL, node);
+}
+
+void report_scheduled(struct scheduler *s, struct splan *plan, const struct kobj *pod,
+                      const char *node)
+{
+    (void)s;
+    recorder_event_on(plan->recorder, pod, false, "Scheduled", "Binding",
+                      "Successfully assigned %s/%s to %s", pod->meta.ns, pod->meta.name, node);
 }

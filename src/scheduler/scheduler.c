@@ -4,8 +4,8 @@
 #include "api/pod.h"
 #include "base/arena.h"
 #include "client/events.h"
-#include "client/informer.h"
 #include "client/kube.h"
+#include "component/metrics.h"
 #include "loop/loop.h"
 #include "scheduler/internal.h"
 
@@ -14,12 +14,12 @@
 enum { ATTEMPTS_A_TURN = 64, SHAPES_KEPT = 16 };
 #define SWEEP_PERIOD (10 * NSEC_PER_SEC)
 
-int scheduler_name_of(const struct scheduler *s, const struct pod *p)
+struct splan *scheduler_plan(const struct scheduler *s, const struct pod *p)
 {
-    for (unsigned i = 0; i < s->nnames; i++)
-        if (streq(s->names[i], p->spec->scheduler_name))
-            return (int)i;
-    return -1;
+    for (unsigned i = 0; i < s->nplans; i++)
+        if (streq(s->plans[i]->profile->scheduler_name, p->spec->scheduler_name))
+            return s->plans[i];
+    return NULL;
 }
 
 /* ---- the pump -------------------------------------------------------------------------------- */
@@ -51,6 +51,19 @@ static void on_ready(void *arg)
     scheduler_wake(arg);
 }
 
+static const struct profile *profile_of(void *arg, const struct pod *p)
+{
+    struct splan *plan = scheduler_plan(arg, p);
+    return plan ? plan->profile : NULL;
+}
+
+/* The API server writes the condition for scheduling gates itself; all other holds are ours. */
+static void on_gated(void *arg, struct kobj *pod, const char *plugin, const char *why)
+{
+    if (!streq(plugin, "SchedulingGates"))
+        report_held(arg, pod, "Unschedulable", why);
+}
+
 /* ---- bindings nobody confirmed --------------------------------------------------------------- */
 
 static void on_sweep(struct loop *l, void *arg)
@@ -76,43 +89,152 @@ void scheduler_watch_bound(struct scheduler *s)
         s->sweep = loop_after(s->loop, SWEEP_PERIOD, on_sweep, s);
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- plans: profiles in force ---------------------------------------------------------------- */
 
-static int add_name(struct scheduler *s, const char *name, const char *instance, struct kerr *err)
+static struct splan *plan_free(struct scheduler *s, struct splan *p)
 {
-    if (str_empty(name) || s->nnames == SCHEDULER_NAMES_MAX)
-        return kerr_set(err, -EINVAL, "scheduler names: from 1 to %d, none of them empty",
-                        SCHEDULER_NAMES_MAX);
-    for (unsigned i = 0; i < s->nnames; i++)
-        if (streq(s->names[i], name))
-            return kerr_set(err, -EINVAL, "scheduler name '%s' appears twice", name);
-    s->recorders[s->nnames] = recorder_new(s->kube, &(struct recorder_opts){
-                                                        .component = name,
-                                                        .instance = instance ? instance : name,
-                                                        .series = true,
-                                                    });
-    s->names[s->nnames++] = xstrdup(name);
+    if (!p)
+        return NULL;
+    recorder_free(p->recorder);
+    smetrics_free(p->metrics);
+    profile_free(p->profile);
+    free(p);
+    (void)s;
+    return NULL;
+}
+
+static struct splan *plan_new(struct scheduler *s, const struct profile_config *c, struct kerr *err)
+{
+    struct profile *profile = profile_new(c, ks_registry, &s->env, err);
+
+    if (!profile)
+        return NULL;
+    struct splan *p = xnew0(struct splan);
+    p->profile = profile;
+    p->recorder =
+        recorder_new(s->kube, &(struct recorder_opts){
+                                  .component = c->scheduler_name,
+                                  .instance = s->instance ? s->instance : c->scheduler_name,
+                                  .series = true,
+                              });
+    p->metrics = smetrics_new(s->registry, c->scheduler_name);
+    return p;
+}
+
+static int check_names(const struct profile_config *c, unsigned n, struct kerr *err)
+{
+    if (n == 0 || n > SCHEDULER_PROFILES_MAX)
+        return kerr_set(err, -EINVAL, "profiles: from 1 to %d", SCHEDULER_PROFILES_MAX);
+    for (unsigned i = 0; i < n; i++) {
+        if (str_empty(c[i].scheduler_name))
+            return kerr_set(err, -EINVAL, "a scheduler name is empty");
+        for (unsigned k = 0; k < i; k++)
+            if (streq(c[i].scheduler_name, c[k].scheduler_name))
+                return kerr_set(err, -EINVAL, "scheduler name '%s' appears twice",
+                                c[i].scheduler_name);
+    }
     return 0;
 }
 
-static int add_names(struct scheduler *s, const struct scheduler_opts *o, struct kerr *err)
+static int make_plans(struct scheduler *s, const struct profile_config *c, unsigned n,
+                      struct splan **plans, struct kerr *err)
+{
+    int r = check_names(c, n, err);
+
+    for (unsigned i = 0; r == 0 && i < n; i++) {
+        plans[i] = plan_new(s, &c[i], err);
+        r = plans[i] ? 0 : err->code;
+    }
+    for (unsigned i = 0; r < 0 && i < SCHEDULER_PROFILES_MAX; i++)
+        plans[i] = plan_free(s, plans[i]);
+    return r;
+}
+
+void scheduler_plan_done(struct scheduler *s, struct splan *p)
+{
+    p->users--;
+    for (unsigned i = 0; i < s->nold && p->users == 0; i++) {
+        if (s->old[i] != p)
+            continue;
+        plan_free(s, p);
+        s->old[i] = s->old[--s->nold];
+    }
+}
+
+/* Pods in flight keep their plan; others are asked again under the new ones. */
+static void replace_plans(struct scheduler *s, struct splan **plans, unsigned n)
+{
+    struct splan *before[SCHEDULER_PROFILES_MAX];
+    unsigned nbefore = s->nplans;
+
+    memcpy(before, s->plans, sizeof before);
+    memcpy(s->plans, plans, n * sizeof *plans);
+    s->nplans = n;
+    shapes_clear(s->shapes);
+    watch_kinds(s);
+    watch_requeue(s);
+    for (unsigned i = 0; i < nbefore; i++) {
+        if (before[i]->users)
+            s->old[s->nold++] = before[i];
+        else
+            plan_free(s, before[i]);
+    }
+}
+
+int scheduler_reload(struct scheduler *s, const struct profile_config *profiles, unsigned n,
+                     struct kerr *err)
+{
+    struct splan *plans[SCHEDULER_PROFILES_MAX] = { NULL };
+
+    if (s->nold)
+        return kerr_set(err, -EBUSY, "pods of the profiles before are still on their way");
+    int r = make_plans(s, profiles, n, plans, err);
+    if (r < 0)
+        return r;
+    replace_plans(s, plans, n);
+    return 0;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+/* Without a configuration: the default plugins for each name. */
+static int default_plans(struct scheduler *s, const struct scheduler_opts *o, struct kerr *err)
 {
     static const char *const usual[] = { "koord-scheduler", NULL };
-    const char *const *names = o->scheduler_names ? o->scheduler_names : usual;
-    int r = *names ? 0 : add_name(s, NULL, NULL, err);
+    struct profile_config c[SCHEDULER_PROFILES_MAX + 1];
+    unsigned n = 0;
 
-    for (; *names && r == 0; names++)
-        r = add_name(s, *names, o->instance, err);
+    for (const char *const *name = o->scheduler_names ? o->scheduler_names : usual;
+         *name && n <= SCHEDULER_PROFILES_MAX; name++)
+        c[n++] = profile_config_default(ks_registry, *name, s->arena);
+    return make_plans(s, c, n, s->plans, err) < 0 ? err->code : (int)n;
+}
+
+static int first_plans(struct scheduler *s, const struct scheduler_opts *o, struct kerr *err)
+{
+    int n = (int)o->nprofiles;
+    int r = o->profiles ? make_plans(s, o->profiles, o->nprofiles, s->plans, err)
+                        : (n = default_plans(s, o, err));
+    s->nplans = r < 0 ? 0 : (unsigned)n;
     return r;
+}
+
+static void on_scrape(void *arg)
+{
+    smetrics_gauges(arg);
 }
 
 struct scheduler *scheduler_new(struct loop *l, struct kube *k, const struct scheduler_opts *o,
                                 struct kerr *err)
 {
     CLEANUP(scheduler_free) struct scheduler *s = xnew0(struct scheduler);
+    struct kerr unread = { 0 };
 
+    err = err ? err : &unread;
     s->loop = l;
     s->kube = k;
+    s->registry = o->metrics;
+    s->instance = o->instance ? xstrdup(o->instance) : NULL;
     s->max_binding = o->max_binding ? o->max_binding : 1000;
     s->confirm_after = o->confirm_after ? o->confirm_after : 30 * NSEC_PER_SEC;
     s->verify_reuse = o->verify_reuse;
@@ -120,29 +242,26 @@ struct scheduler *scheduler_new(struct loop *l, struct kube *k, const struct sch
     s->world = world_new();
     s->nominator = nominator_new();
     s->shapes = shapes_new(SHAPES_KEPT);
-    s->env = (struct ks_env){ .loop = l, .kube = k, .world = s->world, .scheduler = s };
-    struct profile_config pc = profile_config_default(ks_registry, "koord-scheduler", s->arena);
-    s->profile = profile_new(&pc, ks_registry, &s->env, err);
-    if (!s->profile || add_names(s, o, err) < 0)
-        return NULL;
     s->cache = nodecache_new();
-    s->queue = podqueue_new(l, s->profile,
-                            &(struct podqueue_opts){
-                                .backoff_initial = o->backoff_initial,
-                                .backoff_max = o->backoff_max,
-                                .unschedulable_max = o->unschedulable_max,
-                                .on_ready = on_ready,
-                                .arg = s,
-                            });
+    s->env = (struct ks_env){ .loop = l, .kube = k, .world = s->world, .scheduler = s };
+    if (first_plans(s, o, err) < 0)
+        return NULL;
+    s->queue = podqueue_new(l, &(struct podqueue_opts){
+                                   .backoff_initial = o->backoff_initial,
+                                   .backoff_max = o->backoff_max,
+                                   .unschedulable_max = o->unschedulable_max,
+                                   .profile_of = profile_of,
+                                   .on_ready = on_ready,
+                                   .on_gated = on_gated,
+                                   .arg = s,
+                               });
     s->reports = reports_new(s);
+    s->preemptions = preemptions_new(s);
     watch_init(s);
+    watch_kinds(s);
+    if (s->registry)
+        metrics_on_scrape(s->registry, on_scrape, s);
     return take(s);
-}
-
-void scheduler_start(struct scheduler *s)
-{
-    informer_start(s->nodes);
-    informer_start(s->pods);
 }
 
 struct scheduler *scheduler_free(struct scheduler *s)
@@ -150,23 +269,25 @@ struct scheduler *scheduler_free(struct scheduler *s)
     if (!s)
         return NULL;
     s->synced = false; /* nobody wakes us any more */
-    informer_free(s->pods);
-    informer_free(s->nodes);
+    if (s->registry)
+        metrics_off_scrape(s->registry, on_scrape, s);
+    watch_free(s);
     binding_free_all(s);
+    preemptions_free(s->preemptions);
     reports_free(s->reports);
     timer_cancel(s->pump);
     timer_cancel(s->sweep);
     podqueue_free(s->queue);
     shapes_free(s->shapes);
+    for (unsigned i = 0; i < s->nplans; i++)
+        plan_free(s, s->plans[i]);
+    for (unsigned i = 0; i < s->nold; i++)
+        plan_free(s, s->old[i]);
     nominator_free(s->nominator);
     nodecache_free(s->cache);
-    profile_free(s->profile);
     world_free(s->world);
-    for (unsigned i = 0; i < s->nnames; i++) {
-        recorder_free(s->recorders[i]);
-        free(s->names[i]);
-    }
     arena_free(s->arena);
+    free(s->instance);
     free(s);
     return NULL;
 }
@@ -189,16 +310,27 @@ struct scheduler_stats scheduler_stats(const struct scheduler *s)
         .scheduled = s->scheduled,
         .failed = s->failed,
         .errors = s->errors,
+        .victims = s->victims,
+        .reused = shapes_stats(s->shapes).hits,
         .ready = podqueue_count(s->queue, PODQUEUE_READY),
         .backoff = podqueue_count(s->queue, PODQUEUE_BACKOFF) +
                    podqueue_count(s->queue, PODQUEUE_BACKOFF_ERROR),
         .turned_down = podqueue_count(s->queue, PODQUEUE_TURNED_DOWN),
         .gated = podqueue_count(s->queue, PODQUEUE_GATED),
         .binding = podqueue_count(s->queue, PODQUEUE_IN_FLIGHT),
+        .waiting = binding_waiting(s),
+        .nominated = nominator_count(s->nominator),
         .nodes = c.nodes,
         .pods = c.pods,
         .assumed = c.assumed,
     };
     t.pending = t.ready + t.backoff + t.turned_down + t.gated + t.binding;
     return t;
+}
+
+/* ---- what plugins ask for -------------------------------------------------------------------- */
+
+void ks_activate(const struct ks_env *env, struct kuid uid)
+{
+    podqueue_activate(env->scheduler->queue, uid);
 }

@@ -1,8 +1,9 @@
 /* scheduler.h - koord-scheduler as a library: gives pods without a node the best one there is.
  *
  * Lives on the loop it is given and talks through the kube it is given; both stay the caller's and
- * must outlive it. Watches pods and nodes from scheduler_start() on and places the pods that name
- * one of its scheduler names. Loop thread only; do not free it from inside a callback of its kube.
+ * must outlive it. Watches pods, nodes and what its plugins read from scheduler_start() on, and
+ * places the pods that name one of its profiles. Loop thread only; do not free it from inside a
+ * callback of its kube.
  */
 #ifndef KOORD_SCHEDULER_SCHEDULER_H
 #define KOORD_SCHEDULER_SCHEDULER_H
@@ -10,11 +11,21 @@
 
 struct kube;
 struct loop;
+struct metrics;
+struct profile_config;
 struct scheduler;
+struct serve;
+struct strbuf;
 
+enum { SCHEDULER_PROFILES_MAX = 8 };
 struct scheduler_opts {
+    /* What is in force until scheduler_reload(); needed only by scheduler_new(). NULL: the default
+     * plugins for each of the names. */
+    const struct profile_config *profiles;
+    unsigned nprofiles;
     const char *const *scheduler_names; /* ends with NULL; NULL: "koord-scheduler" alone */
-    const char *instance; /* for events, usually "koord-scheduler-HOST"; NULL: the name */
+    const char *instance;    /* for events, usually "koord-scheduler-HOST"; NULL: the name */
+    struct metrics *metrics; /* NULL: not counted; must outlive the scheduler */
     nsec_t backoff_initial, backoff_max; /* 0: 1 s and 10 s */
     nsec_t unschedulable_max;            /* 0: 5 min */
     nsec_t confirm_after; /* an accepted binding nobody confirmed is asked about; 0: 30 s */
@@ -28,19 +39,32 @@ void scheduler_start(struct scheduler *s);
 /* Bindings under way are left to the server. NULL is fine; always returns NULL. */
 struct scheduler *scheduler_free(struct scheduler *s);
 DEFINE_CLEANUP(scheduler_free, struct scheduler *)
+/* New profiles from the next attempt on; pods on their way keep the old ones. On an error nothing
+ * changes. -EBUSY: pods of the profiles before the last reload are still on their way. */
+int scheduler_reload(struct scheduler *s, const struct profile_config *profiles, unsigned n,
+                     struct kerr *err);
+
+/* The debug flags s and f, /apis/v1/__services__ and /apis/v1/nodes/. The scheduler must outlive
+ * the server. ready: is this instance the one that schedules? NULL: always. */
+void scheduler_serve(struct scheduler *s, struct serve *serve, bool (*leads)(void *arg), void *arg);
 
 struct scheduler_stats {
     uint64_t attempts;
     uint64_t scheduled; /* bindings the server accepted */
     uint64_t failed;    /* attempts without a node */
     uint64_t errors;    /* attempts that went wrong: mostly bindings refused or lost */
+    uint64_t victims;   /* pods evicted to make room */
+    uint64_t reused;    /* attempts that could use what an equal pod had found out */
     size_t pending;     /* pods without a node, in whatever place */
-    size_t ready, backoff, turned_down, gated, binding;
+    size_t ready, backoff, turned_down, gated, binding, waiting; /* waiting: for a permit */
+    size_t nominated;
     size_t nodes, pods, assumed; /* of the cache */
 };
 struct scheduler_stats scheduler_stats(const struct scheduler *s);
-/* Both caches hold what the API server had at the start. */
+/* All caches hold what the API server had at the start. */
 bool scheduler_synced(const struct scheduler *s);
 /* Adds the cache up again and compares; for tests and the debug signal. */
 int scheduler_verify(const struct scheduler *s, struct kerr *err);
+/* Cache and queue as text, then how the cache differs from the informers: for the debug signal. */
+void scheduler_dump(const struct scheduler *s, struct strbuf *out);
 #endif

@@ -1,6 +1,8 @@
 /* watch.c - news of pods and nodes go to the cache and the queue (scheduler-core 3.8). */
+#include "api/dra.h"
 #include "api/node.h"
 #include "api/pod.h"
+#include "api/storage.h"
 #include "client/informer.h"
 #include "scheduler/internal.h"
 #include "scheduler/queue/changes.h"
@@ -15,7 +17,7 @@ static enum role role_of(const struct scheduler *s, const struct kobj *o)
         return ROLE_NONE;
     if (!str_empty(p->node_name))
         return ROLE_ASSIGNED;
-    return scheduler_name_of(s, p) >= 0 ? ROLE_PENDING : ROLE_NONE;
+    return scheduler_plan(s, p) ? ROLE_PENDING : ROLE_NONE;
 }
 
 /* One event for each kind of change. */
@@ -42,9 +44,12 @@ void watch_pod_gone(struct scheduler *s, const struct kobj *pod)
 
 static void pod_gone(struct scheduler *s, const struct kobj *pod)
 {
+    bool nominated = nominator_remove(s->nominator, pod->meta.uid);
+
     report_drop(s, pod->meta.uid);
+    binding_reject(s, pod->meta.uid, "", "removed");
     podqueue_remove(s->queue, pod->meta.uid);
-    if (nodecache_remove_pod(s->cache, pod->meta.uid)) /* assigned, or assumed */
+    if (nodecache_remove_pod(s->cache, pod->meta.uid) || nominated) /* assigned, or assumed */
         watch_pod_gone(s, pod);
 }
 
@@ -54,9 +59,9 @@ static void pod_assigned(struct scheduler *s, const struct kobj *before, struct 
 
     report_drop(s, pod->meta.uid);
     podqueue_remove(s->queue, pod->meta.uid);
+    nominator_remove(s->nominator, pod->meta.uid);
     nodecache_put_pod(s->cache, pod);
-    if (podqueue_count(s->queue, PODQUEUE_TURNED_DOWN) + podqueue_count(s->queue, PODQUEUE_GATED) ==
-        0)
+    if (!podqueue_listens(s->queue))
         return; /* most of the time; kubelets report all the time */
     uint32_t actions = was ? pod_changes(pod_of(before), pod_of(pod)) : KS_ADD;
     tell(s, KS_RES_ASSIGNED_POD, actions, was ? before : NULL, pod);
@@ -70,6 +75,7 @@ static void pod_pending(struct scheduler *s, struct kobj *pod)
         /* A state from before our binding. But a pod that is being deleted without a node will
          * not get one any more: the server refuses. */
         if (pod->meta.deleted) {
+            binding_reject(s, pod->meta.uid, "", "removed");
             nodecache_forget(s->cache, pod->meta.uid);
             podqueue_remove(s->queue, pod->meta.uid);
             watch_pod_gone(s, pod);
@@ -82,6 +88,22 @@ static void pod_pending(struct scheduler *s, struct kobj *pod)
         podqueue_put(s->queue, pod);
 }
 
+/* The server's word on the nominated node, unless ours is newer and not written yet. */
+static void nominated(struct scheduler *s, const struct kobj *before, struct kobj *pod)
+{
+    const char *was = before ? pod_of(before)->status.nominated_node_name : "";
+    const char *now = pod_of(pod)->status.nominated_node_name;
+    bool had = nominator_node(s->nominator, pod->meta.uid);
+
+    if (str_empty(was) && str_empty(now)) {
+        nominator_update(s->nominator, pod);
+        return;
+    }
+    nominator_set(s->nominator, pod, now);
+    if (had && !streq(was ? was : "", now ? now : ""))
+        watch_pod_gone(s, pod); /* others may take that room */
+}
+
 static void pod_news(struct scheduler *s, const struct kobj *before, struct kobj *pod)
 {
     /* Deleted and made again while the watch was down: two pods. */
@@ -91,7 +113,10 @@ static void pod_news(struct scheduler *s, const struct kobj *before, struct kobj
     }
     switch (role_of(s, pod)) {
     case ROLE_ASSIGNED: pod_assigned(s, before, pod); break;
-    case ROLE_PENDING: pod_pending(s, pod); break;
+    case ROLE_PENDING:
+        nominated(s, before, pod);
+        pod_pending(s, pod);
+        break;
     case ROLE_NONE: pod_gone(s, pod); break;
     }
 }
@@ -136,11 +161,113 @@ static void on_node_delete(void *arg, struct kobj *node)
     nodecache_remove_node(s->cache, node->meta.name);
 }
 
+/* ---- what plugins read ----------------------------------------------------------------------- */
+
+static enum ks_resource resource_of(const struct kind *k)
+{
+    static const struct {
+        const struct kind *kind;
+        enum ks_resource resource;
+    } table[] = {
+        { &kind_pv, KS_RES_PV },
+        { &kind_pvc, KS_RES_PVC },
+        { &kind_storage_class, KS_RES_STORAGE_CLASS },
+        { &kind_csi_node, KS_RES_CSI_NODE },
+        { &kind_csi_driver, KS_RES_CSI_DRIVER },
+        { &kind_csi_storage_capacity, KS_RES_CSI_CAPACITY },
+        { &kind_volume_attachment, KS_RES_VOLUME_ATTACHMENT },
+        { &kind_resource_claim, KS_RES_RESOURCE_CLAIM },
+        { &kind_resource_slice, KS_RES_RESOURCE_SLICE },
+        { &kind_device_class, KS_RES_DEVICE_CLASS },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(table); i++)
+        if (table[i].kind == k)
+            return table[i].resource;
+    return KS_RES_OTHER;
+}
+
+static void on_other_add(void *arg, struct kobj *o)
+{
+    struct scheduler *s = arg;
+    world_put(s->world, o);
+    tell(s, resource_of(o->kind), KS_ADD, NULL, o);
+}
+
+static void on_other_update(void *arg, struct kobj *before, struct kobj *o)
+{
+    struct scheduler *s = arg;
+    world_put(s->world, o);
+    tell(s, resource_of(o->kind), KS_UPDATE, before, o);
+}
+
+static void on_other_delete(void *arg, struct kobj *o)
+{
+    struct scheduler *s = arg;
+    world_remove(s->world, o);
+    tell(s, resource_of(o->kind), KS_DELETE, o, NULL);
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
 static void on_synced(void *arg)
 {
     struct scheduler *s = arg;
-    s->synced = informer_synced(s->pods) && informer_synced(s->nodes);
+    bool all = informer_synced(s->pods) && informer_synced(s->nodes);
+
+    for (unsigned i = 0; i < s->nothers; i++)
+        all = all && informer_synced(s->others[i]);
+    s->synced = all;
     scheduler_wake(s);
+}
+
+static bool watched(const struct scheduler *s, const struct kind *k)
+{
+    for (unsigned i = 0; i < s->nothers; i++)
+        if (informer_kind(s->others[i]) == k)
+            return true;
+    return false;
+}
+
+static void watch_kind(struct scheduler *s, const struct kind *k)
+{
+    static const struct informer_handler others = { on_other_add, on_other_update, on_other_delete,
+                                                    on_synced };
+
+    if (watched(s, k))
+        return;
+    assert(s->nothers < SCHEDULER_KINDS_MAX);
+    struct informer *inf = informer_new(s->kube, &(struct informer_opts){ .kind = k });
+    s->others[s->nothers++] = inf;
+    informer_add_handler(inf, &others, s);
+    s->synced = false; /* until this kind is known too */
+    if (s->started)
+        informer_start(inf);
+}
+
+void watch_kinds(struct scheduler *s)
+{
+    for (unsigned i = 0; i < s->nplans; i++) {
+        const struct profile *p = s->plans[i]->profile;
+        for (uint32_t k = 0; k < p->n; k++)
+            for (const struct kind *const *kind = p->slots[k].plugin->kinds; kind && *kind; kind++)
+                watch_kind(s, *kind);
+    }
+}
+
+void watch_requeue(struct scheduler *s)
+{
+    struct kobj *pod;
+
+    for (size_t it = 0; (pod = podqueue_next(s->queue, &it));)
+        if (!scheduler_plan(s, pod_of(pod))) {
+            podqueue_remove(s->queue, pod->meta.uid);
+            it = 0; /* the queue changed */
+        }
+    podqueue_new_profiles(s->queue);
+    for (size_t it = 0; (pod = informer_next(s->pods, &it));)
+        if (role_of(s, pod) == ROLE_PENDING &&
+            podqueue_find(s->queue, pod->meta.uid, NULL) == PODQUEUE_NOWHERE)
+            pod_pending(s, pod);
 }
 
 void watch_init(struct scheduler *s)
@@ -158,4 +285,21 @@ void watch_init(struct scheduler *s)
     s->nodes = informer_new(s->kube, &(struct informer_opts){ .kind = &kind_node });
     informer_add_handler(s->pods, &pods, s);
     informer_add_handler(s->nodes, &nodes, s);
+}
+
+void scheduler_start(struct scheduler *s)
+{
+    s->started = true;
+    for (unsigned i = 0; i < s->nothers; i++)
+        informer_start(s->others[i]);
+    informer_start(s->nodes);
+    informer_start(s->pods);
+}
+
+void watch_free(struct scheduler *s)
+{
+    s->pods = informer_free(s->pods);
+    s->nodes = informer_free(s->nodes);
+    while (s->nothers)
+        informer_free(s->others[--s->nothers]);
 }

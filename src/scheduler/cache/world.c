@@ -9,6 +9,7 @@ enum { KINDS_MAX = 32 };
 struct shelf { /* all of one kind */
     const struct kind *kind;
     struct map objects; /* key -> struct item */
+    uint64_t generation;
 };
 struct item {
     struct kobj *obj;
@@ -67,7 +68,7 @@ void world_put(struct world *w, struct kobj *o)
     struct item *old = map_put(&s->objects, i->key, len, i);
     if (old)
         item_free(old);
-    w->generation++;
+    s->generation = ++w->generation;
 }
 
 bool world_remove(struct world *w, const struct kobj *o)
@@ -80,13 +81,19 @@ bool world_remove(struct world *w, const struct kobj *o)
     if (!i)
         return false;
     item_free(i);
-    w->generation++;
+    s->generation = ++w->generation;
     return true;
 }
 
 uint64_t world_generation(const struct world *w)
 {
     return w->generation;
+}
+
+uint64_t world_generation_of(const struct world *w, const struct kind *k)
+{
+    const struct shelf *s = shelf_find(w, k);
+    return s ? s->generation : 0;
 }
 
 struct kobj *world_get(const struct world *w, const struct kind *k, const char *ns,

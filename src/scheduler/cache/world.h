@@ -19,6 +19,8 @@ void world_put(struct world *w, struct kobj *o); /* new or changed */
 /* False when it was not there. */
 bool world_remove(struct world *w, const struct kobj *o);
 uint64_t world_generation(const struct world *w);
+/* The same for the objects of one kind. */
+uint64_t world_generation_of(const struct world *w, const struct kind *k);
 
 /* Borrowed until the next turn; NULL when there is none. ns is NULL for kinds without one. */
 struct kobj *world_get(const struct world *w, const struct kind *k, const char *ns,

@@ -311,15 +311,15 @@ static void filter_nominated(struct attempt *a)
 
     if (!n || nominator_count(n) == 0)
         return;
-    uint8_t *seen = arena_zalloc(a->arena, a->n);
+    a->promised = arena_zalloc(a->arena, a->n);
     own_verdicts(a);
     for (size_t it = 0; (pod = nominator_next(n, &it, &node));) {
         uint32_t row = ks_row_of(a->cycle.nodes, node);
         uint8_t by, why;
-        if (row == KS_NO_ROW || seen[row] || a->by[row] == ATTEMPT_LEFT_OUT ||
+        if (row == KS_NO_ROW || a->promised[row] || a->by[row] == ATTEMPT_LEFT_OUT ||
             !attempt_nominated_counts(a, pod))
             continue;
-        seen[row] = 1;
+        a->promised[row] = 1;
         attempt_as_if(a, row);
         if (!attempt_as_if_fits(a, &by, &why)) {
             a->by[row] = by;

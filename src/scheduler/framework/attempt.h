@@ -33,6 +33,7 @@ struct attempt {
     uint32_t n, feasible;
     uint8_t *by;                 /* slot + 1 of the first that rejected the row; 0: none did */
     uint8_t *why;                /* that plugin's reason */
+    uint8_t *promised;           /* rows judged with nominated pods there; NULL: none was */
     void **state, **score_state; /* per slot */
     uint64_t skip_filter;        /* slots that take no part */
     uint64_t rejectors;          /* slots; when there is no candidate */
@@ -94,6 +95,8 @@ void attempt_as_if_back(struct attempt *a, const struct pod *pod);
 /* Would the pod fit now, nominated pods considered? If not, *ret_by and *ret_why as in by and why
  * (both may be NULL). */
 bool attempt_as_if_fits(struct attempt *a, uint8_t *ret_by, uint8_t *ret_why);
+/* Why attempt_as_if_fits() has just said no. */
+void attempt_as_if_texts(struct attempt *a, struct ks_texts *out);
 void attempt_as_if_end(struct attempt *a);
 
 /* ---- making room ----------------------------------------------------------------------------- */

@@ -5,6 +5,9 @@
 
 /* All filters on one row; by[row] and why[row] are written. said: room for the row. */
 void attempt_filter_row(struct attempt *a, uint32_t row, uint8_t *said, uint8_t *by, uint8_t *why);
+/* The texts of a plugin's verdict about a row, which is as it was when it was judged. */
+void attempt_verdict_texts(struct attempt *a, uint32_t row, uint8_t by, uint8_t why,
+                           struct ks_texts *out);
 /* Does the room promised to this pod count for ours? */
 bool attempt_nominated_counts(const struct attempt *a, const struct kobj *pod);
 /* Scores of LOCAL plugins are kept with the shape: all of them, or those of dirty rows. */

@@ -1,7 +1,7 @@
 /* explain.c - verdicts become text: the message that people read on a pod that does not fit. */
 #include "base/arena.h"
 #include "base/strbuf.h"
-#include "scheduler/framework/attempt.h"
+#include "scheduler/framework/attempt_int.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -111,25 +111,32 @@ const char *attempt_plugin(const struct attempt *a, uint32_t row)
     return left_out ? NULL : a->profile->slots[a->by[row] - 1].plugin->name;
 }
 
+void attempt_verdict_texts(struct attempt *a, uint32_t row, uint8_t by, uint8_t why,
+                           struct ks_texts *out)
+{
+    const struct profile_slot *s = &a->profile->slots[by - 1];
+    uint32_t before = out->n;
+
+    if (s->plugin->explain) {
+        a->cycle.state = a->state[by - 1];
+        s->plugin->explain(s->self, &a->cycle, &a->pod, row, out);
+    }
+    if (out->n == before)
+        ks_texts_add(out, s->plugin->reasons[why].text);
+}
+
 void attempt_texts(struct attempt *a, uint32_t row, struct ks_texts *out)
 {
     if (a->text || a->by[row] == ATTEMPT_LEFT_OUT) {
         ks_texts_add(out, a->text ? a->text : a->left_out);
-        return;
+    } else if (a->by[row] && a->promised && a->promised[row]) {
+        attempt_as_if(a, row);
+        if (!attempt_as_if_fits(a, NULL, NULL))
+            attempt_as_if_texts(a, out);
+        attempt_as_if_end(a);
+    } else if (a->by[row]) {
+        attempt_verdict_texts(a, row, a->by[row], a->why[row], out);
     }
-    if (a->by[row] == 0)
-        return;
-    uint32_t slot = a->by[row] - 1u;
-    const struct profile_slot *s = &a->profile->slots[slot];
-    uint32_t before = out->n;
-    if (s->plugin->explain) {
-        a->cycle.state = a->state[slot];
-        s->plugin->explain(s->self, &a->cycle, &a->pod, row, out);
-    }
-    /* Room promised to a nominated pod is not seen by explain(), which looks at the row as it is.
-     */
-    if (out->n == before)
-        ks_texts_add(out, s->plugin->reasons[a->why[row]].text);
 }
 
 void attempt_message(struct attempt *a, struct strbuf *out)

@@ -15,9 +15,14 @@ struct change {
     struct kobj *pod;
     bool added; /* otherwise gone */
 };
-struct attempt_trial {
+struct attempt_trial { /* made once an attempt: there may be one for every row */
+    bool open;
     uint32_t row;
     struct change *changes; /* the latest first */
+    struct change *spare;
+    struct kobj **nominated; /* pods promised to this row that count; borrowed */
+    uint32_t nnominated;
+    bool with_nominated; /* they were there when the pod was refused */
     uint8_t *said, *by, *why;
 };
 
@@ -34,24 +39,47 @@ static void tell(struct attempt *a, const struct pod *other, bool added)
     }
 }
 
-void attempt_as_if(struct attempt *a, uint32_t row)
+static struct attempt_trial *trial_new(struct attempt *a)
 {
     struct attempt_trial *t = arena_new0(a->arena, struct attempt_trial);
+    size_t nominated = a->nominator ? nominator_count(a->nominator) : 0;
 
-    assert(!a->trial);
-    t->row = row;
+    t->nominated = arena_newn0(a->arena, nominated, struct kobj *);
     t->said = arena_zalloc(a->arena, a->n);
     t->by = arena_zalloc(a->arena, a->n);
     t->why = arena_zalloc(a->arena, a->n);
-    a->trial = t;
+    return t;
+}
+
+static void find_nominated(const struct attempt *a, struct attempt_trial *t)
+{
+    const char *name = nodecache_row_name(a->cache, t->row), *node;
+    struct kobj *pod;
+
+    t->nnominated = 0;
+    for (size_t it = 0; a->nominator && (pod = nominator_next(a->nominator, &it, &node));)
+        if (streq(node, name) && attempt_nominated_counts(a, pod))
+            t->nominated[t->nnominated++] = pod;
+}
+
+void attempt_as_if(struct attempt *a, uint32_t row)
+{
+    a->trial = a->trial ? a->trial : trial_new(a);
+    assert(!a->trial->open);
+    a->trial->open = true;
+    a->trial->row = row;
+    find_nominated(a, a->trial);
     nodecache_as_if(a->cache, row);
 }
 
 static void push(struct attempt *a, struct kobj *pod, bool added)
 {
-    struct change *c = arena_new0(a->arena, struct change);
-    *c = (struct change){ a->trial->changes, kobj_ref(pod), added };
-    a->trial->changes = c;
+    struct attempt_trial *t = a->trial;
+    struct change *c = t->spare ? t->spare : arena_new0(a->arena, struct change);
+
+    t->spare = c->next;
+    *c = (struct change){ t->changes, kobj_ref(pod), added };
+    t->changes = c;
 }
 
 static struct kobj *obj_of(const struct pod *p)
@@ -73,11 +101,13 @@ void attempt_as_if_gone(struct attempt *a, const struct pod *pod)
     tell(a, pod, false);
 }
 
-static void drop(struct change **at)
+static void drop(struct attempt_trial *t, struct change **at)
 {
     struct change *c = *at;
     *at = c->next;
     kobj_unref(c->pod);
+    c->next = t->spare;
+    t->spare = c;
 }
 
 void attempt_as_if_back(struct attempt *a, const struct pod *pod)
@@ -87,7 +117,7 @@ void attempt_as_if_back(struct attempt *a, const struct pod *pod)
             continue;
         nodecache_as_if_back(a->cache, pod->obj.meta.uid);
         tell(a, pod, true);
-        drop(at);
+        drop(a->trial, at);
         return;
     }
 }
@@ -104,51 +134,57 @@ static bool fits(struct attempt *a, uint8_t *ret_by, uint8_t *ret_why)
     return t->by[t->row] == 0;
 }
 
-/* Nominated pods of the row are added for one pass; how many. */
-static uint32_t add_nominated(struct attempt *a)
+static void add_nominated(struct attempt *a)
 {
-    const char *name = nodecache_row_name(a->cache, a->trial->row), *node;
-    uint32_t n = 0;
-    struct kobj *pod;
-
-    for (size_t it = 0; a->nominator && (pod = nominator_next(a->nominator, &it, &node));) {
-        if (!streq(node, name) || !attempt_nominated_counts(a, pod))
-            continue;
-        attempt_as_if_added(a, pod);
-        n++;
-    }
-    return n;
+    for (uint32_t i = 0; i < a->trial->nnominated; i++)
+        attempt_as_if_added(a, a->trial->nominated[i]);
 }
 
 /* The nominated pods are the latest changes. The cache takes its own back at the end of the trial
  * only, so the trial begins again with the changes that stay. */
-static void drop_nominated(struct attempt *a, uint32_t n)
+static void drop_nominated(struct attempt *a)
 {
     struct attempt_trial *t = a->trial;
+    struct change *stay = t->changes;
 
-    for (; n > 0; n--) {
-        tell(a, pod_of(t->changes->pod), false);
-        drop(&t->changes);
-    }
+    for (uint32_t i = 0; i < t->nnominated; i++)
+        stay = stay->next;
     nodecache_as_if_end(a->cache);
     nodecache_as_if(a->cache, t->row);
-    for (const struct change *c = t->changes; c; c = c->next) {
+    for (const struct change *c = stay; c; c = c->next) {
         if (c->added)
             nodecache_as_if_added(a->cache, c->pod);
         else
             nodecache_as_if_gone(a->cache, c->pod->meta.uid);
     }
+    while (t->changes != stay) {
+        tell(a, pod_of(t->changes->pod), false);
+        drop(t, &t->changes);
+    }
 }
 
 bool attempt_as_if_fits(struct attempt *a, uint8_t *ret_by, uint8_t *ret_why)
 {
-    uint32_t n = add_nominated(a);
+    struct attempt_trial *t = a->trial;
 
-    if (n == 0)
+    t->with_nominated = false;
+    if (t->nnominated == 0)
         return fits(a, ret_by, ret_why);
-    bool with = fits(a, ret_by, ret_why);
-    drop_nominated(a, n);
-    return with && fits(a, ret_by, ret_why);
+    add_nominated(a);
+    t->with_nominated = !fits(a, ret_by, ret_why);
+    drop_nominated(a);
+    return !t->with_nominated && fits(a, ret_by, ret_why);
+}
+
+void attempt_as_if_texts(struct attempt *a, struct ks_texts *out)
+{
+    const struct attempt_trial *t = a->trial;
+
+    if (t->with_nominated)
+        add_nominated(a);
+    attempt_verdict_texts(a, t->row, t->by[t->row], t->why[t->row], out);
+    if (t->with_nominated)
+        drop_nominated(a);
 }
 
 void attempt_as_if_end(struct attempt *a)
@@ -158,7 +194,7 @@ void attempt_as_if_end(struct attempt *a)
     nodecache_as_if_end(a->cache);
     while (t->changes) {
         tell(a, pod_of(t->changes->pod), !t->changes->added);
-        drop(&t->changes);
+        drop(t, &t->changes);
     }
-    a->trial = NULL;
+    t->open = false;
 }

@@ -14,25 +14,29 @@
 struct qpod {
     struct kuid uid; /* first: uidmap */
     struct kobj *pod;
+    const struct profile *profile;
     struct heap_node hn;       /* ready, backing off */
     struct qpod *next, **link; /* turned down, gated */
     enum podqueue_place place;
+    uint32_t attempts;
     uint32_t turned_down, errors; /* attempts that ended so; errors in a row */
-    nsec_t since;                 /* last put or failed */
+    bool held;                    /* in flight, waiting for a permit */
+    nsec_t first, since;          /* when it was put first, and last put or failed */
     nsec_t expiry;                /* of the back-off */
     uint64_t seq;                 /* order of arrival, so that equal pods have an order */
     uint64_t rejectors;
+    uint64_t heard; /* held: slots that heard of something since it was popped */
 };
 
 struct podqueue {
     struct loop *loop;
-    const struct profile *profile;
     struct podqueue_opts o;
     struct uidmap pods;
     struct heap ready, backoff, backoff_error;
     struct qpod *waiting; /* turned down and gated */
     struct timer *tick, *flush;
     size_t count[PODQUEUE_PLACES];
+    size_t nheld;
     uint64_t seq;
 };
 
@@ -43,14 +47,14 @@ static const struct qpod *q_of(const struct heap_node *hn)
     return container_of(hn, const struct qpod, hn);
 }
 
-/* PrioritySort. */
+/* By the plugin that orders; equal pods by arrival. */
 static bool sorts_before(const struct heap_node *ha, const struct heap_node *hb)
 {
     const struct qpod *a = q_of(ha), *b = q_of(hb);
-    int32_t pa = pod_priority(pod_of(a->pod)), pb = pod_priority(pod_of(b->pod));
-    if (pa != pb)
-        return pa > pb;
-    return a->since != b->since ? a->since < b->since : a->seq < b->seq;
+    if (profile_before(a->profile, pod_of(a->pod), a->since, pod_of(b->pod), b->since))
+        return true;
+    return a->seq < b->seq &&
+           !profile_before(a->profile, pod_of(b->pod), b->since, pod_of(a->pod), a->since);
 }
 
 static bool expires_before(const struct heap_node *ha, const struct heap_node *hb)
@@ -96,6 +100,8 @@ static void leave(struct podqueue *q, struct qpod *p)
         if (p->next)
             p->next->link = p->link;
     }
+    q->nheld -= p->held;
+    p->held = false;
     q->count[p->place]--;
     p->place = PODQUEUE_NOWHERE;
     q->count[PODQUEUE_NOWHERE]++;
@@ -143,11 +149,14 @@ static void enqueue(struct podqueue *q, struct qpod *p)
 {
     CLEANUP(arena_free) struct arena *a = arena_new();
     struct ks_texts why = { .arena = a };
-    int slot = profile_pre_enqueue(q->profile, pod_of(p->pod), &why);
+    int slot = profile_pre_enqueue(p->profile, pod_of(p->pod), &why);
 
     if (slot >= 0) {
         p->rejectors |= UINT64_C(1) << slot;
         enter(q, p, PODQUEUE_GATED);
+        if (q->o.on_gated)
+            q->o.on_gated(q->o.arg, p->pod, p->profile->slots[slot].plugin->name,
+                          why.n ? why.items[0] : "");
     } else if (backing_off(q, p)) {
         enter(q, p, p->rejectors ? PODQUEUE_BACKOFF : PODQUEUE_BACKOFF_ERROR);
     } else {
@@ -196,12 +205,10 @@ static void on_flush(struct loop *l, void *arg)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-struct podqueue *podqueue_new(struct loop *l, const struct profile *p,
-                              const struct podqueue_opts *o)
+struct podqueue *podqueue_new(struct loop *l, const struct podqueue_opts *o)
 {
     struct podqueue *q = xnew0(struct podqueue);
     q->loop = l;
-    q->profile = p;
     q->o = *o;
     q->o.backoff_initial = o->backoff_initial ? o->backoff_initial : NSEC_PER_SEC;
     q->o.backoff_max = o->backoff_max ? o->backoff_max : 10 * NSEC_PER_SEC;
@@ -234,11 +241,23 @@ struct podqueue *podqueue_free(struct podqueue *q)
 
 /* ---- use ------------------------------------------------------------------------------------- */
 
-static bool hears(const struct podqueue *q, const struct qpod *p, const struct ks_event *e,
-                  uint64_t listeners)
+/* Events are asked about per profile; most schedulers have one. */
+struct listeners {
+    const struct profile *profile;
+    uint64_t slots;
+};
+
+static uint64_t listeners(struct listeners *l, const struct profile *p, const struct ks_event *e)
 {
-    return (p->rejectors & listeners) &&
-           profile_worth(q->profile, p->rejectors & listeners, e, pod_of(p->pod));
+    if (l->profile != p)
+        *l = (struct listeners){ p, profile_listeners(p, e) };
+    return l->slots;
+}
+
+static bool hears(const struct qpod *p, const struct ks_event *e, struct listeners *l)
+{
+    uint64_t asked = p->rejectors ? p->rejectors & listeners(l, p->profile, e) : 0;
+    return asked && profile_worth(p->profile, asked, e, pod_of(p->pod));
 }
 
 /* Its own change may be what a waiting pod waits for; each kind of change is an event. */
@@ -249,7 +268,8 @@ static void changed(struct podqueue *q, struct qpod *p, struct kobj *before)
     for (uint32_t bit = 1; bit < KS_ALL; bit <<= 1) {
         uint32_t action = bits == KS_UPDATE ? KS_UPDATE : bits & bit;
         struct ks_event e = { KS_RES_UNSCHEDULABLE_POD, action, before, p->pod };
-        if (action && hears(q, p, &e, profile_listeners(q->profile, &e))) {
+        struct listeners l = { NULL, 0 };
+        if (action && hears(p, &e, &l)) {
             requeue(q, p);
             return;
         }
@@ -266,7 +286,8 @@ void podqueue_put(struct podqueue *q, struct kobj *pod)
         p = xnew0(struct qpod);
         p->uid = pod->meta.uid;
         p->pod = kobj_ref(pod);
-        p->since = loop_mono(q->loop);
+        p->profile = q->o.profile_of(q->o.arg, pod_of(pod));
+        p->first = p->since = loop_mono(q->loop);
         p->seq = q->seq++;
         q->count[PODQUEUE_NOWHERE]++;
         uidmap_put(&q->pods, p);
@@ -276,6 +297,7 @@ void podqueue_put(struct podqueue *q, struct kobj *pod)
     CLEANUP(kobj_unref) struct kobj *before = p->pod;
     p->pod = kobj_ref(pod);
     p->uid = pod->meta.uid; /* its text may live in the object */
+    p->profile = q->o.profile_of(q->o.arg, pod_of(pod));
     if (heap_at(q, p->place))
         heap_fix(heap_at(q, p->place), &p->hn);
     else if (p->place != PODQUEUE_IN_FLIGHT)
@@ -305,7 +327,8 @@ struct kobj *podqueue_pop(struct podqueue *q)
     struct qpod *p = container_of(hn, struct qpod, hn);
     leave(q, p);
     enter(q, p, PODQUEUE_IN_FLIGHT);
-    p->rejectors = 0;
+    p->attempts++;
+    p->rejectors = p->heard = 0;
     return p->pod;
 }
 
@@ -322,24 +345,92 @@ void podqueue_fail(struct podqueue *q, struct kuid uid, uint64_t rejectors)
     uint32_t failures = p->errors ? p->errors : p->turned_down;
     p->expiry =
         whole_second(p->since + podqueue_backoff(q->o.backoff_initial, q->o.backoff_max, failures));
+    bool missed = p->heard & rejectors;
     leave(q, p);
-    if (rejectors)
+    if (rejectors && !missed)
         enter(q, p, PODQUEUE_TURNED_DOWN);
     else
         enqueue(q, p);
 }
 
+void podqueue_hold(struct podqueue *q, struct kuid uid)
+{
+    struct qpod *p = uidmap_get(&q->pods, uid);
+
+    if (!p || p->place != PODQUEUE_IN_FLIGHT || p->held)
+        return;
+    p->held = true;
+    q->nheld++;
+}
+
+void podqueue_activate(struct podqueue *q, struct kuid uid)
+{
+    struct qpod *p = uidmap_get(&q->pods, uid);
+
+    if (!p || p->place == PODQUEUE_READY)
+        return;
+    if (p->place == PODQUEUE_IN_FLIGHT) {
+        p->heard = UINT64_MAX;
+        return;
+    }
+    p->expiry = 0;
+    requeue(q, p);
+}
+
+void podqueue_recheck(struct podqueue *q, struct kuid uid)
+{
+    struct qpod *p = uidmap_get(&q->pods, uid);
+    if (p && p->place == PODQUEUE_GATED)
+        requeue(q, p);
+}
+
+void podqueue_new_profiles(struct podqueue *q)
+{
+    struct qpod *p;
+
+    for (size_t it = 0; (p = uidmap_next(&q->pods, &it));) {
+        p->profile = q->o.profile_of(q->o.arg, pod_of(p->pod));
+        p->rejectors = 0;
+    }
+    for (size_t it = 0; (p = uidmap_next(&q->pods, &it));)
+        if (p->place == PODQUEUE_TURNED_DOWN || p->place == PODQUEUE_GATED)
+            requeue(q, p);
+}
+
+bool podqueue_listens(const struct podqueue *q)
+{
+    return q->waiting || q->nheld;
+}
+
 void podqueue_event(struct podqueue *q, const struct ks_event *e)
 {
-    uint64_t listeners = q->waiting ? profile_listeners(q->profile, e) : 0;
+    struct listeners l = { NULL, 0 };
+    struct qpod *p;
 
-    if (!listeners)
-        return;
-    for (struct qpod *p = q->waiting, *next; p; p = next) {
+    for (size_t it = 0; q->nheld && (p = uidmap_next(&q->pods, &it));)
+        if (p->held)
+            p->heard |= listeners(&l, p->profile, e);
+    for (struct qpod *next = p = q->waiting; p; p = next) {
         next = p->next;
-        if (hears(q, p, e, listeners))
+        if (hears(p, e, &l))
             requeue(q, p);
     }
+}
+
+bool podqueue_info(const struct podqueue *q, struct kuid uid, struct podqueue_info *ret)
+{
+    const struct qpod *p = uidmap_get(&q->pods, uid);
+
+    if (p)
+        *ret = (struct podqueue_info){ p->place, p->attempts, p->first,
+                                       p->since, p->expiry,   p->rejectors };
+    return p;
+}
+
+struct kobj *podqueue_next(const struct podqueue *q, size_t *it)
+{
+    const struct qpod *p = uidmap_next(&q->pods, it);
+    return p ? p->pod : NULL;
 }
 
 enum podqueue_place podqueue_find(const struct podqueue *q, struct kuid uid, struct kobj **ret_pod)

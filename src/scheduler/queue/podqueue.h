@@ -12,18 +12,22 @@
 
 struct ks_event;
 struct loop;
+struct pod;
 struct podqueue;
 struct profile;
 
 struct podqueue_opts {
     nsec_t backoff_initial, backoff_max; /* 0: 1 s and 10 s */
     nsec_t unschedulable_max;            /* 0: 5 min */
+    /* The profile that a pod names, never NULL for a pod that is put. All order the queue alike. */
+    const struct profile *(*profile_of)(void *arg, const struct pod *p);
     /* Something can be popped now that could not before. Not from inside podqueue_pop(). */
     void (*on_ready)(void *arg);
+    /* A plugin keeps the pod out of the queue, for a reason that people should read. */
+    void (*on_gated)(void *arg, struct kobj *pod, const char *plugin, const char *why);
     void *arg;
 };
-struct podqueue *podqueue_new(struct loop *l, const struct profile *p,
-                              const struct podqueue_opts *o);
+struct podqueue *podqueue_new(struct loop *l, const struct podqueue_opts *o);
 struct podqueue *podqueue_free(struct podqueue *q); /* NULL is fine; always returns NULL */
 DEFINE_CLEANUP(podqueue_free, struct podqueue *)
 
@@ -36,8 +40,19 @@ struct kobj *podqueue_pop(struct podqueue *q);
 /* The attempt failed. rejectors: the slots of the plugins that turned the pod down, which decide
  * about the events that bring it back; 0: an error, it just backs off. */
 void podqueue_fail(struct podqueue *q, struct kuid uid, uint64_t rejectors);
+/* The pod in flight waits for a permit. If it is turned down then, what happened since counts: it
+ * backs off instead of waiting for events that are over. */
+void podqueue_hold(struct podqueue *q, struct kuid uid);
 /* Pods that the event may help get another chance. */
 void podqueue_event(struct podqueue *q, const struct ks_event *e);
+/* The pod, wherever it waits, goes to the front part of the queue: no back-off any more. */
+void podqueue_activate(struct podqueue *q, struct kuid uid);
+/* Why a plugin may let the pod in now: gated pods are looked at again. */
+void podqueue_recheck(struct podqueue *q, struct kuid uid);
+/* Profiles are about to be replaced: whoever waits for events is asked again afterwards. */
+void podqueue_new_profiles(struct podqueue *q);
+/* Is there anybody whom an event could help? */
+bool podqueue_listens(const struct podqueue *q);
 
 enum podqueue_place { /* where a pod is */
                       PODQUEUE_NOWHERE,
@@ -49,6 +64,16 @@ enum podqueue_place { /* where a pod is */
                       PODQUEUE_IN_FLIGHT,
                       PODQUEUE_PLACES
 };
+struct podqueue_info { /* about one pod, for metrics and for people */
+    enum podqueue_place place;
+    uint32_t attempts;
+    nsec_t first, since; /* monotonic: entered the queue first, and last */
+    nsec_t expiry;       /* of its back-off; 0: none */
+    uint64_t rejectors;  /* slots of its profile */
+};
+bool podqueue_info(const struct podqueue *q, struct kuid uid, struct podqueue_info *ret);
+/* Iterate: size_t it = 0; while ((pod = podqueue_next(q, &it))) ... Do not change the queue. */
+struct kobj *podqueue_next(const struct podqueue *q, size_t *it);
 /* ret_pod may be NULL; it is borrowed. */
 enum podqueue_place podqueue_find(const struct podqueue *q, struct kuid uid, struct kobj **ret_pod);
 size_t podqueue_count(const struct podqueue *q, enum podqueue_place place);

@@ -26,14 +26,20 @@ static void on_ready(void *arg)
     ((struct rig *)arg)->ready++;
 }
 
+static const struct profile *profile_of(void *arg, const struct pod *p)
+{
+    (void)p;
+    return ((struct rig *)arg)->profile;
+}
+
 static void rig_init(struct rig *r, void **state)
 {
     *r = (struct rig){ .bed = *state, .loop = loop_new_virtual(0, 1) };
     struct profile_config c = profile_config_default(ks_registry, "s", r->bed->arena);
     r->profile = profile_new(&c, ks_registry, &(struct ks_env){ 0 }, NULL);
     r->fit = UINT64_C(1) << profile_slot(r->profile, "NodeResourcesFit");
-    r->q = podqueue_new(r->loop, r->profile,
-                        &(struct podqueue_opts){ .on_ready = on_ready, .arg = r });
+    r->q = podqueue_new(r->loop, &(struct podqueue_opts){
+                                     .profile_of = profile_of, .on_ready = on_ready, .arg = r });
 }
 
 static void rig_fini_p(struct rig *r)
