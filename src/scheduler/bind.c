@@ -176,23 +176,25 @@ static void succeeded(struct binding *b)
     binding_end(b);
 }
 
-/* Undoes what the attempt did, in reverse order, and gives the room to who waits for it. */
-static void undo(struct binding *b)
+/* Undoes what the attempt did, in reverse order. True: there is room now that others may wait for.
+ */
+static bool undo(struct binding *b)
 {
     struct scheduler *s = b->s;
 
     cancel_pre_bind(b);
     if (b->plan)
         profile_unreserve(b->plan->profile, pod_of(b->pub.pod), b->node);
-    if (nodecache_forget(s->cache, b->pub.pod->meta.uid))
-        watch_pod_gone(s, b->pub.pod);
+    return nodecache_forget(s->cache, b->pub.pod->meta.uid);
 }
 
 /* The pod is not there any more, or has another node: the informer tells the rest. */
 static void vanished(struct binding *b)
 {
     struct scheduler *s = b->s;
-    undo(b);
+
+    if (undo(b))
+        watch_pod_gone(s, b->pub.pod);
     podqueue_remove(s->queue, b->pub.pod->meta.uid);
     binding_end(b);
 }
@@ -204,7 +206,7 @@ static void give_up(struct binding *b, const struct failure *f)
     struct kobj *pod = NULL;
     char key[KOBJ_KEY_MAX];
 
-    undo(b);
+    bool room = undo(b);
     if (podqueue_find(s->queue, b->pub.pod->meta.uid, &pod) == PODQUEUE_IN_FLIGHT) {
         report_failure(s, pod, f);
     } else if (!pod) { /* its binding was accepted and came undone: it is new to the queue */
@@ -215,6 +217,8 @@ static void give_up(struct binding *b, const struct failure *f)
             scheduler_plan(s, pod_of(pod)))
             podqueue_put(s->queue, pod);
     }
+    if (room)
+        watch_room_free(s, b->pub.pod);
     binding_end(b);
 }
 

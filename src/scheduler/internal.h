@@ -32,6 +32,7 @@ struct scheduler {
     struct kube *kube;
     struct ks_env env;
     struct metrics *registry;
+    const struct ks_registered *plugins;
     char *instance;
     struct splan *plans[SCHEDULER_PROFILES_MAX];
     unsigned nplans;
@@ -84,6 +85,8 @@ void watch_kinds(struct scheduler *s); /* informers for what the plans' plugins 
 void watch_requeue(struct scheduler *s);
 void watch_free(struct scheduler *s);
 void watch_pod_gone(struct scheduler *s, const struct kobj *pod); /* tells who waits for room */
+/* The same after an attempt was given up: it does not help the pod itself. */
+void watch_room_free(struct scheduler *s, const struct kobj *pod);
 
 /* cycle.c - one attempt for a pod that was popped. */
 void cycle_run(struct scheduler *s, struct kobj *pod);

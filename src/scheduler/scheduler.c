@@ -105,7 +105,7 @@ static struct splan *plan_free(struct scheduler *s, struct splan *p)
 
 static struct splan *plan_new(struct scheduler *s, const struct profile_config *c, struct kerr *err)
 {
-    struct profile *profile = profile_new(c, ks_registry, &s->env, err);
+    struct profile *profile = profile_new(c, s->plugins, &s->env, err);
 
     if (!profile)
         return NULL;
@@ -206,7 +206,7 @@ static int default_plans(struct scheduler *s, const struct scheduler_opts *o, st
 
     for (const char *const *name = o->scheduler_names ? o->scheduler_names : usual;
          *name && n <= SCHEDULER_PROFILES_MAX; name++)
-        c[n++] = profile_config_default(ks_registry, *name, s->arena);
+        c[n++] = profile_config_default(s->plugins, *name, s->arena);
     return make_plans(s, c, n, s->plans, err) < 0 ? err->code : (int)n;
 }
 
@@ -234,6 +234,7 @@ struct scheduler *scheduler_new(struct loop *l, struct kube *k, const struct sch
     s->loop = l;
     s->kube = k;
     s->registry = o->metrics;
+    s->plugins = o->plugins ? o->plugins : ks_registry;
     s->instance = o->instance ? xstrdup(o->instance) : NULL;
     s->max_binding = o->max_binding ? o->max_binding : 1000;
     s->confirm_after = o->confirm_after ? o->confirm_after : 30 * NSEC_PER_SEC;

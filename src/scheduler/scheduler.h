@@ -9,6 +9,7 @@
 #define KOORD_SCHEDULER_SCHEDULER_H
 #include "base/base.h"
 
+struct ks_registered;
 struct kube;
 struct loop;
 struct metrics;
@@ -23,7 +24,8 @@ struct scheduler_opts {
      * plugins for each of the names. */
     const struct profile_config *profiles;
     unsigned nprofiles;
-    const char *const *scheduler_names; /* ends with NULL; NULL: "koord-scheduler" alone */
+    const struct ks_registered *plugins; /* which exist; NULL: ks_registry */
+    const char *const *scheduler_names;  /* ends with NULL; NULL: "koord-scheduler" alone */
     const char *instance;    /* for events, usually "koord-scheduler-HOST"; NULL: the name */
     struct metrics *metrics; /* NULL: not counted; must outlive the scheduler */
     nsec_t backoff_initial, backoff_max; /* 0: 1 s and 10 s */

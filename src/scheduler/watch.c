@@ -27,19 +27,25 @@ static void tell(struct scheduler *s, enum ks_resource resource, uint32_t action
     struct ks_event e = { resource, actions, before, now };
 
     if (actions == KS_UPDATE) {
-        podqueue_event(s->queue, &e);
+        podqueue_event(s->queue, &e, NULL);
         return;
     }
     for (uint32_t bit = 1; bit < KS_ALL; bit <<= 1) {
         e.action = actions & bit;
         if (e.action)
-            podqueue_event(s->queue, &e);
+            podqueue_event(s->queue, &e, NULL);
     }
 }
 
 void watch_pod_gone(struct scheduler *s, const struct kobj *pod)
 {
     tell(s, KS_RES_ASSIGNED_POD, KS_DELETE, pod, NULL);
+}
+
+void watch_room_free(struct scheduler *s, const struct kobj *pod)
+{
+    struct ks_event e = { KS_RES_ASSIGNED_POD, KS_DELETE, pod, NULL };
+    podqueue_event(s->queue, &e, pod);
 }
 
 static void pod_gone(struct scheduler *s, const struct kobj *pod)

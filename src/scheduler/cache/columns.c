@@ -31,9 +31,19 @@ static void add_column(struct columns *c, const char *name)
     c->view.resource = (const char *const *)c->names;
 }
 
+/* The row is another one now. */
+static void touch(struct columns *c, uint32_t row)
+{
+    if (c->as_if)
+        return;
+    c->changed[row] = ++c->view.generation;
+    c->journal[c->view.generation % KS_JOURNAL] = row;
+}
+
 void columns_init(struct columns *c)
 {
     *c = (struct columns){ 0 };
+    c->view.journal = c->journal;
     for (int i = 0; i < KS_FIXED; i++)
         add_column(c, fixed_names[i]);
 }
@@ -133,7 +143,8 @@ void columns_remove(struct columns *c, uint32_t row)
     c->nodes[row] = c->nodes[last];
     c->flags[row] = c->flags[last];
     c->pods[row] = c->pods[last];
-    c->changed[row] = c->view.node_generation = ++c->view.generation; /* another node is here now */
+    touch(c, row); /* another node is here now */
+    c->view.node_generation = c->view.generation;
 }
 
 void columns_set_node(struct columns *c, uint32_t row, const struct node *n)
@@ -151,7 +162,8 @@ void columns_set_node(struct columns *c, uint32_t row, const struct node *n)
     count_prefer(c, c->flags[row], -1);
     c->flags[row] = (uint8_t)flags;
     count_prefer(c, c->flags[row], 1);
-    c->changed[row] = c->view.node_generation = ++c->view.generation;
+    touch(c, row);
+    c->view.node_generation = c->view.generation;
 }
 
 /* ---- what pods take -------------------------------------------------------------------------- */
@@ -194,7 +206,7 @@ void columns_clear_used(struct columns *c, uint32_t row)
     for (uint32_t r = 0; r < c->view.nres; r++)
         c->used[r][row] = 0;
     c->mcpu_nz[row] = c->memory_nz[row] = 0;
-    c->changed[row] = ++c->view.generation;
+    touch(c, row);
 }
 
 void columns_set_pods(struct columns *c, uint32_t row, struct ks_podlist pods)
@@ -221,7 +233,7 @@ void columns_add(struct columns *c, uint32_t row, const struct takes *t, int sig
     }
     c->mcpu_nz[row] = sum(c->mcpu_nz[row], t->mcpu_nz, sign);
     c->memory_nz[row] = sum(c->memory_nz[row], t->memory_nz, sign);
-    c->changed[row] = ++c->view.generation;
+    touch(c, row);
 }
 
 int columns_check_used(const struct columns *c, uint32_t row, const struct takes *all, uint32_t n,

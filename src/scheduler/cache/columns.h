@@ -17,6 +17,8 @@ struct columns {
     uint8_t *flags;
     struct ks_podlist *pods;
     uint64_t *changed;
+    bool as_if; /* changes are taken back before anybody looks: no new generations */
+    uint32_t journal[KS_JOURNAL];
 };
 
 struct takes { /* what one pod takes from its node */

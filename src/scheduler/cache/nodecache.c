@@ -38,7 +38,6 @@ struct nodecache {
     struct arena *arena; /* for one call */
     struct trial {       /* a row as if pods were there or gone */
         struct cnode *node;
-        uint64_t generation, changed;
         struct cpod *gone, *added;
     } trial;
 };
@@ -187,7 +186,9 @@ static void list_remove(struct cnode *n, struct cpod *p)
         list_set(n, hole, n->pods[last]);
         hole = last;
     }
-    list_set(n, hole, n->pods[--n->list.n]);
+    uint32_t end = --n->list.n;
+    if (hole < end)
+        list_set(n, hole, n->pods[end]);
 }
 
 static void attach(struct nodecache *c, struct cpod *p, struct cnode *n)
@@ -371,9 +372,8 @@ void nodecache_remove_node(struct nodecache *c, const char *name)
 void nodecache_as_if(struct nodecache *c, uint32_t row)
 {
     assert(!c->trial.node && row < c->cols.view.n);
-    c->trial = (struct trial){ .node = c->rows[row],
-                               .generation = c->cols.view.generation,
-                               .changed = c->cols.changed[row] };
+    c->trial = (struct trial){ .node = c->rows[row] };
+    c->cols.as_if = true;
 }
 
 void nodecache_as_if_added(struct nodecache *c, struct kobj *pod)
@@ -412,8 +412,6 @@ void nodecache_as_if_back(struct nodecache *c, struct kuid uid)
 
 void nodecache_as_if_end(struct nodecache *c)
 {
-    uint32_t row = c->trial.node->row;
-
     for (struct cpod *p; (p = c->trial.gone);) {
         c->trial.gone = p->trial;
         attach(c, p, c->trial.node);
@@ -423,8 +421,7 @@ void nodecache_as_if_end(struct nodecache *c)
         detach(c, p);
         cpod_free(p);
     }
-    c->cols.view.generation = c->trial.generation;
-    c->cols.changed[row] = c->trial.changed;
+    c->cols.as_if = false;
     c->trial.node = NULL;
 }
 

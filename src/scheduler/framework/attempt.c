@@ -339,25 +339,25 @@ static void note_rejectors(struct attempt *a)
         a->rejectors |= (uint64_t)seen[s + 1] << s;
 }
 
-KOORD_CLONES static uint32_t count_newer(uint32_t n, const uint64_t *changed, uint64_t than)
-{
-    uint32_t newer = 0;
-    for (uint32_t i = 0; i < n; i++)
-        newer += changed[i] > than;
-    return newer;
-}
-
-/* The rows that changed since the shape was used last. */
+/* The rows that changed since the shape was used last, each once: where its last change stands in
+ * the journal. A shape that was not used for long looks at all rows. */
 static uint32_t find_dirty(struct attempt *a)
 {
     const struct ks_nodes *nodes = a->cycle.nodes;
-    uint32_t n = 0, all = 0;
+    uint64_t since = a->shape->generation;
+    uint32_t n = 0;
 
-    if (nodes->generation != a->shape->generation)
-        all = count_newer(a->n, nodes->changed, a->shape->generation);
-    for (uint32_t i = 0; n < all; i++)
-        if (nodes->changed[i] > a->shape->generation)
-            a->shape->dirty[n++] = i;
+    if (nodes->generation - since > KS_JOURNAL) {
+        for (uint32_t i = 0; i < a->n; i++)
+            if (nodes->changed[i] > since)
+                a->shape->dirty[n++] = i;
+        return n;
+    }
+    for (uint64_t g = since + 1; g <= nodes->generation; g++) {
+        uint32_t row = nodes->journal[g % KS_JOURNAL];
+        if (row < a->n && nodes->changed[row] == g)
+            a->shape->dirty[n++] = row;
+    }
     return n;
 }
 
@@ -489,6 +489,10 @@ void attempt_filter(struct attempt *a)
 
 /* ---- the choice ------------------------------------------------------------------------------ */
 
+/* Rows are looked at in blocks: only blocks that hold the best score are counted, and only the one
+ * with the drawn row is searched. */
+enum { PICK_BLOCK = 256 };
+
 KOORD_CLONES static int64_t best_of(uint32_t n, const uint8_t *restrict by,
                                     const int64_t *restrict total)
 {
@@ -511,15 +515,31 @@ KOORD_CLONES static uint32_t count_equal(uint32_t n, const uint8_t *restrict by,
 
 uint32_t attempt_pick(const struct attempt *a, struct loop *l)
 {
+    uint32_t nblocks = (a->n + PICK_BLOCK - 1) / PICK_BLOCK, equal = 0;
+    int64_t *bests = arena_newn0(a->arena, nblocks, int64_t), best = INT64_MIN;
+    uint32_t *counts = arena_newn0(a->arena, nblocks, uint32_t);
+
     assert(a->feasible > 0);
-    int64_t best = best_of(a->n, a->by, a->total);
-    uint32_t equal = count_equal(a->n, a->by, a->total, best);
+    for (uint32_t k = 0; k < nblocks; k++) {
+        uint32_t at = k * PICK_BLOCK;
+        bests[k] = best_of(MIN(a->n - at, (uint32_t)PICK_BLOCK), a->by + at, a->total + at);
+        best = MAX(best, bests[k]);
+    }
+    for (uint32_t k = 0; k < nblocks; k++) {
+        uint32_t at = k * PICK_BLOCK;
+        if (bests[k] == best)
+            counts[k] =
+                count_equal(MIN(a->n - at, (uint32_t)PICK_BLOCK), a->by + at, a->total + at, best);
+        equal += counts[k];
+    }
     /* Upstream takes the first of the best, so a burst of replicas all favour one node; we draw. */
     uint64_t nth = equal > 1 ? loop_rand_below(l, equal) : 0;
-    for (uint32_t i = 0; i < a->n; i++)
+    uint32_t k = 0;
+    for (; nth >= counts[k]; k++)
+        nth -= counts[k];
+    for (uint32_t i = k * PICK_BLOCK;; i++)
         if (!a->by[i] && a->total[i] == best && nth-- == 0)
             return i;
-    return 0; /* not reached: there is a best one */
 }
 
 int attempt_reserve(struct attempt *a, uint32_t row, enum ks_code *ret_code, struct ks_texts *why)

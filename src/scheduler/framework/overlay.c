@@ -15,51 +15,86 @@ struct change {
     struct kobj *pod;
     bool added; /* otherwise gone */
 };
+struct promise { /* a nominated pod that counts; borrowed */
+    uint32_t row;
+    struct kobj *pod;
+};
 struct attempt_trial { /* made once an attempt: there may be one for every row */
     bool open;
     uint32_t row;
     struct change *changes; /* the latest first */
     struct change *spare;
-    struct kobj **nominated; /* pods promised to this row that count; borrowed */
-    uint32_t nnominated;
-    bool with_nominated; /* they were there when the pod was refused */
+    struct promise *promises; /* by row */
+    uint32_t npromises;
+    uint32_t first, nominated; /* of these the row's own */
+    bool with_nominated;       /* they were there when the pod was refused */
     uint8_t *said, *by, *why;
+    uint8_t counting[PROFILE_PLUGINS_MAX]; /* slots whose state counts pods */
+    uint32_t ncounting;
 };
 
 static void tell(struct attempt *a, const struct pod *other, bool added)
 {
-    for (uint32_t i = 0; i < a->profile->n; i++) {
-        const struct profile_slot *s = &a->profile->slots[i];
-        void (*fn)(void *, const struct ks_cycle *, const struct ks_pod *, const struct pod *,
-                   uint32_t) = added ? s->plugin->add_pod : s->plugin->remove_pod;
-        if (!fn || !a->state[i])
-            continue;
-        a->cycle.state = a->state[i];
-        fn(s->self, &a->cycle, &a->pod, other, a->trial->row);
+    for (uint32_t i = 0; i < a->trial->ncounting; i++) {
+        uint32_t slot = a->trial->counting[i];
+        const struct profile_slot *s = &a->profile->slots[slot];
+        a->cycle.state = a->state[slot];
+        (added ? s->plugin->add_pod : s->plugin->remove_pod)(s->self, &a->cycle, &a->pod, other,
+                                                             a->trial->row);
     }
+}
+
+static int by_row(const void *a, const void *b)
+{
+    const struct promise *x = a, *y = b;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+static void find_promises(const struct attempt *a, struct attempt_trial *t)
+{
+    const char *node;
+    struct kobj *pod;
+
+    if (!a->nominator || nominator_count(a->nominator) == 0)
+        return;
+    t->promises = arena_newn0(a->arena, nominator_count(a->nominator), struct promise);
+    for (size_t it = 0; (pod = nominator_next(a->nominator, &it, &node));) {
+        uint32_t row = ks_row_of(a->cycle.nodes, node);
+        if (row != KS_NO_ROW && attempt_nominated_counts(a, pod))
+            t->promises[t->npromises++] = (struct promise){ row, pod };
+    }
+    qsort(t->promises, t->npromises, sizeof *t->promises, by_row);
 }
 
 static struct attempt_trial *trial_new(struct attempt *a)
 {
     struct attempt_trial *t = arena_new0(a->arena, struct attempt_trial);
-    size_t nominated = a->nominator ? nominator_count(a->nominator) : 0;
 
-    t->nominated = arena_newn0(a->arena, nominated, struct kobj *);
     t->said = arena_zalloc(a->arena, a->n);
     t->by = arena_zalloc(a->arena, a->n);
     t->why = arena_zalloc(a->arena, a->n);
+    for (uint32_t i = 0; i < a->profile->n; i++)
+        if (a->state[i] && a->profile->slots[i].plugin->add_pod)
+            t->counting[t->ncounting++] = (uint8_t)i;
+    find_promises(a, t);
     return t;
 }
 
-static void find_nominated(const struct attempt *a, struct attempt_trial *t)
+/* The promises of the row. */
+static void select_promises(struct attempt_trial *t)
 {
-    const char *name = nodecache_row_name(a->cache, t->row), *node;
-    struct kobj *pod;
+    uint32_t lo = 0, hi = t->npromises;
 
-    t->nnominated = 0;
-    for (size_t it = 0; a->nominator && (pod = nominator_next(a->nominator, &it, &node));)
-        if (streq(node, name) && attempt_nominated_counts(a, pod))
-            t->nominated[t->nnominated++] = pod;
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (t->promises[mid].row < t->row)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    t->first = lo;
+    for (t->nominated = 0; lo < t->npromises && t->promises[lo].row == t->row; lo++)
+        t->nominated++;
 }
 
 void attempt_as_if(struct attempt *a, uint32_t row)
@@ -68,7 +103,7 @@ void attempt_as_if(struct attempt *a, uint32_t row)
     assert(!a->trial->open);
     a->trial->open = true;
     a->trial->row = row;
-    find_nominated(a, a->trial);
+    select_promises(a->trial);
     nodecache_as_if(a->cache, row);
 }
 
@@ -136,8 +171,9 @@ static bool fits(struct attempt *a, uint8_t *ret_by, uint8_t *ret_why)
 
 static void add_nominated(struct attempt *a)
 {
-    for (uint32_t i = 0; i < a->trial->nnominated; i++)
-        attempt_as_if_added(a, a->trial->nominated[i]);
+    const struct attempt_trial *t = a->trial;
+    for (uint32_t i = 0; i < t->nominated; i++)
+        attempt_as_if_added(a, t->promises[t->first + i].pod);
 }
 
 /* The nominated pods are the latest changes. The cache takes its own back at the end of the trial
@@ -147,7 +183,7 @@ static void drop_nominated(struct attempt *a)
     struct attempt_trial *t = a->trial;
     struct change *stay = t->changes;
 
-    for (uint32_t i = 0; i < t->nnominated; i++)
+    for (uint32_t i = 0; i < t->nominated; i++)
         stay = stay->next;
     nodecache_as_if_end(a->cache);
     nodecache_as_if(a->cache, t->row);
@@ -168,7 +204,7 @@ bool attempt_as_if_fits(struct attempt *a, uint8_t *ret_by, uint8_t *ret_why)
     struct attempt_trial *t = a->trial;
 
     t->with_nominated = false;
-    if (t->nnominated == 0)
+    if (t->nominated == 0)
         return fits(a, ret_by, ret_why);
     add_nominated(a);
     t->with_nominated = !fits(a, ret_by, ret_why);

@@ -63,6 +63,7 @@ enum { KS_MCPU, KS_MEMORY, KS_EPHEMERAL, KS_PODS, KS_FIXED };
 #define KS_ALLOC_MAX   (INT64_C(1) << 56)
 #define KS_REQUEST_MAX (INT64_C(1) << 57)
 
+enum { KS_JOURNAL = 1024 };
 enum { KS_NODE_UNSCHEDULABLE = 1, KS_NODE_TAINT_HARD = 2, KS_NODE_TAINT_PREFER = 4 };
 
 struct ks_podlist { /* pods on a node, assumed ones too, in no order that means anything */
@@ -82,6 +83,7 @@ struct ks_nodes { /* one row a node, [0, n); rows move only between attempts */
     const struct ks_podlist *pods;
     const uint64_t *changed;   /* generation of the last change of the row or its pods */
     uint64_t generation;       /* the highest of them */
+    const uint32_t *journal;   /* [generation % KS_JOURNAL]: the row that changed then */
     uint64_t node_generation;  /* last change of a node object, or of what stands in which row */
     uint32_t npods, naffinity; /* sums over all rows; ntaints_prefer: rows with such a taint */
     uint32_t ntaints_prefer;

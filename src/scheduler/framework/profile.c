@@ -70,6 +70,8 @@ static int check_plugin(const struct ks_plugin *pl, struct kerr *err)
         return kerr_set(err, -EINVAL, "plugin %s filters without reasons", pl->name);
     if (pl->reuse == KS_REUSE_DOMAIN && !pl->refresh)
         return kerr_set(err, -EINVAL, "plugin %s cannot refresh its state", pl->name);
+    if (!pl->add_pod != !pl->remove_pod)
+        return kerr_set(err, -EINVAL, "plugin %s cannot undo what it counts", pl->name);
     return 0;
 }
 

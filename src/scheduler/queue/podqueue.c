@@ -402,7 +402,7 @@ bool podqueue_listens(const struct podqueue *q)
     return q->waiting || q->nheld;
 }
 
-void podqueue_event(struct podqueue *q, const struct ks_event *e)
+void podqueue_event(struct podqueue *q, const struct ks_event *e, const struct kobj *except)
 {
     struct listeners l = { NULL, 0 };
     struct qpod *p;
@@ -412,7 +412,8 @@ void podqueue_event(struct podqueue *q, const struct ks_event *e)
             p->heard |= listeners(&l, p->profile, e);
     for (struct qpod *next = p = q->waiting; p; p = next) {
         next = p->next;
-        if (hears(p, e, &l))
+        bool skip = except && kuid_equal(p->uid, except->meta.uid);
+        if (!skip && hears(p, e, &l))
             requeue(q, p);
     }
 }

@@ -43,8 +43,8 @@ void podqueue_fail(struct podqueue *q, struct kuid uid, uint64_t rejectors);
 /* The pod in flight waits for a permit. If it is turned down then, what happened since counts: it
  * backs off instead of waiting for events that are over. */
 void podqueue_hold(struct podqueue *q, struct kuid uid);
-/* Pods that the event may help get another chance. */
-void podqueue_event(struct podqueue *q, const struct ks_event *e);
+/* Pods that the event may help get another chance; not the pod `except`, when it is not NULL. */
+void podqueue_event(struct podqueue *q, const struct ks_event *e, const struct kobj *except);
 /* The pod, wherever it waits, goes to the front part of the queue: no back-off any more. */
 void podqueue_activate(struct podqueue *q, struct kuid uid);
 /* Why a plugin may let the pod in now: gated pods are looked at again. */

@@ -19,16 +19,23 @@ struct bed {
     struct scheduler *s;
 };
 
-static inline void bed_start(struct bed *b, uint64_t seed)
+/* plugins: NULL for the built-in ones. */
+static inline void bed_start_with(struct bed *b, uint64_t seed, const struct ks_registered *plugins)
 {
     static const char *const names[] = { "koord-scheduler", "default-scheduler", NULL };
     struct kerr err = { 0 };
     rig_init(&b->rig, seed);
     b->s = scheduler_new(b->rig.loop, b->rig.kube,
-                         &(struct scheduler_opts){ .scheduler_names = names, .verify_reuse = true },
+                         &(struct scheduler_opts){
+                             .scheduler_names = names, .plugins = plugins, .verify_reuse = true },
                          &err);
     assert_string_equal(err.text, "");
     scheduler_start(b->s);
+}
+
+static inline UNUSED void bed_start(struct bed *b, uint64_t seed)
+{
+    bed_start_with(b, seed, NULL);
 }
 
 static inline UNUSED void bed_stop_p(struct bed *b)

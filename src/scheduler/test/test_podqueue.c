@@ -130,14 +130,14 @@ static void test_turned_down_waits_for_an_event_that_helps(void **state)
     podqueue_fail(r.q, p->meta.uid, r.fit);
     loop_advance(r.loop, 60 * SEC);
     assert_pops(&r, "");
-    podqueue_event(r.q, &(struct ks_event){ KS_RES_NODE, KS_ADD, NULL, small });
+    podqueue_event(r.q, &(struct ks_event){ KS_RES_NODE, KS_ADD, NULL, small }, NULL);
     assert_pops(&r, "");
-    podqueue_event(r.q, &(struct ks_event){ KS_RES_NODE, KS_NODE_LABEL, small, large });
+    podqueue_event(r.q, &(struct ks_event){ KS_RES_NODE, KS_NODE_LABEL, small, large }, NULL);
     assert_pops(&r, "");
-    podqueue_event(r.q, &(struct ks_event){ KS_RES_NODE, KS_ADD, NULL, large });
+    podqueue_event(r.q, &(struct ks_event){ KS_RES_NODE, KS_ADD, NULL, large }, NULL);
     assert_pops(&r, "p");
     podqueue_fail(r.q, p->meta.uid, r.fit);
-    podqueue_event(r.q, &(struct ks_event){ KS_RES_NODE, KS_NODE_ALLOCATABLE, small, large });
+    podqueue_event(r.q, &(struct ks_event){ KS_RES_NODE, KS_NODE_ALLOCATABLE, small, large }, NULL);
     assert_int_equal(podqueue_count(r.q, PODQUEUE_BACKOFF), 1);
     assert_pops(&r, "p"); /* nobody else is ready: back-off or not */
 }

@@ -167,9 +167,10 @@ static void test_normalize(void **state)
 static void test_ties_are_drawn(void **state)
 {
     CLEANUP(loop_free) struct loop *l = loop_new_virtual(0, 5);
+    CLEANUP(arena_free) struct arena *arena = arena_new();
     uint8_t by[4] = { 0, 1, 0, 0 };
     int64_t total[4] = { 7, 9, 7, 3 };
-    struct attempt v = { .n = 4, .feasible = 3, .by = by, .total = total };
+    struct attempt v = { .n = 4, .feasible = 3, .by = by, .total = total, .arena = arena };
     int hits[4] = { 0 };
 
     (void)state;
