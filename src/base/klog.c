@@ -119,6 +119,15 @@ static void write_stderr(const char *text, size_t n)
     }
 }
 
+static void put_line(struct strbuf *b)
+{
+    strbuf_appendc(b, '\n');
+    if (klog_sink.put)
+        klog_sink.put(klog_sink.arg, b->data, b->len);
+    else
+        write_stderr(b->data, b->len);
+}
+
 void klog_emit(char severity, const char *file, int line, const struct kerr *err, const char *msg,
                const struct kkv *kvs)
 {
@@ -132,10 +141,15 @@ void klog_emit(char severity, const char *file, int line, const struct kerr *err
         put_pair(&b, &(struct kkv)KV_S("err", err->text));
     for (; kvs && kvs->key; kvs++)
         put_pair(&b, kvs);
-    strbuf_appendc(&b, '\n');
-    if (klog_sink.put)
-        klog_sink.put(klog_sink.arg, b.data, b.len);
-    else
-        write_stderr(b.data, b.len);
+    put_line(&b);
     errno = saved;
+}
+
+void klog_text_at(const char *file, int line, const char *text)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+
+    put_header(&b, 'I', file, line);
+    strbuf_append(&b, text);
+    put_line(&b);
 }

@@ -53,6 +53,9 @@ struct kkv {
 #define KLOG_E(err, msg, ...) \
     klog_emit('E', __FILE_NAME__, __LINE__, (err), (msg), KLOG_KVS_(__VA_ARGS__))
 
+/* A text as it is, with line breaks: tables that somebody asked for. */
+#define klog_text(text) klog_text_at(__FILE_NAME__, __LINE__, (text))
+
 extern int klog_level; /* read through klog_on(); the one process-wide setting */
 
 static inline bool klog_on(int v)
@@ -62,6 +65,7 @@ static inline bool klog_on(int v)
 void klog_set_level(int v); /* safe from any thread, at run time */
 void klog_emit(char severity, const char *file, int line, const struct kerr *err, const char *msg,
                const struct kkv *kvs);
+void klog_text_at(const char *file, int line, const char *text);
 
 /* Where time comes from: simulated runs print simulated time. NULL: the real clock. Lines show UTC.
  * Set the hooks while the program has one thread. */

@@ -6,6 +6,7 @@
 #include "base/strbuf.h"
 #include "client/events.h"
 #include "loop/loop.h"
+#include "scheduler/debug.h"
 #include "scheduler/framework/attempt.h"
 #include "scheduler/internal.h"
 
@@ -119,6 +120,20 @@ static void verify_reuse(struct scheduler *s, const struct splan *plan, const st
     }
 }
 
+/* Somebody wants to see it: scores that were reused or left out are made for him. */
+static void debug_attempt(struct scheduler *s, const struct splan *plan, struct attempt *a)
+{
+    struct attempt whole;
+
+    if (s->debug_filters)
+        debug_log_filters(a);
+    if (!s->debug_scores || a->feasible < 2)
+        return;
+    run(s, plan, &whole, a->obj, true);
+    if (whole.feasible)
+        debug_log_scores(&whole, s->debug_scores);
+}
+
 static void try_to_place(struct scheduler *s, struct splan *plan, struct kobj *pod)
 {
     struct attempt a;
@@ -127,6 +142,8 @@ static void try_to_place(struct scheduler *s, struct splan *plan, struct kobj *p
     if (s->verify_reuse)
         verify_reuse(s, plan, &a);
     smetrics_algorithm(plan->metrics, loop_stopwatch(s->loop) - s->attempt_began, a.n, a.feasible);
+    if (s->debug_scores || s->debug_filters)
+        debug_attempt(s, plan, &a);
     if (a.feasible)
         place(s, plan, &a, attempt_pick(&a, s->loop));
     else

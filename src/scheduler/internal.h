@@ -55,10 +55,12 @@ struct scheduler {
     struct binding *bindings;   /* under way */
     unsigned nbindings;
     bool verify_reuse;
-    bool synced;  /* attempts begin when all caches are complete */
-    bool started; /* informers that come later start at once */
-    unsigned debug_scores;
+    bool synced;           /* attempts begin when all caches are complete */
+    bool started;          /* informers that come later start at once */
+    unsigned debug_scores; /* the best so many go to the log; 0: none */
     bool debug_filters;
+    bool (*leads)(void *arg); /* NULL: this instance schedules */
+    void *leads_arg;
     nsec_t attempt_began;
     uint64_t attempts, scheduled, failed, errors, victims;
 };
@@ -144,5 +146,4 @@ void smetrics_queued(struct smetrics *m, const char *queue, const char *event);
 /* Gauges: places of the queue, sizes of the cache. Called before they are read. */
 void smetrics_gauges(struct scheduler *s);
 
-/* httpd side: serve.c; dump.c: scheduler_dump(). */
 #endif

@@ -388,21 +388,25 @@ void nodecache_as_if_added(struct nodecache *c, struct kobj *pod)
     attach(c, p, c->trial.node);
 }
 
-void nodecache_as_if_gone(struct nodecache *c, struct kuid uid)
+void nodecache_as_if_gone(struct nodecache *c, const struct pod *pod)
 {
-    struct cpod *p = uidmap_get(&c->pods, uid);
+    const struct cnode *n = c->trial.node;
+    uint32_t at = 0;
 
-    assert(p && p->node == c->trial.node);
+    while (at < n->list.n && n->list.items[at] != pod) /* a short list beats the map */
+        at++;
+    assert(at < n->list.n);
+    struct cpod *p = n->pods[at];
     detach(c, p);
     p->trial = c->trial.gone;
     c->trial.gone = p;
 }
 
-void nodecache_as_if_back(struct nodecache *c, struct kuid uid)
+void nodecache_as_if_back(struct nodecache *c, const struct pod *pod)
 {
     for (struct cpod **at = &c->trial.gone; *at; at = &(*at)->trial) {
         struct cpod *p = *at;
-        if (!kuid_equal(p->uid, uid))
+        if (pod_of(p->pod) != pod)
             continue;
         *at = p->trial;
         attach(c, p, c->trial.node);

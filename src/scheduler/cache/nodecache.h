@@ -49,8 +49,8 @@ struct kobj *nodecache_overdue(struct nodecache *c, nsec_t now, nsec_t again);
  * else happens to the cache. The end puts all back, generations too. */
 void nodecache_as_if(struct nodecache *c, uint32_t row);
 void nodecache_as_if_added(struct nodecache *c, struct kobj *pod);
-void nodecache_as_if_gone(struct nodecache *c, struct kuid uid); /* a pod of this row */
-void nodecache_as_if_back(struct nodecache *c, struct kuid uid); /* one of those that are gone */
+void nodecache_as_if_gone(struct nodecache *c, const struct pod *p); /* from this row's list */
+void nodecache_as_if_back(struct nodecache *c, const struct pod *p); /* one that is gone */
 void nodecache_as_if_end(struct nodecache *c);
 
 struct nodecache_stats {

@@ -132,7 +132,7 @@ void attempt_as_if_added(struct attempt *a, struct kobj *pod)
 void attempt_as_if_gone(struct attempt *a, const struct pod *pod)
 {
     push(a, obj_of(pod), false);
-    nodecache_as_if_gone(a->cache, pod->obj.meta.uid);
+    nodecache_as_if_gone(a->cache, pod);
     tell(a, pod, false);
 }
 
@@ -148,9 +148,9 @@ static void drop(struct attempt_trial *t, struct change **at)
 void attempt_as_if_back(struct attempt *a, const struct pod *pod)
 {
     for (struct change **at = &a->trial->changes; *at; at = &(*at)->next) {
-        if ((*at)->added || !kuid_equal((*at)->pod->meta.uid, pod->obj.meta.uid))
+        if ((*at)->added || pod_of((*at)->pod) != pod)
             continue;
-        nodecache_as_if_back(a->cache, pod->obj.meta.uid);
+        nodecache_as_if_back(a->cache, pod);
         tell(a, pod, true);
         drop(a->trial, at);
         return;
@@ -191,7 +191,7 @@ static void drop_nominated(struct attempt *a)
         if (c->added)
             nodecache_as_if_added(a->cache, c->pod);
         else
-            nodecache_as_if_gone(a->cache, c->pod->meta.uid);
+            nodecache_as_if_gone(a->cache, pod_of(c->pod));
     }
     while (t->changes != stay) {
         tell(a, pod_of(t->changes->pod), false);

@@ -1,0 +1,463 @@
+/* debug.c - what people ask a running scheduler: score and filter tables in the log, nodes as the
+ * scheduler sees them over HTTP, a dump of everything on a signal (scheduler-core 7.2, 9.6, 11.1,
+ * 11.4).
+ */
+#include "scheduler/debug.h"
+
+#include <stdio.h>
+
+#include "api/node.h"
+#include "api/pod.h"
+#include "base/arena.h"
+#include "base/klog.h"
+#include "base/map.h"
+#include "base/num.h"
+#include "base/strbuf.h"
+#include "client/informer.h"
+#include "component/serve.h"
+#include "loop/loop.h"
+#include "json/kj.h"
+
+/* ---- the score table ------------------------------------------------------------------------- */
+
+struct ranked {
+    uint32_t row;
+    int64_t total;
+};
+
+static int by_total(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+    if (x->total != y->total)
+        return x->total > y->total ? -1 : 1;
+    return x->row < y->row ? -1 : 1;
+}
+
+static void append_cell(struct strbuf *out, const char *text)
+{
+    strbuf_append(out, " ");
+    for (; *text; text++) {
+        if (*text == '|')
+            strbuf_append(out, "\\|");
+        else if (*text == '\n')
+            strbuf_append(out, "<br/>");
+        else
+            strbuf_appendn(out, text, 1);
+    }
+    strbuf_append(out, " |");
+}
+
+static void append_head(const struct attempt *a, struct strbuf *out)
+{
+    const struct profile_point *score = &a->profile->points[KS_POINT_SCORE];
+
+    strbuf_append(out, "| # | Pod | Node | Score |");
+    for (uint32_t i = 0; i < score->n; i++)
+        if (a->scored >> score->slots[i] & 1)
+            append_cell(out, a->profile->slots[score->slots[i]].plugin->name);
+    strbuf_append(out, "\n| --- | --- | --- | ---:|");
+    for (uint32_t i = 0; i < score->n; i++)
+        if (a->scored >> score->slots[i] & 1)
+            strbuf_append(out, " ---:|");
+    strbuf_append(out, "\n");
+}
+
+void debug_score_table(const struct attempt *a, unsigned max, struct strbuf *out)
+{
+    const struct profile_point *score = &a->profile->points[KS_POINT_SCORE];
+    struct ranked *all = arena_newn0(a->arena, a->feasible, struct ranked);
+    uint32_t n = 0;
+    char key[KOBJ_KEY_MAX];
+
+    for (uint32_t i = 0; i < a->n && n < a->feasible; i++)
+        if (!a->by[i])
+            all[n++] = (struct ranked){ i, a->total[i] };
+    if (n)
+        qsort(all, n, sizeof *all, by_total);
+    kobj_key(a->obj, key, sizeof key);
+    append_head(a, out);
+    for (uint32_t i = 0; i < n && i < max; i++) {
+        strbuf_appendf(out, "| %u |", i);
+        append_cell(out, key);
+        append_cell(out, nodecache_row_name(a->cache, all[i].row));
+        strbuf_appendf(out, " %lld |", (long long)all[i].total);
+        for (uint32_t k = 0; k < score->n; k++) {
+            uint32_t slot = score->slots[k];
+            if (a->scored >> slot & 1)
+                strbuf_appendf(
+                    out, " %lld |",
+                    (long long)(a->score[slot][all[i].row] * a->profile->slots[slot].weight));
+        }
+        strbuf_append(out, "\n");
+    }
+}
+
+void debug_log_scores(const struct attempt *a, unsigned max)
+{
+    const struct profile_point *score = &a->profile->points[KS_POINT_SCORE];
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    char key[KOBJ_KEY_MAX];
+    bool first = true;
+
+    kobj_key(a->obj, key, sizeof key);
+    strbuf_appendf(&text, "Top%u scores for Pod: %s, feasibleNodes: %u, plugins:[", max, key,
+                   a->feasible);
+    for (uint32_t i = 0; i < score->n; i++) {
+        if (!(a->scored >> score->slots[i] & 1))
+            continue;
+        strbuf_appendf(&text, "%s%s", first ? "" : " ",
+                       a->profile->slots[score->slots[i]].plugin->name);
+        first = false;
+    }
+    strbuf_append(&text, "]\n");
+    debug_score_table(a, max, &text);
+    klog_text(strbuf_str(&text));
+}
+
+void debug_log_filters(struct attempt *a)
+{
+    char key[KOBJ_KEY_MAX];
+
+    kobj_key(a->obj, key, sizeof key);
+    for (uint32_t i = 0; i < a->n; i++) {
+        struct ks_texts why = { .arena = a->arena };
+        const char *plugin = attempt_plugin(a, i);
+        if (!a->by[i] || !plugin)
+            continue;
+        attempt_texts(a, i, &why);
+        CLEANUP(mem_free)
+        char *line =
+            xasprintf("Failed to filter for Pod \"%s\" on Node \"%s\", failedPlugin: %s, "
+                      "reason: %s",
+                      key, nodecache_row_name(a->cache, i), plugin, why.n ? why.items[0] : "");
+        klog_text(line);
+    }
+}
+
+/* ---- a node as JSON -------------------------------------------------------------------------- */
+
+static void write_resources(struct kjw *w, const char *name, const struct ks_nodes *n, uint32_t row,
+                            int64_t (*value)(const struct ks_nodes *n, uint32_t column,
+                                             uint32_t row))
+{
+    bool scalars = false;
+
+    kjw_obj(w, name);
+    kjw_i64(w, "MilliCPU", value(n, KS_MCPU, row));
+    kjw_i64(w, "Memory", value(n, KS_MEMORY, row));
+    kjw_i64(w, "EphemeralStorage", value(n, KS_EPHEMERAL, row));
+    kjw_i64(w, "AllowedPodNumber", n->alloc[KS_PODS][row]);
+    for (uint32_t r = KS_FIXED; r < n->nres; r++) {
+        if (!n->alloc[r][row] && !n->used[r][row])
+            continue;
+        if (!scalars)
+            kjw_obj(w, "ScalarResources");
+        scalars = true;
+        kjw_i64(w, n->resource[r], value(n, r, row));
+    }
+    if (scalars)
+        kjw_end(w);
+    kjw_end(w);
+}
+
+static int64_t value_alloc(const struct ks_nodes *n, uint32_t r, uint32_t row)
+{
+    return n->alloc[r][row];
+}
+static int64_t value_used(const struct ks_nodes *n, uint32_t r, uint32_t row)
+{
+    return n->used[r][row];
+}
+static int64_t value_free(const struct ks_nodes *n, uint32_t r, uint32_t row)
+{
+    return n->alloc[r][row] - n->used[r][row];
+}
+static int64_t value_nz(const struct ks_nodes *n, uint32_t r, uint32_t row)
+{
+    return r == KS_MCPU ? n->used_mcpu_nz[row] : r == KS_MEMORY ? n->used_memory_nz[row] : 0;
+}
+
+static void write_pods(struct kjw *w, const char *name, const struct ks_podlist *l, uint32_t n)
+{
+    char uid[KUID_TEXT_MAX];
+
+    if (n == 0)
+        return;
+    kjw_arr(w, name);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct objmeta *m = &l->items[i]->obj.meta;
+        kuid_format(m->uid, uid, sizeof uid);
+        kjw_obj(w, NULL);
+        kjw_obj(w, "Pod");
+        kjw_obj(w, "metadata");
+        kjw_str(w, "name", m->name);
+        kjw_str(w, "namespace", m->ns);
+        kjw_str(w, "uid", uid);
+        kjw_end(w);
+        kjw_end(w);
+        kjw_end(w);
+    }
+    kjw_end(w);
+}
+
+struct used_port {
+    const char *ip;
+    const struct container_port *port;
+};
+
+static int by_ip(const void *a, const void *b)
+{
+    const struct used_port *x = a, *y = b;
+    int r = strcmp(x->ip, y->ip);
+    return r ? r
+             : (x->port->host_port > y->port->host_port) -
+                   (x->port->host_port < y->port->host_port);
+}
+
+static uint32_t host_ports(const struct ks_podlist *l, struct used_port *out)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < l->n; i++) {
+        const containerlist *c = &l->items[i]->spec->containers;
+        for (uint32_t k = 0; k < c->n; k++)
+            for (uint32_t p = 0; p < c->items[k].ports.n; p++) {
+                const struct container_port *port = &c->items[k].ports.items[p];
+                if (port->host_port <= 0)
+                    continue;
+                if (out)
+                    out[n] =
+                        (struct used_port){ str_empty(port->host_ip) ? "0.0.0.0" : port->host_ip,
+                                            port };
+                n++;
+            }
+    }
+    return n;
+}
+
+/* By address, each with its list. */
+static void write_ports(struct kjw *w, const struct ks_podlist *l)
+{
+    uint32_t n = host_ports(l, NULL);
+    CLEANUP(mem_free) struct used_port *all = xnewn0(n + 1u, struct used_port);
+
+    if (n == 0)
+        return;
+    host_ports(l, all);
+    qsort(all, n, sizeof *all, by_ip);
+    kjw_obj(w, "usedPorts");
+    for (uint32_t i = 0; i < n; i++) {
+        if (i == 0 || !streq(all[i].ip, all[i - 1].ip))
+            kjw_arr(w, all[i].ip);
+        kjw_obj(w, NULL);
+        kjw_str(w, "Protocol",
+                all[i].port->protocol ? protocol_names[all[i].port->protocol] : "TCP");
+        kjw_i64(w, "Port", all[i].port->host_port);
+        kjw_end(w);
+        if (i + 1 == n || !streq(all[i].ip, all[i + 1].ip))
+            kjw_end(w);
+    }
+    kjw_end(w);
+}
+
+/* "namespace/name": how many pods of the node use the claim. */
+static void write_claims(struct kjw *w, const struct ks_podlist *l)
+{
+    CLEANUP(map_fini) struct map counts = { 0 };
+    CLEANUP(arena_free) struct arena *a = arena_new();
+
+    for (uint32_t i = 0; i < l->n; i++) {
+        const volumelist *v = &l->items[i]->volumes;
+        for (uint32_t k = 0; k < v->n; k++) {
+            if (!v->items[k].claim)
+                continue;
+            const char *key =
+                arena_printf(a, "%s/%s", l->items[i]->obj.meta.ns, v->items[k].claim->claim_name);
+            int64_t *count = map_getz(&counts, key);
+            if (!count)
+                map_putz(&counts, key, count = arena_new0(a, int64_t));
+            ++*count;
+        }
+    }
+    if (counts.n == 0)
+        return;
+    kjw_obj(w, "pvcRefCounts");
+    map_foreach(&counts, e)
+        kjw_i64(w, e->key, *(const int64_t *)e->value);
+    kjw_end(w);
+}
+
+bool debug_node(const struct nodecache *cache, const char *name, struct strbuf *out)
+{
+    const struct ks_nodes *n = nodecache_nodes(cache);
+    uint32_t row = ks_row_of(n, name);
+    CLEANUP(strbuf_fini) struct strbuf node = STRBUF_INIT;
+
+    if (row == KS_NO_ROW)
+        return false;
+    struct kjw w = kjw_to(out);
+    kj_encode(kind_node.schema, n->node[row], &node);
+    kjw_obj(&w, NULL);
+    kjw_raw(&w, "node", node.data, node.len);
+    write_pods(&w, "pods", &n->pods[row], n->pods[row].n);
+    write_pods(&w, "podsWithAffinity", &n->pods[row], n->pods[row].naffinity);
+    write_ports(&w, &n->pods[row]);
+    write_resources(&w, "requested", n, row, value_used);
+    write_resources(&w, "nonZeroRequested", n, row, value_nz);
+    write_resources(&w, "remaining", n, row, value_free);
+    write_resources(&w, "allocatable", n, row, value_alloc);
+    write_claims(&w, &n->pods[row]);
+    kjw_i64(&w, "generation", (int64_t)n->changed[row]);
+    kjw_end(&w);
+    return true;
+}
+
+/* ---- HTTP ------------------------------------------------------------------------------------ */
+
+#define NODES_PATH "/apis/v1/nodes/"
+
+static void answer_json(struct httpd_req *r, int status, const char *text, size_t n)
+{
+    httpd_reply(r, status, "application/json", text, n);
+}
+
+static bool leads(struct scheduler *s, struct httpd_req *r)
+{
+    static const char text[] = "{\"message\": \"the instance is not leader\"}";
+
+    if (!s->leads || s->leads(s->leads_arg))
+        return true;
+    answer_json(r, 503, text, sizeof text - 1);
+    return false;
+}
+
+static void on_services(void *arg, struct httpd_req *r)
+{
+    static const char text[] = "{\"GET\":[\"/apis/v1/__services__\",\"/apis/v1/nodes/:nodeName\"]}";
+    (void)arg;
+    if (serve_allow(r, "GET, HEAD"))
+        answer_json(r, 200, text, sizeof text - 1);
+}
+
+static void on_node(void *arg, struct httpd_req *r)
+{
+    struct scheduler *s = arg;
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
+
+    if (!serve_allow(r, "GET, HEAD") || !leads(s, r))
+        return;
+    const char *path = serve_path(r, a);
+    const char *name = path && str_starts(path, NODES_PATH) ? path + strlen(NODES_PATH) : "";
+    if (debug_node(s->cache, name, &body)) {
+        answer_json(r, 200, body.data, body.len);
+        return;
+    }
+    struct kjw w = kjw_to(&body);
+    CLEANUP(mem_free) char *message = xasprintf("cannot find node %s", name);
+    kjw_obj(&w, NULL);
+    kjw_str(&w, "message", message);
+    kjw_end(&w);
+    answer_json(r, 404, body.data, body.len);
+}
+
+static int set_scores(void *arg, const char *value, struct kerr *err)
+{
+    struct scheduler *s = arg;
+    int64_t n;
+
+    if (i64_parse(value, strlen(value), &n) < 0 || n < 0 || n > INT32_MAX)
+        return kerr_set(err, -EINVAL, "not a number");
+    s->debug_scores = (unsigned)n;
+    return 0;
+}
+
+static int set_filters(void *arg, const char *value, struct kerr *err)
+{
+    struct scheduler *s = arg;
+
+    if (!streq(value, "true") && !streq(value, "false"))
+        return kerr_set(err, -EINVAL, "true or false is expected");
+    s->debug_filters = streq(value, "true");
+    return 0;
+}
+
+void scheduler_serve(struct scheduler *s, struct serve *serve, bool (*fn)(void *arg), void *arg)
+{
+    static const struct serve_flag scores = { "s", "debugTopNScores", set_scores, NULL };
+    static const struct serve_flag filters = { "f", "debugFilterFailure", set_filters, NULL };
+
+    s->leads = fn;
+    s->leads_arg = arg;
+    serve_add_flag(serve, &scores, s);
+    serve_add_flag(serve, &filters, s);
+    serve_handle(serve, "/apis/v1/__services__", on_services, s);
+    serve_handle(serve, NODES_PATH, on_node, s);
+}
+
+/* ---- the dump -------------------------------------------------------------------------------- */
+
+static void dump_nodes(const struct scheduler *s, struct strbuf *out)
+{
+    const struct ks_nodes *n = nodecache_nodes(s->cache);
+
+    strbuf_append(out, "Dump of cached NodeInfo\n");
+    for (uint32_t i = 0; i < n->n; i++) {
+        strbuf_appendf(out,
+                       "Node name: %s\nRequested: cpu %lldm, memory %lld, pods %lld\n"
+                       "Allocatable: cpu %lldm, memory %lld, pods %lld\nPods:\n",
+                       nodecache_row_name(s->cache, i), (long long)n->used[KS_MCPU][i],
+                       (long long)n->used[KS_MEMORY][i], (long long)n->used[KS_PODS][i],
+                       (long long)n->alloc[KS_MCPU][i], (long long)n->alloc[KS_MEMORY][i],
+                       (long long)n->alloc[KS_PODS][i]);
+        for (uint32_t k = 0; k < n->pods[i].n; k++)
+            strbuf_appendf(out, "  %s/%s\n", n->pods[i].items[k]->obj.meta.ns,
+                           n->pods[i].items[k]->obj.meta.name);
+    }
+}
+
+static void dump_queue(const struct scheduler *s, struct strbuf *out)
+{
+    static const char *const places[PODQUEUE_PLACES] = {
+        "nowhere",       "active", "backoff",   "backoff after an error",
+        "unschedulable", "gated",  "in flight",
+    };
+    const char *node;
+    struct kobj *pod;
+
+    strbuf_append(out, "Dump of scheduling queue\n");
+    for (size_t it = 0; (pod = podqueue_next(s->queue, &it));)
+        strbuf_appendf(out, "  %s: %s\n", LOG_KEY(pod),
+                       places[podqueue_find(s->queue, pod->meta.uid, NULL)]);
+    for (size_t it = 0; (pod = nominator_next(s->nominator, &it, &node));)
+        strbuf_appendf(out, "  %s is nominated for %s\n", LOG_KEY(pod), node);
+}
+
+/* The cache against the informers: both should know the same nodes and assigned pods. */
+static void dump_differences(const struct scheduler *s, struct strbuf *out)
+{
+    struct kobj *o;
+    unsigned found = 0;
+
+    for (size_t it = 0; (o = informer_next(s->nodes, &it));)
+        if (ks_row_of(nodecache_nodes(s->cache), o->meta.name) == KS_NO_ROW && ++found)
+            strbuf_appendf(out, "node %s is missing in the cache\n", o->meta.name);
+    for (size_t it = 0; (o = informer_next(s->pods, &it));) {
+        const char *node = NULL, *has = pod_of(o)->node_name;
+        if (str_empty(has) || pod_is_terminal(pod_of(o)))
+            continue;
+        if (nodecache_find(s->cache, o->meta.uid, &node) != NODECACHE_ADDED || !streq(node, has)) {
+            found++;
+            strbuf_appendf(out, "pod %s is on node %s, and %s%s in the cache\n", LOG_KEY(o), has,
+                           node ? "on node " : "missing", node ? node : "");
+        }
+    }
+    strbuf_appendf(out, "cache and API server: %u differences\n", found);
+}
+
+void scheduler_dump(const struct scheduler *s, struct strbuf *out)
+{
+    dump_nodes(s, out);
+    dump_queue(s, out);
+    dump_differences(s, out);
+}
