@@ -81,12 +81,29 @@ static int depth_failed(struct kerr *err)
     return kerr_set(err, -EINVAL, "nested too deep: more than %d levels", KJ_DEPTH_MAX);
 }
 
-/* The document owns the text it points into, if any (`owned`). */
-static int doc_finish(yyjson_doc *ydoc, char *owned, struct kj_doc **ret, struct kerr *err)
+/* What is no number with KJ_RAW_NUMBERS off must not be one with it: others could not read it. */
+static int check_raw(const yyjson_val *root, struct kerr *err)
 {
-    CLEANUP(kj_doc_free) struct kj_doc *doc = doc_new(ydoc, owned);
+    for (const yyjson_val *v = root, *end = kj_sibling(root, false); v < end; v++) {
+        size_t n = unsafe_yyjson_get_len((yyjson_val *)(uintptr_t)v);
+        if ((v->tag & YYJSON_TYPE_MASK) != YYJSON_TYPE_RAW)
+            continue;
+        bool long_or_power = n > 300 || memchr(v->uni.str, 'e', n) || memchr(v->uni.str, 'E', n);
+        if (long_or_power && kj_f64(kj_from(v), &(double){ 0 }) < 0)
+            return kerr_set(err, -EINVAL, "the number %.*s is too large", (int)MIN(n, (size_t)40),
+                            v->uni.str);
+    }
+    return 0;
+}
+
+static int doc_finish(yyjson_doc *ydoc, unsigned flags, struct kj_doc **ret, struct kerr *err)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *doc = doc_new(ydoc, NULL);
     if (!kj_depth_ok(doc->root))
         return depth_failed(err);
+    int r = flags & KJ_RAW_NUMBERS ? check_raw(doc->root, err) : 0;
+    if (r < 0)
+        return r;
     *ret = take(doc);
     return 0;
 }
@@ -102,7 +119,7 @@ static int parse_sanitised(const char *text, size_t n, unsigned flags, struct kj
     yyjson_doc *ydoc = yyjson_read_opts(clean.data, clean.len, read_flags(flags), NULL, &yerr);
     if (!ydoc)
         return parse_failed(clean.data, clean.len, &yerr, err);
-    return doc_finish(ydoc, NULL, ret, err);
+    return doc_finish(ydoc, flags, ret, err);
 }
 
 int kj_parse(const char *text, size_t n, unsigned flags, struct kj_doc **ret, struct kerr *err)
@@ -113,7 +130,7 @@ int kj_parse(const char *text, size_t n, unsigned flags, struct kj_doc **ret, st
         return kerr_set(err, -EINVAL, "line 1, column 1: the text is empty");
     yyjson_doc *ydoc = yyjson_read_opts((char *)(uintptr_t)text, n, read_flags(flags), NULL, &yerr);
     if (ydoc)
-        return doc_finish(ydoc, NULL, ret, err);
+        return doc_finish(ydoc, flags, ret, err);
     if (yerr.code == YYJSON_READ_ERROR_INVALID_STRING &&
         (!utf8_valid(text, n) || json_has_lone_surrogate(text, n)))
         return parse_sanitised(text, n, flags, ret, err);
@@ -138,7 +155,7 @@ int kj_parse_insitu(char *text, size_t n, unsigned flags, struct kj_doc **ret, s
         yyjson_read_opts(text, n, read_flags(flags) | YYJSON_READ_INSITU, NULL, &yerr);
     if (!ydoc)
         return parse_failed(text, n, &yerr, err);
-    return doc_finish(ydoc, NULL, ret, err);
+    return doc_finish(ydoc, flags, ret, err);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

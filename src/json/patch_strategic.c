@@ -42,7 +42,8 @@ static int bad(struct smp *s, const char *fmt, ...)
 
 static int no_merge_key(struct smp *s, const char *key)
 {
-    return bad(s, "a list element does not contain declared merge key: %s", key);
+    return kerr_api(s->err, -EBADMSG, KR_BAD_REQUEST,
+                    "a list element does not contain declared merge key: %s", key);
 }
 
 static const struct kmerge *lookup(const struct kmerge *fields, const char *key, size_t n)
@@ -376,7 +377,8 @@ static int apply_directives(struct smp *s, struct items *doc, struct items *patc
         else if (directive && streq(directive, "merge"))
             return bad(s, "merging lists cannot yet be specified in the patch");
         else
-            return bad(s, "unknown patch type: %s", str_or(directive, "?"));
+            return kerr_api(s->err, -EBADMSG, KR_BAD_REQUEST, "unknown patch type: %s",
+                            str_or(directive, "?"));
     }
     *doc = replace ? plain : gone.n ? without(s, *doc, gone, key) : *doc;
     *patch = replace ? items_new(s, 0) : plain;
@@ -710,7 +712,8 @@ static int merge_object(struct smp *s, struct kj_mval *doc, struct kj_mval *patc
             *ret = kj_mobj(s->d);
             return 0;
         }
-        return bad(s, "unknown patch type: %s", str_or(directive, "?"));
+        return kerr_api(s->err, -EBADMSG, KR_BAD_REQUEST, "unknown patch type: %s",
+                        str_or(directive, "?"));
     }
     objedit_open(&d, s->d, doc);
     objedit_open(&p, s->d, patch);

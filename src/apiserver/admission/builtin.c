@@ -215,7 +215,7 @@ static int tolerations_mutate(void *self, const struct admission_req *r, struct 
     struct kj_mval *spec = kj_mget(obj, "spec"), *list = kj_mget(spec, "tolerations");
 
     (void)self, (void)err;
-    if (!is_core(r, "pods") || !streq(r->operation, "CREATE") || *r->subresource || !spec)
+    if (!is_core(r, "pods") || streq(r->operation, "DELETE") || *r->subresource || !spec)
         return 0;
     bool missing[ARRAY_LEN(keys)];
     for (size_t i = 0; i < ARRAY_LEN(keys); i++)
@@ -235,6 +235,26 @@ static int tolerations_mutate(void *self, const struct admission_req *r, struct 
         kj_mpush(list, t);
     }
     return 0;
+}
+
+/* ---- RuntimeClass -------------------------------------------------------------------------------
+ */
+
+/* Classes are not kept here, so their names are not looked up; but overhead comes from a class. */
+static int overhead_validate(void *self, const struct admission_req *r, const struct kj_val *obj,
+                             struct kerr *err)
+{
+    const struct kj_val *spec = kj_get(obj, "spec");
+
+    (void)self;
+    if (!is_core(r, "pods") || !streq(r->operation, "CREATE") || *r->subresource ||
+        kj_len(kj_get(spec, "overhead")) == 0 ||
+        !str_empty(kj_str(kj_get(spec, "runtimeClassName"))))
+        return 0;
+    return kerr_api(err, -EPERM, KR_FORBIDDEN,
+                    "pods \"%.80s\" is forbidden: pod rejected: Pod Overhead set without "
+                    "corresponding RuntimeClass defined Overhead",
+                    r->name);
 }
 
 /* ---- TaintNodesByCondition ----------------------------------------------------------------------
@@ -279,6 +299,7 @@ void admission_add_builtin(struct apiserver *s)
         { "Priority", priority_mutate, priority_validate },
         { "DefaultTolerationSeconds", tolerations_mutate, NULL },
         { "TaintNodesByCondition", taint_mutate, NULL },
+        { "RuntimeClass", NULL, overhead_validate },
     };
     s->builtin = xnew0(struct builtin);
     s->builtin->s = s;

@@ -108,13 +108,19 @@ static const char *text_at(const struct kj_val *obj, const char *key)
     return kj_str_or(kj_get(obj, key), "");
 }
 
+static void check_label(const char *path, const char *name, bool any_case, struct field_errors *e)
+{
+    if (!is_label(name, any_case))
+        field_error_text(e, FIELD_INVALID, path, name, "%s" LABEL_WORDS,
+                         any_case ? "may have mixed case, but should otherwise match: " : "");
+}
+
 static void check_name(const char *path, const char *name, bool any_case, struct field_errors *e)
 {
     if (!*name)
         field_error(e, FIELD_REQUIRED, path, NULL, NULL);
-    else if (!is_label(name, any_case))
-        field_error(e, FIELD_INVALID, path, name, "%s" LABEL_WORDS,
-                    any_case ? "may have mixed case, but should otherwise match: " : "");
+    else
+        check_label(path, name, any_case, e);
 }
 
 static void check_list(const struct kj_val *names, const char *key, struct field_errors *e)
@@ -139,8 +145,8 @@ static void check_names(const struct kj_val *names, struct field_errors *e)
     check_list(names, "shortNames", e);
     check_list(names, "categories", e);
     if (*kind && streq(kind, list))
-        field_error(e, FIELD_INVALID, "spec.names.listKind", list,
-                    "kind and listKind may not be the same");
+        field_error_text(e, FIELD_INVALID, "spec.names.listKind", list,
+                         "kind and listKind may not be the same");
 }
 
 static bool is_protected(const char *group)
@@ -156,9 +162,9 @@ static void check_identity(const struct kj_val *obj, bool created, struct field_
     const char *plural = text_at(kj_get(spec, "names"), "plural"), *why;
     CLEANUP(mem_free) char *want = xasprintf("%s.%s", plural, group);
 
-    if (!streq(name, want))
-        field_error(e, FIELD_INVALID, "metadata.name", name,
-                    "must be spec.names.plural+\".\"+spec.group");
+    if (*name && !streq(name, want))
+        field_error_text(e, FIELD_INVALID, "metadata.name", name,
+                         "must be spec.names.plural+\".\"+spec.group");
     if (created && is_protected(group) &&
         !kj_get(kj_get(meta, "annotations"), "api-approved.kubernetes.io"))
         field_error(e, FIELD_REQUIRED, "metadata.annotations[api-approved.kubernetes.io]", NULL,
@@ -168,16 +174,16 @@ static void check_identity(const struct kj_val *obj, bool created, struct field_
     if (!*group)
         field_error(e, FIELD_REQUIRED, "spec.group", NULL, NULL);
     else if ((why = name_check_dns_subdomain(str_of(group))))
-        field_error(e, FIELD_INVALID, "spec.group", group, "%s", why);
+        field_error_text(e, FIELD_INVALID, "spec.group", group, "%s", why);
     else if (!strchr(group, '.'))
-        field_error(e, FIELD_INVALID, "spec.group", group,
-                    "should be a domain with at least one dot");
+        field_error_text(e, FIELD_INVALID, "spec.group", group,
+                         "should be a domain with at least one dot");
     const char *scope = text_at(spec, "scope");
     if (!*scope)
         field_error(e, FIELD_REQUIRED, "spec.scope", NULL, NULL);
     else if (!streq(scope, "Cluster") && !streq(scope, "Namespaced"))
-        field_error(e, FIELD_NOT_SUPPORTED, "spec.scope", scope,
-                    "supported values: \"Cluster\", \"Namespaced\"");
+        field_error_text(e, FIELD_NOT_SUPPORTED, "spec.scope", scope,
+                         "supported values: \"Cluster\", \"Namespaced\"");
 }
 
 /* ---- validation: versions -----------------------------------------------------------------------
@@ -215,7 +221,7 @@ static void check_version_list(const struct kj_val *versions, struct field_error
         for (size_t k = 0; k < i; k++)
             unique &= !streq(text_at(kj_at(versions, k), "name"), name);
         (void)snprintf(path, sizeof path, "spec.versions[%zu].name", i);
-        check_name(path, name, false, e);
+        check_label(path, name, false, e);
         if (kj_type(kj_path(v, "schema.openAPIV3Schema")) != KJ_OBJ) {
             (void)snprintf(path, sizeof path, "spec.versions[%zu].schema.openAPIV3Schema", i);
             field_error(e, FIELD_REQUIRED, path, NULL, NULL);
@@ -250,12 +256,13 @@ static void check_column(const struct kj_val *c, const char *where, struct field
         field_error(e, FIELD_REQUIRED, at_type, NULL,
                     "must be one of boolean,date,integer,number,string");
     else if (!known)
-        field_error(e, FIELD_INVALID, at_type, type,
-                    "must be one of boolean,date,integer,number,string");
+        field_error_text(e, FIELD_INVALID, at_type, type,
+                         "must be one of boolean,date,integer,number,string");
     if (!*path)
         field_error(e, FIELD_REQUIRED, at_path, NULL, NULL);
     else if (!jsonpath_is_valid(path))
-        field_error(e, FIELD_INVALID, at_path, path, "must be a simple json path starting with .");
+        field_error_text(e, FIELD_INVALID, at_path, path,
+                         "must be a simple json path starting with .");
 }
 
 static void check_replicas_path(const struct kj_val *scale, const char *where, const char *key,
@@ -267,9 +274,10 @@ static void check_replicas_path(const struct kj_val *scale, const char *where, c
     if (!*path)
         field_error(e, FIELD_REQUIRED, at, NULL, NULL);
     else if (!jsonpath_is_valid(path) || strpbrk(path, "[]"))
-        field_error(e, FIELD_INVALID, at, path, "should be a json path without array notation");
+        field_error_text(e, FIELD_INVALID, at, path,
+                         "should be a json path without array notation");
     else if (!str_starts(path, root) || path[strlen(root)] != '.')
-        field_error(e, FIELD_INVALID, at, path, "should be a json path under %s", root);
+        field_error_text(e, FIELD_INVALID, at, path, "should be a json path under %s", root);
 }
 
 /* One version, or what all have in common: where is "spec" or "spec.versions[1]". */
@@ -334,8 +342,8 @@ static void check_conversion(const struct kj_val *spec, struct field_errors *e)
         field_error(e, FIELD_FORBIDDEN, "spec.conversion.strategy", NULL,
                     "conversion by webhook is not supported by this server");
     else if (!streq(strategy, "None"))
-        field_error(e, FIELD_NOT_SUPPORTED, "spec.conversion.strategy", strategy,
-                    "supported values: \"None\", \"Webhook\"");
+        field_error_text(e, FIELD_NOT_SUPPORTED, "spec.conversion.strategy", strategy,
+                         "supported values: \"None\", \"Webhook\"");
     if (kj_bool(kj_get(spec, "preserveUnknownFields"), false))
         field_error(e, FIELD_INVALID, "spec.preserveUnknownFields", "true",
                     "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in "
@@ -359,11 +367,12 @@ static void check_stored(const struct kj_val *obj, struct field_errors *e)
         if (there)
             continue;
         (void)snprintf(path, sizeof path, "status.storedVersions[%zu]", i);
-        field_error(e, FIELD_INVALID, path, name,
-                    "missing from spec.versions; %s was previously a storage version, and must "
-                    "remain in spec.versions until a storage migration ensures no data remains "
-                    "persisted in %s and removes %s from status.storedVersions",
-                    name, name, name);
+        field_error_text(
+            e, FIELD_INVALID, path, name,
+            "missing from spec.versions; %s was previously a storage version, and must "
+            "remain in spec.versions until a storage migration ensures no data remains "
+            "persisted in %s and removes %s from status.storedVersions",
+            name, name, name);
     }
 }
 
@@ -388,7 +397,7 @@ static void check_immutable(const struct kj_val *obj, const struct kj_val *old,
         const char *now = kj_str_or(kj_path(obj, fields[i].path), "");
         if ((fields[i].always || is_established(old)) &&
             !streq(now, kj_str_or(kj_path(old, fields[i].path), "")))
-            field_error(e, FIELD_INVALID, fields[i].path, now, "field is immutable");
+            field_error_text(e, FIELD_INVALID, fields[i].path, now, "field is immutable");
     }
 }
 

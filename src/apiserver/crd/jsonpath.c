@@ -146,9 +146,9 @@ bool jsonpath_is_valid(const char *path)
 
 static const struct kj_val *follow(const char *p, const struct kj_val *v, int depth);
 
-static bool passes(const struct segment *s, const struct kj_val *item, int depth)
+static bool passes(const struct segment *s, const struct kj_val *item)
 {
-    const struct kj_val *v = follow(s->name, item, depth + 1);
+    const struct kj_val *v = follow(s->name, item, 0); /* a filter has no filters inside */
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
 
     if (!v)
@@ -167,9 +167,9 @@ static const struct kj_val *follow_any(const struct segment *s, const char *rest
     struct str key;
 
     while (kj_next(&it, &key, &m)) {
-        if (s->type == SEG_FILTER && !passes(s, m, depth))
+        if (s->type == SEG_FILTER && !passes(s, m))
             continue;
-        found = follow(rest, m, depth + 1);
+        found = follow(rest, m, depth);
         if (found)
             return found;
     }
@@ -180,7 +180,7 @@ static const struct kj_val *follow(const char *p, const struct kj_val *v, int de
 {
     while (*p && v) {
         struct segment s;
-        if (depth > DEPTH_MAX || !read_segment(&p, &s))
+        if (++depth > DEPTH_MAX || !read_segment(&p, &s))
             return NULL;
         if (s.type == SEG_ALL || s.type == SEG_FILTER)
             return follow_any(&s, p, v, depth);

@@ -5,8 +5,9 @@
 #include <regex.h>
 #include <stdio.h>
 
-/* Go refuses more as well; glibc unrolls counted repeats, so this bounds memory too. */
-enum { REPEAT_MAX = 1000, NESTING_MAX = 100 };
+/* Go refuses more repeats as well. glibc unrolls them, and what a compiled pattern costs grows with
+ * the square of its size: at 3000 it is a tenth of a second and 120 MB. */
+enum { REPEAT_MAX = 1000, NESTING_MAX = 100, SIZE_LIMIT = 3000 };
 
 struct regex {
     char *go, *posix;
@@ -22,6 +23,8 @@ struct translation {
     int depth;
     int32_t inner[NESTING_MAX + 1]; /* the largest repeat inside each open group */
     int32_t atom;                   /* of what was just read; 0: nothing to repeat */
+    int64_t sizes[NESTING_MAX + 1]; /* what each open group holds, repeats written out */
+    int64_t atom_size;
 };
 
 static int refuse(struct translation *t, const char *why, const char *part, size_t n)
@@ -46,9 +49,11 @@ static const char *class_members(char c)
     }
 }
 
-static void atom_done(struct translation *t, int32_t repeats)
+static void atom_done(struct translation *t, int32_t repeats, int64_t size)
 {
     t->atom = repeats;
+    t->atom_size = size;
+    t->sizes[t->depth] += size;
     if (repeats > t->inner[t->depth])
         t->inner[t->depth] = repeats;
 }
@@ -58,7 +63,7 @@ static void emit_literal(struct translation *t, char c)
     if (strchr("^.[]$()|*+?{}\\", c))
         strbuf_appendc(t->out, '\\');
     strbuf_appendc(t->out, c);
-    atom_done(t, 1);
+    atom_done(t, 1, 1);
 }
 
 /* \n, \t, \x41 and friends; p at the letter after the backslash. -1: none of them. */
@@ -90,19 +95,19 @@ static int read_escape(struct translation *t)
         strbuf_appendf(t->out, "[%s%s]", isupper((unsigned char)c) ? "^" : "",
                        class_members((char)tolower((unsigned char)c)));
         t->p++;
-        atom_done(t, 1);
+        atom_done(t, 1, 1);
         return 0;
     }
     if (c == 'A' || c == 'z') {
         strbuf_appendc(t->out, c == 'A' ? '^' : '$');
         t->p++;
-        t->atom = 0;
+        atom_done(t, 0, 1);
         return 0;
     }
     if (c == 'b' || c == 'B') { /* glibc knows them */
         strbuf_appendf(t->out, "\\%c", c);
         t->p++;
-        t->atom = 0;
+        atom_done(t, 0, 1);
         return 0;
     }
     if (c == 'p' || c == 'P' || c == 'C' || c == 'Q')
@@ -146,8 +151,8 @@ static int bracket_member(struct translation *t, struct strbuf *set)
         return -1;
     }
     int ctl = control_char(&t->p);
-    if (ctl > 0 && ctl < 128)
-        return ctl;
+    if (ctl >= 0)
+        return ctl > 0 && ctl < 128 ? ctl : unsupported(t, at, (size_t)(t->p - at));
     if (!*t->p || isalnum((unsigned char)*t->p))
         return *t->p ? unsupported(t, at, 2) : refuse(t, "missing closing ]", at, 1);
     return (unsigned char)*t->p++;
@@ -220,7 +225,7 @@ static int read_bracket(struct translation *t)
     if (e == 0)
         bracket_write(&b, t->out);
     strbuf_fini(&b.set);
-    atom_done(t, 1);
+    atom_done(t, 1, 1);
     return e;
 }
 
@@ -261,7 +266,7 @@ static int read_repeat(struct translation *t)
     if (*t->p == '?') /* lazy: the same texts match */
         t->p++;
     int32_t all = t->atom * count;
-    atom_done(t, all);
+    atom_done(t, all, t->atom_size * (count - 1));
     t->atom = 0; /* Go refuses ** */
     if (*t->p && strchr("*+?", *t->p))
         return refuse(t, "invalid nested repetition operator", at, (size_t)(t->p + 1 - at));
@@ -289,6 +294,7 @@ static int read_group(struct translation *t)
     if (t->depth == NESTING_MAX)
         return unsupported(t, "((...))", 7);
     t->inner[++t->depth] = 1;
+    t->sizes[t->depth] = 1;
     strbuf_appendc(t->out, '(');
     t->atom = 0;
     return 0;
@@ -309,18 +315,18 @@ static int read_one(struct translation *t)
             return refuse(t, "unexpected )", t->start, strlen(t->start));
         strbuf_appendc(t->out, *t->p++);
         t->depth--;
-        atom_done(t, t->inner[t->depth + 1]);
+        atom_done(t, t->inner[t->depth + 1], t->sizes[t->depth + 1]);
         return 0;
     case '|':
     case '^':
     case '$':
         strbuf_appendc(t->out, *t->p++);
-        t->atom = 0;
+        atom_done(t, 0, 1);
         return 0;
     case '.':
         strbuf_append(t->out, "[^\n]"); /* as in Go: all but the newline */
         t->p++;
-        atom_done(t, 1);
+        atom_done(t, 1, 1);
         return 0;
     default: emit_literal(t, *t->p++); return 0;
     }
@@ -334,6 +340,8 @@ int regex_translate(const char *go, struct strbuf *posix, bool *ret_icase, struc
         int e = read_one(&t);
         if (e < 0)
             return e;
+        if (t.sizes[t.depth] > SIZE_LIMIT)
+            return refuse(&t, "expression too large", go, MIN(strlen(go), (size_t)100));
     }
     if (t.depth)
         return refuse(&t, "missing closing )", go, strlen(go));

@@ -178,6 +178,17 @@ static void judge_list_keys(struct judge *j, const struct kj_val *v, const struc
     }
 }
 
+static void judge_set_items(struct judge *j, const struct kj_val *items)
+{
+    static const char why[] = "must be atomic as item of a list with x-kubernetes-list-type=set";
+    const char *map = kj_str_or(kj_get(items, "x-kubernetes-map-type"), "");
+
+    if (!*map)
+        say(j, FIELD_INVALID, "items.x-kubernetes-map-type", "null", why);
+    else if (!streq(map, "atomic"))
+        say_text(j, FIELD_INVALID, "items.x-kubernetes-map-type", map, why);
+}
+
 static void judge_list_type(struct judge *j, const struct kj_val *v)
 {
     const char *list = kj_str_or(kj_get(v, "x-kubernetes-list-type"), "");
@@ -199,11 +210,8 @@ static void judge_list_type(struct judge *j, const struct kj_val *v)
     else if (kj_len(keys) > 0)
         say(j, FIELD_REQUIRED, "x-kubernetes-list-type", NULL,
             "must be map if x-kubernetes-list-map-keys is non-empty");
-    const char *map = kj_str_or(kj_get(items, "x-kubernetes-map-type"), "");
-    if (streq(list, "set") && streq(kj_str_or(kj_get(items, "type"), ""), "object") &&
-        !streq(map, "atomic"))
-        say(j, FIELD_INVALID, "items.x-kubernetes-map-type", *map ? map : "null",
-            "must be atomic as item of a list with x-kubernetes-list-type=set");
+    if (streq(list, "set") && streq(kj_str_or(kj_get(items, "type"), ""), "object"))
+        judge_set_items(j, items);
 }
 
 static void judge_extensions(struct judge *j, const struct kj_val *v)

@@ -355,19 +355,31 @@ static int split(struct api_call *c, const char *rest, const char *seg[2])
     return n;
 }
 
+static void refuse(struct api_call *c, bool known)
+{
+    struct kerr err = { 0 };
+    if (known)
+        api_err_method(&err);
+    else
+        api_err_not_served(&err);
+    api_fail(c, &err);
+}
+
 static bool handle_core(struct api_call *c)
 {
     const char *seg[2], *as = aggregated_version(c);
     int n = split(c, c->path + strlen("/api"), seg);
 
-    if (n == 0 && as)
+    bool known = n == 0 || (n == 1 && streq(seg[0], "v1"));
+
+    if (!known || !api_reads(c))
+        refuse(c, known);
+    else if (n == 0 && as)
         reply_aggregated(c, true, as);
     else if (n == 0)
         reply_versions(c);
-    else if (n == 1 && streq(seg[0], "v1"))
-        reply_resources(c, "", "v1");
     else
-        return false;
+        reply_resources(c, "", "v1");
     return true;
 }
 
@@ -376,7 +388,6 @@ static bool handle_groups(struct api_call *c)
     const struct res_table *t = apiserver_resources(c->s);
     const char *seg[2], *as = aggregated_version(c);
     int n = split(c, c->path + strlen("/apis"), seg);
-    struct kerr err = { 0 };
 
     if (n < 0 || (n > 0 && !res_table_has_group(t, seg[0], NULL)))
         return false;
@@ -386,11 +397,10 @@ static bool handle_groups(struct api_call *c)
         reply_groups(c);
     } else if (n == 1) {
         reply_group(c, seg[0]);
-    } else if (res_table_has_group(t, seg[0], seg[1])) {
-        reply_resources(c, seg[0], seg[1]);
+    } else if (!api_reads(c) || !res_table_has_group(t, seg[0], seg[1])) {
+        refuse(c, res_table_has_group(t, seg[0], seg[1]));
     } else {
-        kerr_api(&err, -ENOENT, KR_NOT_FOUND, "the server could not find the requested resource");
-        api_fail(c, &err);
+        reply_resources(c, seg[0], seg[1]);
     }
     return true;
 }

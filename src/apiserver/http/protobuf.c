@@ -97,6 +97,11 @@ static struct kj_mval *text(struct decoder *c, struct reader r)
     return kj_mstrn(c->d, size_of(r) ? (const char *)r.p : "", size_of(r));
 }
 
+static void append_text(struct strbuf *out, struct reader r)
+{
+    kj_append_string(out, size_of(r) ? (const char *)r.p : "", size_of(r));
+}
+
 static struct kj_mval *base64(struct decoder *c, struct reader r)
 {
     CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
@@ -131,25 +136,44 @@ static struct kj_mval *int_or_string(struct decoder *c, struct reader r)
     return num[1] == 1 ? text(c, str[3]) : kj_mi64(c->d, (int64_t)num[2]);
 }
 
-static int put_map(struct decoder *c, const struct pb_field *f, struct reader r,
-                   struct kj_mval *out)
+/* One entry as JSON text; false: broken. */
+static bool write_entry(const struct pb_field *f, struct reader r, struct strbuf *out)
 {
     uint64_t num[4] = { 0 };
     struct reader str[4] = { 0 }, inner[4] = { 0 };
-    struct kj_mval *map = kj_mget(out, f->name), *v;
 
-    if (!read_small(r, num, str))
-        return broken(c->err, f->name);
-    if (f->kind == PB_MAP_QTY && !read_small(str[2], num, inner))
-        return broken(c->err, f->name);
-    v = f->kind == PB_MAP_BYTES ? base64(c, str[2])
-        : f->kind == PB_MAP_QTY ? text(c, inner[1])
-                                : text(c, str[2]);
-    if (!map) {
-        map = kj_mobj(c->d);
-        kj_mset(c->d, out, f->name, map);
+    if (!read_small(r, num, str) || (f->kind == PB_MAP_QTY && !read_small(str[2], num, inner)))
+        return false;
+    strbuf_appendc(out, out->len ? ',' : '{');
+    append_text(out, str[1]);
+    strbuf_appendc(out, ':');
+    if (f->kind == PB_MAP_BYTES) {
+        strbuf_appendc(out, '"');
+        b64_encode(str[2].p, size_of(str[2]), out);
+        strbuf_appendc(out, '"');
+    } else {
+        append_text(out, f->kind == PB_MAP_QTY ? inner[1] : str[2]);
     }
-    kj_msetn(c->d, map, size_of(str[1]) ? (const char *)str[1].p : "", size_of(str[1]), v);
+    return true;
+}
+
+/* All entries from this one on at once: setting them one by one would look for each key in all
+ * those before. rest: the message behind the entry. */
+static int put_map(struct decoder *c, const struct pb_field *f, struct item it, struct reader rest,
+                   struct kj_mval *out)
+{
+    CLEANUP(strbuf_fini) struct strbuf json = STRBUF_INIT;
+    int e = 1;
+
+    if (kj_mget(out, f->name))
+        return 0; /* with the first entry */
+    for (; e > 0; e = read_item(&rest, &it))
+        if (it.num == f->num && (it.wire != WIRE_BYTES || !write_entry(f, it.bytes, &json)))
+            return broken(c->err, f->name);
+    if (e < 0)
+        return broken(c->err, "a message");
+    strbuf_appendc(&json, '}');
+    kj_mset(c->d, out, f->name, kj_mraw(c->d, json.data, json.len));
     return 0;
 }
 
@@ -191,14 +215,14 @@ static struct kj_mval *value_of(struct decoder *c, const struct pb_field *f, con
 }
 
 static int put_field(struct decoder *c, const struct pb_field *f, const struct item *it,
-                     struct kj_mval *out)
+                     struct reader rest, struct kj_mval *out)
 {
     bool absent;
 
     if (f->kind == PB_SKIP)
         return 0;
     if (f->kind >= PB_MAP_STR && f->kind <= PB_MAP_QTY)
-        return put_map(c, f, it->bytes, out);
+        return put_map(c, f, *it, rest, out);
     struct kj_mval *v = value_of(c, f, it, &absent);
     if (!v)
         return c->err->code;
@@ -228,7 +252,7 @@ static int decode_msg(struct decoder *c, const struct pb_field *fields, struct r
         while (f && f->num && f->num != it.num)
             f++;
         if (f && f->num) {
-            e = put_field(c, f, &it, out);
+            e = put_field(c, f, &it, r, out);
             if (e < 0)
                 return e;
         } else if (it.wire == WIRE_VARINT ? it.value != 0 : size_of(it.bytes) != 0) {

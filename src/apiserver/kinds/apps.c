@@ -9,32 +9,40 @@ static const char *const only_always[] = { "Always", NULL };
 /* ---- shared
  * ----------------------------------------------------------------------------------------- */
 
-static void check_selector(struct check *c, const struct kj_val *spec, const char *kind)
+/* false: no pod can be asked whether the selector selects it. */
+static bool check_selector(struct check *c, const struct kj_val *spec, const char *kind)
 {
     const struct kj_val *s = kj_get(spec, "selector");
+    bool daemon = streq(kind, "daemonset");
+    size_t before = field_errors_count(c->errors);
 
     if (kj_type(s) != KJ_OBJ) {
-        err_required(c, "spec.selector", "");
-        return;
+        if (!daemon)
+            err_required(c, "spec.selector", "");
+        return true;
     }
     check_label_selector(c, "spec.selector", s);
+    if (field_errors_count(c->errors) > before) {
+        if (!daemon)
+            field_error(c->errors, FIELD_INVALID, "spec.selector", as_json(c, s),
+                        "invalid label selector");
+        return false;
+    }
     if (kj_len(kj_get(s, "matchLabels")) + kj_len(kj_get(s, "matchExpressions")) == 0)
         field_error(c->errors, FIELD_INVALID, "spec.selector", "{}",
                     "empty selector is invalid for %s", kind);
+    return true;
 }
 
-static void check_workload_template(struct check *c, const struct kj_val *spec)
+static void check_workload_template(struct check *c, const struct kj_val *spec, bool selects)
 {
-    static const struct kj_val *none;
     const struct kj_val *t = kj_get(spec, "template"), *s = kj_get(spec, "selector");
     const struct kj_val *labels = kj_path(t, "metadata.labels");
-    bool empty = kj_type(s) == KJ_OBJ &&
-                 kj_len(kj_get(s, "matchLabels")) + kj_len(kj_get(s, "matchExpressions")) == 0;
 
-    if (kj_type(s) != KJ_OBJ)
+    if (selects && !v_selector_matches(s, labels))
         field_error(c->errors, FIELD_INVALID, "spec.template.metadata.labels", as_json(c, labels),
                     "`selector` does not match template `labels`");
-    check_template(c, "spec.template", t, empty ? none : s, only_always);
+    check_template(c, "spec.template", t, only_always);
     if (v_has(kj_get(t, "spec"), "activeDeadlineSeconds"))
         err_forbidden(c, "spec.template.spec.activeDeadlineSeconds",
                       "activeDeadlineSeconds in ReplicaSet is not Supported");
@@ -47,25 +55,19 @@ static void check_numbers(struct check *c, const char *of, const struct kj_val *
         check_not_negative(c, at(c, "%s.%s", of, *names), kj_get(v, *names));
 }
 
-static void check_status_counts(struct check *c, const struct kj_val *obj)
+/* parts: counts of which none may be above status.replicas. */
+static void check_status_counts(struct check *c, const struct kj_val *obj, const char *const *parts)
 {
-    static const char *const counts[] = { "replicas",
-                                          "fullyLabeledReplicas",
-                                          "readyReplicas",
-                                          "availableReplicas",
-                                          "updatedReplicas",
-                                          "observedGeneration",
-                                          NULL };
-    static const char *const parts[] = { "updatedReplicas", "fullyLabeledReplicas", "readyReplicas",
-                                         "availableReplicas" };
+    static const char *const counts[] = { "replicas", "observedGeneration", NULL };
     const struct kj_val *s = kj_get(obj, "status");
     int64_t all = kj_i64_or(kj_get(s, "replicas"), 0), ready;
 
     check_numbers(c, "status", s, counts);
-    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
-        int64_t n = kj_i64_or(kj_get(s, parts[i]), 0);
+    check_numbers(c, "status", s, parts);
+    for (; *parts; parts++) {
+        int64_t n = kj_i64_or(kj_get(s, *parts), 0);
         if (n > all)
-            err_invalid_i64(c, at(c, "status.%s", parts[i]), n,
+            err_invalid_i64(c, at(c, "status.%s", *parts), n,
                             "cannot be greater than status.replicas");
     }
     ready = kj_i64_or(kj_get(s, "readyReplicas"), 0);
@@ -73,6 +75,9 @@ static void check_status_counts(struct check *c, const struct kj_val *obj)
         err_invalid_i64(c, "status.availableReplicas", kj_i64_or(kj_get(s, "availableReplicas"), 0),
                         "cannot be greater than readyReplicas");
 }
+
+static const char *const set_counts[] = { "fullyLabeledReplicas", "readyReplicas",
+                                          "availableReplicas", NULL };
 
 static const char *replicas_field(const struct kj_val *obj, const char *path, struct arena *a)
 {
@@ -88,12 +93,6 @@ static void scale_subresource(struct apiserver *s, struct api_call *c)
                                                   "spec.selector" };
     (void)s;
     api_scale(c, &paths);
-}
-
-/* A struct of {Type, RollingUpdate} as Go prints it when the type is not known. */
-static const char *strategy_text(struct check *c, const char *type)
-{
-    return at(c, "{\"Type\":%s,\"RollingUpdate\":null}", quoted(c, type));
 }
 
 /* ---- deployments
@@ -149,17 +148,18 @@ static void deployment_validate(enum res_verb verb, const struct kj_val *obj,
     static const char *const numbers[] = { "replicas", NULL };
     static const char *const more[] = { "minReadySeconds", "revisionHistoryLimit",
                                         "progressDeadlineSeconds", NULL };
+    static const char *const counts[] = { "updatedReplicas", "readyReplicas", "availableReplicas",
+                                          NULL };
     CLEANUP(check_end) struct check c = check_begin(errors);
     const struct kj_val *spec = kj_get(obj, "spec");
     int64_t deadline = kj_i64_or(kj_get(spec, "progressDeadlineSeconds"), 600);
 
     if (verb == RES_STATUS) {
-        check_status_counts(&c, obj);
+        check_status_counts(&c, obj, counts);
         return;
     }
     check_numbers(&c, "spec", spec, numbers);
-    check_selector(&c, spec, "deployment");
-    check_workload_template(&c, spec);
+    check_workload_template(&c, spec, check_selector(&c, spec, "deployment"));
     check_strategy(&c, kj_get(spec, "strategy"));
     check_numbers(&c, "spec", spec, more);
     if (deadline <= kj_i64_or(kj_get(spec, "minReadySeconds"), 0))
@@ -187,12 +187,11 @@ static void replicaset_validate(enum res_verb verb, const struct kj_val *obj,
     const struct kj_val *spec = kj_get(obj, "spec");
 
     if (verb == RES_STATUS) {
-        check_status_counts(&c, obj);
+        check_status_counts(&c, obj, set_counts);
         return;
     }
     check_numbers(&c, "spec", spec, numbers);
-    check_selector(&c, spec, "replicaset");
-    check_workload_template(&c, spec);
+    check_workload_template(&c, spec, check_selector(&c, spec, "replicaset"));
     if (verb == RES_UPDATE)
         check_immutable(&c, "spec.selector", kj_get(spec, "selector"),
                         kj_path(old, "spec.selector"));
@@ -243,7 +242,7 @@ static void rc_validate(enum res_verb verb, const struct kj_val *obj, const stru
 
     (void)old;
     if (verb == RES_STATUS) {
-        check_status_counts(&c, obj);
+        check_status_counts(&c, obj, set_counts);
         return;
     }
     check_numbers(&c, "spec", spec, numbers);
@@ -256,7 +255,7 @@ static void rc_validate(enum res_verb verb, const struct kj_val *obj, const stru
     if (!map_is_subset(kj_get(spec, "selector"), labels))
         field_error(errors, FIELD_INVALID, "spec.template.metadata.labels", as_json(&c, labels),
                     "`selector` does not match template `labels`");
-    check_template(&c, "spec.template", t, NULL, only_always);
+    check_template(&c, "spec.template", t, only_always);
 }
 const struct res_strategy rc_strategy = { .set_defaults = rc_set_defaults,
                                           .prepare = rc_prepare,
@@ -311,23 +310,20 @@ static void statefulset_validate(enum res_verb verb, const struct kj_val *obj,
                                  const struct kj_val *old, struct field_errors *errors)
 {
     static const char *const numbers[] = { "replicas", "minReadySeconds", NULL };
+    static const char *const counts[] = { "readyReplicas", "currentReplicas", "updatedReplicas",
+                                          "availableReplicas", NULL };
     CLEANUP(check_end) struct check c = check_begin(errors);
+    CLEANUP(kj_doc_free) struct kj_doc *whole = NULL;
     const struct kj_val *spec = kj_get(obj, "spec");
-    const char *policy = v_str(spec, "podManagementPolicy");
-    const char *type = v_str(kj_get(spec, "updateStrategy"), "type");
 
     if (verb == RES_STATUS) {
-        check_status_counts(&c, obj);
+        check_status_counts(&c, obj, counts);
         return;
     }
-    if (!streq(policy, "OrderedReady") && !streq(policy, "Parallel"))
-        err_invalid(&c, "spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'");
-    if (!streq(type, "RollingUpdate") && !streq(type, "OnDelete"))
-        field_error(errors, FIELD_INVALID, "spec.updateStrategy", strategy_text(&c, type),
-                    "must be 'RollingUpdate' or 'OnDelete'");
+    check_statefulset_spec(&c, spec);
     check_numbers(&c, "spec", spec, numbers);
-    check_selector(&c, spec, "statefulset");
-    check_workload_template(&c, spec);
+    whole = statefulset_with_claims(spec);
+    check_workload_template(&c, kj_root(whole), check_selector(&c, spec, "statefulset"));
     if (verb == RES_UPDATE && !statefulset_same(spec, kj_get(old, "spec")))
         err_forbidden(&c, "spec",
                       "updates to statefulset spec for fields other than 'replicas', 'ordinals', "
@@ -384,16 +380,12 @@ static void daemonset_validate(enum res_verb verb, const struct kj_val *obj,
     static const char *const numbers[] = { "minReadySeconds", "revisionHistoryLimit", NULL };
     CLEANUP(check_end) struct check c = check_begin(errors);
     const struct kj_val *spec = kj_get(obj, "spec");
-    const char *type = v_str(kj_get(spec, "updateStrategy"), "type");
 
     if (verb == RES_STATUS)
         return;
-    check_selector(&c, spec, "daemonset");
-    check_workload_template(&c, spec);
+    check_workload_template(&c, spec, check_selector(&c, spec, "daemonset"));
     check_numbers(&c, "spec", spec, numbers);
-    if (!streq(type, "RollingUpdate") && !streq(type, "OnDelete"))
-        field_error(errors, FIELD_NOT_SUPPORTED, "spec.updateStrategy", strategy_text(&c, type),
-                    "supported values: \"RollingUpdate\", \"OnDelete\"");
+    check_daemonset_strategy(&c, kj_get(spec, "updateStrategy"));
     if (verb == RES_UPDATE)
         check_immutable(&c, "spec.selector", kj_get(spec, "selector"),
                         kj_path(old, "spec.selector"));

@@ -173,7 +173,10 @@ void check_labels(struct check *c, const char *path, const struct kj_val *labels
 
     while (kj_next(&it, &key, &v)) {
         check_qualified(c, path, arena_strndup(c->a, key.p, key.n));
-        check_label_value(c, path, kj_str_or(v, ""));
+        /* By its length: a NUL ends no JSON string. */
+        const char *why = name_check_label_value((struct str){ kj_str_or(v, ""), kj_len(v) });
+        if (why)
+            err_invalid(c, path, kj_str_or(v, ""), why);
     }
 }
 

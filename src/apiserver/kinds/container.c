@@ -60,9 +60,12 @@ static void check_key_ref(struct check *c, const char *path, const struct kj_val
         check_config_key(c, at(c, "%s.key", path), v_str(ref, "key"));
 }
 
-static void check_field_ref(struct check *c, const char *path, const struct kj_val *ref)
+static void check_value_from(struct check *c, const char *path, const struct kj_val *from,
+                             bool has_value)
 {
-    static const char *const known[] = { "metadata.name",
+    static const char *const sources[] = { "fieldRef", "resourceFieldRef", "configMapKeyRef",
+                                           "secretKeyRef", "fileKeyRef" };
+    static const char *const paths[] = { "metadata.name",
                                          "metadata.namespace",
                                          "metadata.uid",
                                          "spec.nodeName",
@@ -72,42 +75,6 @@ static void check_field_ref(struct check *c, const char *path, const struct kj_v
                                          "status.podIP",
                                          "status.podIPs",
                                          NULL };
-    const char *f = v_str(ref, "fieldPath"), *p = at(c, "%s.fieldPath", path);
-
-    if (!*f) {
-        err_required(c, p, "");
-        return;
-    }
-    if (str_starts(f, "metadata.labels['") || str_starts(f, "metadata.annotations['"))
-        return;
-    for (size_t i = 0; known[i]; i++)
-        if (streq(known[i], f))
-            return;
-    err_invalid(c, p, f, at(c, "error converting fieldPath: field label not supported: %s", f));
-}
-
-static void check_resource_ref(struct check *c, const char *path, const struct kj_val *ref)
-{
-    static const char *const known[] = { "limits.cpu",
-                                         "limits.ephemeral-storage",
-                                         "limits.memory",
-                                         "requests.cpu",
-                                         "requests.ephemeral-storage",
-                                         "requests.memory",
-                                         NULL };
-    const char *r = v_str(ref, "resource"), *p = at(c, "%s.resource", path);
-
-    if (!*r)
-        err_required(c, p, "");
-    else if (!str_starts(r, "requests.hugepages-") && !str_starts(r, "limits.hugepages-"))
-        check_enum(c, p, r, known, false);
-}
-
-static void check_value_from(struct check *c, const char *path, const struct kj_val *from,
-                             bool has_value)
-{
-    static const char *const sources[] = { "fieldRef", "resourceFieldRef", "configMapKeyRef",
-                                           "secretKeyRef", "fileKeyRef" };
     size_t n = 0;
 
     for (size_t i = 0; i < ARRAY_LEN(sources); i++) {
@@ -117,9 +84,9 @@ static void check_value_from(struct check *c, const char *path, const struct kj_
             continue;
         n++;
         if (i == 0)
-            check_field_ref(c, p, ref);
+            check_field_ref(c, p, ref, paths);
         else if (i == 1)
-            check_resource_ref(c, p, ref);
+            check_resource_ref(c, p, ref, false);
         else if (i < 4)
             check_key_ref(c, p, ref);
     }
@@ -196,6 +163,54 @@ static void check_security(struct check *c, const char *path, const struct kj_va
                     "cannot set `allowPrivilegeEscalation` to false and `privileged` to true");
 }
 
+static void check_resize(struct check *c, const char *path, const struct kj_val *list,
+                         const char *pod_restart)
+{
+    static const char *const resources[] = { "cpu", "memory", NULL };
+    static const char *const policies[] = { "NotRequired", "RestartContainer", NULL };
+    CLEANUP(map_fini) struct map seen = { 0 };
+    struct kj_iter it = kj_iter(list);
+    const struct kj_val *v;
+
+    for (size_t i = 0; kj_next(&it, NULL, &v); i++) {
+        const char *name = v_str(v, "resourceName"), *policy = v_str(v, "restartPolicy");
+        if (!names_add(&seen, name))
+            err_duplicate(c, at(c, "%s[%zu]", path, i), name);
+        if (!*name)
+            err_required(c, path, "");
+        else
+            check_enum(c, path, name, resources, false);
+        if (!*policy)
+            err_required(c, path, "");
+        else if (check_enum(c, path, policy, policies, false) && streq(pod_restart, "Never") &&
+                 streq(policy, "RestartContainer"))
+            err_invalid(c, path, policy, "must be 'NotRequired' when `restartPolicy` is 'Never'");
+    }
+}
+
+static void check_restart(struct check *c, const char *path, const struct kj_val *v)
+{
+    static const char *const policies[] = { "Always", "Never", "OnFailure", NULL };
+    static const char *const actions[] = { "Restart", NULL };
+    static const char *const operators[] = { "In", "NotIn", NULL };
+    const struct kj_val *rules = kj_get(v, "restartPolicyRules"), *rule;
+    struct kj_iter it = kj_iter(rules);
+
+    check_enum(c, at(c, "%s.restartPolicy", path), v_str(v, "restartPolicy"), policies, true);
+    if (kj_len(rules) > 0 && !*v_str(v, "restartPolicy"))
+        err_required(c, at(c, "%s.restartPolicy", path),
+                     "must specify restartPolicy when restart rules are used");
+    for (size_t i = 0; kj_next(&it, NULL, &rule); i++) {
+        const char *p = at(c, "%s.restartPolicyRules[%zu]", path, i);
+        check_enum(c, at(c, "%s.action", p), v_str(rule, "action"), actions, false);
+        if (!v_has(rule, "exitCodes"))
+            err_required(c, at(c, "%s.exitCodes", p), "must be specified");
+        else
+            check_enum(c, at(c, "%s.exitCodes.operator", p),
+                       v_str(kj_get(rule, "exitCodes"), "operator"), operators, false);
+    }
+}
+
 static void check_common(struct check *c, const char *path, const struct kj_val *v,
                          const struct kj_val *spec)
 {
@@ -223,6 +238,9 @@ static void check_common(struct check *c, const char *path, const struct kj_val 
     check_enum(c, at(c, "%s.imagePullPolicy", path), v_str(v, "imagePullPolicy"), pulls, true);
     check_resources(c, at(c, "%s.resources", path), kj_get(v, "resources"),
                     kj_get(spec, "resourceClaims"), false);
+    check_resize(c, at(c, "%s.resizePolicy", path), kj_get(v, "resizePolicy"),
+                 v_str(spec, "restartPolicy"));
+    check_restart(c, path, v);
     if (v_has(v, "securityContext"))
         check_security(c, at(c, "%s.securityContext", path), kj_get(v, "securityContext"));
 }
@@ -239,13 +257,10 @@ static void check_probes(struct check *c, const char *path, const struct kj_val 
 
 static void check_init(struct check *c, const char *path, const struct kj_val *v)
 {
-    static const char *const policies[] = { "Always", "Never", "OnFailure", NULL };
     static const char *const not_allowed[] = { "lifecycle", "livenessProbe", "readinessProbe",
                                                "startupProbe" };
-    const char *policy = v_str(v, "restartPolicy");
 
-    check_enum(c, at(c, "%s.restartPolicy", path), policy, policies, true);
-    if (streq(policy, "Always")) {
+    if (streq(v_str(v, "restartPolicy"), "Always")) {
         check_probes(c, path, v);
         return;
     }

@@ -296,7 +296,7 @@ static void podtemplate_validate(enum res_verb verb, const struct kj_val *obj,
 {
     CLEANUP(check_end) struct check c = check_begin(errors);
     (void)verb, (void)old;
-    check_template(&c, "template", kj_get(obj, "template"), NULL, NULL);
+    check_template(&c, "template", kj_get(obj, "template"), NULL);
 }
 const struct res_strategy podtemplate_strategy = { .set_defaults = podtemplate_set_defaults,
                                                    .validate = podtemplate_validate };

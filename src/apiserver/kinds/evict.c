@@ -216,6 +216,7 @@ static int find_budget(struct eviction *e, struct api_call *c, const struct kj_v
 /* ---- the call
  * --------------------------------------------------------------------------------------- */
 
+/* Positive: the call was answered. */
 static int read_options(struct api_call *c, struct kerr *err)
 {
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
@@ -223,21 +224,16 @@ static int read_options(struct api_call *c, struct kerr *err)
 
     if (r < 0)
         return r;
-    const struct kj_val *options = kj_get(kj_root(doc), "deleteOptions");
-    const struct kj_val *pre = kj_get(options, "preconditions");
     if (!streq(kj_str_or(kj_path(kj_root(doc), "metadata.name"), ""), c->name))
         return kerr_api(err, -EINVAL, KR_BAD_REQUEST,
                         "name in URL does not match name in Eviction object");
-    if (v_has(options, "gracePeriodSeconds"))
-        c->grace = kj_i64_or(kj_get(options, "gracePeriodSeconds"), -1);
-    if (v_has(pre, "uid"))
-        c->precond_uid = arena_strdup(c->arena, v_str(pre, "uid"));
-    if (v_has(pre, "resourceVersion"))
-        c->precond_rv = arena_strdup(c->arena, v_str(pre, "resourceVersion"));
-    if (v_has(options, "propagationPolicy"))
-        c->propagation = arena_strdup(c->arena, v_str(options, "propagationPolicy"));
-    c->dry_run |= kj_len(kj_get(options, "dryRun")) > 0;
-    return 0;
+    const struct kj_val *options = kj_get(kj_root(doc), "deleteOptions");
+    if (kj_type(options) > KJ_NULL && kj_type(options) != KJ_OBJ)
+        return kerr_api(err, -EINVAL, KR_BAD_REQUEST,
+                        "Eviction in version \"v1\" cannot be handled as a Eviction: json: cannot "
+                        "unmarshal into Go struct field Eviction.deleteOptions of type "
+                        "v1.DeleteOptions");
+    return api_delete_options(c, options) ? 0 : 1;
 }
 
 void pod_evict(struct apiserver *s, struct api_call *c)
@@ -247,6 +243,8 @@ void pod_evict(struct apiserver *s, struct api_call *c)
     struct kerr err = { 0 };
     int r = read_options(c, &err);
 
+    if (r > 0)
+        return;
     *e = (struct eviction){ .s = s, .pods = c->res };
     e->budgets = res_table_find(apiserver_resources(s), "policy", "v1", "poddisruptionbudgets");
     ktime_format(loop_wall(apiserver_loop(s)), e->now);

@@ -6,6 +6,7 @@
  *   pod.c           strategy of pods                   placement.c validation of pod specs
  *   pod_update.c    what may change                    pod_cell.c  columns of pods
  *   bind.c          pods/binding                       evict.c     pods/eviction
+ *   downward.c      fieldRef, resourceFieldRef         apps_check.c, job_policy.c  workloads
  *   node.c namespace.c event.c service.c core.c apps.c job.c cronjob.c policy.c storage.c dra.c
  *   misc.c          the other kinds
  */
@@ -157,6 +158,13 @@ void template_default(struct kj_mdoc *d, struct kj_mval *obj);
 void check_pod_spec(struct check *c, const char *path, const struct kj_val *spec);
 void check_containers(struct check *c, const char *path, const struct kj_val *spec);
 void check_volumes(struct check *c, const char *path, const struct kj_val *spec);
+/* downward.c. supported: the field paths that make sense here. */
+void check_field_ref(struct check *c, const char *path, const struct kj_val *ref,
+                     const char *const *supported);
+void check_resource_ref(struct check *c, const char *path, const struct kj_val *ref,
+                        bool in_volume);
+void check_downward(struct check *c, const char *path, const struct kj_val *v);
+#define FILE_MODE_WORDS "must be a number between 0 and 0777 (octal), both inclusive"
 void check_volume_mounts(struct check *c, const char *path, const struct kj_val *container,
                          const struct kj_val *spec);
 void check_probe(struct check *c, const char *path, const struct kj_val *probe, const char *which);
@@ -169,7 +177,19 @@ void check_pvc_spec(struct check *c, const char *path, const struct kj_val *spec
 void check_pod_update(struct check *c, const struct kj_val *obj, const struct kj_val *old);
 /* Labels and spec of a template whose pods a controller runs: restartPolicy among these. */
 void check_template(struct check *c, const char *path, const struct kj_val *template,
-                    const struct kj_val *selector, const char *const *restart_policies);
+                    const char *const *restart_policies);
+/* apps_check.c: strategies, and claims of stateful sets. */
+void check_statefulset_spec(struct check *c, const struct kj_val *spec);
+void check_daemonset_strategy(struct check *c, const struct kj_val *strategy);
+/* The spec with the volumes that its claim templates stand for; the caller's. */
+struct kj_doc *statefulset_with_claims(const struct kj_val *spec);
+/* {"Type":"x","RollingUpdate":null}: a strategy of an unknown type as Go prints it. */
+const char *strategy_text(struct check *c, const char *type);
+/* service_check.c */
+void check_service_addresses(struct check *c, const struct kj_val *spec);
+void check_service_traffic(struct check *c, const struct kj_val *spec);
+/* job_policy.c: what a job does about failed and finished indexes. */
+void check_job_policy(struct check *c, const char *path, const struct kj_val *spec);
 const char *spec_qos(const struct kj_val *spec);
 /* A pod that counts as ready / that has ended. */
 bool pod_is_ready(const struct kj_val *pod);

@@ -71,7 +71,7 @@ static void check_restart(struct check *c, const char *path, const struct kj_val
 {
     const char *policy = v_str(kj_get(template, "spec"), "restartPolicy");
 
-    if (!streq(policy, "OnFailure") && !streq(policy, "Never"))
+    if (!*policy || streq(policy, "Always"))
         err_required(c, at(c, "%s.spec.restartPolicy", path),
                      "valid values: \"OnFailure\", \"Never\"");
 }
@@ -95,7 +95,8 @@ static void check_job_spec(struct check *c, const char *path, const struct kj_va
         err_required(c, at(c, "%s.completions", path), "when completion mode is Indexed");
     check_enum(c, at(c, "%s.podReplacementPolicy", path), v_str(spec, "podReplacementPolicy"),
                replacements, true);
-    check_template(c, at(c, "%s.template", path), kj_get(spec, "template"), NULL, NULL);
+    check_job_policy(c, path, spec);
+    check_template(c, at(c, "%s.template", path), kj_get(spec, "template"), NULL);
     check_restart(c, at(c, "%s.template", path), kj_get(spec, "template"));
 }
 

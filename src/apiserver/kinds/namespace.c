@@ -1,6 +1,7 @@
 /* namespace.c - namespaces: they go in two steps, and only once they are empty. */
 #include "apiserver/kinds/internal.h"
 #include "apiserver/registry/registry.h"
+#include "apiserver/schema/types.h"
 
 static const char kubernetes[] = "kubernetes"; /* the finalizer of every namespace */
 
@@ -48,6 +49,7 @@ static void namespace_validate(enum res_verb verb, const struct kj_val *obj,
     (void)old;
     while (verb == RES_CREATE && kj_next(&it, NULL, &v)) {
         const char *f = kj_str_or(v, "");
+        check_qualified(&c, "spec.finalizers", f);
         if (!strchr(f, '/') && !streq(f, kubernetes) && !streq(f, "orphan") &&
             !streq(f, "foregroundDeletion"))
             err_invalid(&c, "spec.finalizers", f,
@@ -62,6 +64,11 @@ static const char *namespace_field(const struct kj_val *obj, const char *path, s
     return NULL;
 }
 
+static void ignore(void *arg, const char *problem)
+{
+    (void)arg, (void)problem;
+}
+
 static int edit_finalizers(void *arg, struct api_call *c, const struct kj_val *old,
                            struct kj_mdoc *d, struct kj_mval *obj, struct kerr *err)
 {
@@ -69,9 +76,17 @@ static int edit_finalizers(void *arg, struct api_call *c, const struct kj_val *o
     int r = api_body(c, "v1", "Namespace", &body, err);
     const struct kj_val *list = kj_path(kj_root(body), "spec.finalizers");
 
+    const char *name = kj_str_or(kj_path(kj_root(body), "metadata.name"), c->name);
+
     (void)arg, (void)old;
+    if (r == 0)
+        r = types_check(c->res->type, kj_root(body), ignore, NULL, err);
     if (r < 0)
         return r;
+    if (!streq(name, c->name))
+        return kerr_api(err, -EINVAL, KR_BAD_REQUEST,
+                        "the name of the object (%.80s) does not match the name on the URL (%.80s)",
+                        name, c->name);
     struct kj_mval *spec = m_obj(d, obj, "spec");
     if (kj_len(list) > 0)
         kj_mset(d, spec, "finalizers", kj_mcopy(d, list));

@@ -77,10 +77,10 @@ static void node_validate(enum res_verb verb, const struct kj_val *obj, const st
 
     if (verb != RES_STATUS)
         check_spec(&c, spec);
-    if (verb != RES_UPDATE)
+    if (verb != RES_UPDATE) {
         check_resource_list(&c, "status.capacity", kj_get(status, "capacity"));
-    if (verb == RES_STATUS)
         check_resource_list(&c, "status.allocatable", kj_get(status, "allocatable"));
+    }
     if (verb == RES_UPDATE)
         check_update(&c, spec, kj_get(old, "spec"));
 }

@@ -162,6 +162,9 @@ static void check_spread(struct check *c, const char *path, const struct kj_val 
     check_enum(c, at(c, "%s.nodeAffinityPolicy", path), v_str(v, "nodeAffinityPolicy"), policies,
                true);
     check_enum(c, at(c, "%s.nodeTaintsPolicy", path), v_str(v, "nodeTaintsPolicy"), policies, true);
+    if (kj_len(kj_get(v, "matchLabelKeys")) > 0 && !v_has(v, "labelSelector"))
+        err_forbidden(c, at(c, "%s.matchLabelKeys", path),
+                      "must not be specified when labelSelector is not set");
     check_label_selector(c, at(c, "%s.labelSelector", path), kj_get(v, "labelSelector"));
 }
 

@@ -1,6 +1,8 @@
 /* pod_spec.c - validation of a pod spec, in pods and in the templates of workloads. */
 #include "apiserver/kinds/internal.h"
 
+enum { NAMESERVERS_MAX = 3 };
+
 static void check_security(struct check *c, const char *path, const struct kj_val *spec)
 {
     static const char *const ids[] = { "fsGroup", "runAsUser", "runAsGroup" };
@@ -43,6 +45,10 @@ static void check_dns(struct check *c, const char *path, const struct kj_val *sp
             err_required(c, at(c, "%s.dnsConfig.nameservers", path),
                          "must provide at least one DNS nameserver when `dnsPolicy` is None");
     }
+    if (kj_len(kj_get(config, "nameservers")) > NAMESERVERS_MAX)
+        field_error(c->errors, FIELD_INVALID, at(c, "%s.dnsConfig.nameservers", path),
+                    as_json(c, kj_get(config, "nameservers")),
+                    "must not have more than %d nameservers", NAMESERVERS_MAX);
     for (size_t i = 0; kj_next(&it, NULL, &v); i++)
         check_ip(c, at(c, "%s.dnsConfig.nameservers[%zu]", path, i), kj_str_or(v, ""));
 }
@@ -138,7 +144,9 @@ static void check_names(struct check *c, const char *path, const struct kj_val *
         err_invalid(c, at(c, "%s.subdomain", path), sub, "must not contain dots");
     else if (*sub)
         check_dns_label(c, at(c, "%s.subdomain", path), sub);
-    if (v_has(spec, "os"))
+    if (v_has(spec, "os") && !*v_str(kj_get(spec, "os"), "name"))
+        err_required(c, at(c, "%s.os.name", path), "cannot be empty");
+    else if (v_has(spec, "os"))
         check_enum(c, at(c, "%s.os", path), v_str(kj_get(spec, "os"), "name"), systems, false);
 }
 
@@ -167,16 +175,12 @@ void check_pod_spec(struct check *c, const char *path, const struct kj_val *spec
 }
 
 void check_template(struct check *c, const char *path, const struct kj_val *template,
-                    const struct kj_val *selector, const char *const *restart_policies)
+                    const char *const *restart_policies)
 {
     const struct kj_val *labels = kj_path(template, "metadata.labels");
     const struct kj_val *spec = kj_get(template, "spec");
     const char *restart = v_str(spec, "restartPolicy");
 
-    if (selector && !v_selector_matches(selector, labels))
-        field_error(c->errors, FIELD_INVALID, at(c, "%s.metadata.labels", path),
-                    labels ? as_json(c, labels) : "null",
-                    "`selector` does not match template `labels`");
     check_labels(c, at(c, "%s.labels", path), labels); /* sic: without "metadata" */
     check_pod_spec(c, at(c, "%s.spec", path), spec);
     if (!restart_policies)

@@ -175,7 +175,7 @@ static void check_claims(struct check *c, const char *path, const struct kj_val 
     for (size_t i = 0; kj_next(&it, NULL, &v); i++) {
         const char *name = v_str(v, "name"), *p = at(c, "%s[%zu]", path, i);
         if (!*name) {
-            err_required(c, at(c, "%s.name", p), "");
+            err_required(c, p, "");
             continue;
         }
         if (!names_add(&seen, name))

@@ -52,7 +52,7 @@ static void service_set_defaults(struct kj_mdoc *d, struct kj_mval *obj)
 
 static void allocate_ip(struct kj_mdoc *d, struct kj_mval *obj, struct kj_mval *spec)
 {
-    if (!*m_str(spec, "clusterIP")) {
+    if (!*m_str(spec, "clusterIP") && kj_mlen(kj_mget(spec, "clusterIPs")) == 0) {
         char ip[32];
         unsigned host = (unsigned)(service_hash(obj, 0) % 65534) + 1;
         snprintf(ip, sizeof ip, "10.96.%u.%u", host >> 8, host & 255);
@@ -103,6 +103,50 @@ static void keep_addresses(struct kj_mdoc *d, struct kj_mval *spec, const struct
     }
 }
 
+static void drop_if_old(struct kj_mval *spec, const struct kj_val *old, const char *key)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *now = NULL;
+    struct kj_mval *v = kj_mget(spec, key);
+
+    if (!v || !kj_get(old, key))
+        return;
+    now = kj_freeze(v);
+    if (kj_equal(kj_root(now), kj_get(old, key)))
+        kj_mdel(spec, key, strlen(key));
+}
+
+static bool had_node_port(const struct kj_val *old, int64_t port)
+{
+    struct kj_iter it = kj_iter(kj_get(old, "ports"));
+    const struct kj_val *v;
+
+    while (kj_next(&it, NULL, &v))
+        if (port && kj_i64_or(kj_get(v, "nodePort"), 0) == port)
+            return true;
+    return false;
+}
+
+/* A service that becomes another type gives back what only the old type has, unless the client
+ * asks for it anew. */
+static void drop_of_old_type(struct kj_mval *spec, const struct kj_val *old)
+{
+    static const char *const addresses[] = { "clusterIP", "clusterIPs", "ipFamilies",
+                                             "ipFamilyPolicy" };
+    const char *type = m_str(spec, "type"), *was = v_str(old, "type");
+    struct kj_mval *p;
+
+    if (streq(type, "ExternalName") && !streq(was, "ExternalName"))
+        for (size_t i = 0; i < ARRAY_LEN(addresses); i++)
+            drop_if_old(spec, old, addresses[i]);
+    if (is_exposed(type) || !is_exposed(was))
+        return;
+    drop_if_old(spec, old, "externalTrafficPolicy");
+    drop_if_old(spec, old, "allocateLoadBalancerNodePorts");
+    for (struct kj_miter it = kj_miter(kj_mget(spec, "ports")); kj_mnext(&it, NULL, &p);)
+        if (had_node_port(old, m_i64(p, "nodePort", 0)))
+            kj_mdel(p, "nodePort", strlen("nodePort"));
+}
+
 static void service_prepare(enum res_verb verb, struct kj_mdoc *d, struct kj_mval *obj,
                             const struct kj_val *old, nsec_t now)
 {
@@ -115,6 +159,8 @@ static void service_prepare(enum res_verb verb, struct kj_mdoc *d, struct kj_mva
     spec = m_obj(d, obj, "spec");
     if (verb == RES_UPDATE)
         keep_addresses(d, spec, kj_get(old, "spec"));
+    if (verb == RES_UPDATE)
+        drop_of_old_type(spec, kj_get(old, "spec"));
     if (!streq(m_str(spec, "type"), "ExternalName"))
         allocate_ip(d, obj, spec);
     if (is_exposed(m_str(spec, "type")))
@@ -201,7 +247,9 @@ static void service_validate(enum res_verb verb, const struct kj_val *obj, const
         else
             check_dns_subdomain(&c, "spec.externalName", v_str(spec, "externalName"));
     }
+    check_service_addresses(&c, spec);
     check_service_ports(&c, spec);
+    check_service_traffic(&c, spec);
     check_labels(&c, "spec.selector", kj_get(spec, "selector"));
     check_enum(&c, "spec.sessionAffinity", v_str(spec, "sessionAffinity"), affinities, false);
     check_enum(&c, "spec.type", type, types, false);

@@ -122,6 +122,17 @@ const struct res_strategy pv_strategy = { .prepare = pv_prepare, .validate = pv_
 /* ---- claims
  * ----------------------------------------------------------------------------------------- */
 
+static bool has_mode(const struct kj_val *modes, const char *mode)
+{
+    struct kj_iter it = kj_iter(modes);
+    const struct kj_val *v;
+
+    while (kj_next(&it, NULL, &v))
+        if (streq(kj_str_or(v, ""), mode))
+            return true;
+    return false;
+}
+
 void check_pvc_spec(struct check *c, const char *path, const struct kj_val *spec)
 {
     const struct kj_val *modes = kj_get(spec, "accessModes"), *v;
@@ -133,6 +144,9 @@ void check_pvc_spec(struct check *c, const char *path, const struct kj_val *spec
         err_required(c, at(c, "%s.accessModes", path), "at least 1 access mode is required");
     while (kj_next(&it, NULL, &v))
         check_enum(c, at(c, "%s.accessModes", path), kj_str_or(v, ""), access_modes, false);
+    if (kj_len(modes) > 1 && has_mode(modes, "ReadWriteOncePod"))
+        err_forbidden(c, at(c, "%s.accessModes", path),
+                      "may not use ReadWriteOncePod with other access modes");
     if (!v_qty(requests, "storage", &q))
         err_required(c, at(c, "%s.resources[storage]", path), "");
     else if (qty_sign(q) <= 0)

@@ -8,8 +8,7 @@ static void check_items(struct check *c, const char *path, const struct kj_val *
     int64_t mode = kj_i64_or(kj_get(source, "defaultMode"), 0);
 
     if (mode < 0 || mode > 0777)
-        err_invalid_i64(c, at(c, "%s.defaultMode", path), mode,
-                        "must be a number between 0 and 0777 (octal), both inclusive");
+        err_invalid_i64(c, at(c, "%s.defaultMode", path), mode, FILE_MODE_WORDS);
     for (size_t i = 0; kj_next(&it, NULL, &v); i++) {
         const char *p = at(c, "%s.items[%zu]", path, i), *local = v_str(v, "path");
         int64_t m = kj_i64_or(kj_get(v, "mode"), 0);
@@ -19,8 +18,7 @@ static void check_items(struct check *c, const char *path, const struct kj_val *
             err_required(c, at(c, "%s.path", p), "");
         check_local_path(c, at(c, "%s.path", p), local, true);
         if (m < 0 || m > 0777)
-            err_invalid_i64(c, at(c, "%s.mode", p), m,
-                            "must be a number between 0 and 0777 (octal), both inclusive");
+            err_invalid_i64(c, at(c, "%s.mode", p), m, FILE_MODE_WORDS);
     }
 }
 
@@ -75,8 +73,67 @@ static void check_nfs(struct check *c, const char *path, const struct kj_val *v)
         err_required(c, at(c, "%s.server", path), "");
     if (!*p)
         err_required(c, at(c, "%s.path", path), "");
-    else if (*p != '/')
+    if (*p != '/')
         err_invalid(c, at(c, "%s.path", path), p, "must be an absolute path");
+}
+
+static void check_csi(struct check *c, const char *path, const struct kj_val *v)
+{
+    const char *driver = v_str(v, "driver");
+
+    if (!*driver)
+        err_required(c, at(c, "%s.driver", path), "");
+    else
+        check_dns_subdomain(c, at(c, "%s.driver", path), driver);
+}
+
+static void check_token(struct check *c, const char *path, const struct kj_val *v)
+{
+    enum { MIN_S = 600 };
+    int64_t seconds = kj_i64_or(kj_get(v, "expirationSeconds"), MIN_S);
+    const char *file = v_str(v, "path");
+
+    if (seconds < MIN_S)
+        err_invalid_i64(c, at(c, "%s.expirationSeconds", path), seconds,
+                        "may not specify a duration less than 10 minutes");
+    if (!*file)
+        err_required(c, at(c, "%s.path", path), "");
+    check_local_path(c, at(c, "%s.path", path), file, true);
+}
+
+static void check_projected_secret(struct check *c, const char *path, const struct kj_val *v)
+{
+    if (!*v_str(v, "name"))
+        err_required(c, at(c, "%s.name", path), "");
+    check_items(c, path, v);
+}
+
+/* A source that says nothing projects nothing. */
+static void check_projected(struct check *c, const char *path, const struct kj_val *v)
+{
+    static const struct {
+        const char *name;
+        void (*check)(struct check *c, const char *path, const struct kj_val *v);
+    } kinds[] = { { "secret", check_projected_secret },
+                  { "configMap", check_config_map },
+                  { "downwardAPI", check_downward },
+                  { "serviceAccountToken", check_token } };
+    struct kj_iter it = kj_iter(kj_get(v, "sources"));
+    const struct kj_val *source;
+
+    for (size_t i = 0; kj_next(&it, NULL, &source); i++) {
+        bool any = false;
+        for (size_t k = 0; k < ARRAY_LEN(kinds); k++) {
+            const char *p = at(c, "%s.sources[%zu].%s", path, i, kinds[k].name);
+            if (!v_has(source, kinds[k].name))
+                continue;
+            if (any)
+                err_forbidden(c, p, "may not specify more than 1 volume type per source");
+            else
+                kinds[k].check(c, p, kj_get(source, kinds[k].name));
+            any = true;
+        }
+    }
 }
 
 static void check_ephemeral(struct check *c, const char *path, const struct kj_val *v)
@@ -109,7 +166,7 @@ static const struct {
                 { "cinder", NULL },
                 { "cephfs", NULL },
                 { "flocker", NULL },
-                { "downwardAPI", NULL },
+                { "downwardAPI", check_downward },
                 { "fc", NULL },
                 { "azureFile", NULL },
                 { "vsphereVolume", NULL },
@@ -117,10 +174,10 @@ static const struct {
                 { "azureDisk", NULL },
                 { "storageos", NULL },
                 { "photonPersistentDisk", NULL },
-                { "projected", NULL },
+                { "projected", check_projected },
                 { "portworxVolume", NULL },
                 { "scaleIO", NULL },
-                { "csi", NULL },
+                { "csi", check_csi },
                 { "ephemeral", check_ephemeral },
                 { "image", NULL }
 };

@@ -32,7 +32,7 @@ static struct str piece(const char **p, const char *end, char sep)
 static bool take_clause(struct api_call *c, struct str clause)
 {
     const char *p = clause.p, *end = p + clause.n;
-    struct str type = piece(&p, end, ';'), as = { 0 }, v = { 0 };
+    struct str type = piece(&p, end, ';'), as = { 0 }, g = { 0 }, v = { 0 };
     bool yaml = is(type, "application/yaml");
 
     if (!yaml && !is(type, "application/json") && !is(type, "application/*") && !is(type, "*/*"))
@@ -41,13 +41,15 @@ static bool take_clause(struct api_call *c, struct str clause)
         struct str param = piece(&p, end, ';');
         if (param.n > 3 && strncmp(param.p, "as=", 3) == 0)
             as = (struct str){ param.p + 3, param.n - 3 };
+        else if (param.n > 2 && strncmp(param.p, "g=", 2) == 0)
+            g = (struct str){ param.p + 2, param.n - 2 };
         else if (param.n > 2 && strncmp(param.p, "v=", 2) == 0)
             v = (struct str){ param.p + 2, param.n - 2 };
         else if (param.n == 3 && strncmp(param.p, "q=0", 3) == 0)
             return false;
     }
     if (as.n) {
-        if (!str_eqz(v, "v1") && !str_eqz(v, "v1beta1"))
+        if (!str_eqz(g, "meta.k8s.io") || (!str_eqz(v, "v1") && !str_eqz(v, "v1beta1")))
             return false;
         if (str_eqz(as, "Table"))
             c->format = API_AS_TABLE;

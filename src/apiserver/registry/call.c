@@ -127,11 +127,12 @@ void api_fail_too_large(struct api_call *c)
 /* ---- dispatch -----------------------------------------------------------------------------------
  */
 
-static void page_not_found(struct api_call *c)
+/* For paths that are not the API's: no Status, but a line of text. */
+static void reply_page(struct api_call *c, int status)
 {
-    static const char text[] = "404 page not found\n";
+    const char *text = status == 404 ? "404 page not found\n" : "400 Bad Request";
     c->reply_type = "text/plain; charset=utf-8";
-    api_reply(c, 404, text, sizeof text - 1);
+    api_reply(c, status, text, strlen(text));
 }
 
 static void reply_version(struct api_call *c)
@@ -157,11 +158,18 @@ static void reply_version(struct api_call *c)
     api_reply(c, 200, b.data, b.len);
 }
 
+/* /healthz, or one of its checks: /healthz/ping. */
 static bool is_health(const char *path)
 {
-    return streq(path, "/healthz") || streq(path, "/readyz") || streq(path, "/livez") ||
-           str_starts(path, "/healthz/") || str_starts(path, "/readyz/") ||
-           str_starts(path, "/livez/");
+    static const char *const roots[] = { "/healthz", "/readyz", "/livez" };
+
+    for (size_t i = 0; i < ARRAY_LEN(roots); i++) {
+        const char *rest = path + strlen(roots[i]);
+        if (str_starts(path, roots[i]) &&
+            (!*rest || streq(rest, "/ping") || streq(rest, "/store") || streq(rest, "/shutdown")))
+            return true;
+    }
+    return false;
 }
 
 static void reply_health(struct api_call *c)
@@ -181,17 +189,33 @@ static void reply_health(struct api_call *c)
     api_reply(c, sick ? 500 : 200, b.data, b.len);
 }
 
+bool api_reads(const struct api_call *c)
+{
+    return streq(c->method, "GET") || streq(c->method, "HEAD");
+}
+
+static void run_version(struct api_call *c)
+{
+    struct kerr err = { 0 };
+
+    if (!streq(c->path, "/version") && !streq(c->path, "/version/"))
+        api_err_not_served(&err);
+    else if (!api_reads(c))
+        api_err_method(&err);
+    if (err.code < 0)
+        api_fail(c, &err);
+    else
+        reply_version(c);
+}
+
 static void run_other(struct api_call *c)
 {
-    if (!streq(c->method, "GET") && !streq(c->method, "HEAD")) {
-        page_not_found(c);
-    } else if (is_health(c->path)) {
+    if (is_health(c->path))
         reply_health(c);
-    } else if (streq(c->path, "/version") || streq(c->path, "/version/")) {
-        reply_version(c);
-    } else if (!discovery_handle(c)) {
-        page_not_found(c);
-    }
+    else if (streq(c->path, "/version") || str_starts(c->path, "/version/"))
+        run_version(c);
+    else if (!discovery_handle(c))
+        reply_page(c, 404);
 }
 
 static void run_verb(struct api_call *c)
@@ -254,7 +278,7 @@ void api_run(struct api_call *c)
     if (c->body_len > API_BODY_MAX) {
         api_fail_too_large(c);
     } else if (e < 0 && page) {
-        page_not_found(c);
+        reply_page(c, kreason_http(err.reason));
     } else if (e < 0) {
         api_fail(c, &err);
     } else if (c->verb == API_NONE) {

@@ -252,8 +252,10 @@ static void fail_no_version(struct change *x, struct api_call *c)
 
 static void fail_uid(struct change *x, struct api_call *c, const struct kj_mval *meta)
 {
-    fail_field(c, x->r->group, x->r->kind, x->name, FIELD_INVALID, "metadata.uid",
-               kj_mstr_get(kj_mget(meta, "uid")), "field is immutable");
+    CLEANUP(field_errors_free) struct field_errors *e = field_errors_new();
+    field_error_text(e, FIELD_INVALID, "metadata.uid", kj_mstr_get(kj_mget(meta, "uid")),
+                     "field is immutable");
+    fail_invalid(c, x->r->group, x->r->kind, x->name, e);
 }
 
 static void run(struct change *x, struct api_call *c)

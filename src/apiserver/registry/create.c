@@ -42,8 +42,7 @@ static int check_request(struct api_call *c, const struct kj_val *obj, struct ke
 void meta_fill_new(struct api_call *c, struct kj_mdoc *d, struct kj_mval *obj)
 {
     static const char *const drop[] = { "deletionTimestamp", "deletionGracePeriodSeconds",
-                                        "managedFields",     "selfLink",
-                                        "resourceVersion",   "generation" };
+                                        "managedFields", "selfLink", "resourceVersion" };
     struct kj_mval *meta = object_meta(d, obj);
     char uid[37], when[KTIME_TEXT_MAX];
 

@@ -47,8 +47,10 @@ static int check_types(const struct kj_val *o, struct kerr *err)
         { "dryRun", "[]string", KJ_ARR },
     };
     for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
-        enum kj_type got = kj_type(kj_get(o, fields[i].name));
-        if (got > KJ_NULL && got != fields[i].type)
+        const struct kj_val *v = kj_get(o, fields[i].name);
+        enum kj_type got = kj_type(v);
+        int64_t whole;
+        if (got > KJ_NULL && (got != fields[i].type || (got == KJ_NUM && kj_i64(v, &whole) < 0)))
             return kerr_api(err, -EINVAL, KR_BAD_REQUEST,
                             "json: cannot unmarshal into Go struct field DeleteOptions.%s of type "
                             "%s",
@@ -87,23 +89,29 @@ static bool take_options(struct api_call *c, const struct kj_val *o)
     return true;
 }
 
+bool api_delete_options(struct api_call *c, const struct kj_val *options)
+{
+    struct kerr err = { 0 };
+
+    if (check_types(options, &err) < 0) {
+        api_fail(c, &err);
+        return false;
+    }
+    return take_options(c, options) && check_propagation(c);
+}
+
 bool delete_options(struct api_call *c)
 {
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
     struct kerr err = { 0 };
 
-    if (c->body_len > 0) {
-        int e = api_body(c, NULL, "DeleteOptions", &doc, &err);
-        if (e == 0)
-            e = check_types(kj_root(doc), &err);
-        if (e < 0) {
-            api_fail(c, &err);
-            return false;
-        }
-        if (!take_options(c, kj_root(doc)))
-            return false;
+    if (c->body_len == 0)
+        return check_propagation(c);
+    if (api_body(c, NULL, "DeleteOptions", &doc, &err) < 0) {
+        api_fail(c, &err);
+        return false;
     }
-    return check_propagation(c);
+    return api_delete_options(c, kj_root(doc));
 }
 
 /* ---- one object ---------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 /* internal.h - what the files of the registry share. Nobody outside this room includes it.
  *
- *   call.c      life of a call, dispatch, answers        path.c     target and query -> call
+ *   call.c      life of a call, dispatch, answers        path.c, query.c  target -> call
  *   accept.c    content negotiation                       status.c   Status documents, field errors
  *   object.c    documents: reading, checking, writing     meta.c     rules of metadata
  *   read.c      get, list                                 select.c   selectors on documents
@@ -19,6 +19,8 @@
 /* Fills in path, verb, res, ns, name, sub. An error is the answer; *ret_page: it is the plain text
  * page for paths that are not the API's. */
 int path_parse(struct api_call *c, bool *ret_page, struct kerr *err);
+/* Why no name in a path may be this; NULL: it may. "" may. */
+const char *path_segment_problem(struct str s);
 /* Fills in what the query says. Answers itself (and returns false) when it is wrong. */
 bool query_parse(struct api_call *c);
 /* The form the client takes; false: 406. */
@@ -37,10 +39,13 @@ struct field_errors vec_of(struct field_cause);
 /* metadata: JSON text or NULL. details: JSON text or NULL (none at all). reason "": none. */
 void status_write(struct strbuf *out, const char *metadata, const char *message, const char *reason,
                   const char *details, int code);
-/* Ends the call with 422 on one field of its options: ListOptions, DeleteOptions, PatchOptions. */
+/* Ends the call with 422 and these causes. */
+void fail_invalid(struct api_call *c, const char *group, const char *kind, const char *name,
+                  const struct field_errors *errors);
+/* ...on one text of its options: ListOptions, DeleteOptions, PatchOptions. */
 void fail_options(struct api_call *c, const char *kind, enum field_error_type type,
                   const char *field, const char *value, const char *why);
-/* 422 on one field of an object. */
+/* ...on one field of an object; value is JSON text. */
 void fail_field(struct api_call *c, const char *group, const char *kind, const char *name,
                 enum field_error_type type, const char *field, const char *value, const char *why);
 void fail_raw(struct api_call *c, int code, const char *reason, const char *message,
@@ -113,8 +118,14 @@ bool is_review(const struct resource *r);
 /* The patch in the body applied to a document. */
 int patch_apply(struct api_call *c, const struct kj_val *old, struct kj_mdoc *d,
                 struct kj_mval **ret, struct kerr *err);
+/* What a patch made does not decode: 422 that shows it. Returns 1: the call was answered. */
+int fail_patched(struct api_call *c, const struct kj_val *obj, const struct kerr *why);
+/* The type of a patch by its Content-Type, into c->patch; 415 for what is not served. */
+int patch_type(struct api_call *c, struct kerr *err);
 /* Is the resourceVersion acceptable? *ret_rev 0 when not given. */
 int parse_rev(const char *text, uint64_t *ret_rev);
+/* The same of a query; the error is a plain one, as upstream has it. */
+int parse_rev_param(const char *text, uint64_t *ret_rev, struct kerr *err);
 
 /* Fills in the options of a DELETE from its body; answers itself when they are wrong (false). */
 bool delete_options(struct api_call *c);

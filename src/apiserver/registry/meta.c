@@ -78,7 +78,7 @@ bool returns_deleted(const struct resource *r)
     return is_one_of(r, list);
 }
 
-static const char *check_path_segment(struct str s)
+const char *path_segment_problem(struct str s)
 {
     if (str_eqz(s, "."))
         return "may not be '.'";
@@ -95,16 +95,22 @@ static const char *check_name(const struct resource *r, struct str name)
 {
     static const char *const labels[] = { "namespaces", NULL };
     if (streq(r->group, "rbac.authorization.k8s.io"))
-        return check_path_segment(name);
+        return path_segment_problem(name);
     if (is_one_of(r, labels))
         return name_check_dns_label(name);
     return name_check_dns_subdomain(name);
 }
 
+/* A name may hold a NUL, which ends no JSON string. */
+static struct str text_of(const struct kj_val *v)
+{
+    return (struct str){ kj_str_or(v, ""), kj_str(v) ? kj_len(v) : 0 };
+}
+
 static void check_names(const struct resource *r, const struct kj_val *meta,
                         struct field_errors *errors)
 {
-    const char *name = kj_str_or(kj_get(meta, "name"), "");
+    struct str name = text_of(kj_get(meta, "name"));
     const char *gen = kj_str_or(kj_get(meta, "generateName"), "");
     const char *why;
 
@@ -114,13 +120,16 @@ static void check_names(const struct resource *r, const struct kj_val *meta,
             s.n--;
         why = check_name(r, s);
         if (why)
-            field_error(errors, FIELD_INVALID, "metadata.generateName", gen, "%s", why);
+            field_error_text(errors, FIELD_INVALID, "metadata.generateName", gen, "%s", why);
     }
-    if (!*name)
+    if (!name.n)
         field_error(errors, FIELD_REQUIRED, "metadata.name", NULL,
                     "name or generateName is required");
-    else if ((why = check_name(r, str_of(name))))
-        field_error(errors, FIELD_INVALID, "metadata.name", name, "%s", why);
+    else if ((why = check_name(r, name))) {
+        CLEANUP(strbuf_fini) struct strbuf quoted = STRBUF_INIT;
+        strbuf_append_quoted(&quoted, name.p, name.n);
+        field_error(errors, FIELD_INVALID, "metadata.name", quoted.data, "%s", why);
+    }
 }
 
 static void check_labels(const struct kj_val *meta, struct field_errors *errors)
@@ -130,14 +139,13 @@ static void check_labels(const struct kj_val *meta, struct field_errors *errors)
     struct str key;
 
     while (kj_next(&it, &key, &v)) {
-        const char *value = kj_str_or(v, "");
         const char *why = name_check_label_key(key);
         CLEANUP(mem_free) char *k = xstrndup(key.p, key.n);
         if (why)
-            field_error(errors, FIELD_INVALID, "metadata.labels", k, "%s", why);
-        why = name_check_label_value(str_of(value));
+            field_error_text(errors, FIELD_INVALID, "metadata.labels", k, "%s", why);
+        why = name_check_label_value(text_of(v));
         if (why)
-            field_error(errors, FIELD_INVALID, "metadata.labels", value, "%s", why);
+            field_error_text(errors, FIELD_INVALID, "metadata.labels", kj_str_or(v, ""), "%s", why);
     }
 }
 
@@ -155,40 +163,53 @@ static void check_annotations(const struct kj_val *meta, struct field_errors *er
             *p = (char)tolower((unsigned char)*p);
         const char *why = name_check_label_key((struct str){ k, key.n });
         if (why)
-            field_error(errors, FIELD_INVALID, "metadata.annotations", k, "%s", why);
+            field_error_text(errors, FIELD_INVALID, "metadata.annotations", k, "%s", why);
     }
     if (total > ANNOTATIONS_MAX)
         field_error(errors, FIELD_TOO_LONG, "metadata.annotations", NULL,
                     "may not be more than %d bytes", ANNOTATIONS_MAX);
 }
 
+static void check_owner(const struct kj_val *o, struct field_errors *errors)
+{
+    static const char *const fields[] = { "kind", "name", "uid" };
+    const char *version = kj_str_or(kj_get(o, "apiVersion"), "");
+    const char *slash = strchr(version, '/');
+
+    /* All without the index, as kube-apiserver says it. */
+    if (!*(slash ? slash + 1 : version))
+        field_error_text(errors, FIELD_INVALID, "metadata.ownerReferences.apiVersion", version,
+                         "version must not be empty");
+    for (size_t f = 0; f < ARRAY_LEN(fields); f++) {
+        char path[64];
+        if (*kj_str_or(kj_get(o, fields[f]), ""))
+            continue;
+        (void)snprintf(path, sizeof path, "metadata.ownerReferences.%s", fields[f]);
+        field_error_text(errors, FIELD_INVALID, path, "", "must not be empty");
+    }
+    if (streq(version, "v1") && streq(kj_str_or(kj_get(o, "kind"), ""), "Event"))
+        field_error_text(errors, FIELD_INVALID, "metadata.ownerReferences",
+                         kj_str_or(kj_get(o, "name"), ""),
+                         "/v1, Kind=Event is disallowed from being an owner");
+}
+
 static void check_owners(const struct kj_val *meta, struct field_errors *errors)
 {
-    static const char *const fields[][2] = { { "apiVersion", "version must not be empty" },
-                                             { "kind", "must not be empty" },
-                                             { "name", "must not be empty" },
-                                             { "uid", "must not be empty" } };
     const struct kj_val *list = kj_get(meta, "ownerReferences");
     const char *controller = NULL;
 
     for (size_t i = 0; i < kj_len(list) && kj_type(list) == KJ_ARR; i++) {
         const struct kj_val *o = kj_at(list, i);
-        char path[64];
-        for (size_t f = 0; f < ARRAY_LEN(fields); f++) {
-            if (*kj_str_or(kj_get(o, fields[f][0]), ""))
-                continue;
-            /* Without the index, as kube-apiserver says it. */
-            (void)snprintf(path, sizeof path, "metadata.ownerReferences.%s", fields[f][0]);
-            field_error(errors, FIELD_INVALID, path, "", "%s", fields[f][1]);
-        }
+        check_owner(o, errors);
         if (!kj_bool(kj_get(o, "controller"), false))
             continue;
         const char *name = kj_str_or(kj_get(o, "name"), "");
         if (controller)
-            field_error(errors, FIELD_INVALID, "metadata.ownerReferences", name,
-                        "Only one reference can have Controller set to true. Found \"true\" in "
-                        "references for %s and %s",
-                        controller, name);
+            field_error_text(
+                errors, FIELD_INVALID, "metadata.ownerReferences", name,
+                "Only one reference can have Controller set to true. Found \"true\" in "
+                "references for %s and %s",
+                controller, name);
         controller = name;
     }
 }
@@ -210,14 +231,21 @@ static void check_finalizers(const struct kj_val *meta, const struct kj_val *old
     for (size_t i = 0; kj_type(list) == KJ_ARR && i < kj_len(list); i++) {
         const char *f = kj_str_or(kj_at(list, i), "");
         const char *why = name_check_label_key(str_of(f));
-        if (!why && !strchr(f, '/') && !streq(f, "foregroundDeletion") && !streq(f, "orphan") &&
-            !streq(f, "kubernetes"))
-            why = "name is neither a standard finalizer name nor is it fully qualified";
         if (why) /* without the index, as upstream */
-            field_error(errors, FIELD_INVALID, "metadata.finalizers", f, "%s", why);
+            field_error_text(errors, FIELD_INVALID, "metadata.finalizers", f, "%s", why);
+        if (!strchr(f, '/') && !streq(f, "foregroundDeletion") && !streq(f, "orphan") &&
+            !streq(f, "kubernetes")) {
+            char path[64];
+            (void)snprintf(path, sizeof path, "metadata.finalizers[%zu]", i);
+            field_error_text(errors, FIELD_INVALID, path, f,
+                             "name is neither a standard finalizer name nor is it fully qualified");
+        }
         if (!list_has(kj_get(old_meta, "finalizers"), f))
             strbuf_appendf(&added, "%s\"%s\"", added.len ? ", " : "", f);
     }
+    if (list_has(list, "orphan") && list_has(list, "foregroundDeletion"))
+        field_error_text(errors, FIELD_INVALID, "metadata.finalizers", "orphan",
+                         "finalizers orphan and foregroundDeletion cannot be both set");
     if (added.len && kj_str(kj_get(old_meta, "deletionTimestamp")))
         field_error(errors, FIELD_FORBIDDEN, "metadata.finalizers", NULL,
                     "no new finalizers can be added if the object is being deleted, found new "
@@ -229,8 +257,16 @@ void meta_validate(const struct resource *r, const struct kj_val *obj, const str
                    struct field_errors *errors)
 {
     const struct kj_val *meta = kj_get(obj, "metadata");
+    int64_t generation = kj_i64_or(kj_get(meta, "generation"), 0);
+    char text[24];
+
     if (!old)
         check_names(r, meta, errors);
+    if (generation < 0) {
+        (void)snprintf(text, sizeof text, "%lld", (long long)generation);
+        field_error(errors, FIELD_INVALID, "metadata.generation", text,
+                    "must be greater than or equal to 0");
+    }
     check_labels(meta, errors);
     check_annotations(meta, errors);
     check_owners(meta, errors);
@@ -241,4 +277,17 @@ int parse_rev(const char *text, uint64_t *ret_rev)
 {
     *ret_rev = 0;
     return str_empty(text) ? 0 : u64_parse(text, strlen(text), ret_rev);
+}
+
+int parse_rev_param(const char *text, uint64_t *ret_rev, struct kerr *err)
+{
+    char q[80];
+
+    if (parse_rev(text, ret_rev) == 0)
+        return 0;
+    text_quote(q, sizeof q, text, strlen(text));
+    return kerr_set(err, -EINVAL,
+                    "resourceVersion: Invalid value: %s: strconv.ParseUint: parsing %s: invalid "
+                    "syntax",
+                    q, q);
 }

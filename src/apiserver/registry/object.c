@@ -29,6 +29,10 @@ static int parse_body(struct api_call *c, const char *api_version, const char *k
         e = kj_parse_yaml(c->body, c->body_len, KJ_RAW_NUMBERS, ret, &why);
     else
         e = kj_parse(c->body ? c->body : "", c->body_len, KJ_RAW_NUMBERS, ret, &why);
+    if (e == 0 && kj_type(kj_root(*ret)) == KJ_NULL) { /* counts as an object without fields */
+        *ret = kj_doc_free(*ret);
+        e = kj_parse("{}", 2, 0, ret, &why);
+    }
     if (e == 0 && kj_type(kj_root(*ret)) != KJ_OBJ) {
         *ret = kj_doc_free(*ret);
         e = kerr_set(&why, -EINVAL, "the document is not an object");
@@ -41,53 +45,6 @@ static int parse_body(struct api_call *c, const char *api_version, const char *k
                     "the object provided is unrecognized (must be of type %s): couldn't get "
                     "version/kind; json parse error: %s",
                     kind, why.text);
-}
-
-int api_body(struct api_call *c, const char *want_api_version, const char *want_kind,
-             struct kj_doc **ret_doc, struct kerr *err)
-{
-    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
-    int e = parse_body(c, want_api_version, want_kind ? want_kind : c->res->kind, &doc, err);
-
-    if (e < 0)
-        return e;
-    const char *v = kj_str_or(kj_get(kj_root(doc), "apiVersion"), "");
-    const char *k = kj_str_or(kj_get(kj_root(doc), "kind"), "");
-    /* Custom objects have to say what they are; options and scales that go with them need not. */
-    bool custom = c->res->crd && want_kind && streq(want_kind, c->res->kind);
-    if (want_kind && *k && !streq(k, want_kind))
-        return kerr_api(err, -EINVAL, KR_BAD_REQUEST,
-                        "%.60s in version \"%.40s\" cannot be handled as a %s: converting "
-                        "(%.60s) to (%s): unknown conversion",
-                        k, v, want_kind, k, want_kind);
-    if (custom && !*k)
-        return kerr_api(err, -EINVAL, KR_BAD_REQUEST,
-                        "the object provided is unrecognized (must be of type %s): Object 'Kind' "
-                        "is missing",
-                        want_kind);
-    if (want_api_version && (*v || custom) && !streq(v, want_api_version))
-        return kerr_api(err, -EINVAL, KR_BAD_REQUEST,
-                        "the API version in the data (%.80s) does not match the expected API "
-                        "version (%s)",
-                        v, want_api_version);
-    *ret_doc = take(doc);
-    return 0;
-}
-
-struct problems {
-    struct api_call *c;
-    struct strbuf text;
-    size_t n;
-};
-
-static void on_problem(void *arg, const char *text)
-{
-    struct problems *p = arg;
-    if (p->c->fields == API_FIELDS_WARN)
-        api_warn(p->c, "%s", text);
-    else if (p->n < 100)
-        strbuf_appendf(&p->text, "%s%s", p->n ? ", " : "", text);
-    p->n++;
 }
 
 static int bad_type(struct kerr *err, const char *field)
@@ -127,6 +84,74 @@ static int check_meta_types(const struct kj_val *obj, struct kerr *err)
                 return bad_type(err, maps[i]);
     }
     return 0;
+}
+
+static int check_type_meta(const struct kj_val *obj, const char *kind, struct kerr *err)
+{
+    static const char *const fields[] = { "kind", "apiVersion" };
+
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+        enum kj_type t = kj_type(kj_get(obj, fields[i]));
+        if (t > KJ_NULL && t != KJ_STR)
+            return kerr_api(err, -EINVAL, KR_BAD_REQUEST,
+                            "the object provided is unrecognized (must be of type %s): couldn't "
+                            "get version/kind; json parse error: json: cannot unmarshal into Go "
+                            "struct field .%s of type string",
+                            kind, fields[i]);
+    }
+    return 0;
+}
+
+int api_body(struct api_call *c, const char *want_api_version, const char *want_kind,
+             struct kj_doc **ret_doc, struct kerr *err)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    int e = parse_body(c, want_api_version, want_kind ? want_kind : c->res->kind, &doc, err);
+
+    if (e == 0)
+        e = check_type_meta(kj_root(doc), want_kind ? want_kind : c->res->kind, err);
+    if (e == 0 && *c->sub) /* of whole objects, with the rest of their fields */
+        e = check_meta_types(kj_root(doc), err);
+    if (e < 0)
+        return e;
+    const char *v = kj_str_or(kj_get(kj_root(doc), "apiVersion"), "");
+    const char *k = kj_str_or(kj_get(kj_root(doc), "kind"), "");
+    /* Custom objects have to say what they are, and are judged by it later; options and scales that
+     * go with them need not. */
+    bool custom = c->res->crd && want_kind && streq(want_kind, c->res->kind);
+    if (want_kind && !custom && *k && !streq(k, want_kind))
+        return kerr_api(err, -EINVAL, KR_BAD_REQUEST,
+                        "%.60s in version \"%.40s\" cannot be handled as a %s: converting "
+                        "(%.60s) to (%s): unknown conversion",
+                        k, v, want_kind, k, want_kind);
+    if (custom && !*k)
+        return kerr_api(err, -EINVAL, KR_BAD_REQUEST,
+                        "the object provided is unrecognized (must be of type %s): Object 'Kind' "
+                        "is missing",
+                        want_kind);
+    if (want_api_version && (*v || custom) && !streq(v, want_api_version))
+        return kerr_api(err, -EINVAL, KR_BAD_REQUEST,
+                        "the API version in the data (%.80s) does not match the expected API "
+                        "version (%s)",
+                        v, want_api_version);
+    *ret_doc = take(doc);
+    return 0;
+}
+
+struct problems {
+    struct api_call *c;
+    struct strbuf text;
+    size_t n;
+};
+
+static void on_problem(void *arg, const char *text)
+{
+    struct problems *p = arg;
+    if (p->c->fields == API_FIELDS_WARN)
+        api_warn(p->c, "%s", text);
+    else if (p->n < 100)
+        strbuf_appendf(&p->text, "%s%s", p->n ? ", " : "", text);
+    p->n++;
 }
 
 int object_check_fields(struct api_call *c, const struct kj_val *obj, bool of_patch,
@@ -182,7 +207,11 @@ void object_default(const struct resource *r, struct kj_mdoc *d, struct kj_mval 
 void object_validate(const struct resource *r, enum res_verb verb, const struct kj_val *obj,
                      const struct kj_val *old, struct field_errors *errors)
 {
+    const char *kind = kj_str_or(kj_get(obj, "kind"), r->kind);
+
     meta_validate(r, obj, old, errors);
+    if (r->crd && !streq(kind, r->kind))
+        field_error_text(errors, FIELD_INVALID, "kind", kind, "must be %s", r->kind);
     if (r->crd)
         crd_validate(r->crd, verb, obj, old, errors);
     if (r->strategy && r->strategy->validate)

@@ -4,7 +4,7 @@
 #include "apiserver/registry/internal.h"
 #include "apiserver/schema/types.h"
 
-static int find_type(struct api_call *c, struct kerr *err)
+int patch_type(struct api_call *c, struct kerr *err)
 {
     static const struct {
         const char *type;
@@ -47,6 +47,10 @@ static int parse(struct api_call *c, struct kj_doc **ret, struct kerr *err)
     enum kj_type got = kj_type(kj_root(*ret));
     if (got == want)
         return 0;
+    if (got == KJ_NULL && c->patch != API_PATCH_MERGE) { /* changes nothing */
+        *ret = kj_doc_free(*ret);
+        return kj_parse(want == KJ_ARR ? "[]" : "{}", 2, 0, ret, err);
+    }
     static const char *const names[] = { "nothing", "null",  "bool",  "number",
                                          "string",  "array", "object" };
     return kerr_api(err, -EINVAL, KR_BAD_REQUEST,
@@ -59,7 +63,7 @@ int patch_apply(struct api_call *c, const struct kj_val *old, struct kj_mdoc *d,
                 struct kj_mval **ret, struct kerr *err)
 {
     CLEANUP(kj_doc_free) struct kj_doc *patch = NULL;
-    int e = find_type(c, err);
+    int e = patch_type(c, err);
 
     if (e == 0)
         e = parse(c, &patch, err);
@@ -80,17 +84,51 @@ int patch_apply(struct api_call *c, const struct kj_val *old, struct kj_mdoc *d,
     }
     /* A kind without tables: its lists are replaced, as those of a merge patch. */
     static const struct kmerge none[] = { { 0 } };
-    return kj_patch_strategic(d, old, kj_root(patch), merge ? merge : none, ret, err);
+    e = kj_patch_strategic(d, old, kj_root(patch), merge ? merge : none, ret, err);
+    if (e == -EBADMSG)
+        err->reason = KR_NONE; /* upstream forgot to say whose fault it is: 500 */
+    return e;
 }
 
-/* The patched object does not decode: 422 that shows it. */
-static int refuse_patched(struct api_call *c, const struct kj_val *obj, const struct kerr *why)
+int fail_patched(struct api_call *c, const struct kj_val *obj, const struct kerr *why)
 {
-    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT, quoted = STRBUF_INIT;
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
     kj_write(obj, 0, &text);
-    strbuf_append_quoted(&quoted, text.data, text.len);
-    fail_options(c, "", FIELD_INVALID, "patch", quoted.data, why->text);
+    fail_options(c, "", FIELD_INVALID, "patch", text.data, why->text);
     return 1;
+}
+
+/* A patch cannot make an object another kind: 422. A strategic one that tries is not heeded. */
+static int keep_type(struct api_call *c, const struct kj_val *old, const struct kj_val *patched,
+                     struct kj_mdoc *d, struct kj_mval *obj)
+{
+    static const char *const fields[] = { "kind", "apiVersion" };
+    const char *want[] = { c->res->kind, resource_api_version(c->res, c->arena) };
+    struct kerr why = { 0 };
+
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+        const struct kj_val *is = kj_get(patched, fields[i]), *was = kj_get(old, fields[i]);
+        /* What is stored may be of another version than what is asked for. */
+        if ((is && was && kj_equal(is, was)) || streq(kj_str_or(is, ""), want[i]))
+            continue;
+        if (c->patch == API_PATCH_STRATEGIC || (!c->res->crd && kj_type(is) <= KJ_NULL)) {
+            object_dup_member(d, obj, old, fields[i]);
+            continue;
+        }
+        if (c->res->crd && kj_str(is) && i == 0)
+            continue; /* judged with the rest of the object */
+        if (c->res->crd && kj_str(is)) {
+            CLEANUP(field_errors_free) struct field_errors *e = field_errors_new();
+            field_error_text(e, FIELD_INVALID, "apiVersion", kj_str(is), "must be %s", want[i]);
+            api_fail_invalid(c, c->name, e);
+            return 1;
+        }
+        kerr_set(&why, -EINVAL, "no kind \"%.80s\" is registered for version \"%.80s\"",
+                 kj_str_or(kj_get(patched, "kind"), ""),
+                 kj_str_or(kj_get(patched, "apiVersion"), ""));
+        return fail_patched(c, patched, &why);
+    }
+    return 0;
 }
 
 static int from_patch(void *arg, struct api_call *c, const struct kj_val *old, struct kj_mdoc *d,
@@ -106,20 +144,14 @@ static int from_patch(void *arg, struct api_call *c, const struct kj_val *old, s
     patched = kj_freeze(*ret);
     c->warnings.n = 0; /* of an attempt before */
     if (object_check_fields(c, kj_root(patched), true, &why) < 0)
-        return refuse_patched(c, kj_root(patched), &why);
-    const char *kind = kj_str_or(kj_get(kj_root(patched), "kind"), c->res->kind);
-    if (!streq(kind, c->res->kind))
-        return kerr_api(err, -EINVAL, KR_BAD_REQUEST,
-                        "%s in version \"%s\" cannot be handled as a %s: the kind of an object "
-                        "cannot be changed",
-                        kind, c->res->version, c->res->kind);
-    return 0;
+        return fail_patched(c, kj_root(patched), &why);
+    return keep_type(c, old, kj_root(patched), d, *ret);
 }
 
 void verb_patch(struct api_call *c)
 {
     struct kerr err = { 0 };
-    if (find_type(c, &err) < 0) {
+    if (patch_type(c, &err) < 0) {
         api_fail(c, &err);
         return;
     }

@@ -10,14 +10,12 @@ void verb_get(struct api_call *c)
     struct kerr err = { 0 };
     uint64_t want;
 
-    if (parse_rev(c->resource_version, &want) < 0)
-        kerr_api(&err, -EINVAL, KR_BAD_REQUEST, "invalid resource version: %s",
-                 c->resource_version);
-    else if (want > store_revision(c->s->store))
+    (void)parse_rev_param(c->resource_version, &want, &err);
+    if (!err.code && want > store_revision(c->s->store))
         kerr_api(&err, -ETIMEDOUT, KR_TIMEOUT,
                  "Timeout: Too large resource version: %llu, current: %llu",
                  (unsigned long long)want, (unsigned long long)store_revision(c->s->store));
-    else if (store_get(c->s->store, &k, &doc, NULL, &err) == -ENOENT)
+    if (!err.code && store_get(c->s->store, &k, &doc, NULL, &err) == -ENOENT)
         api_err_not_found(&err, c->res, c->name);
     if (err.code < 0)
         api_fail(c, &err);
@@ -57,13 +55,25 @@ static const char *token_text(struct arena *a, const struct token *t)
     return arena_strdup(a, out.data);
 }
 
-static int token_parse(struct arena *a, const char *text, struct token *t, struct kerr *err)
+/* A key that a client made up and that does not stay where it belongs. */
+static bool goes_up(const char *start)
+{
+    for (const char *p = start; *p; p += strspn(p, "/")) {
+        size_t n = strcspn(p, "/");
+        if (n == 2 && p[0] == '.' && p[1] == '.')
+            return true;
+        p += n;
+    }
+    return false;
+}
+
+static int token_parse(struct api_call *c, struct token *t, struct kerr *err)
 {
     CLEANUP(strbuf_fini) struct strbuf in = STRBUF_INIT, json = STRBUF_INIT;
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
     struct kerr why = { 0 };
 
-    strbuf_append(&in, text);
+    strbuf_append(&in, c->continue_token);
     for (char *p = in.data; *p; p++)
         *p = *p == '-' ? '+' : *p == '_' ? '/' : *p;
     while (in.len % 4)
@@ -76,13 +86,14 @@ static int token_parse(struct arena *a, const char *text, struct token *t, struc
     const char *start = kj_str(kj_get(kj_root(doc), "start"));
     const char *slash = start ? strchr(start, '/') : NULL;
     if (!why.code &&
-        (!slash || kj_i64(kj_get(kj_root(doc), "rv"), &t->rev) < 0 || t->rev < -1 || t->rev == 0))
+        (str_empty(start) || goes_up(start) || kj_i64(kj_get(kj_root(doc), "rv"), &t->rev) < 0 ||
+         t->rev < -1 || t->rev == 0))
         kerr_set(&why, -EINVAL, "incorrect encoded start resourceVersion or key");
     if (why.code)
         return kerr_api(err, -EINVAL, KR_BAD_REQUEST,
                         "invalid continue token: continue key is not valid: %s", why.text);
-    t->ns = arena_strndup(a, start, (size_t)(slash - start));
-    t->name = arena_strdup(a, slash + 1);
+    t->ns = slash ? arena_strndup(c->arena, start, (size_t)(slash - start)) : c->ns;
+    t->name = arena_strdup(c->arena, slash ? slash + 1 : start);
     t->rem = kj_i64_or(kj_get(kj_root(doc), "rem"), -1);
     return 0;
 }
@@ -154,7 +165,7 @@ static int choose_revision(struct api_call *c, struct token *t, uint64_t *at, st
         if (c->resource_version && !streq(c->resource_version, "0"))
             return kerr_api(err, -EINVAL, KR_BAD_REQUEST,
                             "specifying resource version is not allowed when using continue");
-        e = token_parse(c->arena, c->continue_token, t, err);
+        e = token_parse(c, t, err);
         if (e < 0)
             return e;
         if (t->rev > 0)

@@ -88,7 +88,7 @@ struct api_call {
     const char *resource_version, *rv_match, *continue_token;
     int64_t limit;
     int64_t timeout_s; /* of a watch; 0: not given */
-    bool bookmarks, dry_run, pretty, force;
+    bool bookmarks, dry_run, pretty;
     int send_initial; /* -1: not given */
     const char *field_manager;
     enum api_field_validation fields;
@@ -147,7 +147,8 @@ void api_warn(struct api_call *c, const char *fmt, ...) PRINTF(2, 3);
 int api_err_not_found(struct kerr *err, const struct resource *r, const char *name);
 int api_err_exists(struct kerr *err, const struct resource *r, const char *name);
 int api_err_conflict(struct kerr *err, const struct resource *r, const char *name);
-int api_err_method(struct kerr *err); /* the server does not allow this method on the ... */
+int api_err_not_served(struct kerr *err); /* the server could not find the requested resource */
+int api_err_method(struct kerr *err);     /* the server does not allow this method on the ... */
 
 struct field_errors *field_errors_new(void);
 struct field_errors *field_errors_free(struct field_errors *e); /* returns NULL */
@@ -190,6 +191,9 @@ void api_delete_object(struct api_call *c, const struct resource *r, const char 
                        const char *name,
                        void (*reply)(void *arg, struct api_call *c, const char *doc, size_t n),
                        void *arg);
+/* Fills in the options of a deletion from a DeleteOptions; false: they are wrong, and the call was
+ * answered. */
+bool api_delete_options(struct api_call *c, const struct kj_val *options);
 /* The body parsed (JSON or YAML by content type) with apiVersion and kind checked against want
  * ("policy/v1", "Eviction"; NULL: anything). *ret_doc is the caller's. */
 int api_body(struct api_call *c, const char *want_api_version, const char *want_kind,
@@ -205,8 +209,11 @@ void api_scale(struct api_call *c, const struct api_scale_paths *p);
  * ------------------------------------------------------------------------
  */
 
+/* GET or HEAD. */
+bool api_reads(const struct api_call *c);
+
 /* http/discovery.c (discovery, aggregated discovery, OpenAPI): answers (later or now) and returns
- * true when the path is its own. Only for GET. */
+ * true when the path is its own. */
 bool discovery_handle(struct api_call *c);
 
 /* registry/table.c: one row {"cells":[...],"object":...} of a Table, without a comma... */

@@ -27,9 +27,12 @@ enum field_error_type {
     FIELD_TYPE_INVALID
 };
 struct field_errors; /* collects causes for a 422 Status */
-/* value: the offending value as it is printed (quoted by the callee when a string); may be NULL. */
+/* value: the offending value as JSON text; may be NULL. */
 void field_error(struct field_errors *e, enum field_error_type type, const char *path,
                  const char *value, const char *fmt, ...) PRINTF(5, 6);
+/* The same with a string, which is shown in quotes. */
+void field_error_text(struct field_errors *e, enum field_error_type type, const char *path,
+                      const char *value, const char *fmt, ...) PRINTF(5, 6);
 size_t field_errors_count(const struct field_errors *e);
 
 enum res_verb { RES_CREATE, RES_UPDATE, RES_STATUS };

@@ -45,6 +45,57 @@ bool is_review(const struct resource *r)
            (streq(r->group, "authentication.k8s.io") && str_ends(r->kind, "Review"));
 }
 
+static void check_attributes(const struct resource *r, const struct kj_val *spec,
+                             struct field_errors *e)
+{
+    const struct kj_val *path = kj_get(spec, "nonResourceAttributes");
+    bool res = kj_type(kj_get(spec, "resourceAttributes")) == KJ_OBJ,
+         other = kj_type(path) == KJ_OBJ;
+
+    if (!res && !other)
+        field_error(e, FIELD_INVALID, "spec.resourceAttributes", "null",
+                    "exactly one of nonResourceAttributes or resourceAttributes must be specified");
+    else if (res && other)
+        field_error(e, FIELD_INVALID, "spec.nonResourceAttributes", "{}",
+                    "cannot be specified in combination with resourceAttributes");
+    if (!str_starts(r->kind, "Self") && str_empty(kj_str(kj_get(spec, "user"))) &&
+        kj_len(kj_get(spec, "groups")) == 0)
+        field_error_text(e, FIELD_INVALID, "spec.user", "",
+                         "at least one of user or group must be specified");
+}
+
+static bool is_object_or_absent(const struct kj_val *v)
+{
+    return kj_type(v) <= KJ_NULL || kj_type(v) == KJ_OBJ;
+}
+
+/* Is it a question at all? false: answered. */
+static bool check_question(struct api_call *c, const struct kj_val *spec)
+{
+    CLEANUP(field_errors_free) struct field_errors *errors = field_errors_new();
+    const char *kind = c->res->kind;
+    struct kerr err = { 0 };
+
+    if (!is_object_or_absent(spec) || !is_object_or_absent(kj_get(spec, "resourceAttributes")) ||
+        !is_object_or_absent(kj_get(spec, "nonResourceAttributes")))
+        kerr_api(&err, -EINVAL, KR_BAD_REQUEST,
+                 "%s in version \"v1\" cannot be handled as a %s: json: cannot unmarshal into Go "
+                 "struct field %s.spec",
+                 kind, kind, kind);
+    else if (streq(kind, "SelfSubjectRulesReview") && str_empty(kj_str(kj_get(spec, "namespace"))))
+        kerr_api(&err, -EINVAL, KR_BAD_REQUEST, "no namespace on request");
+    else if (streq(kind, "TokenReview") && str_empty(kj_str(kj_get(spec, "token"))))
+        kerr_api(&err, -EINVAL, KR_BAD_REQUEST,
+                 "token is required for TokenReview in authentication");
+    else if (str_ends(kind, "AccessReview"))
+        check_attributes(c->res, spec, errors);
+    if (err.code < 0)
+        api_fail(c, &err);
+    else if (field_errors_count(errors))
+        fail_invalid(c, c->res->group, "", "", errors);
+    return !err.code && !field_errors_count(errors);
+}
+
 bool review_handle(struct api_call *c)
 {
     CLEANUP(kj_doc_free) struct kj_doc *body = NULL;
@@ -60,8 +111,10 @@ bool review_handle(struct api_call *c)
         api_fail(c, &err);
         return true;
     }
-    ktime_format(loop_wall(c->s->loop), now);
     const struct kj_val *in = kj_get(kj_root(body), "spec");
+    if (!check_question(c, in))
+        return true;
+    ktime_format(loop_wall(c->s->loop), now);
     kjw_obj(&w, NULL);
     kjw_str(&w, "kind", r->kind);
     kjw_str(&w, "apiVersion", resource_api_version(r, c->arena));

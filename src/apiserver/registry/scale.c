@@ -135,7 +135,7 @@ static int check_scale(struct api_call *c, const struct kj_val *scale, struct ke
     int64_t n;
 
     if (kj_type(replicas) > KJ_NULL && kj_i64(replicas, &n) < 0)
-        return kerr_api(err, -EINVAL, KR_BAD_REQUEST,
+        return kerr_api(err, -EBADMSG, KR_BAD_REQUEST,
                         "Scale in version \"v1\" cannot be handled as a Scale: json: cannot "
                         "unmarshal into Go struct field ScaleSpec.spec.replicas of type int32");
     if (!*name)
@@ -161,6 +161,8 @@ static int edit(void *arg, struct api_call *c, const struct kj_val *old, struct 
         return e;
     const struct kj_val *root = kj_root(scale);
     e = check_scale(c, root, err);
+    if (e == -EBADMSG && c->verb == API_PATCH)
+        return fail_patched(c, root, err);
     if (e < 0)
         return e;
     x->replicas = kj_i64_or(kj_path(root, "spec.replicas"), 0);

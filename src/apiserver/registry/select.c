@@ -62,6 +62,9 @@ int selection_new(struct api_call *c, struct selection **ret, struct kerr *err)
     int e;
 
     *ret = NULL;
+    /* A term without field and value selects everything. */
+    if (c->field_selector && (streq(c->field_selector, "=") || streq(c->field_selector, "==")))
+        c->field_selector = NULL;
     if (!c->label_selector && !c->field_selector)
         return 0;
     s = arena_new0(c->arena, struct selection);

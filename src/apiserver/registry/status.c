@@ -39,16 +39,10 @@ struct field_errors *field_errors_free(struct field_errors *e)
     return NULL;
 }
 
-/* Numbers, booleans, lists and objects come as they are, everything else is a string. */
-static bool is_bare(const char *v)
-{
-    size_t digits = strspn(v, "-+.0123456789");
-    return (digits > 0 && !v[digits]) || streq(v, "true") || streq(v, "false") ||
-           streq(v, "null") || *v == '{' || *v == '[' || *v == '"';
-}
-
-void field_error(struct field_errors *e, enum field_error_type type, const char *path,
-                 const char *value, const char *fmt, ...)
+static void add_error(struct field_errors *e, enum field_error_type type, const char *path,
+                      const char *value, const char *fmt, va_list ap) PRINTF(5, 0);
+static void add_error(struct field_errors *e, enum field_error_type type, const char *path,
+                      const char *value, const char *fmt, va_list ap)
 {
     struct strbuf b = STRBUF_INIT;
     bool with_value = value && type != FIELD_REQUIRED && type != FIELD_FORBIDDEN &&
@@ -57,21 +51,34 @@ void field_error(struct field_errors *e, enum field_error_type type, const char 
     if (e->n >= CAUSES_MAX)
         return;
     strbuf_append(&b, types[type].words);
-    if (with_value) {
-        strbuf_append(&b, ": ");
-        if (is_bare(value))
-            strbuf_append(&b, value);
-        else
-            strbuf_append_quoted(&b, value, strlen(value));
-    }
+    if (with_value)
+        strbuf_appendf(&b, ": %s", value);
     if (!str_empty(fmt)) {
-        va_list ap;
         strbuf_append(&b, ": ");
-        va_start(ap, fmt);
         strbuf_vappendf(&b, fmt, ap);
-        va_end(ap);
     }
     vec_push(e, ((struct field_cause){ type, xstrdup(path), strbuf_take(&b) }));
+}
+
+void field_error(struct field_errors *e, enum field_error_type type, const char *path,
+                 const char *value, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    add_error(e, type, path, value, fmt, ap);
+    va_end(ap);
+}
+
+void field_error_text(struct field_errors *e, enum field_error_type type, const char *path,
+                      const char *value, const char *fmt, ...)
+{
+    CLEANUP(strbuf_fini) struct strbuf quoted = STRBUF_INIT;
+    va_list ap;
+
+    strbuf_append_quoted(&quoted, value, strlen(value));
+    va_start(ap, fmt);
+    add_error(e, type, path, quoted.data, fmt, ap);
+    va_end(ap);
 }
 
 size_t field_errors_count(const struct field_errors *e)
@@ -241,8 +248,8 @@ void api_fail_cause(struct api_call *c, const struct kerr *err, const char *caus
     api_reply(c, kreason_http(err->reason), b.data, b.len);
 }
 
-static void fail_invalid(struct api_call *c, const char *group, const char *kind, const char *name,
-                         const struct field_errors *errors)
+void fail_invalid(struct api_call *c, const char *group, const char *kind, const char *name,
+                  const struct field_errors *errors)
 {
     CLEANUP(strbuf_fini)
     struct strbuf b = STRBUF_INIT, details = STRBUF_INIT, message = STRBUF_INIT;
@@ -281,7 +288,9 @@ void fail_field(struct api_call *c, const char *group, const char *kind, const c
 void fail_options(struct api_call *c, const char *kind, enum field_error_type type,
                   const char *field, const char *value, const char *why)
 {
-    fail_field(c, *kind ? "meta.k8s.io" : "", kind, "", type, field, value, why);
+    CLEANUP(field_errors_free) struct field_errors *e = field_errors_new();
+    field_error_text(e, type, field, value, "%s", why);
+    fail_invalid(c, *kind ? "meta.k8s.io" : "", kind, "", e);
 }
 
 void api_reply_success(struct api_call *c, int status, const char *name, const char *uid)
@@ -341,6 +350,11 @@ int api_err_conflict(struct kerr *err, const struct resource *r, const char *nam
                     "Operation cannot be fulfilled on %s \"%.80s\": the object has been modified; "
                     "please apply your changes to the latest version and try again",
                     gr, name);
+}
+
+int api_err_not_served(struct kerr *err)
+{
+    return kerr_api(err, -ENOENT, KR_NOT_FOUND, "the server could not find the requested resource");
 }
 
 int api_err_method(struct kerr *err)

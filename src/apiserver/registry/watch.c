@@ -354,18 +354,8 @@ void verb_watch(struct api_call *c)
     uint64_t now = store_revision(c->s->store), from;
     struct selection *sel;
     struct kerr err = { 0 };
-    char q[80];
 
-    if (parse_rev(c->resource_version, &from) < 0) {
-        text_quote(q, sizeof q, c->resource_version, strlen(c->resource_version));
-        kerr_set(&err, -EINVAL,
-                 "resourceVersion: Invalid value: %s: strconv.ParseUint: parsing %s: invalid "
-                 "syntax",
-                 q, q);
-        api_fail(c, &err);
-        return;
-    }
-    if (selection_new(c, &sel, &err) < 0) {
+    if (parse_rev_param(c->resource_version, &from, &err) < 0 || selection_new(c, &sel, &err) < 0) {
         api_fail(c, &err);
         return;
     }

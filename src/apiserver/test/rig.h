@@ -126,6 +126,17 @@ static inline const struct kj_val *rig_val(const struct rig *r, const char *path
     return kj_path(kj_root(r->doc), path);
 }
 
+/* {"a":"b"} from {'a':'b'}, which people can read. Valid until the next call. */
+static inline UNUSED char *rig_json(const char *s)
+{
+    static char buf[4096];
+    size_t n = strlen(s);
+    assert_true(n < sizeof buf);
+    for (size_t i = 0; i <= n; i++)
+        buf[i] = s[i] == '\'' ? '"' : s[i];
+    return buf;
+}
+
 /* A ConfigMap with this name, created. */
 static inline void rig_cm(struct rig *r, const char *name, const char *labels)
 {

@@ -110,6 +110,35 @@ static void test_every_cut_of_a_body_is_refused_or_read(void **state)
         }
 }
 
+static void test_maps_keep_the_last_of_equal_keys(void **state)
+{
+    static const char *const pairs[][2] = { { "a", "1" }, { "b", "\xff" }, { "a", "2" } };
+    CLEANUP(strbuf_fini) struct strbuf m = STRBUF_INIT, body = STRBUF_INIT, json = STRBUF_INIT;
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    struct kj_doc *refused = NULL;
+    struct kerr err = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(pairs); i++) {
+        CLEANUP(strbuf_fini) struct strbuf entry = STRBUF_INIT;
+        put_str(&entry, 1, pairs[i][0]);
+        put_str(&entry, 2, pairs[i][1]);
+        put_msg(&m, 2, &entry);
+        put_msg(&m, 3, &entry); /* binaryData */
+    }
+    wrap(&body, "v1", "ConfigMap", &m);
+    assert_int_equal(protobuf_decode(body.data, body.len, "", "", &doc, &err), 0);
+    kj_write(kj_get(kj_root(doc), "data"), KJ_SORTED, &json);
+    kj_write(kj_get(kj_root(doc), "binaryData"), KJ_SORTED, &json);
+    assert_string_equal(json.data, "{\"a\":\"2\",\"b\":\"\xEF\xBF\xBD\"}"
+                                   "{\"a\":\"Mg==\",\"b\":\"/w==\"}");
+    strbuf_reset(&body);
+    put_int(&m, 2, 1); /* a map is no number */
+    wrap(&body, "v1", "ConfigMap", &m);
+    assert_true(protobuf_decode(body.data, body.len, "", "", &refused, &err) < 0);
+    assert_int_equal(err.reason, KR_BAD_REQUEST);
+}
+
 static void test_what_no_table_knows_is_415(void **state)
 {
     CLEANUP(strbuf_fini) struct strbuf kind = STRBUF_INIT, field = STRBUF_INIT, m = STRBUF_INIT;
@@ -150,6 +179,7 @@ static void test_create_with_a_protobuf_body(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_lease_becomes_a_document),
     cmocka_unit_test(test_every_cut_of_a_body_is_refused_or_read),
+    cmocka_unit_test(test_maps_keep_the_last_of_equal_keys),
     cmocka_unit_test(test_what_no_table_knows_is_415),
     cmocka_unit_test(test_create_with_a_protobuf_body),
 };

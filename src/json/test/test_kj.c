@@ -125,6 +125,28 @@ static void test_bad_texts_are_refused(void **state)
     assert_refused("[\0]", 3, "line ");
 }
 
+static void test_raw_numbers_let_nothing_more_in(void **state)
+{
+    static const char *const bad[] = { "1e400", "[-1E400]", "{\"a\":[1,12e+309]}" };
+    static const char *const good[] = { "1e308", "[1e-400,-0]", "{\"e\":123456789012345678901}" };
+    CLEANUP(strbuf_fini) struct strbuf digits = STRBUF_INIT;
+    struct kj_doc *doc = NULL;
+    struct kerr err = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        assert_int_equal(kj_parse(bad[i], strlen(bad[i]), KJ_RAW_NUMBERS, &doc, &err), -EINVAL);
+        assert_non_null(strstr(err.text, "too large"));
+    }
+    for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+        assert_int_equal(kj_parse(good[i], strlen(good[i]), KJ_RAW_NUMBERS, &doc, &err), 0);
+        doc = kj_doc_free(doc);
+    }
+    for (int i = 0; i < 310; i++)
+        strbuf_appendc(&digits, '9');
+    assert_int_equal(kj_parse(digits.data, digits.len, KJ_RAW_NUMBERS, &doc, &err), -EINVAL);
+}
+
 static void test_every_truncation_is_refused(void **state)
 {
     static const char text[] =
@@ -430,6 +452,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_last_duplicate_wins),
         cmocka_unit_test(test_errors_name_line_and_column),
         cmocka_unit_test(test_bad_texts_are_refused),
+        cmocka_unit_test(test_raw_numbers_let_nothing_more_in),
         cmocka_unit_test(test_every_truncation_is_refused),
         cmocka_unit_test(test_bad_utf8_becomes_the_replacement_character),
         cmocka_unit_test(test_nesting_is_capped),

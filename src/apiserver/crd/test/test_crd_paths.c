@@ -60,10 +60,24 @@ static void test_patterns_mean_what_they_mean_in_go(void **state)
 
 static void test_patterns_that_cannot_be_said_are_refused(void **state)
 {
-    static const char *const bad[] = {
-        "[",   "(",  ")",     "a**",           "*a",         "\\p{L}", "(?m)^a", "(?=a)", "a{1001}",
-        "\\1", "\\", "[z-a]", "((a{99}){99})", "[\xc3\xa4]", "\\8"
-    };
+    static const char *const bad[] = { "[",
+                                       "(",
+                                       ")",
+                                       "a**",
+                                       "*a",
+                                       "\\p{L}",
+                                       "(?m)^a",
+                                       "(?=a)",
+                                       "a{1001}",
+                                       "\\1",
+                                       "\\",
+                                       "[z-a]",
+                                       "((a{99}){99})",
+                                       "[\xc3\xa4]",
+                                       "\\8",
+                                       "[\\x00]a]",
+                                       "(abcd){1000}",
+                                       "a{1000}b{1000}c{1000}d" };
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         struct kerr err = { 0 };

@@ -11,17 +11,6 @@
     "must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex "   \
     "used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
 
-/* {"a":'b'} with single quotes, for people. */
-static char *json(const char *s)
-{
-    static char buf[4096];
-    size_t n = strlen(s);
-    assert_true(n < sizeof buf);
-    for (size_t i = 0; i <= n; i++)
-        buf[i] = s[i] == '\'' ? '"' : s[i];
-    return buf;
-}
-
 struct refusal {
     const char *target, *body, *message; /* message: after "... is invalid: " */
 };
@@ -32,7 +21,7 @@ static void expect_refusals(const struct refusal *list, size_t n)
 
     rig_init(&r, 7);
     for (size_t i = 0; i < n; i++) {
-        int status = rig_post(&r, list[i].target, json(list[i].body));
+        int status = rig_post(&r, list[i].target, rig_json(list[i].body));
         const char *got = strstr(rig_str(&r, "message"), "is invalid: ");
         if (status != 422 || !got || !streq(got + strlen("is invalid: "), list[i].message))
             fail_msg("%s\n  got %d %s\n  not %s", list[i].body, status, rig_str(&r, "message"),
@@ -156,10 +145,11 @@ static void test_pod_gets_its_defaults(void **state)
 
     (void)state;
     rig_init(&r, 7);
-    assert_int_equal(rig_post(&r, PODS,
-                              json(CONTAINER(",'resources':{'limits':{'cpu':'1','memory':'1Gi'}},"
-                                             "'ports':[{'containerPort':80}]"))),
-                     201);
+    assert_int_equal(
+        rig_post(&r, PODS,
+                 rig_json(CONTAINER(",'resources':{'limits':{'cpu':'1','memory':'1Gi'}},"
+                                    "'ports':[{'containerPort':80}]"))),
+        201);
     const struct kj_val *c = kj_at(rig_val(&r, "spec.containers"), 0);
     assert_string_equal(kj_str(kj_get(c, "imagePullPolicy")), "Always");
     assert_string_equal(kj_str(kj_path(c, "resources.requests.cpu")), "1");
@@ -193,7 +183,7 @@ static void test_pull_policy_follows_the_tag(void **state)
                        "{'apiVersion':'v1','kind':'Pod','metadata':{'name':'p'},'spec':"
                        "{'containers':[{'name':'c','image':'%s'}]}}",
                        images[i][0]);
-        assert_int_equal(rig_post(&r, PODS "?dryRun=All", json(body)), 201);
+        assert_int_equal(rig_post(&r, PODS "?dryRun=All", rig_json(body)), 201);
         const struct kj_val *c = kj_at(rig_val(&r, "spec.containers"), 0);
         assert_string_equal(kj_str(kj_get(c, "imagePullPolicy")), images[i][1]);
     }
@@ -207,9 +197,9 @@ static void test_job_finds_its_pods_by_its_uid(void **state)
     rig_init(&r, 7);
     assert_int_equal(
         rig_post(&r, JOBS,
-                 json("{'apiVersion':'batch/v1','kind':'Job','metadata':{'name':'j'},'spec':"
-                      "{'template':{'spec':{'restartPolicy':'Never','containers':[{'name':'c',"
-                      "'image':'x'}]}}}}")),
+                 rig_json("{'apiVersion':'batch/v1','kind':'Job','metadata':{'name':'j'},'spec':"
+                          "{'template':{'spec':{'restartPolicy':'Never','containers':[{'name':'c',"
+                          "'image':'x'}]}}}}")),
         201);
     const char *uid = rig_str(&r, "metadata.uid");
     const struct kj_val *labels = rig_val(&r, "spec.template.metadata.labels");
@@ -230,7 +220,7 @@ static void test_service_gets_an_address(void **state)
 
     (void)state;
     rig_init(&r, 7);
-    assert_int_equal(rig_post(&r, "/api/v1/namespaces/default/services", json(body)), 201);
+    assert_int_equal(rig_post(&r, "/api/v1/namespaces/default/services", rig_json(body)), 201);
     assert_true(str_starts(rig_str(&r, "spec.clusterIP"), "10.96."));
     const struct kj_val *p = kj_at(rig_val(&r, "spec.ports"), 0);
     assert_int_equal(kj_i64_or(kj_get(p, "targetPort"), 0), 80);
@@ -261,12 +251,12 @@ static void test_pod_spec_hardly_changes(void **state)
     (void)state;
     rig_init(&r, 7);
     assert_int_equal(rig_post(&r, PODS,
-                              json(POD("'tolerations':[{'key':'k','operator':'Exists'}],"
-                                       "'containers':[{'name':'c','image':'x'}]"))),
+                              rig_json(POD("'tolerations':[{'key':'k','operator':'Exists'}],"
+                                           "'containers':[{'name':'c','image':'x'}]"))),
                      201);
     for (size_t i = 0; i < ARRAY_LEN(list); i++) {
         int status = rig_do(&r, "PATCH", PODS "/p", "application/strategic-merge-patch+json",
-                            json(list[i].patch));
+                            rig_json(list[i].patch));
         if (!list[i].message)
             assert_int_equal(status, 200);
         else if (status != 422 || !strstr(rig_str(&r, "message"), list[i].message))
@@ -280,12 +270,12 @@ static void test_selector_of_a_deployment_is_fixed(void **state)
 
     (void)state;
     rig_init(&r, 7);
-    assert_int_equal(rig_post(&r, DEPLOYMENTS, json(DEPLOYMENT(SELECTOR "," TEMPLATE))), 201);
+    assert_int_equal(rig_post(&r, DEPLOYMENTS, rig_json(DEPLOYMENT(SELECTOR "," TEMPLATE))), 201);
     assert_int_equal(kj_i64_or(rig_val(&r, "spec.replicas"), 0), 1);
     assert_string_equal(rig_str(&r, "spec.strategy.rollingUpdate.maxSurge"), "25%");
     assert_int_equal(rig_do(&r, "PATCH", DEPLOYMENTS "/d", MERGE,
-                            json("{'spec':{'selector':{'matchLabels':{'c':'d'}},'template':"
-                                 "{'metadata':{'labels':{'c':'d'}}}}}")),
+                            rig_json("{'spec':{'selector':{'matchLabels':{'c':'d'}},'template':"
+                                     "{'metadata':{'labels':{'c':'d'}}}}}")),
                      422);
     assert_non_null(strstr(rig_str(&r, "message"), "field is immutable"));
 }
@@ -297,10 +287,11 @@ static void test_events_have_two_forms(void **state)
     (void)state;
     rig_init(&r, 7);
     assert_int_equal(
-        rig_post(&r, "/api/v1/namespaces/default/events",
-                 json("{'apiVersion':'v1','kind':'Event','metadata':{'name':'e'},'involvedObject':"
-                      "{'kind':'Pod','namespace':'default','name':'p'},'reason':'R','message':'m',"
-                      "'type':'Normal','source':{'component':'c'}}")),
+        rig_post(
+            &r, "/api/v1/namespaces/default/events",
+            rig_json("{'apiVersion':'v1','kind':'Event','metadata':{'name':'e'},'involvedObject':"
+                     "{'kind':'Pod','namespace':'default','name':'p'},'reason':'R','message':'m',"
+                     "'type':'Normal','source':{'component':'c'}}")),
         201);
     assert_int_equal(rig_get(&r, "/apis/events.k8s.io/v1/namespaces/default/events/e"), 200);
     assert_string_equal(rig_str(&r, "apiVersion"), "events.k8s.io/v1");
@@ -335,11 +326,12 @@ static void test_field_selectors(void **state)
     (void)state;
     rig_init(&r, 7);
     assert_int_equal(rig_post(&r, "/api/v1/nodes",
-                              json("{'apiVersion':'v1','kind':'Node','metadata':{'name':"
-                                   "'n1'}}")),
+                              rig_json("{'apiVersion':'v1','kind':'Node','metadata':{'name':"
+                                       "'n1'}}")),
                      201);
     assert_int_equal(
-        rig_post(&r, PODS, json(POD("'nodeName':'n1','containers':[{'name':'c','image':'x'}]"))),
+        rig_post(&r, PODS,
+                 rig_json(POD("'nodeName':'n1','containers':[{'name':'c','image':'x'}]"))),
         201);
     for (size_t i = 0; i < ARRAY_LEN(list); i++) {
         int status = rig_get(&r, list[i].target);

@@ -3,16 +3,6 @@
 
 #define PDBS "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 
-static char *json(const char *s)
-{
-    static char buf[4096];
-    size_t n = strlen(s);
-    assert_true(n < sizeof buf);
-    for (size_t i = 0; i <= n; i++)
-        buf[i] = s[i] == '\'' ? '"' : s[i];
-    return buf;
-}
-
 static void make_pod(struct rig *r, const char *name, const char *more)
 {
     char body[600];
@@ -20,7 +10,7 @@ static void make_pod(struct rig *r, const char *name, const char *more)
                    "{'apiVersion':'v1','kind':'Pod','metadata':{'name':'%s','labels':{'a':'b'}},"
                    "'spec':{'containers':[{'name':'c','image':'x'}]%s}}",
                    name, more);
-    assert_int_equal(rig_post(r, PODS, json(body)), 201);
+    assert_int_equal(rig_post(r, PODS, rig_json(body)), 201);
 }
 
 static int bind_to(struct rig *r, const char *pod, const char *meta, const char *target)
@@ -30,7 +20,7 @@ static int bind_to(struct rig *r, const char *pod, const char *meta, const char 
     (void)snprintf(body, sizeof body,
                    "{'apiVersion':'v1','kind':'Binding','metadata':{'name':'%s'%s},'target':{%s}}",
                    pod, meta, target);
-    return rig_post(r, path, json(body));
+    return rig_post(r, path, rig_json(body));
 }
 
 static int evict(struct rig *r, const char *pod)
@@ -39,7 +29,7 @@ static int evict(struct rig *r, const char *pod)
     (void)snprintf(path, sizeof path, PODS "/%s/eviction", pod);
     (void)snprintf(body, sizeof body,
                    "{'apiVersion':'policy/v1','kind':'Eviction','metadata':{'name':'%s'}}", pod);
-    return rig_post(r, path, json(body));
+    return rig_post(r, path, rig_json(body));
 }
 
 static void test_binding_gives_a_pod_its_node_once(void **state)
@@ -90,10 +80,11 @@ static void test_binding_checks_before_it_binds(void **state)
     assert_int_equal(bind_to(&r, "nope", "", "'name':'n'"), 404);
     assert_int_equal(bind_to(&r, "gated", "", "'name':'n'"), 409);
     assert_non_null(strstr(rig_str(&r, "message"), "has non-empty .spec.schedulingGates"));
-    assert_int_equal(rig_post(&r, PODS "/p/binding",
-                              json("{'apiVersion':'v1','kind':'Binding','metadata':{'name':'q'},"
-                                   "'target':{'name':'n'}}")),
-                     400);
+    assert_int_equal(
+        rig_post(&r, PODS "/p/binding",
+                 rig_json("{'apiVersion':'v1','kind':'Binding','metadata':{'name':'q'},"
+                          "'target':{'name':'n'}}")),
+        400);
 }
 
 static void make_pdb(struct rig *r, const char *name)
@@ -103,7 +94,7 @@ static void make_pdb(struct rig *r, const char *name)
                    "{'apiVersion':'policy/v1','kind':'PodDisruptionBudget','metadata':{'name':"
                    "'%s'},'spec':{'minAvailable':1,'selector':{'matchLabels':{'a':'b'}}}}",
                    name);
-    assert_int_equal(rig_post(r, PDBS, json(body)), 201);
+    assert_int_equal(rig_post(r, PDBS, rig_json(body)), 201);
 }
 
 static void set_budget(struct rig *r, int allowed)
@@ -113,7 +104,7 @@ static void set_budget(struct rig *r, int allowed)
                    "{'status':{'observedGeneration':1,'disruptionsAllowed':%d,'currentHealthy':1,"
                    "'desiredHealthy':1,'expectedPods':1}}",
                    allowed);
-    assert_int_equal(rig_do(r, "PATCH", PDBS "/b/status", MERGE, json(body)), 200);
+    assert_int_equal(rig_do(r, "PATCH", PDBS "/b/status", MERGE, rig_json(body)), 200);
 }
 
 static void run_pod(struct rig *r, const char *name)
@@ -122,8 +113,8 @@ static void run_pod(struct rig *r, const char *name)
     make_pod(r, name, ",'nodeName':'n1'");
     (void)snprintf(path, sizeof path, PODS "/%s/status", name);
     assert_int_equal(rig_do(r, "PATCH", path, MERGE,
-                            json("{'status':{'phase':'Running','conditions':[{'type':'Ready',"
-                                 "'status':'True'}]}}")),
+                            rig_json("{'status':{'phase':'Running','conditions':[{'type':'Ready',"
+                                     "'status':'True'}]}}")),
                      200);
 }
 
@@ -187,7 +178,7 @@ static void test_pods_that_are_not_ready(void **state)
     run_pod(&r, "p");
     make_pdb(&r, "b");
     set_budget(&r, 0); /* healthy enough: an unready pod may go without taking from the budget */
-    assert_int_equal(rig_do(&r, "PATCH", PODS "/p/status", MERGE, json(unready)), 200);
+    assert_int_equal(rig_do(&r, "PATCH", PODS "/p/status", MERGE, rig_json(unready)), 200);
     assert_int_equal(evict(&r, "p"), 201);
 }
 
@@ -227,17 +218,18 @@ static void test_scale_of_a_deployment(void **state)
     (void)state;
     rig_init(&r, 3);
     assert_int_equal(
-        rig_post(&r, path,
-                 json("{'apiVersion':'apps/v1','kind':'Deployment','metadata':{'name':'d'},'spec':"
-                      "{'selector':{'matchLabels':{'a':'b'}},'template':{'metadata':{'labels':"
-                      "{'a':'b'}},'spec':{'containers':[{'name':'c','image':'x'}]}}}}")),
+        rig_post(
+            &r, path,
+            rig_json("{'apiVersion':'apps/v1','kind':'Deployment','metadata':{'name':'d'},'spec':"
+                     "{'selector':{'matchLabels':{'a':'b'}},'template':{'metadata':{'labels':"
+                     "{'a':'b'}},'spec':{'containers':[{'name':'c','image':'x'}]}}}}")),
         201);
     assert_int_equal(rig_get(&r, "/apis/apps/v1/namespaces/default/deployments/d/scale"), 200);
     assert_string_equal(rig_str(&r, "kind"), "Scale");
     assert_int_equal(kj_i64_or(rig_val(&r, "spec.replicas"), 0), 1);
     assert_string_equal(rig_str(&r, "status.selector"), "a=b");
     assert_int_equal(rig_do(&r, "PATCH", "/apis/apps/v1/namespaces/default/deployments/d/scale",
-                            MERGE, json("{'spec':{'replicas':5}}")),
+                            MERGE, rig_json("{'spec':{'replicas':5}}")),
                      200);
     assert_int_equal(rig_get(&r, "/apis/apps/v1/namespaces/default/deployments/d"), 200);
     assert_int_equal(kj_i64_or(rig_val(&r, "spec.replicas"), 0), 5);
@@ -250,8 +242,8 @@ static void test_namespace_goes_when_it_is_finalized(void **state)
     (void)state;
     rig_init(&r, 3);
     assert_int_equal(rig_post(&r, "/api/v1/namespaces",
-                              json("{'apiVersion':'v1','kind':'Namespace','metadata':{'name':"
-                                   "'x'}}")),
+                              rig_json("{'apiVersion':'v1','kind':'Namespace','metadata':{'name':"
+                                       "'x'}}")),
                      201);
     assert_string_equal(kj_str_or(kj_at(rig_val(&r, "spec.finalizers"), 0), ""), "kubernetes");
     assert_string_equal(
@@ -259,10 +251,11 @@ static void test_namespace_goes_when_it_is_finalized(void **state)
     assert_int_equal(rig_delete(&r, "/api/v1/namespaces/x", NULL), 200);
     assert_int_equal(rig_get(&r, "/api/v1/namespaces/x"), 200);
     assert_string_equal(rig_str(&r, "status.phase"), "Terminating");
-    assert_int_equal(rig_put(&r, "/api/v1/namespaces/x/finalize",
-                             json("{'apiVersion':'v1','kind':'Namespace','metadata':{'name':'x'},"
-                                  "'spec':{}}")),
-                     200);
+    assert_int_equal(
+        rig_put(&r, "/api/v1/namespaces/x/finalize",
+                rig_json("{'apiVersion':'v1','kind':'Namespace','metadata':{'name':'x'},"
+                         "'spec':{}}")),
+        200);
     assert_int_equal(rig_get(&r, "/api/v1/namespaces/x"), 404);
 }
 

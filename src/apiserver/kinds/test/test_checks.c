@@ -1,0 +1,174 @@
+/* test_checks.c - rules of single fields: the downward API, policies of jobs, sets, services.
+ *
+ * Expected words are those of kube-apiserver 1.35, seen on a real one.
+ */
+#include "apiserver/test/rig.h"
+
+#define PODS     "/api/v1/namespaces/default/pods"
+#define SERVICES "/api/v1/namespaces/default/services"
+#define JOBS     "/apis/batch/v1/namespaces/default/jobs"
+#define SETS     "/apis/apps/v1/namespaces/default/statefulsets"
+#define DAEMONS  "/apis/apps/v1/namespaces/default/daemonsets"
+#define POD(more) \
+    "{'metadata':{'name':'p'},'spec':{'containers':[{'name':'c','image':'x'" more "}]}}"
+#define VOLUME(source)                                                                           \
+    "{'metadata':{'name':'p'},'spec':{'containers':[{'name':'c','image':'x'}],'volumes':[{'name" \
+    "':'v'," source "}]}}"
+#define ENV(from) POD(",'env':[{'name':'A','valueFrom':" from "}]")
+#define JOB(more)                                                                                \
+    "{'metadata':{'name':'j'},'spec':{'template':{'spec':{'restartPolicy':'Never','containers':" \
+    "[{'name':'c','image':'x'}]}}," more "}}"
+#define RULE(rule) JOB("'podFailurePolicy':{'rules':[{'action':'FailJob'," rule "}]}")
+#define SET(mounts, more)                                                                  \
+    "{'metadata':{'name':'s'},'spec':{'selector':{'matchLabels':{'a':'b'}},'template':{"   \
+    "'metadata':{'labels':{'a':'b'}},'spec':{'containers':[{'name':'c','image':'x'" mounts \
+    "}]}}," more "}}"
+#define CLAIM                                                                                    \
+    "'volumeClaimTemplates':[{'metadata':{'name':'data'},'spec':{'accessModes':['ReadWriteOnce'" \
+    "],'resources':{'requests':{'storage':'1Gi'}}}}]"
+#define SERVICE(spec) "{'metadata':{'name':'s'},'spec':{'ports':[{'port':80}]" spec "}}"
+#define RULES         "spec.podFailurePolicy.rules[0]"
+
+static const struct {
+    const char *target, *body, *message; /* message: after "... is invalid: " */
+} refusals[] = {
+    { PODS, ENV("{'fieldRef':{'fieldPath':'metadata.labels'}}"),
+      "spec.containers[0].env[0].valueFrom.fieldRef.fieldPath: Unsupported value: "
+      "\"metadata.labels\": supported values: \"metadata.name\", \"metadata.namespace\", "
+      "\"metadata.uid\", \"spec.nodeName\", \"spec.serviceAccountName\", \"status.hostIP\", "
+      "\"status.hostIPs\", \"status.podIP\", \"status.podIPs\"" },
+    { PODS, ENV("{'fieldRef':{'apiVersion':'v9','fieldPath':'metadata.name'}}"),
+      "spec.containers[0].env[0].valueFrom.fieldRef.fieldPath: Invalid value: \"metadata.name\": "
+      "error converting fieldPath: unsupported pod version: v9" },
+    { PODS, ENV("{'resourceFieldRef':{'resource':'limits.cpu','divisor':'3'}}"),
+      "spec.containers[0].env[0].valueFrom.resourceFieldRef.divisor: Invalid value: "
+      "\"limits.cpu\": only divisor's values 1m and 1 are supported with the cpu resource" },
+    { PODS, VOLUME("'downwardAPI':{'items':[{'path':'../x'}]}"),
+      "[spec.volumes[0].downwardAPI.path: Invalid value: \"../x\": must not contain '..', "
+      "spec.volumes[0].downwardAPI: Required value: one of fieldRef and resourceFieldRef is "
+      "required]" },
+    { PODS, VOLUME("'projected':{'sources':[{'secret':{}}]}"),
+      "spec.volumes[0].projected.sources[0].secret.name: Required value" },
+    { PODS, POD(",'resizePolicy':[{'resourceName':'x','restartPolicy':'y'}]"),
+      "[spec.containers[0].resizePolicy: Unsupported value: \"x\": supported values: \"cpu\", "
+      "\"memory\", spec.containers[0].resizePolicy: Unsupported value: \"y\": supported values: "
+      "\"NotRequired\", \"RestartContainer\"]" },
+    { JOBS, RULE("'onExitCodes':{'operator':'In','values':[2,1]}"),
+      RULES ".onExitCodes.values: Invalid value: [2,1]: must be ordered" },
+    { JOBS, RULE("'onExitCodes':{'operator':'In','values':[1,1]}"),
+      RULES ".onExitCodes.values[1]: Duplicate value: 1" },
+    { JOBS, RULE("'onExitCodes':{'operator':'In','values':[0]}"),
+      RULES ".onExitCodes.values[0]: Invalid value: 0: must not be 0 for the In operator" },
+    { JOBS, JOB("'backoffLimitPerIndex':1"),
+      "spec.backoffLimitPerIndex: Invalid value: 1: requires indexed completion mode" },
+    { SETS,
+      SET("", "'volumeClaimTemplates':[{'metadata':{'name':'Bad_'},'spec':{'accessModes':["
+              "'ReadWriteOnce'],'resources':{'requests':{'storage':'1Gi'}}}}]"),
+      "spec.template.spec.volumes[0].name: Invalid value: \"Bad_\": a lowercase RFC 1123 label "
+      "must consist of lower case alphanumeric characters or '-', and must start and end with an "
+      "alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
+      "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')" },
+    { SETS, SET("", "'updateStrategy':{'type':'OnDelete','rollingUpdate':{'partition':1}}"),
+      "spec.updateStrategy.rollingUpdate: Invalid value: {\"Partition\":1,\"MaxUnavailable\":null}:"
+      " only allowed for updateStrategy 'RollingUpdate'" },
+    { DAEMONS, SET("", "'updateStrategy':{'rollingUpdate':{'maxUnavailable':1,'maxSurge':1}}"),
+      "spec.updateStrategy.rollingUpdate.maxSurge: Invalid value: 1: may not be set when "
+      "maxUnavailable is non-zero" },
+    { SERVICES, SERVICE(",'clusterIP':'x'"),
+      "spec.clusterIPs[0]: Invalid value: \"x\": must be a valid IP address, (e.g. 10.9.8.7 or "
+      "2001:db8::ffff)" },
+    { SERVICES, SERVICE(",'clusterIP':'10.96.0.5','ipFamilies':['IPv6']"),
+      "spec.clusterIPs[0]: Invalid value: \"10.96.0.5\": expected an IPv6 value as indicated by "
+      "`ipFamilies[0]`" },
+    { SERVICES, SERVICE(",'type':'ExternalName','externalName':'a.b','clusterIP':'10.96.0.5'"),
+      "spec.clusterIPs: Forbidden: may not be set for ExternalName services" },
+};
+
+static void test_these_are_refused_in_these_words(void **state)
+{
+    CLEANUP(rig_fini) struct rig r;
+    (void)state;
+    rig_init(&r, 7);
+    for (size_t i = 0; i < ARRAY_LEN(refusals); i++) {
+        int status = rig_post(&r, refusals[i].target, rig_json(refusals[i].body));
+        const char *got = strstr(rig_str(&r, "message"), "is invalid: ");
+        if (status != 422 || !got || !streq(got + strlen("is invalid: "), refusals[i].message))
+            fail_msg("%s\n  got %d %s\n  not %s", refusals[i].body, status, rig_str(&r, "message"),
+                     refusals[i].message);
+    }
+}
+
+static void test_what_keeps_the_rules_is_taken(void **state)
+{
+    static const struct {
+        const char *target, *body;
+    } good[] = {
+        { PODS "?dryRun=All",
+          ENV("{'fieldRef':{'fieldPath':'metadata.labels[\\u0027a.b/C\\u0027]'}}") },
+        { PODS "?dryRun=All",
+          ENV("{'resourceFieldRef':{'resource':'limits.cpu','divisor':'1m'}}") },
+        { PODS "?dryRun=All",
+          VOLUME("'downwardAPI':{'items':[{'path':'x','fieldRef':{'fieldPath':'metadata.labels'"
+                 "}}]}") },
+        { PODS "?dryRun=All",
+          VOLUME("'projected':{'sources':[{},{'serviceAccountToken':{'path':'t'}}]}") },
+        { JOBS, RULE("'onExitCodes':{'operator':'NotIn','values':[0,3]}") },
+        /* A claim template is a volume that containers may mount. */
+        { SETS, SET(",'volumeMounts':[{'name':'data','mountPath':'/d'}]", CLAIM) },
+        { DAEMONS,
+          SET("", "'updateStrategy':{'rollingUpdate':{'maxUnavailable':0,'maxSurge':1}}") },
+    };
+    CLEANUP(rig_fini) struct rig r;
+    (void)state;
+    rig_init(&r, 8);
+    for (size_t i = 0; i < ARRAY_LEN(good); i++)
+        if (rig_post(&r, good[i].target, rig_json(good[i].body)) != 201)
+            fail_msg("%s: %s", good[i].body, rig_str(&r, "message"));
+}
+
+/* A client that reads, changes the type and writes back need not know what goes with a type. */
+static void test_a_service_of_another_type_gives_back_what_it_had(void **state)
+{
+    CLEANUP(rig_fini) struct rig r;
+    (void)state;
+    rig_init(&r, 9);
+    assert_int_equal(rig_post(&r, SERVICES, rig_json(SERVICE(",'type':'NodePort'"))), 201);
+    assert_true(kj_i64_or(kj_get(kj_at(rig_val(&r, "spec.ports"), 0), "nodePort"), 0) >= 30000);
+    assert_int_equal(
+        rig_do(&r, "PATCH", SERVICES "/s", MERGE, rig_json("{'spec':{'type':'ClusterIP'}}")), 200);
+    assert_null(kj_get(kj_at(rig_val(&r, "spec.ports"), 0), "nodePort"));
+    assert_string_equal(rig_str(&r, "spec.externalTrafficPolicy"), "");
+    assert_true(*rig_str(&r, "spec.clusterIP"));
+    assert_int_equal(rig_do(&r, "PATCH", SERVICES "/s", MERGE,
+                            rig_json("{'spec':{'type':'ExternalName','externalName':'a.b'}}")),
+                     200);
+    assert_string_equal(rig_str(&r, "spec.clusterIP"), "");
+}
+
+static void test_overhead_comes_from_a_runtime_class(void **state)
+{
+    CLEANUP(rig_fini) struct rig r;
+    (void)state;
+    rig_init(&r, 10);
+    assert_int_equal(rig_post(&r, PODS,
+                              rig_json("{'metadata':{'name':'p'},'spec':{'containers':[{"
+                                       "'name':'c','image':'x'}],'overhead':{'cpu':'1'}}}")),
+                     403);
+    assert_string_equal(rig_str(&r, "message"),
+                        "pods \"p\" is forbidden: pod rejected: Pod Overhead set without "
+                        "corresponding RuntimeClass defined Overhead");
+    assert_int_equal(rig_post(&r, PODS,
+                              rig_json("{'metadata':{'name':'p'},'spec':{'containers':[{"
+                                       "'name':'c','image':'x'}],'overhead':{'cpu':'1'},"
+                                       "'runtimeClassName':'kata'}}")),
+                     201);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_these_are_refused_in_these_words),
+    cmocka_unit_test(test_what_keeps_the_rules_is_taken),
+    cmocka_unit_test(test_a_service_of_another_type_gives_back_what_it_had),
+    cmocka_unit_test(test_overhead_comes_from_a_runtime_class),
+};
+
+RIG_MAIN(tests)
