@@ -127,8 +127,10 @@ struct cluster *cluster_new(struct loop *l, struct kube *k, const struct cluster
         c->pdb = pdbctl_new(c);
     if (o->nodes)
         c->node = nodectl_new(c);
-    if (o->gc)
+    if (o->gc) {
         c->gc = gc_new(c);
+        c->podgc = podgc_new(c);
+    }
     if (o->namespaces)
         c->ns = nsctl_new(c);
     if (o->hollow.nshapes) {
@@ -152,6 +154,7 @@ struct cluster *cluster_free(struct cluster *c)
     batches_drop(c);
     hollow_free(c->hollow);
     nsctl_free(c->ns);
+    podgc_free(c->podgc);
     gc_free(c->gc);
     nodectl_free(c->node);
     pdbctl_free(c->pdb);

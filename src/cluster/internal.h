@@ -25,6 +25,7 @@ struct jobctl;
 struct nodectl;
 struct nsctl;
 struct pdbctl;
+struct podgc;
 struct rsctl;
 
 typedef struct vec_of(struct kobj *) kobjvec; /* borrowed */
@@ -49,6 +50,7 @@ struct cluster {
     struct rsctl *rs;
     struct jobctl *job;
     struct gc *gc;
+    struct podgc *podgc;
     struct nsctl *ns;
     struct nodectl *node;
     struct pdbctl *pdb;
@@ -113,6 +115,8 @@ void write_time(struct kjw *w, const char *key, nsec_t wall);
 /* Starts {"metadata":{"resourceVersion":...},  for a write only to the version we know. */
 void write_version(struct kjw *w, const struct kobj *o);
 bool pod_is_active(const struct pod *p); /* neither ended nor being deleted */
+/* A node refused it, or it was removed from there before a container of it ran. */
+bool pod_is_refused(const struct pod *p);
 /* Ready for at least so long. *ret_wait: how long until then, 0 when it will not be by waiting. */
 bool pod_is_available(const struct pod *p, nsec_t min_ready, nsec_t now, nsec_t *ret_wait);
 const char *meta_annotation(const struct kobj *o, const char *key); /* "" when absent */
@@ -159,6 +163,20 @@ bool expect_take_doubt(struct expect *e, const char *key, const char *prefix, ch
 void expect_created(struct expect *e, const char *key, const char *name); /* seen, or refused */
 void expect_deleted(struct expect *e, const char *key, const char *name);
 
+/* ---- pods that nodes refuse: podhold.c ----------------------------------------------------- */
+
+/* Owners whose pods end before they start, by key. Their replacements wait: 1 s at first, then
+ * twice as long after every refusal, at most 30 s. */
+struct podhold;
+struct podhold *podhold_new(struct loop *l);
+struct podhold *podhold_free(struct podhold *h);
+/* A pod runs, or the owner was edited or is gone: nothing is held back any more. */
+void podhold_forget(struct podhold *h, const char *key);
+void podhold_refused(struct podhold *h, const char *key);
+/* How many of n missing pods are to be made now: they count as made. *ret_wait: when to ask for
+ * the rest; 0 when there is none. */
+uint32_t podhold_allow(struct podhold *h, const char *key, uint32_t n, nsec_t *ret_wait);
+
 /* ---- making pods: podmaker.c --------------------------------------------------------------- */
 
 struct podplan {
@@ -193,6 +211,8 @@ struct jobctl *jobctl_new(struct cluster *c);
 struct jobctl *jobctl_free(struct jobctl *j);
 struct gc *gc_new(struct cluster *c);
 struct gc *gc_free(struct gc *g);
+struct podgc *podgc_new(struct cluster *c);
+struct podgc *podgc_free(struct podgc *g);
 struct nsctl *nsctl_new(struct cluster *c);
 struct nsctl *nsctl_free(struct nsctl *n);
 struct nodectl *nodectl_new(struct cluster *c);

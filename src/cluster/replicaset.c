@@ -12,6 +12,7 @@ struct rsctl {
     struct cluster *c;
     struct workqueue *queue;
     struct expect *expect;
+    struct podhold *hold;
     struct shared *sets, *pods;
 };
 
@@ -156,24 +157,37 @@ static void delete_surplus(struct rsctl *r, struct batch *b, const struct rs *rs
     vec_fini(&related);
 }
 
+static void make_missing(struct rsctl *r, struct batch *b, const struct rs *rs, const char *key,
+                         uint32_t n)
+{
+    struct refused *who = arena_new0(batch_arena(b), struct refused);
+    nsec_t wait;
+
+    n = podhold_allow(r->hold, key, n, &wait);
+    if (wait)
+        batch_again(b, wait);
+    if (n == 0)
+        return;
+    who->ns = arena_strdup(batch_arena(b), rs->obj.meta.ns);
+    who->name = arena_strdup(batch_arena(b), rs->obj.meta.name);
+    make_pods(b, &(struct podplan){ .owner_kind = &doc_replicaset,
+                                    .owner = &rs->obj,
+                                    .template_json = rs->spec.template_json,
+                                    .key = key,
+                                    .expect = r->expect,
+                                    .n = n,
+                                    .on_refused = on_refused,
+                                    .arg = who });
+}
+
 static void manage(struct rsctl *r, struct batch *b, const struct rs *rs, const char *key,
                    kobjvec *active)
 {
     int64_t want = rs->spec.replicas.set ? rs->spec.replicas.v : 1;
     int64_t have = (int64_t)active->n;
-    struct refused *who = arena_new0(batch_arena(b), struct refused);
 
-    who->ns = arena_strdup(batch_arena(b), rs->obj.meta.ns);
-    who->name = arena_strdup(batch_arena(b), rs->obj.meta.name);
     if (have < want)
-        make_pods(b, &(struct podplan){ .owner_kind = &doc_replicaset,
-                                        .owner = &rs->obj,
-                                        .template_json = rs->spec.template_json,
-                                        .key = key,
-                                        .expect = r->expect,
-                                        .n = (uint32_t)(want - have),
-                                        .on_refused = on_refused,
-                                        .arg = who });
+        make_missing(r, b, rs, key, (uint32_t)(want - have));
     else if (have > want)
         delete_surplus(r, b, rs, key, active, (size_t)(have - want));
 }
@@ -209,6 +223,12 @@ static void sync_one(struct rsctl *r, struct batch *b, const struct rs *rs, cons
     vec_fini(&active);
 }
 
+static void forget(struct rsctl *r, const char *key)
+{
+    expect_forget(r->expect, key);
+    podhold_forget(r->hold, key);
+}
+
 static void sync(void *arg, const char *key, struct work *w)
 {
     struct rsctl *r = arg;
@@ -220,7 +240,7 @@ static void sync(void *arg, const char *key, struct work *w)
     else if (o)
         sync_one(r, b, rs_of(o), key);
     else
-        expect_forget(r->expect, key);
+        forget(r, key);
     batch_close(b);
 }
 
@@ -240,8 +260,13 @@ static void on_set(void *arg, struct kobj *obj)
 
 static void on_set_update(void *arg, struct kobj *old, struct kobj *obj)
 {
-    (void)old;
-    enqueue(arg, obj);
+    struct rsctl *r = arg;
+    char key[KOBJ_KEY_MAX];
+
+    kobj_key(obj, key, sizeof key);
+    if (old->meta.generation != obj->meta.generation)
+        podhold_forget(r->hold, key);
+    workqueue_add(r->queue, key);
 }
 
 /* The key of the ReplicaSet that controls a pod; false when none does. */
@@ -274,12 +299,25 @@ static void enqueue_adopters(struct rsctl *r, const struct kobj *pod)
     vec_fini(&sets);
 }
 
-static void on_pod(void *arg, struct kobj *pod)
+/* old: NULL when the pod is new in the cache. */
+static void note_fate(struct rsctl *r, const char *key, struct kobj *old, struct kobj *pod)
 {
-    struct rsctl *r = arg;
+    bool ran = old && pod_of(old)->status.phase == POD_RUNNING;
+
+    if (pod_of(pod)->status.phase == POD_RUNNING && !ran)
+        podhold_forget(r->hold, key);
+    else if (pod_is_refused(pod_of(pod)) && !(old && pod_is_refused(pod_of(old))))
+        podhold_refused(r->hold, key);
+}
+
+static void on_pod_change(struct rsctl *r, struct kobj *old, struct kobj *pod)
+{
     char key[KOBJ_KEY_MAX];
 
     if (owner_key(pod, key, sizeof key)) {
+        /* What happened before our start is no news. */
+        if (informer_synced(r->pods->inf))
+            note_fate(r, key, old, pod);
         expect_created(r->expect, key, pod->meta.name);
         if (pod->meta.deleted)
             expect_deleted(r->expect, key, pod->meta.name);
@@ -287,6 +325,11 @@ static void on_pod(void *arg, struct kobj *pod)
     } else if (!kobj_controller(pod)) {
         enqueue_adopters(r, pod);
     }
+}
+
+static void on_pod(void *arg, struct kobj *pod)
+{
+    on_pod_change(arg, NULL, pod);
 }
 
 static void on_pod_update(void *arg, struct kobj *old, struct kobj *pod)
@@ -298,7 +341,7 @@ static void on_pod_update(void *arg, struct kobj *old, struct kobj *pod)
     if (old != pod && owner_key(old, before, sizeof before) &&
         (!owner_key(pod, now, sizeof now) || !streq(before, now)))
         workqueue_add(r->queue, before);
-    on_pod(arg, pod);
+    on_pod_change(r, old, pod);
 }
 
 static void on_pod_delete(void *arg, struct kobj *pod)
@@ -325,6 +368,7 @@ struct rsctl *rsctl_new(struct cluster *c)
 
     r->c = c;
     r->expect = expect_new(c->loop);
+    r->hold = podhold_new(c->loop);
     r->queue = workqueue_new(
         c->loop, &(struct workqueue_opts){ .name = "replicaset", .concurrency = 8 }, sync, r);
     r->sets = cluster_replicasets(c);
@@ -340,6 +384,7 @@ struct rsctl *rsctl_free(struct rsctl *r)
         return NULL;
     workqueue_free(r->queue);
     expect_free(r->expect);
+    podhold_free(r->hold);
     free(r);
     return NULL;
 }

@@ -60,6 +60,20 @@ bool pod_is_active(const struct pod *p)
     return !pod_is_terminal(p) && p->obj.meta.deleted == 0;
 }
 
+bool pod_is_refused(const struct pod *p)
+{
+    bool removed = p->status.phase == POD_PENDING && p->obj.meta.deleted != 0;
+
+    if (str_empty(p->node_name) || (p->status.phase != POD_FAILED && !removed))
+        return false;
+    for (uint32_t i = 0; i < p->status.container_statuses.n; i++) {
+        const struct container_status *c = &p->status.container_statuses.items[i];
+        if (c->state.running || c->state.terminated || c->restart_count > 0)
+            return false;
+    }
+    return true;
+}
+
 bool pod_is_available(const struct pod *p, nsec_t min_ready, nsec_t now, nsec_t *ret_wait)
 {
     const struct condition *ready = condition_find(&p->status.conditions, "Ready");

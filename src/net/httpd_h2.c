@@ -159,15 +159,27 @@ static uint64_t content_length(const struct httpd_req *r)
     return s.p ? strtoull(s.p, NULL, 10) : 0;
 }
 
+/* nghttp2 looks at the path only when the scheme is http or https. */
+static int check_head(const struct httpd_req *r)
+{
+    const char *t = httpd_target(r);
+
+    if (r->too_large)
+        return 431;
+    if (streq(httpd_method(r), "CONNECT") || t[0] == '\0')
+        return 405;
+    return t[0] == '/' || (streq(t, "*") && streq(httpd_method(r), "OPTIONS")) ? 0 : 400;
+}
+
 static void head_complete(struct httpd_conn *c, const nghttp2_frame *f, struct httpd_req *r)
 {
+    int refusal = check_head(r);
+
     c->h2->head_id = 0;
     wait_again(c);
     r->body_done = f->hd.flags & NGHTTP2_FLAG_END_STREAM;
-    if (r->too_large)
-        req_refuse(r, 431);
-    else if (streq(httpd_method(r), "CONNECT") || httpd_target(r)[0] == '\0')
-        req_refuse(r, 405);
+    if (refusal)
+        req_refuse(r, refusal);
     else
         req_start(r, content_length(r), !r->body_done);
 }

@@ -218,7 +218,8 @@ void req_refuse(struct httpd_req *r, int status);
 void req_answer(struct httpd_req *r, int status); /* ours, with a short text */
 /* To be sent as it is? Not: what the protocol says itself (connection and friends). */
 bool req_sends_header(const struct httpd_req *r, struct str name);
-/* Appends with line breaks and NULs as spaces: text of users cannot smuggle in a header. */
+/* Appends with control characters as spaces: text of users cannot smuggle in a header, nor make
+ * one that a client refuses. */
 void append_clean(struct strbuf *b, struct str s);
 /* The trailers one by one, from *at on; false at the end. */
 bool req_next_trailer(const struct httpd_req *r, size_t *at, struct http_header *ret);

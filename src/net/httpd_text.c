@@ -64,7 +64,7 @@ void append_clean(struct strbuf *b, struct str s)
 
     strbuf_appendn(b, s.p, s.n);
     for (size_t i = at; i < b->len; i++)
-        if (b->data[i] == '\r' || b->data[i] == '\n' || b->data[i] == '\0')
+        if (((unsigned char)b->data[i] < ' ' && b->data[i] != '\t') || b->data[i] == 0x7f)
             b->data[i] = ' ';
 }
 

@@ -1,0 +1,114 @@
+/* sim_scheduler.h - what the files of the scheduler's simulation share.
+ *
+ * The model is what the server holds: it changes by what the run itself does there, and by what
+ * schedulers have written (fake_on_write), which is judged at that moment. A scheduler is never
+ * asked what it thinks, except by the two plugins below, which every one of them runs.
+ */
+#ifndef KOORD_TESTS_SIM_SCHEDULER_H
+#define KOORD_TESTS_SIM_SCHEDULER_H
+#include "client/test/rig.h"
+
+#include "base/vec.h"
+#include "scheduler/framework/profile.h"
+#include "scheduler/scheduler.h"
+
+enum { SIM_NODES = 20, SIM_PODS = 100, SIM_ZONES = 3, SIM_APPS = 5, SIM_NOWHERE = -1 };
+#define SIM_NODES_PATH "/api/v1/nodes"
+
+struct sim_room {
+    int mcpu, mib, pods;
+};
+struct sim_version { /* of a node, as it was at a revision of the server */
+    uint64_t revision;
+    struct sim_room room;
+    bool cordoned, tainted;
+};
+struct sim_node {
+    char name[8];
+    int zone;
+    bool ssd, alive;
+    struct sim_version now;
+    struct vec_of(struct sim_version) versions; /* all there were */
+};
+struct sim_pod {
+    char name[8]; /* another pod may have had it before */
+    struct kuid uid;
+    int mcpu, mib, priority, app;
+    int port; /* on the host; 0: none */
+    int near; /* only in a zone with a pod of this app; SIM_NOWHERE: anywhere */
+    bool needs_ssd, tolerates, alone, spread; /* alone: no other pod of its app on its node */
+    bool gated;
+    bool alive, dying;
+    int node, nominated; /* as the server has it */
+    int by;              /* the scheduler that bound it */
+    uint64_t bound;      /* order of bindings */
+    struct sim *sim;
+    struct timer *end; /* of its grace */
+};
+
+/* A promise a scheduler's plugins know of: reserved, not yet undone or bound. */
+struct sim_hold {
+    struct sim_scheduler *of;
+    struct kuid uid;
+    int node;
+    uint64_t revision;   /* of the node that the scheduler saw */
+    struct timer *timer; /* the answer to a permit or a pre-bind */
+    struct ks_bind *bind;
+    enum ks_code answer; /* then */
+};
+struct sim_scheduler { /* one instance; its record stays until the end of the run */
+    struct sim *sim;
+    int number;
+    char agent[16];
+    uint64_t born; /* bindings before it */
+    struct ks_env env;
+    struct http *http, *faulty;
+    struct kube *kube;
+    struct scheduler *s; /* NULL: gone */
+    struct vec_of(struct sim_hold *) holds;
+};
+struct sim_owed { /* a pod was evicted, and we have not seen yet for whom */
+    int node, priority;
+};
+
+struct sim {
+    uint64_t seed;
+    int step;
+    struct loop *loop;
+    struct intern *strings;
+    struct fakeapi *fake;
+    struct sim_node nodes[SIM_NODES];
+    struct sim_pod pods[SIM_PODS];
+    int npods;
+    struct vec_of(struct sim_scheduler *) schedulers;
+    struct vec_of(struct sim_owed) owed;
+    uint64_t binds;     /* the order of bindings */
+    unsigned faults;    /* of the network, in 1/1000 */
+    bool chaos;         /* the plugin makes trouble */
+    struct sim_counts { /* the runs are worth something only if all of it happened */
+        uint64_t bound, evicted, undone, late, refused, waited, pending, leaders;
+    } n;
+};
+
+int sim_below(struct sim *s, int n);
+bool sim_chance(struct sim *s, int percent);
+/* Says seed, step and time, and ends the test. */
+void sim_fail(const struct sim *s, const char *fmt, ...) PRINTF(2, 3) NORETURN;
+int sim_node_of(const struct sim *s, const char *name);
+struct sim_pod *sim_pod_of(struct sim *s, struct kuid uid); /* NULL: gone */
+/* The server was asked to delete it; with a node it has some time left. */
+void sim_pod_evicted(struct sim *s, struct sim_pod *p);
+
+/* sim_scheduler_judge.c */
+void judge_wrote(void *sim, const char *agent, const char *method, const char *target,
+                 const struct kj_val *body);
+void judge_step(struct sim *s);
+/* Faults have stopped for long enough. */
+void judge_end(struct sim *s);
+
+/* sim_scheduler_plugins.c - ks_registry, a ledger of reservations, and a plugin that makes trouble.
+ * The scheduler that is born next is told by plugins_for(). */
+const struct ks_registered *plugins_for(struct sim_scheduler *s);
+struct sim_hold *hold_find(struct sim_scheduler *s, struct kuid uid);
+void holds_free(struct sim_scheduler *s);
+#endif

@@ -1,0 +1,350 @@
+/* sim_scheduler_judge.c - what must hold, judged by what the server holds.
+ *
+ * A scheduler cannot know what another one binds meanwhile, nor how a node has changed since it was
+ * told last. So a binding is judged by the pods that were there before the scheduler was born or
+ * that are its own, and by the node as it was seen at the choice or has been since.
+ */
+#include "sim_scheduler.h"
+
+#include <limits.h>
+#include <stdio.h>
+
+#include <stdlib.h>
+#include "base/strbuf.h"
+#include "loop/loop.h"
+#include "json/kj.h"
+
+static bool conflict(const struct sim_pod *a, const struct sim_pod *b)
+{
+    return (a->port && a->port == b->port) || (a->app == b->app && (a->alone || b->alone));
+}
+
+/* What the node itself says, in one of its states. */
+static bool welcome(const struct sim_pod *p, const struct sim_node *n, const struct sim_version *v)
+{
+    return !v->cordoned && (!v->tainted || p->tolerates) && (!p->needs_ssd || n->ssd);
+}
+
+static void add(struct sim_room *sum, const struct sim_pod *p)
+{
+    sum->mcpu += p->mcpu;
+    sum->mib += p->mib;
+    sum->pods++;
+}
+
+static bool within(const struct sim_room *sum, const struct sim_room *room)
+{
+    return sum->mcpu <= room->mcpu && sum->mib <= room->mib && sum->pods <= room->pods;
+}
+
+/* ---- bindings -------------------------------------------------------------------------------- */
+
+/* The most that the node has had since that revision. */
+static struct sim_room room_since(const struct sim_node *n, uint64_t revision,
+                                  const struct sim_version **ret_seen)
+{
+    struct sim_room most = { 0 };
+
+    *ret_seen = NULL;
+    vec_foreach(&n->versions, i) {
+        const struct sim_version *v = &n->versions.items[i];
+        if (v->revision == revision)
+            *ret_seen = v;
+        if (v->revision < revision)
+            continue;
+        most.mcpu = MAX(most.mcpu, v->room.mcpu);
+        most.mib = MAX(most.mib, v->room.mib);
+        most.pods = MAX(most.pods, v->room.pods);
+    }
+    return most;
+}
+
+static void judge_place(struct sim *s, const struct sim_scheduler *by, const struct sim_pod *p,
+                        uint64_t revision)
+{
+    const struct sim_node *n = &s->nodes[p->node];
+    const struct sim_version *seen;
+    struct sim_room most = room_since(n, revision, &seen), sum = { 0 };
+
+    if (!seen || !welcome(p, n, seen))
+        sim_fail(s, "%s was bound to %s, which does not want it", p->name, n->name);
+    for (int i = 0; i < s->npods; i++) {
+        const struct sim_pod *o = &s->pods[i];
+        if (!o->alive || o->node != p->node || (o->by != by->number && o->bound >= by->born))
+            continue;
+        add(&sum, o);
+        if (o != p && conflict(o, p))
+            sim_fail(s, "%s was bound to %s beside %s", p->name, n->name, o->name);
+    }
+    if (!within(&sum, &most))
+        sim_fail(s, "%s was bound to %s, which has no room: %d of %dm, %d of %dMi, %d of %d pods",
+                 p->name, n->name, sum.mcpu, most.mcpu, sum.mib, most.mib, sum.pods, most.pods);
+}
+
+static void judge_bind(struct sim *s, struct sim_scheduler *by, struct sim_pod *p, const char *node)
+{
+    const struct sim_hold *h = p ? hold_find(by, p->uid) : NULL;
+    int at = sim_node_of(s, node);
+
+    if (!p)
+        sim_fail(s, "a pod was bound that does not exist");
+    if (p->node != SIM_NOWHERE)
+        sim_fail(s, "%s was bound twice", p->name);
+    if (p->gated || p->dying)
+        sim_fail(s, "%s was bound though it is %s", p->name, p->gated ? "gated" : "dying");
+    if (!h || h->node != at)
+        sim_fail(s, "%s was bound to %s without being reserved there", p->name, node);
+    p->node = at;
+    p->by = by->number;
+    p->bound = s->binds++;
+    p->nominated = SIM_NOWHERE;
+    s->n.bound++;
+    s->n.late += !by->s;
+    judge_place(s, by, p, h->revision);
+}
+
+/* ---- evictions ------------------------------------------------------------------------------- */
+
+static bool is_promised(const struct sim *s, int node, int priority)
+{
+    for (int i = 0; i < s->npods; i++) {
+        const struct sim_pod *p = &s->pods[i];
+        if (p->alive && p->node == SIM_NOWHERE && p->nominated == node && p->priority > priority)
+            return true;
+    }
+    return false;
+}
+
+/* The pod for whom may be told to the server a moment later. */
+static void judge_evict(struct sim *s, struct sim_pod *p)
+{
+    s->n.evicted++;
+    if (p->node == SIM_NOWHERE)
+        sim_fail(s, "%s was evicted from nowhere", p->name);
+    if (!is_promised(s, p->node, p->priority)) {
+        struct sim_owed o = { p->node, p->priority };
+        vec_push(&s->owed, o);
+    }
+    sim_pod_evicted(s, p);
+}
+
+static void settle_owed(struct sim *s)
+{
+    for (size_t i = s->owed.n; i-- > 0;)
+        if (is_promised(s, s->owed.items[i].node, s->owed.items[i].priority))
+            vec_swap_remove(&s->owed, i);
+}
+
+static void judge_status(struct sim *s, struct sim_pod *p, const struct kj_val *body)
+{
+    const struct kj_val *node = kj_path(body, "status.nominatedNodeName");
+
+    if (!node || !p)
+        return;
+    p->nominated = kj_str(node) ? sim_node_of(s, kj_str(node)) : SIM_NOWHERE;
+    settle_owed(s);
+}
+
+/* ---- news from the server -------------------------------------------------------------------- */
+
+static bool ends_with(const char *target, const char *with)
+{
+    size_t n = strcspn(target, "?"), m = strlen(with);
+    return n >= m && memcmp(target + n - m, with, m) == 0;
+}
+
+static struct sim_scheduler *by_agent(struct sim *s, const char *agent)
+{
+    vec_foreach(&s->schedulers, i)
+        if (streq(s->schedulers.items[i]->agent, agent))
+            return s->schedulers.items[i];
+    sim_fail(s, "'%s' wrote something", agent);
+}
+
+void judge_wrote(void *arg, const char *agent, const char *method, const char *target,
+                 const struct kj_val *body)
+{
+    struct sim *s = arg;
+    struct sim_scheduler *by = by_agent(s, agent);
+
+    if (getenv("SIMLOG") && strstr(target, "/pods/")) { CLEANUP(strbuf_fini) struct strbuf bb = STRBUF_INIT; if (body) { CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new(); kj_mwrite(kj_mcopy(d, body), 0, &bb);} fprintf(stderr, "@%.3f %s %s %s %s\n", (double)loop_mono(s->loop)/1e9, agent, method, target, strbuf_str(&bb)); }
+    if (!strstr(target, "/pods/") || !body)
+        return;
+    bool evicts = streq(method, "DELETE");
+    const char *uid = kj_str_or(kj_path(body, evicts ? "preconditions.uid" : "metadata.uid"), "");
+    struct sim_pod *p = sim_pod_of(s, kuid_parse(uid, strlen(uid)));
+    if (ends_with(target, "/binding"))
+        judge_bind(s, by, p, kj_str_or(kj_path(body, "target.name"), ""));
+    else if (ends_with(target, "/status"))
+        judge_status(s, p, body);
+    else if (evicts && p)
+        judge_evict(s, p);
+}
+
+void judge_step(struct sim *s)
+{
+    struct kerr err = { 0 };
+
+    vec_foreach(&s->schedulers, i)
+        if (s->schedulers.items[i]->s && scheduler_verify(s->schedulers.items[i]->s, &err) < 0)
+            sim_fail(s, "%s", err.text);
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static bool on_live_node(const struct sim *s, const struct sim_pod *p)
+{
+    return p->alive && p->node != SIM_NOWHERE && s->nodes[p->node].alive;
+}
+
+static bool near_enough(const struct sim *s, const struct sim_pod *p, int zone)
+{
+    bool any = false;
+
+    if (p->near == SIM_NOWHERE)
+        return true;
+    for (int i = 0; i < s->npods; i++) {
+        const struct sim_pod *o = &s->pods[i];
+        if (!on_live_node(s, o) || o->app != p->near)
+            continue;
+        any = true;
+        if (s->nodes[o->node].zone == zone)
+            return true;
+    }
+    return !any && p->app == p->near; /* the first of its kind */
+}
+
+static bool spread_enough(const struct sim *s, const struct sim_pod *p, int zone)
+{
+    int count[SIM_ZONES] = { 0 }, least = INT_MAX;
+    bool there[SIM_ZONES] = { false };
+
+    if (!p->spread)
+        return true;
+    for (int k = 0; k < SIM_NODES; k++)
+        if (s->nodes[k].alive && (!p->needs_ssd || s->nodes[k].ssd))
+            there[s->nodes[k].zone] = true;
+    for (int i = 0; i < s->npods; i++) {
+        const struct sim_pod *o = &s->pods[i];
+        if (on_live_node(s, o) && o->app == p->app && (!p->needs_ssd || s->nodes[o->node].ssd))
+            count[s->nodes[o->node].zone]++;
+    }
+    for (int z = 0; z < SIM_ZONES; z++)
+        if (there[z])
+            least = MIN(least, count[z]);
+    return count[zone] + 1 - least <= 1;
+}
+
+static bool fits(const struct sim *s, const struct sim_pod *p, int node)
+{
+    const struct sim_node *n = &s->nodes[node];
+    struct sim_room sum = { 0 };
+
+    if (!n->alive || !welcome(p, n, &n->now) || !near_enough(s, p, n->zone) ||
+        !spread_enough(s, p, n->zone))
+        return false;
+    add(&sum, p);
+    for (int i = 0; i < s->npods; i++) {
+        const struct sim_pod *o = &s->pods[i];
+        if (!o->alive || o->node != node)
+            continue;
+        if (conflict(o, p))
+            return false;
+        add(&sum, o);
+    }
+    return within(&sum, &n->now.room);
+}
+
+/* A member of the condition PodScheduled that the server holds; "" when there is none. */
+static void condition(const struct sim *s, const struct sim_pod *p, const char *member,
+                      struct strbuf *out)
+{
+    const char *json = fake_find(s->fake, PODS, p->name);
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+
+    if (!json || kj_parse(json, strlen(json), 0, &doc, NULL) < 0)
+        sim_fail(s, "%s is not on the server", p->name);
+    if (!streq(kj_str_or(kj_path(kj_root(doc), "spec.nodeName"), ""),
+               p->node == SIM_NOWHERE ? "" : s->nodes[p->node].name))
+        sim_fail(s, "%s is not where its binding said", p->name);
+    const struct kj_val *all = kj_path(kj_root(doc), "status.conditions");
+    for (size_t i = 0; all && i < kj_len(all); i++)
+        if (streq(kj_str_or(kj_path(kj_at(all, i), "type"), ""), "PodScheduled"))
+            strbuf_append(out, kj_str_or(kj_path(kj_at(all, i), member), ""));
+}
+
+static void judge_pending(const struct sim *s, const struct sim_pod *p, int nodes)
+{
+    CLEANUP(strbuf_fini) struct strbuf reason = STRBUF_INIT, message = STRBUF_INIT;
+    char begins[64];
+
+    condition(s, p, "reason", &reason);
+    condition(s, p, "message", &message);
+    if (p->gated)
+        return;
+    for (int k = 0; k < SIM_NODES; k++)
+        if (fits(s, p, k))
+            sim_fail(s, "%s was forgotten: it fits %s (%s)", p->name, s->nodes[k].name,
+                     strbuf_str(&message));
+    (void)snprintf(begins, sizeof begins, "0/%d nodes are available: ", nodes);
+    if (!streq(strbuf_str(&reason), "Unschedulable") ||
+        strncmp(strbuf_str(&message), begins, strlen(begins)) != 0)
+        sim_fail(s, "%s does not say why it waits (%d nodes): %s: %s", p->name, nodes,
+                 strbuf_str(&reason), strbuf_str(&message));
+}
+
+static void judge_bound(const struct sim *s, const struct sim_pod *p)
+{
+    CLEANUP(strbuf_fini) struct strbuf status = STRBUF_INIT;
+
+    condition(s, p, "status", &status);
+    if (streq(strbuf_str(&status), "False"))
+        sim_fail(s, "%s has a node and says that it waits for one", p->name);
+}
+
+static void judge_stats(struct sim *s, const struct sim_scheduler *of, size_t bound, size_t waiting,
+                        size_t nominated)
+{
+    struct scheduler_stats st = scheduler_stats(of->s);
+
+    if (st.pending != waiting || st.pods != bound)
+        sim_fail(s, "%zu pods wait and %zu have a node, but the scheduler knows %zu and %zu",
+                 waiting, bound, st.pending, st.pods);
+    if (st.assumed || st.binding || st.waiting)
+        sim_fail(s, "at the end %zu pods are assumed, %zu in flight, %zu wait for a permit",
+                 st.assumed, st.binding, st.waiting);
+    if (st.nominated != nominated)
+        sim_fail(s, "%zu pods are nominated, the scheduler knows %zu", nominated, st.nominated);
+    if (of->holds.n)
+        sim_fail(s, "%zu reservations were never undone", of->holds.n);
+}
+
+void judge_end(struct sim *s)
+{
+    size_t waiting = 0, bound = 0, nominated = 0;
+    int nodes = 0;
+
+    judge_step(s);
+    if (s->owed.n)
+        sim_fail(s, "a pod was evicted from n%d for nobody", s->owed.items[0].node);
+    for (int k = 0; k < SIM_NODES; k++)
+        nodes += s->nodes[k].alive;
+    for (int i = 0; i < s->npods; i++) {
+        const struct sim_pod *p = &s->pods[i];
+        if (!p->alive)
+            continue;
+        if (p->node == SIM_NOWHERE) {
+            waiting++;
+            nominated += p->nominated != SIM_NOWHERE;
+            judge_pending(s, p, nodes);
+        } else {
+            bound++;
+            judge_bound(s, p);
+        }
+    }
+    s->n.pending += waiting;
+    s->n.refused += fake_stats(s->fake).bind_conflicts;
+    if (fake_stats(s->fake).binds != s->n.bound)
+        sim_fail(s, "the server counts other bindings");
+    judge_stats(s, vec_last(&s->schedulers), bound, waiting, nominated);
+}
