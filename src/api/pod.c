@@ -72,8 +72,9 @@ static const struct kschema volume_csi_schema =
     const struct kschema noun##_schema = KSCHEMA(sname, struct volume_disk, noun##_fields)
 DISK(volume_gce, "GCEPersistentDiskVolumeSource", "pdName");
 DISK(volume_ebs, "AWSElasticBlockStoreVolumeSource", "volumeID");
-DISK(volume_azure, "AzureDiskVolumeSource", "diskName");
+DISK(volume_azure, "AzureDiskVolumeSource", "diskURI");
 DISK(volume_cinder, "CinderVolumeSource", "volumeID");
+DISK(volume_portworx, "PortworxVolumeSource", "volumeID");
 
 static const struct kfield volume_iscsi_fields[] = {
     KF(struct volume_iscsi, iqn, "iqn", KF_STR, .flags = KF_REQUIRED),
@@ -105,7 +106,7 @@ static const struct kfield pod_volume_fields[] = {
     F(ebs, "awsElasticBlockStore", volume_ebs_schema),
     F(azure_disk, "azureDisk", volume_azure_schema),
     F(cinder, "cinder", volume_cinder_schema),
-    F(portworx, "portworxVolume", volume_presence_schema),
+    F(portworx, "portworxVolume", volume_portworx_schema),
     F(iscsi, "iscsi", volume_iscsi_schema),
     F(rbd, "rbd", volume_rbd_schema),
 };

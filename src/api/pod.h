@@ -54,8 +54,8 @@ struct volume_host_path {
 struct volume_csi {
     const char *driver;
 };
-struct volume_disk { /* gcePersistentDisk, awsElasticBlockStore, azureDisk, cinder */
-    const char *id;  /* pdName, volumeID, diskName */
+struct volume_disk { /* gcePersistentDisk, awsElasticBlockStore, azureDisk, cinder, portworx */
+    const char *id;  /* pdName, diskURI, volumeID */
     bool read_only;
 };
 struct volume_iscsi {
@@ -73,8 +73,7 @@ struct pod_volume {
     struct volume_presence *ephemeral, *empty_dir;
     struct volume_host_path *host_path;
     struct volume_csi *csi;
-    struct volume_disk *gce, *ebs, *azure_disk, *cinder;
-    struct volume_presence *portworx;
+    struct volume_disk *gce, *ebs, *azure_disk, *cinder, *portworx;
     struct volume_iscsi *iscsi;
     struct volume_rbd *rbd;
 };

@@ -8,7 +8,8 @@
 extern const struct kmeta restart_policy_meta, preemption_policy_meta, pod_phase_meta, pod_qos_meta;
 extern const struct kschema pod_volume_schema, scheduling_gate_schema, pod_resource_claim_schema,
     resource_claim_status_schema, container_state_schema, pod_ip_schema, volume_presence_schema,
-    volume_gce_schema, volume_ebs_schema, volume_azure_schema, volume_cinder_schema;
+    volume_gce_schema, volume_ebs_schema, volume_azure_schema, volume_cinder_schema,
+    volume_portworx_schema;
 
 /* Different on every pod. */
 #define POD_NODE_NAME_FIELD(stype) \

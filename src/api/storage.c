@@ -51,7 +51,7 @@ static const struct kfield pv_spec_fields[] = {
     SOURCE(ebs, "awsElasticBlockStore", volume_ebs_schema),
     SOURCE(cinder, "cinder", volume_cinder_schema),
     SOURCE(azure_disk, "azureDisk", volume_azure_schema),
-    SOURCE(portworx, "portworxVolume", volume_presence_schema),
+    SOURCE(portworx, "portworxVolume", volume_portworx_schema),
     SOURCE(csi, "csi", pv_csi_schema),
     KF_STRLIST(struct pv_spec, access_modes, "accessModes"),
     SOURCE(claim_ref, "claimRef", object_ref_schema),

@@ -15,8 +15,7 @@ struct pv_spec {
     struct object_ref *claim_ref;                 /* NULL: not bound */
     struct node_selector *node_affinity;          /* nodeAffinity.required */
     struct pv_csi *csi;
-    struct volume_disk *gce, *ebs, *azure_disk, *cinder;
-    struct volume_presence *portworx;
+    struct volume_disk *gce, *ebs, *azure_disk, *cinder, *portworx;
 };
 struct pv {
     struct kobj obj;

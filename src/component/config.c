@@ -80,6 +80,7 @@ int config_parse(const struct config_spec *spec, const char *text, size_t n, con
     *c = (struct config){ .spec = spec, .arena = arena_new(), .refs = 1 };
     c->path = arena_strdup(c->arena, path);
     void *value = arena_zalloc(c->arena, spec->schema->size);
+    c->value = value;
     if (text) {
         r = decode(c, text, n, value, err);
     } else { /* through the decoder too: it makes absent strings "" */
@@ -96,7 +97,6 @@ int config_parse(const struct config_spec *spec, const char *text, size_t n, con
         r = spec->finish(value, c->arena, spec->arg, err);
     if (r < 0)
         return kerr_wrap(err, "%s", path);
-    c->value = value;
     *ret = take(c);
     return 0;
 }
@@ -121,6 +121,8 @@ struct config *config_unref(struct config *c)
 {
     if (!c || --c->refs > 0)
         return NULL;
+    if (c->spec->release)
+        c->spec->release((void *)(uintptr_t)c->value);
     arena_free(c->arena);
     free(c);
     return NULL;

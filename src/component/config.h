@@ -20,6 +20,8 @@ struct config_spec {
      * table cannot say. Memory from the arena lives with the configuration. May be NULL. */
     int (*finish)(void *value, struct arena *a, void *arg, struct kerr *err);
     void *arg;
+    /* When the last reference goes, also after a failed finish(). May be NULL. */
+    void (*release)(void *value);
 };
 
 struct config {

@@ -335,11 +335,18 @@ static int tls_prepare(struct serve *s, const struct serve_tls *t, struct kerr *
 
     if (s->tls_ctx)
         return 0;
+    if (!t->cert_file) {
+        struct tls_server_opts o = { .cert_pem = t->cert_pem, .key_pem = t->key_pem };
+        return tls_server_new(&o, &s->tls_ctx, err);
+    }
     int r = tls_load(t, &s->tls_ctx, err);
     if (r < 0)
         return r;
-    s->tls = (struct serve_tls){ xstrdup(t->cert_file), xstrdup(t->key_file),
-                                 t->client_ca_file ? xstrdup(t->client_ca_file) : NULL };
+    s->tls = (struct serve_tls){
+        .cert_file = xstrdup(t->cert_file),
+        .key_file = xstrdup(t->key_file),
+        .client_ca_file = t->client_ca_file ? xstrdup(t->client_ca_file) : NULL,
+    };
     s->tls_files = filewatch_new(s->loop, paths, t->client_ca_file ? 3 : 2, on_tls_files, s);
     return 0;
 }

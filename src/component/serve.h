@@ -36,6 +36,7 @@ int serve_listen(struct serve *s, const char *addr, uint16_t *ret_port, struct k
  */
 struct serve_tls {
     const char *cert_file, *key_file, *client_ca_file;
+    struct str cert_pem, key_pem; /* instead of the files, when cert_file is NULL */
 };
 int serve_listen_tls(struct serve *s, const char *addr, const struct serve_tls *tls,
                      uint16_t *ret_port, struct kerr *err);

@@ -25,9 +25,9 @@ struct loop *loop_new_virtual(nsec_t wall0, uint64_t seed); /* time moves in loo
 struct loop *loop_free(struct loop *l);
 bool loop_is_virtual(const struct loop *l);
 
-nsec_t loop_mono(const struct loop *l); /* for waiting; cached per turn on the real loop */
+nsec_t loop_mono(const struct loop *l);      /* for waiting; cached per turn on the real loop */
 nsec_t loop_stopwatch(const struct loop *l); /* the same, not cached: to measure within a turn */
-nsec_t loop_wall(const struct loop *l); /* for timestamps people see */
+nsec_t loop_wall(const struct loop *l);      /* for timestamps people see */
 /* loop_wall() in the shape that klog_set_clock() wants; arg is the loop. Safe on any thread. */
 nsec_t loop_wall_hook(void *loop);
 uint64_t loop_rand(struct loop *l); /* jitter, sampling: seeded */

@@ -1,10 +1,12 @@
 /* koordctl.c - the program koordctl, which kubectl also finds as its plugin kubectl-koord. */
 #include "ctl/ctl.h"
+#include "main/explain.h"
 #include "main/up.h"
 #include "sys/crash.h"
 
 static const struct ctl_command *const system_commands[] = { &up_command, &down_command,
-                                                             &status_command, NULL };
+                                                             &status_command, &explain_command,
+                                                             NULL };
 
 int main(int argc, char **argv)
 {

@@ -13,6 +13,7 @@
 #include "loop/loop.h"
 #include "net/certgen.h"
 #include "net/tls.h"
+#include "scheduler/explain/controller.h"
 #include "scheduler/scheduler.h"
 #include "sys/file.h"
 #include "json/kj.h"
@@ -72,6 +73,7 @@ struct up {
     struct kube *kube;
     struct cluster *cluster;
     struct scheduler *scheduler;
+    struct explainer *explainer;
     struct strbuf token, cert;
     struct up_note note;
     bool stopping;
@@ -252,6 +254,7 @@ static int start_scheduler(struct up *u, struct kerr *err)
     if (!u->scheduler)
         return err->code;
     scheduler_start(u->scheduler);
+    u->explainer = explainer_new(u->c->loop, u->kube, u->scheduler);
     return 0;
 }
 
@@ -348,6 +351,7 @@ static void on_signal(struct loop *l, int signum, void *arg)
     }
     u->stopping = true;
     /* First those that write, then what they write to. */
+    u->explainer = explainer_free(u->explainer);
     u->scheduler = scheduler_free(u->scheduler);
     u->cluster = cluster_free(u->cluster);
     apiserver_stop(u->server, STOP_GRACE, stopped, u);
@@ -355,6 +359,7 @@ static void on_signal(struct loop *l, int signum, void *arg)
 
 static void fini(struct up *u)
 {
+    explainer_free(u->explainer);
     scheduler_free(u->scheduler);
     cluster_free(u->cluster);
     kube_free(u->kube);

@@ -17,6 +17,7 @@
 #include "client/informer.h"
 #include "client/kube.h"
 #include "loop/loop.h"
+#include "scheduler/extender/extender.h"
 #include "scheduler/internal.h"
 #include "json/kj.h"
 
@@ -47,6 +48,9 @@ struct binding {
     bool asked;      /* that plugin will call ks_bind_done() */
     struct written *written;
     struct kube_call *call;
+    struct extenders *extenders; /* whose binder was asked; NULL: the server is asked by us */
+    struct extender *binder;     /* NULL again when its failure was ignored */
+    struct extender_call *asked_binder;
     struct timer *timer;
     nsec_t wait;     /* before the next question */
     bool was_bound;  /* the server had accepted it; we only wonder why nobody confirms */
@@ -72,6 +76,8 @@ static void binding_end(struct binding *b)
         b->next->link = b->link;
     s->nbindings--;
     kube_cancel(b->call);
+    extender_cancel(b->asked_binder);
+    extenders_unref(b->extenders);
     timer_cancel(b->timer);
     written_free(b);
     free(b->permit);
@@ -225,7 +231,8 @@ static void give_up(struct binding *b, const struct failure *f)
 static void failed(struct binding *b)
 {
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
-    strbuf_appendf(&text, "running Bind plugin \"DefaultBinder\": %s", b->err.text);
+    strbuf_appendf(&text, "%s%s",
+                   b->binder ? "" : "running Bind plugin \"DefaultBinder\": ", b->err.text);
     give_up(b, &(struct failure){ .error = true, .message = strbuf_str(&text) });
 }
 
@@ -340,12 +347,10 @@ static void write_binding(const struct binding *b, struct strbuf *out)
     kjw_end(&w);
 }
 
-static void send_binding(struct binding *b)
+static void send_to_server(struct binding *b)
 {
     CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
 
-    b->stage = STAGE_BIND;
-    report_drop(b->s, b->pub.pod->meta.uid); /* "it does not fit" is not true any more */
     write_binding(b, &body);
     b->call = kube_do(b->s->kube,
                       &(struct kube_req){
@@ -358,6 +363,42 @@ static void send_binding(struct binding *b)
                           .body_len = body.len,
                       },
                       on_answer, b);
+}
+
+static void on_binder_answer(void *arg, const struct kerr *err)
+{
+    struct binding *b = arg;
+
+    b->asked_binder = NULL;
+    if (!err) {
+        succeeded(b);
+        return;
+    }
+    if (extender_is_ignorable(b->binder)) {
+        KLOG_E(err, "An extender failed to bind and is ignored", KV_S("pod", LOG_KEY(b->pub.pod)),
+               KV_S("node", b->node));
+        b->binder = NULL;
+        send_to_server(b);
+        return;
+    }
+    b->err = *err;
+    ask(b);
+}
+
+/* An extender may do it in our place. */
+static void send_binding(struct binding *b)
+{
+    struct scheduler *s = b->s;
+
+    b->stage = STAGE_BIND;
+    report_drop(s, b->pub.pod->meta.uid); /* "it does not fit" is not true any more */
+    b->binder = extenders_first(s->extenders, EXTENDER_BIND, pod_of(b->pub.pod));
+    if (!b->binder) {
+        send_to_server(b);
+        return;
+    }
+    b->extenders = extenders_ref(s->extenders);
+    b->asked_binder = extender_bind(b->binder, b->pub.pod, b->node, on_binder_answer, b);
 }
 
 /* ---- what plugins want written on the pod ---------------------------------------------------- */

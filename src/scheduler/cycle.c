@@ -7,6 +7,7 @@
 #include "client/events.h"
 #include "loop/loop.h"
 #include "scheduler/debug.h"
+#include "scheduler/extender/extender.h"
 #include "scheduler/framework/attempt.h"
 #include "scheduler/internal.h"
 
@@ -40,8 +41,9 @@ static void place(struct scheduler *s, struct splan *plan, struct attempt *a, ui
                                       .message = strbuf_str(&text) });
 }
 
-/* Plugins that can make room are asked in turn; the first plan is carried out. */
-static void make_room(struct scheduler *s, struct splan *plan, struct attempt *a, struct failure *f,
+/* Plugins that can make room are asked in turn; the first plan is carried out. True: extenders are
+ * asked about it first. */
+static bool make_room(struct scheduler *s, struct splan *plan, struct attempt *a, struct failure *f,
                       struct strbuf *message)
 {
     const struct profile_slot *slot;
@@ -49,21 +51,34 @@ static void make_room(struct scheduler *s, struct splan *plan, struct attempt *a
     for (uint32_t i = 0; (slot = profile_at(plan->profile, KS_POINT_POST_FILTER, i)); i++) {
         struct ks_texts why = { .arena = s->arena };
         struct preemption p = { 0 };
-        smetrics_preemption(plan->metrics);
+        if (streq(slot->plugin->name, "DefaultPreemption"))
+            smetrics_preemption(plan->metrics);
         enum ks_code code = slot->plugin->post_filter->plan(slot->self, a, &p, &why);
-        for (uint32_t k = 0; k < why.n; k++)
-            strbuf_appendf(message, " %s", why.items[k]);
+        for (uint32_t k = 0; k < why.n; k++, f->tried = true)
+            strbuf_appendf(message, "%s%s", f->tried ? ", " : " ", why.items[k]);
         if (p.keep)
             f->nomination = NOMINATION_KEEP;
         if (code == KS_SUCCESS) {
+            f->message = strbuf_str(message);
+            if (consult_victims(s, plan, a->obj, &p, f))
+                return true;
             f->nomination = NOMINATION_SET;
             f->node = p.node;
             preempt_start(s, plan, a->obj, &p);
-            return;
+            return false;
         }
         if (code != KS_UNSCHEDULABLE)
-            return;
+            return false;
     }
+    return false;
+}
+
+void cycle_failed(struct scheduler *s, struct splan *plan, struct kobj *pod,
+                  const struct failure *f)
+{
+    smetrics_attempt(plan->metrics, f->error ? RESULT_ERROR : RESULT_UNSCHEDULABLE,
+                     loop_stopwatch(s->loop) - s->attempt_began);
+    report_failure(s, pod, f);
 }
 
 static void nowhere(struct scheduler *s, struct splan *plan, struct attempt *a)
@@ -77,29 +92,30 @@ static void nowhere(struct scheduler *s, struct splan *plan, struct attempt *a)
         strbuf_append(&message, a->text);
     else
         attempt_message(a, &message);
-    if (a->n && !f.error)
-        make_room(s, plan, a, &f, &message);
-    smetrics_attempt(plan->metrics, f.error ? RESULT_ERROR : RESULT_UNSCHEDULABLE,
-                     loop_stopwatch(s->loop) - s->attempt_began);
+    if (a->n && !f.error && make_room(s, plan, a, &f, &message))
+        return;
     f.message = strbuf_str(&message);
-    report_failure(s, a->obj, &f);
+    cycle_failed(s, plan, a->obj, &f);
 }
 
-static void run(struct scheduler *s, const struct splan *plan, struct attempt *a, struct kobj *pod,
-                bool complete)
+struct attempt_input cycle_input(const struct scheduler *s, const struct splan *plan,
+                                 struct kobj *pod)
 {
-    attempt_init(a,
-                 &(struct attempt_input){
-                     .profile = plan->profile,
-                     .cache = s->cache,
-                     .nominator = s->nominator,
-                     .shapes = s->shapes,
-                     .world = s->world,
-                     .pod = pod,
-                     .now = loop_wall(s->loop),
-                     .complete = complete,
-                 },
-                 s->arena);
+    return (struct attempt_input){
+        .profile = plan->profile,
+        .cache = s->cache,
+        .nominator = s->nominator,
+        .shapes = s->shapes,
+        .world = s->world,
+        .pod = pod,
+        .now = loop_wall(s->loop),
+        .all_plans = extenders_first(s->extenders, EXTENDER_PREEMPT, pod_of(pod)),
+    };
+}
+
+static void run(struct scheduler *s, struct attempt *a, const struct attempt_input *in)
+{
+    attempt_init(a, in, s->arena);
     if (a->n)
         attempt_filter(a);
     if (a->feasible == 1) /* nothing to compare it with */
@@ -108,12 +124,13 @@ static void run(struct scheduler *s, const struct splan *plan, struct attempt *a
         a->feasible = 0;
 }
 
-static void verify_reuse(struct scheduler *s, const struct splan *plan, const struct attempt *a)
+static void verify_reuse(struct scheduler *s, const struct attempt *a, struct attempt_input in)
 {
     struct attempt again;
     struct kerr err = { 0 };
 
-    run(s, plan, &again, a->obj, true);
+    in.complete = true;
+    run(s, &again, &in);
     if (a->n && attempt_compare(a, &again, &err) < 0) {
         KLOG_E(&err, "What was reused is out of date", KV_S("pod", LOG_KEY(a->obj)));
         abort();
@@ -121,7 +138,7 @@ static void verify_reuse(struct scheduler *s, const struct splan *plan, const st
 }
 
 /* Somebody wants to see it: scores that were reused or left out are made for him. */
-static void debug_attempt(struct scheduler *s, const struct splan *plan, struct attempt *a)
+static void debug_attempt(struct scheduler *s, struct attempt *a, struct attempt_input in)
 {
     struct attempt whole;
 
@@ -129,21 +146,25 @@ static void debug_attempt(struct scheduler *s, const struct splan *plan, struct 
         debug_log_filters(a);
     if (!s->debug_scores || a->feasible < 2)
         return;
-    run(s, plan, &whole, a->obj, true);
+    in.complete = true;
+    run(s, &whole, &in);
     if (whole.feasible)
         debug_log_scores(&whole, s->debug_scores);
 }
 
-static void try_to_place(struct scheduler *s, struct splan *plan, struct kobj *pod)
+void cycle_try(struct scheduler *s, struct splan *plan, struct kobj *pod,
+               const struct attempt_advice *advice)
 {
+    struct attempt_input in = cycle_input(s, plan, pod);
     struct attempt a;
 
-    run(s, plan, &a, pod, false);
+    in.advice = advice;
+    run(s, &a, &in);
     if (s->verify_reuse)
-        verify_reuse(s, plan, &a);
+        verify_reuse(s, &a, in);
     smetrics_algorithm(plan->metrics, loop_stopwatch(s->loop) - s->attempt_began, a.n, a.feasible);
     if (s->debug_scores || s->debug_filters)
-        debug_attempt(s, plan, &a);
+        debug_attempt(s, &a, in);
     if (a.feasible)
         place(s, plan, &a, attempt_pick(&a, s->loop));
     else
@@ -167,5 +188,6 @@ void cycle_run(struct scheduler *s, struct kobj *pod)
     }
     s->attempts++;
     s->attempt_began = loop_stopwatch(s->loop);
-    try_to_place(s, plan, pod);
+    if (!consult_candidates(s, plan, pod))
+        cycle_try(s, plan, pod, NULL);
 }

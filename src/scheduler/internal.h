@@ -13,6 +13,8 @@
 #include "scheduler/scheduler.h"
 
 struct binding;
+struct consult;
+struct extenders;
 struct informer;
 struct preemptions;
 struct recorder;
@@ -50,6 +52,10 @@ struct scheduler {
     unsigned nothers;
     struct reports *reports;
     struct preemptions *preemptions;
+    struct extenders *extenders; /* NULL: none */
+    http_dial_fn extender_dial;
+    void *extender_dial_arg;
+    struct consult *consult;    /* extenders are asked about a pod: no attempt begins meanwhile */
     struct arena *arena;        /* of the attempt */
     struct timer *pump, *sweep; /* next attempts; look for bindings nobody confirmed */
     struct binding *bindings;   /* under way */
@@ -92,6 +98,24 @@ void watch_room_free(struct scheduler *s, const struct kobj *pod);
 
 /* cycle.c - one attempt for a pod that was popped. */
 void cycle_run(struct scheduler *s, struct kobj *pod);
+struct attempt_input cycle_input(const struct scheduler *s, const struct splan *plan,
+                                 struct kobj *pod);
+/* The attempt itself. advice: of extenders that were asked before; NULL: none. */
+void cycle_try(struct scheduler *s, struct splan *plan, struct kobj *pod,
+               const struct attempt_advice *advice);
+struct failure;
+void cycle_failed(struct scheduler *s, struct splan *plan, struct kobj *pod,
+                  const struct failure *f);
+
+/* consult.c - extenders are asked in the middle of an attempt. True: it goes on when they have
+ * answered. */
+bool consult_candidates(struct scheduler *s, struct splan *plan, struct kobj *pod);
+/* Plans to make room, the best first. f and its message are copied. */
+bool consult_victims(struct scheduler *s, struct splan *plan, struct kobj *pod,
+                     const struct preemption *plans, const struct failure *f);
+/* The pod is gone, its attempt is over. */
+void consult_drop(struct scheduler *s, struct kuid uid);
+void consult_free(struct scheduler *s);
 
 /* bind.c - from the choice of a node to the answer of the server. */
 void binding_start(struct scheduler *s, struct splan *plan, struct kobj *pod, const char *node);
@@ -119,6 +143,7 @@ struct failure {
     bool error;         /* something went wrong; otherwise the pod just does not fit */
     uint64_t rejectors; /* slots that turned it down; none: it backs off */
     const char *message;
+    bool tried; /* the message has words of a plugin that could not make room */
     enum nomination nomination;
     const char *node; /* NOMINATION_SET */
 };

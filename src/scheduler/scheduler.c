@@ -7,6 +7,7 @@
 #include "client/kube.h"
 #include "component/metrics.h"
 #include "loop/loop.h"
+#include "scheduler/extender/extender.h"
 #include "scheduler/internal.h"
 
 /* Attempts in one turn: enough to keep the loop's overhead out of sight, few enough to let others
@@ -24,19 +25,24 @@ struct splan *scheduler_plan(const struct scheduler *s, const struct pod *p)
 
 /* ---- the pump -------------------------------------------------------------------------------- */
 
+static bool may_attempt(const struct scheduler *s)
+{
+    return s->nbindings < s->max_binding && !s->consult;
+}
+
 static void on_pump(struct loop *l, void *arg)
 {
     struct scheduler *s = arg;
     (void)l;
     s->pump = NULL;
-    for (int i = 0; i < ATTEMPTS_A_TURN && s->nbindings < s->max_binding; i++) {
+    for (int i = 0; i < ATTEMPTS_A_TURN && may_attempt(s); i++) {
         struct kobj *pod = podqueue_pop(s->queue);
         if (!pod)
             return;
         cycle_run(s, pod);
     }
-    /* A binding that ends wakes us too. */
-    if (s->nbindings < s->max_binding)
+    /* A binding that ends wakes us too, and extenders that have answered. */
+    if (may_attempt(s))
         scheduler_wake(s);
 }
 
@@ -60,7 +66,8 @@ static const struct profile *profile_of(void *arg, const struct pod *p)
 /* The API server writes the condition for scheduling gates itself; all other holds are ours. */
 static void on_gated(void *arg, struct kobj *pod, const char *plugin, const char *why)
 {
-    if (!streq(plugin, "SchedulingGates"))
+    /* and what was said when victims were chosen stays true until they are gone */
+    if (!streq(plugin, "SchedulingGates") && !streq(plugin, "DefaultPreemption"))
         report_held(arg, pod, "Unschedulable", why);
 }
 
@@ -158,6 +165,7 @@ void scheduler_plan_done(struct scheduler *s, struct splan *p)
             continue;
         plan_free(s, p);
         s->old[i] = s->old[--s->nold];
+        return;
     }
 }
 
@@ -181,17 +189,32 @@ static void replace_plans(struct scheduler *s, struct splan **plans, unsigned n)
     }
 }
 
-int scheduler_reload(struct scheduler *s, const struct profile_config *profiles, unsigned n,
-                     struct kerr *err)
+static int make_extenders(const struct scheduler *s, const struct scheduler_opts *o,
+                          struct extenders **ret, struct kerr *err)
 {
+    return extenders_new(s->loop,
+                         &(struct extenders_opts){ .items = o->extenders,
+                                                   .n = o->nextenders,
+                                                   .dial = s->extender_dial,
+                                                   .dial_arg = s->extender_dial_arg },
+                         ret, err);
+}
+
+int scheduler_reload(struct scheduler *s, const struct scheduler_opts *o, struct kerr *err)
+{
+    CLEANUP(extenders_unref) struct extenders *extenders = NULL;
     struct splan *plans[SCHEDULER_PROFILES_MAX] = { NULL };
 
     if (s->nold)
         return kerr_set(err, -EBUSY, "pods of the profiles before are still on their way");
-    int r = make_plans(s, profiles, n, plans, err);
+    int r = make_extenders(s, o, &extenders, err);
+    if (r == 0)
+        r = make_plans(s, o->profiles, o->nprofiles, plans, err);
     if (r < 0)
         return r;
-    replace_plans(s, plans, n);
+    extenders_unref(s->extenders);
+    s->extenders = take(extenders);
+    replace_plans(s, plans, o->nprofiles);
     return 0;
 }
 
@@ -239,13 +262,17 @@ struct scheduler *scheduler_new(struct loop *l, struct kube *k, const struct sch
     s->max_binding = o->max_binding ? o->max_binding : 1000;
     s->confirm_after = o->confirm_after ? o->confirm_after : 30 * NSEC_PER_SEC;
     s->verify_reuse = o->verify_reuse;
+    s->debug_scores = o->debug_scores;
+    s->debug_filters = o->debug_filters;
     s->arena = arena_new();
     s->world = world_new();
     s->nominator = nominator_new();
     s->shapes = shapes_new(SHAPES_KEPT);
     s->cache = nodecache_new();
     s->env = (struct ks_env){ .loop = l, .kube = k, .world = s->world, .scheduler = s };
-    if (first_plans(s, o, err) < 0)
+    s->extender_dial = o->extender_dial;
+    s->extender_dial_arg = o->extender_dial_arg;
+    if (first_plans(s, o, err) < 0 || make_extenders(s, o, &s->extenders, err) < 0)
         return NULL;
     s->queue = podqueue_new(l, &(struct podqueue_opts){
                                    .backoff_initial = o->backoff_initial,
@@ -273,12 +300,14 @@ struct scheduler *scheduler_free(struct scheduler *s)
     if (s->registry)
         metrics_off_scrape(s->registry, on_scrape, s);
     watch_free(s);
+    consult_free(s);
     binding_free_all(s);
     preemptions_free(s->preemptions);
     reports_free(s->reports);
     timer_cancel(s->pump);
     timer_cancel(s->sweep);
     podqueue_free(s->queue);
+    extenders_unref(s->extenders);
     shapes_free(s->shapes);
     for (unsigned i = 0; i < s->nplans; i++)
         plan_free(s, s->plans[i]);
@@ -334,4 +363,9 @@ struct scheduler_stats scheduler_stats(const struct scheduler *s)
 void ks_activate(const struct ks_env *env, struct kuid uid)
 {
     podqueue_activate(env->scheduler->queue, uid);
+}
+
+bool ks_making_room(const struct ks_env *env, struct kuid uid)
+{
+    return env->scheduler && preempt_under_way(env->scheduler, uid);
 }

@@ -8,12 +8,14 @@
 #ifndef KOORD_SCHEDULER_SCHEDULER_H
 #define KOORD_SCHEDULER_SCHEDULER_H
 #include "base/base.h"
+#include "net/http.h"
 
 struct ks_registered;
 struct kube;
 struct loop;
 struct metrics;
 struct profile_config;
+struct sched_extender;
 struct scheduler;
 struct serve;
 struct strbuf;
@@ -24,15 +26,21 @@ struct scheduler_opts {
      * plugins for each of the names. */
     const struct profile_config *profiles;
     unsigned nprofiles;
+    const struct sched_extender *extenders; /* those that may not be ignored come first */
+    size_t nextenders;
+    http_dial_fn extender_dial; /* for tests; NULL: sockets */
+    void *extender_dial_arg;
     const struct ks_registered *plugins; /* which exist; NULL: ks_registry */
     const char *const *scheduler_names;  /* ends with NULL; NULL: "koord-scheduler" alone */
     const char *instance;    /* for events, usually "koord-scheduler-HOST"; NULL: the name */
     struct metrics *metrics; /* NULL: not counted; must outlive the scheduler */
     nsec_t backoff_initial, backoff_max; /* 0: 1 s and 10 s */
     nsec_t unschedulable_max;            /* 0: 5 min */
-    nsec_t confirm_after; /* an accepted binding nobody confirmed is asked about; 0: 30 s */
-    unsigned max_binding; /* bindings under way; 0: 1000 */
-    bool verify_reuse;    /* for tests: every attempt is made again from nothing, and compared */
+    nsec_t confirm_after;  /* an accepted binding nobody confirmed is asked about; 0: 30 s */
+    unsigned max_binding;  /* bindings under way; 0: 1000 */
+    unsigned debug_scores; /* the debug flags s and f of scheduler_serve() at the start */
+    bool debug_filters;
+    bool verify_reuse; /* for tests: every attempt is made again from nothing, and compared */
 };
 /* NULL with err set when the options or a plugin are at fault. */
 struct scheduler *scheduler_new(struct loop *l, struct kube *k, const struct scheduler_opts *o,
@@ -41,10 +49,10 @@ void scheduler_start(struct scheduler *s);
 /* Bindings under way are left to the server. NULL is fine; always returns NULL. */
 struct scheduler *scheduler_free(struct scheduler *s);
 DEFINE_CLEANUP(scheduler_free, struct scheduler *)
-/* New profiles from the next attempt on; pods on their way keep the old ones. On an error nothing
- * changes. -EBUSY: pods of the profiles before the last reload are still on their way. */
-int scheduler_reload(struct scheduler *s, const struct profile_config *profiles, unsigned n,
-                     struct kerr *err);
+/* New profiles and extenders (nothing else of the options counts) from the next attempt on; pods
+ * on their way keep the old ones. On an error nothing changes. -EBUSY: pods of the profiles before
+ * the last reload are still on their way. */
+int scheduler_reload(struct scheduler *s, const struct scheduler_opts *o, struct kerr *err);
 
 /* The debug flags s and f, /apis/v1/__services__ and /apis/v1/nodes/. The scheduler must outlive
  * the server. ready: is this instance the one that schedules? NULL: always. */

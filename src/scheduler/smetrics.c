@@ -228,6 +228,8 @@ static void count_unschedulable(struct scheduler *s, struct metric *f)
                 gauge_add(metric_gauge(f, METRIC_VALUES(plan->profile->slots[i].plugin->name,
                                                         plan->profile->scheduler_name)),
                           1);
+        if (info.rejectors >> PROFILE_EXTENDER & 1)
+            gauge_add(metric_gauge(f, METRIC_VALUES("Extender", plan->profile->scheduler_name)), 1);
     }
 }
 

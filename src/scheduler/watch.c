@@ -3,6 +3,7 @@
 #include "api/node.h"
 #include "api/pod.h"
 #include "api/storage.h"
+#include "base/klog.h"
 #include "client/informer.h"
 #include "scheduler/internal.h"
 #include "scheduler/queue/changes.h"
@@ -54,8 +55,12 @@ static void pod_gone(struct scheduler *s, const struct kobj *pod)
 
     report_drop(s, pod->meta.uid);
     binding_reject(s, pod->meta.uid, "", "removed");
+    consult_drop(s, pod->meta.uid);
     podqueue_remove(s->queue, pod->meta.uid);
-    if (nodecache_remove_pod(s->cache, pod->meta.uid) || nominated) /* assigned, or assumed */
+    bool left = nodecache_remove_pod(s->cache, pod->meta.uid); /* assigned, or assumed */
+    if (left)
+        KLOG_I(4, "Pod left its node", KV_S("pod", LOG_KEY(pod)));
+    if (left || nominated)
         watch_pod_gone(s, pod);
 }
 

@@ -21,6 +21,7 @@
 static const struct golden_area areas[] = {
     { "device", golden_device },
     { "kube", golden_kube },
+    { "scheduler", golden_scheduler },
 };
 
 struct golden {

@@ -225,10 +225,12 @@ static void test_volume_sources(void **state)
                "{'name':'c','iscsi':{'iqn':'q'}},{'name':'d','rbd':{'monitors':['m1','m2'],"
                "'image':'i','pool':'p'}},{'name':'e','csi':{'driver':'x'}},"
                "{'name':'f','ephemeral':{'volumeClaimTemplate':{}}},"
-               "{'name':'g','hostPath':{'path':'/var'}},{'name':'h','configMap':{'name':'m'}}]}}");
+               "{'name':'g','hostPath':{'path':'/var'}},{'name':'h','configMap':{'name':'m'}},"
+               "{'name':'i','azureDisk':{'diskName':'n','diskURI':'/s/n'}},"
+               "{'name':'j','portworxVolume':{'volumeID':'w'}}]}}");
     const struct pod_volume *v = p->volumes.items;
 
-    assert_int_equal(p->volumes.n, 7);
+    assert_int_equal(p->volumes.n, 9);
     assert_string_equal(v[0].gce->id, "d");
     assert_true(v[0].gce->read_only);
     assert_string_equal(v[1].ebs->id, "v");
@@ -237,6 +239,8 @@ static void test_volume_sources(void **state)
     assert_string_equal(v[4].csi->driver, "x");
     assert_non_null(v[5].ephemeral);
     assert_string_equal(v[6].host_path->path, "/var");
+    assert_string_equal(v[7].azure_disk->id, "/s/n");
+    assert_string_equal(v[8].portworx->id, "w");
     drop(p);
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/arena.h"
+#include "base/ktime.h"
 #include "base/map.h"
 #include "base/num.h"
 #include "base/strbuf.h"
@@ -38,10 +39,11 @@ struct snapshot { /* the rest of a paged list */
 };
 struct delayed {
     struct fakeapi *f;
-    struct httpd_req *req;
+    struct httpd_req *req; /* NULL: nobody waits for the answer any more */
     struct timer *timer;
     char *body;
     size_t n;
+    char *agent, *target;
 };
 
 struct fakeapi {
@@ -56,7 +58,10 @@ struct fakeapi {
     int answer_n, answer_status, answer_after;
     unsigned replay;
     nsec_t slow;
-    bool refuse;
+    bool refuse, late, graceful;
+    bool breaking; /* connections end by our own doing */
+    fake_wrote_fn on_write;
+    void *on_write_arg;
     char *auth;
     struct fake_stats stats;
 };
@@ -209,6 +214,33 @@ const char *fake_find(const struct fakeapi *f, const char *collection, const cha
     split_collection(collection, prefix, sizeof prefix, ns, sizeof ns);
     struct object *o = find(f, prefix, ns, name);
     return o ? o->json : NULL;
+}
+
+static struct object *merge(struct fakeapi *f, struct object *o, const struct kj_val *patch,
+                            struct kerr *err)
+{
+    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
+    CLEANUP(kj_doc_free) struct kj_doc *now = NULL, *then = NULL;
+    struct kj_mval *merged = NULL;
+
+    if (kj_parse(o->json, strlen(o->json), 0, &now, err) < 0 ||
+        kj_patch_merge(d, kj_root(now), patch, &merged, err) < 0)
+        return NULL;
+    then = kj_freeze(merged);
+    return store(f, o->prefix, o->ns, o->name, kj_root(then));
+}
+
+void fake_patch(struct fakeapi *f, const char *collection, const char *name, const char *body)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    char prefix[256], ns[128];
+    int r = kj_parse(body, strlen(body), 0, &doc, NULL);
+    assert(r == 0);
+    (void)r;
+    split_collection(collection, prefix, sizeof prefix, ns, sizeof ns);
+    struct object *o = find(f, prefix, ns, name);
+    if (o)
+        merge(f, o, kj_root(doc), NULL);
 }
 
 static bool is_of(const struct object *o, const char *plural)
@@ -474,23 +506,41 @@ static void answer_create(struct fakeapi *f, struct httpd_req *r, const char *pr
     }
 }
 
-static bool version_fits(const struct object *o, const struct kj_val *body)
+static const char *text_of(const struct object *o, const char *path, char *buf, size_t size)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    int r = kj_parse(o->json, strlen(o->json), 0, &doc, NULL);
+    assert(r == 0);
+    (void)r;
+    (void)snprintf(buf, size, "%s", kj_str_or(kj_path(kj_root(doc), path), ""));
+    return buf;
+}
+
+/* What the request says about UID and version is so. */
+static bool version_fits(const struct object *o, const struct kj_val *body, const char *uid_path)
 {
     const char *want = kj_str(kj_path(body, "metadata.resourceVersion"));
+    const char *uid = kj_str(kj_path(body, uid_path));
+    char has[64];
+
+    if (uid && !streq(uid, text_of(o, "metadata.uid", has, sizeof has)))
+        return false;
     return !want || strtoull(want, NULL, 10) == o->revision;
+}
+
+static void answer_conflict(struct fakeapi *f, struct httpd_req *r)
+{
+    f->stats.conflicts++;
+    answer_status(r, 409, "Conflict", "the object has been modified", -1);
 }
 
 static void answer_write(struct fakeapi *f, struct httpd_req *r, struct object *o,
                          const struct kj_val *body)
 {
-    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
-    CLEANUP(kj_doc_free) struct kj_doc *now = NULL, *then = NULL;
-    struct kj_mval *merged = NULL;
     struct kerr err = { 0 };
 
-    if (!version_fits(o, body)) {
-        f->stats.conflicts++;
-        answer_status(r, 409, "Conflict", "the object has been modified", -1);
+    if (!version_fits(o, body, "metadata.uid")) {
+        answer_conflict(f, r);
         return;
     }
     if (streq(httpd_method(r), "PUT")) {
@@ -498,46 +548,72 @@ static void answer_write(struct fakeapi *f, struct httpd_req *r, struct object *
         return;
     }
     f->stats.patches++;
-    if (kj_parse(o->json, strlen(o->json), 0, &now, &err) < 0 ||
-        kj_patch_merge(d, kj_root(now), body, &merged, &err) < 0) {
+    struct object *now = merge(f, o, body, &err);
+    if (now)
+        answer_json(r, 200, now->json);
+    else
         answer_status(r, 422, "Invalid", err.text, -1);
-        return;
-    }
-    then = kj_freeze(merged);
-    answer_json(r, 200, store(f, o->prefix, o->ns, o->name, kj_root(then))->json);
 }
 
-/* POST .../pods/NAME/binding: sets spec.nodeName, once. */
+static void answer_delete(struct fakeapi *f, struct httpd_req *r, struct object *o,
+                          const struct kj_val *body)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    char node[256], when[KTIME_TEXT_MAX], patch[128];
+
+    if (!version_fits(o, body, "preconditions.uid")) {
+        answer_conflict(f, r);
+        return;
+    }
+    if (f->graceful && *text_of(o, "spec.nodeName", node, sizeof node)) {
+        int n = (int)ktime_format(loop_wall(f->loop), when);
+        (void)snprintf(patch, sizeof patch, "{\"metadata\":{\"deletionTimestamp\":\"%.*s\"}}", n,
+                       when);
+        if (kj_parse(patch, strlen(patch), 0, &doc, NULL) == 0)
+            merge(f, o, kj_root(doc), NULL);
+    } else {
+        remove_object(f, o);
+    }
+    answer_json(r, 200, "{\"kind\":\"Status\",\"status\":\"Success\"}");
+}
+
+/* Sets spec.nodeName, once; the status of the answer. */
+static int bind_pod(struct fakeapi *f, struct object *o, const struct kj_val *body)
+{
+    static const char scheduled[] = "{\"type\":\"PodScheduled\",\"status\":\"True\"}";
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    CLEANUP(strbuf_fini) struct strbuf patch = STRBUF_INIT;
+    const char *node = kj_str(kj_path(body, "target.name"));
+    char buf[256];
+
+    if (!node)
+        return 422;
+    if (!version_fits(o, body, "metadata.uid") || *text_of(o, "spec.nodeName", buf, sizeof buf) ||
+        *text_of(o, "metadata.deletionTimestamp", buf, sizeof buf)) {
+        f->stats.bind_conflicts++;
+        return 409;
+    }
+    strbuf_appendf(&patch, "{\"spec\":{\"nodeName\":\"%s\"},\"status\":{\"conditions\":[%s]}}",
+                   node, scheduled);
+    f->stats.binds++;
+    return kj_parse(patch.data, patch.len, 0, &doc, NULL) == 0 && merge(f, o, kj_root(doc), NULL)
+               ? 201
+               : 422;
+}
+
+/* POST .../pods/NAME/binding */
 static void answer_bind(struct fakeapi *f, struct httpd_req *r, struct object *o,
                         const struct kj_val *body)
 {
-    CLEANUP(kj_doc_free) struct kj_doc *now = NULL, *then = NULL;
-    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
-    const char *node = kj_str(kj_path(body, "target.name")), *uid;
-    const char *want = kj_str(kj_path(body, "metadata.uid"));
-    struct kerr err = { 0 };
-
-    if (!node || kj_parse(o->json, strlen(o->json), 0, &now, &err) < 0) {
-        answer_status(r, 422, "Invalid", "target.name: Required value", -1);
-        return;
-    }
-    uid = kj_str_or(kj_path(kj_root(now), "metadata.uid"), "");
-    if ((want && !streq(want, uid)) || kj_path(kj_root(now), "spec.nodeName") ||
-        kj_path(kj_root(now), "metadata.deletionTimestamp")) {
-        f->stats.bind_conflicts++;
+    switch (bind_pod(f, o, body)) {
+    case 201:
+        answer_json(r, 201, "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Success\"}");
+        break;
+    case 409:
         answer_status(r, 409, "Conflict", "the pod is already assigned, deleted or another", -1);
-        return;
+        break;
+    default: answer_status(r, 422, "Invalid", "target.name: Required value", -1);
     }
-    struct kj_mval *root = kj_mcopy(d, kj_root(now)), *spec = kj_mget(root, "spec");
-    if (!spec) {
-        spec = kj_mobj(d);
-        kj_mset(d, root, "spec", spec);
-    }
-    kj_mset(d, spec, "nodeName", kj_mstr(d, node));
-    then = kj_freeze(root);
-    f->stats.binds++;
-    store(f, o->prefix, o->ns, o->name, kj_root(then));
-    answer_json(r, 201, "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Success\"}");
 }
 
 /* ---- dispatch
@@ -576,38 +652,59 @@ static bool is_binding(const char *target)
     return n > 8 && memcmp(target + n - 8, "/binding", 8) == 0;
 }
 
-static void serve(struct fakeapi *f, struct httpd_req *r, const char *body, size_t n)
+static void dispatch(struct fakeapi *f, struct httpd_req *r, const struct kj_val *body)
 {
     CLEANUP(arena_free) struct arena *a = arena_new();
-    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
     char prefix[256], ns[128], name[256];
     const char *method = httpd_method(r);
 
     split_target(httpd_target(r), prefix, sizeof prefix, ns, sizeof ns, name, sizeof name);
-    if (n > 0 && kj_parse(body, n, 0, &doc, NULL) < 0) {
-        answer_status(r, 400, "BadRequest", "unreadable body", -1);
-        return;
-    }
     struct object *o = *name ? find(f, prefix, ns, name) : NULL;
     bool watch = url_query_get(httpd_target(r), "watch", a) != NULL;
     if (!*name && streq(method, "GET") && watch)
         answer_watch(f, r, prefix, ns, a);
     else if (!*name && streq(method, "GET"))
         answer_list(f, r, prefix, ns, a);
-    else if (!*name && streq(method, "POST") && doc)
-        answer_create(f, r, prefix, ns, kj_root(doc));
+    else if (!*name && streq(method, "POST") && body)
+        answer_create(f, r, prefix, ns, body);
     else if (!o)
         answer_status(r, 404, "NotFound", "the object was not found", -1);
-    else if (streq(method, "POST") && doc && is_binding(httpd_target(r)))
-        answer_bind(f, r, o, kj_root(doc));
+    else if (streq(method, "POST") && body && is_binding(httpd_target(r)))
+        answer_bind(f, r, o, body);
     else if (streq(method, "GET"))
         f->stats.gets++, answer_json(r, 200, o->json);
     else if (streq(method, "DELETE"))
-        remove_object(f, o), answer_json(r, 200, "{\"kind\":\"Status\",\"status\":\"Success\"}");
-    else if (doc)
-        answer_write(f, r, o, kj_root(doc));
+        answer_delete(f, r, o, body);
+    else if (body)
+        answer_write(f, r, o, body);
     else
         answer_status(r, 400, "BadRequest", "no body", -1);
+}
+
+static void wrote(struct fakeapi *f, uint64_t before, const char *agent, const char *method,
+                  const char *target, const struct kj_val *body)
+{
+    if (f->on_write && f->revision != before)
+        f->on_write(f->on_write_arg, agent, method, target, body);
+}
+
+static void serve(struct fakeapi *f, struct httpd_req *r, const char *body, size_t n)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    struct str agent = httpd_header(r, "user-agent");
+    uint64_t before = f->revision;
+    char who[64], method[16], target[512];
+
+    if (n > 0 && kj_parse(body, n, 0, &doc, NULL) < 0) {
+        answer_status(r, 400, "BadRequest", "unreadable body", -1);
+        return;
+    }
+    /* the answer may be the end of the request */
+    (void)snprintf(who, sizeof who, "%.*s", (int)agent.n, agent.p ? agent.p : "");
+    (void)snprintf(method, sizeof method, "%s", httpd_method(r));
+    (void)snprintf(target, sizeof target, "%s", httpd_target(r));
+    dispatch(f, r, doc ? kj_root(doc) : NULL);
+    wrote(f, before, who, method, target, doc ? kj_root(doc) : NULL);
 }
 
 static void delayed_drop(struct delayed *d)
@@ -621,12 +718,33 @@ static void delayed_drop(struct delayed *d)
     }
     timer_cancel(d->timer);
     free(d->body);
+    free(d->agent);
+    free(d->target);
     free(d);
 }
 
 static void delayed_closed(void *arg)
 {
-    delayed_drop(arg);
+    struct delayed *d = arg;
+
+    d->req = NULL;
+    if (!d->f->late || d->f->breaking || !is_binding(d->target))
+        delayed_drop(d);
+}
+
+static void bind_late(struct delayed *d)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    struct fakeapi *f = d->f;
+    uint64_t before = f->revision;
+    char prefix[256], ns[128], name[256];
+
+    split_target(d->target, prefix, sizeof prefix, ns, sizeof ns, name, sizeof name);
+    struct object *o = find(f, prefix, ns, name);
+    if (!o || kj_parse(d->body, d->n, 0, &doc, NULL) < 0)
+        return;
+    bind_pod(f, o, kj_root(doc));
+    wrote(f, before, d->agent, "POST", d->target, kj_root(doc));
 }
 
 static void delayed_serve(struct loop *l, void *arg)
@@ -635,8 +753,12 @@ static void delayed_serve(struct loop *l, void *arg)
     struct delayed *d = arg;
     (void)l;
     d->timer = NULL;
-    httpd_set_events(d->req, &none, NULL);
-    serve(d->f, d->req, d->body, d->n);
+    if (d->req) {
+        httpd_set_events(d->req, &none, NULL);
+        serve(d->f, d->req, d->body, d->n);
+    } else {
+        bind_late(d);
+    }
     delayed_drop(d);
 }
 
@@ -666,6 +788,8 @@ static void on_body(void *arg, struct httpd_req *r, char *body, size_t n)
     }
     struct delayed *d = xnew0(struct delayed);
     *d = (struct delayed){ .f = f, .req = r, .body = xmemdup(body, n), .n = n };
+    d->agent = xasprintf("%.*s", (int)agent.n, agent.p ? agent.p : "");
+    d->target = xstrdup(httpd_target(r));
     vec_push(&f->waiting, d);
     httpd_set_events(r, &waiting, d);
     d->timer = loop_after(f->loop, f->slow, delayed_serve, d);
@@ -711,13 +835,18 @@ static void dial(void *arg, struct loop *l, http_dialed_fn fn, void *fn_arg)
 
 struct http *fake_client(struct fakeapi *f)
 {
+    return fake_client_as(f, "fake-test");
+}
+
+struct http *fake_client_as(struct fakeapi *f, const char *agent)
+{
     struct http_client_opts o = {
         .host = "fake",
         .port = 80,
         .dial = dial,
         .dial_arg = f,
         .h2_prior_knowledge = true,
-        .user_agent = "fake-test",
+        .user_agent = agent,
     };
     return http_client_new(f->loop, &o);
 }
@@ -728,7 +857,9 @@ void fake_break_connections(struct fakeapi *f)
     struct httpd_opts o = { .max_conns = 100000 };
     /* A new server for new connections: all the old ones are gone at once. */
     f->httpd = httpd_new(f->loop, &o, on_request, f);
+    f->breaking = true;
     httpd_free(old);
+    f->breaking = false;
 }
 
 struct fakeapi *fake_new(struct loop *l)
@@ -755,7 +886,10 @@ struct fakeapi *fake_free(struct fakeapi *f)
 {
     if (!f)
         return NULL;
+    f->breaking = true;
     httpd_free(f->httpd);
+    while (f->waiting.n)
+        delayed_drop(f->waiting.items[0]);
     forget_events(f);
     vec_fini(&f->events);
     vec_foreach(&f->snapshots, i)
@@ -802,6 +936,22 @@ void fake_replay_on_watch(struct fakeapi *f, unsigned n)
 void fake_slow(struct fakeapi *f, nsec_t delay)
 {
     f->slow = delay;
+}
+
+void fake_late(struct fakeapi *f, bool late)
+{
+    f->late = late;
+}
+
+void fake_graceful(struct fakeapi *f, bool graceful)
+{
+    f->graceful = graceful;
+}
+
+void fake_on_write(struct fakeapi *f, fake_wrote_fn fn, void *arg)
+{
+    f->on_write = fn;
+    f->on_write_arg = arg;
 }
 
 void fake_require_auth(struct fakeapi *f, const char *header)

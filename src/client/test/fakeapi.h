@@ -11,6 +11,7 @@
 #include "net/http.h"
 
 struct fakeapi;
+struct kj_val;
 struct loop;
 
 struct fakeapi *fake_new(struct loop *l);
@@ -18,10 +19,13 @@ struct fakeapi *fake_free(struct fakeapi *f);
 DEFINE_CLEANUP(fake_free, struct fakeapi *)
 /* A client whose connections end in this server. Free it before the server. */
 struct http *fake_client(struct fakeapi *f);
+struct http *fake_client_as(struct fakeapi *f, const char *agent); /* its User-Agent */
 
 /* Objects by collection path ("/api/v1/namespaces/ns/pods") and name. Body is a JSON object;
  * metadata (name, namespace, uid, resourceVersion) is filled in. */
 void fake_put(struct fakeapi *f, const char *collection, const char *name, const char *body);
+/* A merge patch of an object that is there. */
+void fake_patch(struct fakeapi *f, const char *collection, const char *name, const char *body);
 bool fake_delete(struct fakeapi *f, const char *collection, const char *name);
 /* The stored JSON, NULL when absent. */
 const char *fake_find(const struct fakeapi *f, const char *collection, const char *name);
@@ -45,6 +49,14 @@ void fake_replay_on_watch(struct fakeapi *f, unsigned n);
 void fake_bookmark_all(struct fakeapi *f);
 /* Requests wait this long for their answer. */
 void fake_slow(struct fakeapi *f, nsec_t delay);
+/* Bindings that wait for their slow answer are carried out though their client has hung up. */
+void fake_late(struct fakeapi *f, bool late);
+/* DELETE of a pod that has a node only marks it, as long as this is true. */
+void fake_graceful(struct fakeapi *f, bool graceful);
+/* Told of every request of a client that changed something; body may be NULL. */
+typedef void (*fake_wrote_fn)(void *arg, const char *agent, const char *method, const char *target,
+                              const struct kj_val *body);
+void fake_on_write(struct fakeapi *f, fake_wrote_fn fn, void *arg);
 /* 401 unless the authorization header is this; NULL: anybody. */
 void fake_require_auth(struct fakeapi *f, const char *header);
 

@@ -84,6 +84,33 @@ static void test_a_file_is_decoded_and_defaulted(void **state)
     config_unref(c);
 }
 
+static unsigned released;
+
+static void on_release(void *value)
+{
+    assert_non_null(value);
+    released++;
+}
+
+static void test_a_configuration_is_released_once(void **state)
+{
+    struct config_spec own = spec;
+    struct config *c = NULL;
+    struct kerr err = { 0 };
+
+    (void)state;
+    own.release = on_release;
+    assert_int_equal(config_parse(&own, HEAD, strlen(HEAD), "conf.yaml", &c, &err), 0);
+    config_unref(config_ref(c));
+    assert_int_equal(released, 0);
+    config_unref(c);
+    assert_int_equal(released, 1);
+    /* Also when it was refused after it had been made. */
+    static const char bad[] = HEAD "strategy: best\n";
+    assert_int_equal(config_parse(&own, bad, strlen(bad), "conf.yaml", &c, &err), -EINVAL);
+    assert_int_equal(released, 2);
+}
+
 static void test_no_file_is_all_defaults(void **state)
 {
     struct config *c = NULL;
@@ -284,6 +311,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_file_is_decoded_and_defaulted),
+        cmocka_unit_test(test_a_configuration_is_released_once),
         cmocka_unit_test(test_no_file_is_all_defaults),
         cmocka_unit_test(test_refusals_name_file_and_field),
         cmocka_unit_test(test_changes_are_polled_on_a_virtual_loop),

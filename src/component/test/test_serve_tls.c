@@ -119,9 +119,31 @@ static void test_a_renewed_certificate_is_used(void **state)
     tmpdir_fini(&t);
 }
 
+static void test_a_certificate_need_not_be_a_file(void **state)
+{
+    CLEANUP(loop_free) struct loop *l = loop_new();
+    struct cert ca = { 0 }, own = { 0 };
+    struct kerr err = { 0 };
+    uint16_t port = 0;
+
+    (void)state;
+    cert_make(&ca, &(struct cert_opts){ .cn = "ca", .ca = true }, NULL);
+    cert_make(&own, &(struct cert_opts){ .cn = "koord", .san = "IP:127.0.0.1" }, &ca);
+    struct serve_tls tls = { .cert_pem = str_of(own.pem), .key_pem = str_of(own.key_pem) };
+    struct serve *s = serve_new(l, &(struct serve_opts){ .program = "koord-test" });
+    assert_int_equal(serve_listen_tls(s, "127.0.0.1:0", &tls, &port, &err), 0);
+    assert_int_equal(ask(l, port, &ca), 200);
+    serve_free(s);
+    cert_fini(&ca);
+    cert_fini(&own);
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_a_renewed_certificate_is_used) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_renewed_certificate_is_used),
+        cmocka_unit_test(test_a_certificate_need_not_be_a_file),
+    };
 
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);

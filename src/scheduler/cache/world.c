@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "api/workload.h"
 #include "base/map.h"
 
 enum { KINDS_MAX = 32 };
@@ -51,6 +52,15 @@ static struct shelf *shelf_find(const struct world *w, const struct kind *k)
     return NULL;
 }
 
+/* Of workloads plugins read what users wrote, not how far it has come: a new status is no news. */
+static bool no_news(const struct kobj *old, const struct kobj *o)
+{
+    bool workload = o->kind == &kind_replicaset || o->kind == &kind_statefulset ||
+                    o->kind == &kind_replicationcontroller;
+    return workload && o->meta.generation > 0 && old->meta.generation == o->meta.generation &&
+           kuid_equal(old->meta.uid, o->meta.uid);
+}
+
 void world_put(struct world *w, struct kobj *o)
 {
     struct shelf *s = shelf_find(w, o->kind);
@@ -62,6 +72,9 @@ void world_put(struct world *w, struct kobj *o)
         s = &w->shelves[w->n++];
         s->kind = o->kind;
     }
+    const struct item *has = map_get(&s->objects, key, len);
+    if (has && no_news(has->obj, o))
+        return;
     struct item *i = xmalloc(sizeof *i + len + 1);
     i->obj = kobj_ref(o);
     memcpy(i->key, key, len + 1);

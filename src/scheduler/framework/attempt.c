@@ -42,6 +42,8 @@ void attempt_init(struct attempt *a, const struct attempt_input *in, struct aren
         .shapes = in->shapes,
         .world_generation = in->world ? world_generation(in->world) : 0,
         .obj = in->pod,
+        .advice = in->advice,
+        .all_plans = in->all_plans,
         .arena = arena,
         .cycle = { .nodes = nodecache_nodes(in->cache),
                    .arena = arena,
@@ -187,13 +189,12 @@ static bool pre_filter(struct attempt *a, bool fresh, uint32_t ndirty)
     if (!a->only.set)
         return true;
     const char *names = names_of(a, narrowed);
-    bool several = narrowed & (narrowed - 1);
-    if (a->only.n == 0)
-        reject_all(a, KS_UNRESOLVABLE, narrowed,
-                   arena_printf(a->arena,
-                                several ? "node(s) didn't satisfy plugin(s) [%s] simultaneously"
-                                        : "node(s) didn't satisfy plugin %s",
-                                names));
+    a->narrowed = narrowed;
+    /* One alone may name nodes that do not exist: then all that do are left out. */
+    if (a->only.n == 0 && (narrowed & (narrowed - 1)))
+        reject_all(
+            a, KS_UNRESOLVABLE, narrowed,
+            arena_printf(a->arena, "node(s) didn't satisfy plugin(s) [%s] simultaneously", names));
     a->left_out = arena_printf(a->arena, "node(s) didn't satisfy plugin(s) [%s]", names);
     return a->code == KS_SUCCESS;
 }
@@ -264,8 +265,7 @@ static bool others_filter(const struct attempt *a)
     return false;
 }
 
-/* `by` and `why` become the attempt's own, so that they can be changed. */
-static void own_verdicts(struct attempt *a)
+void attempt_own_verdicts(struct attempt *a)
 {
     if (!a->shape || a->by != a->shape->by)
         return;
@@ -296,7 +296,7 @@ static void filter_all(struct attempt *a, bool fresh, uint32_t ndirty, uint8_t *
         filter_span(a, true, (struct ks_span){ row, row + 1 }, said, a->by, a->why);
     }
     if (others_filter(a)) {
-        own_verdicts(a);
+        attempt_own_verdicts(a);
         filter_span(a, false, all, said, a->by, a->why);
     }
 }
@@ -312,7 +312,7 @@ static void filter_nominated(struct attempt *a)
     if (!n || nominator_count(n) == 0)
         return;
     a->promised = arena_zalloc(a->arena, a->n);
-    own_verdicts(a);
+    attempt_own_verdicts(a);
     for (size_t it = 0; (pod = nominator_next(n, &it, &node));) {
         uint32_t row = ks_row_of(a->cycle.nodes, node);
         uint8_t by, why;
@@ -335,7 +335,7 @@ static void note_rejectors(struct attempt *a)
 
     for (uint32_t i = 0; i < a->n; i++)
         seen[a->by[i]] = true;
-    for (unsigned s = 0; s < PROFILE_PLUGINS_MAX; s++)
+    for (unsigned s = 0; s <= PROFILE_EXTENDER; s++)
         a->rejectors |= (uint64_t)seen[s + 1] << s;
 }
 
@@ -482,6 +482,8 @@ void attempt_filter(struct attempt *a)
     }
     attempt_note_score(a, fresh, ndirty);
     filter_nominated(a);
+    if (a->advice)
+        attempt_advise(a);
     a->feasible = count_zero(a->n, a->by);
     if (a->feasible == 0)
         note_rejectors(a);

@@ -8,6 +8,7 @@
 #define KOORD_SCHEDULER_ATTEMPT_H
 #include "scheduler/framework/profile.h"
 
+struct attempt_opinion;
 struct nodecache;
 struct nominator;
 struct shape;
@@ -25,6 +26,8 @@ struct attempt {
     struct shapes *shapes;             /* NULL: nothing is reused */
     uint64_t world_generation;
     struct kobj *obj;
+    const struct attempt_advice *advice; /* NULL: no extender has a say */
+    bool all_plans;                      /* for making room: not the best one alone */
     /* made */
     struct arena *arena;
     struct ks_cycle cycle;
@@ -40,11 +43,27 @@ struct attempt {
     enum ks_code code;           /* not success: a pre_filter rejected the pod, or an error */
     const char *text;            /* then why */
     struct ks_only only;
-    const char *left_out; /* why rows were left out */
-    int64_t *total;       /* weighted scores of candidates */
-    int64_t **score;      /* [slot][row] before weights; made when cycle.complete */
-    uint64_t scored;      /* slots that gave scores */
+    const char *left_out;    /* why rows were left out */
+    uint64_t narrowed;       /* slots that did it */
+    const char *score_error; /* a pre_score failed: matters when there is a choice */
+    int64_t *total;          /* weighted scores of candidates */
+    int64_t **score;         /* [slot][row] before weights; made when cycle.complete */
+    uint64_t scored;         /* slots that gave scores */
+    const struct attempt_opinion **opinion; /* by row, when there is advice */
     struct attempt_trial *trial;
+};
+
+/* What extenders said, who are asked before the attempt: about nodes by their names, because rows
+ * may have moved since. Candidates that they were not asked about are none. */
+struct attempt_opinion {
+    const char *node;
+    enum ks_code code; /* not success: they turned the node down */
+    const char *why;   /* then; "": they did not say */
+    int64_t score;     /* to be added to the total, weights included */
+};
+struct attempt_advice {
+    const struct attempt_opinion *items;
+    uint32_t n;
 };
 struct attempt_input {
     const struct profile *profile;
@@ -55,6 +74,8 @@ struct attempt_input {
     struct kobj *pod;
     nsec_t now;    /* wall clock */
     bool complete; /* all scores are wanted; nothing is reused */
+    const struct attempt_advice *advice;
+    bool all_plans;
 };
 void attempt_init(struct attempt *a, const struct attempt_input *in, struct arena *arena);
 /* Afterwards a->feasible candidates are left, or a->code, a->rejectors and the message say why
@@ -106,6 +127,7 @@ struct preemption {
     bool keep;                        /* leave the nomination as it is */
     const struct pod *const *victims; /* the most important first */
     uint32_t n, violations;           /* of disruption budgets */
+    const struct preemption *next;    /* the next best one, when the attempt wants all plans */
 };
 struct ks_post_filter {
     /* KS_SUCCESS with a plan, or KS_UNSCHEDULABLE with texts. */

@@ -10,6 +10,11 @@ void attempt_verdict_texts(struct attempt *a, uint32_t row, uint8_t by, uint8_t 
                            struct ks_texts *out);
 /* Does the room promised to this pod count for ours? */
 bool attempt_nominated_counts(const struct attempt *a, const struct kobj *pod);
+/* `by` and `why` become the attempt's own, so that they can be changed. */
+void attempt_own_verdicts(struct attempt *a);
+/* advice.c: candidates that extenders turned down are none; their scores are added. */
+void attempt_advise(struct attempt *a);
+void attempt_add_advice(struct attempt *a);
 /* Scores of LOCAL plugins are kept with the shape: all of them, or those of dirty rows. */
 void attempt_note_score(struct attempt *a, bool fresh, uint32_t ndirty);
 #endif

@@ -102,12 +102,17 @@ enum ks_code attempt_code(const struct attempt *a, uint32_t row)
         return KS_SUCCESS;
     if (a->by[row] == ATTEMPT_LEFT_OUT)
         return KS_UNRESOLVABLE;
+    if (a->by[row] == PROFILE_EXTENDER + 1)
+        return a->opinion[row]->code;
     return a->profile->slots[a->by[row] - 1].plugin->reasons[a->why[row]].code;
 }
 
 const char *attempt_plugin(const struct attempt *a, uint32_t row)
 {
     bool left_out = a->by[row] == 0 || a->by[row] == ATTEMPT_LEFT_OUT;
+
+    if (a->by[row] == PROFILE_EXTENDER + 1)
+        return "Extender";
     return left_out ? NULL : a->profile->slots[a->by[row] - 1].plugin->name;
 }
 
@@ -129,6 +134,9 @@ void attempt_texts(struct attempt *a, uint32_t row, struct ks_texts *out)
 {
     if (a->text || a->by[row] == ATTEMPT_LEFT_OUT) {
         ks_texts_add(out, a->text ? a->text : a->left_out);
+    } else if (a->by[row] == PROFILE_EXTENDER + 1) {
+        if (*a->opinion[row]->why)
+            ks_texts_add(out, a->opinion[row]->why);
     } else if (a->by[row] && a->promised && a->promised[row]) {
         attempt_as_if(a, row);
         if (!attempt_as_if_fits(a, NULL, NULL))

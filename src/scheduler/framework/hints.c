@@ -25,7 +25,7 @@ static bool hears_all(const struct ks_plugin *pl)
 
 uint64_t profile_listeners(const struct profile *p, const struct ks_event *e)
 {
-    uint64_t slots = 0;
+    uint64_t slots = UINT64_C(1) << PROFILE_EXTENDER;
 
     for (uint32_t i = 0; i < p->n; i++) {
         const struct ks_plugin *pl = p->slots[i].plugin;
@@ -55,6 +55,8 @@ static bool plugin_worth(const struct profile_slot *s, const struct ks_event *e,
 bool profile_worth(const struct profile *p, uint64_t rejectors, const struct ks_event *e,
                    const struct pod *pod)
 {
+    if (rejectors >> PROFILE_EXTENDER & 1)
+        return true;
     for (uint32_t i = 0; i < p->n; i++)
         if ((rejectors >> i & 1) && plugin_worth(&p->slots[i], e, pod))
             return true;

@@ -208,6 +208,8 @@ void ks_allow(const struct ks_env *env, struct kuid uid, const char *plugin);
 void ks_reject(const struct ks_env *env, struct kuid uid, const char *plugin, const char *why);
 /* A pod that waits anywhere gets its attempt now. */
 void ks_activate(const struct ks_env *env, struct kuid uid);
+/* Are victims of this pod being evicted right now? */
+bool ks_making_room(const struct ks_env *env, struct kuid uid);
 
 /* ---- the plugin ------------------------------------------------------------------------------ */
 

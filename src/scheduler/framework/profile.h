@@ -57,7 +57,8 @@ struct profile_config { /* everything is borrowed, and needed only by profile_ne
 struct profile_config profile_config_default(const struct ks_registered *table,
                                              const char *scheduler_name, struct arena *a);
 
-enum { PROFILE_PLUGINS_MAX = 64 };
+/* One slot more is for extenders (extender/): they stand outside and hear of every event. */
+enum { PROFILE_PLUGINS_MAX = 63, PROFILE_EXTENDER = PROFILE_PLUGINS_MAX };
 struct profile_slot {
     const struct ks_plugin *plugin;
     void *self;

@@ -63,7 +63,7 @@ static void score_one(struct attempt *a, uint32_t slot, struct ks_span s, int64_
     p->plugin->score(p->self, &a->cycle, &a->pod, s, out);
 }
 
-/* SKIP: the plugin has nothing to say. ERROR: a->text. */
+/* SKIP: the plugin has nothing to say. ERROR: a->score_error. */
 static enum ks_code pre_score_one(struct attempt *a, uint32_t slot)
 {
     const struct profile_slot *s = &a->profile->slots[slot];
@@ -78,9 +78,8 @@ static enum ks_code pre_score_one(struct attempt *a, uint32_t slot)
         s->plugin->pre_score(s->self, &a->cycle, &a->pod, &a->score_state[slot], &why);
     a->cycle.arena = a->arena;
     if (code != KS_SUCCESS && code != KS_SKIP) {
-        a->code = KS_ERROR;
-        a->text = arena_printf(a->arena, "running PreScore plugin \"%s\": %s", s->plugin->name,
-                               why.n ? why.items[0] : "no reason given");
+        a->score_error = arena_printf(a->arena, "running PreScore plugin \"%s\": %s",
+                                      s->plugin->name, why.n ? why.items[0] : "no reason given");
     }
     return code;
 }
@@ -116,7 +115,7 @@ static void make_shape(struct attempt *a, int64_t *scratch)
             h->raw[slot] = arena_newn0(h->arena, h->n, int64_t);
         make_rows(a, slot, (struct ks_span){ 0, a->n }, scratch);
     }
-    h->made = a->code == KS_SUCCESS;
+    h->made = !a->score_error;
 }
 
 static void remake_rows(struct attempt *a, uint32_t ndirty, int64_t *scratch)
@@ -189,13 +188,20 @@ static bool all_in_sum(const struct attempt *a)
     return true;
 }
 
-int attempt_score(struct attempt *a)
+static int score_failed(struct attempt *a)
+{
+    a->code = KS_ERROR;
+    a->text = a->score_error;
+    return -1;
+}
+
+static int score_plugins(struct attempt *a)
 {
     const struct profile_point *point = &a->profile->points[KS_POINT_SCORE];
     size_t size = a->n * sizeof *a->total;
 
-    if (a->code != KS_SUCCESS)
-        return -1;
+    if (a->score_error)
+        return score_failed(a);
     if (a->shape && !a->cycle.complete && all_in_sum(a)) {
         a->total = a->shape->total;
         return 0;
@@ -216,11 +222,20 @@ int attempt_score(struct attempt *a)
             a->score_state[slot] = a->shape->score_state[slot];
         else if (pre_score_one(a, slot) == KS_SKIP)
             continue;
-        if (a->code != KS_SUCCESS)
-            return -1;
+        if (a->score_error)
+            return score_failed(a);
         add_one(a, slot, scratch);
     }
     return 0;
+}
+
+int attempt_score(struct attempt *a)
+{
+    int r = score_plugins(a);
+
+    if (r == 0 && a->advice)
+        attempt_add_advice(a);
+    return r;
 }
 
 int attempt_compare(const struct attempt *a, const struct attempt *b, struct kerr *err)

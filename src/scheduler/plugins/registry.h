@@ -10,6 +10,16 @@ extern const struct ks_plugin ks_plugin_node_unschedulable;
 extern const struct ks_plugin ks_plugin_node_name;
 extern const struct ks_plugin ks_plugin_taint_toleration;
 extern const struct ks_plugin ks_plugin_node_affinity;
+extern const struct ks_plugin ks_plugin_node_ports;
 extern const struct ks_plugin ks_plugin_fit;
+extern const struct ks_plugin ks_plugin_volume_restrictions;
+extern const struct ks_plugin ks_plugin_node_volume_limits;
+extern const struct ks_plugin ks_plugin_volume_binding;
+extern const struct ks_plugin ks_plugin_volume_zone;
+extern const struct ks_plugin ks_plugin_dynamic_resources;
+extern const struct ks_plugin ks_plugin_pod_topology_spread;
+extern const struct ks_plugin ks_plugin_inter_pod_affinity;
+extern const struct ks_plugin ks_plugin_default_preemption;
 extern const struct ks_plugin ks_plugin_balanced;
+extern const struct ks_plugin ks_plugin_image_locality;
 #endif

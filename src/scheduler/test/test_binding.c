@@ -277,6 +277,7 @@ static void test_profiles_are_replaced(void **state)
     CLEANUP(bed_stop) struct bed b;
     CLEANUP(arena_free) struct arena *a = arena_new();
     struct profile_config c;
+    const struct scheduler_opts o = { .profiles = &c, .nprofiles = 1 };
     struct kerr err = { 0 };
 
     (void)state;
@@ -285,7 +286,7 @@ static void test_profiles_are_replaced(void **state)
     bed_pod(&b, "p", 100, 100, "");
     rig_run(&b.rig, SEC);
     c = profile_config_default(plugins, "other", a);
-    assert_int_equal(scheduler_reload(b.s, &c, 1, &err), 0);
+    assert_int_equal(scheduler_reload(b.s, &o, &err), 0);
     bed_pod(&b, "q", 100, 100, ""); /* not ours any more */
     rig_run(&b.rig, SEC);
     assert_int_equal(scheduler_stats(b.s).waiting, 1); /* on its way under the old profile */
@@ -295,11 +296,11 @@ static void test_profiles_are_replaced(void **state)
     assert_string_equal(bed_node_of(&b, "q"), "");
     c = profile_config_default(plugins, "koord-scheduler", a);
     door.permit = KS_SUCCESS;
-    assert_int_equal(scheduler_reload(b.s, &c, 1, &err), 0);
+    assert_int_equal(scheduler_reload(b.s, &o, &err), 0);
     rig_run(&b.rig, SEC);
     assert_string_equal(bed_node_of(&b, "q"), "n");
     c.scheduler_name = "";
-    assert_true(scheduler_reload(b.s, &c, 1, &err) < 0);
+    assert_true(scheduler_reload(b.s, &o, &err) < 0);
     bed_pod(&b, "r", 100, 100, ""); /* the old ones stay in force */
     rig_run(&b.rig, SEC);
     assert_string_equal(bed_node_of(&b, "r"), "n");

@@ -1,6 +1,11 @@
 /* test_scheduler.c - pods find nodes, or say why not; and what happens when things break. */
 #include "bed.h"
 
+/* What those who can make room have to say. */
+#define NO_HELP(n)                                                              \
+    " no new claims to deallocate, preemption: 0/" n " nodes are available: " n \
+    " Preemption is not helpful for scheduling."
+
 static void test_binds_within_capacity(void **state)
 {
     CLEANUP(bed_stop) struct bed b;
@@ -52,7 +57,8 @@ static void test_failure_is_explained_as_upstream_does(void **state)
 {
     static const char text[] =
         "0/5 nodes are available: 1 Too many pods, 1 node(s) were unschedulable, "
-        "2 Insufficient cpu, 2 Insufficient memory, 2 node(s) had untolerated taint(s).";
+        "2 Insufficient cpu, 2 Insufficient memory, 2 node(s) had untolerated taint(s)." NO_HELP(
+            "5");
     CLEANUP(bed_stop) struct bed b;
 
     (void)state;
@@ -90,7 +96,7 @@ static void test_extended_resource_is_named(void **state)
              "\"resources\":{\"requests\":{\"nvidia.com/gpu\":\"2\"}}}]}}");
     rig_run(&b.rig, 5 * SEC);
     assert_string_equal(bed_condition(&b, "gpu", "message"),
-                        "0/1 nodes are available: 1 Insufficient nvidia.com/gpu.");
+                        "0/1 nodes are available: 1 Insufficient nvidia.com/gpu." NO_HELP("1"));
     /* A node with cards comes, later it grows. */
     fake_put(b.rig.fake, NODES, "n2",
              "{\"status\":{\"allocatable\":{\"cpu\":\"4\",\"memory\":\"8Gi\",\"pods\":\"10\","
@@ -138,7 +144,7 @@ static void test_cordon_and_uncordon(void **state)
     bed_pod(&b, "p", 100, 100, "");
     rig_run(&b.rig, 5 * SEC);
     assert_string_equal(bed_condition(&b, "p", "message"),
-                        "0/1 nodes are available: 1 node(s) were unschedulable.");
+                        "0/1 nodes are available: 1 node(s) were unschedulable." NO_HELP("1"));
     bed_node(&b, "n1", 4000, 8192, 110, "");
     rig_run(&b.rig, 5 * SEC);
     assert_string_equal(bed_node_of(&b, "p"), "n1");

@@ -1,70 +1,325 @@
-/* nodeaffinity.c - nodeSelector and the required node affinity (scheduler-core 8). Preferred terms
- * do not count yet. */
+/* nodeaffinity.c - nodeSelector, required and preferred node affinity of the pod, and what the
+ * configuration adds for every pod of the profile (scheduler-core 8.6).
+ */
 #include "api/node.h"
 #include "api/pod.h"
 #include "api/selector.h"
 #include "base/arena.h"
 #include "scheduler/plugins/registry.h"
 
+#define PREFERRED "preferredDuringSchedulingIgnoredDuringExecution"
+
+enum { AFFINITY_ENFORCED = 1, AFFINITY_POD = 2 };
 static const struct ks_reason affinity_reasons[] = {
     { KS_SUCCESS, "" },
+    { KS_UNRESOLVABLE, "node(s) didn't match scheduler-enforced node affinity" },
     { KS_UNRESOLVABLE, "node(s) didn't match Pod's node affinity/selector" },
 };
 
-struct wanted {
-    const struct labelsel *labels; /* NULL: any */
-    const struct nodesel *terms;   /* NULL: any */
+struct preferred {
+    struct wish {
+        const struct nodesel *term;
+        int64_t weight;
+    } * items;
+    uint32_t n;
+};
+struct affinity_args {
+    const char *api_version, *kind;
+    struct node_affinity *added; /* NULL: nothing */
+};
+struct self {
+    struct arena *arena;
+    struct affinity_args args;
+    const struct nodesel *required; /* NULL: any */
+    struct preferred preferred;
+};
+struct wanted {                     /* the state, of a pod */
+    const struct labelsel *labels;  /* NULL: any */
+    const struct nodesel *required; /* NULL: any */
+    struct preferred preferred;
+    const char *wrong; /* what cannot be understood of the preferred terms; NULL: all can */
 };
 
-static const struct node_selector *required(const struct pod *p)
+/* ---- compiled terms -------------------------------------------------------------------------- */
+
+/* Terms that weigh nothing are left out; empty ones match no node. -EINVAL: one cannot be
+ * understood. */
+static int compile_preferred(const struct node_affinity *a, struct arena *arena,
+                             struct preferred *ret, struct kerr *err)
 {
-    const struct affinity *a = p->spec->affinity;
-    return a && a->node ? a->node->required : NULL;
+    ret->items = arena_newn0(arena, a->preferred.n, struct wish);
+    for (uint32_t i = 0; i < a->preferred.n; i++) {
+        const struct preferred_node_term *t = &a->preferred.items[i];
+        if (t->weight == 0)
+            continue;
+        const struct nodesel *term = nodesel_from_term(&t->preference, arena);
+        if (nodesel_check(term, err) < 0)
+            return kerr_wrap(err, PREFERRED "[%u]", i);
+        ret->items[ret->n++] = (struct wish){ term, t->weight };
+    }
+    return 0;
 }
 
-static struct wanted wanted_of(const struct pod *p, struct arena *a)
+static const struct node_affinity *affinity_of(const struct pod *p)
 {
-    struct wanted w = { NULL, NULL };
+    return p->spec->affinity ? p->spec->affinity->node : NULL;
+}
+
+static struct wanted required_of(const struct pod *p, struct arena *a)
+{
+    const struct node_affinity *affinity = affinity_of(p);
+    struct wanted w = { 0 };
+
     if (p->spec->node_selector.n > 0)
         w.labels = labelsel_from_map(&p->spec->node_selector, a);
-    if (required(p))
-        w.terms = nodesel_from(required(p), a);
+    if (affinity && affinity->required)
+        w.required = nodesel_from(affinity->required, a);
     return w;
 }
 
-static bool matches(const struct wanted *w, const struct node *n)
+static struct wanted *wanted_make(const struct pod *p, struct arena *a)
+{
+    const struct node_affinity *affinity = affinity_of(p);
+    struct wanted *w = arena_new0(a, struct wanted);
+    struct kerr err = { 0 };
+
+    *w = required_of(p, a);
+    if (affinity && compile_preferred(affinity, a, &w->preferred, &err) < 0)
+        w->wrong = arena_strdup(a, err.text);
+    return w;
+}
+
+static bool selects(const struct nodesel *s, const struct node *n)
+{
+    return nodesel_match(s, &n->obj.meta.labels, n->obj.meta.name) == 1;
+}
+
+static bool pod_matches(const struct wanted *w, const struct node *n)
 {
     return (!w->labels || labelsel_matches(w->labels, &n->obj.meta.labels)) &&
-           (!w->terms || nodesel_match(w->terms, &n->obj.meta.labels, n->obj.meta.name) == 1);
+           (!w->required || selects(w->required, n));
 }
+
+static int64_t sum_weights(const struct preferred *p, const struct node *n)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < p->n; i++)
+        sum += selects(p->items[i].term, n) ? p->items[i].weight : 0;
+    return sum;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+#define F(member, json, type, ...) KF(struct affinity_args, member, json, type, __VA_ARGS__)
+static const struct kfield affinity_args_fields[] = {
+    F(api_version, "apiVersion", KF_STR),
+    F(kind, "kind", KF_STR),
+    F(added, "addedAffinity", KF_OBJ, .flags = KF_PTR, .sub = &node_affinity_schema),
+};
+#undef F
+static const struct kschema affinity_args_schema =
+    KSCHEMA("NodeAffinityArgs", struct affinity_args, affinity_args_fields);
+
+static void affinity_destroy(void *self)
+{
+    struct self *s = self;
+
+    arena_free(s->arena);
+    free(s);
+}
+
+static int check_weights(const struct node_affinity *a, struct kerr *err)
+{
+    for (uint32_t i = 0; i < a->preferred.n; i++)
+        if (a->preferred.items[i].weight < 0 || a->preferred.items[i].weight > 100)
+            return kerr_set(err, -EINVAL, PREFERRED "[%u].weight: not in valid range [0, 100]", i);
+    return 0;
+}
+
+static int read_args(struct self *s, const struct kj_val *args, struct kerr *err)
+{
+    int r = kj_decode(&affinity_args_schema, args, KJ_STRICT, s->arena, &s->args, err);
+
+    if (r < 0 || !s->args.added)
+        return r;
+    if (s->args.added->required) {
+        s->required = nodesel_from(s->args.added->required, s->arena);
+        if (nodesel_check(s->required, err) < 0)
+            return kerr_wrap(err, "addedAffinity.requiredDuringSchedulingIgnoredDuringExecution");
+    }
+    r = compile_preferred(s->args.added, s->arena, &s->preferred, err);
+    if (r == 0)
+        r = check_weights(s->args.added, err);
+    return r < 0 ? kerr_wrap(err, "addedAffinity") : 0;
+}
+
+static int affinity_create(const struct ks_env *env, const struct kj_val *args, void **ret_self,
+                           struct kerr *err)
+{
+    struct self *s = xnew0(struct self);
+
+    (void)env;
+    s->arena = arena_new();
+    int r = args ? read_args(s, args, err) : 0;
+    if (r < 0) {
+        affinity_destroy(s);
+        return r;
+    }
+    *ret_self = s;
+    return 0;
+}
+
+/* ---- nodes named by the pod ------------------------------------------------------------------ */
+
+/* Pods of DaemonSets name their node in a field: then there is no need to look at the others. */
+static bool is_name_list(const struct selreq *r)
+{
+    return r->op == SELOP_IN && streq(r->key, "metadata.name");
+}
+
+static bool lists(const struct selreq *r, const char *name)
+{
+    for (uint32_t i = 0; i < r->values.n; i++)
+        if (streq(r->values.items[i], name))
+            return true;
+    return false;
+}
+
+static const struct selreq *first_names(const struct node_selector_term *t)
+{
+    for (uint32_t i = 0; i < t->match_fields.n; i++)
+        if (is_name_list(&t->match_fields.items[i]))
+            return &t->match_fields.items[i];
+    return NULL;
+}
+
+static bool all_list(const struct node_selector_term *t, const char *name)
+{
+    for (uint32_t i = 0; i < t->match_fields.n; i++)
+        if (is_name_list(&t->match_fields.items[i]) && !lists(&t->match_fields.items[i], name))
+            return false;
+    return true;
+}
+
+static void add_row(uint32_t row, uint32_t *rows, uint32_t *n)
+{
+    for (uint32_t i = 0; i < *n; i++)
+        if (rows[i] == row)
+            return;
+    if (row != KS_NO_ROW)
+        rows[(*n)++] = row;
+}
+
+/* false: the terms contradict themselves. */
+static bool narrow(const struct node_selector *s, const struct ks_cycle *c, struct ks_only *only)
+{
+    uint32_t most = 0, n = 0;
+    bool any = false;
+
+    for (uint32_t i = 0; i < s->terms.n; i++) {
+        const struct selreq *names = first_names(&s->terms.items[i]);
+        if (!names)
+            return true; /* this term is about all nodes */
+        most += names->values.n;
+    }
+    if (s->terms.n == 0)
+        return true;
+    uint32_t *rows = arena_newn0(c->arena, most, uint32_t);
+    for (uint32_t i = 0; i < s->terms.n; i++) {
+        const struct node_selector_term *t = &s->terms.items[i];
+        const struct selreq *names = first_names(t);
+        for (uint32_t k = 0; k < names->values.n; k++) {
+            if (!all_list(t, names->values.items[k]))
+                continue;
+            any = true;
+            add_row(ks_row_of(c->nodes, names->values.items[k]), rows, &n);
+        }
+    }
+    *only = (struct ks_only){ rows, n, any };
+    return any;
+}
+
+/* ---- filter ---------------------------------------------------------------------------------- */
 
 static enum ks_code affinity_pre_filter(void *self, const struct ks_cycle *c,
                                         const struct ks_pod *p, void **ret_state,
                                         struct ks_only *only, struct ks_texts *why)
 {
-    (void)self, (void)only, (void)why;
-    if (p->pod->spec->node_selector.n == 0 && !required(p->pod))
-        return KS_SKIP;
-    struct wanted *w = arena_new0(c->arena, struct wanted);
-    *w = wanted_of(p->pod, c->arena);
+    const struct self *s = self;
+    const struct node_affinity *affinity = affinity_of(p->pod);
+    struct wanted *w = wanted_make(p->pod, c->arena);
+
     *ret_state = w;
-    return KS_SUCCESS;
+    if (affinity && affinity->required && !narrow(affinity->required, c, only)) {
+        ks_texts_add(why, "pod affinity terms conflict");
+        return KS_UNRESOLVABLE;
+    }
+    return w->labels || w->required || s->required ? KS_SUCCESS : KS_SKIP;
 }
 
 static void affinity_filter(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                             struct ks_span s, const uint8_t *skip, uint8_t *restrict why)
 {
-    (void)self, (void)p;
+    const struct wanted *w = c->state;
+    const struct nodesel *enforced = ((const struct self *)self)->required;
+
+    (void)p;
+    for (uint32_t i = s.begin; i < s.end; i++) {
+        const struct node *n = c->nodes->node[i];
+        if (skip[i])
+            why[i] = 0;
+        else if (enforced && !selects(enforced, n))
+            why[i] = AFFINITY_ENFORCED;
+        else
+            why[i] = pod_matches(w, n) ? 0 : AFFINITY_POD;
+    }
+}
+
+/* ---- score ----------------------------------------------------------------------------------- */
+
+static enum ks_code affinity_pre_score(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                                       void **ret_state, struct ks_texts *why)
+{
+    const struct self *s = self;
+    const struct node_affinity *affinity = affinity_of(p->pod);
+
+    if ((!affinity || affinity->preferred.n == 0) && s->preferred.n == 0)
+        return KS_SKIP;
+    if (!c->state) /* a profile in which this plugin does not filter */
+        *ret_state = wanted_make(p->pod, c->arena);
+    const struct wanted *w = *ret_state;
+    if (w->wrong) {
+        ks_texts_add(why, w->wrong);
+        return KS_ERROR;
+    }
+    return KS_SUCCESS;
+}
+
+static void affinity_score(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                           struct ks_span s, int64_t *restrict out)
+{
+    const struct wanted *w = c->state;
+    const struct preferred *added = &((const struct self *)self)->preferred;
+
+    (void)p;
     for (uint32_t i = s.begin; i < s.end; i++)
-        why[i] = !skip[i] && !matches(c->state, c->nodes->node[i]);
+        out[i] =
+            sum_weights(&w->preferred, c->nodes->node[i]) + sum_weights(added, c->nodes->node[i]);
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static bool node_matches(const struct self *s, const struct wanted *w, const struct kobj *node)
+{
+    return (!s->required || selects(s->required, node_of(node))) && pod_matches(w, node_of(node));
 }
 
 static bool worth_node(void *self, const struct ks_event *e, const struct pod *p)
 {
-    (void)self;
     CLEANUP(arena_free) struct arena *a = arena_new();
-    struct wanted w = wanted_of(p, a);
-    return matches(&w, node_of(e->now)) && (!e->before || !matches(&w, node_of(e->before)));
+    struct wanted w = required_of(p, a);
+
+    return node_matches(self, &w, e->now) && (!e->before || !node_matches(self, &w, e->before));
 }
 
 static const struct ks_hint affinity_hints[] = {
@@ -77,8 +332,13 @@ const struct ks_plugin ks_plugin_node_affinity = {
     .name = "NodeAffinity",
     .reasons = affinity_reasons,
     .reuse = KS_REUSE_LOCAL,
+    .create = affinity_create,
+    .destroy = affinity_destroy,
     .hints = affinity_hints,
     .nhints = ARRAY_LEN(affinity_hints),
     .pre_filter = affinity_pre_filter,
     .filter = affinity_filter,
+    .pre_score = affinity_pre_score,
+    .score = affinity_score,
+    .normalize = ks_normalize,
 };

@@ -1,16 +1,74 @@
-/* balanced.c - NodeResourcesBalancedAllocation: cpu and memory should fill up alike
+/* balanced.c - NodeResourcesBalancedAllocation: the resources of a node should fill up alike
  * (scheduler-core 8.9). Same operations in the same order as upstream, in doubles.
  */
 #include "api/node.h"
+#include "base/arena.h"
 #include "base/num.h"
+#include "scheduler/plugins/noderesources/noderesources.h"
 #include "scheduler/plugins/registry.h"
 
-static enum ks_code balanced_pre_score(void *self, const struct ks_cycle *c, const struct ks_pod *p,
-                                       void **ret_state, struct ks_texts *why)
+#include <math.h>
+
+struct balanced {
+    const char *api_version, *kind;
+    res_weights resources;
+    struct arena *arena;
+};
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+#define F(member, json, type, ...) KF(struct balanced, member, json, type, __VA_ARGS__)
+static const struct kfield balanced_fields[] = {
+    F(api_version, "apiVersion", KF_STR),
+    F(kind, "kind", KF_STR),
+    KF_LIST_OF(struct balanced, resources, "resources", KF_OBJ, .sub = &res_weight_schema),
+};
+#undef F
+static const struct kschema balanced_schema =
+    KSCHEMA("NodeResourcesBalancedAllocationArgs", struct balanced, balanced_fields);
+
+static void balanced_destroy(void *self)
 {
-    (void)self, (void)c, (void)ret_state, (void)why;
-    return p->request[KS_MCPU] == 0 && p->request[KS_MEMORY] == 0 ? KS_SKIP : KS_SUCCESS;
+    struct balanced *b = self;
+
+    arena_free(b->arena);
+    free(b);
 }
+
+static int check_resources(const res_weights *w, struct kerr *err)
+{
+    for (uint32_t i = 0; i < w->n; i++) {
+        if (w->items[i].weight != 1)
+            return kerr_set(err, -EINVAL, "resources[%u].weight: must be 1", i);
+        for (uint32_t k = 0; k < i; k++)
+            if (streq(w->items[k].name, w->items[i].name))
+                return kerr_set(err, -EINVAL, "resources[%u].name: duplicate \"%s\"", i,
+                                w->items[i].name);
+    }
+    return 0;
+}
+
+static int balanced_create(const struct ks_env *env, const struct kj_val *args, void **ret_self,
+                           struct kerr *err)
+{
+    struct balanced *b = xnew0(struct balanced);
+    struct arena *a = arena_new();
+
+    (void)env;
+    int r = args ? kj_decode(&balanced_schema, args, KJ_STRICT, a, b, err) : 0;
+    b->arena = a;
+    res_weights_default(&b->resources, a);
+    if (r == 0)
+        r = check_resources(&b->resources, err);
+    if (r < 0) {
+        balanced_destroy(b);
+        return r;
+    }
+    *ret_self = b;
+    return 0;
+}
+
+/* ---- score ----------------------------------------------------------------------------------- */
 
 static double fraction(int64_t used, int64_t alloc)
 {
@@ -18,20 +76,76 @@ static double fraction(int64_t used, int64_t alloc)
     return f > 1 ? 1 : f;
 }
 
-static void balanced_score(void *self, const struct ks_cycle *c, const struct ks_pod *p,
-                           struct ks_span s, int64_t *restrict out)
+/* Cpu and memory alone. */
+static void score_simple(const struct res_terms *t, const struct ks_nodes *n, struct ks_span s,
+                         int64_t *restrict out)
 {
-    const struct ks_nodes *n = c->nodes;
     const int64_t *cpu = n->alloc[KS_MCPU], *mem = n->alloc[KS_MEMORY];
+    int64_t want_cpu = t->items[t->cpu].want, want_mem = t->items[t->memory].want;
 
-    (void)self;
     for (uint32_t i = s.begin; i < s.end; i++) {
-        double f = fraction(n->used[KS_MCPU][i] + p->request[KS_MCPU], cpu[i]);
-        double g = fraction(n->used[KS_MEMORY][i] + p->request[KS_MEMORY], mem[i]);
+        double f = fraction(n->used[KS_MCPU][i] + want_cpu, cpu[i]);
+        double g = fraction(n->used[KS_MEMORY][i] + want_mem, mem[i]);
         double std = (f > g ? f - g : g - f) / 2;
         std = cpu[i] == 0 || mem[i] == 0 ? 0 : std; /* one fraction alone is balanced */
         out[i] = i64_from_f64((1 - std) * KS_SCORE_MAX);
     }
+}
+
+/* Of a resource on a node; negative when the node lacks it. */
+static double fraction_at(const struct res_term *t, const struct ks_nodes *n, uint32_t row)
+{
+    int64_t alloc = n->alloc[t->column][row];
+    return alloc == 0 ? -1 : fraction(n->used[t->column][row] + t->want, alloc);
+}
+
+static int64_t score_row(const struct res_terms *t, const struct ks_nodes *n, uint32_t row)
+{
+    double total = 0, squares = 0, std = 0, last[2] = { 0, 0 };
+    uint32_t k = 0;
+
+    for (uint32_t i = 0; i < t->n; i++) {
+        double f = fraction_at(&t->items[i], n, row);
+        if (f < 0)
+            continue;
+        last[k++ % 2] = f;
+        total += f;
+    }
+    if (k == 2)
+        std = fabs((last[0] - last[1]) / 2);
+    for (uint32_t i = 0; k > 2 && i < t->n; i++) {
+        double f = fraction_at(&t->items[i], n, row), off = f - total / k;
+        squares += f < 0 ? 0 : off * off;
+    }
+    if (k > 2)
+        std = sqrt(squares / k);
+    return i64_from_f64((1 - std) * KS_SCORE_MAX);
+}
+
+static enum ks_code balanced_pre_score(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                                       void **ret_state, struct ks_texts *why)
+{
+    const struct balanced *b = self;
+    struct res_terms *t = arena_new0(c->arena, struct res_terms);
+
+    (void)why;
+    *t = res_terms_of(&b->resources, RES_COUNT_PLAIN, c->nodes, p, c->arena);
+    *ret_state = t;
+    return t->asks ? KS_SUCCESS : KS_SKIP;
+}
+
+static void balanced_score(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                           struct ks_span s, int64_t *restrict out)
+{
+    const struct res_terms *t = c->state;
+
+    (void)self, (void)p;
+    if (t->simple) {
+        score_simple(t, c->nodes, s, out);
+        return;
+    }
+    for (uint32_t i = s.begin; i < s.end; i++)
+        out[i] = score_row(t, c->nodes, i);
 }
 
 const struct ks_plugin ks_plugin_balanced = {
@@ -39,6 +153,8 @@ const struct ks_plugin ks_plugin_balanced = {
     .size = sizeof(struct ks_plugin),
     .name = "NodeResourcesBalancedAllocation",
     .reuse = KS_REUSE_LOCAL,
+    .create = balanced_create,
+    .destroy = balanced_destroy,
     .pre_score = balanced_pre_score,
     .score = balanced_score,
 };

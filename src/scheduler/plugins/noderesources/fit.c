@@ -1,11 +1,12 @@
-/* fit.c - NodeResourcesFit: what the pod asks for must be free, and more free is better
- * (scheduler-core 8.8, strategy LeastAllocated over cpu and memory with equal weights).
+/* fit.c - NodeResourcesFit: what the pod asks for must be free; how much is left decides
+ * (scheduler-core 8.8).
  */
 #include "api/node.h"
 #include "api/pod.h"
 #include "api/podresources.h"
 #include "base/arena.h"
 #include "scheduler/cache/podreq.h"
+#include "scheduler/plugins/noderesources/noderesources.h"
 #include "scheduler/plugins/registry.h"
 
 /* Bit 0: not enough is free. Bit 1: even the empty node has not enough. */
@@ -16,6 +17,50 @@ static const struct ks_reason fit_reasons[] = {
     { KS_UNRESOLVABLE, "Insufficient resources" },
     { KS_UNRESOLVABLE, "Insufficient resources" },
 };
+
+struct prepared {       /* the state */
+    const char **texts; /* for p->more */
+    struct res_terms terms;
+};
+
+static void fit_destroy(void *self)
+{
+    struct fit *f = self;
+
+    arena_free(f->arena);
+    free(f);
+}
+
+static int fit_create(const struct ks_env *env, const struct kj_val *args, void **ret_self,
+                      struct kerr *err)
+{
+    struct fit *f = xnew0(struct fit);
+
+    (void)env;
+    f->arena = arena_new();
+    int r = fit_args_read(args, f->arena, &f->args, err);
+    if (r < 0) {
+        fit_destroy(f);
+        return r;
+    }
+    *ret_self = f;
+    return 0;
+}
+
+static struct prepared *prepare(const struct fit *f, const struct ks_cycle *c,
+                                const struct ks_pod *p)
+{
+    struct arena *a = c->arena;
+    struct prepared *s = arena_new0(a, struct prepared);
+
+    s->texts = arena_newn0(a, p->nmore, const char *);
+    for (uint32_t k = 0; k < p->nmore; k++)
+        s->texts[k] = arena_printf(a, "Insufficient %s", p->more[k].name);
+    s->terms = res_terms_of(&f->args.strategy.resources, RES_COUNT_NONZERO, c->nodes, p, a);
+    return s;
+}
+
+/* ---- filter ---------------------------------------------------------------------------------- */
 
 KOORD_CLONES static void check_column(struct ks_span s, int64_t want, const int64_t *restrict alloc,
                                       const int64_t *restrict used, uint8_t *restrict why)
@@ -36,15 +81,16 @@ static void fit_filter(void *self, const struct ks_cycle *c, const struct ks_pod
                        struct ks_span s, const uint8_t *skip, uint8_t *restrict why)
 {
     const struct ks_nodes *n = c->nodes;
+    const struct fit *f = self;
 
-    (void)self, (void)skip;
+    (void)skip;
     check_pods(s, n->alloc[KS_PODS], n->used[KS_PODS], why);
     for (uint32_t r = 0; r < KS_PODS; r++)
         if (p->request[r] > 0)
             check_column(s, p->request[r], n->alloc[r], n->used[r], why);
     for (uint32_t k = 0; k < p->nmore; k++) {
         const struct ks_request *m = &p->more[k];
-        if (m->count == 0)
+        if (m->count == 0 || fit_ignores(&f->args, m->name))
             continue;
         if (m->column == KS_NO_COLUMN)
             memset(why + s.begin, FIT_LACKS | FIT_TOO_SMALL, s.end - s.begin);
@@ -53,16 +99,11 @@ static void fit_filter(void *self, const struct ks_cycle *c, const struct ks_pod
     }
 }
 
-/* The texts for resources that are not fixed are made once an attempt: the state. */
 static enum ks_code fit_pre_filter(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                                    void **ret_state, struct ks_only *only, struct ks_texts *why)
 {
-    const char **texts = arena_newn0(c->arena, p->nmore, const char *);
-
-    (void)self, (void)only, (void)why;
-    for (uint32_t k = 0; k < p->nmore; k++)
-        texts[k] = arena_printf(c->arena, "Insufficient %s", p->more[k].name);
-    *ret_state = texts;
+    (void)only, (void)why;
+    *ret_state = prepare(self, c, p);
     return KS_SUCCESS;
 }
 
@@ -72,9 +113,9 @@ static void fit_explain(void *self, const struct ks_cycle *c, const struct ks_po
     static const char *const fixed[] = { "Insufficient cpu", "Insufficient memory",
                                          "Insufficient ephemeral-storage" };
     const struct ks_nodes *n = c->nodes;
-    const char *const *more = c->state;
+    const struct fit *f = self;
+    const struct prepared *s = c->state;
 
-    (void)self;
     if (n->used[KS_PODS][row] + 1 > n->alloc[KS_PODS][row])
         ks_texts_add(out, "Too many pods");
     for (uint32_t r = 0; r < KS_PODS; r++)
@@ -84,29 +125,30 @@ static void fit_explain(void *self, const struct ks_cycle *c, const struct ks_po
         const struct ks_request *m = &p->more[k];
         int64_t free =
             m->column == KS_NO_COLUMN ? 0 : n->alloc[m->column][row] - n->used[m->column][row];
-        if (m->count != 0 && m->count > free)
-            ks_texts_add(out, more[k]);
+        if (m->count != 0 && m->count > free && !fit_ignores(&f->args, m->name))
+            ks_texts_add(out, s->texts[k]);
     }
 }
 
 /* ---- score ----------------------------------------------------------------------------------- */
 
-/* Division has no vector form; no branch is what can be had. alloc 0: the resource is left out. */
+static enum ks_code fit_pre_score(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                                  void **ret_state, struct ks_texts *why)
+{
+    (void)why;
+    if (!c->state) /* a profile in which this plugin does not filter */
+        *ret_state = prepare(self, c, p);
+    return KS_SUCCESS;
+}
+
 static void fit_score(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                       struct ks_span s, int64_t *restrict out)
 {
-    const struct ks_nodes *n = c->nodes;
-    const int64_t *cpu = n->alloc[KS_MCPU], *mem = n->alloc[KS_MEMORY];
+    const struct fit *f = self;
+    const struct prepared *ready = c->state;
 
-    (void)self;
-    for (uint32_t i = s.begin; i < s.end; i++) {
-        int64_t cpu_free = cpu[i] - n->used_mcpu_nz[i] - p->score_mcpu;
-        int64_t mem_free = mem[i] - n->used_memory_nz[i] - p->score_memory;
-        int64_t cpu_part = (cpu_free > 0 ? cpu_free : 0) * KS_SCORE_MAX / (cpu[i] + (cpu[i] == 0));
-        int64_t mem_part = (mem_free > 0 ? mem_free : 0) * KS_SCORE_MAX / (mem[i] + (mem[i] == 0));
-        int64_t weights = (cpu[i] != 0) + (mem[i] != 0);
-        out[i] = (cpu_part + mem_part) / (weights + (weights == 0));
-    }
+    (void)p;
+    fit_score_rows(&f->args.strategy, &ready->terms, c->nodes, s, out);
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -120,10 +162,27 @@ static bool worth_pod_gone(void *self, const struct ks_event *e, const struct po
            !str_empty(gone->status.nominated_node_name);
 }
 
+/* The pod itself asks for less, or another one gave back of what this one asks for. */
 static bool worth_scale_down(void *self, const struct ks_event *e, const struct pod *p)
 {
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    struct podres_options o = { .use_status = true };
+
     (void)self;
-    return e->resource == KS_RES_ASSIGNED_POD || kuid_equal(e->now->meta.uid, p->obj.meta.uid);
+    if (kuid_equal(e->now->meta.uid, p->obj.meta.uid))
+        return true;
+    if (e->resource != KS_RES_ASSIGNED_POD)
+        return false;
+    reslist want = pod_requests(p, NULL, a);
+    reslist before = pod_requests(pod_of(e->before), &o, a);
+    reslist now = pod_requests(pod_of(e->now), &o, a);
+    for (uint32_t i = 0; i < want.n; i++) {
+        const char *name = want.items[i].name;
+        if (podreq_counts(name) && podreq_count(&want, name) > 0 &&
+            podreq_count(&now, name) < podreq_count(&before, name))
+            return true;
+    }
+    return false;
 }
 
 /* The pod fits the empty node, and on an update some resource that it asks for has grown. */
@@ -134,14 +193,14 @@ static bool worth_node(void *self, const struct ks_event *e, const struct pod *p
     const reslist *now = &node_of(e->now)->status.allocatable;
     const reslist *before = e->before ? &node_of(e->before)->status.allocatable : NULL;
     bool grown = !before || podreq_count(now, "pods") > podreq_count(before, "pods");
+    const struct fit *f = self;
 
-    (void)self;
     if (podreq_count(now, "pods") < 1)
         return false;
     for (uint32_t i = 0; i < want.n; i++) {
         const char *name = want.items[i].name;
         int64_t count = resource_count(name, want.items[i].value);
-        if (count == 0 || !podreq_counts(name))
+        if (count == 0 || !podreq_counts(name) || fit_ignores(&f->args, name))
             continue;
         if (count > podreq_count(now, name))
             return false;
@@ -162,10 +221,13 @@ const struct ks_plugin ks_plugin_fit = {
     .name = "NodeResourcesFit",
     .reasons = fit_reasons,
     .reuse = KS_REUSE_LOCAL,
+    .create = fit_create,
+    .destroy = fit_destroy,
     .hints = fit_hints,
     .nhints = ARRAY_LEN(fit_hints),
     .pre_filter = fit_pre_filter,
     .filter = fit_filter,
     .explain = fit_explain,
+    .pre_score = fit_pre_score,
     .score = fit_score,
 };

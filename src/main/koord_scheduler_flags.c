@@ -1,0 +1,212 @@
+/* koord_scheduler_flags.c - the flags of koord-scheduler (scheduler-core 9.1, api-config 3.2). */
+#include "main/koord_scheduler.h"
+
+#include "base/klog.h"
+
+#define O(member) .off = offsetof(struct sched_options, member)
+static const struct flag served[] = {
+    { "config", FLAG_STR, O(config),
+      .help = "configuration `file` (KubeSchedulerConfiguration v1), read again when it changes; "
+              "without it the profile that Koordinator ships" },
+    { "write-config-to", FLAG_STR, O(write_config_to),
+      .help = "write the configuration in force to this `file`, and exit" },
+    { "address", FLAG_STR, O(address), .def = "0.0.0.0", .help = "`address` of the plain port" },
+    { "port", FLAG_INT, O(port), .def = "10251", .max = 65535,
+      .help = "plain HTTP port for health, metrics and debugging; 0: none" },
+    { "bind-address", FLAG_STR, O(bind_address), .def = "0.0.0.0",
+      .help = "`address` of the secure port" },
+    { "secure-port", FLAG_INT, O(secure_port), .def = "10259", .max = 65535,
+      .help = "HTTPS port for the same; 0: none" },
+    { "tls-cert-file", FLAG_STR, O(tls_cert),
+      .help = "certificate `file` of the secure port; without it a self-signed one is made" },
+    { "tls-private-key-file", FLAG_STR, O(tls_key), .help = "key `file` of that certificate" },
+    { "client-ca-file", FLAG_STR, O(client_ca),
+      .help = "clients of the secure port must show a certificate of this CA (`file`); needs "
+              "--tls-cert-file" },
+    { "pod-max-in-unschedulable-pods-duration", FLAG_DUR, O(unschedulable_max), .def = "5m",
+      .help = "a pod that did not fit is tried again after this time, whatever happens" },
+    { "debug-scores", FLAG_INT, .letter = 's', O(debug_scores), .def = "0", .max = INT32_MAX,
+      .help = "log the so many best nodes of each attempt and their scores; 0: none" },
+    { "debug-filters", FLAG_BOOL, .letter = 'f', O(debug_filters),
+      .help = "log why nodes were turned down" },
+    { "feature-gates", FLAG_CUSTOM, O(gates), .set = gates_set,
+      .help = "`Name=true,...` switches features; all of Koordinator's are known, most belong to "
+              "plugins that are not here yet" },
+};
+
+#define LATER "accepted; not served yet: "
+#define B(name, what)                                      \
+    {                                                      \
+        name, FLAG_BOOL, O(unserved.b), .help = LATER what \
+    }
+#define D(name, value, what)                                            \
+    {                                                                   \
+        name, FLAG_DUR, O(unserved.d), .def = value, .help = LATER what \
+    }
+#define I(name, value, what)                                            \
+    {                                                                   \
+        name, FLAG_INT, O(unserved.i), .def = value, .help = LATER what \
+    }
+#define L(name, value, what)                                             \
+    {                                                                    \
+        name, FLAG_LIST, O(unserved.l), .def = value, .help = LATER what \
+    }
+#define M(name, what)                                     \
+    {                                                     \
+        name, FLAG_MAP, O(unserved.m), .help = LATER what \
+    }
+#define S(name, value, what)                                            \
+    {                                                                   \
+        name, FLAG_STR, O(unserved.s), .def = value, .help = LATER what \
+    }
+static const struct flag koord_unserved[] = {
+    { "debug-diagnosis", FLAG_BOOL, .letter = 'd', O(unserved.b),
+      .help = LATER "log a diagnosis of failed attempts" },
+    B("debug-diagnosis-blocking", "write the diagnosis before going on"),
+    I("debug-diagnosis-queue-size", "1000", "diagnoses waiting to be written"),
+    I("debug-diagnosis-worker-count", "10", "writers of diagnoses"),
+    L("controller-plugins", "*", "controllers of plugins to run"),
+    B("enable-network-topology-manager", "network topology for gangs"),
+    D("scheduler-monitor-period", "10s", "look for attempts that take too long"),
+    D("scheduling-timeout", "30s", "an attempt takes too long after this time"),
+    D("scheduling-drop-unhandled-timeout", "5s", "forget attempts nobody ended"),
+    S("sync-barrier-pod-namespace", "kube-system", "namespace of the barrier pod"),
+    S("sync-barrier-pod-name", "koord-scheduler-sync-barrier", "name of the barrier pod"),
+    D("sync-hard-timeout", "1m", "longest wait at the barrier"),
+    B("enable-workload-auditor", "audit of workloads"),
+    S("workload-auditor-metric-labels", "", "labels of its metrics"),
+    D("workload-auditor-victim-reschedule-duration", "10s", "time for victims to come back"),
+    D("workload-auditor-victim-deletion-duration", "30s", "time for victims to go"),
+    I("workload-auditor-victim-deleting-retries", "3", "attempts to see them go"),
+    D("workload-auditor-scheduling-event-interval", "5m", "time between its events"),
+    B("async-log", "log from another thread"),
+    I("async-log-queue-length", "10000", "lines waiting to be written"),
+};
+static const struct flag kube_unserved[] = {
+    S("authentication-kubeconfig", "", "ask this cluster who a client is"),
+    { "authentication-skip-lookup", FLAG_BOOL, O(unserved.b),
+      .help = "accepted; clients of the secure port are never looked up in the cluster" },
+    D("authentication-token-webhook-cache-ttl", "10s", "how long answers are kept"),
+    { "authentication-tolerate-lookup-failure", FLAG_BOOL, O(unserved.b), .def = "true",
+      .help = "accepted; clients of the secure port are never looked up in the cluster" },
+    L("requestheader-allowed-names", NULL, "common names of authenticating proxies"),
+    S("requestheader-client-ca-file", "", "CA of authenticating proxies"),
+    L("requestheader-extra-headers-prefix", "x-remote-extra-", "headers of such proxies"),
+    L("requestheader-group-headers", "x-remote-group", "headers of such proxies"),
+    L("requestheader-uid-headers", NULL, "headers of such proxies"),
+    L("requestheader-username-headers", "x-remote-user", "headers of such proxies"),
+    L("authorization-always-allow-paths", "/healthz,/readyz,/livez", "paths open to all"),
+    S("authorization-kubeconfig", "", "ask this cluster what a client may do"),
+    D("authorization-webhook-cache-authorized-ttl", "10s", "how long answers are kept"),
+    D("authorization-webhook-cache-unauthorized-ttl", "10s", "how long answers are kept"),
+    S("cert-dir", "", "directory for the self-signed certificate"),
+    B("disable-http2-serving", "HTTP/1.1 only on the secure port"),
+    I("http2-max-streams-per-connection", "0", "limit of HTTP/2 streams"),
+    B("permit-address-sharing", "SO_REUSEADDR"),
+    B("permit-port-sharing", "SO_REUSEPORT"),
+    L("tls-cipher-suites", NULL, "cipher suites of the secure port"),
+    L("tls-curve-preferences", NULL, "curves of the secure port"),
+    S("tls-min-version", "", "oldest TLS version; it is VersionTLS12"),
+    S("tls-sni-cert-key", "", "further certificates by host name"),
+    { "contention-profiling", FLAG_BOOL, O(unserved.b), .def = "true",
+      .help = "accepted; there are no Go profiles here" },
+    { "profiling", FLAG_BOOL, O(unserved.b), .def = "true",
+      .help = "accepted; there are no Go profiles here" },
+    L("emulated-version", NULL, "behave as another version"),
+    M("allow-metric-labels", "limit label values"),
+    S("allow-metric-labels-manifest", "", "file with such limits"),
+    L("disabled-metrics", NULL, "leave metrics out"),
+    S("show-hidden-metrics-for-version", "", "show metrics that were hidden"),
+};
+#undef B
+#undef D
+#undef I
+#undef L
+#undef M
+#undef S
+#undef O
+
+/* ---- feature gates --------------------------------------------------------------------------- */
+
+static const struct gate gates[] = {
+    { "CSIStorageCapacity", true, GATE_GA, false },
+    { "CleanExpiredReservationAllocated", false, GATE_ALPHA, false },
+    { "CompatibleCSIStorageCapacity", false, GATE_ALPHA, false },
+    { "CompatiblePodDisruptionBudget", false, GATE_ALPHA, false },
+    { "CrossSchedulerNomination", false, GATE_ALPHA, false },
+    { "DRAExtendedResource", false, GATE_ALPHA, false },
+    { "DRASchedulerFilterTimeout", true, GATE_BETA, false },
+    { "DevicePluginAdaption", false, GATE_ALPHA, false },
+    { "DisableCSIStorageCapacityInformer", false, GATE_ALPHA, false },
+    { "DisableDefaultQuota", false, GATE_ALPHA, false },
+    { "DisableDynamicResourceAllocationInformer", false, GATE_ALPHA, false },
+    { "DisablePodDisruptionBudgetInformer", false, GATE_ALPHA, false },
+    { "DynamicResourceAllocation", true, GATE_GA, false },
+    { "DynamicSchedulerCheck", true, GATE_ALPHA, false },
+    { "ElasticQuotaGuaranteeUsage", false, GATE_ALPHA, false },
+    { "ElasticQuotaIgnorePodOverhead", false, GATE_ALPHA, false },
+    { "ElasticQuotaIgnoreTerminatingPod", false, GATE_ALPHA, false },
+    { "ElasticQuotaImmediateIgnoreTerminatingPod", false, GATE_ALPHA, false },
+    { "EnableBatchScheduleNodeSnapshot", true, GATE_BETA, false },
+    { "EnableInlineBatchSchedule", false, GATE_ALPHA, false },
+    { "GangPendingPodsConditionPatch", true, GATE_BETA, false },
+    { "GangScheduling", false, GATE_ALPHA, false },
+    { "GenericEphemeralVolume", true, GATE_GA, false },
+    { "GenericWorkload", false, GATE_ALPHA, false },
+    { "InPlacePodLevelResourcesVerticalScaling", false, GATE_ALPHA, false },
+    { "InPlacePodVerticalScaling", true, GATE_GA, false },
+    { "LazyReservationRestore", false, GATE_ALPHA, false },
+    { "MatchLabelKeysInPodAffinity", true, GATE_GA, false },
+    { "MatchLabelKeysInPodTopologySpread", true, GATE_BETA, false },
+    { "MultiQuotaTree", false, GATE_ALPHA, false },
+    { "NodeDeclaredFeatures", false, GATE_ALPHA, false },
+    { "NodeInclusionPolicyInPodTopologySpread", true, GATE_GA, false },
+    { "NominatedNodeNameForExpectation", true, GATE_BETA, false },
+    { "OmitNodeLabelsForReservation", false, GATE_ALPHA, false },
+    { "OpportunisticBatching", true, GATE_BETA, false },
+    { "PodDisruptionBudget", true, GATE_GA, false },
+    { "PodLevelResources", true, GATE_BETA, false },
+    { "PreemptionPolicyTransformer", false, GATE_ALPHA, false },
+    { "PriorityTransformer", false, GATE_ALPHA, false },
+    { "ReplaceResourcesTransformer", false, GATE_ALPHA, false },
+    { "ResizePod", false, GATE_ALPHA, false },
+    { "SchedulerAsyncAPICalls", false, GATE_BETA, false },
+    { "SchedulerAsyncPreemption", true, GATE_BETA, false },
+    { "SchedulerPopFromBackoffQ", true, GATE_BETA, false },
+    { "SchedulerQueueingHints", true, GATE_GA, true },
+    { "SidecarContainers", true, GATE_GA, false },
+    { "SkipFilterWithNominatedPods", false, GATE_ALPHA, false },
+    { "SkipReservationFitsNode", false, GATE_ALPHA, false },
+    { "StorageCapacityScoring", false, GATE_ALPHA, false },
+    { "SupportParentQuotaSubmitPod", false, GATE_ALPHA, false },
+    { "SyncBarrier", false, GATE_ALPHA, false },
+    { "TaintTolerationComparisonOperators", false, GATE_ALPHA, false },
+    { "VolumeAttributesClass", true, GATE_GA, false },
+    { "VolumeLimitScaling", false, GATE_ALPHA, false },
+};
+
+void sched_options_add(struct flags *f, void *options)
+{
+    struct sched_options *o = options;
+
+    gates_init(&o->gates, gates, ARRAY_LEN(gates));
+    flags_add(f, "Scheduler flags", served, ARRAY_LEN(served), o);
+    client_options_add(f, &o->client);
+    election_options_add(f, &o->election, "koord-scheduler");
+    debug_options_add(f, &o->debug);
+    flags_add(f, "Koordinator's further flags", koord_unserved, ARRAY_LEN(koord_unserved), o);
+    flags_add(f, "kube-scheduler's further flags", kube_unserved, ARRAY_LEN(kube_unserved), o);
+}
+
+static void warn(const struct flags *f, const struct flag *table, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (flags_given(f, table[i].name) && str_starts(table[i].help, LATER))
+            KLOG_W("Flag is accepted and has no effect yet", KV_S("flag", table[i].name));
+}
+
+void sched_options_warn(const struct flags *f)
+{
+    warn(f, koord_unserved, ARRAY_LEN(koord_unserved));
+    warn(f, kube_unserved, ARRAY_LEN(kube_unserved));
+}

@@ -1,0 +1,238 @@
+/* config.c - from what a file says to what is in force. */
+#include "scheduler/config/config_int.h"
+
+#include <stdio.h>
+
+#include "base/strbuf.h"
+#include "scheduler/scheduler.h"
+#include "json/kj.h"
+
+int config_under(struct kerr *err, const char *fmt, ...)
+{
+    /* "Duplicate value" is about the thing itself: a colon, not a field of it. */
+    bool is_field = err->text[0] >= 'a' && err->text[0] <= 'z';
+    char prefix[sizeof err->text];
+    va_list ap;
+
+    va_start(ap, fmt);
+    (void)vsnprintf(prefix, sizeof prefix, fmt, ap);
+    va_end(ap);
+    kerr_wrap(err, "%s", prefix);
+    char *end = err->text + strlen(prefix);
+    if (is_field && str_starts(err->text, prefix)) { /* it was not cut */
+        *end = '.';
+        memmove(end + 1, end + 2, strlen(end + 2) + 1);
+    }
+    return err->code;
+}
+
+int config_at_most(size_t n, size_t max, const char *path, struct kerr *err)
+{
+    if (n <= max)
+        return 0;
+    return kerr_api(err, -E2BIG, KR_INVALID, "%s: Too many: %zu: must have at most %zu items", path,
+                    n, max);
+}
+
+/* ---- scalars --------------------------------------------------------------------------------- */
+
+static int invalid_i64(struct kerr *err, const char *path, int64_t v, const char *why)
+{
+    return kerr_api(err, -EINVAL, KR_INVALID, "%s: Invalid value: %lld: %s", path, (long long)v,
+                    why);
+}
+
+static int check_percentage(struct opt_i32 v, struct kerr *err)
+{
+    if (v.set && (v.v < 0 || v.v > 100))
+        return invalid_i64(err, "percentageOfNodesToScore", v.v, "not in valid range [0-100]");
+    return 0;
+}
+
+static int check_election(const struct sched_election *e, struct kerr *err)
+{
+    const char *wrong = NULL;
+
+    if (!e->elect.v)
+        return 0;
+    if (e->lease_duration <= 0)
+        wrong = "leaseDuration: Invalid value: must be greater than zero";
+    else if (e->renew_deadline <= 0)
+        wrong = "renewDeadline: Invalid value: must be greater than zero";
+    else if (e->retry_period <= 0)
+        wrong = "retryPeriod: Invalid value: must be greater than zero";
+    else if (e->lease_duration <= e->renew_deadline)
+        wrong = "leaseDuration: Invalid value: LeaseDuration must be greater than RenewDeadline";
+    else if (e->renew_deadline <= e->retry_period)
+        wrong = "renewDeadline: Invalid value: RenewDeadline must be greater than RetryPeriod";
+    if (wrong)
+        return kerr_api(err, -EINVAL, KR_INVALID, "leaderElection.%s", wrong);
+    if (!streq(e->lock, "leases"))
+        return kerr_api(err, -EINVAL, KR_INVALID,
+                        "leaderElection.resourceLock: Invalid value: \"%.64s\": resourceLock value "
+                        "must be \"leases\"",
+                        e->lock);
+    return 0;
+}
+
+static int check_scalars(const struct sched_config *c, struct kerr *err)
+{
+    if (c->client.burst < 0)
+        return invalid_i64(err, "clientConnection.burst", c->client.burst, "must be non-negative");
+    int r = check_election(&c->election, err);
+    if (r < 0)
+        return r;
+    if (c->parallelism.v <= 0)
+        return invalid_i64(err, "parallelism", c->parallelism.v,
+                           "should be an integer value greater than zero");
+    r = check_percentage(c->percentage, err);
+    if (r < 0)
+        return r;
+    if (c->backoff_initial.v <= 0)
+        return invalid_i64(err, "podInitialBackoffSeconds", c->backoff_initial.v,
+                           "must be greater than 0");
+    if (c->backoff_max.v < c->backoff_initial.v)
+        return invalid_i64(err, "podMaxBackoffSeconds", c->backoff_max.v,
+                           "must be greater than or equal to PodInitialBackoffSeconds");
+    if (c->backoff_max.v > NSEC_MAX / NSEC_PER_SEC)
+        return invalid_i64(err, "podMaxBackoffSeconds", c->backoff_max.v, "is too long");
+    return 0;
+}
+
+/* ---- profiles -------------------------------------------------------------------------------- */
+
+static void default_profiles(struct sched_config *c, struct arena *a)
+{
+    if (c->profiles.n == 0) {
+        c->profiles.items = arena_new0(a, struct sched_profile);
+        c->profiles.items[0].scheduler_name = "";
+        c->profiles.n = 1;
+    }
+    if (c->profiles.n == 1 && !*c->profiles.items[0].scheduler_name)
+        c->profiles.items[0].scheduler_name = "default-scheduler";
+}
+
+static int check_name(const struct sched_config *c, uint32_t i, struct kerr *err)
+{
+    const char *name = c->profiles.items[i].scheduler_name;
+
+    if (!*name)
+        return kerr_api(err, -EINVAL, KR_INVALID, "schedulerName: Required value");
+    for (uint32_t j = 0; j < i; j++)
+        if (streq(c->profiles.items[j].scheduler_name, name))
+            return kerr_api(err, -EINVAL, KR_INVALID,
+                            "schedulerName: Duplicate value: \"profiles[%u].schedulerName\"", j);
+    return 0;
+}
+
+/* All pods wait in one queue. */
+static int check_queue_sort(const struct sched_config *c, uint32_t i, struct kerr *err)
+{
+    const struct profile_config *first = &c->made[0], *made = &c->made[i];
+    const char *name = c->profiles.items[i].order[KS_POINT_QUEUE_SORT].items[0].plugin;
+    const struct kj_val *args[2] = { NULL, NULL };
+
+    if (!streq(name, c->profiles.items[0].order[KS_POINT_QUEUE_SORT].items[0].plugin))
+        return kerr_api(err, -EINVAL, KR_INVALID,
+                        "plugins.queueSort: Invalid value: \"%.64s\": must be the same for all "
+                        "profiles",
+                        name);
+    for (uint32_t j = 0; j < first->nargs; j++)
+        if (streq(first->args[j].plugin, name))
+            args[0] = first->args[j].args;
+    for (uint32_t j = 0; j < made->nargs; j++)
+        if (streq(made->args[j].plugin, name))
+            args[1] = made->args[j].args;
+    if (!args[0] != !args[1] || (args[0] && !kj_equal(args[0], args[1])))
+        return kerr_api(err, -EINVAL, KR_INVALID,
+                        "pluginConfig.args: Invalid value: queueSort must be the same for all "
+                        "profiles");
+    return 0;
+}
+
+static int finish_profile(struct sched_config *c, uint32_t i, struct arena *a, struct kerr *err)
+{
+    struct sched_profile *p = &c->profiles.items[i];
+    struct profile_config *made = &c->made[i];
+
+    int r = check_name(c, i, err);
+    if (r == 0)
+        r = check_percentage(p->percentage, err);
+    if (r == 0)
+        r = merge_profile(p, a, err);
+    if (r == 0)
+        r = plugin_config_finish(c, p, made, a, err);
+    if (r == 0)
+        r = check_queue_sort(c, i, err);
+    if (r < 0)
+        return config_under(err, "profiles[%u]", i);
+    made->scheduler_name = p->scheduler_name;
+    here_make(p, made, a);
+    return 0;
+}
+
+static int finish(void *value, struct arena *a, void *arg, struct kerr *err)
+{
+    struct sched_config *c = value;
+
+    (void)arg;
+    default_profiles(c, a);
+    int r = check_scalars(c, err);
+    if (r == 0)
+        r = extenders_finish(c, a, err);
+    if (r == 0)
+        r = config_at_most(c->profiles.n, SCHEDULER_PROFILES_MAX, "profiles", err);
+    if (r < 0)
+        return r;
+    c->made = arena_newn0(a, c->profiles.n, struct profile_config);
+    for (uint32_t i = 0; i < c->profiles.n && r == 0; i++)
+        r = finish_profile(c, i, a, err);
+    if (r == 0)
+        here_not_yet(c, a);
+    return r;
+}
+
+static void release(void *value)
+{
+    struct sched_config *c = value;
+
+    for (struct sched_doc *d = c->docs; d; d = d->next)
+        kj_doc_free(d->doc);
+}
+
+const struct config_spec sched_config_spec = {
+    .api_version = CONFIG_API_VERSION,
+    .kind = CONFIG_KIND,
+    .schema = &sched_config_schema,
+    .finish = finish,
+    .release = release,
+};
+
+/* ---- showing --------------------------------------------------------------------------------- */
+
+static void hide_keys(struct kj_mval *root)
+{
+    struct kj_mval *extenders = kj_mget(root, "extenders");
+
+    for (size_t i = 0; i < kj_mlen(extenders); i++) {
+        struct kj_mval *tls = kj_mget(kj_mat(extenders, i), "tlsConfig");
+        if (tls)
+            kj_mdel(tls, "keyData", strlen("keyData"));
+    }
+}
+
+void sched_config_write(const struct sched_config *c, bool secrets, struct strbuf *out)
+{
+    CLEANUP(strbuf_fini) struct strbuf fields = STRBUF_INIT;
+    CLEANUP(kj_mdoc_free) struct kj_mdoc *doc = kj_mdoc_new();
+
+    strbuf_append(&fields,
+                  "{\"apiVersion\":\"" CONFIG_API_VERSION "\",\"kind\":\"" CONFIG_KIND "\"");
+    size_t at = fields.len;
+    kj_encode(&sched_config_schema, c, &fields);
+    fields.data[at] = ','; /* in place of the brace: there is always a field */
+    struct kj_mval *root = kj_mraw(doc, fields.data, fields.len);
+    if (!secrets)
+        hide_keys(root);
+    kj_mwrite(root, 0, out);
+}

@@ -1,0 +1,23 @@
+/* budgets.h - disruption budgets: which pods may go without breaking a promise.
+ *
+ * Internal to DefaultPreemption. Made from the world's PodDisruptionBudgets, and made again only
+ * when the world changed. Objects are borrowed from the world.
+ */
+#ifndef KOORD_SCHEDULER_BUDGETS_H
+#define KOORD_SCHEDULER_BUDGETS_H
+#include "base/base.h"
+
+struct budgets;
+struct pod;
+struct world;
+
+struct budgets *budgets_new(const struct world *w); /* NULL: no budgets */
+struct budgets *budgets_free(struct budgets *b);
+DEFINE_CLEANUP(budgets_free, struct budgets *)
+/* Before the first question of an attempt. */
+void budgets_refresh(struct budgets *b);
+/* All budgets are full again: the pods of the next node are asked about. */
+void budgets_begin(struct budgets *b);
+/* The pod goes. true: some budget does not allow it. */
+bool budgets_take(struct budgets *b, const struct pod *p);
+#endif

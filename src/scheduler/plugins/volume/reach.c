@@ -1,0 +1,125 @@
+/* reach.c - from which nodes something can be reached. */
+#include "scheduler/plugins/volume/reach.h"
+
+#include "api/node.h"
+#include "api/selector.h"
+#include "base/arena.h"
+
+/* ---- columns of label values ----------------------------------------------------------------- */
+
+void labelcols_fini(struct labelcols *c)
+{
+    for (uint32_t i = 0; i < c->n; i++) {
+        free(c->cols[i].key);
+        free(c->cols[i].value);
+    }
+    c->n = 0;
+}
+
+void labelcols_begin(struct labelcols *c, const struct ks_nodes *nodes)
+{
+    if (c->node_generation != nodes->node_generation || c->n == LABELCOLS_MAX)
+        labelcols_fini(c);
+    c->node_generation = nodes->node_generation;
+}
+
+const char *const *labelcols_get(struct labelcols *c, const struct ks_nodes *nodes, const char *key)
+{
+    for (uint32_t i = 0; i < c->n; i++)
+        if (streq(c->cols[i].key, key))
+            return c->cols[i].value;
+    if (c->n == LABELCOLS_MAX)
+        return NULL;
+    struct labelcol *col = &c->cols[c->n++];
+    col->key = xstrdup(key);
+    col->value = xnewn0((size_t)nodes->n + 1, const char *);
+    for (uint32_t i = 0; i < nodes->n; i++)
+        col->value[i] = kstrmap_get(&nodes->node[i]->obj.meta.labels, key);
+    return col->value;
+}
+
+/* ---- one thing ------------------------------------------------------------------------------- */
+
+static struct reach_req req_of(const struct reach_maker *m, const char *key,
+                               const char *const *values, uint32_t n)
+{
+    return (struct reach_req){ key, labelcols_get(m->cols, m->nodes, key), values, n };
+}
+
+static struct reach from_expressions(const struct reach_maker *m, const selreqlist *l)
+{
+    struct reach_req *reqs = arena_newn0(m->arena, l->n, struct reach_req);
+
+    for (uint32_t i = 0; i < l->n; i++)
+        reqs[i] = req_of(m, l->items[i].key, l->items[i].values.items, l->items[i].values.n);
+    return (struct reach){ .kind = l->n ? REACH_LABELS : REACH_NOWHERE, .reqs = reqs, .n = l->n };
+}
+
+static bool is_plain(const struct node_selector_term *t)
+{
+    for (uint32_t i = 0; i < t->match_expressions.n; i++)
+        if (t->match_expressions.items[i].op != SELOP_IN)
+            return false;
+    return t->match_expressions.n > 0 && t->match_fields.n == 0;
+}
+
+struct reach reach_affinity(const struct reach_maker *m, const struct node_selector *s)
+{
+    if (!s)
+        return (struct reach){ .kind = REACH_ANYWHERE };
+    if (s->terms.n == 1 && is_plain(&s->terms.items[0]))
+        return from_expressions(m, &s->terms.items[0].match_expressions);
+    return (struct reach){ .kind = REACH_TERMS, .terms = nodesel_from(s, m->arena) };
+}
+
+struct reach reach_topology(const struct reach_maker *m, const struct topology_term *t)
+{
+    return from_expressions(m, &t->expressions);
+}
+
+struct reach reach_selector(const struct reach_maker *m, const struct label_selector *s)
+{
+    struct labelsel *sel = NULL;
+
+    if (!s)
+        return (struct reach){ .kind = REACH_NOWHERE };
+    if (s->match_expressions.n > 0) {
+        if (labelsel_from(s, m->arena, &sel, NULL) < 0)
+            return (struct reach){ .kind = REACH_NOWHERE };
+        return (struct reach){ .kind = REACH_SELECTOR, .selector = sel };
+    }
+    struct reach_req *reqs = arena_newn0(m->arena, s->match_labels.n, struct reach_req);
+    for (uint32_t i = 0; i < s->match_labels.n; i++)
+        reqs[i] = req_of(m, s->match_labels.items[i].key, &s->match_labels.items[i].value, 1);
+    return (struct reach){ .kind = s->match_labels.n ? REACH_LABELS : REACH_ANYWHERE,
+                           .reqs = reqs,
+                           .n = s->match_labels.n };
+}
+
+static bool req_holds(const struct reach_req *r, const struct ks_nodes *nodes, uint32_t row)
+{
+    const char *v =
+        r->column ? r->column[row] : kstrmap_get(&nodes->node[row]->obj.meta.labels, r->key);
+
+    for (uint32_t i = 0; v && i < r->n; i++)
+        if (r->values[i] == v || streq(r->values[i], v))
+            return true;
+    return false;
+}
+
+bool reach_row(const struct reach *r, const struct ks_nodes *nodes, uint32_t row)
+{
+    const struct objmeta *m = &nodes->node[row]->obj.meta;
+    bool holds = true;
+
+    switch (r->kind) {
+    case REACH_ANYWHERE: return true;
+    case REACH_NOWHERE: return false;
+    case REACH_TERMS: return nodesel_match(r->terms, &m->labels, "") == 1;
+    case REACH_SELECTOR: return labelsel_matches(r->selector, &m->labels);
+    case REACH_LABELS: break;
+    }
+    for (uint32_t i = 0; i < r->n && holds; i++)
+        holds = req_holds(&r->reqs[i], nodes, row);
+    return holds;
+}

@@ -1,0 +1,99 @@
+/* internal.h - what the files of VolumeBinding share.
+ *
+ * match.c decides over an attempt's state; assumed.c keeps what was decided until the API server
+ * shows it; bind.c writes it there and waits.
+ */
+#ifndef KOORD_SCHEDULER_VOLUMEBINDING_INTERNAL_H
+#define KOORD_SCHEDULER_VOLUMEBINDING_INTERNAL_H
+#include "scheduler/cache/uidmap.h"
+#include "scheduler/plugins/volume/claims.h"
+#include "scheduler/plugins/volume/reach.h"
+
+struct kube_call;
+struct timer;
+
+struct binder {
+    struct ks_env env;
+    nsec_t timeout;
+    struct labelcols cols;
+    struct uidmap volumes, claims; /* struct hold: taken, by pods on their way to a node */
+    struct uidmap reservations;    /* by pod */
+};
+
+/* ---- match.c: the attempt ---------------------------------------------------------------------
+ */
+
+/* Bits of a verdict: upstream gives all reasons that apply. */
+enum { VB_CONFLICT = 1, VB_NO_VOLUME = 2, VB_NO_SPACE = 4, VB_NO_PV = 8, VB_VERDICTS = 16 };
+
+struct delayed { /* a claim that waits for the node of its first pod */
+    const struct pvc *claim;
+    const struct storage_class *class;
+    uint32_t selected; /* the row of the node it must be provisioned for */
+    bool is_selected;
+    const struct pv *promised; /* a volume that is this claim's already */
+    struct reach promised_reach;
+    const struct pv **volumes; /* that would do, the smallest first */
+    struct places places;      /* of these volumes */
+    /* otherwise one is to be made */
+    bool provisions, anywhere, tracked; /* tracked: pools of storage tell how much is left */
+    struct places topologies, pools;
+};
+struct bound { /* a claim that has its volume */
+    bool missing;
+    struct reach reach;
+};
+struct volmatch {
+    struct bound *bound;
+    struct delayed *delayed; /* those with a selected node first, then by size */
+    uint32_t nbound, ndelayed;
+    bool everywhere; /* nothing to look at */
+};
+/* KS_SUCCESS, KS_UNRESOLVABLE or KS_ERROR with a text. *ret is NULL when the pod has no claims. */
+enum ks_code volmatch_make(struct binder *b, const struct ks_cycle *c, const struct pod *p,
+                           struct volmatch **ret, struct ks_texts *why);
+/* VB_*. choice[ndelayed]: the volume that a claim gets here; NULL: it is to be provisioned. */
+uint8_t volmatch_row(const struct volmatch *m, const struct ks_nodes *nodes, uint32_t row,
+                     const struct pv **choice);
+
+/* ---- assumed.c: what pods on their way will have ----------------------------------------------
+ */
+
+struct hold {                 /* a volume that a claim gets, or a claim that a node gets */
+    struct kuid uid;          /* of obj */
+    struct kobj *obj, *claim; /* claim: of a volume */
+    char *node;               /* of a claim */
+    uint32_t refs;
+};
+struct step {
+    struct kobj *volume; /* NULL: to be provisioned */
+    struct kobj *claim;
+    struct kobj *sent; /* the object as it was when the change was sent; NULL: there was none */
+};
+struct assumed {
+    struct kuid uid; /* of pod */
+    struct kobj *pod, *node;
+    struct binder *binder;
+    struct step *steps;
+    uint32_t n;
+    /* while it is written */
+    struct ks_bind *bind;
+    uint32_t at;
+    struct kube_call *call;
+    struct timer *timer;
+    nsec_t deadline;
+};
+/* NULL when nobody holds it. */
+const struct hold *assumed_volume(const struct binder *b, const struct pv *v);
+const char *assumed_node(const struct binder *b, const struct pvc *c);
+void assumed_new(struct binder *b, const struct volmatch *m, const struct pv *const *choice,
+                 const struct pod *p, const struct node *node);
+struct assumed *assumed_find(const struct binder *b, struct kuid pod);
+void assumed_free(struct assumed *r);
+
+/* ---- bind.c ------------------------------------------------------------------------------------
+ */
+
+void writing_start(struct assumed *r, struct ks_bind *bind);
+void writing_stop(struct assumed *r); /* nothing more is heard of it */
+#endif

@@ -1,0 +1,380 @@
+/* match.c - which volumes a pod's claims have, or could have, on each node.
+ *
+ * What is the same for all nodes is found out once: which claims are bound, which volumes would do
+ * for the others, where storage is left. A row then costs a look at a few label values.
+ */
+#include "api/node.h"
+#include "api/selector.h"
+#include "base/arena.h"
+#include "base/vec.h"
+#include "scheduler/cache/world.h"
+#include "scheduler/plugins/volumebinding/internal.h"
+
+struct making {
+    struct binder *b;
+    const struct world *world;
+    const struct pod *pod;
+    struct reach_maker reach;
+    struct arena *arena;
+    struct ks_texts *why;
+    struct volmatch *m;
+};
+
+/* ---- claims ---------------------------------------------------------------------------------- */
+
+/* false: the pod cannot run with this claim, on no node. */
+static bool claim_is_usable(struct making *k, const struct pod_volume *v, const struct pvc *c)
+{
+    char buf[CLAIM_NAME_MAX];
+    const char *name = claim_name(k->pod, v, buf);
+
+    if (!c && v->ephemeral)
+        ks_texts_addf(k->why,
+                      "waiting for ephemeral volume controller to create the "
+                      "persistentvolumeclaim \"%s\"",
+                      name);
+    else if (!c)
+        claim_missing(k->why, name);
+    else if (c->phase && streq(c->phase, "Lost"))
+        ks_texts_addf(k->why,
+                      "persistentvolumeclaim \"%s\" bound to non-existent persistentvolume \"%s\"",
+                      name, str_or(c->spec.volume_name, ""));
+    else if (c->obj.meta.deleted)
+        ks_texts_addf(k->why, "persistentvolumeclaim \"%s\" is being deleted", name);
+    else if (!claim_is_for(c, k->pod, v))
+        claim_foreign(k->why, c, k->pod);
+    else
+        return true;
+    return false;
+}
+
+static void add_bound(struct making *k, const struct pvc *c)
+{
+    const struct pv *v = claims_pv(k->world, c->spec.volume_name);
+    struct bound *b = &k->m->bound[k->m->nbound++];
+
+    b->missing = !v;
+    b->reach = reach_affinity(&k->reach, v ? v->spec.node_affinity : NULL);
+    k->m->everywhere &= v && b->reach.kind == REACH_ANYWHERE;
+}
+
+static void add_delayed(struct making *k, const struct pvc *c, const struct storage_class *class)
+{
+    const char *node = assumed_node(k->b, c);
+    struct delayed *d = &k->m->delayed[k->m->ndelayed++];
+
+    if (!node)
+        node = kstrmap_get(&c->obj.meta.annotations, ANN_SELECTED_NODE);
+    *d = (struct delayed){ .claim = c, .class = class };
+    d->is_selected = node;
+    d->selected = node ? ks_row_of(k->reach.nodes, node) : KS_NO_ROW;
+    k->m->everywhere = false;
+}
+
+static bool is_known(const struct volmatch *m, const struct pvc *c)
+{
+    for (uint32_t i = 0; i < m->ndelayed; i++)
+        if (m->delayed[i].claim == c)
+            return true;
+    return false;
+}
+
+/* A claim named twice is one claim. *immediate: it waits for its volume, and not for us. */
+static enum ks_code add_claim(struct making *k, const struct pvc *c, bool *immediate)
+{
+    const char *name = pvc_class(c);
+    const struct storage_class *class = *name ? claims_class(k->world, name) : NULL;
+
+    if (pvc_is_bound(c)) {
+        add_bound(k, c);
+    } else if (class && class->volume_binding_mode == BINDING_MODE_NONE) {
+        ks_texts_addf(k->why, "VolumeBindingMode not set for StorageClass \"%s\"", name);
+        return KS_ERROR;
+    } else if (!class || class->volume_binding_mode == BINDING_IMMEDIATE ||
+               !str_empty(c->spec.volume_name)) {
+        *immediate = true;
+    } else if (!is_known(k->m, c)) {
+        add_delayed(k, c, class);
+    }
+    return KS_SUCCESS;
+}
+
+static enum ks_code add_claims(struct making *k, uint32_t *ret_n)
+{
+    const volumelist *l = &k->pod->volumes;
+    const struct pvc **claims = arena_newn0(k->arena, l->n, const struct pvc *);
+    bool immediate = false;
+
+    for (uint32_t i = 0; i < l->n; i++) {
+        if (!volume_is_claim(&l->items[i]))
+            continue;
+        const struct pvc *c = claim_find(k->world, k->pod, &l->items[i]);
+        if (!claim_is_usable(k, &l->items[i], c))
+            return KS_UNRESOLVABLE;
+        claims[(*ret_n)++] = c;
+    }
+    for (uint32_t i = 0; i < *ret_n; i++) {
+        enum ks_code code = add_claim(k, claims[i], &immediate);
+        if (code != KS_SUCCESS)
+            return code;
+    }
+    if (!immediate)
+        return KS_SUCCESS;
+    ks_texts_add(k->why, "pod has unbound immediate PersistentVolumeClaims");
+    return KS_UNRESOLVABLE;
+}
+
+static struct qty size_of(const struct pvc *c)
+{
+    return reslist_get(&c->spec.requests, "storage");
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const struct delayed *x = a, *y = b;
+
+    if (x->is_selected != y->is_selected)
+        return y->is_selected - x->is_selected;
+    int order = qty_cmp(size_of(x->claim), size_of(y->claim));
+    return order ? order : strcmp(x->claim->obj.meta.name, y->claim->obj.meta.name);
+}
+
+/* ---- volumes that would do ------------------------------------------------------------------- */
+
+struct sized { /* thousands are sorted: what decides is at hand */
+    int64_t value;
+    struct qty size;
+    const struct pv *volume;
+};
+struct volumes vec_of(struct sized);
+
+static bool same_mode(const struct pv *v, const struct pvc *c)
+{
+    const char *a = v->spec.volume_mode, *b = c->spec.volume_mode;
+    return streq(str_empty(a) ? "Filesystem" : a, str_empty(b) ? "Filesystem" : b);
+}
+
+static bool has_access(const struct pv *v, const struct pvc *c)
+{
+    for (uint32_t i = 0; i < c->spec.access_modes.n; i++)
+        if (!access_has(&v->spec.access_modes, c->spec.access_modes.items[i]))
+            return false;
+    return true;
+}
+
+/* What a volume must have, also one that was promised to the claim. */
+static bool is_like(const struct pv *v, const struct pvc *c)
+{
+    return streq(pv_class(v), pvc_class(c)) &&
+           qty_cmp(reslist_get(&v->spec.capacity, "storage"), size_of(c)) >= 0 && same_mode(v, c) &&
+           streq(str_or(v->spec.volume_attributes_class_name, ""),
+                 str_or(c->spec.volume_attributes_class_name, ""));
+}
+
+static void consider(struct making *k, struct delayed *d, const struct pv *v,
+                     const struct labelsel *sel, struct volumes *out)
+{
+    const struct hold *h = assumed_volume(k->b, v);
+    bool mine =
+        h ? kuid_equal(h->claim->meta.uid, d->claim->obj.meta.uid) : pv_is_bound_to(v, d->claim);
+
+    if ((h || v->spec.claim_ref) && !mine)
+        return;
+    if (v->obj.meta.deleted || !is_like(v, d->claim))
+        return;
+    if (mine) {
+        d->promised = v;
+        d->promised_reach = reach_affinity(&k->reach, v->spec.node_affinity);
+    } else if (v->phase && streq(v->phase, "Available") &&
+               (!sel || labelsel_matches(sel, &v->obj.meta.labels)) && has_access(v, d->claim)) {
+        struct qty size = reslist_get(&v->spec.capacity, "storage");
+        vec_push(out, ((struct sized){ qty_value(size), size, v }));
+    }
+}
+
+static int by_capacity(const void *a, const void *b)
+{
+    const struct sized *x = a, *y = b;
+
+    if (x->value != y->value)
+        return x->value < y->value ? -1 : 1;
+    int order = memcmp(&x->size, &y->size, sizeof x->size) ? qty_cmp(x->size, y->size) : 0;
+    return order ? order : strcmp(x->volume->obj.meta.name, y->volume->obj.meta.name);
+}
+
+static int find_volumes(struct making *k, struct delayed *d)
+{
+    struct volumes found = { 0 };
+    struct labelsel *sel = NULL;
+    struct kerr err = { 0 };
+    const struct kobj *o;
+
+    if (d->claim->spec.selector &&
+        labelsel_from(d->claim->spec.selector, k->arena, &sel, &err) < 0) {
+        ks_texts_addf(k->why, "selector of persistentvolumeclaim \"%s\": %s",
+                      d->claim->obj.meta.name, err.text);
+        return -1;
+    }
+    for (size_t it = 0; !d->promised && (o = world_next(k->world, &kind_pv, &it));)
+        consider(k, d, pv_of(o), sel, &found);
+    if (found.n > 1)
+        qsort(found.items, found.n, sizeof *found.items, by_capacity);
+    struct reach *reach = arena_newn0(k->arena, found.n, struct reach);
+    d->volumes = arena_newn0(k->arena, found.n, const struct pv *);
+    vec_foreach(&found, i) {
+        d->volumes[i] = found.items[i].volume;
+        reach[i] = reach_affinity(&k->reach, d->volumes[i]->spec.node_affinity);
+    }
+    places_init(&d->places, reach, (uint32_t)found.n, k->arena);
+    vec_fini(&found);
+    return 0;
+}
+
+/* ---- volumes to be made ---------------------------------------------------------------------- */
+
+static bool is_big_enough(const struct csi_storage_capacity *p, const struct pvc *c)
+{
+    const struct qty *most = p->maximum_volume_size ? p->maximum_volume_size : p->capacity;
+    return most && qty_value(*most) >= qty_value(size_of(c));
+}
+
+static void find_pools(struct making *k, struct delayed *d)
+{
+    size_t all = world_count(k->world, &kind_csi_storage_capacity);
+    struct reach *reach = arena_newn0(k->arena, all, struct reach);
+    const struct kobj *o;
+    uint32_t n = 0;
+
+    for (size_t it = 0; (o = world_next(k->world, &kind_csi_storage_capacity, &it));) {
+        const struct csi_storage_capacity *p =
+            container_of(o, const struct csi_storage_capacity, obj);
+        if (streq(p->storage_class_name, d->class->obj.meta.name) && is_big_enough(p, d->claim))
+            reach[n++] = reach_selector(&k->reach, p->node_topology);
+    }
+    places_init(&d->pools, reach, n, k->arena);
+}
+
+static void find_provisioning(struct making *k, struct delayed *d)
+{
+    const struct storage_class *class = d->class;
+    struct reach *reach = arena_newn0(k->arena, class->allowed_topologies.n, struct reach);
+
+    d->provisions = !str_empty(class->provisioner) &&
+                    !streq(class->provisioner, "kubernetes.io/no-provisioner");
+    if (!d->provisions)
+        return;
+    d->anywhere = class->allowed_topologies.n == 0;
+    for (uint32_t i = 0; i < class->allowed_topologies.n; i++)
+        reach[i] = reach_topology(&k->reach, &class->allowed_topologies.items[i]);
+    places_init(&d->topologies, reach, class->allowed_topologies.n, k->arena);
+    const struct kobj *o = world_get(k->world, &kind_csi_driver, NULL, class->provisioner);
+    const struct csi_driver *driver = o ? container_of(o, const struct csi_driver, obj) : NULL;
+    d->tracked = driver && driver->storage_capacity.set && driver->storage_capacity.v &&
+                 reslist_has(&d->claim->spec.requests, "storage");
+    if (d->tracked)
+        find_pools(k, d);
+}
+
+enum ks_code volmatch_make(struct binder *b, const struct ks_cycle *c, const struct pod *p,
+                           struct volmatch **ret, struct ks_texts *why)
+{
+    uint32_t n = 0;
+    struct making k = { .b = b,
+                        .world = b->env.world,
+                        .pod = p,
+                        .reach = { &b->cols, c->nodes, c->arena },
+                        .arena = c->arena,
+                        .why = why };
+
+    *ret = NULL;
+    labelcols_begin(&b->cols, c->nodes);
+    k.m = arena_new0(c->arena, struct volmatch);
+    k.m->everywhere = true;
+    k.m->bound = arena_newn0(c->arena, p->volumes.n, struct bound);
+    k.m->delayed = arena_newn0(c->arena, p->volumes.n, struct delayed);
+    enum ks_code code = add_claims(&k, &n);
+    if (code != KS_SUCCESS)
+        return code;
+    if (k.m->ndelayed > 1)
+        qsort(k.m->delayed, k.m->ndelayed, sizeof *k.m->delayed, by_size);
+    for (uint32_t i = 0; i < k.m->ndelayed; i++) {
+        struct delayed *d = &k.m->delayed[i];
+        if (!d->is_selected && find_volumes(&k, d) < 0)
+            return KS_ERROR;
+        find_provisioning(&k, d);
+    }
+    if (n > 0)
+        *ret = k.m;
+    return KS_SUCCESS;
+}
+
+/* ---- one row --------------------------------------------------------------------------------- */
+
+struct chosen {
+    const struct delayed *d;
+    const struct pv *const *choice;
+    uint32_t n;
+};
+
+static bool is_chosen(const void *arg, uint32_t thing)
+{
+    const struct chosen *c = arg;
+
+    for (uint32_t i = 0; i < c->n; i++)
+        if (c->choice[i] == c->d->volumes[thing])
+            return true;
+    return false;
+}
+
+static uint8_t bound_row(const struct volmatch *m, const struct ks_nodes *nodes, uint32_t row)
+{
+    for (uint32_t i = 0; i < m->nbound; i++) {
+        if (m->bound[i].missing)
+            return VB_NO_PV;
+        if (!reach_row(&m->bound[i].reach, nodes, row))
+            return VB_CONFLICT;
+    }
+    return 0;
+}
+
+static const struct pv *choose(const struct volmatch *m, uint32_t i, const struct ks_nodes *nodes,
+                               uint32_t row, const struct pv **choice)
+{
+    const struct delayed *d = &m->delayed[i];
+    struct chosen c = { d, choice, i };
+
+    if (d->is_selected)
+        return NULL;
+    if (d->promised)
+        return reach_row(&d->promised_reach, nodes, row) ? d->promised : NULL;
+    uint32_t at = places_first(&d->places, nodes, row, is_chosen, &c);
+    return at == UINT32_MAX ? NULL : d->volumes[at];
+}
+
+static uint8_t provision_row(const struct delayed *d, const struct ks_nodes *nodes, uint32_t row)
+{
+    if (!d->provisions ||
+        (!d->anywhere && places_first(&d->topologies, nodes, row, NULL, NULL) == UINT32_MAX))
+        return VB_NO_VOLUME;
+    if (d->tracked && places_first(&d->pools, nodes, row, NULL, NULL) == UINT32_MAX)
+        return VB_NO_SPACE;
+    return 0;
+}
+
+uint8_t volmatch_row(const struct volmatch *m, const struct ks_nodes *nodes, uint32_t row,
+                     const struct pv **choice)
+{
+    uint8_t why = bound_row(m, nodes, row);
+
+    for (uint32_t i = 0; i < m->ndelayed; i++)
+        if (m->delayed[i].is_selected && m->delayed[i].selected != row)
+            return why | VB_NO_VOLUME;
+    for (uint32_t i = 0; i < m->ndelayed; i++)
+        choice[i] = choose(m, i, nodes, row, choice);
+    for (uint32_t i = 0; i < m->ndelayed; i++) {
+        uint8_t cannot = choice[i] ? 0 : provision_row(&m->delayed[i], nodes, row);
+        if (cannot)
+            return why | cannot;
+    }
+    return why;
+}

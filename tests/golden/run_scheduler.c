@@ -1,0 +1,128 @@
+/* run_scheduler.c - one pod against a cluster: verdicts, scores, and who would have to go. */
+#include "api/kobj.h"
+#include "api/pod.h"
+#include "base/intern.h"
+#include "runners.h"
+#include "scheduler/explain/whatif.h"
+
+/* The vectors were made without DynamicResources, which has something to say to every pod. */
+static void leave_out(struct profile_config *c, const char *plugin, struct arena *a)
+{
+    for (int p = 0; p < KS_POINTS; p++) {
+        struct profile_entry *kept = arena_newn0(a, c->points[p].n, struct profile_entry);
+        uint32_t n = 0;
+        for (uint32_t i = 0; i < c->points[p].n; i++)
+            if (!streq(c->points[p].items[i].plugin, plugin))
+                kept[n++] = c->points[p].items[i];
+        c->points[p] = (struct profile_set){ kept, n };
+    }
+}
+
+/* The default profile with the arguments of in.pluginConfig. */
+static struct profile_config config_of(const struct kj_val *in, struct arena *a)
+{
+    struct profile_config c = profile_config_default(ks_registry, "default-scheduler", a);
+    const struct kj_val *list = kj_get(in, "pluginConfig");
+    struct profile_args *args = arena_newn0(a, kj_len(list), struct profile_args);
+
+    leave_out(&c, "DynamicResources", a);
+    for (size_t i = 0; i < kj_len(list); i++)
+        args[c.nargs++] = (struct profile_args){ kj_str_or(kj_get(kj_at(list, i), "name"), ""),
+                                                 kj_get(kj_at(list, i), "args") };
+    c.args = args;
+    return c;
+}
+
+static int add_all(struct whatif *w, const struct kind *k, const struct kj_val *list,
+                   struct kj_scratch *scratch, struct kerr *err)
+{
+    for (size_t i = 0; i < kj_len(list); i++) {
+        CLEANUP(kobj_unref) struct kobj *o = NULL;
+        int r = kobj_decode(k, kj_at(list, i), scratch, &o, err);
+        if (r == 0)
+            r = whatif_add(w, o, err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* Members of `in` that are lists are named after the kind of their objects. */
+static int add_cluster(struct whatif *w, const struct kj_val *in, struct arena *a,
+                       struct kj_scratch *scratch, struct kerr *err)
+{
+    struct kj_iter it = kj_iter(in);
+    const struct kj_val *v;
+    struct str key;
+
+    while (kj_next(&it, &key, &v)) {
+        if (kj_type(v) != KJ_ARR || str_eqz(key, "pluginConfig"))
+            continue;
+        const char *name = arena_strndup(a, key.p, key.n);
+        const struct kind *k = streq(name, "nominatedPods") ? &kind_pod : kind_find(name);
+        if (!k)
+            return kerr_set(err, -EINVAL, "no kind is called %s", name);
+        int r = add_all(w, k, v, scratch, err);
+        if (r < 0)
+            return kerr_wrap(err, "%s", name);
+    }
+    return 0;
+}
+
+static int explain(const struct kj_val *in, struct arena *a, struct whatif **ret_w,
+                   struct whatif_result *ret, struct kerr *err)
+{
+    CLEANUP(intern_free) struct intern *strings = intern_new();
+    CLEANUP(kj_scratch_free) struct kj_scratch *scratch = kj_scratch_new(strings);
+    CLEANUP(kobj_unref) struct kobj *pod = NULL;
+    struct profile_config c = config_of(in, a);
+    CLEANUP(whatif_free) struct whatif *w = whatif_new(&c, ks_registry, err);
+
+    if (!w)
+        return err->code;
+    int r = add_cluster(w, in, a, scratch, err);
+    if (r == 0)
+        r = kobj_decode(&kind_pod, kj_get(in, "pod"), scratch, &pod, err);
+    if (r == 0)
+        r = whatif_explain(w, pod, 0, ret, err);
+    if (r < 0)
+        return r;
+    *ret_w = take(w);
+    return 0;
+}
+
+static int run_pod(const struct kj_val *in, struct arena *a, struct strbuf *got, struct kerr *err)
+{
+    CLEANUP(whatif_free) struct whatif *w = NULL;
+    struct whatif_result result;
+
+    int r = explain(in, a, &w, &result, err);
+    if (r < 0)
+        return r;
+    whatif_write(&result, 0, got);
+    return 0;
+}
+
+static int run_preemption(const struct kj_val *in, struct arena *a, struct strbuf *got,
+                          struct kerr *err)
+{
+    CLEANUP(whatif_free) struct whatif *w = NULL;
+    struct whatif_preemption plan;
+    struct whatif_result result;
+
+    int r = explain(in, a, &w, &result, err);
+    if (r == 0)
+        r = whatif_preempt(w, &plan, err);
+    if (r < 0)
+        return r;
+    whatif_write_preemption(&plan, got);
+    return 0;
+}
+
+/* Nothing more and nothing less. */
+const struct golden_runner golden_scheduler[] = {
+    { "kube-plugins", run_pod, kj_equal },          { "kube-plugins-edge", run_pod, kj_equal },
+    { "kube-plugins-topology", run_pod, kj_equal }, { "kube-plugins-score", run_pod, kj_equal },
+    { "kube-plugins-large", run_pod, kj_equal },    { "fit-strategies", run_pod, kj_equal },
+    { "preemption", run_preemption, kj_equal },     { NULL, NULL, NULL },
+};
