@@ -5,6 +5,7 @@
 #include "base/klog.h"
 #include "base/ktime.h"
 #include "base/map.h"
+#include "base/num.h"
 #include "base/strbuf.h"
 #include "client/kube.h"
 #include "loop/loop.h"
@@ -55,6 +56,7 @@ struct recorder {
     struct pending *head, **tail, *flying;
     size_t queued;
     unsigned nflying;
+    nsec_t next_at; /* while the program is busy */
     struct timer *pump;
     struct recorder_stats stats;
 };
@@ -107,6 +109,19 @@ static void pump_soon(struct recorder *r)
 {
     if (!r->pump && r->head && r->nflying < r->o.in_flight)
         r->pump = loop_after(r->kube->loop, 0, pump, r);
+}
+
+/* How long the next one has to wait because others go first; 0: it may go now. */
+static nsec_t must_wait(struct recorder *r)
+{
+    nsec_t now = loop_mono(r->kube->loop);
+
+    if (!r->o.busy || !r->o.busy(r->o.busy_arg))
+        return 0;
+    if (r->next_at > now)
+        return r->next_at - now;
+    r->next_at = now + i64_from_f64((double)NSEC_PER_SEC / r->o.busy_qps);
+    return 0;
 }
 
 static void pending_free(struct pending *p)
@@ -210,13 +225,17 @@ static bool is_under_way(const struct recorder *r, const struct pending *p)
 static void pump(struct loop *l, void *arg)
 {
     struct recorder *r = arg;
-    (void)l;
     r->pump = NULL;
     for (struct pending **at = &r->head; *at && r->nflying < r->o.in_flight;) {
         struct pending *p = *at;
         if (is_under_way(r, p)) {
             at = &p->next;
             continue;
+        }
+        nsec_t wait = must_wait(r);
+        if (wait) {
+            r->pump = loop_after(l, wait, pump, r);
+            return;
         }
         *at = p->next;
         if (!*at)

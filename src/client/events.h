@@ -19,6 +19,11 @@ struct recorder_opts {
     const char *host;      /* node name for agents; NULL otherwise */
     size_t queue_max;      /* 0: 1000 events waiting */
     unsigned in_flight;    /* 0: 4 */
+    /* While the program has more important things to ask of the server, only so many a second are
+     * sent, and the others wait in the queue. NULL: never. */
+    bool (*busy)(void *arg);
+    void *busy_arg;
+    double busy_qps;
     /* true: the newer form (eventTime, series, action), as kube-scheduler writes them;
      * false: firstTimestamp, lastTimestamp and count. Both are core/v1 objects. */
     bool series;

@@ -46,6 +46,7 @@ static void place(struct scheduler *s, struct splan *plan, struct attempt *a, ui
 static bool make_room(struct scheduler *s, struct splan *plan, struct attempt *a, struct failure *f,
                       struct strbuf *message)
 {
+    CLEANUP(strbuf_fini) struct strbuf words = STRBUF_INIT; /* why there is no way */
     const struct profile_slot *slot;
 
     for (uint32_t i = 0; (slot = profile_at(plan->profile, KS_POINT_POST_FILTER, i)); i++) {
@@ -54,8 +55,8 @@ static bool make_room(struct scheduler *s, struct splan *plan, struct attempt *a
         if (streq(slot->plugin->name, "DefaultPreemption"))
             smetrics_preemption(plan->metrics);
         enum ks_code code = slot->plugin->post_filter->plan(slot->self, a, &p, &why);
-        for (uint32_t k = 0; k < why.n; k++, f->tried = true)
-            strbuf_appendf(message, "%s%s", f->tried ? ", " : " ", why.items[k]);
+        for (uint32_t k = 0; k < why.n; k++)
+            strbuf_appendf(&words, "%s%s", words.len ? ", " : " ", why.items[k]);
         if (p.keep)
             f->nomination = NOMINATION_KEEP;
         if (code == KS_SUCCESS) {
@@ -68,8 +69,10 @@ static bool make_room(struct scheduler *s, struct splan *plan, struct attempt *a
             return false;
         }
         if (code != KS_UNSCHEDULABLE)
-            return false;
+            break;
     }
+    f->tried = words.len > 0;
+    strbuf_append(message, strbuf_str(&words));
     return false;
 }
 
@@ -109,6 +112,7 @@ struct attempt_input cycle_input(const struct scheduler *s, const struct splan *
         .world = s->world,
         .pod = pod,
         .now = loop_wall(s->loop),
+        .nominated_first = true,
         .all_plans = extenders_first(s->extenders, EXTENDER_PREEMPT, pod_of(pod)),
     };
 }

@@ -154,6 +154,8 @@ void report_scheduled(struct scheduler *s, struct splan *plan, const struct kobj
 void report_held(struct scheduler *s, struct kobj *pod, const char *reason, const char *message);
 /* Nothing but the nominated node changes. node "": none. */
 void report_nominated(struct scheduler *s, struct kobj *pod, const char *node);
+/* What the server says of the pod's nominated node is out of date: ours is still to be written. */
+bool report_nominates(const struct scheduler *s, struct kuid uid);
 /* A binding begins, or the pod is gone: what was still to be written is out of date. */
 void report_drop(struct scheduler *s, struct kuid uid);
 

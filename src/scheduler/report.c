@@ -88,6 +88,12 @@ struct reports *reports_free(struct reports *r)
 
 static void send_some(struct reports *r);
 
+bool report_nominates(const struct scheduler *s, struct kuid uid)
+{
+    const struct report *p = uidmap_get(&s->reports->by_uid, uid);
+    return p && p->node;
+}
+
 void report_drop(struct scheduler *s, struct kuid uid)
 {
     struct report *p = uidmap_get(&s->reports->by_uid, uid);
@@ -210,17 +216,29 @@ static bool says_so_already(const struct pod *p, const char *reason, const char 
     return c && c->status == COND_FALSE && streq(c->reason, reason) && streq(c->message, message);
 }
 
-/* reason NULL: the condition stays. node NULL: the nominated node stays. */
+/* reason NULL: the condition stays. node NULL: the nominated node stays. What an earlier report had
+ * to say about them and is not known to be written is said again. */
 static void report_status(struct scheduler *s, struct kobj *pod, const char *reason,
                           const char *message, const char *node)
 {
     struct reports *r = s->reports;
     const char *has = pod_of(pod)->status.nominated_node_name;
+    const struct report *unsaid = uidmap_get(&r->by_uid, pod->meta.uid);
+    bool knows_reason = reason && !(unsaid && unsaid->reason);
+    bool knows_node = node && !(unsaid && unsaid->node);
+    CLEANUP(mem_free) char *old_message = NULL;
+    CLEANUP(mem_free) char *old_node = NULL;
 
+    if (unsaid && unsaid->reason && !reason) {
+        reason = unsaid->reason;
+        message = old_message = xstrdup(unsaid->message);
+    }
+    if (unsaid && unsaid->node && !node)
+        node = old_node = xstrdup(unsaid->node);
     report_drop(s, pod->meta.uid);
-    if (reason && says_so_already(pod_of(pod), reason, message))
+    if (knows_reason && says_so_already(pod_of(pod), reason, message))
         reason = NULL;
-    if (node && streq(node, has ? has : ""))
+    if (knows_node && streq(node, has ? has : ""))
         node = NULL;
     if (!reason && !node)
         return;

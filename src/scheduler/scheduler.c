@@ -12,7 +12,7 @@
 
 /* Attempts in one turn: enough to keep the loop's overhead out of sight, few enough to let others
  * (watches, answers) have their turn. */
-enum { ATTEMPTS_A_TURN = 64, SHAPES_KEPT = 16 };
+enum { ATTEMPTS_A_TURN = 64, SHAPES_KEPT = 128, EVENTS_QUEUED = 10000, EVENTS_BUSY_QPS = 50 };
 #define SWEEP_PERIOD (10 * NSEC_PER_SEC)
 
 struct splan *scheduler_plan(const struct scheduler *s, const struct pod *p)
@@ -110,6 +110,13 @@ static struct splan *plan_free(struct scheduler *s, struct splan *p)
     return NULL;
 }
 
+/* Events are for people: while pods are being bound, the API server has better things to do. */
+static bool bindings_first(void *arg)
+{
+    const struct scheduler *s = arg;
+    return s->nbindings > 0;
+}
+
 static struct splan *plan_new(struct scheduler *s, const struct profile_config *c, struct kerr *err)
 {
     struct profile *profile = profile_new(c, s->plugins, &s->env, err);
@@ -123,6 +130,10 @@ static struct splan *plan_new(struct scheduler *s, const struct profile_config *
                                   .component = c->scheduler_name,
                                   .instance = s->instance ? s->instance : c->scheduler_name,
                                   .series = true,
+                                  .queue_max = EVENTS_QUEUED,
+                                  .busy = bindings_first,
+                                  .busy_arg = s,
+                                  .busy_qps = EVENTS_BUSY_QPS,
                               });
     p->metrics = smetrics_new(s->registry, c->scheduler_name);
     return p;
@@ -259,7 +270,7 @@ struct scheduler *scheduler_new(struct loop *l, struct kube *k, const struct sch
     s->registry = o->metrics;
     s->plugins = o->plugins ? o->plugins : ks_registry;
     s->instance = o->instance ? xstrdup(o->instance) : NULL;
-    s->max_binding = o->max_binding ? o->max_binding : 1000;
+    s->max_binding = o->max_binding ? o->max_binding : 256;
     s->confirm_after = o->confirm_after ? o->confirm_after : 30 * NSEC_PER_SEC;
     s->verify_reuse = o->verify_reuse;
     s->debug_scores = o->debug_scores;

@@ -37,7 +37,7 @@ struct scheduler_opts {
     nsec_t backoff_initial, backoff_max; /* 0: 1 s and 10 s */
     nsec_t unschedulable_max;            /* 0: 5 min */
     nsec_t confirm_after;  /* an accepted binding nobody confirmed is asked about; 0: 30 s */
-    unsigned max_binding;  /* bindings under way; 0: 1000 */
+    unsigned max_binding;  /* bindings under way; 0: 256 */
     unsigned debug_scores; /* the debug flags s and f of scheduler_serve() at the start */
     bool debug_filters;
     bool verify_reuse; /* for tests: every attempt is made again from nothing, and compared */

@@ -104,14 +104,18 @@ static void nominated(struct scheduler *s, const struct kobj *before, struct kob
 {
     const char *was = before ? pod_of(before)->status.nominated_node_name : "";
     const char *now = pod_of(pod)->status.nominated_node_name;
-    bool had = nominator_node(s->nominator, pod->meta.uid);
+    const char *ours = nominator_node(s->nominator, pod->meta.uid);
 
-    if (str_empty(was) && str_empty(now)) {
+    /* one that is on its way has its room already */
+    if (nodecache_find(s->cache, pod->meta.uid, NULL) == NODECACHE_ASSUMED)
+        return;
+    if (streq(was ? was : "", now ? now : "") || (ours && streq(ours, now ? now : "")) ||
+        report_nominates(s, pod->meta.uid)) {
         nominator_update(s->nominator, pod);
         return;
     }
     nominator_set(s->nominator, pod, now);
-    if (had && !streq(was ? was : "", now ? now : ""))
+    if (ours)
         watch_pod_gone(s, pod); /* others may take that room */
 }
 

@@ -18,7 +18,7 @@
 struct bench {
     struct loop *loop;
     struct kube *kube;
-    const char *ns;
+    const char *ns, *scheduler;
     unsigned next, end, done, failed, in_flight, window, nodes;
     struct kube_req (*make)(struct bench *b, unsigned i, struct strbuf *body, char *name);
     char first_error[256];
@@ -91,15 +91,26 @@ static struct kube_req make_node(struct bench *b, unsigned i, struct strbuf *bod
     return (struct kube_req){ .verb = KUBE_CREATE, .kind = kind_find("nodes") };
 }
 
+/* Admission marks every new node as not ready; a kubelet would soon take that back. */
+static struct kube_req make_ready(struct bench *b, unsigned i, struct strbuf *body, char *name)
+{
+    (void)b;
+    snprintf(name, 64, "node-%u", i);
+    strbuf_append(body, "{\"spec\":{\"taints\":[]}}");
+    return (struct kube_req){
+        .verb = KUBE_PATCH, .kind = kind_find("nodes"), .name = name, .patch = KUBE_PATCH_MERGE
+    };
+}
+
 static struct kube_req make_pod(struct bench *b, unsigned i, struct strbuf *body, char *name)
 {
     (void)name;
     strbuf_appendf(body,
                    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"pod-%u\"},"
-                   "\"spec\":{\"schedulerName\":\"nobody\",\"containers\":[{\"name\":\"main\","
+                   "\"spec\":{\"schedulerName\":\"%s\",\"containers\":[{\"name\":\"main\","
                    "\"image\":\"app:1\",\"resources\":{\"requests\":{\"cpu\":\"100m\",\"memory\":"
                    "\"128Mi\"}}}]}}",
-                   i);
+                   i, b->scheduler);
     return (struct kube_req){ .verb = KUBE_CREATE, .kind = kind_find("pods"), .ns = b->ns };
 }
 
@@ -178,6 +189,8 @@ static int bench_load(struct bench *b, unsigned pods)
 {
     run(b, 0, b->nodes, 64, make_node);
     unsigned failed = b->failed;
+    run(b, 0, b->nodes, 64, make_ready);
+    failed += b->failed;
     double wall = (double)loop_mono(b->loop) / 1e9;
     run(b, 0, pods, 64, make_pod);
     wall = (double)loop_mono(b->loop) / 1e9 - wall;
@@ -186,6 +199,44 @@ static int bench_load(struct bench *b, unsigned pods)
     if (failed)
         fprintf(stderr, "first error: %s\n", b->first_error);
     return failed ? 1 : 0;
+}
+
+/* Tells how long it took from the first pod that got a node to the last. */
+struct waiting {
+    struct bench *b;
+    unsigned seen, want;
+    double first, last;
+};
+
+static void on_bound(void *arg, enum kube_event_type t, const struct kj_val *v)
+{
+    struct waiting *w = arg;
+
+    (void)v;
+    if (t != KUBE_ADDED) /* into the selection: it has a node now */
+        return;
+    w->last = (double)loop_stopwatch(w->b->loop) / 1e9;
+    w->first = w->seen++ ? w->first : w->last;
+    if (w->seen == w->want)
+        loop_stop(w->b->loop);
+}
+
+static int bench_wait(struct bench *b, unsigned want, long secs)
+{
+    static const struct kube_watch_handler on = { .on_event = on_bound, .on_end = on_end };
+    struct waiting w = { .b = b, .want = want };
+    struct kube_req r = { .kind = kind_find("pods"),
+                          .ns = b->ns,
+                          .field_selector = "spec.nodeName!=",
+                          .timeout = secs * NSEC_PER_SEC };
+
+    kube_watch(b->kube, &r, &on, &w);
+    loop_after(b->loop, secs * NSEC_PER_SEC, stop, NULL);
+    printf("{}\n"); /* watching */
+    fflush(stdout);
+    loop_run(b->loop);
+    printf("{\"bound\": %u, \"seconds\": %.3f}\n", w.seen, w.last - w.first);
+    return w.seen == want ? 0 : 1;
 }
 
 static unsigned number(int argc, char **argv, int i, unsigned otherwise)
@@ -202,7 +253,7 @@ int main(int argc, char **argv)
     struct kerr err = { 0 };
 
     if (argc < 4) {
-        fprintf(stderr, "usage: bench_api load|bind|watch KUBECONFIG ...\n");
+        fprintf(stderr, "usage: bench_api load|bind|watch|wait KUBECONFIG ...\n");
         return 2;
     }
     struct kube_config_opts o = { .path = argv[2] };
@@ -214,7 +265,10 @@ int main(int argc, char **argv)
     struct bench b = { .loop = l, .kube = kube, .ns = argv[3] };
     if (streq(argv[1], "watch"))
         return bench_watch(&b, strtol(argv[3], NULL, 10));
+    if (streq(argv[1], "wait"))
+        return bench_wait(&b, number(argc, argv, 4, 1), (long)number(argc, argv, 5, 300));
     b.nodes = number(argc, argv, 4, 1);
+    b.scheduler = argc > 6 && streq(argv[1], "load") ? argv[6] : "nobody";
     if (streq(argv[1], "load"))
         return bench_load(&b, number(argc, argv, 5, 0));
     return bench_bind(&b, number(argc, argv, 6, 0), number(argc, argv, 7, 0),

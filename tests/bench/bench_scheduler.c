@@ -4,7 +4,9 @@
  *     bench_scheduler [WORKLOAD [NODES PODS]]
  *
  * One line a workload: its name, nodes, pods measured, pods per second, microseconds of CPU a pod,
- * peak memory in MB. Workloads have the names of scheduler_perf.
+ * peak memory, upstream's threshold, share of attempts that reused something. Workloads have the
+ * names of scheduler_perf; those that need an API server to delete pods (20,000 pods being deleted
+ * in SchedulingWhileGated) are without that part.
  */
 #include <stdio.h>
 #include <sys/resource.h>
@@ -36,19 +38,41 @@
     "'nodeSelectorTerms':[{'matchExpressions':[{'key':'" ZONE "','operator':'In','values':[" \
     "'zone1','zone2']}]}]}}}"
 
+enum churn { CHURN_NONE, CHURN_BIG, CHURN_HIGH, CHURN_MIXED };
 struct workload {
     const char *name;
     int nodes, init, pods, threshold; /* threshold: of upstream's CI, its API server included */
     const char *init_spec, *spec;     /* further members of the pods' specs */
-    int namespaces;                   /* init pods spread over so many */
+    int namespaces;                   /* init pods spread over so many; the others have their own */
     int zones;                        /* 0: no zone label */
+    int tainted;                      /* so many of the nodes */
+    const char *init_cpu;             /* NULL: 100m */
+    const char *volume;               /* a volume's source, bound to a claim of each pod */
     bool daemon;                      /* each pod names its node by field */
-    bool churn;                       /* a pod too big for any node, every 200 ms */
+    bool gated;                       /* the init pods wait for a gate for ever */
+    bool mixed;                       /* init pods of five kinds */
+    enum churn churn;
 };
 static const struct workload workloads[] = {
     { "SchedulingBasic", 5000, 1000, 10000, 270, "", "" },
     { "SchedulingDaemonset", 15000, 0, 30000, 390, "", "", .daemon = true },
-    { "Unschedulable", 5000, 100, 10000, 170, "", "", .churn = true },
+    { "Unschedulable", 5000, 100, 10000, 170, "", "", .churn = CHURN_BIG },
+    { "PreemptionAsync", 5000, 20000, 5000, 160, "", "", .init_cpu = "900m", .churn = CHURN_HIGH },
+    { "SchedulingWithMixedChurn", 5000, 0, 10000, 265, "", "", .churn = CHURN_MIXED },
+    { "SchedulingWhileGated", 1, 10000, 20000, 130, "", "", .gated = true },
+    { "SchedulingGatedPodsWithPodAffinityImpactForThroughput", 1, 10000, 20000, 110,
+      ANTI("podAffinity", REQUIRED(ZONE, "")), "", .gated = true, .zones = 1 },
+    { "MixedSchedulingBasePod", 5000, 10000, 5000, 140, "", "", .mixed = true, .zones = 1 },
+    { "SchedulingWithNodeInclusionPolicy", 5000, 0, 4000, 68, "",
+      ",'topologySpreadConstraints':[{'maxSkew':1,'topologyKey':'" HOST "','whenUnsatisfiable':"
+      "'DoNotSchedule','nodeTaintsPolicy':'Honor','labelSelector':{'matchLabels':{'color':'x'}}}]",
+      .tainted = 1000 },
+    { "SchedulingInTreePVs", 5000, 1000, 2000, 90, "", "",
+      .volume = "'awsElasticBlockStore':{'volumeID':'%s'}" },
+    { "SchedulingMigratedInTreePVs", 5000, 5000, 5000, 35, "", "",
+      .volume = "'awsElasticBlockStore':{'volumeID':'%s'}" },
+    { "SchedulingCSIPVs", 5000, 5000, 5000, 48, "", "",
+      .volume = "'csi':{'driver':'ebs.csi.aws.com','volumeHandle':'%s'}" },
     { "SchedulingPodAntiAffinity", 5000, 1000, 2000, 60,
       ANTI("podAntiAffinity", REQUIRED(HOST, "")), ANTI("podAntiAffinity", REQUIRED(HOST, "")) },
     { "SchedulingPodAffinity", 5000, 5000, 5000, 35, ANTI("podAffinity", REQUIRED(ZONE, "")),
@@ -101,6 +125,14 @@ static const char *quoted(struct strbuf *b)
     return strbuf_str(b);
 }
 
+/* The text with one word in the place of another. */
+static char *replace(const char *text, const char *word, const char *with)
+{
+    const char *at = strstr(text, word);
+    return at ? xasprintf("%.*s%s%s", (int)(at - text), text, with, at + strlen(word))
+              : xstrdup(text);
+}
+
 static void add_nodes(struct bench *b)
 {
     CLEANUP(strbuf_fini) struct strbuf t = STRBUF_INIT;
@@ -114,8 +146,12 @@ static void add_nodes(struct bench *b)
             i, i, i);
         if (b->w->zones)
             strbuf_appendf(&t, ",'" ZONE "':'zone%d'", i % b->w->zones + 1);
-        strbuf_appendf(&t, "}},'status':{'allocatable':{'cpu':'4','memory':'32Gi','pods':'%d'}}}",
-                       b->w->daemon ? 90000 : 110);
+        strbuf_append(&t, "}}");
+        if (i < b->w->tainted)
+            strbuf_append(&t, ",'spec':{'taints':[{'key':'foo','effect':'NoSchedule'}]}");
+        bool one = b->w->daemon || b->nodes == 1; /* room for all on one */
+        strbuf_appendf(&t, ",'status':{'allocatable':{'cpu':'%d','memory':'%dGi','pods':'%d'}}}",
+                       one ? 90000 : 4, one ? 90000 : 32, one ? 90000 : 110);
         memkube_add(b->kube, "nodes", quoted(&t));
     }
 }
@@ -134,6 +170,9 @@ static const char *pod_text(struct bench *b, const char *ns, const char *spec, c
                    "'registry.k8s.io/pause:3.10','resources':{'requests':{'cpu':'%s','memory':"
                    "'500Mi'}}}]%s",
                    i, ns, i, cpu, spec);
+    if (b->w->volume)
+        strbuf_appendf(&t, ",'volumes':[{'name':'v','persistentVolumeClaim':{'claimName':'c-%d'}}]",
+                       i);
     if (b->w->daemon)
         strbuf_appendf(
             &t,
@@ -158,10 +197,11 @@ static void add_namespaces(struct bench *b)
     }
 }
 
-static void ns_of(const struct bench *b, int i, char *buf, size_t size)
+/* The pods that are measured are in a namespace of their own. */
+static void ns_of(const struct bench *b, int i, bool measured, char *buf, size_t size)
 {
     if (b->w->namespaces)
-        (void)snprintf(buf, size, "ns-%d", i % b->w->namespaces);
+        (void)snprintf(buf, size, "ns-%d", measured ? b->w->namespaces : i % b->w->namespaces);
     else
         (void)snprintf(buf, size, "default");
 }
@@ -174,12 +214,93 @@ static void on_bind(void *arg, const char *pod)
         loop_stop(b->loop);
 }
 
+/* What scheduler_perf calls churn: something comes that no node has room for, or that must make
+ * room; or a node, a pod and a service come and go. */
 static void on_churn(struct loop *l, void *arg)
 {
     struct bench *b = arg;
-    b->churn = loop_after(l, 200 * NSEC_PER_MSEC, on_churn, b);
+    enum churn c = b->w->churn;
+    char text[320];
+
+    b->churn = loop_after(l, (c == CHURN_MIXED ? 1000 : 200) * NSEC_PER_MSEC, on_churn, b);
     b->churned++;
-    memkube_push(b->kube, "pods", KUBE_ADDED, pod_text(b, "default", ",'priority':10", "9"));
+    memkube_push(b->kube, "pods", KUBE_ADDED,
+                 pod_text(b, "default", ",'priority':10", c == CHURN_HIGH ? "3" : "9"));
+    if (c != CHURN_MIXED)
+        return;
+    (void)snprintf(
+        text, sizeof text,
+        "{\"metadata\":{\"name\":\"churn\",\"uid\":\"churn\",\"resourceVersion\":\"%d\"},"
+        "\"status\":{\"allocatable\":{\"cpu\":\"4\",\"memory\":\"32Gi\",\"pods\":\"110\"}}}",
+        b->churned + 1);
+    memkube_push(b->kube, "nodes", b->churned % 2 ? KUBE_ADDED : KUBE_DELETED, text);
+    memkube_push(b->kube, "services", b->churned % 2 ? KUBE_ADDED : KUBE_DELETED,
+                 "{\"metadata\":{\"name\":\"s\",\"namespace\":\"default\",\"uid\":\"s\","
+                 "\"resourceVersion\":\"1\"},\"spec\":{\"selector\":{\"none\":\"x\"}}}");
+}
+
+/* A claim and its volume for every pod there will be. */
+static void add_volumes(struct bench *b)
+{
+    CLEANUP(strbuf_fini) struct strbuf t = STRBUF_INIT;
+    char source[160], id[32];
+
+    for (int i = 0; b->w->volume && i < b->init + b->pods; i++) {
+        (void)snprintf(id, sizeof id, "vol-%d", i);
+        CLEANUP(mem_free) char *with = replace(b->w->volume, "%s", id);
+        (void)snprintf(source, sizeof source, "%s", with);
+        strbuf_reset(&t);
+        strbuf_appendf(&t,
+                       "{'metadata':{'name':'pv-%d','uid':'v%d','resourceVersion':'1'},'spec':{"
+                       "'capacity':{'storage':'1Gi'},'accessModes':['ReadOnlyMany'],%s,'claimRef':{"
+                       "'namespace':'default','name':'c-%d'}},'status':{'phase':'Bound'}}",
+                       i, i, source, i);
+        memkube_add(b->kube, "persistentvolumes", quoted(&t));
+        strbuf_reset(&t);
+        strbuf_appendf(&t,
+                       "{'metadata':{'name':'c-%d','namespace':'default','uid':'c%d',"
+                       "'resourceVersion':'1','annotations':{'pv.kubernetes.io/bind-completed':"
+                       "'true'}},'spec':{'volumeName':'pv-%d','accessModes':['ReadOnlyMany'],"
+                       "'resources':{'requests':{'storage':'1Gi'}}},'status':{'phase':'Bound'}}",
+                       i, i, i);
+        memkube_add(b->kube, "persistentvolumeclaims", quoted(&t));
+    }
+    for (int i = 0; b->w->volume && i < b->nodes; i++) {
+        strbuf_reset(&t);
+        strbuf_appendf(
+            &t,
+            "{'metadata':{'name':'node-%d','uid':'i%d','resourceVersion':'1','annotations'"
+            ":{'storage.alpha.kubernetes.io/migrated-plugins':'kubernetes.io/aws-ebs'}},"
+            "'spec':{'drivers':[{'name':'ebs.csi.aws.com','nodeID':'%d','allocatable':{"
+            "'count':39}}]}}",
+            i, i, i);
+        memkube_add(b->kube, "csinodes", quoted(&t));
+    }
+}
+
+/* Init pods: all alike, of five kinds, or never to be placed. */
+static void add_init(struct bench *b)
+{
+    static const char *const kinds[] = {
+        "",
+        ANTI("podAntiAffinity", REQUIRED(HOST, "")),
+        ANTI("podAffinity", REQUIRED(ZONE, "")),
+        ANTI("podAffinity", PREFERRED(HOST, "")),
+        ANTI("podAntiAffinity", PREFERRED(HOST, "")),
+    };
+    const char *cpu = b->w->init_cpu ? b->w->init_cpu : "100m";
+    char ns[32];
+
+    for (int i = 0; i < b->init; i++) {
+        ns_of(b, i, false, ns, sizeof ns);
+        const char *spec = b->w->mixed ? kinds[i * 5 / b->init] : b->w->init_spec;
+        CLEANUP(mem_free)
+        char *all =
+            xasprintf("%s%s", spec, b->w->gated ? ",'schedulingGates':[{'name':'wait'}]" : "");
+        memkube_add(b->kube, "pods", pod_text(b, ns, all, cpu));
+    }
+    if (b->w->gated)
+        b->init = 0; /* none of them will be placed */
 }
 
 static nsec_t cpu_time(void)
@@ -195,7 +316,7 @@ static int measure(struct bench *b)
     struct rusage ru;
 
     for (int i = 0; i < b->pods; i++) {
-        ns_of(b, i, ns, sizeof ns);
+        ns_of(b, i, true, ns, sizeof ns);
         memkube_push(b->kube, "pods", KUBE_ADDED, pod_text(b, ns, b->w->spec, "100m"));
     }
     b->want = (uint64_t)(b->init + b->pods);
@@ -207,10 +328,9 @@ static int measure(struct bench *b)
     double used = (double)(cpu_time() - cpu) / 1e3;
     struct scheduler_stats st = scheduler_stats(b->s);
     getrusage(RUSAGE_SELF, &ru);
-    printf("%-48s %6d nodes %6d pods %9.0f pods/s %8.1f us/pod %6.1f MB  %d reused %.1f%%\n",
+    printf("%s nodes=%d pods=%d rate=%.0f cpu_us=%.1f rss_mb=%.1f threshold=%d reused=%.3f\n",
            b->w->name, b->nodes, b->pods, b->pods / took, used / b->pods,
-           (double)ru.ru_maxrss / 1024, b->w->threshold,
-           100.0 * (double)st.reused / (double)st.attempts);
+           (double)ru.ru_maxrss / 1024, b->w->threshold, (double)st.reused / (double)st.attempts);
     fflush(stdout);
     return st.scheduled >= b->want ? 0 : 1;
 }
@@ -231,17 +351,14 @@ static int run(const struct workload *w, int nodes, int pods)
     struct bench b = { .w = w, .nodes = nodes, .init = w->init, .pods = pods };
     struct intern *strings = intern_new();
     struct kerr err = { 0 };
-    char ns[32];
 
     b.loop = loop_new();
     b.kube = memkube_new(b.loop, strings);
     memkube_on_bind(b.kube, on_bind, &b);
     add_nodes(&b);
     add_namespaces(&b);
-    for (int i = 0; i < b.init; i++) {
-        ns_of(&b, i, ns, sizeof ns);
-        memkube_add(b.kube, "pods", pod_text(&b, ns, w->init_spec, "100m"));
-    }
+    add_volumes(&b);
+    add_init(&b);
     b.s = scheduler_new(b.loop, b.kube, &(struct scheduler_opts){ 0 }, &err);
     if (!b.s) {
         fprintf(stderr, "bench_scheduler: %s\n", err.text);

@@ -41,6 +41,7 @@ struct sim_pod {
     bool alive, dying;
     int node, nominated; /* as the server has it */
     int by;              /* the scheduler that bound it */
+    int said_by;         /* the scheduler that wrote its status last */
     uint64_t bound;      /* order of bindings */
     struct sim *sim;
     struct timer *end; /* of its grace */
@@ -98,6 +99,14 @@ int sim_node_of(const struct sim *s, const char *name);
 struct sim_pod *sim_pod_of(struct sim *s, struct kuid uid); /* NULL: gone */
 /* The server was asked to delete it; with a node it has some time left. */
 void sim_pod_evicted(struct sim *s, struct sim_pod *p);
+
+/* sim_scheduler_world.c */
+void world_new_nodes(struct sim *s);
+void world_change_node(struct sim *s);
+void world_delete_node(struct sim *s);
+void world_new_pods(struct sim *s); /* a few, while there are fewer than SIM_PODS */
+void world_change_pod(struct sim *s);
+void world_end_pod(struct sim *s);
 
 /* sim_scheduler_judge.c */
 void judge_wrote(void *sim, const char *agent, const char *method, const char *target,

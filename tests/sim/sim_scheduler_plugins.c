@@ -2,7 +2,7 @@
  * and sees it undone or bound exactly once; Chaos, after it, refuses, makes wait and fails.
  */
 #include "sim_scheduler.h"
-#include <stdio.h>
+
 #include <stdlib.h>
 
 #include "api/node.h"
@@ -50,6 +50,14 @@ static int plugin_create(const struct ks_env *env, const struct kj_val *args, vo
     return 0;
 }
 
+/* The scheduler is gone; what it has sent may still arrive, so its holds stay. */
+static void plugin_destroy(void *self)
+{
+    struct sim_scheduler *s = self;
+    vec_foreach(&s->holds, i)
+        s->holds.items[i]->timer = timer_cancel(s->holds.items[i]->timer);
+}
+
 /* ---- Ledger ---------------------------------------------------------------------------------- */
 
 /* The pods that the scheduler knows on the row, this one among them, fit the node that it knows. */
@@ -86,7 +94,6 @@ static enum ks_code ledger_reserve(void *self, const struct ks_cycle *c, const s
     h->node = sim_node_of(s->sim, node->obj.meta.name);
     h->revision = strtoull(node->obj.meta.resource_version, NULL, 10);
     vec_push(&s->holds, h);
-    if (getenv("SIMLOG")) fprintf(stderr, "@%.3f %s reserve %s %s\n", (double)loop_mono(s->sim->loop)/1e9, s->agent, p->pod->obj.meta.name, node->obj.meta.name);
     ledger_add_up(s, c, row);
     return KS_SUCCESS;
 }
@@ -97,7 +104,6 @@ static void ledger_unreserve(void *self, const struct pod *p, const char *node)
     struct sim_hold *h = hold_find(s, p->obj.meta.uid);
     const struct sim_pod *now = sim_pod_of(s->sim, p->obj.meta.uid);
 
-    if (getenv("SIMLOG")) fprintf(stderr, "@%.3f %s undo %s %s\n", (double)loop_mono(s->sim->loop)/1e9, s->agent, p->obj.meta.name, node);
     if (!h)
         sim_fail(s->sim, "%s was undone without being reserved", p->obj.meta.name);
     if (h->node != sim_node_of(s->sim, node))
@@ -243,6 +249,7 @@ static const struct ks_plugin chaos = {
     .hints = chaos_hints,
     .nhints = ARRAY_LEN(chaos_hints),
     .create = plugin_create,
+    .destroy = plugin_destroy,
     .reserve = chaos_reserve,
     .unreserve = chaos_unreserve,
     .permit = chaos_permit,

@@ -19,6 +19,7 @@
 struct object {
     char *key; /* "<prefix>|<ns>|<name>", prefix = "/api/v1/pods" */
     char *prefix, *ns, *name, *json;
+    char uid[40];
     uint64_t revision;
 };
 struct event {
@@ -145,7 +146,6 @@ static struct object *store(struct fakeapi *f, const char *prefix, const char *n
 {
     struct object *o = find(f, prefix, ns, name);
     bool added = !o;
-    char uid[64];
 
     f->revision++;
     if (added) {
@@ -155,16 +155,10 @@ static struct object *store(struct fakeapi *f, const char *prefix, const char *n
         o->ns = xstrdup(ns);
         o->name = xstrdup(name);
         map_putz(&f->objects, o->key, o);
-        (void)snprintf(uid, sizeof uid, "00000000-0000-4000-8000-%012llx",
+        (void)snprintf(o->uid, sizeof o->uid, "00000000-0000-4000-8000-%012llx",
                        (unsigned long long)++f->uids);
-    } else {
-        CLEANUP(kj_doc_free) struct kj_doc *old = NULL;
-        int r = kj_parse(o->json, strlen(o->json), 0, &old, NULL);
-        assert(r == 0);
-        (void)r;
-        (void)snprintf(uid, sizeof uid, "%s", kj_str_or(kj_path(kj_root(old), "metadata.uid"), ""));
     }
-    char *json = stamp(f, v, ns, name, uid);
+    char *json = stamp(f, v, ns, name, o->uid);
     free(o->json);
     o->json = json;
     o->revision = f->revision;
@@ -180,8 +174,7 @@ static void remove_object(struct fakeapi *f, struct object *o)
     (void)r;
     f->revision++;
     CLEANUP(mem_free)
-    char *last = stamp(f, kj_root(old), o->ns, o->name,
-                       kj_str_or(kj_path(kj_root(old), "metadata.uid"), ""));
+    char *last = stamp(f, kj_root(old), o->ns, o->name, o->uid);
     map_removez(&f->objects, o->key);
     publish(f, "DELETED", o->prefix, o->ns, last);
     object_free(o);
@@ -521,9 +514,8 @@ static bool version_fits(const struct object *o, const struct kj_val *body, cons
 {
     const char *want = kj_str(kj_path(body, "metadata.resourceVersion"));
     const char *uid = kj_str(kj_path(body, uid_path));
-    char has[64];
 
-    if (uid && !streq(uid, text_of(o, "metadata.uid", has, sizeof has)))
+    if (uid && !streq(uid, o->uid))
         return false;
     return !want || strtoull(want, NULL, 10) == o->revision;
 }

@@ -18,6 +18,7 @@
 #define ANSWER_PERIOD (5 * NSEC_PER_SEC)
 #define WRITE_PERIOD  (54 * NSEC_PER_SEC) /* and one period more is still within a minute */
 #define TTL_DEFAULT   (24 * 3600 * NSEC_PER_SEC)
+#define REST_LEAST    NSEC_PER_MSEC
 enum { REST_FACTOR = 9 }; /* for each unit of work so many for others */
 
 struct question {
@@ -239,7 +240,7 @@ static void on_turn(struct loop *l, void *arg)
     if (!q->call)
         answer(q);
     if (x->first)
-        x->turn = loop_after(l, REST_FACTOR * (loop_stopwatch(l) - began), on_turn, x);
+        x->turn = loop_after(l, REST_LEAST + REST_FACTOR * (loop_stopwatch(l) - began), on_turn, x);
 }
 
 /* ---- news of questions ----------------------------------------------------------------------- */

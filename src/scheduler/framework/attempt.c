@@ -42,6 +42,7 @@ void attempt_init(struct attempt *a, const struct attempt_input *in, struct aren
         .shapes = in->shapes,
         .world_generation = in->world ? world_generation(in->world) : 0,
         .obj = in->pod,
+        .nominated_first = in->nominated_first,
         .advice = in->advice,
         .all_plans = in->all_plans,
         .arena = arena,
@@ -436,6 +437,32 @@ static void prefer(struct attempt *a, uint8_t *said)
     }
 }
 
+static bool may_have(const struct attempt *a, uint32_t row)
+{
+    bool found = !a->only.set;
+    for (uint32_t i = 0; i < a->only.n && !found; i++)
+        found = a->only.rows[i] == row;
+    return found;
+}
+
+/* Room was made for this pod: where it was promised nobody is compared with that node. */
+static void try_nominated(struct attempt *a)
+{
+    const char *node = a->nominator ? nominator_node(a->nominator, a->obj->meta.uid) : NULL;
+    uint32_t row = str_empty(node) ? KS_NO_ROW : ks_row_of(a->cycle.nodes, node);
+
+    if (row == KS_NO_ROW || !may_have(a, row))
+        return;
+    attempt_as_if(a, row);
+    bool fits = attempt_as_if_fits(a, NULL, NULL);
+    attempt_as_if_end(a);
+    if (!fits)
+        return;
+    uint32_t *one = arena_new0(a->arena, uint32_t);
+    *one = row;
+    a->only = (struct ks_only){ one, 1, true };
+}
+
 static bool anyone_prefers(const struct profile *p)
 {
     for (uint32_t i = 0; i < p->n; i++)
@@ -468,6 +495,8 @@ void attempt_filter(struct attempt *a)
         a->why = arena_zalloc(a->arena, a->n);
         prefer(a, said);
     }
+    if (a->nominated_first)
+        try_nominated(a);
     if (a->only.set) {
         if (a->shape)
             a->shape->made = false;

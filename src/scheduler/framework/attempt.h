@@ -50,6 +50,7 @@ struct attempt {
     int64_t **score;         /* [slot][row] before weights; made when cycle.complete */
     uint64_t scored;         /* slots that gave scores */
     const struct attempt_opinion **opinion; /* by row, when there is advice */
+    bool nominated_first;
     struct attempt_trial *trial;
 };
 
@@ -72,8 +73,9 @@ struct attempt_input {
     struct shapes *shapes;
     const struct world *world;
     struct kobj *pod;
-    nsec_t now;    /* wall clock */
-    bool complete; /* all scores are wanted; nothing is reused */
+    nsec_t now;           /* wall clock */
+    bool complete;        /* all scores are wanted; nothing is reused */
+    bool nominated_first; /* the node that the pod was promised is the only one, if it fits there */
     const struct attempt_advice *advice;
     bool all_plans;
 };

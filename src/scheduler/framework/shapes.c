@@ -6,6 +6,8 @@
 
 /* A state that is refreshed again and again may grow in its arena; then it is made anew. */
 #define ARENA_MAX (8u << 20)
+/* Shapes are kept up to so many rows in all, but a few in any case. */
+enum { ROWS_MAX = 512 * 1024, KEPT_MIN = 16 };
 
 struct shapes {
     struct shape **items;
@@ -59,11 +61,12 @@ static struct shape *find(const struct shapes *s, const struct profile *p, const
     return NULL;
 }
 
-static struct shape *add(struct shapes *s, const struct profile *p, struct kobj *pod)
+static struct shape *add(struct shapes *s, const struct profile *p, struct kobj *pod, uint32_t rows)
 {
     struct shape *h = xnew0(struct shape);
+    uint32_t fit = MAX(ROWS_MAX / (rows + 1), (uint32_t)KEPT_MIN);
 
-    if (s->n == s->max) {
+    while (s->n && s->n >= MIN(s->max, fit)) {
         uint32_t oldest = 0;
         for (uint32_t i = 1; i < s->n; i++)
             if (s->items[i]->used < s->items[oldest]->used)
@@ -91,7 +94,7 @@ struct shape *shapes_get(struct shapes *s, const struct profile *p, struct kobj 
         return NULL;
     struct shape *h = find(s, p, pod_of(pod));
     if (!h)
-        h = add(s, p, pod);
+        h = add(s, p, pod, nodes->n);
     h->used = ++s->clock;
     if (up_to_date(h, nodes, world_generation)) {
         s->hits++;

@@ -33,6 +33,7 @@ struct question {
     struct path *p;
     struct httpd_req *r;
     struct timer *timer;
+    int status; /* as set when it was asked */
 };
 
 static inline void question_cut(void *arg)
@@ -47,7 +48,7 @@ static inline void question_answer(struct loop *l, void *arg)
 {
     struct question *q = arg;
     (void)l;
-    httpd_reply(q->r, q->p->status, "application/json", q->p->body, strlen(q->p->body));
+    httpd_reply(q->r, q->status, "application/json", q->p->body, strlen(q->p->body));
     free(q);
 }
 
@@ -65,7 +66,7 @@ static inline void outside_body(void *arg, struct httpd_req *r, char *body, size
         p->last = kj_doc_free(p->last);
         assert_int_equal(kj_parse(body, n, 0, &p->last, &err), 0);
         struct question *q = xnew0(struct question);
-        *q = (struct question){ o, p, r, NULL };
+        *q = (struct question){ o, p, r, NULL, p->status };
         httpd_set_events(r, &events, q);
         if (p->status)
             q->timer = loop_after(o->bed.rig.loop, p->delay, question_answer, q);

@@ -48,9 +48,22 @@ static void test_filter_by_whole_nodes(void **state)
     outside_answer(&o, "/x/filter", 200, /* keys as somebody else's JSON library writes them */
                    "{'nodes':{'items':[{'metadata':{'name':'n1'}}]},'nodenames':['n2']}");
     outside_two_nodes(&o);
-    bed_pod(&o.bed, "p", 100, 100, "");
+    fake_put(
+        o.bed.rig.fake, PODS, "p",
+        "{\"metadata\":{\"labels\":{\"app\":\"web\"},\"ownerReferences\":[{\"kind\":\"Job\","
+        "\"name\":\"j\",\"apiVersion\":\"batch/v1\",\"uid\":\"u\"}]},\"spec\":{\"schedulerName\":"
+        "\"koord-scheduler\",\"containers\":[{\"name\":\"c\"}],\"tolerations\":[{\"key\":\"k\"}],"
+        "\"volumes\":[{\"name\":\"v\",\"emptyDir\":{}}]},\"status\":{\"phase\":\"Pending\"}}");
     rig_run(&o.bed.rig, SEC);
     assert_string_equal(bed_node_of(&o.bed, "p"), "n1");
+    const struct kj_val *pod = outside_said(&o, "/x/filter", "Pod");
+    assert_string_equal(kj_str(kj_path(pod, "metadata.uid")), bed_get(&o.bed, "p", "metadata.uid"));
+    assert_string_equal(kj_str(kj_path(pod, "metadata.labels.app")), "web");
+    assert_string_equal(kj_str(kj_get(kj_at(kj_path(pod, "metadata.ownerReferences"), 0), "name")),
+                        "j");
+    assert_string_equal(kj_str(kj_get(kj_at(kj_path(pod, "spec.tolerations"), 0), "key")), "k");
+    assert_string_equal(kj_str(kj_get(kj_at(kj_path(pod, "spec.volumes"), 0), "name")), "v");
+    assert_string_equal(kj_str(kj_path(pod, "status.phase")), "Pending");
     const struct kj_val *items = outside_said(&o, "/x/filter", "Nodes.items");
     assert_int_equal(kj_len(items), 2);
     assert_string_equal(kj_str(kj_path(kj_at(items, 1), "metadata.name")), "n2");
@@ -367,6 +380,60 @@ static void test_stop_while_asked(void **state)
     assert_int_equal(o.cut, 1);
 }
 
+/* ---- all at once ----------------------------------------------------------------------------- */
+
+/* One step of a bad day: the extender changes its mind, pods come, change and go. */
+static void bad_step(struct outside *o, int i)
+{
+    static const struct {
+        int status;
+        const char *body;
+    } moods[] = { { 200, "{'NodeNames':['n1','n2']}" },
+                  { 200, "{'FailedNodes':{'n1':'no','n2':'no'}}" },
+                  { 200, "{'NodeNames':['n2'],'Error':''}" },
+                  { 500, "" },
+                  { 200, "{" },
+                  { 0, "" } };
+    struct loop *l = o->bed.rig.loop;
+    size_t mood = loop_rand_below(l, ARRAY_LEN(moods));
+    char name[16];
+
+    outside_answer(o, "/x/filter", moods[mood].status, moods[mood].body);
+    outside_path(o, "/x/filter")->delay = (nsec_t)loop_rand_below(l, 4) * SEC;
+    (void)snprintf(name, sizeof name, "p%d", i);
+    bed_pod(&o->bed, name, 10, 10, "");
+    (void)snprintf(name, sizeof name, "p%d", (int)loop_rand_below(l, (uint64_t)i + 1));
+    if (loop_rand_below(l, 4) == 0)
+        fake_delete(o->bed.rig.fake, PODS, name);
+    else if (fake_find(o->bed.rig.fake, PODS, name) && !*bed_node_of(&o->bed, name))
+        bed_pod(&o->bed, name, 20, 10, "");
+    bed_node(&o->bed, "n1", 4000 + i, 8192, 110, "");
+    rig_run(&o->bed.rig, (nsec_t)loop_rand_below(l, 3 * SEC));
+    bed_verify(&o->bed);
+}
+
+static void test_no_pod_is_lost(void **state)
+{
+    (void)state;
+    for (int seed = 0; seed < 20; seed++) {
+        CLEANUP(outside_stop) struct outside o;
+        start_filter(&o, false, 200, "{'NodeNames':['n1']}");
+        for (int i = 0; i <= seed; i++)
+            (void)loop_rand(o.bed.rig.loop);
+        for (int i = 0; i < 30; i++)
+            bad_step(&o, i);
+        outside_answer(&o, "/x/filter", 200, "{'NodeNames':['n1','n2']}");
+        outside_path(&o, "/x/filter")->delay = 0;
+        bed_node(&o.bed, "n1", 5000, 8192, 110, "");
+        rig_run(&o.bed.rig, 60 * SEC);
+        struct scheduler_stats st = scheduler_stats(o.bed.s);
+        assert_int_equal(st.pending, 0);
+        assert_int_equal(st.assumed, 0);
+        assert_int_equal(st.pods, fake_count(o.bed.rig.fake, "pods"));
+        bed_verify(&o.bed);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -385,6 +452,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_node_goes_while_asked),
         cmocka_unit_test(test_reload_while_asked),
         cmocka_unit_test(test_stop_while_asked),
+        cmocka_unit_test(test_no_pod_is_lost),
     };
 
     if (argc > 1)
