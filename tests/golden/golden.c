@@ -20,6 +20,7 @@
 
 static const struct golden_area areas[] = {
     { "device", golden_device },
+    { "koordlet", golden_koordlet },
     { "kube", golden_kube },
     { "scheduler", golden_scheduler },
 };

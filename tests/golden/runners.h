@@ -34,5 +34,6 @@ struct golden_area {
  * are no fault at the top, but are one inside. */
 bool golden_same(const struct kj_val *out, const struct kj_val *got);
 
-extern const struct golden_runner golden_device[], golden_kube[], golden_scheduler[];
+extern const struct golden_runner golden_device[], golden_koordlet[], golden_kube[],
+    golden_scheduler[];
 #endif
