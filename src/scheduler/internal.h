@@ -169,7 +169,6 @@ void smetrics_bound(struct smetrics *m, uint32_t attempts, nsec_t since_first);
 void smetrics_preemption(struct smetrics *m); /* somebody looked for victims */
 void smetrics_preempted(struct smetrics *m, uint32_t victims);
 void smetrics_permit(struct smetrics *m, const char *result, nsec_t waited);
-void smetrics_queued(struct smetrics *m, const char *queue, const char *event);
 /* Gauges: places of the queue, sizes of the cache. Called before they are read. */
 void smetrics_gauges(struct scheduler *s);
 

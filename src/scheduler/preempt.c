@@ -125,7 +125,7 @@ static void on_evict_answer(void *arg, struct kube_resp *r, const struct kerr *e
 
     (void)r;
     e->call = NULL;
-    bool gone = err && (err->reason == KR_NOT_FOUND || err->reason == KR_CONFLICT);
+    bool gone = err && err->reason == KR_NOT_FOUND;
     if (err && !gone && ++e->tries < PREEMPT_TRIES) {
         e->timer = loop_after(l, loop_jitter(l, (10 << (2 * e->tries)) * NSEC_PER_MSEC, 0.1),
                               on_evict_again, e);
@@ -183,13 +183,21 @@ static void write_precondition(const struct eviction *e, struct strbuf *out)
     kjw_end(&w);
 }
 
+/* Did it go by itself meanwhile, or was its binding given up? */
+static bool left_node(const struct eviction *e)
+{
+    const char *node;
+    return nodecache_find(e->of->s->cache, e->pod->meta.uid, &node) == NODECACHE_ABSENT ||
+           !streq(node, e->of->node);
+}
+
 /* First the condition, then the end. A pod that only waits for its permit is given up instead. */
 static void evict(struct eviction *e)
 {
     CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
     struct kube_req r = { .kind = &kind_pod, .ns = e->pod->meta.ns, .name = e->pod->meta.name };
 
-    if (!e->told && binding_reject(e->of->s, e->pod->meta.uid, "", "preempted")) {
+    if (left_node(e) || (!e->told && binding_reject(e->of->s, e->pod->meta.uid, "", "preempted"))) {
         evicted(e);
         return;
     }

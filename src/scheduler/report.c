@@ -161,8 +161,8 @@ static void on_written(void *arg, struct kube_resp *resp, const struct kerr *err
 {
     struct report *p = arg;
     struct reports *r = p->all;
-    bool final = err && (err->reason == KR_NOT_FOUND || err->reason == KR_CONFLICT ||
-                         err->reason == KR_INVALID || err->reason == KR_FORBIDDEN);
+    bool final = err && (err->reason == KR_NOT_FOUND || err->reason == KR_INVALID ||
+                         err->reason == KR_FORBIDDEN);
 
     (void)resp;
     p->call = NULL;

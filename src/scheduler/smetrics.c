@@ -84,12 +84,6 @@ static const struct metric_desc permit_desc = {
     .buckets = attempt_bounds,
     .nbuckets = ARRAY_LEN(attempt_bounds),
 };
-static const struct metric_desc incoming_desc = {
-    "scheduler_queue_incoming_pods_total",
-    "Number of pods added to scheduling queues by event and queue type.",
-    METRIC_COUNTER,
-    .labels = { "queue", "event" },
-};
 static const struct metric_desc pending_desc = {
     "scheduler_pending_pods",
     "Number of pending pods, by the queue type.",
@@ -113,7 +107,7 @@ struct smetrics {
     struct counter *attempts[RESULTS], *preemptions;
     struct histogram *durations[RESULTS], *algorithm, *tries, *evaluated, *feasible, *victims;
     struct histogram *sli[SLI_ATTEMPTS_MAX];
-    struct metric *permit, *incoming;
+    struct metric *permit;
 };
 
 struct smetrics *smetrics_new(struct metrics *m, const char *profile)
@@ -142,7 +136,6 @@ struct smetrics *smetrics_new(struct metrics *m, const char *profile)
     x->victims = metric_histogram(metrics_add(m, &victims_desc), NULL);
     x->preemptions = metric_counter(metrics_add(m, &preemptions_desc), NULL);
     x->permit = metrics_add(m, &permit_desc);
-    x->incoming = metrics_add(m, &incoming_desc);
     return x;
 }
 
@@ -202,12 +195,6 @@ void smetrics_permit(struct smetrics *m, const char *result, nsec_t waited)
 {
     if (m)
         histogram_observe(metric_histogram(m->permit, METRIC_VALUES(result)), seconds(waited));
-}
-
-void smetrics_queued(struct smetrics *m, const char *queue, const char *event)
-{
-    if (m)
-        counter_inc(metric_counter(m->incoming, METRIC_VALUES(queue, event)));
 }
 
 /* ---- gauges ---------------------------------------------------------------------------------- */

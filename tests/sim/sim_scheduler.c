@@ -19,7 +19,7 @@
 /* A pod that was turned down is tried again after five minutes at the latest: so long it takes
  * until all has been said that there is to say. */
 #define TROUBLE (200 * NSEC_PER_SEC)
-#define QUIET   (400 * NSEC_PER_SEC)
+#define QUIET   (370 * NSEC_PER_SEC)
 
 int sim_below(struct sim *s, int n)
 {
@@ -182,6 +182,9 @@ static void calm(struct sim *s)
     fake_slow(s->fake, 0);
     fake_answer_next(s->fake, 0, 0, -1);
     fake_replay_on_watch(s->fake, 0);
+    loop_advance(s->loop, 30 * NSEC_PER_SEC);
+    judge_holds(s, vec_last(&s->schedulers));
+    plugins_calm(vec_last(&s->schedulers));
     loop_advance(s->loop, QUIET);
 }
 
@@ -198,6 +201,7 @@ static void sim_start(struct sim *s, uint64_t seed)
     fake_on_write(s->fake, judge_wrote, s);
     s->faults = (unsigned)sim_below(s, 4) * 8;
     s->chaos = sim_chance(s, 70);
+    s->crowded = sim_chance(s, 25);
     world_new_nodes(s);
     start_scheduler(s);
 }

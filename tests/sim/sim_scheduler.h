@@ -42,7 +42,9 @@ struct sim_pod {
     int node, nominated; /* as the server has it */
     int by;              /* the scheduler that bound it */
     int said_by;         /* the scheduler that wrote its status last */
-    uint64_t bound;      /* order of bindings */
+    int undone;          /* where it was reserved until this moment */
+    nsec_t undone_at;
+    uint64_t bound; /* order of bindings */
     struct sim *sim;
     struct timer *end; /* of its grace */
 };
@@ -70,6 +72,7 @@ struct sim_scheduler { /* one instance; its record stays until the end of the ru
 };
 struct sim_owed { /* a pod was evicted, and we have not seen yet for whom */
     int node, priority;
+    nsec_t since;
 };
 
 struct sim {
@@ -85,6 +88,7 @@ struct sim {
     struct vec_of(struct sim_owed) owed;
     uint64_t binds;     /* the order of bindings */
     unsigned faults;    /* of the network, in 1/1000 */
+    bool crowded;       /* pods are large: many evict others */
     bool chaos;         /* the plugin makes trouble */
     struct sim_counts { /* the runs are worth something only if all of it happened */
         uint64_t bound, evicted, undone, late, refused, waited, pending, leaders;
@@ -112,12 +116,15 @@ void world_end_pod(struct sim *s);
 void judge_wrote(void *sim, const char *agent, const char *method, const char *target,
                  const struct kj_val *body);
 void judge_step(struct sim *s);
+/* All news have arrived: nothing is kept for pods that are gone. */
+void judge_holds(struct sim *s, const struct sim_scheduler *of);
 /* Faults have stopped for long enough. */
 void judge_end(struct sim *s);
 
 /* sim_scheduler_plugins.c - ks_registry, a ledger of reservations, and a plugin that makes trouble.
  * The scheduler that is born next is told by plugins_for(). */
 const struct ks_registered *plugins_for(struct sim_scheduler *s);
+void plugins_calm(struct sim_scheduler *s); /* nobody waits for a permit any more */
 struct sim_hold *hold_find(struct sim_scheduler *s, struct kuid uid);
 void holds_free(struct sim_scheduler *s);
 #endif

@@ -36,12 +36,18 @@ static bool within(const struct sim_room *sum, const struct sim_room *room)
     return sum->mcpu <= room->mcpu && sum->mib <= room->mib && sum->pods <= room->pods;
 }
 
-/* It is told for whom pods were evicted from its node: it has a claim there. */
+/* It is told for whom pods were evicted from a node: it has a claim there. A pod that is bound
+ * elsewhere just afterwards may not have said so in time. */
 static void settle_owed(struct sim *s, const struct sim_pod *p, int node)
 {
-    for (size_t i = s->owed.n; i-- > 0;)
-        if (s->owed.items[i].node == node && s->owed.items[i].priority < p->priority)
+    nsec_t lately = loop_mono(s->loop) - 10 * NSEC_PER_SEC;
+
+    for (size_t i = s->owed.n; i-- > 0;) {
+        const struct sim_owed *o = &s->owed.items[i];
+        bool here = o->node == node || (p->node != SIM_NOWHERE && o->since > lately);
+        if (here && o->priority < p->priority)
             vec_swap_remove(&s->owed, i);
+    }
 }
 
 /* ---- bindings -------------------------------------------------------------------------------- */
@@ -123,17 +129,27 @@ static bool is_promised(const struct sim *s, int node, int priority)
     return false;
 }
 
+/* Its node, or the one to which it is on its way, or was until a moment ago: as long as a request
+ * may take. */
+static int evicted_from(struct sim *s, struct sim_scheduler *by, const struct sim_pod *p)
+{
+    const struct sim_hold *h = hold_find(by, p->uid);
+
+    if (p->node != SIM_NOWHERE || h)
+        return h ? h->node : p->node;
+    if (p->undone == SIM_NOWHERE || loop_mono(s->loop) - p->undone_at > 4 * NSEC_PER_SEC)
+        sim_fail(s, "%s was evicted from nowhere", p->name);
+    return p->undone;
+}
+
 /* The pod for whom may be told to the server a moment later. */
 static void judge_evict(struct sim *s, struct sim_scheduler *by, struct sim_pod *p)
 {
-    const struct sim_hold *h = hold_find(by, p->uid); /* its binding may be under way */
-    int node = p->node == SIM_NOWHERE && h ? h->node : p->node;
+    int node = evicted_from(s, by, p);
 
     s->n.evicted++;
-    if (node == SIM_NOWHERE)
-        sim_fail(s, "%s was evicted from nowhere", p->name);
     if (!is_promised(s, node, p->priority)) {
-        struct sim_owed o = { node, p->priority };
+        struct sim_owed o = { node, p->priority, loop_mono(s->loop) };
         vec_push(&s->owed, o);
     }
     sim_pod_evicted(s, p);
@@ -192,9 +208,24 @@ void judge_step(struct sim *s)
 {
     struct kerr err = { 0 };
 
-    vec_foreach(&s->schedulers, i)
-        if (s->schedulers.items[i]->s && scheduler_verify(s->schedulers.items[i]->s, &err) < 0)
+    vec_foreach(&s->schedulers, i) {
+        const struct scheduler *of = s->schedulers.items[i]->s;
+        if (!of)
+            continue;
+        if (scheduler_verify(of, &err) < 0)
             sim_fail(s, "%s", err.text);
+        struct scheduler_stats st = scheduler_stats(of);
+        if (st.nominated + st.binding > st.pending) /* a pod on its way counts as there already */
+            sim_fail(s, "%zu pods are nominated, but of %zu that wait %zu are on their way",
+                     st.nominated, st.pending, st.binding);
+    }
+}
+
+void judge_holds(struct sim *s, const struct sim_scheduler *of)
+{
+    vec_foreach(&of->holds, i)
+        if (!sim_pod_of(s, of->holds.items[i]->uid))
+            sim_fail(s, "n%d is kept for a pod that is gone", of->holds.items[i]->node);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

@@ -112,9 +112,9 @@ static void new_pod(struct sim *s)
         sim_chance(s, 20) && s->npods ? &s->pods[sim_below(s, s->npods)] : NULL;
     struct sim_pod *p = &s->pods[s->npods];
     *p = (struct sim_pod){
-        .mcpu = 100 + 100 * sim_below(s, 15),
+        .mcpu = 100 + 100 * sim_below(s, s->crowded ? 25 : 15),
         .mib = 64 * (1 + sim_below(s, 15)),
-        .priority = sim_chance(s, 60) ? 0 : 100 * sim_below(s, 4),
+        .priority = sim_chance(s, 50) ? 0 : 100 * sim_below(s, 4),
         .app = sim_below(s, SIM_APPS),
         .port = sim_chance(s, 10) ? 8000 + sim_below(s, 2) : 0,
         .near = sim_chance(s, 10) ? sim_below(s, SIM_APPS) : SIM_NOWHERE,
@@ -126,6 +126,7 @@ static void new_pod(struct sim *s)
         .alive = true,
         .node = SIM_NOWHERE,
         .nominated = SIM_NOWHERE,
+        .undone = SIM_NOWHERE,
         .sim = s,
     };
     (void)snprintf(p->name, sizeof p->name, "p%d", s->npods);

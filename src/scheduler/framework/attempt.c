@@ -503,6 +503,8 @@ void attempt_filter(struct attempt *a)
         a->shape = NULL; /* the arrays of a shape are about all rows */
         filter_few(a, said);
     } else {
+        if (a->shape && fresh)
+            shape_make_room(a->shape);
         filter_all(a, fresh, ndirty, said);
     }
     if (a->shape) {
@@ -524,6 +526,23 @@ void attempt_filter(struct attempt *a)
  * with the drawn row is searched. */
 enum { PICK_BLOCK = 256 };
 
+/* Most blocks hold candidates only; then there are no bytes to widen beside the scores. */
+KOORD_CLONES static bool all_zero(uint32_t n, const uint8_t *by)
+{
+    uint8_t any = 0;
+    for (uint32_t i = 0; i < n; i++)
+        any |= by[i];
+    return any == 0;
+}
+
+KOORD_CLONES static int64_t highest(uint32_t n, const int64_t *total)
+{
+    int64_t best = INT64_MIN;
+    for (uint32_t i = 0; i < n; i++)
+        best = total[i] > best ? total[i] : best;
+    return best;
+}
+
 KOORD_CLONES static int64_t best_of(uint32_t n, const uint8_t *restrict by,
                                     const int64_t *restrict total)
 {
@@ -533,6 +552,14 @@ KOORD_CLONES static int64_t best_of(uint32_t n, const uint8_t *restrict by,
         best = v > best ? v : best;
     }
     return best;
+}
+
+KOORD_CLONES static uint32_t count_same(uint32_t n, const int64_t *total, int64_t value)
+{
+    int64_t equal = 0;
+    for (uint32_t i = 0; i < n; i++)
+        equal += total[i] == value;
+    return (uint32_t)equal;
 }
 
 KOORD_CLONES static uint32_t count_equal(uint32_t n, const uint8_t *restrict by,
@@ -549,18 +576,20 @@ uint32_t attempt_pick(const struct attempt *a, struct loop *l)
     uint32_t nblocks = (a->n + PICK_BLOCK - 1) / PICK_BLOCK, equal = 0;
     int64_t *bests = arena_newn0(a->arena, nblocks, int64_t), best = INT64_MIN;
     uint32_t *counts = arena_newn0(a->arena, nblocks, uint32_t);
+    bool *clear = arena_newn0(a->arena, nblocks, bool); /* of rejected rows */
 
     assert(a->feasible > 0);
     for (uint32_t k = 0; k < nblocks; k++) {
-        uint32_t at = k * PICK_BLOCK;
-        bests[k] = best_of(MIN(a->n - at, (uint32_t)PICK_BLOCK), a->by + at, a->total + at);
+        uint32_t at = k * PICK_BLOCK, n = MIN(a->n - at, (uint32_t)PICK_BLOCK);
+        clear[k] = all_zero(n, a->by + at);
+        bests[k] = clear[k] ? highest(n, a->total + at) : best_of(n, a->by + at, a->total + at);
         best = MAX(best, bests[k]);
     }
     for (uint32_t k = 0; k < nblocks; k++) {
-        uint32_t at = k * PICK_BLOCK;
+        uint32_t at = k * PICK_BLOCK, n = MIN(a->n - at, (uint32_t)PICK_BLOCK);
         if (bests[k] == best)
-            counts[k] =
-                count_equal(MIN(a->n - at, (uint32_t)PICK_BLOCK), a->by + at, a->total + at, best);
+            counts[k] = clear[k] ? count_same(n, a->total + at, best)
+                                 : count_equal(n, a->by + at, a->total + at, best);
         equal += counts[k];
     }
     /* Upstream takes the first of the best, so a burst of replicas all favour one node; we draw. */

@@ -178,14 +178,13 @@ static void add_one(struct attempt *a, uint32_t slot, int64_t *scratch)
     a->scored |= UINT64_C(1) << slot;
 }
 
-static bool all_in_sum(const struct attempt *a)
+/* The sum of what was kept is copied when there is something to add to it. */
+static void own_total(struct attempt *a)
 {
-    const struct profile_point *point = &a->profile->points[KS_POINT_SCORE];
+    size_t size = a->n * sizeof *a->total;
 
-    for (uint32_t i = 0; i < point->n; i++)
-        if (!in_sum(a, point->slots[i]) && !(a->shape->skip_score >> point->slots[i] & 1))
-            return false;
-    return true;
+    if (a->shape && a->total == a->shape->total)
+        a->total = memcpy(arena_alloc(a->arena, size, 16), a->total, size);
 }
 
 static int score_failed(struct attempt *a)
@@ -202,14 +201,9 @@ static int score_plugins(struct attempt *a)
 
     if (a->score_error)
         return score_failed(a);
-    if (a->shape && !a->cycle.complete && all_in_sum(a)) {
-        a->total = a->shape->total;
-        return 0;
-    }
     a->cycle.rejected = a->by;
-    a->total = arena_newn0(a->arena, a->n, int64_t);
-    if (a->shape && !a->cycle.complete)
-        memcpy(a->total, a->shape->total, size);
+    a->total =
+        a->shape && !a->cycle.complete ? a->shape->total : arena_newn0(a->arena, a->n, int64_t);
     int64_t *scratch = arena_alloc(a->arena, size, 16);
     for (uint32_t i = 0; i < point->n; i++) {
         uint32_t slot = point->slots[i];
@@ -224,6 +218,7 @@ static int score_plugins(struct attempt *a)
             continue;
         if (a->score_error)
             return score_failed(a);
+        own_total(a);
         add_one(a, slot, scratch);
     }
     return 0;

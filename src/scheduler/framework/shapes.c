@@ -61,24 +61,42 @@ static struct shape *find(const struct shapes *s, const struct profile *p, const
     return NULL;
 }
 
+static uint32_t oldest(const struct shapes *s)
+{
+    uint32_t at = 0;
+    for (uint32_t i = 1; i < s->n; i++)
+        if (s->items[i]->used < s->items[at]->used)
+            at = i;
+    return at;
+}
+
+/* A new one, which takes over the memory of the one that goes for it. */
 static struct shape *add(struct shapes *s, const struct profile *p, struct kobj *pod, uint32_t rows)
 {
-    struct shape *h = xnew0(struct shape);
-    uint32_t fit = MAX(ROWS_MAX / (rows + 1), (uint32_t)KEPT_MIN);
+    uint32_t fit = MIN(s->max, MAX(ROWS_MAX / (rows + 1), (uint32_t)KEPT_MIN));
+    struct arena *arena = NULL;
 
-    while (s->n && s->n >= MIN(s->max, fit)) {
-        uint32_t oldest = 0;
-        for (uint32_t i = 1; i < s->n; i++)
-            if (s->items[i]->used < s->items[oldest]->used)
-                oldest = i;
-        shape_free(s->items[oldest]);
-        s->items[oldest] = s->items[--s->n];
+    while (s->n && s->n >= fit) {
+        uint32_t at = oldest(s);
+        arena_free(arena);
+        arena = take(s->items[at]->arena);
+        shape_free(s->items[at]);
+        s->items[at] = s->items[--s->n];
     }
+    struct shape *h = xnew0(struct shape);
     h->profile = p;
     h->pod = kobj_ref(pod);
-    h->arena = arena_new();
+    h->arena = arena ? arena : arena_new();
     s->items[s->n++] = h;
     return h;
+}
+
+void shape_make_room(struct shape *h)
+{
+    h->by = arena_zalloc(h->arena, h->n);
+    h->why = arena_zalloc(h->arena, h->n);
+    h->total = arena_newn0(h->arena, h->n, int64_t);
+    h->dirty = arena_newn0(h->arena, h->n, uint32_t);
 }
 
 static bool up_to_date(const struct shape *h, const struct ks_nodes *nodes, uint64_t world)
@@ -110,10 +128,7 @@ struct shape *shapes_get(struct shapes *s, const struct profile *p, struct kobj 
     h->state = arena_newn0(h->arena, p->n, void *);
     h->score_state = arena_newn0(h->arena, p->n, void *);
     h->raw = arena_newn0(h->arena, p->n, int64_t *);
-    h->by = arena_zalloc(h->arena, h->n);
-    h->why = arena_zalloc(h->arena, h->n);
-    h->total = arena_newn0(h->arena, h->n, int64_t);
-    h->dirty = arena_newn0(h->arena, h->n, uint32_t);
+    h->by = h->why = NULL;
     return h;
 }
 

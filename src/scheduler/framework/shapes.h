@@ -32,6 +32,9 @@ DEFINE_CLEANUP(shapes_free, struct shapes *)
  * the form that is kept in caches, or names its node. */
 struct shape *shapes_get(struct shapes *s, const struct profile *p, struct kobj *pod,
                          const struct ks_nodes *nodes, uint64_t world_generation);
+/* The arrays by row, empty; for a shape that is not made. Not before they are needed: pods that
+ * name their node have no use for them. */
+void shape_make_room(struct shape *h);
 /* Forget everything, for instance before a profile goes. */
 void shapes_clear(struct shapes *s);
 struct shapes_stats {

@@ -138,6 +138,7 @@ static void test_a_pod_waits_for_its_permit(void **state)
     assert_int_equal(scheduler_stats(b.s).waiting, 1);
     /* Nobody is left in the dark, and the room is kept. */
     assert_string_equal(bed_condition(&b, "p", "message"), "waiting on permit of Door for node n");
+    assert_string_equal(bed_get(&b, "p", "status.nominatedNodeName"), "n");
     assert_int_equal(scheduler_stats(b.s).assumed, 1);
     ks_allow(door.env, uid_of(&b, "p"), "Other");
     rig_run(&b.rig, SEC);
