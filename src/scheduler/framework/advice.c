@@ -37,8 +37,7 @@ void attempt_advise(struct attempt *a)
 
 void attempt_add_advice(struct attempt *a)
 {
-    if (a->shape && a->total == a->shape->total)
-        a->total = memcpy(arena_newn0(a->arena, a->n, int64_t), a->total, a->n * sizeof *a->total);
+    attempt_own_total(a);
     for (uint32_t i = 0; i < a->n; i++)
         if (!a->by[i])
             a->total[i] = i64_add_sat(a->total[i], a->opinion[i]->score);

@@ -17,4 +17,6 @@ void attempt_advise(struct attempt *a);
 void attempt_add_advice(struct attempt *a);
 /* Scores of LOCAL plugins are kept with the shape: all of them, or those of dirty rows. */
 void attempt_note_score(struct attempt *a, bool fresh, uint32_t ndirty);
+/* Before something is added to the sum that was kept with the shape: the attempt gets a copy. */
+void attempt_own_total(struct attempt *a);
 #endif

@@ -178,8 +178,7 @@ static void add_one(struct attempt *a, uint32_t slot, int64_t *scratch)
     a->scored |= UINT64_C(1) << slot;
 }
 
-/* The sum of what was kept is copied when there is something to add to it. */
-static void own_total(struct attempt *a)
+void attempt_own_total(struct attempt *a)
 {
     size_t size = a->n * sizeof *a->total;
 
@@ -218,7 +217,7 @@ static int score_plugins(struct attempt *a)
             continue;
         if (a->score_error)
             return score_failed(a);
-        own_total(a);
+        attempt_own_total(a);
         add_one(a, slot, scratch);
     }
     return 0;
