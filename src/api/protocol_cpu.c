@@ -95,11 +95,12 @@ const struct annotation_codec resource_status_codec = {
 
 /* ---- NodeResourceTopology -------------------------------------------------------------------- */
 
-#define F(member, json) KF(struct cpu_info, member, json, KF_I32)
+#define F(member, json) KF(struct cpu_topology_entry, member, json, KF_I32)
 static const struct kfield cpu_info_fields[] = { F(id, "id"), F(core, "core"), F(socket, "socket"),
                                                  F(node, "node") };
 #undef F
-static const struct kschema cpu_info_schema = KSCHEMA("CPUInfo", struct cpu_info, cpu_info_fields);
+static const struct kschema cpu_info_schema =
+    KSCHEMA("CPUInfo", struct cpu_topology_entry, cpu_info_fields);
 static const struct kfield cpu_topology_fields[] = {
     KF_LIST_OF(struct cpu_topology, detail, "detail", KF_OBJ, .sub = &cpu_info_schema),
 };

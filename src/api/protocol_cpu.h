@@ -57,11 +57,11 @@ DECLARE_ANNOTATION(resource_status, struct resource_status)
 
 /* ---- of nodes and NodeResourceTopology ------------------------------------------------------- */
 
-struct cpu_info {
+struct cpu_topology_entry {
     int32_t id, core, socket, node;
 };
 struct cpu_topology {
-    KLIST(struct cpu_info) detail;
+    KLIST(struct cpu_topology_entry) detail;
 };
 DECLARE_ANNOTATION(cpu_topology, struct cpu_topology)
 

@@ -38,6 +38,9 @@ int bootstrap(struct apiserver *s, struct kerr *err);
 extern const struct resource
     review_resources[]; /* SelfSubjectAccessReview...; ends with kind NULL */
 
+/* http/front.c: whose token this is; NULL: nobody's. There is one user, the administrator. */
+#define APISERVER_ADMIN "admin"
+const char *apiserver_user_of(const struct apiserver *s, struct str token);
 /* http/front.c: the handler of struct httpd. */
 struct httpd_req;
 void front_handle(void *server, struct httpd_req *r);

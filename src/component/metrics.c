@@ -112,6 +112,13 @@ void metric_set_fn(struct metric *f, metric_fn fn, void *arg)
     f->fn_arg = arg;
 }
 
+void metric_set_rows(struct metric *f, metric_rows_fn fn, void *arg)
+{
+    assert(f->nlabels > 0 && f->desc->type != METRIC_HISTOGRAM);
+    f->rows = fn;
+    f->rows_arg = arg;
+}
+
 void metrics_on_scrape(struct metrics *m, scrape_fn fn, void *arg)
 {
     vec_push(&m->hooks, ((struct scrape_hook){ fn, arg }));

@@ -101,6 +101,12 @@ size_t metric_children(const struct metric *f);
 /* The value of a counter or gauge without labels, asked for when it is shown. */
 typedef double (*metric_fn)(void *arg);
 void metric_set_fn(struct metric *f, metric_fn fn, void *arg);
+/* Children that are not kept but told when the metric is shown: thousands of label values that the
+ * owner has anyway cost nothing in between. They come as fn puts them, behind those that are kept;
+ * no combination may repeat. fn NULL: no more. Not for histograms. */
+typedef void (*metric_put_fn)(void *out, const char *const *values, double v);
+typedef void (*metric_rows_fn)(void *arg, metric_put_fn put, void *out);
+void metric_set_rows(struct metric *f, metric_rows_fn fn, void *arg);
 /* Called before each scrape, to bring gauges up to date. */
 typedef void (*scrape_fn)(void *arg);
 void metrics_on_scrape(struct metrics *m, scrape_fn fn, void *arg);

@@ -24,6 +24,8 @@ struct metric {
     uint64_t overflow;
     metric_fn fn;
     void *fn_arg;
+    metric_rows_fn rows;
+    void *rows_arg;
 };
 
 struct scrape_hook {

@@ -100,8 +100,8 @@ static void put_header(struct strbuf *out, const struct metric_desc *d)
 }
 
 /* name{label="value",...,le="..."}, without a value yet; le NULL: none. */
-static void put_series(struct strbuf *out, const struct metric *f, const struct metric_child *c,
-                       const char *suffix, const double *le)
+static void put_name(struct strbuf *out, const struct metric *f, const char *const *values,
+                     const char *suffix, const double *le)
 {
     char open = '{';
 
@@ -109,7 +109,7 @@ static void put_series(struct strbuf *out, const struct metric *f, const struct 
     strbuf_append(out, suffix);
     for (size_t i = 0; i < f->nlabels; i++) {
         strbuf_appendf(out, "%c%s=\"", open, f->desc->labels[f->order[i]]);
-        put_escaped(out, child_value(c, f->order[i]), true);
+        put_escaped(out, values[f->order[i]], true);
         strbuf_appendc(out, '"');
         open = ',';
     }
@@ -120,6 +120,16 @@ static void put_series(struct strbuf *out, const struct metric *f, const struct 
         open = ',';
     }
     strbuf_append(out, open == ',' ? "} " : " ");
+}
+
+static void put_series(struct strbuf *out, const struct metric *f, const struct metric_child *c,
+                       const char *suffix, const double *le)
+{
+    const char *values[METRIC_LABELS_MAX];
+
+    for (size_t i = 0; i < f->nlabels; i++)
+        values[i] = child_value(c, i);
+    put_name(out, f, values, suffix, le);
 }
 
 static void put_number(struct strbuf *out, double v)
@@ -182,6 +192,23 @@ static int by_name(const void *a, const void *b)
     return strcmp((*x)->desc->name, (*y)->desc->name);
 }
 
+struct told { /* where the rows of a metric go, and whether the header still has to */
+    struct strbuf *out;
+    const struct metric *f;
+    bool headed;
+};
+
+static void put_told(void *arg, const char *const *values, double v)
+{
+    struct told *t = arg;
+
+    if (!t->headed)
+        put_header(t->out, t->f->desc);
+    t->headed = true;
+    put_name(t->out, t->f, values, "", NULL);
+    put_number(t->out, v);
+}
+
 /* The metrics of one name, one of each registry that has it. */
 static void put_family(struct strbuf *out, const struct metric *const *same, size_t n,
                        struct rows *rows)
@@ -193,12 +220,18 @@ static void put_family(struct strbuf *out, const struct metric *const *same, siz
         map_foreach(&same[i]->children, e)
             vec_push(rows, ((struct row){ same[i], e->value }));
     }
-    if (rows->n == 0)
-        return;
-    qsort(rows->items, rows->n, sizeof *rows->items, by_values);
-    put_header(out, same[0]->desc);
+    if (rows->n > 0) {
+        qsort(rows->items, rows->n, sizeof *rows->items, by_values);
+        put_header(out, same[0]->desc);
+    }
     vec_foreach(rows, i)
         put_child(out, rows->items[i].f, rows->items[i].c);
+    struct told t = { out, NULL, rows->n > 0 };
+    for (size_t i = 0; i < n; i++) {
+        t.f = same[i];
+        if (t.f->rows && t.f->desc->type == same[0]->desc->type)
+            t.f->rows(t.f->rows_arg, put_told, &t);
+    }
 }
 
 static bool any_overflow(const struct families *all)

@@ -93,7 +93,7 @@ static bool matches(const char *route, const char *path)
     return str_ends(route, "/") ? str_starts(path, route) : streq(path, route);
 }
 
-static void on_request(void *arg, struct httpd_req *r)
+static void route(void *arg, struct httpd_req *r)
 {
     struct serve *s = arg;
     CLEANUP(arena_free) struct arena *a = arena_new_sized(512);
@@ -113,6 +113,22 @@ static void on_request(void *arg, struct httpd_req *r)
         best->fn(best->arg, r);
     else
         serve_text(r, 404, "404 page not found");
+}
+
+static void on_request(void *arg, struct httpd_req *r)
+{
+    struct serve *s = arg;
+
+    if (s->guard && stream_is_tls(httpd_stream(r)))
+        s->guard(s->guard_arg, r, route, s);
+    else
+        route(s, r);
+}
+
+void serve_set_guard(struct serve *s, serve_guard_fn fn, void *arg)
+{
+    s->guard = fn;
+    s->guard_arg = arg;
 }
 
 void serve_handle(struct serve *s, const char *path, httpd_fn fn, void *arg)
@@ -161,18 +177,24 @@ static void on_root(void *arg, struct httpd_req *r)
 
 /* ---- metrics and version --------------------------------------------------------------------- */
 
+void serve_metrics(struct httpd_req *r, const char *text, size_t n)
+{
+    const struct http_header h[] = { { STR("content-type"), STR(METRICS_CONTENT_TYPE) } };
+
+    httpd_respond(r, 200, h, ARRAY_LEN(h), true);
+    httpd_write(r, text, n);
+    httpd_end(r);
+}
+
 static void on_metrics(void *arg, struct httpd_req *r)
 {
     struct serve *s = arg;
     CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
-    const struct http_header h[] = { { STR("content-type"), STR(METRICS_CONTENT_TYPE) } };
 
     if (!serve_allow(r, "GET, HEAD"))
         return;
     metrics_write(&s->metrics, 1, &out);
-    httpd_respond(r, 200, h, ARRAY_LEN(h), true);
-    httpd_write(r, strbuf_str(&out), out.len);
-    httpd_end(r);
+    serve_metrics(r, strbuf_str(&out), out.len);
 }
 
 void serve_version_json(struct strbuf *out)
@@ -240,6 +262,7 @@ struct serve *serve_free(struct serve *s)
     vec_fini(&s->routes);
     vec_fini(&s->checks);
     vec_fini(&s->settings);
+    metrics_free(s->slis);
     free((char *)(uintptr_t)s->tls.cert_file);
     free((char *)(uintptr_t)s->tls.key_file);
     free((char *)(uintptr_t)s->tls.client_ca_file);
@@ -308,6 +331,7 @@ static int tls_load(const struct serve_tls *t, struct tls_ctx **ret, struct kerr
         .cert_pem = { cert.data, cert.len },
         .key_pem = { key.data, key.len },
         .client_ca_pem = { ca.data, ca.len },
+        .ask_client = t->ask_client,
     };
     r = tls_server_new(&o, ret, err);
     return r < 0 ? kerr_wrap(err, "TLS certificate %s", t->cert_file) : 0;
@@ -336,7 +360,9 @@ static int tls_prepare(struct serve *s, const struct serve_tls *t, struct kerr *
     if (s->tls_ctx)
         return 0;
     if (!t->cert_file) {
-        struct tls_server_opts o = { .cert_pem = t->cert_pem, .key_pem = t->key_pem };
+        struct tls_server_opts o = { .cert_pem = t->cert_pem,
+                                     .key_pem = t->key_pem,
+                                     .ask_client = t->ask_client };
         return tls_server_new(&o, &s->tls_ctx, err);
     }
     int r = tls_load(t, &s->tls_ctx, err);
@@ -346,6 +372,7 @@ static int tls_prepare(struct serve *s, const struct serve_tls *t, struct kerr *
         .cert_file = xstrdup(t->cert_file),
         .key_file = xstrdup(t->key_file),
         .client_ca_file = t->client_ca_file ? xstrdup(t->client_ca_file) : NULL,
+        .ask_client = t->ask_client,
     };
     s->tls_files = filewatch_new(s->loop, paths, t->client_ca_file ? 3 : 2, on_tls_files, s);
     return 0;

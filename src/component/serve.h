@@ -4,6 +4,7 @@
  *   /healthz /livez /readyz   all checks; ?verbose lists them, ?exclude=NAME leaves one out
  *   /healthz/NAME             one check, with the reason when it fails
  *   /metrics                  Prometheus text
+ *   /metrics/slis             the same: what became of health checks
  *   /version                  JSON
  *   /debug/flags/NAME         PUT changes a setting at run time ("v": the log level); GET shows it
  * Requests that change something are taken from this machine only, unless told otherwise. One
@@ -37,9 +38,14 @@ int serve_listen(struct serve *s, const char *addr, uint16_t *ret_port, struct k
 struct serve_tls {
     const char *cert_file, *key_file, *client_ca_file;
     struct str cert_pem, key_pem; /* instead of the files, when cert_file is NULL */
+    bool ask_client; /* ask for a certificate and take any: the guard judges it; no client_ca */
 };
 int serve_listen_tls(struct serve *s, const char *addr, const struct serve_tls *tls,
                      uint16_t *ret_port, struct kerr *err);
+/* Requests over TLS go through this first: it answers them itself, or calls admit, at once or
+ * later. Before the first listener; see delegate.h. */
+typedef void (*serve_guard_fn)(void *arg, struct httpd_req *r, httpd_fn admit, void *admit_arg);
+void serve_set_guard(struct serve *s, serve_guard_fn fn, void *arg);
 /* One connected stream, for tests. */
 void serve_stream(struct serve *s, struct stream *st, const char *peer);
 /* No new connections; requests under way finish within grace. done may be NULL. */
@@ -79,6 +85,8 @@ bool serve_may_change(struct serve *s, struct httpd_req *r);
 /* A line of plain text, as Go's http.Error sends it (nosniff, trailing newline). */
 void serve_text(struct httpd_req *r, int status, const char *fmt, ...) PRINTF(3, 4);
 
+/* Prometheus' text as an answer. */
+void serve_metrics(struct httpd_req *r, const char *text, size_t n);
 /* The JSON of /version. */
 void serve_version_json(struct strbuf *out);
 #endif

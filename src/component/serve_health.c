@@ -1,5 +1,6 @@
 /* serve_health.c - /healthz, /livez and /readyz, with Kubernetes' texts. */
 #include "base/klog.h"
+#include "component/metrics.h"
 #include "component/serve_int.h"
 #include "net/url.h"
 
@@ -75,6 +76,41 @@ static void put_unmatched(const struct excluded *ex, struct strbuf *out)
         strbuf_appendc(out, '\n');
 }
 
+/* ---- /metrics/slis --------------------------------------------------------------------------- */
+
+static const struct metric_desc last_desc = {
+    "kubernetes_healthcheck",
+    "The last result of a health check: 1 well, 0 not.",
+    METRIC_GAUGE,
+    .labels = { "name", "type" },
+};
+static const struct metric_desc total_desc = {
+    "kubernetes_healthchecks_total",
+    "Results of health checks so far.",
+    METRIC_COUNTER,
+    .labels = { "name", "type", "status" },
+};
+
+static void note_result(struct serve *s, const char *check, const char *endpoint, bool well)
+{
+    struct metric *last = metrics_add(s->slis, &last_desc);
+    struct metric *total = metrics_add(s->slis, &total_desc);
+
+    gauge_set(metric_gauge(last, METRIC_VALUES(check, endpoint)), well);
+    counter_inc(metric_counter(total, METRIC_VALUES(check, endpoint, well ? "success" : "error")));
+}
+
+static void on_slis(void *arg, struct httpd_req *r)
+{
+    struct serve *s = arg;
+    CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
+
+    if (!serve_allow(r, "GET, HEAD"))
+        return;
+    metrics_write(&s->slis, 1, &out);
+    serve_metrics(r, strbuf_str(&out), out.len);
+}
+
 /* ---- answers --------------------------------------------------------------------------------- */
 
 /* Runs the checks; returns how many failed. Reasons go to the log only: the path is public. */
@@ -90,7 +126,11 @@ static unsigned run_checks(struct serve *s, const struct endpoint *e, struct exc
             continue;
         if (is_excluded(ex, c->name)) {
             strbuf_appendf(out, "[+]%s excluded: ok\n", c->name);
-        } else if (c->fn(c->arg, &err) == 0) {
+            continue;
+        }
+        bool well = c->fn(c->arg, &err) == 0;
+        note_result(s, c->name, e->name, well);
+        if (well) {
             strbuf_appendf(out, "[+]%s ok\n", c->name);
         } else {
             strbuf_appendf(out, "[-]%s failed: reason withheld\n", c->name);
@@ -165,6 +205,8 @@ static void on_health(void *arg, struct httpd_req *r)
 void serve_health_init(struct serve *s)
 {
     serve_add_check(s, SERVE_HEALTHZ | SERVE_LIVEZ | SERVE_READYZ, "ping", ping, NULL);
+    s->slis = metrics_new();
+    serve_handle(s, "/metrics/slis", on_slis, s);
     serve_handle(s, "/healthz", on_health, s);
     serve_handle(s, "/healthz/", on_health, s);
     serve_handle(s, "/livez", on_health, s);

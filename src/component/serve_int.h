@@ -28,7 +28,10 @@ struct serve {
     struct loop *loop;
     char *program;
     struct metrics *metrics;
+    struct metrics *slis; /* of health checks */
     bool allow_remote_changes;
+    serve_guard_fn guard; /* NULL: TLS is as open as plain HTTP */
+    void *guard_arg;
     struct httpd *httpd;
     struct vec_of(struct serve_route *) routes;
     struct vec_of(struct serve_check) checks;

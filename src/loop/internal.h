@@ -35,6 +35,8 @@ struct loop {
 
     struct heap timers;
     uint64_t next_seq;
+    struct timer *spare_timers[16];
+    unsigned nspare_timers, max_spare_timers;
     struct timer *firing; /* popped, its callback runs: timer_cancel() leaves it alone */
     bool firing_batch;    /* real loop: the helper timer is armed once, after the batch */
 

@@ -10,9 +10,27 @@ static bool timer_earlier(const struct heap_node *a, const struct heap_node *b)
     return x->due != y->due ? x->due < y->due : x->seq < y->seq;
 }
 
+/* Timers that fire again and again take no memory each time. */
+static struct timer *timer_take(struct loop *l)
+{
+    if (l->nspare_timers == 0)
+        return xnew0(struct timer);
+    struct timer *t = l->spare_timers[--l->nspare_timers];
+    *t = (struct timer){ 0 };
+    return t;
+}
+
+static void timer_give(struct loop *l, struct timer *t)
+{
+    if (l->nspare_timers < l->max_spare_timers)
+        l->spare_timers[l->nspare_timers++] = t;
+    else
+        free(t);
+}
+
 struct timer *loop_after(struct loop *l, nsec_t delay, timer_fn fn, void *arg)
 {
-    struct timer *t = xnew0(struct timer);
+    struct timer *t = timer_take(l);
 
     assert(fn);
     t->loop = l;
@@ -35,7 +53,7 @@ struct timer *timer_cancel(struct timer *t)
         return NULL; /* from inside its own callback: timers_fire() frees it afterwards */
     assert(heap_has(&t->hn));
     heap_remove(&l->timers, &t->hn);
-    free(t);
+    timer_give(l, t);
     if (l->real)
         real_timers_changed(l);
     return NULL;
@@ -54,7 +72,7 @@ bool timers_fire(struct loop *l, nsec_t now)
         l->firing = t;
         t->fn(l, t->arg);
         l->firing = NULL;
-        free(t);
+        timer_give(l, t);
         any = true;
     }
     l->firing_batch = false;
@@ -69,6 +87,8 @@ static void timers_drop(struct loop *l)
             free(t->arg);
         free(t);
     }
+    while (l->nspare_timers)
+        free(l->spare_timers[--l->nspare_timers]);
     heap_fini(&l->timers);
 }
 
@@ -113,6 +133,9 @@ void loop_work(struct loop *l, work_fn work, post_fn done, void *arg)
 void loop_init(struct loop *l)
 {
     heap_init(&l->timers, timer_earlier);
+#ifndef __SANITIZE_ADDRESS__ /* it finds the use of a timer that is gone only when it is freed */
+    l->max_spare_timers = ARRAY_LEN(l->spare_timers);
+#endif
 }
 
 struct loop *loop_free(struct loop *l)

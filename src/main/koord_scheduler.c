@@ -1,7 +1,6 @@
-/* koord_scheduler.c - the program koord-scheduler: configuration, lease, endpoints, scheduler
- * (scheduler-core 9).
+/* koord_scheduler.c - the program koord-scheduler: lease, endpoints, scheduler (scheduler-core 9).
  */
-#include "main/koord_scheduler.h"
+#include "main/koord_scheduler_int.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -11,215 +10,16 @@
 #include "base/strbuf.h"
 #include "client/kube.h"
 #include "client/leader.h"
-#include "component/metrics.h"
 #include "component/run.h"
 #include "component/serve.h"
 #include "loop/loop.h"
-#include "net/certgen.h"
-#include "scheduler/config/config.h"
+#include "scheduler/barrier.h"
 #include "scheduler/explain/controller.h"
 #include "scheduler/scheduler.h"
-#include "sys/file.h"
-#include "json/kj.h"
 
 #define PROGRAM       "koord-scheduler"
 #define RELEASE_GRACE (5 * NSEC_PER_SEC)
-#define RELOAD_AGAIN  (5 * NSEC_PER_SEC)
-
-struct program_state {
-    struct run *run;
-    const struct sched_options *o;
-    struct config *config;   /* of the start; what takes a restart to change stays from it */
-    struct sched_config now; /* in force: the file's, and over it the flags that were given */
-    struct config_watch *watch;
-    struct timer *again;
-    struct kube *kube;
-    struct scheduler *scheduler;
-    struct explainer *explainer;
-    struct serve *serve;
-    struct leader *leader;
-    char *identity, *instance;
-    struct election_watchdog watchdog;
-    struct counter *loaded, *refused;
-    bool leading;
-};
-
-/* ---- configuration --------------------------------------------------------------------------- */
-
-/* Leader election flags win over the file when they are given; the others count without one. */
-static void apply_flags(struct program_state *p)
-{
-    const struct flags *f = p->run->flags;
-    const struct election_options *e = &p->o->election;
-    const struct client_options *c = &p->o->client;
-    struct sched_config *now = &p->now;
-
-    if (flags_given(f, "leader-elect"))
-        now->election.elect.v = e->enabled;
-    if (flags_given(f, "leader-elect-lease-duration"))
-        now->election.lease_duration = e->lease_duration;
-    if (flags_given(f, "leader-elect-renew-deadline"))
-        now->election.renew_deadline = e->renew_deadline;
-    if (flags_given(f, "leader-elect-retry-period"))
-        now->election.retry_period = e->retry_period;
-    if (flags_given(f, "leader-elect-resource-name"))
-        now->election.name = e->name;
-    if (flags_given(f, "leader-elect-resource-namespace"))
-        now->election.ns = e->ns;
-    if (!*now->client.kubeconfig)
-        now->client.kubeconfig = c->kubeconfig;
-    if (*p->o->config)
-        return;
-    now->client.qps = c->qps;
-    now->client.burst = c->burst;
-}
-
-static void log_missing(const struct sched_config *c)
-{
-    CLEANUP(strbuf_fini) struct strbuf names = STRBUF_INIT;
-
-    for (const char *const *name = c->not_yet; *name; name++)
-        strbuf_appendf(&names, "%s%s", names.len ? " " : "", *name);
-    if (names.len)
-        KLOG_W("Plugins of the configuration that are not here yet are left out",
-               KV_S("plugins", strbuf_str(&names)));
-}
-
-static int load_config(struct program_state *p, struct kerr *err)
-{
-    int r = *p->o->config ? config_load(&sched_config_spec, p->o->config, &p->config, err)
-                          : sched_config_shipped(&p->config, err);
-    if (r < 0)
-        return r;
-    p->now = *(const struct sched_config *)p->config->value;
-    apply_flags(p);
-    return 0;
-}
-
-static int write_config(const struct program_state *p, struct kerr *err)
-{
-    CLEANUP(strbuf_fini) struct strbuf json = STRBUF_INIT, yaml = STRBUF_INIT;
-    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
-
-    sched_config_write(&p->now, true, &json);
-    int r = kj_parse(strbuf_str(&json), json.len, 0, &doc, err);
-    if (r < 0)
-        return r;
-    kj_write_yaml(kj_root(doc), &yaml);
-    /* Extenders may bring a private key. */
-    return file_write_atomic(AT_FDCWD, p->o->write_config_to, yaml.data, yaml.len, 0600, err);
-}
-
-/* ---- what a configuration asks of the scheduler ---------------------------------------------- */
-
-static struct scheduler_opts opts_of(const struct program_state *p, const struct sched_config *c)
-{
-    return (struct scheduler_opts){
-        .profiles = c->made,
-        .nprofiles = c->profiles.n,
-        .extenders = c->extenders.items,
-        .nextenders = c->extenders.n,
-        .instance = p->instance,
-        .metrics = p->run->metrics,
-        .backoff_initial = c->backoff_initial.v * NSEC_PER_SEC,
-        .backoff_max = c->backoff_max.v * NSEC_PER_SEC,
-        .unschedulable_max = p->o->unschedulable_max,
-        .debug_scores = (unsigned)p->o->debug_scores,
-        .debug_filters = p->o->debug_filters,
-    };
-}
-
-static int make_scheduler(struct program_state *p, struct kerr *err)
-{
-    struct scheduler_opts o = opts_of(p, &p->now);
-
-    p->scheduler = scheduler_new(p->run->loop, p->kube, &o, err);
-    return p->scheduler ? 0 : err->code;
-}
-
-/* ---- reloading ------------------------------------------------------------------------------- */
-
-static void on_again(struct loop *l, void *arg)
-{
-    struct program_state *p = arg;
-
-    (void)l;
-    p->again = NULL;
-    config_watch_check(p->watch);
-}
-
-/* What a running program cannot change. */
-static void warn_restart(const struct sched_config *old, const struct sched_config *next)
-{
-    const struct {
-        const char *field;
-        bool same;
-    } fields[] = {
-        { "leaderElection",
-          kj_struct_equal(&sched_election_schema, &old->election, &next->election) },
-        { "clientConnection", kj_struct_equal(&sched_client_schema, &old->client, &next->client) },
-        { "podInitialBackoffSeconds", old->backoff_initial.v == next->backoff_initial.v },
-        { "podMaxBackoffSeconds", old->backoff_max.v == next->backoff_max.v },
-    };
-
-    for (size_t i = 0; i < ARRAY_LEN(fields); i++)
-        if (!fields[i].same)
-            KLOG_W("A changed setting takes effect after a restart only",
-                   KV_S("field", fields[i].field));
-}
-
-static int on_change(void *arg, struct config *next, struct kerr *err)
-{
-    struct program_state *p = arg;
-    const struct sched_config *old = p->config->value, *c = next->value;
-
-    const struct scheduler_opts o = { .profiles = c->made,
-                                      .nprofiles = c->profiles.n,
-                                      .extenders = c->extenders.items,
-                                      .nextenders = c->extenders.n };
-
-    int r = scheduler_reload(p->scheduler, &o, err);
-    if (r == -EBUSY && !p->again)
-        p->again = loop_after(p->run->loop, RELOAD_AGAIN, on_again, p);
-    if (r < 0)
-        return kerr_wrap(err, "%s", next->path);
-    warn_restart(old, c);
-    log_missing(c);
-    struct sched_config now = *c;
-    now.election = p->now.election;
-    now.client = p->now.client;
-    now.backoff_initial = p->now.backoff_initial;
-    now.backoff_max = p->now.backoff_max;
-    p->now = now;
-    counter_inc(p->loaded);
-    return 0;
-}
-
-static void on_refused(void *arg, const struct kerr *err)
-{
-    struct program_state *p = arg;
-
-    if (err->code == -EBUSY)
-        return; /* tried again soon */
-    counter_inc(p->refused);
-    KLOG_E(err, "Refused the changed configuration; the old one stays in force");
-}
-
-static void start_watch(struct program_state *p)
-{
-    static const struct metric_desc reloads = {
-        "koord_scheduler_config_reloads_total",
-        "Changed configuration files, by what became of them.", METRIC_COUNTER,
-        .labels = { "result" }
-    };
-    static const struct config_handler handler = { on_change, on_refused };
-    struct metric *m = metrics_add(p->run->metrics, &reloads);
-
-    p->loaded = metric_counter(m, METRIC_VALUES("loaded"));
-    p->refused = metric_counter(m, METRIC_VALUES("refused"));
-    if (*p->o->config)
-        p->watch = config_watch_new(p->run->loop, p->config, &handler, p);
-}
+#define SYNC_PERIOD   (100 * NSEC_PER_MSEC)
 
 /* ---- scheduling ------------------------------------------------------------------------------ */
 
@@ -238,11 +38,39 @@ static int start_client(struct program_state *p, struct kerr *err)
                                err);
 }
 
+static void watch(struct program_state *p)
+{
+    p->watching = true;
+    scheduler_watch(p->scheduler);
+}
+
+static void decide(struct program_state *p)
+{
+    scheduler_lead(p->scheduler);
+    p->explainer = explainer_new(p->run->loop, p->kube, p->scheduler);
+}
+
+static void on_barrier(void *arg, const struct kerr *err)
+{
+    if (err)
+        KLOG_W("Going on without the sync barrier", KV_S("err", err->text));
+    else
+        KLOG_I(0, "Passed the sync barrier");
+    decide(arg);
+}
+
 static void lead(struct program_state *p)
 {
+    const struct barrier_opts o = { p->o->barrier_ns, p->o->barrier_pod, p->now.election.name,
+                                    p->o->barrier_timeout };
+
     p->leading = true;
-    scheduler_start(p->scheduler);
-    p->explainer = explainer_new(p->run->loop, p->kube, p->scheduler);
+    if (!p->watching)
+        watch(p);
+    if (p->leader && sched_gate_on(p->o, "SyncBarrier"))
+        p->barrier = barrier_new(p->scheduler, &o, on_barrier, p);
+    else
+        decide(p);
 }
 
 static void on_started(void *arg)
@@ -296,6 +124,29 @@ static int start_election(struct program_state *p, struct kerr *err)
     return 0;
 }
 
+/* Who stands for election can decide at once. */
+static void on_waiting(struct loop *l, void *arg)
+{
+    struct program_state *p = arg;
+
+    p->waiting = NULL;
+    if (p->watching && !scheduler_synced(p->scheduler))
+        p->waiting = loop_after(l, SYNC_PERIOD, on_waiting, p);
+    else
+        leader_start(p->leader);
+}
+
+static void begin(struct program_state *p)
+{
+    if (!p->leader) {
+        lead(p);
+        return;
+    }
+    if (!p->now.delay_cache)
+        watch(p);
+    p->waiting = loop_after(p->run->loop, 0, on_waiting, p);
+}
+
 /* ---- endpoints ------------------------------------------------------------------------------- */
 
 static bool leads(void *arg)
@@ -304,12 +155,12 @@ static bool leads(void *arg)
     return p->leading && (!p->leader || leader_is(p->leader));
 }
 
-/* Who stands by is ready to take over. */
+/* Who stands by without caches is ready to take over. */
 static int check_synced(void *arg, struct kerr *err)
 {
     const struct program_state *p = arg;
 
-    if (!p->leading || scheduler_synced(p->scheduler))
+    if (!p->watching || scheduler_synced(p->scheduler))
         return 0;
     return kerr_set(err, -EAGAIN, "informers have not synced yet");
 }
@@ -325,25 +176,6 @@ static void on_configz(void *arg, struct httpd_req *r)
     sched_config_write(&p->now, false, &out);
     strbuf_appendc(&out, '}');
     httpd_reply(r, 200, "application/json", out.data, out.len);
-}
-
-static int listen_secure(struct program_state *p, const char *addr, struct kerr *err)
-{
-    static const char *const hosts[] = { "localhost", "127.0.0.1", "::1", NULL };
-    const struct certgen_opts own = { PROGRAM, hosts, loop_wall(p->run->loop), 365 };
-    CLEANUP(strbuf_fini) struct strbuf cert = STRBUF_INIT, key = STRBUF_INIT;
-    struct serve_tls tls = { 0 };
-
-    if (*p->o->tls_cert) {
-        tls.cert_file = p->o->tls_cert;
-        tls.key_file = p->o->tls_key;
-        tls.client_ca_file = *p->o->client_ca ? p->o->client_ca : NULL;
-    } else if (certgen_self_signed(&own, &cert, &key, err) < 0) {
-        return err->code;
-    }
-    tls.cert_pem = (struct str){ cert.data, cert.len };
-    tls.key_pem = (struct str){ key.data, key.len };
-    return serve_listen_tls(p->serve, addr, &tls, NULL, err);
 }
 
 /* "host:port", with brackets around an IPv6 address. */
@@ -368,7 +200,7 @@ static int start_serving(struct program_state *p, struct kerr *err)
     if (p->o->port)
         r = serve_listen(p->serve, plain, NULL, err);
     if (r == 0 && p->o->secure_port)
-        r = listen_secure(p, secure, err);
+        r = sched_secure(p->run, p->serve, secure, &p->delegate, err);
     return r;
 }
 
@@ -392,8 +224,6 @@ static int check(struct run *r, struct kerr *err)
 
     if (!*o->tls_cert != !*o->tls_key)
         return kerr_set(err, -EINVAL, "--tls-cert-file and --tls-private-key-file go together");
-    if (*o->client_ca && !*o->tls_cert)
-        return kerr_set(err, -EINVAL, "--client-ca-file needs --tls-cert-file");
     return 0;
 }
 
@@ -404,20 +234,20 @@ static int start(struct run *r, struct kerr *err)
     r->self = p;
     p->run = r;
     p->o = r->options;
-    int e = load_config(p, err);
+    int e = settings_load(p, err);
     if (e == 0 && *p->o->write_config_to) {
         run_exit(r, 0);
-        return write_config(p, err);
+        return settings_write(p, err);
     }
     if (e < 0)
         return e;
     sched_options_warn(r->flags);
     gates_log(&p->o->gates);
     gates_metrics(&p->o->gates, r->metrics);
-    log_missing(&p->now);
+    settings_log(&p->now);
     e = start_client(p, err);
     if (e == 0)
-        e = make_scheduler(p, err);
+        e = settings_make_scheduler(p, err);
     if (e == 0)
         e = start_serving(p, err);
     if (e == 0)
@@ -426,11 +256,8 @@ static int start(struct run *r, struct kerr *err)
         e = loop_on_signal(r->loop, SIGUSR2, on_debug_signal, p, err);
     if (e < 0)
         return e;
-    start_watch(p);
-    if (p->leader)
-        leader_start(p->leader);
-    else
-        lead(p);
+    settings_watch(p);
+    begin(p);
     return 0;
 }
 
@@ -450,10 +277,12 @@ static void stop(struct run *r)
 {
     struct program_state *p = r->self;
 
-    timer_cancel(p->again);
-    p->again = NULL;
+    p->again = timer_cancel(p->again);
+    p->waiting = timer_cancel(p->waiting);
     p->watch = config_watch_free(p->watch);
     p->serve = serve_free(p->serve);
+    p->delegate = delegate_free(p->delegate);
+    p->barrier = barrier_free(p->barrier);
     p->explainer = explainer_free(p->explainer);
     p->scheduler = scheduler_free(p->scheduler);
     if (!p->leader) {
@@ -471,8 +300,11 @@ static void fini(struct run *r)
     if (!p)
         return;
     timer_cancel(p->again);
+    timer_cancel(p->waiting);
     config_watch_free(p->watch);
     serve_free(p->serve);
+    delegate_free(p->delegate);
+    barrier_free(p->barrier);
     leader_free(p->leader);
     explainer_free(p->explainer);
     scheduler_free(p->scheduler);

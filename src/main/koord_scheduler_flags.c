@@ -20,15 +20,31 @@ static const struct flag served[] = {
     { "tls-cert-file", FLAG_STR, O(tls_cert),
       .help = "certificate `file` of the secure port; without it a self-signed one is made" },
     { "tls-private-key-file", FLAG_STR, O(tls_key), .help = "key `file` of that certificate" },
-    { "client-ca-file", FLAG_STR, O(client_ca),
-      .help = "clients of the secure port must show a certificate of this CA (`file`); needs "
-              "--tls-cert-file" },
     { "pod-max-in-unschedulable-pods-duration", FLAG_DUR, O(unschedulable_max), .def = "5m",
       .help = "a pod that did not fit is tried again after this time, whatever happens" },
     { "debug-scores", FLAG_INT, .letter = 's', O(debug_scores), .def = "0", .max = INT32_MAX,
       .help = "log the so many best nodes of each attempt and their scores; 0: none" },
     { "debug-filters", FLAG_BOOL, .letter = 'f', O(debug_filters),
       .help = "log why nodes were turned down" },
+    { "debug-diagnosis", FLAG_BOOL, .letter = 'd', O(debug_diagnosis),
+      .help = "log why a pod found no node, a line of JSON for each attempt" },
+    { "debug-diagnosis-blocking", FLAG_BOOL, O(debug_diagnosis_blocking),
+      .help = "write that line before the next attempt" },
+    { "debug-diagnosis-queue-size", FLAG_INT, O(diagnosis_queue), .def = "1000", .min = 1,
+      .max = INT32_MAX, .help = "so many lines may wait to be written; more are dropped" },
+    { "debug-diagnosis-worker-count", FLAG_INT, O(diagnosis_a_turn), .def = "10", .min = 1,
+      .max = INT32_MAX, .help = "so many of them are written in one turn of the event loop" },
+    { "scheduler-monitor-period", FLAG_DUR, O(monitor_period), .def = "10s", .max = INT64_MAX,
+      .help = "how often to look for attempts and bindings that take too long" },
+    { "scheduling-timeout", FLAG_DUR, O(monitor_timeout), .def = "30s", .max = INT64_MAX,
+      .help = "after this time one takes too long: a warning and a counter; 0: never" },
+    { "sync-barrier-pod-namespace", FLAG_STR, O(barrier_ns), .def = "kube-system",
+      .help = "`namespace` of the pod to which a new leader writes before it decides, to know that "
+              "it has seen all that was written before; with the feature gate SyncBarrier" },
+    { "sync-barrier-pod-name", FLAG_STR, O(barrier_pod), .def = "koord-scheduler-sync-barrier",
+      .help = "`name` of that pod" },
+    { "sync-hard-timeout", FLAG_DUR, O(barrier_timeout), .def = "1m", .min = 1, .max = INT64_MAX,
+      .help = "longest wait for that" },
     { "feature-gates", FLAG_CUSTOM, O(gates), .set = gates_set,
       .help = "`Name=true,...` switches features; all of Koordinator's are known, most belong to "
               "plugins that are not here yet" },
@@ -60,19 +76,10 @@ static const struct flag served[] = {
         name, FLAG_STR, O(unserved.s), .def = value, .help = LATER what \
     }
 static const struct flag koord_unserved[] = {
-    { "debug-diagnosis", FLAG_BOOL, .letter = 'd', O(unserved.b),
-      .help = LATER "log a diagnosis of failed attempts" },
-    B("debug-diagnosis-blocking", "write the diagnosis before going on"),
-    I("debug-diagnosis-queue-size", "1000", "diagnoses waiting to be written"),
-    I("debug-diagnosis-worker-count", "10", "writers of diagnoses"),
     L("controller-plugins", "*", "controllers of plugins to run"),
     B("enable-network-topology-manager", "network topology for gangs"),
-    D("scheduler-monitor-period", "10s", "look for attempts that take too long"),
-    D("scheduling-timeout", "30s", "an attempt takes too long after this time"),
-    D("scheduling-drop-unhandled-timeout", "5s", "forget attempts nobody ended"),
-    S("sync-barrier-pod-namespace", "kube-system", "namespace of the barrier pod"),
-    S("sync-barrier-pod-name", "koord-scheduler-sync-barrier", "name of the barrier pod"),
-    D("sync-hard-timeout", "1m", "longest wait at the barrier"),
+    { "scheduling-drop-unhandled-timeout", FLAG_DUR, O(unserved.d), .def = "5s",
+      .help = "accepted; the monitor looks at the queue itself and has nothing to forget" },
     B("enable-workload-auditor", "audit of workloads"),
     S("workload-auditor-metric-labels", "", "labels of its metrics"),
     D("workload-auditor-victim-reschedule-duration", "10s", "time for victims to come back"),
@@ -83,22 +90,6 @@ static const struct flag koord_unserved[] = {
     I("async-log-queue-length", "10000", "lines waiting to be written"),
 };
 static const struct flag kube_unserved[] = {
-    S("authentication-kubeconfig", "", "ask this cluster who a client is"),
-    { "authentication-skip-lookup", FLAG_BOOL, O(unserved.b),
-      .help = "accepted; clients of the secure port are never looked up in the cluster" },
-    D("authentication-token-webhook-cache-ttl", "10s", "how long answers are kept"),
-    { "authentication-tolerate-lookup-failure", FLAG_BOOL, O(unserved.b), .def = "true",
-      .help = "accepted; clients of the secure port are never looked up in the cluster" },
-    L("requestheader-allowed-names", NULL, "common names of authenticating proxies"),
-    S("requestheader-client-ca-file", "", "CA of authenticating proxies"),
-    L("requestheader-extra-headers-prefix", "x-remote-extra-", "headers of such proxies"),
-    L("requestheader-group-headers", "x-remote-group", "headers of such proxies"),
-    L("requestheader-uid-headers", NULL, "headers of such proxies"),
-    L("requestheader-username-headers", "x-remote-user", "headers of such proxies"),
-    L("authorization-always-allow-paths", "/healthz,/readyz,/livez", "paths open to all"),
-    S("authorization-kubeconfig", "", "ask this cluster what a client may do"),
-    D("authorization-webhook-cache-authorized-ttl", "10s", "how long answers are kept"),
-    D("authorization-webhook-cache-unauthorized-ttl", "10s", "how long answers are kept"),
     S("cert-dir", "", "directory for the self-signed certificate"),
     B("disable-http2-serving", "HTTP/1.1 only on the secure port"),
     I("http2-max-streams-per-connection", "0", "limit of HTTP/2 streams"),
@@ -194,8 +185,19 @@ void sched_options_add(struct flags *f, void *options)
     client_options_add(f, &o->client);
     election_options_add(f, &o->election, "koord-scheduler");
     debug_options_add(f, &o->debug);
+    delegate_options_add(f, &o->delegate);
     flags_add(f, "Koordinator's further flags", koord_unserved, ARRAY_LEN(koord_unserved), o);
     flags_add(f, "kube-scheduler's further flags", kube_unserved, ARRAY_LEN(kube_unserved), o);
+}
+
+bool sched_gate_on(const struct sched_options *o, const char *gate)
+{
+    unsigned i = 0;
+
+    while (i < ARRAY_LEN(gates) && !streq(gates[i].name, gate))
+        i++;
+    assert(i < ARRAY_LEN(gates));
+    return gates_on(&o->gates, i);
 }
 
 static void warn(const struct flags *f, const struct flag *table, size_t n)

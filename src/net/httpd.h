@@ -56,6 +56,8 @@ DEFINE_CLEANUP(httpd_free, struct httpd *)
 const char *httpd_method(const struct httpd_req *r);
 const char *httpd_target(const struct httpd_req *r); /* as sent: path and query */
 struct str httpd_header(const struct httpd_req *r, const char *name);
+/* All of them in turn: false behind the last. Names are in lower case. */
+bool httpd_header_at(const struct httpd_req *r, size_t i, struct http_header *ret);
 const char *httpd_peer(const struct httpd_req *r);      /* "127.0.0.1:5123" or "unix" */
 bool httpd_is_loopback(const struct httpd_req *r);      /* peer is this machine */
 struct stream *httpd_stream(const struct httpd_req *r); /* for tls_peer_*(); borrowed */

@@ -109,6 +109,16 @@ struct str httpd_header(const struct httpd_req *r, const char *name)
     return (struct str){ NULL, 0 };
 }
 
+bool httpd_header_at(const struct httpd_req *r, size_t i, struct http_header *ret)
+{
+    if (i >= r->headers.n)
+        return false;
+    const struct req_header *h = &r->headers.items[i];
+    ret->name = (struct str){ req_text(r, h->name), h->name_len };
+    ret->value = (struct str){ req_text(r, h->value), h->value_len };
+    return true;
+}
+
 const char *httpd_method(const struct httpd_req *r)
 {
     return req_text(r, r->method);

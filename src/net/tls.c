@@ -21,6 +21,14 @@ const char *tls_openssl_reason(char *buf, size_t size)
     return buf;
 }
 
+/* Without the system's openssl.cnf: it costs memory in every program, and what we allow is decided
+ * here. */
+void tls_openssl_init(void)
+{
+    OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
+    ERR_clear_error();
+}
+
 static int ssl_fail(struct kerr *err, const char *what)
 {
     char why[160];
@@ -91,11 +99,9 @@ static int use_certificate(SSL_CTX *ctx, struct str cert_pem, struct str key_pem
     return 0;
 }
 
-/* `names`, when not NULL, collects the subjects: what a server tells clients to choose from. */
-static int trust_pem(SSL_CTX *ctx, struct str pem, STACK_OF(X509_NAME) * names, struct kerr *err)
+int tls_trust_pem(X509_STORE *store, struct str pem, STACK_OF(X509_NAME) * names, struct kerr *err)
 {
     CLEANUP(bio_free_all) BIO *b = pem_open(pem);
-    X509_STORE *store = SSL_CTX_get_cert_store(ctx);
     size_t n = 0;
 
     for (X509 *x; (x = PEM_read_bio_X509(b, NULL, no_password, NULL)); n++) {
@@ -117,10 +123,7 @@ static int trust_pem(SSL_CTX *ctx, struct str pem, STACK_OF(X509_NAME) * names, 
 
 static int ctx_new(const SSL_METHOD *method, bool is_server, struct tls_ctx **ret, struct kerr *err)
 {
-    /* Without the system's openssl.cnf: it costs memory in every program, and what we allow is
-     * decided here. */
-    OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
-    ERR_clear_error();
+    tls_openssl_init();
     SSL_CTX *ssl = SSL_CTX_new(method);
     if (!ssl)
         return ssl_fail(err, "new TLS context");
@@ -148,7 +151,7 @@ int tls_client_new(const struct tls_client_opts *o, struct tls_ctx **ret, struct
     c->insecure = o->insecure;
     SSL_CTX_set_verify(c->ssl, o->insecure ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, NULL);
     if (!o->insecure && o->ca_pem.n > 0)
-        r = trust_pem(c->ssl, o->ca_pem, NULL, err);
+        r = tls_trust_pem(SSL_CTX_get_cert_store(c->ssl), o->ca_pem, NULL, err);
     else if (!o->insecure && SSL_CTX_set_default_verify_paths(c->ssl) != 1)
         r = ssl_fail(err, "load the system's CA certificates");
     if (r == 0 && o->cert_pem.n > 0)
@@ -178,6 +181,23 @@ static int select_alpn(SSL *ssl, const unsigned char **out, unsigned char *outle
     return SSL_TLSEXT_ERR_OK;
 }
 
+/* No error that tls_peer_common_name() could take for a verified peer. */
+static int take_any(X509_STORE_CTX *c, void *arg)
+{
+    (void)arg;
+    X509_STORE_CTX_set_error(c, X509_V_ERR_APPLICATION_VERIFICATION);
+    return 1;
+}
+
+static void ask_client(SSL_CTX *ssl)
+{
+    SSL_CTX_set_cert_verify_callback(ssl, take_any, NULL);
+    SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER, NULL);
+    /* A resumed connection would not have the chain of its certificate any more. */
+    SSL_CTX_set_options(ssl, SSL_OP_NO_TICKET);
+    SSL_CTX_set_num_tickets(ssl, 0);
+}
+
 int tls_server_new(const struct tls_server_opts *o, struct tls_ctx **ret, struct kerr *err)
 {
     CLEANUP(tls_unref) struct tls_ctx *c = NULL;
@@ -195,9 +215,11 @@ int tls_server_new(const struct tls_server_opts *o, struct tls_ctx **ret, struct
     SSL_CTX_set_session_id_context(c->ssl, (const unsigned char *)"koord", 5);
     if (o->client_ca_pem.n > 0) {
         STACK_OF(X509_NAME) *names = sk_X509_NAME_new_null();
-        r = trust_pem(c->ssl, o->client_ca_pem, names, err);
+        r = tls_trust_pem(SSL_CTX_get_cert_store(c->ssl), o->client_ca_pem, names, err);
         SSL_CTX_set_client_CA_list(c->ssl, names); /* takes it over */
         SSL_CTX_set_verify(c->ssl, SSL_VERIFY_PEER, NULL);
+    } else if (o->ask_client) {
+        ask_client(c->ssl);
     }
     if (r < 0)
         return r;

@@ -1,4 +1,5 @@
-/* tls_int.h - shared by tls.c (contexts), tls_shake.c (handshakes) and tls_stream.c (data). */
+/* tls_int.h - shared by tls.c (contexts), tls_shake.c (handshakes), tls_stream.c (data) and
+ * tls_trust.c (client certificates judged later). */
 #ifndef KOORD_NET_TLS_INT_H
 #define KOORD_NET_TLS_INT_H
 #include <openssl/ssl.h>
@@ -13,7 +14,6 @@ struct tls_ctx {
     bool insecure;
 };
 
-enum { TLS_ORGS_MAX = 32 };
 struct tls_stream {
     struct stream base;
     struct loop *loop;
@@ -32,9 +32,7 @@ struct tls_stream {
     bool finished; /* on_close was called */
     bool *gone;    /* set when closed inside pump() */
     struct kerr raw_err;
-    char *peer_cn;
-    char *peer_orgs[TLS_ORGS_MAX];
-    size_t n_orgs;
+    struct tls_peer peer; /* of a verified certificate */
     bool peer_known;
 };
 
@@ -46,6 +44,12 @@ static inline struct tls_stream *tls_of(struct stream *s)
 struct tls_stream *tls_stream_new(struct loop *l, struct tls_ctx *c, struct stream *raw);
 extern const struct stream_events tls_raw_events;
 
+/* Common name and organizations. */
+void tls_subject(X509 *x, struct tls_peer *ret);
+void tls_openssl_init(void); /* before anything is made */
+/* Certificates from PEM, at least one. `names`, when not NULL, collects the subjects: what a server
+ * tells clients to choose from. */
+int tls_trust_pem(X509_STORE *store, struct str pem, STACK_OF(X509_NAME) * names, struct kerr *err);
 /* What OpenSSL's error queue says last, and empties it. */
 const char *tls_openssl_reason(char *buf, size_t size);
 #endif

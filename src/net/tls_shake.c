@@ -220,6 +220,29 @@ static char *entry_text(X509_NAME *name, int at)
     return text;
 }
 
+void tls_subject(X509 *x, struct tls_peer *ret)
+{
+    X509_NAME *name = X509_get_subject_name(x);
+    int cn = X509_NAME_get_index_by_NID(name, NID_commonName, -1);
+
+    if (cn >= 0)
+        ret->name = entry_text(name, cn);
+    for (int at = -1; ret->n_orgs < TLS_ORGS_MAX &&
+                      (at = X509_NAME_get_index_by_NID(name, NID_organizationName, at)) >= 0;) {
+        char *text = entry_text(name, at);
+        if (text)
+            ret->orgs[ret->n_orgs++] = text;
+    }
+}
+
+void tls_peer_fini(struct tls_peer *p)
+{
+    free(p->name);
+    for (size_t i = 0; i < p->n_orgs; i++)
+        free(p->orgs[i]);
+    *p = (struct tls_peer){ 0 };
+}
+
 static void learn_peer(struct tls_stream *t)
 {
     X509 *x = NULL;
@@ -231,16 +254,7 @@ static void learn_peer(struct tls_stream *t)
         x = SSL_get1_peer_certificate(t->ssl);
     if (!x)
         return;
-    X509_NAME *name = X509_get_subject_name(x);
-    int cn = X509_NAME_get_index_by_NID(name, NID_commonName, -1);
-    if (cn >= 0)
-        t->peer_cn = entry_text(name, cn);
-    for (int at = -1; t->n_orgs < TLS_ORGS_MAX &&
-                      (at = X509_NAME_get_index_by_NID(name, NID_organizationName, at)) >= 0;) {
-        char *text = entry_text(name, at);
-        if (text)
-            t->peer_orgs[t->n_orgs++] = text;
-    }
+    tls_subject(x, &t->peer);
     X509_free(x);
 }
 
@@ -249,7 +263,7 @@ const char *tls_peer_common_name(struct stream *s)
     if (!s || !stream_is_tls(s))
         return "";
     learn_peer(tls_of(s));
-    return str_or(tls_of(s)->peer_cn, "");
+    return str_or(tls_of(s)->peer.name, "");
 }
 
 size_t tls_peer_organizations(struct stream *s, const char **ret, size_t max)
@@ -258,8 +272,8 @@ size_t tls_peer_organizations(struct stream *s, const char **ret, size_t max)
         return 0;
     struct tls_stream *t = tls_of(s);
     learn_peer(t);
-    size_t n = MIN(t->n_orgs, max);
+    size_t n = MIN(t->peer.n_orgs, max);
     for (size_t i = 0; i < n; i++)
-        ret[i] = t->peer_orgs[i];
+        ret[i] = t->peer.orgs[i];
     return n;
 }

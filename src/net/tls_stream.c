@@ -296,9 +296,7 @@ static void tls_close(struct stream *s)
     tls_unref(t->ctx);
     strbuf_fini(&t->held);
     strbuf_fini(&t->out);
-    free(t->peer_cn);
-    for (size_t i = 0; i < t->n_orgs; i++)
-        free(t->peer_orgs[i]);
+    tls_peer_fini(&t->peer);
     free(t);
 }
 

@@ -1,71 +1,26 @@
 /* bind.c - from the choice of a node to the answer of the server (scheduler-core 5.7, 6).
  *
- * Permit, pre-bind, one patch for what plugins want written on the pod, binding. The pod is assumed
- * on its node all the while, and the next attempts go on. Until the binding is sent it can be given
- * up at any moment; afterwards an answer that is not a success does not say that nothing happened:
- * it may have been lost on the way, or refused because an earlier try had arrived. So before the
- * room is given to others the server is asked what is true, until it answers; the informer may be
- * faster.
+ * Permit (permit.c), pre-bind and one patch for what plugins want written on the pod (prebind.c),
+ * binding. The pod is assumed on its node all the while, and the next attempts go on. Until the
+ * binding is sent it can be given up at any moment; afterwards an answer that is not a success does
+ * not say that nothing happened: it may have been lost on the way, or refused because an earlier
+ * try had arrived. So before the room is given to others the server is asked what is true, until it
+ * answers; the informer may be faster.
  */
-#include <stdio.h>
-
 #include "api/pod.h"
 #include "base/arena.h"
 #include "base/klog.h"
-#include "base/ktime.h"
 #include "base/strbuf.h"
 #include "client/informer.h"
 #include "client/kube.h"
 #include "loop/loop.h"
+#include "scheduler/bind_int.h"
 #include "scheduler/extender/extender.h"
-#include "scheduler/internal.h"
+#include "scheduler/monitor.h"
 #include "json/kj.h"
 
-#define ASK_WAIT_MIN    (100 * NSEC_PER_MSEC)
-#define ASK_WAIT_MAX    (10 * NSEC_PER_SEC)
-#define PERMIT_WAIT_MAX (15 * 60 * NSEC_PER_SEC)
-
-enum stage { STAGE_PERMIT, STAGE_PRE_BIND, STAGE_PATCH, STAGE_BIND };
-struct written { /* what a plugin wants on the pod */
-    struct written *next;
-    bool label;
-    char *key, *value;
-};
-struct binding {
-    struct ks_bind pub;
-    struct scheduler *s;
-    struct splan *plan; /* NULL: only verified */
-    struct binding *next, **link;
-    char *node;
-    enum stage stage;
-    uint64_t waits; /* slots whose permit is missing */
-    struct permit { /* [slot], when there is somebody to wait for: when it runs out */
-        nsec_t due, wait;
-    } * permit;
-    nsec_t since;    /* of the wait for permits */
-    uint32_t at;     /* the pre-bind plugin at work */
-    uint64_t flight; /* slots that have something to do in pre-bind */
-    bool asked;      /* that plugin will call ks_bind_done() */
-    struct written *written;
-    struct kube_call *call;
-    struct extenders *extenders; /* whose binder was asked; NULL: the server is asked by us */
-    struct extender *binder;     /* NULL again when its failure was ignored */
-    struct extender_call *asked_binder;
-    struct timer *timer;
-    nsec_t wait;     /* before the next question */
-    bool was_bound;  /* the server had accepted it; we only wonder why nobody confirms */
-    struct kerr err; /* of the binding */
-};
-
-static void written_free(struct binding *b)
-{
-    for (struct written *w; (w = b->written);) {
-        b->written = w->next;
-        free(w->key);
-        free(w->value);
-        free(w);
-    }
-}
+#define ASK_WAIT_MIN (100 * NSEC_PER_MSEC)
+#define ASK_WAIT_MAX (10 * NSEC_PER_SEC)
 
 static void binding_end(struct binding *b)
 {
@@ -79,7 +34,7 @@ static void binding_end(struct binding *b)
     extender_cancel(b->asked_binder);
     extenders_unref(b->extenders);
     timer_cancel(b->timer);
-    written_free(b);
+    prebind_fini(b);
     free(b->permit);
     kobj_unref(b->pub.pod);
     if (b->plan)
@@ -111,31 +66,15 @@ static struct binding *binding_new(struct scheduler *s, struct splan *plan, stru
     return b;
 }
 
-static const struct profile_slot *at_work(const struct binding *b)
-{
-    return profile_at(b->plan->profile, KS_POINT_PRE_BIND, b->at);
-}
-
-/* The plugin at work will not be heard any more. */
-static void cancel_pre_bind(struct binding *b)
-{
-    if (!b->asked)
-        return;
-    b->asked = false;
-    const struct profile_slot *s = at_work(b);
-    if (s->plugin->cancel)
-        s->plugin->cancel(s->self, &b->pub);
-}
-
 void binding_free_all(struct scheduler *s)
 {
     while (s->bindings) {
-        cancel_pre_bind(s->bindings);
+        prebind_cancel(s->bindings);
         binding_end(s->bindings);
     }
 }
 
-static struct binding *find(const struct scheduler *s, struct kuid uid)
+struct binding *binding_find(const struct scheduler *s, struct kuid uid)
 {
     for (struct binding *b = s->bindings; b; b = b->next)
         if (kuid_equal(b->pub.pod->meta.uid, uid))
@@ -151,13 +90,30 @@ size_t binding_waiting(const struct scheduler *s)
     return n;
 }
 
+/* What went on until now is over; what comes next begins. */
+void binding_count_time(struct binding *b, enum lap what, enum ks_code code)
+{
+    nsec_t now = loop_mono(b->s->loop);
+
+    times_add(b->plan->times, what, -1, code, now - b->began);
+    if (what == LAP_BIND && b->each && !b->binder)
+        times_add(b->plan->times, what, b->plan->profile->points[KS_POINT_BIND].slots[0], code,
+                  now - b->began);
+    b->began = now;
+}
+
 /* ---- outcomes -------------------------------------------------------------------------------- */
 
 static void post_bind(struct binding *b)
 {
     const struct profile_slot *s;
+    nsec_t began = loop_stopwatch(b->s->loop);
+
+    if (b->plan->profile->points[KS_POINT_POST_BIND].n == 0)
+        return;
     for (uint32_t i = 0; (s = profile_at(b->plan->profile, KS_POINT_POST_BIND, i)); i++)
         s->plugin->post_bind(s->self, pod_of(b->pub.pod), b->node);
+    times_add(b->plan->times, LAP_POST_BIND, -1, KS_SUCCESS, loop_stopwatch(b->s->loop) - began);
 }
 
 static void succeeded(struct binding *b)
@@ -168,6 +124,8 @@ static void succeeded(struct binding *b)
 
     if (!b->was_bound) {
         s->scheduled++;
+        binding_count_time(b, LAP_BIND, KS_SUCCESS);
+        monitor_ended(s->monitor, uid);
         if (podqueue_info(s->queue, uid, &info))
             smetrics_bound(b->plan->metrics, info.attempts, loop_mono(s->loop) - info.first);
         smetrics_attempt(b->plan->metrics, RESULT_SCHEDULED, loop_mono(s->loop) - b->since);
@@ -188,14 +146,14 @@ static bool undo(struct binding *b)
 {
     struct scheduler *s = b->s;
 
-    cancel_pre_bind(b);
+    prebind_cancel(b);
     if (b->plan)
         profile_unreserve(b->plan->profile, pod_of(b->pub.pod), b->node);
     return nodecache_forget(s->cache, b->pub.pod->meta.uid);
 }
 
 /* The pod is not there any more, or has another node: the informer tells the rest. */
-static void vanished(struct binding *b)
+void binding_vanished(struct binding *b)
 {
     struct scheduler *s = b->s;
 
@@ -206,7 +164,7 @@ static void vanished(struct binding *b)
 }
 
 /* The pod is there and has no node. */
-static void give_up(struct binding *b, const struct failure *f)
+void binding_give_up(struct binding *b, const struct failure *f)
 {
     struct scheduler *s = b->s;
     struct kobj *pod = NULL;
@@ -214,6 +172,9 @@ static void give_up(struct binding *b, const struct failure *f)
 
     bool room = undo(b);
     if (podqueue_find(s->queue, b->pub.pod->meta.uid, &pod) == PODQUEUE_IN_FLIGHT) {
+        if (b->plan)
+            smetrics_attempt(b->plan->metrics, f->error ? RESULT_ERROR : RESULT_UNSCHEDULABLE,
+                             loop_mono(s->loop) - b->since);
         report_failure(s, pod, f);
     } else if (!pod) { /* its binding was accepted and came undone: it is new to the queue */
         kobj_key(b->pub.pod, key, sizeof key);
@@ -231,17 +192,23 @@ static void give_up(struct binding *b, const struct failure *f)
 static void failed(struct binding *b)
 {
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    if (b->plan)
+        binding_count_time(b, LAP_BIND, KS_ERROR);
     strbuf_appendf(&text, "%s%s",
                    b->binder ? "" : "running Bind plugin \"DefaultBinder\": ", b->err.text);
-    give_up(b, &(struct failure){ .error = true, .message = strbuf_str(&text) });
+    binding_give_up(b, &(struct failure){ .error = true, .message = strbuf_str(&text) });
 }
 
 /* A plugin said no: the one node that there was does not do. */
-static void turned_down(struct binding *b, uint64_t rejectors, const char *why)
+void binding_turned_down(struct binding *b, uint64_t rejectors, const char *why)
 {
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
     strbuf_appendf(&text, "0/1 nodes are available: 1 %s.", why);
-    give_up(b, &(struct failure){ .rejectors = rejectors, .message = strbuf_str(&text) });
+    /* Nobody listened for it since pre-bind began, and slots of a profile that was replaced mean
+     * others now: it backs off and waits for no event. */
+    if (b->stage != STAGE_PERMIT || scheduler_plan(b->s, pod_of(b->pub.pod)) != b->plan)
+        podqueue_activate(b->s->queue, b->pub.pod->meta.uid);
+    binding_give_up(b, &(struct failure){ .rejectors = rejectors, .message = strbuf_str(&text) });
 }
 
 /* ---- asking what is true --------------------------------------------------------------------- */
@@ -264,7 +231,7 @@ static void on_told(void *arg, struct kube_resp *r, const struct kerr *err)
 
     b->call = NULL;
     if (err && err->reason == KR_NOT_FOUND) {
-        vanished(b);
+        binding_vanished(b);
         return;
     }
     if (err || kj_parse(r->body, r->n, 0, &doc, NULL) < 0) {
@@ -280,7 +247,7 @@ static void on_told(void *arg, struct kube_resp *r, const struct kerr *err)
     else if (same && !*node)
         failed(b);
     else
-        vanished(b);
+        binding_vanished(b);
 }
 
 static void ask(struct binding *b)
@@ -292,9 +259,9 @@ static void ask(struct binding *b)
         if (streq(node, b->node))
             succeeded(b);
         else
-            vanished(b);
+            binding_vanished(b);
         return;
-    case NODECACHE_ABSENT: vanished(b); return; /* deleted meanwhile */
+    case NODECACHE_ABSENT: binding_vanished(b); return; /* deleted meanwhile */
     case NODECACHE_ASSUMED: break;
     }
     b->call = kube_do(b->s->kube,
@@ -321,7 +288,7 @@ static void on_answer(void *arg, struct kube_resp *r, const struct kerr *err)
     }
     b->err = *err;
     if (err->reason == KR_NOT_FOUND)
-        vanished(b);
+        binding_vanished(b);
     else
         ask(b);
 }
@@ -386,11 +353,12 @@ static void on_binder_answer(void *arg, const struct kerr *err)
 }
 
 /* An extender may do it in our place. */
-static void send_binding(struct binding *b)
+void binding_send(struct binding *b)
 {
     struct scheduler *s = b->s;
 
     b->stage = STAGE_BIND;
+    binding_count_time(b, LAP_PRE_BIND, KS_SUCCESS);
     report_drop(s, b->pub.pod->meta.uid); /* "it does not fit" is not true any more */
     b->binder = extenders_first(s->extenders, EXTENDER_BIND, pod_of(b->pub.pod));
     if (!b->binder) {
@@ -401,334 +369,16 @@ static void send_binding(struct binding *b)
     b->asked_binder = extender_bind(b->binder, b->pub.pod, b->node, on_binder_answer, b);
 }
 
-/* ---- what plugins want written on the pod ---------------------------------------------------- */
-
-static const kstrmap *map_of(const struct binding *b, bool label)
-{
-    const struct objmeta *m = &b->pub.pod->meta;
-    return label ? &m->labels : &m->annotations;
-}
-
-static void want(struct ks_bind *pub, bool label, const char *key, const char *value)
-{
-    struct binding *b = container_of(pub, struct binding, pub);
-    const char *has = kstrmap_get(map_of(b, label), key);
-
-    for (struct written **at = &b->written; *at; at = &(*at)->next) {
-        struct written *w = *at;
-        if (w->label != label || !streq(w->key, key))
-            continue;
-        *at = w->next;
-        free(w->key);
-        free(w->value);
-        free(w);
-        break;
-    }
-    if (value ? has && streq(has, value) : !has)
-        return; /* it is so already */
-    struct written *w = xnew0(struct written);
-    *w = (struct written){ b->written, label, xstrdup(key), value ? xstrdup(value) : NULL };
-    b->written = w;
-}
-
-void ks_bind_annotate(struct ks_bind *b, const char *key, const char *value)
-{
-    want(b, false, key, value);
-}
-
-void ks_bind_label(struct ks_bind *b, const char *key, const char *value)
-{
-    want(b, true, key, value);
-}
-
-static void write_map(struct kjw *w, const struct binding *b, bool label, const char *name)
-{
-    bool any = false;
-
-    for (const struct written *x = b->written; x; x = x->next)
-        any = any || x->label == label;
-    if (!any)
-        return;
-    kjw_obj(w, name);
-    for (const struct written *x = b->written; x; x = x->next) {
-        if (x->label != label)
-            continue;
-        if (x->value)
-            kjw_str(w, x->key, x->value);
-        else
-            kjw_null(w, x->key);
-    }
-    kjw_end(w);
-}
-
-static void on_patched(void *arg, struct kube_resp *r, const struct kerr *err)
-{
-    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
-    struct binding *b = arg;
-
-    (void)r;
-    b->call = NULL;
-    if (!err) {
-        send_binding(b);
-        return;
-    }
-    if (err->reason == KR_NOT_FOUND) {
-        vanished(b);
-        return;
-    }
-    strbuf_appendf(&text, "running PreBind plugin \"DefaultPreBind\": %s", err->text);
-    give_up(b, &(struct failure){ .error = true, .message = strbuf_str(&text) });
-}
-
-static void send_patch(struct binding *b)
-{
-    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
-    struct kjw w = kjw_to(&body);
-    char uid[KUID_TEXT_MAX];
-
-    if (!b->written) {
-        send_binding(b);
-        return;
-    }
-    b->stage = STAGE_PATCH;
-    kuid_format(b->pub.pod->meta.uid, uid, sizeof uid);
-    kjw_obj(&w, NULL);
-    kjw_obj(&w, "metadata");
-    kjw_str(&w, "uid", uid); /* not on a pod that took over the name */
-    write_map(&w, b, false, "annotations");
-    write_map(&w, b, true, "labels");
-    kjw_end(&w);
-    kjw_end(&w);
-    b->call = kube_do(b->s->kube,
-                      &(struct kube_req){
-                          .verb = KUBE_PATCH,
-                          .kind = &kind_pod,
-                          .ns = b->pub.pod->meta.ns,
-                          .name = b->pub.pod->meta.name,
-                          .patch = KUBE_PATCH_MERGE,
-                          .body = body.data,
-                          .body_len = body.len,
-                      },
-                      on_patched, b);
-}
-
-/* ---- pre-bind -------------------------------------------------------------------------------- */
-
-/* true: go on with the next plugin. */
-static bool pre_bind_said(struct binding *b, enum ks_code code, const char *why)
-{
-    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
-    const struct profile_point *point = &b->plan->profile->points[KS_POINT_PRE_BIND];
-
-    if (code == KS_SUCCESS || code == KS_SKIP)
-        return true;
-    if (code == KS_UNSCHEDULABLE || code == KS_UNRESOLVABLE || code == KS_PENDING) {
-        turned_down(b, UINT64_C(1) << point->slots[b->at], why);
-        return false;
-    }
-    strbuf_appendf(&text, "running PreBind plugin \"%s\": %s", at_work(b)->plugin->name, why);
-    give_up(b, &(struct failure){ .error = true, .message = strbuf_str(&text) });
-    return false;
-}
-
-static void pre_bind_next(struct binding *b)
-{
-    const struct profile_point *point = &b->plan->profile->points[KS_POINT_PRE_BIND];
-
-    for (; b->at < point->n; b->at++) {
-        const struct profile_slot *s = at_work(b);
-        CLEANUP(arena_free) struct arena *a = arena_new();
-        struct ks_texts why = { .arena = a };
-        if (!(b->flight >> point->slots[b->at] & 1))
-            continue;
-        enum ks_code code = s->plugin->pre_bind(s->self, &b->pub, &why);
-        if (code == KS_WAIT) {
-            b->asked = true;
-            return;
-        }
-        if (!pre_bind_said(b, code, why.n ? why.items[0] : "no reason given"))
-            return;
-    }
-    send_patch(b);
-}
-
-void ks_bind_done(struct ks_bind *pub, enum ks_code code, const char *why)
-{
-    struct binding *b = container_of(pub, struct binding, pub);
-
-    assert(b->asked);
-    b->asked = false;
-    if (!pre_bind_said(b, code, why ? why : "no reason given"))
-        return;
-    b->at++;
-    pre_bind_next(b);
-}
-
-/* Who has something to do; true when it may take time. */
-static bool pre_flight(struct binding *b)
-{
-    const struct profile_point *point = &b->plan->profile->points[KS_POINT_PRE_BIND];
-    bool takes_time = false;
-
-    for (uint32_t i = 0; i < point->n; i++) {
-        const struct profile_slot *s = &b->plan->profile->slots[point->slots[i]];
-        enum ks_code code = s->plugin->pre_flight
-                                ? s->plugin->pre_flight(s->self, pod_of(b->pub.pod), b->node)
-                                : KS_SUCCESS;
-        if (code == KS_SKIP)
-            continue;
-        b->flight |= UINT64_C(1) << point->slots[i];
-        takes_time = takes_time || s->plugin->pre_flight;
-    }
-    return takes_time;
-}
-
-static void permitted(struct binding *b)
-{
-    b->stage = STAGE_PRE_BIND;
-    b->timer = timer_cancel(b->timer);
-    pre_bind_next(b);
-}
-
-/* ---- permit ---------------------------------------------------------------------------------- */
-
-static void permit_refused(struct binding *b, uint64_t rejectors, const char *why)
-{
-    smetrics_permit(b->plan->metrics, "unschedulable", loop_mono(b->s->loop) - b->since);
-    turned_down(b, rejectors, why);
-}
-
-static void permit_arm(struct binding *b);
-
-static void on_permit_timer(struct loop *l, void *arg)
-{
-    struct binding *b = arg;
-    const struct profile *p = b->plan->profile;
-    nsec_t now = loop_mono(l);
-    char why[256], wait[KTIME_TEXT_MAX];
-
-    b->timer = NULL;
-    for (uint32_t i = 0; i < p->n; i++) {
-        if (!(b->waits >> i & 1) || b->permit[i].due > now)
-            continue;
-        wait[kdur_format(b->permit[i].wait, wait)] = '\0';
-        (void)snprintf(why, sizeof why, "rejected due to timeout after waiting %s at plugin %s",
-                       wait, p->slots[i].plugin->name);
-        permit_refused(b, UINT64_C(1) << i, why);
-        return;
-    }
-    permit_arm(b);
-}
-
-static void permit_arm(struct binding *b)
-{
-    nsec_t first = INT64_MAX;
-
-    for (uint32_t i = 0; i < b->plan->profile->n; i++)
-        if (b->waits >> i & 1)
-            first = MIN(first, b->permit[i].due);
-    timer_cancel(b->timer);
-    b->timer = loop_after(b->s->loop, MAX(first - loop_mono(b->s->loop), 0), on_permit_timer, b);
-}
-
-/* false: the binding is over. */
-static bool permit_ask(struct binding *b, struct arena *a)
-{
-    const struct profile_point *point = &b->plan->profile->points[KS_POINT_PERMIT];
-    nsec_t now = loop_mono(b->s->loop);
-
-    for (uint32_t i = 0; i < point->n; i++) {
-        uint32_t slot = point->slots[i];
-        const struct profile_slot *s = &b->plan->profile->slots[slot];
-        struct ks_texts why = { .arena = a };
-        nsec_t wait = PERMIT_WAIT_MAX;
-        enum ks_code code = s->plugin->permit(s->self, pod_of(b->pub.pod), b->node, &wait, &why);
-        if (code == KS_SUCCESS)
-            continue;
-        if (code == KS_WAIT) {
-            wait = MIN(wait, PERMIT_WAIT_MAX);
-            b->waits |= UINT64_C(1) << slot;
-            b->permit = b->permit ? b->permit : xnewn0(PROFILE_PLUGINS_MAX, struct permit);
-            b->permit[slot] = (struct permit){ now + wait, wait };
-            continue;
-        }
-        const char *text = why.n ? why.items[0] : "no reason given";
-        if (code == KS_ERROR)
-            give_up(
-                b, &(struct failure){ .error = true,
-                                      .message = arena_printf(a, "running Permit plugin \"%s\": %s",
-                                                              s->plugin->name, text) });
-        else
-            turned_down(b, UINT64_C(1) << slot, text);
-        return false;
-    }
-    return true;
-}
-
-static void hold(struct binding *b)
-{
-    struct scheduler *s = b->s;
-    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
-    bool first = true;
-
-    strbuf_appendf(&text, "waiting on permit of");
-    for (uint32_t i = 0; i < b->plan->profile->n; i++) {
-        if (!(b->waits >> i & 1))
-            continue;
-        strbuf_appendf(&text, "%s %s", first ? "" : ",", b->plan->profile->slots[i].plugin->name);
-        first = false;
-    }
-    strbuf_appendf(&text, " for node %s", b->node);
-    podqueue_hold(s->queue, b->pub.pod->meta.uid);
-    report_held(s, b->pub.pod, "Unschedulable", strbuf_str(&text));
-    permit_arm(b);
-}
-
-static void allow(struct binding *b, uint32_t slot)
-{
-    b->waits &= ~(UINT64_C(1) << slot);
-    if (b->waits)
-        return;
-    smetrics_permit(b->plan->metrics, "success", loop_mono(b->s->loop) - b->since);
-    permitted(b);
-}
-
-/* The binding that waits for the permit of this plugin, and its slot. */
-static struct binding *waits_for(const struct scheduler *s, struct kuid uid, const char *plugin,
-                                 int *ret_slot)
-{
-    struct binding *b = find(s, uid);
-
-    if (!b || !b->plan || b->stage != STAGE_PERMIT)
-        return NULL;
-    *ret_slot = profile_slot(b->plan->profile, plugin);
-    return *ret_slot >= 0 && (b->waits >> *ret_slot & 1) ? b : NULL;
-}
-
-void ks_allow(const struct ks_env *env, struct kuid uid, const char *plugin)
-{
-    int slot;
-    struct binding *b = waits_for(env->scheduler, uid, plugin, &slot);
-    if (b)
-        allow(b, (uint32_t)slot);
-}
-
-void ks_reject(const struct ks_env *env, struct kuid uid, const char *plugin, const char *why)
-{
-    int slot;
-    struct binding *b = waits_for(env->scheduler, uid, plugin, &slot);
-    if (b)
-        permit_refused(b, UINT64_C(1) << slot, why);
-}
-
 bool binding_reject(struct scheduler *s, struct kuid uid, const char *plugin, const char *why)
 {
-    struct binding *b = find(s, uid);
+    struct binding *b = binding_find(s, uid);
 
     if (!b || !b->plan || b->stage == STAGE_BIND || b->stage == STAGE_PATCH)
         return false;
     int slot = profile_slot(b->plan->profile, plugin);
-    turned_down(b, slot < 0 ? b->waits : UINT64_C(1) << slot, why);
+    if (b->stage == STAGE_PERMIT)
+        permit_count(b, "unschedulable");
+    binding_turned_down(b, slot < 0 ? b->waits : UINT64_C(1) << slot, why);
     return true;
 }
 
@@ -739,19 +389,27 @@ void binding_start(struct scheduler *s, struct splan *plan, struct kobj *pod, co
     CLEANUP(arena_free) struct arena *a = NULL;
     struct binding *b = binding_new(s, plan, pod, node);
 
+    b->each = times_each(plan->times);
     if (plan->profile->points[KS_POINT_PERMIT].n) {
         a = arena_new();
-        if (!permit_ask(b, a))
+        nsec_t began = loop_stopwatch(s->loop);
+        bool goes_on = permit_ask(b, a);
+        times_add(plan->times, LAP_PERMIT, -1,
+                  !goes_on   ? KS_UNSCHEDULABLE
+                  : b->waits ? KS_WAIT
+                             : KS_SUCCESS,
+                  loop_stopwatch(s->loop) - began);
+        if (!goes_on)
             return;
     }
-    bool takes_time = pre_flight(b) || b->waits;
+    bool takes_time = prebind_flight(b) || b->waits;
     nominator_remove(s->nominator, pod->meta.uid);
     if (takes_time) /* others should know for whom the room is kept */
         report_nominated(s, pod, node);
     if (b->waits)
-        hold(b);
+        permit_hold(b);
     else
-        permitted(b);
+        prebind_start(b);
 }
 
 void binding_verify(struct scheduler *s, struct kobj *pod, const char *node)

@@ -7,9 +7,32 @@
 #include "client/events.h"
 #include "loop/loop.h"
 #include "scheduler/debug.h"
+#include "scheduler/diagnosis.h"
 #include "scheduler/extender/extender.h"
 #include "scheduler/framework/attempt.h"
 #include "scheduler/internal.h"
+#include "scheduler/monitor.h"
+#include "scheduler/times.h"
+
+/* Room on the node is taken, as much as plugins say that the pod shall have there. */
+static int assume(struct scheduler *s, struct attempt *a, uint32_t row, const char *node,
+                  struct kerr *err)
+{
+    struct ks_texts why = { .arena = s->arena };
+    bool resized = false;
+    int slot = s->resize_pods ? attempt_resize(a, row, &resized, &why) : -1;
+
+    if (slot >= 0)
+        return kerr_set(err, -ECANCELED, "running ResizePod plugin \"%s\": %s",
+                        a->profile->slots[slot].plugin->name,
+                        why.n ? why.items[0] : "no reason given");
+    struct podreq takes = { .mcpu_nz = a->pod.score_mcpu,
+                            .memory_nz = a->pod.score_memory,
+                            .more = (struct ks_request *)a->pod.more,
+                            .nmore = a->pod.nmore };
+    memcpy(takes.fixed, a->pod.request, sizeof takes.fixed);
+    return nodecache_assume(s->cache, a->obj, node, resized ? &takes : NULL, err);
+}
 
 /* Reserved for and bound to the node from here on, in our mind. */
 static void place(struct scheduler *s, struct splan *plan, struct attempt *a, uint32_t row)
@@ -20,11 +43,15 @@ static void place(struct scheduler *s, struct splan *plan, struct attempt *a, ui
     enum ks_code code;
 
     KLOG_I(4, "Chose node", KV_S("pod", LOG_KEY(a->obj)), KV_S("node", node));
-    if (nodecache_assume(s->cache, a->obj, node, &err) < 0) {
-        report_failure(s, a->obj, &(struct failure){ .error = true, .message = err.text });
+    if (s->resize_pods)
+        a->watch = times_resume(plan->times);
+    if (assume(s, a, row, node, &err) < 0) {
+        cycle_failed(s, plan, a->obj, &(struct failure){ .error = true, .message = err.text });
         return;
     }
+    a->watch = times_resume(plan->times);
     int slot = attempt_reserve(a, row, &code, &why);
+    watch_point(a->watch, LAP_RESERVE, slot < 0 ? KS_SUCCESS : code);
     if (slot < 0) {
         binding_start(s, plan, a->obj, node);
         return;
@@ -35,10 +62,10 @@ static void place(struct scheduler *s, struct splan *plan, struct attempt *a, ui
     for (uint32_t i = 0; i < why.n; i++)
         tally_add(t, why.items[i], 1);
     tally_format(t, 1, &text);
-    report_failure(s, a->obj,
-                   &(struct failure){ .error = code == KS_ERROR,
-                                      .rejectors = code == KS_ERROR ? 0 : UINT64_C(1) << slot,
-                                      .message = strbuf_str(&text) });
+    cycle_failed(s, plan, a->obj,
+                 &(struct failure){ .error = code == KS_ERROR,
+                                    .rejectors = code == KS_ERROR ? 0 : UINT64_C(1) << slot,
+                                    .message = strbuf_str(&text) });
 }
 
 /* Plugins that can make room are asked in turn; the first plan is carried out. True: extenders are
@@ -47,19 +74,23 @@ static bool make_room(struct scheduler *s, struct splan *plan, struct attempt *a
                       struct strbuf *message)
 {
     CLEANUP(strbuf_fini) struct strbuf words = STRBUF_INIT; /* why there is no way */
+    struct attempt_watch *watch = times_resume(plan->times);
     const struct profile_slot *slot;
 
     for (uint32_t i = 0; (slot = profile_at(plan->profile, KS_POINT_POST_FILTER, i)); i++) {
         struct ks_texts why = { .arena = s->arena };
         struct preemption p = { 0 };
-        if (streq(slot->plugin->name, "DefaultPreemption"))
+        if (slot->plugin->seeks_victims)
             smetrics_preemption(plan->metrics);
         enum ks_code code = slot->plugin->post_filter->plan(slot->self, a, &p, &why);
+        watch_plugin(watch, LAP_POST_FILTER, (uint32_t)(slot - plan->profile->slots), code);
+        watch_point(watch, LAP_POST_FILTER, code);
         for (uint32_t k = 0; k < why.n; k++)
             strbuf_appendf(&words, "%s%s", words.len ? ", " : " ", why.items[k]);
         if (p.keep)
             f->nomination = NOMINATION_KEEP;
         if (code == KS_SUCCESS) {
+            diagnosis_dump(s->diagnosis, a, "");
             f->message = strbuf_str(message);
             if (consult_victims(s, plan, a->obj, &p, f))
                 return true;
@@ -71,6 +102,7 @@ static bool make_room(struct scheduler *s, struct splan *plan, struct attempt *a
         if (code != KS_UNSCHEDULABLE)
             break;
     }
+    diagnosis_dump(s->diagnosis, a, strbuf_str(&words));
     f->tried = words.len > 0;
     strbuf_append(message, strbuf_str(&words));
     return false;
@@ -163,16 +195,20 @@ void cycle_try(struct scheduler *s, struct splan *plan, struct kobj *pod,
     struct attempt a;
 
     in.advice = advice;
+    in.watch = times_begin(plan->times, advice ? loop_stopwatch(s->loop) : s->attempt_began);
     run(s, &a, &in);
+    in.watch = a.watch = NULL; /* what follows looks at nodes for other reasons */
+    times_took_part(plan->times, &a);
     if (s->verify_reuse)
         verify_reuse(s, &a, in);
-    smetrics_algorithm(plan->metrics, loop_stopwatch(s->loop) - s->attempt_began, a.n, a.feasible);
+    smetrics_algorithm(plan->metrics, times_last(plan->times) - s->attempt_began, a.n, a.feasible);
     if (s->debug_scores || s->debug_filters)
         debug_attempt(s, &a, in);
     if (a.feasible)
         place(s, plan, &a, attempt_pick(&a, s->loop));
     else
         nowhere(s, plan, &a);
+    times_end(plan->times);
 }
 
 void cycle_run(struct scheduler *s, struct kobj *pod)
@@ -191,6 +227,7 @@ void cycle_run(struct scheduler *s, struct kobj *pod)
         return;
     }
     s->attempts++;
+    monitor_began(s->monitor);
     s->attempt_began = loop_stopwatch(s->loop);
     if (!consult_candidates(s, plan, pod))
         cycle_try(s, plan, pod, NULL);

@@ -16,6 +16,8 @@
 #include "client/informer.h"
 #include "component/serve.h"
 #include "loop/loop.h"
+#include "scheduler/diagnosis.h"
+#include "scheduler/podmetrics.h"
 #include "json/kj.h"
 
 /* ---- the score table ------------------------------------------------------------------------- */
@@ -372,25 +374,70 @@ static int set_scores(void *arg, const char *value, struct kerr *err)
     return 0;
 }
 
+static int set_bool(bool *ret, const char *value, struct kerr *err)
+{
+    if (!streq(value, "true") && !streq(value, "false"))
+        return kerr_set(err, -EINVAL, "true or false is expected");
+    *ret = streq(value, "true");
+    return 0;
+}
+
 static int set_filters(void *arg, const char *value, struct kerr *err)
 {
     struct scheduler *s = arg;
+    return set_bool(&s->debug_filters, value, err);
+}
 
-    if (!streq(value, "true") && !streq(value, "false"))
-        return kerr_set(err, -EINVAL, "true or false is expected");
-    s->debug_filters = streq(value, "true");
-    return 0;
+static int set_diagnosis(void *arg, const char *value, struct kerr *err)
+{
+    const struct scheduler *s = arg;
+    return set_bool(&diagnosis_settings(s->diagnosis)->on, value, err);
+}
+
+static int set_blocking(void *arg, const char *value, struct kerr *err)
+{
+    const struct scheduler *s = arg;
+    return set_bool(&diagnosis_settings(s->diagnosis)->blocking, value, err);
+}
+
+/* Pods are the leader's to tell of; the others have nothing to say. */
+static void on_resources(void *arg, struct httpd_req *r)
+{
+    const struct scheduler *s = arg;
+    CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
+    bool tells = !s->leads || s->leads(s->leads_arg);
+
+    if (!serve_allow(r, "GET, HEAD"))
+        return;
+    if (tells) {
+        CLEANUP(mem_free) struct kobj **all = NULL;
+        size_t n = 0;
+        for (size_t it = 0; informer_next(s->pods, &it);)
+            n++;
+        all = xnewn0(n + 1, struct kobj *);
+        n = 0;
+        for (size_t it = 0; (all[n] = informer_next(s->pods, &it));)
+            n++;
+        podmetrics_write(all, n, &out);
+    }
+    serve_metrics(r, strbuf_str(&out), out.len);
 }
 
 void scheduler_serve(struct scheduler *s, struct serve *serve, bool (*fn)(void *arg), void *arg)
 {
     static const struct serve_flag scores = { "s", "debugTopNScores", set_scores, NULL };
     static const struct serve_flag filters = { "f", "debugFilterFailure", set_filters, NULL };
+    /* upstream's answer names the wrong setting for these, and scripts read it */
+    static const struct serve_flag dump = { "d", "debugFilterFailure", set_diagnosis, NULL };
+    static const struct serve_flag blocking = { "db", "debugFilterFailure", set_blocking, NULL };
 
     s->leads = fn;
     s->leads_arg = arg;
     serve_add_flag(serve, &scores, s);
     serve_add_flag(serve, &filters, s);
+    serve_add_flag(serve, &dump, s);
+    serve_add_flag(serve, &blocking, s);
+    serve_handle(serve, "/metrics/resources", on_resources, s);
     serve_handle(serve, "/apis/v1/__services__", on_services, s);
     serve_handle(serve, NODES_PATH, on_node, s);
 }

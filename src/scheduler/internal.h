@@ -11,20 +11,24 @@
 #include "scheduler/framework/shapes.h"
 #include "scheduler/queue/podqueue.h"
 #include "scheduler/scheduler.h"
+#include "scheduler/smetrics.h"
 
 struct binding;
 struct consult;
+struct diagnosis;
 struct extenders;
 struct informer;
+struct monitor;
 struct preemptions;
 struct recorder;
 struct reports;
-struct smetrics;
+struct times;
 
 struct splan { /* a profile in force, or one that pods on their way still use */
     struct profile *profile;
     struct recorder *recorder; /* events name the scheduler of the pod */
     struct smetrics *metrics;
+    struct times *times;
     uint32_t users; /* bindings under way */
 };
 
@@ -38,6 +42,7 @@ struct scheduler {
     char *instance;
     struct splan *plans[SCHEDULER_PROFILES_MAX];
     unsigned nplans;
+    const struct profile_slot *chooser;        /* asked which pod goes next; NULL: nobody is */
     struct splan *old[SCHEDULER_PROFILES_MAX]; /* replaced, with users left */
     unsigned nold;
     unsigned max_binding;
@@ -52,6 +57,9 @@ struct scheduler {
     unsigned nothers;
     struct reports *reports;
     struct preemptions *preemptions;
+    struct qmetrics *qmetrics;
+    struct monitor *monitor;
+    struct diagnosis *diagnosis;
     struct extenders *extenders; /* NULL: none */
     http_dial_fn extender_dial;
     void *extender_dial_arg;
@@ -60,10 +68,12 @@ struct scheduler {
     struct timer *pump, *sweep; /* next attempts; look for bindings nobody confirmed */
     struct binding *bindings;   /* under way */
     unsigned nbindings;
-    bool verify_reuse;
-    bool synced;           /* attempts begin when all caches are complete */
-    bool started;          /* informers that come later start at once */
-    unsigned debug_scores; /* the best so many go to the log; 0: none */
+    bool verify_reuse, resize_pods;
+    const struct kind *const *unwatched; /* ends with NULL; NULL: none */
+    bool leading;                        /* attempts begin when we lead */
+    bool synced;                         /* and all caches are complete */
+    bool started;                        /* informers that come later start at once */
+    unsigned debug_scores;               /* the best so many go to the log; 0: none */
     bool debug_filters;
     bool (*leads)(void *arg); /* NULL: this instance schedules */
     void *leads_arg;
@@ -158,18 +168,4 @@ void report_nominated(struct scheduler *s, struct kobj *pod, const char *node);
 bool report_nominates(const struct scheduler *s, struct kuid uid);
 /* A binding begins, or the pod is gone: what was still to be written is out of date. */
 void report_drop(struct scheduler *s, struct kuid uid);
-
-/* smetrics.c - upstream's metrics. */
-enum smetrics_result { RESULT_SCHEDULED, RESULT_UNSCHEDULABLE, RESULT_ERROR, RESULTS };
-struct smetrics *smetrics_new(struct metrics *m, const char *profile); /* NULL for NULL */
-struct smetrics *smetrics_free(struct smetrics *m);
-void smetrics_attempt(struct smetrics *m, enum smetrics_result r, nsec_t took);
-void smetrics_algorithm(struct smetrics *m, nsec_t took, uint32_t evaluated, uint32_t feasible);
-void smetrics_bound(struct smetrics *m, uint32_t attempts, nsec_t since_first);
-void smetrics_preemption(struct smetrics *m); /* somebody looked for victims */
-void smetrics_preempted(struct smetrics *m, uint32_t victims);
-void smetrics_permit(struct smetrics *m, const char *result, nsec_t waited);
-/* Gauges: places of the queue, sizes of the cache. Called before they are read. */
-void smetrics_gauges(struct scheduler *s);
-
 #endif

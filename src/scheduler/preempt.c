@@ -30,7 +30,9 @@ struct preempting {
     struct scheduler *s;
     struct kobj *pod;
     char *scheduler_name, *node;
+    struct timer *begin;
     uint32_t n, left; /* left: of all but the last */
+    nsec_t began;
     bool failed;
     struct eviction victims[];
 };
@@ -54,6 +56,7 @@ static void preempting_free(struct preempting *p)
         timer_cancel(p->victims[i].timer);
         kobj_unref(p->victims[i].pod);
     }
+    timer_cancel(p->begin);
     kobj_unref(p->pod);
     free(p->scheduler_name);
     free(p->node);
@@ -84,6 +87,7 @@ static void finish(struct preempting *p)
     struct kuid uid = p->uid;
     bool again = p->failed;
 
+    smetrics_evicted(s, p->failed, loop_mono(s->loop) - p->began);
     preempting_free(p);
     podqueue_recheck(s->queue, uid);
     if (again)
@@ -235,6 +239,21 @@ static void clear_promises(struct scheduler *s, const struct preempting *p)
     }
 }
 
+static void on_begin(struct loop *l, void *arg)
+{
+    struct preempting *p = arg;
+    uint32_t n = p->n;
+
+    (void)l;
+    p->begin = NULL;
+    if (n == 0)
+        finish(p);
+    else if (n == 1)
+        evict(&p->victims[0]);
+    for (uint32_t i = 0; n > 1 && i < n - 1; i++)
+        evict(&p->victims[i]); /* with the last of them all may be over */
+}
+
 void preempt_start(struct scheduler *s, struct splan *plan, struct kobj *pod,
                    const struct preemption *what)
 {
@@ -247,6 +266,7 @@ void preempt_start(struct scheduler *s, struct splan *plan, struct kobj *pod,
     struct preempting *p = xcalloc(1, sizeof *p + what->n * sizeof *p->victims);
     p->uid = pod->meta.uid;
     p->s = s;
+    p->began = loop_mono(s->loop);
     p->pod = kobj_ref(pod);
     p->scheduler_name = xstrdup(plan->profile->scheduler_name);
     p->node = xstrdup(what->node);
@@ -266,10 +286,7 @@ void preempt_start(struct scheduler *s, struct splan *plan, struct kobj *pod,
     p->left = n ? n - 1 : 0;
     s->victims += n;
     clear_promises(s, p);
-    if (n == 0)
-        finish(p);
-    else if (n == 1)
-        evict(&p->victims[0]);
-    for (uint32_t i = 0; n > 1 && i < n - 1; i++)
-        evict(&p->victims[i]);
+    /* When the pod has its place in the queue again: a victim that is only given up makes room at
+     * once, and the pod must hear of it. */
+    p->begin = loop_after(s->loop, 0, on_begin, p);
 }

@@ -12,6 +12,7 @@
 #include "client/kube.h"
 #include "loop/loop.h"
 #include "scheduler/internal.h"
+#include "scheduler/monitor.h"
 #include "json/kj.h"
 
 enum { IN_FLIGHT_MAX = 64, TRIES_MAX = 5, NOTE_MAX = 1024 };
@@ -274,6 +275,7 @@ void report_failure(struct scheduler *s, struct kobj *pod, const struct failure 
     s->errors += f->error;
     if (node)
         nominator_set(s->nominator, pod, node);
+    monitor_ended(s->monitor, pod->meta.uid);
     podqueue_fail(s->queue, pod->meta.uid, f->rejectors);
     if (plan)
         event(plan, pod, f->message);

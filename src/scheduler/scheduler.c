@@ -3,17 +3,22 @@
 
 #include "api/pod.h"
 #include "base/arena.h"
+#include "base/vec.h"
 #include "client/events.h"
 #include "client/kube.h"
 #include "component/metrics.h"
 #include "loop/loop.h"
+#include "scheduler/diagnosis.h"
 #include "scheduler/extender/extender.h"
 #include "scheduler/internal.h"
+#include "scheduler/monitor.h"
+#include "scheduler/times.h"
 
 /* Attempts in one turn: enough to keep the loop's overhead out of sight, few enough to let others
  * (watches, answers) have their turn. */
 enum { ATTEMPTS_A_TURN = 64, SHAPES_KEPT = 128, EVENTS_QUEUED = 10000, EVENTS_BUSY_QPS = 50 };
 #define SWEEP_PERIOD (10 * NSEC_PER_SEC)
+#define DOUBT_PERIOD (100 * NSEC_PER_MSEC)
 
 struct splan *scheduler_plan(const struct scheduler *s, const struct pod *p)
 {
@@ -30,13 +35,29 @@ static bool may_attempt(const struct scheduler *s)
     return s->nbindings < s->max_binding && !s->consult;
 }
 
+/* A plugin may have a wish of its own; otherwise it goes by the queue. */
+static struct kobj *next_pod(struct scheduler *s)
+{
+    struct kobj *pod = NULL;
+    struct kuid uid;
+
+    if (s->chooser && s->chooser->plugin->next(s->chooser->self, &uid))
+        pod = podqueue_pop_this(s->queue, uid);
+    return pod ? pod : podqueue_pop(s->queue);
+}
+
 static void on_pump(struct loop *l, void *arg)
 {
     struct scheduler *s = arg;
-    (void)l;
+
     s->pump = NULL;
+    if (s->leads && !s->leads(s->leads_arg)) {
+        /* The lease has run out while we were frozen, and we have not been told yet. */
+        s->pump = loop_after(l, DOUBT_PERIOD, on_pump, s);
+        return;
+    }
     for (int i = 0; i < ATTEMPTS_A_TURN && may_attempt(s); i++) {
-        struct kobj *pod = podqueue_pop(s->queue);
+        struct kobj *pod = next_pod(s);
         if (!pod)
             return;
         cycle_run(s, pod);
@@ -48,7 +69,7 @@ static void on_pump(struct loop *l, void *arg)
 
 void scheduler_wake(struct scheduler *s)
 {
-    if (s->synced && !s->pump)
+    if (s->leading && s->synced && !s->pump)
         s->pump = loop_after(s->loop, 0, on_pump, s);
 }
 
@@ -63,12 +84,39 @@ static const struct profile *profile_of(void *arg, const struct pod *p)
     return plan ? plan->profile : NULL;
 }
 
-/* The API server writes the condition for scheduling gates itself; all other holds are ours. */
-static void on_gated(void *arg, struct kobj *pod, const char *plugin, const char *why)
+static void on_gated(void *arg, struct kobj *pod, const struct ks_plugin *by, const char *why)
 {
-    /* and what was said when victims were chosen stays true until they are gone */
-    if (!streq(plugin, "SchedulingGates") && !streq(plugin, "DefaultPreemption"))
+    const struct scheduler *s = arg;
+
+    if (s->leading && !by->gates_silently)
         report_held(arg, pod, "Unschedulable", why);
+}
+
+/* What was not ours to say while another led. */
+static void report_gated(struct scheduler *s)
+{
+    struct vec_of(struct kuid) gated = { 0 };
+    struct kobj *pod;
+
+    for (size_t it = 0; (pod = podqueue_next(s->queue, &it));)
+        if (podqueue_find(s->queue, pod->meta.uid, NULL) == PODQUEUE_GATED)
+            vec_push(&gated, pod->meta.uid);
+    vec_foreach(&gated, i)
+        podqueue_recheck(s->queue, gated.items[i]);
+    vec_fini(&gated);
+}
+
+void scheduler_lead(struct scheduler *s)
+{
+    s->leading = true;
+    report_gated(s);
+    scheduler_wake(s);
+}
+
+void scheduler_start(struct scheduler *s)
+{
+    scheduler_watch(s);
+    scheduler_lead(s);
 }
 
 /* ---- bindings nobody confirmed --------------------------------------------------------------- */
@@ -104,6 +152,7 @@ static struct splan *plan_free(struct scheduler *s, struct splan *p)
         return NULL;
     recorder_free(p->recorder);
     smetrics_free(p->metrics);
+    times_free(p->times);
     profile_free(p->profile);
     free(p);
     (void)s;
@@ -136,6 +185,7 @@ static struct splan *plan_new(struct scheduler *s, const struct profile_config *
                                   .busy_qps = EVENTS_BUSY_QPS,
                               });
     p->metrics = smetrics_new(s->registry, c->scheduler_name);
+    p->times = times_new(s->loop, s->registry, profile);
     return p;
 }
 
@@ -180,6 +230,18 @@ void scheduler_plan_done(struct scheduler *s, struct splan *p)
     }
 }
 
+/* The first that wants to choose the next pod is the only one. */
+static const struct profile_slot *find_chooser(const struct scheduler *s)
+{
+    for (unsigned i = 0; i < s->nplans; i++) {
+        const struct profile *p = s->plans[i]->profile;
+        for (uint32_t k = 0; k < p->n; k++)
+            if (p->slots[k].plugin->next)
+                return &p->slots[k];
+    }
+    return NULL;
+}
+
 /* Pods in flight keep their plan; others are asked again under the new ones. */
 static void replace_plans(struct scheduler *s, struct splan **plans, unsigned n)
 {
@@ -189,6 +251,7 @@ static void replace_plans(struct scheduler *s, struct splan **plans, unsigned n)
     memcpy(before, s->plans, sizeof before);
     memcpy(s->plans, plans, n * sizeof *plans);
     s->nplans = n;
+    s->chooser = find_chooser(s);
     shapes_clear(s->shapes);
     watch_kinds(s);
     watch_requeue(s);
@@ -250,6 +313,7 @@ static int first_plans(struct scheduler *s, const struct scheduler_opts *o, stru
     int r = o->profiles ? make_plans(s, o->profiles, o->nprofiles, s->plans, err)
                         : (n = default_plans(s, o, err));
     s->nplans = r < 0 ? 0 : (unsigned)n;
+    s->chooser = find_chooser(s);
     return r;
 }
 
@@ -273,6 +337,8 @@ struct scheduler *scheduler_new(struct loop *l, struct kube *k, const struct sch
     s->max_binding = o->max_binding ? o->max_binding : 256;
     s->confirm_after = o->confirm_after ? o->confirm_after : 30 * NSEC_PER_SEC;
     s->verify_reuse = o->verify_reuse;
+    s->unwatched = o->unwatched;
+    s->resize_pods = o->resize_pods;
     s->debug_scores = o->debug_scores;
     s->debug_filters = o->debug_filters;
     s->arena = arena_new();
@@ -285,6 +351,13 @@ struct scheduler *scheduler_new(struct loop *l, struct kube *k, const struct sch
     s->extender_dial_arg = o->extender_dial_arg;
     if (first_plans(s, o, err) < 0 || make_extenders(s, o, &s->extenders, err) < 0)
         return NULL;
+    s->qmetrics = qmetrics_new(s);
+    s->monitor = monitor_new(s, o->monitor_period, o->monitor_timeout);
+    s->diagnosis = diagnosis_new(l, s->registry,
+                                 &(struct diagnosis_opts){ .on = o->debug_diagnosis,
+                                                           .blocking = o->debug_diagnosis_blocking,
+                                                           .queue_size = o->diagnosis_queue,
+                                                           .a_turn = o->diagnosis_a_turn });
     s->queue = podqueue_new(l, &(struct podqueue_opts){
                                    .backoff_initial = o->backoff_initial,
                                    .backoff_max = o->backoff_max,
@@ -293,6 +366,7 @@ struct scheduler *scheduler_new(struct loop *l, struct kube *k, const struct sch
                                    .on_ready = on_ready,
                                    .on_gated = on_gated,
                                    .arg = s,
+                                   .hints = qmetrics_hints(s->qmetrics),
                                });
     s->reports = reports_new(s);
     s->preemptions = preemptions_new(s);
@@ -307,7 +381,7 @@ struct scheduler *scheduler_free(struct scheduler *s)
 {
     if (!s)
         return NULL;
-    s->synced = false; /* nobody wakes us any more */
+    s->leading = false; /* nobody wakes us any more */
     if (s->registry)
         metrics_off_scrape(s->registry, on_scrape, s);
     watch_free(s);
@@ -317,7 +391,10 @@ struct scheduler *scheduler_free(struct scheduler *s)
     reports_free(s->reports);
     timer_cancel(s->pump);
     timer_cancel(s->sweep);
+    monitor_free(s->monitor);
+    diagnosis_free(s->diagnosis);
     podqueue_free(s->queue);
+    qmetrics_free(s->qmetrics);
     extenders_unref(s->extenders);
     shapes_free(s->shapes);
     for (unsigned i = 0; i < s->nplans; i++)

@@ -1,15 +1,16 @@
 /* scheduler.h - koord-scheduler as a library: gives pods without a node the best one there is.
  *
  * Lives on the loop it is given and talks through the kube it is given; both stay the caller's and
- * must outlive it. Watches pods, nodes and what its plugins read from scheduler_start() on, and
- * places the pods that name one of its profiles. Loop thread only; do not free it from inside a
- * callback of its kube.
+ * must outlive it. Watches pods, nodes and what its plugins read from scheduler_watch() on, and
+ * places the pods that name one of its profiles from scheduler_lead() on. Loop thread only; do not
+ * free it from inside a callback of its kube.
  */
 #ifndef KOORD_SCHEDULER_SCHEDULER_H
 #define KOORD_SCHEDULER_SCHEDULER_H
 #include "base/base.h"
 #include "net/http.h"
 
+struct kind;
 struct ks_registered;
 struct kube;
 struct loop;
@@ -34,18 +35,29 @@ struct scheduler_opts {
     const char *const *scheduler_names;  /* ends with NULL; NULL: "koord-scheduler" alone */
     const char *instance;    /* for events, usually "koord-scheduler-HOST"; NULL: the name */
     struct metrics *metrics; /* NULL: not counted; must outlive the scheduler */
+    const struct kind *const
+        *unwatched; /* kinds that count as empty; ends with NULL; must live on */
     nsec_t backoff_initial, backoff_max; /* 0: 1 s and 10 s */
     nsec_t unschedulable_max;            /* 0: 5 min */
     nsec_t confirm_after;  /* an accepted binding nobody confirmed is asked about; 0: 30 s */
     unsigned max_binding;  /* bindings under way; 0: 256 */
     unsigned debug_scores; /* the debug flags s and f of scheduler_serve() at the start */
     bool debug_filters;
+    bool debug_diagnosis;          /* the flag d: why a pod found no node, as JSON in the log */
+    bool debug_diagnosis_blocking; /* db: written before the next attempt */
+    unsigned diagnosis_queue, diagnosis_a_turn; /* otherwise; 0: 1000 wait, 10 a turn */
+    nsec_t monitor_period, monitor_timeout;     /* attempts that take too long; 0: nobody looks */
+    bool resize_pods;  /* plugins may change what a pod asks for on the node that was chosen */
     bool verify_reuse; /* for tests: every attempt is made again from nothing, and compared */
 };
 /* NULL with err set when the options or a plugin are at fault. */
 struct scheduler *scheduler_new(struct loop *l, struct kube *k, const struct scheduler_opts *o,
                                 struct kerr *err);
-void scheduler_start(struct scheduler *s);
+/* Fills the caches and the queue and keeps them so, without deciding or writing anything. */
+void scheduler_watch(struct scheduler *s);
+/* Decides from now on, once the caches are complete. After scheduler_watch(), once. */
+void scheduler_lead(struct scheduler *s);
+void scheduler_start(struct scheduler *s); /* both */
 /* Bindings under way are left to the server. NULL is fine; always returns NULL. */
 struct scheduler *scheduler_free(struct scheduler *s);
 DEFINE_CLEANUP(scheduler_free, struct scheduler *)
@@ -54,8 +66,9 @@ DEFINE_CLEANUP(scheduler_free, struct scheduler *)
  * the last reload are still on their way. */
 int scheduler_reload(struct scheduler *s, const struct scheduler_opts *o, struct kerr *err);
 
-/* The debug flags s and f, /apis/v1/__services__ and /apis/v1/nodes/. The scheduler must outlive
- * the server. ready: is this instance the one that schedules? NULL: always. */
+/* The debug flags s, f, d and db, /metrics/resources, /apis/v1/__services__ and /apis/v1/nodes/.
+ * The scheduler must outlive the server. ready: is this instance the one that schedules? NULL:
+ * always. */
 void scheduler_serve(struct scheduler *s, struct serve *serve, bool (*leads)(void *arg), void *arg);
 
 struct scheduler_stats {

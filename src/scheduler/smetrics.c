@@ -4,6 +4,7 @@
 #include "api/pod.h"
 #include "component/metrics.h"
 #include "scheduler/internal.h"
+#include "scheduler/times.h"
 
 enum { SLI_ATTEMPTS_MAX = 15 };
 
@@ -103,8 +104,35 @@ static const struct metric_desc unschedulable_desc = {
     .labels = { "plugin", "profile" },
 };
 
+static const struct metric_desc late_desc = {
+    "scheduler_scheduling_timeout",
+    "Pods found by the monitor whose attempt or binding took too long, each time it looked.",
+    METRIC_COUNTER,
+    .labels = { "profile" },
+};
+static const struct metric_desc working_desc = {
+    "scheduler_goroutines",
+    "Number of things under way, by the work they do.",
+    METRIC_GAUGE,
+    .labels = { "operation" },
+};
+static const struct metric_desc evictions_desc = {
+    "scheduler_preemption_goroutines_execution_total",
+    "Number of times that victims were evicted in the background, by the result.",
+    METRIC_COUNTER,
+    .labels = { "result" },
+};
+static const struct metric_desc eviction_duration_desc = {
+    "scheduler_preemption_goroutines_duration_seconds",
+    "Time until all victims for a pod were evicted.",
+    METRIC_HISTOGRAM,
+    .labels = { "result" },
+    .buckets = sli_bounds,
+    .nbuckets = ARRAY_LEN(sli_bounds),
+};
+
 struct smetrics {
-    struct counter *attempts[RESULTS], *preemptions;
+    struct counter *attempts[RESULTS], *preemptions, *late;
     struct histogram *durations[RESULTS], *algorithm, *tries, *evaluated, *feasible, *victims;
     struct histogram *sli[SLI_ATTEMPTS_MAX];
     struct metric *permit;
@@ -136,6 +164,7 @@ struct smetrics *smetrics_new(struct metrics *m, const char *profile)
     x->victims = metric_histogram(metrics_add(m, &victims_desc), NULL);
     x->preemptions = metric_counter(metrics_add(m, &preemptions_desc), NULL);
     x->permit = metrics_add(m, &permit_desc);
+    x->late = metric_counter(metrics_add(m, &late_desc), METRIC_VALUES(profile));
     return x;
 }
 
@@ -145,24 +174,19 @@ struct smetrics *smetrics_free(struct smetrics *m)
     return NULL;
 }
 
-static double seconds(nsec_t t)
-{
-    return (double)t / (double)NSEC_PER_SEC;
-}
-
 void smetrics_attempt(struct smetrics *m, enum smetrics_result r, nsec_t took)
 {
     if (!m)
         return;
     counter_inc(m->attempts[r]);
-    histogram_observe(m->durations[r], seconds(took));
+    histogram_observe(m->durations[r], nsec_seconds(took));
 }
 
 void smetrics_algorithm(struct smetrics *m, nsec_t took, uint32_t evaluated, uint32_t feasible)
 {
     if (!m)
         return;
-    histogram_observe(m->algorithm, seconds(took));
+    histogram_observe(m->algorithm, nsec_seconds(took));
     if (feasible == 0)
         return;
     histogram_observe(m->evaluated, evaluated);
@@ -175,7 +199,7 @@ void smetrics_bound(struct smetrics *m, uint32_t attempts, nsec_t since_first)
         return;
     uint32_t at = MIN(MAX(attempts, 1u), (uint32_t)SLI_ATTEMPTS_MAX) - 1;
     histogram_observe(m->tries, attempts);
-    histogram_observe(m->sli[at], seconds(since_first));
+    histogram_observe(m->sli[at], nsec_seconds(since_first));
 }
 
 void smetrics_preempted(struct smetrics *m, uint32_t victims)
@@ -194,7 +218,25 @@ void smetrics_preemption(struct smetrics *m)
 void smetrics_permit(struct smetrics *m, const char *result, nsec_t waited)
 {
     if (m)
-        histogram_observe(metric_histogram(m->permit, METRIC_VALUES(result)), seconds(waited));
+        histogram_observe(metric_histogram(m->permit, METRIC_VALUES(result)), nsec_seconds(waited));
+}
+
+void smetrics_late(struct smetrics *m)
+{
+    if (m)
+        counter_inc(m->late);
+}
+
+void smetrics_evicted(struct scheduler *s, bool failed, nsec_t took)
+{
+    const char *result = failed ? "error" : "success";
+
+    if (!s->registry)
+        return;
+    counter_inc(metric_counter(metrics_add(s->registry, &evictions_desc), METRIC_VALUES(result)));
+    histogram_observe(
+        metric_histogram(metrics_add(s->registry, &eviction_duration_desc), METRIC_VALUES(result)),
+        nsec_seconds(took));
 }
 
 /* ---- gauges ---------------------------------------------------------------------------------- */
@@ -234,4 +276,9 @@ void smetrics_gauges(struct scheduler *s)
     gauge_set(metric_gauge(cache, METRIC_VALUES("pods")), (double)st.pods);
     gauge_set(metric_gauge(cache, METRIC_VALUES("assumed_pods")), (double)st.assumed);
     count_unschedulable(s, metrics_add(s->registry, &unschedulable_desc));
+    gauge_set(metric_gauge(metrics_add(s->registry, &working_desc), METRIC_VALUES("binding")),
+              (double)s->nbindings);
+    qmetrics_settle(s->qmetrics);
+    for (unsigned i = 0; i < s->nplans; i++)
+        times_settle(s->plans[i]->times);
 }

@@ -53,9 +53,9 @@ static void pod_gone(struct scheduler *s, const struct kobj *pod)
 {
     bool nominated = nominator_remove(s->nominator, pod->meta.uid);
 
-    report_drop(s, pod->meta.uid);
     binding_reject(s, pod->meta.uid, "", "removed");
     consult_drop(s, pod->meta.uid);
+    report_drop(s, pod->meta.uid); /* what these had to say too */
     podqueue_remove(s->queue, pod->meta.uid);
     bool left = nodecache_remove_pod(s->cache, pod->meta.uid); /* assigned, or assumed */
     if (left)
@@ -136,19 +136,36 @@ static void pod_news(struct scheduler *s, const struct kobj *before, struct kobj
     }
 }
 
+static enum ks_resource pod_resource(const struct kobj *pod)
+{
+    return str_empty(pod_of(pod)->node_name) ? KS_RES_UNSCHEDULABLE_POD : KS_RES_ASSIGNED_POD;
+}
+
 static void on_pod_add(void *arg, struct kobj *pod)
 {
-    pod_news(arg, NULL, pod);
+    struct scheduler *s = arg;
+    nsec_t began = qmetrics_began(s->qmetrics, pod_resource(pod), KS_ADD);
+
+    pod_news(s, NULL, pod);
+    qmetrics_handled(s->qmetrics, began, pod_resource(pod), KS_ADD);
 }
 
 static void on_pod_update(void *arg, struct kobj *before, struct kobj *pod)
 {
-    pod_news(arg, before, pod);
+    struct scheduler *s = arg;
+    nsec_t began = qmetrics_began(s->qmetrics, pod_resource(pod), KS_UPDATE);
+
+    pod_news(s, before, pod);
+    qmetrics_handled(s->qmetrics, began, pod_resource(pod), KS_UPDATE);
 }
 
 static void on_pod_delete(void *arg, struct kobj *pod)
 {
-    pod_gone(arg, pod);
+    struct scheduler *s = arg;
+    nsec_t began = qmetrics_began(s->qmetrics, pod_resource(pod), KS_DELETE);
+
+    pod_gone(s, pod);
+    qmetrics_handled(s->qmetrics, began, pod_resource(pod), KS_DELETE);
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
@@ -156,24 +173,33 @@ static void on_pod_delete(void *arg, struct kobj *pod)
 static void on_node_add(void *arg, struct kobj *node)
 {
     struct scheduler *s = arg;
+    nsec_t began = qmetrics_began(s->qmetrics, KS_RES_NODE, KS_ADD);
+
     nodecache_put_node(s->cache, node);
     tell(s, KS_RES_NODE, KS_ADD, NULL, node);
+    qmetrics_handled(s->qmetrics, began, KS_RES_NODE, KS_ADD);
 }
 
 static void on_node_update(void *arg, struct kobj *before, struct kobj *node)
 {
     struct scheduler *s = arg;
+    nsec_t began = qmetrics_began(s->qmetrics, KS_RES_NODE, KS_UPDATE);
     uint32_t changes = node_changes(node_of(before), node_of(node));
+
     nodecache_put_node(s->cache, node);
     if (changes)
         tell(s, KS_RES_NODE, changes, before, node);
+    qmetrics_handled(s->qmetrics, began, KS_RES_NODE, KS_UPDATE);
 }
 
 static void on_node_delete(void *arg, struct kobj *node)
 {
     struct scheduler *s = arg;
+    nsec_t began = qmetrics_began(s->qmetrics, KS_RES_NODE, KS_DELETE);
+
     tell(s, KS_RES_NODE, KS_DELETE, node, NULL);
     nodecache_remove_node(s->cache, node->meta.name);
+    qmetrics_handled(s->qmetrics, began, KS_RES_NODE, KS_DELETE);
 }
 
 /* ---- what plugins read ----------------------------------------------------------------------- */
@@ -204,22 +230,34 @@ static enum ks_resource resource_of(const struct kind *k)
 static void on_other_add(void *arg, struct kobj *o)
 {
     struct scheduler *s = arg;
+    enum ks_resource r = resource_of(o->kind);
+    nsec_t began = qmetrics_began(s->qmetrics, r, KS_ADD);
+
     world_put(s->world, o);
-    tell(s, resource_of(o->kind), KS_ADD, NULL, o);
+    tell(s, r, KS_ADD, NULL, o);
+    qmetrics_handled(s->qmetrics, began, r, KS_ADD);
 }
 
 static void on_other_update(void *arg, struct kobj *before, struct kobj *o)
 {
     struct scheduler *s = arg;
+    enum ks_resource r = resource_of(o->kind);
+    nsec_t began = qmetrics_began(s->qmetrics, r, KS_UPDATE);
+
     world_put(s->world, o);
-    tell(s, resource_of(o->kind), KS_UPDATE, before, o);
+    tell(s, r, KS_UPDATE, before, o);
+    qmetrics_handled(s->qmetrics, began, r, KS_UPDATE);
 }
 
 static void on_other_delete(void *arg, struct kobj *o)
 {
     struct scheduler *s = arg;
+    enum ks_resource r = resource_of(o->kind);
+    nsec_t began = qmetrics_began(s->qmetrics, r, KS_DELETE);
+
     world_remove(s->world, o);
-    tell(s, resource_of(o->kind), KS_DELETE, o, NULL);
+    tell(s, r, KS_DELETE, o, NULL);
+    qmetrics_handled(s->qmetrics, began, r, KS_DELETE);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -243,12 +281,21 @@ static bool watched(const struct scheduler *s, const struct kind *k)
     return false;
 }
 
+/* Plugins find nothing of this kind. */
+static bool left_out(const struct scheduler *s, const struct kind *k)
+{
+    for (const struct kind *const *at = s->unwatched; at && *at; at++)
+        if (*at == k)
+            return true;
+    return false;
+}
+
 static void watch_kind(struct scheduler *s, const struct kind *k)
 {
     static const struct informer_handler others = { on_other_add, on_other_update, on_other_delete,
                                                     on_synced };
 
-    if (watched(s, k))
+    if (watched(s, k) || left_out(s, k))
         return;
     assert(s->nothers < SCHEDULER_KINDS_MAX);
     struct informer *inf = informer_new(s->kube, &(struct informer_opts){ .kind = k });
@@ -302,7 +349,7 @@ void watch_init(struct scheduler *s)
     informer_add_handler(s->nodes, &nodes, s);
 }
 
-void scheduler_start(struct scheduler *s)
+void scheduler_watch(struct scheduler *s)
 {
     s->started = true;
     for (unsigned i = 0; i < s->nothers; i++)

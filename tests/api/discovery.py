@@ -225,6 +225,23 @@ def access_reviews_answer(t):
 
 
 @check
+def a_token_of_nobody_is_said_to_be_so(t):
+    a = t.post('/apis/authentication.k8s.io/v1/tokenreviews', {
+        'apiVersion': 'authentication.k8s.io/v1', 'kind': 'TokenReview', 'spec': {'token': 'nobodys'}})
+    status = t.code(a, 201)['status']
+    t.true(not status.get('authenticated') and status.get('user') == {} and 'invalid bearer token' in status['error'], str(status))
+
+
+@check
+def strangers_may_do_nothing(t):
+    for user, groups, allowed in (('stranger', ['system:authenticated'], False), ('somebody', ['system:masters'], True)):
+        a = t.post('/apis/authorization.k8s.io/v1/subjectaccessreviews', {
+            'apiVersion': 'authorization.k8s.io/v1', 'kind': 'SubjectAccessReview',
+            'spec': {'user': user, 'groups': groups, 'nonResourceAttributes': {'path': '/metrics', 'verb': 'get'}}})
+        t.has(t.code(a, 201), 'status.allowed', allowed)
+
+
+@check
 def the_caller_can_ask_who_he_is(t):
     a = t.post('/apis/authentication.k8s.io/v1/selfsubjectreviews', {
         'apiVersion': 'authentication.k8s.io/v1', 'kind': 'SelfSubjectReview'})

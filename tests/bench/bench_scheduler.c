@@ -4,9 +4,8 @@
  *     bench_scheduler [WORKLOAD [NODES PODS]]
  *
  * One line a workload: its name, nodes, pods measured, pods per second, microseconds of CPU a pod,
- * peak memory, upstream's threshold, share of attempts that reused something. Workloads have the
- * names of scheduler_perf; those that need an API server to delete pods (20,000 pods being deleted
- * in SchedulingWhileGated) are without that part.
+ * peak memory, upstream's threshold (0: it has no such workload), share of attempts that reused
+ * something. Workloads have the names of scheduler_perf.
  */
 #include <stdio.h>
 #include <sys/resource.h>
@@ -17,8 +16,10 @@
 #include "base/intern.h"
 #include "base/klog.h"
 #include "base/strbuf.h"
+#include "component/metrics.h"
 #include "loop/loop.h"
 #include "scheduler/scheduler.h"
+#include "json/kj.h"
 
 #define ANTI(kind, rest) ",'affinity':{'" kind "':{" rest "}}"
 #define TERM(key, more) \
@@ -48,8 +49,10 @@ struct workload {
     int tainted;                      /* so many of the nodes */
     const char *init_cpu;             /* NULL: 100m */
     const char *volume;               /* a volume's source, bound to a claim of each pod */
+    int local;                        /* volumes on each node, free for the pods' claims */
     bool daemon;                      /* each pod names its node by field */
-    bool gated;                       /* the init pods wait for a gate for ever */
+    int gated;                        /* so many more, as the init pods, wait for a gate for ever */
+    bool leave;                       /* for each pod that is placed an init pod is deleted */
     bool mixed;                       /* init pods of five kinds */
     enum churn churn;
 };
@@ -59,9 +62,9 @@ static const struct workload workloads[] = {
     { "Unschedulable", 5000, 100, 10000, 170, "", "", .churn = CHURN_BIG },
     { "PreemptionAsync", 5000, 20000, 5000, 160, "", "", .init_cpu = "900m", .churn = CHURN_HIGH },
     { "SchedulingWithMixedChurn", 5000, 0, 10000, 265, "", "", .churn = CHURN_MIXED },
-    { "SchedulingWhileGated", 1, 10000, 20000, 130, "", "", .gated = true },
-    { "SchedulingGatedPodsWithPodAffinityImpactForThroughput", 1, 10000, 20000, 110,
-      ANTI("podAffinity", REQUIRED(ZONE, "")), "", .gated = true, .zones = 1 },
+    { "SchedulingWhileGated", 1, 20000, 20000, 130, "", "", .gated = 10000, .leave = true },
+    { "SchedulingGatedPodsWithPodAffinityImpactForThroughput", 1, 0, 20000, 110,
+      ANTI("podAffinity", REQUIRED(ZONE, "")), "", .gated = 10000, .zones = 1 },
     { "MixedSchedulingBasePod", 5000, 10000, 5000, 140, "", "", .mixed = true, .zones = 1 },
     { "SchedulingWithNodeInclusionPolicy", 5000, 0, 4000, 68, "",
       ",'topologySpreadConstraints':[{'maxSkew':1,'topologyKey':'" HOST "','whenUnsatisfiable':"
@@ -73,6 +76,7 @@ static const struct workload workloads[] = {
       .volume = "'awsElasticBlockStore':{'volumeID':'%s'}" },
     { "SchedulingCSIPVs", 5000, 5000, 5000, 48, "", "",
       .volume = "'csi':{'driver':'ebs.csi.aws.com','volumeHandle':'%s'}" },
+    { "SchedulingLocalPVs", 5000, 0, 10000, 0, "", "", .local = 4 },
     { "SchedulingPodAntiAffinity", 5000, 1000, 2000, 60,
       ANTI("podAntiAffinity", REQUIRED(HOST, "")), ANTI("podAntiAffinity", REQUIRED(HOST, "")) },
     { "SchedulingPodAffinity", 5000, 5000, 5000, 35, ANTI("podAffinity", REQUIRED(ZONE, "")),
@@ -106,7 +110,7 @@ struct bench {
     struct loop *loop;
     struct kube *kube;
     struct scheduler *s;
-    int nodes, init, pods, made;
+    int nodes, init, pods, made, left;
     uint64_t bound, want; /* bindings of pods that count */
     struct timer *churn;
     int churned;
@@ -170,7 +174,7 @@ static const char *pod_text(struct bench *b, const char *ns, const char *spec, c
                    "'registry.k8s.io/pause:3.10','resources':{'requests':{'cpu':'%s','memory':"
                    "'500Mi'}}}]%s",
                    i, ns, i, cpu, spec);
-    if (b->w->volume)
+    if (b->w->volume || b->w->local)
         strbuf_appendf(&t, ",'volumes':[{'name':'v','persistentVolumeClaim':{'claimName':'c-%d'}}]",
                        i);
     if (b->w->daemon)
@@ -206,10 +210,25 @@ static void ns_of(const struct bench *b, int i, bool measured, char *buf, size_t
         (void)snprintf(buf, size, "default");
 }
 
+/* The next of the init pods goes. */
+static void leave(struct bench *b)
+{
+    char text[256];
+
+    (void)snprintf(text, sizeof text,
+                   "{\"metadata\":{\"name\":\"pod-%d\",\"namespace\":\"default\",\"uid\":"
+                   "\"00000000-0000-4000-8000-%012d\",\"resourceVersion\":\"2\"}}",
+                   b->left, b->left);
+    b->left++;
+    memkube_push(b->kube, "pods", KUBE_DELETED, text);
+}
+
 static void on_bind(void *arg, const char *pod)
 {
     struct bench *b = arg;
     (void)pod;
+    if (b->w->leave && b->want && b->left < b->init)
+        leave(b);
     if (++b->bound == b->want && b->want > (uint64_t)b->init)
         loop_stop(b->loop);
 }
@@ -278,7 +297,75 @@ static void add_volumes(struct bench *b)
     }
 }
 
-/* Init pods: all alike, of five kinds, or never to be placed. */
+/* ---- volumes on nodes ------------------------------------------------------------------------ */
+
+static void local_volume(const struct bench *b, int i, const char *claim, struct strbuf *t)
+{
+    strbuf_reset(t);
+    strbuf_appendf(t,
+                   "{'metadata':{'name':'pv-%d','uid':'v%d','resourceVersion':'%d'},'spec':{"
+                   "'capacity':{'storage':'%dGi'},'accessModes':['ReadWriteOnce'],"
+                   "'storageClassName':'local','local':{'path':'/mnt'},'nodeAffinity':{'required':"
+                   "{'nodeSelectorTerms':[{'matchExpressions':[{'key':'" HOST "','operator':'In',"
+                   "'values':['node-%d']}]}]}}",
+                   i, i, claim ? 2 : 1, i / b->nodes + 1, i % b->nodes);
+    if (claim)
+        strbuf_appendf(t, ",'claimRef':{'namespace':'default','name':'%s','uid':'%s'}", claim,
+                       claim);
+    strbuf_appendf(t, "},'status':{'phase':'%s'}}", claim ? "Bound" : "Available");
+}
+
+static void local_claim(const char *name, const char *volume, struct strbuf *t)
+{
+    strbuf_reset(t);
+    strbuf_appendf(t,
+                   "{'metadata':{'name':'%s','namespace':'default','uid':'%s','resourceVersion':"
+                   "'%d','annotations':{%s}},'spec':{'accessModes':['ReadWriteOnce'],"
+                   "'storageClassName':'local','resources':{'requests':{'storage':'1Gi'}}",
+                   name, name, volume ? 2 : 1,
+                   volume ? "'pv.kubernetes.io/bind-completed':'yes'" : "");
+    if (volume)
+        strbuf_appendf(t, ",'volumeName':'%s'", volume);
+    strbuf_appendf(t, "},'status':{'phase':'%s'}}", volume ? "Bound" : "Pending");
+}
+
+static void add_local(struct bench *b)
+{
+    CLEANUP(strbuf_fini) struct strbuf t = STRBUF_INIT;
+    char name[32];
+
+    for (int i = 0; i < b->w->local * b->nodes; i++) {
+        local_volume(b, i, NULL, &t);
+        memkube_add(b->kube, "persistentvolumes", quoted(&t));
+    }
+    for (int i = 0; b->w->local && i < b->pods; i++) {
+        (void)snprintf(name, sizeof name, "c-%d", i);
+        local_claim(name, NULL, &t);
+        memkube_add(b->kube, "persistentvolumeclaims", quoted(&t));
+    }
+    if (b->w->local)
+        memkube_add(b->kube, "storageclasses",
+                    "{\"metadata\":{\"name\":\"local\",\"uid\":\"l\",\"resourceVersion\":\"1\"},"
+                    "\"provisioner\":\"kubernetes.io/no-provisioner\",\"volumeBindingMode\":"
+                    "\"WaitForFirstConsumer\"}");
+}
+
+/* The volume controller: what the scheduler chose for a claim is bound to it. */
+static void on_patch(void *arg, const char *plural, const char *name, const struct kj_val *body)
+{
+    CLEANUP(strbuf_fini) struct strbuf t = STRBUF_INIT;
+    struct bench *b = arg;
+    const char *claim = kj_str_or(kj_path(body, "spec.claimRef.name"), NULL);
+
+    if (!streq(plural, "persistentvolumes") || !claim)
+        return;
+    local_volume(b, atoi(name + strlen("pv-")), claim, &t);
+    memkube_push(b->kube, "persistentvolumes", KUBE_MODIFIED, quoted(&t));
+    local_claim(claim, name, &t);
+    memkube_push(b->kube, "persistentvolumeclaims", KUBE_MODIFIED, quoted(&t));
+}
+
+/* Init pods: all alike, or of five kinds; and those that are never to be placed. */
 static void add_init(struct bench *b)
 {
     static const char *const kinds[] = {
@@ -294,13 +381,12 @@ static void add_init(struct bench *b)
     for (int i = 0; i < b->init; i++) {
         ns_of(b, i, false, ns, sizeof ns);
         const char *spec = b->w->mixed ? kinds[i * 5 / b->init] : b->w->init_spec;
-        CLEANUP(mem_free)
-        char *all =
-            xasprintf("%s%s", spec, b->w->gated ? ",'schedulingGates':[{'name':'wait'}]" : "");
-        memkube_add(b->kube, "pods", pod_text(b, ns, all, cpu));
+        memkube_add(b->kube, "pods", pod_text(b, ns, spec, cpu));
     }
-    if (b->w->gated)
-        b->init = 0; /* none of them will be placed */
+    CLEANUP(mem_free)
+    char *gated = xasprintf("%s,'schedulingGates':[{'name':'wait'}]", b->w->init_spec);
+    for (int i = 0; i < b->w->gated; i++)
+        memkube_add(b->kube, "pods", pod_text(b, "default", gated, cpu));
 }
 
 static nsec_t cpu_time(void)
@@ -355,11 +441,15 @@ static int run(const struct workload *w, int nodes, int pods)
     b.loop = loop_new();
     b.kube = memkube_new(b.loop, strings);
     memkube_on_bind(b.kube, on_bind, &b);
+    if (w->local)
+        memkube_on_patch(b.kube, on_patch, &b);
     add_nodes(&b);
     add_namespaces(&b);
     add_volumes(&b);
+    add_local(&b);
     add_init(&b);
-    b.s = scheduler_new(b.loop, b.kube, &(struct scheduler_opts){ 0 }, &err);
+    struct metrics *metrics = metrics_new(); /* counting and timing are part of the price */
+    b.s = scheduler_new(b.loop, b.kube, &(struct scheduler_opts){ .metrics = metrics }, &err);
     if (!b.s) {
         fprintf(stderr, "bench_scheduler: %s\n", err.text);
         return 1;
@@ -370,6 +460,7 @@ static int run(const struct workload *w, int nodes, int pods)
     int r = measure(&b);
     timer_cancel(b.churn);
     scheduler_free(b.s);
+    metrics_free(metrics);
     kube_free(b.kube);
     intern_free(strings);
     loop_free(b.loop);

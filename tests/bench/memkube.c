@@ -19,8 +19,11 @@ struct call {
     bool cancelled;
     kube_done_fn fn;
     void *arg;
-    struct list *list; /* the answer; NULL: "{}" */
-    char pod[128];     /* of a binding */
+    struct list *list;  /* the answer; NULL: "{}" */
+    char pod[128];      /* of a binding */
+    const char *plural; /* of a patch, when somebody wants to know */
+    char *name, *body;
+    size_t n;
 };
 struct watch {
     struct kube_call head;
@@ -37,12 +40,24 @@ struct memkube {
     struct timer *timer;
     void (*on_bind)(void *arg, const char *pod);
     void *bind_arg;
+    memkube_patch_fn on_patch;
+    void *patch_arg;
     struct memkube_stats stats;
 };
 
 static struct memkube *of(struct kube *k)
 {
     return container_of(k, struct memkube, head);
+}
+
+static void tell_patch(struct memkube *m, const struct call *c)
+{
+    struct kj_doc *doc = NULL;
+
+    if (kj_parse(c->body, c->n, 0, &doc, NULL) < 0)
+        abort();
+    m->on_patch(m->patch_arg, c->plural, c->name, kj_root(doc));
+    kj_doc_free(doc);
 }
 
 static void answer(struct memkube *m, struct call *c)
@@ -60,6 +75,15 @@ static void answer(struct memkube *m, struct call *c)
         m->on_bind(m->bind_arg, c->pod);
     c->fn(c->arg, &r, NULL);
     strbuf_fini(&body);
+    if (c->plural)
+        tell_patch(m, c);
+}
+
+static void call_free(struct call *c)
+{
+    free(c->name);
+    free(c->body);
+    free(c);
 }
 
 static void on_turn(struct loop *l, void *arg)
@@ -75,7 +99,7 @@ static void on_turn(struct loop *l, void *arg)
         next = c->next;
         if (!c->cancelled)
             answer(m, c);
-        free(c);
+        call_free(c);
     }
 }
 
@@ -93,6 +117,12 @@ static struct kube_call *mem_call(struct kube *k, const struct kube_req *r, kube
         (void)snprintf(c->pod, sizeof c->pod, "%s/%s", r->ns, r->name);
     } else if (r->verb == KUBE_PATCH) {
         m->stats.patches++;
+        if (m->on_patch) {
+            c->plural = r->kind->plural;
+            c->name = xstrdup(r->name);
+            c->body = xmemdup(r->body, r->body_len);
+            c->n = r->body_len;
+        }
     } else if (r->verb == KUBE_DELETE) {
         m->stats.deletes++;
     } else {
@@ -141,7 +171,7 @@ static void memkube_free(struct kube *k)
     while (m->first) {
         struct call *c = m->first;
         m->first = c->next;
-        free(c);
+        call_free(c);
     }
     while (m->watches)
         mem_cancel(&m->watches->head);
@@ -196,6 +226,12 @@ void memkube_on_bind(struct kube *k, void (*fn)(void *arg, const char *pod), voi
 {
     of(k)->on_bind = fn;
     of(k)->bind_arg = arg;
+}
+
+void memkube_on_patch(struct kube *k, memkube_patch_fn fn, void *arg)
+{
+    of(k)->on_patch = fn;
+    of(k)->patch_arg = arg;
 }
 
 struct memkube_stats memkube_stats(const struct kube *k)

@@ -7,6 +7,8 @@
 #define KOORD_BENCH_MEMKUBE_H
 #include "client/kube.h"
 
+struct kj_val;
+
 struct memkube_stats {
     uint64_t bindings, patches, deletes, other;
 };
@@ -17,5 +19,10 @@ void memkube_add(struct kube *k, const char *plural, const char *json);
 void memkube_push(struct kube *k, const char *plural, enum kube_event_type type, const char *json);
 /* Called for each binding that is accepted: "namespace/name" and the node. May be NULL. */
 void memkube_on_bind(struct kube *k, void (*fn)(void *arg, const char *pod), void *arg);
+/* Called after a patch was answered, for who plays a controller: the body is the patch. May be
+ * NULL. */
+typedef void (*memkube_patch_fn)(void *arg, const char *plural, const char *name,
+                                 const struct kj_val *body);
+void memkube_on_patch(struct kube *k, memkube_patch_fn fn, void *arg);
 struct memkube_stats memkube_stats(const struct kube *k);
 #endif

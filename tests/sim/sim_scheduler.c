@@ -77,7 +77,8 @@ static void set_faults(const struct sim *s, const struct sim_scheduler *of)
                                });
 }
 
-static void start_scheduler(struct sim *s)
+/* Knows everything from now on, and decides when it is told to. */
+static struct sim_scheduler *watch_scheduler(struct sim *s)
 {
     struct sim_scheduler *n = xnew0(struct sim_scheduler);
     struct kerr err = { 0 };
@@ -96,7 +97,13 @@ static void start_scheduler(struct sim *s)
         &(struct scheduler_opts){ .plugins = plugins_for(n), .verify_reuse = true }, &err);
     if (!n->s)
         sim_fail(s, "%s", err.text);
-    scheduler_start(n->s);
+    scheduler_watch(n->s);
+    return n;
+}
+
+static void start_scheduler(struct sim *s)
+{
+    scheduler_lead(watch_scheduler(s)->s);
 }
 
 static void stop_scheduler(struct sim_scheduler *n)
@@ -121,10 +128,15 @@ static void change_leader(struct sim *s)
         world_new_pods(s);
         loop_advance(s->loop, sim_below(s, 100) * NSEC_PER_MSEC);
     }
-    if (sim_chance(s, 60)) {
+    if (sim_chance(s, 40)) {
         stop_scheduler(old);
         loop_advance(s->loop, sim_below(s, 2) * sim_below(s, 5000) * NSEC_PER_MSEC);
         start_scheduler(s);
+    } else if (sim_chance(s, 50)) { /* it stood by */
+        struct sim_scheduler *next = watch_scheduler(s);
+        loop_advance(s->loop, sim_below(s, 5000) * NSEC_PER_MSEC);
+        stop_scheduler(old);
+        scheduler_lead(next->s);
     } else {
         start_scheduler(s);
         loop_advance(s->loop, sim_below(s, 5000) * NSEC_PER_MSEC);

@@ -133,13 +133,15 @@ static const char *header(struct api_call *c, const struct httpd_req *r, const c
     return v.p ? arena_strndup(c->arena, v.p, v.n) : NULL;
 }
 
-static bool same_secret(const char *a, size_t n, const char *b)
+const char *apiserver_user_of(const struct apiserver *s, struct str token)
 {
-    size_t m = strlen(b);
-    unsigned diff = n != m;
-    for (size_t i = 0; i < n; i++) /* no early exit: time must not tell how much was right */
-        diff |= (unsigned char)(a[i] ^ b[i % (m ? m : 1)]);
-    return diff == 0;
+    if (!s->token)
+        return APISERVER_ADMIN;
+    size_t m = strlen(s->token);
+    unsigned diff = token.n != m;
+    for (size_t i = 0; i < token.n; i++) /* no early exit: time must not tell how much was right */
+        diff |= (unsigned char)(token.p[i] ^ s->token[i % (m ? m : 1)]);
+    return diff == 0 ? APISERVER_ADMIN : NULL;
 }
 
 static bool is_open_path(const char *target)
@@ -159,12 +161,12 @@ static const char *authenticate(const struct apiserver *s, const struct httpd_re
     static const char scheme[] = "Bearer ";
     struct str a = httpd_header(r, "authorization");
     if (!s->token)
-        return "admin";
+        return APISERVER_ADMIN;
     if (!a.p || a.n < sizeof scheme || strncasecmp(a.p, scheme, sizeof scheme - 1) != 0)
         return NULL;
     a.p += sizeof scheme - 1;
     a.n -= sizeof scheme - 1;
-    return same_secret(a.p, a.n, s->token) ? "admin" : NULL;
+    return apiserver_user_of(s, a);
 }
 
 static void on_body(void *arg, struct httpd_req *r, char *body, size_t n)

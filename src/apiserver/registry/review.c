@@ -1,13 +1,30 @@
-/* review.c - the questions "may I?" and "who am I?": answered, never stored. Nobody is refused
- * anything here: whoever has the token is the administrator. */
+/* review.c - the questions "may I?" and "who am I?": answered, never stored. Whoever has the token
+ * is the administrator and may do everything; others, about whom components ask, may do nothing. */
 #include "apiserver/registry/internal.h"
 #include "base/ktime.h"
 
-static void write_allowed(struct kjw *w)
+static void write_allowed(struct kjw *w, bool allowed)
 {
     kjw_obj(w, "status");
-    kjw_bool(w, "allowed", true);
+    kjw_bool(w, "allowed", allowed);
+    if (!allowed)
+        kjw_str(w, "reason", "only the administrator of this server may do anything");
     kjw_end(w);
+}
+
+/* Of a SubjectAccessReview: is it about the administrator? */
+static bool is_about_admin(const struct kj_val *spec)
+{
+    struct kj_iter it = kj_iter(kj_get(spec, "groups"));
+    const struct kj_val *group;
+    struct str key;
+
+    if (streq(kj_str_or(kj_get(spec, "user"), ""), APISERVER_ADMIN))
+        return true;
+    while (kj_next(&it, &key, &group))
+        if (streq(kj_str_or(group, ""), "system:masters"))
+            return true;
+    return false;
 }
 
 static void write_rules(struct kjw *w)
@@ -26,16 +43,30 @@ static void write_rules(struct kjw *w)
     kjw_end(w);
 }
 
-static void write_user(struct kjw *w, const char *user)
+static void write_user(struct kjw *w, const char *key, const char *user)
 {
-    kjw_obj(w, "status");
-    kjw_obj(w, "userInfo");
+    kjw_obj(w, key);
     kjw_str(w, "username", user);
     kjw_arr(w, "groups");
     kjw_str(w, NULL, "system:masters");
     kjw_str(w, NULL, "system:authenticated");
     kjw_end(w);
     kjw_end(w);
+}
+
+static void write_token_owner(struct kjw *w, const struct apiserver *s, const struct kj_val *spec)
+{
+    const char *user = apiserver_user_of(s, str_of(kj_str(kj_get(spec, "token"))));
+
+    kjw_obj(w, "status");
+    if (user) {
+        kjw_bool(w, "authenticated", true);
+        write_user(w, "user", user);
+    } else {
+        kjw_obj(w, "user");
+        kjw_end(w);
+        kjw_str(w, "error", "invalid bearer token");
+    }
     kjw_end(w);
 }
 
@@ -96,6 +127,23 @@ static bool check_question(struct api_call *c, const struct kj_val *spec)
     return !err.code && !field_errors_count(errors);
 }
 
+static void write_answer(struct api_call *c, const struct kj_val *spec, struct kjw *w)
+{
+    const char *kind = c->res->kind;
+
+    if (streq(kind, "TokenReview")) {
+        write_token_owner(w, c->s, spec);
+    } else if (streq(kind, "SelfSubjectReview")) {
+        kjw_obj(w, "status");
+        write_user(w, "userInfo", str_or(c->user, "system:anonymous"));
+        kjw_end(w);
+    } else if (streq(kind, "SelfSubjectRulesReview")) {
+        write_rules(w);
+    } else {
+        write_allowed(w, str_starts(kind, "Self") || is_about_admin(spec));
+    }
+}
+
 bool review_handle(struct api_call *c)
 {
     CLEANUP(kj_doc_free) struct kj_doc *body = NULL;
@@ -125,12 +173,7 @@ bool review_handle(struct api_call *c)
         kj_write(in, 0, &spec);
         kjw_raw(&w, "spec", spec.data, spec.len);
     }
-    if (streq(r->kind, "SelfSubjectReview") || streq(r->kind, "TokenReview"))
-        write_user(&w, str_or(c->user, "system:anonymous"));
-    else if (streq(r->kind, "SelfSubjectRulesReview"))
-        write_rules(&w);
-    else
-        write_allowed(&w);
+    write_answer(c, in, &w);
     kjw_end(&w);
     api_reply(c, 201, out.data, out.len);
     return true;

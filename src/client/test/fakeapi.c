@@ -57,6 +57,7 @@ struct fakeapi {
     struct waiting vec_of(struct delayed *) waiting;
     uint64_t revision, floor, next_id, uids;
     int answer_n, answer_status, answer_after;
+    const char *answer_method, *answer_target; /* NULL: any */
     unsigned replay;
     nsec_t slow;
     bool refuse, late, graceful;
@@ -209,15 +210,17 @@ const char *fake_find(const struct fakeapi *f, const char *collection, const cha
     return o ? o->json : NULL;
 }
 
+/* A merge patch, or a JSON patch: that is an array. */
 static struct object *merge(struct fakeapi *f, struct object *o, const struct kj_val *patch,
                             struct kerr *err)
 {
+    bool is_json = kj_type(patch) == KJ_ARR;
     CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
     CLEANUP(kj_doc_free) struct kj_doc *now = NULL, *then = NULL;
     struct kj_mval *merged = NULL;
 
     if (kj_parse(o->json, strlen(o->json), 0, &now, err) < 0 ||
-        kj_patch_merge(d, kj_root(now), patch, &merged, err) < 0)
+        (is_json ? kj_patch_json : kj_patch_merge)(d, kj_root(now), patch, &merged, err) < 0)
         return NULL;
     then = kj_freeze(merged);
     return store(f, o->prefix, o->ns, o->name, kj_root(then));
@@ -754,6 +757,12 @@ static void delayed_serve(struct loop *l, void *arg)
     delayed_drop(d);
 }
 
+static bool is_refused(const struct fakeapi *f, const struct httpd_req *r)
+{
+    return (!f->answer_method || streq(f->answer_method, httpd_method(r))) &&
+           (!f->answer_target || strstr(httpd_target(r), f->answer_target));
+}
+
 static void on_body(void *arg, struct httpd_req *r, char *body, size_t n)
 {
     static const struct httpd_events waiting = { .on_close = delayed_closed };
@@ -769,7 +778,7 @@ static void on_body(void *arg, struct httpd_req *r, char *body, size_t n)
         answer_status(r, 401, "Unauthorized", "Unauthorized", -1);
         return;
     }
-    if (f->answer_n > 0) {
+    if (f->answer_n > 0 && is_refused(f, r)) {
         f->answer_n--;
         answer_status(r, f->answer_status, "", "asked to fail", f->answer_after);
         return;
@@ -918,6 +927,15 @@ void fake_answer_next(struct fakeapi *f, int n, int status, int retry_after)
     f->answer_n = n;
     f->answer_status = status;
     f->answer_after = retry_after;
+    f->answer_method = f->answer_target = NULL;
+}
+
+void fake_answer_next_to(struct fakeapi *f, const char *method, const char *target, int n,
+                         int status)
+{
+    fake_answer_next(f, n, status, -1);
+    f->answer_method = method;
+    f->answer_target = target;
 }
 
 void fake_replay_on_watch(struct fakeapi *f, unsigned n)

@@ -44,6 +44,9 @@ void fake_break_connections(struct fakeapi *f);
 void fake_refuse(struct fakeapi *f, bool refuse);
 /* The next n requests are answered with this status (and Retry-After seconds, -1: none). */
 void fake_answer_next(struct fakeapi *f, int n, int status, int retry_after);
+/* Only those of this method whose target contains this text; both must live on. */
+void fake_answer_next_to(struct fakeapi *f, const char *method, const char *target, int n,
+                         int status);
 /* At the start of a watch up to n older events are sent again, shuffled. */
 void fake_replay_on_watch(struct fakeapi *f, unsigned n);
 void fake_bookmark_all(struct fakeapi *f);

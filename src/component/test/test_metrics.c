@@ -220,6 +220,38 @@ static void test_values_made_at_scrape(void **state)
     assert_non_null(strstr(strbuf_str(&out), "\nhooked 2\n"));
 }
 
+static void tell_rows(void *arg, metric_put_fn put, void *out)
+{
+    for (int i = 0; i < *(int *)arg; i++)
+        put(out, METRIC_VALUES("told", i ? "b\"" : "a"), i);
+}
+
+static void test_rows_told_at_scrape(void **state)
+{
+    static const struct metric_desc d = { "rows", NULL, METRIC_GAUGE, .labels = { "z", "b" } };
+    CLEANUP(metrics_free) struct metrics *m = metrics_new();
+    CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
+    struct metric *f = metrics_add(m, &d);
+    int n = 0;
+
+    (void)state;
+    metric_set_rows(f, tell_rows, &n);
+    metrics_write(&m, 1, &out);
+    assert_string_equal(strbuf_str(&out), ""); /* no rows, no header */
+    n = 2;
+    gauge_set(metric_gauge(f, METRIC_VALUES("kept", "x")), 7);
+    strbuf_reset(&out);
+    metrics_write(&m, 1, &out);
+    assert_string_equal(strbuf_str(&out), "# TYPE rows gauge\nrows{b=\"x\",z=\"kept\"} 7\n"
+                                          "rows{b=\"a\",z=\"told\"} 0\n"
+                                          "rows{b=\"b\\\"\",z=\"told\"} 1\n");
+    metric_clear(f);
+    metric_set_rows(f, NULL, NULL);
+    strbuf_reset(&out);
+    metrics_write(&m, 1, &out);
+    assert_string_equal(strbuf_str(&out), "");
+}
+
 static void test_registries_merge(void **state)
 {
     CLEANUP(metrics_free) struct metrics *a = metrics_new(), *b = metrics_new();
@@ -277,6 +309,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_children_are_bounded),
         cmocka_unit_test(test_removing_children_of_an_object),
         cmocka_unit_test(test_values_made_at_scrape),
+        cmocka_unit_test(test_rows_told_at_scrape),
         cmocka_unit_test(test_registries_merge),
         cmocka_unit_test(test_process_metrics),
     };

@@ -185,6 +185,34 @@ static void test_failing_checks_are_listed_without_reason(void **state)
     bed_fini(&b);
 }
 
+static void test_health_checks_are_counted(void **state)
+{
+    struct bed b;
+
+    (void)state;
+    bed_init(&b, false);
+    assert_string_equal(ask(&b, "GET", "/metrics/slis", NULL), "");
+    ask(&b, "GET", "/healthz", NULL);
+    b.sick = true;
+    ask(&b, "GET", "/healthz", NULL);
+    ask(&b, "GET", "/healthz?exclude=leaderElection", NULL);
+    ask(&b, "GET", "/healthz/leaderElection", NULL); /* one alone is not counted, as upstream */
+    assert_string_equal(
+        ask(&b, "GET", "/metrics/slis", NULL),
+        "# HELP kubernetes_healthcheck The last result of a health check: 1 well, 0 not.\n"
+        "# TYPE kubernetes_healthcheck gauge\n"
+        "kubernetes_healthcheck{name=\"leaderElection\",type=\"healthz\"} 0\n"
+        "kubernetes_healthcheck{name=\"ping\",type=\"healthz\"} 1\n"
+        "# HELP kubernetes_healthchecks_total Results of health checks so far.\n"
+        "# TYPE kubernetes_healthchecks_total counter\n"
+        "kubernetes_healthchecks_total{name=\"leaderElection\",status=\"error\",type=\"healthz\"} "
+        "1\n"
+        "kubernetes_healthchecks_total{name=\"leaderElection\",status=\"success\",type="
+        "\"healthz\"} 1\n"
+        "kubernetes_healthchecks_total{name=\"ping\",status=\"success\",type=\"healthz\"} 3\n");
+    bed_fini(&b);
+}
+
 static void test_metrics_and_version(void **state)
 {
     static const struct metric_desc d = { "things_total", "Things.", METRIC_COUNTER };
@@ -331,6 +359,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_health_endpoints),
         cmocka_unit_test(test_failing_checks_are_listed_without_reason),
+        cmocka_unit_test(test_health_checks_are_counted),
         cmocka_unit_test(test_metrics_and_version),
         cmocka_unit_test(test_settings_change_at_run_time),
         cmocka_unit_test(test_other_machines_may_look_but_not_change),

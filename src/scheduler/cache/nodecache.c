@@ -211,24 +211,27 @@ static void detach(struct nodecache *c, struct cpod *p)
 
 /* ---- pods ------------------------------------------------------------------------------------ */
 
-static void pod_measure(struct nodecache *c, struct cpod *p)
+static void pod_measure(struct nodecache *c, struct cpod *p, const struct podreq *takes)
 {
-    struct podreq req;
-    arena_reset(c->arena);
-    podreq_accounted(pod_of(p->pod), c->arena, &req);
-    takes_set(&p->takes, &req, &c->cols);
+    struct podreq own;
+    if (!takes) {
+        arena_reset(c->arena);
+        podreq_accounted(pod_of(p->pod), c->arena, &own);
+    }
+    takes_set(&p->takes, takes ? takes : &own, &c->cols);
     p->huge = takes_huge(&p->takes);
     const struct affinity *has = pod_of(p->pod)->spec->affinity;
     p->affinity = has && (has->pod || has->pod_anti);
 }
 
-static struct cpod *pod_new(struct nodecache *c, struct kobj *pod, const char *node, bool assumed)
+static struct cpod *pod_new(struct nodecache *c, struct kobj *pod, const char *node, bool assumed,
+                            const struct podreq *takes)
 {
     struct cpod *p = xnew0(struct cpod);
     p->uid = pod->meta.uid;
     p->pod = kobj_ref(pod);
     p->assumed = assumed;
-    pod_measure(c, p);
+    pod_measure(c, p, takes);
     uidmap_put(&c->pods, p);
     c->assumed += assumed;
     attach(c, p, node_get(c, node));
@@ -250,7 +253,7 @@ void nodecache_put_pod(struct nodecache *c, struct kobj *pod)
     assert(!str_empty(pod_of(pod)->node_name));
     if (p)
         pod_drop(c, p); /* the sums may differ now, and so may the node of an assumed one */
-    pod_new(c, pod, pod_of(pod)->node_name, false);
+    pod_new(c, pod, pod_of(pod)->node_name, false, NULL);
 }
 
 bool nodecache_remove_pod(struct nodecache *c, struct kuid uid)
@@ -261,12 +264,13 @@ bool nodecache_remove_pod(struct nodecache *c, struct kuid uid)
     return p != NULL;
 }
 
-int nodecache_assume(struct nodecache *c, struct kobj *pod, const char *node, struct kerr *err)
+int nodecache_assume(struct nodecache *c, struct kobj *pod, const char *node,
+                     const struct podreq *takes, struct kerr *err)
 {
     if (uidmap_get(&c->pods, pod->meta.uid))
         return kerr_set(err, -EEXIST, "pod %s/%s is in the cache, so can't be assumed",
                         pod->meta.ns, pod->meta.name);
-    pod_new(c, pod, node, true);
+    pod_new(c, pod, node, true, takes);
     return 0;
 }
 
@@ -382,7 +386,7 @@ void nodecache_as_if_added(struct nodecache *c, struct kobj *pod)
 
     p->uid = pod->meta.uid;
     p->pod = kobj_ref(pod);
-    pod_measure(c, p);
+    pod_measure(c, p, NULL);
     p->trial = c->trial.added;
     c->trial.added = p;
     attach(c, p, c->trial.node);

@@ -20,11 +20,14 @@ struct world {
     struct shelf shelves[KINDS_MAX];
     uint32_t n;
     uint64_t generation;
+    struct world_listener **listeners; /* apart: who only reads the world may listen */
 };
 
 struct world *world_new(void)
 {
-    return xnew0(struct world);
+    struct world *w = xnew0(struct world);
+    w->listeners = xnew0(struct world_listener *);
+    return w;
 }
 
 static void item_free(struct item *i)
@@ -40,6 +43,8 @@ struct world *world_free(struct world *w)
             item_free(e->value);
         map_fini(&w->shelves[i].objects);
     }
+    if (w)
+        free(w->listeners);
     free(w);
     return NULL;
 }
@@ -61,6 +66,30 @@ static bool no_news(const struct kobj *old, const struct kobj *o)
            kuid_equal(old->meta.uid, o->meta.uid);
 }
 
+void world_listen(const struct world *w, struct world_listener *l)
+{
+    l->next = *w->listeners;
+    *w->listeners = l;
+}
+
+void world_unlisten(const struct world *w, struct world_listener *l)
+{
+    struct world_listener **at = w->listeners;
+
+    while (*at != l)
+        at = &(*at)->next;
+    *at = l->next;
+}
+
+static void tell(const struct world *w, struct kobj *before, struct kobj *now)
+{
+    const struct kind *k = now ? now->kind : before->kind;
+
+    for (const struct world_listener *l = *w->listeners; l; l = l->next)
+        if (l->kind == k)
+            l->fn(l->arg, before, now);
+}
+
 void world_put(struct world *w, struct kobj *o)
 {
     struct shelf *s = shelf_find(w, o->kind);
@@ -79,9 +108,10 @@ void world_put(struct world *w, struct kobj *o)
     i->obj = kobj_ref(o);
     memcpy(i->key, key, len + 1);
     struct item *old = map_put(&s->objects, i->key, len, i);
+    s->generation = ++w->generation;
+    tell(w, old ? old->obj : NULL, o);
     if (old)
         item_free(old);
-    s->generation = ++w->generation;
 }
 
 bool world_remove(struct world *w, const struct kobj *o)
@@ -93,8 +123,9 @@ bool world_remove(struct world *w, const struct kobj *o)
 
     if (!i)
         return false;
-    item_free(i);
     s->generation = ++w->generation;
+    tell(w, i->obj, NULL);
+    item_free(i);
     return true;
 }
 

@@ -28,4 +28,18 @@ struct kobj *world_get(const struct world *w, const struct kind *k, const char *
 /* Iterate: size_t it = 0; while ((o = world_next(w, k, &it))) ... In no particular order. */
 struct kobj *world_next(const struct world *w, const struct kind *k, size_t *it);
 size_t world_count(const struct world *w, const struct kind *k);
+
+/* Somebody who keeps something up to date with all objects of a kind. Told after the change; before
+ * NULL: it is new; now NULL: it went. Both are valid during the call only. The listener stays the
+ * caller's, who may change nothing in the world meanwhile, and ends listening before the world
+ * ends.
+ */
+struct world_listener {
+    const struct kind *kind;
+    void (*fn)(void *arg, struct kobj *before, struct kobj *now);
+    void *arg;
+    struct world_listener *next;
+};
+void world_listen(const struct world *w, struct world_listener *l);
+void world_unlisten(const struct world *w, struct world_listener *l);
 #endif

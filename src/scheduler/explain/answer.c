@@ -8,6 +8,7 @@
 #include "base/strbuf.h"
 #include "client/informer.h"
 #include "loop/loop.h"
+#include "scheduler/explain/refusals.h"
 #include "scheduler/internal.h"
 #include "json/kj.h"
 
@@ -24,93 +25,7 @@ struct answer {
     const struct preemption *plans; /* how room can be made, the best first; NULL: not */
 };
 
-/* ---- nodes that were turned down ------------------------------------------------------------- */
-
-struct refusal {
-    const char *plugin, *reason, *node;
-    bool might_help; /* victims */
-};
-
-static int by_group(const void *left, const void *right)
-{
-    const struct refusal *a = left, *b = right;
-    int d = strcmp(a->plugin, b->plugin);
-
-    if (d == 0)
-        d = strcmp(a->reason, b->reason);
-    if (d == 0)
-        d = (int)b->might_help - (int)a->might_help;
-    return d;
-}
-
-static int by_group_and_node(const void *left, const void *right)
-{
-    int d = by_group(left, right);
-    return d ? d
-             : strcmp(((const struct refusal *)left)->node, ((const struct refusal *)right)->node);
-}
-
-/* A pre_filter that turned the pod down did so for all nodes. */
-static const char *plugin_of(const struct attempt *a, uint32_t row)
-{
-    const char *plugin = attempt_plugin(a, row);
-
-    if (!plugin && a->code != KS_SUCCESS && a->rejectors)
-        plugin = a->profile->slots[__builtin_ctzll(a->rejectors)].plugin->name;
-    return plugin ? plugin : "";
-}
-
-static const char *reason_of(struct attempt *a, uint32_t row)
-{
-    struct ks_texts texts = { .arena = a->arena };
-    const char *all = "";
-
-    attempt_texts(a, row, &texts);
-    for (uint32_t i = 0; i < texts.n; i++)
-        all = i ? arena_printf(a->arena, "%s, %s", all, texts.items[i]) : texts.items[i];
-    return all;
-}
-
-static uint32_t collect(struct attempt *a, struct refusal *all)
-{
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < a->n; i++) {
-        enum ks_code code = attempt_code(a, i);
-        if (code != KS_SUCCESS)
-            all[n++] = (struct refusal){ plugin_of(a, i), reason_of(a, i),
-                                         nodecache_row_name(a->cache, i), code != KS_UNRESOLVABLE };
-    }
-    if (n)
-        qsort(all, n, sizeof *all, by_group_and_node);
-    return n;
-}
-
-static void write_refusals(struct kjw *w, struct attempt *a)
-{
-    struct refusal *all = arena_newn0(a->arena, a->n, struct refusal);
-    uint32_t n = collect(a, all);
-
-    if (n == 0)
-        return;
-    kjw_arr(w, "nodeFailedDetails");
-    for (uint32_t i = 0; i < n;) {
-        const struct refusal *first = &all[i];
-        kjw_obj(w, NULL);
-        if (*first->plugin)
-            kjw_str(w, "failedPlugin", first->plugin);
-        kjw_str(w, "reason", first->reason);
-        kjw_bool(w, "preemptMightHelp", first->might_help);
-        kjw_arr(w, "failedNodes");
-        for (; i < n && by_group(first, &all[i]) == 0; i++)
-            kjw_str(w, NULL, all[i].node);
-        kjw_end(w);
-        kjw_end(w);
-    }
-    kjw_end(w);
-}
-
-/* ---- the rest of the status ------------------------------------------------------------------ */
+/* ---- the status ------------------------------------------------------------------------------ */
 
 static void write_pod(struct kjw *w, const struct kobj *pod)
 {
@@ -146,7 +61,7 @@ static void write_attempt(struct kjw *w, const struct answer *r)
     if (r->node)
         write_place(w, r->pod, r->node);
     if (r->attempt)
-        write_refusals(w, r->attempt);
+        refusals_write(r->attempt, w);
     kjw_end(w);
 }
 

@@ -5,20 +5,6 @@
 #include "scheduler/explain/whatif.h"
 #include "json/kj.h"
 
-static const char *code_name(enum ks_code c)
-{
-    static const char *const names[] = {
-        [KS_SUCCESS] = "Success",
-        [KS_ERROR] = "Error",
-        [KS_UNSCHEDULABLE] = "Unschedulable",
-        [KS_UNRESOLVABLE] = "UnschedulableAndUnresolvable",
-        [KS_WAIT] = "Wait",
-        [KS_SKIP] = "Skip",
-        [KS_PENDING] = "Pending",
-    };
-    return names[c];
-}
-
 static void write_texts(struct kjw *w, const char *key, const char *const *texts, uint32_t n)
 {
     kjw_arr(w, key);
@@ -42,7 +28,7 @@ static void write_change(struct kjw *w, const struct whatif_change *c)
     kjw_obj(w, NULL);
     if (c->plugin)
         kjw_str(w, "plugin", c->plugin);
-    kjw_str(w, "code", code_name(c->code));
+    kjw_str(w, "code", ks_code_name(c->code));
     kjw_str(w, "reason", c->reason);
     if (c->resource) {
         kjw_str(w, "resource", c->resource);
@@ -58,7 +44,7 @@ static void write_verdict(struct kjw *w, const struct whatif_node *n, unsigned f
     kjw_bool(w, "fit", false);
     if (n->plugin)
         kjw_str(w, "plugin", n->plugin);
-    kjw_str(w, "code", code_name(n->code));
+    kjw_str(w, "code", ks_code_name(n->code));
     write_texts(w, "reasons", n->reasons, n->nreasons);
     if (!(flags & WHATIF_CHANGES))
         return;
@@ -113,7 +99,7 @@ void whatif_write_preemption(const struct whatif_preemption *p, struct strbuf *o
     if (p->n)
         qsort(victims, p->n, sizeof *victims, by_text);
     kjw_obj(&w, NULL);
-    kjw_str(&w, "code", code_name(p->code));
+    kjw_str(&w, "code", ks_code_name(p->code));
     kjw_str(&w, "nominatedNode", p->node);
     if (p->code == KS_SUCCESS)
         write_texts(&w, "victims", victims, p->n);

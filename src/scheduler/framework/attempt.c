@@ -1,4 +1,4 @@
-/* attempt.c - one pod against all nodes: filters, scores, the choice.
+/* attempt.c - one pod against all nodes: the filters.
  *
  * What LOCAL plugins say about a row is a function of the pod's shape and that row, so it is taken
  * from the shape where the row did not change. The others run over all rows. `by` and `why` point
@@ -9,11 +9,11 @@
 #include "api/kobj.h"
 #include "api/pod.h"
 #include "base/arena.h"
-#include "loop/loop.h"
 #include "scheduler/cache/nodecache.h"
 #include "scheduler/cache/nominator.h"
 #include "scheduler/cache/world.h"
 #include "scheduler/framework/attempt_int.h"
+#include "scheduler/framework/attempt_watch.h"
 #include "scheduler/framework/shapes.h"
 
 static void describe(struct attempt *a)
@@ -40,11 +40,12 @@ void attempt_init(struct attempt *a, const struct attempt_input *in, struct aren
         .cache = in->cache,
         .nominator = in->nominator,
         .shapes = in->shapes,
-        .world_generation = in->world ? world_generation(in->world) : 0,
+        .world_generation = in->world ? profile_world(in->profile, in->world) : 0,
         .obj = in->pod,
         .nominated_first = in->nominated_first,
         .advice = in->advice,
         .all_plans = in->all_plans,
+        .watch = in->watch,
         .arena = arena,
         .cycle = { .nodes = nodecache_nodes(in->cache),
                    .arena = arena,
@@ -133,6 +134,7 @@ static enum ks_code pre_filter_one(struct attempt *a, uint32_t slot, struct ks_o
     enum ks_code code =
         s->plugin->pre_filter(s->self, &a->cycle, &a->pod, &a->state[slot], only, why);
     a->cycle.arena = a->arena;
+    watch_plugin(a->watch, LAP_PRE_FILTER, slot, code);
     if (code == KS_SKIP)
         a->skip_filter |= UINT64_C(1) << slot;
     return code;
@@ -150,6 +152,7 @@ static bool refresh_one(struct attempt *a, uint32_t slot, uint32_t ndirty)
         a->cycle.state = a->state[slot];
         bool ok = s->plugin->refresh(s->self, &a->cycle, &a->pod, a->shape->dirty, ndirty, &skip);
         a->cycle.arena = a->arena;
+        watch_plugin(a->watch, LAP_PRE_FILTER, slot, KS_SUCCESS);
         if (!ok)
             return false;
     }
@@ -168,6 +171,7 @@ static bool pre_filter(struct attempt *a, bool fresh, uint32_t ndirty)
         uint32_t slot = point->slots[i];
         struct ks_texts why = { .arena = a->arena };
         struct ks_only only = { 0 };
+        a->asked |= UINT64_C(1) << slot;
         if (!fresh && a->profile->slots[slot].plugin->reuse != KS_REUSE_GLOBAL &&
             refresh_one(a, slot, ndirty))
             continue;
@@ -231,6 +235,7 @@ static void filter_one(struct attempt *a, uint32_t slot, struct ks_span s, uint8
     a->cycle.state = a->state[slot];
     p->plugin->filter(p->self, &a->cycle, &a->pod, s, by, said);
     mark(s, (uint8_t)(slot + 1), said, by, why);
+    watch_plugin(a->watch, LAP_FILTER, slot, KS_SUCCESS);
 }
 
 /* The filters whose LOCAL-ness is as asked, over a span. */
@@ -383,6 +388,7 @@ static void transform(struct attempt *a)
             continue;
         enum ks_code code =
             p->slots[i].plugin->transform(p->slots[i].self, &a->cycle, &a->pod, &why);
+        watch_plugin(a->watch, LAP_BEFORE_PRE_FILTER, i, code);
         if (code == KS_SKIP)
             continue;
         a->shape = NULL; /* what was found for others is not about this pod and these columns */
@@ -403,6 +409,7 @@ static void after_pre_filter(struct attempt *a)
         a->cycle.state = a->state[i];
         enum ks_code code =
             p->slots[i].plugin->after_pre_filter(p->slots[i].self, &a->cycle, &a->pod, &only, &why);
+        watch_plugin(a->watch, LAP_AFTER_PRE_FILTER, i, code);
         if (code == KS_SUCCESS && only.set) {
             intersect(a, &a->only, &only);
             a->left_out = a->left_out
@@ -426,6 +433,7 @@ static void prefer(struct attempt *a, uint8_t *said)
             continue;
         a->cycle.state = a->state[i];
         uint32_t n = p->slots[i].plugin->prefer(p->slots[i].self, &a->cycle, &a->pod, &rows);
+        watch_plugin(a->watch, LAP_PREFER, i, n ? KS_SUCCESS : KS_SKIP);
         for (uint32_t k = 0; k < n; k++) {
             attempt_filter_row(a, rows[k], said, a->by, a->why);
             if (a->by[rows[k]] == 0) {
@@ -471,18 +479,31 @@ static bool anyone_prefers(const struct profile *p)
     return false;
 }
 
+/* A few rows scored again are not worth a look at the clock. */
+static void note_score(struct attempt *a, bool fresh, uint32_t ndirty)
+{
+    if (fresh)
+        watch_point(a->watch, LAP_FILTER, KS_SUCCESS);
+    attempt_note_score(a, fresh, ndirty);
+    if (fresh)
+        watch_point(a->watch, LAP_SCORE, KS_SUCCESS);
+}
+
 void attempt_filter(struct attempt *a)
 {
     bool fresh;
     uint32_t ndirty;
 
+    watch_plugin(a->watch, LAP_NOBODY, 0, KS_SUCCESS);
     transform(a);
     a->state = a->shape ? a->shape->state : arena_newn0(a->arena, a->profile->n, void *);
     a->score_state = arena_newn0(a->arena, a->profile->n, void *);
     fresh = !a->shape || !a->shape->made;
     ndirty = fresh ? 0 : find_dirty(a);
+    watch_plugin(a->watch, LAP_NOBODY, 0, KS_SUCCESS);
     if (a->code == KS_SUCCESS && pre_filter(a, fresh, ndirty))
         after_pre_filter(a);
+    watch_point(a->watch, LAP_PRE_FILTER, a->code);
     if (a->code != KS_SUCCESS) {
         reject_rows(a);
         if (a->shape)
@@ -511,113 +532,14 @@ void attempt_filter(struct attempt *a)
         a->shape->skip_filter = a->skip_filter;
         a->shape->generation = a->cycle.nodes->generation;
     }
-    attempt_note_score(a, fresh, ndirty);
+    note_score(a, fresh, ndirty);
     filter_nominated(a);
     if (a->advice)
         attempt_advise(a);
     a->feasible = count_zero(a->n, a->by);
     if (a->feasible == 0)
         note_rejectors(a);
-}
-
-/* ---- the choice ------------------------------------------------------------------------------ */
-
-/* Rows are looked at in blocks: only blocks that hold the best score are counted, and only the one
- * with the drawn row is searched. */
-enum { PICK_BLOCK = 256 };
-
-/* Most blocks hold candidates only; then there are no bytes to widen beside the scores. */
-KOORD_CLONES static bool all_zero(uint32_t n, const uint8_t *by)
-{
-    uint8_t any = 0;
-    for (uint32_t i = 0; i < n; i++)
-        any |= by[i];
-    return any == 0;
-}
-
-KOORD_CLONES static int64_t highest(uint32_t n, const int64_t *total)
-{
-    int64_t best = INT64_MIN;
-    for (uint32_t i = 0; i < n; i++)
-        best = total[i] > best ? total[i] : best;
-    return best;
-}
-
-KOORD_CLONES static int64_t best_of(uint32_t n, const uint8_t *restrict by,
-                                    const int64_t *restrict total)
-{
-    int64_t best = INT64_MIN;
-    for (uint32_t i = 0; i < n; i++) {
-        int64_t v = by[i] ? INT64_MIN : total[i];
-        best = v > best ? v : best;
-    }
-    return best;
-}
-
-KOORD_CLONES static uint32_t count_same(uint32_t n, const int64_t *total, int64_t value)
-{
-    int64_t equal = 0;
-    for (uint32_t i = 0; i < n; i++)
-        equal += total[i] == value;
-    return (uint32_t)equal;
-}
-
-KOORD_CLONES static uint32_t count_equal(uint32_t n, const uint8_t *restrict by,
-                                         const int64_t *restrict total, int64_t value)
-{
-    uint32_t equal = 0;
-    for (uint32_t i = 0; i < n; i++)
-        equal += (by[i] == 0) & (total[i] == value);
-    return equal;
-}
-
-uint32_t attempt_pick(const struct attempt *a, struct loop *l)
-{
-    uint32_t nblocks = (a->n + PICK_BLOCK - 1) / PICK_BLOCK, equal = 0;
-    int64_t *bests = arena_newn0(a->arena, nblocks, int64_t), best = INT64_MIN;
-    uint32_t *counts = arena_newn0(a->arena, nblocks, uint32_t);
-    bool *clear = arena_newn0(a->arena, nblocks, bool); /* of rejected rows */
-
-    assert(a->feasible > 0);
-    for (uint32_t k = 0; k < nblocks; k++) {
-        uint32_t at = k * PICK_BLOCK, n = MIN(a->n - at, (uint32_t)PICK_BLOCK);
-        clear[k] = all_zero(n, a->by + at);
-        bests[k] = clear[k] ? highest(n, a->total + at) : best_of(n, a->by + at, a->total + at);
-        best = MAX(best, bests[k]);
-    }
-    for (uint32_t k = 0; k < nblocks; k++) {
-        uint32_t at = k * PICK_BLOCK, n = MIN(a->n - at, (uint32_t)PICK_BLOCK);
-        if (bests[k] == best)
-            counts[k] = clear[k] ? count_same(n, a->total + at, best)
-                                 : count_equal(n, a->by + at, a->total + at, best);
-        equal += counts[k];
-    }
-    /* Upstream takes the first of the best, so a burst of replicas all favour one node; we draw. */
-    uint64_t nth = equal > 1 ? loop_rand_below(l, equal) : 0;
-    uint32_t k = 0;
-    for (; nth >= counts[k]; k++)
-        nth -= counts[k];
-    for (uint32_t i = k * PICK_BLOCK;; i++)
-        if (!a->by[i] && a->total[i] == best && nth-- == 0)
-            return i;
-}
-
-int attempt_reserve(struct attempt *a, uint32_t row, enum ks_code *ret_code, struct ks_texts *why)
-{
-    const struct profile_point *point = &a->profile->points[KS_POINT_RESERVE];
-
-    for (uint32_t i = 0; i < point->n; i++) {
-        const struct profile_slot *s = &a->profile->slots[point->slots[i]];
-        a->cycle.state = a->state[point->slots[i]];
-        enum ks_code code = s->plugin->reserve(s->self, &a->cycle, &a->pod, row, why);
-        if (code == KS_SUCCESS)
-            continue;
-        /* all, as upstream: also those that came after */
-        profile_unreserve(a->profile, a->pod.pod, nodecache_row_name(a->cache, row));
-        *ret_code = code;
-        return point->slots[i];
-    }
-    return -1;
+    watch_point(a->watch, LAP_FILTER, KS_SUCCESS);
 }
 
 bool attempt_nominated_counts(const struct attempt *a, const struct kobj *pod)

@@ -9,6 +9,7 @@
 #include "scheduler/framework/profile.h"
 
 struct attempt_opinion;
+struct attempt_watch;
 struct nodecache;
 struct nominator;
 struct shape;
@@ -28,6 +29,7 @@ struct attempt {
     struct kobj *obj;
     const struct attempt_advice *advice; /* NULL: no extender has a say */
     bool all_plans;                      /* for making room: not the best one alone */
+    struct attempt_watch *watch;         /* NULL: nobody wants to know how long it takes */
     /* made */
     struct arena *arena;
     struct ks_cycle cycle;
@@ -38,7 +40,9 @@ struct attempt {
     uint8_t *why;                /* that plugin's reason */
     uint8_t *promised;           /* rows judged with nominated pods there; NULL: none was */
     void **state, **score_state; /* per slot */
+    uint64_t asked;              /* slots whose pre_filter was */
     uint64_t skip_filter;        /* slots that take no part */
+    uint64_t skip_score;         /* the same; when there was a choice */
     uint64_t rejectors;          /* slots; when there is no candidate */
     enum ks_code code;           /* not success: a pre_filter rejected the pod, or an error */
     const char *text;            /* then why */
@@ -78,6 +82,7 @@ struct attempt_input {
     bool nominated_first; /* the node that the pod was promised is the only one, if it fits there */
     const struct attempt_advice *advice;
     bool all_plans;
+    struct attempt_watch *watch;
 };
 void attempt_init(struct attempt *a, const struct attempt_input *in, struct arena *arena);
 /* Afterwards a->feasible candidates are left, or a->code, a->rejectors and the message say why
@@ -90,6 +95,9 @@ int attempt_score(struct attempt *a);
 int attempt_compare(const struct attempt *a, const struct attempt *b, struct kerr *err);
 /* A random one among the best candidates. */
 uint32_t attempt_pick(const struct attempt *a, struct loop *l);
+/* Plugins may change what the pod asks for on this row; *ret_changed: one did, and a->pod says
+ * what. The slot that failed, with all reservations undone, or -1. */
+int attempt_resize(struct attempt *a, uint32_t row, bool *ret_changed, struct ks_texts *why);
 /* The reservations of all plugins, or none: the slot that refused, or -1. */
 int attempt_reserve(struct attempt *a, uint32_t row, enum ks_code *ret_code, struct ks_texts *why);
 

@@ -33,6 +33,20 @@ void ks_texts_addf(struct ks_texts *t, const char *fmt, ...)
     ks_texts_add(t, text);
 }
 
+const char *ks_code_name(enum ks_code c)
+{
+    static const char *const names[] = {
+        [KS_SUCCESS] = "Success",
+        [KS_ERROR] = "Error",
+        [KS_UNSCHEDULABLE] = "Unschedulable",
+        [KS_UNRESOLVABLE] = "UnschedulableAndUnresolvable",
+        [KS_WAIT] = "Wait",
+        [KS_SKIP] = "Skip",
+        [KS_PENDING] = "Pending",
+    };
+    return names[c];
+}
+
 /* ---- how many nodes gave a reason; there are few different ones --------------------------------
  */
 

@@ -1,4 +1,5 @@
 /* hints.c - which plugins want to hear of an event, and whether it may help a pod they rejected. */
+#include "scheduler/framework/attempt_watch.h"
 #include "scheduler/framework/profile.h"
 
 static bool matches(const struct ks_hint *h, const struct ks_event *e)
@@ -37,14 +38,29 @@ uint64_t profile_listeners(const struct profile *p, const struct ks_event *e)
     return slots;
 }
 
-static bool plugin_worth(const struct profile_slot *s, const struct ks_event *e,
-                         const struct pod *pod)
+static bool hint_worth(const struct profile *p, uint32_t slot, const struct ks_hint *h,
+                       const struct ks_event *e, const struct pod *pod, struct hint_watch *w)
 {
+    if (!h->worth)
+        return true;
+    if (w)
+        w->began(w);
+    bool worth = h->worth(p->slots[slot].self, e, pod);
+    if (w)
+        w->ended(w, p, slot, e, worth);
+    return worth;
+}
+
+static bool plugin_worth(const struct profile *p, uint32_t slot, const struct ks_event *e,
+                         const struct pod *pod, struct hint_watch *w)
+{
+    const struct profile_slot *s = &p->slots[slot];
+
     if (hears_all(s->plugin))
         return true;
     for (uint32_t k = 0; k < s->plugin->nhints; k++) {
         const struct ks_hint *h = &s->plugin->hints[k];
-        if (matches(h, e) && (!h->worth || h->worth(s->self, e, pod)))
+        if (matches(h, e) && hint_worth(p, slot, h, e, pod, w))
             return true;
         if (matches_taint_instead(h, e))
             return true;
@@ -52,13 +68,19 @@ static bool plugin_worth(const struct profile_slot *s, const struct ks_event *e,
     return false;
 }
 
-bool profile_worth(const struct profile *p, uint64_t rejectors, const struct ks_event *e,
-                   const struct pod *pod)
+bool profile_worth_watched(const struct profile *p, uint64_t rejectors, const struct ks_event *e,
+                           const struct pod *pod, struct hint_watch *w)
 {
     if (rejectors >> PROFILE_EXTENDER & 1)
         return true;
     for (uint32_t i = 0; i < p->n; i++)
-        if ((rejectors >> i & 1) && plugin_worth(&p->slots[i], e, pod))
+        if ((rejectors >> i & 1) && plugin_worth(p, i, e, pod, w))
             return true;
     return false;
+}
+
+bool profile_worth(const struct profile *p, uint64_t rejectors, const struct ks_event *e,
+                   const struct pod *pod)
+{
+    return profile_worth_watched(p, rejectors, e, pod, NULL);
 }

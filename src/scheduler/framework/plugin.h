@@ -214,7 +214,8 @@ bool ks_making_room(const struct ks_env *env, struct kuid uid);
 /* ---- the plugin ------------------------------------------------------------------------------ */
 
 /* How verdicts and scores may be used again for a pod of the same shape: same namespace, labels,
- * controller and spec. A change of a node object or of the world makes everything anew. */
+ * controller and spec. A change of a node object, or of an object of the kinds that such plugins
+ * read, makes everything anew. */
 enum ks_reuse {
     KS_REUSE_GLOBAL, /* never: also a function of other things of the pod, or of time */
     KS_REUSE_DOMAIN, /* pods on other rows count too: refresh() brings the state up to date, then
@@ -238,6 +239,7 @@ struct ks_plugin {
     bool (*before)(const struct pod *a, nsec_t a_since, const struct pod *b, nsec_t b_since);
     /* May the pod enter the queue at all? Otherwise `why` says what it waits for. */
     enum ks_code (*pre_enqueue)(void *self, const struct pod *p, struct ks_texts *why);
+    bool gates_silently; /* what it says is not written on the pod: it stands there already */
     const struct ks_hint *hints; /* NULL with a filter: every event counts */
     uint32_t nhints;
 
@@ -290,9 +292,9 @@ struct ks_plugin {
     bool binds;
     void (*post_bind)(void *self, const struct pod *p, const char *node);
 
-    /* No node fits: make room. The one plugin that does is DefaultPreemption so far; its work on
-     * rows goes through framework/overlay.h. */
+    /* No node fits: make room (framework/attempt.h). */
     const struct ks_post_filter *post_filter;
+    bool seeks_victims; /* and that counts as an attempt to preempt */
 
     /* ---- what koord-scheduler adds (scheduler-core 10) ---- */
 
@@ -307,10 +309,17 @@ struct ks_plugin {
     /* Rows to try first, in this order: the first that passes all filters is taken. */
     uint32_t (*prefer)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                        const uint32_t **ret_rows);
-    /* After the choice: what the pod shall ask for on this node, before it is assumed there. */
+    /* After the choice, with the gate ResizePod: what the pod shall ask for on this node. The
+     * members of p that are numbers, and `more`, may be changed: they are what it takes there until
+     * the server confirms it, and what reserve() sees. Names in `more` are the pod's own, those of
+     * columns, or constants. KS_SKIP: nothing changed. Anything else but a success is an error: all
+     * reservations are undone. c->state is pre_filter's. */
     enum ks_code (*resize)(void *self, const struct ks_cycle *c, struct ks_pod *p, uint32_t row,
                            struct ks_texts *why);
-    /* A pod of the queue that must go next whatever the order says; false: no wish. */
+    /* Asked before the queue is: the pod that must go next, whatever the order and its back-off
+     * say; false: no wish. A pod that is not in the queue, on its way or gated is passed over; one
+     * that is named again and again is tried again and again. The first plugin of the first profile
+     * that has this member is the only one asked. */
     bool (*next)(void *self, struct kuid *ret_uid);
 };
 

@@ -2,6 +2,7 @@
 #include "scheduler/framework/profile.h"
 
 #include "base/arena.h"
+#include "scheduler/cache/world.h"
 
 const char *const ks_point_names[KS_POINTS] = {
     "queueSort", "preEnqueue", "preFilter", "filter",  "postFilter", "preScore",
@@ -155,6 +156,26 @@ static int check_whole(const struct profile *p, struct kerr *err)
     return 0;
 }
 
+static bool is_noted(const struct profile *p, const struct kind *k)
+{
+    for (uint32_t i = 0; i < p->nreused; i++)
+        if (p->reused[i] == k)
+            return true;
+    return false;
+}
+
+static void note_kinds(struct profile *p)
+{
+    for (uint32_t i = 0; i < p->n; i++) {
+        const struct ks_plugin *pl = p->slots[i].plugin;
+        for (const struct kind *const *k = pl->kinds; pl->reuse != KS_REUSE_GLOBAL && k && *k; k++)
+            if (!is_noted(p, *k)) {
+                assert(p->nreused < PROFILE_KINDS_MAX);
+                p->reused[p->nreused++] = *k;
+            }
+    }
+}
+
 struct profile *profile_new(const struct profile_config *c, const struct ks_registered *table,
                             const struct ks_env *env, struct kerr *err)
 {
@@ -168,6 +189,7 @@ struct profile *profile_new(const struct profile_config *c, const struct ks_regi
             return NULL;
     if (check_whole(p, err) < 0)
         return NULL;
+    note_kinds(p);
     return take(p);
 }
 
@@ -192,6 +214,15 @@ int profile_slot(const struct profile *p, const char *name)
 }
 
 /* ---- runs ------------------------------------------------------------------------------------ */
+
+uint64_t profile_world(const struct profile *p, const struct world *w)
+{
+    uint64_t latest = 0; /* generations of kinds are numbers of one row */
+
+    for (uint32_t i = 0; i < p->nreused; i++)
+        latest = MAX(latest, world_generation_of(w, p->reused[i]));
+    return latest;
+}
 
 int profile_pre_enqueue(const struct profile *p, const struct pod *pod, struct ks_texts *why)
 {

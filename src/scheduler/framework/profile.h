@@ -8,6 +8,7 @@
 #include "scheduler/framework/plugin.h"
 
 struct arena;
+struct hint_watch;
 
 enum ks_point { /* extension points, in the order of an attempt */
                 KS_POINT_QUEUE_SORT,
@@ -33,6 +34,7 @@ struct ks_registered { /* plugins/registry.c */
 };
 extern const struct ks_registered ks_registry[]; /* ends with plugin NULL; the default order */
 const struct ks_registered *ks_registered_find(const char *plugin); /* NULL: no such plugin */
+const char *ks_code_name(enum ks_code c); /* as upstream's: "UnschedulableAndUnresolvable" */
 bool ks_implements(const struct ks_plugin *pl, enum ks_point point);
 
 /* What a profile is made from: for each point the plugins in order. Filled by config/. */
@@ -64,9 +66,12 @@ struct profile_slot {
     void *self;
     int64_t weight;
 };
+enum { PROFILE_KINDS_MAX = 24 };
 struct profile {
     char *scheduler_name;
     uint32_t n;
+    const struct kind *reused[PROFILE_KINDS_MAX]; /* read by plugins whose verdicts are reused */
+    uint32_t nreused;
     struct profile_slot slots[PROFILE_PLUGINS_MAX];
     struct profile_point {
         uint8_t slots[PROFILE_PLUGINS_MAX];
@@ -88,6 +93,9 @@ static inline const struct profile_slot *profile_at(const struct profile *p, enu
     return i < p->points[point].n ? &p->slots[p->points[point].slots[i]] : NULL;
 }
 
+/* Changes with every object that verdicts and scores which are reused could depend on. Plugins that
+ * are asked each time (KS_REUSE_GLOBAL) see the world as it is: what they read does not count. */
+uint64_t profile_world(const struct profile *p, const struct world *w);
 /* The slot that holds the pod back, or -1; `why` gets its reasons. */
 int profile_pre_enqueue(const struct profile *p, const struct pod *pod, struct ks_texts *why);
 /* Should a be tried before b? */
@@ -103,4 +111,7 @@ uint64_t profile_listeners(const struct profile *p, const struct ks_event *e);
 /* Is a pod that these slots turned down worth another attempt after the event? */
 bool profile_worth(const struct profile *p, uint64_t rejectors, const struct ks_event *e,
                    const struct pod *pod);
+/* The same; hints that are asked are told to w, which may be NULL. */
+bool profile_worth_watched(const struct profile *p, uint64_t rejectors, const struct ks_event *e,
+                           const struct pod *pod, struct hint_watch *w);
 #endif

@@ -1,6 +1,7 @@
 /* score.c - scores of the candidates, normalised and weighted (scheduler-core 5.4). */
 #include "base/arena.h"
 #include "scheduler/framework/attempt_int.h"
+#include "scheduler/framework/attempt_watch.h"
 #include "scheduler/framework/shapes.h"
 
 static void normalize(const uint8_t *skip, uint32_t n, int64_t *scores, bool reversed)
@@ -61,6 +62,7 @@ static void score_one(struct attempt *a, uint32_t slot, struct ks_span s, int64_
     const struct profile_slot *p = &a->profile->slots[slot];
     a->cycle.state = a->score_state[slot];
     p->plugin->score(p->self, &a->cycle, &a->pod, s, out);
+    watch_plugin(a->watch, LAP_SCORE, slot, KS_SUCCESS);
 }
 
 /* SKIP: the plugin has nothing to say. ERROR: a->score_error. */
@@ -77,6 +79,7 @@ static enum ks_code pre_score_one(struct attempt *a, uint32_t slot)
     enum ks_code code =
         s->plugin->pre_score(s->self, &a->cycle, &a->pod, &a->score_state[slot], &why);
     a->cycle.arena = a->arena;
+    watch_plugin(a->watch, LAP_PRE_SCORE, slot, code);
     if (code != KS_SUCCESS && code != KS_SKIP) {
         a->score_error = arena_printf(a->arena, "running PreScore plugin \"%s\": %s",
                                       s->plugin->name, why.n ? why.items[0] : "no reason given");
@@ -172,8 +175,10 @@ static void add_one(struct attempt *a, uint32_t slot, int64_t *scratch)
     else
         score_one(a, slot, all, out);
     a->cycle.state = a->score_state[slot];
-    if (s->plugin->normalize)
+    if (s->plugin->normalize) {
         s->plugin->normalize(s->self, &a->cycle, a->by, a->n, out);
+        watch_plugin(a->watch, LAP_NORMALIZE, slot, KS_SUCCESS);
+    }
     add_weighted(all, s->weight, out, a->total);
     a->scored |= UINT64_C(1) << slot;
 }
@@ -193,30 +198,38 @@ static int score_failed(struct attempt *a)
     return -1;
 }
 
+/* What plugins prepare, each before any scores; a->skip_score: they have nothing to say. */
+static void pre_score(struct attempt *a)
+{
+    const struct profile_point *point = &a->profile->points[KS_POINT_SCORE];
+
+    a->skip_score = a->shape ? a->shape->skip_score : 0;
+    for (uint32_t i = 0; i < point->n && !a->score_error; i++) {
+        uint32_t slot = point->slots[i];
+        if (keeps(a, slot))
+            a->score_state[slot] = a->shape->score_state[slot];
+        else if (pre_score_one(a, slot) == KS_SKIP)
+            a->skip_score |= UINT64_C(1) << slot;
+    }
+    watch_point(a->watch, LAP_PRE_SCORE, a->score_error ? KS_ERROR : KS_SUCCESS);
+}
+
 static int score_plugins(struct attempt *a)
 {
     const struct profile_point *point = &a->profile->points[KS_POINT_SCORE];
     size_t size = a->n * sizeof *a->total;
 
+    a->cycle.rejected = a->by;
+    pre_score(a);
     if (a->score_error)
         return score_failed(a);
-    a->cycle.rejected = a->by;
     a->total =
         a->shape && !a->cycle.complete ? a->shape->total : arena_newn0(a->arena, a->n, int64_t);
     int64_t *scratch = arena_alloc(a->arena, size, 16);
     for (uint32_t i = 0; i < point->n; i++) {
         uint32_t slot = point->slots[i];
-        bool kept = keeps(a, slot);
-        if (kept && (a->shape->skip_score >> slot & 1))
+        if ((a->skip_score >> slot & 1) || (in_sum(a, slot) && !a->cycle.complete))
             continue;
-        if (in_sum(a, slot) && !a->cycle.complete)
-            continue;
-        if (kept)
-            a->score_state[slot] = a->shape->score_state[slot];
-        else if (pre_score_one(a, slot) == KS_SKIP)
-            continue;
-        if (a->score_error)
-            return score_failed(a);
         attempt_own_total(a);
         add_one(a, slot, scratch);
     }
@@ -229,6 +242,7 @@ int attempt_score(struct attempt *a)
 
     if (r == 0 && a->advice)
         attempt_add_advice(a);
+    watch_point(a->watch, LAP_SCORE, a->code);
     return r;
 }
 

@@ -2,8 +2,9 @@
  *
  * A shape is what plugins read of a pod: namespace, labels, controller and spec. Verdicts and
  * scores of LOCAL plugins are kept by row and made again for rows that changed; DOMAIN plugins
- * bring their state up to date. Any change of a node object or of the world makes a shape
- * worthless. The least recently used goes when there are too many. Loop thread.
+ * bring their state up to date. Any change of a node object, or of what such plugins read of the
+ * world, makes a shape worthless. The least recently used goes when there are too many. Loop
+ * thread.
  */
 #ifndef KOORD_SCHEDULER_SHAPES_H
 #define KOORD_SCHEDULER_SHAPES_H

@@ -4,12 +4,18 @@
 #include "api/pod.h"
 #include "base/arena.h"
 #include "base/heap.h"
+#include "base/vec.h"
 #include "loop/loop.h"
 #include "scheduler/cache/uidmap.h"
 #include "scheduler/framework/profile.h"
 #include "scheduler/queue/changes.h"
 
 #define FLUSH_PERIOD (30 * NSEC_PER_SEC)
+enum {
+    HINTS_WATCHED = 10, /* one in so many: a look at the clock takes longer than most hints */
+    ACTIONS = 14,       /* the bits of KS_ALL, and KS_UPDATE */
+    CAUSES = PODQUEUE_BY_EVENT + (KS_RES_OTHER + 1) * ACTIONS
+};
 
 struct qpod {
     struct kuid uid; /* first: uidmap */
@@ -21,11 +27,20 @@ struct qpod {
     uint32_t attempts;
     uint32_t turned_down, errors; /* attempts that ended so; errors in a row */
     bool held;                    /* in flight, waiting for a permit */
-    nsec_t first, since;          /* when it was put first, and last put or failed */
-    nsec_t expiry;                /* of the back-off */
-    uint64_t seq;                 /* order of arrival, so that equal pods have an order */
+    bool was_ready;
+    nsec_t first, since; /* when it was ready first, and last put or failed */
+    nsec_t popped;       /* when it was last */
+    nsec_t expiry;       /* of the back-off */
+    uint64_t seq;        /* order of arrival, so that equal pods have an order */
     uint64_t rejectors;
     uint64_t heard; /* held: slots that heard of something since it was popped */
+};
+
+/* Those that wait for the same: most events are of no interest to most of them. */
+struct crowd {
+    const struct profile *profile;
+    uint64_t rejectors;
+    struct qpod *first;
 };
 
 struct podqueue {
@@ -33,11 +48,13 @@ struct podqueue {
     struct podqueue_opts o;
     struct uidmap pods;
     struct heap ready, backoff, backoff_error;
-    struct qpod *waiting; /* turned down and gated */
+    struct vec_of(struct crowd *) waiting; /* turned down and gated */
     struct timer *tick, *flush;
     size_t count[PODQUEUE_PLACES];
     size_t nheld;
     uint64_t seq;
+    uint64_t hints; /* asked so far */
+    uint64_t incoming[PODQUEUE_PLACES][CAUSES];
 };
 
 /* ---- order ----------------------------------------------------------------------------------- */
@@ -107,6 +124,28 @@ static void leave(struct podqueue *q, struct qpod *p)
     q->count[PODQUEUE_NOWHERE]++;
 }
 
+static struct crowd *crowd_get(struct podqueue *q, const struct qpod *p)
+{
+    vec_foreach(&q->waiting, i) {
+        struct crowd *c = q->waiting.items[i];
+        if (c->profile == p->profile && c->rejectors == p->rejectors)
+            return c;
+    }
+    struct crowd *c = xnew0(struct crowd);
+    *c = (struct crowd){ p->profile, p->rejectors, NULL };
+    vec_push(&q->waiting, c);
+    return c;
+}
+
+static void crowds_tidy(struct podqueue *q)
+{
+    for (size_t i = q->waiting.n; i-- > 0;)
+        if (!q->waiting.items[i]->first) {
+            free(q->waiting.items[i]);
+            vec_swap_remove(&q->waiting, i);
+        }
+}
+
 static void on_tick(struct loop *l, void *arg);
 static void on_flush(struct loop *l, void *arg);
 
@@ -126,23 +165,51 @@ static void enter(struct podqueue *q, struct qpod *p, enum podqueue_place place)
     struct heap *h = heap_at(q, place);
 
     assert(p->place == PODQUEUE_NOWHERE);
+    if (place == PODQUEUE_READY && !p->was_ready) {
+        p->was_ready = true;
+        p->first = loop_mono(q->loop);
+    }
     q->count[PODQUEUE_NOWHERE]--;
     p->place = place;
     q->count[place]++;
     if (h) {
         heap_push(h, &p->hn);
     } else if (place == PODQUEUE_TURNED_DOWN || place == PODQUEUE_GATED) {
-        p->next = q->waiting;
-        p->link = &q->waiting;
+        struct crowd *c = crowd_get(q, p);
+        p->next = c->first;
+        p->link = &c->first;
         if (p->next)
             p->next->link = &p->next;
-        q->waiting = p;
+        c->first = p;
     }
     arm(q);
     /* Whoever is turned down and backs off may still be popped when nobody else is ready. */
     if (place == PODQUEUE_READY || place == PODQUEUE_BACKOFF)
         q->o.on_ready(q->o.arg);
 }
+
+/* ---- why they come --------------------------------------------------------------------------- */
+
+static uint32_t cause_of(const struct ks_event *e)
+{
+    uint32_t action =
+        e->action == KS_UPDATE ? ACTIONS - 1 : (uint32_t)__builtin_ctz(e->action | 1u << 31);
+
+    return PODQUEUE_BY_EVENT + (uint32_t)e->resource * ACTIONS + MIN(action, ACTIONS - 1u);
+}
+
+static void came(struct podqueue *q, const struct qpod *p, uint32_t cause)
+{
+    q->incoming[p->place][cause]++;
+}
+
+uint64_t podqueue_incoming(const struct podqueue *q, enum podqueue_place place,
+                           enum podqueue_cause cause, const struct ks_event *e)
+{
+    return q->incoming[place][cause == PODQUEUE_BY_EVENT ? cause_of(e) : (uint32_t)cause];
+}
+
+/* ---- moves ----------------------------------------------------------------------------------- */
 
 /* Into the queue, unless a plugin keeps it out. */
 static void enqueue(struct podqueue *q, struct qpod *p)
@@ -155,7 +222,7 @@ static void enqueue(struct podqueue *q, struct qpod *p)
         p->rejectors |= UINT64_C(1) << slot;
         enter(q, p, PODQUEUE_GATED);
         if (q->o.on_gated)
-            q->o.on_gated(q->o.arg, p->pod, p->profile->slots[slot].plugin->name,
+            q->o.on_gated(q->o.arg, p->pod, p->profile->slots[slot].plugin,
                           why.n ? why.items[0] : "");
     } else if (backing_off(q, p)) {
         enter(q, p, p->rejectors ? PODQUEUE_BACKOFF : PODQUEUE_BACKOFF_ERROR);
@@ -164,10 +231,14 @@ static void enqueue(struct podqueue *q, struct qpod *p)
     }
 }
 
-static void requeue(struct podqueue *q, struct qpod *p)
+static void requeue(struct podqueue *q, struct qpod *p, uint32_t cause)
 {
+    enum podqueue_place was = p->place;
+
     leave(q, p);
     enqueue(q, p);
+    if (p->place != was) /* otherwise it is still gated */
+        came(q, p, cause);
 }
 
 static void move_expired(struct podqueue *q, struct heap *h)
@@ -177,6 +248,7 @@ static void move_expired(struct podqueue *q, struct heap *h)
         struct qpod *p = container_of(hn, struct qpod, hn);
         leave(q, p);
         enter(q, p, PODQUEUE_READY);
+        came(q, p, PODQUEUE_BY_BACKOFF_END);
     }
 }
 
@@ -195,10 +267,14 @@ static void on_flush(struct loop *l, void *arg)
 {
     struct podqueue *q = arg;
     q->flush = NULL;
-    for (struct qpod *p = q->waiting, *next; p; p = next) {
-        next = p->next;
-        if (p->place == PODQUEUE_TURNED_DOWN && loop_mono(l) - p->since > q->o.unschedulable_max)
-            requeue(q, p);
+    crowds_tidy(q);
+    vec_foreach(&q->waiting, i) {
+        for (struct qpod *p = q->waiting.items[i]->first, *next; p; p = next) {
+            next = p->next;
+            if (p->place == PODQUEUE_TURNED_DOWN &&
+                loop_mono(l) - p->since > q->o.unschedulable_max)
+                requeue(q, p, PODQUEUE_BY_TIMEOUT);
+        }
     }
     arm(q);
 }
@@ -232,6 +308,9 @@ struct podqueue *podqueue_free(struct podqueue *q)
         free(p);
     }
     uidmap_fini(&q->pods);
+    vec_foreach(&q->waiting, i)
+        free(q->waiting.items[i]);
+    vec_fini(&q->waiting);
     heap_fini(&q->ready);
     heap_fini(&q->backoff);
     heap_fini(&q->backoff_error);
@@ -254,10 +333,15 @@ static uint64_t listeners(struct listeners *l, const struct profile *p, const st
     return l->slots;
 }
 
-static bool hears(const struct qpod *p, const struct ks_event *e, struct listeners *l)
+static bool hears(struct podqueue *q, const struct qpod *p, const struct ks_event *e,
+                  struct listeners *l)
 {
     uint64_t asked = p->rejectors ? p->rejectors & listeners(l, p->profile, e) : 0;
-    return asked && profile_worth(p->profile, asked, e, pod_of(p->pod));
+
+    if (!asked)
+        return false;
+    struct hint_watch *w = q->hints++ % HINTS_WATCHED == 0 ? q->o.hints : NULL;
+    return profile_worth_watched(p->profile, asked, e, pod_of(p->pod), w);
 }
 
 /* Its own change may be what a waiting pod waits for; each kind of change is an event. */
@@ -269,13 +353,26 @@ static void changed(struct podqueue *q, struct qpod *p, struct kobj *before)
         uint32_t action = bits == KS_UPDATE ? KS_UPDATE : bits & bit;
         struct ks_event e = { KS_RES_UNSCHEDULABLE_POD, action, before, p->pod };
         struct listeners l = { NULL, 0 };
-        if (action && hears(p, &e, &l)) {
-            requeue(q, p);
+        if (action && hears(q, p, &e, &l)) {
+            requeue(q, p, cause_of(&e));
             return;
         }
         if (action == KS_UPDATE)
             return;
     }
+}
+
+static void set_profile(struct podqueue *q, struct qpod *p)
+{
+    const struct profile *now = q->o.profile_of(q->o.arg, pod_of(p->pod));
+    enum podqueue_place place = p->place;
+    bool moves = now != p->profile && (place == PODQUEUE_TURNED_DOWN || place == PODQUEUE_GATED);
+
+    if (moves)
+        leave(q, p);
+    p->profile = now;
+    if (moves)
+        enter(q, p, place); /* among those of its new profile */
 }
 
 void podqueue_put(struct podqueue *q, struct kobj *pod)
@@ -292,12 +389,13 @@ void podqueue_put(struct podqueue *q, struct kobj *pod)
         q->count[PODQUEUE_NOWHERE]++;
         uidmap_put(&q->pods, p);
         enqueue(q, p);
+        came(q, p, cause_of(&(struct ks_event){ KS_RES_UNSCHEDULABLE_POD, KS_ADD, NULL, pod }));
         return;
     }
     CLEANUP(kobj_unref) struct kobj *before = p->pod;
     p->pod = kobj_ref(pod);
     p->uid = pod->meta.uid; /* its text may live in the object */
-    p->profile = q->o.profile_of(q->o.arg, pod_of(pod));
+    set_profile(q, p);
     if (heap_at(q, p->place))
         heap_fix(heap_at(q, p->place), &p->hn);
     else if (p->place != PODQUEUE_IN_FLIGHT)
@@ -317,19 +415,33 @@ bool podqueue_remove(struct podqueue *q, struct kuid uid)
     return true;
 }
 
+static struct kobj *pop(struct podqueue *q, struct qpod *p)
+{
+    if (p->place == PODQUEUE_BACKOFF)
+        q->incoming[PODQUEUE_READY][PODQUEUE_BY_POP]++;
+    leave(q, p);
+    enter(q, p, PODQUEUE_IN_FLIGHT);
+    p->attempts++;
+    p->popped = loop_mono(q->loop);
+    p->rejectors = p->heard = 0;
+    return p->pod;
+}
+
 struct kobj *podqueue_pop(struct podqueue *q)
 {
     struct heap_node *hn = heap_first(&q->ready);
 
     hn = hn ? hn : heap_first(&q->backoff);
-    if (!hn)
+    return hn ? pop(q, container_of(hn, struct qpod, hn)) : NULL;
+}
+
+struct kobj *podqueue_pop_this(struct podqueue *q, struct kuid uid)
+{
+    struct qpod *p = uidmap_get(&q->pods, uid);
+
+    if (!p || p->place == PODQUEUE_GATED || p->place == PODQUEUE_IN_FLIGHT)
         return NULL;
-    struct qpod *p = container_of(hn, struct qpod, hn);
-    leave(q, p);
-    enter(q, p, PODQUEUE_IN_FLIGHT);
-    p->attempts++;
-    p->rejectors = p->heard = 0;
-    return p->pod;
+    return pop(q, p);
 }
 
 void podqueue_fail(struct podqueue *q, struct kuid uid, uint64_t rejectors)
@@ -351,6 +463,7 @@ void podqueue_fail(struct podqueue *q, struct kuid uid, uint64_t rejectors)
         enter(q, p, PODQUEUE_TURNED_DOWN);
     else
         enqueue(q, p);
+    came(q, p, PODQUEUE_BY_FAILURE);
 }
 
 void podqueue_hold(struct podqueue *q, struct kuid uid)
@@ -374,14 +487,14 @@ void podqueue_activate(struct podqueue *q, struct kuid uid)
         return;
     }
     p->expiry = 0;
-    requeue(q, p);
+    requeue(q, p, PODQUEUE_BY_FORCE);
 }
 
 void podqueue_recheck(struct podqueue *q, struct kuid uid)
 {
     struct qpod *p = uidmap_get(&q->pods, uid);
     if (p && p->place == PODQUEUE_GATED)
-        requeue(q, p);
+        requeue(q, p, PODQUEUE_BY_FORCE);
 }
 
 void podqueue_new_profiles(struct podqueue *q)
@@ -394,12 +507,12 @@ void podqueue_new_profiles(struct podqueue *q)
     }
     for (size_t it = 0; (p = uidmap_next(&q->pods, &it));)
         if (p->place == PODQUEUE_TURNED_DOWN || p->place == PODQUEUE_GATED)
-            requeue(q, p);
+            requeue(q, p, PODQUEUE_BY_FORCE);
 }
 
 bool podqueue_listens(const struct podqueue *q)
 {
-    return q->waiting || q->nheld;
+    return q->count[PODQUEUE_TURNED_DOWN] || q->count[PODQUEUE_GATED] || q->nheld;
 }
 
 void podqueue_event(struct podqueue *q, const struct ks_event *e, const struct kobj *except)
@@ -410,11 +523,17 @@ void podqueue_event(struct podqueue *q, const struct ks_event *e, const struct k
     for (size_t it = 0; q->nheld && (p = uidmap_next(&q->pods, &it));)
         if (p->held)
             p->heard |= listeners(&l, p->profile, e);
-    for (struct qpod *next = p = q->waiting; p; p = next) {
-        next = p->next;
-        bool skip = except && kuid_equal(p->uid, except->meta.uid);
-        if (!skip && hears(p, e, &l))
-            requeue(q, p);
+    crowds_tidy(q);
+    for (size_t i = 0, n = q->waiting.n; i < n; i++) { /* crowds that form meanwhile come later */
+        const struct crowd *c = q->waiting.items[i];
+        if (!(c->rejectors & listeners(&l, c->profile, e)))
+            continue;
+        for (struct qpod *next = p = c->first; p; p = next) {
+            next = p->next;
+            bool skip = except && kuid_equal(p->uid, except->meta.uid);
+            if (!skip && hears(q, p, e, &l))
+                requeue(q, p, cause_of(e));
+        }
     }
 }
 
@@ -423,8 +542,13 @@ bool podqueue_info(const struct podqueue *q, struct kuid uid, struct podqueue_in
     const struct qpod *p = uidmap_get(&q->pods, uid);
 
     if (p)
-        *ret = (struct podqueue_info){ p->place, p->attempts, p->first,
-                                       p->since, p->expiry,   p->rejectors };
+        *ret = (struct podqueue_info){ .place = p->place,
+                                       .attempts = p->attempts,
+                                       .first = p->first,
+                                       .since = p->since,
+                                       .popped = p->popped,
+                                       .expiry = p->expiry,
+                                       .rejectors = p->rejectors };
     return p;
 }
 

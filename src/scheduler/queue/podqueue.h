@@ -10,7 +10,9 @@
 #define KOORD_SCHEDULER_PODQUEUE_H
 #include "api/kobj.h"
 
+struct hint_watch;
 struct ks_event;
+struct ks_plugin;
 struct loop;
 struct pod;
 struct podqueue;
@@ -24,8 +26,9 @@ struct podqueue_opts {
     /* Something can be popped now that could not before. Not from inside podqueue_pop(). */
     void (*on_ready)(void *arg);
     /* A plugin keeps the pod out of the queue, for a reason that people should read. */
-    void (*on_gated)(void *arg, struct kobj *pod, const char *plugin, const char *why);
+    void (*on_gated)(void *arg, struct kobj *pod, const struct ks_plugin *by, const char *why);
     void *arg;
+    struct hint_watch *hints; /* told of every tenth hint that is asked; NULL: nobody is */
 };
 struct podqueue *podqueue_new(struct loop *l, const struct podqueue_opts *o);
 struct podqueue *podqueue_free(struct podqueue *q); /* NULL is fine; always returns NULL */
@@ -37,6 +40,8 @@ void podqueue_put(struct podqueue *q, struct kobj *pod);
 bool podqueue_remove(struct podqueue *q, struct kuid uid);
 /* The next pod, in flight from now on; borrowed until it changes or leaves. NULL: none is ready. */
 struct kobj *podqueue_pop(struct podqueue *q);
+/* The same for this pod, out of its turn. NULL: it does not wait here, or is gated. */
+struct kobj *podqueue_pop_this(struct podqueue *q, struct kuid uid);
 /* The attempt failed. rejectors: the slots of the plugins that turned the pod down, which decide
  * about the events that bring it back; 0: an error, it just backs off. */
 void podqueue_fail(struct podqueue *q, struct kuid uid, uint64_t rejectors);
@@ -67,7 +72,8 @@ enum podqueue_place { /* where a pod is */
 struct podqueue_info { /* about one pod, for metrics and for people */
     enum podqueue_place place;
     uint32_t attempts;
-    nsec_t first, since; /* monotonic: entered the queue first, and last */
+    nsec_t first, since; /* monotonic: no longer kept out by a gate, and last put or failed */
+    nsec_t popped;       /* the last time */
     nsec_t expiry;       /* of its back-off; 0: none */
     uint64_t rejectors;  /* slots of its profile */
 };
@@ -77,6 +83,18 @@ struct kobj *podqueue_next(const struct podqueue *q, size_t *it);
 /* ret_pod may be NULL; it is borrowed. */
 enum podqueue_place podqueue_find(const struct podqueue *q, struct kuid uid, struct kobj **ret_pod);
 size_t podqueue_count(const struct podqueue *q, enum podqueue_place place);
+/* Why a pod came to a place. */
+enum podqueue_cause {
+    PODQUEUE_BY_FAILURE,
+    PODQUEUE_BY_BACKOFF_END,
+    PODQUEUE_BY_POP, /* nobody was ready: the first of those that back off */
+    PODQUEUE_BY_FORCE,
+    PODQUEUE_BY_TIMEOUT,
+    PODQUEUE_BY_EVENT
+};
+/* How many came so far. e: its resource and action count, with PODQUEUE_BY_EVENT. */
+uint64_t podqueue_incoming(const struct podqueue *q, enum podqueue_place place,
+                           enum podqueue_cause cause, const struct ks_event *e);
 /* failures (1 and more) -> how long to wait. */
 nsec_t podqueue_backoff(nsec_t initial, nsec_t max, uint32_t failures);
 #endif

@@ -244,6 +244,21 @@ static void test_pre_bind_fails(void **state)
     assert_string_equal(bed_node_of(&b, "p"), "n");
 }
 
+static void test_a_pod_that_pre_bind_turns_down_backs_off(void **state)
+{
+    CLEANUP(bed_stop) struct bed b;
+    (void)state;
+    start(&b);
+    door.pre_bind = KS_UNSCHEDULABLE;
+    bed_pod(&b, "p", 100, 100, "");
+    rig_run(&b.rig, 100 * NSEC_PER_MSEC);
+    assert_string_equal(bed_condition(&b, "p", "message"), "0/1 nodes are available: 1 no key.");
+    assert_int_equal(scheduler_stats(b.s).turned_down, 0); /* nothing need happen */
+    door.pre_bind = KS_SUCCESS;
+    rig_run(&b.rig, 20 * SEC);
+    assert_string_equal(bed_node_of(&b, "p"), "n");
+}
+
 static void test_pre_bind_is_cancelled(void **state)
 {
     CLEANUP(bed_stop) struct bed b;
@@ -318,6 +333,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_waiting_pod_is_deleted),
         cmocka_unit_test(test_pre_bind_takes_its_time),
         cmocka_unit_test(test_pre_bind_fails),
+        cmocka_unit_test(test_a_pod_that_pre_bind_turns_down_backs_off),
         cmocka_unit_test(test_pre_bind_is_cancelled),
         cmocka_unit_test(test_all_changes_in_one_patch),
         cmocka_unit_test(test_profiles_are_replaced),

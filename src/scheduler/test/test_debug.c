@@ -2,6 +2,8 @@
 #include "scheduler/test/field.h"
 
 #include "scheduler/debug.h"
+#include "scheduler/diagnosis.h"
+#include "scheduler/podmetrics.h"
 
 #define NODE(name, cpu)                                                    \
     "{'metadata':{'name':'" name "'},'status':{'allocatable':{'cpu':'" cpu \
@@ -46,11 +48,83 @@ static void test_a_node_as_the_scheduler_sees_it(void **state)
     assert_int_equal(kj_i64_or(kj_get(kj_at(ports, 0), "Port"), 0), 80);
 }
 
+static void test_why_a_pod_found_no_node(void **state)
+{
+    CLEANUP(field_fini) struct field f;
+    CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
+
+    field_init(&f, state, "NodeResourcesFit TaintToleration", NULL);
+    field_node(&f, "{'metadata':{'name':'b'},'status':{'allocatable':{'cpu':'1','pods':'9'}}}");
+    field_node(&f, "{'metadata':{'name':'a'},'status':{'allocatable':{'cpu':'2','pods':'9'}}}");
+    field_node(&f, "{'metadata':{'name':'c'},'spec':{'taints':[{'key':'k','effect':'NoSchedule'}]},"
+                   "'status':{'allocatable':{'cpu':'9','pods':'9'}}}");
+    field_pod(&f, "{'metadata':{'name':'s','namespace':'ns','uid':'s'},'spec':{'nodeName':'a',"
+                  "'containers':[{'name':'c','resources':{'requests':{'cpu':'1500m'}}}]}}");
+    field_pod(&f, "{'metadata':{'name':'t','namespace':'ns','uid':'t'},'spec':{'nodeName':'b',"
+                  "'containers':[{'name':'c','resources':{'requests':{'cpu':'500m'}}}]}}");
+    field_try(&f, "{'metadata':{'name':'p','namespace':'ns','uid':'u'},'spec':{'containers':[{"
+                  "'name':'c','resources':{'requests':{'cpu':'1'}}}]},'status':{"
+                  "'nominatedNodeName':'a'}}");
+    diagnosis_write(&f.a, " no way", 0, &out);
+    assert_string_equal(
+        strbuf_str(&out),
+        "{\"timestamp\":\"1970-01-01T00:00:00Z\",\"questionedKey\":\"ns/p\",\"nominatedNode\":"
+        "\"a\",\"isRootCausePod\":true,\"scheduleDiagnosis\":{\"alreadyWaitForBound\":0,"
+        "\"nodeFailedDetails\":[{\"failedPlugin\":\"NodeResourcesFit\",\"reason\":"
+        "\"Insufficient cpu\",\"preemptMightHelp\":true,\"failedNodes\":[\"a\",\"b\"]},{"
+        "\"failedPlugin\":\"TaintToleration\",\"reason\":\"node(s) had untolerated taint(s)\","
+        "\"preemptMightHelp\":false,\"failedNodes\":[\"c\"]}]},\"preemptionDiagnosis\":{"
+        "\"dryRunFilterDiagnosis\":null,\"otherDiagnosis\":null,\"failedMessage\":\"no way\"}}");
+    strbuf_reset(&out);
+    diagnosis_write(&f.a, "", 0, &out);
+    assert_non_null(strstr(strbuf_str(&out), "\"preemptionDiagnosis\":null}"));
+}
+
+static void test_what_pods_ask_for(void **state)
+{
+    static const char *const texts[] = {
+        "{'metadata':{'name':'z','namespace':'a','uid':'1'},'spec':{'schedulerName':'s\\\"x',"
+        "'nodeName':'n','priority':7,'containers':[{'name':'c','resources':{'requests':{'cpu':"
+        "'1500m','memory':'1Ki','x.y/gpu':'2'},'limits':{'cpu':'2','hugepages-2Mi':'4Mi'}}}]}}",
+        "{'metadata':{'name':'b','namespace':'a','uid':'2'},'spec':{'containers':[{'name':'c',"
+        "'resources':{'requests':{'cpu':'0','ephemeral-storage':'5'}}}]}}",
+        "{'metadata':{'name':'c','namespace':'a','uid':'3'},'spec':{'nodeName':'n','containers':[{"
+        "'name':'c','resources':{'requests':{'cpu':'1'}}}]},'status':{'phase':'Failed'}}",
+    };
+#define Z "namespace=\"a\",node=\"n\",pod=\"z\",priority=\"7\",resource="
+#define S ",scheduler=\"s\\\"x\",unit="
+    CLEANUP(field_fini) struct field f;
+    CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
+    struct kobj *pods[ARRAY_LEN(texts)];
+
+    field_init(&f, state, NULL, NULL);
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        pods[i] = bed_object(f.bed, &kind_pod, texts[i]);
+    podmetrics_write(pods, ARRAY_LEN(pods), &out);
+    assert_string_equal(
+        strbuf_str(&out),
+        "# HELP kube_pod_resource_limit Resources that a pod may use at most, with their unit.\n"
+        "# TYPE kube_pod_resource_limit gauge\n"
+        "kube_pod_resource_limit{" Z "\"cpu\"" S "\"cores\"} 2\n"
+        "kube_pod_resource_limit{" Z "\"hugepages-2Mi\"" S "\"bytes\"} 4.194304e+06\n"
+        "# HELP kube_pod_resource_request Resources that a pod asks for, with their unit.\n"
+        "# TYPE kube_pod_resource_request gauge\n"
+        "kube_pod_resource_request{namespace=\"a\",node=\"\",pod=\"b\",priority=\"\",resource="
+        "\"ephemeral-storage\",scheduler=\"\",unit=\"bytes\"} 5\n"
+        "kube_pod_resource_request{" Z "\"cpu\"" S "\"cores\"} 1.5\n"
+        "kube_pod_resource_request{" Z "\"memory\"" S "\"bytes\"} 1024\n"
+        "kube_pod_resource_request{" Z "\"x.y/gpu\"" S "\"integer\"} 2\n");
+    for (size_t i = 0; i < ARRAY_LEN(pods); i++)
+        kobj_unref(pods[i]);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         BED_TEST(test_the_score_table),
         BED_TEST(test_a_node_as_the_scheduler_sees_it),
+        BED_TEST(test_why_a_pod_found_no_node),
+        BED_TEST(test_what_pods_ask_for),
     };
 
     if (argc > 1)

@@ -81,13 +81,13 @@ static void test_assume_confirm_forget(void **state)
 
     nodecache_put_node(c, a);
     nodecache_put_node(c, b);
-    assert_int_equal(nodecache_assume(c, p, "a", NULL), 0);
-    assert_int_equal(nodecache_assume(c, p, "a", NULL), -EEXIST);
+    assert_int_equal(nodecache_assume(c, p, "a", NULL, NULL), 0);
+    assert_int_equal(nodecache_assume(c, p, "a", NULL, NULL), -EEXIST);
     assert_int_equal(used(c, "a", "cpu"), 2000);
     assert_true(nodecache_forget(c, p->meta.uid));
     assert_false(nodecache_forget(c, p->meta.uid));
     assert_int_equal(used(c, "a", "cpu"), 0);
-    assert_int_equal(nodecache_assume(c, p, "a", NULL), 0);
+    assert_int_equal(nodecache_assume(c, p, "a", NULL, NULL), 0);
     assert_null(nodecache_overdue(c, 100, 200)); /* not bound yet */
     nodecache_bound(c, p->meta.uid, 50);
     assert_non_null(nodecache_overdue(c, 100, 200));
@@ -144,7 +144,7 @@ static void test_random_changes(void **state)
         case 2:
         case 3: nodecache_put_pod(c, p); break;
         case 4: nodecache_remove_pod(c, p->meta.uid); break;
-        case 5: nodecache_assume(c, p, name, NULL); break;
+        case 5: nodecache_assume(c, p, name, NULL, NULL); break;
         case 6: nodecache_forget(c, p->meta.uid); break;
         }
         if (i % 50 == 0)

@@ -169,7 +169,11 @@ static void test_gates_and_their_end(void **state)
     podqueue_put(r.q, rig_pod(&r, "p", "'schedulingGates':[{'name':'b'}]"));
     assert_pops(&r, "");
     podqueue_put(r.q, rig_pod(&r, "p", ""));
+    loop_advance(r.loop, SEC);
     assert_pops(&r, "p");
+    struct podqueue_info info;
+    assert_true(podqueue_info(r.q, r.pods[0]->meta.uid, &info));
+    assert_int_equal(info.first, 600 * SEC); /* the time behind a gate is not ours */
 }
 
 static void test_removed_anywhere(void **state)
@@ -191,6 +195,40 @@ static void test_removed_anywhere(void **state)
         assert_int_equal(podqueue_count(r.q, (enum podqueue_place)i), 0);
 }
 
+static void assert_pops_this(struct rig *r, const char *name, const struct kobj *ask)
+{
+    struct kobj *p = podqueue_pop_this(r->q, ask->meta.uid);
+    assert_string_equal(p ? p->meta.name : "", name);
+}
+
+static void test_one_goes_out_of_its_turn(void **state)
+{
+    CLEANUP(rig_fini) struct rig r;
+    struct podqueue_info info;
+
+    rig_init(&r, state);
+    struct kobj *a = rig_pod(&r, "a", "'priority':2"), *b = rig_pod(&r, "b", "'priority':1");
+    struct kobj *g = rig_pod(&r, "g", "'schedulingGates':[{'name':'a'}]");
+    struct kobj *none = rig_pod(&r, "none", "");
+    podqueue_put(r.q, a);
+    podqueue_put(r.q, b);
+    podqueue_put(r.q, g);
+    assert_pops_this(&r, "b", b);
+    assert_pops_this(&r, "", b); /* in flight */
+    assert_pops_this(&r, "", g);
+    assert_pops_this(&r, "", none);
+    assert_pops(&r, "a");
+    podqueue_fail(r.q, a->meta.uid, 0);     /* backs off */
+    podqueue_fail(r.q, b->meta.uid, r.fit); /* waits for an event */
+    assert_pops(&r, "");
+    assert_pops_this(&r, "a", a);
+    assert_pops_this(&r, "b", b);
+    assert_true(podqueue_info(r.q, b->meta.uid, &info));
+    assert_int_equal(info.attempts, 2);
+    assert_int_equal(info.rejectors, 0);
+    assert_int_equal(podqueue_count(r.q, PODQUEUE_IN_FLIGHT), 2);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -201,6 +239,7 @@ int main(int argc, char **argv)
         BED_TEST(test_nobody_waits_for_ever),
         BED_TEST(test_gates_and_their_end),
         BED_TEST(test_removed_anywhere),
+        BED_TEST(test_one_goes_out_of_its_turn),
     };
 
     if (argc > 1)

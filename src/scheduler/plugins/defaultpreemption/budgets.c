@@ -71,7 +71,7 @@ static int by_namespace(const void *a, const void *b)
 void budgets_refresh(struct budgets *b)
 {
     const struct kobj *o;
-    uint64_t now = b->world ? world_generation(b->world) : 0;
+    uint64_t now = b->world ? world_generation_of(b->world, &kind_pdb) : 0;
 
     memset(b->peers, 0, sizeof b->peers); /* labels are borrowed for the attempt only */
     arena_reset(b->peers_arena);

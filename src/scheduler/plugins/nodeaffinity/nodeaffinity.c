@@ -5,6 +5,7 @@
 #include "api/pod.h"
 #include "api/selector.h"
 #include "base/arena.h"
+#include "scheduler/framework/nodematch.h"
 #include "scheduler/plugins/registry.h"
 
 #define PREFERRED "preferredDuringSchedulingIgnoredDuringExecution"
@@ -33,9 +34,8 @@ struct self {
     const struct nodesel *required; /* NULL: any */
     struct preferred preferred;
 };
-struct wanted {                     /* the state, of a pod */
-    const struct labelsel *labels;  /* NULL: any */
-    const struct nodesel *required; /* NULL: any */
+struct wanted { /* the state, of a pod */
+    struct nodematch required;
     struct preferred preferred;
     const char *wrong; /* what cannot be understood of the preferred terms; NULL: all can */
 };
@@ -65,46 +65,23 @@ static const struct node_affinity *affinity_of(const struct pod *p)
     return p->spec->affinity ? p->spec->affinity->node : NULL;
 }
 
-static struct wanted required_of(const struct pod *p, struct arena *a)
-{
-    const struct node_affinity *affinity = affinity_of(p);
-    struct wanted w = { 0 };
-
-    if (p->spec->node_selector.n > 0)
-        w.labels = labelsel_from_map(&p->spec->node_selector, a);
-    if (affinity && affinity->required)
-        w.required = nodesel_from(affinity->required, a);
-    return w;
-}
-
 static struct wanted *wanted_make(const struct pod *p, struct arena *a)
 {
     const struct node_affinity *affinity = affinity_of(p);
     struct wanted *w = arena_new0(a, struct wanted);
     struct kerr err = { 0 };
 
-    *w = required_of(p, a);
+    w->required = nodematch_of(p, a);
     if (affinity && compile_preferred(affinity, a, &w->preferred, &err) < 0)
         w->wrong = arena_strdup(a, err.text);
     return w;
-}
-
-static bool selects(const struct nodesel *s, const struct node *n)
-{
-    return nodesel_match(s, &n->obj.meta.labels, n->obj.meta.name) == 1;
-}
-
-static bool pod_matches(const struct wanted *w, const struct node *n)
-{
-    return (!w->labels || labelsel_matches(w->labels, &n->obj.meta.labels)) &&
-           (!w->required || selects(w->required, n));
 }
 
 static int64_t sum_weights(const struct preferred *p, const struct node *n)
 {
     int64_t sum = 0;
     for (uint32_t i = 0; i < p->n; i++)
-        sum += selects(p->items[i].term, n) ? p->items[i].weight : 0;
+        sum += nodematch_terms(p->items[i].term, n) ? p->items[i].weight : 0;
     return sum;
 }
 
@@ -254,7 +231,7 @@ static enum ks_code affinity_pre_filter(void *self, const struct ks_cycle *c,
         ks_texts_add(why, "pod affinity terms conflict");
         return KS_UNRESOLVABLE;
     }
-    return w->labels || w->required || s->required ? KS_SUCCESS : KS_SKIP;
+    return w->required.labels || w->required.terms || s->required ? KS_SUCCESS : KS_SKIP;
 }
 
 static void affinity_filter(void *self, const struct ks_cycle *c, const struct ks_pod *p,
@@ -268,10 +245,10 @@ static void affinity_filter(void *self, const struct ks_cycle *c, const struct k
         const struct node *n = c->nodes->node[i];
         if (skip[i])
             why[i] = 0;
-        else if (enforced && !selects(enforced, n))
+        else if (enforced && !nodematch_terms(enforced, n))
             why[i] = AFFINITY_ENFORCED;
         else
-            why[i] = pod_matches(w, n) ? 0 : AFFINITY_POD;
+            why[i] = nodematch_node(&w->required, n) ? 0 : AFFINITY_POD;
     }
 }
 
@@ -309,17 +286,18 @@ static void affinity_score(void *self, const struct ks_cycle *c, const struct ks
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static bool node_matches(const struct self *s, const struct wanted *w, const struct kobj *node)
+static bool node_matches(const struct self *s, const struct nodematch *m, const struct kobj *node)
 {
-    return (!s->required || selects(s->required, node_of(node))) && pod_matches(w, node_of(node));
+    return (!s->required || nodematch_terms(s->required, node_of(node))) &&
+           nodematch_node(m, node_of(node));
 }
 
 static bool worth_node(void *self, const struct ks_event *e, const struct pod *p)
 {
     CLEANUP(arena_free) struct arena *a = arena_new();
-    struct wanted w = required_of(p, a);
+    struct nodematch m = nodematch_of(p, a);
 
-    return node_matches(self, &w, e->now) && (!e->before || !node_matches(self, &w, e->before));
+    return node_matches(self, &m, e->now) && (!e->before || !node_matches(self, &m, e->before));
 }
 
 static const struct ks_hint affinity_hints[] = {

@@ -4,52 +4,30 @@
 #include "api/toleration.h"
 #include "base/arena.h"
 #include "base/map.h"
+#include "scheduler/framework/nodematch.h"
 #include "scheduler/plugins/podtopologyspread/spread.h"
 
 /* ---- which rows count ------------------------------------------------------------------------ */
 
 enum { ROW_ALL_KEYS = 1, ROW_AFFINITY = 2, ROW_TAINTS = 4 };
 
-struct wanted {                    /* where the pod may go by its own will */
-    const struct labelsel *labels; /* NULL: anywhere */
-    const struct nodesel *terms;
-};
-
-static struct wanted wanted_of(const struct pod *p, struct arena *a)
-{
-    const struct affinity *aff = p->spec->affinity;
-    struct wanted w = { NULL, NULL };
-
-    if (p->spec->node_selector.n > 0)
-        w.labels = labelsel_from_map(&p->spec->node_selector, a);
-    if (aff && aff->node && aff->node->required)
-        w.terms = nodesel_from(aff->node->required, a);
-    return w;
-}
-
-static bool is_wanted(const struct wanted *w, const struct node *n)
-{
-    return (!w->labels || labelsel_matches(w->labels, &n->obj.meta.labels)) &&
-           (!w->terms || nodesel_match(w->terms, &n->obj.meta.labels, n->obj.meta.name) == 1);
-}
-
-static uint8_t policies_of(const struct ks_nodes *nodes, uint32_t row, const struct wanted *w,
+static uint8_t policies_of(const struct ks_nodes *nodes, uint32_t row, const struct nodematch *m,
                            const struct pod *p)
 {
     const struct node *n = nodes->node[row];
     bool taints = (nodes->flags[row] & KS_NODE_TAINT_HARD) &&
                   taints_untolerated(&n->spec.taints, &p->spec->tolerations, TAINT_HARD_EFFECTS, 0);
 
-    return (uint8_t)((is_wanted(w, n) ? ROW_AFFINITY : 0) | (taints ? 0 : ROW_TAINTS));
+    return (uint8_t)((nodematch_node(m, n) ? ROW_AFFINITY : 0) | (taints ? 0 : ROW_TAINTS));
 }
 
 static uint8_t *policies_new(const struct ks_nodes *nodes, const struct pod *p, struct arena *a)
 {
     uint8_t *facts = arena_zalloc(a, nodes->n);
-    struct wanted w = wanted_of(p, a);
+    struct nodematch m = nodematch_of(p, a);
 
     for (uint32_t i = 0; i < nodes->n; i++)
-        facts[i] = policies_of(nodes, i, &w, p);
+        facts[i] = policies_of(nodes, i, &m, p);
     return facts;
 }
 

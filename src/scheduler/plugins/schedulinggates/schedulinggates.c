@@ -31,6 +31,7 @@ const struct ks_plugin ks_plugin_scheduling_gates = {
     .abi = KS_PLUGIN_ABI,
     .size = sizeof(struct ks_plugin),
     .name = "SchedulingGates",
+    .gates_silently = true, /* the API server writes the condition itself */
     .reuse = KS_REUSE_LOCAL,
     .pre_enqueue = gates_pre_enqueue,
     .hints = gates_hints,

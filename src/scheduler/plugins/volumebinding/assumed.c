@@ -61,10 +61,12 @@ void assumed_new(struct binder *b, const struct volmatch *m, const struct pv *co
         struct step *s = &r->steps[i];
         s->claim = obj_ref(&m->delayed[i].claim->obj);
         s->volume = choice[i] ? obj_ref(&choice[i]->obj) : NULL;
-        if (s->volume)
+        if (s->volume) {
             hold(&b->volumes, s->volume, s->claim, NULL);
-        else
+            volstock_review(b->stock, s->volume);
+        } else {
             hold(&b->claims, s->claim, NULL, node->obj.meta.name);
+        }
     }
     uidmap_put(&b->reservations, r);
 }
@@ -83,6 +85,8 @@ void assumed_free(struct assumed *r)
     for (uint32_t i = 0; i < r->n; i++) {
         struct step *s = &r->steps[i];
         release(s->volume ? &b->volumes : &b->claims, s->volume ? s->volume : s->claim);
+        if (s->volume)
+            volstock_review(b->stock, s->volume);
         kobj_unref(s->volume);
         kobj_unref(s->claim);
         kobj_unref(s->sent);

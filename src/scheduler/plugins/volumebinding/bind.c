@@ -1,8 +1,8 @@
 /* bind.c - volumes and claims are written to the API server, and waited for.
  *
  * One change after the other, each only if the object is still the one we know: by merge patch with
- * its resourceVersion, so that fields we do not know survive. Then the world is looked at once a
- * second until all claims have their volumes.
+ * its resourceVersion, so that fields we do not know survive. Then the world is looked at, with
+ * every change of these objects and once a second, until all claims have their volumes.
  */
 #include "api/node.h"
 #include "api/selector.h"
@@ -20,12 +20,14 @@ void writing_stop(struct assumed *r)
 {
     r->call = kube_cancel(r->call);
     r->timer = timer_cancel(r->timer);
+    r->waits = false;
     r->bind = NULL;
 }
 
 /* The engine may give the reservation back at once: nothing may touch it afterwards. */
 static void finish(struct assumed *r, enum ks_code code, const char *why)
 {
+    r->waits = false;
     ks_bind_done(take(r->bind), code, why);
 }
 
@@ -121,6 +123,33 @@ static void look_later(struct assumed *r)
 {
     struct loop *l = r->binder->env.loop;
     r->timer = loop_after(l, MIN(LOOK_EVERY, r->deadline - loop_mono(l)), on_look, r);
+}
+
+static void look_now(struct assumed *r)
+{
+    timer_cancel(r->timer);
+    r->timer = loop_after(r->binder->env.loop, 0, on_look, r);
+}
+
+static bool is_about(const struct assumed *r, const struct kobj *o)
+{
+    for (uint32_t i = 0; i < r->n; i++) {
+        const struct kobj *volume = r->steps[i].volume;
+        if (kuid_equal(r->steps[i].claim->meta.uid, o->meta.uid) ||
+            (volume && kuid_equal(volume->meta.uid, o->meta.uid)))
+            return true;
+    }
+    return false;
+}
+
+void writing_news(void *binder, struct kobj *before, struct kobj *now)
+{
+    struct binder *b = binder;
+    struct assumed *r;
+
+    for (size_t it = 0; (r = uidmap_next(&b->reservations, &it));)
+        if (r->waits && is_about(r, now ? now : before))
+            look_now(r);
 }
 
 static void on_look(struct loop *l, void *arg)
@@ -247,7 +276,8 @@ static bool go_on(struct assumed *r, struct kerr *err)
             return code > 0;
     }
     r->deadline = loop_mono(r->binder->env.loop) + r->binder->timeout;
-    look_later(r);
+    r->waits = true;
+    look_now(r); /* the news may have been faster than the answer */
     return true;
 }
 

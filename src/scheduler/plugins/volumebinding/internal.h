@@ -1,13 +1,15 @@
 /* internal.h - what the files of VolumeBinding share.
  *
- * match.c decides over an attempt's state; assumed.c keeps what was decided until the API server
- * shows it; bind.c writes it there and waits.
+ * match.c decides over an attempt's state; stock.c knows the volumes that are free; assumed.c keeps
+ * what was decided until the API server shows it; bind.c writes it there and waits.
  */
 #ifndef KOORD_SCHEDULER_VOLUMEBINDING_INTERNAL_H
 #define KOORD_SCHEDULER_VOLUMEBINDING_INTERNAL_H
 #include "scheduler/cache/uidmap.h"
+#include "scheduler/cache/world.h"
 #include "scheduler/plugins/volume/claims.h"
 #include "scheduler/plugins/volume/reach.h"
+#include "scheduler/plugins/volumebinding/stock.h"
 
 struct kube_call;
 struct timer;
@@ -18,6 +20,8 @@ struct binder {
     struct labelcols cols;
     struct uidmap volumes, claims; /* struct hold: taken, by pods on their way to a node */
     struct uidmap reservations;    /* by pod */
+    struct volstock *stock;
+    struct world_listener on_volume, on_claim; /* who waits for them looks again */
 };
 
 /* ---- match.c: the attempt ---------------------------------------------------------------------
@@ -33,8 +37,7 @@ struct delayed { /* a claim that waits for the node of its first pod */
     bool is_selected;
     const struct pv *promised; /* a volume that is this claim's already */
     struct reach promised_reach;
-    const struct pv **volumes; /* that would do, the smallest first */
-    struct places places;      /* of these volumes */
+    struct volchoice free; /* or these */
     /* otherwise one is to be made */
     bool provisions, anywhere, tracked; /* tracked: pools of storage tell how much is left */
     struct places topologies, pools;
@@ -52,6 +55,8 @@ struct volmatch {
 /* KS_SUCCESS, KS_UNRESOLVABLE or KS_ERROR with a text. *ret is NULL when the pod has no claims. */
 enum ks_code volmatch_make(struct binder *b, const struct ks_cycle *c, const struct pod *p,
                            struct volmatch **ret, struct ks_texts *why);
+/* Rows with a free volume for the one claim that there is are those that will do. */
+bool volmatch_is_simple(const struct volmatch *m);
 /* VB_*. choice[ndelayed]: the volume that a claim gets here; NULL: it is to be provisioned. */
 uint8_t volmatch_row(const struct volmatch *m, const struct ks_nodes *nodes, uint32_t row,
                      const struct pv **choice);
@@ -81,6 +86,7 @@ struct assumed {
     uint32_t at;
     struct kube_call *call;
     struct timer *timer;
+    bool waits; /* all is written */
     nsec_t deadline;
 };
 /* NULL when nobody holds it. */
@@ -96,4 +102,6 @@ void assumed_free(struct assumed *r);
 
 void writing_start(struct assumed *r, struct ks_bind *bind);
 void writing_stop(struct assumed *r); /* nothing more is heard of it */
+/* A claim or volume has changed: who waits for it looks at once. */
+void writing_news(void *binder, struct kobj *before, struct kobj *now);
 #endif

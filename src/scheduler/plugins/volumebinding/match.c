@@ -6,8 +6,6 @@
 #include "api/node.h"
 #include "api/selector.h"
 #include "base/arena.h"
-#include "base/vec.h"
-#include "scheduler/cache/world.h"
 #include "scheduler/plugins/volumebinding/internal.h"
 
 struct making {
@@ -141,73 +139,10 @@ static int by_size(const void *a, const void *b)
 
 /* ---- volumes that would do ------------------------------------------------------------------- */
 
-struct sized { /* thousands are sorted: what decides is at hand */
-    int64_t value;
-    struct qty size;
-    const struct pv *volume;
-};
-struct volumes vec_of(struct sized);
-
-static bool same_mode(const struct pv *v, const struct pvc *c)
-{
-    const char *a = v->spec.volume_mode, *b = c->spec.volume_mode;
-    return streq(str_empty(a) ? "Filesystem" : a, str_empty(b) ? "Filesystem" : b);
-}
-
-static bool has_access(const struct pv *v, const struct pvc *c)
-{
-    for (uint32_t i = 0; i < c->spec.access_modes.n; i++)
-        if (!access_has(&v->spec.access_modes, c->spec.access_modes.items[i]))
-            return false;
-    return true;
-}
-
-/* What a volume must have, also one that was promised to the claim. */
-static bool is_like(const struct pv *v, const struct pvc *c)
-{
-    return streq(pv_class(v), pvc_class(c)) &&
-           qty_cmp(reslist_get(&v->spec.capacity, "storage"), size_of(c)) >= 0 && same_mode(v, c) &&
-           streq(str_or(v->spec.volume_attributes_class_name, ""),
-                 str_or(c->spec.volume_attributes_class_name, ""));
-}
-
-static void consider(struct making *k, struct delayed *d, const struct pv *v,
-                     const struct labelsel *sel, struct volumes *out)
-{
-    const struct hold *h = assumed_volume(k->b, v);
-    bool mine =
-        h ? kuid_equal(h->claim->meta.uid, d->claim->obj.meta.uid) : pv_is_bound_to(v, d->claim);
-
-    if ((h || v->spec.claim_ref) && !mine)
-        return;
-    if (v->obj.meta.deleted || !is_like(v, d->claim))
-        return;
-    if (mine) {
-        d->promised = v;
-        d->promised_reach = reach_affinity(&k->reach, v->spec.node_affinity);
-    } else if (v->phase && streq(v->phase, "Available") &&
-               (!sel || labelsel_matches(sel, &v->obj.meta.labels)) && has_access(v, d->claim)) {
-        struct qty size = reslist_get(&v->spec.capacity, "storage");
-        vec_push(out, ((struct sized){ qty_value(size), size, v }));
-    }
-}
-
-static int by_capacity(const void *a, const void *b)
-{
-    const struct sized *x = a, *y = b;
-
-    if (x->value != y->value)
-        return x->value < y->value ? -1 : 1;
-    int order = memcmp(&x->size, &y->size, sizeof x->size) ? qty_cmp(x->size, y->size) : 0;
-    return order ? order : strcmp(x->volume->obj.meta.name, y->volume->obj.meta.name);
-}
-
 static int find_volumes(struct making *k, struct delayed *d)
 {
-    struct volumes found = { 0 };
     struct labelsel *sel = NULL;
     struct kerr err = { 0 };
-    const struct kobj *o;
 
     if (d->claim->spec.selector &&
         labelsel_from(d->claim->spec.selector, k->arena, &sel, &err) < 0) {
@@ -215,18 +150,11 @@ static int find_volumes(struct making *k, struct delayed *d)
                       d->claim->obj.meta.name, err.text);
         return -1;
     }
-    for (size_t it = 0; !d->promised && (o = world_next(k->world, &kind_pv, &it));)
-        consider(k, d, pv_of(o), sel, &found);
-    if (found.n > 1)
-        qsort(found.items, found.n, sizeof *found.items, by_capacity);
-    struct reach *reach = arena_newn0(k->arena, found.n, struct reach);
-    d->volumes = arena_newn0(k->arena, found.n, const struct pv *);
-    vec_foreach(&found, i) {
-        d->volumes[i] = found.items[i].volume;
-        reach[i] = reach_affinity(&k->reach, d->volumes[i]->spec.node_affinity);
-    }
-    places_init(&d->places, reach, (uint32_t)found.n, k->arena);
-    vec_fini(&found);
+    d->promised = volstock_promised(k->b->stock, d->claim);
+    if (d->promised)
+        d->promised_reach = reach_affinity(&k->reach, d->promised->spec.node_affinity);
+    else
+        d->free = volstock_for(k->b->stock, d->claim, sel, k->reach.nodes, k->arena);
     return 0;
 }
 
@@ -310,22 +238,6 @@ enum ks_code volmatch_make(struct binder *b, const struct ks_cycle *c, const str
 
 /* ---- one row --------------------------------------------------------------------------------- */
 
-struct chosen {
-    const struct delayed *d;
-    const struct pv *const *choice;
-    uint32_t n;
-};
-
-static bool is_chosen(const void *arg, uint32_t thing)
-{
-    const struct chosen *c = arg;
-
-    for (uint32_t i = 0; i < c->n; i++)
-        if (c->choice[i] == c->d->volumes[thing])
-            return true;
-    return false;
-}
-
 static uint8_t bound_row(const struct volmatch *m, const struct ks_nodes *nodes, uint32_t row)
 {
     for (uint32_t i = 0; i < m->nbound; i++) {
@@ -338,17 +250,15 @@ static uint8_t bound_row(const struct volmatch *m, const struct ks_nodes *nodes,
 }
 
 static const struct pv *choose(const struct volmatch *m, uint32_t i, const struct ks_nodes *nodes,
-                               uint32_t row, const struct pv **choice)
+                               uint32_t row, const struct pv *const *choice)
 {
     const struct delayed *d = &m->delayed[i];
-    struct chosen c = { d, choice, i };
 
     if (d->is_selected)
         return NULL;
     if (d->promised)
         return reach_row(&d->promised_reach, nodes, row) ? d->promised : NULL;
-    uint32_t at = places_first(&d->places, nodes, row, is_chosen, &c);
-    return at == UINT32_MAX ? NULL : d->volumes[at];
+    return volchoice_first(&d->free, nodes, row, choice, i);
 }
 
 static uint8_t provision_row(const struct delayed *d, const struct ks_nodes *nodes, uint32_t row)
@@ -359,6 +269,13 @@ static uint8_t provision_row(const struct delayed *d, const struct ks_nodes *nod
     if (d->tracked && places_first(&d->pools, nodes, row, NULL, NULL) == UINT32_MAX)
         return VB_NO_SPACE;
     return 0;
+}
+
+/* Nearly all pods: one claim, and nothing but a free volume helps. */
+bool volmatch_is_simple(const struct volmatch *m)
+{
+    const struct delayed *d = m->delayed;
+    return m->nbound == 0 && m->ndelayed == 1 && !d->is_selected && !d->promised && !d->provisions;
 }
 
 uint8_t volmatch_row(const struct volmatch *m, const struct ks_nodes *nodes, uint32_t row,

@@ -55,6 +55,12 @@ static void binding_filter(void *self, const struct ks_cycle *c, const struct ks
     const struct pv **choice = m->ndelayed ? xnewn0(m->ndelayed, const struct pv *) : NULL;
 
     (void)self, (void)p;
+    if (volmatch_is_simple(m)) {
+        for (uint32_t i = s.begin; i < s.end; i++)
+            why[i] =
+                !skip[i] && !volchoice_any(&m->delayed[0].free, c->nodes, i) ? VB_NO_VOLUME : 0;
+        return;
+    }
     for (uint32_t i = s.begin; i < s.end; i++)
         why[i] = skip[i] ? 0 : volmatch_row(m, c->nodes, i, choice);
 }
@@ -227,6 +233,13 @@ static int binding_create(const struct ks_env *env, const struct kj_val *args, v
     struct binder *b = xnew0(struct binder);
     b->env = *env;
     b->timeout = seconds * NSEC_PER_SEC;
+    b->stock = volstock_new(b);
+    b->on_volume = (struct world_listener){ .kind = &kind_pv, .fn = writing_news, .arg = b };
+    b->on_claim = (struct world_listener){ .kind = &kind_pvc, .fn = writing_news, .arg = b };
+    if (env->world) {
+        world_listen(env->world, &b->on_volume);
+        world_listen(env->world, &b->on_claim);
+    }
     *ret_self = b;
     return 0;
 }
@@ -238,6 +251,11 @@ static void binding_destroy(void *self)
 
     for (size_t it = 0; (r = uidmap_next(&b->reservations, &it)); it = 0)
         assumed_free(r);
+    if (b->env.world) {
+        world_unlisten(b->env.world, &b->on_volume);
+        world_unlisten(b->env.world, &b->on_claim);
+    }
+    volstock_free(b->stock);
     uidmap_fini(&b->reservations);
     uidmap_fini(&b->volumes);
     uidmap_fini(&b->claims);

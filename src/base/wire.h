@@ -1,0 +1,30 @@
+/* wire.h - protobuf on the wire: the fields of a message in turn, and fields to append.
+ *
+ * For those who change a few fields of a message and carry the rest as bytes: no schema, no
+ * allocation while reading. Pieces that are returned are borrowed from the message.
+ */
+#ifndef KOORD_BASE_WIRE_H
+#define KOORD_BASE_WIRE_H
+#include "base/base.h"
+#include "base/strbuf.h"
+
+enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
+enum { WIRE_NUM_MAX = (1 << 29) - 1 };
+
+struct wire_field {
+    uint32_t num;
+    enum wire_type type;
+    uint64_t value;   /* of all but WIRE_BYTES */
+    struct str bytes; /* of WIRE_BYTES: a string, bytes, a message or packed numbers */
+    struct str raw;   /* the field as it stands, with its key */
+};
+
+/* The field in front of *rest, which moves behind it. 1; 0 at the end; -EBADMSG when it is cut off,
+ * its number is 0 or too large, or it is of a type we do not know (groups are refused). */
+int wire_next(struct str *rest, struct wire_field *ret);
+/* Are these whole fields, up to the end? Messages inside are not looked into. */
+bool wire_valid(struct str message);
+
+void wire_put_varint(struct strbuf *out, uint32_t num, uint64_t v);
+void wire_put_bytes(struct strbuf *out, uint32_t num, struct str bytes);
+#endif

@@ -1,0 +1,224 @@
+/* koord_scheduler_settings.c - the configuration of koord-scheduler: file and flags, what they ask
+ * of the scheduler, and changes of the file while it runs (scheduler-core 4, 9).
+ */
+#include "api/dra.h"
+#include "api/policy.h"
+#include "api/storage.h"
+#include "base/klog.h"
+#include "base/strbuf.h"
+#include "component/metrics.h"
+#include "component/run.h"
+#include "loop/loop.h"
+#include "main/koord_scheduler_int.h"
+#include "scheduler/scheduler.h"
+#include "sys/file.h"
+#include "json/kj.h"
+
+#define RELOAD_AGAIN (5 * NSEC_PER_SEC)
+
+/* ---- file and flags -------------------------------------------------------------------------- */
+
+/* Leader election flags win over the file when they are given; the others count without one. */
+static void apply_flags(struct program_state *p)
+{
+    const struct flags *f = p->run->flags;
+    const struct election_options *e = &p->o->election;
+    const struct client_options *c = &p->o->client;
+    struct sched_config *now = &p->now;
+
+    if (flags_given(f, "leader-elect"))
+        now->election.elect.v = e->enabled;
+    if (flags_given(f, "leader-elect-lease-duration"))
+        now->election.lease_duration = e->lease_duration;
+    if (flags_given(f, "leader-elect-renew-deadline"))
+        now->election.renew_deadline = e->renew_deadline;
+    if (flags_given(f, "leader-elect-retry-period"))
+        now->election.retry_period = e->retry_period;
+    if (flags_given(f, "leader-elect-resource-name"))
+        now->election.name = e->name;
+    if (flags_given(f, "leader-elect-resource-namespace"))
+        now->election.ns = e->ns;
+    if (!*now->client.kubeconfig)
+        now->client.kubeconfig = c->kubeconfig;
+    if (*p->o->config)
+        return;
+    now->client.qps = c->qps;
+    now->client.burst = c->burst;
+}
+
+void settings_log(const struct sched_config *c)
+{
+    CLEANUP(strbuf_fini) struct strbuf names = STRBUF_INIT;
+
+    for (const char *const *name = c->not_yet; *name; name++)
+        strbuf_appendf(&names, "%s%s", names.len ? " " : "", *name);
+    if (names.len)
+        KLOG_W("Plugins of the configuration that are not here yet are left out",
+               KV_S("plugins", strbuf_str(&names)));
+}
+
+int settings_load(struct program_state *p, struct kerr *err)
+{
+    int r = *p->o->config ? config_load(&sched_config_spec, p->o->config, &p->config, err)
+                          : sched_config_shipped(&p->config, err);
+    if (r < 0)
+        return r;
+    p->now = *(const struct sched_config *)p->config->value;
+    apply_flags(p);
+    return 0;
+}
+
+int settings_write(const struct program_state *p, struct kerr *err)
+{
+    CLEANUP(strbuf_fini) struct strbuf json = STRBUF_INIT, yaml = STRBUF_INIT;
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+
+    sched_config_write(&p->now, true, &json);
+    int r = kj_parse(strbuf_str(&json), json.len, 0, &doc, err);
+    if (r < 0)
+        return r;
+    kj_write_yaml(kj_root(doc), &yaml);
+    /* Extenders may bring a private key. */
+    return file_write_atomic(AT_FDCWD, p->o->write_config_to, yaml.data, yaml.len, 0600, err);
+}
+
+/* ---- what a configuration asks of the scheduler ---------------------------------------------- */
+
+/* Kinds that older clusters do not have, or whose watching costs too much (scheduler-core 9.5). */
+static void leave_out(struct program_state *p)
+{
+    const struct {
+        const char *gate;
+        const struct kind *kinds[4];
+    } table[] = {
+        { "DisableCSIStorageCapacityInformer", { &kind_csi_storage_capacity } },
+        { "DisablePodDisruptionBudgetInformer", { &kind_pdb } },
+        { "DisableDynamicResourceAllocationInformer",
+          { &kind_resource_claim, &kind_resource_slice, &kind_device_class } },
+    };
+    size_t n = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(table); i++)
+        for (size_t k = 0; sched_gate_on(p->o, table[i].gate) && table[i].kinds[k]; k++)
+            p->unwatched[n++] = table[i].kinds[k];
+    assert(n < UNWATCHED_MAX);
+}
+
+static struct scheduler_opts opts_of(const struct program_state *p, const struct sched_config *c)
+{
+    return (struct scheduler_opts){
+        .profiles = c->made,
+        .nprofiles = c->profiles.n,
+        .extenders = c->extenders.items,
+        .nextenders = c->extenders.n,
+        .instance = p->instance,
+        .metrics = p->run->metrics,
+        .unwatched = p->unwatched,
+        .backoff_initial = c->backoff_initial.v * NSEC_PER_SEC,
+        .backoff_max = c->backoff_max.v * NSEC_PER_SEC,
+        .unschedulable_max = p->o->unschedulable_max,
+        .debug_scores = (unsigned)p->o->debug_scores,
+        .debug_filters = p->o->debug_filters,
+        .debug_diagnosis = p->o->debug_diagnosis,
+        .debug_diagnosis_blocking = p->o->debug_diagnosis_blocking,
+        .diagnosis_queue = (unsigned)p->o->diagnosis_queue,
+        .diagnosis_a_turn = (unsigned)p->o->diagnosis_a_turn,
+        .monitor_period = p->o->monitor_period,
+        .monitor_timeout = p->o->monitor_timeout,
+        .resize_pods = sched_gate_on(p->o, "ResizePod"),
+    };
+}
+
+int settings_make_scheduler(struct program_state *p, struct kerr *err)
+{
+    leave_out(p);
+    struct scheduler_opts o = opts_of(p, &p->now);
+    p->scheduler = scheduler_new(p->run->loop, p->kube, &o, err);
+    return p->scheduler ? 0 : err->code;
+}
+
+/* ---- reloading ------------------------------------------------------------------------------- */
+
+static void on_again(struct loop *l, void *arg)
+{
+    struct program_state *p = arg;
+
+    (void)l;
+    p->again = NULL;
+    config_watch_check(p->watch);
+}
+
+/* What a running program cannot change. */
+static void warn_restart(const struct sched_config *old, const struct sched_config *next)
+{
+    const struct {
+        const char *field;
+        bool same;
+    } fields[] = {
+        { "leaderElection",
+          kj_struct_equal(&sched_election_schema, &old->election, &next->election) },
+        { "clientConnection", kj_struct_equal(&sched_client_schema, &old->client, &next->client) },
+        { "podInitialBackoffSeconds", old->backoff_initial.v == next->backoff_initial.v },
+        { "podMaxBackoffSeconds", old->backoff_max.v == next->backoff_max.v },
+        { "delayCacheUntilActive", old->delay_cache == next->delay_cache },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+        if (!fields[i].same)
+            KLOG_W("A changed setting takes effect after a restart only",
+                   KV_S("field", fields[i].field));
+}
+
+static int on_change(void *arg, struct config *next, struct kerr *err)
+{
+    struct program_state *p = arg;
+    const struct sched_config *old = p->config->value, *c = next->value;
+
+    const struct scheduler_opts o = { .profiles = c->made,
+                                      .nprofiles = c->profiles.n,
+                                      .extenders = c->extenders.items,
+                                      .nextenders = c->extenders.n };
+
+    int r = scheduler_reload(p->scheduler, &o, err);
+    if (r == -EBUSY && !p->again)
+        p->again = loop_after(p->run->loop, RELOAD_AGAIN, on_again, p);
+    if (r < 0)
+        return kerr_wrap(err, "%s", next->path);
+    warn_restart(old, c);
+    settings_log(c);
+    struct sched_config now = *c;
+    now.election = p->now.election;
+    now.client = p->now.client;
+    now.backoff_initial = p->now.backoff_initial;
+    now.backoff_max = p->now.backoff_max;
+    now.delay_cache = p->now.delay_cache;
+    p->now = now;
+    counter_inc(p->loaded);
+    return 0;
+}
+
+static void on_refused(void *arg, const struct kerr *err)
+{
+    struct program_state *p = arg;
+
+    if (err->code == -EBUSY)
+        return; /* tried again soon */
+    counter_inc(p->refused);
+    KLOG_E(err, "Refused the changed configuration; the old one stays in force");
+}
+
+void settings_watch(struct program_state *p)
+{
+    static const struct metric_desc reloads = {
+        "koord_scheduler_config_reloads_total",
+        "Changed configuration files, by what became of them.", METRIC_COUNTER,
+        .labels = { "result" }
+    };
+    static const struct config_handler handler = { on_change, on_refused };
+    struct metric *m = metrics_add(p->run->metrics, &reloads);
+
+    p->loaded = metric_counter(m, METRIC_VALUES("loaded"));
+    p->refused = metric_counter(m, METRIC_VALUES("refused"));
+    if (*p->o->config)
+        p->watch = config_watch_new(p->run->loop, p->config, &handler, p);
+}

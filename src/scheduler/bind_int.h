@@ -1,0 +1,62 @@
+/* bind_int.h - a pod on its way to its node: what bind.c, permit.c and prebind.c share. */
+#ifndef KOORD_SCHEDULER_BIND_INT_H
+#define KOORD_SCHEDULER_BIND_INT_H
+#include "scheduler/internal.h"
+#include "scheduler/times.h"
+
+enum stage { STAGE_PERMIT, STAGE_PRE_BIND, STAGE_PATCH, STAGE_BIND };
+struct written { /* what a plugin wants on the pod */
+    struct written *next;
+    bool label;
+    char *key, *value;
+};
+struct binding {
+    struct ks_bind pub;
+    struct scheduler *s;
+    struct splan *plan; /* NULL: only verified */
+    struct binding *next, **link;
+    char *node;
+    enum stage stage;
+    uint64_t waits; /* slots whose permit is missing */
+    struct permit { /* [slot], when there is somebody to wait for: when it runs out */
+        nsec_t due, wait;
+    } * permit;
+    nsec_t since;    /* of the wait for permits */
+    nsec_t began;    /* what goes on: pre-bind, or the binding */
+    bool each;       /* plugins are measured one by one */
+    uint32_t at;     /* the pre-bind plugin at work */
+    uint64_t flight; /* slots that have something to do in pre-bind */
+    bool asked;      /* that plugin will call ks_bind_done() */
+    struct written *written;
+    struct kube_call *call;
+    struct extenders *extenders; /* whose binder was asked; NULL: the server is asked by us */
+    struct extender *binder;     /* NULL again when its failure was ignored */
+    struct extender_call *asked_binder;
+    struct timer *timer;
+    nsec_t wait;     /* before the next question */
+    bool was_bound;  /* the server had accepted it; we only wonder why nobody confirms */
+    struct kerr err; /* of the binding */
+};
+
+/* bind.c */
+struct binding *binding_find(const struct scheduler *s, struct kuid uid);
+/* What went on until now is over; what comes next begins. */
+void binding_count_time(struct binding *b, enum lap what, enum ks_code code);
+/* The three ends before a binding is sent. The pod is not there any more, or has another node; it
+ * is there and has none; a plugin said no to the one node that there was. */
+void binding_vanished(struct binding *b);
+void binding_give_up(struct binding *b, const struct failure *f);
+void binding_turned_down(struct binding *b, uint64_t rejectors, const char *why);
+void binding_send(struct binding *b); /* all is done: now the binding itself */
+
+/* permit.c - plugins may hold the pod. False: the binding is over. */
+bool permit_ask(struct binding *b, struct arena *a);
+void permit_hold(struct binding *b); /* until those that were missed have come */
+void permit_count(const struct binding *b, const char *result); /* the wait is over */
+
+/* prebind.c - plugins prepare the node for the pod; what they want is written on it. */
+bool prebind_flight(struct binding *b); /* who has something to do; true: it may take time */
+void prebind_start(struct binding *b);
+void prebind_cancel(struct binding *b); /* the plugin at work will not be heard any more */
+void prebind_fini(struct binding *b);
+#endif

@@ -1,0 +1,146 @@
+/* permit.c - plugins may hold a pod whose node is chosen, each for its time (scheduler-core 5.7).
+ */
+#include <stdio.h>
+
+#include "api/pod.h"
+#include "base/arena.h"
+#include "base/ktime.h"
+#include "base/strbuf.h"
+#include "loop/loop.h"
+#include "scheduler/bind_int.h"
+
+#define PERMIT_WAIT_MAX (15 * 60 * NSEC_PER_SEC)
+
+void permit_count(const struct binding *b, const char *result)
+{
+    smetrics_permit(b->plan->metrics, result, loop_mono(b->s->loop) - b->since);
+}
+
+static void permit_refused(struct binding *b, uint64_t rejectors, const char *why)
+{
+    permit_count(b, "unschedulable");
+    binding_turned_down(b, rejectors, why);
+}
+
+static void permit_arm(struct binding *b);
+
+static void on_permit_timer(struct loop *l, void *arg)
+{
+    struct binding *b = arg;
+    const struct profile *p = b->plan->profile;
+    nsec_t now = loop_mono(l);
+    char why[256], wait[KTIME_TEXT_MAX];
+
+    b->timer = NULL;
+    for (uint32_t i = 0; i < p->n; i++) {
+        if (!(b->waits >> i & 1) || b->permit[i].due > now)
+            continue;
+        wait[kdur_format(b->permit[i].wait, wait)] = '\0';
+        (void)snprintf(why, sizeof why, "rejected due to timeout after waiting %s at plugin %s",
+                       wait, p->slots[i].plugin->name);
+        permit_refused(b, UINT64_C(1) << i, why);
+        return;
+    }
+    permit_arm(b);
+}
+
+static void permit_arm(struct binding *b)
+{
+    nsec_t first = INT64_MAX;
+
+    for (uint32_t i = 0; i < b->plan->profile->n; i++)
+        if (b->waits >> i & 1)
+            first = MIN(first, b->permit[i].due);
+    timer_cancel(b->timer);
+    b->timer = loop_after(b->s->loop, MAX(first - loop_mono(b->s->loop), 0), on_permit_timer, b);
+}
+
+/* false: the binding is over. */
+bool permit_ask(struct binding *b, struct arena *a)
+{
+    const struct profile_point *point = &b->plan->profile->points[KS_POINT_PERMIT];
+    nsec_t now = loop_mono(b->s->loop);
+
+    for (uint32_t i = 0; i < point->n; i++) {
+        uint32_t slot = point->slots[i];
+        const struct profile_slot *s = &b->plan->profile->slots[slot];
+        struct ks_texts why = { .arena = a };
+        nsec_t wait = PERMIT_WAIT_MAX;
+        enum ks_code code = s->plugin->permit(s->self, pod_of(b->pub.pod), b->node, &wait, &why);
+        if (code == KS_SUCCESS)
+            continue;
+        if (code == KS_WAIT) {
+            wait = MIN(wait, PERMIT_WAIT_MAX);
+            b->waits |= UINT64_C(1) << slot;
+            b->permit = b->permit ? b->permit : xnewn0(PROFILE_PLUGINS_MAX, struct permit);
+            b->permit[slot] = (struct permit){ now + wait, wait };
+            continue;
+        }
+        const char *text = why.n ? why.items[0] : "no reason given";
+        if (code == KS_ERROR)
+            binding_give_up(
+                b, &(struct failure){ .error = true,
+                                      .message = arena_printf(a, "running Permit plugin \"%s\": %s",
+                                                              s->plugin->name, text) });
+        else
+            binding_turned_down(b, UINT64_C(1) << slot, text);
+        return false;
+    }
+    return true;
+}
+
+void permit_hold(struct binding *b)
+{
+    struct scheduler *s = b->s;
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    bool first = true;
+
+    strbuf_appendf(&text, "waiting on permit of");
+    for (uint32_t i = 0; i < b->plan->profile->n; i++) {
+        if (!(b->waits >> i & 1))
+            continue;
+        strbuf_appendf(&text, "%s %s", first ? "" : ",", b->plan->profile->slots[i].plugin->name);
+        first = false;
+    }
+    strbuf_appendf(&text, " for node %s", b->node);
+    podqueue_hold(s->queue, b->pub.pod->meta.uid);
+    report_held(s, b->pub.pod, "Unschedulable", strbuf_str(&text));
+    permit_arm(b);
+}
+
+static void allow(struct binding *b, uint32_t slot)
+{
+    b->waits &= ~(UINT64_C(1) << slot);
+    if (b->waits)
+        return;
+    permit_count(b, "success");
+    prebind_start(b);
+}
+
+/* The binding that waits for the permit of this plugin, and its slot. */
+static struct binding *waits_for(const struct scheduler *s, struct kuid uid, const char *plugin,
+                                 int *ret_slot)
+{
+    struct binding *b = binding_find(s, uid);
+
+    if (!b || !b->plan || b->stage != STAGE_PERMIT)
+        return NULL;
+    *ret_slot = profile_slot(b->plan->profile, plugin);
+    return *ret_slot >= 0 && (b->waits >> *ret_slot & 1) ? b : NULL;
+}
+
+void ks_allow(const struct ks_env *env, struct kuid uid, const char *plugin)
+{
+    int slot;
+    struct binding *b = waits_for(env->scheduler, uid, plugin, &slot);
+    if (b)
+        allow(b, (uint32_t)slot);
+}
+
+void ks_reject(const struct ks_env *env, struct kuid uid, const char *plugin, const char *why)
+{
+    int slot;
+    struct binding *b = waits_for(env->scheduler, uid, plugin, &slot);
+    if (b)
+        permit_refused(b, UINT64_C(1) << slot, why);
+}

@@ -1,0 +1,37 @@
+/* times.h - how long extension points and plugins of a profile take, and how often each plugin has
+ * its say (scheduler-core 11.6). Internal to the room.
+ *
+ * One attempt at a time is watched: times_begin(), laps, times_end(). Extension points count in
+ * every attempt, their plugins in every tenth. Functions take NULL for "nobody counts".
+ */
+#ifndef KOORD_SCHEDULER_TIMES_H
+#define KOORD_SCHEDULER_TIMES_H
+#include "scheduler/framework/attempt_watch.h"
+
+struct attempt;
+struct loop;
+struct metrics;
+struct profile;
+struct times;
+
+enum { TIMES_PLUGIN_BOUNDS = 20 };
+extern const double times_plugin_bounds[TIMES_PLUGIN_BOUNDS]; /* 10 us to 22 ms */
+
+/* The profile and the registry must outlive it. */
+struct times *times_new(struct loop *l, struct metrics *m, const struct profile *p);
+struct times *times_free(struct times *t);
+/* An attempt begins at this moment of the loop's stopwatch. */
+struct attempt_watch *times_begin(struct times *t, nsec_t now);
+/* The attempt goes on after a pause that is nobody's. */
+struct attempt_watch *times_resume(struct times *t);
+void times_end(struct times *t);
+nsec_t times_last(const struct times *t); /* when its last lap ended; 0 for NULL */
+/* The attempt is over: who took part? */
+void times_took_part(struct times *t, const struct attempt *a);
+/* An extension point that goes on beyond the attempt; slot -1: not a plugin's. */
+void times_add(struct times *t, enum lap what, int slot, enum ks_code code, nsec_t took);
+/* Are the plugins of the attempt that runs measured one by one? */
+bool times_each(const struct times *t);
+/* Before the counters are read. */
+void times_settle(struct times *t);
+#endif
