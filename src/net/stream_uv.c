@@ -8,6 +8,7 @@
 #include "net/stream_uv.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -42,7 +43,28 @@ struct sock {
     struct timer *later; /* events that came up outside of an event callback */
 };
 
-static _Thread_local char read_buffer[READ_BUFFER];
+/* Of each thread that has a loop. A thread-local array would be zeroed, and so be resident, in all
+ * other threads too. */
+static pthread_once_t buffer_once = PTHREAD_ONCE_INIT;
+static pthread_key_t buffer_key;
+
+static void buffer_key_make(void)
+{
+    int r = pthread_key_create(&buffer_key, free);
+    assert(r == 0);
+    (void)r;
+}
+
+static char *read_buffer(void)
+{
+    (void)pthread_once(&buffer_once, buffer_key_make);
+    char *b = pthread_getspecific(buffer_key);
+    if (!b) {
+        b = xmalloc(READ_BUFFER);
+        (void)pthread_setspecific(buffer_key, b);
+    }
+    return b;
+}
 
 static struct sock *sock_of(struct stream *s)
 {
@@ -121,7 +143,7 @@ static void later_fire(struct loop *l, void *arg)
 static void on_alloc(uv_handle_t *h, size_t suggested, uv_buf_t *buf)
 {
     (void)h, (void)suggested;
-    *buf = uv_buf_init(read_buffer, sizeof read_buffer);
+    *buf = uv_buf_init(read_buffer(), READ_BUFFER);
 }
 
 static void on_read(uv_stream_t *h, ssize_t n, const uv_buf_t *buf)

@@ -26,8 +26,8 @@ int tls_trust_new(struct str ca_pem, struct tls_trust **ret, struct kerr *err)
 {
     CLEANUP(tls_trust_free) struct tls_trust *t = xnew0(struct tls_trust);
 
-    if (ca_pem.n >= INT32_MAX)
-        return kerr_set(err, -EINVAL, "read CA certificates: too many");
+    if (ca_pem.n == 0 || ca_pem.n >= INT32_MAX)
+        return kerr_set(err, -EINVAL, "read CA certificates: there are none");
     tls_openssl_init();
     t->store = X509_STORE_new();
     int r = tls_trust_pem(t->store, ca_pem, NULL, err);

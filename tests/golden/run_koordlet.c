@@ -304,6 +304,9 @@ const struct golden_runner golden_koordlet[] = {
     { "aggregate", run_aggregate, same_aggregate },
     { "cgroup-convert", run_cgroup, same_cgroup },
     { "histogram", run_histogram, same_histogram },
+    { "nodemetric", run_nodemetric, same_nodemetric },
     { "peak-prediction", run_peak, same_peak },
+    { "resctrl", run_resctrl, NULL },
+    { "topology", run_topology, same_topology },
     { NULL, NULL, NULL },
 };

@@ -8,6 +8,13 @@
 /* cgroup-convert: run_koordlet_cgroup.c. */
 int run_cgroup(const struct kj_val *in, struct arena *a, struct strbuf *got, struct kerr *err);
 bool same_cgroup(const struct kj_val *out, const struct kj_val *got);
+/* resctrl: run_koordlet_resctrl.c. */
+int run_resctrl(const struct kj_val *in, struct arena *a, struct strbuf *got, struct kerr *err);
+/* nodemetric, topology: run_koordlet_report.c. */
+int run_nodemetric(const struct kj_val *in, struct arena *a, struct strbuf *got, struct kerr *err);
+bool same_nodemetric(const struct kj_val *out, const struct kj_val *got);
+int run_topology(const struct kj_val *in, struct arena *a, struct strbuf *got, struct kerr *err);
+bool same_topology(const struct kj_val *out, const struct kj_val *got);
 
 static inline int write_error(struct strbuf *got, const struct kerr *err)
 {

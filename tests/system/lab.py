@@ -122,12 +122,12 @@ class Cluster:
         with open(f'{self.dir}/kube-apiserver.pid', encoding='ascii') as f:
             return int(f.read())
 
-    def api(self, method, path, body=None, token=None):
+    def api(self, method, path, body=None, token=None, kind='application/json'):
         """(status, answer)"""
         c = http.client.HTTPSConnection('127.0.0.1', self.port, context=self.tls, timeout=20)
         try:
             c.request(method, path, json.dumps(body) if body is not None else None,
-                      {'Authorization': f'Bearer {token or self.token}', 'Content-Type': 'application/json'})
+                      {'Authorization': f'Bearer {token or self.token}', 'Content-Type': kind})
             r = c.getresponse()
             return r.status, json.loads(r.read() or b'null')
         finally:
@@ -317,8 +317,9 @@ class Lab:
         self.dir = tempfile.mkdtemp(prefix='koord-system-')
         self.closers = []
         # It waits for the end of its input, which is ours: nothing stays behind when we are killed.
-        script = 'read -r _; "$0" down "$1/cluster" >/dev/null 2>&1; rm -rf "$1"'
-        self.guard = subprocess.Popen(['sh', '-c', script, f'{HERE}/cluster', self.dir], stdin=subprocess.PIPE,
+        script = ('read -r _; [ ! -d "$1/node" ] || "$0/node" clean "$1/node";'
+                  '"$0/cluster" down "$1/cluster" >/dev/null 2>&1; rm -rf "$1"')
+        self.guard = subprocess.Popen(['sh', '-c', script, HERE, self.dir], stdin=subprocess.PIPE,
                                       start_new_session=True)
         for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(s, lambda signum, frame: sys.exit(128 + signum))
@@ -326,6 +327,14 @@ class Lab:
 
     def up(self):
         self.cluster = Cluster(f'{self.dir}/cluster')
+
+    def node(self, name='lab-node'):
+        """A node on this lab's cluster; only those who want one pay for its modules."""
+        from node import Node
+        n = Node(self.cluster, f'{self.dir}/node', name)
+        self.closers.append(n.stop)
+        n.start()
+        return n
 
     def probe(self, *words, **more):
         p = Probe(*words, **more)

@@ -25,6 +25,11 @@ double cpu_throttled_ratio(const struct cpu_stat *before, const struct cpu_stat 
 int cpu_usage_parse(enum cgroup_version v, const char *s, size_t n, uint64_t *ret_ns,
                     struct kerr *err);
 
+/* Both from one cpu.stat of v2, in one pass. A group without the cpu controller has the usage only.
+ */
+int cpu_both_parse(const char *s, size_t n, uint64_t *ret_ns, struct cpu_stat *ret,
+                   bool *ret_has_stat, struct kerr *err);
+
 /* /proc/stat: ticks that were used (user, nice, system, irq, softirq). */
 int proc_stat_total(const char *s, size_t n, uint64_t *ret, struct kerr *err);
 struct cpu_ticks {

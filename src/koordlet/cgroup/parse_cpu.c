@@ -106,6 +106,30 @@ int cpu_usage_parse(enum cgroup_version v, const char *s, size_t n, uint64_t *re
     return 0;
 }
 
+int cpu_both_parse(const char *s, size_t n, uint64_t *ret_ns, struct cpu_stat *ret,
+                   bool *ret_has_stat, struct kerr *err)
+{
+    static const struct str keys[] = { TEXT_KEY("usage_usec"), TEXT_KEY("nr_periods"),
+                                       TEXT_KEY("nr_throttled"), TEXT_KEY("throttled_usec") };
+    struct str found[ARRAY_LEN(keys)];
+    int64_t numbers[ARRAY_LEN(keys)] = { 0 };
+    uint64_t ns;
+    bool all = true;
+
+    text_values((struct str){ s, n }, keys, ARRAY_LEN(keys), found);
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        all &= found[i].p != NULL;
+        if (found[i].p && (i64_parse(found[i].p, found[i].n, &numbers[i]) < 0 || numbers[i] < 0))
+            return kerr_set(err, -EINVAL, "cpu.stat: %s is not a number", keys[i].p);
+    }
+    if (!found[0].p || __builtin_mul_overflow((uint64_t)numbers[0], (uint64_t)NSEC_PER_USEC, &ns))
+        return kerr_set(err, -EINVAL, "cpu.stat: there is no usage_usec");
+    *ret_ns = ns;
+    *ret = (struct cpu_stat){ numbers[1], numbers[2], i64_mul_sat(numbers[3], NSEC_PER_USEC) };
+    *ret_has_stat = all;
+    return 0;
+}
+
 /* ---- /proc/stat ------------------------------------------------------------------------------ */
 
 enum { TICK_FIELDS = 7 };

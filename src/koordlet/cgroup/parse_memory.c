@@ -7,29 +7,24 @@
 
 enum { STAT_KEYS = 7 };
 /* In the order of struct memory_stat. */
-static const char *const stat_keys[2][STAT_KEYS] = {
-    { "total_cache", "total_rss", "total_inactive_file", "total_active_file", "total_inactive_anon",
-      "total_active_anon", "total_unevictable" },
-    { "file", "anon", "inactive_file", "active_file", "inactive_anon", "active_anon",
-      "unevictable" },
+static const struct str stat_keys[2][STAT_KEYS] = {
+    { TEXT_KEY("total_cache"), TEXT_KEY("total_rss"), TEXT_KEY("total_inactive_file"),
+      TEXT_KEY("total_active_file"), TEXT_KEY("total_inactive_anon"), TEXT_KEY("total_active_anon"),
+      TEXT_KEY("total_unevictable") },
+    { TEXT_KEY("file"), TEXT_KEY("anon"), TEXT_KEY("inactive_file"), TEXT_KEY("active_file"),
+      TEXT_KEY("inactive_anon"), TEXT_KEY("active_anon"), TEXT_KEY("unevictable") },
 };
 
 int memory_stat_parse(enum cgroup_version v, const char *s, size_t n, struct memory_stat *ret,
                       struct kerr *err)
 {
-    struct str rest = { s, n }, line, name, value, found[STAT_KEYS] = { 0 };
+    struct str found[STAT_KEYS];
     int64_t numbers[STAT_KEYS];
 
-    while (text_line(&rest, &line)) {
-        if (!text_word(&line, &name) || !text_word(&line, &value))
-            continue;
-        for (int i = 0; i < STAT_KEYS; i++)
-            if (str_eqz(name, stat_keys[v][i]))
-                found[i] = value;
-    }
+    text_values((struct str){ s, n }, stat_keys[v], STAT_KEYS, found);
     for (int i = 0; i < STAT_KEYS; i++)
         if (!found[i].p || i64_parse(found[i].p, found[i].n, &numbers[i]) < 0)
-            return kerr_set(err, -EINVAL, "memory.stat: %s %s", stat_keys[v][i],
+            return kerr_set(err, -EINVAL, "memory.stat: %s %s", stat_keys[v][i].p,
                             found[i].p ? "is not a number" : "is missing");
     *ret = (struct memory_stat){ numbers[0], numbers[1], numbers[2], numbers[3],
                                  numbers[4], numbers[5], numbers[6] };

@@ -35,6 +35,30 @@ static inline bool text_word(struct str *rest, struct str *ret)
     return ret->n > 0;
 }
 
+#define TEXT_KEY(s)        \
+    {                      \
+        (s), sizeof(s) - 1 \
+    }
+/* The values of keys in lines of "key value", in one pass; of a key that repeats, the last. What is
+ * not there stays { NULL, 0 }. Keys are shorter than 64 characters. */
+static inline void text_values(struct str text, const struct str *keys, size_t n, struct str *found)
+{
+    struct str line, name, value;
+    uint64_t lengths = 0; /* most lines of a long file differ in this already */
+
+    for (size_t i = 0; i < n; i++) {
+        lengths |= UINT64_C(1) << keys[i].n;
+        found[i] = (struct str){ 0 };
+    }
+    while (text_line(&text, &line)) {
+        if (!text_word(&line, &name) || name.n >= 64 || !(lengths >> name.n & 1))
+            continue;
+        for (size_t i = 0; i < n; i++)
+            if (name.p[0] == keys[i].p[0] && str_eq(name, keys[i]) && text_word(&line, &value))
+                found[i] = value;
+    }
+}
+
 static inline bool text_starts(struct str s, const char *prefix)
 {
     size_t n = strlen(prefix);

@@ -4,14 +4,14 @@
 enum aggregate aggregate_parse(const char *name)
 {
     static const char *const names[] = {
-        [AGGREGATE_AVG] = "avg",     [AGGREGATE_P50] = "p50", [AGGREGATE_P90] = "P90",
-        [AGGREGATE_P95] = "P95",     [AGGREGATE_P99] = "p99", [AGGREGATE_LAST] = "last",
-        [AGGREGATE_COUNT] = "count",
+        [WINDOW_AVG] = "avg",     [WINDOW_P50] = "p50", [WINDOW_P90] = "P90",
+        [WINDOW_P95] = "P95",     [WINDOW_P99] = "p99", [WINDOW_LAST] = "last",
+        [WINDOW_COUNT] = "count",
     };
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (streq(name, names[i]))
             return (enum aggregate)i;
-    return AGGREGATE_AVG;
+    return WINDOW_AVG;
 }
 
 void window_reset(struct window *w)
@@ -96,16 +96,16 @@ static double last(const struct window *w)
 
 int window_aggregate(struct window *w, enum aggregate what, double *ret, struct kerr *err)
 {
-    if (w->samples.n == 0 && what != AGGREGATE_COUNT)
+    if (w->samples.n == 0 && what != WINDOW_COUNT)
         return kerr_set(err, -ENODATA, "metric input is empty");
     switch (what) {
-    case AGGREGATE_AVG: *ret = average(w); break;
-    case AGGREGATE_P50: *ret = percentile(w, 0.5F); break;
-    case AGGREGATE_P90: *ret = percentile(w, 0.9F); break;
-    case AGGREGATE_P95: *ret = percentile(w, 0.95F); break;
-    case AGGREGATE_P99: *ret = percentile(w, 0.99F); break;
-    case AGGREGATE_LAST: *ret = last(w); break;
-    case AGGREGATE_COUNT: *ret = (double)w->samples.n; break;
+    case WINDOW_AVG: *ret = average(w); break;
+    case WINDOW_P50: *ret = percentile(w, 0.5F); break;
+    case WINDOW_P90: *ret = percentile(w, 0.9F); break;
+    case WINDOW_P95: *ret = percentile(w, 0.95F); break;
+    case WINDOW_P99: *ret = percentile(w, 0.99F); break;
+    case WINDOW_LAST: *ret = last(w); break;
+    case WINDOW_COUNT: *ret = (double)w->samples.n; break;
     }
     return 0;
 }

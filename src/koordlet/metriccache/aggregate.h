@@ -9,13 +9,13 @@
 #include "koordlet/metriccache/ring.h"
 
 enum aggregate {
-    AGGREGATE_AVG,
-    AGGREGATE_P50,
-    AGGREGATE_P90,
-    AGGREGATE_P95,
-    AGGREGATE_P99,
-    AGGREGATE_LAST,
-    AGGREGATE_COUNT,
+    WINDOW_AVG,
+    WINDOW_P50,
+    WINDOW_P90,
+    WINDOW_P95,
+    WINDOW_P99,
+    WINDOW_LAST,
+    WINDOW_COUNT,
 };
 /* "avg", "p50", "P90", "P95", "p99", "last", "count"; any other name is the average. */
 enum aggregate aggregate_parse(const char *name);

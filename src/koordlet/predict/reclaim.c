@@ -132,7 +132,7 @@ static int peak_by_class(const struct reclaim *r, struct amounts *ret, struct ke
 {
     const char *const uids[] = { MODEL_SYSTEM, model_of_class(PRIO_PROD),
                                  model_of_class(PRIO_NONE) };
-    struct amounts all = { 0 }, one;
+    struct amounts all = { 0 }, one = { 0 };
 
     for (size_t i = 0; i < ARRAY_LEN(uids); i++) {
         int code = predict_peak(r, uids[i], &one, err);
@@ -160,8 +160,8 @@ static int allocatable_of(const struct node *n, struct arena *a, struct amounts 
     return 0;
 }
 
-int reclaim_result(const struct reclaim *r, const struct node *n, struct amounts *ret,
-                   struct kerr *err)
+int reclaim_result_views(const struct reclaim *r, const struct node *n, struct reclaim_views *ret,
+                         struct kerr *err)
 {
     struct amounts allocatable, used;
 
@@ -170,18 +170,37 @@ int reclaim_result(const struct reclaim *r, const struct node *n, struct amounts
         code = peak_by_class(r, &used, err);
     if (code < 0)
         return code;
-    struct amounts by_pod = lesser(left(allocatable, r->unreclaimable), r->spared);
-    struct amounts by_class = lesser(left(allocatable, used), left(r->requested, used));
-    *ret = lesser(by_pod, by_class);
+    ret->by_pod = lesser(left(allocatable, r->unreclaimable), r->spared);
+    ret->by_class = lesser(left(allocatable, used), left(r->requested, used));
+    ret->answer = lesser(ret->by_pod, ret->by_class);
     return 0;
+}
+
+int reclaim_peak_views(const struct reclaim *r, struct reclaim_views *ret, struct kerr *err)
+{
+    int code = peak_by_class(r, &ret->by_class, err);
+    if (code < 0)
+        return code;
+    ret->by_pod = sum(r->unreclaimable, r->unpredicted);
+    ret->answer = greater(ret->by_pod, ret->by_class);
+    return 0;
+}
+
+int reclaim_result(const struct reclaim *r, const struct node *n, struct amounts *ret,
+                   struct kerr *err)
+{
+    struct reclaim_views v;
+    int code = reclaim_result_views(r, n, &v, err);
+    if (code == 0)
+        *ret = v.answer;
+    return code;
 }
 
 int reclaim_peak(const struct reclaim *r, struct amounts *ret, struct kerr *err)
 {
-    struct amounts by_class;
-    int code = peak_by_class(r, &by_class, err);
-    if (code < 0)
-        return code;
-    *ret = greater(sum(r->unreclaimable, r->unpredicted), by_class);
-    return 0;
+    struct reclaim_views v;
+    int code = reclaim_peak_views(r, &v, err);
+    if (code == 0)
+        *ret = v.answer;
+    return code;
 }

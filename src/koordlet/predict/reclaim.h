@@ -36,6 +36,13 @@ int reclaim_add(struct reclaim *r, const struct pod *p, struct kerr *err);
 int reclaim_result(const struct reclaim *r, const struct node *n, struct amounts *ret,
                    struct kerr *err);
 int reclaim_peak(const struct reclaim *r, struct amounts *ret, struct kerr *err);
+/* The same with both ways of counting, for gauges. */
+struct reclaim_views {
+    struct amounts by_pod, by_class, answer;
+};
+int reclaim_result_views(const struct reclaim *r, const struct node *n, struct reclaim_views *ret,
+                         struct kerr *err);
+int reclaim_peak_views(const struct reclaim *r, struct reclaim_views *ret, struct kerr *err);
 static inline UNUSED void reclaim_fini_p(struct reclaim *r)
 {
     reclaim_fini(r);

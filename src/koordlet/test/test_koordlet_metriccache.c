@@ -31,11 +31,11 @@ static void test_percentiles_take_a_sample(void **state)
 
     (void)state;
     add_values(&w, values, ARRAY_LEN(values));
-    assert_true(ask(&w, AGGREGATE_P90) == 700);
-    assert_true(ask(&w, AGGREGATE_P50) == 300);
+    assert_true(ask(&w, WINDOW_P90) == 700);
+    assert_true(ask(&w, WINDOW_P50) == 300);
     window_reset(&w);
     add_values(&w, values, 1);
-    for (int a = AGGREGATE_AVG; a <= AGGREGATE_LAST; a++)
+    for (int a = WINDOW_AVG; a <= WINDOW_LAST; a++)
         assert_true(ask(&w, (enum aggregate)a) == 800);
 }
 
@@ -61,16 +61,16 @@ static void test_last_is_the_first_of_the_newest(void **state)
 
     (void)state;
     window_add(&w, s, ARRAY_LEN(s));
-    assert_true(ask(&w, AGGREGATE_LAST) == 2);
+    assert_true(ask(&w, WINDOW_LAST) == 2);
 }
 
 static void test_names(void **state)
 {
     (void)state;
-    assert_int_equal(aggregate_parse("P95"), AGGREGATE_P95);
-    assert_int_equal(aggregate_parse("p99"), AGGREGATE_P99);
-    assert_int_equal(aggregate_parse("count"), AGGREGATE_COUNT);
-    assert_int_equal(aggregate_parse("median"), AGGREGATE_AVG);
+    assert_int_equal(aggregate_parse("P95"), WINDOW_P95);
+    assert_int_equal(aggregate_parse("p99"), WINDOW_P99);
+    assert_int_equal(aggregate_parse("count"), WINDOW_COUNT);
+    assert_int_equal(aggregate_parse("median"), WINDOW_AVG);
 }
 
 static void test_empty_is_an_error_but_for_the_count(void **state)
@@ -80,9 +80,9 @@ static void test_empty_is_an_error_but_for_the_count(void **state)
     double v = -1;
 
     (void)state;
-    assert_int_equal(window_aggregate(&w, AGGREGATE_LAST, &v, &err), -ENODATA);
+    assert_int_equal(window_aggregate(&w, WINDOW_LAST, &v, &err), -ENODATA);
     assert_string_equal(err.text, "metric input is empty");
-    assert_true(ask(&w, AGGREGATE_COUNT) == 0);
+    assert_true(ask(&w, WINDOW_COUNT) == 0);
 }
 
 static void fill(struct ring *r, const struct sample *s, size_t n)
@@ -102,7 +102,7 @@ static void test_windows_of_a_ring(void **state)
     ring_init(&r, SEC, 1800 * SEC);
     fill(&r, s, ARRAY_LEN(s));
     assert_int_equal(window_add_ring(&w, &r, 0, INT64_MAX), 3);
-    assert_true(ask(&w, AGGREGATE_LAST) == 0.5 && ask(&w, AGGREGATE_COUNT) == 3);
+    assert_true(ask(&w, WINDOW_LAST) == 0.5 && ask(&w, WINDOW_COUNT) == 3);
     assert_int_equal(w.range_ms, 115000);
     window_reset(&w); /* both ends belong to the window */
     assert_int_equal(window_add_ring(&w, &r, 990000, 995000), 2);
@@ -123,12 +123,12 @@ static void test_series_pool(void **state)
     fill(&a, one, ARRAY_LEN(one));
     fill(&b, &(struct sample){ 7000, 300 }, 1);
     window_add_ring(&w, &a, 0, 10000);
-    assert_true(ask(&w, AGGREGATE_AVG) == 2);
+    assert_true(ask(&w, WINDOW_AVG) == 2);
     assert_int_equal(w.range_ms, 3000);
-    assert_true(ask(&w, AGGREGATE_P99) == 1);
+    assert_true(ask(&w, WINDOW_P99) == 1);
     window_add_ring(&w, &b, 0, 10000); /* the sorted copy is made anew */
-    assert_true(ask(&w, AGGREGATE_COUNT) == 4 && ask(&w, AGGREGATE_LAST) == 1);
-    assert_true(ask(&w, AGGREGATE_AVG) == 76.5);
+    assert_true(ask(&w, WINDOW_COUNT) == 4 && ask(&w, WINDOW_LAST) == 1);
+    assert_true(ask(&w, WINDOW_AVG) == 76.5);
     assert_int_equal(w.range_ms, 0);
     ring_fini(&a);
     ring_fini(&b);
@@ -188,15 +188,15 @@ static void test_steady_state_keeps_its_memory(void **state)
     for (int64_t i = 1; i <= 62; i++)
         ring_append(&r, i * 1000, 1, &err);
     window_add_ring(&w, &r, 0, INT64_MAX);
-    ask(&w, AGGREGATE_P90);
-    const void *ring = r.items, *samples = w.samples.items, *sorted = w.sorted.items;
+    ask(&w, WINDOW_P90);
+    const void *ring = r.values, *samples = w.samples.items, *sorted = w.sorted.items;
     for (int64_t i = 63; i <= 5000; i++) {
         assert_int_equal(ring_append(&r, i * 1000, (double)i, &err), 0);
         window_reset(&w);
         window_add_ring(&w, &r, (i - 30) * 1000, i * 1000);
-        assert_true(ask(&w, AGGREGATE_COUNT) == 31);
-        assert_true(ask(&w, AGGREGATE_P90) >= 1);
-        assert_true(ring == r.items && samples == w.samples.items && sorted == w.sorted.items);
+        assert_true(ask(&w, WINDOW_COUNT) == 31);
+        assert_true(ask(&w, WINDOW_P90) >= 1);
+        assert_true(ring == r.values && samples == w.samples.items && sorted == w.sorted.items);
     }
     ring_fini(&r);
 }

@@ -1,0 +1,311 @@
+/* agent.c - the parts of koordlet, and in which order they live. */
+#include "koordlet/agent.h"
+
+#include "base/klog.h"
+#include "base/strbuf.h"
+#include "component/metrics.h"
+#include "koordlet/agent_int.h"
+#include "loop/loop.h"
+
+#define DRIVER_EVERY  NSEC_PER_SEC
+#define KUBELET_EVERY (10 * NSEC_PER_SEC)
+#define DRIVER_WAIT   (60 * NSEC_PER_SEC)
+#define WAITING_EVERY (60 * NSEC_PER_SEC)
+#define WAITING_FIRST (10 * NSEC_PER_SEC)
+
+static const struct metric_desc start_desc = { "koordlet_start_time",
+                                               "When the agent started, in seconds since 1970.",
+                                               METRIC_GAUGE, .labels = { "node" } };
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+static struct states *make_states(const struct agent *a)
+{
+    const struct koordlet_options *o = a->env.o;
+    const struct states_env env = {
+        .loop = a->env.loop,
+        .kube = a->env.kube,
+        .config = a->env.config,
+        .host = a->host,
+        .internal = a->env.internal,
+        .external = a->external,
+    };
+    const struct states_options so = {
+        .node_name = o->node_name,
+        .kubelet_address_type = o->kubelet_address_type,
+        .kubelet_sync_interval = o->kubelet_sync_interval,
+        .kubelet_sync_timeout = o->kubelet_sync_timeout,
+        .kubelet_insecure = o->kubelet_insecure_tls,
+        .kubelet_read_only_port = o->kubelet_read_only_port,
+        .query_kubelet_config = !o->disable_kubelet_config,
+        .volume_names = gates_on(&o->gates, GATE_BLKIO_RECONCILE),
+        .pleg = true,
+        .report_metric = o->report_metric,
+        .report_topology = gates_on(&o->gates, GATE_NODE_TOPOLOGY_REPORT),
+    };
+
+    return states_new(&env, &so);
+}
+
+static void make_collectors(struct agent *a)
+{
+    a->collect_env = (struct collect_env){
+        .loop = a->env.loop,
+        .host = a->host,
+        .mc = a->mc,
+        .states = a->states,
+        .o = a->env.o,
+        .internal = a->env.internal,
+        .external = a->external,
+        .node_name = a->env.o->node_name,
+        .devices = device_sources,
+        .caps = &a->caps,
+    };
+    a->collect = collect_new(&a->collect_env);
+}
+
+static void make_reporters(struct agent *a)
+{
+    const struct koordlet_options *o = a->env.o;
+
+    a->report_env = (struct report_env){
+        .loop = a->env.loop,
+        .kube = a->env.kube,
+        .states = a->states,
+        .mc = a->mc,
+        .host = a->host,
+        .collect = &a->collect_env,
+        .models = predict_server_models(a->predict),
+        .reclaim = predict_server_reclaim(a->predict),
+        .o = o,
+        .internal = a->env.internal,
+        .external = a->external,
+        .node_name = o->node_name,
+        .devices = { device_report_gpus, device_report_all, &a->collect_env },
+    };
+    if (o->report_metric)
+        a->metric_reporter = metric_reporter_new(&a->report_env);
+    if (o->topology_interval > 0)
+        a->topology_reporter = topology_reporter_new(&a->report_env);
+    if (o->topology_interval > 0 && gates_on(&o->gates, GATE_ACCELERATORS))
+        a->device_reporter = device_reporter_new(&a->report_env);
+}
+
+static struct podresources *make_podresources(const struct agent *a)
+{
+    const struct podresources_env env = {
+        .loop = a->env.loop,
+        .states = a->states,
+        .host = a->host,
+        .dir = a->env.o->pod_resources_proxy_dir,
+        .internal = a->env.internal,
+    };
+
+    return podresources_new(&env);
+}
+
+int agent_new(const struct agent_env *env, struct agent **ret, struct kerr *err)
+{
+    CLEANUP(agent_free) struct agent *a = xnew0(struct agent);
+    const struct koordlet_options *o = env->o;
+
+    a->env = *env;
+    a->external = metrics_new();
+    if (host_new(&o->roots, &a->host, err) < 0)
+        return err->code;
+    if (gates_on(&o->gates, GATE_AUDIT_EVENTS) &&
+        audit_new(env->loop, &o->audit, env->internal, &a->audit, err) < 0)
+        return err->code;
+    a->mc = metriccache_new();
+    a->states = make_states(a);
+    make_collectors(a);
+    a->predict = predict_server_new(
+        &(struct predict_env){ env->loop, a->mc, a->states, env->internal, &o->predict });
+    make_reporters(a);
+    if (gates_on(&o->gates, GATE_POD_RESOURCES_PROXY))
+        a->podresources = make_podresources(a);
+    gauge_set(metric_gauge(metrics_add(env->internal, &start_desc), METRIC_VALUES(o->node_name)),
+              (double)loop_wall(env->loop) / (double)NSEC_PER_SEC);
+    *ret = take(a);
+    return 0;
+}
+
+struct agent *agent_free(struct agent *a)
+{
+    if (!a)
+        return NULL;
+    timer_cancel(a->driver_timer);
+    timer_cancel(a->waiting_timer);
+    podresources_free(a->podresources);
+    /* Listeners of the states point to the others, which let go of samples and files last. */
+    states_free(a->states);
+    metric_reporter_free(a->metric_reporter);
+    topology_reporter_free(a->topology_reporter);
+    device_reporter_free(a->device_reporter);
+    predict_server_free(a->predict);
+    collect_free(a->collect);
+    metriccache_free(a->mc);
+    audit_free(a->audit);
+    host_free(a->host);
+    metrics_free(a->external);
+    free(a);
+    return NULL;
+}
+
+/* ---- what the node can do -------------------------------------------------------------------- */
+
+static void read_caps(struct agent *a)
+{
+    const struct gates *g = &a->env.o->gates;
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    struct feature_report f;
+
+    caps_read(a->host, NULL, &a->caps);
+    caps_metrics(&a->caps, g, a->env.internal);
+    for (size_t i = 0; caps_feature(&a->caps, g, i, &f); i++) {
+        strbuf_reset(&text);
+        if (caps_complaint(&a->caps, &f, &text))
+            KLOG_W("A feature that is on does not work on this node", KV_S("feature", f.name),
+                   KV_S("why", strbuf_str(&text)));
+    }
+}
+
+/* ---- which driver names the cgroups ---------------------------------------------------------- */
+
+static const char *driver_name(const struct agent *a)
+{
+    return a->host->driver == CGROUP_SYSTEMD ? "systemd" : "cgroupfs";
+}
+
+static void driver_found(struct agent *a, const char *how)
+{
+    a->host->driver_known = true;
+    KLOG_I(0, "Found the cgroup driver", KV_S("driver", driver_name(a)), KV_S("how", how));
+    read_caps(a);
+}
+
+/* true: asked, and it said. */
+static bool ask_kubelet(struct agent *a)
+{
+    const struct node *n = states_node(a->states);
+    nsec_t now = loop_mono(a->env.loop);
+    struct kerr err;
+
+    if (!n || n->status.kubelet_port <= 0 || now < a->next_kubelet)
+        return false;
+    a->next_kubelet = now + KUBELET_EVERY;
+    return host_driver_of_kubelet(a->host, (uint16_t)n->status.kubelet_port, &a->host->driver,
+                                  &err) == 0;
+}
+
+/* The directory of the pods decides; before there is one, the kubelet's own settings; and when
+ * nobody can tell for a minute, systemd is the usual one. A directory that appears later corrects
+ * that. */
+static void on_driver(struct loop *l, void *arg)
+{
+    struct agent *a = arg;
+    enum cgroup_driver before = a->host->driver;
+    bool known = a->host->driver_known;
+    struct kerr err;
+
+    a->driver_timer = NULL;
+    if (host_detect_driver(a->host, &err) == 0) {
+        if (!known || a->host->driver != before || a->guessed)
+            driver_found(a, "the cgroup of the pods");
+        return;
+    }
+    if (!known && ask_kubelet(a)) {
+        a->guessed = true;
+        driver_found(a, "the kubelet's settings");
+    } else if (!known && loop_mono(l) - a->started > DRIVER_WAIT) {
+        a->host->driver = CGROUP_SYSTEMD;
+        a->guessed = true;
+        driver_found(a, "a guess, after a minute without a cgroup of pods");
+    }
+    a->driver_timer = loop_after(l, DRIVER_EVERY, on_driver, a);
+}
+
+/* ---- what is missing ------------------------------------------------------------------------- */
+
+static const char *reporter_missing(const struct agent *a, size_t i)
+{
+    const char *const reasons[] = {
+        a->metric_reporter ? metric_reporter_missing(a->metric_reporter) : NULL,
+        a->topology_reporter ? topology_reporter_missing(a->topology_reporter) : NULL,
+        a->device_reporter ? device_reporter_missing(a->device_reporter) : NULL,
+        a->podresources ? podresources_missing(a->podresources) : NULL,
+    };
+
+    for (size_t k = 0; k < ARRAY_LEN(reasons); k++)
+        if (reasons[k] && i-- == 0)
+            return reasons[k];
+    return NULL;
+}
+
+const char *agent_missing(const struct agent *a, size_t i)
+{
+    size_t n = 0;
+    const char *why;
+
+    if (!a->host->driver_known && i-- == 0)
+        return "no cgroup of pods yet: neither kubepods.slice nor kubepods is there";
+    for (; (why = states_missing(a->states, n)); n++)
+        if (i-- == 0)
+            return why;
+    for (n = 0; (why = collect_missing(a->collect, n)); n++)
+        if (i-- == 0)
+            return why;
+    return reporter_missing(a, i);
+}
+
+static void on_waiting(struct loop *l, void *arg)
+{
+    struct agent *a = arg;
+    const char *why;
+
+    a->waiting_timer = loop_after(l, WAITING_EVERY, on_waiting, a);
+    for (size_t i = 0; (why = agent_missing(a, i)); i++)
+        KLOG_W("Not ready yet", KV_S("why", why));
+    bool ready = !agent_missing(a, 0);
+    if (ready && !a->was_ready)
+        KLOG_I(0, "Ready: nothing is missing");
+    a->was_ready = ready;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+/* Models of pods that are gone are dropped at the start, so pods must be known first. */
+static void on_pods(void *arg)
+{
+    struct agent *a = arg;
+
+    if (!a->stopping)
+        predict_server_start(a->predict);
+}
+
+void agent_start(struct agent *a)
+{
+    struct loop *l = a->env.loop;
+
+    a->started = loop_mono(l);
+    read_caps(a);
+    states_on(a->states, STATES_PODS, "prediction", on_pods, a);
+    on_driver(l, a);
+    states_start(a->states);
+    collect_start(a->collect);
+    if (a->metric_reporter)
+        metric_reporter_start(a->metric_reporter);
+    if (a->topology_reporter)
+        topology_reporter_start(a->topology_reporter);
+    if (a->device_reporter)
+        device_reporter_start(a->device_reporter);
+    if (a->podresources)
+        podresources_start(a->podresources);
+    a->waiting_timer = loop_after(l, WAITING_FIRST, on_waiting, a);
+}
+
+void agent_stop(struct agent *a, void (*done)(void *arg), void *arg)
+{
+    a->stopping = true;
+    predict_server_stop(a->predict, done, arg);
+}

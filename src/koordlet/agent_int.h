@@ -1,0 +1,33 @@
+/* agent_int.h - the agent's body, for its files. */
+#ifndef KOORD_KOORDLET_AGENT_INT_H
+#define KOORD_KOORDLET_AGENT_INT_H
+#include "koordlet/agent.h"
+#include "koordlet/audit/audit.h"
+#include "koordlet/collect/collect.h"
+#include "koordlet/device/sources.h"
+#include "koordlet/predict/server.h"
+#include "koordlet/report/report.h"
+#include "koordlet/states/podresources.h"
+
+struct agent {
+    struct agent_env env;
+    struct metrics *external;
+    struct host *host;
+    struct caps caps;
+    struct audit *audit; /* NULL: gate AuditEvents is off */
+    struct states *states;
+    struct metriccache *mc;
+    struct collect_env collect_env;
+    struct collect *collect;
+    struct predict_server *predict;
+    struct report_env report_env;
+    struct metric_reporter *metric_reporter;     /* NULL: not reported */
+    struct topology_reporter *topology_reporter; /* NULL: not reported */
+    struct device_reporter *device_reporter;     /* NULL: not reported */
+    struct podresources *podresources;           /* NULL: gate PodResourcesProxy is off */
+    struct timer *driver_timer, *waiting_timer;
+    nsec_t started, next_kubelet; /* monotonic */
+    bool guessed;                 /* the driver, without having seen the directory */
+    bool was_ready, stopping;
+};
+#endif

@@ -1,0 +1,189 @@
+/* audit.c - writing the audit log. */
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/klog.h"
+#include "base/ktime.h"
+#include "component/metrics.h"
+#include "koordlet/audit/audit_int.h"
+#include "loop/loop.h"
+#include "sys/file.h"
+#include "json/kj.h"
+
+#define FLUSH_EVERY (5 * NSEC_PER_SEC)
+enum { FILE_SIZE = 2 << 20, PENDING_MAX = 32 << 10, SAME_SECOND = 9 };
+
+static const struct metric_desc lost_desc = { "koordlet_audit_lost_bytes_total",
+                                              "Bytes of audit events that could not be written.",
+                                              METRIC_COUNTER };
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static bool is_rotated(const char *name)
+{
+    size_t n = strlen(name);
+    return n > 10 && strncmp(name, "audit-", 6) == 0 && streq(name + n - 4, ".log");
+}
+
+static int collect_name(int dirfd, const char *name, unsigned char type, void *arg,
+                        struct kerr *err)
+{
+    struct audit_names *out = arg;
+
+    (void)dirfd, (void)type, (void)err;
+    if (is_rotated(name))
+        vec_insert(out, 0, xstrdup(name)); /* names come in order; the newest is the last */
+    return 0;
+}
+
+void audit_rotated(const struct audit *a, struct audit_names *out)
+{
+    struct kerr err;
+    dir_each(a->dirfd, ".", collect_name, out, &err);
+}
+
+void audit_names_fini(struct audit_names *n)
+{
+    vec_foreach(n, i)
+        free(n->items[i]);
+    vec_fini(n);
+}
+
+static int open_file(struct audit *a, struct kerr *err)
+{
+    struct stat st;
+
+    a->fd =
+        openat(a->dirfd, AUDIT_FILE, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (a->fd < 0 || fstat(a->fd, &st) < 0)
+        return kerr_set(err, -errno, "open %s/%s: %s", a->dir, AUDIT_FILE, strerror(errno));
+    a->size = (uint64_t)st.st_size;
+    return 0;
+}
+
+static void drop_oldest(struct audit *a)
+{
+    struct audit_names names = { 0 };
+    size_t keep = (size_t)(a->o.max_disk_mb * (1 << 20) / FILE_SIZE);
+
+    audit_rotated(a, &names);
+    for (size_t i = keep > 1 ? keep - 1 : 1; i < names.n; i++)
+        unlinkat(a->dirfd, names.items[i], 0);
+    audit_names_fini(&names);
+}
+
+static void rotate(struct audit *a)
+{
+    struct ktime_civil t = ktime_civil(loop_wall(a->loop));
+    char name[64];
+    struct kerr err;
+
+    for (int i = 0; i < SAME_SECOND; i++) {
+        snprintf(name, sizeof name, "audit-%04d-%02d-%02d-%02d-%02d-%02d-%d.log", t.year, t.month,
+                 t.day, t.hour, t.minute, t.second, i);
+        if (faccessat(a->dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+            break;
+    }
+    if (renameat(a->dirfd, AUDIT_FILE, a->dirfd, name) < 0)
+        KLOG_W("Cannot rotate the audit log", KV_S("to", name), KV_S("why", strerror(errno)));
+    drop_oldest(a);
+    a->fd = fd_close(a->fd);
+    if (open_file(a, &err) < 0)
+        KLOG_E(&err, "Audit events are lost");
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+int audit_new(struct loop *l, const struct audit_options *o, struct metrics *m, struct audit **ret,
+              struct kerr *err)
+{
+    CLEANUP(audit_free) struct audit *a = xnew0(struct audit);
+
+    a->loop = l;
+    a->o = *o;
+    a->dir = xstrdup(o->dir);
+    a->dirfd = a->fd = -1;
+    a->flushed = loop_mono(l);
+    a->lost = metric_counter(metrics_add(m, &lost_desc), NULL);
+    if (dir_make(AT_FDCWD, a->dir, 0755, err) < 0)
+        return kerr_wrap(err, "audit log");
+    a->dirfd = open(a->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (a->dirfd < 0)
+        return kerr_set(err, -errno, "audit log: open %s: %s", a->dir, strerror(errno));
+    if (open_file(a, err) < 0)
+        return kerr_wrap(err, "audit log");
+    *ret = take(a);
+    return 0;
+}
+
+struct audit *audit_free(struct audit *a)
+{
+    if (!a)
+        return NULL;
+    audit_flush(a);
+    audit_readers_free(a);
+    fd_close(a->fd);
+    fd_close(a->dirfd);
+    strbuf_fini(&a->pending);
+    free(a->dir);
+    free(a);
+    return NULL;
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+void audit_flush(struct audit *a)
+{
+    size_t done = 0;
+
+    a->flushed = loop_mono(a->loop);
+    while (a->fd >= 0 && done < a->pending.len) {
+        ssize_t n = RETRY_EINTR(write(a->fd, a->pending.data + done, a->pending.len - done));
+        if (n <= 0)
+            break;
+        done += (size_t)n;
+    }
+    if (done < a->pending.len) {
+        a->lost->v += (double)(a->pending.len - done);
+        if (!a->complained)
+            KLOG_W("Audit events are lost", KV_S("directory", a->dir),
+                   KV_S("why", a->fd < 0 ? "no open file" : strerror(errno)));
+    }
+    a->complained = done < a->pending.len;
+    strbuf_reset(&a->pending);
+}
+
+static void append_text(struct kjw *w, const char *key, const char *value)
+{
+    if (value && *value)
+        kjw_str(w, key, value);
+}
+
+void audit_log(struct audit *a, const struct audit_event *e)
+{
+    char when[KTIME_TEXT_MAX];
+
+    if (!a || (a->o.verbose > 0 && e->verbosity > a->o.verbose))
+        return;
+    size_t before = a->pending.len;
+    struct kjw w = kjw_to(&a->pending);
+    ktime_format_nano(loop_wall(a->loop), when);
+    kjw_obj(&w, NULL);
+    kjw_str(&w, "createdAt", when);
+    append_text(&w, "type", e->type);
+    append_text(&w, "namespace", e->ns);
+    append_text(&w, "name", e->name);
+    append_text(&w, "container", e->container);
+    append_text(&w, "reason", e->reason);
+    append_text(&w, "message", e->message);
+    kjw_end(&w);
+    strbuf_appendc(&a->pending, '\n');
+    a->size += a->pending.len - before;
+    if (a->size >= FILE_SIZE) {
+        audit_flush(a);
+        rotate(a);
+    } else if (a->pending.len >= PENDING_MAX || loop_mono(a->loop) - a->flushed >= FLUSH_EVERY) {
+        audit_flush(a);
+    }
+}

@@ -1,0 +1,242 @@
+/* scan.c - directories of pods. */
+#include "koordlet/cgroup/scan.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/vec.h"
+#include "koordlet/cgroup/convert.h"
+#include "koordlet/host/sysfs.h"
+#include "sys/file.h"
+
+static int cpuset_dir_open(const struct host *h, const char *dir, struct kerr *err)
+{
+    CLEANUP(strbuf_fini) struct strbuf path = STRBUF_INIT;
+
+    strbuf_appendf(&path, "%s%s", h->version == CGROUP_V1 ? "cpuset/" : "", dir);
+    int fd = openat(h->cgroup_fd, strbuf_str(&path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return kerr_set(err, -errno, "open %s%s: %s", h->roots.cgroup, strbuf_str(&path),
+                        strerror(errno));
+    return fd;
+}
+
+/* ---- the sandbox ----------------------------------------------------------------------------- */
+
+struct sandbox_search {
+    enum cgroup_driver driver;
+    const char *const *known;
+    size_t nknown, found;
+    struct strbuf *names; /* of the candidates, for people */
+    struct strbuf *id;    /* of the first */
+};
+
+static bool is_known(const struct sandbox_search *s, struct str id)
+{
+    for (size_t i = 0; i < s->nknown; i++) {
+        struct str runtime, known;
+        if (container_id_split(s->known[i], &runtime, &known, NULL) == 0 && str_eq(known, id))
+            return true;
+    }
+    return false;
+}
+
+static int sandbox_check(int dirfd, const char *name, unsigned char type, void *arg,
+                         struct kerr *err)
+{
+    struct sandbox_search *s = arg;
+    struct str id;
+
+    (void)dirfd, (void)err;
+    if (type != DT_DIR || cgroup_container_id(s->driver, name, &id, NULL) < 0 || is_known(s, id))
+        return 0;
+    /* With a scope it is a container of CRI-O, or its monitor. */
+    if (str_starts(name, "crio-") && str_ends(name, ".scope"))
+        return 0;
+    if (s->found++ == 0)
+        strbuf_appendn(s->id, id.p, id.n);
+    strbuf_appendf(s->names, "%s%s", s->found > 1 ? " " : "", name);
+    return 0;
+}
+
+int cgroup_sandbox_id(const struct host *h, const char *pod_dir, const char *const *container_ids,
+                      size_t n, struct strbuf *out, struct kerr *err)
+{
+    CLEANUP(strbuf_fini) struct strbuf names = STRBUF_INIT, id = STRBUF_INIT;
+    struct sandbox_search s = {
+        .driver = h->driver, .known = container_ids, .nknown = n, .names = &names, .id = &id
+    };
+    struct str runtime, some_id;
+
+    if (n == 0)
+        return 0;
+    int r = container_id_split(container_ids[0], &runtime, &some_id, err);
+    if (r < 0)
+        return r;
+    CLEANUP(fd_close) int fd = cpuset_dir_open(h, pod_dir, err);
+    if (fd < 0)
+        return fd;
+    r = dir_each(fd, ".", sandbox_check, &s, err);
+    if (r < 0)
+        return r;
+    if (s.found != 1)
+        return kerr_set(err, -EAGAIN,
+                        "candidates of sandbox id is %zu, some container is not ready, detail [%s]",
+                        s.found, strbuf_str(&names));
+    strbuf_appendf(out, "%.*s://%s", (int)runtime.n, runtime.p, strbuf_str(&id));
+    return 0;
+}
+
+/* ---- best effort ----------------------------------------------------------------------------- */
+
+enum { READS_PER_SCAN = 60 };
+
+struct be_cpus {
+    struct host *h;
+    int dirfd; /* of the class; -1: not open */
+    nlink_t links;
+    struct vec_of(struct probe) probes; /* the class's own first */
+    unsigned reads;                     /* since the last scan */
+    bool stale;
+};
+
+struct be_cpus *be_cpus_new(struct host *h)
+{
+    struct be_cpus *b = xnew0(struct be_cpus);
+    *b = (struct be_cpus){ .h = h, .dirfd = -1, .stale = true };
+    return b;
+}
+
+static void probes_close(struct be_cpus *b)
+{
+    vec_foreach(&b->probes, i)
+        probe_close(&b->probes.items[i]);
+    vec_clear(&b->probes);
+}
+
+struct be_cpus *be_cpus_free(struct be_cpus *b)
+{
+    if (!b)
+        return NULL;
+    probes_close(b);
+    vec_fini(&b->probes);
+    fd_close(b->dirfd);
+    free(b);
+    return NULL;
+}
+
+void be_cpus_changed(struct be_cpus *b)
+{
+    b->stale = true;
+}
+
+static int probe_add(struct be_cpus *b, int dirfd, const char *dir, struct kerr *err)
+{
+    const char *file = b->h->version == CGROUP_V1 ? "cpuset.cpus" : "cpuset.cpus.effective";
+    struct probe p = PROBE_INIT;
+    char path[NAME_MAX + 32];
+
+    snprintf(path, sizeof path, "%s/%s", dir, file);
+    int r = probe_open(&p, dirfd, path, err);
+    if (r == 0)
+        vec_push(&b->probes, p);
+    return r;
+}
+
+/* A directory that vanishes meanwhile is none. */
+static int container_add(int dirfd, const char *name, unsigned char type, void *arg,
+                         struct kerr *err)
+{
+    int r = type == DT_DIR ? probe_add(arg, dirfd, name, err) : 0;
+    return r == -ENOENT || r == -ENODEV ? 0 : r;
+}
+
+static int pod_add(int dirfd, const char *name, unsigned char type, void *arg, struct kerr *err)
+{
+    int r = type == DT_DIR ? dir_each(dirfd, name, container_add, arg, err) : 0;
+    return r == -ENOENT || r == -ENODEV ? 0 : r;
+}
+
+static nlink_t links_of(int dirfd)
+{
+    struct stat st;
+    return fstat(dirfd, &st) == 0 ? st.st_nlink : 0;
+}
+
+static int be_scan(struct be_cpus *b, struct kerr *err)
+{
+    const char *dir = cgroup_qos_dir(b->h->driver, KUBE_QOS_BEST_EFFORT);
+
+    probes_close(b);
+    b->dirfd = fd_close(b->dirfd);
+    int fd = cpuset_dir_open(b->h, dir, err);
+    if (fd < 0)
+        return fd;
+    b->dirfd = fd;
+    b->links = links_of(fd); /* before the walk: what comes during it is seen next time */
+    int r = probe_add(b, fd, ".", err);
+    if (r == 0)
+        r = dir_each(fd, ".", pod_add, b, err);
+    if (r < 0)
+        return kerr_wrap(err, "%s", dir);
+    b->stale = false;
+    b->reads = 0;
+    return 0;
+}
+
+static bool wants_scan(const struct be_cpus *b)
+{
+    return b->stale || b->reads >= READS_PER_SCAN || links_of(b->dirfd) != b->links;
+}
+
+/* The class itself must be readable; of the others only what is. */
+static int be_least(struct be_cpus *b, struct cpuset *ret, struct kerr *err)
+{
+    unsigned least = 0;
+
+    vec_foreach(&b->probes, i) {
+        struct cpuset cpus;
+        struct str text;
+        int r = probe_read(&b->probes.items[i], b->h->buf, &text, err);
+        if (r == 0) {
+            text = text_trim(text);
+            r = cpus_parse(text.p, text.n, &cpus, err);
+        }
+        if (r < 0 && i == 0)
+            return kerr_wrap(err, "cpuset of best effort");
+        b->stale |= r == -ENODEV;
+        if (r < 0)
+            continue;
+        unsigned n = cpuset_count(&cpus);
+        if (i == 0 || (n > 0 && (n < least || least == 0))) {
+            least = n;
+            *ret = cpus;
+        }
+    }
+    return 0;
+}
+
+int be_cpus_read(struct be_cpus *b, struct cpuset *ret, struct kerr *err)
+{
+    struct cpuset least;
+    bool scanned = wants_scan(b);
+    int r = scanned ? be_scan(b, err) : 0;
+
+    if (r == 0)
+        r = be_least(b, &least, err);
+    /* The class was removed and made again, as a restarted kubelet may do. */
+    if (r == -ENODEV && !scanned) {
+        r = be_scan(b, err);
+        if (r == 0)
+            r = be_least(b, &least, err);
+    }
+    if (r < 0) {
+        b->stale = true;
+        return r;
+    }
+    b->reads++;
+    *ret = least;
+    return 0;
+}

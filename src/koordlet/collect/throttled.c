@@ -1,0 +1,51 @@
+/* throttled.c - PodThrottledCollector: the share of periods that were throttled (4.3). */
+#include "koordlet/collect/collect_int.h"
+
+static nsec_t throttled_interval(const struct collect_env *e)
+{
+    return e->o->collect.interval;
+}
+
+static bool counts(const struct track *t, nsec_t now, nsec_t expire)
+{
+    return t->last_stat_known && now - t->last_stat_at <= expire &&
+           t->stat.periods >= t->last_stat.periods && t->stat.throttled >= t->last_stat.throttled;
+}
+
+static void one(struct collect_env *e, struct track *t, const char *uid, const char *container)
+{
+    nsec_t now = loop_mono(e->loop);
+    struct kerr err = { 0 };
+
+    if (track_throttled(&e->pods->reader, t, &err) < 0) {
+        collect_complain(e, container ? container : uid, &err);
+        return;
+    }
+    if (counts(t, now, RATE_EXPIRES * throttled_interval(e)))
+        collect_put_track(e, t, SERIES_THROTTLED, uid, container,
+                          cpu_throttled_ratio(&t->last_stat, &t->stat));
+    t->last_stat = t->stat;
+    t->last_stat_at = now;
+    t->last_stat_known = true;
+}
+
+static int throttled_tick(void *self, struct collect_env *e, struct kerr *err)
+{
+    (void)self;
+    int r = collect_pods(e, err);
+    if (r < 0)
+        return r;
+    COLLECT_EACH_POD(e, p)
+    {
+        one(e, &p->track, p->pod->uid, NULL);
+        COLLECT_EACH_CONTAINER(p, c)
+        one(e, &c->track, NULL, c->c->id);
+    }
+    return 0;
+}
+
+const struct collector collector_throttled = {
+    .name = "PodThrottledCollector",
+    .interval = throttled_interval,
+    .tick = throttled_tick,
+};

@@ -1,0 +1,208 @@
+/* rdma.c - the source of RDMA cards: who stands in class/infiniband, by PCI device. */
+#include "koordlet/device/rdma.h"
+
+#include <limits.h>
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/num.h"
+#include "base/vec.h"
+#include "koordlet/collect/collect.h"
+#include "koordlet/host/sysfs.h"
+#include "loop/loop.h"
+#include "sys/file.h"
+
+static const char class_dir[] = "class/infiniband";
+
+struct rdma_name { /* an RDMA device and whose it is */
+    char name[64], address[PCI_ADDRESS_SIZE];
+};
+struct rdma_self {
+    bool known;
+    nsec_t next; /* monotonic */
+    struct arena *arena, *spare;
+    struct vec_of(struct rdma_name) names; /* of a scan */
+    struct rdma_infos out;
+};
+struct scan {
+    struct rdma_self *self;
+    const struct host *host;
+};
+
+/* ---- health ---------------------------------------------------------------------------------- */
+
+struct ports {
+    const struct host *host;
+    const char *device;
+    uint32_t n, active;
+};
+
+static int look_at_port(int dirfd, const char *name, unsigned char type, void *arg,
+                        struct kerr *err)
+{
+    struct ports *p = arg;
+    struct str state;
+
+    (void)dirfd, (void)type, (void)err;
+    p->n++;
+    if (sysfs_text(p->host, p->host->sys_fd, &state, "%s/%s/ports/%s/state", class_dir, p->device,
+                   name) == 0 &&
+        memmem(state.p, state.n, "ACTIVE", 6))
+        p->active++;
+    return 0;
+}
+
+static bool is_healthy(const struct host *h, const char *device)
+{
+    struct ports p = { .host = h, .device = device };
+    char dir[128];
+
+    snprintf(dir, sizeof dir, "%s/%s/ports", class_dir, device);
+    return dir_each(h->sys_fd, dir, look_at_port, &p, NULL) == 0 && p.n > 0 && p.active == p.n;
+}
+
+/* ---- one card -------------------------------------------------------------------------------- */
+
+/* "mlx5_3" -> 3; -1 for other names. */
+static int32_t minor_of(const char *name)
+{
+    uint64_t generation, minor;
+    const char *line = strchr(name, '_');
+
+    if (!str_starts(name, "mlx") || !line ||
+        u64_parse(name + 3, (size_t)(line - name) - 3, &generation) < 0 ||
+        u64_parse(line + 1, strlen(line + 1), &minor) < 0 || minor > INT32_MAX)
+        return -1;
+    return (int32_t)minor;
+}
+
+static void read_vfs(const struct host *h, struct arena *a, struct rdma_info *ret)
+{
+    uint32_t cap = (uint32_t)MIN(ret->pci.nvfs, (int32_t)PCI_VFS_MAX);
+
+    if (ret->pci.nvfs <= 0)
+        return;
+    ret->vfs = arena_zalloc_n(a, cap, sizeof *ret->vfs);
+    ret->nvfs = (uint32_t)MIN(pci_virtfns(h, &ret->pci, ret->vfs, cap), (size_t)cap);
+}
+
+/* false: nothing to report. */
+static bool read_card(const struct host *h, const struct rdma_name *n, struct arena *a,
+                      struct rdma_info *ret)
+{
+    *ret = (struct rdma_info){ .minor = minor_of(n->name) };
+    if (ret->minor < 0 || pci_device_read(h, n->address, &ret->pci, NULL) < 0 ||
+        !pci_is_network(&ret->pci) || ret->pci.physfn[0])
+        return false;
+    ret->healthy = is_healthy(h, n->name);
+    read_vfs(h, a, ret);
+    return true;
+}
+
+/* ---- scan ------------------------------------------------------------------------------------ */
+
+static int add_name(int dirfd, const char *name, unsigned char type, void *arg, struct kerr *err)
+{
+    struct scan *sc = arg;
+    struct rdma_name one = { 0 };
+    char address[64];
+
+    (void)dirfd, (void)type, (void)err;
+    if (strlen(name) >= sizeof one.name)
+        return 0;
+    sysfs_link_name(sc->host->sys_fd, address, sizeof address, "%s/%s/device", class_dir, name);
+    if (pci_address_parse(address, one.address, NULL) < 0)
+        return 0; /* a software device has no card */
+    snprintf(one.name, sizeof one.name, "%s", name);
+    vec_push(&sc->self->names, one);
+    return 0;
+}
+
+/* The names come in order: the first of a card is its smallest. */
+static bool is_first(const struct rdma_self *s, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (streq(s->names.items[k].address, s->names.items[i].address))
+            return false;
+    return true;
+}
+
+static int scan(struct rdma_self *s, const struct host *h, struct kerr *err)
+{
+    struct scan sc = { s, h };
+
+    vec_clear(&s->names);
+    int r = sysfs_exists(h->sys_fd, "%s", class_dir)
+                ? dir_each(h->sys_fd, class_dir, add_name, &sc, err)
+                : 0;
+    if (r < 0)
+        return kerr_wrap(err, "look for RDMA devices");
+    size_t cap = MIN(s->names.n, (size_t)RDMA_CARDS_MAX);
+    arena_reset(s->spare);
+    struct rdma_info *items = arena_newn0(s->spare, cap, struct rdma_info);
+    uint32_t n = 0;
+    for (size_t i = 0; i < s->names.n && n < cap; i++)
+        if (is_first(s, i) && read_card(h, &s->names.items[i], s->spare, &items[n]))
+            n++;
+    struct arena *before = s->arena;
+    s->arena = s->spare;
+    s->spare = before;
+    s->out = (struct rdma_infos){ n, items };
+    s->known = true;
+    return 0;
+}
+
+/* ---- the source ------------------------------------------------------------------------------ */
+
+static bool rdma_enabled(const struct collect_env *e)
+{
+    return gates_on(&e->o->gates, GATE_RDMA_DEVICES);
+}
+
+static int rdma_setup(struct collect_env *e, void **ret, struct kerr *err)
+{
+    struct rdma_self *s = xnew0(struct rdma_self);
+
+    (void)e, (void)err;
+    s->arena = arena_new();
+    s->spare = arena_new();
+    *ret = s;
+    return 0;
+}
+
+static void rdma_destroy(void *self)
+{
+    struct rdma_self *s = self;
+
+    arena_free(s->arena);
+    arena_free(s->spare);
+    vec_fini(&s->names);
+    free(s);
+}
+
+static int rdma_node_round(void *self, struct collect_env *e, int64_t ms, struct kerr *err)
+{
+    struct rdma_self *s = self;
+    nsec_t now = loop_mono(e->loop);
+
+    (void)ms;
+    if (now < s->next)
+        return 0;
+    s->next = now + RDMA_SCAN_EVERY;
+    return scan(s, e->host, err);
+}
+
+static const void *rdma_infos(const void *self)
+{
+    const struct rdma_self *s = self;
+    return s->known ? &s->out : NULL;
+}
+
+const struct device_source device_source_rdma = {
+    .type = "RDMA",
+    .enabled = rdma_enabled,
+    .setup = rdma_setup,
+    .destroy = rdma_destroy,
+    .node_round = rdma_node_round,
+    .infos = rdma_infos,
+};

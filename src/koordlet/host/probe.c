@@ -1,0 +1,78 @@
+/* probe.c - reading files of the kernel with one system call and no allocation. */
+#include "koordlet/host/host.h"
+#include "sys/file.h"
+
+#include <unistd.h>
+
+enum {
+    FIRST = 8 << 10,
+    /* The kernel fills a page with whole records before it answers a read: less than half a page is
+     * all there is, and saves a second call that would only say so. */
+    SURELY_ALL = 2048,
+};
+
+static void grow(struct probe_buf *b)
+{
+    b->cap = b->cap ? MIN(b->cap * 2, (size_t)PROBE_MAX) : FIRST;
+    b->p = xrealloc(b->p, b->cap + 1); /* and the NUL */
+}
+
+static int read_all(int fd, bool trust_short, struct probe_buf *b, struct str *ret,
+                    struct kerr *err)
+{
+    size_t n = 0;
+
+    if (!b->p)
+        grow(b);
+    for (;;) {
+        ssize_t got = RETRY_EINTR(pread(fd, b->p + n, b->cap - n, (off_t)n));
+        if (got < 0)
+            return kerr_set(err, -errno, "read: %s", strerror(errno));
+        n += (size_t)got;
+        if (got == 0 || (trust_short && n < SURELY_ALL))
+            break;
+        if (n == b->cap) {
+            if (b->cap >= PROBE_MAX)
+                return kerr_set(err, -EFBIG, "read: more than %d bytes", PROBE_MAX);
+            grow(b);
+            n = 0; /* a text that is read in one call is of one moment */
+        }
+    }
+    b->p[n] = '\0';
+    *ret = (struct str){ b->p, n };
+    return 0;
+}
+
+int probe_open(struct probe *p, int dirfd, const char *name, struct kerr *err)
+{
+    int fd = RETRY_EINTR(openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NOCTTY));
+    if (fd < 0)
+        return kerr_set(err, -errno, "open %s: %s", name, strerror(errno));
+    p->fd = fd;
+    return 0;
+}
+
+void probe_close(struct probe *p)
+{
+    p->fd = fd_close(p->fd);
+}
+
+int probe_read(const struct probe *p, struct probe_buf *b, struct str *ret, struct kerr *err)
+{
+    return read_all(p->fd, true, b, ret, err);
+}
+
+int probe_once(int dirfd, const char *name, struct probe_buf *b, struct str *ret, struct kerr *err)
+{
+    CLEANUP(fd_close) int fd = -1;
+    struct probe p = PROBE_INIT;
+
+    int r = probe_open(&p, dirfd, name, err);
+    if (r < 0)
+        return r;
+    fd = p.fd;
+    r = read_all(fd, false, b, ret, err);
+    if (r < 0 && err)
+        kerr_wrap(err, "%s", name);
+    return r;
+}

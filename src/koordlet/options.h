@@ -1,0 +1,84 @@
+/* options.h - flags and feature gates of koordlet, under upstream's names (koordlet-metrics 1.4,
+ * 1.6). */
+#ifndef KOORD_KOORDLET_OPTIONS_H
+#define KOORD_KOORDLET_OPTIONS_H
+#include "component/gates.h"
+#include "component/options.h"
+#include "koordlet/host/host.h"
+
+enum koordlet_gate {
+    GATE_AUDIT_EVENTS,
+    GATE_AUDIT_EVENTS_HTTP,
+    GATE_BE_CPU_SUPPRESS,
+    GATE_BE_CPU_MANAGER,
+    GATE_BE_CPU_EVICT,
+    GATE_BE_MEMORY_EVICT,
+    GATE_CPU_EVICT,
+    GATE_MEMORY_EVICT,
+    GATE_CPU_ALLOCATABLE_EVICT,
+    GATE_MEMORY_ALLOCATABLE_EVICT,
+    GATE_CPU_BURST,
+    GATE_SYSTEM_CONFIG,
+    GATE_RDT_RESCTRL,
+    GATE_NODE_TOPOLOGY_REPORT,
+    GATE_ACCELERATORS,
+    GATE_RDMA_DEVICES,
+    GATE_CPI_COLLECTOR,
+    GATE_LIBPFM4,
+    GATE_PSI_COLLECTOR,
+    GATE_BLKIO_RECONCILE,
+    GATE_COLD_PAGE_COLLECTOR,
+    GATE_HUGE_PAGE_REPORT,
+    GATE_POD_RESOURCES_PROXY,
+    GATE_HAMI_CORE_VGPU_MONITOR,
+    GATE_PER_CPU_METRIC,
+    GATE_NODE_METRIC_PROM,
+    GATE_RESCTRL_COLLECTOR,
+    GATE_CGROUP_RECONCILE,
+    KOORDLET_GATES
+};
+extern const struct gate koordlet_gates[KOORDLET_GATES];
+
+struct collect_options {
+    nsec_t interval;          /* collect-res-used-interval */
+    nsec_t sys_outdated;      /* collect-sys-metric-outdated-interval */
+    nsec_t node_cpu_info;     /* collect-node-cpu-info-interval */
+    nsec_t node_storage_info; /* collect-node-storage-info-interval */
+    nsec_t cpi, cpi_window, psi, cold_page, resctrl;
+    bool resctrl_on, page_cache_on;
+};
+struct predict_options {
+    const char *checkpoint_dir;
+    nsec_t cold_start, memory_half_life, cpu_half_life, training, expiration, checkpoint;
+    int64_t margin_percent, checkpoint_max_per_step;
+};
+struct audit_options {
+    const char *dir;
+    int64_t verbose, max_disk_mb, max_readers, max_events;
+};
+struct koordlet_options {
+    const char *addr;      /* ":9316" */
+    const char *node_name; /* from NODE_NAME */
+    struct host_roots roots;
+    struct gates gates;
+    struct client_options client;
+    struct debug_options debug;
+    struct collect_options collect;
+    struct predict_options predict;
+    struct audit_options audit;
+    const char *kubelet_address_type;
+    nsec_t kubelet_sync_interval, kubelet_sync_timeout;
+    bool kubelet_insecure_tls, disable_kubelet_config;
+    int kubelet_read_only_port;
+    nsec_t topology_interval; /* node-topology-sync-interval */
+    bool report_metric;
+    bool xpu_only_from_files; /* xpu-enforce-collect-from-device-infos */
+    const char *xpu_dir, *pod_resources_proxy_dir;
+    bool check; /* --check: say what this node can do, and end */
+};
+struct flags;
+/* Everything above but node_name; the flags of the acting half are accepted too. */
+void koordlet_options_add(struct flags *f, void *options); /* struct koordlet_options */
+/* Flags that contradict each other. */
+int koordlet_options_check(const struct koordlet_options *o, struct kerr *err);
+#endif

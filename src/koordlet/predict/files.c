@@ -1,0 +1,266 @@
+/* files.c - reading, writing and removing the files of models. */
+#include "koordlet/predict/files.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/klog.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "component/metrics.h"
+#include "koordlet/predict/models.h"
+#include "loop/loop.h"
+#include "sys/file.h"
+
+enum { FILE_MAX = 1 << 20, DEPTH_MAX = 4 };
+#define COMPLAIN_EVERY (60 * NSEC_PER_SEC)
+
+struct job { /* text NULL: the file goes */
+    char *uid, *text;
+    size_t n;
+};
+struct batch { /* on its way to the disk; the worker owns it until done */
+    struct checkpoint_files *files;
+    int dirfd;
+    struct vec_of(struct job) jobs;
+    size_t failed;
+    struct kerr err; /* of the last that failed */
+};
+
+struct checkpoint_files {
+    struct loop *loop;
+    char *dir;
+    int dirfd;           /* -1: not open */
+    struct batch *next;  /* being filled; NULL: empty */
+    struct batch *under; /* being written */
+    struct counter *failures;
+    nsec_t complained; /* 0: never */
+    void (*stopped)(void *arg);
+    void *stopped_arg;
+};
+
+static const struct metric_desc failures_desc = {
+    "koordlet_checkpoint_failures_total", "Checkpoints of predictions that could not be written.",
+    METRIC_COUNTER
+};
+
+static void complain(struct checkpoint_files *f, const struct kerr *err, size_t n)
+{
+    nsec_t now = loop_mono(f->loop);
+
+    f->failures->v += (double)n;
+    if (f->complained && now - f->complained < COMPLAIN_EVERY)
+        return;
+    f->complained = now ? now : 1;
+    KLOG_E(err, "Predictions will not survive a restart", KV_S("directory", f->dir),
+           KV_I("files", n));
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static int open_dir(struct checkpoint_files *f, struct kerr *err)
+{
+    if (f->dirfd >= 0)
+        return 0;
+    if (dir_make(AT_FDCWD, f->dir, 0755, err) < 0)
+        return err->code;
+    f->dirfd = open(f->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (f->dirfd < 0)
+        return kerr_set(err, -errno, "open %s: %s", f->dir, strerror(errno));
+    return 0;
+}
+
+struct checkpoint_files *checkpoint_files_new(struct loop *l, const char *dir, struct metrics *m)
+{
+    struct checkpoint_files *f = xnew0(struct checkpoint_files);
+
+    f->loop = l;
+    f->dir = xstrdup(dir);
+    f->dirfd = -1;
+    f->failures = metric_counter(metrics_add(m, &failures_desc), NULL);
+    return f;
+}
+
+static void batch_free(struct batch *b)
+{
+    if (!b)
+        return;
+    vec_foreach(&b->jobs, i) {
+        free(b->jobs.items[i].uid);
+        free(b->jobs.items[i].text);
+    }
+    vec_fini(&b->jobs);
+    free(b);
+}
+
+struct checkpoint_files *checkpoint_files_free(struct checkpoint_files *f)
+{
+    if (!f)
+        return NULL;
+    assert(!f->under);
+    fd_close(f->dirfd);
+    batch_free(f->next);
+    free(f->dir);
+    free(f);
+    return NULL;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static void write_batch(void *arg)
+{
+    struct batch *b = arg;
+
+    vec_foreach(&b->jobs, i) {
+        const struct job *j = &b->jobs.items[i];
+        if (!j->text)
+            unlinkat(b->dirfd, j->uid, 0);
+        else if (file_write_atomic(b->dirfd, j->uid, j->text, j->n, 0644, &b->err) < 0)
+            b->failed++;
+    }
+}
+
+static void on_written(struct loop *l, void *arg)
+{
+    struct batch *b = arg;
+    struct checkpoint_files *f = b->files;
+
+    (void)l;
+    f->under = NULL;
+    if (b->failed)
+        complain(f, &b->err, b->failed);
+    batch_free(b);
+    checkpoint_files_flush(f);
+    if (f->stopped && !f->under)
+        f->stopped(f->stopped_arg);
+}
+
+void checkpoint_files_flush(struct checkpoint_files *f)
+{
+    struct kerr err;
+
+    if (!f->next || f->under)
+        return;
+    if (open_dir(f, &err) < 0) {
+        complain(f, &err, f->next->jobs.n);
+        batch_free(f->next);
+        f->next = NULL;
+        return;
+    }
+    f->under = take(f->next);
+    f->under->files = f;
+    f->under->dirfd = f->dirfd;
+    loop_work(f->loop, write_batch, on_written, f->under);
+}
+
+static void on_idle(struct loop *l, void *arg)
+{
+    struct checkpoint_files *f = arg;
+
+    (void)l;
+    f->stopped(f->stopped_arg);
+}
+
+void checkpoint_files_stop(struct checkpoint_files *f, void (*done)(void *arg), void *arg)
+{
+    checkpoint_files_flush(f);
+    f->stopped = done;
+    f->stopped_arg = arg;
+    if (!f->under)
+        loop_post(f->loop, on_idle, f);
+}
+
+/* ---- what to write --------------------------------------------------------------------------- */
+
+/* Hidden names and ".tmp" are those of writes under way. */
+static bool is_file_name(const char *uid)
+{
+    size_t n = strlen(uid);
+
+    return n > 0 && n < MODEL_UID_MAX && uid[0] != '.' && !strchr(uid, '/') &&
+           !(n > 4 && streq(uid + n - 4, ".tmp"));
+}
+
+static void add_job(struct checkpoint_files *f, const char *uid, const char *text, size_t n)
+{
+    struct job j = { .uid = xstrdup(uid), .n = n };
+
+    if (text) {
+        j.text = xmalloc(n + 1);
+        memcpy(j.text, text, n);
+    }
+    if (!f->next)
+        f->next = xnew0(struct batch);
+    vec_push(&f->next->jobs, j);
+}
+
+void checkpoint_files_save(struct checkpoint_files *f, const char *uid, const char *text, size_t n)
+{
+    if (is_file_name(uid))
+        add_job(f, uid, text, n);
+}
+
+void checkpoint_files_remove(struct checkpoint_files *f, const char *uid)
+{
+    if (is_file_name(uid))
+        add_job(f, uid, NULL, 0);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+struct reading {
+    checkpoint_fn fn;
+    void *arg;
+    int depth;
+    size_t loaded, removed;
+};
+
+static int read_file(struct reading *r, int dirfd, const char *name)
+{
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    struct kerr err = { 0 };
+
+    if (!is_file_name(name) || file_read_all(dirfd, name, FILE_MAX, &text, &err) < 0 ||
+        r->fn(r->arg, name, strbuf_str(&text), text.len, &err) < 0) {
+        KLOG_I(2, "Removed a checkpoint that is of no use", KV_S("file", name),
+               KV_S("why", err.text));
+        unlinkat(dirfd, name, 0);
+        r->removed++;
+        return 0;
+    }
+    r->loaded++;
+    return 0;
+}
+
+static int on_entry(int dirfd, const char *name, unsigned char type, void *arg, struct kerr *err)
+{
+    struct reading *r = arg;
+    struct stat st;
+
+    if (type == DT_UNKNOWN && fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        type = S_ISDIR(st.st_mode) ? DT_DIR : S_ISREG(st.st_mode) ? DT_REG : DT_LNK;
+    if (type == DT_REG)
+        return read_file(r, dirfd, name);
+    if (type != DT_DIR || r->depth >= DEPTH_MAX)
+        return 0;
+    r->depth++;
+    dir_each(dirfd, name, on_entry, r, err);
+    r->depth--;
+    return 0;
+}
+
+void checkpoint_files_restore(struct checkpoint_files *f, checkpoint_fn fn, void *arg)
+{
+    struct reading r = { .fn = fn, .arg = arg };
+    struct kerr err;
+
+    if (open_dir(f, &err) < 0) {
+        complain(f, &err, 0);
+        return;
+    }
+    if (dir_each(f->dirfd, ".", on_entry, &r, &err) < 0)
+        complain(f, &err, 0);
+    KLOG_I(0, "Read the checkpoints of predictions", KV_S("directory", f->dir),
+           KV_I("loaded", r.loaded), KV_I("removed", r.removed));
+}

@@ -1,0 +1,46 @@
+/* object.c - writing objects that belong to the node. */
+#include "koordlet/report/object.h"
+
+void object_write_head(struct kjw *w, const struct kind *k)
+{
+    char version[128];
+    size_t n = kind_api_version(k, version, sizeof version);
+
+    kjw_strn(w, "apiVersion", version, n);
+    kjw_str(w, "kind", k->kind);
+}
+
+void object_write_owner(struct kjw *w, const struct node *owner)
+{
+    char uid[KUID_TEXT_MAX];
+
+    kuid_format(owner->obj.meta.uid, uid, sizeof uid);
+    kjw_str(w, "name", owner->obj.meta.name);
+    kjw_arr(w, "ownerReferences");
+    kjw_obj(w, NULL);
+    kjw_str(w, "apiVersion", "v1");
+    kjw_str(w, "kind", "Node");
+    kjw_str(w, "name", owner->obj.meta.name);
+    kjw_str(w, "uid", uid);
+    kjw_bool(w, "controller", true);
+    kjw_bool(w, "blockOwnerDeletion", true);
+    kjw_end(w);
+    kjw_end(w);
+}
+
+void object_write_pairs(struct kjw *w, const kstrmap *m)
+{
+    for (uint32_t i = 0; i < m->n; i++)
+        kjw_str(w, m->items[i].key, m->items[i].value);
+}
+
+bool json_text_equal(const char *a, const char *b)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *x = NULL, *y = NULL;
+
+    if (streq(a, b))
+        return true;
+    return kj_parse(a, strlen(a), KJ_RAW_NUMBERS, &x, NULL) == 0 &&
+           kj_parse(b, strlen(b), KJ_RAW_NUMBERS, &y, NULL) == 0 &&
+           kj_equal(kj_root(x), kj_root(y));
+}

@@ -1,0 +1,14 @@
+/* object.h - pieces of the objects that are named like the node and go with it. */
+#ifndef KOORD_KOORDLET_REPORT_OBJECT_H
+#define KOORD_KOORDLET_REPORT_OBJECT_H
+#include "api/node.h"
+#include "json/kj.h"
+
+/* apiVersion and kind. */
+void object_write_head(struct kjw *w, const struct kind *k);
+/* name and ownerReferences, inside of metadata. */
+void object_write_owner(struct kjw *w, const struct node *owner);
+void object_write_pairs(struct kjw *w, const kstrmap *m);
+/* The same JSON value; texts that are no JSON are compared as they are. */
+bool json_text_equal(const char *a, const char *b);
+#endif

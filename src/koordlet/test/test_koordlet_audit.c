@@ -1,0 +1,338 @@
+/* test_koordlet_audit.c - the audit log: lines on disk, rotation, pages backwards. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/klog.h"
+#include "base/strbuf.h"
+#include "component/metrics.h"
+#include "component/serve.h"
+#include "koordlet/audit/audit.h"
+#include "loop/loop.h"
+#include "net/http.h"
+#include "net/stream.h"
+#include "sys/file.h"
+
+struct bed {
+    char dir[64];
+    struct loop *l;
+    struct metrics *m;
+    struct audit *a;
+    struct serve *s;
+    struct http *client;
+    const char *accept; /* NULL: text */
+    int status;
+    char token[64];
+    struct strbuf body;
+    bool ended;
+};
+
+struct dialing {
+    struct bed *b;
+    http_dialed_fn fn;
+    void *arg;
+};
+
+static void dial_now(struct loop *l, void *arg)
+{
+    struct dialing *d = arg;
+    struct stream *ends[2];
+
+    stream_mem_pair(l, &(struct mem_opts){ 0 }, ends);
+    serve_stream(d->b->s, ends[0], "127.0.0.1:999");
+    d->fn(d->arg, ends[1], NULL);
+    free(d);
+}
+
+static void dial_later(void *bed, struct loop *l, http_dialed_fn fn, void *arg)
+{
+    struct dialing *d = xnew0(struct dialing);
+
+    *d = (struct dialing){ bed, fn, arg };
+    loop_post(l, dial_now, d);
+}
+
+static void bed_open(struct bed *b, int64_t disk_mb)
+{
+    const struct audit_options o = { b->dir, 3, disk_mb, 4, 2048 };
+    struct kerr err;
+
+    assert_int_equal(audit_new(b->l, &o, b->m, &b->a, &err), 0);
+    b->s = serve_new(b->l, &(struct serve_opts){ .program = "test" });
+    serve_handle(b->s, "/events", audit_serve, b->a);
+    b->client =
+        http_client_new(b->l, &(struct http_client_opts){
+                                  .host = "test", .port = 80, .dial = dial_later, .dial_arg = b });
+}
+
+static void bed_init(struct bed *b, int64_t disk_mb)
+{
+    *b = (struct bed){ .l = loop_new_virtual(INT64_C(1700000000) * NSEC_PER_SEC, 1),
+                       .m = metrics_new() };
+    strcpy(b->dir, "/tmp/koordlet-audit-XXXXXX");
+    assert_non_null(mkdtemp(b->dir));
+    klog_set_level(-1);
+    bed_open(b, disk_mb);
+}
+
+static void bed_close(struct bed *b)
+{
+    http_free(b->client);
+    serve_free(b->s);
+    b->a = audit_free(b->a);
+}
+
+static int remove_entry(int dirfd, const char *name, unsigned char type, void *arg,
+                        struct kerr *err)
+{
+    (void)type, (void)arg, (void)err;
+    unlinkat(dirfd, name, 0);
+    return 0;
+}
+
+static void bed_fini(struct bed *b)
+{
+    struct kerr err;
+
+    bed_close(b);
+    loop_advance(b->l, 10 * NSEC_PER_SEC);
+    dir_each(AT_FDCWD, b->dir, remove_entry, NULL, &err);
+    rmdir(b->dir);
+    metrics_free(b->m);
+    loop_free(b->l);
+    strbuf_fini(&b->body);
+}
+
+static void on_headers(void *arg, const struct http_resp *r)
+{
+    struct bed *b = arg;
+    struct str t = http_header_get(&r->headers, "next-page-token");
+
+    b->status = r->status;
+    snprintf(b->token, sizeof b->token, "%.*s", (int)t.n, t.p ? t.p : "");
+}
+
+static void on_data(void *arg, const char *p, size_t n)
+{
+    strbuf_appendn(&((struct bed *)arg)->body, p, n);
+}
+
+static void on_end(void *arg, const struct kerr *err, bool sent)
+{
+    (void)err, (void)sent;
+    ((struct bed *)arg)->ended = true;
+}
+
+static const char *ask(struct bed *b, const char *target)
+{
+    static const struct http_handler h = { on_headers, on_data, on_end };
+    const struct http_header accept = { STR("accept"), str_of(b->accept) };
+
+    b->status = 0;
+    b->ended = false;
+    strbuf_reset(&b->body);
+    http_send(b->client,
+              &(struct http_req){
+                  .method = "GET", .target = target, .headers = { &accept, b->accept != NULL } },
+              &h, b);
+    loop_advance(b->l, NSEC_PER_SEC);
+    assert_true(b->ended);
+    return strbuf_str(&b->body);
+}
+
+static void log_name(struct bed *b, const char *name)
+{
+    audit_log(b->a, &(struct audit_event){ .type = "pod", .ns = "default", .name = name });
+}
+
+/* The names in a page of text, one letter each. */
+static const char *letters(const char *page)
+{
+    static char out[64];
+    size_t n = 0;
+
+    for (const char *p = page; (p = strstr(p, "\"name\":\"")) && n < sizeof out - 1; p += 8)
+        out[n++] = p[8];
+    out[n] = '\0';
+    return out;
+}
+
+static size_t count_files(const struct bed *b, const char *prefix)
+{
+    DIR *d = opendir(b->dir);
+    size_t n = 0;
+
+    for (struct dirent *e; (e = readdir(d));)
+        n += strncmp(e->d_name, prefix, strlen(prefix)) == 0;
+    closedir(d);
+    return n;
+}
+
+static void test_pages_go_back_from_the_newest(void **state)
+{
+    struct bed b;
+    char target[128];
+
+    (void)state;
+    bed_init(&b, 16);
+    for (char c = 'a'; c <= 'z'; c++)
+        log_name(&b, (char[]){ c, 0 });
+    assert_string_equal(letters(ask(&b, "/events?size=10")), "zyxwvutsrq");
+    assert_int_equal(strlen(b.token), 36);
+    snprintf(target, sizeof target, "/events?size=1&pageToken=%s", b.token);
+    assert_string_equal(letters(ask(&b, target)), "p");
+    snprintf(target, sizeof target, "/events?size=100&pageToken=%s", b.token);
+    assert_string_equal(letters(ask(&b, target)), "onmlkjihgfedcba");
+    assert_string_equal(b.token, "");
+    ask(&b, target); /* the reader is gone */
+    assert_int_equal(b.status, 409);
+    bed_fini(&b);
+}
+
+static void test_json_page(void **state)
+{
+    struct bed b;
+
+    (void)state;
+    bed_init(&b, 16);
+    audit_log(b.a, &(struct audit_event){ "node", NULL, "n1", NULL, "reason", "it \"is\"\n", 1 });
+    audit_log(b.a, &(struct audit_event){ .type = "node", .name = "quiet", .verbosity = 4 });
+    b.accept = "application/json";
+    assert_string_equal(
+        ask(&b, "/events"),
+        "{\"NextPageToken\":\"\",\"Events\":[{\"createdAt\":\"2023-11-14T22:13:20Z\","
+        "\"type\":\"node\",\"name\":\"n1\",\"reason\":\"reason\",\"message\":\"it \\\"is\\\"\\n\""
+        "}]}\n");
+    bed_fini(&b);
+}
+
+static void test_refused_requests(void **state)
+{
+    struct bed b;
+
+    (void)state;
+    bed_init(&b, 16);
+    assert_string_equal(ask(&b, "/events?size=2049"), "size(2049) exceeds the limit(2048)\n");
+    assert_int_equal(b.status, 400);
+    assert_string_equal(ask(&b, "/events?pageToken=x"), "invalid pageToken x\n");
+    assert_int_equal(b.status, 409);
+    log_name(&b, "a");
+    assert_string_equal(letters(ask(&b, "/events?size=many")), "a");
+    bed_fini(&b);
+}
+
+static void test_readers_are_few_and_expire(void **state)
+{
+    struct bed b;
+    char first[128], second[128];
+
+    (void)state;
+    bed_init(&b, 16);
+    for (char c = 'a'; c <= 'z'; c++)
+        log_name(&b, (char[]){ c, 0 });
+    for (int i = 0; i < 5; i++) {
+        ask(&b, "/events?size=1");
+        snprintf(i ? second : first, 128, "/events?size=1&pageToken=%s", b.token);
+    }
+    ask(&b, first);
+    assert_int_equal(b.status, 409);
+    ask(&b, second);
+    assert_int_equal(b.status, 200);
+    loop_advance(b.l, 11 * 60 * NSEC_PER_SEC);
+    ask(&b, second);
+    assert_int_equal(b.status, 409);
+    bed_fini(&b);
+}
+
+static void test_rotation_keeps_the_budget(void **state)
+{
+    struct bed b;
+    char message[1024];
+
+    (void)state;
+    bed_init(&b, 10);
+    memset(message, 'x', sizeof message - 1);
+    message[sizeof message - 1] = '\0';
+    for (int i = 0; i < 12 << 10; i++) {
+        audit_log(b.a, &(struct audit_event){ .type = "node", .message = message });
+        loop_advance(b.l, NSEC_PER_SEC);
+    }
+    assert_int_equal(count_files(&b, "audit-"), 4);
+    assert_int_equal(count_files(&b, "audit.log"), 1);
+    /* A restart goes on with the same file, and counts what is in it. */
+    bed_close(&b);
+    bed_open(&b, 10);
+    for (int i = 0; i < 2 << 10; i++)
+        audit_log(b.a, &(struct audit_event){ .type = "node", .message = message });
+    struct stat st;
+    int dirfd = open(b.dir, O_RDONLY | O_DIRECTORY);
+    assert_int_equal(fstatat(dirfd, "audit.log", &st, 0), 0);
+    close(dirfd);
+    assert_true(st.st_size < 2 << 20);
+    bed_fini(&b);
+}
+
+static void test_reader_crosses_files_and_bad_lines(void **state)
+{
+    struct bed b;
+    char message[2000];
+    size_t seen = 0;
+    char target[128] = "/events?size=7";
+
+    (void)state;
+    bed_init(&b, 16);
+    memset(message, 'y', sizeof message - 1);
+    message[sizeof message - 1] = '\0';
+    for (int i = 0; i < 2500; i++)
+        audit_log(b.a, &(struct audit_event){ .type = "node", .name = "n", .message = message });
+    audit_flush(b.a);
+    int dirfd = open(b.dir, O_RDONLY | O_DIRECTORY);
+    int fd = openat(dirfd, "audit.log", O_WRONLY | O_APPEND);
+    assert_int_equal(write(fd, "garbage\n{\"half", 14), 14);
+    close(fd);
+    close(dirfd);
+    for (;;) {
+        seen += strlen(letters(ask(&b, target)));
+        if (!*b.token)
+            break;
+        snprintf(target, sizeof target, "/events?size=60&pageToken=%s", b.token);
+    }
+    assert_int_equal(seen, 2500);
+    bed_fini(&b);
+}
+
+static void test_directory_that_cannot_be_made(void **state)
+{
+    const struct audit_options o = { "/proc/no/such", 3, 16, 4, 2048 };
+    CLEANUP(loop_free) struct loop *l = loop_new_virtual(0, 1);
+    CLEANUP(metrics_free) struct metrics *m = metrics_new();
+    struct audit *a = NULL;
+    struct kerr err;
+
+    (void)state;
+    assert_true(audit_new(l, &o, m, &a, &err) < 0);
+    assert_null(a);
+    assert_non_null(strstr(err.text, "/proc/no"));
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pages_go_back_from_the_newest),
+        cmocka_unit_test(test_json_page),
+        cmocka_unit_test(test_refused_requests),
+        cmocka_unit_test(test_readers_are_few_and_expire),
+        cmocka_unit_test(test_rotation_keeps_the_budget),
+        cmocka_unit_test(test_reader_crosses_files_and_bad_lines),
+        cmocka_unit_test(test_directory_that_cannot_be_made),
+    };
+
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

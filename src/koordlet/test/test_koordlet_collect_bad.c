@@ -1,0 +1,368 @@
+/* test_koordlet_collect_bad.c - collectors and a kernel that answers badly, pods that come and go,
+ * descriptors, and memory that a tick must not take. The program's allocator is counted. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "base/klog.h"
+#include "koordlet/test/collect_bed.h"
+
+/* ---- counting -------------------------------------------------------------------------------- */
+
+static unsigned allocations;
+void *__real_malloc(size_t n);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t n);
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t n);
+
+void *__wrap_malloc(size_t n)
+{
+    allocations++;
+    return __real_malloc(n);
+}
+void *__wrap_calloc(size_t n, size_t size)
+{
+    allocations++;
+    return __real_calloc(n, size);
+}
+void *__wrap_realloc(void *p, size_t n)
+{
+    allocations++;
+    return __real_realloc(p, n);
+}
+
+static unsigned lines;
+static void count_line(void *arg, const char *text, size_t n)
+{
+    (void)arg, (void)text, (void)n;
+    lines++;
+}
+
+static void good_pod(struct bed *b, const char *dir, uint64_t usage)
+{
+    bed_cpu(b, dir, usage, 0, 0);
+    bed_memory(b, dir, 1000, 1000);
+}
+
+/* ---- bad files ------------------------------------------------------------------------------- */
+
+static void test_bad_files_cost_one_pod_only(void **state)
+{
+    static const char *const bad[] = { "",
+                                       "\n",
+                                       "usage_usec",
+                                       "usage_usec -5\n",
+                                       "usage_usec 99999999999999999999999\n",
+                                       "nr_periods 1\nnr_throttled 1\n",
+                                       "\0\0\0",
+                                       "garbage" };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        struct bed b;
+        bed_init(&b, CGROUP_V2);
+        bed_pods(&b, "[" POD_JSON(1, "aa") "," POD_JSON(2, "bb") "]");
+        good_pod(&b, POD_DIR(1), 0);
+        good_pod(&b, POD_DIR(2), 0);
+        fixture_put(&b.f, bad[i], "cgroup/" POD_DIR(1) "/cpu.stat");
+        bed_start(&b);
+        bed_advance(&b, 0);
+        good_pod(&b, POD_DIR(2), 1000000000);
+        bed_advance(&b, 1);
+        assert_true(bed_last1(&b, M_POD_CPU, UID(1)) == -1);
+        assert_true(bed_last1(&b, M_POD_CPU, UID(2)) == 1);
+        assert_true(bed_failures(&b, "PodResourceCollector") == 2);
+        bed_fini(&b);
+    }
+}
+
+static void test_bad_memory_files(void **state)
+{
+    static const char *const bad[] = { "", "anon 5\n", "anon x\nfile y\n", "inactive_anon\n" };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        struct bed b;
+        bed_init(&b, CGROUP_V2);
+        bed_pods(&b, "[" POD_JSON(1, "aa") "]");
+        good_pod(&b, POD_DIR(1), 0);
+        fixture_put(&b.f, bad[i], "cgroup/" POD_DIR(1) "/memory.stat");
+        bed_start(&b);
+        bed_advance(&b, 2);
+        assert_true(bed_last1(&b, M_POD_MEMORY, UID(1)) == -1);
+        assert_true(bed_failures(&b, "PodResourceCollector") >= 2);
+        bed_fini(&b);
+    }
+}
+
+static void test_a_huge_file(void **state)
+{
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    struct bed b;
+
+    (void)state;
+    bed_init(&b, CGROUP_V2);
+    bed_pods(&b, "[" POD_JSON(1, "aa") "," POD_JSON(2, "bb") "]");
+    good_pod(&b, POD_DIR(1), 0);
+    good_pod(&b, POD_DIR(2), 0);
+    for (int i = 0; i < 400000; i++)
+        strbuf_append(&text, "some_key 12345\n");
+    fixture_put(&b.f, text.data, "cgroup/" POD_DIR(1) "/memory.stat");
+    bed_start(&b);
+    bed_advance(&b, 1);
+    assert_true(bed_last1(&b, M_POD_MEMORY, UID(1)) == -1);
+    assert_true(bed_last1(&b, M_POD_MEMORY, UID(2)) == 1000);
+    bed_fini(&b);
+}
+
+static void test_one_fault_is_one_line(void **state)
+{
+    struct bed b;
+
+    (void)state;
+    bed_init(&b, CGROUP_V2);
+    bed_pods(&b, "[" POD_JSON(1, "aa") "," POD_JSON(2, "bb") "," POD_JSON(3, "cc") "]");
+    for (int i = 1; i <= 3; i++) {
+        const char *dirs[] = { POD_DIR(1), POD_DIR(2), POD_DIR(3) };
+        good_pod(&b, dirs[i - 1], 0);
+        fixture_put(&b.f, "garbage", "cgroup/%s/memory.stat", dirs[i - 1]);
+    }
+    bed_start(&b);
+    bed_advance(&b, 3);
+    klog_set_sink(count_line, NULL);
+    lines = 0;
+    bed_advance(&b, 500); /* it was said in the first round */
+    assert_int_equal(lines, 0);
+    klog_set_sink(NULL, NULL);
+    assert_true(bed_failures(&b, "PodResourceCollector") > 1500);
+    bed_fini(&b);
+}
+
+static void test_a_collector_that_fails_and_recovers(void **state)
+{
+    struct bed b;
+
+    (void)state;
+    bed_init(&b, CGROUP_V2);
+    bed_start(&b);
+    bed_advance(&b, 2);
+    klog_set_sink(count_line, NULL);
+    lines = 0;
+    fixture_remove(&b.f, "proc/meminfo"); /* and the open file stays readable: make it garbage */
+    fixture_put(&b.f, "x", "proc/stat");
+    bed_advance(&b, 5);
+    assert_int_equal(lines, 1);
+    bed_stat(&b, 5, 5, 5);
+    bed_advance(&b, 1);
+    assert_int_equal(lines, 2); /* well again */
+    klog_set_sink(NULL, NULL);
+    bed_fini(&b);
+}
+
+/* ---- pods that come and go ------------------------------------------------------------------- */
+
+static void test_descriptors_go_with_their_pods(void **state)
+{
+    struct bed b;
+
+    (void)state;
+    bed_init(&b, CGROUP_V2);
+    bed_pods(&b, "[" POD_JSON(1, "aa") "]");
+    good_pod(&b, POD_DIR(1), 0);
+    good_pod(&b, CONTAINER_DIR(1, "aa"), 0);
+    bed_start(&b);
+    bed_advance(&b, 2);
+    unsigned before = bed_descriptors();
+    uint32_t open = b.env.pods->reader.open;
+    for (int round = 0; round < 20; round++) {
+        bed_pods(&b, "[" POD_JSON(1, "aa") "," POD_JSON(2, "bb") "," POD_JSON(3, "cc") "]");
+        good_pod(&b, POD_DIR(2), 0);
+        good_pod(&b, CONTAINER_DIR(2, "bb"), 0);
+        good_pod(&b, POD_DIR(3), 0);
+        bed_advance(&b, 2);
+        assert_true(b.env.pods->reader.open >= open + 6);
+        bed_pods(&b, "[" POD_JSON(1, "aa") "]");
+        bed_advance(&b, 1);
+        assert_int_equal(b.env.pods->reader.open, open);
+    }
+    assert_int_equal(bed_descriptors(), before);
+    /* Their series are gone once nobody can ask for them any more. */
+    bed_advance(&b, 400);
+    assert_true(bed_last1(&b, M_POD_CPU, UID(2)) == -1);
+    size_t series = metriccache_stats(b.env.mc).series;
+    bed_pods(&b, "[" POD_JSON(2, "bb") "]");
+    bed_advance(&b, 1);
+    bed_pods(&b, "[" POD_JSON(1, "aa") "]");
+    bed_advance(&b, 400);
+    assert_int_equal(metriccache_stats(b.env.mc).series, series);
+    bed_fini(&b);
+}
+
+static void test_a_container_started_again(void **state)
+{
+    struct bed b;
+
+    (void)state;
+    bed_init(&b, CGROUP_V2);
+    bed_pods(&b, "[" POD_JSON(1, "aa") "]");
+    good_pod(&b, CONTAINER_DIR(1, "aa"), 0);
+    bed_start(&b);
+    bed_advance(&b, 0);
+    good_pod(&b, CONTAINER_DIR(1, "aa"), 1000000000);
+    bed_advance(&b, 1);
+    assert_true(bed_last1(&b, M_CONTAINER_CPU, "containerd://aa") == 1);
+    bed_pods(&b, "[" POD_JSON(1, "zz") "]");
+    good_pod(&b, CONTAINER_DIR(1, "zz"), 5000000000);
+    bed_advance(&b, 1);
+    assert_true(bed_last1(&b, M_CONTAINER_CPU, "containerd://zz") == -1); /* no rate over both */
+    good_pod(&b, CONTAINER_DIR(1, "zz"), 5500000000);
+    bed_advance(&b, 1);
+    assert_true(bed_last1(&b, M_CONTAINER_CPU, "containerd://zz") == 0.5);
+    bed_fini(&b);
+}
+
+/* A file whose subject ends while it is open answers an error, as a removed cgroup does. */
+static void test_a_group_that_vanishes_while_open(void **state)
+{
+    char path[64];
+    struct bed b;
+
+    (void)state;
+    bed_init(&b, CGROUP_V2);
+    bed_pods(&b, "[" POD_JSON(1, "aa") "]");
+    pid_t child = fork();
+    if (child == 0) {
+        pause();
+        _exit(0);
+    }
+    snprintf(path, sizeof path, "/proc/%d/stat", child);
+    fixture_link(&b.f, path, "cgroup/" POD_DIR(1) "/cpu.stat");
+    bed_memory(&b, POD_DIR(1), 1, 1);
+    bed_start(&b);
+    bed_advance(&b, 1);
+    uint32_t open = b.env.pods->reader.open;
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    double failures = bed_failures(&b, "PodResourceCollector");
+    bed_advance(&b, 1);
+    assert_int_equal(b.env.pods->reader.open, open - 1);
+    assert_true(bed_failures(&b, "PodResourceCollector") == failures); /* going is no failure */
+    fixture_remove(&b.f, "cgroup/" POD_DIR(1) "/cpu.stat");
+    bed_cpu(&b, POD_DIR(1), 0, 0, 0);
+    bed_advance(&b, 40); /* it is tried again, if not each second */
+    bed_cpu(&b, POD_DIR(1), 1000000000, 0, 0);
+    bed_advance(&b, 1);
+    assert_true(bed_last1(&b, M_POD_CPU, UID(1)) == 1);
+    bed_fini(&b);
+}
+
+static void test_few_descriptors(void **state)
+{
+    struct bed b;
+
+    (void)state;
+    bed_init(&b, CGROUP_V2);
+    bed_pods(&b, "[" POD_JSON(1, "aa") "," POD_JSON(2, "bb") "]");
+    good_pod(&b, POD_DIR(1), 0);
+    good_pod(&b, POD_DIR(2), 0);
+    bed_start(&b);
+    b.env.pods->reader.max_open = 1;
+    bed_advance(&b, 0);
+    good_pod(&b, POD_DIR(2), 500000000);
+    bed_advance(&b, 1);
+    assert_int_equal(b.env.pods->reader.open, 1);
+    assert_true(bed_last1(&b, M_POD_CPU, UID(2)) == 0.5);
+    bed_fini(&b);
+}
+
+static void test_files_are_read_once_a_tick(void **state)
+{
+    struct kerr err = { 0 };
+    struct bed b;
+
+    (void)state;
+    bed_init(&b, CGROUP_V2);
+    bed_pods(&b, "[" POD_JSON(1, "aa") "]");
+    good_pod(&b, POD_DIR(1), 1000000000);
+    bed_start(&b);
+    bed_advance(&b, 0);
+    struct track_reader *r = &b.env.pods->reader;
+    struct track *t = &b.env.pods->pods[0].track;
+    bed_cpu(&b, POD_DIR(1), 7000000000, 3, 2);
+    assert_int_equal(track_cpu(r, t, &err), 0);
+    assert_true(t->usage_ns == 1000000000); /* as it was in this tick */
+    r->tick++;
+    assert_int_equal(track_throttled(r, t, &err), 0);
+    assert_true(t->usage_ns == 7000000000 && t->stat.throttled == 2); /* one read serves both */
+    assert_int_equal(b.env.pods->reader.open, 2);
+    bed_fini(&b);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static void best_effort(struct bed *b)
+{
+    static const char dir[] = "kubepods.slice/kubepods-besteffort.slice";
+
+    bed_cpu(b, dir, 0, 0, 0);
+    fixture_put(&b->f, "0-1\n", "cgroup/cpuset/%s/cpuset.cpus", dir);
+    fixture_put(&b->f, "-1\n", "cgroup/cpu/%s/cpu.cfs_quota_us", dir);
+    fixture_put(&b->f, "100000\n", "cgroup/cpu/%s/cpu.cfs_period_us", dir);
+    fixture_put(&b->f, "0-1\n", "cgroup/%s/cpuset.cpus.effective", dir);
+    fixture_put(&b->f, "max 100000\n", "cgroup/%s/cpu.max", dir);
+}
+
+static void test_a_tick_allocates_nothing(void **state)
+{
+    static const enum cgroup_version versions[] = { CGROUP_V1, CGROUP_V2 };
+    struct host_application app = { .name = "nginx", .qos = "LS" };
+    struct nodeslo_spec slo = { .host_applications = { &app, 1 } };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(versions); i++) {
+        struct bed b;
+        bed_init(&b, versions[i]);
+        b.o.collect.page_cache_on = true;
+        b.states.slo = &slo;
+        bed_pods(&b, "[" POD_JSON(1, "aa") "," POD_JSON(2, "bb") "]");
+        good_pod(&b, POD_DIR(1), 0);
+        good_pod(&b, CONTAINER_DIR(1, "aa"), 0);
+        good_pod(&b, "host-latency-sensitive/nginx", 0);
+        best_effort(&b);
+        bed_start(&b);
+        bed_advance(&b, 70);
+        for (int tick = 0; tick < 40; tick++) { /* 60 and 120: the CPUs are read anew */
+            allocations = 0;
+            bed_advance(&b, 1);
+            assert_in_range(allocations, 0, 1); /* the loop's own timer */
+        }
+        bed_fini(&b);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bad_files_cost_one_pod_only),
+        cmocka_unit_test(test_bad_memory_files),
+        cmocka_unit_test(test_a_huge_file),
+        cmocka_unit_test(test_one_fault_is_one_line),
+        cmocka_unit_test(test_a_collector_that_fails_and_recovers),
+        cmocka_unit_test(test_descriptors_go_with_their_pods),
+        cmocka_unit_test(test_a_container_started_again),
+        cmocka_unit_test(test_a_group_that_vanishes_while_open),
+        cmocka_unit_test(test_few_descriptors),
+        cmocka_unit_test(test_files_are_read_once_a_tick),
+        cmocka_unit_test(test_a_tick_allocates_nothing),
+    };
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,142 @@
+/* koordlet.c - the program koordlet: the agent of a node (koordlet-metrics 1). */
+#include <stdio.h>
+
+#include "base/klog.h"
+#include "base/strbuf.h"
+#include "client/kube.h"
+#include "client/kubeconfig.h"
+#include "component/run.h"
+#include "component/serve.h"
+#include "koordlet/agent.h"
+#include "loop/loop.h"
+
+#define PROGRAM    "koordlet"
+#define STOP_GRACE (5 * NSEC_PER_SEC)
+
+struct program_state {
+    struct run *run;
+    struct kube_config config;
+    struct kube *kube;
+    struct agent *agent;
+    struct serve *serve;
+};
+
+static int check(struct run *r, struct kerr *err)
+{
+    return koordlet_options_check(r->options, err);
+}
+
+/* --check: the node's abilities, for a person. */
+static int say_capabilities(const struct koordlet_options *o, struct kerr *err)
+{
+    CLEANUP(host_free) struct host *h = NULL;
+    CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
+    struct caps caps;
+    struct kerr unknown;
+
+    if (host_new(&o->roots, &h, err) < 0)
+        return err->code;
+    host_detect_driver(h, &unknown);
+    caps_read(h, NULL, &caps);
+    caps_table(&caps, &o->gates, &out);
+    fputs(strbuf_str(&out), stdout);
+    return 0;
+}
+
+static int start_client(struct program_state *p, struct kerr *err)
+{
+    const struct koordlet_options *o = p->run->options;
+
+    if (client_options_config(&o->client, &p->run->env, NULL, &p->config, err) < 0)
+        return err->code;
+    p->config.user_agent = PROGRAM;
+    return kube_http_new(p->run->loop, p->run->strings, &p->config, &p->kube, err);
+}
+
+static int start_serving(struct program_state *p, struct kerr *err)
+{
+    const struct koordlet_options *o = p->run->options;
+
+    p->serve = serve_new(
+        p->run->loop,
+        &(struct serve_opts){ .program = PROGRAM, .allow_remote_changes = o->debug.allow_remote });
+    agent_serve(p->agent, p->serve);
+    return *o->addr ? serve_listen(p->serve, o->addr, NULL, err) : 0;
+}
+
+static int start(struct run *r, struct kerr *err)
+{
+    struct koordlet_options *o = r->options;
+    struct program_state *p = xnew0(struct program_state);
+
+    r->self = p;
+    p->run = r;
+    if (o->check) {
+        run_exit(r, 0);
+        return say_capabilities(o, err);
+    }
+    o->node_name = getenv("NODE_NAME");
+    if (!o->node_name || !*o->node_name)
+        return kerr_set(err, -EINVAL, "failed to new daemon: NODE_NAME env is empty");
+    gates_log(&o->gates);
+    gates_metrics(&o->gates, r->metrics);
+    if (start_client(p, err) < 0)
+        return err->code;
+    const struct agent_env env = { r->loop, p->kube, &p->config, r->metrics, o };
+    if (agent_new(&env, &p->agent, err) < 0 || start_serving(p, err) < 0)
+        return err->code;
+    agent_start(p->agent);
+    return 0;
+}
+
+static void stopped(void *arg)
+{
+    run_exit(arg, 0);
+}
+
+static void on_grace_over(struct loop *l, void *arg)
+{
+    (void)l;
+    KLOG_W("The disk is too slow: predictions of the last minutes are lost");
+    run_exit(arg, 0);
+}
+
+static void stop(struct run *r)
+{
+    struct program_state *p = r->self;
+
+    p->serve = serve_free(p->serve);
+    loop_after(r->loop, STOP_GRACE, on_grace_over, r);
+    agent_stop(p->agent, stopped, r);
+}
+
+static void fini(struct run *r)
+{
+    struct program_state *p = r->self;
+
+    if (!p)
+        return;
+    serve_free(p->serve);
+    agent_free(p->agent);
+    kube_free(p->kube);
+    kube_config_fini(&p->config);
+    free(p);
+}
+
+static const struct program program = {
+    .name = PROGRAM,
+    .about = "Looks after one node: measures the node and its pods, predicts what they will use\n"
+             "and reports it, as Koordinator's koordlet does: the same flags, feature gates,\n"
+             "endpoints and metrics.\n",
+    .add_flags = koordlet_options_add,
+    .check = check,
+    .start = start,
+    .stop = stop,
+    .fini = fini,
+};
+
+int main(int argc, char **argv)
+{
+    struct koordlet_options o = { 0 };
+    return run_main(&program, &o, argc, argv);
+}
