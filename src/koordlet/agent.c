@@ -288,9 +288,10 @@ void agent_start(struct agent *a)
     struct loop *l = a->env.loop;
 
     a->started = loop_mono(l);
-    read_caps(a);
     states_on(a->states, STATES_PODS, "prediction", on_pods, a);
     on_driver(l, a);
+    if (!a->host->driver_known)
+        read_caps(a);
     states_start(a->states);
     collect_start(a->collect);
     if (a->metric_reporter)

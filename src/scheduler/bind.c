@@ -205,9 +205,9 @@ void binding_turned_down(struct binding *b, uint64_t rejectors, const char *why)
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
     strbuf_appendf(&text, "0/1 nodes are available: 1 %s.", why);
     /* Nobody listened for it since pre-bind began, and slots of a profile that was replaced mean
-     * others now: it backs off and waits for no event. */
+     * others now: it waits for no event, and its back-off is not cut short, as after an error. */
     if (b->stage != STAGE_PERMIT || scheduler_plan(b->s, pod_of(b->pub.pod)) != b->plan)
-        podqueue_activate(b->s->queue, b->pub.pod->meta.uid);
+        rejectors = 0;
     binding_give_up(b, &(struct failure){ .rejectors = rejectors, .message = strbuf_str(&text) });
 }
 

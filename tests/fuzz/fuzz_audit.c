@@ -1,6 +1,6 @@
 /* fuzz_audit.c - the audit log as it may be found on disk, read backwards page by page.
  *
- * Byte 0 is the size of a page, byte 1 the form of the answer, the rest is the file. The pages
+ * Byte 0 tells the size of a page, byte 1 the form of the answer, the rest is the file. The pages
  * together are the lines that are JSON, the last first.
  */
 #include "base/arena.h"
@@ -14,7 +14,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { FILE_MAX = 32 << 10 }; /* no line is too long */
+enum { FILE_MAX = 32 << 10, PAGE_MIN = 16 }; /* no line is too long */
 
 struct bed {
     struct loop *l;
@@ -166,7 +166,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     b.d = httpd_new(b.l, NULL, audit_serve, a);
     b.client = http_client_new(
         b.l, &(struct http_client_opts){ .host = "x", .dial = dial_later, .dial_arg = &b });
-    read_pages(&b, 1 + data[0], &got);
+    read_pages(&b, PAGE_MIN + data[0], &got);
     expect_file(file, b.json, &want);
     assert(got.len == want.len && (got.len == 0 || memcmp(got.data, want.data, got.len) == 0));
     http_free(b.client);

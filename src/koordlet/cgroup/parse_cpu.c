@@ -83,14 +83,16 @@ double cpu_throttled_ratio(const struct cpu_stat *before, const struct cpu_stat 
 
     if (periods <= 0)
         return 0;
-    return (double)i64_sub_sat(now->throttled, before->throttled) / (double)periods;
+    /* Not more than all of them, and not less than none, whatever the file says. */
+    int64_t throttled = MAX(i64_sub_sat(now->throttled, before->throttled), INT64_C(0));
+    return (double)MIN(throttled, periods) / (double)periods;
 }
 
 int cpu_usage_parse(enum cgroup_version v, const char *s, size_t n, uint64_t *ret_ns,
                     struct kerr *err)
 {
     struct str text;
-    uint64_t usec;
+    uint64_t usec, ns;
 
     if (v == CGROUP_V1) {
         while (n > 0 && s[n - 1] == '\n')
@@ -101,8 +103,9 @@ int cpu_usage_parse(enum cgroup_version v, const char *s, size_t n, uint64_t *re
     if (r < 0)
         return r;
     if (u64_parse(text.p, text.n, &usec) < 0 ||
-        __builtin_mul_overflow(usec, (uint64_t)NSEC_PER_USEC, ret_ns))
+        __builtin_mul_overflow(usec, (uint64_t)NSEC_PER_USEC, &ns))
         return kerr_set(err, -EINVAL, "usage_usec is not a number");
+    *ret_ns = ns;
     return 0;
 }
 

@@ -40,22 +40,27 @@ static inline bool text_word(struct str *rest, struct str *ret)
         (s), sizeof(s) - 1 \
     }
 /* The values of keys in lines of "key value", in one pass; of a key that repeats, the last. What is
- * not there stays { NULL, 0 }. Keys are shorter than 64 characters. */
+ * not there stays { NULL, 0 }. */
 static inline void text_values(struct str text, const struct str *keys, size_t n, struct str *found)
 {
-    struct str line, name, value;
-    uint64_t lengths = 0; /* most lines of a long file differ in this already */
+    struct str line, value;
 
-    for (size_t i = 0; i < n; i++) {
-        lengths |= UINT64_C(1) << keys[i].n;
+    for (size_t i = 0; i < n; i++)
         found[i] = (struct str){ 0 };
-    }
     while (text_line(&text, &line)) {
-        if (!text_word(&line, &name) || name.n >= 64 || !(lengths >> name.n & 1))
-            continue;
-        for (size_t i = 0; i < n; i++)
-            if (name.p[0] == keys[i].p[0] && str_eq(name, keys[i]) && text_word(&line, &value))
+        while (line.n > 0 && text_is_blank(line.p[0]))
+            line = (struct str){ line.p + 1, line.n - 1 };
+        for (size_t i = 0; i < n; i++) {
+            const struct str k = keys[i];
+            /* Few lines have a blank where the key would end: that one byte settles most of them.
+             */
+            if (line.n <= k.n || (unsigned char)line.p[k.n] > ' ' || memcmp(line.p, k.p, k.n) != 0)
+                continue;
+            struct str rest = { line.p + k.n, line.n - k.n };
+            if (text_word(&rest, &value))
                 found[i] = value;
+            break;
+        }
     }
 }
 

@@ -110,7 +110,7 @@ static int decode_reference(const struct kj_val *v, bool *ret_has, nsec_t *ret, 
         return kerr_set(err, -EINVAL, "referenceTimestamp is not a time");
     *ret_has = true;
     int r = ktime_parse(text, strlen(text), ret, err);
-    return r < 0 ? kerr_wrap(err, "referenceTimestamp") : 0;
+    return r < 0 && err ? kerr_wrap(err, "referenceTimestamp") : r;
 }
 
 int histogram_decode(struct histogram *h, const struct kj_val *in, struct kerr *err)

@@ -42,8 +42,10 @@ int npod_task_ids(const struct host *h, const struct npod *p, const char *contai
 static void tell(const struct host *h, const struct npod *p, const char *id, struct task_ids *ids,
                  npod_tasks_fn fn, void *arg)
 {
+    struct kerr err;
+
     vec_clear(ids);
-    if (npod_task_ids(h, p, id, ids, NULL) == 0)
+    if (npod_task_ids(h, p, id, ids, &err) == 0)
         fn(arg, id, ids);
 }
 
@@ -52,6 +54,7 @@ void npod_tasks_each(const struct host *h, const struct npod *p, npod_tasks_fn f
     CLEANUP(mem_free) const char **known = xnewn0(p->ncontainers + 1, const char *);
     CLEANUP(strbuf_fini) struct strbuf sandbox = STRBUF_INIT;
     struct task_ids ids = { 0 };
+    struct kerr err;
 
     if (pod_is_terminal(npod_pod(p)))
         return;
@@ -59,7 +62,7 @@ void npod_tasks_each(const struct host *h, const struct npod *p, npod_tasks_fn f
         known[i] = p->containers[i].id;
         tell(h, p, known[i], &ids, fn, arg);
     }
-    if (cgroup_sandbox_id(h, p->cgroup_dir, known, p->ncontainers, &sandbox, NULL) == 0 &&
+    if (cgroup_sandbox_id(h, p->cgroup_dir, known, p->ncontainers, &sandbox, &err) == 0 &&
         sandbox.len > 0)
         tell(h, p, strbuf_str(&sandbox), &ids, fn, arg);
     vec_fini(&ids);
