@@ -157,15 +157,9 @@ static int cold_tick(void *self, struct collect_env *e, struct kerr *err)
     if (r == 0)
         r = of_node(s, e, err);
     if (r == 0)
-        r = collect_pods(e, err);
+        r = collect_each_track(e, one, err);
     if (r < 0)
         return r;
-    COLLECT_EACH_POD(e, p)
-    {
-        one(e, &p->track, p->pod->uid, NULL);
-        COLLECT_EACH_CONTAINER(p, c)
-        one(e, &c->track, NULL, c->c->id);
-    }
     of_apps(s, e);
     return 0;
 }

@@ -28,6 +28,11 @@ bool collect_may_record(const struct collect_env *e);
 #define COLLECT_EACH_CONTAINER(p, c) \
     for (struct container_track *c = (p)->containers, *c##_end = c + (p)->n; c < c##_end; c++)
 
+/* Every pod and then its containers; of uid and container one is NULL. */
+typedef void (*collect_track_fn)(struct collect_env *e, struct track *t, const char *uid,
+                                 const char *container);
+int collect_each_track(struct collect_env *e, collect_track_fn fn, struct kerr *err);
+
 /* retention.c */
 void collect_retain(struct collect_env *e);
 

@@ -81,3 +81,18 @@ const void *collect_device_infos(const struct collect_env *e, const char *type)
             return e->device_selves[i] ? e->devices[i]->infos(e->device_selves[i]) : NULL;
     return NULL;
 }
+
+int collect_each_track(struct collect_env *e, collect_track_fn fn, struct kerr *err)
+{
+    int r = collect_pods(e, err);
+
+    if (r < 0)
+        return r;
+    COLLECT_EACH_POD(e, p)
+    {
+        fn(e, &p->track, p->pod->uid, NULL);
+        COLLECT_EACH_CONTAINER(p, c)
+        fn(e, &c->track, NULL, c->c->id);
+    }
+    return 0;
+}

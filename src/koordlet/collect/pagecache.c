@@ -63,17 +63,7 @@ static int of_node(struct page_cache_self *s, struct collect_env *e, struct kerr
 static int page_cache_tick(void *self, struct collect_env *e, struct kerr *err)
 {
     int r = of_node(self, e, err);
-    if (r == 0)
-        r = collect_pods(e, err);
-    if (r < 0)
-        return r;
-    COLLECT_EACH_POD(e, p)
-    {
-        one(e, &p->track, p->pod->uid, NULL);
-        COLLECT_EACH_CONTAINER(p, c)
-        one(e, &c->track, NULL, c->c->id);
-    }
-    return 0;
+    return r == 0 ? collect_each_track(e, one, err) : r;
 }
 
 const struct collector collector_page_cache = {

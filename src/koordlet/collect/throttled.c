@@ -32,16 +32,7 @@ static void one(struct collect_env *e, struct track *t, const char *uid, const c
 static int throttled_tick(void *self, struct collect_env *e, struct kerr *err)
 {
     (void)self;
-    int r = collect_pods(e, err);
-    if (r < 0)
-        return r;
-    COLLECT_EACH_POD(e, p)
-    {
-        one(e, &p->track, p->pod->uid, NULL);
-        COLLECT_EACH_CONTAINER(p, c)
-        one(e, &c->track, NULL, c->c->id);
-    }
-    return 0;
+    return collect_each_track(e, one, err);
 }
 
 const struct collector collector_throttled = {

@@ -75,20 +75,6 @@ static bool devices_differ(const device_infolist *own, const device_infolist *st
     return false;
 }
 
-static bool pair_differs(const struct kstrpair *own, const kstrmap *stored)
-{
-    const char *there = kstrmap_get(stored, own->key);
-    return !there || !json_text_equal(own->value, there);
-}
-
-static bool pairs_differ(const kstrmap *own, const kstrmap *stored)
-{
-    for (uint32_t i = 0; i < own->n; i++)
-        if (pair_differs(&own->items[i], stored))
-            return true;
-    return false;
-}
-
 static bool has_gpu(const struct device_report_in *in)
 {
     for (uint32_t i = 0; i < in->devices.n; i++)
@@ -134,20 +120,13 @@ static void write_spec(struct kjw *w, const device_infolist *l)
     kjw_end(w);
 }
 
-static void patch_pairs(struct kjw *w, const kstrmap *own, const kstrmap *stored)
-{
-    for (uint32_t i = 0; i < own->n; i++)
-        if (pair_differs(&own->items[i], stored))
-            kjw_str(w, own->items[i].key, own->items[i].value);
-}
-
 static void patch_labels(struct kjw *w, const struct device_report_in *in, const kstrmap *stored)
 {
     kjw_obj(w, "labels");
     for (size_t i = 0; i < ARRAY_LEN(own_gpu_labels); i++)
         if (is_stale(own_gpu_labels[i], in, stored))
             kjw_null(w, own_gpu_labels[i]);
-    patch_pairs(w, &in->labels, stored);
+    object_patch_pairs(w, &in->labels, stored);
     kjw_end(w);
 }
 
@@ -164,7 +143,7 @@ void device_report_patch(const struct device_report_in *in, const struct device 
         patch_labels(&w, in, &m->labels);
     if (pairs_differ(&in->annotations, &m->annotations)) {
         kjw_obj(&w, "annotations");
-        patch_pairs(&w, &in->annotations, &m->annotations);
+        object_patch_pairs(&w, &in->annotations, &m->annotations);
         kjw_end(&w);
     }
     kjw_end(&w);

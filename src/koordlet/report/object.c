@@ -44,3 +44,24 @@ bool json_text_equal(const char *a, const char *b)
            kj_parse(b, strlen(b), KJ_RAW_NUMBERS, &y, NULL) == 0 &&
            kj_equal(kj_root(x), kj_root(y));
 }
+
+bool pair_differs(const struct kstrpair *own, const kstrmap *stored)
+{
+    const char *there = kstrmap_get(stored, own->key);
+    return !there || !json_text_equal(own->value, there);
+}
+
+bool pairs_differ(const kstrmap *own, const kstrmap *stored)
+{
+    for (uint32_t i = 0; i < own->n; i++)
+        if (pair_differs(&own->items[i], stored))
+            return true;
+    return false;
+}
+
+void object_patch_pairs(struct kjw *w, const kstrmap *own, const kstrmap *stored)
+{
+    for (uint32_t i = 0; i < own->n; i++)
+        if (pair_differs(&own->items[i], stored))
+            kjw_str(w, own->items[i].key, own->items[i].value);
+}

@@ -9,20 +9,6 @@ static const char *const own_labels[] = { LABEL_ENABLE_NUMA_RESERVATION };
 
 /* ---- annotations and labels ------------------------------------------------------------------ */
 
-static bool annotation_differs(const struct kstrpair *own, const kstrmap *stored)
-{
-    const char *there = kstrmap_get(stored, own->key);
-    return !there || !json_text_equal(own->value, there);
-}
-
-static bool annotations_differ(const kstrmap *own, const kstrmap *stored)
-{
-    for (uint32_t i = 0; i < own->n; i++)
-        if (annotation_differs(&own->items[i], stored))
-            return true;
-    return false;
-}
-
 static bool label_differs(const char *key, const kstrmap *own, const kstrmap *stored)
 {
     const char *want = kstrmap_get(own, key), *there = kstrmap_get(stored, key);
@@ -80,7 +66,7 @@ static bool zones_differ(const struct nrt_zone *own, uint32_t n, const struct nr
 
 bool topology_differs(const struct topology *t, const struct noderesourcetopology *stored)
 {
-    return annotations_differ(&t->annotations, &stored->obj.meta.annotations) ||
+    return pairs_differ(&t->annotations, &stored->obj.meta.annotations) ||
            labels_differ(&t->labels, &stored->obj.meta.labels) ||
            policy_differs(t->policy, &stored->topology_policies) ||
            zones_differ(t->zones.items, t->zones.n, stored->zones.items, stored->zones.n);
@@ -88,7 +74,7 @@ bool topology_differs(const struct topology *t, const struct noderesourcetopolog
 
 bool topology_equal(const struct topology *a, const struct topology *b)
 {
-    return !annotations_differ(&a->annotations, &b->annotations) &&
+    return !pairs_differ(&a->annotations, &b->annotations) &&
            !labels_differ(&a->labels, &b->labels) && streq(a->policy, b->policy) &&
            !zones_differ(a->zones.items, a->zones.n, b->zones.items, b->zones.n);
 }
@@ -215,7 +201,7 @@ static void patch_annotations(struct kjw *w, const kstrmap *own, const kstrmap *
 {
     kjw_obj(w, "annotations");
     for (uint32_t i = 0; i < own->n; i++)
-        if (annotation_differs(&own->items[i], stored))
+        if (pair_differs(&own->items[i], stored))
             kjw_str(w, own->items[i].key, own->items[i].value);
     kjw_end(w);
 }
@@ -231,7 +217,7 @@ void topology_patch(const struct topology *t, const struct noderesourcetopology 
     kjw_str(&w, "resourceVersion", m->resource_version);
     if (labels_differ(&t->labels, &m->labels))
         patch_labels(&w, &t->labels, &m->labels);
-    if (annotations_differ(&t->annotations, &m->annotations))
+    if (pairs_differ(&t->annotations, &m->annotations))
         patch_annotations(&w, &t->annotations, &m->annotations);
     kjw_end(&w);
     if (policy_differs(t->policy, &stored->topology_policies))

@@ -12,32 +12,9 @@
 
 #include "base/klog.h"
 #include "koordlet/test/collect_bed.h"
+#include "koordlet/test/counting.h"
 
 /* ---- counting -------------------------------------------------------------------------------- */
-
-static unsigned allocations;
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-
-void *__wrap_malloc(size_t n)
-{
-    allocations++;
-    return __real_malloc(n);
-}
-void *__wrap_calloc(size_t n, size_t size)
-{
-    allocations++;
-    return __real_calloc(n, size);
-}
-void *__wrap_realloc(void *p, size_t n)
-{
-    allocations++;
-    return __real_realloc(p, n);
-}
 
 static unsigned lines;
 static void count_line(void *arg, const char *text, size_t n)
