@@ -83,9 +83,7 @@ double cpu_throttled_ratio(const struct cpu_stat *before, const struct cpu_stat 
 
     if (periods <= 0)
         return 0;
-    /* Not more than all of them, and not less than none, whatever the file says. */
-    int64_t throttled = MAX(i64_sub_sat(now->throttled, before->throttled), INT64_C(0));
-    return (double)MIN(throttled, periods) / (double)periods;
+    return (double)i64_sub_sat(now->throttled, before->throttled) / (double)periods;
 }
 
 int cpu_usage_parse(enum cgroup_version v, const char *s, size_t n, uint64_t *ret_ns,

@@ -22,8 +22,9 @@ static void one(struct collect_env *e, struct track *t, const char *uid, const c
         return;
     }
     if (counts(t, now, RATE_EXPIRES * throttled_interval(e)))
+        /* Not more than all of them, whatever the file says. */
         collect_put_track(e, t, SERIES_THROTTLED, uid, container,
-                          cpu_throttled_ratio(&t->last_stat, &t->stat));
+                          MIN(cpu_throttled_ratio(&t->last_stat, &t->stat), 1.0));
     t->last_stat = t->stat;
     t->last_stat_at = now;
     t->last_stat_known = true;
