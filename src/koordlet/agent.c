@@ -6,6 +6,7 @@
 #include "component/metrics.h"
 #include "koordlet/agent_int.h"
 #include "loop/loop.h"
+#include "sys/memory.h"
 
 #define DRIVER_EVERY  NSEC_PER_SEC
 #define KUBELET_EVERY (10 * NSEC_PER_SEC)
@@ -269,6 +270,10 @@ static void on_waiting(struct loop *l, void *arg)
     bool ready = !agent_missing(a, 0);
     if (ready && !a->was_ready)
         KLOG_I(0, "Ready: nothing is missing");
+    if (ready && a->was_ready && !a->settled) {
+        a->settled = true;
+        memory_settle();
+    }
     a->was_ready = ready;
 }
 

@@ -29,5 +29,6 @@ struct agent {
     nsec_t started, next_kubelet; /* monotonic */
     bool guessed;                 /* the driver, without having seen the directory */
     bool was_ready, stopping;
+    bool settled; /* what only the start needed was given back */
 };
 #endif

@@ -91,13 +91,14 @@ int cgroup_sandbox_id(const struct host *h, const char *pod_dir, const char *con
 
 /* ---- best effort ----------------------------------------------------------------------------- */
 
-enum { READS_PER_SCAN = 60 };
+enum { READS_PER_SCAN = 60, READS_PER_LOOK = 10 };
 
 struct be_cpus {
     struct host *h;
     int dirfd; /* of the class; -1: not open */
     nlink_t links;
     struct vec_of(struct probe) probes; /* the class's own first */
+    struct cpuset own, least;           /* as they were read last */
     unsigned reads;                     /* since the last scan */
     bool stale;
 };
@@ -191,52 +192,63 @@ static bool wants_scan(const struct be_cpus *b)
     return b->stale || b->reads >= READS_PER_SCAN || links_of(b->dirfd) != b->links;
 }
 
-/* The class itself must be readable; of the others only what is. */
-static int be_least(struct be_cpus *b, struct cpuset *ret, struct kerr *err)
+static int cpus_of(struct be_cpus *b, size_t i, struct cpuset *ret, struct kerr *err)
 {
-    unsigned least = 0;
+    struct str text;
+    int r = probe_read(&b->probes.items[i], b->h->buf, &text, err);
 
-    vec_foreach(&b->probes, i) {
-        struct cpuset cpus;
-        struct str text;
-        int r = probe_read(&b->probes.items[i], b->h->buf, &text, err);
-        if (r == 0) {
-            text = text_trim(text);
-            r = cpus_parse(text.p, text.n, &cpus, err);
-        }
-        if (r < 0 && i == 0)
-            return kerr_wrap(err, "cpuset of best effort");
+    if (r < 0)
+        return r;
+    text = text_trim(text);
+    return cpus_parse(text.p, text.n, ret, err);
+}
+
+/* Who narrows best effort narrows the class and its containers in one go: as long as the class has
+ * the CPUs it had, a look at all of the others now and then is enough. */
+static bool is_as_before(const struct be_cpus *b, const struct cpuset *own)
+{
+    return b->reads > 0 && b->reads % READS_PER_LOOK != 0 && cpuset_equal(own, &b->own);
+}
+
+/* The class itself must be readable; of the others only what is. */
+static int be_least(struct be_cpus *b, struct kerr *err)
+{
+    struct cpuset own, cpus;
+
+    int r = cpus_of(b, 0, &own, err);
+    if (r < 0)
+        return kerr_wrap(err, "cpuset of best effort");
+    if (is_as_before(b, &own))
+        return 0;
+    b->own = b->least = own;
+    for (size_t i = 1; i < b->probes.n; i++) {
+        r = cpus_of(b, i, &cpus, err);
         b->stale |= r == -ENODEV;
-        if (r < 0)
-            continue;
-        unsigned n = cpuset_count(&cpus);
-        if (i == 0 || (n > 0 && (n < least || least == 0))) {
-            least = n;
-            *ret = cpus;
-        }
+        unsigned n = r == 0 ? cpuset_count(&cpus) : 0, least = cpuset_count(&b->least);
+        if (n > 0 && (n < least || least == 0))
+            b->least = cpus;
     }
     return 0;
 }
 
 int be_cpus_read(struct be_cpus *b, struct cpuset *ret, struct kerr *err)
 {
-    struct cpuset least;
     bool scanned = wants_scan(b);
     int r = scanned ? be_scan(b, err) : 0;
 
     if (r == 0)
-        r = be_least(b, &least, err);
+        r = be_least(b, err);
     /* The class was removed and made again, as a restarted kubelet may do. */
     if (r == -ENODEV && !scanned) {
         r = be_scan(b, err);
         if (r == 0)
-            r = be_least(b, &least, err);
+            r = be_least(b, err);
     }
     if (r < 0) {
         b->stale = true;
         return r;
     }
     b->reads++;
-    *ret = least;
+    *ret = b->least;
     return 0;
 }

@@ -14,9 +14,10 @@ int cgroup_sandbox_id(const struct host *h, const char *pod_dir, const char *con
                       size_t n, struct strbuf *out, struct kerr *err);
 
 /* The cpuset with the fewest CPUs among the best-effort class and its containers. Descriptors stay
- * open between reads, so that one in the steady state is a pread() a container and no allocation;
- * directories are listed again when somebody says that pods changed, when a directory is gone or
- * the class has more or fewer of them, and every minute or so. */
+ * open between reads, so that one in the steady state is one pread() and no allocation; the
+ * containers are read when the class changed, and at every tenth read; directories are listed again
+ * when somebody says that pods changed, when a directory is gone or the class has more or fewer of
+ * them, and every minute or so. */
 struct be_cpus;
 struct be_cpus *be_cpus_new(struct host *h); /* the host's driver is known by the first read */
 struct be_cpus *be_cpus_free(struct be_cpus *b);

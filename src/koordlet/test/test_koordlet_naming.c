@@ -266,8 +266,15 @@ static void best_effort(enum cgroup_version v, enum cgroup_driver d)
     assert_be(b, "0-1");
     fixture_put(&f, "5\n", "%s/pod2/app/%s", base, file); /* another directory of the class */
     assert_be(b, "5");
-    fixture_put(&f, "0-7\n", "%s/pod2/app/%s", base, file); /* read again, not listed */
+    fixture_put(&f, "0-7\n", "%s/pod2/app/%s", base, file);
+    assert_be(b, "5"); /* the class is as it was: the others are read at every tenth read */
+    for (int i = 0; i < 9; i++)
+        assert_int_equal(be_cpus_read(b, &got, &err), 0);
     assert_be(b, "0-1");
+    fixture_put(&f, "3\n", "%s/pod2/app/%s", base, file);
+    fixture_put(&f, "0-62\n", "%s/%s", base, file); /* who narrows best effort begins here */
+    assert_be(b, "3");
+    fixture_put(&f, "0-63\n", "%s/%s", base, file);
 
     snprintf(sub, sizeof sub, "%s/pod2", base);
     fixture_remove(&f, sub);
