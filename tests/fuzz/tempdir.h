@@ -40,7 +40,7 @@ static inline void tempdir_write(const char *rel, const void *p, size_t n)
 
     snprintf(path, sizeof path, "%s/%s", tempdir, rel);
     FILE *f = fopen(path, "w");
-    if (!f || fwrite(p, 1, n, f) != n || fclose(f) != 0)
+    if (!f || (n && fwrite(p, 1, n, f) != n) || fclose(f) != 0)
         abort();
 }
 #endif
