@@ -75,9 +75,9 @@ void states_on(struct states *s, enum states_topic t, const char *name, states_f
     (void)s, (void)t, (void)name, (void)fn, (void)arg;
 }
 
-static int null_open(int cgroup_fd, int cpu, enum perf_event event, struct kerr *err)
+static int null_open(int cgroup_fd, int cpu, enum perf_event event, int leader, struct kerr *err)
 {
-    (void)cgroup_fd, (void)cpu, (void)event, (void)err;
+    (void)cgroup_fd, (void)cpu, (void)event, (void)leader, (void)err;
     return open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 static int null_read(int fd, struct perf_value *ret, struct kerr *err)

@@ -20,6 +20,7 @@ struct cpi_target { /* a container whose counters run */
 struct cpi_self {
     struct collect_env *env;
     const struct perf_driver *perf;
+    bool grouped; /* gate Libpfm4: cycles and instructions of a CPU are counted at the same times */
     struct metric *gauges;
     struct timer *timer; /* the end of the window; NULL: none runs */
     struct vec_of(struct cpi_target) targets;
@@ -90,7 +91,8 @@ static int open_counters(struct cpi_self *s, int dir, struct cpi_target *t, stru
         const struct cpu_place *c = &s->cpus->cpus[i / PERF_EVENTS];
         if (!c->online)
             continue;
-        int fd = s->perf->open(dir, c->cpu, (enum perf_event)(i % PERF_EVENTS), err);
+        int leader = s->grouped && i % PERF_EVENTS ? t->fds[i - i % PERF_EVENTS] : -1;
+        int fd = s->perf->open(dir, c->cpu, (enum perf_event)(i % PERF_EVENTS), leader, err);
         if (fd < 0)
             return fd;
         t->fds[i] = fd;
@@ -243,6 +245,7 @@ static int cpi_setup(struct collect_env *e, void **ret, struct kerr *err)
     (void)err;
     s->env = e;
     s->perf = e->perf ? e->perf : &perf_kernel;
+    s->grouped = gates_on(&e->o->gates, GATE_LIBPFM4);
     s->gauges = metrics_add(e->external, &cpi_desc);
     metric_set_rows(s->gauges, cpi_rows, s);
     *ret = s;

@@ -8,26 +8,26 @@
 
 #include "sys/file.h"
 
-static int kernel_open(int cgroup_fd, int cpu, enum perf_event event, struct kerr *err)
+static int kernel_open(int cgroup_fd, int cpu, enum perf_event event, int leader, struct kerr *err)
 {
     struct perf_event_attr attr = {
         .type = PERF_TYPE_HARDWARE,
         .size = sizeof attr,
         .config = event == PERF_CYCLES ? PERF_COUNT_HW_CPU_CYCLES : PERF_COUNT_HW_INSTRUCTIONS,
         .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
-        .disabled = 1,
+        .disabled = leader < 0, /* a member counts whenever its leader does */
         .exclude_hv = 1,
         .inherit = 1,
     };
     CLEANUP(fd_close)
-    int fd = (int)syscall(SYS_perf_event_open, &attr, cgroup_fd, cpu, -1,
+    int fd = (int)syscall(SYS_perf_event_open, &attr, cgroup_fd, cpu, leader,
                           PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC);
 
     if (fd < 0 && (errno == ENOENT || errno == EOPNOTSUPP || errno == ENODEV || errno == ENOSYS))
         return kerr_set(err, -EOPNOTSUPP,
                         "the CPUs do not count cycles and instructions for us "
                         "(a virtual machine?)");
-    if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
+    if (fd < 0 || (leader < 0 && ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0))
         return kerr_set(err, -errno, "perf_event_open: %s", strerror(errno));
     int opened = fd;
     fd = -1;

@@ -8,9 +8,10 @@ struct perf_value { /* as the kernel gives it */
     uint64_t count, enabled, running;
 };
 struct perf_driver {
-    /* A descriptor that counts from now on, on one CPU, for the group of the directory.
+    /* A descriptor that counts from now on, on one CPU, for the cgroup of the directory. leader -1,
+     * or the descriptor of an event that this one shall share its time on the CPU with.
      * -EOPNOTSUPP: the machine has no such counter. */
-    int (*open)(int cgroup_fd, int cpu, enum perf_event event, struct kerr *err);
+    int (*open)(int cgroup_fd, int cpu, enum perf_event event, int leader, struct kerr *err);
     int (*read)(int fd, struct perf_value *ret, struct kerr *err);
 };
 extern const struct perf_driver perf_kernel;

@@ -105,20 +105,26 @@ static void test_kernel_without_pressure(void **state)
 /* ---- counters -------------------------------------------------------------------------------- */
 
 static struct {
-    unsigned open, most, calls;
+    unsigned open, most, calls, members;
     int code; /* what opening answers, < 0 */
+    int last; /* the descriptor it gave last */
 } fake;
 
-static int fake_open(int cgroup_fd, int cpu, enum perf_event event, struct kerr *err)
+static int fake_open(int cgroup_fd, int cpu, enum perf_event event, int leader, struct kerr *err)
 {
     (void)cgroup_fd, (void)event;
+    if (leader >= 0) {
+        fake.members++;
+        assert_int_equal(event, PERF_INSTRUCTIONS);
+        assert_int_equal(leader, fake.last);
+    }
     if (fake.code < 0)
         return kerr_set(err, fake.code, "no counters here");
     fake.calls++;
     fake.open++;
     fake.most = MAX(fake.most, fake.open);
     assert_in_range(cpu, 0, 1);
-    return open("/dev/null", O_RDONLY | O_CLOEXEC);
+    return fake.last = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
 static int fake_read(int fd, struct perf_value *ret, struct kerr *err)
@@ -145,6 +151,23 @@ static void cpi_bed(struct bed *b)
     b->env.cpu_info = c;
     bed_pods(b, "[" POD_JSON(1, "aa") "," POD_JSON(2, "bb") "]");
     fixture_dir(&b->f, "cgroup/" CONTAINER_DIR(1, "aa"));
+}
+
+/* Of each CPU the instructions are counted while the cycles are. */
+static void test_cycles_and_instructions_in_one_group(void **state)
+{
+    struct bed b;
+
+    (void)state;
+    cpi_bed(&b);
+    gate(&b, "Libpfm4=true");
+    struct cpu_info *c = b.env.cpu_info;
+    bed_start(&b);
+    bed_advance(&b, 10);
+    assert_int_equal(fake.calls, 4);
+    assert_int_equal(fake.members, 2);
+    bed_fini(&b);
+    free(c);
 }
 
 static double cpi(struct bed *b, const char *what)
@@ -359,6 +382,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_pressure),
         cmocka_unit_test(test_kernel_without_pressure),
         cmocka_unit_test(test_counters_run_for_a_window),
+        cmocka_unit_test(test_cycles_and_instructions_in_one_group),
         cmocka_unit_test(test_descriptors_of_counters_are_bounded),
         cmocka_unit_test(test_machine_without_counters),
         cmocka_unit_test(test_scaling),
