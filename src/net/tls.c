@@ -45,13 +45,6 @@ static BIO *bio_free_all(BIO *b)
 }
 DEFINE_CLEANUP(bio_free_all, BIO *)
 
-static X509 *x509_drop(X509 *x)
-{
-    X509_free(x);
-    return NULL;
-}
-DEFINE_CLEANUP(x509_drop, X509 *)
-
 static EVP_PKEY *pkey_drop(EVP_PKEY *k)
 {
     EVP_PKEY_free(k);

@@ -44,6 +44,13 @@ static inline struct tls_stream *tls_of(struct stream *s)
 struct tls_stream *tls_stream_new(struct loop *l, struct tls_ctx *c, struct stream *raw);
 extern const struct stream_events tls_raw_events;
 
+static inline UNUSED X509 *x509_drop(X509 *x)
+{
+    X509_free(x);
+    return NULL;
+}
+DEFINE_CLEANUP(x509_drop, X509 *)
+
 /* Common name and organizations. */
 void tls_subject(X509 *x, struct tls_peer *ret);
 void tls_openssl_init(void); /* before anything is made */

@@ -8,13 +8,6 @@ struct tls_trust {
     X509_STORE *store;
 };
 
-static X509 *x509_drop(X509 *x)
-{
-    X509_free(x);
-    return NULL;
-}
-DEFINE_CLEANUP(x509_drop, X509 *)
-
 static X509_STORE_CTX *store_ctx_drop(X509_STORE_CTX *c)
 {
     X509_STORE_CTX_free(c);

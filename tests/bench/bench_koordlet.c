@@ -18,33 +18,11 @@
 #include "base/vec.h"
 #include "koordlet/collect/collect_int.h"
 #include "koordlet/collect/perf.h"
+#include "koordlet/test/counting.h"
 #include "sys/file.h"
 #include "json/kj.h"
 
 enum { CONTAINERS = 3 };
-
-static uint64_t allocations;
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-void *__wrap_malloc(size_t n)
-{
-    allocations++;
-    return __real_malloc(n);
-}
-void *__wrap_calloc(size_t n, size_t size)
-{
-    allocations++;
-    return __real_calloc(n, size);
-}
-void *__wrap_realloc(void *p, size_t n)
-{
-    allocations++;
-    return __real_realloc(p, n);
-}
 
 /* ---- what the agent knows -------------------------------------------------------------------- */
 

@@ -79,7 +79,7 @@ static double bucket_start(const struct histogram *h, uint32_t b)
     return b == 0 ? 0 : h->o.first * (pow(h->o.ratio, b) - 1) / (h->o.ratio - 1);
 }
 
-static void drop_light_ends(struct histogram *h)
+void histogram_trim(struct histogram *h)
 {
     while (h->min < h->n - 1 && h->weights[h->min] < h->o.epsilon)
         h->min++;
@@ -114,7 +114,7 @@ static void shift_reference(struct histogram *h, nsec_t wall)
         for (uint32_t b = 0; b < h->n; b++)
             h->weights[b] *= factor;
         h->total *= factor;
-        drop_light_ends(h);
+        histogram_trim(h);
     }
     h->reference = to;
     h->has_reference = true;
@@ -155,7 +155,7 @@ void histogram_subtract(struct histogram *h, double value, double weight, nsec_t
 
     h->total = less(h->total, w, h->o.epsilon);
     h->weights[b] = less(h->weights[b], w, h->o.epsilon);
-    drop_light_ends(h);
+    histogram_trim(h);
 }
 
 double histogram_percentile(const struct histogram *h, double p)

@@ -12,4 +12,6 @@ struct histogram {
     double total;
     double weights[];
 };
+/* Ends that are lighter than epsilon are no part of it. */
+void histogram_trim(struct histogram *h);
 #endif

@@ -144,6 +144,7 @@ int histogram_decode(struct histogram *h, const struct kj_val *in, struct kerr *
         h->min = MIN(h->min, bucket);
         h->max = MAX(h->max, bucket);
     }
+    histogram_trim(h);
     h->total += total;
     return 0;
 }

@@ -141,11 +141,7 @@ void device_report_patch(const struct device_report_in *in, const struct device 
     kjw_str(&w, "resourceVersion", m->resource_version);
     if (labels_differ(in, &m->labels))
         patch_labels(&w, in, &m->labels);
-    if (pairs_differ(&in->annotations, &m->annotations)) {
-        kjw_obj(&w, "annotations");
-        object_patch_pairs(&w, &in->annotations, &m->annotations);
-        kjw_end(&w);
-    }
+    object_patch_annotations(&w, &in->annotations, &m->annotations);
     kjw_end(&w);
     if (devices_differ(&in->devices, &stored->devices))
         write_spec(&w, &in->devices);

@@ -65,3 +65,12 @@ void object_patch_pairs(struct kjw *w, const kstrmap *own, const kstrmap *stored
         if (pair_differs(&own->items[i], stored))
             kjw_str(w, own->items[i].key, own->items[i].value);
 }
+
+void object_patch_annotations(struct kjw *w, const kstrmap *own, const kstrmap *stored)
+{
+    if (!pairs_differ(own, stored))
+        return;
+    kjw_obj(w, "annotations");
+    object_patch_pairs(w, own, stored);
+    kjw_end(w);
+}

@@ -14,6 +14,8 @@ bool pair_differs(const struct kstrpair *own, const kstrmap *stored);
 bool pairs_differ(const kstrmap *own, const kstrmap *stored);
 /* Those that differ, in an object that is open. */
 void object_patch_pairs(struct kjw *w, const kstrmap *own, const kstrmap *stored);
+/* The same as the member "annotations"; nothing when none differs. */
+void object_patch_annotations(struct kjw *w, const kstrmap *own, const kstrmap *stored);
 /* The same JSON value; texts that are no JSON are compared as they are. */
 bool json_text_equal(const char *a, const char *b);
 #endif

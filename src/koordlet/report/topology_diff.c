@@ -197,15 +197,6 @@ static void patch_labels(struct kjw *w, const kstrmap *own, const kstrmap *store
     kjw_end(w);
 }
 
-static void patch_annotations(struct kjw *w, const kstrmap *own, const kstrmap *stored)
-{
-    kjw_obj(w, "annotations");
-    for (uint32_t i = 0; i < own->n; i++)
-        if (pair_differs(&own->items[i], stored))
-            kjw_str(w, own->items[i].key, own->items[i].value);
-    kjw_end(w);
-}
-
 void topology_patch(const struct topology *t, const struct noderesourcetopology *stored,
                     struct strbuf *out)
 {
@@ -217,8 +208,7 @@ void topology_patch(const struct topology *t, const struct noderesourcetopology 
     kjw_str(&w, "resourceVersion", m->resource_version);
     if (labels_differ(&t->labels, &m->labels))
         patch_labels(&w, &t->labels, &m->labels);
-    if (pairs_differ(&t->annotations, &m->annotations))
-        patch_annotations(&w, &t->annotations, &m->annotations);
+    object_patch_annotations(&w, &t->annotations, &m->annotations);
     kjw_end(&w);
     if (policy_differs(t->policy, &stored->topology_policies))
         write_policy(&w, t->policy);

@@ -99,6 +99,24 @@ static int decode(struct histogram *h, const char *quoted, struct kerr *err)
     return histogram_decode(h, kj_root(doc), err);
 }
 
+/* A first bucket that weighs next to nothing does not hide the others. */
+static void test_light_buckets_of_a_checkpoint(void **state)
+{
+    const struct histogram_options o = histogram_cpu(12 * 3600 * NSEC_PER_SEC);
+    struct kerr err = { 0 };
+    CLEANUP(histogram_free) struct histogram *h = histogram_new(&o, &err);
+
+    (void)state;
+    assert_int_equal(decode(h,
+                            "{'referenceTimestamp':'2026-01-01T00:00:00Z','bucketWeights':"
+                            "{'5':1,'10':10000,'20':1},'totalWeight':0.5}",
+                            &err),
+                     0);
+    assert_false(histogram_is_empty(h));
+    assert_true(histogram_percentile(h, 0.5) > 0.3);
+    assert_true(histogram_percentile(h, 1.0) < 0.5); /* nor does the last one count */
+}
+
 static void test_bad_checkpoints_are_refused(void **state)
 {
     static const char *const bad[] = {
@@ -262,6 +280,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_shift_of_the_reference_changes_nothing),
         cmocka_unit_test(test_what_is_too_light_is_nothing),
         cmocka_unit_test(test_options),
+        cmocka_unit_test(test_light_buckets_of_a_checkpoint),
         cmocka_unit_test(test_bad_checkpoints_are_refused),
         cmocka_unit_test(test_one_sample),
         cmocka_unit_test(test_training_makes_models),
