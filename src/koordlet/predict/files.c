@@ -173,13 +173,19 @@ void checkpoint_files_stop(struct checkpoint_files *f, void (*done)(void *arg), 
 
 /* ---- what to write --------------------------------------------------------------------------- */
 
-/* Hidden names and ".tmp" are those of writes under way. */
+/* Hidden names (ours) and ".tmp" (of koordlet in Go) are those of writes under way. */
+static bool is_write_under_way(const char *name)
+{
+    size_t n = strlen(name);
+
+    return name[0] == '.' || (n > 4 && streq(name + n - 4, ".tmp"));
+}
+
 static bool is_file_name(const char *uid)
 {
     size_t n = strlen(uid);
 
-    return n > 0 && n < MODEL_UID_MAX && uid[0] != '.' && !strchr(uid, '/') &&
-           !(n > 4 && streq(uid + n - 4, ".tmp"));
+    return n > 0 && n < MODEL_UID_MAX && !strchr(uid, '/') && !is_write_under_way(uid);
 }
 
 static void add_job(struct checkpoint_files *f, const char *uid, const char *text, size_t n)
@@ -221,6 +227,12 @@ static int read_file(struct reading *r, int dirfd, const char *name)
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
     struct kerr err = { 0 };
 
+    if (is_write_under_way(name)) {
+        /* A life that was cut off left it. What it was to replace is still there, so nothing is
+         * lost and it does not count as removed. */
+        unlinkat(dirfd, name, 0);
+        return 0;
+    }
     if (!is_file_name(name) || file_read_all(dirfd, name, FILE_MAX, &text, &err) < 0 ||
         r->fn(r->arg, name, strbuf_str(&text), text.len, &err) < 0) {
         KLOG_I(2, "Removed a checkpoint that is of no use", KV_S("file", name),

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/klog.h"
+#include "base/strbuf.h"
 #include "component/metrics.h"
 #include "koordlet/metriccache/store.h"
 #include "koordlet/predict/server.h"
@@ -55,6 +56,11 @@ static void set_pods(struct bed *b, uint32_t n)
     }
     b->set = (struct podset){ .refs = 1, .n = n, .pods = b->list };
     the_pods = &b->set;
+}
+
+static void keep_line(void *arg, const char *text, size_t n)
+{
+    strbuf_appendn(arg, text, n);
 }
 
 static void start_server(struct bed *b)
@@ -213,6 +219,7 @@ static void test_trains_pods_classes_node_and_system(void **state)
 static void test_checkpoints_survive_a_restart(void **state)
 {
     struct bed b;
+    CLEANUP(strbuf_fini) struct strbuf lines = STRBUF_INIT;
     struct prediction before, after;
     struct kerr err;
 
@@ -225,10 +232,17 @@ static void test_checkpoints_survive_a_restart(void **state)
     stop_server(&b);
     put_file(&b, "uid-gone", "{}");
     put_file(&b, "uid-a.tmp", "{\"UID\":");
+    put_file(&b, ".uid-a.tmp-7-0", "{\"UID\":");
     put_file(&b, "__node__", "garbage");
+    klog_set_level(0);
+    klog_set_sink(keep_line, &lines);
     start_server(&b);
+    klog_set_sink(NULL, NULL);
+    klog_set_level(-1);
+    assert_non_null(strstr(strbuf_str(&lines), "loaded=8 removed=2"));
     assert_false(has_file(&b, "uid-gone"));
     assert_false(has_file(&b, "uid-a.tmp"));
+    assert_false(has_file(&b, ".uid-a.tmp-7-0"));
     assert_false(has_file(&b, "__node__"));
     assert_true(has_file(&b, "uid-b"));
     assert_int_equal(models_predict(predict_server_models(b.s), "uid-b", &after, &err), 0);
