@@ -34,7 +34,6 @@ struct informer {
     struct informer_opts o;
     char *ns, *label_selector, *field_selector;
     struct objcache store;
-    struct kj_scratch *scratch;
     struct handlers vec_of(struct handler *) handlers;
     struct kube_call *call;
     struct timer *timer, *resync;
@@ -192,7 +191,7 @@ static struct kobj *decode(struct informer *inf, const struct kj_val *v)
     struct kobj *obj = NULL;
     struct kerr err = { 0 };
 
-    if (kobj_decode(inf->o.kind, v, inf->scratch, &obj, &err) == 0)
+    if (kobj_decode(inf->o.kind, v, kube_scratch(inf->kube), &obj, &err) == 0)
         return obj;
     /* One malformed object must not keep us from all the others. */
     inf->stats.decode_errors++;
@@ -477,7 +476,6 @@ struct informer *informer_new(struct kube *k, const struct informer_opts *o)
     set_str(&inf->ns, o->ns);
     set_str(&inf->label_selector, o->label_selector);
     set_str(&inf->field_selector, o->field_selector);
-    inf->scratch = kj_scratch_new(k->strings);
     inf->backoff = (struct backoff){
         .initial = 800 * NSEC_PER_MSEC,
         .max = 30 * NSEC_PER_SEC,
@@ -500,7 +498,6 @@ struct informer *informer_free(struct informer *inf)
     }
     vec_fini(&inf->handlers);
     objcache_fini(&inf->store);
-    kj_scratch_free(inf->scratch);
     free(inf->version);
     free(inf->list_version);
     free(inf->continue_token);

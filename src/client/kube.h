@@ -12,6 +12,7 @@
 
 struct http;
 struct intern;
+struct kj_scratch;
 struct kj_val;
 struct kube;
 struct kube_call;
@@ -82,7 +83,8 @@ struct kube_ops {
 struct kube { /* head of every transport */
     const struct kube_ops *ops;
     struct loop *loop;
-    struct intern *strings; /* the process's string table; borrowed */
+    struct intern *strings;     /* the process's string table; borrowed */
+    struct kj_scratch *scratch; /* see kube_scratch() */
 };
 struct kube_call { /* head of every transport's call */
     struct kube *kube;
@@ -105,13 +107,11 @@ static inline struct kube_call *kube_cancel(struct kube_call *c)
         c->kube->ops->cancel(c);
     return NULL;
 }
+/* To decode objects of this server with, made when first asked for: one for all, since it holds
+ * some 100 KB and nobody is in the middle of a decode when another begins. */
+struct kj_scratch *kube_scratch(struct kube *k);
 /* Open calls end without a callback. NULL is fine; always returns NULL. */
-static inline struct kube *kube_free(struct kube *k)
-{
-    if (k)
-        k->ops->free(k);
-    return NULL;
-}
+struct kube *kube_free(struct kube *k);
 DEFINE_CLEANUP(kube_free, struct kube *)
 
 /* The path and query of a request, as kube-apiserver expects them; shared by transports. */

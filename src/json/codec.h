@@ -53,7 +53,7 @@ static inline void *kf_load_ptr(const void *slot)
 bool kf_is_empty(const struct kfield *f, const void *slot);
 
 /* What decoding wants to know of a schema at a glance; made once per scratch. */
-enum { KPLAN_NAMES = 128, KPLAN_UNKNOWN = 0, KPLAN_LOOK = 255, KPLAN_SLOTS = 256 };
+enum { KPLAN_NAMES = 128, KPLAN_UNKNOWN = 0, KPLAN_LOOK = 255, KPLAN_SLOTS = 1024 };
 struct kplan {
     const struct kschema *s;
     bool simple;     /* at most 64 fields, none inline */

@@ -36,7 +36,6 @@ static void round_fini(struct pods *p)
     vec_fini(&p->incoming);
     itemcut_fini(&p->cut);
     p->cut = (struct itemcut){ 0 };
-    p->scratch = kj_scratch_free(p->scratch);
     p->fresh = 0;
     p->err = (struct kerr){ 0 };
 }
@@ -68,9 +67,7 @@ static int fresh_pod(struct states *s, char *text, size_t n, uint64_t stamp, str
     int r = kj_parse_insitu(text, n, 0, &doc, err);
     if (r < 0)
         return kerr_wrap(err, "item %zu", p->incoming.n);
-    if (!p->scratch)
-        p->scratch = kj_scratch_new(s->env.kube->strings);
-    if (npod_decode(kj_root(doc), stamp, p->driver, p->scratch, &pod, &odd) < 0) {
+    if (npod_decode(kj_root(doc), stamp, p->driver, kube_scratch(s->env.kube), &pod, &odd) < 0) {
         odd_pod(s, kj_root(doc), &odd);
         return 0;
     }
@@ -157,10 +154,8 @@ static bool round_take(struct states *s, struct kerr *err)
     struct podset *set = podset_new(p->incoming.items, p->incoming.n);
     p->incoming = (struct incoming){ 0 };
     set_swap(s, set);
-    if (trim) {
-        p->scratch = kj_scratch_free(p->scratch);
+    if (trim)
         (void)malloc_trim(0);
-    }
     return true;
 }
 

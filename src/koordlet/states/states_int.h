@@ -45,7 +45,6 @@ struct pods {
 
     /* One round. */
     struct itemcut cut;
-    struct kj_scratch *scratch;
     struct incoming vec_of(struct npod *) incoming;
     size_t fresh; /* decoded, not taken from the old set */
     struct kerr err;
