@@ -51,13 +51,7 @@ static const struct res_column replicaset_columns_list[] = {
 };
 COLUMNS(replicaset_columns);
 
-static void cell_rc_selector(const struct kj_val *obj, nsec_t now, struct strbuf *out)
-{
-    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
-    (void)now;
-    v_labels_text(kj_path(obj, "spec.selector"), &b);
-    cell_text(out, b.len ? strbuf_str(&b) : "<none>");
-}
+LABELS_CELL(cell_rc_selector, "spec.selector")
 
 static const struct res_column rc_columns_list[] = {
     NAME_COLUMN,
@@ -84,13 +78,7 @@ INT_CELL(cell_ds_ready, "status.numberReady")
 INT_CELL(cell_ds_updated, "status.updatedNumberScheduled")
 INT_CELL(cell_ds_available, "status.numberAvailable")
 
-static void cell_node_selector(const struct kj_val *obj, nsec_t now, struct strbuf *out)
-{
-    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
-    (void)now;
-    v_labels_text(kj_path(obj, "spec.template.spec.nodeSelector"), &b);
-    cell_text(out, b.len ? strbuf_str(&b) : "<none>");
-}
+LABELS_CELL(cell_node_selector, "spec.template.spec.nodeSelector")
 
 static const struct res_column daemonset_columns_list[] = {
     NAME_COLUMN,

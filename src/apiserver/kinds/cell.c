@@ -7,6 +7,14 @@ void cell_text(struct strbuf *out, const char *text)
     kj_append_string(out, text, strlen(text));
 }
 
+void cell_labels(const struct kj_val *map, struct strbuf *out)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+
+    v_labels_text(map, &b);
+    cell_text(out, b.len ? strbuf_str(&b) : "<none>");
+}
+
 void cell_name(const struct kj_val *obj, nsec_t now, struct strbuf *out)
 {
     (void)now;

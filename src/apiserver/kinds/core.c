@@ -313,13 +313,7 @@ static void cell_pt_images(const struct kj_val *obj, nsec_t now, struct strbuf *
     cell_images(kj_path(obj, "template.spec"), out);
 }
 
-static void cell_pt_labels(const struct kj_val *obj, nsec_t now, struct strbuf *out)
-{
-    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
-    (void)now;
-    v_labels_text(kj_path(obj, "template.metadata.labels"), &b);
-    cell_text(out, b.len ? strbuf_str(&b) : "<none>");
-}
+LABELS_CELL(cell_pt_labels, "template.metadata.labels")
 static const struct res_column podtemplate_columns_list[] = {
     NAME_COLUMN,
     { .name = "Containers", .type = "string", .cell = cell_pt_containers },

@@ -203,6 +203,7 @@ void not_supported(struct api_call *c, const char *what);
 
 typedef void (*cell_fn)(const struct kj_val *obj, nsec_t now, struct strbuf *out);
 void cell_text(struct strbuf *out, const char *text); /* as a JSON string */
+void cell_labels(const struct kj_val *map, struct strbuf *out);
 void cell_name(const struct kj_val *obj, nsec_t now, struct strbuf *out);
 void cell_age(const struct kj_val *obj, nsec_t now, struct strbuf *out);
 /* "5d3h" as kubectl words durations; "<unknown>" for what cannot be read. */
@@ -224,6 +225,12 @@ void cell_path(const struct kj_val *obj, const char *path, const char *otherwise
     {                                                                        \
         (void)now;                                                           \
         strbuf_append_i64(out, kj_i64_or(kj_path(obj, path), 0));            \
+    }
+#define LABELS_CELL(fn, path)                                                \
+    static void fn(const struct kj_val *obj, nsec_t now, struct strbuf *out) \
+    {                                                                        \
+        (void)now;                                                           \
+        cell_labels(kj_path(obj, path), out);                                \
     }
 #define BOOL_CELL(fn, path, otherwise)                                                 \
     static void fn(const struct kj_val *obj, nsec_t now, struct strbuf *out)           \

@@ -326,13 +326,7 @@ static void cell_ports(const struct kj_val *obj, nsec_t now, struct strbuf *out)
     cell_text(out, b.len ? strbuf_str(&b) : "<none>");
 }
 
-static void cell_service_selector(const struct kj_val *obj, nsec_t now, struct strbuf *out)
-{
-    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
-    (void)now;
-    v_labels_text(kj_path(obj, "spec.selector"), &b);
-    cell_text(out, b.len ? strbuf_str(&b) : "<none>");
-}
+LABELS_CELL(cell_service_selector, "spec.selector")
 
 static const struct res_column service_columns_list[] = {
     NAME_COLUMN,

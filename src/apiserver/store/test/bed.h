@@ -220,4 +220,37 @@ static inline UNUSED void ear_fini_p(struct ear *x)
     x->w = store_unwatch(x->w);
     strbuf_fini(&x->text);
 }
+
+/* ---- every case on every kind of store and loop ---------------------------------------------- */
+
+struct bed_case {
+    const char *name;
+    CMUnitTestFunction fn;
+};
+#define CASE(fn)       \
+    {                  \
+#fn, test_##fn \
+    }
+enum { BED_CASES_MAX = 32 };
+
+static inline UNUSED int bed_run(const struct bed_case *cases, size_t ncases, int argc, char **argv)
+{
+    static struct CMUnitTest tests[BED_CASES_MAX * ARRAY_LEN(bed_kinds)];
+    static char names[ARRAY_LEN(tests)][80];
+    size_t n = 0;
+
+    assert(ncases <= BED_CASES_MAX);
+    for (size_t k = 0; k < ARRAY_LEN(bed_kinds); k++)
+        for (size_t c = 0; c < ncases; c++, n++) {
+            (void)snprintf(names[n], sizeof names[n], "test_%s [%s, %s loop]", cases[c].name,
+                           bed_kinds[k].disk ? "disk" : "memory",
+                           bed_kinds[k].real ? "real" : "virtual");
+            tests[n] = (struct CMUnitTest){ .name = names[n],
+                                            .test_func = cases[c].fn,
+                                            .initial_state = (void *)&bed_kinds[k] };
+        }
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return _cmocka_run_group_tests("store", tests, n, NULL, NULL);
+}
 #endif

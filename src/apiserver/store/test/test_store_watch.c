@@ -286,14 +286,7 @@ static void test_silent_watchers_cost_nothing(void **state)
     }
 }
 
-#define CASE(fn)       \
-    {                  \
-#fn, test_##fn \
-    }
-static const struct {
-    const char *name;
-    CMUnitTestFunction fn;
-} cases[] = {
+static const struct bed_case cases[] = {
     CASE(events_come_in_order_and_later),
     CASE(false_pauses_until_resumed),
     CASE(old_events_come_from_history),
@@ -306,20 +299,5 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-    struct CMUnitTest tests[ARRAY_LEN(cases) * ARRAY_LEN(bed_kinds)] = { 0 };
-    static char names[ARRAY_LEN(tests)][80];
-    size_t n = 0;
-
-    for (size_t k = 0; k < ARRAY_LEN(bed_kinds); k++)
-        for (size_t c = 0; c < ARRAY_LEN(cases); c++, n++) {
-            (void)snprintf(names[n], sizeof names[n], "test_%s [%s, %s loop]", cases[c].name,
-                           bed_kinds[k].disk ? "disk" : "memory",
-                           bed_kinds[k].real ? "real" : "virtual");
-            tests[n] = (struct CMUnitTest){ .name = names[n],
-                                            .test_func = cases[c].fn,
-                                            .initial_state = (void *)&bed_kinds[k] };
-        }
-    if (argc > 1)
-        cmocka_set_test_filter(argv[1]);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return bed_run(cases, ARRAY_LEN(cases), argc, argv);
 }
