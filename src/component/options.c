@@ -26,6 +26,7 @@ void log_options_add(struct flags *f, struct log_options *o)
         { "logtostderr", FLAG_BOOL, FLAG_IGNORED },
         { "alsologtostderr", FLAG_BOOL, FLAG_IGNORED },
         { "stderrthreshold", FLAG_STR, FLAG_IGNORED },
+        { "legacy-stderr-threshold-behavior", FLAG_BOOL, FLAG_IGNORED },
         { "one-output", FLAG_BOOL, FLAG_IGNORED },
         { "log-flush-frequency", FLAG_DUR, FLAG_IGNORED },
         { "log-file-max-size", FLAG_I64, FLAG_IGNORED },

@@ -32,6 +32,17 @@ const struct gate koordlet_gates[KOORDLET_GATES] = {
     [GATE_NODE_METRIC_PROM] = { "NodeMetricPromMetrics", false, GATE_ALPHA },
     [GATE_RESCTRL_COLLECTOR] = { "ResctrlCollector", false, GATE_ALPHA },
     [GATE_CGROUP_RECONCILE] = { "CgroupReconcile", false, GATE_ALPHA },
+    [GATE_GROUP_IDENTITY] = { "GroupIdentity", true, GATE_BETA },
+    [GATE_CPU_SET_ALLOCATOR] = { "CPUSetAllocator", true, GATE_BETA },
+    [GATE_BATCH_RESOURCE] = { "BatchResource", true, GATE_BETA },
+    [GATE_GPU_ENV_INJECT] = { "GPUEnvInject", false, GATE_ALPHA },
+    [GATE_RDMA_DEVICE_INJECT] = { "RDMADeviceInject", false, GATE_ALPHA },
+    [GATE_CPU_NORMALIZATION] = { "CPUNormalization", false, GATE_ALPHA },
+    [GATE_CORE_SCHED] = { "CoreSched", false, GATE_ALPHA },
+    [GATE_TERWAY_QOS] = { "TerwayQoS", false, GATE_ALPHA },
+    [GATE_TC_NETWORK_QOS] = { "TCNetworkQoS", false, GATE_ALPHA },
+    [GATE_RESCTRL] = { "Resctrl", false, GATE_ALPHA },
+    [GATE_OOM_SCORE_ADJ] = { "OOMScoreAdj", false, GATE_ALPHA },
 };
 
 /* ---- the observing half ---------------------------------------------------------------------- */
@@ -183,6 +194,7 @@ static const struct flag acting[] = {
     { "memory-evict-cool-time-seconds", FLAG_I64, FLAG_IGNORED },
     { "cpu-evict-cool-time-seconds", FLAG_I64, FLAG_IGNORED },
     { "only-evict-by-api", FLAG_BOOL, FLAG_IGNORED },
+    { "qos-extension-plugins", FLAG_STR, FLAG_IGNORED },
     { "runtime-hooks-network", FLAG_STR, FLAG_IGNORED },
     { "runtime-hooks-addr", FLAG_STR, FLAG_IGNORED },
     { "runtime-hooks-failure-policy", FLAG_STR, FLAG_IGNORED },
@@ -238,7 +250,6 @@ void koordlet_options_add(struct flags *f, void *options)
 
 int koordlet_options_check(const struct koordlet_options *o, struct kerr *err)
 {
-    static const char *const positive = "must be at least 1s";
     const struct {
         const char *flag;
         nsec_t value;
@@ -251,11 +262,13 @@ int koordlet_options_check(const struct koordlet_options *o, struct kerr *err)
         { "coldpage-collector-interval", o->collect.cold_page },
         { "resctrl-collector-interval", o->collect.resctrl },
         { "prediction-training-interval", o->predict.training },
+        { "prediction-memory-histogram-decay-halflife", o->predict.memory_half_life },
+        { "prediction-cpu-histogram-decay-halflife", o->predict.cpu_half_life },
     };
 
     for (size_t i = 0; i < ARRAY_LEN(intervals); i++)
         if (intervals[i].value < NSEC_PER_SEC)
-            return kerr_set(err, -EINVAL, "--%s %s", intervals[i].flag, positive);
+            return kerr_set(err, -EINVAL, "--%s must be at least 1s", intervals[i].flag);
     if (o->kubelet_insecure_tls && !o->disable_kubelet_config)
         return kerr_set(err, -EINVAL,
                         "--kubelet-insecure-tls needs --disable-query-kubelet-config: the "

@@ -85,6 +85,11 @@ struct fdwatch *loop_watch_fd(struct loop *l, int fd, int events, fd_fn fn, void
 void fdwatch_set(struct fdwatch *w, int events);  /* 0: none for now */
 struct fdwatch *fdwatch_close(struct fdwatch *w); /* NULL is fine; always returns NULL */
 
+/* For the last steps of a main: if the process has not ended by then, last_words() runs on a thread
+ * of its own and the process ends with the code, whatever the others wait for (a driver's call, the
+ * pool's threads behind loop_free() or exit()). It cannot be called off. -errno: no thread. */
+int process_end_within(nsec_t after, void (*last_words)(void *arg), void *arg, int exit_code);
+
 /* The libuv loop underneath, for the net room's sockets; NULL on a virtual loop. */
 struct uv_loop_s *loop_uv(struct loop *l);
 

@@ -8,10 +8,12 @@
 #include "component/run.h"
 #include "component/serve.h"
 #include "koordlet/agent.h"
+#include "koordlet/device/gpu.h"
 #include "loop/loop.h"
 
 #define PROGRAM    "koordlet"
 #define STOP_GRACE (5 * NSEC_PER_SEC)
+#define END_GRACE  (3 * NSEC_PER_SEC) /* to let go of everything */
 
 struct program_state {
     struct run *run;
@@ -110,12 +112,24 @@ static void stop(struct run *r)
     agent_stop(p->agent, stopped, r);
 }
 
+static void on_late(void *arg)
+{
+    const char *call = gpu_ask_under_way();
+
+    (void)arg;
+    if (call)
+        KLOG_W("The GPU driver does not answer: ending without it", KV_S("call", call));
+    else
+        KLOG_W("The end takes too long: ending at once");
+}
+
 static void fini(struct run *r)
 {
     struct program_state *p = r->self;
 
     if (!p)
         return;
+    (void)process_end_within(END_GRACE, on_late, NULL, r->exit_code);
     serve_free(p->serve);
     agent_free(p->agent);
     kube_free(p->kube);

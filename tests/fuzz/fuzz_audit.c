@@ -6,9 +6,7 @@
 #include "base/arena.h"
 #include "component/metrics.h"
 #include "koordlet/audit/audit_int.h"
-#include "loop/loop.h"
-#include "net/httpd.h"
-#include "net/stream.h"
+#include "koordlet/test/asker.h"
 #include "tempdir.h"
 #include "json/kj.h"
 
@@ -16,88 +14,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { FILE_MAX = 32 << 10, PAGE_MIN = 16 }; /* no line is too long */
 
-struct bed {
-    struct loop *l;
-    struct httpd *d;
-    struct http *client;
-    bool json;
-    /* of the page that was asked for last */
-    struct strbuf body;
-    char token[64];
-    int status;
-    bool ended;
-};
-struct dialing {
-    struct bed *b;
-    http_dialed_fn fn;
-    void *arg;
-};
-
-static void dial_now(struct loop *l, void *arg)
+static bool is_json(const struct asker *k)
 {
-    struct dialing d = *(struct dialing *)arg;
-    struct stream *ends[2];
-
-    free(arg);
-    stream_mem_pair(l, &(struct mem_opts){ 0 }, ends);
-    httpd_serve(d.b->d, ends[0], "memory");
-    d.fn(d.arg, ends[1], NULL);
+    return streq(k->accept, "application/json");
 }
 
-static void dial_later(void *b, struct loop *l, http_dialed_fn fn, void *arg)
+static void ask(struct asker *k, unsigned page)
 {
-    struct dialing *d = xnew0(struct dialing);
-
-    *d = (struct dialing){ b, fn, arg };
-    loop_post(l, dial_now, d);
-}
-
-static void on_headers(void *arg, const struct http_resp *r)
-{
-    struct bed *b = arg;
-    struct str token = http_header_get(&r->headers, "next-page-token");
-
-    b->status = r->status;
-    snprintf(b->token, sizeof b->token, "%.*s", (int)token.n, token.n ? token.p : "");
-}
-
-static void on_data(void *arg, const char *p, size_t n)
-{
-    strbuf_appendn(&((struct bed *)arg)->body, p, n);
-}
-
-static void on_end(void *arg, const struct kerr *err, bool sent)
-{
-    (void)sent;
-    assert(!err);
-    ((struct bed *)arg)->ended = true;
-}
-
-static void ask(struct bed *b, unsigned page)
-{
-    static const struct http_handler on = { .on_headers = on_headers,
-                                            .on_data = on_data,
-                                            .on_end = on_end };
-    const struct http_header accept = { STR("accept"),
-                                        b->json ? STR("application/json") : STR("text/plain") };
     char target[128];
 
-    snprintf(target, sizeof target, "/events?size=%u&pageToken=%s", page, b->token);
-    strbuf_reset(&b->body);
-    b->ended = false;
-    http_send(b->client,
-              &(struct http_req){ .method = "GET", .target = target, .headers = { &accept, 1 } },
-              &on, b);
-    loop_advance(b->l, NSEC_PER_SEC);
-    assert(b->ended && b->status == 200);
+    snprintf(target, sizeof target, "/events?size=%u&pageToken=%s", page, k->token);
+    asker_get(k, target);
+    assert(k->ended && k->status == 200);
 }
 
 /* The events of a JSON answer, each on a line; its token. */
-static void take_json(struct bed *b, struct strbuf *out)
+static void take_json(struct asker *k, struct strbuf *out)
 {
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
     struct kerr err;
-    int r = kj_parse(b->body.data, b->body.len, 0, &doc, &err);
+    int r = kj_parse(k->body.data, k->body.len, 0, &doc, &err);
 
     assert(r == 0);
     (void)r;
@@ -106,7 +42,7 @@ static void take_json(struct bed *b, struct strbuf *out)
         kj_write(kj_at(events, i), 0, out);
         strbuf_appendc(out, '\n');
     }
-    snprintf(b->token, sizeof b->token, "%s",
+    snprintf(k->token, sizeof k->token, "%s",
              kj_str_or(kj_get(kj_root(doc), "NextPageToken"), "?"));
 }
 
@@ -135,15 +71,15 @@ static void expect_file(struct str file, bool json, struct strbuf *out)
     }
 }
 
-static void read_pages(struct bed *b, unsigned page, struct strbuf *out)
+static void read_pages(struct asker *k, unsigned page, struct strbuf *out)
 {
     do {
-        ask(b, page);
-        if (b->json)
-            take_json(b, out);
-        else if (b->body.len > 0)
-            strbuf_appendn(out, b->body.data, b->body.len);
-    } while (b->token[0]);
+        ask(k, page);
+        if (is_json(k))
+            take_json(k, out);
+        else if (k->body.len > 0)
+            strbuf_appendn(out, k->body.data, k->body.len);
+    } while (k->token[0]);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -155,26 +91,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tempdir_make();
     if (size < 2 || size > FILE_MAX)
         return 0;
-    struct bed b = { .l = loop_new_virtual(0, 1), .json = data[1] & 1 };
+    struct loop *l = loop_new_virtual(0, 1);
     struct metrics *m = metrics_new();
+    struct asker k;
     const struct audit_options o = { tempdir, 3, 16, 4, 2048 };
     struct str file = { (const char *)data + 2, size - 2 };
 
     tempdir_write(AUDIT_FILE, file.p, file.n);
-    if (audit_new(b.l, &o, m, &a, &err) < 0)
+    if (audit_new(l, &o, m, &a, &err) < 0)
         abort();
-    b.d = httpd_new(b.l, NULL, audit_serve, a);
-    b.client = http_client_new(
-        b.l, &(struct http_client_opts){ .host = "x", .dial = dial_later, .dial_arg = &b });
-    read_pages(&b, PAGE_MIN + data[0], &got);
-    expect_file(file, b.json, &want);
+    asker_init(&k, l, audit_serve, a);
+    k.accept = data[1] & 1 ? "application/json" : "text/plain";
+    read_pages(&k, PAGE_MIN + data[0], &got);
+    expect_file(file, is_json(&k), &want);
     assert(got.len == want.len && (got.len == 0 || memcmp(got.data, want.data, got.len) == 0));
-    http_free(b.client);
-    httpd_free(b.d);
-    loop_advance(b.l, NSEC_PER_SEC);
+    asker_fini(&k);
     audit_free(a);
     metrics_free(m);
-    strbuf_fini(&b.body);
-    loop_free(b.l);
+    loop_free(l);
     return 0;
 }

@@ -50,15 +50,38 @@ void audit_names_fini(struct audit_names *n)
     vec_fini(n);
 }
 
+static int open_dir(struct audit *a, struct kerr *err)
+{
+    if (dir_make(AT_FDCWD, a->dir, 0755, err) < 0)
+        return err->code;
+    a->dirfd = open(a->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return a->dirfd < 0 ? kerr_set(err, -errno, "open %s: %s", a->dir, strerror(errno)) : 0;
+}
+
+/* What a life that was cut off wrote last may lack its end. */
+static bool ends_torn(int fd, off_t size)
+{
+    char last = '\n';
+    return size > 0 && RETRY_EINTR(pread(fd, &last, 1, size - 1)) == 1 && last != '\n';
+}
+
 static int open_file(struct audit *a, struct kerr *err)
 {
     struct stat st;
 
+    a->size = 0;
+    if (a->dirfd < 0 && open_dir(a, err) < 0)
+        return err->code;
     a->fd =
-        openat(a->dirfd, AUDIT_FILE, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (a->fd < 0 || fstat(a->fd, &st) < 0)
-        return kerr_set(err, -errno, "open %s/%s: %s", a->dir, AUDIT_FILE, strerror(errno));
+        openat(a->dirfd, AUDIT_FILE, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (a->fd < 0 || fstat(a->fd, &st) < 0) {
+        kerr_set(err, -errno, "open %s/%s: %s", a->dir, AUDIT_FILE, strerror(errno));
+        a->fd = fd_close(a->fd);
+        a->dirfd = fd_close(a->dirfd); /* somebody may have removed it */
+        return err->code;
+    }
     a->size = (uint64_t)st.st_size;
+    a->torn = ends_torn(a->fd, st.st_size);
     return 0;
 }
 
@@ -73,6 +96,15 @@ static void drop_oldest(struct audit *a)
     audit_names_fini(&names);
 }
 
+static void cannot_rotate(struct audit *a, const char *name, const char *why)
+{
+    nsec_t now = loop_mono(a->loop);
+
+    a->next_rotate = now + FLUSH_EVERY;
+    if (complaint_due(&a->growing, now))
+        KLOG_W("Cannot rotate the audit log", KV_S("to", name), KV_S("why", why));
+}
+
 static void rotate(struct audit *a)
 {
     struct ktime_civil t = ktime_civil(loop_wall(a->loop));
@@ -85,12 +117,13 @@ static void rotate(struct audit *a)
         if (faccessat(a->dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
             break;
     }
-    if (renameat(a->dirfd, AUDIT_FILE, a->dirfd, name) < 0)
-        KLOG_W("Cannot rotate the audit log", KV_S("to", name), KV_S("why", strerror(errno)));
+    if (renameat(a->dirfd, AUDIT_FILE, a->dirfd, name) == 0)
+        complaint_over(&a->growing);
+    else
+        cannot_rotate(a, name, strerror(errno));
     drop_oldest(a);
     a->fd = fd_close(a->fd);
-    if (open_file(a, &err) < 0)
-        KLOG_E(&err, "Audit events are lost");
+    (void)open_file(a, &err); /* if not now, then before the next events are written */
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -106,11 +139,6 @@ int audit_new(struct loop *l, const struct audit_options *o, struct metrics *m, 
     a->dirfd = a->fd = -1;
     a->flushed = loop_mono(l);
     a->lost = metric_counter(metrics_add(m, &lost_desc), NULL);
-    if (dir_make(AT_FDCWD, a->dir, 0755, err) < 0)
-        return kerr_wrap(err, "audit log");
-    a->dirfd = open(a->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (a->dirfd < 0)
-        return kerr_set(err, -errno, "audit log: open %s: %s", a->dir, strerror(errno));
     if (open_file(a, err) < 0)
         return kerr_wrap(err, "audit log");
     *ret = take(a);
@@ -133,24 +161,35 @@ struct audit *audit_free(struct audit *a)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
+static void complain_lost(struct audit *a, size_t n, const char *why)
+{
+    a->lost->v += (double)n;
+    if (complaint_due(&a->losing, loop_mono(a->loop)))
+        KLOG_W("Audit events are lost", KV_S("directory", a->dir), KV_S("why", why));
+}
+
 void audit_flush(struct audit *a)
 {
     size_t done = 0;
+    struct kerr err = { 0 };
 
     a->flushed = loop_mono(a->loop);
+    if (a->pending.len == 0)
+        return;
+    if (a->fd < 0 && open_file(a, &err) == 0)
+        a->size += a->pending.len;
     while (a->fd >= 0 && done < a->pending.len) {
         ssize_t n = RETRY_EINTR(write(a->fd, a->pending.data + done, a->pending.len - done));
         if (n <= 0)
             break;
         done += (size_t)n;
     }
-    if (done < a->pending.len) {
-        a->lost->v += (double)(a->pending.len - done);
-        if (!a->complained)
-            KLOG_W("Audit events are lost", KV_S("directory", a->dir),
-                   KV_S("why", a->fd < 0 ? "no open file" : strerror(errno)));
-    }
-    a->complained = done < a->pending.len;
+    if (done < a->pending.len)
+        complain_lost(a, a->pending.len - done, err.code < 0 ? err.text : strerror(errno));
+    else if (complaint_over(&a->losing))
+        KLOG_I(0, "Audit events are written again", KV_S("directory", a->dir));
+    if (done > 0)
+        a->torn = a->pending.data[done - 1] != '\n';
     strbuf_reset(&a->pending);
 }
 
@@ -167,6 +206,8 @@ void audit_log(struct audit *a, const struct audit_event *e)
     if (!a || (a->o.verbose > 0 && e->verbosity > a->o.verbose))
         return;
     size_t before = a->pending.len;
+    if (a->torn && before == 0)
+        strbuf_appendc(&a->pending, '\n');
     struct kjw w = kjw_to(&a->pending);
     ktime_format_nano(loop_wall(a->loop), when);
     kjw_obj(&w, NULL);
@@ -180,7 +221,7 @@ void audit_log(struct audit *a, const struct audit_event *e)
     kjw_end(&w);
     strbuf_appendc(&a->pending, '\n');
     a->size += a->pending.len - before;
-    if (a->size >= FILE_SIZE) {
+    if (a->size >= FILE_SIZE && loop_mono(a->loop) >= a->next_rotate) {
         audit_flush(a);
         rotate(a);
     } else if (a->pending.len >= PENDING_MAX || loop_mono(a->loop) - a->flushed >= FLUSH_EVERY) {

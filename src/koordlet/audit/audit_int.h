@@ -4,6 +4,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "koordlet/audit/audit.h"
+#include "koordlet/states/complaint.h"
 
 #define AUDIT_FILE     "audit.log"
 #define AUDIT_LINE_MAX (64 << 10)
@@ -13,13 +14,15 @@ struct audit {
     struct loop *loop;
     struct audit_options o;
     char *dir;
-    int dirfd, fd;
+    int dirfd, fd; /* -1: cannot be opened; tried again when there is something to write */
     struct strbuf pending;
-    uint64_t size;  /* of the file, with what is pending */
-    nsec_t flushed; /* monotonic */
+    uint64_t size;               /* of the file, with what is pending */
+    bool torn;                   /* the file ends in the middle of a line */
+    nsec_t flushed, next_rotate; /* monotonic */
     struct counter *lost;
-    bool complained;
+    struct complaint losing, growing;
     struct vec_of(struct audit_reader *) readers; /* least recently used first */
+    struct timer *sweep;                          /* of readers; NULL: there are none */
 };
 
 /* Names of rotated files, newest first; each is the caller's. */

@@ -13,7 +13,8 @@
 #include "sys/file.h"
 #include "json/kj.h"
 
-#define READER_TTL (10 * 60 * NSEC_PER_SEC)
+#define READER_TTL  (10 * 60 * NSEC_PER_SEC)
+#define SWEEP_EVERY (60 * NSEC_PER_SEC)
 enum { SIZE_DEFAULT = 256, CHUNK = 4096, TOKEN_LEN = 36 };
 
 struct audit_reader {
@@ -38,6 +39,7 @@ static void reader_free(struct audit_reader *r)
 
 void audit_readers_free(struct audit *a)
 {
+    a->sweep = timer_cancel(a->sweep);
     vec_foreach(&a->readers, i)
         reader_free(a->readers.items[i]);
     vec_fini(&a->readers);
@@ -53,6 +55,15 @@ static void drop_expired(struct audit *a)
 {
     while (a->readers.n && loop_mono(a->loop) - a->readers.items[0]->used > READER_TTL)
         drop_reader(a, 0);
+}
+
+/* A reader that nobody asks any more keeps a file, which may be deleted already, from going. */
+static void on_sweep(struct loop *l, void *arg)
+{
+    struct audit *a = arg;
+
+    drop_expired(a);
+    a->sweep = a->readers.n ? loop_after(l, SWEEP_EVERY, on_sweep, a) : NULL;
 }
 
 static void reader_open(struct audit_reader *r, int dirfd, const char *name)
@@ -79,6 +90,8 @@ static struct audit_reader *add_reader(struct audit *a)
     if (a->readers.n >= (size_t)a->o.max_readers)
         drop_reader(a, 0);
     vec_push(&a->readers, r);
+    if (!a->sweep)
+        a->sweep = loop_after(a->loop, SWEEP_EVERY, on_sweep, a);
     return r;
 }
 

@@ -10,6 +10,7 @@ enum be_what { BE_USAGE, BE_LIMIT, BE_REQUEST, BE_WHATS };
 
 struct be_self {
     struct be_cpus *cpus;
+    enum cgroup_driver driver;  /* who named the class */
     struct track track;         /* of the class */
     struct probe quota, period; /* v2: cpu.max, which has both, is quota */
     uint64_t last_ns;
@@ -41,7 +42,8 @@ static int be_setup(struct collect_env *e, void **ret, struct kerr *err)
     struct be_self *s = xnew0(struct be_self);
     s->cpus = be_cpus_new(e->host);
     s->reader = &e->pods->reader;
-    track_init(&s->track, cgroup_qos_dir(e->host->driver, KUBE_QOS_BEST_EFFORT), "");
+    s->driver = e->host->driver;
+    track_init(&s->track, cgroup_qos_dir(s->driver, KUBE_QOS_BEST_EFFORT), "");
     s->quota.fd = s->period.fd = -1;
     *ret = s;
     return 0;
@@ -59,6 +61,20 @@ static void be_destroy(void *self)
         series_close(s->series[i]);
     podset_unref(s->set);
     free(s);
+}
+
+/* The driver may have been a guess: then the class has another name now. */
+static void follow_driver(struct be_self *s, const struct host *h)
+{
+    if (s->driver == h->driver)
+        return;
+    s->driver = h->driver;
+    track_fini(&s->track, s->reader);
+    track_init(&s->track, cgroup_qos_dir(s->driver, KUBE_QOS_BEST_EFFORT), "");
+    probe_close(&s->quota);
+    probe_close(&s->period);
+    s->last_known = false;
+    be_cpus_changed(s->cpus);
 }
 
 /* ---- the limit ------------------------------------------------------------------------------- */
@@ -192,6 +208,7 @@ static int be_tick(void *self, struct collect_env *e, struct kerr *err)
 
     if (!set)
         return kerr_set(err, -EAGAIN, "no pods from the kubelet yet");
+    follow_driver(s, e->host);
     follow_pods(s, set);
     int r = real_limit(s, e, &values[BE_LIMIT], err);
     if (r == 0)

@@ -154,14 +154,12 @@ static int cold_tick(void *self, struct collect_env *e, struct kerr *err)
     struct cold_self *s = self;
 
     int r = start_kidled(s, e, err);
-    if (r == 0)
-        r = of_node(s, e, err);
-    if (r == 0)
-        r = collect_each_track(e, one, err);
     if (r < 0)
         return r;
+    r = of_node(s, e, err);
+    int of_pods = collect_each_track(e, one, r < 0 ? NULL : err);
     of_apps(s, e);
-    return 0;
+    return r < 0 ? r : of_pods;
 }
 
 const struct collector collector_cold_page = {

@@ -23,7 +23,8 @@ struct entry {
     const struct collector *c;
     void *self;
     nsec_t interval;
-    bool set_up, started, failing, idle;
+    bool set_up, started, idle;
+    bool told; /* that it fails; it will be told when it is well again */
     struct counter *failures;
     struct said said[SAID_MAX];
     char why[320]; /* it has not started */
@@ -51,8 +52,8 @@ static const struct metric_desc failures_desc = {
 
 /* ---- what went wrong ------------------------------------------------------------------------- */
 
-/* Was this message logged lately? Of several messages the one that may be repeated first makes
- * room. */
+/* May this message be logged? Not if it was lately, nor if as many others were: what is wrong may
+ * have another text each time. */
 static bool say(struct entry *en, const struct kerr *err, nsec_t now)
 {
     uint64_t hash = hash_stable(err->text, strlen(err->text));
@@ -64,6 +65,8 @@ static bool say(struct entry *en, const struct kerr *err, nsec_t now)
         if (en->said[i].until < place->until)
             place = &en->said[i];
     }
+    if (place->until > now)
+        return false;
     *place = (struct said){ hash, now + SAY_AGAIN };
     return true;
 }
@@ -85,12 +88,12 @@ static void not_started(struct entry *en, const char *why)
     snprintf(en->why, sizeof en->why, "%s: %s", en->c->name, why);
 }
 
-static void judge(struct entry *en, int r, const struct kerr *err)
+static void judge(struct entry *en, int r, const struct kerr *err, nsec_t now)
 {
     if (r == 0) {
-        if (en->failing)
+        if (en->told)
             KLOG_I(0, "Collector is well again", KV_S("collector", en->c->name));
-        en->failing = false;
+        en->told = false;
         en->started = true;
         return;
     }
@@ -106,9 +109,10 @@ static void judge(struct entry *en, int r, const struct kerr *err)
     if (r == -EAGAIN)
         return;
     counter_inc(en->failures);
-    if (!en->failing)
+    if (!en->told && say(en, err, now)) {
         KLOG_E(err, "Collector failed", KV_S("collector", en->c->name));
-    en->failing = true;
+        en->told = true;
+    }
 }
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
@@ -124,7 +128,7 @@ static void run(struct collect *c, struct entry *en)
     en->set_up = r == 0;
     if (r == 0)
         r = en->c->tick(en->self, c->env, &err);
-    judge(en, r, &err);
+    judge(en, r, &err, loop_mono(c->env->loop));
 }
 
 /* The wall clock may be set at any time: samples of what is now the future would refuse all that

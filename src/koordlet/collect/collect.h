@@ -44,7 +44,7 @@ struct collect_env { /* handed to every function of a collector; borrowed */
     const char *node_name;
     const struct device_source *const *devices; /* ends with NULL; NULL: none */
     const struct perf_driver *perf;             /* NULL: the kernel's */
-    const struct caps *caps;                    /* NULL: not looked up */
+    const struct caps *caps;                    /* filled by the first round; NULL: never */
 
     /* Set by collect_new(), and by collectors for others. */
     struct collect *advisor;

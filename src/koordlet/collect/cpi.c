@@ -264,30 +264,36 @@ static void cpi_destroy(void *self)
     free(s);
 }
 
+static int round_begin(struct cpi_self *s, struct kerr *err)
+{
+    s->busy = true;
+    s->over = false;
+    s->next_pod[0] = '\0';
+    s->next_container = 0;
+    cpu_info_unref(s->cpus);
+    s->cpus = cpu_info_ref(s->env->cpu_info);
+    s->ncpus = s->cpus->n;
+    return batch(s, err);
+}
+
 static int cpi_tick(void *self, struct collect_env *e, struct kerr *err)
 {
     struct cpi_self *s = self;
+    struct kerr failed = s->failed;
 
     int r = collect_pods(e, err);
     if (r < 0)
         return r;
     if (!e->cpu_info)
         return kerr_set(err, -EAGAIN, "the CPUs are not known yet");
-    if (s->failed.code < 0) {
-        *err = s->failed;
-        s->failed = (struct kerr){ 0 };
-        return err->code;
+    s->failed = (struct kerr){ 0 };
+    if (!s->busy)
+        r = round_begin(s, err);
+    if (r == 0 && failed.code < 0) {
+        *err = failed; /* of the round before; this one goes on */
+        r = failed.code;
     }
-    if (s->busy)
-        return 0;
-    s->busy = true;
-    s->over = false;
-    s->next_pod[0] = '\0';
-    s->next_container = 0;
-    cpu_info_unref(s->cpus);
-    s->cpus = cpu_info_ref(e->cpu_info);
-    s->ncpus = s->cpus->n;
-    return batch(s, err);
+    return r;
 }
 
 const struct collector collector_cpi = {

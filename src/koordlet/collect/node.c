@@ -5,8 +5,8 @@
 
 struct cpu_now { /* ticks of one CPU, by its number */
     uint64_t ticks;
-    int16_t node; /* -1: not known */
-    bool known;
+    uint32_t round; /* in which it was read last; 0: never */
+    int16_t node;   /* -1: not known */
 };
 struct node_self {
     struct probe stat, meminfo;
@@ -23,6 +23,7 @@ struct node_self {
     struct cpu_ticks *read;
     struct cpu_now *now;
     uint32_t ncpus, nread; /* highest number + 1; room for so many lines */
+    uint32_t round;        /* of reads, from 1 */
     nsec_t cpus_at;        /* of the ticks in now */
     bool cpus_known;
 };
@@ -200,18 +201,18 @@ static void follow_cpus(struct node_self *s, const struct collect_env *e)
 /* Adds what each CPU used since the last read to its node; a CPU counts when it is in both. */
 static void numa_add_ticks(struct node_self *s, size_t nread)
 {
+    uint32_t last = s->round++;
+
     memset(s->numa_ticks, 0, s->numa->n * sizeof *s->numa_ticks);
-    for (uint32_t i = 0; i < s->ncpus; i++)
-        s->now[i].known &= s->cpus_known;
     for (size_t i = 0; i < nread; i++) {
         if (s->read[i].cpu >= s->ncpus)
             continue;
         struct cpu_now *c = &s->now[s->read[i].cpu];
-        if (c->known && s->read[i].ticks >= c->ticks && c->node >= 0 &&
+        if (last > 0 && c->round == last && s->read[i].ticks >= c->ticks && c->node >= 0 &&
             (uint32_t)c->node < s->numa->n)
             s->numa_ticks[c->node] += s->read[i].ticks - c->ticks;
         c->ticks = s->read[i].ticks;
-        c->known = true;
+        c->round = s->round;
     }
 }
 

@@ -73,6 +73,8 @@ static int read_cpus(struct collect_env *e, struct kerr *err)
 {
     CLEANUP(cpu_info_unref) struct cpu_info *now = NULL;
 
+    if (e->cpu_info && cpu_info_current(e->cpu_info, e->host))
+        return 0;
     int r = cpu_info_read(e->host, &now, err);
     if (r < 0)
         return kerr_wrap(err, "CPUs");

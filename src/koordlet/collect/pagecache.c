@@ -63,7 +63,8 @@ static int of_node(struct page_cache_self *s, struct collect_env *e, struct kerr
 static int page_cache_tick(void *self, struct collect_env *e, struct kerr *err)
 {
     int r = of_node(self, e, err);
-    return r == 0 ? collect_each_track(e, one, err) : r;
+    int of_pods = collect_each_track(e, one, r < 0 ? NULL : err);
+    return r < 0 ? r : of_pods;
 }
 
 const struct collector collector_page_cache = {

@@ -40,14 +40,15 @@ static nsec_t resctrl_interval(const struct collect_env *e)
                : 0;
 }
 
-static const char *resctrl_unsupported(const struct collect_env *e)
+/* Asked in a round, not when the collectors are made: the node is looked at later. */
+static int check(const struct collect_env *e, struct kerr *err)
 {
     static const enum capability needed[] = { CAP_RESCTRL, CAP_RESCTRL_MONITORING };
 
     for (size_t i = 0; e->caps && i < ARRAY_LEN(needed); i++)
         if (e->caps->caps[needed[i]].state == CAP_NO)
-            return e->caps->caps[needed[i]].reason;
-    return NULL;
+            return kerr_set(err, -EOPNOTSUPP, "%s", e->caps->caps[needed[i]].reason);
+    return 0;
 }
 
 static int resctrl_setup(struct collect_env *e, void **ret, struct kerr *err)
@@ -117,7 +118,10 @@ static int resctrl_tick(void *self, struct collect_env *e, struct kerr *err)
 {
     struct resctrl_self *s = self;
 
-    int r = resctrl_root_read(e->host, &s->root, err);
+    int r = check(e, err);
+    if (r < 0)
+        return r;
+    r = resctrl_root_read(e->host, &s->root, err);
     if (r < 0)
         return kerr_wrap(err, "resctrl");
     for (int c = 0; c < CLASSES; c++)
@@ -128,7 +132,6 @@ static int resctrl_tick(void *self, struct collect_env *e, struct kerr *err)
 const struct collector collector_resctrl = {
     .name = "ResctrlCollector",
     .interval = resctrl_interval,
-    .unsupported = resctrl_unsupported,
     .setup = resctrl_setup,
     .destroy = resctrl_destroy,
     .tick = resctrl_tick,

@@ -6,9 +6,15 @@
  */
 #include "koordlet/collect/collect_int.h"
 
+#include "base/klog.h"
+
 #define SEC            NSEC_PER_SEC
 #define CONTAINER_LONG (30 * SEC)
 #define PERF_ROUNDS    2
+/* However long the windows are that a policy asks for. Upstream forgets after 12 hours; of pods
+ * there are hundreds. */
+#define NODE_LONGEST (12 * 3600 * SEC)
+#define POD_LONGEST  (3600 * SEC)
 
 enum keep { KEEP_NODE, KEEP_POD, KEEP_CONTAINER, KEEP_BE, KEEP_PSI, KEEP_CPI, KEEP_RESCTRL };
 
@@ -66,6 +72,14 @@ static nsec_t be_window(const struct collect_env *e)
     return MIN(MAX(window, INT64_C(60)), INT64_C(3600)) * SEC;
 }
 
+static nsec_t at_most(nsec_t longest, nsec_t asked, const char *whose)
+{
+    if (asked > longest)
+        KLOG_W("The collect policy asks for a longer window than samples are kept",
+               KV_S("of", whose), KV_D("asked", asked), KV_D("kept", longest));
+    return MIN(asked, longest);
+}
+
 void collect_retain(struct collect_env *e)
 {
     const struct collect_policy *p = states_policy(e->states);
@@ -74,17 +88,19 @@ void collect_retain(struct collect_env *e)
 
     for (uint32_t i = 0; i < p->ndurations; i++)
         node = MAX(node, p->durations[i]);
+    node = at_most(NODE_LONGEST, node, "the node");
+    nsec_t pod = MAX(at_most(POD_LONGEST, p->aggregate, "pods"), e->o->predict.training);
     for (int i = 0; i < M_KINDS; i++) {
         enum metric_kind k = (enum metric_kind)i;
         nsec_t interval = is_cold_page(k) ? o->cold_page : o->interval, keep = 0;
         switch (keep_of(k)) {
         case KEEP_NODE: keep = node; break;
         case KEEP_BE: keep = be_window(e); break;
-        case KEEP_POD: keep = MAX(p->aggregate, e->o->predict.training); break;
+        case KEEP_POD: keep = pod; break;
         case KEEP_CONTAINER: keep = MAX(CONTAINER_LONG, 4 * interval); break;
         case KEEP_PSI: interval = o->psi, keep = PERF_ROUNDS * interval; break;
         case KEEP_CPI: interval = o->cpi, keep = PERF_ROUNDS * interval; break;
-        case KEEP_RESCTRL: interval = o->resctrl, keep = p->aggregate; break;
+        case KEEP_RESCTRL: interval = o->resctrl, keep = pod; break;
         }
         metriccache_retain(e->mc, k, MAX(interval, NSEC_PER_MSEC), MAX(keep, (nsec_t)0));
     }

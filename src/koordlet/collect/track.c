@@ -67,6 +67,12 @@ void track_init(struct track *t, const char *dir, const char *leaf)
         t->files[f].fd = -1;
 }
 
+void track_retry(struct track *t)
+{
+    for (int f = 0; f < TRACK_FILES; f++)
+        t->files[f].tries = 0;
+}
+
 static void slot_close(struct track_reader *r, struct track_slot *s)
 {
     if (s->fd < 0)

@@ -89,6 +89,8 @@ struct track {
     struct track_cpi *cpi;
 };
 void track_init(struct track *t, const char *dir, const char *leaf);
+/* Something is new about the group: files that were not there are looked for at once. */
+void track_retry(struct track *t);
 /* Closes its files and its series. */
 void track_fini(struct track *t, struct track_reader *r);
 

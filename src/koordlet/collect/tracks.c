@@ -68,6 +68,7 @@ static void sync_containers(struct pod_tracks *ts, struct pod_track *p, const st
         struct container_track *t = &p->containers[p->n++];
         if (!take_container(old, nold, c->id, t))
             track_init(&t->track, pod->cgroup_dir, c->dir);
+        track_retry(&t->track);
         t->c = c;
         t->track.dir = pod->cgroup_dir;
         t->track.leaf = c->dir;
@@ -85,6 +86,7 @@ static void sync_pod(struct pod_tracks *ts, struct pod_track *p, const struct np
     if (!p->pod)
         track_init(&p->track, pod->cgroup_dir, "");
     p->track.dir = pod->cgroup_dir;
+    track_retry(&p->track);
     sync_containers(ts, p, pod);
     p->pod = pod;
 }

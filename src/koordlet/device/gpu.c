@@ -145,7 +145,8 @@ static int wait_on(struct gpu_self *s, struct kerr *err)
                 s->now.infos[i].fault =
                     (struct gpu_fault){ "DriverNotResponding", "the GPU driver does not answer" };
     }
-    return kerr_set(err, -ETIMEDOUT, "the GPU driver does not answer");
+    return kerr_set(err, -ETIMEDOUT, "the GPU driver does not answer: %s",
+                    str_or(gpu_ask_under_way(), "not called yet"));
 }
 
 static void put_node(struct gpu_self *s, struct metriccache *mc, int64_t ms)
@@ -272,8 +273,7 @@ static void gpu_destroy(void *self)
 {
     struct gpu_self *s = self;
 
-    /* A call under way frees the job when it is done. (If the loop ends first, the process does.)
-     */
+    /* A call under way frees the job when it is done; if the loop ends first, the process does. */
     if (s->under_way)
         s->job->owner = NULL;
     else

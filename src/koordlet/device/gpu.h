@@ -2,7 +2,8 @@
  *
  * Every round of the collectors a worker asks the driver once, and the round takes what the newest
  * finished call brought. One call is under way at most: a driver that does not come back costs one
- * thread of the pool, no more, and after GPU_STUCK_AFTER its devices count as not healthy.
+ * thread of the pool, no more, and after GPU_STUCK_AFTER its devices count as not healthy. The loop
+ * waits for it when it is freed, so a program that has GPUs sets its end a deadline.
  */
 #ifndef KOORD_KOORDLET_GPU_H
 #define KOORD_KOORDLET_GPU_H
@@ -31,6 +32,10 @@ struct gpu_infos {
     const struct gpu_info *items; /* in NVML's order */
     const char *driver;           /* version; "" */
 };
+
+/* The function of the driver's that has been called and has not returned; NULL: none. For messages,
+ * on any thread. */
+const char *gpu_ask_under_way(void);
 
 extern const struct device_source device_source_gpu; /* infos: struct gpu_infos */
 #endif

@@ -1,6 +1,7 @@
 /* gpu_ask.c - one call to the driver: GPUs, critical errors, processes. Runs on a worker. */
 #include "koordlet/device/gpu_ask.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 
 enum {
@@ -10,11 +11,23 @@ enum {
     UTILIZATION_AFTER = 1024,
 };
 
-/* The first failure is the one that tells. */
-static void failed(struct gpu_ask *a, const char *what, int result)
+/* ---- who is asked ---------------------------------------------------------------------------- */
+
+/* Of the process, as the library is. */
+static _Atomic(const char *) under_way;
+
+#define CALL(what, call) (atomic_store(&under_way, (what)), (call))
+
+const char *gpu_ask_under_way(void)
+{
+    return atomic_load(&under_way);
+}
+
+/* Of the last call. The first failure is the one that tells. */
+static void failed(struct gpu_ask *a, int result)
 {
     if (a->err.code == 0)
-        nvml_failed(&a->lib, what, result, &a->err);
+        nvml_failed(&a->lib, gpu_ask_under_way(), result, &a->err);
 }
 
 static void set_fault(struct gpu_card *c, const char *code, const char *message)
@@ -25,9 +38,9 @@ static void set_fault(struct gpu_card *c, const char *code, const char *message)
 
 /* ---- start ----------------------------------------------------------------------------------- */
 
-static bool no_card(struct gpu_ask *a, const char *what, int result)
+static bool no_card(struct gpu_ask *a, int result)
 {
-    failed(a, what, result);
+    failed(a, result);
     return false;
 }
 
@@ -39,20 +52,22 @@ static bool read_card(struct gpu_ask *a, unsigned index, struct gpu_card *c)
     unsigned minor = 0;
     int r;
 
-    if ((r = n->device_by_index(index, &c->handle)))
-        return no_card(a, "nvmlDeviceGetHandleByIndex_v2", r);
-    if ((r = n->device_uuid(c->handle, c->info.uuid, sizeof c->info.uuid)))
-        return no_card(a, "nvmlDeviceGetUUID", r);
-    if ((r = n->device_minor(c->handle, &minor)))
-        return no_card(a, "nvmlDeviceGetMinorNumber", r);
-    if ((r = n->device_memory(c->handle, &memory)))
-        return no_card(a, "nvmlDeviceGetMemoryInfo", r);
+    if ((r = CALL("nvmlDeviceGetHandleByIndex_v2", n->device_by_index(index, &c->handle))))
+        return no_card(a, r);
+    if ((r = CALL("nvmlDeviceGetUUID",
+                  n->device_uuid(c->handle, c->info.uuid, sizeof c->info.uuid))))
+        return no_card(a, r);
+    if ((r = CALL("nvmlDeviceGetMinorNumber", n->device_minor(c->handle, &minor))))
+        return no_card(a, r);
+    if ((r = CALL("nvmlDeviceGetMemoryInfo", n->device_memory(c->handle, &memory))))
+        return no_card(a, r);
     c->info.minor = (int32_t)MIN(minor, (unsigned)INT32_MAX);
     c->info.memory_total = (int64_t)MIN(memory.total, (unsigned long long)INT64_MAX);
     c->info.node = -1;
-    if (n->device_name(c->handle, c->info.name, sizeof c->info.name))
+    if (CALL("nvmlDeviceGetName", n->device_name(c->handle, c->info.name, sizeof c->info.name)))
         c->info.name[0] = '\0';
-    if (n->device_pci(c->handle, &pci) || pci_address_parse(pci.bus_id, c->info.bus, NULL) < 0)
+    if (CALL("nvmlDeviceGetPciInfo_v3", n->device_pci(c->handle, &pci)) ||
+        pci_address_parse(pci.bus_id, c->info.bus, NULL) < 0)
         c->info.bus[0] = '\0';
     return true;
 }
@@ -60,11 +75,14 @@ static bool read_card(struct gpu_ask *a, unsigned index, struct gpu_card *c)
 static void watch_events(struct gpu_ask *a, struct gpu_card *c)
 {
     unsigned long long types = 0;
-    int r = a->events ? a->lib.device_event_types(c->handle, &types) : NVML_ERROR_NOT_SUPPORTED;
+    int r = a->events ? CALL("nvmlDeviceGetSupportedEventTypes",
+                             a->lib.device_event_types(c->handle, &types))
+                      : NVML_ERROR_NOT_SUPPORTED;
 
     if (r == 0)
         r = types & NVML_EVENT_XID
-                ? a->lib.device_register_events(c->handle, NVML_EVENT_XID, a->events)
+                ? CALL("nvmlDeviceRegisterEvents",
+                       a->lib.device_register_events(c->handle, NVML_EVENT_XID, a->events))
                 : NVML_ERROR_NOT_SUPPORTED;
     if (r)
         set_fault(c, "DeviceHealthCheckNotSupported", "device does not support health checking");
@@ -74,19 +92,19 @@ static bool start(struct gpu_ask *a)
 {
     unsigned n = 0;
 
-    int r = a->lib.init();
+    int r = CALL("nvmlInit_v2", a->lib.init());
     if (r) {
-        failed(a, "nvmlInit_v2", r);
+        failed(a, r);
         return false;
     }
-    if ((r = a->lib.device_count(&n))) {
-        failed(a, "nvmlDeviceGetCount_v2", r);
-        a->lib.shutdown();
+    if ((r = CALL("nvmlDeviceGetCount_v2", a->lib.device_count(&n)))) {
+        failed(a, r);
+        CALL("nvmlShutdown", a->lib.shutdown());
         return false;
     }
-    if (a->lib.driver_version(a->driver, sizeof a->driver))
+    if (CALL("nvmlSystemGetDriverVersion", a->lib.driver_version(a->driver, sizeof a->driver)))
         a->driver[0] = '\0';
-    if (a->lib.event_set_create(&a->events))
+    if (CALL("nvmlEventSetCreate", a->lib.event_set_create(&a->events)))
         a->events = NULL;
     n = MIN(n, (unsigned)GPUS_MAX);
     a->cards = xnewn0(MAX(n, 1U), struct gpu_card);
@@ -122,7 +140,7 @@ static struct gpu_card *card_of(struct gpu_ask *a, nvml_device d)
     for (uint32_t i = 0; i < a->ncards; i++)
         if (a->cards[i].handle == d)
             return &a->cards[i];
-    if (!d || a->lib.device_uuid(d, uuid, sizeof uuid))
+    if (!d || CALL("nvmlDeviceGetUUID", a->lib.device_uuid(d, uuid, sizeof uuid)))
         return NULL;
     for (uint32_t i = 0; i < a->ncards; i++)
         if (streq(a->cards[i].info.uuid, uuid))
@@ -148,11 +166,11 @@ static void take_events(struct gpu_ask *a)
 {
     for (int i = 0; a->events && i < EVENTS_A_CALL; i++) {
         struct nvml_event ev = { 0 };
-        int r = a->lib.event_set_wait(a->events, &ev, 0);
+        int r = CALL("nvmlEventSetWait_v2", a->lib.event_set_wait(a->events, &ev, 0));
         if (r == NVML_ERROR_TIMEOUT)
             return;
         if (r) {
-            failed(a, "nvmlEventSetWait_v2", r);
+            failed(a, r);
             return;
         }
         take_event(a, &ev);
@@ -188,7 +206,8 @@ static int read_running(struct gpu_ask *a, const struct gpu_card *c)
         vec_clear(&a->running);
         vec_reserve(&a->running, more_room(a->running.cap, n));
         n = (unsigned)a->running.cap;
-        r = a->lib.device_processes(c->handle, &n, a->running.items);
+        r = CALL("nvmlDeviceGetComputeRunningProcesses",
+                 a->lib.device_processes(c->handle, &n, a->running.items));
     }
     if (r)
         return r;
@@ -207,7 +226,8 @@ static int read_used(struct gpu_ask *a, const struct gpu_card *c)
         vec_clear(&a->used);
         vec_reserve(&a->used, more_room(a->used.cap, n));
         n = (unsigned)a->used.cap;
-        r = a->lib.device_utilization(c->handle, a->used.items, &n, UTILIZATION_AFTER);
+        r = CALL("nvmlDeviceGetProcessUtilization",
+                 a->lib.device_utilization(c->handle, a->used.items, &n, UTILIZATION_AFTER));
     }
     if (r == NVML_ERROR_NOT_FOUND) /* nothing ran */
         n = 0;
@@ -252,13 +272,13 @@ static int read_processes(struct gpu_ask *a, uint32_t gpu)
 
     int r = read_running(a, &a->cards[gpu]);
     if (r) {
-        failed(a, "nvmlDeviceGetComputeRunningProcesses", r);
+        failed(a, r);
         return r;
     }
     if (a->running.n == 0)
         return 0;
     if ((r = read_used(a, &a->cards[gpu]))) {
-        failed(a, "nvmlDeviceGetProcessUtilization", r);
+        failed(a, r);
         return r;
     }
     vec_foreach(&a->running, i)
@@ -290,7 +310,7 @@ static void judge(struct gpu_card *c, int r)
     c->measured = r == 0;
 }
 
-void gpu_ask_run(struct gpu_ask *a)
+static void ask_all(struct gpu_ask *a)
 {
     a->err = (struct kerr){ 0 };
     vec_clear(&a->processes);
@@ -303,14 +323,21 @@ void gpu_ask_run(struct gpu_ask *a)
         qsort(a->processes.items, a->processes.n, sizeof *a->processes.items, by_pid);
 }
 
+void gpu_ask_run(struct gpu_ask *a)
+{
+    ask_all(a);
+    atomic_store(&under_way, NULL);
+}
+
 void gpu_ask_fini(struct gpu_ask *a)
 {
     if (a->up) {
         if (a->events)
-            a->lib.event_set_free(a->events);
-        a->lib.shutdown();
+            CALL("nvmlEventSetFree", a->lib.event_set_free(a->events));
+        CALL("nvmlShutdown", a->lib.shutdown());
     }
     nvml_unload(&a->lib);
+    atomic_store(&under_way, NULL);
     free(a->cards);
     vec_fini(&a->processes);
     vec_fini(&a->running);

@@ -34,6 +34,6 @@ struct gpu_ask {
 
 /* One call: starts the library when it is not up, then looks at events and processes. */
 void gpu_ask_run(struct gpu_ask *a);
-/* Not while a call is under way. */
+/* Not while a call is under way. The driver is asked once more, and may take its time. */
 void gpu_ask_fini(struct gpu_ask *a);
 #endif

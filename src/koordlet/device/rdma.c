@@ -1,6 +1,11 @@
-/* rdma.c - the source of RDMA cards: who stands in class/infiniband, by PCI device. */
+/* rdma.c - the source of RDMA cards: who stands in class/infiniband, by PCI device.
+ *
+ * The state of a port is asked of the card's firmware, which may take a minute not to answer: scans
+ * run on a worker, one at a time.
+ */
 #include "koordlet/device/rdma.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 
@@ -17,16 +22,22 @@ static const char class_dir[] = "class/infiniband";
 struct rdma_name { /* an RDMA device and whose it is */
     char name[64], address[PCI_ADDRESS_SIZE];
 };
-struct rdma_self {
-    bool known;
-    nsec_t next; /* monotonic */
-    struct arena *arena, *spare;
-    struct vec_of(struct rdma_name) names; /* of a scan */
-    struct rdma_infos out;
+struct scan {                /* the worker's while it is under way; outlives its owner then */
+    struct rdma_self *owner; /* NULL: gone */
+    struct host host;        /* the machine's sysfs, with a buffer of its own */
+    struct probe_buf buf;
+    struct vec_of(struct rdma_name) names;
+    struct arena *arena;
+    struct rdma_infos found; /* in the arena */
+    struct kerr err;         /* code 0: it went well */
 };
-struct scan {
-    struct rdma_self *self;
-    const struct host *host;
+struct rdma_self {
+    struct scan *scan;
+    bool known, under_way;
+    nsec_t asked_at, next; /* monotonic */
+    struct arena *arena;   /* of out */
+    struct rdma_infos out;
+    struct kerr err; /* of the last scan, for the next round */
 };
 
 /* ---- health ---------------------------------------------------------------------------------- */
@@ -110,46 +121,85 @@ static int add_name(int dirfd, const char *name, unsigned char type, void *arg, 
     (void)dirfd, (void)type, (void)err;
     if (strlen(name) >= sizeof one.name)
         return 0;
-    sysfs_link_name(sc->host->sys_fd, address, sizeof address, "%s/%s/device", class_dir, name);
+    sysfs_link_name(sc->host.sys_fd, address, sizeof address, "%s/%s/device", class_dir, name);
     if (pci_address_parse(address, one.address, NULL) < 0)
         return 0; /* a software device has no card */
     snprintf(one.name, sizeof one.name, "%s", name);
-    vec_push(&sc->self->names, one);
+    vec_push(&sc->names, one);
     return 0;
 }
 
 /* The names come in order: the first of a card is its smallest. */
-static bool is_first(const struct rdma_self *s, size_t i)
+static bool is_first(const struct scan *sc, size_t i)
 {
     for (size_t k = 0; k < i; k++)
-        if (streq(s->names.items[k].address, s->names.items[i].address))
+        if (streq(sc->names.items[k].address, sc->names.items[i].address))
             return false;
     return true;
 }
 
-static int scan(struct rdma_self *s, const struct host *h, struct kerr *err)
+static void on_worker(void *arg)
 {
-    struct scan sc = { s, h };
+    struct scan *sc = arg;
+    const struct host *h = &sc->host;
 
-    vec_clear(&s->names);
-    int r = sysfs_exists(h->sys_fd, "%s", class_dir)
-                ? dir_each(h->sys_fd, class_dir, add_name, &sc, err)
-                : 0;
-    if (r < 0)
-        return kerr_wrap(err, "look for RDMA devices");
-    size_t cap = MIN(s->names.n, (size_t)RDMA_CARDS_MAX);
-    arena_reset(s->spare);
-    struct rdma_info *items = arena_newn0(s->spare, cap, struct rdma_info);
+    sc->err = (struct kerr){ 0 };
+    vec_clear(&sc->names);
+    if (sysfs_exists(h->sys_fd, "%s", class_dir) &&
+        dir_each(h->sys_fd, class_dir, add_name, sc, &sc->err) < 0) {
+        kerr_wrap(&sc->err, "look for RDMA devices");
+        return;
+    }
+    size_t cap = MIN(sc->names.n, (size_t)RDMA_CARDS_MAX);
+    arena_reset(sc->arena);
+    struct rdma_info *items = arena_newn0(sc->arena, cap, struct rdma_info);
     uint32_t n = 0;
-    for (size_t i = 0; i < s->names.n && n < cap; i++)
-        if (is_first(s, i) && read_card(h, &s->names.items[i], s->spare, &items[n]))
+    for (size_t i = 0; i < sc->names.n && n < cap; i++)
+        if (is_first(sc, i) && read_card(h, &sc->names.items[i], sc->arena, &items[n]))
             n++;
+    sc->found = (struct rdma_infos){ n, items };
+}
+
+static struct scan *scan_new(struct rdma_self *owner, const struct host *h)
+{
+    struct scan *sc = xnew0(struct scan);
+
+    sc->owner = owner;
+    sc->arena = arena_new();
+    sc->host = (struct host){ .roots = { .sys = "" }, .buf = &sc->buf };
+    sc->host.cgroup_fd = sc->host.proc_fd = sc->host.sys_fs_fd = -1;
+    sc->host.sys_fd = h->sys_fd < 0 ? -1 : fcntl(h->sys_fd, F_DUPFD_CLOEXEC, 0);
+    return sc;
+}
+
+static void scan_free(struct scan *sc)
+{
+    fd_close(sc->host.sys_fd);
+    free(sc->buf.p);
+    vec_fini(&sc->names);
+    arena_free(sc->arena);
+    free(sc);
+}
+
+static void on_done(struct loop *l, void *arg)
+{
+    struct scan *sc = arg;
+    struct rdma_self *s = sc->owner;
+
+    (void)l;
+    if (!s) {
+        scan_free(sc);
+        return;
+    }
+    s->under_way = false;
+    s->err = sc->err;
+    if (sc->err.code < 0)
+        return;
     struct arena *before = s->arena;
-    s->arena = s->spare;
-    s->spare = before;
-    s->out = (struct rdma_infos){ n, items };
+    s->arena = sc->arena;
+    sc->arena = before;
+    s->out = sc->found;
     s->known = true;
-    return 0;
 }
 
 /* ---- the source ------------------------------------------------------------------------------ */
@@ -163,9 +213,9 @@ static int rdma_setup(struct collect_env *e, void **ret, struct kerr *err)
 {
     struct rdma_self *s = xnew0(struct rdma_self);
 
-    (void)e, (void)err;
+    (void)err;
     s->arena = arena_new();
-    s->spare = arena_new();
+    s->scan = scan_new(s, e->host);
     *ret = s;
     return 0;
 }
@@ -174,9 +224,11 @@ static void rdma_destroy(void *self)
 {
     struct rdma_self *s = self;
 
+    if (s->under_way)
+        s->scan->owner = NULL;
+    else
+        scan_free(s->scan);
     arena_free(s->arena);
-    arena_free(s->spare);
-    vec_fini(&s->names);
     free(s);
 }
 
@@ -186,10 +238,21 @@ static int rdma_node_round(void *self, struct collect_env *e, int64_t ms, struct
     nsec_t now = loop_mono(e->loop);
 
     (void)ms;
-    if (now < s->next)
+    if (s->under_way)
+        return now - s->asked_at < RDMA_STUCK_AFTER
+                   ? 0
+                   : kerr_set(err, -ETIMEDOUT, "an RDMA card does not say how its ports are");
+    if (now >= s->next) {
+        s->next = now + RDMA_SCAN_EVERY;
+        s->asked_at = now;
+        s->under_way = true;
+        loop_work(e->loop, on_worker, on_done, s->scan);
+    }
+    if (s->err.code == 0)
         return 0;
-    s->next = now + RDMA_SCAN_EVERY;
-    return scan(s, e->host, err);
+    *err = s->err;
+    s->err = (struct kerr){ 0 };
+    return err->code;
 }
 
 static const void *rdma_infos(const void *self)

@@ -4,7 +4,8 @@
 #include "koordlet/collect/device.h"
 #include "koordlet/host/pci.h"
 
-#define RDMA_SCAN_EVERY (30 * NSEC_PER_SEC)
+#define RDMA_SCAN_EVERY  (30 * NSEC_PER_SEC)
+#define RDMA_STUCK_AFTER (30 * NSEC_PER_SEC) /* a scan that takes so long is a fault */
 enum { RDMA_CARDS_MAX = 256 };
 
 struct rdma_info {

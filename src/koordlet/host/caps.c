@@ -221,20 +221,54 @@ static const char *flag_missing(const struct host *h, const char *const *wanted,
     return NULL;
 }
 
-static void read_resctrl(const struct host *h, struct caps *c)
+/* Whose CPUs these are, in buf; "unknown". */
+static const char *cpu_vendor(const struct host *h, char *buf, size_t size)
+{
+    struct str text, line;
+
+    snprintf(buf, size, "unknown");
+    if (probe_once(h->proc_fd, "cpuinfo", h->buf, &text, NULL) < 0)
+        return buf;
+    while (text_line(&text, &line)) {
+        const char *colon = memchr(line.p, ':', line.n);
+        if (!colon || !text_starts(line, "vendor_id"))
+            continue;
+        size_t used = (size_t)(colon - line.p) + 1;
+        struct str value = text_trim((struct str){ line.p + used, line.n - used });
+        snprintf(buf, size, "%.*s", (int)MIN(value.n, size - 1), value.p);
+        return buf;
+    }
+    return buf;
+}
+
+/* Vendors count bandwidth in units of their own. */
+static void read_resctrl_control(const struct host *h, struct caps *c)
 {
     static const char *const control[] = { "cat_l3", "mba" };
+    const char *flag = flag_missing(h, control, ARRAY_LEN(control));
+    char buf[32];
+    const char *vendor = cpu_vendor(h, buf, sizeof buf);
+
+    if (flag)
+        cap_set(c, CAP_RESCTRL, false,
+                "the CPUs lack the flag %s; virtual machines usually hide it", flag);
+    else if (!streq(vendor, "GenuineIntel") && !streq(vendor, "AuthenticAMD"))
+        cap_set(c, CAP_RESCTRL, false,
+                "the vendor of the CPUs is %s: only GenuineIntel and AuthenticAMD are known",
+                vendor);
+    else
+        cap_set(c, CAP_RESCTRL, true, "the CPUs have cat_l3 and mba");
+}
+
+static void read_resctrl(const struct host *h, struct caps *c)
+{
     static const char *const monitoring[] = { "cqm_llc", "cqm_occup_llc", "cqm_mbm_total",
                                               "cqm_mbm_local" };
     struct schemata *s = xnew0(struct schemata);
     struct kerr err = { 0 };
-    const char *flag = flag_missing(h, control, ARRAY_LEN(control));
+    const char *flag = flag_missing(h, monitoring, ARRAY_LEN(monitoring));
 
-    cap_set(c, CAP_RESCTRL, !flag,
-            flag ? "the CPUs lack the flag %s; virtual machines usually hide it"
-                 : "the CPUs have cat_l3 and mba%s",
-            flag ? flag : "");
-    flag = flag_missing(h, monitoring, ARRAY_LEN(monitoring));
+    read_resctrl_control(h, c);
     cap_set(c, CAP_RESCTRL_MONITORING, !flag,
             flag ? "the CPUs lack the flag %s; virtual machines usually hide it"
                  : "the CPUs count cache occupancy and memory traffic%s",

@@ -63,8 +63,10 @@ int numa_info_read(const struct host *h, bool with_huge_pages, struct numa_info 
     if (sysfs_list(h, h->sys_fd, &r.initiators, "devices/system/node/has_generic_initiator") < 0)
         r.initiators = (struct cpuset){ 0 };
     int code = dir_each(h->sys_fd, root, node_read, &r, err);
-    if (code < 0)
+    if (code < 0) {
+        vec_fini(&r.nodes);
         return err ? kerr_wrap(err, "%s%s", h->roots.sys, root) : code;
+    }
     if (r.nodes.n != (size_t)r.max + 1) {
         code = kerr_set(err, -EINVAL, "unexpected number of NUMA node, max ID %d, parsed %zu",
                         r.max, r.nodes.n);

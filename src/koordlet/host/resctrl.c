@@ -48,6 +48,40 @@ static struct str part_next(struct str *rest, char separator)
     return text_trim(part);
 }
 
+/* "0=fff": the cache, and the text of its value. false: it is no such pair. */
+static bool pair_parse(struct str item, int32_t *ret_cache, struct str *ret_value)
+{
+    if (!memchr(item.p, '=', item.n))
+        return false;
+    struct str id = part_next(&item, '=');
+    int64_t cache;
+    if (memchr(item.p, '=', item.n) || i64_parse(id.p, id.n, &cache) < 0 || cache < 0 ||
+        cache > INT32_MAX)
+        return false;
+    *ret_cache = (int32_t)cache;
+    *ret_value = text_trim(item);
+    return true;
+}
+
+/* Keeps them in the order of the caches. false: there is no room. */
+static bool item_put(struct resctrl_item *items, uint32_t *n, struct resctrl_item item)
+{
+    uint32_t at = *n;
+
+    while (at > 0 && items[at - 1].cache > item.cache)
+        at--;
+    if (at > 0 && items[at - 1].cache == item.cache) {
+        items[at - 1] = item;
+        return true;
+    }
+    if (*n == RESCTRL_CACHES_MAX)
+        return false;
+    memmove(&items[at + 1], &items[at], (*n - at) * sizeof *items);
+    items[at] = item;
+    ++*n;
+    return true;
+}
+
 static int line_parse(struct str line, bool hex, int caches, struct resctrl_item *ret,
                       uint32_t *ret_n, struct kerr *err)
 {
@@ -55,22 +89,17 @@ static int line_parse(struct str line, bool hex, int caches, struct resctrl_item
     uint32_t n = 0;
 
     while (line.n > 0) {
-        struct str item = part_next(&line, ';'), value_text = item;
-        if (!memchr(item.p, '=', item.n))
-            continue;
-        struct str id = part_next(&value_text, '=');
-        value_text = text_trim(value_text);
-        int64_t cache;
+        struct str item = part_next(&line, ';'), text;
+        int32_t cache;
         uint64_t value;
-        if (i64_parse(id.p, id.n, &cache) < 0 || cache < 0 || cache > INT32_MAX ||
-            (hex ? hex_parse(value_text, &value) : u64_parse(value_text.p, value_text.n, &value)) <
-                0)
+        if (!pair_parse(item, &cache, &text))
+            continue;
+        if ((hex ? hex_parse(text, &value) : u64_parse(text.p, text.n, &value)) < 0)
             return kerr_set(err, -EINVAL, "schemata: %s has the item '%.*s'", name,
                             (int)MIN(item.n, (size_t)64), item.p);
-        if (n == RESCTRL_CACHES_MAX)
+        if (!item_put(ret, &n, (struct resctrl_item){ cache, value }))
             return kerr_set(err, -E2BIG, "schemata: %s has more than %d caches", name,
                             RESCTRL_CACHES_MAX);
-        ret[n++] = (struct resctrl_item){ (int32_t)cache, value };
     }
     if (caches >= 0 && n != (uint32_t)caches)
         return kerr_set(err, -EINVAL, "schemata: %s has %u caches, not %d", name, n, caches);
@@ -96,13 +125,27 @@ int schemata_parse(const char *s, size_t n, int caches, struct schemata *ret, st
     return r;
 }
 
+/* The one with the smallest cache above the given one; NULL: none. */
+static const struct resctrl_item *item_after(const struct resctrl_item *items, size_t n,
+                                             int64_t cache)
+{
+    const struct resctrl_item *next = NULL;
+
+    for (size_t i = 0; i < n; i++)
+        if (items[i].cache > cache && (!next || items[i].cache < next->cache))
+            next = &items[i];
+    return next;
+}
+
 static void items_format(const char *name, bool hex, const struct resctrl_item *items, size_t n,
                          struct strbuf *out)
 {
+    const struct resctrl_item *item = item_after(items, n, -1);
+
     strbuf_appendf(out, "%s:", name);
-    for (size_t i = 0; i < n; i++)
-        strbuf_appendf(out, hex ? "%d=%llx;" : "%d=%llu;", items[i].cache,
-                       (unsigned long long)items[i].value);
+    for (; item; item = item_after(items, n, item->cache))
+        strbuf_appendf(out, hex ? "%d=%llx;" : "%d=%llu;", item->cache,
+                       (unsigned long long)item->value);
     strbuf_appendc(out, '\n');
 }
 

@@ -15,14 +15,15 @@ struct resctrl_item {
     int32_t cache;
     uint64_t value;
 };
-struct schemata { /* in the order of the file */
+struct schemata { /* by cache */
     struct resctrl_item l3[RESCTRL_CACHES_MAX], mb[RESCTRL_CACHES_MAX];
     uint32_t nl3, nmb;
 };
-/* Lines other than L3 and MB and items without a "=" do not count. caches >= 0: each line must have
- * that many. -EINVAL: a value is no number; -E2BIG. */
+/* Lines other than L3 and MB and items that are no "number=value" do not count; of a cache that
+ * repeats, the last. caches >= 0: each line must have that many. -EINVAL: a value is no number;
+ * -E2BIG. */
 int schemata_parse(const char *s, size_t n, int caches, struct schemata *ret, struct kerr *err);
-/* "L3:0=fff;8=fff;\n", "MB:0=100;8=100;\n". */
+/* "L3:0=fff;8=fff;\n", "MB:0=100;8=100;\n": by cache, in whatever order they come. */
 void schemata_l3_format(const struct resctrl_item *items, size_t n, struct strbuf *out);
 void schemata_mb_format(const struct resctrl_item *items, size_t n, struct strbuf *out);
 

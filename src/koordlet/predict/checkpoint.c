@@ -4,18 +4,26 @@
 #include "koordlet/predict/models_int.h"
 #include "json/kj.h"
 
+/* 0: never, or by a clock that has been set back since. */
+static nsec_t saved_at(const struct model *model, nsec_t now)
+{
+    return model->checkpointed > now ? 0 : model->checkpointed;
+}
+
 const char *models_next_checkpoint(struct models *m, nsec_t now)
 {
     struct model *oldest = NULL;
+    nsec_t since = 0;
 
     map_foreach(&m->by_uid, e) {
         struct model *model = e->value;
-        if (!oldest || model->checkpointed < oldest->checkpointed ||
-            (model->checkpointed == oldest->checkpointed && strcmp(model->uid, oldest->uid) < 0))
+        nsec_t at = saved_at(model, now);
+        if (!oldest || at < since || (at == since && strcmp(model->uid, oldest->uid) < 0)) {
             oldest = model;
+            since = at;
+        }
     }
-    if (!oldest || (oldest->checkpointed != 0 &&
-                    i64_sub_sat(now, oldest->checkpointed) < m->o.checkpoint_interval))
+    if (!oldest || (since != 0 && i64_sub_sat(now, since) < m->o.checkpoint_interval))
         return NULL;
     oldest->checkpointed = now;
     return oldest->uid;

@@ -20,9 +20,9 @@ struct job { /* text NULL: the file goes */
     char *uid, *text;
     size_t n;
 };
-struct batch { /* on its way to the disk; the worker owns it until done */
-    struct checkpoint_files *files;
-    int dirfd;
+struct batch {                      /* on its way to the disk; the worker owns it until done */
+    struct checkpoint_files *files; /* NULL: they are gone, nobody wants to hear of it */
+    char *dir;
     struct vec_of(struct job) jobs;
     size_t failed;
     struct kerr err; /* of the last that failed */
@@ -31,7 +31,6 @@ struct batch { /* on its way to the disk; the worker owns it until done */
 struct checkpoint_files {
     struct loop *loop;
     char *dir;
-    int dirfd;           /* -1: not open */
     struct batch *next;  /* being filled; NULL: empty */
     struct batch *under; /* being written */
     struct counter *failures;
@@ -59,25 +58,12 @@ static void complain(struct checkpoint_files *f, const struct kerr *err, size_t 
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static int open_dir(struct checkpoint_files *f, struct kerr *err)
-{
-    if (f->dirfd >= 0)
-        return 0;
-    if (dir_make(AT_FDCWD, f->dir, 0755, err) < 0)
-        return err->code;
-    f->dirfd = open(f->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (f->dirfd < 0)
-        return kerr_set(err, -errno, "open %s: %s", f->dir, strerror(errno));
-    return 0;
-}
-
 struct checkpoint_files *checkpoint_files_new(struct loop *l, const char *dir, struct metrics *m)
 {
     struct checkpoint_files *f = xnew0(struct checkpoint_files);
 
     f->loop = l;
     f->dir = xstrdup(dir);
-    f->dirfd = -1;
     f->failures = metric_counter(metrics_add(m, &failures_desc), NULL);
     return f;
 }
@@ -91,6 +77,7 @@ static void batch_free(struct batch *b)
         free(b->jobs.items[i].text);
     }
     vec_fini(&b->jobs);
+    free(b->dir);
     free(b);
 }
 
@@ -98,8 +85,8 @@ struct checkpoint_files *checkpoint_files_free(struct checkpoint_files *f)
 {
     if (!f)
         return NULL;
-    assert(!f->under);
-    fd_close(f->dirfd);
+    if (f->under) /* frees itself when it is written; if the loop ends first, the process does */
+        f->under->files = NULL;
     batch_free(f->next);
     free(f->dir);
     free(f);
@@ -108,15 +95,27 @@ struct checkpoint_files *checkpoint_files_free(struct checkpoint_files *f)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
+/* Made if it is missing: somebody may have tidied up. */
+static int open_dir(const char *dir, struct kerr *err)
+{
+    if (dir_make(AT_FDCWD, dir, 0755, err) < 0)
+        return err->code;
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd < 0 ? kerr_set(err, -errno, "open %s: %s", dir, strerror(errno)) : fd;
+}
+
 static void write_batch(void *arg)
 {
     struct batch *b = arg;
+    CLEANUP(fd_close) int dirfd = open_dir(b->dir, &b->err);
 
     vec_foreach(&b->jobs, i) {
         const struct job *j = &b->jobs.items[i];
-        if (!j->text)
-            unlinkat(b->dirfd, j->uid, 0);
-        else if (file_write_atomic(b->dirfd, j->uid, j->text, j->n, 0644, &b->err) < 0)
+        if (dirfd < 0)
+            b->failed++;
+        else if (!j->text)
+            unlinkat(dirfd, j->uid, 0);
+        else if (file_write_atomic(dirfd, j->uid, j->text, j->n, 0644, &b->err) < 0)
             b->failed++;
     }
 }
@@ -127,10 +126,12 @@ static void on_written(struct loop *l, void *arg)
     struct checkpoint_files *f = b->files;
 
     (void)l;
-    f->under = NULL;
-    if (b->failed)
+    if (f && b->failed)
         complain(f, &b->err, b->failed);
     batch_free(b);
+    if (!f)
+        return;
+    f->under = NULL;
     checkpoint_files_flush(f);
     if (f->stopped && !f->under)
         f->stopped(f->stopped_arg);
@@ -138,19 +139,11 @@ static void on_written(struct loop *l, void *arg)
 
 void checkpoint_files_flush(struct checkpoint_files *f)
 {
-    struct kerr err;
-
     if (!f->next || f->under)
         return;
-    if (open_dir(f, &err) < 0) {
-        complain(f, &err, f->next->jobs.n);
-        batch_free(f->next);
-        f->next = NULL;
-        return;
-    }
     f->under = take(f->next);
     f->under->files = f;
-    f->under->dirfd = f->dirfd;
+    f->under->dir = xstrdup(f->dir);
     loop_work(f->loop, write_batch, on_written, f->under);
 }
 
@@ -266,12 +259,13 @@ void checkpoint_files_restore(struct checkpoint_files *f, checkpoint_fn fn, void
 {
     struct reading r = { .fn = fn, .arg = arg };
     struct kerr err;
+    CLEANUP(fd_close) int dirfd = open_dir(f->dir, &err);
 
-    if (open_dir(f, &err) < 0) {
+    if (dirfd < 0) {
         complain(f, &err, 0);
         return;
     }
-    if (dir_each(f->dirfd, ".", on_entry, &r, &err) < 0)
+    if (dir_each(dirfd, ".", on_entry, &r, &err) < 0)
         complain(f, &err, 0);
     KLOG_I(0, "Read the checkpoints of predictions", KV_S("directory", f->dir),
            KV_I("loaded", r.loaded), KV_I("removed", r.removed));

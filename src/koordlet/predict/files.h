@@ -12,9 +12,10 @@ struct loop;
 struct metrics;
 
 struct checkpoint_files *checkpoint_files_new(struct loop *l, const char *dir, struct metrics *m);
-/* Writes what waits, then calls done, from a later turn. Before checkpoint_files_free() on a loop
- * that ran: a worker may be at it. */
+/* Writes what waits, then calls done, from a later turn. */
 void checkpoint_files_stop(struct checkpoint_files *f, void (*done)(void *arg), void *arg);
+/* Does not wait for what is being written: that ends by itself. Not between a stop and its done,
+ * unless the disk hangs. */
 struct checkpoint_files *checkpoint_files_free(struct checkpoint_files *f);
 DEFINE_CLEANUP(checkpoint_files_free, struct checkpoint_files *)
 

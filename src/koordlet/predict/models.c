@@ -6,6 +6,7 @@
 
 #define HOUR   (3600 * NSEC_PER_SEC)
 #define MINUTE (60 * NSEC_PER_SEC)
+enum { AHEAD_HALF_LIVES = 10 };
 
 const char *model_of_class(enum priority_class c)
 {
@@ -79,10 +80,21 @@ bool models_have(const struct models *m, const char *uid)
 
 /* ---- training -------------------------------------------------------------------------------- */
 
+/* The clock was far ahead, and was set right: what was learned then would outweigh all that is to
+ * come. */
+static bool is_ahead(const struct models *m, const struct model *model, nsec_t now)
+{
+    return i64_sub_sat(model->updated, now) / AHEAD_HALF_LIVES > m->o.cpu_half_life;
+}
+
 static void train(struct models *m, const char *uid, double cpu, double memory, nsec_t now)
 {
     struct model *model = map_getz(&m->by_uid, uid);
 
+    if (model && is_ahead(m, model, now)) {
+        map_removez(&m->by_uid, uid);
+        model = model_free(model);
+    }
     if (!model) {
         model = model_new(m, uid);
         map_putz(&m->by_uid, model->uid, model);

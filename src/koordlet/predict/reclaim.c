@@ -151,12 +151,13 @@ static int allocatable_of(const struct node *n, struct arena *a, struct amounts 
 
     if (!n)
         return kerr_set(err, -EINVAL, "there is no node");
-    const reslist *l = &n->status.allocatable;
-    if (raw_allocatable_read(&n->obj.meta.annotations, a, &raw, NULL) > 0)
-        l = &raw.v;
-    if (l->n == 0)
+    if (raw_allocatable_read(&n->obj.meta.annotations, a, &raw, NULL) > 0) {
+        *ret = amounts_of(&raw.v); /* also when it says that there is nothing */
+        return 0;
+    }
+    if (n->status.allocatable.n == 0)
         return kerr_set(err, -EINVAL, "node %s has no allocatable", n->obj.meta.name);
-    *ret = amounts_of(l);
+    *ret = amounts_of(&n->status.allocatable);
     return 0;
 }
 

@@ -2,14 +2,20 @@
 #include "koordlet/predict/server.h"
 
 #include "base/klog.h"
+#include "base/num.h"
 #include "component/metrics.h"
 #include "koordlet/metriccache/store.h"
 #include "koordlet/predict/files.h"
 #include "koordlet/states/states.h"
 #include "loop/loop.h"
 
-/* Housekeeping follows training by this much, so that what is written is new. */
+/* Housekeeping follows the first training by this much, so that what is written is new. */
 #define STEP_AFTER (2 * NSEC_PER_SEC)
+#define STEP_EVERY (60 * NSEC_PER_SEC)
+/* The first training waits for samples, looking this often. */
+#define FIRST_EVERY NSEC_PER_SEC
+/* Less is what clocks do all the time. */
+#define CLOCK_JUMP (60 * NSEC_PER_SEC)
 
 struct predict_server {
     struct predict_env env;
@@ -18,6 +24,8 @@ struct predict_server {
     struct vec_of(struct pod_usage) usages;
     struct window cpu, memory;
     struct timer *training, *step;
+    nsec_t clock_offset; /* of the wall clock to the monotonic one, at the last step */
+    bool clock_jumped;   /* and no training since */
     bool trained;
 };
 
@@ -97,23 +105,26 @@ static struct usage used(struct predict_server *s, enum metric_kind cpu, enum me
     return u;
 }
 
-static void train(struct predict_server *s)
+/* false: nothing was measured yet, and nothing is learned of that. */
+static bool train(struct predict_server *s)
 {
     const struct podset *pods = states_pods(s->env.states);
     nsec_t now = loop_wall(s->env.loop);
     int64_t to = now / NSEC_PER_MSEC, from = (now - s->env.o->training) / NSEC_PER_MSEC;
+    struct usage node = used(s, M_NODE_CPU, M_NODE_MEMORY, NULL, from, to);
+    bool measured = s->trained || node.known;
 
     vec_clear(&s->usages);
     for (uint32_t i = 0; pods && i < pods->n; i++) {
         const struct npod *p = pods->pods[i];
         const char *const labels[] = { p->uid };
-        vec_push(&s->usages,
-                 ((struct pod_usage){ p->uid, p->priority,
-                                      used(s, M_POD_CPU, M_POD_MEMORY, labels, from, to) }));
+        struct usage u = used(s, M_POD_CPU, M_POD_MEMORY, labels, from, to);
+        measured |= u.known;
+        vec_push(&s->usages, ((struct pod_usage){ p->uid, p->priority, u }));
     }
-    models_train(s->models, now, s->usages.items, s->usages.n,
-                 used(s, M_NODE_CPU, M_NODE_MEMORY, NULL, from, to));
-    s->trained = true;
+    if (measured)
+        models_train(s->models, now, s->usages.items, s->usages.n, node);
+    return s->trained = measured;
 }
 
 /* ---- expiry and checkpoints ------------------------------------------------------------------ */
@@ -141,13 +152,27 @@ static void save_due(struct predict_server *s)
     checkpoint_files_flush(s->files);
 }
 
+static nsec_t clock_offset(const struct loop *l)
+{
+    return loop_wall(l) - loop_mono(l);
+}
+
+static void look_at_clock(struct predict_server *s)
+{
+    nsec_t now = clock_offset(s->env.loop), by = i64_sub_sat(now, s->clock_offset);
+
+    s->clock_offset = now;
+    s->clock_jumped |= by > CLOCK_JUMP || by < -CLOCK_JUMP;
+}
+
 static void on_step(struct loop *l, void *arg)
 {
     struct predict_server *s = arg;
 
-    (void)l;
-    s->step = NULL;
-    models_expire(s->models, loop_wall(s->env.loop), on_dropped, s);
+    s->step = loop_after(l, STEP_EVERY, on_step, s);
+    look_at_clock(s);
+    if (!s->clock_jumped) /* ages mean nothing until the models were trained by the new time */
+        models_expire(s->models, loop_wall(l), on_dropped, s);
     save_due(s);
 }
 
@@ -156,10 +181,11 @@ static void on_training(struct loop *l, void *arg)
     struct predict_server *s = arg;
 
     s->training = NULL;
-    train(s);
-    if (!s->step)
+    s->clock_jumped = false;
+    bool trained = train(s);
+    if (trained && !s->step)
         s->step = loop_after(l, STEP_AFTER, on_step, s);
-    s->training = loop_after(l, s->env.o->training, on_training, s);
+    s->training = loop_after(l, trained ? s->env.o->training : FIRST_EVERY, on_training, s);
 }
 
 /* ---- start ----------------------------------------------------------------------------------- */
@@ -192,6 +218,7 @@ void predict_server_start(struct predict_server *s)
 {
     if (s->training)
         return;
+    s->clock_offset = clock_offset(s->env.loop);
     checkpoint_files_restore(s->files, restore, s);
     s->training = loop_after(s->env.loop, 0, on_training, s);
 }

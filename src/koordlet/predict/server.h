@@ -23,13 +23,13 @@ struct predict_env { /* borrowed */
     const struct predict_options *o;
 };
 struct predict_server *predict_server_new(const struct predict_env *env);
-/* No more training; done is called once nothing is being written any more. Before
- * predict_server_free() on a loop that ran. */
+/* No more training; done is called once nothing is being written any more. */
 void predict_server_stop(struct predict_server *s, void (*done)(void *arg), void *arg);
 struct predict_server *predict_server_free(struct predict_server *s);
 DEFINE_CLEANUP(predict_server_free, struct predict_server *)
 
-/* Once pods are known (files of unknown ones are removed). Reads the checkpoints, then trains. */
+/* Once pods are known (files of unknown ones are removed). Reads the checkpoints, then trains as
+ * soon as there are samples. */
 void predict_server_start(struct predict_server *s);
 bool predict_server_trained(const struct predict_server *s);
 const struct models *predict_server_models(const struct predict_server *s);

@@ -109,9 +109,10 @@ static void on_policy(void *arg)
     struct metric_reporter *mr = arg;
     nsec_t now = loop_mono(mr->r.env->loop);
 
+    mr->r.rest = jittered(mr);
+    /* A request under way rests that long when it is done; one that failed is soon tried again. */
     if (!mr->r.timer || mr->r.complaint.bad)
         return;
-    mr->r.rest = jittered(mr);
     reporter_after(&mr->r, mr->last + mr->r.rest - now);
 }
 

@@ -100,6 +100,29 @@ static struct cpuset cpus_of_entry(const struct kj_val *containers)
     return all;
 }
 
+/* Go's decoder does not tell null from absent, and stops at any other type. */
+static bool is_a(const struct kj_val *v, enum kj_type t)
+{
+    return kj_type(v) == t || kj_type(v) == KJ_NULL || kj_type(v) == KJ_ABSENT;
+}
+
+static bool entries_are_sane(const struct kj_val *entries)
+{
+    const struct kj_val *containers, *cpus;
+    struct str name;
+
+    if (!is_a(entries, KJ_OBJ))
+        return false;
+    for (struct kj_iter pods = kj_iter(entries); kj_next(&pods, &name, &containers);) {
+        if (!is_a(containers, KJ_OBJ))
+            return false;
+        for (struct kj_iter it = kj_iter(containers); kj_next(&it, &name, &cpus);)
+            if (!is_a(cpus, KJ_STR))
+                return false;
+    }
+    return true;
+}
+
 struct allocs vec_of(struct pod_cpu_alloc);
 
 static int by_uid(const void *a, const void *b)
@@ -133,7 +156,8 @@ static void add_entries(const struct topology_in *in, const struct kj_val *entri
 int kubelet_allocs(const struct topology_in *in, struct arena *a, struct strbuf *out,
                    struct cpuset *ret_taken, struct kerr *err)
 {
-    static const char trying[] = "failed to calculate Kubelet allocated cpus, err";
+    static const char trying[] =
+        "failed to calculate Kubelet allocated cpus, err: failed to cal GuaranteedCpu, err";
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
     struct allocs allocs = { 0 };
 
@@ -141,9 +165,10 @@ int kubelet_allocs(const struct topology_in *in, struct arena *a, struct strbuf 
         return 0;
     if (kj_parse(in->cpu_manager_state.p, in->cpu_manager_state.n, 0, &doc, err) < 0)
         return kerr_wrap(err, "%s", trying);
-    if (kj_type(kj_root(doc)) != KJ_OBJ)
-        return kerr_set(err, -EINVAL, "%s: cpu_manager_state is not an object", trying);
-    add_entries(in, kj_get(kj_root(doc), "entries"), a, &allocs, ret_taken);
+    const struct kj_val *entries = kj_get(kj_root(doc), "entries");
+    if (!is_a(kj_root(doc), KJ_OBJ) || !entries_are_sane(entries))
+        return kerr_set(err, -EINVAL, "%s: cpu_manager_state has a member of another type", trying);
+    add_entries(in, entries, a, &allocs, ret_taken);
     if (allocs.n) {
         qsort(allocs.items, allocs.n, sizeof *allocs.items, by_uid);
         pod_cpu_allocs_encode(&(struct pod_cpu_allocs){ { allocs.items, (uint32_t)allocs.n } },

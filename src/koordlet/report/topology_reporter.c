@@ -2,6 +2,7 @@
 #include "base/map.h"
 #include "client/informer.h"
 #include "koordlet/collect/collect.h"
+#include "koordlet/report/pool_gauges.h"
 #include "koordlet/report/reporter.h"
 #include "loop/loop.h"
 #include "sys/file.h"
@@ -25,6 +26,7 @@ struct topology_reporter {
     bool seen_valid;
     struct arena *arena; /* of local; NULL: none yet */
     struct topology local;
+    struct pool_gauges gauges;
     uint64_t generation; /* of local */
     /* The stored version that was compared with, or patched to, this generation: nothing to do. */
     uint64_t settled_generation;
@@ -174,6 +176,7 @@ static int update_local(struct topology_reporter *tr, const struct inputs *now, 
     tr->local = t;
     tr->generation++;
     arena_free(old);
+    pool_gauges_set(&tr->gauges, tr->r.env->node_name, &tr->local);
     states_tell(tr->r.env->states, STATES_TOPOLOGY);
     return 0;
 }
@@ -279,6 +282,7 @@ struct topology_reporter *topology_reporter_new(const struct report_env *env)
 
     reporter_init(&tr->r, env, &ops, tr);
     tr->r.rest = env->o->topology_interval;
+    pool_gauges_init(&tr->gauges, env->internal, gates_on(&env->o->gates, GATE_PER_CPU_METRIC));
     tr->selector = xasprintf("metadata.name=%s", env->node_name);
     tr->state_path = xasprintf("%s/cpu_manager_state", env->host->roots.var_lib_kubelet);
     if (gates_on(&env->o->gates, GATE_NODE_TOPOLOGY_REPORT) && env->o->topology_interval > 0)

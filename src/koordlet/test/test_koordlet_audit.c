@@ -11,11 +11,8 @@
 #include "base/klog.h"
 #include "base/strbuf.h"
 #include "component/metrics.h"
-#include "component/serve.h"
-#include "koordlet/audit/audit.h"
-#include "loop/loop.h"
-#include "net/http.h"
-#include "net/stream.h"
+#include "koordlet/audit/audit_int.h"
+#include "koordlet/test/asker.h"
 #include "sys/file.h"
 
 struct bed {
@@ -23,39 +20,8 @@ struct bed {
     struct loop *l;
     struct metrics *m;
     struct audit *a;
-    struct serve *s;
-    struct http *client;
-    const char *accept; /* NULL: text */
-    int status;
-    char token[64];
-    struct strbuf body;
-    bool ended;
+    struct asker k;
 };
-
-struct dialing {
-    struct bed *b;
-    http_dialed_fn fn;
-    void *arg;
-};
-
-static void dial_now(struct loop *l, void *arg)
-{
-    struct dialing *d = arg;
-    struct stream *ends[2];
-
-    stream_mem_pair(l, &(struct mem_opts){ 0 }, ends);
-    serve_stream(d->b->s, ends[0], "127.0.0.1:999");
-    d->fn(d->arg, ends[1], NULL);
-    free(d);
-}
-
-static void dial_later(void *bed, struct loop *l, http_dialed_fn fn, void *arg)
-{
-    struct dialing *d = xnew0(struct dialing);
-
-    *d = (struct dialing){ bed, fn, arg };
-    loop_post(l, dial_now, d);
-}
 
 static void bed_open(struct bed *b, int64_t disk_mb)
 {
@@ -63,11 +29,7 @@ static void bed_open(struct bed *b, int64_t disk_mb)
     struct kerr err;
 
     assert_int_equal(audit_new(b->l, &o, b->m, &b->a, &err), 0);
-    b->s = serve_new(b->l, &(struct serve_opts){ .program = "test" });
-    serve_handle(b->s, "/events", audit_serve, b->a);
-    b->client =
-        http_client_new(b->l, &(struct http_client_opts){
-                                  .host = "test", .port = 80, .dial = dial_later, .dial_arg = b });
+    asker_init(&b->k, b->l, audit_serve, b->a);
 }
 
 static void bed_init(struct bed *b, int64_t disk_mb)
@@ -82,8 +44,7 @@ static void bed_init(struct bed *b, int64_t disk_mb)
 
 static void bed_close(struct bed *b)
 {
-    http_free(b->client);
-    serve_free(b->s);
+    asker_fini(&b->k);
     b->a = audit_free(b->a);
 }
 
@@ -100,49 +61,18 @@ static void bed_fini(struct bed *b)
     struct kerr err;
 
     bed_close(b);
-    loop_advance(b->l, 10 * NSEC_PER_SEC);
     dir_each(AT_FDCWD, b->dir, remove_entry, NULL, &err);
     rmdir(b->dir);
     metrics_free(b->m);
     loop_free(b->l);
-    strbuf_fini(&b->body);
-}
-
-static void on_headers(void *arg, const struct http_resp *r)
-{
-    struct bed *b = arg;
-    struct str t = http_header_get(&r->headers, "next-page-token");
-
-    b->status = r->status;
-    snprintf(b->token, sizeof b->token, "%.*s", (int)t.n, t.p ? t.p : "");
-}
-
-static void on_data(void *arg, const char *p, size_t n)
-{
-    strbuf_appendn(&((struct bed *)arg)->body, p, n);
-}
-
-static void on_end(void *arg, const struct kerr *err, bool sent)
-{
-    (void)err, (void)sent;
-    ((struct bed *)arg)->ended = true;
 }
 
 static const char *ask(struct bed *b, const char *target)
 {
-    static const struct http_handler h = { on_headers, on_data, on_end };
-    const struct http_header accept = { STR("accept"), str_of(b->accept) };
+    const char *body = asker_get(&b->k, target);
 
-    b->status = 0;
-    b->ended = false;
-    strbuf_reset(&b->body);
-    http_send(b->client,
-              &(struct http_req){
-                  .method = "GET", .target = target, .headers = { &accept, b->accept != NULL } },
-              &h, b);
-    loop_advance(b->l, NSEC_PER_SEC);
-    assert_true(b->ended);
-    return strbuf_str(&b->body);
+    assert_true(b->k.ended);
+    return body;
 }
 
 static void log_name(struct bed *b, const char *name)
@@ -183,14 +113,14 @@ static void test_pages_go_back_from_the_newest(void **state)
     for (char c = 'a'; c <= 'z'; c++)
         log_name(&b, (char[]){ c, 0 });
     assert_string_equal(letters(ask(&b, "/events?size=10")), "zyxwvutsrq");
-    assert_int_equal(strlen(b.token), 36);
-    snprintf(target, sizeof target, "/events?size=1&pageToken=%s", b.token);
+    assert_int_equal(strlen(b.k.token), 36);
+    snprintf(target, sizeof target, "/events?size=1&pageToken=%s", b.k.token);
     assert_string_equal(letters(ask(&b, target)), "p");
-    snprintf(target, sizeof target, "/events?size=100&pageToken=%s", b.token);
+    snprintf(target, sizeof target, "/events?size=100&pageToken=%s", b.k.token);
     assert_string_equal(letters(ask(&b, target)), "onmlkjihgfedcba");
-    assert_string_equal(b.token, "");
+    assert_string_equal(b.k.token, "");
     ask(&b, target); /* the reader is gone */
-    assert_int_equal(b.status, 409);
+    assert_int_equal(b.k.status, 409);
     bed_fini(&b);
 }
 
@@ -202,7 +132,7 @@ static void test_json_page(void **state)
     bed_init(&b, 16);
     audit_log(b.a, &(struct audit_event){ "node", NULL, "n1", NULL, "reason", "it \"is\"\n", 1 });
     audit_log(b.a, &(struct audit_event){ .type = "node", .name = "quiet", .verbosity = 4 });
-    b.accept = "application/json";
+    b.k.accept = "application/json";
     assert_string_equal(
         ask(&b, "/events"),
         "{\"NextPageToken\":\"\",\"Events\":[{\"createdAt\":\"2023-11-14T22:13:20Z\","
@@ -218,9 +148,9 @@ static void test_refused_requests(void **state)
     (void)state;
     bed_init(&b, 16);
     assert_string_equal(ask(&b, "/events?size=2049"), "size(2049) exceeds the limit(2048)\n");
-    assert_int_equal(b.status, 400);
+    assert_int_equal(b.k.status, 400);
     assert_string_equal(ask(&b, "/events?pageToken=x"), "invalid pageToken x\n");
-    assert_int_equal(b.status, 409);
+    assert_int_equal(b.k.status, 409);
     log_name(&b, "a");
     assert_string_equal(letters(ask(&b, "/events?size=many")), "a");
     bed_fini(&b);
@@ -237,15 +167,17 @@ static void test_readers_are_few_and_expire(void **state)
         log_name(&b, (char[]){ c, 0 });
     for (int i = 0; i < 5; i++) {
         ask(&b, "/events?size=1");
-        snprintf(i ? second : first, 128, "/events?size=1&pageToken=%s", b.token);
+        snprintf(i ? second : first, 128, "/events?size=1&pageToken=%s", b.k.token);
     }
     ask(&b, first);
-    assert_int_equal(b.status, 409);
+    assert_int_equal(b.k.status, 409);
     ask(&b, second);
-    assert_int_equal(b.status, 200);
-    loop_advance(b.l, 11 * 60 * NSEC_PER_SEC);
+    assert_int_equal(b.k.status, 200);
+    assert_int_equal(b.a->readers.n, 4);
+    loop_advance(b.l, 12 * 60 * NSEC_PER_SEC);
+    assert_int_equal(b.a->readers.n, 0); /* also when nobody asks */
     ask(&b, second);
-    assert_int_equal(b.status, 409);
+    assert_int_equal(b.k.status, 409);
     bed_fini(&b);
 }
 
@@ -298,11 +230,112 @@ static void test_reader_crosses_files_and_bad_lines(void **state)
     close(dirfd);
     for (;;) {
         seen += strlen(letters(ask(&b, target)));
-        if (!*b.token)
+        if (!*b.k.token)
             break;
-        snprintf(target, sizeof target, "/events?size=60&pageToken=%s", b.token);
+        snprintf(target, sizeof target, "/events?size=60&pageToken=%s", b.k.token);
     }
     assert_int_equal(seen, 2500);
+    bed_fini(&b);
+}
+
+static void keep_line(void *arg, const char *text, size_t n)
+{
+    strbuf_appendn(arg, text, n);
+}
+
+static size_t count_lines(const struct strbuf *text, const char *with)
+{
+    size_t n = 0;
+
+    for (const char *p = strbuf_str(text); (p = strstr(p, with)); p++)
+        n++;
+    return n;
+}
+
+/* A page of messages that fills a file. */
+static void fill_file(struct bed *b)
+{
+    static char message[1024];
+
+    memset(message, 'x', sizeof message - 1);
+    for (int i = 0; i < 2 << 10; i++)
+        audit_log(b->a, &(struct audit_event){ .type = "node", .name = "f", .message = message });
+}
+
+static void test_rotation_that_fails_is_told_once(void **state)
+{
+    CLEANUP(strbuf_fini) struct strbuf lines = STRBUF_INIT;
+    struct bed b;
+    char name[64];
+
+    (void)state;
+    bed_init(&b, 16);
+    int dirfd = open(b.dir, O_RDONLY | O_DIRECTORY);
+    for (int i = 0; i < 9; i++) {
+        snprintf(name, sizeof name, "audit-2023-11-14-22-13-20-%d.log", i);
+        assert_int_equal(mkdirat(dirfd, name, 0755), 0);
+    }
+    klog_set_sink(keep_line, &lines);
+    fill_file(&b);
+    fill_file(&b);
+    klog_set_sink(NULL, NULL);
+    assert_int_equal(count_lines(&lines, "Cannot rotate"), 1);
+    /* Nothing is lost; it is only late. */
+    assert_int_equal(strlen(letters(ask(&b, "/events?size=50"))), 50);
+    loop_advance(b.l, 10 * NSEC_PER_SEC);
+    log_name(&b, "z");
+    assert_int_equal(count_files(&b, "audit-"), 9 + 1);
+    assert_string_equal(letters(ask(&b, "/events?size=2")), "zf");
+    for (int i = 0; i < 9; i++) {
+        snprintf(name, sizeof name, "audit-2023-11-14-22-13-20-%d.log", i);
+        unlinkat(dirfd, name, AT_REMOVEDIR);
+    }
+    close(dirfd);
+    bed_fini(&b);
+}
+
+static void test_directory_that_is_removed_comes_again(void **state)
+{
+    CLEANUP(strbuf_fini) struct strbuf lines = STRBUF_INIT;
+    struct bed b;
+    struct kerr err;
+
+    (void)state;
+    bed_init(&b, 16);
+    log_name(&b, "a");
+    audit_flush(b.a);
+    dir_each(AT_FDCWD, b.dir, remove_entry, NULL, &err);
+    assert_int_equal(rmdir(b.dir), 0);
+    klog_set_sink(keep_line, &lines);
+    fill_file(&b); /* it shows when the file is full */
+    klog_set_sink(NULL, NULL);
+    assert_int_equal(count_lines(&lines, "audit log"), 1);
+    log_name(&b, "b");
+    assert_string_equal(letters(ask(&b, "/events?size=1")), "b");
+    assert_int_equal(count_files(&b, "audit.log"), 1);
+    bed_fini(&b);
+}
+
+/* The last life was cut off in the middle of a line: the next event does not suffer. */
+static void test_half_a_line_at_the_end(void **state)
+{
+    struct bed b;
+
+    (void)state;
+    bed_init(&b, 16);
+    bed_close(&b);
+    int dirfd = open(b.dir, O_RDONLY | O_DIRECTORY);
+    int fd = openat(dirfd, "audit.log", O_WRONLY | O_APPEND);
+    assert_int_equal(write(fd, "{\"half", 6), 6);
+    close(fd);
+    close(dirfd);
+    bed_open(&b, 16);
+    log_name(&b, "a");
+    log_name(&b, "b");
+    assert_string_equal(ask(&b, "/events?size=1"),
+                        "{\"createdAt\":\"2023-11-14T22:13:21Z\",\"type\":\"pod\","
+                        "\"namespace\":\"default\",\"name\":\"b\"}\n");
+    assert_string_equal(letters(ask(&b, "/events")), "ba");
     bed_fini(&b);
 }
 
@@ -329,6 +362,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_readers_are_few_and_expire),
         cmocka_unit_test(test_rotation_keeps_the_budget),
         cmocka_unit_test(test_reader_crosses_files_and_bad_lines),
+        cmocka_unit_test(test_rotation_that_fails_is_told_once),
+        cmocka_unit_test(test_directory_that_is_removed_comes_again),
+        cmocka_unit_test(test_half_a_line_at_the_end),
         cmocka_unit_test(test_directory_that_cannot_be_made),
     };
 

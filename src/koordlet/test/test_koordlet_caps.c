@@ -39,7 +39,12 @@ static void test_schemata(void **state)
     assert_int_equal(s->nl3 + s->nmb, 0);
     assert_int_equal(schemata_parse("L3:0=zz;1=1\n", 12, -1, s, &err), -EINVAL);
     assert_string_equal(err.text, "schemata: L3 has the item '0=zz'");
-    assert_int_equal(schemata_parse("MB:x=1", 6, -1, s, &err), -EINVAL);
+    static const char odd[] = "L3:x=1;=2;0=3=4;0=f;1=1;0=7;\nMB: 1 = 20 ;0=10;x;-1=5\n";
+    assert_int_equal(schemata_parse(odd, strlen(odd), 2, s, &err), 0);
+    assert_int_equal(s->nl3, 2);
+    assert_true(s->l3[0].cache == 0 && s->l3[0].value == 7 && s->l3[1].value == 1);
+    assert_int_equal(s->nmb, 2);
+    assert_true(s->mb[1].cache == 1 && s->mb[1].value == 20);
     assert_int_equal(schemata_parse("L3:0=11112222333344445", 22, -1, s, &err), -EINVAL);
     free(s);
 }
@@ -63,13 +68,13 @@ static void test_schemata_is_bounded(void **state)
 static void test_schemata_format(void **state)
 {
     static const struct resctrl_item l3[] = { { 0, 0xfff }, { 8, 0xfff } };
-    static const struct resctrl_item mb[] = { { 0, 100 }, { 8, 100 } };
+    static const struct resctrl_item mb[] = { { 8, 90 }, { 0, 100 } };
     CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
 
     (void)state;
     schemata_l3_format(l3, 2, &b);
     schemata_mb_format(mb, 2, &b);
-    assert_string_equal(strbuf_str(&b), "L3:0=fff;8=fff;\nMB:0=100;8=100;\n");
+    assert_string_equal(strbuf_str(&b), "L3:0=fff;8=fff;\nMB:0=100;8=90;\n");
 }
 
 static void test_l3_masks(void **state)
@@ -201,7 +206,9 @@ static void modern_node(struct fixture *f)
                 "some avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"
                 "full avg10=0.00 avg60=0.00 avg300=0.00 total=0\n",
                 "proc/pressure/cpu");
-    fixture_put(f, "processor : 0\nflags : fpu cat_l3 mba cqm_llc cqm_occup_llc cqm_mbm_total\n",
+    fixture_put(f,
+                "processor : 0\nvendor_id\t: GenuineIntel\nflags : fpu cat_l3 mba cqm_llc "
+                "cqm_occup_llc cqm_mbm_total\n",
                 "proc/cpuinfo");
     fixture_put(f, "", "var-run/containerd/containerd.sock");
     fixture_put(f, "", "sys/class/infiniband/mlx5_0/ports");
@@ -243,6 +250,12 @@ static void test_capabilities_of_a_modern_node(void **state)
     assert_cap(&c, CAP_NRI, CAP_NO, "nri/nri.sock does not exist");
     assert_cap(&c, CAP_RDMA, CAP_YES, "mlx5_0 in ");
     assert_cap(&c, CAP_ANOLIS, CAP_NO, "another kernel");
+    fixture_put(&f, "vendor_id\t: HygonGenuine\nflags : cat_l3 mba\n", "proc/cpuinfo");
+    caps_read(h, NULL, &c);
+    assert_cap(&c, CAP_RESCTRL, CAP_NO, "the vendor of the CPUs is HygonGenuine: only");
+    fixture_put(&f, "vendor_id\t: AuthenticAMD\nflags : cat_l3 mba\n", "proc/cpuinfo");
+    caps_read(h, NULL, &c);
+    assert_cap(&c, CAP_RESCTRL, CAP_YES, "cat_l3");
     fixture_fini(&f);
 }
 

@@ -67,6 +67,34 @@ static void test_node_usage(void **state)
     bed_fini(&b);
 }
 
+/* What a CPU did before it was away is not of this second. */
+static void test_a_cpu_that_was_away(void **state)
+{
+    struct bed b;
+
+    (void)state;
+    bed_init(&b, CGROUP_V2);
+    put_cpus(&b);
+    bed_stat(&b, 0, 0, 0);
+    bed_start(&b);
+    bed_advance(&b, 0);
+    bed_stat(&b, 100, 100, 50);
+    bed_advance(&b, 1);
+    assert_true(bed_last1(&b, M_NODE_NUMA_CPU, "1") == 0.5);
+    fixture_put(&b.f, "cpu 200 0 0 50 60 0 0 9\ncpu0 200 0 0 0 0 0 0\n", "proc/stat");
+    bed_advance(&b, 1);
+    assert_true(bed_last1(&b, M_NODE_NUMA_CPU, "0") == 1);
+    assert_true(bed_last1(&b, M_NODE_NUMA_CPU, "1") == 0);
+    bed_stat(&b, 300, 300, 350);
+    bed_advance(&b, 1);
+    assert_true(bed_last1(&b, M_NODE_NUMA_CPU, "0") == 1);
+    assert_true(bed_last1(&b, M_NODE_NUMA_CPU, "1") == 0);
+    bed_stat(&b, 400, 400, 450);
+    bed_advance(&b, 1);
+    assert_true(bed_last1(&b, M_NODE_NUMA_CPU, "1") == 1);
+    bed_fini(&b);
+}
+
 static void test_wall_clock_jumps_do_not_matter(void **state)
 {
     struct bed b;
@@ -237,6 +265,28 @@ static void test_best_effort(void **state)
     }
 }
 
+static void test_best_effort_of_another_driver(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(versions); i++) {
+        struct bed b;
+        bed_init(&b, versions[i]);
+        bed_pods(&b, "[]");
+        b.env.host->driver = CGROUP_CGROUPFS; /* a guess */
+        bed_start(&b);
+        bed_advance(&b, 5);
+        assert_true(bed_is_missing(&b, "BEResourceCollector: there is no best-effort cgroup yet"));
+        b.env.host->driver = CGROUP_SYSTEMD;
+        put_be(&b, "1-2\n", "-1", 7000000000);
+        bed_advance(&b, 1);
+        put_be(&b, "1-2\n", "-1", 8000000000);
+        bed_advance(&b, 1);
+        assert_true(be(&b, "real-limit") == 2000);
+        assert_true(be(&b, "usage") == 1000);
+        bed_fini(&b);
+    }
+}
+
 static void test_system_is_the_rest(void **state)
 {
     struct bed b;
@@ -376,6 +426,10 @@ static void test_retention_follows_the_policy(void **state)
     b.states.policy.durations[2] = 3600 * NSEC_PER_SEC;
     b.states.on_policy(b.states.on_policy_arg);
     assert_true(metriccache_series_bytes(b.env.mc, M_NODE_CPU) > node + 1800 * 12 - 100);
+    b.states.policy.aggregate = 365 * 86400 * NSEC_PER_SEC; /* no policy eats up the machine */
+    b.states.on_policy(b.states.on_policy_arg);
+    assert_in_range(metriccache_series_bytes(b.env.mc, M_NODE_CPU), 43200 * 12, 43300 * 12);
+    assert_in_range(metriccache_series_bytes(b.env.mc, M_POD_CPU), 3600 * 12, 3700 * 12);
     bed_fini(&b);
 }
 
@@ -410,12 +464,14 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_node_usage),
+        cmocka_unit_test(test_a_cpu_that_was_away),
         cmocka_unit_test(test_wall_clock_jumps_do_not_matter),
         cmocka_unit_test(test_pod_usage),
         cmocka_unit_test(test_a_group_made_anew),
         cmocka_unit_test(test_last_values_expire),
         cmocka_unit_test(test_numa_of_pods),
         cmocka_unit_test(test_best_effort),
+        cmocka_unit_test(test_best_effort_of_another_driver),
         cmocka_unit_test(test_system_is_the_rest),
         cmocka_unit_test(test_host_applications),
         cmocka_unit_test(test_missing_says_why),

@@ -143,6 +143,64 @@ static void test_a_collector_that_fails_and_recovers(void **state)
     bed_fini(&b);
 }
 
+/* What is wrong may read otherwise each time, and come and go: neither floods the log. */
+static void test_the_log_is_not_flooded(void **state)
+{
+    struct bed b;
+
+    (void)state;
+    bed_init(&b, CGROUP_V1);
+    bed_pods(&b, "[" POD_JSON(1, "aa") "]");
+    good_pod(&b, POD_DIR(1), 0);
+    bed_start(&b);
+    bed_advance(&b, 2);
+    klog_set_sink(count_line, NULL);
+    lines = 0;
+    for (int i = 0; i < 100; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "junk %d\n", i);
+        fixture_put(&b.f, text, "cgroup/cpuacct/" POD_DIR(1) "/cpuacct.usage");
+        bed_advance(&b, 1);
+    }
+    assert_in_range(lines, 1, 8);
+    assert_true(bed_failures(&b, "PodResourceCollector") >= 100);
+    good_pod(&b, POD_DIR(1), 0);
+    lines = 0;
+    for (int i = 0; i < 20; i++) {
+        fixture_put(&b.f, "x", "proc/stat");
+        bed_advance(&b, 1);
+        bed_stat(&b, 5, 5, 5);
+        bed_advance(&b, 1);
+    }
+    assert_int_equal(lines, 2); /* failed, well again: once */
+    assert_true(bed_failures(&b, "NodeResourceCollector") >= 20);
+    bed_advance(&b, 600);
+    fixture_put(&b.f, "x", "proc/stat");
+    bed_advance(&b, 2);
+    assert_int_equal(lines, 3); /* that is news again */
+    klog_set_sink(NULL, NULL);
+    bed_fini(&b);
+}
+
+static void test_bad_meminfo_costs_no_pod(void **state)
+{
+    struct bed b;
+
+    (void)state;
+    bed_init(&b, CGROUP_V2);
+    b.o.collect.page_cache_on = true;
+    fixture_put(&b.f, "MemTotal: many kB\n", "proc/meminfo");
+    bed_pods(&b, "[" POD_JSON(1, "aa") "]");
+    good_pod(&b, POD_DIR(1), 0);
+    bed_start(&b);
+    bed_advance(&b, 1);
+    assert_true(bed_last1(&b, M_POD_MEMORY_PAGE_CACHE, UID(1)) == 2000);
+    assert_true(bed_failures(&b, "PageCacheCollector") == 2);
+    assert_true(
+        bed_is_missing(&b, "PageCacheCollector: meminfo: meminfo: MemTotal: is not a number"));
+    bed_fini(&b);
+}
+
 /* ---- pods that come and go ------------------------------------------------------------------- */
 
 static void test_descriptors_go_with_their_pods(void **state)
@@ -206,6 +264,28 @@ static void test_a_container_started_again(void **state)
 }
 
 /* A file whose subject ends while it is open answers an error, as a removed cgroup does. */
+/* A group that is long in coming is tried ever more rarely, but at once when the kubelet says
+ * something new. */
+static void test_a_late_group_is_seen_with_the_news(void **state)
+{
+    struct bed b;
+
+    (void)state;
+    bed_init(&b, CGROUP_V2);
+    bed_pods(&b, "[" POD_JSON(1, "aa") "]");
+    bed_start(&b);
+    bed_advance(&b, 70); /* 1, 2, 4, 8, 16, 32 seconds: the next try is at 95 */
+    good_pod(&b, POD_DIR(1), 0);
+    good_pod(&b, CONTAINER_DIR(1, "aa"), 0);
+    bed_advance(&b, 3);
+    assert_true(bed_last1(&b, M_POD_MEMORY, UID(1)) == -1);
+    bed_pods(&b, "[" POD_JSON(1, "aa") "]");
+    bed_advance(&b, 2);
+    assert_true(bed_last1(&b, M_POD_MEMORY, UID(1)) == 1000);
+    assert_true(bed_last1(&b, M_CONTAINER_MEMORY, "containerd://aa") == 1000);
+    bed_fini(&b);
+}
+
 static void test_a_group_that_vanishes_while_open(void **state)
 {
     char path[64];
@@ -332,8 +412,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_huge_file),
         cmocka_unit_test(test_one_fault_is_one_line),
         cmocka_unit_test(test_a_collector_that_fails_and_recovers),
+        cmocka_unit_test(test_the_log_is_not_flooded),
+        cmocka_unit_test(test_bad_meminfo_costs_no_pod),
         cmocka_unit_test(test_descriptors_go_with_their_pods),
         cmocka_unit_test(test_a_container_started_again),
+        cmocka_unit_test(test_a_late_group_is_seen_with_the_news),
         cmocka_unit_test(test_a_group_that_vanishes_while_open),
         cmocka_unit_test(test_few_descriptors),
         cmocka_unit_test(test_files_are_read_once_a_tick),

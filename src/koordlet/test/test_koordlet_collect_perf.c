@@ -11,6 +11,7 @@
 
 #include "koordlet/collect/idlepages.h"
 #include "koordlet/collect/perf.h"
+#include "koordlet/host/caps.h"
 #include "koordlet/test/collect_bed.h"
 
 static void gate(struct bed *b, const char *text)
@@ -108,6 +109,7 @@ static struct {
     unsigned open, most, calls, members;
     int code; /* what opening answers, < 0 */
     int last; /* the descriptor it gave last */
+    bool unreadable;
 } fake;
 
 static int fake_open(int cgroup_fd, int cpu, enum perf_event event, int leader, struct kerr *err)
@@ -129,8 +131,10 @@ static int fake_open(int cgroup_fd, int cpu, enum perf_event event, int leader, 
 
 static int fake_read(int fd, struct perf_value *ret, struct kerr *err)
 {
-    (void)fd, (void)err;
+    (void)fd;
     fake.open--;
+    if (fake.unreadable)
+        return kerr_set(err, -EIO, "read a counter: too short");
     *ret = (struct perf_value){ 100, 20, 10 }; /* on the CPU half of the time */
     return 0;
 }
@@ -265,6 +269,28 @@ static void test_machine_without_counters(void **state)
     free(c);
 }
 
+static void test_a_failed_round_costs_no_other(void **state)
+{
+    struct bed b;
+
+    (void)state;
+    cpi_bed(&b);
+    struct cpu_info *c = b.env.cpu_info;
+    fake.unreadable = true;
+    bed_start(&b);
+    bed_advance(&b, 30);
+    assert_int_equal(fake.calls, 4);
+    fake.unreadable = false;
+    bed_advance(&b, 40); /* the next round is at 60 */
+    assert_int_equal(fake.calls, 8);
+    assert_true(cpi(&b, "cycle") == 400);
+    assert_true(bed_failures(&b, "CPICollector") == 1);
+    bed_advance(&b, 60);
+    assert_true(bed_failures(&b, "CPICollector") == 1);
+    bed_fini(&b);
+    free(c);
+}
+
 static void test_scaling(void **state)
 {
     (void)state;
@@ -337,6 +363,30 @@ static void test_cold_pages(void **state)
     bed_fini(&b);
 }
 
+static void test_cold_pages_of_pods_do_not_need_the_node_s(void **state)
+{
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    struct bed b;
+
+    (void)state;
+    bed_init(&b, CGROUP_V1);
+    gate(&b, "ColdPageCollector=true");
+    fixture_put(&b.f, "120\n", "sys/kernel/mm/kidled/scan_period_in_seconds");
+    fixture_put(&b.f, "0\n", "sys/kernel/mm/kidled/use_hierarchy");
+    bed_pods(&b, "[" POD_JSON(1, "aa") "]");
+    idle_pages(&text, "0 0 0 0 0 1000 0 0");
+    fixture_put(&b.f, "junk\n", "cgroup/memory/memory.idle_page_stats");
+    fixture_put(&b.f, text.data, "cgroup/memory/" POD_DIR(1) "/memory.idle_page_stats");
+    bed_memory(&b, POD_DIR(1), 4000, 300);
+    bed_start(&b);
+    bed_advance(&b, 0);
+    assert_true(bed_last(&b, M_NODE_MEMORY_COLD, NULL) == -1);
+    assert_true(bed_last1(&b, M_POD_MEMORY_COLD, UID(1)) == 1000);
+    assert_true(bed_last1(&b, M_POD_MEMORY_HOT, UID(1)) == 3300);
+    assert_true(bed_failures(&b, "ColdPageCollector") == 1);
+    bed_fini(&b);
+}
+
 static void test_cold_pages_need_v1(void **state)
 {
     struct bed b;
@@ -376,6 +426,39 @@ static void test_resctrl(void **state)
     bed_fini(&b);
 }
 
+/* The node is looked at after the collectors are made. */
+static void test_resctrl_by_what_the_cpus_can(void **state)
+{
+    static const struct {
+        enum cap_state control, monitoring;
+        double want;
+    } cases[] = {
+        { CAP_YES, CAP_YES, 4096 },
+        { CAP_NO, CAP_YES, -1 },
+        { CAP_YES, CAP_NO, -1 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct caps caps = { 0 };
+        struct bed b;
+        bed_init(&b, CGROUP_V2);
+        gate(&b, "ResctrlCollector=true");
+        b.o.collect.resctrl_on = true;
+        b.env.caps = &caps;
+        fixture_put(&b.f, "L3:0=fff\nMB:0=100\n", "sys-fs/resctrl/schemata");
+        fixture_put(&b.f, "4096\n", "sys-fs/resctrl/LS/mon_data/mon_L3_00/llc_occupancy");
+        bed_start(&b);
+        caps.caps[CAP_RESCTRL].state = cases[i].control;
+        caps.caps[CAP_RESCTRL_MONITORING].state = cases[i].monitoring;
+        bed_advance(&b, 0);
+        assert_true(bed_last(&b, M_RESCTRL_LLC, (const char *const[]){ "LS", "0" }) ==
+                    cases[i].want);
+        assert_true(bed_failures(&b, "ResctrlCollector") == 0);
+        bed_fini(&b);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -385,11 +468,14 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_cycles_and_instructions_in_one_group),
         cmocka_unit_test(test_descriptors_of_counters_are_bounded),
         cmocka_unit_test(test_machine_without_counters),
+        cmocka_unit_test(test_a_failed_round_costs_no_other),
         cmocka_unit_test(test_scaling),
         cmocka_unit_test(test_idle_pages),
         cmocka_unit_test(test_cold_pages),
+        cmocka_unit_test(test_cold_pages_of_pods_do_not_need_the_node_s),
         cmocka_unit_test(test_cold_pages_need_v1),
         cmocka_unit_test(test_resctrl),
+        cmocka_unit_test(test_resctrl_by_what_the_cpus_can),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);

@@ -27,6 +27,29 @@ static unsigned count_lines(const char *with)
     return n;
 }
 
+static struct held { /* a scan that has not come back */
+    bool on;
+    unsigned n;
+    work_fn work;
+    post_fn done;
+    void *arg;
+} held;
+void __real_loop_work(struct loop *l, work_fn work, post_fn done, void *arg);
+void __wrap_loop_work(struct loop *l, work_fn work, post_fn done, void *arg);
+void __wrap_loop_work(struct loop *l, work_fn work, post_fn done, void *arg)
+{
+    if (held.on)
+        held = (struct held){ true, held.n + 1, work, done, arg };
+    else
+        __real_loop_work(l, work, done, arg);
+}
+static void held_finish(struct loop *l)
+{
+    held.on = false;
+    held.work(held.arg);
+    held.done(l, held.arg);
+}
+
 /* ---- a machine ------------------------------------------------------------------------------- */
 
 struct rig {
@@ -201,6 +224,57 @@ static void test_rdma_names_and_ports(void **state)
     assert_int_equal(r.in.devices.n, 1);
     assert_int_equal(device(&r, 0)->minor.v, 12);
     assert_false(device(&r, 0)->health); /* no ports */
+    rig_fini(&r);
+}
+
+static void test_a_card_that_does_not_answer(void **state)
+{
+    struct rig r;
+
+    (void)state;
+    rig_init(&r);
+    put_cards(&r);
+    held = (struct held){ .on = true };
+    rig_start(&r);
+    bed_advance(&r.b, 20);
+    assert_int_equal(held.n, 1);
+    assert_int_equal(report(&r), -EAGAIN);
+    assert_true(bed_failures(&r.b, "NodeResourceCollector") == 0);
+    bed_advance(&r.b, 60);
+    assert_int_equal(held.n, 1);
+    assert_true(bed_failures(&r.b, "NodeResourceCollector") > 0);
+    assert_int_equal(count_lines("an RDMA card does not say how its ports are"), 1);
+    held_finish(r.b.env.loop);
+    assert_int_equal(report(&r), 0);
+    uint32_t n = r.in.devices.n;
+    assert_true(n > 0);
+    held = (struct held){ .on = true }; /* and once more, until the end */
+    bed_advance(&r.b, 40);
+    assert_int_equal(held.n, 1);
+    assert_int_equal(report(&r), 0);
+    assert_int_equal(r.in.devices.n, n);
+    r.b.collect = collect_free(r.b.collect);
+    held_finish(r.b.env.loop); /* nobody is left to tell */
+    rig_fini(&r);
+}
+
+static void test_a_failed_scan_is_told_in_the_next_round(void **state)
+{
+    const struct device_source *src = &device_source_rdma;
+    void *self = NULL;
+    struct rig r;
+
+    (void)state;
+    rig_init(&r);
+    fixture_put(&r.b.f, "no directory\n", "sys/class/infiniband");
+    assert_int_equal(src->setup(&r.b.env, &self, &r.err), 0);
+    assert_int_equal(src->node_round(self, &r.b.env, 1, &r.err), 0);
+    loop_advance(r.b.env.loop, NSEC_PER_SEC);
+    assert_int_equal(src->node_round(self, &r.b.env, 2, &r.err), -ENOTDIR);
+    assert_non_null(strstr(r.err.text, "look for RDMA devices"));
+    assert_int_equal(src->node_round(self, &r.b.env, 3, &r.err), 0);
+    assert_null(src->infos(self));
+    src->destroy(self);
     rig_fini(&r);
 }
 
@@ -457,6 +531,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rdma_cards),
         cmocka_unit_test(test_rdma_names_and_ports),
+        cmocka_unit_test(test_a_card_that_does_not_answer),
+        cmocka_unit_test(test_a_failed_scan_is_told_in_the_next_round),
         cmocka_unit_test(test_nothing_on_the_machine),
         cmocka_unit_test(test_xpu_devices),
         cmocka_unit_test(test_xpu_partitions),

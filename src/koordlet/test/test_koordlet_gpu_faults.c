@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -258,6 +260,7 @@ static void test_a_call_that_sleeps_holds_up_nobody(void **state)
     }
     assert_int_equal(asked(), 1);
     assert_null(device_source_gpu.infos(self));
+    const char *call = gpu_ask_under_way();
     set_hang(false);
     for (int i = 0; i < 5000 && !device_source_gpu.infos(self); i++) {
         run_for_a_millisecond(l);
@@ -265,6 +268,8 @@ static void test_a_call_that_sleeps_holds_up_nobody(void **state)
     const struct gpu_infos *g = device_source_gpu.infos(self);
     assert_non_null(g);
     assert_int_equal(g->n, 2);
+    assert_string_equal(str_or(call, ""), "nvmlDeviceGetComputeRunningProcesses");
+    assert_null(gpu_ask_under_way());
     assert_int_equal(device_source_gpu.node_round(self, &b.env, 1700000000000, &err), 0);
     device_source_gpu.destroy(self); /* the next call is under way */
     for (int i = 0; i < 5000 && fake->shutdowns == 0; i++) {
@@ -273,6 +278,55 @@ static void test_a_call_that_sleeps_holds_up_nobody(void **state)
     assert_int_equal(fake->shutdowns, 1);
     loop_free(l);
     b.env.loop = before;
+    rig_fini(&b);
+}
+
+static void say_call(void *fd)
+{
+    const char *call = str_or(gpu_ask_under_way(), "nothing");
+    assert(write(*(int *)fd, call, strlen(call)) > 0);
+}
+
+/* As the program ends: the source goes, then the loop, which waits for the worker. */
+static _Noreturn void end_with_a_call_under_way(struct bed *b, int *fd)
+{
+    struct kerr err = { 0 };
+    void *self = NULL;
+
+    alarm(30); /* a hang is a failure, not a hang of the test */
+    struct loop *l = b->env.loop = loop_new();
+    if (device_source_gpu.setup(&b->env, &self, &err) < 0)
+        _exit(99);
+    set_hang(true);
+    device_source_gpu.node_round(self, &b->env, 1, &err);
+    while (asked() == 0)
+        run_for_a_millisecond(l);
+    process_end_within(100 * NSEC_PER_MSEC, say_call, fd, 5);
+    device_source_gpu.destroy(self);
+    loop_free(l);
+    _exit(98);
+}
+
+static void test_a_hanging_call_does_not_hold_up_the_end(void **state)
+{
+    int p[2], status = 0;
+    char said[64] = "";
+    struct bed b;
+
+    (void)state;
+    rig_init(&b);
+    assert_int_equal(pipe(p), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        end_with_a_call_under_way(&b, &p[1]);
+    close(p[1]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 5);
+    assert_true(read(p[0], said, sizeof said - 1) > 0);
+    assert_string_equal(said, "nvmlDeviceGetComputeRunningProcesses");
+    close(p[0]);
     rig_fini(&b);
 }
 
@@ -288,6 +342,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_stuck_from_the_start),
         cmocka_unit_test(test_the_end_while_a_call_is_under_way),
         cmocka_unit_test(test_a_call_that_sleeps_holds_up_nobody),
+        cmocka_unit_test(test_a_hanging_call_does_not_hold_up_the_end),
     };
     return rig_run(argc, argv, tests, ARRAY_LEN(tests));
 }

@@ -85,6 +85,28 @@ static void test_metric_interval_follows_the_policy(void **state)
     bench_fini(&b);
 }
 
+/* The policy changes while a report is on its way: what it says counts for the rest after it. */
+static void test_metric_policy_changes_during_a_report(void **state)
+{
+    struct bench b;
+
+    (void)state;
+    bench_init(&b);
+    fake_put(b.rig.fake, METRICS, "n1", "{}");
+    known.policy.report_interval = 3600 * SECOND;
+    struct metric_reporter *r = metric_reporter_new(&b.env);
+    fake_slow(b.rig.fake, 5 * SECOND);
+    metric_reporter_start(r);
+    while (fake_stats(b.rig.fake).requests == 0)
+        run(&b, SECOND);
+    known.policy.report_interval = 60 * SECOND;
+    known.on_policy(known.on_policy_arg);
+    run(&b, 75 * SECOND);
+    assert_int_equal(fake_stats(b.rig.fake).patches, 2);
+    metric_reporter_free(r);
+    bench_fini(&b);
+}
+
 static void test_metric_is_never_created(void **state)
 {
     struct bench b;
@@ -185,6 +207,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_metric_is_reported_once_an_interval),
         cmocka_unit_test(test_metric_interval_follows_the_policy),
+        cmocka_unit_test(test_metric_policy_changes_during_a_report),
         cmocka_unit_test(test_metric_is_never_created),
         cmocka_unit_test(test_metric_backs_off),
         cmocka_unit_test(test_metric_outlives_lost_and_slow_answers),

@@ -305,6 +305,138 @@ static void test_unusable_directory(void **state)
     bed_fini(&b);
 }
 
+/* What was learned of nothing would be a class that uses nothing. */
+static void test_first_training_waits_for_samples(void **state)
+{
+    struct bed b;
+    struct prediction p;
+    struct kerr err;
+
+    (void)state;
+    bed_init(&b);
+    loop_advance(b.l, 30 * NSEC_PER_SEC);
+    assert_false(predict_server_trained(b.s));
+    assert_int_equal(models_count(predict_server_models(b.s)), 0);
+    run_minute(&b);
+    assert_int_equal(
+        models_predict(predict_server_models(b.s), model_of_class(PRIO_PROD), &p, &err), 0);
+    assert_in_range(p.p60.cpu, 2000, 2150);
+    /* Later a round without samples counts, as that of a node without pods. */
+    loop_advance(b.l, 10 * MINUTE);
+    assert_int_equal(
+        models_predict(predict_server_models(b.s), model_of_class(PRIO_PROD), &p, &err), 0);
+    assert_int_equal(p.p60.cpu, 25);
+    bed_fini(&b);
+}
+
+/* Files are written once a minute, however seldom the models are trained. */
+static void test_steps_do_not_wait_for_training(void **state)
+{
+    struct bed b;
+
+    (void)state;
+    bed_init(&b);
+    b.o.checkpoint_max_per_step = 4;
+    b.o.training = 30 * MINUTE;
+    for (int i = 0; i < 3; i++)
+        run_minute(&b);
+    assert_int_equal(count_files(&b), 9);
+    bed_fini(&b);
+}
+
+static void test_directory_that_is_removed_is_made_again(void **state)
+{
+    struct bed b;
+    struct kerr err;
+
+    (void)state;
+    bed_init(&b);
+    run_minute(&b);
+    assert_int_equal(count_files(&b), 9);
+    dir_each(AT_FDCWD, b.dir, remove_entry, NULL, &err);
+    assert_int_equal(rmdir(b.dir), 0);
+    for (int i = 0; i < 12; i++)
+        run_minute(&b);
+    assert_int_equal(count_files(&b), 9);
+    bed_fini(&b);
+}
+
+/* The disk hangs at the end: who waited long enough may go. */
+static void test_free_while_files_are_written(void **state)
+{
+    struct bed b;
+    int stopped = 0;
+
+    (void)state;
+    bed_init(&b);
+    run_minute(&b);
+    loop_advance(b.l, 9 * MINUTE + 2 * NSEC_PER_SEC); /* the turn in which a step begins to write */
+    predict_server_stop(b.s, count_stop, &stopped);
+    b.s = predict_server_free(b.s);
+    loop_advance(b.l, NSEC_PER_SEC);
+    assert_int_equal(stopped, 0);
+    bed_fini(&b);
+}
+
+static void test_clock_that_jumps_ahead_drops_nothing(void **state)
+{
+    struct bed b;
+
+    (void)state;
+    bed_init(&b);
+    run_minute(&b);
+    loop_advance(b.l, NSEC_PER_SEC / 2); /* trained; the step is to come */
+    loop_set_wall(b.l, START + 86400 * NSEC_PER_SEC);
+    loop_advance(b.l, 2 * NSEC_PER_SEC);
+    assert_true(models_have(predict_server_models(b.s), "uid-a"));
+    run_minute(&b);
+    run_minute(&b);
+    assert_true(models_have(predict_server_models(b.s), "uid-a"));
+    assert_true(has_file(&b, "uid-a"));
+    set_pods(&b, 1); /* and then what is gone goes */
+    for (int i = 0; i < 33; i++)
+        run_minute(&b);
+    assert_false(models_have(predict_server_models(b.s), "uid-b"));
+    bed_fini(&b);
+}
+
+/* The clock was years ahead: its samples do not rule for ever. */
+static void test_clock_that_was_far_ahead(void **state)
+{
+    struct bed b;
+    struct prediction p;
+    struct kerr err;
+
+    (void)state;
+    bed_init(&b);
+    loop_set_wall(b.l, START + INT64_C(3) * 365 * 86400 * NSEC_PER_SEC);
+    for (int i = 0; i < 3; i++)
+        run_minute(&b);
+    loop_set_wall(b.l, START);
+    loop_advance(b.l, 5 * MINUTE); /* without samples: classes use nothing */
+    assert_int_equal(
+        models_predict(predict_server_models(b.s), model_of_class(PRIO_PROD), &p, &err), 0);
+    assert_int_equal(p.p95.cpu, 25);
+    bed_fini(&b);
+}
+
+static void test_clock_that_is_set_back_holds_up_no_files(void **state)
+{
+    struct bed b;
+    struct kerr err;
+
+    (void)state;
+    bed_init(&b);
+    run_minute(&b);
+    assert_int_equal(count_files(&b), 9);
+    dir_each(AT_FDCWD, b.dir, remove_entry, NULL, &err);
+    loop_set_wall(b.l, START - 86400 * NSEC_PER_SEC);
+    run_minute(&b);
+    run_minute(&b);
+    assert_int_equal(count_files(&b), 9);
+    bed_fini(&b);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -313,6 +445,13 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_models_of_pods_that_are_gone_expire_with_their_file),
         cmocka_unit_test(test_at_most_so_many_files_in_a_step),
         cmocka_unit_test(test_unusable_directory),
+        cmocka_unit_test(test_first_training_waits_for_samples),
+        cmocka_unit_test(test_steps_do_not_wait_for_training),
+        cmocka_unit_test(test_directory_that_is_removed_is_made_again),
+        cmocka_unit_test(test_free_while_files_are_written),
+        cmocka_unit_test(test_clock_that_jumps_ahead_drops_nothing),
+        cmocka_unit_test(test_clock_that_was_far_ahead),
+        cmocka_unit_test(test_clock_that_is_set_back_holds_up_no_files),
     };
 
     if (argc > 1)

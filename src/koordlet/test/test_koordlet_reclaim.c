@@ -80,6 +80,13 @@ static const char raw[] =
     "'{\\u0022cpu\\u0022:\\u00221\\u0022,\\u0022memory\\u0022:\\u00221Gi\\u0022}'}},"
     "'status':{'allocatable':{'cpu':'3','memory':'3Gi'}}}";
 
+static const char raw_nothing[] =
+    "{'metadata':{'name':'n','annotations':{'node.koordinator.sh/raw-allocatable':'{}'}},"
+    "'status':{'allocatable':{'cpu':'3','memory':'3Gi'}}}";
+static const char raw_bad[] =
+    "{'metadata':{'name':'n','annotations':{'node.koordinator.sh/raw-allocatable':'['}},"
+    "'status':{'allocatable':{'cpu':'3','memory':'3Gi'}}}";
+
 static void test_result_is_the_careful_one(void **state)
 {
     struct told by_pod[] = { { "pod2", 500, GI },
@@ -99,6 +106,8 @@ static void test_result_is_the_careful_one(void **state)
     assert_amounts(ask(b, &r, large), 1450, 2 * GI - 1181116006);
     assert_amounts(ask(b, &r, small), 0, 0);
     assert_amounts(ask(b, &r, raw), 0, 0);
+    assert_amounts(ask(b, &r, raw_nothing), 0, 0);
+    assert_amounts(ask(b, &r, raw_bad), 1450, 2 * GI - 1181116006);
     by_pod[1].cpu = 600; /* by class 3000 - 1.1 * 1600 = 1240m */
     by_pod[1].memory = 1024 * MI;
     assert_amounts(ask(b, &r, large), 1240, 3 * GI - 2362232012);

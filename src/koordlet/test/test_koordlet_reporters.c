@@ -47,6 +47,46 @@ static void test_topology_is_created_and_kept(void **state)
     bench_fini(&b);
 }
 
+static void assert_shown(struct bench *b, const char *line, bool shown)
+{
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+
+    metrics_write(&b->metrics, 1, &text);
+    if ((strstr(strbuf_str(&text), line) != NULL) != shown)
+        fail_msg("'%s' in\n%s", line, strbuf_str(&text));
+}
+
+static void test_topology_shows_the_shared_pools(void **state)
+{
+    struct bench b;
+    struct kerr err;
+
+    (void)state;
+    bench_init(&b);
+    struct topology_reporter *r = topology_reporter_new(&b.env);
+    topology_reporter_start(r);
+    assert_shown(&b, "koordlet_cpuset", false);
+    run(&b, 7 * SECOND);
+    assert_shown(&b, "koordlet_cpuset_share_pool_cpu_cores{node=\"n1\"} 2\n", true);
+    assert_shown(&b, "koordlet_cpuset_be_share_pool_cpu_cores{node=\"n1\"} 2\n", true);
+    assert_shown(&b, "pool_info", false);
+    topology_reporter_free(r);
+
+    assert_int_equal(gates_parse(&b.o.gates, "PerCPUMetric=true", &err), 0);
+    r = topology_reporter_new(&b.env);
+    topology_reporter_start(r);
+    run(&b, 4 * SECOND);
+    assert_shown(&b, "koordlet_cpuset_share_pool_info{cpu=\"1\",node=\"n1\"} 1\n", true);
+    set_node(&b, "2", "\"node.koordinator.sh/reservation\":\"{\\\"reservedCPUs\\\":\\\"1\\\"}\"");
+    run(&b, 4 * SECOND);
+    assert_shown(&b, "koordlet_cpuset_share_pool_cpu_cores{node=\"n1\"} 1\n", true);
+    assert_shown(&b, "koordlet_cpuset_share_pool_info{cpu=\"0\",node=\"n1\"} 1\n", true);
+    assert_shown(&b, "koordlet_cpuset_be_share_pool_info{cpu=\"0\",node=\"n1\"} 1\n", true);
+    assert_shown(&b, "cpu=\"1\"", false);
+    topology_reporter_free(r);
+    bench_fini(&b);
+}
+
 /* A heartbeat of the node changes its version, but nothing of the topology. */
 static void test_topology_ignores_heartbeats(void **state)
 {
@@ -241,6 +281,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_topology_is_created_and_kept),
+        cmocka_unit_test(test_topology_shows_the_shared_pools),
         cmocka_unit_test(test_topology_ignores_heartbeats),
         cmocka_unit_test(test_topology_follows_the_checkpoint_of_the_kubelet),
         cmocka_unit_test(test_topology_survives_conflicts_and_overload),

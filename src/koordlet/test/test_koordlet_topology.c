@@ -248,10 +248,34 @@ static void test_pods_that_the_kubelet_pinned(void **state)
     assert_anno(&t, ANNO_POD_CPU_ALLOCS,
                 "[{'namespace':'ns4','name':'pod4','uid':'xxx-y4','cpuset':'1',"
                 "'managedByKubelet':true}]");
-    struct kerr err = { 0 };
-    s.in.cpu_manager_state = STR("{\"entries\":");
-    assert_true(topology_compute(&s.in, b->arena, &t, &err) < 0);
-    assert_non_null(strstr(err.text, "failed to calculate Kubelet allocated cpus"));
+}
+
+static void test_checkpoints_that_cannot_be_read(void **state)
+{
+    static const char *const bad[] = { "{\"entries\":", "[]", "{\"entries\":[]}",
+                                       "{\"entries\":{\"u\":\"0-1\"}}",
+                                       "{\"entries\":{\"u\":{\"c\":1}}}" };
+    static const char *const none[] = { "null", "{}", "{\"entries\":null}",
+                                        "{\"entries\":{\"u\":null,\"v\":{\"c\":null}}}",
+                                        "{\"entries\":{\"u\":{\"c\":\"x\"}}}" };
+    struct bed *b = *state;
+    CLEANUP(scene_fini) struct scene s;
+    struct topology t;
+
+    scene_init(&s, b, NODE, PODS_453);
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        struct kerr err = { 0 };
+        s.in.cpu_manager_state = str_of(bad[i]);
+        if (topology_compute(&s.in, b->arena, &t, &err) == 0)
+            fail_msg("%s", bad[i]);
+        assert_non_null(strstr(err.text, "failed to calculate Kubelet allocated cpus, err: "
+                                         "failed to cal GuaranteedCpu, err: "));
+    }
+    for (size_t i = 0; i < ARRAY_LEN(none); i++) {
+        s.in.cpu_manager_state = str_of(none[i]);
+        t = compute(b, &s);
+        assert_anno(&t, ANNO_POD_CPU_ALLOCS, "null");
+    }
 }
 
 /* Pods that koord looks after are in the checkpoint too; they are not the kubelet's. */
@@ -448,6 +472,7 @@ int main(int argc, char **argv)
         BED_TEST(test_pools_without_bound_pods),
         BED_TEST(test_reservations_leave_the_pools),
         BED_TEST(test_pods_that_the_kubelet_pinned),
+        BED_TEST(test_checkpoints_that_cannot_be_read),
         BED_TEST(test_checkpoint_without_pods_of_koord),
         BED_TEST(test_best_effort_pools_lose_lse_only),
         BED_TEST(test_zones_keep_a_share_back),

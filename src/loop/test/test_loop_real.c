@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <setjmp.h> /* cmocka.h wants these first */
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -425,6 +426,62 @@ static void test_nothing_leaks_descriptors(void **state)
     assert_int_equal(open_fds(), before);
 }
 
+static void say_so(void *arg)
+{
+    assert(write(*(int *)arg, "late", 4) == 4);
+}
+
+static void work_for_ever(void *arg)
+{
+    assert(write(*(int *)arg, "w", 1) == 1);
+    for (;;)
+        pause();
+}
+
+/* The exit status of a child that gives itself so long, and what it said. */
+static int run_late_child(nsec_t after, bool hangs, char *said, size_t size)
+{
+    int p[2], status = 0;
+
+    assert_int_equal(pipe(p), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(20); /* what should not hang shall not hang the test */
+        struct loop *l = loop_new();
+        int begun[2];
+        char byte;
+        if (pipe(begun) < 0)
+            _exit(98);
+        if (hangs)
+            loop_work(l, work_for_ever, count, &begun[1]);
+        if (hangs && read(begun[0], &byte, 1) != 1)
+            _exit(97);
+        if (process_end_within(after, say_so, &p[1], 7) < 0)
+            _exit(99);
+        loop_free(l);
+        _exit(3);
+    }
+    close(p[1]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    ssize_t n = read(p[0], said, size - 1);
+    said[n > 0 ? n : 0] = '\0';
+    close(p[0]);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void test_a_process_ends_in_time_though_work_hangs(void **state)
+{
+    char said[16];
+
+    (void)state;
+    assert_int_equal(run_late_child(200 * NSEC_PER_MSEC, true, said, sizeof said), 7);
+    assert_string_equal(said, "late");
+    assert_int_equal(run_late_child(600 * NSEC_PER_SEC, false, said, sizeof said), 3);
+    assert_string_equal(said, "");
+}
+
 static void test_random_seeds_differ(void **state)
 {
     CLEANUP(loop_free) struct loop *a = loop_new();
@@ -451,6 +508,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_watcher_changes_what_it_waits_for),
         cmocka_unit_test(test_plain_file_cannot_be_watched),
         cmocka_unit_test(test_nothing_leaks_descriptors),
+        cmocka_unit_test(test_a_process_ends_in_time_though_work_hangs),
         cmocka_unit_test(test_random_seeds_differ),
     };
 
