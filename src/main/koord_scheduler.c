@@ -241,7 +241,7 @@ static int start(struct run *r, struct kerr *err)
     }
     if (e < 0)
         return e;
-    sched_options_warn(r->flags);
+    sched_options_warn(r->flags, p->o);
     gates_log(&p->o->gates);
     gates_metrics(&p->o->gates, r->metrics);
     settings_log(&p->now);

@@ -35,8 +35,8 @@ struct sched_options {
 };
 void sched_options_add(struct flags *f, void *options);
 bool sched_gate_on(const struct sched_options *o, const char *gate);
-/* Says which of the flags that were given have no effect yet. */
-void sched_options_warn(const struct flags *f);
+/* Says which of the flags and feature gates that were given have no effect yet. */
+void sched_options_warn(const struct flags *f, const struct sched_options *o);
 
 /* koord_scheduler_secure.c: serves on this address those whom *ret lets in. */
 int sched_secure(struct run *run, struct serve *serve, const char *addr, struct delegate **ret,

@@ -207,8 +207,31 @@ static void warn(const struct flags *f, const struct flag *table, size_t n)
             KLOG_W("Flag is accepted and has no effect yet", KV_S("flag", table[i].name));
 }
 
-void sched_options_warn(const struct flags *f)
+/* The gates that sched_gate_on() is asked about. */
+static bool is_served(const char *gate)
+{
+    static const char *const names[] = {
+        "CrossSchedulerNomination",
+        "DisableCSIStorageCapacityInformer",
+        "DisableDynamicResourceAllocationInformer",
+        "DisablePodDisruptionBudgetInformer",
+        "ResizePod",
+        "SkipFilterWithNominatedPods",
+        "SyncBarrier",
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (streq(names[i], gate))
+            return true;
+    return false;
+}
+
+void sched_options_warn(const struct flags *f, const struct sched_options *o)
 {
     warn(f, koord_unserved, ARRAY_LEN(koord_unserved));
     warn(f, kube_unserved, ARRAY_LEN(kube_unserved));
+    for (unsigned i = 0; i < ARRAY_LEN(gates); i++)
+        if (gates_given(&o->gates, i) && gates_on(&o->gates, i) != gates[i].def &&
+            !is_served(gates[i].name))
+            KLOG_W("Feature gate is accepted and has no effect yet", KV_S("gate", gates[i].name));
 }

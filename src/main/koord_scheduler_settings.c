@@ -126,6 +126,8 @@ static struct scheduler_opts opts_of(const struct program_state *p, const struct
         .monitor_period = p->o->monitor_period,
         .monitor_timeout = p->o->monitor_timeout,
         .resize_pods = sched_gate_on(p->o, "ResizePod"),
+        .nominated_once = sched_gate_on(p->o, "SkipFilterWithNominatedPods"),
+        .foreign_promises = sched_gate_on(p->o, "CrossSchedulerNomination"),
     };
 }
 

@@ -30,6 +30,8 @@ static void binding_end(struct binding *b)
     if (b->next)
         b->next->link = b->link;
     s->nbindings--;
+    uidmap_remove(&s->bindings_by_uid, b->uid);
+    permit_release(b);
     kube_cancel(b->call);
     extender_cancel(b->asked_binder);
     extenders_unref(b->extenders);
@@ -49,6 +51,7 @@ static struct binding *binding_new(struct scheduler *s, struct splan *plan, stru
 {
     struct binding *b = xnew0(struct binding);
 
+    b->uid = pod->meta.uid;
     b->s = s;
     b->plan = plan;
     if (plan)
@@ -63,6 +66,7 @@ static struct binding *binding_new(struct scheduler *s, struct splan *plan, stru
         b->next->link = &b->next;
     s->bindings = b;
     s->nbindings++;
+    uidmap_put(&s->bindings_by_uid, b);
     return b;
 }
 
@@ -72,28 +76,23 @@ void binding_free_all(struct scheduler *s)
         prebind_cancel(s->bindings);
         binding_end(s->bindings);
     }
+    uidmap_fini(&s->bindings_by_uid);
 }
 
 struct binding *binding_find(const struct scheduler *s, struct kuid uid)
 {
-    for (struct binding *b = s->bindings; b; b = b->next)
-        if (kuid_equal(b->pub.pod->meta.uid, uid))
-            return b;
-    return NULL;
+    return uidmap_get(&s->bindings_by_uid, uid);
 }
 
 size_t binding_waiting(const struct scheduler *s)
 {
-    size_t n = 0;
-    for (const struct binding *b = s->bindings; b; b = b->next)
-        n += b->plan && b->stage == STAGE_PERMIT;
-    return n;
+    return s->nheld;
 }
 
 /* What went on until now is over; what comes next begins. */
 void binding_count_time(struct binding *b, enum lap what, enum ks_code code)
 {
-    nsec_t now = loop_mono(b->s->loop);
+    nsec_t now = loop_stopwatch(b->s->loop);
 
     times_add(b->plan->times, what, -1, code, now - b->began);
     if (what == LAP_BIND && b->each && !b->binder)
@@ -106,14 +105,18 @@ void binding_count_time(struct binding *b, enum lap what, enum ks_code code)
 
 static void post_bind(struct binding *b)
 {
-    const struct profile_slot *s;
-    nsec_t began = loop_stopwatch(b->s->loop);
+    const struct profile_point *point = &b->plan->profile->points[KS_POINT_POST_BIND];
+    struct stretch x;
 
-    if (b->plan->profile->points[KS_POINT_POST_BIND].n == 0)
+    if (point->n == 0)
         return;
-    for (uint32_t i = 0; (s = profile_at(b->plan->profile, KS_POINT_POST_BIND, i)); i++)
+    struct attempt_watch *w = stretch_begin(&x, b->plan->times, b->each);
+    for (uint32_t i = 0; i < point->n; i++) {
+        const struct profile_slot *s = &b->plan->profile->slots[point->slots[i]];
         s->plugin->post_bind(s->self, pod_of(b->pub.pod), b->node);
-    times_add(b->plan->times, LAP_POST_BIND, -1, KS_SUCCESS, loop_stopwatch(b->s->loop) - began);
+        watch_plugin(w, LAP_POST_BIND, point->slots[i], KS_SUCCESS);
+    }
+    watch_point(w, LAP_POST_BIND, KS_SUCCESS);
 }
 
 static void succeeded(struct binding *b)
@@ -145,10 +148,13 @@ static void succeeded(struct binding *b)
 static bool undo(struct binding *b)
 {
     struct scheduler *s = b->s;
+    struct stretch x;
 
+    b->stage = STAGE_OVER;
     prebind_cancel(b);
     if (b->plan)
-        profile_unreserve(b->plan->profile, pod_of(b->pub.pod), b->node);
+        profile_unreserve(b->plan->profile, pod_of(b->pub.pod), b->node,
+                          stretch_begin(&x, b->plan->times, b->each));
     return nodecache_forget(s->cache, b->pub.pod->meta.uid);
 }
 
@@ -200,15 +206,25 @@ static void failed(struct binding *b)
 }
 
 /* A plugin said no: the one node that there was does not do. */
-void binding_turned_down(struct binding *b, uint64_t rejectors, const char *why)
+void binding_turned_down(struct binding *b, struct failure f, const struct ks_texts *why)
 {
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
-    strbuf_appendf(&text, "0/1 nodes are available: 1 %s.", why);
+    tally_one_node(why, &text);
     /* Nobody listened for it since pre-bind began, and slots of a profile that was replaced mean
      * others now: it waits for no event, and its back-off is not cut short, as after an error. */
     if (b->stage != STAGE_PERMIT || scheduler_plan(b->s, pod_of(b->pub.pod)) != b->plan)
-        rejectors = 0;
-    binding_give_up(b, &(struct failure){ .rejectors = rejectors, .message = strbuf_str(&text) });
+        f.rejectors = f.pending = 0;
+    f.message = strbuf_str(&text);
+    binding_give_up(b, &f);
+}
+
+void binding_rejected(struct binding *b, uint64_t rejectors, const char *why)
+{
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    struct ks_texts one = { .arena = a };
+
+    ks_texts_add(&one, why);
+    binding_turned_down(b, (struct failure){ .rejectors = rejectors }, &one);
 }
 
 /* ---- asking what is true --------------------------------------------------------------------- */
@@ -373,12 +389,12 @@ bool binding_reject(struct scheduler *s, struct kuid uid, const char *plugin, co
 {
     struct binding *b = binding_find(s, uid);
 
-    if (!b || !b->plan || b->stage == STAGE_BIND || b->stage == STAGE_PATCH)
+    if (!b || !b->plan || b->stage > STAGE_PRE_BIND || (b->stage == STAGE_PERMIT && !b->held))
         return false;
     int slot = profile_slot(b->plan->profile, plugin);
-    if (b->stage == STAGE_PERMIT)
-        permit_count(b, "unschedulable");
-    binding_turned_down(b, slot < 0 ? b->waits : UINT64_C(1) << slot, why);
+    if (b->held)
+        permit_count(b, KS_UNSCHEDULABLE);
+    binding_rejected(b, slot < 0 ? b->waits : UINT64_C(1) << slot, why);
     return true;
 }
 
@@ -392,14 +408,7 @@ void binding_start(struct scheduler *s, struct splan *plan, struct kobj *pod, co
     b->each = times_each(plan->times);
     if (plan->profile->points[KS_POINT_PERMIT].n) {
         a = arena_new();
-        nsec_t began = loop_stopwatch(s->loop);
-        bool goes_on = permit_ask(b, a);
-        times_add(plan->times, LAP_PERMIT, -1,
-                  !goes_on   ? KS_UNSCHEDULABLE
-                  : b->waits ? KS_WAIT
-                             : KS_SUCCESS,
-                  loop_stopwatch(s->loop) - began);
-        if (!goes_on)
+        if (!permit_ask(b, a))
             return;
     }
     bool takes_time = prebind_flight(b) || b->waits;

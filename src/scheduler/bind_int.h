@@ -4,13 +4,20 @@
 #include "scheduler/internal.h"
 #include "scheduler/times.h"
 
-enum stage { STAGE_PERMIT, STAGE_PRE_BIND, STAGE_PATCH, STAGE_BIND };
+enum stage {
+    STAGE_PERMIT,
+    STAGE_PRE_BIND,
+    STAGE_PATCH,
+    STAGE_BIND,
+    STAGE_OVER /* being undone: who is told of it by plugins has nothing to do any more */
+};
 struct written { /* what a plugin wants on the pod */
     struct written *next;
     bool label;
     char *key, *value;
 };
 struct binding {
+    struct kuid uid; /* first: uidmap */
     struct ks_bind pub;
     struct scheduler *s;
     struct splan *plan; /* NULL: only verified */
@@ -18,16 +25,19 @@ struct binding {
     char *node;
     enum stage stage;
     uint64_t waits; /* slots whose permit is missing */
+    bool held;      /* until they have come */
     struct permit { /* [slot], when there is somebody to wait for: when it runs out */
         nsec_t due, wait;
     } * permit;
     nsec_t since;    /* of the wait for permits */
-    nsec_t began;    /* what goes on: pre-bind, or the binding */
+    nsec_t began;    /* what goes on: pre-bind, or the binding; by the stopwatch */
+    nsec_t turn;     /* of the pre-bind plugin at work, likewise */
     bool each;       /* plugins are measured one by one */
     uint32_t at;     /* the pre-bind plugin at work */
     uint64_t flight; /* slots that have something to do in pre-bind */
     bool asked;      /* that plugin will call ks_bind_done() */
     struct written *written;
+    int tries; /* to write it */
     struct kube_call *call;
     struct extenders *extenders; /* whose binder was asked; NULL: the server is asked by us */
     struct extender *binder;     /* NULL again when its failure was ignored */
@@ -39,20 +49,22 @@ struct binding {
 };
 
 /* bind.c */
-struct binding *binding_find(const struct scheduler *s, struct kuid uid);
 /* What went on until now is over; what comes next begins. */
 void binding_count_time(struct binding *b, enum lap what, enum ks_code code);
 /* The three ends before a binding is sent. The pod is not there any more, or has another node; it
  * is there and has none; a plugin said no to the one node that there was. */
 void binding_vanished(struct binding *b);
 void binding_give_up(struct binding *b, const struct failure *f);
-void binding_turned_down(struct binding *b, uint64_t rejectors, const char *why);
+void binding_turned_down(struct binding *b, struct failure f, const struct ks_texts *why);
+/* The same for one reason that is no plugin's own. */
+void binding_rejected(struct binding *b, uint64_t rejectors, const char *why);
 void binding_send(struct binding *b); /* all is done: now the binding itself */
 
 /* permit.c - plugins may hold the pod. False: the binding is over. */
 bool permit_ask(struct binding *b, struct arena *a);
-void permit_hold(struct binding *b); /* until those that were missed have come */
-void permit_count(const struct binding *b, const char *result); /* the wait is over */
+void permit_hold(struct binding *b);    /* until those that were missed have come */
+void permit_release(struct binding *b); /* it does not wait any more, whatever the reason */
+void permit_count(const struct binding *b, enum ks_code code); /* the wait is over */
 
 /* prebind.c - plugins prepare the node for the pod; what they want is written on it. */
 bool prebind_flight(struct binding *b); /* who has something to do; true: it may take time */

@@ -18,6 +18,7 @@ struct consult {
     struct kobj *pod;
     struct extenders *extenders; /* that were asked; held by round and culling */
     struct round *round;
+    bool promised_only; /* they are asked about the node that the pod was promised, no other */
     struct culling *culling;
     struct failure failure; /* culling: will be reported */
     char *message;          /* of the failure */
@@ -103,11 +104,23 @@ static struct kobj *resume(const struct consult *c)
 
 /* ---- candidates ------------------------------------------------------------------------------ */
 
+static bool ask_about(struct scheduler *s, struct splan *plan, struct kobj *pod,
+                      bool nominated_first);
+
+/* Nothing came of the promise: now about all nodes. */
+static bool ask_again(const struct consult *c, struct kobj *pod, const struct attempt_advice *said)
+{
+    bool kept = said && said->n && said->items[0].code == KS_SUCCESS;
+    return c->promised_only && !kept && ask_about(c->s, c->plan, pod, false);
+}
+
 static void on_advice(void *arg, const struct attempt_advice *said, const struct kerr *err)
 {
     struct consult *c = arg;
     struct kobj *pod = resume(c);
 
+    if (pod && ask_again(c, pod, said))
+        pod = NULL;
     if (pod && err)
         cycle_failed(c->s, c->plan, pod, &(struct failure){ .error = true, .message = err->text });
     else if (pod)
@@ -126,14 +139,13 @@ static uint32_t candidates(const struct attempt *a, struct round_node *ret)
     return n;
 }
 
-bool consult_candidates(struct scheduler *s, struct splan *plan, struct kobj *pod)
+static bool ask_about(struct scheduler *s, struct splan *plan, struct kobj *pod,
+                      bool nominated_first)
 {
     struct attempt_input in = cycle_input(s, plan, pod);
     struct attempt a;
 
-    if (!extenders_first(s->extenders, EXTENDER_FILTER, pod_of(pod)) &&
-        !extenders_first(s->extenders, EXTENDER_PRIORITIZE, pod_of(pod)))
-        return false;
+    in.nominated_first = nominated_first;
     attempt_init(&a, &in, s->arena);
     if (a.n)
         attempt_filter(&a);
@@ -142,6 +154,7 @@ bool consult_candidates(struct scheduler *s, struct splan *plan, struct kobj *po
     struct round_node *nodes = arena_newn0(s->arena, a.feasible, struct round_node);
     uint32_t n = candidates(&a, nodes);
     struct consult *c = consult_new(s, plan, pod);
+    c->promised_only = a.promise_kept;
     c->round = round_start(s->extenders, pod, nodes, n, on_advice, c);
     if (!c->round) {
         consult_end(c);
@@ -149,6 +162,13 @@ bool consult_candidates(struct scheduler *s, struct splan *plan, struct kobj *po
     }
     consult_begin(s, c);
     return true;
+}
+
+bool consult_candidates(struct scheduler *s, struct splan *plan, struct kobj *pod)
+{
+    return (extenders_first(s->extenders, EXTENDER_FILTER, pod_of(pod)) ||
+            extenders_first(s->extenders, EXTENDER_PRIORITIZE, pod_of(pod))) &&
+           ask_about(s, plan, pod, true);
 }
 
 /* ---- victims --------------------------------------------------------------------------------- */

@@ -14,6 +14,15 @@
 #include "scheduler/monitor.h"
 #include "scheduler/times.h"
 
+struct failure failure_of(enum ks_code code, uint32_t slot)
+{
+    uint64_t bit = UINT64_C(1) << slot;
+
+    if (code != KS_UNSCHEDULABLE && code != KS_UNRESOLVABLE && code != KS_PENDING)
+        return (struct failure){ .error = true };
+    return (struct failure){ .rejectors = bit, .pending = code == KS_PENDING ? bit : 0 };
+}
+
 /* Room on the node is taken, as much as plugins say that the pod shall have there. */
 static int assume(struct scheduler *s, struct attempt *a, uint32_t row, const char *node,
                   struct kerr *err)
@@ -24,8 +33,7 @@ static int assume(struct scheduler *s, struct attempt *a, uint32_t row, const ch
 
     if (slot >= 0)
         return kerr_set(err, -ECANCELED, "running ResizePod plugin \"%s\": %s",
-                        a->profile->slots[slot].plugin->name,
-                        why.n ? why.items[0] : "no reason given");
+                        a->profile->slots[slot].plugin->name, ks_texts_join(&why));
     struct podreq takes = { .mcpu_nz = a->pod.score_mcpu,
                             .memory_nz = a->pod.score_memory,
                             .more = (struct ks_request *)a->pod.more,
@@ -57,15 +65,15 @@ static void place(struct scheduler *s, struct splan *plan, struct attempt *a, ui
         return;
     }
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
-    struct tally *t = tally_new(s->arena);
     nodecache_forget(s->cache, a->obj->meta.uid);
-    for (uint32_t i = 0; i < why.n; i++)
-        tally_add(t, why.items[i], 1);
-    tally_format(t, 1, &text);
-    cycle_failed(s, plan, a->obj,
-                 &(struct failure){ .error = code == KS_ERROR,
-                                    .rejectors = code == KS_ERROR ? 0 : UINT64_C(1) << slot,
-                                    .message = strbuf_str(&text) });
+    struct failure f = failure_of(code, (uint32_t)slot);
+    if (f.error)
+        strbuf_appendf(&text, "running Reserve plugin \"%s\": %s",
+                       a->profile->slots[slot].plugin->name, ks_texts_join(&why));
+    else
+        tally_one_node(&why, &text);
+    f.message = strbuf_str(&text);
+    cycle_failed(s, plan, a->obj, &f);
 }
 
 /* Plugins that can make room are asked in turn; the first plan is carried out. True: extenders are
@@ -77,6 +85,8 @@ static bool make_room(struct scheduler *s, struct splan *plan, struct attempt *a
     struct attempt_watch *watch = times_resume(plan->times);
     const struct profile_slot *slot;
 
+    if (plan->profile->points[KS_POINT_POST_FILTER].n == 0) /* nobody says that it is out of date */
+        f->nomination = NOMINATION_KEEP;
     for (uint32_t i = 0; (slot = profile_at(plan->profile, KS_POINT_POST_FILTER, i)); i++) {
         struct ks_texts why = { .arena = s->arena };
         struct preemption p = { 0 };
@@ -85,6 +95,8 @@ static bool make_room(struct scheduler *s, struct splan *plan, struct attempt *a
         enum ks_code code = slot->plugin->post_filter->plan(slot->self, a, &p, &why);
         watch_plugin(watch, LAP_POST_FILTER, (uint32_t)(slot - plan->profile->slots), code);
         watch_point(watch, LAP_POST_FILTER, code);
+        if (code == KS_UNRESOLVABLE) /* it has the last word */
+            strbuf_reset(&words);
         for (uint32_t k = 0; k < why.n; k++)
             strbuf_appendf(&words, "%s%s", words.len ? ", " : " ", why.items[k]);
         if (p.keep)
@@ -119,7 +131,9 @@ void cycle_failed(struct scheduler *s, struct splan *plan, struct kobj *pod,
 static void nowhere(struct scheduler *s, struct splan *plan, struct attempt *a)
 {
     CLEANUP(strbuf_fini) struct strbuf message = STRBUF_INIT;
-    struct failure f = { .error = a->code == KS_ERROR, .rejectors = a->rejectors };
+    struct failure f = { .error = a->code == KS_ERROR,
+                         .rejectors = a->rejectors,
+                         .pending = a->pending };
 
     if (a->n == 0) /* no plugin to wait for: it just backs off */
         strbuf_append(&message, "no nodes available to schedule pods");
@@ -145,6 +159,7 @@ struct attempt_input cycle_input(const struct scheduler *s, const struct splan *
         .pod = pod,
         .now = loop_wall(s->loop),
         .nominated_first = true,
+        .nominated_once = s->nominated_once,
         .all_plans = extenders_first(s->extenders, EXTENDER_PREEMPT, pod_of(pod)),
     };
 }
@@ -216,8 +231,10 @@ void cycle_run(struct scheduler *s, struct kobj *pod)
     struct splan *plan = scheduler_plan(s, pod_of(pod));
 
     arena_reset(s->arena);
-    if (nodecache_find(s->cache, pod->meta.uid, NULL) != NODECACHE_ABSENT || !plan) {
-        podqueue_remove(s->queue, pod->meta.uid); /* it has a node already, or is not ours */
+    if (nodecache_find(s->cache, pod->meta.uid, NULL) != NODECACHE_ABSENT || !plan ||
+        binding_find(s, pod->meta.uid)) {
+        /* It has a node already, or the server still has to say so, or it is not ours. */
+        podqueue_remove(s->queue, pod->meta.uid);
         return;
     }
     if (pod->meta.deleted) {

@@ -10,10 +10,10 @@
 #include "api/pod.h"
 #include "base/arena.h"
 #include "base/klog.h"
-#include "base/map.h"
 #include "base/num.h"
 #include "base/strbuf.h"
 #include "client/informer.h"
+#include "component/flags.h"
 #include "component/serve.h"
 #include "loop/loop.h"
 #include "scheduler/diagnosis.h"
@@ -116,202 +116,44 @@ void debug_log_scores(const struct attempt *a, unsigned max)
     klog_text(strbuf_str(&text));
 }
 
-void debug_log_filters(struct attempt *a)
+/* Rows with nominated pods are looked at with them, then without. */
+static unsigned pass_of(struct attempt *a, uint32_t row)
 {
+    unsigned pass = 1;
+
+    if (!a->promised || !a->promised[row])
+        return pass;
+    attempt_as_if(a, row);
+    if (!attempt_as_if_fits(a, NULL, NULL))
+        pass = attempt_as_if_pass(a);
+    attempt_as_if_end(a);
+    return pass;
+}
+
+void debug_filter_line(struct attempt *a, uint32_t row, struct strbuf *out)
+{
+    struct ks_texts why = { .arena = a->arena };
     char key[KOBJ_KEY_MAX];
 
     kobj_key(a->obj, key, sizeof key);
+    attempt_texts(a, row, &why);
+    strbuf_appendf(out,
+                   "Failed to filter for Pod \"%s\" on Node \"%s\" (pass %u), failedPlugin: %s, "
+                   "reason: ",
+                   key, nodecache_row_name(a->cache, row), pass_of(a, row), attempt_plugin(a, row));
+    for (uint32_t i = 0; i < why.n; i++)
+        strbuf_appendf(out, "%s%s", i ? ", " : "", why.items[i]);
+}
+
+void debug_log_filters(struct attempt *a)
+{
     for (uint32_t i = 0; i < a->n; i++) {
-        struct ks_texts why = { .arena = a->arena };
-        const char *plugin = attempt_plugin(a, i);
-        if (!a->by[i] || !plugin)
+        CLEANUP(strbuf_fini) struct strbuf line = STRBUF_INIT;
+        if (!a->by[i] || !attempt_plugin(a, i))
             continue;
-        attempt_texts(a, i, &why);
-        CLEANUP(mem_free)
-        char *line =
-            xasprintf("Failed to filter for Pod \"%s\" on Node \"%s\", failedPlugin: %s, "
-                      "reason: %s",
-                      key, nodecache_row_name(a->cache, i), plugin, why.n ? why.items[0] : "");
-        klog_text(line);
+        debug_filter_line(a, i, &line);
+        klog_text(strbuf_str(&line));
     }
-}
-
-/* ---- a node as JSON -------------------------------------------------------------------------- */
-
-static void write_resources(struct kjw *w, const char *name, const struct ks_nodes *n, uint32_t row,
-                            int64_t (*value)(const struct ks_nodes *n, uint32_t column,
-                                             uint32_t row))
-{
-    bool scalars = false;
-
-    kjw_obj(w, name);
-    kjw_i64(w, "MilliCPU", value(n, KS_MCPU, row));
-    kjw_i64(w, "Memory", value(n, KS_MEMORY, row));
-    kjw_i64(w, "EphemeralStorage", value(n, KS_EPHEMERAL, row));
-    kjw_i64(w, "AllowedPodNumber", n->alloc[KS_PODS][row]);
-    for (uint32_t r = KS_FIXED; r < n->nres; r++) {
-        if (!n->alloc[r][row] && !n->used[r][row])
-            continue;
-        if (!scalars)
-            kjw_obj(w, "ScalarResources");
-        scalars = true;
-        kjw_i64(w, n->resource[r], value(n, r, row));
-    }
-    if (scalars)
-        kjw_end(w);
-    kjw_end(w);
-}
-
-static int64_t value_alloc(const struct ks_nodes *n, uint32_t r, uint32_t row)
-{
-    return n->alloc[r][row];
-}
-static int64_t value_used(const struct ks_nodes *n, uint32_t r, uint32_t row)
-{
-    return n->used[r][row];
-}
-static int64_t value_free(const struct ks_nodes *n, uint32_t r, uint32_t row)
-{
-    return n->alloc[r][row] - n->used[r][row];
-}
-static int64_t value_nz(const struct ks_nodes *n, uint32_t r, uint32_t row)
-{
-    return r == KS_MCPU ? n->used_mcpu_nz[row] : r == KS_MEMORY ? n->used_memory_nz[row] : 0;
-}
-
-static void write_pods(struct kjw *w, const char *name, const struct ks_podlist *l, uint32_t n)
-{
-    char uid[KUID_TEXT_MAX];
-
-    if (n == 0)
-        return;
-    kjw_arr(w, name);
-    for (uint32_t i = 0; i < n; i++) {
-        const struct objmeta *m = &l->items[i]->obj.meta;
-        kuid_format(m->uid, uid, sizeof uid);
-        kjw_obj(w, NULL);
-        kjw_obj(w, "Pod");
-        kjw_obj(w, "metadata");
-        kjw_str(w, "name", m->name);
-        kjw_str(w, "namespace", m->ns);
-        kjw_str(w, "uid", uid);
-        kjw_end(w);
-        kjw_end(w);
-        kjw_end(w);
-    }
-    kjw_end(w);
-}
-
-struct used_port {
-    const char *ip;
-    const struct container_port *port;
-};
-
-static int by_ip(const void *a, const void *b)
-{
-    const struct used_port *x = a, *y = b;
-    int r = strcmp(x->ip, y->ip);
-    return r ? r
-             : (x->port->host_port > y->port->host_port) -
-                   (x->port->host_port < y->port->host_port);
-}
-
-static uint32_t host_ports(const struct ks_podlist *l, struct used_port *out)
-{
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < l->n; i++) {
-        const containerlist *c = &l->items[i]->spec->containers;
-        for (uint32_t k = 0; k < c->n; k++)
-            for (uint32_t p = 0; p < c->items[k].ports.n; p++) {
-                const struct container_port *port = &c->items[k].ports.items[p];
-                if (port->host_port <= 0)
-                    continue;
-                if (out)
-                    out[n] =
-                        (struct used_port){ str_empty(port->host_ip) ? "0.0.0.0" : port->host_ip,
-                                            port };
-                n++;
-            }
-    }
-    return n;
-}
-
-/* By address, each with its list. */
-static void write_ports(struct kjw *w, const struct ks_podlist *l)
-{
-    uint32_t n = host_ports(l, NULL);
-    CLEANUP(mem_free) struct used_port *all = xnewn0(n + 1u, struct used_port);
-
-    if (n == 0)
-        return;
-    host_ports(l, all);
-    qsort(all, n, sizeof *all, by_ip);
-    kjw_obj(w, "usedPorts");
-    for (uint32_t i = 0; i < n; i++) {
-        if (i == 0 || !streq(all[i].ip, all[i - 1].ip))
-            kjw_arr(w, all[i].ip);
-        kjw_obj(w, NULL);
-        kjw_str(w, "Protocol",
-                all[i].port->protocol ? protocol_names[all[i].port->protocol] : "TCP");
-        kjw_i64(w, "Port", all[i].port->host_port);
-        kjw_end(w);
-        if (i + 1 == n || !streq(all[i].ip, all[i + 1].ip))
-            kjw_end(w);
-    }
-    kjw_end(w);
-}
-
-/* "namespace/name": how many pods of the node use the claim. */
-static void write_claims(struct kjw *w, const struct ks_podlist *l)
-{
-    CLEANUP(map_fini) struct map counts = { 0 };
-    CLEANUP(arena_free) struct arena *a = arena_new();
-
-    for (uint32_t i = 0; i < l->n; i++) {
-        const volumelist *v = &l->items[i]->volumes;
-        for (uint32_t k = 0; k < v->n; k++) {
-            if (!v->items[k].claim)
-                continue;
-            const char *key =
-                arena_printf(a, "%s/%s", l->items[i]->obj.meta.ns, v->items[k].claim->claim_name);
-            int64_t *count = map_getz(&counts, key);
-            if (!count)
-                map_putz(&counts, key, count = arena_new0(a, int64_t));
-            ++*count;
-        }
-    }
-    if (counts.n == 0)
-        return;
-    kjw_obj(w, "pvcRefCounts");
-    map_foreach(&counts, e)
-        kjw_i64(w, e->key, *(const int64_t *)e->value);
-    kjw_end(w);
-}
-
-bool debug_node(const struct nodecache *cache, const char *name, struct strbuf *out)
-{
-    const struct ks_nodes *n = nodecache_nodes(cache);
-    uint32_t row = ks_row_of(n, name);
-    CLEANUP(strbuf_fini) struct strbuf node = STRBUF_INIT;
-
-    if (row == KS_NO_ROW)
-        return false;
-    struct kjw w = kjw_to(out);
-    kj_encode(kind_node.schema, n->node[row], &node);
-    kjw_obj(&w, NULL);
-    kjw_raw(&w, "node", node.data, node.len);
-    write_pods(&w, "pods", &n->pods[row], n->pods[row].n);
-    write_pods(&w, "podsWithAffinity", &n->pods[row], n->pods[row].naffinity);
-    write_ports(&w, &n->pods[row]);
-    write_resources(&w, "requested", n, row, value_used);
-    write_resources(&w, "nonZeroRequested", n, row, value_nz);
-    write_resources(&w, "remaining", n, row, value_free);
-    write_resources(&w, "allocatable", n, row, value_alloc);
-    write_claims(&w, &n->pods[row]);
-    kjw_i64(&w, "generation", (int64_t)n->changed[row]);
-    kjw_end(&w);
-    return true;
 }
 
 /* ---- HTTP ------------------------------------------------------------------------------------ */
@@ -336,8 +178,8 @@ static bool leads(struct scheduler *s, struct httpd_req *r)
 static void on_services(void *arg, struct httpd_req *r)
 {
     static const char text[] = "{\"GET\":[\"/apis/v1/__services__\",\"/apis/v1/nodes/:nodeName\"]}";
-    (void)arg;
-    if (serve_allow(r, "GET, HEAD"))
+
+    if (serve_allow(r, "GET, HEAD") && leads(arg, r))
         answer_json(r, 200, text, sizeof text - 1);
 }
 
@@ -368,17 +210,16 @@ static int set_scores(void *arg, const char *value, struct kerr *err)
     struct scheduler *s = arg;
     int64_t n;
 
-    if (i64_parse(value, strlen(value), &n) < 0 || n < 0 || n > INT32_MAX)
+    if (i64_parse(value, strlen(value), &n) < 0 || n > INT32_MAX)
         return kerr_set(err, -EINVAL, "not a number");
-    s->debug_scores = (unsigned)n;
+    s->debug_scores = n > 0 ? (unsigned)n : 0;
     return 0;
 }
 
 static int set_bool(bool *ret, const char *value, struct kerr *err)
 {
-    if (!streq(value, "true") && !streq(value, "false"))
+    if (flag_bool_parse(value, strlen(value), ret) < 0)
         return kerr_set(err, -EINVAL, "true or false is expected");
-    *ret = streq(value, "true");
     return 0;
 }
 

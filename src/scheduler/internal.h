@@ -43,6 +43,7 @@ struct scheduler {
     struct splan *plans[SCHEDULER_PROFILES_MAX];
     unsigned nplans;
     const struct profile_slot *chooser;        /* asked which pod goes next; NULL: nobody is */
+    struct splan *chooser_plan;                /* where it is from */
     struct splan *old[SCHEDULER_PROFILES_MAX]; /* replaced, with users left */
     unsigned nold;
     unsigned max_binding;
@@ -67,8 +68,10 @@ struct scheduler {
     struct arena *arena;        /* of the attempt */
     struct timer *pump, *sweep; /* next attempts; look for bindings nobody confirmed */
     struct binding *bindings;   /* under way */
+    struct uidmap bindings_by_uid;
     unsigned nbindings;
-    bool verify_reuse, resize_pods;
+    unsigned nheld; /* of these wait for permits; they are not counted as work under way */
+    bool verify_reuse, resize_pods, nominated_once, foreign_promises;
     const struct kind *const *unwatched; /* ends with NULL; NULL: none */
     bool leading;                        /* attempts begin when we lead */
     bool synced;                         /* and all caches are complete */
@@ -114,6 +117,8 @@ struct attempt_input cycle_input(const struct scheduler *s, const struct splan *
 void cycle_try(struct scheduler *s, struct splan *plan, struct kobj *pod,
                const struct attempt_advice *advice);
 struct failure;
+/* What a plugin's answer means that is no success: it turned the pod down, or went wrong. */
+struct failure failure_of(enum ks_code code, uint32_t slot);
 void cycle_failed(struct scheduler *s, struct splan *plan, struct kobj *pod,
                   const struct failure *f);
 
@@ -131,6 +136,7 @@ void consult_free(struct scheduler *s);
 void binding_start(struct scheduler *s, struct splan *plan, struct kobj *pod, const char *node);
 void binding_verify(struct scheduler *s, struct kobj *pod, const char *node);
 void binding_free_all(struct scheduler *s);
+struct binding *binding_find(const struct scheduler *s, struct kuid uid); /* NULL: none */
 /* The pod is on its way and not yet sent to the server: it is given up, with this reason. False:
  * there is no such pod. */
 bool binding_reject(struct scheduler *s, struct kuid uid, const char *plugin, const char *why);
@@ -152,6 +158,7 @@ enum nomination { NOMINATION_CLEAR, NOMINATION_KEEP, NOMINATION_SET };
 struct failure {
     bool error;         /* something went wrong; otherwise the pod just does not fit */
     uint64_t rejectors; /* slots that turned it down; none: it backs off */
+    uint64_t pending;   /* of these: they wait for another component */
     const char *message;
     bool tried; /* the message has words of a plugin that could not make room */
     enum nomination nomination;

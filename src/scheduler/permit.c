@@ -11,15 +11,15 @@
 
 #define PERMIT_WAIT_MAX (15 * 60 * NSEC_PER_SEC)
 
-void permit_count(const struct binding *b, const char *result)
+void permit_count(const struct binding *b, enum ks_code code)
 {
-    smetrics_permit(b->plan->metrics, result, loop_mono(b->s->loop) - b->since);
+    smetrics_permit(b->plan->metrics, ks_code_name(code), loop_mono(b->s->loop) - b->since);
 }
 
 static void permit_refused(struct binding *b, uint64_t rejectors, const char *why)
 {
-    permit_count(b, "unschedulable");
-    binding_turned_down(b, rejectors, why);
+    permit_count(b, KS_UNSCHEDULABLE);
+    binding_rejected(b, rejectors, why);
 }
 
 static void permit_arm(struct binding *b);
@@ -60,6 +60,8 @@ bool permit_ask(struct binding *b, struct arena *a)
 {
     const struct profile_point *point = &b->plan->profile->points[KS_POINT_PERMIT];
     nsec_t now = loop_mono(b->s->loop);
+    struct stretch x;
+    struct attempt_watch *w = stretch_begin(&x, b->plan->times, b->each);
 
     for (uint32_t i = 0; i < point->n; i++) {
         uint32_t slot = point->slots[i];
@@ -67,6 +69,7 @@ bool permit_ask(struct binding *b, struct arena *a)
         struct ks_texts why = { .arena = a };
         nsec_t wait = PERMIT_WAIT_MAX;
         enum ks_code code = s->plugin->permit(s->self, pod_of(b->pub.pod), b->node, &wait, &why);
+        watch_plugin(w, LAP_PERMIT, slot, code);
         if (code == KS_SUCCESS)
             continue;
         if (code == KS_WAIT) {
@@ -76,16 +79,17 @@ bool permit_ask(struct binding *b, struct arena *a)
             b->permit[slot] = (struct permit){ now + wait, wait };
             continue;
         }
-        const char *text = why.n ? why.items[0] : "no reason given";
-        if (code == KS_ERROR)
-            binding_give_up(
-                b, &(struct failure){ .error = true,
-                                      .message = arena_printf(a, "running Permit plugin \"%s\": %s",
-                                                              s->plugin->name, text) });
+        struct failure f = failure_of(code, slot);
+        f.message = arena_printf(a, "running Permit plugin \"%s\": %s", s->plugin->name,
+                                 ks_texts_join(&why));
+        watch_point(w, LAP_PERMIT, code);
+        if (f.error)
+            binding_give_up(b, &f);
         else
-            binding_turned_down(b, UINT64_C(1) << slot, text);
+            binding_turned_down(b, f, &why);
         return false;
     }
+    watch_point(w, LAP_PERMIT, b->waits ? KS_WAIT : KS_SUCCESS);
     return true;
 }
 
@@ -103,9 +107,17 @@ void permit_hold(struct binding *b)
         first = false;
     }
     strbuf_appendf(&text, " for node %s", b->node);
+    b->held = true;
+    s->nheld++;
     podqueue_hold(s->queue, b->pub.pod->meta.uid);
     report_held(s, b->pub.pod, "Unschedulable", strbuf_str(&text));
     permit_arm(b);
+}
+
+void permit_release(struct binding *b)
+{
+    b->s->nheld -= b->held;
+    b->held = false;
 }
 
 static void allow(struct binding *b, uint32_t slot)
@@ -113,34 +125,36 @@ static void allow(struct binding *b, uint32_t slot)
     b->waits &= ~(UINT64_C(1) << slot);
     if (b->waits)
         return;
-    permit_count(b, "success");
+    permit_count(b, KS_SUCCESS);
+    permit_release(b);
     prebind_start(b);
 }
 
-/* The binding that waits for the permit of this plugin, and its slot. */
-static struct binding *waits_for(const struct scheduler *s, struct kuid uid, const char *plugin,
-                                 int *ret_slot)
+/* The binding that waits for permits, and the slot of the plugin that speaks; NULL: it does not
+ * wait, or not any more. */
+static struct binding *held(const struct scheduler *s, struct kuid uid, const char *plugin,
+                            int *ret_slot)
 {
     struct binding *b = binding_find(s, uid);
 
-    if (!b || !b->plan || b->stage != STAGE_PERMIT)
+    if (!b || !b->held || b->stage != STAGE_PERMIT)
         return NULL;
     *ret_slot = profile_slot(b->plan->profile, plugin);
-    return *ret_slot >= 0 && (b->waits >> *ret_slot & 1) ? b : NULL;
+    return *ret_slot >= 0 ? b : NULL;
 }
 
 void ks_allow(const struct ks_env *env, struct kuid uid, const char *plugin)
 {
     int slot;
-    struct binding *b = waits_for(env->scheduler, uid, plugin, &slot);
-    if (b)
+    struct binding *b = held(env->scheduler, uid, plugin, &slot);
+    if (b && (b->waits >> slot & 1))
         allow(b, (uint32_t)slot);
 }
 
 void ks_reject(const struct ks_env *env, struct kuid uid, const char *plugin, const char *why)
 {
     int slot;
-    struct binding *b = waits_for(env->scheduler, uid, plugin, &slot);
+    struct binding *b = held(env->scheduler, uid, plugin, &slot);
     if (b)
         permit_refused(b, UINT64_C(1) << slot, why);
 }

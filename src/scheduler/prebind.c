@@ -8,6 +8,9 @@
 #include "scheduler/bind_int.h"
 #include "json/kj.h"
 
+enum { PATCH_TRIES = 4 };
+#define PATCH_WAIT (20 * NSEC_PER_MSEC)
+
 /* ---- what plugins want written on the pod ---------------------------------------------------- */
 
 static const kstrmap *map_of(const struct binding *b, bool label)
@@ -68,23 +71,46 @@ static void write_map(struct kjw *w, const struct binding *b, bool label, const 
     kjw_end(w);
 }
 
+static void send_patch(struct binding *b);
+
+static void on_patch_again(struct loop *l, void *arg)
+{
+    struct binding *b = arg;
+    (void)l;
+    b->timer = NULL;
+    send_patch(b);
+}
+
+static bool is_being_deleted(const struct kube_resp *r)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+
+    return kj_parse(r->body, r->n, 0, &doc, NULL) == 0 &&
+           kj_path(kj_root(doc), "metadata.deletionTimestamp");
+}
+
 static void on_patched(void *arg, struct kube_resp *r, const struct kerr *err)
 {
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
     struct binding *b = arg;
+    struct loop *l = b->s->loop;
 
-    (void)r;
     b->call = NULL;
-    if (!err) {
-        binding_send(b);
-        return;
-    }
-    if (err->reason == KR_NOT_FOUND) {
+    if (err && err->reason == KR_NOT_FOUND) {
         binding_vanished(b);
         return;
     }
+    if (err && ++b->tries < PATCH_TRIES) {
+        b->timer = loop_after(l, loop_jitter(l, b->tries * PATCH_WAIT, 0.1), on_patch_again, b);
+        return;
+    }
+    if (!err && !is_being_deleted(r)) {
+        binding_send(b);
+        return;
+    }
     binding_count_time(b, LAP_PRE_BIND, KS_ERROR);
-    strbuf_appendf(&text, "running PreBind plugin \"DefaultPreBind\": %s", err->text);
+    strbuf_appendf(&text, "running PreBind plugin \"DefaultPreBind\": %s",
+                   err ? err->text : "pod is being deleted");
     binding_give_up(b, &(struct failure){ .error = true, .message = strbuf_str(&text) });
 }
 
@@ -149,20 +175,23 @@ void prebind_cancel(struct binding *b)
 }
 
 /* true: go on with the next plugin. */
-static bool pre_bind_said(struct binding *b, enum ks_code code, const char *why)
+static bool pre_bind_said(struct binding *b, enum ks_code code, const struct ks_texts *why)
 {
-    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
     const struct profile_point *point = &b->plan->profile->points[KS_POINT_PRE_BIND];
 
+    if (b->each)
+        times_add(b->plan->times, LAP_PRE_BIND, point->slots[b->at], code,
+                  loop_stopwatch(b->s->loop) - b->turn);
     if (code == KS_SUCCESS || code == KS_SKIP)
         return true;
     binding_count_time(b, LAP_PRE_BIND, code);
-    if (code == KS_UNSCHEDULABLE || code == KS_UNRESOLVABLE || code == KS_PENDING) {
-        binding_turned_down(b, UINT64_C(1) << point->slots[b->at], why);
-        return false;
-    }
-    strbuf_appendf(&text, "running PreBind plugin \"%s\": %s", at_work(b)->plugin->name, why);
-    binding_give_up(b, &(struct failure){ .error = true, .message = strbuf_str(&text) });
+    struct failure f = failure_of(code, point->slots[b->at]);
+    f.message = arena_printf(why->arena, "running PreBind plugin \"%s\": %s",
+                             at_work(b)->plugin->name, ks_texts_join(why));
+    if (f.error)
+        binding_give_up(b, &f);
+    else
+        binding_turned_down(b, f, why);
     return false;
 }
 
@@ -176,12 +205,13 @@ static void pre_bind_next(struct binding *b)
         struct ks_texts why = { .arena = a };
         if (!(b->flight >> point->slots[b->at] & 1))
             continue;
+        b->turn = b->each ? loop_stopwatch(b->s->loop) : 0;
         enum ks_code code = s->plugin->pre_bind(s->self, &b->pub, &why);
         if (code == KS_WAIT) {
             b->asked = true;
             return;
         }
-        if (!pre_bind_said(b, code, why.n ? why.items[0] : "no reason given"))
+        if (!pre_bind_said(b, code, &why))
             return;
     }
     send_patch(b);
@@ -190,10 +220,14 @@ static void pre_bind_next(struct binding *b)
 void ks_bind_done(struct ks_bind *pub, enum ks_code code, const char *why)
 {
     struct binding *b = container_of(pub, struct binding, pub);
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    struct ks_texts texts = { .arena = a };
 
     assert(b->asked);
     b->asked = false;
-    if (!pre_bind_said(b, code, why ? why : "no reason given"))
+    if (why)
+        ks_texts_add(&texts, why);
+    if (!pre_bind_said(b, code, &texts))
         return;
     b->at++;
     pre_bind_next(b);
@@ -221,7 +255,7 @@ bool prebind_flight(struct binding *b)
 void prebind_start(struct binding *b)
 {
     b->stage = STAGE_PRE_BIND;
-    b->began = loop_mono(b->s->loop);
+    b->began = loop_stopwatch(b->s->loop);
     b->timer = timer_cancel(b->timer);
     pre_bind_next(b);
 }

@@ -229,6 +229,7 @@ static void clear_promises(struct scheduler *s, const struct preempting *p)
 
     for (size_t it = 0; (other = nominator_next(s->nominator, &it, &node));) {
         if (!streq(node, p->node) || kuid_equal(other->meta.uid, p->uid) ||
+            nominator_is_foreign(s->nominator, other->meta.uid) ||
             pod_priority(pod_of(other)) >= pod_priority(pod_of(p->pod)))
             continue;
         CLEANUP(kobj_unref) struct kobj *keep = kobj_ref(other);

@@ -276,7 +276,7 @@ void report_failure(struct scheduler *s, struct kobj *pod, const struct failure 
     if (node)
         nominator_set(s->nominator, pod, node);
     monitor_ended(s->monitor, pod->meta.uid);
-    podqueue_fail(s->queue, pod->meta.uid, f->rejectors);
+    podqueue_fail(s->queue, pod->meta.uid, f->rejectors, f->pending);
     if (plan)
         event(plan, pod, f->message);
     report_status(s, pod, f->error ? "SchedulerError" : "Unschedulable", f->message, node);

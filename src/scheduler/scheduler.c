@@ -30,9 +30,27 @@ struct splan *scheduler_plan(const struct scheduler *s, const struct pod *p)
 
 /* ---- the pump -------------------------------------------------------------------------------- */
 
+/* Pods that are held wait for other pods, which must be tried then. */
+static bool binding_room(const struct scheduler *s)
+{
+    return s->nbindings - s->nheld < s->max_binding;
+}
+
 static bool may_attempt(const struct scheduler *s)
 {
-    return s->nbindings < s->max_binding && !s->consult;
+    return binding_room(s) && !s->consult;
+}
+
+static bool ask_chooser(const struct scheduler *s, struct kuid *ret)
+{
+    const struct splan *plan = s->chooser_plan;
+    struct stretch x;
+    struct attempt_watch *w =
+        times_sample(plan->times, LAP_NEXT) ? stretch_begin(&x, plan->times, true) : NULL;
+    bool found = s->chooser->plugin->next(s->chooser->self, ret);
+
+    watch_plugin(w, LAP_NEXT, (uint32_t)(s->chooser - plan->profile->slots), KS_SUCCESS);
+    return found;
 }
 
 /* A plugin may have a wish of its own; otherwise it goes by the queue. */
@@ -41,7 +59,7 @@ static struct kobj *next_pod(struct scheduler *s)
     struct kobj *pod = NULL;
     struct kuid uid;
 
-    if (s->chooser && s->chooser->plugin->next(s->chooser->self, &uid))
+    if (s->chooser && ask_chooser(s, &uid))
         pod = podqueue_pop_this(s->queue, uid);
     return pod ? pod : podqueue_pop(s->queue);
 }
@@ -82,6 +100,17 @@ static const struct profile *profile_of(void *arg, const struct pod *p)
 {
     struct splan *plan = scheduler_plan(arg, p);
     return plan ? plan->profile : NULL;
+}
+
+static int pre_enqueue(void *arg, const struct profile *p, const struct pod *pod,
+                       struct ks_texts *why)
+{
+    struct splan *plan = scheduler_plan(arg, pod);
+    struct times *times = plan && plan->profile == p ? plan->times : NULL;
+    struct stretch x;
+
+    return profile_pre_enqueue_watched(
+        p, pod, why, stretch_begin(&x, times, times_sample(times, LAP_PRE_ENQUEUE)));
 }
 
 static void on_gated(void *arg, struct kobj *pod, const struct ks_plugin *by, const char *why)
@@ -129,11 +158,11 @@ static void on_sweep(struct loop *l, void *arg)
 
     s->sweep = NULL;
     /* Asking again is due only after the answer had its time. */
-    while (s->nbindings < s->max_binding &&
-           (pod = nodecache_overdue(s->cache, now, now + s->confirm_after))) {
+    while (binding_room(s) && (pod = nodecache_overdue(s->cache, now, now + s->confirm_after))) {
         const char *node;
         nodecache_find(s->cache, pod->meta.uid, &node);
-        binding_verify(s, pod, node);
+        if (!binding_find(s, pod->meta.uid)) /* otherwise the server still owes an answer */
+            binding_verify(s, pod, node);
     }
     scheduler_watch_bound(s);
 }
@@ -163,7 +192,7 @@ static struct splan *plan_free(struct scheduler *s, struct splan *p)
 static bool bindings_first(void *arg)
 {
     const struct scheduler *s = arg;
-    return s->nbindings > 0;
+    return s->nbindings > s->nheld;
 }
 
 static struct splan *plan_new(struct scheduler *s, const struct profile_config *c, struct kerr *err)
@@ -231,15 +260,16 @@ void scheduler_plan_done(struct scheduler *s, struct splan *p)
 }
 
 /* The first that wants to choose the next pod is the only one. */
-static const struct profile_slot *find_chooser(const struct scheduler *s)
+static void find_chooser(struct scheduler *s)
 {
-    for (unsigned i = 0; i < s->nplans; i++) {
+    s->chooser = NULL;
+    for (unsigned i = 0; i < s->nplans && !s->chooser; i++) {
         const struct profile *p = s->plans[i]->profile;
-        for (uint32_t k = 0; k < p->n; k++)
+        s->chooser_plan = s->plans[i];
+        for (uint32_t k = 0; k < p->n && !s->chooser; k++)
             if (p->slots[k].plugin->next)
-                return &p->slots[k];
+                s->chooser = &p->slots[k];
     }
-    return NULL;
 }
 
 /* Pods in flight keep their plan; others are asked again under the new ones. */
@@ -251,7 +281,7 @@ static void replace_plans(struct scheduler *s, struct splan **plans, unsigned n)
     memcpy(before, s->plans, sizeof before);
     memcpy(s->plans, plans, n * sizeof *plans);
     s->nplans = n;
-    s->chooser = find_chooser(s);
+    find_chooser(s);
     shapes_clear(s->shapes);
     watch_kinds(s);
     watch_requeue(s);
@@ -313,7 +343,7 @@ static int first_plans(struct scheduler *s, const struct scheduler_opts *o, stru
     int r = o->profiles ? make_plans(s, o->profiles, o->nprofiles, s->plans, err)
                         : (n = default_plans(s, o, err));
     s->nplans = r < 0 ? 0 : (unsigned)n;
-    s->chooser = find_chooser(s);
+    find_chooser(s);
     return r;
 }
 
@@ -339,6 +369,8 @@ struct scheduler *scheduler_new(struct loop *l, struct kube *k, const struct sch
     s->verify_reuse = o->verify_reuse;
     s->unwatched = o->unwatched;
     s->resize_pods = o->resize_pods;
+    s->nominated_once = o->nominated_once;
+    s->foreign_promises = o->foreign_promises;
     s->debug_scores = o->debug_scores;
     s->debug_filters = o->debug_filters;
     s->arena = arena_new();
@@ -363,6 +395,7 @@ struct scheduler *scheduler_new(struct loop *l, struct kube *k, const struct sch
                                    .backoff_max = o->backoff_max,
                                    .unschedulable_max = o->unschedulable_max,
                                    .profile_of = profile_of,
+                                   .pre_enqueue = pre_enqueue,
                                    .on_ready = on_ready,
                                    .on_gated = on_gated,
                                    .arg = s,

@@ -47,8 +47,10 @@ struct scheduler_opts {
     bool debug_diagnosis_blocking; /* db: written before the next attempt */
     unsigned diagnosis_queue, diagnosis_a_turn; /* otherwise; 0: 1000 wait, 10 a turn */
     nsec_t monitor_period, monitor_timeout;     /* attempts that take too long; 0: nobody looks */
-    bool resize_pods;  /* plugins may change what a pod asks for on the node that was chosen */
-    bool verify_reuse; /* for tests: every attempt is made again from nothing, and compared */
+    bool resize_pods;      /* plugins may change what a pod asks for on the node that was chosen */
+    bool nominated_once;   /* SkipFilterWithNominatedPods: attempt_input */
+    bool foreign_promises; /* CrossSchedulerNomination: nominated pods of other schedulers count */
+    bool verify_reuse;     /* for tests: every attempt is made again from nothing, and compared */
 };
 /* NULL with err set when the options or a plugin are at fault. */
 struct scheduler *scheduler_new(struct loop *l, struct kube *k, const struct scheduler_opts *o,

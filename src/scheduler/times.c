@@ -10,6 +10,8 @@
 enum { WATCHED = 10, CODES = KS_PENDING + 1 };
 
 static const char *const lap_names[LAPS] = {
+    [LAP_PRE_ENQUEUE] = "PreEnqueue",
+    [LAP_NEXT] = "NextPod",
     [LAP_BEFORE_PRE_FILTER] = "BeforePreFilter",
     [LAP_PRE_FILTER] = "PreFilter",
     [LAP_AFTER_PRE_FILTER] = "AfterPreFilter",
@@ -21,6 +23,7 @@ static const char *const lap_names[LAPS] = {
     [LAP_NORMALIZE] = "ScoreExtensionNormalize",
     [LAP_RESIZE] = "ResizePod",
     [LAP_RESERVE] = "Reserve",
+    [LAP_UNRESERVE] = "Unreserve",
     [LAP_PERMIT] = "Permit",
     [LAP_PRE_BIND] = "PreBind",
     [LAP_BIND] = "Bind",
@@ -97,6 +100,7 @@ struct times {
         enum ks_code code;
         struct histogram *by_code[CODES]; /* NULL: not seen yet */
         uint64_t called;                  /* slots */
+        uint64_t sampled;                 /* stretches so far */
         struct plugin_sum {
             nsec_t took;
             enum ks_code code;
@@ -249,6 +253,31 @@ void times_add(struct times *t, enum lap what, int slot, enum ks_code code, nsec
         observe_point(t, what, code, took);
     else if (t)
         observe_plugin(t, what, (uint32_t)slot, code, took);
+}
+
+bool times_sample(struct times *t, enum lap what)
+{
+    return t && t->sums[what].sampled++ % WATCHED == 0;
+}
+
+/* ---- beside the attempt ---------------------------------------------------------------------- */
+
+static void on_stretch_lap(struct attempt_watch *w, enum lap what, int slot, enum ks_code code)
+{
+    struct stretch *x = container_of(w, struct stretch, watch);
+    nsec_t now = loop_stopwatch(x->times->loop);
+
+    times_add(x->times, what, slot, code, now - (slot < 0 ? x->began : x->last));
+    x->last = now;
+}
+
+struct attempt_watch *stretch_begin(struct stretch *x, struct times *t, bool each)
+{
+    if (!t)
+        return NULL;
+    nsec_t now = loop_stopwatch(t->loop);
+    *x = (struct stretch){ { each, on_stretch_lap }, t, now, now };
+    return &x->watch;
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */

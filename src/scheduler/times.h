@@ -1,8 +1,9 @@
 /* times.h - how long extension points and plugins of a profile take, and how often each plugin has
  * its say (scheduler-core 11.6). Internal to the room.
  *
- * One attempt at a time is watched: times_begin(), laps, times_end(). Extension points count in
- * every attempt, their plugins in every tenth. Functions take NULL for "nobody counts".
+ * One attempt at a time is watched: times_begin(), laps, times_end(). What goes on beside it is a
+ * stretch. Extension points count every time, their plugins every tenth. Functions take NULL for
+ * "nobody counts".
  */
 #ifndef KOORD_SCHEDULER_TIMES_H
 #define KOORD_SCHEDULER_TIMES_H
@@ -32,6 +33,18 @@ void times_took_part(struct times *t, const struct attempt *a);
 void times_add(struct times *t, enum lap what, int slot, enum ks_code code, nsec_t took);
 /* Are the plugins of the attempt that runs measured one by one? */
 bool times_each(const struct times *t);
+/* Is it the turn of the plugins at this point, which is no part of an attempt? */
+bool times_sample(struct times *t, enum lap what);
 /* Before the counters are read. */
 void times_settle(struct times *t);
+
+/* An extension point that has nothing to do with the attempt that runs, if one does: each lap
+ * counts at once, the point from the beginning. Lives on the stack of who calls the plugins. */
+struct stretch {
+    struct attempt_watch watch;
+    struct times *times;
+    nsec_t began, last;
+};
+/* NULL when nobody counts. each: plugins are measured one by one. */
+struct attempt_watch *stretch_begin(struct stretch *x, struct times *t, bool each);
 #endif

@@ -8,7 +8,7 @@
 #include "scheduler/internal.h"
 #include "scheduler/queue/changes.h"
 
-enum role { ROLE_NONE, ROLE_PENDING, ROLE_ASSIGNED };
+enum role { ROLE_NONE, ROLE_PENDING, ROLE_ASSIGNED, ROLE_FOREIGN };
 
 static enum role role_of(const struct scheduler *s, const struct kobj *o)
 {
@@ -18,7 +18,9 @@ static enum role role_of(const struct scheduler *s, const struct kobj *o)
         return ROLE_NONE;
     if (!str_empty(p->node_name))
         return ROLE_ASSIGNED;
-    return scheduler_plan(s, p) ? ROLE_PENDING : ROLE_NONE;
+    if (scheduler_plan(s, p))
+        return ROLE_PENDING;
+    return s->foreign_promises ? ROLE_FOREIGN : ROLE_NONE;
 }
 
 /* One event for each kind of change. */
@@ -119,6 +121,21 @@ static void nominated(struct scheduler *s, const struct kobj *before, struct kob
         watch_pod_gone(s, pod); /* others may take that room */
 }
 
+/* A pod of another scheduler, which was promised room or not. */
+static void pod_foreign(struct scheduler *s, struct kobj *pod)
+{
+    const char *now = pod_of(pod)->status.nominated_node_name;
+    const char *had = nominator_node(s->nominator, pod->meta.uid);
+    bool moves = had && !streq(had, now ? now : "");
+
+    if (had && !moves)
+        nominator_update(s->nominator, pod);
+    else
+        nominator_set_foreign(s->nominator, pod, now);
+    if (moves)
+        watch_pod_gone(s, pod); /* its room is free */
+}
+
 static void pod_news(struct scheduler *s, const struct kobj *before, struct kobj *pod)
 {
     /* Deleted and made again while the watch was down: two pods. */
@@ -132,6 +149,7 @@ static void pod_news(struct scheduler *s, const struct kobj *before, struct kobj
         nominated(s, before, pod);
         pod_pending(s, pod);
         break;
+    case ROLE_FOREIGN: pod_foreign(s, pod); break;
     case ROLE_NONE: pod_gone(s, pod); break;
     }
 }
@@ -328,8 +346,12 @@ void watch_requeue(struct scheduler *s)
     podqueue_new_profiles(s->queue);
     for (size_t it = 0; (pod = informer_next(s->pods, &it));)
         if (role_of(s, pod) == ROLE_PENDING &&
-            podqueue_find(s->queue, pod->meta.uid, NULL) == PODQUEUE_NOWHERE)
+            podqueue_find(s->queue, pod->meta.uid, NULL) == PODQUEUE_NOWHERE) {
+            if (nominator_is_foreign(s->nominator, pod->meta.uid))
+                nominator_remove(s->nominator, pod->meta.uid);
+            nominated(s, NULL, pod);
             pod_pending(s, pod);
+        }
 }
 
 void watch_init(struct scheduler *s)

@@ -46,6 +46,7 @@ struct nodecache *nodecache_new(void)
 {
     struct nodecache *c = xnew0(struct nodecache);
     columns_init(&c->cols);
+    c->cols.view.of = c;
     c->arena = arena_new();
     return c;
 }
@@ -99,14 +100,12 @@ const char *nodecache_row_name(const struct nodecache *c, uint32_t row)
 
 uint32_t ks_column_of(const struct ks_nodes *n, const char *resource)
 {
-    return columns_find(container_of(n, const struct columns, view), resource);
+    return columns_find(&n->of->cols, resource);
 }
 
 uint32_t ks_row_of(const struct ks_nodes *n, const char *node)
 {
-    const struct columns *cols = container_of(n, const struct columns, view);
-    const struct nodecache *c = container_of(cols, const struct nodecache, cols);
-    const struct cnode *cn = map_getz(&c->nodes, node);
+    const struct cnode *cn = map_getz(&n->of->nodes, node);
     return cn && cn->obj ? cn->row : KS_NO_ROW;
 }
 
@@ -267,9 +266,12 @@ bool nodecache_remove_pod(struct nodecache *c, struct kuid uid)
 int nodecache_assume(struct nodecache *c, struct kobj *pod, const char *node,
                      const struct podreq *takes, struct kerr *err)
 {
-    if (uidmap_get(&c->pods, pod->meta.uid))
-        return kerr_set(err, -EEXIST, "pod %s/%s is in the cache, so can't be assumed",
+    if (uidmap_get(&c->pods, pod->meta.uid)) {
+        char uid[KUID_TEXT_MAX];
+        kuid_format(pod->meta.uid, uid, sizeof uid);
+        return kerr_set(err, -EEXIST, "pod %s(%s/%s) is in the cache, so can't be assumed", uid,
                         pod->meta.ns, pod->meta.name);
+    }
     pod_new(c, pod, node, true, takes);
     return 0;
 }

@@ -7,6 +7,7 @@ struct nominee {
     struct kuid uid; /* first: uidmap */
     struct kobj *pod;
     char *node;
+    bool foreign;
 };
 struct nominator {
     struct uidmap pods;
@@ -45,7 +46,7 @@ bool nominator_remove(struct nominator *n, struct kuid uid)
     return p != NULL;
 }
 
-void nominator_set(struct nominator *n, struct kobj *pod, const char *node)
+static void set(struct nominator *n, struct kobj *pod, const char *node, bool foreign)
 {
     nominator_remove(n, pod->meta.uid);
     if (str_empty(node))
@@ -54,7 +55,24 @@ void nominator_set(struct nominator *n, struct kobj *pod, const char *node)
     p->uid = pod->meta.uid;
     p->pod = kobj_ref(pod);
     p->node = xstrdup(node);
+    p->foreign = foreign;
     uidmap_put(&n->pods, p);
+}
+
+void nominator_set(struct nominator *n, struct kobj *pod, const char *node)
+{
+    set(n, pod, node, false);
+}
+
+void nominator_set_foreign(struct nominator *n, struct kobj *pod, const char *node)
+{
+    set(n, pod, node, true);
+}
+
+bool nominator_is_foreign(const struct nominator *n, struct kuid uid)
+{
+    const struct nominee *p = uidmap_get(&n->pods, uid);
+    return p && p->foreign;
 }
 
 void nominator_update(struct nominator *n, struct kobj *pod)

@@ -16,6 +16,9 @@ DEFINE_CLEANUP(nominator_free, struct nominator *)
 
 /* The pod's place, which replaces an older one. node "" or NULL: it has none any more. */
 void nominator_set(struct nominator *n, struct kobj *pod, const char *node);
+/* The same for a pod of another scheduler: it keeps out only pods of lower priority. */
+void nominator_set_foreign(struct nominator *n, struct kobj *pod, const char *node);
+bool nominator_is_foreign(const struct nominator *n, struct kuid uid);
 /* The pod changed; its place stays. */
 void nominator_update(struct nominator *n, struct kobj *pod);
 bool nominator_remove(struct nominator *n, struct kuid uid);

@@ -1,18 +1,26 @@
 /* podreq.c - what a pod takes from a node. */
 #include "scheduler/cache/podreq.h"
 
+#include "api/names.h"
 #include "api/protocol_keys.h"
 #include "base/arena.h"
 
 /* What a container that names no request counts for in scores: 100m and 200 MiB. */
 enum { DEFAULT_MCPU = 100, DEFAULT_MEMORY = 200 * 1024 * 1024 };
 
+/* A name of somebody's own, and a proper one. */
+static bool is_extended(const char *name)
+{
+    return strchr(name, '/') && !str_starts(name, "requests.") &&
+           !name_check_label_key(str_of(name));
+}
+
 bool podreq_is_scalar(const char *name)
 {
     if (strstr(name, "kubernetes.io/"))
         return true;
-    return (strchr(name, '/') && !str_starts(name, "requests.")) ||
-           str_starts(name, "hugepages-") || str_starts(name, "attachable-volumes-");
+    return is_extended(name) || str_starts(name, "hugepages-") ||
+           str_starts(name, "attachable-volumes-");
 }
 
 static int fixed_index(const char *name)
@@ -86,6 +94,19 @@ void podreq_accounted(const struct pod *p, struct arena *a, struct podreq *ret)
 
     fill(&l, a, ret);
     fill_nz(p, &o, &l, a, ret);
+}
+
+static bool any_told(const containerstatuslist *l)
+{
+    for (uint32_t i = 0; i < l->n; i++)
+        if (l->items[i].resources)
+            return true;
+    return false;
+}
+
+bool podreq_is_told(const struct pod *p)
+{
+    return any_told(&p->status.container_statuses) || any_told(&p->status.init_container_statuses);
 }
 
 void podreq_placed(const struct pod *p, struct arena *a, struct podreq *ret)

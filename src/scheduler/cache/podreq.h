@@ -24,6 +24,8 @@ struct podreq { /* names are borrowed from the pod, the array lives in the arena
 };
 /* As the node accounts for it: resizing counts at the maximum. */
 void podreq_accounted(const struct pod *p, struct arena *a, struct podreq *ret);
+/* Does the status tell what containers hold? Then the first differs from what the spec says. */
+bool podreq_is_told(const struct pod *p);
 /* As it is placed. */
 void podreq_placed(const struct pod *p, struct arena *a, struct podreq *ret);
 #endif

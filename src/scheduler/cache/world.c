@@ -16,17 +16,27 @@ struct item {
     struct kobj *obj;
     char key[];
 };
+struct shared {
+    struct shared *next;
+    const char *name;
+    void *thing;
+    uint32_t users;
+};
+struct readers {
+    struct world_listener *listeners;
+    struct shared *shared;
+};
 struct world {
     struct shelf shelves[KINDS_MAX];
     uint32_t n;
     uint64_t generation;
-    struct world_listener **listeners; /* apart: who only reads the world may listen */
+    struct readers *readers; /* apart: who only reads the world may listen */
 };
 
 struct world *world_new(void)
 {
     struct world *w = xnew0(struct world);
-    w->listeners = xnew0(struct world_listener *);
+    w->readers = xnew0(struct readers);
     return w;
 }
 
@@ -43,8 +53,10 @@ struct world *world_free(struct world *w)
             item_free(e->value);
         map_fini(&w->shelves[i].objects);
     }
-    if (w)
-        free(w->listeners);
+    if (w) {
+        assert(!w->readers->shared);
+        free(w->readers);
+    }
     free(w);
     return NULL;
 }
@@ -68,13 +80,13 @@ static bool no_news(const struct kobj *old, const struct kobj *o)
 
 void world_listen(const struct world *w, struct world_listener *l)
 {
-    l->next = *w->listeners;
-    *w->listeners = l;
+    l->next = w->readers->listeners;
+    w->readers->listeners = l;
 }
 
 void world_unlisten(const struct world *w, struct world_listener *l)
 {
-    struct world_listener **at = w->listeners;
+    struct world_listener **at = &w->readers->listeners;
 
     while (*at != l)
         at = &(*at)->next;
@@ -85,9 +97,38 @@ static void tell(const struct world *w, struct kobj *before, struct kobj *now)
 {
     const struct kind *k = now ? now->kind : before->kind;
 
-    for (const struct world_listener *l = *w->listeners; l; l = l->next)
+    for (const struct world_listener *l = w->readers->listeners; l; l = l->next)
         if (l->kind == k)
             l->fn(l->arg, before, now);
+}
+
+void *world_share(const struct world *w, const char *name, world_make_fn make)
+{
+    struct shared *s = w->readers->shared;
+
+    while (s && !streq(s->name, name))
+        s = s->next;
+    if (!s) {
+        s = xnew0(struct shared);
+        *s = (struct shared){ w->readers->shared, name, make(w), 0 };
+        w->readers->shared = s;
+    }
+    s->users++;
+    return s->thing;
+}
+
+bool world_unshare(const struct world *w, const void *thing)
+{
+    struct shared **at = &w->readers->shared;
+
+    while ((*at)->thing != thing)
+        at = &(*at)->next;
+    if (--(*at)->users > 0)
+        return false;
+    struct shared *s = *at;
+    *at = s->next;
+    free(s);
+    return true;
 }
 
 void world_put(struct world *w, struct kobj *o)

@@ -42,4 +42,11 @@ struct world_listener {
 };
 void world_listen(const struct world *w, struct world_listener *l);
 void world_unlisten(const struct world *w, struct world_listener *l);
+
+/* What plugins of one name keep together, in whatever profile they are: the first makes it, so it
+ * is also there for those that come with another configuration. It ends before the world ends. */
+typedef void *(*world_make_fn)(const struct world *w);
+void *world_share(const struct world *w, const char *name, world_make_fn make);
+/* True: that was the last who had it, and frees it. */
+bool world_unshare(const struct world *w, const void *thing);
 #endif

@@ -217,32 +217,61 @@ static int dynamic_check(const void *value, struct kerr *err)
 
 /* ---- by plugin ------------------------------------------------------------------------------- */
 
-static const struct args_table {
-    const char *plugin;
-    const struct kschema *schema;
-    int (*check)(const void *value, struct kerr *err); /* what a table cannot say */
-} tables[] = {
-    { "DefaultPreemption", &preemption_schema, preemption_check },
-    { "DynamicResources", &dynamic_schema, dynamic_check },
-    { "InterPodAffinity", &interpod_schema, interpod_check },
-    { "NodeAffinity", &nodeaffinity_schema, nodeaffinity_check },
-    { "NodeResourcesBalancedAllocation", &args_balanced_schema, args_balanced_check },
-    { "NodeResourcesFit", &args_fit_schema, args_fit_check },
-    { "PodTopologySpread", &spread_schema, spread_check },
-    { "VolumeBinding", &volume_schema, volume_check },
+static const struct args_table args_kube[] = {
+    { "DefaultPreemption", &preemption_schema, NULL, preemption_check },
+    { "DynamicResources", &dynamic_schema, NULL, dynamic_check },
+    { "InterPodAffinity", &interpod_schema, NULL, interpod_check },
+    { "NodeAffinity", &nodeaffinity_schema, NULL, nodeaffinity_check },
+    { "NodeResourcesBalancedAllocation", &args_balanced_schema, NULL, args_balanced_check },
+    { "NodeResourcesFit", &args_fit_schema, NULL, args_fit_check },
+    { "PodTopologySpread", &spread_schema, NULL, spread_check },
+    { "VolumeBinding", &volume_schema, NULL, volume_check },
 };
+
+/* Table number i; NULL behind the last. */
+static const struct args_table *table_at(size_t i)
+{
+    size_t kube = ARRAY_LEN(args_kube);
+
+    if (i < kube)
+        return &args_kube[i];
+    return i - kube < args_koord_n ? &args_koord[i - kube] : NULL;
+}
 
 const char *args_plugin(size_t i)
 {
-    return i < ARRAY_LEN(tables) ? tables[i].plugin : NULL;
+    const struct args_table *t = table_at(i);
+    return t ? t->plugin : NULL;
 }
 
 static const struct args_table *table_of(const char *plugin)
 {
-    for (size_t i = 0; i < ARRAY_LEN(tables); i++)
-        if (streq(tables[i].plugin, plugin))
-            return &tables[i];
+    const struct args_table *t;
+
+    for (size_t i = 0; (t = table_at(i)); i++)
+        if (streq(t->plugin, plugin))
+            return t;
     return NULL;
+}
+
+int args_range(const char *path, int64_t v, int64_t min, int64_t max, struct kerr *err)
+{
+    if (v >= min && v <= max)
+        return 0;
+    if (max >= INT32_MAX)
+        return kerr_api(err, -EINVAL, KR_INVALID,
+                        "%s: Invalid value: %lld: must be greater than or equal to %lld", path,
+                        (long long)v, (long long)min);
+    return kerr_api(err, -EINVAL, KR_INVALID,
+                    "%s: Invalid value: %lld: not in valid range [%lld, %lld]", path, (long long)v,
+                    (long long)min, (long long)max);
+}
+
+int args_duration(const char *path, struct opt_i64 v, struct kerr *err)
+{
+    if (v.v >= 0)
+        return 0;
+    return kerr_api(err, -EINVAL, KR_INVALID, "%s: Invalid value: must not be negative", path);
 }
 
 /* {"apiVersion":...,"kind":"NameArgs", and the fields of an object behind it. */
@@ -271,7 +300,10 @@ int args_complete(const char *plugin, const struct kj_val *given, struct arena *
     if (r < 0)
         return r;
     kj_default(t->schema, a, value);
-    r = t->check(value, err); /* before the table, which has words of its own */
+    if (t->fill)
+        t->fill(value, a);
+    if (t->check)
+        r = t->check(value, err); /* before the table, which has words of its own */
     if (r == 0)
         r = kj_validate(t->schema, value, err);
     if (r < 0)

@@ -43,9 +43,26 @@ int args_complete(const char *plugin, const struct kj_val *given, struct arena *
                   const char **ret_json, struct kerr *err);
 /* The plugins with a table, by number; NULL behind the last. */
 const char *args_plugin(size_t i);
+
+struct args_table {
+    const char *plugin;
+    const struct kschema *schema;
+    void (*fill)(void *value, struct arena *a);        /* defaults that a table cannot say */
+    int (*check)(const void *value, struct kerr *err); /* and what else it cannot */
+};
+extern const struct args_table args_koord[];
+extern const size_t args_koord_n;
+int args_range(const char *path, int64_t v, int64_t min, int64_t max, struct kerr *err);
+int args_duration(const char *path, struct opt_i64 v, struct kerr *err); /* not negative */
+
 extern const struct kschema args_fit_schema, args_balanced_schema;
 int args_fit_check(const void *value, struct kerr *err);
 int args_balanced_check(const void *value, struct kerr *err);
+extern const struct kschema args_loadaware_schema, args_numa_schema, args_device_schema;
+void args_loadaware_fill(void *value, struct arena *a);
+int args_loadaware_check(const void *value, struct kerr *err);
+int args_numa_check(const void *value, struct kerr *err);
+int args_device_check(const void *value, struct kerr *err);
 
 /* ---- plugin_config.c ------------------------------------------------------------------------- */
 
@@ -61,6 +78,8 @@ void here_not_yet(struct sched_config *c, struct arena *a);
 
 /* ---- extender.c ------------------------------------------------------------------------------ */
 
+/* NULL, or what is wrong with the name of an extended resource. */
+const char *extended_name_check(const char *name);
 int extenders_finish(struct sched_config *c, struct arena *a, struct kerr *err);
 /* The resources that some extender takes off NodeResourcesFit, as a JSON array; NULL: none. */
 const char *extenders_ignored(const struct sched_config *c, struct arena *a);

@@ -50,7 +50,7 @@ const struct kschema sched_extender_schema = KSCHEMA("Extender", STYPE, extender
 #undef STYPE
 
 /* An extended resource has a domain of its own and is no quota name. */
-static const char *check_name(const char *name)
+const char *extended_name_check(const char *name)
 {
     const char *wrong = name_check_label_key(str_of(name));
 
@@ -80,7 +80,7 @@ static int check_managed(const struct sched_config *c, uint32_t i, struct kerr *
     int r = config_at_most(e->managed.n, CONFIG_ITEMS_MAX, "managedResources", err);
 
     for (uint32_t j = 0; j < e->managed.n && r == 0; j++) {
-        const char *name = e->managed.items[j].name, *wrong = check_name(name);
+        const char *name = e->managed.items[j].name, *wrong = extended_name_check(name);
         if (!wrong && is_managed_before(c, i, j))
             wrong = "duplicate extender managed resource name";
         if (wrong)

@@ -92,20 +92,33 @@ static bool has_config(const struct sched_profile *p, const char *plugin)
     return false;
 }
 
-/* Every plugin with a table gets its args, as upstream's defaulting does. */
+static bool is_enabled(const struct sched_profile *p, const char *plugin)
+{
+    for (int point = 0; point <= KS_POINTS; point++) {
+        const struct sched_plugin_set *s =
+            point < KS_POINTS ? &p->plugins.points[point] : &p->plugins.multi_point;
+        for (uint32_t i = 0; i < s->enabled.n; i++)
+            if (streq(s->enabled.items[i].name, plugin))
+                return true;
+    }
+    return false;
+}
+
+/* Every plugin that is enabled and has a table gets its args, as upstream's defaulting does. */
 static void add_configs(struct sched_profile *p, struct arena *a)
 {
     uint32_t n = p->plugin_config.n;
     size_t tables = 0;
+    const char *name;
 
     while (args_plugin(tables))
         tables++;
     struct sched_plugin_config *all = arena_newn0(a, n + tables, struct sched_plugin_config);
     if (n)
         memcpy(all, p->plugin_config.items, n * sizeof *all);
-    for (size_t i = 0; i < tables; i++)
-        if (!has_config(p, args_plugin(i)))
-            all[n++] = (struct sched_plugin_config){ args_plugin(i), NULL };
+    for (size_t i = 0; (name = args_plugin(i)); i++)
+        if (is_enabled(p, name) && !has_config(p, name))
+            all[n++] = (struct sched_plugin_config){ name, NULL };
     p->plugin_config.items = all;
     p->plugin_config.n = n;
 }

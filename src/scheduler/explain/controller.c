@@ -17,6 +17,7 @@
 #define LOOK_PERIOD   NSEC_PER_SEC
 #define ANSWER_PERIOD (5 * NSEC_PER_SEC)
 #define WRITE_PERIOD  (54 * NSEC_PER_SEC) /* and one period more is still within a minute */
+#define EXPIRE_AGAIN  (60 * NSEC_PER_SEC) /* when the server would not delete it */
 #define TTL_DEFAULT   (24 * 3600 * NSEC_PER_SEC)
 #define REST_LEAST    NSEC_PER_MSEC
 enum { REST_FACTOR = 9 }; /* for each unit of work so many for others */
@@ -30,6 +31,7 @@ struct question {
     uint64_t state;                 /* of the pod, when it was looked at last */
     uint64_t hash;                  /* of what was written last */
     nsec_t answered_at, written_at; /* monotonic */
+    nsec_t expires_at;              /* the same: earliest next try, when its time is over */
     char key[KOBJ_KEY_MAX];
 };
 
@@ -172,6 +174,7 @@ static void expire(struct question *q)
     kjw_obj(&w, NULL);
     write_uid(&w, "preconditions", q);
     kjw_end(&w);
+    q->expires_at = loop_mono(q->x->loop) + EXPIRE_AGAIN;
     q->x->stats.expired++;
     send(q, KUBE_DELETE, &body);
 }
@@ -219,9 +222,10 @@ static void on_look(struct loop *l, void *arg)
         struct question *q = e->value;
         if (q->call || q->obj->meta.deleted)
             continue;
-        if (is_over(q))
+        bool over = is_over(q);
+        if (over && loop_mono(l) >= q->expires_at)
             expire(q);
-        else if (x->s->synced && is_due(q))
+        else if (!over && x->s->synced && is_due(q))
             line_up(q);
     }
 }

@@ -19,6 +19,14 @@ static void find_opinions(struct attempt *a)
     }
 }
 
+bool attempt_advised_against(const struct attempt *a, const char *node)
+{
+    for (uint32_t i = 0; a->advice && i < a->advice->n; i++)
+        if (streq(a->advice->items[i].node, node))
+            return a->advice->items[i].code != KS_SUCCESS;
+    return a->advice; /* they were not asked */
+}
+
 void attempt_advise(struct attempt *a)
 {
     find_opinions(a);

@@ -43,6 +43,7 @@ void attempt_init(struct attempt *a, const struct attempt_input *in, struct aren
         .world_generation = in->world ? profile_world(in->profile, in->world) : 0,
         .obj = in->pod,
         .nominated_first = in->nominated_first,
+        .nominated_once = in->nominated_once,
         .advice = in->advice,
         .all_plans = in->all_plans,
         .watch = in->watch,
@@ -61,14 +62,6 @@ void attempt_init(struct attempt *a, const struct attempt_input *in, struct aren
 
 /* ---- pre_filter ------------------------------------------------------------------------------ */
 
-static const char *join(const struct ks_texts *t)
-{
-    const char *all = "";
-    for (uint32_t i = 0; i < t->n; i++)
-        all = i ? arena_printf(t->arena, "%s, %s", all, t->items[i]) : t->items[i];
-    return all;
-}
-
 static bool is_local(const struct profile_slot *s)
 {
     return s->plugin->reuse == KS_REUSE_LOCAL;
@@ -79,21 +72,20 @@ static bool slot_in(uint64_t set, uint32_t slot)
     return set >> slot & 1;
 }
 
-/* Rows of both; *only is narrowed. Quadratic, but such lists are short: names of nodes. */
+/* Rows of both; *only is narrowed. */
 static void intersect(struct attempt *a, struct ks_only *only, const struct ks_only *with)
 {
-    uint32_t *rows = arena_newn0(a->arena, with->n, uint32_t), n = 0;
-
     if (!only->set) {
         *only = *with;
         return;
     }
+    uint32_t *rows = arena_newn0(a->arena, with->n, uint32_t), n = 0;
+    uint8_t *in = arena_zalloc(a->arena, a->n);
+    for (uint32_t i = 0; i < only->n; i++)
+        in[only->rows[i]] = 1;
     for (uint32_t i = 0; i < with->n; i++)
-        for (uint32_t k = 0; k < only->n; k++)
-            if (only->rows[k] == with->rows[i]) {
-                rows[n++] = with->rows[i];
-                break;
-            }
+        if (in[with->rows[i]])
+            rows[n++] = with->rows[i];
     *only = (struct ks_only){ rows, n, true };
 }
 
@@ -161,11 +153,45 @@ static bool refresh_one(struct attempt *a, uint32_t slot, uint32_t ndirty)
     return true;
 }
 
+/* One more plugin narrows the attempt; the names of all that do. */
+static const char *leave_out(struct attempt *a, uint32_t slot)
+{
+    a->narrowed |= UINT64_C(1) << slot;
+    const char *names = names_of(a, a->narrowed);
+    a->left_out = arena_printf(a->arena, "node(s) didn't satisfy plugin(s) [%s]", names);
+    return names;
+}
+
+/* The rows that a plugin names; false: there is none that this one and earlier ones named. One
+ * alone may name nodes that do not exist: then all that do are left out. */
+static bool narrow(struct attempt *a, uint32_t slot, const struct ks_only *only)
+{
+    const char *names = leave_out(a, slot);
+
+    intersect(a, &a->only, only);
+    if (a->only.n > 0 || !(a->narrowed & (a->narrowed - 1)))
+        return true;
+    reject_all(
+        a, KS_UNRESOLVABLE, a->narrowed,
+        arena_printf(a->arena, "node(s) didn't satisfy plugin(s) [%s] simultaneously", names));
+    return false;
+}
+
+/* What is no verdict is an error. */
+static void pre_filter_refused(struct attempt *a, uint32_t slot, enum ks_code code, const char *why)
+{
+    if (code == KS_UNSCHEDULABLE || code == KS_UNRESOLVABLE)
+        reject_all(a, code, UINT64_C(1) << slot, why);
+    else
+        reject_all(a, KS_ERROR, 0,
+                   arena_printf(a->arena, "running PreFilter plugin \"%s\": %s",
+                                a->profile->slots[slot].plugin->name, why));
+}
+
 /* false: the pod is rejected as a whole. */
 static bool pre_filter(struct attempt *a, bool fresh, uint32_t ndirty)
 {
     const struct profile_point *point = &a->profile->points[KS_POINT_PRE_FILTER];
-    uint64_t narrowed = 0;
 
     for (uint32_t i = 0; i < point->n; i++) {
         uint32_t slot = point->slots[i];
@@ -176,31 +202,14 @@ static bool pre_filter(struct attempt *a, bool fresh, uint32_t ndirty)
             refresh_one(a, slot, ndirty))
             continue;
         enum ks_code code = pre_filter_one(a, slot, &only, &why);
-        if (code == KS_SUCCESS && only.set) {
-            narrowed |= UINT64_C(1) << slot;
-            intersect(a, &a->only, &only);
-        }
+        if (code == KS_SUCCESS && only.set && !narrow(a, slot, &only))
+            return false;
         if (code == KS_SUCCESS || code == KS_SKIP)
             continue;
-        reject_all(a, code, code == KS_ERROR ? 0 : UINT64_C(1) << slot,
-                   code == KS_ERROR ? arena_printf(a->arena, "running PreFilter plugin \"%s\": %s",
-                                                   a->profile->slots[slot].plugin->name, join(&why))
-                                    : join(&why));
+        pre_filter_refused(a, slot, code, ks_texts_join(&why));
         if (code != KS_UNSCHEDULABLE)
             return false; /* otherwise a later plugin may say that nothing helps */
     }
-    if (a->code != KS_SUCCESS)
-        return false;
-    if (!a->only.set)
-        return true;
-    const char *names = names_of(a, narrowed);
-    a->narrowed = narrowed;
-    /* One alone may name nodes that do not exist: then all that do are left out. */
-    if (a->only.n == 0 && (narrowed & (narrowed - 1)))
-        reject_all(
-            a, KS_UNRESOLVABLE, narrowed,
-            arena_printf(a->arena, "node(s) didn't satisfy plugin(s) [%s] simultaneously", names));
-    a->left_out = arena_printf(a->arena, "node(s) didn't satisfy plugin(s) [%s]", names);
     return a->code == KS_SUCCESS;
 }
 
@@ -327,9 +336,10 @@ static void filter_nominated(struct attempt *a)
             continue;
         a->promised[row] = 1;
         attempt_as_if(a, row);
-        if (!attempt_as_if_fits(a, &by, &why)) {
-            a->by[row] = by;
-            a->why[row] = why;
+        bool fits = attempt_as_if_fits(a, &by, &why);
+        if (!fits || a->nominated_once) {
+            a->by[row] = fits ? 0 : by;
+            a->why[row] = fits ? 0 : why;
         }
         attempt_as_if_end(a);
     }
@@ -339,8 +349,12 @@ static void note_rejectors(struct attempt *a)
 {
     bool seen[256] = { false };
 
-    for (uint32_t i = 0; i < a->n; i++)
+    for (uint32_t i = 0; i < a->n; i++) {
         seen[a->by[i]] = true;
+        if (a->by[i] && a->by[i] <= a->profile->n && attempt_code(a, i) == KS_PENDING)
+            a->pending |= UINT64_C(1) << (a->by[i] - 1);
+    }
+    a->rejectors = a->narrowed;
     for (unsigned s = 0; s <= PROFILE_EXTENDER; s++)
         a->rejectors |= (uint64_t)seen[s + 1] << s;
 }
@@ -380,68 +394,42 @@ static void reject_rows(struct attempt *a)
 
 static void transform(struct attempt *a)
 {
-    const struct profile *p = a->profile;
+    const struct profile_point *point = &a->profile->points[KS_POINT_PRE_FILTER];
 
-    for (uint32_t i = 0; i < p->n && a->code == KS_SUCCESS; i++) {
+    for (uint32_t i = 0; i < point->n && a->code == KS_SUCCESS; i++) {
+        uint32_t slot = point->slots[i];
+        const struct profile_slot *s = &a->profile->slots[slot];
         struct ks_texts why = { .arena = a->arena };
-        if (!p->slots[i].plugin->transform)
+        if (!s->plugin->transform)
             continue;
-        enum ks_code code =
-            p->slots[i].plugin->transform(p->slots[i].self, &a->cycle, &a->pod, &why);
-        watch_plugin(a->watch, LAP_BEFORE_PRE_FILTER, i, code);
+        enum ks_code code = s->plugin->transform(s->self, &a->cycle, &a->pod, &why);
+        watch_plugin(a->watch, LAP_BEFORE_PRE_FILTER, slot, code);
         if (code == KS_SKIP)
             continue;
         a->shape = NULL; /* what was found for others is not about this pod and these columns */
         if (code != KS_SUCCESS)
-            reject_all(a, code, code == KS_ERROR ? 0 : UINT64_C(1) << i, join(&why));
+            reject_all(a, code, code == KS_ERROR ? 0 : UINT64_C(1) << slot, ks_texts_join(&why));
     }
 }
 
 static void after_pre_filter(struct attempt *a)
 {
-    const struct profile *p = a->profile;
+    const struct profile_point *point = &a->profile->points[KS_POINT_PRE_FILTER];
 
-    for (uint32_t i = 0; i < p->n && a->code == KS_SUCCESS; i++) {
+    for (uint32_t i = 0; i < point->n && a->code == KS_SUCCESS; i++) {
+        uint32_t slot = point->slots[i];
+        const struct profile_slot *s = &a->profile->slots[slot];
         struct ks_texts why = { .arena = a->arena };
         struct ks_only only = { 0 };
-        if (!p->slots[i].plugin->after_pre_filter)
+        if (!s->plugin->after_pre_filter)
             continue;
-        a->cycle.state = a->state[i];
-        enum ks_code code =
-            p->slots[i].plugin->after_pre_filter(p->slots[i].self, &a->cycle, &a->pod, &only, &why);
-        watch_plugin(a->watch, LAP_AFTER_PRE_FILTER, i, code);
-        if (code == KS_SUCCESS && only.set) {
-            intersect(a, &a->only, &only);
-            a->left_out = a->left_out
-                              ? a->left_out
-                              : arena_printf(a->arena, "node(s) didn't satisfy plugin(s) [%s]",
-                                             p->slots[i].plugin->name);
-        } else if (code != KS_SUCCESS && code != KS_SKIP) {
-            reject_all(a, code, code == KS_ERROR ? 0 : UINT64_C(1) << i, join(&why));
-        }
-    }
-}
-
-/* The first of the rows a plugin prefers that passes all filters is the only candidate. */
-static void prefer(struct attempt *a, uint8_t *said)
-{
-    const struct profile *p = a->profile;
-
-    for (uint32_t i = 0; i < p->n; i++) {
-        const uint32_t *rows = NULL;
-        if (!p->slots[i].plugin->prefer)
-            continue;
-        a->cycle.state = a->state[i];
-        uint32_t n = p->slots[i].plugin->prefer(p->slots[i].self, &a->cycle, &a->pod, &rows);
-        watch_plugin(a->watch, LAP_PREFER, i, n ? KS_SUCCESS : KS_SKIP);
-        for (uint32_t k = 0; k < n; k++) {
-            attempt_filter_row(a, rows[k], said, a->by, a->why);
-            if (a->by[rows[k]] == 0) {
-                a->only = (struct ks_only){ &rows[k], 1, true };
-                return;
-            }
-        }
-        return; /* the first provider only */
+        a->cycle.state = a->state[slot];
+        enum ks_code code = s->plugin->after_pre_filter(s->self, &a->cycle, &a->pod, &only, &why);
+        watch_plugin(a->watch, LAP_AFTER_PRE_FILTER, slot, code);
+        if (code == KS_SUCCESS && only.set)
+            (void)narrow(a, slot, &only);
+        else if (code != KS_SUCCESS && code != KS_SKIP)
+            reject_all(a, code, code == KS_ERROR ? 0 : UINT64_C(1) << slot, ks_texts_join(&why));
     }
 }
 
@@ -453,30 +441,53 @@ static bool may_have(const struct attempt *a, uint32_t row)
     return found;
 }
 
+/* The row becomes the only candidate, if the pod fits there. */
+static bool take_alone(struct attempt *a, uint32_t row)
+{
+    if (!may_have(a, row))
+        return false;
+    attempt_as_if(a, row);
+    bool fits = attempt_as_if_fits(a, NULL, NULL);
+    attempt_as_if_end(a);
+    if (!fits)
+        return false;
+    uint32_t *one = arena_new0(a->arena, uint32_t);
+    *one = row;
+    a->only = (struct ks_only){ one, 1, true };
+    return true;
+}
+
+/* The first of the rows a plugin prefers that passes all filters is the only candidate. */
+static void prefer(struct attempt *a)
+{
+    const struct profile_point *point = &a->profile->points[KS_POINT_PRE_FILTER];
+
+    for (uint32_t i = 0; i < point->n; i++) {
+        uint32_t slot = point->slots[i];
+        const struct profile_slot *s = &a->profile->slots[slot];
+        const uint32_t *rows = NULL;
+        if (!s->plugin->prefer)
+            continue;
+        a->cycle.state = a->state[slot];
+        uint32_t n = s->plugin->prefer(s->self, &a->cycle, &a->pod, &rows);
+        watch_plugin(a->watch, LAP_PREFER, slot, n ? KS_SUCCESS : KS_SKIP);
+        for (uint32_t k = 0; k < n; k++)
+            if (take_alone(a, rows[k])) {
+                (void)leave_out(a, slot);
+                break;
+            }
+        return; /* the first provider only */
+    }
+}
+
 /* Room was made for this pod: where it was promised nobody is compared with that node. */
 static void try_nominated(struct attempt *a)
 {
     const char *node = a->nominator ? nominator_node(a->nominator, a->obj->meta.uid) : NULL;
     uint32_t row = str_empty(node) ? KS_NO_ROW : ks_row_of(a->cycle.nodes, node);
 
-    if (row == KS_NO_ROW || !may_have(a, row))
-        return;
-    attempt_as_if(a, row);
-    bool fits = attempt_as_if_fits(a, NULL, NULL);
-    attempt_as_if_end(a);
-    if (!fits)
-        return;
-    uint32_t *one = arena_new0(a->arena, uint32_t);
-    *one = row;
-    a->only = (struct ks_only){ one, 1, true };
-}
-
-static bool anyone_prefers(const struct profile *p)
-{
-    for (uint32_t i = 0; i < p->n; i++)
-        if (p->slots[i].plugin->prefer)
-            return true;
-    return false;
+    if (row != KS_NO_ROW && !attempt_advised_against(a, node))
+        a->promise_kept = take_alone(a, row);
 }
 
 /* A few rows scored again are not worth a look at the clock. */
@@ -511,11 +522,7 @@ void attempt_filter(struct attempt *a)
         return;
     }
     uint8_t *said = arena_zalloc(a->arena, a->n);
-    if (anyone_prefers(a->profile)) {
-        a->by = arena_zalloc(a->arena, a->n);
-        a->why = arena_zalloc(a->arena, a->n);
-        prefer(a, said);
-    }
+    prefer(a);
     if (a->nominated_first)
         try_nominated(a);
     if (a->only.set) {
@@ -544,6 +551,8 @@ void attempt_filter(struct attempt *a)
 
 bool attempt_nominated_counts(const struct attempt *a, const struct kobj *pod)
 {
-    return !kuid_equal(pod->meta.uid, a->obj->meta.uid) &&
-           pod_priority(pod_of(pod)) >= pod_priority(a->pod.pod);
+    int32_t theirs = pod_priority(pod_of(pod)), ours = pod_priority(a->pod.pod);
+
+    return !kuid_equal(pod->meta.uid, a->obj->meta.uid) && theirs >= ours &&
+           (theirs > ours || !nominator_is_foreign(a->nominator, pod->meta.uid));
 }

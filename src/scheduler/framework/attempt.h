@@ -44,6 +44,7 @@ struct attempt {
     uint64_t skip_filter;        /* slots that take no part */
     uint64_t skip_score;         /* the same; when there was a choice */
     uint64_t rejectors;          /* slots; when there is no candidate */
+    uint64_t pending;            /* of these: they wait for another component */
     enum ks_code code;           /* not success: a pre_filter rejected the pod, or an error */
     const char *text;            /* then why */
     struct ks_only only;
@@ -54,7 +55,8 @@ struct attempt {
     int64_t **score;         /* [slot][row] before weights; made when cycle.complete */
     uint64_t scored;         /* slots that gave scores */
     const struct attempt_opinion **opinion; /* by row, when there is advice */
-    bool nominated_first;
+    bool nominated_first, nominated_once;
+    bool promise_kept; /* then: it fits there, and is tried nowhere else */
     struct attempt_trial *trial;
 };
 
@@ -80,6 +82,7 @@ struct attempt_input {
     nsec_t now;           /* wall clock */
     bool complete;        /* all scores are wanted; nothing is reused */
     bool nominated_first; /* the node that the pod was promised is the only one, if it fits there */
+    bool nominated_once;  /* where room was promised, rows are not looked at without those pods */
     const struct attempt_advice *advice;
     bool all_plans;
     struct attempt_watch *watch;
@@ -114,6 +117,8 @@ struct tally;
 struct tally *tally_new(struct arena *a);
 void tally_add(struct tally *t, const char *text, uint32_t count);
 void tally_format(const struct tally *t, uint32_t total, struct strbuf *out);
+/* The one node that was chosen does not do. */
+void tally_one_node(const struct ks_texts *why, struct strbuf *out);
 
 /* ---- as if ----------------------------------------------------------------------------------- */
 
@@ -128,6 +133,8 @@ void attempt_as_if_back(struct attempt *a, const struct pod *pod);
 bool attempt_as_if_fits(struct attempt *a, uint8_t *ret_by, uint8_t *ret_why);
 /* Why attempt_as_if_fits() has just said no. */
 void attempt_as_if_texts(struct attempt *a, struct ks_texts *out);
+/* In which pass: 1, with the nominated pods of the row; 2, without those that there are. */
+unsigned attempt_as_if_pass(const struct attempt *a);
 void attempt_as_if_end(struct attempt *a);
 
 /* ---- making room ----------------------------------------------------------------------------- */

@@ -15,6 +15,7 @@ void attempt_own_verdicts(struct attempt *a);
 /* advice.c: candidates that extenders turned down are none; their scores are added. */
 void attempt_advise(struct attempt *a);
 void attempt_add_advice(struct attempt *a);
+bool attempt_advised_against(const struct attempt *a, const char *node);
 /* Scores of LOCAL plugins are kept with the shape: all of them, or those of dirty rows. */
 void attempt_note_score(struct attempt *a, bool fresh, uint32_t ndirty);
 /* Before something is added to the sum that was kept with the shape: the attempt gets a copy. */

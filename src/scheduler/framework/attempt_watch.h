@@ -11,6 +11,8 @@ struct profile;
 
 enum lap { /* whose time it was; the order of an attempt */
            LAP_NOBODY,
+           LAP_PRE_ENQUEUE,
+           LAP_NEXT,
            LAP_BEFORE_PRE_FILTER,
            LAP_PRE_FILTER,
            LAP_AFTER_PRE_FILTER,
@@ -22,6 +24,7 @@ enum lap { /* whose time it was; the order of an attempt */
            LAP_NORMALIZE,
            LAP_RESIZE,
            LAP_RESERVE,
+           LAP_UNRESERVE,
            LAP_PERMIT,
            LAP_PRE_BIND,
            LAP_BIND,

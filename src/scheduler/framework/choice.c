@@ -93,7 +93,7 @@ uint32_t attempt_pick(const struct attempt *a, struct loop *l)
 /* Undone are all reservations, as upstream: also of those that came after, or were not asked. */
 static void undo(struct attempt *a, uint32_t row)
 {
-    profile_unreserve(a->profile, a->pod.pod, nodecache_row_name(a->cache, row));
+    profile_unreserve(a->profile, a->pod.pod, nodecache_row_name(a->cache, row), a->watch);
 }
 
 int attempt_resize(struct attempt *a, uint32_t row, bool *ret_changed, struct ks_texts *why)
@@ -108,6 +108,7 @@ int attempt_resize(struct attempt *a, uint32_t row, bool *ret_changed, struct ks
         if (code == KS_SKIP)
             continue;
         if (code != KS_SUCCESS) {
+            watch_point(a->watch, LAP_NOBODY, code);
             undo(a, row);
             return (int)i;
         }
@@ -127,6 +128,7 @@ int attempt_reserve(struct attempt *a, uint32_t row, enum ks_code *ret_code, str
         watch_plugin(a->watch, LAP_RESERVE, point->slots[i], code);
         if (code == KS_SUCCESS)
             continue;
+        watch_point(a->watch, LAP_RESERVE, code);
         undo(a, row);
         *ret_code = code;
         return point->slots[i];

@@ -33,6 +33,15 @@ void ks_texts_addf(struct ks_texts *t, const char *fmt, ...)
     ks_texts_add(t, text);
 }
 
+const char *ks_texts_join(const struct ks_texts *t)
+{
+    const char *all = t->n ? t->items[0] : "no reason given";
+
+    for (uint32_t i = 1; i < t->n; i++)
+        all = arena_printf(t->arena, "%s, %s", all, t->items[i]);
+    return all;
+}
+
 const char *ks_code_name(enum ks_code c)
 {
     static const char *const names[] = {
@@ -104,6 +113,15 @@ void tally_format(const struct tally *t, uint32_t total, struct strbuf *out)
         strbuf_appendf(out, "%s%s", i ? ", " : " ", lines[i]);
     if (t->n)
         strbuf_append(out, ".");
+}
+
+void tally_one_node(const struct ks_texts *why, struct strbuf *out)
+{
+    struct tally *t = tally_new(why->arena);
+
+    for (uint32_t i = 0; i < why->n; i++)
+        tally_add(t, why->items[i], 1);
+    tally_format(t, 1, out);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */

@@ -21,7 +21,8 @@ static bool matches_taint_instead(const struct ks_hint *h, const struct ks_event
 
 static bool hears_all(const struct ks_plugin *pl)
 {
-    return pl->nhints == 0 && (pl->filter || pl->pre_filter || pl->reserve);
+    return pl->nhints == 0 &&
+           (pl->pre_enqueue || pl->filter || pl->pre_filter || pl->reserve || pl->permit);
 }
 
 uint64_t profile_listeners(const struct profile *p, const struct ks_event *e)

@@ -209,7 +209,7 @@ bool attempt_as_if_fits(struct attempt *a, uint8_t *ret_by, uint8_t *ret_why)
     add_nominated(a);
     t->with_nominated = !fits(a, ret_by, ret_why);
     drop_nominated(a);
-    return !t->with_nominated && fits(a, ret_by, ret_why);
+    return !t->with_nominated && (a->nominated_once || fits(a, ret_by, ret_why));
 }
 
 void attempt_as_if_texts(struct attempt *a, struct ks_texts *out)
@@ -221,6 +221,11 @@ void attempt_as_if_texts(struct attempt *a, struct ks_texts *out)
     attempt_verdict_texts(a, t->row, t->by[t->row], t->why[t->row], out);
     if (t->with_nominated)
         drop_nominated(a);
+}
+
+unsigned attempt_as_if_pass(const struct attempt *a)
+{
+    return a->trial->nominated && !a->trial->with_nominated ? 2 : 1;
 }
 
 void attempt_as_if_end(struct attempt *a)

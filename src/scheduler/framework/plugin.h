@@ -21,6 +21,7 @@ struct kobj;
 struct kube;
 struct loop;
 struct node;
+struct nodecache;
 struct pod;
 struct world;
 
@@ -87,6 +88,7 @@ struct ks_nodes { /* one row a node, [0, n); rows move only between attempts */
     uint64_t node_generation;  /* last change of a node object, or of what stands in which row */
     uint32_t npods, naffinity; /* sums over all rows; ntaints_prefer: rows with such a taint */
     uint32_t ntaints_prefer;
+    const struct nodecache *of; /* a copy belongs to the same one */
 };
 /* KS_NO_ROW when there is no such node; KS_NO_COLUMN when no node has such a resource. */
 uint32_t ks_row_of(const struct ks_nodes *n, const char *node);
@@ -117,6 +119,8 @@ struct ks_texts {
 };
 void ks_texts_add(struct ks_texts *t, const char *text);
 void ks_texts_addf(struct ks_texts *t, const char *fmt, ...) PRINTF(2, 3);
+/* All of them, with commas between; "no reason given" when there is none. */
+const char *ks_texts_join(const struct ks_texts *t);
 
 struct ks_only { /* rows that a pre_filter narrows the attempt to; all others are left out */
     const uint32_t *rows; /* in the arena; each once */
@@ -240,7 +244,7 @@ struct ks_plugin {
     /* May the pod enter the queue at all? Otherwise `why` says what it waits for. */
     enum ks_code (*pre_enqueue)(void *self, const struct pod *p, struct ks_texts *why);
     bool gates_silently; /* what it says is not written on the pod: it stands there already */
-    const struct ks_hint *hints; /* NULL with a filter: every event counts */
+    const struct ks_hint *hints; /* NULL, and it can reject pods: every event counts */
     uint32_t nhints;
 
     /* Once per attempt, before the nodes are looked at. A rejection here rejects all nodes. With
@@ -298,7 +302,9 @@ struct ks_plugin {
 
     /* ---- what koord-scheduler adds (scheduler-core 10) ---- */
 
-    /* Before pre_filter: may replace the pod, or the columns by copies in the arena (reserved room
+    /* The next three are asked where the plugin is enabled as a pre_filter, in that order.
+     *
+     * Before pre_filter: may replace the pod, or the columns by copies in the arena (reserved room
      * given back to its owner). Returns KS_SKIP when it left everything as it was; otherwise the
      * attempt reuses nothing. */
     enum ks_code (*transform)(void *self, struct ks_cycle *c, struct ks_pod *p,
@@ -306,7 +312,8 @@ struct ks_plugin {
     /* After all pre_filters: may narrow the rows further. KS_SKIP: nothing to say. */
     enum ks_code (*after_pre_filter)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                                      struct ks_only *only, struct ks_texts *why);
-    /* Rows to try first, in this order: the first that passes all filters is taken. */
+    /* Rows to try first, in this order: the first that passes all filters is taken. Only the first
+     * plugin with this member is asked. */
     uint32_t (*prefer)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                        const uint32_t **ret_rows);
     /* After the choice, with the gate ResizePod: what the pod shall ask for on this node. The

@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "scheduler/cache/world.h"
+#include "scheduler/framework/attempt_watch.h"
 
 const char *const ks_point_names[KS_POINTS] = {
     "queueSort", "preEnqueue", "preFilter", "filter",  "postFilter", "preScore",
@@ -226,12 +227,25 @@ uint64_t profile_world(const struct profile *p, const struct world *w)
 
 int profile_pre_enqueue(const struct profile *p, const struct pod *pod, struct ks_texts *why)
 {
-    const struct profile_slot *s;
+    return profile_pre_enqueue_watched(p, pod, why, NULL);
+}
 
-    for (uint32_t i = 0; (s = profile_at(p, KS_POINT_PRE_ENQUEUE, i)); i++)
-        if (s->plugin->pre_enqueue(s->self, pod, why) != KS_SUCCESS)
-            return p->points[KS_POINT_PRE_ENQUEUE].slots[i];
-    return -1;
+int profile_pre_enqueue_watched(const struct profile *p, const struct pod *pod,
+                                struct ks_texts *why, struct attempt_watch *w)
+{
+    const struct profile_point *point = &p->points[KS_POINT_PRE_ENQUEUE];
+    enum ks_code code = KS_SUCCESS;
+    int held_by = -1;
+
+    for (uint32_t i = 0; i < point->n && held_by < 0; i++) {
+        const struct profile_slot *s = &p->slots[point->slots[i]];
+        code = s->plugin->pre_enqueue(s->self, pod, why);
+        watch_plugin(w, LAP_PRE_ENQUEUE, point->slots[i], code);
+        if (code != KS_SUCCESS)
+            held_by = point->slots[i];
+    }
+    watch_point(w, LAP_PRE_ENQUEUE, code);
+    return held_by;
 }
 
 bool profile_before(const struct profile *p, const struct pod *a, nsec_t a_since,
@@ -240,11 +254,17 @@ bool profile_before(const struct profile *p, const struct pod *a, nsec_t a_since
     return profile_at(p, KS_POINT_QUEUE_SORT, 0)->plugin->before(a, a_since, b, b_since);
 }
 
-void profile_unreserve(const struct profile *p, const struct pod *pod, const char *node)
+void profile_unreserve(const struct profile *p, const struct pod *pod, const char *node,
+                       struct attempt_watch *w)
 {
-    for (uint32_t i = p->points[KS_POINT_RESERVE].n; i-- > 0;) {
-        const struct profile_slot *s = profile_at(p, KS_POINT_RESERVE, i);
-        if (s->plugin->unreserve)
-            s->plugin->unreserve(s->self, pod, node);
+    const struct profile_point *point = &p->points[KS_POINT_RESERVE];
+
+    for (uint32_t i = point->n; i-- > 0;) {
+        const struct profile_slot *s = &p->slots[point->slots[i]];
+        if (!s->plugin->unreserve)
+            continue;
+        s->plugin->unreserve(s->self, pod, node);
+        watch_plugin(w, LAP_UNRESERVE, point->slots[i], KS_SUCCESS);
     }
+    watch_point(w, LAP_UNRESERVE, KS_SUCCESS);
 }

@@ -8,6 +8,7 @@
 #include "scheduler/framework/plugin.h"
 
 struct arena;
+struct attempt_watch;
 struct hint_watch;
 
 enum ks_point { /* extension points, in the order of an attempt */
@@ -98,11 +99,15 @@ static inline const struct profile_slot *profile_at(const struct profile *p, enu
 uint64_t profile_world(const struct profile *p, const struct world *w);
 /* The slot that holds the pod back, or -1; `why` gets its reasons. */
 int profile_pre_enqueue(const struct profile *p, const struct pod *pod, struct ks_texts *why);
+/* The same; w is told how long it took, and may be NULL. */
+int profile_pre_enqueue_watched(const struct profile *p, const struct pod *pod,
+                                struct ks_texts *why, struct attempt_watch *w);
 /* Should a be tried before b? */
 bool profile_before(const struct profile *p, const struct pod *a, nsec_t a_since,
                     const struct pod *b, nsec_t b_since);
-/* Undoes all reservations, in reverse order. */
-void profile_unreserve(const struct profile *p, const struct pod *pod, const char *node);
+/* Undoes all reservations, in reverse order. w: as above. */
+void profile_unreserve(const struct profile *p, const struct pod *pod, const char *node,
+                       struct attempt_watch *w);
 
 /* ---- events ---------------------------------------------------------------------------------- */
 

@@ -45,6 +45,19 @@ KOORD_CLONES static void add_weighted(struct ks_span s, int64_t weight,
         total[i] += weight * score[i];
 }
 
+/* Are they all within [0, KS_SCORE_MAX]? Rows of no use are not looked at; skip NULL: all count. */
+KOORD_CLONES static bool in_range(struct ks_span s, const uint8_t *restrict skip,
+                                  const int64_t *restrict score)
+{
+    uint64_t beyond = 0;
+
+    for (uint32_t i = s.begin; !skip && i < s.end; i++)
+        beyond |= (uint64_t)score[i] > KS_SCORE_MAX;
+    for (uint32_t i = s.begin; skip && i < s.end; i++)
+        beyond |= (skip[i] == 0) & ((uint64_t)score[i] > KS_SCORE_MAX);
+    return !beyond;
+}
+
 /* ---- what is kept ---------------------------------------------------------------------------- */
 
 static bool keeps(const struct attempt *a, uint32_t slot)
@@ -65,6 +78,20 @@ static void score_one(struct attempt *a, uint32_t slot, struct ks_span s, int64_
     watch_plugin(a->watch, LAP_SCORE, slot, KS_SUCCESS);
 }
 
+static void check_scores(struct attempt *a, uint32_t slot, struct ks_span s, const uint8_t *skip,
+                         const int64_t *score)
+{
+    if (in_range(s, skip, score))
+        return;
+    for (uint32_t i = s.begin; i < s.end && !a->score_error; i++)
+        if (!(skip && skip[i]) && (uint64_t)score[i] > KS_SCORE_MAX)
+            a->score_error = arena_printf(
+                a->arena,
+                "plugin \"%s\" returns an invalid score %lld, it should in the range of [0, %d] "
+                "after normalizing",
+                a->profile->slots[slot].plugin->name, (long long)score[i], KS_SCORE_MAX);
+}
+
 /* SKIP: the plugin has nothing to say. ERROR: a->score_error. */
 static enum ks_code pre_score_one(struct attempt *a, uint32_t slot)
 {
@@ -82,7 +109,7 @@ static enum ks_code pre_score_one(struct attempt *a, uint32_t slot)
     watch_plugin(a->watch, LAP_PRE_SCORE, slot, code);
     if (code != KS_SUCCESS && code != KS_SKIP) {
         a->score_error = arena_printf(a->arena, "running PreScore plugin \"%s\": %s",
-                                      s->plugin->name, why.n ? why.items[0] : "no reason given");
+                                      s->plugin->name, ks_texts_join(&why));
     }
     return code;
 }
@@ -96,6 +123,7 @@ static void make_rows(struct attempt *a, uint32_t slot, struct ks_span s, int64_
         return;
     }
     score_one(a, slot, s, scratch);
+    check_scores(a, slot, s, NULL, scratch);
     add_weighted(s, a->profile->slots[slot].weight, scratch, h->total);
 }
 
@@ -136,6 +164,7 @@ static void remake_rows(struct attempt *a, uint32_t ndirty, int64_t *scratch)
         for (uint32_t d = 0; d < ndirty; d++)
             make_rows(a, slot, (struct ks_span){ h->dirty[d], h->dirty[d] + 1 }, scratch);
     }
+    h->made = !a->score_error;
 }
 
 void attempt_note_score(struct attempt *a, bool fresh, uint32_t ndirty)
@@ -179,6 +208,7 @@ static void add_one(struct attempt *a, uint32_t slot, int64_t *scratch)
         s->plugin->normalize(s->self, &a->cycle, a->by, a->n, out);
         watch_plugin(a->watch, LAP_NORMALIZE, slot, KS_SUCCESS);
     }
+    check_scores(a, slot, all, a->by, out);
     add_weighted(all, s->weight, out, a->total);
     a->scored |= UINT64_C(1) << slot;
 }
@@ -233,7 +263,7 @@ static int score_plugins(struct attempt *a)
         attempt_own_total(a);
         add_one(a, slot, scratch);
     }
-    return 0;
+    return a->score_error ? score_failed(a) : 0;
 }
 
 int attempt_score(struct attempt *a)

@@ -30,7 +30,7 @@ struct shapes *shapes_new(uint32_t max);
 struct shapes *shapes_free(struct shapes *s);
 DEFINE_CLEANUP(shapes_free, struct shapes *)
 /* The shape of the pod; `made` is false when it is new or was out of date. NULL: the pod is not in
- * the form that is kept in caches, or names its node. */
+ * the form that is kept in caches, names its node, or more than its spec tells what it holds. */
 struct shape *shapes_get(struct shapes *s, const struct profile *p, struct kobj *pod,
                          const struct ks_nodes *nodes, uint64_t world_generation);
 /* The arrays by row, empty; for a shape that is not made. Not before they are needed: pods that

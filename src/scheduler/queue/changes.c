@@ -24,10 +24,27 @@ static bool shrank(const struct pod *before, const struct pod *now)
     struct podres_options o = { .use_status = true };
     reslist old = pod_requests(before, &o, a), new = pod_requests(now, &o, a);
 
-    for (uint32_t i = 0; i < old.n; i++)
-        if (qty_cmp(reslist_get(&new, old.items[i].name), old.items[i].value) < 0)
+    for (uint32_t i = 0; i < old.n; i++) {
+        const struct qty *left = reslist_find(&new, old.items[i].name);
+        if (!left || qty_cmp(*left, old.items[i].value) < 0)
             return true;
+    }
     return false;
+}
+
+static bool same_claims(const struct pod_status *a, const struct pod_status *b)
+{
+    uint32_t n = a->resource_claim_statuses.n;
+
+    if (n != b->resource_claim_statuses.n)
+        return false;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct resource_claim_status *x = &a->resource_claim_statuses.items[i],
+                                           *y = &b->resource_claim_statuses.items[i];
+        if (!streq(x->name, y->name) || !streq(x->claim_name, y->claim_name))
+            return false;
+    }
+    return true;
 }
 
 uint32_t pod_changes(const struct pod *before, const struct pod *now)
@@ -44,6 +61,8 @@ uint32_t pod_changes(const struct pod *before, const struct pod *now)
         bits |= KS_POD_GATES_GONE;
     if (a != b && a->tolerations.n != b->tolerations.n)
         bits |= KS_POD_TOLERATION;
+    if (!same_claims(&before->status, &now->status))
+        bits |= KS_POD_CLAIM;
     return bits ? bits : KS_UPDATE;
 }
 

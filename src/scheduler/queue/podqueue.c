@@ -22,7 +22,7 @@ struct qpod {
     struct kobj *pod;
     const struct profile *profile;
     struct heap_node hn;       /* ready, backing off */
-    struct qpod *next, **link; /* turned down, gated */
+    struct qpod *next, **link; /* turned down, gated, held */
     enum podqueue_place place;
     uint32_t attempts;
     uint32_t turned_down, errors; /* attempts that ended so; errors in a row */
@@ -33,7 +33,8 @@ struct qpod {
     nsec_t expiry;       /* of the back-off */
     uint64_t seq;        /* order of arrival, so that equal pods have an order */
     uint64_t rejectors;
-    uint64_t heard; /* held: slots that heard of something since it was popped */
+    uint64_t pending; /* of these: they wait for another component, and no back-off is needed */
+    uint64_t heard;   /* held: slots that heard of something since it was popped */
 };
 
 /* Those that wait for the same: most events are of no interest to most of them. */
@@ -50,8 +51,8 @@ struct podqueue {
     struct heap ready, backoff, backoff_error;
     struct vec_of(struct crowd *) waiting; /* turned down and gated */
     struct timer *tick, *flush;
+    struct qpod *held;
     size_t count[PODQUEUE_PLACES];
-    size_t nheld;
     uint64_t seq;
     uint64_t hints; /* asked so far */
     uint64_t incoming[PODQUEUE_PLACES][CAUSES];
@@ -106,18 +107,26 @@ static struct heap *heap_at(struct podqueue *q, enum podqueue_place place)
                                              : NULL;
 }
 
+static void chain(struct qpod **first, struct qpod *p)
+{
+    p->next = *first;
+    p->link = first;
+    if (p->next)
+        p->next->link = &p->next;
+    *first = p;
+}
+
 static void leave(struct podqueue *q, struct qpod *p)
 {
     struct heap *h = heap_at(q, p->place);
 
     if (h) {
         heap_remove(h, &p->hn);
-    } else if (p->place == PODQUEUE_TURNED_DOWN || p->place == PODQUEUE_GATED) {
+    } else if (p->place == PODQUEUE_TURNED_DOWN || p->place == PODQUEUE_GATED || p->held) {
         *p->link = p->next;
         if (p->next)
             p->next->link = p->link;
     }
-    q->nheld -= p->held;
     p->held = false;
     q->count[p->place]--;
     p->place = PODQUEUE_NOWHERE;
@@ -175,12 +184,7 @@ static void enter(struct podqueue *q, struct qpod *p, enum podqueue_place place)
     if (h) {
         heap_push(h, &p->hn);
     } else if (place == PODQUEUE_TURNED_DOWN || place == PODQUEUE_GATED) {
-        struct crowd *c = crowd_get(q, p);
-        p->next = c->first;
-        p->link = &c->first;
-        if (p->next)
-            p->next->link = &p->next;
-        c->first = p;
+        chain(&crowd_get(q, p)->first, p);
     }
     arm(q);
     /* Whoever is turned down and backs off may still be popped when nobody else is ready. */
@@ -216,7 +220,8 @@ static void enqueue(struct podqueue *q, struct qpod *p)
 {
     CLEANUP(arena_free) struct arena *a = arena_new();
     struct ks_texts why = { .arena = a };
-    int slot = profile_pre_enqueue(p->profile, pod_of(p->pod), &why);
+    int slot = q->o.pre_enqueue ? q->o.pre_enqueue(q->o.arg, p->profile, pod_of(p->pod), &why)
+                                : profile_pre_enqueue(p->profile, pod_of(p->pod), &why);
 
     if (slot >= 0) {
         p->rejectors |= UINT64_C(1) << slot;
@@ -333,33 +338,69 @@ static uint64_t listeners(struct listeners *l, const struct profile *p, const st
     return l->slots;
 }
 
-static bool hears(struct podqueue *q, const struct qpod *p, const struct ks_event *e,
-                  struct listeners *l)
+enum worth { WORTH_NOTHING, WORTH_AFTER_BACKOFF, WORTH_AT_ONCE };
+
+static enum worth worth(struct podqueue *q, const struct qpod *p, const struct ks_event *e,
+                        struct listeners *l)
 {
     uint64_t asked = p->rejectors ? p->rejectors & listeners(l, p->profile, e) : 0;
 
     if (!asked)
-        return false;
+        return WORTH_NOTHING;
     struct hint_watch *w = q->hints++ % HINTS_WATCHED == 0 ? q->o.hints : NULL;
-    return profile_worth_watched(p->profile, asked, e, pod_of(p->pod), w);
+    if ((asked & p->pending) &&
+        profile_worth_watched(p->profile, asked & p->pending, e, pod_of(p->pod), w))
+        return WORTH_AT_ONCE;
+    asked &= ~p->pending;
+    return profile_worth_watched(p->profile, asked, e, pod_of(p->pod), w) ? WORTH_AFTER_BACKOFF
+                                                                          : WORTH_NOTHING;
 }
 
-/* Its own change may be what a waiting pod waits for; each kind of change is an event. */
+/* False: the event does not help. */
+static bool try_event(struct podqueue *q, struct qpod *p, const struct ks_event *e,
+                      struct listeners *l)
+{
+    enum worth w = worth(q, p, e, l);
+
+    if (w == WORTH_NOTHING)
+        return false;
+    if (w == WORTH_AT_ONCE)
+        p->expiry = 0;
+    requeue(q, p, cause_of(e));
+    return true;
+}
+
+/* Each kind of change is an event; false: there is no more. */
+static bool next_change(uint32_t *bits, struct ks_event *e)
+{
+    e->action = *bits == KS_UPDATE ? KS_UPDATE : *bits & -*bits;
+    *bits &= ~e->action;
+    return e->action;
+}
+
+/* Its own change may be what a waiting pod waits for. */
 static void changed(struct podqueue *q, struct qpod *p, struct kobj *before)
 {
     uint32_t bits = pod_changes(pod_of(before), pod_of(p->pod));
+    struct ks_event e = { KS_RES_UNSCHEDULABLE_POD, 0, before, p->pod };
 
-    for (uint32_t bit = 1; bit < KS_ALL; bit <<= 1) {
-        uint32_t action = bits == KS_UPDATE ? KS_UPDATE : bits & bit;
-        struct ks_event e = { KS_RES_UNSCHEDULABLE_POD, action, before, p->pod };
+    while (next_change(&bits, &e)) {
         struct listeners l = { NULL, 0 };
-        if (action && hears(q, p, &e, &l)) {
-            requeue(q, p, cause_of(&e));
-            return;
-        }
-        if (action == KS_UPDATE)
+        if (try_event(q, p, &e, &l))
             return;
     }
+}
+
+/* Who will turn it down is not known yet: everybody whom the change may help has heard of it. */
+static void changed_while_held(struct qpod *p, struct kobj *before)
+{
+    uint32_t bits = pod_changes(pod_of(before), pod_of(p->pod));
+    struct ks_event e = { KS_RES_UNSCHEDULABLE_POD, 0, before, p->pod };
+
+    while (next_change(&bits, &e))
+        for (uint64_t left = profile_listeners(p->profile, &e); left; left &= left - 1)
+            if (profile_worth(p->profile, left & -left, &e, pod_of(p->pod)))
+                p->heard |= left & -left;
 }
 
 static void set_profile(struct podqueue *q, struct qpod *p)
@@ -400,6 +441,8 @@ void podqueue_put(struct podqueue *q, struct kobj *pod)
         heap_fix(heap_at(q, p->place), &p->hn);
     else if (p->place != PODQUEUE_IN_FLIGHT)
         changed(q, p, before);
+    else if (p->held)
+        changed_while_held(p, before);
 }
 
 bool podqueue_remove(struct podqueue *q, struct kuid uid)
@@ -423,7 +466,7 @@ static struct kobj *pop(struct podqueue *q, struct qpod *p)
     enter(q, p, PODQUEUE_IN_FLIGHT);
     p->attempts++;
     p->popped = loop_mono(q->loop);
-    p->rejectors = p->heard = 0;
+    p->rejectors = p->pending = p->heard = 0;
     return p->pod;
 }
 
@@ -444,13 +487,14 @@ struct kobj *podqueue_pop_this(struct podqueue *q, struct kuid uid)
     return pop(q, p);
 }
 
-void podqueue_fail(struct podqueue *q, struct kuid uid, uint64_t rejectors)
+void podqueue_fail(struct podqueue *q, struct kuid uid, uint64_t rejectors, uint64_t pending)
 {
     struct qpod *p = uidmap_get(&q->pods, uid);
 
     if (!p || p->place != PODQUEUE_IN_FLIGHT)
         return;
     p->rejectors = rejectors;
+    p->pending = pending;
     p->turned_down += rejectors != 0;
     p->errors = rejectors ? 0 : p->errors + 1;
     p->since = loop_mono(q->loop);
@@ -473,7 +517,7 @@ void podqueue_hold(struct podqueue *q, struct kuid uid)
     if (!p || p->place != PODQUEUE_IN_FLIGHT || p->held)
         return;
     p->held = true;
-    q->nheld++;
+    chain(&q->held, p);
 }
 
 void podqueue_activate(struct podqueue *q, struct kuid uid)
@@ -503,7 +547,7 @@ void podqueue_new_profiles(struct podqueue *q)
 
     for (size_t it = 0; (p = uidmap_next(&q->pods, &it));) {
         p->profile = q->o.profile_of(q->o.arg, pod_of(p->pod));
-        p->rejectors = 0;
+        p->rejectors = p->pending = 0;
     }
     for (size_t it = 0; (p = uidmap_next(&q->pods, &it));)
         if (p->place == PODQUEUE_TURNED_DOWN || p->place == PODQUEUE_GATED)
@@ -512,7 +556,7 @@ void podqueue_new_profiles(struct podqueue *q)
 
 bool podqueue_listens(const struct podqueue *q)
 {
-    return q->count[PODQUEUE_TURNED_DOWN] || q->count[PODQUEUE_GATED] || q->nheld;
+    return q->count[PODQUEUE_TURNED_DOWN] || q->count[PODQUEUE_GATED] || q->held;
 }
 
 void podqueue_event(struct podqueue *q, const struct ks_event *e, const struct kobj *except)
@@ -520,9 +564,8 @@ void podqueue_event(struct podqueue *q, const struct ks_event *e, const struct k
     struct listeners l = { NULL, 0 };
     struct qpod *p;
 
-    for (size_t it = 0; q->nheld && (p = uidmap_next(&q->pods, &it));)
-        if (p->held)
-            p->heard |= listeners(&l, p->profile, e);
+    for (p = q->held; p; p = p->next)
+        p->heard |= listeners(&l, p->profile, e);
     crowds_tidy(q);
     for (size_t i = 0, n = q->waiting.n; i < n; i++) { /* crowds that form meanwhile come later */
         const struct crowd *c = q->waiting.items[i];
@@ -530,9 +573,8 @@ void podqueue_event(struct podqueue *q, const struct ks_event *e, const struct k
             continue;
         for (struct qpod *next = p = c->first; p; p = next) {
             next = p->next;
-            bool skip = except && kuid_equal(p->uid, except->meta.uid);
-            if (!skip && hears(q, p, e, &l))
-                requeue(q, p, cause_of(e));
+            if (!except || !kuid_equal(p->uid, except->meta.uid))
+                (void)try_event(q, p, e, &l);
         }
     }
 }

@@ -13,6 +13,7 @@
 struct hint_watch;
 struct ks_event;
 struct ks_plugin;
+struct ks_texts;
 struct loop;
 struct pod;
 struct podqueue;
@@ -23,6 +24,9 @@ struct podqueue_opts {
     nsec_t unschedulable_max;            /* 0: 5 min */
     /* The profile that a pod names, never NULL for a pod that is put. All order the queue alike. */
     const struct profile *(*profile_of)(void *arg, const struct pod *p);
+    /* Asks who keeps a pod out; NULL: profile_pre_enqueue(). */
+    int (*pre_enqueue)(void *arg, const struct profile *p, const struct pod *pod,
+                       struct ks_texts *why);
     /* Something can be popped now that could not before. Not from inside podqueue_pop(). */
     void (*on_ready)(void *arg);
     /* A plugin keeps the pod out of the queue, for a reason that people should read. */
@@ -43,8 +47,9 @@ struct kobj *podqueue_pop(struct podqueue *q);
 /* The same for this pod, out of its turn. NULL: it does not wait here, or is gated. */
 struct kobj *podqueue_pop_this(struct podqueue *q, struct kuid uid);
 /* The attempt failed. rejectors: the slots of the plugins that turned the pod down, which decide
- * about the events that bring it back; 0: an error, it just backs off. */
-void podqueue_fail(struct podqueue *q, struct kuid uid, uint64_t rejectors);
+ * about the events that bring it back; 0: an error, it just backs off. pending: of these, those
+ * that wait for another component; an event that they wait for brings it back at once. */
+void podqueue_fail(struct podqueue *q, struct kuid uid, uint64_t rejectors, uint64_t pending);
 /* The pod in flight waits for a permit. If it is turned down then, what happened since counts: it
  * backs off instead of waiting for events that are over. */
 void podqueue_hold(struct podqueue *q, struct kuid uid);

@@ -86,6 +86,12 @@ static inline UNUSED const char *bed_get(const struct bed *b, const char *pod, c
     return text;
 }
 
+static inline UNUSED struct kuid bed_uid(const struct bed *b, const char *pod)
+{
+    const char *text = bed_get(b, pod, "metadata.uid");
+    return kuid_parse(text, strlen(text));
+}
+
 static inline UNUSED const char *bed_node_of(const struct bed *b, const char *pod)
 {
     return bed_get(b, pod, "spec.nodeName");

@@ -44,4 +44,15 @@ static inline UNUSED const char *order_of(const struct config *c, enum ks_point 
 {
     return names_of(&of(c)->profiles.items[0].order[point]);
 }
+
+/* NULL: the plugin has none. */
+static inline UNUSED const char *args_of(const struct config *c, const char *plugin)
+{
+    const struct sched_profile *p = &of(c)->profiles.items[0];
+
+    for (uint32_t i = 0; i < p->plugin_config.n; i++)
+        if (streq(p->plugin_config.items[i].name, plugin))
+            return p->plugin_config.items[i].args;
+    return NULL;
+}
 #endif

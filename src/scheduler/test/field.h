@@ -32,16 +32,15 @@ struct field {
     struct kobj *obj;
     struct arena *arena; /* of the attempt */
     nsec_t now;
+    bool nominated_once;
 };
 
-/* only: names with blanks between, NULL for all. config: {'Plugin':{args}}, NULL for none. */
-static inline UNUSED void field_init(struct field *f, void **state, const char *only,
-                                     const char *config)
+/* table: the plugins that exist. config: {'Plugin':{args}}, NULL for none. */
+static inline void field_init_with(struct field *f, void **state, const struct ks_registered *table,
+                                   const char *config)
 {
-    struct ks_registered table[PROFILE_PLUGINS_MAX + 1] = { 0 };
     struct profile_args args[PROFILE_PLUGINS_MAX];
     struct kerr err = { 0 };
-    uint32_t n = 0;
 
     *f = (struct field){ .bed = *state };
     f->cache = nodecache_new();
@@ -50,9 +49,6 @@ static inline UNUSED void field_init(struct field *f, void **state, const char *
     f->shapes = shapes_new(4);
     f->arena = arena_new();
     f->env.world = f->world;
-    for (const struct ks_registered *r = ks_registry; r->plugin; r++)
-        if (!only || strstr(only, r->plugin->name) || r->plugin->before || r->plugin->binds)
-            table[n++] = *r;
     struct profile_config c = profile_config_default(table, "koord-scheduler", f->bed->arena);
     if (config) {
         f->args = bed_doc(config);
@@ -66,6 +62,19 @@ static inline UNUSED void field_init(struct field *f, void **state, const char *
     }
     f->profile = profile_new(&c, table, &f->env, &err);
     assert_string_equal(err.text, "");
+}
+
+/* only: names with blanks between, NULL for all. */
+static inline UNUSED void field_init(struct field *f, void **state, const char *only,
+                                     const char *config)
+{
+    struct ks_registered table[PROFILE_PLUGINS_MAX + 1] = { 0 };
+    uint32_t n = 0;
+
+    for (const struct ks_registered *r = ks_registry; r->plugin; r++)
+        if (!only || strstr(only, r->plugin->name) || r->plugin->before || r->plugin->binds)
+            table[n++] = *r;
+    field_init_with(f, state, table, config);
 }
 
 static inline UNUSED void field_fini_p(struct field *f)
@@ -112,6 +121,7 @@ static inline void field_attempt(struct field *f, struct attempt *a, bool comple
                                           .world = f->world,
                                           .pod = f->obj,
                                           .now = f->now,
+                                          .nominated_once = f->nominated_once,
                                           .complete = complete },
                  f->arena);
     attempt_filter(a);

@@ -1,100 +1,8 @@
 /* test_binding.c - from the choice to the server's answer: permits, pre-bind, what is written on
  * the pod, and giving up at any moment (scheduler-core 5.7, 6).
  */
-#include "scheduler/test/bed.h"
+#include "scheduler/test/door.h"
 
-#include "scheduler/framework/profile.h"
-#include "scheduler/plugins/registry.h"
-
-/* A plugin that does as it is told. */
-static struct door {
-    const struct ks_env *env;
-    enum ks_code permit, pre_bind;
-    nsec_t wait;
-    struct ks_bind *asked; /* pre_bind said KS_WAIT */
-    int reserved, unreserved, cancelled, bound;
-} door;
-static struct ks_env door_env;
-
-static int door_create(const struct ks_env *env, const struct kj_val *args, void **ret_self,
-                       struct kerr *err)
-{
-    (void)args, (void)err;
-    door_env = *env;
-    door.env = &door_env;
-    *ret_self = &door;
-    return 0;
-}
-
-static enum ks_code door_reserve(void *self, const struct ks_cycle *c, const struct ks_pod *p,
-                                 uint32_t row, struct ks_texts *why)
-{
-    (void)self, (void)c, (void)p, (void)row, (void)why;
-    door.reserved++;
-    return KS_SUCCESS;
-}
-
-static void door_unreserve(void *self, const struct pod *p, const char *node)
-{
-    (void)self, (void)p, (void)node;
-    door.unreserved++;
-}
-
-static enum ks_code door_permit(void *self, const struct pod *p, const char *node,
-                                nsec_t *ret_timeout, struct ks_texts *why)
-{
-    (void)self, (void)p, (void)node;
-    ks_texts_add(why, "the door is shut");
-    *ret_timeout = door.wait;
-    return door.permit;
-}
-
-static enum ks_code door_flight(void *self, const struct pod *p, const char *node)
-{
-    (void)self, (void)p, (void)node;
-    return door.pre_bind == KS_SKIP ? KS_SKIP : KS_SUCCESS;
-}
-
-static enum ks_code door_pre_bind(void *self, struct ks_bind *b, struct ks_texts *why)
-{
-    (void)self;
-    ks_texts_add(why, "no key");
-    door.asked = door.pre_bind == KS_WAIT ? b : NULL;
-    ks_bind_annotate(b, "door/one", "1");
-    ks_bind_annotate(b, "door/two", "2");
-    ks_bind_label(b, "door", "open");
-    return door.pre_bind;
-}
-
-static void door_cancel(void *self, struct ks_bind *b)
-{
-    (void)self;
-    assert_ptr_equal(b, door.asked);
-    door.cancelled++;
-}
-
-static void door_post_bind(void *self, const struct pod *p, const char *node)
-{
-    (void)self, (void)p, (void)node;
-    door.bound++;
-}
-
-static const struct ks_hint door_hints[] = { { KS_RES_NODE, KS_ADD, NULL } };
-static const struct ks_plugin door_plugin = {
-    .abi = KS_PLUGIN_ABI,
-    .size = sizeof(struct ks_plugin),
-    .name = "Door",
-    .hints = door_hints,
-    .nhints = ARRAY_LEN(door_hints),
-    .create = door_create,
-    .reserve = door_reserve,
-    .unreserve = door_unreserve,
-    .permit = door_permit,
-    .pre_flight = door_flight,
-    .pre_bind = door_pre_bind,
-    .cancel = door_cancel,
-    .post_bind = door_post_bind,
-};
 static const struct ks_registered plugins[] = {
     { &ks_plugin_priority_sort, 0, true },  { &ks_plugin_fit, 1, true }, { &door_plugin, 0, true },
     { &ks_plugin_default_binder, 0, true }, { NULL, 0, false },
@@ -102,16 +10,10 @@ static const struct ks_registered plugins[] = {
 
 static void start(struct bed *b)
 {
-    door = (struct door){ .permit = KS_SUCCESS, .pre_bind = KS_SKIP, .wait = 60 * SEC };
+    door_reset();
     bed_start_with(b, 1, plugins);
     bed_node(b, "n", 4000, 4096, 10, "");
     rig_run(&b->rig, SEC);
-}
-
-static struct kuid uid_of(const struct bed *b, const char *pod)
-{
-    const char *text = bed_get(b, pod, "metadata.uid");
-    return kuid_parse(text, strlen(text));
 }
 
 static void test_an_open_door(void **state)
@@ -140,10 +42,10 @@ static void test_a_pod_waits_for_its_permit(void **state)
     assert_string_equal(bed_condition(&b, "p", "message"), "waiting on permit of Door for node n");
     assert_string_equal(bed_get(&b, "p", "status.nominatedNodeName"), "n");
     assert_int_equal(scheduler_stats(b.s).assumed, 1);
-    ks_allow(door.env, uid_of(&b, "p"), "Other");
+    ks_allow(&door.env, bed_uid(&b, "p"), "Other");
     rig_run(&b.rig, SEC);
     assert_string_equal(bed_node_of(&b, "p"), "");
-    ks_allow(door.env, uid_of(&b, "p"), "Door");
+    ks_allow(&door.env, bed_uid(&b, "p"), "Door");
     rig_run(&b.rig, SEC);
     assert_string_equal(bed_node_of(&b, "p"), "n");
     bed_verify(&b);
@@ -189,9 +91,132 @@ static void test_what_happened_while_waiting_counts(void **state)
     rig_run(&b.rig, SEC);
     bed_node(&b, "m", 4000, 4096, 10, ""); /* the plugin hears of it */
     rig_run(&b.rig, SEC);
-    ks_reject(door.env, uid_of(&b, "p"), "Door", "no");
+    ks_reject(&door.env, bed_uid(&b, "p"), "Door", "no");
     assert_int_equal(scheduler_stats(b.s).turned_down, 0);
     assert_int_equal(scheduler_stats(b.s).backoff, 1);
+}
+
+static void test_its_own_change_counts_too(void **state)
+{
+    CLEANUP(bed_stop) struct bed b;
+    (void)state;
+    start(&b);
+    door.permit = KS_WAIT;
+    bed_pod(&b, "p", 100, 100, "");
+    rig_run(&b.rig, SEC);
+    fake_patch(b.rig.fake, PODS, "p", "{\"metadata\":{\"labels\":{\"new\":\"1\"}}}");
+    rig_run(&b.rig, SEC);
+    ks_reject(&door.env, bed_uid(&b, "p"), "Door", "no");
+    assert_int_equal(scheduler_stats(b.s).turned_down, 0);
+    assert_int_equal(scheduler_stats(b.s).backoff, 1);
+}
+
+/* Whoever is undone may be rejected by the plugin that is told of it. */
+static void test_nobody_is_undone_twice(void **state)
+{
+    CLEANUP(bed_stop) struct bed b;
+    (void)state;
+    start(&b);
+    door.permit = KS_WAIT;
+    door.rejects_undone = true;
+    bed_pod(&b, "p", 100, 100, "");
+    rig_run(&b.rig, SEC);
+    ks_reject(&door.env, bed_uid(&b, "p"), "Door", "no");
+    assert_int_equal(door.unreserved, 1);
+    rig_run(&b.rig, SEC);
+    assert_string_equal(bed_condition(&b, "p", "message"), "0/1 nodes are available: 1 no.");
+    door.holds = "q";
+    bed_pod(&b, "q", 100, 100, "");
+    rig_run(&b.rig, 62 * SEC); /* its time runs out */
+    assert_int_equal(door.unreserved, 2);
+    bed_verify(&b);
+}
+
+static void test_any_plugin_may_reject_who_waits(void **state)
+{
+    CLEANUP(bed_stop) struct bed b;
+    (void)state;
+    start(&b);
+    door.permit = KS_WAIT;
+    bed_pod(&b, "p", 100, 100, "");
+    rig_run(&b.rig, SEC);
+    ks_reject(&door.env, bed_uid(&b, "p"), "Nobody", "no");
+    assert_int_equal(scheduler_stats(b.s).waiting, 1);
+    ks_reject(&door.env, bed_uid(&b, "p"), "NodeResourcesFit", "too big after all");
+    assert_int_equal(scheduler_stats(b.s).waiting, 0);
+    rig_run(&b.rig, SEC);
+    assert_string_equal(bed_condition(&b, "p", "message"),
+                        "0/1 nodes are available: 1 too big after all.");
+}
+
+/* They may wait for one that has not been tried yet. */
+static void test_many_that_wait_do_not_block_others(void **state)
+{
+    enum { MANY = 300 };
+    CLEANUP(bed_stop) struct bed b;
+    char name[8];
+    (void)state;
+    start(&b);
+    bed_node(&b, "n", 4000, 4096, MANY, "");
+    door.permit = KS_WAIT;
+    for (int i = 0; i < MANY; i++) {
+        (void)snprintf(name, sizeof name, "p%d", i);
+        bed_pod(&b, name, 1, 1, "");
+    }
+    rig_run(&b.rig, 5 * SEC);
+    assert_int_equal(scheduler_stats(b.s).waiting, MANY);
+    for (int i = 0; i < MANY; i++) {
+        (void)snprintf(name, sizeof name, "p%d", i);
+        ks_allow(&door.env, bed_uid(&b, name), "Door");
+    }
+    rig_run(&b.rig, 5 * SEC);
+    assert_int_equal(door.bound, MANY);
+    assert_int_equal(scheduler_stats(b.s).waiting, 0);
+    bed_verify(&b);
+}
+
+static void test_all_reasons_are_told(void **state)
+{
+    CLEANUP(bed_stop) struct bed b;
+    (void)state;
+    start(&b);
+    door.permit = KS_UNSCHEDULABLE;
+    door.more = "a sign";
+    bed_pod(&b, "p", 100, 100, "");
+    rig_run(&b.rig, SEC);
+    assert_string_equal(bed_condition(&b, "p", "message"),
+                        "0/1 nodes are available: 1 a sign, 1 the door is shut.");
+    door.permit = KS_ERROR;
+    bed_pod(&b, "q", 100, 100, "");
+    rig_run(&b.rig, SEC / 2);
+    assert_string_equal(bed_condition(&b, "q", "message"),
+                        "running Permit plugin \"Door\": the door is shut, a sign");
+    door.permit = KS_SUCCESS;
+    door.pre_bind = KS_UNSCHEDULABLE;
+    bed_pod(&b, "r", 100, 100, "");
+    rig_run(&b.rig, SEC / 2);
+    assert_string_equal(bed_condition(&b, "r", "message"),
+                        "0/1 nodes are available: 1 a sign, 1 no key.");
+}
+
+static void test_a_reservation_is_refused_or_fails(void **state)
+{
+    CLEANUP(bed_stop) struct bed b;
+    (void)state;
+    start(&b);
+    door.reserve = KS_UNSCHEDULABLE;
+    bed_pod(&b, "p", 100, 100, "");
+    rig_run(&b.rig, SEC / 2);
+    assert_string_equal(bed_condition(&b, "p", "message"), "0/1 nodes are available: 1 no handle.");
+    assert_int_equal(scheduler_stats(b.s).turned_down, 1);
+    door.reserve = KS_ERROR;
+    bed_pod(&b, "q", 100, 100, "");
+    rig_run(&b.rig, SEC / 2);
+    assert_string_equal(bed_condition(&b, "q", "reason"), "SchedulerError");
+    assert_string_equal(bed_condition(&b, "q", "message"),
+                        "running Reserve plugin \"Door\": no handle");
+    assert_int_equal(scheduler_stats(b.s).backoff, 1);
+    assert_int_equal(scheduler_stats(b.s).assumed, 0);
 }
 
 static void test_a_waiting_pod_is_deleted(void **state)
@@ -288,6 +313,58 @@ static void test_all_changes_in_one_patch(void **state)
     assert_in_range(fake_stats(b.rig.fake).patches - before, 1, 2);
 }
 
+static void test_a_patch_is_tried_again(void **state)
+{
+    CLEANUP(bed_stop) struct bed b;
+    (void)state;
+    start(&b);
+    door.pre_bind = KS_SUCCESS;
+    fake_answer_next_to(b.rig.fake, "PATCH", "/pods/p", 3, 409);
+    bed_pod(&b, "p", 100, 100, "");
+    rig_run(&b.rig, SEC / 2);
+    assert_string_equal(bed_node_of(&b, "p"), "n");
+    assert_string_equal(bed_get(&b, "p", "metadata.labels.door"), "open");
+    assert_int_equal(scheduler_stats(b.s).attempts, 1);
+}
+
+static struct bed *doomed;
+static void mark_deleted(void)
+{
+    fake_patch(doomed->rig.fake, PODS, "p",
+               "{\"metadata\":{\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"}}");
+}
+
+static void test_who_is_being_deleted_is_not_bound(void **state)
+{
+    CLEANUP(bed_stop) struct bed b;
+    (void)state;
+    start(&b);
+    doomed = &b;
+    door.pre_bind = KS_SUCCESS;
+    door.before_write = mark_deleted;
+    bed_pod(&b, "p", 100, 100, "");
+    rig_run(&b.rig, 5 * SEC);
+    assert_int_equal(fake_stats(b.rig.fake).binds + fake_stats(b.rig.fake).bind_conflicts, 0);
+    assert_int_equal(door.unreserved, 1);
+    assert_int_equal(scheduler_stats(b.s).assumed, 0);
+    bed_verify(&b);
+}
+
+static void test_a_promise_stays_when_nobody_could_make_room(void **state)
+{
+    CLEANUP(bed_stop) struct bed b;
+    (void)state;
+    start(&b);
+    fake_put(b.rig.fake, PODS, "p",
+             "{\"spec\":{\"schedulerName\":\"koord-scheduler\",\"containers\":[{\"name\":\"c\","
+             "\"resources\":{\"requests\":{\"cpu\":\"9\"}}}]},"
+             "\"status\":{\"nominatedNodeName\":\"n\"}}");
+    rig_run(&b.rig, SEC);
+    assert_string_equal(bed_condition(&b, "p", "message"),
+                        "0/1 nodes are available: 1 Insufficient cpu.");
+    assert_string_equal(bed_get(&b, "p", "status.nominatedNodeName"), "n");
+}
+
 static void test_profiles_are_replaced(void **state)
 {
     CLEANUP(bed_stop) struct bed b;
@@ -306,7 +383,7 @@ static void test_profiles_are_replaced(void **state)
     bed_pod(&b, "q", 100, 100, ""); /* not ours any more */
     rig_run(&b.rig, SEC);
     assert_int_equal(scheduler_stats(b.s).waiting, 1); /* on its way under the old profile */
-    ks_allow(door.env, uid_of(&b, "p"), "Door");
+    ks_allow(&door.env, bed_uid(&b, "p"), "Door");
     rig_run(&b.rig, SEC);
     assert_string_equal(bed_node_of(&b, "p"), "n");
     assert_string_equal(bed_node_of(&b, "q"), "");
@@ -330,12 +407,21 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_permit_runs_out),
         cmocka_unit_test(test_a_permit_is_refused),
         cmocka_unit_test(test_what_happened_while_waiting_counts),
+        cmocka_unit_test(test_its_own_change_counts_too),
+        cmocka_unit_test(test_nobody_is_undone_twice),
+        cmocka_unit_test(test_any_plugin_may_reject_who_waits),
+        cmocka_unit_test(test_many_that_wait_do_not_block_others),
+        cmocka_unit_test(test_all_reasons_are_told),
+        cmocka_unit_test(test_a_reservation_is_refused_or_fails),
         cmocka_unit_test(test_a_waiting_pod_is_deleted),
         cmocka_unit_test(test_pre_bind_takes_its_time),
         cmocka_unit_test(test_pre_bind_fails),
         cmocka_unit_test(test_a_pod_that_pre_bind_turns_down_backs_off),
         cmocka_unit_test(test_pre_bind_is_cancelled),
         cmocka_unit_test(test_all_changes_in_one_patch),
+        cmocka_unit_test(test_a_patch_is_tried_again),
+        cmocka_unit_test(test_who_is_being_deleted_is_not_bound),
+        cmocka_unit_test(test_a_promise_stays_when_nobody_could_make_room),
         cmocka_unit_test(test_profiles_are_replaced),
     };
 

@@ -21,16 +21,6 @@ static int64_t weight_of(const struct config *c, const char *plugin)
     return 0;
 }
 
-static const char *args_of(const struct config *c, const char *plugin)
-{
-    const struct sched_profile *p = &of(c)->profiles.items[0];
-
-    for (uint32_t i = 0; i < p->plugin_config.n; i++)
-        if (streq(p->plugin_config.items[i].name, plugin))
-            return p->plugin_config.items[i].args;
-    return NULL;
-}
-
 /* ---- defaults -------------------------------------------------------------------------------- */
 
 #define DEFAULT_FILTERS                                                                   \

@@ -183,6 +183,61 @@ static const struct refusal {
     ARGS_REFUSED("DynamicResources", "{bindingTimeout: 1ms}",
                  ".bindingTimeout: Invalid value: must be at least 1 second"),
 
+    ARGS_REFUSED("LoadAwareScheduling", "{usageThreshold: {}}", ".usageThreshold: unknown field"),
+    ARGS_REFUSED("LoadAwareScheduling", "{nodeMetricExpirationSeconds: 0}",
+                 ".nodeMetricExpirationSeconds: Invalid value: 0: nodeMetricExpiredSeconds should "
+                 "be a positive value"),
+    ARGS_REFUSED("LoadAwareScheduling", "{resourceWeights: {cpu: 0}}",
+                 ".resourceWeights[cpu]: Invalid value: 0: not in valid range [1, 100]"),
+    ARGS_REFUSED("LoadAwareScheduling", "{resourceWeights: {gpu: 1}}",
+                 ".estimatedScalingFactors[gpu]: Required value: the resource has a weight"),
+    ARGS_REFUSED("LoadAwareScheduling", "{dominantResourceWeight: 101}",
+                 ".dominantResourceWeight: Invalid value: 101: not in valid range [0, 100]"),
+    ARGS_REFUSED("LoadAwareScheduling", "{usageThresholds: {cpu: 101}}",
+                 ".usageThresholds[cpu]: Invalid value: 101: not in valid range [0, 100]"),
+    ARGS_REFUSED("LoadAwareScheduling", "{estimatedScalingFactors: {cpu: 0}}",
+                 ".estimatedScalingFactors[cpu]: Invalid value: 0: not in valid range [1, 100]"),
+    ARGS_REFUSED(
+        "LoadAwareScheduling", "{aggregated: {usageThresholds: {cpu: -1}}}",
+        ".aggregated.usageThresholds[cpu]: Invalid value: -1: not in valid range [0, 100]"),
+    ARGS_REFUSED("LoadAwareScheduling", "{aggregated: {usageAggregationType: p42}}",
+                 ".aggregated.usageAggregationType: Unsupported value: \"p42\": supported values: "
+                 "\"avg\", \"p50\", \"p90\", \"p95\", \"p99\""),
+    ARGS_REFUSED("LoadAwareScheduling", "{aggregated: {scoreAggregatedDuration: -1s}}",
+                 ".aggregated.scoreAggregatedDuration: Invalid value: must not be negative"),
+    ARGS_REFUSED("NodeNUMAResource", "{defaultCPUBindPolicy: Best}",
+                 ".defaultCPUBindPolicy: Unsupported value: \"Best\": supported values: "
+                 "\"FullPCPUs\", \"SpreadByPCPUs\""),
+    ARGS_REFUSED("NodeNUMAResource", "{numaScoringStrategy: {resources: [{name: cpu}]}}",
+                 ".numaScoringStrategy.resources[0].weight: Invalid value: 0: resource weight of "
+                 "cpu not in valid range [1, 100]"),
+    ARGS_REFUSED("NodeNUMAResource", "{scoringStrategy: {type: Best}}",
+                 ".scoringStrategy.type: Unsupported value: \"Best\": supported values: "
+                 "\"MostAllocated\", \"BalancedAllocation\", \"LeastAllocated\""),
+    ARGS_REFUSED("DeviceShare", "{scoringStrategy: {resources: [{name: x, weight: 101}]}}",
+                 ".scoringStrategy.resources[0].weight: Invalid value: 101: resource weight of x "
+                 "not in valid range [1, 100]"),
+    ARGS_REFUSED("Reservation", "{minCandidateNodesPercentage: -1}",
+                 ".minCandidateNodesPercentage: Invalid value: -1: not in valid range [0, 100]"),
+    ARGS_REFUSED("Reservation", "{gcDurationSeconds: -1}",
+                 ".gcDurationSeconds: Invalid value: -1: must be greater than or equal to 0"),
+    ARGS_REFUSED(
+        "Reservation", "{ignoredResources: [cpu]}",
+        ".ignoredResources[0]: Invalid value: \"cpu\": is an invalid extended resource name"),
+    ARGS_REFUSED(
+        "Reservation", "{ignoredResourceGroups: [a/b]}",
+        ".ignoredResourceGroups[0]: Invalid value: \"a/b\": resource group name can't contain '/'"),
+    ARGS_REFUSED("ElasticQuota", "{delayEvictTime: -1s}",
+                 ".delayEvictTime: Invalid value: must not be negative"),
+    ARGS_REFUSED("ElasticQuota", "{systemQuotaGroupMax: {cpu: -1}}",
+                 ".systemQuotaGroupMax[cpu]: Invalid value: must not be negative"),
+    ARGS_REFUSED("Coscheduling", "{defaultTimeout: -1s}",
+                 ".defaultTimeout: Invalid value: coeSchedulingArgs DefaultTimeoutSeconds invalid"),
+    ARGS_REFUSED("Coscheduling", "{controllerWorkers: 0}",
+                 ".controllerWorkers: Invalid value: 0: must be greater than or equal to 1"),
+    ARGS_REFUSED("SchedulingHint", "{maxHintNodes: 0}",
+                 ".maxHintNodes: Invalid value: 0: must be greater than or equal to 1"),
+
     EXTENDER_REFUSED("prioritizeVerb: x", "[0].weight: Invalid value: 0: must have a positive "
                                           "weight applied to it"),
     EXTENDER_REFUSED("bindVerb: a}, {bindVerb: b",

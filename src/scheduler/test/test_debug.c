@@ -27,6 +27,50 @@ static void test_the_score_table(void **state)
                         "| 0 | ns/p\\|q | large | 398 | 300 | 98 |\n");
 }
 
+static void test_why_a_node_was_turned_down(void **state)
+{
+    CLEANUP(field_fini) struct field f;
+    CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
+
+    field_init(&f, state, "NodeResourcesFit", NULL);
+    field_node(&f, NODE("n", "1"));
+    field_try(&f, "{'metadata':{'name':'p','namespace':'ns','uid':'u'},'spec':{'containers':[{"
+                  "'name':'c','resources':{'requests':{'cpu':'2','memory':'20Gi'}}}]}}");
+    debug_filter_line(&f.a, 0, &out);
+    assert_string_equal(strbuf_str(&out),
+                        "Failed to filter for Pod \"ns/p\" on Node \"n\" (pass 1), failedPlugin: "
+                        "NodeResourcesFit, reason: Insufficient cpu, Insufficient memory");
+}
+
+/* A nominated pod takes room in the first pass, and is no company in the second. */
+static void test_in_which_pass_a_node_was_turned_down(void **state)
+{
+    CLEANUP(field_fini) struct field f;
+    CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
+
+    field_init(&f, state, "NodeResourcesFit InterPodAffinity", NULL);
+    field_node(&f, "{'metadata':{'name':'n','labels':{'k':'v'}},'status':{'allocatable':{'cpu':'2',"
+                   "'pods':'9'}}}");
+    field_nominate(&f, "{'metadata':{'name':'q','namespace':'ns','uid':'q','labels':{'a':'b'}},"
+                       "'spec':{'containers':[{'name':'c','resources':{'requests':{'cpu':'1'}}}]},"
+                       "'status':{'nominatedNodeName':'n'}}");
+    field_try(&f, "{'metadata':{'name':'p','namespace':'ns','uid':'u'},'spec':{'containers':[{"
+                  "'name':'c','resources':{'requests':{'cpu':'2'}}}]}}");
+    debug_filter_line(&f.a, 0, &out);
+    assert_non_null(strstr(strbuf_str(&out), "(pass 1), failedPlugin: NodeResourcesFit"));
+    strbuf_reset(&out);
+    field_try(&f,
+              "{'metadata':{'name':'p','namespace':'ns','uid':'u'},'spec':{'affinity':{"
+              "'podAffinity':{'requiredDuringSchedulingIgnoredDuringExecution':[{'topologyKey':"
+              "'k','labelSelector':{'matchLabels':{'a':'b'}}}]}},'containers':[{'name':'c'}]}}");
+    debug_filter_line(&f.a, 0, &out);
+    assert_non_null(strstr(strbuf_str(&out), "(pass 2), failedPlugin: InterPodAffinity"));
+}
+
+#define ANTI(when, term)                                                                           \
+    "'affinity':{'podAntiAffinity':{'" when "DuringSchedulingIgnoredDuringExecution':[" term "]}}" \
+    ","
+
 static void test_a_node_as_the_scheduler_sees_it(void **state)
 {
     CLEANUP(field_fini) struct field f;
@@ -34,18 +78,66 @@ static void test_a_node_as_the_scheduler_sees_it(void **state)
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
 
     field_init(&f, state, NULL, NULL);
-    field_node(&f, NODE("n", "4"));
-    field_pod(&f, "{'metadata':{'name':'s','namespace':'ns','uid':'s'},'spec':{'nodeName':'n',"
-                  "'containers':[{'name':'c','ports':[{'hostPort':80}],'resources':{'requests':{"
-                  "'cpu':'1500m'}}}]}}");
+    field_node(&f, "{'metadata':{'name':'n'},'status':{'allocatable':{'cpu':'4','memory':'10Gi',"
+                   "'pods':'9','x.y/gpu':'2'},'images':[{'names':['a:1','a@2'],'sizeBytes':7},{"
+                   "'names':['b:1'],'sizeBytes':8}]}}");
+    field_node(&f, "{'metadata':{'name':'m'},'status':{'allocatable':{'cpu':'4','pods':'9'},"
+                   "'images':[{'names':['a:1','a:1'],'sizeBytes':7}]}}");
+    field_pod(
+        &f,
+        "{'metadata':{'name':'s','namespace':'ns','uid':'s'},'spec':{'nodeName':'n'," ANTI(
+            "required",
+            "{'topologyKey':'k'}") "'initContainers':[{'name':'i','ports':[{"
+                                   "'hostPort':70}]},{'name':'j','restartPolicy':'Always','ports':["
+                                   "{'hostPort':90,"
+                                   "'protocol':'UDP'}]}],'containers':[{'name':'c','ports':[{'"
+                                   "hostPort':80},{"
+                                   "'hostPort':80}],'resources':{'requests':{'cpu':'1500m'}}}]}}");
+    field_pod(&f,
+              "{'metadata':{'name':'t','namespace':'ns','uid':'t'},'spec':{'nodeName':'n'," ANTI(
+                  "preferred",
+                  "{'weight':1,'podAffinityTerm':{'topologyKey':'k'}}") "'volumes':[{"
+                                                                        "'name':'v','"
+                                                                        "persistentVolumeClaim':{'"
+                                                                        "claimName':'data'}}],'"
+                                                                        "containers':[{'name':"
+                                                                        "'c','ports':[{'hostIP':'1."
+                                                                        "2.3.4','hostPort':80}],'"
+                                                                        "resources':{'requests':{"
+                                                                        "'x.y/gpu':'1'}}}]}}");
     assert_false(debug_node(f.cache, "nobody", &out));
     assert_true(debug_node(f.cache, "n", &out));
     assert_int_equal(kj_parse(out.data, out.len, 0, &doc, NULL), 0);
-    assert_string_equal(kj_str_or(kj_path(kj_root(doc), "node.metadata.name"), ""), "n");
-    assert_int_equal(kj_i64_or(kj_path(kj_root(doc), "remaining.MilliCPU"), 0), 2500);
-    assert_int_equal(kj_i64_or(kj_path(kj_root(doc), "requested.MilliCPU"), 0), 1500);
-    const struct kj_val *ports = kj_get(kj_get(kj_root(doc), "usedPorts"), "0.0.0.0");
-    assert_int_equal(kj_i64_or(kj_get(kj_at(ports, 0), "Port"), 0), 80);
+    const struct kj_val *root = kj_root(doc);
+    assert_string_equal(kj_str_or(kj_path(root, "node.metadata.name"), ""), "n");
+    assert_int_equal(kj_len(kj_get(root, "pods")), 2);
+    assert_int_equal(kj_len(kj_get(root, "podsWithAffinity")), 2);
+    const struct kj_val *away = kj_get(root, "podsWithRequiredAntiAffinity");
+    assert_int_equal(kj_len(away), 1);
+    assert_string_equal(kj_str_or(kj_path(kj_at(away, 0), "Pod.metadata.name"), ""), "s");
+    assert_string_equal(kj_str_or(kj_path(kj_at(away, 0), "Pod.spec.nodeName"), ""), "n");
+    CLEANUP(strbuf_fini) struct strbuf rest = STRBUF_INIT;
+    static const char *const members[] = { "usedPorts",   "requested",   "nonZeroRequested",
+                                           "remaining",   "allocatable", "imageStates",
+                                           "pvcRefCounts" };
+    for (size_t i = 0; i < ARRAY_LEN(members); i++) {
+        kj_write(kj_get(root, members[i]), 0, &rest);
+        strbuf_append(&rest, "\n");
+    }
+    assert_string_equal(
+        strbuf_str(&rest),
+        "{\"0.0.0.0\":[{\"Protocol\":\"TCP\",\"Port\":80},{\"Protocol\":\"UDP\",\"Port\":90}],"
+        "\"1.2.3.4\":[{\"Protocol\":\"TCP\",\"Port\":80}]}\n"
+        "{\"MilliCPU\":1500,\"Memory\":0,\"EphemeralStorage\":0,\"AllowedPodNumber\":0,"
+        "\"ScalarResources\":{\"x.y/gpu\":1}}\n"
+        "{\"MilliCPU\":1700,\"Memory\":629145600,\"EphemeralStorage\":0,\"AllowedPodNumber\":0}\n"
+        "{\"MilliCPU\":2500,\"Memory\":10737418240,\"EphemeralStorage\":0,\"AllowedPodNumber\":9,"
+        "\"ScalarResources\":{\"x.y/gpu\":1}}\n"
+        "{\"MilliCPU\":4000,\"Memory\":10737418240,\"EphemeralStorage\":0,\"AllowedPodNumber\":9,"
+        "\"ScalarResources\":{\"x.y/gpu\":2}}\n"
+        "{\"a:1\":{\"Size\":7,\"NumNodes\":2},\"a@2\":{\"Size\":7,\"NumNodes\":1},"
+        "\"b:1\":{\"Size\":8,\"NumNodes\":1}}\n"
+        "{\"ns/data\":1}\n");
 }
 
 static void test_why_a_pod_found_no_node(void **state)
@@ -122,6 +214,8 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         BED_TEST(test_the_score_table),
+        BED_TEST(test_why_a_node_was_turned_down),
+        BED_TEST(test_in_which_pass_a_node_was_turned_down),
         BED_TEST(test_a_node_as_the_scheduler_sees_it),
         BED_TEST(test_why_a_pod_found_no_node),
         BED_TEST(test_what_pods_ask_for),

@@ -354,6 +354,23 @@ static void test_its_time_is_limited(void **state)
     assert_int_equal(explainer_stats(d.x).expired, 2);
 }
 
+static void test_a_delete_that_is_refused_is_tried_again_later(void **state)
+{
+    CLEANUP(desk_close) struct desk d;
+
+    (void)state;
+    desk_open(&d);
+    rig_run(&d.bed.rig, SEC);
+    fake_answer_next_to(d.bed.rig.fake, "DELETE", "scheduleexplanations", 1, 403);
+    ask_for(&d, "short", "ns/a", ",\"ttl\":\"10s\"");
+    rig_run(&d.bed.rig, 40 * SEC);
+    assert_true(is_there(&d, "short"));
+    assert_int_equal(explainer_stats(d.x).expired, 1);
+    rig_run(&d.bed.rig, 40 * SEC);
+    assert_false(is_there(&d, "short"));
+    assert_int_equal(explainer_stats(d.x).expired, 2);
+}
+
 /* ---- without the kind ------------------------------------------------------------------------ */
 
 static void count_lines(void *arg, const char *text, size_t n)
@@ -395,6 +412,7 @@ int main(void)
         cmocka_unit_test(test_one_answer_at_a_time),
         cmocka_unit_test(test_a_refused_write_is_tried_again),
         cmocka_unit_test(test_its_time_is_limited),
+        cmocka_unit_test(test_a_delete_that_is_refused_is_tried_again_later),
         cmocka_unit_test(test_waits_quietly_for_its_kind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

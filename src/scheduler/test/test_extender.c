@@ -121,6 +121,56 @@ static void test_filters_one_after_the_other(void **state)
     assert_int_equal(outside_asked(&o, "/x/two"), 1);
 }
 
+/* A pod that was promised a node; the extender says what it says. */
+static void start_promised(struct outside *o, const char *answer)
+{
+    struct sched_extender e = outside_extender();
+
+    e.filter_verb = "filter";
+    outside_start(o, &e, 1);
+    outside_answer(o, "/x/filter", 200, answer);
+    outside_path(o, "/x/filter")->delay = SEC;
+    outside_two_nodes(o);
+    fake_put(o->bed.rig.fake, PODS, "p",
+             "{\"spec\":{\"schedulerName\":\"koord-scheduler\",\"containers\":[{\"name\":\"c\"}]},"
+             "\"status\":{\"nominatedNodeName\":\"n1\"}}");
+    rig_run(&o->bed.rig, SEC / 2);
+    assert_int_equal(kj_len(outside_said(o, "/x/filter", "NodeNames")), 1);
+}
+
+static void test_a_promise_is_asked_about_alone(void **state)
+{
+    CLEANUP(outside_stop) struct outside o;
+
+    (void)state;
+    start_promised(&o, "{'NodeNames':['n1']}");
+    rig_run(&o.bed.rig, 2 * SEC);
+    assert_string_equal(bed_node_of(&o.bed, "p"), "n1");
+    assert_int_equal(outside_asked(&o, "/x/filter"), 1);
+}
+
+static void test_a_promise_that_is_refused_leaves_the_others(void **state)
+{
+    static const char *const answers[] = {
+        "{'NodeNames':[],'FailedNodes':{'n1':'no card'}}",
+        "{'Error':'no idea'}",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
+        CLEANUP(outside_stop) struct outside o;
+        start_promised(&o, answers[i]);
+        rig_run(&o.bed.rig, SEC);
+        assert_int_equal(outside_asked(&o, "/x/filter"), 2);
+        assert_int_equal(kj_len(outside_said(&o, "/x/filter", "NodeNames")), 2);
+        outside_answer(&o, "/x/filter", 200, "{'NodeNames':['n2']}");
+        rig_run(&o.bed.rig, 2 * SEC);
+        assert_string_equal(bed_node_of(&o.bed, "p"), "n2");
+        assert_int_equal(scheduler_stats(o.bed.s).attempts, 1);
+        assert_int_equal(outside_asked(&o, "/x/filter"), 2);
+    }
+}
+
 static void test_not_interested_is_not_asked(void **state)
 {
     CLEANUP(outside_stop) struct outside o;
@@ -441,6 +491,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_filter_by_whole_nodes),
         cmocka_unit_test(test_failed_nodes_are_in_the_message),
         cmocka_unit_test(test_filters_one_after_the_other),
+        cmocka_unit_test(test_a_promise_is_asked_about_alone),
+        cmocka_unit_test(test_a_promise_that_is_refused_leaves_the_others),
         cmocka_unit_test(test_not_interested_is_not_asked),
         cmocka_unit_test(test_errors_fail_the_attempt),
         cmocka_unit_test(test_garbage_is_an_error),

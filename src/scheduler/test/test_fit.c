@@ -210,6 +210,23 @@ static void test_ignored_resources(void **state)
                                             "sub.group.io/any, Insufficient x.io/two");
 }
 
+/* Names that are no resources take no room and need none. */
+static void test_improper_names_do_not_count(void **state)
+{
+    CLEANUP(field_fini) struct field f;
+
+    field_init(&f, state, FIT, NULL);
+    put_node(&f, "a", "'cpu':'4','x.io/one':'1','-.io/one':'1'");
+    try_pod(&f, "'requests.x.io/one':'9','x.io/a/b':'9','X_.io/one':'9','x.io/':'9','/one':'9',"
+                "'-.io/one':'9','plain':'9'");
+    assert_true(field_fits(&f, "a"));
+    assert_int_equal(nodecache_stats(f.cache).resources, KS_FIXED + 1);
+    try_pod(&f, "'x.io/none':'1','requests.kubernetes.io/x':'1','attachable-volumes-y':'1'");
+    assert_string_equal(field_why(&f, "a"),
+                        "Insufficient attachable-volumes-y, Insufficient requests.kubernetes.io/x, "
+                        "Insufficient x.io/none");
+}
+
 static void test_all_reasons(void **state)
 {
     CLEANUP(field_fini) struct field f;
@@ -302,6 +319,42 @@ static void test_balance_of_three(void **state)
 }
 
 /* ---- arguments ------------------------------------------------------------------------------- */
+
+/* Of a pod that is to be placed the balance sees what its status says, room and fill do not. */
+static void test_balance_by_status(void **state)
+{
+    static const char pod[] =
+        "{'metadata':{'name':'p','namespace':'ns','uid':'p'},'spec':{'containers':[{'name':'c',"
+        "'resources':{'requests':{'cpu':'1','memory':'1Gi'}}}]},'status':{'containerStatuses':["
+        "{'name':'c'%s}]%s}}";
+    CLEANUP(field_fini) struct field f;
+    char text[512];
+
+    field_init(&f, state, FIT " " BALANCED, NULL);
+    put_node(&f, "a", "'cpu':'4','memory':'4Gi'");
+    put_node(&f, "b", "'cpu':'16','memory':'4Gi'");
+    (void)snprintf(text, sizeof text, pod, "", "");
+    field_try(&f, text);
+    assert_int_equal(field_score(&f, BALANCED, "a"), 100);
+    assert_int_equal(field_score(&f, FIT, "a"), 75);
+    (void)snprintf(text, sizeof text, pod,
+                   ",'resources':{'requests':{'cpu':'2'}},'allocatedResources':{'cpu':'5'}", "");
+    field_try(&f, text); /* an equal pod but for its status: another node is the best */
+    assert_int_equal(field_score(&f, BALANCED, "a"), 62);
+    assert_int_equal(field_score(&f, BALANCED, "b"), 96);
+    assert_int_equal(field_score(&f, FIT, "a"), 75);
+    /* a wish that cannot come true does not count; equal pods but for that differ */
+    for (int i = 0; i < 2; i++) {
+        (void)snprintf(text, sizeof text, pod,
+                       ",'resources':{'requests':{'cpu':'100m','memory':'1Gi'}}",
+                       i ? ",'conditions':[{'type':'PodResizePending','status':'True','reason':"
+                           "'Infeasible'}]"
+                         : "");
+        field_try(&f, text);
+        assert_int_equal(field_score(&f, BALANCED, "a"), i ? 88 : 100);
+        assert_int_equal(field_score(&f, BALANCED, "b"), i ? 87 : 90);
+    }
+}
 
 static void test_args_are_checked(void **state)
 {
@@ -408,10 +461,12 @@ int main(int argc, char **argv)
         BED_TEST(test_pod_level_requests),
         BED_TEST(test_ignored_resources),
         BED_TEST(test_all_reasons),
+        BED_TEST(test_improper_names_do_not_count),
         BED_TEST(test_nothing_fits_always),
         BED_TEST(test_scores_follow_the_pods),
         BED_TEST(test_balance),
         BED_TEST(test_balance_of_three),
+        BED_TEST(test_balance_by_status),
         cmocka_unit_test(test_args_are_checked),
         BED_TEST(test_hints_of_nodes),
         BED_TEST(test_hints_of_pods),

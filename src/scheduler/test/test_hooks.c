@@ -63,18 +63,12 @@ static enum ks_code hand_permit(void *self, const struct pod *p, const char *nod
     return streq(p->obj.meta.name, "p") ? hand.permit : KS_SUCCESS;
 }
 
-static struct kuid uid_of(const char *pod)
-{
-    const char *text = bed_get(hand.bed, pod, "metadata.uid");
-    return kuid_parse(text, strlen(text));
-}
-
 static bool hand_next(void *self, struct kuid *ret_uid)
 {
     (void)self;
     if (!*hand.wish)
         return false;
-    *ret_uid = uid_of(hand.wish);
+    *ret_uid = bed_uid(hand.bed, hand.wish);
     hand.wish[0] = '\0';
     return true;
 }
@@ -100,18 +94,22 @@ static const struct ks_registered plugins[] = {
 };
 
 /* A node of 4 CPUs, and a scheduler that has not begun yet. */
-static void prepare(struct bed *b, bool resize_pods)
+static void prepare_with(struct bed *b, struct scheduler_opts o)
 {
     struct kerr err = { 0 };
 
     hand = (struct hand){ .resize = KS_SKIP, .permit = KS_SUCCESS, .bed = b };
     rig_init(&b->rig, 1);
-    b->s = scheduler_new(b->rig.loop, b->rig.kube,
-                         &(struct scheduler_opts){
-                             .plugins = plugins, .resize_pods = resize_pods, .verify_reuse = true },
-                         &err);
+    o.plugins = plugins;
+    o.verify_reuse = true;
+    b->s = scheduler_new(b->rig.loop, b->rig.kube, &o, &err);
     assert_string_equal(err.text, "");
     bed_node(b, "n", 4000, 4096, 10, "");
+}
+
+static void prepare(struct bed *b, bool resize_pods)
+{
+    prepare_with(b, (struct scheduler_opts){ .resize_pods = resize_pods });
 }
 
 static void begin(struct bed *b)
@@ -142,10 +140,10 @@ static void test_a_pod_takes_what_it_was_resized_to(void **state)
                         "0/1 nodes are available: 1 Insufficient cpu.");
     bed_verify(&b);
     /* What the server confirms is what counts from then on. */
-    ks_allow(&hand.env, uid_of("p"), "Hand");
+    ks_allow(&hand.env, bed_uid(&b, "p"), "Hand");
     rig_run(&b.rig, SEC);
     assert_string_equal(bed_node_of(&b, "p"), "n");
-    ks_activate(&hand.env, uid_of("q"));
+    ks_activate(&hand.env, bed_uid(&b, "q"));
     rig_run(&b.rig, SEC);
     assert_string_equal(bed_node_of(&b, "q"), "n");
     assert_int_equal(hand.reserved, 1000); /* q was left as it is */
@@ -275,6 +273,64 @@ static void test_a_wish_does_not_wait_for_events(void **state)
     bed_verify(&b);
 }
 
+/* ---- promises of other schedulers ------------------------------------------------------------ */
+
+/* 3 of 4 CPUs are promised to a pod of priority 5 that is not ours. */
+static void promise_elsewhere(struct bed *b, bool counts)
+{
+    prepare_with(b, (struct scheduler_opts){ .foreign_promises = counts });
+    fake_put(b->rig.fake, PODS, "other",
+             "{\"spec\":{\"schedulerName\":\"somebody\",\"priority\":5,\"containers\":[{\"name\":"
+             "\"c\",\"resources\":{\"requests\":{\"cpu\":\"3\"}}}]},"
+             "\"status\":{\"nominatedNodeName\":\"n\"}}");
+    begin(b);
+}
+
+static void test_promises_of_others_hold_against_lower_priorities(void **state)
+{
+    static const struct {
+        bool counts;
+        int priority;
+        const char *node;
+    } cases[] = { { false, 4, "n" }, { true, 4, "" }, { true, 5, "n" }, { true, 6, "n" } };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        CLEANUP(bed_stop) struct bed b;
+        char more[32];
+        promise_elsewhere(&b, cases[i].counts);
+        (void)snprintf(more, sizeof more, ",\"priority\":%d", cases[i].priority);
+        bed_pod(&b, "p", 2000, 100, more);
+        rig_run(&b.rig, SEC);
+        assert_string_equal(bed_node_of(&b, "p"), cases[i].node);
+    }
+}
+
+static void test_promises_of_others_end(void **state)
+{
+    static const char *const ends[] = {
+        "{\"status\":{\"nominatedNodeName\":null}}",
+        "{\"status\":{\"nominatedNodeName\":\"elsewhere\"}}",
+        "{\"status\":{\"phase\":\"Failed\"}}",
+        NULL,
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+        CLEANUP(bed_stop) struct bed b;
+        promise_elsewhere(&b, true);
+        bed_pod(&b, "p", 2000, 100, "");
+        rig_run(&b.rig, 20 * SEC);
+        assert_string_equal(bed_node_of(&b, "p"), "");
+        if (ends[i])
+            fake_patch(b.rig.fake, PODS, "other", ends[i]);
+        else
+            fake_delete(b.rig.fake, PODS, "other");
+        rig_run(&b.rig, 5 * SEC);
+        assert_string_equal(bed_node_of(&b, "p"), "n");
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -285,6 +341,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_plugin_chooses_who_goes_next),
         cmocka_unit_test(test_wishes_that_cannot_be_met),
         cmocka_unit_test(test_a_wish_does_not_wait_for_events),
+        cmocka_unit_test(test_promises_of_others_hold_against_lower_priorities),
+        cmocka_unit_test(test_promises_of_others_end),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);

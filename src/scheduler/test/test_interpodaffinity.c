@@ -645,6 +645,10 @@ static void test_hints_of_pods(void **state)
     const char *text =
         pod_text("ns", "o", "x", "n1", "'podAntiAffinity':" REQUIRED(TERM("web", "zone")));
     assert_true(worth_pod(&h, KS_DELETE, text, NULL));
+    /* one whose binding failed: its object never had the node */
+    text = pod_text("ns", "o", "noise", "", "");
+    assert_true(worth_pod(&h, KS_DELETE, text, NULL));
+    assert_false(worth(&h, KS_RES_UNSCHEDULABLE_POD, KS_DELETE, &kind_pod, text, NULL));
     /* pods without a node are not in anybody's way; our own may have changed its mind */
     text = pod_text("ns", "o", "db", "", "");
     assert_false(worth(&h, KS_RES_UNSCHEDULABLE_POD, KS_ADD, &kind_pod, NULL, text));

@@ -206,6 +206,19 @@ static void test_added_affinity(void **state)
     assert_int_equal(field_score(&f, NAME, "n2"), 100);
 }
 
+/* A wish that weighs nothing is a wish: there are scores, all zero. */
+static void test_added_affinity_without_weight(void **state)
+{
+    CLEANUP(field_fini) struct field f;
+
+    init(&f, state,
+         "{'NodeAffinity':{'addedAffinity':{" PREFERRED(
+             WISH("0", LABELS(EXPR("zone", "In", "'b'")))) "}}}");
+    assert_fits(&f, "", true, true, true);
+    assert_int_equal(field_score(&f, NAME, "n1"), 0);
+    assert_int_equal(field_score(&f, NAME, "n2"), 0);
+}
+
 static void test_args_are_checked(void **state)
 {
     (void)state;
@@ -252,6 +265,7 @@ int main(int argc, char **argv)
         BED_TEST(test_labels_change_the_verdict),
         BED_TEST(test_a_preferred_term_that_cannot_be_understood),
         BED_TEST(test_added_affinity),
+        BED_TEST(test_added_affinity_without_weight),
         cmocka_unit_test(test_args_are_checked),
         BED_TEST(test_hints),
     };

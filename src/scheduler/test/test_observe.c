@@ -64,9 +64,10 @@ static unsigned lines(const struct stage *g, const char *part)
 #define POINT(name, status)                                                              \
     "scheduler_framework_extension_point_duration_seconds_count{extension_point=\"" name \
     "\",profile=\"koord-scheduler\",status=\"" status "\"}"
-#define PLUGIN(plugin, point)                                                    \
-    "scheduler_plugin_execution_duration_seconds_count{extension_point=\"" point \
-    "\",plugin=\"" plugin "\",status=\"Success\"}"
+#define PLUGIN_SAID(what, plugin, point, status)                                    \
+    "scheduler_plugin_execution_duration_seconds_" what "{extension_point=\"" point \
+    "\",plugin=\"" plugin "\",status=\"" status "\"}"
+#define PLUGIN(plugin, point) PLUGIN_SAID("count", plugin, point, "Success")
 #define TAKES_PART(plugin, point)                                                      \
     "scheduler_plugin_evaluation_total{extension_point=\"" point "\",plugin=\"" plugin \
     "\",profile=\"koord-scheduler\"}"
@@ -89,6 +90,7 @@ static void test_extension_points_and_plugins(void **state)
     }
     rig_run(&g.bed.rig, 5 * SEC);
     assert_int_equal(scheduler_stats(g.bed.s).scheduled, 21);
+    assert_true(value(&g, POINT("PreEnqueue", "Success")) == 21);
     assert_true(value(&g, POINT("PreFilter", "Success")) == 21);
     assert_true(value(&g, POINT("Filter", "Success")) == 21);
     assert_true(value(&g, POINT("PreScore", "Success")) == 21);
@@ -97,6 +99,7 @@ static void test_extension_points_and_plugins(void **state)
     assert_true(value(&g, POINT("PreBind", "Success")) == 21);
     assert_true(value(&g, POINT("Bind", "Success")) == 21);
     /* the first attempt and each tenth */
+    assert_true(value(&g, PLUGIN("SchedulingGates", "PreEnqueue")) == 3);
     assert_true(value(&g, PLUGIN("NodeResourcesFit", "Filter")) == 3);
     assert_true(value(&g, PLUGIN("NodeResourcesFit", "Score")) == 3);
     assert_true(value(&g, PLUGIN("TaintToleration", "ScoreExtensionNormalize")) == 3);
@@ -182,6 +185,9 @@ static void test_attempts_that_fail_on_the_way(void **state)
     bed_pod(&g.bed, "p", 100, 10, "");
     rig_run(&g.bed.rig, 100 * NSEC_PER_MSEC);
     assert_true(value(&g, ATTEMPTS("error")) == 1);
+    assert_true(value(&g, POINT("PreBind", "Error")) == 1);
+    assert_true(value(&g, PLUGIN("Warden", "Permit")) == 1);
+    assert_true(value(&g, PLUGIN_SAID("count", "Warden", "PreBind", "Error")) == 1);
     fake_delete(g.bed.rig.fake, PODS, "p");
     bed_pod(&g.bed, "w", 100, 10, "");
     rig_run(&g.bed.rig, 2 * SEC);
@@ -190,9 +196,128 @@ static void test_attempts_that_fail_on_the_way(void **state)
     rig_run(&g.bed.rig, SEC);
     assert_true(value(&g, ATTEMPTS("unschedulable")) == 1);
     assert_true(
-        value(&g, "scheduler_permit_wait_duration_seconds_count{result=\"unschedulable\"}") == 1);
+        value(&g, "scheduler_permit_wait_duration_seconds_count{result=\"Unschedulable\"}") == 1);
     /* nobody writes about a pod that is gone */
     assert_int_equal(fake_stats(g.bed.rig.fake).patches, patches);
+}
+
+/* Takes its time with each pod, and says no to those of the name "r". */
+static struct usher {
+    struct ks_bind *asked;
+} usher;
+
+static enum ks_code usher_reserve(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                                  uint32_t row, struct ks_texts *why)
+{
+    (void)self, (void)c, (void)row;
+    if (!streq(p->pod->obj.meta.name, "r"))
+        return KS_SUCCESS;
+    ks_texts_add(why, "not here");
+    return KS_UNSCHEDULABLE;
+}
+
+static void usher_unreserve(void *self, const struct pod *p, const char *node)
+{
+    (void)self, (void)p, (void)node;
+}
+
+static enum ks_code usher_permit(void *self, const struct pod *p, const char *node,
+                                 nsec_t *ret_timeout, struct ks_texts *why)
+{
+    (void)self, (void)p, (void)node, (void)ret_timeout, (void)why;
+    return KS_SUCCESS;
+}
+
+static enum ks_code usher_pre_bind(void *self, struct ks_bind *b, struct ks_texts *why)
+{
+    (void)self, (void)why;
+    usher.asked = b;
+    return KS_WAIT;
+}
+
+static void usher_post_bind(void *self, const struct pod *p, const char *node)
+{
+    (void)self, (void)p, (void)node;
+}
+
+static bool usher_next(void *self, struct kuid *ret_uid)
+{
+    (void)self, (void)ret_uid;
+    return false;
+}
+
+static const struct ks_plugin usher_plugin = {
+    .abi = KS_PLUGIN_ABI,
+    .size = sizeof(struct ks_plugin),
+    .name = "Usher",
+    .reserve = usher_reserve,
+    .unreserve = usher_unreserve,
+    .permit = usher_permit,
+    .pre_bind = usher_pre_bind,
+    .post_bind = usher_post_bind,
+    .next = usher_next,
+};
+
+static void test_plugins_on_the_way_to_the_node(void **state)
+{
+    static const struct ks_registered plugins[] = {
+        { &ks_plugin_priority_sort, 0, true },
+        { &usher_plugin, 0, true },
+        { &ks_plugin_default_binder, 0, true },
+        { NULL, 0, false },
+    };
+    CLEANUP(stage_stop) struct stage g;
+
+    (void)state;
+    stage_start(&g, (struct scheduler_opts){ .plugins = plugins });
+    bed_node(&g.bed, "n1", 1000, 1024, 110, "");
+    bed_pod(&g.bed, "p", 100, 10, "");
+    rig_run(&g.bed.rig, 3 * SEC);
+    assert_true(value(&g, PLUGIN("Usher", "NextPod")) == 1);
+    assert_true(value(&g, PLUGIN("Usher", "Reserve")) == 1);
+    assert_true(value(&g, PLUGIN("Usher", "Permit")) == 1);
+    assert_true(value(&g, POINT("Permit", "Success")) == 1);
+    assert_true(value(&g, PLUGIN("Usher", "PreBind")) == -1); /* it goes on */
+    ks_bind_done(usher.asked, KS_SUCCESS, NULL);
+    rig_run(&g.bed.rig, SEC);
+    assert_string_equal(bed_node_of(&g.bed, "p"), "n1");
+    assert_true(value(&g, PLUGIN("Usher", "PreBind")) == 1);
+    double took = value(&g, PLUGIN_SAID("sum", "Usher", "PreBind", "Success"));
+    assert_true(took > 2.9 && took <= 3);
+    assert_true(value(&g, POINT("PreBind", "Success")) == 1);
+    assert_true(value(&g, PLUGIN("Usher", "PostBind")) == 1);
+    assert_true(value(&g, POINT("PostBind", "Success")) == 1);
+    assert_true(value(&g, POINT("Unreserve", "Success")) == -1);
+}
+
+static void test_what_is_undone_is_measured(void **state)
+{
+    static const struct ks_registered plugins[] = {
+        { &ks_plugin_priority_sort, 0, true },
+        { &usher_plugin, 0, true },
+        { &ks_plugin_default_binder, 0, true },
+        { NULL, 0, false },
+    };
+    CLEANUP(stage_stop) struct stage g;
+
+    (void)state;
+    stage_start(&g, (struct scheduler_opts){ .plugins = plugins });
+    bed_node(&g.bed, "n1", 1000, 1024, 110, "");
+    bed_pod(&g.bed, "r", 100, 10, "");
+    rig_run(&g.bed.rig, 500 * NSEC_PER_MSEC);
+    double tries = value(&g, POINT("Reserve", "Unschedulable"));
+    assert_true(tries >= 1 && tries < 10);
+    assert_true(value(&g, PLUGIN_SAID("count", "Usher", "Reserve", "Unschedulable")) == 1);
+    assert_true(value(&g, POINT("Unreserve", "Success")) == tries);
+    assert_true(value(&g, PLUGIN("Usher", "Unreserve")) == 1);
+    fake_delete(g.bed.rig.fake, PODS, "r");
+    bed_pod(&g.bed, "p", 100, 10, "");
+    rig_run(&g.bed.rig, 500 * NSEC_PER_MSEC);
+    ks_bind_done(usher.asked, KS_UNSCHEDULABLE, "no way"); /* not a tenth attempt */
+    assert_true(value(&g, POINT("PreBind", "Unschedulable")) == 1);
+    assert_true(value(&g, PLUGIN_SAID("count", "Usher", "PreBind", "Unschedulable")) == -1);
+    assert_true(value(&g, POINT("Unreserve", "Success")) == tries + 1);
+    assert_true(value(&g, PLUGIN("Usher", "Unreserve")) == 1);
 }
 
 static void test_gates_and_timeouts_are_causes(void **state)
@@ -202,9 +327,13 @@ static void test_gates_and_timeouts_are_causes(void **state)
     (void)state;
     stage_start(&g, (struct scheduler_opts){ 0 });
     bed_pod(&g.bed, "gated", 1, 1, ",\"schedulingGates\":[{\"name\":\"g\"}]");
+    rig_run(&g.bed.rig, SEC);
     bed_node(&g.bed, "n1", 1000, 1024, 110, "");
     bed_pod(&g.bed, "big", 2000, 10, "");
     rig_run(&g.bed.rig, 400 * SEC);
+    assert_true(value(&g, POINT("PreEnqueue", "UnschedulableAndUnresolvable")) == 1);
+    assert_true(value(&g, PLUGIN_SAID("count", "SchedulingGates", "PreEnqueue",
+                                      "UnschedulableAndUnresolvable")) == 1);
     assert_true(value(&g, INCOMING("unschedulable", "UnschedulablePodAdd")) == 1);
     assert_true(value(&g, INCOMING("active", "UnschedulableTimeout")) >= 1);
 }
@@ -312,6 +441,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_extension_points_and_plugins),
         cmocka_unit_test(test_attempts_that_fail),
         cmocka_unit_test(test_attempts_that_fail_on_the_way),
+        cmocka_unit_test(test_plugins_on_the_way_to_the_node),
+        cmocka_unit_test(test_what_is_undone_is_measured),
         cmocka_unit_test(test_gates_and_timeouts_are_causes),
         cmocka_unit_test(test_victims_are_counted_when_they_are_gone),
         cmocka_unit_test(test_a_pod_that_takes_too_long),

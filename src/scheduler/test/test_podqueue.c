@@ -7,6 +7,7 @@
 #include "api/pod.h"
 #include "loop/loop.h"
 #include "scheduler/framework/profile.h"
+#include "scheduler/queue/changes.h"
 #include "scheduler/queue/podqueue.h"
 
 #define SEC NSEC_PER_SEC
@@ -105,7 +106,7 @@ static void test_errors_wait_for_whole_seconds(void **state)
     struct kobj *p = rig_pod(&r, "p", "");
     podqueue_put(r.q, p);
     assert_pops(&r, "p");
-    podqueue_fail(r.q, p->meta.uid, 0); /* at 10.7 s: until 11, which ends when 12 begins */
+    podqueue_fail(r.q, p->meta.uid, 0, 0); /* at 10.7 s: until 11, which ends when 12 begins */
     assert_pops(&r, "");
     loop_advance(r.loop, 12 * SEC / 10);
     assert_pops(&r, "");
@@ -127,7 +128,7 @@ static void test_turned_down_waits_for_an_event_that_helps(void **state)
         rig_pod(&r, "p", "'containers':[{'name':'c','resources':{'requests':{'cpu':'2'}}}]");
     podqueue_put(r.q, p);
     assert_pops(&r, "p");
-    podqueue_fail(r.q, p->meta.uid, r.fit);
+    podqueue_fail(r.q, p->meta.uid, r.fit, 0);
     loop_advance(r.loop, 60 * SEC);
     assert_pops(&r, "");
     podqueue_event(r.q, &(struct ks_event){ KS_RES_NODE, KS_ADD, NULL, small }, NULL);
@@ -136,10 +137,56 @@ static void test_turned_down_waits_for_an_event_that_helps(void **state)
     assert_pops(&r, "");
     podqueue_event(r.q, &(struct ks_event){ KS_RES_NODE, KS_ADD, NULL, large }, NULL);
     assert_pops(&r, "p");
-    podqueue_fail(r.q, p->meta.uid, r.fit);
+    podqueue_fail(r.q, p->meta.uid, r.fit, 0);
     podqueue_event(r.q, &(struct ks_event){ KS_RES_NODE, KS_NODE_ALLOCATABLE, small, large }, NULL);
     assert_int_equal(podqueue_count(r.q, PODQUEUE_BACKOFF), 1);
     assert_pops(&r, "p"); /* nobody else is ready: back-off or not */
+}
+
+static void test_who_waits_for_another_component_does_not_back_off(void **state)
+{
+    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(kobj_unref) struct kobj *node = NULL;
+
+    rig_init(&r, state);
+    node = bed_object(r.bed, &kind_node,
+                      "{'metadata':{'name':'n'},'status':{'allocatable':{'cpu':'1','pods':'9'}}}");
+    struct kobj *p = rig_pod(&r, "p", "");
+    podqueue_put(r.q, p);
+    for (int round = 0; round < 2; round++) {
+        assert_pops(&r, "p");
+        podqueue_fail(r.q, p->meta.uid, r.fit, round ? 0 : r.fit);
+        assert_int_equal(podqueue_count(r.q, PODQUEUE_TURNED_DOWN), 1);
+        podqueue_event(r.q, &(struct ks_event){ KS_RES_NODE, KS_ADD, NULL, node }, NULL);
+        assert_int_equal(podqueue_count(r.q, round ? PODQUEUE_BACKOFF : PODQUEUE_READY), 1);
+    }
+}
+
+static void test_events_reach_only_who_is_held(void **state)
+{
+    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(kobj_unref) struct kobj *node = NULL;
+
+    rig_init(&r, state);
+    node = bed_object(r.bed, &kind_node,
+                      "{'metadata':{'name':'n'},'status':{'allocatable':{'cpu':'1','pods':'9'}}}");
+    struct kobj *a = rig_pod(&r, "a", ""), *b = rig_pod(&r, "b", ""), *c = rig_pod(&r, "c", "");
+    podqueue_put(r.q, a);
+    podqueue_put(r.q, b);
+    podqueue_put(r.q, c);
+    for (int i = 0; i < 3; i++)
+        (void)podqueue_pop(r.q);
+    podqueue_hold(r.q, a->meta.uid);
+    podqueue_hold(r.q, b->meta.uid);
+    podqueue_fail(r.q, a->meta.uid, r.fit, 0);
+    podqueue_event(r.q, &(struct ks_event){ KS_RES_NODE, KS_NODE_ANNOTATION, node, node }, NULL);
+    podqueue_event(r.q, &(struct ks_event){ KS_RES_NODE, KS_ADD, NULL, node }, NULL);
+    assert_int_equal(podqueue_count(r.q, PODQUEUE_BACKOFF), 1); /* a waited for it */
+    podqueue_fail(r.q, b->meta.uid, r.fit, 0);
+    assert_int_equal(podqueue_count(r.q, PODQUEUE_BACKOFF), 2);
+    podqueue_fail(r.q, c->meta.uid, r.fit, 0); /* its attempt began and ended in one turn */
+    assert_int_equal(podqueue_count(r.q, PODQUEUE_TURNED_DOWN), 1);
+    assert_int_equal(podqueue_count(r.q, PODQUEUE_IN_FLIGHT), 0);
 }
 
 static void test_nobody_waits_for_ever(void **state)
@@ -150,7 +197,7 @@ static void test_nobody_waits_for_ever(void **state)
     struct kobj *p = rig_pod(&r, "p", "");
     podqueue_put(r.q, p);
     assert_pops(&r, "p");
-    podqueue_fail(r.q, p->meta.uid, r.fit);
+    podqueue_fail(r.q, p->meta.uid, r.fit, 0);
     loop_advance(r.loop, 299 * SEC);
     assert_pops(&r, "");
     loop_advance(r.loop, 40 * SEC);
@@ -176,6 +223,38 @@ static void test_gates_and_their_end(void **state)
     assert_int_equal(info.first, 600 * SEC); /* the time behind a gate is not ours */
 }
 
+static void test_changes_of_a_pod(void **state)
+{
+    static const struct {
+        const char *before, *now;
+        uint32_t bits;
+    } cases[] = {
+#define ASKS(what) "'spec':{'containers':[{'name':'c','resources':{'requests':{" what "}}}]}"
+        { "'spec':{}", "'spec':{}", KS_UPDATE },
+        { ASKS("'cpu':'2'"), ASKS("'cpu':'1'"), KS_POD_SCALE_DOWN },
+        { ASKS("'cpu':'1'"), ASKS("'cpu':'2'"), KS_UPDATE },
+        { ASKS("'cpu':'1','x/y':'0'"), ASKS("'cpu':'1'"), KS_POD_SCALE_DOWN },
+        { "'spec':{'schedulingGates':[{'name':'a'}]}",
+          "'spec':{'tolerations':[{'operator':'Exists'}]}", KS_POD_GATES_GONE | KS_POD_TOLERATION },
+        { "'spec':{}", "'status':{'resourceClaimStatuses':[{'name':'a'}]}", KS_POD_CLAIM },
+        { "'status':{'resourceClaimStatuses':[{'name':'a'}]}",
+          "'status':{'resourceClaimStatuses':[{'name':'a','resourceClaimName':'b'}]}",
+          KS_POD_CLAIM },
+#undef ASKS
+    };
+    struct bed *bed = *state;
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        CLEANUP(kobj_unref) struct kobj *before = NULL, *now = NULL;
+        char text[512];
+        (void)snprintf(text, sizeof text, "{'metadata':{'name':'p'},%s}", cases[i].before);
+        before = bed_object(bed, &kind_pod, text);
+        (void)snprintf(text, sizeof text, "{'metadata':{'name':'p'},%s}", cases[i].now);
+        now = bed_object(bed, &kind_pod, text);
+        assert_int_equal(pod_changes(pod_of(before), pod_of(now)), cases[i].bits);
+    }
+}
+
 static void test_removed_anywhere(void **state)
 {
     CLEANUP(rig_fini) struct rig r;
@@ -186,9 +265,9 @@ static void test_removed_anywhere(void **state)
     podqueue_put(r.q, b);
     assert_pops(&r, "a");
     assert_true(podqueue_remove(r.q, a->meta.uid)); /* in flight */
-    podqueue_fail(r.q, a->meta.uid, 0);             /* comes too late, and does nothing */
+    podqueue_fail(r.q, a->meta.uid, 0, 0);          /* comes too late, and does nothing */
     assert_pops(&r, "b");
-    podqueue_fail(r.q, b->meta.uid, r.fit);
+    podqueue_fail(r.q, b->meta.uid, r.fit, 0);
     assert_true(podqueue_remove(r.q, b->meta.uid));
     assert_false(podqueue_remove(r.q, b->meta.uid));
     for (int i = 0; i < PODQUEUE_PLACES; i++)
@@ -218,8 +297,8 @@ static void test_one_goes_out_of_its_turn(void **state)
     assert_pops_this(&r, "", g);
     assert_pops_this(&r, "", none);
     assert_pops(&r, "a");
-    podqueue_fail(r.q, a->meta.uid, 0);     /* backs off */
-    podqueue_fail(r.q, b->meta.uid, r.fit); /* waits for an event */
+    podqueue_fail(r.q, a->meta.uid, 0, 0);     /* backs off */
+    podqueue_fail(r.q, b->meta.uid, r.fit, 0); /* waits for an event */
     assert_pops(&r, "");
     assert_pops_this(&r, "a", a);
     assert_pops_this(&r, "b", b);
@@ -236,8 +315,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_backoff_doubles),
         BED_TEST(test_errors_wait_for_whole_seconds),
         BED_TEST(test_turned_down_waits_for_an_event_that_helps),
+        BED_TEST(test_who_waits_for_another_component_does_not_back_off),
+        BED_TEST(test_events_reach_only_who_is_held),
         BED_TEST(test_nobody_waits_for_ever),
         BED_TEST(test_gates_and_their_end),
+        BED_TEST(test_changes_of_a_pod),
         BED_TEST(test_removed_anywhere),
         BED_TEST(test_one_goes_out_of_its_turn),
     };

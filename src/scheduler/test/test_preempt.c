@@ -1,40 +1,8 @@
 /* test_preempt.c - victims are told and evicted, whatever the server says, and only while they are
  * in the way (scheduler-core 8.18, step 8).
  */
-#include "scheduler/test/bed.h"
+#include "scheduler/test/door.h"
 
-#include "scheduler/framework/profile.h"
-#include "scheduler/plugins/registry.h"
-
-/* Holds the pods named "held". */
-static struct ks_env door_env;
-
-static int door_create(const struct ks_env *env, const struct kj_val *args, void **ret_self,
-                       struct kerr *err)
-{
-    (void)args, (void)err, (void)ret_self;
-    door_env = *env;
-    return 0;
-}
-
-static enum ks_code door_permit(void *self, const struct pod *p, const char *node,
-                                nsec_t *ret_timeout, struct ks_texts *why)
-{
-    (void)self, (void)node, (void)why;
-    *ret_timeout = 600 * SEC;
-    return streq(p->obj.meta.name, "held") ? KS_WAIT : KS_SUCCESS;
-}
-
-static const struct ks_hint door_hints[] = { { KS_RES_NODE, KS_ADD, NULL } };
-static const struct ks_plugin door_plugin = {
-    .abi = KS_PLUGIN_ABI,
-    .size = sizeof(struct ks_plugin),
-    .name = "Door",
-    .hints = door_hints,
-    .nhints = ARRAY_LEN(door_hints),
-    .create = door_create,
-    .permit = door_permit,
-};
 static const struct ks_registered plugins[] = {
     { &ks_plugin_priority_sort, 0, true },      { &ks_plugin_fit, 1, true },
     { &ks_plugin_default_preemption, 0, true }, { &door_plugin, 0, true },
@@ -43,15 +11,13 @@ static const struct ks_registered plugins[] = {
 
 static void start(struct bed *b)
 {
+    door_reset();
+    door.permit = KS_WAIT;
+    door.holds = "held";
+    door.wait = 600 * SEC;
     bed_start_with(b, 1, plugins);
     bed_node(b, "n", 1000, 4096, 10, "");
     rig_run(&b->rig, SEC);
-}
-
-static struct kuid uid_of(const struct bed *b, const char *pod)
-{
-    const char *text = bed_get(b, pod, "metadata.uid");
-    return kuid_parse(text, strlen(text));
 }
 
 /* ---- conflicts ------------------------------------------------------------------------------- */
@@ -140,7 +106,7 @@ static void test_who_left_its_node_is_spared(void **state)
     rig_run(&b.rig, SEC / 2);
     assert_int_equal(scheduler_stats(b.s).victims, 2);
     assert_int_equal(scheduler_stats(b.s).waiting, 1); /* its turn comes last */
-    ks_reject(&door_env, uid_of(&b, "held"), "Door", "come back later");
+    ks_reject(&door.env, bed_uid(&b, "held"), "Door", "come back later");
     assert_int_equal(scheduler_stats(b.s).waiting, 0);
     rig_run(&b.rig, 30 * SEC);
     assert_null(fake_find(b.rig.fake, PODS, "bound"));

@@ -308,6 +308,25 @@ static void test_accepted_binding_that_never_took_effect(void **state)
     bed_verify(&b);
 }
 
+static void test_a_server_that_is_away_is_asked_once(void **state)
+{
+    CLEANUP(bed_stop) struct bed b;
+
+    (void)state;
+    before_binding(&b, 17);
+    fake_answer_next(b.rig.fake, 1, 201, -1); /* says yes and does nothing */
+    rig_run(&b.rig, 20 * SEC);
+    fake_refuse(b.rig.fake, true);
+    fake_break_connections(b.rig.fake);
+    rig_run(&b.rig, 300 * SEC);
+    unsigned before = fake_stats(b.rig.fake).gets;
+    fake_refuse(b.rig.fake, false);
+    rig_run(&b.rig, 60 * SEC);
+    assert_int_equal(fake_stats(b.rig.fake).gets - before, 1);
+    assert_string_equal(bed_node_of(&b, "p"), "n1");
+    bed_verify(&b);
+}
+
 static void test_pod_deleted_while_binding(void **state)
 {
     CLEANUP(bed_stop) struct bed b;
@@ -414,6 +433,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_refused_binding_is_undone_and_tried_again),
         cmocka_unit_test(test_lost_answer_is_asked_about),
         cmocka_unit_test(test_accepted_binding_that_never_took_effect),
+        cmocka_unit_test(test_a_server_that_is_away_is_asked_once),
         cmocka_unit_test(test_pod_deleted_while_binding),
         cmocka_unit_test(test_node_removed_while_binding),
         cmocka_unit_test(test_bindings_do_not_block_the_next),

@@ -397,6 +397,37 @@ static void test_two_pods_never_take_one_volume(void **state)
     assert_string_equal(gets(&f, "a"), "c2=v1");
 }
 
+/* The same world in another profile, as in one that a new configuration brings. */
+static void test_profiles_share_what_is_taken(void **state)
+{
+    CLEANUP(field_fini) struct field f;
+    struct kerr err = { 0 };
+
+    start(&f, state);
+    vol_pv(&f, "v1", "", "'storageClassName':'local','capacity':{'storage':'5Gi'}", "Available");
+    vol_pvc(&f, "c1", "", "'storageClassName':'local'", "Pending");
+    vol_pvc(&f, "c2", "", "'storageClassName':'local'", "Pending");
+    vol_pvc(&f, "made", "", WAITS("1Gi"), "Pending");
+    try_as(&f, "p1", CLAIM("c1") "," CLAIM("made"));
+    assert_int_equal(reserve(&f, "b"), KS_SUCCESS);
+    struct profile *old = f.profile;
+    struct profile_config c = profile_config_default(ks_registry, "koord-scheduler", f.bed->arena);
+    f.profile = profile_new(&c, ks_registry, &f.env, &err);
+    assert_string_equal(err.text, "");
+    shapes_clear(f.shapes);
+    try_as(&f, "p2", CLAIM("c2"));
+    assert_string_equal(field_why(&f, "a"), NO_VOLUME);
+    try_as(&f, "p3", CLAIM("made"));
+    assert_false(field_fits(&f, "a"));
+    assert_true(field_fits(&f, "b"));
+    profile_free(old); /* with what it had reserved */
+    try_as(&f, "p2", CLAIM("c2"));
+    assert_string_equal(gets(&f, "a"), "c2=v1");
+    vol_pv(&f, "v1", "", "'storageClassName':'local','capacity':{'storage':'5Gi'}", "Released");
+    try_as(&f, "p2", CLAIM("c2")); /* and the news still arrive */
+    assert_string_equal(field_why(&f, "a"), NO_VOLUME);
+}
+
 static void test_a_claim_on_its_way_has_its_node(void **state)
 {
     CLEANUP(field_fini) struct field f;
@@ -526,6 +557,15 @@ static void test_hints(void **state)
                        POOL(",'capacity':'2Gi'"), POOL(",'capacity':'1Gi'")));
     assert_true(WORTH(KS_RES_CSI_CAPACITY, KS_UPDATE, &kind_csi_storage_capacity, POOL(""),
                       POOL(",'capacity':'1Gi'")));
+    /* a pod that gives up what was reserved for it; not one that ends, and not one without claims
+     */
+    char text[512];
+    assert_true(WORTH(KS_RES_ASSIGNED_POD, KS_DELETE, &kind_pod,
+                      vol_pod(text, sizeof text, "q", "", CLAIM("d")), NULL));
+    assert_false(WORTH(KS_RES_ASSIGNED_POD, KS_DELETE, &kind_pod,
+                       vol_pod(text, sizeof text, "q", "a", CLAIM("d")), NULL));
+    assert_false(WORTH(KS_RES_ASSIGNED_POD, KS_DELETE, &kind_pod,
+                       vol_pod(text, sizeof text, "q", "", ""), NULL));
 }
 
 int main(int argc, char **argv)
@@ -544,6 +584,7 @@ int main(int argc, char **argv)
         BED_TEST(test_allowed_topologies),
         BED_TEST(test_storage_that_is_left),
         BED_TEST(test_two_pods_never_take_one_volume),
+        BED_TEST(test_profiles_share_what_is_taken),
         BED_TEST(test_a_claim_on_its_way_has_its_node),
         BED_TEST(test_malformed_quantities_never_get_here),
         BED_TEST(test_bad_selector),

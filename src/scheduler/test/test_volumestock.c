@@ -117,7 +117,7 @@ static int taken(const struct taker *t, int node)
         KS_SUCCESS);
     for (int i = 0; i < VOLUMES; i++) {
         const struct kobj *o = world_get(f->world, &kind_pv, NULL, TEXT(name, "v%02d", i));
-        if (o && assumed_volume(t->slot->self, pv_of(o))) {
+        if (o && holds_volume(((struct binder *)t->slot->self)->holds, pv_of(o))) {
             found = i;
             n++;
         }

@@ -67,7 +67,9 @@ static bool worth_pod(void *self, const struct ks_event *e, const struct pod *p)
 
     if (kuid_equal(other->obj.meta.uid, p->obj.meta.uid))
         return true;
-    if (str_empty(other->node_name) && str_empty(other->status.nominated_node_name))
+    /* A pod that was only assumed has no node in its object yet; its event says it had one. */
+    if (e->resource != KS_RES_ASSIGNED_POD && str_empty(other->node_name) &&
+        str_empty(other->status.nominated_node_name))
         return false;
     struct asker k = asker(self, p, a);
     bool wanted = before && wants(&k, before), wanted_now = now && wants(&k, now);

@@ -260,7 +260,8 @@ static enum ks_code affinity_pre_score(void *self, const struct ks_cycle *c, con
     const struct self *s = self;
     const struct node_affinity *affinity = affinity_of(p->pod);
 
-    if ((!affinity || affinity->preferred.n == 0) && s->preferred.n == 0)
+    if ((!affinity || affinity->preferred.n == 0) &&
+        (!s->args.added || s->args.added->preferred.n == 0))
         return KS_SKIP;
     if (!c->state) /* a profile in which this plugin does not filter */
         *ret_state = wanted_make(p->pod, c->arena);

@@ -4,6 +4,7 @@
 #include "api/node.h"
 #include "base/arena.h"
 #include "base/num.h"
+#include "scheduler/cache/podreq.h"
 #include "scheduler/plugins/noderesources/noderesources.h"
 #include "scheduler/plugins/registry.h"
 
@@ -122,14 +123,28 @@ static int64_t score_row(const struct res_terms *t, const struct ks_nodes *n, ui
     return i64_from_f64((1 - std) * KS_SCORE_MAX);
 }
 
+/* What its containers hold counts too, as on the node: unlike in the filter. */
+static struct ks_pod as_accounted(const struct ks_pod *p, struct arena *a)
+{
+    struct ks_pod q = *p;
+    struct podreq req;
+
+    podreq_accounted(p->pod, a, &req);
+    memcpy(q.request, req.fixed, sizeof q.request);
+    q.more = req.more;
+    q.nmore = req.nmore;
+    return q;
+}
+
 static enum ks_code balanced_pre_score(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                                        void **ret_state, struct ks_texts *why)
 {
     const struct balanced *b = self;
     struct res_terms *t = arena_new0(c->arena, struct res_terms);
+    struct ks_pod pod = podreq_is_told(p->pod) ? as_accounted(p, c->arena) : *p;
 
     (void)why;
-    *t = res_terms_of(&b->resources, RES_COUNT_PLAIN, c->nodes, p, c->arena);
+    *t = res_terms_of(&b->resources, RES_COUNT_PLAIN, c->nodes, &pod, c->arena);
     *ret_state = t;
     return t->asks ? KS_SUCCESS : KS_SKIP;
 }

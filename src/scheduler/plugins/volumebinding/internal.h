@@ -1,7 +1,8 @@
 /* internal.h - what the files of VolumeBinding share.
  *
  * match.c decides over an attempt's state; stock.c knows the volumes that are free; assumed.c keeps
- * what was decided until the API server shows it; bind.c writes it there and waits.
+ * what was decided until the API server shows it; bind.c writes it there and waits. What is taken
+ * (holds.c), and so the stock, is one for all profiles: also for those of the next configuration.
  */
 #ifndef KOORD_SCHEDULER_VOLUMEBINDING_INTERNAL_H
 #define KOORD_SCHEDULER_VOLUMEBINDING_INTERNAL_H
@@ -18,9 +19,8 @@ struct binder {
     struct ks_env env;
     nsec_t timeout;
     struct labelcols cols;
-    struct uidmap volumes, claims; /* struct hold: taken, by pods on their way to a node */
-    struct uidmap reservations;    /* by pod */
-    struct volstock *stock;
+    struct holds *holds;
+    struct uidmap reservations;                /* by pod */
     struct world_listener on_volume, on_claim; /* who waits for them looks again */
 };
 
@@ -61,7 +61,7 @@ bool volmatch_is_simple(const struct volmatch *m);
 uint8_t volmatch_row(const struct volmatch *m, const struct ks_nodes *nodes, uint32_t row,
                      const struct pv **choice);
 
-/* ---- assumed.c: what pods on their way will have ----------------------------------------------
+/* ---- holds.c: what is taken by pods on their way to a node -------------------------------------
  */
 
 struct hold {                 /* a volume that a claim gets, or a claim that a node gets */
@@ -70,6 +70,25 @@ struct hold {                 /* a volume that a claim gets, or a claim that a n
     char *node;               /* of a claim */
     uint32_t refs;
 };
+struct holds {
+    const struct world *world;     /* NULL: there is none */
+    struct uidmap volumes, claims; /* struct hold */
+    struct volstock *stock;
+};
+/* Those of the world; without one, its own. */
+struct holds *holds_join(const struct world *w);
+void holds_leave(struct holds *h);
+void holds_take_volume(struct holds *h, struct kobj *volume, struct kobj *claim);
+void holds_take_claim(struct holds *h, struct kobj *claim, const char *node);
+void holds_give_volume(struct holds *h, const struct kobj *volume);
+void holds_give_claim(struct holds *h, const struct kobj *claim);
+/* NULL when nobody holds it. */
+const struct hold *holds_volume(const struct holds *h, const struct pv *v);
+const char *holds_node(const struct holds *h, const struct pvc *c);
+
+/* ---- assumed.c: what each of these pods will have ----------------------------------------------
+ */
+
 struct step {
     struct kobj *volume; /* NULL: to be provisioned */
     struct kobj *claim;
@@ -89,9 +108,6 @@ struct assumed {
     bool waits; /* all is written */
     nsec_t deadline;
 };
-/* NULL when nobody holds it. */
-const struct hold *assumed_volume(const struct binder *b, const struct pv *v);
-const char *assumed_node(const struct binder *b, const struct pvc *c);
 void assumed_new(struct binder *b, const struct volmatch *m, const struct pv *const *choice,
                  const struct pod *p, const struct node *node);
 struct assumed *assumed_find(const struct binder *b, struct kuid pod);

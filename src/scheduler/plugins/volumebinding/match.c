@@ -58,7 +58,7 @@ static void add_bound(struct making *k, const struct pvc *c)
 
 static void add_delayed(struct making *k, const struct pvc *c, const struct storage_class *class)
 {
-    const char *node = assumed_node(k->b, c);
+    const char *node = holds_node(k->b->holds, c);
     struct delayed *d = &k->m->delayed[k->m->ndelayed++];
 
     if (!node)
@@ -150,11 +150,11 @@ static int find_volumes(struct making *k, struct delayed *d)
                       d->claim->obj.meta.name, err.text);
         return -1;
     }
-    d->promised = volstock_promised(k->b->stock, d->claim);
+    d->promised = volstock_promised(k->b->holds->stock, d->claim);
     if (d->promised)
         d->promised_reach = reach_affinity(&k->reach, d->promised->spec.node_affinity);
     else
-        d->free = volstock_for(k->b->stock, d->claim, sel, k->reach.nodes, k->arena);
+        d->free = volstock_for(k->b->holds->stock, d->claim, sel, k->reach.nodes, k->arena);
     return 0;
 }
 

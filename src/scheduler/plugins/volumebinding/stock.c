@@ -53,7 +53,7 @@ struct promise { /* to a claim */
     char key[];
 };
 struct volstock {
-    const struct binder *binder;
+    const struct holds *holds;
     struct world_listener listener;
     struct map volumes;  /* name -> struct known */
     struct map promises; /* "namespace/name" of the claim -> struct promise */
@@ -100,7 +100,7 @@ static struct qty capacity_of(const struct pv *v)
 static bool is_free(const struct volstock *s, const struct pv *v)
 {
     return !v->spec.claim_ref && !v->obj.meta.deleted && v->phase && streq(v->phase, "Available") &&
-           !assumed_volume(s->binder, v);
+           !holds_volume(s->holds, v);
 }
 
 /* ---- order ----------------------------------------------------------------------------------- */
@@ -343,18 +343,18 @@ void volstock_review(struct volstock *s, const struct kobj *volume)
         review(s, k);
 }
 
-struct volstock *volstock_new(const struct binder *b)
+struct volstock *volstock_new(const struct holds *h)
 {
     struct volstock *s = xnew0(struct volstock);
     struct kobj *o;
 
-    s->binder = b;
+    s->holds = h;
     s->listener = (struct world_listener){ .kind = &kind_pv, .fn = on_news, .arg = s };
-    if (!b->env.world)
+    if (!h->world)
         return s;
-    for (size_t it = 0; (o = world_next(b->env.world, &kind_pv, &it));)
+    for (size_t it = 0; (o = world_next(h->world, &kind_pv, &it));)
         learn(s, o);
-    world_listen(b->env.world, &s->listener);
+    world_listen(h->world, &s->listener);
     return s;
 }
 
@@ -362,8 +362,8 @@ struct volstock *volstock_free(struct volstock *s)
 {
     if (!s)
         return NULL;
-    if (s->binder->env.world)
-        world_unlisten(s->binder->env.world, &s->listener);
+    if (s->holds->world)
+        world_unlisten(s->holds->world, &s->listener);
     map_foreach(&s->volumes, e)
         known_free(s, e->value);
     map_fini(&s->volumes);
@@ -388,7 +388,7 @@ static const struct pv *assumed_for(const struct volstock *s, const struct pvc *
 {
     const struct hold *h;
 
-    for (size_t it = 0; (h = uidmap_next(&s->binder->volumes, &it));) {
+    for (size_t it = 0; (h = uidmap_next(&s->holds->volumes, &it));) {
         if (!kuid_equal(h->claim->meta.uid, c->obj.meta.uid))
             continue;
         const struct known *k = map_getz(&s->volumes, h->obj->meta.name);
@@ -408,7 +408,7 @@ const struct pv *volstock_promised(const struct volstock *s, const struct pvc *c
     for (size_t i = 0; !held && p && i < p->volumes.n; i++) {
         const struct known *k = p->volumes.items[i];
         const struct pv *v = pv_of(k->obj);
-        if (!assumed_volume(s->binder, v) && pv_is_bound_to(v, c) && could_have(v, c) &&
+        if (!holds_volume(s->holds, v) && pv_is_bound_to(v, c) && could_have(v, c) &&
             (!best || compare(&k->item, &best->item) < 0))
             best = k;
     }

@@ -5,13 +5,13 @@
 #define KOORD_SCHEDULER_VOLUMEBINDING_STOCK_H
 #include "scheduler/plugins/volume/claims.h"
 
-struct binder;
+struct holds;
 struct labelsel;
 struct volgroup;
 struct volstock;
 
-/* Listens to the binder's world, if it has one; both must outlive the stock. */
-struct volstock *volstock_new(const struct binder *b);
+/* Listens to the world of the holds, if there is one; both must outlive the stock. */
+struct volstock *volstock_new(const struct holds *h);
 struct volstock *volstock_free(struct volstock *s);
 /* A pod on its way took the volume, or gave it back. */
 void volstock_review(struct volstock *s, const struct kobj *volume);

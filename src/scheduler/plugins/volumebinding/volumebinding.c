@@ -208,7 +208,21 @@ static bool worth_capacity(void *self, const struct ks_event *e, const struct po
     return has && (!had || qty_cmp(*has, *had) > 0);
 }
 
+/* A pod with claims that was on its way and is not any more: what it had is free. Once it has its
+ * node the server knows whose the volumes are, and tells when that changes. */
+static bool worth_given_back(void *self, const struct ks_event *e, const struct pod *p)
+{
+    const struct pod *gone = pod_of(e->before);
+
+    (void)self, (void)p;
+    for (uint32_t i = 0; str_empty(gone->node_name) && i < gone->volumes.n; i++)
+        if (volume_is_claim(&gone->volumes.items[i]))
+            return true;
+    return false;
+}
+
 static const struct ks_hint binding_hints[] = {
+    { KS_RES_ASSIGNED_POD, KS_DELETE, worth_given_back },
     { KS_RES_STORAGE_CLASS, KS_ADD | KS_UPDATE, worth_class },
     { KS_RES_PVC, KS_ADD | KS_UPDATE, worth_claim },
     { KS_RES_PV, KS_ADD | KS_UPDATE, NULL },
@@ -233,7 +247,7 @@ static int binding_create(const struct ks_env *env, const struct kj_val *args, v
     struct binder *b = xnew0(struct binder);
     b->env = *env;
     b->timeout = seconds * NSEC_PER_SEC;
-    b->stock = volstock_new(b);
+    b->holds = holds_join(env->world);
     b->on_volume = (struct world_listener){ .kind = &kind_pv, .fn = writing_news, .arg = b };
     b->on_claim = (struct world_listener){ .kind = &kind_pvc, .fn = writing_news, .arg = b };
     if (env->world) {
@@ -255,10 +269,8 @@ static void binding_destroy(void *self)
         world_unlisten(b->env.world, &b->on_volume);
         world_unlisten(b->env.world, &b->on_claim);
     }
-    volstock_free(b->stock);
+    holds_leave(b->holds);
     uidmap_fini(&b->reservations);
-    uidmap_fini(&b->volumes);
-    uidmap_fini(&b->claims);
     labelcols_fini(&b->cols);
     free(b);
 }

@@ -1,0 +1,88 @@
+/* holds.c - volumes and claims of pods on their way to a node: no second pod may take them, in
+ * whatever profile it is. */
+#include "scheduler/plugins/volumebinding/internal.h"
+
+static void *holds_new(const struct world *w)
+{
+    struct holds *h = xnew0(struct holds);
+
+    h->world = w;
+    h->stock = volstock_new(h);
+    return h;
+}
+
+struct holds *holds_join(const struct world *w)
+{
+    return w ? world_share(w, "VolumeBinding", holds_new) : holds_new(NULL);
+}
+
+void holds_leave(struct holds *h)
+{
+    if (h->world && !world_unshare(h->world, h))
+        return;
+    volstock_free(h->stock);
+    uidmap_fini(&h->volumes);
+    uidmap_fini(&h->claims);
+    free(h);
+}
+
+static void take_one(struct uidmap *m, struct kobj *obj, struct kobj *claim, const char *node)
+{
+    struct hold *h = uidmap_get(m, obj->meta.uid);
+
+    if (!h) {
+        h = xnew0(struct hold);
+        h->obj = kobj_ref(obj);
+        h->uid = obj->meta.uid;
+        h->claim = claim ? kobj_ref(claim) : NULL;
+        h->node = node ? xstrdup(node) : NULL;
+        uidmap_put(m, h);
+    }
+    h->refs++;
+}
+
+static void give_one(struct uidmap *m, const struct kobj *obj)
+{
+    struct hold *h = uidmap_get(m, obj->meta.uid);
+
+    if (!h || --h->refs > 0)
+        return;
+    uidmap_remove(m, h->uid);
+    kobj_unref(h->obj);
+    kobj_unref(h->claim);
+    free(h->node);
+    free(h);
+}
+
+void holds_take_volume(struct holds *h, struct kobj *volume, struct kobj *claim)
+{
+    take_one(&h->volumes, volume, claim, NULL);
+    volstock_review(h->stock, volume);
+}
+
+void holds_take_claim(struct holds *h, struct kobj *claim, const char *node)
+{
+    take_one(&h->claims, claim, NULL, node);
+}
+
+void holds_give_volume(struct holds *h, const struct kobj *volume)
+{
+    give_one(&h->volumes, volume);
+    volstock_review(h->stock, volume);
+}
+
+void holds_give_claim(struct holds *h, const struct kobj *claim)
+{
+    give_one(&h->claims, claim);
+}
+
+const struct hold *holds_volume(const struct holds *h, const struct pv *v)
+{
+    return h->volumes.n ? uidmap_get(&h->volumes, v->obj.meta.uid) : NULL;
+}
+
+const char *holds_node(const struct holds *h, const struct pvc *c)
+{
+    const struct hold *x = h->claims.n ? uidmap_get(&h->claims, c->obj.meta.uid) : NULL;
+    return x ? x->node : NULL;
+}
