@@ -1,8 +1,9 @@
 /* retention.c - how long the cache keeps what, and what that costs.
  *
- * Nobody asks a series for more than these: the node's for the longest window of the collect
- * policy, the pods' for its average and for the training of predictions, the containers' for the
- * strategies (two intervals, ten seconds), pressure and counters for the newest.
+ * Nobody asks a series for more than these: the node's and the system's for the longest window of
+ * the collect policy, those of pods, NUMA nodes and GPUs for its average, all of these for the
+ * training of predictions, the containers' for the strategies (two intervals, ten seconds),
+ * pressure and counters for the newest.
  */
 #include "koordlet/collect/collect_int.h"
 
@@ -16,12 +17,20 @@
 #define NODE_LONGEST (12 * 3600 * SEC)
 #define POD_LONGEST  (3600 * SEC)
 
-enum keep { KEEP_NODE, KEEP_POD, KEEP_CONTAINER, KEEP_BE, KEEP_PSI, KEEP_CPI, KEEP_RESCTRL };
+enum keep { KEEP_NODE, KEEP_AVERAGE, KEEP_CONTAINER, KEEP_BE, KEEP_PSI, KEEP_CPI, KEEP_RESCTRL };
 
 static enum keep keep_of(enum metric_kind k)
 {
     switch (k) {
     case M_NODE_BE: return KEEP_BE;
+    case M_NODE_MEMORY_COLD:
+    case M_NODE_GPU_CORE:
+    case M_NODE_GPU_MEMORY:
+    case M_NODE_GPU_MEMORY_TOTAL:
+    case M_NODE_NUMA_CPU:
+    case M_NODE_NUMA_MEMORY:
+    case M_SYS_NUMA_CPU:
+    case M_SYS_NUMA_MEMORY:
     case M_POD_CPU:
     case M_POD_MEMORY:
     case M_POD_MEMORY_PAGE_CACHE:
@@ -31,7 +40,7 @@ static enum keep keep_of(enum metric_kind k)
     case M_HOST_APP_CPU:
     case M_HOST_APP_MEMORY:
     case M_HOST_APP_MEMORY_PAGE_CACHE:
-    case M_HOST_APP_MEMORY_HOT: return KEEP_POD;
+    case M_HOST_APP_MEMORY_HOT: return KEEP_AVERAGE;
     case M_POD_MEMORY_COLD:
     case M_POD_THROTTLED:
     case M_HOST_APP_MEMORY_COLD:
@@ -88,19 +97,19 @@ void collect_retain(struct collect_env *e)
 
     for (uint32_t i = 0; i < p->ndurations; i++)
         node = MAX(node, p->durations[i]);
-    node = at_most(NODE_LONGEST, node, "the node");
-    nsec_t pod = MAX(at_most(POD_LONGEST, p->aggregate, "pods"), e->o->predict.training);
+    node = MAX(at_most(NODE_LONGEST, node, "the node"), e->o->predict.training);
+    nsec_t average = MAX(at_most(POD_LONGEST, p->aggregate, "pods"), e->o->predict.training);
     for (int i = 0; i < M_KINDS; i++) {
         enum metric_kind k = (enum metric_kind)i;
         nsec_t interval = is_cold_page(k) ? o->cold_page : o->interval, keep = 0;
         switch (keep_of(k)) {
         case KEEP_NODE: keep = node; break;
         case KEEP_BE: keep = be_window(e); break;
-        case KEEP_POD: keep = pod; break;
+        case KEEP_AVERAGE: keep = average; break;
         case KEEP_CONTAINER: keep = MAX(CONTAINER_LONG, 4 * interval); break;
         case KEEP_PSI: interval = o->psi, keep = PERF_ROUNDS * interval; break;
         case KEEP_CPI: interval = o->cpi, keep = PERF_ROUNDS * interval; break;
-        case KEEP_RESCTRL: interval = o->resctrl, keep = pod; break;
+        case KEEP_RESCTRL: interval = o->resctrl, keep = average; break;
         }
         metriccache_retain(e->mc, k, MAX(interval, NSEC_PER_MSEC), MAX(keep, (nsec_t)0));
     }

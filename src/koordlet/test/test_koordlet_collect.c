@@ -423,6 +423,8 @@ static void test_retention_follows_the_policy(void **state)
     struct collect_cost cost = collect_cost(&b.env);
     assert_in_range(cost.per_pod, 2 * 302 * 12, 9000);
     assert_in_range(cost.per_container, 3 * 32 * 12, 2500);
+    /* The long windows are of the node as a whole. */
+    assert_in_range(metriccache_series_bytes(b.env.mc, M_NODE_NUMA_CPU), 302 * 12, 400 * 12);
     b.states.policy.durations[2] = 3600 * NSEC_PER_SEC;
     b.states.on_policy(b.states.on_policy_arg);
     assert_true(metriccache_series_bytes(b.env.mc, M_NODE_CPU) > node + 1800 * 12 - 100);
