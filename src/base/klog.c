@@ -10,7 +10,8 @@
 
 int klog_level;
 
-/* Both hooks are set while the program has one thread; klog_emit() may then run on any. */
+/* Both hooks are set while no other thread logs: before it is started, as that is what makes them
+ * known to it, or after it has ended. klog_emit() may then run on any. */
 static struct {
     klog_clock_fn now;
     void *arg;

@@ -105,6 +105,7 @@ static void run_loop(struct run *r)
     struct kerr err = { 0 };
     const char *warning;
 
+    klog_set_clock(loop_wall_hook, r->loop);
     log_options_apply(&r->log);
     for (size_t i = 0; (warning = flags_warning(r->flags, i)); i++)
         KLOG_W("Command line", KV_S("warning", warning));
@@ -116,6 +117,9 @@ static void run_loop(struct run *r)
         r->exit_code = run_complain(r->program->name, EXIT_FAILED, err.text);
     else
         loop_run(r->loop);
+    /* From here on the process may have a thread that logs and outlives the loop: the last words of
+     * process_end_within(). */
+    klog_set_clock(NULL, NULL);
     if (r->program->fini)
         r->program->fini(r);
     KLOG_I(0, "Ended", KV_I("code", r->exit_code));
@@ -133,9 +137,7 @@ int run_main(const struct program *p, void *options, int argc, char *const *argv
         r.strings = intern_new();
         r.metrics = metrics_new();
         metrics_add_process(r.metrics, NULL);
-        klog_set_clock(loop_wall_hook, r.loop);
         run_loop(&r);
-        klog_set_clock(NULL, NULL);
         metrics_free(r.metrics);
         loop_free(r.loop);
         intern_free(r.strings);

@@ -86,8 +86,9 @@ void fdwatch_set(struct fdwatch *w, int events);  /* 0: none for now */
 struct fdwatch *fdwatch_close(struct fdwatch *w); /* NULL is fine; always returns NULL */
 
 /* For the last steps of a main: if the process has not ended by then, last_words() runs on a thread
- * of its own and the process ends with the code, whatever the others wait for (a driver's call, the
- * pool's threads behind loop_free() or exit()). It cannot be called off. -errno: no thread. */
+ * of its own, for a second at most, and the process ends with the code, whatever the others wait
+ * for (a driver's call, the pool's threads behind loop_free() or exit()). It cannot be called off.
+ * -errno: no thread. */
 int process_end_within(nsec_t after, void (*last_words)(void *arg), void *arg, int exit_code);
 
 /* The libuv loop underneath, for the net room's sockets; NULL on a virtual loop. */

@@ -83,5 +83,7 @@ int dir_each(int dirfd, const char *name, dir_fn fn, void *arg, struct kerr *err
 
 /* Makes path and the directories above it that are missing. Fine when it exists. */
 int dir_make(int dirfd, const char *path, mode_t mode, struct kerr *err);
+/* The same, and opens it. Returns the descriptor or a negative errno. */
+int dir_make_open(int dirfd, const char *path, mode_t mode, struct kerr *err);
 
 #endif

@@ -180,3 +180,12 @@ int dir_make(int dirfd, const char *path, mode_t mode, struct kerr *err)
         return kerr_set(err, -errno, "mkdir %s: %s", path, strerror(errno));
     return S_ISDIR(st.st_mode) ? 0 : kerr_set(err, -ENOTDIR, "mkdir %s: not a directory", path);
 }
+
+int dir_make_open(int dirfd, const char *path, mode_t mode, struct kerr *err)
+{
+    int r = dir_make(dirfd, path, mode, err);
+    if (r < 0)
+        return r;
+    int fd = RETRY_EINTR(openat(dirfd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    return fd < 0 ? open_failed(-errno, path, err) : fd;
+}

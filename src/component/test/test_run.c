@@ -48,13 +48,22 @@ static int check(struct run *r, struct kerr *err)
     return o->contradict ? kerr_set(err, -EINVAL, "--contradict contradicts itself") : 0;
 }
 
+static bool clock_of_loop; /* whether lines have the loop's time */
+void __real_klog_set_clock(klog_clock_fn now, void *arg);
+void __wrap_klog_set_clock(klog_clock_fn now, void *arg);
+void __wrap_klog_set_clock(klog_clock_fn now, void *arg)
+{
+    clock_of_loop = now != NULL;
+    __real_klog_set_clock(now, arg);
+}
+
 static int start(struct run *r, struct kerr *err)
 {
     struct options *o = r->options;
     if (o->fail)
         return kerr_set(err, -ENOENT, "open %s: it does not exist", o->config);
     CLEANUP(mem_free) char *identity = election_identity(r->loop);
-    KLOG_I(4, "Detail", KV_S("identity", identity));
+    KLOG_I(4, "Detail", KV_S("identity", identity), KV_B("clockOfLoop", clock_of_loop));
     if (write(STDOUT_FILENO, "up\n", 3) != 3)
         return kerr_set(err, -EIO, "write");
     r->self = r;
@@ -75,6 +84,7 @@ static void stop(struct run *r)
 
 static void fini(struct run *r)
 {
+    KLOG_I(4, "Letting go", KV_B("clockOfLoop", clock_of_loop));
     if (r->self)
         loop_release(r->loop);
 }
@@ -204,6 +214,17 @@ static void test_sigterm_stops_in_order(void **state)
     result_fini(&r);
 }
 
+/* A thread that fini() starts may log when the loop is gone. */
+static void test_the_log_has_its_own_clock_at_the_end(void **state)
+{
+    struct result r = run_signals("--grace=10ms", SIGTERM, 0);
+
+    (void)state;
+    assert_non_null(strstr(strbuf_str(&r.err), " clockOfLoop=true"));
+    assert_non_null(strstr(strbuf_str(&r.err), "\"Letting go\" clockOfLoop=false"));
+    result_fini(&r);
+}
+
 static void test_a_second_signal_does_not_wait(void **state)
 {
     struct result r = run_signals("--grace=1h", SIGINT, SIGTERM);
@@ -279,6 +300,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_usage_errors_are_one_line_and_exit_2),
         cmocka_unit_test(test_a_failed_start_exits_1),
         cmocka_unit_test(test_sigterm_stops_in_order),
+        cmocka_unit_test(test_the_log_has_its_own_clock_at_the_end),
         cmocka_unit_test(test_a_second_signal_does_not_wait),
         cmocka_unit_test(test_election_defaults_are_upstreams),
         cmocka_unit_test(test_identities_differ),

@@ -52,10 +52,10 @@ void audit_names_fini(struct audit_names *n)
 
 static int open_dir(struct audit *a, struct kerr *err)
 {
-    if (dir_make(AT_FDCWD, a->dir, 0755, err) < 0)
-        return err->code;
-    a->dirfd = open(a->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return a->dirfd < 0 ? kerr_set(err, -errno, "open %s: %s", a->dir, strerror(errno)) : 0;
+    int fd = dir_make_open(AT_FDCWD, a->dir, 0755, err);
+
+    a->dirfd = fd < 0 ? -1 : fd; /* an errno could be taken for AT_FDCWD */
+    return fd < 0 ? fd : 0;
 }
 
 /* What a life that was cut off wrote last may lack its end. */
@@ -168,6 +168,20 @@ static void complain_lost(struct audit *a, size_t n, const char *why)
         KLOG_W("Audit events are lost", KV_S("directory", a->dir), KV_S("why", why));
 }
 
+/* What is written to a file that has no name any more, nobody will read. One that was renamed is
+ * somebody's. */
+static void close_removed(struct audit *a)
+{
+    struct stat st;
+
+    if (a->fd < 0 || fstat(a->fd, &st) < 0 || st.st_nlink > 0)
+        return;
+    if (complaint_due(&a->removed, loop_mono(a->loop)))
+        KLOG_W("The audit log was removed: a new one begins", KV_S("directory", a->dir));
+    a->fd = fd_close(a->fd);
+    a->dirfd = fd_close(a->dirfd); /* it may be gone too */
+}
+
 void audit_flush(struct audit *a)
 {
     size_t done = 0;
@@ -176,14 +190,16 @@ void audit_flush(struct audit *a)
     a->flushed = loop_mono(a->loop);
     if (a->pending.len == 0)
         return;
-    if (a->fd < 0 && open_file(a, &err) == 0)
-        a->size += a->pending.len;
+    close_removed(a);
+    if (a->fd < 0)
+        (void)open_file(a, &err); /* what it says is told below */
     while (a->fd >= 0 && done < a->pending.len) {
         ssize_t n = RETRY_EINTR(write(a->fd, a->pending.data + done, a->pending.len - done));
         if (n <= 0)
             break;
         done += (size_t)n;
     }
+    a->size += done;
     if (done < a->pending.len)
         complain_lost(a, a->pending.len - done, err.code < 0 ? err.text : strerror(errno));
     else if (complaint_over(&a->losing))
@@ -205,8 +221,7 @@ void audit_log(struct audit *a, const struct audit_event *e)
 
     if (!a || (a->o.verbose > 0 && e->verbosity > a->o.verbose))
         return;
-    size_t before = a->pending.len;
-    if (a->torn && before == 0)
+    if (a->torn && a->pending.len == 0)
         strbuf_appendc(&a->pending, '\n');
     struct kjw w = kjw_to(&a->pending);
     ktime_format_nano(loop_wall(a->loop), when);
@@ -220,11 +235,10 @@ void audit_log(struct audit *a, const struct audit_event *e)
     append_text(&w, "message", e->message);
     kjw_end(&w);
     strbuf_appendc(&a->pending, '\n');
-    a->size += a->pending.len - before;
-    if (a->size >= FILE_SIZE && loop_mono(a->loop) >= a->next_rotate) {
+    nsec_t now = loop_mono(a->loop);
+    bool full = a->size + a->pending.len >= FILE_SIZE && now >= a->next_rotate;
+    if (full || a->pending.len >= PENDING_MAX || now - a->flushed >= FLUSH_EVERY)
         audit_flush(a);
+    if (full && a->size >= FILE_SIZE) /* events that were lost do not fill it */
         rotate(a);
-    } else if (a->pending.len >= PENDING_MAX || loop_mono(a->loop) - a->flushed >= FLUSH_EVERY) {
-        audit_flush(a);
-    }
 }

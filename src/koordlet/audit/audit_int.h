@@ -16,11 +16,11 @@ struct audit {
     char *dir;
     int dirfd, fd; /* -1: cannot be opened; tried again when there is something to write */
     struct strbuf pending;
-    uint64_t size;               /* of the file, with what is pending */
+    uint64_t size;               /* of the file */
     bool torn;                   /* the file ends in the middle of a line */
     nsec_t flushed, next_rotate; /* monotonic */
     struct counter *lost;
-    struct complaint losing, growing;
+    struct complaint losing, growing, removed;
     struct vec_of(struct audit_reader *) readers; /* least recently used first */
     struct timer *sweep;                          /* of readers; NULL: there are none */
 };

@@ -57,6 +57,7 @@ struct collect_env { /* handed to every function of a collector; borrowed */
     struct numa_info *numa_info;       /* NULL until read */
     struct storage_info *storage_info; /* NULL until read */
     bool cold_memory_started;
+    nsec_t node_window, pod_window; /* of the collect policy, as the cache was last told */
 };
 
 struct collector {

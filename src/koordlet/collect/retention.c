@@ -81,11 +81,13 @@ static nsec_t be_window(const struct collect_env *e)
     return MIN(MAX(window, INT64_C(60)), INT64_C(3600)) * SEC;
 }
 
-static nsec_t at_most(nsec_t longest, nsec_t asked, const char *whose)
+/* before: what was asked last; said once for each value. */
+static nsec_t at_most(nsec_t longest, nsec_t asked, nsec_t *before, const char *whose)
 {
-    if (asked > longest)
+    if (asked > longest && asked != *before)
         KLOG_W("The collect policy asks for a longer window than samples are kept",
                KV_S("of", whose), KV_D("asked", asked), KV_D("kept", longest));
+    *before = asked;
     return MIN(asked, longest);
 }
 
@@ -97,8 +99,9 @@ void collect_retain(struct collect_env *e)
 
     for (uint32_t i = 0; i < p->ndurations; i++)
         node = MAX(node, p->durations[i]);
-    node = MAX(at_most(NODE_LONGEST, node, "the node"), e->o->predict.training);
-    nsec_t average = MAX(at_most(POD_LONGEST, p->aggregate, "pods"), e->o->predict.training);
+    node = MAX(at_most(NODE_LONGEST, node, &e->node_window, "the node"), e->o->predict.training);
+    nsec_t average =
+        MAX(at_most(POD_LONGEST, p->aggregate, &e->pod_window, "pods"), e->o->predict.training);
     for (int i = 0; i < M_KINDS; i++) {
         enum metric_kind k = (enum metric_kind)i;
         nsec_t interval = is_cold_page(k) ? o->cold_page : o->interval, keep = 0;

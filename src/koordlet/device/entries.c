@@ -176,6 +176,8 @@ static void add_vfs(struct entries *e, struct device_info *d, const struct rdma_
 
 void entries_of_rdma(struct entries *e, const struct rdma_infos *r)
 {
+    if (r->partial)
+        e->in->partial = DEVICE_TYPE_RDMA;
     entries_reserve(e, r->n);
     for (uint32_t i = 0; i < r->n; i++) {
         const struct rdma_info *info = &r->items[i];
@@ -184,6 +186,8 @@ void entries_of_rdma(struct entries *e, const struct rdma_infos *r)
         *all = (struct resqty){ RES_RDMA, qty_from_i64(DEVICE_FULL, QTY_DECIMAL_SI) };
         d->resources = (reslist){ all, 1 };
         d->health = info->healthy;
+        if (info->silent)
+            entries_condition(e, d, "CardNotResponding", "the card does not say how its ports are");
         entries_topology(e, d, info->pci.node, info->pci.root, info->pci.address);
         add_vfs(e, d, info);
     }

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "base/arena.h"
@@ -20,7 +21,7 @@
 static const char class_dir[] = "class/infiniband";
 
 struct rdma_name { /* an RDMA device and whose it is */
-    char name[64], address[PCI_ADDRESS_SIZE];
+    char name[RDMA_NAME_SIZE], address[PCI_ADDRESS_SIZE];
 };
 struct scan {                /* the worker's while it is under way; outlives its owner then */
     struct rdma_self *owner; /* NULL: gone */
@@ -28,14 +29,19 @@ struct scan {                /* the worker's while it is under way; outlives its
     struct probe_buf buf;
     struct vec_of(struct rdma_name) names;
     struct arena *arena;
-    struct rdma_infos found; /* in the arena */
-    struct kerr err;         /* code 0: it went well */
+    struct rdma_info *cards; /* in the arena */
+    uint32_t n;
+    bool healthy[RDMA_CARDS_MAX]; /* of cards, until the end: the loop's thread reads those */
+    /* The card whose ports are asked for, complete but for its health; NULL: none. */
+    _Atomic(const struct rdma_info *) asking;
+    struct kerr err; /* code 0: it went well */
 };
 struct rdma_self {
     struct scan *scan;
     bool known, under_way;
-    nsec_t asked_at, next; /* monotonic */
-    struct arena *arena;   /* of out */
+    const struct rdma_info *asking; /* as it was seen last */
+    nsec_t asked_at, next;          /* monotonic; asked_at: since when the scan is where it is */
+    struct arena *arena;            /* of out */
     struct rdma_infos out;
     struct kerr err; /* of the last scan, for the next round */
 };
@@ -97,7 +103,7 @@ static void read_vfs(const struct host *h, struct arena *a, struct rdma_info *re
     ret->nvfs = (uint32_t)MIN(pci_virtfns(h, &ret->pci, ret->vfs, cap), (size_t)cap);
 }
 
-/* false: nothing to report. */
+/* All but its health. false: nothing to report. */
 static bool read_card(const struct host *h, const struct rdma_name *n, struct arena *a,
                       struct rdma_info *ret)
 {
@@ -105,7 +111,7 @@ static bool read_card(const struct host *h, const struct rdma_name *n, struct ar
     if (ret->minor < 0 || pci_device_read(h, n->address, &ret->pci, NULL) < 0 ||
         !pci_is_network(&ret->pci) || ret->pci.physfn[0])
         return false;
-    ret->healthy = is_healthy(h, n->name);
+    snprintf(ret->name, sizeof ret->name, "%s", n->name);
     read_vfs(h, a, ret);
     return true;
 }
@@ -138,6 +144,13 @@ static bool is_first(const struct scan *sc, size_t i)
     return true;
 }
 
+static void ask_card(struct scan *sc, uint32_t i)
+{
+    atomic_store(&sc->asking, &sc->cards[i]);
+    sc->healthy[i] = is_healthy(&sc->host, sc->cards[i].name);
+    atomic_store(&sc->asking, NULL);
+}
+
 static void on_worker(void *arg)
 {
     struct scan *sc = arg;
@@ -152,12 +165,11 @@ static void on_worker(void *arg)
     }
     size_t cap = MIN(sc->names.n, (size_t)RDMA_CARDS_MAX);
     arena_reset(sc->arena);
-    struct rdma_info *items = arena_newn0(sc->arena, cap, struct rdma_info);
-    uint32_t n = 0;
-    for (size_t i = 0; i < sc->names.n && n < cap; i++)
-        if (is_first(sc, i) && read_card(h, &sc->names.items[i], sc->arena, &items[n]))
-            n++;
-    sc->found = (struct rdma_infos){ n, items };
+    sc->cards = arena_newn0(sc->arena, cap, struct rdma_info);
+    sc->n = 0;
+    for (size_t i = 0; i < sc->names.n && sc->n < cap; i++)
+        if (is_first(sc, i) && read_card(h, &sc->names.items[i], sc->arena, &sc->cards[sc->n]))
+            ask_card(sc, sc->n++);
 }
 
 static struct scan *scan_new(struct rdma_self *owner, const struct host *h)
@@ -193,13 +205,55 @@ static void on_done(struct loop *l, void *arg)
     }
     s->under_way = false;
     s->err = sc->err;
+    s->known = true;
     if (sc->err.code < 0)
         return;
     struct arena *before = s->arena;
     s->arena = sc->arena;
     sc->arena = before;
-    s->out = sc->found;
+    for (uint32_t i = 0; i < sc->n; i++)
+        sc->cards[i].healthy = sc->healthy[i];
+    s->out = (struct rdma_infos){ .n = sc->n, .items = sc->cards };
+}
+
+/* ---- a scan that hangs ----------------------------------------------------------------------- */
+
+/* What is known of other cards stands. The card may be a new one, whose parts are in the arena of
+ * the scan: that becomes the arena of the next answer. */
+static void mark_silent(struct rdma_self *s, const struct rdma_info *card)
+{
+    uint32_t n = s->out.n, at = 0;
+
+    while (at < n && !streq(s->out.items[at].pci.address, card->pci.address))
+        at++;
+    if (at < n && s->out.items[at].silent)
+        return;
+    struct rdma_info *items = arena_newn0(s->arena, n + 1, struct rdma_info);
+    if (n)
+        memcpy(items, s->out.items, n * sizeof *items);
+    if (at == n)
+        items[s->out.n++] = *card;
+    items[at].healthy = false;
+    items[at].silent = true;
+    s->out.items = items;
+}
+
+static int wait_on(struct rdma_self *s, nsec_t now, struct kerr *err)
+{
+    const struct rdma_info *card = atomic_load(&s->scan->asking);
+
+    if (card != s->asking) {
+        s->asking = card;
+        s->asked_at = now;
+    }
+    if (now - s->asked_at < RDMA_STUCK_AFTER)
+        return 0;
     s->known = true;
+    if (!card)
+        return kerr_set(err, -ETIMEDOUT, "the scan of %s does not end", class_dir);
+    mark_silent(s, card);
+    return kerr_set(err, -ETIMEDOUT, "the RDMA card %s (%s) does not say how its ports are",
+                    card->name, card->pci.address);
 }
 
 /* ---- the source ------------------------------------------------------------------------------ */
@@ -215,6 +269,7 @@ static int rdma_setup(struct collect_env *e, void **ret, struct kerr *err)
 
     (void)err;
     s->arena = arena_new();
+    s->out.partial = true;
     s->scan = scan_new(s, e->host);
     *ret = s;
     return 0;
@@ -239,12 +294,11 @@ static int rdma_node_round(void *self, struct collect_env *e, int64_t ms, struct
 
     (void)ms;
     if (s->under_way)
-        return now - s->asked_at < RDMA_STUCK_AFTER
-                   ? 0
-                   : kerr_set(err, -ETIMEDOUT, "an RDMA card does not say how its ports are");
+        return wait_on(s, now, err);
     if (now >= s->next) {
         s->next = now + RDMA_SCAN_EVERY;
         s->asked_at = now;
+        s->asking = NULL;
         s->under_way = true;
         loop_work(e->loop, on_worker, on_done, s->scan);
     }

@@ -11,6 +11,7 @@
 #include "koordlet/cgroup/parse.h"
 #include "koordlet/cgroup/text.h"
 #include "koordlet/host/caps_int.h"
+#include "koordlet/host/cpuinfo.h"
 #include "koordlet/host/resctrl.h"
 #include "koordlet/host/sysfs.h"
 #include "sys/file.h"
@@ -221,34 +222,16 @@ static const char *flag_missing(const struct host *h, const char *const *wanted,
     return NULL;
 }
 
-/* Whose CPUs these are, in buf; "unknown". */
-static const char *cpu_vendor(const struct host *h, char *buf, size_t size)
-{
-    struct str text, line;
-
-    snprintf(buf, size, "unknown");
-    if (probe_once(h->proc_fd, "cpuinfo", h->buf, &text, NULL) < 0)
-        return buf;
-    while (text_line(&text, &line)) {
-        const char *colon = memchr(line.p, ':', line.n);
-        if (!colon || !text_starts(line, "vendor_id"))
-            continue;
-        size_t used = (size_t)(colon - line.p) + 1;
-        struct str value = text_trim((struct str){ line.p + used, line.n - used });
-        snprintf(buf, size, "%.*s", (int)MIN(value.n, size - 1), value.p);
-        return buf;
-    }
-    return buf;
-}
-
 /* Vendors count bandwidth in units of their own. */
 static void read_resctrl_control(const struct host *h, struct caps *c)
 {
     static const char *const control[] = { "cat_l3", "mba" };
     const char *flag = flag_missing(h, control, ARRAY_LEN(control));
-    char buf[32];
-    const char *vendor = cpu_vendor(h, buf, sizeof buf);
+    struct str text = STR("");
 
+    if (probe_once(h->proc_fd, "cpuinfo", h->buf, &text, NULL) < 0)
+        text = STR("");
+    CLEANUP(mem_free) char *vendor = cpu_vendor(text);
     if (flag)
         cap_set(c, CAP_RESCTRL, false,
                 "the CPUs lack the flag %s; virtual machines usually hide it", flag);

@@ -240,6 +240,16 @@ static char *cpuinfo_value(struct str text, const char *key, const char *other_k
     return xstrdup("");
 }
 
+char *cpu_vendor(struct str cpuinfo)
+{
+    char *vendor = cpuinfo_value(cpuinfo, "vendor_id", "vendor_id");
+
+    if (vendor[0])
+        return vendor;
+    free(vendor);
+    return xstrdup("unknown");
+}
+
 struct switches {
     bool hyper_thread, turbo;
     struct str l3_mask; /* in the host's buffer */
@@ -266,11 +276,7 @@ static void basic_read(struct cpu_info *c, const struct host *h)
     if (probe_once(h->proc_fd, "cpuinfo", h->buf, &text, NULL) < 0)
         text = STR("");
     c->model = cpuinfo_value(text, "model name", "Model Name");
-    c->vendor = cpuinfo_value(text, "vendor_id", "vendor_id");
-    if (!c->vendor[0]) {
-        free(c->vendor);
-        c->vendor = xstrdup("unknown");
-    }
+    c->vendor = cpu_vendor(text);
     struct switches s = switches_read(c, h);
     c->hyper_thread = s.hyper_thread;
     c->turbo = s.turbo;

@@ -37,6 +37,8 @@ DEFINE_CLEANUP(cpu_info_unref, struct cpu_info *)
 /* The place of a CPU, NULL when there is none of that number. */
 const struct cpu_place *cpu_info_find(const struct cpu_info *c, int32_t cpu);
 struct cpuset cpu_info_set(const struct cpu_info *c); /* all of them */
+/* Whose CPUs the text of /proc/cpuinfo says these are; "unknown". The caller's. */
+char *cpu_vendor(struct str cpuinfo);
 
 /* Nodes with nothing but a generic initiator (a device) do not count. */
 struct numa_info_node {

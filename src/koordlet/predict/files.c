@@ -6,15 +6,17 @@
 #include <unistd.h>
 
 #include "base/klog.h"
+#include "base/map.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "component/metrics.h"
 #include "koordlet/predict/models.h"
+#include "koordlet/states/complaint.h"
 #include "loop/loop.h"
 #include "sys/file.h"
 
 enum { FILE_MAX = 1 << 20, DEPTH_MAX = 4 };
-#define COMPLAIN_EVERY (60 * NSEC_PER_SEC)
+#define SLOW_AFTER (60 * NSEC_PER_SEC)
 
 struct job { /* text NULL: the file goes */
     char *uid, *text;
@@ -23,8 +25,9 @@ struct job { /* text NULL: the file goes */
 struct batch {                      /* on its way to the disk; the worker owns it until done */
     struct checkpoint_files *files; /* NULL: they are gone, nobody wants to hear of it */
     char *dir;
-    struct vec_of(struct job) jobs;
-    size_t failed;
+    struct vec_of(struct job *) jobs;
+    struct map by_uid; /* of jobs: one each, the newest, or a disk that hangs would fill memory */
+    size_t written, failed;
     struct kerr err; /* of the last that failed */
 };
 
@@ -33,8 +36,9 @@ struct checkpoint_files {
     char *dir;
     struct batch *next;  /* being filled; NULL: empty */
     struct batch *under; /* being written */
+    nsec_t under_since;
     struct counter *failures;
-    nsec_t complained; /* 0: never */
+    struct complaint complaint;
     void (*stopped)(void *arg);
     void *stopped_arg;
 };
@@ -46,14 +50,10 @@ static const struct metric_desc failures_desc = {
 
 static void complain(struct checkpoint_files *f, const struct kerr *err, size_t n)
 {
-    nsec_t now = loop_mono(f->loop);
-
     f->failures->v += (double)n;
-    if (f->complained && now - f->complained < COMPLAIN_EVERY)
-        return;
-    f->complained = now ? now : 1;
-    KLOG_E(err, "Predictions will not survive a restart", KV_S("directory", f->dir),
-           KV_I("files", n));
+    if (complaint_due(&f->complaint, loop_mono(f->loop)))
+        KLOG_E(err, "Predictions will not survive a restart", KV_S("directory", f->dir),
+               KV_I("files", n));
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -73,10 +73,12 @@ static void batch_free(struct batch *b)
     if (!b)
         return;
     vec_foreach(&b->jobs, i) {
-        free(b->jobs.items[i].uid);
-        free(b->jobs.items[i].text);
+        free(b->jobs.items[i]->uid);
+        free(b->jobs.items[i]->text);
+        free(b->jobs.items[i]);
     }
     vec_fini(&b->jobs);
+    map_fini(&b->by_uid);
     free(b->dir);
     free(b);
 }
@@ -95,29 +97,31 @@ struct checkpoint_files *checkpoint_files_free(struct checkpoint_files *f)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Made if it is missing: somebody may have tidied up. */
-static int open_dir(const char *dir, struct kerr *err)
-{
-    if (dir_make(AT_FDCWD, dir, 0755, err) < 0)
-        return err->code;
-    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return fd < 0 ? kerr_set(err, -errno, "open %s: %s", dir, strerror(errno)) : fd;
-}
-
 static void write_batch(void *arg)
 {
     struct batch *b = arg;
-    CLEANUP(fd_close) int dirfd = open_dir(b->dir, &b->err);
+    /* Made if it is missing: somebody may have tidied up. */
+    CLEANUP(fd_close) int dirfd = dir_make_open(AT_FDCWD, b->dir, 0755, &b->err);
 
     vec_foreach(&b->jobs, i) {
-        const struct job *j = &b->jobs.items[i];
+        const struct job *j = b->jobs.items[i];
         if (dirfd < 0)
             b->failed++;
         else if (!j->text)
             unlinkat(dirfd, j->uid, 0);
         else if (file_write_atomic(dirfd, j->uid, j->text, j->n, 0644, &b->err) < 0)
             b->failed++;
+        else
+            b->written++;
     }
+}
+
+static void look_at_result(struct checkpoint_files *f, const struct batch *b)
+{
+    if (b->failed)
+        complain(f, &b->err, b->failed);
+    else if (b->written && complaint_over(&f->complaint))
+        KLOG_I(0, "Predictions are written again", KV_S("directory", f->dir));
 }
 
 static void on_written(struct loop *l, void *arg)
@@ -126,8 +130,8 @@ static void on_written(struct loop *l, void *arg)
     struct checkpoint_files *f = b->files;
 
     (void)l;
-    if (f && b->failed)
-        complain(f, &b->err, b->failed);
+    if (f)
+        look_at_result(f, b);
     batch_free(b);
     if (!f)
         return;
@@ -137,13 +141,28 @@ static void on_written(struct loop *l, void *arg)
         f->stopped(f->stopped_arg);
 }
 
+/* Says so as long as it lasts. Its own error is the worker's until it is done. */
+static void look_at_slow(struct checkpoint_files *f)
+{
+    nsec_t took = loop_mono(f->loop) - f->under_since;
+    struct kerr err;
+
+    if (took < SLOW_AFTER)
+        return;
+    kerr_set(&err, -ETIMEDOUT, "not written after %lld s", (long long)(took / NSEC_PER_SEC));
+    complain(f, &err, f->under->jobs.n);
+}
+
 void checkpoint_files_flush(struct checkpoint_files *f)
 {
+    if (f->under)
+        look_at_slow(f);
     if (!f->next || f->under)
         return;
     f->under = take(f->next);
     f->under->files = f;
     f->under->dir = xstrdup(f->dir);
+    f->under_since = loop_mono(f->loop);
     loop_work(f->loop, write_batch, on_written, f->under);
 }
 
@@ -181,17 +200,30 @@ static bool is_file_name(const char *uid)
     return n > 0 && n < MODEL_UID_MAX && !strchr(uid, '/') && !is_write_under_way(uid);
 }
 
+static struct job *job_of(struct batch *b, const char *uid)
+{
+    struct job *j = map_getz(&b->by_uid, uid);
+
+    if (j)
+        return j;
+    j = xnew0(struct job);
+    j->uid = xstrdup(uid);
+    vec_push(&b->jobs, j);
+    map_putz(&b->by_uid, j->uid, j);
+    return j;
+}
+
 static void add_job(struct checkpoint_files *f, const char *uid, const char *text, size_t n)
 {
-    struct job j = { .uid = xstrdup(uid), .n = n };
-
-    if (text) {
-        j.text = xmalloc(n + 1);
-        memcpy(j.text, text, n);
-    }
     if (!f->next)
         f->next = xnew0(struct batch);
-    vec_push(&f->next->jobs, j);
+    struct job *j = job_of(f->next, uid);
+    j->text = mem_free(j->text);
+    j->n = n;
+    if (text) {
+        j->text = xmalloc(n + 1);
+        memcpy(j->text, text, n);
+    }
 }
 
 void checkpoint_files_save(struct checkpoint_files *f, const char *uid, const char *text, size_t n)
@@ -259,7 +291,7 @@ void checkpoint_files_restore(struct checkpoint_files *f, checkpoint_fn fn, void
 {
     struct reading r = { .fn = fn, .arg = arg };
     struct kerr err;
-    CLEANUP(fd_close) int dirfd = open_dir(f->dir, &err);
+    CLEANUP(fd_close) int dirfd = dir_make_open(AT_FDCWD, f->dir, 0755, &err);
 
     if (dirfd < 0) {
         complain(f, &err, 0);

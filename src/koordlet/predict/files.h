@@ -1,7 +1,8 @@
 /* files.h - checkpoints on disk: one file a model in one directory, written on a worker.
  *
  * A directory that cannot be made or written is reported once a minute at most and counted in
- * koordlet_checkpoint_failures_total; models then simply start anew after a restart.
+ * koordlet_checkpoint_failures_total; models then simply start anew after a restart. So is a disk
+ * that takes longer than a minute, at each flush while it does.
  */
 #ifndef KOORD_KOORDLET_PREDICT_FILES_H
 #define KOORD_KOORDLET_PREDICT_FILES_H
@@ -25,8 +26,9 @@ typedef int (*checkpoint_fn)(void *arg, const char *uid, const char *text, size_
                              struct kerr *err);
 void checkpoint_files_restore(struct checkpoint_files *f, checkpoint_fn fn, void *arg);
 
-/* Both wait for checkpoint_files_flush(). The text is copied. A UID that is no file name is
- * refused silently: such models are not kept. */
+/* Both wait for checkpoint_files_flush(), and that for the one before to be written; what waits for
+ * a UID gives way to what comes later. The text is copied. A UID that is no file name is refused
+ * silently: such models are not kept. */
 void checkpoint_files_save(struct checkpoint_files *f, const char *uid, const char *text, size_t n);
 void checkpoint_files_remove(struct checkpoint_files *f, const char *uid);
 void checkpoint_files_flush(struct checkpoint_files *f);

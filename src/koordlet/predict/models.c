@@ -136,7 +136,9 @@ static struct model *find_expired(const struct models *m, nsec_t now)
 {
     map_foreach(&m->by_uid, e) {
         struct model *model = e->value;
-        if (i64_sub_sat(now, model->updated) > m->o.expiration)
+        nsec_t age = i64_sub_sat(now, model->updated);
+        /* Below zero: it was trained by a clock that was set back since. */
+        if (age > m->o.expiration || age < -m->o.expiration)
             return model;
     }
     return NULL;

@@ -12,7 +12,7 @@
 /* Housekeeping follows the first training by this much, so that what is written is new. */
 #define STEP_AFTER (2 * NSEC_PER_SEC)
 #define STEP_EVERY (60 * NSEC_PER_SEC)
-/* The first training waits for samples, looking this often. */
+/* The first training waits for samples of node and pods, looking this often. */
 #define FIRST_EVERY NSEC_PER_SEC
 /* Less is what clocks do all the time. */
 #define CLOCK_JUMP (60 * NSEC_PER_SEC)
@@ -24,8 +24,9 @@ struct predict_server {
     struct vec_of(struct pod_usage) usages;
     struct window cpu, memory;
     struct timer *training, *step;
+    nsec_t started;      /* this and ages_from on the monotonic clock */
+    nsec_t ages_from;    /* ages by the wall clock mean nothing before */
     nsec_t clock_offset; /* of the wall clock to the monotonic one, at the last step */
-    bool clock_jumped;   /* and no training since */
     bool trained;
 };
 
@@ -105,26 +106,37 @@ static struct usage used(struct predict_server *s, enum metric_kind cpu, enum me
     return u;
 }
 
-/* false: nothing was measured yet, and nothing is learned of that. */
+/* Classes and the system are what pods and node add up to, and the node's samples come a round
+ * before those of pods: learned of one alone, they would be zeros and the whole node. Pods of which
+ * nothing is to come (they ended) hold this up for one interval only. */
+static bool is_measured(const struct predict_server *s, bool node, size_t pods)
+{
+    if (node && (pods > 0 || s->usages.n == 0))
+        return true;
+    return (node || pods > 0) && loop_mono(s->env.loop) - s->started >= s->env.o->training;
+}
+
+/* false: too little was measured yet, and nothing is learned of that. */
 static bool train(struct predict_server *s)
 {
     const struct podset *pods = states_pods(s->env.states);
     nsec_t now = loop_wall(s->env.loop);
     int64_t to = now / NSEC_PER_MSEC, from = (now - s->env.o->training) / NSEC_PER_MSEC;
     struct usage node = used(s, M_NODE_CPU, M_NODE_MEMORY, NULL, from, to);
-    bool measured = s->trained || node.known;
+    size_t measured = 0;
 
     vec_clear(&s->usages);
     for (uint32_t i = 0; pods && i < pods->n; i++) {
         const struct npod *p = pods->pods[i];
         const char *const labels[] = { p->uid };
         struct usage u = used(s, M_POD_CPU, M_POD_MEMORY, labels, from, to);
-        measured |= u.known;
+        measured += u.known;
         vec_push(&s->usages, ((struct pod_usage){ p->uid, p->priority, u }));
     }
-    if (measured)
-        models_train(s->models, now, s->usages.items, s->usages.n, node);
-    return s->trained = measured;
+    if (!s->trained && !is_measured(s, node.known, measured))
+        return false;
+    models_train(s->models, now, s->usages.items, s->usages.n, node);
+    return s->trained = true;
 }
 
 /* ---- expiry and checkpoints ------------------------------------------------------------------ */
@@ -157,12 +169,21 @@ static nsec_t clock_offset(const struct loop *l)
     return loop_wall(l) - loop_mono(l);
 }
 
+/* What is still there gets a whole expiration to be trained in: the time before the start, and the
+ * one that the clock left out, are nobody's age. */
+static void count_ages_anew(struct predict_server *s)
+{
+    s->clock_offset = clock_offset(s->env.loop);
+    s->ages_from = i64_add_sat(loop_mono(s->env.loop), s->env.o->expiration);
+}
+
 static void look_at_clock(struct predict_server *s)
 {
     nsec_t now = clock_offset(s->env.loop), by = i64_sub_sat(now, s->clock_offset);
 
     s->clock_offset = now;
-    s->clock_jumped |= by > CLOCK_JUMP || by < -CLOCK_JUMP;
+    if (by > CLOCK_JUMP || by < -CLOCK_JUMP)
+        count_ages_anew(s);
 }
 
 static void on_step(struct loop *l, void *arg)
@@ -171,7 +192,7 @@ static void on_step(struct loop *l, void *arg)
 
     s->step = loop_after(l, STEP_EVERY, on_step, s);
     look_at_clock(s);
-    if (!s->clock_jumped) /* ages mean nothing until the models were trained by the new time */
+    if (loop_mono(l) >= s->ages_from)
         models_expire(s->models, loop_wall(l), on_dropped, s);
     save_due(s);
 }
@@ -181,7 +202,6 @@ static void on_training(struct loop *l, void *arg)
     struct predict_server *s = arg;
 
     s->training = NULL;
-    s->clock_jumped = false;
     bool trained = train(s);
     if (trained && !s->step)
         s->step = loop_after(l, STEP_AFTER, on_step, s);
@@ -218,7 +238,8 @@ void predict_server_start(struct predict_server *s)
 {
     if (s->training)
         return;
-    s->clock_offset = clock_offset(s->env.loop);
+    s->started = loop_mono(s->env.loop);
+    count_ages_anew(s);
     checkpoint_files_restore(s->files, restore, s);
     s->training = loop_after(s->env.loop, 0, on_training, s);
 }

@@ -29,7 +29,8 @@ struct predict_server *predict_server_free(struct predict_server *s);
 DEFINE_CLEANUP(predict_server_free, struct predict_server *)
 
 /* Once pods are known (files of unknown ones are removed). Reads the checkpoints, then trains as
- * soon as there are samples. */
+ * soon as there are samples of the node and of a pod, if it has any; after one training interval
+ * with those there are. No model expires within an expiration of the start or of a clock's jump. */
 void predict_server_start(struct predict_server *s);
 bool predict_server_trained(const struct predict_server *s);
 const struct models *predict_server_models(const struct predict_server *s);

@@ -2,12 +2,50 @@
 #include "koordlet/report/device_report.h"
 
 #include "api/protocol_keys.h"
+#include "base/arena.h"
 #include "koordlet/report/object.h"
 
 /* Where GPUs are reported, these are ours: one that is not reported any more goes. The partition
  * table and its policy may be an administrator's, and are only ever overwritten. */
 static const char *const own_gpu_labels[] = { LABEL_GPU_VENDOR, LABEL_GPU_MODEL,
                                               LABEL_GPU_DRIVER_VERSION };
+
+/* ---- what was not looked at ------------------------------------------------------------------ */
+
+static bool is_found(const struct device_report_in *in, const struct device_info *d)
+{
+    for (uint32_t i = 0; i < in->devices.n; i++) {
+        const struct device_info *own = &in->devices.items[i];
+        if (streq(own->type, d->type) &&
+            (own->minor.v == d->minor.v || streq(str_or(own->id, ""), str_or(d->id, ""))))
+            return true;
+    }
+    return false;
+}
+
+void device_report_keep(struct device_report_in *in, const struct device *stored, struct arena *a)
+{
+    if (!in->partial || !stored || stored->devices.n == 0)
+        return;
+    uint32_t n = in->devices.n;
+    struct device_info *all = arena_newn0(a, n + stored->devices.n, struct device_info);
+    if (n)
+        memcpy(all, in->devices.items, n * sizeof *all);
+    for (uint32_t i = 0; i < stored->devices.n; i++) {
+        const struct device_info *d = &stored->devices.items[i];
+        if (!streq(d->type, in->partial) || is_found(in, d))
+            continue;
+        all[n] = *d;
+        /* Its own conditions: they get settled, and those of a stored object do not change. */
+        all[n].conditions.items = arena_newn0(a, d->conditions.n, struct meta_condition);
+        if (d->conditions.n)
+            memcpy(all[n].conditions.items, d->conditions.items,
+                   d->conditions.n * sizeof *d->conditions.items);
+        n++;
+    }
+    in->devices.items = all;
+    in->devices.n = n;
+}
 
 /* ---- order and times ------------------------------------------------------------------------- */
 

@@ -51,6 +51,7 @@ static bool update_stored(struct device_reporter *dr, struct device_report_in *i
 
     if (!stored && (in->devices.n == 0 || !owner))
         return false;
+    device_report_keep(in, stored, dr->arena);
     device_report_settle(in, stored, loop_wall(e->loop));
     if (stored)
         return device_report_differs(in, stored) && patch(dr, in, stored);

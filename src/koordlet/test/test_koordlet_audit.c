@@ -2,7 +2,9 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -294,25 +296,94 @@ static void test_rotation_that_fails_is_told_once(void **state)
     bed_fini(&b);
 }
 
-static void test_directory_that_is_removed_comes_again(void **state)
+/* Files of yesterday. */
+static void put_rotated(const struct bed *b, int n)
+{
+    char path[128];
+
+    for (int i = 0; i < n; i++) {
+        snprintf(path, sizeof path, "%s/audit-2023-11-13-00-00-00-%d.log", b->dir, i);
+        int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
+        assert_int_equal(write(fd, "{\"name\":\"r\"}\n", 13), 13);
+        close(fd);
+    }
+}
+
+/* Four rotated files are kept, and the disk is full when the file is not quite. */
+static void test_lost_events_cost_no_history(void **state)
+{
+    const struct rlimit room = { (2 << 20) - 1000, RLIM_INFINITY };
+    struct rlimit before;
+    struct bed b;
+
+    (void)state;
+    bed_init(&b, 10);
+    put_rotated(&b, 4);
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &room), 0);
+    for (int i = 0; i < 3; i++) {
+        fill_file(&b);
+        loop_advance(b.l, 10 * NSEC_PER_SEC);
+    }
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_true(b.a->lost->v > 3 << 20);
+    assert_int_equal(b.a->size, room.rlim_cur);
+    assert_int_equal(count_files(&b, "audit-"), 4);
+    audit_flush(b.a);
+    log_name(&b, "z");
+    assert_string_equal(letters(ask(&b, "/events?size=1")), "z");
+    fill_file(&b); /* and goes on to rotate */
+    assert_true(count_files(&b, "audit-2023-11-14") > 0);
+    bed_fini(&b);
+}
+
+static void test_what_is_removed_comes_again(void **state)
 {
     CLEANUP(strbuf_fini) struct strbuf lines = STRBUF_INIT;
     struct bed b;
     struct kerr err;
+    char path[128];
 
     (void)state;
     bed_init(&b, 16);
+    snprintf(path, sizeof path, "%s/audit.log", b.dir);
     log_name(&b, "a");
     audit_flush(b.a);
     dir_each(AT_FDCWD, b.dir, remove_entry, NULL, &err);
     assert_int_equal(rmdir(b.dir), 0);
     klog_set_sink(keep_line, &lines);
-    fill_file(&b); /* it shows when the file is full */
-    klog_set_sink(NULL, NULL);
-    assert_int_equal(count_lines(&lines, "audit log"), 1);
     log_name(&b, "b");
-    assert_string_equal(letters(ask(&b, "/events?size=1")), "b");
+    audit_flush(b.a);
     assert_int_equal(count_files(&b, "audit.log"), 1);
+    assert_string_equal(letters(ask(&b, "/events")), "b");
+    /* Or the file alone; said once a minute. */
+    assert_int_equal(unlink(path), 0);
+    log_name(&b, "c");
+    assert_string_equal(letters(ask(&b, "/events")), "c");
+    klog_set_sink(NULL, NULL);
+    assert_int_equal(count_lines(&lines, "The audit log was removed"), 1);
+    assert_true(b.a->lost->v == 0);
+    bed_fini(&b);
+}
+
+/* Who renames the file means to keep it. */
+static void test_a_file_that_is_renamed_is_written_on(void **state)
+{
+    struct bed b;
+    char path[128], other[128];
+
+    (void)state;
+    bed_init(&b, 16);
+    snprintf(path, sizeof path, "%s/audit.log", b.dir);
+    snprintf(other, sizeof other, "%s/audit.log.1", b.dir);
+    assert_int_equal(rename(path, other), 0);
+    log_name(&b, "a");
+    audit_flush(b.a);
+    struct stat st;
+    assert_int_equal(stat(other, &st), 0);
+    assert_true(st.st_size > 0);
+    assert_true(stat(path, &st) < 0);
     bed_fini(&b);
 }
 
@@ -363,7 +434,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_rotation_keeps_the_budget),
         cmocka_unit_test(test_reader_crosses_files_and_bad_lines),
         cmocka_unit_test(test_rotation_that_fails_is_told_once),
-        cmocka_unit_test(test_directory_that_is_removed_comes_again),
+        cmocka_unit_test(test_lost_events_cost_no_history),
+        cmocka_unit_test(test_what_is_removed_comes_again),
+        cmocka_unit_test(test_a_file_that_is_renamed_is_written_on),
         cmocka_unit_test(test_half_a_line_at_the_end),
         cmocka_unit_test(test_directory_that_cannot_be_made),
     };

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/klog.h"
 #include "koordlet/test/collect_bed.h"
 #include "sys/file.h"
 
@@ -435,6 +436,37 @@ static void test_retention_follows_the_policy(void **state)
     bed_fini(&b);
 }
 
+static void count_windows(void *arg, const char *text, size_t n)
+{
+    *(int *)arg += memmem(text, n, "longer window", 13) != NULL;
+}
+
+static void test_a_window_too_long_is_told_once(void **state)
+{
+    struct bed b;
+    int told = 0;
+
+    (void)state;
+    bed_init(&b, CGROUP_V2);
+    bed_start(&b);
+    klog_set_sink(count_windows, &told);
+    b.states.policy.aggregate = 13 * 3600 * NSEC_PER_SEC; /* of the node and of pods */
+    b.states.on_policy(b.states.on_policy_arg);
+    assert_int_equal(told, 2);
+    b.states.on_policy(b.states.on_policy_arg); /* the NodeSLO has other news */
+    assert_int_equal(told, 2);
+    b.states.policy.aggregate = 2 * 3600 * NSEC_PER_SEC;
+    b.states.on_policy(b.states.on_policy_arg);
+    assert_int_equal(told, 3);
+    b.states.policy.aggregate = 300 * NSEC_PER_SEC;
+    b.states.on_policy(b.states.on_policy_arg);
+    b.states.policy.aggregate = 2 * 3600 * NSEC_PER_SEC;
+    b.states.on_policy(b.states.on_policy_arg);
+    assert_int_equal(told, 4);
+    klog_set_sink(NULL, NULL);
+    bed_fini(&b);
+}
+
 /* The table of docs/koordlet.md, as this program would write it. */
 static void test_the_cost_is_what_the_manual_says(void **state)
 {
@@ -479,6 +511,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_missing_says_why),
         cmocka_unit_test(test_nothing_is_recorded_before_the_node),
         cmocka_unit_test(test_retention_follows_the_policy),
+        cmocka_unit_test(test_a_window_too_long_is_told_once),
         cmocka_unit_test(test_the_cost_is_what_the_manual_says),
     };
     if (argc > 1)

@@ -43,6 +43,20 @@ void __wrap_loop_work(struct loop *l, work_fn work, post_fn done, void *arg)
     else
         __real_loop_work(l, work, done, arg);
 }
+/* Runs while a card is asked for its ports, with its name. */
+static struct {
+    void (*fn)(void *arg, const char *card);
+    void *arg;
+} asked;
+int __real_dir_each(int dirfd, const char *name, dir_fn fn, void *arg, struct kerr *err);
+int __wrap_dir_each(int dirfd, const char *name, dir_fn fn, void *arg, struct kerr *err);
+int __wrap_dir_each(int dirfd, const char *name, dir_fn fn, void *arg, struct kerr *err)
+{
+    char card[64];
+    if (asked.fn && sscanf(name, "class/infiniband/%63[^/]/ports", card) == 1)
+        asked.fn(asked.arg, card);
+    return __real_dir_each(dirfd, name, fn, arg, err);
+}
 static void held_finish(struct loop *l)
 {
     held.on = false;
@@ -103,6 +117,15 @@ static const struct device_info *device(const struct rig *r, uint32_t i)
 static const char *label(const struct rig *r, const char *key)
 {
     return str_or(kstrmap_get(&r->in.labels, key), "(none)");
+}
+
+#define XPU(minor, more)                                                                       \
+    "{\"vendor\":\"huawei\",\"model\":\"Ascend-310P3-300I-DUO\",\"uuid\":\"npu-0-" minor "\"," \
+    "\"minor\":\"" minor "\"" more "}"
+
+static void put_xpu(struct rig *r, const char *name, const char *text)
+{
+    fixture_put(&r->b.f, text, "xpu/%s", name);
 }
 
 /* ---- RDMA ------------------------------------------------------------------------------------ */
@@ -227,13 +250,14 @@ static void test_rdma_names_and_ports(void **state)
     rig_fini(&r);
 }
 
-static void test_a_card_that_does_not_answer(void **state)
+static void test_a_scan_that_does_not_end(void **state)
 {
     struct rig r;
 
     (void)state;
     rig_init(&r);
     put_cards(&r);
+    put_xpu(&r, "npus", "[" XPU("1", "") "]");
     held = (struct held){ .on = true };
     rig_start(&r);
     bed_advance(&r.b, 20);
@@ -243,11 +267,16 @@ static void test_a_card_that_does_not_answer(void **state)
     bed_advance(&r.b, 60);
     assert_int_equal(held.n, 1);
     assert_true(bed_failures(&r.b, "NodeResourceCollector") > 0);
-    assert_int_equal(count_lines("an RDMA card does not say how its ports are"), 1);
+    assert_int_equal(count_lines("the scan of class/infiniband does not end"), 1);
+    assert_int_equal(report(&r), 0); /* others need not wait */
+    assert_int_equal(r.in.devices.n, 1);
+    assert_string_equal(device(&r, 0)->type, "gpu");
+    assert_string_equal(r.in.partial, "rdma");
     held_finish(r.b.env.loop);
     assert_int_equal(report(&r), 0);
+    assert_null(r.in.partial);
     uint32_t n = r.in.devices.n;
-    assert_true(n > 0);
+    assert_true(n > 1);
     held = (struct held){ .on = true }; /* and once more, until the end */
     bed_advance(&r.b, 40);
     assert_int_equal(held.n, 1);
@@ -255,6 +284,87 @@ static void test_a_card_that_does_not_answer(void **state)
     assert_int_equal(r.in.devices.n, n);
     r.b.collect = collect_free(r.b.collect);
     held_finish(r.b.env.loop); /* nobody is left to tell */
+    rig_fini(&r);
+}
+
+static void assert_silent(const struct device_info *d, const char *id)
+{
+    assert_string_equal(d->id, id);
+    assert_false(d->health);
+    assert_int_equal(d->conditions.n, 1);
+    assert_int_equal(d->conditions.items[0].status, COND_FALSE);
+    assert_string_equal(d->conditions.items[0].reason, "CardNotResponding");
+    assert_string_equal(d->conditions.items[0].message, "the card does not say how its ports are");
+}
+
+/* No scan has come to its end, and the second card keeps this one. */
+static void hang_first(void *arg, const char *card)
+{
+    struct rig *r = arg;
+    bool second = streq(card, "mlx5_1");
+
+    bed_advance(&r->b, 20);
+    if (!second)
+        return;
+    assert_int_equal(report(r), -EAGAIN); /* it is only slow: each card has its time */
+    bed_advance(&r->b, 20);
+    assert_int_equal(count_lines("the RDMA card mlx5_1 (0000:3b:00.1) does not say how"), 1);
+    assert_int_equal(report(r), 0);
+    assert_int_equal(r->in.devices.n, 1);
+    assert_silent(device(r, 0), "0000:3b:00.1");
+    assert_int_equal(device(r, 0)->minor.v, 1);
+    assert_int_equal(device(r, 0)->topology->node_id, 0);
+    assert_string_equal(r->in.partial, "rdma");
+}
+
+static void hang_later(void *arg, const char *card)
+{
+    struct rig *r = arg;
+
+    if (!streq(card, "mlx5_0"))
+        return;
+    bed_advance(&r->b, 29);
+    assert_int_equal(report(r), 0);
+    assert_true(device(r, 0)->health);
+    bed_advance(&r->b, 3);
+    assert_int_equal(report(r), 0);
+    assert_int_equal(r->in.devices.n, 2);
+    assert_silent(device(r, 0), "0000:3b:00.0");
+    assert_int_equal(device(r, 0)->vf_groups.items[0].vfs.n, 2);
+    assert_int_equal(device(r, 1)->conditions.n, 0); /* what was known of others stands */
+    assert_null(r->in.partial);
+}
+
+static void test_a_card_that_does_not_answer(void **state)
+{
+    struct rig r;
+
+    (void)state;
+    rig_init(&r);
+    put_cards(&r);
+    held = (struct held){ .on = true };
+    rig_start(&r);
+    asked.arg = &r;
+    asked.fn = hang_first;
+    held.work(held.arg);
+    asked.fn = NULL;
+    held.done(r.b.env.loop, held.arg);
+    assert_int_equal(report(&r), 0);
+    assert_int_equal(r.in.devices.n, 2);
+    assert_true(device(&r, 0)->health);
+    assert_int_equal(device(&r, 1)->conditions.n, 0); /* it answered: a port is down */
+    assert_null(r.in.partial);
+
+    bed_advance(&r.b, 31);
+    assert_int_equal(held.n, 2);
+    asked.fn = hang_later;
+    held.work(held.arg);
+    asked.fn = NULL;
+    held.done(r.b.env.loop, held.arg);
+    assert_int_equal(report(&r), 0);
+    assert_true(device(&r, 0)->health);
+    assert_int_equal(device(&r, 0)->conditions.n, 0);
+    held.on = false;
     rig_fini(&r);
 }
 
@@ -273,7 +383,8 @@ static void test_a_failed_scan_is_told_in_the_next_round(void **state)
     assert_int_equal(src->node_round(self, &r.b.env, 2, &r.err), -ENOTDIR);
     assert_non_null(strstr(r.err.text, "look for RDMA devices"));
     assert_int_equal(src->node_round(self, &r.b.env, 3, &r.err), 0);
-    assert_null(src->infos(self));
+    const struct rdma_infos *infos = src->infos(self);
+    assert_true(infos->n == 0 && infos->partial);
     src->destroy(self);
     rig_fini(&r);
 }
@@ -294,15 +405,6 @@ static void test_nothing_on_the_machine(void **state)
 }
 
 /* ---- accelerators in files ------------------------------------------------------------------- */
-
-#define XPU(minor, more)                                                                       \
-    "{\"vendor\":\"huawei\",\"model\":\"Ascend-310P3-300I-DUO\",\"uuid\":\"npu-0-" minor "\"," \
-    "\"minor\":\"" minor "\"" more "}"
-
-static void put_xpu(struct rig *r, const char *name, const char *text)
-{
-    fixture_put(&r->b.f, text, "xpu/%s", name);
-}
 
 static void test_xpu_devices(void **state)
 {
@@ -531,6 +633,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rdma_cards),
         cmocka_unit_test(test_rdma_names_and_ports),
+        cmocka_unit_test(test_a_scan_that_does_not_end),
         cmocka_unit_test(test_a_card_that_does_not_answer),
         cmocka_unit_test(test_a_failed_scan_is_told_in_the_next_round),
         cmocka_unit_test(test_nothing_on_the_machine),

@@ -254,6 +254,49 @@ static void test_device_times_stand_while_the_status_does(void **state)
     assert_int_equal(kj_len(kj_path(kj_root(again), "spec.devices")), 2);
 }
 
+static void test_devices_that_may_be_there_are_kept(void **state)
+{
+    struct bed *b = *state;
+    struct meta_condition c = unhealthy(NOW);
+    struct device_info devices[] = {
+        gpu(0, NULL),
+        { .type = "rdma", .id = "a", .minor = { true, 1 } },
+    };
+    struct device_report_in in = { .devices = { devices, 2 }, .partial = "rdma" };
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    CLEANUP(kobj_unref)
+    struct kobj *stored = bed_object(
+        b, &kind_device,
+        "{'metadata':{'name':'n','resourceVersion':'3'},'spec':{'devices':["
+        "{'type':'gpu','id':'g-1','minor':1,'health':true},"
+        "{'type':'rdma','id':'c','minor':0,'health':true,'conditions':[{'type':'Healthy',"
+        "'status':'True','reason':'r','message':'m'}]},"
+        "{'type':'rdma','id':'a','minor':4,'health':true},"     /* found: another number now */
+        "{'type':'rdma','id':'b','minor':1,'health':true}]}}"); /* its number is another's */
+
+    devices[1].conditions.items = &c;
+    devices[1].conditions.n = 1;
+    device_report_keep(&in, device_of(stored), a);
+    device_report_settle(&in, device_of(stored), NOW);
+    assert_int_equal(in.devices.n, 3);
+    assert_string_equal(in.devices.items[0].id, "g-0");
+    assert_string_equal(in.devices.items[1].id, "c");
+    assert_true(in.devices.items[1].health);
+    assert_string_equal(in.devices.items[2].id, "a");
+    assert_int_equal(in.devices.items[2].conditions.n, 1);
+    /* What is stored is read by others and stays as it is. */
+    assert_true(in.devices.items[1].conditions.items[0].last_transition_time == NOW);
+    const struct device_info *c_before = &device_of(stored)->devices.items[1];
+    assert_true(c_before->conditions.items[0].last_transition_time == 0);
+
+    in = (struct device_report_in){ .devices = { devices, 2 } };
+    device_report_keep(&in, device_of(stored), a);
+    assert_int_equal(in.devices.n, 2);
+    in.partial = "rdma";
+    device_report_keep(&in, NULL, a);
+    assert_int_equal(in.devices.n, 2);
+}
+
 static void test_device_object_is_owned(void **state)
 {
     struct bed *b = *state;
@@ -279,6 +322,7 @@ int main(int argc, char **argv)
         BED_TEST(test_numa_host_apps_and_predictions),
         BED_TEST(test_gauges_mirror_the_report),
         BED_TEST(test_device_times_stand_while_the_status_does),
+        BED_TEST(test_devices_that_may_be_there_are_kept),
         BED_TEST(test_device_object_is_owned),
     };
 

@@ -196,6 +196,7 @@ struct found {
     uint32_t n;
     uint8_t status;
     unsigned asked;
+    const char *partial;
 };
 
 /* Conditions carry the time of the question, as a careless source would have it. */
@@ -208,6 +209,7 @@ static int find_devices(void *arg, struct arena *a, struct device_report_in *ret
         return -EAGAIN;
     ret->devices.items = arena_newn0(a, f->n, struct device_info);
     ret->devices.n = f->n;
+    ret->partial = f->partial;
     for (uint32_t i = 0; i < f->n; i++) {
         struct meta_condition *c = arena_new0(a, struct meta_condition);
         *c = (struct meta_condition){ .type = "Healthy",
@@ -216,7 +218,7 @@ static int find_devices(void *arg, struct arena *a, struct device_report_in *ret
                                       .last_transition_time = (nsec_t)f->asked * SECOND,
                                       .status = f->status };
         ret->devices.items[i] = (struct device_info){ .type = "gpu",
-                                                      .id = "g",
+                                                      .id = arena_printf(a, "g-%u", f->n - i),
                                                       .minor = { true, (int32_t)(f->n - i) } };
         ret->devices.items[i].conditions.items = c;
         ret->devices.items[i].conditions.n = 1;
@@ -269,6 +271,14 @@ static void test_device_is_written_when_it_changes(void **state)
                    kj_str(kj_get(kj_at(kj_get(first, "conditions"), 0), "lastTransitionTime")));
     assert_string_not_equal(buf, again);
     assert_string_equal(stored_text(&b, DEVICES, "metadata.labels.theirs", buf, sizeof buf), "1");
+
+    /* Half of them cannot be looked at. */
+    found.n = 1;
+    found.partial = "gpu";
+    run(&b, 7 * SECOND);
+    CLEANUP(kj_doc_free) struct kj_doc *kept = stored(&b, DEVICES);
+    assert_int_equal(kj_len(kj_path(kj_root(kept), "spec.devices")), 2);
+    found.n = 2;
 
     fake_delete(b.rig.fake, DEVICES, "n1");
     run(&b, 4 * SECOND);

@@ -431,6 +431,19 @@ static void say_so(void *arg)
     assert(write(*(int *)arg, "late", 4) == 4);
 }
 
+/* A log that nobody reads. */
+static void say_to_nobody(void *arg)
+{
+    char much[4096] = { 0 };
+    int p[2];
+
+    if (pipe(p) < 0)
+        _exit(96);
+    while (write(p[1], much, sizeof much) > 0)
+        ;
+    say_so(arg);
+}
+
 static void work_for_ever(void *arg)
 {
     assert(write(*(int *)arg, "w", 1) == 1);
@@ -439,7 +452,7 @@ static void work_for_ever(void *arg)
 }
 
 /* The exit status of a child that gives itself so long, and what it said. */
-static int run_late_child(nsec_t after, bool hangs, char *said, size_t size)
+static int run_late_child(nsec_t after, bool hangs, void (*words)(void *), char *said, size_t size)
 {
     int p[2], status = 0;
 
@@ -457,7 +470,7 @@ static int run_late_child(nsec_t after, bool hangs, char *said, size_t size)
             loop_work(l, work_for_ever, count, &begun[1]);
         if (hangs && read(begun[0], &byte, 1) != 1)
             _exit(97);
-        if (process_end_within(after, say_so, &p[1], 7) < 0)
+        if (process_end_within(after, words, &p[1], 7) < 0)
             _exit(99);
         loop_free(l);
         _exit(3);
@@ -476,9 +489,18 @@ static void test_a_process_ends_in_time_though_work_hangs(void **state)
     char said[16];
 
     (void)state;
-    assert_int_equal(run_late_child(200 * NSEC_PER_MSEC, true, said, sizeof said), 7);
+    assert_int_equal(run_late_child(200 * NSEC_PER_MSEC, true, say_so, said, sizeof said), 7);
     assert_string_equal(said, "late");
-    assert_int_equal(run_late_child(600 * NSEC_PER_SEC, false, said, sizeof said), 3);
+    assert_int_equal(run_late_child(600 * NSEC_PER_SEC, false, say_so, said, sizeof said), 3);
+    assert_string_equal(said, "");
+}
+
+static void test_a_process_ends_though_its_last_words_hang(void **state)
+{
+    char said[16];
+
+    (void)state;
+    assert_int_equal(run_late_child(10 * NSEC_PER_MSEC, true, say_to_nobody, said, sizeof said), 7);
     assert_string_equal(said, "");
 }
 
@@ -509,6 +531,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_plain_file_cannot_be_watched),
         cmocka_unit_test(test_nothing_leaks_descriptors),
         cmocka_unit_test(test_a_process_ends_in_time_though_work_hangs),
+        cmocka_unit_test(test_a_process_ends_though_its_last_words_hang),
         cmocka_unit_test(test_random_seeds_differ),
     };
 

@@ -177,6 +177,24 @@ static void test_directories_are_made_with_their_parents(void **state)
     assert_int_equal(dir_make(d->fd, "in/file/x", 0700, &err), -ENOTDIR);
 }
 
+static void test_directories_are_made_and_opened(void **state)
+{
+    struct dir *d = *state;
+    struct kerr err = { 0 };
+    struct stat by_name, by_fd;
+
+    for (int round = 0; round < 2; round++) { /* missing, then there */
+        CLEANUP(fd_close) int fd = dir_make_open(d->fd, "m/n", 0700, &err);
+        assert_true(fd >= 0);
+        assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+        assert_int_equal(fstat(fd, &by_fd), 0);
+        assert_int_equal(fstatat(d->fd, "m/n", &by_name, 0), 0);
+        assert_int_equal(by_fd.st_ino, by_name.st_ino);
+    }
+    assert_int_equal(dir_make_open(d->fd, "in/file", 0700, &err), -ENOTDIR);
+    assert_int_equal(dir_make_open(d->fd, "in/file", 0700, NULL), -ENOTDIR);
+}
+
 static int open_fds(void)
 {
     int n = 0;
@@ -213,6 +231,7 @@ int main(int argc, char **argv)
         IN_DIR(test_errors_name_the_path),
         IN_DIR(test_entries_come_sorted),
         IN_DIR(test_directories_are_made_with_their_parents),
+        IN_DIR(test_directories_are_made_and_opened),
         IN_DIR(test_no_descriptor_leaks),
     };
 
