@@ -133,8 +133,20 @@ static const char *common_model(const struct gpu_infos *g)
     return str_starts(name, vendor) ? name + sizeof vendor - 1 : name;
 }
 
+/* What is stored of this type stays beside what was found. */
+static void entries_partial(struct entries *e, const char *type)
+{
+    const char **at = e->in->partial;
+
+    while (*at)
+        at++;
+    *at = type;
+}
+
 void entries_of_gpus(struct entries *e, const struct gpu_infos *g)
 {
+    if (g->partial)
+        entries_partial(e, DEVICE_TYPE_GPU);
     if (g->n == 0)
         return;
     entries_reserve(e, g->n);
@@ -177,7 +189,7 @@ static void add_vfs(struct entries *e, struct device_info *d, const struct rdma_
 void entries_of_rdma(struct entries *e, const struct rdma_infos *r)
 {
     if (r->partial)
-        e->in->partial = DEVICE_TYPE_RDMA;
+        entries_partial(e, DEVICE_TYPE_RDMA);
     entries_reserve(e, r->n);
     for (uint32_t i = 0; i < r->n; i++) {
         const struct rdma_info *info = &r->items[i];

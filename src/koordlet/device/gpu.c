@@ -94,7 +94,7 @@ static void meet(struct gpu_self *s)
         s->now.infos[i] = a->cards[i].info;
         locate(s, &s->now.infos[i]);
     }
-    s->out = (struct gpu_infos){ s->now.n, s->now.infos, a->driver };
+    s->out = (struct gpu_infos){ s->now.n, s->now.infos, a->driver, false };
     KLOG_I(0, "Found the GPUs of this node", KV_I("gpus", s->now.n), KV_S("driver", a->driver));
 }
 
@@ -111,7 +111,7 @@ static void on_done(struct loop *l, void *arg)
     s->finished = s->known = true;
     if (s->stuck)
         KLOG_I(0, "The GPU driver answers again", KV_D("after", loop_mono(l) - s->asked_at));
-    s->stuck = false;
+    s->stuck = s->out.partial = false;
     if (!j->ask.up)
         return;
     if (!s->now.infos)
@@ -139,6 +139,7 @@ static int wait_on(struct gpu_self *s, struct kerr *err)
     if (loop_mono(s->loop) - s->asked_at < GPU_STUCK_AFTER)
         return kerr_set(err, -EAGAIN, "the GPU driver has not answered yet");
     if (!s->stuck) {
+        s->out.partial = !s->known;
         s->stuck = s->known = true;
         for (uint32_t i = 0; i < s->now.n; i++)
             if (!s->now.infos[i].fault.code[0])

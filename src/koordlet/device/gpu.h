@@ -31,6 +31,7 @@ struct gpu_infos {
     uint32_t n;
     const struct gpu_info *items; /* in NVML's order */
     const char *driver;           /* version; "" */
+    bool partial;                 /* the driver never answered: there may be some */
 };
 
 /* The function of the driver's that has been called and has not returned; NULL: none. For messages,

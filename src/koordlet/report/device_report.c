@@ -1,6 +1,7 @@
 /* device_report.c - the devices of a node against the stored Device. */
 #include "koordlet/report/device_report.h"
 
+#include "api/protocol_device.h"
 #include "api/protocol_keys.h"
 #include "base/arena.h"
 #include "koordlet/report/object.h"
@@ -23,9 +24,17 @@ static bool is_found(const struct device_report_in *in, const struct device_info
     return false;
 }
 
+static bool is_partial(const struct device_report_in *in, const char *type)
+{
+    for (size_t i = 0; i < ARRAY_LEN(in->partial); i++)
+        if (in->partial[i] && streq(in->partial[i], type))
+            return true;
+    return false;
+}
+
 void device_report_keep(struct device_report_in *in, const struct device *stored, struct arena *a)
 {
-    if (!in->partial || !stored || stored->devices.n == 0)
+    if (!in->partial[0] || !stored || stored->devices.n == 0)
         return;
     uint32_t n = in->devices.n;
     struct device_info *all = arena_newn0(a, n + stored->devices.n, struct device_info);
@@ -33,7 +42,7 @@ void device_report_keep(struct device_report_in *in, const struct device *stored
         memcpy(all, in->devices.items, n * sizeof *all);
     for (uint32_t i = 0; i < stored->devices.n; i++) {
         const struct device_info *d = &stored->devices.items[i];
-        if (!streq(d->type, in->partial) || is_found(in, d))
+        if (!is_partial(in, d->type) || is_found(in, d))
             continue;
         all[n] = *d;
         /* Its own conditions: they get settled, and those of a stored object do not change. */
@@ -116,14 +125,15 @@ static bool devices_differ(const device_infolist *own, const device_infolist *st
 static bool has_gpu(const struct device_report_in *in)
 {
     for (uint32_t i = 0; i < in->devices.n; i++)
-        if (streq(in->devices.items[i].type, "gpu"))
+        if (streq(in->devices.items[i].type, DEVICE_TYPE_GPU))
             return true;
     return false;
 }
 
 static bool is_stale(const char *key, const struct device_report_in *in, const kstrmap *stored)
 {
-    return has_gpu(in) && !kstrmap_get(&in->labels, key) && kstrmap_get(stored, key);
+    return has_gpu(in) && !is_partial(in, DEVICE_TYPE_GPU) && !kstrmap_get(&in->labels, key) &&
+           kstrmap_get(stored, key);
 }
 
 static bool labels_differ(const struct device_report_in *in, const kstrmap *stored)

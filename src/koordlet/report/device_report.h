@@ -15,11 +15,12 @@ struct strbuf;
 struct device_report_in { /* what sources found; owned by who made it */
     device_infolist devices;
     kstrmap labels, annotations; /* sorted by key */
-    const char *partial;         /* a type of which there may be more than were found; NULL: none */
+    const char *partial[2];      /* types of which there may be more than were found; NULL: none */
 };
 
-/* Adds the stored devices (of NULL: none) of the type that is known in part: that they were not
- * found does not mean they are gone. They are borrowed, the list is the arena's. */
+/* Adds the stored devices (of NULL: none) of the types that are known in part: that they were not
+ * found does not mean they are gone, so labels that speak of them stay too. They are borrowed, the
+ * list is the arena's. */
 void device_report_keep(struct device_report_in *in, const struct device *stored, struct arena *a);
 
 /* Puts devices in order of (type, minor), their conditions by type, and sets the times of

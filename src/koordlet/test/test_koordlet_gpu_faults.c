@@ -191,10 +191,12 @@ static void test_stuck_from_the_start(void **state)
     bed_advance(&b, 40);
     assert_int_equal(report(&b, a, &in, &err), 0);
     assert_int_equal(in.devices.n, 0);
+    assert_string_equal(in.partial[0], "gpu"); /* what is stored of them stays */
     held_finish(b.env.loop);
     bed_advance(&b, 2);
     assert_int_equal(report(&b, a, &in, &err), 0);
     assert_int_equal(in.devices.n, 2);
+    assert_null(in.partial[0]);
     rig_fini(&b);
 }
 

@@ -262,7 +262,7 @@ static void test_devices_that_may_be_there_are_kept(void **state)
         gpu(0, NULL),
         { .type = "rdma", .id = "a", .minor = { true, 1 } },
     };
-    struct device_report_in in = { .devices = { devices, 2 }, .partial = "rdma" };
+    struct device_report_in in = { .devices = { devices, 2 }, .partial = { "rdma" } };
     CLEANUP(arena_free) struct arena *a = arena_new();
     CLEANUP(kobj_unref)
     struct kobj *stored = bed_object(
@@ -292,9 +292,38 @@ static void test_devices_that_may_be_there_are_kept(void **state)
     in = (struct device_report_in){ .devices = { devices, 2 } };
     device_report_keep(&in, device_of(stored), a);
     assert_int_equal(in.devices.n, 2);
-    in.partial = "rdma";
+    in.partial[0] = "rdma";
     device_report_keep(&in, NULL, a);
     assert_int_equal(in.devices.n, 2);
+}
+
+/* A driver that never answered: GPUs and the labels that speak of them stay, and so do the cards.
+ */
+static void test_two_types_may_be_known_in_part(void **state)
+{
+    struct bed *b = *state;
+    struct device_report_in in = { .partial = { "rdma", "gpu" } };
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    CLEANUP(kobj_unref)
+    struct kobj *stored =
+        bed_object(b, &kind_device,
+                   "{'metadata':{'name':'n','labels':{'node.koordinator.sh/gpu-model':'A100'}},"
+                   "'spec':{'devices':[{'type':'fpga','id':'f','minor':0,'health':true},"
+                   "{'type':'gpu','id':'g-1','minor':1,'health':true},"
+                   "{'type':'rdma','id':'c','minor':0,'health':true}]}}");
+
+    device_report_keep(&in, device_of(stored), a);
+    device_report_settle(&in, device_of(stored), NOW);
+    assert_int_equal(in.devices.n, 2);
+    assert_string_equal(in.devices.items[0].id, "g-1");
+    assert_string_equal(in.devices.items[1].id, "c");
+    CLEANUP(strbuf_fini) struct strbuf patch = STRBUF_INIT;
+    device_report_patch(&in, device_of(stored), &patch);
+    assert_null(strstr(strbuf_str(&patch), "gpu-model"));
+    in.partial[1] = NULL; /* they are known: nobody has said what model they are */
+    strbuf_reset(&patch);
+    device_report_patch(&in, device_of(stored), &patch);
+    assert_non_null(strstr(strbuf_str(&patch), "gpu-model"));
 }
 
 static void test_device_object_is_owned(void **state)
@@ -323,6 +352,7 @@ int main(int argc, char **argv)
         BED_TEST(test_gauges_mirror_the_report),
         BED_TEST(test_device_times_stand_while_the_status_does),
         BED_TEST(test_devices_that_may_be_there_are_kept),
+        BED_TEST(test_two_types_may_be_known_in_part),
         BED_TEST(test_device_object_is_owned),
     };
 

@@ -209,7 +209,7 @@ static int find_devices(void *arg, struct arena *a, struct device_report_in *ret
         return -EAGAIN;
     ret->devices.items = arena_newn0(a, f->n, struct device_info);
     ret->devices.n = f->n;
-    ret->partial = f->partial;
+    ret->partial[0] = f->partial;
     for (uint32_t i = 0; i < f->n; i++) {
         struct meta_condition *c = arena_new0(a, struct meta_condition);
         *c = (struct meta_condition){ .type = "Healthy",
