@@ -117,3 +117,9 @@ const char *name_check_label_value(struct str s)
                "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
     return NULL;
 }
+
+bool name_is_extended_resource(const char *name)
+{
+    return strchr(name, '/') && !strstr(name, "kubernetes.io/") && !str_starts(name, "requests.") &&
+           !name_check_label_key(str_of(name));
+}

@@ -1,6 +1,6 @@
 /* names.h - the grammars of names in Kubernetes, with the words its API server uses to complain.
  *
- * Each returns NULL when the text is fine, else what is wrong with it (a constant).
+ * A check returns NULL when the text is fine, else what is wrong with it (a constant).
  */
 #ifndef KOORD_API_NAMES_H
 #define KOORD_API_NAMES_H
@@ -10,4 +10,7 @@ const char *name_check_label_key(struct str s); /* also annotation keys, resourc
 const char *name_check_label_value(struct str s);
 const char *name_check_dns_subdomain(struct str s); /* names of most objects */
 const char *name_check_dns_label(struct str s);     /* names of namespaces, containers, services */
+
+/* A resource of somebody's own domain: not Kubernetes's, not one of a quota. */
+bool name_is_extended_resource(const char *name);
 #endif

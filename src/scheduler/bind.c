@@ -1,11 +1,11 @@
 /* bind.c - from the choice of a node to the answer of the server (scheduler-core 5.7, 6).
  *
- * Permit (permit.c), pre-bind and one patch for what plugins want written on the pod (prebind.c),
- * binding. The pod is assumed on its node all the while, and the next attempts go on. Until the
- * binding is sent it can be given up at any moment; afterwards an answer that is not a success does
- * not say that nothing happened: it may have been lost on the way, or refused because an earlier
- * try had arrived. So before the room is given to others the server is asked what is true, until it
- * answers; the informer may be faster.
+ * Permit and room (permit.c), pre-bind and one patch for what plugins want written on the pod
+ * (prebind.c), binding. The pod is assumed on its node all the while, and the next attempts go on.
+ * Until the binding is sent it can be given up at any moment; afterwards an answer that is not a
+ * success does not say that nothing happened: it may have been lost on the way, or refused because
+ * an earlier try had arrived. So before the room is given to others the server is asked what is
+ * true, until it answers; the informer may be faster.
  */
 #include "api/pod.h"
 #include "base/arena.h"
@@ -26,6 +26,7 @@ static void binding_end(struct binding *b)
 {
     struct scheduler *s = b->s;
 
+    waitlist_leave(b);
     *b->link = b->next;
     if (b->next)
         b->next->link = b->link;
@@ -38,6 +39,7 @@ static void binding_end(struct binding *b)
     timer_cancel(b->timer);
     prebind_fini(b);
     free(b->permit);
+    free(b->verdict);
     kobj_unref(b->pub.pod);
     if (b->plan)
         scheduler_plan_done(s, b->plan);
@@ -143,8 +145,39 @@ static void succeeded(struct binding *b)
     binding_end(b);
 }
 
-/* Undoes what the attempt did, in reverse order. True: there is room now that others may wait for.
- */
+/* Plugins that are told of the end of one may reject others, as a gang does with all of it. These
+ * are undone one after the other, not one within the other: there may be thousands. */
+void binding_doom(struct binding *b, uint64_t rejectors, const char *why)
+{
+    waitlist_leave(b);
+    waitlist_join(&b->s->doomed, b);
+    b->rejectors = rejectors;
+    b->verdict = xstrdup(why);
+}
+
+/* True: nothing else is being undone. */
+static bool undo_begin(struct scheduler *s)
+{
+    bool outermost = !s->undoing;
+    s->undoing = true;
+    return outermost;
+}
+
+static void undo_end(struct scheduler *s, bool outermost)
+{
+    struct binding *b;
+
+    if (!outermost)
+        return;
+    while ((b = s->doomed.first)) {
+        waitlist_leave(b);
+        permit_refuse(b, b->rejectors, b->verdict);
+    }
+    s->undoing = false;
+}
+
+/* Undoes what the attempt did, in reverse order. True: others may wait for what is free now: room,
+ * or what plugins kept when the cache had forgotten the pod already. */
 static bool undo(struct binding *b)
 {
     struct scheduler *s = b->s;
@@ -155,18 +188,20 @@ static bool undo(struct binding *b)
     if (b->plan)
         profile_unreserve(b->plan->profile, pod_of(b->pub.pod), b->node,
                           stretch_begin(&x, b->plan->times, b->each));
-    return nodecache_forget(s->cache, b->pub.pod->meta.uid);
+    return nodecache_forget(s->cache, b->pub.pod->meta.uid) || b->plan;
 }
 
 /* The pod is not there any more, or has another node: the informer tells the rest. */
 void binding_vanished(struct binding *b)
 {
     struct scheduler *s = b->s;
+    bool outermost = undo_begin(s);
 
     if (undo(b))
         watch_pod_gone(s, b->pub.pod);
     podqueue_remove(s->queue, b->pub.pod->meta.uid);
     binding_end(b);
+    undo_end(s, outermost);
 }
 
 /* The pod is there and has no node. */
@@ -175,6 +210,7 @@ void binding_give_up(struct binding *b, const struct failure *f)
     struct scheduler *s = b->s;
     struct kobj *pod = NULL;
     char key[KOBJ_KEY_MAX];
+    bool outermost = undo_begin(s);
 
     bool room = undo(b);
     if (podqueue_find(s->queue, b->pub.pod->meta.uid, &pod) == PODQUEUE_IN_FLIGHT) {
@@ -193,6 +229,7 @@ void binding_give_up(struct binding *b, const struct failure *f)
     if (room)
         watch_room_free(s, b->pub.pod);
     binding_end(b);
+    undo_end(s, outermost);
 }
 
 static void failed(struct binding *b)
@@ -210,8 +247,9 @@ void binding_turned_down(struct binding *b, struct failure f, const struct ks_te
 {
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
     tally_one_node(why, &text);
-    /* Nobody listened for it since pre-bind began, and slots of a profile that was replaced mean
-     * others now: it waits for no event, and its back-off is not cut short, as after an error. */
+    /* Nobody listened for it since it had its permits, and slots of a profile that was replaced
+     * mean others now: it waits for no event, and its back-off is not cut short, as after an error.
+     */
     if (b->stage != STAGE_PERMIT || scheduler_plan(b->s, pod_of(b->pub.pod)) != b->plan)
         f.rejectors = f.pending = 0;
     f.message = strbuf_str(&text);
@@ -392,9 +430,7 @@ bool binding_reject(struct scheduler *s, struct kuid uid, const char *plugin, co
     if (!b || !b->plan || b->stage > STAGE_PRE_BIND || (b->stage == STAGE_PERMIT && !b->held))
         return false;
     int slot = profile_slot(b->plan->profile, plugin);
-    if (b->held)
-        permit_count(b, KS_UNSCHEDULABLE);
-    binding_rejected(b, slot < 0 ? b->waits : UINT64_C(1) << slot, why);
+    permit_refuse(b, slot < 0 ? b->waits : UINT64_C(1) << slot, why);
     return true;
 }
 
@@ -411,14 +447,16 @@ void binding_start(struct scheduler *s, struct splan *plan, struct kobj *pod, co
         if (!permit_ask(b, a))
             return;
     }
-    bool takes_time = prebind_flight(b) || b->waits;
+    bool takes_time;
+    if (!prebind_flight(b, &takes_time))
+        return;
     nominator_remove(s->nominator, pod->meta.uid);
-    if (takes_time) /* others should know for whom the room is kept */
+    if (takes_time || b->waits) /* others should know for whom the room is kept */
         report_nominated(s, pod, node);
     if (b->waits)
         permit_hold(b);
     else
-        prebind_start(b);
+        permit_line_up(b);
 }
 
 void binding_verify(struct scheduler *s, struct kobj *pod, const char *node)

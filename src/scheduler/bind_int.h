@@ -6,6 +6,7 @@
 
 enum stage {
     STAGE_PERMIT,
+    STAGE_LINE, /* has its permits and waits for room */
     STAGE_PRE_BIND,
     STAGE_PATCH,
     STAGE_BIND,
@@ -22,6 +23,10 @@ struct binding {
     struct scheduler *s;
     struct splan *plan; /* NULL: only verified */
     struct binding *next, **link;
+    struct waitlist *in; /* the line, or the doomed; NULL: neither */
+    struct binding *ahead, *behind;
+    uint64_t rejectors; /* doomed: slots that did it, */
+    char *verdict;      /* and why */
     char *node;
     enum stage stage;
     uint64_t waits; /* slots whose permit is missing */
@@ -58,16 +63,23 @@ void binding_give_up(struct binding *b, const struct failure *f);
 void binding_turned_down(struct binding *b, struct failure f, const struct ks_texts *why);
 /* The same for one reason that is no plugin's own. */
 void binding_rejected(struct binding *b, uint64_t rejectors, const char *why);
+/* The same when that which is being undone now is. Until then it can be neither let go nor rejected
+ * once more. */
+void binding_doom(struct binding *b, uint64_t rejectors, const char *why);
 void binding_send(struct binding *b); /* all is done: now the binding itself */
 
 /* permit.c - plugins may hold the pod. False: the binding is over. */
 bool permit_ask(struct binding *b, struct arena *a);
 void permit_hold(struct binding *b);    /* until those that were missed have come */
 void permit_release(struct binding *b); /* it does not wait any more, whatever the reason */
-void permit_count(const struct binding *b, enum ks_code code); /* the wait is over */
+void permit_refuse(struct binding *b, uint64_t rejectors, const char *why);
+void permit_line_up(struct binding *b); /* nobody holds it: it goes on when there is room */
+void waitlist_join(struct waitlist *l, struct binding *b);
+void waitlist_leave(struct binding *b); /* wherever it waits, if it does */
 
 /* prebind.c - plugins prepare the node for the pod; what they want is written on it. */
-bool prebind_flight(struct binding *b); /* who has something to do; true: it may take time */
+/* Who has something to do, and whether that may take time. False: the binding is over. */
+bool prebind_flight(struct binding *b, bool *ret_takes_time);
 void prebind_start(struct binding *b);
 void prebind_cancel(struct binding *b); /* the plugin at work will not be heard any more */
 void prebind_fini(struct binding *b);

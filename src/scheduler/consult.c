@@ -121,7 +121,7 @@ static void on_advice(void *arg, const struct attempt_advice *said, const struct
 
     if (pod && ask_again(c, pod, said))
         pod = NULL;
-    if (pod && err)
+    if (pod && err && !c->promised_only) /* what was wrong with the promise is no matter */
         cycle_failed(c->s, c->plan, pod, &(struct failure){ .error = true, .message = err->text });
     else if (pod)
         cycle_try(c->s, c->plan, pod, said);

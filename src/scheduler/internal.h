@@ -32,6 +32,11 @@ struct splan { /* a profile in force, or one that pods on their way still use */
     uint32_t users; /* bindings under way */
 };
 
+struct waitlist { /* of bindings, in the order of their coming */
+    struct binding *first, *last;
+    unsigned n;
+};
+
 enum { SCHEDULER_KINDS_MAX = 24 };
 struct scheduler {
     struct loop *loop;
@@ -44,7 +49,7 @@ struct scheduler {
     unsigned nplans;
     const struct profile_slot *chooser;        /* asked which pod goes next; NULL: nobody is */
     struct splan *chooser_plan;                /* where it is from */
-    struct splan *old[SCHEDULER_PROFILES_MAX]; /* replaced, with users left */
+    struct splan *old[SCHEDULER_PROFILES_MAX]; /* replaced, with users until lately */
     unsigned nold;
     unsigned max_binding;
     nsec_t confirm_after;
@@ -67,10 +72,14 @@ struct scheduler {
     struct consult *consult;    /* extenders are asked about a pod: no attempt begins meanwhile */
     struct arena *arena;        /* of the attempt */
     struct timer *pump, *sweep; /* next attempts; look for bindings nobody confirmed */
+    struct timer *reap;         /* old plans that nobody uses any more */
     struct binding *bindings;   /* under way */
     struct uidmap bindings_by_uid;
     unsigned nbindings;
-    unsigned nheld; /* of these wait for permits; they are not counted as work under way */
+    unsigned nheld;         /* of these wait for permits; they are not counted as work under way */
+    struct waitlist line;   /* nor are these: they have their permits, and wait for room */
+    struct waitlist doomed; /* to be undone when what is being undone now is */
+    bool undoing;
     bool verify_reuse, resize_pods, nominated_once, foreign_promises;
     const struct kind *const *unwatched; /* ends with NULL; NULL: none */
     bool leading;                        /* attempts begin when we lead */
@@ -141,6 +150,8 @@ struct binding *binding_find(const struct scheduler *s, struct kuid uid); /* NUL
  * there is no such pod. */
 bool binding_reject(struct scheduler *s, struct kuid uid, const char *plugin, const char *why);
 size_t binding_waiting(const struct scheduler *s); /* for a permit */
+bool binding_room(const struct scheduler *s);      /* may one more be under way? */
+void binding_move_line(struct scheduler *s);       /* as many go on as there is room for */
 
 /* preempt.c - making room: victims go, the pod keeps its claim on the node. */
 struct preemptions *preemptions_new(struct scheduler *s);

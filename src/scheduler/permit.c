@@ -1,4 +1,5 @@
 /* permit.c - plugins may hold a pod whose node is chosen, each for its time (scheduler-core 5.7).
+ * Then it goes on, when there is room: a gang may be let go by thousands.
  */
 #include <stdio.h>
 
@@ -11,14 +12,73 @@
 
 #define PERMIT_WAIT_MAX (15 * 60 * NSEC_PER_SEC)
 
-void permit_count(const struct binding *b, enum ks_code code)
+/* ---- room ------------------------------------------------------------------------------------ */
+
+void waitlist_join(struct waitlist *l, struct binding *b)
+{
+    b->in = l;
+    b->ahead = l->last;
+    b->behind = NULL;
+    *(l->last ? &l->last->behind : &l->first) = b;
+    l->last = b;
+    l->n++;
+}
+
+void waitlist_leave(struct binding *b)
+{
+    struct waitlist *l = b->in;
+
+    if (!l)
+        return;
+    *(b->ahead ? &b->ahead->behind : &l->first) = b->behind;
+    *(b->behind ? &b->behind->ahead : &l->last) = b->ahead;
+    l->n--;
+    b->in = NULL;
+}
+
+/* Pods that are held wait for other pods, which must be tried then. */
+bool binding_room(const struct scheduler *s)
+{
+    return s->nbindings - s->nheld - s->line.n < s->max_binding;
+}
+
+static void go_on(struct binding *b)
+{
+    waitlist_leave(b);
+    prebind_start(b);
+}
+
+void permit_line_up(struct binding *b)
+{
+    struct scheduler *s = b->s;
+
+    b->stage = STAGE_LINE;
+    podqueue_release(s->queue, b->uid);
+    waitlist_join(&s->line, b);
+    if (s->line.first == b && binding_room(s))
+        go_on(b);
+    else
+        scheduler_wake(s);
+}
+
+void binding_move_line(struct scheduler *s)
+{
+    while (s->line.first && binding_room(s))
+        go_on(s->line.first);
+}
+
+/* ---- permits --------------------------------------------------------------------------------- */
+
+/* The wait is over. */
+static void permit_count(const struct binding *b, enum ks_code code)
 {
     smetrics_permit(b->plan->metrics, ks_code_name(code), loop_mono(b->s->loop) - b->since);
 }
 
-static void permit_refused(struct binding *b, uint64_t rejectors, const char *why)
+void permit_refuse(struct binding *b, uint64_t rejectors, const char *why)
 {
-    permit_count(b, KS_UNSCHEDULABLE);
+    if (b->held) /* otherwise it has its permits */
+        permit_count(b, KS_UNSCHEDULABLE);
     binding_rejected(b, rejectors, why);
 }
 
@@ -38,7 +98,7 @@ static void on_permit_timer(struct loop *l, void *arg)
         wait[kdur_format(b->permit[i].wait, wait)] = '\0';
         (void)snprintf(why, sizeof why, "rejected due to timeout after waiting %s at plugin %s",
                        wait, p->slots[i].plugin->name);
-        permit_refused(b, UINT64_C(1) << i, why);
+        permit_refuse(b, UINT64_C(1) << i, why);
         return;
     }
     permit_arm(b);
@@ -127,17 +187,19 @@ static void allow(struct binding *b, uint32_t slot)
         return;
     permit_count(b, KS_SUCCESS);
     permit_release(b);
-    prebind_start(b);
+    b->timer = timer_cancel(b->timer);
+    permit_line_up(b);
 }
 
-/* The binding that waits for permits, and the slot of the plugin that speaks; NULL: it does not
- * wait, or not any more. */
-static struct binding *held(const struct scheduler *s, struct kuid uid, const char *plugin,
-                            int *ret_slot)
+/* The binding that waits for permits or room, and the slot of the plugin that speaks; NULL: it does
+ * not wait, or not any more. */
+static struct binding *waiting(const struct scheduler *s, struct kuid uid, const char *plugin,
+                               int *ret_slot)
 {
     struct binding *b = binding_find(s, uid);
 
-    if (!b || !b->held || b->stage != STAGE_PERMIT)
+    if (!b || b->stage > STAGE_LINE || (b->stage == STAGE_PERMIT && !b->held) ||
+        b->in == &s->doomed)
         return NULL;
     *ret_slot = profile_slot(b->plan->profile, plugin);
     return *ret_slot >= 0 ? b : NULL;
@@ -146,7 +208,7 @@ static struct binding *held(const struct scheduler *s, struct kuid uid, const ch
 void ks_allow(const struct ks_env *env, struct kuid uid, const char *plugin)
 {
     int slot;
-    struct binding *b = held(env->scheduler, uid, plugin, &slot);
+    struct binding *b = waiting(env->scheduler, uid, plugin, &slot);
     if (b && (b->waits >> slot & 1))
         allow(b, (uint32_t)slot);
 }
@@ -154,7 +216,9 @@ void ks_allow(const struct ks_env *env, struct kuid uid, const char *plugin)
 void ks_reject(const struct ks_env *env, struct kuid uid, const char *plugin, const char *why)
 {
     int slot;
-    struct binding *b = held(env->scheduler, uid, plugin, &slot);
-    if (b)
-        permit_refused(b, UINT64_C(1) << slot, why);
+    struct binding *b = waiting(env->scheduler, uid, plugin, &slot);
+    if (b && env->scheduler->undoing)
+        binding_doom(b, UINT64_C(1) << slot, why);
+    else if (b)
+        permit_refuse(b, UINT64_C(1) << slot, why);
 }

@@ -233,23 +233,41 @@ void ks_bind_done(struct ks_bind *pub, enum ks_code code, const char *why)
     pre_bind_next(b);
 }
 
-/* Who has something to do; true when it may take time. */
-bool prebind_flight(struct binding *b)
+static void flight_refused(struct binding *b, uint32_t slot, enum ks_code code,
+                           const struct ks_texts *why)
+{
+    struct failure f = failure_of(code, slot);
+
+    f.message = arena_printf(why->arena, "running PreBindPreFlight plugin \"%s\": %s",
+                             b->plan->profile->slots[slot].plugin->name, ks_texts_join(why));
+    if (f.error)
+        binding_give_up(b, &f);
+    else
+        binding_turned_down(b, f, why);
+}
+
+bool prebind_flight(struct binding *b, bool *ret_takes_time)
 {
     const struct profile_point *point = &b->plan->profile->points[KS_POINT_PRE_BIND];
-    bool takes_time = false;
+    struct ks_texts why = { .arena = b->s->arena };
 
+    *ret_takes_time = false;
     for (uint32_t i = 0; i < point->n; i++) {
-        const struct profile_slot *s = &b->plan->profile->slots[point->slots[i]];
-        enum ks_code code = s->plugin->pre_flight
-                                ? s->plugin->pre_flight(s->self, pod_of(b->pub.pod), b->node)
-                                : KS_SUCCESS;
+        uint32_t slot = point->slots[i];
+        const struct profile_slot *s = &b->plan->profile->slots[slot];
+        enum ks_code code = KS_SUCCESS;
+        if (s->plugin->pre_flight)
+            code = s->plugin->pre_flight(s->self, pod_of(b->pub.pod), b->node, &why);
         if (code == KS_SKIP)
             continue;
-        b->flight |= UINT64_C(1) << point->slots[i];
-        takes_time = takes_time || s->plugin->pre_flight;
+        if (code != KS_SUCCESS) {
+            flight_refused(b, slot, code, &why);
+            return false;
+        }
+        b->flight |= UINT64_C(1) << slot;
+        *ret_takes_time |= s->plugin->pre_flight != NULL;
     }
-    return takes_time;
+    return true;
 }
 
 void prebind_start(struct binding *b)

@@ -30,15 +30,9 @@ struct splan *scheduler_plan(const struct scheduler *s, const struct pod *p)
 
 /* ---- the pump -------------------------------------------------------------------------------- */
 
-/* Pods that are held wait for other pods, which must be tried then. */
-static bool binding_room(const struct scheduler *s)
-{
-    return s->nbindings - s->nheld < s->max_binding;
-}
-
 static bool may_attempt(const struct scheduler *s)
 {
-    return binding_room(s) && !s->consult;
+    return s->synced && !s->line.n && binding_room(s) && !s->consult;
 }
 
 static bool ask_chooser(const struct scheduler *s, struct kuid *ret)
@@ -74,6 +68,7 @@ static void on_pump(struct loop *l, void *arg)
         s->pump = loop_after(l, DOUBT_PERIOD, on_pump, s);
         return;
     }
+    binding_move_line(s);
     for (int i = 0; i < ATTEMPTS_A_TURN && may_attempt(s); i++) {
         struct kobj *pod = next_pod(s);
         if (!pod)
@@ -87,7 +82,7 @@ static void on_pump(struct loop *l, void *arg)
 
 void scheduler_wake(struct scheduler *s)
 {
-    if (s->leading && s->synced && !s->pump)
+    if (s->leading && (s->synced || s->line.n) && !s->pump)
         s->pump = loop_after(s->loop, 0, on_pump, s);
 }
 
@@ -247,16 +242,30 @@ static int make_plans(struct scheduler *s, const struct profile_config *c, unsig
     return r;
 }
 
+static void reap(struct scheduler *s)
+{
+    for (unsigned i = s->nold; i-- > 0;) {
+        if (s->old[i]->users)
+            continue;
+        plan_free(s, s->old[i]);
+        s->old[i] = s->old[--s->nold];
+    }
+}
+
+static void on_reap(struct loop *l, void *arg)
+{
+    struct scheduler *s = arg;
+    (void)l;
+    s->reap = NULL;
+    reap(s);
+}
+
+/* Old ones go in a later turn: whoever ended the last pod of one may be its own plugin, which goes
+ * on with what it was doing. */
 void scheduler_plan_done(struct scheduler *s, struct splan *p)
 {
-    p->users--;
-    for (unsigned i = 0; i < s->nold && p->users == 0; i++) {
-        if (s->old[i] != p)
-            continue;
-        plan_free(s, p);
-        s->old[i] = s->old[--s->nold];
-        return;
-    }
+    if (--p->users == 0 && s->nold && !s->reap)
+        s->reap = loop_after(s->loop, 0, on_reap, s);
 }
 
 /* The first that wants to choose the next pod is the only one. */
@@ -309,6 +318,7 @@ int scheduler_reload(struct scheduler *s, const struct scheduler_opts *o, struct
     CLEANUP(extenders_unref) struct extenders *extenders = NULL;
     struct splan *plans[SCHEDULER_PROFILES_MAX] = { NULL };
 
+    reap(s);
     if (s->nold)
         return kerr_set(err, -EBUSY, "pods of the profiles before are still on their way");
     int r = make_extenders(s, o, &extenders, err);
@@ -424,6 +434,7 @@ struct scheduler *scheduler_free(struct scheduler *s)
     reports_free(s->reports);
     timer_cancel(s->pump);
     timer_cancel(s->sweep);
+    timer_cancel(s->reap);
     monitor_free(s->monitor);
     diagnosis_free(s->diagnosis);
     podqueue_free(s->queue);

@@ -128,7 +128,10 @@ static void pod_foreign(struct scheduler *s, struct kobj *pod)
     const char *had = nominator_node(s->nominator, pod->meta.uid);
     bool moves = had && !streq(had, now ? now : "");
 
-    if (had && !moves)
+    /* One that is on its way had our profile until a reload, and has its room already. */
+    if (nodecache_find(s->cache, pod->meta.uid, NULL) == NODECACHE_ASSUMED)
+        return;
+    if (had && !moves && nominator_is_foreign(s->nominator, pod->meta.uid))
         nominator_update(s->nominator, pod);
     else
         nominator_set_foreign(s->nominator, pod, now);

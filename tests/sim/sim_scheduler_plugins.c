@@ -199,10 +199,15 @@ void plugins_calm(struct sim_scheduler *s)
         ks_allow(&s->env, s->holds.items[i]->uid, "Chaos");
 }
 
-static enum ks_code chaos_flight(void *self, const struct pod *p, const char *node)
+static enum ks_code chaos_flight(void *self, const struct pod *p, const char *node,
+                                 struct ks_texts *why)
 {
     struct sim *s = ((struct sim_scheduler *)self)->sim;
     (void)p, (void)node;
+    if (s->chaos && sim_chance(s, 1)) {
+        ks_texts_add(why, "not today");
+        return KS_UNSCHEDULABLE;
+    }
     return s->chaos && sim_chance(s, 30) ? KS_SUCCESS : KS_SKIP;
 }
 

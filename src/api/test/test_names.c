@@ -59,12 +59,24 @@ static void test_object_names(void **state)
     assert_non_null(name_check_dns_label(str_of("A")));
 }
 
+static void test_extended_resources(void **state)
+{
+    (void)state;
+    assert_true(name_is_extended_resource("example.com/gpu"));
+    assert_false(name_is_extended_resource("cpu"));
+    assert_false(name_is_extended_resource("node.kubernetes.io/cpu"));
+    assert_false(name_is_extended_resource("requests.example.com/gpu"));
+    assert_false(name_is_extended_resource("example.com/"));
+    assert_false(name_is_extended_resource("example.com/a b"));
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_label_keys),
         cmocka_unit_test(test_label_values),
         cmocka_unit_test(test_object_names),
+        cmocka_unit_test(test_extended_resources),
     };
 
     if (argc > 1)

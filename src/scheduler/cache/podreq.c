@@ -8,19 +8,10 @@
 /* What a container that names no request counts for in scores: 100m and 200 MiB. */
 enum { DEFAULT_MCPU = 100, DEFAULT_MEMORY = 200 * 1024 * 1024 };
 
-/* A name of somebody's own, and a proper one. */
-static bool is_extended(const char *name)
-{
-    return strchr(name, '/') && !str_starts(name, "requests.") &&
-           !name_check_label_key(str_of(name));
-}
-
 bool podreq_is_scalar(const char *name)
 {
-    if (strstr(name, "kubernetes.io/"))
-        return true;
-    return is_extended(name) || str_starts(name, "hugepages-") ||
-           str_starts(name, "attachable-volumes-");
+    return strstr(name, "kubernetes.io/") || name_is_extended_resource(name) ||
+           str_starts(name, "hugepages-") || str_starts(name, "attachable-volumes-");
 }
 
 static int fixed_index(const char *name)

@@ -3,6 +3,8 @@
  */
 #include "scheduler/config/config_int.h"
 
+#include <stdio.h>
+
 #include "api/names.h"
 #include "api/pod.h"
 #include "api/selector.h"
@@ -20,6 +22,20 @@ static int out_of_range(struct kerr *err, const char *path, int64_t v, const cha
 {
     return kerr_api(err, -EINVAL, KR_INVALID, "%s: Invalid value: %lld: not in valid range %s",
                     path, (long long)v, range);
+}
+
+int args_range(const char *path, int64_t v, int64_t min, int64_t max, struct kerr *err)
+{
+    char range[48];
+
+    if (v >= min && v <= max)
+        return 0;
+    if (max >= INT32_MAX)
+        return kerr_api(err, -EINVAL, KR_INVALID,
+                        "%s: Invalid value: %lld: must be greater than or equal to %lld", path,
+                        (long long)v, (long long)min);
+    (void)snprintf(range, sizeof range, "[%lld, %lld]", (long long)min, (long long)max);
+    return out_of_range(err, path, v, range);
 }
 
 /* ---- DefaultPreemption, InterPodAffinity ----------------------------------------------------- */
@@ -40,8 +56,8 @@ static int preemption_check(const void *value, struct kerr *err)
 {
     const struct preemption_args *p = value;
 
-    if (p->percentage.v < 0 || p->percentage.v > 100)
-        return out_of_range(err, "minCandidateNodesPercentage", p->percentage.v, "[0, 100]");
+    if (args_range("minCandidateNodesPercentage", p->percentage.v, 0, 100, err) < 0)
+        return err->code;
     if (p->absolute.v < 0)
         return out_of_range(err, "minCandidateNodesAbsolute", p->absolute.v, "[0, inf)");
     if (p->percentage.v == 0 && p->absolute.v == 0)
@@ -68,9 +84,7 @@ static int interpod_check(const void *value, struct kerr *err)
 {
     const struct interpod_args *p = value;
 
-    if (p->hard_weight.v < 0 || p->hard_weight.v > 100)
-        return out_of_range(err, "hardPodAffinityWeight", p->hard_weight.v, "[0, 100]");
-    return 0;
+    return args_range("hardPodAffinityWeight", p->hard_weight.v, 0, 100, err);
 }
 
 /* ---- NodeAffinity ---------------------------------------------------------------------------- */
@@ -252,19 +266,6 @@ static const struct args_table *table_of(const char *plugin)
         if (streq(t->plugin, plugin))
             return t;
     return NULL;
-}
-
-int args_range(const char *path, int64_t v, int64_t min, int64_t max, struct kerr *err)
-{
-    if (v >= min && v <= max)
-        return 0;
-    if (max >= INT32_MAX)
-        return kerr_api(err, -EINVAL, KR_INVALID,
-                        "%s: Invalid value: %lld: must be greater than or equal to %lld", path,
-                        (long long)v, (long long)min);
-    return kerr_api(err, -EINVAL, KR_INVALID,
-                    "%s: Invalid value: %lld: not in valid range [%lld, %lld]", path, (long long)v,
-                    (long long)min, (long long)max);
 }
 
 int args_duration(const char *path, struct opt_i64 v, struct kerr *err)

@@ -56,9 +56,7 @@ const char *extended_name_check(const char *name)
 
     if (wrong)
         return wrong;
-    bool extended =
-        strchr(name, '/') && !strstr(name, "kubernetes.io/") && !str_starts(name, "requests.");
-    return extended ? NULL : "is an invalid extended resource name";
+    return name_is_extended_resource(name) ? NULL : "is an invalid extended resource name";
 }
 
 static bool is_managed_before(const struct sched_config *c, uint32_t extender, uint32_t item)

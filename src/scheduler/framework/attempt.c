@@ -522,9 +522,10 @@ void attempt_filter(struct attempt *a)
         return;
     }
     uint8_t *said = arena_zalloc(a->arena, a->n);
-    prefer(a);
     if (a->nominated_first)
         try_nominated(a);
+    if (!a->promise_kept)
+        prefer(a);
     if (a->only.set) {
         if (a->shape)
             a->shape->made = false;

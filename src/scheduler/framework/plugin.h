@@ -207,7 +207,8 @@ struct ks_env {
     const struct world *world; /* objects of the kinds that plugins declare */
     struct scheduler *scheduler;
 };
-/* Pods held by permit. allow: this plugin has no objection any more. */
+/* Pods held by permit. allow: this plugin has no objection any more. reject: also a pod that has
+ * its permits and waits for its turn. */
 void ks_allow(const struct ks_env *env, struct kuid uid, const char *plugin);
 void ks_reject(const struct ks_env *env, struct kuid uid, const char *plugin, const char *why);
 /* A pod that waits anywhere gets its attempt now. */
@@ -273,6 +274,8 @@ struct ks_plugin {
 
     enum ks_code (*pre_score)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                               void **ret_state, struct ks_texts *why);
+    /* Without normalize(): within [0, KS_SCORE_MAX] for every row, also for those that were turned
+     * down. The scores of all rows are kept, since the next pod like this one may have others. */
     void (*score)(void *self, const struct ks_cycle *c, const struct ks_pod *p, struct ks_span s,
                   int64_t *restrict out);
     /* Brings the scores of the candidates (skip[i] == 0) into [0, KS_SCORE_MAX]. */
@@ -287,8 +290,10 @@ struct ks_plugin {
     /* KS_WAIT: hold the pod, at most *ret_timeout, until ks_allow() or ks_reject(). */
     enum ks_code (*permit)(void *self, const struct pod *p, const char *node, nsec_t *ret_timeout,
                            struct ks_texts *why);
-    /* KS_SUCCESS: pre_bind() has work to do that may take time. KS_SKIP: nothing to do. */
-    enum ks_code (*pre_flight)(void *self, const struct pod *p, const char *node);
+    /* KS_SUCCESS: pre_bind() has work to do that may take time. KS_SKIP: nothing to do. Anything
+     * else is the end of this binding. */
+    enum ks_code (*pre_flight)(void *self, const struct pod *p, const char *node,
+                               struct ks_texts *why);
     /* KS_WAIT: ks_bind_done() tells the outcome. The binding may be given up before: cancel(). */
     enum ks_code (*pre_bind)(void *self, struct ks_bind *b, struct ks_texts *why);
     void (*cancel)(void *self, struct ks_bind *b);

@@ -34,7 +34,7 @@ struct qpod {
     uint64_t seq;        /* order of arrival, so that equal pods have an order */
     uint64_t rejectors;
     uint64_t pending; /* of these: they wait for another component, and no back-off is needed */
-    uint64_t heard;   /* held: slots that heard of something since it was popped */
+    uint64_t heard;   /* slots that heard of something while it was held */
 };
 
 /* Those that wait for the same: most events are of no interest to most of them. */
@@ -116,6 +116,13 @@ static void chain(struct qpod **first, struct qpod *p)
     *first = p;
 }
 
+static void unchain(struct qpod *p)
+{
+    *p->link = p->next;
+    if (p->next)
+        p->next->link = p->link;
+}
+
 static void leave(struct podqueue *q, struct qpod *p)
 {
     struct heap *h = heap_at(q, p->place);
@@ -123,9 +130,7 @@ static void leave(struct podqueue *q, struct qpod *p)
     if (h) {
         heap_remove(h, &p->hn);
     } else if (p->place == PODQUEUE_TURNED_DOWN || p->place == PODQUEUE_GATED || p->held) {
-        *p->link = p->next;
-        if (p->next)
-            p->next->link = p->link;
+        unchain(p);
     }
     p->held = false;
     q->count[p->place]--;
@@ -502,6 +507,8 @@ void podqueue_fail(struct podqueue *q, struct kuid uid, uint64_t rejectors, uint
     p->expiry =
         whole_second(p->since + podqueue_backoff(q->o.backoff_initial, q->o.backoff_max, failures));
     bool missed = p->heard & rejectors;
+    if (p->heard != UINT64_MAX && (p->heard & pending)) /* not by somebody's wish alone */
+        p->expiry = 0;
     leave(q, p);
     if (rejectors && !missed)
         enter(q, p, PODQUEUE_TURNED_DOWN);
@@ -518,6 +525,16 @@ void podqueue_hold(struct podqueue *q, struct kuid uid)
         return;
     p->held = true;
     chain(&q->held, p);
+}
+
+void podqueue_release(struct podqueue *q, struct kuid uid)
+{
+    struct qpod *p = uidmap_get(&q->pods, uid);
+
+    if (!p || !p->held)
+        return;
+    p->held = false;
+    unchain(p);
 }
 
 void podqueue_activate(struct podqueue *q, struct kuid uid)

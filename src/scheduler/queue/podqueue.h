@@ -50,9 +50,11 @@ struct kobj *podqueue_pop_this(struct podqueue *q, struct kuid uid);
  * about the events that bring it back; 0: an error, it just backs off. pending: of these, those
  * that wait for another component; an event that they wait for brings it back at once. */
 void podqueue_fail(struct podqueue *q, struct kuid uid, uint64_t rejectors, uint64_t pending);
-/* The pod in flight waits for a permit. If it is turned down then, what happened since counts: it
- * backs off instead of waiting for events that are over. */
+/* The pod in flight waits, for permits or extenders. If it is turned down, what happened meanwhile
+ * counts: it backs off instead of waiting for events that are over. */
 void podqueue_hold(struct podqueue *q, struct kuid uid);
+/* It waits no more, and what happens from now on does not count; what it heard does. */
+void podqueue_release(struct podqueue *q, struct kuid uid);
 /* Pods that the event may help get another chance; not the pod `except`, when it is not NULL. */
 void podqueue_event(struct podqueue *q, const struct ks_event *e, const struct kobj *except);
 /* The pod, wherever it waits, goes to the front part of the queue: no back-off any more. */

@@ -19,18 +19,23 @@ struct bed {
     struct scheduler *s;
 };
 
-/* plugins: NULL for the built-in ones. */
-static inline void bed_start_with(struct bed *b, uint64_t seed, const struct ks_registered *plugins)
+/* The names and the check of what is reused are added to the options. */
+static inline void bed_start_opts(struct bed *b, uint64_t seed, struct scheduler_opts o)
 {
     static const char *const names[] = { "koord-scheduler", "default-scheduler", NULL };
     struct kerr err = { 0 };
     rig_init(&b->rig, seed);
-    b->s = scheduler_new(b->rig.loop, b->rig.kube,
-                         &(struct scheduler_opts){
-                             .scheduler_names = names, .plugins = plugins, .verify_reuse = true },
-                         &err);
+    o.scheduler_names = names;
+    o.verify_reuse = true;
+    b->s = scheduler_new(b->rig.loop, b->rig.kube, &o, &err);
     assert_string_equal(err.text, "");
     scheduler_start(b->s);
+}
+
+/* plugins: NULL for the built-in ones. */
+static inline void bed_start_with(struct bed *b, uint64_t seed, const struct ks_registered *plugins)
+{
+    bed_start_opts(b, seed, (struct scheduler_opts){ .plugins = plugins });
 }
 
 static inline UNUSED void bed_start(struct bed *b, uint64_t seed)

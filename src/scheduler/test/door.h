@@ -8,14 +8,15 @@
 
 static struct door {
     struct ks_env env;
-    enum ks_code reserve, permit, pre_bind; /* what it says */
-    const char *holds;                      /* the only pod that needs a permit; NULL: all do */
-    nsec_t wait;                            /* for a permit */
-    const char *more;                       /* a second reason */
+    enum ks_code reserve, permit, flight, pre_bind; /* what it says */
+    const char *holds;   /* the only pod that needs a permit; NULL: all do */
+    nsec_t wait;         /* for a permit */
+    const char *more;    /* a second reason */
     bool rejects_undone; /* who is undone is rejected once more, as a gang does with all of it */
     void (*before_write)(void);
     struct ks_bind *asked; /* pre_bind said KS_WAIT */
-    int reserved, unreserved, cancelled, bound;
+    int reserved, unreserved, cancelled, bound, destroyed;
+    int hinted; /* asked whether a label matters */
 } door;
 
 static int door_create(const struct ks_env *env, const struct kj_val *args, void **ret_self,
@@ -25,6 +26,12 @@ static int door_create(const struct ks_env *env, const struct kj_val *args, void
     door.env = *env;
     *ret_self = &door;
     return 0;
+}
+
+static void door_destroy(void *self)
+{
+    (void)self;
+    door.destroyed++;
 }
 
 static enum ks_code door_reserve(void *self, const struct ks_cycle *c, const struct ks_pod *p,
@@ -55,9 +62,13 @@ static enum ks_code door_permit(void *self, const struct pod *p, const char *nod
     return door.holds && !streq(p->obj.meta.name, door.holds) ? KS_SUCCESS : door.permit;
 }
 
-static enum ks_code door_flight(void *self, const struct pod *p, const char *node)
+static enum ks_code door_flight(void *self, const struct pod *p, const char *node,
+                                struct ks_texts *why)
 {
     (void)self, (void)p, (void)node;
+    ks_texts_add(why, "no floor");
+    if (door.flight != KS_SUCCESS)
+        return door.flight;
     return door.pre_bind == KS_SKIP ? KS_SKIP : KS_SUCCESS;
 }
 
@@ -89,9 +100,16 @@ static void door_post_bind(void *self, const struct pod *p, const char *node)
     door.bound++;
 }
 
+static bool door_worth(void *self, const struct ks_event *e, const struct pod *p)
+{
+    (void)self, (void)e, (void)p;
+    door.hinted++;
+    return true;
+}
+
 static const struct ks_hint door_hints[] = {
     { KS_RES_NODE, KS_ADD, NULL },
-    { KS_RES_POD, KS_POD_LABEL, NULL },
+    { KS_RES_POD, KS_POD_LABEL, door_worth },
 };
 static const struct ks_plugin door_plugin = {
     .abi = KS_PLUGIN_ABI,
@@ -100,6 +118,7 @@ static const struct ks_plugin door_plugin = {
     .hints = door_hints,
     .nhints = ARRAY_LEN(door_hints),
     .create = door_create,
+    .destroy = door_destroy,
     .reserve = door_reserve,
     .unreserve = door_unreserve,
     .permit = door_permit,

@@ -32,7 +32,7 @@ struct field {
     struct kobj *obj;
     struct arena *arena; /* of the attempt */
     nsec_t now;
-    bool nominated_once;
+    bool nominated_once, nominated_first;
 };
 
 /* table: the plugins that exist. config: {'Plugin':{args}}, NULL for none. */
@@ -122,6 +122,7 @@ static inline void field_attempt(struct field *f, struct attempt *a, bool comple
                                           .pod = f->obj,
                                           .now = f->now,
                                           .nominated_once = f->nominated_once,
+                                          .nominated_first = f->nominated_first,
                                           .complete = complete },
                  f->arena);
     attempt_filter(a);

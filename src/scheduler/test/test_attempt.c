@@ -304,6 +304,14 @@ static void test_a_preferred_node_must_do(void **state)
     second.prefers = "b";
     field_try(&f, POD); /* none of them: as if nobody had a wish */
     assert_int_equal(f.a.feasible, 2);
+    field_nominate(&f, "{'metadata':{'name':'p','namespace':'ns','uid':'p'},"
+                       "'status':{'nominatedNodeName':'a'}}");
+    f.nominated_first = true; /* room was made for it there */
+    second.prefers = "c";
+    field_try(&f, POD);
+    assert_int_equal(f.a.feasible, 1);
+    assert_true(field_fits(&f, "a"));
+    f.nominated_first = false;
     shapes_clear(f.shapes);
     first.names = "a";
     second.prefers = "c"; /* which was left out */

@@ -2,6 +2,7 @@
  * the pod, and giving up at any moment (scheduler-core 5.7, 6).
  */
 #include "scheduler/test/door.h"
+#include "scheduler/test/outside.h"
 
 static const struct ks_registered plugins[] = {
     { &ks_plugin_priority_sort, 0, true },  { &ks_plugin_fit, 1, true }, { &door_plugin, 0, true },
@@ -109,6 +110,50 @@ static void test_its_own_change_counts_too(void **state)
     ks_reject(&door.env, bed_uid(&b, "p"), "Door", "no");
     assert_int_equal(scheduler_stats(b.s).turned_down, 0);
     assert_int_equal(scheduler_stats(b.s).backoff, 1);
+}
+
+/* From pre-bind on nothing that happens helps it to another node. */
+static void test_nobody_listens_for_who_has_its_permits(void **state)
+{
+    CLEANUP(bed_stop) struct bed b;
+    (void)state;
+    start(&b);
+    door.permit = KS_WAIT;
+    door.pre_bind = KS_WAIT;
+    bed_pod(&b, "p", 100, 100, "");
+    rig_run(&b.rig, SEC);
+    fake_patch(b.rig.fake, PODS, "p", "{\"metadata\":{\"labels\":{\"new\":\"1\"}}}");
+    rig_run(&b.rig, SEC);
+    assert_int_equal(door.hinted, 1);
+    ks_allow(&door.env, bed_uid(&b, "p"), "Door");
+    fake_patch(b.rig.fake, PODS, "p", "{\"metadata\":{\"labels\":{\"new\":\"2\"}}}");
+    rig_run(&b.rig, SEC);
+    assert_int_equal(door.hinted, 1);
+    ks_bind_done(door.asked, KS_SUCCESS, NULL);
+    rig_run(&b.rig, SEC);
+    assert_string_equal(bed_node_of(&b, "p"), "n");
+}
+
+static void test_nobody_listens_when_extenders_have_answered(void **state)
+{
+    CLEANUP(outside_stop) struct outside o;
+    struct sched_extender e = outside_extender();
+    (void)state;
+    e.filter_verb = "filter";
+    door_reset();
+    outside_start_with(&o, &e, 1, plugins);
+    outside_two_nodes(&o);
+    outside_answer(&o, "/x/filter", 200, "{'nodenames':['n2']}");
+    door.pre_bind = KS_WAIT;
+    bed_pod(&o.bed, "p", 100, 100, "");
+    rig_run(&o.bed.rig, SEC);
+    assert_non_null(door.asked);
+    fake_patch(o.bed.rig.fake, PODS, "p", "{\"metadata\":{\"labels\":{\"new\":\"1\"}}}");
+    rig_run(&o.bed.rig, SEC);
+    assert_int_equal(door.hinted, 0);
+    ks_bind_done(door.asked, KS_SUCCESS, NULL);
+    rig_run(&o.bed.rig, SEC);
+    assert_string_equal(bed_node_of(&o.bed, "p"), "n2");
 }
 
 /* Whoever is undone may be rejected by the plugin that is told of it. */
@@ -284,6 +329,26 @@ static void test_a_pod_that_pre_bind_turns_down_backs_off(void **state)
     assert_string_equal(bed_node_of(&b, "p"), "n");
 }
 
+static void test_who_may_not_fly_is_turned_down(void **state)
+{
+    CLEANUP(bed_stop) struct bed b;
+    (void)state;
+    start(&b);
+    door.flight = KS_UNSCHEDULABLE;
+    bed_pod(&b, "p", 100, 100, "");
+    rig_run(&b.rig, 100 * NSEC_PER_MSEC);
+    assert_string_equal(bed_condition(&b, "p", "message"), "0/1 nodes are available: 1 no floor.");
+    assert_int_equal(door.unreserved, 1);
+    assert_int_equal(scheduler_stats(b.s).turned_down, 1);
+    door.flight = KS_ERROR;
+    bed_node(&b, "m", 4000, 4096, 10, ""); /* the plugin hears of it */
+    rig_run(&b.rig, 20 * SEC);
+    assert_string_equal(bed_condition(&b, "p", "reason"), "SchedulerError");
+    assert_string_equal(bed_condition(&b, "p", "message"),
+                        "running PreBindPreFlight plugin \"Door\": no floor");
+    bed_verify(&b);
+}
+
 static void test_pre_bind_is_cancelled(void **state)
 {
     CLEANUP(bed_stop) struct bed b;
@@ -399,6 +464,143 @@ static void test_profiles_are_replaced(void **state)
     assert_string_equal(bed_node_of(&b, "r"), "n");
 }
 
+/* What ends the last pod of a profile that was replaced may be called by a plugin of that profile,
+ * in the middle of its work. */
+static void test_a_replaced_profile_outlives_the_call_that_ends_it(void **state)
+{
+    (void)state;
+    for (int allowed = 0; allowed < 2; allowed++) {
+        CLEANUP(bed_stop) struct bed b;
+        CLEANUP(arena_free) struct arena *a = arena_new();
+        struct profile_config c = profile_config_default(plugins, "koord-scheduler", a);
+        const struct scheduler_opts o = { .profiles = &c, .nprofiles = 1 };
+        struct kerr err = { 0 };
+
+        start(&b);
+        door.permit = KS_WAIT;
+        door.pre_bind = KS_ERROR;
+        bed_pod(&b, "p", 100, 100, "");
+        rig_run(&b.rig, SEC);
+        assert_int_equal(scheduler_reload(b.s, &o, &err), 0);
+        int before = door.destroyed; /* nobody used the other name's */
+        assert_int_equal(scheduler_reload(b.s, &o, &err), -EBUSY);
+        if (allowed)
+            ks_allow(&door.env, bed_uid(&b, "p"), "Door");
+        else
+            ks_reject(&door.env, bed_uid(&b, "p"), "Door", "no");
+        assert_int_equal(door.unreserved, 1);
+        assert_int_equal(door.destroyed, before);
+        if (allowed)
+            rig_run(&b.rig, 0);
+        else
+            assert_int_equal(scheduler_reload(b.s, &o, &err), 0);
+        assert_int_equal(door.destroyed, before + 2 - allowed);
+    }
+}
+
+/* Its time has come, and so has the end of everything. */
+static void test_a_replaced_profile_ends_with_the_scheduler(void **state)
+{
+    CLEANUP(bed_stop) struct bed b;
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    struct profile_config c = profile_config_default(plugins, "koord-scheduler", a);
+    struct kerr err = { 0 };
+
+    (void)state;
+    start(&b);
+    door.permit = KS_WAIT;
+    bed_pod(&b, "p", 100, 100, "");
+    rig_run(&b.rig, SEC);
+    assert_int_equal(
+        scheduler_reload(b.s, &(struct scheduler_opts){ .profiles = &c, .nprofiles = 1 }, &err), 0);
+    ks_reject(&door.env, bed_uid(&b, "p"), "Door", "no");
+}
+
+/* ---- a plugin that has one of something ------------------------------------------------------ */
+
+static struct kuid token_of; /* nobody has it: zero */
+static bool token_taken;
+
+static int token_create(const struct ks_env *env, const struct kj_val *args, void **ret_self,
+                        struct kerr *err)
+{
+    (void)env, (void)args, (void)err;
+    token_taken = false;
+    *ret_self = &token_taken;
+    return 0;
+}
+
+static void token_filter(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                         struct ks_span s, const uint8_t *skip, uint8_t *restrict why)
+{
+    (void)self, (void)c, (void)p, (void)skip;
+    for (uint32_t i = s.begin; i < s.end; i++)
+        why[i] = token_taken;
+}
+
+static enum ks_code token_reserve(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                                  uint32_t row, struct ks_texts *why)
+{
+    (void)self, (void)c, (void)row, (void)why;
+    token_taken = true;
+    token_of = p->pod->obj.meta.uid;
+    return KS_SUCCESS;
+}
+
+static void token_unreserve(void *self, const struct pod *p, const char *node)
+{
+    (void)self, (void)node;
+    if (kuid_equal(token_of, p->obj.meta.uid))
+        token_taken = false;
+}
+
+static const struct ks_reason token_reasons[] = {
+    { KS_SUCCESS, "" },
+    { KS_UNSCHEDULABLE, "the token is taken" },
+};
+static const struct ks_hint token_hints[] = { { KS_RES_ASSIGNED_POD, KS_DELETE, NULL } };
+static const struct ks_plugin token_plugin = {
+    .abi = KS_PLUGIN_ABI,
+    .size = sizeof(struct ks_plugin),
+    .name = "Token",
+    .reasons = token_reasons,
+    .hints = token_hints,
+    .nhints = ARRAY_LEN(token_hints),
+    .create = token_create,
+    .filter = token_filter,
+    .reserve = token_reserve,
+    .unreserve = token_unreserve,
+};
+
+/* The cache forgets a deleted pod at once, its plugins when the server has answered. */
+static void test_what_plugins_give_back_late_is_told(void **state)
+{
+    static const struct ks_registered all[] = {
+        { &ks_plugin_priority_sort, 0, true },
+        { &ks_plugin_fit, 1, true },
+        { &token_plugin, 0, true },
+        { &ks_plugin_default_binder, 0, true },
+        { NULL, 0, false },
+    };
+    CLEANUP(bed_stop) struct bed b;
+
+    (void)state;
+    bed_start_with(&b, 1, all);
+    bed_node(&b, "n", 4000, 4096, 10, "");
+    rig_run(&b.rig, SEC);
+    fake_slow(b.rig.fake, 2 * SEC);
+    bed_pod(&b, "p", 100, 100, "");
+    rig_run(&b.rig, 10 * NSEC_PER_MSEC);
+    bed_pod(&b, "q", 100, 100, "");
+    rig_run(&b.rig, 10 * NSEC_PER_MSEC);
+    assert_int_equal(scheduler_stats(b.s).turned_down, 1);
+    fake_delete(b.rig.fake, PODS, "p"); /* its binding is out */
+    rig_run(&b.rig, SEC);
+    assert_true(token_taken);
+    rig_run(&b.rig, 30 * SEC);
+    assert_string_equal(bed_node_of(&b, "q"), "n");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -408,6 +610,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_permit_is_refused),
         cmocka_unit_test(test_what_happened_while_waiting_counts),
         cmocka_unit_test(test_its_own_change_counts_too),
+        cmocka_unit_test(test_nobody_listens_for_who_has_its_permits),
+        cmocka_unit_test(test_nobody_listens_when_extenders_have_answered),
         cmocka_unit_test(test_nobody_is_undone_twice),
         cmocka_unit_test(test_any_plugin_may_reject_who_waits),
         cmocka_unit_test(test_many_that_wait_do_not_block_others),
@@ -417,12 +621,16 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_pre_bind_takes_its_time),
         cmocka_unit_test(test_pre_bind_fails),
         cmocka_unit_test(test_a_pod_that_pre_bind_turns_down_backs_off),
+        cmocka_unit_test(test_who_may_not_fly_is_turned_down),
         cmocka_unit_test(test_pre_bind_is_cancelled),
         cmocka_unit_test(test_all_changes_in_one_patch),
         cmocka_unit_test(test_a_patch_is_tried_again),
         cmocka_unit_test(test_who_is_being_deleted_is_not_bound),
         cmocka_unit_test(test_a_promise_stays_when_nobody_could_make_room),
         cmocka_unit_test(test_profiles_are_replaced),
+        cmocka_unit_test(test_a_replaced_profile_outlives_the_call_that_ends_it),
+        cmocka_unit_test(test_a_replaced_profile_ends_with_the_scheduler),
+        cmocka_unit_test(test_what_plugins_give_back_late_is_told),
     };
 
     if (argc > 1)

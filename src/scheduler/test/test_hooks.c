@@ -306,6 +306,30 @@ static void test_promises_of_others_hold_against_lower_priorities(void **state)
     }
 }
 
+/* Its profile went while it waited: it belongs to another scheduler now, and has its room. */
+static void test_who_is_on_its_way_is_not_promised_room_as_well(void **state)
+{
+    CLEANUP(bed_stop) struct bed b;
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    struct profile_config other = profile_config_default(plugins, "another", a);
+    struct kerr err = { 0 };
+
+    (void)state;
+    prepare_with(&b, (struct scheduler_opts){ .foreign_promises = true });
+    hand.permit = KS_WAIT;
+    begin(&b);
+    bed_pod(&b, "p", 1000, 100, "");
+    rig_run(&b.rig, SEC);
+    assert_int_equal(scheduler_stats(b.s).waiting, 1);
+    assert_int_equal(
+        scheduler_reload(b.s, &(struct scheduler_opts){ .profiles = &other, .nprofiles = 1 }, &err),
+        0);
+    fake_patch(b.rig.fake, PODS, "p", "{\"metadata\":{\"labels\":{\"x\":\"1\"}}}");
+    rig_run(&b.rig, SEC);
+    assert_int_equal(scheduler_stats(b.s).assumed, 1);
+    assert_int_equal(scheduler_stats(b.s).nominated, 0);
+}
+
 static void test_promises_of_others_end(void **state)
 {
     static const char *const ends[] = {
@@ -342,6 +366,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_wishes_that_cannot_be_met),
         cmocka_unit_test(test_a_wish_does_not_wait_for_events),
         cmocka_unit_test(test_promises_of_others_hold_against_lower_priorities),
+        cmocka_unit_test(test_who_is_on_its_way_is_not_promised_room_as_well),
         cmocka_unit_test(test_promises_of_others_end),
     };
     if (argc > 1)

@@ -189,6 +189,53 @@ static void test_events_reach_only_who_is_held(void **state)
     assert_int_equal(podqueue_count(r.q, PODQUEUE_IN_FLIGHT), 0);
 }
 
+static void test_what_a_held_pod_waits_for_brings_it_back_at_once(void **state)
+{
+    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(kobj_unref) struct kobj *node = NULL;
+
+    rig_init(&r, state);
+    node = bed_object(r.bed, &kind_node,
+                      "{'metadata':{'name':'n'},'status':{'allocatable':{'cpu':'1','pods':'9'}}}");
+    struct kobj *p = rig_pod(&r, "p", "");
+    podqueue_put(r.q, p);
+    for (int round = 0; round < 2; round++) {
+        assert_pops(&r, "p");
+        podqueue_hold(r.q, p->meta.uid);
+        podqueue_event(r.q, &(struct ks_event){ KS_RES_NODE, KS_ADD, NULL, node }, NULL);
+        podqueue_fail(r.q, p->meta.uid, r.fit, round ? 0 : r.fit);
+        assert_int_equal(podqueue_count(r.q, round ? PODQUEUE_BACKOFF : PODQUEUE_READY), 1);
+    }
+}
+
+static void test_who_is_held_no_more_hears_nothing_new(void **state)
+{
+    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(kobj_unref) struct kobj *node = NULL;
+
+    rig_init(&r, state);
+    node = bed_object(r.bed, &kind_node,
+                      "{'metadata':{'name':'n'},'status':{'allocatable':{'cpu':'1','pods':'9'}}}");
+    const struct ks_event e = { KS_RES_NODE, KS_ADD, NULL, node };
+    for (int round = 0; round < 2; round++) {
+        struct kobj *p = rig_pod(&r, round ? "late" : "early", "");
+        podqueue_put(r.q, p);
+        (void)podqueue_pop(r.q);
+        podqueue_hold(r.q, p->meta.uid);
+        assert_true(podqueue_listens(r.q));
+        if (round == 0)
+            podqueue_event(r.q, &e, NULL);
+        podqueue_release(r.q, p->meta.uid);
+        podqueue_release(r.q, p->meta.uid); /* once is enough */
+        assert_false(podqueue_listens(r.q));
+        if (round == 1)
+            podqueue_event(r.q, &e, NULL);
+        podqueue_fail(r.q, p->meta.uid, r.fit, 0);
+        assert_int_equal(podqueue_count(r.q, PODQUEUE_BACKOFF), 1); /* the first one: it counts */
+        assert_int_equal(podqueue_count(r.q, PODQUEUE_TURNED_DOWN), round);
+    }
+}
+
 static void test_nobody_waits_for_ever(void **state)
 {
     CLEANUP(rig_fini) struct rig r;
@@ -317,6 +364,8 @@ int main(int argc, char **argv)
         BED_TEST(test_turned_down_waits_for_an_event_that_helps),
         BED_TEST(test_who_waits_for_another_component_does_not_back_off),
         BED_TEST(test_events_reach_only_who_is_held),
+        BED_TEST(test_what_a_held_pod_waits_for_brings_it_back_at_once),
+        BED_TEST(test_who_is_held_no_more_hears_nothing_new),
         BED_TEST(test_nobody_waits_for_ever),
         BED_TEST(test_gates_and_their_end),
         BED_TEST(test_changes_of_a_pod),

@@ -131,7 +131,7 @@ static void reserve(struct stage *s)
     f->a.cycle.state = state;
     assert_int_equal(s->pl->reserve(s->self, &f->a.cycle, &f->a.pod, field_row(f, "a"), &why),
                      KS_SUCCESS);
-    assert_int_equal(s->pl->pre_flight(s->self, f->a.pod.pod, "a"), KS_SUCCESS);
+    assert_int_equal(s->pl->pre_flight(s->self, f->a.pod.pod, "a", NULL), KS_SUCCESS);
 }
 static void pre_bind(struct stage *s)
 {
@@ -174,7 +174,7 @@ static void test_a_volume_is_bound(void **state)
     assert_int_equal(done.calls, 1);
     assert_int_equal(done.code, KS_SUCCESS);
     s.pl->post_bind(s.self, pod_of(s.f.obj), "a");
-    assert_int_equal(s.pl->pre_flight(s.self, pod_of(s.f.obj), "a"), KS_SKIP);
+    assert_int_equal(s.pl->pre_flight(s.self, pod_of(s.f.obj), "a", NULL), KS_SKIP);
     rig_run(&s.rig, 700 * SEC);
     assert_int_equal(done.calls, 1);
 }

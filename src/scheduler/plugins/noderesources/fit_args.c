@@ -129,10 +129,7 @@ static bool in_list(const kstrlist *l, const char *name, size_t n)
 
 bool fit_ignores(const struct fit_args *args, const char *resource)
 {
-    const char *slash = strchr(resource, '/');
-
-    if (!slash || strstr(resource, "kubernetes.io/") || str_starts(resource, "requests."))
-        return false; /* extended resources only */
-    return in_list(&args->ignored, resource, strlen(resource)) ||
-           in_list(&args->ignored_groups, resource, (size_t)(slash - resource));
+    return name_is_extended_resource(resource) &&
+           (in_list(&args->ignored, resource, strlen(resource)) ||
+            in_list(&args->ignored_groups, resource, strcspn(resource, "/")));
 }

@@ -107,9 +107,10 @@ static enum ks_code binding_reserve(void *self, const struct ks_cycle *c, const 
 
 /* ---- binding --------------------------------------------------------------------------------- */
 
-static enum ks_code binding_pre_flight(void *self, const struct pod *p, const char *node)
+static enum ks_code binding_pre_flight(void *self, const struct pod *p, const char *node,
+                                       struct ks_texts *why)
 {
-    (void)node;
+    (void)node, (void)why;
     return assumed_find(self, p->obj.meta.uid) ? KS_SUCCESS : KS_SKIP;
 }
 
