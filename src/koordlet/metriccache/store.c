@@ -186,9 +186,9 @@ bool series_last(const struct series *s, struct sample *ret)
 
 static bool is_over(const struct series *s, int64_t now_ms)
 {
+    const int64_t keep = MIN((int64_t)s->ring.retention_ms, (int64_t)SERIES_CLOSED_MS);
     struct sample last;
-    return s->holders == 0 &&
-           (!series_last(s, &last) || last.ms < now_ms - (int64_t)s->ring.retention_ms);
+    return s->holders == 0 && (!series_last(s, &last) || last.ms < now_ms - keep);
 }
 
 void metriccache_sweep(struct metriccache *mc, int64_t now_ms)

@@ -74,8 +74,10 @@ void metriccache_retain(struct metriccache *mc, enum metric_kind k, nsec_t inter
                         nsec_t retention);
 
 /* The series with these label values, as many as the kind has, in its order; made when it is new.
- * The handle stays good until its holder lets go; the samples stay, for who asks, until the series
- * has had no sample for its retention. */
+ * The handle stays good until its holder lets go. The samples stay for a minute then (or for the
+ * retention, when that is shorter): a pod that was missing in one answer has its window back, and
+ * of one that is gone nobody asks. */
+enum { SERIES_CLOSED_MS = 60 * 1000 };
 struct series *metriccache_open(struct metriccache *mc, enum metric_kind k,
                                 const char *const *labels);
 struct series *series_close(struct series *s); /* NULL is fine; always returns NULL */
