@@ -243,7 +243,7 @@ static void failed(struct binding *b)
 }
 
 /* A plugin said no: the one node that there was does not do. */
-void binding_turned_down(struct binding *b, struct failure f, const struct ks_texts *why)
+static void turned_down(struct binding *b, struct failure f, const struct ks_texts *why)
 {
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
     tally_one_node(why, &text);
@@ -256,13 +256,27 @@ void binding_turned_down(struct binding *b, struct failure f, const struct ks_te
     binding_give_up(b, &f);
 }
 
+void binding_refused(struct binding *b, const char *point, uint32_t slot, enum ks_code code,
+                     const struct ks_texts *why)
+{
+    struct failure f = failure_of(code, slot);
+
+    if (!f.error) {
+        turned_down(b, f, why);
+        return;
+    }
+    f.message = arena_printf(why->arena, "running %s plugin \"%s\": %s", point,
+                             b->plan->profile->slots[slot].plugin->name, ks_texts_join(why));
+    binding_give_up(b, &f);
+}
+
 void binding_rejected(struct binding *b, uint64_t rejectors, const char *why)
 {
     CLEANUP(arena_free) struct arena *a = arena_new();
     struct ks_texts one = { .arena = a };
 
     ks_texts_add(&one, why);
-    binding_turned_down(b, (struct failure){ .rejectors = rejectors }, &one);
+    turned_down(b, (struct failure){ .rejectors = rejectors }, &one);
 }
 
 /* ---- asking what is true --------------------------------------------------------------------- */

@@ -57,10 +57,11 @@ struct binding {
 /* What went on until now is over; what comes next begins. */
 void binding_count_time(struct binding *b, enum lap what, enum ks_code code);
 /* The three ends before a binding is sent. The pod is not there any more, or has another node; it
- * is there and has none; a plugin said no to the one node that there was. */
+ * is there and has none; a plugin said no to the one node that there was, or went wrong. */
 void binding_vanished(struct binding *b);
 void binding_give_up(struct binding *b, const struct failure *f);
-void binding_turned_down(struct binding *b, struct failure f, const struct ks_texts *why);
+void binding_refused(struct binding *b, const char *point, uint32_t slot, enum ks_code code,
+                     const struct ks_texts *why);
 /* The same for one reason that is no plugin's own. */
 void binding_rejected(struct binding *b, uint64_t rejectors, const char *why);
 /* The same when that which is being undone now is. Until then it can be neither let go nor rejected

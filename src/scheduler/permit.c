@@ -139,14 +139,8 @@ bool permit_ask(struct binding *b, struct arena *a)
             b->permit[slot] = (struct permit){ now + wait, wait };
             continue;
         }
-        struct failure f = failure_of(code, slot);
-        f.message = arena_printf(a, "running Permit plugin \"%s\": %s", s->plugin->name,
-                                 ks_texts_join(&why));
         watch_point(w, LAP_PERMIT, code);
-        if (f.error)
-            binding_give_up(b, &f);
-        else
-            binding_turned_down(b, f, &why);
+        binding_refused(b, "Permit", slot, code, &why);
         return false;
     }
     watch_point(w, LAP_PERMIT, b->waits ? KS_WAIT : KS_SUCCESS);

@@ -185,13 +185,7 @@ static bool pre_bind_said(struct binding *b, enum ks_code code, const struct ks_
     if (code == KS_SUCCESS || code == KS_SKIP)
         return true;
     binding_count_time(b, LAP_PRE_BIND, code);
-    struct failure f = failure_of(code, point->slots[b->at]);
-    f.message = arena_printf(why->arena, "running PreBind plugin \"%s\": %s",
-                             at_work(b)->plugin->name, ks_texts_join(why));
-    if (f.error)
-        binding_give_up(b, &f);
-    else
-        binding_turned_down(b, f, why);
+    binding_refused(b, "PreBind", point->slots[b->at], code, why);
     return false;
 }
 
@@ -233,19 +227,6 @@ void ks_bind_done(struct ks_bind *pub, enum ks_code code, const char *why)
     pre_bind_next(b);
 }
 
-static void flight_refused(struct binding *b, uint32_t slot, enum ks_code code,
-                           const struct ks_texts *why)
-{
-    struct failure f = failure_of(code, slot);
-
-    f.message = arena_printf(why->arena, "running PreBindPreFlight plugin \"%s\": %s",
-                             b->plan->profile->slots[slot].plugin->name, ks_texts_join(why));
-    if (f.error)
-        binding_give_up(b, &f);
-    else
-        binding_turned_down(b, f, why);
-}
-
 bool prebind_flight(struct binding *b, bool *ret_takes_time)
 {
     const struct profile_point *point = &b->plan->profile->points[KS_POINT_PRE_BIND];
@@ -261,7 +242,7 @@ bool prebind_flight(struct binding *b, bool *ret_takes_time)
         if (code == KS_SKIP)
             continue;
         if (code != KS_SUCCESS) {
-            flight_refused(b, slot, code, &why);
+            binding_refused(b, "PreBindPreFlight", slot, code, &why);
             return false;
         }
         b->flight |= UINT64_C(1) << slot;

@@ -9,7 +9,7 @@
 #include "koordlet/device/gpu.h"
 #include "koordlet/device/sources.h"
 #include "koordlet/test/collect_bed.h"
-#include "koordlet/test/counting.h"
+#include "koordlet/test/held_work.h"
 #include "koordlet/test/nvml_fake.h"
 
 #define GPU0        "GPU-aaaa"
@@ -19,32 +19,6 @@
 static struct fake_nvml *fake;
 
 /* ---- what the program is given --------------------------------------------------------------- */
-
-static struct held { /* work that has not come back */
-    bool on;
-    unsigned n;
-    work_fn work;
-    post_fn done;
-    void *arg;
-} held;
-void __real_loop_work(struct loop *l, work_fn work, post_fn done, void *arg);
-void __wrap_loop_work(struct loop *l, work_fn work, post_fn done, void *arg);
-void __wrap_loop_work(struct loop *l, work_fn work, post_fn done, void *arg)
-{
-    unsigned before = allocations;
-
-    if (held.on)
-        held = (struct held){ true, held.n + 1, work, done, arg };
-    else
-        __real_loop_work(l, work, done, arg);
-    allocations = before; /* the loop's are not ours to count */
-}
-UNUSED static void held_finish(struct loop *l)
-{
-    held.on = false;
-    held.work(held.arg);
-    held.done(l, held.arg);
-}
 
 static const char *hidden; /* a library, or the beginning of functions */
 static void *find_shown(void *handle, const char *name)

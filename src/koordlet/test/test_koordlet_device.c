@@ -11,7 +11,7 @@
 #include "koordlet/device/entries.h"
 #include "koordlet/device/sources.h"
 #include "koordlet/test/collect_bed.h"
-#include "koordlet/test/counting.h"
+#include "koordlet/test/held_work.h"
 
 static struct strbuf lines;
 static void keep_line(void *arg, const char *text, size_t n)
@@ -27,22 +27,6 @@ static unsigned count_lines(const char *with)
     return n;
 }
 
-static struct held { /* a scan that has not come back */
-    bool on;
-    unsigned n;
-    work_fn work;
-    post_fn done;
-    void *arg;
-} held;
-void __real_loop_work(struct loop *l, work_fn work, post_fn done, void *arg);
-void __wrap_loop_work(struct loop *l, work_fn work, post_fn done, void *arg);
-void __wrap_loop_work(struct loop *l, work_fn work, post_fn done, void *arg)
-{
-    if (held.on)
-        held = (struct held){ true, held.n + 1, work, done, arg };
-    else
-        __real_loop_work(l, work, done, arg);
-}
 /* Runs while a card is asked for its ports, with its name. */
 static struct {
     void (*fn)(void *arg, const char *card);
@@ -56,12 +40,6 @@ int __wrap_dir_each(int dirfd, const char *name, dir_fn fn, void *arg, struct ke
     if (asked.fn && sscanf(name, "class/infiniband/%63[^/]/ports", card) == 1)
         asked.fn(asked.arg, card);
     return __real_dir_each(dirfd, name, fn, arg, err);
-}
-static void held_finish(struct loop *l)
-{
-    held.on = false;
-    held.work(held.arg);
-    held.done(l, held.arg);
 }
 
 /* ---- a machine ------------------------------------------------------------------------------- */

@@ -258,18 +258,19 @@ static const struct ks_plugin usher_plugin = {
     .next = usher_next,
 };
 
+static const struct ks_registered usher_plugins[] = {
+    { &ks_plugin_priority_sort, 0, true },
+    { &usher_plugin, 0, true },
+    { &ks_plugin_default_binder, 0, true },
+    { NULL, 0, false },
+};
+
 static void test_plugins_on_the_way_to_the_node(void **state)
 {
-    static const struct ks_registered plugins[] = {
-        { &ks_plugin_priority_sort, 0, true },
-        { &usher_plugin, 0, true },
-        { &ks_plugin_default_binder, 0, true },
-        { NULL, 0, false },
-    };
     CLEANUP(stage_stop) struct stage g;
 
     (void)state;
-    stage_start(&g, (struct scheduler_opts){ .plugins = plugins });
+    stage_start(&g, (struct scheduler_opts){ .plugins = usher_plugins });
     bed_node(&g.bed, "n1", 1000, 1024, 110, "");
     bed_pod(&g.bed, "p", 100, 10, "");
     rig_run(&g.bed.rig, 3 * SEC);
@@ -292,16 +293,10 @@ static void test_plugins_on_the_way_to_the_node(void **state)
 
 static void test_what_is_undone_is_measured(void **state)
 {
-    static const struct ks_registered plugins[] = {
-        { &ks_plugin_priority_sort, 0, true },
-        { &usher_plugin, 0, true },
-        { &ks_plugin_default_binder, 0, true },
-        { NULL, 0, false },
-    };
     CLEANUP(stage_stop) struct stage g;
 
     (void)state;
-    stage_start(&g, (struct scheduler_opts){ .plugins = plugins });
+    stage_start(&g, (struct scheduler_opts){ .plugins = usher_plugins });
     bed_node(&g.bed, "n1", 1000, 1024, 110, "");
     bed_pod(&g.bed, "r", 100, 10, "");
     rig_run(&g.bed.rig, 500 * NSEC_PER_MSEC);

@@ -61,6 +61,13 @@ static struct kobj *rig_pod(struct rig *r, const char *name, const char *spec)
     return r->pods[r->npods++] = bed_object(r->bed, &kind_pod, text);
 }
 
+/* One that a pod may have been waiting for. */
+static struct kobj *rig_node(const struct rig *r)
+{
+    return bed_object(r->bed, &kind_node,
+                      "{'metadata':{'name':'n'},'status':{'allocatable':{'cpu':'1','pods':'9'}}}");
+}
+
 static void assert_pops(struct rig *r, const char *name)
 {
     struct kobj *p = podqueue_pop(r->q);
@@ -149,8 +156,7 @@ static void test_who_waits_for_another_component_does_not_back_off(void **state)
     CLEANUP(kobj_unref) struct kobj *node = NULL;
 
     rig_init(&r, state);
-    node = bed_object(r.bed, &kind_node,
-                      "{'metadata':{'name':'n'},'status':{'allocatable':{'cpu':'1','pods':'9'}}}");
+    node = rig_node(&r);
     struct kobj *p = rig_pod(&r, "p", "");
     podqueue_put(r.q, p);
     for (int round = 0; round < 2; round++) {
@@ -168,8 +174,7 @@ static void test_events_reach_only_who_is_held(void **state)
     CLEANUP(kobj_unref) struct kobj *node = NULL;
 
     rig_init(&r, state);
-    node = bed_object(r.bed, &kind_node,
-                      "{'metadata':{'name':'n'},'status':{'allocatable':{'cpu':'1','pods':'9'}}}");
+    node = rig_node(&r);
     struct kobj *a = rig_pod(&r, "a", ""), *b = rig_pod(&r, "b", ""), *c = rig_pod(&r, "c", "");
     podqueue_put(r.q, a);
     podqueue_put(r.q, b);
@@ -195,8 +200,7 @@ static void test_what_a_held_pod_waits_for_brings_it_back_at_once(void **state)
     CLEANUP(kobj_unref) struct kobj *node = NULL;
 
     rig_init(&r, state);
-    node = bed_object(r.bed, &kind_node,
-                      "{'metadata':{'name':'n'},'status':{'allocatable':{'cpu':'1','pods':'9'}}}");
+    node = rig_node(&r);
     struct kobj *p = rig_pod(&r, "p", "");
     podqueue_put(r.q, p);
     for (int round = 0; round < 2; round++) {
@@ -214,8 +218,7 @@ static void test_who_is_held_no_more_hears_nothing_new(void **state)
     CLEANUP(kobj_unref) struct kobj *node = NULL;
 
     rig_init(&r, state);
-    node = bed_object(r.bed, &kind_node,
-                      "{'metadata':{'name':'n'},'status':{'allocatable':{'cpu':'1','pods':'9'}}}");
+    node = rig_node(&r);
     const struct ks_event e = { KS_RES_NODE, KS_ADD, NULL, node };
     for (int round = 0; round < 2; round++) {
         struct kobj *p = rig_pod(&r, round ? "late" : "early", "");
