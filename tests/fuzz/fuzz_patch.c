@@ -3,7 +3,7 @@
  * Whatever comes out is a document that can be read again; a patch without nulls applied twice
  * changes nothing the second time; and a computed merge patch leads from one document to another.
  */
-#include "api/merge.h"
+#include "apiserver/schema/types.h"
 #include "json/patch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -84,13 +84,14 @@ static void check_json(const struct kj_val *doc, const struct kj_val *patch)
         kj_doc_free(check_result(v));
 }
 
-static void check_strategic(const struct kj_val *doc, const struct kj_val *patch, const char *kind)
+static void check_strategic(const struct kj_val *doc, const struct kj_val *patch,
+                            const struct t_type *type)
 {
     CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
     struct kerr err = { 0 };
     struct kj_mval *v;
 
-    if (kj_patch_strategic(d, doc, patch, api_merge_for_kind(kind), &v, &err) < 0)
+    if (kj_patch_strategic(d, doc, patch, types_merge(type), &v, &err) < 0)
         assert(err.text[0] != '\0' && err.reason != KR_NONE);
     else
         kj_doc_free(check_result(v));
@@ -107,7 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_merge(kj_root(doc), kj_root(patch));
     check_diff(kj_root(doc), kj_root(patch));
     check_json(kj_root(doc), kj_root(patch));
-    check_strategic(kj_root(doc), kj_root(patch), "Pod");
-    check_strategic(kj_root(doc), kj_root(patch), "Deployment");
+    check_strategic(kj_root(doc), kj_root(patch), types_find("", "v1", "Pod"));
+    check_strategic(kj_root(doc), kj_root(patch), types_find("apps", "v1", "Deployment"));
     return 0;
 }

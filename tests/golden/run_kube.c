@@ -1,7 +1,7 @@
 /* run_kube.c - what Kubernetes itself computes: quantities, selectors, patches, totals of pods. */
-#include "api/merge.h"
 #include "api/podresources.h"
 #include "api/selector.h"
+#include "apiserver/schema/types.h"
 #include "base/num.h"
 #include "base/qty.h"
 #include "runners.h"
@@ -305,7 +305,10 @@ static int apply_patch(const struct kj_val *in, struct kj_mdoc *d, struct kj_mva
     if (streq(type, "json"))
         return kj_patch_json(d, doc, patch, ret, err);
     const char *kind = kj_str_or(kj_get(in, "kind"), "");
-    return kj_patch_strategic(d, doc, patch, api_merge_for_kind(kind), ret, err);
+    const struct t_type *t = types_find("", "v1", kind);
+    if (!t)
+        return kerr_set(err, -EINVAL, "no field table of core/v1 kind \"%s\"", kind);
+    return kj_patch_strategic(d, doc, patch, types_merge(t), ret, err);
 }
 
 static int run_jsonpatch(const struct kj_val *in, struct arena *a, struct strbuf *got,
