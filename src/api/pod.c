@@ -3,6 +3,7 @@
 
 #include "api/meta_fields.h"
 #include "api/pod_fields.h"
+#include "api/qos.h"
 
 #define OMIT        KF_OMITEMPTY
 #define INTERN_OMIT (KF_INTERN | KF_OMITEMPTY)
@@ -174,9 +175,8 @@ const struct kschema pod_template_schema =
 
 const char *const pod_phase_names[] = { "",       "Pending", "Running", "Succeeded",
                                         "Failed", "Unknown", NULL };
-static const char *const qos_names[] = { "", "Guaranteed", "Burstable", "BestEffort", NULL };
 const struct kmeta pod_phase_meta = { .names = pod_phase_names };
-const struct kmeta pod_qos_meta = { .names = qos_names };
+const struct kmeta pod_qos_meta = { .names = kube_qos_names };
 
 static const struct kfield container_waiting_fields[] = {
     KF(struct container_waiting, reason, "reason", KF_STR, .flags = INTERN_OMIT),

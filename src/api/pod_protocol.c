@@ -1,7 +1,7 @@
-/* pod_protocol.c - QoS and priority of pods (api 2, 3). */
+/* pod_protocol.c - priority of pods (api 3). */
 #include "api/pod_protocol.h"
 
-#include "api/podresources.h"
+#include "api/qos.h"
 
 struct pod_identity pod_identity(const struct pod *p)
 {
@@ -12,18 +12,6 @@ struct pod_identity pod_identity(const struct pod *p)
         .priority = p->spec->priority,
         .kube_qos = pod_qos(p),
     };
-}
-
-enum qos_class pod_qos_class_raw(const struct pod *p)
-{
-    return p ? qos_raw(&p->obj.meta.labels) : QOS_NONE;
-}
-
-enum qos_class pod_qos_class(const struct pod *p)
-{
-    enum qos_class raw = pod_qos_class_raw(p);
-
-    return raw != QOS_NONE || !p ? raw : qos_from_kube(pod_qos(p));
 }
 
 enum priority_class pod_priority_class_raw(const struct pod *p)

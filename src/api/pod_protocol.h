@@ -1,4 +1,4 @@
-/* pod_protocol.h - QoS and priority of a struct pod: protocol.h with the arguments filled in.
+/* pod_protocol.h - priority of a struct pod: protocol.h with the arguments filled in.
  *
  * NULL is allowed everywhere and is nobody: no class, priority 0.
  */
@@ -8,8 +8,6 @@
 #include "api/protocol.h"
 
 struct pod_identity pod_identity(const struct pod *p);
-enum qos_class pod_qos_class_raw(const struct pod *p);
-enum qos_class pod_qos_class(const struct pod *p); /* with default */
 enum priority_class pod_priority_class_raw(const struct pod *p);
 enum priority_class pod_priority_class(const struct pod *p); /* with default */
 int32_t pod_priority_value(const struct pod *p);             /* with default */

@@ -1,6 +1,5 @@
 /* podresources.h - what a whole pod asks for: Kubernetes 1.35's rules for containers, init
- * containers, sidecars, overhead, pod-level resources and resizing in place; and the QoS class
- * that follows (scheduler-core 2.2).
+ * containers, sidecars, overhead, pod-level resources and resizing in place (scheduler-core 2.2).
  *
  * Sums are exact; rounding happens once, when counts are made of them. Results live in the arena
  * and borrow the names of the resources from the pod. No state; safe on any thread.
@@ -36,9 +35,4 @@ rescountlist reslist_counts(const reslist *l, struct arena *a);
 /* spec.resources has requests (limits, either) that count: cpu, memory, hugepages. */
 bool pod_level_requests_set(const struct pod_spec *s);
 bool pod_level_resources_set(const struct pod_spec *s);
-
-/* From the spec; status.qosClass is not looked at. */
-enum kube_qos pod_compute_qos(const struct pod_spec *s);
-/* status.qosClass, or computed when the status has none yet. */
-enum kube_qos pod_qos(const struct pod *p);
 #endif

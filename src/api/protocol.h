@@ -8,31 +8,8 @@
 #ifndef KOORD_API_PROTOCOL_H
 #define KOORD_API_PROTOCOL_H
 #include "api/protocol_keys.h"
+#include "api/qos.h"
 #include "api/types.h"
-
-/* ---- QoS (api 2) ----------------------------------------------------------------------------- */
-
-enum qos_class { QOS_NONE, QOS_LSE, QOS_LSR, QOS_LS, QOS_BE, QOS_SYSTEM };
-enum { QOS_COUNT = QOS_SYSTEM + 1 };
-
-/* The QoS of Kubernetes itself. */
-enum kube_qos { KUBE_QOS_NONE, KUBE_QOS_GUARANTEED, KUBE_QOS_BURSTABLE, KUBE_QOS_BEST_EFFORT };
-
-/* What a Guaranteed pod without a label counts as; a distribution may prefer LSE. */
-#ifndef KOORD_GUARANTEED_QOS
-#define KOORD_GUARANTEED_QOS QOS_LSR
-#endif
-
-const char *qos_class_name(enum qos_class q); /* "" for none */
-/* Case-sensitive; NULL, "" and unknown names are none. */
-enum qos_class qos_class_parse(const char *name);
-const char *kube_qos_name(enum kube_qos q);
-enum kube_qos kube_qos_parse(const char *name);
-
-/* The label's class. A bad value is none, it does not fall back to anything. */
-enum qos_class qos_raw(const kstrmap *labels);
-enum qos_class qos_from_kube(enum kube_qos q);
-enum qos_class qos_with_default(const kstrmap *labels, enum kube_qos q);
 
 /* ---- priority (api 3) ------------------------------------------------------------------------ */
 

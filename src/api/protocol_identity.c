@@ -2,67 +2,12 @@
 #include "api/protocol.h"
 #include "base/num.h"
 
-static const char *const qos_names[QOS_COUNT] = { "", "LSE", "LSR", "LS", "BE", "SYSTEM" };
-static const char *const kube_qos_names[] = { "", "Guaranteed", "Burstable", "BestEffort" };
-
 static const struct priority_band bands[PRIO_COUNT] = {
     [PRIO_PROD] = { "koord-prod", 9000, 9999, 9500, 9000 },
     [PRIO_MID] = { "koord-mid", 7000, 7999, 7500, 7000 },
     [PRIO_BATCH] = { "koord-batch", 5000, 5999, 5500, 5000 },
     [PRIO_FREE] = { "koord-free", 3000, 3999, 3500, 3000 },
 };
-
-/* Index of a name, 0 ("") when it is NULL or not there. */
-static unsigned name_index(const char *const *names, unsigned n, const char *name)
-{
-    for (unsigned i = 1; name && i < n; i++)
-        if (streq(names[i], name))
-            return i;
-    return 0;
-}
-
-const char *qos_class_name(enum qos_class q)
-{
-    return qos_names[q];
-}
-
-enum qos_class qos_class_parse(const char *name)
-{
-    return (enum qos_class)name_index(qos_names, QOS_COUNT, name);
-}
-
-const char *kube_qos_name(enum kube_qos q)
-{
-    return kube_qos_names[q];
-}
-
-enum kube_qos kube_qos_parse(const char *name)
-{
-    return (enum kube_qos)name_index(kube_qos_names, ARRAY_LEN(kube_qos_names), name);
-}
-
-enum qos_class qos_raw(const kstrmap *labels)
-{
-    return labels ? qos_class_parse(kstrmap_get(labels, LABEL_QOS_CLASS)) : QOS_NONE;
-}
-
-enum qos_class qos_from_kube(enum kube_qos q)
-{
-    switch (q) {
-    case KUBE_QOS_GUARANTEED: return KOORD_GUARANTEED_QOS;
-    case KUBE_QOS_BURSTABLE: return QOS_LS;
-    case KUBE_QOS_BEST_EFFORT: return QOS_BE;
-    case KUBE_QOS_NONE: break;
-    }
-    return QOS_NONE;
-}
-
-enum qos_class qos_with_default(const kstrmap *labels, enum kube_qos q)
-{
-    enum qos_class raw = qos_raw(labels);
-
-    return raw != QOS_NONE ? raw : qos_from_kube(q);
-}
 
 /* ---- priority -------------------------------------------------------------------------------- */
 

@@ -1,5 +1,6 @@
 /* run_kube.c - what Kubernetes itself computes: quantities, selectors, patches, totals of pods. */
 #include "api/podresources.h"
+#include "api/qos.h"
 #include "api/selector.h"
 #include "apiserver/schema/types.h"
 #include "base/num.h"
@@ -287,7 +288,11 @@ static int run_podresources(const struct kj_val *in, struct arena *a, struct str
     kjw_obj(&w, NULL);
     write_counts(&w, "requests", &requests, a);
     write_counts(&w, "limits", &limits, a);
-    kjw_str(&w, "qosClass", kube_qos_name(pod_compute_qos(pod->spec)));
+    enum kube_qos qos = pod_compute_qos(pod->spec);
+    enum kube_qos of_document = kube_qos_of_document(kj_path(in, "pod.spec"));
+    kjw_str(&w, "qosClass", kube_qos_name(qos));
+    if (of_document != qos)
+        kjw_str(&w, "qosClassOfDocument", kube_qos_name(of_document));
     kjw_end(&w);
     return 0;
 }

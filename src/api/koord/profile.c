@@ -1,9 +1,8 @@
 /* profile.c - tables of ClusterColocationProfile (api-crds 3). */
 #include "api/koord/profile.h"
 
+#include "api/qos.h"
 #include "base/num.h"
-
-static const char *const qos_classes[] = { "LSE", "LSR", "LS", "BE", "SYSTEM", NULL };
 
 #define SPEC                       struct colocation_profile_spec
 #define F(member, json, type, ...) KF(SPEC, member, json, type, __VA_ARGS__)
@@ -15,7 +14,7 @@ static const struct kfield spec_fields[] = {
     F(probability, "probability", KF_OBJ, OMIT_PTR, .sub = &int_or_str_schema,
       DOC("share of the pods to change, in percent; absent: 100")),
     F(qos_class, "qosClass", KF_STR, OMIT_STR,
-      META(.names = qos_classes, .description = "QoS class to give the pod")),
+      META(.names = qos_class_names + 1, .description = "QoS class to give the pod")),
     F(priority_class_name, "priorityClassName", KF_STR, OMIT_STR,
       DOC("PriorityClass to give the pod")),
     F(koordinator_priority, "koordinatorPriority", KF_OPT_I32, OMIT,

@@ -166,8 +166,12 @@ static void test_qos(void **state)
         { "{'spec':{'resources':{},'containers':[{'name':'a'," REQ("1") "}]}}",
           KUBE_QOS_BEST_EFFORT },
     };
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        CLEANUP(kj_doc_free) struct kj_doc *doc = bed_doc(cases[i].json);
+        const struct kj_val *spec = kj_get(kj_root(doc), "spec");
         assert_int_equal(pod_compute_qos(pod_from(b, cases[i].json)->spec), cases[i].want);
+        assert_int_equal(kube_qos_of_document(spec), cases[i].want);
+    }
     assert_int_equal(pod_qos(pod_from(b, "{'status':{'qosClass':'Guaranteed'}}")),
                      KUBE_QOS_GUARANTEED);
     assert_int_equal(pod_qos(pod_from(b, cases[2].json)), KUBE_QOS_BURSTABLE);

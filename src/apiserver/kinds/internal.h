@@ -190,7 +190,6 @@ void check_service_addresses(struct check *c, const struct kj_val *spec);
 void check_service_traffic(struct check *c, const struct kj_val *spec);
 /* job_policy.c: what a job does about failed and finished indexes. */
 void check_job_policy(struct check *c, const char *path, const struct kj_val *spec);
-const char *spec_qos(const struct kj_val *spec);
 /* A pod that counts as ready / that has ended. */
 bool pod_is_ready(const struct kj_val *pod);
 bool pod_is_ended(const struct kj_val *pod);

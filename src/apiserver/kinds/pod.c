@@ -1,4 +1,5 @@
 /* pod.c - pods: what defaults and the server add, what is refused, what selectors see. */
+#include "api/qos.h"
 #include "apiserver/kinds/internal.h"
 #include "apiserver/registry/registry.h"
 #include "base/ktime.h"
@@ -90,61 +91,13 @@ static void pod_set_defaults(struct kj_mdoc *d, struct kj_mval *obj)
     default_pod_ips(d, kj_mget(obj, "status"));
 }
 
-/* ---- quality of service
- * ----------------------------------------------------------------------------- */
-
-struct qos_sum {
-    struct qty request[2], limit[2]; /* cpu, memory */
-    bool requested[2], limited[2], guaranteed;
-};
-
-static void qos_add(struct qos_sum *s, const struct kj_val *resources)
-{
-    static const char *const names[] = { "cpu", "memory" };
-    const struct kj_val *requests = kj_get(resources, "requests");
-    const struct kj_val *limits = kj_get(resources, "limits");
-    struct qty q;
-
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        if (v_qty(requests, names[i], &q) && qty_sign(q) > 0) {
-            s->request[i] = qty_add(s->request[i], q);
-            s->requested[i] = true;
-        }
-        if (v_qty(limits, names[i], &q) && qty_sign(q) > 0) {
-            s->limit[i] = qty_add(s->limit[i], q);
-            s->limited[i] = true;
-        } else {
-            s->guaranteed = false;
-        }
-    }
-}
-
-const char *spec_qos(const struct kj_val *spec)
-{
-    static const char *const lists[] = { "containers", "initContainers" };
-    struct qos_sum s = { .guaranteed = true };
-    const struct kj_val *c;
-
-    if (v_has(spec, "resources")) {
-        qos_add(&s, kj_get(spec, "resources"));
-    } else {
-        for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-            for (struct kj_iter it = kj_iter(kj_get(spec, lists[i])); kj_next(&it, NULL, &c);)
-                qos_add(&s, kj_get(c, "resources"));
-    }
-    if (!s.requested[0] && !s.requested[1] && !s.limited[0] && !s.limited[1])
-        return "BestEffort";
-    for (size_t i = 0; i < 2; i++)
-        s.guaranteed = s.guaranteed && s.requested[i] && qty_cmp(s.request[i], s.limit[i]) == 0;
-    return s.guaranteed ? "Guaranteed" : "Burstable";
-}
-
 /* ---- what the server owns
  * --------------------------------------------------------------------------- */
 
 static void set_new_status(struct kj_mdoc *d, struct kj_mval *obj, nsec_t now)
 {
     CLEANUP(kj_doc_free) struct kj_doc *frozen = kj_freeze(kj_mget(obj, "spec"));
+    enum kube_qos qos = kube_qos_of_document(kj_root(frozen));
     struct kj_mval *status = kj_mobj(d);
     char when[KTIME_TEXT_MAX];
 
@@ -162,7 +115,7 @@ static void set_new_status(struct kj_mdoc *d, struct kj_mval *obj, nsec_t now)
         kj_mpush(list, c);
         kj_mset(d, status, "conditions", list);
     }
-    kj_mset(d, status, "qosClass", kj_mstr(d, spec_qos(kj_root(frozen))));
+    kj_mset(d, status, "qosClass", kj_mstr(d, kube_qos_name(qos)));
     kj_mset(d, obj, "status", status);
 }
 

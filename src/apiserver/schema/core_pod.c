@@ -1,4 +1,5 @@
 /* core_pod.c - core/v1: pods and pod templates. */
+#include "api/qos.h"
 #include "apiserver/schema/tables.h"
 
 const char *const protocol_values[] = { "TCP", "UDP", "SCTP", NULL };
@@ -710,7 +711,6 @@ static TYPE(core_pod_extended_resource_claim_status,
 
 static const char *const pod_phase_values[] = { "Pending", "Running", "Succeeded",
                                                 "Failed",  "Unknown", NULL };
-static const char *const pod_qos_class_values[] = { "Guaranteed", "Burstable", "BestEffort", NULL };
 static const struct t_field core_pod_status_fields[] = {
     F("observedGeneration", T_I64, 0),
     ENUM("phase", pod_phase_values, "v1.PodPhase", 0),
@@ -725,7 +725,7 @@ static const struct t_field core_pod_status_fields[] = {
     F("startTime", T_TIME, T_PTR),
     OBJS("initContainerStatuses", core_container_status, T_ATOMIC),
     OBJS("containerStatuses", core_container_status, T_ATOMIC),
-    ENUM("qosClass", pod_qos_class_values, "v1.PodQOSClass", 0),
+    ENUM("qosClass", kube_qos_names + 1, "v1.PodQOSClass", 0),
     OBJS("ephemeralContainerStatuses", core_container_status, T_ATOMIC),
     F("resize", T_STR, 0, GO("v1.PodResizeStatus")),
     OBJS("resourceClaimStatuses", core_pod_resource_claim_status, T_RETAIN | T_KEY, KEYS("name")),
