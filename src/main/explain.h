@@ -1,12 +1,12 @@
 /* explain.h - koordctl explain: why a pod has no node, or why it has this one.
  *
- * The scheduler's own attempt (scheduler/explain/whatif.h) on what the API server has now; nothing
- * is written to it.
+ * The scheduler's own attempt (scheduler/observe/explain/whatif.h) on what the API server has now;
+ * nothing is written to it.
  */
 #ifndef KOORD_MAIN_EXPLAIN_H
 #define KOORD_MAIN_EXPLAIN_H
 #include "ctl/ctl.h"
-#include "scheduler/explain/whatif.h"
+#include "scheduler/observe/explain/whatif.h"
 
 extern const struct ctl_command explain_command;
 

@@ -13,8 +13,8 @@
 #include "component/run.h"
 #include "component/serve.h"
 #include "loop/loop.h"
-#include "scheduler/barrier.h"
-#include "scheduler/explain/controller.h"
+#include "scheduler/engine/barrier.h"
+#include "scheduler/observe/explain/controller.h"
 #include "scheduler/scheduler.h"
 
 #define PROGRAM       "koord-scheduler"

@@ -25,7 +25,7 @@ static const struct flag served[] = {
     { "debug-scores", FLAG_INT, .letter = 's', O(debug_scores), .def = "0", .max = INT32_MAX,
       .help = "log the so many best nodes of each attempt and their scores; 0: none" },
     { "debug-filters", FLAG_BOOL, .letter = 'f', O(debug_filters),
-      .help = "log why nodes were turned down" },
+      .help = "log why nodes were rejected" },
     { "debug-diagnosis", FLAG_BOOL, .letter = 'd', O(debug_diagnosis),
       .help = "log why a pod found no node, a line of JSON for each attempt" },
     { "debug-diagnosis-blocking", FLAG_BOOL, O(debug_diagnosis_blocking),

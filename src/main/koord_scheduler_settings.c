@@ -127,7 +127,7 @@ static struct scheduler_opts opts_of(const struct program_state *p, const struct
         .monitor_timeout = p->o->monitor_timeout,
         .resize_pods = sched_gate_on(p->o, "ResizePod"),
         .nominated_once = sched_gate_on(p->o, "SkipFilterWithNominatedPods"),
-        .foreign_promises = sched_gate_on(p->o, "CrossSchedulerNomination"),
+        .foreign_nominations = sched_gate_on(p->o, "CrossSchedulerNomination"),
     };
 }
 

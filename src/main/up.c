@@ -13,7 +13,7 @@
 #include "loop/loop.h"
 #include "net/certgen.h"
 #include "net/tls.h"
-#include "scheduler/explain/controller.h"
+#include "scheduler/observe/explain/controller.h"
 #include "scheduler/scheduler.h"
 #include "sys/file.h"
 #include "json/kj.h"

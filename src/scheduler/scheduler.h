@@ -21,7 +21,6 @@ struct scheduler;
 struct serve;
 struct strbuf;
 
-enum { SCHEDULER_PROFILES_MAX = 8 };
 struct scheduler_opts {
     /* What is in force until scheduler_reload(); needed only by scheduler_new(). NULL: the default
      * plugins for each of the names. */
@@ -47,10 +46,11 @@ struct scheduler_opts {
     bool debug_diagnosis_blocking; /* db: written before the next attempt */
     unsigned diagnosis_queue, diagnosis_a_turn; /* otherwise; 0: 1000 wait, 10 a turn */
     nsec_t monitor_period, monitor_timeout;     /* attempts that take too long; 0: nobody looks */
-    bool resize_pods;      /* plugins may change what a pod asks for on the node that was chosen */
-    bool nominated_once;   /* SkipFilterWithNominatedPods: attempt_input */
-    bool foreign_promises; /* CrossSchedulerNomination: nominated pods of other schedulers count */
-    bool verify_reuse;     /* for tests: every attempt is made again from nothing, and compared */
+    bool resize_pods;    /* plugins may change what a pod asks for on the node that was chosen */
+    bool nominated_once; /* SkipFilterWithNominatedPods: attempt_input */
+    bool foreign_nominations; /* CrossSchedulerNomination: nominated pods of other schedulers count
+                               */
+    bool verify_reuse; /* for tests: every attempt is made again from nothing, and compared */
 };
 /* NULL with err set when the options or a plugin are at fault. */
 struct scheduler *scheduler_new(struct loop *l, struct kube *k, const struct scheduler_opts *o,
@@ -81,7 +81,7 @@ struct scheduler_stats {
     uint64_t victims;   /* pods evicted to make room */
     uint64_t reused;    /* attempts that could use what an equal pod had found out */
     size_t pending;     /* pods without a node, in whatever place */
-    size_t ready, backoff, turned_down, gated, binding, waiting; /* waiting: for a permit */
+    size_t ready, backoff, unschedulable, gated, binding, waiting; /* waiting: for a permit */
     size_t nominated;
     size_t nodes, pods, assumed; /* of the cache */
 };

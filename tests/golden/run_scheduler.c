@@ -3,7 +3,7 @@
 #include "api/pod.h"
 #include "base/intern.h"
 #include "runners.h"
-#include "scheduler/explain/whatif.h"
+#include "scheduler/observe/explain/whatif.h"
 
 /* The vectors were made without DynamicResources, which has something to say to every pod. */
 static void leave_out(struct profile_config *c, const char *plugin, struct arena *a)

@@ -16,7 +16,7 @@
 #include "loop/loop.h"
 #include "json/kj.h"
 
-/* A pod that was turned down is tried again after five minutes at the latest: so long it takes
+/* A pod that was rejected is tried again after five minutes at the latest: so long it takes
  * until all has been said that there is to say. */
 #define TROUBLE (200 * NSEC_PER_SEC)
 #define QUIET   (370 * NSEC_PER_SEC)
@@ -125,7 +125,7 @@ static void change_leader(struct sim *s)
     s->n.leaders++;
     if (sim_chance(s, 50)) { /* in the middle of bindings */
         fake_slow(s->fake, sim_below(s, 3000) * NSEC_PER_MSEC);
-        world_new_pods(s);
+        churn_new_pods(s);
         loop_advance(s->loop, sim_below(s, 100) * NSEC_PER_MSEC);
     }
     if (sim_chance(s, 40)) {
@@ -167,15 +167,15 @@ static void step(struct sim *s)
     int dice = sim_below(s, 100);
 
     if (dice < 45)
-        world_new_pods(s);
+        churn_new_pods(s);
     else if (dice < 55)
-        world_end_pod(s);
+        churn_end_pod(s);
     else if (dice < 63)
-        world_change_pod(s);
+        churn_change_pod(s);
     else if (dice < 75)
-        world_change_node(s);
+        churn_change_node(s);
     else if (dice < 80)
-        world_delete_node(s);
+        churn_delete_node(s);
     else if (dice < 90)
         disturb(s);
     else if (dice < 93)
@@ -214,7 +214,7 @@ static void sim_start(struct sim *s, uint64_t seed)
     s->faults = (unsigned)sim_below(s, 4) * 8;
     s->chaos = sim_chance(s, 70);
     s->crowded = sim_chance(s, 25);
-    world_new_nodes(s);
+    churn_new_nodes(s);
     start_scheduler(s);
 }
 

@@ -49,7 +49,7 @@ struct sim_pod {
     struct timer *end; /* of its grace */
 };
 
-/* A promise a scheduler's plugins know of: reserved, not yet undone or bound. */
+/* A nomination a scheduler's plugins know of: reserved, not yet undone or bound. */
 struct sim_hold {
     struct sim_scheduler *of;
     struct kuid uid;
@@ -104,13 +104,13 @@ struct sim_pod *sim_pod_of(struct sim *s, struct kuid uid); /* NULL: gone */
 /* The server was asked to delete it; with a node it has some time left. */
 void sim_pod_evicted(struct sim *s, struct sim_pod *p);
 
-/* sim_scheduler_world.c */
-void world_new_nodes(struct sim *s);
-void world_change_node(struct sim *s);
-void world_delete_node(struct sim *s);
-void world_new_pods(struct sim *s); /* a few, while there are fewer than SIM_PODS */
-void world_change_pod(struct sim *s);
-void world_end_pod(struct sim *s);
+/* sim_scheduler_churn.c */
+void churn_new_nodes(struct sim *s);
+void churn_change_node(struct sim *s);
+void churn_delete_node(struct sim *s);
+void churn_new_pods(struct sim *s); /* a few, while there are fewer than SIM_PODS */
+void churn_change_pod(struct sim *s);
+void churn_end_pod(struct sim *s);
 
 /* sim_scheduler_judge.c */
 void judge_wrote(void *sim, const char *agent, const char *method, const char *target,

@@ -119,7 +119,7 @@ static void judge_bind(struct sim *s, struct sim_scheduler *by, struct sim_pod *
 
 /* ---- evictions ------------------------------------------------------------------------------- */
 
-static bool is_promised(const struct sim *s, int node, int priority)
+static bool is_nominated(const struct sim *s, int node, int priority)
 {
     for (int i = 0; i < s->npods; i++) {
         const struct sim_pod *p = &s->pods[i];
@@ -148,7 +148,7 @@ static void judge_evict(struct sim *s, struct sim_scheduler *by, struct sim_pod 
     int node = evicted_from(s, by, p);
 
     s->n.evicted++;
-    if (!is_promised(s, node, p->priority)) {
+    if (!is_nominated(s, node, p->priority)) {
         struct sim_owed o = { node, p->priority, loop_mono(s->loop) };
         vec_push(&s->owed, o);
     }

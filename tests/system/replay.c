@@ -16,7 +16,7 @@
 #include "base/intern.h"
 #include "base/map.h"
 #include "base/strbuf.h"
-#include "scheduler/explain/whatif.h"
+#include "scheduler/observe/explain/whatif.h"
 #include "json/kj.h"
 
 struct replay {
@@ -60,7 +60,7 @@ static void add(struct replay *r, struct kobj *o)
     }
 }
 
-static void make_world(struct replay *r)
+static void make_objects(struct replay *r)
 {
     struct profile_config c = profile_config_default(ks_registry, "replay", r->arena);
     struct kerr err = { 0 };
@@ -102,7 +102,7 @@ static void bind(struct replay *r, const struct kj_val *pod, const char *node)
     const char *why = "there is no such node";
 
     r->binds++;
-    make_world(r);
+    make_objects(r);
     if (whatif_explain(r->w, o, 0, &res, &err) < 0) {
         why = err.text;
     } else {

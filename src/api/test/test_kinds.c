@@ -1,5 +1,5 @@
 /* test_kinds.c - each Kubernetes kind, with the fields its readers use. Pods are in test_pod.c. */
-#include "bed.h"
+#include "api/test/object_fixture.h"
 
 #include "api/core.h"
 #include "api/dra.h"
@@ -12,8 +12,8 @@
 #include "api/workload.h"
 
 /* const type *name = the object of a kind, until the end of the scope. */
-#define OBJECT(type, name, kind, json)                                                 \
-    CLEANUP(kobj_unref) struct kobj *name##_obj = bed_object(*state, &(kind), (json)); \
+#define OBJECT(type, name, kind, json)                                                     \
+    CLEANUP(kobj_unref) struct kobj *name##_obj = fixture_object(*state, &(kind), (json)); \
     const struct type *name = (const struct type *)name##_obj
 
 static void test_node(void **state)
@@ -236,15 +236,15 @@ static void test_dynamic_resources(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        BED_TEST(test_node),
-        BED_TEST(test_small_core_kinds),
-        BED_TEST(test_lease),
-        BED_TEST(test_events_of_both_groups),
-        BED_TEST(test_policy_kinds),
-        BED_TEST(test_workloads),
-        BED_TEST(test_volumes_and_claims),
-        BED_TEST(test_storage_kinds),
-        BED_TEST(test_dynamic_resources),
+        FIXTURE_TEST(test_node),
+        FIXTURE_TEST(test_small_core_kinds),
+        FIXTURE_TEST(test_lease),
+        FIXTURE_TEST(test_events_of_both_groups),
+        FIXTURE_TEST(test_policy_kinds),
+        FIXTURE_TEST(test_workloads),
+        FIXTURE_TEST(test_volumes_and_claims),
+        FIXTURE_TEST(test_storage_kinds),
+        FIXTURE_TEST(test_dynamic_resources),
     };
 
     if (argc > 1)

@@ -1,5 +1,5 @@
 /* test_kobj.c - the head of objects, their life, and the table of kinds. */
-#include "bed.h"
+#include "api/test/object_fixture.h"
 
 #include "api/core.h"
 #include "api/event.h"
@@ -19,7 +19,7 @@ static const char service_json[] =
 
 static void test_metadata_is_decoded(void **state)
 {
-    struct kobj *o = bed_object(*state, &kind_service, service_json);
+    struct kobj *o = fixture_object(*state, &kind_service, service_json);
     char text[KUID_TEXT_MAX];
 
     assert_string_equal(o->meta.name, "web");
@@ -38,7 +38,7 @@ static void test_metadata_is_decoded(void **state)
 
 static void test_labels_are_sorted_and_found(void **state)
 {
-    struct kobj *o = bed_object(*state, &kind_service, service_json);
+    struct kobj *o = fixture_object(*state, &kind_service, service_json);
 
     assert_int_equal(o->meta.labels.n, 2);
     assert_string_equal(o->meta.labels.items[0].key, "app");
@@ -50,7 +50,7 @@ static void test_labels_are_sorted_and_found(void **state)
 
 static void test_bulky_annotations_are_dropped(void **state)
 {
-    struct kobj *o = bed_object(*state, &kind_service, service_json);
+    struct kobj *o = fixture_object(*state, &kind_service, service_json);
 
     assert_int_equal(o->meta.annotations.n, 1);
     assert_string_equal(kstrmap_get(&o->meta.annotations, "note"), "x");
@@ -59,9 +59,9 @@ static void test_bulky_annotations_are_dropped(void **state)
 
 static void test_controller_is_the_owner_that_says_so(void **state)
 {
-    struct bed *b = *state;
-    struct kobj *o = bed_object(b, &kind_service, service_json);
-    struct kobj *bare = bed_object(b, &kind_service, "{'metadata':{'name':'x'}}");
+    struct object_fixture *b = *state;
+    struct kobj *o = fixture_object(b, &kind_service, service_json);
+    struct kobj *bare = fixture_object(b, &kind_service, "{'metadata':{'name':'x'}}");
 
     assert_string_equal(kobj_controller(o)->name, "web");
     assert_string_equal(kobj_controller(o)->kind, "Deployment");
@@ -72,9 +72,9 @@ static void test_controller_is_the_owner_that_says_so(void **state)
 
 static void test_key_is_cut_at_the_buffer(void **state)
 {
-    struct bed *b = *state;
-    struct kobj *o = bed_object(b, &kind_service, service_json);
-    struct kobj *ns = bed_object(b, &kind_namespace, "{'metadata':{'name':'shop'}}");
+    struct object_fixture *b = *state;
+    struct kobj *o = fixture_object(b, &kind_service, service_json);
+    struct kobj *ns = fixture_object(b, &kind_namespace, "{'metadata':{'name':'shop'}}");
     char buf[KOBJ_KEY_MAX];
 
     assert_int_equal(kobj_key(o, buf, sizeof buf), 8);
@@ -89,7 +89,7 @@ static void test_key_is_cut_at_the_buffer(void **state)
 
 static void test_references_keep_the_object(void **state)
 {
-    struct kobj *o = bed_object(*state, &kind_service, service_json);
+    struct kobj *o = fixture_object(*state, &kind_service, service_json);
 
     assert_ptr_equal(kobj_ref(o), o);
     assert_null(kobj_unref(o));
@@ -100,10 +100,10 @@ static void test_references_keep_the_object(void **state)
 
 static void test_errors_name_kind_and_field(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     CLEANUP(kj_doc_free)
-    struct kj_doc *doc = bed_doc("{'metadata':{'name':'p'},'spec':{'containers':[{'name':'a'},"
-                                 "{'name':'b','resources':{'requests':{'cpu':'two'}}}]}}");
+    struct kj_doc *doc = fixture_doc("{'metadata':{'name':'p'},'spec':{'containers':[{'name':'a'},"
+                                     "{'name':'b','resources':{'requests':{'cpu':'two'}}}]}}");
     struct kobj *o = NULL;
     struct kerr err = { 0 };
 
@@ -114,9 +114,9 @@ static void test_errors_name_kind_and_field(void **state)
 
 static void test_strings_that_repeat_are_one(void **state)
 {
-    struct bed *b = *state;
-    struct kobj *x = bed_object(b, &kind_service, service_json);
-    struct kobj *y = bed_object(b, &kind_service, service_json);
+    struct object_fixture *b = *state;
+    struct kobj *x = fixture_object(b, &kind_service, service_json);
+    struct kobj *y = fixture_object(b, &kind_service, service_json);
 
     assert_ptr_equal(x->meta.ns, y->meta.ns);
     assert_ptr_equal(x->meta.labels.items[0].value, y->meta.labels.items[0].value);
@@ -170,9 +170,9 @@ static void test_every_kind_is_complete_and_found_again(void **state)
 /* An empty object of every kind decodes, and comes apart without a trace. */
 static void test_every_kind_takes_an_empty_object(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     for (size_t i = 0; kind_at(i); i++) {
-        struct kobj *o = bed_object(b, kind_at(i), "{}");
+        struct kobj *o = fixture_object(b, kind_at(i), "{}");
         assert_string_equal(o->meta.name, "");
         assert_int_equal(o->meta.labels.n, 0);
         kobj_unref(o);
@@ -182,17 +182,17 @@ static void test_every_kind_takes_an_empty_object(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        BED_TEST(test_metadata_is_decoded),
-        BED_TEST(test_labels_are_sorted_and_found),
-        BED_TEST(test_bulky_annotations_are_dropped),
-        BED_TEST(test_controller_is_the_owner_that_says_so),
-        BED_TEST(test_key_is_cut_at_the_buffer),
-        BED_TEST(test_references_keep_the_object),
-        BED_TEST(test_errors_name_kind_and_field),
-        BED_TEST(test_strings_that_repeat_are_one),
+        FIXTURE_TEST(test_metadata_is_decoded),
+        FIXTURE_TEST(test_labels_are_sorted_and_found),
+        FIXTURE_TEST(test_bulky_annotations_are_dropped),
+        FIXTURE_TEST(test_controller_is_the_owner_that_says_so),
+        FIXTURE_TEST(test_key_is_cut_at_the_buffer),
+        FIXTURE_TEST(test_references_keep_the_object),
+        FIXTURE_TEST(test_errors_name_kind_and_field),
+        FIXTURE_TEST(test_strings_that_repeat_are_one),
         cmocka_unit_test(test_kinds_are_found_by_every_name),
         cmocka_unit_test(test_every_kind_is_complete_and_found_again),
-        BED_TEST(test_every_kind_takes_an_empty_object),
+        FIXTURE_TEST(test_every_kind_takes_an_empty_object),
     };
 
     if (argc > 1)

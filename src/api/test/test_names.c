@@ -1,5 +1,5 @@
 /* test_names.c - grammars of names. */
-#include "bed.h"
+#include "api/test/object_fixture.h"
 
 #include "api/names.h"
 

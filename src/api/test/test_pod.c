@@ -1,5 +1,5 @@
 /* test_pod.c - the two forms of a pod, and what cached pods share. */
-#include "bed.h"
+#include "api/test/object_fixture.h"
 
 #include "api/pod.h"
 #include "api/share.h"
@@ -39,7 +39,7 @@ static const char pod_c[] =
 
 static const struct pod *pod_from(void **state, const char *text)
 {
-    return pod_of(bed_object(*state, &kind_pod, text));
+    return pod_of(fixture_object(*state, &kind_pod, text));
 }
 
 static void drop(const struct pod *p)
@@ -110,8 +110,8 @@ static void test_cached_form_has_what_is_read(void **state)
 
 static void test_whole_form_has_everything(void **state)
 {
-    struct bed *b = *state;
-    CLEANUP(kj_doc_free) struct kj_doc *doc = bed_doc(pod_a);
+    struct object_fixture *b = *state;
+    CLEANUP(kj_doc_free) struct kj_doc *doc = fixture_doc(pod_a);
     struct pod *p = NULL;
     struct kerr err = { 0 };
 
@@ -272,9 +272,9 @@ static void test_affinity_is_decoded(void **state)
 
 static void test_templates_have_the_same_spec(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     CLEANUP(kj_doc_free)
-    struct kj_doc *doc = bed_doc("{" META("t", "h") SPEC("n9", "tok") "'x':1}");
+    struct kj_doc *doc = fixture_doc("{" META("t", "h") SPEC("n9", "tok") "'x':1}");
     struct pod_template t;
     struct kerr err = { 0 };
 
@@ -289,16 +289,16 @@ static void test_templates_have_the_same_spec(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        BED_TEST(test_cached_form_has_what_is_read),
-        BED_TEST(test_whole_form_has_everything),
-        BED_TEST(test_pods_of_one_template_share_it),
-        BED_TEST(test_other_labels_share_only_the_shape),
-        BED_TEST(test_any_difference_makes_another_shape),
-        BED_TEST(test_absent_parts_read_as_empty),
-        BED_TEST(test_odd_lists_stay_in_step),
-        BED_TEST(test_volume_sources),
-        BED_TEST(test_affinity_is_decoded),
-        BED_TEST(test_templates_have_the_same_spec),
+        FIXTURE_TEST(test_cached_form_has_what_is_read),
+        FIXTURE_TEST(test_whole_form_has_everything),
+        FIXTURE_TEST(test_pods_of_one_template_share_it),
+        FIXTURE_TEST(test_other_labels_share_only_the_shape),
+        FIXTURE_TEST(test_any_difference_makes_another_shape),
+        FIXTURE_TEST(test_absent_parts_read_as_empty),
+        FIXTURE_TEST(test_odd_lists_stay_in_step),
+        FIXTURE_TEST(test_volume_sources),
+        FIXTURE_TEST(test_affinity_is_decoded),
+        FIXTURE_TEST(test_templates_have_the_same_spec),
     };
 
     if (argc > 1)

@@ -1,6 +1,6 @@
 /* test_pod_memory.c - a cached pod takes less than 1 KB, strings and shared parts included. The
  * bench measures the same over 150,000 pods in a real informer. */
-#include "bed.h"
+#include "api/test/object_fixture.h"
 
 #include "api/pod.h"
 #include "api/share.h"
@@ -14,7 +14,7 @@ enum {
     MALLOC_HEAD = 16,
 };
 
-static struct kobj *generate(struct bed *b, unsigned i, size_t *json_bytes)
+static struct kobj *generate(struct object_fixture *b, unsigned i, size_t *json_bytes)
 {
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
@@ -31,7 +31,7 @@ static struct kobj *generate(struct bed *b, unsigned i, size_t *json_bytes)
 
 static void test_a_pod_takes_less_than_1_kb(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     struct kobj **pods = xnewn0(PODS, struct kobj *);
     size_t json = 0, blocks = 0;
 
@@ -64,7 +64,7 @@ static void test_the_generator_is_repeatable(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        BED_TEST(test_a_pod_takes_less_than_1_kb),
+        FIXTURE_TEST(test_a_pod_takes_less_than_1_kb),
         cmocka_unit_test(test_the_generator_is_repeatable),
     };
 

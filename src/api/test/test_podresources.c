@@ -1,11 +1,11 @@
 /* test_podresources.c - totals of a pod: the rules one by one (scheduler-core 2.2). */
-#include "bed.h"
+#include "api/test/object_fixture.h"
 
 #include "api/podresources.h"
 
-static struct pod *pod_from(struct bed *b, const char *json)
+static struct pod *pod_from(struct object_fixture *b, const char *json)
 {
-    CLEANUP(kj_doc_free) struct kj_doc *doc = bed_doc(json);
+    CLEANUP(kj_doc_free) struct kj_doc *doc = fixture_doc(json);
     struct pod *p = NULL;
     struct kerr err = { 0 };
     if (pod_decode(kj_root(doc), b->arena, &p, &err) < 0)
@@ -19,14 +19,14 @@ static int64_t count_of(const reslist *l, const char *name)
     return q ? resource_count(name, *q) : -1;
 }
 
-static int64_t request(struct bed *b, const char *json, const char *name,
+static int64_t request(struct object_fixture *b, const char *json, const char *name,
                        const struct podres_options *o)
 {
     reslist l = pod_requests(pod_from(b, json), o, b->arena);
     return count_of(&l, name);
 }
 
-static int64_t limit(struct bed *b, const char *json, const char *name,
+static int64_t limit(struct object_fixture *b, const char *json, const char *name,
                      const struct podres_options *o)
 {
     reslist l = pod_limits(pod_from(b, json), o, b->arena);
@@ -37,7 +37,7 @@ static int64_t limit(struct bed *b, const char *json, const char *name,
 
 static void test_init_containers_run_beside_earlier_sidecars(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     const char *json = "{'spec':{'containers':[{'name':'a'," REQ("1") "},{'name':'b'," REQ(
         "2") "}],"
              "'initContainers':[{'name':'s','restartPolicy':'Always'," REQ("1") "},"
@@ -55,7 +55,7 @@ static void test_init_containers_run_beside_earlier_sidecars(void **state)
 
 static void test_overhead_adds_to_requests_and_real_limits(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     const char *json = "{'spec':{'containers':[{'name':'a','resources':{'requests':{'cpu':'1'},"
                        "'limits':{'cpu':'0','memory':'1Gi'}}}],"
                        "'overhead':{'cpu':'100m','memory':'1Mi','x/y':'1'}}}";
@@ -72,7 +72,7 @@ static void test_overhead_adds_to_requests_and_real_limits(void **state)
 
 static void test_pod_level_replaces_only_what_it_may(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     const char *json = "{'spec':{'resources':{'requests':{'cpu':'3','ephemeral-storage':'1Gi'}},"
                        "'containers':[{'name':'a','resources':{'requests':{'cpu':'5','x/y':'2'}}}],"
                        "'overhead':{'cpu':'1'}}}";
@@ -96,7 +96,7 @@ static void test_pod_level_replaces_only_what_it_may(void **state)
 
 static void test_resized_containers_count_at_their_maximum(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     const struct podres_options use = { .use_status = true };
 
     assert_int_equal(request(b, RESIZED("Deferred"), "cpu", &use), 3000);
@@ -106,7 +106,7 @@ static void test_resized_containers_count_at_their_maximum(void **state)
 
 static void test_defaults_fill_what_is_missing(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     struct resqty items[] = { { "cpu", qty_from_milli(100, QTY_DECIMAL_SI) } };
     const reslist defaults = { items, 1 };
     const struct podres_options o = { .non_missing = &defaults };
@@ -119,7 +119,7 @@ static void test_defaults_fill_what_is_missing(void **state)
 
 static void test_rounding_happens_once(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     const char *json =
         "{'spec':{'containers':[{'name':'a'," REQ("0.4m") "},{'name':'b'," REQ("0.4m") "}]}}";
     reslist l = pod_requests(pod_from(b, json), NULL, b->arena);
@@ -132,7 +132,7 @@ static void test_rounding_happens_once(void **state)
 
 static void test_templates_count_like_pods(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     const struct pod *p = pod_from(b, RESIZED("Deferred"));
     const struct podres_options use = { .use_status = true };
     reslist requests = pod_spec_requests(p->spec, &use, b->arena);
@@ -144,7 +144,7 @@ static void test_templates_count_like_pods(void **state)
 
 static void test_qos(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     static const struct {
         const char *json;
         enum kube_qos want;
@@ -180,14 +180,14 @@ static void test_qos(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        BED_TEST(test_init_containers_run_beside_earlier_sidecars),
-        BED_TEST(test_overhead_adds_to_requests_and_real_limits),
-        BED_TEST(test_pod_level_replaces_only_what_it_may),
-        BED_TEST(test_resized_containers_count_at_their_maximum),
-        BED_TEST(test_defaults_fill_what_is_missing),
-        BED_TEST(test_rounding_happens_once),
-        BED_TEST(test_templates_count_like_pods),
-        BED_TEST(test_qos),
+        FIXTURE_TEST(test_init_containers_run_beside_earlier_sidecars),
+        FIXTURE_TEST(test_overhead_adds_to_requests_and_real_limits),
+        FIXTURE_TEST(test_pod_level_replaces_only_what_it_may),
+        FIXTURE_TEST(test_resized_containers_count_at_their_maximum),
+        FIXTURE_TEST(test_defaults_fill_what_is_missing),
+        FIXTURE_TEST(test_rounding_happens_once),
+        FIXTURE_TEST(test_templates_count_like_pods),
+        FIXTURE_TEST(test_qos),
     };
 
     if (argc > 1)

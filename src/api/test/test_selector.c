@@ -1,6 +1,6 @@
 /* test_selector.c - label, node and field selectors. The golden vectors have many more texts; these
  * stand for the rules. */
-#include "bed.h"
+#include "api/test/object_fixture.h"
 #include "pairs.h"
 
 #include "api/selector.h"
@@ -25,7 +25,7 @@ static void assert_canonical(struct arena *a, const char *text, const char *want
 
 static void test_canonical_text(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     static const char *const cases[][2] = {
         { "", "" },
         { "  ", "" },
@@ -51,7 +51,7 @@ static void test_canonical_text(void **state)
 
 static void test_bad_text_is_refused_with_a_reason(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     static const char *const cases[][2] = {
         { ",", "found ',', expected: !, identifier, or 'end of string'" },
         { "a,", "found '', expected: identifier after ','" },
@@ -83,7 +83,7 @@ static void test_bad_text_is_refused_with_a_reason(void **state)
 
 static void test_nul_bytes_are_refused(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     struct labelsel *s = NULL;
     struct fieldsel *f = NULL;
 
@@ -95,7 +95,7 @@ static void test_nul_bytes_are_refused(void **state)
 
 static void test_operators(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     kstrmap web = pairs(b->arena, "app", "web", "n", "5", "empty", "", NULL), none = NO_PAIRS;
     static const struct {
         const char *text;
@@ -129,7 +129,7 @@ static void test_operators(void **state)
 
 static void test_null_matches_nothing_and_empty_everything(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     const struct label_selector empty = { 0 };
     kstrmap web = pairs(b->arena, "app", "web", NULL), none = NO_PAIRS;
     struct labelsel *nothing = NULL, *everything = NULL;
@@ -145,9 +145,9 @@ static void test_null_matches_nothing_and_empty_everything(void **state)
     assert_true(labelsel_is_everything(everything));
 }
 
-static struct label_selector *selector_from(struct bed *b, const char *json)
+static struct label_selector *selector_from(struct object_fixture *b, const char *json)
 {
-    CLEANUP(kj_doc_free) struct kj_doc *doc = bed_doc(json);
+    CLEANUP(kj_doc_free) struct kj_doc *doc = fixture_doc(json);
     struct label_selector *ls = arena_new0(b->arena, struct label_selector);
     struct kerr err = { 0 };
     assert_int_equal(kj_decode(&label_selector_schema, kj_root(doc), 0, b->arena, ls, &err), 0);
@@ -156,7 +156,7 @@ static struct label_selector *selector_from(struct bed *b, const char *json)
 
 static void test_label_selector_objects(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     struct label_selector *ls = selector_from(
         b, "{'matchLabels':{'b':'2'},'matchExpressions':[{'key':'a','operator':'In','values':"
            "['y','x']},{'key':'c','operator':'DoesNotExist'}]}");
@@ -174,7 +174,7 @@ static void test_label_selector_objects(void **state)
 
 static void test_bad_label_selector_objects(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     static const char *const cases[] = {
         "{'matchExpressions':[{'key':'a','operator':'In'}]}",
         "{'matchExpressions':[{'key':'a','operator':'Exists','values':['x']}]}",
@@ -193,7 +193,7 @@ static void test_bad_label_selector_objects(void **state)
 
 static void test_maps_and_additions(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     kstrmap want = pairs(b->arena, "b", "2", NULL);
     kstrmap yes = pairs(b->arena, "a", "1", "b", "2", NULL), half = pairs(b->arena, "b", "2", NULL);
     struct labelsel *s = labelsel_from_map(&want, b->arena);
@@ -209,9 +209,9 @@ static void test_maps_and_additions(void **state)
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-static struct nodesel *node_selector(struct bed *b, const char *json)
+static struct nodesel *node_selector(struct object_fixture *b, const char *json)
 {
-    CLEANUP(kj_doc_free) struct kj_doc *doc = bed_doc(json);
+    CLEANUP(kj_doc_free) struct kj_doc *doc = fixture_doc(json);
     struct node_selector *ns = arena_new0(b->arena, struct node_selector);
     struct kerr err = { 0 };
     assert_int_equal(kj_decode(&node_selector_schema, kj_root(doc), 0, b->arena, ns, &err), 0);
@@ -220,7 +220,7 @@ static struct nodesel *node_selector(struct bed *b, const char *json)
 
 static void test_node_terms_are_ored(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     kstrmap ssd = pairs(b->arena, "disk", "ssd", "gen", "7", NULL), none = NO_PAIRS;
     struct nodesel *s = node_selector(
         b, "{'nodeSelectorTerms':[{'matchExpressions':[{'key':'disk','operator':'In','values':"
@@ -235,7 +235,7 @@ static void test_node_terms_are_ored(void **state)
 
 static void test_a_bad_term_spoils_only_itself(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     kstrmap z = pairs(b->arena, "zone", "z", NULL), none = NO_PAIRS;
     struct nodesel *s =
         node_selector(b, "{'nodeSelectorTerms':[{'matchExpressions':[{'key':'a','operator':'In'}]},"
@@ -250,7 +250,7 @@ static void test_a_bad_term_spoils_only_itself(void **state)
 
 static void test_no_usable_term_matches_no_node(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     kstrmap none = NO_PAIRS;
     const struct node_selector_term empty = { 0 };
 
@@ -269,7 +269,7 @@ static const char *field_of(const void *obj, const char *field)
 
 static void test_field_selectors(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     kstrmap pod = pairs(b->arena, "status.phase", "Running", "spec.nodeName", "n1", NULL);
     static const struct {
         const char *text, *canonical;
@@ -298,7 +298,7 @@ static void test_field_selectors(void **state)
 
 static void test_bad_field_selectors(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     static const char *const cases[] = { "a", "a=b=c", "a=\\x", "a=\\", "a=1,b" };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct fieldsel *s = NULL;
@@ -310,7 +310,7 @@ static void test_bad_field_selectors(void **state)
 
 static void test_field_selector_tells_what_it_needs(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     const char *text = "spec.nodeName=n1,status.phase!=Failed";
     struct fieldsel *s = NULL;
 
@@ -325,20 +325,20 @@ static void test_field_selector_tells_what_it_needs(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        BED_TEST(test_canonical_text),
-        BED_TEST(test_bad_text_is_refused_with_a_reason),
-        BED_TEST(test_nul_bytes_are_refused),
-        BED_TEST(test_operators),
-        BED_TEST(test_null_matches_nothing_and_empty_everything),
-        BED_TEST(test_label_selector_objects),
-        BED_TEST(test_bad_label_selector_objects),
-        BED_TEST(test_maps_and_additions),
-        BED_TEST(test_node_terms_are_ored),
-        BED_TEST(test_a_bad_term_spoils_only_itself),
-        BED_TEST(test_no_usable_term_matches_no_node),
-        BED_TEST(test_field_selectors),
-        BED_TEST(test_bad_field_selectors),
-        BED_TEST(test_field_selector_tells_what_it_needs),
+        FIXTURE_TEST(test_canonical_text),
+        FIXTURE_TEST(test_bad_text_is_refused_with_a_reason),
+        FIXTURE_TEST(test_nul_bytes_are_refused),
+        FIXTURE_TEST(test_operators),
+        FIXTURE_TEST(test_null_matches_nothing_and_empty_everything),
+        FIXTURE_TEST(test_label_selector_objects),
+        FIXTURE_TEST(test_bad_label_selector_objects),
+        FIXTURE_TEST(test_maps_and_additions),
+        FIXTURE_TEST(test_node_terms_are_ored),
+        FIXTURE_TEST(test_a_bad_term_spoils_only_itself),
+        FIXTURE_TEST(test_no_usable_term_matches_no_node),
+        FIXTURE_TEST(test_field_selectors),
+        FIXTURE_TEST(test_bad_field_selectors),
+        FIXTURE_TEST(test_field_selector_tells_what_it_needs),
     };
     RUN_TESTS(tests);
 }

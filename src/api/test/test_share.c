@@ -1,6 +1,6 @@
 /* test_share.c - recognised parts are right: whatever is changed in a document, what we hand out is
  * what decoding it anew would give. */
-#include "bed.h"
+#include "api/test/object_fixture.h"
 
 #include "api/pod.h"
 #include "api/share.h"
@@ -84,7 +84,8 @@ static void change_something(struct kj_mdoc *d, struct kj_mval *root)
 
 /* ---- the property ---------------------------------------------------------------------------- */
 
-static void check_part(struct bed *b, const struct sharepart *part, const struct kj_val *in)
+static void check_part(struct object_fixture *b, const struct sharepart *part,
+                       const struct kj_val *in)
 {
     struct share *s = NULL;
     struct kerr err = { 0 }, fresh_err = { 0 };
@@ -109,7 +110,7 @@ static void check_part(struct bed *b, const struct sharepart *part, const struct
 static void test_recognised_parts_equal_decoded_ones(void **state)
 {
     enum { BASES = 12, CHANGES = 400 };
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
 
     rnd_state = 42;
     for (unsigned i = 0; i < BASES; i++) {
@@ -142,11 +143,11 @@ static void test_recognised_parts_equal_decoded_ones(void **state)
 /* The order of unknown members, and what they hold, may differ: the parts are still equal. */
 static void test_unknown_members_do_not_matter(void **state)
 {
-    struct bed *b = *state;
-    struct kobj *x =
-        bed_object(b, &kind_pod,
-                   "{'metadata':{'generateName':'g-','labels':{'a':'b'},'x':1},'spec':{'y':[]}}");
-    struct kobj *y = bed_object(
+    struct object_fixture *b = *state;
+    struct kobj *x = fixture_object(
+        b, &kind_pod,
+        "{'metadata':{'generateName':'g-','labels':{'a':'b'},'x':1},'spec':{'y':[]}}");
+    struct kobj *y = fixture_object(
         b, &kind_pod, "{'spec':{},'metadata':{'labels':{'a':'b'},'x':{},'generateName':'g-'}}");
 
     assert_ptr_equal(x->meta.labels.items, y->meta.labels.items);
@@ -165,8 +166,8 @@ static void test_a_null_source_is_not_a_source(void **state)
     struct kobj *held[4];
 
     for (int i = 0; i < 3; i++)
-        held[i] = bed_object(*state, &kind_pod, token);
-    held[3] = bed_object(*state, &kind_pod, dir);
+        held[i] = fixture_object(*state, &kind_pod, token);
+    held[3] = fixture_object(*state, &kind_pod, dir);
     assert_int_equal(pod_of(held[2])->volumes.n, 0);
     assert_int_equal(pod_of(held[3])->volumes.n, 1);
     for (int i = 0; i < 4; i++)
@@ -177,7 +178,7 @@ static void test_a_null_source_is_not_a_source(void **state)
 static void test_many_workloads(void **state)
 {
     enum { WORKLOADS = 1000, EACH = 3 };
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     struct kobj **held = xnewn0(WORKLOADS * EACH, struct kobj *);
 
     for (size_t i = 0; i < WORKLOADS * EACH; i++) {
@@ -185,7 +186,7 @@ static void test_many_workloads(void **state)
         const char *text = arena_printf(
             b->arena, "{'metadata':{'name':'p-%zu','generateName':'w%zu-','labels':{'w':'%zu'}}}",
             i, w, w);
-        held[i] = bed_object(b, &kind_pod, text);
+        held[i] = fixture_object(b, &kind_pod, text);
     }
     assert_int_equal(share_count(), WORKLOADS + 1); /* all have the same, empty spec */
     for (size_t i = 0; i < WORKLOADS * EACH; i++) {
@@ -200,10 +201,10 @@ static void test_many_workloads(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        BED_TEST(test_recognised_parts_equal_decoded_ones),
-        BED_TEST(test_unknown_members_do_not_matter),
-        BED_TEST(test_a_null_source_is_not_a_source),
-        BED_TEST(test_many_workloads),
+        FIXTURE_TEST(test_recognised_parts_equal_decoded_ones),
+        FIXTURE_TEST(test_unknown_members_do_not_matter),
+        FIXTURE_TEST(test_a_null_source_is_not_a_source),
+        FIXTURE_TEST(test_many_workloads),
     };
 
     if (argc > 1)

@@ -1,5 +1,5 @@
 /* test_toleration.c - taints and tolerations (scheduler-core 8.5). */
-#include "bed.h"
+#include "api/test/object_fixture.h"
 
 #include "api/toleration.h"
 

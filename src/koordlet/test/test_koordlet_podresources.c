@@ -13,7 +13,7 @@
 #include "component/metrics.h"
 #include "koordlet/states/podresources.h"
 #include "koordlet/test/host_fixture.h"
-#include "koordlet/test/report_bed.h"
+#include "koordlet/test/report_fixture.h"
 #include "loop/loop.h"
 #include "net/grpc.h"
 
@@ -141,7 +141,7 @@ static int edit(struct str list, const char *pods, struct strbuf *printed, struc
     struct kerr err;
     void *b;
 
-    bed_setup(&b);
+    fixture_setup(&b);
     struct podset *set = pods_of(b, pods);
     int r = podresources_edit(list, set, &out, bad, &err);
     if (r == 0)
@@ -149,7 +149,7 @@ static int edit(struct str list, const char *pods, struct strbuf *printed, struc
     else
         assert_int_equal(out.len, 0);
     podset_unref(set);
-    bed_teardown(&b);
+    fixture_teardown(&b);
     return r;
 }
 
@@ -312,7 +312,7 @@ static void kubelet_start(struct rig *t)
 static void rig_open(struct rig *t)
 {
     *t = (struct rig){ 0 };
-    bed_setup(&t->bed);
+    fixture_setup(&t->bed);
     fixture_init(&t->f);
     t->l = loop_new();
     t->metrics = metrics_new();
@@ -334,7 +334,7 @@ static void rig_close(struct rig *t)
     metrics_free(t->metrics);
     loop_free(t->l);
     fixture_fini(&t->f);
-    bed_teardown(&t->bed);
+    fixture_teardown(&t->bed);
 }
 
 struct answer {

@@ -1,5 +1,5 @@
 /* test_koordlet_predict.c - histograms, models, checkpoints (koordlet-metrics 9.1 to 9.3). */
-#include "api/test/bed.h"
+#include "api/test/object_fixture.h"
 
 #include <math.h>
 
@@ -95,7 +95,7 @@ static void test_options(void **state)
 
 static int decode(struct histogram *h, const char *quoted, struct kerr *err)
 {
-    CLEANUP(kj_doc_free) struct kj_doc *doc = bed_doc(quoted);
+    CLEANUP(kj_doc_free) struct kj_doc *doc = fixture_doc(quoted);
     return histogram_decode(h, kj_root(doc), err);
 }
 

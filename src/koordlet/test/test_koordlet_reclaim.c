@@ -2,7 +2,7 @@
  *
  * The test stands in for models_predict(), so that predictions are the spec's round numbers.
  */
-#include "api/test/bed.h"
+#include "api/test/object_fixture.h"
 
 #include "koordlet/predict/reclaim.h"
 
@@ -45,16 +45,16 @@ static const struct reclaim_options options = { .cold_start = HOUR, .safety_marg
 #define OLD     ",'creationTimestamp':'2026-01-01T10:00:00Z'"
 #define LEAVING ",'deletionTimestamp':'2026-01-01T11:59:30Z'"
 
-static int add(struct bed *b, struct reclaim *r, const char *text)
+static int add(struct object_fixture *b, struct reclaim *r, const char *text)
 {
-    CLEANUP(kobj_unref) struct kobj *pod = bed_object(b, &kind_pod, text);
+    CLEANUP(kobj_unref) struct kobj *pod = fixture_object(b, &kind_pod, text);
     struct kerr err = { 0 };
     return reclaim_add(r, pod_of(pod), &err);
 }
 
-static struct amounts ask(struct bed *b, const struct reclaim *r, const char *node)
+static struct amounts ask(struct object_fixture *b, const struct reclaim *r, const char *node)
 {
-    CLEANUP(kobj_unref) struct kobj *n = bed_object(b, &kind_node, node);
+    CLEANUP(kobj_unref) struct kobj *n = fixture_object(b, &kind_node, node);
     struct amounts a = { -1, -1 };
     struct kerr err = { 0 };
     if (reclaim_result(r, node_of(n), &a, &err) < 0)
@@ -95,7 +95,7 @@ static void test_result_is_the_careful_one(void **state)
                              { "__node-__", 0, 0 },
                              { NULL, 0, 0 } };
     CLEANUP(reclaim_fini) struct reclaim r;
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
 
     told = by_pod;
     reclaim_init(&r, NULL, &options, now);
@@ -130,7 +130,7 @@ static void test_peak_counts_what_is_not_known_as_requested(void **state)
                                             { NULL, 0, 0 } };
     CLEANUP(reclaim_fini) struct reclaim r;
     struct amounts peak = { 0 };
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     struct kerr err = { 0 };
 
     told = by_pod;
@@ -154,7 +154,7 @@ static void test_young_pods_count_even_on_their_way_out(void **state)
                                         { NULL, 0, 0 } };
     CLEANUP(reclaim_fini) struct reclaim r;
     struct amounts peak = { 0 };
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
 
     told = zero;
     reclaim_init(&r, NULL, &options, now);
@@ -173,7 +173,7 @@ static void test_other_classes_are_ignored(void **state)
                                         { NULL, 0, 0 } };
     CLEANUP(reclaim_fini) struct reclaim r;
     struct amounts peak = { -1, -1 };
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
 
     told = zero;
     reclaim_init(&r, NULL, &options, now);
@@ -190,9 +190,10 @@ static void test_errors(void **state)
 {
     static const struct told nothing[] = { { NULL, 0, 0 } };
     CLEANUP(reclaim_fini) struct reclaim r;
-    struct bed *b = *state;
-    CLEANUP(kobj_unref) struct kobj *node = bed_object(b, &kind_node, large);
-    CLEANUP(kobj_unref) struct kobj *empty = bed_object(b, &kind_node, "{'metadata':{'name':'n'}}");
+    struct object_fixture *b = *state;
+    CLEANUP(kobj_unref) struct kobj *node = fixture_object(b, &kind_node, large);
+    CLEANUP(kobj_unref)
+    struct kobj *empty = fixture_object(b, &kind_node, "{'metadata':{'name':'n'}}");
     struct amounts a;
     struct kerr err = { 0 };
 
@@ -209,11 +210,11 @@ static void test_errors(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        BED_TEST(test_result_is_the_careful_one),
-        BED_TEST(test_peak_counts_what_is_not_known_as_requested),
-        BED_TEST(test_young_pods_count_even_on_their_way_out),
-        BED_TEST(test_other_classes_are_ignored),
-        BED_TEST(test_errors),
+        FIXTURE_TEST(test_result_is_the_careful_one),
+        FIXTURE_TEST(test_peak_counts_what_is_not_known_as_requested),
+        FIXTURE_TEST(test_young_pods_count_even_on_their_way_out),
+        FIXTURE_TEST(test_other_classes_are_ignored),
+        FIXTURE_TEST(test_errors),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);

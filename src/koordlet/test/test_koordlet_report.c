@@ -4,7 +4,7 @@
 #include "koordlet/report/device_report.h"
 #include "koordlet/report/mirror.h"
 #include "koordlet/report/nodemetric.h"
-#include "koordlet/test/report_bed.h"
+#include "koordlet/test/report_fixture.h"
 
 /* ---- NodeMetric ------------------------------------------------------------------------------ */
 
@@ -30,7 +30,7 @@ static const struct collect_policy policy = { .aggregate = 300 * NSEC_PER_SEC,
     "[{'metadata':{'name':'p','namespace':'ns','uid':'u1'},'spec':{'containers':[{'name':" \
     "'c','resources':{'requests':{'cpu':'1'}}}]},'status':{'phase':'Running'}}]"
 
-static struct kj_doc *build(struct bed *b, struct nodemetric_in *in)
+static struct kj_doc *build(struct object_fixture *b, struct nodemetric_in *in)
 {
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
     struct nodemetric_status status;
@@ -46,7 +46,7 @@ static struct kj_doc *build(struct bed *b, struct nodemetric_in *in)
 
 static void test_usage_of_node_system_pods_and_gpus(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     CLEANUP(metriccache_free) struct metriccache *mc = metriccache_new();
     CLEANUP(podset_unref) struct podset *pods = pods_of(b, BURSTABLE_POD);
     struct nodemetric_gpu gpus[] = { { "g-0", 0, 100 }, { "g-1", 1, 200 } };
@@ -85,7 +85,7 @@ static void test_usage_of_node_system_pods_and_gpus(void **state)
 /* Half of the window must be covered; the entry stays either way. */
 static void test_aggregates_wait_for_half_of_the_window(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     CLEANUP(metriccache_free) struct metriccache *mc = metriccache_new();
     const char *p90 = "{'resources':{'cpu':'1','memory':'1Ki'}}";
 
@@ -105,7 +105,7 @@ static void test_aggregates_wait_for_half_of_the_window(void **state)
 
 static void test_memory_follows_the_policy(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     CLEANUP(metriccache_free) struct metriccache *mc = metriccache_new();
     struct collect_policy p = policy;
     struct nodemetric_in in = { .mc = mc, .policy = &p };
@@ -125,7 +125,7 @@ static void test_memory_follows_the_policy(void **state)
 
 static void test_numa_host_apps_and_predictions(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     CLEANUP(metriccache_free) struct metriccache *mc = metriccache_new();
     CLEANUP(models_free)
     struct models *models = models_new(&(struct models_options){
@@ -159,7 +159,7 @@ static void test_numa_host_apps_and_predictions(void **state)
 static void test_gauges_mirror_the_report(void **state)
 {
     static struct node_metric_info nothing;
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     CLEANUP(metrics_free) struct metrics *internal = metrics_new(), *external = metrics_new();
     CLEANUP(metriccache_free) struct metriccache *mc = metriccache_new();
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
@@ -221,13 +221,13 @@ static struct device_info gpu(int32_t minor, struct meta_condition *c)
 
 static void test_device_times_stand_while_the_status_does(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     struct meta_condition c = unhealthy(NOW);
     struct device_info devices[] = { gpu(1, &c), gpu(0, NULL) };
     struct kstrpair labels[] = { { LABEL_GPU_VENDOR, "nvidia" } };
     struct device_report_in in = { .devices = { devices, 2 }, .labels = { labels, 1 } };
     CLEANUP(kobj_unref)
-    struct kobj *stored = bed_object(
+    struct kobj *stored = fixture_object(
         b, &kind_device,
         "{'metadata':{'name':'n','resourceVersion':'3','labels':{'theirs':'1',"
         "'node.koordinator.sh/gpu-vendor':'nvidia','node.koordinator.sh/gpu-model':'old'},"
@@ -256,7 +256,7 @@ static void test_device_times_stand_while_the_status_does(void **state)
 
 static void test_devices_that_may_be_there_are_kept(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     struct meta_condition c = unhealthy(NOW);
     struct device_info devices[] = {
         gpu(0, NULL),
@@ -265,7 +265,7 @@ static void test_devices_that_may_be_there_are_kept(void **state)
     struct device_report_in in = { .devices = { devices, 2 }, .partial = { "rdma" } };
     CLEANUP(arena_free) struct arena *a = arena_new();
     CLEANUP(kobj_unref)
-    struct kobj *stored = bed_object(
+    struct kobj *stored = fixture_object(
         b, &kind_device,
         "{'metadata':{'name':'n','resourceVersion':'3'},'spec':{'devices':["
         "{'type':'gpu','id':'g-1','minor':1,'health':true},"
@@ -301,16 +301,16 @@ static void test_devices_that_may_be_there_are_kept(void **state)
  */
 static void test_two_types_may_be_known_in_part(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     struct device_report_in in = { .partial = { "rdma", "gpu" } };
     CLEANUP(arena_free) struct arena *a = arena_new();
     CLEANUP(kobj_unref)
     struct kobj *stored =
-        bed_object(b, &kind_device,
-                   "{'metadata':{'name':'n','labels':{'node.koordinator.sh/gpu-model':'A100'}},"
-                   "'spec':{'devices':[{'type':'fpga','id':'f','minor':0,'health':true},"
-                   "{'type':'gpu','id':'g-1','minor':1,'health':true},"
-                   "{'type':'rdma','id':'c','minor':0,'health':true}]}}");
+        fixture_object(b, &kind_device,
+                       "{'metadata':{'name':'n','labels':{'node.koordinator.sh/gpu-model':'A100'}},"
+                       "'spec':{'devices':[{'type':'fpga','id':'f','minor':0,'health':true},"
+                       "{'type':'gpu','id':'g-1','minor':1,'health':true},"
+                       "{'type':'rdma','id':'c','minor':0,'health':true}]}}");
 
     device_report_keep(&in, device_of(stored), a);
     device_report_settle(&in, device_of(stored), NOW);
@@ -328,16 +328,16 @@ static void test_two_types_may_be_known_in_part(void **state)
 
 static void test_device_object_is_owned(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     struct meta_condition c = unhealthy(0);
     struct device_info devices[] = { gpu(0, &c) };
     struct device_report_in in = { .devices = { devices, 1 } };
-    CLEANUP(kobj_unref) struct kobj *node = bed_object(b, &kind_node, NODE);
+    CLEANUP(kobj_unref) struct kobj *node = fixture_object(b, &kind_node, NODE);
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
 
     device_report_settle(&in, NULL, NOW);
     device_report_object(&in, node_of(node), &text);
-    CLEANUP(kobj_unref) struct kobj *stored = bed_object(b, &kind_device, strbuf_str(&text));
+    CLEANUP(kobj_unref) struct kobj *stored = fixture_object(b, &kind_device, strbuf_str(&text));
     assert_string_equal(kobj_controller(stored)->name, "n");
     assert_false(device_report_differs(&in, device_of(stored)));
 }
@@ -345,15 +345,15 @@ static void test_device_object_is_owned(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        BED_TEST(test_usage_of_node_system_pods_and_gpus),
-        BED_TEST(test_aggregates_wait_for_half_of_the_window),
-        BED_TEST(test_memory_follows_the_policy),
-        BED_TEST(test_numa_host_apps_and_predictions),
-        BED_TEST(test_gauges_mirror_the_report),
-        BED_TEST(test_device_times_stand_while_the_status_does),
-        BED_TEST(test_devices_that_may_be_there_are_kept),
-        BED_TEST(test_two_types_may_be_known_in_part),
-        BED_TEST(test_device_object_is_owned),
+        FIXTURE_TEST(test_usage_of_node_system_pods_and_gpus),
+        FIXTURE_TEST(test_aggregates_wait_for_half_of_the_window),
+        FIXTURE_TEST(test_memory_follows_the_policy),
+        FIXTURE_TEST(test_numa_host_apps_and_predictions),
+        FIXTURE_TEST(test_gauges_mirror_the_report),
+        FIXTURE_TEST(test_device_times_stand_while_the_status_does),
+        FIXTURE_TEST(test_devices_that_may_be_there_are_kept),
+        FIXTURE_TEST(test_two_types_may_be_known_in_part),
+        FIXTURE_TEST(test_device_object_is_owned),
     };
 
     if (argc > 1)

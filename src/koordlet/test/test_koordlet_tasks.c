@@ -8,7 +8,7 @@
 
 #include "koordlet/states/tasks.h"
 #include "koordlet/test/host_fixture.h"
-#include "koordlet/test/report_bed.h"
+#include "koordlet/test/report_fixture.h"
 
 #define POD_DIR "kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-podu.slice"
 #define POD(phase)                                                              \
@@ -27,7 +27,7 @@ struct rig {
 static void rig_open(struct rig *t, enum cgroup_version v, const char *pods)
 {
     *t = (struct rig){ 0 };
-    bed_setup(&t->bed);
+    fixture_setup(&t->bed);
     fixture_init(&t->f);
     fixture_cgroup(&t->f, v);
     t->h = fixture_host(&t->f);
@@ -41,7 +41,7 @@ static void rig_close(struct rig *t)
     strbuf_fini(&t->seen);
     podset_unref(t->pods);
     fixture_fini(&t->f);
-    bed_teardown(&t->bed);
+    fixture_teardown(&t->bed);
 }
 
 static void see(void *arg, const char *id, const struct task_ids *ids)

@@ -4,7 +4,7 @@
 #include "koordlet/report/takecpus.h"
 #include "koordlet/report/topology.h"
 #include "koordlet/report/topology_int.h"
-#include "koordlet/test/report_bed.h"
+#include "koordlet/test/report_fixture.h"
 
 /* ---- CPUs to set aside ----------------------------------------------------------------------- */
 
@@ -26,7 +26,8 @@ static void cpus_init(struct cpus *c, int sockets, int cores, bool alternate)
     }
 }
 
-static const char *taken(struct bed *b, const struct cpus *c, const char *free_list, int64_t n)
+static const char *taken(struct object_fixture *b, const struct cpus *c, const char *free_list,
+                         int64_t n)
 {
     struct cpuset all = cpu_info_set(&c->info), got;
     struct kerr err = { 0 };
@@ -40,7 +41,7 @@ static const char *taken(struct bed *b, const struct cpus *c, const char *free_l
 
 static void test_cpus_are_taken_whole_first(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     struct cpus c;
 
     cpus_init(&c, 2, 3, true);
@@ -58,7 +59,8 @@ static void test_cpus_are_taken_whole_first(void **state)
     assert_string_equal(taken(b, &c, "0-5,7,9,11", 6), "1,3,5,7,9,11");
 }
 
-static const char *reserved(struct bed *b, const char *explicit, const char *kube, const char *sys)
+static const char *reserved(struct object_fixture *b, const char *explicit, const char *kube,
+                            const char *sys)
 {
     struct kstrpair k = { "cpu", kube }, s = { "cpu", sys };
     struct kubelet_config config = { .reserved_system_cpus = explicit };
@@ -77,7 +79,7 @@ static const char *reserved(struct bed *b, const char *explicit, const char *kub
 
 static void test_reserved_cpus_of_the_kubelet(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
 
     assert_string_equal(reserved(b, "", "2", NULL), "0,6");
     assert_string_equal(reserved(b, "", "2500m", NULL), "0,2,6");
@@ -121,7 +123,7 @@ struct scene { /* the eight CPUs, three bound pods, a fourth without anything */
     struct topology_in in;
 };
 
-static struct podset *quoted_pods(struct bed *b, const char *list)
+static struct podset *quoted_pods(struct object_fixture *b, const char *list)
 {
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
     /* \' within a string is a quote of the JSON inside of it */
@@ -134,7 +136,8 @@ static struct podset *quoted_pods(struct bed *b, const char *list)
     return pods_of(b, strbuf_str(&text));
 }
 
-static void scene_init(struct scene *s, struct bed *b, const char *node, const char *pods)
+static void scene_init(struct scene *s, struct object_fixture *b, const char *node,
+                       const char *pods)
 {
     *s = (struct scene){ .two_cpus = { "cpu", "2000m" } };
     eight_cpus(&s->cpus);
@@ -145,7 +148,7 @@ static void scene_init(struct scene *s, struct bed *b, const char *node, const c
     s->kubelet.kube_reserved.items = &s->two_cpus;
     s->kubelet.kube_reserved.n = 1;
     s->pods = quoted_pods(b, pods);
-    s->node = bed_object(b, &kind_node, node);
+    s->node = fixture_object(b, &kind_node, node);
     s->in = (struct topology_in){ .cpu = &s->cpus.info,
                                   .numa = &s->numa,
                                   .node = node_of(s->node),
@@ -158,7 +161,7 @@ static void scene_fini_p(struct scene *s)
     kobj_unref(s->node);
 }
 
-static struct topology compute(struct bed *b, const struct scene *s)
+static struct topology compute(struct object_fixture *b, const struct scene *s)
 {
     struct kerr err = { 0 };
     struct topology t;
@@ -182,7 +185,7 @@ static void assert_anno(const struct topology *t, const char *key, const char *w
 
 static void test_pools_without_bound_pods(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     CLEANUP(scene_fini) struct scene s;
 
     scene_init(&s, b, NODE, PODS_453);
@@ -206,7 +209,7 @@ static void test_pools_without_bound_pods(void **state)
 
 static void test_reservations_leave_the_pools(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     CLEANUP(scene_fini) struct scene s;
 
     scene_init(&s, b, "{'metadata':{'name':'n'}}", PODS_453);
@@ -236,7 +239,7 @@ static void test_reservations_leave_the_pools(void **state)
 
 static void test_pods_that_the_kubelet_pinned(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     CLEANUP(scene_fini) struct scene s;
 
     scene_init(&s, b, NODE, PODS_453);
@@ -258,7 +261,7 @@ static void test_checkpoints_that_cannot_be_read(void **state)
     static const char *const none[] = { "null", "{}", "{\"entries\":null}",
                                         "{\"entries\":{\"u\":null,\"v\":{\"c\":null}}}",
                                         "{\"entries\":{\"u\":{\"c\":\"x\"}}}" };
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     CLEANUP(scene_fini) struct scene s;
     struct topology t;
 
@@ -281,7 +284,7 @@ static void test_checkpoints_that_cannot_be_read(void **state)
 /* Pods that koord looks after are in the checkpoint too; they are not the kubelet's. */
 static void test_checkpoint_without_pods_of_koord(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     CLEANUP(scene_fini) struct scene s;
 
 #define QOS(q) "'koordinator.sh/qosClass':'" q "'"
@@ -302,7 +305,7 @@ static void test_checkpoint_without_pods_of_koord(void **state)
 
 static void test_best_effort_pools_lose_lse_only(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     CLEANUP(scene_fini) struct scene s;
 
     scene_init(&s, b, NODE,
@@ -315,7 +318,7 @@ static void test_best_effort_pools_lose_lse_only(void **state)
 
 static void test_zones_keep_a_share_back(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     CLEANUP(scene_fini) struct scene s;
     struct numa_info_node three[3] = { { 0, 8 << 20, 0, 0 },
                                        { 1, 8 << 20, 0, 0 },
@@ -345,7 +348,7 @@ static void test_zones_keep_a_share_back(void **state)
 
 static void test_huge_pages_are_not_memory(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     CLEANUP(scene_fini) struct scene s;
 
     scene_init(&s, b, NODE, "[]");
@@ -359,11 +362,12 @@ static void test_huge_pages_are_not_memory(void **state)
 
 /* ---- topology against what is stored --------------------------------------------------------- */
 
-static struct kobj *stored_of(struct bed *b, const struct topology *t, const struct kobj *node)
+static struct kobj *stored_of(struct object_fixture *b, const struct topology *t,
+                              const struct kobj *node)
 {
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
     topology_object(t, node_of(node), &text);
-    return bed_object(b, &kind_noderesourcetopology, strbuf_str(&text));
+    return fixture_object(b, &kind_noderesourcetopology, strbuf_str(&text));
 }
 
 static struct kj_doc *patch_of(const struct topology *t, const struct kobj *stored)
@@ -375,7 +379,7 @@ static struct kj_doc *patch_of(const struct topology *t, const struct kobj *stor
 
 static void test_new_object_is_owned_and_settled(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     CLEANUP(scene_fini) struct scene s;
 
     scene_init(&s, b, NODE, PODS_453);
@@ -393,13 +397,13 @@ static void test_new_object_is_owned_and_settled(void **state)
 
 static void test_others_parts_stay(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     CLEANUP(scene_fini) struct scene s;
 
     scene_init(&s, b, NODE, "[]");
     struct topology t = compute(b, &s);
     CLEANUP(kobj_unref)
-    struct kobj *stored = bed_object(
+    struct kobj *stored = fixture_object(
         b, &kind_noderesourcetopology,
         "{'metadata':{'name':'n','resourceVersion':'7','labels':{'mine':'1'},'annotations':{"
         "'theirs':'x'}},'topologyPolicies':['None'],'zones':[{'name':'fake-name','type':'Node'},"
@@ -427,7 +431,7 @@ static void test_others_parts_stay(void **state)
 /* Another writer of koordinator.sh/gpu or of what is available does not make us write. */
 static void test_what_is_not_ours_makes_no_difference(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     CLEANUP(scene_fini) struct scene s;
 
     scene_init(&s, b, NODE, "[]");
@@ -448,7 +452,7 @@ static void test_what_is_not_ours_makes_no_difference(void **state)
 
 static void test_a_label_that_went_is_taken_away(void **state)
 {
-    struct bed *b = *state;
+    struct object_fixture *b = *state;
     CLEANUP(scene_fini) struct scene s;
     struct kstrpair label = { LABEL_ENABLE_NUMA_RESERVATION, "true" };
 
@@ -467,20 +471,20 @@ static void test_a_label_that_went_is_taken_away(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        BED_TEST(test_cpus_are_taken_whole_first),
-        BED_TEST(test_reserved_cpus_of_the_kubelet),
-        BED_TEST(test_pools_without_bound_pods),
-        BED_TEST(test_reservations_leave_the_pools),
-        BED_TEST(test_pods_that_the_kubelet_pinned),
-        BED_TEST(test_checkpoints_that_cannot_be_read),
-        BED_TEST(test_checkpoint_without_pods_of_koord),
-        BED_TEST(test_best_effort_pools_lose_lse_only),
-        BED_TEST(test_zones_keep_a_share_back),
-        BED_TEST(test_huge_pages_are_not_memory),
-        BED_TEST(test_new_object_is_owned_and_settled),
-        BED_TEST(test_others_parts_stay),
-        BED_TEST(test_what_is_not_ours_makes_no_difference),
-        BED_TEST(test_a_label_that_went_is_taken_away),
+        FIXTURE_TEST(test_cpus_are_taken_whole_first),
+        FIXTURE_TEST(test_reserved_cpus_of_the_kubelet),
+        FIXTURE_TEST(test_pools_without_bound_pods),
+        FIXTURE_TEST(test_reservations_leave_the_pools),
+        FIXTURE_TEST(test_pods_that_the_kubelet_pinned),
+        FIXTURE_TEST(test_checkpoints_that_cannot_be_read),
+        FIXTURE_TEST(test_checkpoint_without_pods_of_koord),
+        FIXTURE_TEST(test_best_effort_pools_lose_lse_only),
+        FIXTURE_TEST(test_zones_keep_a_share_back),
+        FIXTURE_TEST(test_huge_pages_are_not_memory),
+        FIXTURE_TEST(test_new_object_is_owned_and_settled),
+        FIXTURE_TEST(test_others_parts_stay),
+        FIXTURE_TEST(test_what_is_not_ours_makes_no_difference),
+        FIXTURE_TEST(test_a_label_that_went_is_taken_away),
     };
 
     if (argc > 1)

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/strbuf.h"
-#include "scheduler/scheduler.h"
+#include "scheduler/framework/profile.h"
 #include "json/kj.h"
 
 int config_under(struct kerr *err, const char *fmt, ...)
@@ -181,7 +181,7 @@ static int finish(void *value, struct arena *a, void *arg, struct kerr *err)
     if (r == 0)
         r = extenders_finish(c, a, err);
     if (r == 0)
-        r = config_at_most(c->profiles.n, SCHEDULER_PROFILES_MAX, "profiles", err);
+        r = config_at_most(c->profiles.n, PROFILES_MAX, "profiles", err);
     if (r < 0)
         return r;
     c->made = arena_newn0(a, c->profiles.n, struct profile_config);

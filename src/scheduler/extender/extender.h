@@ -60,11 +60,14 @@ struct round *round_free(struct round *r); /* NULL is fine; always returns NULL 
 /* ---- making room ----------------------------------------------------------------------------- */
 
 /* The best plan that is left, NULL: none; or err. */
-typedef void (*culling_fn)(void *arg, const struct preemption *left, const struct kerr *err);
+typedef void (*extender_preemption_fn)(void *arg, const struct preemption *left,
+                                       const struct kerr *err);
 /* plans: the best first, linked by next; copied. NULL when nobody is to be asked. */
-struct culling *culling_start(struct extenders *s, struct kobj *pod, const struct preemption *plans,
-                              culling_fn fn, void *arg);
-struct culling *culling_free(struct culling *c); /* NULL is fine; always returns NULL */
+struct extender_preemption *extender_preemption_start(struct extenders *s, struct kobj *pod,
+                                                      const struct preemption *plans,
+                                                      extender_preemption_fn fn, void *arg);
+struct extender_preemption *extender_preemption_free(
+    struct extender_preemption *c); /* NULL is fine; always returns NULL */
 
 /* ---- binding --------------------------------------------------------------------------------- */
 

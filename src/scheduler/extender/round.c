@@ -27,7 +27,7 @@ struct round {
     struct kobj *pod;
     struct attempt_opinion *nodes; /* by name */
     struct kobj **objects;
-    uint32_t n, left; /* left: not turned down so far */
+    uint32_t n, left; /* left: not rejected so far */
     uint32_t at;      /* the extender that filters */
     struct extender_call *call;
     struct scoring *scorings;

@@ -9,12 +9,12 @@
 #include "api/kobj.h"
 #include "api/pod.h"
 #include "base/arena.h"
-#include "scheduler/cache/nodecache.h"
-#include "scheduler/cache/nominator.h"
-#include "scheduler/cache/world.h"
 #include "scheduler/framework/attempt_int.h"
-#include "scheduler/framework/attempt_watch.h"
 #include "scheduler/framework/shapes.h"
+#include "scheduler/framework/stopwatch.h"
+#include "scheduler/model/nodecache.h"
+#include "scheduler/model/nominator.h"
+#include "scheduler/model/objects.h"
 
 static void describe(struct attempt *a)
 {
@@ -40,13 +40,14 @@ void attempt_init(struct attempt *a, const struct attempt_input *in, struct aren
         .cache = in->cache,
         .nominator = in->nominator,
         .shapes = in->shapes,
-        .world_generation = in->world ? profile_world(in->profile, in->world) : 0,
+        .objects_generation =
+            in->objects ? profile_objects_generation(in->profile, in->objects) : 0,
         .obj = in->pod,
         .nominated_first = in->nominated_first,
         .nominated_once = in->nominated_once,
         .advice = in->advice,
         .all_plans = in->all_plans,
-        .watch = in->watch,
+        .stopwatch = in->stopwatch,
         .arena = arena,
         .cycle = { .nodes = nodecache_nodes(in->cache),
                    .arena = arena,
@@ -57,7 +58,7 @@ void attempt_init(struct attempt *a, const struct attempt_input *in, struct aren
     describe(a);
     if (in->shapes && !in->complete)
         a->shape =
-            shapes_get(in->shapes, in->profile, in->pod, a->cycle.nodes, a->world_generation);
+            shapes_get(in->shapes, in->profile, in->pod, a->cycle.nodes, a->objects_generation);
 }
 
 /* ---- pre_filter ------------------------------------------------------------------------------ */
@@ -126,7 +127,7 @@ static enum ks_code pre_filter_one(struct attempt *a, uint32_t slot, struct ks_o
     enum ks_code code =
         s->plugin->pre_filter(s->self, &a->cycle, &a->pod, &a->state[slot], only, why);
     a->cycle.arena = a->arena;
-    watch_plugin(a->watch, LAP_PRE_FILTER, slot, code);
+    stopwatch_plugin(a->stopwatch, LAP_PRE_FILTER, slot, code);
     if (code == KS_SKIP)
         a->skip_filter |= UINT64_C(1) << slot;
     return code;
@@ -144,7 +145,7 @@ static bool refresh_one(struct attempt *a, uint32_t slot, uint32_t ndirty)
         a->cycle.state = a->state[slot];
         bool ok = s->plugin->refresh(s->self, &a->cycle, &a->pod, a->shape->dirty, ndirty, &skip);
         a->cycle.arena = a->arena;
-        watch_plugin(a->watch, LAP_PRE_FILTER, slot, KS_SUCCESS);
+        stopwatch_plugin(a->stopwatch, LAP_PRE_FILTER, slot, KS_SUCCESS);
         if (!ok)
             return false;
     }
@@ -244,7 +245,7 @@ static void filter_one(struct attempt *a, uint32_t slot, struct ks_span s, uint8
     a->cycle.state = a->state[slot];
     p->plugin->filter(p->self, &a->cycle, &a->pod, s, by, said);
     mark(s, (uint8_t)(slot + 1), said, by, why);
-    watch_plugin(a->watch, LAP_FILTER, slot, KS_SUCCESS);
+    stopwatch_plugin(a->stopwatch, LAP_FILTER, slot, KS_SUCCESS);
 }
 
 /* The filters whose LOCAL-ness is as asked, over a span. */
@@ -326,22 +327,22 @@ static void filter_nominated(struct attempt *a)
 
     if (!n || nominator_count(n) == 0)
         return;
-    a->promised = arena_zalloc(a->arena, a->n);
+    a->with_nominated = arena_zalloc(a->arena, a->n);
     attempt_own_verdicts(a);
     for (size_t it = 0; (pod = nominator_next(n, &it, &node));) {
         uint32_t row = ks_row_of(a->cycle.nodes, node);
         uint8_t by, why;
-        if (row == KS_NO_ROW || a->promised[row] || a->by[row] == ATTEMPT_LEFT_OUT ||
+        if (row == KS_NO_ROW || a->with_nominated[row] || a->by[row] == ATTEMPT_LEFT_OUT ||
             !attempt_nominated_counts(a, pod))
             continue;
-        a->promised[row] = 1;
-        attempt_as_if(a, row);
-        bool fits = attempt_as_if_fits(a, &by, &why);
+        a->with_nominated[row] = 1;
+        attempt_overlay_begin(a, row);
+        bool fits = attempt_overlay_fits(a, &by, &why);
         if (!fits || a->nominated_once) {
             a->by[row] = fits ? 0 : by;
             a->why[row] = fits ? 0 : why;
         }
-        attempt_as_if_end(a);
+        attempt_overlay_end(a);
     }
 }
 
@@ -403,7 +404,7 @@ static void transform(struct attempt *a)
         if (!s->plugin->transform)
             continue;
         enum ks_code code = s->plugin->transform(s->self, &a->cycle, &a->pod, &why);
-        watch_plugin(a->watch, LAP_BEFORE_PRE_FILTER, slot, code);
+        stopwatch_plugin(a->stopwatch, LAP_BEFORE_PRE_FILTER, slot, code);
         if (code == KS_SKIP)
             continue;
         a->shape = NULL; /* what was found for others is not about this pod and these columns */
@@ -425,7 +426,7 @@ static void after_pre_filter(struct attempt *a)
             continue;
         a->cycle.state = a->state[slot];
         enum ks_code code = s->plugin->after_pre_filter(s->self, &a->cycle, &a->pod, &only, &why);
-        watch_plugin(a->watch, LAP_AFTER_PRE_FILTER, slot, code);
+        stopwatch_plugin(a->stopwatch, LAP_AFTER_PRE_FILTER, slot, code);
         if (code == KS_SUCCESS && only.set)
             (void)narrow(a, slot, &only);
         else if (code != KS_SUCCESS && code != KS_SKIP)
@@ -446,9 +447,9 @@ static bool take_alone(struct attempt *a, uint32_t row)
 {
     if (!may_have(a, row))
         return false;
-    attempt_as_if(a, row);
-    bool fits = attempt_as_if_fits(a, NULL, NULL);
-    attempt_as_if_end(a);
+    attempt_overlay_begin(a, row);
+    bool fits = attempt_overlay_fits(a, NULL, NULL);
+    attempt_overlay_end(a);
     if (!fits)
         return false;
     uint32_t *one = arena_new0(a->arena, uint32_t);
@@ -470,7 +471,7 @@ static void prefer(struct attempt *a)
             continue;
         a->cycle.state = a->state[slot];
         uint32_t n = s->plugin->prefer(s->self, &a->cycle, &a->pod, &rows);
-        watch_plugin(a->watch, LAP_PREFER, slot, n ? KS_SUCCESS : KS_SKIP);
+        stopwatch_plugin(a->stopwatch, LAP_PREFER, slot, n ? KS_SUCCESS : KS_SKIP);
         for (uint32_t k = 0; k < n; k++)
             if (take_alone(a, rows[k])) {
                 (void)leave_out(a, slot);
@@ -480,24 +481,24 @@ static void prefer(struct attempt *a)
     }
 }
 
-/* Room was made for this pod: where it was promised nobody is compared with that node. */
+/* Room was made for this pod: where it is nominated nobody is compared with that node. */
 static void try_nominated(struct attempt *a)
 {
     const char *node = a->nominator ? nominator_node(a->nominator, a->obj->meta.uid) : NULL;
     uint32_t row = str_empty(node) ? KS_NO_ROW : ks_row_of(a->cycle.nodes, node);
 
     if (row != KS_NO_ROW && !attempt_advised_against(a, node))
-        a->promise_kept = take_alone(a, row);
+        a->nominated_fits = take_alone(a, row);
 }
 
 /* A few rows scored again are not worth a look at the clock. */
 static void note_score(struct attempt *a, bool fresh, uint32_t ndirty)
 {
     if (fresh)
-        watch_point(a->watch, LAP_FILTER, KS_SUCCESS);
+        stopwatch_point(a->stopwatch, LAP_FILTER, KS_SUCCESS);
     attempt_note_score(a, fresh, ndirty);
     if (fresh)
-        watch_point(a->watch, LAP_SCORE, KS_SUCCESS);
+        stopwatch_point(a->stopwatch, LAP_SCORE, KS_SUCCESS);
 }
 
 void attempt_filter(struct attempt *a)
@@ -505,16 +506,16 @@ void attempt_filter(struct attempt *a)
     bool fresh;
     uint32_t ndirty;
 
-    watch_plugin(a->watch, LAP_NOBODY, 0, KS_SUCCESS);
+    stopwatch_plugin(a->stopwatch, LAP_NOBODY, 0, KS_SUCCESS);
     transform(a);
     a->state = a->shape ? a->shape->state : arena_newn0(a->arena, a->profile->n, void *);
     a->score_state = arena_newn0(a->arena, a->profile->n, void *);
     fresh = !a->shape || !a->shape->made;
     ndirty = fresh ? 0 : find_dirty(a);
-    watch_plugin(a->watch, LAP_NOBODY, 0, KS_SUCCESS);
+    stopwatch_plugin(a->stopwatch, LAP_NOBODY, 0, KS_SUCCESS);
     if (a->code == KS_SUCCESS && pre_filter(a, fresh, ndirty))
         after_pre_filter(a);
-    watch_point(a->watch, LAP_PRE_FILTER, a->code);
+    stopwatch_point(a->stopwatch, LAP_PRE_FILTER, a->code);
     if (a->code != KS_SUCCESS) {
         reject_rows(a);
         if (a->shape)
@@ -524,7 +525,7 @@ void attempt_filter(struct attempt *a)
     uint8_t *said = arena_zalloc(a->arena, a->n);
     if (a->nominated_first)
         try_nominated(a);
-    if (!a->promise_kept)
+    if (!a->nominated_fits)
         prefer(a);
     if (a->only.set) {
         if (a->shape)
@@ -547,7 +548,7 @@ void attempt_filter(struct attempt *a)
     a->feasible = count_zero(a->n, a->by);
     if (a->feasible == 0)
         note_rejectors(a);
-    watch_point(a->watch, LAP_FILTER, KS_SUCCESS);
+    stopwatch_point(a->stopwatch, LAP_FILTER, KS_SUCCESS);
 }
 
 bool attempt_nominated_counts(const struct attempt *a, const struct kobj *pod)

@@ -1,15 +1,15 @@
 /* attempt.h - one pod against all nodes: filters, scores, the choice, and why (scheduler-core 5).
  *
- * Pure over cache, nominator and world: nothing is assumed or written, so the same code schedules,
- * explains to people, and tries out preemption. Everything lives in the arena, which dies with the
- * attempt; only the shapes (shapes.h) live on. Loop thread, in one piece.
+ * Pure over cache, nominator and objects: nothing is assumed or written, so the same code
+ * schedules, explains to people, and tries out preemption. Everything lives in the arena, which
+ * dies with the attempt; only the shapes (shapes.h) live on. Loop thread, in one piece.
  */
 #ifndef KOORD_SCHEDULER_ATTEMPT_H
 #define KOORD_SCHEDULER_ATTEMPT_H
 #include "scheduler/framework/profile.h"
 
 struct attempt_opinion;
-struct attempt_watch;
+struct stopwatch;
 struct nodecache;
 struct nominator;
 struct shape;
@@ -25,11 +25,11 @@ struct attempt {
     struct nodecache *cache;
     const struct nominator *nominator; /* NULL: nobody is nominated */
     struct shapes *shapes;             /* NULL: nothing is reused */
-    uint64_t world_generation;
+    uint64_t objects_generation;
     struct kobj *obj;
     const struct attempt_advice *advice; /* NULL: no extender has a say */
     bool all_plans;                      /* for making room: not the best one alone */
-    struct attempt_watch *watch;         /* NULL: nobody wants to know how long it takes */
+    struct stopwatch *stopwatch;         /* NULL: nobody wants to know how long it takes */
     /* made */
     struct arena *arena;
     struct ks_cycle cycle;
@@ -38,7 +38,7 @@ struct attempt {
     uint32_t n, feasible;
     uint8_t *by;                 /* slot + 1 of the first that rejected the row; 0: none did */
     uint8_t *why;                /* that plugin's reason */
-    uint8_t *promised;           /* rows judged with nominated pods there; NULL: none was */
+    uint8_t *with_nominated;     /* rows judged with nominated pods there; NULL: none was */
     void **state, **score_state; /* per slot */
     uint64_t asked;              /* slots whose pre_filter was */
     uint64_t skip_filter;        /* slots that take no part */
@@ -56,7 +56,7 @@ struct attempt {
     uint64_t scored;         /* slots that gave scores */
     const struct attempt_opinion **opinion; /* by row, when there is advice */
     bool nominated_first, nominated_once;
-    bool promise_kept; /* then: it fits there, and is tried nowhere else */
+    bool nominated_fits; /* then: it fits there, and is tried nowhere else */
     struct attempt_trial *trial;
 };
 
@@ -77,15 +77,16 @@ struct attempt_input {
     struct nodecache *cache;
     const struct nominator *nominator;
     struct shapes *shapes;
-    const struct world *world;
+    const struct objects *objects;
     struct kobj *pod;
     nsec_t now;           /* wall clock */
     bool complete;        /* all scores are wanted; nothing is reused */
-    bool nominated_first; /* the node that the pod was promised is the only one, if it fits there */
-    bool nominated_once;  /* where room was promised, rows are not looked at without those pods */
+    bool nominated_first; /* the node that is nominated for the pod is the only one, if it fits
+                             there */
+    bool nominated_once;  /* where pods are nominated, rows are not looked at without those pods */
     const struct attempt_advice *advice;
     bool all_plans;
-    struct attempt_watch *watch;
+    struct stopwatch *stopwatch;
 };
 void attempt_init(struct attempt *a, const struct attempt_input *in, struct arena *arena);
 /* Afterwards a->feasible candidates are left, or a->code, a->rejectors and the message say why
@@ -124,18 +125,18 @@ void tally_one_node(const struct ks_texts *why, struct strbuf *out);
 
 /* One row as if pods were there or gone: for nominated pods and for preemption. Between begin and
  * end nothing else may happen to the attempt. */
-void attempt_as_if(struct attempt *a, uint32_t row);
-void attempt_as_if_added(struct attempt *a, struct kobj *pod);
-void attempt_as_if_gone(struct attempt *a, const struct pod *pod);
-void attempt_as_if_back(struct attempt *a, const struct pod *pod);
+void attempt_overlay_begin(struct attempt *a, uint32_t row);
+void attempt_overlay_add(struct attempt *a, struct kobj *pod);
+void attempt_overlay_remove(struct attempt *a, const struct pod *pod);
+void attempt_overlay_restore(struct attempt *a, const struct pod *pod);
 /* Would the pod fit now, nominated pods considered? If not, *ret_by and *ret_why as in by and why
  * (both may be NULL). */
-bool attempt_as_if_fits(struct attempt *a, uint8_t *ret_by, uint8_t *ret_why);
-/* Why attempt_as_if_fits() has just said no. */
-void attempt_as_if_texts(struct attempt *a, struct ks_texts *out);
+bool attempt_overlay_fits(struct attempt *a, uint8_t *ret_by, uint8_t *ret_why);
+/* Why attempt_overlay_fits() has just said no. */
+void attempt_overlay_texts(struct attempt *a, struct ks_texts *out);
 /* In which pass: 1, with the nominated pods of the row; 2, without those that there are. */
-unsigned attempt_as_if_pass(const struct attempt *a);
-void attempt_as_if_end(struct attempt *a);
+unsigned attempt_overlay_pass(const struct attempt *a);
+void attempt_overlay_end(struct attempt *a);
 
 /* ---- making room ----------------------------------------------------------------------------- */
 

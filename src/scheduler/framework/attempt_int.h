@@ -8,11 +8,11 @@ void attempt_filter_row(struct attempt *a, uint32_t row, uint8_t *said, uint8_t 
 /* The texts of a plugin's verdict about a row, which is as it was when it was judged. */
 void attempt_verdict_texts(struct attempt *a, uint32_t row, uint8_t by, uint8_t why,
                            struct ks_texts *out);
-/* Does the room promised to this pod count for ours? */
+/* Does the room nominated for this pod count for ours? */
 bool attempt_nominated_counts(const struct attempt *a, const struct kobj *pod);
 /* `by` and `why` become the attempt's own, so that they can be changed. */
 void attempt_own_verdicts(struct attempt *a);
-/* advice.c: candidates that extenders turned down are none; their scores are added. */
+/* advice.c: candidates that extenders rejected are none; their scores are added. */
 void attempt_advise(struct attempt *a);
 void attempt_add_advice(struct attempt *a);
 bool attempt_advised_against(const struct attempt *a, const char *node);

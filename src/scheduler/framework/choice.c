@@ -2,9 +2,9 @@
  * for it. */
 #include "base/arena.h"
 #include "loop/loop.h"
-#include "scheduler/cache/nodecache.h"
 #include "scheduler/framework/attempt_int.h"
-#include "scheduler/framework/attempt_watch.h"
+#include "scheduler/framework/stopwatch.h"
+#include "scheduler/model/nodecache.h"
 
 /* ---- the best of them ------------------------------------------------------------------------ */
 
@@ -93,7 +93,7 @@ uint32_t attempt_pick(const struct attempt *a, struct loop *l)
 /* Undone are all reservations, as upstream: also of those that came after, or were not asked. */
 static void undo(struct attempt *a, uint32_t row)
 {
-    profile_unreserve(a->profile, a->pod.pod, nodecache_row_name(a->cache, row), a->watch);
+    profile_unreserve(a->profile, a->pod.pod, nodecache_row_name(a->cache, row), a->stopwatch);
 }
 
 int attempt_resize(struct attempt *a, uint32_t row, bool *ret_changed, struct ks_texts *why)
@@ -104,11 +104,11 @@ int attempt_resize(struct attempt *a, uint32_t row, bool *ret_changed, struct ks
             continue;
         a->cycle.state = a->state[i];
         enum ks_code code = s->plugin->resize(s->self, &a->cycle, &a->pod, row, why);
-        watch_plugin(a->watch, LAP_RESIZE, i, code);
+        stopwatch_plugin(a->stopwatch, LAP_RESIZE, i, code);
         if (code == KS_SKIP)
             continue;
         if (code != KS_SUCCESS) {
-            watch_point(a->watch, LAP_NOBODY, code);
+            stopwatch_point(a->stopwatch, LAP_NOBODY, code);
             undo(a, row);
             return (int)i;
         }
@@ -125,10 +125,10 @@ int attempt_reserve(struct attempt *a, uint32_t row, enum ks_code *ret_code, str
         const struct profile_slot *s = &a->profile->slots[point->slots[i]];
         a->cycle.state = a->state[point->slots[i]];
         enum ks_code code = s->plugin->reserve(s->self, &a->cycle, &a->pod, row, why);
-        watch_plugin(a->watch, LAP_RESERVE, point->slots[i], code);
+        stopwatch_plugin(a->stopwatch, LAP_RESERVE, point->slots[i], code);
         if (code == KS_SUCCESS)
             continue;
-        watch_point(a->watch, LAP_RESERVE, code);
+        stopwatch_point(a->stopwatch, LAP_RESERVE, code);
         undo(a, row);
         *ret_code = code;
         return point->slots[i];

@@ -169,11 +169,11 @@ void attempt_texts(struct attempt *a, uint32_t row, struct ks_texts *out)
     } else if (a->by[row] == PROFILE_EXTENDER + 1) {
         if (*a->opinion[row]->why)
             ks_texts_add(out, a->opinion[row]->why);
-    } else if (a->by[row] && a->promised && a->promised[row]) {
-        attempt_as_if(a, row);
-        if (!attempt_as_if_fits(a, NULL, NULL))
-            attempt_as_if_texts(a, out);
-        attempt_as_if_end(a);
+    } else if (a->by[row] && a->with_nominated && a->with_nominated[row]) {
+        attempt_overlay_begin(a, row);
+        if (!attempt_overlay_fits(a, NULL, NULL))
+            attempt_overlay_texts(a, out);
+        attempt_overlay_end(a);
     } else if (a->by[row]) {
         attempt_verdict_texts(a, row, a->by[row], a->why[row], out);
     }

@@ -1,6 +1,6 @@
 /* hints.c - which plugins want to hear of an event, and whether it may help a pod they rejected. */
-#include "scheduler/framework/attempt_watch.h"
 #include "scheduler/framework/profile.h"
+#include "scheduler/framework/stopwatch.h"
 
 static bool matches(const struct ks_hint *h, const struct ks_event *e)
 {
@@ -12,7 +12,7 @@ static bool matches(const struct ks_hint *h, const struct ks_event *e)
 }
 
 /* Who waits for new nodes also waits for taints to go: a node may have been added while another
- * plugin would have turned it down before the hint was asked. */
+ * plugin would have rejected it before the hint was asked. */
 static bool matches_taint_instead(const struct ks_hint *h, const struct ks_event *e)
 {
     return h->resource == KS_RES_NODE && e->resource == KS_RES_NODE &&
@@ -40,7 +40,7 @@ uint64_t profile_listeners(const struct profile *p, const struct ks_event *e)
 }
 
 static bool hint_worth(const struct profile *p, uint32_t slot, const struct ks_hint *h,
-                       const struct ks_event *e, const struct pod *pod, struct hint_watch *w)
+                       const struct ks_event *e, const struct pod *pod, struct hint_stopwatch *w)
 {
     if (!h->worth)
         return true;
@@ -53,7 +53,7 @@ static bool hint_worth(const struct profile *p, uint32_t slot, const struct ks_h
 }
 
 static bool plugin_worth(const struct profile *p, uint32_t slot, const struct ks_event *e,
-                         const struct pod *pod, struct hint_watch *w)
+                         const struct pod *pod, struct hint_stopwatch *w)
 {
     const struct profile_slot *s = &p->slots[slot];
 
@@ -69,8 +69,8 @@ static bool plugin_worth(const struct profile *p, uint32_t slot, const struct ks
     return false;
 }
 
-bool profile_worth_watched(const struct profile *p, uint64_t rejectors, const struct ks_event *e,
-                           const struct pod *pod, struct hint_watch *w)
+bool profile_worth_timed(const struct profile *p, uint64_t rejectors, const struct ks_event *e,
+                         const struct pod *pod, struct hint_stopwatch *w)
 {
     if (rejectors >> PROFILE_EXTENDER & 1)
         return true;
@@ -83,5 +83,5 @@ bool profile_worth_watched(const struct profile *p, uint64_t rejectors, const st
 bool profile_worth(const struct profile *p, uint64_t rejectors, const struct ks_event *e,
                    const struct pod *pod)
 {
-    return profile_worth_watched(p, rejectors, e, pod, NULL);
+    return profile_worth_timed(p, rejectors, e, pod, NULL);
 }

@@ -6,16 +6,16 @@
 #include "api/kobj.h"
 #include "api/pod.h"
 #include "base/arena.h"
-#include "scheduler/cache/nodecache.h"
-#include "scheduler/cache/nominator.h"
 #include "scheduler/framework/attempt_int.h"
+#include "scheduler/model/nodecache.h"
+#include "scheduler/model/nominator.h"
 
 struct change {
     struct change *next;
     struct kobj *pod;
     bool added; /* otherwise gone */
 };
-struct promise { /* a nominated pod that counts; borrowed */
+struct nomination { /* a nominated pod that counts; borrowed */
     uint32_t row;
     struct kobj *pod;
 };
@@ -24,8 +24,8 @@ struct attempt_trial { /* made once an attempt: there may be one for every row *
     uint32_t row;
     struct change *changes; /* the latest first */
     struct change *spare;
-    struct promise *promises; /* by row */
-    uint32_t npromises;
+    struct nomination *nominations; /* by row */
+    uint32_t nnominations;
     uint32_t first, nominated; /* of these the row's own */
     bool with_nominated;       /* they were there when the pod was refused */
     uint8_t *said, *by, *why;
@@ -46,24 +46,24 @@ static void tell(struct attempt *a, const struct pod *other, bool added)
 
 static int by_row(const void *a, const void *b)
 {
-    const struct promise *x = a, *y = b;
+    const struct nomination *x = a, *y = b;
     return (x->row > y->row) - (x->row < y->row);
 }
 
-static void find_promises(const struct attempt *a, struct attempt_trial *t)
+static void find_nominations(const struct attempt *a, struct attempt_trial *t)
 {
     const char *node;
     struct kobj *pod;
 
     if (!a->nominator || nominator_count(a->nominator) == 0)
         return;
-    t->promises = arena_newn0(a->arena, nominator_count(a->nominator), struct promise);
+    t->nominations = arena_newn0(a->arena, nominator_count(a->nominator), struct nomination);
     for (size_t it = 0; (pod = nominator_next(a->nominator, &it, &node));) {
         uint32_t row = ks_row_of(a->cycle.nodes, node);
         if (row != KS_NO_ROW && attempt_nominated_counts(a, pod))
-            t->promises[t->npromises++] = (struct promise){ row, pod };
+            t->nominations[t->nnominations++] = (struct nomination){ row, pod };
     }
-    qsort(t->promises, t->npromises, sizeof *t->promises, by_row);
+    qsort(t->nominations, t->nnominations, sizeof *t->nominations, by_row);
 }
 
 static struct attempt_trial *trial_new(struct attempt *a)
@@ -76,35 +76,35 @@ static struct attempt_trial *trial_new(struct attempt *a)
     for (uint32_t i = 0; i < a->profile->n; i++)
         if (a->state[i] && a->profile->slots[i].plugin->add_pod)
             t->counting[t->ncounting++] = (uint8_t)i;
-    find_promises(a, t);
+    find_nominations(a, t);
     return t;
 }
 
-/* The promises of the row. */
-static void select_promises(struct attempt_trial *t)
+/* The nominations of the row. */
+static void select_nominations(struct attempt_trial *t)
 {
-    uint32_t lo = 0, hi = t->npromises;
+    uint32_t lo = 0, hi = t->nnominations;
 
     while (lo < hi) {
         uint32_t mid = lo + (hi - lo) / 2;
-        if (t->promises[mid].row < t->row)
+        if (t->nominations[mid].row < t->row)
             lo = mid + 1;
         else
             hi = mid;
     }
     t->first = lo;
-    for (t->nominated = 0; lo < t->npromises && t->promises[lo].row == t->row; lo++)
+    for (t->nominated = 0; lo < t->nnominations && t->nominations[lo].row == t->row; lo++)
         t->nominated++;
 }
 
-void attempt_as_if(struct attempt *a, uint32_t row)
+void attempt_overlay_begin(struct attempt *a, uint32_t row)
 {
     a->trial = a->trial ? a->trial : trial_new(a);
     assert(!a->trial->open);
     a->trial->open = true;
     a->trial->row = row;
-    select_promises(a->trial);
-    nodecache_as_if(a->cache, row);
+    select_nominations(a->trial);
+    nodecache_overlay_begin(a->cache, row);
 }
 
 static void push(struct attempt *a, struct kobj *pod, bool added)
@@ -122,17 +122,17 @@ static struct kobj *obj_of(const struct pod *p)
     return (struct kobj *)&p->obj;
 }
 
-void attempt_as_if_added(struct attempt *a, struct kobj *pod)
+void attempt_overlay_add(struct attempt *a, struct kobj *pod)
 {
     push(a, pod, true);
-    nodecache_as_if_added(a->cache, pod);
+    nodecache_overlay_add(a->cache, pod);
     tell(a, pod_of(pod), true);
 }
 
-void attempt_as_if_gone(struct attempt *a, const struct pod *pod)
+void attempt_overlay_remove(struct attempt *a, const struct pod *pod)
 {
     push(a, obj_of(pod), false);
-    nodecache_as_if_gone(a->cache, pod);
+    nodecache_overlay_remove(a->cache, pod);
     tell(a, pod, false);
 }
 
@@ -145,12 +145,12 @@ static void drop(struct attempt_trial *t, struct change **at)
     t->spare = c;
 }
 
-void attempt_as_if_back(struct attempt *a, const struct pod *pod)
+void attempt_overlay_restore(struct attempt *a, const struct pod *pod)
 {
     for (struct change **at = &a->trial->changes; *at; at = &(*at)->next) {
         if ((*at)->added || pod_of((*at)->pod) != pod)
             continue;
-        nodecache_as_if_back(a->cache, pod);
+        nodecache_overlay_restore(a->cache, pod);
         tell(a, pod, true);
         drop(a->trial, at);
         return;
@@ -173,7 +173,7 @@ static void add_nominated(struct attempt *a)
 {
     const struct attempt_trial *t = a->trial;
     for (uint32_t i = 0; i < t->nominated; i++)
-        attempt_as_if_added(a, t->promises[t->first + i].pod);
+        attempt_overlay_add(a, t->nominations[t->first + i].pod);
 }
 
 /* The nominated pods are the latest changes. The cache takes its own back at the end of the trial
@@ -185,13 +185,13 @@ static void drop_nominated(struct attempt *a)
 
     for (uint32_t i = 0; i < t->nominated; i++)
         stay = stay->next;
-    nodecache_as_if_end(a->cache);
-    nodecache_as_if(a->cache, t->row);
+    nodecache_overlay_end(a->cache);
+    nodecache_overlay_begin(a->cache, t->row);
     for (const struct change *c = stay; c; c = c->next) {
         if (c->added)
-            nodecache_as_if_added(a->cache, c->pod);
+            nodecache_overlay_add(a->cache, c->pod);
         else
-            nodecache_as_if_gone(a->cache, pod_of(c->pod));
+            nodecache_overlay_remove(a->cache, pod_of(c->pod));
     }
     while (t->changes != stay) {
         tell(a, pod_of(t->changes->pod), false);
@@ -199,7 +199,7 @@ static void drop_nominated(struct attempt *a)
     }
 }
 
-bool attempt_as_if_fits(struct attempt *a, uint8_t *ret_by, uint8_t *ret_why)
+bool attempt_overlay_fits(struct attempt *a, uint8_t *ret_by, uint8_t *ret_why)
 {
     struct attempt_trial *t = a->trial;
 
@@ -212,7 +212,7 @@ bool attempt_as_if_fits(struct attempt *a, uint8_t *ret_by, uint8_t *ret_why)
     return !t->with_nominated && (a->nominated_once || fits(a, ret_by, ret_why));
 }
 
-void attempt_as_if_texts(struct attempt *a, struct ks_texts *out)
+void attempt_overlay_texts(struct attempt *a, struct ks_texts *out)
 {
     const struct attempt_trial *t = a->trial;
 
@@ -223,16 +223,16 @@ void attempt_as_if_texts(struct attempt *a, struct ks_texts *out)
         drop_nominated(a);
 }
 
-unsigned attempt_as_if_pass(const struct attempt *a)
+unsigned attempt_overlay_pass(const struct attempt *a)
 {
     return a->trial->nominated && !a->trial->with_nominated ? 2 : 1;
 }
 
-void attempt_as_if_end(struct attempt *a)
+void attempt_overlay_end(struct attempt *a)
 {
     struct attempt_trial *t = a->trial;
 
-    nodecache_as_if_end(a->cache);
+    nodecache_overlay_end(a->cache);
     while (t->changes) {
         tell(a, pod_of(t->changes->pod), !t->changes->added);
         drop(t, &t->changes);

@@ -12,6 +12,7 @@
 #ifndef KOORD_SCHEDULER_PLUGIN_H
 #define KOORD_SCHEDULER_PLUGIN_H
 #include "base/base.h"
+#include "scheduler/model/rows.h"
 #include "json/schema.h" /* struct kuid */
 
 struct arena;
@@ -23,7 +24,7 @@ struct loop;
 struct node;
 struct nodecache;
 struct pod;
-struct world;
+struct objects;
 
 enum { KS_PLUGIN_ABI = 2 };
 enum { KS_SCORE_MAX = 100 };
@@ -48,59 +49,8 @@ struct ks_reason {
     enum ks_code code;
     const char *text;
 };
-struct ks_span {
-    uint32_t begin, end;
-};
-
-/* ---- nodes ----------------------------------------------------------------------------------- */
-
-/* The resources with a column of a fixed number; further ones follow in order of appearance. */
-enum { KS_MCPU, KS_MEMORY, KS_EPHEMERAL, KS_PODS, KS_FIXED };
-/* No column: no node has this resource. */
-#define KS_NO_COLUMN UINT32_MAX
-#define KS_NO_ROW    UINT32_MAX
-/* Allocatable values end here and requests one bit further up, so that sums and a hundredfold stay
- * within 64 bits and an absurd request fits nowhere. */
-#define KS_ALLOC_MAX   (INT64_C(1) << 56)
-#define KS_REQUEST_MAX (INT64_C(1) << 57)
-
-enum { KS_JOURNAL = 1024 };
-enum { KS_NODE_UNSCHEDULABLE = 1, KS_NODE_TAINT_HARD = 2, KS_NODE_TAINT_PREFER = 4 };
-
-struct ks_podlist { /* pods on a node, assumed ones too, in no order that means anything */
-    const struct pod **items;
-    uint32_t n;
-    uint32_t naffinity; /* the first so many have podAffinity or podAntiAffinity */
-};
-
-struct ks_nodes { /* one row a node, [0, n); rows move only between attempts */
-    uint32_t n, nres;
-    int64_t *const *alloc, *const *used; /* [resource][row]; cpu in milli, the rest in units */
-    const int64_t *used_mcpu_nz;         /* as used, but each container counts for something */
-    const int64_t *used_memory_nz;
-    const char *const *resource; /* [resource]: its name */
-    const struct node *const *node;
-    const uint8_t *flags; /* KS_NODE_* */
-    const struct ks_podlist *pods;
-    const uint64_t *changed;   /* generation of the last change of the row or its pods */
-    uint64_t generation;       /* the highest of them */
-    const uint32_t *journal;   /* [generation % KS_JOURNAL]: the row that changed then */
-    uint64_t node_generation;  /* last change of a node object, or of what stands in which row */
-    uint32_t npods, naffinity; /* sums over all rows; ntaints_prefer: rows with such a taint */
-    uint32_t ntaints_prefer;
-    const struct nodecache *of; /* a copy belongs to the same one */
-};
-/* KS_NO_ROW when there is no such node; KS_NO_COLUMN when no node has such a resource. */
-uint32_t ks_row_of(const struct ks_nodes *n, const char *node);
-uint32_t ks_column_of(const struct ks_nodes *n, const char *resource);
-
 /* ---- the pod in question --------------------------------------------------------------------- */
 
-struct ks_request { /* of a resource that is not one of the fixed */
-    const char *name;
-    int64_t count;
-    uint32_t column; /* or KS_NO_COLUMN */
-};
 struct ks_pod {
     const struct pod *pod;
     int64_t request[KS_FIXED];        /* request[KS_PODS] is 1 */
@@ -179,7 +129,7 @@ struct ks_event {
     uint32_t action;                 /* KS_ADD ..., usually one bit */
     const struct kobj *before, *now; /* NULL when there is none */
 };
-struct ks_hint { /* an event that may make a pod schedulable which this plugin turned down */
+struct ks_hint { /* an event that may make a pod schedulable which this plugin rejected */
     enum ks_resource resource;
     uint32_t actions;
     /* true: worth another attempt. NULL: always. */
@@ -204,7 +154,7 @@ void ks_bind_label(struct ks_bind *b, const char *key, const char *value);
 struct ks_env {
     struct loop *loop;
     struct kube *kube;
-    const struct world *world; /* objects of the kinds that plugins declare */
+    const struct objects *objects; /* objects of the kinds that plugins declare */
     struct scheduler *scheduler;
 };
 /* Pods held by permit. allow: this plugin has no objection any more. reject: also a pod that has
@@ -233,7 +183,7 @@ struct ks_plugin {
     const char *name;
     const struct ks_reason *reasons; /* [0] is "fits" */
     enum ks_reuse reuse;
-    const struct kind *const *kinds; /* read from env->world; ends with NULL. NULL: none */
+    const struct kind *const *kinds; /* read from env->objects; ends with NULL. NULL: none */
 
     /* args: as the user wrote them, NULL when he did not; the plugin fills in defaults. */
     int (*create)(const struct ks_env *env, const struct kj_val *args, void **ret_self,

@@ -2,8 +2,8 @@
 #include "scheduler/framework/profile.h"
 
 #include "base/arena.h"
-#include "scheduler/cache/world.h"
-#include "scheduler/framework/attempt_watch.h"
+#include "scheduler/framework/stopwatch.h"
+#include "scheduler/model/objects.h"
 
 const char *const ks_point_names[KS_POINTS] = {
     "queueSort", "preEnqueue", "preFilter", "filter",  "postFilter", "preScore",
@@ -216,22 +216,22 @@ int profile_slot(const struct profile *p, const char *name)
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-uint64_t profile_world(const struct profile *p, const struct world *w)
+uint64_t profile_objects_generation(const struct profile *p, const struct objects *w)
 {
     uint64_t latest = 0; /* generations of kinds are numbers of one row */
 
     for (uint32_t i = 0; i < p->nreused; i++)
-        latest = MAX(latest, world_generation_of(w, p->reused[i]));
+        latest = MAX(latest, objects_generation_of(w, p->reused[i]));
     return latest;
 }
 
 int profile_pre_enqueue(const struct profile *p, const struct pod *pod, struct ks_texts *why)
 {
-    return profile_pre_enqueue_watched(p, pod, why, NULL);
+    return profile_pre_enqueue_timed(p, pod, why, NULL);
 }
 
-int profile_pre_enqueue_watched(const struct profile *p, const struct pod *pod,
-                                struct ks_texts *why, struct attempt_watch *w)
+int profile_pre_enqueue_timed(const struct profile *p, const struct pod *pod, struct ks_texts *why,
+                              struct stopwatch *w)
 {
     const struct profile_point *point = &p->points[KS_POINT_PRE_ENQUEUE];
     enum ks_code code = KS_SUCCESS;
@@ -240,11 +240,11 @@ int profile_pre_enqueue_watched(const struct profile *p, const struct pod *pod,
     for (uint32_t i = 0; i < point->n && held_by < 0; i++) {
         const struct profile_slot *s = &p->slots[point->slots[i]];
         code = s->plugin->pre_enqueue(s->self, pod, why);
-        watch_plugin(w, LAP_PRE_ENQUEUE, point->slots[i], code);
+        stopwatch_plugin(w, LAP_PRE_ENQUEUE, point->slots[i], code);
         if (code != KS_SUCCESS)
             held_by = point->slots[i];
     }
-    watch_point(w, LAP_PRE_ENQUEUE, code);
+    stopwatch_point(w, LAP_PRE_ENQUEUE, code);
     return held_by;
 }
 
@@ -255,7 +255,7 @@ bool profile_before(const struct profile *p, const struct pod *a, nsec_t a_since
 }
 
 void profile_unreserve(const struct profile *p, const struct pod *pod, const char *node,
-                       struct attempt_watch *w)
+                       struct stopwatch *w)
 {
     const struct profile_point *point = &p->points[KS_POINT_RESERVE];
 
@@ -264,7 +264,7 @@ void profile_unreserve(const struct profile *p, const struct pod *pod, const cha
         if (!s->plugin->unreserve)
             continue;
         s->plugin->unreserve(s->self, pod, node);
-        watch_plugin(w, LAP_UNRESERVE, point->slots[i], KS_SUCCESS);
+        stopwatch_plugin(w, LAP_UNRESERVE, point->slots[i], KS_SUCCESS);
     }
-    watch_point(w, LAP_UNRESERVE, KS_SUCCESS);
+    stopwatch_point(w, LAP_UNRESERVE, KS_SUCCESS);
 }

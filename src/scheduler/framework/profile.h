@@ -8,8 +8,8 @@
 #include "scheduler/framework/plugin.h"
 
 struct arena;
-struct attempt_watch;
-struct hint_watch;
+struct stopwatch;
+struct hint_stopwatch;
 
 enum ks_point { /* extension points, in the order of an attempt */
                 KS_POINT_QUEUE_SORT,
@@ -61,6 +61,7 @@ struct profile_config profile_config_default(const struct ks_registered *table,
                                              const char *scheduler_name, struct arena *a);
 
 /* One slot more is for extenders (extender/): they stand outside and hear of every event. */
+enum { PROFILES_MAX = 8 }; /* in force at a time */
 enum { PROFILE_PLUGINS_MAX = 63, PROFILE_EXTENDER = PROFILE_PLUGINS_MAX };
 struct profile_slot {
     const struct ks_plugin *plugin;
@@ -95,28 +96,29 @@ static inline const struct profile_slot *profile_at(const struct profile *p, enu
 }
 
 /* Changes with every object that verdicts and scores which are reused could depend on. Plugins that
- * are asked each time (KS_REUSE_GLOBAL) see the world as it is: what they read does not count. */
-uint64_t profile_world(const struct profile *p, const struct world *w);
+ * are asked each time (KS_REUSE_GLOBAL) see the object cache as it is: what they read does not
+ * count. */
+uint64_t profile_objects_generation(const struct profile *p, const struct objects *w);
 /* The slot that holds the pod back, or -1; `why` gets its reasons. */
 int profile_pre_enqueue(const struct profile *p, const struct pod *pod, struct ks_texts *why);
 /* The same; w is told how long it took, and may be NULL. */
-int profile_pre_enqueue_watched(const struct profile *p, const struct pod *pod,
-                                struct ks_texts *why, struct attempt_watch *w);
+int profile_pre_enqueue_timed(const struct profile *p, const struct pod *pod, struct ks_texts *why,
+                              struct stopwatch *w);
 /* Should a be tried before b? */
 bool profile_before(const struct profile *p, const struct pod *a, nsec_t a_since,
                     const struct pod *b, nsec_t b_since);
 /* Undoes all reservations, in reverse order. w: as above. */
 void profile_unreserve(const struct profile *p, const struct pod *pod, const char *node,
-                       struct attempt_watch *w);
+                       struct stopwatch *w);
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
 /* The slots that registered for an event. */
 uint64_t profile_listeners(const struct profile *p, const struct ks_event *e);
-/* Is a pod that these slots turned down worth another attempt after the event? */
+/* Is a pod that these slots rejected worth another attempt after the event? */
 bool profile_worth(const struct profile *p, uint64_t rejectors, const struct ks_event *e,
                    const struct pod *pod);
 /* The same; hints that are asked are told to w, which may be NULL. */
-bool profile_worth_watched(const struct profile *p, uint64_t rejectors, const struct ks_event *e,
-                           const struct pod *pod, struct hint_watch *w);
+bool profile_worth_timed(const struct profile *p, uint64_t rejectors, const struct ks_event *e,
+                         const struct pod *pod, struct hint_stopwatch *w);
 #endif

@@ -1,8 +1,8 @@
 /* score.c - scores of the candidates, normalised and weighted (scheduler-core 5.4). */
 #include "base/arena.h"
 #include "scheduler/framework/attempt_int.h"
-#include "scheduler/framework/attempt_watch.h"
 #include "scheduler/framework/shapes.h"
+#include "scheduler/framework/stopwatch.h"
 
 static void normalize(const uint8_t *skip, uint32_t n, int64_t *scores, bool reversed)
 {
@@ -75,7 +75,7 @@ static void score_one(struct attempt *a, uint32_t slot, struct ks_span s, int64_
     const struct profile_slot *p = &a->profile->slots[slot];
     a->cycle.state = a->score_state[slot];
     p->plugin->score(p->self, &a->cycle, &a->pod, s, out);
-    watch_plugin(a->watch, LAP_SCORE, slot, KS_SUCCESS);
+    stopwatch_plugin(a->stopwatch, LAP_SCORE, slot, KS_SUCCESS);
 }
 
 static void check_scores(struct attempt *a, uint32_t slot, struct ks_span s, const uint8_t *skip,
@@ -106,7 +106,7 @@ static enum ks_code pre_score_one(struct attempt *a, uint32_t slot)
     enum ks_code code =
         s->plugin->pre_score(s->self, &a->cycle, &a->pod, &a->score_state[slot], &why);
     a->cycle.arena = a->arena;
-    watch_plugin(a->watch, LAP_PRE_SCORE, slot, code);
+    stopwatch_plugin(a->stopwatch, LAP_PRE_SCORE, slot, code);
     if (code != KS_SUCCESS && code != KS_SKIP) {
         a->score_error = arena_printf(a->arena, "running PreScore plugin \"%s\": %s",
                                       s->plugin->name, ks_texts_join(&why));
@@ -206,7 +206,7 @@ static void add_one(struct attempt *a, uint32_t slot, int64_t *scratch)
     a->cycle.state = a->score_state[slot];
     if (s->plugin->normalize) {
         s->plugin->normalize(s->self, &a->cycle, a->by, a->n, out);
-        watch_plugin(a->watch, LAP_NORMALIZE, slot, KS_SUCCESS);
+        stopwatch_plugin(a->stopwatch, LAP_NORMALIZE, slot, KS_SUCCESS);
     }
     check_scores(a, slot, all, a->by, out);
     add_weighted(all, s->weight, out, a->total);
@@ -241,7 +241,7 @@ static void pre_score(struct attempt *a)
         else if (pre_score_one(a, slot) == KS_SKIP)
             a->skip_score |= UINT64_C(1) << slot;
     }
-    watch_point(a->watch, LAP_PRE_SCORE, a->score_error ? KS_ERROR : KS_SUCCESS);
+    stopwatch_point(a->stopwatch, LAP_PRE_SCORE, a->score_error ? KS_ERROR : KS_SUCCESS);
 }
 
 static int score_plugins(struct attempt *a)
@@ -272,7 +272,7 @@ int attempt_score(struct attempt *a)
 
     if (r == 0 && a->advice)
         attempt_add_advice(a);
-    watch_point(a->watch, LAP_SCORE, a->code);
+    stopwatch_point(a->stopwatch, LAP_SCORE, a->code);
     return r;
 }
 

@@ -3,7 +3,7 @@
 
 #include "api/pod.h"
 #include "base/arena.h"
-#include "scheduler/cache/podreq.h"
+#include "scheduler/model/podreq.h"
 
 /* A state that is refreshed again and again may grow in its arena; then it is made anew. */
 #define ARENA_MAX (8u << 20)
@@ -100,14 +100,14 @@ void shape_make_room(struct shape *h)
     h->dirty = arena_newn0(h->arena, h->n, uint32_t);
 }
 
-static bool up_to_date(const struct shape *h, const struct ks_nodes *nodes, uint64_t world)
+static bool up_to_date(const struct shape *h, const struct ks_nodes *nodes, uint64_t objects)
 {
     return h->made && h->node_generation == nodes->node_generation &&
-           h->world_generation == world && arena_used(h->arena) < ARENA_MAX;
+           h->objects_generation == objects && arena_used(h->arena) < ARENA_MAX;
 }
 
 struct shape *shapes_get(struct shapes *s, const struct profile *p, struct kobj *pod,
-                         const struct ks_nodes *nodes, uint64_t world_generation)
+                         const struct ks_nodes *nodes, uint64_t objects_generation)
 {
     if (!pod_of(pod)->share[1] || !str_empty(pod_of(pod)->node_name) || podreq_is_told(pod_of(pod)))
         return NULL;
@@ -115,7 +115,7 @@ struct shape *shapes_get(struct shapes *s, const struct profile *p, struct kobj 
     if (!h)
         h = add(s, p, pod, nodes->n);
     h->used = ++s->clock;
-    if (up_to_date(h, nodes, world_generation)) {
+    if (up_to_date(h, nodes, objects_generation)) {
         s->hits++;
         return h;
     }
@@ -124,7 +124,7 @@ struct shape *shapes_get(struct shapes *s, const struct profile *p, struct kobj 
     h->made = false;
     h->n = nodes->n;
     h->node_generation = nodes->node_generation;
-    h->world_generation = world_generation;
+    h->objects_generation = objects_generation;
     h->skip_filter = h->skip_score = 0;
     h->state = arena_newn0(h->arena, p->n, void *);
     h->score_state = arena_newn0(h->arena, p->n, void *);

@@ -3,7 +3,7 @@
  * A shape is what plugins read of a pod: namespace, labels, controller and spec. Verdicts and
  * scores of LOCAL plugins are kept by row and made again for rows that changed; DOMAIN plugins
  * bring their state up to date. Any change of a node object, or of what such plugins read of the
- * world, makes a shape worthless. The least recently used goes when there are too many. Loop
+ * object cache, makes a shape worthless. The least recently used goes when there are too many. Loop
  * thread.
  */
 #ifndef KOORD_SCHEDULER_SHAPES_H
@@ -15,7 +15,7 @@ struct shape {        /* filled and read by attempt.c */
     struct kobj *pod; /* one of its pods */
     const struct profile *profile;
     struct arena *arena;
-    uint64_t generation, node_generation, world_generation;
+    uint64_t generation, node_generation, objects_generation;
     bool made;
     uint32_t n;
     void **state, **score_state;
@@ -32,7 +32,7 @@ DEFINE_CLEANUP(shapes_free, struct shapes *)
 /* The shape of the pod; `made` is false when it is new or was out of date. NULL: the pod is not in
  * the form that is kept in caches, names its node, or more than its spec tells what it holds. */
 struct shape *shapes_get(struct shapes *s, const struct profile *p, struct kobj *pod,
-                         const struct ks_nodes *nodes, uint64_t world_generation);
+                         const struct ks_nodes *nodes, uint64_t objects_generation);
 /* The arrays by row, empty; for a shape that is not made. Not before they are needed: pods that
  * name their node have no use for them. */
 void shape_make_room(struct shape *h);

@@ -6,8 +6,8 @@
 #include "base/heap.h"
 #include "base/vec.h"
 #include "loop/loop.h"
-#include "scheduler/cache/uidmap.h"
 #include "scheduler/framework/profile.h"
+#include "scheduler/model/uidmap.h"
 #include "scheduler/queue/changes.h"
 
 #define FLUSH_PERIOD (30 * NSEC_PER_SEC)
@@ -22,11 +22,11 @@ struct qpod {
     struct kobj *pod;
     const struct profile *profile;
     struct heap_node hn;       /* ready, backing off */
-    struct qpod *next, **link; /* turned down, gated, held */
+    struct qpod *next, **link; /* rejected, gated, held */
     enum podqueue_place place;
     uint32_t attempts;
-    uint32_t turned_down, errors; /* attempts that ended so; errors in a row */
-    bool held;                    /* in flight, waiting for a permit */
+    uint32_t unschedulable, errors; /* attempts that ended so; errors in a row */
+    bool held;                      /* in flight, waiting for a permit */
     bool was_ready;
     nsec_t first, since; /* when it was ready first, and last put or failed */
     nsec_t popped;       /* when it was last */
@@ -49,7 +49,7 @@ struct podqueue {
     struct podqueue_opts o;
     struct uidmap pods;
     struct heap ready, backoff, backoff_error;
-    struct vec_of(struct crowd *) waiting; /* turned down and gated */
+    struct vec_of(struct crowd *) waiting; /* rejected and gated */
     struct timer *tick, *flush;
     struct qpod *held;
     size_t count[PODQUEUE_PLACES];
@@ -129,7 +129,7 @@ static void leave(struct podqueue *q, struct qpod *p)
 
     if (h) {
         heap_remove(h, &p->hn);
-    } else if (p->place == PODQUEUE_TURNED_DOWN || p->place == PODQUEUE_GATED || p->held) {
+    } else if (p->place == PODQUEUE_UNSCHEDULABLE || p->place == PODQUEUE_GATED || p->held) {
         unchain(p);
     }
     p->held = false;
@@ -170,7 +170,7 @@ static void arm(struct podqueue *q)
 
     if (!q->tick && (q->backoff.n || q->backoff_error.n))
         q->tick = loop_after(q->loop, whole_second(now) + NSEC_PER_SEC - now, on_tick, q);
-    if (!q->flush && q->count[PODQUEUE_TURNED_DOWN])
+    if (!q->flush && q->count[PODQUEUE_UNSCHEDULABLE])
         q->flush = loop_after(q->loop, FLUSH_PERIOD, on_flush, q);
 }
 
@@ -188,11 +188,11 @@ static void enter(struct podqueue *q, struct qpod *p, enum podqueue_place place)
     q->count[place]++;
     if (h) {
         heap_push(h, &p->hn);
-    } else if (place == PODQUEUE_TURNED_DOWN || place == PODQUEUE_GATED) {
+    } else if (place == PODQUEUE_UNSCHEDULABLE || place == PODQUEUE_GATED) {
         chain(&crowd_get(q, p)->first, p);
     }
     arm(q);
-    /* Whoever is turned down and backs off may still be popped when nobody else is ready. */
+    /* Whoever is rejected and backs off may still be popped when nobody else is ready. */
     if (place == PODQUEUE_READY || place == PODQUEUE_BACKOFF)
         q->o.on_ready(q->o.arg);
 }
@@ -281,7 +281,7 @@ static void on_flush(struct loop *l, void *arg)
     vec_foreach(&q->waiting, i) {
         for (struct qpod *p = q->waiting.items[i]->first, *next; p; p = next) {
             next = p->next;
-            if (p->place == PODQUEUE_TURNED_DOWN &&
+            if (p->place == PODQUEUE_UNSCHEDULABLE &&
                 loop_mono(l) - p->since > q->o.unschedulable_max)
                 requeue(q, p, PODQUEUE_BY_TIMEOUT);
         }
@@ -352,13 +352,13 @@ static enum worth worth(struct podqueue *q, const struct qpod *p, const struct k
 
     if (!asked)
         return WORTH_NOTHING;
-    struct hint_watch *w = q->hints++ % HINTS_WATCHED == 0 ? q->o.hints : NULL;
+    struct hint_stopwatch *w = q->hints++ % HINTS_WATCHED == 0 ? q->o.hints : NULL;
     if ((asked & p->pending) &&
-        profile_worth_watched(p->profile, asked & p->pending, e, pod_of(p->pod), w))
+        profile_worth_timed(p->profile, asked & p->pending, e, pod_of(p->pod), w))
         return WORTH_AT_ONCE;
     asked &= ~p->pending;
-    return profile_worth_watched(p->profile, asked, e, pod_of(p->pod), w) ? WORTH_AFTER_BACKOFF
-                                                                          : WORTH_NOTHING;
+    return profile_worth_timed(p->profile, asked, e, pod_of(p->pod), w) ? WORTH_AFTER_BACKOFF
+                                                                        : WORTH_NOTHING;
 }
 
 /* False: the event does not help. */
@@ -412,7 +412,7 @@ static void set_profile(struct podqueue *q, struct qpod *p)
 {
     const struct profile *now = q->o.profile_of(q->o.arg, pod_of(p->pod));
     enum podqueue_place place = p->place;
-    bool moves = now != p->profile && (place == PODQUEUE_TURNED_DOWN || place == PODQUEUE_GATED);
+    bool moves = now != p->profile && (place == PODQUEUE_UNSCHEDULABLE || place == PODQUEUE_GATED);
 
     if (moves)
         leave(q, p);
@@ -500,10 +500,10 @@ void podqueue_fail(struct podqueue *q, struct kuid uid, uint64_t rejectors, uint
         return;
     p->rejectors = rejectors;
     p->pending = pending;
-    p->turned_down += rejectors != 0;
+    p->unschedulable += rejectors != 0;
     p->errors = rejectors ? 0 : p->errors + 1;
     p->since = loop_mono(q->loop);
-    uint32_t failures = p->errors ? p->errors : p->turned_down;
+    uint32_t failures = p->errors ? p->errors : p->unschedulable;
     p->expiry =
         whole_second(p->since + podqueue_backoff(q->o.backoff_initial, q->o.backoff_max, failures));
     bool missed = p->heard & rejectors;
@@ -511,7 +511,7 @@ void podqueue_fail(struct podqueue *q, struct kuid uid, uint64_t rejectors, uint
         p->expiry = 0;
     leave(q, p);
     if (rejectors && !missed)
-        enter(q, p, PODQUEUE_TURNED_DOWN);
+        enter(q, p, PODQUEUE_UNSCHEDULABLE);
     else
         enqueue(q, p);
     came(q, p, PODQUEUE_BY_FAILURE);
@@ -567,13 +567,13 @@ void podqueue_new_profiles(struct podqueue *q)
         p->rejectors = p->pending = 0;
     }
     for (size_t it = 0; (p = uidmap_next(&q->pods, &it));)
-        if (p->place == PODQUEUE_TURNED_DOWN || p->place == PODQUEUE_GATED)
+        if (p->place == PODQUEUE_UNSCHEDULABLE || p->place == PODQUEUE_GATED)
             requeue(q, p, PODQUEUE_BY_FORCE);
 }
 
 bool podqueue_listens(const struct podqueue *q)
 {
-    return q->count[PODQUEUE_TURNED_DOWN] || q->count[PODQUEUE_GATED] || q->held;
+    return q->count[PODQUEUE_UNSCHEDULABLE] || q->count[PODQUEUE_GATED] || q->held;
 }
 
 void podqueue_event(struct podqueue *q, const struct ks_event *e, const struct kobj *except)

@@ -1,6 +1,6 @@
 /* podqueue.h - pods waiting for a scheduling attempt (scheduler-core 3).
  *
- * A pod is in one place: ready (by priority, then time), backing off, turned down (waits for an
+ * A pod is in one place: ready (by priority, then time), backing off, rejected (waits for an
  * event that may help, or five minutes), gated (kept out by a plugin), or in flight (popped; comes
  * back with podqueue_fail() or ends with podqueue_remove()). It stays known while in flight, so no
  * pod is ever forgotten between two places. Loop thread only; holds one reference on each pod. All
@@ -10,7 +10,7 @@
 #define KOORD_SCHEDULER_PODQUEUE_H
 #include "api/kobj.h"
 
-struct hint_watch;
+struct hint_stopwatch;
 struct ks_event;
 struct ks_plugin;
 struct ks_texts;
@@ -32,7 +32,7 @@ struct podqueue_opts {
     /* A plugin keeps the pod out of the queue, for a reason that people should read. */
     void (*on_gated)(void *arg, struct kobj *pod, const struct ks_plugin *by, const char *why);
     void *arg;
-    struct hint_watch *hints; /* told of every tenth hint that is asked; NULL: nobody is */
+    struct hint_stopwatch *hints; /* told of every tenth hint that is asked; NULL: nobody is */
 };
 struct podqueue *podqueue_new(struct loop *l, const struct podqueue_opts *o);
 struct podqueue *podqueue_free(struct podqueue *q); /* NULL is fine; always returns NULL */
@@ -46,11 +46,11 @@ bool podqueue_remove(struct podqueue *q, struct kuid uid);
 struct kobj *podqueue_pop(struct podqueue *q);
 /* The same for this pod, out of its turn. NULL: it does not wait here, or is gated. */
 struct kobj *podqueue_pop_this(struct podqueue *q, struct kuid uid);
-/* The attempt failed. rejectors: the slots of the plugins that turned the pod down, which decide
+/* The attempt failed. rejectors: the slots of the plugins that rejected the pod, which decide
  * about the events that bring it back; 0: an error, it just backs off. pending: of these, those
  * that wait for another component; an event that they wait for brings it back at once. */
 void podqueue_fail(struct podqueue *q, struct kuid uid, uint64_t rejectors, uint64_t pending);
-/* The pod in flight waits, for permits or extenders. If it is turned down, what happened meanwhile
+/* The pod in flight waits, for permits or extenders. If it is rejected, what happened meanwhile
  * counts: it backs off instead of waiting for events that are over. */
 void podqueue_hold(struct podqueue *q, struct kuid uid);
 /* It waits no more, and what happens from now on does not count; what it heard does. */
@@ -71,7 +71,7 @@ enum podqueue_place { /* where a pod is */
                       PODQUEUE_READY,
                       PODQUEUE_BACKOFF,
                       PODQUEUE_BACKOFF_ERROR,
-                      PODQUEUE_TURNED_DOWN,
+                      PODQUEUE_UNSCHEDULABLE,
                       PODQUEUE_GATED,
                       PODQUEUE_IN_FLIGHT,
                       PODQUEUE_PLACES

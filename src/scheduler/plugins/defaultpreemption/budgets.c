@@ -1,11 +1,11 @@
-/* budgets.c - disruption budgets: which pods may go without breaking a promise. */
+/* budgets.c - disruption budgets: which pods may go without breaking a nomination. */
 #include "scheduler/plugins/defaultpreemption/budgets.h"
 
 #include "api/pod.h"
 #include "api/policy.h"
 #include "api/selector.h"
 #include "base/arena.h"
-#include "scheduler/cache/world.h"
+#include "scheduler/model/objects.h"
 
 struct budget {
     const struct pdb *pdb;
@@ -21,7 +21,7 @@ struct peers { /* pods with the same labels, which share them: what was found ou
     uint32_t n;
 };
 struct budgets {
-    const struct world *world;
+    const struct objects *objects;
     struct arena *arena;
     struct arena *peers_arena;
     struct peers peers[PEERS]; /* by address of the labels */
@@ -32,10 +32,10 @@ struct budgets {
     size_t n;
 };
 
-struct budgets *budgets_new(const struct world *w)
+struct budgets *budgets_new(const struct objects *w)
 {
     struct budgets *b = xnew0(struct budgets);
-    b->world = w;
+    b->objects = w;
     b->arena = arena_new();
     b->peers_arena = arena_new();
     return b;
@@ -71,7 +71,7 @@ static int by_namespace(const void *a, const void *b)
 void budgets_refresh(struct budgets *b)
 {
     const struct kobj *o;
-    uint64_t now = b->world ? world_generation_of(b->world, &kind_pdb) : 0;
+    uint64_t now = b->objects ? objects_generation_of(b->objects, &kind_pdb) : 0;
 
     memset(b->peers, 0, sizeof b->peers); /* labels are borrowed for the attempt only */
     arena_reset(b->peers_arena);
@@ -81,10 +81,10 @@ void budgets_refresh(struct budgets *b)
     b->n = 0;
     b->made = true;
     b->generation = now;
-    if (!b->world)
+    if (!b->objects)
         return;
-    b->items = arena_newn0(b->arena, world_count(b->world, &kind_pdb), struct budget);
-    for (size_t it = 0; (o = world_next(b->world, &kind_pdb, &it));) {
+    b->items = arena_newn0(b->arena, objects_count(b->objects, &kind_pdb), struct budget);
+    for (size_t it = 0; (o = objects_next(b->objects, &kind_pdb, &it));) {
         const struct pdb *p = container_of(o, const struct pdb, obj);
         const struct labelsel *s = selector_of(p, b->arena);
         if (s)

@@ -1,7 +1,7 @@
-/* budgets.h - disruption budgets: which pods may go without breaking a promise.
+/* budgets.h - disruption budgets: which pods may go without breaking a nomination.
  *
- * Internal to DefaultPreemption. Made from the world's PodDisruptionBudgets, and made again only
- * when the world changed. Objects are borrowed from the world.
+ * Internal to DefaultPreemption. Made from the object cache's PodDisruptionBudgets, and made again
+ * only when the object cache changed. Objects are borrowed from the object cache.
  */
 #ifndef KOORD_SCHEDULER_BUDGETS_H
 #define KOORD_SCHEDULER_BUDGETS_H
@@ -9,9 +9,9 @@
 
 struct budgets;
 struct pod;
-struct world;
+struct objects;
 
-struct budgets *budgets_new(const struct world *w); /* NULL: no budgets */
+struct budgets *budgets_new(const struct objects *w); /* NULL: no budgets */
 struct budgets *budgets_free(struct budgets *b);
 DEFINE_CLEANUP(budgets_free, struct budgets *)
 /* Before the first question of an attempt. */

@@ -11,8 +11,8 @@
 #include "base/arena.h"
 #include "base/num.h"
 #include "base/strbuf.h"
-#include "scheduler/cache/nodecache.h"
-#include "scheduler/cache/nominator.h"
+#include "scheduler/model/nodecache.h"
+#include "scheduler/model/nominator.h"
 #include "scheduler/plugins/defaultpreemption/budgets.h"
 #include "scheduler/plugins/defaultpreemption/dryrun.h"
 #include "scheduler/plugins/registry.h"
@@ -58,7 +58,7 @@ static int preempt_create(const struct ks_env *env, const struct kj_val *args, v
     struct preempt *self = xnew0(struct preempt);
     *self = p;
     self->env = *env;
-    self->budgets = budgets_new(env->world);
+    self->budgets = budgets_new(env->objects);
     *ret_self = self;
     return 0;
 }
@@ -90,7 +90,7 @@ static bool makes_way(const struct pod *p)
            streq(c->reason, "PreemptionByScheduler");
 }
 
-/* Does somebody already leave the node that the pod was promised? */
+/* Does somebody already leave the node that is nominated for the pod? */
 static bool room_is_coming(const struct attempt *a)
 {
     const char *node = a->nominator ? nominator_node(a->nominator, a->obj->meta.uid) : NULL;

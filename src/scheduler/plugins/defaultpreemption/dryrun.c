@@ -61,10 +61,10 @@ static void spare(struct dryrun *d, uint32_t n, uint8_t fate)
     for (uint32_t i = 0; i < n; i++) {
         if (d->fate[i] != fate)
             continue;
-        attempt_as_if_back(d->a, d->pods[i]);
-        if (attempt_as_if_fits(d->a, NULL, NULL))
+        attempt_overlay_restore(d->a, d->pods[i]);
+        if (attempt_overlay_fits(d->a, NULL, NULL))
             continue;
-        attempt_as_if_gone(d->a, d->pods[i]);
+        attempt_overlay_remove(d->a, d->pods[i]);
         d->fate[i] |= FATE_VICTIM;
     }
 }
@@ -93,16 +93,16 @@ bool dryrun_row(struct dryrun *d, uint32_t row, struct victims *ret, struct ks_t
         return false;
     }
     *ret = (struct victims){ .row = row, .pods = d->pods };
-    attempt_as_if(d->a, row);
+    attempt_overlay_begin(d->a, row);
     for (uint32_t i = n; i-- > 0;) /* backwards: who comes back first is found first */
-        attempt_as_if_gone(d->a, d->pods[i]);
-    if (attempt_as_if_fits(d->a, NULL, NULL)) {
+        attempt_overlay_remove(d->a, d->pods[i]);
+    if (attempt_overlay_fits(d->a, NULL, NULL)) {
         choose(d, n, ret);
         if (ret->n == 0) /* it fits as things are: somebody else rejected the pod as a whole */
             ks_texts_add(why, "No preemption victims found for incoming pod");
     } else {
-        attempt_as_if_texts(d->a, why);
+        attempt_overlay_texts(d->a, why);
     }
-    attempt_as_if_end(d->a);
+    attempt_overlay_end(d->a);
     return ret->n > 0;
 }

@@ -1,5 +1,5 @@
 /* dynamicresources.c - devices by ResourceClaim (scheduler-core 8.17), in the smallest true form:
- * a pod that asks for them is turned down, instead of running without them. */
+ * a pod that asks for them is rejected, instead of running without them. */
 #include "api/pod.h"
 #include "scheduler/framework/attempt.h"
 #include "scheduler/plugins/registry.h"

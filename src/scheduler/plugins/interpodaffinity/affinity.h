@@ -44,7 +44,7 @@ bool term_matches(const struct term *t, const char *own_ns, const struct seen_po
 bool termlist_match_all(const struct termlist *l, const char *own_ns, const struct seen_pod *other);
 bool termlist_match_any(const struct termlist *l, const char *own_ns, const struct seen_pod *other);
 /* Labels of a namespace; NULL when there is no such. */
-const kstrmap *namespace_labels(const struct world *w, const char *ns);
+const kstrmap *namespace_labels(const struct objects *w, const char *ns);
 
 /* ---- domains --------------------------------------------------------------------------------- */
 
@@ -55,7 +55,7 @@ struct sums {
     int32_t preferences; /* how many terms made the score */
     int64_t score;
 };
-enum { /* why a row is turned down; bits */
+enum { /* why a row is rejected; bits */
        BAD_NO_KEY = 1,
        BAD_FAR = 2, /* no pod there that the affinity asks for */
        BAD_ANTI = 4,
@@ -102,7 +102,7 @@ struct memo_slot {
     const struct effects *effects;
 };
 struct affinity_self {
-    const struct world *world;
+    const struct objects *objects;
     struct affinity_args args;
     struct arena *scratch; /* of one call */
     uint64_t call;

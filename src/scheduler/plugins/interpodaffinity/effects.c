@@ -60,7 +60,7 @@ static const struct effects *effects_of_labels(struct counting *k, const struct 
     struct match m = { k->pod.ns, &seen, effects_new(k, own), k };
 
     if (own->select_namespaces)
-        seen.ns_labels = namespace_labels(k->self->world, seen.ns);
+        seen.ns_labels = namespace_labels(k->self->objects, seen.ns);
     if (termlist_match_all(&own->affinity, k->pod.ns, &seen))
         add_matching(&m, &own->affinity, (struct sums){ .affinity = 1 }, 0);
     add_matching(&m, &own->anti, (struct sums){ .anti = 1 }, 0);
@@ -167,7 +167,7 @@ struct counting counting_begin(struct affinity_self *self, struct affinity_state
 {
     static const kstrmap no_labels;
     const char *ns = p->obj.meta.ns;
-    const kstrmap *ns_labels = namespace_labels(self->world, ns);
+    const kstrmap *ns_labels = namespace_labels(self->objects, ns);
 
     arena_reset(self->scratch);
     self->call++;

@@ -1,4 +1,4 @@
-/* hints.c - which events may help a pod that InterPodAffinity turned down (scheduler-core 3.6).
+/* hints.c - which events may help a pod that InterPodAffinity rejected (scheduler-core 3.6).
  *
  * More wake than upstream wakes, where its pods would wait in vain until the timeout: a pod that
  * goes counts also when it was in the way of one anti-affinity term among several, when its own
@@ -19,7 +19,7 @@ struct asker { /* the pod that waits */
 static struct seen_pod seen_pod(const struct affinity_self *self, const struct pod *p)
 {
     const char *ns = p->obj.meta.ns;
-    return (struct seen_pod){ ns, &p->obj.meta.labels, namespace_labels(self->world, ns) };
+    return (struct seen_pod){ ns, &p->obj.meta.labels, namespace_labels(self->objects, ns) };
 }
 
 static struct asker asker(const struct affinity_self *self, const struct pod *p, struct arena *a)

@@ -49,7 +49,7 @@ static int affinity_create(const struct ks_env *env, const struct kj_val *args, 
     if (!decoded.hard_weight.set)
         decoded.hard_weight = (struct opt_i32){ true, 1 };
     struct affinity_self *s = xnew0(struct affinity_self);
-    s->world = env->world;
+    s->objects = env->objects;
     s->args = decoded;
     s->scratch = arena_new();
     *ret_self = s;
@@ -104,7 +104,7 @@ static struct affinity_state *state_new(struct affinity_self *self, const struct
     for (uint32_t i = 0; i < own->affinity.n; i++)
         topo_want(own->affinity.items[i].topo);
     struct seen_pod itself = { p->obj.meta.ns, &p->obj.meta.labels,
-                               namespace_labels(self->world, p->obj.meta.ns) };
+                               namespace_labels(self->objects, p->obj.meta.ns) };
     st->matches_itself = termlist_match_all(&own->affinity, itself.ns, &itself);
     if (!st->any_own && c->nodes->naffinity == 0)
         return st;

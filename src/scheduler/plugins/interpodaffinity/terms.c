@@ -3,7 +3,7 @@
 #include "api/pod.h"
 #include "api/selector.h"
 #include "base/arena.h"
-#include "scheduler/cache/world.h"
+#include "scheduler/model/objects.h"
 #include "scheduler/plugins/interpodaffinity/affinity.h"
 
 bool podterms_any(const struct pod *p)
@@ -123,8 +123,8 @@ bool termlist_match_any(const struct termlist *l, const char *own_ns, const stru
     return false;
 }
 
-const kstrmap *namespace_labels(const struct world *w, const char *ns)
+const kstrmap *namespace_labels(const struct objects *w, const char *ns)
 {
-    const struct kobj *o = w ? world_get(w, &kind_namespace, NULL, ns) : NULL;
+    const struct kobj *o = w ? objects_get(w, &kind_namespace, NULL, ns) : NULL;
     return o ? &o->meta.labels : NULL;
 }

@@ -4,7 +4,7 @@
 #include "api/node.h"
 #include "base/arena.h"
 #include "base/num.h"
-#include "scheduler/cache/podreq.h"
+#include "scheduler/model/podreq.h"
 #include "scheduler/plugins/noderesources/noderesources.h"
 #include "scheduler/plugins/registry.h"
 

@@ -5,7 +5,7 @@
 #include "api/pod.h"
 #include "api/podresources.h"
 #include "base/arena.h"
-#include "scheduler/cache/podreq.h"
+#include "scheduler/model/podreq.h"
 #include "scheduler/plugins/noderesources/noderesources.h"
 #include "scheduler/plugins/registry.h"
 

@@ -2,7 +2,7 @@
 #include "api/podresources.h"
 #include "api/protocol_keys.h"
 #include "base/arena.h"
-#include "scheduler/cache/podreq.h"
+#include "scheduler/model/podreq.h"
 #include "scheduler/plugins/noderesources/noderesources.h"
 
 static const struct kfield res_weight_fields[] = {

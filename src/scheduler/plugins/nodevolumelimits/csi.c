@@ -2,7 +2,7 @@
 #include "scheduler/plugins/nodevolumelimits/csi.h"
 
 #include "base/map.h"
-#include "scheduler/cache/world.h"
+#include "scheduler/model/objects.h"
 
 #define ANN_MIGRATED "storage.alpha.kubernetes.io/migrated-plugins"
 #define PORTWORX     "kubernetes.io/portworx-volume"
@@ -109,7 +109,7 @@ bool csi_of_pv(const struct pv *v, struct csi_volume *ret)
     return true;
 }
 
-bool csi_of_attachment(const struct world *w, const struct volume_attachment *va,
+bool csi_of_attachment(const struct objects *w, const struct volume_attachment *va,
                        struct csi_volume *ret)
 {
     const struct pv *pv = va->pv_name ? claims_pv(w, va->pv_name) : NULL;
@@ -126,7 +126,7 @@ bool csi_of_attachment(const struct world *w, const struct volume_attachment *va
 }
 
 /* A claim without a volume: the provisioner of its class will make one. */
-static bool of_class(const struct world *w, const struct pvc *c, struct csi_volume *ret)
+static bool of_class(const struct objects *w, const struct pvc *c, struct csi_volume *ret)
 {
     const char *name = pvc_class(c);
     const struct storage_class *class = *name ? claims_class(w, name) : NULL;
@@ -144,7 +144,7 @@ static bool of_class(const struct world *w, const struct pvc *c, struct csi_volu
     return true;
 }
 
-bool csi_of_claim(const struct world *w, const struct pvc *c, struct csi_volume *ret)
+bool csi_of_claim(const struct objects *w, const struct pvc *c, struct csi_volume *ret)
 {
     const struct pv *v = str_empty(c->spec.volume_name) ? NULL : claims_pv(w, c->spec.volume_name);
 

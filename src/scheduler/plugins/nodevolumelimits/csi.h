@@ -17,10 +17,10 @@ uint64_t csi_driver_id(const char *driver);
 /* All: false when nothing is attached by a CSI driver. */
 bool csi_of_pv(const struct pv *v, struct csi_volume *ret);
 /* The driver is given (by the attachment); only the handle comes from the volume. */
-bool csi_of_attachment(const struct world *w, const struct volume_attachment *va,
+bool csi_of_attachment(const struct objects *w, const struct volume_attachment *va,
                        struct csi_volume *ret);
 /* ret->settled is written in either case. */
-bool csi_of_claim(const struct world *w, const struct pvc *c, struct csi_volume *ret);
+bool csi_of_claim(const struct objects *w, const struct pvc *c, struct csi_volume *ret);
 bool csi_of_inline(const struct pod_volume *v, struct csi_volume *ret);
 bool csi_is_inline(const struct pod_volume *v); /* an in-tree source that moved to CSI */
 bool csi_is_migrated(const struct csi_node *n); /* Portworx */

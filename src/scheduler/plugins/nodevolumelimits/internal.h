@@ -32,9 +32,9 @@ struct csilimits {
 };
 void csilimits_fini(struct csilimits *l);
 /* Columns stay put from here to the next begin. */
-void csilimits_begin(struct csilimits *l, const struct world *w, const struct ks_nodes *nodes);
+void csilimits_begin(struct csilimits *l, const struct objects *w, const struct ks_nodes *nodes);
 /* NULL: no node has a limit for this driver. */
-const int32_t *csilimits_get(struct csilimits *l, const struct world *w,
+const int32_t *csilimits_get(struct csilimits *l, const struct objects *w,
                              const struct ks_nodes *nodes, const char *driver);
 
 /* ---- attachments: VolumeAttachments by row ----------------------------------------------------
@@ -48,7 +48,7 @@ struct volattached {
     uint64_t generation, pv_generation, node_generation;
 };
 void volattached_fini(struct volattached *a);
-void volattached_refresh(struct volattached *a, const struct world *w,
+void volattached_refresh(struct volattached *a, const struct objects *w,
                          const struct ks_nodes *nodes);
 
 /* ---- usage: the volumes of the pods of a row --------------------------------------------------
@@ -56,7 +56,7 @@ void volattached_refresh(struct volattached *a, const struct world *w,
 
 struct volusage {
     struct volusage_row {
-        uint64_t changed, world; /* as of when */
+        uint64_t changed, objects; /* as of when */
         struct volset set;
     } * rows;
     uint32_t cap;
@@ -64,9 +64,9 @@ struct volusage {
 void volusage_fini(struct volusage *u);
 void volusage_reserve(struct volusage *u, uint32_t rows);
 /* What the pods of the row use; s is emptied first. */
-void volusage_collect(const struct world *w, const struct ks_nodes *nodes, uint32_t row,
+void volusage_collect(const struct objects *w, const struct ks_nodes *nodes, uint32_t row,
                       struct volset *s);
 /* The same, remembered. Not in a trial. */
-const struct volset *volusage_row(struct volusage *u, const struct world *w,
+const struct volset *volusage_row(struct volusage *u, const struct objects *w,
                                   const struct ks_nodes *nodes, uint32_t row);
 #endif

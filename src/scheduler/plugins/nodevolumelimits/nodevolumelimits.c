@@ -5,7 +5,7 @@
  */
 #include "api/node.h"
 #include "base/arena.h"
-#include "scheduler/cache/world.h"
+#include "scheduler/model/objects.h"
 #include "scheduler/plugins/nodevolumelimits/internal.h"
 #include "scheduler/plugins/registry.h"
 
@@ -17,7 +17,7 @@ static const struct ks_reason volumes_reasons[] = {
 };
 
 struct volumes {
-    const struct world *world;
+    const struct objects *objects;
     struct volrows claims;
     struct csilimits limits;
     struct volattached attachments;
@@ -34,7 +34,7 @@ struct volumes_state {
     uint32_t n;
     struct need *needs;
     uint32_t nneeds;
-    uint32_t as_if; /* the row whose pods are not those that were counted */
+    uint32_t overlay; /* the row whose pods are not those that were counted */
 };
 
 static bool is_countable(const struct pod_volume *v)
@@ -74,9 +74,9 @@ static void collect(const struct volumes *self, const struct pod *p, struct volu
         const struct pod_volume *v = &p->volumes.items[i];
         struct csi_volume csi;
         if (volume_is_claim(v)) {
-            const struct pvc *c = claim_find(self->world, p, v);
+            const struct pvc *c = claim_find(self->objects, p, v);
             s->problem = problem_of(c, p, v, a);
-            if (!s->problem && csi_of_claim(self->world, c, &csi))
+            if (!s->problem && csi_of_claim(self->objects, c, &csi))
                 add_item(s, &csi);
         } else if (csi_of_inline(v, &csi)) {
             add_item(s, &csi);
@@ -95,7 +95,8 @@ static void note_needs(struct volumes *self, const struct ks_nodes *nodes, struc
         while (k < s->nneeds && s->needs[k].driver != v->driver)
             k++;
         if (k == s->nneeds) {
-            const int32_t *limit = csilimits_get(&self->limits, self->world, nodes, v->driver_name);
+            const int32_t *limit =
+                csilimits_get(&self->limits, self->objects, nodes, v->driver_name);
             if (!limit)
                 continue;
             s->needs[s->nneeds++] = (struct need){ v->driver, limit, 0 };
@@ -118,14 +119,14 @@ static enum ks_code volumes_pre_filter(void *self, const struct ks_cycle *c, con
         return KS_SKIP;
     struct volumes_state *s = arena_new0(c->arena, struct volumes_state);
     collect(v, p->pod, s, c->arena);
-    csilimits_begin(&v->limits, v->world, c->nodes);
+    csilimits_begin(&v->limits, v->objects, c->nodes);
     note_needs(v, c->nodes, s, c->arena);
     if (!s->problem && s->nneeds == 0)
         return KS_SKIP;
     volrows_refresh(&v->claims, c->nodes);
-    volattached_refresh(&v->attachments, v->world, c->nodes);
+    volattached_refresh(&v->attachments, v->objects, c->nodes);
     volusage_reserve(&v->usage, c->nodes->n);
-    s->as_if = KS_NO_ROW;
+    s->overlay = KS_NO_ROW;
     *ret_state = s;
     return KS_SUCCESS;
 }
@@ -173,7 +174,7 @@ static bool row_exceeds(const struct volumes *v, const struct volumes_state *s,
 static bool row_is_migrated(const struct volumes *v, const struct ks_nodes *nodes, uint32_t row)
 {
     const struct kobj *o =
-        world_get(v->world, &kind_csi_node, NULL, nodes->node[row]->obj.meta.name);
+        objects_get(v->objects, &kind_csi_node, NULL, nodes->node[row]->obj.meta.name);
     return o && csi_is_migrated(csi_node_of(o));
 }
 
@@ -182,13 +183,13 @@ static bool look_closer(struct volumes *v, const struct volumes_state *s,
 {
     struct volset now = { 0 };
     const struct volset *pods;
-    bool as_if = row == s->as_if, migrated = false;
+    bool overlay = row == s->overlay, migrated = false;
 
     for (uint32_t i = 0; i < s->n && !migrated; i++)
         migrated = s->items[i].if_migrated && row_is_migrated(v, nodes, row);
-    if (as_if)
-        volusage_collect(v->world, nodes, row, &now);
-    pods = as_if ? &now : volusage_row(&v->usage, v->world, nodes, row);
+    if (overlay)
+        volusage_collect(v->objects, nodes, row, &now);
+    pods = overlay ? &now : volusage_row(&v->usage, v->objects, nodes, row);
     bool exceeds = row_exceeds(v, s, pods, row, migrated);
     volset_fini(&now);
     return exceeds;
@@ -206,8 +207,8 @@ static void volumes_filter(void *self, const struct ks_cycle *c, const struct ks
         return;
     for (uint32_t k = 0; k < state->nneeds; k++)
         suspect(s, &state->needs[k], v->claims.count, v->attachments.count, why);
-    if (s.begin <= state->as_if && state->as_if < s.end)
-        why[state->as_if] = 1;
+    if (s.begin <= state->overlay && state->overlay < s.end)
+        why[state->overlay] = 1;
     for (uint32_t i = s.begin; i < s.end; i++)
         if (why[i])
             why[i] = !skip[i] && look_closer(v, state, c->nodes, i) ? WHY_LIMIT : 0;
@@ -230,7 +231,7 @@ static void volumes_touch(void *self, const struct ks_cycle *c, const struct ks_
     struct volumes_state *state = c->state;
 
     (void)self, (void)p, (void)other;
-    state->as_if = row;
+    state->overlay = row;
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -300,7 +301,7 @@ static int volumes_create(const struct ks_env *env, const struct kj_val *args, v
     struct volumes *v = xnew0(struct volumes);
 
     (void)args, (void)err;
-    v->world = env->world;
+    v->objects = env->objects;
     v->claims.counts = is_countable;
     *ret_self = v;
     return 0;

@@ -1,7 +1,7 @@
 /* tables.c - limits, attachments and volumes in use, by row. Each is made again when what it was
  * made from has changed, and a row's volumes only when somebody asks for them. */
 #include "api/node.h"
-#include "scheduler/cache/world.h"
+#include "scheduler/model/objects.h"
 #include "scheduler/plugins/nodevolumelimits/internal.h"
 
 /* ---- sets ------------------------------------------------------------------------------------ */
@@ -58,9 +58,9 @@ void csilimits_fini(struct csilimits *l)
     vec_fini(&l->cols);
 }
 
-void csilimits_begin(struct csilimits *l, const struct world *w, const struct ks_nodes *nodes)
+void csilimits_begin(struct csilimits *l, const struct objects *w, const struct ks_nodes *nodes)
 {
-    uint64_t csi = world_generation_of(w, &kind_csi_node);
+    uint64_t csi = objects_generation_of(w, &kind_csi_node);
 
     if (l->csi_generation != csi || l->node_generation != nodes->node_generation ||
         l->cols.n >= DRIVERS_KEPT)
@@ -77,7 +77,7 @@ static int32_t limit_of(const struct csi_node *n, const char *driver)
     return NO_LIMIT;
 }
 
-const int32_t *csilimits_get(struct csilimits *l, const struct world *w,
+const int32_t *csilimits_get(struct csilimits *l, const struct objects *w,
                              const struct ks_nodes *nodes, const char *driver)
 {
     const struct kobj *o;
@@ -89,7 +89,7 @@ const int32_t *csilimits_get(struct csilimits *l, const struct world *w,
     struct limit_col c = { xstrdup(driver), xnewn0((size_t)nodes->n + 1, int32_t), false };
     for (uint32_t i = 0; i < nodes->n; i++)
         c.limit[i] = NO_LIMIT;
-    for (size_t it = 0; (o = world_next(w, &kind_csi_node, &it));) {
+    for (size_t it = 0; (o = objects_next(w, &kind_csi_node, &it));) {
         int32_t limit = limit_of(csi_node_of(o), driver);
         uint32_t row = limit == NO_LIMIT ? KS_NO_ROW : ks_row_of(nodes, o->meta.name);
         if (row == KS_NO_ROW)
@@ -122,10 +122,11 @@ static void volattached_reserve(struct volattached *a, uint32_t rows)
     a->cap = rows;
 }
 
-void volattached_refresh(struct volattached *a, const struct world *w, const struct ks_nodes *nodes)
+void volattached_refresh(struct volattached *a, const struct objects *w,
+                         const struct ks_nodes *nodes)
 {
-    uint64_t generation = world_generation_of(w, &kind_volume_attachment);
-    uint64_t pv_generation = world_generation_of(w, &kind_pv);
+    uint64_t generation = objects_generation_of(w, &kind_volume_attachment);
+    uint64_t pv_generation = objects_generation_of(w, &kind_pv);
     const struct kobj *o;
 
     if (a->cap && a->generation == generation && a->node_generation == nodes->node_generation &&
@@ -135,7 +136,7 @@ void volattached_refresh(struct volattached *a, const struct world *w, const str
     for (uint32_t i = 0; i < a->cap; i++)
         a->sets[i].n = a->count[i] = 0;
     a->settled = true;
-    for (size_t it = 0; (o = world_next(w, &kind_volume_attachment, &it));) {
+    for (size_t it = 0; (o = objects_next(w, &kind_volume_attachment, &it));) {
         const struct volume_attachment *va = container_of(o, const struct volume_attachment, obj);
         uint32_t row = ks_row_of(nodes, va->node_name);
         struct csi_volume v;
@@ -173,7 +174,7 @@ void volusage_reserve(struct volusage *u, uint32_t rows)
     u->cap = rows;
 }
 
-static void collect_volume(const struct world *w, const struct pod *p, const struct pod_volume *v,
+static void collect_volume(const struct objects *w, const struct pod *p, const struct pod_volume *v,
                            const char *node, struct volset *s)
 {
     struct csi_volume csi = { 0 };
@@ -187,14 +188,14 @@ static void collect_volume(const struct world *w, const struct pod *p, const str
     }
     s->settled &= csi.settled;
     if (counts && csi.if_migrated) {
-        const struct kobj *n = world_get(w, &kind_csi_node, NULL, node);
+        const struct kobj *n = objects_get(w, &kind_csi_node, NULL, node);
         counts = n && csi_is_migrated(csi_node_of(n));
     }
     if (counts)
         volset_push(s, &csi);
 }
 
-void volusage_collect(const struct world *w, const struct ks_nodes *nodes, uint32_t row,
+void volusage_collect(const struct objects *w, const struct ks_nodes *nodes, uint32_t row,
                       struct volset *s)
 {
     const struct ks_podlist *pods = &nodes->pods[row];
@@ -210,17 +211,17 @@ void volusage_collect(const struct world *w, const struct ks_nodes *nodes, uint3
 }
 
 /* The volume of a bound claim cannot change, and a claim in use cannot be deleted, so a set of such
- * volumes needs no second look while the world moves on. */
-const struct volset *volusage_row(struct volusage *u, const struct world *w,
+ * volumes needs no second look while the object cache moves on. */
+const struct volset *volusage_row(struct volusage *u, const struct objects *w,
                                   const struct ks_nodes *nodes, uint32_t row)
 {
     struct volusage_row *r = &u->rows[row];
-    uint64_t world = world_generation(w);
+    uint64_t objects = objects_generation(w);
 
-    if (r->changed != nodes->changed[row] || (!r->set.settled && r->world != world)) {
+    if (r->changed != nodes->changed[row] || (!r->set.settled && r->objects != objects)) {
         volusage_collect(w, nodes, row, &r->set);
         r->changed = nodes->changed[row];
-        r->world = world;
+        r->objects = objects;
     }
     return &r->set;
 }

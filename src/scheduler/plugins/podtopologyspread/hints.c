@@ -1,4 +1,4 @@
-/* hints.c - what may help a pod that hard rules turned down (scheduler-core 3.6). */
+/* hints.c - what may help a pod that hard rules rejected (scheduler-core 3.6). */
 #include "api/node.h"
 #include "api/selector.h"
 #include "base/arena.h"

@@ -4,7 +4,7 @@
 #include "api/selector.h"
 #include "api/workload.h"
 #include "base/arena.h"
-#include "scheduler/cache/world.h"
+#include "scheduler/model/objects.h"
 #include "scheduler/plugins/podtopologyspread/spread.h"
 
 /* ---- configuration --------------------------------------------------------------------------- */
@@ -91,7 +91,7 @@ int spread_create(const struct ks_env *env, const struct kj_val *args, void **re
 {
     struct spread *s = xnew0(struct spread);
 
-    s->world = env->world;
+    s->objects = env->objects;
     s->arena = arena_new();
     int code = configure(s, args, err);
     if (code < 0) {
@@ -133,7 +133,7 @@ static struct kobj *controller_get(const struct spread *s, const struct pod *p)
 
     for (size_t i = 0; o && i < ARRAY_LEN(owners); i++)
         if (streq(o->kind, owners[i].kind->kind) && streq(o->api_version, owners[i].api_version))
-            return world_get(s->world, owners[i].kind, p->obj.meta.ns, o->name);
+            return objects_get(s->objects, owners[i].kind, p->obj.meta.ns, o->name);
     return NULL;
 }
 
@@ -143,11 +143,11 @@ static struct labelsel *default_selector(const struct spread *s, const struct po
 {
     const kstrmap none = { 0 };
     struct labelsel *sel = NULL;
-    struct kobj *o = s->world ? controller_get(s, p) : NULL;
+    struct kobj *o = s->objects ? controller_get(s, p) : NULL;
 
     if (!o || labelsel_from(&workload_of(o)->spec.selector, a, &sel, NULL) < 0)
         sel = labelsel_from_map(&none, a);
-    for (size_t it = 0; s->world && (o = world_next(s->world, &kind_service, &it));) {
+    for (size_t it = 0; s->objects && (o = objects_next(s->objects, &kind_service, &it));) {
         const kstrmap *m = &container_of(o, const struct service, obj)->selector;
         if (streq(o->meta.ns, p->obj.meta.ns) && m->n > 0 &&
             labelsel_matches(labelsel_from_map(m, a), &p->obj.meta.labels))

@@ -14,7 +14,7 @@
 struct labelsel;
 
 struct spread { /* the plugin: what it was configured with */
-    const struct world *world;
+    const struct objects *objects;
     struct arena *arena;
     const struct topology_spread *defaults; /* for pods that have no constraint of their own */
     uint32_t ndefaults;

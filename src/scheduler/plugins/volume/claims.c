@@ -3,17 +3,17 @@
 
 #include <stdio.h>
 
-#include "scheduler/cache/world.h"
+#include "scheduler/model/objects.h"
 
-const struct pv *claims_pv(const struct world *w, const char *name)
+const struct pv *claims_pv(const struct objects *w, const char *name)
 {
-    const struct kobj *o = world_get(w, &kind_pv, NULL, name);
+    const struct kobj *o = objects_get(w, &kind_pv, NULL, name);
     return o ? pv_of(o) : NULL;
 }
 
-const struct storage_class *claims_class(const struct world *w, const char *name)
+const struct storage_class *claims_class(const struct objects *w, const char *name)
 {
-    const struct kobj *o = world_get(w, &kind_storage_class, NULL, name);
+    const struct kobj *o = objects_get(w, &kind_storage_class, NULL, name);
     return o ? storage_class_of(o) : NULL;
 }
 
@@ -25,10 +25,11 @@ const char *claim_name(const struct pod *p, const struct pod_volume *v, char *bu
     return buf;
 }
 
-const struct pvc *claim_find(const struct world *w, const struct pod *p, const struct pod_volume *v)
+const struct pvc *claim_find(const struct objects *w, const struct pod *p,
+                             const struct pod_volume *v)
 {
     char buf[CLAIM_NAME_MAX];
-    const struct kobj *o = world_get(w, &kind_pvc, p->obj.meta.ns, claim_name(p, v, buf));
+    const struct kobj *o = objects_get(w, &kind_pvc, p->obj.meta.ns, claim_name(p, v, buf));
     return o ? pvc_of(o) : NULL;
 }
 

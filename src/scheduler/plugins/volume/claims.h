@@ -1,6 +1,6 @@
 /* claims.h - a pod's volumes and the claims behind them: what the plugins about volumes share.
  *
- * Pure over the world; everything returned is borrowed from it or from the pod.
+ * Pure over the object cache; everything returned is borrowed from it or from the pod.
  */
 #ifndef KOORD_SCHEDULER_VOLUME_CLAIMS_H
 #define KOORD_SCHEDULER_VOLUME_CLAIMS_H
@@ -29,8 +29,8 @@ static inline const struct csi_node *csi_node_of(const struct kobj *o)
     return container_of(o, const struct csi_node, obj);
 }
 /* NULL when there is none. */
-const struct pv *claims_pv(const struct world *w, const char *name);
-const struct storage_class *claims_class(const struct world *w, const char *name);
+const struct pv *claims_pv(const struct objects *w, const char *name);
+const struct storage_class *claims_class(const struct objects *w, const char *name);
 
 /* The volume is a claim: one that the pod names, or one made for it. */
 static inline bool volume_is_claim(const struct pod_volume *v)
@@ -41,7 +41,7 @@ static inline bool volume_is_claim(const struct pod_volume *v)
 enum { CLAIM_NAME_MAX = 512 };
 const char *claim_name(const struct pod *p, const struct pod_volume *v, char *buf);
 /* NULL when there is none. */
-const struct pvc *claim_find(const struct world *w, const struct pod *p,
+const struct pvc *claim_find(const struct objects *w, const struct pod *p,
                              const struct pod_volume *v);
 /* An ephemeral volume must not use a claim that somebody else made under its name. */
 bool claim_is_for(const struct pvc *c, const struct pod *p, const struct pod_volume *v);
@@ -53,7 +53,7 @@ const char *pvc_class(const struct pvc *c);
 const char *pv_class(const struct pv *v);
 bool pvc_is_bound(const struct pvc *c);
 bool access_has(const kstrlist *modes, const char *mode);
-/* The volume is bound to the claim, or was promised to it. */
+/* The volume is bound to the claim, or was pre-bound to it. */
 bool pv_is_bound_to(const struct pv *v, const struct pvc *c);
 
 /* A claim of the pod that is not there: what upstream's caches say. */

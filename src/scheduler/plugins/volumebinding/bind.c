@@ -1,8 +1,8 @@
 /* bind.c - volumes and claims are written to the API server, and waited for.
  *
  * One change after the other, each only if the object is still the one we know: by merge patch with
- * its resourceVersion, so that fields we do not know survive. Then the world is looked at, with
- * every change of these objects and once a second, until all claims have their volumes.
+ * its resourceVersion, so that fields we do not know survive. Then the object cache is looked at,
+ * with every change of these objects and once a second, until all claims have their volumes.
  */
 #include "api/node.h"
 #include "api/selector.h"
@@ -10,7 +10,7 @@
 #include "base/strbuf.h"
 #include "client/kube.h"
 #include "loop/loop.h"
-#include "scheduler/cache/world.h"
+#include "scheduler/model/objects.h"
 #include "scheduler/plugins/volumebinding/internal.h"
 #include "json/kj.h"
 
@@ -34,8 +34,8 @@ static void finish(struct assumed *r, enum ks_code code, const char *why)
 /* The object as it is now; NULL with a text when it went, or another has its name. */
 static struct kobj *current(const struct assumed *r, const struct kobj *o, struct kerr *err)
 {
-    struct kobj *now = world_get(r->binder->env.world, o->kind,
-                                 o->kind->namespaced ? o->meta.ns : NULL, o->meta.name);
+    struct kobj *now = objects_get(r->binder->env.objects, o->kind,
+                                   o->kind->namespaced ? o->meta.ns : NULL, o->meta.name);
 
     if (now && kuid_equal(now->meta.uid, o->meta.uid))
         return now;
@@ -98,7 +98,7 @@ static int check_provisioned(const struct assumed *r, const struct step *s, stru
     const char *name = pvc_of(claim)->spec.volume_name;
     if (str_empty(name))
         return 0;
-    const struct pv *v = claims_pv(r->binder->env.world, name);
+    const struct pv *v = claims_pv(r->binder->env.objects, name);
     if (!v) /* its news are on the way */
         return 0;
     if (check_reach(r, v, err) < 0)
@@ -216,7 +216,7 @@ static int write_volume(const struct kobj *now, const struct kobj *claim, struct
         return kerr_set(err, -EBUSY, "pv \"%s\" is bound to another claim", now->meta.name);
     if (ours && !kuid_is_empty(ref->uid))
         return 0;
-    /* A volume that its owner promised to the claim is not marked: it is not ours to take back. */
+    /* A volume that its owner pre-bound to the claim is not marked: it is not ours to take back. */
     write_head(&w, now, ours ? NULL : ANN_BOUND_BY_CONTROLLER, "yes");
     write_claim_ref(&w, claim);
     kjw_end(&w);

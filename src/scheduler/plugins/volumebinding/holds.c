@@ -2,23 +2,23 @@
  * whatever profile it is. */
 #include "scheduler/plugins/volumebinding/internal.h"
 
-static void *holds_new(const struct world *w)
+static void *holds_new(const struct objects *w)
 {
     struct holds *h = xnew0(struct holds);
 
-    h->world = w;
+    h->objects = w;
     h->stock = volstock_new(h);
     return h;
 }
 
-struct holds *holds_join(const struct world *w)
+struct holds *holds_join(const struct objects *w)
 {
-    return w ? world_share(w, "VolumeBinding", holds_new) : holds_new(NULL);
+    return w ? objects_share(w, "VolumeBinding", holds_new) : holds_new(NULL);
 }
 
 void holds_leave(struct holds *h)
 {
-    if (h->world && !world_unshare(h->world, h))
+    if (h->objects && !objects_unshare(h->objects, h))
         return;
     volstock_free(h->stock);
     uidmap_fini(&h->volumes);

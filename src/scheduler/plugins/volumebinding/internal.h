@@ -6,8 +6,8 @@
  */
 #ifndef KOORD_SCHEDULER_VOLUMEBINDING_INTERNAL_H
 #define KOORD_SCHEDULER_VOLUMEBINDING_INTERNAL_H
-#include "scheduler/cache/uidmap.h"
-#include "scheduler/cache/world.h"
+#include "scheduler/model/objects.h"
+#include "scheduler/model/uidmap.h"
 #include "scheduler/plugins/volume/claims.h"
 #include "scheduler/plugins/volume/reach.h"
 #include "scheduler/plugins/volumebinding/stock.h"
@@ -20,8 +20,8 @@ struct binder {
     nsec_t timeout;
     struct labelcols cols;
     struct holds *holds;
-    struct uidmap reservations;                /* by pod */
-    struct world_listener on_volume, on_claim; /* who waits for them looks again */
+    struct uidmap reservations;                  /* by pod */
+    struct objects_listener on_volume, on_claim; /* who waits for them looks again */
 };
 
 /* ---- match.c: the attempt ---------------------------------------------------------------------
@@ -35,8 +35,8 @@ struct delayed { /* a claim that waits for the node of its first pod */
     const struct storage_class *class;
     uint32_t selected; /* the row of the node it must be provisioned for */
     bool is_selected;
-    const struct pv *promised; /* a volume that is this claim's already */
-    struct reach promised_reach;
+    const struct pv *prebound; /* a volume that is this claim's already */
+    struct reach prebound_reach;
     struct volchoice free; /* or these */
     /* otherwise one is to be made */
     bool provisions, anywhere, tracked; /* tracked: pools of storage tell how much is left */
@@ -71,12 +71,12 @@ struct hold {                 /* a volume that a claim gets, or a claim that a n
     uint32_t refs;
 };
 struct holds {
-    const struct world *world;     /* NULL: there is none */
+    const struct objects *objects; /* NULL: there is none */
     struct uidmap volumes, claims; /* struct hold */
     struct volstock *stock;
 };
-/* Those of the world; without one, its own. */
-struct holds *holds_join(const struct world *w);
+/* Those of the object cache; without one, its own. */
+struct holds *holds_join(const struct objects *w);
 void holds_leave(struct holds *h);
 void holds_take_volume(struct holds *h, struct kobj *volume, struct kobj *claim);
 void holds_take_claim(struct holds *h, struct kobj *claim, const char *node);

@@ -10,7 +10,7 @@
 
 struct making {
     struct binder *b;
-    const struct world *world;
+    const struct objects *objects;
     const struct pod *pod;
     struct reach_maker reach;
     struct arena *arena;
@@ -48,7 +48,7 @@ static bool claim_is_usable(struct making *k, const struct pod_volume *v, const 
 
 static void add_bound(struct making *k, const struct pvc *c)
 {
-    const struct pv *v = claims_pv(k->world, c->spec.volume_name);
+    const struct pv *v = claims_pv(k->objects, c->spec.volume_name);
     struct bound *b = &k->m->bound[k->m->nbound++];
 
     b->missing = !v;
@@ -81,7 +81,7 @@ static bool is_known(const struct volmatch *m, const struct pvc *c)
 static enum ks_code add_claim(struct making *k, const struct pvc *c, bool *immediate)
 {
     const char *name = pvc_class(c);
-    const struct storage_class *class = *name ? claims_class(k->world, name) : NULL;
+    const struct storage_class *class = *name ? claims_class(k->objects, name) : NULL;
 
     if (pvc_is_bound(c)) {
         add_bound(k, c);
@@ -106,7 +106,7 @@ static enum ks_code add_claims(struct making *k, uint32_t *ret_n)
     for (uint32_t i = 0; i < l->n; i++) {
         if (!volume_is_claim(&l->items[i]))
             continue;
-        const struct pvc *c = claim_find(k->world, k->pod, &l->items[i]);
+        const struct pvc *c = claim_find(k->objects, k->pod, &l->items[i]);
         if (!claim_is_usable(k, &l->items[i], c))
             return KS_UNRESOLVABLE;
         claims[(*ret_n)++] = c;
@@ -150,9 +150,9 @@ static int find_volumes(struct making *k, struct delayed *d)
                       d->claim->obj.meta.name, err.text);
         return -1;
     }
-    d->promised = volstock_promised(k->b->holds->stock, d->claim);
-    if (d->promised)
-        d->promised_reach = reach_affinity(&k->reach, d->promised->spec.node_affinity);
+    d->prebound = volstock_prebound(k->b->holds->stock, d->claim);
+    if (d->prebound)
+        d->prebound_reach = reach_affinity(&k->reach, d->prebound->spec.node_affinity);
     else
         d->free = volstock_for(k->b->holds->stock, d->claim, sel, k->reach.nodes, k->arena);
     return 0;
@@ -168,12 +168,12 @@ static bool is_big_enough(const struct csi_storage_capacity *p, const struct pvc
 
 static void find_pools(struct making *k, struct delayed *d)
 {
-    size_t all = world_count(k->world, &kind_csi_storage_capacity);
+    size_t all = objects_count(k->objects, &kind_csi_storage_capacity);
     struct reach *reach = arena_newn0(k->arena, all, struct reach);
     const struct kobj *o;
     uint32_t n = 0;
 
-    for (size_t it = 0; (o = world_next(k->world, &kind_csi_storage_capacity, &it));) {
+    for (size_t it = 0; (o = objects_next(k->objects, &kind_csi_storage_capacity, &it));) {
         const struct csi_storage_capacity *p =
             container_of(o, const struct csi_storage_capacity, obj);
         if (streq(p->storage_class_name, d->class->obj.meta.name) && is_big_enough(p, d->claim))
@@ -195,7 +195,7 @@ static void find_provisioning(struct making *k, struct delayed *d)
     for (uint32_t i = 0; i < class->allowed_topologies.n; i++)
         reach[i] = reach_topology(&k->reach, &class->allowed_topologies.items[i]);
     places_init(&d->topologies, reach, class->allowed_topologies.n, k->arena);
-    const struct kobj *o = world_get(k->world, &kind_csi_driver, NULL, class->provisioner);
+    const struct kobj *o = objects_get(k->objects, &kind_csi_driver, NULL, class->provisioner);
     const struct csi_driver *driver = o ? container_of(o, const struct csi_driver, obj) : NULL;
     d->tracked = driver && driver->storage_capacity.set && driver->storage_capacity.v &&
                  reslist_has(&d->claim->spec.requests, "storage");
@@ -208,7 +208,7 @@ enum ks_code volmatch_make(struct binder *b, const struct ks_cycle *c, const str
 {
     uint32_t n = 0;
     struct making k = { .b = b,
-                        .world = b->env.world,
+                        .objects = b->env.objects,
                         .pod = p,
                         .reach = { &b->cols, c->nodes, c->arena },
                         .arena = c->arena,
@@ -256,8 +256,8 @@ static const struct pv *choose(const struct volmatch *m, uint32_t i, const struc
 
     if (d->is_selected)
         return NULL;
-    if (d->promised)
-        return reach_row(&d->promised_reach, nodes, row) ? d->promised : NULL;
+    if (d->prebound)
+        return reach_row(&d->prebound_reach, nodes, row) ? d->prebound : NULL;
     return volchoice_first(&d->free, nodes, row, choice, i);
 }
 
@@ -275,7 +275,7 @@ static uint8_t provision_row(const struct delayed *d, const struct ks_nodes *nod
 bool volmatch_is_simple(const struct volmatch *m)
 {
     const struct delayed *d = m->delayed;
-    return m->nbound == 0 && m->ndelayed == 1 && !d->is_selected && !d->promised && !d->provisions;
+    return m->nbound == 0 && m->ndelayed == 1 && !d->is_selected && !d->prebound && !d->provisions;
 }
 
 uint8_t volmatch_row(const struct volmatch *m, const struct ks_nodes *nodes, uint32_t row,

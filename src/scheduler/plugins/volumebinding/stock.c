@@ -13,7 +13,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "scheduler/cache/world.h"
+#include "scheduler/model/objects.h"
 #include "scheduler/plugins/volumebinding/internal.h"
 
 struct item { /* what decides is at hand: thousands are looked at in an attempt */
@@ -41,22 +41,22 @@ struct volgroup {
     struct items wide;
     size_t n; /* volumes */
 };
-struct known { /* a volume of the world */
+struct known { /* a volume of the object cache */
     struct kobj *obj;
     struct volgroup *group; /* NULL: it is not free */
     struct item item;
     struct arena *arena; /* of item.terms; NULL: none */
-    struct promise *promise;
+    struct prebound *prebound;
 };
-struct promise { /* to a claim */
+struct prebound { /* to a claim */
     struct vec_of(struct known *) volumes;
     char key[];
 };
 struct volstock {
     const struct holds *holds;
-    struct world_listener listener;
+    struct objects_listener listener;
     struct map volumes;  /* name -> struct known */
-    struct map promises; /* "namespace/name" of the claim -> struct promise */
+    struct map prebound; /* "namespace/name" of the claim -> struct prebound */
     struct vec_of(struct volgroup *) groups;
 };
 
@@ -259,33 +259,33 @@ static void review(struct volstock *s, struct known *k)
         take_out(k);
 }
 
-/* ---- promises -------------------------------------------------------------------------------- */
+/* ---- prebound -------------------------------------------------------------------------------- */
 
-static char *promise_key(const char *ns, const char *name)
+static char *prebound_key(const char *ns, const char *name)
 {
     return xasprintf("%s/%s", str_or(ns, ""), str_or(name, ""));
 }
 
-static void promise_add(struct volstock *s, struct known *k)
+static void prebound_add(struct volstock *s, struct known *k)
 {
     const struct object_ref *r = pv_of(k->obj)->spec.claim_ref;
 
     if (!r)
         return;
-    CLEANUP(mem_free) char *key = promise_key(r->ns, r->name);
-    struct promise *p = map_getz(&s->promises, key);
+    CLEANUP(mem_free) char *key = prebound_key(r->ns, r->name);
+    struct prebound *p = map_getz(&s->prebound, key);
     if (!p) {
         p = xcalloc(1, sizeof *p + strlen(key) + 1);
         memcpy(p->key, key, strlen(key) + 1);
-        map_putz(&s->promises, p->key, p);
+        map_putz(&s->prebound, p->key, p);
     }
     vec_push(&p->volumes, k);
-    k->promise = p;
+    k->prebound = p;
 }
 
-static void promise_remove(struct volstock *s, struct known *k)
+static void prebound_remove(struct volstock *s, struct known *k)
 {
-    struct promise *p = take(k->promise);
+    struct prebound *p = take(k->prebound);
     size_t i = 0;
 
     if (!p)
@@ -295,7 +295,7 @@ static void promise_remove(struct volstock *s, struct known *k)
     vec_swap_remove(&p->volumes, i);
     if (p->volumes.n)
         return;
-    map_removez(&s->promises, p->key);
+    map_removez(&s->prebound, p->key);
     vec_fini(&p->volumes);
     free(p);
 }
@@ -306,7 +306,7 @@ static void known_free(struct volstock *s, struct known *k)
 {
     if (k->group)
         take_out(k);
-    promise_remove(s, k);
+    prebound_remove(s, k);
     kobj_unref(k->obj);
     free(k);
 }
@@ -319,7 +319,7 @@ static void learn(struct volstock *s, struct kobj *o)
     k->obj = kobj_ref(o);
     k->item = (struct item){ qty_value(size), size, pv_of(o), NULL };
     map_putz(&s->volumes, o->meta.name, k);
-    promise_add(s, k);
+    prebound_add(s, k);
     review(s, k);
 }
 
@@ -349,12 +349,12 @@ struct volstock *volstock_new(const struct holds *h)
     struct kobj *o;
 
     s->holds = h;
-    s->listener = (struct world_listener){ .kind = &kind_pv, .fn = on_news, .arg = s };
-    if (!h->world)
+    s->listener = (struct objects_listener){ .kind = &kind_pv, .fn = on_news, .arg = s };
+    if (!h->objects)
         return s;
-    for (size_t it = 0; (o = world_next(h->world, &kind_pv, &it));)
+    for (size_t it = 0; (o = objects_next(h->objects, &kind_pv, &it));)
         learn(s, o);
-    world_listen(h->world, &s->listener);
+    objects_listen(h->objects, &s->listener);
     return s;
 }
 
@@ -362,12 +362,12 @@ struct volstock *volstock_free(struct volstock *s)
 {
     if (!s)
         return NULL;
-    if (s->holds->world)
-        world_unlisten(s->holds->world, &s->listener);
+    if (s->holds->objects)
+        objects_unlisten(s->holds->objects, &s->listener);
     map_foreach(&s->volumes, e)
         known_free(s, e->value);
     map_fini(&s->volumes);
-    map_fini(&s->promises);
+    map_fini(&s->prebound);
     vec_foreach(&s->groups, i)
         group_free(s->groups.items[i]);
     vec_fini(&s->groups);
@@ -398,10 +398,10 @@ static const struct pv *assumed_for(const struct volstock *s, const struct pvc *
     return NULL;
 }
 
-const struct pv *volstock_promised(const struct volstock *s, const struct pvc *c)
+const struct pv *volstock_prebound(const struct volstock *s, const struct pvc *c)
 {
-    CLEANUP(mem_free) char *key = promise_key(c->obj.meta.ns, c->obj.meta.name);
-    const struct promise *p = map_getz(&s->promises, key);
+    CLEANUP(mem_free) char *key = prebound_key(c->obj.meta.ns, c->obj.meta.name);
+    const struct prebound *p = map_getz(&s->prebound, key);
     const struct pv *held = assumed_for(s, c);
     const struct known *best = NULL;
 

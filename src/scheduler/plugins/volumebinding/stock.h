@@ -1,5 +1,5 @@
-/* stock.h - the volumes of the world as claims look at them: free ones by kind, size and place, and
- * those that were promised to a claim. Loop thread; holds one reference on each volume.
+/* stock.h - the volumes of the object cache as claims look at them: free ones by kind, size and
+ * place, and those that were pre-bound to a claim. Loop thread; holds one reference on each volume.
  */
 #ifndef KOORD_SCHEDULER_VOLUMEBINDING_STOCK_H
 #define KOORD_SCHEDULER_VOLUMEBINDING_STOCK_H
@@ -10,14 +10,14 @@ struct labelsel;
 struct volgroup;
 struct volstock;
 
-/* Listens to the world of the holds, if there is one; both must outlive the stock. */
+/* Listens to the object cache of the holds, if there is one; both must outlive the stock. */
 struct volstock *volstock_new(const struct holds *h);
 struct volstock *volstock_free(struct volstock *s);
 /* A pod on its way took the volume, or gave it back. */
 void volstock_review(struct volstock *s, const struct kobj *volume);
 
 /* The volume that is this claim's already, or will be; NULL: none. */
-const struct pv *volstock_promised(const struct volstock *s, const struct pvc *c);
+const struct pv *volstock_prebound(const struct volstock *s, const struct pvc *c);
 
 struct volchoice { /* free volumes that would do for a claim; good for one attempt */
     struct volgroup **groups;

@@ -248,12 +248,12 @@ static int binding_create(const struct ks_env *env, const struct kj_val *args, v
     struct binder *b = xnew0(struct binder);
     b->env = *env;
     b->timeout = seconds * NSEC_PER_SEC;
-    b->holds = holds_join(env->world);
-    b->on_volume = (struct world_listener){ .kind = &kind_pv, .fn = writing_news, .arg = b };
-    b->on_claim = (struct world_listener){ .kind = &kind_pvc, .fn = writing_news, .arg = b };
-    if (env->world) {
-        world_listen(env->world, &b->on_volume);
-        world_listen(env->world, &b->on_claim);
+    b->holds = holds_join(env->objects);
+    b->on_volume = (struct objects_listener){ .kind = &kind_pv, .fn = writing_news, .arg = b };
+    b->on_claim = (struct objects_listener){ .kind = &kind_pvc, .fn = writing_news, .arg = b };
+    if (env->objects) {
+        objects_listen(env->objects, &b->on_volume);
+        objects_listen(env->objects, &b->on_claim);
     }
     *ret_self = b;
     return 0;
@@ -266,9 +266,9 @@ static void binding_destroy(void *self)
 
     for (size_t it = 0; (r = uidmap_next(&b->reservations, &it)); it = 0)
         assumed_free(r);
-    if (b->env.world) {
-        world_unlisten(b->env.world, &b->on_volume);
-        world_unlisten(b->env.world, &b->on_claim);
+    if (b->env.objects) {
+        objects_unlisten(b->env.objects, &b->on_volume);
+        objects_unlisten(b->env.objects, &b->on_claim);
     }
     holds_leave(b->holds);
     uidmap_fini(&b->reservations);

@@ -15,15 +15,15 @@ static const struct ks_reason restrictions_reasons[] = {
 };
 
 struct restrictions {
-    const struct world *world;
+    const struct objects *objects;
     struct volrows disks, claims;
 };
 struct wanted {
     bool disks;         /* the pod has some that cannot be shared */
     const char **alone; /* claims that no other pod may use */
     uint32_t n;
-    uint32_t uses;  /* of these claims by pods that have a node */
-    uint32_t as_if; /* the row whose pods are not those that were counted */
+    uint32_t uses;    /* of these claims by pods that have a node */
+    uint32_t overlay; /* the row whose pods are not those that were counted */
 };
 
 /* ---- disks ----------------------------------------------------------------------------------- */
@@ -123,7 +123,7 @@ static bool look_at_claims(const struct restrictions *r, const struct pod *p, st
 {
     for (uint32_t i = 0; i < p->volumes.n; i++) {
         const struct pod_volume *v = &p->volumes.items[i];
-        const struct pvc *c = v->claim ? claim_find(r->world, p, v) : NULL;
+        const struct pvc *c = v->claim ? claim_find(r->objects, p, v) : NULL;
         if (v->claim && !c) {
             claim_missing(why, v->claim->claim_name);
             return false;
@@ -147,7 +147,7 @@ static enum ks_code restrictions_pre_filter(void *self, const struct ks_cycle *c
     if (pod->volumes.n == 0)
         return KS_SKIP;
     struct wanted *w = arena_new0(c->arena, struct wanted);
-    w->as_if = KS_NO_ROW;
+    w->overlay = KS_NO_ROW;
     w->alone = arena_newn0(c->arena, pod->volumes.n, const char *);
     for (uint32_t i = 0; i < pod->volumes.n; i++)
         w->disks |= is_disk(&pod->volumes.items[i]);
@@ -172,7 +172,8 @@ static void restrictions_filter(void *self, const struct ks_cycle *c, const stru
 
     memset(why + s.begin, w->uses > 0 ? WHY_CLAIM : 0, s.end - s.begin);
     for (uint32_t i = s.begin; w->disks && i < s.end; i++)
-        if (!skip[i] && (r->disks.count[i] || i == w->as_if) && row_conflicts(&n->pods[i], p->pod))
+        if (!skip[i] && (r->disks.count[i] || i == w->overlay) &&
+            row_conflicts(&n->pods[i], p->pod))
             why[i] = WHY_DISK;
 }
 
@@ -181,7 +182,7 @@ static void restrictions_add_pod(void *self, const struct ks_cycle *c, const str
 {
     struct wanted *w = c->state;
     (void)self;
-    w->as_if = row;
+    w->overlay = row;
     w->uses += uses_of(w, p->pod, other);
 }
 
@@ -190,7 +191,7 @@ static void restrictions_remove_pod(void *self, const struct ks_cycle *c, const 
 {
     struct wanted *w = c->state;
     (void)self;
-    w->as_if = row;
+    w->overlay = row;
     w->uses -= uses_of(w, p->pod, other);
 }
 
@@ -234,7 +235,7 @@ static int restrictions_create(const struct ks_env *env, const struct kj_val *ar
     struct restrictions *r = xnew0(struct restrictions);
 
     (void)args, (void)err;
-    r->world = env->world;
+    r->objects = env->objects;
     r->disks.counts = is_disk;
     r->claims.counts = is_named_claim;
     *ret_self = r;

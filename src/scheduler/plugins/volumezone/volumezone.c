@@ -1,6 +1,6 @@
 /* volumezone.c - volumes that say by labels in which zone they are (scheduler-core 8.15). */
 #include "base/arena.h"
-#include "scheduler/cache/world.h"
+#include "scheduler/model/objects.h"
 #include "scheduler/plugins/registry.h"
 #include "scheduler/plugins/volume/claims.h"
 #include "scheduler/plugins/volume/reach.h"
@@ -22,7 +22,7 @@ static const struct {
 };
 
 struct zone {
-    const struct world *world;
+    const struct objects *objects;
     struct labelcols cols;
 };
 struct zone_set { /* a volume is in all of these */
@@ -71,7 +71,7 @@ static void add_volume(struct zone_state *z, const struct pv *v, struct arena *a
 }
 
 /* A claim without a volume: fine when it waits for the pod. */
-static enum ks_code look_at_unbound(const struct world *w, const struct pvc *c,
+static enum ks_code look_at_unbound(const struct objects *w, const struct pvc *c,
                                     struct ks_texts *why)
 {
     const char *name = pvc_class(c);
@@ -90,7 +90,7 @@ static enum ks_code look_at_unbound(const struct world *w, const struct pvc *c,
     return KS_UNRESOLVABLE;
 }
 
-static enum ks_code look_at_claim(const struct world *w, const struct pod *p,
+static enum ks_code look_at_claim(const struct objects *w, const struct pod *p,
                                   const struct pod_volume *v, struct zone_state *z, struct arena *a,
                                   struct ks_texts *why)
 {
@@ -127,7 +127,7 @@ static enum ks_code zone_pre_filter(void *self, const struct ks_cycle *c, const 
     for (uint32_t i = 0; i < l->n; i++) {
         if (!volume_is_claim(&l->items[i]))
             continue;
-        enum ks_code code = look_at_claim(self_->world, p->pod, &l->items[i], z, c->arena, why);
+        enum ks_code code = look_at_claim(self_->objects, p->pod, &l->items[i], z, c->arena, why);
         if (code != KS_SUCCESS)
             return code;
     }
@@ -216,7 +216,7 @@ static int zone_create(const struct ks_env *env, const struct kj_val *args, void
     struct zone *z = xnew0(struct zone);
 
     (void)args, (void)err;
-    z->world = env->world;
+    z->objects = env->objects;
     *ret_self = z;
     return 0;
 }

@@ -1,0 +1,251 @@
+/* cycle.c - one attempt: filter all nodes, score the candidates, take one (scheduler-core 5). */
+#include "api/node.h"
+#include "api/pod.h"
+#include "base/arena.h"
+#include "base/klog.h"
+#include "base/strbuf.h"
+#include "client/events.h"
+#include "loop/loop.h"
+#include "scheduler/engine/internal.h"
+#include "scheduler/extender/extender.h"
+#include "scheduler/framework/attempt.h"
+#include "scheduler/observe/debug.h"
+#include "scheduler/observe/diagnosis.h"
+#include "scheduler/observe/monitor.h"
+#include "scheduler/observe/times.h"
+
+struct failure failure_of(enum ks_code code, uint32_t slot)
+{
+    uint64_t bit = UINT64_C(1) << slot;
+
+    if (code != KS_UNSCHEDULABLE && code != KS_UNRESOLVABLE && code != KS_PENDING)
+        return (struct failure){ .error = true };
+    return (struct failure){ .rejectors = bit, .pending = code == KS_PENDING ? bit : 0 };
+}
+
+/* Room on the node is taken, as much as plugins say that the pod shall have there. */
+static int assume(struct scheduler *s, struct attempt *a, uint32_t row, const char *node,
+                  struct kerr *err)
+{
+    struct ks_texts why = { .arena = s->arena };
+    bool resized = false;
+    int slot = s->resize_pods ? attempt_resize(a, row, &resized, &why) : -1;
+
+    if (slot >= 0)
+        return kerr_set(err, -ECANCELED, "running ResizePod plugin \"%s\": %s",
+                        a->profile->slots[slot].plugin->name, ks_texts_join(&why));
+    struct podreq takes = { .mcpu_nz = a->pod.score_mcpu,
+                            .memory_nz = a->pod.score_memory,
+                            .more = (struct ks_request *)a->pod.more,
+                            .nmore = a->pod.nmore };
+    memcpy(takes.fixed, a->pod.request, sizeof takes.fixed);
+    return nodecache_assume(s->cache, a->obj, node, resized ? &takes : NULL, err);
+}
+
+/* Reserved for and bound to the node from here on, in our mind. */
+static void place(struct scheduler *s, struct splan *plan, struct attempt *a, uint32_t row)
+{
+    const char *node = nodecache_row_name(s->cache, row);
+    struct ks_texts why = { .arena = s->arena };
+    struct kerr err = { 0 };
+    enum ks_code code;
+
+    KLOG_I(4, "Chose node", KV_S("pod", LOG_KEY(a->obj)), KV_S("node", node));
+    if (s->resize_pods)
+        a->stopwatch = times_resume(plan->times);
+    if (assume(s, a, row, node, &err) < 0) {
+        cycle_failed(s, plan, a->obj, &(struct failure){ .error = true, .message = err.text });
+        return;
+    }
+    a->stopwatch = times_resume(plan->times);
+    int slot = attempt_reserve(a, row, &code, &why);
+    stopwatch_point(a->stopwatch, LAP_RESERVE, slot < 0 ? KS_SUCCESS : code);
+    if (slot < 0) {
+        binding_start(s, plan, a->obj, node);
+        return;
+    }
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    nodecache_forget(s->cache, a->obj->meta.uid);
+    struct failure f = failure_of(code, (uint32_t)slot);
+    if (f.error)
+        strbuf_appendf(&text, "running Reserve plugin \"%s\": %s",
+                       a->profile->slots[slot].plugin->name, ks_texts_join(&why));
+    else
+        tally_one_node(&why, &text);
+    f.message = strbuf_str(&text);
+    cycle_failed(s, plan, a->obj, &f);
+}
+
+/* Plugins that can make room are asked in turn; the first plan is carried out. True: extenders are
+ * asked about it first. */
+static bool make_room(struct scheduler *s, struct splan *plan, struct attempt *a, struct failure *f,
+                      struct strbuf *message)
+{
+    CLEANUP(strbuf_fini) struct strbuf words = STRBUF_INIT; /* why there is no way */
+    struct stopwatch *watch = times_resume(plan->times);
+    const struct profile_slot *slot;
+
+    if (plan->profile->points[KS_POINT_POST_FILTER].n == 0) /* nobody says that it is out of date */
+        f->nomination = NOMINATION_KEEP;
+    for (uint32_t i = 0; (slot = profile_at(plan->profile, KS_POINT_POST_FILTER, i)); i++) {
+        struct ks_texts why = { .arena = s->arena };
+        struct preemption p = { 0 };
+        if (slot->plugin->seeks_victims)
+            smetrics_preemption(plan->metrics);
+        enum ks_code code = slot->plugin->post_filter->plan(slot->self, a, &p, &why);
+        stopwatch_plugin(watch, LAP_POST_FILTER, (uint32_t)(slot - plan->profile->slots), code);
+        stopwatch_point(watch, LAP_POST_FILTER, code);
+        if (code == KS_UNRESOLVABLE) /* it has the last word */
+            strbuf_reset(&words);
+        for (uint32_t k = 0; k < why.n; k++)
+            strbuf_appendf(&words, "%s%s", words.len ? ", " : " ", why.items[k]);
+        if (p.keep)
+            f->nomination = NOMINATION_KEEP;
+        if (code == KS_SUCCESS) {
+            diagnosis_dump(s->diagnosis, a, "");
+            f->message = strbuf_str(message);
+            if (consult_victims(s, plan, a->obj, &p, f))
+                return true;
+            f->nomination = NOMINATION_SET;
+            f->node = p.node;
+            preempt_start(s, plan, a->obj, &p);
+            return false;
+        }
+        if (code != KS_UNSCHEDULABLE)
+            break;
+    }
+    diagnosis_dump(s->diagnosis, a, strbuf_str(&words));
+    f->tried = words.len > 0;
+    strbuf_append(message, strbuf_str(&words));
+    return false;
+}
+
+void cycle_failed(struct scheduler *s, struct splan *plan, struct kobj *pod,
+                  const struct failure *f)
+{
+    smetrics_attempt(plan->metrics, f->error ? RESULT_ERROR : RESULT_UNSCHEDULABLE,
+                     loop_stopwatch(s->loop) - s->attempt_began);
+    report_failure(s, pod, f);
+}
+
+static void nowhere(struct scheduler *s, struct splan *plan, struct attempt *a)
+{
+    CLEANUP(strbuf_fini) struct strbuf message = STRBUF_INIT;
+    struct failure f = { .error = a->code == KS_ERROR,
+                         .rejectors = a->rejectors,
+                         .pending = a->pending };
+
+    if (a->n == 0) /* no plugin to wait for: it just backs off */
+        strbuf_append(&message, "no nodes available to schedule pods");
+    else if (f.error)
+        strbuf_append(&message, a->text);
+    else
+        attempt_message(a, &message);
+    if (a->n && !f.error && make_room(s, plan, a, &f, &message))
+        return;
+    f.message = strbuf_str(&message);
+    cycle_failed(s, plan, a->obj, &f);
+}
+
+struct attempt_input cycle_input(const struct scheduler *s, const struct splan *plan,
+                                 struct kobj *pod)
+{
+    return (struct attempt_input){
+        .profile = plan->profile,
+        .cache = s->cache,
+        .nominator = s->nominator,
+        .shapes = s->shapes,
+        .objects = s->objects,
+        .pod = pod,
+        .now = loop_wall(s->loop),
+        .nominated_first = true,
+        .nominated_once = s->nominated_once,
+        .all_plans = extenders_first(s->extenders, EXTENDER_PREEMPT, pod_of(pod)),
+    };
+}
+
+static void run(struct scheduler *s, struct attempt *a, const struct attempt_input *in)
+{
+    attempt_init(a, in, s->arena);
+    if (a->n)
+        attempt_filter(a);
+    if (a->feasible == 1) /* nothing to compare it with */
+        a->total = arena_newn0(s->arena, a->n, int64_t);
+    else if (a->feasible && attempt_score(a) < 0)
+        a->feasible = 0;
+}
+
+static void verify_reuse(struct scheduler *s, const struct attempt *a, struct attempt_input in)
+{
+    struct attempt again;
+    struct kerr err = { 0 };
+
+    in.complete = true;
+    run(s, &again, &in);
+    if (a->n && attempt_compare(a, &again, &err) < 0) {
+        KLOG_E(&err, "What was reused is out of date", KV_S("pod", LOG_KEY(a->obj)));
+        abort();
+    }
+}
+
+/* Somebody wants to see it: scores that were reused or left out are made for him. */
+static void debug_attempt(struct scheduler *s, struct attempt *a, struct attempt_input in)
+{
+    struct attempt whole;
+
+    if (s->debug_filters)
+        debug_log_filters(a);
+    if (!s->debug_scores || a->feasible < 2)
+        return;
+    in.complete = true;
+    run(s, &whole, &in);
+    if (whole.feasible)
+        debug_log_scores(&whole, s->debug_scores);
+}
+
+void cycle_try(struct scheduler *s, struct splan *plan, struct kobj *pod,
+               const struct attempt_advice *advice)
+{
+    struct attempt_input in = cycle_input(s, plan, pod);
+    struct attempt a;
+
+    in.advice = advice;
+    in.stopwatch = times_begin(plan->times, advice ? loop_stopwatch(s->loop) : s->attempt_began);
+    run(s, &a, &in);
+    in.stopwatch = a.stopwatch = NULL; /* what follows looks at nodes for other reasons */
+    times_took_part(plan->times, &a);
+    if (s->verify_reuse)
+        verify_reuse(s, &a, in);
+    smetrics_algorithm(plan->metrics, times_last(plan->times) - s->attempt_began, a.n, a.feasible);
+    if (s->debug_scores || s->debug_filters)
+        debug_attempt(s, &a, in);
+    if (a.feasible)
+        place(s, plan, &a, attempt_pick(&a, s->loop));
+    else
+        nowhere(s, plan, &a);
+    times_end(plan->times);
+}
+
+void cycle_run(struct scheduler *s, struct kobj *pod)
+{
+    struct splan *plan = scheduler_plan(s, pod_of(pod));
+
+    arena_reset(s->arena);
+    if (nodecache_find(s->cache, pod->meta.uid, NULL) != NODECACHE_ABSENT || !plan ||
+        binding_find(s, pod->meta.uid)) {
+        /* It has a node already, or the server still has to say so, or it is not ours. */
+        podqueue_remove(s->queue, pod->meta.uid);
+        return;
+    }
+    if (pod->meta.deleted) {
+        recorder_event_on(plan->recorder, pod, true, "FailedScheduling", "Scheduling",
+                          "skip schedule deleting pod: %s/%s", pod->meta.ns, pod->meta.name);
+        podqueue_remove(s->queue, pod->meta.uid);
+        return;
+    }
+    s->attempts++;
+    monitor_began(s->monitor);
+    s->attempt_began = loop_stopwatch(s->loop);
+    if (!consult_candidates(s, plan, pod))
+        cycle_try(s, plan, pod, NULL);
+}

@@ -1,0 +1,392 @@
+/* handlers.c - news of pods and nodes go to the cache and the queue (scheduler-core 3.8). */
+#include "api/dra.h"
+#include "api/node.h"
+#include "api/pod.h"
+#include "api/storage.h"
+#include "base/klog.h"
+#include "client/informer.h"
+#include "scheduler/engine/internal.h"
+#include "scheduler/queue/changes.h"
+
+enum role { ROLE_NONE, ROLE_PENDING, ROLE_ASSIGNED, ROLE_FOREIGN };
+
+static enum role role_of(const struct scheduler *s, const struct kobj *o)
+{
+    const struct pod *p = o ? pod_of(o) : NULL;
+
+    if (!p || pod_is_terminal(p))
+        return ROLE_NONE;
+    if (!str_empty(p->node_name))
+        return ROLE_ASSIGNED;
+    if (scheduler_plan(s, p))
+        return ROLE_PENDING;
+    return s->foreign_nominations ? ROLE_FOREIGN : ROLE_NONE;
+}
+
+/* One event for each kind of change. */
+static void tell(struct scheduler *s, enum ks_resource resource, uint32_t actions,
+                 const struct kobj *before, const struct kobj *now)
+{
+    struct ks_event e = { resource, actions, before, now };
+
+    if (actions == KS_UPDATE) {
+        podqueue_event(s->queue, &e, NULL);
+        return;
+    }
+    for (uint32_t bit = 1; bit < KS_ALL; bit <<= 1) {
+        e.action = actions & bit;
+        if (e.action)
+            podqueue_event(s->queue, &e, NULL);
+    }
+}
+
+void watch_pod_gone(struct scheduler *s, const struct kobj *pod)
+{
+    tell(s, KS_RES_ASSIGNED_POD, KS_DELETE, pod, NULL);
+}
+
+void watch_room_free(struct scheduler *s, const struct kobj *pod)
+{
+    struct ks_event e = { KS_RES_ASSIGNED_POD, KS_DELETE, pod, NULL };
+    podqueue_event(s->queue, &e, pod);
+}
+
+static void pod_gone(struct scheduler *s, const struct kobj *pod)
+{
+    bool nominated = nominator_remove(s->nominator, pod->meta.uid);
+
+    binding_reject(s, pod->meta.uid, "", "removed");
+    consult_drop(s, pod->meta.uid);
+    report_drop(s, pod->meta.uid); /* what these had to say too */
+    podqueue_remove(s->queue, pod->meta.uid);
+    bool left = nodecache_remove_pod(s->cache, pod->meta.uid); /* assigned, or assumed */
+    if (left)
+        KLOG_I(4, "Pod left its node", KV_S("pod", LOG_KEY(pod)));
+    if (left || nominated)
+        watch_pod_gone(s, pod);
+}
+
+static void pod_assigned(struct scheduler *s, const struct kobj *before, struct kobj *pod)
+{
+    bool was = role_of(s, before) == ROLE_ASSIGNED;
+
+    report_drop(s, pod->meta.uid);
+    podqueue_remove(s->queue, pod->meta.uid);
+    nominator_remove(s->nominator, pod->meta.uid);
+    nodecache_put_pod(s->cache, pod);
+    if (!podqueue_listens(s->queue))
+        return; /* most of the time; kubelets report all the time */
+    uint32_t actions = was ? pod_changes(pod_of(before), pod_of(pod)) : KS_ADD;
+    tell(s, KS_RES_ASSIGNED_POD, actions, was ? before : NULL, pod);
+}
+
+static void pod_pending(struct scheduler *s, struct kobj *pod)
+{
+    bool known = podqueue_find(s->queue, pod->meta.uid, NULL) != PODQUEUE_NOWHERE;
+
+    if (nodecache_find(s->cache, pod->meta.uid, NULL) == NODECACHE_ASSUMED) {
+        /* A state from before our binding. But a pod that is being deleted without a node will
+         * not get one any more: the server refuses. */
+        if (pod->meta.deleted) {
+            binding_reject(s, pod->meta.uid, "", "removed");
+            nodecache_forget(s->cache, pod->meta.uid);
+            podqueue_remove(s->queue, pod->meta.uid);
+            watch_pod_gone(s, pod);
+        } else if (known) {
+            podqueue_put(s->queue, pod); /* in flight: only remembers the new state */
+        }
+        return;
+    }
+    if (known || !pod->meta.deleted)
+        podqueue_put(s->queue, pod);
+}
+
+/* The server's word on the nominated node, unless ours is newer and not written yet. */
+static void nominated(struct scheduler *s, const struct kobj *before, struct kobj *pod)
+{
+    const char *was = before ? pod_of(before)->status.nominated_node_name : "";
+    const char *now = pod_of(pod)->status.nominated_node_name;
+    const char *ours = nominator_node(s->nominator, pod->meta.uid);
+
+    /* one that is on its way has its room already */
+    if (nodecache_find(s->cache, pod->meta.uid, NULL) == NODECACHE_ASSUMED)
+        return;
+    if (streq(was ? was : "", now ? now : "") || (ours && streq(ours, now ? now : "")) ||
+        report_nominates(s, pod->meta.uid)) {
+        nominator_update(s->nominator, pod);
+        return;
+    }
+    nominator_set(s->nominator, pod, now);
+    if (ours)
+        watch_pod_gone(s, pod); /* others may take that room */
+}
+
+/* A pod of another scheduler, which was nominated or not. */
+static void pod_foreign(struct scheduler *s, struct kobj *pod)
+{
+    const char *now = pod_of(pod)->status.nominated_node_name;
+    const char *had = nominator_node(s->nominator, pod->meta.uid);
+    bool moves = had && !streq(had, now ? now : "");
+
+    /* One that is on its way had our profile until a reload, and has its room already. */
+    if (nodecache_find(s->cache, pod->meta.uid, NULL) == NODECACHE_ASSUMED)
+        return;
+    if (had && !moves && nominator_is_foreign(s->nominator, pod->meta.uid))
+        nominator_update(s->nominator, pod);
+    else
+        nominator_set_foreign(s->nominator, pod, now);
+    if (moves)
+        watch_pod_gone(s, pod); /* its room is free */
+}
+
+static void pod_news(struct scheduler *s, const struct kobj *before, struct kobj *pod)
+{
+    /* Deleted and made again while the watch was down: two pods. */
+    if (before && !kuid_equal(before->meta.uid, pod->meta.uid)) {
+        pod_gone(s, before);
+        before = NULL;
+    }
+    switch (role_of(s, pod)) {
+    case ROLE_ASSIGNED: pod_assigned(s, before, pod); break;
+    case ROLE_PENDING:
+        nominated(s, before, pod);
+        pod_pending(s, pod);
+        break;
+    case ROLE_FOREIGN: pod_foreign(s, pod); break;
+    case ROLE_NONE: pod_gone(s, pod); break;
+    }
+}
+
+static enum ks_resource pod_resource(const struct kobj *pod)
+{
+    return str_empty(pod_of(pod)->node_name) ? KS_RES_UNSCHEDULABLE_POD : KS_RES_ASSIGNED_POD;
+}
+
+static void on_pod_add(void *arg, struct kobj *pod)
+{
+    struct scheduler *s = arg;
+    nsec_t began = qmetrics_began(s->qmetrics, pod_resource(pod), KS_ADD);
+
+    pod_news(s, NULL, pod);
+    qmetrics_handled(s->qmetrics, began, pod_resource(pod), KS_ADD);
+}
+
+static void on_pod_update(void *arg, struct kobj *before, struct kobj *pod)
+{
+    struct scheduler *s = arg;
+    nsec_t began = qmetrics_began(s->qmetrics, pod_resource(pod), KS_UPDATE);
+
+    pod_news(s, before, pod);
+    qmetrics_handled(s->qmetrics, began, pod_resource(pod), KS_UPDATE);
+}
+
+static void on_pod_delete(void *arg, struct kobj *pod)
+{
+    struct scheduler *s = arg;
+    nsec_t began = qmetrics_began(s->qmetrics, pod_resource(pod), KS_DELETE);
+
+    pod_gone(s, pod);
+    qmetrics_handled(s->qmetrics, began, pod_resource(pod), KS_DELETE);
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+static void on_node_add(void *arg, struct kobj *node)
+{
+    struct scheduler *s = arg;
+    nsec_t began = qmetrics_began(s->qmetrics, KS_RES_NODE, KS_ADD);
+
+    nodecache_put_node(s->cache, node);
+    tell(s, KS_RES_NODE, KS_ADD, NULL, node);
+    qmetrics_handled(s->qmetrics, began, KS_RES_NODE, KS_ADD);
+}
+
+static void on_node_update(void *arg, struct kobj *before, struct kobj *node)
+{
+    struct scheduler *s = arg;
+    nsec_t began = qmetrics_began(s->qmetrics, KS_RES_NODE, KS_UPDATE);
+    uint32_t changes = node_changes(node_of(before), node_of(node));
+
+    nodecache_put_node(s->cache, node);
+    if (changes)
+        tell(s, KS_RES_NODE, changes, before, node);
+    qmetrics_handled(s->qmetrics, began, KS_RES_NODE, KS_UPDATE);
+}
+
+static void on_node_delete(void *arg, struct kobj *node)
+{
+    struct scheduler *s = arg;
+    nsec_t began = qmetrics_began(s->qmetrics, KS_RES_NODE, KS_DELETE);
+
+    tell(s, KS_RES_NODE, KS_DELETE, node, NULL);
+    nodecache_remove_node(s->cache, node->meta.name);
+    qmetrics_handled(s->qmetrics, began, KS_RES_NODE, KS_DELETE);
+}
+
+/* ---- what plugins read ----------------------------------------------------------------------- */
+
+static enum ks_resource resource_of(const struct kind *k)
+{
+    static const struct {
+        const struct kind *kind;
+        enum ks_resource resource;
+    } table[] = {
+        { &kind_pv, KS_RES_PV },
+        { &kind_pvc, KS_RES_PVC },
+        { &kind_storage_class, KS_RES_STORAGE_CLASS },
+        { &kind_csi_node, KS_RES_CSI_NODE },
+        { &kind_csi_driver, KS_RES_CSI_DRIVER },
+        { &kind_csi_storage_capacity, KS_RES_CSI_CAPACITY },
+        { &kind_volume_attachment, KS_RES_VOLUME_ATTACHMENT },
+        { &kind_resource_claim, KS_RES_RESOURCE_CLAIM },
+        { &kind_resource_slice, KS_RES_RESOURCE_SLICE },
+        { &kind_device_class, KS_RES_DEVICE_CLASS },
+    };
+    for (size_t i = 0; i < ARRAY_LEN(table); i++)
+        if (table[i].kind == k)
+            return table[i].resource;
+    return KS_RES_OTHER;
+}
+
+static void on_other_add(void *arg, struct kobj *o)
+{
+    struct scheduler *s = arg;
+    enum ks_resource r = resource_of(o->kind);
+    nsec_t began = qmetrics_began(s->qmetrics, r, KS_ADD);
+
+    objects_put(s->objects, o);
+    tell(s, r, KS_ADD, NULL, o);
+    qmetrics_handled(s->qmetrics, began, r, KS_ADD);
+}
+
+static void on_other_update(void *arg, struct kobj *before, struct kobj *o)
+{
+    struct scheduler *s = arg;
+    enum ks_resource r = resource_of(o->kind);
+    nsec_t began = qmetrics_began(s->qmetrics, r, KS_UPDATE);
+
+    objects_put(s->objects, o);
+    tell(s, r, KS_UPDATE, before, o);
+    qmetrics_handled(s->qmetrics, began, r, KS_UPDATE);
+}
+
+static void on_other_delete(void *arg, struct kobj *o)
+{
+    struct scheduler *s = arg;
+    enum ks_resource r = resource_of(o->kind);
+    nsec_t began = qmetrics_began(s->qmetrics, r, KS_DELETE);
+
+    objects_remove(s->objects, o);
+    tell(s, r, KS_DELETE, o, NULL);
+    qmetrics_handled(s->qmetrics, began, r, KS_DELETE);
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static void on_synced(void *arg)
+{
+    struct scheduler *s = arg;
+    bool all = informer_synced(s->pods) && informer_synced(s->nodes);
+
+    for (unsigned i = 0; i < s->nothers; i++)
+        all = all && informer_synced(s->others[i]);
+    s->synced = all;
+    scheduler_wake(s);
+}
+
+static bool watched(const struct scheduler *s, const struct kind *k)
+{
+    for (unsigned i = 0; i < s->nothers; i++)
+        if (informer_kind(s->others[i]) == k)
+            return true;
+    return false;
+}
+
+/* Plugins find nothing of this kind. */
+static bool left_out(const struct scheduler *s, const struct kind *k)
+{
+    for (const struct kind *const *at = s->unwatched; at && *at; at++)
+        if (*at == k)
+            return true;
+    return false;
+}
+
+static void watch_kind(struct scheduler *s, const struct kind *k)
+{
+    static const struct informer_handler others = { on_other_add, on_other_update, on_other_delete,
+                                                    on_synced };
+
+    if (watched(s, k) || left_out(s, k))
+        return;
+    assert(s->nothers < SCHEDULER_KINDS_MAX);
+    struct informer *inf = informer_new(s->kube, &(struct informer_opts){ .kind = k });
+    s->others[s->nothers++] = inf;
+    informer_add_handler(inf, &others, s);
+    s->synced = false; /* until this kind is known too */
+    if (s->started)
+        informer_start(inf);
+}
+
+void watch_kinds(struct scheduler *s)
+{
+    for (unsigned i = 0; i < s->nplans; i++) {
+        const struct profile *p = s->plans[i]->profile;
+        for (uint32_t k = 0; k < p->n; k++)
+            for (const struct kind *const *kind = p->slots[k].plugin->kinds; kind && *kind; kind++)
+                watch_kind(s, *kind);
+    }
+}
+
+void watch_requeue(struct scheduler *s)
+{
+    struct kobj *pod;
+
+    for (size_t it = 0; (pod = podqueue_next(s->queue, &it));)
+        if (!scheduler_plan(s, pod_of(pod))) {
+            podqueue_remove(s->queue, pod->meta.uid);
+            it = 0; /* the queue changed */
+        }
+    podqueue_new_profiles(s->queue);
+    for (size_t it = 0; (pod = informer_next(s->pods, &it));)
+        if (role_of(s, pod) == ROLE_PENDING &&
+            podqueue_find(s->queue, pod->meta.uid, NULL) == PODQUEUE_NOWHERE) {
+            if (nominator_is_foreign(s->nominator, pod->meta.uid))
+                nominator_remove(s->nominator, pod->meta.uid);
+            nominated(s, NULL, pod);
+            pod_pending(s, pod);
+        }
+}
+
+void watch_init(struct scheduler *s)
+{
+    static const struct informer_handler pods = { on_pod_add, on_pod_update, on_pod_delete,
+                                                  on_synced };
+    static const struct informer_handler nodes = { on_node_add, on_node_update, on_node_delete,
+                                                   on_synced };
+
+    s->pods =
+        informer_new(s->kube, &(struct informer_opts){
+                                  .kind = &kind_pod,
+                                  .field_selector = "status.phase!=Succeeded,status.phase!=Failed",
+                              });
+    s->nodes = informer_new(s->kube, &(struct informer_opts){ .kind = &kind_node });
+    informer_add_handler(s->pods, &pods, s);
+    informer_add_handler(s->nodes, &nodes, s);
+}
+
+void scheduler_watch(struct scheduler *s)
+{
+    s->started = true;
+    for (unsigned i = 0; i < s->nothers; i++)
+        informer_start(s->others[i]);
+    informer_start(s->nodes);
+    informer_start(s->pods);
+}
+
+void watch_free(struct scheduler *s)
+{
+    s->pods = informer_free(s->pods);
+    s->nodes = informer_free(s->nodes);
+    while (s->nothers)
+        informer_free(s->others[--s->nothers]);
+}

@@ -1,0 +1,189 @@
+/* internal.h - what the files of the scheduler share. Loop thread only. */
+#ifndef KOORD_SCHEDULER_ENGINE_INTERNAL_H
+#define KOORD_SCHEDULER_ENGINE_INTERNAL_H
+#include "api/kobj.h"
+#include "scheduler/framework/attempt.h"
+#include "scheduler/framework/profile.h"
+#include "scheduler/framework/shapes.h"
+#include "scheduler/model/nodecache.h"
+#include "scheduler/model/nominator.h"
+#include "scheduler/model/objects.h"
+#include "scheduler/model/uidmap.h"
+#include "scheduler/observe/smetrics.h"
+#include "scheduler/queue/podqueue.h"
+#include "scheduler/scheduler.h"
+
+struct binding;
+struct consult;
+struct diagnosis;
+struct extenders;
+struct informer;
+struct monitor;
+struct preemptions;
+struct recorder;
+struct reports;
+struct times;
+
+struct splan { /* a profile in force, or one that pods on their way still use */
+    struct profile *profile;
+    struct recorder *recorder; /* events name the scheduler of the pod */
+    struct smetrics *metrics;
+    struct times *times;
+    uint32_t users; /* bindings under way */
+};
+
+struct waitlist { /* of bindings, in the order of their coming */
+    struct binding *first, *last;
+    unsigned n;
+};
+
+enum { SCHEDULER_KINDS_MAX = 24 };
+struct scheduler {
+    struct loop *loop;
+    struct kube *kube;
+    struct ks_env env;
+    struct metrics *registry;
+    const struct ks_registered *plugins;
+    char *instance;
+    struct splan *plans[PROFILES_MAX];
+    unsigned nplans;
+    const struct profile_slot *chooser; /* asked which pod goes next; NULL: nobody is */
+    struct splan *chooser_plan;         /* where it is from */
+    struct splan *old[PROFILES_MAX];    /* replaced, with users until lately */
+    unsigned nold;
+    unsigned max_binding;
+    nsec_t confirm_after;
+    struct nodecache *cache;
+    struct nominator *nominator;
+    struct objects *objects;
+    struct shapes *shapes;
+    struct podqueue *queue;
+    struct informer *pods, *nodes;
+    struct informer *others[SCHEDULER_KINDS_MAX]; /* of the kinds that plugins read */
+    unsigned nothers;
+    struct reports *reports;
+    struct preemptions *preemptions;
+    struct qmetrics *qmetrics;
+    struct monitor *monitor;
+    struct diagnosis *diagnosis;
+    struct extenders *extenders; /* NULL: none */
+    http_dial_fn extender_dial;
+    void *extender_dial_arg;
+    struct consult *consult;    /* extenders are asked about a pod: no attempt begins meanwhile */
+    struct arena *arena;        /* of the attempt */
+    struct timer *pump, *sweep; /* next attempts; look for bindings nobody confirmed */
+    struct timer *reap;         /* old plans that nobody uses any more */
+    struct binding *bindings;   /* under way */
+    struct uidmap bindings_by_uid;
+    unsigned nbindings;
+    unsigned nheld;         /* of these wait for permits; they are not counted as work under way */
+    struct waitlist line;   /* nor are these: they have their permits, and wait for room */
+    struct waitlist doomed; /* to be undone when what is being undone now is */
+    bool undoing;
+    bool verify_reuse, resize_pods, nominated_once, foreign_nominations;
+    const struct kind *const *unwatched; /* ends with NULL; NULL: none */
+    bool leading;                        /* attempts begin when we lead */
+    bool synced;                         /* and all caches are complete */
+    bool started;                        /* informers that come later start at once */
+    unsigned debug_scores;               /* the best so many go to the log; 0: none */
+    bool debug_filters;
+    bool (*leads)(void *arg); /* NULL: this instance schedules */
+    void *leads_arg;
+    nsec_t attempt_began;
+    uint64_t attempts, scheduled, failed, errors, victims;
+};
+
+/* "namespace/name" for log lines: KV_S("pod", LOG_KEY(pod)). */
+static inline const char *log_key(const struct kobj *o, char *buf, size_t size)
+{
+    kobj_key(o, buf, size);
+    return buf;
+}
+#define LOG_KEY(o) log_key((o), (char[KOBJ_KEY_MAX]){ 0 }, KOBJ_KEY_MAX)
+
+/* scheduler.c */
+void scheduler_wake(struct scheduler *s);        /* there may be something to do in the next turn */
+void scheduler_watch_bound(struct scheduler *s); /* an accepted binding waits for confirmation */
+/* The plan of the profile that the pod names, NULL when the pod is not ours. */
+struct splan *scheduler_plan(const struct scheduler *s, const struct pod *p);
+void scheduler_plan_done(struct scheduler *s, struct splan *p); /* one user less */
+
+/* watch.c - news from the informers. */
+void watch_init(struct scheduler *s);
+void watch_kinds(struct scheduler *s); /* informers for what the plans' plugins read */
+/* Profiles changed: pods that are ours now come to the queue, those that are not leave it. */
+void watch_requeue(struct scheduler *s);
+void watch_free(struct scheduler *s);
+void watch_pod_gone(struct scheduler *s, const struct kobj *pod); /* tells who waits for room */
+/* The same after an attempt was given up: it does not help the pod itself. */
+void watch_room_free(struct scheduler *s, const struct kobj *pod);
+
+/* cycle.c - one attempt for a pod that was popped. */
+void cycle_run(struct scheduler *s, struct kobj *pod);
+struct attempt_input cycle_input(const struct scheduler *s, const struct splan *plan,
+                                 struct kobj *pod);
+/* The attempt itself. advice: of extenders that were asked before; NULL: none. */
+void cycle_try(struct scheduler *s, struct splan *plan, struct kobj *pod,
+               const struct attempt_advice *advice);
+struct failure;
+/* What a plugin's answer means that is no success: it rejected the pod, or went wrong. */
+struct failure failure_of(enum ks_code code, uint32_t slot);
+void cycle_failed(struct scheduler *s, struct splan *plan, struct kobj *pod,
+                  const struct failure *f);
+
+/* consult.c - extenders are asked in the middle of an attempt. True: it goes on when they have
+ * answered. */
+bool consult_candidates(struct scheduler *s, struct splan *plan, struct kobj *pod);
+/* Plans to make room, the best first. f and its message are copied. */
+bool consult_victims(struct scheduler *s, struct splan *plan, struct kobj *pod,
+                     const struct preemption *plans, const struct failure *f);
+/* The pod is gone, its attempt is over. */
+void consult_drop(struct scheduler *s, struct kuid uid);
+void consult_free(struct scheduler *s);
+
+/* bind.c - from the choice of a node to the answer of the server. */
+void binding_start(struct scheduler *s, struct splan *plan, struct kobj *pod, const char *node);
+void binding_verify(struct scheduler *s, struct kobj *pod, const char *node);
+void binding_free_all(struct scheduler *s);
+struct binding *binding_find(const struct scheduler *s, struct kuid uid); /* NULL: none */
+/* The pod is on its way and not yet sent to the server: it is given up, with this reason. False:
+ * there is no such pod. */
+bool binding_reject(struct scheduler *s, struct kuid uid, const char *plugin, const char *why);
+size_t binding_waiting(const struct scheduler *s); /* for a permit */
+bool binding_room(const struct scheduler *s);      /* may one more be under way? */
+void binding_move_line(struct scheduler *s);       /* as many go on as there is room for */
+
+/* preempt.c - making room: victims go, the pod keeps its claim on the node. */
+struct preemptions *preemptions_new(struct scheduler *s);
+struct preemptions *preemptions_free(struct preemptions *p);
+void preempt_start(struct scheduler *s, struct splan *plan, struct kobj *pod,
+                   const struct preemption *what);
+/* Victims of this pod are being evicted right now: it should not be tried. */
+bool preempt_under_way(const struct scheduler *s, struct kuid uid);
+
+/* report.c - what people see: events, and the condition PodScheduled. */
+struct reports *reports_new(struct scheduler *s);
+struct reports *reports_free(struct reports *r);
+enum nomination { NOMINATION_CLEAR, NOMINATION_KEEP, NOMINATION_SET };
+/* The attempt for a pod in flight has failed: back to the queue, with an event and a condition. */
+struct failure {
+    bool error;         /* something went wrong; otherwise the pod just does not fit */
+    uint64_t rejectors; /* slots that rejected it; none: it backs off */
+    uint64_t pending;   /* of these: they wait for another component */
+    const char *message;
+    bool tried; /* the message has words of a plugin that could not make room */
+    enum nomination nomination;
+    const char *node; /* NOMINATION_SET */
+};
+void report_failure(struct scheduler *s, struct kobj *pod, const struct failure *f);
+void report_scheduled(struct scheduler *s, struct splan *plan, const struct kobj *pod,
+                      const char *node);
+/* A pod is held before its attempt, or after it: its condition says why. */
+void report_held(struct scheduler *s, struct kobj *pod, const char *reason, const char *message);
+/* Nothing but the nominated node changes. node "": none. */
+void report_nominated(struct scheduler *s, struct kobj *pod, const char *node);
+/* What the server says of the pod's nominated node is out of date: ours is still to be written. */
+bool report_nominates(const struct scheduler *s, struct kuid uid);
+/* A binding begins, or the pod is gone: what was still to be written is out of date. */
+void report_drop(struct scheduler *s, struct kuid uid);
+#endif

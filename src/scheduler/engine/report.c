@@ -1,0 +1,307 @@
+/* report.c - what people see of attempts: events, and the condition PodScheduled
+ * (scheduler-core 7).
+ *
+ * Conditions are written in the background, a few at a time, the latest of a pod only, and only
+ * when it says something new.
+ */
+#include "api/pod.h"
+#include "base/klog.h"
+#include "base/ktime.h"
+#include "base/strbuf.h"
+#include "client/events.h"
+#include "client/kube.h"
+#include "loop/loop.h"
+#include "scheduler/engine/internal.h"
+#include "scheduler/observe/monitor.h"
+#include "json/kj.h"
+
+enum { IN_FLIGHT_MAX = 64, TRIES_MAX = 5, NOTE_MAX = 1024 };
+
+struct report {
+    struct kuid uid; /* first: uidmap */
+    struct reports *all;
+    struct report *next, **link; /* in the line of those that wait */
+    struct kobj *pod;
+    const char *reason; /* NULL: the condition stays */
+    char *message;
+    char *node; /* the nominated node; "": none. NULL: it stays */
+    struct kube_call *call;
+    struct timer *timer; /* before the next try */
+    int tries;
+};
+
+struct reports {
+    struct scheduler *s;
+    struct uidmap by_uid;
+    struct report *first, **last;
+    unsigned in_flight;
+};
+
+struct reports *reports_new(struct scheduler *s)
+{
+    struct reports *r = xnew0(struct reports);
+    r->s = s;
+    r->last = &r->first;
+    return r;
+}
+
+static void unlink_report(struct report *p)
+{
+    if (!p->link)
+        return;
+    *p->link = p->next;
+    if (p->next)
+        p->next->link = p->link;
+    else
+        p->all->last = p->link;
+    p->link = NULL;
+}
+
+static void report_stop(struct report *p)
+{
+    unlink_report(p);
+    p->all->in_flight -= p->call || p->timer;
+    p->call = kube_cancel(p->call);
+    p->timer = timer_cancel(p->timer);
+}
+
+static void report_free(struct report *p)
+{
+    report_stop(p);
+    uidmap_remove(&p->all->by_uid, p->uid);
+    kobj_unref(p->pod);
+    free(p->message);
+    free(p->node);
+    free(p);
+}
+
+struct reports *reports_free(struct reports *r)
+{
+    if (!r)
+        return NULL;
+    struct report *p;
+    for (size_t it = 0; (p = uidmap_next(&r->by_uid, &it)); it = 0)
+        report_free(p);
+    uidmap_fini(&r->by_uid);
+    free(r);
+    return NULL;
+}
+
+static void send_some(struct reports *r);
+
+bool report_nominates(const struct scheduler *s, struct kuid uid)
+{
+    const struct report *p = uidmap_get(&s->reports->by_uid, uid);
+    return p && p->node;
+}
+
+void report_drop(struct scheduler *s, struct kuid uid)
+{
+    struct report *p = uidmap_get(&s->reports->by_uid, uid);
+    if (!p)
+        return;
+    report_free(p);
+    send_some(s->reports);
+}
+
+/* ---- the condition --------------------------------------------------------------------------- */
+
+static void write_condition(const struct report *p, nsec_t now, struct kjw *w)
+{
+    const struct condition *old =
+        condition_find(&pod_of(p->pod)->status.conditions, "PodScheduled");
+    bool stays = old && old->status == COND_FALSE && old->last_transition_time;
+    char when[KTIME_TEXT_MAX];
+    size_t n = ktime_format(stays ? old->last_transition_time : now, when);
+
+    kjw_arr(w, "conditions");
+    kjw_obj(w, NULL);
+    kjw_str(w, "type", "PodScheduled");
+    kjw_str(w, "status", "False");
+    kjw_strn(w, "lastTransitionTime", when, n);
+    kjw_str(w, "reason", p->reason);
+    kjw_str(w, "message", p->message);
+    if (p->pod->meta.generation > 0)
+        kjw_i64(w, "observedGeneration", p->pod->meta.generation);
+    kjw_end(w);
+    kjw_end(w);
+}
+
+static void write_patch(const struct report *p, nsec_t now, struct strbuf *out)
+{
+    struct kjw w = kjw_to(out);
+    char uid[KUID_TEXT_MAX];
+
+    kuid_format(p->uid, uid, sizeof uid);
+    kjw_obj(&w, NULL);
+    kjw_obj(&w, "metadata");
+    kjw_str(&w, "uid", uid); /* not on a pod that took over the name */
+    kjw_end(&w);
+    kjw_obj(&w, "status");
+    if (p->reason)
+        write_condition(p, now, &w);
+    if (p->node && *p->node)
+        kjw_str(&w, "nominatedNodeName", p->node);
+    else if (p->node)
+        kjw_null(&w, "nominatedNodeName");
+    kjw_end(&w);
+    kjw_end(&w);
+}
+
+static void report_send(struct report *p);
+
+static void on_again(struct loop *l, void *arg)
+{
+    struct report *p = arg;
+    (void)l;
+    p->timer = NULL;
+    report_send(p);
+}
+
+static void on_written(void *arg, struct kube_resp *resp, const struct kerr *err)
+{
+    struct report *p = arg;
+    struct reports *r = p->all;
+    bool final = err && (err->reason == KR_NOT_FOUND || err->reason == KR_INVALID ||
+                         err->reason == KR_FORBIDDEN);
+
+    (void)resp;
+    p->call = NULL;
+    if (err && !final && ++p->tries < TRIES_MAX) {
+        nsec_t wait = 10 * NSEC_PER_MSEC;
+        for (int i = 1; i < p->tries; i++)
+            wait *= 5;
+        p->timer = loop_after(r->s->loop, loop_jitter(r->s->loop, wait, 0.1), on_again, p);
+        return;
+    }
+    if (err && err->reason != KR_NOT_FOUND)
+        KLOG_E(err, "Failed to write the condition of a pod", KV_S("pod", LOG_KEY(p->pod)));
+    r->in_flight--;
+    report_free(p);
+    send_some(r);
+}
+
+static void report_send(struct report *p)
+{
+    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
+    struct scheduler *s = p->all->s;
+
+    write_patch(p, loop_wall(s->loop), &body);
+    p->call = kube_do(s->kube,
+                      &(struct kube_req){
+                          .verb = KUBE_PATCH,
+                          .kind = &kind_pod,
+                          .ns = p->pod->meta.ns,
+                          .name = p->pod->meta.name,
+                          .subresource = "status",
+                          .patch = KUBE_PATCH_STRATEGIC,
+                          .body = body.data,
+                          .body_len = body.len,
+                      },
+                      on_written, p);
+}
+
+static void send_some(struct reports *r)
+{
+    while (r->first && r->in_flight < IN_FLIGHT_MAX) {
+        struct report *p = r->first;
+        unlink_report(p);
+        r->in_flight++;
+        report_send(p);
+    }
+}
+
+static bool says_so_already(const struct pod *p, const char *reason, const char *message)
+{
+    const struct condition *c = condition_find(&p->status.conditions, "PodScheduled");
+    return c && c->status == COND_FALSE && streq(c->reason, reason) && streq(c->message, message);
+}
+
+/* reason NULL: the condition stays. node NULL: the nominated node stays. What an earlier report had
+ * to say about them and is not known to be written is said again. */
+static void report_status(struct scheduler *s, struct kobj *pod, const char *reason,
+                          const char *message, const char *node)
+{
+    struct reports *r = s->reports;
+    const char *has = pod_of(pod)->status.nominated_node_name;
+    const struct report *unsaid = uidmap_get(&r->by_uid, pod->meta.uid);
+    bool knows_reason = reason && !(unsaid && unsaid->reason);
+    bool knows_node = node && !(unsaid && unsaid->node);
+    CLEANUP(mem_free) char *old_message = NULL;
+    CLEANUP(mem_free) char *old_node = NULL;
+
+    if (unsaid && unsaid->reason && !reason) {
+        reason = unsaid->reason;
+        message = old_message = xstrdup(unsaid->message);
+    }
+    if (unsaid && unsaid->node && !node)
+        node = old_node = xstrdup(unsaid->node);
+    report_drop(s, pod->meta.uid);
+    if (knows_reason && says_so_already(pod_of(pod), reason, message))
+        reason = NULL;
+    if (knows_node && streq(node, has ? has : ""))
+        node = NULL;
+    if (!reason && !node)
+        return;
+    struct report *p = xnew0(struct report);
+    *p = (struct report){ .uid = pod->meta.uid, .all = r, .pod = kobj_ref(pod), .reason = reason };
+    p->message = reason ? xstrdup(message) : NULL;
+    p->node = node ? xstrdup(node) : NULL;
+    uidmap_put(&r->by_uid, p);
+    p->link = r->last;
+    *r->last = p;
+    r->last = &p->next;
+    send_some(r);
+}
+
+/* ---- outcomes -------------------------------------------------------------------------------- */
+
+static void event(struct splan *plan, struct kobj *pod, const char *message)
+{
+    size_t n = strlen(message);
+
+    recorder_event_on(plan->recorder, pod, true, "FailedScheduling", "Scheduling", "%.*s%s",
+                      n > NOTE_MAX ? NOTE_MAX - 4 : (int)n, message, n > NOTE_MAX ? " ..." : "");
+}
+
+void report_failure(struct scheduler *s, struct kobj *pod, const struct failure *f)
+{
+    struct splan *plan = scheduler_plan(s, pod_of(pod));
+    const char *node = f->nomination == NOMINATION_SET    ? f->node
+                       : f->nomination == NOMINATION_KEEP ? NULL
+                                                          : "";
+
+    s->failed += !f->error;
+    s->errors += f->error;
+    if (node)
+        nominator_set(s->nominator, pod, node);
+    monitor_ended(s->monitor, pod->meta.uid);
+    podqueue_fail(s->queue, pod->meta.uid, f->rejectors, f->pending);
+    if (plan)
+        event(plan, pod, f->message);
+    report_status(s, pod, f->error ? "SchedulerError" : "Unschedulable", f->message, node);
+}
+
+void report_held(struct scheduler *s, struct kobj *pod, const char *reason, const char *message)
+{
+    struct splan *plan = scheduler_plan(s, pod_of(pod));
+
+    if (says_so_already(pod_of(pod), reason, message))
+        return;
+    if (plan)
+        event(plan, pod, message);
+    report_status(s, pod, reason, message, NULL);
+}
+
+void report_nominated(struct scheduler *s, struct kobj *pod, const char *node)
+{
+    report_status(s, pod, NULL, NULL, node);
+}
+
+void report_scheduled(struct scheduler *s, struct splan *plan, const struct kobj *pod,
+                      const char *node)
+{
+    (void)s;
+    recorder_event_on(plan->recorder, pod, false, "Scheduled", "Binding",
+                      "Successfully assigned %s/%s to %s", pod->meta.ns, pod->meta.name, node);
+}

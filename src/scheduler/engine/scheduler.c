@@ -1,0 +1,503 @@
+/* scheduler.c - life of the scheduler, and the pump that runs attempts. */
+#include "scheduler/scheduler.h"
+
+#include "api/pod.h"
+#include "base/arena.h"
+#include "base/vec.h"
+#include "client/events.h"
+#include "client/kube.h"
+#include "component/metrics.h"
+#include "loop/loop.h"
+#include "scheduler/engine/internal.h"
+#include "scheduler/extender/extender.h"
+#include "scheduler/observe/diagnosis.h"
+#include "scheduler/observe/monitor.h"
+#include "scheduler/observe/times.h"
+
+/* Attempts in one turn: enough to keep the loop's overhead out of sight, few enough to let others
+ * (watches, answers) have their turn. */
+enum { ATTEMPTS_A_TURN = 64, SHAPES_KEPT = 128, EVENTS_QUEUED = 10000, EVENTS_BUSY_QPS = 50 };
+#define SWEEP_PERIOD (10 * NSEC_PER_SEC)
+#define DOUBT_PERIOD (100 * NSEC_PER_MSEC)
+
+struct splan *scheduler_plan(const struct scheduler *s, const struct pod *p)
+{
+    for (unsigned i = 0; i < s->nplans; i++)
+        if (streq(s->plans[i]->profile->scheduler_name, p->spec->scheduler_name))
+            return s->plans[i];
+    return NULL;
+}
+
+/* ---- the pump -------------------------------------------------------------------------------- */
+
+static bool may_attempt(const struct scheduler *s)
+{
+    return s->synced && !s->line.n && binding_room(s) && !s->consult;
+}
+
+static bool ask_chooser(const struct scheduler *s, struct kuid *ret)
+{
+    const struct splan *plan = s->chooser_plan;
+    struct stretch x;
+    struct stopwatch *w =
+        times_sample(plan->times, LAP_NEXT) ? stretch_begin(&x, plan->times, true) : NULL;
+    bool found = s->chooser->plugin->next(s->chooser->self, ret);
+
+    stopwatch_plugin(w, LAP_NEXT, (uint32_t)(s->chooser - plan->profile->slots), KS_SUCCESS);
+    return found;
+}
+
+/* A plugin may have a wish of its own; otherwise it goes by the queue. */
+static struct kobj *next_pod(struct scheduler *s)
+{
+    struct kobj *pod = NULL;
+    struct kuid uid;
+
+    if (s->chooser && ask_chooser(s, &uid))
+        pod = podqueue_pop_this(s->queue, uid);
+    return pod ? pod : podqueue_pop(s->queue);
+}
+
+static void on_pump(struct loop *l, void *arg)
+{
+    struct scheduler *s = arg;
+
+    s->pump = NULL;
+    if (s->leads && !s->leads(s->leads_arg)) {
+        /* The lease has run out while we were frozen, and we have not been told yet. */
+        s->pump = loop_after(l, DOUBT_PERIOD, on_pump, s);
+        return;
+    }
+    binding_move_line(s);
+    for (int i = 0; i < ATTEMPTS_A_TURN && may_attempt(s); i++) {
+        struct kobj *pod = next_pod(s);
+        if (!pod)
+            return;
+        cycle_run(s, pod);
+    }
+    /* A binding that ends wakes us too, and extenders that have answered. */
+    if (may_attempt(s))
+        scheduler_wake(s);
+}
+
+void scheduler_wake(struct scheduler *s)
+{
+    if (s->leading && (s->synced || s->line.n) && !s->pump)
+        s->pump = loop_after(s->loop, 0, on_pump, s);
+}
+
+static void on_ready(void *arg)
+{
+    scheduler_wake(arg);
+}
+
+static const struct profile *profile_of(void *arg, const struct pod *p)
+{
+    struct splan *plan = scheduler_plan(arg, p);
+    return plan ? plan->profile : NULL;
+}
+
+static int pre_enqueue(void *arg, const struct profile *p, const struct pod *pod,
+                       struct ks_texts *why)
+{
+    struct splan *plan = scheduler_plan(arg, pod);
+    struct times *times = plan && plan->profile == p ? plan->times : NULL;
+    struct stretch x;
+
+    return profile_pre_enqueue_timed(
+        p, pod, why, stretch_begin(&x, times, times_sample(times, LAP_PRE_ENQUEUE)));
+}
+
+static void on_gated(void *arg, struct kobj *pod, const struct ks_plugin *by, const char *why)
+{
+    const struct scheduler *s = arg;
+
+    if (s->leading && !by->gates_silently)
+        report_held(arg, pod, "Unschedulable", why);
+}
+
+/* What was not ours to say while another led. */
+static void report_gated(struct scheduler *s)
+{
+    struct vec_of(struct kuid) gated = { 0 };
+    struct kobj *pod;
+
+    for (size_t it = 0; (pod = podqueue_next(s->queue, &it));)
+        if (podqueue_find(s->queue, pod->meta.uid, NULL) == PODQUEUE_GATED)
+            vec_push(&gated, pod->meta.uid);
+    vec_foreach(&gated, i)
+        podqueue_recheck(s->queue, gated.items[i]);
+    vec_fini(&gated);
+}
+
+void scheduler_lead(struct scheduler *s)
+{
+    s->leading = true;
+    report_gated(s);
+    scheduler_wake(s);
+}
+
+void scheduler_start(struct scheduler *s)
+{
+    scheduler_watch(s);
+    scheduler_lead(s);
+}
+
+/* ---- bindings nobody confirmed --------------------------------------------------------------- */
+
+static void on_sweep(struct loop *l, void *arg)
+{
+    struct scheduler *s = arg;
+    struct kobj *pod;
+    nsec_t now = loop_mono(l);
+
+    s->sweep = NULL;
+    /* Asking again is due only after the answer had its time. */
+    while (binding_room(s) && (pod = nodecache_overdue(s->cache, now, now + s->confirm_after))) {
+        const char *node;
+        nodecache_find(s->cache, pod->meta.uid, &node);
+        if (!binding_find(s, pod->meta.uid)) /* otherwise the server still owes an answer */
+            binding_verify(s, pod, node);
+    }
+    scheduler_watch_bound(s);
+}
+
+void scheduler_watch_bound(struct scheduler *s)
+{
+    if (!s->sweep && nodecache_stats(s->cache).assumed)
+        s->sweep = loop_after(s->loop, SWEEP_PERIOD, on_sweep, s);
+}
+
+/* ---- plans: profiles in force ---------------------------------------------------------------- */
+
+static struct splan *plan_free(struct scheduler *s, struct splan *p)
+{
+    if (!p)
+        return NULL;
+    recorder_free(p->recorder);
+    smetrics_free(p->metrics);
+    times_free(p->times);
+    profile_free(p->profile);
+    free(p);
+    (void)s;
+    return NULL;
+}
+
+/* Events are for people: while pods are being bound, the API server has better things to do. */
+static bool bindings_first(void *arg)
+{
+    const struct scheduler *s = arg;
+    return s->nbindings > s->nheld;
+}
+
+static struct splan *plan_new(struct scheduler *s, const struct profile_config *c, struct kerr *err)
+{
+    struct profile *profile = profile_new(c, s->plugins, &s->env, err);
+
+    if (!profile)
+        return NULL;
+    struct splan *p = xnew0(struct splan);
+    p->profile = profile;
+    p->recorder =
+        recorder_new(s->kube, &(struct recorder_opts){
+                                  .component = c->scheduler_name,
+                                  .instance = s->instance ? s->instance : c->scheduler_name,
+                                  .series = true,
+                                  .queue_max = EVENTS_QUEUED,
+                                  .busy = bindings_first,
+                                  .busy_arg = s,
+                                  .busy_qps = EVENTS_BUSY_QPS,
+                              });
+    p->metrics = smetrics_new(s->registry, c->scheduler_name);
+    p->times = times_new(s->loop, s->registry, profile);
+    return p;
+}
+
+static int check_names(const struct profile_config *c, unsigned n, struct kerr *err)
+{
+    if (n == 0 || n > PROFILES_MAX)
+        return kerr_set(err, -EINVAL, "profiles: from 1 to %d", PROFILES_MAX);
+    for (unsigned i = 0; i < n; i++) {
+        if (str_empty(c[i].scheduler_name))
+            return kerr_set(err, -EINVAL, "a scheduler name is empty");
+        for (unsigned k = 0; k < i; k++)
+            if (streq(c[i].scheduler_name, c[k].scheduler_name))
+                return kerr_set(err, -EINVAL, "scheduler name '%s' appears twice",
+                                c[i].scheduler_name);
+    }
+    return 0;
+}
+
+static int make_plans(struct scheduler *s, const struct profile_config *c, unsigned n,
+                      struct splan **plans, struct kerr *err)
+{
+    int r = check_names(c, n, err);
+
+    for (unsigned i = 0; r == 0 && i < n; i++) {
+        plans[i] = plan_new(s, &c[i], err);
+        r = plans[i] ? 0 : err->code;
+    }
+    for (unsigned i = 0; r < 0 && i < PROFILES_MAX; i++)
+        plans[i] = plan_free(s, plans[i]);
+    return r;
+}
+
+static void reap(struct scheduler *s)
+{
+    for (unsigned i = s->nold; i-- > 0;) {
+        if (s->old[i]->users)
+            continue;
+        plan_free(s, s->old[i]);
+        s->old[i] = s->old[--s->nold];
+    }
+}
+
+static void on_reap(struct loop *l, void *arg)
+{
+    struct scheduler *s = arg;
+    (void)l;
+    s->reap = NULL;
+    reap(s);
+}
+
+/* Old ones go in a later turn: whoever ended the last pod of one may be its own plugin, which goes
+ * on with what it was doing. */
+void scheduler_plan_done(struct scheduler *s, struct splan *p)
+{
+    if (--p->users == 0 && s->nold && !s->reap)
+        s->reap = loop_after(s->loop, 0, on_reap, s);
+}
+
+/* The first that wants to choose the next pod is the only one. */
+static void find_chooser(struct scheduler *s)
+{
+    s->chooser = NULL;
+    for (unsigned i = 0; i < s->nplans && !s->chooser; i++) {
+        const struct profile *p = s->plans[i]->profile;
+        s->chooser_plan = s->plans[i];
+        for (uint32_t k = 0; k < p->n && !s->chooser; k++)
+            if (p->slots[k].plugin->next)
+                s->chooser = &p->slots[k];
+    }
+}
+
+/* Pods in flight keep their plan; others are asked again under the new ones. */
+static void replace_plans(struct scheduler *s, struct splan **plans, unsigned n)
+{
+    struct splan *before[PROFILES_MAX];
+    unsigned nbefore = s->nplans;
+
+    memcpy(before, s->plans, sizeof before);
+    memcpy(s->plans, plans, n * sizeof *plans);
+    s->nplans = n;
+    find_chooser(s);
+    shapes_clear(s->shapes);
+    watch_kinds(s);
+    watch_requeue(s);
+    for (unsigned i = 0; i < nbefore; i++) {
+        if (before[i]->users)
+            s->old[s->nold++] = before[i];
+        else
+            plan_free(s, before[i]);
+    }
+}
+
+static int make_extenders(const struct scheduler *s, const struct scheduler_opts *o,
+                          struct extenders **ret, struct kerr *err)
+{
+    return extenders_new(s->loop,
+                         &(struct extenders_opts){ .items = o->extenders,
+                                                   .n = o->nextenders,
+                                                   .dial = s->extender_dial,
+                                                   .dial_arg = s->extender_dial_arg },
+                         ret, err);
+}
+
+int scheduler_reload(struct scheduler *s, const struct scheduler_opts *o, struct kerr *err)
+{
+    CLEANUP(extenders_unref) struct extenders *extenders = NULL;
+    struct splan *plans[PROFILES_MAX] = { NULL };
+
+    reap(s);
+    if (s->nold)
+        return kerr_set(err, -EBUSY, "pods of the profiles before are still on their way");
+    int r = make_extenders(s, o, &extenders, err);
+    if (r == 0)
+        r = make_plans(s, o->profiles, o->nprofiles, plans, err);
+    if (r < 0)
+        return r;
+    extenders_unref(s->extenders);
+    s->extenders = take(extenders);
+    replace_plans(s, plans, o->nprofiles);
+    return 0;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+/* Without a configuration: the default plugins for each name. */
+static int default_plans(struct scheduler *s, const struct scheduler_opts *o, struct kerr *err)
+{
+    static const char *const usual[] = { "koord-scheduler", NULL };
+    struct profile_config c[PROFILES_MAX + 1];
+    unsigned n = 0;
+
+    for (const char *const *name = o->scheduler_names ? o->scheduler_names : usual;
+         *name && n <= PROFILES_MAX; name++)
+        c[n++] = profile_config_default(s->plugins, *name, s->arena);
+    return make_plans(s, c, n, s->plans, err) < 0 ? err->code : (int)n;
+}
+
+static int first_plans(struct scheduler *s, const struct scheduler_opts *o, struct kerr *err)
+{
+    int n = (int)o->nprofiles;
+    int r = o->profiles ? make_plans(s, o->profiles, o->nprofiles, s->plans, err)
+                        : (n = default_plans(s, o, err));
+    s->nplans = r < 0 ? 0 : (unsigned)n;
+    find_chooser(s);
+    return r;
+}
+
+static void on_scrape(void *arg)
+{
+    smetrics_gauges(arg);
+}
+
+struct scheduler *scheduler_new(struct loop *l, struct kube *k, const struct scheduler_opts *o,
+                                struct kerr *err)
+{
+    CLEANUP(scheduler_free) struct scheduler *s = xnew0(struct scheduler);
+    struct kerr unread = { 0 };
+
+    err = err ? err : &unread;
+    s->loop = l;
+    s->kube = k;
+    s->registry = o->metrics;
+    s->plugins = o->plugins ? o->plugins : ks_registry;
+    s->instance = o->instance ? xstrdup(o->instance) : NULL;
+    s->max_binding = o->max_binding ? o->max_binding : 256;
+    s->confirm_after = o->confirm_after ? o->confirm_after : 30 * NSEC_PER_SEC;
+    s->verify_reuse = o->verify_reuse;
+    s->unwatched = o->unwatched;
+    s->resize_pods = o->resize_pods;
+    s->nominated_once = o->nominated_once;
+    s->foreign_nominations = o->foreign_nominations;
+    s->debug_scores = o->debug_scores;
+    s->debug_filters = o->debug_filters;
+    s->arena = arena_new();
+    s->objects = objects_new();
+    s->nominator = nominator_new();
+    s->shapes = shapes_new(SHAPES_KEPT);
+    s->cache = nodecache_new();
+    s->env = (struct ks_env){ .loop = l, .kube = k, .objects = s->objects, .scheduler = s };
+    s->extender_dial = o->extender_dial;
+    s->extender_dial_arg = o->extender_dial_arg;
+    if (first_plans(s, o, err) < 0 || make_extenders(s, o, &s->extenders, err) < 0)
+        return NULL;
+    s->qmetrics = qmetrics_new(s);
+    s->monitor = monitor_new(s, o->monitor_period, o->monitor_timeout);
+    s->diagnosis = diagnosis_new(l, s->registry,
+                                 &(struct diagnosis_opts){ .on = o->debug_diagnosis,
+                                                           .blocking = o->debug_diagnosis_blocking,
+                                                           .queue_size = o->diagnosis_queue,
+                                                           .a_turn = o->diagnosis_a_turn });
+    s->queue = podqueue_new(l, &(struct podqueue_opts){
+                                   .backoff_initial = o->backoff_initial,
+                                   .backoff_max = o->backoff_max,
+                                   .unschedulable_max = o->unschedulable_max,
+                                   .profile_of = profile_of,
+                                   .pre_enqueue = pre_enqueue,
+                                   .on_ready = on_ready,
+                                   .on_gated = on_gated,
+                                   .arg = s,
+                                   .hints = qmetrics_hints(s->qmetrics),
+                               });
+    s->reports = reports_new(s);
+    s->preemptions = preemptions_new(s);
+    watch_init(s);
+    watch_kinds(s);
+    if (s->registry)
+        metrics_on_scrape(s->registry, on_scrape, s);
+    return take(s);
+}
+
+struct scheduler *scheduler_free(struct scheduler *s)
+{
+    if (!s)
+        return NULL;
+    s->leading = false; /* nobody wakes us any more */
+    if (s->registry)
+        metrics_off_scrape(s->registry, on_scrape, s);
+    watch_free(s);
+    consult_free(s);
+    binding_free_all(s);
+    preemptions_free(s->preemptions);
+    reports_free(s->reports);
+    timer_cancel(s->pump);
+    timer_cancel(s->sweep);
+    timer_cancel(s->reap);
+    monitor_free(s->monitor);
+    diagnosis_free(s->diagnosis);
+    podqueue_free(s->queue);
+    qmetrics_free(s->qmetrics);
+    extenders_unref(s->extenders);
+    shapes_free(s->shapes);
+    for (unsigned i = 0; i < s->nplans; i++)
+        plan_free(s, s->plans[i]);
+    for (unsigned i = 0; i < s->nold; i++)
+        plan_free(s, s->old[i]);
+    nominator_free(s->nominator);
+    nodecache_free(s->cache);
+    objects_free(s->objects);
+    arena_free(s->arena);
+    free(s->instance);
+    free(s);
+    return NULL;
+}
+
+bool scheduler_synced(const struct scheduler *s)
+{
+    return s->synced;
+}
+
+int scheduler_verify(const struct scheduler *s, struct kerr *err)
+{
+    return nodecache_verify(s->cache, err);
+}
+
+struct scheduler_stats scheduler_stats(const struct scheduler *s)
+{
+    struct nodecache_stats c = nodecache_stats(s->cache);
+    struct scheduler_stats t = {
+        .attempts = s->attempts,
+        .scheduled = s->scheduled,
+        .failed = s->failed,
+        .errors = s->errors,
+        .victims = s->victims,
+        .reused = shapes_stats(s->shapes).hits,
+        .ready = podqueue_count(s->queue, PODQUEUE_READY),
+        .backoff = podqueue_count(s->queue, PODQUEUE_BACKOFF) +
+                   podqueue_count(s->queue, PODQUEUE_BACKOFF_ERROR),
+        .unschedulable = podqueue_count(s->queue, PODQUEUE_UNSCHEDULABLE),
+        .gated = podqueue_count(s->queue, PODQUEUE_GATED),
+        .binding = podqueue_count(s->queue, PODQUEUE_IN_FLIGHT),
+        .waiting = binding_waiting(s),
+        .nominated = nominator_count(s->nominator),
+        .nodes = c.nodes,
+        .pods = c.pods,
+        .assumed = c.assumed,
+    };
+    t.pending = t.ready + t.backoff + t.unschedulable + t.gated + t.binding;
+    return t;
+}
+
+/* ---- what plugins ask for -------------------------------------------------------------------- */
+
+void ks_activate(const struct ks_env *env, struct kuid uid)
+{
+    podqueue_activate(env->scheduler->queue, uid);
+}
+
+bool ks_making_room(const struct ks_env *env, struct kuid uid)
+{
+    return env->scheduler && preempt_under_way(env->scheduler, uid);
+}

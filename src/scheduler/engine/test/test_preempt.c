@@ -1,0 +1,147 @@
+/* test_preempt.c - victims are told and evicted, whatever the server says, and only while they are
+ * in the way (scheduler-core 8.18, step 8).
+ */
+#include "scheduler/test/fake_plugin.h"
+
+static const struct ks_registered plugins[] = {
+    { &ks_plugin_priority_sort, 0, true },      { &ks_plugin_fit, 1, true },
+    { &ks_plugin_default_preemption, 0, true }, { &fake_plugin, 0, true },
+    { &ks_plugin_default_binder, 0, true },     { NULL, 0, false },
+};
+
+static void start(struct engine_fixture *b)
+{
+    fake_reset();
+    fake.permit = KS_WAIT;
+    fake.holds = "held";
+    fake.wait = 600 * SEC;
+    engine_start_with(b, 1, plugins);
+    engine_node(b, "n", 1000, 4096, 10, "");
+    rig_run(&b->rig, SEC);
+}
+
+/* ---- conflicts ------------------------------------------------------------------------------- */
+
+struct told { /* what reached the victim */
+    int patched, deleted;
+};
+
+static void on_write(void *arg, const char *agent, const char *method, const char *target,
+                     const struct kj_val *body)
+{
+    struct told *t = arg;
+    bool low = strstr(target, "/pods/low");
+
+    (void)agent, (void)body;
+    t->patched += low && streq(method, "PATCH");
+    t->deleted += low && streq(method, "DELETE");
+}
+
+static void test_a_conflict_is_tried_again(void **state)
+{
+    static const char *const refused[] = { "PATCH", "DELETE" }; /* the condition, and the end */
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
+        CLEANUP(engine_stop) struct engine_fixture b;
+        struct told told = { 0, 0 };
+        start(&b);
+        engine_pod(&b, "low", 800, 100, ",\"priority\":1");
+        rig_run(&b.rig, SEC);
+        assert_string_equal(engine_node_of(&b, "low"), "n");
+        uint64_t before = scheduler_stats(b.s).attempts;
+        fake_on_write(b.rig.fake, on_write, &told);
+        fake_answer_next_to(b.rig.fake, refused[i], "/pods/low", 2, 409);
+        engine_pod(&b, "high", 800, 100, ",\"priority\":10");
+        rig_run(&b.rig, 20 * NSEC_PER_MSEC);
+        assert_int_equal(told.patched, i);
+        assert_int_equal(told.deleted, 0); /* it was refused so far */
+        rig_run(&b.rig, 10 * SEC);
+        assert_int_equal(told.patched, 1);
+        assert_int_equal(told.deleted, 1);
+        assert_string_equal(engine_node_of(&b, "high"), "n");
+        /* No new plan was made for it. */
+        assert_int_equal(scheduler_stats(b.s).victims, 1);
+        assert_int_equal(scheduler_stats(b.s).attempts, before + 2);
+        engine_verify(&b);
+    }
+}
+
+static void test_a_victim_that_cannot_be_evicted(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+    struct told told = { 0, 0 };
+
+    (void)state;
+    start(&b);
+    engine_pod(&b, "low", 800, 100, ",\"priority\":1");
+    rig_run(&b.rig, SEC);
+    fake_on_write(b.rig.fake, on_write, &told);
+    fake_answer_next_to(b.rig.fake, "PATCH", "/pods/low", 1000, 409);
+    engine_pod(&b, "high", 800, 100, ",\"priority\":10");
+    rig_run(&b.rig, 2 * SEC);
+    assert_int_equal(told.patched, 0);
+    assert_true(scheduler_stats(b.s).victims > 1); /* there may be another way: it was looked for */
+    fake_answer_next(b.rig.fake, 0, 0, -1);
+    rig_run(&b.rig, 30 * SEC);
+    assert_string_equal(engine_node_of(&b, "high"), "n");
+    engine_verify(&b);
+}
+
+/* ---- victims that went ----------------------------------------------------------------------- */
+
+static void test_who_left_its_node_is_spared(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    start(&b);
+    engine_pod(&b, "bound", 400, 100, ",\"priority\":2");
+    engine_pod(&b, "held", 400, 100, ",\"priority\":1");
+    rig_run(&b.rig, SEC);
+    assert_string_equal(engine_node_of(&b, "bound"), "n");
+    assert_int_equal(scheduler_stats(b.s).waiting, 1);
+    fake_slow(b.rig.fake, SEC);
+    engine_pod(&b, "high", 1000, 100, ",\"priority\":10");
+    rig_run(&b.rig, SEC / 2);
+    assert_int_equal(scheduler_stats(b.s).victims, 2);
+    assert_int_equal(scheduler_stats(b.s).waiting, 1); /* its turn comes last */
+    ks_reject(&fake.env, engine_uid(&b, "held"), "Door", "come back later");
+    assert_int_equal(scheduler_stats(b.s).waiting, 0);
+    rig_run(&b.rig, 30 * SEC);
+    assert_null(fake_find(b.rig.fake, PODS, "bound"));
+    assert_string_equal(engine_node_of(&b, "high"), "n");
+    assert_non_null(fake_find(b.rig.fake, PODS, "held")); /* it took no room any more */
+    assert_null(strstr(fake_find(b.rig.fake, PODS, "held"), "DisruptionTarget"));
+    engine_verify(&b);
+}
+
+static void test_who_waits_for_a_permit_is_only_given_up(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    start(&b);
+    engine_pod(&b, "held", 800, 100, ",\"priority\":1");
+    rig_run(&b.rig, SEC);
+    assert_int_equal(scheduler_stats(b.s).waiting, 1);
+    engine_pod(&b, "high", 800, 100, ",\"priority\":10");
+    rig_run(&b.rig, 30 * SEC);
+    assert_string_equal(engine_node_of(&b, "high"), "n");
+    assert_non_null(fake_find(b.rig.fake, PODS, "held"));
+    assert_null(strstr(fake_find(b.rig.fake, PODS, "held"), "DisruptionTarget"));
+    engine_verify(&b);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_conflict_is_tried_again),
+        cmocka_unit_test(test_a_victim_that_cannot_be_evicted),
+        cmocka_unit_test(test_who_left_its_node_is_spared),
+        cmocka_unit_test(test_who_waits_for_a_permit_is_only_given_up),
+    };
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,270 @@
+/* preemption.c - plans to make room go from extender to extender, who may drop nodes and spare pods
+ * (scheduler-core 8.18, step 6).
+ */
+#include "api/pod.h"
+#include "base/arena.h"
+#include "base/klog.h"
+#include "base/strbuf.h"
+#include "scheduler/extender/extender_int.h"
+#include "json/kj.h"
+
+struct candidate { /* one plan */
+    struct preemption plan;
+    const struct pod *
+        *victims; /* of the plan, with a reference each as long as the extender preemption */
+    uint32_t held;
+    bool out;
+};
+struct extender_preemption {
+    struct extenders *set;
+    struct arena *arena;
+    struct kobj *pod;
+    struct candidate *items; /* the best first */
+    uint32_t n, left;
+    uint32_t at; /* the extender that is asked */
+    struct extender_call *call;
+    extender_preemption_fn fn;
+    void *arg;
+};
+
+/* ---- the question ---------------------------------------------------------------------------- */
+
+static struct kobj *obj_of(const struct pod *p)
+{
+    return (struct kobj *)&p->obj;
+}
+
+/* Who knows the pods gets their UIDs only. */
+static void write_victims(const struct extender_preemption *c, struct kjw *w, bool uids)
+{
+    kjw_obj(w, uids ? "NodeNameToMetaVictims" : "NodeNameToVictims");
+    for (uint32_t i = 0; i < c->n; i++) {
+        const struct preemption *p = &c->items[i].plan;
+        if (c->items[i].out)
+            continue;
+        kjw_obj(w, p->node);
+        kjw_arr(w, "Pods");
+        for (uint32_t k = 0; k < p->n; k++) {
+            if (!uids) {
+                words_pod(w, NULL, obj_of(p->victims[k]));
+                continue;
+            }
+            kjw_obj(w, NULL);
+            words_uid(w, "UID", p->victims[k]->obj.meta.uid);
+            kjw_end(w);
+        }
+        kjw_end(w);
+        kjw_i64(w, "NumPDBViolations", p->violations);
+        kjw_end(w);
+    }
+    kjw_end(w);
+}
+
+static void on_culled(void *arg, const struct kj_val *answer, const struct kerr *failed);
+
+/* false: nobody is asked any more. */
+static bool ask_next(struct extender_preemption *c)
+{
+    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
+    struct kjw w = kjw_to(&body);
+
+    while (c->at < c->set->n &&
+           !extender_serves(&c->set->items[c->at], EXTENDER_PREEMPT, pod_of(c->pod)))
+        c->at++;
+    if (c->at == c->set->n || c->left == 0)
+        return false;
+    struct extender *e = &c->set->items[c->at];
+    bool uids = e->c.node_cache_capable;
+    kjw_obj(&w, NULL);
+    words_pod(&w, "Pod", c->pod);
+    write_victims(c, &w, uids);
+    kjw_null(&w, uids ? "NodeNameToVictims" : "NodeNameToMetaVictims");
+    kjw_end(&w);
+    c->call = extender_post(e, EXTENDER_PREEMPT, &body, on_culled, c);
+    return true;
+}
+
+/* ---- the answer ------------------------------------------------------------------------------ */
+
+static struct candidate *find(const struct extender_preemption *c, const char *node)
+{
+    for (uint32_t i = 0; i < c->n; i++)
+        if (!c->items[i].out && streq(c->items[i].plan.node, node))
+            return &c->items[i];
+    return NULL;
+}
+
+static bool is_victim(const struct preemption *p, struct kuid uid)
+{
+    for (uint32_t i = 0; i < p->n; i++)
+        if (kuid_equal(p->victims[i]->obj.meta.uid, uid))
+            return true;
+    return false;
+}
+
+/* The answer names plans that were asked about, and among their victims. */
+static int check(const struct extender_preemption *c, const struct words_culled *said,
+                 struct kerr *err)
+{
+    const struct extender *e = &c->set->items[c->at];
+
+    for (uint32_t i = 0; i < said->nodes.n; i++) {
+        const struct words_culled_node *s = &said->nodes.items[i];
+        const struct candidate *has = find(c, s->node);
+        if (!has)
+            return kerr_set(err, -EBADMSG,
+                            "extender \"%s\" claims to preempt on node \"%.64s\", which was not "
+                            "offered",
+                            e->url, s->node);
+        for (uint32_t k = 0; k < s->victims.pods.n; k++)
+            if (!is_victim(&has->plan, s->victims.pods.items[k].uid))
+                return kerr_set(err, -EBADMSG,
+                                "extender \"%s\" claims to preempt a pod on node \"%.64s\" that "
+                                "was not offered",
+                                e->url, s->node);
+        if (s->victims.pods.n == 0 && !e->c.ignorable)
+            return kerr_set(err, -EBADMSG, "expected at least one victim pod on node \"%.64s\"",
+                            s->node);
+    }
+    return 0;
+}
+
+static const struct words_victims *victims_on(const struct words_culled *said, const char *node)
+{
+    for (uint32_t i = 0; i < said->nodes.n; i++)
+        if (streq(said->nodes.items[i].node, node))
+            return &said->nodes.items[i].victims;
+    return NULL;
+}
+
+static bool names(const struct words_victims *v, struct kuid uid)
+{
+    for (uint32_t i = 0; i < v->pods.n; i++)
+        if (kuid_equal(v->pods.items[i].uid, uid))
+            return true;
+    return false;
+}
+
+/* Those who are spared go to the end of the array: their references stay. */
+static void spare(struct candidate *x, const struct words_victims *v)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < x->plan.n; i++) {
+        const struct pod *p = x->victims[i];
+        if (!names(v, p->obj.meta.uid))
+            continue;
+        memmove(&x->victims[n + 1], &x->victims[n], (i - n) * sizeof *x->victims);
+        x->victims[n++] = p;
+    }
+    x->plan.n = n;
+    x->plan.violations = (uint32_t)MIN(MAX(v->violations, 0), (int64_t)n);
+}
+
+static void apply(struct extender_preemption *c, const struct words_culled *said)
+{
+    c->left = 0;
+    for (uint32_t i = 0; i < c->n; i++) {
+        struct candidate *x = &c->items[i];
+        const struct words_victims *v = x->out ? NULL : victims_on(said, x->plan.node);
+        if (v)
+            spare(x, v);
+        x->out = !v || x->plan.n == 0;
+        c->left += !x->out;
+    }
+}
+
+static int culled(struct extender_preemption *c, const struct kj_val *answer, struct kerr *err)
+{
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    struct words_culled said = { 0 };
+
+    if (words_read(&words_culled_schema, answer, a, &said, err) < 0)
+        return kerr_wrap(err, "answer of extender at URL %s", c->set->items[c->at].url);
+    int r = check(c, &said, err);
+    if (r == 0)
+        apply(c, &said);
+    return r;
+}
+
+static void finish(struct extender_preemption *c, const struct kerr *err)
+{
+    const struct preemption *best = NULL;
+
+    for (uint32_t i = 0; i < c->n && !best && !err; i++)
+        best = c->items[i].out ? NULL : &c->items[i].plan;
+    c->fn(c->arg, best, err);
+}
+
+static void on_culled(void *arg, const struct kj_val *answer, const struct kerr *failed)
+{
+    struct extender_preemption *c = arg;
+    const struct extender *e = &c->set->items[c->at];
+    struct kerr err = { 0 };
+
+    c->call = NULL;
+    if (failed)
+        err = *failed;
+    else
+        (void)culled(c, answer, &err);
+    if (err.code && !e->c.ignorable) {
+        finish(c, &err);
+        return;
+    }
+    if (err.code)
+        KLOG_E(&err, "An extender failed to judge victims and is ignored", KV_S("url", e->url),
+               KV_S("pod", c->pod->meta.name));
+    c->at++;
+    if (!ask_next(c))
+        finish(c, NULL);
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static void take_plans(struct extender_preemption *c, const struct preemption *plans)
+{
+    uint32_t n = 0;
+
+    for (const struct preemption *p = plans; p; p = p->next)
+        n++;
+    c->items = arena_newn0(c->arena, n, struct candidate);
+    c->n = c->left = n;
+    for (struct candidate *x = c->items; plans; plans = plans->next, x++) {
+        x->victims = arena_newn0(c->arena, plans->n, const struct pod *);
+        for (; x->held < plans->n; x->held++)
+            x->victims[x->held] = pod_of(kobj_ref(obj_of(plans->victims[x->held])));
+        x->plan = (struct preemption){ .node = arena_strdup(c->arena, plans->node),
+                                       .victims = x->victims,
+                                       .n = plans->n,
+                                       .violations = plans->violations };
+    }
+}
+
+struct extender_preemption *extender_preemption_start(struct extenders *s, struct kobj *pod,
+                                                      const struct preemption *plans,
+                                                      extender_preemption_fn fn, void *arg)
+{
+    if (!extenders_first(s, EXTENDER_PREEMPT, pod_of(pod)))
+        return NULL;
+    struct extender_preemption *c = xnew0(struct extender_preemption);
+    *c = (struct extender_preemption){
+        .set = extenders_ref(s), .arena = arena_new(), .pod = kobj_ref(pod), .fn = fn, .arg = arg
+    };
+    take_plans(c, plans);
+    return ask_next(c) ? c : extender_preemption_free(c);
+}
+
+struct extender_preemption *extender_preemption_free(struct extender_preemption *c)
+{
+    if (!c)
+        return NULL;
+    extender_cancel(c->call);
+    for (uint32_t i = 0; i < c->n; i++)
+        for (uint32_t k = 0; k < c->items[i].held; k++)
+            kobj_unref(obj_of(c->items[i].victims[k]));
+    kobj_unref(c->pod);
+    arena_free(c->arena);
+    extenders_unref(c->set);
+    free(c);
+    return NULL;
+}

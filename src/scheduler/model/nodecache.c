@@ -1,0 +1,475 @@
+/* nodecache.c - nodes, pods on nodes, and assumed pods. The columns themselves: columns.c. */
+#include "scheduler/model/nodecache.h"
+
+#include "api/node.h"
+#include "api/pod.h"
+#include "base/arena.h"
+#include "base/map.h"
+#include "scheduler/model/columns.h"
+#include "scheduler/model/uidmap.h"
+
+struct cnode {
+    char *name;
+    struct kobj *obj;   /* NULL while only pods are known */
+    uint32_t row;       /* while obj is set */
+    struct cpod **pods; /* beside list.items */
+    struct ks_podlist list;
+    uint32_t cap, nhuge;
+};
+
+struct cpod {
+    struct kuid uid; /* first: uidmap */
+    struct kobj *pod;
+    struct cnode *node;
+    uint32_t at;        /* in its node's list */
+    int64_t confirm_by; /* 0: not bound yet, or confirmed */
+    bool assumed, huge, affinity;
+    struct cpod *trial; /* the next of those that are there or gone only as if */
+    struct takes takes;
+};
+
+struct nodecache {
+    struct columns cols;
+    struct cnode **rows; /* [row], as many as the columns have room for */
+    uint32_t rows_cap;
+    struct map nodes;   /* name -> struct cnode */
+    struct uidmap pods; /* struct cpod */
+    size_t assumed;
+    struct arena *arena; /* for one call */
+    struct trial {       /* a row as if pods were there or gone */
+        struct cnode *node;
+        struct cpod *gone, *added;
+    } trial;
+};
+
+struct nodecache *nodecache_new(void)
+{
+    struct nodecache *c = xnew0(struct nodecache);
+    columns_init(&c->cols);
+    c->cols.view.of = c;
+    c->arena = arena_new();
+    return c;
+}
+
+static void node_free(struct cnode *n)
+{
+    free(n->pods);
+    free(n->list.items);
+    free(n->name);
+    free(n);
+}
+
+static void cpod_free(struct cpod *p)
+{
+    takes_fini(&p->takes);
+    kobj_unref(p->pod);
+    free(p);
+}
+
+struct nodecache *nodecache_free(struct nodecache *c)
+{
+    if (!c)
+        return NULL;
+    struct cpod *p;
+    for (size_t it = 0; (p = uidmap_next(&c->pods, &it));)
+        cpod_free(p);
+    uidmap_fini(&c->pods);
+    map_foreach(&c->nodes, e) {
+        struct cnode *n = e->value;
+        kobj_unref(n->obj);
+        node_free(n);
+    }
+    map_fini(&c->nodes);
+    columns_fini(&c->cols);
+    free(c->rows);
+    arena_free(c->arena);
+    free(c);
+    return NULL;
+}
+
+const struct ks_nodes *nodecache_nodes(const struct nodecache *c)
+{
+    return &c->cols.view;
+}
+
+const char *nodecache_row_name(const struct nodecache *c, uint32_t row)
+{
+    assert(row < c->cols.view.n);
+    return c->rows[row]->name;
+}
+
+uint32_t ks_column_of(const struct ks_nodes *n, const char *resource)
+{
+    return columns_find(&n->of->cols, resource);
+}
+
+uint32_t ks_row_of(const struct ks_nodes *n, const char *node)
+{
+    const struct cnode *cn = map_getz(&n->of->nodes, node);
+    return cn && cn->obj ? cn->row : KS_NO_ROW;
+}
+
+/* ---- accounting ------------------------------------------------------------------------------ */
+
+/* Sums of a row from its pods. The usual way is to add and subtract one pod; but next to pods with
+ * absurd requests the sums are bounded, and what was cut cannot be subtracted. */
+static void recount(struct nodecache *c, struct cnode *n)
+{
+    columns_clear_used(&c->cols, n->row);
+    for (uint32_t i = 0; i < n->list.n; i++)
+        columns_add(&c->cols, n->row, &n->pods[i]->takes, 1);
+}
+
+static void account(struct nodecache *c, struct cnode *n, const struct cpod *p, int sign)
+{
+    if (!n->obj)
+        return;
+    columns_set_pods(&c->cols, n->row, n->list);
+    if (n->nhuge || p->huge)
+        recount(c, n);
+    else
+        columns_add(&c->cols, n->row, &p->takes, sign);
+}
+
+static struct cnode *node_get(struct nodecache *c, const char *name)
+{
+    struct cnode *n = map_getz(&c->nodes, name);
+    if (n)
+        return n;
+    n = xnew0(struct cnode);
+    n->name = xstrdup(name);
+    map_putz(&c->nodes, n->name, n);
+    return n;
+}
+
+static void node_drop_if_empty(struct nodecache *c, struct cnode *n)
+{
+    if (n->obj || n->list.n)
+        return;
+    map_removez(&c->nodes, n->name);
+    node_free(n);
+}
+
+/* Those with affinity terms come first, so that who looks for them looks at no other. */
+static void list_set(struct cnode *n, uint32_t at, struct cpod *p)
+{
+    n->pods[at] = p;
+    n->list.items[at] = pod_of(p->pod);
+    p->at = at;
+}
+
+static void list_add(struct cnode *n, struct cpod *p)
+{
+    uint32_t end = n->list.n++;
+
+    if (end == n->cap) {
+        n->cap = n->cap ? n->cap * 2 : 8;
+        n->pods = xreallocarray(n->pods, n->cap, sizeof(struct cpod *));
+        n->list.items = xreallocarray(n->list.items, n->cap, sizeof *n->list.items);
+    }
+    if (p->affinity) {
+        uint32_t first = n->list.naffinity++;
+        if (first < end)
+            list_set(n, end, n->pods[first]);
+        end = first;
+    }
+    list_set(n, end, p);
+}
+
+static void list_remove(struct cnode *n, struct cpod *p)
+{
+    uint32_t hole = p->at;
+
+    if (p->affinity) {
+        uint32_t last = --n->list.naffinity;
+        list_set(n, hole, n->pods[last]);
+        hole = last;
+    }
+    uint32_t end = --n->list.n;
+    if (hole < end)
+        list_set(n, hole, n->pods[end]);
+}
+
+static void attach(struct nodecache *c, struct cpod *p, struct cnode *n)
+{
+    p->node = n;
+    list_add(n, p);
+    n->nhuge += p->huge;
+    account(c, n, p, 1);
+}
+
+static void detach(struct nodecache *c, struct cpod *p)
+{
+    struct cnode *n = take(p->node);
+
+    list_remove(n, p);
+    n->nhuge -= p->huge;
+    account(c, n, p, -1);
+    node_drop_if_empty(c, n);
+}
+
+/* ---- pods ------------------------------------------------------------------------------------ */
+
+static void pod_measure(struct nodecache *c, struct cpod *p, const struct podreq *takes)
+{
+    struct podreq own;
+    if (!takes) {
+        arena_reset(c->arena);
+        podreq_accounted(pod_of(p->pod), c->arena, &own);
+    }
+    takes_set(&p->takes, takes ? takes : &own, &c->cols);
+    p->huge = takes_huge(&p->takes);
+    const struct affinity *has = pod_of(p->pod)->spec->affinity;
+    p->affinity = has && (has->pod || has->pod_anti);
+}
+
+static struct cpod *pod_new(struct nodecache *c, struct kobj *pod, const char *node, bool assumed,
+                            const struct podreq *takes)
+{
+    struct cpod *p = xnew0(struct cpod);
+    p->uid = pod->meta.uid;
+    p->pod = kobj_ref(pod);
+    p->assumed = assumed;
+    pod_measure(c, p, takes);
+    uidmap_put(&c->pods, p);
+    c->assumed += assumed;
+    attach(c, p, node_get(c, node));
+    return p;
+}
+
+static void pod_drop(struct nodecache *c, struct cpod *p)
+{
+    uidmap_remove(&c->pods, p->uid);
+    c->assumed -= p->assumed;
+    detach(c, p);
+    cpod_free(p);
+}
+
+void nodecache_put_pod(struct nodecache *c, struct kobj *pod)
+{
+    struct cpod *p = uidmap_get(&c->pods, pod->meta.uid);
+
+    assert(!str_empty(pod_of(pod)->node_name));
+    if (p)
+        pod_drop(c, p); /* the sums may differ now, and so may the node of an assumed one */
+    pod_new(c, pod, pod_of(pod)->node_name, false, NULL);
+}
+
+bool nodecache_remove_pod(struct nodecache *c, struct kuid uid)
+{
+    struct cpod *p = uidmap_get(&c->pods, uid);
+    if (p)
+        pod_drop(c, p);
+    return p != NULL;
+}
+
+int nodecache_assume(struct nodecache *c, struct kobj *pod, const char *node,
+                     const struct podreq *takes, struct kerr *err)
+{
+    if (uidmap_get(&c->pods, pod->meta.uid)) {
+        char uid[KUID_TEXT_MAX];
+        kuid_format(pod->meta.uid, uid, sizeof uid);
+        return kerr_set(err, -EEXIST, "pod %s(%s/%s) is in the cache, so can't be assumed", uid,
+                        pod->meta.ns, pod->meta.name);
+    }
+    pod_new(c, pod, node, true, takes);
+    return 0;
+}
+
+void nodecache_bound(struct nodecache *c, struct kuid uid, nsec_t confirm_by)
+{
+    struct cpod *p = uidmap_get(&c->pods, uid);
+    if (p && p->assumed)
+        p->confirm_by = confirm_by;
+}
+
+bool nodecache_forget(struct nodecache *c, struct kuid uid)
+{
+    struct cpod *p = uidmap_get(&c->pods, uid);
+    if (!p || !p->assumed)
+        return false;
+    pod_drop(c, p);
+    return true;
+}
+
+enum nodecache_state nodecache_find(const struct nodecache *c, struct kuid uid,
+                                    const char **ret_node)
+{
+    const struct cpod *p = uidmap_get(&c->pods, uid);
+    if (!p)
+        return NODECACHE_ABSENT;
+    if (ret_node)
+        *ret_node = p->node->name;
+    return p->assumed ? NODECACHE_ASSUMED : NODECACHE_ADDED;
+}
+
+struct kobj *nodecache_overdue(struct nodecache *c, nsec_t now, nsec_t again)
+{
+    struct cpod *p;
+    for (size_t it = 0; c->assumed && (p = uidmap_next(&c->pods, &it));) {
+        if (p->assumed && p->confirm_by && p->confirm_by <= now) {
+            p->confirm_by = again;
+            return p->pod;
+        }
+    }
+    return NULL;
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+static void row_new(struct nodecache *c, struct cnode *n)
+{
+    n->row = columns_push(&c->cols);
+    if (n->row >= c->rows_cap) {
+        c->rows_cap = c->rows_cap ? c->rows_cap * 2 : 64;
+        c->rows = xreallocarray(c->rows, c->rows_cap, sizeof(struct cnode *));
+    }
+    c->rows[n->row] = n;
+}
+
+/* Resources nobody had before get columns; the pods that take some of them are found again. */
+static void new_columns(struct nodecache *c, const struct node *node)
+{
+    uint32_t before = c->cols.view.nres;
+    struct cpod *p;
+
+    columns_learn(&c->cols, &node->status.allocatable);
+    if (c->cols.view.nres == before)
+        return;
+    for (size_t it = 0; (p = uidmap_next(&c->pods, &it));)
+        takes_resolve(&p->takes, &c->cols);
+    for (uint32_t i = 0; i < c->cols.view.n; i++)
+        recount(c, c->rows[i]);
+}
+
+void nodecache_put_node(struct nodecache *c, struct kobj *node)
+{
+    struct cnode *n = node_get(c, node->meta.name);
+    struct kobj *old = n->obj;
+
+    new_columns(c, node_of(node));
+    n->obj = kobj_ref(node);
+    if (!old) {
+        row_new(c, n);
+        columns_set_pods(&c->cols, n->row, n->list);
+        recount(c, n);
+    }
+    columns_set_node(&c->cols, n->row, node_of(node));
+    kobj_unref(old);
+}
+
+void nodecache_remove_node(struct nodecache *c, const char *name)
+{
+    struct cnode *n = map_getz(&c->nodes, name);
+
+    if (!n || !n->obj)
+        return;
+    columns_remove(&c->cols, n->row);
+    if (n->row < c->cols.view.n) { /* the last row moved here */
+        c->rows[n->row] = c->rows[c->cols.view.n];
+        c->rows[n->row]->row = n->row;
+    }
+    n->obj = kobj_unref(n->obj);
+    node_drop_if_empty(c, n);
+}
+
+/* ---- as if ----------------------------------------------------------------------------------- */
+
+void nodecache_overlay_begin(struct nodecache *c, uint32_t row)
+{
+    assert(!c->trial.node && row < c->cols.view.n);
+    c->trial = (struct trial){ .node = c->rows[row] };
+    c->cols.overlay = true;
+}
+
+void nodecache_overlay_add(struct nodecache *c, struct kobj *pod)
+{
+    struct cpod *p = xnew0(struct cpod);
+
+    p->uid = pod->meta.uid;
+    p->pod = kobj_ref(pod);
+    pod_measure(c, p, NULL);
+    p->trial = c->trial.added;
+    c->trial.added = p;
+    attach(c, p, c->trial.node);
+}
+
+void nodecache_overlay_remove(struct nodecache *c, const struct pod *pod)
+{
+    const struct cnode *n = c->trial.node;
+    uint32_t at = 0;
+
+    while (at < n->list.n && n->list.items[at] != pod) /* a short list beats the map */
+        at++;
+    assert(at < n->list.n);
+    struct cpod *p = n->pods[at];
+    detach(c, p);
+    p->trial = c->trial.gone;
+    c->trial.gone = p;
+}
+
+void nodecache_overlay_restore(struct nodecache *c, const struct pod *pod)
+{
+    for (struct cpod **at = &c->trial.gone; *at; at = &(*at)->trial) {
+        struct cpod *p = *at;
+        if (pod_of(p->pod) != pod)
+            continue;
+        *at = p->trial;
+        attach(c, p, c->trial.node);
+        return;
+    }
+}
+
+void nodecache_overlay_end(struct nodecache *c)
+{
+    for (struct cpod *p; (p = c->trial.gone);) {
+        c->trial.gone = p->trial;
+        attach(c, p, c->trial.node);
+    }
+    for (struct cpod *p; (p = c->trial.added);) {
+        c->trial.added = p->trial;
+        detach(c, p);
+        cpod_free(p);
+    }
+    c->cols.overlay = false;
+    c->trial.node = NULL;
+}
+
+/* ---- looking ----------------------------------------------------------------------------------
+ */
+
+struct nodecache_stats nodecache_stats(const struct nodecache *c)
+{
+    return (struct nodecache_stats){ c->cols.view.n, c->pods.n, c->assumed, c->cols.view.nres };
+}
+
+int nodecache_verify(const struct nodecache *c, struct kerr *err)
+{
+    size_t assumed = 0, listed = 0;
+    struct cpod *p;
+
+    for (size_t it = 0; (p = uidmap_next(&c->pods, &it));)
+        assumed += p->assumed;
+    if (assumed != c->assumed)
+        return kerr_set(err, -EBADMSG, "%zu pods are assumed, counted %zu", assumed, c->assumed);
+    map_foreach(&c->nodes, e) {
+        const struct cnode *n = e->value;
+        listed += n->list.n;
+        if (n->obj && c->rows[n->row] != n)
+            return kerr_set(err, -EBADMSG, "node %s does not own its row", n->name);
+    }
+    if (listed != c->pods.n)
+        return kerr_set(err, -EBADMSG, "%zu pods on nodes, %u known", listed, c->pods.n);
+    for (uint32_t row = 0; row < c->cols.view.n; row++) {
+        const struct cnode *cn = c->rows[row];
+        uint32_t n = cn->list.n;
+        struct takes *all = xnewn0(n + 1u, struct takes);
+        for (uint32_t i = 0; i < n; i++)
+            all[i] = cn->pods[i]->takes;
+        int r = columns_check_used(&c->cols, row, all, n, err);
+        free(all);
+        if (r < 0)
+            return kerr_wrap(err, "node %s", c->rows[row]->name);
+    }
+    return 0;
+}

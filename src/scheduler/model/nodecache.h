@@ -1,0 +1,64 @@
+/* nodecache.h - nodes as columns, and the pods on them: what an attempt looks at.
+ *
+ * Loop thread only. Holds one reference on each node and each pod that has a node, also on those
+ * that have one only in our mind: a pod is *assumed* from the choice of its node until the API
+ * server confirms it (nodecache_put_pod) or the binding failed (nodecache_forget). Assumed pods do
+ * not run out by themselves: nodecache_overdue() names those that should be asked about.
+ *
+ * The columns stay put during an attempt, which runs in one piece; between attempts rows may move
+ * (the last row fills the hole of a removed one). Every change of a row gets a new generation.
+ */
+#ifndef KOORD_SCHEDULER_MODEL_NODECACHE_H
+#define KOORD_SCHEDULER_MODEL_NODECACHE_H
+#include "api/kobj.h"
+#include "scheduler/model/podreq.h"
+
+struct nodecache;
+
+struct nodecache *nodecache_new(void);
+struct nodecache *nodecache_free(struct nodecache *c);
+DEFINE_CLEANUP(nodecache_free, struct nodecache *)
+
+/* Nodes that exist; a node known only by its pods has no row. */
+const struct ks_nodes *nodecache_nodes(const struct nodecache *c);
+const char *nodecache_row_name(const struct nodecache *c, uint32_t row);
+
+void nodecache_put_node(struct nodecache *c, struct kobj *node); /* new or changed */
+void nodecache_remove_node(struct nodecache *c, const char *name);
+
+/* From the API server: the pod has a node. Confirms an assumed pod, on whatever node it is. */
+void nodecache_put_pod(struct nodecache *c, struct kobj *pod);
+/* False when it was not there. */
+bool nodecache_remove_pod(struct nodecache *c, struct kuid uid);
+
+/* takes: what it takes there until the server confirms it; NULL: what it says itself. -EEXIST when
+ * the pod is in the cache. */
+int nodecache_assume(struct nodecache *c, struct kobj *pod, const char *node,
+                     const struct podreq *takes, struct kerr *err);
+/* The server accepted the binding; its confirmation is due. */
+void nodecache_bound(struct nodecache *c, struct kuid uid, nsec_t confirm_by);
+/* Undoes the assumption. False when the pod is not there or is not assumed any more. */
+bool nodecache_forget(struct nodecache *c, struct kuid uid);
+
+enum nodecache_state { NODECACHE_ABSENT, NODECACHE_ASSUMED, NODECACHE_ADDED };
+/* ret_node may be NULL; it is borrowed. */
+enum nodecache_state nodecache_find(const struct nodecache *c, struct kuid uid,
+                                    const char **ret_node);
+/* An assumed pod whose confirmation is overdue; its deadline moves to `again`. NULL: none. */
+struct kobj *nodecache_overdue(struct nodecache *c, nsec_t now, nsec_t again);
+
+/* A row as if pods were there that are not, or were gone: begin, change, and end before anything
+ * else happens to the cache. The end puts all back, generations too. */
+void nodecache_overlay_begin(struct nodecache *c, uint32_t row);
+void nodecache_overlay_add(struct nodecache *c, struct kobj *pod);
+void nodecache_overlay_remove(struct nodecache *c, const struct pod *p);  /* from this row's list */
+void nodecache_overlay_restore(struct nodecache *c, const struct pod *p); /* one that is gone */
+void nodecache_overlay_end(struct nodecache *c);
+
+struct nodecache_stats {
+    size_t nodes, pods, assumed, resources;
+};
+struct nodecache_stats nodecache_stats(const struct nodecache *c);
+/* Adds everything up again and compares; for tests and the debug signal. -EBADMSG on a mismatch. */
+int nodecache_verify(const struct nodecache *c, struct kerr *err);
+#endif

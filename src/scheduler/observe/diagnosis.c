@@ -1,0 +1,171 @@
+/* diagnosis.c - one log line of JSON for each attempt that found no node. */
+#include "scheduler/observe/diagnosis.h"
+
+#include "api/pod.h"
+#include "base/klog.h"
+#include "base/ktime.h"
+#include "base/strbuf.h"
+#include "component/metrics.h"
+#include "loop/loop.h"
+#include "scheduler/framework/attempt.h"
+#include "scheduler/observe/explain/refusals.h"
+#include "json/kj.h"
+
+static const struct metric_desc dropped_desc = {
+    "koord_scheduler_diagnosis_dropped_total",
+    "Diagnoses that were not written because too many waited.",
+    METRIC_COUNTER,
+};
+
+struct line {
+    struct line *next;
+    char *text;
+};
+struct diagnosis {
+    struct loop *loop;
+    struct diagnosis_opts o;
+    struct line *first, **last;
+    unsigned waiting;
+    struct timer *timer;
+    struct counter *dropped; /* NULL: not counted */
+};
+
+/* ---- the JSON -------------------------------------------------------------------------------- */
+
+static void write_room(const char *no_room, struct kjw *w)
+{
+    while (*no_room == ' ')
+        no_room++;
+    if (!*no_room) {
+        kjw_null(w, "preemptionDiagnosis");
+        return;
+    }
+    kjw_obj(w, "preemptionDiagnosis");
+    kjw_null(w, "dryRunFilterDiagnosis");
+    kjw_null(w, "otherDiagnosis");
+    kjw_str(w, "failedMessage", no_room);
+    kjw_end(w);
+}
+
+void diagnosis_write(struct attempt *a, const char *no_room, nsec_t now, struct strbuf *out)
+{
+    const char *nominated = pod_of(a->obj)->status.nominated_node_name;
+    struct kjw w = kjw_to(out);
+    char when[KTIME_TEXT_MAX], key[KOBJ_KEY_MAX];
+
+    kobj_key(a->obj, key, sizeof key);
+    kjw_obj(&w, NULL);
+    kjw_strn(&w, "timestamp", when, ktime_format(now, when));
+    kjw_str(&w, "questionedKey", key);
+    if (!str_empty(nominated))
+        kjw_str(&w, "nominatedNode", nominated);
+    if (a->code != KS_SUCCESS && !str_empty(a->text))
+        kjw_str(&w, "preFilterMessage", a->text);
+    kjw_bool(&w, "isRootCausePod", true);
+    kjw_obj(&w, "scheduleDiagnosis");
+    kjw_i64(&w, "alreadyWaitForBound", 0);
+    refusals_write(a, &w);
+    kjw_end(&w);
+    write_room(no_room, &w);
+    kjw_end(&w);
+}
+
+/* ---- lines that wait ------------------------------------------------------------------------- */
+
+static void write_first(struct diagnosis *d)
+{
+    struct line *l = d->first;
+
+    d->first = l->next;
+    if (!d->first)
+        d->last = &d->first;
+    d->waiting--;
+    klog_text(l->text);
+    free(l->text);
+    free(l);
+}
+
+static void on_turn(struct loop *l, void *arg)
+{
+    struct diagnosis *d = arg;
+
+    d->timer = NULL;
+    for (unsigned i = 0; i < d->o.a_turn && d->first; i++)
+        write_first(d);
+    if (d->first)
+        d->timer = loop_after(l, 0, on_turn, d);
+}
+
+static void line_up(struct diagnosis *d, char *text)
+{
+    struct line *l = xnew0(struct line);
+
+    l->text = text;
+    *d->last = l;
+    d->last = &l->next;
+    d->waiting++;
+    if (!d->timer)
+        d->timer = loop_after(d->loop, 0, on_turn, d);
+}
+
+static bool full(const struct diagnosis *d, const struct kobj *pod)
+{
+    char key[KOBJ_KEY_MAX];
+
+    if (d->o.blocking || d->waiting < d->o.queue_size)
+        return false;
+    kobj_key(pod, key, sizeof key);
+    KLOG_I(2, "Too many diagnoses wait to be written, dropped one", KV_S("pod", key));
+    if (d->dropped)
+        counter_inc(d->dropped);
+    return true;
+}
+
+void diagnosis_dump(struct diagnosis *d, struct attempt *a, const char *no_room)
+{
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    const struct objmeta *m = &a->obj->meta;
+    char uid[KUID_TEXT_MAX];
+
+    if (!d->o.on || full(d, a->obj))
+        return;
+    kuid_format(m->uid, uid, sizeof uid);
+    strbuf_appendf(&text, "dump diagnosis for %s/%s, targetPod: %s/%s/%s: $", m->ns, m->name, m->ns,
+                   m->name, uid);
+    diagnosis_write(a, no_room, loop_wall(d->loop), &text);
+    if (d->o.blocking)
+        klog_text(strbuf_str(&text));
+    else
+        line_up(d, xstrdup(strbuf_str(&text)));
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+struct diagnosis *diagnosis_new(struct loop *l, struct metrics *m, const struct diagnosis_opts *o)
+{
+    struct diagnosis *d = xnew0(struct diagnosis);
+
+    d->loop = l;
+    d->o = *o;
+    d->o.queue_size = o->queue_size ? o->queue_size : 1000;
+    d->o.a_turn = o->a_turn ? o->a_turn : 10;
+    d->last = &d->first;
+    d->dropped = m ? metric_counter(metrics_add(m, &dropped_desc), NULL) : NULL;
+    return d;
+}
+
+struct diagnosis *diagnosis_free(struct diagnosis *d)
+{
+    if (!d)
+        return NULL;
+    while (d->first)
+        write_first(d);
+    timer_cancel(d->timer);
+    free(d);
+    return NULL;
+}
+
+struct diagnosis_opts *diagnosis_settings(struct diagnosis *d)
+{
+    return &d->o;
+}

@@ -1,0 +1,300 @@
+/* whatif.c - an attempt on a cluster made of objects, told node by node. */
+#include "scheduler/observe/explain/whatif.h"
+
+#include "api/kobj.h"
+#include "api/node.h"
+#include "api/pod.h"
+#include "base/arena.h"
+#include "base/strbuf.h"
+#include "scheduler/framework/attempt.h"
+#include "scheduler/model/nodecache.h"
+#include "scheduler/model/nominator.h"
+#include "scheduler/model/objects.h"
+#include "scheduler/observe/debug.h"
+#include "scheduler/observe/explain/missing.h"
+
+struct whatif {
+    struct nodecache *cache;
+    struct nominator *nominator;
+    struct objects *objects;
+    struct ks_env env;
+    struct profile *profile;
+    struct kobj *pod; /* of the last question */
+    struct attempt attempt;
+    struct arena *arena;
+    const struct kind *kinds[SCHEDULER_KINDS_MAX]; /* that plugins read */
+    unsigned nkinds;
+};
+
+static bool somebody_reads(const struct whatif *w, const struct kind *k)
+{
+    for (unsigned i = 0; i < w->nkinds; i++)
+        if (w->kinds[i] == k)
+            return true;
+    return false;
+}
+
+/* Each kind once, in the order in which plugins name them. */
+static void note_kinds(struct whatif *w)
+{
+    for (uint32_t i = 0; i < w->profile->n; i++)
+        for (const struct kind *const *k = w->profile->slots[i].plugin->kinds; k && *k; k++)
+            if (!somebody_reads(w, *k)) {
+                assert(w->nkinds < SCHEDULER_KINDS_MAX);
+                w->kinds[w->nkinds++] = *k;
+            }
+}
+
+const struct kind *whatif_kind(const struct whatif *w, unsigned i)
+{
+    return i < w->nkinds ? w->kinds[i] : NULL;
+}
+
+struct whatif *whatif_new(const struct profile_config *c, const struct ks_registered *table,
+                          struct kerr *err)
+{
+    CLEANUP(whatif_free) struct whatif *w = xnew0(struct whatif);
+
+    w->cache = nodecache_new();
+    w->nominator = nominator_new();
+    w->objects = objects_new();
+    w->env.objects = w->objects;
+    w->arena = arena_new();
+    w->profile = profile_new(c, table, &w->env, err);
+    if (!w->profile)
+        return NULL;
+    note_kinds(w);
+    return take(w);
+}
+
+struct whatif *whatif_free(struct whatif *w)
+{
+    if (!w)
+        return NULL;
+    kobj_unref(w->pod);
+    profile_free(w->profile);
+    objects_free(w->objects);
+    nominator_free(w->nominator);
+    nodecache_free(w->cache);
+    arena_free(w->arena);
+    free(w);
+    return NULL;
+}
+
+static int add_pod(struct whatif *w, struct kobj *o, struct kerr *err)
+{
+    const struct pod *p = pod_of(o);
+
+    if (kuid_is_empty(o->meta.uid))
+        return kerr_set(err, -EINVAL, "pod %s/%s has no uid", o->meta.ns, o->meta.name);
+    if (pod_is_terminal(p))
+        return 0;
+    if (!str_empty(p->node_name))
+        nodecache_put_pod(w->cache, o);
+    else
+        nominator_set(w->nominator, o, p->status.nominated_node_name);
+    return 0;
+}
+
+int whatif_add(struct whatif *w, struct kobj *o, struct kerr *err)
+{
+    if (o->kind == &kind_pod)
+        return add_pod(w, o, err);
+    if (o->kind == &kind_node)
+        nodecache_put_node(w->cache, o);
+    else if (somebody_reads(w, o->kind))
+        objects_put(w->objects, o);
+    return 0;
+}
+
+/* ---- one node -------------------------------------------------------------------------------- */
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static const char **sorted(struct ks_texts *t, uint32_t *ret_n)
+{
+    uint32_t n = 0;
+
+    if (t->n)
+        qsort(t->items, t->n, sizeof *t->items, by_text);
+    for (uint32_t i = 0; i < t->n; i++)
+        if (n == 0 || !streq(t->items[n - 1], t->items[i]))
+            t->items[n++] = t->items[i];
+    *ret_n = n;
+    return t->items;
+}
+
+static int by_plugin(const void *a, const void *b)
+{
+    return strcmp(((const struct whatif_score *)a)->plugin,
+                  ((const struct whatif_score *)b)->plugin);
+}
+
+static void tell_scores(struct whatif *w, uint32_t row, struct whatif_node *n)
+{
+    const struct attempt *a = &w->attempt;
+
+    n->total = a->total[row];
+    n->scores = arena_newn0(w->arena, a->profile->n, struct whatif_score);
+    for (uint32_t i = 0; i < a->profile->n; i++)
+        if (a->scored >> i & 1)
+            n->scores[n->nscores++] =
+                (struct whatif_score){ a->profile->slots[i].plugin->name, a->score[i][row],
+                                       a->profile->slots[i].weight };
+    if (n->nscores)
+        qsort(n->scores, n->nscores, sizeof *n->scores, by_plugin);
+}
+
+static void tell_node(struct whatif *w, uint32_t row, uint8_t *scratch, struct whatif_node *n)
+{
+    struct ks_texts texts = { .arena = w->arena };
+
+    n->name = nodecache_row_name(w->cache, row);
+    n->code = attempt_code(&w->attempt, row);
+    if (n->code == KS_SUCCESS) {
+        tell_scores(w, row, n);
+        return;
+    }
+    n->plugin = attempt_plugin(&w->attempt, row);
+    attempt_texts(&w->attempt, row, &texts);
+    n->reasons = sorted(&texts, &n->nreasons);
+    n->changes = missing_find(&w->attempt, row, scratch, &n->nchanges);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct whatif_node *)a)->name, ((const struct whatif_node *)b)->name);
+}
+
+static void find_best(struct whatif *w, struct whatif_result *r)
+{
+    int64_t best = INT64_MIN;
+
+    r->best = arena_newn0(w->arena, r->nnodes, const char *);
+    for (uint32_t i = 0; i < r->nnodes; i++)
+        if (r->nodes[i].code == KS_SUCCESS && r->nodes[i].total > best)
+            best = r->nodes[i].total;
+    for (uint32_t i = 0; i < r->nnodes; i++)
+        if (r->nodes[i].code == KS_SUCCESS && r->nodes[i].total == best)
+            r->best[r->nbest++] = r->nodes[i].name;
+}
+
+static const char *message(struct whatif *w)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+
+    if (w->attempt.n == 0)
+        return "no nodes available to schedule pods";
+    attempt_message(&w->attempt, &b);
+    return arena_strdup(w->arena, strbuf_str(&b));
+}
+
+static void tell_gates(struct whatif *w, struct whatif_result *r)
+{
+    struct ks_texts why = { .arena = w->arena };
+    int slot = profile_pre_enqueue(w->profile, pod_of(w->pod), &why);
+
+    if (slot < 0)
+        return;
+    r->held_by = w->profile->slots[slot].plugin->name;
+    r->held_reasons = sorted(&why, &r->nheld_reasons);
+}
+
+static void set_pod(struct whatif *w, struct kobj *pod)
+{
+    kobj_ref(pod);
+    kobj_unref(w->pod);
+    w->pod = pod;
+    if (!kuid_is_empty(pod->meta.uid))
+        nodecache_remove_pod(w->cache, pod->meta.uid);
+    arena_reset(w->arena);
+}
+
+int whatif_explain(struct whatif *w, struct kobj *pod, nsec_t now, struct whatif_result *ret,
+                   struct kerr *err)
+{
+    struct attempt *a = &w->attempt;
+    struct whatif_result r = { 0 };
+
+    set_pod(w, pod);
+    attempt_init(a,
+                 &(struct attempt_input){ .profile = w->profile,
+                                          .cache = w->cache,
+                                          .nominator = w->nominator,
+                                          .objects = w->objects,
+                                          .pod = pod,
+                                          .now = now,
+                                          .complete = true },
+                 w->arena);
+    if (a->n)
+        attempt_filter(a);
+    if (a->feasible)
+        attempt_score(a);
+    if (a->code == KS_ERROR)
+        return kerr_set(err, -EIO, "%s", a->text);
+    tell_gates(w, &r);
+    r.nnodes = a->n;
+    r.nodes = arena_newn0(w->arena, a->n, struct whatif_node);
+    uint8_t *scratch = arena_zalloc(w->arena, 2 * (size_t)a->n);
+    for (uint32_t i = 0; i < a->n; i++)
+        tell_node(w, i, scratch, &r.nodes[i]);
+    if (r.nnodes)
+        qsort(r.nodes, r.nnodes, sizeof *r.nodes, by_name);
+    if (a->feasible)
+        find_best(w, &r);
+    else
+        r.message = message(w);
+    *ret = r;
+    return 0;
+}
+
+void whatif_write_scores(const struct whatif *w, unsigned max, struct strbuf *out)
+{
+    if (w->attempt.feasible)
+        debug_score_table(&w->attempt, max, out);
+}
+
+/* ---- making room ----------------------------------------------------------------------------- */
+
+static void tell_plan(struct whatif *w, const struct preemption *plan,
+                      struct whatif_preemption *ret)
+{
+    const struct pod **victims = arena_newn0(w->arena, plan->n, const struct pod *);
+
+    ret->node = plan->node ? plan->node : "";
+    ret->victims = victims;
+    for (uint32_t i = 0; i < plan->n; i++)
+        if (!plan->victims[i]->obj.meta.deleted)
+            victims[ret->n++] = plan->victims[i];
+}
+
+int whatif_preempt(struct whatif *w, struct whatif_preemption *ret, struct kerr *err)
+{
+    const struct profile_slot *s;
+    struct ks_texts why = { .arena = w->arena };
+    struct whatif_preemption p = { .code = KS_UNSCHEDULABLE, .message = "", .node = "" };
+
+    if (!w->pod || w->attempt.feasible)
+        return kerr_set(err, -EINVAL, "there is no pod that fits nowhere");
+    if (w->profile->points[KS_POINT_POST_FILTER].n == 0)
+        return kerr_set(err, -ENOTSUP, "no plugin of profile %s makes room",
+                        w->profile->scheduler_name);
+    for (uint32_t i = 0; (s = profile_at(w->profile, KS_POINT_POST_FILTER, i)); i++) {
+        struct preemption plan = { 0 };
+        p.code = w->attempt.n ? s->plugin->post_filter->plan(s->self, &w->attempt, &plan, &why)
+                              : KS_UNSCHEDULABLE;
+        if (p.code == KS_SUCCESS)
+            tell_plan(w, &plan, &p);
+        if (p.code != KS_UNSCHEDULABLE)
+            break;
+    }
+    for (uint32_t i = 0; p.code != KS_SUCCESS && i < why.n; i++)
+        p.message = i ? arena_printf(w->arena, "%s, %s", p.message, why.items[i]) : why.items[i];
+    *ret = p;
+    return 0;
+}

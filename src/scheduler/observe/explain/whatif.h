@@ -1,0 +1,89 @@
+/* whatif.h - what would become of a pod: the verdict or the scores of every node, and who would
+ * have to go to make room.
+ *
+ * The scheduler's own attempt on a cluster that is put together from objects: of files, of a dump,
+ * of a test. Nothing is written anywhere. One thread; holds a reference on each object it reads.
+ *
+ *     w = whatif_new(&config, ks_registry, &err);
+ *     whatif_add(w, node, &err); ...
+ *     whatif_explain(w, pod, now, &r, &err);   whatif_preempt(w, &p, &err);
+ */
+#ifndef KOORD_SCHEDULER_OBSERVE_EXPLAIN_WHATIF_H
+#define KOORD_SCHEDULER_OBSERVE_EXPLAIN_WHATIF_H
+#include "scheduler/framework/profile.h"
+
+struct strbuf;
+struct whatif;
+
+struct whatif *whatif_new(const struct profile_config *c, const struct ks_registered *table,
+                          struct kerr *err);
+struct whatif *whatif_free(struct whatif *w);
+DEFINE_CLEANUP(whatif_free, struct whatif *)
+/* An object of any kind: nodes, pods that have a node or a nominated one, and whatever the
+ * profile's plugins read; others do no harm. -EINVAL: a pod without uid. */
+int whatif_add(struct whatif *w, struct kobj *o, struct kerr *err);
+/* Kind number i that the profile's plugins read beside nodes and pods; NULL behind the last. */
+const struct kind *whatif_kind(const struct whatif *w, unsigned i);
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+struct whatif_score {
+    const char *plugin;
+    int64_t score, weight; /* 0..100, before the weight */
+};
+/* Something that keeps the pod from the node; all of them must change before it fits. */
+struct whatif_change {
+    const char *plugin;
+    enum ks_code code;    /* KS_UNRESOLVABLE: pods that leave the node do not change it */
+    const char *reason;   /* the plugin's words */
+    const char *resource; /* of which there is too little; NULL: it is not about that */
+    int64_t missing;      /* so much: cpu in milli, others in units */
+    const char *taint;    /* "key=value:Effect"; NULL: it is not about that */
+};
+struct whatif_node {
+    const char *name;
+    enum ks_code code;    /* KS_SUCCESS: it fits */
+    const char *plugin;   /* the first that said no; NULL: none, or the node was left out */
+    const char **reasons; /* sorted */
+    struct whatif_change *changes;
+    struct whatif_score *scores; /* by name of the plugin; when the node fits */
+    int64_t total;
+    uint32_t nreasons, nchanges, nscores;
+};
+struct whatif_result {
+    const char *held_by; /* a plugin that keeps the pod out of the queue; NULL: none */
+    const char **held_reasons;
+    struct whatif_node *nodes; /* by name */
+    const char **best;         /* nodes with the highest total, by name */
+    const char *message;       /* what the event would say; NULL when a node fits */
+    uint32_t nheld_reasons, nnodes, nbest;
+};
+/* The result lives until the next call or change. When the pod itself is in the cluster, it counts
+ * as not placed. -EIO: a plugin failed. */
+int whatif_explain(struct whatif *w, struct kobj *pod, nsec_t now, struct whatif_result *ret,
+                   struct kerr *err);
+/* A Markdown table of the best nodes of the last whatif_explain(), with weighted scores. */
+void whatif_write_scores(const struct whatif *w, unsigned max, struct strbuf *out);
+
+/* ---- making room ----------------------------------------------------------------------------- */
+
+struct whatif_preemption {
+    enum ks_code code;
+    const char *message;              /* "" with KS_SUCCESS */
+    const char *node;                 /* that would be nominated; "": none */
+    const struct pod *const *victims; /* to be evicted: terminating ones go by themselves */
+    uint32_t n;
+};
+/* For the pod of the last whatif_explain(), which found no node. -ENOTSUP: no plugin of the profile
+ * makes room. */
+int whatif_preempt(struct whatif *w, struct whatif_preemption *ret, struct kerr *err);
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+enum { WHATIF_CHANGES = 1 << 0 }; /* what would have to change too */
+/* {"nodes":{"n1":{"fit":true,"scores":{..},"total":586},"n2":{"fit":false,"plugin":..,"code":..,
+ * "reasons":[..]}},"best":["n1"]} or "message" */
+void whatif_write(const struct whatif_result *r, unsigned flags, struct strbuf *out);
+/* {"code":"Success","nominatedNode":"n1","victims":["ns/name"]} or "message" */
+void whatif_write_preemption(const struct whatif_preemption *p, struct strbuf *out);
+#endif
