@@ -1,8 +1,9 @@
 /* real.c - the loop on libuv: kernel clocks, worker pool, signals, descriptors.
  *
- * libuv cannot be given a clock and its timers know only milliseconds, so the timers are ours and
- * one uv_timer_t is armed for the first of them. The helper handles are unreferenced: what keeps
- * uv_run() going is a waiting timer, a post, a work, a hold, a watcher or somebody's socket.
+ * libuv cannot be given a clock and its timers know only milliseconds, so the timers are ours. One
+ * that is due already fires after the next poll, where a check handle looks; for a later one a
+ * uv_timer_t is armed. The helper handles are unreferenced: what keeps uv_run() going is a waiting
+ * timer, a post, a work, a hold, a watcher or somebody's socket.
  */
 #include "loop/internal.h"
 
@@ -16,9 +17,11 @@ struct link {
 
 struct real {
     uv_loop_t uv;
-    uv_timer_t timer; /* armed for the first timer of the heap; active only then */
-    nsec_t armed_for; /* NSEC_MAX: not armed */
+    uv_timer_t timer; /* armed for the first timer of the heap when that is due later */
+    uv_idle_t due;    /* active while the first timer is due: the next poll does not wait */
+    nsec_t armed_for; /* what one of the two is armed for; NSEC_MAX: neither is */
     uv_prepare_t prepare;
+    uv_check_t check;
     uv_idle_t idle; /* active while posts of the loop thread wait: cheaper than waking ourselves */
     uv_async_t async; /* posts of other threads */
     unsigned holds;
@@ -129,15 +132,44 @@ static void on_prepare(uv_prepare_t *h)
 
 /* ---- timers ---------------------------------------------------------------------------------- */
 
-static void on_timer(uv_timer_t *h)
+static bool is_due(const struct real *r)
 {
-    struct loop *l = h->data;
+    return uv_is_active((const uv_handle_t *)&r->due);
+}
+
+static void fire(struct loop *l)
+{
     struct real *r = l->real;
 
+    uv_idle_stop(&r->due);
     r->armed_for = NSEC_MAX;
     r->mono_cached = false;
     timers_fire(l, real_mono(l));
     real_timers_changed(l);
+}
+
+/* What is due fires after the poll, so that I/O comes in between however often a callback asks for
+ * the next turn. libuv would run a timer that is started again without a delay in the same pass
+ * over its timers, and no descriptor would ever be looked at. */
+static void on_check(uv_check_t *h)
+{
+    struct loop *l = h->data;
+
+    if (is_due(l->real))
+        fire(l);
+}
+
+static void on_timer(uv_timer_t *h)
+{
+    struct loop *l = h->data;
+
+    if (!is_due(l->real))
+        fire(l);
+}
+
+static void on_due(uv_idle_t *h)
+{
+    (void)h; /* that it is active is all it does */
 }
 
 void real_timers_changed(struct loop *l)
@@ -149,17 +181,22 @@ void real_timers_changed(struct loop *l)
         return;
     if (!t) {
         uv_timer_stop(&r->timer);
+        uv_idle_stop(&r->due);
         r->armed_for = NSEC_MAX;
         return;
     }
     /* Armed too early is harmless (it looks and arms again), and cancelling stays cheap. */
     if (r->armed_for <= t->due)
         return;
-    const nsec_t wait = MAX(t->due - clock_now(CLOCK_MONOTONIC), (nsec_t)0);
+    r->armed_for = t->due;
+    const nsec_t wait = t->due - clock_now(CLOCK_MONOTONIC);
+    if (wait <= 0) {
+        uv_idle_start(&r->due, on_due);
+        return;
+    }
     const uint64_t ms = (uint64_t)(wait / NSEC_PER_MSEC) + (wait % NSEC_PER_MSEC != 0);
     uv_update_time(&r->uv); /* libuv counts from its own idea of now */
     must(uv_timer_start(&r->timer, on_timer, ms, 0), "uv_timer_start");
-    r->armed_for = t->due;
 }
 
 /* ---- posts ----------------------------------------------------------------------------------- */
@@ -366,12 +403,16 @@ struct loop *loop_new(void)
     must(-pthread_mutex_init(&r->lock, NULL), "pthread_mutex_init");
     must(uv_loop_init(&r->uv), "uv_loop_init");
     must(uv_timer_init(&r->uv, &r->timer), "uv_timer_init");
+    must(uv_idle_init(&r->uv, &r->due), "uv_idle_init");
     must(uv_prepare_init(&r->uv, &r->prepare), "uv_prepare_init");
+    must(uv_check_init(&r->uv, &r->check), "uv_check_init");
     must(uv_idle_init(&r->uv, &r->idle), "uv_idle_init");
     must(uv_async_init(&r->uv, &r->async, on_async), "uv_async_init");
-    r->timer.data = r->prepare.data = r->idle.data = r->async.data = l;
+    r->timer.data = r->prepare.data = r->check.data = r->idle.data = r->async.data = l;
     must(uv_prepare_start(&r->prepare, on_prepare), "uv_prepare_start");
+    must(uv_check_start(&r->check, on_check), "uv_check_start");
     uv_unref((uv_handle_t *)&r->prepare);
+    uv_unref((uv_handle_t *)&r->check);
     uv_unref((uv_handle_t *)&r->async);
     return l;
 }
@@ -398,7 +439,9 @@ void real_fini(struct loop *l)
     while (r->watches.next != &r->watches)
         fdwatch_close(container_of(r->watches.next, struct fdwatch, link));
     uv_close((uv_handle_t *)&r->timer, NULL);
+    uv_close((uv_handle_t *)&r->due, NULL);
     uv_close((uv_handle_t *)&r->prepare, NULL);
+    uv_close((uv_handle_t *)&r->check, NULL);
     uv_close((uv_handle_t *)&r->idle, NULL);
     uv_close((uv_handle_t *)&r->async, NULL);
     /* Whoever opened a handle on loop_uv() must have closed it: we would not know how to free what

@@ -391,6 +391,111 @@ static void test_watcher_changes_what_it_waits_for(void **state)
     close(p[1]);
 }
 
+struct chain {
+    int pipe[2];
+    int sent, seen; /* bytes */
+    int left;
+    struct timer *other; /* its firing must not fire the chain before I/O either */
+};
+
+static void chain_read(struct loop *l, int fd, int events, void *arg)
+{
+    struct chain *c = arg;
+    char byte;
+
+    (void)l, (void)events;
+    assert_int_equal(read(fd, &byte, 1), 1);
+    c->seen++;
+}
+
+/* What was written at the last firing has been read by the time of this one. */
+static void chain_step(struct loop *l, void *arg)
+{
+    struct chain *c = arg;
+
+    assert_int_equal(c->seen, c->sent);
+    assert_int_equal(write(c->pipe[1], "x", 1), 1);
+    c->sent++;
+    if (--c->left > 0)
+        loop_after(l, c->left % 3 ? 0 : -NSEC_PER_SEC, chain_step, c);
+    else
+        c->other = timer_cancel(c->other);
+}
+
+static void chain_other(struct loop *l, void *arg)
+{
+    struct chain *c = arg;
+    c->other = loop_after(l, NSEC_PER_MSEC, chain_other, c);
+}
+
+static void test_timers_without_delay_leave_room_for_descriptors(void **state)
+{
+    CLEANUP(loop_free) struct loop *l = loop_new();
+    const nsec_t first_delays[] = { 0, NSEC_PER_MSEC };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(first_delays); i++) {
+        struct chain c = { .left = 3000 };
+        assert_int_equal(pipe2(c.pipe, O_CLOEXEC), 0);
+        struct fdwatch *w = loop_watch_fd(l, c.pipe[0], LOOP_READ, chain_read, &c);
+        c.other = loop_after(l, 0, chain_other, &c);
+        loop_after(l, first_delays[i], chain_step, &c);
+        while (c.left > 0 || c.seen < c.sent)
+            loop_turn(l);
+        assert_int_equal(c.sent, 3000);
+        fdwatch_close(w);
+        close(c.pipe[0]);
+        close(c.pipe[1]);
+    }
+}
+
+struct spin {
+    struct fdwatch *watch;
+    struct timer *timer;
+    bool got;
+};
+
+static void spin_again(struct loop *l, void *arg)
+{
+    struct spin *s = arg;
+    s->timer = loop_after(l, 0, spin_again, s);
+}
+
+static void spin_end(struct loop *l, int fd, int events, void *arg)
+{
+    struct spin *s = arg;
+
+    (void)l, (void)fd, (void)events;
+    s->got = true;
+    s->timer = timer_cancel(s->timer);
+    s->watch = fdwatch_close(s->watch);
+}
+
+static void write_late(struct loop *l, void *arg)
+{
+    (void)l;
+    assert_int_equal(write(*(int *)arg, "x", 1), 1);
+}
+
+static void test_a_timer_that_asks_for_itself_does_not_hang_the_loop(void **state)
+{
+    CLEANUP(loop_free) struct loop *l = loop_new();
+    struct spin s = { 0 };
+    int p[2];
+
+    (void)state;
+    alarm(60); /* it would spin for ever */
+    assert_int_equal(pipe2(p, O_CLOEXEC), 0);
+    s.watch = loop_watch_fd(l, p[0], LOOP_READ, spin_end, &s);
+    s.timer = loop_after(l, 0, spin_again, &s);
+    loop_after(l, 5 * NSEC_PER_MSEC, write_late, &p[1]);
+    loop_run(l); /* ends since the timer is cancelled: nothing of it keeps the loop alive */
+    alarm(0);
+    assert_true(s.got);
+    close(p[0]);
+    close(p[1]);
+}
+
 static void test_plain_file_cannot_be_watched(void **state)
 {
     CLEANUP(loop_free) struct loop *l = loop_new();
@@ -528,6 +633,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_signals_come_through_the_loop),
         cmocka_unit_test(test_watched_pipe_is_read_to_its_end),
         cmocka_unit_test(test_watcher_changes_what_it_waits_for),
+        cmocka_unit_test(test_timers_without_delay_leave_room_for_descriptors),
+        cmocka_unit_test(test_a_timer_that_asks_for_itself_does_not_hang_the_loop),
         cmocka_unit_test(test_plain_file_cannot_be_watched),
         cmocka_unit_test(test_nothing_leaks_descriptors),
         cmocka_unit_test(test_a_process_ends_in_time_though_work_hangs),
