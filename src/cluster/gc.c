@@ -2,6 +2,7 @@
  *
  * A metadata-only cache of every kind, with an index by the owners' UIDs, is the whole graph.
  * An owner that the cache does not know is asked for at the server before anything is deleted.
+ * Objects that own each other, or themselves, are deleted like others: see waits_for().
  */
 #include <stdio.h>
 
@@ -49,6 +50,31 @@ static struct gcache *cache_by_key(const struct gc *gc, const char *key, const c
     return NULL;
 }
 
+static bool waits_for_dependents(const struct kobj *o)
+{
+    return o->meta.deleted && meta_has_finalizer(o, FIN_FOREGROUND);
+}
+
+/* The owner as its cache knows it. A reference names an object of its dependent's namespace, or
+ * one of the cluster. */
+static struct kobj *find_owner(const struct gc *gc, const struct kobj *o,
+                               const struct owner_ref *ref, struct gcache **ret_cache)
+{
+    struct disco_kind *k = discovery_find(gc->c->disco, ref->api_version, ref->kind);
+    struct gcache *g = k ? k->gc : NULL;
+    char key[KOBJ_KEY_MAX];
+
+    if (!g || !g->inf)
+        return NULL;
+    if (k->kind.namespaced)
+        (void)snprintf(key, sizeof key, "%s/%s", o->meta.ns, ref->name);
+    else
+        (void)snprintf(key, sizeof key, "%s", ref->name);
+    struct kobj *owner = informer_get(g->inf, key);
+    *ret_cache = g;
+    return owner && kuid_equal(owner->meta.uid, ref->uid) ? owner : NULL;
+}
+
 typedef void (*dependent_fn)(void *arg, struct gcache *g, struct kobj *o,
                              const struct owner_ref *ref);
 static void each_dependent(const struct gc *gc, struct kuid owner, dependent_fn fn, void *arg)
@@ -80,10 +106,68 @@ static void count_dependent(void *arg, struct gcache *g, struct kobj *o,
     ++*(size_t *)arg;
 }
 
-static void count_blocking(void *arg, struct gcache *g, struct kobj *o, const struct owner_ref *ref)
+/* ---- foreground deletion ------------------------------------------------------------------- */
+
+struct waiting { /* an object that is being deleted in the foreground */
+    const struct gc *gc;
+    const struct kobj *o;
+    struct map blocked; /* by UID: itself, and all that cannot go before it; empty until needed */
+    size_t blocking;    /* dependents that it has to wait for */
+};
+
+/* Walks up the references that block: few objects have more than one owner. */
+static void find_blocked(struct waiting *x)
 {
-    (void)g, (void)o;
-    *(size_t *)arg += ref->block_owner_deletion;
+    struct vec_of(const struct kobj *) todo = { 0 };
+
+    vec_push(&todo, x->o);
+    map_put(&x->blocked, (const char *)&x->o->meta.uid, sizeof x->o->meta.uid, x);
+    while (todo.n) {
+        const struct kobj *o = todo.items[--todo.n];
+        for (uint32_t i = 0; i < o->meta.owners.n; i++) {
+            const struct owner_ref *ref = &o->meta.owners.items[i];
+            struct gcache *g;
+            const struct kobj *owner =
+                ref->block_owner_deletion ? find_owner(x->gc, o, ref, &g) : NULL;
+            if (owner && waits_for_dependents(owner) &&
+                !map_put(&x->blocked, (const char *)&owner->meta.uid, sizeof owner->meta.uid, x))
+                vec_push(&todo, owner);
+        }
+    }
+    vec_fini(&todo);
+}
+
+/* Whether o has to wait until its dependent d is gone. Not when d, in turn, waits for o, directly
+ * or by others in between: of objects that own each other none would ever go. */
+static bool waits_for(struct waiting *x, const struct kobj *d, const struct owner_ref *ref)
+{
+    if (!ref->block_owner_deletion)
+        return false;
+    if (!waits_for_dependents(d))
+        return true;
+    if (x->blocked.n == 0)
+        find_blocked(x);
+    return !map_get(&x->blocked, (const char *)&d->meta.uid, sizeof d->meta.uid);
+}
+
+/* A dependent that waits for its own dependents hears of their end: only others are looked at. */
+static void visit_dependent(void *arg, struct gcache *g, struct kobj *d,
+                            const struct owner_ref *ref)
+{
+    struct waiting *x = arg;
+
+    x->blocking += waits_for(x, d, ref);
+    if (!waits_for_dependents(d))
+        enqueue(g, d);
+}
+
+static size_t blocking_dependents(const struct gc *gc, const struct kobj *o)
+{
+    struct waiting x = { .gc = gc, .o = o };
+
+    each_dependent(gc, o->meta.uid, visit_dependent, &x);
+    map_fini(&x.blocked);
+    return x.blocking;
 }
 
 /* ---- finalizers of a dying owner ----------------------------------------------------------- */
@@ -188,10 +272,7 @@ static bool serve_finalizers(struct batch *b, struct gcache *g, struct kobj *o)
         return true;
     }
     if (meta_has_finalizer(o, FIN_FOREGROUND)) {
-        size_t blocking = 0;
-        each_dependent(g->gc, o->meta.uid, count_blocking, &blocking);
-        each_dependent(g->gc, o->meta.uid, enqueue_dependent, NULL);
-        if (blocking == 0)
+        if (blocking_dependents(g->gc, o) == 0)
             remove_finalizer(b, g, o, FIN_FOREGROUND);
         return true;
     }
@@ -215,25 +296,15 @@ struct question {
     size_t i;
 };
 
-/* An owner reference names an object of its dependent's namespace, or one of the cluster. */
 static enum owner_state look_up(const struct gc *gc, const struct kobj *o,
                                 const struct owner_ref *ref)
 {
-    struct disco_kind *k = discovery_find(gc->c->disco, ref->api_version, ref->kind);
-    struct gcache *g = k ? k->gc : NULL;
-    char key[KOBJ_KEY_MAX];
+    struct gcache *g = NULL;
+    const struct kobj *owner = find_owner(gc, o, ref, &g);
 
-    if (!g || !g->inf || !informer_synced(g->inf))
+    if (!owner || !informer_synced(g->inf))
         return OWNER_UNKNOWN;
-    if (k->kind.namespaced)
-        (void)snprintf(key, sizeof key, "%s/%s", o->meta.ns, ref->name);
-    else
-        (void)snprintf(key, sizeof key, "%s", ref->name);
-    struct kobj *owner = informer_get(g->inf, key);
-    if (!owner || !kuid_equal(owner->meta.uid, ref->uid))
-        return OWNER_UNKNOWN;
-    return owner->meta.deleted && meta_has_finalizer(owner, FIN_FOREGROUND) ? OWNER_WAITING
-                                                                            : OWNER_SOLID;
+    return waits_for_dependents(owner) ? OWNER_WAITING : OWNER_SOLID;
 }
 
 static void delete_object(struct batch *b, const struct gcache *g, const struct kobj *o,
@@ -304,14 +375,15 @@ static bool on_owner(struct batch *b, struct kube_resp *r, const struct kerr *er
     return handled;
 }
 
-static void ask_for(struct batch *b, struct judging *j, size_t i, const struct kobj *o)
+static void ask_for(struct batch *b, struct judging *j, size_t i, const struct gcache *g,
+                    const struct kobj *o)
 {
     const struct owner_ref *ref = &o->meta.owners.items[i];
     struct disco_kind *k = discovery_find(j->gc->c->disco, ref->api_version, ref->kind);
     struct question *q = arena_new0(batch_arena(b), struct question);
 
-    if (!k)
-        return; /* a kind that nobody serves (now): the owner may still be there */
+    if (!k || (k->kind.namespaced && !g->k->kind.namespaced))
+        return; /* a kind that nobody serves (now), or of no namespace: it may be there */
     *q = (struct question){ j, i };
     j->pending++;
     struct kube_req r = { .verb = KUBE_GET,
@@ -321,12 +393,13 @@ static void ask_for(struct batch *b, struct judging *j, size_t i, const struct k
     batch_call(b, &r, on_owner, q);
 }
 
-static void check_owners(struct batch *b, struct gc *gc, const char *full, struct kobj *o)
+static void check_owners(struct batch *b, const struct gcache *g, const char *full,
+                         const struct kobj *o)
 {
     struct arena *a = batch_arena(b);
     struct judging *j = arena_new0(a, struct judging);
 
-    *j = (struct judging){ .gc = gc,
+    *j = (struct judging){ .gc = g->gc,
                            .full = arena_strdup(a, full),
                            .uid = o->meta.uid,
                            .n = o->meta.owners.n,
@@ -337,9 +410,9 @@ static void check_owners(struct batch *b, struct gc *gc, const char *full, struc
         char uid[KUID_TEXT_MAX];
         kuid_format(o->meta.owners.items[i].uid, uid, sizeof uid);
         j->owner_uids[i] = arena_strdup(a, uid);
-        j->state[i] = look_up(gc, o, &o->meta.owners.items[i]);
+        j->state[i] = look_up(g->gc, o, &o->meta.owners.items[i]);
         if (j->state[i] == OWNER_UNKNOWN)
-            ask_for(b, j, i, o);
+            ask_for(b, j, i, g, o);
     }
     if (--j->pending == 0)
         judge(b, j);
@@ -354,7 +427,7 @@ static void sync(void *arg, const char *key, struct work *w)
     struct kobj *o = g ? informer_get(g->inf, rest) : NULL;
 
     if (o && !serve_finalizers(b, g, o) && o->meta.owners.n && o->meta.deleted == 0)
-        check_owners(b, gc, key, o);
+        check_owners(b, g, key, o);
     batch_close(b);
 }
 
@@ -364,17 +437,8 @@ static void sync(void *arg, const char *key, struct work *w)
 static void wake_owners(struct gc *gc, const struct kobj *o)
 {
     for (uint32_t i = 0; i < o->meta.owners.n; i++) {
-        const struct owner_ref *ref = &o->meta.owners.items[i];
-        struct disco_kind *k = discovery_find(gc->c->disco, ref->api_version, ref->kind);
-        struct gcache *g = k ? k->gc : NULL;
-        char key[KOBJ_KEY_MAX];
-        if (!g)
-            continue;
-        if (k->kind.namespaced)
-            (void)snprintf(key, sizeof key, "%s/%s", o->meta.ns, ref->name);
-        else
-            (void)snprintf(key, sizeof key, "%s", ref->name);
-        struct kobj *owner = informer_get(g->inf, key);
+        struct gcache *g;
+        const struct kobj *owner = find_owner(gc, o, &o->meta.owners.items[i], &g);
         if (owner && owner->meta.deleted)
             enqueue(g, owner);
     }
@@ -394,7 +458,9 @@ static void on_update(void *arg, struct kobj *old, struct kobj *o)
     bool dying = o->meta.deleted && o->meta.finalizers.n;
 
     for (uint32_t i = 0; !owners_changed && i < o->meta.owners.n; i++)
-        owners_changed = !kuid_equal(old->meta.owners.items[i].uid, o->meta.owners.items[i].uid);
+        owners_changed = !kuid_equal(old->meta.owners.items[i].uid, o->meta.owners.items[i].uid) ||
+                         old->meta.owners.items[i].block_owner_deletion !=
+                             o->meta.owners.items[i].block_owner_deletion;
     if (owners_changed)
         wake_owners(g->gc, old);
     if (owners_changed || dying)
