@@ -167,7 +167,7 @@ static void test_qos(void **state)
           KUBE_QOS_BEST_EFFORT },
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        CLEANUP(kj_doc_free) struct kj_doc *doc = bed_doc(cases[i].json);
+        CLEANUP(kj_doc_free) struct kj_doc *doc = fixture_doc(cases[i].json);
         const struct kj_val *spec = kj_get(kj_root(doc), "spec");
         assert_int_equal(pod_compute_qos(pod_from(b, cases[i].json)->spec), cases[i].want);
         assert_int_equal(kube_qos_of_document(spec), cases[i].want);
