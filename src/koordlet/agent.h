@@ -5,7 +5,7 @@
  */
 #ifndef KOORD_KOORDLET_AGENT_H
 #define KOORD_KOORDLET_AGENT_H
-#include "koordlet/host/caps.h"
+#include "koordlet/facts/caps.h"
 #include "koordlet/options.h"
 
 struct agent;

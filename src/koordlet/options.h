@@ -4,7 +4,7 @@
 #define KOORD_KOORDLET_OPTIONS_H
 #include "component/gates.h"
 #include "component/options.h"
-#include "koordlet/host/host.h"
+#include "koordlet/kernel/host.h"
 
 enum koordlet_gate {
     GATE_AUDIT_EVENTS,

@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "component/metrics.h"
 #include "koordlet/audit/audit_int.h"
-#include "koordlet/test/asker.h"
+#include "koordlet/test/http_get.h"
 #include "tempdir.h"
 #include "json/kj.h"
 
@@ -14,22 +14,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { FILE_MAX = 32 << 10, PAGE_MIN = 16 }; /* no line is too long */
 
-static bool is_json(const struct asker *k)
+static bool is_json(const struct http_get *k)
 {
     return streq(k->accept, "application/json");
 }
 
-static void ask(struct asker *k, unsigned page)
+static void ask(struct http_get *k, unsigned page)
 {
     char target[128];
 
     snprintf(target, sizeof target, "/events?size=%u&pageToken=%s", page, k->token);
-    asker_get(k, target);
+    http_get_path(k, target);
     assert(k->ended && k->status == 200);
 }
 
 /* The events of a JSON answer, each on a line; its token. */
-static void take_json(struct asker *k, struct strbuf *out)
+static void take_json(struct http_get *k, struct strbuf *out)
 {
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
     struct kerr err;
@@ -71,7 +71,7 @@ static void expect_file(struct str file, bool json, struct strbuf *out)
     }
 }
 
-static void read_pages(struct asker *k, unsigned page, struct strbuf *out)
+static void read_pages(struct http_get *k, unsigned page, struct strbuf *out)
 {
     do {
         ask(k, page);
@@ -93,19 +93,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     struct loop *l = loop_new_virtual(0, 1);
     struct metrics *m = metrics_new();
-    struct asker k;
+    struct http_get k;
     const struct audit_options o = { tempdir, 3, 16, 4, 2048 };
     struct str file = { (const char *)data + 2, size - 2 };
 
     tempdir_write(AUDIT_FILE, file.p, file.n);
     if (audit_new(l, &o, m, &a, &err) < 0)
         abort();
-    asker_init(&k, l, audit_serve, a);
+    http_get_init(&k, l, audit_serve, a);
     k.accept = data[1] & 1 ? "application/json" : "text/plain";
     read_pages(&k, PAGE_MIN + data[0], &got);
     expect_file(file, is_json(&k), &want);
     assert(got.len == want.len && (got.len == 0 || memcmp(got.data, want.data, got.len) == 0));
-    asker_fini(&k);
+    http_get_fini(&k);
     audit_free(a);
     metrics_free(m);
     loop_free(l);

@@ -5,8 +5,8 @@
  */
 #include <math.h>
 
-#include "koordlet/cgroup/parse.h"
-#include "koordlet/host/resctrl.h"
+#include "koordlet/facts/resctrl.h"
+#include "koordlet/kernel/parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
  *
  * A text is refused with a reason, or makes a map sorted by mount point which has each once.
  */
-#include "koordlet/host/storage.h"
+#include "koordlet/facts/storage.h"
 #include "tempdir.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

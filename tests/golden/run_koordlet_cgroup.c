@@ -1,9 +1,9 @@
 /* run_koordlet_cgroup.c - texts and numbers of cgroup files and of /proc. */
 #include <stdio.h>
 
-#include "koordlet/cgroup/convert.h"
-#include "koordlet/cgroup/parse.h"
-#include "koordlet/cgroup/resource.h"
+#include "koordlet/kernel/convert.h"
+#include "koordlet/kernel/parse.h"
+#include "koordlet/kernel/resource.h"
 #include "run_koordlet.h"
 
 struct op {

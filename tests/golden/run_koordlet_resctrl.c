@@ -1,7 +1,7 @@
 /* run_koordlet_resctrl.c - shares of caches and bandwidth, as texts for the kernel. */
 #include <stdio.h>
 
-#include "koordlet/host/resctrl.h"
+#include "koordlet/facts/resctrl.h"
 #include "run_koordlet.h"
 
 static size_t cache_ids(const struct kj_val *in, struct resctrl_item *ret)

@@ -6,7 +6,7 @@
 #include "base/num.h"
 #include "component/serve.h"
 #include "koordlet/audit/audit_int.h"
-#include "koordlet/cgroup/text.h"
+#include "koordlet/kernel/text.h"
 #include "loop/loop.h"
 #include "net/httpd.h"
 #include "net/url.h"

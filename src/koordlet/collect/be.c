@@ -2,17 +2,17 @@
 #include "koordlet/collect/collect_int.h"
 
 #include "base/num.h"
-#include "koordlet/cgroup/convert.h"
-#include "koordlet/cgroup/naming.h"
-#include "koordlet/cgroup/scan.h"
+#include "koordlet/kernel/convert.h"
+#include "koordlet/kernel/naming.h"
+#include "koordlet/kernel/scan.h"
 
 enum be_what { BE_USAGE, BE_LIMIT, BE_REQUEST, BE_WHATS };
 
 struct be_self {
     struct be_cpus *cpus;
-    enum cgroup_driver driver;  /* who named the class */
-    struct track track;         /* of the class */
-    struct probe quota, period; /* v2: cpu.max, which has both, is quota */
+    enum cgroup_driver driver;       /* who named the class */
+    struct track track;              /* of the class */
+    struct kernelfile quota, period; /* v2: cpu.max, which has both, is quota */
     uint64_t last_ns;
     nsec_t last_at;
     bool last_known;
@@ -55,8 +55,8 @@ static void be_destroy(void *self)
 
     be_cpus_free(s->cpus);
     track_fini(&s->track, s->reader);
-    probe_close(&s->quota);
-    probe_close(&s->period);
+    kernelfile_close(&s->quota);
+    kernelfile_close(&s->period);
     for (int i = 0; i < BE_WHATS; i++)
         series_close(s->series[i]);
     podset_unref(s->set);
@@ -71,15 +71,15 @@ static void follow_driver(struct be_self *s, const struct host *h)
     s->driver = h->driver;
     track_fini(&s->track, s->reader);
     track_init(&s->track, cgroup_qos_dir(s->driver, KUBE_QOS_BEST_EFFORT), "");
-    probe_close(&s->quota);
-    probe_close(&s->period);
+    kernelfile_close(&s->quota);
+    kernelfile_close(&s->period);
     s->last_known = false;
     be_cpus_changed(s->cpus);
 }
 
 /* ---- the limit ------------------------------------------------------------------------------- */
 
-static int read_file(struct be_self *s, struct host *h, struct probe *p, const char *v1_name,
+static int read_file(struct be_self *s, struct host *h, struct kernelfile *p, const char *v1_name,
                      struct str *ret, struct kerr *err)
 {
     struct strbuf *path = &s->reader->path;
@@ -91,12 +91,12 @@ static int read_file(struct be_self *s, struct host *h, struct probe *p, const c
             strbuf_appendf(path, "cpu/%s/%s", s->track.dir, v1_name);
         else
             strbuf_appendf(path, "%s/cpu.max", s->track.dir);
-        r = probe_open(p, h->cgroup_fd, strbuf_str(path), err);
+        r = kernelfile_open(p, h->cgroup_fd, strbuf_str(path), err);
     }
     if (r == 0)
-        r = probe_read(p, h->buf, ret, err);
+        r = kernelfile_read(p, h->buf, ret, err);
     if (r < 0) {
-        probe_close(p);
+        kernelfile_close(p);
         return kerr_wrap(err, "quota of best effort");
     }
     while (ret->n > 0 && ret->p[ret->n - 1] == '\n')

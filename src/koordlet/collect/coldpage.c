@@ -95,7 +95,7 @@ static int of_node(struct cold_self *s, struct collect_env *e, struct kerr *err)
 
     int r = read_cold(e, &s->node, &cold, err);
     if (r == 0)
-        r = probe_once(e->host->proc_fd, "meminfo", e->host->buf, &text, err);
+        r = kernelfile_once(e->host->proc_fd, "meminfo", e->host->buf, &text, err);
     if (r == 0)
         r = meminfo_parse(text.p, text.n, false, &m, err);
     if (r < 0)

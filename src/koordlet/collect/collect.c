@@ -5,7 +5,7 @@
 
 #include "base/klog.h"
 #include "base/map.h"
-#include "koordlet/host/storage.h"
+#include "koordlet/facts/storage.h"
 
 enum {
     ENTRIES_MAX = 16,

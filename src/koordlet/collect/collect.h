@@ -8,8 +8,8 @@
 #ifndef KOORD_KOORDLET_COLLECT_H
 #define KOORD_KOORDLET_COLLECT_H
 #include "koordlet/collect/device.h"
-#include "koordlet/host/cpuinfo.h"
-#include "koordlet/host/host.h"
+#include "koordlet/facts/cpuinfo.h"
+#include "koordlet/kernel/host.h"
 #include "koordlet/metriccache/store.h"
 #include "koordlet/options.h"
 #include "koordlet/states/states.h"

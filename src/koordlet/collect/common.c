@@ -3,7 +3,7 @@
 
 #include "base/num.h"
 #include "base/vec.h"
-#include "koordlet/cgroup/text.h"
+#include "koordlet/kernel/text.h"
 
 void collect_put(struct collect_env *e, struct series **s, enum metric_kind k,
                  const char *const *labels, double value)
@@ -61,7 +61,7 @@ int device_pod_pids(const struct device_pod *p, uint32_t container, struct devic
     strbuf_reset(&ts->reader.path);
     strbuf_appendf(&ts->reader.path, "%s%s/%s/cgroup.procs", h->version == CGROUP_V1 ? "cpu/" : "",
                    p->pod->cgroup_dir, c->dir);
-    int r = probe_once(h->cgroup_fd, strbuf_str(&ts->reader.path), h->buf, &rest, err);
+    int r = kernelfile_once(h->cgroup_fd, strbuf_str(&ts->reader.path), h->buf, &rest, err);
     if (r < 0)
         return r;
     vec_clear(&ts->pids);

@@ -1,7 +1,7 @@
 /* hostapp.c - HostApplicationCollector: processes outside of pods that the NodeSLO names (4.6). */
 #include "koordlet/collect/hostapp.h"
 
-#include "koordlet/cgroup/naming.h"
+#include "koordlet/kernel/naming.h"
 
 static const struct metric_desc usage_desc = {
     "koordlet_host_application_resource_usage",

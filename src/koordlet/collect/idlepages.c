@@ -2,7 +2,7 @@
 #include "koordlet/collect/idlepages.h"
 
 #include "base/num.h"
-#include "koordlet/cgroup/text.h"
+#include "koordlet/kernel/text.h"
 
 enum { LINES = 31, FIRST_ROW = 14, COLD_FROM = 5 };
 

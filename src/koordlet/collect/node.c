@@ -9,13 +9,13 @@ struct cpu_now { /* ticks of one CPU, by its number */
     int16_t node;   /* -1: not known */
 };
 struct node_self {
-    struct probe stat, meminfo;
+    struct kernelfile stat, meminfo;
     struct rate ticks;
     struct series *cpu, *memory;
     struct gauge *cpu_gauge, *memory_gauge;
 
     struct numa_info *numa; /* what the next four are for; a reference */
-    struct probe *numa_meminfo;
+    struct kernelfile *numa_meminfo;
     struct series **numa_cpu, **numa_memory;
     uint64_t *numa_ticks; /* of a round */
 
@@ -59,15 +59,15 @@ static int node_setup(struct collect_env *e, void **ret, struct kerr *err)
 /* ---- the machine ----------------------------------------------------------------------------- */
 
 /* A file of /proc that stays open. */
-static int read_file(struct probe *p, struct host *h, const char *name, struct str *ret,
+static int read_file(struct kernelfile *p, struct host *h, const char *name, struct str *ret,
                      struct kerr *err)
 {
-    int r = p->fd < 0 ? probe_open(p, h->proc_fd, name, err) : 0;
+    int r = p->fd < 0 ? kernelfile_open(p, h->proc_fd, name, err) : 0;
 
     if (r == 0)
-        r = probe_read(p, h->buf, ret, err);
+        r = kernelfile_read(p, h->buf, ret, err);
     if (r < 0) {
-        probe_close(p);
+        kernelfile_close(p);
         return kerr_wrap(err, "%s", name);
     }
     return 0;
@@ -104,7 +104,7 @@ static void record(struct node_self *s, struct collect_env *e)
 static void close_numa(struct node_self *s)
 {
     for (uint32_t i = 0; s->numa && i < s->numa->n; i++) {
-        probe_close(&s->numa_meminfo[i]);
+        kernelfile_close(&s->numa_meminfo[i]);
         series_close(s->numa_cpu[i]);
         series_close(s->numa_memory[i]);
     }
@@ -124,7 +124,7 @@ static bool follow_numa(struct node_self *s, const struct collect_env *e)
         return true;
     close_numa(s);
     s->numa = numa_info_ref(e->numa_info);
-    s->numa_meminfo = xnewn0(s->numa->n, struct probe);
+    s->numa_meminfo = xnewn0(s->numa->n, struct kernelfile);
     s->numa_cpu = xnewn0(s->numa->n, struct series *);
     s->numa_memory = xnewn0(s->numa->n, struct series *);
     s->numa_ticks = xnewn0(s->numa->n, uint64_t);
@@ -136,7 +136,7 @@ static bool follow_numa(struct node_self *s, const struct collect_env *e)
 static int numa_memory(struct node_self *s, struct collect_env *e, uint32_t node, double *ret,
                        struct kerr *err)
 {
-    struct probe *p = &s->numa_meminfo[node];
+    struct kernelfile *p = &s->numa_meminfo[node];
     struct meminfo m;
     struct str text;
     char name[64];
@@ -144,14 +144,14 @@ static int numa_memory(struct node_self *s, struct collect_env *e, uint32_t node
 
     if (p->fd < 0) {
         snprintf(name, sizeof name, "bus/node/devices/node%d/meminfo", s->numa->nodes[node].id);
-        r = probe_open(p, e->host->sys_fd, name, err);
+        r = kernelfile_open(p, e->host->sys_fd, name, err);
     }
     if (r == 0)
-        r = probe_read(p, e->host->buf, &text, err);
+        r = kernelfile_read(p, e->host->buf, &text, err);
     if (r == 0)
         r = meminfo_parse(text.p, text.n, true, &m, err);
     if (r < 0) {
-        probe_close(p);
+        kernelfile_close(p);
         return r;
     }
     *ret = (double)meminfo_numa_usage(&m);
@@ -310,8 +310,8 @@ static void node_destroy(void *self)
     struct node_self *s = self;
 
     close_numa(s);
-    probe_close(&s->stat);
-    probe_close(&s->meminfo);
+    kernelfile_close(&s->stat);
+    kernelfile_close(&s->meminfo);
     series_close(s->cpu);
     series_close(s->memory);
     cpu_info_unref(s->cpus);

@@ -1,7 +1,7 @@
 /* nodeinfo.c - NodeInfoCollector and NodeStorageInfoCollector: what the machine is made of (4.7,
  * 4.9). */
 #include "koordlet/collect/collect_int.h"
-#include "koordlet/host/storage.h"
+#include "koordlet/facts/storage.h"
 
 #define STATUS_DESC(what, text)                                        \
     {                                                                  \

@@ -2,7 +2,7 @@
 #include "koordlet/collect/collect_int.h"
 
 struct page_cache_self {
-    struct probe meminfo;
+    struct kernelfile meminfo;
     struct series *node;
 };
 
@@ -25,7 +25,7 @@ static void page_cache_destroy(void *self)
 {
     struct page_cache_self *s = self;
 
-    probe_close(&s->meminfo);
+    kernelfile_close(&s->meminfo);
     series_close(s->node);
     free(s);
 }
@@ -46,13 +46,13 @@ static int of_node(struct page_cache_self *s, struct collect_env *e, struct kerr
     struct meminfo m;
     struct str text;
 
-    int r = s->meminfo.fd < 0 ? probe_open(&s->meminfo, e->host->proc_fd, "meminfo", err) : 0;
+    int r = s->meminfo.fd < 0 ? kernelfile_open(&s->meminfo, e->host->proc_fd, "meminfo", err) : 0;
     if (r == 0)
-        r = probe_read(&s->meminfo, e->host->buf, &text, err);
+        r = kernelfile_read(&s->meminfo, e->host->buf, &text, err);
     if (r == 0)
         r = meminfo_parse(text.p, text.n, false, &m, err);
     if (r < 0) {
-        probe_close(&s->meminfo);
+        kernelfile_close(&s->meminfo);
         return kerr_wrap(err, "meminfo");
     }
     collect_put(e, &s->node, M_NODE_MEMORY_PAGE_CACHE, NULL,

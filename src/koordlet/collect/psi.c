@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include "koordlet/cgroup/naming.h"
+#include "koordlet/kernel/naming.h"
 
 enum { PSI_RESOURCES = 3 };
 static const char *const psi_names[PSI_RESOURCES] = { "cpu", "mem", "io" };

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-#include "koordlet/host/caps.h"
-#include "koordlet/host/resctrl.h"
+#include "koordlet/facts/caps.h"
+#include "koordlet/facts/resctrl.h"
 
 enum { CLASSES = 3 };
 static const char *const classes[CLASSES] = { "LSR", "LS", "BE" };

@@ -3,7 +3,7 @@
 
 #include <sys/resource.h>
 
-#include "koordlet/cgroup/convert.h"
+#include "koordlet/kernel/convert.h"
 #include "loop/loop.h"
 #include "sys/file.h"
 
@@ -142,23 +142,23 @@ int track_text(struct track_reader *r, struct track *t, enum track_file f, struc
                struct kerr *err)
 {
     struct track_slot *s = &t->files[f];
-    struct probe p = { s->fd };
+    struct kernelfile p = { s->fd };
 
     if (!r->files[f])
         return kerr_set(err, -ENOENT, "%s: there is none", file_types[f]);
     if (s->fd < 0) {
         if (s->tries > 0 && second(r) < s->retry_s)
             return kerr_set(err, -ENOENT, "%s: is not there", r->files[f]->name);
-        int code = probe_open(&p, r->host->cgroup_fd, path_of(r, t, f), NULL);
+        int code = kernelfile_open(&p, r->host->cgroup_fd, path_of(r, t, f), NULL);
         if (code < 0)
             return slot_failed(r, s, f, code, err);
     }
-    int code = probe_read(&p, r->host->buf, ret, NULL);
+    int code = kernelfile_read(&p, r->host->buf, ret, NULL);
     if (s->fd < 0 && code == 0 && r->open < r->max_open) {
         s->fd = p.fd;
         r->open++;
     } else if (s->fd < 0) {
-        probe_close(&p);
+        kernelfile_close(&p);
     }
     if (code < 0)
         return slot_failed(r, s, f, code, err);

@@ -7,8 +7,8 @@
 #ifndef KOORD_KOORDLET_TRACK_H
 #define KOORD_KOORDLET_TRACK_H
 #include "base/strbuf.h"
-#include "koordlet/cgroup/parse.h"
-#include "koordlet/host/host.h"
+#include "koordlet/kernel/host.h"
+#include "koordlet/kernel/parse.h"
 #include "koordlet/metriccache/store.h"
 
 struct loop;

@@ -4,7 +4,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "koordlet/device/entries.h"
-#include "koordlet/host/sysfs.h"
+#include "koordlet/kernel/sysfs.h"
 
 enum { PARTITIONS_MAX = 1024, PEERS_MAX = 256 };
 

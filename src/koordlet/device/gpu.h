@@ -9,7 +9,7 @@
 #define KOORD_KOORDLET_GPU_H
 #include "koordlet/collect/device.h"
 #include "koordlet/device/nvml.h"
-#include "koordlet/host/pci.h"
+#include "koordlet/facts/pci.h"
 
 #define GPU_STUCK_AFTER (30 * NSEC_PER_SEC)
 #define GPU_RETRY       (60 * NSEC_PER_SEC) /* without a driver, until it is asked again */

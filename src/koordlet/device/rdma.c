@@ -14,7 +14,7 @@
 #include "base/num.h"
 #include "base/vec.h"
 #include "koordlet/collect/collect.h"
-#include "koordlet/host/sysfs.h"
+#include "koordlet/kernel/sysfs.h"
 #include "loop/loop.h"
 #include "sys/file.h"
 
@@ -26,7 +26,7 @@ struct rdma_name { /* an RDMA device and whose it is */
 struct scan {                /* the worker's while it is under way; outlives its owner then */
     struct rdma_self *owner; /* NULL: gone */
     struct host host;        /* the machine's sysfs, with a buffer of its own */
-    struct probe_buf buf;
+    struct kernelfile_buf buf;
     struct vec_of(struct rdma_name) names;
     struct arena *arena;
     struct rdma_info *cards; /* in the arena */

@@ -6,7 +6,7 @@
 #ifndef KOORD_KOORDLET_RDMA_H
 #define KOORD_KOORDLET_RDMA_H
 #include "koordlet/collect/device.h"
-#include "koordlet/host/pci.h"
+#include "koordlet/facts/pci.h"
 
 #define RDMA_SCAN_EVERY  (30 * NSEC_PER_SEC)
 #define RDMA_STUCK_AFTER (30 * NSEC_PER_SEC)

@@ -1,7 +1,7 @@
 /* metric_reporter.c - NodeMetric, once in every interval. */
 #include "base/klog.h"
 #include "koordlet/collect/collect.h"
-#include "koordlet/report/mirror.h"
+#include "koordlet/report/metric_gauges.h"
 #include "koordlet/report/reporter.h"
 #include "loop/loop.h"
 #include "json/kj.h"
@@ -10,7 +10,7 @@ enum { JITTER_PART = 10 }; /* up to a tenth of the interval sooner */
 
 struct metric_reporter {
     struct reporter r;
-    struct mirror mirror;
+    struct metric_gauges gauges;
     nsec_t last; /* monotonic: when the current rest began */
 };
 
@@ -48,7 +48,7 @@ static void build(struct metric_reporter *mr, struct arena *a, struct nodemetric
     }
     nodemetric_build(&in, a, ret, &predicted);
     if (in.node)
-        mirror_set(&mr->mirror, e->node_name, ret, e->models ? &predicted : NULL);
+        metric_gauges_set(&mr->gauges, e->node_name, ret, e->models ? &predicted : NULL);
 }
 
 /* The whole status at once: what is no longer measured must not stay behind. */
@@ -122,8 +122,8 @@ struct metric_reporter *metric_reporter_new(const struct report_env *env)
     struct metric_reporter *mr = xnew0(struct metric_reporter);
 
     reporter_init(&mr->r, env, &ops, mr);
-    mirror_init(&mr->mirror, env->internal, env->external,
-                gates_on(&env->o->gates, GATE_NODE_METRIC_PROM));
+    metric_gauges_init(&mr->gauges, env->internal, env->external,
+                       gates_on(&env->o->gates, GATE_NODE_METRIC_PROM));
     states_on(env->states, STATES_POLICY, "NodeMetric reporter", on_policy, mr);
     return mr;
 }

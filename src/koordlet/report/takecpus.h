@@ -2,7 +2,7 @@
  * static policy, so that both mean the same CPUs. */
 #ifndef KOORD_KOORDLET_TAKECPUS_H
 #define KOORD_KOORDLET_TAKECPUS_H
-#include "koordlet/host/cpuinfo.h"
+#include "koordlet/facts/cpuinfo.h"
 
 /* Whole sockets, then whole NUMA nodes, then whole cores, then single CPUs; at each step what has
  * the fewest free CPUs first, then by number. -ENOSPC: fewer than n are free. n >= 0. */

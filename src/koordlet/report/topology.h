@@ -5,7 +5,7 @@
 #ifndef KOORD_KOORDLET_TOPOLOGY_H
 #define KOORD_KOORDLET_TOPOLOGY_H
 #include "api/koord/noderesourcetopology.h"
-#include "koordlet/host/cpuinfo.h"
+#include "koordlet/facts/cpuinfo.h"
 #include "koordlet/states/states.h"
 
 struct topology_in {

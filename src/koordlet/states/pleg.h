@@ -8,7 +8,7 @@
 #ifndef KOORD_KOORDLET_PLEG_H
 #define KOORD_KOORDLET_PLEG_H
 #include "base/base.h"
-#include "koordlet/host/host.h"
+#include "koordlet/kernel/host.h"
 
 struct loop;
 struct pleg;

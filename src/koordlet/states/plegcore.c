@@ -2,7 +2,7 @@
 #include "base/klog.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "koordlet/cgroup/naming.h"
+#include "koordlet/kernel/naming.h"
 #include "koordlet/states/pleg.h"
 
 enum level { LEVEL_ROOT, LEVEL_KUBEPODS, LEVEL_QOS, LEVEL_POD };

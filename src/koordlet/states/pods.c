@@ -34,8 +34,8 @@ static void round_fini(struct pods *p)
     vec_foreach(&p->incoming, i)
         npod_unref(p->incoming.items[i]);
     vec_fini(&p->incoming);
-    itemcut_fini(&p->cut);
-    p->cut = (struct itemcut){ 0 };
+    listsplit_fini(&p->cut);
+    p->cut = (struct listsplit){ 0 };
     p->fresh = 0;
     p->err = (struct kerr){ 0 };
 }
@@ -97,7 +97,7 @@ static void on_data(void *arg, const char *bytes, size_t n)
     struct pods *p = &s->pods;
 
     if (p->err.code == 0) /* what follows nonsense is not looked at */
-        itemcut_feed(&p->cut, bytes, n, on_item, s, &p->err);
+        listsplit_feed(&p->cut, bytes, n, on_item, s, &p->err);
 }
 
 /* ---- its end --------------------------------------------------------------------------------- */
@@ -138,7 +138,7 @@ static bool round_take(struct states *s, struct kerr *err)
     bool trim = p->fresh >= TRIM_FROM;
 
     if (p->err.code == 0)
-        itemcut_end(&p->cut, &p->err);
+        listsplit_end(&p->cut, &p->err);
     if (p->err.code < 0) {
         *err = p->err;
         kerr_wrap(err, "answer to " PODS_PATH);

@@ -7,7 +7,7 @@
 #define KOORD_KOORDLET_PODSET_H
 #include "api/pod.h"
 #include "api/pod_protocol.h"
-#include "koordlet/cgroup/naming.h"
+#include "koordlet/kernel/naming.h"
 
 struct npod_container { /* of status.containerStatuses, with a container ID */
     const char *name;

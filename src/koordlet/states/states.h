@@ -10,7 +10,7 @@
 #include "api/koord/nodemetric.h"
 #include "api/koord/nodeslo.h"
 #include "api/node.h"
-#include "koordlet/host/host.h"
+#include "koordlet/kernel/host.h"
 #include "koordlet/states/podset.h"
 #include "net/http.h"
 

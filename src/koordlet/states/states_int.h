@@ -5,8 +5,8 @@
 #include "base/vec.h"
 #include "client/bucket.h"
 #include "koordlet/states/complaint.h"
-#include "koordlet/states/itemcut.h"
 #include "koordlet/states/kubelet.h"
+#include "koordlet/states/listsplit.h"
 #include "koordlet/states/nodeslo.h"
 #include "koordlet/states/states.h"
 
@@ -44,7 +44,7 @@ struct pods {
     enum cgroup_driver driver;
 
     /* One round. */
-    struct itemcut cut;
+    struct listsplit cut;
     struct incoming vec_of(struct npod *) incoming;
     size_t fresh; /* decoded, not taken from the old set */
     struct kerr err;

@@ -4,8 +4,8 @@
 #include <limits.h>
 
 #include "base/num.h"
-#include "koordlet/cgroup/scan.h"
-#include "koordlet/cgroup/text.h"
+#include "koordlet/kernel/scan.h"
+#include "koordlet/kernel/text.h"
 
 static int parse_ids(struct str text, const char *path, struct task_ids *out, struct kerr *err)
 {
@@ -35,7 +35,7 @@ int npod_task_ids(const struct host *h, const struct npod *p, const char *contai
     if (r < 0)
         return r;
     cgroup_resource_path(tasks, h->version, ".", strbuf_str(&dir), &path);
-    r = probe_once(h->cgroup_fd, strbuf_str(&path), h->buf, &text, err);
+    r = kernelfile_once(h->cgroup_fd, strbuf_str(&path), h->buf, &text, err);
     return r < 0 ? r : parse_ids(text, strbuf_str(&path), out, err);
 }
 

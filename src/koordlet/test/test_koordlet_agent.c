@@ -6,12 +6,12 @@
 #include "component/flags.h"
 #include "component/metrics.h"
 #include "koordlet/agent.h"
-#include "koordlet/test/asker.h"
-#include "koordlet/test/host_fixture.h"
+#include "koordlet/kernel/test/host_fixture.h"
+#include "koordlet/test/http_get.h"
 
 #define NODES "/api/v1/nodes"
 
-struct bed {
+struct agent_fixture {
     struct rig rig;
     struct fixture f;
     struct flags *flags;
@@ -20,15 +20,15 @@ struct bed {
     struct metrics *internal;
     struct serve *serve;
     struct agent *agent;
-    struct asker k;
+    struct http_get k;
     char dir[3][96]; /* audit, checkpoints, XPUs */
 };
 
-static void bed_init(struct bed *b, const char *gates)
+static void agent_fixture_init(struct agent_fixture *b, const char *gates)
 {
     struct kerr err = { 0 };
 
-    *b = (struct bed){ .internal = metrics_new(), .flags = flags_new() };
+    *b = (struct agent_fixture){ .internal = metrics_new(), .flags = flags_new() };
     rig_init(&b->rig, 5);
     fixture_init(&b->f);
     fixture_cgroup(&b->f, CGROUP_V2);
@@ -49,7 +49,7 @@ static void bed_init(struct bed *b, const char *gates)
         fail_msg("%s", err.text);
     b->serve = serve_new(b->rig.loop, &(struct serve_opts){ .program = "koordlet" });
     agent_serve(b->agent, b->serve);
-    asker_init_serve(&b->k, b->rig.loop, b->serve);
+    http_get_init_serve(&b->k, b->rig.loop, b->serve);
 }
 
 static void count_stop(void *arg)
@@ -57,11 +57,11 @@ static void count_stop(void *arg)
     ++*(int *)arg;
 }
 
-static void bed_fini(struct bed *b, bool stop)
+static void agent_fixture_fini(struct agent_fixture *b, bool stop)
 {
     int stopped = 0;
 
-    asker_fini(&b->k);
+    http_get_fini(&b->k);
     serve_free(b->serve);
     if (stop) {
         agent_stop(b->agent, count_stop, &stopped);
@@ -76,9 +76,9 @@ static void bed_fini(struct bed *b, bool stop)
     flags_free(b->flags);
 }
 
-static const char *get(struct bed *b, const char *target, int status)
+static const char *get(struct agent_fixture *b, const char *target, int status)
 {
-    const char *body = asker_get(&b->k, target);
+    const char *body = http_get_path(&b->k, target);
 
     assert_true(b->k.ended);
     if (b->k.status != status)
@@ -87,7 +87,7 @@ static const char *get(struct bed *b, const char *target, int status)
 }
 
 /* The names of the families, each with a newline. */
-static void families(struct bed *b, const char *target, struct strbuf *out)
+static void families(struct agent_fixture *b, const char *target, struct strbuf *out)
 {
     static const char type[] = "# TYPE ";
 
@@ -101,10 +101,10 @@ static void families(struct bed *b, const char *target, struct strbuf *out)
 static void test_metrics_are_internal_then_external(void **state)
 {
     CLEANUP(strbuf_fini) struct strbuf both = STRBUF_INIT, parts = STRBUF_INIT;
-    struct bed b;
+    struct agent_fixture b;
 
     (void)state;
-    bed_init(&b, "");
+    agent_fixture_init(&b, "");
     agent_start(b.agent);
     /* A node without an address: there is no kubelet to ask. */
     fake_put(b.rig.fake, NODES, "n1",
@@ -118,7 +118,7 @@ static void test_metrics_are_internal_then_external(void **state)
     assert_non_null(strstr(strbuf_str(&parts), "koordlet_node_used_memory_bytes\n"));
     assert_non_null(strstr(strbuf_str(&parts) + internal, "koordlet_node_resource_allocatable\n"));
     assert_non_null(strstr(get(&b, "/missing", 503), "the Node has no address of type InternalIP"));
-    bed_fini(&b, true);
+    agent_fixture_fini(&b, true);
 }
 
 static void test_nothing_of_the_node_before_it_is_known(void **state)
@@ -129,10 +129,10 @@ static void test_nothing_of_the_node_before_it_is_known(void **state)
         "koordlet_node_predicted_",   "koordlet_host_app",       "koordlet_container_",
         "koordlet_node_priority_res",
     };
-    struct bed b;
+    struct agent_fixture b;
 
     (void)state;
-    bed_init(&b, "");
+    agent_fixture_init(&b, "");
     agent_start(b.agent);
     rig_run(&b.rig, 90 * NSEC_PER_SEC);
     const char *text = get(&b, "/metrics", 200);
@@ -144,40 +144,40 @@ static void test_nothing_of_the_node_before_it_is_known(void **state)
     assert_non_null(strstr(text, "no Node object yet\n"));
     assert_non_null(strstr(text, "no NodeSLO yet (koord-manager makes it)\n"));
     assert_non_null(strstr(text, "SystemResourceCollector"));
-    bed_fini(&b, true);
+    agent_fixture_fini(&b, true);
 }
 
 static void test_events_are_served_with_both_gates(void **state)
 {
-    struct bed b;
+    struct agent_fixture b;
 
     (void)state;
-    bed_init(&b, "AuditEvents=true");
+    agent_fixture_init(&b, "AuditEvents=true");
     get(&b, "/events", 404);
-    bed_fini(&b, false);
-    bed_init(&b, "AuditEventsHTTPHandler=true");
+    agent_fixture_fini(&b, false);
+    agent_fixture_init(&b, "AuditEventsHTTPHandler=true");
     get(&b, "/events", 404);
-    bed_fini(&b, false);
-    bed_init(&b, "AuditEvents=true,AuditEventsHTTPHandler=true");
+    agent_fixture_fini(&b, false);
+    agent_fixture_init(&b, "AuditEvents=true,AuditEventsHTTPHandler=true");
     assert_string_equal(get(&b, "/events", 200), "");
-    bed_fini(&b, false);
+    agent_fixture_fini(&b, false);
 }
 
 /* Everything on; the end comes before, at and some time after the start. */
 static void test_it_ends_at_any_time(void **state)
 {
     static const nsec_t ages[] = { 0, NSEC_PER_MSEC, NSEC_PER_SEC, 70 * NSEC_PER_SEC };
-    struct bed b;
+    struct agent_fixture b;
 
     (void)state;
-    bed_init(&b, "AllAlpha=true,AllBeta=true");
-    bed_fini(&b, false);
+    agent_fixture_init(&b, "AllAlpha=true,AllBeta=true");
+    agent_fixture_fini(&b, false);
     for (size_t i = 0; i < ARRAY_LEN(ages); i++) {
-        bed_init(&b, "AllAlpha=true,AllBeta=true,PodResourcesProxy=false");
+        agent_fixture_init(&b, "AllAlpha=true,AllBeta=true,PodResourcesProxy=false");
         agent_start(b.agent);
         fake_put(b.rig.fake, NODES, "n1", "{}");
         rig_run(&b.rig, ages[i]);
-        bed_fini(&b, i % 2 == 0);
+        agent_fixture_fini(&b, i % 2 == 0);
     }
 }
 

@@ -7,7 +7,7 @@
 #include "component/flags.h"
 #include "koordlet/options.h"
 
-struct bed {
+struct fixture {
     struct flags *f;
     struct log_options log;
     struct koordlet_options o;
@@ -15,11 +15,11 @@ struct bed {
 };
 
 /* Ends with NULL, as an argument vector does. */
-static int parse(struct bed *b, char **args)
+static int parse(struct fixture *b, char **args)
 {
     int n = 0;
 
-    *b = (struct bed){ .f = flags_new() };
+    *b = (struct fixture){ .f = flags_new() };
     log_options_add(b->f, &b->log);
     koordlet_options_add(b->f, &b->o);
     while (args[n])
@@ -31,7 +31,7 @@ static int parse(struct bed *b, char **args)
 
 static void assert_refused(char *arg, const char *why)
 {
-    struct bed b;
+    struct fixture b;
 
     assert_true(PARSE(&b, arg) < 0);
     if (!strstr(b.err.text, why))
@@ -41,7 +41,7 @@ static void assert_refused(char *arg, const char *why)
 
 static void test_defaults(void **state)
 {
-    struct bed b;
+    struct fixture b;
 
     (void)state;
     assert_int_equal(PARSE(&b, NULL), 0);
@@ -67,7 +67,7 @@ static void test_gates_of_both_halves_have_upstreams_defaults(void **state)
     static const char *const on[] = { "BECPUSuppress",     "CPUBurst",        "RdtResctrl",
                                       "GroupIdentity",     "CPUSetAllocator", "BatchResource",
                                       "NodeTopologyReport" };
-    struct bed b;
+    struct fixture b;
     size_t n = 0;
 
     (void)state;
@@ -93,7 +93,7 @@ static void test_gates_of_both_halves_have_upstreams_defaults(void **state)
 /* What manifests of upstream set does not keep the agent from starting. */
 static void test_flags_without_effect_are_accepted(void **state)
 {
-    struct bed b;
+    struct fixture b;
 
     (void)state;
     assert_int_equal(

@@ -1,0 +1,219 @@
+/* reporter_fixture.h - reporters on the virtual loop, against an API server that fails in the usual
+ * ways. The test stands in for the states (by --wrap): what is known is set by hand. */
+#ifndef KOORD_KOORDLET_REPORT_TEST_REPORTER_FIXTURE_H
+#define KOORD_KOORDLET_REPORT_TEST_REPORTER_FIXTURE_H
+#include "client/test/rig.h"
+
+#include "component/metrics.h"
+#include "component/test/tmpdir.h"
+#include "koordlet/collect/collect.h"
+#include "koordlet/report/report.h"
+#include "net/http.h"
+#include "json/kj.h"
+
+#define SECOND  NSEC_PER_SEC
+#define METRICS "/apis/slo.koordinator.sh/v1alpha1/nodemetrics"
+#define NRTS    "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies"
+#define DEVICES "/apis/scheduling.koordinator.sh/v1alpha1/devices"
+
+/* ---- what is known --------------------------------------------------------------------------- */
+
+static struct known {
+    struct kobj *node;
+    struct podset *pods;
+    bool nodemetric, kubelet_known;
+    struct collect_policy policy;
+    struct kubelet_config kubelet;
+    states_fn on_policy;
+    void *on_policy_arg;
+    unsigned told;
+} known;
+
+const struct node *__wrap_states_node(const struct states *s);
+struct podset *__wrap_states_pods(const struct states *s);
+const struct nodeslo_spec *__wrap_states_nodeslo(const struct states *s);
+const struct nodemetric *__wrap_states_nodemetric(const struct states *s);
+const struct collect_policy *__wrap_states_policy(const struct states *s);
+const struct kubelet_config *__wrap_states_kubelet_config(const struct states *s);
+void __wrap_states_on(struct states *s, enum states_topic t, const char *name, states_fn fn,
+                      void *arg);
+void __wrap_states_tell(struct states *s, enum states_topic t);
+
+const struct node *__wrap_states_node(const struct states *s)
+{
+    (void)s;
+    return known.node ? node_of(known.node) : NULL;
+}
+struct podset *__wrap_states_pods(const struct states *s)
+{
+    (void)s;
+    return known.pods;
+}
+const struct nodeslo_spec *__wrap_states_nodeslo(const struct states *s)
+{
+    (void)s;
+    return NULL;
+}
+const struct nodemetric *__wrap_states_nodemetric(const struct states *s)
+{
+    static const struct nodemetric some;
+    (void)s;
+    return known.nodemetric ? &some : NULL;
+}
+const struct collect_policy *__wrap_states_policy(const struct states *s)
+{
+    (void)s;
+    return &known.policy;
+}
+const struct kubelet_config *__wrap_states_kubelet_config(const struct states *s)
+{
+    (void)s;
+    return known.kubelet_known ? &known.kubelet : NULL;
+}
+void __wrap_states_on(struct states *s, enum states_topic t, const char *name, states_fn fn,
+                      void *arg)
+{
+    (void)s, (void)name;
+    assert_int_equal(t, STATES_POLICY);
+    known.on_policy = fn;
+    known.on_policy_arg = arg;
+}
+void __wrap_states_tell(struct states *s, enum states_topic t)
+{
+    (void)s;
+    assert_int_equal(t, STATES_TOPOLOGY);
+    known.told++;
+}
+
+/* ---- the fixture
+ * --------------------------------------------------------------------------------- */
+
+struct fixture {
+    struct rig rig;
+    struct kj_scratch *scratch;
+    struct metriccache *mc;
+    struct metrics *metrics;
+    struct host host;
+    struct collect_env collect;
+    struct cpu_info *cpu;
+    struct numa_info *numa;
+    struct koordlet_options o;
+    struct report_env env;
+    struct tmpdir dir;
+};
+
+static inline UNUSED struct kobj *decode(struct fixture *b, const struct kind *k, const char *json)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    struct kobj *o = NULL;
+    struct kerr err = { 0 };
+    if (kj_parse(json, strlen(json), 0, &doc, &err) < 0 ||
+        kobj_decode(k, kj_root(doc), b->scratch, &o, &err) < 0)
+        fail_msg("%s", err.text);
+    return o;
+}
+
+static inline UNUSED void set_node(struct fixture *b, const char *version, const char *annotations)
+{
+    CLEANUP(mem_free)
+    char *json =
+        xasprintf("{\"metadata\":{\"name\":\"n1\",\"uid\":\"u-1\",\"resourceVersion\":\"%s\","
+                  "\"annotations\":{%s}}}",
+                  version, annotations);
+    kobj_unref(known.node);
+    known.node = decode(b, &kind_node, json);
+}
+
+static inline UNUSED struct cpu_info *two_cpus(void)
+{
+    struct cpu_info *c = xnew0(struct cpu_info);
+    c->refs = 1;
+    c->cpus = xnewn0(2, struct cpu_place);
+    c->n = 2;
+    c->nnodes = 1;
+    c->cpus[1] = (struct cpu_place){ .cpu = 1, .core = 1 };
+    c->model = xstrdup("m");
+    c->vendor = xstrdup("v");
+    c->l3_mask = xstrdup("");
+    return c;
+}
+
+static inline UNUSED struct numa_info *one_numa_node(void)
+{
+    struct numa_info *m = xnew0(struct numa_info);
+    m->refs = 1;
+    m->nodes = xnewn0(1, struct numa_info_node);
+    m->nodes[0].mem_total_kb = 1024;
+    m->n = 1;
+    return m;
+}
+
+static inline UNUSED void fixture_init(struct fixture *b)
+{
+    *b = (struct fixture){ 0 };
+    known = (struct known){ .nodemetric = true, .kubelet_known = true };
+    known.policy = (struct collect_policy){ .aggregate = 300 * SECOND,
+                                            .report_interval = 60 * SECOND,
+                                            .durations = { 300 * SECOND },
+                                            .ndurations = 1 };
+    known.kubelet = (struct kubelet_config){ .cpu_manager_policy = "none" };
+    rig_init(&b->rig, 7);
+    b->scratch = kj_scratch_new(b->rig.strings);
+    b->mc = metriccache_new();
+    b->metrics = metrics_new();
+    b->cpu = two_cpus();
+    b->numa = one_numa_node();
+    tmpdir_init(&b->dir);
+    b->host.roots.var_lib_kubelet = b->dir.path;
+    b->collect.cpu_info = b->cpu;
+    b->collect.numa_info = b->numa;
+    gates_init(&b->o.gates, koordlet_gates, KOORDLET_GATES);
+    b->o.topology_interval = 3 * SECOND;
+    b->env = (struct report_env){ .loop = b->rig.loop,
+                                  .kube = b->rig.kube,
+                                  .mc = b->mc,
+                                  .host = &b->host,
+                                  .collect = &b->collect,
+                                  .o = &b->o,
+                                  .internal = b->metrics,
+                                  .external = b->metrics,
+                                  .node_name = "n1" };
+    set_node(b, "1", "");
+    known.pods = podset_new(xnewn0(1, struct npod *), 0);
+}
+
+static inline UNUSED void fixture_fini(struct fixture *b)
+{
+    tmpdir_fini(&b->dir);
+    known.node = kobj_unref(known.node);
+    known.pods = podset_unref(known.pods);
+    cpu_info_unref(b->cpu);
+    numa_info_unref(b->numa);
+    metriccache_free(b->mc);
+    metrics_free(b->metrics);
+    kj_scratch_free(b->scratch);
+    rig_fini(&b->rig);
+}
+
+static inline UNUSED void run(struct fixture *b, nsec_t by)
+{
+    rig_run(&b->rig, by);
+}
+
+static inline UNUSED struct kj_doc *stored(struct fixture *b, const char *collection)
+{
+    const char *json = fake_find(b->rig.fake, collection, "n1");
+    struct kj_doc *doc = NULL;
+    if (json)
+        assert_int_equal(kj_parse(json, strlen(json), 0, &doc, NULL), 0);
+    return doc;
+}
+
+static inline UNUSED const char *stored_text(struct fixture *b, const char *collection,
+                                             const char *path, char *buf, size_t size)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *doc = stored(b, collection);
+    (void)snprintf(buf, size, "%s", kj_str_or(kj_path(kj_root(doc), path), ""));
+    return buf;
+}
+#endif
