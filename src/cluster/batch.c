@@ -196,6 +196,15 @@ static bool on_deleted(struct batch *b, struct kube_resp *r, const struct kerr *
     return err && (err->reason == KR_NOT_FOUND || err->reason == KR_CONFLICT);
 }
 
+/* A conflict may be about the version too: whether it still is to be deleted, the next sync says.
+ */
+static bool on_version_deleted(struct batch *b, struct kube_resp *r, const struct kerr *err,
+                               void *arg)
+{
+    (void)b, (void)r, (void)arg;
+    return err && err->reason == KR_NOT_FOUND;
+}
+
 void batch_delete(struct batch *b, const struct kobj *o, const struct delete_opts *d, batch_fn fn,
                   void *arg)
 {
@@ -223,7 +232,7 @@ void batch_delete(struct batch *b, const struct kobj *o, const struct delete_opt
                           .name = o->meta.name,
                           .body = body.data,
                           .body_len = body.len };
-    batch_call(b, &r, fn ? fn : on_deleted, arg);
+    batch_call(b, &r, fn ? fn : d->any_version ? on_deleted : on_version_deleted, arg);
 }
 
 bool err_is_refusal(const struct kerr *err)

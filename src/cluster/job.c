@@ -113,8 +113,11 @@ static void manage(struct jobctl *jc, struct batch *b, struct jview *v, const ch
 
     if (have > want) {
         rank_for_deletion(&v->active, &v->active, now);
-        for (int64_t i = 0; i < have - want; i++)
+        for (int64_t i = 0; i < have - want; i++) {
+            if (!v->ended) /* we no longer want it: neither a success nor a failure */
+                job_release_pod(b, v->active.items[i]);
             unmake_pod(b, jc->expect, &v->j->obj, key, v->active.items[i]);
+        }
         return;
     }
     int64_t room = want - have - (int64_t)v->terminating.n;
@@ -143,7 +146,7 @@ static nsec_t end_time(const struct job *j)
 
 static void expire(struct batch *b, const struct job *j, nsec_t now)
 {
-    if (!j->spec.ttl_seconds.set || j->obj.meta.deleted)
+    if (!j->spec.ttl_seconds.set)
         return;
     nsec_t left = end_time(j) + j->spec.ttl_seconds.v * NSEC_PER_SEC - now;
     if (left > 0)
@@ -151,6 +154,14 @@ static void expire(struct batch *b, const struct job *j, nsec_t now)
     else
         batch_delete(b, &j->obj, &(struct delete_opts){ .grace = -1, .propagation = "Foreground" },
                      NULL, NULL);
+}
+
+/* Nobody will count them: as soon as their Job goes, all its pods may. */
+static void release_all(struct batch *b, const kobjvec *pods)
+{
+    vec_foreach(pods, i)
+        if (meta_has_finalizer(pods->items[i], JOB_FINALIZER))
+            job_release_pod(b, pods->items[i]);
 }
 
 /* ---- sync ---------------------------------------------------------------------------------- */
@@ -161,6 +172,10 @@ static void pass(struct jobctl *jc, struct batch *b, const struct job *j, const 
     nsec_t now = loop_wall(jc->c->loop);
     struct jview v;
 
+    if (j->obj.meta.deleted) {
+        release_all(b, pods);
+        return;
+    }
     jview_init(&v, jc->c, j, pods, batch_arena(b));
     if (job_is_over(j)) {
         vec_foreach(&v.uncounted, i)
@@ -168,7 +183,7 @@ static void pass(struct jobctl *jc, struct batch *b, const struct job *j, const 
         expire(b, j, now);
     } else {
         decide_end(&v, now);
-        if (expect_settled(jc->expect, key) && j->obj.meta.deleted == 0)
+        if (expect_settled(jc->expect, key))
             manage(jc, b, &v, key, now);
         jstatus_write(b, &v);
         if (j->spec.active_deadline_seconds.set && j->status.start_time && !v.ended)

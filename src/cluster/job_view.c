@@ -15,10 +15,12 @@ bool job_is_over(const struct job *j)
     return false;
 }
 
-/* Only an end that a kubelet wrote counts: a pod on its way out still occupies its place. */
+/* Only an end that a kubelet wrote counts: a pod on its way out still occupies its place. One that
+ * is deleted before it has a node has no kubelet that would write one. */
 bool job_pod_failed(const struct pod *p)
 {
-    return p->status.phase == POD_FAILED;
+    return p->status.phase == POD_FAILED ||
+           (p->obj.meta.deleted && str_empty(p->node_name) && !pod_is_terminal(p));
 }
 
 int64_t job_pod_index(const struct kobj *pod, int64_t completions)
@@ -88,7 +90,7 @@ static void look_at(struct jview *v, struct kobj *o, const struct job_uncounted 
     int64_t index = v->indexed ? job_pod_index(o, v->completions) : -1;
 
     kuid_format(o->meta.uid, uid, sizeof uid);
-    if (!pod_is_terminal(p)) {
+    if (!pod_is_terminal(p) && !job_pod_failed(p)) {
         if (index >= 0)
             v->index_state[index] |= JOB_IDX_ACTIVE;
         if (o->meta.deleted)

@@ -219,6 +219,132 @@ static void test_an_owner_that_cannot_be_looked_up_deletes_nothing(void **state)
 
 /* ---- pods of a Job ------------------------------------------------------------------------- */
 
+#define JOB(name, extra)                                                                      \
+    "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"" name            \
+    "\"},\"spec\":{" extra "\"parallelism\":3,\"completions\":3,\"template\":{\"metadata\":{" \
+    "\"annotations\":{\"sim.koordinator.sh/run\":\"1h\"}},\"spec\":{"                         \
+    "\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"a\"}]}}}}"
+
+static bool pods_gone(struct sim *s, void *arg)
+{
+    (void)arg;
+    return sim_count(s, &kind_pod, "default", NULL) == 0;
+}
+
+static bool job_runs(struct sim *s, void *arg)
+{
+    return sim_num(s, &kind_job, "default", arg, "status.ready") == 3;
+}
+
+static bool job_waits(struct sim *s, void *arg)
+{
+    return sim_num(s, &kind_job, "default", arg, "status.active") == 3;
+}
+
+static void test_a_job_takes_its_running_pods_with_it(void **state)
+{
+    static const char *const how[] = { FOREGROUND, BACKGROUND };
+    CLEANUP(sim_fini) struct sim s;
+
+    (void)state;
+    begin(&s, 7);
+    for (size_t i = 0; i < 8 * ARRAY_LEN(how); i++) {
+        const char *json = i % 2 ? JOB("j", "\"completionMode\":\"Indexed\",") : JOB("j", "");
+        assert_int_equal(sim_create(&s, json), 201);
+        assert_true(sim_until(&s, 60 * SEC, job_runs, "j"));
+        assert_int_equal(sim_delete(&s, &kind_job, "default", "j", how[i / 2 % 2]), 200);
+        assert_true(sim_until(&s, 60 * SEC, pods_gone, NULL));
+        assert_int_equal(sim_count(&s, &kind_job, "default", NULL), 0);
+    }
+}
+
+/* Nobody ever ends a pod that has no node. */
+static void test_a_job_takes_its_waiting_pods_with_it(void **state)
+{
+    static const char *const how[] = { FOREGROUND, BACKGROUND };
+    CLEANUP(sim_fini) struct sim s;
+
+    (void)state;
+    begin(&s, 8);
+    s.no_binder = true;
+    for (size_t i = 0; i < ARRAY_LEN(how); i++) {
+        assert_int_equal(sim_create(&s, JOB("j", "")), 201);
+        assert_true(sim_until(&s, 60 * SEC, job_waits, "j"));
+        sim_run(&s, 5 * SEC);
+        assert_int_equal(sim_delete(&s, &kind_job, "default", "j", how[i]), 200);
+        assert_true(sim_until(&s, 60 * SEC, pods_gone, NULL));
+        assert_int_equal(sim_count(&s, &kind_job, "default", NULL), 0);
+    }
+}
+
+/* What the Job itself gives up neither stays nor counts. */
+static void test_a_suspended_job_takes_its_pods_back(void **state)
+{
+    CLEANUP(sim_fini) struct sim s;
+
+    (void)state;
+    begin(&s, 11);
+    assert_int_equal(sim_create(&s, JOB("j", "\"backoffLimit\":0,")), 201);
+    for (int round = 0; round < 4; round++) {
+        s.no_binder = round % 2; /* pods that wait for a node, and pods that run */
+        assert_true(sim_until(&s, 60 * SEC, s.no_binder ? job_waits : job_runs, "j"));
+        sim_run(&s, 2 * SEC);
+        assert_int_equal(
+            sim_patch(&s, &kind_job, "default", "j", NULL, "{\"spec\":{\"suspend\":true}}"), 200);
+        assert_true(sim_until(&s, 60 * SEC, pods_gone, NULL));
+        sim_run(&s, 5 * SEC); /* counters of zero are not written */
+        assert_string_equal(sim_condition(&s, &kind_job, "default", "j", "Suspended"), "True");
+        assert_true(sim_num(&s, &kind_job, "default", "j", "status.active") <= 0);
+        assert_true(sim_num(&s, &kind_job, "default", "j", "status.failed") <= 0);
+        assert_true(sim_num(&s, &kind_job, "default", "j", "status.succeeded") <= 0);
+        s.no_binder = (round + 1) % 2;
+        assert_int_equal(
+            sim_patch(&s, &kind_job, "default", "j", NULL, "{\"spec\":{\"suspend\":false}}"), 200);
+    }
+}
+
+static void test_an_orphaned_pod_of_a_job_can_be_deleted(void **state)
+{
+    CLEANUP(sim_fini) struct sim s;
+
+    (void)state;
+    begin(&s, 9);
+    assert_int_equal(sim_create(&s, JOB("j", "")), 201);
+    assert_true(sim_until(&s, 60 * SEC, job_runs, "j"));
+    assert_int_equal(sim_delete(&s, &kind_job, "default", "j", ORPHAN), 200);
+    sim_run(&s, 30 * SEC);
+    assert_int_equal(sim_count(&s, &kind_job, "default", NULL), 0);
+    assert_int_equal(sim_count(&s, &kind_pod, "default", NULL), 3);
+    CLEANUP(kj_doc_free) struct kj_doc *pods = sim_list(&s, &kind_pod, "default", NULL);
+    struct kj_iter it = kj_iter(kj_get(kj_root(pods), "items"));
+    for (const struct kj_val *p; kj_next(&it, NULL, &p);) {
+        assert_int_equal(kj_len(kj_path(p, "metadata.finalizers")), 0);
+        assert_int_equal(
+            sim_delete(&s, &kind_pod, "default", kj_str_or(kj_path(p, "metadata.name"), ""), NULL),
+            200);
+    }
+    assert_true(sim_until(&s, 60 * SEC, pods_gone, NULL));
+}
+
+/* While nobody watched: the Job went, its pods did not. */
+static void test_pods_whose_job_went_during_a_restart(void **state)
+{
+    static const char *const how[] = { FOREGROUND, BACKGROUND };
+    CLEANUP(sim_fini) struct sim s;
+
+    (void)state;
+    begin(&s, 10);
+    for (size_t i = 0; i < ARRAY_LEN(how); i++) {
+        assert_int_equal(sim_create(&s, JOB("j", "")), 201);
+        assert_true(sim_until(&s, 60 * SEC, job_runs, "j"));
+        sim_stop_cluster(&s);
+        assert_int_equal(sim_delete(&s, &kind_job, "default", "j", how[i]), 200);
+        sim_run(&s, 20 * SEC);
+        start(&s);
+        assert_true(sim_until(&s, 60 * SEC, pods_gone, NULL));
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -228,6 +354,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_cycle_waits_for_what_depends_on_it),
         cmocka_unit_test(test_an_owner_goes_when_its_dependent_no_longer_blocks),
         cmocka_unit_test(test_an_owner_that_cannot_be_looked_up_deletes_nothing),
+        cmocka_unit_test(test_a_job_takes_its_running_pods_with_it),
+        cmocka_unit_test(test_a_job_takes_its_waiting_pods_with_it),
+        cmocka_unit_test(test_a_suspended_job_takes_its_pods_back),
+        cmocka_unit_test(test_an_orphaned_pod_of_a_job_can_be_deleted),
+        cmocka_unit_test(test_pods_whose_job_went_during_a_restart),
     };
 
     if (argc > 1)
