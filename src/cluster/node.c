@@ -7,11 +7,26 @@
 
 #define LOOK_EVERY (5 * NSEC_PER_SEC)
 
+struct seen { /* a NoExecute taint without timeAdded */
+    char *key;
+    nsec_t since; /* wall */
+};
 struct health {
     nsec_t renewed; /* renewTime of the lease as last seen; only compared with itself */
     nsec_t probed;  /* mono: when it changed, or the node was first seen */
+    struct vec_of(struct seen) taints;
     char name[];
 };
+
+static void health_free(struct health *h)
+{
+    if (!h)
+        return;
+    vec_foreach(&h->taints, i)
+        free(h->taints.items[i].key);
+    vec_fini(&h->taints);
+    free(h);
+}
 
 static struct health *health_of(struct nodectl *n, const char *name)
 {
@@ -204,6 +219,56 @@ static void sync_taints(struct nodectl *n, struct batch *b, const struct node *n
         batch_patch(b, &node->obj, NULL, KUBE_PATCH_MERGE, &body, NULL, NULL);
 }
 
+/* ---- since when ---------------------------------------------------------------------------- */
+
+static const struct seen *find_seen(const struct health *h, const char *key)
+{
+    vec_foreach(&h->taints, i)
+        if (streq(h->taints.items[i].key, key))
+            return &h->taints.items[i];
+    return NULL;
+}
+
+static bool needs_time(const struct taint *t)
+{
+    return t->effect == TAINT_NO_EXECUTE && !t->time_added;
+}
+
+/* kubectl taint writes no timeAdded. */
+static void see_taints(struct nodectl *n, const struct node *node)
+{
+    struct health *h = health_of(n, node->obj.meta.name);
+
+    for (size_t i = h->taints.n; i-- > 0;) {
+        const struct taint *t =
+            find_taint(&node->spec.taints, h->taints.items[i].key, TAINT_NO_EXECUTE);
+        if (t && needs_time(t))
+            continue;
+        free(h->taints.items[i].key);
+        vec_remove(&h->taints, i);
+    }
+    for (uint32_t i = 0; i < node->spec.taints.n; i++) {
+        const struct taint *t = &node->spec.taints.items[i];
+        if (needs_time(t) && !find_seen(h, t->key))
+            vec_push(&h->taints, ((struct seen){ xstrdup(t->key), loop_wall(n->c->loop) }));
+    }
+}
+
+taintlist node_taints(struct nodectl *n, const struct node *node, struct arena *a)
+{
+    const struct health *h = health_of(n, node->obj.meta.name);
+    taintlist l = { arena_newn0(a, node->spec.taints.n + 1, struct taint), node->spec.taints.n };
+
+    for (uint32_t i = 0; i < l.n; i++) {
+        struct taint *t = &l.items[i];
+        *t = node->spec.taints.items[i];
+        const struct seen *s = needs_time(t) ? find_seen(h, t->key) : NULL;
+        if (s)
+            t->time_added = s->since;
+    }
+    return l;
+}
+
 /* ---- sync ---------------------------------------------------------------------------------- */
 
 static void look_at_pods(struct nodectl *n, const char *node)
@@ -234,11 +299,12 @@ static void sync(void *arg, const char *key, struct work *w)
     struct batch *b = batch_new(n->c, "node", key, w);
 
     if (!o) {
-        free(map_removez(&n->health, key));
+        health_free(map_removez(&n->health, key));
         batch_close(b);
         return;
     }
     batch_again(b, LOOK_EVERY);
+    see_taints(n, node_of(o));
     if (informer_synced(n->leases) && informer_synced(n->pods->inf)) {
         const struct node *node = node_of(o);
         bool alive = is_alive(n, key);
@@ -325,7 +391,7 @@ struct nodectl *nodectl_free(struct nodectl *n)
     workqueue_free(n->evictions);
     informer_free(n->leases);
     map_foreach(&n->health, e)
-        free(e->value);
+        health_free(e->value);
     map_fini(&n->health);
     free(n);
     return NULL;

@@ -18,6 +18,8 @@ struct nodectl {
     struct informer *leases;
     struct map health; /* by node name: struct health */
 };
+/* The node's taints. Where one does not tell since when it is there, since we know it. */
+taintlist node_taints(struct nodectl *n, const struct node *node, struct arena *a);
 /* Sync of the eviction queue: key of a pod. */
 void evict_sync(void *arg, const char *key, struct work *w);
 /* How long the pod stays, by the NoExecute taints of its node: NSEC_MAX: for ever; <= 0: no more.

@@ -5,28 +5,43 @@
 
 #define GONE_AFTER (40 * NSEC_PER_SEC) /* a node may come back under its name */
 
+/* When the pod came to its node: a pod that is bound later than the taint was put on has its time
+ * from then on. */
+static nsec_t arrival(const struct pod *p)
+{
+    const struct condition *c = condition_find(&p->status.conditions, "PodScheduled");
+
+    if (c && c->status == COND_TRUE && c->last_transition_time)
+        return c->last_transition_time;
+    return p->status.start_time ? p->status.start_time : p->obj.meta.created;
+}
+
+/* The first that matches, as upstream. */
+static const struct toleration *find_toleration(const struct pod *p, const struct taint *t)
+{
+    for (uint32_t i = 0; i < p->spec->tolerations.n; i++)
+        if (toleration_tolerates(&p->spec->tolerations.items[i], t, 0))
+            return &p->spec->tolerations.items[i];
+    return NULL;
+}
+
 nsec_t evict_after(const struct pod *p, const taintlist *taints, nsec_t now)
 {
     nsec_t least = NSEC_MAX;
 
     for (uint32_t i = 0; i < taints->n; i++) {
         const struct taint *t = &taints->items[i];
-        bool tolerated = false;
         if (t->effect != TAINT_NO_EXECUTE)
             continue;
-        for (uint32_t k = 0; k < p->spec->tolerations.n; k++) {
-            const struct toleration *tol = &p->spec->tolerations.items[k];
-            if (!toleration_tolerates(tol, t, 0))
-                continue;
-            tolerated = true;
-            if (!tol->toleration_seconds.set)
-                continue;
-            /* The shortest limit counts, beside a toleration without one too, as upstream. */
-            nsec_t s = i64_mul_sat(MAX(tol->toleration_seconds.v, (int64_t)0), NSEC_PER_SEC);
-            least = MIN(least, i64_add_sat(t->time_added ? t->time_added : now, s) - now);
-        }
-        if (!tolerated)
+        const struct toleration *tol = find_toleration(p, t);
+        if (!tol)
             return 0;
+        if (!tol->toleration_seconds.set)
+            continue;
+        /* The shortest limit counts, beside a toleration without one too, as upstream. */
+        nsec_t s = i64_mul_sat(MAX(tol->toleration_seconds.v, (int64_t)0), NSEC_PER_SEC);
+        nsec_t since = MAX(t->time_added ? t->time_added : now, arrival(p));
+        least = MIN(least, i64_add_sat(since, s) - now);
     }
     return least;
 }
@@ -116,7 +131,8 @@ void evict_sync(void *arg, const char *key, struct work *w)
                 on_node, x);
         }
     } else if (o->meta.deleted == 0 && !pod_is_terminal(p)) {
-        nsec_t left = evict_after(p, &node_of(node)->spec.taints, now);
+        taintlist taints = node_taints(n, node_of(node), batch_arena(b));
+        nsec_t left = evict_after(p, &taints, now);
         if (left <= 0)
             evict(n, b, p);
         else if (left < NSEC_MAX)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "api/workload.h"
+#include "base/ktime.h"
 
 #define TEMPLATE(app, cpu)                                                      \
     "{\"metadata\":{\"labels\":{\"app\":\"" app                                 \
@@ -133,6 +134,77 @@ static void test_driven_out_by_a_taint(void **state)
     assert_true(sim_until(&s, 40 * SEC, all_ready, "r"));
 }
 
+#define TOLERANT                                                                        \
+    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\"},\"spec\":{"  \
+    "\"tolerations\":[{\"key\":\"k\",\"operator\":\"Exists\",\"effect\":\"NoExecute\"," \
+    "\"tolerationSeconds\":60}],"                                                       \
+    "\"containers\":[{\"name\":\"c\",\"image\":\"a\"}]}}"
+
+#define BINDING                                                                  \
+    "{\"apiVersion\":\"v1\",\"kind\":\"Binding\",\"metadata\":{\"name\":\"p\"}," \
+    "\"target\":{\"kind\":\"Node\",\"name\":\"hollow-0\"}}"
+
+static bool is_leaving(struct sim *s, void *arg)
+{
+    char text[64];
+
+    sim_text(s, &kind_pod, "default", arg, "metadata.uid", text, sizeof text);
+    if (!*text)
+        return true;
+    sim_text(s, &kind_pod, "default", arg, "metadata.deletionTimestamp", text, sizeof text);
+    return *text;
+}
+
+/* The taint is an hour old, the pod a few minutes, and it has been on the node for no time. */
+static void test_a_pod_is_tolerated_from_its_arrival_on(void **state)
+{
+    CLEANUP(sim_fini) struct sim s;
+    char json[300], text[KTIME_TEXT_MAX];
+
+    (void)state;
+    begin(&s, 0);
+    (void)ktime_format(loop_wall(s.loop) - 3600 * SEC, text);
+    (void)snprintf(json, sizeof json,
+                   "{\"spec\":{\"taints\":[{\"key\":\"k\",\"effect\":\"NoExecute\",\"timeAdded\":"
+                   "\"%s\"}]}}",
+                   text);
+    assert_int_equal(sim_patch(&s, &kind_node, NULL, "hollow-0", NULL, json), 200);
+    s.no_binder = true;
+    assert_int_equal(sim_create(&s, TOLERANT), 201);
+    sim_run(&s, 200 * SEC);
+    assert_int_equal(sim_do(&s,
+                            &(struct kube_req){ .verb = KUBE_CREATE,
+                                                .kind = &kind_pod,
+                                                .ns = "default",
+                                                .name = "p",
+                                                .subresource = "binding",
+                                                .body = BINDING,
+                                                .body_len = strlen(BINDING) },
+                            NULL),
+                     201);
+    sim_run(&s, 55 * SEC);
+    assert_false(is_leaving(&s, "p"));
+    assert_true(sim_until(&s, 10 * SEC, is_leaving, "p"));
+}
+
+/* As kubectl taint writes it. */
+static void test_a_taint_that_does_not_tell_since_when(void **state)
+{
+    CLEANUP(sim_fini) struct sim s;
+
+    (void)state;
+    begin(&s, 0);
+    assert_int_equal(sim_create(&s, TOLERANT), 201);
+    sim_run(&s, 200 * SEC);
+    assert_int_equal(
+        sim_patch(&s, &kind_node, NULL, "hollow-0", NULL,
+                  "{\"spec\":{\"taints\":[{\"key\":\"k\",\"effect\":\"NoExecute\"}]}}"),
+        200);
+    sim_run(&s, 55 * SEC);
+    assert_false(is_leaving(&s, "p"));
+    assert_true(sim_until(&s, 10 * SEC, is_leaving, "p"));
+}
+
 static void test_ended_pods_are_collected(void **state)
 {
     CLEANUP(sim_fini) struct sim s;
@@ -162,6 +234,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_an_edit_is_tried_at_once),
         cmocka_unit_test(test_refused_job_backs_off),
         cmocka_unit_test(test_driven_out_by_a_taint),
+        cmocka_unit_test(test_a_pod_is_tolerated_from_its_arrival_on),
+        cmocka_unit_test(test_a_taint_that_does_not_tell_since_when),
         cmocka_unit_test(test_ended_pods_are_collected),
     };
 

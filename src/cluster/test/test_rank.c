@@ -79,6 +79,11 @@ static void test_order_of_deletion(void **state)
     bed_fini(&b);
 }
 
+#define LIMITED                                                                              \
+    "},\"spec\":{\"tolerations\":[{\"key\":\"node.kubernetes.io/unreachable\",\"operator\":" \
+    "\"Exists\",\"effect\":\"NoExecute\",\"tolerationSeconds\":300}]},\"status\":{"
+#define LATER "\"2025-11-15T09:47:40Z\"" /* a minute after NOW */
+
 static void test_tolerations_in_time(void **state)
 {
     struct taint t = {
@@ -99,6 +104,19 @@ static void test_tolerations_in_time(void **state)
     assert_int_equal(evict_after(pod_of(b.pods.items[1]), &taints, NOW), NSEC_MAX);
     assert_int_equal(evict_after(pod_of(b.pods.items[2]), &taints, NOW + 100 * NSEC_PER_SEC),
                      200 * NSEC_PER_SEC);
+    /* One that came later has its time from then on, wherever it is told. */
+    bed_add(&b, "bound later",
+            LIMITED "\"conditions\":[{\"type\":\"PodScheduled\",\"status\":"
+                    "\"True\",\"lastTransitionTime\":" LATER "}]}}");
+    bed_add(&b, "started later", LIMITED "\"startTime\":" LATER "}}");
+    for (size_t i = 3; i < 5; i++)
+        assert_int_equal(evict_after(pod_of(b.pods.items[i]), &taints, NOW + 100 * NSEC_PER_SEC),
+                         260 * NSEC_PER_SEC);
+    /* The first toleration that matches decides. */
+    bed_add(&b, "two",
+            "},\"spec\":{\"tolerations\":[{\"operator\":\"Exists\",\"effect\":\"NoExecute\"},{"
+            "\"operator\":\"Exists\",\"effect\":\"NoExecute\",\"tolerationSeconds\":5}]}}");
+    assert_int_equal(evict_after(pod_of(b.pods.items[5]), &taints, NOW), NSEC_MAX);
     t.effect = TAINT_NO_SCHEDULE;
     assert_int_equal(evict_after(pod_of(b.pods.items[0]), &taints, NOW), NSEC_MAX);
     bed_fini(&b);
