@@ -34,12 +34,7 @@ static int assume(struct scheduler *s, struct attempt *a, uint32_t row, const ch
     if (slot >= 0)
         return kerr_set(err, -ECANCELED, "running ResizePod plugin \"%s\": %s",
                         a->profile->slots[slot].plugin->name, ks_texts_join(&why));
-    struct podreq takes = { .mcpu_nz = a->pod.score_mcpu,
-                            .memory_nz = a->pod.score_memory,
-                            .more = (struct ks_request *)a->pod.more,
-                            .nmore = a->pod.nmore };
-    memcpy(takes.fixed, a->pod.request, sizeof takes.fixed);
-    return nodecache_assume(s->cache, a->obj, node, resized ? &takes : NULL, err);
+    return nodecache_assume(s->cache, a->obj, node, resized ? &a->pod.requests : NULL, err);
 }
 
 /* Reserved for and bound to the node from here on, in our mind. */

@@ -18,19 +18,9 @@
 
 static void describe(struct attempt *a)
 {
-    struct podreq req;
-
-    podreq_placed(pod_of(a->obj), a->arena, &req);
-    for (uint32_t i = 0; i < req.nmore; i++)
-        req.more[i].column = ks_column_of(a->cycle.nodes, req.more[i].name);
-    a->pod = (struct ks_pod){
-        .pod = pod_of(a->obj),
-        .score_mcpu = req.mcpu_nz,
-        .score_memory = req.memory_nz,
-        .more = req.more,
-        .nmore = req.nmore,
-    };
-    memcpy(a->pod.request, req.fixed, sizeof a->pod.request);
+    a->pod.pod = pod_of(a->obj);
+    requests_placed(a->pod.pod, a->arena, &a->pod.requests);
+    requests_resolve(&a->pod.requests, a->cycle.nodes);
 }
 
 void attempt_init(struct attempt *a, const struct attempt_input *in, struct arena *arena)

@@ -12,7 +12,7 @@
 #ifndef KOORD_SCHEDULER_PLUGIN_H
 #define KOORD_SCHEDULER_PLUGIN_H
 #include "base/base.h"
-#include "scheduler/model/rows.h"
+#include "scheduler/model/requests.h"
 #include "json/schema.h" /* struct kuid */
 
 struct arena;
@@ -53,10 +53,7 @@ struct ks_reason {
 
 struct ks_pod {
     const struct pod *pod;
-    int64_t request[KS_FIXED];        /* request[KS_PODS] is 1 */
-    int64_t score_mcpu, score_memory; /* with defaults for containers that ask for nothing */
-    const struct ks_request *more;
-    uint32_t nmore;
+    struct requests requests;
 };
 
 /* ---- one attempt ----------------------------------------------------------------------------- */
@@ -271,11 +268,11 @@ struct ks_plugin {
      * plugin with this member is asked. */
     uint32_t (*prefer)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                        const uint32_t **ret_rows);
-    /* After the choice, with the gate ResizePod: what the pod shall ask for on this node. The
-     * members of p that are numbers, and `more`, may be changed: they are what it takes there until
-     * the server confirms it, and what reserve() sees. Names in `more` are the pod's own, those of
-     * columns, or constants. KS_SKIP: nothing changed. Anything else but a success is an error: all
-     * reservations are undone. c->state is pre_filter's. */
+    /* After the choice, with the gate ResizePod: what the pod shall ask for on this node.
+     * p->requests may be changed: it is what counts there until the server confirms the pod, and
+     * what reserve() sees. Names in `more` are the pod's own, those of columns, or constants.
+     * KS_SKIP: nothing changed. Anything else but a success is an error: all reservations are
+     * undone. c->state is pre_filter's. */
     enum ks_code (*resize)(void *self, const struct ks_cycle *c, struct ks_pod *p, uint32_t row,
                            struct ks_texts *why);
     /* Asked before the queue is: the pod that must go next, whatever the order and its back-off

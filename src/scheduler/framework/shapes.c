@@ -3,7 +3,7 @@
 
 #include "api/pod.h"
 #include "base/arena.h"
-#include "scheduler/model/podreq.h"
+#include "scheduler/model/requests.h"
 
 /* A state that is refreshed again and again may grow in its arena; then it is made anew. */
 #define ARENA_MAX (8u << 20)
@@ -109,7 +109,8 @@ static bool up_to_date(const struct shape *h, const struct ks_nodes *nodes, uint
 struct shape *shapes_get(struct shapes *s, const struct profile *p, struct kobj *pod,
                          const struct ks_nodes *nodes, uint64_t objects_generation)
 {
-    if (!pod_of(pod)->share[1] || !str_empty(pod_of(pod)->node_name) || podreq_is_told(pod_of(pod)))
+    if (!pod_of(pod)->share[1] || !str_empty(pod_of(pod)->node_name) ||
+        requests_in_status(pod_of(pod)))
         return NULL;
     struct shape *h = find(s, p, pod_of(pod));
     if (!h)

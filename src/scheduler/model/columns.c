@@ -5,9 +5,7 @@
 #include "api/protocol_keys.h"
 #include "api/toleration.h"
 
-/* A node has fewer than 2^14 pods; up to this request a sum stays far from 64 bits. */
-#define TAKES_HUGE (INT64_C(1) << 46)
-#define SUM_MAX    (INT64_C(1) << 61)
+#define SUM_MAX (INT64_C(1) << 61)
 
 static const char *const fixed_names[KS_FIXED] = { RES_CPU, RES_MEMORY, RES_EPHEMERAL_STORAGE,
                                                    "pods" };
@@ -67,10 +65,10 @@ void columns_fini(struct columns *c)
     *c = (struct columns){ 0 };
 }
 
-uint32_t columns_find(const struct columns *c, const char *resource)
+uint32_t ks_column_of(const struct ks_nodes *n, const char *resource)
 {
-    for (uint32_t r = 0; r < c->view.nres; r++)
-        if (streq(c->names[r], resource))
+    for (uint32_t r = 0; r < n->nres; r++)
+        if (streq(n->resource[r], resource))
             return r;
     return KS_NO_COLUMN;
 }
@@ -79,7 +77,7 @@ void columns_learn(struct columns *c, const reslist *allocatable)
 {
     for (uint32_t i = 0; i < allocatable->n; i++) {
         const char *name = allocatable->items[i].name;
-        if (podreq_is_scalar(name) && columns_find(c, name) == KS_NO_COLUMN)
+        if (requests_is_scalar(name) && ks_column_of(&c->view, name) == KS_NO_COLUMN)
             add_column(c, name);
     }
 }
@@ -157,7 +155,7 @@ void columns_set_node(struct columns *c, uint32_t row, const struct node *n)
         flags |= bit & TAINT_BIT(TAINT_PREFER_NO_SCHEDULE) ? KS_NODE_TAINT_PREFER : 0;
     }
     for (uint32_t r = 0; r < c->view.nres; r++)
-        c->alloc[r][row] = podreq_count(&n->status.allocatable, c->names[r]);
+        c->alloc[r][row] = requests_count(&n->status.allocatable, c->names[r]);
     c->nodes[row] = n;
     count_prefer(c, c->flags[row], -1);
     c->flags[row] = (uint8_t)flags;
@@ -166,40 +164,7 @@ void columns_set_node(struct columns *c, uint32_t row, const struct node *n)
     c->view.node_generation = c->view.generation;
 }
 
-/* ---- what pods take -------------------------------------------------------------------------- */
-
-void takes_set(struct takes *t, const struct podreq *req, const struct columns *c)
-{
-    takes_fini(t);
-    memcpy(t->fixed, req->fixed, sizeof t->fixed);
-    t->mcpu_nz = req->mcpu_nz;
-    t->memory_nz = req->memory_nz;
-    t->nmore = req->nmore;
-    t->more = req->nmore ? xmemdup(req->more, req->nmore * sizeof *req->more) : NULL;
-    takes_resolve(t, c);
-}
-
-void takes_resolve(struct takes *t, const struct columns *c)
-{
-    for (uint32_t i = 0; i < t->nmore; i++)
-        t->more[i].column = columns_find(c, t->more[i].name);
-}
-
-bool takes_huge(const struct takes *t)
-{
-    bool huge = t->mcpu_nz > TAKES_HUGE || t->memory_nz > TAKES_HUGE;
-    for (int i = 0; i < KS_FIXED; i++)
-        huge |= t->fixed[i] > TAKES_HUGE;
-    for (uint32_t i = 0; i < t->nmore; i++)
-        huge |= t->more[i].count > TAKES_HUGE;
-    return huge;
-}
-
-void takes_fini(struct takes *t)
-{
-    free(t->more);
-    *t = (struct takes){ 0 };
-}
+/* ---- what pods request ----------------------------------------------------------------------- */
 
 void columns_clear_used(struct columns *c, uint32_t row)
 {
@@ -222,22 +187,22 @@ static int64_t sum(int64_t a, int64_t b, int sign)
     return s > SUM_MAX ? SUM_MAX : s;
 }
 
-void columns_add(struct columns *c, uint32_t row, const struct takes *t, int sign)
+void columns_add(struct columns *c, uint32_t row, const struct requests *r, int sign)
 {
-    for (int r = 0; r < KS_FIXED; r++)
-        c->used[r][row] = sum(c->used[r][row], t->fixed[r], sign);
-    for (uint32_t i = 0; i < t->nmore; i++) {
-        int64_t *at = t->more[i].column == KS_NO_COLUMN ? NULL : &c->used[t->more[i].column][row];
+    for (int i = 0; i < KS_FIXED; i++)
+        c->used[i][row] = sum(c->used[i][row], r->fixed[i], sign);
+    for (uint32_t i = 0; i < r->nmore; i++) {
+        int64_t *at = r->more[i].column == KS_NO_COLUMN ? NULL : &c->used[r->more[i].column][row];
         if (at)
-            *at = sum(*at, t->more[i].count, sign);
+            *at = sum(*at, r->more[i].count, sign);
     }
-    c->mcpu_nz[row] = sum(c->mcpu_nz[row], t->mcpu_nz, sign);
-    c->memory_nz[row] = sum(c->memory_nz[row], t->memory_nz, sign);
+    c->mcpu_nz[row] = sum(c->mcpu_nz[row], r->mcpu_nz, sign);
+    c->memory_nz[row] = sum(c->memory_nz[row], r->memory_nz, sign);
     touch(c, row);
 }
 
-int columns_check_used(const struct columns *c, uint32_t row, const struct takes *all, uint32_t n,
-                       struct kerr *err)
+int columns_check_used(const struct columns *c, uint32_t row, const struct requests *all,
+                       uint32_t n, struct kerr *err)
 {
     for (uint32_t r = 0; r < c->view.nres; r++) {
         int64_t want = 0;

@@ -1,11 +1,11 @@
-/* columns.h - the arrays behind struct ks_nodes. Internal to cache/.
+/* columns.h - the arrays behind struct ks_nodes. Internal to model/.
  *
  * Rows are dense. There is a column for every resource that some node has ever had: pods cannot
  * make columns, so a user who invents resource names costs nothing.
  */
 #ifndef KOORD_SCHEDULER_MODEL_COLUMNS_H
 #define KOORD_SCHEDULER_MODEL_COLUMNS_H
-#include "scheduler/model/podreq.h"
+#include "scheduler/model/requests.h"
 
 struct columns {
     struct ks_nodes view; /* points into the arrays below */
@@ -21,27 +21,15 @@ struct columns {
     uint32_t journal[KS_JOURNAL];
 };
 
-struct takes { /* what one pod takes from its node */
-    int64_t fixed[KS_FIXED];
-    int64_t mcpu_nz, memory_nz;
-    struct ks_request *more; /* owned; names are borrowed from the pod */
-    uint32_t nmore;
-};
-void takes_set(struct takes *t, const struct podreq *req, const struct columns *c);
-void takes_resolve(struct takes *t, const struct columns *c); /* after columns_learn() */
-bool takes_huge(const struct takes *t); /* so much that sums with it must be bounded */
-void takes_fini(struct takes *t);
-
 void columns_init(struct columns *c);
 void columns_fini(struct columns *c);
-uint32_t columns_find(const struct columns *c, const char *resource);
 void columns_learn(struct columns *c, const reslist *allocatable);
 uint32_t columns_push(struct columns *c);             /* a row of zeros; its number */
 void columns_remove(struct columns *c, uint32_t row); /* the last row takes its place */
 void columns_set_node(struct columns *c, uint32_t row, const struct node *n);
 void columns_clear_used(struct columns *c, uint32_t row);
 void columns_set_pods(struct columns *c, uint32_t row, struct ks_podlist pods); /* borrowed */
-void columns_add(struct columns *c, uint32_t row, const struct takes *t, int sign);
-int columns_check_used(const struct columns *c, uint32_t row, const struct takes *all, uint32_t n,
-                       struct kerr *err);
+void columns_add(struct columns *c, uint32_t row, const struct requests *r, int sign);
+int columns_check_used(const struct columns *c, uint32_t row, const struct requests *all,
+                       uint32_t n, struct kerr *err);
 #endif

@@ -25,7 +25,7 @@ struct cpod {
     int64_t confirm_by; /* 0: not bound yet, or confirmed */
     bool assumed, huge, affinity;
     struct cpod *trial; /* the next of those that are there or gone only as if */
-    struct takes takes;
+    struct requests requests;
 };
 
 struct nodecache {
@@ -61,7 +61,7 @@ static void node_free(struct cnode *n)
 
 static void cpod_free(struct cpod *p)
 {
-    takes_fini(&p->takes);
+    requests_fini(&p->requests);
     kobj_unref(p->pod);
     free(p);
 }
@@ -98,11 +98,6 @@ const char *nodecache_row_name(const struct nodecache *c, uint32_t row)
     return c->rows[row]->name;
 }
 
-uint32_t ks_column_of(const struct ks_nodes *n, const char *resource)
-{
-    return columns_find(&n->of->cols, resource);
-}
-
 uint32_t ks_row_of(const struct ks_nodes *n, const char *node)
 {
     const struct cnode *cn = map_getz(&n->of->nodes, node);
@@ -117,7 +112,7 @@ static void recount(struct nodecache *c, struct cnode *n)
 {
     columns_clear_used(&c->cols, n->row);
     for (uint32_t i = 0; i < n->list.n; i++)
-        columns_add(&c->cols, n->row, &n->pods[i]->takes, 1);
+        columns_add(&c->cols, n->row, &n->pods[i]->requests, 1);
 }
 
 static void account(struct nodecache *c, struct cnode *n, const struct cpod *p, int sign)
@@ -128,7 +123,7 @@ static void account(struct nodecache *c, struct cnode *n, const struct cpod *p, 
     if (n->nhuge || p->huge)
         recount(c, n);
     else
-        columns_add(&c->cols, n->row, &p->takes, sign);
+        columns_add(&c->cols, n->row, &p->requests, sign);
 }
 
 static struct cnode *node_get(struct nodecache *c, const char *name)
@@ -210,27 +205,28 @@ static void detach(struct nodecache *c, struct cpod *p)
 
 /* ---- pods ------------------------------------------------------------------------------------ */
 
-static void pod_measure(struct nodecache *c, struct cpod *p, const struct podreq *takes)
+static void pod_measure(struct nodecache *c, struct cpod *p, const struct requests *given)
 {
-    struct podreq own;
-    if (!takes) {
+    struct requests own;
+    if (!given) {
         arena_reset(c->arena);
-        podreq_accounted(pod_of(p->pod), c->arena, &own);
+        requests_accounted(pod_of(p->pod), c->arena, &own);
     }
-    takes_set(&p->takes, takes ? takes : &own, &c->cols);
-    p->huge = takes_huge(&p->takes);
+    p->requests = requests_copy(given ? given : &own);
+    requests_resolve(&p->requests, &c->cols.view);
+    p->huge = requests_are_huge(&p->requests);
     const struct affinity *has = pod_of(p->pod)->spec->affinity;
     p->affinity = has && (has->pod || has->pod_anti);
 }
 
 static struct cpod *pod_new(struct nodecache *c, struct kobj *pod, const char *node, bool assumed,
-                            const struct podreq *takes)
+                            const struct requests *given)
 {
     struct cpod *p = xnew0(struct cpod);
     p->uid = pod->meta.uid;
     p->pod = kobj_ref(pod);
     p->assumed = assumed;
-    pod_measure(c, p, takes);
+    pod_measure(c, p, given);
     uidmap_put(&c->pods, p);
     c->assumed += assumed;
     attach(c, p, node_get(c, node));
@@ -264,7 +260,7 @@ bool nodecache_remove_pod(struct nodecache *c, struct kuid uid)
 }
 
 int nodecache_assume(struct nodecache *c, struct kobj *pod, const char *node,
-                     const struct podreq *takes, struct kerr *err)
+                     const struct requests *requests, struct kerr *err)
 {
     if (uidmap_get(&c->pods, pod->meta.uid)) {
         char uid[KUID_TEXT_MAX];
@@ -272,7 +268,7 @@ int nodecache_assume(struct nodecache *c, struct kobj *pod, const char *node,
         return kerr_set(err, -EEXIST, "pod %s(%s/%s) is in the cache, so can't be assumed", uid,
                         pod->meta.ns, pod->meta.name);
     }
-    pod_new(c, pod, node, true, takes);
+    pod_new(c, pod, node, true, requests);
     return 0;
 }
 
@@ -327,7 +323,7 @@ static void row_new(struct nodecache *c, struct cnode *n)
     c->rows[n->row] = n;
 }
 
-/* Resources nobody had before get columns; the pods that take some of them are found again. */
+/* Resources nobody had before get columns; the pods that request some of them are found again. */
 static void new_columns(struct nodecache *c, const struct node *node)
 {
     uint32_t before = c->cols.view.nres;
@@ -337,7 +333,7 @@ static void new_columns(struct nodecache *c, const struct node *node)
     if (c->cols.view.nres == before)
         return;
     for (size_t it = 0; (p = uidmap_next(&c->pods, &it));)
-        takes_resolve(&p->takes, &c->cols);
+        requests_resolve(&p->requests, &c->cols.view);
     for (uint32_t i = 0; i < c->cols.view.n; i++)
         recount(c, c->rows[i]);
 }
@@ -463,9 +459,9 @@ int nodecache_verify(const struct nodecache *c, struct kerr *err)
     for (uint32_t row = 0; row < c->cols.view.n; row++) {
         const struct cnode *cn = c->rows[row];
         uint32_t n = cn->list.n;
-        struct takes *all = xnewn0(n + 1u, struct takes);
+        struct requests *all = xnewn0(n + 1u, struct requests);
         for (uint32_t i = 0; i < n; i++)
-            all[i] = cn->pods[i]->takes;
+            all[i] = cn->pods[i]->requests;
         int r = columns_check_used(&c->cols, row, all, n, err);
         free(all);
         if (r < 0)

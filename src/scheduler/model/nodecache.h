@@ -11,7 +11,7 @@
 #ifndef KOORD_SCHEDULER_MODEL_NODECACHE_H
 #define KOORD_SCHEDULER_MODEL_NODECACHE_H
 #include "api/kobj.h"
-#include "scheduler/model/podreq.h"
+#include "scheduler/model/requests.h"
 
 struct nodecache;
 
@@ -31,10 +31,10 @@ void nodecache_put_pod(struct nodecache *c, struct kobj *pod);
 /* False when it was not there. */
 bool nodecache_remove_pod(struct nodecache *c, struct kuid uid);
 
-/* takes: what it takes there until the server confirms it; NULL: what it says itself. -EEXIST when
- * the pod is in the cache. */
+/* requests: what counts there until the server confirms the pod; NULL: what the pod says itself.
+ * -EEXIST when the pod is in the cache. */
 int nodecache_assume(struct nodecache *c, struct kobj *pod, const char *node,
-                     const struct podreq *takes, struct kerr *err);
+                     const struct requests *requests, struct kerr *err);
 /* The server accepted the binding; its confirmation is due. */
 void nodecache_bound(struct nodecache *c, struct kuid uid, nsec_t confirm_by);
 /* Undoes the assumption. False when the pod is not there or is not assumed any more. */

@@ -54,10 +54,4 @@ struct ks_nodes { /* one row a node, [0, n); rows move only between attempts */
 /* KS_NO_ROW when there is no such node; KS_NO_COLUMN when no node has such a resource. */
 uint32_t ks_row_of(const struct ks_nodes *n, const char *node);
 uint32_t ks_column_of(const struct ks_nodes *n, const char *resource);
-
-struct ks_request { /* of a resource that is not one of the fixed */
-    const char *name;
-    int64_t count;
-    uint32_t column; /* or KS_NO_COLUMN */
-};
 #endif

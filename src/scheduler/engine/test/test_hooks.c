@@ -33,7 +33,7 @@ static enum ks_code hand_resize(void *self, const struct ks_cycle *c, struct ks_
     hand.resized++;
     assert_string_equal(c->nodes->node[row]->obj.meta.name, "n");
     if (hand.resize == KS_SUCCESS)
-        p->request[KS_MCPU] = p->score_mcpu = hand.mcpu;
+        p->requests.fixed[KS_MCPU] = p->requests.mcpu_nz = hand.mcpu;
     ks_texts_add(why, "the hand shakes");
     return hand.resize;
 }
@@ -44,7 +44,7 @@ static enum ks_code hand_reserve(void *self, const struct ks_cycle *c, const str
     size_t len = strlen(hand.order);
 
     (void)self, (void)c, (void)row, (void)why;
-    hand.reserved = p->request[KS_MCPU];
+    hand.reserved = p->requests.fixed[KS_MCPU];
     (void)snprintf(hand.order + len, sizeof hand.order - len, "%s ", p->pod->obj.meta.name);
     return KS_SUCCESS;
 }

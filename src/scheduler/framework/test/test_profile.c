@@ -46,12 +46,12 @@ static void test_silent_containers_weigh_something(void **state)
     fixture_init(&r, state, NULL, NULL);
     run_node(&r, "a", "'cpu':'1','memory':'400Mi','pods':'9'", "");
     run_try(&r, "", "");
-    assert_int_equal(r.a.pod.score_mcpu, 100);
-    assert_int_equal(r.a.pod.score_memory, 209715200);
-    assert_int_equal(r.a.pod.request[KS_MCPU], 0);
+    assert_int_equal(r.a.pod.requests.mcpu_nz, 100);
+    assert_int_equal(r.a.pod.requests.memory_nz, 209715200);
+    assert_int_equal(r.a.pod.requests.fixed[KS_MCPU], 0);
     assert_int_equal(fixture_score(&r, "NodeResourcesFit", "a"), (90 + 50) / 2);
     run_try(&r, "'cpu':'0'", "");
-    assert_int_equal(r.a.pod.score_mcpu, 0); /* said so on purpose */
+    assert_int_equal(r.a.pod.requests.mcpu_nz, 0); /* said so on purpose */
 }
 
 static void test_balanced(void **state)

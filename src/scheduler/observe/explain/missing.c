@@ -36,10 +36,10 @@ static struct whatif_change *push(struct changes *c, const char *plugin, enum ks
 static int64_t request_of(const struct ks_pod *p, const char *resource, uint32_t column)
 {
     if (column < KS_FIXED)
-        return p->request[column];
-    for (uint32_t i = 0; i < p->nmore; i++)
-        if (streq(p->more[i].name, resource))
-            return p->more[i].count;
+        return p->requests.fixed[column];
+    for (uint32_t i = 0; i < p->requests.nmore; i++)
+        if (streq(p->requests.more[i].name, resource))
+            return p->requests.more[i].count;
     return 0;
 }
 

@@ -4,7 +4,7 @@
 #include "api/node.h"
 #include "base/arena.h"
 #include "base/num.h"
-#include "scheduler/model/podreq.h"
+#include "scheduler/model/requests.h"
 #include "scheduler/plugins/noderesources/noderesources.h"
 #include "scheduler/plugins/registry.h"
 
@@ -126,13 +126,9 @@ static int64_t score_row(const struct res_terms *t, const struct ks_nodes *n, ui
 /* What its containers hold counts too, as on the node: unlike in the filter. */
 static struct ks_pod as_accounted(const struct ks_pod *p, struct arena *a)
 {
-    struct ks_pod q = *p;
-    struct podreq req;
+    struct ks_pod q = { .pod = p->pod };
 
-    podreq_accounted(p->pod, a, &req);
-    memcpy(q.request, req.fixed, sizeof q.request);
-    q.more = req.more;
-    q.nmore = req.nmore;
+    requests_accounted(p->pod, a, &q.requests);
     return q;
 }
 
@@ -141,7 +137,7 @@ static enum ks_code balanced_pre_score(void *self, const struct ks_cycle *c, con
 {
     const struct balanced *b = self;
     struct res_terms *t = arena_new0(c->arena, struct res_terms);
-    struct ks_pod pod = podreq_is_told(p->pod) ? as_accounted(p, c->arena) : *p;
+    struct ks_pod pod = requests_in_status(p->pod) ? as_accounted(p, c->arena) : *p;
 
     (void)why;
     *t = res_terms_of(&b->resources, RES_COUNT_PLAIN, c->nodes, &pod, c->arena);

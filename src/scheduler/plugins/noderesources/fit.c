@@ -5,7 +5,7 @@
 #include "api/pod.h"
 #include "api/podresources.h"
 #include "base/arena.h"
-#include "scheduler/model/podreq.h"
+#include "scheduler/model/requests.h"
 #include "scheduler/plugins/noderesources/noderesources.h"
 #include "scheduler/plugins/registry.h"
 
@@ -19,7 +19,7 @@ static const struct ks_reason fit_reasons[] = {
 };
 
 struct prepared {       /* the state */
-    const char **texts; /* for p->more */
+    const char **texts; /* for requests.more */
     struct res_terms terms;
 };
 
@@ -53,9 +53,9 @@ static struct prepared *prepare(const struct fit *f, const struct ks_cycle *c,
     struct arena *a = c->arena;
     struct prepared *s = arena_new0(a, struct prepared);
 
-    s->texts = arena_newn0(a, p->nmore, const char *);
-    for (uint32_t k = 0; k < p->nmore; k++)
-        s->texts[k] = arena_printf(a, "Insufficient %s", p->more[k].name);
+    s->texts = arena_newn0(a, p->requests.nmore, const char *);
+    for (uint32_t k = 0; k < p->requests.nmore; k++)
+        s->texts[k] = arena_printf(a, "Insufficient %s", p->requests.more[k].name);
     s->terms = res_terms_of(&f->args.strategy.resources, RES_COUNT_NONZERO, c->nodes, p, a);
     return s;
 }
@@ -86,10 +86,10 @@ static void fit_filter(void *self, const struct ks_cycle *c, const struct ks_pod
     (void)skip;
     check_pods(s, n->alloc[KS_PODS], n->used[KS_PODS], why);
     for (uint32_t r = 0; r < KS_PODS; r++)
-        if (p->request[r] > 0)
-            check_column(s, p->request[r], n->alloc[r], n->used[r], why);
-    for (uint32_t k = 0; k < p->nmore; k++) {
-        const struct ks_request *m = &p->more[k];
+        if (p->requests.fixed[r] > 0)
+            check_column(s, p->requests.fixed[r], n->alloc[r], n->used[r], why);
+    for (uint32_t k = 0; k < p->requests.nmore; k++) {
+        const struct ks_request *m = &p->requests.more[k];
         if (m->count == 0 || fit_ignores(&f->args, m->name))
             continue;
         if (m->column == KS_NO_COLUMN)
@@ -119,10 +119,10 @@ static void fit_explain(void *self, const struct ks_cycle *c, const struct ks_po
     if (n->used[KS_PODS][row] + 1 > n->alloc[KS_PODS][row])
         ks_texts_add(out, "Too many pods");
     for (uint32_t r = 0; r < KS_PODS; r++)
-        if (p->request[r] > 0 && p->request[r] > n->alloc[r][row] - n->used[r][row])
+        if (p->requests.fixed[r] > 0 && p->requests.fixed[r] > n->alloc[r][row] - n->used[r][row])
             ks_texts_add(out, fixed[r]);
-    for (uint32_t k = 0; k < p->nmore; k++) {
-        const struct ks_request *m = &p->more[k];
+    for (uint32_t k = 0; k < p->requests.nmore; k++) {
+        const struct ks_request *m = &p->requests.more[k];
         int64_t free =
             m->column == KS_NO_COLUMN ? 0 : n->alloc[m->column][row] - n->used[m->column][row];
         if (m->count != 0 && m->count > free && !fit_ignores(&f->args, m->name))
@@ -178,8 +178,8 @@ static bool worth_scale_down(void *self, const struct ks_event *e, const struct 
     reslist now = pod_requests(pod_of(e->now), &o, a);
     for (uint32_t i = 0; i < want.n; i++) {
         const char *name = want.items[i].name;
-        if (podreq_counts(name) && podreq_count(&want, name) > 0 &&
-            podreq_count(&now, name) < podreq_count(&before, name))
+        if (requests_is_counted(name) && requests_count(&want, name) > 0 &&
+            requests_count(&now, name) < requests_count(&before, name))
             return true;
     }
     return false;
@@ -192,19 +192,19 @@ static bool worth_node(void *self, const struct ks_event *e, const struct pod *p
     reslist want = pod_requests(p, NULL, a);
     const reslist *now = &node_of(e->now)->status.allocatable;
     const reslist *before = e->before ? &node_of(e->before)->status.allocatable : NULL;
-    bool grown = !before || podreq_count(now, "pods") > podreq_count(before, "pods");
+    bool grown = !before || requests_count(now, "pods") > requests_count(before, "pods");
     const struct fit *f = self;
 
-    if (podreq_count(now, "pods") < 1)
+    if (requests_count(now, "pods") < 1)
         return false;
     for (uint32_t i = 0; i < want.n; i++) {
         const char *name = want.items[i].name;
         int64_t count = resource_count(name, want.items[i].value);
-        if (count == 0 || !podreq_counts(name) || fit_ignores(&f->args, name))
+        if (count == 0 || !requests_is_counted(name) || fit_ignores(&f->args, name))
             continue;
-        if (count > podreq_count(now, name))
+        if (count > requests_count(now, name))
             return false;
-        grown |= podreq_count(now, name) > podreq_count(before, name);
+        grown |= requests_count(now, name) > requests_count(before, name);
     }
     return grown;
 }

@@ -2,7 +2,7 @@
 #include "api/podresources.h"
 #include "api/protocol_keys.h"
 #include "base/arena.h"
-#include "scheduler/model/podreq.h"
+#include "scheduler/model/requests.h"
 #include "scheduler/plugins/noderesources/noderesources.h"
 
 static const struct kfield res_weight_fields[] = {
@@ -32,11 +32,11 @@ static int64_t scalar_want(const struct ks_pod *p, enum res_count count, const c
     if (count == RES_COUNT_NONZERO && str_starts(name, "hugepages-") &&
         pod_level_requests_set(p->pod->spec)) {
         reslist l = pod_requests(p->pod, &(struct podres_options){ .skip_pod_level = true }, a);
-        return podreq_count(&l, name);
+        return requests_count(&l, name);
     }
-    for (uint32_t i = 0; i < p->nmore; i++)
-        if (streq(p->more[i].name, name))
-            return p->more[i].count;
+    for (uint32_t i = 0; i < p->requests.nmore; i++)
+        if (streq(p->requests.more[i].name, name))
+            return p->requests.more[i].count;
     return 0;
 }
 
@@ -52,10 +52,10 @@ static uint32_t fixed_column(const char *name)
 static int64_t fixed_want(const struct ks_pod *p, enum res_count count, uint32_t column)
 {
     if (count == RES_COUNT_NONZERO && column == KS_MCPU)
-        return p->score_mcpu;
+        return p->requests.mcpu_nz;
     if (count == RES_COUNT_NONZERO && column == KS_MEMORY)
-        return p->score_memory;
-    return p->request[column];
+        return p->requests.memory_nz;
+    return p->requests.fixed[column];
 }
 
 static void add_term(struct res_terms *t, uint32_t column, int64_t want, int64_t weight)

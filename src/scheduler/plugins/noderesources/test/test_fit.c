@@ -188,7 +188,7 @@ static void test_pod_level_requests(void **state)
     fixture_try(&f, "{'metadata':{'name':'p','namespace':'ns','uid':'p'},'spec':{'resources':{"
                     "'requests':{'cpu':'500m','hugepages-2Mi':'60'}},'containers':[{'name':'c',"
                     "'resources':{'requests':{'hugepages-2Mi':'20'}}}]}}");
-    assert_int_equal(f.a.pod.request[KS_MCPU], 500);
+    assert_int_equal(f.a.pod.requests.fixed[KS_MCPU], 500);
     assert_int_equal(fixture_score(&f, FIT, "a"), (80 + 90) / 2);
 }
 
