@@ -87,6 +87,13 @@ bool wire_valid(struct str message)
     return r == 0;
 }
 
+int wire_next_packed(struct str *rest, uint64_t *ret)
+{
+    if (rest->n == 0)
+        return 0;
+    return read_varint(rest, ret) ? 1 : -EBADMSG;
+}
+
 /* ---- writing --------------------------------------------------------------------------------- */
 
 static void put_varint(struct strbuf *out, uint64_t v)

@@ -1,7 +1,8 @@
 /* wire.h - protobuf on the wire: the fields of a message in turn, and fields to append.
  *
- * For those who change a few fields of a message and carry the rest as bytes: no schema, no
- * allocation while reading. Pieces that are returned are borrowed from the message.
+ * The only reader of protobuf: structs by table (wire_codec.h), the API server's documents and
+ * edits in place stand on it, and share its limits. No schema, no allocation while reading. Pieces
+ * that are returned are borrowed from the message.
  */
 #ifndef KOORD_BASE_WIRE_H
 #define KOORD_BASE_WIRE_H
@@ -9,7 +10,12 @@
 #include "base/strbuf.h"
 
 enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
-enum { WIRE_NUM_MAX = (1 << 29) - 1 };
+enum {
+    WIRE_NUM_MAX = (1 << 29) - 1,
+    WIRE_DEPTH_MAX = 32,         /* messages inside messages */
+    WIRE_MESSAGE_MAX = 16 << 20, /* bytes; what a kubelet takes from a runtime */
+    WIRE_DECODED_MAX = 64 << 20  /* bytes of structs that a message may unfold to */
+};
 
 struct wire_field {
     uint32_t num;
@@ -24,6 +30,9 @@ struct wire_field {
 int wire_next(struct str *rest, struct wire_field *ret);
 /* Are these whole fields, up to the end? Messages inside are not looked into. */
 bool wire_valid(struct str message);
+
+/* The next number of a packed list; the same answers. */
+int wire_next_packed(struct str *rest, uint64_t *ret);
 
 void wire_put_varint(struct strbuf *out, uint32_t num, uint64_t v);
 void wire_put_bytes(struct strbuf *out, uint32_t num, struct str bytes);

@@ -8,6 +8,7 @@
 #ifndef KOORD_NET_GRPC_H
 #define KOORD_NET_GRPC_H
 #include "base/strbuf.h"
+#include "base/wire.h"
 #include "net/http.h"
 #include "net/httpd.h"
 
@@ -39,7 +40,7 @@ struct grpc_status { /* borrowed: good during the callback */
         metadata; /* what else came behind the messages, binary ones as on the wire */
 };
 
-enum { GRPC_MESSAGE_MAX = 16 << 20, GRPC_TEXT_MAX = 1024 };
+enum { GRPC_MESSAGE_MAX = WIRE_MESSAGE_MAX, GRPC_TEXT_MAX = 1024 };
 
 /* ---- calling --------------------------------------------------------------------------------- */
 
