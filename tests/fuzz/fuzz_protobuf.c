@@ -30,6 +30,10 @@ static const char *const kinds[][2] = {
     { "rbac.authorization.k8s.io/v1", "RoleBinding" },
     { "authorization.k8s.io/v1", "SelfSubjectAccessReview" },
     { "meta.k8s.io/v1", "DeleteOptions" },
+    { "v1", "Node" },
+    { "v1", "PersistentVolume" },
+    { "resource.k8s.io/v1", "ResourceSlice" },
+    { "admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration" },
 };
 
 static void put_bytes(struct strbuf *b, unsigned num, const void *p, size_t n)

@@ -2,23 +2,23 @@
 #include "apiserver/schema/tables.h"
 
 static const struct t_field core_object_reference_fields[] = {
-    F("kind", T_STR, 0),       F("namespace", T_STR, 0),
-    F("name", T_STR, 0),       F("uid", T_STR, 0, GO("types.UID")),
-    F("apiVersion", T_STR, 0), F("resourceVersion", T_STR, 0),
-    F("fieldPath", T_STR, 0),  END,
+    F(1, "kind", T_STR, 0),       F(2, "namespace", T_STR, 0),
+    F(3, "name", T_STR, 0),       F(4, "uid", T_STR, 0, GO("types.UID")),
+    F(5, "apiVersion", T_STR, 0), F(6, "resourceVersion", T_STR, 0),
+    F(7, "fieldPath", T_STR, 0),  END,
 };
 TYPE(core_object_reference, "io.k8s.api.core.v1.ObjectReference");
 
 static const struct t_field core_local_object_reference_fields[] = {
-    F("name", T_STR, 0),
+    F(1, "name", T_STR, 0),
     END,
 };
 TYPE(core_local_object_reference, "io.k8s.api.core.v1.LocalObjectReference");
 
 static const struct t_field core_typed_local_object_reference_fields[] = {
-    F("apiGroup", T_STR, T_PTR | T_EMIT),
-    F("kind", T_STR, T_REQ | T_EMIT),
-    F("name", T_STR, T_REQ | T_EMIT),
+    F(1, "apiGroup", T_STR, T_PTR | T_EMIT),
+    F(2, "kind", T_STR, T_REQ | T_EMIT),
+    F(3, "name", T_STR, T_REQ | T_EMIT),
     END,
 };
 TYPE(core_typed_local_object_reference, "io.k8s.api.core.v1.TypedLocalObjectReference");
@@ -27,36 +27,36 @@ static const char *const node_selector_operator_values[] = {
     "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", NULL
 };
 static const struct t_field core_node_selector_requirement_fields[] = {
-    F("key", T_STR, T_REQ | T_EMIT),
-    ENUM("operator", node_selector_operator_values, "v1.NodeSelectorOperator", T_REQ | T_EMIT),
-    LIST("values", T_STR, T_ATOMIC),
+    F(1, "key", T_STR, T_REQ | T_EMIT),
+    ENUM(2, "operator", node_selector_operator_values, "v1.NodeSelectorOperator", T_REQ | T_EMIT),
+    LIST(3, "values", T_STR, T_ATOMIC),
     END,
 };
 static TYPE(core_node_selector_requirement, "io.k8s.api.core.v1.NodeSelectorRequirement");
 
 static const struct t_field core_node_selector_term_fields[] = {
-    OBJS("matchExpressions", core_node_selector_requirement, T_ATOMIC),
-    OBJS("matchFields", core_node_selector_requirement, T_ATOMIC),
+    OBJS(1, "matchExpressions", core_node_selector_requirement, T_ATOMIC),
+    OBJS(2, "matchFields", core_node_selector_requirement, T_ATOMIC),
     END,
 };
 TYPE(core_node_selector_term, "io.k8s.api.core.v1.NodeSelectorTerm");
 
 static const struct t_field core_node_selector_fields[] = {
-    OBJS("nodeSelectorTerms", core_node_selector_term, T_REQ | T_EMIT | T_ATOMIC),
+    OBJS(1, "nodeSelectorTerms", core_node_selector_term, T_REQ | T_EMIT | T_ATOMIC),
     END,
 };
 TYPE(core_node_selector, "io.k8s.api.core.v1.NodeSelector");
 
 static const struct t_field core_topology_selector_label_requirement_fields[] = {
-    F("key", T_STR, T_REQ | T_EMIT),
-    LIST("values", T_STR, T_REQ | T_EMIT | T_ATOMIC),
+    F(1, "key", T_STR, T_REQ | T_EMIT),
+    LIST(2, "values", T_STR, T_REQ | T_EMIT | T_ATOMIC),
     END,
 };
 static TYPE(core_topology_selector_label_requirement,
             "io.k8s.api.core.v1.TopologySelectorLabelRequirement");
 
 static const struct t_field core_topology_selector_term_fields[] = {
-    OBJS("matchLabelExpressions", core_topology_selector_label_requirement, T_ATOMIC),
+    OBJS(1, "matchLabelExpressions", core_topology_selector_label_requirement, T_ATOMIC),
     END,
 };
 TYPE(core_topology_selector_term, "io.k8s.api.core.v1.TopologySelectorTerm");

@@ -1,37 +1,42 @@
 /* tables.h - how the field tables are written, and the types that several files share.
  *
- * One line a field: name, kind, flags (types.h), then what few need: KEYS, DEF, GO. Fields stand in
- * the order of the Go structs. No file but those of this folder includes this.
+ * One line per field: its protobuf number, name, kind, flags (types.h), then what few need: KEYS,
+ * DEF, GO. Fields stand in the order of the Go structs. No file but those of this folder includes
+ * this.
  */
 #ifndef KOORD_APISERVER_SCHEMA_TABLES_H
 #define KOORD_APISERVER_SCHEMA_TABLES_H
 #include "apiserver/schema/types.h"
 
+/* The number of a field that JSON shows in its parent, but protobuf keeps in a message of its own,
+ * which is field `outer` of the parent: Go's embedded structs. */
+#define IN(outer, inner) ((outer) << 8 | (inner))
+
 /* Scalars: one, a list, a map with string keys. */
-#define F(n, k, f, ...)                                       \
-    {                                                         \
-        .name = (n), .kind = (k), .flags = (f), ##__VA_ARGS__ \
+#define F(p, n, k, f, ...)                                                \
+    {                                                                     \
+        .num = (p), .name = (n), .kind = (k), .flags = (f), ##__VA_ARGS__ \
     }
-#define LIST(n, k, f, ...)                                                     \
-    {                                                                          \
-        .name = (n), .kind = (k), .shape = T_LIST, .flags = (f), ##__VA_ARGS__ \
+#define LIST(p, n, k, f, ...)                                                              \
+    {                                                                                      \
+        .num = (p), .name = (n), .kind = (k), .shape = T_LIST, .flags = (f), ##__VA_ARGS__ \
     }
-#define MAP(n, k, f, ...)                                                     \
-    {                                                                         \
-        .name = (n), .kind = (k), .shape = T_MAP, .flags = (f), ##__VA_ARGS__ \
+#define MAP(p, n, k, f, ...)                                                              \
+    {                                                                                     \
+        .num = (p), .name = (n), .kind = (k), .shape = T_MAP, .flags = (f), ##__VA_ARGS__ \
     }
 /* Strings of a named Go type with a closed list of values. */
-#define ENUM(n, v, g, f, ...)    F(n, T_STR, f, .values = (v), .go = (g), ##__VA_ARGS__)
-#define ENUMS(n, v, g, f, ...)   LIST(n, T_STR, f, .values = (v), .go = (g), ##__VA_ARGS__)
-#define ENUMMAP(n, v, g, f, ...) MAP(n, T_STR, f, .values = (v), .go = (g), ##__VA_ARGS__)
+#define ENUM(p, n, v, g, f, ...)    F(p, n, T_STR, f, .values = (v), .go = (g), ##__VA_ARGS__)
+#define ENUMS(p, n, v, g, f, ...)   LIST(p, n, T_STR, f, .values = (v), .go = (g), ##__VA_ARGS__)
+#define ENUMMAP(p, n, v, g, f, ...) MAP(p, n, T_STR, f, .values = (v), .go = (g), ##__VA_ARGS__)
 /* Structs. */
-#define OBJ(n, t, f, ...)    F(n, T_OBJ, f, .type = &(t), ##__VA_ARGS__)
-#define OBJS(n, t, f, ...)   LIST(n, T_OBJ, f, .type = &(t), ##__VA_ARGS__)
-#define OBJMAP(n, t, f, ...) MAP(n, T_OBJ, f, .type = &(t), ##__VA_ARGS__)
+#define OBJ(p, n, t, f, ...)    F(p, n, T_OBJ, f, .type = &(t), ##__VA_ARGS__)
+#define OBJS(p, n, t, f, ...)   LIST(p, n, T_OBJ, f, .type = &(t), ##__VA_ARGS__)
+#define OBJMAP(p, n, t, f, ...) MAP(p, n, T_OBJ, f, .type = &(t), ##__VA_ARGS__)
 
-#define KEYS(k)              .merge_key = (k)
-#define DEF(json)            .def = (json)
-#define GO(g)                .go = (g)
+#define KEYS(k)                 .merge_key = (k)
+#define DEF(json)               .def = (json)
+#define GO(g)                   .go = (g)
 #define END          \
     {                \
         .name = NULL \
@@ -46,6 +51,7 @@ bool types_gvk(const struct t_type *t, const char **ret_group, const char **ret_
 
 /* meta.c */
 extern const struct t_type meta_object_meta;
+extern const struct t_type meta_label_selector_requirement;
 extern const struct t_type meta_label_selector;
 extern const struct t_type meta_condition;
 extern const struct t_type meta_delete_options;
@@ -94,6 +100,11 @@ extern const struct t_type core_secret;
 extern const struct t_type core_replication_controller;
 extern const struct t_type core_limit_range;
 extern const struct t_type core_resource_quota;
+
+/* authorization.c */
+extern const struct t_type authorization_self_subject_access_review;
+extern const struct t_type authorization_self_subject_rules_review;
+extern const struct t_type authentication_self_subject_review;
 
 /* apps.c */
 extern const struct t_type apps_deployment;

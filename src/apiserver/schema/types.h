@@ -1,8 +1,8 @@
 /* types.h - full field tables of the built-in kinds, as kube-apiserver 1.35 knows them.
  *
  * They are data for documents (kj values), apart from the components' own smaller structs: strict
- * field validation, OpenAPI v3, merge keys of strategic patches, simple defaults. A rarely used
- * subtree may be T_ANY (unknown fields are kept).
+ * field validation, OpenAPI v3, merge keys of strategic patches, simple defaults, bodies in
+ * protobuf. A rarely used subtree may be T_ANY (unknown fields are kept).
  */
 #ifndef KOORD_APISERVER_SCHEMA_TYPES_H
 #define KOORD_APISERVER_SCHEMA_TYPES_H
@@ -41,6 +41,8 @@ enum {
 struct t_type;
 struct t_field {
     const char *name;
+    uint16_t
+        num; /* in protobuf: number, with that of an embedded struct in the high byte; 0: none */
     uint8_t kind, shape;
     uint8_t flags;
     const char *merge_key;     /* with T_KEY; more list-map keys after a comma for SSA */
@@ -73,6 +75,11 @@ void types_prune(const struct t_type *t, struct kj_mdoc *d, struct kj_mval *v);
 /* Simple defaults of the tables, for absent fields (and zero ones that are no pointers in Go), at
  * every depth. Idempotent. */
 void types_default(const struct t_type *t, struct kj_mdoc *d, struct kj_mval *v);
+/* A message of this type in protobuf, into the object `out` of d: what the JSON form of the same
+ * object says. 400 when it is malformed, 415 when it has a field that the tables do not know and
+ * that is not zero: nothing is dropped in silence. */
+int types_read_protobuf(const struct t_type *t, struct str message, struct kj_mdoc *d,
+                        struct kj_mval *out, struct kerr *err);
 /* Merge tables for kj_patch_strategic(), made once and kept. */
 const struct kmerge *types_merge(const struct t_type *t);
 /* OpenAPI v3 schema objects of the types reachable from these roots: the JSON object to put under

@@ -139,13 +139,91 @@ static void test_maps_keep_the_last_of_equal_keys(void **state)
     assert_int_equal(err.reason, KR_BAD_REQUEST);
 }
 
+/* Go embeds VolumeSource and ProbeHandler: messages of their own in protobuf, not in JSON. */
+static void test_embedded_structs_lie_flat(void **state)
+{
+    CLEANUP(strbuf_fini) struct strbuf host = STRBUF_INIT, source = STRBUF_INIT, vol = STRBUF_INIT;
+    CLEANUP(strbuf_fini) struct strbuf tcp = STRBUF_INIT, port = STRBUF_INIT, handler = STRBUF_INIT;
+    CLEANUP(strbuf_fini) struct strbuf probe = STRBUF_INIT, container = STRBUF_INIT;
+    CLEANUP(strbuf_fini) struct strbuf spec = STRBUF_INIT, m = STRBUF_INIT, body = STRBUF_INIT;
+    CLEANUP(strbuf_fini) struct strbuf json = STRBUF_INIT;
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    struct kerr err = { 0 };
+
+    (void)state;
+    put_str(&host, 1, "/data");
+    put_msg(&source, 1, &host);
+    put_str(&vol, 1, "v");
+    put_msg(&vol, 2, &source);
+    put_int(&port, 2, 8080);
+    put_msg(&tcp, 1, &port);
+    put_msg(&handler, 3, &tcp);
+    put_msg(&probe, 1, &handler);
+    put_int(&probe, 2, 5);
+    put_str(&container, 1, "c");
+    put_msg(&container, 10, &probe);
+    put_msg(&spec, 1, &vol);
+    put_msg(&spec, 2, &container);
+    put_msg(&m, 2, &spec);
+    wrap(&body, "v1", "Pod", &m);
+    assert_int_equal(protobuf_decode(body.data, body.len, "", "", &doc, &err), 0);
+    kj_write(kj_get(kj_root(doc), "spec"), 0, &json);
+    assert_string_equal(json.data,
+                        "{\"volumes\":[{\"name\":\"v\",\"hostPath\":{\"path\":\"/data\"}}],"
+                        "\"containers\":[{\"name\":\"c\",\"livenessProbe\":{"
+                        "\"tcpSocket\":{\"port\":8080},\"initialDelaySeconds\":5}}]}");
+}
+
+static void test_numbers_in_lists_may_come_packed(void **state)
+{
+    CLEANUP(strbuf_fini) struct strbuf security = STRBUF_INIT, spec = STRBUF_INIT;
+    CLEANUP(strbuf_fini) struct strbuf m = STRBUF_INIT, body = STRBUF_INIT, json = STRBUF_INIT;
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    struct kerr err = { 0 };
+
+    (void)state;
+    put_int(&security, 4, 7); /* supplementalGroups */
+    put_bytes(&security, 4, "\x01\xac\x02", 3);
+    put_msg(&spec, 14, &security);
+    put_msg(&m, 2, &spec);
+    wrap(&body, "v1", "Pod", &m);
+    assert_int_equal(protobuf_decode(body.data, body.len, "", "", &doc, &err), 0);
+    kj_write(kj_path(kj_root(doc), "spec.securityContext"), 0, &json);
+    assert_string_equal(json.data, "{\"supplementalGroups\":[7,1,300]}");
+}
+
+/* The client writes the status that it read: of all kinds, also in protobuf. */
+static void test_a_status_comes_along(void **state)
+{
+    CLEANUP(strbuf_fini) struct strbuf time = STRBUF_INIT, entry = STRBUF_INIT;
+    CLEANUP(strbuf_fini) struct strbuf status = STRBUF_INIT, m = STRBUF_INIT, body = STRBUF_INIT;
+    CLEANUP(strbuf_fini) struct strbuf json = STRBUF_INIT;
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    struct kerr err = { 0 };
+
+    (void)state;
+    put_int(&time, 1, 1763200000);
+    put_str(&entry, 1, "web");
+    put_msg(&entry, 2, &time);
+    put_int(&status, 1, 3);
+    put_msg(&status, 2, &entry); /* disruptedPods */
+    put_int(&status, 3, 0);
+    put_int(&status, 4, 2);
+    put_msg(&m, 3, &status);
+    wrap(&body, "policy/v1", "PodDisruptionBudget", &m);
+    assert_int_equal(protobuf_decode(body.data, body.len, "", "", &doc, &err), 0);
+    kj_write(kj_get(kj_root(doc), "status"), 0, &json);
+    assert_string_equal(json.data, "{\"observedGeneration\":3,\"disruptedPods\":{\"web\":"
+                                   "\"2025-11-15T09:46:40Z\"},\"currentHealthy\":2}");
+}
+
 static void test_what_no_table_knows_is_415(void **state)
 {
     CLEANUP(strbuf_fini) struct strbuf kind = STRBUF_INIT, field = STRBUF_INIT, m = STRBUF_INIT;
     struct kj_doc *doc = NULL;
     struct kerr err = { 0 };
     (void)state;
-    wrap(&kind, "v1", "Node", &m);
+    wrap(&kind, "example.com/v1", "Widget", &m); /* as all custom resources */
     assert_true(protobuf_decode(kind.data, kind.len, "", "", &doc, &err) < 0);
     assert_int_equal(err.reason, KR_UNSUPPORTED_MEDIA_TYPE);
     put_int(&m, 77, 1);
@@ -180,6 +258,9 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_lease_becomes_a_document),
     cmocka_unit_test(test_every_cut_of_a_body_is_refused_or_read),
     cmocka_unit_test(test_maps_keep_the_last_of_equal_keys),
+    cmocka_unit_test(test_embedded_structs_lie_flat),
+    cmocka_unit_test(test_numbers_in_lists_may_come_packed),
+    cmocka_unit_test(test_a_status_comes_along),
     cmocka_unit_test(test_what_no_table_knows_is_415),
     cmocka_unit_test(test_create_with_a_protobuf_body),
 };

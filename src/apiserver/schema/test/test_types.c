@@ -265,6 +265,51 @@ static void test_kinds_that_are_not_built_in(void **state)
     assert_null(types_find("apps", "v1", "Pod"));
 }
 
+/* Of a whole object: protobuf has them in the envelope. */
+static bool is_type_meta(const struct t_type *t, const struct t_field *f)
+{
+    return t->fields + 2 > f && streq(t->fields[0].name, "kind") &&
+           streq(t->fields[1].name, "apiVersion");
+}
+
+static void check_numbers(const struct t_type *t, int depth)
+{
+    assert_in_range(depth, 0, 20);
+    for (const struct t_field *f = t->fields; f->name; f++) {
+        if (!f->num && !is_type_meta(t, f))
+            fail_msg("%s.%s has no protobuf number", t->name, f->name);
+        for (const struct t_field *g = t->fields; f->num && g < f; g++)
+            if (f->num == g->num)
+                fail_msg("%s.%s and .%s have one protobuf number", t->name, g->name, f->name);
+        if (f->kind == T_OBJ)
+            check_numbers(f->type, depth + 1);
+    }
+}
+
+static void test_every_field_has_a_protobuf_number_of_its_own(void **state)
+{
+    static const char *const kinds[][2] = {
+        { "", "Pod" },
+        { "", "Node" },
+        { "", "Service" },
+        { "", "Event" },
+        { "", "PersistentVolume" },
+        { "", "PersistentVolumeClaim" },
+        { "", "DeleteOptions" },
+        { "apps", "StatefulSet" },
+        { "batch", "CronJob" },
+        { "authorization.k8s.io", "SelfSubjectAccessReview" },
+        { "policy", "PodDisruptionBudget" },
+        { "resource.k8s.io", "ResourceClaim" },
+        { "resource.k8s.io", "ResourceSlice" },
+        { "admissionregistration.k8s.io", "ValidatingWebhookConfiguration" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        check_numbers(types_find(kinds[i][0], "v1", kinds[i][1]), 0);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -276,6 +321,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_defaults_of_the_tables),
         cmocka_unit_test(test_strategic_patch_merges_by_the_tables),
         cmocka_unit_test(test_openapi_describes_what_is_reachable),
+        cmocka_unit_test(test_every_field_has_a_protobuf_number_of_its_own),
         cmocka_unit_test(test_kinds_that_are_not_built_in),
     };
 
