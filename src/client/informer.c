@@ -18,11 +18,12 @@ enum {
     TOMBSTONES = 1024, /* deletions remembered against late news of the deleted */
 };
 
-struct handler {
+struct subscription {
     const struct informer_handler *h;
     void *arg;
     struct informer *inf;
     struct timer *replay; /* a late handler is told of what is there */
+    bool removed;         /* from inside a callback: freed when that has ended */
 };
 struct tombstone {
     uint64_t key_hash;
@@ -34,7 +35,8 @@ struct informer {
     struct informer_opts o;
     char *ns, *label_selector, *field_selector;
     struct objcache store;
-    struct handlers vec_of(struct handler *) handlers;
+    struct handlers vec_of(struct subscription *) handlers;
+    unsigned telling; /* callbacks of handlers under way */
     struct kube_call *call;
     struct timer *timer, *resync;
     struct backoff backoff;
@@ -55,56 +57,87 @@ static void watch(struct informer *inf);
 /* ---- telling handlers -------------------------------------------------------------------------
  */
 
-static void tell_add(struct informer *inf, struct kobj *obj)
+enum news { NEWS_ADD, NEWS_UPDATE, NEWS_DELETE, NEWS_SYNCED };
+
+static void subscription_tell(const struct subscription *s, enum news what, struct kobj *old,
+                              struct kobj *obj)
 {
-    vec_foreach(&inf->handlers, i) {
-        struct handler *h = inf->handlers.items[i];
-        if (h->h->on_add && !h->replay)
-            h->h->on_add(h->arg, obj);
+    const struct informer_handler *h = s->h;
+
+    if (what == NEWS_ADD && h->on_add)
+        h->on_add(s->arg, obj);
+    else if (what == NEWS_UPDATE && h->on_update)
+        h->on_update(s->arg, old, obj);
+    else if (what == NEWS_DELETE && h->on_delete)
+        h->on_delete(s->arg, obj);
+    else if (what == NEWS_SYNCED && h->on_synced)
+        h->on_synced(s->arg);
+}
+
+/* The end of a round of callbacks: handlers that were removed in it go now. */
+static void tell_end(struct informer *inf)
+{
+    if (--inf->telling > 0)
+        return;
+    for (size_t i = inf->handlers.n; i-- > 0;) {
+        struct subscription *s = inf->handlers.items[i];
+        if (!s->removed)
+            continue;
+        vec_remove(&inf->handlers, i);
+        free(s);
     }
 }
 
-static void tell_update(struct informer *inf, struct kobj *old, struct kobj *obj)
+static void tell(struct informer *inf, enum news what, struct kobj *old, struct kobj *obj)
 {
+    inf->telling++;
     vec_foreach(&inf->handlers, i) {
-        struct handler *h = inf->handlers.items[i];
-        if (h->h->on_update && !h->replay)
-            h->h->on_update(h->arg, old, obj);
+        const struct subscription *s = inf->handlers.items[i];
+        if (!s->replay && !s->removed)
+            subscription_tell(s, what, old, obj);
     }
-}
-
-static void tell_delete(struct informer *inf, struct kobj *obj)
-{
-    vec_foreach(&inf->handlers, i) {
-        struct handler *h = inf->handlers.items[i];
-        if (h->h->on_delete && !h->replay)
-            h->h->on_delete(h->arg, obj);
-    }
+    tell_end(inf);
 }
 
 static void replay(struct loop *l, void *arg)
 {
-    struct handler *h = arg;
-    struct informer *inf = h->inf;
+    struct subscription *s = arg;
+    struct informer *inf = s->inf;
+
     (void)l;
-    h->replay = NULL;
+    s->replay = NULL;
+    inf->telling++;
     map_foreach(&inf->store.objects, e) {
         struct objcache_entry *entry = e->value;
-        if (h->h->on_add)
-            h->h->on_add(h->arg, entry->obj);
+        if (!s->removed)
+            subscription_tell(s, NEWS_ADD, NULL, entry->obj);
     }
-    if (inf->synced && h->h->on_synced)
-        h->h->on_synced(h->arg);
+    if (inf->synced && !s->removed)
+        subscription_tell(s, NEWS_SYNCED, NULL, NULL);
+    tell_end(inf);
 }
 
-void informer_add_handler(struct informer *inf, const struct informer_handler *hooks, void *arg)
+struct subscription *informer_add_handler(struct informer *inf,
+                                          const struct informer_handler *hooks, void *arg)
 {
-    struct handler *h = xnew0(struct handler);
-    *h = (struct handler){ .h = hooks, .arg = arg, .inf = inf };
+    struct subscription *s = xnew0(struct subscription);
+    *s = (struct subscription){ .h = hooks, .arg = arg, .inf = inf };
     /* Until the replay has run, news would reach the handler before what they are about. */
     if (inf->started)
-        h->replay = loop_after(inf->kube->loop, 0, replay, h);
-    vec_push(&inf->handlers, h);
+        s->replay = loop_after(inf->kube->loop, 0, replay, s);
+    vec_push(&inf->handlers, s);
+    return s;
+}
+
+struct subscription *informer_remove_handler(struct subscription *s)
+{
+    if (!s)
+        return NULL;
+    s->replay = timer_cancel(s->replay);
+    s->removed = true;
+    s->inf->telling++;
+    tell_end(s->inf);
+    return NULL;
 }
 
 /* ---- the cache --------------------------------------------------------------------------------
@@ -116,7 +149,7 @@ static bool version_number(const char *v, uint64_t *ret)
     return u64_parse(v, strlen(v), ret) == 0;
 }
 
-static bool is_older(const char *a, const char *b)
+bool version_is_older(const char *a, const char *b)
 {
     uint64_t x, y;
     return version_number(a, &x) && version_number(b, &y) && x < y;
@@ -153,7 +186,7 @@ static void absorb(struct informer *inf, struct kobj *obj)
     if (e) {
         const char *had = e->obj->meta.resource_version, *got = obj->meta.resource_version;
         e->seen = inf->round;
-        if (streq(had, got) || is_older(got, had)) {
+        if (streq(had, got) || version_is_older(got, had)) {
             inf->stats.duplicates++;
             kobj_unref(obj);
             return;
@@ -166,12 +199,12 @@ static void absorb(struct informer *inf, struct kobj *obj)
     kobj_ref(obj);
     struct kobj *old = objcache_put(&inf->store, key, len, obj, inf->round);
     if (old && kuid_equal(old->meta.uid, obj->meta.uid)) {
-        tell_update(inf, old, obj);
+        tell(inf, NEWS_UPDATE, old, obj);
     } else {
         /* Deleted and made again while we were not looking: two events, as they happened. */
         if (old)
-            tell_delete(inf, old);
-        tell_add(inf, obj);
+            tell(inf, NEWS_DELETE, NULL, old);
+        tell(inf, NEWS_ADD, NULL, obj);
     }
     kobj_unref(old);
     kobj_unref(obj);
@@ -182,7 +215,7 @@ static void drop(struct informer *inf, const char *key, size_t len)
     struct kobj *old = objcache_remove(&inf->store, key, len);
     if (!old)
         return;
-    tell_delete(inf, old);
+    tell(inf, NEWS_DELETE, NULL, old);
     kobj_unref(old);
 }
 
@@ -273,11 +306,7 @@ static void list_complete(struct informer *inf)
     inf->problem = (struct kerr){ 0 };
     if (!inf->synced) {
         inf->synced = true;
-        vec_foreach(&inf->handlers, i) {
-            struct handler *h = inf->handlers.items[i];
-            if (h->h->on_synced && !h->replay)
-                h->h->on_synced(h->arg);
-        }
+        tell(inf, NEWS_SYNCED, NULL, NULL);
     }
     watch(inf);
 }
@@ -372,7 +401,7 @@ static void on_deleted(struct informer *inf, const struct kj_val *v)
     const char *version = obj->meta.resource_version;
 
     /* A late deletion of an earlier object of this name must not take away the present one. */
-    if (e && is_older(version, e->obj->meta.resource_version)) {
+    if (e && version_is_older(version, e->obj->meta.resource_version)) {
         inf->stats.duplicates++;
     } else {
         remember_deleted(inf, key, len, version);
@@ -395,7 +424,7 @@ static void on_event(void *arg, enum kube_event_type type, const struct kj_val *
         if (obj)
             absorb(inf, obj);
     }
-    if (version && !(inf->version && is_older(version, inf->version)))
+    if (version && !(inf->version && version_is_older(version, inf->version)))
         set_str(&inf->version, version);
 }
 
@@ -460,7 +489,7 @@ static void resync(struct loop *l, void *arg)
     map_foreach(&inf->store.objects, e)
         vec_push(&all, kobj_ref(((struct objcache_entry *)e->value)->obj));
     vec_foreach(&all, i) {
-        tell_update(inf, all.items[i], all.items[i]);
+        tell(inf, NEWS_UPDATE, all.items[i], all.items[i]);
         kobj_unref(all.items[i]);
     }
     vec_fini(&all);
@@ -547,7 +576,6 @@ struct kobj *informer_next(const struct informer *inf, size_t *it)
 
 int informer_add_index(struct informer *inf, index_fn fn)
 {
-    assert(!inf->started);
     return objcache_add_index(&inf->store, fn);
 }
 

@@ -30,8 +30,13 @@ struct informer_handler { /* any member may be NULL */
 struct informer *informer_new(struct kube *k, const struct informer_opts *o);
 struct informer *informer_free(struct informer *inf);
 DEFINE_CLEANUP(informer_free, struct informer *)
-/* Before or after the start; a late handler gets on_add for what is there, in a later turn. */
-void informer_add_handler(struct informer *inf, const struct informer_handler *h, void *arg);
+/* Before or after the start; a late handler gets on_add for what is there, in a later turn. The
+ * subscription is for informer_remove_handler(); it ends with the informer. */
+struct subscription;
+struct subscription *informer_add_handler(struct informer *inf, const struct informer_handler *h,
+                                          void *arg);
+/* No callback follows, also when it is called from inside one. NULL is fine; returns NULL. */
+struct subscription *informer_remove_handler(struct subscription *s);
 void informer_start(struct informer *inf);
 bool informer_synced(const struct informer *inf);
 const struct kind *informer_kind(const struct informer *inf);
@@ -41,14 +46,18 @@ size_t informer_count(const struct informer *inf);
 /* Iterate: size_t it = 0; while ((o = informer_next(inf, &it))) ... The cache must not change. */
 struct kobj *informer_next(const struct informer *inf, size_t *it);
 
-/* An index: fn names the values under which an object is found, by calling emit for each. Add
- * before the start. Returns its number. */
+/* An index: fn names the values under which an object is found, by calling emit for each. Returns
+ * its number; the same function has the same number. Before or after the start: a late index is
+ * filled with what is there. */
 typedef void (*index_emit_fn)(void *to, const char *value);
 typedef void (*index_fn)(const struct kobj *obj, index_emit_fn emit, void *to);
 int informer_add_index(struct informer *inf, index_fn fn);
 /* The objects under a value, borrowed until the next turn; *ret_n may be 0. */
 struct kobj *const *informer_by_index(const struct informer *inf, int index, const char *value,
                                       size_t *ret_n);
+
+/* Of two resourceVersions; false when they are no numbers, so that nothing can be told. */
+bool version_is_older(const char *a, const char *b);
 
 struct informer_stats {
     uint64_t lists, watches, events, duplicates, decode_errors, relists_gone;

@@ -37,14 +37,6 @@ void objcache_fini(struct objcache *s)
     *s = (struct objcache){ 0 };
 }
 
-int objcache_add_index(struct objcache *s, index_fn fn)
-{
-    assert(s->objects.n == 0);
-    s->indexes = xreallocarray(s->indexes, (size_t)s->nindexes + 1, sizeof *s->indexes);
-    s->indexes[s->nindexes] = (struct objcache_index){ .fn = fn };
-    return s->nindexes++;
-}
-
 struct change {
     struct objcache_index *ix;
     struct kobj *obj;
@@ -90,6 +82,21 @@ static void reindex(struct objcache *s, struct kobj *obj, index_emit_fn emit)
         struct change c = { &s->indexes[i], obj };
         s->indexes[i].fn(obj, emit, &c);
     }
+}
+
+int objcache_add_index(struct objcache *s, index_fn fn)
+{
+    for (int i = 0; i < s->nindexes; i++)
+        if (s->indexes[i].fn == fn)
+            return i;
+    s->indexes = xreallocarray(s->indexes, (size_t)s->nindexes + 1, sizeof *s->indexes);
+    s->indexes[s->nindexes] = (struct objcache_index){ .fn = fn };
+    map_foreach(&s->objects, e) {
+        struct objcache_entry *entry = e->value;
+        struct change c = { &s->indexes[s->nindexes], entry->obj };
+        fn(entry->obj, index_add, &c);
+    }
+    return s->nindexes++;
 }
 
 struct objcache_entry *objcache_find(const struct objcache *s, const char *key, size_t len)

@@ -28,6 +28,7 @@ struct workqueue {
     struct timer *timer; /* for the first delayed key */
     struct timer *pump;
     size_t nready, nrunning;
+    bool paused;
     struct bucket bucket; /* of all keys that failed */
     struct workqueue_stats stats;
 };
@@ -96,7 +97,7 @@ static void pump(struct loop *l, void *arg);
 
 static void pump_soon(struct workqueue *q)
 {
-    if (!q->pump && q->head && q->nrunning < q->o.concurrency)
+    if (!q->pump && !q->paused && q->head && q->nrunning < q->o.concurrency)
         q->pump = loop_after(q->loop, 0, pump, q);
 }
 
@@ -124,7 +125,7 @@ static void pump(struct loop *l, void *arg)
     (void)l;
     q->pump = NULL;
     struct work *w = q->head;
-    if (!w || q->nrunning >= q->o.concurrency)
+    if (!w || q->paused || q->nrunning >= q->o.concurrency)
         return;
     q->head = w->next;
     if (!q->head)
@@ -166,6 +167,12 @@ static void arm(struct workqueue *q)
         nsec_t due = container_of(first, struct work, delayed)->due;
         q->timer = loop_after(q->loop, due - loop_mono(q->loop), on_due, q);
     }
+}
+
+void workqueue_pause(struct workqueue *q, bool paused)
+{
+    q->paused = paused;
+    pump_soon(q);
 }
 
 void workqueue_add(struct workqueue *q, const char *key)

@@ -26,6 +26,9 @@ struct workqueue *workqueue_new(struct loop *l, const struct workqueue_opts *o, 
 struct workqueue *workqueue_free(struct workqueue *q);
 DEFINE_CLEANUP(workqueue_free, struct workqueue *)
 
+/* While paused, keys gather and no sync begins; those under way go on. */
+void workqueue_pause(struct workqueue *q, bool paused);
+
 void workqueue_add(struct workqueue *q, const char *key);
 void workqueue_add_after(struct workqueue *q, const char *key, nsec_t delay); /* earliest wins */
 /* After its back-off: it failed. */

@@ -152,6 +152,7 @@ void kjw_i64(struct kjw *w, const char *key, int64_t v);
 void kjw_f64(struct kjw *w, const char *key, double v);
 void kjw_bool(struct kjw *w, const char *key, bool v);
 void kjw_null(struct kjw *w, const char *key);
+void kjw_time(struct kjw *w, const char *key, nsec_t wall); /* as metav1.Time: whole seconds */
 void kjw_raw(struct kjw *w, const char *key, const char *json, size_t n);
 /* Text as a JSON string with quotes; bad UTF-8 becomes U+FFFD. */
 void kj_append_string(struct strbuf *out, const char *s, size_t n);

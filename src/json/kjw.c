@@ -1,4 +1,5 @@
 /* kjw.c - a stream of JSON tokens straight into a buffer. */
+#include "base/ktime.h"
 #include "base/num.h"
 #include "json/kj.h"
 
@@ -98,4 +99,11 @@ void kjw_raw(struct kjw *w, const char *key, const char *json, size_t n)
 {
     begin_value(w, key);
     strbuf_appendn(w->out, json, n);
+}
+
+void kjw_time(struct kjw *w, const char *key, nsec_t wall)
+{
+    char text[KTIME_TEXT_MAX];
+    size_t n = ktime_format(wall, text);
+    kjw_strn(w, key, text, n);
 }

@@ -297,6 +297,28 @@ static void test_indexes_follow_the_cache(void **state)
     assert_int_equal(count, 0);
 }
 
+static void test_a_late_index_has_what_is_there(void **state)
+{
+    CLEANUP(rig_fini) struct rig r;
+    struct news n = { 0 };
+    size_t count;
+
+    (void)state;
+    rig_init(&r, 13);
+    for (int i = 0; i < 12; i++)
+        put(&r, i, "n1");
+    CLEANUP(informer_free) struct informer *inf = start(&r, NULL, &n);
+    rig_run(&r, NSEC_PER_SEC);
+    int ix = informer_add_index(inf, by_node);
+    informer_by_index(inf, ix, "one", &count);
+    assert_int_equal(count, 3); /* p1, p10, p11 */
+    put(&r, 12, "n1");
+    rig_run(&r, NSEC_PER_SEC);
+    assert_int_equal(informer_add_index(inf, by_node), ix);
+    informer_by_index(inf, ix, "one", &count);
+    assert_int_equal(count, 4);
+}
+
 static void test_resync_hands_out_everything_again(void **state)
 {
     CLEANUP(rig_fini) struct rig r;
@@ -331,6 +353,47 @@ static void test_a_late_handler_is_told_what_is_there(void **state)
     assert_int_equal(late.adds, 5);
     assert_int_equal(late.synced, 1);
     assert_int_equal(n.adds, 5);
+}
+
+struct leaving { /* takes its handler away at the first news */
+    struct subscription *sub;
+    int adds;
+};
+
+static void on_leaving_add(void *arg, struct kobj *obj)
+{
+    struct leaving *x = arg;
+
+    (void)obj;
+    x->adds++;
+    x->sub = informer_remove_handler(x->sub);
+}
+
+static void test_a_removed_handler_hears_nothing(void **state)
+{
+    static const struct informer_handler once = { .on_add = on_leaving_add };
+    CLEANUP(rig_fini) struct rig r;
+    struct news n = { 0 }, gone = { 0 };
+    struct leaving first = { 0 }, late = { 0 };
+
+    (void)state;
+    rig_init(&r, 14);
+    for (int i = 0; i < 5; i++)
+        put(&r, i, "n1");
+    CLEANUP(informer_free) struct informer *inf = start(&r, NULL, &n);
+    first.sub = informer_add_handler(inf, &once, &first); /* leaves in the middle of a page */
+    informer_remove_handler(informer_add_handler(inf, &handler, &gone)); /* before its replay */
+    rig_run(&r, NSEC_PER_SEC);
+    late.sub = informer_add_handler(inf, &once, &late); /* leaves in the middle of the replay */
+    rig_run(&r, NSEC_PER_SEC);
+    assert_int_equal(first.adds, 1);
+    assert_int_equal(late.adds, 1);
+    assert_int_equal(gone.adds, 0);
+    assert_int_equal(n.adds, 5);
+    put(&r, 5, "n1");
+    rig_run(&r, NSEC_PER_SEC);
+    assert_int_equal(late.adds, 1);
+    assert_int_equal(n.adds, 6);
 }
 
 static void test_server_errors_are_retried_with_back_off(void **state)
@@ -383,8 +446,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_bookmarks_move_the_place),
         cmocka_unit_test(test_one_unreadable_object_does_not_stop_the_others),
         cmocka_unit_test(test_indexes_follow_the_cache),
+        cmocka_unit_test(test_a_late_index_has_what_is_there),
         cmocka_unit_test(test_resync_hands_out_everything_again),
         cmocka_unit_test(test_a_late_handler_is_told_what_is_there),
+        cmocka_unit_test(test_a_removed_handler_hears_nothing),
         cmocka_unit_test(test_server_errors_are_retried_with_back_off),
         cmocka_unit_test(test_snapshot_that_expires_between_pages_starts_over),
     };

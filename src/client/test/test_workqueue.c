@@ -47,6 +47,24 @@ static void test_keys_are_synced_once_in_order(void **state)
     assert_string_equal(log.keys, "a b ");
 }
 
+static void test_keys_gather_while_paused(void **state)
+{
+    CLEANUP(loop_free) struct loop *l = loop_new_virtual(0, 1);
+    struct log log = { .loop = l };
+    CLEANUP(workqueue_free)
+    struct workqueue *q = workqueue_new(l, &(struct workqueue_opts){ 0 }, sync_key, &log);
+
+    (void)state;
+    workqueue_add(q, "a");
+    workqueue_pause(q, true); /* also what was about to begin */
+    workqueue_add_after(q, "b", NSEC_PER_SEC);
+    loop_advance(l, 2 * NSEC_PER_SEC);
+    assert_string_equal(log.keys, "");
+    workqueue_pause(q, false);
+    loop_advance(l, 1);
+    assert_string_equal(log.keys, "a b ");
+}
+
 static void test_a_key_added_while_it_runs_runs_again_afterwards(void **state)
 {
     CLEANUP(loop_free) struct loop *l = loop_new_virtual(0, 1);
@@ -189,6 +207,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_keys_are_synced_once_in_order),
+        cmocka_unit_test(test_keys_gather_while_paused),
         cmocka_unit_test(test_a_key_added_while_it_runs_runs_again_afterwards),
         cmocka_unit_test(test_failures_back_off_exponentially_and_success_forgets),
         cmocka_unit_test(test_back_off_is_capped),

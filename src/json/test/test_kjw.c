@@ -27,9 +27,11 @@ static void test_commas_and_nesting(void **state)
     kjw_bool(&w, "t", true);
     kjw_null(&w, "n");
     kjw_raw(&w, "r", "{\"x\":1}", 7);
+    kjw_time(&w, "at", INT64_C(1763200000) * NSEC_PER_SEC + 999);
     kjw_end(&w);
     assert_string_equal(b.data, "{\"kind\":\"Lease\",\"list\":[-9223372036854775808,{},[],0.25],"
-                                "\"t\":true,\"n\":null,\"r\":{\"x\":1}}");
+                                "\"t\":true,\"n\":null,\"r\":{\"x\":1},"
+                                "\"at\":\"2025-11-15T09:46:40Z\"}");
 }
 
 static void test_values_that_json_cannot_hold(void **state)
