@@ -132,6 +132,12 @@ struct condition { /* of pods, nodes, workloads: the members they share */
 };
 typedef KLIST(struct condition) conditionlist;
 extern const struct kschema condition_schema;
+struct timed_condition { /* with every time that some kind has: for those who write conditions */
+    const char *type, *reason, *message;
+    nsec_t last_probe_time, last_update_time, last_transition_time;
+    uint8_t status; /* enum cond_status */
+};
+typedef KLIST(struct timed_condition) timed_conditionlist;
 /* NULL when there is none of this type. */
 const struct condition *condition_find(const conditionlist *l, const char *type);
 bool condition_is_true(const conditionlist *l, const char *type);

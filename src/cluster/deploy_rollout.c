@@ -1,6 +1,7 @@
 /* deploy_rollout.c - who grows and who shrinks. No I/O: sets the plan (`want`) of each set. */
 #include "base/num.h"
 #include "cluster/deploy.h"
+#include "controllers/percent.h"
 
 void dview_resolve(struct dview *v)
 {

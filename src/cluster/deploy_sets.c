@@ -143,9 +143,7 @@ static void fresh_body(const struct dview *v, const char *name, const char *hash
                        struct strbuf *out)
 {
     CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
-    CLEANUP(strbuf_fini) struct strbuf ref = STRBUF_INIT;
-    struct kj_mval *root = kj_mobj(d), *meta = kj_mobj(d), *spec = kj_mobj(d), *refs = kj_marr(d);
-    struct kjw w = kjw_to(&ref);
+    struct kj_mval *root = kj_mobj(d), *meta = kj_mobj(d), *spec = kj_mobj(d);
     struct kj_mval *template = fresh_template(d, v, hash);
 
     kj_mset(d, root, "apiVersion", kj_mstr(d, "apps/v1"));
@@ -153,9 +151,7 @@ static void fresh_body(const struct dview *v, const char *name, const char *hash
     kj_mset(d, meta, "name", kj_mstr(d, name));
     kj_mset(d, meta, "labels", kj_mclone(d, kj_mget(kj_mget(template, "metadata"), "labels")));
     kj_mset(d, meta, "annotations", fresh_annotations(d, v));
-    write_owner_ref(&w, NULL, &doc_deployment, &v->d->obj);
-    kj_mpush(refs, kj_mraw(d, ref.data, ref.len));
-    kj_mset(d, meta, "ownerReferences", refs);
+    kj_mset(d, meta, "ownerReferences", owner_value(d, &v->d->obj));
     kj_mset(d, root, "metadata", meta);
     kj_mset(d, spec, "replicas", kj_mi64(d, rollout_fresh_replicas(v, 0)));
     kj_mset(d, spec, "minReadySeconds", kj_mi64(d, v->d->spec.min_ready_seconds));
@@ -165,33 +161,32 @@ static void fresh_body(const struct dview *v, const char *name, const char *hash
     kj_mwrite(root, 0, out);
 }
 
-struct creating { /* in the arena; the Deployment is held until the answer to the last call */
-    const char *ns, *name, *deployment, *uid;
-    int32_t collisions;
+struct creating {           /* in the arena */
+    const struct deploy *d; /* held */
+    const char *name;
 };
 
 static bool on_other(struct batch *b, struct kube_resp *r, const struct kerr *err, void *arg)
 {
-    struct creating *x = arg;
+    const struct creating *x = arg;
+    struct deploy_status now = x->d->status;
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
-    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
+    char uid[KUID_TEXT_MAX];
 
     if (err || kj_parse(r->body, r->n, 0, &doc, NULL) < 0)
         return false;
     /* Ours, by a create whose answer was lost, or not in the cache yet: the news is coming. */
     const struct kj_val *ref = kj_at(kj_path(kj_root(doc), "metadata.ownerReferences"), 0);
-    if (streq(kj_str_or(kj_get(ref, "uid"), ""), x->uid))
+    kuid_format(x->d->obj.meta.uid, uid, sizeof uid);
+    if (streq(kj_str_or(kj_get(ref, "uid"), ""), uid))
         return true;
-    strbuf_appendf(&body, "{\"status\":{\"collisionCount\":%d}}", x->collisions + 1);
-    struct kube_req q = { .verb = KUBE_PATCH,
-                          .kind = &doc_deployment,
-                          .ns = x->ns,
-                          .name = x->deployment,
-                          .subresource = "status",
-                          .patch = KUBE_PATCH_MERGE,
-                          .body = body.data,
-                          .body_len = body.len };
-    batch_call(b, &q, NULL, NULL);
+    now.collisions = (struct opt_i32){ true, now.collisions.set ? now.collisions.v + 1 : 1 };
+    batch_patch_change(b, &x->d->obj,
+                       &(struct change){ .member = "status",
+                                         .schema = &deployment_status_schema,
+                                         .from = &x->d->status,
+                                         .to = &now },
+                       NULL, NULL);
     return true;
 }
 
@@ -202,28 +197,25 @@ static bool on_created(struct batch *b, struct kube_resp *r, const struct kerr *
     (void)r;
     if (!err || err->reason != KR_ALREADY_EXISTS)
         return err && err->reason == KR_FORBIDDEN && strstr(err->text, "terminated");
-    struct kube_req q = { .verb = KUBE_GET, .kind = &doc_replicaset, .ns = x->ns, .name = x->name };
+    struct kube_req q = {
+        .verb = KUBE_GET, .kind = &doc_replicaset, .ns = x->d->obj.meta.ns, .name = x->name
+    };
     batch_call(b, &q, on_other, x);
     return true;
 }
 
 const char *sets_create_fresh(struct batch *b, const struct dview *v)
 {
-    struct arena *a = batch_arena(b);
-    struct creating *x = arena_new0(a, struct creating);
+    struct creating *x = arena_new0(batch_arena(b), struct creating);
     CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
-    char hash[24], uid[KUID_TEXT_MAX];
+    char hash[24];
 
     template_hash(v, hash, sizeof hash);
-    kuid_format(v->d->obj.meta.uid, uid, sizeof uid);
-    *x = (struct creating){ .ns = arena_strdup(a, v->d->obj.meta.ns),
-                            .name = arena_printf(a, "%s-%s", v->d->obj.meta.name, hash),
-                            .deployment = arena_strdup(a, v->d->obj.meta.name),
-                            .uid = arena_strdup(a, uid),
-                            .collisions =
-                                v->d->status.collisions.set ? v->d->status.collisions.v : 0 };
+    batch_hold(b, &v->d->obj);
+    x->d = v->d;
+    x->name = arena_printf(batch_arena(b), "%s-%s", v->d->obj.meta.name, hash);
     fresh_body(v, x->name, hash, &body);
-    batch_create(b, &doc_replicaset, x->ns, &body, on_created, x);
+    batch_create(b, &doc_replicaset, v->d->obj.meta.ns, &body, on_created, x);
     recorder_event_on(v->c->events, &v->d->obj, false, "ScalingReplicaSet", NULL,
                       "Scaled up replica set %s from 0 to %lld", x->name,
                       (long long)rollout_fresh_replicas(v, 0));

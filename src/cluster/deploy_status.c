@@ -48,139 +48,135 @@ static nsec_t deadline_of(const struct dview *v)
            NSEC_PER_SEC;
 }
 
-/* A condition that is set although nothing but its time changes: progress was seen just now. */
-static wcondlist set_progress(const struct dview *v, const wcondlist *l, const char *status,
-                              const char *reason, const char *message, struct arena *a)
+/* Set although nothing but its time may change: progress was seen just now. Returns 0: no deadline
+ * runs from here. */
+static nsec_t set_progress(const struct dview *v, timed_conditionlist *l, uint8_t status,
+                           const char *reason, const char *message, struct arena *a)
 {
     nsec_t now = loop_wall(v->c->loop);
-    const struct wcond *old = wcond_find(l, "Progressing");
-    bool same = old && streq(old->status, status);
-    nsec_t since = same ? old->last_transition : now;
-    wcondlist out = wcond_remove(l, "Progressing", a);
 
-    out.items[out.n++] = (struct wcond){ .type = "Progressing",
-                                         .status = status,
-                                         .reason = reason,
-                                         .message = message,
-                                         .last_update = now,
-                                         .last_transition = since };
-    return out;
+    conditions_renew(l,
+                     &(struct timed_condition){ .type = "Progressing",
+                                                .status = status,
+                                                .reason = reason,
+                                                .message = message,
+                                                .last_update_time = now },
+                     now, a);
+    return 0;
 }
 
-/* With the time left until the deadline in *ret_wait; 0: none runs. */
-static wcondlist progress(const struct dview *v, const struct summary *s, const char *created,
-                          struct arena *a, nsec_t *ret_wait)
+/* What is to be said of a rollout that is neither new, paused, nor at its end. Returns the time
+ * left until its deadline; 0: none runs. */
+static nsec_t judge_progress(const struct dview *v, const struct summary *s, timed_conditionlist *l,
+                             const char *subject, struct arena *a)
 {
-    wcondlist l = v->d->status.conditions;
-    const struct wcond *now = wcond_find(&l, "Progressing");
-    const char *subject = v->fresh
-                              ? arena_printf(a, "ReplicaSet \"%s\"", v->fresh->rs->obj.meta.name)
-                              : arena_printf(a, "Deployment \"%s\"", v->d->obj.meta.name);
-    bool settled = now && streq(now->reason, "NewReplicaSetAvailable");
+    const struct timed_condition *now = conditions_find(l, "Progressing");
 
-    if (created)
-        return set_progress(v, &l, "True", "NewReplicaSetCreated",
-                            arena_printf(a, "Created new replica set \"%s\"", created), a);
-    if (v->d->spec.paused) {
-        if (now && (streq(now->reason, "DeploymentPaused") ||
-                    streq(now->reason, "ProgressDeadlineExceeded")))
-            return l;
-        return set_progress(v, &l, "Unknown", "DeploymentPaused", "Deployment is paused", a);
-    }
-    if (now && streq(now->reason, "DeploymentPaused"))
-        return set_progress(v, &l, "Unknown", "DeploymentResumed", "Deployment is resumed", a);
-    if (!now && v->fresh && !is_complete(v, s))
-        return set_progress(
-            v, &l, "True", "FoundNewReplicaSet",
-            arena_printf(a, "Found new replica set \"%s\"", v->fresh->rs->obj.meta.name), a);
-    if (settled && s->replicas == s->updated)
-        return l;
-    if (is_complete(v, s))
-        return set_progress(v, &l, "True", "NewReplicaSetAvailable",
-                            arena_printf(a, "%s has successfully progressed.", subject), a);
     if (has_progressed(&v->d->status, s))
-        return set_progress(v, &l, "True", "ReplicaSetUpdated",
+        return set_progress(v, l, COND_TRUE, "ReplicaSetUpdated",
                             arena_printf(a, "%s is progressing.", subject), a);
-    if (!now || settled || streq(now->reason, "ProgressDeadlineExceeded"))
-        return l;
-    nsec_t left = now->last_update + deadline_of(v) - loop_wall(v->c->loop);
-    if (left > 0) {
-        *ret_wait = left + NSEC_PER_SEC;
-        return l;
-    }
-    return set_progress(v, &l, "False", "ProgressDeadlineExceeded",
+    if (!now || streq(now->reason, "NewReplicaSetAvailable") ||
+        streq(now->reason, "ProgressDeadlineExceeded"))
+        return 0;
+    nsec_t left = now->last_update_time + deadline_of(v) - loop_wall(v->c->loop);
+    if (left > 0)
+        return left + NSEC_PER_SEC;
+    return set_progress(v, l, COND_FALSE, "ProgressDeadlineExceeded",
                         arena_printf(a, "%s has timed out progressing.", subject), a);
 }
 
-static wcondlist availability(const struct dview *v, const struct summary *s, const wcondlist *l,
-                              struct arena *a)
+/* The same, of any rollout. created: name of a new set that this very pass makes; NULL: none. */
+static nsec_t progress(const struct dview *v, const struct summary *s, const char *created,
+                       timed_conditionlist *l, struct arena *a)
+{
+    const struct timed_condition *now = conditions_find(l, "Progressing");
+    const char *reason = now ? now->reason : "",
+               *fresh = v->fresh ? v->fresh->rs->obj.meta.name : "";
+    const char *subject = v->fresh ? arena_printf(a, "ReplicaSet \"%s\"", fresh)
+                                   : arena_printf(a, "Deployment \"%s\"", v->d->obj.meta.name);
+
+    if (created)
+        return set_progress(v, l, COND_TRUE, "NewReplicaSetCreated",
+                            arena_printf(a, "Created new replica set \"%s\"", created), a);
+    if (v->d->spec.paused) {
+        if (streq(reason, "DeploymentPaused") || streq(reason, "ProgressDeadlineExceeded"))
+            return 0;
+        return set_progress(v, l, COND_UNKNOWN, "DeploymentPaused", "Deployment is paused", a);
+    }
+    if (streq(reason, "DeploymentPaused"))
+        return set_progress(v, l, COND_UNKNOWN, "DeploymentResumed", "Deployment is resumed", a);
+    if (!now && v->fresh && !is_complete(v, s))
+        return set_progress(v, l, COND_TRUE, "FoundNewReplicaSet",
+                            arena_printf(a, "Found new replica set \"%s\"", fresh), a);
+    if (streq(reason, "NewReplicaSetAvailable") && s->replicas == s->updated)
+        return 0;
+    if (is_complete(v, s))
+        return set_progress(v, l, COND_TRUE, "NewReplicaSetAvailable",
+                            arena_printf(a, "%s has successfully progressed.", subject), a);
+    return judge_progress(v, s, l, subject, a);
+}
+
+static void availability(const struct dview *v, const struct summary *s, timed_conditionlist *l,
+                         struct arena *a)
 {
     nsec_t now = loop_wall(v->c->loop);
-    struct wcond yes = { .type = "Available",
-                         .status = "True",
-                         .reason = "MinimumReplicasAvailable",
-                         .message = "Deployment has minimum availability.",
-                         .last_update = now };
-    struct wcond no = { .type = "Available",
-                        .status = "False",
-                        .reason = "MinimumReplicasUnavailable",
-                        .message = "Deployment does not have minimum availability.",
-                        .last_update = now };
-    return wcond_set(l, s->available >= v->replicas - v->unavailable ? &yes : &no, now, a);
+    bool yes = s->available >= v->replicas - v->unavailable;
+    struct timed_condition c = { .type = "Available",
+                                 .status = yes ? COND_TRUE : COND_FALSE,
+                                 .reason = yes ? "MinimumReplicasAvailable"
+                                               : "MinimumReplicasUnavailable",
+                                 .message = yes ? "Deployment has minimum availability."
+                                                : "Deployment does not have minimum availability.",
+                                 .last_update_time = now };
+
+    conditions_set(l, &c, now, a);
 }
 
 /* A refusal to make pods, copied up from the ReplicaSets. */
-static wcondlist failures(const struct dview *v, const wcondlist *l, struct arena *a)
+static void failures(const struct dview *v, timed_conditionlist *l, struct arena *a)
 {
     nsec_t now = loop_wall(v->c->loop);
-    const struct wcond *failure = NULL;
+    const struct timed_condition *failure = NULL;
 
     for (size_t i = v->n; i-- > 0 && !failure;)
-        failure = wcond_find(&v->sets[i].rs->status.conditions, "ReplicaFailure");
-    if (!failure)
-        return wcond_remove(l, "ReplicaFailure", a);
-    struct wcond copy = *failure;
-    copy.last_update = now;
-    return wcond_set(l, &copy, now, a);
-}
-
-static bool is_written(const struct dview *v, const struct summary *s, const wcondlist *l)
-{
-    const struct deploy_status *o = &v->d->status;
-    return o->observed_generation == v->d->obj.meta.generation && o->replicas == s->replicas &&
-           o->updated == s->updated && o->ready == s->ready && o->available == s->available &&
-           o->unavailable == s->unavailable &&
-           (o->terminating.set ? o->terminating.v : 0) == s->terminating &&
-           wcond_equal(&o->conditions, l);
+        failure = conditions_find(&v->sets[i].rs->status.conditions, "ReplicaFailure");
+    if (!failure) {
+        conditions_remove(l, "ReplicaFailure", a);
+        return;
+    }
+    struct timed_condition copy = *failure;
+    copy.last_update_time = now;
+    conditions_set(l, &copy, now, a);
 }
 
 void dstatus_write(struct batch *b, const struct dview *v, const char *created)
 {
+    const struct deploy_status *old = &v->d->status;
     struct arena *a = batch_arena(b);
     struct summary s = sum_up(v);
-    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
-    struct kjw w = kjw_to(&body);
-    nsec_t wait = 0;
+    struct deploy_status now = {
+        .observed_generation = v->d->obj.meta.generation,
+        .replicas = (int32_t)s.replicas,
+        .updated = (int32_t)s.updated,
+        .ready = (int32_t)s.ready,
+        .available = (int32_t)s.available,
+        .unavailable = (int32_t)s.unavailable,
+        .terminating = { s.terminating || old->terminating.set, (int32_t)s.terminating },
+        .collisions = old->collisions,
+        .conditions = old->conditions,
+    };
 
-    wcondlist l = progress(v, &s, created, a, &wait);
-    l = availability(v, &s, &l, a);
-    l = failures(v, &l, a);
+    nsec_t wait = progress(v, &s, created, &now.conditions, a);
+    availability(v, &s, &now.conditions, a);
+    failures(v, &now.conditions, a);
     if (wait)
         batch_again(b, wait);
-    if (is_written(v, &s, &l))
-        return;
-    kjw_obj(&w, NULL);
-    write_version(&w, &v->d->obj); /* progress is judged by what changed since this version */
-    kjw_obj(&w, "status");
-    kjw_i64(&w, "observedGeneration", v->d->obj.meta.generation);
-    kjw_i64(&w, "replicas", s.replicas);
-    kjw_i64(&w, "updatedReplicas", s.updated);
-    kjw_i64(&w, "readyReplicas", s.ready);
-    kjw_i64(&w, "availableReplicas", s.available);
-    kjw_i64(&w, "unavailableReplicas", s.unavailable);
-    kjw_i64(&w, "terminatingReplicas", s.terminating);
-    wcond_write(&w, &l);
-    kjw_end(&w);
-    kjw_end(&w);
-    batch_patch(b, &v->d->obj, "status", KUBE_PATCH_MERGE, &body, NULL, NULL);
+    /* Progress is judged by what changed since this version. */
+    batch_patch_change(b, &v->d->obj,
+                       &(struct change){ .member = "status",
+                                         .schema = &deployment_status_schema,
+                                         .from = old->observed_generation ? old : NULL,
+                                         .to = &now,
+                                         .same_version = true },
+                       NULL, NULL);
 }

@@ -1,13 +1,12 @@
 /* deployment.c - Deployments: one ReplicaSet for each template, replicas moved from old to new. */
-#include <stdio.h>
-
 #include "base/num.h"
 #include "cluster/deploy.h"
+#include "controllers/claim.h"
 
 struct deployctl {
     struct cluster *c;
-    struct workqueue *queue;
-    struct shared *deployments, *sets, *pods;
+    struct controller *controller;
+    struct informer *deployments, *sets, *pods;
 };
 
 /* ---- the view ------------------------------------------------------------------------------ */
@@ -55,7 +54,7 @@ static bool old_pods_remain(struct deployctl *dc, const struct dview *v)
         kobjvec pods = { 0 };
         if (&v->sets[i] == v->fresh)
             continue;
-        shared_by_uid(dc->pods, v->sets[i].rs->obj.meta.uid, &pods);
+        objects_by_owner(dc->pods, v->sets[i].rs->obj.meta.uid, &pods);
         vec_foreach(&pods, k)
             found = found || !pod_is_terminal(pod_of(pods.items[k]));
         vec_fini(&pods);
@@ -126,12 +125,9 @@ static void sync_one(struct deployctl *dc, struct batch *b, const struct deploy 
         labelsel_is_everything(selector) || !d->spec.template_json ||
         kj_parse(d->spec.template_json, strlen(d->spec.template_json), 0, &template, &err) < 0)
         return;
-    if (claim_children(b,
-                       &(struct claim){ .owner_kind = &doc_deployment,
-                                        .owner = &d->obj,
-                                        .selector = selector,
-                                        .children = dc->sets },
-                       &mine)) {
+    if (claim_children(
+            b, &(struct claim){ .owner = &d->obj, .selector = selector, .children = dc->sets },
+            &mine)) {
         struct dview v = { .c = dc->c, .d = d, .template = kj_root(template) };
         view_sets(&v, &mine, batch_arena(b));
         dview_resolve(&v);
@@ -141,72 +137,43 @@ static void sync_one(struct deployctl *dc, struct batch *b, const struct deploy 
     vec_fini(&mine);
 }
 
-static void sync(void *arg, const char *key, struct work *w)
+static void sync(void *arg, struct batch *b, const char *key, struct kobj *o)
 {
-    struct deployctl *dc = arg;
-    struct kobj *o = informer_get(dc->deployments->inf, key);
-    struct batch *b = batch_new(dc->c, "deployment", key, w);
-
-    if (!informer_synced(dc->sets->inf) || !informer_synced(dc->pods->inf))
-        batch_again(b, 50 * NSEC_PER_MSEC);
-    else if (o)
-        sync_one(dc, b, deploy_of(o));
-    batch_close(b);
+    (void)key;
+    if (o)
+        sync_one(arg, b, deploy_of(o));
 }
 
 /* ---- news ---------------------------------------------------------------------------------- */
 
-static void on_deployment(void *arg, struct kobj *o)
+static void enqueue_owner(struct deployctl *dc, const struct kobj *set)
 {
-    struct deployctl *dc = arg;
-    char key[KOBJ_KEY_MAX];
-    kobj_key(o, key, sizeof key);
-    workqueue_add(dc->queue, key);
-}
-
-static void on_deployment_update(void *arg, struct kobj *old, struct kobj *o)
-{
-    (void)old;
-    on_deployment(arg, o);
-}
-
-static void enqueue_owner(struct deployctl *dc, const struct kobj *child, const char *kind)
-{
-    const struct owner_ref *ref = kobj_controller(child);
     char key[KOBJ_KEY_MAX];
 
-    if (!ref || !streq(ref->kind, kind))
-        return;
-    (void)snprintf(key, sizeof key, "%s/%s", child->meta.ns, ref->name);
-    workqueue_add(dc->queue, key);
+    if (owner_key(set, "Deployment", key, sizeof key))
+        controller_add(dc->controller, key);
+}
+
+static const struct label_selector *selector_of(const struct kobj *o)
+{
+    return &deploy_of(o)->spec.selector;
 }
 
 static void on_set(void *arg, struct kobj *o)
 {
     struct deployctl *dc = arg;
-    CLEANUP(arena_free) struct arena *a = NULL;
-    kobjvec all = { 0 };
 
-    if (kobj_controller(o)) {
-        enqueue_owner(dc, o, "Deployment");
-        return;
-    }
-    a = arena_new();
-    shared_by(dc->deployments, dc->deployments->by_ns, o->meta.ns, &all);
-    vec_foreach(&all, i) {
-        struct labelsel *selector;
-        struct kerr err;
-        if (labelsel_from(&deploy_of(all.items[i])->spec.selector, a, &selector, &err) == 0 &&
-            labelsel_matches(selector, &o->meta.labels))
-            on_deployment(dc, all.items[i]);
-    }
-    vec_fini(&all);
+    if (kobj_controller(o))
+        enqueue_owner(dc, o);
+    else
+        controller_add_selecting(dc->controller, dc->deployments, selector_of, o->meta.ns,
+                                 &o->meta.labels);
 }
 
 static void on_set_update(void *arg, struct kobj *old, struct kobj *o)
 {
     if (old != o && kobj_controller(old) && !kobj_controller(o))
-        enqueue_owner(arg, old, "Deployment");
+        enqueue_owner(arg, old);
     on_set(arg, o);
 }
 
@@ -214,21 +181,17 @@ static void on_set_update(void *arg, struct kobj *old, struct kobj *o)
 static void on_pod_delete(void *arg, struct kobj *pod)
 {
     struct deployctl *dc = arg;
-    const struct owner_ref *ref = kobj_controller(pod);
     char key[KOBJ_KEY_MAX];
 
-    if (!ref || !streq(ref->kind, "ReplicaSet"))
+    if (!owner_key(pod, "ReplicaSet", key, sizeof key))
         return;
-    (void)snprintf(key, sizeof key, "%s/%s", pod->meta.ns, ref->name);
-    struct kobj *set = informer_get(dc->sets->inf, key);
+    struct kobj *set = informer_get(dc->sets, key);
     if (set)
-        enqueue_owner(dc, set, "Deployment");
+        enqueue_owner(dc, set);
 }
 
 struct deployctl *deployctl_new(struct cluster *c)
 {
-    static const struct informer_handler deployments = { .on_add = on_deployment,
-                                                         .on_update = on_deployment_update };
     static const struct informer_handler sets = { .on_add = on_set,
                                                   .on_update = on_set_update,
                                                   .on_delete = on_set };
@@ -236,14 +199,18 @@ struct deployctl *deployctl_new(struct cluster *c)
     struct deployctl *dc = xnew0(struct deployctl);
 
     dc->c = c;
-    dc->queue = workqueue_new(
-        c->loop, &(struct workqueue_opts){ .name = "deployment", .concurrency = 8 }, sync, dc);
-    dc->deployments = cluster_deployments(c);
-    dc->sets = cluster_replicasets(c);
-    dc->pods = cluster_pods(c);
-    informer_add_handler(dc->deployments->inf, &deployments, dc);
-    informer_add_handler(dc->sets->inf, &sets, dc);
-    informer_add_handler(dc->pods->inf, &pods, dc);
+    dc->deployments = caches_get(c->caches, &doc_deployment);
+    dc->sets = caches_get(c->caches, &doc_replicaset);
+    dc->pods = caches_get(c->caches, &kind_pod);
+    dc->controller =
+        controller_new(c->controllers, &(struct controller_opts){ .name = "deployment",
+                                                                  .of = dc->deployments,
+                                                                  .sync = sync,
+                                                                  .self = dc,
+                                                                  .queue.concurrency = 8 });
+    controller_watch(dc->controller, dc->deployments, NULL, NULL);
+    controller_watch(dc->controller, dc->sets, &sets, dc);
+    controller_watch(dc->controller, dc->pods, &pods, dc);
     return dc;
 }
 
@@ -251,7 +218,7 @@ struct deployctl *deployctl_free(struct deployctl *dc)
 {
     if (!dc)
         return NULL;
-    workqueue_free(dc->queue);
+    controller_free(dc->controller);
     free(dc);
     return NULL;
 }

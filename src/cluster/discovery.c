@@ -14,13 +14,12 @@ struct listener {
 };
 struct discovery {
     struct cluster *c;
-    struct workqueue *queue; /* one key: a round */
-    struct arena *arena;     /* names of kinds, for ever */
+    struct controller *rounds; /* one key */
+    struct arena *arena;       /* names of kinds, for ever */
     struct kinds vec_of(struct disco_kind *) kinds;
     struct listeners vec_of(struct listener) listeners;
-    struct informer *crds;
     unsigned pending; /* answers of this round */
-    bool complete, known, failed;
+    bool complete, failed;
 };
 
 static const struct kind kind_crd_meta = { .group = "apiextensions.k8s.io",
@@ -97,7 +96,6 @@ static void round_step(struct discovery *d, bool ok)
     if (--d->pending > 0)
         return;
     d->complete = !d->failed;
-    d->known = d->known || d->complete;
     vec_foreach(&d->listeners, i)
         d->listeners.items[i].fn(d->listeners.items[i].arg);
 }
@@ -150,11 +148,11 @@ static bool on_groups(struct batch *b, struct kube_resp *r, const struct kerr *e
     return false;
 }
 
-static void sync(void *arg, const char *key, struct work *w)
+static void sync(void *arg, struct batch *b, const char *key, struct kobj *obj)
 {
     struct discovery *d = arg;
-    struct batch *b = batch_new(d->c, "discovery", key, w);
 
+    (void)key, (void)obj;
     d->failed = false;
     vec_foreach(&d->kinds, i)
         d->kinds.items[i]->served = false;
@@ -162,7 +160,6 @@ static void sync(void *arg, const char *key, struct work *w)
     d->pending++;
     batch_call(b, &(struct kube_req){ .verb = KUBE_GET, .raw_path = "/apis" }, on_groups, d);
     batch_again(b, ROUND_EVERY);
-    batch_close(b);
 }
 
 /* ---- life ---------------------------------------------------------------------------------- */
@@ -171,13 +168,19 @@ static void on_crd(void *arg, struct kobj *o)
 {
     struct discovery *d = arg;
     (void)o;
-    workqueue_add_after(d->queue, "round", ROUND_SOON);
+    controller_add_after(d->rounds, "round", ROUND_SOON);
 }
 
 static void on_crd_update(void *arg, struct kobj *old, struct kobj *o)
 {
     if (old->meta.generation != o->meta.generation || old->meta.generation == 0)
         on_crd(arg, o);
+}
+
+static void on_start(void *arg)
+{
+    struct discovery *d = arg;
+    controller_add(d->rounds, "round");
 }
 
 struct discovery *discovery_new(struct cluster *c)
@@ -189,22 +192,28 @@ struct discovery *discovery_new(struct cluster *c)
 
     d->c = c;
     d->arena = arena_new();
-    d->queue = workqueue_new(
-        c->loop, &(struct workqueue_opts){ .name = "discovery", .backoff_max = 10 * NSEC_PER_SEC },
-        sync, d);
-    d->crds = informer_new(c->kube, &(struct informer_opts){ .kind = &kind_crd_meta });
-    informer_add_handler(d->crds, &crds, d);
-    informer_start(d->crds);
-    workqueue_add(d->queue, "round");
+    d->rounds = controller_new(c->controllers,
+                               &(struct controller_opts){ .name = "discovery",
+                                                          .sync = sync,
+                                                          .start = on_start,
+                                                          .self = d,
+                                                          .queue.backoff_max = 10 * NSEC_PER_SEC,
+                                                          .eager = true });
+    controller_watch(d->rounds, caches_get(c->caches, &kind_crd_meta), &crds, d);
     return d;
+}
+
+void discovery_stop(struct discovery *d)
+{
+    if (d)
+        d->rounds = controller_free(d->rounds);
 }
 
 struct discovery *discovery_free(struct discovery *d)
 {
     if (!d)
         return NULL;
-    workqueue_free(d->queue);
-    informer_free(d->crds);
+    controller_free(d->rounds);
     vec_foreach(&d->kinds, i)
         free(d->kinds.items[i]);
     vec_fini(&d->kinds);
@@ -223,11 +232,6 @@ void discovery_on_round(struct discovery *d, discovery_fn fn, void *arg)
 bool discovery_complete(const struct discovery *d)
 {
     return d->complete;
-}
-
-bool discovery_known(const struct discovery *d)
-{
-    return d->known;
 }
 
 size_t discovery_count(const struct discovery *d)

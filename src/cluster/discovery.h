@@ -17,12 +17,12 @@ struct disco_kind {
 };
 
 struct discovery *discovery_new(struct cluster *c);
+void discovery_stop(struct discovery *d); /* no round follows; the kinds stay until the end */
 struct discovery *discovery_free(struct discovery *d);
 /* fn is called in a later turn after each complete round. */
 typedef void (*discovery_fn)(void *arg);
 void discovery_on_round(struct discovery *d, discovery_fn fn, void *arg);
 bool discovery_complete(const struct discovery *d); /* the last round had no failure */
-bool discovery_known(const struct discovery *d);    /* there has been one complete round */
 size_t discovery_count(const struct discovery *d);
 struct disco_kind *discovery_at(const struct discovery *d, size_t i); /* stays where it is */
 /* api_version as in an owner reference; any served version of the group counts. */

@@ -1,47 +1,52 @@
-/* docs.c - tables of the kinds of this room. */
+/* docs.c - tables of the kinds of this room.
+ *
+ * Counters of a status are written even when they are 0: a change to 0 is sent as such.
+ */
 #include "cluster/docs.h"
 
 #define OMIT .flags = KF_OMITEMPTY
 #define META(stype) \
     KF(stype, obj.meta, "metadata", KF_OBJ, .flags = KF_REQUIRED, .sub = &objmeta_schema)
 
-#define F(member, json, type, ...) KF(struct wcond, member, json, type, __VA_ARGS__)
-static const struct kfield wcond_fields[] = {
+#define F(member, json, type, ...) KF(struct timed_condition, member, json, type, __VA_ARGS__)
+static const struct kmeta status_meta = { .names = cond_status_names };
+static const struct kfield condition_fields[] = {
     F(type, "type", KF_STR, .flags = KF_REQUIRED | KF_INTERN),
-    F(status, "status", KF_STR, .flags = KF_REQUIRED | KF_INTERN),
+    F(status, "status", KF_ENUM, .flags = KF_REQUIRED, .meta = &status_meta),
     F(reason, "reason", KF_STR, .flags = KF_INTERN),
-    F(message, "message", KF_STR, OMIT),
-    F(last_update, "lastUpdateTime", KF_TIME, OMIT),
-    F(last_transition, "lastTransitionTime", KF_TIME, OMIT),
-    F(last_probe, "lastProbeTime", KF_TIME, OMIT),
+    F(message, "message", KF_STR),
+    F(last_update_time, "lastUpdateTime", KF_TIME, OMIT),
+    F(last_transition_time, "lastTransitionTime", KF_TIME, OMIT),
+    F(last_probe_time, "lastProbeTime", KF_TIME, OMIT),
 };
 #undef F
-static const struct kschema wcond_schema = KSCHEMA("Condition", struct wcond, wcond_fields);
+static const struct kschema workload_condition_schema =
+    KSCHEMA("Condition", struct timed_condition, condition_fields);
 #define CONDITIONS(stype) \
-    KF_LIST_OF(stype, conditions, "conditions", KF_OBJ, OMIT, .sub = &wcond_schema)
+    KF_LIST_OF(stype, conditions, "conditions", KF_OBJ, OMIT, .sub = &workload_condition_schema)
 
 /* The whole of a kind, from its tables of spec and status. */
-#define DOC(noun, stype, Name, plural_, group_)                                                \
-    static const struct kschema noun##_spec_schema = { .name = Name "Spec",                    \
-                                                       .size = sizeof(((stype *)0)->spec),     \
-                                                       .nfields = ARRAY_LEN(noun##_spec),      \
-                                                       .fields = noun##_spec };                \
-    static const struct kschema noun##_status_schema = { .name = Name "Status",                \
-                                                         .size = sizeof(((stype *)0)->status), \
-                                                         .nfields = ARRAY_LEN(noun##_status),  \
-                                                         .fields = noun##_status };            \
-    static const struct kfield noun##_fields[] = {                                             \
-        META(stype),                                                                           \
-        KF(stype, spec, "spec", KF_OBJ, OMIT, .sub = &noun##_spec_schema),                     \
-        KF(stype, status, "status", KF_OBJ, OMIT, .sub = &noun##_status_schema),               \
-    };                                                                                         \
-    static const struct kschema noun##_schema = KSCHEMA(Name, stype, noun##_fields);           \
-    const struct kind doc_##noun = { .group = (group_),                                        \
-                                     .version = "v1",                                          \
-                                     .kind = (Name),                                           \
-                                     .plural = (plural_),                                      \
-                                     .namespaced = true,                                       \
-                                     .has_status = true,                                       \
+#define DOC(noun, stype, Name, plural_, group_)                                            \
+    static const struct kschema noun##_spec_schema = { .name = Name "Spec",                \
+                                                       .size = sizeof(((stype *)0)->spec), \
+                                                       .nfields = ARRAY_LEN(noun##_spec),  \
+                                                       .fields = noun##_spec };            \
+    const struct kschema noun##_status_schema = { .name = Name "Status",                   \
+                                                  .size = sizeof(((stype *)0)->status),    \
+                                                  .nfields = ARRAY_LEN(noun##_status),     \
+                                                  .fields = noun##_status };               \
+    static const struct kfield noun##_fields[] = {                                         \
+        META(stype),                                                                       \
+        KF(stype, spec, "spec", KF_OBJ, OMIT, .sub = &noun##_spec_schema),                 \
+        KF(stype, status, "status", KF_OBJ, OMIT, .sub = &noun##_status_schema),           \
+    };                                                                                     \
+    static const struct kschema noun##_schema = KSCHEMA(Name, stype, noun##_fields);       \
+    const struct kind doc_##noun = { .group = (group_),                                    \
+                                     .version = "v1",                                      \
+                                     .kind = (Name),                                       \
+                                     .plural = (plural_),                                  \
+                                     .namespaced = true,                                   \
+                                     .has_status = true,                                   \
                                      .schema = &noun##_schema }
 
 /* ---- Deployment ---------------------------------------------------------------------------- */
@@ -74,12 +79,12 @@ static const struct kfield deployment_spec[] = {
 #undef F
 #define F(member, json, type, ...) KF(struct deploy_status, member, json, type, __VA_ARGS__)
 static const struct kfield deployment_status[] = {
-    F(observed_generation, "observedGeneration", KF_I64, OMIT),
-    F(replicas, "replicas", KF_I32, OMIT),
-    F(updated, "updatedReplicas", KF_I32, OMIT),
-    F(ready, "readyReplicas", KF_I32, OMIT),
-    F(available, "availableReplicas", KF_I32, OMIT),
-    F(unavailable, "unavailableReplicas", KF_I32, OMIT),
+    F(observed_generation, "observedGeneration", KF_I64),
+    F(replicas, "replicas", KF_I32),
+    F(updated, "updatedReplicas", KF_I32),
+    F(ready, "readyReplicas", KF_I32),
+    F(available, "availableReplicas", KF_I32),
+    F(unavailable, "unavailableReplicas", KF_I32),
     F(terminating, "terminatingReplicas", KF_OPT_I32, OMIT),
     F(collisions, "collisionCount", KF_OPT_I32, OMIT),
     CONDITIONS(struct deploy_status),
@@ -99,11 +104,11 @@ static const struct kfield replicaset_spec[] = {
 #undef F
 #define F(member, json, type, ...) KF(struct rs_status, member, json, type, __VA_ARGS__)
 static const struct kfield replicaset_status[] = {
-    F(observed_generation, "observedGeneration", KF_I64, OMIT),
-    F(replicas, "replicas", KF_I32, OMIT),
-    F(fully_labeled, "fullyLabeledReplicas", KF_I32, OMIT),
-    F(ready, "readyReplicas", KF_I32, OMIT),
-    F(available, "availableReplicas", KF_I32, OMIT),
+    F(observed_generation, "observedGeneration", KF_I64),
+    F(replicas, "replicas", KF_I32),
+    F(fully_labeled, "fullyLabeledReplicas", KF_I32),
+    F(ready, "readyReplicas", KF_I32),
+    F(available, "availableReplicas", KF_I32),
     F(terminating, "terminatingReplicas", KF_OPT_I32, OMIT),
     CONDITIONS(struct rs_status),
 };
@@ -134,9 +139,9 @@ static const struct kfield job_spec[] = {
 #undef F
 #define F(member, json, type, ...) KF(struct job_status, member, json, type, __VA_ARGS__)
 static const struct kfield job_status[] = {
-    F(active, "active", KF_I32, OMIT),
-    F(succeeded, "succeeded", KF_I32, OMIT),
-    F(failed, "failed", KF_I32, OMIT),
+    F(active, "active", KF_I32),
+    F(succeeded, "succeeded", KF_I32),
+    F(failed, "failed", KF_I32),
     F(ready, "ready", KF_OPT_I32, OMIT),
     F(terminating, "terminating", KF_OPT_I32, OMIT),
     F(start_time, "startTime", KF_TIME, OMIT),
@@ -160,11 +165,11 @@ static const struct kfield pdb_spec[] = {
 #undef F
 #define F(member, json, type, ...) KF(struct pdb_doc_status, member, json, type, __VA_ARGS__)
 static const struct kfield pdb_status[] = {
-    F(observed_generation, "observedGeneration", KF_I64, OMIT),
-    F(disruptions_allowed, "disruptionsAllowed", KF_I32, OMIT),
-    F(current_healthy, "currentHealthy", KF_I32, OMIT),
-    F(desired_healthy, "desiredHealthy", KF_I32, OMIT),
-    F(expected_pods, "expectedPods", KF_I32, OMIT),
+    F(observed_generation, "observedGeneration", KF_I64),
+    F(disruptions_allowed, "disruptionsAllowed", KF_I32),
+    F(current_healthy, "currentHealthy", KF_I32),
+    F(desired_healthy, "desiredHealthy", KF_I32),
+    F(expected_pods, "expectedPods", KF_I32),
     KF_MAP_OF(struct pdb_doc_status, disrupted, "disruptedPods", KF_TIME, OMIT),
     CONDITIONS(struct pdb_doc_status),
 };
@@ -182,7 +187,7 @@ static const struct kfield namespace_status[] = {
 #undef F
 static const struct kschema namespace_spec_schema =
     KSCHEMA("NamespaceSpec", struct ns_doc_spec, namespace_spec);
-static const struct kschema namespace_status_schema =
+const struct kschema namespace_status_schema =
     KSCHEMA("NamespaceStatus", struct ns_doc_status, namespace_status);
 static const struct kfield namespace_fields[] = {
     META(struct ns_doc),

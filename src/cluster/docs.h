@@ -8,12 +8,6 @@
 #define KOORD_CLUSTER_DOCS_H
 #include "api/types.h"
 
-struct wcond { /* a condition of a workload */
-    const char *type, *status, *reason, *message;
-    nsec_t last_update, last_transition, last_probe;
-};
-typedef KLIST(struct wcond) wcondlist;
-
 struct rolling {
     struct int_or_str max_surge, max_unavailable;
 };
@@ -33,7 +27,7 @@ struct deploy_status {
     int64_t observed_generation;
     int32_t replicas, updated, ready, available, unavailable;
     struct opt_i32 collisions, terminating;
-    wcondlist conditions;
+    timed_conditionlist conditions;
 };
 struct deploy {
     struct kobj obj;
@@ -51,7 +45,7 @@ struct rs_status {
     int64_t observed_generation;
     int32_t replicas, fully_labeled, ready, available;
     struct opt_i32 terminating;
-    wcondlist conditions;
+    timed_conditionlist conditions;
 };
 struct rs {
     struct kobj obj;
@@ -77,7 +71,7 @@ struct job_status {
     nsec_t start_time, completion_time;
     const char *completed_indexes;
     struct job_uncounted *uncounted;
-    wcondlist conditions;
+    timed_conditionlist conditions;
 };
 struct job {
     struct kobj obj;
@@ -85,15 +79,16 @@ struct job {
     struct job_status status;
 };
 
+struct disrupted {
+    const char *name;
+    nsec_t since;
+};
+typedef KLIST(struct disrupted) disruptedlist; /* sorted */
 struct pdb_doc_status {
     int64_t observed_generation;
     int32_t disruptions_allowed, current_healthy, desired_healthy, expected_pods;
-    KLIST(struct {
-        const char *name;
-        nsec_t since;
-    })
-    disrupted; /* sorted */
-    wcondlist conditions;
+    disruptedlist disrupted;
+    timed_conditionlist conditions;
 };
 struct pdb_doc_spec {
     struct label_selector *selector; /* NULL matches nothing */
@@ -110,7 +105,7 @@ struct ns_doc_spec {
 };
 struct ns_doc_status {
     const char *phase;
-    wcondlist conditions;
+    timed_conditionlist conditions;
 };
 struct ns_doc {
     struct kobj obj;
@@ -119,6 +114,8 @@ struct ns_doc {
 };
 
 extern const struct kind doc_deployment, doc_replicaset, doc_job, doc_pdb, doc_namespace;
+extern const struct kschema deployment_status_schema, replicaset_status_schema, job_status_schema,
+    pdb_status_schema, namespace_status_schema;
 extern const struct kschema metaonly_schema; /* of a struct kobj: metadata only */
 
 #define DOC_OF(noun, type)                                           \

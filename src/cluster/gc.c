@@ -6,20 +6,17 @@
  */
 #include <stdio.h>
 
-#include "base/klog.h"
 #include "cluster/discovery.h"
 
 struct gcache { /* the objects of one kind */
     struct gc *gc;
     struct disco_kind *k;
     struct informer *inf;
-    int by_owner;
-    bool own; /* the informer is ours */
 };
 struct gc {
     struct cluster *c;
-    struct workqueue *queue; /* "plural.group/namespace/name" */
-    struct caches vec_of(struct gcache *) caches;
+    struct controller *controller; /* keys are "plural.group/namespace/name" */
+    struct vec_of(struct gcache *) caches;
 };
 
 #define FIN_ORPHAN     "orphan"
@@ -32,7 +29,7 @@ static void enqueue(struct gcache *g, const struct kobj *o)
     char key[KOBJ_KEY_MAX], full[KOBJ_KEY_MAX + 300];
     kobj_key(o, key, sizeof key);
     (void)snprintf(full, sizeof full, "%s.%s/%s", g->k->kind.plural, g->k->kind.group, key);
-    workqueue_add(g->gc->queue, full);
+    controller_add(g->gc->controller, full);
 }
 
 static struct gcache *cache_by_key(const struct gc *gc, const char *key, const char **ret_rest)
@@ -84,7 +81,8 @@ static void each_dependent(const struct gc *gc, struct kuid owner, dependent_fn 
     vec_foreach(&gc->caches, i) {
         struct gcache *g = gc->caches.items[i];
         size_t n;
-        struct kobj *const *found = informer_by_index(g->inf, g->by_owner, uid, &n);
+        struct kobj *const *found =
+            informer_by_index(g->inf, informer_add_index(g->inf, index_owner), uid, &n);
         for (size_t k = 0; k < n; k++)
             for (uint32_t r = 0; r < found[k]->meta.owners.n; r++)
                 if (kuid_equal(found[k]->meta.owners.items[r].uid, owner))
@@ -214,28 +212,7 @@ static void patch_owners(struct batch *b, const struct gcache *g, const struct k
     kjw_obj(&w, NULL);
     kjw_obj(&w, "metadata");
     kjw_str(&w, "resourceVersion", o->meta.resource_version);
-    kjw_arr(&w, "ownerReferences");
-    for (uint32_t i = 0; i < o->meta.owners.n; i++) {
-        const struct owner_ref *ref = &o->meta.owners.items[i];
-        char uid[KUID_TEXT_MAX];
-        bool dropped = false;
-        for (size_t k = 0; k < ndrop; k++)
-            dropped = dropped || kuid_equal(ref->uid, drop[k]);
-        if (dropped)
-            continue;
-        kuid_format(ref->uid, uid, sizeof uid);
-        kjw_obj(&w, NULL);
-        kjw_str(&w, "apiVersion", ref->api_version);
-        kjw_str(&w, "kind", ref->kind);
-        kjw_str(&w, "name", ref->name);
-        kjw_str(&w, "uid", uid);
-        if (ref->controller)
-            kjw_bool(&w, "controller", true);
-        if (ref->block_owner_deletion)
-            kjw_bool(&w, "blockOwnerDeletion", true);
-        kjw_end(&w);
-    }
-    kjw_end(&w);
+    owner_write_others(&w, o, drop, ndrop);
     kjw_end(&w);
     kjw_end(&w);
     struct kube_req r = request(g, o, KUBE_PATCH);
@@ -418,17 +395,16 @@ static void check_owners(struct batch *b, const struct gcache *g, const char *fu
         judge(b, j);
 }
 
-static void sync(void *arg, const char *key, struct work *w)
+static void sync(void *arg, struct batch *b, const char *key, struct kobj *none)
 {
     struct gc *gc = arg;
-    struct batch *b = batch_new(gc->c, "gc", key, w);
     const char *rest = NULL;
     struct gcache *g = cache_by_key(gc, key, &rest);
     struct kobj *o = g ? informer_get(g->inf, rest) : NULL;
 
+    (void)none;
     if (o && !serve_finalizers(b, g, o) && o->meta.owners.n && o->meta.deleted == 0)
         check_owners(b, g, key, o);
-    batch_close(b);
 }
 
 /* ---- news ---------------------------------------------------------------------------------- */
@@ -479,47 +455,23 @@ static void on_delete(void *arg, struct kobj *o)
 
 /* ---- caches, life -------------------------------------------------------------------------- */
 
-static void index_owner(const struct kobj *o, index_emit_fn emit, void *to)
-{
-    for (uint32_t i = 0; i < o->meta.owners.n; i++) {
-        char uid[KUID_TEXT_MAX];
-        kuid_format(o->meta.owners.items[i].uid, uid, sizeof uid);
-        emit(to, uid);
-    }
-}
-
-/* Caches that other controllers keep anyway. */
-static struct shared *existing(struct cluster *c, const struct kind *k)
-{
-    struct shared *all[] = { &c->pods, &c->replicasets, &c->deployments, &c->jobs, &c->nodes };
-    static const struct kind *const kinds[] = { &kind_pod, &doc_replicaset, &doc_deployment,
-                                                &doc_job };
-    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-        if (all[i]->inf && streq(k->group, kinds[i]->group) && streq(k->plural, kinds[i]->plural))
-            return all[i];
-    if (c->nodes.inf && streq(k->group, "") && streq(k->plural, "nodes"))
-        return &c->nodes;
-    return NULL;
-}
-
 static void add_cache(struct gc *gc, struct disco_kind *k)
 {
     static const struct informer_handler handler = { .on_add = on_object,
                                                      .on_update = on_update,
                                                      .on_delete = on_delete };
     struct gcache *g = xnew0(struct gcache);
-    struct shared *s = existing(gc->c, &k->kind);
 
     g->gc = gc;
     g->k = k;
-    g->own = !s;
-    g->inf = s ? s->inf : informer_new(gc->c->kube, &(struct informer_opts){ .kind = &k->kind });
-    g->by_owner = s ? s->by_owner : informer_add_index(g->inf, index_owner);
+    /* Of a cache that others have anyway nothing but the metadata is looked at. */
+    g->inf = caches_find(gc->c->caches, k->kind.group, k->kind.plural);
+    if (!g->inf)
+        g->inf = caches_get(gc->c->caches, &k->kind);
+    informer_add_index(g->inf, index_owner);
     k->gc = g;
     vec_push(&gc->caches, g);
-    informer_add_handler(g->inf, &handler, g);
-    if (g->own)
-        informer_start(g->inf);
+    controller_watch(gc->controller, g->inf, &handler, g);
 }
 
 static void on_round(void *arg)
@@ -536,11 +488,14 @@ struct gc *gc_new(struct cluster *c)
 {
     struct gc *gc = xnew0(struct gc);
     gc->c = c;
-    gc->queue = workqueue_new(
-        c->loop,
-        &(struct workqueue_opts){
-            .name = "gc", .concurrency = 20, .backoff_max = 30 * NSEC_PER_SEC, .qps = 100 },
-        sync, gc);
+    gc->controller = controller_new(
+        c->controllers,
+        &(struct controller_opts){
+            .name = "gc",
+            .sync = sync,
+            .self = gc,
+            .queue = { .concurrency = 20, .backoff_max = 30 * NSEC_PER_SEC, .qps = 100 },
+            .eager = true });
     discovery_on_round(c->disco, on_round, gc);
     return gc;
 }
@@ -549,12 +504,9 @@ struct gc *gc_free(struct gc *gc)
 {
     if (!gc)
         return NULL;
-    workqueue_free(gc->queue);
-    vec_foreach(&gc->caches, i) {
-        if (gc->caches.items[i]->own)
-            informer_free(gc->caches.items[i]->inf);
+    controller_free(gc->controller);
+    vec_foreach(&gc->caches, i)
         free(gc->caches.items[i]);
-    }
     vec_fini(&gc->caches);
     free(gc);
     return NULL;

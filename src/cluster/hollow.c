@@ -82,21 +82,12 @@ static void write_lease(const struct hnode *n, const struct kobj *node, bool who
     ktime_format_micro(loop_wall(n->h->c->loop), now);
     kjw_obj(&w, NULL);
     if (whole) {
-        char uid[KUID_TEXT_MAX];
         kjw_str(&w, "apiVersion", "coordination.k8s.io/v1");
         kjw_str(&w, "kind", "Lease");
         kjw_obj(&w, "metadata");
         kjw_str(&w, "name", n->name);
         kjw_str(&w, "namespace", "kube-node-lease");
-        kjw_arr(&w, "ownerReferences");
-        kuid_format(node->meta.uid, uid, sizeof uid);
-        kjw_obj(&w, NULL);
-        kjw_str(&w, "apiVersion", "v1");
-        kjw_str(&w, "kind", "Node");
-        kjw_str(&w, "name", n->name);
-        kjw_str(&w, "uid", uid);
-        kjw_end(&w);
-        kjw_end(&w);
+        owner_write(&w, node, false);
         kjw_end(&w);
     }
     kjw_obj(&w, "spec");
@@ -141,21 +132,15 @@ static void drop_pods(struct hnode *n)
         hpod_free(n->h, n->pods.items[0]);
 }
 
-static void node_sync(void *arg, const char *key, struct work *w)
+static void node_sync(void *arg, struct batch *b, const char *key, struct kobj *o)
 {
     struct hollow *h = arg;
     struct hnode *n = map_getz(&h->by_name, key);
-    struct kobj *o = informer_get(h->node_cache->inf, key);
-    struct batch *b = batch_new(h->c, "hollow-node", key, w);
     nsec_t now = loop_wall(h->c->loop);
 
-    if (n->gone) {
-        batch_close(b);
+    if (n->gone)
         return;
-    }
-    if (!informer_synced(h->node_cache->inf)) {
-        batch_again(b, 50 * NSEC_PER_MSEC);
-    } else if (!n->registered && !o) {
+    if (!n->registered && !o) {
         CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
         hnode_write_node(n, &body);
         batch_create(b, &kind_node, NULL, &body, on_created, n);
@@ -178,7 +163,6 @@ static void node_sync(void *arg, const char *key, struct work *w)
     } else {
         batch_again(b, NSEC_PER_SEC);
     }
-    batch_close(b);
 }
 
 /* ---- news ---------------------------------------------------------------------------------- */
@@ -191,7 +175,7 @@ static void on_pod(void *arg, struct kobj *o)
 
     kobj_key(o, key, sizeof key);
     if ((!str_empty(node) && map_getz(&h->by_name, node)) || map_getz(&h->pods, key))
-        workqueue_add(h->pod_queue, key);
+        controller_add(h->pod_controller, key);
 }
 
 static void on_pod_update(void *arg, struct kobj *old, struct kobj *o)
@@ -207,7 +191,7 @@ static void on_node_update(void *arg, struct kobj *old, struct kobj *o)
     /* The node lifecycle took us for dead: say at once that we are not. */
     if (map_getz(&h->by_name, o->meta.name) &&
         !condition_is_true(&node_of(o)->status.conditions, "Ready"))
-        workqueue_add(h->node_queue, o->meta.name);
+        controller_add(h->node_controller, o->meta.name);
 }
 
 static void on_node(void *arg, struct kobj *o)
@@ -219,7 +203,7 @@ static void on_node_delete(void *arg, struct kobj *o)
 {
     struct hollow *h = arg;
     if (map_getz(&h->by_name, o->meta.name))
-        workqueue_add(h->node_queue, o->meta.name);
+        controller_add(h->node_controller, o->meta.name);
 }
 
 /* ---- life ---------------------------------------------------------------------------------- */
@@ -263,15 +247,27 @@ static void make_nodes(struct hollow *h)
             n->name = arena_printf(h->arena, "%s%u", n->shape->prefix, k);
             n->zone = arena_printf(h->arena, "zone-%c", 'a' + (int)(k % MIN(n->shape->zones, 26u)));
             map_putz(&h->by_name, n->name, n);
-            workqueue_add_after(h->node_queue, n->name, 1 + (nsec_t)at * NSEC_PER_MSEC);
-            if (h->metrics)
-                workqueue_add_after(h->metric_queue, n->name,
-                                    5 * NSEC_PER_SEC + (nsec_t)at * NSEC_PER_MSEC);
         }
     }
 }
 
-struct hollow *hollow_new(struct cluster *c, const struct hollow_opts *o, struct kerr *err)
+/* One after the other, so that they do not all beat at the same time. */
+static void start_nodes(void *arg)
+{
+    struct hollow *h = arg;
+    for (size_t i = 0; i < h->n; i++)
+        controller_add_after(h->node_controller, h->nodes[i].name, 1 + (nsec_t)i * NSEC_PER_MSEC);
+}
+
+static void start_metrics(void *arg)
+{
+    struct hollow *h = arg;
+    for (size_t i = 0; i < h->n; i++)
+        controller_add_after(h->metric_controller, h->nodes[i].name,
+                             5 * NSEC_PER_SEC + (nsec_t)i * NSEC_PER_MSEC);
+}
+
+static void make_controllers(struct hollow *h)
 {
     static const struct informer_handler pods = { .on_add = on_pod,
                                                   .on_update = on_pod_update,
@@ -279,6 +275,38 @@ struct hollow *hollow_new(struct cluster *c, const struct hollow_opts *o, struct
     static const struct informer_handler nodes = { .on_add = on_node,
                                                    .on_update = on_node_update,
                                                    .on_delete = on_node_delete };
+    struct controllers *cs = h->c->controllers;
+    const struct workqueue_opts queue = { .backoff_max = 10 * NSEC_PER_SEC, .qps = 1000 };
+    struct controller_opts o = { .name = "hollow-node",
+                                 .of = h->node_cache,
+                                 .sync = node_sync,
+                                 .start = start_nodes,
+                                 .self = h,
+                                 .queue = queue };
+
+    o.queue.concurrency = 32;
+    h->node_controller = controller_new(cs, &o);
+    controller_watch(h->node_controller, h->node_cache, &nodes, h);
+    o = (struct controller_opts){
+        .name = "hollow-pod", .of = h->pod_cache, .sync = hpod_sync, .self = h, .queue = queue
+    };
+    o.queue.concurrency = 64;
+    h->pod_controller = controller_new(cs, &o);
+    controller_watch(h->pod_controller, h->pod_cache, &pods, h);
+    controller_read(h->pod_controller, h->node_cache);
+    if (h->o.no_metrics)
+        return;
+    o = (struct controller_opts){ .name = "hollow-metric",
+                                  .of = caches_get(h->c->caches, &kind_nodemetric),
+                                  .sync = hmetric_sync,
+                                  .start = start_metrics,
+                                  .self = h };
+    o.queue.concurrency = 8;
+    h->metric_controller = controller_new(cs, &o);
+}
+
+struct hollow *hollow_new(struct cluster *c, const struct hollow_opts *o, struct kerr *err)
+{
     size_t n = 0;
 
     for (size_t i = 0; i < o->nshapes; i++)
@@ -296,30 +324,10 @@ struct hollow *hollow_new(struct cluster *c, const struct hollow_opts *o, struct
     h->o.shapes = h->shapes;
     h->n = n;
     h->nodes = xnewn0(n + 1, struct hnode);
-    h->node_queue = workqueue_new(c->loop,
-                                  &(struct workqueue_opts){ .name = "hollow-node",
-                                                            .concurrency = 32,
-                                                            .backoff_max = 10 * NSEC_PER_SEC,
-                                                            .qps = 1000 },
-                                  node_sync, h);
-    h->pod_queue = workqueue_new(c->loop,
-                                 &(struct workqueue_opts){ .name = "hollow-pod",
-                                                           .concurrency = 64,
-                                                           .backoff_max = 10 * NSEC_PER_SEC,
-                                                           .qps = 1000 },
-                                 hpod_sync, h);
-    h->node_cache = cluster_nodes(c);
-    h->pod_cache = cluster_pods(c);
-    informer_add_handler(h->node_cache->inf, &nodes, h);
-    informer_add_handler(h->pod_cache->inf, &pods, h);
-    if (!o->no_metrics) {
-        h->metric_queue = workqueue_new(
-            c->loop, &(struct workqueue_opts){ .name = "hollow-metric", .concurrency = 8 },
-            hmetric_sync, h);
-        h->metrics = informer_new(c->kube, &(struct informer_opts){ .kind = &kind_nodemetric });
-        informer_start(h->metrics);
-    }
+    h->node_cache = caches_get(c->caches, &kind_node);
+    h->pod_cache = caches_get(c->caches, &kind_pod);
     make_nodes(h);
+    make_controllers(h);
     c->stats.hollow_nodes = n;
     return h;
 }
@@ -328,14 +336,13 @@ struct hollow *hollow_free(struct hollow *h)
 {
     if (!h)
         return NULL;
+    controller_free(h->node_controller);
+    controller_free(h->pod_controller);
+    controller_free(h->metric_controller);
     for (size_t i = 0; i < h->n; i++) {
         drop_pods(&h->nodes[i]);
         vec_fini(&h->nodes[i].pods);
     }
-    workqueue_free(h->node_queue);
-    workqueue_free(h->pod_queue);
-    workqueue_free(h->metric_queue);
-    informer_free(h->metrics);
     map_fini(&h->by_name);
     map_fini(&h->pods);
     free(h->nodes);

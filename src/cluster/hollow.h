@@ -68,9 +68,9 @@ struct hollow {
     size_t n;
     struct map by_name; /* struct hnode */
     struct map pods;    /* by key: struct hpod */
-    struct workqueue *node_queue, *pod_queue, *metric_queue;
-    struct shared *node_cache, *pod_cache;
-    struct informer *metrics; /* NodeMetric; NULL: none are published */
+    struct controller *node_controller, *pod_controller;
+    struct controller *metric_controller; /* NULL: no NodeMetrics are published */
+    struct informer *node_cache, *pod_cache;
 };
 
 /* hollow_node.c */
@@ -82,7 +82,7 @@ void hnode_write_device(const struct hnode *n, struct strbuf *out);
 void hnode_write_topology(const struct hnode *n, struct strbuf *out);
 
 /* hollow_pod.c */
-void hpod_sync(void *arg, const char *key, struct work *w);
+void hpod_sync(void *arg, struct batch *b, const char *key, struct kobj *pod);
 void hpod_free(struct hollow *h, struct hpod *p);
 
 /* hollow_status.c */
@@ -91,5 +91,5 @@ void hpod_write_status(const struct hpod *hp, const struct pod *p, nsec_t now, s
 void hpod_write_stopped(const struct hpod *hp, const struct pod *p, nsec_t now, struct strbuf *out);
 
 /* hollow_metric.c */
-void hmetric_sync(void *arg, const char *node, struct work *w);
+void hmetric_sync(void *arg, struct batch *b, const char *node, struct kobj *metric);
 #endif

@@ -42,7 +42,7 @@ static struct load default_load(const struct metered *m)
 
 static void meter(const struct hnode *n, const struct hpod *hp, struct arena *a, meteredvec *out)
 {
-    struct kobj *o = informer_get(n->h->pod_cache->inf, hp->key);
+    struct kobj *o = informer_get(n->h->pod_cache, hp->key);
     struct metered m = { 0 };
     struct kerr err;
 
@@ -220,7 +220,7 @@ static void write_status(const struct hnode *n, const struct nodemetric *nm, nse
         meter(n, n->pods.items[i], a, &pods);
     kjw_obj(&w, NULL);
     kjw_obj(&w, "status");
-    write_time(&w, "updateTime", now);
+    kjw_time(&w, "updateTime", now);
     kjw_obj(&w, "nodeMetric");
     write_usage(&w, "nodeUsage", node_at(n, &pods, now));
     write_usage(&w, "systemUsage", system_at(n, now));
@@ -270,12 +270,10 @@ static bool is_foreign(const struct hnode *n, const struct nodemetric *nm, nsec_
            now - theirs < FOREIGN_FOR;
 }
 
-void hmetric_sync(void *arg, const char *node, struct work *w)
+void hmetric_sync(void *arg, struct batch *b, const char *node, struct kobj *o)
 {
     struct hollow *h = arg;
     struct hnode *n = map_getz(&h->by_name, node);
-    struct kobj *o = informer_get(h->metrics, node);
-    struct batch *b = batch_new(h->c, "hollow-metric", node, w);
     const struct nodemetric *nm = o ? nodemetric_of(o) : NULL;
     CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
     nsec_t now = loop_wall(h->c->loop), every = h->o.metrics_interval;
@@ -284,11 +282,9 @@ void hmetric_sync(void *arg, const char *node, struct work *w)
         every = nm && nm->collect_policy && nm->collect_policy->report_interval_seconds.set
                     ? MAX(nm->collect_policy->report_interval_seconds.v, (int64_t)1) * NSEC_PER_SEC
                     : REPORT_EVERY;
-    if (n->gone) {
-        batch_close(b);
+    if (n->gone)
         return;
-    }
-    if (!n->registered || !informer_synced(h->metrics)) {
+    if (!n->registered) {
         batch_again(b, NSEC_PER_SEC);
     } else if (!nm) {
         strbuf_appendf(&body,
@@ -305,5 +301,4 @@ void hmetric_sync(void *arg, const char *node, struct work *w)
             batch_patch(b, o, "status", KUBE_PATCH_MERGE, &body, on_reported, x);
         }
     }
-    batch_close(b);
 }

@@ -78,18 +78,14 @@ static void write_resources(struct kjw *w, const char *key, const struct hollow_
 }
 
 static void write_condition(struct kjw *w, const struct node *old, nsec_t now, const char *type,
-                            const char *status, const char *reason, const char *message)
+                            uint8_t status, const char *reason, const char *message)
 {
-    const struct condition *c = old ? condition_find(&old->status.conditions, type) : NULL;
-    bool same = c && streq(cond_status_names[c->status], status);
+    const struct condition c = {
+        .type = type, .status = status, .reason = reason, .message = message
+    };
 
-    kjw_obj(w, NULL);
-    kjw_str(w, "type", type);
-    kjw_str(w, "status", status);
-    kjw_str(w, "reason", reason);
-    kjw_str(w, "message", message);
-    write_time(w, "lastHeartbeatTime", now);
-    write_time(w, "lastTransitionTime", same ? c->last_transition_time : now);
+    condition_begin(w, &c, old ? &old->status.conditions : NULL, now);
+    kjw_time(w, "lastHeartbeatTime", now);
     kjw_end(w);
 }
 
@@ -138,13 +134,13 @@ void hnode_write_status(const struct hnode *n, nsec_t now, const struct node *ol
         write_identity(&w, n);
     }
     kjw_arr(&w, "conditions");
-    write_condition(&w, old, now, "MemoryPressure", "False", "KubeletHasSufficientMemory",
+    write_condition(&w, old, now, "MemoryPressure", COND_FALSE, "KubeletHasSufficientMemory",
                     "kubelet has sufficient memory available");
-    write_condition(&w, old, now, "DiskPressure", "False", "KubeletHasNoDiskPressure",
+    write_condition(&w, old, now, "DiskPressure", COND_FALSE, "KubeletHasNoDiskPressure",
                     "kubelet has no disk pressure");
-    write_condition(&w, old, now, "PIDPressure", "False", "KubeletHasSufficientPID",
+    write_condition(&w, old, now, "PIDPressure", COND_FALSE, "KubeletHasSufficientPID",
                     "kubelet has sufficient PID available");
-    write_condition(&w, old, now, "Ready", "True", "KubeletReady",
+    write_condition(&w, old, now, "Ready", COND_TRUE, "KubeletReady",
                     "kubelet is posting ready status");
     kjw_end(&w);
     kjw_end(&w);

@@ -198,7 +198,7 @@ static bool selector_fits(struct hpod *hp, const struct node *node, const struct
 
 static bool admit(struct hpod *hp, const struct pod *p, bool check, struct arena *a)
 {
-    struct kobj *o = informer_get(hp->node->h->node_cache->inf, hp->node->name);
+    struct kobj *o = informer_get(hp->node->h->node_cache, hp->node->name);
     reslist requests = pod_requests(p, NULL, a);
     rescountlist counts = reslist_counts(&requests, a);
 
@@ -411,12 +411,10 @@ static void sync_pod(struct batch *b, struct hpod *hp, const struct pod *p)
         batch_again(b, hp->since + length - now);
 }
 
-void hpod_sync(void *arg, const char *key, struct work *w)
+void hpod_sync(void *arg, struct batch *b, const char *key, struct kobj *o)
 {
     struct hollow *h = arg;
-    struct kobj *o = informer_get(h->pod_cache->inf, key);
     struct hpod *hp = map_getz(&h->pods, key);
-    struct batch *b = batch_new(h->c, "hollow-pod", key, w);
     char uid[KUID_TEXT_MAX] = "";
 
     if (o)
@@ -434,5 +432,4 @@ void hpod_sync(void *arg, const char *key, struct work *w)
     } else if (n && !n->gone) {
         batch_again(b, NSEC_PER_SEC); /* the node is not up yet */
     }
-    batch_close(b);
 }

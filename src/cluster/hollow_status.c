@@ -6,16 +6,12 @@
 static void write_condition(struct kjw *w, const struct pod *p, nsec_t now, const char *type,
                             bool yes, const char *reason)
 {
-    const struct condition *old = condition_find(&p->status.conditions, type);
-    bool same = old && old->status == (yes ? COND_TRUE : COND_FALSE);
+    const struct condition c = { .type = type,
+                                 .status = yes ? COND_TRUE : COND_FALSE,
+                                 .reason = yes ? NULL : reason };
 
-    kjw_obj(w, NULL);
-    kjw_str(w, "type", type);
-    kjw_str(w, "status", yes ? "True" : "False");
+    condition_begin(w, &c, &p->status.conditions, now);
     kjw_null(w, "lastProbeTime");
-    write_time(w, "lastTransitionTime", same ? old->last_transition_time : now);
-    if (!yes && reason)
-        kjw_str(w, "reason", reason);
     kjw_end(w);
 }
 
@@ -27,8 +23,8 @@ static void write_terminated(struct kjw *w, const struct hpod *hp, nsec_t from, 
     kjw_obj(w, "terminated");
     kjw_i64(w, "exitCode", code);
     kjw_str(w, "reason", code == 0 ? "Completed" : "Error");
-    write_time(w, "startedAt", from);
-    write_time(w, "finishedAt", to);
+    kjw_time(w, "startedAt", from);
+    kjw_time(w, "finishedAt", to);
     kjw_str(w, "containerID", id);
     kjw_end(w);
 }
@@ -43,7 +39,7 @@ static void write_waiting(struct kjw *w, const char *reason)
 static void write_running(struct kjw *w, nsec_t since)
 {
     kjw_obj(w, "running");
-    write_time(w, "startedAt", since);
+    kjw_time(w, "startedAt", since);
     kjw_end(w);
 }
 
@@ -171,7 +167,7 @@ void hpod_write_status(const struct hpod *hp, const struct pod *p, nsec_t now, s
     kjw_end(&w);
     kjw_obj(&w, "status");
     kjw_str(&w, "phase", phase_of(hp));
-    write_time(&w, "startTime", p->status.start_time ? p->status.start_time : now);
+    kjw_time(&w, "startTime", p->status.start_time ? p->status.start_time : now);
     if (hp->stage == H_REJECTED) {
         kjw_str(&w, "reason", hp->reject_reason);
         kjw_str(&w, "message", hp->reject_message);

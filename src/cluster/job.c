@@ -3,11 +3,14 @@
 
 #include <stdio.h>
 
+#include "controllers/claim.h"
+
 struct jobctl {
     struct cluster *c;
-    struct workqueue *queue, *orphans; /* orphans: pods whose Job is gone but not its finalizer */
+    struct controller *controller,
+        *orphans; /* orphans: pods with our finalizer, but without a Job */
     struct expect *expect;
-    struct shared *jobs, *pods;
+    struct informer *jobs, *pods;
 };
 
 /* ---- how it goes --------------------------------------------------------------------------- */
@@ -15,13 +18,14 @@ struct jobctl {
 static void decide_end(struct jview *v, nsec_t now)
 {
     const struct job *j = v->j;
-    const struct wcond *target = wcond_find(&j->status.conditions, "FailureTarget");
-    const struct wcond *met = wcond_find(&j->status.conditions, "SuccessCriteriaMet");
+    const timed_conditionlist *had = &j->status.conditions;
+    const struct timed_condition *target = conditions_find(had, "FailureTarget");
+    const struct timed_condition *met = conditions_find(had, "SuccessCriteriaMet");
     int64_t limit = j->spec.backoff_limit.set ? j->spec.backoff_limit.v : 6;
 
-    if (met && streq(met->status, "True")) {
+    if (met && met->status == COND_TRUE) {
         v->ended = "Complete", v->reason = met->reason, v->message = met->message;
-    } else if (target && streq(target->status, "True")) {
+    } else if (target && target->status == COND_TRUE) {
         v->ended = "Failed", v->reason = target->reason, v->message = target->message;
     } else if (v->failed > limit) {
         v->ended = "Failed", v->reason = "BackoffLimitExceeded";
@@ -80,8 +84,7 @@ static const char *index_infix(void *arg, uint32_t i, struct arena *a)
     return arena_printf(a, "%lld-", (long long)p->index[i]);
 }
 
-static void create_pods(struct jobctl *jc, struct batch *b, struct jview *v, const char *key,
-                        int64_t n)
+static void create_pods(struct jobctl *jc, struct batch *b, struct jview *v, int64_t n)
 {
     struct arena *a = batch_arena(b);
     struct placing *p = arena_new0(a, struct placing);
@@ -95,10 +98,9 @@ static void create_pods(struct jobctl *jc, struct batch *b, struct jview *v, con
         n = found;
     }
     if (n > 0)
-        make_pods(b, &(struct podplan){ .owner_kind = &doc_job,
+        make_pods(b, &(struct podplan){ .c = jc->c,
                                         .owner = &v->j->obj,
                                         .template_json = v->j->spec.template_json,
-                                        .key = key,
                                         .finalizer = JOB_FINALIZER,
                                         .expect = jc->expect,
                                         .n = (uint32_t)n,
@@ -107,7 +109,7 @@ static void create_pods(struct jobctl *jc, struct batch *b, struct jview *v, con
                                         .arg = p });
 }
 
-static void manage(struct jobctl *jc, struct batch *b, struct jview *v, const char *key, nsec_t now)
+static void manage(struct jobctl *jc, struct batch *b, struct jview *v, nsec_t now)
 {
     int64_t want = wanted(v), have = (int64_t)v->active.n;
 
@@ -116,7 +118,7 @@ static void manage(struct jobctl *jc, struct batch *b, struct jview *v, const ch
         for (int64_t i = 0; i < have - want; i++) {
             if (!v->ended) /* we no longer want it: neither a success nor a failure */
                 job_release_pod(b, v->active.items[i]);
-            unmake_pod(b, jc->expect, &v->j->obj, key, v->active.items[i]);
+            unmake_pod(b, jc->c, jc->expect, &v->j->obj, v->active.items[i]);
         }
         return;
     }
@@ -129,19 +131,18 @@ static void manage(struct jobctl *jc, struct batch *b, struct jview *v, const ch
     if (wait > 0)
         batch_again(b, wait);
     else
-        create_pods(jc, b, v, key, room);
+        create_pods(jc, b, v, room);
 }
 
 /* ---- after the end ------------------------------------------------------------------------- */
 
 static nsec_t end_time(const struct job *j)
 {
-    for (uint32_t i = 0; i < j->status.conditions.n; i++) {
-        const struct wcond *c = &j->status.conditions.items[i];
-        if ((streq(c->type, "Complete") || streq(c->type, "Failed")) && streq(c->status, "True"))
-            return c->last_transition;
-    }
-    return 0;
+    const timed_conditionlist *l = &j->status.conditions;
+    const struct timed_condition *end =
+        conditions_find(l, conditions_is_true(l, "Complete") ? "Complete" : "Failed");
+
+    return end ? end->last_transition_time : 0;
 }
 
 static void expire(struct batch *b, const struct job *j, nsec_t now)
@@ -166,8 +167,7 @@ static void release_all(struct batch *b, const kobjvec *pods)
 
 /* ---- sync ---------------------------------------------------------------------------------- */
 
-static void pass(struct jobctl *jc, struct batch *b, const struct job *j, const kobjvec *pods,
-                 const char *key)
+static void pass(struct jobctl *jc, struct batch *b, const struct job *j, const kobjvec *pods)
 {
     nsec_t now = loop_wall(jc->c->loop);
     struct jview v;
@@ -183,8 +183,8 @@ static void pass(struct jobctl *jc, struct batch *b, const struct job *j, const 
         expire(b, j, now);
     } else {
         decide_end(&v, now);
-        if (expect_settled(jc->expect, key))
-            manage(jc, b, &v, key, now);
+        if (expect_settled(jc->expect, batch_key(b)))
+            manage(jc, b, &v, now);
         jstatus_write(b, &v);
         if (j->spec.active_deadline_seconds.set && j->status.start_time && !v.ended)
             batch_again(b, MAX(j->status.start_time +
@@ -194,107 +194,68 @@ static void pass(struct jobctl *jc, struct batch *b, const struct job *j, const 
     jview_fini(&v);
 }
 
-static void sync(void *arg, const char *key, struct work *w)
+static void sync(void *arg, struct batch *b, const char *key, struct kobj *o)
 {
     struct jobctl *jc = arg;
-    struct kobj *o = informer_get(jc->jobs->inf, key);
-    struct batch *b = batch_new(jc->c, "job", key, w);
     struct labelsel *selector;
     kobjvec mine = { 0 };
     struct kerr err = { 0 };
 
-    if (!informer_synced(jc->pods->inf) || !informer_synced(jc->jobs->inf)) {
-        batch_again(b, 50 * NSEC_PER_MSEC);
-    } else if (!o) {
+    if (!o) {
         expect_forget(jc->expect, key);
     } else if (labelsel_from(&job_of(o)->spec.selector, batch_arena(b), &selector, &err) == 0) {
         if (claim_children(b,
-                           &(struct claim){ .owner_kind = &doc_job,
-                                            .owner = o,
+                           &(struct claim){ .owner = o,
                                             .selector = selector,
                                             .children = jc->pods,
                                             .finalizer = JOB_FINALIZER },
                            &mine))
-            pass(jc, b, job_of(o), &mine, key);
+            pass(jc, b, job_of(o), &mine);
     }
     vec_fini(&mine);
-    batch_close(b);
 }
 
 /* A pod with our finalizer and without a Job would never go. */
-static void sync_orphan(void *arg, const char *key, struct work *w)
+static void sync_orphan(void *arg, struct batch *b, const char *key, struct kobj *o)
 {
     struct jobctl *jc = arg;
-    struct kobj *o = informer_get(jc->pods->inf, key);
-    struct batch *b = batch_new(jc->c, "job-orphan", key, w);
     const struct owner_ref *ref = o ? kobj_controller(o) : NULL;
-    char job[KOBJ_KEY_MAX] = "";
+    char job[KOBJ_KEY_MAX];
 
-    if (ref)
-        (void)snprintf(job, sizeof job, "%s/%s", o->meta.ns, ref->name);
-    struct kobj *j = ref ? informer_get(jc->jobs->inf, job) : NULL;
-    if (!informer_synced(jc->jobs->inf))
-        batch_again(b, 50 * NSEC_PER_MSEC);
-    else if (o && (!j || !kuid_equal(j->meta.uid, ref->uid)))
+    (void)key;
+    if (!o)
+        return;
+    struct kobj *j = owner_key(o, "Job", job, sizeof job) ? informer_get(jc->jobs, job) : NULL;
+    if (!j || !kuid_equal(j->meta.uid, ref->uid))
         job_release_pod(b, o);
-    batch_close(b);
 }
 
 /* ---- news ---------------------------------------------------------------------------------- */
 
-static bool owner_key(const struct kobj *pod, char *key, size_t size)
-{
-    const struct owner_ref *ref = kobj_controller(pod);
-    if (!ref || !streq(ref->kind, "Job"))
-        return false;
-    (void)snprintf(key, size, "%s/%s", pod->meta.ns, ref->name);
-    return true;
-}
-
-static void on_job(void *arg, struct kobj *o)
-{
-    struct jobctl *jc = arg;
-    char key[KOBJ_KEY_MAX];
-    kobj_key(o, key, sizeof key);
-    workqueue_add(jc->queue, key);
-}
-
-static void on_job_update(void *arg, struct kobj *old, struct kobj *o)
-{
-    (void)old;
-    on_job(arg, o);
-}
-
 static void on_job_delete(void *arg, struct kobj *o)
 {
     struct jobctl *jc = arg;
-    kobjvec pods = { 0 };
-    char key[KOBJ_KEY_MAX];
+    char uid[KUID_TEXT_MAX];
 
-    on_job(arg, o);
-    shared_by_uid(jc->pods, o->meta.uid, &pods);
-    vec_foreach(&pods, i) {
-        kobj_key(pods.items[i], key, sizeof key);
-        workqueue_add(jc->orphans, key);
-    }
-    vec_fini(&pods);
+    kuid_format(o->meta.uid, uid, sizeof uid);
+    controller_add_by(jc->orphans, jc->pods, index_owner, uid);
 }
 
 static void on_pod(void *arg, struct kobj *o)
 {
     struct jobctl *jc = arg;
     char key[KOBJ_KEY_MAX], pod[KOBJ_KEY_MAX];
-    bool owned = owner_key(o, key, sizeof key);
+    bool owned = owner_key(o, "Job", key, sizeof key);
 
     if (owned) {
         expect_created(jc->expect, key, o->meta.name);
         if (o->meta.deleted)
             expect_deleted(jc->expect, key, o->meta.name);
-        workqueue_add(jc->queue, key);
+        controller_add(jc->controller, key);
     }
-    if (meta_has_finalizer(o, JOB_FINALIZER) && (!owned || !informer_get(jc->jobs->inf, key))) {
+    if (meta_has_finalizer(o, JOB_FINALIZER) && (!owned || !informer_get(jc->jobs, key))) {
         kobj_key(o, pod, sizeof pod);
-        workqueue_add_after(jc->orphans, pod, NSEC_PER_SEC);
+        controller_add_after(jc->orphans, pod, NSEC_PER_SEC);
     }
 }
 
@@ -309,18 +270,22 @@ static void on_pod_delete(void *arg, struct kobj *o)
     struct jobctl *jc = arg;
     char key[KOBJ_KEY_MAX];
 
-    if (!owner_key(o, key, sizeof key))
+    if (!owner_key(o, "Job", key, sizeof key))
         return;
     expect_created(jc->expect, key, o->meta.name);
     expect_deleted(jc->expect, key, o->meta.name);
-    workqueue_add(jc->queue, key);
+    controller_add(jc->controller, key);
+}
+
+static void forget_all(void *arg)
+{
+    struct jobctl *jc = arg;
+    expect_forget_all(jc->expect);
 }
 
 struct jobctl *jobctl_new(struct cluster *c)
 {
-    static const struct informer_handler jobs = { .on_add = on_job,
-                                                  .on_update = on_job_update,
-                                                  .on_delete = on_job_delete };
+    static const struct informer_handler jobs = { .on_delete = on_job_delete };
     static const struct informer_handler pods = { .on_add = on_pod,
                                                   .on_update = on_pod_update,
                                                   .on_delete = on_pod_delete };
@@ -328,15 +293,24 @@ struct jobctl *jobctl_new(struct cluster *c)
 
     jc->c = c;
     jc->expect = expect_new(c->loop);
-    jc->queue = workqueue_new(c->loop, &(struct workqueue_opts){ .name = "job", .concurrency = 8 },
-                              sync, jc);
+    jc->jobs = caches_get(c->caches, &doc_job);
+    jc->pods = caches_get(c->caches, &kind_pod);
+    jc->controller =
+        controller_new(c->controllers, &(struct controller_opts){ .name = "job",
+                                                                  .of = jc->jobs,
+                                                                  .sync = sync,
+                                                                  .stop = forget_all,
+                                                                  .self = jc,
+                                                                  .queue.concurrency = 8 });
     jc->orphans =
-        workqueue_new(c->loop, &(struct workqueue_opts){ .name = "job-orphan", .concurrency = 4 },
-                      sync_orphan, jc);
-    jc->jobs = cluster_jobs(c);
-    jc->pods = cluster_pods(c);
-    informer_add_handler(jc->jobs->inf, &jobs, jc);
-    informer_add_handler(jc->pods->inf, &pods, jc);
+        controller_new(c->controllers, &(struct controller_opts){ .name = "job-orphan",
+                                                                  .of = jc->pods,
+                                                                  .sync = sync_orphan,
+                                                                  .self = jc,
+                                                                  .queue.concurrency = 4 });
+    controller_watch(jc->controller, jc->jobs, NULL, NULL);
+    controller_watch(jc->controller, jc->pods, &pods, jc);
+    controller_watch(jc->orphans, jc->jobs, &jobs, jc);
     return jc;
 }
 
@@ -344,8 +318,8 @@ struct jobctl *jobctl_free(struct jobctl *jc)
 {
     if (!jc)
         return NULL;
-    workqueue_free(jc->queue);
-    workqueue_free(jc->orphans);
+    controller_free(jc->controller);
+    controller_free(jc->orphans);
     expect_free(jc->expect);
     free(jc);
     return NULL;

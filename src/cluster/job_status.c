@@ -106,58 +106,38 @@ static void release_listed(struct batch *b, const struct jview *v)
 
 /* ---- conditions ---------------------------------------------------------------------------- */
 
-static wcondlist add(const struct jview *v, const wcondlist *l, const char *type,
-                     const char *status, const char *reason, const char *message, struct arena *a)
+static void set(const struct jview *v, timed_conditionlist *l, const char *type, uint8_t status,
+                const char *reason, const char *message, struct arena *a)
 {
     nsec_t now = loop_wall(v->c->loop);
-    struct wcond c = {
-        .type = type, .status = status, .reason = reason, .message = message, .last_probe = now
-    };
-    return wcond_set(l, &c, now, a);
+
+    conditions_set(l,
+                   &(struct timed_condition){ .type = type,
+                                              .status = status,
+                                              .reason = reason,
+                                              .message = message,
+                                              .last_probe_time = now },
+                   now, a);
 }
 
 /* A Job first announces how it ends and is over when its last pod has stopped and is counted. */
-static wcondlist conditions(const struct jview *v, bool last_counted, struct arena *a)
+static void set_conditions(const struct jview *v, timed_conditionlist *l, bool last_counted,
+                           struct arena *a)
 {
-    wcondlist l = v->j->status.conditions;
-    const struct wcond *suspended = wcond_find(&l, "Suspended");
-
     if (v->ended) {
         bool good = streq(v->ended, "Complete");
-        l = add(v, &l, good ? "SuccessCriteriaMet" : "FailureTarget", "True", v->reason, v->message,
-                a);
+        set(v, l, good ? "SuccessCriteriaMet" : "FailureTarget", COND_TRUE, v->reason, v->message,
+            a);
         if (last_counted && v->active.n == 0 && v->terminating.n == 0)
-            l = add(v, &l, v->ended, "True", v->reason, v->message, a);
+            set(v, l, v->ended, COND_TRUE, v->reason, v->message, a);
     } else if (v->j->spec.suspend) {
-        l = add(v, &l, "Suspended", "True", "JobSuspended", "Job suspended", a);
-    } else if (suspended && streq(suspended->status, "True")) {
-        l = add(v, &l, "Suspended", "False", "JobResumed", "Job resumed", a);
+        set(v, l, "Suspended", COND_TRUE, "JobSuspended", "Job suspended", a);
+    } else if (conditions_is_true(l, "Suspended")) {
+        set(v, l, "Suspended", COND_FALSE, "JobResumed", "Job resumed", a);
     }
-    return l;
 }
 
 /* ---- status -------------------------------------------------------------------------------- */
-
-static void write_uids(struct kjw *w, const char *key, const char *const *uids, uint32_t n)
-{
-    kjw_arr(w, key);
-    for (uint32_t i = 0; i < n; i++)
-        kjw_str(w, NULL, uids[i]);
-    kjw_end(w);
-}
-
-static bool is_written(const struct jview *v, const struct tally *t, const wcondlist *l,
-                       const char *indexes, nsec_t start)
-{
-    const struct job_status *s = &v->j->status;
-    const struct job_uncounted *u = s->uncounted;
-    return s->active == (int64_t)v->active.n && s->ready.set && s->ready.v == v->ready &&
-           s->terminating.set && s->terminating.v == (int64_t)v->terminating.n &&
-           s->succeeded == t->succeeded && s->failed == t->failed && s->start_time == start &&
-           (u ? u->succeeded.n : 0) == t->new_succeeded.n &&
-           (u ? u->failed.n : 0) == t->new_failed.n &&
-           (!v->indexed || streq(s->completed_indexes, indexes)) && wcond_equal(&s->conditions, l);
-}
 
 static nsec_t start_time(const struct jview *v)
 {
@@ -167,43 +147,40 @@ static nsec_t start_time(const struct jview *v)
     return v->j->status.start_time ? v->j->status.start_time : now;
 }
 
+static nsec_t completion_time(const struct jview *v, const timed_conditionlist *l)
+{
+    nsec_t had = v->j->status.completion_time;
+    return !had && conditions_is_true(l, "Complete") ? loop_wall(v->c->loop) : had;
+}
+
 void jstatus_write(struct batch *b, const struct jview *v)
 {
-    struct arena *a = batch_arena(b);
-    struct tally t = tally(v, a);
-    bool all_counted = t.new_succeeded.n == 0 && t.new_failed.n == 0;
-    wcondlist l = conditions(v, all_counted, a);
-    const char *indexes = v->indexed ? jview_indexes_text(v, a) : "";
-    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
-    struct kjw w = kjw_to(&body);
-    nsec_t start = start_time(v);
+    const struct job_status *old = &v->j->status;
+    struct tally t = tally(v, batch_arena(b));
+    struct job_uncounted uncounted = { { t.new_succeeded.items, t.new_succeeded.n },
+                                       { t.new_failed.items, t.new_failed.n } };
+    struct job_status now = {
+        .active = (int32_t)v->active.n,
+        .ready = { true, (int32_t)v->ready },
+        .terminating = { true, (int32_t)v->terminating.n },
+        .succeeded = (int32_t)t.succeeded,
+        .failed = (int32_t)t.failed,
+        .start_time = start_time(v),
+        .completed_indexes =
+            v->indexed ? jview_indexes_text(v, batch_arena(b)) : old->completed_indexes,
+        .uncounted = &uncounted,
+        .conditions = old->conditions,
+    };
 
     release_listed(b, v);
-    if (is_written(v, &t, &l, indexes, start))
-        return;
-    kjw_obj(&w, NULL);
-    write_version(&w, &v->j->obj); /* counters must not be computed from an older status */
-    kjw_obj(&w, "status");
-    kjw_i64(&w, "active", (int64_t)v->active.n);
-    kjw_i64(&w, "ready", v->ready);
-    kjw_i64(&w, "terminating", (int64_t)v->terminating.n);
-    kjw_i64(&w, "succeeded", t.succeeded);
-    kjw_i64(&w, "failed", t.failed);
-    if (start)
-        write_time(&w, "startTime", start);
-    else
-        kjw_null(&w, "startTime");
-    if (v->indexed)
-        kjw_str(&w, "completedIndexes", indexes);
-    const struct wcond *complete = wcond_find(&l, "Complete");
-    if (complete && streq(complete->status, "True") && !v->j->status.completion_time)
-        write_time(&w, "completionTime", loop_wall(v->c->loop));
-    kjw_obj(&w, "uncountedTerminatedPods");
-    write_uids(&w, "succeeded", t.new_succeeded.items, t.new_succeeded.n);
-    write_uids(&w, "failed", t.new_failed.items, t.new_failed.n);
-    kjw_end(&w);
-    wcond_write(&w, &l);
-    kjw_end(&w);
-    kjw_end(&w);
-    batch_patch(b, &v->j->obj, "status", KUBE_PATCH_MERGE, &body, NULL, NULL);
+    set_conditions(v, &now.conditions, t.new_succeeded.n + t.new_failed.n == 0, batch_arena(b));
+    now.completion_time = completion_time(v, &now.conditions);
+    /* Counters must not be computed from an older status. */
+    batch_patch_change(b, &v->j->obj,
+                       &(struct change){ .member = "status",
+                                         .schema = &job_status_schema,
+                                         .from = old->ready.set ? old : NULL,
+                                         .to = &now,
+                                         .same_version = true },
+                       NULL, NULL);
 }

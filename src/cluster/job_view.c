@@ -6,13 +6,8 @@
 
 bool job_is_over(const struct job *j)
 {
-    static const char *const ends[] = { "Complete", "Failed" };
-    for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
-        const struct wcond *c = wcond_find(&j->status.conditions, ends[i]);
-        if (c && streq(c->status, "True"))
-            return true;
-    }
-    return false;
+    const timed_conditionlist *l = &j->status.conditions;
+    return conditions_is_true(l, "Complete") || conditions_is_true(l, "Failed");
 }
 
 /* Only an end that a kubelet wrote counts: a pod on its way out still occupies its place. One that

@@ -11,7 +11,7 @@
 
 struct nsctl {
     struct cluster *c;
-    struct workqueue *queue;
+    struct controller *controller;
     struct informer *inf;
 };
 struct emptied { /* one kind in one pass */
@@ -73,54 +73,52 @@ static bool on_current(struct batch *b, struct kube_resp *r, const struct kerr *
 
 /* ---- conditions ---------------------------------------------------------------------------- */
 
-static wcondlist set(const struct emptying *e, const wcondlist *l, const char *type, bool yes,
-                     const char *reason, const char *message, struct arena *a)
+static void set(const struct emptying *e, timed_conditionlist *l, const char *type, bool yes,
+                const char *reason, const char *message, struct arena *a)
 {
-    struct wcond c = {
-        .type = type, .status = yes ? "True" : "False", .reason = reason, .message = message
+    struct timed_condition c = {
+        .type = type, .status = yes ? COND_TRUE : COND_FALSE, .reason = reason, .message = message
     };
-    return wcond_set(l, &c, loop_wall(e->n->c->loop), a);
+    conditions_set(l, &c, loop_wall(e->n->c->loop), a);
 }
 
-static wcondlist conditions(const struct emptying *e, const wcondlist *old, struct arena *a)
+static void set_conditions(const struct emptying *e, timed_conditionlist *l, struct arena *a)
 {
     CLEANUP(strbuf_fini) struct strbuf rest = STRBUF_INIT;
     bool known = discovery_complete(e->n->c->disco);
-    wcondlist l = set(
-        e, old, "NamespaceDeletionDiscoveryFailure", !known,
+
+    set(e, l, "NamespaceDeletionDiscoveryFailure", !known,
         known ? "ResourcesDiscovered" : "DiscoveryFailed",
         known ? "All resources successfully discovered" : "Discovery failed for some groups", a);
-    l = set(e, &l, "NamespaceDeletionGroupVersionParsingFailure", false, "ParsedGroupVersions",
-            "All legacy kube types successfully parsed", a);
-    l = set(e, &l, "NamespaceDeletionContentFailure", e->failure.code != 0,
-            e->failure.code ? "ContentDeletionFailed" : "ContentDeleted",
-            e->failure.code ? e->failure.text
-                            : "All content successfully deleted, may be waiting on finalization",
-            a);
+    set(e, l, "NamespaceDeletionGroupVersionParsingFailure", false, "ParsedGroupVersions",
+        "All legacy kube types successfully parsed", a);
+    set(e, l, "NamespaceDeletionContentFailure", e->failure.code != 0,
+        e->failure.code ? "ContentDeletionFailed" : "ContentDeleted",
+        e->failure.code ? e->failure.text
+                        : "All content successfully deleted, may be waiting on finalization",
+        a);
     for (size_t i = 0; i < e->nkinds; i++)
         if (e->kinds[i].left)
             strbuf_appendf(&rest, "%s%s.%s has %zu resource instances", rest.len ? ", " : "",
                            e->kinds[i].k->kind.plural, e->kinds[i].k->kind.group, e->kinds[i].left);
-    l = set(e, &l, "NamespaceContentRemaining", rest.len > 0,
-            rest.len ? "SomeResourcesRemain" : "ContentRemoved",
-            rest.len ? arena_printf(a, "Some resources are remaining: %s", rest.data)
-                     : "All content successfully removed",
-            a);
-    return set(e, &l, "NamespaceFinalizersRemaining", e->held > 0,
-               e->held ? "SomeFinalizersRemain" : "ContentHasNoFinalizers",
-               e->held ? arena_printf(a,
-                                      "Some content in the namespace has finalizers remaining: %s "
-                                      "in %zu resource instances",
-                                      e->finalizer, e->held)
-                       : "All content-preserving finalizers finished",
-               a);
+    set(e, l, "NamespaceContentRemaining", rest.len > 0,
+        rest.len ? "SomeResourcesRemain" : "ContentRemoved",
+        rest.len ? arena_printf(a, "Some resources are remaining: %s", rest.data)
+                 : "All content successfully removed",
+        a);
+    set(e, l, "NamespaceFinalizersRemaining", e->held > 0,
+        e->held ? "SomeFinalizersRemain" : "ContentHasNoFinalizers",
+        e->held ? arena_printf(a,
+                               "Some content in the namespace has finalizers remaining: %s "
+                               "in %zu resource instances",
+                               e->finalizer, e->held)
+                : "All content-preserving finalizers finished",
+        a);
 }
 
 static void finish_pass(struct batch *b, struct emptying *e)
 {
     struct kobj *o = informer_get(e->n->inf, e->name);
-    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
-    struct kjw w = kjw_to(&body);
     size_t left = 0;
 
     for (size_t i = 0; i < e->nkinds; i++)
@@ -133,15 +131,14 @@ static void finish_pass(struct batch *b, struct emptying *e)
     batch_again(b, ROUND_AGAIN);
     if (!o || !kuid_equal(o->meta.uid, e->uid))
         return;
-    wcondlist l = conditions(e, &ns_doc_of(o)->status.conditions, batch_arena(b));
-    if (wcond_equal(&l, &ns_doc_of(o)->status.conditions))
-        return;
-    kjw_obj(&w, NULL);
-    kjw_obj(&w, "status");
-    wcond_write(&w, &l);
-    kjw_end(&w);
-    kjw_end(&w);
-    batch_patch(b, o, "status", KUBE_PATCH_MERGE, &body, NULL, NULL);
+    struct ns_doc_status now = ns_doc_of(o)->status;
+    set_conditions(e, &now.conditions, batch_arena(b));
+    batch_patch_change(b, o,
+                       &(struct change){ .member = "status",
+                                         .schema = &namespace_status_schema,
+                                         .from = &ns_doc_of(o)->status,
+                                         .to = &now },
+                       NULL, NULL);
 }
 
 /* ---- emptying ------------------------------------------------------------------------------ */
@@ -258,19 +255,17 @@ static void begin(struct nsctl *n, struct batch *b, const struct ns_doc *d)
     step(b, e);
 }
 
-static void sync(void *arg, const char *key, struct work *w)
+static void sync(void *arg, struct batch *b, const char *key, struct kobj *o)
 {
     struct nsctl *n = arg;
-    struct kobj *o = informer_get(n->inf, key);
-    struct batch *b = batch_new(n->c, "namespace", key, w);
 
-    if (o && o->meta.deleted && has_ours(ns_doc_of(o))) {
-        if (discovery_complete(n->c->disco))
-            begin(n, b, ns_doc_of(o));
-        else
-            batch_again(b, ROUND_AGAIN); /* a kind that we do not know of could remain */
-    }
-    batch_close(b);
+    (void)key;
+    if (!o || !o->meta.deleted || !has_ours(ns_doc_of(o)))
+        return;
+    if (discovery_complete(n->c->disco))
+        begin(n, b, ns_doc_of(o));
+    else
+        batch_again(b, ROUND_AGAIN); /* a kind that we do not know of could remain */
 }
 
 /* ---- life ---------------------------------------------------------------------------------- */
@@ -279,7 +274,7 @@ static void on_namespace(void *arg, struct kobj *o)
 {
     struct nsctl *n = arg;
     if (o->meta.deleted)
-        workqueue_add(n->queue, o->meta.name);
+        controller_add_object(n->controller, o);
 }
 
 static void on_update(void *arg, struct kobj *old, struct kobj *o)
@@ -296,15 +291,17 @@ struct nsctl *nsctl_new(struct cluster *c)
     struct nsctl *n = xnew0(struct nsctl);
 
     n->c = c;
-    n->queue = workqueue_new(c->loop,
-                             &(struct workqueue_opts){ .name = "namespace",
-                                                       .concurrency = 4,
-                                                       .backoff_initial = 100 * NSEC_PER_MSEC,
-                                                       .backoff_max = 10 * NSEC_PER_SEC },
-                             sync, n);
-    n->inf = informer_new(c->kube, &(struct informer_opts){ .kind = &doc_namespace });
-    informer_add_handler(n->inf, &handler, n);
-    informer_start(n->inf);
+    n->inf = caches_get(c->caches, &doc_namespace);
+    n->controller =
+        controller_new(c->controllers,
+                       &(struct controller_opts){ .name = "namespace",
+                                                  .of = n->inf,
+                                                  .sync = sync,
+                                                  .self = n,
+                                                  .queue = { .concurrency = 4,
+                                                             .backoff_initial = 100 * NSEC_PER_MSEC,
+                                                             .backoff_max = 10 * NSEC_PER_SEC } });
+    controller_watch(n->controller, n->inf, &handler, n);
     return n;
 }
 
@@ -312,8 +309,7 @@ struct nsctl *nsctl_free(struct nsctl *n)
 {
     if (!n)
         return NULL;
-    workqueue_free(n->queue);
-    informer_free(n->inf);
+    controller_free(n->controller);
     free(n);
     return NULL;
 }

@@ -70,7 +70,7 @@ static bool mark_unknown(struct nodectl *n, struct batch *b, const struct node *
     bool any = false;
 
     kjw_obj(&w, NULL);
-    write_version(&w, &node->obj);
+    meta_write_version(&w, &node->obj);
     kjw_obj(&w, "status");
     kjw_arr(&w, "conditions");
     for (size_t i = 0; i < ARRAY_LEN(condition_types); i++) {
@@ -78,13 +78,11 @@ static bool mark_unknown(struct nodectl *n, struct batch *b, const struct node *
         if (c && c->status == COND_UNKNOWN)
             continue;
         any = true;
-        kjw_obj(&w, NULL);
-        kjw_str(&w, "type", condition_types[i]);
-        kjw_str(&w, "status", "Unknown");
-        kjw_str(&w, "reason", c ? "NodeStatusUnknown" : "NodeStatusNeverUpdated");
-        kjw_str(&w, "message",
-                c ? "Kubelet stopped posting node status." : "Kubelet never posted node status.");
-        write_time(&w, "lastTransitionTime", now);
+        struct condition unknown = { .type = condition_types[i], .status = COND_UNKNOWN };
+        unknown.reason = c ? "NodeStatusUnknown" : "NodeStatusNeverUpdated";
+        unknown.message =
+            c ? "Kubelet stopped posting node status." : "Kubelet never posted node status.";
+        condition_begin(&w, &unknown, NULL, now);
         kjw_end(&w);
     }
     kjw_end(&w);
@@ -101,9 +99,10 @@ static bool mark_unknown(struct nodectl *n, struct batch *b, const struct node *
 /* Endpoints and budgets must not count on pods that nobody watches over. */
 static void mark_pods_not_ready(struct nodectl *n, struct batch *b, const char *node)
 {
+    static const struct condition not_ready = { .type = "Ready", .status = COND_FALSE };
     kobjvec pods = { 0 };
 
-    shared_by(n->pods, n->pods->by_node, node, &pods);
+    objects_by(n->pods, index_pod_node, node, &pods);
     vec_foreach(&pods, i) {
         CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
         struct kjw w = kjw_to(&body);
@@ -112,10 +111,7 @@ static void mark_pods_not_ready(struct nodectl *n, struct batch *b, const char *
         kjw_obj(&w, NULL);
         kjw_obj(&w, "status");
         kjw_arr(&w, "conditions");
-        kjw_obj(&w, NULL);
-        kjw_str(&w, "type", "Ready");
-        kjw_str(&w, "status", "False");
-        write_time(&w, "lastTransitionTime", loop_wall(n->c->loop));
+        condition_begin(&w, &not_ready, NULL, loop_wall(n->c->loop));
         kjw_end(&w);
         kjw_end(&w);
         kjw_end(&w);
@@ -184,7 +180,7 @@ static void write_taint(struct kjw *w, const char *key, const char *value, uint8
         kjw_str(w, "value", value);
     kjw_str(w, "effect", taint_effect_names[effect]);
     if (added)
-        write_time(w, "timeAdded", added);
+        kjw_time(w, "timeAdded", added);
     kjw_end(w);
 }
 
@@ -197,7 +193,7 @@ static void sync_taints(struct nodectl *n, struct batch *b, const struct node *n
 
     wanted_taints(node, want);
     kjw_obj(&w, NULL);
-    write_version(&w, &node->obj);
+    meta_write_version(&w, &node->obj);
     kjw_obj(&w, "spec");
     kjw_arr(&w, "taints");
     for (uint32_t i = 0; i < node->spec.taints.n; i++) {
@@ -273,15 +269,7 @@ taintlist node_taints(struct nodectl *n, const struct node *node, struct arena *
 
 static void look_at_pods(struct nodectl *n, const char *node)
 {
-    kobjvec pods = { 0 };
-    char key[KOBJ_KEY_MAX];
-
-    shared_by(n->pods, n->pods->by_node, node, &pods);
-    vec_foreach(&pods, i) {
-        kobj_key(pods.items[i], key, sizeof key);
-        workqueue_add(n->evictions, key);
-    }
-    vec_fini(&pods);
+    controller_add_by(n->evictions, n->pods, index_pod_node, node);
 }
 
 static bool has_no_execute(const struct node *node)
@@ -292,64 +280,40 @@ static bool has_no_execute(const struct node *node)
     return false;
 }
 
-static void sync(void *arg, const char *key, struct work *w)
+static void sync(void *arg, struct batch *b, const char *key, struct kobj *o)
 {
     struct nodectl *n = arg;
-    struct kobj *o = informer_get(n->nodes->inf, key);
-    struct batch *b = batch_new(n->c, "node", key, w);
 
     if (!o) {
         health_free(map_removez(&n->health, key));
-        batch_close(b);
         return;
     }
+    const struct node *node = node_of(o);
     batch_again(b, LOOK_EVERY);
-    see_taints(n, node_of(o));
-    if (informer_synced(n->leases) && informer_synced(n->pods->inf)) {
-        const struct node *node = node_of(o);
-        bool alive = is_alive(n, key);
-        if (alive || !mark_unknown(n, b, node))
-            sync_taints(n, b, node);
-        if (!condition_is_true(&node->status.conditions, "Ready"))
-            mark_pods_not_ready(n, b, key);
-        if (has_no_execute(node))
-            look_at_pods(n, key);
-    }
-    batch_close(b);
+    see_taints(n, node);
+    if (is_alive(n, key) || !mark_unknown(n, b, node))
+        sync_taints(n, b, node);
+    if (!condition_is_true(&node->status.conditions, "Ready"))
+        mark_pods_not_ready(n, b, key);
+    if (has_no_execute(node))
+        look_at_pods(n, key);
 }
 
 /* ---- news, life ---------------------------------------------------------------------------- */
 
-static void on_node(void *arg, struct kobj *o)
-{
-    struct nodectl *n = arg;
-    workqueue_add(n->queue, o->meta.name);
-}
-
-static void on_node_update(void *arg, struct kobj *old, struct kobj *o)
-{
-    (void)old;
-    on_node(arg, o);
-}
-
 static void on_node_delete(void *arg, struct kobj *o)
 {
-    struct nodectl *n = arg;
-    on_node(arg, o);
-    look_at_pods(n, o->meta.name);
+    look_at_pods(arg, o->meta.name);
 }
 
 static void on_pod(void *arg, struct kobj *o)
 {
     struct nodectl *n = arg;
     const char *name = pod_of(o)->node_name;
-    struct kobj *node = str_empty(name) ? NULL : informer_get(n->nodes->inf, name);
-    char key[KOBJ_KEY_MAX];
+    struct kobj *node = str_empty(name) ? NULL : informer_get(n->nodes, name);
 
-    if (str_empty(name) || (node && !has_no_execute(node_of(node))))
-        return;
-    kobj_key(o, key, sizeof key);
-    workqueue_add(n->evictions, key);
+    if (!str_empty(name) && (!node || has_no_execute(node_of(node))))
+        controller_add_object(n->evictions, o);
 }
 
 static void on_pod_update(void *arg, struct kobj *old, struct kobj *o)
@@ -360,26 +324,33 @@ static void on_pod_update(void *arg, struct kobj *old, struct kobj *o)
 
 struct nodectl *nodectl_new(struct cluster *c)
 {
-    static const struct informer_handler nodes = { .on_add = on_node,
-                                                   .on_update = on_node_update,
-                                                   .on_delete = on_node_delete };
+    static const struct informer_handler nodes = { .on_delete = on_node_delete };
     static const struct informer_handler pods = { .on_add = on_pod, .on_update = on_pod_update };
+    const struct workqueue_opts queue = { .concurrency = 8,
+                                          .backoff_max = 10 * NSEC_PER_SEC,
+                                          .qps = 100 };
     struct nodectl *n = xnew0(struct nodectl);
-    struct workqueue_opts o = {
-        .name = "node", .concurrency = 8, .backoff_max = 10 * NSEC_PER_SEC, .qps = 100
-    };
 
     n->c = c;
-    n->queue = workqueue_new(c->loop, &o, sync, n);
-    o.name = "taint-eviction";
-    n->evictions = workqueue_new(c->loop, &o, evict_sync, n);
-    n->nodes = cluster_nodes(c);
-    n->pods = cluster_pods(c);
-    n->leases = informer_new(
-        c->kube, &(struct informer_opts){ .kind = &kind_lease, .ns = "kube-node-lease" });
-    informer_start(n->leases);
-    informer_add_handler(n->nodes->inf, &nodes, n);
-    informer_add_handler(n->pods->inf, &pods, n);
+    n->nodes = caches_get(c->caches, &kind_node);
+    n->pods = caches_get(c->caches, &kind_pod);
+    n->leases = caches_get_some(
+        c->caches, &(struct informer_opts){ .kind = &kind_lease, .ns = "kube-node-lease" });
+    n->lifecycle = controller_new(
+        c->controllers,
+        &(struct controller_opts){
+            .name = "node", .of = n->nodes, .sync = sync, .self = n, .queue = queue });
+    n->evictions =
+        controller_new(c->controllers, &(struct controller_opts){ .name = "taint-eviction",
+                                                                  .of = n->pods,
+                                                                  .sync = evict_sync,
+                                                                  .self = n,
+                                                                  .queue = queue });
+    controller_watch(n->lifecycle, n->nodes, NULL, NULL);
+    controller_read(n->lifecycle, n->leases);
+    controller_read(n->lifecycle, n->pods);
+    controller_watch(n->evictions, n->nodes, &nodes, n);
+    controller_watch(n->evictions, n->pods, &pods, n);
     return n;
 }
 
@@ -387,9 +358,8 @@ struct nodectl *nodectl_free(struct nodectl *n)
 {
     if (!n)
         return NULL;
-    workqueue_free(n->queue);
-    workqueue_free(n->evictions);
-    informer_free(n->leases);
+    controller_free(n->lifecycle);
+    controller_free(n->evictions);
     map_foreach(&n->health, e)
         health_free(e->value);
     map_fini(&n->health);

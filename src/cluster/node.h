@@ -13,15 +13,14 @@
 
 struct nodectl {
     struct cluster *c;
-    struct workqueue *queue, *evictions;
-    struct shared *nodes, *pods;
-    struct informer *leases;
+    struct controller *lifecycle, *evictions;
+    struct informer *nodes, *pods, *leases;
     struct map health; /* by node name: struct health */
 };
 /* The node's taints. Where one does not tell since when it is there, since we know it. */
 taintlist node_taints(struct nodectl *n, const struct node *node, struct arena *a);
-/* Sync of the eviction queue: key of a pod. */
-void evict_sync(void *arg, const char *key, struct work *w);
+/* Sync of the evictions: of a pod. */
+void evict_sync(void *arg, struct batch *b, const char *key, struct kobj *pod);
 /* How long the pod stays, by the NoExecute taints of its node: NSEC_MAX: for ever; <= 0: no more.
  */
 nsec_t evict_after(const struct pod *p, const taintlist *taints, nsec_t now);

@@ -49,6 +49,9 @@ nsec_t evict_after(const struct pod *p, const taintlist *taints, nsec_t now)
 static void mark(struct batch *b, const struct pod *p, const char *phase, const char *reason,
                  const char *message)
 {
+    const struct condition target = {
+        .type = "DisruptionTarget", .status = COND_TRUE, .reason = reason, .message = message
+    };
     CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
     struct kjw w = kjw_to(&body);
 
@@ -57,12 +60,7 @@ static void mark(struct batch *b, const struct pod *p, const char *phase, const 
     if (phase)
         kjw_str(&w, "phase", phase);
     kjw_arr(&w, "conditions");
-    kjw_obj(&w, NULL);
-    kjw_str(&w, "type", "DisruptionTarget");
-    kjw_str(&w, "status", "True");
-    kjw_str(&w, "reason", reason);
-    kjw_str(&w, "message", message);
-    write_time(&w, "lastTransitionTime", loop_wall(batch_cluster(b)->loop));
+    condition_begin(&w, &target, NULL, loop_wall(batch_env(b)->loop));
     kjw_end(&w);
     kjw_end(&w);
     kjw_end(&w);
@@ -88,48 +86,41 @@ static void collect(struct nodectl *n, struct batch *b, const struct pod *p)
     n->c->stats.evicted++;
 }
 
-struct checking { /* in the arena */
-    struct nodectl *n;
-    const char *key;
-};
-
+/* The cache may lag: only when the server itself knows no such node is the pod collected. */
 static bool on_node(struct batch *b, struct kube_resp *r, const struct kerr *err, void *arg)
 {
-    struct checking *x = arg;
-    struct kobj *o = informer_get(x->n->pods->inf, x->key);
+    struct nodectl *n = arg;
+    struct kobj *o = informer_get(n->pods, batch_key(b));
 
     (void)r;
     if (err && err->reason == KR_NOT_FOUND && o)
-        collect(x->n, b, pod_of(o));
+        collect(n, b, pod_of(o));
     return err && err->reason == KR_NOT_FOUND;
 }
 
-void evict_sync(void *arg, const char *key, struct work *w)
+static void check_node(struct nodectl *n, struct batch *b, const struct pod *p, nsec_t now)
+{
+    nsec_t since = MAX(p->obj.meta.created, p->obj.meta.deleted);
+    struct kube_req r = { .verb = KUBE_GET, .kind = &kind_node, .name = p->node_name };
+
+    if (now - since < GONE_AFTER)
+        batch_again(b, GONE_AFTER - (now - since));
+    else
+        batch_call(b, &r, on_node, n);
+}
+
+void evict_sync(void *arg, struct batch *b, const char *key, struct kobj *o)
 {
     struct nodectl *n = arg;
-    struct kobj *o = informer_get(n->pods->inf, key);
-    struct batch *b = batch_new(n->c, "taint-eviction", key, w);
     const struct pod *p = o ? pod_of(o) : NULL;
     nsec_t now = loop_wall(n->c->loop);
 
-    if (!p || str_empty(p->node_name) || !informer_synced(n->nodes->inf)) {
-        if (p && !str_empty(p->node_name))
-            batch_again(b, NSEC_PER_SEC);
-        batch_close(b);
+    (void)key;
+    if (!p || str_empty(p->node_name))
         return;
-    }
-    struct kobj *node = informer_get(n->nodes->inf, p->node_name);
+    struct kobj *node = informer_get(n->nodes, p->node_name);
     if (!node) {
-        nsec_t since = MAX(o->meta.created, o->meta.deleted);
-        if (now - since < GONE_AFTER) {
-            batch_again(b, GONE_AFTER - (now - since));
-        } else {
-            struct checking *x = arena_new0(batch_arena(b), struct checking);
-            *x = (struct checking){ n, arena_strdup(batch_arena(b), key) };
-            batch_call(
-                b, &(struct kube_req){ .verb = KUBE_GET, .kind = &kind_node, .name = p->node_name },
-                on_node, x);
-        }
+        check_node(n, b, p, now);
     } else if (o->meta.deleted == 0 && !pod_is_terminal(p)) {
         taintlist taints = node_taints(n, node_of(node), batch_arena(b));
         nsec_t left = evict_after(p, &taints, now);
@@ -138,5 +129,4 @@ void evict_sync(void *arg, const char *key, struct work *w)
         else if (left < NSEC_MAX)
             batch_again(b, left);
     }
-    batch_close(b);
 }

@@ -7,22 +7,18 @@
 
 #include "api/workload.h"
 #include "cluster/internal.h"
+#include "controllers/percent.h"
 
 #define DISRUPTED_FOR (120 * NSEC_PER_SEC)
 
 struct pdbctl {
     struct cluster *c;
-    struct workqueue *queue;
-    struct shared pdbs, statefulsets, rcs;
-    struct shared *pods, *sets, *deployments;
+    struct controller *controller;
+    struct informer *pdbs, *statefulsets, *rcs, *pods, *sets, *deployments;
 };
 struct verdict {
     int64_t expected, desired, healthy, allowed;
-    KLIST(struct disrupted {
-        const char *name;
-        nsec_t since;
-    })
-    disrupted;
+    disruptedlist disrupted;
     const char *failure; /* why the numbers are not to be trusted; NULL: they are */
     nsec_t wait;
 };
@@ -39,20 +35,20 @@ static int64_t scale_of(struct pdbctl *p, const struct kobj *pod, struct kuid *r
     if (!ref)
         return -1;
     (void)snprintf(key, sizeof key, "%s/%s", pod->meta.ns, ref->name);
-    if (streq(ref->kind, "ReplicaSet") && (o = informer_get(p->sets->inf, key))) {
+    if (streq(ref->kind, "ReplicaSet") && (o = informer_get(p->sets, key))) {
         const struct owner_ref *up = kobj_controller(o);
         *ret_uid = o->meta.uid;
         if (!up || !streq(up->kind, "Deployment"))
             return rs_of(o)->spec.replicas.set ? rs_of(o)->spec.replicas.v : 1;
         (void)snprintf(key, sizeof key, "%s/%s", pod->meta.ns, up->name);
-        o = informer_get(p->deployments->inf, key);
+        o = informer_get(p->deployments, key);
         if (!o)
             return -1;
         *ret_uid = o->meta.uid;
         return deploy_of(o)->spec.replicas.set ? deploy_of(o)->spec.replicas.v : 1;
     }
-    o = streq(ref->kind, "StatefulSet")             ? informer_get(p->statefulsets.inf, key)
-        : streq(ref->kind, "ReplicationController") ? informer_get(p->rcs.inf, key)
+    o = streq(ref->kind, "StatefulSet")             ? informer_get(p->statefulsets, key)
+        : streq(ref->kind, "ReplicationController") ? informer_get(p->rcs, key)
                                                     : NULL;
     if (!o)
         return -1;
@@ -132,7 +128,7 @@ static void keep_disrupted(struct pdbctl *p, const struct pdb_doc *d, const kobj
 {
     nsec_t now = loop_wall(p->c->loop);
 
-    v->disrupted.items = arena_zalloc(a, (d->status.disrupted.n + 1) * sizeof(struct disrupted));
+    v->disrupted.items = arena_newn0(a, d->status.disrupted.n + 1, struct disrupted);
     for (uint32_t i = 0; i < d->status.disrupted.n; i++) {
         const char *name = d->status.disrupted.items[i].name;
         nsec_t since = d->status.disrupted.items[i].since, left = since + DISRUPTED_FOR - now;
@@ -157,56 +153,38 @@ static void count_healthy(const kobjvec *pods, struct verdict *v)
 
 /* ---- status -------------------------------------------------------------------------------- */
 
-static wcondlist condition(struct pdbctl *p, const struct pdb_doc *d, const struct verdict *v,
-                           struct arena *a)
+static void set_condition(const struct verdict *v, timed_conditionlist *l, nsec_t now,
+                          struct arena *a)
 {
-    struct wcond c = { .type = "DisruptionAllowed", .status = "False", .message = "" };
+    struct timed_condition c = { .type = "DisruptionAllowed", .status = COND_FALSE };
 
     c.reason = v->failure ? "SyncFailed" : v->allowed > 0 ? "SufficientPods" : "InsufficientPods";
-    c.message = v->failure ? v->failure : "";
+    c.message = v->failure;
     if (!v->failure && v->allowed > 0)
-        c.status = "True";
-    return wcond_set(&d->status.conditions, &c, loop_wall(p->c->loop), a);
+        c.status = COND_TRUE;
+    conditions_set(l, &c, now, a);
 }
 
-static bool is_written(const struct pdb_doc *d, const struct verdict *v, const wcondlist *l)
+static void write_status(struct batch *b, const struct pdb_doc *d, const struct verdict *v)
 {
-    const struct pdb_doc_status *s = &d->status;
-    if (s->disrupted.n != v->disrupted.n)
-        return false;
-    return s->expected_pods == v->expected && s->desired_healthy == v->desired &&
-           s->current_healthy == v->healthy && s->disruptions_allowed == v->allowed &&
-           s->observed_generation == d->obj.meta.generation && wcond_equal(&s->conditions, l);
-}
+    const struct pdb_doc_status *old = &d->status;
+    struct pdb_doc_status now = { .observed_generation = d->obj.meta.generation,
+                                  .expected_pods = (int32_t)v->expected,
+                                  .desired_healthy = (int32_t)v->desired,
+                                  .current_healthy = (int32_t)v->healthy,
+                                  .disruptions_allowed = (int32_t)v->allowed,
+                                  .disrupted = v->disrupted,
+                                  .conditions = old->conditions };
 
-static void write_status(struct batch *b, const struct pdb_doc *d, const struct verdict *v,
-                         const wcondlist *l)
-{
-    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
-    struct kjw w = kjw_to(&body);
-
-    kjw_obj(&w, NULL);
-    write_version(&w, &d->obj); /* the eviction subresource writes here too */
-    kjw_obj(&w, "status");
-    kjw_i64(&w, "observedGeneration", d->obj.meta.generation);
-    kjw_i64(&w, "expectedPods", v->expected);
-    kjw_i64(&w, "desiredHealthy", v->desired);
-    kjw_i64(&w, "currentHealthy", v->healthy);
-    kjw_i64(&w, "disruptionsAllowed", v->allowed);
-    kjw_obj(&w, "disruptedPods");
-    for (uint32_t i = 0; i < d->status.disrupted.n; i++) {
-        const char *name = d->status.disrupted.items[i].name;
-        bool kept = false;
-        for (uint32_t k = 0; k < v->disrupted.n; k++)
-            kept = kept || streq(v->disrupted.items[k].name, name);
-        if (!kept)
-            kjw_null(&w, name); /* a merge patch forgets it */
-    }
-    kjw_end(&w);
-    wcond_write(&w, l);
-    kjw_end(&w);
-    kjw_end(&w);
-    batch_patch(b, &d->obj, "status", KUBE_PATCH_MERGE, &body, NULL, NULL);
+    set_condition(v, &now.conditions, loop_wall(batch_env(b)->loop), batch_arena(b));
+    /* The eviction subresource writes here too. */
+    batch_patch_change(b, &d->obj,
+                       &(struct change){ .member = "status",
+                                         .schema = &pdb_status_schema,
+                                         .from = old->observed_generation ? old : NULL,
+                                         .to = &now,
+                                         .same_version = true },
+                       NULL, NULL);
 }
 
 static void sync_one(struct pdbctl *p, struct batch *b, const struct pdb_doc *d)
@@ -219,7 +197,7 @@ static void sync_one(struct pdbctl *p, struct batch *b, const struct pdb_doc *d)
 
     if (labelsel_from(d->spec.selector, a, &selector, &err) < 0)
         return;
-    shared_by(p->pods, p->pods->by_ns, d->obj.meta.ns, &all);
+    objects_by(p->pods, index_ns, d->obj.meta.ns, &all);
     vec_foreach(&all, i)
         if (labelsel_matches(selector, &all.items[i]->meta.labels) &&
             !pod_is_terminal(pod_of(all.items[i])))
@@ -228,65 +206,31 @@ static void sync_one(struct pdbctl *p, struct batch *b, const struct pdb_doc *d)
     keep_disrupted(p, d, &pods, &v, a);
     count_healthy(&pods, &v);
     v.allowed = v.failure || v.expected == 0 ? 0 : MAX(v.healthy - v.desired, (int64_t)0);
-    wcondlist l = condition(p, d, &v, a);
-    if (!is_written(d, &v, &l))
-        write_status(b, d, &v, &l);
+    write_status(b, d, &v);
     if (v.wait)
         batch_again(b, v.wait);
     vec_fini(&all);
     vec_fini(&pods);
 }
 
-static void sync(void *arg, const char *key, struct work *w)
+static void sync(void *arg, struct batch *b, const char *key, struct kobj *o)
 {
-    struct pdbctl *p = arg;
-    struct kobj *o = informer_get(p->pdbs.inf, key);
-    struct batch *b = batch_new(p->c, "pdb", key, w);
-    bool synced = informer_synced(p->pods->inf) && informer_synced(p->sets->inf) &&
-                  informer_synced(p->deployments->inf);
-
-    if (!synced)
-        batch_again(b, 50 * NSEC_PER_MSEC);
-    else if (o && o->meta.deleted == 0)
-        sync_one(p, b, pdb_doc_of(o));
-    batch_close(b);
+    (void)key;
+    if (o && o->meta.deleted == 0)
+        sync_one(arg, b, pdb_doc_of(o));
 }
 
 /* ---- news, life ---------------------------------------------------------------------------- */
 
-static void on_pdb(void *arg, struct kobj *o)
+static const struct label_selector *selector_of(const struct kobj *o)
 {
-    struct pdbctl *p = arg;
-    char key[KOBJ_KEY_MAX];
-    kobj_key(o, key, sizeof key);
-    workqueue_add(p->queue, key);
-}
-
-static void on_pdb_update(void *arg, struct kobj *old, struct kobj *o)
-{
-    (void)old;
-    on_pdb(arg, o);
-}
-
-static void wake(struct pdbctl *p, const char *ns, const kstrmap *labels)
-{
-    CLEANUP(arena_free) struct arena *a = arena_new();
-    size_t n;
-    struct kobj *const *found = informer_by_index(p->pdbs.inf, p->pdbs.by_ns, ns, &n);
-
-    for (size_t i = 0; i < n; i++) {
-        struct labelsel *selector;
-        struct kerr err;
-        if (!labels ||
-            (labelsel_from(pdb_doc_of(found[i])->spec.selector, a, &selector, &err) == 0 &&
-             labelsel_matches(selector, labels)))
-            on_pdb(p, found[i]);
-    }
+    return pdb_doc_of(o)->spec.selector;
 }
 
 static void on_pod(void *arg, struct kobj *o)
 {
-    wake(arg, o->meta.ns, &o->meta.labels);
+    struct pdbctl *p = arg;
+    controller_add_selecting(p->controller, p->pdbs, selector_of, o->meta.ns, &o->meta.labels);
 }
 
 static void on_pod_update(void *arg, struct kobj *old, struct kobj *o)
@@ -299,7 +243,8 @@ static void on_pod_update(void *arg, struct kobj *old, struct kobj *o)
 /* Replicas of a workload: all budgets of its namespace, since few have any. */
 static void on_scale(void *arg, struct kobj *o)
 {
-    wake(arg, o->meta.ns, NULL);
+    struct pdbctl *p = arg;
+    controller_add_by(p->controller, p->pdbs, index_ns, o->meta.ns);
 }
 
 static void on_scale_update(void *arg, struct kobj *old, struct kobj *o)
@@ -308,23 +253,8 @@ static void on_scale_update(void *arg, struct kobj *old, struct kobj *o)
         on_scale(arg, o);
 }
 
-static void index_ns(const struct kobj *o, index_emit_fn emit, void *to)
-{
-    emit(to, o->meta.ns);
-}
-
-static void follow(struct pdbctl *p, struct shared *s, const struct kind *k,
-                   const struct informer_handler *h)
-{
-    s->inf = informer_new(p->c->kube, &(struct informer_opts){ .kind = k });
-    s->by_ns = informer_add_index(s->inf, index_ns);
-    informer_add_handler(s->inf, h, p);
-    informer_start(s->inf);
-}
-
 struct pdbctl *pdbctl_new(struct cluster *c)
 {
-    static const struct informer_handler pdbs = { .on_add = on_pdb, .on_update = on_pdb_update };
     static const struct informer_handler pods = { .on_add = on_pod,
                                                   .on_update = on_pod_update,
                                                   .on_delete = on_pod };
@@ -334,17 +264,22 @@ struct pdbctl *pdbctl_new(struct cluster *c)
     struct pdbctl *p = xnew0(struct pdbctl);
 
     p->c = c;
-    p->queue = workqueue_new(c->loop, &(struct workqueue_opts){ .name = "pdb", .concurrency = 4 },
-                             sync, p);
-    p->pods = cluster_pods(c);
-    p->sets = cluster_replicasets(c);
-    p->deployments = cluster_deployments(c);
-    follow(p, &p->pdbs, &doc_pdb, &pdbs);
-    follow(p, &p->statefulsets, &kind_statefulset, &scales);
-    follow(p, &p->rcs, &kind_replicationcontroller, &scales);
-    informer_add_handler(p->pods->inf, &pods, p);
-    informer_add_handler(p->sets->inf, &scales, p);
-    informer_add_handler(p->deployments->inf, &scales, p);
+    p->pdbs = caches_get(c->caches, &doc_pdb);
+    p->pods = caches_get(c->caches, &kind_pod);
+    p->sets = caches_get(c->caches, &doc_replicaset);
+    p->deployments = caches_get(c->caches, &doc_deployment);
+    p->statefulsets = caches_get(c->caches, &kind_statefulset);
+    p->rcs = caches_get(c->caches, &kind_replicationcontroller);
+    p->controller = controller_new(
+        c->controllers,
+        &(struct controller_opts){
+            .name = "pdb", .of = p->pdbs, .sync = sync, .self = p, .queue.concurrency = 4 });
+    controller_watch(p->controller, p->pdbs, NULL, NULL);
+    controller_watch(p->controller, p->pods, &pods, p);
+    controller_watch(p->controller, p->sets, &scales, p);
+    controller_watch(p->controller, p->deployments, &scales, p);
+    controller_watch(p->controller, p->statefulsets, &scales, p);
+    controller_watch(p->controller, p->rcs, &scales, p);
     return p;
 }
 
@@ -352,10 +287,7 @@ struct pdbctl *pdbctl_free(struct pdbctl *p)
 {
     if (!p)
         return NULL;
-    workqueue_free(p->queue);
-    informer_free(p->pdbs.inf);
-    informer_free(p->statefulsets.inf);
-    informer_free(p->rcs.inf);
+    controller_free(p->controller);
     free(p);
     return NULL;
 }

@@ -6,8 +6,8 @@ enum { DELETES_A_SYNC = 500 };
 
 struct podgc {
     struct cluster *c;
-    struct workqueue *queue; /* one key */
-    struct shared *pods;
+    struct controller *looks; /* one key */
+    struct informer *pods;
     size_t keep;
 };
 
@@ -36,7 +36,7 @@ static void collect(struct podgc *g, struct batch *b)
     struct kobj *o;
     size_t it = 0;
 
-    while ((o = informer_next(g->pods->inf, &it)))
+    while ((o = informer_next(g->pods, &it)))
         if (pod_is_terminal(pod_of(o)) && o->meta.deleted == 0)
             vec_push(&ended, o);
     size_t surplus = ended.n > g->keep ? ended.n - g->keep : 0;
@@ -50,16 +50,16 @@ static void collect(struct podgc *g, struct batch *b)
     vec_fini(&ended);
 }
 
-static void sync(void *arg, const char *key, struct work *w)
+static void sync(void *arg, struct batch *b, const char *key, struct kobj *obj)
+{
+    (void)key, (void)obj;
+    collect(arg, b);
+}
+
+static void start(void *arg)
 {
     struct podgc *g = arg;
-    struct batch *b = batch_new(g->c, "podgc", key, w);
-
-    if (informer_synced(g->pods->inf))
-        collect(g, b);
-    else
-        batch_again(b, LOOK_EVERY);
-    batch_close(b);
+    controller_add_after(g->looks, "pods", LOOK_EVERY);
 }
 
 struct podgc *podgc_new(struct cluster *c)
@@ -68,10 +68,14 @@ struct podgc *podgc_new(struct cluster *c)
 
     g->c = c;
     g->keep = c->o.ended_pods_max ? c->o.ended_pods_max : 12500;
-    g->pods = cluster_pods(c);
-    g->queue = workqueue_new(
-        c->loop, &(struct workqueue_opts){ .name = "podgc", .backoff_max = LOOK_EVERY }, sync, g);
-    workqueue_add_after(g->queue, "pods", LOOK_EVERY);
+    g->pods = caches_get(c->caches, &kind_pod);
+    g->looks = controller_new(c->controllers,
+                              &(struct controller_opts){ .name = "podgc",
+                                                         .sync = sync,
+                                                         .start = start,
+                                                         .self = g,
+                                                         .queue.backoff_max = LOOK_EVERY });
+    controller_read(g->looks, g->pods);
     return g;
 }
 
@@ -79,7 +83,7 @@ struct podgc *podgc_free(struct podgc *g)
 {
     if (!g)
         return NULL;
-    workqueue_free(g->queue);
+    controller_free(g->looks);
     free(g);
     return NULL;
 }

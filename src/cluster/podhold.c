@@ -32,11 +32,16 @@ struct podhold *podhold_free(struct podhold *h)
 {
     if (!h)
         return NULL;
+    podhold_forget_all(h);
+    free(h);
+    return NULL;
+}
+
+void podhold_forget_all(struct podhold *h)
+{
     map_foreach(&h->owners, it)
         free(it->value);
     map_fini(&h->owners);
-    free(h);
-    return NULL;
 }
 
 void podhold_forget(struct podhold *h, const char *key)

@@ -14,10 +14,9 @@ struct making {
     bool again; /* the answer to its first create was lost */
 };
 struct maker { /* in the arena of the batch, with all it points to */
+    struct cluster *c;
     struct expect *expect;
-    const char *key;
-    struct event_about about;
-    const char *ns;
+    const struct kobj *owner; /* held */
     struct making *pods;
     uint32_t n, next, wave, waiting;
     void (*on_refused)(void *arg, struct batch *b, const struct kerr *err);
@@ -26,17 +25,6 @@ struct maker { /* in the arena of the batch, with all it points to */
 };
 
 /* ---- bodies -------------------------------------------------------------------------------- */
-
-static void add_owner(struct kj_mdoc *d, struct kj_mval *meta, const struct podplan *p)
-{
-    CLEANUP(strbuf_fini) struct strbuf ref = STRBUF_INIT;
-    struct kjw w = kjw_to(&ref);
-    struct kj_mval *refs = kj_marr(d);
-
-    write_owner_ref(&w, NULL, p->owner_kind, p->owner);
-    kj_mpush(refs, kj_mraw(d, ref.data, ref.len));
-    kj_mset(d, meta, "ownerReferences", refs);
-}
 
 static void add_meta(struct kj_mdoc *d, struct kj_mval *pod, const struct kj_val *template_meta,
                      const struct podplan *p)
@@ -55,7 +43,7 @@ static void add_meta(struct kj_mdoc *d, struct kj_mval *pod, const struct kj_val
             kj_mset(d, meta, "finalizers", list = kj_marr(d));
         kj_mpush(list, kj_mstr(d, p->finalizer));
     }
-    add_owner(d, meta, p);
+    kj_mset(d, meta, "ownerReferences", owner_value(d, p->owner));
     kj_mset(d, pod, "metadata", meta);
 }
 
@@ -68,7 +56,7 @@ static const char *choose_name(struct batch *b, const struct podplan *p, uint32_
     const char *full = arena_printf(a, "%s-%s", p->owner->meta.name, infix);
     char end[6];
 
-    name_suffix(batch_cluster(b)->loop, end);
+    name_suffix(p->c->loop, end);
     *ret_prefix = arena_strndup(a, full, MIN(strlen(full), (size_t)PREFIX_MAX));
     return arena_printf(a, "%s%s", *ret_prefix, end);
 }
@@ -89,7 +77,7 @@ static void build(struct batch *b, const struct podplan *p, const struct kj_val 
     if (p->decorate)
         p->decorate(p->arg, i, d, pod);
     out->name = choose_name(b, p, i, &prefix);
-    if (expect_take_doubt(p->expect, p->key, prefix, doubt, sizeof doubt)) {
+    if (expect_take_doubt(p->expect, batch_key(b), prefix, doubt, sizeof doubt)) {
         out->name = arena_strdup(batch_arena(b), doubt);
         out->again = true;
     }
@@ -110,8 +98,8 @@ static void tell_refusal(struct batch *b, struct maker *m, const struct kerr *er
     if (m->stop)
         return;
     m->stop = true;
-    recorder_event(batch_cluster(b)->events, &m->about, true, "FailedCreate", NULL,
-                   "Error creating: %s", err->text);
+    recorder_event_on(m->c->events, m->owner, true, "FailedCreate", NULL, "Error creating: %s",
+                      err->text);
     if (m->on_refused)
         m->on_refused(m->arg, b, err);
 }
@@ -125,15 +113,15 @@ static bool on_created(struct batch *b, struct kube_resp *r, const struct kerr *
     (void)r;
     m->waiting--;
     if (err && !was_ours && err_is_refusal(err)) {
-        expect_created(m->expect, m->key, x->name);
+        expect_created(m->expect, batch_key(b), x->name);
         tell_refusal(b, m, err);
     } else if (err && !was_ours) {
-        expect_doubt(m->expect, m->key, x->name);
+        expect_doubt(m->expect, batch_key(b), x->name);
         m->stop = true;
     } else {
-        batch_cluster(b)->stats.pods_created++;
-        recorder_event(batch_cluster(b)->events, &m->about, false, "SuccessfulCreate", NULL,
-                       "Created pod: %s", x->name);
+        m->c->stats.pods_created++;
+        recorder_event_on(m->c->events, m->owner, false, "SuccessfulCreate", NULL,
+                          "Created pod: %s", x->name);
     }
     if (m->waiting == 0)
         next_wave(b, m);
@@ -152,22 +140,9 @@ static void next_wave(struct batch *b, struct maker *m)
         struct making *x = &m->pods[m->next];
         struct strbuf body = { .data = (char *)x->body, .len = x->len };
         m->waiting++;
-        expect_create(m->expect, m->key, x->name);
-        batch_create(b, &kind_pod, m->ns, &body, on_created, x);
+        expect_create(m->expect, batch_key(b), x->name);
+        batch_create(b, &kind_pod, m->owner->meta.ns, &body, on_created, x);
     }
-}
-
-static struct event_about about_of(struct arena *a, const struct kind *k, const struct kobj *o)
-{
-    char uid[KUID_TEXT_MAX], version[128];
-    kuid_format(o->meta.uid, uid, sizeof uid);
-    kind_api_version(k, version, sizeof version);
-    return (struct event_about){ .api_version = arena_strdup(a, version),
-                                 .kind = k->kind,
-                                 .ns = arena_strdup(a, o->meta.ns),
-                                 .name = arena_strdup(a, o->meta.name),
-                                 .uid = arena_strdup(a, uid),
-                                 .resource_version = arena_strdup(a, o->meta.resource_version) };
 }
 
 void make_pods(struct batch *b, const struct podplan *p)
@@ -180,10 +155,9 @@ void make_pods(struct batch *b, const struct podplan *p)
     if (!p->template_json ||
         kj_parse(p->template_json, strlen(p->template_json), 0, &template, &err) < 0)
         return;
+    m->c = p->c;
     m->expect = p->expect;
-    m->key = arena_strdup(a, p->key);
-    m->about = about_of(a, p->owner_kind, p->owner);
-    m->ns = m->about.ns;
+    m->owner = batch_hold(b, p->owner);
     m->on_refused = p->on_refused;
     m->arg = p->arg;
     m->n = MIN(p->n, (uint32_t)PODS_A_SYNC);
@@ -200,11 +174,10 @@ void make_pods(struct batch *b, const struct podplan *p)
 
 enum { DELETE_TRIES = 5 };
 
-struct unmaking { /* in the arena, with all it points to */
+struct unmaking { /* in the arena; the objects are held */
+    struct cluster *c;
     struct expect *expect;
-    const char *key;
-    struct kobj pod; /* only what a DELETE names */
-    struct event_about about;
+    const struct kobj *owner, *pod;
     unsigned tries;
 };
 
@@ -213,7 +186,7 @@ static bool on_unmade(struct batch *b, struct kube_resp *r, const struct kerr *e
 static void send_delete(struct batch *b, struct unmaking *u)
 {
     u->tries++;
-    batch_delete(b, &u->pod, &(struct delete_opts){ .grace = -1, .any_version = true }, on_unmade,
+    batch_delete(b, u->pod, &(struct delete_opts){ .grace = -1, .any_version = true }, on_unmade,
                  u);
 }
 
@@ -223,9 +196,9 @@ static bool on_unmade(struct batch *b, struct kube_resp *r, const struct kerr *e
 
     (void)r;
     if (!err) {
-        batch_cluster(b)->stats.pods_deleted++;
-        recorder_event(batch_cluster(b)->events, &u->about, false, "SuccessfulDelete", NULL,
-                       "Deleted pod: %s", u->pod.meta.name);
+        u->c->stats.pods_deleted++;
+        recorder_event_on(u->c->events, u->owner, false, "SuccessfulDelete", NULL,
+                          "Deleted pod: %s", u->pod->meta.name);
         return true;
     }
     /* A lost answer: the same again. A later pass might choose another pod, and delete two. */
@@ -233,26 +206,19 @@ static bool on_unmade(struct batch *b, struct kube_resp *r, const struct kerr *e
         send_delete(b, u);
         return true;
     }
-    expect_deleted(u->expect, u->key, u->pod.meta.name);
+    expect_deleted(u->expect, batch_key(b), u->pod->meta.name);
     return err->reason == KR_NOT_FOUND || err->reason == KR_CONFLICT;
 }
 
-void unmake_pod(struct batch *b, struct expect *e, const struct kobj *owner, const char *key,
+void unmake_pod(struct batch *b, struct cluster *c, struct expect *e, const struct kobj *owner,
                 const struct kobj *pod)
 {
-    struct arena *a = batch_arena(b);
-    struct unmaking *u = arena_new0(a, struct unmaking);
-    char uid[KUID_TEXT_MAX];
-    size_t n = kuid_format(pod->meta.uid, uid, sizeof uid);
+    struct unmaking *u = arena_new0(batch_arena(b), struct unmaking);
 
-    u->expect = e;
-    u->key = arena_strdup(a, key);
-    u->about = about_of(a, owner->kind, owner);
-    u->pod.kind = pod->kind;
-    u->pod.meta.name = arena_strdup(a, pod->meta.name);
-    u->pod.meta.ns = arena_strdup(a, pod->meta.ns);
-    u->pod.meta.uid = kuid_parse(arena_strndup(a, uid, n), n);
-    expect_delete(e, u->key, u->pod.meta.name);
+    *u = (struct unmaking){
+        .c = c, .expect = e, .owner = batch_hold(b, owner), .pod = batch_hold(b, pod)
+    };
+    expect_delete(e, batch_key(b), pod->meta.name);
     send_delete(b, u);
 }
 

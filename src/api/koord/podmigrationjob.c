@@ -66,7 +66,7 @@ const struct kschema podmigrationjob_spec_schema =
 
 /* ---- status ---------------------------------------------------------------------------------- */
 
-#define F(member, json, type, ...) KF(struct migration_condition, member, json, type, __VA_ARGS__)
+#define F(member, json, type, ...) KF(struct timed_condition, member, json, type, __VA_ARGS__)
 static const struct kfield condition_fields[] = {
     F(type, "type", KF_STR, .flags = KF_REQUIRED | KF_INTERN, DOC("the step")),
     F(status, "status", KF_ENUM, .flags = KF_REQUIRED,
@@ -80,7 +80,7 @@ static const struct kfield condition_fields[] = {
 };
 #undef F
 const struct kschema migration_condition_schema =
-    KSCHEMA("PodMigrationJobCondition", struct migration_condition, condition_fields);
+    KSCHEMA("PodMigrationJobCondition", struct timed_condition, condition_fields);
 
 #define F(member, json, type, ...) KF(struct preempted_reservation, member, json, type, __VA_ARGS__)
 static const struct kfield preempted_fields[] = {

@@ -60,11 +60,6 @@ struct migration_reservation_options {
     const char *template;               /* JSON: metadata and spec of the Reservation to make */
     struct empty_object *preemption_options;
 };
-struct migration_condition {
-    const char *type, *reason, *message;
-    nsec_t last_probe_time, last_transition_time;
-    uint8_t status; /* enum cond_status */
-};
 struct preempted_reservation {
     const char *ns, *name, *node_name, *phase;
     struct object_ref *preempted_pod_ref;
@@ -82,7 +77,7 @@ struct podmigrationjob_spec {
 struct podmigrationjob_status {
     uint8_t phase; /* enum migration_phase */
     const char *status, *reason, *message, *node_name;
-    KLIST(struct migration_condition) conditions;
+    timed_conditionlist conditions;
     struct object_ref *pod_ref; /* the new pod */
     KLIST(struct object_ref) preempted_pods_ref;
     KLIST(struct preempted_reservation) preempted_pods_reservation;

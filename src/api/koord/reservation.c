@@ -83,7 +83,7 @@ static const struct kschema spec_schema =
 
 /* ---- status ---------------------------------------------------------------------------------- */
 
-#define F(member, json, type, ...) KF(struct reservation_condition, member, json, type, __VA_ARGS__)
+#define F(member, json, type, ...) KF(struct timed_condition, member, json, type, __VA_ARGS__)
 static const struct kfield condition_fields[] = {
     F(type, "type", KF_STR, OMIT_STR, DOC("Scheduled or Ready")),
     F(status, "status", KF_ENUM, OMIT,
@@ -95,7 +95,7 @@ static const struct kfield condition_fields[] = {
 };
 #undef F
 const struct kschema reservation_condition_schema =
-    KSCHEMA("ReservationCondition", struct reservation_condition, condition_fields);
+    KSCHEMA("ReservationCondition", struct timed_condition, condition_fields);
 
 #define F(member, json, type, ...) KF(struct reservation_status, member, json, type, __VA_ARGS__)
 static const struct kfield status_fields[] = {

@@ -45,11 +45,6 @@ struct pre_allocation_policy {
     uint8_t mode; /* enum pre_allocation_mode */
     bool enable_multiple;
 };
-struct reservation_condition {
-    const char *type, *reason, *message;
-    nsec_t last_probe_time, last_transition_time;
-    uint8_t status; /* enum cond_status */
-};
 
 struct reservation_spec {
     const char *template; /* JSON of a PodTemplateSpec; NULL: absent */
@@ -63,7 +58,7 @@ struct reservation_spec {
     bool pre_allocation, unschedulable;
 };
 struct reservation_status {
-    KLIST(struct reservation_condition) conditions;
+    timed_conditionlist conditions;
     KLIST(struct object_ref) current_owners;
     const char *node_name;
     reslist allocatable, allocated;

@@ -1,6 +1,8 @@
 /* object.c - writing objects that belong to the node. */
 #include "koordlet/report/object.h"
 
+#include "controllers/owner.h"
+
 void object_write_head(struct kjw *w, const struct kind *k)
 {
     char version[128];
@@ -12,20 +14,8 @@ void object_write_head(struct kjw *w, const struct kind *k)
 
 void object_write_owner(struct kjw *w, const struct node *owner)
 {
-    char uid[KUID_TEXT_MAX];
-
-    kuid_format(owner->obj.meta.uid, uid, sizeof uid);
     kjw_str(w, "name", owner->obj.meta.name);
-    kjw_arr(w, "ownerReferences");
-    kjw_obj(w, NULL);
-    kjw_str(w, "apiVersion", "v1");
-    kjw_str(w, "kind", "Node");
-    kjw_str(w, "name", owner->obj.meta.name);
-    kjw_str(w, "uid", uid);
-    kjw_bool(w, "controller", true);
-    kjw_bool(w, "blockOwnerDeletion", true);
-    kjw_end(w);
-    kjw_end(w);
+    owner_write(w, &owner->obj, true);
 }
 
 void object_write_pairs(struct kjw *w, const kstrmap *m)

@@ -6,7 +6,8 @@
 
 #include <cmocka.h>
 
-#include "cluster/internal.h"
+#include "controllers/expect.h"
+#include "loop/loop.h"
 
 static void test_seen_is_settled(void **state)
 {

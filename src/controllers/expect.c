@@ -1,6 +1,8 @@
 /* expect.c - what was asked for and is not in the cache yet. */
+#include "controllers/expect.h"
+
 #include "base/map.h"
-#include "cluster/internal.h"
+#include "loop/loop.h"
 
 #define EXPECT_MAX \
     (300 * NSEC_PER_SEC) /* news can be lost for good: a pod made and gone between lists */
@@ -42,11 +44,16 @@ struct expect *expect_free(struct expect *e)
 {
     if (!e)
         return NULL;
+    expect_forget_all(e);
+    free(e);
+    return NULL;
+}
+
+void expect_forget_all(struct expect *e)
+{
     map_foreach(&e->owners, it)
         owner_free(it->value);
     map_fini(&e->owners);
-    free(e);
-    return NULL;
 }
 
 void expect_forget(struct expect *e, const char *key)

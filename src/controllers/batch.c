@@ -1,6 +1,12 @@
 /* batch.c - the calls of one sync, and what becomes of it when all have answered. */
+#include "controllers/batch.h"
+
 #include "base/klog.h"
-#include "cluster/internal.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "controllers/controller_int.h"
+#include "json/kj.h"
+#include "json/patch.h"
 
 struct bcall {
     struct batch *b;
@@ -8,34 +14,38 @@ struct bcall {
     struct bcall *next;
     batch_fn fn;
     void *arg;
+    bool own; /* a write of the object that the batch is about */
 };
 struct batch {
-    struct cluster *c;
-    const char *controller, *key;
+    struct controller *c;
+    const char *key;
+    struct kobj *obj; /* of that key; held; may be NULL */
     struct work *w;
     struct arena *arena;
     struct batch *next, *prev;
     struct bcall *calls;
+    struct vec_of(struct kobj *) held;
     unsigned open; /* calls, and one for the sync itself */
     nsec_t again;  /* 0: not asked for */
     bool failed;
     struct kerr err;
 };
 
-struct batch *batch_new(struct cluster *c, const char *controller, const char *key, struct work *w)
+struct batch *batch_new(struct controller *c, const char *key, struct kobj *obj, struct work *w)
 {
     struct batch *b = xnew0(struct batch);
+
     b->c = c;
-    b->controller = controller;
     b->arena = arena_new();
     b->key = arena_strdup(b->arena, key);
+    b->obj = obj ? kobj_ref(obj) : NULL;
     b->w = w;
     b->open = 1;
     b->next = c->batches;
     if (b->next)
         b->next->prev = b;
     c->batches = b;
-    c->stats.syncs++;
+    c->all->stats.syncs++;
     return b;
 }
 
@@ -47,6 +57,10 @@ static void batch_free(struct batch *b)
         b->c->batches = b->next;
     if (b->next)
         b->next->prev = b->prev;
+    kobj_unref(b->obj);
+    vec_foreach(&b->held, i)
+        kobj_unref(b->held.items[i]);
+    vec_fini(&b->held);
     arena_free(b->arena);
     free(b);
 }
@@ -54,17 +68,18 @@ static void batch_free(struct batch *b)
 static void put(struct batch *b)
 {
     struct work *w = b->w;
+
     if (--b->open > 0)
         return;
     if (b->failed) {
         struct kerr err = b->err;
-        b->c->stats.retries++;
+        b->c->all->stats.retries++;
         /* Somebody else wrote first: the news is on its way, and nobody needs to hear of it. */
         if (err.reason == KR_CONFLICT)
-            KLOG_I(4, "Sync met a newer version", KV_S("controller", b->controller),
+            KLOG_I(4, "Sync met a newer version", KV_S("controller", b->c->o.name),
                    KV_S("key", b->key), KV_S("why", err.text));
         else
-            KLOG_E(&err, "Failed to sync", KV_S("controller", b->controller), KV_S("key", b->key));
+            KLOG_E(&err, "Failed to sync", KV_S("controller", b->c->o.name), KV_S("key", b->key));
         batch_free(b);
         work_done(w, &err);
         return;
@@ -77,19 +92,25 @@ static void put(struct batch *b)
         work_done(w, NULL);
 }
 
+const struct controller_env *batch_env(const struct batch *b)
+{
+    return &b->c->all->env;
+}
+
+const char *batch_key(const struct batch *b)
+{
+    return b->key;
+}
+
 struct arena *batch_arena(struct batch *b)
 {
     return b->arena;
 }
 
-struct cluster *batch_cluster(struct batch *b)
+const struct kobj *batch_hold(struct batch *b, const struct kobj *o)
 {
-    return b->c;
-}
-
-unsigned batch_open_calls(const struct batch *b)
-{
-    return b->open - 1;
+    vec_push(&b->held, kobj_ref((struct kobj *)(uintptr_t)o));
+    return o;
 }
 
 void batch_fail(struct batch *b, const struct kerr *err)
@@ -110,6 +131,19 @@ void batch_close(struct batch *b)
     put(b);
 }
 
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+static void note_own_write(const struct batch *b, const struct kube_resp *r)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+
+    if (kj_parse(r->body, r->n, 0, &doc, NULL) < 0)
+        return;
+    const char *version = kj_str(kj_path(kj_root(doc), "metadata.resourceVersion"));
+    if (version)
+        controller_wrote(b->c, b->key, version);
+}
+
 static void on_answer(void *arg, struct kube_resp *r, const struct kerr *err)
 {
     struct bcall *call = arg;
@@ -122,8 +156,10 @@ static void on_answer(void *arg, struct kube_resp *r, const struct kerr *err)
             break;
         }
     }
-    b->c->stats.in_flight--;
-    b->c->stats.failures += err != NULL;
+    b->c->all->stats.in_flight--;
+    b->c->all->stats.failures += err != NULL;
+    if (call->own && !err)
+        note_own_write(b, r);
     if (call->fn)
         handled = call->fn(b, r, err, call->arg);
     else if (err)
@@ -134,24 +170,33 @@ static void on_answer(void *arg, struct kube_resp *r, const struct kerr *err)
     put(b);
 }
 
+static bool is_own(const struct batch *b, const struct kube_req *r)
+{
+    return (r->verb == KUBE_PATCH || r->verb == KUBE_UPDATE) && b->obj && r->kind == b->obj->kind &&
+           r->name && streq(r->name, b->obj->meta.name) &&
+           streq(str_or(r->ns, ""), b->obj->meta.ns);
+}
+
 void batch_call(struct batch *b, const struct kube_req *r, batch_fn fn, void *arg)
 {
     struct bcall *call = xnew0(struct bcall);
-    *call = (struct bcall){ .b = b, .fn = fn, .arg = arg, .next = b->calls };
+
+    *call = (struct bcall){ .b = b, .fn = fn, .arg = arg, .next = b->calls, .own = is_own(b, r) };
     b->calls = call;
     b->open++;
-    b->c->stats.in_flight++;
-    b->c->stats.writes += r->verb >= KUBE_CREATE;
-    call->call = kube_do(b->c->kube, r, on_answer, call);
+    b->c->all->stats.in_flight++;
+    b->c->all->stats.writes += r->verb >= KUBE_CREATE;
+    call->call = kube_do(b->c->all->env.kube, r, on_answer, call);
 }
 
-void batches_drop(struct cluster *c)
+void batches_drop(struct controller *c)
 {
     while (c->batches) {
         struct batch *b = c->batches;
         while (b->calls) {
             struct bcall *call = b->calls;
             b->calls = call->next;
+            c->all->stats.in_flight--;
             kube_cancel(call->call);
             free(call);
         }
@@ -159,7 +204,7 @@ void batches_drop(struct cluster *c)
     }
 }
 
-/* ---- the usual requests -------------------------------------------------------------------- */
+/* ---- the usual requests ---------------------------------------------------------------------- */
 
 void batch_create(struct batch *b, const struct kind *k, const char *ns, const struct strbuf *body,
                   batch_fn fn, void *arg)
@@ -189,7 +234,45 @@ void batch_patch(struct batch *b, const struct kobj *o, const char *subresource,
     batch_call(b, &r, fn, arg);
 }
 
-/* Gone, or another object by now: both are what we wanted. */
+/* A document of what a struct says; {} for none. */
+static struct kj_doc *encode(const struct kschema *s, const void *value)
+{
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    struct kj_doc *doc = NULL;
+
+    if (value)
+        kj_encode(s, value, &text);
+    else
+        strbuf_append(&text, "{}");
+    int r = kj_parse(text.data, text.len, 0, &doc, NULL);
+    assert(r == 0); /* our own writing */
+    (void)r;
+    return doc;
+}
+
+bool batch_patch_change(struct batch *b, const struct kobj *o, const struct change *c, batch_fn fn,
+                        void *arg)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *from = encode(c->schema, c->from);
+    CLEANUP(kj_doc_free) struct kj_doc *to = encode(c->schema, c->to);
+    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
+    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
+    struct kj_mval *diff = kj_diff_merge(d, kj_root(from), kj_root(to));
+    struct kj_mval *patch = kj_mobj(d), *meta = kj_mobj(d);
+
+    if (kj_mlen(diff) == 0)
+        return false;
+    if (c->same_version) {
+        kj_mset(d, meta, "resourceVersion", kj_mstr(d, o->meta.resource_version));
+        kj_mset(d, patch, "metadata", meta);
+    }
+    kj_mset(d, patch, c->member, diff);
+    kj_mwrite(patch, 0, &body);
+    batch_patch(b, o, streq(c->member, "status") ? "status" : NULL, KUBE_PATCH_MERGE, &body, fn,
+                arg);
+    return true;
+}
+
 static bool on_deleted(struct batch *b, struct kube_resp *r, const struct kerr *err, void *arg)
 {
     (void)b, (void)r, (void)arg;
