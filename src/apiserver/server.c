@@ -6,7 +6,6 @@
 #include "net/httpd.h"
 
 #define DEFAULT_VERSION "v1.35.4+koord"
-enum { BODY_SLACK = 64 << 10 };
 
 static void add_resources(struct apiserver *s)
 {
@@ -72,9 +71,9 @@ struct apiserver *apiserver_free(struct apiserver *s)
 static struct httpd *front(struct apiserver *s)
 {
     if (!s->httpd)
-        /* A little more than the limit: the registry answers 413 in its own words. */
-        s->httpd = httpd_new(s->loop, &(struct httpd_opts){ .max_body = API_BODY_MAX + BODY_SLACK },
-                             front_handle, s);
+        s->httpd = httpd_new(
+            s->loop, &(struct httpd_opts){ .max_body = API_BODY_MAX, .tell_too_large = true },
+            front_handle, s);
     return s->httpd;
 }
 

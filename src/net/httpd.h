@@ -16,6 +16,7 @@ struct httpd_req;
 struct httpd_opts {
     size_t max_header;     /* 0: 64 KiB */
     size_t max_body;       /* 0: 3 MiB; more gets 413 */
+    bool tell_too_large;   /* such requests reach the handler: see httpd_read_body() */
     size_t max_buffered;   /* 0: 64 MiB of request bodies in memory at a time; more gets 503 */
     unsigned max_conns;    /* 0: 1024; above it connections are closed at once */
     unsigned max_streams;  /* HTTP/2, per connection; 0: 250 */
@@ -65,7 +66,9 @@ struct stream *httpd_stream(const struct httpd_req *r); /* for tls_peer_*(); bor
  * is held back, and so is the client; what is left of it when the answer ends is dropped. */
 void httpd_set_events(struct httpd_req *r, const struct httpd_events *ev, void *arg);
 /* Reads the whole body (bounded by max_body), then calls fn; instead of on_data. The text is
- * NUL-terminated and may be written to (plus KJ_PADDING bytes); it is valid during the call. */
+ * NUL-terminated and may be written to (plus KJ_PADDING bytes); it is valid during the call. With
+ * tell_too_large, NULL stands for a body of more than max_body: the handler answers in its own
+ * words, and what the client still sends is dropped for a while, so that it can read them. */
 typedef void (*httpd_body_fn)(void *arg, struct httpd_req *r, char *body, size_t n);
 void httpd_read_body(struct httpd_req *r, httpd_body_fn fn, void *arg);
 

@@ -53,12 +53,13 @@ struct httpd_req {
     size_t head_bytes;
     uint32_t method, target; /* offsets */
     struct strbuf body;      /* held or collected */
-    uint64_t body_got;
+    uint64_t body_got, body_dropped;
     nsec_t body_due;
     uint8_t use;    /* enum body_use */
     bool expects;   /* waits for "100 continue" */
     bool body_done; /* all of it came */
     bool end_told;  /* and the handler knows */
+    bool too_long;  /* the handler is to be told that it is more than max_body */
     bool is_head;   /* the HEAD method */
 
     /* the handler */

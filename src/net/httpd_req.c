@@ -155,7 +155,7 @@ void req_start(struct httpd_req *r, uint64_t length, bool has_body)
     struct str expect = httpd_header(r, "expect");
 
     r->is_head = streq(httpd_method(r), "HEAD");
-    if (length > d->o.max_body) {
+    if (length > d->o.max_body && !d->o.tell_too_large) {
         req_refuse(r, 413);
         return;
     }
@@ -164,6 +164,8 @@ void req_start(struct httpd_req *r, uint64_t length, bool has_body)
         return;
     }
     r->expects = expect.p && has_body;
+    if (length > d->o.max_body)
+        r->too_long = r->close = true;
     if (has_body) {
         r->body_due = loop_mono(d->loop) + d->o.body_timeout;
         conn_arm(r->c, r->body_due);
@@ -177,12 +179,27 @@ void req_start(struct httpd_req *r, uint64_t length, bool has_body)
 
 /* ---- the body -------------------------------------------------------------------------------- */
 
+/* The body is dropped from here on, before and after the answer. */
+static void tell_too_long(struct httpd_req *r)
+{
+    if (r->end_told || r->ended)
+        return;
+    r->end_told = true;
+    r->use = BODY_DROP;
+    body_release(r);
+    r->body_fn(r->body_arg, r, NULL, 0);
+}
+
 static void tell_end(struct httpd_req *r)
 {
     struct httpd *d = r->c->d;
 
     if (r->end_told || r->ended)
         return;
+    if (r->too_long && r->use == BODY_WHOLE) {
+        tell_too_long(r);
+        return;
+    }
     r->end_told = true;
     if (r->use != BODY_WHOLE) {
         if (r->ev.on_body_end)
@@ -197,16 +214,37 @@ static void tell_end(struct httpd_req *r)
     r->body_fn(r->body_arg, r, text.data, text.len);
 }
 
+/* Whether this much of a body may come. What is dropped after an answer of the handler's is bounded
+ * too: there may be no end to it. */
+static bool body_fits(struct httpd_req *r, size_t n)
+{
+    const struct httpd *d = r->c->d;
+    const bool dropping = r->use == BODY_DROP && r->too_long;
+
+    r->body_got += n;
+    if (dropping)
+        return (r->body_dropped += n) <= d->o.max_body;
+    if (r->body_got <= d->o.max_body || r->too_long)
+        return true;
+    if (!d->o.tell_too_large || r->use == BODY_EVENTS || r->ended)
+        return false;
+    r->too_long = r->close = true;
+    return true;
+}
+
 void req_body(struct httpd_req *r, const char *p, size_t n)
 {
     struct httpd_conn *c = r->c;
     struct httpd *d = c->d;
 
-    r->body_got += n;
-    if (r->body_got > d->o.max_body) {
+    if (!body_fits(r, n)) {
         req_refuse(r, 413);
         return;
     }
+    if (r->too_long && r->use == BODY_WHOLE)
+        tell_too_long(r);
+    if (c->dead)
+        return;
     if (!r->ended && r->use == BODY_EVENTS) {
         if (r->ev.on_data)
             r->ev.on_data(r->arg, p, n);
@@ -240,7 +278,7 @@ static void body_wanted(struct httpd_req *r)
 {
     struct httpd *d = r->c->d;
 
-    if (r->expects && !r->status && !r->body_done)
+    if (r->expects && !r->status && !r->body_done && !r->too_long)
         r->c->proto->go_on(r);
     r->expects = false;
     if (!r->body_done) {
@@ -279,6 +317,15 @@ static void body_catch_up(struct httpd_req *r)
     size_t held = r->unconsumed;
 
     r->unconsumed = 0;
+    if (r->too_long) {
+        if (r->use == BODY_EVENTS)
+            req_refuse(r, 413);
+        else
+            tell_too_long(r);
+        if (!c->dead && held > 0)
+            c->proto->consumed(r, held);
+        return;
+    }
     if (r->use == BODY_EVENTS && r->body.len > 0) {
         CLEANUP(strbuf_fini) struct strbuf text = r->body;
 

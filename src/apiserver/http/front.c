@@ -175,6 +175,10 @@ static void on_body(void *arg, struct httpd_req *r, char *body, size_t n)
     struct api_call *c = x->c;
 
     (void)r;
+    if (!body) {
+        api_fail_too_large(c);
+        return;
+    }
     /* The text is valid during this call only, but a retry may read it again. */
     c->body = arena_alloc(c->arena, n + KJ_PADDING + 1, 1);
     memcpy(c->body, body, n);
@@ -223,11 +227,6 @@ void front_handle(void *server, struct httpd_req *r)
         struct kerr err;
         kerr_api(&err, -EACCES, KR_UNAUTHORIZED, "Unauthorized");
         api_fail(c, &err);
-        return;
-    }
-    struct str length = httpd_header(r, "content-length");
-    if (length.n > 7 || (length.n == 7 && strncmp(length.p, "3145728", 7) > 0)) {
-        api_fail_too_large(c);
         return;
     }
     if (streq(c->method, "GET") || streq(c->method, "HEAD"))

@@ -14,7 +14,8 @@
 
 #include <stdio.h>
 
-#define SEC NSEC_PER_SEC
+#define SEC       NSEC_PER_SEC
+#define TOO_LARGE "{\"too\":\"large\"}" /* of /echo, with tell_too_large */
 
 /* Requests of HTTP/1. */
 #define HOST            "Host: x\r\n"
@@ -101,6 +102,11 @@ static void role_echo(void *arg, struct httpd_req *r, char *body, size_t n)
 {
     struct bed *b = arg;
 
+    if (!body) {
+        bed_log(b, "too large;");
+        httpd_reply(r, 413, "application/json", TOO_LARGE, strlen(TOO_LARGE));
+        return;
+    }
     bed_log(b, "body %zu;", n);
     assert(body[n] == '\0' && body[n + 4] == '\0');
     memset(body + n, 'x', 4);

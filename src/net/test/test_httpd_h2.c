@@ -379,6 +379,40 @@ static void test_limits(void **state)
     assert_int_equal(b.n_req, 5);
 }
 
+/* curl does not show an answer whose stream is reset right behind it: what it still sends is
+ * dropped, as much as a body may have. */
+static void test_an_answer_to_a_large_body_is_not_reset_at_once(void **state)
+{
+    BED(b, (&(struct httpd_opts){ .max_body = 10, .tell_too_large = true }));
+    CLEANUP(strbuf_fini) struct strbuf h = STRBUF_INIT;
+
+    (void)state;
+    hello(&b);
+    head(&h, "POST", "/echo");
+    field(&h, "content-length", "21");
+    frame(&b, HEADERS, END_HEADERS, 1, h.data, h.len);
+    settle(&b);
+    assert_words(&b, "S S+ W H1:413 D1+:15 ");
+    frame(&b, DATA, 0, 1, "0123456789", 10);
+    settle(&b);
+    assert_not_said(&b, "R1");
+    frame(&b, DATA, 0, 1, "0123456789", 10);
+    settle(&b);
+    assert_said(&b, "R1:0 "); /* enough */
+
+    request(&b, 3, "POST", "/echo", false);
+    frame(&b, DATA, 0, 3, "0123456789", 10);
+    settle(&b);
+    assert_not_said(&b, "H3");
+    frame(&b, DATA, 0, 3, "0", 1);
+    settle(&b);
+    assert_said(&b, "H3:413 D3+:15 ");
+    frame(&b, DATA, END_STREAM, 3, "0123456", 7);
+    settle(&b);
+    assert_not_said(&b, "R3");
+    assert_int_equal(b.n_close, 0);
+}
+
 static void test_slow_peers_time_out(void **state)
 {
     BED(b, NULL);
@@ -582,6 +616,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_windows_hold_answers_back),
         cmocka_unit_test(test_streams_that_take_nothing_are_reset),
         cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_an_answer_to_a_large_body_is_not_reset_at_once),
         cmocka_unit_test(test_slow_peers_time_out),
         cmocka_unit_test(test_floods_end_the_connection),
         cmocka_unit_test(test_garbage_ends_the_connection),

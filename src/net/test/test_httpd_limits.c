@@ -58,6 +58,60 @@ static void test_body_is_limited(void **state)
     assert_got(&b, "400 Bad Request");
 }
 
+static void test_a_handler_may_say_itself_that_a_body_is_too_large(void **state)
+{
+    static const char *const requests[] = {
+        POST("/echo", "11"),
+        POST("/echo", "11") "01234567890",
+        "POST /echo HTTP/1.1\r\n" HOST
+        "Content-Length: 99999999999\r\nExpect: 100-continue\r\n\r\n",
+        CHUNKED("/echo") "6\r\n012345\r\n5\r\n01234\r\n",
+        CHUNKED("/echo") "6\r\n012345\r\n5\r\n01234\r\n0\r\n\r\n",
+        CHUNKED("/echo") "20\r\n01234567890123456789012345678901\r\n",
+    };
+    BED(b, (&(struct httpd_opts){ .max_body = 10, .tell_too_large = true }));
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(requests); i++) {
+        bed_connect(&b, NULL);
+        strbuf_reset(&b.log);
+        say(&b, requests[i]);
+        assert_int_equal(count_got(&b, "HTTP/1.1 413 Content Too Large\r\n"), 1);
+        assert_got(&b, "\r\nconnection: close\r\n");
+        assert_int_equal(count_got(&b, TOO_LARGE), 1);
+        assert_int_equal(count_got(&b, "100 Continue"), 0);
+        assert_log(&b, "POST /echo;too large;");
+        say(&b, "0123456789012345678901234567890123456789"); /* heard, and dropped */
+        loop_advance(b.l, 5 * SEC);
+        assert_true(b.closed);
+    }
+    assert_int_equal(b.n_close, 0);
+}
+
+static void test_other_handlers_of_large_bodies(void **state)
+{
+    BED(b, (&(struct httpd_opts){ .max_body = 10, .tell_too_large = true }));
+
+    (void)state;
+    say(&b, POST("/events", "11") "0123456");
+    assert_got(&b, "\r\n\r\n413 Content Too Large\n");
+    assert_int_equal(b.n_close, 1);
+    bed_connect(&b, NULL);
+    say(&b, POST("/later", "11") "01234567890"); /* it asks later */
+    assert_string_equal(strbuf_str(&b.got), "");
+    httpd_read_body(b.kept[1], role_echo, &b);
+    settle(&b);
+    assert_got(&b, TOO_LARGE);
+    bed_connect(&b, NULL);
+    say(&b, POST("/hi", "11") "01234567890"); /* it does not ask */
+    assert_got(&b, "200 OK");
+    assert_true(b.closed);
+    bed_connect(&b, NULL);
+    say(&b, POST("/echo", "10") "0123456789" GET("/hi")); /* what fits is as ever */
+    assert_int_equal(count_got(&b, "200 OK"), 2);
+    assert_false(b.closed);
+}
+
 static void test_bodies_in_memory_are_limited(void **state)
 {
     BED(b, (&(struct httpd_opts){ .max_buffered = 100 }));
@@ -256,6 +310,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_head_is_limited),
         cmocka_unit_test(test_body_is_limited),
+        cmocka_unit_test(test_a_handler_may_say_itself_that_a_body_is_too_large),
+        cmocka_unit_test(test_other_handlers_of_large_bodies),
         cmocka_unit_test(test_bodies_in_memory_are_limited),
         cmocka_unit_test(test_connections_are_limited),
         cmocka_unit_test(test_chunk_extensions_are_limited),
