@@ -123,3 +123,12 @@ bool name_is_extended_resource(const char *name)
     return strchr(name, '/') && !strstr(name, "kubernetes.io/") && !str_starts(name, "requests.") &&
            !name_check_label_key(str_of(name));
 }
+
+const char *name_check_extended_resource(const char *name)
+{
+    const char *wrong = name_check_label_key(str_of(name));
+
+    if (wrong)
+        return wrong;
+    return name_is_extended_resource(name) ? NULL : "is an invalid extended resource name";
+}

@@ -13,4 +13,5 @@ const char *name_check_dns_label(struct str s);     /* names of namespaces, cont
 
 /* A resource of somebody's own domain: not Kubernetes's, not one of a quota. */
 bool name_is_extended_resource(const char *name);
+const char *name_check_extended_resource(const char *name);
 #endif

@@ -121,8 +121,6 @@ struct config *config_unref(struct config *c)
 {
     if (!c || --c->refs > 0)
         return NULL;
-    if (c->spec->release)
-        c->spec->release((void *)(uintptr_t)c->value);
     arena_free(c->arena);
     free(c);
     return NULL;

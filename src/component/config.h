@@ -20,8 +20,6 @@ struct config_spec {
      * table cannot say. Memory from the arena lives with the configuration. May be NULL. */
     int (*finish)(void *value, struct arena *a, void *arg, struct kerr *err);
     void *arg;
-    /* When the last reference goes, also after a failed finish(). May be NULL. */
-    void (*release)(void *value);
 };
 
 struct config {
@@ -41,6 +39,22 @@ int config_parse(const struct config_spec *spec, const char *text, size_t n, con
 struct config *config_ref(struct config *c);
 struct config *config_unref(struct config *c); /* NULL is fine; always returns NULL */
 DEFINE_CLEANUP(config_unref, struct config *)
+
+/* ---- checks, in the words of Kubernetes' validation -------------------------------------------
+ */
+
+/* "prefix.text" of an error "text" that was found further down; a text that begins with no field
+ * ("Duplicate value: ...") gets a colon instead of the dot. Returns err->code. */
+int config_under(struct kerr *err, const char *fmt, ...) PRINTF(2, 3);
+/* "path: Too many: 9: must have at most 8 items" */
+int config_at_most(size_t n, size_t max, const char *path, struct kerr *err);
+enum { CONFIG_ITEMS_MAX = 256 }; /* for lists that are compared item by item */
+/* "path: Invalid value: 9: not in valid range [0, 8]"; without an upper bound (max is INT32_MAX or
+ * more) "path: Invalid value: -1: must be greater than or equal to 0". */
+int config_range(const char *path, int64_t v, int64_t min, int64_t max, struct kerr *err);
+/* The same message with a range in other words: "(0, inf)". Always fails. */
+int config_out_of_range(const char *path, int64_t v, const char *range, struct kerr *err);
+int config_duration(const char *path, nsec_t v, struct kerr *err); /* not negative */
 
 /* ---- reloading ------------------------------------------------------------------------------- */
 

@@ -3,6 +3,7 @@
 #include "api/pod.h"
 #include "base/intern.h"
 #include "runners.h"
+#include "scheduler/framework/args.h"
 #include "scheduler/observe/explain/whatif.h"
 
 /* The vectors were made without DynamicResources, which has something to say to every pod. */
@@ -19,18 +20,28 @@ static void leave_out(struct profile_config *c, const char *plugin, struct arena
 }
 
 /* The default profile with the arguments of in.pluginConfig. */
-static struct profile_config config_of(const struct kj_val *in, struct arena *a)
+static int config_of(const struct kj_val *in, struct arena *a, struct profile_config *ret,
+                     struct kerr *err)
 {
     struct profile_config c = profile_config_default(ks_registry, "default-scheduler", a);
     const struct kj_val *list = kj_get(in, "pluginConfig");
-    struct profile_args *args = arena_newn0(a, kj_len(list), struct profile_args);
+    struct profile_args *all = arena_newn0(a, kj_len(list), struct profile_args);
 
     leave_out(&c, "DynamicResources", a);
-    for (size_t i = 0; i < kj_len(list); i++)
-        args[c.nargs++] = (struct profile_args){ kj_str_or(kj_get(kj_at(list, i), "name"), ""),
-                                                 kj_get(kj_at(list, i), "args") };
-    c.args = args;
-    return c;
+    for (size_t i = 0; i < kj_len(list); i++) {
+        const char *name = kj_str_or(kj_get(kj_at(list, i), "name"), "");
+        const struct ks_registered *r = ks_registered_find(name);
+        void *args = NULL;
+        if (!r || !r->plugin->args)
+            return kerr_set(err, -EINVAL, "no plugin %s with args", name);
+        if (args_decode(r->plugin->args, kj_get(kj_at(list, i), "args"),
+                        &(struct ks_args_context){ 0 }, a, &args, err) < 0)
+            return kerr_wrap(err, "args of %s", name);
+        all[c.nargs++] = (struct profile_args){ name, args };
+    }
+    c.args = all;
+    *ret = c;
+    return 0;
 }
 
 static int add_all(struct whatif *w, const struct kind *k, const struct kj_val *list,
@@ -75,12 +86,16 @@ static int explain(const struct kj_val *in, struct arena *a, struct whatif **ret
     CLEANUP(intern_free) struct intern *strings = intern_new();
     CLEANUP(kj_scratch_free) struct kj_scratch *scratch = kj_scratch_new(strings);
     CLEANUP(kobj_unref) struct kobj *pod = NULL;
-    struct profile_config c = config_of(in, a);
-    CLEANUP(whatif_free) struct whatif *w = whatif_new(&c, ks_registry, err);
+    CLEANUP(whatif_free) struct whatif *w = NULL;
+    struct profile_config c;
 
+    int r = config_of(in, a, &c, err);
+    if (r < 0)
+        return r;
+    w = whatif_new(&c, ks_registry, err);
     if (!w)
         return err->code;
-    int r = add_cluster(w, in, a, scratch, err);
+    r = add_cluster(w, in, a, scratch, err);
     if (r == 0)
         r = kobj_decode(&kind_pod, kj_get(in, "pod"), scratch, &pod, err);
     if (r == 0)

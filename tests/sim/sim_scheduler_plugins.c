@@ -41,7 +41,7 @@ void holds_free(struct sim_scheduler *s)
     vec_fini(&s->holds);
 }
 
-static int plugin_create(const struct ks_env *env, const struct kj_val *args, void **ret_self,
+static int plugin_create(const struct ks_env *env, const void *args, void **ret_self,
                          struct kerr *err)
 {
     (void)args, (void)err;

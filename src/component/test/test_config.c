@@ -84,33 +84,6 @@ static void test_a_file_is_decoded_and_defaulted(void **state)
     config_unref(c);
 }
 
-static unsigned released;
-
-static void on_release(void *value)
-{
-    assert_non_null(value);
-    released++;
-}
-
-static void test_a_configuration_is_released_once(void **state)
-{
-    struct config_spec own = spec;
-    struct config *c = NULL;
-    struct kerr err = { 0 };
-
-    (void)state;
-    own.release = on_release;
-    assert_int_equal(config_parse(&own, HEAD, strlen(HEAD), "conf.yaml", &c, &err), 0);
-    config_unref(config_ref(c));
-    assert_int_equal(released, 0);
-    config_unref(c);
-    assert_int_equal(released, 1);
-    /* Also when it was refused after it had been made. */
-    static const char bad[] = HEAD "strategy: best\n";
-    assert_int_equal(config_parse(&own, bad, strlen(bad), "conf.yaml", &c, &err), -EINVAL);
-    assert_int_equal(released, 2);
-}
-
 static void test_no_file_is_all_defaults(void **state)
 {
     struct config *c = NULL;
@@ -288,6 +261,31 @@ static void test_a_swapped_configmap_mount_is_noticed_at_once(void **state)
     tmpdir_fini(&t);
 }
 
+static void test_words_for_bad_fields(void **state)
+{
+    struct kerr err = { 0 };
+
+    (void)state;
+    assert_int_equal(config_range("a", 3, 1, 3, &err), 0);
+    assert_int_equal(config_range("a", 0, 1, 3, &err), -EINVAL);
+    assert_string_equal(err.text, "a: Invalid value: 0: not in valid range [1, 3]");
+    assert_int_equal(config_under(&err, "list[%d]", 7), -EINVAL);
+    assert_string_equal(err.text, "list[7].a: Invalid value: 0: not in valid range [1, 3]");
+    config_range("a", -1, 0, INT64_MAX, &err);
+    assert_string_equal(err.text, "a: Invalid value: -1: must be greater than or equal to 0");
+    config_out_of_range("a", 0, "(0, inf)", &err);
+    assert_string_equal(err.text, "a: Invalid value: 0: not in valid range (0, inf)");
+    assert_int_equal(config_duration("a", 0, &err), 0);
+    assert_int_equal(config_duration("a", -1, &err), -EINVAL);
+    assert_string_equal(err.text, "a: Invalid value: must not be negative");
+    assert_int_equal(config_at_most(2, 2, "a", &err), 0);
+    assert_int_equal(config_at_most(3, 2, "a", &err), -E2BIG);
+    assert_string_equal(err.text, "a: Too many: 3: must have at most 2 items");
+    kerr_set(&err, -EINVAL, "Duplicate value: \"x\"");
+    config_under(&err, "list");
+    assert_string_equal(err.text, "list: Duplicate value: \"x\"");
+}
+
 static void count(void *arg)
 {
     ++*(int *)arg;
@@ -311,9 +309,9 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_file_is_decoded_and_defaulted),
-        cmocka_unit_test(test_a_configuration_is_released_once),
         cmocka_unit_test(test_no_file_is_all_defaults),
         cmocka_unit_test(test_refusals_name_file_and_field),
+        cmocka_unit_test(test_words_for_bad_fields),
         cmocka_unit_test(test_changes_are_polled_on_a_virtual_loop),
         cmocka_unit_test(test_a_swapped_configmap_mount_is_noticed_at_once),
         cmocka_unit_test(test_files_in_a_missing_directory_are_polled),

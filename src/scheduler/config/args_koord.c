@@ -106,18 +106,18 @@ static int names_check(const kstrlist *l, const char *path, const char *(*check)
 static int reservation_check(const void *value, struct kerr *err)
 {
     const struct reservation_args *p = value;
-    int r = args_range("minCandidateNodesPercentage", p->percentage.v, 0, 100, err);
+    int r = config_range("minCandidateNodesPercentage", p->percentage.v, 0, 100, err);
 
     if (r == 0)
-        r = args_range("minCandidateNodesAbsolute", p->absolute.v, 0, INT32_MAX, err);
+        r = config_range("minCandidateNodesAbsolute", p->absolute.v, 0, INT32_MAX, err);
     if (r == 0)
-        r = args_range("gcDurationSeconds", p->gc_duration, 0, INT64_MAX, err);
+        r = config_range("gcDurationSeconds", p->gc_duration, 0, INT64_MAX, err);
     if (r == 0)
-        r = args_range("gcIntervalSeconds", p->gc_interval, 0, INT64_MAX, err);
+        r = config_range("gcIntervalSeconds", p->gc_interval, 0, INT64_MAX, err);
     if (r == 0)
-        r = args_range("resyncIntervalSeconds", p->resync, 0, INT64_MAX, err);
+        r = config_range("resyncIntervalSeconds", p->resync, 0, INT64_MAX, err);
     if (r == 0)
-        r = names_check(&p->ignored, "ignoredResources", extended_name_check, err);
+        r = names_check(&p->ignored, "ignoredResources", name_check_extended_resource, err);
     if (r == 0)
         r = names_check(&p->ignored_groups, "ignoredResourceGroups", group_check, err);
     return r;
@@ -179,10 +179,10 @@ static int amounts_check(const reslist *l, const char *path, struct kerr *err)
 static int quota_check(const void *value, struct kerr *err)
 {
     const struct quota_args *q = value;
-    int r = args_duration("delayEvictTime", q->delay_evict, err);
+    int r = config_duration("delayEvictTime", q->delay_evict.v, err);
 
     if (r == 0)
-        r = args_duration("revokePodInterval", q->revoke, err);
+        r = config_duration("revokePodInterval", q->revoke.v, err);
     if (r == 0)
         r = amounts_check(&q->default_max, "defaultQuotaGroupMax", err);
     if (r == 0)
@@ -219,7 +219,7 @@ static int gang_check(const void *value, struct kerr *err)
         return kerr_api(err, -EINVAL, KR_INVALID,
                         "defaultTimeout: Invalid value: coeSchedulingArgs DefaultTimeoutSeconds "
                         "invalid");
-    return args_range("controllerWorkers", g->workers.v, 1, INT64_MAX, err);
+    return config_range("controllerWorkers", g->workers.v, 1, INT64_MAX, err);
 }
 
 struct hint_args {
@@ -234,8 +234,8 @@ static const struct kschema hint_schema = KSCHEMA("SchedulingHintArgs", STYPE, h
 
 static int hint_check(const void *value, struct kerr *err)
 {
-    return args_range("maxHintNodes", ((const struct hint_args *)value)->max_nodes.v, 1, INT64_MAX,
-                      err);
+    return config_range("maxHintNodes", ((const struct hint_args *)value)->max_nodes.v, 1,
+                        INT64_MAX, err);
 }
 
 /* ---- NodeResourcesFitPlus, ScarceResourceAvoidance ------------------------------------------- */
@@ -279,14 +279,15 @@ static const struct kschema scarce_schema =
 #undef STYPE
 
 const struct args_table args_koord[] = {
-    { "Coscheduling", &gang_schema, NULL, gang_check },
-    { "DeviceShare", &args_device_schema, NULL, args_device_check },
-    { "ElasticQuota", &quota_schema, NULL, quota_check },
-    { "LoadAwareScheduling", &args_loadaware_schema, args_loadaware_fill, args_loadaware_check },
-    { "NodeNUMAResource", &args_numa_schema, NULL, args_numa_check },
-    { "NodeResourcesFitPlus", &plus_schema, NULL, NULL },
-    { "Reservation", &reservation_schema, NULL, reservation_check },
-    { "ScarceResourceAvoidance", &scarce_schema, NULL, NULL },
-    { "SchedulingHint", &hint_schema, NULL, hint_check },
+    { "Coscheduling", { &gang_schema, NULL, gang_check } },
+    { "DeviceShare", { &args_device_schema, NULL, args_device_check } },
+    { "ElasticQuota", { &quota_schema, NULL, quota_check } },
+    { "LoadAwareScheduling",
+      { &args_loadaware_schema, args_loadaware_fill, args_loadaware_check } },
+    { "NodeNUMAResource", { &args_numa_schema, NULL, args_numa_check } },
+    { "NodeResourcesFitPlus", { &plus_schema, NULL, NULL } },
+    { "Reservation", { &reservation_schema, NULL, reservation_check } },
+    { "ScarceResourceAvoidance", { &scarce_schema, NULL, NULL } },
+    { "SchedulingHint", { &hint_schema, NULL, hint_check } },
 };
 const size_t args_koord_n = ARRAY_LEN(args_koord);

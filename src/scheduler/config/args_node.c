@@ -57,7 +57,7 @@ static int amounts_check(const amountlist *l, const char *path, int64_t min, int
     for (uint32_t i = 0; i < l->n && r == 0; i++) {
         char at[128];
         (void)snprintf(at, sizeof at, "%s[%.64s]", path, l->items[i].name);
-        r = args_range(at, l->items[i].value, min, max, err);
+        r = config_range(at, l->items[i].value, min, max, err);
     }
     return r;
 }
@@ -120,10 +120,11 @@ const struct kschema args_loadaware_schema =
     KSCHEMA("LoadAwareSchedulingArgs", STYPE, loadaware_fields);
 #undef STYPE
 
-void args_loadaware_fill(void *value, struct arena *a)
+void args_loadaware_fill(void *value, const struct ks_args_context *c, struct arena *a)
 {
     struct loadaware_args *l = value;
 
+    (void)c;
     if (l->weights.n == 0 && l->dominant_weight == 0) {
         amounts_fill(&l->weights, "cpu", 1, a);
         amounts_fill(&l->weights, "memory", 1, a);
@@ -137,9 +138,9 @@ static int aggregated_check(const struct aggregated *g, struct kerr *err)
     int r = amounts_check(&g->thresholds, "usageThresholds", 0, 100, err);
 
     if (r == 0)
-        r = args_duration("usageAggregatedDuration", g->usage_duration, err);
+        r = config_duration("usageAggregatedDuration", g->usage_duration.v, err);
     if (r == 0)
-        r = args_duration("scoreAggregatedDuration", g->score_duration, err);
+        r = config_duration("scoreAggregatedDuration", g->score_duration.v, err);
     return r;
 }
 
@@ -154,7 +155,7 @@ int args_loadaware_check(const void *value, struct kerr *err)
                         (long long)l->expiration.v);
     int r = amounts_check(&l->weights, "resourceWeights", 1, 100, err);
     if (r == 0)
-        r = args_range("dominantResourceWeight", l->dominant_weight, 0, 100, err);
+        r = config_range("dominantResourceWeight", l->dominant_weight, 0, 100, err);
     if (r == 0)
         r = amounts_check(&l->thresholds, "usageThresholds", 0, 100, err);
     if (r == 0)

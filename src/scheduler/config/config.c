@@ -7,33 +7,6 @@
 #include "scheduler/framework/profile.h"
 #include "json/kj.h"
 
-int config_under(struct kerr *err, const char *fmt, ...)
-{
-    /* "Duplicate value" is about the thing itself: a colon, not a field of it. */
-    bool is_field = err->text[0] >= 'a' && err->text[0] <= 'z';
-    char prefix[sizeof err->text];
-    va_list ap;
-
-    va_start(ap, fmt);
-    (void)vsnprintf(prefix, sizeof prefix, fmt, ap);
-    va_end(ap);
-    kerr_wrap(err, "%s", prefix);
-    char *end = err->text + strlen(prefix);
-    if (is_field && str_starts(err->text, prefix)) { /* it was not cut */
-        *end = '.';
-        memmove(end + 1, end + 2, strlen(end + 2) + 1);
-    }
-    return err->code;
-}
-
-int config_at_most(size_t n, size_t max, const char *path, struct kerr *err)
-{
-    if (n <= max)
-        return 0;
-    return kerr_api(err, -E2BIG, KR_INVALID, "%s: Too many: %zu: must have at most %zu items", path,
-                    n, max);
-}
-
 /* ---- scalars --------------------------------------------------------------------------------- */
 
 static int invalid_i64(struct kerr *err, const char *path, int64_t v, const char *why)
@@ -125,25 +98,40 @@ static int check_name(const struct sched_config *c, uint32_t i, struct kerr *err
     return 0;
 }
 
-/* All pods wait in one queue. */
-static int check_queue_sort(const struct sched_config *c, uint32_t i, struct kerr *err)
+static const char *args_text(const struct sched_profile *p, const char *plugin)
 {
-    const struct profile_config *first = &c->made[0], *made = &c->made[i];
-    const char *name = c->profiles.items[i].order[KS_POINT_QUEUE_SORT].items[0].plugin;
-    const struct kj_val *args[2] = { NULL, NULL };
+    for (uint32_t i = 0; i < p->plugin_config.n; i++)
+        if (streq(p->plugin_config.items[i].name, plugin))
+            return p->plugin_config.items[i].args;
+    return NULL;
+}
 
-    if (!streq(name, c->profiles.items[0].order[KS_POINT_QUEUE_SORT].items[0].plugin))
+/* Without a word about a plugin its args are the same as with none of them. */
+static bool args_equal(const struct sched_profile *p, const struct sched_profile *q,
+                       const char *plugin, struct arena *a)
+{
+    const char *x = args_text(p, plugin), *y = args_text(q, plugin);
+    CLEANUP(kj_doc_free) struct kj_doc *dx = NULL, *dy = NULL;
+
+    x = x ? x : plugin_config_defaults(plugin, a);
+    y = y ? y : plugin_config_defaults(plugin, a);
+    return kj_parse(x, strlen(x), 0, &dx, NULL) == 0 && kj_parse(y, strlen(y), 0, &dy, NULL) == 0 &&
+           kj_equal(kj_root(dx), kj_root(dy));
+}
+
+/* All pods wait in one queue. */
+static int check_queue_sort(const struct sched_config *c, uint32_t i, struct arena *a,
+                            struct kerr *err)
+{
+    const struct sched_profile *first = &c->profiles.items[0], *p = &c->profiles.items[i];
+    const char *name = p->order[KS_POINT_QUEUE_SORT].items[0].plugin;
+
+    if (!streq(name, first->order[KS_POINT_QUEUE_SORT].items[0].plugin))
         return kerr_api(err, -EINVAL, KR_INVALID,
                         "plugins.queueSort: Invalid value: \"%.64s\": must be the same for all "
                         "profiles",
                         name);
-    for (uint32_t j = 0; j < first->nargs; j++)
-        if (streq(first->args[j].plugin, name))
-            args[0] = first->args[j].args;
-    for (uint32_t j = 0; j < made->nargs; j++)
-        if (streq(made->args[j].plugin, name))
-            args[1] = made->args[j].args;
-    if (!args[0] != !args[1] || (args[0] && !kj_equal(args[0], args[1])))
+    if (!args_equal(first, p, name, a))
         return kerr_api(err, -EINVAL, KR_INVALID,
                         "pluginConfig.args: Invalid value: queueSort must be the same for all "
                         "profiles");
@@ -163,7 +151,7 @@ static int finish_profile(struct sched_config *c, uint32_t i, struct arena *a, s
     if (r == 0)
         r = plugin_config_finish(c, p, made, a, err);
     if (r == 0)
-        r = check_queue_sort(c, i, err);
+        r = check_queue_sort(c, i, a, err);
     if (r < 0)
         return config_under(err, "profiles[%u]", i);
     made->scheduler_name = p->scheduler_name;
@@ -192,20 +180,11 @@ static int finish(void *value, struct arena *a, void *arg, struct kerr *err)
     return r;
 }
 
-static void release(void *value)
-{
-    struct sched_config *c = value;
-
-    for (struct sched_doc *d = c->docs; d; d = d->next)
-        kj_doc_free(d->doc);
-}
-
 const struct config_spec sched_config_spec = {
     .api_version = CONFIG_API_VERSION,
     .kind = CONFIG_KIND,
     .schema = &sched_config_schema,
     .finish = finish,
-    .release = release,
 };
 
 /* ---- showing --------------------------------------------------------------------------------- */

@@ -12,8 +12,6 @@
 #include "scheduler/framework/profile.h"
 #include "json/schema.h"
 
-struct sched_doc;
-
 struct sched_election {
     struct opt_bool elect;
     nsec_t lease_duration, renew_deadline, retry_period;
@@ -88,7 +86,6 @@ struct sched_config {
     struct profile_config
         *made;                  /* one a profile, for profile_new(); without what is not here yet */
     const char *const *not_yet; /* enabled plugins that are not here yet; ends with NULL */
-    struct sched_doc *docs;     /* hold the args that `made` points to */
 };
 extern const struct config_spec sched_config_spec;
 extern const struct kschema sched_config_schema, sched_election_schema, sched_client_schema;

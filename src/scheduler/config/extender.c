@@ -2,7 +2,7 @@
 #include "scheduler/config/config_int.h"
 
 #include "api/names.h"
-#include "json/kj.h"
+#include "base/arena.h"
 
 enum { EXTENDERS_MAX = 64 };
 #define TIMEOUT_DEFAULT (5 * NSEC_PER_SEC)
@@ -49,16 +49,6 @@ static const struct kfield extender_fields[] = {
 const struct kschema sched_extender_schema = KSCHEMA("Extender", STYPE, extender_fields);
 #undef STYPE
 
-/* An extended resource has a domain of its own and is no quota name. */
-const char *extended_name_check(const char *name)
-{
-    const char *wrong = name_check_label_key(str_of(name));
-
-    if (wrong)
-        return wrong;
-    return name_is_extended_resource(name) ? NULL : "is an invalid extended resource name";
-}
-
 static bool is_managed_before(const struct sched_config *c, uint32_t extender, uint32_t item)
 {
     const char *name = c->extenders.items[extender].managed.items[item].name;
@@ -78,7 +68,7 @@ static int check_managed(const struct sched_config *c, uint32_t i, struct kerr *
     int r = config_at_most(e->managed.n, CONFIG_ITEMS_MAX, "managedResources", err);
 
     for (uint32_t j = 0; j < e->managed.n && r == 0; j++) {
-        const char *name = e->managed.items[j].name, *wrong = extended_name_check(name);
+        const char *name = e->managed.items[j].name, *wrong = name_check_extended_resource(name);
         if (!wrong && is_managed_before(c, i, j))
             wrong = "duplicate extender managed resource name";
         if (wrong)
@@ -140,22 +130,20 @@ int extenders_finish(struct sched_config *c, struct arena *a, struct kerr *err)
     return 0;
 }
 
-const char *extenders_ignored(const struct sched_config *c, struct arena *a)
+struct ks_args_context extenders_context(const struct sched_config *c, struct arena *a)
 {
-    CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
-    struct kjw w = kjw_to(&out);
-    bool any = false;
+    const char **names;
+    uint32_t n = 0;
 
-    kjw_arr(&w, NULL);
+    for (uint32_t i = 0; i < c->extenders.n; i++)
+        n += c->extenders.items[i].managed.n;
+    names = arena_newn0(a, n, const char *);
+    n = 0;
     for (uint32_t i = 0; i < c->extenders.n; i++) {
         const struct sched_extender *e = &c->extenders.items[i];
-        for (uint32_t j = 0; j < e->managed.n; j++) {
-            if (!e->managed.items[j].ignored_by_scheduler)
-                continue;
-            kjw_str(&w, NULL, e->managed.items[j].name);
-            any = true;
-        }
+        for (uint32_t j = 0; j < e->managed.n; j++)
+            if (e->managed.items[j].ignored_by_scheduler)
+                names[n++] = e->managed.items[j].name;
     }
-    kjw_end(&w);
-    return any ? arena_strdup(a, strbuf_str(&out)) : NULL;
+    return (struct ks_args_context){ .ignored = names, .nignored = n };
 }

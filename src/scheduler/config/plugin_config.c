@@ -3,16 +3,15 @@
 
 #include <stdio.h>
 
+#include "base/strbuf.h"
+#include "scheduler/framework/args.h"
 #include "json/kj.h"
 
-/* Kept until the configuration goes away. */
-static const struct kj_val *keep(struct sched_config *c, struct kj_doc *doc, struct arena *a)
+static const struct ks_args *args_of(const char *plugin)
 {
-    struct sched_doc *d = arena_new0(a, struct sched_doc);
+    const struct ks_registered *r = ks_registered_find(plugin);
 
-    *d = (struct sched_doc){ c->docs, doc };
-    c->docs = d;
-    return kj_root(doc);
+    return r ? r->plugin->args : args_of_absent(plugin);
 }
 
 static int check_type(const char *plugin, const struct kj_val *args, struct kerr *err)
@@ -30,9 +29,8 @@ static int check_type(const char *plugin, const struct kj_val *args, struct kerr
     return 0;
 }
 
-/* The args without apiVersion and kind: what plugins get to read. */
-static int args_parse(struct sched_config *c, const struct sched_plugin_config *p, struct arena *a,
-                      const struct kj_val **ret, struct kerr *err)
+/* The args without apiVersion and kind; *ret stays NULL when there are none. */
+static int args_parse(const struct sched_plugin_config *p, struct kj_doc **ret, struct kerr *err)
 {
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
     CLEANUP(kj_mdoc_free) struct kj_mdoc *edit = kj_mdoc_new();
@@ -50,19 +48,46 @@ static int args_parse(struct sched_config *c, const struct sched_plugin_config *
     struct kj_mval *bare = kj_mcopy(edit, kj_root(doc));
     kj_mdel(bare, "apiVersion", strlen("apiVersion"));
     kj_mdel(bare, "kind", strlen("kind"));
-    *ret = keep(c, kj_freeze(bare), a);
+    *ret = kj_freeze(bare);
     return 0;
 }
 
-/* What extenders take care of, NodeResourcesFit leaves alone. */
-static const struct kj_val *with_ignored(struct sched_config *c, const struct kj_val *args,
-                                         const char *ignored, struct arena *a)
+/* {"apiVersion":...,"kind":"NameArgs", and the fields of an object behind it. */
+static const char *with_type(const char *plugin, const char *fields, struct arena *a)
 {
-    CLEANUP(kj_mdoc_free) struct kj_mdoc *edit = kj_mdoc_new();
-    struct kj_mval *obj = args ? kj_mcopy(edit, args) : kj_mobj(edit);
+    return arena_printf(a, "{\"apiVersion\":\"" CONFIG_API_VERSION "\",\"kind\":\"%sArgs\"%s%s",
+                        plugin, fields[1] == '}' ? "" : ",", fields + 1);
+}
 
-    kj_mset(edit, obj, "ignoredResources", kj_mraw(edit, ignored, strlen(ignored)));
-    return keep(c, kj_freeze(obj), a);
+/* The args as the user wrote them (NULL: not at all), completed: as text, and as the struct that
+ * the plugin gets. A plugin without a table takes any fields, and *ret_args stays NULL. */
+static int args_complete(const char *plugin, const struct kj_val *given,
+                         const struct ks_args_context *c, struct arena *a, const char **ret_json,
+                         void **ret_args, struct kerr *err)
+{
+    CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
+    const struct ks_args *t = args_of(plugin);
+
+    if (t) {
+        int r = args_decode(t, given, c, a, ret_args, err);
+        if (r < 0)
+            return r;
+        kj_encode(t->schema, *ret_args, &out);
+    } else if (given) {
+        kj_write(given, 0, &out);
+    }
+    *ret_json = with_type(plugin, out.len ? strbuf_str(&out) : "{}", a);
+    return 0;
+}
+
+const char *plugin_config_defaults(const char *plugin, struct arena *a)
+{
+    const struct ks_args_context nothing = { 0 };
+    struct kerr err = { 0 };
+    const char *json = NULL;
+    void *args = NULL;
+
+    return args_complete(plugin, NULL, &nothing, a, &json, &args, &err) < 0 ? "{}" : json;
 }
 
 static int check_config_name(const struct sched_profile *p, uint32_t i, struct kerr *err)
@@ -104,21 +129,30 @@ static bool is_enabled(const struct sched_profile *p, const char *plugin)
     return false;
 }
 
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(((const struct sched_plugin_config *)a)->name,
+                  ((const struct sched_plugin_config *)b)->name);
+}
+
 /* Every plugin that is enabled and has a table gets its args, as upstream's defaulting does. */
 static void add_configs(struct sched_profile *p, struct arena *a)
 {
-    uint32_t n = p->plugin_config.n;
-    size_t tables = 0;
-    const char *name;
+    uint32_t n = p->plugin_config.n, known = 0;
 
-    while (args_plugin(tables))
-        tables++;
-    struct sched_plugin_config *all = arena_newn0(a, n + tables, struct sched_plugin_config);
+    while (known_plugins[known].name)
+        known++;
+    struct sched_plugin_config *all = arena_newn0(a, n + known, struct sched_plugin_config);
     if (n)
         memcpy(all, p->plugin_config.items, n * sizeof *all);
-    for (size_t i = 0; (name = args_plugin(i)); i++)
-        if (is_enabled(p, name) && !has_config(p, name))
-            all[n++] = (struct sched_plugin_config){ name, NULL };
+    for (int by_default = 1; by_default >= 0; by_default--) {
+        uint32_t first = n;
+        for (const struct known_plugin *k = known_plugins; k->name; k++)
+            if (k->by_default == by_default && args_of(k->name) && is_enabled(p, k->name) &&
+                !has_config(p, k->name))
+                all[n++] = (struct sched_plugin_config){ k->name, NULL };
+        qsort(all + first, n - first, sizeof *all, compare_names);
+    }
     p->plugin_config.items = all;
     p->plugin_config.n = n;
 }
@@ -126,28 +160,24 @@ static void add_configs(struct sched_profile *p, struct arena *a)
 int plugin_config_finish(struct sched_config *c, struct sched_profile *p,
                          struct profile_config *made, struct arena *a, struct kerr *err)
 {
-    const char *ignored = extenders_ignored(c, a);
+    const struct ks_args_context context = extenders_context(c, a);
 
     for (uint32_t i = 0; i < p->plugin_config.n; i++)
         if (check_config_name(p, i, err) < 0)
             return config_under(err, "pluginConfig[%u]", i);
     add_configs(p, a);
-    struct profile_args *args = arena_newn0(a, p->plugin_config.n, struct profile_args);
-    made->args = args;
+    struct profile_args *all = arena_newn0(a, p->plugin_config.n, struct profile_args);
+    made->args = all;
     for (uint32_t i = 0; i < p->plugin_config.n; i++) {
         struct sched_plugin_config *pc = &p->plugin_config.items[i];
-        const struct kj_val *v = NULL;
-        int r = args_parse(c, pc, a, &v, err);
-        if (r < 0) {
-            kerr_wrap(err, "pluginConfig[%u].args", i);
-            return r;
-        }
-        if (ignored && streq(pc->name, "NodeResourcesFit"))
-            v = with_ignored(c, v, ignored, a);
-        if (args_complete(pc->name, v, a, &pc->args, err) < 0)
+        CLEANUP(kj_doc_free) struct kj_doc *given = NULL;
+        void *args = NULL;
+        if (args_parse(pc, &given, err) < 0)
+            return kerr_wrap(err, "pluginConfig[%u].args", i);
+        if (args_complete(pc->name, kj_root(given), &context, a, &pc->args, &args, err) < 0)
             return config_under(err, "pluginConfig[%u].args", i);
-        if (v)
-            args[made->nargs++] = (struct profile_args){ pc->name, v };
+        if (args)
+            all[made->nargs++] = (struct profile_args){ pc->name, args };
     }
     return 0;
 }

@@ -13,11 +13,10 @@
 #define KOORD_SCHEDULER_PLUGIN_H
 #include "base/base.h"
 #include "scheduler/model/requests.h"
-#include "json/schema.h" /* struct kuid */
+#include "json/schema.h"
 
 struct arena;
 struct kind;
-struct kj_val;
 struct kobj;
 struct kube;
 struct loop;
@@ -26,7 +25,7 @@ struct nodecache;
 struct pod;
 struct objects;
 
-enum { KS_PLUGIN_ABI = 2 };
+enum { KS_PLUGIN_ABI = 3 };
 enum { KS_SCORE_MAX = 100 };
 
 /* Loops over columns are built twice, and the better one is chosen when the program starts. */
@@ -163,6 +162,40 @@ void ks_activate(const struct ks_env *env, struct kuid uid);
 /* Are victims of this pod being evicted right now? */
 bool ks_making_room(const struct ks_env *env, struct kuid uid);
 
+/* ---- what a configuration may say about a plugin ----------------------------------------------
+ */
+
+enum ks_point { /* extension points, in the order of an attempt */
+                KS_POINT_QUEUE_SORT,
+                KS_POINT_PRE_ENQUEUE,
+                KS_POINT_PRE_FILTER,
+                KS_POINT_FILTER,
+                KS_POINT_POST_FILTER,
+                KS_POINT_PRE_SCORE,
+                KS_POINT_SCORE,
+                KS_POINT_RESERVE,
+                KS_POINT_PERMIT,
+                KS_POINT_PRE_BIND,
+                KS_POINT_BIND,
+                KS_POINT_POST_BIND,
+                KS_POINTS
+};
+/* .points = KS_AT(PRE_FILTER) | KS_AT(FILTER) */
+#define KS_AT(point) (1u << KS_POINT_##point)
+
+struct ks_args_context { /* other parts of the configuration that args may depend on */
+    /* Resources that extenders manage and the scheduler must ignore. */
+    const char *const *ignored;
+    uint32_t nignored;
+};
+struct ks_args {                  /* pluginConfig.args; the plugin's folder has the table */
+    const struct kschema *schema; /* of the struct that create() gets */
+    /* Defaults that the table cannot express; after the table's. c is never NULL. May be NULL. */
+    void (*fill)(void *args, const struct ks_args_context *c, struct arena *a);
+    /* Checks that the table cannot express; a message begins with the field's path. May be NULL. */
+    int (*check)(const void *args, struct kerr *err);
+};
+
 /* ---- the plugin ------------------------------------------------------------------------------ */
 
 /* How verdicts and scores may be used again for a pod of the same shape: same namespace, labels,
@@ -182,9 +215,14 @@ struct ks_plugin {
     enum ks_reuse reuse;
     const struct kind *const *kinds; /* read from env->objects; ends with NULL. NULL: none */
 
-    /* args: as the user wrote them, NULL when he did not; the plugin fills in defaults. */
-    int (*create)(const struct ks_env *env, const struct kj_val *args, void **ret_self,
-                  struct kerr *err);
+    /* Where a configuration may enable it: bits by KS_AT(). Upstream's plugin may have points that
+     * ours does without, and the reverse. 0: the points that it implements. */
+    uint32_t points;
+    const struct ks_args *args; /* NULL: it has none, and whatever a user writes is ignored */
+
+    /* args: the struct of args->schema, with defaults and checked; it lives as long as the
+     * instance. NULL for a plugin without args. */
+    int (*create)(const struct ks_env *env, const void *args, void **ret_self, struct kerr *err);
     void (*destroy)(void *self);
 
     /* Exactly one plugin of a profile orders the queue: true when a goes before b. */

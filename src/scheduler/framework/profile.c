@@ -2,6 +2,7 @@
 #include "scheduler/framework/profile.h"
 
 #include "base/arena.h"
+#include "scheduler/framework/args.h"
 #include "scheduler/framework/stopwatch.h"
 #include "scheduler/model/objects.h"
 
@@ -28,6 +29,11 @@ bool ks_implements(const struct ks_plugin *pl, enum ks_point point)
     case KS_POINTS: break;
     }
     return false;
+}
+
+bool ks_extends(const struct ks_plugin *pl, enum ks_point point)
+{
+    return pl->points ? pl->points >> point & 1 : ks_implements(pl, point);
 }
 
 static const struct ks_registered *table_find(const struct ks_registered *t, const char *plugin)
@@ -77,12 +83,19 @@ static int check_plugin(const struct ks_plugin *pl, struct kerr *err)
     return 0;
 }
 
-static const struct kj_val *args_of(const struct profile_config *c, const char *plugin)
+/* A copy of the plugin's args that lives as long as the profile; *ret stays NULL when it has none.
+ */
+static int args_of(struct profile *p, const struct profile_config *c, const struct ks_plugin *pl,
+                   void **ret, struct kerr *err)
 {
-    for (uint32_t i = 0; i < c->nargs; i++)
-        if (streq(c->args[i].plugin, plugin))
-            return c->args[i].args;
-    return NULL;
+    const struct ks_args_context nothing = { 0 };
+
+    for (uint32_t i = 0; pl->args && i < c->nargs; i++)
+        if (streq(c->args[i].plugin, pl->name)) {
+            *ret = args_copy(pl->args, c->args[i].args, p->arena);
+            return 0;
+        }
+    return pl->args ? args_decode(pl->args, NULL, &nothing, p->arena, ret, err) : 0;
 }
 
 /* The plugin's slot, which it gets at its first mention. */
@@ -103,8 +116,11 @@ static int slot_get(struct profile *p, const struct profile_config *c,
     if (code < 0)
         return code;
     struct profile_slot *s = &p->slots[p->n];
+    void *args = NULL;
     if (r->plugin->create) {
-        code = r->plugin->create(env, args_of(c, name), &s->self, err);
+        code = args_of(p, c, r->plugin, &args, err);
+        if (code == 0)
+            code = r->plugin->create(env, args, &s->self, err);
         if (code < 0)
             return kerr_wrap(err, "plugin %s", name);
     }
@@ -183,6 +199,7 @@ struct profile *profile_new(const struct profile_config *c, const struct ks_regi
     CLEANUP(profile_free) struct profile *p = xnew0(struct profile);
 
     p->scheduler_name = xstrdup(c->scheduler_name);
+    p->arena = arena_new();
     if (add_point(p, c, KS_POINT_FILTER, table, env, err) < 0)
         return NULL;
     for (int point = 0; point < KS_POINTS; point++)
@@ -201,6 +218,7 @@ struct profile *profile_free(struct profile *p)
     for (uint32_t i = p->n; i-- > 0;)
         if (p->slots[i].plugin->destroy)
             p->slots[i].plugin->destroy(p->slots[i].self);
+    arena_free(p->arena);
     free(p->scheduler_name);
     free(p);
     return NULL;

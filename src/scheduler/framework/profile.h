@@ -11,21 +11,6 @@ struct arena;
 struct stopwatch;
 struct hint_stopwatch;
 
-enum ks_point { /* extension points, in the order of an attempt */
-                KS_POINT_QUEUE_SORT,
-                KS_POINT_PRE_ENQUEUE,
-                KS_POINT_PRE_FILTER,
-                KS_POINT_FILTER,
-                KS_POINT_POST_FILTER,
-                KS_POINT_PRE_SCORE,
-                KS_POINT_SCORE,
-                KS_POINT_RESERVE,
-                KS_POINT_PERMIT,
-                KS_POINT_PRE_BIND,
-                KS_POINT_BIND,
-                KS_POINT_POST_BIND,
-                KS_POINTS
-};
 extern const char *const ks_point_names[KS_POINTS]; /* "queueSort", as in configuration files */
 
 struct ks_registered { /* plugins/registry.c */
@@ -37,6 +22,8 @@ extern const struct ks_registered ks_registry[]; /* ends with plugin NULL; the d
 const struct ks_registered *ks_registered_find(const char *plugin); /* NULL: no such plugin */
 const char *ks_code_name(enum ks_code c); /* as upstream's: "UnschedulableAndUnresolvable" */
 bool ks_implements(const struct ks_plugin *pl, enum ks_point point);
+/* May a configuration enable it there? */
+bool ks_extends(const struct ks_plugin *pl, enum ks_point point);
 
 /* What a profile is made from: for each point the plugins in order. Filled by config/. */
 struct profile_entry {
@@ -45,7 +32,7 @@ struct profile_entry {
 };
 struct profile_args {
     const char *plugin;
-    const struct kj_val *args;
+    const void *args; /* by args_decode(); a plugin that is not listed gets its defaults */
 };
 struct profile_config { /* everything is borrowed, and needed only by profile_new() */
     const char *scheduler_name;
@@ -71,6 +58,7 @@ struct profile_slot {
 enum { PROFILE_KINDS_MAX = 24 };
 struct profile {
     char *scheduler_name;
+    struct arena *arena; /* of the args */
     uint32_t n;
     const struct kind *reused[PROFILE_KINDS_MAX]; /* read by plugins whose verdicts are reused */
     uint32_t nreused;

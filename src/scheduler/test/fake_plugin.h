@@ -20,7 +20,7 @@ static struct fake_plugin {
     int hinted; /* asked whether a label matters */
 } fake;
 
-static int fake_create(const struct ks_env *env, const struct kj_val *args, void **ret_self,
+static int fake_create(const struct ks_env *env, const void *args, void **ret_self,
                        struct kerr *err)
 {
     (void)args, (void)err;

@@ -12,6 +12,7 @@
 #include "api/node.h"
 #include "api/pod.h"
 #include "base/strbuf.h"
+#include "scheduler/framework/args.h"
 #include "scheduler/framework/attempt.h"
 #include "scheduler/framework/shapes.h"
 #include "scheduler/model/nodecache.h"
@@ -27,13 +28,44 @@ struct plugin_fixture {
     struct shapes *shapes;
     struct ks_env env;
     struct profile *profile;
-    struct kj_doc *args;
     struct attempt a;
     struct kobj *obj;
     struct arena *arena; /* of the attempt */
     nsec_t now;
     bool nominated_once, nominated_first;
 };
+
+static inline const struct ks_plugin *fixture_plugin(const struct ks_registered *table,
+                                                     const char *name)
+{
+    for (; table->plugin; table++)
+        if (streq(table->plugin->name, name))
+            return table->plugin;
+    fail_msg("no plugin %s", name);
+    return NULL;
+}
+
+/* {'Plugin':{args}} as a profile's configuration has them. */
+static inline void fixture_args(struct plugin_fixture *f, const struct ks_registered *table,
+                                const char *config, struct profile_args *args,
+                                struct profile_config *c)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *doc = fixture_doc(config);
+    struct kj_iter it = kj_iter(kj_root(doc));
+    const struct kj_val *v;
+    struct str key;
+
+    while (kj_next(&it, &key, &v)) {
+        const char *name = arena_strndup(f->base->arena, key.p, key.n);
+        void *decoded = NULL;
+        struct kerr err = { 0 };
+        args_decode(fixture_plugin(table, name)->args, v, &(struct ks_args_context){ 0 },
+                    f->base->arena, &decoded, &err);
+        assert_string_equal(err.text, "");
+        args[c->nargs++] = (struct profile_args){ name, decoded };
+    }
+    c->args = args;
+}
 
 /* table: the plugins that exist. config: {'Plugin':{args}}, NULL for none. */
 static inline void fixture_init_with(struct plugin_fixture *f, void **state,
@@ -50,16 +82,8 @@ static inline void fixture_init_with(struct plugin_fixture *f, void **state,
     f->arena = arena_new();
     f->env.objects = f->objects;
     struct profile_config c = profile_config_default(table, "koord-scheduler", f->base->arena);
-    if (config) {
-        f->args = fixture_doc(config);
-        struct kj_iter it = kj_iter(kj_root(f->args));
-        const struct kj_val *v;
-        struct str key;
-        while (kj_next(&it, &key, &v))
-            args[c.nargs++] =
-                (struct profile_args){ arena_strndup(f->base->arena, key.p, key.n), v };
-        c.args = args;
-    }
+    if (config)
+        fixture_args(f, table, config, args, &c);
     f->profile = profile_new(&c, table, &f->env, &err);
     assert_string_equal(err.text, "");
 }
@@ -85,7 +109,6 @@ static inline UNUSED void fixture_fini_p(struct plugin_fixture *f)
     nominator_free(f->nominator);
     nodecache_free(f->cache);
     objects_free(f->objects);
-    kj_doc_free(f->args);
     arena_free(f->arena);
 }
 

@@ -9,7 +9,7 @@
 #include "component/test/tmpdir.h"
 #include "loop/loop.h"
 #include "scheduler/config/test/config_fixture.h"
-#include "json/kj.h"
+#include "scheduler/plugins/noderesources/args.h"
 
 static int64_t weight_of(const struct config *c, const char *plugin)
 {
@@ -221,6 +221,17 @@ static void test_default_pre_bind_comes_last_unless_disabled(void **state)
 
 /* ---- args ------------------------------------------------------------------------------------ */
 
+/* What create() gets; NULL: the plugin has no args. */
+static const void *made_args(const struct config *c, const char *plugin)
+{
+    const struct profile_config *made = &of(c)->made[0];
+
+    for (uint32_t i = 0; i < made->nargs; i++)
+        if (streq(made->args[i].plugin, plugin))
+            return made->args[i].args;
+    return NULL;
+}
+
 static void test_args_are_completed(void **state)
 {
     CLEANUP(config_unref)
@@ -243,11 +254,12 @@ static void test_args_are_completed(void **state)
     assert_non_null(strstr(args_of(c, "DynamicResources"), "\"filterTimeout\":\"10s\""));
     assert_non_null(strstr(args_of(c, "NodeResourcesBalancedAllocation"),
                            "[{\"name\":\"cpu\",\"weight\":1},{\"name\":\"memory\",\"weight\":1}]"));
-    /* The plugin sees what the person wrote, without the type. */
-    assert_int_equal(of(c)->made[0].nargs, 1);
-    assert_null(kj_get(of(c)->made[0].args[0].args, "kind"));
-    assert_string_equal(kj_str(kj_path(of(c)->made[0].args[0].args, "scoringStrategy.type")),
-                        "MostAllocated");
+    /* The plugin gets the same as a struct. */
+    const struct fit_args *fit = made_args(c, "NodeResourcesFit");
+    assert_string_equal(fit->strategy.type, "MostAllocated");
+    assert_string_equal(fit->strategy.resources.items[0].name, "x");
+    assert_int_equal(fit->strategy.resources.items[0].weight, 1);
+    assert_null(made_args(c, "NodeName"));
 }
 
 /* ---- extenders ------------------------------------------------------------------------------- */
@@ -271,8 +283,9 @@ static void test_extenders(void **state)
     assert_int_equal(of(c)->extenders.items[0].timeout, 30 * NSEC_PER_SEC);
     assert_int_equal(of(c)->extenders.items[1].timeout, 5 * NSEC_PER_SEC);
     assert_non_null(strstr(args_of(c, "NodeResourcesFit"), "\"ignoredResources\":[\"b.io/x\"]"));
-    assert_string_equal(kj_str(kj_at(kj_get(of(c)->made[0].args[0].args, "ignoredResources"), 0)),
-                        "b.io/x");
+    const struct fit_args *fit = made_args(c, "NodeResourcesFit");
+    assert_int_equal(fit->ignored.n, 1);
+    assert_string_equal(fit->ignored.items[0], "b.io/x");
     sched_config_write(of(c), true, &out);
     assert_non_null(strstr(strbuf_str(&out), "c2VjcmV0"));
     strbuf_reset(&out);

@@ -524,7 +524,7 @@ static void test_a_replaced_profile_ends_with_the_scheduler(void **state)
 static struct kuid token_of; /* nobody has it: zero */
 static bool token_taken;
 
-static int token_create(const struct ks_env *env, const struct kj_val *args, void **ret_self,
+static int token_create(const struct ks_env *env, const void *args, void **ret_self,
                         struct kerr *err)
 {
     (void)env, (void)args, (void)err;

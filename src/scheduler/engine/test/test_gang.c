@@ -20,7 +20,7 @@ static struct gang { /* a plugin that holds everybody, and the test decides */
     int depth, deepest; /* unreserve() within unreserve() */
 } gang;
 
-static int gang_create(const struct ks_env *env, const struct kj_val *args, void **ret_self,
+static int gang_create(const struct ks_env *env, const void *args, void **ret_self,
                        struct kerr *err)
 {
     (void)args, (void)err;

@@ -17,7 +17,7 @@ static struct hand {
     struct engine_fixture *engine;
 } hand;
 
-static int hand_create(const struct ks_env *env, const struct kj_val *args, void **ret_self,
+static int hand_create(const struct ks_env *env, const void *args, void **ret_self,
                        struct kerr *err)
 {
     (void)args, (void)err;

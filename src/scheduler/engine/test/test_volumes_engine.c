@@ -73,7 +73,7 @@ static void test_a_pod_waits_for_its_claim(void **state)
 
 static struct ks_env doorman_env;
 
-static int doorman_create(const struct ks_env *env, const struct kj_val *args, void **ret_self,
+static int doorman_create(const struct ks_env *env, const void *args, void **ret_self,
                           struct kerr *err)
 {
     (void)args, (void)err;

@@ -111,7 +111,7 @@ static void voice_score(void *self, const struct ks_cycle *c, const struct ks_po
         out[i] = ((const struct voice *)self)->score;
 }
 
-static int create_first(const struct ks_env *env, const struct kj_val *args, void **ret_self,
+static int create_first(const struct ks_env *env, const void *args, void **ret_self,
                         struct kerr *err)
 {
     (void)env, (void)args, (void)err;
@@ -119,7 +119,7 @@ static int create_first(const struct ks_env *env, const struct kj_val *args, voi
     return 0;
 }
 
-static int create_second(const struct ks_env *env, const struct kj_val *args, void **ret_self,
+static int create_second(const struct ks_env *env, const void *args, void **ret_self,
                          struct kerr *err)
 {
     (void)env, (void)args, (void)err;

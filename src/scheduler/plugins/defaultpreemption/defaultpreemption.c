@@ -13,10 +13,10 @@
 #include "base/strbuf.h"
 #include "scheduler/model/nodecache.h"
 #include "scheduler/model/nominator.h"
+#include "scheduler/plugins/defaultpreemption/args.h"
 #include "scheduler/plugins/defaultpreemption/budgets.h"
 #include "scheduler/plugins/defaultpreemption/dryrun.h"
 #include "scheduler/plugins/registry.h"
-#include "json/kj.h"
 
 struct preempt {
     struct ks_env env;
@@ -26,40 +26,16 @@ struct preempt {
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static int read_count(const struct kj_val *args, const char *name, int64_t max, int64_t *value,
-                      struct kerr *err)
-{
-    const struct kj_val *v = kj_get(args, name);
-
-    if (kj_type(v) == KJ_ABSENT || kj_type(v) == KJ_NULL)
-        return 0;
-    if (kj_i64(v, value) < 0)
-        return kerr_set(err, -EINVAL, "%s: must be a whole number", name);
-    if (*value < 0 || *value > max)
-        return kerr_set(err, -EINVAL, "%s: %lld is not in the range [0, %lld]", name,
-                        (long long)*value, (long long)max);
-    return 0;
-}
-
-static int preempt_create(const struct ks_env *env, const struct kj_val *args, void **ret_self,
+static int preempt_create(const struct ks_env *env, const void *args, void **ret_self,
                           struct kerr *err)
 {
-    struct preempt p = { .percentage = 10, .absolute = 100 };
+    const struct preemption_args *a = args;
+    struct preempt *p = xnew0(struct preempt);
 
-    int r = read_count(args, "minCandidateNodesPercentage", 100, &p.percentage, err);
-    if (r == 0)
-        r = read_count(args, "minCandidateNodesAbsolute", INT32_MAX, &p.absolute, err);
-    if (r < 0)
-        return r;
-    if (p.percentage == 0 && p.absolute == 0)
-        return kerr_set(err, -EINVAL,
-                        "minCandidateNodesPercentage and minCandidateNodesAbsolute: one of them "
-                        "must be more than 0");
-    struct preempt *self = xnew0(struct preempt);
-    *self = p;
-    self->env = *env;
-    self->budgets = budgets_new(env->objects);
-    *ret_self = self;
+    (void)err;
+    *p = (struct preempt){ .env = *env, .percentage = a->percentage.v, .absolute = a->absolute.v };
+    p->budgets = budgets_new(env->objects);
+    *ret_self = p;
     return 0;
 }
 
@@ -258,6 +234,7 @@ const struct ks_plugin ks_plugin_default_preemption = {
     .gates_silently = true, /* what was said when victims were chosen stays true until they go */
     .seeks_victims = true,
     .kinds = preempt_kinds,
+    .args = &preemption_args,
     .create = preempt_create,
     .destroy = preempt_destroy,
     .pre_enqueue = preempt_pre_enqueue,

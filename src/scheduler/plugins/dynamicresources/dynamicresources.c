@@ -2,6 +2,7 @@
  * a pod that asks for them is rejected, instead of running without them. */
 #include "api/pod.h"
 #include "scheduler/framework/attempt.h"
+#include "scheduler/plugins/dynamicresources/args.h"
 #include "scheduler/plugins/registry.h"
 
 static enum ks_code dra_pre_filter(void *self, const struct ks_cycle *c, const struct ks_pod *p,
@@ -35,6 +36,9 @@ const struct ks_plugin ks_plugin_dynamic_resources = {
     .size = sizeof(struct ks_plugin),
     .name = "DynamicResources",
     .reuse = KS_REUSE_LOCAL,
+    .points = KS_AT(PRE_ENQUEUE) | KS_AT(PRE_FILTER) | KS_AT(FILTER) | KS_AT(POST_FILTER) |
+              KS_AT(SCORE) | KS_AT(RESERVE) | KS_AT(PRE_BIND),
+    .args = &dynamicresources_args,
     .hints = dra_hints,
     .nhints = ARRAY_LEN(dra_hints),
     .pre_filter = dra_pre_filter,

@@ -14,7 +14,7 @@
 #define SUM_MIN     (23 * MIB)
 #define SUM_MAX_PER (1000 * MIB)
 
-static int image_create(const struct ks_env *env, const struct kj_val *args, void **ret_self,
+static int image_create(const struct ks_env *env, const void *args, void **ret_self,
                         struct kerr *err)
 {
     (void)env, (void)args, (void)err;

@@ -10,6 +10,7 @@
 #include "api/types.h"
 #include "scheduler/framework/plugin.h"
 
+struct affinity_args;
 struct labelsel;
 
 /* ---- terms ----------------------------------------------------------------------------------- */
@@ -80,10 +81,6 @@ void topo_clear_row(struct topo *t, uint32_t row);
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-struct affinity_args {
-    struct opt_i32 hard_weight;
-    bool ignore_preferred; /* of pods there, for pods without preferred terms */
-};
 struct affinity_state { /* for pods of one shape */
     struct arena *arena;
     struct podterms own;
@@ -103,7 +100,7 @@ struct memo_slot {
 };
 struct affinity_self {
     const struct objects *objects;
-    struct affinity_args args;
+    const struct affinity_args *args;
     struct arena *scratch; /* of one call */
     uint64_t call;
     struct memo_slot by_labels[MEMO_SLOTS], by_terms[MEMO_SLOTS];

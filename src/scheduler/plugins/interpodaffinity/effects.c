@@ -2,6 +2,7 @@
 #include "api/pod.h"
 #include "base/arena.h"
 #include "scheduler/plugins/interpodaffinity/affinity.h"
+#include "scheduler/plugins/interpodaffinity/args.h"
 
 struct effects {
     uint32_t n;
@@ -72,7 +73,7 @@ static const struct effects *effects_of_labels(struct counting *k, const struct 
 /* The other's terms about our pod. */
 static const struct effects *effects_of_terms(struct counting *k, const struct pod *other)
 {
-    int32_t hard = k->self->args.hard_weight.v;
+    int32_t hard = k->self->args->hard_weight.v;
     struct podterms terms;
     struct kerr ignored = { 0 }; /* who may have such terms is not our pod's trouble */
 

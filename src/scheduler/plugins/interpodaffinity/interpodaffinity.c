@@ -7,6 +7,7 @@
 #include "api/pod.h"
 #include "base/arena.h"
 #include "scheduler/plugins/interpodaffinity/affinity.h"
+#include "scheduler/plugins/interpodaffinity/args.h"
 #include "scheduler/plugins/registry.h"
 
 enum { WHY_AFFINITY = 1, WHY_ANTI, WHY_EXISTING };
@@ -19,15 +20,6 @@ static const struct ks_reason affinity_reasons[] = {
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static const struct kmeta hard_weight_meta = { .min = { true, 0 }, .max = { true, 100 } };
-static const struct kfield args_fields[] = {
-    KF(struct affinity_args, hard_weight, "hardPodAffinityWeight", KF_OPT_I32,
-       .meta = &hard_weight_meta),
-    KF(struct affinity_args, ignore_preferred, "ignorePreferredTermsOfExistingPods", KF_BOOL),
-};
-static const struct kschema args_schema =
-    KSCHEMA("InterPodAffinityArgs", struct affinity_args, args_fields);
-
 static void affinity_destroy(void *self)
 {
     struct affinity_self *s = self;
@@ -36,21 +28,14 @@ static void affinity_destroy(void *self)
     free(s);
 }
 
-static int affinity_create(const struct ks_env *env, const struct kj_val *args, void **ret_self,
+static int affinity_create(const struct ks_env *env, const void *args, void **ret_self,
                            struct kerr *err)
 {
-    CLEANUP(arena_free) struct arena *a = arena_new();
-    struct affinity_args decoded = { 0 };
-
-    if (args && kj_decode(&args_schema, args, 0, a, &decoded, err) < 0)
-        return err->code;
-    if (kj_validate(&args_schema, &decoded, err) < 0)
-        return err->code;
-    if (!decoded.hard_weight.set)
-        decoded.hard_weight = (struct opt_i32){ true, 1 };
     struct affinity_self *s = xnew0(struct affinity_self);
+
+    (void)err;
     s->objects = env->objects;
-    s->args = decoded;
+    s->args = args;
     s->scratch = arena_new();
     *ret_self = s;
     return 0;
@@ -96,7 +81,7 @@ static struct affinity_state *state_new(struct affinity_self *self, const struct
     if (podterms_compile(p, c->arena, own, err) < 0)
         return NULL;
     st->any_own = own->affinity.n || own->anti.n || own->prefer.n || own->avoid.n;
-    st->scores = !self->args.ignore_preferred || own->prefer.n || own->avoid.n;
+    st->scores = !self->args->ignore_preferred || own->prefer.n || own->avoid.n;
     resolve(st, c->nodes, &own->affinity);
     resolve(st, c->nodes, &own->anti);
     resolve(st, c->nodes, &own->prefer);
@@ -275,6 +260,7 @@ const struct ks_plugin ks_plugin_inter_pod_affinity = {
     .reasons = affinity_reasons,
     .reuse = KS_REUSE_DOMAIN,
     .kinds = affinity_kinds,
+    .args = &affinity_args,
     .create = affinity_create,
     .destroy = affinity_destroy,
     .hints = affinity_hints,

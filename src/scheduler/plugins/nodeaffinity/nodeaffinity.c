@@ -6,6 +6,7 @@
 #include "api/selector.h"
 #include "base/arena.h"
 #include "scheduler/framework/nodematch.h"
+#include "scheduler/plugins/nodeaffinity/args.h"
 #include "scheduler/plugins/registry.h"
 
 #define PREFERRED "preferredDuringSchedulingIgnoredDuringExecution"
@@ -24,14 +25,10 @@ struct preferred {
     } * items;
     uint32_t n;
 };
-struct affinity_args {
-    const char *api_version, *kind;
-    struct node_affinity *added; /* NULL: nothing */
-};
 struct self {
     struct arena *arena;
-    struct affinity_args args;
-    const struct nodesel *required; /* NULL: any */
+    const struct node_affinity *added; /* NULL: nothing */
+    const struct nodesel *required;    /* NULL: any */
     struct preferred preferred;
 };
 struct wanted { /* the state, of a pod */
@@ -87,16 +84,6 @@ static int64_t sum_weights(const struct preferred *p, const struct node *n)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-#define F(member, json, type, ...) KF(struct affinity_args, member, json, type, __VA_ARGS__)
-static const struct kfield affinity_args_fields[] = {
-    F(api_version, "apiVersion", KF_STR),
-    F(kind, "kind", KF_STR),
-    F(added, "addedAffinity", KF_OBJ, .flags = KF_PTR, .sub = &node_affinity_schema),
-};
-#undef F
-static const struct kschema affinity_args_schema =
-    KSCHEMA("NodeAffinityArgs", struct affinity_args, affinity_args_fields);
-
 static void affinity_destroy(void *self)
 {
     struct self *s = self;
@@ -105,39 +92,17 @@ static void affinity_destroy(void *self)
     free(s);
 }
 
-static int check_weights(const struct node_affinity *a, struct kerr *err)
-{
-    for (uint32_t i = 0; i < a->preferred.n; i++)
-        if (a->preferred.items[i].weight < 0 || a->preferred.items[i].weight > 100)
-            return kerr_set(err, -EINVAL, PREFERRED "[%u].weight: not in valid range [0, 100]", i);
-    return 0;
-}
-
-static int read_args(struct self *s, const struct kj_val *args, struct kerr *err)
-{
-    int r = kj_decode(&affinity_args_schema, args, KJ_STRICT, s->arena, &s->args, err);
-
-    if (r < 0 || !s->args.added)
-        return r;
-    if (s->args.added->required) {
-        s->required = nodesel_from(s->args.added->required, s->arena);
-        if (nodesel_check(s->required, err) < 0)
-            return kerr_wrap(err, "addedAffinity.requiredDuringSchedulingIgnoredDuringExecution");
-    }
-    r = compile_preferred(s->args.added, s->arena, &s->preferred, err);
-    if (r == 0)
-        r = check_weights(s->args.added, err);
-    return r < 0 ? kerr_wrap(err, "addedAffinity") : 0;
-}
-
-static int affinity_create(const struct ks_env *env, const struct kj_val *args, void **ret_self,
+static int affinity_create(const struct ks_env *env, const void *args, void **ret_self,
                            struct kerr *err)
 {
     struct self *s = xnew0(struct self);
 
     (void)env;
     s->arena = arena_new();
-    int r = args ? read_args(s, args, err) : 0;
+    s->added = ((const struct nodeaffinity_args *)args)->added;
+    if (s->added && s->added->required)
+        s->required = nodesel_from(s->added->required, s->arena);
+    int r = s->added ? compile_preferred(s->added, s->arena, &s->preferred, err) : 0;
     if (r < 0) {
         affinity_destroy(s);
         return r;
@@ -260,8 +225,7 @@ static enum ks_code affinity_pre_score(void *self, const struct ks_cycle *c, con
     const struct self *s = self;
     const struct node_affinity *affinity = affinity_of(p->pod);
 
-    if ((!affinity || affinity->preferred.n == 0) &&
-        (!s->args.added || s->args.added->preferred.n == 0))
+    if ((!affinity || affinity->preferred.n == 0) && (!s->added || s->added->preferred.n == 0))
         return KS_SKIP;
     if (!c->state) /* a profile in which this plugin does not filter */
         *ret_state = wanted_make(p->pod, c->arena);
@@ -311,6 +275,7 @@ const struct ks_plugin ks_plugin_node_affinity = {
     .name = "NodeAffinity",
     .reasons = affinity_reasons,
     .reuse = KS_REUSE_LOCAL,
+    .args = &nodeaffinity_args,
     .create = affinity_create,
     .destroy = affinity_destroy,
     .hints = affinity_hints,

@@ -31,6 +31,7 @@ const struct ks_plugin ks_plugin_node_name = {
     .name = "NodeName",
     .reasons = name_reasons,
     .reuse = KS_REUSE_LOCAL,
+    .points = KS_AT(FILTER),
     .hints = name_hints,
     .nhints = ARRAY_LEN(name_hints),
     .pre_filter = name_pre_filter,

@@ -11,60 +11,16 @@
 #include <math.h>
 
 struct balanced {
-    const char *api_version, *kind;
-    res_weights resources;
-    struct arena *arena;
+    const struct balanced_args *args;
 };
 
-/* ---- life ------------------------------------------------------------------------------------ */
-
-#define F(member, json, type, ...) KF(struct balanced, member, json, type, __VA_ARGS__)
-static const struct kfield balanced_fields[] = {
-    F(api_version, "apiVersion", KF_STR),
-    F(kind, "kind", KF_STR),
-    KF_LIST_OF(struct balanced, resources, "resources", KF_OBJ, .sub = &res_weight_schema),
-};
-#undef F
-static const struct kschema balanced_schema =
-    KSCHEMA("NodeResourcesBalancedAllocationArgs", struct balanced, balanced_fields);
-
-static void balanced_destroy(void *self)
-{
-    struct balanced *b = self;
-
-    arena_free(b->arena);
-    free(b);
-}
-
-static int check_resources(const res_weights *w, struct kerr *err)
-{
-    for (uint32_t i = 0; i < w->n; i++) {
-        if (w->items[i].weight != 1)
-            return kerr_set(err, -EINVAL, "resources[%u].weight: must be 1", i);
-        for (uint32_t k = 0; k < i; k++)
-            if (streq(w->items[k].name, w->items[i].name))
-                return kerr_set(err, -EINVAL, "resources[%u].name: duplicate \"%s\"", i,
-                                w->items[i].name);
-    }
-    return 0;
-}
-
-static int balanced_create(const struct ks_env *env, const struct kj_val *args, void **ret_self,
+static int balanced_create(const struct ks_env *env, const void *args, void **ret_self,
                            struct kerr *err)
 {
     struct balanced *b = xnew0(struct balanced);
-    struct arena *a = arena_new();
 
-    (void)env;
-    int r = args ? kj_decode(&balanced_schema, args, KJ_STRICT, a, b, err) : 0;
-    b->arena = a;
-    res_weights_default(&b->resources, a);
-    if (r == 0)
-        r = check_resources(&b->resources, err);
-    if (r < 0) {
-        balanced_destroy(b);
-        return r;
-    }
+    (void)env, (void)err;
+    b->args = args;
     *ret_self = b;
     return 0;
 }
@@ -140,7 +96,7 @@ static enum ks_code balanced_pre_score(void *self, const struct ks_cycle *c, con
     struct ks_pod pod = requests_in_status(p->pod) ? as_accounted(p, c->arena) : *p;
 
     (void)why;
-    *t = res_terms_of(&b->resources, RES_COUNT_PLAIN, c->nodes, &pod, c->arena);
+    *t = res_terms_of(&b->args->resources, RES_COUNT_PLAIN, c->nodes, &pod, c->arena);
     *ret_state = t;
     return t->asks ? KS_SUCCESS : KS_SKIP;
 }
@@ -164,8 +120,9 @@ const struct ks_plugin ks_plugin_balanced = {
     .size = sizeof(struct ks_plugin),
     .name = "NodeResourcesBalancedAllocation",
     .reuse = KS_REUSE_LOCAL,
+    .args = &balanced_args,
     .create = balanced_create,
-    .destroy = balanced_destroy,
+    .destroy = free,
     .pre_score = balanced_pre_score,
     .score = balanced_score,
 };

@@ -1,6 +1,7 @@
 /* fit.c - NodeResourcesFit: what the pod asks for must be free; how much is left decides
  * (scheduler-core 8.8).
  */
+#include "api/names.h"
 #include "api/node.h"
 #include "api/pod.h"
 #include "api/podresources.h"
@@ -23,28 +24,38 @@ struct prepared {       /* the state */
     struct res_terms terms;
 };
 
-static void fit_destroy(void *self)
+static enum fit_type type_of(const struct fit_strategy *s)
 {
-    struct fit *f = self;
-
-    arena_free(f->arena);
-    free(f);
+    if (streq(s->type, "MostAllocated"))
+        return FIT_MOST;
+    return streq(s->type, "RequestedToCapacityRatio") ? FIT_RATIO : FIT_LEAST;
 }
 
-static int fit_create(const struct ks_env *env, const struct kj_val *args, void **ret_self,
-                      struct kerr *err)
+static int fit_create(const struct ks_env *env, const void *args, void **ret_self, struct kerr *err)
 {
     struct fit *f = xnew0(struct fit);
 
-    (void)env;
-    f->arena = arena_new();
-    int r = fit_args_read(args, f->arena, &f->args, err);
-    if (r < 0) {
-        fit_destroy(f);
-        return r;
-    }
+    (void)env, (void)err;
+    f->args = args;
+    f->type = type_of(&f->args->strategy);
     *ret_self = f;
     return 0;
+}
+
+static bool in_list(const kstrlist *l, const char *name, size_t n)
+{
+    for (uint32_t i = 0; i < l->n; i++)
+        if (str_eq(str_of(l->items[i]), (struct str){ name, n }))
+            return true;
+    return false;
+}
+
+/* Is the resource left to others? */
+static bool fit_ignores(const struct fit *f, const char *resource)
+{
+    return name_is_extended_resource(resource) &&
+           (in_list(&f->args->ignored, resource, strlen(resource)) ||
+            in_list(&f->args->ignored_groups, resource, strcspn(resource, "/")));
 }
 
 static struct prepared *prepare(const struct fit *f, const struct ks_cycle *c,
@@ -56,7 +67,7 @@ static struct prepared *prepare(const struct fit *f, const struct ks_cycle *c,
     s->texts = arena_newn0(a, p->requests.nmore, const char *);
     for (uint32_t k = 0; k < p->requests.nmore; k++)
         s->texts[k] = arena_printf(a, "Insufficient %s", p->requests.more[k].name);
-    s->terms = res_terms_of(&f->args.strategy.resources, RES_COUNT_NONZERO, c->nodes, p, a);
+    s->terms = res_terms_of(&f->args->strategy.resources, RES_COUNT_NONZERO, c->nodes, p, a);
     return s;
 }
 
@@ -90,7 +101,7 @@ static void fit_filter(void *self, const struct ks_cycle *c, const struct ks_pod
             check_column(s, p->requests.fixed[r], n->alloc[r], n->used[r], why);
     for (uint32_t k = 0; k < p->requests.nmore; k++) {
         const struct ks_request *m = &p->requests.more[k];
-        if (m->count == 0 || fit_ignores(&f->args, m->name))
+        if (m->count == 0 || fit_ignores(f, m->name))
             continue;
         if (m->column == KS_NO_COLUMN)
             memset(why + s.begin, FIT_LACKS | FIT_TOO_SMALL, s.end - s.begin);
@@ -125,7 +136,7 @@ static void fit_explain(void *self, const struct ks_cycle *c, const struct ks_po
         const struct ks_request *m = &p->requests.more[k];
         int64_t free =
             m->column == KS_NO_COLUMN ? 0 : n->alloc[m->column][row] - n->used[m->column][row];
-        if (m->count != 0 && m->count > free && !fit_ignores(&f->args, m->name))
+        if (m->count != 0 && m->count > free && !fit_ignores(f, m->name))
             ks_texts_add(out, s->texts[k]);
     }
 }
@@ -148,7 +159,7 @@ static void fit_score(void *self, const struct ks_cycle *c, const struct ks_pod 
     const struct prepared *ready = c->state;
 
     (void)p;
-    fit_score_rows(&f->args.strategy, &ready->terms, c->nodes, s, out);
+    fit_score_rows(f, &ready->terms, c->nodes, s, out);
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -200,7 +211,7 @@ static bool worth_node(void *self, const struct ks_event *e, const struct pod *p
     for (uint32_t i = 0; i < want.n; i++) {
         const char *name = want.items[i].name;
         int64_t count = resource_count(name, want.items[i].value);
-        if (count == 0 || !requests_is_counted(name) || fit_ignores(&f->args, name))
+        if (count == 0 || !requests_is_counted(name) || fit_ignores(f, name))
             continue;
         if (count > requests_count(now, name))
             return false;
@@ -221,8 +232,9 @@ const struct ks_plugin ks_plugin_fit = {
     .name = "NodeResourcesFit",
     .reasons = fit_reasons,
     .reuse = KS_REUSE_LOCAL,
+    .args = &fit_args,
     .create = fit_create,
-    .destroy = fit_destroy,
+    .destroy = free,
     .hints = fit_hints,
     .nhints = ARRAY_LEN(fit_hints),
     .pre_filter = fit_pre_filter,

@@ -41,21 +41,20 @@ static int64_t shape_at(const struct fit_ratio *r, int64_t utilization)
 }
 
 /* Of one resource; alloc is not 0. */
-static int64_t part(const struct fit_strategy *f, int64_t used, int64_t alloc)
+static int64_t part(const struct fit *f, int64_t used, int64_t alloc)
 {
     bool over = used > alloc;
 
-    switch ((enum fit_type)f->type) {
-    case FIT_DEFAULT:
+    switch (f->type) {
     case FIT_LEAST: return over ? 0 : (alloc - used) * KS_SCORE_MAX / alloc;
     case FIT_MOST: return over ? KS_SCORE_MAX : used * KS_SCORE_MAX / alloc;
-    case FIT_RATIO: return shape_at(f->ratio, over ? 100 : used * 100 / alloc);
+    case FIT_RATIO: return shape_at(f->args->strategy.ratio, over ? 100 : used * 100 / alloc);
     }
     return 0;
 }
 
-static int64_t score_row(const struct fit_strategy *f, const struct res_terms *t,
-                         const struct ks_nodes *n, uint32_t row)
+static int64_t score_row(const struct fit *f, const struct res_terms *t, const struct ks_nodes *n,
+                         uint32_t row)
 {
     int64_t sum = 0, weights = 0;
 
@@ -76,8 +75,8 @@ static int64_t score_row(const struct fit_strategy *f, const struct res_terms *t
                                 : sum / weights;
 }
 
-void fit_score_rows(const struct fit_strategy *f, const struct res_terms *t,
-                    const struct ks_nodes *nodes, struct ks_span s, int64_t *restrict out)
+void fit_score_rows(const struct fit *f, const struct res_terms *t, const struct ks_nodes *nodes,
+                    struct ks_span s, int64_t *restrict out)
 {
     if (f->type == FIT_LEAST && t->simple) {
         least_simple(t, nodes, s, out);

@@ -3,19 +3,8 @@
  */
 #ifndef KOORD_SCHEDULER_NODERESOURCES_H
 #define KOORD_SCHEDULER_NODERESOURCES_H
-#include "api/types.h"
 #include "scheduler/framework/plugin.h"
-
-/* ---- resources of a configuration ------------------------------------------------------------ */
-
-struct res_weight {
-    const char *name;
-    int64_t weight;
-};
-typedef KLIST(struct res_weight) res_weights;
-extern const struct kschema res_weight_schema;
-/* None: cpu and memory alike. A weight of 0: 1. */
-void res_weights_default(res_weights *w, struct arena *a);
+#include "scheduler/plugins/noderesources/args.h"
 
 /* ---- of a pod -------------------------------------------------------------------------------- */
 
@@ -41,31 +30,11 @@ const int64_t *res_used(const struct ks_nodes *nodes, enum res_count count, uint
 
 /* ---- NodeResourcesFit ------------------------------------------------------------------------ */
 
-enum fit_type { FIT_DEFAULT, FIT_LEAST, FIT_MOST, FIT_RATIO };
-struct fit_point {
-    int32_t utilization, score; /* percent; of 10 */
-};
-struct fit_ratio {
-    KLIST(struct fit_point) shape;
-};
-struct fit_strategy {
-    uint8_t type; /* enum fit_type */
-    res_weights resources;
-    struct fit_ratio *ratio;
-};
-struct fit_args {
-    const char *api_version, *kind;
-    kstrlist ignored, ignored_groups;
-    struct fit_strategy strategy;
-};
+enum fit_type { FIT_LEAST, FIT_MOST, FIT_RATIO };
 struct fit {
-    struct arena *arena;
-    struct fit_args args;
+    const struct fit_args *args;
+    enum fit_type type; /* of its strategy */
 };
-/* args may be NULL. */
-int fit_args_read(const struct kj_val *args, struct arena *a, struct fit_args *ret,
-                  struct kerr *err);
-bool fit_ignores(const struct fit_args *args, const char *resource);
-void fit_score_rows(const struct fit_strategy *f, const struct res_terms *t,
-                    const struct ks_nodes *nodes, struct ks_span s, int64_t *restrict out);
+void fit_score_rows(const struct fit *f, const struct res_terms *t, const struct ks_nodes *nodes,
+                    struct ks_span s, int64_t *restrict out);
 #endif

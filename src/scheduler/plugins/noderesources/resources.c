@@ -5,25 +5,6 @@
 #include "scheduler/model/requests.h"
 #include "scheduler/plugins/noderesources/noderesources.h"
 
-static const struct kfield res_weight_fields[] = {
-    KF(struct res_weight, name, "name", KF_STR),
-    KF(struct res_weight, weight, "weight", KF_I64),
-};
-const struct kschema res_weight_schema =
-    KSCHEMA("ResourceSpec", struct res_weight, res_weight_fields);
-
-void res_weights_default(res_weights *w, struct arena *a)
-{
-    if (w->n == 0) {
-        w->items = arena_newn0(a, 2, struct res_weight);
-        w->items[w->n++].name = RES_CPU;
-        w->items[w->n++].name = RES_MEMORY;
-    }
-    for (uint32_t i = 0; i < w->n; i++)
-        if (w->items[i].weight == 0)
-            w->items[i].weight = 1;
-}
-
 /* What the whole pod says about huge pages is not heard where silence counts: upstream's quirk, as
  * for cpu and memory. */
 static int64_t scalar_want(const struct ks_pod *p, enum res_count count, const char *name,

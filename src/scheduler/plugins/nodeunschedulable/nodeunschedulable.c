@@ -66,6 +66,7 @@ const struct ks_plugin ks_plugin_node_unschedulable = {
     .name = "NodeUnschedulable",
     .reasons = unschedulable_reasons,
     .reuse = KS_REUSE_LOCAL,
+    .points = KS_AT(FILTER),
     .hints = unschedulable_hints,
     .nhints = ARRAY_LEN(unschedulable_hints),
     .pre_filter = unschedulable_pre_filter,

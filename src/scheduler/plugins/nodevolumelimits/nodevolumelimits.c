@@ -295,7 +295,7 @@ static const struct ks_hint volumes_hints[] = {
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static int volumes_create(const struct ks_env *env, const struct kj_val *args, void **ret_self,
+static int volumes_create(const struct ks_env *env, const void *args, void **ret_self,
                           struct kerr *err)
 {
     struct volumes *v = xnew0(struct volumes);

@@ -2,6 +2,7 @@
 #include "api/core.h"
 #include "api/workload.h"
 #include "base/arena.h"
+#include "scheduler/plugins/podtopologyspread/args.h"
 #include "scheduler/plugins/podtopologyspread/spread.h"
 #include "scheduler/plugins/registry.h"
 
@@ -90,8 +91,9 @@ const struct ks_plugin ks_plugin_pod_topology_spread = {
     .reasons = spread_reasons,
     .reuse = KS_REUSE_DOMAIN,
     .kinds = spread_kinds,
+    .args = &spread_args,
     .create = spread_create,
-    .destroy = spread_destroy,
+    .destroy = free,
     .hints = spread_hints,
     .nhints = SPREAD_HINTS,
     .pre_filter = spread_pre_filter,

@@ -1,10 +1,10 @@
 /* rules.c - which constraints hold for a pod: its own, or those for all pods that have none. */
 #include "api/core.h"
-#include "api/names.h"
 #include "api/selector.h"
 #include "api/workload.h"
 #include "base/arena.h"
 #include "scheduler/model/objects.h"
+#include "scheduler/plugins/podtopologyspread/args.h"
 #include "scheduler/plugins/podtopologyspread/spread.h"
 
 /* ---- configuration --------------------------------------------------------------------------- */
@@ -18,96 +18,18 @@ static const struct topology_spread system_defaults[] = {
       .when_unsatisfiable = SPREAD_SCHEDULE_ANYWAY },
 };
 
-enum defaulting { DEFAULTING_NONE, DEFAULTING_SYSTEM, DEFAULTING_LIST };
-struct args {
-    const char *api_version, *kind;
-    KLIST(struct topology_spread) constraints;
-    uint8_t defaulting; /* enum defaulting */
-};
-static const char *const defaulting_names[] = { "", "System", "List", NULL };
-static const struct kmeta defaulting_meta = { .names = defaulting_names };
-static const struct kfield args_fields[] = {
-    KF(struct args, api_version, "apiVersion", KF_STR),
-    KF(struct args, kind, "kind", KF_STR),
-    KF_LIST_OF(struct args, constraints, "defaultConstraints", KF_OBJ,
-               .sub = &topology_spread_schema),
-    KF(struct args, defaulting, "defaultingType", KF_ENUM, .meta = &defaulting_meta),
-};
-static const struct kschema args_schema =
-    KSCHEMA("PodTopologySpreadArgs", struct args, args_fields);
-
-static int check_constraint(const struct args *args, uint32_t i, struct kerr *err)
+int spread_create(const struct ks_env *env, const void *args, void **ret_self, struct kerr *err)
 {
-    const struct topology_spread *c = &args->constraints.items[i];
-    const char *why = name_check_label_key(str_of(c->topology_key));
-
-    if (c->max_skew <= 0)
-        return kerr_set(err, -EINVAL, "defaultConstraints[%u].maxSkew: must be greater than zero",
-                        i);
-    if (why)
-        return kerr_set(err, -EINVAL, "defaultConstraints[%u].topologyKey: %s", i, why);
-    if (c->when_unsatisfiable == SPREAD_NONE)
-        return kerr_set(err, -EINVAL, "defaultConstraints[%u].whenUnsatisfiable: is required", i);
-    if (c->label_selector)
-        return kerr_set(err, -EINVAL,
-                        "defaultConstraints[%u].labelSelector: must not be set, it follows from "
-                        "the pod's services and controller",
-                        i);
-    if (c->min_domains.set && c->min_domains.v <= 0)
-        return kerr_set(err, -EINVAL,
-                        "defaultConstraints[%u].minDomains: must be greater than zero", i);
-    for (uint32_t k = 0; k < i; k++)
-        if (streq(args->constraints.items[k].topology_key, c->topology_key) &&
-            args->constraints.items[k].when_unsatisfiable == c->when_unsatisfiable)
-            return kerr_set(err, -EINVAL,
-                            "defaultConstraints[%u]: topologyKey and whenUnsatisfiable are those "
-                            "of defaultConstraints[%u]",
-                            i, k);
-    return 0;
-}
-
-static int configure(struct spread *s, const struct kj_val *in, struct kerr *err)
-{
-    struct args args = { 0 };
-    int code = in ? kj_decode(&args_schema, in, KJ_STRICT, s->arena, &args, err) : 0;
-
-    if (code < 0)
-        return code;
-    s->system = args.defaulting != DEFAULTING_LIST;
-    if (s->system && args.constraints.n)
-        return kerr_set(err, -EINVAL, "defaultConstraints: only with a defaultingType of \"List\"");
-    for (uint32_t i = 0; i < args.constraints.n; i++) {
-        code = check_constraint(&args, i, err);
-        if (code < 0)
-            return code;
-    }
-    s->defaults = s->system ? system_defaults : args.constraints.items;
-    s->ndefaults = s->system ? (uint32_t)ARRAY_LEN(system_defaults) : args.constraints.n;
-    return 0;
-}
-
-int spread_create(const struct ks_env *env, const struct kj_val *args, void **ret_self,
-                  struct kerr *err)
-{
+    const struct spread_args *a = args;
     struct spread *s = xnew0(struct spread);
 
+    (void)err;
     s->objects = env->objects;
-    s->arena = arena_new();
-    int code = configure(s, args, err);
-    if (code < 0) {
-        spread_destroy(s);
-        return code;
-    }
+    s->system = streq(a->defaulting, "System");
+    s->defaults = s->system ? system_defaults : a->constraints.items;
+    s->ndefaults = s->system ? (uint32_t)ARRAY_LEN(system_defaults) : a->constraints.n;
     *ret_self = s;
     return 0;
-}
-
-void spread_destroy(void *self)
-{
-    struct spread *s = self;
-
-    arena_free(s->arena);
-    free(s);
 }
 
 /* ---- the selector of default constraints ----------------------------------------------------- */

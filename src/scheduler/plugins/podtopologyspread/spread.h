@@ -15,7 +15,6 @@ struct labelsel;
 
 struct spread { /* the plugin: what it was configured with */
     const struct objects *objects;
-    struct arena *arena;
     const struct topology_spread *defaults; /* for pods that have no constraint of their own */
     uint32_t ndefaults;
     bool system; /* the defaults are the built-in ones: nodes need not have all keys */
@@ -60,9 +59,7 @@ struct spread_state {
 
 /* ---- rules.c --------------------------------------------------------------------------------- */
 
-int spread_create(const struct ks_env *env, const struct kj_val *args, void **ret_self,
-                  struct kerr *err);
-void spread_destroy(void *self);
+int spread_create(const struct ks_env *env, const void *args, void **ret_self, struct kerr *err);
 
 struct spread_rules {
     struct spread_rule *items; /* without rows */

@@ -3,10 +3,8 @@
 #include "api/node.h"
 #include "base/arena.h"
 #include "scheduler/plugins/registry.h"
+#include "scheduler/plugins/volumebinding/args.h"
 #include "scheduler/plugins/volumebinding/internal.h"
-#include "json/kj.h"
-
-enum { TIMEOUT_DEFAULT = 600 };
 
 static const struct {
     uint8_t bit;
@@ -235,19 +233,14 @@ static const struct ks_hint binding_hints[] = {
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static int binding_create(const struct ks_env *env, const struct kj_val *args, void **ret_self,
+static int binding_create(const struct ks_env *env, const void *args, void **ret_self,
                           struct kerr *err)
 {
-    const struct kj_val *timeout = kj_get(args, "bindTimeoutSeconds");
-    enum kj_type type = kj_type(timeout);
-    int64_t seconds = TIMEOUT_DEFAULT;
-
-    if (type != KJ_ABSENT && type != KJ_NULL &&
-        (kj_i64(timeout, &seconds) < 0 || seconds < 0 || seconds > NSEC_MAX / NSEC_PER_SEC / 2))
-        return kerr_set(err, -EINVAL, "bindTimeoutSeconds: must be a number of seconds, 0 or more");
     struct binder *b = xnew0(struct binder);
+
+    (void)err;
     b->env = *env;
-    b->timeout = seconds * NSEC_PER_SEC;
+    b->timeout = ((const struct volumebinding_args *)args)->timeout.v * NSEC_PER_SEC;
     b->holds = holds_join(env->objects);
     b->on_volume = (struct objects_listener){ .kind = &kind_pv, .fn = writing_news, .arg = b };
     b->on_claim = (struct objects_listener){ .kind = &kind_pvc, .fn = writing_news, .arg = b };
@@ -289,6 +282,9 @@ const struct ks_plugin ks_plugin_volume_binding = {
     .reasons = binding_reasons,
     .reuse = KS_REUSE_GLOBAL,
     .kinds = binding_kinds,
+    .points = KS_AT(PRE_FILTER) | KS_AT(FILTER) | KS_AT(PRE_SCORE) | KS_AT(SCORE) | KS_AT(RESERVE) |
+              KS_AT(PRE_BIND),
+    .args = &volumebinding_args,
     .create = binding_create,
     .destroy = binding_destroy,
     .hints = binding_hints,

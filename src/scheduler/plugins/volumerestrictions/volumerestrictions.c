@@ -229,7 +229,7 @@ static const struct ks_hint restrictions_hints[] = {
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static int restrictions_create(const struct ks_env *env, const struct kj_val *args, void **ret_self,
+static int restrictions_create(const struct ks_env *env, const void *args, void **ret_self,
                                struct kerr *err)
 {
     struct restrictions *r = xnew0(struct restrictions);

@@ -210,7 +210,7 @@ static const struct ks_hint zone_hints[] = {
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static int zone_create(const struct ks_env *env, const struct kj_val *args, void **ret_self,
+static int zone_create(const struct ks_env *env, const void *args, void **ret_self,
                        struct kerr *err)
 {
     struct zone *z = xnew0(struct zone);

@@ -1,5 +1,5 @@
 /* test_defaultpreemption.c - who has to go for a pod that fits nowhere (scheduler-core 8.18). */
-#include "scheduler/test/plugin_fixture.h"
+#include "scheduler/test/plugin_checks.h"
 
 #include "api/policy.h"
 
@@ -411,35 +411,25 @@ static void test_room_that_is_coming_is_waited_for(void **state)
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-static const char *refusal(void **state, const char *args)
-{
-    static struct kerr err;
-    const struct ks_registered *r = ks_registered_find("DefaultPreemption");
-    CLEANUP(kj_doc_free) struct kj_doc *doc = fixture_doc(args);
-    void *self = NULL;
-
-    (void)state;
-    err = (struct kerr){ 0 };
-    if (r->plugin->create(&(struct ks_env){ 0 }, kj_root(doc), &self, &err) == 0)
-        r->plugin->destroy(self);
-    return err.text;
-}
-
 static void test_arguments(void **state)
 {
-    assert_string_equal(refusal(state, "{}"), "");
-    assert_string_equal(refusal(state, "{'minCandidateNodesPercentage':0}"), "");
-    assert_string_equal(refusal(state, "{'minCandidateNodesAbsolute':0}"), "");
-    assert_string_equal(refusal(state, "{'minCandidateNodesPercentage':101}"),
-                        "minCandidateNodesPercentage: 101 is not in the range [0, 100]");
-    assert_string_equal(refusal(state, "{'minCandidateNodesAbsolute':-1}"),
-                        "minCandidateNodesAbsolute: -1 is not in the range [0, 2147483647]");
-    assert_string_equal(refusal(state, "{'minCandidateNodesAbsolute':'ten'}"),
-                        "minCandidateNodesAbsolute: must be a whole number");
-    assert_string_equal(refusal(state, "{'minCandidateNodesPercentage':0,"
-                                       "'minCandidateNodesAbsolute':0}"),
-                        "minCandidateNodesPercentage and minCandidateNodesAbsolute: one of them "
-                        "must be more than 0");
+#define ERROR(args) plugin_args_error("DefaultPreemption", args)
+    (void)state;
+    assert_string_equal(ERROR("{}"), "");
+    assert_string_equal(ERROR("{'minCandidateNodesPercentage':0}"), "");
+    assert_string_equal(ERROR("{'minCandidateNodesAbsolute':0}"), "");
+    assert_string_equal(ERROR("{'minCandidateNodesPercentage':101}"),
+                        "minCandidateNodesPercentage: Invalid value: 101: not in valid range "
+                        "[0, 100]");
+    assert_string_equal(ERROR("{'minCandidateNodesAbsolute':-1}"),
+                        "minCandidateNodesAbsolute: Invalid value: -1: not in valid range [0, "
+                        "inf)");
+    assert_string_equal(ERROR("{'minCandidateNodesAbsolute':'ten'}"),
+                        "minCandidateNodesAbsolute: expected a whole number, got a string");
+    assert_string_equal(ERROR("{'minCandidateNodesPercentage':0,'minCandidateNodesAbsolute':0}"),
+                        "minCandidateNodesPercentage: Invalid value: 0: cannot be zero at the same "
+                        "time as minCandidateNodesAbsolute");
+#undef ERROR
 }
 
 int main(int argc, char **argv)

@@ -192,7 +192,7 @@ static void test_added_affinity(void **state)
     CLEANUP(fixture_fini) struct plugin_fixture f;
 
     init(&f, state,
-         "{'NodeAffinity':{'kind':'NodeAffinityArgs','addedAffinity':{" REQUIRED(
+         "{'NodeAffinity':{'addedAffinity':{" REQUIRED(
              LABELS(EXPR("cores", "Exists",
                          ""))) "," PREFERRED(WISH("10", LABELS(EXPR("zone", "In", "'b'")))) "}}}");
     assert_fits(&f, "", true, true, false);

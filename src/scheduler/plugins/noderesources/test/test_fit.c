@@ -367,26 +367,35 @@ static void test_args_are_checked(void **state)
     (void)state;
     plugin_refuses(FIT, "{'strategy':1}", "strategy: unknown field");
     plugin_refuses(FIT, STRATEGY("'type':'Best'"),
-                   "scoringStrategy.type: unsupported value \"Best\"");
-    plugin_refuses(FIT, STRATEGY("'resources':[{'name':'cpu','weight':101}]"),
-                   "scoringStrategy.resources[0].weight: not in valid range (0, 100]");
-    plugin_refuses(FIT, STRATEGY("'resources':[{'name':'cpu'},{'name':'memory','weight':-1}]"),
-                   "scoringStrategy.resources[1].weight: not in valid range (0, 100]");
+                   "scoringStrategy.type: Unsupported value: \"Best\": supported values: "
+                   "\"LeastAllocated\", \"MostAllocated\", \"RequestedToCapacityRatio\"");
+    plugin_refuses(
+        FIT, STRATEGY("'resources':[{'name':'cpu','weight':101}]"),
+        "scoringStrategy.resources[0].weight: Invalid value: 101: resource weight of cpu "
+        "not in valid range (0, 100]");
+    plugin_refuses(
+        FIT, STRATEGY("'resources':[{'name':'cpu'},{'name':'memory','weight':-1}]"),
+        "scoringStrategy.resources[1].weight: Invalid value: -1: resource weight of memory "
+        "not in valid range (0, 100]");
     plugin_refuses(FIT, STRATEGY("'type':'RequestedToCapacityRatio'"),
-                   IN_SHAPE ": at least one point must be specified");
-    plugin_refuses(FIT, SHAPE(""), IN_SHAPE ": at least one point must be specified");
+                   "scoringStrategy.requestedToCapacityRatio: Required value: must be specified "
+                   "when type is RequestedToCapacityRatio");
+    plugin_refuses(FIT, SHAPE(""),
+                   IN_SHAPE ": Required value: at least one point must be specified");
     plugin_refuses(FIT, SHAPE("{'utilization':101,'score':1}"),
-                   IN_SHAPE "[0].utilization: not in valid range [0, 100]");
+                   IN_SHAPE "[0].utilization: Invalid value: 101: not in valid range [0, 100]");
     plugin_refuses(FIT, SHAPE("{'utilization':1,'score':11}"),
-                   IN_SHAPE "[0].score: not in valid range [0, 10]");
+                   IN_SHAPE "[0].score: Invalid value: 11: not in valid range [0, 10]");
     plugin_refuses(FIT, SHAPE("{'utilization':5,'score':1},{'utilization':5,'score':2}"),
-                   IN_SHAPE "[1].utilization: values must be sorted in increasing order");
-    plugin_refuses(FIT, "{'ignoredResourceGroups':['ok.io','a/b']}",
-                   "ignoredResourceGroups[1]: resource group name can't contain '/'");
+                   IN_SHAPE
+                   "[1].utilization: Invalid value: 5: values must be sorted in increasing order");
+    plugin_refuses(
+        FIT, "{'ignoredResourceGroups':['ok.io','a/b']}",
+        "ignoredResourceGroups[1]: Invalid value: \"a/b\": resource group name can't contain '/'");
     plugin_refuses(BALANCED, "{'resources':[{'name':'cpu','weight':2}]}",
-                   "resources[0].weight: must be 1");
+                   "resources[0].weight: Invalid value: 2: must be 1");
     plugin_refuses(BALANCED, "{'resources':[{'name':'cpu'},{'name':'cpu'}]}",
-                   "resources[1].name: duplicate \"cpu\"");
+                   "resources[1].name: Duplicate value: \"cpu\"");
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* test_podtopologyspread.c - matching pods spread over zones and nodes (scheduler-core 8.11). */
-#include "scheduler/test/plugin_fixture.h"
+#include "scheduler/test/plugin_checks.h"
 
 #include "api/core.h"
 #include "api/workload.h"
@@ -418,33 +418,29 @@ static void test_a_list_of_defaults(void **state)
 
 static void assert_refused(const char *args, const char *text)
 {
-    CLEANUP(kj_doc_free) struct kj_doc *doc = fixture_doc(args);
-    const struct ks_plugin *pl = ks_registered_find(PLUGIN)->plugin;
-    struct kerr err = { 0 };
-    void *self = NULL;
-
-    assert_int_equal(pl->create(&(struct ks_env){ 0 }, kj_root(doc), &self, &err), -EINVAL);
-    assert_string_equal(err.text, text);
+    plugin_refuses(PLUGIN, args, text);
 }
 
 static void test_wrong_arguments_are_refused(void **state)
 {
     (void)state;
-    assert_refused("{'defaultingType':'Lost'}", "defaultingType: unsupported value \"Lost\"");
+    assert_refused(
+        "{'defaultingType':'Lost'}",
+        "defaultingType: Unsupported value: \"Lost\": supported values: \"System\", \"List\"");
     assert_refused("{'colour':'red'}", "colour: unknown field");
     assert_refused("{'defaultConstraints':[" SOFT(1, "k", "") "]}",
-                   "defaultConstraints: only with a defaultingType of \"List\"");
+                   "defaultingType: Invalid value: \"System\": when .defaultConstraints are not "
+                   "empty");
 #define LIST(rules) "{'defaultingType':'List','defaultConstraints':[" rules "]}"
     assert_refused(LIST(SOFT(0, "k", "")),
-                   "defaultConstraints[0].maxSkew: must be greater than zero");
+                   "defaultConstraints[0].maxSkew: Invalid value: 0: not in valid range (0, inf)");
     assert_refused(LIST(SOFT(1, "k", "") "," SOFT(2, "k", "")),
-                   "defaultConstraints[1]: topologyKey and whenUnsatisfiable are those of "
-                   "defaultConstraints[0]");
+                   "defaultConstraints[1]: Duplicate value: \"{k, ScheduleAnyway}\"");
     assert_refused(LIST(SOFT(1, "k", APP)),
-                   "defaultConstraints[0].labelSelector: must not be set, it follows from the "
-                   "pod's services and controller");
+                   "defaultConstraints[0].labelSelector: Forbidden: constraint must not define a "
+                   "selector, as they deduced for each pod");
     assert_refused(LIST("{'maxSkew':1,'topologyKey':'k'}"),
-                   "defaultConstraints[0].whenUnsatisfiable: is required");
+                   "defaultConstraints[0].whenUnsatisfiable: Required value: can not be empty");
     assert_refused(LIST(HARD(1, "k", ",'minDomains':0")),
                    "defaultConstraints[0].minDomains: must be greater than zero");
 }

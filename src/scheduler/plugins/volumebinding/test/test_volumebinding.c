@@ -512,9 +512,12 @@ static void test_arguments(void **state)
     const struct binder *b = f.profile->slots[profile_slot(f.profile, NAME)].self;
     assert_int_equal(b->timeout, 0);
     plugin_refuses(NAME, "{'bindTimeoutSeconds':-1}",
-                   "bindTimeoutSeconds: must be a number of seconds, 0 or more");
+                   "bindTimeoutSeconds: Invalid value: -1: invalid BindTimeoutSeconds, should not "
+                   "be a negative value");
+    plugin_refuses(NAME, "{'bindTimeoutSeconds':9223372036854775807}",
+                   "bindTimeoutSeconds: Invalid value: 9223372036854775807: is too long");
     plugin_refuses(NAME, "{'bindTimeoutSeconds':'x'}",
-                   "bindTimeoutSeconds: must be a number of seconds, 0 or more");
+                   "bindTimeoutSeconds: expected a whole number, got a string");
 }
 
 static void test_hints(void **state)

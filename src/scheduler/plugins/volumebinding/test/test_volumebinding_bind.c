@@ -43,12 +43,16 @@ static void stage_init(struct stage *s, void **state, const char *args)
 {
     CLEANUP(kj_doc_free) struct kj_doc *doc = args ? fixture_doc(args) : NULL;
     struct kerr err = { 0 };
+    void *decoded = NULL;
 
     fixture_init(&s->f, state, "VolumeBinding", NULL);
     rig_init(&s->rig, 7);
     s->pl = ks_registered_find("VolumeBinding")->plugin;
     struct ks_env env = { .loop = s->rig.loop, .kube = s->rig.kube, .objects = s->f.objects };
-    assert_int_equal(s->pl->create(&env, doc ? kj_root(doc) : NULL, &s->self, &err), 0);
+    args_decode(s->pl->args, kj_root(doc), &(struct ks_args_context){ 0 }, s->f.base->arena,
+                &decoded, &err);
+    assert_string_equal(err.text, "");
+    assert_int_equal(s->pl->create(&env, decoded, &s->self, &err), 0);
     memset(&done, 0, sizeof done);
     vol_node(&s->f, "a", "'zone':'a'");
     vol_class(&s->f, "wait", "d", "WaitForFirstConsumer", "");
