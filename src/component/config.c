@@ -4,11 +4,13 @@
 #include "base/klog.h"
 #include "base/strbuf.h"
 #include "component/filewatch.h"
+#include "component/metrics.h"
 #include "loop/loop.h"
 #include "sys/file.h"
 #include "json/kj.h"
 #include "json/schema.h"
 
+#define BUSY_AGAIN (5 * NSEC_PER_SEC)
 enum { CONFIG_MAX = 3 << 20 }; /* as large as an object of the API may be */
 
 /* ---- one file -------------------------------------------------------------------------------- */
@@ -108,7 +110,22 @@ int config_load(const struct config_spec *spec, const char *path, struct config 
 
     if (file_read_all(AT_FDCWD, path, CONFIG_MAX, &text, err) < 0)
         return kerr_wrap(err, "configuration");
-    return config_parse(spec, strbuf_str(&text), text.len, path, ret, err);
+    if (config_parse(spec, strbuf_str(&text), text.len, path, ret, err) < 0)
+        return err->code;
+    (*ret)->is_file = true;
+    return 0;
+}
+
+int config_write(const char *path, const char *json, size_t n, struct kerr *err)
+{
+    CLEANUP(strbuf_fini) struct strbuf yaml = STRBUF_INIT;
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+
+    if (kj_parse(json, n, 0, &doc, err) < 0)
+        return err->code;
+    kj_write_yaml(kj_root(doc), &yaml);
+    /* It may hold a private key. */
+    return file_write_atomic(AT_FDCWD, path, yaml.data, yaml.len, 0600, err);
 }
 
 struct config *config_ref(struct config *c)
@@ -129,16 +146,35 @@ struct config *config_unref(struct config *c)
 /* ---- reloading ------------------------------------------------------------------------------- */
 
 struct config_watch {
+    struct loop *loop;
     struct config *current;
     struct filewatch *files;
+    struct timer *again; /* the program was busy */
     struct config_handler on;
     void *arg;
+    struct counter *loaded, *refused; /* NULL: not counted */
     struct config_stats stats;
 };
 
+static void on_again(struct loop *l, void *arg)
+{
+    struct config_watch *w = arg;
+
+    (void)l;
+    w->again = NULL;
+    config_watch_check(w);
+}
+
 static void refuse(struct config_watch *w, const struct kerr *err)
 {
+    if (err->code == -EBUSY) {
+        if (!w->again)
+            w->again = loop_after(w->loop, BUSY_AGAIN, on_again, w);
+        return;
+    }
     w->stats.refusals++;
+    if (w->refused)
+        counter_inc(w->refused);
     if (w->on.on_refused)
         w->on.on_refused(w->arg, err);
     else
@@ -151,6 +187,8 @@ void config_watch_check(struct config_watch *w)
     const struct config_spec *spec = w->current->spec;
     struct kerr err = { 0 };
 
+    if (!w->current->is_file)
+        return;
     if (config_load(spec, w->current->path, &next, &err) < 0) {
         refuse(w, &err);
         return;
@@ -162,6 +200,8 @@ void config_watch_check(struct config_watch *w)
         return;
     }
     w->stats.reloads++;
+    if (w->loaded)
+        counter_inc(w->loaded);
     KLOG_I(0, "Loaded the changed configuration", KV_S("file", next->path));
     config_unref(w->current);
     w->current = take(next);
@@ -178,8 +218,13 @@ struct config_watch *config_watch_new(struct loop *l, struct config *current,
     struct config_watch *w = xnew0(struct config_watch);
     const char *path = current->path;
 
-    *w = (struct config_watch){ .current = config_ref(current), .on = *h, .arg = arg };
-    w->files = filewatch_new(l, &path, 1, on_files, w);
+    *w = (struct config_watch){ .loop = l, .current = config_ref(current), .on = *h, .arg = arg };
+    if (h->reloads) {
+        w->loaded = metric_counter(h->reloads, METRIC_VALUES("loaded"));
+        w->refused = metric_counter(h->reloads, METRIC_VALUES("refused"));
+    }
+    if (current->is_file)
+        w->files = filewatch_new(l, &path, 1, on_files, w);
     return w;
 }
 
@@ -188,6 +233,7 @@ struct config_watch *config_watch_free(struct config_watch *w)
     if (!w)
         return NULL;
     filewatch_free(w->files);
+    timer_cancel(w->again);
     config_unref(w->current);
     free(w);
     return NULL;

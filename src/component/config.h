@@ -12,6 +12,7 @@
 
 struct kschema;
 struct loop;
+struct metric;
 
 struct config_spec {
     const char *api_version, *kind; /* what the file must say */
@@ -27,6 +28,7 @@ struct config {
     const char *path;
     const struct config_spec *spec;
     struct arena *arena;
+    bool is_file; /* config_load() read it from path */
     uint32_t refs;
 };
 
@@ -39,6 +41,9 @@ int config_parse(const struct config_spec *spec, const char *text, size_t n, con
 struct config *config_ref(struct config *c);
 struct config *config_unref(struct config *c); /* NULL is fine; always returns NULL */
 DEFINE_CLEANUP(config_unref, struct config *)
+/* Writes a configuration, given as JSON, as a YAML file that only we can read: --write-config-to.
+ */
+int config_write(const char *path, const char *json, size_t n, struct kerr *err);
 
 /* ---- checks, in the words of Kubernetes' validation -------------------------------------------
  */
@@ -61,13 +66,16 @@ int config_duration(const char *path, nsec_t v, struct kerr *err); /* not negati
 struct config_handler {
     /* A new version that was read and found good; take a reference to keep it. A file that says
      * the same in other words is no news. The callee may still refuse (it needs a restart, say):
-     * a negative code with the reason. */
+     * a negative code with the reason. -EBUSY: not now; it is asked again in a few seconds. */
     int (*on_change)(void *arg, struct config *next, struct kerr *err);
     /* A bad version was refused, the old one stays in force. NULL: an error is logged. */
     void (*on_refused)(void *arg, const struct kerr *err);
+    /* Counts what became of changed files, by the label "result": loaded, refused. May be NULL. */
+    struct metric *reloads;
 };
 struct config_watch;
-/* `current` is what is in force now (a reference is taken); spec must outlive the watch. */
+/* `current` is what is in force now (a reference is taken); spec must outlive the watch. Without a
+ * file nothing ever changes. */
 struct config_watch *config_watch_new(struct loop *l, struct config *current,
                                       const struct config_handler *h, void *arg);
 /* Not from inside its own callbacks. NULL is fine; always returns NULL. */

@@ -26,6 +26,7 @@ struct flags *flags_free(struct flags *f)
     vec_fini(&f->titles);
     vec_fini(&f->args);
     vec_fini(&f->warnings);
+    vec_fini(&f->later);
     arena_free(f->arena);
     free(f);
     return NULL;
@@ -266,7 +267,7 @@ static void apply_default(struct flags *f, struct flag_entry *e)
     const struct flag *d = e->flag;
     const char *text = e->def;
 
-    if (d->flags & FLAG_IGNORED)
+    if (flag_is_dropped(d))
         return;
     memset(e->target, 0, value_size(d->type));
     if (!text && d->type != FLAG_STR)
@@ -309,7 +310,7 @@ void flags_default(struct flags *f, const char *name, const char *def)
 static int set_flag(struct flags *f, struct flag_entry *e, const char *value, struct kerr *err)
 {
     const struct flag *d = e->flag;
-    void *target = d->flags & FLAG_IGNORED ? NULL : e->target;
+    void *target = flag_is_dropped(d) ? NULL : e->target;
     char quoted[SHOWN_VALUE];
 
     if (d->type == FLAG_LIST && target && !e->given)
@@ -322,6 +323,8 @@ static int set_flag(struct flags *f, struct flag_entry *e, const char *value, st
     if (d->deprecated && !e->given)
         vec_push(&f->warnings,
                  arena_printf(f->arena, "flag --%s is deprecated: %s", d->name, d->deprecated));
+    if (d->flags & FLAG_LATER && !e->given)
+        vec_push(&f->later, d->name);
     e->given = true;
     return 0;
 }
@@ -460,4 +463,9 @@ bool flags_given(const struct flags *f, const char *name)
 const char *flags_warning(const struct flags *f, size_t i)
 {
     return i < f->warnings.n ? f->warnings.items[i] : NULL;
+}
+
+const char *flags_later(const struct flags *f, size_t i)
+{
+    return i < f->later.n ? f->later.items[i] : NULL;
 }

@@ -45,8 +45,10 @@ enum flag_type {             /* how the value lies in the options struct */
                  FLAG_CUSTOM /* anything that .set understands */
 };
 enum {
-    FLAG_IGNORED = 1 << 0, /* checked and accepted, stored nowhere: known upstream, no use here */
+    FLAG_IGNORED = 1 << 0, /* checked and stored nowhere: known upstream, no use here; shown in the
+                              usage when it has a help */
     FLAG_HIDDEN = 1 << 1,  /* not shown in the usage */
+    FLAG_LATER = 1 << 2,   /* checked and stored nowhere, as the usage says: not served yet */
 };
 
 typedef int (*flag_set_fn)(void *target, const char *value, struct kerr *err);
@@ -94,6 +96,8 @@ int flags_stopped_at(const struct flags *f);
 bool flags_given(const struct flags *f, const char *name);
 /* What the user should know (deprecated, without effect); NULL behind the last. */
 const char *flags_warning(const struct flags *f, size_t i);
+/* Names of FLAG_LATER flags that were given; NULL behind the last. */
+const char *flags_later(const struct flags *f, size_t i);
 
 /* All sections, flags sorted by name, with defaults. */
 void flags_usage(const struct flags *f, struct strbuf *out);

@@ -16,12 +16,18 @@ struct flag_entry {
 struct flags {
     struct arena *arena;
     struct vec_of(struct flag_entry) entries;
-    struct vec_of(const char *) titles, args, warnings;
+    struct vec_of(const char *) titles, args, warnings, later;
     int stopped_at;
 };
 
+/* Its value goes nowhere. */
+static inline bool flag_is_dropped(const struct flag *f)
+{
+    return f->flags & (FLAG_IGNORED | FLAG_LATER);
+}
+
 static inline bool flag_is_shown(const struct flag *f)
 {
-    return !f->deprecated && !(f->flags & (FLAG_HIDDEN | FLAG_IGNORED));
+    return !f->deprecated && !(f->flags & FLAG_HIDDEN) && !(f->flags & FLAG_IGNORED && !f->help);
 }
 #endif

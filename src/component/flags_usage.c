@@ -99,6 +99,8 @@ static void put_text(const struct flag_entry *e, struct strbuf *out)
 {
     const struct flag *d = e->flag;
 
+    if (d->flags & FLAG_LATER)
+        strbuf_append(out, "accepted; not served yet: ");
     for (const char *p = str_or(d->help, ""); *p; p++)
         if (*p != '`')
             strbuf_appendc(out, *p);

@@ -1,16 +1,9 @@
 /* options.c - the shared flags. */
 #include "component/options.h"
 
-#include <stdio.h>
-#include <unistd.h>
-
 #include "base/klog.h"
 #include "client/kube.h"
 #include "client/kubeconfig.h"
-#include "client/leader.h"
-#include "loop/loop.h"
-
-#define WATCHDOG_SLACK (20 * NSEC_PER_SEC) /* beyond the lease, as upstream's adaptor */
 
 /* ---- logs ------------------------------------------------------------------------------------ */
 
@@ -126,73 +119,4 @@ int client_options_kube(const struct client_options *o, const struct client_env 
         return r;
     c.user_agent = user_agent;
     return kube_http_new(l, strings, &c, ret, err);
-}
-
-/* ---- leader election ------------------------------------------------------------------------- */
-
-void election_options_add(struct flags *f, struct election_options *o, const char *name)
-{
-#define O(member) .off = offsetof(struct election_options, member)
-    static const char *const locks[] = { "leases", NULL };
-    static const struct flag table[] = {
-        { "leader-elect", FLAG_BOOL, O(enabled), .def = "true",
-          .help = "act only while holding the lease, so that replicas can stand by" },
-        { "leader-elect-lease-duration", FLAG_DUR, O(lease_duration), .def = "15s",
-          .help = "how long others wait for a leader that is silent" },
-        { "leader-elect-renew-deadline", FLAG_DUR, O(renew_deadline), .def = "10s",
-          .help = "how long a leader tries to renew before it gives up; less than the lease "
-                  "duration" },
-        { "leader-elect-retry-period", FLAG_DUR, O(retry_period), .def = "2s",
-          .help = "time between attempts to get or renew the lease" },
-        { "leader-elect-resource-lock", FLAG_STR, O(lock), .def = "leases", .choices = locks,
-          .help = "kind of the lock object" },
-        { "leader-elect-resource-name", FLAG_STR, O(name), .help = "name of the lease" },
-        { "leader-elect-resource-namespace", FLAG_STR, O(ns), .def = "koordinator-system",
-          .help = "namespace of the lease" },
-    };
-#undef O
-    flags_add(f, "Leader election flags", table, ARRAY_LEN(table), o);
-    flags_default(f, "leader-elect-resource-name", name);
-}
-
-char *election_identity(struct loop *l)
-{
-    char host[256] = "";
-    uint64_t hi = loop_rand(l), lo = loop_rand(l);
-
-    if (gethostname(host, sizeof host - 1) < 0 || !*host)
-        (void)snprintf(host, sizeof host, "unknown");
-    hi = (hi & ~UINT64_C(0xf000)) | 0x4000; /* a random UUID, version 4 */
-    lo = (lo & ~(UINT64_C(3) << 62)) | UINT64_C(2) << 62;
-    return xasprintf("%s_%08x-%04x-%04x-%04x-%012llx", host, (unsigned)(hi >> 32),
-                     (unsigned)(hi >> 16 & 0xffff), (unsigned)(hi & 0xffff), (unsigned)(lo >> 48),
-                     (unsigned long long)(lo & 0xffffffffffff));
-}
-
-int election_options_leader(const struct election_options *o, struct kube *k, const char *identity,
-                            const struct leader_handler *h, void *arg, struct leader **ret,
-                            struct kerr *err)
-{
-    const struct leader_opts opts = {
-        .ns = o->ns,
-        .name = o->name,
-        .identity = identity,
-        .lease_duration = o->lease_duration,
-        .renew_deadline = o->renew_deadline,
-        .retry_period = o->retry_period,
-    };
-    int r = leader_new(k, &opts, h, arg, ret, err);
-    return r < 0 ? kerr_wrap(err, "leader election") : 0;
-}
-
-int election_check(void *watchdog, struct kerr *err)
-{
-    const struct election_watchdog *w = watchdog;
-    nsec_t silent = loop_mono(w->loop) - leader_renewed(w->leader);
-
-    /* Not leader_is(): it is false as soon as the lease has run out, which is when this matters. */
-    if (!streq(leader_holder(w->leader), w->identity) ||
-        silent <= w->lease_duration + WATCHDOG_SLACK)
-        return 0;
-    return kerr_set(err, -ETIMEDOUT, "failed election to renew leadership on lease %s", w->name);
 }

@@ -7,8 +7,6 @@
 struct intern;
 struct kube;
 struct kube_config;
-struct leader;
-struct leader_handler;
 struct loop;
 
 /* ---- logs: -v, --logging-format; the other flags of klog are known and have no effect -------- */
@@ -48,28 +46,4 @@ int client_options_config(const struct client_options *o, const struct client_en
 int client_options_kube(const struct client_options *o, const struct client_env *env,
                         struct loop *l, struct intern *strings, const char *agent,
                         struct kube **ret, struct kerr *err);
-
-/* ---- leader election ------------------------------------------------------------------------- */
-
-struct election_options {
-    bool enabled;
-    nsec_t lease_duration, renew_deadline, retry_period;
-    const char *lock, *name, *ns;
-};
-/* name: the default of the lease's name. */
-void election_options_add(struct flags *f, struct election_options *o, const char *name);
-/* "host_uuid", as client-go's programs call themselves; the caller frees it. */
-char *election_identity(struct loop *l);
-int election_options_leader(const struct election_options *o, struct kube *k, const char *identity,
-                            const struct leader_handler *h, void *arg, struct leader **ret,
-                            struct kerr *err);
-/* A check for serve_add_check(): a leader that can no longer renew should be restarted. Healthy
- * while we do not lead. */
-struct election_watchdog {
-    struct loop *loop;
-    struct leader *leader;
-    const char *identity, *name; /* name: of the lease, for the message */
-    nsec_t lease_duration;
-};
-int election_check(void *watchdog, struct kerr *err);
 #endif

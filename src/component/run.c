@@ -109,6 +109,8 @@ static void run_loop(struct run *r)
     log_options_apply(&r->log);
     for (size_t i = 0; (warning = flags_warning(r->flags, i)); i++)
         KLOG_W("Command line", KV_S("warning", warning));
+    for (size_t i = 0; (warning = flags_later(r->flags, i)); i++)
+        KLOG_W("Flag is accepted and has no effect yet", KV_S("flag", warning));
     KLOG_I(0, "Starting", KV_S("program", r->program->name), KV_S("version", "v" KOORD_VERSION));
     int e = hook_signals(r, &err);
     if (e == 0)

@@ -1,15 +1,12 @@
-/* koord_scheduler.c - the program koord-scheduler: lease, endpoints, scheduler (scheduler-core 9).
+/* koord_scheduler.c - the program koord-scheduler: when it watches, when it decides, what it serves
+ * (scheduler-core 9).
  */
 #include "main/koord_scheduler_int.h"
 
 #include <signal.h>
-#include <stdio.h>
-#include <unistd.h>
 
 #include "base/klog.h"
 #include "base/strbuf.h"
-#include "client/kube.h"
-#include "client/leader.h"
 #include "component/run.h"
 #include "component/serve.h"
 #include "loop/loop.h"
@@ -17,26 +14,7 @@
 #include "scheduler/observe/explain/controller.h"
 #include "scheduler/scheduler.h"
 
-#define PROGRAM       "koord-scheduler"
-#define RELEASE_GRACE (5 * NSEC_PER_SEC)
-#define SYNC_PERIOD   (100 * NSEC_PER_MSEC)
-
 /* ---- scheduling ------------------------------------------------------------------------------ */
-
-static int start_client(struct program_state *p, struct kerr *err)
-{
-    struct client_options c = p->o->client;
-    char host[256] = "";
-
-    c.kubeconfig = p->now.client.kubeconfig;
-    c.qps = p->now.client.qps;
-    c.burst = p->now.client.burst;
-    if (gethostname(host, sizeof host - 1) < 0 || !*host)
-        (void)snprintf(host, sizeof host, "unknown");
-    p->instance = xasprintf(PROGRAM "-%s", host);
-    return client_options_kube(&c, &p->run->env, p->run->loop, p->run->strings, PROGRAM, &p->kube,
-                               err);
-}
 
 static void watch(struct program_state *p)
 {
@@ -47,7 +25,7 @@ static void watch(struct program_state *p)
 static void decide(struct program_state *p)
 {
     scheduler_lead(p->scheduler);
-    p->explainer = explainer_new(p->run->loop, p->kube, p->scheduler);
+    p->explainer = explainer_new(p->run->loop, p->service->kube, p->scheduler);
 }
 
 static void on_barrier(void *arg, const struct kerr *err)
@@ -59,92 +37,25 @@ static void on_barrier(void *arg, const struct kerr *err)
     decide(arg);
 }
 
-static void lead(struct program_state *p)
+static void lead(void *arg)
 {
+    struct program_state *p = arg;
     const struct barrier_opts o = { p->o->barrier_ns, p->o->barrier_pod, p->now.election.name,
                                     p->o->barrier_timeout };
 
-    p->leading = true;
     if (!p->watching)
         watch(p);
-    if (p->leader && sched_gate_on(p->o, "SyncBarrier"))
+    if (election_has_lease(p->service->election) && sched_gate_on(p->o, "SyncBarrier"))
         p->barrier = barrier_new(p->scheduler, &o, on_barrier, p);
     else
         decide(p);
 }
 
-static void on_started(void *arg)
+/* Who stands by without caches is ready to take over. */
+static bool is_ready(void *arg)
 {
-    struct program_state *p = arg;
-
-    KLOG_I(0, "Leading", KV_S("identity", p->identity));
-    lead(p);
-}
-
-static void on_stopped(void *arg)
-{
-    struct program_state *p = arg;
-
-    p->leading = false;
-    if (p->run->stopping)
-        return;
-    KLOG_E(NULL, "Leaderelection lost");
-    run_exit(p->run, 1);
-}
-
-static void on_new_leader(void *arg, const char *identity)
-{
-    (void)arg;
-    KLOG_I(0, "New leader", KV_S("identity", identity));
-}
-
-static int start_election(struct program_state *p, struct kerr *err)
-{
-    static const struct leader_handler handler = { on_started, on_stopped, on_new_leader };
-    const struct sched_election *e = &p->now.election;
-    const struct election_options o = {
-        .lease_duration = e->lease_duration,
-        .renew_deadline = e->renew_deadline,
-        .retry_period = e->retry_period,
-        .lock = e->lock,
-        .name = e->name,
-        .ns = e->ns,
-    };
-
-    if (!e->elect.v)
-        return 0;
-    p->identity = election_identity(p->run->loop);
-    int r = election_options_leader(&o, p->kube, p->identity, &handler, p, &p->leader, err);
-    if (r < 0)
-        return r;
-    p->watchdog = (struct election_watchdog){ p->run->loop, p->leader, p->identity, e->name,
-                                              e->lease_duration };
-    serve_add_check(p->serve, SERVE_HEALTHZ | SERVE_LIVEZ, "leaderElection", election_check,
-                    &p->watchdog);
-    return 0;
-}
-
-/* Who stands for election can decide at once. */
-static void on_waiting(struct loop *l, void *arg)
-{
-    struct program_state *p = arg;
-
-    p->waiting = NULL;
-    if (p->watching && !scheduler_synced(p->scheduler))
-        p->waiting = loop_after(l, SYNC_PERIOD, on_waiting, p);
-    else
-        leader_start(p->leader);
-}
-
-static void begin(struct program_state *p)
-{
-    if (!p->leader) {
-        lead(p);
-        return;
-    }
-    if (!p->now.delay_cache)
-        watch(p);
-    p->waiting = loop_after(p->run->loop, 0, on_waiting, p);
+    const struct program_state *p = arg;
+    return !p->watching || scheduler_synced(p->scheduler);
 }
 
 /* ---- endpoints ------------------------------------------------------------------------------- */
@@ -152,57 +63,27 @@ static void begin(struct program_state *p)
 static bool leads(void *arg)
 {
     const struct program_state *p = arg;
-    return p->leading && (!p->leader || leader_is(p->leader));
+    return election_leads(p->service->election);
 }
 
-/* Who stands by without caches is ready to take over. */
 static int check_synced(void *arg, struct kerr *err)
 {
-    const struct program_state *p = arg;
-
-    if (!p->watching || scheduler_synced(p->scheduler))
-        return 0;
-    return kerr_set(err, -EAGAIN, "informers have not synced yet");
+    return is_ready(arg) ? 0 : kerr_set(err, -EAGAIN, "informers have not synced yet");
 }
 
-static void on_configz(void *arg, struct httpd_req *r)
+static void write_configz(void *arg, struct strbuf *out)
 {
     const struct program_state *p = arg;
-    CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
 
-    if (!serve_allow(r, "GET, HEAD"))
-        return;
-    strbuf_append(&out, "{\"componentconfig\":");
-    sched_config_write(&p->now, false, &out);
-    strbuf_appendc(&out, '}');
-    httpd_reply(r, 200, "application/json", out.data, out.len);
+    strbuf_append(out, "{\"componentconfig\":");
+    sched_config_write(&p->now, false, out);
+    strbuf_appendc(out, '}');
 }
 
-/* "host:port", with brackets around an IPv6 address. */
-static char *address(const char *host, int port)
-{
-    return xasprintf(strchr(host, ':') ? "[%s]:%d" : "%s:%d", host, port);
-}
-
-static int start_serving(struct program_state *p, struct kerr *err)
-{
-    const struct serve_opts o = { .program = PROGRAM,
-                                  .metrics = p->run->metrics,
-                                  .allow_remote_changes = p->o->debug.allow_remote };
-    CLEANUP(mem_free) char *plain = address(p->o->address, p->o->port);
-    CLEANUP(mem_free) char *secure = address(p->o->bind_address, p->o->secure_port);
-    int r = 0;
-
-    p->serve = serve_new(p->run->loop, &o);
-    serve_add_check(p->serve, SERVE_READYZ, "informer-sync", check_synced, p);
-    serve_handle(p->serve, "/configz", on_configz, p);
-    scheduler_serve(p->scheduler, p->serve, leads, p);
-    if (p->o->port)
-        r = serve_listen(p->serve, plain, NULL, err);
-    if (r == 0 && p->o->secure_port)
-        r = sched_secure(p->run, p->serve, secure, &p->delegate, err);
-    return r;
-}
+static const struct service_handler service = {
+    .election = { .ready = is_ready, .lead = lead, .lost = "Leaderelection lost" },
+    .configz = write_configz,
+};
 
 static void on_debug_signal(struct loop *l, int signum, void *arg)
 {
@@ -221,10 +102,21 @@ static void on_debug_signal(struct loop *l, int signum, void *arg)
 static int check(struct run *r, struct kerr *err)
 {
     const struct sched_options *o = r->options;
+    return secure_options_check(&o->secure, err);
+}
 
-    if (!*o->tls_cert != !*o->tls_key)
-        return kerr_set(err, -EINVAL, "--tls-cert-file and --tls-private-key-file go together");
-    return 0;
+static int start_service(struct program_state *p, struct kerr *err)
+{
+    p->service_opts = settings_service(p);
+    if (service_new(p->run, &p->service_opts, &service, p, &p->service, err) < 0 ||
+        settings_make_scheduler(p, err) < 0)
+        return err->code;
+    serve_add_check(p->service->serve, SERVE_READYZ, "informer-sync", check_synced, p);
+    scheduler_serve(p->scheduler, p->service->serve, leads, p);
+    settings_watch(p);
+    if (election_has_lease(p->service->election) && !p->now.delay_cache)
+        watch(p);
+    return service_start(p->service, err);
 }
 
 static int start(struct run *r, struct kerr *err)
@@ -241,56 +133,32 @@ static int start(struct run *r, struct kerr *err)
     }
     if (e < 0)
         return e;
-    sched_options_warn(r->flags, p->o);
+    sched_options_warn(p->o);
     gates_log(&p->o->gates);
     gates_metrics(&p->o->gates, r->metrics);
     settings_log(&p->now);
-    e = start_client(p, err);
-    if (e == 0)
-        e = settings_make_scheduler(p, err);
-    if (e == 0)
-        e = start_serving(p, err);
-    if (e == 0)
-        e = start_election(p, err);
-    if (e == 0)
-        e = loop_on_signal(r->loop, SIGUSR2, on_debug_signal, p, err);
-    if (e < 0)
-        return e;
-    settings_watch(p);
-    begin(p);
-    return 0;
-}
-
-static void released(void *arg)
-{
-    run_exit(arg, 0);
-}
-
-static void on_grace_over(struct loop *l, void *arg)
-{
-    (void)l;
-    run_exit(arg, 0);
+    if (start_service(p, err) < 0)
+        return err->code;
+    return loop_on_signal(r->loop, SIGUSR2, on_debug_signal, p, err);
 }
 
 /* First no more decisions, then the lease goes to the next one. */
+static void stop_parts(struct program_state *p)
+{
+    p->watch = config_watch_free(p->watch);
+    if (p->service)
+        service_close(p->service);
+    p->barrier = barrier_free(p->barrier);
+    p->explainer = explainer_free(p->explainer);
+    p->scheduler = scheduler_free(p->scheduler);
+}
+
 static void stop(struct run *r)
 {
     struct program_state *p = r->self;
 
-    p->again = timer_cancel(p->again);
-    p->waiting = timer_cancel(p->waiting);
-    p->watch = config_watch_free(p->watch);
-    p->serve = serve_free(p->serve);
-    p->delegate = delegate_free(p->delegate);
-    p->barrier = barrier_free(p->barrier);
-    p->explainer = explainer_free(p->explainer);
-    p->scheduler = scheduler_free(p->scheduler);
-    if (!p->leader) {
-        run_exit(r, 0);
-        return;
-    }
-    loop_after(r->loop, RELEASE_GRACE, on_grace_over, r);
-    leader_release(p->leader, released, r);
+    stop_parts(p);
+    service_stop(p->service);
 }
 
 static void fini(struct run *r)
@@ -299,24 +167,15 @@ static void fini(struct run *r)
 
     if (!p)
         return;
-    timer_cancel(p->again);
-    timer_cancel(p->waiting);
-    config_watch_free(p->watch);
-    serve_free(p->serve);
-    delegate_free(p->delegate);
-    barrier_free(p->barrier);
-    leader_free(p->leader);
-    explainer_free(p->explainer);
-    scheduler_free(p->scheduler);
-    kube_free(p->kube);
+    stop_parts(p);
+    service_free(p->service);
     config_unref(p->config);
-    free(p->identity);
-    free(p->instance);
+    free(p->plain);
     free(p);
 }
 
 static const struct program program = {
-    .name = PROGRAM,
+    .name = "koord-scheduler",
     .about = "Gives pods the best node there is, as kube-scheduler with Koordinator's plugins\n"
              "does: the same configuration files, flags, endpoints and metrics.\n",
     .add_flags = sched_options_add,

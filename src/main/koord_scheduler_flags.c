@@ -13,13 +13,6 @@ static const struct flag served[] = {
     { "address", FLAG_STR, O(address), .def = "0.0.0.0", .help = "`address` of the plain port" },
     { "port", FLAG_INT, O(port), .def = "10251", .max = 65535,
       .help = "plain HTTP port for health, metrics and debugging; 0: none" },
-    { "bind-address", FLAG_STR, O(bind_address), .def = "0.0.0.0",
-      .help = "`address` of the secure port" },
-    { "secure-port", FLAG_INT, O(secure_port), .def = "10259", .max = 65535,
-      .help = "HTTPS port for the same; 0: none" },
-    { "tls-cert-file", FLAG_STR, O(tls_cert),
-      .help = "certificate `file` of the secure port; without it a self-signed one is made" },
-    { "tls-private-key-file", FLAG_STR, O(tls_key), .help = "key `file` of that certificate" },
     { "pod-max-in-unschedulable-pods-duration", FLAG_DUR, O(unschedulable_max), .def = "5m",
       .help = "a pod that did not fit is tried again after this time, whatever happens" },
     { "debug-scores", FLAG_INT, .letter = 's', O(debug_scores), .def = "0", .max = INT32_MAX,
@@ -50,73 +43,37 @@ static const struct flag served[] = {
               "plugins that are not here yet" },
 };
 
-#define LATER "accepted; not served yet: "
-#define B(name, what)                                      \
-    {                                                      \
-        name, FLAG_BOOL, O(unserved.b), .help = LATER what \
-    }
-#define D(name, value, what)                                            \
-    {                                                                   \
-        name, FLAG_DUR, O(unserved.d), .def = value, .help = LATER what \
-    }
-#define I(name, value, what)                                            \
-    {                                                                   \
-        name, FLAG_INT, O(unserved.i), .def = value, .help = LATER what \
-    }
-#define L(name, value, what)                                             \
-    {                                                                    \
-        name, FLAG_LIST, O(unserved.l), .def = value, .help = LATER what \
-    }
-#define M(name, what)                                     \
-    {                                                     \
-        name, FLAG_MAP, O(unserved.m), .help = LATER what \
-    }
-#define S(name, value, what)                                            \
-    {                                                                   \
-        name, FLAG_STR, O(unserved.s), .def = value, .help = LATER what \
-    }
-static const struct flag koord_unserved[] = {
-    L("controller-plugins", "*", "controllers of plugins to run"),
-    B("enable-network-topology-manager", "network topology for gangs"),
-    { "scheduling-drop-unhandled-timeout", FLAG_DUR, O(unserved.d), .def = "5s",
-      .help = "accepted; the monitor looks at the queue itself and has nothing to forget" },
-    B("enable-workload-auditor", "audit of workloads"),
-    S("workload-auditor-metric-labels", "", "labels of its metrics"),
-    D("workload-auditor-victim-reschedule-duration", "10s", "time for victims to come back"),
-    D("workload-auditor-victim-deletion-duration", "30s", "time for victims to go"),
-    I("workload-auditor-victim-deleting-retries", "3", "attempts to see them go"),
-    D("workload-auditor-scheduling-event-interval", "5m", "time between its events"),
-    B("async-log", "log from another thread"),
-    I("async-log-queue-length", "10000", "lines waiting to be written"),
-};
-static const struct flag kube_unserved[] = {
-    S("cert-dir", "", "directory for the self-signed certificate"),
-    B("disable-http2-serving", "HTTP/1.1 only on the secure port"),
-    I("http2-max-streams-per-connection", "0", "limit of HTTP/2 streams"),
-    B("permit-address-sharing", "SO_REUSEADDR"),
-    B("permit-port-sharing", "SO_REUSEPORT"),
-    L("tls-cipher-suites", NULL, "cipher suites of the secure port"),
-    L("tls-curve-preferences", NULL, "curves of the secure port"),
-    S("tls-min-version", "", "oldest TLS version; it is VersionTLS12"),
-    S("tls-sni-cert-key", "", "further certificates by host name"),
-    { "contention-profiling", FLAG_BOOL, O(unserved.b), .def = "true",
-      .help = "accepted; there are no Go profiles here" },
-    { "profiling", FLAG_BOOL, O(unserved.b), .def = "true",
-      .help = "accepted; there are no Go profiles here" },
-    L("emulated-version", NULL, "behave as another version"),
-    M("allow-metric-labels", "limit label values"),
-    S("allow-metric-labels-manifest", "", "file with such limits"),
-    L("disabled-metrics", NULL, "leave metrics out"),
-    S("show-hidden-metrics-for-version", "", "show metrics that were hidden"),
-};
-#undef B
-#undef D
-#undef I
-#undef L
-#undef M
-#undef S
 #undef O
 
+#define LATER(name, type, value, text)                     \
+    {                                                      \
+        name, type, FLAG_LATER, .def = value, .help = text \
+    }
+#define NO_PROFILES "accepted; there are no Go profiles here"
+static const struct flag koord_later[] = {
+    LATER("controller-plugins", FLAG_LIST, "*", "controllers of plugins to run"),
+    LATER("enable-network-topology-manager", FLAG_BOOL, NULL, "network topology for gangs"),
+    { "scheduling-drop-unhandled-timeout", FLAG_DUR, FLAG_IGNORED, .def = "5s",
+      .help = "accepted; the monitor looks at the queue itself and has nothing to forget" },
+    LATER("enable-workload-auditor", FLAG_BOOL, NULL, "audit of workloads"),
+    LATER("workload-auditor-metric-labels", FLAG_STR, "", "labels of its metrics"),
+    LATER("workload-auditor-victim-reschedule-duration", FLAG_DUR, "10s",
+          "time for victims to come back"),
+    LATER("workload-auditor-victim-deletion-duration", FLAG_DUR, "30s", "time for victims to go"),
+    LATER("workload-auditor-victim-deleting-retries", FLAG_INT, "3", "attempts to see them go"),
+    LATER("workload-auditor-scheduling-event-interval", FLAG_DUR, "5m", "time between its events"),
+    LATER("async-log", FLAG_BOOL, NULL, "log from another thread"),
+    LATER("async-log-queue-length", FLAG_INT, "10000", "lines waiting to be written"),
+};
+static const struct flag kube_later[] = {
+    { "contention-profiling", FLAG_BOOL, FLAG_IGNORED, .def = "true", .help = NO_PROFILES },
+    { "profiling", FLAG_BOOL, FLAG_IGNORED, .def = "true", .help = NO_PROFILES },
+    LATER("emulated-version", FLAG_LIST, NULL, "behave as another version"),
+    LATER("allow-metric-labels", FLAG_MAP, NULL, "limit label values"),
+    LATER("allow-metric-labels-manifest", FLAG_STR, "", "file with such limits"),
+    LATER("disabled-metrics", FLAG_LIST, NULL, "leave metrics out"),
+    LATER("show-hidden-metrics-for-version", FLAG_STR, "", "show metrics that were hidden"),
+};
 /* ---- feature gates --------------------------------------------------------------------------- */
 
 static const struct gate gates[] = {
@@ -185,9 +142,9 @@ void sched_options_add(struct flags *f, void *options)
     client_options_add(f, &o->client);
     election_options_add(f, &o->election, "koord-scheduler");
     debug_options_add(f, &o->debug);
-    delegate_options_add(f, &o->delegate);
-    flags_add(f, "Koordinator's further flags", koord_unserved, ARRAY_LEN(koord_unserved), o);
-    flags_add(f, "kube-scheduler's further flags", kube_unserved, ARRAY_LEN(kube_unserved), o);
+    secure_options_add(f, &o->secure, "10259");
+    flags_add(f, "Koordinator's further flags", koord_later, ARRAY_LEN(koord_later), o);
+    flags_add(f, "kube-scheduler's further flags", kube_later, ARRAY_LEN(kube_later), o);
 }
 
 bool sched_gate_on(const struct sched_options *o, const char *gate)
@@ -198,13 +155,6 @@ bool sched_gate_on(const struct sched_options *o, const char *gate)
         i++;
     assert(i < ARRAY_LEN(gates));
     return gates_on(&o->gates, i);
-}
-
-static void warn(const struct flags *f, const struct flag *table, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (flags_given(f, table[i].name) && str_starts(table[i].help, LATER))
-            KLOG_W("Flag is accepted and has no effect yet", KV_S("flag", table[i].name));
 }
 
 /* The gates that sched_gate_on() is asked about. */
@@ -226,10 +176,8 @@ static bool is_served(const char *gate)
     return false;
 }
 
-void sched_options_warn(const struct flags *f, const struct sched_options *o)
+void sched_options_warn(const struct sched_options *o)
 {
-    warn(f, koord_unserved, ARRAY_LEN(koord_unserved));
-    warn(f, kube_unserved, ARRAY_LEN(kube_unserved));
     for (unsigned i = 0; i < ARRAY_LEN(gates); i++)
         if (gates_given(&o->gates, i) && gates_on(&o->gates, i) != gates[i].def &&
             !is_served(gates[i].name))

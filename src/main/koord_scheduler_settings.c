@@ -8,13 +8,8 @@
 #include "base/strbuf.h"
 #include "component/metrics.h"
 #include "component/run.h"
-#include "loop/loop.h"
 #include "main/koord_scheduler_int.h"
 #include "scheduler/scheduler.h"
-#include "sys/file.h"
-#include "json/kj.h"
-
-#define RELOAD_AGAIN (5 * NSEC_PER_SEC)
 
 /* ---- file and flags -------------------------------------------------------------------------- */
 
@@ -70,16 +65,34 @@ int settings_load(struct program_state *p, struct kerr *err)
 
 int settings_write(const struct program_state *p, struct kerr *err)
 {
-    CLEANUP(strbuf_fini) struct strbuf json = STRBUF_INIT, yaml = STRBUF_INIT;
-    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    CLEANUP(strbuf_fini) struct strbuf json = STRBUF_INIT;
 
     sched_config_write(&p->now, true, &json);
-    int r = kj_parse(strbuf_str(&json), json.len, 0, &doc, err);
-    if (r < 0)
-        return r;
-    kj_write_yaml(kj_root(doc), &yaml);
-    /* Extenders may bring a private key. */
-    return file_write_atomic(AT_FDCWD, p->o->write_config_to, yaml.data, yaml.len, 0600, err);
+    return config_write(p->o->write_config_to, strbuf_str(&json), json.len, err);
+}
+
+struct service_opts settings_service(struct program_state *p)
+{
+    const struct sched_election *e = &p->now.election;
+    struct service_opts s = {
+        .client = p->o->client,
+        .election = { .enabled = e->elect.v,
+                      .lease_duration = e->lease_duration,
+                      .renew_deadline = e->renew_deadline,
+                      .retry_period = e->retry_period,
+                      .lock = e->lock,
+                      .name = e->name,
+                      .ns = e->ns },
+        .secure = &p->o->secure,
+        .allow_remote_changes = p->o->debug.allow_remote,
+    };
+
+    s.client.kubeconfig = p->now.client.kubeconfig;
+    s.client.qps = p->now.client.qps;
+    s.client.burst = p->now.client.burst;
+    if (p->o->port)
+        s.plain[0] = p->plain = address_text(p->o->address, p->o->port);
+    return s;
 }
 
 /* ---- what a configuration asks of the scheduler ---------------------------------------------- */
@@ -111,7 +124,7 @@ static struct scheduler_opts opts_of(const struct program_state *p, const struct
         .nprofiles = c->profiles.n,
         .extenders = c->extenders.items,
         .nextenders = c->extenders.n,
-        .instance = p->instance,
+        .instance = p->service->instance,
         .metrics = p->run->metrics,
         .unwatched = p->unwatched,
         .backoff_initial = c->backoff_initial.v * NSEC_PER_SEC,
@@ -135,20 +148,11 @@ int settings_make_scheduler(struct program_state *p, struct kerr *err)
 {
     leave_out(p);
     struct scheduler_opts o = opts_of(p, &p->now);
-    p->scheduler = scheduler_new(p->run->loop, p->kube, &o, err);
+    p->scheduler = scheduler_new(p->run->loop, p->service->kube, &o, err);
     return p->scheduler ? 0 : err->code;
 }
 
 /* ---- reloading ------------------------------------------------------------------------------- */
-
-static void on_again(struct loop *l, void *arg)
-{
-    struct program_state *p = arg;
-
-    (void)l;
-    p->again = NULL;
-    config_watch_check(p->watch);
-}
 
 /* What a running program cannot change. */
 static void warn_restart(const struct sched_config *old, const struct sched_config *next)
@@ -182,8 +186,6 @@ static int on_change(void *arg, struct config *next, struct kerr *err)
                                       .nextenders = c->extenders.n };
 
     int r = scheduler_reload(p->scheduler, &o, err);
-    if (r == -EBUSY && !p->again)
-        p->again = loop_after(p->run->loop, RELOAD_AGAIN, on_again, p);
     if (r < 0)
         return kerr_wrap(err, "%s", next->path);
     warn_restart(old, c);
@@ -195,18 +197,7 @@ static int on_change(void *arg, struct config *next, struct kerr *err)
     now.backoff_max = p->now.backoff_max;
     now.delay_cache = p->now.delay_cache;
     p->now = now;
-    counter_inc(p->loaded);
     return 0;
-}
-
-static void on_refused(void *arg, const struct kerr *err)
-{
-    struct program_state *p = arg;
-
-    if (err->code == -EBUSY)
-        return; /* tried again soon */
-    counter_inc(p->refused);
-    KLOG_E(err, "Refused the changed configuration; the old one stays in force");
 }
 
 void settings_watch(struct program_state *p)
@@ -216,11 +207,8 @@ void settings_watch(struct program_state *p)
         "Changed configuration files, by what became of them.", METRIC_COUNTER,
         .labels = { "result" }
     };
-    static const struct config_handler handler = { on_change, on_refused };
-    struct metric *m = metrics_add(p->run->metrics, &reloads);
+    const struct config_handler handler = { .on_change = on_change,
+                                            .reloads = metrics_add(p->run->metrics, &reloads) };
 
-    p->loaded = metric_counter(m, METRIC_VALUES("loaded"));
-    p->refused = metric_counter(m, METRIC_VALUES("refused"));
-    if (*p->o->config)
-        p->watch = config_watch_new(p->run->loop, p->config, &handler, p);
+    p->watch = config_watch_new(p->run->loop, p->config, &handler, p);
 }

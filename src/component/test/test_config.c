@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 
 #include "base/klog.h"
+#include "base/strbuf.h"
 #include "component/filewatch.h"
+#include "component/metrics.h"
 #include "component/test/tmpdir.h"
 #include "loop/loop.h"
 #include "json/schema.h"
@@ -138,7 +140,7 @@ static void test_refusals_name_file_and_field(void **state)
 
 struct seen {
     int changes, refusals, port;
-    bool veto;
+    bool veto, busy;
     char text[256];
     struct loop *stop;
 };
@@ -149,6 +151,8 @@ static int on_change(void *arg, struct config *next, struct kerr *err)
 
     if (x->veto)
         return kerr_set(err, -EINVAL, "port: needs a restart");
+    if (x->busy)
+        return kerr_set(err, -EBUSY, "in the middle of something");
     x->changes++;
     x->port = ((const struct settings *)next->value)->port;
     if (x->stop)
@@ -305,6 +309,78 @@ static void test_files_in_a_missing_directory_are_polled(void **state)
     assert_int_equal(calls, 0);
 }
 
+static void test_a_busy_program_is_asked_again(void **state)
+{
+    static const struct metric_desc desc = { "reloads_total", "Reloads.", METRIC_COUNTER,
+                                             .labels = { "result" } };
+    CLEANUP(loop_free) struct loop *l = loop_new_virtual(0, 1);
+    CLEANUP(metrics_free) struct metrics *m = metrics_new();
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    struct config_handler h = handler;
+    struct tmpdir t;
+    struct config *c = NULL;
+    struct kerr err = { 0 };
+    struct seen x = { .busy = true };
+
+    (void)state;
+    tmpdir_init(&t);
+    h.reloads = metrics_add(m, &desc);
+    const char *path = tmpdir_write(&t, "c.yaml", HEAD "port: 1\n");
+    assert_int_equal(config_load(&spec, path, &c, &err), 0);
+    struct config_watch *w = config_watch_new(l, c, &h, &x);
+    config_unref(c);
+    tmpdir_write(&t, "c.yaml", HEAD "port: 2\n");
+    loop_advance(l, FILEWATCH_POLL + 20 * NSEC_PER_SEC);
+    assert_int_equal(x.changes + x.refusals, 0); /* that is no refusal */
+    x.busy = false;
+    loop_advance(l, 5 * NSEC_PER_SEC);
+    assert_int_equal(x.port, 2);
+    x.veto = true;
+    tmpdir_write(&t, "c.yaml", HEAD "port: 3\n");
+    loop_advance(l, FILEWATCH_POLL);
+    metrics_write(&m, 1, &text);
+    assert_non_null(strstr(text.data, "reloads_total{result=\"loaded\"} 1\n"));
+    assert_non_null(strstr(text.data, "reloads_total{result=\"refused\"} 1\n"));
+    config_watch_free(w);
+    tmpdir_fini(&t);
+}
+
+static void test_what_is_no_file_never_changes(void **state)
+{
+    CLEANUP(loop_free) struct loop *l = loop_new_virtual(0, 1);
+    struct config *c = NULL;
+    struct kerr err = { 0 };
+    struct seen x = { 0 };
+
+    (void)state;
+    assert_int_equal(config_parse(&spec, NULL, 0, "defaults", &c, &err), 0);
+    struct config_watch *w = config_watch_new(l, c, &handler, &x);
+    config_unref(c);
+    config_watch_check(w);
+    loop_advance(l, 600 * NSEC_PER_SEC);
+    assert_int_equal(x.changes + x.refusals, 0);
+    config_watch_free(w);
+}
+
+static void test_written_as_yaml_for_nobody_else(void **state)
+{
+    static const char json[] = "{\"kind\":\"Thing\",\"port\":1}";
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    struct tmpdir t;
+    struct stat st;
+    struct kerr err = { 0 };
+
+    (void)state;
+    tmpdir_init(&t);
+    const char *path = tmpdir_write(&t, "out.yaml", "before");
+    assert_int_equal(config_write(path, json, sizeof json - 1, &err), 0);
+    assert_int_equal(file_read_all(AT_FDCWD, path, 100, &text, &err), 0);
+    assert_string_equal(strbuf_str(&text), "kind: Thing\nport: 1\n");
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    tmpdir_fini(&t);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -315,6 +391,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_changes_are_polled_on_a_virtual_loop),
         cmocka_unit_test(test_a_swapped_configmap_mount_is_noticed_at_once),
         cmocka_unit_test(test_files_in_a_missing_directory_are_polled),
+        cmocka_unit_test(test_a_busy_program_is_asked_again),
+        cmocka_unit_test(test_what_is_no_file_never_changes),
+        cmocka_unit_test(test_written_as_yaml_for_nobody_else),
     };
 
     if (argc > 1)

@@ -47,6 +47,8 @@ static const struct flag table[] = {
     { "old-name", FLAG_STR, O(old), .deprecated = "use --config" },
     { "logtostderr", FLAG_BOOL, FLAG_IGNORED },
     { "log-dir", FLAG_STR, FLAG_IGNORED, .deprecated = "logs go to stderr" },
+    { "profiling", FLAG_BOOL, FLAG_IGNORED, .def = "true", .help = "accepted; not here" },
+    { "wait", FLAG_DUR, FLAG_LATER, .def = "5s", .help = "another thread" },
 };
 
 struct fixture {
@@ -308,6 +310,24 @@ static void test_nearest_word(void **state)
     assert_null(word_nearest("", words, 3));
 }
 
+static void test_what_is_not_served_yet_is_checked_and_named(void **state)
+{
+    struct fixture x = { 0 };
+    CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
+
+    (void)state;
+    assert_true(parse(&x, "--wait=soon") < 0);
+    assert_int_equal(parse(&x, "--wait=1s", "--wait=2s", "--profiling=false"), FLAGS_OK);
+    assert_string_equal(flags_later(x.f, 0), "wait");
+    assert_null(flags_later(x.f, 1)); /* once, and nothing about the other */
+    assert_null(flags_warning(x.f, 0));
+    flags_usage(x.f, &out);
+    assert_non_null(strstr(out.data, "accepted; not served yet: another thread (default 5s)"));
+    assert_non_null(strstr(out.data, "accepted; not here (default true)"));
+    assert_null(strstr(out.data, "logtostderr"));
+    flags_free(x.f);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -322,6 +342,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_second_table_keeps_what_the_first_was_given),
         cmocka_unit_test(test_long_help_is_wrapped),
         cmocka_unit_test(test_nearest_word),
+        cmocka_unit_test(test_what_is_not_served_yet_is_checked_and_named),
     };
 
     if (argc > 1)

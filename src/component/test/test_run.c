@@ -13,6 +13,7 @@
 #include "base/strbuf.h"
 #include "client/kube.h"
 #include "client/kubeconfig.h"
+#include "component/election.h"
 #include "loop/loop.h"
 #include "sys/spawn.h"
 
