@@ -52,6 +52,10 @@ static inline void *kf_load_ptr(const void *slot)
 /* Empty, zero, absent: what KF_OMITEMPTY leaves out. Never true of objects by value. */
 bool kf_is_empty(const struct kfield *f, const void *slot);
 
+/* The slot holds a shallow copy; what it points at is replaced by copies in the arena. Defined in
+ * copy.c. */
+void kf_copy_value(const struct kfield *f, unsigned type, struct arena *a, void *slot);
+
 /* What decoding wants to know of a schema at a glance; made once per scratch. */
 enum { KPLAN_NAMES = 128, KPLAN_UNKNOWN = 0, KPLAN_LOOK = 255, KPLAN_SLOTS = 1024 };
 struct kplan {

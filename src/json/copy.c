@@ -28,8 +28,7 @@ static void copy_bytes(struct arena *a, void *slot, size_t size)
 
 static void copy_list(const struct kfield *f, struct arena *a, struct klist *l);
 
-/* The slot holds a shallow copy; what it points at is replaced by copies of our own. */
-static void copy_value(const struct kfield *f, unsigned type, struct arena *a, void *slot)
+void kf_copy_value(const struct kfield *f, unsigned type, struct arena *a, void *slot)
 {
     switch (type) {
     case KF_STR:
@@ -73,14 +72,14 @@ static void copy_list(const struct kfield *f, struct arena *a, struct klist *l)
         char *item = (char *)l->items + i * size;
         if (map)
             copy_str(a, item);
-        copy_value(f, f->elem, a, map ? item + KMAP_VALUE : item);
+        kf_copy_value(f, f->elem, a, map ? item + KMAP_VALUE : item);
     }
 }
 
 static void copy_object(const struct kschema *s, struct arena *a, char *out)
 {
     for (uint32_t i = 0; i < s->nfields; i++)
-        copy_value(&s->fields[i], s->fields[i].type, a, out + s->fields[i].off);
+        kf_copy_value(&s->fields[i], s->fields[i].type, a, out + s->fields[i].off);
 }
 
 void kj_copy(const struct kschema *s, const void *in, struct arena *a, void *out)

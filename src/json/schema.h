@@ -212,6 +212,13 @@ void *kj_block_free(const struct kschema *s, void *block); /* NULL is fine; retu
 void kj_encode(const struct kschema *s, const void *in, struct strbuf *out);
 /* Deep copy into the arena. */
 void kj_copy(const struct kschema *s, const void *in, struct arena *a, void *out);
+/* What is left when the JSON of `over` is decoded onto a copy of `base` the way Go does it, which
+ * is how Koordinator merges strategies: a field that kj_encode() would write replaces the one
+ * below, objects merge field by field, maps key by key (a value replaces the whole value of its
+ * key); a list has the length of the list above, and its objects merge with those at the same
+ * index. out may be base. */
+void kj_overlay(const struct kschema *s, const void *base, const void *over, struct arena *a,
+                void *out);
 bool kj_struct_equal(const struct kschema *s, const void *a, const void *b);
 /* Sets what is absent and has a default, inside lists and maps too. Zero counts as absent (as in
  * Go's defaulting), but a false KF_BOOL never does: use KF_OPT_BOOL for defaults of true. */

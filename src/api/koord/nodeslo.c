@@ -125,6 +125,24 @@ static const struct kfield host_application_fields[] = {
 const struct kschema host_application_schema =
     KSCHEMA("HostApplicationSpec", struct host_application, host_application_fields);
 
+/* ---- defaults (api-config 2) ----------------------------------------------------------------- */
+
+const struct threshold_strategy threshold_strategy_default = {
+    .enable = KF_INT(false),
+    .cpu_suppress_threshold_percent = KF_INT(65),
+    .cpu_suppress_policy = "cpuset",
+    .memory_evict_threshold_percent = KF_INT(70),
+    .cpu_evict_policy = "evictByRealLimit",
+};
+const struct cpu_burst_strategy cpu_burst_strategy_default = {
+    .config = { .policy = "none",
+                .cpu_burst_percent = KF_INT(1000),
+                .cfs_quota_burst_percent = KF_INT(300),
+                .cfs_quota_burst_period_seconds = KF_INT(-1) },
+    .share_pool_threshold_percent = KF_INT(50),
+};
+const struct system_strategy system_strategy_default = { 0 };
+
 /* ---- the kind -------------------------------------------------------------------------------- */
 
 #define F(member, json, type, ...) KF(struct nodeslo_spec, member, json, type, __VA_ARGS__)

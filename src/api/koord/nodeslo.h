@@ -138,6 +138,11 @@ extern const struct kschema threshold_strategy_schema, cpu_qos_schema, memory_qo
     blkio_block_schema, blkio_qos_schema, resctrl_qos_schema, network_qos_schema,
     resource_qos_strategy_schema, cpu_burst_config_schema, cpu_burst_strategy_schema,
     system_strategy_schema, host_application_schema;
+/* What holds where nothing is configured: the manager writes it, koordlet falls back to it. The
+ * per-class strategies have no such default in the manager. */
+extern const struct threshold_strategy threshold_strategy_default;
+extern const struct cpu_burst_strategy cpu_burst_strategy_default;
+extern const struct system_strategy system_strategy_default;
 extern const struct kschema nodeslo_schema;
 extern const struct kind kind_nodeslo;
 extern const struct kind_crd crd_nodeslo;

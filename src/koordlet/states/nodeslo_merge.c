@@ -36,19 +36,10 @@ const char *const nodeslo_section_names[NODESLO_SECTIONS] = {
     CLASS(CPU_QOS("-1", "false"), RESCTRL_QOS("30"), MEMORY_QOS("95", "20", "50"))
 #define SYSTEM_CLASS CLASS(CPU_QOS("0", "false"), RESCTRL_QOS("100"), MEMORY_QOS("0", "50", "0"))
 
-static const char *const defaults[NODESLO_SECTIONS] = {
-    [NODESLO_THRESHOLD] = ("{\"enable\":false,\"cpuSuppressThresholdPercent\":65,"
-                           "\"cpuSuppressPolicy\":\"cpuset\",\"memoryEvictThresholdPercent\":70,"
-                           "\"cpuEvictPolicy\":\"evictByRealLimit\"}"),
-    [NODESLO_QOS] = ("{\"policies\":{\"cpuPolicy\":\"groupIdentity\",\"netQOSPolicy\":\"tc\"},"
-                     "\"lsrClass\":" LATENCY_CLASS ",\"lsClass\":" LATENCY_CLASS
-                     ",\"beClass\":" BEST_EFFORT_CLASS ",\"systemClass\":" SYSTEM_CLASS
-                     ",\"cgroupRoot\":{" BLKIO_QOS "}}"),
-    [NODESLO_BURST] = ("{\"policy\":\"none\",\"cpuBurstPercent\":1000,"
-                       "\"cfsQuotaBurstPercent\":300,\"cfsQuotaBurstPeriodSeconds\":-1,"
-                       "\"sharePoolThresholdPercent\":50}"),
-    [NODESLO_SYSTEM] = "{\"totalNetworkBandwidth\":\"0\"}",
-};
+static const char qos_defaults[] =
+    "{\"policies\":{\"cpuPolicy\":\"groupIdentity\",\"netQOSPolicy\":\"tc\"},"
+    "\"lsrClass\":" LATENCY_CLASS ",\"lsClass\":" LATENCY_CLASS ",\"beClass\":" BEST_EFFORT_CLASS
+    ",\"systemClass\":" SYSTEM_CLASS ",\"cgroupRoot\":{" BLKIO_QOS "}}";
 
 #define SET(value)                \
     {                             \
@@ -79,59 +70,9 @@ const struct memory_qos nodeslo_memory_none = {
     .oom_kill_group = SET(0),
 };
 
-/* ---- one JSON value over another (api-config 1.1) -------------------------------------------- */
-
 static bool is_null(const struct kj_val *v)
 {
     return kj_type(v) == KJ_ABSENT || kj_type(v) == KJ_NULL;
-}
-
-/* Upstream's writer leaves empty texts out. */
-static bool is_absent(const struct kj_val *v)
-{
-    return is_null(v) || (kj_type(v) == KJ_STR && kj_len(v) == 0);
-}
-
-static struct kj_mval *overlay(struct kj_mdoc *d, struct kj_mval *base, const struct kj_val *over);
-
-/* The result is as long as the list that comes; unset fields of an object in it are inherited from
- * the one at the same place. Strange, but what upstream's decoder does. */
-static struct kj_mval *overlay_list(struct kj_mdoc *d, struct kj_mval *base,
-                                    const struct kj_val *over)
-{
-    struct kj_mval *out = kj_marr(d);
-    for (size_t i = 0; i < kj_len(over); i++) {
-        struct kj_mval *under = kj_mtype(base) == KJ_ARR ? kj_mat(base, i) : NULL;
-        kj_mpush(out, overlay(d, under ? kj_mclone(d, under) : NULL, kj_at(over, i)));
-    }
-    return out;
-}
-
-static struct kj_mval *overlay_object(struct kj_mdoc *d, struct kj_mval *base,
-                                      const struct kj_val *over)
-{
-    struct kj_mval *out = kj_mtype(base) == KJ_OBJ ? base : kj_mobj(d);
-    struct kj_iter it = kj_iter(over);
-    const struct kj_val *v;
-    struct str key;
-
-    while (kj_next(&it, &key, &v)) {
-        if (is_absent(v))
-            continue;
-        struct kj_mval *under = kj_mgetn(out, key.p, key.n);
-        kj_msetn(d, out, key.p, key.n, overlay(d, under ? kj_mclone(d, under) : NULL, v));
-    }
-    return out;
-}
-
-/* base may be NULL and is used up. */
-static struct kj_mval *overlay(struct kj_mdoc *d, struct kj_mval *base, const struct kj_val *over)
-{
-    switch (kj_type(over)) {
-    case KJ_OBJ: return overlay_object(d, base, over);
-    case KJ_ARR: return overlay_list(d, base, over);
-    default: return kj_mcopy(d, over);
-    }
 }
 
 /* ---- parts ----------------------------------------------------------------------------------- */
@@ -150,27 +91,39 @@ static void **slot_of(struct nodeslo_spec *s, enum nodeslo_section part)
     return slots[part];
 }
 
+static void default_of(enum nodeslo_section part, struct arena *a, void *out)
+{
+    static const void *const shared[NODESLO_SECTIONS] = {
+        [NODESLO_THRESHOLD] = &threshold_strategy_default,
+        [NODESLO_BURST] = &cpu_burst_strategy_default,
+        [NODESLO_SYSTEM] = &system_strategy_default,
+    };
+
+    if (shared[part]) {
+        kj_copy(schemas[part], shared[part], a, out);
+        return;
+    }
+    int r = kj_decode_text(schemas[part], qos_defaults, sizeof qos_defaults - 1, 0, a, out, NULL);
+    assert(r == 0); /* the default is ours */
+    (void)r;
+}
+
 /* A strategy from the default and what lies over it (may be NULL). */
 static int strategy_merge(enum nodeslo_section part, const struct kj_val *over, struct arena *a,
                           void **ret, struct kerr *err)
 {
-    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
-    CLEANUP(kj_doc_free) struct kj_doc *merged = NULL;
     const struct kschema *s = schemas[part];
-    void *out = arena_zalloc(a, s->size);
+    void *out = arena_zalloc(a, s->size), *above = arena_zalloc(a, s->size);
     int r = 0;
 
     if (!is_null(over) && kj_type(over) != KJ_OBJ)
         return kerr_set(err, -EINVAL, "expected an object");
-    struct kj_mval *v = kj_mraw(d, defaults[part], strlen(defaults[part]));
+    default_of(part, a, out);
     if (!is_null(over)) {
-        /* By itself first: an empty text where a number belongs must not vanish in the merge. */
-        r = kj_decode(s, over, 0, a, out, err);
-        v = overlay_object(d, v, over);
+        r = kj_decode(s, over, 0, a, above, err);
+        if (r == 0)
+            kj_overlay(s, out, above, a, out);
     }
-    merged = kj_freeze(v);
-    if (r == 0)
-        r = kj_decode(s, kj_root(merged), 0, a, out, err);
     if (r == 0)
         r = kj_validate(s, out, err);
     if (r < 0)
