@@ -2,12 +2,27 @@
 #include "api/names.h"
 #include "api/selector_int.h"
 #include "base/num.h"
+#include "json/kj.h"
 
 /* ---- requirements ---------------------------------------------------------------------------- */
 
 static int invalid(struct kerr *err, const char *path, const char *value, const char *why)
 {
     return kerr_api(err, -EINVAL, KR_INVALID, "%s: Invalid value: \"%s\": %s", path, value, why);
+}
+
+/* As Go's JSON prints the list: null when there is none. */
+static int wrong_count(const struct labelreq *r, const char *why, struct kerr *err)
+{
+    CLEANUP(strbuf_fini) struct strbuf list = STRBUF_INIT;
+
+    for (uint32_t i = 0; i < r->n; i++) {
+        strbuf_append(&list, i ? "," : "[");
+        kj_append_string(&list, r->values[i], strlen(r->values[i]));
+    }
+    strbuf_append(&list, r->n ? "]" : "null");
+    return kerr_api(err, -EINVAL, KR_INVALID, "values: Invalid value: %.100s: %s",
+                    strbuf_str(&list), why);
 }
 
 static int check_count(const struct labelreq *r, struct kerr *err)
@@ -33,7 +48,7 @@ static int check_count(const struct labelreq *r, struct kerr *err)
         if (r->n != 1)
             why = "exact-match compatibility requires one single value";
     }
-    return why ? kerr_api(err, -EINVAL, KR_INVALID, "values: Invalid value: %s", why) : 0;
+    return why ? wrong_count(r, why, err) : 0;
 }
 
 static int check_values(struct labelreq *r, struct kerr *err)

@@ -101,7 +101,7 @@ static const struct kfield collect_policy_fields[] = {
       META(.names = memory_policies, .description = "how memory use is counted")),
 };
 #undef F
-static const struct kschema collect_policy_schema =
+const struct kschema metric_collect_policy_schema =
     KSCHEMA("NodeMetricCollectPolicy", struct metric_collect_policy, collect_policy_fields);
 
 struct nodemetric_spec { /* one member, which stands directly in struct nodemetric */
@@ -109,7 +109,7 @@ struct nodemetric_spec { /* one member, which stands directly in struct nodemetr
 };
 static const struct kfield spec_fields[] = {
     KF(struct nodemetric_spec, collect_policy, "metricCollectPolicy", KF_OBJ, OMIT_PTR,
-       .sub = &collect_policy_schema, DOC("what to measure, and how often")),
+       .sub = &metric_collect_policy_schema, DOC("what to measure, and how often")),
 };
 static const struct kschema spec_schema =
     KSCHEMA("NodeMetricSpec", struct nodemetric_spec, spec_fields);

@@ -73,7 +73,7 @@ struct nodemetric {
     struct nodemetric_status status;
 };
 
-extern const struct kschema nodemetric_schema;
+extern const struct kschema metric_collect_policy_schema, nodemetric_schema;
 extern const struct kind kind_nodemetric;
 extern const struct kind_crd crd_nodemetric;
 

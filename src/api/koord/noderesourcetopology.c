@@ -44,11 +44,11 @@ static const struct kfield zone_fields[] = {
                DOC("resources of the zone")),
 };
 #undef F
-static const struct kschema zone_schema = KSCHEMA("Zone", struct nrt_zone, zone_fields);
+const struct kschema nrt_zone_schema = KSCHEMA("Zone", struct nrt_zone, zone_fields);
 
 #define NRT struct noderesourcetopology
-#define ZONES                                                                          \
-    KF_LIST_OF(NRT, zones, "zones", KF_OBJ, .flags = KF_REQUIRED, .sub = &zone_schema, \
+#define ZONES                                                                              \
+    KF_LIST_OF(NRT, zones, "zones", KF_OBJ, .flags = KF_REQUIRED, .sub = &nrt_zone_schema, \
                DOC("the zones of the node"))
 
 static const struct kfield v1alpha1_fields[] = {

@@ -34,7 +34,8 @@ struct noderesourcetopology {
     nrt_attributelist attributes; /* v1alpha2 only */
     KLIST(struct nrt_zone) zones;
 };
-extern const struct kschema noderesourcetopology_schema, noderesourcetopology_v1alpha2_schema;
+extern const struct kschema nrt_zone_schema, noderesourcetopology_schema,
+    noderesourcetopology_v1alpha2_schema;
 extern const struct kind kind_noderesourcetopology, kind_noderesourcetopology_v1alpha2;
 extern const struct kind_crd crd_noderesourcetopology;
 

@@ -161,7 +161,7 @@ static const struct kfield nodeslo_spec_fields[] = {
       META(.raw_object = true, .description = "strategies of third parties")),
 };
 #undef F
-static const struct kschema nodeslo_spec_schema =
+const struct kschema nodeslo_spec_schema =
     KSCHEMA("NodeSLOSpec", struct nodeslo_spec, nodeslo_spec_fields);
 
 static const struct kfield nodeslo_fields[] = {

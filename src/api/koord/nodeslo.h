@@ -137,7 +137,7 @@ struct nodeslo {
 extern const struct kschema threshold_strategy_schema, cpu_qos_schema, memory_qos_schema,
     blkio_block_schema, blkio_qos_schema, resctrl_qos_schema, network_qos_schema,
     resource_qos_strategy_schema, cpu_burst_config_schema, cpu_burst_strategy_schema,
-    system_strategy_schema, host_application_schema;
+    system_strategy_schema, host_application_schema, nodeslo_spec_schema;
 /* What holds where nothing is configured: the manager writes it, koordlet falls back to it. The
  * per-class strategies have no such default in the manager. */
 extern const struct threshold_strategy threshold_strategy_default;

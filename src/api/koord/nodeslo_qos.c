@@ -69,7 +69,7 @@ static const struct kschema blkio_config_schema =
 static const struct kfield blkio_block_fields[] = {
     F(name, "name", KF_STR, OMIT, DOC("device, volume group or volume name")),
     F(type, "type", KF_STR, OMIT_STR, DOC("device, volumegroup or podvolume")),
-    F(io, "ioCfg", KF_OBJ, OMIT, .sub = &blkio_config_schema, DOC("throttles and weights")),
+    F(io, "ioCfg", KF_OBJ, .flags = 0, .sub = &blkio_config_schema, DOC("throttles and weights")),
 };
 #undef F
 const struct kschema blkio_block_schema =
