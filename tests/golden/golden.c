@@ -19,10 +19,8 @@
 #endif
 
 static const struct golden_area areas[] = {
-    { "device", golden_device },
-    { "koordlet", golden_koordlet },
-    { "kube", golden_kube },
-    { "scheduler", golden_scheduler },
+    { "device", golden_device },   { "koordlet", golden_koordlet },   { "kube", golden_kube },
+    { "manager", golden_manager }, { "scheduler", golden_scheduler },
 };
 
 struct golden {
