@@ -11,6 +11,7 @@
 #include "base/strbuf.h"
 #include "scheduler/engine/internal.h"
 #include "scheduler/extender/extender.h"
+#include "scheduler/framework/preemption.h"
 
 struct consult {
     struct scheduler *s;
@@ -186,12 +187,13 @@ static void on_victims(void *arg, const struct preemption *left, const struct ke
             strbuf_appendf(&message, "%s preemption: %s", f.tried ? "," : "",
                            err ? err->text : "no candidate node for preemption");
         f.nomination = NOMINATION_KEEP;
-        if (left) {
-            f.nomination = NOMINATION_SET;
-            f.node = left->node;
-            preempt_start(c->s, c->plan, pod, left);
-        }
         f.message = strbuf_str(&message);
+        cycle_outcome(c->s, c->plan, pod,
+                      &(struct post_filter_outcome){ left  ? KS_SUCCESS
+                                                     : err ? KS_ERROR
+                                                           : KS_UNSCHEDULABLE,
+                                                     f.message, left },
+                      &f);
         cycle_failed(c->s, c->plan, pod, &f);
     }
     consult_end(c);

@@ -9,6 +9,7 @@
 #include "scheduler/engine/internal.h"
 #include "scheduler/extender/extender.h"
 #include "scheduler/framework/attempt.h"
+#include "scheduler/framework/preemption.h"
 #include "scheduler/observe/debug.h"
 #include "scheduler/observe/diagnosis.h"
 #include "scheduler/observe/monitor.h"
@@ -71,47 +72,43 @@ static void place(struct scheduler *s, struct splan *plan, struct attempt *a, ui
     cycle_failed(s, plan, a->obj, &f);
 }
 
-/* Plugins that can make room are asked in turn; the first plan is carried out. True: extenders are
- * asked about it first. */
+void cycle_outcome(struct scheduler *s, struct splan *plan, struct kobj *pod,
+                   const struct post_filter_outcome *o, struct failure *f)
+{
+    post_filter_finish(plan->profile, pod_of(pod), o, times_resume(plan->times));
+    if (!o->plan)
+        return;
+    f->node = preemption_node_for(o->plan, pod->meta.uid);
+    f->nomination = f->node ? NOMINATION_SET : NOMINATION_KEEP;
+    preempt_start(s, plan, pod, o->plan);
+}
+
+/* Plugins that can make room are asked; a plan is carried out. True: extenders are asked about it
+ * first. */
 static bool make_room(struct scheduler *s, struct splan *plan, struct attempt *a, struct failure *f,
                       struct strbuf *message)
 {
-    CLEANUP(strbuf_fini) struct strbuf words = STRBUF_INIT; /* why there is no way */
-    struct stopwatch *watch = times_resume(plan->times);
-    const struct profile_slot *slot;
+    struct post_filter_result r = { .code = KS_UNSCHEDULABLE };
 
-    if (plan->profile->points[KS_POINT_POST_FILTER].n == 0) /* nobody says that it is out of date */
-        f->nomination = NOMINATION_KEEP;
-    for (uint32_t i = 0; (slot = profile_at(plan->profile, KS_POINT_POST_FILTER, i)); i++) {
-        struct ks_texts why = { .arena = s->arena };
-        struct preemption p = { 0 };
-        if (slot->plugin->seeks_victims)
-            smetrics_preemption(plan->metrics);
-        enum ks_code code = slot->plugin->post_filter->plan(slot->self, a, &p, &why);
-        stopwatch_plugin(watch, LAP_POST_FILTER, (uint32_t)(slot - plan->profile->slots), code);
-        stopwatch_point(watch, LAP_POST_FILTER, code);
-        if (code == KS_UNRESOLVABLE) /* it has the last word */
-            strbuf_reset(&words);
-        for (uint32_t k = 0; k < why.n; k++)
-            strbuf_appendf(&words, "%s%s", words.len ? ", " : " ", why.items[k]);
-        if (p.keep)
-            f->nomination = NOMINATION_KEEP;
-        if (code == KS_SUCCESS) {
-            diagnosis_dump(s->diagnosis, a, "");
-            f->message = strbuf_str(message);
-            if (consult_victims(s, plan, a->obj, &p, f))
-                return true;
-            f->nomination = NOMINATION_SET;
-            f->node = p.node;
-            preempt_start(s, plan, a->obj, &p);
-            return false;
-        }
-        if (code != KS_UNSCHEDULABLE)
-            break;
-    }
-    diagnosis_dump(s->diagnosis, a, strbuf_str(&words));
-    f->tried = words.len > 0;
-    strbuf_append(message, strbuf_str(&words));
+    if (preempt_under_way(s, a->obj->meta.uid)) /* its victims are about to go */
+        r.keep = true;
+    else
+        post_filter_run(a, times_resume(plan->times), &r);
+    for (uint32_t i = 0; i < r.searches; i++)
+        smetrics_preemption(plan->metrics);
+    if (r.keep || plan->profile->points[KS_POINT_POST_FILTER].n == 0)
+        f->nomination = NOMINATION_KEEP; /* nobody says that it is out of date */
+    bool found = r.code == KS_SUCCESS;
+    const char *words = found || r.why.n == 0 ? "" : ks_texts_join(&r.why);
+    diagnosis_dump(s->diagnosis, a, words);
+    f->tried = *words;
+    if (*words)
+        strbuf_appendf(message, " %s", words);
+    f->message = strbuf_str(message);
+    if (found && consult_victims(s, plan, a->obj, &r.plan, f))
+        return true;
+    cycle_outcome(s, plan, a->obj,
+                  &(struct post_filter_outcome){ r.code, f->message, found ? &r.plan : NULL }, f);
     return false;
 }
 

@@ -19,6 +19,7 @@ struct diagnosis;
 struct extenders;
 struct informer;
 struct monitor;
+struct preemption;
 struct preemptions;
 struct recorder;
 struct reports;
@@ -126,6 +127,11 @@ struct attempt_input cycle_input(const struct scheduler *s, const struct splan *
 void cycle_try(struct scheduler *s, struct splan *plan, struct kobj *pod,
                const struct attempt_advice *advice);
 struct failure;
+struct post_filter_outcome;
+/* No node was found and all have been asked: plugins hear of it, and the plan is carried out, if
+ * there is one. f: how the pod's nomination changes. */
+void cycle_outcome(struct scheduler *s, struct splan *plan, struct kobj *pod,
+                   const struct post_filter_outcome *o, struct failure *f);
 /* What a plugin's answer means that is no success: it rejected the pod, or went wrong. */
 struct failure failure_of(enum ks_code code, uint32_t slot);
 void cycle_failed(struct scheduler *s, struct splan *plan, struct kobj *pod,
@@ -153,9 +159,10 @@ size_t binding_waiting(const struct scheduler *s); /* for a permit */
 bool binding_room(const struct scheduler *s);      /* may one more be under way? */
 void binding_move_line(struct scheduler *s);       /* as many go on as there is room for */
 
-/* preempt.c - making room: victims go, the pod keeps its claim on the node. */
+/* preempt.c - making room: victims go, the pods for which they do keep their claims. */
 struct preemptions *preemptions_new(struct scheduler *s);
 struct preemptions *preemptions_free(struct preemptions *p);
+/* pod: whose attempt led to it. Other pods that the plan nominates are nominated here. */
 void preempt_start(struct scheduler *s, struct splan *plan, struct kobj *pod,
                    const struct preemption *what);
 /* Victims of this pod are being evicted right now: it should not be tried. */

@@ -1,9 +1,9 @@
 /* preempt.c - making room: victims are told why and deleted, the last one after all others
  * (scheduler-core 8.18, step 8).
  *
- * The pod that gets the room waits meanwhile; it is tried again when the last victim is on its way
- * out. A victim that cannot be deleted gives the pod its next attempt at once, to look for another
- * way.
+ * A plan may be about several nodes and several pods that get room there: it is carried out as one.
+ * These pods wait meanwhile; they are tried again when the last victim is on its way out. A victim
+ * that cannot be deleted gives them their next attempt at once, to look for another way.
  */
 #include "api/pod.h"
 #include "base/klog.h"
@@ -13,6 +13,7 @@
 #include "client/kube.h"
 #include "loop/loop.h"
 #include "scheduler/engine/internal.h"
+#include "scheduler/framework/preemption.h"
 #include "json/kj.h"
 
 enum { PREEMPT_TRIES = 4 };
@@ -20,17 +21,25 @@ enum { PREEMPT_TRIES = 4 };
 struct eviction {
     struct preempting *of;
     struct kobj *pod;
+    char *node;
     struct kube_call *call;
     struct timer *timer;
     bool told; /* its condition is written */
     int tries;
 };
-struct preempting {
-    struct kuid uid; /* first: uidmap; of the pod that gets the room */
-    struct scheduler *s;
+struct claimant {    /* a pod that waits for the end of a plan */
+    struct kuid uid; /* first: uidmap */
     struct kobj *pod;
-    char *scheduler_name, *node;
+    struct preempting *of;
+};
+struct preempting { /* a plan that is carried out */
+    struct scheduler *s;
+    struct preempting *next, **link;
+    struct kobj *pod; /* whose attempt led to it */
+    char *scheduler_name, *reason;
     struct timer *begin;
+    struct claimant *claimants;
+    uint32_t nclaimants;
     uint32_t n, left; /* left: of all but the last */
     nsec_t began;
     bool failed;
@@ -38,7 +47,8 @@ struct preempting {
 };
 struct preemptions {
     struct scheduler *s;
-    struct uidmap by_uid;
+    struct preempting *first;
+    struct uidmap by_uid; /* struct claimant */
 };
 
 struct preemptions *preemptions_new(struct scheduler *s)
@@ -48,29 +58,45 @@ struct preemptions *preemptions_new(struct scheduler *s)
     return p;
 }
 
-static void preempting_free(struct preempting *p)
+static void claimants_free(struct claimant *all, uint32_t n)
 {
-    uidmap_remove(&p->s->preemptions->by_uid, p->uid);
+    for (uint32_t i = 0; i < n; i++)
+        kobj_unref(all[i].pod);
+    free(all);
+}
+
+/* What is left are its claimants, which nobody finds any more. */
+static struct claimant *preempting_end(struct preempting *p)
+{
+    struct claimant *claimants = p->claimants;
+
+    for (uint32_t i = 0; i < p->nclaimants; i++)
+        uidmap_remove(&p->s->preemptions->by_uid, claimants[i].uid);
     for (uint32_t i = 0; i < p->n; i++) {
         kube_cancel(p->victims[i].call);
         timer_cancel(p->victims[i].timer);
         kobj_unref(p->victims[i].pod);
+        free(p->victims[i].node);
     }
+    *p->link = p->next;
+    if (p->next)
+        p->next->link = p->link;
     timer_cancel(p->begin);
     kobj_unref(p->pod);
     free(p->scheduler_name);
-    free(p->node);
+    free(p->reason);
     free(p);
+    return claimants;
 }
 
 struct preemptions *preemptions_free(struct preemptions *all)
 {
-    struct preempting *p;
-
     if (!all)
         return NULL;
-    for (size_t it = 0; (p = uidmap_next(&all->by_uid, &it)); it = 0)
-        preempting_free(p);
+    while (all->first) {
+        uint32_t n = all->first->nclaimants;
+        claimants_free(preempting_end(all->first), n);
+    }
     uidmap_fini(&all->by_uid);
     free(all);
     return NULL;
@@ -84,14 +110,17 @@ bool preempt_under_way(const struct scheduler *s, struct kuid uid)
 static void finish(struct preempting *p)
 {
     struct scheduler *s = p->s;
-    struct kuid uid = p->uid;
+    uint32_t n = p->nclaimants;
     bool again = p->failed;
 
     smetrics_evicted(s, p->failed, loop_mono(s->loop) - p->began);
-    preempting_free(p);
-    podqueue_recheck(s->queue, uid);
-    if (again)
-        podqueue_activate(s->queue, uid);
+    struct claimant *claimants = preempting_end(p);
+    for (uint32_t i = 0; i < n; i++) {
+        podqueue_recheck(s->queue, claimants[i].uid);
+        if (again)
+            podqueue_activate(s->queue, claimants[i].uid);
+    }
+    claimants_free(claimants, n);
 }
 
 /* ---- one victim ------------------------------------------------------------------------------ */
@@ -152,8 +181,7 @@ static void write_reason(const struct eviction *e, struct strbuf *out)
     char uid[KUID_TEXT_MAX], when[KTIME_TEXT_MAX];
     size_t n = ktime_format(loop_wall(e->of->s->loop), when);
     CLEANUP(mem_free)
-    char *message =
-        xasprintf("%s: preempting to accommodate a higher priority pod", e->of->scheduler_name);
+    char *message = xasprintf("%s: %s", e->of->scheduler_name, e->of->reason);
 
     kuid_format(e->pod->meta.uid, uid, sizeof uid);
     kjw_obj(&w, NULL);
@@ -192,7 +220,7 @@ static bool left_node(const struct eviction *e)
 {
     const char *node;
     return nodecache_find(e->of->s->cache, e->pod->meta.uid, &node) == NODECACHE_ABSENT ||
-           !streq(node, e->of->node);
+           !streq(node, e->node);
 }
 
 /* First the condition, then the end. A pod that only waits for its permit is given up instead. */
@@ -221,16 +249,22 @@ static void evict(struct eviction *e)
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-/* Pods of lower priority that were nominated on this node should look elsewhere. */
-static void clear_nominations(struct scheduler *s, const struct preempting *p)
+static bool has_claim(const struct preemption *what, struct kuid uid)
+{
+    return preemption_node_for(what, uid);
+}
+
+/* Pods of lower priority that were nominated on a node of the plan should look elsewhere. */
+static void clear_nominations(struct scheduler *s, const struct preemption *what, const char *on,
+                              int32_t priority)
 {
     const char *node;
     struct kobj *other;
 
     for (size_t it = 0; (other = nominator_next(s->nominator, &it, &node));) {
-        if (!streq(node, p->node) || kuid_equal(other->meta.uid, p->uid) ||
+        if (!streq(node, on) || has_claim(what, other->meta.uid) ||
             nominator_is_foreign(s->nominator, other->meta.uid) ||
-            pod_priority(pod_of(other)) >= pod_priority(pod_of(p->pod)))
+            pod_priority(pod_of(other)) >= priority)
             continue;
         CLEANUP(kobj_unref) struct kobj *keep = kobj_ref(other);
         nominator_remove(s->nominator, keep->meta.uid);
@@ -238,6 +272,21 @@ static void clear_nominations(struct scheduler *s, const struct preempting *p)
         podqueue_activate(s->queue, keep->meta.uid);
         it = 0; /* the table changed */
     }
+}
+
+/* A pod that waits gets its claim now. The one whose attempt it was gets it with its failure; one
+ * that is on its way has its room. */
+static void nominate(struct scheduler *s, const struct kobj *trigger, struct kuid uid,
+                     const char *node)
+{
+    struct kobj *now;
+    enum podqueue_place place = podqueue_find(s->queue, uid, &now);
+
+    if (kuid_equal(uid, trigger->meta.uid) || place == PODQUEUE_NOWHERE ||
+        place == PODQUEUE_IN_FLIGHT)
+        return;
+    nominator_set(s->nominator, now, node);
+    report_nominated(s, now, node);
 }
 
 static void on_begin(struct loop *l, void *arg)
@@ -255,38 +304,84 @@ static void on_begin(struct loop *l, void *arg)
         evict(&p->victims[i]); /* with the last of them all may be over */
 }
 
-void preempt_start(struct scheduler *s, struct splan *plan, struct kobj *pod,
-                   const struct preemption *what)
+static void add_victims(struct preempting *p, struct splan *plan, const struct preemption_node *on)
 {
     char uid[KUID_TEXT_MAX];
-    uint32_t n = 0;
 
-    smetrics_preempted(plan->metrics, what->n);
-    if (preempt_under_way(s, pod->meta.uid))
+    kuid_format(p->pod->meta.uid, uid, sizeof uid);
+    for (uint32_t i = 0; i < on->n; i++) {
+        struct kobj *victim = (struct kobj *)&on->victims[i]->obj;
+        if (victim->meta.deleted)
+            continue; /* on its way already */
+        p->victims[p->n++] =
+            (struct eviction){ .of = p, .pod = kobj_ref(victim), .node = xstrdup(on->node) };
+        recorder_event_on(plan->recorder, victim, false, "Preempted", "Preempting",
+                          "Preempted by pod %s on node %s", uid, on->node);
+        KLOG_I(2, "Evicting a pod to make room", KV_S("pod", LOG_KEY(victim)),
+               KV_S("for", LOG_KEY(p->pod)), KV_S("node", on->node));
+    }
+}
+
+/* One for whom another plan is carried out waits for that one. */
+static void add_claimant(struct preempting *p, struct kobj *pod)
+{
+    struct uidmap *all = &p->s->preemptions->by_uid;
+
+    if (uidmap_get(all, pod->meta.uid))
         return;
-    struct preempting *p = xcalloc(1, sizeof *p + what->n * sizeof *p->victims);
-    p->uid = pod->meta.uid;
+    struct claimant *c = &p->claimants[p->nclaimants++];
+    *c = (struct claimant){ pod->meta.uid, kobj_ref(pod), p };
+    uidmap_put(all, c);
+}
+
+static struct preempting *preempting_new(struct scheduler *s, const struct splan *plan,
+                                         struct kobj *pod, const struct preemption *what,
+                                         uint32_t nvictims)
+{
+    struct preempting *p = xcalloc(1, sizeof *p + nvictims * sizeof *p->victims);
+    struct preempting **first = &s->preemptions->first;
+    uint32_t nclaimants = 1;
+
     p->s = s;
     p->began = loop_mono(s->loop);
     p->pod = kobj_ref(pod);
     p->scheduler_name = xstrdup(plan->profile->scheduler_name);
-    p->node = xstrdup(what->node);
-    uidmap_put(&s->preemptions->by_uid, p);
-    kuid_format(pod->meta.uid, uid, sizeof uid);
+    p->reason =
+        xstrdup(what->reason ? what->reason : "preempting to accommodate a higher priority pod");
+    p->next = *first;
+    p->link = first;
+    if (p->next)
+        p->next->link = &p->next;
+    *first = p;
+    for (uint32_t i = 0; i < what->n; i++)
+        nclaimants += what->nodes[i].nnominees;
+    p->claimants = xnewn0(nclaimants, struct claimant);
+    return p;
+}
+
+void preempt_start(struct scheduler *s, struct splan *plan, struct kobj *pod,
+                   const struct preemption *what)
+{
+    uint32_t nvictims = 0;
+
+    for (uint32_t i = 0; i < what->n; i++)
+        nvictims += what->nodes[i].n;
+    smetrics_preempted(plan->metrics, nvictims);
+    if (preempt_under_way(s, pod->meta.uid))
+        return;
+    struct preempting *p = preempting_new(s, plan, pod, what, nvictims);
+    add_claimant(p, pod);
     for (uint32_t i = 0; i < what->n; i++) {
-        struct kobj *victim = (struct kobj *)&what->victims[i]->obj;
-        if (victim->meta.deleted)
-            continue; /* on its way already */
-        p->victims[n++] = (struct eviction){ .of = p, .pod = kobj_ref(victim) };
-        recorder_event_on(plan->recorder, victim, false, "Preempted", "Preempting",
-                          "Preempted by pod %s on node %s", uid, what->node);
-        KLOG_I(2, "Evicting a pod to make room", KV_S("pod", LOG_KEY(victim)),
-               KV_S("for", LOG_KEY(pod)), KV_S("node", what->node));
+        const struct preemption_node *on = &what->nodes[i];
+        add_victims(p, plan, on);
+        clear_nominations(s, what, on->node, pod_priority(pod_of(pod)));
+        for (uint32_t k = 0; k < on->nnominees; k++) {
+            add_claimant(p, on->nominees[k]);
+            nominate(s, pod, on->nominees[k]->meta.uid, on->node);
+        }
     }
-    p->n = n;
-    p->left = n ? n - 1 : 0;
-    s->victims += n;
-    clear_nominations(s, p);
+    p->left = p->n ? p->n - 1 : 0;
+    s->victims += p->n;
     /* When the pod has its place in the queue again: a victim that is only given up makes room at
      * once, and the pod must hear of it. */
     p->begin = loop_after(s->loop, 0, on_begin, p);

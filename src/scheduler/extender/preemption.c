@@ -1,6 +1,8 @@
 /* preemption.c - plans to make room go from extender to extender, who may drop nodes and spare pods
- * (scheduler-core 8.18, step 6).
+ * (scheduler-core 8.18, step 6). They are asked about nodes; a plan over several nodes stands while
+ * none of them is dropped.
  */
+#include "scheduler/framework/preemption.h"
 #include "api/pod.h"
 #include "base/arena.h"
 #include "base/klog.h"
@@ -8,11 +10,14 @@
 #include "scheduler/extender/extender_int.h"
 #include "json/kj.h"
 
-struct candidate { /* one plan */
-    struct preemption plan;
-    const struct pod *
-        *victims; /* of the plan, with a reference each as long as the extender preemption */
+struct spot { /* what a plan does on one node; held: victims with a reference each */
+    const struct pod **victims;
     uint32_t held;
+};
+struct candidate { /* one plan; its arrays are ours */
+    struct preemption plan;
+    struct preemption_node *nodes;
+    struct spot *spots; /* beside the nodes */
     bool out;
 };
 struct extender_preemption {
@@ -35,28 +40,32 @@ static struct kobj *obj_of(const struct pod *p)
 }
 
 /* Who knows the pods gets their UIDs only. */
+static void write_node(const struct preemption_node *n, struct kjw *w, bool uids)
+{
+    kjw_obj(w, n->node);
+    kjw_arr(w, "Pods");
+    for (uint32_t k = 0; k < n->n; k++) {
+        if (!uids) {
+            words_pod(w, NULL, obj_of(n->victims[k]));
+            continue;
+        }
+        kjw_obj(w, NULL);
+        words_uid(w, "UID", n->victims[k]->obj.meta.uid);
+        kjw_end(w);
+    }
+    kjw_end(w);
+    kjw_i64(w, "NumPDBViolations", n->violations);
+    kjw_end(w);
+}
+
+/* Nodes where nobody has to go are none of their business. */
 static void write_victims(const struct extender_preemption *c, struct kjw *w, bool uids)
 {
     kjw_obj(w, uids ? "NodeNameToMetaVictims" : "NodeNameToVictims");
-    for (uint32_t i = 0; i < c->n; i++) {
-        const struct preemption *p = &c->items[i].plan;
-        if (c->items[i].out)
-            continue;
-        kjw_obj(w, p->node);
-        kjw_arr(w, "Pods");
-        for (uint32_t k = 0; k < p->n; k++) {
-            if (!uids) {
-                words_pod(w, NULL, obj_of(p->victims[k]));
-                continue;
-            }
-            kjw_obj(w, NULL);
-            words_uid(w, "UID", p->victims[k]->obj.meta.uid);
-            kjw_end(w);
-        }
-        kjw_end(w);
-        kjw_i64(w, "NumPDBViolations", p->violations);
-        kjw_end(w);
-    }
+    for (uint32_t i = 0; i < c->n; i++)
+        for (uint32_t k = 0; !c->items[i].out && k < c->items[i].plan.n; k++)
+            if (c->items[i].nodes[k].n)
+                write_node(&c->items[i].nodes[k], w, uids);
     kjw_end(w);
 }
 
@@ -86,15 +95,16 @@ static bool ask_next(struct extender_preemption *c)
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-static struct candidate *find(const struct extender_preemption *c, const char *node)
+static const struct preemption_node *find(const struct extender_preemption *c, const char *node)
 {
     for (uint32_t i = 0; i < c->n; i++)
-        if (!c->items[i].out && streq(c->items[i].plan.node, node))
-            return &c->items[i];
+        for (uint32_t k = 0; !c->items[i].out && k < c->items[i].plan.n; k++)
+            if (c->items[i].nodes[k].n && streq(c->items[i].nodes[k].node, node))
+                return &c->items[i].nodes[k];
     return NULL;
 }
 
-static bool is_victim(const struct preemption *p, struct kuid uid)
+static bool is_victim(const struct preemption_node *p, struct kuid uid)
 {
     for (uint32_t i = 0; i < p->n; i++)
         if (kuid_equal(p->victims[i]->obj.meta.uid, uid))
@@ -110,14 +120,14 @@ static int check(const struct extender_preemption *c, const struct words_culled 
 
     for (uint32_t i = 0; i < said->nodes.n; i++) {
         const struct words_culled_node *s = &said->nodes.items[i];
-        const struct candidate *has = find(c, s->node);
+        const struct preemption_node *has = find(c, s->node);
         if (!has)
             return kerr_set(err, -EBADMSG,
                             "extender \"%s\" claims to preempt on node \"%.64s\", which was not "
                             "offered",
                             e->url, s->node);
         for (uint32_t k = 0; k < s->victims.pods.n; k++)
-            if (!is_victim(&has->plan, s->victims.pods.items[k].uid))
+            if (!is_victim(has, s->victims.pods.items[k].uid))
                 return kerr_set(err, -EBADMSG,
                                 "extender \"%s\" claims to preempt a pod on node \"%.64s\" that "
                                 "was not offered",
@@ -146,19 +156,34 @@ static bool names(const struct words_victims *v, struct kuid uid)
 }
 
 /* Those who are spared go to the end of the array: their references stay. */
-static void spare(struct candidate *x, const struct words_victims *v)
+static void spare(struct preemption_node *on, struct spot *x, const struct words_victims *v)
 {
     uint32_t n = 0;
 
-    for (uint32_t i = 0; i < x->plan.n; i++) {
+    for (uint32_t i = 0; i < on->n; i++) {
         const struct pod *p = x->victims[i];
         if (!names(v, p->obj.meta.uid))
             continue;
         memmove(&x->victims[n + 1], &x->victims[n], (i - n) * sizeof *x->victims);
         x->victims[n++] = p;
     }
-    x->plan.n = n;
-    x->plan.violations = (uint32_t)MIN(MAX(v->violations, 0), (int64_t)n);
+    on->n = n;
+    on->violations = (uint32_t)MIN(MAX(v->violations, 0), (int64_t)n);
+}
+
+/* Does the plan still stand? It does with all its nodes only. */
+static bool cull(struct candidate *x, const struct words_culled *said)
+{
+    for (uint32_t k = 0; k < x->plan.n; k++) {
+        if (x->nodes[k].n == 0)
+            continue;
+        const struct words_victims *v = victims_on(said, x->nodes[k].node);
+        if (v)
+            spare(&x->nodes[k], &x->spots[k], v);
+        if (!v || x->nodes[k].n == 0)
+            return false;
+    }
+    return true;
 }
 
 static void apply(struct extender_preemption *c, const struct words_culled *said)
@@ -166,10 +191,7 @@ static void apply(struct extender_preemption *c, const struct words_culled *said
     c->left = 0;
     for (uint32_t i = 0; i < c->n; i++) {
         struct candidate *x = &c->items[i];
-        const struct words_victims *v = x->out ? NULL : victims_on(said, x->plan.node);
-        if (v)
-            spare(x, v);
-        x->out = !v || x->plan.n == 0;
+        x->out = x->out || !cull(x, said);
         c->left += !x->out;
     }
 }
@@ -221,6 +243,31 @@ static void on_culled(void *arg, const struct kj_val *answer, const struct kerr 
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
+static void take_node(struct extender_preemption *c, const struct preemption_node *from,
+                      struct preemption_node *to, struct spot *x)
+{
+    struct kobj **nominees = arena_newn0(c->arena, from->nnominees, struct kobj *);
+
+    x->victims = arena_newn0(c->arena, from->n, const struct pod *);
+    for (; x->held < from->n; x->held++)
+        x->victims[x->held] = pod_of(kobj_ref(obj_of(from->victims[x->held])));
+    for (uint32_t i = 0; i < from->nnominees; i++)
+        nominees[i] = kobj_ref(from->nominees[i]);
+    *to = *from;
+    to->node = arena_strdup(c->arena, from->node);
+    to->victims = x->victims;
+    to->nominees = nominees;
+}
+
+/* The answer is by node, so a node can stand for one plan only: the best. */
+static bool is_offered(const struct extender_preemption *c, const struct preemption *plan)
+{
+    for (uint32_t i = 0; i < plan->n; i++)
+        if (plan->nodes[i].n && find(c, plan->nodes[i].node))
+            return true;
+    return false;
+}
+
 static void take_plans(struct extender_preemption *c, const struct preemption *plans)
 {
     uint32_t n = 0;
@@ -228,16 +275,19 @@ static void take_plans(struct extender_preemption *c, const struct preemption *p
     for (const struct preemption *p = plans; p; p = p->next)
         n++;
     c->items = arena_newn0(c->arena, n, struct candidate);
-    c->n = c->left = n;
-    for (struct candidate *x = c->items; plans; plans = plans->next, x++) {
-        x->victims = arena_newn0(c->arena, plans->n, const struct pod *);
-        for (; x->held < plans->n; x->held++)
-            x->victims[x->held] = pod_of(kobj_ref(obj_of(plans->victims[x->held])));
-        x->plan = (struct preemption){ .node = arena_strdup(c->arena, plans->node),
-                                       .victims = x->victims,
-                                       .n = plans->n,
-                                       .violations = plans->violations };
+    for (; plans; plans = plans->next) {
+        if (is_offered(c, plans))
+            continue;
+        struct candidate *x = &c->items[c->n++];
+        x->nodes = arena_newn0(c->arena, plans->n, struct preemption_node);
+        x->spots = arena_newn0(c->arena, plans->n, struct spot);
+        x->plan = (struct preemption){ .nodes = x->nodes, .n = plans->n };
+        if (plans->reason)
+            x->plan.reason = arena_strdup(c->arena, plans->reason);
+        for (uint32_t i = 0; i < plans->n; i++)
+            take_node(c, &plans->nodes[i], &x->nodes[i], &x->spots[i]);
     }
+    c->left = c->n;
 }
 
 struct extender_preemption *extender_preemption_start(struct extenders *s, struct kobj *pod,
@@ -254,14 +304,22 @@ struct extender_preemption *extender_preemption_start(struct extenders *s, struc
     return ask_next(c) ? c : extender_preemption_free(c);
 }
 
+static void drop_node(const struct preemption_node *n, const struct spot *x)
+{
+    for (uint32_t i = 0; i < x->held; i++)
+        kobj_unref(obj_of(x->victims[i]));
+    for (uint32_t i = 0; i < n->nnominees; i++)
+        kobj_unref(n->nominees[i]);
+}
+
 struct extender_preemption *extender_preemption_free(struct extender_preemption *c)
 {
     if (!c)
         return NULL;
     extender_cancel(c->call);
     for (uint32_t i = 0; i < c->n; i++)
-        for (uint32_t k = 0; k < c->items[i].held; k++)
-            kobj_unref(obj_of(c->items[i].victims[k]));
+        for (uint32_t k = 0; k < c->items[i].plan.n; k++)
+            drop_node(&c->items[i].nodes[k], &c->items[i].spots[k]);
     kobj_unref(c->pod);
     arena_free(c->arena);
     extenders_unref(c->set);

@@ -137,19 +137,4 @@ void attempt_overlay_texts(struct attempt *a, struct ks_texts *out);
 /* In which pass: 1, with the nominated pods of the row; 2, without those that there are. */
 unsigned attempt_overlay_pass(const struct attempt *a);
 void attempt_overlay_end(struct attempt *a);
-
-/* ---- making room ----------------------------------------------------------------------------- */
-
-struct preemption {
-    const char *node;                 /* to be nominated; "" with an Unschedulable: clear it */
-    bool keep;                        /* leave the nomination as it is */
-    const struct pod *const *victims; /* the most important first */
-    uint32_t n, violations;           /* of disruption budgets */
-    const struct preemption *next;    /* the next best one, when the attempt wants all plans */
-};
-struct ks_post_filter {
-    /* KS_SUCCESS with a plan, or KS_UNSCHEDULABLE with texts. */
-    enum ks_code (*plan)(void *self, struct attempt *a, struct preemption *ret,
-                         struct ks_texts *why);
-};
 #endif

@@ -286,7 +286,7 @@ struct ks_plugin {
     bool binds;
     void (*post_bind)(void *self, const struct pod *p, const char *node);
 
-    /* No node fits: make room (framework/attempt.h). */
+    /* No node fits: make room, and what follows (framework/preemption.h). */
     const struct ks_post_filter *post_filter;
     bool seeks_victims; /* and that counts as an attempt to preempt */
 

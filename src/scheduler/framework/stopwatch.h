@@ -19,6 +19,7 @@ enum lap { /* whose time it was; the order of an attempt */
            LAP_PREFER,
            LAP_FILTER,
            LAP_POST_FILTER,
+           LAP_AFTER_POST_FILTER,
            LAP_PRE_SCORE,
            LAP_SCORE,
            LAP_NORMALIZE,

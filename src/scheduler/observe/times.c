@@ -18,6 +18,7 @@ static const char *const lap_names[LAPS] = {
     [LAP_PREFER] = "PreferNodesPlugin",
     [LAP_FILTER] = "Filter",
     [LAP_POST_FILTER] = "PostFilter",
+    [LAP_AFTER_POST_FILTER] = "AfterPostFilter",
     [LAP_PRE_SCORE] = "PreScore",
     [LAP_SCORE] = "Score",
     [LAP_NORMALIZE] = "ScoreExtensionNormalize",
@@ -38,6 +39,7 @@ static enum lap point_of(enum lap l)
     case LAP_AFTER_PRE_FILTER:
     case LAP_PREFER: return LAP_PRE_FILTER;
     case LAP_NORMALIZE: return LAP_SCORE;
+    case LAP_AFTER_POST_FILTER: return LAP_POST_FILTER;
     case LAP_RESIZE: return LAP_NOBODY;
     default: return l;
     }

@@ -1,5 +1,6 @@
 /* test_extender_verbs.c - extenders score, bind, and judge victims (scheduler-core 4.4). */
 #include "scheduler/extender/test/extender_fixture.h"
+#include "scheduler/test/pair_plugin.h"
 
 /* ---- prioritize ------------------------------------------------------------------------------ */
 
@@ -323,6 +324,57 @@ static void test_ignorable_does_not_save_victims(void **state)
     assert_string_equal(engine_node_of(&o.engine, "p"), "n1");
 }
 
+/* A plan over two nodes for two pods: does it stand after this answer about n1 and n2? */
+static void expect_pair(const char *answer, bool stands)
+{
+    static const struct ks_registered plugins[] = {
+        { &ks_plugin_priority_sort, 0, true },
+        { &ks_plugin_fit, 1, true },
+        { &pair_plugin, 0, true },
+        { &ks_plugin_default_binder, 0, true },
+        { NULL, 0, false },
+    };
+    CLEANUP(fake_extender_stop) struct fake_extenders o;
+    struct sched_extender e = fake_extender_extender();
+    char text[512], v1[64], v2[64];
+
+    pair = (struct pair_plugin){ .engine = &o.engine };
+    e.preempt_verb = "preempt";
+    e.node_cache_capable = true;
+    fake_extender_start_with(&o, &e, 1, plugins);
+    fake_extender_two_nodes(&o);
+    put_victim(&o, "v1", "n1", 3000, 1);
+    put_victim(&o, "v2", "n2", 3000, 1);
+    rig_run(&o.engine.rig, SEC);
+    (void)snprintf(v1, sizeof v1, "%s", uid_of(&o, "v1"));
+    (void)snprintf(v2, sizeof v2, "%s", uid_of(&o, "v2"));
+    (void)snprintf(text, sizeof text, answer, v1, v2);
+    fake_extender_answer(&o, "/x/preempt", 200, text);
+    engine_pod(&o.engine, "g0", 3500, 100, ",\"priority\":0");
+    rig_run(&o.engine.rig, SEC / 2);
+    assert_int_equal(fake_extender_asked(&o, "/x/preempt"), 0);
+    engine_pod(&o.engine, "g1", 3500, 100, ",\"priority\":10");
+    rig_run(&o.engine.rig, SEC / 2);
+    assert_int_equal(fake_extender_asked(&o, "/x/preempt"), 1);
+    assert_int_equal(kj_len(fake_extender_said(&o, "/x/preempt", "NodeNameToMetaVictims")), 2);
+    assert_int_equal(pair.carried_out, stands);
+    assert_int_equal(pair.nodes, stands ? 2 : 0);
+    assert_true(is_there(&o, "v1") != stands);
+    assert_true(is_there(&o, "v2") != stands);
+    rig_run(&o.engine.rig, stands ? 20 * SEC : 0);
+    assert_int_equal(*engine_node_of(&o.engine, "g0") != 0, stands);
+    assert_int_equal(*engine_node_of(&o.engine, "g1") != 0, stands);
+}
+
+static void test_a_plan_stands_with_all_its_nodes(void **state)
+{
+    (void)state;
+    expect_pair("{'NodeNameToMetaVictims':{'n1':{'Pods':[{'UID':'%s'}]},"
+                "'n2':{'Pods':[{'UID':'%s'}]}}}",
+                true);
+    expect_pair("{'NodeNameToMetaVictims':{'n1':{'Pods':[{'UID':'%s'}]}}}", false);
+}
+
 static void test_deleted_while_victims_are_judged(void **state)
 {
     CLEANUP(fake_extender_stop) struct fake_extenders o;
@@ -355,6 +407,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_extender_spares_a_victim),
         cmocka_unit_test(test_nobody_is_evicted_against_the_extender),
         cmocka_unit_test(test_ignorable_does_not_save_victims),
+        cmocka_unit_test(test_a_plan_stands_with_all_its_nodes),
         cmocka_unit_test(test_deleted_while_victims_are_judged),
     };
 

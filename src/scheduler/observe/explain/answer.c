@@ -9,10 +9,11 @@
 #include "client/informer.h"
 #include "loop/loop.h"
 #include "scheduler/engine/internal.h"
+#include "scheduler/framework/preemption.h"
 #include "scheduler/observe/explain/refusals.h"
 #include "json/kj.h"
 
-enum { ANSWER_PLANS_MAX = 100 }; /* nodes with victims: an object has its limits */
+enum { ANSWER_NODES_MAX = 100 }; /* nodes with victims: an object has its limits */
 
 struct answer {
     struct arena *arena;
@@ -47,6 +48,21 @@ static void write_place(struct kjw *w, const struct kobj *pod, const char *node)
     kjw_end(w);
 }
 
+/* All pods for which room would be made: a plan may be about several. */
+static void write_places(struct kjw *w, const struct preemption *plan)
+{
+    kjw_arr(w, "feasibleSchedulingResult");
+    for (uint32_t i = 0; i < plan->n; i++) {
+        for (uint32_t k = 0; k < plan->nodes[i].nnominees; k++) {
+            kjw_obj(w, NULL);
+            write_pod(w, plan->nodes[i].nominees[k]);
+            kjw_str(w, "nodeName", plan->nodes[i].node);
+            kjw_end(w);
+        }
+    }
+    kjw_end(w);
+}
+
 static void write_verdict(struct kjw *w, bool schedulable, const char *failed)
 {
     kjw_bool(w, "schedulable", schedulable);
@@ -72,7 +88,24 @@ static void write_room(struct kjw *w, const struct answer *r)
     kjw_obj(w, "preemptExplanation");
     write_verdict(w, r->plans != NULL, r->room_failed);
     if (r->plans)
-        write_place(w, r->pod, r->plans->node);
+        write_places(w, r->plans);
+    kjw_end(w);
+}
+
+static void write_node_victims(struct kjw *w, const struct scheduler *s,
+                               const struct preemption_node *n)
+{
+    kjw_obj(w, NULL);
+    kjw_str(w, "nodeName", n->node);
+    kjw_arr(w, "possibleVictims");
+    for (uint32_t i = 0; i < n->n; i++) {
+        const struct kobj *victim = &n->victims[i]->obj;
+        kjw_obj(w, NULL);
+        write_pod(w, victim);
+        kjw_bool(w, "isNominatedPod", nominator_node(s->nominator, victim->meta.uid) != NULL);
+        kjw_end(w);
+    }
+    kjw_end(w);
     kjw_end(w);
 }
 
@@ -83,20 +116,9 @@ static void write_victims(struct kjw *w, const struct scheduler *s, const struct
     if (!r->plans)
         return;
     kjw_arr(w, "nodePossibleVictims");
-    for (const struct preemption *p = r->plans; p && n < ANSWER_PLANS_MAX; p = p->next, n++) {
-        kjw_obj(w, NULL);
-        kjw_str(w, "nodeName", p->node);
-        kjw_arr(w, "possibleVictims");
-        for (uint32_t i = 0; i < p->n; i++) {
-            const struct kobj *victim = &p->victims[i]->obj;
-            kjw_obj(w, NULL);
-            write_pod(w, victim);
-            kjw_bool(w, "isNominatedPod", nominator_node(s->nominator, victim->meta.uid) != NULL);
-            kjw_end(w);
-        }
-        kjw_end(w);
-        kjw_end(w);
-    }
+    for (const struct preemption *p = r->plans; p; p = p->next)
+        for (uint32_t i = 0; i < p->n && n < ANSWER_NODES_MAX; i++, n++)
+            write_node_victims(w, s, &p->nodes[i]);
     kjw_end(w);
 }
 
@@ -144,24 +166,15 @@ static const char *best_node(const struct attempt *a)
 /* As in an attempt: the first plan counts; without one all words go to the message. */
 static void ask_for_room(struct answer *r, struct strbuf *message)
 {
-    struct ks_texts why = { .arena = r->arena };
-    const struct profile_slot *slot;
-    enum ks_code code = KS_UNSCHEDULABLE;
+    struct post_filter_result *said = arena_new0(r->arena, struct post_filter_result);
 
-    for (uint32_t i = 0; code == KS_UNSCHEDULABLE &&
-                         (slot = profile_at(r->attempt->profile, KS_POINT_POST_FILTER, i));
-         i++) {
-        struct preemption *plan = arena_new0(r->arena, struct preemption);
-        code = slot->plugin->post_filter->plan(slot->self, r->attempt, plan, &why);
-        if (code == KS_SUCCESS)
-            r->plans = plan;
-    }
+    post_filter_run(r->attempt, NULL, said);
+    if (said->code == KS_SUCCESS)
+        r->plans = &said->plan;
     r->after_preemption = r->plans != NULL;
-    if (r->plans || why.n == 0)
+    if (r->plans || said->why.n == 0)
         return;
-    for (uint32_t i = 0; i < why.n; i++)
-        r->room_failed =
-            i ? arena_printf(r->arena, "%s, %s", r->room_failed, why.items[i]) : why.items[i];
+    r->room_failed = ks_texts_join(&said->why);
     strbuf_appendf(message, " %s", r->room_failed);
 }
 

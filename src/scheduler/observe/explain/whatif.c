@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/strbuf.h"
 #include "scheduler/framework/attempt.h"
+#include "scheduler/framework/preemption.h"
 #include "scheduler/model/nodecache.h"
 #include "scheduler/model/nominator.h"
 #include "scheduler/model/objects.h"
@@ -261,40 +262,42 @@ void whatif_write_scores(const struct whatif *w, unsigned max, struct strbuf *ou
 
 /* ---- making room ----------------------------------------------------------------------------- */
 
+/* Terminating victims go by themselves. */
 static void tell_plan(struct whatif *w, const struct preemption *plan,
                       struct whatif_preemption *ret)
 {
-    const struct pod **victims = arena_newn0(w->arena, plan->n, const struct pod *);
+    const struct pod **victims;
+    uint32_t n = 0;
 
-    ret->node = plan->node ? plan->node : "";
-    ret->victims = victims;
     for (uint32_t i = 0; i < plan->n; i++)
-        if (!plan->victims[i]->obj.meta.deleted)
-            victims[ret->n++] = plan->victims[i];
+        n += plan->nodes[i].n;
+    ret->victims = victims = arena_newn0(w->arena, n, const struct pod *);
+    for (uint32_t i = 0; i < plan->n; i++)
+        for (uint32_t k = 0; k < plan->nodes[i].n; k++)
+            if (!plan->nodes[i].victims[k]->obj.meta.deleted)
+                victims[ret->n++] = plan->nodes[i].victims[k];
+    const char *node = preemption_node_for(plan, w->pod->meta.uid);
+    ret->node = node ? node : "";
 }
 
 int whatif_preempt(struct whatif *w, struct whatif_preemption *ret, struct kerr *err)
 {
-    const struct profile_slot *s;
-    struct ks_texts why = { .arena = w->arena };
     struct whatif_preemption p = { .code = KS_UNSCHEDULABLE, .message = "", .node = "" };
+    struct post_filter_result r;
 
     if (!w->pod || w->attempt.feasible)
         return kerr_set(err, -EINVAL, "there is no pod that fits nowhere");
     if (w->profile->points[KS_POINT_POST_FILTER].n == 0)
         return kerr_set(err, -ENOTSUP, "no plugin of profile %s makes room",
                         w->profile->scheduler_name);
-    for (uint32_t i = 0; (s = profile_at(w->profile, KS_POINT_POST_FILTER, i)); i++) {
-        struct preemption plan = { 0 };
-        p.code = w->attempt.n ? s->plugin->post_filter->plan(s->self, &w->attempt, &plan, &why)
-                              : KS_UNSCHEDULABLE;
+    if (w->attempt.n) {
+        post_filter_run(&w->attempt, NULL, &r);
+        p.code = r.code;
         if (p.code == KS_SUCCESS)
-            tell_plan(w, &plan, &p);
-        if (p.code != KS_UNSCHEDULABLE)
-            break;
+            tell_plan(w, &r.plan, &p);
+        else if (r.why.n)
+            p.message = ks_texts_join(&r.why);
     }
-    for (uint32_t i = 0; p.code != KS_SUCCESS && i < why.n; i++)
-        p.message = i ? arena_printf(w->arena, "%s, %s", p.message, why.items[i]) : why.items[i];
     *ret = p;
     return 0;
 }

@@ -1,7 +1,7 @@
 /* dynamicresources.c - devices by ResourceClaim (scheduler-core 8.17), in the smallest true form:
  * a pod that asks for them is rejected, instead of running without them. */
 #include "api/pod.h"
-#include "scheduler/framework/attempt.h"
+#include "scheduler/framework/preemption.h"
 #include "scheduler/plugins/dynamicresources/args.h"
 #include "scheduler/plugins/registry.h"
 
@@ -24,7 +24,7 @@ static enum ks_code dra_plan(void *self, struct attempt *a, struct preemption *r
     return KS_UNSCHEDULABLE;
 }
 
-static const struct ks_post_filter dra_post_filter = { dra_plan };
+static const struct ks_post_filter dra_post_filter = { .plan = dra_plan };
 
 /* No event helps such a pod; none of this kind is ever sent. */
 static const struct ks_hint dra_hints[] = {

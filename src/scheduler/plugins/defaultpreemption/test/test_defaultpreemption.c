@@ -2,6 +2,7 @@
 #include "scheduler/test/plugin_checks.h"
 
 #include "api/policy.h"
+#include "scheduler/framework/preemption.h"
 
 static void put_node(struct plugin_fixture *f, const char *name, int cpu, const char *spec)
 {
@@ -37,17 +38,25 @@ static void put_pdb(struct plugin_fixture *f, const char *name, const char *sele
     fixture_put(f, &kind_pdb, text);
 }
 
+struct planned {      /* a plan for one node and one pod */
+    const char *node; /* "": none */
+    bool keep;
+    uint32_t n, violations;
+};
+
 /* "n1: a b" with the most important first, or the message. */
-static const char *plan_of(struct plugin_fixture *f, struct attempt *a, struct preemption *ret)
+static const char *plan_of(struct plugin_fixture *f, struct attempt *a, struct planned *ret)
 {
     CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
     const struct profile_slot *s =
         &f->profile->slots[profile_slot(f->profile, "DefaultPreemption")];
     struct ks_texts why = { .arena = f->arena };
+    struct preemption p = { 0 };
     struct kerr err = { 0 };
 
     assert_int_equal(a->feasible, 0);
-    enum ks_code code = s->plugin->post_filter->plan(s->self, a, ret, &why);
+    enum ks_code code = s->plugin->post_filter->plan(s->self, a, &p, &why);
+    *ret = (struct planned){ .node = "", .keep = p.keep };
     assert_int_equal(nodecache_verify(f->cache, &err), 0);
     if (code != KS_SUCCESS) {
         assert_int_equal(code, KS_UNSCHEDULABLE);
@@ -55,17 +64,22 @@ static const char *plan_of(struct plugin_fixture *f, struct attempt *a, struct p
         return arena_strdup(f->base->arena, why.items[0]);
     }
     assert_int_equal(why.n, 0);
+    assert_int_equal(p.n, 1);
+    assert_int_equal(p.nodes->nnominees, 1);
+    assert_ptr_equal(p.nodes->nominees[0], a->obj);
+    *ret = (struct planned){ arena_strdup(f->base->arena, p.nodes->node), p.keep, p.nodes->n,
+                             p.nodes->violations };
     strbuf_appendf(&b, "%s:", ret->node);
     for (uint32_t i = 0; i < ret->n; i++)
-        strbuf_appendf(&b, " %s", ret->victims[i]->obj.meta.name);
+        strbuf_appendf(&b, " %s", p.nodes->victims[i]->obj.meta.name);
     return arena_strdup(f->base->arena, strbuf_str(&b));
 }
 
 /* Also with what the shapes remember, which must not notice that a plan was made. */
 static const char *plan(struct plugin_fixture *f, int cpu, int priority, const char *spec,
-                        const char *status, struct preemption *ret)
+                        const char *status, struct planned *ret)
 {
-    struct preemption ignored, again;
+    struct planned ignored, again;
     struct attempt a;
     char text[768];
 
@@ -86,7 +100,7 @@ static const char *plan(struct plugin_fixture *f, int cpu, int priority, const c
 static void test_equal_priority_is_no_victim(void **state)
 {
     CLEANUP(fixture_fini) struct plugin_fixture f;
-    struct preemption p;
+    struct planned p;
 
     fixture_init(&f, state, NULL, NULL);
     put_node(&f, "n1", 4, "");
@@ -119,7 +133,7 @@ static void test_only_those_who_are_in_the_way(void **state)
 static void test_a_budget_protects_the_less_important(void **state)
 {
     CLEANUP(fixture_fini) struct plugin_fixture f;
-    struct preemption p;
+    struct planned p;
 
     fixture_init(&f, state, NULL, NULL);
     put_node(&f, "n1", 4, "");
@@ -145,7 +159,7 @@ static void test_budgets_that_protect_nobody(void **state)
           "'disruptionsAllowed':0,'disruptedPods':{'a':'2026-03-01T10:00:00Z'}" },
     };
     CLEANUP(fixture_fini) struct plugin_fixture f;
-    struct preemption p;
+    struct planned p;
 
     fixture_init(&f, state, NULL, NULL);
     put_node(&f, "n1", 4, "");
@@ -301,7 +315,7 @@ static bool is_found(void **state, uint32_t n, uint32_t at, const char *config)
     CLEANUP(fixture_fini) struct plugin_fixture f;
     uint32_t cheap = (uint32_t)((kuid_hash(kuid_parse("in", 2)) + at) % n);
     char name[16];
-    struct preemption p;
+    struct planned p;
 
     fixture_init(&f, state, "NodeResourcesFit DefaultPreemption", config);
     for (uint32_t i = 0; i < n; i++) {
@@ -338,7 +352,7 @@ static void test_the_search_goes_on_for_kept_budgets(void **state)
     CLEANUP(fixture_fini) struct plugin_fixture f;
     uint32_t clean = (uint32_t)((kuid_hash(kuid_parse("in", 2)) + 39) % 40);
     char name[16];
-    struct preemption p;
+    struct planned p;
 
     fixture_init(&f, state, NULL,
                  "{'DefaultPreemption':{'minCandidateNodesPercentage':0,"
@@ -360,7 +374,7 @@ static void test_the_search_goes_on_for_kept_budgets(void **state)
 static void test_some_never_preempt(void **state)
 {
     CLEANUP(fixture_fini) struct plugin_fixture f;
-    struct preemption p;
+    struct planned p;
 
     fixture_init(&f, state, NULL, NULL);
     put_node(&f, "n1", 4, "");
@@ -388,7 +402,7 @@ static void test_room_that_is_coming_is_waited_for(void **state)
 {
     static const char nominated[] = "'nominatedNodeName':'n1'";
     CLEANUP(fixture_fini) struct plugin_fixture f;
-    struct preemption p;
+    struct planned p;
 
     fixture_init(&f, state, NULL, NULL);
     put_node(&f, "n1", 4, "");

@@ -1,7 +1,9 @@
-/* budgets.h - disruption budgets: which pods may go without breaking a nomination.
+/* budgets.h - disruption budgets: which pods may be evicted without breaking one
+ * (scheduler-core 8.18, step 5).
  *
- * Internal to DefaultPreemption. Made from the object cache's PodDisruptionBudgets, and made again
- * only when the object cache changed. Objects are borrowed from the object cache.
+ * Made from the PodDisruptionBudgets of the object cache, and made again only when one of them
+ * changed: a plugin that has budgets names kind_pdb among its kinds. Objects are borrowed. Loop
+ * thread.
  */
 #ifndef KOORD_SCHEDULER_BUDGETS_H
 #define KOORD_SCHEDULER_BUDGETS_H

@@ -1,5 +1,5 @@
-/* budgets.c - disruption budgets: which pods may go without breaking a nomination. */
-#include "scheduler/plugins/defaultpreemption/budgets.h"
+/* budgets.c - disruption budgets: which pods may be evicted without breaking one. */
+#include "scheduler/framework/budgets.h"
 
 #include "api/pod.h"
 #include "api/policy.h"
