@@ -45,6 +45,7 @@ void attempt_init(struct attempt *a, const struct attempt_input *in, struct aren
                    .complete = in->complete },
     };
     a->n = a->cycle.nodes->n;
+    nodecache_begin(in->cache);
     describe(a);
     if (in->shapes && !in->complete)
         a->shape =
@@ -350,25 +351,14 @@ static void note_rejectors(struct attempt *a)
         a->rejectors |= (uint64_t)seen[s + 1] << s;
 }
 
-/* The rows that changed since the shape was used last, each once: where its last change stands in
- * the journal. A shape that was not used for long looks at all rows. */
+/* The rows that changed since the shape was used last. */
 static uint32_t find_dirty(struct attempt *a)
 {
-    const struct ks_nodes *nodes = a->cycle.nodes;
-    uint64_t since = a->shape->generation;
+    struct ks_changed it = ks_changed_since(&a->cycle.nodes->changes, a->n, a->shape->generation);
     uint32_t n = 0;
 
-    if (nodes->generation - since > KS_JOURNAL) {
-        for (uint32_t i = 0; i < a->n; i++)
-            if (nodes->changed[i] > since)
-                a->shape->dirty[n++] = i;
-        return n;
-    }
-    for (uint64_t g = since + 1; g <= nodes->generation; g++) {
-        uint32_t row = nodes->journal[g % KS_JOURNAL];
-        if (row < a->n && nodes->changed[row] == g)
-            a->shape->dirty[n++] = row;
-    }
+    for (uint32_t row; (row = ks_changed_next(&it)) != KS_NO_ROW;)
+        a->shape->dirty[n++] = row;
     return n;
 }
 
@@ -529,7 +519,7 @@ void attempt_filter(struct attempt *a)
     }
     if (a->shape) {
         a->shape->skip_filter = a->skip_filter;
-        a->shape->generation = a->cycle.nodes->generation;
+        a->shape->generation = a->cycle.nodes->changes.generation;
     }
     note_score(a, fresh, ndirty);
     filter_nominated(a);

@@ -102,7 +102,7 @@ void shape_make_room(struct shape *h)
 
 static bool up_to_date(const struct shape *h, const struct ks_nodes *nodes, uint64_t objects)
 {
-    return h->made && h->node_generation == nodes->node_generation &&
+    return h->made && h->node_generation == nodes->node_changes.generation &&
            h->objects_generation == objects && arena_used(h->arena) < ARENA_MAX;
 }
 
@@ -124,7 +124,7 @@ struct shape *shapes_get(struct shapes *s, const struct profile *p, struct kobj 
     arena_reset(h->arena);
     h->made = false;
     h->n = nodes->n;
-    h->node_generation = nodes->node_generation;
+    h->node_generation = nodes->node_changes.generation;
     h->objects_generation = objects_generation;
     h->skip_filter = h->skip_score = 0;
     h->state = arena_newn0(h->arena, p->n, void *);

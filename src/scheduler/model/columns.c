@@ -34,14 +34,23 @@ static void touch(struct columns *c, uint32_t row)
 {
     if (c->overlay)
         return;
-    c->changed[row] = ++c->view.generation;
-    c->journal[c->view.generation % KS_JOURNAL] = row;
+    c->changed[row] = ++c->view.changes.generation;
+    c->journal[c->view.changes.generation % KS_JOURNAL] = row;
+}
+
+/* The same, and not for its pods alone. */
+static void touch_node(struct columns *c, uint32_t row)
+{
+    touch(c, row);
+    c->node_changed[row] = ++c->view.node_changes.generation;
+    c->node_journal[c->view.node_changes.generation % KS_JOURNAL] = row;
 }
 
 void columns_init(struct columns *c)
 {
     *c = (struct columns){ 0 };
-    c->view.journal = c->journal;
+    c->view.changes.journal = c->journal;
+    c->view.node_changes.journal = c->node_journal;
     for (int i = 0; i < KS_FIXED; i++)
         add_column(c, fixed_names[i]);
 }
@@ -62,6 +71,7 @@ void columns_fini(struct columns *c)
     free(c->flags);
     free(c->pods);
     free(c->changed);
+    free(c->node_changed);
     *c = (struct columns){ 0 };
 }
 
@@ -97,12 +107,14 @@ static void grow(struct columns *c)
     c->flags = xreallocarray(c->flags, c->cap, sizeof *c->flags);
     c->pods = xreallocarray(c->pods, c->cap, sizeof *c->pods);
     c->changed = xreallocarray(c->changed, c->cap, sizeof *c->changed);
+    c->node_changed = xreallocarray(c->node_changed, c->cap, sizeof *c->node_changed);
     c->view.used_mcpu_nz = c->mcpu_nz;
     c->view.used_memory_nz = c->memory_nz;
     c->view.node = c->nodes;
     c->view.flags = c->flags;
     c->view.pods = c->pods;
-    c->view.changed = c->changed;
+    c->view.changes.changed = c->changed;
+    c->view.node_changes.changed = c->node_changed;
 }
 
 uint32_t columns_push(struct columns *c)
@@ -116,7 +128,7 @@ uint32_t columns_push(struct columns *c)
     c->flags[row] = 0;
     c->pods[row] = (struct ks_podlist){ 0 };
     columns_clear_used(c, row);
-    c->view.node_generation = c->changed[row];
+    touch_node(c, row);
     return row;
 }
 
@@ -141,8 +153,7 @@ void columns_remove(struct columns *c, uint32_t row)
     c->nodes[row] = c->nodes[last];
     c->flags[row] = c->flags[last];
     c->pods[row] = c->pods[last];
-    touch(c, row); /* another node is here now */
-    c->view.node_generation = c->view.generation;
+    touch_node(c, row); /* another node is here now */
 }
 
 void columns_set_node(struct columns *c, uint32_t row, const struct node *n)
@@ -160,8 +171,7 @@ void columns_set_node(struct columns *c, uint32_t row, const struct node *n)
     count_prefer(c, c->flags[row], -1);
     c->flags[row] = (uint8_t)flags;
     count_prefer(c, c->flags[row], 1);
-    touch(c, row);
-    c->view.node_generation = c->view.generation;
+    touch_node(c, row);
 }
 
 /* ---- what pods request ----------------------------------------------------------------------- */

@@ -16,9 +16,9 @@ struct columns {
     const struct node **nodes;
     uint8_t *flags;
     struct ks_podlist *pods;
-    uint64_t *changed;
+    uint64_t *changed, *node_changed;
     bool overlay; /* changes are taken back before anybody looks: no new generations */
-    uint32_t journal[KS_JOURNAL];
+    uint32_t journal[KS_JOURNAL], node_journal[KS_JOURNAL];
 };
 
 void columns_init(struct columns *c);

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "scheduler/model/columns.h"
+#include "scheduler/model/labels.h"
 #include "scheduler/model/uidmap.h"
 
 struct cnode {
@@ -35,8 +36,9 @@ struct nodecache {
     struct map nodes;   /* name -> struct cnode */
     struct uidmap pods; /* struct cpod */
     size_t assumed;
-    struct arena *arena; /* for one call */
-    struct trial {       /* a row as if pods were there or gone */
+    struct labels *labels; /* apart: whoever reads the rows may ask for columns */
+    struct arena *arena;   /* for one call */
+    struct trial {         /* a row as if pods were there or gone */
         struct cnode *node;
         struct cpod *gone, *added;
     } trial;
@@ -47,6 +49,7 @@ struct nodecache *nodecache_new(void)
     struct nodecache *c = xnew0(struct nodecache);
     columns_init(&c->cols);
     c->cols.view.of = c;
+    c->labels = labels_new();
     c->arena = arena_new();
     return c;
 }
@@ -81,6 +84,7 @@ struct nodecache *nodecache_free(struct nodecache *c)
     }
     map_fini(&c->nodes);
     columns_fini(&c->cols);
+    labels_free(c->labels);
     free(c->rows);
     arena_free(c->arena);
     free(c);
@@ -102,6 +106,16 @@ uint32_t ks_row_of(const struct ks_nodes *n, const char *node)
 {
     const struct cnode *cn = map_getz(&n->of->nodes, node);
     return cn && cn->obj ? cn->row : KS_NO_ROW;
+}
+
+const struct ks_label *ks_label(const struct ks_nodes *n, const char *key)
+{
+    return labels_get(n->of->labels, n, key);
+}
+
+void nodecache_begin(struct nodecache *c)
+{
+    labels_begin(c->labels);
 }
 
 /* ---- accounting ------------------------------------------------------------------------------ */

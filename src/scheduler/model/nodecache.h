@@ -23,6 +23,9 @@ DEFINE_CLEANUP(nodecache_free, struct nodecache *)
 const struct ks_nodes *nodecache_nodes(const struct nodecache *c);
 const char *nodecache_row_name(const struct nodecache *c, uint32_t row);
 
+/* An attempt begins: what earlier ones asked for and nobody needs any more goes. */
+void nodecache_begin(struct nodecache *c);
+
 void nodecache_put_node(struct nodecache *c, struct kobj *node); /* new or changed */
 void nodecache_remove_node(struct nodecache *c, const char *name);
 

@@ -34,6 +34,12 @@ struct ks_podlist { /* pods on a node, assumed ones too, in no order that means 
     uint32_t naffinity; /* the first so many have podAffinity or podAntiAffinity */
 };
 
+struct ks_history {          /* which row changed when */
+    uint64_t generation;     /* of the last change */
+    const uint64_t *changed; /* [row]: generation of its last change */
+    const uint32_t *journal; /* [generation % KS_JOURNAL]: the row that changed then */
+};
+
 struct ks_nodes { /* one row a node, [0, n); rows move only between attempts */
     uint32_t n, nres;
     int64_t *const *alloc, *const *used; /* [resource][row]; cpu in milli, the rest in units */
@@ -43,15 +49,44 @@ struct ks_nodes { /* one row a node, [0, n); rows move only between attempts */
     const struct node *const *node;
     const uint8_t *flags; /* KS_NODE_* */
     const struct ks_podlist *pods;
-    const uint64_t *changed;   /* generation of the last change of the row or its pods */
-    uint64_t generation;       /* the highest of them */
-    const uint32_t *journal;   /* [generation % KS_JOURNAL]: the row that changed then */
-    uint64_t node_generation;  /* last change of a node object, or of what stands in which row */
-    uint32_t npods, naffinity; /* sums over all rows; ntaints_prefer: rows with such a taint */
+    struct ks_history changes;      /* of rows: the node, or its pods */
+    struct ks_history node_changes; /* of nodes alone, and of what stands in which row */
+    uint32_t npods, naffinity;      /* sums over all rows; ntaints_prefer: rows with such a taint */
     uint32_t ntaints_prefer;
     const struct nodecache *of; /* a copy belongs to the same one */
 };
 /* KS_NO_ROW when there is no such node; KS_NO_COLUMN when no node has such a resource. */
 uint32_t ks_row_of(const struct ks_nodes *n, const char *node);
 uint32_t ks_column_of(const struct ks_nodes *n, const char *resource);
+
+/* The rows below n that changed after a generation, each once, in no particular order:
+ * struct ks_changed it = ks_changed_since(...); while ((row = ks_changed_next(&it)) != KS_NO_ROW).
+ * Where the journal does not reach back that far, all rows are looked at. */
+struct ks_changed {
+    const struct ks_history *of;
+    uint64_t since, at; /* at: generations up to here have been seen */
+    uint32_t n, row;    /* row: the next to look at, when all are */
+    bool all;
+};
+static inline struct ks_changed ks_changed_since(const struct ks_history *h, uint32_t n,
+                                                 uint64_t since)
+{
+    return (struct ks_changed){
+        .of = h, .since = since, .at = since, .n = n, .all = h->generation - since > KS_JOURNAL
+    };
+}
+static inline uint32_t ks_changed_next(struct ks_changed *it)
+{
+    const struct ks_history *h = it->of;
+
+    for (; it->all && it->row < it->n; it->row++)
+        if (h->changed[it->row] > it->since)
+            return it->row++;
+    while (!it->all && it->at < h->generation) {
+        uint32_t row = h->journal[++it->at % KS_JOURNAL];
+        if (row < it->n && h->changed[row] == it->at) /* otherwise it stands there again, later */
+            return row;
+    }
+    return KS_NO_ROW;
+}
 #endif

@@ -306,7 +306,7 @@ bool debug_node(const struct nodecache *cache, const char *name, struct strbuf *
     write_resources(&w, &allocatable, n, row);
     write_images(&w, n, row);
     write_claims(&w, pods);
-    kjw_i64(&w, "generation", (int64_t)n->changed[row]);
+    kjw_i64(&w, "generation", (int64_t)n->changes.changed[row]);
     kjw_end(&w);
     return true;
 }

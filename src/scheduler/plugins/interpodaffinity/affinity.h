@@ -66,6 +66,7 @@ struct topo { /* a topology key, and the domains that its values make */
     struct topo *next;
     const char *key;
     bool wanted;          /* by a required affinity term of ours */
+    uint64_t serial;      /* of the numbers of the label's values, which are those of domains */
     uint32_t ndomains;    /* numbered from 1 */
     uint32_t *domain;     /* [row]; 0: without the key. NULL: no node has it */
     struct sums *rows;    /* [row]: what its own pods count for */
@@ -75,6 +76,9 @@ struct topo { /* a topology key, and the domains that its values make */
     struct sums total;
 };
 struct topo *topo_new(const struct ks_nodes *nodes, const char *key, struct arena *a);
+/* The nodes of these rows changed. false: one is in another domain now. */
+bool topo_holds(const struct topo *t, const struct ks_nodes *nodes, const uint32_t *rows,
+                uint32_t n);
 void topo_want(struct topo *t); /* a required affinity term of ours has this key */
 void topo_add(struct topo *t, uint32_t row, const struct sums *d, int sign);
 void topo_clear_row(struct topo *t, uint32_t row);

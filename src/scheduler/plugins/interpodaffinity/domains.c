@@ -1,59 +1,38 @@
 /* domains.c - the nodes with one value of a topology key, and what their pods add up to. */
-#include "api/node.h"
 #include "base/arena.h"
-#include "base/map.h"
+#include "scheduler/model/labels.h"
 #include "scheduler/plugins/interpodaffinity/affinity.h"
-
-/* The value of a key, which stands at the same place in the labels of most nodes. */
-static const char *value_of(const kstrmap *labels, const char *key, uint32_t *place)
-{
-    if (*place < labels->n && streq(labels->items[*place].key, key))
-        return labels->items[*place].value;
-    for (uint32_t i = 0; i < labels->n; i++) {
-        int order = strcmp(labels->items[i].key, key);
-        if (order < 0)
-            continue;
-        *place = i;
-        return order == 0 ? labels->items[i].value : NULL;
-    }
-    return NULL;
-}
-
-/* Domains get numbers from 1 in the order of rows; how many there are. */
-static uint32_t number(struct topo *t, const struct ks_nodes *nodes, struct arena *a)
-{
-    CLEANUP(map_fini) struct map ids = { 0 };
-    uint32_t n = 0, place = 0;
-
-    for (uint32_t row = 0; row < nodes->n; row++) {
-        const char *value = value_of(&nodes->node[row]->obj.meta.labels, t->key, &place);
-        if (!value)
-            continue;
-        if (!t->domain)
-            t->domain = arena_newn0(a, nodes->n, uint32_t);
-        uintptr_t id = (uintptr_t)map_getz(&ids, value);
-        if (!id) {
-            id = ++n;
-            map_putz(&ids, value, (void *)id); /* NOLINT: a number in place of a pointer */
-        }
-        t->domain[row] = (uint32_t)id;
-    }
-    return n;
-}
 
 struct topo *topo_new(const struct ks_nodes *nodes, const char *key, struct arena *a)
 {
+    const struct ks_label *l = ks_label(nodes, key);
     struct topo *t = arena_new0(a, struct topo);
 
     t->key = arena_strdup(a, key);
-    t->ndomains = number(t, nodes, a);
-    if (t->domain) {
+    t->serial = l->serial;
+    t->ndomains = l->n - 1;
+    if (t->ndomains) {
+        size_t size = nodes->n * sizeof *t->domain;
+        t->domain = memcpy(arena_alloc(a, size, 16), l->id, size);
         t->rows = arena_newn0(a, nodes->n, struct sums);
-        t->domains = arena_newn0(a, t->ndomains + 1, struct sums);
-        t->bad = arena_newn0(a, t->ndomains + 1, uint8_t);
-        t->score = arena_newn0(a, t->ndomains + 1, int64_t);
+        t->domains = arena_newn0(a, l->n, struct sums);
+        t->bad = arena_newn0(a, l->n, uint8_t);
+        t->score = arena_newn0(a, l->n, int64_t);
     }
     return t;
+}
+
+bool topo_holds(const struct topo *t, const struct ks_nodes *nodes, const uint32_t *rows,
+                uint32_t n)
+{
+    const struct ks_label *l = ks_label(nodes, t->key);
+
+    if (l->serial != t->serial)
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        if (l->id[rows[i]] != (t->domain ? t->domain[rows[i]] : 0))
+            return false;
+    return true;
 }
 
 void topo_want(struct topo *t)

@@ -62,11 +62,11 @@ void csilimits_begin(struct csilimits *l, const struct objects *w, const struct 
 {
     uint64_t csi = objects_generation_of(w, &kind_csi_node);
 
-    if (l->csi_generation != csi || l->node_generation != nodes->node_generation ||
+    if (l->csi_generation != csi || l->node_generation != nodes->node_changes.generation ||
         l->cols.n >= DRIVERS_KEPT)
         csilimits_fini(l);
     l->csi_generation = csi;
-    l->node_generation = nodes->node_generation;
+    l->node_generation = nodes->node_changes.generation;
 }
 
 static int32_t limit_of(const struct csi_node *n, const char *driver)
@@ -129,7 +129,8 @@ void volattached_refresh(struct volattached *a, const struct objects *w,
     uint64_t pv_generation = objects_generation_of(w, &kind_pv);
     const struct kobj *o;
 
-    if (a->cap && a->generation == generation && a->node_generation == nodes->node_generation &&
+    if (a->cap && a->generation == generation &&
+        a->node_generation == nodes->node_changes.generation &&
         (a->settled || a->pv_generation == pv_generation))
         return;
     volattached_reserve(a, nodes->n);
@@ -152,7 +153,7 @@ void volattached_refresh(struct volattached *a, const struct objects *w,
     }
     a->generation = generation;
     a->pv_generation = pv_generation;
-    a->node_generation = nodes->node_generation;
+    a->node_generation = nodes->node_changes.generation;
 }
 
 /* ---- usage ----------------------------------------------------------------------------------- */
@@ -218,9 +219,9 @@ const struct volset *volusage_row(struct volusage *u, const struct objects *w,
     struct volusage_row *r = &u->rows[row];
     uint64_t objects = objects_generation(w);
 
-    if (r->changed != nodes->changed[row] || (!r->set.settled && r->objects != objects)) {
+    if (r->changed != nodes->changes.changed[row] || (!r->set.settled && r->objects != objects)) {
         volusage_collect(w, nodes, row, &r->set);
-        r->changed = nodes->changed[row];
+        r->changed = nodes->changes.changed[row];
         r->objects = objects;
     }
     return &r->set;

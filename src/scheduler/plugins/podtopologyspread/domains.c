@@ -3,109 +3,138 @@
 #include "api/selector.h"
 #include "api/toleration.h"
 #include "base/arena.h"
-#include "base/map.h"
-#include "scheduler/framework/nodematch.h"
+#include "scheduler/model/labels.h"
 #include "scheduler/plugins/podtopologyspread/spread.h"
 
 /* ---- which rows count ------------------------------------------------------------------------ */
 
-enum { ROW_ALL_KEYS = 1, ROW_AFFINITY = 2, ROW_TAINTS = 4 };
+enum { ROW_AFFINITY = 1, ROW_TAINTS = 2 };
 
-static uint8_t policies_of(const struct ks_nodes *nodes, uint32_t row, const struct nodematch *m,
-                           const struct pod *p)
+static uint8_t policies_of(const struct spread_state *st, const struct ks_nodes *nodes,
+                           uint32_t row, const struct pod *p)
 {
     const struct node *n = nodes->node[row];
     bool taints = (nodes->flags[row] & KS_NODE_TAINT_HARD) &&
                   taints_untolerated(&n->spec.taints, &p->spec->tolerations, TAINT_HARD_EFFECTS, 0);
+    unsigned facts = (nodematch_node(&st->match, n) ? ROW_AFFINITY : 0) | (taints ? 0 : ROW_TAINTS);
 
-    return (uint8_t)((nodematch_node(m, n) ? ROW_AFFINITY : 0) | (taints ? 0 : ROW_TAINTS));
+    return (uint8_t)(facts & st->honors);
 }
 
-static uint8_t *policies_new(const struct ks_nodes *nodes, const struct pod *p, struct arena *a)
+static void policies_init(struct spread_state *st, const struct ks_cycle *c, const struct pod *p)
 {
-    uint8_t *facts = arena_zalloc(a, nodes->n);
-    struct nodematch m = nodematch_of(p, a);
-
-    for (uint32_t i = 0; i < nodes->n; i++)
-        facts[i] = policies_of(nodes, i, &m, p);
-    return facts;
+    for (uint32_t k = 0; k < st->n; k++)
+        st->honors |= (uint8_t)((st->rules[k].honor_affinity ? ROW_AFFINITY : 0) |
+                                (st->rules[k].honor_taints ? ROW_TAINTS : 0));
+    st->match = nodematch_of(p, c->arena);
+    st->facts = arena_zalloc(c->arena, c->nodes->n);
+    for (uint32_t i = 0; st->honors && i < c->nodes->n; i++)
+        st->facts[i] = policies_of(st, c->nodes, i, p);
 }
 
-static bool counts_in(const struct spread_rule *r, uint8_t facts, bool all_keys)
+static bool counts_in(const struct spread_rule *r, uint8_t facts)
 {
-    return (!all_keys || (facts & ROW_ALL_KEYS)) &&
-           (!r->honor_affinity || (facts & ROW_AFFINITY)) &&
+    return (!r->honor_affinity || (facts & ROW_AFFINITY)) &&
            (!r->honor_taints || (facts & ROW_TAINTS));
 }
 
 /* ---- domains --------------------------------------------------------------------------------- */
 
-static uint32_t domain_of(struct spread_rule *r, struct map *ids, const char *value)
-{
-    uintptr_t id = (uintptr_t)map_getz(ids, value);
+struct numbering { /* of the domains of one rule */
+    const struct ks_label *label;
+    uint32_t *domain;      /* [id of the value]; 0: none yet */
+    const uint8_t *facts;  /* [row] */
+    const uint8_t *absent; /* [row] where a key is missing that must be there; NULL: none must */
+};
 
-    if (id == 0) {
-        id = ++r->ndomains;
-        map_putz(ids, value, (void *)id);
-        if (!*value)
-            r->empty = (uint32_t)id;
+static uint32_t domain_of(struct spread_rule *r, const struct numbering *m, uint32_t id)
+{
+    if (!m->domain[id]) {
+        m->domain[id] = ++r->ndomains;
+        r->ids[r->ndomains] = id;
     }
-    return (uint32_t)id;
+    return m->domain[id];
 }
 
 /* Domains that pods can count in get the first numbers. */
-static void number_domains(struct spread_rule *r, uint32_t n, const char *const *value,
-                           const uint8_t *facts, bool all_keys)
+static void number_domains(struct spread_rule *r, uint32_t n, const struct numbering *m)
 {
-    CLEANUP(map_fini) struct map ids = { 0 };
+    const uint32_t *id = m->label->id;
+    uint32_t empty = ks_label_id(m->label, "");
 
     for (uint32_t i = 0; i < n; i++)
-        if (value[i] && counts_in(r, facts[i], all_keys))
-            r->at[i] = r->into[i] = domain_of(r, &ids, value[i]);
+        if (id[i] && !(m->absent && m->absent[i]) && counts_in(r, m->facts[i]))
+            r->at[i] = r->into[i] = domain_of(r, m, id[i]);
     r->nknown = r->nmin = r->ndomains;
     for (uint32_t i = 0; i < n; i++)
-        if (value[i] && !r->at[i])
-            r->at[i] = domain_of(r, &ids, value[i]);
+        if (id[i] && !r->at[i])
+            r->at[i] = domain_of(r, m, id[i]);
+    r->empty = empty ? m->domain[empty] : 0;
     /* Where keys may be missing, a missing label is one with the value "". */
-    for (uint32_t i = 0; i < n && !all_keys && r->empty; i++)
-        if (!value[i] && counts_in(r, facts[i], all_keys))
+    for (uint32_t i = 0; i < n && !m->absent && r->empty; i++)
+        if (!id[i] && counts_in(r, m->facts[i]))
             r->into[i] = r->empty;
 }
 
-static void rule_init(struct spread_rule *r, uint32_t n, const char *const *value,
-                      const uint8_t *facts, bool all_keys, struct arena *a)
+static void rule_init(struct spread_rule *r, uint32_t n, const struct numbering *m, struct arena *a)
 {
+    r->serial = m->label->serial;
     r->at = arena_newn0(a, n, uint32_t);
     r->into = arena_newn0(a, n, uint32_t);
     r->pods = arena_newn0(a, n, int32_t);
+    r->ids = arena_newn0(a, r->per_node ? 0 : m->label->n, uint32_t);
     if (r->per_node)
         for (uint32_t i = 0; i < n; i++)
-            r->at[i] = value[i] != NULL;
+            r->at[i] = m->label->id[i] != 0;
     else
-        number_domains(r, n, value, facts, all_keys);
+        number_domains(r, n, m);
     r->count = arena_newn0(a, r->ndomains + 1, int32_t);
     r->count[0] = INT32_MAX;
 }
 
 /* The rules of one action, over all rows. `lacking`: rows where a key is missing. */
 static void rules_init(struct spread_rule *rules, uint32_t n, const struct ks_cycle *c,
-                       uint8_t *facts, bool all_keys, uint8_t *lacking)
+                       const uint8_t *facts, bool all_keys, uint8_t *lacking)
 {
     CLEANUP(arena_free) struct arena *tmp = arena_new();
     uint32_t rows = c->nodes->n;
-    const char ***value = arena_newn0(tmp, n, const char **);
 
     for (uint32_t k = 0; k < n; k++) {
-        value[k] = arena_newn0(tmp, rows, const char *);
-        for (uint32_t i = 0; i < rows; i++) {
-            value[k][i] = kstrmap_get(&c->nodes->node[i]->obj.meta.labels, rules[k].key);
-            lacking[i] |= !value[k][i];
-        }
+        const uint32_t *id = ks_label(c->nodes, rules[k].key)->id;
+        for (uint32_t i = 0; i < rows; i++)
+            lacking[i] |= id[i] == 0;
     }
-    for (uint32_t i = 0; i < rows; i++)
-        facts[i] = (uint8_t)((facts[i] & ~ROW_ALL_KEYS) | (lacking[i] ? 0 : ROW_ALL_KEYS));
-    for (uint32_t k = 0; k < n; k++)
-        rule_init(&rules[k], rows, value[k], facts, all_keys, c->arena);
+    for (uint32_t k = 0; k < n; k++) {
+        const struct ks_label *l = ks_label(c->nodes, rules[k].key);
+        struct numbering m = { l, arena_newn0(tmp, l->n, uint32_t), facts,
+                               all_keys ? lacking : NULL };
+        rule_init(&rules[k], rows, &m, c->arena);
+    }
+}
+
+/* Does the row lie where it lay? */
+static bool rule_holds(const struct spread_rule *r, const struct ks_label *l, uint32_t row)
+{
+    uint32_t at = r->at[row], id = l->id[row];
+
+    return at && !r->per_node ? r->ids[at] == id : !at == !id;
+}
+
+bool spread_rows_hold(const struct spread_state *st, const struct ks_cycle *c, const struct pod *p,
+                      const uint32_t *rows, uint32_t n)
+{
+    for (uint32_t k = 0; k < st->n; k++) {
+        const struct ks_label *l = ks_label(c->nodes, st->rules[k].key);
+        if (l->serial != st->rules[k].serial)
+            return false;
+        for (uint32_t i = 0; i < n; i++)
+            if (!rule_holds(&st->rules[k], l, rows[i]))
+                return false;
+    }
+    for (uint32_t i = 0; st->honors && i < n; i++)
+        if (policies_of(st, c->nodes, rows[i], p) != st->facts[rows[i]])
+            return false;
+    return true;
 }
 
 /* ---- counts ---------------------------------------------------------------------------------- */
@@ -255,13 +284,13 @@ struct spread_state *spread_state_new(const struct spread *s, const struct ks_cy
     if (st->n == 0)
         return st;
     CLEANUP(arena_free) struct arena *tmp = arena_new();
-    uint8_t *facts = policies_new(c->nodes, p, tmp);
     uint8_t *lacking = arena_zalloc(tmp, c->nodes->n);
     bool all_keys = p->spec->topology_spread_constraints.n > 0 || !s->system;
     st->now = arena_newn0(c->arena, st->n, int32_t);
     st->ignored = arena_zalloc(c->arena, c->nodes->n);
-    rules_init(st->rules, st->nhard, c, facts, true, lacking);
-    rules_init(st->rules + st->nhard, st->n - st->nhard, c, facts, all_keys, st->ignored);
+    policies_init(st, c, p);
+    rules_init(st->rules, st->nhard, c, st->facts, true, lacking);
+    rules_init(st->rules + st->nhard, st->n - st->nhard, c, st->facts, all_keys, st->ignored);
     if (!all_keys)
         memset(st->ignored, 0, c->nodes->n);
     for (uint32_t i = 0; i < c->nodes->n; i++)

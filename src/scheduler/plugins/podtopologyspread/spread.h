@@ -9,6 +9,7 @@
 #ifndef KOORD_SCHEDULER_SPREAD_H
 #define KOORD_SCHEDULER_SPREAD_H
 #include "api/pod.h"
+#include "scheduler/framework/nodematch.h"
 #include "scheduler/framework/plugin.h"
 
 struct labelsel;
@@ -37,9 +38,11 @@ struct spread_rule {
     bool honor_affinity, honor_taints;
     bool per_node; /* a score by the node's own pods: the domains do not count */
     /* rows */
-    uint32_t *at;   /* [row] its domain; 0: the node lacks the label */
-    uint32_t *into; /* [row] the domain that its pods count in; 0: none */
-    int32_t *pods;  /* [row] matching pods */
+    uint32_t *at;    /* [row] its domain; 0: the node lacks the label */
+    uint32_t *into;  /* [row] the domain that its pods count in; 0: none */
+    int32_t *pods;   /* [row] matching pods */
+    uint64_t serial; /* of the numbers of the label's values, */
+    uint32_t *ids;   /* [domain] which are these */
     /* Domains are numbered from 1; the first nknown are those that pods can count in. */
     int32_t *count; /* [domain] matching pods; count[0] is more than any limit */
     uint32_t ndomains, nknown;
@@ -52,6 +55,9 @@ struct spread_rule {
 struct spread_state {
     struct spread_rule *rules; /* the hard ones first */
     uint32_t n, nhard;
+    struct nodematch match;
+    uint8_t honors;          /* the facts of a row that some rule looks at */
+    uint8_t *facts;          /* [row] these: does the pod's affinity match, are taints tolerated? */
     uint8_t *ignored;        /* [row] gets no score: a key is missing that must be there */
     int32_t *now;            /* [rule] room for a count */
     const char *soft_failed; /* why there are no soft rules; NULL */
@@ -74,6 +80,9 @@ int spread_rules_of(const struct spread *s, const struct pod *p, enum spread_act
 /* NULL when a hard rule cannot be understood. */
 struct spread_state *spread_state_new(const struct spread *s, const struct ks_cycle *c,
                                       const struct pod *p, struct kerr *err);
+/* The nodes of these rows changed. false: one is in another domain, or counts where it did not. */
+bool spread_rows_hold(const struct spread_state *st, const struct ks_cycle *c, const struct pod *p,
+                      const uint32_t *rows, uint32_t n);
 /* The pods of these rows changed. */
 void spread_recount(struct spread_state *st, const struct ks_cycle *c, const struct pod *p,
                     const uint32_t *rows, uint32_t n);

@@ -1,24 +1,25 @@
 /* places.c - things in order, found by the value of a label: with a local volume on each of 5,000
  * nodes nobody may ask each volume about each node. */
 #include "base/arena.h"
-#include "base/map.h"
 #include "scheduler/plugins/volume/reach.h"
 
-struct places_slot { /* value NULL: free */
-    const char *const *column;
-    const char *value;
+struct places_slot { /* id 0: free */
+    const struct ks_label *label;
+    uint32_t id;
     uint32_t first, last; /* links */
 };
 struct places_link {
     uint32_t thing, next;
 };
 
-static struct places_slot *slot_find(const struct places *p, const char *const *column,
-                                     const char *value)
+static struct places_slot *slot_find(const struct places *p, const struct ks_label *label,
+                                     uint32_t id)
 {
-    for (uint64_t at = hash_bytes(value, strlen(value));; at++) {
+    uint64_t hash = (label->serial << 32 | id) * UINT64_C(0x9e3779b97f4a7c15);
+
+    for (uint64_t at = hash >> 32;; at++) {
         struct places_slot *s = &p->slots[at & p->mask];
-        if (!s->value || (s->column == column && streq(s->value, value)))
+        if (!s->id || (s->label == label && s->id == id))
             return s;
     }
 }
@@ -26,29 +27,29 @@ static struct places_slot *slot_find(const struct places *p, const char *const *
 /* By the first requirement; whether the others hold is asked when the thing was found. */
 static const struct reach_req *key_of(const struct reach *r)
 {
-    return r->kind == REACH_LABELS && r->reqs[0].column ? &r->reqs[0] : NULL;
+    return r->kind == REACH_LABELS ? &r->reqs[0] : NULL;
 }
 
-static void note_column(struct places *p, const char *const *column)
+static void note_label(struct places *p, const struct ks_label *label)
 {
-    for (uint32_t i = 0; i < p->ncolumns; i++)
-        if (p->columns[i] == column)
+    for (uint32_t i = 0; i < p->nlabels; i++)
+        if (p->labels[i] == label)
             return;
-    p->columns[p->ncolumns++] = column;
+    p->labels[p->nlabels++] = label;
 }
 
 static void add_by_value(struct places *p, uint32_t thing, const struct reach_req *key,
                          uint32_t *nlinks)
 {
-    note_column(p, key->column);
+    note_label(p, key->label);
     for (uint32_t i = 0; i < key->n; i++) {
-        struct places_slot *s = slot_find(p, key->column, key->values[i]);
+        struct places_slot *s = slot_find(p, key->label, key->ids[i]);
         uint32_t link = (*nlinks)++;
         p->links[link] = (struct places_link){ thing, UINT32_MAX };
-        if (s->value)
+        if (s->id)
             p->links[s->last].next = link;
         else
-            *s = (struct places_slot){ key->column, key->values[i], link, link };
+            *s = (struct places_slot){ key->label, key->ids[i], link, link };
         s->last = link;
     }
 }
@@ -65,6 +66,7 @@ void places_init(struct places *p, const struct reach *reach, uint32_t n, struct
     p->slots = arena_newn0(a, (size_t)p->mask + 1, struct places_slot);
     p->links = arena_newn0(a, values, struct places_link);
     p->wide = arena_newn0(a, n, uint32_t);
+    p->labels = arena_newn0(a, n, const struct ks_label *);
     for (uint32_t i = 0; i < n; i++) {
         if (key_of(&reach[i]))
             add_by_value(p, i, key_of(&reach[i]), &nlinks);
@@ -81,10 +83,10 @@ uint32_t places_first(const struct places *p, const struct ks_nodes *nodes, uint
     for (uint32_t i = 0; i < p->nwide && p->wide[i] < best; i++)
         if (reach_row(&p->reach[p->wide[i]], nodes, row) && !(taken && taken(arg, p->wide[i])))
             best = p->wide[i];
-    for (uint32_t c = 0; c < p->ncolumns; c++) {
-        const char *value = p->columns[c][row];
-        const struct places_slot *s = value ? slot_find(p, p->columns[c], value) : NULL;
-        for (uint32_t l = s && s->value ? s->first : UINT32_MAX; l != UINT32_MAX;
+    for (uint32_t i = 0; i < p->nlabels; i++) {
+        uint32_t id = p->labels[i]->id[row];
+        const struct places_slot *s = id ? slot_find(p, p->labels[i], id) : NULL;
+        for (uint32_t l = s && s->id ? s->first : UINT32_MAX; l != UINT32_MAX;
              l = p->links[l].next) {
             uint32_t thing = p->links[l].thing;
             if (thing >= best)

@@ -5,45 +5,18 @@
 #include "api/selector.h"
 #include "base/arena.h"
 
-/* ---- columns of label values ----------------------------------------------------------------- */
-
-void labelcols_fini(struct labelcols *c)
-{
-    for (uint32_t i = 0; i < c->n; i++) {
-        free(c->cols[i].key);
-        free(c->cols[i].value);
-    }
-    c->n = 0;
-}
-
-void labelcols_begin(struct labelcols *c, const struct ks_nodes *nodes)
-{
-    if (c->node_generation != nodes->node_generation || c->n == LABELCOLS_MAX)
-        labelcols_fini(c);
-    c->node_generation = nodes->node_generation;
-}
-
-const char *const *labelcols_get(struct labelcols *c, const struct ks_nodes *nodes, const char *key)
-{
-    for (uint32_t i = 0; i < c->n; i++)
-        if (streq(c->cols[i].key, key))
-            return c->cols[i].value;
-    if (c->n == LABELCOLS_MAX)
-        return NULL;
-    struct labelcol *col = &c->cols[c->n++];
-    col->key = xstrdup(key);
-    col->value = xnewn0((size_t)nodes->n + 1, const char *);
-    for (uint32_t i = 0; i < nodes->n; i++)
-        col->value[i] = kstrmap_get(&nodes->node[i]->obj.meta.labels, key);
-    return col->value;
-}
-
-/* ---- one thing ------------------------------------------------------------------------------- */
-
 static struct reach_req req_of(const struct reach_maker *m, const char *key,
                                const char *const *values, uint32_t n)
 {
-    return (struct reach_req){ key, labelcols_get(m->cols, m->nodes, key), values, n };
+    struct reach_req r = { .label = ks_label(m->nodes, key) };
+    uint32_t *ids = arena_newn0(m->arena, n, uint32_t);
+
+    for (uint32_t i = 0; i < n; i++) {
+        ids[r.n] = ks_label_id(r.label, values[i]);
+        r.n += ids[r.n] != 0;
+    }
+    r.ids = ids;
+    return r;
 }
 
 static struct reach from_expressions(const struct reach_maker *m, const selreqlist *l)
@@ -96,13 +69,10 @@ struct reach reach_selector(const struct reach_maker *m, const struct label_sele
                            .n = s->match_labels.n };
 }
 
-static bool req_holds(const struct reach_req *r, const struct ks_nodes *nodes, uint32_t row)
+static bool req_holds(const struct reach_req *r, uint32_t row)
 {
-    const char *v =
-        r->column ? r->column[row] : kstrmap_get(&nodes->node[row]->obj.meta.labels, r->key);
-
-    for (uint32_t i = 0; v && i < r->n; i++)
-        if (r->values[i] == v || streq(r->values[i], v))
+    for (uint32_t i = 0; i < r->n; i++)
+        if (r->ids[i] == r->label->id[row])
             return true;
     return false;
 }
@@ -120,6 +90,6 @@ bool reach_row(const struct reach *r, const struct ks_nodes *nodes, uint32_t row
     case REACH_LABELS: break;
     }
     for (uint32_t i = 0; i < r->n && holds; i++)
-        holds = req_holds(&r->reqs[i], nodes, row);
+        holds = req_holds(&r->reqs[i], row);
     return holds;
 }

@@ -1,34 +1,18 @@
 /* reach.h - from which nodes something can be reached, over columns of label values.
  *
  * A volume's affinity, the topology of a class or of a pool of storage: nearly always "the zone is
- * one of these". Such a question is a look into the column of that label; anything else goes
+ * one of these". Such a question compares a number in the column of that label; anything else goes
  * through a compiled selector. Made in an attempt's arena, on the loop thread.
  */
 #ifndef KOORD_SCHEDULER_VOLUME_REACH_H
 #define KOORD_SCHEDULER_VOLUME_REACH_H
 #include "api/storage.h"
 #include "scheduler/framework/plugin.h"
-
-/* The values of a few labels by row. They stay put from labelcols_begin() to the next one. */
-enum { LABELCOLS_MAX = 16 };
-struct labelcols {
-    struct labelcol {
-        char *key;
-        const char **value; /* [row]; NULL: no such label */
-    } cols[LABELCOLS_MAX];
-    uint32_t n;
-    uint64_t node_generation;
-};
-void labelcols_fini(struct labelcols *c);
-void labelcols_begin(struct labelcols *c, const struct ks_nodes *nodes);
-/* NULL when there are too many. */
-const char *const *labelcols_get(struct labelcols *c, const struct ks_nodes *nodes,
-                                 const char *key);
+#include "scheduler/model/labels.h"
 
 struct reach_req { /* the label's value is one of these */
-    const char *key;
-    const char *const *column; /* NULL: look at the node */
-    const char *const *values;
+    const struct ks_label *label;
+    const uint32_t *ids; /* values that no node has are left out */
     uint32_t n;
 };
 struct reach {
@@ -39,7 +23,6 @@ struct reach {
     const struct labelsel *selector;
 };
 struct reach_maker {
-    struct labelcols *cols;
     const struct ks_nodes *nodes;
     struct arena *arena;
 };
@@ -57,11 +40,11 @@ struct places {
     uint32_t n;
     uint32_t *wide; /* those that no value of a label leads to */
     uint32_t nwide;
-    struct places_slot *slots; /* column and value -> things, a hash table */
+    struct places_slot *slots; /* label and value -> things, a hash table */
     uint32_t mask;
     struct places_link *links;
-    const char *const *columns[LABELCOLS_MAX];
-    uint32_t ncolumns;
+    const struct ks_label **labels;
+    uint32_t nlabels;
 };
 void places_init(struct places *p, const struct reach *reach, uint32_t n, struct arena *a);
 /* A thing that is taken is passed over; taken may be NULL. UINT32_MAX: none. */

@@ -21,22 +21,13 @@ static uint32_t count_row(const struct volrows *r, const struct ks_podlist *pods
 
 void volrows_refresh(struct volrows *r, const struct ks_nodes *nodes)
 {
-    uint64_t since = r->generation;
+    struct ks_changed it = ks_changed_since(&nodes->changes, nodes->n, r->generation);
 
     if (nodes->n > r->cap) {
         r->cap = nodes->n;
         r->count = xreallocarray(r->count, r->cap, sizeof *r->count);
     }
-    r->generation = nodes->generation;
-    if (nodes->generation - since > KS_JOURNAL) {
-        for (uint32_t i = 0; i < nodes->n; i++)
-            if (nodes->changed[i] > since)
-                r->count[i] = count_row(r, &nodes->pods[i]);
-        return;
-    }
-    while (since < nodes->generation) {
-        uint32_t row = nodes->journal[++since % KS_JOURNAL];
-        if (row < nodes->n && nodes->changed[row] == since)
-            r->count[row] = count_row(r, &nodes->pods[row]);
-    }
+    for (uint32_t row; (row = ks_changed_next(&it)) != KS_NO_ROW;)
+        r->count[row] = count_row(r, &nodes->pods[row]);
+    r->generation = nodes->changes.generation;
 }

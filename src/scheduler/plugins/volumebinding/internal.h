@@ -18,7 +18,6 @@ struct timer;
 struct binder {
     struct ks_env env;
     nsec_t timeout;
-    struct labelcols cols;
     struct holds *holds;
     struct uidmap reservations;                  /* by pod */
     struct objects_listener on_volume, on_claim; /* who waits for them looks again */

@@ -210,12 +210,11 @@ enum ks_code volmatch_make(struct binder *b, const struct ks_cycle *c, const str
     struct making k = { .b = b,
                         .objects = b->env.objects,
                         .pod = p,
-                        .reach = { &b->cols, c->nodes, c->arena },
+                        .reach = { c->nodes, c->arena },
                         .arena = c->arena,
                         .why = why };
 
     *ret = NULL;
-    labelcols_begin(&b->cols, c->nodes);
     k.m = arena_new0(c->arena, struct volmatch);
     k.m->everywhere = true;
     k.m->bound = arena_newn0(c->arena, p->volumes.n, struct bound);

@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "scheduler/model/labels.h"
 #include "scheduler/model/objects.h"
 #include "scheduler/plugins/volumebinding/internal.h"
 
@@ -30,10 +31,11 @@ struct place {
 struct axis { /* a label */
     char *key;
     struct map places;
-    struct place **at; /* [row], NULL: none; as of */
-    uint64_t node_generation;
-    uint32_t cap;
-    bool stale; /* there is a place that `at` does not know */
+    const struct ks_label *label; /* for one attempt */
+    struct place **by_id;         /* [id of the value], NULL: none; as of */
+    uint64_t serial;
+    uint32_t n, cap;
+    bool stale; /* there is a place that by_id does not know */
 };
 struct volgroup {
     struct kobj *like; /* one of them */
@@ -142,7 +144,7 @@ static void axis_fini(struct axis *x)
         free(p);
     }
     map_fini(&x->places);
-    free(x->at);
+    free(x->by_id);
     free(x->key);
 }
 
@@ -415,12 +417,11 @@ const struct pv *volstock_prebound(const struct volstock *s, const struct pvc *c
     return held ? held : best ? pv_of(best->obj) : NULL;
 }
 
-/* Places that nobody stands in any more go; then each row is led to its own. */
-static void axis_refresh(struct axis *x, const struct ks_nodes *nodes)
+/* Places that nobody stands in any more go. */
+static void drop_empty(struct axis *x)
 {
-    if (!x->stale && x->node_generation == nodes->node_generation)
-        return;
     struct map all = x->places;
+
     x->places = (struct map){ 0 };
     map_foreach(&all, e) {
         struct place *p = e->value;
@@ -432,16 +433,30 @@ static void axis_refresh(struct axis *x, const struct ks_nodes *nodes)
         }
     }
     map_fini(&all);
-    if (nodes->n > x->cap) {
-        x->cap = nodes->n;
-        x->at = xreallocarray(x->at, x->cap, sizeof *x->at);
+}
+
+/* Values of the label lead to their places: those that are new since the last time, or all. */
+static void axis_refresh(struct axis *x, const struct ks_nodes *nodes)
+{
+    const struct ks_label *l = x->label = ks_label(nodes, x->key);
+
+    if (x->stale || x->serial != l->serial) {
+        drop_empty(x);
+        x->n = 0;
     }
-    for (uint32_t i = 0; i < nodes->n; i++) {
-        const char *value = kstrmap_get(&nodes->node[i]->obj.meta.labels, x->key);
-        x->at[i] = value ? map_getz(&x->places, value) : NULL;
+    if (l->n > x->cap) {
+        x->cap = l->n;
+        x->by_id = xreallocarray(x->by_id, x->cap, sizeof *x->by_id);
     }
-    x->node_generation = nodes->node_generation;
+    for (; x->n < l->n; x->n++)
+        x->by_id[x->n] = x->n ? map_getz(&x->places, l->value[x->n]) : NULL;
+    x->serial = l->serial;
     x->stale = false;
+}
+
+static const struct place *place_at(const struct axis *x, uint32_t row)
+{
+    return x->by_id[x->label->id[row]];
 }
 
 struct volchoice volstock_for(struct volstock *s, const struct pvc *c, const struct labelsel *sel,
@@ -513,7 +528,7 @@ bool volchoice_any(const struct volchoice *c, const struct ks_nodes *nodes, uint
     const struct volgroup *g = c->n == 1 ? c->groups[0] : NULL;
 
     if (g && g->axes.n == 1 && g->wide.n == 0) { /* local volumes of one class */
-        const struct place *p = g->axes.items[0].at[row];
+        const struct place *p = place_at(&g->axes.items[0], row);
         if (!p || p->items.n == 0 || compare_size(&vec_last(&p->items), c->value, c->want) < 0)
             return false;
         if (!vec_last(&p->items).terms && !c->selector)
@@ -530,7 +545,7 @@ const struct pv *volchoice_first(const struct volchoice *c, const struct ks_node
     for (uint32_t i = 0; i < c->n; i++) {
         const struct volgroup *g = c->groups[i];
         vec_foreach(&g->axes, k) {
-            const struct place *p = g->axes.items[k].at[row];
+            const struct place *p = place_at(&g->axes.items[k], row);
             if (p)
                 best = better(&p->items, c, nodes->node[row], taken, n, best);
         }

@@ -265,7 +265,6 @@ static void binding_destroy(void *self)
     }
     holds_leave(b->holds);
     uidmap_fini(&b->reservations);
-    labelcols_fini(&b->cols);
     free(b);
 }
 

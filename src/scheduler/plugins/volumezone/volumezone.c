@@ -1,9 +1,9 @@
 /* volumezone.c - volumes that say by labels in which zone they are (scheduler-core 8.15). */
 #include "base/arena.h"
+#include "scheduler/model/labels.h"
 #include "scheduler/model/objects.h"
 #include "scheduler/plugins/registry.h"
 #include "scheduler/plugins/volume/claims.h"
-#include "scheduler/plugins/volume/reach.h"
 
 static const struct ks_reason zone_reasons[] = {
     { KS_SUCCESS, "" },
@@ -23,7 +23,6 @@ static const struct {
 
 struct zone {
     const struct objects *objects;
-    struct labelcols cols;
 };
 struct zone_set { /* a volume is in all of these */
     uint8_t label;
@@ -31,7 +30,7 @@ struct zone_set { /* a volume is in all of these */
     uint32_t n;
 };
 struct zone_state {
-    const char *const *column[ZONE_LABELS];
+    const struct ks_label *label[ZONE_LABELS];
     struct zone_set *sets;
     uint32_t n;
 };
@@ -115,7 +114,7 @@ static enum ks_code look_at_claim(const struct objects *w, const struct pod *p,
 static enum ks_code zone_pre_filter(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                                     void **ret_state, struct ks_only *only, struct ks_texts *why)
 {
-    struct zone *self_ = self;
+    const struct zone *self_ = self;
     const volumelist *l = &p->pod->volumes;
 
     (void)only;
@@ -133,9 +132,8 @@ static enum ks_code zone_pre_filter(void *self, const struct ks_cycle *c, const 
     }
     if (z->n == 0)
         return KS_SKIP;
-    labelcols_begin(&self_->cols, c->nodes);
     for (uint32_t i = 0; i < ZONE_LABELS; i++)
-        z->column[i] = labelcols_get(&self_->cols, c->nodes, zone_labels[i].key);
+        z->label[i] = ks_label(c->nodes, zone_labels[i].key);
     *ret_state = z;
     return KS_SUCCESS;
 }
@@ -150,17 +148,22 @@ static bool set_has(const struct zone_set *set, const char *value)
     return false;
 }
 
+static const char *value_at(const struct ks_label *l, uint32_t row)
+{
+    return l->value[l->id[row]];
+}
+
 static bool row_fits(const struct zone_state *z, uint32_t row)
 {
     bool any = false;
 
     for (uint32_t i = 0; i < ZONE_LABELS; i++)
-        any |= z->column[i][row] != NULL;
+        any |= z->label[i]->id[row] != 0;
     for (uint32_t i = 0; any && i < z->n; i++) {
         const struct zone_set *set = &z->sets[i];
-        const char *value = z->column[set->label][row];
+        const char *value = value_at(z->label[set->label], row);
         if (!value)
-            value = z->column[zone_labels[set->label].instead][row];
+            value = value_at(z->label[zone_labels[set->label].instead], row);
         if (!value || !set_has(set, value))
             return false;
     }
@@ -223,10 +226,7 @@ static int zone_create(const struct ks_env *env, const void *args, void **ret_se
 
 static void zone_destroy(void *self)
 {
-    struct zone *z = self;
-
-    labelcols_fini(&z->cols);
-    free(z);
+    free(self);
 }
 
 static const struct kind *const zone_kinds[] = { &kind_pvc, &kind_pv, &kind_storage_class, NULL };
