@@ -12,9 +12,9 @@
 #include "client/lines.h"
 #include "loop/loop.h"
 #include "net/http.h"
+#include "net/pemfiles.h"
 #include "net/tls.h"
 #include "net/url.h"
-#include "sys/file.h"
 #include "json/kj.h"
 
 enum {
@@ -23,10 +23,9 @@ enum {
     ERROR_BODY_MAX = 64 * 1024, /* of an answer that is not 2xx */
     LINE_MAX_BYTES = 32 << 20,  /* one watch event */
 };
-#define ANSWER_MAX       (UINT64_C(512) << 20) /* a page of the largest objects there are */
-#define DEFAULT_TIMEOUT  (60 * NSEC_PER_SEC)
-#define FILE_CHECK_EVERY (60 * NSEC_PER_SEC)
-#define RETRY_AFTER_MAX  (120 * NSEC_PER_SEC)
+#define ANSWER_MAX      (UINT64_C(512) << 20) /* a page of the largest objects there are */
+#define DEFAULT_TIMEOUT (60 * NSEC_PER_SEC)
+#define RETRY_AFTER_MAX (120 * NSEC_PER_SEC)
 
 struct kube_http {
     struct kube kube;
@@ -36,12 +35,10 @@ struct kube_http {
     char *impersonate;
     struct call *calls;
     struct bucket bucket;
-    /* Files that may rotate under us. */
-    char *ca_file, *cert_file, *key_file;
-    char *ca_pem; /* for new contexts when a plugin hands out certificates; NULL: the system's */
+    struct pemfiles *files;   /* that may rotate under us */
+    char *ca_pem;             /* for new contexts; NULL: the system's */
+    char *cert_pem, *key_pem; /* of the configuration itself, not of a file; or NULL */
     bool insecure;
-    uint64_t tls_stamp;
-    nsec_t files_checked;
     struct kube_http_stats stats;
 };
 
@@ -335,7 +332,6 @@ static void on_auth(void *arg, const struct kerr *err)
     finish(c, &e);
 }
 
-static void check_tls_files(struct kube_http *k);
 static void check_plugin_cert(struct kube_http *k);
 
 static void attempt(struct call *c)
@@ -344,7 +340,6 @@ static void attempt(struct call *c)
     struct http_header h[8];
     size_t n = 0;
 
-    check_tls_files(k);
     if (k->auth && !auth_ready(k->auth, on_auth, c)) {
         c->waits_auth = true;
         return;
@@ -471,10 +466,10 @@ static void http_kube_free(struct kube *kube)
     auth_free(k->auth);
     free(k->prefix);
     free(k->impersonate);
-    free(k->ca_file);
+    pemfiles_free(k->files);
     free(k->ca_pem);
-    free(k->cert_file);
-    free(k->key_file);
+    free(k->cert_pem);
+    free(k->key_pem);
     free(k);
 }
 
@@ -507,55 +502,30 @@ struct kube_http_stats kube_http_stats(const struct kube *kube)
 /* ---- TLS material, also when its files change ---------------------------------------------------
  */
 
-static uint64_t tls_stamp(const struct kube_http *k)
+static char *keep_pem(struct str pem)
 {
-    uint64_t stamp = 0;
-    if (k->cert_file)
-        stamp = file_stamp(AT_FDCWD, k->cert_file);
-    if (k->ca_file)
-        stamp = stamp * 31 + file_stamp(AT_FDCWD, k->ca_file);
-    return stamp;
+    return pem.n ? xstrndup(pem.p, pem.n) : NULL;
 }
 
-static int tls_from_files(struct kube_http *k, struct tls_ctx **ret, struct kerr *err)
+/* Parts that are in no file stay as they are. No connection is dropped. */
+static int use_files(void *arg, const struct str pem[PEM_FILES], struct kerr *err)
 {
-    CLEANUP(strbuf_fini) struct strbuf ca = STRBUF_INIT, cert = STRBUF_INIT, key = STRBUF_INIT;
-    int r = 0;
-    if (k->ca_file)
-        r = file_read_all(AT_FDCWD, k->ca_file, 1 << 20, &ca, err);
-    if (r == 0 && k->cert_file)
-        r = file_read_all(AT_FDCWD, k->cert_file, 1 << 20, &cert, err);
-    if (r == 0 && k->key_file)
-        r = file_read_all(AT_FDCWD, k->key_file, 1 << 20, &key, err);
-    if (r < 0)
-        return r;
-    struct tls_client_opts o = {
-        { ca.data, ca.len }, { cert.data, cert.len }, { key.data, key.len }, .insecure = k->insecure
-    };
-    return tls_client_new(&o, ret, err);
-}
-
-/* Certificates on disk are renewed by others: look once a minute, and change over without
- * dropping a connection. */
-static void check_tls_files(struct kube_http *k)
-{
+    struct kube_http *k = arg;
     CLEANUP(tls_unref) struct tls_ctx *tls = NULL;
-    struct kerr err = { 0 };
-    nsec_t now = loop_mono(k->kube.loop);
+    struct tls_client_opts o = { str_of(k->ca_pem), str_of(k->cert_pem), str_of(k->key_pem),
+                                 .insecure = k->insecure };
 
-    if (!k->own_http || !(k->cert_file || k->ca_file) || now < k->files_checked + FILE_CHECK_EVERY)
-        return;
-    k->files_checked = now;
-    uint64_t stamp = tls_stamp(k);
-    if (stamp == k->tls_stamp)
-        return;
-    k->tls_stamp = stamp;
-    if (tls_from_files(k, &tls, &err) < 0) {
-        KLOG_E(&err, "Failed to load changed client certificate or CA; the old one stays in use");
-        return;
-    }
+    o.ca_pem = pem[PEM_CA].n ? pem[PEM_CA] : o.ca_pem;
+    o.cert_pem = pem[PEM_CERT].n ? pem[PEM_CERT] : o.cert_pem;
+    o.key_pem = pem[PEM_KEY].n ? pem[PEM_KEY] : o.key_pem;
+    if (tls_client_new(&o, &tls, err) < 0)
+        return err->code;
     http_client_set_tls(k->own_http, tls);
-    KLOG_I(2, "Loaded changed client certificate or CA");
+    if (pem[PEM_CA].n) {
+        free(k->ca_pem);
+        k->ca_pem = keep_pem(pem[PEM_CA]);
+    }
+    return 0;
 }
 
 static void check_plugin_cert(struct kube_http *k)
@@ -580,21 +550,30 @@ static int make_tls(struct kube_http *k, const struct kube_config *c, struct tls
                     struct kerr *err)
 {
     struct tls_client_opts o = { c->ca_pem, c->cert_pem, c->key_pem, .insecure = c->insecure };
-    int r = tls_client_new(&o, ret, err);
-    if (r < 0)
-        return r;
+
+    if (tls_client_new(&o, ret, err) < 0)
+        return err->code;
     k->insecure = c->insecure;
-    k->ca_pem = c->ca_pem.n ? xstrndup(c->ca_pem.p, c->ca_pem.n) : NULL;
-    /* Rotation only works when every part comes from a file. */
-    bool all_files = (c->ca_pem.n == 0 || c->ca_file) && (c->cert_pem.n == 0 || c->cert_file);
-    if (all_files && (c->cert_file || c->ca_file)) {
-        k->ca_file = c->ca_file ? xstrdup(c->ca_file) : NULL;
-        k->cert_file = c->cert_file ? xstrdup(c->cert_file) : NULL;
-        k->key_file = c->key_file ? xstrdup(c->key_file) : NULL;
-        k->tls_stamp = tls_stamp(k);
-        k->files_checked = loop_mono(k->kube.loop);
-    }
+    k->ca_pem = keep_pem(c->ca_pem);
+    k->cert_pem = c->cert_file ? NULL : keep_pem(c->cert_pem);
+    k->key_pem = c->key_file ? NULL : keep_pem(c->key_pem);
     return 0;
+}
+
+/* The configuration was read from them a moment ago. */
+static int watch_files(struct kube_http *k, const struct kube_config *c, struct kerr *err)
+{
+    const struct pemfiles_opts files = {
+        .files = { [PEM_CERT] = c->cert_file, [PEM_KEY] = c->key_file, [PEM_CA] = c->ca_file },
+        .what = "client certificate",
+        .known = true,
+        .use = use_files,
+        .arg = k,
+    };
+
+    if (!c->cert_file && !c->key_file && !c->ca_file)
+        return 0;
+    return pemfiles_new(k->kube.loop, &files, &k->files, err);
 }
 
 static int set_proxy(const struct kube_config *c, struct arena *a, struct http_client_opts *o,
@@ -648,6 +627,8 @@ int kube_http_new(struct loop *l, struct intern *strings, const struct kube_conf
     k->impersonate = c->impersonate_user ? xstrdup(c->impersonate_user) : NULL;
     k->auth = auth_new(l, c);
     k->http = k->own_http = http_client_new(l, &o);
+    if (is_https && watch_files(k, c, err) < 0)
+        return err->code;
     kube_http_set_limits(kube, c->qps, c->burst);
     *ret = take(kube);
     return 0;

@@ -9,23 +9,21 @@
 #include "client/informer.h"
 #include "client/kube.h"
 #include "component/authn_int.h"
-#include "component/filewatch.h"
 #include "loop/loop.h"
+#include "net/pemfiles.h"
 #include "net/tls.h"
-#include "sys/file.h"
 #include "json/kj.h"
 
 #define LOOKUP_NS    "kube-system"
 #define LOOKUP_NAME  "extension-apiserver-authentication"
 #define LOOKUP_LIMIT (10 * NSEC_PER_SEC)
-enum { CA_MAX = 1 << 20 };
 
 struct authn_trust {
     struct loop *loop;
     const struct authn_options *o;
     struct tls_trust *clients;
     struct proxy_rules *proxies;
-    struct filewatch *files;
+    struct pemfiles *files;
     struct informer *lookup; /* NULL: nothing is looked up */
     struct timer *late;
     void (*failed)(void *arg, const struct kerr *err);
@@ -61,14 +59,9 @@ static const char *lower(const char *s, struct arena *a)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static int read_ca(const char *path, struct tls_trust **ret, struct kerr *err)
+static int make_trust(struct str pem, const char *path, struct tls_trust **ret, struct kerr *err)
 {
-    CLEANUP(strbuf_fini) struct strbuf pem = STRBUF_INIT;
-    int r = file_read_all(AT_FDCWD, path, CA_MAX, &pem, err);
-
-    if (r == 0)
-        r = tls_trust_new((struct str){ pem.data, pem.len }, ret, err);
-    return r < 0 ? kerr_wrap(err, "%s", path) : 0;
+    return tls_trust_new(pem, ret, err) < 0 ? kerr_wrap(err, "%s", path) : 0;
 }
 
 static struct flag_list headers_of(const struct flag_list *in, struct arena *a)
@@ -80,16 +73,17 @@ static struct flag_list headers_of(const struct flag_list *in, struct arena *a)
     return out;
 }
 
-static int load_files(struct authn_trust *t, struct kerr *err)
+static int use_files(void *arg, const struct str pem[PEM_FILES], struct kerr *err)
 {
+    struct authn_trust *t = arg;
     const struct authn_options *o = t->o;
     CLEANUP(tls_trust_free) struct tls_trust *clients = NULL;
     CLEANUP(rules_free) struct proxy_rules *proxies = NULL;
 
-    int r = *o->client_ca ? read_ca(o->client_ca, &clients, err) : 0;
+    int r = *o->client_ca ? make_trust(pem[PEM_CA], o->client_ca, &clients, err) : 0;
     if (r == 0 && *o->proxy_ca) {
         proxies = rules_new();
-        r = read_ca(o->proxy_ca, &proxies->trust, err);
+        r = make_trust(pem[PEM_OTHER_CA], o->proxy_ca, &proxies->trust, err);
     }
     if (r < 0)
         return r;
@@ -107,30 +101,6 @@ static int load_files(struct authn_trust *t, struct kerr *err)
         t->proxies = take(proxies);
     }
     return 0;
-}
-
-static void on_files(void *arg)
-{
-    struct authn_trust *t = arg;
-    struct kerr err = { 0 };
-
-    if (load_files(t, &err) < 0)
-        KLOG_E(&err, "Failed to load the changed client CA; the old one stays in use");
-    else
-        KLOG_I(0, "Loaded the changed client CA");
-}
-
-static void watch_files(struct authn_trust *t)
-{
-    const char *paths[2];
-    size_t n = 0;
-
-    if (*t->o->client_ca)
-        paths[n++] = t->o->client_ca;
-    if (*t->o->proxy_ca)
-        paths[n++] = t->o->proxy_ca;
-    if (n)
-        t->files = filewatch_new(t->loop, paths, n, on_files, t);
 }
 
 /* ---- the ConfigMap --------------------------------------------------------------------------- */
@@ -289,10 +259,14 @@ int authn_trust_new(struct loop *l, struct kube *k, const struct authn_options *
     CLEANUP(authn_trust_free) struct authn_trust *t = xnew0(struct authn_trust);
 
     *t = (struct authn_trust){ .loop = l, .o = o, .failed = failed, .arg = arg };
-    int r = load_files(t, err);
-    if (r < 0)
-        return r;
-    watch_files(t);
+    const struct pemfiles_opts files = {
+        .files = { [PEM_CA] = o->client_ca, [PEM_OTHER_CA] = o->proxy_ca },
+        .what = "client CA",
+        .use = use_files,
+        .arg = t,
+    };
+    if (pemfiles_new(l, &files, &t->files, err) < 0)
+        return err->code;
     if (k && !o->skip_lookup && (!*o->client_ca || !*o->proxy_ca))
         start_lookup(t, k);
     *ret = take(t);
@@ -305,7 +279,7 @@ struct authn_trust *authn_trust_free(struct authn_trust *t)
         return NULL;
     timer_cancel(t->late);
     informer_free(t->lookup);
-    filewatch_free(t->files);
+    pemfiles_free(t->files);
     tls_trust_free(t->clients);
     rules_free(t->proxies);
     free(t);

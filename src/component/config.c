@@ -3,8 +3,8 @@
 
 #include "base/klog.h"
 #include "base/strbuf.h"
-#include "component/filewatch.h"
 #include "component/metrics.h"
+#include "loop/filewatch.h"
 #include "loop/loop.h"
 #include "sys/file.h"
 #include "json/kj.h"

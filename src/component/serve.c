@@ -4,17 +4,14 @@
 #include <stdio.h>
 
 #include "base/klog.h"
-#include "component/filewatch.h"
 #include "component/metrics.h"
 #include "component/serve_int.h"
 #include "component/version.h"
 #include "loop/loop.h"
+#include "net/pemfiles.h"
 #include "net/tls.h"
 #include "net/url.h"
-#include "sys/file.h"
 #include "json/kj.h"
-
-enum { PEM_MAX = 1 << 20 };
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
@@ -251,7 +248,7 @@ struct serve *serve_free(struct serve *s)
     if (!s)
         return NULL;
     httpd_free(s->httpd);
-    filewatch_free(s->tls_files);
+    pemfiles_free(s->tls_files);
     tls_unref(s->tls_ctx);
     vec_foreach(&s->routes, i) {
         free(s->routes.items[i]->path);
@@ -263,9 +260,6 @@ struct serve *serve_free(struct serve *s)
     vec_fini(&s->checks);
     vec_fini(&s->settings);
     metrics_free(s->slis);
-    free((char *)(uintptr_t)s->tls.cert_file);
-    free((char *)(uintptr_t)s->tls.key_file);
-    free((char *)(uintptr_t)s->tls.client_ca_file);
     free(s->program);
     free(s);
     return NULL;
@@ -316,66 +310,40 @@ int serve_listen(struct serve *s, const char *addr, uint16_t *ret_port, struct k
     return listen_on(s, addr, NULL, ret_port, err);
 }
 
-static int tls_load(const struct serve_tls *t, struct tls_ctx **ret, struct kerr *err)
-{
-    CLEANUP(strbuf_fini) struct strbuf cert = STRBUF_INIT, key = STRBUF_INIT, ca = STRBUF_INIT;
-
-    int r = file_read_all(AT_FDCWD, t->cert_file, PEM_MAX, &cert, err);
-    if (r == 0)
-        r = file_read_all(AT_FDCWD, t->key_file, PEM_MAX, &key, err);
-    if (r == 0 && t->client_ca_file)
-        r = file_read_all(AT_FDCWD, t->client_ca_file, PEM_MAX, &ca, err);
-    if (r < 0)
-        return kerr_wrap(err, "TLS certificate");
-    struct tls_server_opts o = {
-        .cert_pem = { cert.data, cert.len },
-        .key_pem = { key.data, key.len },
-        .client_ca_pem = { ca.data, ca.len },
-        .ask_client = t->ask_client,
-    };
-    r = tls_server_new(&o, ret, err);
-    return r < 0 ? kerr_wrap(err, "TLS certificate %s", t->cert_file) : 0;
-}
-
-static void on_tls_files(void *arg)
+static int tls_use(void *arg, const struct str pem[PEM_FILES], struct kerr *err)
 {
     struct serve *s = arg;
     CLEANUP(tls_unref) struct tls_ctx *next = NULL;
-    struct kerr err = { 0 };
+    const struct tls_server_opts o = { .cert_pem = pem[PEM_CERT],
+                                       .key_pem = pem[PEM_KEY],
+                                       .client_ca_pem = pem[PEM_CA],
+                                       .ask_client = s->ask_client };
 
-    if (tls_load(&s->tls, &next, &err) < 0) {
-        KLOG_E(&err, "Failed to load the changed serving certificate; the old one stays in use");
-        return;
-    }
-    httpd_set_tls(s->httpd, next);
+    if (tls_server_new(&o, &next, err) < 0)
+        return err->code;
+    if (s->tls_ctx)
+        httpd_set_tls(s->httpd, next);
     tls_unref(s->tls_ctx);
     s->tls_ctx = take(next);
-    KLOG_I(0, "Loaded the changed serving certificate", KV_S("file", s->tls.cert_file));
+    return 0;
 }
 
 static int tls_prepare(struct serve *s, const struct serve_tls *t, struct kerr *err)
 {
-    const char *paths[] = { t->cert_file, t->key_file, t->client_ca_file };
+    const struct pemfiles_opts files = {
+        .files = { [PEM_CERT] = t->cert_file,
+                   [PEM_KEY] = t->key_file,
+                   [PEM_CA] = t->client_ca_file },
+        .what = "serving certificate",
+        .use = tls_use,
+        .arg = s,
+    };
+    const struct str pem[PEM_FILES] = { [PEM_CERT] = t->cert_pem, [PEM_KEY] = t->key_pem };
 
     if (s->tls_ctx)
         return 0;
-    if (!t->cert_file) {
-        struct tls_server_opts o = { .cert_pem = t->cert_pem,
-                                     .key_pem = t->key_pem,
-                                     .ask_client = t->ask_client };
-        return tls_server_new(&o, &s->tls_ctx, err);
-    }
-    int r = tls_load(t, &s->tls_ctx, err);
-    if (r < 0)
-        return r;
-    s->tls = (struct serve_tls){
-        .cert_file = xstrdup(t->cert_file),
-        .key_file = xstrdup(t->key_file),
-        .client_ca_file = t->client_ca_file ? xstrdup(t->client_ca_file) : NULL,
-        .ask_client = t->ask_client,
-    };
-    s->tls_files = filewatch_new(s->loop, paths, t->client_ca_file ? 3 : 2, on_tls_files, s);
-    return 0;
+    s->ask_client = t->ask_client;
+    return t->cert_file ? pemfiles_new(s->loop, &files, &s->tls_files, err) : tls_use(s, pem, err);
 }
 
 int serve_listen_tls(struct serve *s, const char *addr, const struct serve_tls *tls,

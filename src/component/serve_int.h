@@ -6,7 +6,7 @@
 #include "base/vec.h"
 #include "component/serve.h"
 
-struct filewatch;
+struct pemfiles;
 
 struct serve_route {
     char *path;
@@ -36,9 +36,9 @@ struct serve {
     struct vec_of(struct serve_route *) routes;
     struct vec_of(struct serve_check) checks;
     struct vec_of(struct serve_setting) settings;
-    struct serve_tls tls; /* copies */
     struct tls_ctx *tls_ctx;
-    struct filewatch *tls_files;
+    struct pemfiles *tls_files;
+    bool ask_client;
 };
 
 void serve_health_init(struct serve *s);

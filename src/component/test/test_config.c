@@ -5,10 +5,10 @@
 
 #include "base/klog.h"
 #include "base/strbuf.h"
-#include "component/filewatch.h"
 #include "component/metrics.h"
-#include "component/test/tmpdir.h"
+#include "loop/filewatch.h"
 #include "loop/loop.h"
+#include "sys/test/tmpdir.h"
 #include "json/schema.h"
 
 struct election {
@@ -290,25 +290,6 @@ static void test_words_for_bad_fields(void **state)
     assert_string_equal(err.text, "list: Duplicate value: \"x\"");
 }
 
-static void count(void *arg)
-{
-    ++*(int *)arg;
-}
-
-static void test_files_in_a_missing_directory_are_polled(void **state)
-{
-    CLEANUP(loop_free) struct loop *l = loop_new();
-    static const char *const paths[] = { "/nonexistent/a", "/nonexistent/b" };
-    int calls = 0;
-
-    (void)state;
-    klog_set_sink(drop, NULL);
-    CLEANUP(filewatch_free) struct filewatch *w = filewatch_new(l, paths, 2, count, &calls);
-    klog_set_sink(NULL, NULL);
-    assert_false(filewatch_is_notified(w));
-    assert_int_equal(calls, 0);
-}
-
 static void test_a_busy_program_is_asked_again(void **state)
 {
     static const struct metric_desc desc = { "reloads_total", "Reloads.", METRIC_COUNTER,
@@ -390,7 +371,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_words_for_bad_fields),
         cmocka_unit_test(test_changes_are_polled_on_a_virtual_loop),
         cmocka_unit_test(test_a_swapped_configmap_mount_is_noticed_at_once),
-        cmocka_unit_test(test_files_in_a_missing_directory_are_polled),
         cmocka_unit_test(test_a_busy_program_is_asked_again),
         cmocka_unit_test(test_what_is_no_file_never_changes),
         cmocka_unit_test(test_written_as_yaml_for_nobody_else),

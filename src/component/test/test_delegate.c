@@ -13,10 +13,10 @@
 #include "base/strbuf.h"
 #include "client/kube.h"
 #include "component/review.h"
-#include "component/test/tmpdir.h"
 #include "loop/loop.h"
 #include "net/test/certs.h"
 #include "net/tls.h"
+#include "sys/test/tmpdir.h"
 #include "json/kj.h"
 
 #define WALL0 (INT64_C(1763200000) * NSEC_PER_SEC)

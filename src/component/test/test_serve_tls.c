@@ -7,11 +7,11 @@
 
 #include "base/klog.h"
 #include "base/strbuf.h"
-#include "component/test/tmpdir.h"
 #include "loop/loop.h"
 #include "net/http.h"
 #include "net/test/certs.h"
 #include "net/tls.h"
+#include "sys/test/tmpdir.h"
 
 struct answer {
     struct loop *l;

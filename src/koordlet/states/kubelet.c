@@ -8,11 +8,10 @@
 #include "client/kubeconfig.h"
 #include "component/metrics.h"
 #include "loop/loop.h"
+#include "net/pemfiles.h"
 #include "net/tls.h"
-#include "sys/file.h"
 
-enum { ANSWER_MAX = 64 << 20, PEM_MAX = 1 << 20 };
-#define FILE_CHECK_EVERY (60 * NSEC_PER_SEC)
+enum { ANSWER_MAX = 64 << 20 };
 
 struct kubelet_call {
     struct kubelet *k;
@@ -34,8 +33,8 @@ struct kubelet {
     struct http *http; /* NULL: not aimed */
     char *address;
     uint16_t port;
-    uint64_t cert_stamp;
-    nsec_t cert_checked;
+    struct tls_ctx *tls;
+    struct pemfiles *files; /* of the client certificate; NULL: in no file */
     struct kubelet_call *calls;
     struct metric *duration;
 };
@@ -52,64 +51,66 @@ static const struct metric_desc duration_desc = {
 
 /* ---- certificates ---------------------------------------------------------------------------- */
 
-static uint64_t cert_stamp(const struct kube_config *c)
+static bool has_files(const struct kube_config *c)
 {
-    return c->cert_file ? file_stamp(AT_FDCWD, c->cert_file) : 0;
+    return c && c->cert_file && c->key_file;
 }
 
 /* The client certificate of the configuration, as its files are now; else the plugin's. */
-static int tls_make(struct kubelet *k, struct tls_ctx **ret, struct kerr *err)
+static int tls_use(void *arg, const struct str pem[PEM_FILES], struct kerr *err)
 {
-    CLEANUP(strbuf_fini) struct strbuf cert = STRBUF_INIT, key = STRBUF_INIT;
+    struct kubelet *k = arg;
     const struct kube_config *c = k->o.config;
-    struct tls_client_opts o = { .insecure = true };
+    struct tls_client_opts o = { .cert_pem = pem[PEM_CERT],
+                                 .key_pem = pem[PEM_KEY],
+                                 .insecure = true };
+    struct tls_ctx *tls = NULL;
     bool changed;
 
-    if (c && c->cert_file && c->key_file) {
-        if (file_read_all(AT_FDCWD, c->cert_file, PEM_MAX, &cert, err) < 0 ||
-            file_read_all(AT_FDCWD, c->key_file, PEM_MAX, &key, err) < 0)
-            return err->code;
-        o.cert_pem = (struct str){ cert.data, cert.len };
-        o.key_pem = (struct str){ key.data, key.len };
-    } else if (c && c->cert_pem.n > 0) {
+    if (o.cert_pem.n == 0 && c && c->cert_pem.n > 0) {
         o.cert_pem = c->cert_pem;
         o.key_pem = c->key_pem;
-    } else if (k->auth) {
+    } else if (o.cert_pem.n == 0 && k->auth) {
         auth_client_cert(k->auth, &o.cert_pem, &o.key_pem, &changed);
     }
-    return tls_client_new(&o, ret, err);
-}
-
-static void tls_renew(struct kubelet *k)
-{
-    CLEANUP(tls_unref) struct tls_ctx *tls = NULL;
-    struct kerr err = { 0 };
-
-    if (tls_make(k, &tls, &err) < 0)
-        KLOG_E(&err, "Failed to load the changed client certificate for the kubelet; the old one "
-                     "stays in use");
-    else
+    if (tls_client_new(&o, &tls, err) < 0)
+        return err->code;
+    tls_unref(k->tls);
+    k->tls = tls;
+    if (k->http)
         http_client_set_tls(k->http, tls);
+    return 0;
 }
 
-/* Others renew the files, and plugins hand out new certificates. */
+/* With what the files hold now. */
+static int tls_make(struct kubelet *k, struct kerr *err)
+{
+    const struct kube_config *c = k->o.config;
+    struct pemfiles_opts o = { .what = "client certificate for the kubelet",
+                               .use = tls_use,
+                               .arg = k };
+
+    if (has_files(c)) {
+        o.files[PEM_CERT] = c->cert_file;
+        o.files[PEM_KEY] = c->key_file;
+    }
+    k->files = pemfiles_free(k->files);
+    return pemfiles_new(k->o.loop, &o, &k->files, err);
+}
+
+/* Plugins hand out new certificates. */
 static void tls_check(struct kubelet *k)
 {
-    nsec_t now = loop_mono(k->o.loop);
+    static const struct str none[PEM_FILES];
+    struct kerr err = { 0 };
     struct str cert, key;
     bool changed = false;
 
-    if (k->o.insecure || k->o.dial || !k->o.config)
+    if (k->o.insecure || k->o.dial || !k->o.config || has_files(k->o.config))
         return;
     auth_client_cert(k->auth, &cert, &key, &changed);
-    if (now >= k->cert_checked + FILE_CHECK_EVERY) {
-        uint64_t stamp = cert_stamp(k->o.config);
-        changed |= stamp != k->cert_stamp;
-        k->cert_stamp = stamp;
-        k->cert_checked = now;
-    }
-    if (changed)
-        tls_renew(k);
+    if (changed && tls_use(k, none, &err) < 0)
+        KLOG_E(&err, "Failed to use the certificate of the credential plugin");
 }
 
 /* ---- one call -------------------------------------------------------------------------------- */
@@ -296,7 +297,9 @@ struct kubelet *kubelet_free(struct kubelet *k)
         return NULL;
     while (k->calls)
         call_free(k->calls);
+    pemfiles_free(k->files);
     http_free(k->http);
+    tls_unref(k->tls);
     auth_free(k->auth);
     free(k->address);
     free(k);
@@ -324,16 +327,14 @@ static void calls_fail(struct kubelet *k)
 
 int kubelet_aim(struct kubelet *k, const char *address, uint16_t port, struct kerr *err)
 {
-    CLEANUP(tls_unref) struct tls_ctx *tls = NULL;
-
     if (k->http && k->port == port && streq(k->address, address))
         return 0;
-    if (!k->o.insecure && !k->o.dial && tls_make(k, &tls, err) < 0)
-        return kerr_wrap(err, "client certificate for the kubelet");
+    if (!k->o.insecure && !k->o.dial && tls_make(k, err) < 0)
+        return err->code;
     struct http_client_opts o = {
         .host = address,
         .port = port,
-        .tls = tls,
+        .tls = k->tls,
         .user_agent = "koordlet",
         .max_conns = 2,
         .connect_timeout = k->o.timeout,
@@ -347,8 +348,5 @@ int kubelet_aim(struct kubelet *k, const char *address, uint16_t port, struct ke
     free(k->address);
     k->address = xstrdup(address);
     k->port = port;
-    if (k->o.config)
-        k->cert_stamp = cert_stamp(k->o.config);
-    k->cert_checked = loop_mono(k->o.loop);
     return 0;
 }

@@ -5,10 +5,10 @@
 #include "client/test/rig.h"
 
 #include "component/metrics.h"
-#include "component/test/tmpdir.h"
 #include "koordlet/collect/collect.h"
 #include "koordlet/report/report.h"
 #include "net/http.h"
+#include "sys/test/tmpdir.h"
 #include "json/kj.h"
 
 #define SECOND  NSEC_PER_SEC

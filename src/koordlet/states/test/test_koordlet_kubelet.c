@@ -8,12 +8,12 @@
 #include "base/strbuf.h"
 #include "client/kubeconfig.h"
 #include "component/metrics.h"
-#include "component/test/tmpdir.h"
 #include "koordlet/states/kubelet.h"
 #include "loop/loop.h"
 #include "net/httpd.h"
 #include "net/test/certs.h"
 #include "net/tls.h"
+#include "sys/test/tmpdir.h"
 
 struct fixture {
     struct loop *loop;

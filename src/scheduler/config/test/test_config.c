@@ -6,10 +6,10 @@
 
 #include <cmocka.h>
 
-#include "component/test/tmpdir.h"
 #include "loop/loop.h"
 #include "scheduler/config/test/config_fixture.h"
 #include "scheduler/plugins/noderesources/args.h"
+#include "sys/test/tmpdir.h"
 
 static int64_t weight_of(const struct config *c, const char *plugin)
 {

@@ -1,5 +1,5 @@
 /* filewatch.c - inotify on directories, with polling beside and behind it. */
-#include "component/filewatch.h"
+#include "loop/filewatch.h"
 
 #include <sys/inotify.h>
 #include <unistd.h>

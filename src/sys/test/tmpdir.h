@@ -1,6 +1,6 @@
 /* tmpdir.h - a directory for one test, and files in it. */
-#ifndef KOORD_COMPONENT_TEST_TMPDIR_H
-#define KOORD_COMPONENT_TEST_TMPDIR_H
+#ifndef KOORD_SYS_TEST_TMPDIR_H
+#define KOORD_SYS_TEST_TMPDIR_H
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ struct tmpdir {
 
 static inline void tmpdir_init(struct tmpdir *t)
 {
-    *t = (struct tmpdir){ .path = "/tmp/koord-component-XXXXXX" };
+    *t = (struct tmpdir){ .path = "/tmp/koord-test-XXXXXX" };
     assert_non_null(mkdtemp(t->path));
 }
 

@@ -5,8 +5,8 @@
  * from time to time as well: every minute, or every ten seconds where inotify does not work (no
  * instances left, a virtual loop). Changes that come together are told once. Loop thread only.
  */
-#ifndef KOORD_COMPONENT_FILEWATCH_H
-#define KOORD_COMPONENT_FILEWATCH_H
+#ifndef KOORD_LOOP_FILEWATCH_H
+#define KOORD_LOOP_FILEWATCH_H
 #include "base/base.h"
 
 struct filewatch;
