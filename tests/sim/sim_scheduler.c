@@ -21,6 +21,8 @@
 #define TROUBLE (200 * NSEC_PER_SEC)
 #define QUIET   (370 * NSEC_PER_SEC)
 
+const char *const sim_scheduler_names[] = { "koord-scheduler", "second", NULL };
+
 int sim_below(struct sim *s, int n)
 {
     return (int)loop_rand_below(s->loop, (uint64_t)n);
@@ -92,9 +94,11 @@ static struct sim_scheduler *watch_scheduler(struct sim *s)
     n->kube = kube_http_over(s->loop, s->strings, n->faulty);
     vec_push(&s->schedulers, n);
     set_faults(s, n);
-    n->s = scheduler_new(
-        s->loop, n->kube,
-        &(struct scheduler_opts){ .plugins = plugins_for(n), .verify_reuse = true }, &err);
+    n->s = scheduler_new(s->loop, n->kube,
+                         &(struct scheduler_opts){ .plugins = plugins_for(n),
+                                                   .scheduler_names = sim_scheduler_names,
+                                                   .verify_reuse = true },
+                         &err);
     if (!n->s)
         sim_fail(s, "%s", err.text);
     scheduler_watch(n->s);
@@ -218,11 +222,22 @@ static void sim_start(struct sim *s, uint64_t seed)
     start_scheduler(s);
 }
 
+/* What services know can be had from the server alone. */
+static void judge_restart(struct sim *s)
+{
+    struct sim_scheduler *n = watch_scheduler(s);
+
+    loop_advance(s->loop, 30 * NSEC_PER_SEC);
+    census_judge(n);
+    census_judge_end(n);
+}
+
 static void sim_stop(struct sim *s)
 {
     vec_foreach(&s->schedulers, i) {
         stop_scheduler(s->schedulers.items[i]);
         holds_free(s->schedulers.items[i]);
+        vec_fini(&s->schedulers.items[i]->census);
         free(s->schedulers.items[i]);
     }
     vec_fini(&s->schedulers);
@@ -253,6 +268,7 @@ static uint64_t run(uint64_t seed)
     }
     calm(s);
     judge_end(s);
+    judge_restart(s);
     for (int i = 0; i < s->npods; i++)
         sum = sum * 31 + (uint64_t)(s->pods[i].node + 2 + 100 * s->pods[i].alive);
     sum ^= fake_revision(s->fake) << 32 ^ fake_stats(s->fake).requests;

@@ -2,7 +2,7 @@
  *
  * The model is what the server holds: it changes by what the run itself does there, and by what
  * schedulers have written (fake_on_write), which is judged at that moment. A scheduler is never
- * asked what it thinks, except by the two plugins below, which every one of them runs.
+ * asked what it thinks, except by the plugins below, which every one of them runs.
  */
 #ifndef KOORD_TESTS_SIM_SCHEDULER_H
 #define KOORD_TESTS_SIM_SCHEDULER_H
@@ -38,6 +38,8 @@ struct sim_pod {
     int near; /* only in a zone with a pod of this app; SIM_NOWHERE: anywhere */
     bool needs_ssd, tolerates, alone, spread; /* alone: no other pod of its app on its node */
     bool gated;
+    const char *scheduler; /* its name; "foreign": none of ours */
+    bool foreign;
     bool alive, dying;
     int node, nominated; /* as the server has it */
     int by;              /* the scheduler that bound it */
@@ -59,6 +61,10 @@ struct sim_hold {
     struct ks_bind *bind;
     enum ks_code answer; /* then */
 };
+struct sim_known { /* what a scheduler's services were told of a pod */
+    struct kuid uid;
+    int node, assumed; /* where it is, and where it is assumed to be */
+};
 struct sim_scheduler { /* one instance; its record stays until the end of the run */
     struct sim *sim;
     int number;
@@ -69,6 +75,8 @@ struct sim_scheduler { /* one instance; its record stays until the end of the ru
     struct kube *kube;
     struct scheduler *s; /* NULL: gone */
     struct vec_of(struct sim_hold *) holds;
+    struct vec_of(struct sim_known) census;
+    int services, instances; /* of the plugin Census */
 };
 struct sim_owed { /* a pod was evicted, and we have not seen yet for whom */
     int node, priority;
@@ -95,6 +103,7 @@ struct sim {
     } n;
 };
 
+extern const char *const sim_scheduler_names[]; /* of the two profiles */
 int sim_below(struct sim *s, int n);
 bool sim_chance(struct sim *s, int percent);
 /* Says seed, step and time, and ends the test. */
@@ -127,4 +136,11 @@ const struct ks_registered *plugins_for(struct sim_scheduler *s);
 void plugins_calm(struct sim_scheduler *s); /* nobody waits for a permit any more */
 struct sim_hold *hold_find(struct sim_scheduler *s, struct kuid uid);
 void holds_free(struct sim_scheduler *s);
+
+/* sim_scheduler_census.c - a service that is told of pods, and what it was told. */
+KS_SERVICE(census, struct sim_scheduler)
+extern const struct ks_plugin census_plugin;
+void census_for(struct sim_scheduler *s);        /* the scheduler that is born next */
+void census_judge(struct sim_scheduler *of);     /* by the scheduler's own count, at any time */
+void census_judge_end(struct sim_scheduler *of); /* by the server's, when all news have arrived */
 #endif

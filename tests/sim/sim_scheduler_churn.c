@@ -76,9 +76,9 @@ static void put_pod(struct sim *s, struct sim_pod *p)
 
     strbuf_appendf(&b,
                    "{\"metadata\":{\"labels\":{\"app\":\"a%d\"}},\"spec\":{\"schedulerName\":"
-                   "\"koord-scheduler\",\"priority\":%d,\"containers\":[{\"name\":\"c\","
+                   "\"%s\",\"priority\":%d,\"containers\":[{\"name\":\"c\","
                    "\"resources\":{\"requests\":{\"cpu\":\"%dm\",\"memory\":\"%dMi\"}}",
-                   p->app, p->priority, p->mcpu, p->mib);
+                   p->app, p->scheduler, p->priority, p->mcpu, p->mib);
     if (p->port)
         strbuf_appendf(&b, ",\"ports\":[{\"containerPort\":80,\"hostPort\":%d}]", p->port);
     strbuf_append(&b, "}]");
@@ -129,6 +129,10 @@ static void new_pod(struct sim *s)
         .undone = SIM_NOWHERE,
         .sim = s,
     };
+    p->foreign = sim_chance(s, 5);
+    p->scheduler = p->foreign          ? "foreign"
+                   : sim_chance(s, 20) ? sim_scheduler_names[1]
+                                       : sim_scheduler_names[0];
     (void)snprintf(p->name, sizeof p->name, "p%d", s->npods);
     if (dead && !dead->alive && !fake_find(s->fake, PODS, dead->name))
         memcpy(p->name, dead->name, sizeof p->name);
@@ -169,6 +173,18 @@ void churn_end_pod(struct sim *s)
     }
 }
 
+/* Its scheduler, which is none of ours, gives it some node, even one that is not there. */
+static void place_foreign(struct sim *s, struct sim_pod *p)
+{
+    char body[64];
+
+    p->node = sim_below(s, SIM_NODES);
+    p->by = SIM_NOWHERE;
+    p->bound = s->binds++;
+    (void)snprintf(body, sizeof body, "{\"spec\":{\"nodeName\":\"%s\"}}", s->nodes[p->node].name);
+    fake_patch(s->fake, PODS, p->name, body);
+}
+
 /* What may be changed of a pod that waits. */
 void churn_change_pod(struct sim *s)
 {
@@ -179,6 +195,8 @@ void churn_change_pod(struct sim *s)
     if (p->gated) {
         p->gated = false;
         fake_patch(s->fake, PODS, p->name, "{\"spec\":{\"schedulingGates\":null}}");
+    } else if (p->foreign) {
+        place_foreign(s, p);
     } else {
         p->tolerates = true;
         fake_patch(s->fake, PODS, p->name,

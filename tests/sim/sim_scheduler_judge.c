@@ -214,6 +214,7 @@ void judge_step(struct sim *s)
             continue;
         if (scheduler_verify(of, &err) < 0)
             sim_fail(s, "%s", err.text);
+        census_judge(s->schedulers.items[i]);
         struct scheduler_stats st = scheduler_stats(of);
         if (st.nominated + st.binding > st.pending) /* a pod on its way counts as there already */
             sim_fail(s, "%zu pods are nominated, but of %zu that wait %zu are on their way",
@@ -372,7 +373,9 @@ void judge_end(struct sim *s)
         const struct sim_pod *p = &s->pods[i];
         if (!p->alive)
             continue;
-        if (p->node == SIM_NOWHERE) {
+        if (p->foreign) {
+            bound += p->node != SIM_NOWHERE;
+        } else if (p->node == SIM_NOWHERE) {
             waiting++;
             nominated += p->nominated != SIM_NOWHERE;
             judge_pending(s, p, nodes);
@@ -386,4 +389,5 @@ void judge_end(struct sim *s)
     if (fake_stats(s->fake).binds != s->n.bound)
         sim_fail(s, "the server counts other bindings");
     judge_stats(s, vec_last(&s->schedulers), bound, waiting, nominated);
+    census_judge_end(vec_last(&s->schedulers));
 }

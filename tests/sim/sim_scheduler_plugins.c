@@ -1,4 +1,4 @@
-/* sim_scheduler_plugins.c - two plugins beside the usual ones: Ledger writes down what is reserved
+/* sim_scheduler_plugins.c - plugins beside the usual ones: Ledger writes down what is reserved
  * and sees it undone or bound exactly once; Chaos, after it, refuses, makes wait and fails.
  */
 #include "sim_scheduler.h"
@@ -279,11 +279,13 @@ const struct ks_registered *plugins_for(struct sim_scheduler *s)
     size_t n = 0;
 
     next_born = s;
+    census_for(s);
     for (; ks_registry[n].plugin; n++)
         all[n] = ks_registry[n];
-    assert(n + 3 <= ARRAY_LEN(all));
+    assert(n + 4 <= ARRAY_LEN(all));
     all[n++] = (struct ks_registered){ &ledger, 0, true };
     all[n++] = (struct ks_registered){ &chaos, 0, true };
+    all[n++] = (struct ks_registered){ &census_plugin, 0, true };
     all[n] = (struct ks_registered){ NULL, 0, false };
     return all;
 }

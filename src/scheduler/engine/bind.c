@@ -188,7 +188,7 @@ static bool undo(struct binding *b)
     if (b->plan)
         profile_unreserve(b->plan->profile, pod_of(b->pub.pod), b->node,
                           stretch_begin(&x, b->plan->times, b->each));
-    return nodecache_forget(s->cache, b->pub.pod->meta.uid) || b->plan;
+    return notify_forget(s, b->pub.pod) || b->plan;
 }
 
 /* The pod is not there any more, or has another node: the informer tells the rest. */

@@ -35,7 +35,7 @@ static int assume(struct scheduler *s, struct attempt *a, uint32_t row, const ch
     if (slot >= 0)
         return kerr_set(err, -ECANCELED, "running ResizePod plugin \"%s\": %s",
                         a->profile->slots[slot].plugin->name, ks_texts_join(&why));
-    return nodecache_assume(s->cache, a->obj, node, resized ? &a->pod.requests : NULL, err);
+    return notify_assume(s, a->obj, node, resized ? &a->pod.requests : NULL, err);
 }
 
 /* Reserved for and bound to the node from here on, in our mind. */
@@ -61,7 +61,7 @@ static void place(struct scheduler *s, struct splan *plan, struct attempt *a, ui
         return;
     }
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
-    nodecache_forget(s->cache, a->obj->meta.uid);
+    notify_forget(s, a->obj);
     struct failure f = failure_of(code, (uint32_t)slot);
     if (f.error)
         strbuf_appendf(&text, "running Reserve plugin \"%s\": %s",

@@ -51,7 +51,9 @@ void watch_room_free(struct scheduler *s, const struct kobj *pod)
     podqueue_event(s->queue, &e, pod);
 }
 
-static void pod_gone(struct scheduler *s, const struct kobj *pod)
+/* It is not ours, or has ended. ended: then, as it was told last; NULL: there is nothing to tell.
+ */
+static void pod_gone(struct scheduler *s, const struct kobj *pod, const struct kobj *ended)
 {
     bool nominated = nominator_remove(s->nominator, pod->meta.uid);
 
@@ -59,6 +61,8 @@ static void pod_gone(struct scheduler *s, const struct kobj *pod)
     consult_drop(s, pod->meta.uid);
     report_drop(s, pod->meta.uid); /* what these had to say too */
     podqueue_remove(s->queue, pod->meta.uid);
+    if (ended)
+        notify_gone(s, ended);
     bool left = nodecache_remove_pod(s->cache, pod->meta.uid); /* assigned, or assumed */
     if (left)
         KLOG_I(4, "Pod left its node", KV_S("pod", LOG_KEY(pod)));
@@ -89,7 +93,7 @@ static void pod_pending(struct scheduler *s, struct kobj *pod)
          * not get one any more: the server refuses. */
         if (pod->meta.deleted) {
             binding_reject(s, pod->meta.uid, "", "removed");
-            nodecache_forget(s->cache, pod->meta.uid);
+            notify_forget(s, pod);
             podqueue_remove(s->queue, pod->meta.uid);
             watch_pod_gone(s, pod);
         } else if (known) {
@@ -143,9 +147,14 @@ static void pod_news(struct scheduler *s, const struct kobj *before, struct kobj
 {
     /* Deleted and made again while the watch was down: two pods. */
     if (before && !kuid_equal(before->meta.uid, pod->meta.uid)) {
-        pod_gone(s, before);
+        pod_gone(s, before, before);
         before = NULL;
     }
+    if (pod_is_terminal(pod_of(pod))) {
+        pod_gone(s, pod, before);
+        return;
+    }
+    notify_pod(s, before, pod);
     switch (role_of(s, pod)) {
     case ROLE_ASSIGNED: pod_assigned(s, before, pod); break;
     case ROLE_PENDING:
@@ -153,7 +162,7 @@ static void pod_news(struct scheduler *s, const struct kobj *before, struct kobj
         pod_pending(s, pod);
         break;
     case ROLE_FOREIGN: pod_foreign(s, pod); break;
-    case ROLE_NONE: pod_gone(s, pod); break;
+    case ROLE_NONE: pod_gone(s, pod, NULL); break;
     }
 }
 
@@ -185,7 +194,7 @@ static void on_pod_delete(void *arg, struct kobj *pod)
     struct scheduler *s = arg;
     nsec_t began = qmetrics_began(s->qmetrics, pod_resource(pod), KS_DELETE);
 
-    pod_gone(s, pod);
+    pod_gone(s, pod, pod);
     qmetrics_handled(s->qmetrics, began, pod_resource(pod), KS_DELETE);
 }
 
@@ -290,7 +299,10 @@ static void on_synced(void *arg)
 
     for (unsigned i = 0; i < s->nothers; i++)
         all = all && informer_synced(s->others[i]);
+    bool was = s->synced;
     s->synced = all;
+    if (all && !was && (notify_all(s) || s->unsaid))
+        scheduler_recheck_gated(s);
     scheduler_wake(s);
 }
 

@@ -57,6 +57,7 @@ struct scheduler {
     struct nodecache *cache;
     struct nominator *nominator;
     struct objects *objects;
+    struct service_table *services;
     struct shapes *shapes;
     struct podqueue *queue;
     struct informer *pods, *nodes;
@@ -86,7 +87,8 @@ struct scheduler {
     bool leading;                        /* attempts begin when we lead */
     bool synced;                         /* and all caches are complete */
     bool started;                        /* informers that come later start at once */
-    unsigned debug_scores;               /* the best so many go to the log; 0: none */
+    bool unsaid; /* pods were gated while caches were not complete; people were not told */
+    unsigned debug_scores; /* the best so many go to the log; 0: none */
     bool debug_filters;
     bool (*leads)(void *arg); /* NULL: this instance schedules */
     void *leads_arg;
@@ -105,11 +107,12 @@ static inline const char *log_key(const struct kobj *o, char *buf, size_t size)
 /* scheduler.c */
 void scheduler_wake(struct scheduler *s);        /* there may be something to do in the next turn */
 void scheduler_watch_bound(struct scheduler *s); /* an accepted binding waits for confirmation */
+void scheduler_recheck_gated(struct scheduler *s); /* plugins may let them in, or say more now */
 /* The plan of the profile that the pod names, NULL when the pod is not ours. */
 struct splan *scheduler_plan(const struct scheduler *s, const struct pod *p);
 void scheduler_plan_done(struct scheduler *s, struct splan *p); /* one user less */
 
-/* watch.c - news from the informers. */
+/* handlers.c - news from the informers. */
 void watch_init(struct scheduler *s);
 void watch_kinds(struct scheduler *s); /* informers for what the plans' plugins read */
 /* Profiles changed: pods that are ours now come to the queue, those that are not leave it. */
@@ -118,6 +121,18 @@ void watch_free(struct scheduler *s);
 void watch_pod_gone(struct scheduler *s, const struct kobj *pod); /* tells who waits for room */
 /* The same after an attempt was given up: it does not help the pod itself. */
 void watch_room_free(struct scheduler *s, const struct kobj *pod);
+
+/* notify.c - services of plugins are told of pods. */
+/* Services that are new are told of all pods, once the informers are complete. False: there is no
+ * such service, or it is not the time. */
+bool notify_all(struct scheduler *s);
+/* A new state of a pod, before anything else is done about it. before: the state before, or NULL */
+void notify_pod(struct scheduler *s, const struct kobj *before, const struct kobj *pod);
+void notify_gone(struct scheduler *s, const struct kobj *last); /* it has ended */
+/* nodecache_assume() and nodecache_forget(), which services hear of too. */
+int notify_assume(struct scheduler *s, struct kobj *pod, const char *node,
+                  const struct requests *requests, struct kerr *err);
+bool notify_forget(struct scheduler *s, const struct kobj *pod);
 
 /* cycle.c - one attempt for a pod that was popped. */
 void cycle_run(struct scheduler *s, struct kobj *pod);

@@ -110,18 +110,22 @@ static int pre_enqueue(void *arg, const struct profile *p, const struct pod *pod
 
 static void on_gated(void *arg, struct kobj *pod, const struct ks_plugin *by, const char *why)
 {
-    const struct scheduler *s = arg;
+    struct scheduler *s = arg;
 
-    if (s->leading && !by->gates_silently)
-        report_held(arg, pod, "Unschedulable", why);
+    if (!s->leading || by->gates_silently)
+        return;
+    if (s->synced)
+        report_held(s, pod, "Unschedulable", why);
+    else
+        s->unsaid = true; /* the plugin may not know all that it needs to know */
 }
 
-/* What was not ours to say while another led. */
-static void report_gated(struct scheduler *s)
+void scheduler_recheck_gated(struct scheduler *s)
 {
     struct vec_of(struct kuid) gated = { 0 };
     struct kobj *pod;
 
+    s->unsaid = false;
     for (size_t it = 0; (pod = podqueue_next(s->queue, &it));)
         if (podqueue_find(s->queue, pod->meta.uid, NULL) == PODQUEUE_GATED)
             vec_push(&gated, pod->meta.uid);
@@ -133,7 +137,7 @@ static void report_gated(struct scheduler *s)
 void scheduler_lead(struct scheduler *s)
 {
     s->leading = true;
-    report_gated(s);
+    scheduler_recheck_gated(s); /* what was not ours to say while another led */
     scheduler_wake(s);
 }
 
@@ -293,6 +297,7 @@ static void replace_plans(struct scheduler *s, struct splan **plans, unsigned n)
     find_chooser(s);
     shapes_clear(s->shapes);
     watch_kinds(s);
+    notify_all(s);
     watch_requeue(s);
     for (unsigned i = 0; i < nbefore; i++) {
         if (before[i]->users)
@@ -385,10 +390,13 @@ struct scheduler *scheduler_new(struct loop *l, struct kube *k, const struct sch
     s->debug_filters = o->debug_filters;
     s->arena = arena_new();
     s->objects = objects_new();
+    s->services = service_table_new();
     s->nominator = nominator_new();
     s->shapes = shapes_new(SHAPES_KEPT);
     s->cache = nodecache_new();
-    s->env = (struct ks_env){ .loop = l, .kube = k, .objects = s->objects, .scheduler = s };
+    s->env = (struct ks_env){
+        .loop = l, .kube = k, .objects = s->objects, .scheduler = s, .service_table = s->services
+    };
     s->extender_dial = o->extender_dial;
     s->extender_dial_arg = o->extender_dial_arg;
     if (first_plans(s, o, err) < 0 || make_extenders(s, o, &s->extenders, err) < 0)
@@ -445,6 +453,7 @@ struct scheduler *scheduler_free(struct scheduler *s)
         plan_free(s, s->plans[i]);
     for (unsigned i = 0; i < s->nold; i++)
         plan_free(s, s->old[i]);
+    service_table_free(s->services);
     nominator_free(s->nominator);
     nodecache_free(s->cache);
     objects_free(s->objects);

@@ -12,6 +12,7 @@
 #ifndef KOORD_SCHEDULER_PLUGIN_H
 #define KOORD_SCHEDULER_PLUGIN_H
 #include "base/base.h"
+#include "scheduler/framework/service.h"
 #include "scheduler/model/requests.h"
 #include "json/schema.h"
 
@@ -24,6 +25,8 @@ struct node;
 struct nodecache;
 struct pod;
 struct objects;
+struct service_set;
+struct service_table;
 
 enum { KS_PLUGIN_ABI = 3 };
 enum { KS_SCORE_MAX = 100 };
@@ -152,6 +155,8 @@ struct ks_env {
     struct kube *kube;
     const struct objects *objects; /* objects of the kinds that plugins declare */
     struct scheduler *scheduler;
+    struct service_table *service_table; /* for profile_new(); NULL: the profile has its own */
+    const struct service_set *services;  /* for ks_service_find() */
 };
 /* Pods held by permit. allow: this plugin has no objection any more. reject: also a pod that has
  * its permits and waits for its turn. */
@@ -224,6 +229,7 @@ struct ks_plugin {
      * instance. NULL for a plugin without args. */
     int (*create)(const struct ks_env *env, const void *args, void **ret_self, struct kerr *err);
     void (*destroy)(void *self);
+    const struct ks_service *const *services; /* that it provides; ends with NULL. NULL: none */
 
     /* Exactly one plugin of a profile orders the queue: true when a goes before b. */
     bool (*before)(const struct pod *a, nsec_t a_since, const struct pod *b, nsec_t b_since);

@@ -98,7 +98,18 @@ static int args_of(struct profile *p, const struct profile_config *c, const stru
     return pl->args ? args_decode(pl->args, NULL, &nothing, p->arena, ret, err) : 0;
 }
 
-/* The plugin's slot, which it gets at its first mention. */
+static int add_services(struct profile *p, const struct ks_plugin *pl, const void *args,
+                        const struct ks_env *env, struct kerr *err)
+{
+    for (const struct ks_service *const *k = pl->services; k && *k; k++) {
+        int r = service_set_add(&p->services, env->service_table, *k, pl, args, env, err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* The plugin's slot, which it gets at its first mention, with the services that it provides. */
 static int slot_get(struct profile *p, const struct profile_config *c,
                     const struct ks_registered *table, const struct ks_env *env, const char *name,
                     struct kerr *err)
@@ -112,20 +123,29 @@ static int slot_get(struct profile *p, const struct profile_config *c,
         return kerr_set(err, -ENOENT, "plugin \"%s\" does not exist", name);
     if (p->n == PROFILE_PLUGINS_MAX)
         return kerr_set(err, -E2BIG, "more than %d plugins", PROFILE_PLUGINS_MAX);
+    struct profile_slot *s = &p->slots[p->n];
     int code = check_plugin(r->plugin, err);
     if (code < 0)
         return code;
-    struct profile_slot *s = &p->slots[p->n];
-    void *args = NULL;
-    if (r->plugin->create) {
-        code = args_of(p, c, r->plugin, &args, err);
-        if (code == 0)
-            code = r->plugin->create(env, args, &s->self, err);
-        if (code < 0)
-            return kerr_wrap(err, "plugin %s", name);
-    }
+    code = args_of(p, c, r->plugin, &s->args, err);
+    if (code == 0)
+        code = add_services(p, r->plugin, s->args, env, err);
+    if (code < 0)
+        return kerr_wrap(err, "plugin %s", name);
     s->plugin = r->plugin;
     return (int)p->n++;
+}
+
+/* When all services are there. */
+static int create_plugins(struct profile *p, struct ks_env env, struct kerr *err)
+{
+    env.services = &p->services;
+    for (; p->ncreated < p->n; p->ncreated++) {
+        struct profile_slot *s = &p->slots[p->ncreated];
+        if (s->plugin->create && s->plugin->create(&env, s->args, &s->self, err) < 0)
+            return kerr_wrap(err, "plugin %s", s->plugin->name);
+    }
+    return 0;
 }
 
 static int add_point(struct profile *p, const struct profile_config *c, enum ks_point point,
@@ -197,15 +217,18 @@ struct profile *profile_new(const struct profile_config *c, const struct ks_regi
                             const struct ks_env *env, struct kerr *err)
 {
     CLEANUP(profile_free) struct profile *p = xnew0(struct profile);
+    struct ks_env own = *env;
 
     p->scheduler_name = xstrdup(c->scheduler_name);
     p->arena = arena_new();
-    if (add_point(p, c, KS_POINT_FILTER, table, env, err) < 0)
+    if (!own.service_table)
+        own.service_table = p->own_services = service_table_new();
+    if (add_point(p, c, KS_POINT_FILTER, table, &own, err) < 0)
         return NULL;
     for (int point = 0; point < KS_POINTS; point++)
-        if (point != KS_POINT_FILTER && add_point(p, c, (enum ks_point)point, table, env, err) < 0)
+        if (point != KS_POINT_FILTER && add_point(p, c, (enum ks_point)point, table, &own, err) < 0)
             return NULL;
-    if (check_whole(p, err) < 0)
+    if (check_whole(p, err) < 0 || create_plugins(p, own, err) < 0)
         return NULL;
     note_kinds(p);
     return take(p);
@@ -215,10 +238,12 @@ struct profile *profile_free(struct profile *p)
 {
     if (!p)
         return NULL;
-    for (uint32_t i = p->n; i-- > 0;)
+    for (uint32_t i = p->ncreated; i-- > 0;)
         if (p->slots[i].plugin->destroy)
             p->slots[i].plugin->destroy(p->slots[i].self);
     arena_free(p->arena);
+    service_set_fini(&p->services);
+    service_table_free(p->own_services);
     free(p->scheduler_name);
     free(p);
     return NULL;

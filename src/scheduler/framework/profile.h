@@ -6,6 +6,7 @@
 #ifndef KOORD_SCHEDULER_PROFILE_H
 #define KOORD_SCHEDULER_PROFILE_H
 #include "scheduler/framework/plugin.h"
+#include "scheduler/framework/service_table.h"
 
 struct arena;
 struct stopwatch;
@@ -53,6 +54,7 @@ enum { PROFILE_PLUGINS_MAX = 63, PROFILE_EXTENDER = PROFILE_PLUGINS_MAX };
 struct profile_slot {
     const struct ks_plugin *plugin;
     void *self;
+    void *args; /* NULL: it has none */
     int64_t weight;
 };
 enum { PROFILE_KINDS_MAX = 24 };
@@ -62,6 +64,9 @@ struct profile {
     uint32_t n;
     const struct kind *reused[PROFILE_KINDS_MAX]; /* read by plugins whose verdicts are reused */
     uint32_t nreused;
+    struct service_set services;
+    struct service_table *own_services; /* when there is no other table; NULL: there is */
+    uint32_t ncreated;                  /* slots whose plugin was created */
     struct profile_slot slots[PROFILE_PLUGINS_MAX];
     struct profile_point {
         uint8_t slots[PROFILE_PLUGINS_MAX];

@@ -16,15 +16,8 @@ struct item {
     struct kobj *obj;
     char key[];
 };
-struct shared {
-    struct shared *next;
-    const char *name;
-    void *thing;
-    uint32_t users;
-};
 struct readers {
     struct objects_listener *listeners;
-    struct shared *shared;
 };
 struct objects {
     struct shelf shelves[KINDS_MAX];
@@ -54,7 +47,6 @@ struct objects *objects_free(struct objects *w)
         map_fini(&w->shelves[i].objects);
     }
     if (w) {
-        assert(!w->readers->shared);
         free(w->readers);
     }
     free(w);
@@ -100,35 +92,6 @@ static void tell(const struct objects *w, struct kobj *before, struct kobj *now)
     for (const struct objects_listener *l = w->readers->listeners; l; l = l->next)
         if (l->kind == k)
             l->fn(l->arg, before, now);
-}
-
-void *objects_share(const struct objects *w, const char *name, objects_make_fn make)
-{
-    struct shared *s = w->readers->shared;
-
-    while (s && !streq(s->name, name))
-        s = s->next;
-    if (!s) {
-        s = xnew0(struct shared);
-        *s = (struct shared){ w->readers->shared, name, make(w), 0 };
-        w->readers->shared = s;
-    }
-    s->users++;
-    return s->thing;
-}
-
-bool objects_unshare(const struct objects *w, const void *thing)
-{
-    struct shared **at = &w->readers->shared;
-
-    while ((*at)->thing != thing)
-        at = &(*at)->next;
-    if (--(*at)->users > 0)
-        return false;
-    struct shared *s = *at;
-    *at = s->next;
-    free(s);
-    return true;
 }
 
 void objects_put(struct objects *w, struct kobj *o)

@@ -42,12 +42,4 @@ struct objects_listener {
 };
 void objects_listen(const struct objects *w, struct objects_listener *l);
 void objects_unlisten(const struct objects *w, struct objects_listener *l);
-
-/* What plugins of one name keep together, in whatever profile they are: the first makes it, so it
- * is also there for those that come with another configuration. It ends before the object cache
- * ends. */
-typedef void *(*objects_make_fn)(const struct objects *w);
-void *objects_share(const struct objects *w, const char *name, objects_make_fn make);
-/* True: that was the last who had it, and frees it. */
-bool objects_unshare(const struct objects *w, const void *thing);
 #endif

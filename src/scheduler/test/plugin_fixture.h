@@ -27,6 +27,7 @@ struct plugin_fixture {
     struct objects *objects;
     struct shapes *shapes;
     struct ks_env env;
+    struct service_table *services;
     struct profile *profile;
     struct attempt a;
     struct kobj *obj;
@@ -80,7 +81,8 @@ static inline void fixture_init_with(struct plugin_fixture *f, void **state,
     f->objects = objects_new();
     f->shapes = shapes_new(4);
     f->arena = arena_new();
-    f->env.objects = f->objects;
+    f->services = service_table_new();
+    f->env = (struct ks_env){ .objects = f->objects, .service_table = f->services };
     struct profile_config c = profile_config_default(table, "koord-scheduler", f->base->arena);
     if (config)
         fixture_args(f, table, config, args, &c);
@@ -106,6 +108,7 @@ static inline UNUSED void fixture_fini_p(struct plugin_fixture *f)
     kobj_unref(f->obj);
     shapes_free(f->shapes);
     profile_free(f->profile);
+    service_table_free(f->services);
     nominator_free(f->nominator);
     nodecache_free(f->cache);
     objects_free(f->objects);

@@ -6,6 +6,7 @@
 #include "api/pod.h"
 #include "base/arena.h"
 #include "base/strbuf.h"
+#include "base/vec.h"
 #include "scheduler/framework/attempt.h"
 #include "scheduler/framework/preemption.h"
 #include "scheduler/model/nodecache.h"
@@ -18,9 +19,11 @@ struct whatif {
     struct nodecache *cache;
     struct nominator *nominator;
     struct objects *objects;
+    struct service_table *services;
     struct ks_env env;
     struct profile *profile;
-    struct kobj *pod; /* of the last question */
+    struct vec_of(struct kobj *) pods; /* services are told of them with the first question */
+    struct kobj *pod;                  /* of the last question */
     struct attempt attempt;
     struct arena *arena;
     const struct kind *kinds[SCHEDULER_KINDS_MAX]; /* that plugins read */
@@ -59,7 +62,8 @@ struct whatif *whatif_new(const struct profile_config *c, const struct ks_regist
     w->cache = nodecache_new();
     w->nominator = nominator_new();
     w->objects = objects_new();
-    w->env.objects = w->objects;
+    w->services = service_table_new();
+    w->env = (struct ks_env){ .objects = w->objects, .service_table = w->services };
     w->arena = arena_new();
     w->profile = profile_new(c, table, &w->env, err);
     if (!w->profile)
@@ -73,7 +77,11 @@ struct whatif *whatif_free(struct whatif *w)
     if (!w)
         return NULL;
     kobj_unref(w->pod);
+    vec_foreach(&w->pods, i)
+        kobj_unref(w->pods.items[i]);
+    vec_fini(&w->pods);
     profile_free(w->profile);
+    service_table_free(w->services);
     objects_free(w->objects);
     nominator_free(w->nominator);
     nodecache_free(w->cache);
@@ -90,6 +98,8 @@ static int add_pod(struct whatif *w, struct kobj *o, struct kerr *err)
         return kerr_set(err, -EINVAL, "pod %s/%s has no uid", o->meta.ns, o->meta.name);
     if (pod_is_terminal(p))
         return 0;
+    vec_push(&w->pods, kobj_ref(o));
+    services_tell(w->services, NULL, p);
     if (!str_empty(p->node_name))
         nodecache_put_pod(w->cache, o);
     else
@@ -206,14 +216,25 @@ static void tell_gates(struct whatif *w, struct whatif_result *r)
     r->held_reasons = sorted(&why, &r->nheld_reasons);
 }
 
+static void tell_services(struct whatif *w)
+{
+    struct service_pod *pods = arena_newn0(w->arena, w->pods.n, struct service_pod);
+
+    for (size_t i = 0; i < w->pods.n; i++)
+        pods[i].pod = pod_of(w->pods.items[i]);
+    if (services_wait_for_pods(w->services))
+        services_tell_all(w->services, pods, w->pods.n);
+}
+
 static void set_pod(struct whatif *w, struct kobj *pod)
 {
     kobj_ref(pod);
     kobj_unref(w->pod);
     w->pod = pod;
-    if (!kuid_is_empty(pod->meta.uid))
-        nodecache_remove_pod(w->cache, pod->meta.uid);
     arena_reset(w->arena);
+    tell_services(w);
+    if (!kuid_is_empty(pod->meta.uid) && nodecache_remove_pod(w->cache, pod->meta.uid))
+        services_tell_gone(w->services, pod_of(pod));
 }
 
 int whatif_explain(struct whatif *w, struct kobj *pod, nsec_t now, struct whatif_result *ret,

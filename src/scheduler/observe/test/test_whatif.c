@@ -308,6 +308,69 @@ static void test_the_kinds_it_reads(void **state)
     assert_null(whatif_kind(q.w, n + 1));
 }
 
+/* ---- services of plugins hear of the pods -----------------------------------------------------
+ */
+
+static int placed_pods;
+
+static void on_placed(void *service, const struct pod *before, const struct pod *now)
+{
+    (void)service, (void)before, (void)now;
+    placed_pods++;
+}
+
+static void on_gone(void *service, const struct pod *last)
+{
+    (void)service, (void)last;
+    placed_pods--;
+}
+
+static const struct ks_pod_handler counter_pods = { .placed = on_placed, .gone = on_gone };
+static const struct ks_service counter_service = { .name = "Counter", .pods = &counter_pods };
+static const struct ks_service *const counter_services[] = { &counter_service, NULL };
+
+static enum ks_code counter_pre_filter(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                                       void **ret_state, struct ks_only *only, struct ks_texts *why)
+{
+    (void)self, (void)c, (void)p, (void)ret_state, (void)only;
+    if (placed_pods < 2)
+        return KS_SKIP;
+    ks_texts_add(why, "the house is full");
+    return KS_UNSCHEDULABLE;
+}
+
+static const struct ks_plugin counter_plugin = { .abi = KS_PLUGIN_ABI,
+                                                 .size = sizeof(struct ks_plugin),
+                                                 .name = "Counter",
+                                                 .services = counter_services,
+                                                 .pre_filter = counter_pre_filter };
+
+static void test_services_hear_of_the_pods(void **state)
+{
+    CLEANUP(ask_fini) struct ask q = { .base = *state };
+    const struct ks_registered table[] = {
+        { ks_registered_find("PrioritySort")->plugin, 0, true },
+        { &counter_plugin, 0, true },
+        { ks_registered_find("DefaultBinder")->plugin, 0, true },
+        { NULL, 0, false },
+    };
+    struct profile_config c = profile_config_default(table, "s", q.base->arena);
+    struct kerr err = { 0 };
+
+    placed_pods = 0;
+    q.w = whatif_new(&c, table, &err);
+    assert_string_equal(err.text, "");
+    ask_put(&q, &kind_pod, POD("x", ",'nodeName':'a'", ""));
+    ask_put(&q, &kind_node, NODE("a", "", BIG));
+    assert_int_equal(ask_explain(&q, POD("p", "", "")).nbest, 1);
+    assert_int_equal(placed_pods, 1);
+    ask_put(&q, &kind_pod, POD("y", ",'nodeName':'a'", ""));
+    assert_string_equal(ask_explain(&q, POD("p", "", "")).message,
+                        "0/1 nodes are available: the house is full.");
+    /* A pod does not stand in its own way. */
+    assert_int_equal(ask_explain(&q, POD("y", ",'nodeName':'a'", "")).nbest, 1);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -323,6 +386,7 @@ int main(int argc, char **argv)
         FIXTURE_TEST(test_a_pod_needs_a_uid),
         FIXTURE_TEST(test_the_score_table),
         FIXTURE_TEST(test_the_kinds_it_reads),
+        FIXTURE_TEST(test_services_hear_of_the_pods),
     };
 
     if (argc > 1)

@@ -1,30 +1,34 @@
 /* holds.c - volumes and claims of pods on their way to a node: no second pod may take them, in
  * whatever profile it is. */
+#include "scheduler/framework/plugin.h"
 #include "scheduler/plugins/volumebinding/internal.h"
 
-static void *holds_new(const struct objects *w)
+static int holds_create(const struct ks_env *env, const void *args, void **ret, struct kerr *err)
 {
     struct holds *h = xnew0(struct holds);
 
-    h->objects = w;
+    (void)args, (void)err;
+    h->objects = env->objects;
     h->stock = volstock_new(h);
-    return h;
+    *ret = h;
+    return 0;
 }
 
-struct holds *holds_join(const struct objects *w)
+static void holds_destroy(void *service)
 {
-    return w ? objects_share(w, "VolumeBinding", holds_new) : holds_new(NULL);
-}
+    struct holds *h = service;
 
-void holds_leave(struct holds *h)
-{
-    if (h->objects && !objects_unshare(h->objects, h))
-        return;
     volstock_free(h->stock);
     uidmap_fini(&h->volumes);
     uidmap_fini(&h->claims);
     free(h);
 }
+
+const struct ks_service volume_holds_service = {
+    .name = "VolumeBinding",
+    .create = holds_create,
+    .destroy = holds_destroy,
+};
 
 static void take_one(struct uidmap *m, struct kobj *obj, struct kobj *claim, const char *node)
 {

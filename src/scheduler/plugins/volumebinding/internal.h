@@ -6,6 +6,7 @@
  */
 #ifndef KOORD_SCHEDULER_VOLUMEBINDING_INTERNAL_H
 #define KOORD_SCHEDULER_VOLUMEBINDING_INTERNAL_H
+#include "scheduler/framework/service.h"
 #include "scheduler/model/objects.h"
 #include "scheduler/model/uidmap.h"
 #include "scheduler/plugins/volume/claims.h"
@@ -74,9 +75,7 @@ struct holds {
     struct uidmap volumes, claims; /* struct hold */
     struct volstock *stock;
 };
-/* Those of the object cache; without one, its own. */
-struct holds *holds_join(const struct objects *w);
-void holds_leave(struct holds *h);
+KS_SERVICE(volume_holds, struct holds)
 void holds_take_volume(struct holds *h, struct kobj *volume, struct kobj *claim);
 void holds_take_claim(struct holds *h, struct kobj *claim, const char *node);
 void holds_give_volume(struct holds *h, const struct kobj *volume);

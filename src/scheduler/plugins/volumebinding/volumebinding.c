@@ -241,7 +241,7 @@ static int binding_create(const struct ks_env *env, const void *args, void **ret
     (void)err;
     b->env = *env;
     b->timeout = ((const struct volumebinding_args *)args)->timeout.v * NSEC_PER_SEC;
-    b->holds = holds_join(env->objects);
+    b->holds = volume_holds_of(env);
     b->on_volume = (struct objects_listener){ .kind = &kind_pv, .fn = writing_news, .arg = b };
     b->on_claim = (struct objects_listener){ .kind = &kind_pvc, .fn = writing_news, .arg = b };
     if (env->objects) {
@@ -263,7 +263,6 @@ static void binding_destroy(void *self)
         objects_unlisten(b->env.objects, &b->on_volume);
         objects_unlisten(b->env.objects, &b->on_claim);
     }
-    holds_leave(b->holds);
     uidmap_fini(&b->reservations);
     free(b);
 }
@@ -273,6 +272,8 @@ static const struct kind *const binding_kinds[] = {
     &kind_csi_node, &kind_csi_driver, &kind_csi_storage_capacity,
     NULL,
 };
+
+static const struct ks_service *const binding_services[] = { &volume_holds_service, NULL };
 
 const struct ks_plugin ks_plugin_volume_binding = {
     .abi = KS_PLUGIN_ABI,
@@ -286,6 +287,7 @@ const struct ks_plugin ks_plugin_volume_binding = {
     .args = &volumebinding_args,
     .create = binding_create,
     .destroy = binding_destroy,
+    .services = binding_services,
     .hints = binding_hints,
     .nhints = ARRAY_LEN(binding_hints),
     .pre_filter = binding_pre_filter,

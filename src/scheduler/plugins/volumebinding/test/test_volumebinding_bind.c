@@ -34,6 +34,7 @@ void __wrap_ks_bind_done(struct ks_bind *b, enum ks_code code, const char *why)
 struct stage {
     struct plugin_fixture f;
     struct rig rig;
+    struct profile *profile;
     const struct ks_plugin *pl;
     void *self;
     struct ks_bind bind;
@@ -42,24 +43,32 @@ struct stage {
 static void stage_init(struct stage *s, void **state, const char *args)
 {
     CLEANUP(kj_doc_free) struct kj_doc *doc = args ? fixture_doc(args) : NULL;
+    struct profile_args given = { "VolumeBinding", NULL };
     struct kerr err = { 0 };
     void *decoded = NULL;
 
     fixture_init(&s->f, state, "VolumeBinding", NULL);
     rig_init(&s->rig, 7);
-    s->pl = ks_registered_find("VolumeBinding")->plugin;
     struct ks_env env = { .loop = s->rig.loop, .kube = s->rig.kube, .objects = s->f.objects };
-    args_decode(s->pl->args, kj_root(doc), &(struct ks_args_context){ 0 }, s->f.base->arena,
-                &decoded, &err);
+    struct profile_config c = profile_config_default(ks_registry, "bind", s->f.base->arena);
+    args_decode(ks_registered_find("VolumeBinding")->plugin->args, kj_root(doc),
+                &(struct ks_args_context){ 0 }, s->f.base->arena, &decoded, &err);
     assert_string_equal(err.text, "");
-    assert_int_equal(s->pl->create(&env, decoded, &s->self, &err), 0);
+    given.args = decoded;
+    c.args = &given;
+    c.nargs = 1;
+    s->profile = profile_new(&c, ks_registry, &env, &err);
+    assert_string_equal(err.text, "");
+    const struct profile_slot *slot = &s->profile->slots[profile_slot(s->profile, "VolumeBinding")];
+    s->pl = slot->plugin;
+    s->self = slot->self;
     memset(&done, 0, sizeof done);
     vol_node(&s->f, "a", "'zone':'a'");
     vol_class(&s->f, "wait", "d", "WaitForFirstConsumer", "");
 }
 static void stage_fini_p(struct stage *s)
 {
-    s->pl->destroy(s->self);
+    profile_free(s->profile);
     rig_fini(&s->rig);
     fixture_fini_p(&s->f);
 }

@@ -1,0 +1,74 @@
+/* service.h - services: state that a plugin shares with its instances in other profiles, with the
+ * instances of the next configuration, and with other plugins. Part of the contract (plugin.h).
+ *
+ * Every profile has its own instance of a plugin, and a changed configuration makes new ones while
+ * pods are on their way under the old. What all of them must know (who has taken what) is a
+ * service. The plugin that provides it names it in .services; it is made before the first plugin
+ * that needs it and destroyed after the last one, and whatever concerns it happens once, however
+ * many profiles run the plugin: it hears of each pod once, its REST paths are served once, and its
+ * controller runs once.
+ *
+ *     KS_SERVICE(gangs, struct gangs)                in the header of the provider
+ *     const struct ks_service gangs_service = {...}  in its source
+ *     self->gangs = gangs_of(env);                   in create() of whoever uses it
+ *
+ * Loop thread.
+ */
+#ifndef KOORD_SCHEDULER_FRAMEWORK_SERVICE_H
+#define KOORD_SCHEDULER_FRAMEWORK_SERVICE_H
+#include "base/base.h"
+
+struct ks_env;
+struct pod;
+
+/* ---- pods ------------------------------------------------------------------------------------ */
+
+/* A service is told of every pod that has not ended, whichever scheduler is responsible for it.
+ *
+ * After a start, and when a service is new, nothing is told until all informers are complete; then
+ * all pods come in the order of their creation (then by namespace and name), so that what is
+ * derived from them is the same after a restart, and objects of other kinds are known before the
+ * pods that name them. From then on each change comes as it happens.
+ *
+ * For one pod the order is: pending any number of times, placed, changed any number of times, gone.
+ * Each may be the first (but a pod that was not there does not go), and gone is the last. While a
+ * pod is pending, assumed and forgotten come in turns; placed ends an assumption too, on whichever
+ * node that was. A pod may be placed on a node that is not known yet, or not any more.
+ *
+ * The pod is told of before the cache and the queue know of the change. `before` is what was told
+ * last, NULL when nothing was. The service may wake, activate or reject other pods from inside.
+ * Members may be NULL. Pods are borrowed for the call: kobj_ref() keeps one. */
+struct ks_pod_handler {
+    void (*pending)(void *service, const struct pod *before, const struct pod *now);
+    void (*placed)(void *service, const struct pod *before, const struct pod *now);
+    void (*changed)(void *service, const struct pod *before, const struct pod *now);
+    void (*gone)(void *service, const struct pod *last);
+    /* A node was chosen here, and plugins are about to reserve. */
+    void (*assumed)(void *service, const struct pod *p, const char *node);
+    /* That came to nothing. Plugins have unreserved, unless the pod went while the server was
+     * binding it: then they do when the server has answered. */
+    void (*forgotten)(void *service, const struct pod *p, const char *node);
+};
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+struct ks_service {
+    const char *name; /* of the plugin that provides it */
+    /* args: as that plugin's create() gets them; here they live as long as the service. It may keep
+     * env, and does not look for other services. */
+    int (*create)(const struct ks_env *env, const void *args, void **ret, struct kerr *err);
+    void (*destroy)(void *service); /* NULL: nothing to do */
+    /* A profile with other args gets one of its own; otherwise those of the first count for all. */
+    bool per_args;
+    const struct ks_pod_handler *pods; /* NULL: it does not listen */
+};
+
+/* For create() of a plugin: NULL when no plugin of the profile provides it. */
+void *ks_service_find(const struct ks_env *env, const struct ks_service *key);
+#define KS_SERVICE(prefix, type)                                     \
+    extern const struct ks_service prefix##_service;                 \
+    static inline UNUSED type *prefix##_of(const struct ks_env *env) \
+    {                                                                \
+        return ks_service_find(env, &prefix##_service);              \
+    }
+#endif
