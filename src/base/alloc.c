@@ -3,6 +3,13 @@
 
 #include <stdio.h>
 
+static _Thread_local uint64_t allocations;
+
+uint64_t alloc_count(void)
+{
+    return allocations;
+}
+
 static NORETURN void out_of_memory(size_t size)
 {
     fprintf(stderr, "fatal: out of memory (%zu bytes asked for)\n", size);
@@ -11,6 +18,7 @@ static NORETURN void out_of_memory(size_t size)
 
 void *xmalloc(size_t size)
 {
+    allocations++;
     void *p = malloc(size ? size : 1);
     if (UNLIKELY(!p))
         out_of_memory(size);
@@ -19,6 +27,7 @@ void *xmalloc(size_t size)
 
 void *xcalloc(size_t n, size_t size)
 {
+    allocations++;
     void *p = calloc(n ? n : 1, size ? size : 1);
     if (UNLIKELY(!p))
         out_of_memory(n * size);
@@ -27,6 +36,7 @@ void *xcalloc(size_t n, size_t size)
 
 void *xrealloc(void *p, size_t size)
 {
+    allocations++;
     void *q = realloc(p, size ? size : 1);
     if (UNLIKELY(!q))
         out_of_memory(size);
@@ -68,6 +78,7 @@ char *xasprintf(const char *fmt, ...)
     char *s = NULL;
     va_list ap;
     va_start(ap, fmt);
+    allocations++;
     int n = vasprintf(&s, fmt, ap);
     va_end(ap);
     if (UNLIKELY(n < 0))

@@ -130,6 +130,9 @@ int kreason_errno(enum kreason reason);
 
 /* ---- allocation ------------------------------------------------------------------------------ */
 
+/* How often this thread has allocated by the functions below: who claims that a tick in the steady
+ * state allocates nothing can show it. */
+uint64_t alloc_count(void);
 void *xmalloc(size_t size) __attribute__((malloc));
 void *xcalloc(size_t n, size_t size) __attribute__((malloc));
 void *xrealloc(void *p, size_t size);

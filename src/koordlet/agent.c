@@ -25,6 +25,7 @@ static struct states *make_states(const struct agent *a)
     const struct koordlet_options *o = a->env.o;
     const struct states_env env = {
         .loop = a->env.loop,
+        .snapshots = a->snapshots,
         .kube = a->env.kube,
         .config = a->env.config,
         .host = a->host,
@@ -54,7 +55,7 @@ static void make_collectors(struct agent *a)
         .loop = a->env.loop,
         .host = a->host,
         .mc = a->mc,
-        .states = a->states,
+        .snapshots = a->snapshots,
         .o = a->env.o,
         .internal = a->env.internal,
         .external = a->external,
@@ -72,7 +73,7 @@ static void make_reporters(struct agent *a)
     a->report_env = (struct report_env){
         .loop = a->env.loop,
         .kube = a->env.kube,
-        .states = a->states,
+        .snapshots = a->snapshots,
         .mc = a->mc,
         .host = a->host,
         .collect = &a->collect_env,
@@ -96,7 +97,7 @@ static struct podresources *make_podresources(const struct agent *a)
 {
     const struct podresources_env env = {
         .loop = a->env.loop,
-        .states = a->states,
+        .snapshots = a->snapshots,
         .host = a->host,
         .dir = a->env.o->pod_resources_proxy_dir,
         .internal = a->env.internal,
@@ -118,10 +119,11 @@ int agent_new(const struct agent_env *env, struct agent **ret, struct kerr *err)
         audit_new(env->loop, &o->audit, env->internal, &a->audit, err) < 0)
         return err->code;
     a->mc = metriccache_new();
+    a->snapshots = snapshots_new(env->loop);
     a->states = make_states(a);
     make_collectors(a);
     a->predict = predict_server_new(
-        &(struct predict_env){ env->loop, a->mc, a->states, env->internal, &o->predict });
+        &(struct predict_env){ env->loop, a->mc, a->snapshots, env->internal, &o->predict });
     make_reporters(a);
     if (gates_on(&o->gates, GATE_POD_RESOURCES_PROXY))
         a->podresources = make_podresources(a);
@@ -138,8 +140,9 @@ struct agent *agent_free(struct agent *a)
     timer_cancel(a->driver_timer);
     timer_cancel(a->waiting_timer);
     podresources_free(a->podresources);
-    /* Listeners of the states point to the others, which let go of samples and files last. */
+    /* Listeners of the snapshots are the others, which let go of samples and files last. */
     states_free(a->states);
+    snapshots_free(a->snapshots);
     metric_reporter_free(a->metric_reporter);
     topology_reporter_free(a->topology_reporter);
     device_reporter_free(a->device_reporter);
@@ -188,7 +191,7 @@ static void driver_found(struct agent *a, const char *how)
 /* true: asked, and it said. */
 static bool ask_kubelet(struct agent *a)
 {
-    const struct node *n = states_node(a->states);
+    const struct node *n = snapshots_get(a->snapshots)->node;
     nsec_t now = loop_mono(a->env.loop);
     struct kerr err;
 
@@ -293,7 +296,7 @@ void agent_start(struct agent *a)
     struct loop *l = a->env.loop;
 
     a->started = loop_mono(l);
-    states_on(a->states, STATES_PODS, "prediction", on_pods, a);
+    snapshots_on(a->snapshots, STATES_PODS, "prediction", on_pods, a);
     on_driver(l, a);
     if (!a->host->driver_known)
         read_caps(a);

@@ -8,6 +8,7 @@
 #include "koordlet/predict/server.h"
 #include "koordlet/report/report.h"
 #include "koordlet/states/podresources.h"
+#include "koordlet/states/states.h"
 
 struct agent {
     struct agent_env env;
@@ -15,6 +16,7 @@ struct agent {
     struct host *host;
     struct caps caps;
     struct audit *audit; /* NULL: gate AuditEvents is off */
+    struct snapshots *snapshots;
     struct states *states;
     struct metriccache *mc;
     struct collect_env collect_env;

@@ -28,6 +28,8 @@ struct post {
 struct posts vec_of(struct post);
 
 struct loop {
+    worker_fn worker; /* virtual: gets work first; NULL: nobody does */
+    void *worker_arg;
     struct real *real; /* NULL on a virtual loop */
     bool in_turn;      /* callbacks are running: no nested turns, no loop_free */
     bool stop;

@@ -50,6 +50,10 @@ void loop_post(struct loop *l, post_fn fn, void *arg);
  * both run inline in a later turn, LOOP_VIRTUAL_WORK_NS after the call. */
 #define LOOP_VIRTUAL_WORK_NS NSEC_PER_MSEC
 void loop_work(struct loop *l, work_fn work, post_fn done, void *arg);
+/* Virtual loop: who gets work before the loop does; true: taken, and work() and done() are called
+ * by the taker when it likes. So a test plays a disk or a driver that does not answer. */
+typedef bool (*worker_fn)(void *arg, work_fn work, post_fn done, void *work_arg);
+void loop_set_worker(struct loop *l, worker_fn fn, void *arg);
 /* A thread of one's own (a store's writer) will post: until released, loop_run() goes on though
  * nothing else is left. On the loop thread; they count. No effect on a virtual loop. */
 void loop_hold(struct loop *l);

@@ -18,40 +18,10 @@
 #include "base/vec.h"
 #include "koordlet/collect/collect_int.h"
 #include "koordlet/collect/perf.h"
-#include "koordlet/test/counting.h"
 #include "sys/file.h"
 #include "json/kj.h"
 
 enum { CONTAINERS = 3 };
-
-/* ---- what the agent knows -------------------------------------------------------------------- */
-
-struct states {
-    struct podset *pods;
-    struct nodeslo_spec slo;
-    struct collect_policy policy;
-    struct node node;
-};
-struct podset *states_pods(const struct states *s)
-{
-    return s->pods;
-}
-const struct node *states_node(const struct states *s)
-{
-    return &s->node;
-}
-const struct nodeslo_spec *states_nodeslo(const struct states *s)
-{
-    return &s->slo;
-}
-const struct collect_policy *states_policy(const struct states *s)
-{
-    return &s->policy;
-}
-void states_on(struct states *s, enum states_topic t, const char *name, states_fn fn, void *arg)
-{
-    (void)s, (void)t, (void)name, (void)fn, (void)arg;
-}
 
 static int null_open(int cgroup_fd, int cpu, enum perf_event event, int leader, struct kerr *err)
 {
@@ -323,9 +293,9 @@ static void run(struct collect_env *e, struct podset *set, int seconds)
     uint64_t quiet = UINT64_MAX;
     double begin = cpu_us();
     for (int i = 0; i < seconds; i++) {
-        uint64_t count = allocations;
+        uint64_t count = alloc_count();
         loop_advance(e->loop, NSEC_PER_SEC);
-        quiet = MIN(quiet, allocations - count);
+        quiet = MIN(quiet, alloc_count() - count);
     }
     double tick = (cpu_us() - begin) / seconds;
     read_memory(&rss, &dirty);
@@ -345,9 +315,10 @@ static void run(struct collect_env *e, struct podset *set, int seconds)
 int main(int argc, char **argv)
 {
     struct koordlet_options o = { 0 };
-    struct states states = { .policy = { .aggregate = 300 * NSEC_PER_SEC,
-                                         .durations = { 1800 * NSEC_PER_SEC },
-                                         .ndurations = 1 } };
+    struct snapshot known = { .refs = 1,
+                              .policy = { .aggregate = 300 * NSEC_PER_SEC,
+                                          .durations = { 1800 * NSEC_PER_SEC },
+                                          .ndurations = 1 } };
     if (argc != 3 || !mkdtemp(root)) {
         fprintf(stderr, "usage: bench_koordlet PODS SECONDS\n");
         return 2;
@@ -356,24 +327,26 @@ int main(int argc, char **argv)
     struct kj_scratch *scratch = kj_scratch_new(strings);
     set_options(&o);
     put_machine();
-    states.pods = make_pods(atoi(argv[1]), scratch);
+    known.pods = make_pods(atoi(argv[1]), scratch);
     scratch = kj_scratch_free(scratch);
     struct collect_env e = { .loop = loop_new_virtual(1700000000 * NSEC_PER_SEC, 1),
                              .host = make_host(),
                              .mc = metriccache_new(),
-                             .states = &states,
                              .o = &o,
                              .internal = metrics_new(),
                              .external = metrics_new(),
                              .node_name = "bench",
                              .perf = &null_driver };
-    run(&e, states.pods, atoi(argv[2]));
+    e.snapshots = snapshots_new(e.loop);
+    snapshots_publish(e.snapshots, snapshot_ref(&known));
+    run(&e, known.pods, atoi(argv[2]));
+    snapshots_free(e.snapshots);
     loop_free(e.loop);
     host_free(e.host);
     metriccache_free(e.mc);
     metrics_free(e.internal);
     metrics_free(e.external);
-    podset_unref(states.pods);
+    podset_unref(known.pods);
     intern_free(strings);
     nftw(root, drop, 16, FTW_DEPTH | FTW_PHYS);
     return 0;

@@ -258,7 +258,7 @@ static void write_reclaim(struct kjw *w, const struct scene *s, const struct rec
     struct amounts amounts;
     struct kerr err = { 0 };
 
-    reclaim_init(&r, s->models, o, s->now);
+    reclaim_init(&r, models_predictor(s->models), o, s->now);
     kjw_arr(w, "unpredictedPods");
     vec_foreach(&s->pods, i)
         if (reclaim_add(&r, pod_of(s->pods.items[i]), &err) < 0)

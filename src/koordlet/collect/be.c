@@ -202,7 +202,7 @@ static void record(struct be_self *s, struct collect_env *e, int64_t milli)
 static int be_tick(void *self, struct collect_env *e, struct kerr *err)
 {
     static const char *const names[BE_WHATS] = { "usage", "real-limit", "request" };
-    struct podset *set = states_pods(e->states);
+    struct podset *set = e->known->pods;
     struct be_self *s = self;
     int64_t values[BE_WHATS] = { 0 };
 

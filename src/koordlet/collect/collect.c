@@ -142,6 +142,7 @@ static void read_clock(struct collect *c)
         metriccache_rewind(c->env->mc, ms);
     }
     c->env->now_ms = c->last_ms = ms;
+    c->env->known = snapshots_get(c->env->snapshots);
 }
 
 static void sweep(struct collect *c)
@@ -245,8 +246,8 @@ struct collect *collect_new(struct collect_env *e)
     e->pods->on_gone = on_pod_gone;
     e->pods->arg = e;
     collect_retain(e);
-    states_on(e->states, STATES_POLICY, "metric cache", on_policy, e);
-    states_on(e->states, STATES_NODESLO, "metric cache", on_policy, e);
+    snapshots_on(e->snapshots, STATES_POLICY, "metric cache", on_policy, e);
+    snapshots_on(e->snapshots, STATES_NODESLO, "metric cache", on_policy, e);
     setup_devices(e);
     for (size_t i = 0; collectors[i]; i++)
         add(c, collectors[i]);

@@ -12,15 +12,20 @@
 #include "koordlet/kernel/host.h"
 #include "koordlet/metriccache/store.h"
 #include "koordlet/options.h"
-#include "koordlet/states/states.h"
+#include "koordlet/states/snapshot.h"
 
 enum { NUMA_NODES_TRACKED = 64, DEVICE_SOURCES_MAX = 8 };
 
 struct caps;
 struct collect;
+struct nvml;
 struct perf_driver;
 struct pod_tracks;
+struct rdma_driver;
 struct storage_info;
+
+/* The GPU driver's library (device/nvml.h). */
+typedef int (*nvml_load_fn)(const char *library, struct nvml *ret, struct kerr *err);
 
 /* The newest numbers that other collectors need in the same tick. ms 0: none yet. */
 struct latest {
@@ -38,19 +43,22 @@ struct collect_env { /* handed to every function of a collector; borrowed */
     struct loop *loop;
     struct host *host;
     struct metriccache *mc;
-    struct states *states;
+    struct snapshots *snapshots;
     const struct koordlet_options *o;
     struct metrics *internal, *external; /* registries of the two endpoints */
     const char *node_name;
     const struct device_source *const *devices; /* ends with NULL; NULL: none */
     const struct perf_driver *perf;             /* NULL: the kernel's */
+    const struct rdma_driver *rdma;             /* NULL: the kernel's */
+    nvml_load_fn nvml_load;                     /* NULL: nvml_load() */
     const struct caps *caps;                    /* filled by the first round; NULL: never */
 
     /* Set by collect_new(), and by collectors for others. */
     struct collect *advisor;
     void *device_selves[DEVICE_SOURCES_MAX]; /* of devices[i]; NULL: not set up */
-    struct pod_tracks *pods; /* open cgroup files of the pods, kept in step with states_pods() */
-    int64_t now_ms;          /* wall time of this tick */
+    struct pod_tracks *pods;      /* open cgroup files of the pods, kept in step with those known */
+    int64_t now_ms;               /* wall time of this tick */
+    const struct snapshot *known; /* what the agent knows in this tick */
     struct latest node, pods_sum, host_apps;
     struct numa_latest node_numa, pods_numa;
     struct cpu_info *cpu_info;         /* NULL until read */

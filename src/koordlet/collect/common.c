@@ -32,7 +32,7 @@ void collect_put_track(struct collect_env *e, struct track *t, enum track_series
 
 int collect_pods(struct collect_env *e, struct kerr *err)
 {
-    struct podset *set = states_pods(e->states);
+    struct podset *set = e->known->pods;
 
     if (!set)
         return kerr_set(err, -EAGAIN, "no pods from the kubelet yet");
@@ -42,7 +42,7 @@ int collect_pods(struct collect_env *e, struct kerr *err)
 
 bool collect_may_record(const struct collect_env *e)
 {
-    return states_node(e->states) != NULL;
+    return e->known->node != NULL;
 }
 
 /* ---- devices --------------------------------------------------------------------------------- */

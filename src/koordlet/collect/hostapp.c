@@ -67,7 +67,7 @@ static void app_follow(struct host_apps *h, const struct host_application *spec,
 
 int host_apps_follow(struct host_apps *h, struct collect_env *e, struct kerr *err)
 {
-    const struct nodeslo_spec *slo = states_nodeslo(e->states);
+    const struct nodeslo_spec *slo = e->known->slo;
     struct strbuf *dir = &h->reader->path; /* of the reader: nothing is opened meanwhile */
 
     if (!slo)
@@ -132,7 +132,7 @@ static void record(struct host_apps *h, struct host_app *a, const struct collect
 /* false: nothing to tell of it in this round. */
 static bool one(struct host_apps *h, struct host_app *a, struct collect_env *e, struct latest *ret)
 {
-    bool with_cache = states_policy(e->states)->memory == MEMORY_WITH_PAGE_CACHE;
+    bool with_cache = e->known->policy.memory == MEMORY_WITH_PAGE_CACHE;
     struct track *t = &a->track;
     struct latest now;
     struct kerr err = { 0 };

@@ -73,7 +73,7 @@ static bool is_cold_page(enum metric_kind k)
 /* The window of eviction by satisfaction is the NodeSLO's; a minute when it says nothing. */
 static nsec_t be_window(const struct collect_env *e)
 {
-    const struct nodeslo_spec *slo = states_nodeslo(e->states);
+    const struct nodeslo_spec *slo = snapshots_get(e->snapshots)->slo;
     int64_t window = 60;
 
     if (slo && slo->threshold && slo->threshold->cpu_evict_time_window_seconds.set)
@@ -93,7 +93,7 @@ static nsec_t at_most(nsec_t longest, nsec_t asked, nsec_t *before, const char *
 
 void collect_retain(struct collect_env *e)
 {
-    const struct collect_policy *p = states_policy(e->states);
+    const struct collect_policy *p = &snapshots_get(e->snapshots)->policy;
     const struct collect_options *o = &e->o->collect;
     nsec_t node = p->aggregate;
 

@@ -240,12 +240,16 @@ static bool gpu_enabled(const struct collect_env *e)
     return gates_on(&e->o->gates, GATE_ACCELERATORS);
 }
 
+static int load(const struct collect_env *e, struct nvml *ret, struct kerr *err)
+{
+    return (e->nvml_load ? e->nvml_load : nvml_load)(NVML_LIBRARY, ret, err);
+}
+
 static const char *gpu_unsupported(const struct collect_env *e)
 {
     struct nvml n;
-    int r = nvml_load(NVML_LIBRARY, &n, NULL);
+    int r = load(e, &n, NULL);
 
-    (void)e;
     if (r == 0)
         nvml_unload(&n);
     return r == 0         ? NULL
@@ -257,7 +261,7 @@ static int gpu_setup(struct collect_env *e, void **ret, struct kerr *err)
 {
     struct nvml lib;
 
-    if (nvml_load(NVML_LIBRARY, &lib, err) < 0)
+    if (load(e, &lib, err) < 0)
         return err->code;
     struct gpu_self *s = xnew0(struct gpu_self);
     s->loop = e->loop;

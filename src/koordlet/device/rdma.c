@@ -23,7 +23,8 @@ static const char class_dir[] = "class/infiniband";
 struct rdma_name { /* an RDMA device and whose it is */
     char name[RDMA_NAME_SIZE], address[PCI_ADDRESS_SIZE];
 };
-struct scan {                /* the worker's while it is under way; outlives its owner then */
+struct scan { /* the worker's while it is under way; outlives its owner then */
+    const struct rdma_driver *driver;
     struct rdma_self *owner; /* NULL: gone */
     struct host host;        /* the machine's sysfs, with a buffer of its own */
     struct kernelfile_buf buf;
@@ -77,6 +78,8 @@ static bool is_healthy(const struct host *h, const char *device)
     snprintf(dir, sizeof dir, "%s/%s/ports", class_dir, device);
     return dir_each(h->sys_fd, dir, look_at_port, &p, NULL) == 0 && p.n > 0 && p.active == p.n;
 }
+
+const struct rdma_driver rdma_kernel = { is_healthy };
 
 /* ---- one card -------------------------------------------------------------------------------- */
 
@@ -147,7 +150,7 @@ static bool is_first(const struct scan *sc, size_t i)
 static void ask_card(struct scan *sc, uint32_t i)
 {
     atomic_store(&sc->asking, &sc->cards[i]);
-    sc->healthy[i] = is_healthy(&sc->host, sc->cards[i].name);
+    sc->healthy[i] = sc->driver->is_healthy(&sc->host, sc->cards[i].name);
     atomic_store(&sc->asking, NULL);
 }
 
@@ -172,9 +175,12 @@ static void on_worker(void *arg)
             ask_card(sc, sc->n++);
 }
 
-static struct scan *scan_new(struct rdma_self *owner, const struct host *h)
+static struct scan *scan_new(struct rdma_self *owner, const struct collect_env *e)
 {
     struct scan *sc = xnew0(struct scan);
+    const struct host *h = e->host;
+
+    sc->driver = e->rdma ? e->rdma : &rdma_kernel;
 
     sc->owner = owner;
     sc->arena = arena_new();
@@ -270,7 +276,7 @@ static int rdma_setup(struct collect_env *e, void **ret, struct kerr *err)
     (void)err;
     s->arena = arena_new();
     s->out.partial = true;
-    s->scan = scan_new(s, e->host);
+    s->scan = scan_new(s, e);
     *ret = s;
     return 0;
 }

@@ -27,5 +27,11 @@ struct rdma_infos {
     bool partial; /* no scan came to its end: there may be more cards */
 };
 
+/* What may take for ever: a table, so that a test can stand in. Called on a worker. */
+struct rdma_driver {
+    bool (*is_healthy)(const struct host *h, const char *card); /* all its ports are active */
+};
+extern const struct rdma_driver rdma_kernel;
+
 extern const struct device_source device_source_rdma; /* infos: struct rdma_infos */
 #endif

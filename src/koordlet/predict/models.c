@@ -178,3 +178,13 @@ int models_predict(const struct models *m, const char *uid, struct prediction *r
                                 .max = predict_at(model, 1) };
     return 0;
 }
+
+static int predict(const void *arg, const char *uid, struct prediction *ret, struct kerr *err)
+{
+    return models_predict(arg, uid, ret, err);
+}
+
+struct predictor models_predictor(const struct models *m)
+{
+    return (struct predictor){ predict, m };
+}

@@ -58,6 +58,12 @@ struct prediction {
     struct amounts p60, p90, p95, p98, max;
 };
 /* -ENOENT: "UID X not found in predict server". */
+/* Where predictions come from: the models, or round numbers of a test. */
+struct predictor {
+    int (*predict)(const void *arg, const char *uid, struct prediction *ret, struct kerr *err);
+    const void *arg;
+};
+struct predictor models_predictor(const struct models *m);
 int models_predict(const struct models *m, const char *uid, struct prediction *ret,
                    struct kerr *err);
 

@@ -52,7 +52,7 @@ static int predict_peak(const struct reclaim *r, const char *uid, struct amounts
                         struct kerr *err)
 {
     struct prediction p;
-    int code = models_predict(r->models, uid, &p, err);
+    int code = r->predictor.predict(r->predictor.arg, uid, &p, err);
     if (code == 0)
         *ret = (struct amounts){ p.p95.cpu, p.p98.memory };
     return code;
@@ -60,10 +60,10 @@ static int predict_peak(const struct reclaim *r, const char *uid, struct amounts
 
 /* ---- pods ------------------------------------------------------------------------------------ */
 
-void reclaim_init(struct reclaim *r, const struct models *m, const struct reclaim_options *o,
+void reclaim_init(struct reclaim *r, struct predictor p, const struct reclaim_options *o,
                   nsec_t now)
 {
-    *r = (struct reclaim){ .models = m, .o = *o, .now = now, .arena = arena_new() };
+    *r = (struct reclaim){ .predictor = p, .o = *o, .now = now, .arena = arena_new() };
 }
 
 void reclaim_fini(struct reclaim *r)

@@ -17,7 +17,7 @@ struct reclaim_options {
 struct reclaim_options reclaim_options_default(void);
 
 struct reclaim {
-    const struct models *models;
+    struct predictor predictor;
     struct reclaim_options o;
     nsec_t now;
     struct arena *arena;
@@ -25,7 +25,7 @@ struct reclaim {
     struct amounts unpredicted, unreclaimable, spared; /* pod by pod */
     struct amounts requested;                          /* by priority class */
 };
-void reclaim_init(struct reclaim *r, const struct models *m, const struct reclaim_options *o,
+void reclaim_init(struct reclaim *r, struct predictor p, const struct reclaim_options *o,
                   nsec_t now);
 void reclaim_fini(struct reclaim *r);
 

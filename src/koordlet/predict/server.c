@@ -6,7 +6,7 @@
 #include "component/metrics.h"
 #include "koordlet/metriccache/store.h"
 #include "koordlet/predict/files.h"
-#include "koordlet/states/states.h"
+#include "koordlet/states/snapshot.h"
 #include "loop/loop.h"
 
 /* Housekeeping follows the first training by this much, so that what is written is new. */
@@ -119,7 +119,7 @@ static bool is_measured(const struct predict_server *s, bool node, size_t pods)
 /* false: too little was measured yet, and nothing is learned of that. */
 static bool train(struct predict_server *s)
 {
-    const struct podset *pods = states_pods(s->env.states);
+    const struct podset *pods = snapshots_get(s->env.snapshots)->pods;
     nsec_t now = loop_wall(s->env.loop);
     int64_t to = now / NSEC_PER_MSEC, from = (now - s->env.o->training) / NSEC_PER_MSEC;
     struct usage node = used(s, M_NODE_CPU, M_NODE_MEMORY, NULL, from, to);
@@ -214,7 +214,7 @@ static bool is_ours(const struct predict_server *s, const char *uid)
 {
     static const enum priority_class classes[] = { PRIO_PROD, PRIO_MID, PRIO_BATCH, PRIO_FREE,
                                                    PRIO_NONE };
-    const struct podset *pods = states_pods(s->env.states);
+    const struct podset *pods = snapshots_get(s->env.snapshots)->pods;
 
     if (streq(uid, MODEL_NODE) || streq(uid, MODEL_SYSTEM) || (pods && podset_find(pods, uid)))
         return true;

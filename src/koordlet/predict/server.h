@@ -13,12 +13,12 @@ struct loop;
 struct metriccache;
 struct metrics;
 struct predict_server;
-struct states;
+struct snapshots;
 
 struct predict_env { /* borrowed */
     struct loop *loop;
     struct metriccache *mc;
-    struct states *states;
+    struct snapshots *snapshots;
     struct metrics *metrics;
     const struct predict_options *o;
 };

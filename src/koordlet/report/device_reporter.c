@@ -47,7 +47,7 @@ static bool update_stored(struct device_reporter *dr, struct device_report_in *i
     const struct report_env *e = dr->r.env;
     struct kobj *o = informer_get(dr->objects, e->node_name);
     const struct device *stored = o ? device_of(o) : NULL;
-    const struct node *owner = states_node(e->states);
+    const struct node *owner = snapshots_get(e->snapshots)->node;
 
     if (!stored && (in->devices.n == 0 || !owner))
         return false;

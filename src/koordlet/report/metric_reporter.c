@@ -17,7 +17,7 @@ struct metric_reporter {
 /* Nodes that started together do not stay together; nobody waits longer than the interval. */
 static nsec_t jittered(struct metric_reporter *mr)
 {
-    nsec_t interval = states_policy(mr->r.env->states)->report_interval;
+    nsec_t interval = snapshots_get(mr->r.env->snapshots)->policy.report_interval;
     return interval -
            (nsec_t)loop_rand_below(mr->r.env->loop, (uint64_t)(interval / JITTER_PART) + 1);
 }
@@ -28,22 +28,23 @@ static void build(struct metric_reporter *mr, struct arena *a, struct nodemetric
     CLEANUP(reclaim_fini) struct reclaim reclaim = { 0 };
     struct nodemetric_predicted predicted;
     struct nodemetric_gpu *gpus = NULL;
+    const struct snapshot *known = snapshots_get(e->snapshots);
     struct nodemetric_in in = {
         .now = loop_wall(e->loop),
         .mc = e->mc,
-        .policy = states_policy(e->states),
+        .policy = &known->policy,
         .cold_memory_started = e->collect->cold_memory_started,
-        .pods = states_pods(e->states),
-        .slo = states_nodeslo(e->states),
+        .pods = known->pods,
+        .slo = known->slo,
         .numa_nodes = e->collect->numa_info ? e->collect->numa_info->n : 0,
-        .node = states_node(e->states),
+        .node = known->node,
     };
 
     if (e->devices.gpus)
         in.ngpus = e->devices.gpus(e->devices.arg, a, &gpus);
     in.gpus = gpus;
     if (e->models) {
-        reclaim_init(&reclaim, e->models, &e->reclaim, in.now);
+        reclaim_init(&reclaim, models_predictor(e->models), &e->reclaim, in.now);
         in.predictor = &reclaim;
     }
     nodemetric_build(&in, a, ret, &predicted);
@@ -75,7 +76,7 @@ static void run(void *arg)
 
     mr->last = loop_mono(r->env->loop);
     r->rest = jittered(mr);
-    if (!states_nodemetric(r->env->states)) {
+    if (!snapshots_get(r->env->snapshots)->nodemetric) {
         reporter_miss(r, "no NodeMetric of this node yet (koord-manager makes it)");
         reporter_rest(r);
         return;
@@ -124,7 +125,7 @@ struct metric_reporter *metric_reporter_new(const struct report_env *env)
     reporter_init(&mr->r, env, &ops, mr);
     metric_gauges_init(&mr->gauges, env->internal, env->external,
                        gates_on(&env->o->gates, GATE_NODE_METRIC_PROM));
-    states_on(env->states, STATES_POLICY, "NodeMetric reporter", on_policy, mr);
+    snapshots_on(env->snapshots, STATES_POLICY, "NodeMetric reporter", on_policy, mr);
     return mr;
 }
 

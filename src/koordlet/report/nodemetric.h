@@ -9,7 +9,7 @@
 #include "api/koord/nodemetric.h"
 #include "koordlet/metriccache/store.h"
 #include "koordlet/predict/reclaim.h"
-#include "koordlet/states/states.h"
+#include "koordlet/states/snapshot.h"
 
 struct kjw;
 

@@ -30,7 +30,7 @@ struct report_devices {
 struct report_env { /* borrowed by all three */
     struct loop *loop;
     struct kube *kube;
-    struct states *states;
+    struct snapshots *snapshots;
     struct metriccache *mc;
     const struct host *host;
     const struct collect_env *collect; /* CPUs, NUMA nodes, cold memory */

@@ -31,7 +31,7 @@ void reporter_init(struct reporter *r, const struct report_env *env, const struc
 /* Nothing is shown of a node before its Node object is known. */
 static void count(struct reporter *r, const char *status)
 {
-    if (states_node(r->env->states))
+    if (snapshots_get(r->env->snapshots)->node)
         counter_inc(
             metric_counter(r->reports, METRIC_VALUES(r->env->node_name, r->ops->what, status)));
 }

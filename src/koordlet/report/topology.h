@@ -6,7 +6,7 @@
 #define KOORD_KOORDLET_TOPOLOGY_H
 #include "api/koord/noderesourcetopology.h"
 #include "koordlet/facts/cpuinfo.h"
-#include "koordlet/states/states.h"
+#include "koordlet/states/snapshot.h"
 
 struct topology_in {
     const struct cpu_info *cpu;   /* NULL is an error: "node cpu info not exist" */

@@ -98,10 +98,10 @@ static void inputs_release(struct inputs *i)
 static bool inputs_look(struct topology_reporter *tr, struct inputs *ret)
 {
     const struct report_env *e = tr->r.env;
-    const struct node *n = states_node(e->states);
-    const struct kubelet_config *k = states_kubelet_config(e->states);
+    const struct node *n = snapshots_get(e->snapshots)->node;
+    const struct kubelet_config *k = snapshots_get(e->snapshots)->kubelet;
 
-    *ret = (struct inputs){ .pods = states_pods(e->states),
+    *ret = (struct inputs){ .pods = snapshots_get(e->snapshots)->pods,
                             .cpu = e->collect->cpu_info,
                             .numa = e->collect->numa_info,
                             .kubelet = fingerprint(k),
@@ -146,12 +146,13 @@ static int compute(struct topology_reporter *tr, const struct inputs *now, struc
                    struct topology *ret, struct kerr *err)
 {
     const struct report_env *e = tr->r.env;
-    struct topology_in in = {
-        .cpu = now->cpu, .numa = now->numa, .node = states_node(e->states), .pods = now->pods
-    };
+    struct topology_in in = { .cpu = now->cpu,
+                              .numa = now->numa,
+                              .node = snapshots_get(e->snapshots)->node,
+                              .pods = now->pods };
 
     if (!e->o->disable_kubelet_config)
-        in.kubelet = states_kubelet_config(e->states);
+        in.kubelet = snapshots_get(e->snapshots)->kubelet;
     if (is_static(in.kubelet)) {
         int r = read_state_file(tr, a, &in.cpu_manager_state, err);
         if (r < 0)
@@ -177,7 +178,7 @@ static int update_local(struct topology_reporter *tr, const struct inputs *now, 
     tr->generation++;
     arena_free(old);
     pool_gauges_set(&tr->gauges, tr->r.env->node_name, &tr->local);
-    states_tell(tr->r.env->states, STATES_TOPOLOGY);
+    snapshots_tell(tr->r.env->snapshots, STATES_TOPOLOGY);
     return 0;
 }
 
@@ -187,7 +188,7 @@ static void create(struct topology_reporter *tr)
 {
     CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
 
-    topology_object(&tr->local, states_node(tr->r.env->states), &body);
+    topology_object(&tr->local, snapshots_get(tr->r.env->snapshots)->node, &body);
     tr->sent_version[0] = '\0';
     reporter_send(&tr->r,
                   (struct kube_req){ .verb = KUBE_CREATE, .kind = &kind_noderesourcetopology },

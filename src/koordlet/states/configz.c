@@ -84,8 +84,9 @@ static void failed(struct states *s, const struct kerr *err)
         KLOG_E(err, "Failed to get the configuration of the kubelet");
 }
 
-static int take_body(struct configz *z, struct kerr *err)
+static int take_body(struct states *s, struct kerr *err)
 {
+    struct configz *z = &s->configz;
     CLEANUP(arena_free) struct arena *a = arena_new_sized(1024);
     uint64_t hash = hash_bytes(strbuf_str(&z->body), z->body.len);
     struct kubelet_config c;
@@ -93,13 +94,11 @@ static int take_body(struct configz *z, struct kerr *err)
     if (z->body.len > CONFIGZ_MAX)
         return kerr_set(err, -E2BIG, "answer to " CONFIGZ_PATH ": larger than %d bytes",
                         CONFIGZ_MAX);
-    if (z->arena && hash == z->hash)
+    if (states_now(s)->kubelet && hash == z->hash)
         return 0;
     if (configz_decode(strbuf_str(&z->body), z->body.len, a, &c, err) < 0)
         return kerr_wrap(err, "answer to " CONFIGZ_PATH);
-    arena_free(z->arena);
-    z->arena = take(a);
-    z->config = c;
+    snapshots_set_kubelet(s->env.snapshots, &c, take(a));
     z->hash = hash;
     return 0;
 }
@@ -121,7 +120,7 @@ static void on_end(void *arg, const struct kerr *http_err)
     if (http_err)
         err = *http_err;
     else
-        take_body(z, &err);
+        take_body(s, &err);
     strbuf_fini(&z->body);
     if (err.code < 0) {
         failed(s, &err);
@@ -140,7 +139,7 @@ void configz_check(struct states *s)
     struct configz *z = &s->configz;
     bool old = loop_mono(s->env.loop) - z->read_at >= CONFIGZ_EVERY;
 
-    if (!s->o.query_kubelet_config || z->call || (z->arena && !z->wanted && !old))
+    if (!s->o.query_kubelet_config || z->call || (states_now(s)->kubelet && !z->wanted && !old))
         return;
     z->wanted = false;
     z->call = kubelet_get(s->kubelet, CONFIGZ_PATH, &handler, s);
@@ -149,6 +148,5 @@ void configz_check(struct states *s)
 void configz_fini(struct states *s)
 {
     s->configz.call = kubelet_cancel(s->configz.call);
-    s->configz.arena = arena_free(s->configz.arena);
     strbuf_fini(&s->configz.body);
 }

@@ -87,16 +87,16 @@ static void follow_kubelet(struct states *s, const struct node *old, const struc
 
 static void take_node(struct states *s, struct kobj *obj)
 {
-    struct kobj *old = s->node;
+    const struct node *before = states_now(s)->node;
+    CLEANUP(kobj_unref) struct kobj *old = before ? kobj_ref((struct kobj *)&before->obj) : NULL;
     bool metadata_differs = !old || !maps_equal(&old->meta.labels, &obj->meta.labels) ||
                             !maps_equal(&old->meta.annotations, &obj->meta.annotations);
 
-    s->node = kobj_ref(obj);
+    snapshots_set_node(s->env.snapshots, obj);
     show_allocatable(s, node_of(obj));
     follow_kubelet(s, old ? node_of(old) : NULL, node_of(obj));
     if (metadata_differs)
-        states_tell(s, STATES_NODE);
-    kobj_unref(old);
+        snapshots_tell(s->env.snapshots, STATES_NODE);
 }
 
 static void on_add(void *arg, struct kobj *obj)

@@ -58,7 +58,7 @@ static void on_end(void *arg, const struct grpc_status *st)
 static int on_list(void *arg, struct str message, struct strbuf *out, struct kerr *err)
 {
     struct podresources *p = ((struct method_arg *)arg)->p;
-    const struct podset *pods = states_pods(p->env.states);
+    const struct podset *pods = snapshots_get(p->env.snapshots)->pods;
     struct kerr bad;
 
     if (!pods)
@@ -95,7 +95,7 @@ static void on_request(void *arg, struct grpc_req *r, const char *method, struct
     }
     enum method m = method_of(method + strlen(SERVICE));
     /* A list without our devices would be taken for the truth. */
-    if (m == METHOD_LIST && !states_pods(p->env.states)) {
+    if (m == METHOD_LIST && !snapshots_get(p->env.snapshots)->pods) {
         refuse(p, r, m, GRPC_UNAVAILABLE, "no pods from the kubelet yet");
         return;
     }

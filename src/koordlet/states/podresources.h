@@ -7,13 +7,14 @@
  */
 #ifndef KOORD_KOORDLET_PODRESOURCES_H
 #define KOORD_KOORDLET_PODRESOURCES_H
-#include "koordlet/states/states.h"
+#include "koordlet/states/snapshot.h"
 
 struct podresources;
 
 struct podresources_env { /* borrowed */
     struct loop *loop;
-    struct states *states; /* the pods, and so their annotations: nobody else is asked for them */
+    struct snapshots
+        *snapshots; /* the pods, and so their annotations: nobody else is asked for them */
     const struct host *host;
     const char *dir; /* of our socket, kubelet.sock; it is made */
     struct metrics *internal;

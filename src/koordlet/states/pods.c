@@ -45,7 +45,7 @@ static void odd_pod(struct states *s, const struct kj_val *item, const struct ke
 {
     struct pods *p = &s->pods;
     const char *uid = kj_str_or(kj_path(item, "metadata.uid"), "");
-    const struct npod *old = podset_find(p->set, uid);
+    const struct npod *old = podset_find(states_now(s)->pods, uid);
 
     if (complaint_due(&p->odd_pod, loop_mono(s->env.loop)))
         KLOG_E(err, "Cannot read a pod from the kubelet; its last good form stays",
@@ -105,22 +105,22 @@ static void on_data(void *arg, const char *bytes, size_t n)
 static void set_swap(struct states *s, struct podset *set)
 {
     struct pods *p = &s->pods;
-    struct podset *old = p->set;
+    struct podset *known = states_now(s)->pods;
+    CLEANUP(podset_unref) struct podset *old = known ? podset_ref(known) : NULL;
 
     map_fini(&p->by_stamp);
     map_reserve(&p->by_stamp, set->n);
     for (uint32_t i = 0; i < set->n; i++)
         map_put(&p->by_stamp, (const char *)&set->pods[i]->stamp, sizeof set->pods[i]->stamp,
                 set->pods[i]);
-    p->set = set;
     pod_gauges_update(s, old, set);
-    podset_unref(old);
-    states_tell(s, STATES_PODS);
+    snapshots_set_pods(s->env.snapshots, set);
 }
 
 static void round_failed(struct states *s, const struct kerr *err)
 {
     struct pods *p = &s->pods;
+    const struct podset *known = states_now(s)->pods;
 
     p->problem = *err;
     p->ended_badly = true;
@@ -128,13 +128,14 @@ static void round_failed(struct states *s, const struct kerr *err)
         counter_inc(metric_counter(p->failures, METRIC_VALUES(PODS_PATH)));
     if (complaint_due(&p->complaint, loop_mono(s->env.loop)))
         KLOG_E(err, "Failed to get the pods from the kubelet; the known ones stay",
-               KV_I("known", p->set ? p->set->n : 0));
+               KV_I("known", known ? known->n : 0));
 }
 
 /* true: there is a set to work with, new or old. */
 static bool round_take(struct states *s, struct kerr *err)
 {
     struct pods *p = &s->pods;
+    const struct podset *known = states_now(s)->pods;
     bool trim = p->fresh >= TRIM_FROM;
 
     if (p->err.code == 0)
@@ -149,7 +150,7 @@ static bool round_take(struct states *s, struct kerr *err)
         kerr_set(err, -ENODATA, "the kubelet knows no pods");
         return false;
     }
-    if (p->set && p->fresh == 0 && p->incoming.n == p->set->n)
+    if (known && p->fresh == 0 && p->incoming.n == known->n)
         return true; /* all of them are known, and none is missing */
     struct podset *set = podset_new(p->incoming.items, p->incoming.n);
     p->incoming = (struct incoming){ 0 };
@@ -172,7 +173,7 @@ static void on_end(void *arg, const struct kerr *http_err)
     round_fini(p);
     if (good) {
         if (complaint_over(&p->complaint))
-            KLOG_I(0, "The kubelet tells its pods again", KV_I("pods", p->set->n));
+            KLOG_I(0, "The kubelet tells its pods again", KV_I("pods", states_now(s)->pods->n));
         s->configz.wanted |= p->ended_badly; /* it may have been restarted */
         p->ended_badly = false;
         p->problem = (struct kerr){ 0 };
@@ -283,5 +284,4 @@ void pods_fini(struct states *s)
     p->asked = timer_cancel(p->asked);
     round_fini(p);
     map_fini(&p->by_stamp);
-    p->set = podset_unref(p->set);
 }

@@ -29,19 +29,9 @@ static const struct kind kind_nodemetric_text = {
     .schema = &nodemetric_text_schema,
 };
 
-#define AGGREGATE_DEFAULT (300 * NSEC_PER_SEC)
-#define AGGREGATE_MIN     (60 * NSEC_PER_SEC)
-#define REPORT_DEFAULT    (60 * NSEC_PER_SEC)
-#define REPORT_MIN        (30 * NSEC_PER_SEC)
-#define SECONDS_MAX       (365 * 24 * 3600)
-
-static const struct collect_policy policy_default = {
-    .aggregate = AGGREGATE_DEFAULT,
-    .report_interval = REPORT_DEFAULT,
-    .durations = { 300 * NSEC_PER_SEC, 600 * NSEC_PER_SEC, 1800 * NSEC_PER_SEC },
-    .ndurations = 3,
-    .memory = MEMORY_WITHOUT_PAGE_CACHE,
-};
+#define AGGREGATE_MIN (60 * NSEC_PER_SEC)
+#define REPORT_MIN    (30 * NSEC_PER_SEC)
+#define SECONDS_MAX   (365 * 24 * 3600)
 
 /* ---- decoding -------------------------------------------------------------------------------- */
 
@@ -116,7 +106,7 @@ void policy_decode(const struct kj_val *spec, struct collect_policy *ret, struct
 {
     const struct kj_val *policy = kj_get(spec, "metricCollectPolicy");
 
-    *ret = policy_default;
+    *ret = collect_policy_default;
     if (!is_absent(policy) && kj_type(policy) != KJ_OBJ)
         kerr_set(err, -EINVAL, "spec.metricCollectPolicy: expected an object");
     take_seconds(policy, "aggregateDurationSeconds", AGGREGATE_MIN, &ret->aggregate, err);
@@ -138,16 +128,15 @@ static void take_spec(struct states *s, const char *text)
 {
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
     struct kerr err = { 0 };
-    struct collect_policy p = policy_default;
+    struct collect_policy p = collect_policy_default;
 
     if (kj_parse(text, strlen(text), 0, &doc, &err) == 0)
         policy_decode(kj_root(doc), &p, &err);
     if (err.code < 0)
         KLOG_E(&err, "NodeMetric asks for nonsense; the default holds in its place");
-    if (policies_equal(&p, &s->policy))
+    if (policies_equal(&p, &states_now(s)->policy))
         return;
-    s->policy = p;
-    states_tell(s, STATES_POLICY);
+    snapshots_set_policy(s->env.snapshots, &p);
 }
 
 static void on_add(void *arg, struct kobj *obj)
@@ -157,8 +146,7 @@ static void on_add(void *arg, struct kobj *obj)
     const char *text = str_or(o->spec, "{}");
     int64_t generation = obj->meta.generation;
 
-    kobj_unref(s->nodemetric);
-    s->nodemetric = kobj_ref(obj);
+    snapshots_set_nodemetric(s->env.snapshots, obj);
     /* Our own reports come back here: they change neither. */
     if ((generation != 0 && generation == s->policy_generation) ||
         (s->policy_text && streq(s->policy_text, text)))
@@ -180,7 +168,7 @@ static void on_delete(void *arg, struct kobj *obj)
     struct states *s = arg;
 
     (void)obj;
-    s->nodemetric = kobj_unref(s->nodemetric);
+    snapshots_set_nodemetric(s->env.snapshots, NULL);
     s->policy_generation = 0; /* the next one counts from 1 again */
 }
 
@@ -190,18 +178,12 @@ static const struct informer_handler handler = {
     .on_delete = on_delete,
 };
 
-const struct nodemetric *states_nodemetric(const struct states *s)
-{
-    return s->nodemetric ? nodemetric_of(s->nodemetric) : NULL;
-}
-
 void policy_init(struct states *s)
 {
     struct informer_opts o = { .kind = &kind_nodemetric_text,
                                .field_selector = s->selector,
                                .page = 2 };
 
-    s->policy = policy_default;
     if (!s->o.report_metric)
         return;
     s->nodemetrics = informer_new(s->env.kube, &o);
@@ -210,6 +192,5 @@ void policy_init(struct states *s)
 
 void policy_fini(struct states *s)
 {
-    s->nodemetric = kobj_unref(s->nodemetric);
     free(s->policy_text);
 }

@@ -80,14 +80,11 @@ static void take_spec(struct states *s, const char *text)
         KLOG_E(&err, "Cannot read NodeSLO");
         return;
     }
-    nodeslo_merge(kj_root(doc), states_nodeslo(s), a, &merged, why);
+    nodeslo_merge(kj_root(doc), states_now(s)->slo, a, &merged, why);
     for (size_t i = 0; i < NODESLO_SECTIONS; i++)
         if (why[i].code < 0)
             tell_refused(s, nodeslo_section_names[i], &why[i]);
-    arena_free(s->slo_arena);
-    s->slo_arena = take(a);
-    s->slo = merged;
-    states_tell(s, STATES_NODESLO);
+    snapshots_set_nodeslo(s->env.snapshots, &merged, take(a));
 }
 
 static void on_add(void *arg, struct kobj *obj)
@@ -127,6 +124,5 @@ void slo_init(struct states *s)
 void slo_fini(struct states *s)
 {
     s->recorder = recorder_free(s->recorder);
-    s->slo_arena = arena_free(s->slo_arena);
     free(s->slo_text);
 }

@@ -1,4 +1,4 @@
-/* states.c - birth and death, who is told of changes, and what is missing. */
+/* states.c - birth and death, and what is missing. */
 #include <stdio.h>
 
 #include "base/klog.h"
@@ -7,43 +7,6 @@
 #include "koordlet/states/pleg.h"
 #include "koordlet/states/states_int.h"
 #include "loop/loop.h"
-
-/* ---- topics ---------------------------------------------------------------------------------- */
-
-void states_on(struct states *s, enum states_topic t, const char *name, states_fn fn, void *arg)
-{
-    struct listener_entry e = { name, fn, arg };
-    struct topic *topic = &s->topics[t];
-
-    vec_foreach(&topic->listeners, i)
-        assert(!streq(topic->listeners.items[i].name, name));
-    vec_push(&topic->listeners, e);
-}
-
-static void tell(struct loop *l, void *arg)
-{
-    struct states *s = arg;
-
-    (void)l;
-    s->telling = NULL; /* a listener may cause news: they come in a turn of their own */
-    for (size_t t = 0; t < STATES_TOPICS; t++) {
-        struct topic *topic = &s->topics[t];
-        if (!topic->pending)
-            continue;
-        topic->pending = false;
-        vec_foreach(&topic->listeners, i) {
-            KLOG_I(6, "Telling of a change", KV_S("listener", topic->listeners.items[i].name));
-            topic->listeners.items[i].fn(topic->listeners.items[i].arg);
-        }
-    }
-}
-
-void states_tell(struct states *s, enum states_topic t)
-{
-    s->topics[t].pending = true;
-    if (!s->telling)
-        s->telling = loop_after(s->env.loop, 0, tell, s);
-}
 
 /* ---- pods that appear ------------------------------------------------------------------------ */
 
@@ -99,10 +62,6 @@ struct states *states_free(struct states *s)
     kubelet_free(s->kubelet);
     slo_fini(s);
     policy_fini(s);
-    kobj_unref(s->node);
-    timer_cancel(s->telling);
-    for (size_t t = 0; t < STATES_TOPICS; t++)
-        vec_fini(&s->topics[t].listeners);
     free(s->selector);
     free((char *)(uintptr_t)s->o.node_name);
     free((char *)(uintptr_t)s->o.kubelet_address_type);
@@ -122,31 +81,6 @@ void states_start(struct states *s)
 
 /* ---- what is there, and what is not ---------------------------------------------------------- */
 
-const struct node *states_node(const struct states *s)
-{
-    return s->node ? node_of(s->node) : NULL;
-}
-
-struct podset *states_pods(const struct states *s)
-{
-    return s->pods.set;
-}
-
-const struct nodeslo_spec *states_nodeslo(const struct states *s)
-{
-    return s->slo_arena ? &s->slo : NULL;
-}
-
-const struct collect_policy *states_policy(const struct states *s)
-{
-    return &s->policy;
-}
-
-const struct kubelet_config *states_kubelet_config(const struct states *s)
-{
-    return s->configz.arena ? &s->configz.config : NULL;
-}
-
 /* "no X yet", with the last thing that went wrong. */
 static const char *absent(struct states *s, const char *what, const char *why)
 {
@@ -159,7 +93,7 @@ static const char *missing_pods(struct states *s)
 {
     const struct kerr *why = s->aim_problem.code ? &s->aim_problem : &s->pods.problem;
 
-    if (s->pods.set)
+    if (states_now(s)->pods)
         return NULL;
     if (s->o.kubelet_sync_interval <= 0)
         return absent(s, "no pods: --kubelet-sync-interval turns them off", NULL);
@@ -168,7 +102,7 @@ static const char *missing_pods(struct states *s)
 
 static const char *missing_config(struct states *s)
 {
-    if (!s->o.query_kubelet_config || s->configz.arena)
+    if (!s->o.query_kubelet_config || states_now(s)->kubelet)
         return NULL;
     return absent(s, "no configuration from the kubelet yet", s->configz.problem.text);
 }
@@ -179,11 +113,11 @@ const char *states_missing(const struct states *cs, size_t i)
     const char *why = NULL;
 
     for (size_t what = 0, found = 0; what < 5; what++) {
-        if (what == 0 && !s->node)
+        if (what == 0 && !states_now(s)->node)
             why = absent(s, "no Node object yet", informer_problem(s->nodes));
         else if (what == 1)
             why = missing_pods(s);
-        else if (what == 2 && !s->slo_arena)
+        else if (what == 2 && !states_now(s)->slo)
             why = absent(s, "no NodeSLO yet (koord-manager makes it)", informer_problem(s->slos));
         else if (what == 3 && s->nodemetrics && !informer_synced(s->nodemetrics))
             why = absent(s, "no list of NodeMetrics yet", informer_problem(s->nodemetrics));

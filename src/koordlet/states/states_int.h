@@ -16,19 +16,6 @@ struct metric;
 struct pleg;
 struct recorder;
 
-/* ---- topics ---------------------------------------------------------------------------------- */
-
-enum { STATES_TOPICS = STATES_POLICY + 1 };
-struct listener_entry {
-    const char *name;
-    states_fn fn;
-    void *arg;
-};
-struct topic {
-    struct listeners vec_of(struct listener_entry) listeners;
-    bool pending;
-};
-
 /* ---- pods ------------------------------------------------------------------------------------ */
 
 struct pods {
@@ -39,8 +26,7 @@ struct pods {
     bool again; /* asked while one was under way */
     bool ended_badly;
 
-    struct podset *set;
-    struct map by_stamp; /* of set */
+    struct map by_stamp; /* of the pods in the snapshot */
     enum cgroup_driver driver;
 
     /* One round. */
@@ -69,8 +55,6 @@ void pod_gauges_update(struct states *s, const struct podset *old, const struct 
 struct configz {
     struct kubelet_call *call;
     struct strbuf body;
-    struct arena *arena; /* holds config; NULL: not known */
-    struct kubelet_config config;
     uint64_t hash;
     nsec_t read_at;
     bool wanted; /* read it again at the next chance */
@@ -99,22 +83,15 @@ struct states {
     struct states_env env;
     struct states_options o; /* its texts are copies */
     char *selector;          /* metadata.name=<node> */
-    struct topic topics[STATES_TOPICS];
-    struct timer *telling;
 
     struct informer *nodes, *slos, *nodemetrics;
-    struct kobj *node;
     struct metric *allocatable;
     struct kerr aim_problem;
 
-    struct arena *slo_arena; /* NULL: no NodeSLO yet */
-    struct nodeslo_spec slo;
     char *slo_text;
     struct metric *slo_refused;
     struct recorder *recorder;
 
-    struct kobj *nodemetric;
-    struct collect_policy policy;
     int64_t policy_generation;
     char *policy_text;
 
@@ -125,6 +102,12 @@ struct states {
     struct pleg *pleg;
     char missing[320]; /* the last reason asked for */
 };
+
+/* What is published now. */
+static inline const struct snapshot *states_now(const struct states *s)
+{
+    return snapshots_get(s->env.snapshots);
+}
 
 void node_init(struct states *s);
 void slo_init(struct states *s);

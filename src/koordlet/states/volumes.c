@@ -88,7 +88,7 @@ static void forget_others(struct volumes *v)
 
 void volumes_update(struct states *s)
 {
-    const struct podset *set = s->pods.set;
+    const struct podset *set = states_now(s)->pods;
 
     s->volumes.round++;
     for (uint32_t i = 0; i < set->n; i++) {

@@ -1,8 +1,6 @@
-/* stub_work.h - work for the pool that does not come back until the test says so. For tests that
- * are linked with --wrap=loop_work and count allocations. */
+/* stub_work.h - work for the pool that does not come back until the test says so. */
 #ifndef KOORD_KOORDLET_TEST_STUB_WORK_H
 #define KOORD_KOORDLET_TEST_STUB_WORK_H
-#include "koordlet/test/counting.h"
 #include "loop/loop.h"
 
 static struct held { /* work that has not come back */
@@ -12,17 +10,14 @@ static struct held { /* work that has not come back */
     post_fn done;
     void *arg;
 } held;
-void __real_loop_work(struct loop *l, work_fn work, post_fn done, void *arg);
-void __wrap_loop_work(struct loop *l, work_fn work, post_fn done, void *arg);
-void __wrap_loop_work(struct loop *l, work_fn work, post_fn done, void *arg)
-{
-    unsigned before = allocations;
 
+/* For loop_set_worker(). */
+UNUSED static bool held_take(void *unused, work_fn work, post_fn done, void *arg)
+{
+    (void)unused;
     if (held.on)
         held = (struct held){ true, held.n + 1, work, done, arg };
-    else
-        __real_loop_work(l, work, done, arg);
-    allocations = before; /* the loop's are not ours to count */
+    return held.on;
 }
 UNUSED static void held_finish(struct loop *l)
 {

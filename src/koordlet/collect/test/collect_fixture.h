@@ -11,45 +11,12 @@
 #define UID(n) "11111111-1111-1111-1111-00000000000" #n
 #define MIB    (1024.0 * 1024)
 
-/* What the agent knows, said by the test. */
-struct states {
-    struct podset *pods;
-    const struct nodeslo_spec *slo;
-    struct collect_policy policy;
-    struct node *node;
-    states_fn on_policy;
-    void *on_policy_arg;
-};
-struct podset *states_pods(const struct states *s)
-{
-    return s->pods;
-}
-const struct node *states_node(const struct states *s)
-{
-    return s->node;
-}
-const struct nodeslo_spec *states_nodeslo(const struct states *s)
-{
-    return s->slo;
-}
-const struct collect_policy *states_policy(const struct states *s)
-{
-    return &s->policy;
-}
-void states_on(struct states *s, enum states_topic t, const char *name, states_fn fn, void *arg)
-{
-    (void)name;
-    if (t == STATES_POLICY) {
-        s->on_policy = fn;
-        s->on_policy_arg = arg;
-    }
-}
-
 struct collect_fixture {
     struct fixture f;
     struct collect_env env;
     struct collect *collect;
-    struct states states;
+    struct snapshots *snapshots;
+    struct snapshot known; /* what the agent knows, said by the test */
     struct koordlet_options o;
     struct intern *strings;
     struct kj_scratch *scratch;
@@ -64,12 +31,7 @@ UNUSED static void collect_fixture_init(struct collect_fixture *b, enum cgroup_v
     fixture_cgroup(&b->f, v);
     b->strings = intern_new();
     b->scratch = kj_scratch_new(b->strings);
-    b->states.policy = (struct collect_policy){
-        .aggregate = 300 * NSEC_PER_SEC,
-        .durations = { 300 * NSEC_PER_SEC, 600 * NSEC_PER_SEC, 1800 * NSEC_PER_SEC },
-        .ndurations = 3,
-    };
-    b->states.node = &b->node;
+    b->known = (struct snapshot){ .refs = 1, .node = &b->node, .policy = collect_policy_default };
     gates_init(&b->o.gates, koordlet_gates, KOORDLET_GATES);
     b->o.collect = (struct collect_options){
         .interval = NSEC_PER_SEC,
@@ -87,12 +49,13 @@ UNUSED static void collect_fixture_init(struct collect_fixture *b, enum cgroup_v
         .loop = loop_new_virtual(1700000000 * NSEC_PER_SEC, 1),
         .host = fixture_host(&b->f),
         .mc = metriccache_new(),
-        .states = &b->states,
         .o = &b->o,
         .internal = metrics_new(),
         .external = metrics_new(),
         .node_name = "node-1",
     };
+    b->snapshots = b->env.snapshots = snapshots_new(b->env.loop);
+    snapshots_publish(b->snapshots, snapshot_ref(&b->known));
     b->env.host->driver = CGROUP_SYSTEMD;
     b->env.host->driver_known = true;
     b->env.host->jiffy = 10 * NSEC_PER_MSEC;
@@ -111,7 +74,8 @@ UNUSED static void collect_fixture_start(struct collect_fixture *b)
 UNUSED static void collect_fixture_fini(struct collect_fixture *b)
 {
     b->collect = collect_free(b->collect);
-    podset_unref(b->states.pods);
+    snapshots_free(b->snapshots);
+    podset_unref(b->known.pods);
     loop_free(b->env.loop);
     metriccache_free(b->env.mc);
     metrics_free(b->env.internal);
@@ -119,6 +83,13 @@ UNUSED static void collect_fixture_fini(struct collect_fixture *b)
     fixture_fini(&b->f);
     kj_scratch_free(b->scratch);
     intern_free(b->strings);
+}
+
+/* The collect policy is another one. */
+UNUSED static void collect_fixture_policy(struct collect_fixture *b)
+{
+    snapshots_tell(b->snapshots, STATES_POLICY);
+    loop_advance(b->env.loop, 0);
 }
 
 /* The kubelet tells these pods: a JSON list. */
@@ -136,8 +107,8 @@ UNUSED static void collect_fixture_pods(struct collect_fixture *b, const char *j
         if (npod_decode(kj_at(kj_root(doc), i), ++stamp, CGROUP_SYSTEMD, b->scratch, &pods[i],
                         &err) < 0)
             fail_msg("%s", err.text);
-    podset_unref(b->states.pods);
-    b->states.pods = podset_new(pods, n);
+    podset_unref(b->known.pods);
+    b->known.pods = podset_new(pods, n);
     kj_doc_free(doc);
 }
 

@@ -343,7 +343,7 @@ static void test_host_applications(void **state)
         collect_fixture_start(&b);
         collect_fixture_advance(&b, 0);
         assert_true(collect_fixture_is_missing(&b, "HostApplicationCollector: no NodeSLO yet"));
-        b.states.slo = &slo;
+        b.known.slo = &slo;
         collect_fixture_cpu(&b, "host-latency-sensitive/nginx", 0, 0, 0);
         collect_fixture_memory(&b, "host-latency-sensitive/nginx", 104857600, 5);
         if (versions[i] == CGROUP_V1)
@@ -358,7 +358,7 @@ static void test_host_applications(void **state)
         assert_true(collect_fixture_last1(&b, M_HOST_APP_MEMORY, "nginx") == 104857600);
         assert_true(collect_fixture_last1(&b, M_HOST_APP_MEMORY_PAGE_CACHE, "nginx") == 209715200);
         assert_true(b.env.host_apps.memory == 104857600);
-        b.states.policy.memory = MEMORY_WITH_PAGE_CACHE;
+        b.known.policy.memory = MEMORY_WITH_PAGE_CACHE;
         collect_fixture_advance(&b, 1);
         assert_true(b.env.host_apps.memory == 209715200);
         CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
@@ -388,7 +388,7 @@ static void test_missing_says_why(void **state)
         collect_fixture_is_missing(&b, "PodResourceCollector: no pods from the kubelet yet"));
     assert_false(collect_fixture_is_missing(&b, "NodeResourceCollector: has not run yet"));
     struct nodeslo_spec slo = { 0 };
-    b.states.slo = &slo;
+    b.known.slo = &slo;
     collect_fixture_pods(&b, "[" POD_JSON(1, "aa") "]");
     put_be(&b, "0\n", "-1", 1);
     collect_fixture_advance(&b, 2);
@@ -403,12 +403,12 @@ static void test_nothing_is_recorded_before_the_node(void **state)
 
     (void)state;
     collect_fixture_init(&b, CGROUP_V2);
-    b.states.node = NULL;
+    b.known.node = NULL;
     collect_fixture_start(&b);
     collect_fixture_advance(&b, 3);
     metrics_write(&b.env.internal, 1, &out);
     assert_null(strstr(strbuf_str(&out), "node_used"));
-    b.states.node = &b.node;
+    b.known.node = &b.node;
     collect_fixture_advance(&b, 1);
     strbuf_reset(&out);
     metrics_write(&b.env.internal, 1, &out);
@@ -430,11 +430,11 @@ static void test_retention_follows_the_policy(void **state)
     assert_in_range(cost.per_container, 3 * 32 * 12, 2500);
     /* The long windows are of the node as a whole. */
     assert_in_range(metriccache_series_bytes(b.env.mc, M_NODE_NUMA_CPU), 302 * 12, 400 * 12);
-    b.states.policy.durations[2] = 3600 * NSEC_PER_SEC;
-    b.states.on_policy(b.states.on_policy_arg);
+    b.known.policy.durations[2] = 3600 * NSEC_PER_SEC;
+    collect_fixture_policy(&b);
     assert_true(metriccache_series_bytes(b.env.mc, M_NODE_CPU) > node + 1800 * 12 - 100);
-    b.states.policy.aggregate = 365 * 86400 * NSEC_PER_SEC; /* no policy eats up the machine */
-    b.states.on_policy(b.states.on_policy_arg);
+    b.known.policy.aggregate = 365 * 86400 * NSEC_PER_SEC; /* no policy eats up the machine */
+    collect_fixture_policy(&b);
     assert_in_range(metriccache_series_bytes(b.env.mc, M_NODE_CPU), 43200 * 12, 43300 * 12);
     assert_in_range(metriccache_series_bytes(b.env.mc, M_POD_CPU), 3600 * 12, 3700 * 12);
     collect_fixture_fini(&b);
@@ -454,18 +454,18 @@ static void test_a_window_too_long_is_told_once(void **state)
     collect_fixture_init(&b, CGROUP_V2);
     collect_fixture_start(&b);
     klog_set_sink(count_windows, &told);
-    b.states.policy.aggregate = 13 * 3600 * NSEC_PER_SEC; /* of the node and of pods */
-    b.states.on_policy(b.states.on_policy_arg);
+    b.known.policy.aggregate = 13 * 3600 * NSEC_PER_SEC; /* of the node and of pods */
+    collect_fixture_policy(&b);
     assert_int_equal(told, 2);
-    b.states.on_policy(b.states.on_policy_arg); /* the NodeSLO has other news */
+    collect_fixture_policy(&b); /* the NodeSLO has other news */
     assert_int_equal(told, 2);
-    b.states.policy.aggregate = 2 * 3600 * NSEC_PER_SEC;
-    b.states.on_policy(b.states.on_policy_arg);
+    b.known.policy.aggregate = 2 * 3600 * NSEC_PER_SEC;
+    collect_fixture_policy(&b);
     assert_int_equal(told, 3);
-    b.states.policy.aggregate = 300 * NSEC_PER_SEC;
-    b.states.on_policy(b.states.on_policy_arg);
-    b.states.policy.aggregate = 2 * 3600 * NSEC_PER_SEC;
-    b.states.on_policy(b.states.on_policy_arg);
+    b.known.policy.aggregate = 300 * NSEC_PER_SEC;
+    collect_fixture_policy(&b);
+    b.known.policy.aggregate = 2 * 3600 * NSEC_PER_SEC;
+    collect_fixture_policy(&b);
     assert_int_equal(told, 4);
     klog_set_sink(NULL, NULL);
     collect_fixture_fini(&b);

@@ -25,14 +25,12 @@ static void *find_shown(void *handle, const char *name)
 {
     return str_starts(name, hidden) ? NULL : dlsym(handle, name);
 }
-int __real_nvml_load(const char *library, struct nvml *ret, struct kerr *err);
-int __wrap_nvml_load(const char *library, struct nvml *ret, struct kerr *err);
-int __wrap_nvml_load(const char *library, struct nvml *ret, struct kerr *err)
+static int load_shown(const char *library, struct nvml *ret, struct kerr *err)
 {
     if (!hidden)
-        return __real_nvml_load(library, ret, err);
+        return nvml_load(library, ret, err);
     if (streq(library, hidden))
-        return __real_nvml_load("libnot-there.so.1", ret, err);
+        return nvml_load("libnot-there.so.1", ret, err);
     return nvml_bind(dlopen(library, RTLD_NOW), find_shown, ret, err);
 }
 
@@ -100,6 +98,8 @@ UNUSED static void gpu_fixture_init(struct collect_fixture *b)
     assert_int_equal(gates_parse(&b->o.gates, "Accelerators=true", &err), 0);
     b->o.xpu_dir = "/nonexistent/xpu";
     b->env.devices = device_sources;
+    b->env.nvml_load = load_shown;
+    loop_set_worker(b->env.loop, held_take, NULL);
     fixture_put(&b->f, "0x030200\n", "sys/devices/pci0000:3a/0000:3a:00.0/class");
     fixture_put(&b->f, "-1\n", "sys/devices/pci0000:3a/0000:3a:00.0/numa_node");
     fixture_link(&b->f, "../../../devices/pci0000:3a/0000:3a:00.0",

@@ -16,22 +16,12 @@
 #include "component/metrics.h"
 #include "koordlet/metriccache/store.h"
 #include "koordlet/predict/server.h"
-#include "koordlet/states/states.h"
+#include "koordlet/states/snapshot.h"
 #include "loop/loop.h"
 #include "sys/file.h"
 
 #define START  (INT64_C(1700000000) * NSEC_PER_SEC)
 #define MINUTE (60 * NSEC_PER_SEC)
-
-/* ---- states: the pods this test says there are ----------------------------------------------- */
-
-static struct podset *the_pods;
-
-struct podset *states_pods(const struct states *s)
-{
-    (void)s;
-    return the_pods;
-}
 
 /* ---- fixture
  * ------------------------------------------------------------------------------------- */
@@ -47,6 +37,8 @@ struct fixture {
     struct npod pods[2];
     struct npod *list[2];
     struct podset set;
+    struct snapshots *snapshots;
+    struct snapshot known; /* which pods there are */
     bool node_measured;
     int pods_measured; /* the first so many */
 };
@@ -61,7 +53,7 @@ static void set_pods(struct fixture *b, uint32_t n)
         b->list[i] = &b->pods[i];
     }
     b->set = (struct podset){ .refs = 1, .n = n, .pods = b->list };
-    the_pods = &b->set;
+    b->known.pods = &b->set;
 }
 
 UNUSED static void keep_line(void *arg, const char *text, size_t n)
@@ -71,7 +63,7 @@ UNUSED static void keep_line(void *arg, const char *text, size_t n)
 
 static void start_server(struct fixture *b)
 {
-    b->s = predict_server_new(&(struct predict_env){ b->l, b->mc, NULL, b->m, &b->o });
+    b->s = predict_server_new(&(struct predict_env){ b->l, b->mc, b->snapshots, b->m, &b->o });
     predict_server_start(b->s);
 }
 
@@ -81,6 +73,9 @@ static void fixture_init(struct fixture *b)
                            .m = metrics_new(),
                            .node_measured = true,
                            .pods_measured = 2 };
+    b->known = (struct snapshot){ .refs = 1 };
+    b->snapshots = snapshots_new(b->l);
+    snapshots_publish(b->snapshots, snapshot_ref(&b->known));
     strcpy(b->dir, "/tmp/koordlet-models-XXXXXX");
     assert_non_null(mkdtemp(b->dir));
     klog_set_level(-1);
@@ -149,8 +144,8 @@ static void fixture_fini(struct fixture *b)
     dir_each(AT_FDCWD, b->dir, remove_entry, NULL, &err);
     rmdir(b->dir);
     metrics_free(b->m);
+    snapshots_free(b->snapshots);
     loop_free(b->l);
-    the_pods = NULL;
 }
 
 /* One sample a second. */

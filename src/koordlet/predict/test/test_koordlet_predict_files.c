@@ -23,15 +23,15 @@ static struct {
     int batches;
 } disk;
 
-void __wrap_loop_work(struct loop *l, work_fn work, post_fn done, void *arg);
-void __wrap_loop_work(struct loop *l, work_fn work, post_fn done, void *arg)
+static bool disk_take(void *unused, work_fn work, post_fn done, void *arg)
 {
-    (void)l;
+    (void)unused;
     assert_null(disk.work);
     disk.work = work;
     disk.done = done;
     disk.arg = arg;
     disk.batches++;
+    return true;
 }
 
 static void disk_go_on(struct loop *l)
@@ -69,6 +69,7 @@ static int setup(void **state)
     strcpy(b->dir, "/tmp/koordlet-files-XXXXXX");
     assert_non_null(mkdtemp(b->dir));
     b->l = loop_new_virtual(0, 3);
+    loop_set_worker(b->l, disk_take, NULL);
     b->m = metrics_new();
     b->f = checkpoint_files_new(b->l, b->dir, b->m);
     klog_set_sink(keep_line, &b->lines);

@@ -1,6 +1,6 @@
 /* test_koordlet_reclaim.c - prod reclaimable and peak (koordlet-metrics 9.4).
  *
- * The test stands in for models_predict(), so that predictions are the spec's round numbers.
+ * Predictions are the spec's round numbers, from a stub.
  */
 #include "api/test/object_fixture.h"
 
@@ -14,19 +14,15 @@
 /* 2026-01-01T12:00:00Z */
 static const nsec_t now = INT64_C(1767268800) * NSEC_PER_SEC;
 
-int __wrap_models_predict(const struct models *m, const char *uid, struct prediction *ret,
-                          struct kerr *err);
-
 struct told {
     const char *uid;
     int64_t cpu, memory;
 };
 static const struct told *told; /* ends with a NULL uid */
 
-int __wrap_models_predict(const struct models *m, const char *uid, struct prediction *ret,
-                          struct kerr *err)
+static int predict(const void *arg, const char *uid, struct prediction *ret, struct kerr *err)
 {
-    (void)m;
+    (void)arg;
     for (const struct told *t = told; t->uid; t++)
         if (streq(t->uid, uid)) {
             *ret = (struct prediction){ .p95.cpu = t->cpu, .p98.memory = t->memory };
@@ -35,6 +31,7 @@ int __wrap_models_predict(const struct models *m, const char *uid, struct predic
     return kerr_set(err, -ENOENT, "UID %s not found in predict server", uid);
 }
 
+static const struct predictor stub_predictor = { predict, NULL };
 static const struct reclaim_options options = { .cold_start = HOUR, .safety_margin_percent = 10 };
 
 #define POD(uid, created, cpu, memory, more)                                                   \
@@ -98,7 +95,7 @@ static void test_result_is_the_careful_one(void **state)
     struct object_fixture *b = *state;
 
     told = by_pod;
-    reclaim_init(&r, NULL, &options, now);
+    reclaim_init(&r, stub_predictor, &options, now);
     assert_int_equal(add(b, &r, POD("pod1", YOUNG, "1", "1Gi", "")), 0);
     assert_int_equal(add(b, &r, POD("pod2", OLD, "2", "2Gi", "")), 0);
     assert_int_equal(add(b, &r, POD("pod3", OLD, "5", "5Gi", LEAVING)), 0);
@@ -134,7 +131,7 @@ static void test_peak_counts_what_is_not_known_as_requested(void **state)
     struct kerr err = { 0 };
 
     told = by_pod;
-    reclaim_init(&r, NULL, &options, now);
+    reclaim_init(&r, stub_predictor, &options, now);
     assert_int_equal(add(b, &r, POD("normal", OLD, "1", "1Gi", "")), 0);
     assert_int_equal(add(b, &r, POD("cold", YOUNG, "1", "1Gi", "")), 0);
     assert_int_equal(add(b, &r, POD("failed", OLD, "500m", "512Mi", "")), -ENOENT);
@@ -157,7 +154,7 @@ static void test_young_pods_count_even_on_their_way_out(void **state)
     struct object_fixture *b = *state;
 
     told = zero;
-    reclaim_init(&r, NULL, &options, now);
+    reclaim_init(&r, stub_predictor, &options, now);
     assert_int_equal(add(b, &r, POD("young", YOUNG, "1", "1Gi", LEAVING)), 0);
     assert_int_equal(add(b, &r, POD("static", "", "7", "7Gi", "")), 0);
     assert_int_equal(add(b, &r, POD("static", "", "7", "7Gi", "")), -EEXIST);
@@ -176,7 +173,7 @@ static void test_other_classes_are_ignored(void **state)
     struct object_fixture *b = *state;
 
     told = zero;
-    reclaim_init(&r, NULL, &options, now);
+    reclaim_init(&r, stub_predictor, &options, now);
     assert_int_equal(add(b, &r,
                          POD("mid", YOUNG, "1", "1Gi",
                              ",'labels':{'koordinator.sh/priority-class':'koord-mid'}")),
@@ -198,7 +195,7 @@ static void test_errors(void **state)
     struct kerr err = { 0 };
 
     told = nothing;
-    reclaim_init(&r, NULL, &options, now);
+    reclaim_init(&r, stub_predictor, &options, now);
     assert_int_equal(reclaim_result(&r, NULL, &a, &err), -EINVAL);
     assert_int_equal(reclaim_result(&r, node_of(empty), &a, &err), -EINVAL);
     assert_string_equal(err.text, "node n has no allocatable");

@@ -1,5 +1,5 @@
 /* reporter_fixture.h - reporters on the virtual loop, against an API server that fails in the usual
- * ways. The test stands in for the states (by --wrap): what is known is set by hand. */
+ * ways. What is known is set by hand. */
 #ifndef KOORD_KOORDLET_REPORT_TEST_REPORTER_FIXTURE_H
 #define KOORD_KOORDLET_REPORT_TEST_REPORTER_FIXTURE_H
 #include "client/test/rig.h"
@@ -16,75 +16,6 @@
 #define NRTS    "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies"
 #define DEVICES "/apis/scheduling.koordinator.sh/v1alpha1/devices"
 
-/* ---- what is known --------------------------------------------------------------------------- */
-
-static struct known {
-    struct kobj *node;
-    struct podset *pods;
-    bool nodemetric, kubelet_known;
-    struct collect_policy policy;
-    struct kubelet_config kubelet;
-    states_fn on_policy;
-    void *on_policy_arg;
-    unsigned told;
-} known;
-
-const struct node *__wrap_states_node(const struct states *s);
-struct podset *__wrap_states_pods(const struct states *s);
-const struct nodeslo_spec *__wrap_states_nodeslo(const struct states *s);
-const struct nodemetric *__wrap_states_nodemetric(const struct states *s);
-const struct collect_policy *__wrap_states_policy(const struct states *s);
-const struct kubelet_config *__wrap_states_kubelet_config(const struct states *s);
-void __wrap_states_on(struct states *s, enum states_topic t, const char *name, states_fn fn,
-                      void *arg);
-void __wrap_states_tell(struct states *s, enum states_topic t);
-
-const struct node *__wrap_states_node(const struct states *s)
-{
-    (void)s;
-    return known.node ? node_of(known.node) : NULL;
-}
-struct podset *__wrap_states_pods(const struct states *s)
-{
-    (void)s;
-    return known.pods;
-}
-const struct nodeslo_spec *__wrap_states_nodeslo(const struct states *s)
-{
-    (void)s;
-    return NULL;
-}
-const struct nodemetric *__wrap_states_nodemetric(const struct states *s)
-{
-    static const struct nodemetric some;
-    (void)s;
-    return known.nodemetric ? &some : NULL;
-}
-const struct collect_policy *__wrap_states_policy(const struct states *s)
-{
-    (void)s;
-    return &known.policy;
-}
-const struct kubelet_config *__wrap_states_kubelet_config(const struct states *s)
-{
-    (void)s;
-    return known.kubelet_known ? &known.kubelet : NULL;
-}
-void __wrap_states_on(struct states *s, enum states_topic t, const char *name, states_fn fn,
-                      void *arg)
-{
-    (void)s, (void)name;
-    assert_int_equal(t, STATES_POLICY);
-    known.on_policy = fn;
-    known.on_policy_arg = arg;
-}
-void __wrap_states_tell(struct states *s, enum states_topic t)
-{
-    (void)s;
-    assert_int_equal(t, STATES_TOPOLOGY);
-    known.told++;
-}
-
 /* ---- the fixture
  * --------------------------------------------------------------------------------- */
 
@@ -100,6 +31,12 @@ struct fixture {
     struct koordlet_options o;
     struct report_env env;
     struct tmpdir dir;
+    struct snapshots *snapshots;
+    struct snapshot known;
+    struct nodemetric nodemetric;
+    struct kubelet_config kubelet;
+    struct kobj *node;
+    unsigned told; /* of another topology */
 };
 
 static inline UNUSED struct kobj *decode(struct fixture *b, const struct kind *k, const char *json)
@@ -120,8 +57,9 @@ static inline UNUSED void set_node(struct fixture *b, const char *version, const
         xasprintf("{\"metadata\":{\"name\":\"n1\",\"uid\":\"u-1\",\"resourceVersion\":\"%s\","
                   "\"annotations\":{%s}}}",
                   version, annotations);
-    kobj_unref(known.node);
-    known.node = decode(b, &kind_node, json);
+    kobj_unref(b->node);
+    b->node = decode(b, &kind_node, json);
+    b->known.node = node_of(b->node);
 }
 
 static inline UNUSED struct cpu_info *two_cpus(void)
@@ -148,16 +86,26 @@ static inline UNUSED struct numa_info *one_numa_node(void)
     return m;
 }
 
+static inline void count_told(void *arg)
+{
+    ++*(unsigned *)arg;
+}
+
 static inline UNUSED void fixture_init(struct fixture *b)
 {
     *b = (struct fixture){ 0 };
-    known = (struct known){ .nodemetric = true, .kubelet_known = true };
-    known.policy = (struct collect_policy){ .aggregate = 300 * SECOND,
-                                            .report_interval = 60 * SECOND,
-                                            .durations = { 300 * SECOND },
-                                            .ndurations = 1 };
-    known.kubelet = (struct kubelet_config){ .cpu_manager_policy = "none" };
+    b->kubelet = (struct kubelet_config){ .cpu_manager_policy = "none" };
+    b->known = (struct snapshot){ .refs = 1,
+                                  .nodemetric = &b->nodemetric,
+                                  .kubelet = &b->kubelet,
+                                  .policy = { .aggregate = 300 * SECOND,
+                                              .report_interval = 60 * SECOND,
+                                              .durations = { 300 * SECOND },
+                                              .ndurations = 1 } };
     rig_init(&b->rig, 7);
+    b->snapshots = snapshots_new(b->rig.loop);
+    snapshots_publish(b->snapshots, snapshot_ref(&b->known));
+    snapshots_on(b->snapshots, STATES_TOPOLOGY, "test", count_told, &b->told);
     b->scratch = kj_scratch_new(b->rig.strings);
     b->mc = metriccache_new();
     b->metrics = metrics_new();
@@ -171,6 +119,7 @@ static inline UNUSED void fixture_init(struct fixture *b)
     b->o.topology_interval = 3 * SECOND;
     b->env = (struct report_env){ .loop = b->rig.loop,
                                   .kube = b->rig.kube,
+                                  .snapshots = b->snapshots,
                                   .mc = b->mc,
                                   .host = &b->host,
                                   .collect = &b->collect,
@@ -179,20 +128,28 @@ static inline UNUSED void fixture_init(struct fixture *b)
                                   .external = b->metrics,
                                   .node_name = "n1" };
     set_node(b, "1", "");
-    known.pods = podset_new(xnewn0(1, struct npod *), 0);
+    b->known.pods = podset_new(xnewn0(1, struct npod *), 0);
 }
 
 static inline UNUSED void fixture_fini(struct fixture *b)
 {
     tmpdir_fini(&b->dir);
-    known.node = kobj_unref(known.node);
-    known.pods = podset_unref(known.pods);
+    snapshots_free(b->snapshots);
+    kobj_unref(b->node);
+    podset_unref(b->known.pods);
     cpu_info_unref(b->cpu);
     numa_info_unref(b->numa);
     metriccache_free(b->mc);
     metrics_free(b->metrics);
     kj_scratch_free(b->scratch);
     rig_fini(&b->rig);
+}
+
+/* The collect policy is another one. */
+static inline UNUSED void policy_changed(struct fixture *b)
+{
+    snapshots_tell(b->snapshots, STATES_POLICY);
+    rig_run(&b->rig, 0);
 }
 
 static inline UNUSED void run(struct fixture *b, nsec_t by)

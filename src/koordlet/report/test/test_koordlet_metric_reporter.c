@@ -66,17 +66,17 @@ static void test_metric_interval_follows_the_policy(void **state)
     (void)state;
     fixture_init(&b);
     fake_put(b.rig.fake, METRICS, "n1", "{}");
-    known.policy.report_interval = 666 * SECOND;
+    b.known.policy.report_interval = 666 * SECOND;
     struct metric_reporter *r = metric_reporter_new(&b.env);
     metric_reporter_start(r);
     run(&b, 200 * SECOND);
     assert_int_equal(fake_stats(b.rig.fake).patches, 0);
-    known.policy.report_interval = 30 * SECOND; /* over already */
-    known.on_policy(known.on_policy_arg);
+    b.known.policy.report_interval = 30 * SECOND; /* over already */
+    policy_changed(&b);
     run(&b, SECOND);
     assert_int_equal(fake_stats(b.rig.fake).patches, 1);
-    known.policy.report_interval = 666 * SECOND;
-    known.on_policy(known.on_policy_arg);
+    b.known.policy.report_interval = 666 * SECOND;
+    policy_changed(&b);
     run(&b, 590 * SECOND);
     assert_int_equal(fake_stats(b.rig.fake).patches, 1);
     run(&b, 80 * SECOND);
@@ -93,14 +93,14 @@ static void test_metric_policy_changes_during_a_report(void **state)
     (void)state;
     fixture_init(&b);
     fake_put(b.rig.fake, METRICS, "n1", "{}");
-    known.policy.report_interval = 3600 * SECOND;
+    b.known.policy.report_interval = 3600 * SECOND;
     struct metric_reporter *r = metric_reporter_new(&b.env);
     fake_slow(b.rig.fake, 5 * SECOND);
     metric_reporter_start(r);
     while (fake_stats(b.rig.fake).requests == 0)
         run(&b, SECOND);
-    known.policy.report_interval = 60 * SECOND;
-    known.on_policy(known.on_policy_arg);
+    b.known.policy.report_interval = 60 * SECOND;
+    policy_changed(&b);
     run(&b, 75 * SECOND);
     assert_int_equal(fake_stats(b.rig.fake).patches, 2);
     metric_reporter_free(r);
@@ -113,7 +113,7 @@ static void test_metric_is_never_created(void **state)
 
     (void)state;
     fixture_init(&b);
-    known.nodemetric = false;
+    b.known.nodemetric = NULL;
     struct metric_reporter *r = metric_reporter_new(&b.env);
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
     metrics_write(&b.metrics, 1, &text);
@@ -122,7 +122,7 @@ static void test_metric_is_never_created(void **state)
     run(&b, 61 * SECOND);
     assert_int_equal(fake_stats(b.rig.fake).requests, 0);
     assert_non_null(strstr(metric_reporter_missing(r), "koord-manager"));
-    known.nodemetric = true; /* the watch says so, but it is gone again */
+    b.known.nodemetric = &b.nodemetric; /* the watch says so, but it is gone again */
     run(&b, 60 * SECOND);
     assert_int_equal(fake_stats(b.rig.fake).requests, 1);
     assert_int_equal(fake_count(b.rig.fake, "nodemetrics"), 0);

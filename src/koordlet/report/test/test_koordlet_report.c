@@ -142,7 +142,7 @@ static void test_numa_host_apps_and_predictions(void **state)
     feed(mc, M_NODE_NUMA_CPU, LABELS("1"), 5, 1), feed(mc, M_NODE_NUMA_MEMORY, LABELS("1"), 5, 7);
     feed(mc, M_HOST_APP_CPU, LABELS("z"), 5, 1), feed(mc, M_HOST_APP_MEMORY, LABELS("z"), 5, 7);
     feed(mc, M_HOST_APP_CPU, LABELS("a"), 5, 2), feed(mc, M_HOST_APP_MEMORY, LABELS("a"), 5, 8);
-    reclaim_init(&reclaim, models, &o, NOW);
+    reclaim_init(&reclaim, models_predictor(models), &o, NOW);
     struct nodemetric_in in = { .mc = mc, .slo = &slo, .numa_nodes = 2, .predictor = &reclaim };
     CLEANUP(kj_doc_free) struct kj_doc *d = build(b, &in);
 

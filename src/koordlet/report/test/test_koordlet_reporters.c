@@ -16,7 +16,7 @@ static void test_topology_is_created_and_kept(void **state)
     assert_null(topology_reporter_local(r));
     run(&b, 7 * SECOND);
     assert_int_equal(fake_stats(b.rig.fake).creates, 1);
-    assert_int_equal(known.told, 1);
+    assert_int_equal(b.told, 1);
     CLEANUP(kj_doc_free) struct kj_doc *doc = stored(&b, NRTS);
     const struct kj_val *owner = kj_at(kj_path(kj_root(doc), "metadata.ownerReferences"), 0);
     assert_string_equal(kj_str(kj_get(owner, "uid")), "u-1");
@@ -33,7 +33,7 @@ static void test_topology_is_created_and_kept(void **state)
     set_node(&b, "2", "\"node.koordinator.sh/reservation\":\"{\\\"reservedCPUs\\\":\\\"1\\\"}\"");
     run(&b, 4 * SECOND);
     assert_int_equal(fake_stats(b.rig.fake).patches, 1);
-    assert_int_equal(known.told, 2);
+    assert_int_equal(b.told, 2);
     assert_string_equal(stored_text(&b, NRTS, "metadata.annotations.theirs", buf, sizeof buf), "x");
     const struct topology *t = topology_reporter_local(r);
     assert_string_equal(kstrmap_get(&t->annotations, "node.koordinator.sh/reservation"),
@@ -105,7 +105,7 @@ static void test_topology_ignores_heartbeats(void **state)
         run(&b, 5 * SECOND);
     }
     assert_int_equal(fake_stats(b.rig.fake).requests, before);
-    assert_int_equal(known.told, 1);
+    assert_int_equal(b.told, 1);
     topology_reporter_free(r);
     fixture_fini(&b);
 }
@@ -116,7 +116,7 @@ static void test_topology_follows_the_checkpoint_of_the_kubelet(void **state)
 
     (void)state;
     fixture_init(&b);
-    known.kubelet.cpu_manager_policy = "static";
+    b.kubelet.cpu_manager_policy = "static";
     struct topology_reporter *r = topology_reporter_new(&b.env);
     topology_reporter_start(r);
     run(&b, 7 * SECOND);
@@ -174,7 +174,7 @@ static void test_topology_without_the_gate_is_local(void **state)
     (void)state;
     fixture_init(&b);
     assert_int_equal(gates_parse(&b.o.gates, "NodeTopologyReport=false", &err), 0);
-    known.kubelet_known = false;
+    b.known.kubelet = NULL;
     struct topology_reporter *r = topology_reporter_new(&b.env);
     topology_reporter_start(r);
     run(&b, 7 * SECOND);
@@ -183,7 +183,7 @@ static void test_topology_without_the_gate_is_local(void **state)
     b.o.disable_kubelet_config = true;
     run(&b, 4 * SECOND);
     assert_non_null(topology_reporter_local(r));
-    assert_int_equal(known.told, 1);
+    assert_int_equal(b.told, 1);
     assert_int_equal(fake_stats(b.rig.fake).requests, 0);
     topology_reporter_free(r);
     fixture_fini(&b);

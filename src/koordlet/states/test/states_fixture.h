@@ -144,12 +144,14 @@ struct states_fixture {
     struct metrics *internal, *external;
     struct states_options o;
     struct states *states;
+    struct snapshots *snapshots;
 };
 
 static inline void states_fixture_init(struct states_fixture *r)
 {
     memset(r, 0, sizeof *r);
     rig_init(&r->api, 7);
+    r->snapshots = snapshots_new(r->api.loop);
     r->internal = metrics_new();
     r->external = metrics_new();
     r->host = (struct host){ .driver = CGROUP_SYSTEMD, .driver_known = true };
@@ -175,6 +177,7 @@ static inline void states_fixture_start(struct states_fixture *r)
 {
     struct states_env env = {
         .loop = r->api.loop,
+        .snapshots = r->snapshots,
         .kube = r->api.kube,
         .config = &r->config,
         .host = &r->host,
@@ -190,6 +193,7 @@ static inline void states_fixture_start(struct states_fixture *r)
 static inline void states_fixture_fini(struct states_fixture *r)
 {
     states_free(r->states);
+    snapshots_free(r->snapshots);
     httpd_free(r->kubelet.httpd);
     strbuf_fini(&r->kubelet.pods);
     metrics_free(r->internal);
@@ -199,6 +203,12 @@ static inline void states_fixture_fini(struct states_fixture *r)
 static inline UNUSED void states_fixture_fini_p(struct states_fixture *r)
 {
     states_fixture_fini(r);
+}
+
+/* What is known now. */
+static inline UNUSED const struct snapshot *states_fixture_known(const struct states_fixture *r)
+{
+    return snapshots_get(r->snapshots);
 }
 
 static inline void states_fixture_run(struct states_fixture *r, double seconds)

@@ -27,14 +27,6 @@
     "{\\'gpu\\':[{\\'id\\':\\'0\\'}],\\'rdma\\':[{\\'id\\':\\'0000:01:00.0\\'," \
     "\\'extension\\':{\\'vfs\\':[{\\'minor\\':-1,\\'busID\\':\\'0000:01:00.2\\'}]}}]}"
 
-static struct podset *known;
-struct podset *__wrap_states_pods(const struct states *s);
-struct podset *__wrap_states_pods(const struct states *s)
-{
-    (void)s;
-    return known;
-}
-
 /* ---- messages -------------------------------------------------------------------------------- */
 
 static struct str text_of(const struct strbuf *b)
@@ -265,9 +257,10 @@ static void test_what_is_no_list(void **state)
 
 /* ---- both ends ------------------------------------------------------------------------------- */
 
-struct gpu_fixture {
-    void *bed;
+struct proxy_fixture {
+    void *base;
     struct fixture f;
+    struct snapshots *snapshots;
     struct loop *l;
     struct metrics *metrics;
     struct podresources *proxy;
@@ -280,7 +273,7 @@ struct gpu_fixture {
 
 static void kubelet_serve(void *arg, struct grpc_req *r, const char *method, struct str message)
 {
-    struct gpu_fixture *t = arg;
+    struct proxy_fixture *t = arg;
     CLEANUP(strbuf_fini) struct strbuf list = STRBUF_INIT;
 
     t->asked++;
@@ -297,7 +290,7 @@ static void kubelet_serve(void *arg, struct grpc_req *r, const char *method, str
     grpc_finish(r, &(struct grpc_status){ .code = GRPC_OK });
 }
 
-static void kubelet_start(struct gpu_fixture *t)
+static void kubelet_start(struct proxy_fixture *t)
 {
     struct kerr err;
     char addr[sizeof t->backend + 8];
@@ -309,32 +302,36 @@ static void kubelet_start(struct gpu_fixture *t)
         fail_msg("%s", err.text);
 }
 
-static void gpu_fixture_open(struct gpu_fixture *t)
+static void proxy_fixture_open(struct proxy_fixture *t)
 {
-    *t = (struct gpu_fixture){ 0 };
-    fixture_setup(&t->bed);
+    *t = (struct proxy_fixture){ 0 };
+    fixture_setup(&t->base);
     fixture_init(&t->f);
     t->l = loop_new();
     t->metrics = metrics_new();
+    t->snapshots = snapshots_new(t->l);
     snprintf(t->dir, sizeof t->dir, "%s/deep/er", t->f.dir);
     snprintf(t->socket, sizeof t->socket, "%s/kubelet.sock", t->dir);
     snprintf(t->backend, sizeof t->backend, "%s/kubelet/pod-resources/kubelet.sock", t->f.dir);
-    t->proxy = podresources_new(&(struct podresources_env){
-        .loop = t->l, .host = fixture_host(&t->f), .dir = t->dir, .internal = t->metrics });
+    t->proxy = podresources_new(&(struct podresources_env){ .loop = t->l,
+                                                            .snapshots = t->snapshots,
+                                                            .host = fixture_host(&t->f),
+                                                            .dir = t->dir,
+                                                            .internal = t->metrics });
     t->client = grpc_client_new(t->l, t->socket, NULL, NULL);
-    known = pods_of(t->bed, "[" ANNOTATED("p", GPU) "]");
+    snapshots_set_pods(t->snapshots, pods_of(t->base, "[" ANNOTATED("p", GPU) "]"));
 }
 
-static void gpu_fixture_close(struct gpu_fixture *t)
+static void proxy_fixture_close(struct proxy_fixture *t)
 {
     http_free(t->client);
     podresources_free(t->proxy);
     grpc_server_free(t->kubelet);
-    known = podset_unref(known);
+    snapshots_free(t->snapshots);
     metrics_free(t->metrics);
     loop_free(t->l);
     fixture_fini(&t->f);
-    fixture_teardown(&t->bed);
+    fixture_teardown(&t->base);
 }
 
 struct answer {
@@ -358,7 +355,7 @@ static void on_end(void *arg, const struct grpc_status *st)
     loop_stop(a->l);
 }
 
-static struct answer ask(struct gpu_fixture *t, const char *method, struct str message)
+static struct answer ask(struct proxy_fixture *t, const char *method, struct str message)
 {
     static const struct grpc_call_events events = { on_message, on_end };
     struct answer a = { .l = t->l };
@@ -377,7 +374,7 @@ static void answer_fini(struct answer *a)
     strbuf_fini(&a->text);
 }
 
-static void expect_answer(struct gpu_fixture *t, const char *method, enum grpc_code code,
+static void expect_answer(struct proxy_fixture *t, const char *method, enum grpc_code code,
                           const char *text)
 {
     struct answer a = ask(t, method, STR("\x0a\x01x"));
@@ -390,11 +387,11 @@ static void expect_answer(struct gpu_fixture *t, const char *method, enum grpc_c
 static void test_list_goes_to_the_kubelet_and_comes_back_with_devices(void **state)
 {
     CLEANUP(strbuf_fini) struct strbuf printed = STRBUF_INIT;
-    struct gpu_fixture t;
+    struct proxy_fixture t;
     struct stat st;
 
     (void)state;
-    gpu_fixture_open(&t);
+    proxy_fixture_open(&t);
     assert_null(podresources_missing(t.proxy));
     kubelet_start(&t);
     podresources_start(t.proxy);
@@ -411,15 +408,15 @@ static void test_list_goes_to_the_kubelet_and_comes_back_with_devices(void **sta
     assert_non_null(
         strstr(strbuf_str(&text),
                "koordlet_pod_resources_proxy_requests_total{code=\"OK\",method=\"List\"} 1\n"));
-    gpu_fixture_close(&t);
+    proxy_fixture_close(&t);
 }
 
 static void test_the_rest_of_the_service_is_passed_on(void **state)
 {
-    struct gpu_fixture t;
+    struct proxy_fixture t;
 
     (void)state;
-    gpu_fixture_open(&t);
+    proxy_fixture_open(&t);
     kubelet_start(&t);
     podresources_start(t.proxy);
     expect_answer(&t, SERVICE "Get", GRPC_NOT_FOUND, "pod not found");
@@ -432,15 +429,15 @@ static void test_the_rest_of_the_service_is_passed_on(void **state)
     expect_answer(&t, "/v1alpha1.PodResourcesLister/List", GRPC_UNIMPLEMENTED,
                   "only v1.PodResourcesLister is served");
     assert_int_equal(t.asked, 2);
-    gpu_fixture_close(&t);
+    proxy_fixture_close(&t);
 }
 
 static void test_a_kubelet_that_comes_later(void **state)
 {
-    struct gpu_fixture t;
+    struct proxy_fixture t;
 
     (void)state;
-    gpu_fixture_open(&t);
+    proxy_fixture_open(&t);
     podresources_start(t.proxy);
     assert_non_null(strstr(podresources_missing(t.proxy), "No such file or directory"));
     struct answer a = ask(&t, SERVICE "List", STR(""));
@@ -454,35 +451,35 @@ static void test_a_kubelet_that_comes_later(void **state)
     expect_answer(&t, SERVICE "List", GRPC_OK, "");
     podresources_start(t.proxy); /* looks again at once */
     assert_null(podresources_missing(t.proxy));
-    gpu_fixture_close(&t);
+    proxy_fixture_close(&t);
 }
 
 static void test_no_list_before_the_pods_are_known(void **state)
 {
-    struct gpu_fixture t;
+    struct proxy_fixture t;
 
     (void)state;
-    gpu_fixture_open(&t);
+    proxy_fixture_open(&t);
     kubelet_start(&t);
     podresources_start(t.proxy);
-    known = podset_unref(known);
+    snapshots_set_pods(t.snapshots, NULL);
     expect_answer(&t, SERVICE "List", GRPC_UNAVAILABLE, "no pods from the kubelet yet");
     expect_answer(&t, SERVICE "GetAllocatableResources", GRPC_OK, "");
-    gpu_fixture_close(&t);
+    proxy_fixture_close(&t);
 }
 
 static void test_a_directory_that_cannot_be_made(void **state)
 {
-    struct gpu_fixture t;
+    struct proxy_fixture t;
 
     (void)state;
-    gpu_fixture_open(&t);
+    proxy_fixture_open(&t);
     kubelet_start(&t);
     fixture_put(&t.f, "", "deep");
     podresources_start(t.proxy);
     assert_non_null(
         strstr(podresources_missing(t.proxy), "the pod-resources proxy does not serve"));
-    gpu_fixture_close(&t);
+    proxy_fixture_close(&t);
 }
 
 static void leave_dead_socket(const char *path)
@@ -497,17 +494,17 @@ static void leave_dead_socket(const char *path)
 
 static void test_the_socket_of_a_dead_one_is_replaced(void **state)
 {
-    struct gpu_fixture t;
+    struct proxy_fixture t;
 
     (void)state;
-    gpu_fixture_open(&t);
+    proxy_fixture_open(&t);
     kubelet_start(&t);
     fixture_dir(&t.f, "deep/er");
     leave_dead_socket(t.socket);
     podresources_start(t.proxy);
     assert_null(podresources_missing(t.proxy));
     expect_answer(&t, SERVICE "List", GRPC_OK, "");
-    gpu_fixture_close(&t);
+    proxy_fixture_close(&t);
 }
 
 int main(void)

@@ -20,7 +20,7 @@ static void test_a_good_kubelet_gives_pods_with_their_places(void **state)
     states_fixture_init(&r);
     states_fixture_start(&r);
     states_fixture_run(&r, 1);
-    const struct podset *set = states_pods(r.states);
+    const struct podset *set = states_fixture_known(&r)->pods;
     assert_non_null(set);
     assert_int_equal(set->n, 1);
     const struct npod *p = podset_find(set, UID_WEB);
@@ -54,17 +54,17 @@ static void test_an_unchanged_pod_is_the_same_struct(void **state)
     (void)state;
     states_fixture_init(&r);
     states_fixture_start(&r);
-    states_on(r.states, STATES_PODS, "test", count, &told);
+    snapshots_on(r.snapshots, STATES_PODS, "test", count, &told);
     states_fixture_run(&r, 1);
     assert_int_equal(told, 1);
-    struct podset *first = podset_ref(states_pods(r.states));
+    struct podset *first = podset_ref(states_fixture_known(&r)->pods);
     states_fixture_run(&r, 10);
     assert_int_equal(r.kubelet.asked, 2);
-    assert_ptr_equal(states_pods(r.states), first); /* nothing happened at all */
+    assert_ptr_equal(states_fixture_known(&r)->pods, first); /* nothing happened at all */
     assert_int_equal(told, 1);
     fake_kubelet_add(&r.kubelet, "second", "db", "", true);
     states_fixture_run(&r, 10);
-    struct podset *now = states_pods(r.states);
+    struct podset *now = states_fixture_known(&r)->pods;
     assert_int_equal(now->n, 2);
     assert_int_equal(told, 2);
     assert_ptr_equal(podset_find(now, UID_WEB), first->pods[0]);
@@ -73,9 +73,9 @@ static void test_an_unchanged_pod_is_the_same_struct(void **state)
     fake_kubelet_add(&r.kubelet, UID_WEB, "web", ",\"labels\":{\"x\":\"y\"}", true);
     states_fixture_run(&r, 10);
     assert_int_equal(told, 3);
-    assert_int_equal(states_pods(r.states)->n, 1);
-    assert_ptr_not_equal(states_pods(r.states)->pods[0], first->pods[0]);
-    assert_int_not_equal(states_pods(r.states)->pods[0]->stamp, first->pods[0]->stamp);
+    assert_int_equal(states_fixture_known(&r)->pods->n, 1);
+    assert_ptr_not_equal(states_fixture_known(&r)->pods->pods[0], first->pods[0]);
+    assert_int_not_equal(states_fixture_known(&r)->pods->pods[0]->stamp, first->pods[0]->stamp);
     assert_string_equal(first->pods[0]->obj->meta.name, "web");
     podset_unref(first);
 }
@@ -95,7 +95,7 @@ static void test_pods_without_stamp_and_with_odd_uids(void **state)
     fake_kubelet_add(&r.kubelet, "", "nobody", "", true);
     states_fixture_start(&r);
     states_fixture_run(&r, 1);
-    const struct podset *set = states_pods(r.states);
+    const struct podset *set = states_fixture_known(&r)->pods;
     assert_int_equal(set->n, 2);
     const struct npod *p = podset_find(set, "0123456789abcdef0123456789abcdef");
     assert_int_equal(p->obj->meta.created, 0);
@@ -115,7 +115,7 @@ static void test_another_driver_moves_all_pods(void **state)
     states_fixture_run(&r, 1);
     r.host.driver = CGROUP_CGROUPFS;
     states_fixture_run(&r, 10);
-    const struct npod *p = states_pods(r.states)->pods[0];
+    const struct npod *p = states_fixture_known(&r)->pods->pods[0];
     assert_string_equal(p->cgroup_dir, "kubepods/burstable/pod" UID_WEB);
     assert_string_equal(p->containers[0].dir, "c-web");
 }
@@ -179,14 +179,14 @@ static void test_bad_answers_keep_the_known_pods(void **state)
     states_fixture_start(&r);
     states_fixture_run(&r, 1);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        const struct podset *before = states_pods(r.states);
+        const struct podset *before = states_fixture_known(&r)->pods;
         unsigned asked = r.kubelet.asked;
         r.kubelet.mood = cases[i].mood;
         r.kubelet.status = cases[i].status;
         r.kubelet.text = cases[i].text;
         states_fixture_run(&r, 14);
         assert_in_range(r.kubelet.asked, asked + 1, asked + 2);
-        assert_ptr_equal(states_pods(r.states), before);
+        assert_ptr_equal(states_fixture_known(&r)->pods, before);
         if (!strstr(r.states->pods.problem.text, cases[i].why))
             fail_msg("case %zu: '%s'", i, r.states->pods.problem.text);
         r.kubelet.mood = KUBELET_GOOD;
@@ -216,7 +216,7 @@ static void test_reasons_while_no_pods_came(void **state)
     assert_non_null(strstr(states_missing(r.states, 0), "connection refused"));
     r.kubelet.refuse = false;
     states_fixture_run(&r, 11);
-    assert_non_null(states_pods(r.states));
+    assert_non_null(states_fixture_known(&r)->pods);
     assert_int_equal(strncmp(states_missing(r.states, 0), "no NodeSLO yet", 14), 0);
 }
 
@@ -229,7 +229,7 @@ static void test_a_huge_answer_is_refused(void **state)
     states_fixture_init(&r);
     states_fixture_start(&r);
     states_fixture_run(&r, 1);
-    const struct podset *before = states_pods(r.states);
+    const struct podset *before = states_fixture_known(&r)->pods;
     strbuf_append(&text, "{\"items\":[{\"metadata\":{\"name\":\"");
     memset(strbuf_reserve(&text, LISTSPLIT_ITEM_MAX + 1000), 'x', LISTSPLIT_ITEM_MAX + 1000);
     text.len += LISTSPLIT_ITEM_MAX + 1000;
@@ -237,7 +237,7 @@ static void test_a_huge_answer_is_refused(void **state)
     r.kubelet.mood = KUBELET_TEXT;
     r.kubelet.text = text.data;
     states_fixture_run(&r, 10);
-    assert_ptr_equal(states_pods(r.states), before);
+    assert_ptr_equal(states_fixture_known(&r)->pods, before);
     assert_string_equal(r.states->pods.problem.text,
                         "answer to /pods/: an item is larger than 8388608 bytes");
 }
@@ -291,12 +291,12 @@ static void test_a_thousand_pods_come_and_go(void **state)
             fake_kubelet_add(&r.kubelet, uid, name, "", true);
         }
         states_fixture_run(&r, 10);
-        assert_int_equal(states_pods(r.states)->n, 100);
+        assert_int_equal(states_fixture_known(&r)->pods->n, 100);
     }
     strbuf_reset(&r.kubelet.pods);
     fake_kubelet_add(&r.kubelet, UID_WEB, "web", "", true);
     states_fixture_run(&r, 10);
-    assert_int_equal(states_pods(r.states)->n, 1);
+    assert_int_equal(states_fixture_known(&r)->pods->n, 1);
     assert_int_equal(metric_children(r.states->pods.requests), 1);
     assert_int_equal(r.states->pods.by_stamp.n, 1);
 }
@@ -332,7 +332,7 @@ static void test_the_configuration_is_read_when_the_kubelet_may_be_new(void **st
     states_fixture_init(&r);
     states_fixture_start(&r);
     states_fixture_run(&r, 1);
-    assert_string_equal(states_kubelet_config(r.states)->cpu_manager_policy, "static");
+    assert_string_equal(states_fixture_known(&r)->kubelet->cpu_manager_policy, "static");
     states_fixture_run(&r, 250);
     assert_int_equal(r.kubelet.config_asked, 1); /* not every round */
     states_fixture_run(&r, 60);
@@ -344,13 +344,13 @@ static void test_the_configuration_is_read_when_the_kubelet_may_be_new(void **st
     r.kubelet.config = "{\"kubeletconfig\":{\"cpuManagerPolicy\":\"none\"}}";
     states_fixture_run(&r, 11);
     assert_int_equal(r.kubelet.config_asked, 3);
-    assert_string_equal(states_kubelet_config(r.states)->cpu_manager_policy, "none");
+    assert_string_equal(states_fixture_known(&r)->kubelet->cpu_manager_policy, "none");
     fake_patch(r.api.fake, NODES, "n1",
                "{\"status\":{\"nodeInfo\":{\"kubeletVersion\":\"v1.36.0\"}}}");
     r.kubelet.config = "nonsense";
     states_fixture_run(&r, 11);
     assert_int_equal(r.kubelet.config_asked, 4);
-    assert_string_equal(states_kubelet_config(r.states)->cpu_manager_policy, "none");
+    assert_string_equal(states_fixture_known(&r)->kubelet->cpu_manager_policy, "none");
     assert_true(
         states_fixture_shows(r.internal, "koordlet_kubelet_failures_total{path=\"/configz\"} 1"));
 }

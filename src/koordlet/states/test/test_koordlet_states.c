@@ -18,7 +18,7 @@ static void test_node_news_are_of_labels_and_annotations(void **state)
     (void)state;
     states_fixture_init(&r);
     states_fixture_start(&r);
-    states_on(r.states, STATES_NODE, "test", count, &told);
+    snapshots_on(r.snapshots, STATES_NODE, "test", count, &told);
     states_fixture_run(&r, 1);
     assert_int_equal(told, 1);
     assert_true(states_fixture_shows(
@@ -35,7 +35,8 @@ static void test_node_news_are_of_labels_and_annotations(void **state)
     fake_patch(r.api.fake, NODES, "n1", "{\"metadata\":{\"annotations\":{\"x\":\"y\"}}}");
     states_fixture_run(&r, 1);
     assert_int_equal(told, 2);
-    assert_string_equal(kstrmap_get(&states_node(r.states)->obj.meta.annotations, "x"), "y");
+    assert_string_equal(kstrmap_get(&states_fixture_known(&r)->node->obj.meta.annotations, "x"),
+                        "y");
 }
 
 static void test_one_bad_part_of_a_nodeslo(void **state)
@@ -46,16 +47,17 @@ static void test_one_bad_part_of_a_nodeslo(void **state)
     (void)state;
     states_fixture_init(&r);
     states_fixture_start(&r);
-    states_on(r.states, STATES_NODESLO, "test", count, &told);
+    snapshots_on(r.snapshots, STATES_NODESLO, "test", count, &told);
     states_fixture_run(&r, 1);
-    assert_null(states_nodeslo(r.states));
+    assert_null(states_fixture_known(&r)->slo);
     assert_false(states_fixture_shows(r.internal, "koordlet_nodeslo_refused_total{"));
     fake_put(r.api.fake, NODESLOS, "n1",
              "{\"spec\":{\"resourceUsedThresholdWithBE\":{\"enable\":true,"
              "\"cpuSuppressThresholdPercent\":50},\"cpuBurstStrategy\":{\"policy\":\"auto\"}}}");
     states_fixture_run(&r, 1);
     assert_int_equal(told, 1);
-    assert_int_equal(states_nodeslo(r.states)->threshold->cpu_suppress_threshold_percent.v, 50);
+    assert_int_equal(states_fixture_known(&r)->slo->threshold->cpu_suppress_threshold_percent.v,
+                     50);
     /* A patch of the status is no news. */
     fake_patch(r.api.fake, NODESLOS, "n1", "{\"status\":{\"x\":1}}");
     states_fixture_run(&r, 1);
@@ -65,8 +67,9 @@ static void test_one_bad_part_of_a_nodeslo(void **state)
                "lot\"},\"cpuBurstStrategy\":{\"policy\":\"none\"}}}");
     states_fixture_run(&r, 5);
     assert_int_equal(told, 2);
-    assert_int_equal(states_nodeslo(r.states)->threshold->cpu_suppress_threshold_percent.v, 50);
-    assert_string_equal(states_nodeslo(r.states)->cpu_burst->config.policy, "none");
+    assert_int_equal(states_fixture_known(&r)->slo->threshold->cpu_suppress_threshold_percent.v,
+                     50);
+    assert_string_equal(states_fixture_known(&r)->slo->cpu_burst->config.policy, "none");
     assert_true(states_fixture_shows(r.internal, "koordlet_nodeslo_refused_total{section="
                                                  "\"resourceUsedThresholdWithBE\"} 1\n"));
     assert_int_equal(fake_count(r.api.fake, "events"), 1);
@@ -74,7 +77,7 @@ static void test_one_bad_part_of_a_nodeslo(void **state)
     fake_delete(r.api.fake, NODESLOS, "n1");
     states_fixture_run(&r, 1);
     assert_int_equal(told, 2);
-    assert_non_null(states_nodeslo(r.states));
+    assert_non_null(states_fixture_known(&r)->slo);
 }
 
 static void test_three_changes_are_told_once(void **state)
@@ -86,21 +89,21 @@ static void test_three_changes_are_told_once(void **state)
     states_fixture_init(&r);
     states_fixture_start(&r);
     states_fixture_run(&r, 1);
-    states_on(r.states, STATES_NODESLO, "test", count, &told);
-    states_on(r.states, STATES_TOPOLOGY, "test", count, &topology);
+    snapshots_on(r.snapshots, STATES_NODESLO, "test", count, &told);
+    snapshots_on(r.snapshots, STATES_TOPOLOGY, "test", count, &topology);
     for (int i = 0; i < 3; i++)
-        states_tell(r.states, STATES_NODESLO);
+        snapshots_tell(r.snapshots, STATES_NODESLO);
     assert_int_equal(told, 0); /* in a later turn */
     states_fixture_run(&r, 0);
     assert_int_equal(told, 1);
     assert_int_equal(topology, 0);
-    states_tell(r.states, STATES_TOPOLOGY);
+    snapshots_tell(r.snapshots, STATES_TOPOLOGY);
     states_fixture_run(&r, 0);
     assert_int_equal(topology, 1);
 }
 
 struct chatter {
-    struct states *s;
+    struct snapshots *s;
     int told;
 };
 
@@ -109,7 +112,7 @@ static void tell_again(void *arg)
     struct chatter *c = arg;
     if (c->told++ == 0)
         for (int i = 0; i < 3; i++)
-            states_tell(c->s, STATES_NODESLO);
+            snapshots_tell(c->s, STATES_NODESLO);
 }
 
 static void test_three_changes_while_telling_are_one_more(void **state)
@@ -120,9 +123,9 @@ static void test_three_changes_while_telling_are_one_more(void **state)
     states_fixture_init(&r);
     states_fixture_start(&r);
     states_fixture_run(&r, 1);
-    struct chatter c = { r.states, 0 };
-    states_on(r.states, STATES_NODESLO, "test", tell_again, &c);
-    states_tell(r.states, STATES_NODESLO);
+    struct chatter c = { r.snapshots, 0 };
+    snapshots_on(r.snapshots, STATES_NODESLO, "test", tell_again, &c);
+    snapshots_tell(r.snapshots, STATES_NODESLO);
     states_fixture_run(&r, 1);
     assert_int_equal(c.told, 2);
 }
@@ -135,41 +138,40 @@ static void test_collect_policy_has_defaults_and_minima(void **state)
     (void)state;
     states_fixture_init(&r);
     states_fixture_start(&r);
-    states_on(r.states, STATES_POLICY, "test", count, &told);
+    snapshots_on(r.snapshots, STATES_POLICY, "test", count, &told);
     states_fixture_run(&r, 1);
-    const struct collect_policy *p = states_policy(r.states);
-    assert_null(states_nodemetric(r.states));
-    assert_int_equal(p->report_interval, 60 * NSEC_PER_SEC);
-    assert_int_equal(p->aggregate, 300 * NSEC_PER_SEC);
-    assert_int_equal(p->ndurations, 3);
+    assert_null(states_fixture_known(&r)->nodemetric);
+    assert_int_equal(states_fixture_known(&r)->policy.report_interval, 60 * NSEC_PER_SEC);
+    assert_int_equal(states_fixture_known(&r)->policy.aggregate, 300 * NSEC_PER_SEC);
+    assert_int_equal(states_fixture_known(&r)->policy.ndurations, 3);
     fake_put(r.api.fake, NODEMETRICS, "n1",
              "{\"metadata\":{\"generation\":1},\"spec\":{\"metricCollectPolicy\":{"
              "\"reportIntervalSeconds\":180}},\"status\":{\"podsMetric\":\"our own\"}}");
     states_fixture_run(&r, 1);
     assert_int_equal(told, 1);
-    assert_int_equal(p->report_interval, 180 * NSEC_PER_SEC);
-    assert_int_equal(p->aggregate, 300 * NSEC_PER_SEC);
-    assert_int_equal(p->durations[2], 1800 * NSEC_PER_SEC);
-    assert_int_equal(p->memory, MEMORY_WITHOUT_PAGE_CACHE);
-    assert_non_null(states_nodemetric(r.states));
+    assert_int_equal(states_fixture_known(&r)->policy.report_interval, 180 * NSEC_PER_SEC);
+    assert_int_equal(states_fixture_known(&r)->policy.aggregate, 300 * NSEC_PER_SEC);
+    assert_int_equal(states_fixture_known(&r)->policy.durations[2], 1800 * NSEC_PER_SEC);
+    assert_int_equal(states_fixture_known(&r)->policy.memory, MEMORY_WITHOUT_PAGE_CACHE);
+    assert_non_null(states_fixture_known(&r)->nodemetric);
     /* The same generation is not looked into. */
     fake_patch(r.api.fake, NODEMETRICS, "n1",
                "{\"spec\":{\"metricCollectPolicy\":{\"reportIntervalSeconds\":666}}}");
     states_fixture_run(&r, 1);
-    assert_int_equal(p->report_interval, 180 * NSEC_PER_SEC);
+    assert_int_equal(states_fixture_known(&r)->policy.report_interval, 180 * NSEC_PER_SEC);
     fake_patch(r.api.fake, NODEMETRICS, "n1", "{\"metadata\":{\"generation\":2}}");
     states_fixture_run(&r, 1);
-    assert_int_equal(p->report_interval, 666 * NSEC_PER_SEC);
+    assert_int_equal(states_fixture_known(&r)->policy.report_interval, 666 * NSEC_PER_SEC);
     fake_patch(r.api.fake, NODEMETRICS, "n1",
                "{\"metadata\":{\"generation\":3},\"spec\":{\"metricCollectPolicy\":{"
                "\"reportIntervalSeconds\":10,\"aggregateDurationSeconds\":10}}}");
     states_fixture_run(&r, 1);
-    assert_int_equal(p->report_interval, 30 * NSEC_PER_SEC);
-    assert_int_equal(p->aggregate, 60 * NSEC_PER_SEC);
+    assert_int_equal(states_fixture_known(&r)->policy.report_interval, 30 * NSEC_PER_SEC);
+    assert_int_equal(states_fixture_known(&r)->policy.aggregate, 60 * NSEC_PER_SEC);
     fake_delete(r.api.fake, NODEMETRICS, "n1");
     states_fixture_run(&r, 1);
-    assert_null(states_nodemetric(r.states));
-    assert_int_equal(p->report_interval, 30 * NSEC_PER_SEC);
+    assert_null(states_fixture_known(&r)->nodemetric);
+    assert_int_equal(states_fixture_known(&r)->policy.report_interval, 30 * NSEC_PER_SEC);
 }
 
 static void test_collect_policy_keeps_what_makes_sense(void **state)
