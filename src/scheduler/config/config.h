@@ -96,15 +96,4 @@ int sched_config_shipped(struct config **ret, struct kerr *err);
 /* The configuration in force as JSON: reading it again gives the same. Without secrets the private
  * keys of extenders are left out. */
 void sched_config_write(const struct sched_config *c, bool secrets, struct strbuf *out);
-
-/* ---- plugins by name ------------------------------------------------------------------------- */
-
-/* A plugin of kube-scheduler or Koordinator, whether it is here yet or not. */
-struct known_plugin {
-    const char *name;
-    uint32_t points; /* bits by enum ks_point */
-    int32_t weight;  /* of its score, in the default profile */
-    bool by_default; /* in multiPoint of every profile; the table is in their order */
-};
-extern const struct known_plugin known_plugins[]; /* ends with name NULL */
 #endif

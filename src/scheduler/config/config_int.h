@@ -9,36 +9,17 @@
 
 struct kj_val;
 
-/* ---- known.c --------------------------------------------------------------------------------- */
+/* ---- names.c --------------------------------------------------------------------------------- */
 
-bool known_name(const char *name);
-bool known_implements(const char *name, enum ks_point point);
-bool known_is_removed(const char *name);     /* refused by name in v1 */
-const char *known_nearest(const char *name); /* NULL: none is near */
+const struct ks_plugin *names_find(const char *name); /* also one that is only planned */
+bool names_is_removed(const char *name);              /* refused by name in v1 */
+const char *names_nearest(const char *name);          /* NULL: none is near */
 
 /* ---- merge.c --------------------------------------------------------------------------------- */
 
 /* The profile's sets over the defaults, then its order at every point. Messages begin with
  * "plugins." */
 int merge_profile(struct sched_profile *p, struct arena *a, struct kerr *err);
-
-/* ---- args.c ---------------------------------------------------------------------------------- */
-
-/* Args of plugins that have no folder yet; NULL: there are none by this name. */
-const struct ks_args *args_of_absent(const char *plugin);
-
-struct args_table {
-    const char *plugin;
-    struct ks_args args;
-};
-extern const struct args_table args_koord[];
-extern const size_t args_koord_n;
-
-extern const struct kschema args_loadaware_schema, args_numa_schema, args_device_schema;
-void args_loadaware_fill(void *value, const struct ks_args_context *c, struct arena *a);
-int args_loadaware_check(const void *value, struct kerr *err);
-int args_numa_check(const void *value, struct kerr *err);
-int args_device_check(const void *value, struct kerr *err);
 
 /* ---- plugin_config.c ------------------------------------------------------------------------- */
 

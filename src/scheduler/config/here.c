@@ -76,12 +76,12 @@ void here_not_yet(struct sched_config *c, struct arena *a)
 {
     uint32_t n = 0;
 
-    while (known_plugins[n].name)
+    while (ks_registry[n].plugin)
         n++;
     const char **names = arena_newn0(a, n + 1, const char *);
     n = 0;
-    for (const struct known_plugin *k = known_plugins; k->name; k++)
-        if (!ks_registered_find(k->name) && is_used(c, k->name))
-            names[n++] = k->name;
+    for (const struct ks_registered *r = ks_registry; r->plugin; r++)
+        if (r->plugin->planned && is_used(c, r->plugin->name))
+            names[n++] = r->plugin->name;
     c->not_yet = names;
 }

@@ -33,7 +33,7 @@ static const char *point_type(enum ks_point point, char *buf, size_t size)
 
 static int unknown_plugin(const char *type, const char *name, struct kerr *err)
 {
-    const char *nearest = known_nearest(name);
+    const char *nearest = names_nearest(name);
 
     if (nearest)
         return kerr_api(err, -ENOENT, KR_INVALID,
@@ -48,14 +48,15 @@ static int check_enabled(const sched_plugin_list *l, uint32_t i, enum ks_point p
     char type[32];
 
     point_type(point, type, sizeof type);
-    if (known_is_removed(p->name))
+    if (names_is_removed(p->name))
         return kerr_api(err, -EINVAL, KR_INVALID,
                         "Invalid value: \"%s\": was invalid in version \"v1\" "
                         "(KubeSchedulerConfiguration is version \"" CONFIG_API_VERSION "\")",
                         p->name);
-    if (!known_name(p->name))
+    const struct ks_plugin *known = names_find(p->name);
+    if (!known)
         return unknown_plugin(type, p->name, err);
-    if (point != KS_POINTS && !known_implements(p->name, point))
+    if (point != KS_POINTS && !ks_extends(known, point))
         return kerr_api(err, -EINVAL, KR_INVALID, "plugin \"%s\" does not extend %s plugin",
                         p->name, type);
     if (p->weight < 0)
@@ -92,13 +93,15 @@ static void merge_multi_point(struct sched_plugin_set *s, struct arena *a)
     sched_plugin_list merged = { 0 };
     uint32_t ndefaults = 0;
 
-    while (known_plugins[ndefaults].name)
+    while (ks_registry[ndefaults].plugin)
         ndefaults++;
     merged.items = arena_newn0(a, ndefaults + s->enabled.n, struct sched_plugin);
-    for (const struct known_plugin *k = known_plugins; k->name; k++) {
-        const struct sched_plugin *own = list_find(&s->enabled, k->name);
-        if (k->by_default && !is_disabled(s, k->name))
-            merged.items[merged.n++] = own ? *own : (struct sched_plugin){ k->name, k->weight };
+    for (const struct ks_registered *r = ks_registry; r->plugin; r++) {
+        const char *name = r->plugin->name;
+        const struct sched_plugin *own = list_find(&s->enabled, name);
+        if (r->by_default && !is_disabled(s, name))
+            merged.items[merged.n++] =
+                own ? *own : (struct sched_plugin){ name, (int32_t)r->weight };
     }
     for (uint32_t i = 0; i < s->enabled.n; i++)
         if (!list_find(&merged, s->enabled.items[i].name))
@@ -141,7 +144,7 @@ static struct profile_set expand(const struct sched_plugins *p, enum ks_point po
     if (all_off)
         return (struct profile_set){ items, n };
     for (uint32_t i = 0; i < multi->n; i++)
-        if (known_implements(multi->items[i].name, point) &&
+        if (ks_extends(names_find(multi->items[i].name), point) &&
             !list_find(own, multi->items[i].name) && !is_disabled(s, multi->items[i].name))
             put(items, &n, &multi->items[i]);
     for (uint32_t i = 0; i < own->n; i++)

@@ -7,13 +7,6 @@
 #include "scheduler/framework/args.h"
 #include "json/kj.h"
 
-static const struct ks_args *args_of(const char *plugin)
-{
-    const struct ks_registered *r = ks_registered_find(plugin);
-
-    return r ? r->plugin->args : args_of_absent(plugin);
-}
-
 static int check_type(const char *plugin, const struct kj_val *args, struct kerr *err)
 {
     const struct kj_val *version = kj_get(args, "apiVersion"), *kind = kj_get(args, "kind");
@@ -66,7 +59,7 @@ static int args_complete(const char *plugin, const struct kj_val *given,
                          void **ret_args, struct kerr *err)
 {
     CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
-    const struct ks_args *t = args_of(plugin);
+    const struct ks_args *t = names_find(plugin)->args;
 
     if (t) {
         int r = args_decode(t, given, c, a, ret_args, err);
@@ -99,12 +92,12 @@ static int check_config_name(const struct sched_profile *p, uint32_t i, struct k
     for (uint32_t j = 0; j < i; j++)
         if (streq(p->plugin_config.items[j].name, name))
             return kerr_api(err, -EINVAL, KR_INVALID, "Duplicate value: \"%.64s\"", name);
-    if (known_is_removed(name))
+    if (names_is_removed(name))
         return kerr_api(err, -EINVAL, KR_INVALID,
                         "Invalid value: \"%s\": was invalid in version \"v1\" "
                         "(KubeSchedulerConfiguration is version \"" CONFIG_API_VERSION "\")",
                         name);
-    if (!known_name(name))
+    if (!names_find(name))
         return kerr_api(err, -ENOENT, KR_INVALID, "name: plugin \"%.64s\" does not exist", name);
     return 0;
 }
@@ -135,22 +128,25 @@ static int compare_names(const void *a, const void *b)
                   ((const struct sched_plugin_config *)b)->name);
 }
 
-/* Every plugin that is enabled and has a table gets its args, as upstream's defaulting does. */
+/* Every plugin that is enabled and has args gets them, as upstream's defaulting does: first those
+ * of the default profile, by name. */
 static void add_configs(struct sched_profile *p, struct arena *a)
 {
     uint32_t n = p->plugin_config.n, known = 0;
 
-    while (known_plugins[known].name)
+    while (ks_registry[known].plugin)
         known++;
     struct sched_plugin_config *all = arena_newn0(a, n + known, struct sched_plugin_config);
     if (n)
         memcpy(all, p->plugin_config.items, n * sizeof *all);
     for (int by_default = 1; by_default >= 0; by_default--) {
         uint32_t first = n;
-        for (const struct known_plugin *k = known_plugins; k->name; k++)
-            if (k->by_default == by_default && args_of(k->name) && is_enabled(p, k->name) &&
-                !has_config(p, k->name))
-                all[n++] = (struct sched_plugin_config){ k->name, NULL };
+        for (const struct ks_registered *r = ks_registry; r->plugin; r++) {
+            const char *name = r->plugin->name;
+            if (r->by_default == by_default && r->plugin->args && is_enabled(p, name) &&
+                !has_config(p, name))
+                all[n++] = (struct sched_plugin_config){ name, NULL };
+        }
         qsort(all + first, n - first, sizeof *all, compare_names);
     }
     p->plugin_config.items = all;

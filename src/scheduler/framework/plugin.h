@@ -223,6 +223,9 @@ struct ks_plugin {
     /* Where a configuration may enable it: bits by KS_AT(). Upstream's plugin may have points that
      * ours does without, and the reverse. 0: the points that it implements. */
     uint32_t points;
+    /* Only name, points and args are known, so that configurations which name the plugin are
+     * accepted and checked. Profiles leave it out, and users are told. */
+    bool planned;
     const struct ks_args *args; /* NULL: it has none, and whatever a user writes is ignored */
 
     /* args: the struct of args->schema, with defaults and checked; it lives as long as the

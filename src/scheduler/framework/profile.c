@@ -39,7 +39,7 @@ bool ks_extends(const struct ks_plugin *pl, enum ks_point point)
 static const struct ks_registered *table_find(const struct ks_registered *t, const char *plugin)
 {
     for (; t->plugin; t++)
-        if (streq(t->plugin->name, plugin))
+        if (!t->plugin->planned && streq(t->plugin->name, plugin))
             return t;
     return NULL;
 }

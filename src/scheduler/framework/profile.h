@@ -20,7 +20,8 @@ struct ks_registered { /* plugins/registry.c */
     bool by_default; /* part of the default profile */
 };
 extern const struct ks_registered ks_registry[]; /* ends with plugin NULL; the default order */
-const struct ks_registered *ks_registered_find(const char *plugin); /* NULL: no such plugin */
+/* NULL: no such plugin, or only planned. */
+const struct ks_registered *ks_registered_find(const char *plugin);
 const char *ks_code_name(enum ks_code c); /* as upstream's: "UnschedulableAndUnresolvable" */
 bool ks_implements(const struct ks_plugin *pl, enum ks_point point);
 /* May a configuration enable it there? */

@@ -1,4 +1,4 @@
-/* registry.h - the plugins by name: one line here and one in registry.c for each. */
+/* registry.h - the plugins: one line here and one in registry.c for each. */
 #ifndef KOORD_SCHEDULER_REGISTRY_H
 #define KOORD_SCHEDULER_REGISTRY_H
 #include "scheduler/framework/plugin.h"
@@ -22,4 +22,14 @@ extern const struct ks_plugin ks_plugin_inter_pod_affinity;
 extern const struct ks_plugin ks_plugin_default_preemption;
 extern const struct ks_plugin ks_plugin_balanced;
 extern const struct ks_plugin ks_plugin_image_locality;
+extern const struct ks_plugin ks_plugin_load_aware_scheduling;
+extern const struct ks_plugin ks_plugin_node_numa_resource;
+extern const struct ks_plugin ks_plugin_reservation;
+extern const struct ks_plugin ks_plugin_coscheduling;
+extern const struct ks_plugin ks_plugin_device_share;
+extern const struct ks_plugin ks_plugin_elastic_quota;
+extern const struct ks_plugin ks_plugin_default_pre_bind;
+extern const struct ks_plugin ks_plugin_node_resources_fit_plus;
+extern const struct ks_plugin ks_plugin_scarce_resource_avoidance;
+extern const struct ks_plugin ks_plugin_scheduling_hint;
 #endif

@@ -37,6 +37,20 @@ static inline UNUSED const char *plugin_args_error(const char *plugin, const cha
     return err.text;
 }
 
+/* The args of a plugin as its create() gets them. */
+static inline UNUSED const void *plugin_args(struct object_fixture *f, const char *plugin,
+                                             const char *args)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *doc = fixture_doc(args);
+    void *decoded = NULL;
+    struct kerr err = { 0 };
+
+    args_decode(fixture_plugin(ks_registry, plugin)->args, kj_root(doc),
+                &(struct ks_args_context){ 0 }, f->arena, &decoded, &err);
+    assert_string_equal(err.text, "");
+    return decoded;
+}
+
 static inline UNUSED void plugin_refuses(const char *plugin, const char *args, const char *text)
 {
     assert_string_equal(plugin_args_error(plugin, args), text);

@@ -21,10 +21,11 @@ static void test_plugins_not_here_are_left_out_and_listed(void **state)
         load(PLUGINS("multiPoint: {enabled: [{name: ElasticQuota}, {name: Coscheduling}]}"));
 
     (void)state;
-    for (const struct known_plugin *k = known_plugins; k->name; k++) {
-        bool used = k->by_default || streq(k->name, "ElasticQuota") ||
-                    streq(k->name, "Coscheduling") || streq(k->name, "DefaultPreBind");
-        assert_int_equal(lists(of(c)->not_yet, k->name), used && !ks_registered_find(k->name));
+    for (const struct ks_registered *r = ks_registry; r->plugin; r++) {
+        const char *name = r->plugin->name;
+        bool used = r->by_default || streq(name, "ElasticQuota") || streq(name, "Coscheduling") ||
+                    streq(name, "DefaultPreBind");
+        assert_int_equal(lists(of(c)->not_yet, name), used && !ks_registered_find(name));
     }
     for (int p = 0; p < KS_POINTS; p++)
         for (uint32_t i = 0; i < of(c)->made[0].points[p].n; i++)
@@ -137,11 +138,11 @@ static void test_a_plugin_at_one_point_alone(void **state)
 {
     unsigned tried = 0;
 
-    for (const struct known_plugin *k = known_plugins; k->name; k++) {
+    for (const struct ks_registered *r = ks_registry; r->plugin; r++) {
         static const enum ks_point points[] = { KS_POINT_FILTER, KS_POINT_SCORE };
         for (size_t i = 0; i < ARRAY_LEN(points); i++)
-            if (k->points >> points[i] & 1 && ks_registered_find(k->name)) {
-                try_alone(state, k->name, points[i]);
+            if (ks_extends(r->plugin, points[i]) && ks_registered_find(r->plugin->name)) {
+                try_alone(state, r->plugin->name, points[i]);
                 tried++;
             }
     }

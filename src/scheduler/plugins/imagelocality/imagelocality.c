@@ -102,6 +102,7 @@ const struct ks_plugin ks_plugin_image_locality = {
     .size = sizeof(struct ks_plugin),
     .name = "ImageLocality",
     .reuse = KS_REUSE_LOCAL,
+    .points = KS_AT(SCORE),
     .create = image_create,
     .destroy = image_destroy,
     .pre_score = image_pre_score,

@@ -1,0 +1,36 @@
+/* args.c - CoschedulingArgs: table, defaults, checks (scheduler-core 9.3, api-config 4.2). */
+#include "scheduler/plugins/coscheduling/args.h"
+
+#include "component/config.h"
+#include "scheduler/framework/args.h"
+
+ARGS_DEFAULT(def_false, "false");
+ARGS_DEFAULT(def_1, "1");
+ARGS_DEFAULT(def_600s, "\"600s\"");
+ARGS_DEFAULT(def_match_policy, "\"once-satisfied\"");
+#define STYPE struct coscheduling_args
+static const struct kfield coscheduling_fields[] = {
+    KF(STYPE, timeout, "defaultTimeout", KF_OPT_DUR, .meta = &def_600s),
+    KF(STYPE, workers, "controllerWorkers", KF_OPT_I64, .meta = &def_1),
+    KF(STYPE, skip_cycle, "skipCheckScheduleCycle", KF_BOOL, .flags = KF_OMITEMPTY),
+    KF(STYPE, preemption, "enablePreemption", KF_OPT_BOOL, .meta = &def_false),
+    KF(STYPE, topology, "awareNetworkTopology", KF_OPT_BOOL, .meta = &def_false),
+    KF(STYPE, match_policy, "defaultMatchPolicy", KF_STR, .meta = &def_match_policy),
+};
+static const struct kschema coscheduling_schema =
+    KSCHEMA("CoschedulingArgs", STYPE, coscheduling_fields);
+#undef STYPE
+
+static int coscheduling_check(const void *value, struct kerr *err)
+{
+    const struct coscheduling_args *g = value;
+
+    if (g->timeout.v < 0)
+        return kerr_api(err, -EINVAL, KR_INVALID,
+                        "defaultTimeout: Invalid value: coeSchedulingArgs DefaultTimeoutSeconds "
+                        "invalid");
+    return config_range("controllerWorkers", g->workers.v, 1, INT64_MAX, err);
+}
+
+const struct ks_args coscheduling_args = { .schema = &coscheduling_schema,
+                                           .check = coscheduling_check };

@@ -1,0 +1,23 @@
+/* args.h - DeviceShareArgs (api-config 4.2). */
+#ifndef KOORD_SCHEDULER_DEVICESHARE_ARGS_H
+#define KOORD_SCHEDULER_DEVICESHARE_ARGS_H
+#include "api/types.h"
+#include "scheduler/framework/plugin.h"
+#include "scheduler/plugins/scoringstrategy/scoringstrategy.h"
+
+struct gpu_templates {
+    const char *ns, *name;
+    kstrlist matched;
+};
+struct gpu_model {
+    const char *vendor, *model;
+};
+struct deviceshare_args {
+    const char *allocator; /* deprecated, without effect */
+    struct scoring_strategy *strategy;
+    bool no_alignment;
+    struct gpu_templates *templates;
+    KLIST(struct gpu_model) unsupported;
+};
+extern const struct ks_args deviceshare_args;
+#endif

@@ -1,0 +1,17 @@
+/* deviceshare.c - DeviceShare: GPUs, RDMA and FPGA devices, whole or in shares.
+ *
+ * Not implemented yet: the name, the extension points and the args are known, so that
+ * configurations which name it are accepted and checked.
+ */
+#include "scheduler/plugins/deviceshare/args.h"
+#include "scheduler/plugins/registry.h"
+
+const struct ks_plugin ks_plugin_device_share = {
+    .abi = KS_PLUGIN_ABI,
+    .size = sizeof(struct ks_plugin),
+    .name = "DeviceShare",
+    .planned = true,
+    .points = KS_AT(PRE_FILTER) | KS_AT(FILTER) | KS_AT(PRE_SCORE) | KS_AT(SCORE) | KS_AT(RESERVE) |
+              KS_AT(PRE_BIND),
+    .args = &deviceshare_args,
+};
