@@ -21,9 +21,11 @@ struct qty {
 _Static_assert(sizeof(struct qty) == 16, "quantities are kept by the hundred thousand");
 
 /* -EINVAL for what Kubernetes refuses, -ERANGE beyond 1e155. Finer than nano is rounded up, and
- * values with a binary suffix stop at 2^63-1, as there. Blanks are not trimmed (upstream's JSON
- * decoder does that before it parses). */
+ * values with a binary suffix stop at 2^63-1, as there. Spaces are not trimmed. */
 int qty_parse(const char *s, size_t n, struct qty *ret, struct kerr *err);
+/* The text of a JSON string without the spaces around it: Go's decoder of quantities, and only
+ * that, trims them before it parses. */
+struct str qty_trim(const char *s, size_t n);
 struct qty qty_from_i64(int64_t value, enum qty_format format);
 struct qty qty_from_milli(int64_t milli, enum qty_format format);
 /* Canonical text: suffix of the format, largest that leaves no fraction. Arena-owned. */

@@ -275,6 +275,39 @@ static bool parse_plain(const char *s, size_t n, struct qty *ret)
     return true;
 }
 
+/* Spaces by Unicode. Control characters are no part of JSON text, and written as escapes Go does
+ * not see them as spaces either. */
+static const char *const spaces[] = {
+    " ",      "\u00a0", "\u1680", "\u2000", "\u2001", "\u2002", "\u2003",
+    "\u2004", "\u2005", "\u2006", "\u2007", "\u2008", "\u2009", "\u200a",
+    "\u2028", "\u2029", "\u202f", "\u205f", "\u3000",
+};
+
+/* How many bytes of a space the text begins or ends with; 0: none. */
+static size_t space_at(struct str t, bool end)
+{
+    for (size_t i = 0; i < ARRAY_LEN(spaces); i++) {
+        size_t k = strlen(spaces[i]);
+        if (t.n >= k && memcmp(end ? t.p + t.n - k : t.p, spaces[i], k) == 0)
+            return k;
+    }
+    return 0;
+}
+
+struct str qty_trim(const char *s, size_t n)
+{
+    struct str t = { s, n };
+
+    if (LIKELY(n == 0 ||
+               ((unsigned char)(s[0] - '!') < 0x5e && (unsigned char)(s[n - 1] - '!') < 0x5e)))
+        return t; /* visible ASCII at both ends */
+    for (size_t k; (k = space_at(t, false)) > 0;)
+        t = (struct str){ t.p + k, t.n - k };
+    for (size_t k; (k = space_at(t, true)) > 0;)
+        t.n -= k;
+    return t;
+}
+
 int qty_parse(const char *s, size_t n, struct qty *ret, struct kerr *err)
 {
     struct qty q;

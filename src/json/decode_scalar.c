@@ -123,8 +123,9 @@ int kdec_qty(struct kdec *d, const yyjson_val *v, struct qty *ret)
     struct kerr err;
 
     if (is_str(v)) {
-        p = v->uni.str;
-        n = kj_ylen(v);
+        struct str trimmed = qty_trim(v->uni.str, kj_ylen(v));
+        p = trimmed.p;
+        n = trimmed.n;
     } else if (kj_type(kj_from(v)) == KJ_NUM) {
         n = kj_num_text(kj_from(v), text, sizeof text);
         if (n >= sizeof text)

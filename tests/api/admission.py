@@ -226,6 +226,10 @@ def qos_class_follows_from_the_resources(t):
 def quantities_are_brought_to_their_canonical_form(t):
     got = t.make(t.pods(), pod('a', container={'resources': {'limits': {'cpu': '1000m', 'memory': '1024Mi'}}}))
     t.eq(got['spec']['containers'][0]['resources']['limits'], {'cpu': '1', 'memory': '1Gi'}, 'limits')
+    got = t.make(t.pods(), pod('b', container={'resources': {'limits': {'cpu': ' 1500m ', 'memory': '1Gi  '}}}))
+    t.eq(got['spec']['containers'][0]['resources']['limits'], {'cpu': '1500m', 'memory': '1Gi'}, 'limits with spaces around')
+    bad = pod('c', container={'resources': {'limits': {'cpu': '1 500m'}}})
+    t.status(t.post(t.pods(), bad), 400, 'BadRequest', part='quantities must match the regular expression')
 
 
 @check

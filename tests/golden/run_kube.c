@@ -63,7 +63,8 @@ static int quantity_text(const struct kj_val *in, struct arena *a, const char **
     if (kj_type(v) == KJ_NULL) { /* Go: null leaves the zero value */
         *ret = "0";
     } else if (kj_type(v) == KJ_STR) {
-        *ret = arena_strdup(a, kj_str(v));
+        struct str t = qty_trim(kj_str(v), kj_len(v));
+        *ret = arena_strndup(a, t.p, t.n);
     } else if (kj_type(v) == KJ_NUM) {
         kj_num_text(v, number, sizeof number);
         *ret = arena_strdup(a, number);

@@ -167,9 +167,11 @@ static int check_quantity(struct checker *c, const struct kj_val *v)
         s = number;
     }
     /* Anything else reaches Go's parser as its JSON text, which is no quantity either. */
-    if (s && qty_parse(s, strlen(s), &q, NULL) != -EINVAL)
+    struct str t = s ? qty_trim(s, strlen(s)) : STR("");
+    if (qty_parse(t.p, t.n, &q, NULL) != -EINVAL)
         return 0;
-    return kerr_api(c->err, -EINVAL, KR_BAD_REQUEST, "%s", quantity_error(s ? s : ""));
+    CLEANUP(mem_free) char *trimmed = xstrndup(t.p, t.n);
+    return kerr_api(c->err, -EINVAL, KR_BAD_REQUEST, "%s", quantity_error(trimmed));
 }
 
 static int check_time(struct checker *c, const struct t_field *f, const struct kj_val *v)

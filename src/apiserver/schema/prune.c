@@ -96,13 +96,14 @@ static struct kj_mval *canonical(const struct t_field *f, struct kj_mdoc *d, str
         kj_mwrite(v, 0, &number);
         s = strbuf_str(&number);
     }
-    if (qty_parse(s, strlen(s), &q, NULL) < 0)
+    struct str trimmed = qty_trim(s, strlen(s));
+    if (qty_parse(trimmed.p, trimmed.n, &q, NULL) < 0)
         return v;
     bool listed = f->shape == T_MAP;
     struct qty rounded = listed ? round_to_milli(q) : q;
     if (qty_cmp(rounded, q) != 0)
         return kj_mstr(d, qty_format(rounded, a));
-    if (qty_normalize(s, strlen(s), a, &norm, NULL) < 0)
+    if (qty_normalize(trimmed.p, trimmed.n, a, &norm, NULL) < 0)
         return v;
     return number.len == 0 && streq(norm, s) ? v : kj_mstr(d, norm);
 }

@@ -344,6 +344,27 @@ static void test_short_forms_agree_with_the_full_parser(void **state)
         }
 }
 
+static void test_spaces_of_json_are_trimmed(void **state)
+{
+    static const struct {
+        const char *in, *out;
+    } cases[] = {
+        { "1", "1" },           { " 1Gi", "1Gi" }, { "100m  ", "100m" },
+        { "  1 2  ", "1 2" },   { "   ", "" },     { "", "" },
+        { "\t1", "\t1" },       { "1\n", "1\n" },  { "\u00a01\u2003\u3000", "1" },
+        { "\u00e9", "\u00e9" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct str t = qty_trim(cases[i].in, strlen(cases[i].in));
+        assert_int_equal(t.n, strlen(cases[i].out));
+        assert_memory_equal(t.p, cases[i].out, t.n);
+    }
+    struct qty q;
+    assert_int_equal(qty_parse(" 1", 2, &q, NULL), -EINVAL); /* elsewhere they count */
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -360,6 +381,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_from_numbers),
         cmocka_unit_test(test_doubles_are_the_nearest),
         cmocka_unit_test(test_short_forms_agree_with_the_full_parser),
+        cmocka_unit_test(test_spaces_of_json_are_trimmed),
     };
 
     if (argc > 1)

@@ -257,6 +257,9 @@ static void test_quantities_and_ports_take_numbers(void **state)
 {
     struct bed *b = *state;
 
+    decode(b, "{\"qty\":\" 250m \",\"limits\":{\"cpu\":\"  2\"}}"); /* as Go trims */
+    assert_int_equal(qty_milli(b->t.qty), 250);
+    assert_int_equal(qty_value(b->t.limits.items[0].value), 2);
     decode(b, "{\"qty\":1.5,\"oqty\":3,\"port\":8080,\"limits\":{\"cpu\":2}}");
     assert_int_equal(qty_milli(b->t.qty), 1500);
     assert_int_equal(qty_value(*b->t.oqty), 3);
