@@ -36,7 +36,7 @@ static int cpu_parse(struct cursor *c, unsigned *ret)
     return 0;
 }
 
-/* "a" or "a-b" at the cursor. */
+/* "a" or "a-b" at the cursor; there is nothing from 3 to 1. */
 static int range_parse(struct cursor *c, struct cpuset *set)
 {
     unsigned lo = 0, hi = 0;
@@ -50,8 +50,6 @@ static int range_parse(struct cursor *c, struct cpuset *set)
         r = cpu_parse(c, &hi);
         if (r < 0)
             return r;
-        if (hi < lo)
-            return -EINVAL;
     }
     for (unsigned cpu = lo; cpu <= hi; cpu++)
         cpuset_add(set, cpu);

@@ -12,8 +12,8 @@ struct cpuset {
     uint64_t w[CPUSET_MAX / 64];
 };
 
-/* Linux list format; blanks and a final newline around it are fine, "" is the empty set.
- * -EINVAL for bad text or a reversed range, -ERANGE for a CPU >= CPUSET_MAX. */
+/* Linux list format; blanks and a final newline around it are fine, "" is the empty set. A reversed
+ * range ("3-1") adds no CPU, as upstream. -EINVAL for bad text, -ERANGE for a CPU >= CPUSET_MAX. */
 int cpuset_parse(const char *s, size_t n, struct cpuset *ret, struct kerr *err);
 const char *cpuset_format(const struct cpuset *c, struct arena *a);
 static inline void cpuset_add(struct cpuset *c, unsigned cpu)

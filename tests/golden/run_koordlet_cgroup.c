@@ -185,7 +185,10 @@ static int op_psi(struct op *o, struct kerr *err)
     if (r < 0)
         return r;
     kjw_obj(o->w, "value");
-    write_psi_line(o->w, "some", &p.some);
+    if (p.has_some)
+        write_psi_line(o->w, "some", &p.some);
+    else
+        kjw_null(o->w, "some");
     write_psi_line(o->w, "full", &p.full);
     kjw_bool(o->w, "fullSupported", p.full_supported);
     kjw_end(o->w);

@@ -37,6 +37,8 @@ static void test_text_forms(void **state)
         { "00,0001", "0-1", 2 },
         { "0-1023", "0-1023", 1024 },
         { "1023", "1023", 1 },
+        { "3-1", "", 0 },
+        { "0,7-5,2", "0,2", 2 },
     };
 
     (void)state;
@@ -56,7 +58,7 @@ static void test_bad_text_is_refused_and_named(void **state)
         int code;
     } cases[] = {
         { "a", -EINVAL },    { ",", -EINVAL },       { "1,", -EINVAL },
-        { ",1", -EINVAL },   { "1,,2", -EINVAL },    { "3-1", -EINVAL },
+        { ",1", -EINVAL },   { "1,,2", -EINVAL },    { "3-", -EINVAL },
         { "1-", -EINVAL },   { "-1", -EINVAL },      { "1 2", -EINVAL },
         { "1, 2", -EINVAL }, { "0-3:1/2", -EINVAL }, { "0x1", -EINVAL },
         { "1024", -ERANGE }, { "0-1024", -ERANGE },  { "99999999999999999999", -ERANGE },

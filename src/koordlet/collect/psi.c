@@ -145,10 +145,10 @@ static bool read_group(struct collect_env *e, struct track *t, const char *subje
     for (int i = 0; i < PSI_RESOURCES; i++) {
         enum track_file f = (enum track_file)(TRACK_PSI_CPU + i);
         int r = track_text(&e->pods->reader, t, f, &text, &err);
-        if (r == 0 && text.n == 0)
-            r = kerr_set(&err, -EINVAL, "pressure: the file is empty");
         if (r == 0)
             r = psi_parse(text.p, text.n, &values[i], &err);
+        if (r == 0 && !values[i].has_some)
+            r = kerr_set(&err, -EINVAL, "pressure: the file has no line 'some'");
         if (r < 0) {
             collect_complain(e, subject, &err);
             if (t->psi)

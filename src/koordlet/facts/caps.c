@@ -258,7 +258,11 @@ static void read_resctrl(const struct host *h, struct caps *c)
             flag ? flag : "");
     int r = resctrl_root_read(h, s, &err);
     if (r == 0)
-        cap_set(c, CAP_RESCTRL_MOUNTED, true, "%sresctrl, %u caches", h->roots.sys_fs, s->nl3);
+        cap_set(c, CAP_RESCTRL_MOUNTED, true, "%sresctrl, %u caches%s", h->roots.sys_fs,
+                MAX(s->nl3, s->nmb),
+                !s->nmb   ? "; it shares no memory bandwidth"
+                : !s->nl3 ? "; it shares memory bandwidth only"
+                          : "");
     else if (r == -ENOENT)
         cap_set(c, CAP_RESCTRL_MOUNTED, false,
                 "%sresctrl is not mounted (mount -t resctrl resctrl /sys/fs/resctrl)",

@@ -17,11 +17,12 @@ const char *const resctrl_counter_files[RESCTRL_COUNTERS] = { "llc_occupancy", "
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
+/* A mask of ways: the kernel has 32 bits for one. */
 static int hex_parse(struct str s, uint64_t *ret)
 {
     uint64_t v = 0;
 
-    if (s.n == 0 || s.n > 16)
+    if (s.n == 0)
         return -EINVAL;
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
@@ -29,7 +30,7 @@ static int hex_parse(struct str s, uint64_t *ret)
                     : c >= 'a' && c <= 'f' ? c - 'a' + 10
                     : c >= 'A' && c <= 'F' ? c - 'A' + 10
                                            : -1;
-        if (digit < 0)
+        if (digit < 0 || v > UINT32_MAX >> 4)
             return -EINVAL;
         v = v << 4 | (uint64_t)digit;
     }
@@ -256,7 +257,7 @@ static bool all_above_zero(const struct resctrl_item *items, uint32_t n)
     for (uint32_t i = 0; i < n; i++)
         if (items[i].value == 0)
             return false;
-    return n > 0;
+    return true;
 }
 
 int resctrl_root_read(const struct host *h, struct schemata *ret, struct kerr *err)
@@ -269,8 +270,11 @@ int resctrl_root_read(const struct host *h, struct schemata *ret, struct kerr *e
     r = schemata_parse(text.p, text.n, -1, ret, err);
     if (r < 0)
         return r;
+    if (ret->nl3 + ret->nmb == 0)
+        return kerr_set(err, -ENODATA, "%sresctrl/schemata has neither L3 masks nor MB values",
+                        h->roots.sys_fs);
     if (!all_above_zero(ret->l3, ret->nl3) || !all_above_zero(ret->mb, ret->nmb))
-        return kerr_set(err, -ENODATA, "%sresctrl/schemata lacks L3 masks or MB values",
+        return kerr_set(err, -ENODATA, "%sresctrl/schemata has an L3 mask or MB value of 0",
                         h->roots.sys_fs);
     return 0;
 }

@@ -20,14 +20,14 @@ struct schemata { /* by cache */
     uint32_t nl3, nmb;
 };
 /* Lines other than L3 and MB and items that are no "number=value" do not count; of a cache that
- * repeats, the last. caches >= 0: each line must have that many. -EINVAL: a value is no number;
- * -E2BIG. */
+ * repeats, the last. caches >= 0: each line that is there must have that many. -EINVAL: a value is
+ * no number, or a mask of more than 32 bits; -E2BIG. */
 int schemata_parse(const char *s, size_t n, int caches, struct schemata *ret, struct kerr *err);
 /* "L3:0=fff;8=fff;\n", "MB:0=100;8=100;\n": by cache, in whatever order they come. */
 void schemata_l3_format(const struct resctrl_item *items, size_t n, struct strbuf *out);
 void schemata_mb_format(const struct resctrl_item *items, size_t n, struct strbuf *out);
 
-/* info/L3/cbm_mask: hexadecimal without a prefix; blanks around it are fine. */
+/* info/L3/cbm_mask: hexadecimal without a prefix, at most 32 bits; blanks around it are fine. */
 int resctrl_cbm_parse(const char *s, size_t n, uint64_t *ret, struct kerr *err);
 /* The ways of the cache between two percentages. -EINVAL with upstream's words. */
 int resctrl_l3_mask(uint64_t cbm, int64_t start_percent, int64_t end_percent, uint64_t *ret,
@@ -41,7 +41,8 @@ int resctrl_mb_value(const char *vendor, int64_t percent, uint64_t *ret, struct 
 void resctrl_pod_values(const struct kj_val *config, uint64_t cbm, const char *vendor,
                         struct resctrl_item *l3, struct resctrl_item *mb, size_t n);
 
-/* Mounted, and the schemata of the root has masks and bandwidths above 0. */
+/* Mounted, and what the schemata of the root has is above 0: masks, bandwidths, or both. A CPU may
+ * share only one of the two. */
 int resctrl_root_read(const struct host *h, struct schemata *ret, struct kerr *err);
 
 enum resctrl_counter { RESCTRL_LLC_OCCUPANCY, RESCTRL_MBM_LOCAL, RESCTRL_MBM_TOTAL };

@@ -78,9 +78,9 @@ struct psi_line {
     double avg10, avg60, avg300;
     uint64_t total;
 };
-struct psi {
+struct psi { /* a line that the file does not have is all zero */
     struct psi_line some, full;
-    bool full_supported;
+    bool has_some, full_supported;
 };
 int psi_parse(const char *s, size_t n, struct psi *ret, struct kerr *err);
 #endif

@@ -226,6 +226,7 @@ int psi_parse(const char *s, size_t n, struct psi *ret, struct kerr *err)
         if (r < 0)
             return r;
         p.full_supported |= is_full;
+        p.has_some |= !is_full;
     }
     *ret = p;
     return 0;

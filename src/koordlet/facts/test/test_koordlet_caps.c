@@ -46,6 +46,13 @@ static void test_schemata(void **state)
     assert_int_equal(s->nmb, 2);
     assert_true(s->mb[1].cache == 1 && s->mb[1].value == 20);
     assert_int_equal(schemata_parse("L3:0=11112222333344445", 22, -1, s, &err), -EINVAL);
+    assert_int_equal(schemata_parse("L3:0=1ffffffff", 14, -1, s, &err), -EINVAL);
+    static const char *const half[] = { "L3:0=7ff;1=1\n", "MB:0=20;1=30\n" };
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(schemata_parse(half[i], strlen(half[i]), 2, s, &err), 0);
+        assert_int_equal(s->nl3, i ? 0 : 2);
+        assert_int_equal(s->nmb, i ? 2 : 0);
+    }
     free(s);
 }
 
@@ -107,6 +114,12 @@ static void test_l3_masks(void **state)
     assert_int_equal(v, 0xfffff);
     assert_int_equal(resctrl_cbm_parse("0xff", 4, &v, &err), -EINVAL);
     assert_int_equal(resctrl_cbm_parse("", 0, &v, &err), -EINVAL);
+    assert_int_equal(resctrl_cbm_parse("00000ffffffff", 13, &v, &err), 0);
+    assert_int_equal(v, 0xffffffff);
+    assert_int_equal(resctrl_cbm_parse("1ffffffff", 9, &v, &err), -EINVAL);
+    assert_string_equal(err.text, "invalid cbm");
+    assert_int_equal(resctrl_cbm_parse("10000000000000000", 17, &v, &err), -EINVAL);
+    assert_int_equal(v, 0xffffffff);
     assert_int_equal(resctrl_mb_value("GenuineIntel", 31, &v, &err), 0);
     assert_int_equal(v, 40);
     assert_int_equal(resctrl_mb_value("AuthenticAMD", 100, &v, &err), 0);
@@ -130,8 +143,18 @@ static void test_resctrl_files(void **state)
     fixture_init(&f);
     struct host *h = fixture_host(&f);
     assert_int_equal(resctrl_root_read(h, s, &err), -ENOENT);
-    fixture_put(&f, "L3:0=fff;1=fff\n", "sys-fs/resctrl/schemata");
-    assert_int_equal(resctrl_root_read(h, s, &err), -ENODATA); /* no MB */
+    fixture_put(&f, "L2:0=fff;1=fff\n", "sys-fs/resctrl/schemata");
+    assert_int_equal(resctrl_root_read(h, s, &err), -ENODATA);
+    fixture_put(&f, "L3:0=fff;1=fff\n", "sys-fs/resctrl/schemata"); /* CPUs may share only one */
+    assert_int_equal(resctrl_root_read(h, s, &err), 0);
+    assert_int_equal(s->nl3, 2);
+    assert_int_equal(s->nmb, 0);
+    fixture_put(&f, "MB:0=100;1=100\n", "sys-fs/resctrl/schemata");
+    assert_int_equal(resctrl_root_read(h, s, &err), 0);
+    assert_int_equal(s->nl3, 0);
+    assert_int_equal(s->nmb, 2);
+    fixture_put(&f, "MB:0=100;1=0\n", "sys-fs/resctrl/schemata");
+    assert_int_equal(resctrl_root_read(h, s, &err), -ENODATA);
     fixture_put(&f, "L3:0=fff;1=0\nMB:0=100;1=100\n", "sys-fs/resctrl/schemata");
     assert_int_equal(resctrl_root_read(h, s, &err), -ENODATA);
     fixture_put(&f, "    MB:0=100;1=100\n    L3:0=fff;1=fff\n", "sys-fs/resctrl/schemata");

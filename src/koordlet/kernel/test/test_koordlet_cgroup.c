@@ -201,6 +201,11 @@ static void test_pressure_without_full(void **state)
     (void)state;
     assert_int_equal(psi_parse(TEXT("some avg10=1.50 avg60=2 avg300=3 total=4\n"), &p, &err), 0);
     assert_true(!p.full_supported && p.some.avg10 == 1.5 && p.some.total == 4 && p.full.total == 0);
+    assert_true(p.has_some);
+    assert_int_equal(psi_parse(TEXT(""), &p, &err), 0);
+    assert_true(!p.has_some && !p.full_supported);
+    assert_int_equal(psi_parse(TEXT("full avg10=1.50 avg60=2 avg300=3 total=4\n"), &p, &err), 0);
+    assert_true(!p.has_some && p.full_supported);
 }
 
 static void test_values(void **state)
