@@ -225,7 +225,7 @@ static struct kobj *decode(struct informer *inf, const struct kj_val *v)
     struct kerr err = { 0 };
 
     if (kobj_decode(inf->o.kind, v, kube_scratch(inf->kube), &obj, &err) == 0)
-        return obj;
+        return inf->o.reduce ? inf->o.reduce(obj) : obj;
     /* One malformed object must not keep us from all the others. */
     inf->stats.decode_errors++;
     const struct kj_val *meta = kj_get(v, "metadata");

@@ -19,6 +19,10 @@ struct informer_opts {
     const char *label_selector, *field_selector;
     int64_t page;  /* objects a page; 0: 500 */
     nsec_t resync; /* every object is handed to on_update again this often; 0: never */
+    /* What the cache keeps of an object, where that is less: takes the decoded one over and returns
+     * another, whose kind may have a struct of its own but the same name, namespace, uid and
+     * resourceVersion. NULL: the object as it is. */
+    struct kobj *(*reduce)(struct kobj *obj);
 };
 struct informer_handler { /* any member may be NULL */
     void (*on_add)(void *arg, struct kobj *obj);

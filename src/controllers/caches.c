@@ -10,6 +10,7 @@ struct cache {
     struct informer *inf;
     const struct kind *kind;
     char *ns, *label_selector, *field_selector; /* NULL: all objects */
+    struct kobj *(*reduce)(struct kobj *obj);
 };
 struct caches {
     struct kube *kube;
@@ -47,7 +48,7 @@ static bool same_text(const char *a, const char *b)
 
 static bool is_same(const struct cache *c, const struct informer_opts *o)
 {
-    return c->kind == o->kind && same_text(c->ns, o->ns) &&
+    return c->kind == o->kind && c->reduce == o->reduce && same_text(c->ns, o->ns) &&
            same_text(c->label_selector, o->label_selector) &&
            same_text(c->field_selector, o->field_selector);
 }
@@ -66,7 +67,8 @@ struct informer *caches_get_some(struct caches *cs, const struct informer_opts *
                        .kind = o->kind,
                        .ns = dup(o->ns),
                        .label_selector = dup(o->label_selector),
-                       .field_selector = dup(o->field_selector) };
+                       .field_selector = dup(o->field_selector),
+                       .reduce = o->reduce };
     vec_push(&cs->all, c);
     if (cs->started)
         informer_start(c.inf);

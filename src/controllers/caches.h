@@ -18,7 +18,8 @@ DEFINE_CLEANUP(caches_free, struct caches *)
 
 /* All objects of a kind. The kind must outlive the caches. */
 struct informer *caches_get(struct caches *cs, const struct kind *k);
-/* Some of them: a namespace, a selector. Who asks for the same gets the same. */
+/* Some of them, or less of them: a namespace, a selector, a reduction. Who asks for the same gets
+ * the same. */
 struct informer *caches_get_some(struct caches *cs, const struct informer_opts *o);
 /* For those who read nothing but metadata: an informer of all objects of this resource, whatever
  * struct they are decoded into; NULL when nobody has asked for one. */

@@ -3,6 +3,7 @@
 
 #include "client/informer.h"
 #include "client/test/rig.h"
+#include "json/kj.h"
 
 struct news {
     int adds, updates, deletes, synced, resyncs;
@@ -396,6 +397,54 @@ static void test_a_removed_handler_hears_nothing(void **state)
     assert_int_equal(n.adds, 6);
 }
 
+/* A pod becomes another object of the same name: here, one of another kind without anything else.
+ */
+static struct kobj *keep_name(struct kobj *o)
+{
+    static const struct kfield fields[] = { KF(struct kobj, meta, "metadata", KF_OBJ,
+                                               .sub = &objmeta_schema) };
+    static const struct kschema schema = KSCHEMA("Name", struct kobj, fields);
+    static const struct kind small = {
+        .version = "v1", .kind = "Pod", .plural = "pods", .namespaced = true, .schema = &schema
+    };
+    CLEANUP(kj_scratch_free) struct kj_scratch *scratch = NULL;
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    CLEANUP(intern_free) struct intern *strings = intern_new();
+    struct kobj *out = NULL;
+    char json[256];
+
+    (void)snprintf(json, sizeof json,
+                   "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\","
+                   "\"resourceVersion\":\"%s\"}}",
+                   o->meta.name, o->meta.ns, o->meta.resource_version);
+    scratch = kj_scratch_new(strings);
+    assert_int_equal(kj_parse(json, strlen(json), 0, &doc, NULL), 0);
+    assert_int_equal(kobj_decode(&small, kj_root(doc), scratch, &out, NULL), 0);
+    kobj_unref(o);
+    return out;
+}
+
+static void test_less_of_an_object_can_be_kept(void **state)
+{
+    CLEANUP(rig_fini) struct rig r;
+    struct news n = { 0 };
+
+    (void)state;
+    rig_init(&r, 1);
+    put(&r, 1, "n1");
+    CLEANUP(informer_free)
+    struct informer *inf = start(&r, &(struct informer_opts){ .reduce = keep_name }, &n);
+    rig_run(&r, NSEC_PER_SEC);
+    assert_true(informer_get(inf, "ns/p1")->kind != informer_kind(inf));
+    put(&r, 1, "n2");
+    put(&r, 2, "n1");
+    fake_delete(r.fake, PODS, "p2");
+    rig_run(&r, NSEC_PER_SEC);
+    assert_int_equal(n.updates, 1);
+    assert_int_equal(n.deletes, 1);
+    assert_equal_to_server(&r, inf);
+}
+
 static void test_server_errors_are_retried_with_back_off(void **state)
 {
     CLEANUP(rig_fini) struct rig r;
@@ -450,6 +499,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_resync_hands_out_everything_again),
         cmocka_unit_test(test_a_late_handler_is_told_what_is_there),
         cmocka_unit_test(test_a_removed_handler_hears_nothing),
+        cmocka_unit_test(test_less_of_an_object_can_be_kept),
         cmocka_unit_test(test_server_errors_are_retried_with_back_off),
         cmocka_unit_test(test_snapshot_that_expires_between_pages_starts_over),
     };
