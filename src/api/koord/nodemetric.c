@@ -104,14 +104,11 @@ static const struct kfield collect_policy_fields[] = {
 const struct kschema metric_collect_policy_schema =
     KSCHEMA("NodeMetricCollectPolicy", struct metric_collect_policy, collect_policy_fields);
 
-struct nodemetric_spec { /* one member, which stands directly in struct nodemetric */
-    struct metric_collect_policy *collect_policy;
-};
 static const struct kfield spec_fields[] = {
     KF(struct nodemetric_spec, collect_policy, "metricCollectPolicy", KF_OBJ, OMIT_PTR,
        .sub = &metric_collect_policy_schema, DOC("what to measure, and how often")),
 };
-static const struct kschema spec_schema =
+const struct kschema nodemetric_spec_schema =
     KSCHEMA("NodeMetricSpec", struct nodemetric_spec, spec_fields);
 
 /* ---- the kind -------------------------------------------------------------------------------- */
@@ -136,7 +133,7 @@ static const struct kschema status_schema =
 
 static const struct kfield nodemetric_fields[] = {
     F_METADATA(struct nodemetric),
-    KF(struct nodemetric, collect_policy, "spec", KF_OBJ, OMIT, .sub = &spec_schema,
+    KF(struct nodemetric, collect_policy, "spec", KF_OBJ, OMIT, .sub = &nodemetric_spec_schema,
        DOC("how to measure")),
     KF(struct nodemetric, status, "status", KF_OBJ, OMIT, .sub = &status_schema,
        DOC("what was measured")),

@@ -60,6 +60,9 @@ struct metric_collect_policy {
     const char *node_memory_collect_policy; /* "usageWithoutPageCache", ...; NULL: absent */
 };
 
+struct nodemetric_spec { /* one member, which stands directly in struct nodemetric */
+    struct metric_collect_policy *collect_policy;
+};
 struct nodemetric_status {
     nsec_t update_time; /* 0: never reported */
     struct node_metric_info *node_metric;
@@ -73,7 +76,7 @@ struct nodemetric {
     struct nodemetric_status status;
 };
 
-extern const struct kschema metric_collect_policy_schema, nodemetric_schema;
+extern const struct kschema metric_collect_policy_schema, nodemetric_spec_schema, nodemetric_schema;
 extern const struct kind kind_nodemetric;
 extern const struct kind_crd crd_nodemetric;
 

@@ -100,3 +100,16 @@ void nr_patch_topology(const struct noderesourcetopology *t, const struct nr_res
     if (!c.changed)
         strbuf_truncate(out, start);
 }
+
+bool nr_topology_differs(const struct noderesourcetopology *a, const struct noderesourcetopology *b)
+{
+    const char *was = kstrmap_get(&a->obj.meta.annotations, ANNO_CPU_BASIC_INFO);
+    const char *is = kstrmap_get(&b->obj.meta.annotations, ANNO_CPU_BASIC_INFO);
+
+    if (a->zones.n != b->zones.n || !streq(str_or(was, ""), str_or(is, "")))
+        return true;
+    for (uint32_t i = 0; i < a->zones.n; i++)
+        if (!kj_struct_equal(&nrt_zone_schema, &a->zones.items[i], &b->zones.items[i]))
+            return true;
+    return false;
+}

@@ -14,4 +14,8 @@
  * taken out of the zones; a zone that the result does not know loses them too. */
 void nr_patch_topology(const struct noderesourcetopology *t, const struct nr_result *r,
                        bool write_all, struct arena *a, struct strbuf *out);
+/* Is there anything in b, compared with a, that calls for a calculation? Zones (those that somebody
+ * else wrote without our resources, too), and the model of the CPUs. */
+bool nr_topology_differs(const struct noderesourcetopology *a,
+                         const struct noderesourcetopology *b);
 #endif

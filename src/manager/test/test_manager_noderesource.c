@@ -1,5 +1,6 @@
 /* test_manager_noderesource.c - when the node is written, and what (manager 4.3, 4.4, 5.6, 5.7). */
 #include "fixture.h"
+#include "manager/cached.h"
 #include "manager/noderesource/topology.h"
 
 #define SECONDS(n) ((n)*NSEC_PER_SEC)
@@ -393,6 +394,38 @@ static void test_messages_show_the_formula_in_numbers(void **state)
                         "NodeCapacity:100000 * thresholdRatio:1)");
 }
 
+/* ---- what is kept ---------------------------------------------------------------------------- */
+
+static void test_a_cached_pod_has_what_is_read_of_it(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    struct kobj *o = cached_pod_reduce(kobj_ref(fixture_object(
+        &f, &kind_pod,
+        "{\"metadata\":{\"name\":\"p\",\"namespace\":\"ns\",\"uid\":\"static-1\","
+        "\"resourceVersion\":\"5\",\"labels\":{\"koordinator.sh/qosClass\":\"LSE\"},"
+        "\"annotations\":{\"" ANNO_RESOURCE_STATUS
+        "\":\"{\\\"numaNodeResources\\\":[{\\\"node\\\":1}]}\"}},\"spec\":{\"nodeName\":"
+        "\"n1\",\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":"
+        "\"2\"}}}]},\"status\":{\"phase\":\"Running\"}}")));
+    const struct cached_pod *p = cached_pod_of(o);
+    char uid[KUID_TEXT_MAX];
+
+    kuid_format(o->meta.uid, uid, sizeof uid);
+    assert_string_equal(uid, "static-1");
+    assert_string_equal(p->node_name, "n1");
+    assert_string_equal(p->pod.ns, "ns");
+    assert_int_equal(qty_milli(p->pod.request.cpu), 2000);
+    assert_int_equal(p->pod.qos, QOS_LSE);
+    assert_int_equal(p->pod.class, PRIO_PROD);
+    assert_int_equal(p->pod.numa_nodes, 2);
+    assert_true(p->pod.active);
+    assert_in_range(o->size, 1, 400);
+    kobj_unref(o);
+}
+
 static void test_amounts_divide_upwards(void **state)
 {
     struct nr_amount a = { qty_from_i64(2, QTY_DECIMAL_SI),
@@ -420,6 +453,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_zones_follow_the_calculation),
         cmocka_unit_test(test_a_degraded_node_has_no_batch_in_its_zones),
         cmocka_unit_test(test_messages_show_the_formula_in_numbers),
+        cmocka_unit_test(test_a_cached_pod_has_what_is_read_of_it),
         cmocka_unit_test(test_amounts_divide_upwards),
     };
 

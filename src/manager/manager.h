@@ -1,0 +1,54 @@
+/* manager.h - koord-manager as a library: overcommitted resources and strategies of nodes.
+ *
+ * Lives on the loop it is given and talks through the kube it is given; both stay the caller's and
+ * must outlive it. Watches from manager_watch() on; its controllers write from manager_lead() on.
+ * Loop thread only; do not free it from inside a callback of its kube.
+ */
+#ifndef KOORD_MANAGER_MANAGER_H
+#define KOORD_MANAGER_MANAGER_H
+#include "base/base.h"
+
+struct kube;
+struct loop;
+struct manager;
+struct metrics;
+
+enum manager_controller {
+    MANAGER_NODEMETRIC,
+    MANAGER_NODERESOURCE,
+    MANAGER_NODESLO,
+    MANAGER_QUOTAPROFILE,      /* not here yet */
+    MANAGER_COLOCATIONPROFILE, /* not here yet */
+    MANAGER_CONTROLLERS
+};
+extern const char *const manager_controller_names[MANAGER_CONTROLLERS + 1]; /* ends with NULL */
+extern const char *const manager_plugin_names[]; /* of noderesource, by bit; ends with NULL */
+enum { MANAGER_ALL = -1 };
+
+struct manager_opts {
+    unsigned controllers;    /* bits 1 << MANAGER_NODEMETRIC ...; 0: all */
+    unsigned plugins;        /* of noderesource, bits by manager_plugin_names; 0: all */
+    const char *config_ns;   /* of the ConfigMap; NULL: koordinator-system */
+    const char *config_name; /* NULL: slo-controller-config */
+    const char *ns;          /* pods of this namespace only; NULL or "": all */
+    nsec_t resync;           /* every object is looked at again this often; 0: never */
+    const char *instance;    /* for events, usually "koord-manager-HOST"; NULL: the name */
+    struct metrics *metrics; /* NULL: not counted; must outlive the manager */
+    bool sync_gpu_shared;    /* feature gate EnableSyncGPUSharedResource */
+};
+struct manager *manager_new(struct loop *l, struct kube *k, const struct manager_opts *o);
+/* NULL is fine; always returns NULL. */
+struct manager *manager_free(struct manager *m);
+DEFINE_CLEANUP(manager_free, struct manager *)
+/* Fills the caches and keeps them so, without writing anything. */
+void manager_watch(struct manager *m);
+/* The controllers act from now on, once their caches are complete. After manager_watch(). */
+void manager_lead(struct manager *m);
+bool manager_synced(const struct manager *m); /* the caches are complete */
+
+struct manager_stats {
+    uint64_t syncs, retries, writes;
+    size_t nodes, pods, cache_bytes;
+};
+struct manager_stats manager_stats(const struct manager *m);
+#endif
