@@ -32,15 +32,16 @@ static void add(struct profile_set *s, const char *plugin)
     items[s->n++] = (struct profile_entry){ plugin, 1 };
 }
 
-/* Who takes part here needs what it prepares before. Where upstream's plugin does without, and
- * where the file turns the preparation off, it comes along nevertheless. */
-static void bring(struct profile_config *made, enum ks_point point, enum ks_point before)
+/* Who takes part at a point needs what it does at the other: prepares before, or settles when the
+ * pod is bound. Where upstream's plugin does without, and where the file turns it off, it comes
+ * along nevertheless. */
+static void bring(struct profile_config *made, enum ks_point point, enum ks_point other)
 {
-    struct profile_set *s = &made->points[before];
+    struct profile_set *s = &made->points[other];
 
     for (uint32_t i = 0; i < made->points[point].n; i++) {
         const char *name = made->points[point].items[i].plugin;
-        if (ks_implements(ks_registered_find(name)->plugin, before) && !set_has(s, name))
+        if (ks_implements(ks_registered_find(name)->plugin, other) && !set_has(s, name))
             add(s, name);
     }
 }
@@ -60,6 +61,7 @@ void here_make(const struct sched_profile *p, struct profile_config *made, struc
     bring(made, KS_POINT_FILTER, KS_POINT_PRE_FILTER);
     bring(made, KS_POINT_RESERVE, KS_POINT_PRE_FILTER);
     bring(made, KS_POINT_SCORE, KS_POINT_PRE_SCORE);
+    bring(made, KS_POINT_RESERVE, KS_POINT_POST_BIND);
     stand_in(&made->points[KS_POINT_BIND]);
 }
 

@@ -64,6 +64,21 @@ static void test_who_takes_part_is_prepared(void **state)
     config_unref(c);
 }
 
+/* What was reserved is settled when the pod is bound, also by a plugin that configurations cannot
+ * enable there. */
+static void test_who_reserves_hears_of_the_binding(void **state)
+{
+    static const char *const texts[] = { HEAD, PLUGINS("postBind: {disabled: [{name: '*'}]}") };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        CLEANUP(config_unref) struct config *c = load(texts[i]);
+        assert_string_equal(order_of(c, KS_POINT_POST_BIND), "");
+        assert_string_equal(names_of(&of(c)->made->points[KS_POINT_RESERVE]), "VolumeBinding");
+        assert_string_equal(names_of(&of(c)->made->points[KS_POINT_POST_BIND]), "VolumeBinding");
+    }
+}
+
 static void test_a_profile_always_binds(void **state)
 {
     CLEANUP(config_unref)
@@ -154,6 +169,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plugins_not_here_are_left_out_and_listed),
         cmocka_unit_test(test_who_takes_part_is_prepared),
+        cmocka_unit_test(test_who_reserves_hears_of_the_binding),
         cmocka_unit_test(test_a_profile_always_binds),
         cmocka_unit_test(test_profiles_can_be_made),
         FIXTURE_TEST(test_a_plugin_at_one_point_alone),
