@@ -35,6 +35,10 @@ const struct kmeta annotations_meta = { .drop_keys = dropped_annotations };
 static const struct kfield objmeta_fields[] = { OBJMETA_OWN_FIELDS,
                                                 OBJMETA_SHARED_FIELDS(struct objmeta) };
 const struct kschema objmeta_schema = KSCHEMA("ObjectMeta", struct objmeta, objmeta_fields);
+static const struct kfield kobj_fields[] = {
+    KF(struct kobj, meta, "metadata", KF_OBJ, .flags = KF_REQUIRED, .sub = &objmeta_schema),
+};
+const struct kschema kobj_schema = KSCHEMA("Object", struct kobj, kobj_fields);
 
 const char *kstrmap_get(const kstrmap *m, const char *key)
 {

@@ -49,6 +49,8 @@ struct kobj {
     struct objmeta meta;
 };
 
+extern const struct kschema kobj_schema; /* of a struct kobj alone: metadata, of any kind */
+
 /* What one needs to know of a kind to talk about it with an API server. */
 struct kind {
     const char *group, *version, *kind, *plural; /* group "" is core */

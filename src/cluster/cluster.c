@@ -1,7 +1,40 @@
 /* cluster.c - life of the room: in which order all begins and ends. */
 #include "api/node.h"
-#include "cluster/discovery.h"
+#include "client/discovery.h"
 #include "cluster/internal.h"
+
+/* ---- which kinds there are ----------------------------------------------------------------- */
+
+static const struct kind kind_crd_meta = { .group = "apiextensions.k8s.io",
+                                           .version = "v1",
+                                           .kind = "CustomResourceDefinition",
+                                           .plural = "customresourcedefinitions",
+                                           .schema = &kobj_schema };
+
+static void on_crd(void *arg, struct kobj *o)
+{
+    struct cluster *c = arg;
+    (void)o;
+    discovery_refresh(c->discovery);
+}
+
+static void on_crd_update(void *arg, struct kobj *old, struct kobj *o)
+{
+    if (old->meta.generation != o->meta.generation || old->meta.generation == 0)
+        on_crd(arg, o);
+}
+
+static void make_discovery(struct cluster *c)
+{
+    static const struct informer_handler crds = { .on_add = on_crd,
+                                                  .on_update = on_crd_update,
+                                                  .on_delete = on_crd };
+
+    c->discovery = discovery_new(c->kube);
+    informer_add_handler(caches_get(c->caches, &kind_crd_meta), &crds, c);
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
 
 struct cluster *cluster_new(struct loop *l, struct kube *k, const struct cluster_opts *o,
                             struct kerr *err)
@@ -17,7 +50,7 @@ struct cluster *cluster_new(struct loop *l, struct kube *k, const struct cluster
     c->caches = caches_new(k);
     c->controllers = controllers_new(&(struct controller_env){ l, k, c->caches, c->events });
     if (o->gc || o->namespaces)
-        c->disco = discovery_new(c);
+        make_discovery(c);
     if (o->replicaset)
         c->rs = rsctl_new(c);
     if (o->deployment)
@@ -42,6 +75,8 @@ struct cluster *cluster_new(struct loop *l, struct kube *k, const struct cluster
     memset(&c->o.hollow, 0, sizeof c->o.hollow); /* its shapes are the caller's */
     controllers_start(c->controllers);
     caches_start(c->caches);
+    if (c->discovery)
+        discovery_start(c->discovery);
     return take(c);
 }
 
@@ -59,10 +94,9 @@ struct cluster *cluster_free(struct cluster *c)
     jobctl_free(c->job);
     deployctl_free(c->deploy);
     rsctl_free(c->rs);
-    discovery_stop(c->disco);
     controllers_free(c->controllers);
     caches_free(c->caches); /* with kinds that the discovery found */
-    discovery_free(c->disco);
+    discovery_free(c->discovery);
     recorder_free(c->events);
     free(c);
     return NULL;

@@ -154,7 +154,7 @@ static const struct kfield job_status[] = {
 #undef F
 DOC(job, struct job, "Job", "jobs", "batch");
 
-/* ---- PodDisruptionBudget, Namespace, anything ---------------------------------------------- */
+/* ---- PodDisruptionBudget, Namespace -------------------------------------------------------- */
 
 #define F(member, json, type, ...) KF(struct pdb_doc_spec, member, json, type, __VA_ARGS__)
 static const struct kfield pdb_spec[] = {
@@ -202,8 +202,3 @@ const struct kind doc_namespace = { .group = "",
                                     .plural = "namespaces",
                                     .has_status = true,
                                     .schema = &namespace_doc_schema };
-
-static const struct kfield metaonly_fields[] = {
-    KF(struct kobj, meta, "metadata", KF_OBJ, .flags = KF_REQUIRED, .sub = &objmeta_schema),
-};
-const struct kschema metaonly_schema = KSCHEMA("Object", struct kobj, metaonly_fields);

@@ -1,6 +1,5 @@
 /* docs.h - the kinds that controllers of this room work on, with what src/api does not keep: pod
- * templates as JSON text, strategies, conditions with all their times; and objects of any kind of
- * which only the metadata counts.
+ * templates as JSON text, strategies, conditions with all their times.
  *
  * Informers of these kinds are this room's own; on the wire they are the same as those of src/api.
  */
@@ -116,7 +115,6 @@ struct ns_doc {
 extern const struct kind doc_deployment, doc_replicaset, doc_job, doc_pdb, doc_namespace;
 extern const struct kschema deployment_status_schema, replicaset_status_schema, job_status_schema,
     pdb_status_schema, namespace_status_schema;
-extern const struct kschema metaonly_schema; /* of a struct kobj: metadata only */
 
 #define DOC_OF(noun, type)                                           \
     static inline const struct type *noun##_of(const struct kobj *o) \

@@ -6,11 +6,12 @@
  */
 #include <stdio.h>
 
-#include "cluster/discovery.h"
+#include "client/discovery.h"
+#include "cluster/internal.h"
 
 struct gcache { /* the objects of one kind */
     struct gc *gc;
-    struct disco_kind *k;
+    struct served_kind *k;
     struct informer *inf;
 };
 struct gc {
@@ -47,6 +48,14 @@ static struct gcache *cache_by_key(const struct gc *gc, const char *key, const c
     return NULL;
 }
 
+static struct gcache *cache_of(const struct gc *gc, const struct served_kind *k)
+{
+    vec_foreach(&gc->caches, i)
+        if (gc->caches.items[i]->k == k)
+            return gc->caches.items[i];
+    return NULL;
+}
+
 static bool waits_for_dependents(const struct kobj *o)
 {
     return o->meta.deleted && meta_has_finalizer(o, FIN_FOREGROUND);
@@ -57,11 +66,11 @@ static bool waits_for_dependents(const struct kobj *o)
 static struct kobj *find_owner(const struct gc *gc, const struct kobj *o,
                                const struct owner_ref *ref, struct gcache **ret_cache)
 {
-    struct disco_kind *k = discovery_find(gc->c->disco, ref->api_version, ref->kind);
-    struct gcache *g = k ? k->gc : NULL;
+    struct served_kind *k = discovery_find(gc->c->discovery, ref->api_version, ref->kind);
+    struct gcache *g = k ? cache_of(gc, k) : NULL;
     char key[KOBJ_KEY_MAX];
 
-    if (!g || !g->inf)
+    if (!g)
         return NULL;
     if (k->kind.namespaced)
         (void)snprintf(key, sizeof key, "%s/%s", o->meta.ns, ref->name);
@@ -356,7 +365,7 @@ static void ask_for(struct batch *b, struct judging *j, size_t i, const struct g
                     const struct kobj *o)
 {
     const struct owner_ref *ref = &o->meta.owners.items[i];
-    struct disco_kind *k = discovery_find(j->gc->c->disco, ref->api_version, ref->kind);
+    struct served_kind *k = discovery_find(j->gc->c->discovery, ref->api_version, ref->kind);
     struct question *q = arena_new0(batch_arena(b), struct question);
 
     if (!k || (k->kind.namespaced && !g->k->kind.namespaced))
@@ -455,7 +464,7 @@ static void on_delete(void *arg, struct kobj *o)
 
 /* ---- caches, life -------------------------------------------------------------------------- */
 
-static void add_cache(struct gc *gc, struct disco_kind *k)
+static void add_cache(struct gc *gc, struct served_kind *k)
 {
     static const struct informer_handler handler = { .on_add = on_object,
                                                      .on_update = on_update,
@@ -469,17 +478,23 @@ static void add_cache(struct gc *gc, struct disco_kind *k)
     if (!g->inf)
         g->inf = caches_get(gc->c->caches, &k->kind);
     informer_add_index(g->inf, index_owner);
-    k->gc = g;
     vec_push(&gc->caches, g);
     controller_watch(gc->controller, g->inf, &handler, g);
+}
+
+/* Events are many, short-lived and owned by nobody: no graph of them is kept. */
+static bool has_owners(const struct kind *k)
+{
+    return !streq(k->plural, "events") || (*k->group && !streq(k->group, "events.k8s.io"));
 }
 
 static void on_round(void *arg)
 {
     struct gc *gc = arg;
-    for (size_t i = 0; i < discovery_count(gc->c->disco); i++) {
-        struct disco_kind *k = discovery_at(gc->c->disco, i);
-        if (k->served && k->watch && !k->ownerless && !k->gc)
+    for (size_t i = 0; i < discovery_count(gc->c->discovery); i++) {
+        struct served_kind *k = discovery_at(gc->c->discovery, i);
+        if (k->served && k->list && k->watch && k->delete_one && has_owners(&k->kind) &&
+            !cache_of(gc, k))
             add_cache(gc, k);
     }
 }
@@ -496,7 +511,7 @@ struct gc *gc_new(struct cluster *c)
             .self = gc,
             .queue = { .concurrency = 20, .backoff_max = 30 * NSEC_PER_SEC, .qps = 100 },
             .eager = true });
-    discovery_on_round(c->disco, on_round, gc);
+    discovery_on_round(c->discovery, on_round, gc);
     return gc;
 }
 

@@ -35,7 +35,7 @@ struct cluster {
     struct recorder *events;
     struct caches *caches;
     struct controllers *controllers;
-    struct discovery *disco;
+    struct discovery *discovery;
     struct deployctl *deploy;
     struct rsctl *rs;
     struct jobctl *job;

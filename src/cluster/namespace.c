@@ -5,7 +5,8 @@
  */
 #include <stdio.h>
 
-#include "cluster/discovery.h"
+#include "client/discovery.h"
+#include "cluster/internal.h"
 
 #define ROUND_AGAIN (NSEC_PER_SEC)
 
@@ -16,7 +17,7 @@ struct nsctl {
 };
 struct emptied { /* one kind in one pass */
     struct emptying *e;
-    struct disco_kind *k;
+    struct served_kind *k;
     size_t left;
 };
 struct emptying { /* one pass over one namespace; in the arena */
@@ -85,7 +86,7 @@ static void set(const struct emptying *e, timed_conditionlist *l, const char *ty
 static void set_conditions(const struct emptying *e, timed_conditionlist *l, struct arena *a)
 {
     CLEANUP(strbuf_fini) struct strbuf rest = STRBUF_INIT;
-    bool known = discovery_complete(e->n->c->disco);
+    bool known = discovery_complete(e->n->c->discovery);
 
     set(e, l, "NamespaceDeletionDiscoveryFailure", !known,
         known ? "ResourcesDiscovered" : "DiscoveryFailed",
@@ -149,7 +150,7 @@ static void step(struct batch *b, struct emptying *e)
         finish_pass(b, e);
 }
 
-static void note_failure(struct emptying *e, const struct kerr *err, const struct disco_kind *k)
+static void note_failure(struct emptying *e, const struct kerr *err, const struct served_kind *k)
 {
     if (e->failure.code)
         return;
@@ -231,18 +232,18 @@ static bool on_listed(struct batch *b, struct kube_resp *r, const struct kerr *e
 
 static void begin(struct nsctl *n, struct batch *b, const struct ns_doc *d)
 {
-    struct discovery *disco = n->c->disco;
+    struct discovery *kinds = n->c->discovery;
     struct arena *a = batch_arena(b);
     struct emptying *e = arena_new0(a, struct emptying);
 
     e->n = n;
     e->name = arena_strdup(a, d->obj.meta.name);
     e->uid = d->obj.meta.uid;
-    e->kinds = arena_newn0(a, discovery_count(disco) + 1, struct emptied);
+    e->kinds = arena_newn0(a, discovery_count(kinds) + 1, struct emptied);
     e->pending = 1;
-    for (size_t i = 0; i < discovery_count(disco); i++) {
-        struct disco_kind *k = discovery_at(disco, i);
-        if (!k->kind.namespaced || !k->served)
+    for (size_t i = 0; i < discovery_count(kinds); i++) {
+        struct served_kind *k = discovery_at(kinds, i);
+        if (!k->kind.namespaced || !k->served || !k->list || !k->delete_one)
             continue;
         struct emptied *x = &e->kinds[e->nkinds++];
         *x = (struct emptied){ .e = e, .k = k };
@@ -262,7 +263,7 @@ static void sync(void *arg, struct batch *b, const char *key, struct kobj *o)
     (void)key;
     if (!o || !o->meta.deleted || !has_ours(ns_doc_of(o)))
         return;
-    if (discovery_complete(n->c->disco))
+    if (discovery_complete(n->c->discovery))
         begin(n, b, ns_doc_of(o));
     else
         batch_again(b, ROUND_AGAIN); /* a kind that we do not know of could remain */

@@ -4,6 +4,7 @@
 #include "base/intern.h"
 #include "base/klog.h"
 #include "base/vec.h"
+#include "client/discovery.h"
 #include "client/kube.h"
 #include "component/run.h"
 #include "loop/loop.h"
@@ -189,6 +190,7 @@ int ctl_main(struct ctl *c, int argc, char *const *argv)
     c->flags = flags_new();
     flags_add(c->flags, GLOBAL_FLAGS, global_flags, ARRAY_LEN(global_flags), &c->o);
     int code = run_words(c, argc - 1, argv + 1);
+    c->discovery = discovery_free(c->discovery);
     c->kube = kube_free(c->kube);
     kube_config_fini(&c->config);
     c->flags = flags_free(c->flags);

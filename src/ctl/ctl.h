@@ -14,6 +14,7 @@
 #include "component/flags.h"
 #include "component/options.h"
 
+struct discovery;
 struct kube;
 struct kube_req;
 struct loop;
@@ -36,9 +37,10 @@ struct ctl {
     struct client_env env;
     struct loop *loop;
     struct intern *strings;
-    struct kube_config config; /* of ctl_connect() */
-    struct kube *kube;         /* NULL until then; a test puts its own here */
-    bool out_broken;           /* whoever reads us has gone */
+    struct kube_config config;   /* of ctl_connect() */
+    struct kube *kube;           /* NULL until then; a test puts its own here */
+    struct discovery *discovery; /* NULL: not asked for yet (resource.c) */
+    bool out_broken;             /* whoever reads us has gone */
     /* Commands that need other programs' rooms: main hands them in. NULL-terminated, may be NULL.
      */
     const struct ctl_command *const *more;

@@ -240,7 +240,7 @@ static int run_in(struct get *g)
     if (code == CTL_OK)
         code = ctl_connect(g->c);
     if (code == CTL_OK)
-        code = resource_find(g->c, g->word, g->arena, &g->kind);
+        code = resource_find(g->c, g->word, &g->kind);
     if (code != CTL_OK)
         return code;
     if (g->kind->namespaced && !o->all_namespaces)

@@ -6,9 +6,8 @@
 #define KOORD_CTL_RESOURCE_H
 #include "api/kobj.h"
 
-struct arena;
 struct ctl;
 
-/* CTL_OK, or an exit code after complaining. The kind may lie in the arena. */
-int resource_find(struct ctl *c, const char *word, struct arena *a, const struct kind **ret);
+/* CTL_OK, or an exit code after complaining. The kind lives as long as the run of koordctl. */
+int resource_find(struct ctl *c, const char *word, const struct kind **ret);
 #endif

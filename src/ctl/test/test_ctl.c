@@ -7,7 +7,7 @@
 
 #include "base/intern.h"
 #include "client/kube.h"
-#include "ctl/test/fakehttp.h"
+#include "client/test/fakehttp.h"
 
 struct bed {
     struct loop *l;

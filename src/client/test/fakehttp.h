@@ -1,6 +1,6 @@
 /* fakehttp.h - a server by script: answers by method and target, on the virtual loop. */
-#ifndef KOORD_CTL_TEST_FAKEHTTP_H
-#define KOORD_CTL_TEST_FAKEHTTP_H
+#ifndef KOORD_CLIENT_TEST_FAKEHTTP_H
+#define KOORD_CLIENT_TEST_FAKEHTTP_H
 #include "base/strbuf.h"
 #include "loop/loop.h"
 #include "net/http.h"
