@@ -238,6 +238,8 @@ static void sim_stop(struct sim *s)
         stop_scheduler(s->schedulers.items[i]);
         holds_free(s->schedulers.items[i]);
         vec_fini(&s->schedulers.items[i]->census);
+        vec_fini(&s->schedulers.items[i]->named);
+        vec_fini(&s->schedulers.items[i]->let_in);
         free(s->schedulers.items[i]);
     }
     vec_fini(&s->schedulers);
@@ -280,6 +282,8 @@ static uint64_t run(uint64_t seed)
     total.waited += s->n.waited;
     total.pending += s->n.pending;
     total.leaders += s->n.leaders;
+    total.kept_out += s->n.kept_out;
+    total.fetched += s->n.fetched;
     sim_stop(s);
     running = NULL;
     return sum;
@@ -294,17 +298,18 @@ static void test_invariants_hold_under_faults(void **state)
         run(seed);
     print_message("%llu runs: %llu pods bound (%llu of them after their scheduler was gone), %llu "
                   "bindings refused, %llu undone, %llu waits for a permit, %llu evicted, %llu "
-                  "leaders, %llu pods without room\n",
+                  "leaders, %llu pods without room, %llu kept out and %llu of these fetched\n",
                   (unsigned long long)count, (unsigned long long)total.bound,
                   (unsigned long long)total.late, (unsigned long long)total.refused,
                   (unsigned long long)total.undone, (unsigned long long)total.waited,
                   (unsigned long long)total.evicted, (unsigned long long)total.leaders,
-                  (unsigned long long)total.pending);
+                  (unsigned long long)total.pending, (unsigned long long)total.kept_out,
+                  (unsigned long long)total.fetched);
     if (count < 100)
         return;
     /* The runs are worth something only if all of it happened. */
     assert_true(total.late && total.refused && total.undone && total.waited && total.evicted);
-    assert_true(total.leaders && total.pending);
+    assert_true(total.leaders && total.pending && total.kept_out && total.fetched);
 }
 
 static void test_a_seed_gives_the_same_run_again(void **state)

@@ -40,6 +40,7 @@ struct sim_pod {
     bool gated;
     const char *scheduler; /* its name; "foreign": none of ours */
     bool foreign;
+    bool kept_out; /* by the plugin Fetch, while its app is closed */
     bool alive, dying;
     int node, nominated; /* as the server has it */
     int by;              /* the scheduler that bound it */
@@ -65,6 +66,7 @@ struct sim_known { /* what a scheduler's services were told of a pod */
     struct kuid uid;
     int node, assumed; /* where it is, and where it is assumed to be */
 };
+struct sim_uids vec_of(struct kuid);
 struct sim_scheduler { /* one instance; its record stays until the end of the run */
     struct sim *sim;
     int number;
@@ -77,6 +79,10 @@ struct sim_scheduler { /* one instance; its record stays until the end of the ru
     struct vec_of(struct sim_hold *) holds;
     struct vec_of(struct sim_known) census;
     int services, instances; /* of the plugin Census */
+    bool open[SIM_APPS];     /* the plugin Fetch lets their pods in */
+    struct timer *opens;
+    struct sim_uids named;  /* that it has asked for, and that have not come back yet */
+    struct sim_uids let_in; /* pods that it did not keep out */
 };
 struct sim_owed { /* a pod was evicted, and we have not seen yet for whom */
     int node, priority;
@@ -99,7 +105,7 @@ struct sim {
     bool crowded;       /* pods are large: many evict others */
     bool chaos;         /* the plugin makes trouble */
     struct sim_counts { /* the runs are worth something only if all of it happened */
-        uint64_t bound, evicted, undone, late, refused, waited, pending, leaders;
+        uint64_t bound, evicted, undone, late, refused, waited, pending, leaders, kept_out, fetched;
     } n;
 };
 
@@ -136,6 +142,11 @@ const struct ks_registered *plugins_for(struct sim_scheduler *s);
 void plugins_calm(struct sim_scheduler *s); /* nobody waits for a permit any more */
 struct sim_hold *hold_find(struct sim_scheduler *s, struct kuid uid);
 void holds_free(struct sim_scheduler *s);
+
+/* sim_scheduler_fetch.c - a plugin that keeps pods out of the queue and fetches some of them. */
+extern const struct ks_plugin fetch_plugin;
+void fetch_for(struct sim_scheduler *s);  /* the scheduler that is born next */
+void fetch_calm(struct sim_scheduler *s); /* it lets all in */
 
 /* sim_scheduler_census.c - a service that is told of pods, and what it was told. */
 KS_SERVICE(census, struct sim_scheduler)

@@ -123,6 +123,7 @@ static void new_pod(struct sim *s)
         .alone = sim_chance(s, 10),
         .spread = sim_chance(s, 10),
         .gated = sim_chance(s, 10),
+        .kept_out = sim_chance(s, 15),
         .alive = true,
         .node = SIM_NOWHERE,
         .nominated = SIM_NOWHERE,

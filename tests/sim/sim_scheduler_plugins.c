@@ -197,6 +197,7 @@ void plugins_calm(struct sim_scheduler *s)
 {
     for (size_t i = s->holds.n; i-- > 0;)
         ks_allow(&s->env, s->holds.items[i]->uid, "Chaos");
+    fetch_calm(s);
 }
 
 static enum ks_code chaos_flight(void *self, const struct pod *p, const char *node,
@@ -280,12 +281,14 @@ const struct ks_registered *plugins_for(struct sim_scheduler *s)
 
     next_born = s;
     census_for(s);
+    fetch_for(s);
     for (; ks_registry[n].plugin; n++)
         all[n] = ks_registry[n];
-    assert(n + 4 <= ARRAY_LEN(all));
+    assert(n + 5 <= ARRAY_LEN(all));
     all[n++] = (struct ks_registered){ &ledger, 0, true };
     all[n++] = (struct ks_registered){ &chaos, 0, true };
     all[n++] = (struct ks_registered){ &census_plugin, 0, true };
+    all[n++] = (struct ks_registered){ &fetch_plugin, 0, true };
     all[n] = (struct ks_registered){ NULL, 0, false };
     return all;
 }

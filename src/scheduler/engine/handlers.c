@@ -27,8 +27,10 @@ static enum role role_of(const struct scheduler *s, const struct kobj *o)
 static void tell(struct scheduler *s, enum ks_resource resource, uint32_t actions,
                  const struct kobj *before, const struct kobj *now)
 {
-    struct ks_event e = { resource, actions, before, now };
+    struct ks_event e = { resource, actions, before, now, NULL };
 
+    if (resource == KS_RES_OTHER)
+        e.kind = now ? now->kind : before->kind;
     if (actions == KS_UPDATE) {
         podqueue_event(s->queue, &e, NULL);
         return;
@@ -177,7 +179,7 @@ static void on_pod_add(void *arg, struct kobj *pod)
     nsec_t began = qmetrics_began(s->qmetrics, pod_resource(pod), KS_ADD);
 
     pod_news(s, NULL, pod);
-    qmetrics_handled(s->qmetrics, began, pod_resource(pod), KS_ADD);
+    qmetrics_handled(s->qmetrics, began, pod_resource(pod), KS_ADD, NULL);
 }
 
 static void on_pod_update(void *arg, struct kobj *before, struct kobj *pod)
@@ -186,7 +188,7 @@ static void on_pod_update(void *arg, struct kobj *before, struct kobj *pod)
     nsec_t began = qmetrics_began(s->qmetrics, pod_resource(pod), KS_UPDATE);
 
     pod_news(s, before, pod);
-    qmetrics_handled(s->qmetrics, began, pod_resource(pod), KS_UPDATE);
+    qmetrics_handled(s->qmetrics, began, pod_resource(pod), KS_UPDATE, NULL);
 }
 
 static void on_pod_delete(void *arg, struct kobj *pod)
@@ -195,7 +197,7 @@ static void on_pod_delete(void *arg, struct kobj *pod)
     nsec_t began = qmetrics_began(s->qmetrics, pod_resource(pod), KS_DELETE);
 
     pod_gone(s, pod, pod);
-    qmetrics_handled(s->qmetrics, began, pod_resource(pod), KS_DELETE);
+    qmetrics_handled(s->qmetrics, began, pod_resource(pod), KS_DELETE, NULL);
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
@@ -207,7 +209,7 @@ static void on_node_add(void *arg, struct kobj *node)
 
     nodecache_put_node(s->cache, node);
     tell(s, KS_RES_NODE, KS_ADD, NULL, node);
-    qmetrics_handled(s->qmetrics, began, KS_RES_NODE, KS_ADD);
+    qmetrics_handled(s->qmetrics, began, KS_RES_NODE, KS_ADD, NULL);
 }
 
 static void on_node_update(void *arg, struct kobj *before, struct kobj *node)
@@ -219,7 +221,7 @@ static void on_node_update(void *arg, struct kobj *before, struct kobj *node)
     nodecache_put_node(s->cache, node);
     if (changes)
         tell(s, KS_RES_NODE, changes, before, node);
-    qmetrics_handled(s->qmetrics, began, KS_RES_NODE, KS_UPDATE);
+    qmetrics_handled(s->qmetrics, began, KS_RES_NODE, KS_UPDATE, NULL);
 }
 
 static void on_node_delete(void *arg, struct kobj *node)
@@ -229,7 +231,7 @@ static void on_node_delete(void *arg, struct kobj *node)
 
     tell(s, KS_RES_NODE, KS_DELETE, node, NULL);
     nodecache_remove_node(s->cache, node->meta.name);
-    qmetrics_handled(s->qmetrics, began, KS_RES_NODE, KS_DELETE);
+    qmetrics_handled(s->qmetrics, began, KS_RES_NODE, KS_DELETE, NULL);
 }
 
 /* ---- what plugins read ----------------------------------------------------------------------- */
@@ -265,7 +267,7 @@ static void on_other_add(void *arg, struct kobj *o)
 
     objects_put(s->objects, o);
     tell(s, r, KS_ADD, NULL, o);
-    qmetrics_handled(s->qmetrics, began, r, KS_ADD);
+    qmetrics_handled(s->qmetrics, began, r, KS_ADD, o->kind);
 }
 
 static void on_other_update(void *arg, struct kobj *before, struct kobj *o)
@@ -276,7 +278,7 @@ static void on_other_update(void *arg, struct kobj *before, struct kobj *o)
 
     objects_put(s->objects, o);
     tell(s, r, KS_UPDATE, before, o);
-    qmetrics_handled(s->qmetrics, began, r, KS_UPDATE);
+    qmetrics_handled(s->qmetrics, began, r, KS_UPDATE, o->kind);
 }
 
 static void on_other_delete(void *arg, struct kobj *o)
@@ -287,7 +289,7 @@ static void on_other_delete(void *arg, struct kobj *o)
 
     objects_remove(s->objects, o);
     tell(s, r, KS_DELETE, o, NULL);
-    qmetrics_handled(s->qmetrics, began, r, KS_DELETE);
+    qmetrics_handled(s->qmetrics, began, r, KS_DELETE, o->kind);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */

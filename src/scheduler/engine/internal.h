@@ -2,6 +2,7 @@
 #ifndef KOORD_SCHEDULER_ENGINE_INTERNAL_H
 #define KOORD_SCHEDULER_ENGINE_INTERNAL_H
 #include "api/kobj.h"
+#include "base/vec.h"
 #include "scheduler/framework/attempt.h"
 #include "scheduler/framework/profile.h"
 #include "scheduler/framework/shapes.h"
@@ -33,6 +34,11 @@ struct splan { /* a profile in force, or one that pods on their way still use */
     uint32_t users; /* bindings under way */
 };
 
+struct chooser {
+    struct splan *plan;
+    uint32_t slot;
+};
+
 struct waitlist { /* of bindings, in the order of their coming */
     struct binding *first, *last;
     unsigned n;
@@ -48,9 +54,8 @@ struct scheduler {
     char *instance;
     struct splan *plans[PROFILES_MAX];
     unsigned nplans;
-    const struct profile_slot *chooser; /* asked which pod goes next; NULL: nobody is */
-    struct splan *chooser_plan;         /* where it is from */
-    struct splan *old[PROFILES_MAX];    /* replaced, with users until lately */
+    struct vec_of(struct chooser) choosers; /* plugins that are asked which pod goes next */
+    struct splan *old[PROFILES_MAX];        /* replaced, with users until lately */
     unsigned nold;
     unsigned max_binding;
     nsec_t confirm_after;

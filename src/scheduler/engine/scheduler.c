@@ -35,26 +35,40 @@ static bool may_attempt(const struct scheduler *s)
     return s->synced && !s->line.n && binding_room(s) && !s->consult;
 }
 
-static bool ask_chooser(const struct scheduler *s, struct kuid *ret)
+static bool ask_chooser(const struct chooser *c, struct kuid *ret)
 {
-    const struct splan *plan = s->chooser_plan;
+    const struct profile_slot *slot = &c->plan->profile->slots[c->slot];
+    struct times *times = c->plan->times;
     struct stretch x;
-    struct stopwatch *w =
-        times_sample(plan->times, LAP_NEXT) ? stretch_begin(&x, plan->times, true) : NULL;
-    bool found = s->chooser->plugin->next(s->chooser->self, ret);
+    struct stopwatch *w = times_sample(times, LAP_NEXT) ? stretch_begin(&x, times, true) : NULL;
+    bool found = slot->plugin->next(slot->self, ret);
 
-    stopwatch_plugin(w, LAP_NEXT, (uint32_t)(s->chooser - plan->profile->slots), KS_SUCCESS);
+    stopwatch_plugin(w, LAP_NEXT, c->slot, KS_SUCCESS);
     return found;
 }
 
-/* A plugin may have a wish of its own; otherwise it goes by the queue. */
+/* Until it names a pod that can be tried: it is told of nothing else that happens to its pods. */
+static struct kobj *chosen_by(struct scheduler *s, const struct chooser *c)
+{
+    const char *plugin = c->plan->profile->slots[c->slot].plugin->name;
+    struct kuid uid, before = { 0 };
+
+    for (size_t left = podqueue_size(s->queue) + 1; left > 0 && ask_chooser(c, &uid); left--) {
+        struct kobj *pod = podqueue_pop_this(s->queue, uid, plugin);
+        if (pod || kuid_equal(uid, before))
+            return pod;
+        before = uid;
+    }
+    return NULL;
+}
+
+/* Plugins may have wishes of their own; otherwise it goes by the queue. */
 static struct kobj *next_pod(struct scheduler *s)
 {
     struct kobj *pod = NULL;
-    struct kuid uid;
 
-    if (s->chooser && ask_chooser(s, &uid))
-        pod = podqueue_pop_this(s->queue, uid);
+    for (size_t i = 0; i < s->choosers.n && !pod; i++)
+        pod = chosen_by(s, &s->choosers.items[i]);
     return pod ? pod : podqueue_pop(s->queue);
 }
 
@@ -272,17 +286,13 @@ void scheduler_plan_done(struct scheduler *s, struct splan *p)
         s->reap = loop_after(s->loop, 0, on_reap, s);
 }
 
-/* The first that wants to choose the next pod is the only one. */
-static void find_chooser(struct scheduler *s)
+static void find_choosers(struct scheduler *s)
 {
-    s->chooser = NULL;
-    for (unsigned i = 0; i < s->nplans && !s->chooser; i++) {
-        const struct profile *p = s->plans[i]->profile;
-        s->chooser_plan = s->plans[i];
-        for (uint32_t k = 0; k < p->n && !s->chooser; k++)
-            if (p->slots[k].plugin->next)
-                s->chooser = &p->slots[k];
-    }
+    vec_clear(&s->choosers);
+    for (unsigned i = 0; i < s->nplans; i++)
+        for (uint32_t k = 0; k < s->plans[i]->profile->n; k++)
+            if (s->plans[i]->profile->slots[k].plugin->next)
+                vec_push(&s->choosers, ((struct chooser){ s->plans[i], k }));
 }
 
 /* Pods in flight keep their plan; others are asked again under the new ones. */
@@ -294,7 +304,7 @@ static void replace_plans(struct scheduler *s, struct splan **plans, unsigned n)
     memcpy(before, s->plans, sizeof before);
     memcpy(s->plans, plans, n * sizeof *plans);
     s->nplans = n;
-    find_chooser(s);
+    find_choosers(s);
     shapes_clear(s->shapes);
     watch_kinds(s);
     notify_all(s);
@@ -358,7 +368,7 @@ static int first_plans(struct scheduler *s, const struct scheduler_opts *o, stru
     int r = o->profiles ? make_plans(s, o->profiles, o->nprofiles, s->plans, err)
                         : (n = default_plans(s, o, err));
     s->nplans = r < 0 ? 0 : (unsigned)n;
-    find_chooser(s);
+    find_choosers(s);
     return r;
 }
 
@@ -458,6 +468,7 @@ struct scheduler *scheduler_free(struct scheduler *s)
     nodecache_free(s->cache);
     objects_free(s->objects);
     arena_free(s->arena);
+    vec_fini(&s->choosers);
     free(s->instance);
     free(s);
     return NULL;
@@ -504,6 +515,16 @@ struct scheduler_stats scheduler_stats(const struct scheduler *s)
 void ks_activate(const struct ks_env *env, struct kuid uid)
 {
     podqueue_activate(env->scheduler->queue, uid);
+}
+
+void ks_wake(const struct ks_env *env, const char *plugin, uint64_t key)
+{
+    podqueue_wake(env->scheduler->queue, plugin, key);
+}
+
+void ks_ask_next(const struct ks_env *env)
+{
+    scheduler_wake(env->scheduler);
 }
 
 bool ks_making_room(const struct ks_env *env, struct kuid uid)

@@ -4,7 +4,7 @@
 
 static bool matches(const struct ks_hint *h, const struct ks_event *e)
 {
-    bool resource = h->resource == e->resource ||
+    bool resource = (h->resource == e->resource && h->kind == e->kind) ||
                     (h->resource == KS_RES_POD && (e->resource == KS_RES_ASSIGNED_POD ||
                                                    e->resource == KS_RES_UNSCHEDULABLE_POD));
     /* The comparison by size is upstream's: "any update" does not wake who waits for one kind. */
@@ -21,7 +21,7 @@ static bool matches_taint_instead(const struct ks_hint *h, const struct ks_event
 
 static bool hears_all(const struct ks_plugin *pl)
 {
-    return pl->nhints == 0 &&
+    return pl->nhints == 0 && !pl->waits_for &&
            (pl->pre_enqueue || pl->filter || pl->pre_filter || pl->reserve || pl->permit);
 }
 

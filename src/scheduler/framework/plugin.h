@@ -104,7 +104,7 @@ enum ks_resource {
     KS_RES_RESOURCE_CLAIM,
     KS_RES_RESOURCE_SLICE,
     KS_RES_DEVICE_CLASS,
-    KS_RES_OTHER /* of any other kind that some plugin reads */
+    KS_RES_OTHER /* of another kind that some plugin reads; events and hints name it */
 };
 enum {
     KS_ADD = 1 << 0,
@@ -127,12 +127,14 @@ struct ks_event {
     enum ks_resource resource;
     uint32_t action;                 /* KS_ADD ..., usually one bit */
     const struct kobj *before, *now; /* NULL when there is none */
+    const struct kind *kind;         /* KS_RES_OTHER: of the objects */
 };
 struct ks_hint { /* an event that may make a pod schedulable which this plugin rejected */
     enum ks_resource resource;
     uint32_t actions;
     /* true: worth another attempt. NULL: always. */
     bool (*worth)(void *self, const struct ks_event *e, const struct pod *p);
+    const struct kind *kind; /* KS_RES_OTHER: which of the plugin's kinds */
 };
 
 /* ---- binding --------------------------------------------------------------------------------- */
@@ -164,6 +166,12 @@ void ks_allow(const struct ks_env *env, struct kuid uid, const char *plugin);
 void ks_reject(const struct ks_env *env, struct kuid uid, const char *plugin, const char *why);
 /* A pod that waits anywhere gets its attempt now. */
 void ks_activate(const struct ks_env *env, struct kuid uid);
+/* Pods that wait for this key of the plugin (waits_for) are worth another attempt; the others are
+ * not looked at. */
+void ks_wake(const struct ks_env *env, const char *plugin, uint64_t key);
+/* next() of some plugin has a pod to name: attempts begin though the queue has none that is ready.
+ */
+void ks_ask_next(const struct ks_env *env);
 /* Are victims of this pod being evicted right now? */
 bool ks_making_room(const struct ks_env *env, struct kuid uid);
 
@@ -241,6 +249,10 @@ struct ks_plugin {
     bool gates_silently; /* what it says is not written on the pod: it stands there already */
     const struct ks_hint *hints; /* NULL, and it can reject pods: every event counts */
     uint32_t nhints;
+    /* The key whose ks_wake() may help a pod that this plugin rejects, or keeps out of the queue;
+     * 0: none. Asked when it goes to wait, and again when it changes. With this member a plugin
+     * without hints hears of no events. */
+    uint64_t (*waits_for)(void *self, const struct pod *p);
 
     /* Once per attempt, before the nodes are looked at. A rejection here rejects all nodes. With
      * KS_SKIP the state is still kept, for pre_score. */
@@ -323,9 +335,11 @@ struct ks_plugin {
     enum ks_code (*resize)(void *self, const struct ks_cycle *c, struct ks_pod *p, uint32_t row,
                            struct ks_texts *why);
     /* Asked before the queue is: the pod that must go next, whatever the order and its back-off
-     * say; false: no wish. A pod that is not in the queue, on its way or gated is passed over; one
-     * that is named again and again is tried again and again. The first plugin of the first profile
-     * that has this member is the only one asked. */
+     * say, and even if this plugin's own pre_enqueue keeps it out of the queue; false: no wish. A
+     * pod that is not in the queue, on its way or kept out by another plugin is passed over, and
+     * the question is repeated, unless the answer is. All plugins of all profiles are asked, in
+     * order, until one names a pod that can be tried; a pod that is named again and again is tried
+     * again and again. */
     bool (*next)(void *self, struct kuid *ret_uid);
 };
 

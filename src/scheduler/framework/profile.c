@@ -70,6 +70,27 @@ struct profile_config profile_config_default(const struct ks_registered *table,
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
+static bool reads(const struct ks_plugin *pl, const struct kind *k)
+{
+    for (const struct kind *const *at = pl->kinds; at && *at; at++)
+        if (*at == k)
+            return true;
+    return false;
+}
+
+static int check_hints(const struct ks_plugin *pl, struct kerr *err)
+{
+    for (uint32_t i = 0; i < pl->nhints; i++) {
+        const struct ks_hint *h = &pl->hints[i];
+        if ((h->resource == KS_RES_OTHER) != (h->kind != NULL))
+            return kerr_set(err, -EINVAL, "plugin %s has a hint without its kind", pl->name);
+        if (h->kind && !reads(pl, h->kind))
+            return kerr_set(err, -EINVAL, "plugin %s has a hint for %s and does not read them",
+                            pl->name, h->kind->plural);
+    }
+    return 0;
+}
+
 static int check_plugin(const struct ks_plugin *pl, struct kerr *err)
 {
     if (pl->abi != KS_PLUGIN_ABI || pl->size != sizeof *pl)
@@ -80,7 +101,7 @@ static int check_plugin(const struct ks_plugin *pl, struct kerr *err)
         return kerr_set(err, -EINVAL, "plugin %s cannot refresh its state", pl->name);
     if (!pl->add_pod != !pl->remove_pod)
         return kerr_set(err, -EINVAL, "plugin %s cannot undo what it counts", pl->name);
-    return 0;
+    return check_hints(pl, err);
 }
 
 /* A copy of the plugin's args that lives as long as the profile; *ret stays NULL when it has none.
@@ -133,6 +154,7 @@ static int slot_get(struct profile *p, const struct profile_config *c,
     if (code < 0)
         return kerr_wrap(err, "plugin %s", name);
     s->plugin = r->plugin;
+    p->keyed |= (uint64_t)(r->plugin->waits_for != NULL) << p->n;
     return (int)p->n++;
 }
 
@@ -289,6 +311,21 @@ int profile_pre_enqueue_timed(const struct profile *p, const struct pod *pod, st
     }
     stopwatch_point(w, LAP_PRE_ENQUEUE, code);
     return held_by;
+}
+
+bool profile_others_let_in(const struct profile *p, const struct pod *pod, const char *plugin)
+{
+    const struct profile_point *point = &p->points[KS_POINT_PRE_ENQUEUE];
+    CLEANUP(arena_free) struct arena *a = arena_new_sized(256);
+    struct ks_texts unread = { .arena = a };
+
+    for (uint32_t i = 0; i < point->n; i++) {
+        const struct profile_slot *s = &p->slots[point->slots[i]];
+        if (!streq(s->plugin->name, plugin) &&
+            s->plugin->pre_enqueue(s->self, pod, &unread) != KS_SUCCESS)
+            return false;
+    }
+    return true;
 }
 
 bool profile_before(const struct profile *p, const struct pod *a, nsec_t a_since,

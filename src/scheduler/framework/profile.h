@@ -68,6 +68,7 @@ struct profile {
     struct service_set services;
     struct service_table *own_services; /* when there is no other table; NULL: there is */
     uint32_t ncreated;                  /* slots whose plugin was created */
+    uint64_t keyed;                     /* slots of plugins that wake by key */
     struct profile_slot slots[PROFILE_PLUGINS_MAX];
     struct profile_point {
         uint8_t slots[PROFILE_PLUGINS_MAX];
@@ -98,6 +99,8 @@ int profile_pre_enqueue(const struct profile *p, const struct pod *pod, struct k
 /* The same; w is told how long it took, and may be NULL. */
 int profile_pre_enqueue_timed(const struct profile *p, const struct pod *pod, struct ks_texts *why,
                               struct stopwatch *w);
+/* Would all pre_enqueues but that of the plugin of this name let the pod in? */
+bool profile_others_let_in(const struct profile *p, const struct pod *pod, const char *plugin);
 /* Should a be tried before b? */
 bool profile_before(const struct profile *p, const struct pod *a, nsec_t a_since,
                     const struct pod *b, nsec_t b_since);

@@ -6,7 +6,7 @@
 #include "scheduler/engine/internal.h"
 #include "scheduler/observe/times.h"
 
-enum { NEWS_WATCHED = 10, RESOURCES = KS_RES_OTHER + 1, LABEL_MAX = 96 };
+enum { NEWS_WATCHED = 10, RESOURCES = KS_RES_OTHER + 1, LABEL_MAX = 160 };
 
 static const struct metric_desc incoming_desc = {
     "scheduler_queue_incoming_pods_total",
@@ -41,7 +41,7 @@ static const struct metric_desc news_desc = {
 
 /* ---- names of events ------------------------------------------------------------------------- */
 
-static const char *const resource_names[RESOURCES] = {
+static const char *const resource_names[KS_RES_OTHER] = {
     [KS_RES_POD] = "Pod",
     [KS_RES_ASSIGNED_POD] = "AssignedPod",
     [KS_RES_UNSCHEDULABLE_POD] = "UnschedulablePod",
@@ -56,7 +56,6 @@ static const char *const resource_names[RESOURCES] = {
     [KS_RES_RESOURCE_CLAIM] = "resource.k8s.io/ResourceClaim",
     [KS_RES_RESOURCE_SLICE] = "resource.k8s.io/ResourceSlice",
     [KS_RES_DEVICE_CLASS] = "resource.k8s.io/DeviceClass",
-    [KS_RES_OTHER] = "*",
 };
 static const struct {
     uint32_t action;
@@ -78,17 +77,23 @@ static const struct {
     { KS_POD_CLAIM, "UpdatePodGeneratedResourceClaim" },
 };
 
-/* "NodeAdd", as upstream calls it. */
-static const char *event_name(enum ks_resource r, uint32_t action, char buf[LABEL_MAX])
+/* "NodeAdd", as upstream calls it; "nodemetrics.v1alpha1.slo.koordinator.shUpdate" for kinds that
+ * it has no name for. */
+static const char *event_name(enum ks_resource r, uint32_t action, const struct kind *k,
+                              char buf[LABEL_MAX])
 {
     size_t i = 0;
 
     while (i + 1 < ARRAY_LEN(actions) && actions[i].action != action)
         i++;
-    (void)snprintf(buf, LABEL_MAX, "%s%s", resource_names[r], actions[i].name);
+    if (r == KS_RES_OTHER)
+        (void)snprintf(buf, LABEL_MAX, "%s.%s%s%s%s", k->plural, k->version, *k->group ? "." : "",
+                       k->group, actions[i].name);
+    else
+        (void)snprintf(buf, LABEL_MAX, "%s%s", resource_names[r], actions[i].name);
     return buf;
 }
-#define EVENT_NAME(r, action) event_name((r), (action), (char[LABEL_MAX]){ 0 })
+#define EVENT_NAME(r, action, kind) event_name((r), (action), (kind), (char[LABEL_MAX]){ 0 })
 
 /* ---- hints ----------------------------------------------------------------------------------- */
 
@@ -114,7 +119,7 @@ static void on_hint_ended(struct hint_stopwatch *w, const struct profile *p, uin
 
     histogram_observe(
         metric_histogram(q->hint_times, METRIC_VALUES(p->slots[slot].plugin->name,
-                                                      EVENT_NAME(e->resource, e->action),
+                                                      EVENT_NAME(e->resource, e->action, e->kind),
                                                       worth ? "Queue" : "QueueSkip")),
         nsec_seconds(took));
 }
@@ -133,10 +138,11 @@ nsec_t qmetrics_began(struct qmetrics *q, enum ks_resource r, uint32_t action)
     return q && q->seen[r][kind]++ % NEWS_WATCHED == 0 ? loop_stopwatch(q->s->loop) : 0;
 }
 
-void qmetrics_handled(struct qmetrics *q, nsec_t began, enum ks_resource r, uint32_t action)
+void qmetrics_handled(struct qmetrics *q, nsec_t began, enum ks_resource r, uint32_t action,
+                      const struct kind *k)
 {
     if (began)
-        histogram_observe(metric_histogram(q->news, METRIC_VALUES(EVENT_NAME(r, action))),
+        histogram_observe(metric_histogram(q->news, METRIC_VALUES(EVENT_NAME(r, action, k))),
                           nsec_seconds(loop_stopwatch(q->s->loop) - began));
 }
 
@@ -171,18 +177,30 @@ static void show(struct qmetrics *q, const char *queue, enum podqueue_cause caus
         metric_counter(q->incoming, METRIC_VALUES(queue, name))->v = (double)n;
 }
 
+/* One of each action. */
+static void show_events(struct qmetrics *q, const char *queue, enum ks_resource r,
+                        const struct kind *k)
+{
+    for (size_t i = 0; i < ARRAY_LEN(actions); i++) {
+        const struct ks_event e = { r, actions[i].action, NULL, NULL, k };
+        show(q, queue, PODQUEUE_BY_EVENT, &e, EVENT_NAME(r, e.action, k));
+    }
+}
+
 static void show_queue(struct qmetrics *q, const char *queue)
 {
+    const struct kind *k;
+
     show(q, queue, PODQUEUE_BY_FAILURE, NULL, "ScheduleAttemptFailure");
     show(q, queue, PODQUEUE_BY_BACKOFF_END, NULL, "BackoffComplete");
     show(q, queue, PODQUEUE_BY_POP, NULL, "PopFromBackoffQ");
     show(q, queue, PODQUEUE_BY_FORCE, NULL, "ForceActivate");
     show(q, queue, PODQUEUE_BY_TIMEOUT, NULL, "UnschedulableTimeout");
-    for (int r = 0; r < RESOURCES; r++)
-        for (size_t i = 0; i < ARRAY_LEN(actions); i++) {
-            struct ks_event e = { (enum ks_resource)r, actions[i].action, NULL, NULL };
-            show(q, queue, PODQUEUE_BY_EVENT, &e, EVENT_NAME(e.resource, e.action));
-        }
+    show(q, queue, PODQUEUE_BY_KEY, NULL, "PluginWake");
+    for (int r = 0; r < KS_RES_OTHER; r++)
+        show_events(q, queue, (enum ks_resource)r, NULL);
+    for (unsigned i = 0; (k = podqueue_kind(q->s->queue, i)); i++)
+        show_events(q, queue, KS_RES_OTHER, k);
 }
 
 void qmetrics_settle(struct qmetrics *q)

@@ -40,7 +40,9 @@ struct qmetrics *qmetrics_free(struct qmetrics *q);
 struct hint_stopwatch *qmetrics_hints(struct qmetrics *q);
 /* News are about to be handled. Every tenth of a kind is measured; 0: this one is not. */
 nsec_t qmetrics_began(struct qmetrics *q, enum ks_resource r, uint32_t action);
-void qmetrics_handled(struct qmetrics *q, nsec_t began, enum ks_resource r, uint32_t action);
+/* k: with KS_RES_OTHER. */
+void qmetrics_handled(struct qmetrics *q, nsec_t began, enum ks_resource r, uint32_t action,
+                      const struct kind *k);
 /* Counters and gauges of the queue. Called before they are read. */
 void qmetrics_settle(struct qmetrics *q);
 #endif

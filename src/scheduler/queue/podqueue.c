@@ -1,62 +1,12 @@
-/* podqueue.c - pods waiting for a scheduling attempt. */
-#include "scheduler/queue/podqueue.h"
-
+/* podqueue.c - pods waiting for a scheduling attempt: where they are, and how they move. What
+ * brings those back that wait for something is in events.c. */
 #include "api/pod.h"
 #include "base/arena.h"
-#include "base/heap.h"
-#include "base/vec.h"
 #include "loop/loop.h"
 #include "scheduler/framework/profile.h"
-#include "scheduler/model/uidmap.h"
-#include "scheduler/queue/changes.h"
+#include "scheduler/queue/podqueue_int.h"
 
 #define FLUSH_PERIOD (30 * NSEC_PER_SEC)
-enum {
-    HINTS_WATCHED = 10, /* one in so many: a look at the clock takes longer than most hints */
-    ACTIONS = 14,       /* the bits of KS_ALL, and KS_UPDATE */
-    CAUSES = PODQUEUE_BY_EVENT + (KS_RES_OTHER + 1) * ACTIONS
-};
-
-struct qpod {
-    struct kuid uid; /* first: uidmap */
-    struct kobj *pod;
-    const struct profile *profile;
-    struct heap_node hn;       /* ready, backing off */
-    struct qpod *next, **link; /* rejected, gated, held */
-    enum podqueue_place place;
-    uint32_t attempts;
-    uint32_t unschedulable, errors; /* attempts that ended so; errors in a row */
-    bool held;                      /* in flight, waiting for a permit */
-    bool was_ready;
-    nsec_t first, since; /* when it was ready first, and last put or failed */
-    nsec_t popped;       /* when it was last */
-    nsec_t expiry;       /* of the back-off */
-    uint64_t seq;        /* order of arrival, so that equal pods have an order */
-    uint64_t rejectors;
-    uint64_t pending; /* of these: they wait for another component, and no back-off is needed */
-    uint64_t heard;   /* slots that heard of something while it was held */
-};
-
-/* Those that wait for the same: most events are of no interest to most of them. */
-struct crowd {
-    const struct profile *profile;
-    uint64_t rejectors;
-    struct qpod *first;
-};
-
-struct podqueue {
-    struct loop *loop;
-    struct podqueue_opts o;
-    struct uidmap pods;
-    struct heap ready, backoff, backoff_error;
-    struct vec_of(struct crowd *) waiting; /* rejected and gated */
-    struct timer *tick, *flush;
-    struct qpod *held;
-    size_t count[PODQUEUE_PLACES];
-    uint64_t seq;
-    uint64_t hints; /* asked so far */
-    uint64_t incoming[PODQUEUE_PLACES][CAUSES];
-};
 
 /* ---- order ----------------------------------------------------------------------------------- */
 
@@ -131,6 +81,7 @@ static void leave(struct podqueue *q, struct qpod *p)
         heap_remove(h, &p->hn);
     } else if (p->place == PODQUEUE_UNSCHEDULABLE || p->place == PODQUEUE_GATED || p->held) {
         unchain(p);
+        keys_forget(&q->keys, &p->waits);
     }
     p->held = false;
     q->count[p->place]--;
@@ -151,13 +102,24 @@ static struct crowd *crowd_get(struct podqueue *q, const struct qpod *p)
     return c;
 }
 
-static void crowds_tidy(struct podqueue *q)
+void podqueue_tidy(struct podqueue *q)
 {
     for (size_t i = q->waiting.n; i-- > 0;)
         if (!q->waiting.items[i]->first) {
             free(q->waiting.items[i]);
             vec_swap_remove(&q->waiting, i);
         }
+}
+
+/* What the plugins that rejected it say that it waits for. */
+static void remember_keys(struct podqueue *q, struct qpod *p)
+{
+    for (uint64_t left = p->rejectors & p->profile->keyed; left; left &= left - 1) {
+        const struct profile_slot *s = &p->profile->slots[__builtin_ctzll(left)];
+        uint64_t key = s->plugin->waits_for(s->self, pod_of(p->pod));
+        if (key)
+            keys_remember(&q->keys, s->plugin->name, key, p, &p->waits);
+    }
 }
 
 static void on_tick(struct loop *l, void *arg);
@@ -190,32 +152,12 @@ static void enter(struct podqueue *q, struct qpod *p, enum podqueue_place place)
         heap_push(h, &p->hn);
     } else if (place == PODQUEUE_UNSCHEDULABLE || place == PODQUEUE_GATED) {
         chain(&crowd_get(q, p)->first, p);
+        remember_keys(q, p);
     }
     arm(q);
     /* Whoever is rejected and backs off may still be popped when nobody else is ready. */
     if (place == PODQUEUE_READY || place == PODQUEUE_BACKOFF)
         q->o.on_ready(q->o.arg);
-}
-
-/* ---- why they come --------------------------------------------------------------------------- */
-
-static uint32_t cause_of(const struct ks_event *e)
-{
-    uint32_t action =
-        e->action == KS_UPDATE ? ACTIONS - 1 : (uint32_t)__builtin_ctz(e->action | 1u << 31);
-
-    return PODQUEUE_BY_EVENT + (uint32_t)e->resource * ACTIONS + MIN(action, ACTIONS - 1u);
-}
-
-static void came(struct podqueue *q, const struct qpod *p, uint32_t cause)
-{
-    q->incoming[p->place][cause]++;
-}
-
-uint64_t podqueue_incoming(const struct podqueue *q, enum podqueue_place place,
-                           enum podqueue_cause cause, const struct ks_event *e)
-{
-    return q->incoming[place][cause == PODQUEUE_BY_EVENT ? cause_of(e) : (uint32_t)cause];
 }
 
 /* ---- moves ----------------------------------------------------------------------------------- */
@@ -241,14 +183,14 @@ static void enqueue(struct podqueue *q, struct qpod *p)
     }
 }
 
-static void requeue(struct podqueue *q, struct qpod *p, uint32_t cause)
+void podqueue_requeue(struct podqueue *q, struct qpod *p, uint32_t cause)
 {
     enum podqueue_place was = p->place;
 
     leave(q, p);
     enqueue(q, p);
     if (p->place != was) /* otherwise it is still gated */
-        came(q, p, cause);
+        podqueue_came(q, p, cause);
 }
 
 static void move_expired(struct podqueue *q, struct heap *h)
@@ -258,7 +200,7 @@ static void move_expired(struct podqueue *q, struct heap *h)
         struct qpod *p = container_of(hn, struct qpod, hn);
         leave(q, p);
         enter(q, p, PODQUEUE_READY);
-        came(q, p, PODQUEUE_BY_BACKOFF_END);
+        podqueue_came(q, p, PODQUEUE_BY_BACKOFF_END);
     }
 }
 
@@ -277,13 +219,13 @@ static void on_flush(struct loop *l, void *arg)
 {
     struct podqueue *q = arg;
     q->flush = NULL;
-    crowds_tidy(q);
+    podqueue_tidy(q);
     vec_foreach(&q->waiting, i) {
         for (struct qpod *p = q->waiting.items[i]->first, *next; p; p = next) {
             next = p->next;
             if (p->place == PODQUEUE_UNSCHEDULABLE &&
                 loop_mono(l) - p->since > q->o.unschedulable_max)
-                requeue(q, p, PODQUEUE_BY_TIMEOUT);
+                podqueue_requeue(q, p, PODQUEUE_BY_TIMEOUT);
         }
     }
     arm(q);
@@ -314,6 +256,7 @@ struct podqueue *podqueue_free(struct podqueue *q)
     timer_cancel(q->tick);
     timer_cancel(q->flush);
     for (size_t it = 0; (p = uidmap_next(&q->pods, &it));) {
+        keys_forget(&q->keys, &p->waits);
         kobj_unref(p->pod);
         free(p);
     }
@@ -324,89 +267,12 @@ struct podqueue *podqueue_free(struct podqueue *q)
     heap_fini(&q->ready);
     heap_fini(&q->backoff);
     heap_fini(&q->backoff_error);
+    keys_fini(&q->keys);
     free(q);
     return NULL;
 }
 
 /* ---- use ------------------------------------------------------------------------------------- */
-
-/* Events are asked about per profile; most schedulers have one. */
-struct listeners {
-    const struct profile *profile;
-    uint64_t slots;
-};
-
-static uint64_t listeners(struct listeners *l, const struct profile *p, const struct ks_event *e)
-{
-    if (l->profile != p)
-        *l = (struct listeners){ p, profile_listeners(p, e) };
-    return l->slots;
-}
-
-enum worth { WORTH_NOTHING, WORTH_AFTER_BACKOFF, WORTH_AT_ONCE };
-
-static enum worth worth(struct podqueue *q, const struct qpod *p, const struct ks_event *e,
-                        struct listeners *l)
-{
-    uint64_t asked = p->rejectors ? p->rejectors & listeners(l, p->profile, e) : 0;
-
-    if (!asked)
-        return WORTH_NOTHING;
-    struct hint_stopwatch *w = q->hints++ % HINTS_WATCHED == 0 ? q->o.hints : NULL;
-    if ((asked & p->pending) &&
-        profile_worth_timed(p->profile, asked & p->pending, e, pod_of(p->pod), w))
-        return WORTH_AT_ONCE;
-    asked &= ~p->pending;
-    return profile_worth_timed(p->profile, asked, e, pod_of(p->pod), w) ? WORTH_AFTER_BACKOFF
-                                                                        : WORTH_NOTHING;
-}
-
-/* False: the event does not help. */
-static bool try_event(struct podqueue *q, struct qpod *p, const struct ks_event *e,
-                      struct listeners *l)
-{
-    enum worth w = worth(q, p, e, l);
-
-    if (w == WORTH_NOTHING)
-        return false;
-    if (w == WORTH_AT_ONCE)
-        p->expiry = 0;
-    requeue(q, p, cause_of(e));
-    return true;
-}
-
-/* Each kind of change is an event; false: there is no more. */
-static bool next_change(uint32_t *bits, struct ks_event *e)
-{
-    e->action = *bits == KS_UPDATE ? KS_UPDATE : *bits & -*bits;
-    *bits &= ~e->action;
-    return e->action;
-}
-
-/* Its own change may be what a waiting pod waits for. */
-static void changed(struct podqueue *q, struct qpod *p, struct kobj *before)
-{
-    uint32_t bits = pod_changes(pod_of(before), pod_of(p->pod));
-    struct ks_event e = { KS_RES_UNSCHEDULABLE_POD, 0, before, p->pod };
-
-    while (next_change(&bits, &e)) {
-        struct listeners l = { NULL, 0 };
-        if (try_event(q, p, &e, &l))
-            return;
-    }
-}
-
-/* Who will turn it down is not known yet: everybody whom the change may help has heard of it. */
-static void changed_while_held(struct qpod *p, struct kobj *before)
-{
-    uint32_t bits = pod_changes(pod_of(before), pod_of(p->pod));
-    struct ks_event e = { KS_RES_UNSCHEDULABLE_POD, 0, before, p->pod };
-
-    while (next_change(&bits, &e))
-        for (uint64_t left = profile_listeners(p->profile, &e); left; left &= left - 1)
-            if (profile_worth(p->profile, left & -left, &e, pod_of(p->pod)))
-                p->heard |= left & -left;
-}
 
 static void set_profile(struct podqueue *q, struct qpod *p)
 {
@@ -419,6 +285,15 @@ static void set_profile(struct podqueue *q, struct qpod *p)
     p->profile = now;
     if (moves)
         enter(q, p, place); /* among those of its new profile */
+}
+
+static void changed_while_waiting(struct podqueue *q, struct qpod *p, struct kobj *before)
+{
+    if (p->rejectors & p->profile->keyed) { /* it may wait for something else now */
+        keys_forget(&q->keys, &p->waits);
+        remember_keys(q, p);
+    }
+    podqueue_changed(q, p, before);
 }
 
 void podqueue_put(struct podqueue *q, struct kobj *pod)
@@ -435,7 +310,9 @@ void podqueue_put(struct podqueue *q, struct kobj *pod)
         q->count[PODQUEUE_NOWHERE]++;
         uidmap_put(&q->pods, p);
         enqueue(q, p);
-        came(q, p, cause_of(&(struct ks_event){ KS_RES_UNSCHEDULABLE_POD, KS_ADD, NULL, pod }));
+        podqueue_came(q, p,
+                      podqueue_cause_of(
+                          q, &(struct ks_event){ KS_RES_UNSCHEDULABLE_POD, KS_ADD, NULL, pod }));
         return;
     }
     CLEANUP(kobj_unref) struct kobj *before = p->pod;
@@ -445,9 +322,9 @@ void podqueue_put(struct podqueue *q, struct kobj *pod)
     if (heap_at(q, p->place))
         heap_fix(heap_at(q, p->place), &p->hn);
     else if (p->place != PODQUEUE_IN_FLIGHT)
-        changed(q, p, before);
+        changed_while_waiting(q, p, before);
     else if (p->held)
-        changed_while_held(p, before);
+        podqueue_changed_while_held(p, before);
 }
 
 bool podqueue_remove(struct podqueue *q, struct kuid uid)
@@ -483,11 +360,13 @@ struct kobj *podqueue_pop(struct podqueue *q)
     return hn ? pop(q, container_of(hn, struct qpod, hn)) : NULL;
 }
 
-struct kobj *podqueue_pop_this(struct podqueue *q, struct kuid uid)
+struct kobj *podqueue_pop_this(struct podqueue *q, struct kuid uid, const char *plugin)
 {
     struct qpod *p = uidmap_get(&q->pods, uid);
 
-    if (!p || p->place == PODQUEUE_GATED || p->place == PODQUEUE_IN_FLIGHT)
+    if (!p || p->place == PODQUEUE_IN_FLIGHT)
+        return NULL;
+    if (!heap_at(q, p->place) && !profile_others_let_in(p->profile, pod_of(p->pod), plugin))
         return NULL;
     return pop(q, p);
 }
@@ -514,7 +393,7 @@ void podqueue_fail(struct podqueue *q, struct kuid uid, uint64_t rejectors, uint
         enter(q, p, PODQUEUE_UNSCHEDULABLE);
     else
         enqueue(q, p);
-    came(q, p, PODQUEUE_BY_FAILURE);
+    podqueue_came(q, p, PODQUEUE_BY_FAILURE);
 }
 
 void podqueue_hold(struct podqueue *q, struct kuid uid)
@@ -548,14 +427,14 @@ void podqueue_activate(struct podqueue *q, struct kuid uid)
         return;
     }
     p->expiry = 0;
-    requeue(q, p, PODQUEUE_BY_FORCE);
+    podqueue_requeue(q, p, PODQUEUE_BY_FORCE);
 }
 
 void podqueue_recheck(struct podqueue *q, struct kuid uid)
 {
     struct qpod *p = uidmap_get(&q->pods, uid);
     if (p && p->place == PODQUEUE_GATED)
-        requeue(q, p, PODQUEUE_BY_FORCE);
+        podqueue_requeue(q, p, PODQUEUE_BY_FORCE);
 }
 
 void podqueue_new_profiles(struct podqueue *q)
@@ -568,32 +447,7 @@ void podqueue_new_profiles(struct podqueue *q)
     }
     for (size_t it = 0; (p = uidmap_next(&q->pods, &it));)
         if (p->place == PODQUEUE_UNSCHEDULABLE || p->place == PODQUEUE_GATED)
-            requeue(q, p, PODQUEUE_BY_FORCE);
-}
-
-bool podqueue_listens(const struct podqueue *q)
-{
-    return q->count[PODQUEUE_UNSCHEDULABLE] || q->count[PODQUEUE_GATED] || q->held;
-}
-
-void podqueue_event(struct podqueue *q, const struct ks_event *e, const struct kobj *except)
-{
-    struct listeners l = { NULL, 0 };
-    struct qpod *p;
-
-    for (p = q->held; p; p = p->next)
-        p->heard |= listeners(&l, p->profile, e);
-    crowds_tidy(q);
-    for (size_t i = 0, n = q->waiting.n; i < n; i++) { /* crowds that form meanwhile come later */
-        const struct crowd *c = q->waiting.items[i];
-        if (!(c->rejectors & listeners(&l, c->profile, e)))
-            continue;
-        for (struct qpod *next = p = c->first; p; p = next) {
-            next = p->next;
-            if (!except || !kuid_equal(p->uid, except->meta.uid))
-                (void)try_event(q, p, e, &l);
-        }
-    }
+            podqueue_requeue(q, p, PODQUEUE_BY_FORCE);
 }
 
 bool podqueue_info(const struct podqueue *q, struct kuid uid, struct podqueue_info *ret)
@@ -631,4 +485,9 @@ enum podqueue_place podqueue_find(const struct podqueue *q, struct kuid uid, str
 size_t podqueue_count(const struct podqueue *q, enum podqueue_place place)
 {
     return q->count[place];
+}
+
+size_t podqueue_size(const struct podqueue *q)
+{
+    return q->pods.n;
 }

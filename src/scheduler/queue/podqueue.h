@@ -44,8 +44,9 @@ void podqueue_put(struct podqueue *q, struct kobj *pod);
 bool podqueue_remove(struct podqueue *q, struct kuid uid);
 /* The next pod, in flight from now on; borrowed until it changes or leaves. NULL: none is ready. */
 struct kobj *podqueue_pop(struct podqueue *q);
-/* The same for this pod, out of its turn. NULL: it does not wait here, or is gated. */
-struct kobj *podqueue_pop_this(struct podqueue *q, struct kuid uid);
+/* The same for this pod, out of its turn, because the plugin of this name wants it. NULL: it does
+ * not wait here, or another plugin keeps it out of the queue. */
+struct kobj *podqueue_pop_this(struct podqueue *q, struct kuid uid, const char *plugin);
 /* The attempt failed. rejectors: the slots of the plugins that rejected the pod, which decide
  * about the events that bring it back; 0: an error, it just backs off. pending: of these, those
  * that wait for another component; an event that they wait for brings it back at once. */
@@ -57,6 +58,9 @@ void podqueue_hold(struct podqueue *q, struct kuid uid);
 void podqueue_release(struct podqueue *q, struct kuid uid);
 /* Pods that the event may help get another chance; not the pod `except`, when it is not NULL. */
 void podqueue_event(struct podqueue *q, const struct ks_event *e, const struct kobj *except);
+/* Pods that the plugin of this name rejected, and that wait for this key of its (waits_for), get
+ * another chance. Costs nothing for the others. */
+void podqueue_wake(struct podqueue *q, const char *plugin, uint64_t key);
 /* The pod, wherever it waits, goes to the front part of the queue: no back-off any more. */
 void podqueue_activate(struct podqueue *q, struct kuid uid);
 /* Why a plugin may let the pod in now: gated pods are looked at again. */
@@ -90,6 +94,7 @@ struct kobj *podqueue_next(const struct podqueue *q, size_t *it);
 /* ret_pod may be NULL; it is borrowed. */
 enum podqueue_place podqueue_find(const struct podqueue *q, struct kuid uid, struct kobj **ret_pod);
 size_t podqueue_count(const struct podqueue *q, enum podqueue_place place);
+size_t podqueue_size(const struct podqueue *q); /* in all places */
 /* Why a pod came to a place. */
 enum podqueue_cause {
     PODQUEUE_BY_FAILURE,
@@ -97,9 +102,12 @@ enum podqueue_cause {
     PODQUEUE_BY_POP, /* nobody was ready: the first of those that back off */
     PODQUEUE_BY_FORCE,
     PODQUEUE_BY_TIMEOUT,
+    PODQUEUE_BY_KEY,
     PODQUEUE_BY_EVENT
 };
-/* How many came so far. e: its resource and action count, with PODQUEUE_BY_EVENT. */
+/* The kinds of KS_RES_OTHER whose events brought pods back so far; NULL after the last. */
+const struct kind *podqueue_kind(const struct podqueue *q, unsigned i);
+/* How many came so far. e: its resource, action and kind count, with PODQUEUE_BY_EVENT. */
 uint64_t podqueue_incoming(const struct podqueue *q, enum podqueue_place place,
                            enum podqueue_cause cause, const struct ks_event *e);
 /* failures (1 and more) -> how long to wait. */

@@ -3,8 +3,11 @@
 
 #include <stdio.h>
 
+#include "api/core.h"
 #include "api/node.h"
 #include "api/pod.h"
+#include "api/policy.h"
+#include "api/workload.h"
 #include "loop/loop.h"
 #include "scheduler/framework/profile.h"
 #include "scheduler/queue/changes.h"
@@ -33,14 +36,22 @@ static const struct profile *profile_of(void *arg, const struct pod *p)
     return ((struct rig *)arg)->profile;
 }
 
-static void rig_init(struct rig *r, void **state)
+static void rig_init_with(struct rig *r, void **state, const struct ks_registered *table)
 {
+    struct kerr err = { 0 };
+
     *r = (struct rig){ .base = *state, .loop = loop_new_virtual(0, 1) };
-    struct profile_config c = profile_config_default(ks_registry, "s", r->base->arena);
-    r->profile = profile_new(&c, ks_registry, &(struct ks_env){ 0 }, NULL);
+    struct profile_config c = profile_config_default(table, "s", r->base->arena);
+    r->profile = profile_new(&c, table, &(struct ks_env){ 0 }, &err);
+    assert_string_equal(err.text, "");
     r->fit = UINT64_C(1) << profile_slot(r->profile, "NodeResourcesFit");
     r->q = podqueue_new(r->loop, &(struct podqueue_opts){
                                      .profile_of = profile_of, .on_ready = on_ready, .arg = r });
+}
+
+static void rig_init(struct rig *r, void **state)
+{
+    rig_init_with(r, state, ks_registry);
 }
 
 static void rig_fini_p(struct rig *r)
@@ -329,7 +340,7 @@ static void test_removed_anywhere(void **state)
 
 static void assert_pops_this(struct rig *r, const char *name, const struct kobj *ask)
 {
-    struct kobj *p = podqueue_pop_this(r->q, ask->meta.uid);
+    struct kobj *p = podqueue_pop_this(r->q, ask->meta.uid, "NodeName");
     assert_string_equal(p ? p->meta.name : "", name);
 }
 
@@ -361,6 +372,97 @@ static void test_one_goes_out_of_its_turn(void **state)
     assert_int_equal(podqueue_count(r.q, PODQUEUE_IN_FLIGHT), 2);
 }
 
+/* ---- kinds ----------------------------------------------------------------------------------- */
+
+static const struct kind *const reader_kinds[] = { &kind_pdb, &kind_service, NULL };
+static const struct ks_hint reader_hints[] = {
+    { KS_RES_OTHER, KS_ADD | KS_UPDATE, .kind = &kind_pdb },
+    { KS_RES_NODE, KS_DELETE, NULL },
+};
+
+static enum ks_code reader_permit(void *self, const struct pod *p, const char *node,
+                                  nsec_t *ret_timeout, struct ks_texts *why)
+{
+    (void)self, (void)p, (void)node, (void)ret_timeout, (void)why;
+    return KS_SUCCESS;
+}
+
+static const struct ks_plugin reader = { .abi = KS_PLUGIN_ABI,
+                                         .size = sizeof(struct ks_plugin),
+                                         .name = "Reader",
+                                         .kinds = reader_kinds,
+                                         .hints = reader_hints,
+                                         .nhints = ARRAY_LEN(reader_hints),
+                                         .permit = reader_permit };
+
+static struct ks_event event_of(const struct kobj *o, uint32_t action)
+{
+    return (struct ks_event){ KS_RES_OTHER, action, action == KS_ADD ? NULL : o, o, o->kind };
+}
+
+static void test_hints_name_a_kind(void **state)
+{
+    CLEANUP(rig_fini) struct rig r;
+    const struct ks_registered table[] = {
+        { ks_registered_find("PrioritySort")->plugin, 0, true },
+        { ks_registered_find("NodeResourcesFit")->plugin, 1, true },
+        { &reader, 0, true },
+        { ks_registered_find("DefaultBinder")->plugin, 0, true },
+        { NULL, 0, false },
+    };
+
+    rig_init_with(&r, state, table);
+    CLEANUP(kobj_unref)
+    struct kobj *budget =
+        fixture_object(r.base, &kind_pdb, "{'metadata':{'name':'b','namespace':'ns'}}");
+    CLEANUP(kobj_unref)
+    struct kobj *service =
+        fixture_object(r.base, &kind_service, "{'metadata':{'name':'b','namespace':'ns'}}");
+    struct kobj *p = rig_pod(&r, "p", "");
+    podqueue_put(r.q, p);
+    assert_pops(&r, "p");
+    podqueue_fail(r.q, p->meta.uid, UINT64_C(1) << profile_slot(r.profile, "Reader"), 0);
+    const struct ks_event other = event_of(service, KS_ADD), gone = event_of(budget, KS_DELETE);
+    podqueue_event(r.q, &other, NULL);
+    podqueue_event(r.q, &gone, NULL);
+    assert_int_equal(podqueue_count(r.q, PODQUEUE_UNSCHEDULABLE), 1);
+    const struct ks_event update = event_of(budget, KS_UPDATE);
+    podqueue_event(r.q, &update, NULL);
+    assert_int_equal(podqueue_count(r.q, PODQUEUE_BACKOFF), 1);
+    /* It is counted by its kind. */
+    assert_int_equal(podqueue_incoming(r.q, PODQUEUE_BACKOFF, PODQUEUE_BY_EVENT, &update), 1);
+    assert_int_equal(podqueue_incoming(r.q, PODQUEUE_BACKOFF, PODQUEUE_BY_EVENT, &other), 0);
+    assert_ptr_equal(podqueue_kind(r.q, 0), &kind_pdb);
+    assert_null(podqueue_kind(r.q, 1));
+}
+
+static void refused(void **state, const struct ks_hint *hint, const char *text)
+{
+    struct object_fixture *base = *state;
+    struct ks_plugin bad = reader;
+    const struct ks_registered table[] = {
+        { ks_registered_find("PrioritySort")->plugin, 0, true },
+        { &bad, 0, true },
+        { ks_registered_find("DefaultBinder")->plugin, 0, true },
+        { NULL, 0, false },
+    };
+    struct profile_config c = profile_config_default(table, "s", base->arena);
+    struct kerr err = { 0 };
+
+    bad.hints = hint;
+    bad.nhints = 1;
+    assert_null(profile_new(&c, table, &(struct ks_env){ 0 }, &err));
+    assert_string_equal(err.text, text);
+}
+
+static void test_hints_that_make_no_sense(void **state)
+{
+    refused(state, &(const struct ks_hint){ KS_RES_OTHER, KS_ADD },
+            "plugin Reader has a hint without its kind");
+    refused(state, &(const struct ks_hint){ KS_RES_OTHER, KS_ADD, .kind = &kind_replicaset },
+            "plugin Reader has a hint for replicasets and does not read them");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -377,6 +479,8 @@ int main(int argc, char **argv)
         FIXTURE_TEST(test_changes_of_a_pod),
         FIXTURE_TEST(test_removed_anywhere),
         FIXTURE_TEST(test_one_goes_out_of_its_turn),
+        FIXTURE_TEST(test_hints_name_a_kind),
+        FIXTURE_TEST(test_hints_that_make_no_sense),
     };
 
     if (argc > 1)
