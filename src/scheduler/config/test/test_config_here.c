@@ -1,6 +1,7 @@
 /* test_config_here.c - profiles made of a configuration, with the plugins that are here. */
 #include "scheduler/config/config.h"
 
+#include "api/core.h"
 #include "loop/loop.h"
 #include "scheduler/config/test/config_fixture.h"
 #include "scheduler/scheduler.h"
@@ -113,6 +114,36 @@ static void test_profiles_can_be_made(void **state)
     assert_int_equal(p->points[KS_POINT_QUEUE_SORT].n, 1);
 }
 
+/* Pods on their way keep the old profile when a new configuration is in force. */
+static void test_args_live_as_long_as_the_profile(void **state)
+{
+    static const char text[] = HEAD
+        "profiles:\n- pluginConfig:\n"
+        "  - name: PodTopologySpread\n"
+        "    args: {defaultingType: List, defaultConstraints: [{maxSkew: 1, topologyKey: zone, "
+        "whenUnsatisfiable: DoNotSchedule}]}\n"
+        "  - name: NodeResourcesFit\n"
+        "    args: {scoringStrategy: {type: MostAllocated, resources: [{name: cpu}]}}\n";
+    CLEANUP(fixture_fini) struct plugin_fixture f;
+    struct config *c = load(text);
+    struct kerr err = { 0 };
+
+    fixture_init(&f, state, "NodeResourcesFit", NULL);
+    profile_free(f.profile);
+    f.profile = profile_new(of(c)->made, ks_registry, &f.env, &err);
+    assert_string_equal(err.text, "");
+    config_unref(c);
+    fixture_node(&f, "{'metadata':{'name':'a'},'status':{'allocatable':{'cpu':'4','pods':'9'}}}");
+    fixture_put(&f, &kind_service,
+                "{'metadata':{'name':'s','namespace':'ns'},'spec':{'selector':{'app':'x'}}}");
+    fixture_try(&f, "{'metadata':{'name':'p','namespace':'ns','uid':'u'},'spec':{'containers':[{"
+                    "'name':'c','resources':{'requests':{'cpu':'1'}}}]}}");
+    assert_int_equal(fixture_score(&f, "NodeResourcesFit", "a"), 25);
+    fixture_try(&f, "{'metadata':{'name':'p','namespace':'ns','uid':'u','labels':{'app':'x'}}}");
+    assert_string_equal(fixture_why(&f, "a"), "node(s) didn't match pod topology spread "
+                                              "constraints (missing required label)");
+}
+
 /* A profile may name a plugin at one point alone: whatever it reads there must be there. */
 static void try_alone(void **state, const char *plugin, enum ks_point point)
 {
@@ -172,6 +203,7 @@ int main(void)
         cmocka_unit_test(test_who_reserves_hears_of_the_binding),
         cmocka_unit_test(test_a_profile_always_binds),
         cmocka_unit_test(test_profiles_can_be_made),
+        FIXTURE_TEST(test_args_live_as_long_as_the_profile),
         FIXTURE_TEST(test_a_plugin_at_one_point_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
