@@ -490,7 +490,7 @@ static int load(const struct kube_config_opts *o, struct kc_files *files, struct
     } else if (!str_empty(o->service_host) && !str_empty(o->service_port)) {
         r = in_cluster(o, c, err);
     } else if (str_empty(o->server)) {
-        return kerr_set(err, -ENOENT,
+        return kerr_api(err, -ENOENT, KR_NOT_FOUND,
                         "no cluster is configured: give --kubeconfig, set KUBECONFIG, or have "
                         "~/.kube/config");
     } else {

@@ -46,7 +46,8 @@ struct kube_config_opts {
     const char *service_host, *service_port; /* KUBERNETES_SERVICE_HOST and _PORT */
     const char *sa_dir; /* NULL: /var/run/secrets/kubernetes.io/serviceaccount */
 };
-/* Fills *ret; free with kube_config_fini(). One clear message: what, where, what to do. */
+/* Fills *ret; free with kube_config_fini(). One clear message: what, where, what to do. Reason
+ * KR_NOT_FOUND: nothing is configured at all. */
 int kube_config_load(const struct kube_config_opts *o, struct kube_config *ret, struct kerr *err);
 void kube_config_fini(struct kube_config *c);
 static inline UNUSED void kube_config_fini_p(struct kube_config *c)

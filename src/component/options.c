@@ -84,7 +84,7 @@ struct client_env client_env_read(void)
 {
     return (struct client_env){ getenv("KUBECONFIG"), getenv("HOME"),
                                 getenv("KUBERNETES_SERVICE_HOST"),
-                                getenv("KUBERNETES_SERVICE_PORT") };
+                                getenv("KUBERNETES_SERVICE_PORT"), getenv("XDG_DATA_HOME") };
 }
 
 int client_options_config(const struct client_options *o, const struct client_env *env,

@@ -37,6 +37,7 @@ void client_options_add(struct flags *f, struct client_options *o);
 
 struct client_env { /* the environment, read once by main */
     const char *kubeconfig, *home, *service_host, *service_port;
+    const char *data_home; /* XDG_DATA_HOME */
 };
 struct client_env client_env_read(void);
 /* Fills *ret, which the caller ends with kube_config_fini(). context NULL: the current one. */

@@ -1,8 +1,10 @@
 /* call.c - talking with the server, straight down: each call waits for its answer. */
 #include "ctl/ctl.h"
 
+#include "base/klog.h"
 #include "client/kube.h"
 #include "component/version.h"
+#include "ctl/up.h"
 #include "loop/loop.h"
 
 /* Certificates that cannot be used: the library does not know which file they came from. */
@@ -20,13 +22,31 @@ static int complain_tls(struct ctl *c, const struct kerr *err)
                     str_or(k->context, ""));
 }
 
+/* By flags and environment; where they name nothing, what koordctl up runs here. */
+static int load_config(struct ctl *c, struct kerr *err)
+{
+    CLEANUP(up_dir_fini) struct up_dir dir = { 0 };
+    struct client_options o = c->o.client;
+    struct up_note note;
+    struct kerr none = { 0 };
+
+    int r = client_options_config(&o, &c->env, c->o.context, &c->config, err);
+    if (r == 0 || err->reason != KR_NOT_FOUND)
+        return r;
+    if (up_dir_open(NULL, &c->env, false, &dir, &none) < 0 || up_note_read(&dir, &note, &none) < 0)
+        return r;
+    KLOG_I(1, "No kubeconfig: using the one of koordctl up", KV_S("file", note.kubeconfig));
+    o.kubeconfig = note.kubeconfig;
+    return client_options_config(&o, &c->env, c->o.context, &c->config, err);
+}
+
 int ctl_connect(struct ctl *c)
 {
     struct kerr err = { 0 };
 
     if (c->kube)
         return CTL_OK;
-    if (client_options_config(&c->o.client, &c->env, c->o.context, &c->config, &err) < 0) {
+    if (load_config(c, &err) < 0) {
         if (strstr(err.text, "--kubeconfig")) /* it says what to do */
             return ctl_fail(c, "%s", err.text);
         return ctl_fail(c, "%s; correct it, or name another file with --kubeconfig", err.text);

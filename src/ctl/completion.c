@@ -2,11 +2,11 @@
 #include "api/kobj.h"
 #include "ctl/ctl.h"
 
-static void put_commands(const struct ctl *c, struct strbuf *out)
+static void put_commands(struct strbuf *out)
 {
     const struct ctl_command *cmd;
 
-    for (size_t i = 0; (cmd = ctl_command_at(c, i)); i++)
+    for (size_t i = 0; (cmd = ctl_command_at(i)); i++)
         strbuf_appendf(out, "%s%s", i ? " " : "", cmd->name);
 }
 
@@ -35,7 +35,7 @@ static int run(struct ctl *c, const void *options)
                         "    -o|--output) COMPREPLY=($(compgen -W 'table wide json yaml name' -- "
                         "\"$cur\")) ;;\n"
                         "    koordctl|help) COMPREPLY=($(compgen -W '");
-    put_commands(c, &out);
+    put_commands(&out);
     strbuf_append(&out, "' -- \"$cur\")) ;;\n    esac\n}\n"
                         "complete -o default -F _koordctl koordctl\n");
     return ctl_print(c, &out) ? CTL_OK : CTL_FAILED;

@@ -18,19 +18,14 @@ static const struct ctl_command command_help = {
     .name = "help", .args = "[COMMAND]", .help = "Show what a command does", .run = run_help
 };
 static const struct ctl_command *const ctl_commands[] = {
-    &ctl_command_get,        &ctl_command_crds, &ctl_command_version,
-    &ctl_command_completion, &command_help,     NULL,
+    &ctl_command_get,        &ctl_command_crds,   &ctl_command_version,
+    &ctl_command_completion, &command_help,       &ctl_command_up,
+    &ctl_command_down,       &ctl_command_status, &ctl_command_explain,
 };
 
-const struct ctl_command *ctl_command_at(const struct ctl *c, size_t i)
+const struct ctl_command *ctl_command_at(size_t i)
 {
-    size_t ours = ARRAY_LEN(ctl_commands) - 1;
-    if (i < ours)
-        return ctl_commands[i];
-    for (size_t j = 0; c->more && c->more[j]; j++)
-        if (j == i - ours)
-            return c->more[j];
-    return NULL;
+    return i < ARRAY_LEN(ctl_commands) ? ctl_commands[i] : NULL;
 }
 
 static const char *const outputs[] = { "table", "wide", "json", "yaml", "name", NULL };
@@ -38,7 +33,7 @@ static const char *const outputs[] = { "table", "wide", "json", "yaml", "name", 
 static const struct flag global_flags[] = {
     { "kubeconfig", FLAG_STR, O(client.kubeconfig),
       .help = "`file` that says where the cluster is; without it $KUBECONFIG, then "
-              "~/.kube/config" },
+              "~/.kube/config, then what koordctl up runs here" },
     { "context", FLAG_STR, O(context), .help = "`name` of the kubeconfig's context to use" },
     { "server", FLAG_STR, O(client.master), .letter = 's',
       .help = "`URL` of the API server, instead of the context's" },
@@ -62,7 +57,7 @@ void ctl_help(struct ctl *c, struct strbuf *out)
                    "  %s [flags] COMMAND [arguments]\n\nCommands:\n",
                    c->program, c->program);
     const struct ctl_command *cmd;
-    for (size_t i = 0; (cmd = ctl_command_at(c, i)); i++)
+    for (size_t i = 0; (cmd = ctl_command_at(i)); i++)
         strbuf_appendf(out, "  %-12s %s\n", cmd->name, cmd->help);
     flags_usage(c->flags, &flags);
     strbuf_appendf(out, "\n%s\n%s COMMAND --help tells more about a command.\n", strbuf_str(&flags),
@@ -82,10 +77,10 @@ static void help_command(struct ctl *c, const struct ctl_command *cmd, struct st
     strbuf_appendf(out, "\n%s", strbuf_str(&flags));
 }
 
-static const struct ctl_command *find_command(const struct ctl *c, const char *name)
+static const struct ctl_command *find_command(const char *name)
 {
     const struct ctl_command *cmd;
-    for (size_t i = 0; (cmd = ctl_command_at(c, i)); i++)
+    for (size_t i = 0; (cmd = ctl_command_at(i)); i++)
         if (streq(cmd->name, name))
             return cmd;
     return NULL;
@@ -96,7 +91,7 @@ static int unknown_command(struct ctl *c, const char *name)
     struct vec_of(const char *) names = { 0 };
 
     const struct ctl_command *cmd;
-    for (size_t i = 0; (cmd = ctl_command_at(c, i)); i++)
+    for (size_t i = 0; (cmd = ctl_command_at(i)); i++)
         vec_push(&names, cmd->name);
     const char *near = word_nearest(name, names.items, names.n);
     vec_fini(&names);
@@ -125,7 +120,7 @@ static int show_help(struct ctl *c, const struct ctl_command *cmd)
 static int run_help(struct ctl *c, const void *options)
 {
     const char *name = flags_arg(c->flags, 0);
-    const struct ctl_command *cmd = name ? find_command(c, name) : NULL;
+    const struct ctl_command *cmd = name ? find_command(name) : NULL;
 
     (void)options;
     if (!name)
@@ -169,7 +164,7 @@ static int run_words(struct ctl *c, int argc, char *const *argv)
     int at = flags_stopped_at(c->flags);
     if (r == FLAGS_HELP || at >= argc)
         return show_help(c, NULL);
-    const struct ctl_command *cmd = find_command(c, argv[at]);
+    const struct ctl_command *cmd = find_command(argv[at]);
     if (!cmd)
         return unknown_command(c, argv[at]);
     return run_command(c, cmd, argc - at - 1, argv + at + 1);

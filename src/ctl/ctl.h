@@ -14,11 +14,14 @@
 #include "component/flags.h"
 #include "component/options.h"
 
+struct ctl_parts;
 struct discovery;
+struct explain_scheduler;
 struct kube;
 struct kube_req;
 struct loop;
 struct intern;
+struct up_system;
 
 enum { CTL_OK = 0, CTL_FAILED = 1, CTL_USAGE = 2 };
 
@@ -37,13 +40,17 @@ struct ctl {
     struct client_env env;
     struct loop *loop;
     struct intern *strings;
-    struct kube_config config;   /* of ctl_connect() */
-    struct kube *kube;           /* NULL until then; a test puts its own here */
-    struct discovery *discovery; /* NULL: not asked for yet (resource.c) */
-    bool out_broken;             /* whoever reads us has gone */
-    /* Commands that need other programs' rooms: main hands them in. NULL-terminated, may be NULL.
-     */
-    const struct ctl_command *const *more;
+    struct kube_config config;     /* of ctl_connect() */
+    struct kube *kube;             /* NULL until then; a test puts its own here */
+    struct discovery *discovery;   /* NULL: not asked for yet (resource.c) */
+    bool out_broken;               /* whoever reads us has gone */
+    const struct ctl_parts *parts; /* may be NULL */
+};
+
+/* What some commands need of rooms that this one may not include: main hands it in. */
+struct ctl_parts {
+    const struct explain_scheduler *explain; /* explain.h */
+    const struct up_system *up;              /* up.h */
 };
 
 struct ctl_command {
@@ -54,10 +61,11 @@ struct ctl_command {
     int (*run)(struct ctl *c, const void *options); /* the exit code; arguments: flags_arg() */
 };
 extern const struct ctl_command ctl_command_get, ctl_command_crds, ctl_command_version,
-    ctl_command_completion;
+    ctl_command_completion, ctl_command_up, ctl_command_down, ctl_command_status,
+    ctl_command_explain;
 
-/* Command number i, main's after our own; NULL behind the last. */
-const struct ctl_command *ctl_command_at(const struct ctl *c, size_t i);
+/* Command number i; NULL behind the last. */
+const struct ctl_command *ctl_command_at(size_t i);
 
 /* argv as main got it. What c needs is filled in where it is NULL; everything is released. */
 int ctl_main(struct ctl *c, int argc, char *const *argv);

@@ -1,21 +1,18 @@
 /* koordctl.c - the program koordctl, which kubectl also finds as its plugin kubectl-koord. */
-#include "ctl/ctl.h"
-#include "main/explain.h"
-#include "main/up.h"
-#include "sys/crash.h"
+#include "main/koordctl.h"
 
-static const struct ctl_command *const system_commands[] = { &up_command, &down_command,
-                                                             &status_command, &explain_command,
-                                                             NULL };
+#include "ctl/ctl.h"
+#include "sys/crash.h"
 
 int main(int argc, char **argv)
 {
+    static const struct ctl_parts parts = { .explain = &main_explain, .up = &main_up };
     const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
     const char *name = argc > 0 ? (slash ? slash + 1 : argv[0]) : "koordctl";
     struct ctl c = {
         .program = streq(name, "kubectl-koord") ? "kubectl koord" : "koordctl",
         .env = client_env_read(),
-        .more = system_commands,
+        .parts = &parts,
     };
 
     crash_init("koordctl");

@@ -1,62 +1,5 @@
 /* test_ctl.c - koordctl against a scripted server, on the virtual loop. */
-#include "ctl/ctl.h"
-
-#include <setjmp.h>
-
-#include <cmocka.h>
-
-#include "base/intern.h"
-#include "client/kube.h"
-#include "client/test/fakehttp.h"
-
-struct bed {
-    struct loop *l;
-    struct intern *strings;
-    struct fake f;
-    struct ctl c;
-    char *out, *err;
-    size_t out_n, err_n;
-};
-
-static void bed_init(struct bed *b)
-{
-    *b = (struct bed){ .l = loop_new_virtual(0, 5), .strings = intern_new() };
-    fake_init(&b->f, b->l);
-}
-
-static void bed_fini(struct bed *b)
-{
-    free(b->out);
-    free(b->err);
-    strbuf_fini(&b->f.log);
-    loop_free(b->l);
-    intern_free(b->strings);
-}
-
-/* Runs one command line; its output is in b->out and b->err. */
-static int run_argv(struct bed *b, char *const *argv)
-{
-    int argc = 0;
-
-    free(b->out);
-    free(b->err);
-    b->out = b->err = NULL;
-    strbuf_reset(&b->f.log);
-    b->c = (struct ctl){
-        .loop = b->l,
-        .strings = b->strings,
-        .kube = kube_http_over(b->l, b->strings, &b->f.http),
-        .out = open_memstream(&b->out, &b->out_n),
-        .err = open_memstream(&b->err, &b->err_n),
-    };
-    while (argv[argc])
-        argc++;
-    int code = ctl_main(&b->c, argc, argv);
-    fclose(b->c.out);
-    fclose(b->c.err);
-    return code;
-}
-#define run(b, ...) run_argv((b), (char *const[]){ "koordctl", __VA_ARGS__, NULL })
+#include "ctl/test/fixture.h"
 
 #define DEFS                                                     \
     "\"columnDefinitions\":[{\"name\":\"Name\",\"priority\":0}," \
@@ -72,10 +15,10 @@ static int run_argv(struct bed *b, char *const *argv)
 
 static void test_lists_pages_as_one_table(void **state)
 {
-    struct bed b;
+    struct fixture b;
 
     (void)state;
-    bed_init(&b);
+    fixture_init(&b);
     fake_add(&b.f, (struct fake_answer){ "/api/v1/nodes?limit=", 200,
                                          TABLE("\"continue\":\"c1\"", ROW("n1", "1", "Ready")) });
     fake_add(&b.f, (struct fake_answer){
@@ -91,15 +34,15 @@ static void test_lists_pages_as_one_table(void **state)
     assert_int_equal(run(&b, "-o", "wide", "get", "nodes", "--no-headers"), CTL_OK);
     assert_string_equal(b.out, "n1            Ready      10.0.0.1\n"
                                "longer-name   NotReady   10.0.0.1\n");
-    bed_fini(&b);
+    fixture_fini(&b);
 }
 
 static void test_empty_lists_and_namespaces(void **state)
 {
-    struct bed b;
+    struct fixture b;
 
     (void)state;
-    bed_init(&b);
+    fixture_init(&b);
     fake_add(&b.f, (struct fake_answer){ "/api/v1/", 200, TABLE("", "") });
     assert_int_equal(run(&b, "get", "pods", "-n", "kube-system", "-l", "app=x"), CTL_OK);
     assert_string_equal(b.err, "No resources found in kube-system namespace.\n");
@@ -109,15 +52,15 @@ static void test_empty_lists_and_namespaces(void **state)
     assert_int_equal(run(&b, "get", "pods", "-A"), CTL_OK);
     assert_string_equal(b.err, "No resources found\n");
     assert_string_equal(strbuf_str(&b.f.log), "GET /api/v1/pods?limit=500;");
-    bed_fini(&b);
+    fixture_fini(&b);
 }
 
 static void test_objects_get_their_type(void **state)
 {
-    struct bed b;
+    struct fixture b;
 
     (void)state;
-    bed_init(&b);
+    fixture_init(&b);
     fake_add(&b.f, (struct fake_answer){
                        "/api/v1/nodes?", 200,
                        "{\"kind\":\"NodeList\",\"apiVersion\":\"v1\",\"metadata\":{},\"items\":["
@@ -137,15 +80,15 @@ static void test_objects_get_their_type(void **state)
     assert_string_equal(b.out, "apiVersion: v1\nkind: Node\nmetadata:\n  name: n1\n");
     assert_int_equal(run(&b, "get", "node", "n1", "-o", "name"), CTL_OK);
     assert_string_equal(b.out, "node/n1\n");
-    bed_fini(&b);
+    fixture_fini(&b);
 }
 
 static void test_kinds_are_discovered(void **state)
 {
-    struct bed b;
+    struct fixture b;
 
     (void)state;
-    bed_init(&b);
+    fixture_init(&b);
     fake_add(&b.f, (struct fake_answer){ "/api/v1", 200,
                                          "{\"resources\":[{\"name\":\"pods\","
                                          "\"kind\":\"Pod\"}]}" });
@@ -169,7 +112,7 @@ static void test_kinds_are_discovered(void **state)
     assert_int_equal(run(&b, "get", "widgte"), CTL_FAILED);
     assert_string_equal(b.err, "error: the server has no resource type 'widgte' (did you mean "
                                "widgets?)\n");
-    bed_fini(&b);
+    fixture_fini(&b);
 }
 
 #define STATUS(reason, message)                                                                    \
@@ -178,10 +121,10 @@ static void test_kinds_are_discovered(void **state)
 
 static void test_failures_are_one_line(void **state)
 {
-    struct bed b;
+    struct fixture b;
 
     (void)state;
-    bed_init(&b);
+    fixture_init(&b);
     fake_add(&b.f, (struct fake_answer){ "/api/v1/nodes/n9", 404,
                                          STATUS("NotFound", "nodes \\\"n9\\\" not found") });
     fake_add(&b.f, (struct fake_answer){ "/api/v1/nodes?", 403,
@@ -207,7 +150,7 @@ static void test_failures_are_one_line(void **state)
                         "error: the server has no resource type "
                         "reservations.scheduling.koordinator.sh; is its CustomResourceDefinition "
                         "installed? (koordctl crds prints Koordinator's)\n");
-    bed_fini(&b);
+    fixture_fini(&b);
 }
 
 static void test_wrong_usage_exits_2_without_a_request(void **state)
@@ -227,28 +170,28 @@ static void test_wrong_usage_exits_2_without_a_request(void **state)
         { "koordctl", "help", "nothing", NULL },
         { "koordctl", "completion", "fish", NULL },
     };
-    struct bed b;
+    struct fixture b;
 
     (void)state;
-    bed_init(&b);
+    fixture_init(&b);
     for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
-        assert_int_equal(run_argv(&b, lines[i]), CTL_USAGE);
+        assert_int_equal(fixture_run(&b, lines[i]), CTL_USAGE);
         assert_int_equal(strcspn(b.err, "\n"), strlen(b.err) - 1);
         assert_true(str_starts(b.err, "error: "));
         assert_string_equal(b.out, "");
         assert_int_equal(b.f.log.len, 0);
     }
-    bed_fini(&b);
+    fixture_fini(&b);
 }
 
 static void test_help_and_versions(void **state)
 {
-    struct bed b;
+    struct fixture b;
 
     (void)state;
-    bed_init(&b);
+    fixture_init(&b);
     fake_add(&b.f, (struct fake_answer){ "/version", 200, "{\"gitVersion\":\"v1.35.4\"}" });
-    assert_int_equal(run_argv(&b, (char *const[]){ "koordctl", NULL }), CTL_OK);
+    assert_int_equal(fixture_run(&b, (char *const[]){ "koordctl", NULL }), CTL_OK);
     assert_non_null(strstr(b.out, "\n  get          Show objects of a cluster\n"));
     assert_int_equal(run(&b, "get", "--help"), CTL_OK);
     assert_non_null(strstr(b.out, "koordctl get KIND [NAME...] [flags]"));
@@ -266,15 +209,15 @@ static void test_help_and_versions(void **state)
     assert_string_equal(b.out, "Client Version: v" KOORD_VERSION "\n");
     assert_int_equal(run(&b, "completion", "bash"), CTL_OK);
     assert_non_null(strstr(b.out, "complete -o default -F _koordctl koordctl\n"));
-    bed_fini(&b);
+    fixture_fini(&b);
 }
 
 static void test_crd_manifests(void **state)
 {
-    struct bed b;
+    struct fixture b;
 
     (void)state;
-    bed_init(&b);
+    fixture_init(&b);
     assert_int_equal(run(&b, "crds", "-o", "name"), CTL_OK);
     assert_non_null(strstr(b.out, "customresourcedefinition.apiextensions.k8s.io/"
                                   "reservations.scheduling.koordinator.sh\n"));
@@ -289,7 +232,7 @@ static void test_crd_manifests(void **state)
                         "error: 'pods' is none of Koordinator's kinds; koordctl crds -o name "
                         "lists them\n");
     assert_int_equal(b.f.log.len, 0);
-    bed_fini(&b);
+    fixture_fini(&b);
 }
 
 /* ---- watching: each script ends with a 403, which ends the command --------------------------- */
@@ -298,10 +241,10 @@ static void test_crd_manifests(void **state)
 
 static void test_a_watch_resumes_where_it_was_cut(void **state)
 {
-    struct bed b;
+    struct fixture b;
 
     (void)state;
-    bed_init(&b);
+    fixture_init(&b);
     fake_add(&b.f, (struct fake_answer){
                        "/api/v1/nodes?limit", 200,
                        TABLE("\"resourceVersion\":\"5\"", ROW("n1", "1", "Ready")), .once = true });
@@ -323,15 +266,15 @@ static void test_a_watch_resumes_where_it_was_cut(void **state)
                                "DELETED    n2     Ready\n");
     assert_non_null(strstr(b.err, "watch interrupted (connection reset by peer); trying again\n"));
     assert_non_null(strstr(b.f.log.data, "&watch=1&allowWatchBookmarks=true"));
-    bed_fini(&b);
+    fixture_fini(&b);
 }
 
 static void test_a_forgotten_version_lists_again_and_shows_differences(void **state)
 {
-    struct bed b;
+    struct fixture b;
 
     (void)state;
-    bed_init(&b);
+    fixture_init(&b);
     fake_add(&b.f, (struct fake_answer){
                        "/api/v1/nodes?limit", 200,
                        TABLE("\"resourceVersion\":\"5\"",
@@ -359,15 +302,15 @@ static void test_a_forgotten_version_lists_again_and_shows_differences(void **st
                                "goes      Ready\n");
     assert_string_equal(b.err, "Error from server (Forbidden): end; ask for a role that allows it, "
                                "or choose another --context\n");
-    bed_fini(&b);
+    fixture_fini(&b);
 }
 
 static void test_watch_survives_a_server_that_is_away(void **state)
 {
-    struct bed b;
+    struct fixture b;
 
     (void)state;
-    bed_init(&b);
+    fixture_init(&b);
     fake_add(&b.f,
              (struct fake_answer){ "/api/v1/nodes?limit", 200,
                                    TABLE("\"resourceVersion\":\"5\"", ROW("n1", "1", "Ready")) });
@@ -382,15 +325,15 @@ static void test_watch_survives_a_server_that_is_away(void **state)
     const char *first = strstr(b.err, "watch interrupted");
     assert_non_null(first);
     assert_null(strstr(first + 1, "watch interrupted")); /* said once */
-    bed_fini(&b);
+    fixture_fini(&b);
 }
 
 static void test_one_object_is_watched_by_name(void **state)
 {
-    struct bed b;
+    struct fixture b;
 
     (void)state;
-    bed_init(&b);
+    fixture_init(&b);
     fake_add(&b.f,
              (struct fake_answer){ "/api/v1/nodes/n1", 200, "{\"metadata\":{\"name\":\"n1\"}}" });
     fake_add(&b.f,
@@ -409,7 +352,7 @@ static void test_one_object_is_watched_by_name(void **state)
                                "apiVersion: v1\nkind: Node\nmetadata:\n  name: n1\n"
                                "  resourceVersion: \"9\"\n");
     assert_int_equal(run(&b, "get", "node", "other", "-w"), CTL_FAILED);
-    bed_fini(&b);
+    fixture_fini(&b);
 }
 
 int main(int argc, char **argv)

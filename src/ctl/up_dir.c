@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "main/up.h"
+#include "ctl/up.h"
 #include "sys/file.h"
 #include "json/kj.h"
 
@@ -12,13 +12,12 @@
 int up_dir_open(const char *data, const struct client_env *env, bool make, struct up_dir *ret,
                 struct kerr *err)
 {
-    const char *xdg = getenv("XDG_DATA_HOME");
     CLEANUP(mem_free) char *path = NULL;
 
     if (!str_empty(data))
         path = xstrdup(data);
-    else if (!str_empty(xdg))
-        path = xasprintf("%s/koord", xdg);
+    else if (!str_empty(env->data_home))
+        path = xasprintf("%s/koord", env->data_home);
     else if (!str_empty(env->home))
         path = xasprintf("%s/.local/share/koord", env->home);
     else

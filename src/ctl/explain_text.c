@@ -1,20 +1,43 @@
-/* explain_text.c - what koordctl explain prints for people. */
+/* explain_text.c - what koordctl explain prints for people: the answer's JSON in sentences. */
 #include <ctype.h>
 
 #include "api/pod.h"
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/qty.h"
-#include "main/explain.h"
+#include "base/strbuf.h"
+#include "ctl/explain.h"
+#include "json/kj.h"
 
 enum { NAMES_SHOWN = 3 };
 #define MIB (INT64_C(1) << 20)
 
+static const char *text_of(const struct kj_val *v, const char *member)
+{
+    return kj_str_or(kj_get(v, member), "");
+}
+
+/* "a, b, c" */
+static void put_list(const struct kj_val *list, struct strbuf *out)
+{
+    for (size_t i = 0; i < kj_len(list); i++)
+        strbuf_appendf(out, "%s%s", i ? ", " : "", kj_str_or(kj_at(list, i), ""));
+}
+
+static bool fits(const struct kj_val *node)
+{
+    return kj_bool(kj_get(node, "fit"), false);
+}
+
 /* ---- groups of nodes ------------------------------------------------------------------------- */
 
+struct node {
+    const char *name;
+    const struct kj_val *v;
+};
 /* Nodes that say the same, and lack the same; how much of it they lack may differ. */
 struct group {
-    const struct whatif_node **nodes;
+    struct node *nodes;
     uint32_t n, cap;
 };
 struct groups {
@@ -24,32 +47,32 @@ struct groups {
     struct map by_key;
 };
 
-static const char *key_of(struct arena *a, const struct whatif_node *n)
+static const char *key_of(struct arena *a, const struct kj_val *v)
 {
     CLEANUP(strbuf_fini) struct strbuf key = STRBUF_INIT;
+    const struct kj_val *changes = kj_get(v, "changes");
 
-    strbuf_appendf(&key, "%d|%s", (int)n->code, n->plugin ? n->plugin : "");
-    for (uint32_t i = 0; i < n->nreasons; i++)
-        strbuf_appendf(&key, "|%s", n->reasons[i]);
-    for (uint32_t i = 0; i < n->nchanges; i++) {
-        const struct whatif_change *c = &n->changes[i];
-        strbuf_appendf(&key, "\n%s|%s|%s|%s", c->plugin ? c->plugin : "", c->reason,
-                       c->resource ? c->resource : "", c->taint ? c->taint : "");
+    strbuf_appendf(&key, "%s|%s|", text_of(v, "code"), text_of(v, "plugin"));
+    put_list(kj_get(v, "reasons"), &key);
+    for (size_t i = 0; i < kj_len(changes); i++) {
+        const struct kj_val *c = kj_at(changes, i);
+        strbuf_appendf(&key, "\n%s|%s|%s|%s", text_of(c, "plugin"), text_of(c, "reason"),
+                       text_of(c, "resource"), text_of(c, "taint"));
     }
     return arena_strdup(a, strbuf_str(&key));
 }
 
-static void group_add(struct arena *a, struct group *g, const struct whatif_node *n)
+static void group_add(struct arena *a, struct group *g, const struct node *n)
 {
     if (g->n == g->cap) {
         uint32_t cap = g->cap ? g->cap * 2 : 4;
-        const struct whatif_node **nodes = arena_newn0(a, cap, const struct whatif_node *);
+        struct node *nodes = arena_newn0(a, cap, struct node);
         if (g->n)
             memcpy(nodes, g->nodes, g->n * sizeof *nodes);
         g->nodes = nodes;
         g->cap = cap;
     }
-    g->nodes[g->n++] = n;
+    g->nodes[g->n++] = *n;
 }
 
 /* The largest first, then by the first name. */
@@ -59,23 +82,26 @@ static int by_size(const void *left, const void *right)
 
     if (a->n != b->n)
         return a->n > b->n ? -1 : 1;
-    return strcmp(a->nodes[0]->name, b->nodes[0]->name);
+    return strcmp(a->nodes[0].name, b->nodes[0].name);
 }
 
-static void groups_make(struct groups *all, const struct whatif_result *r, bool each)
+static void groups_make(struct groups *all, const struct kj_val *nodes, bool each)
 {
-    all->items = arena_newn0(all->arena, r->nnodes, struct group *);
-    for (uint32_t i = 0; i < r->nnodes; i++) {
-        const struct whatif_node *n = &r->nodes[i];
-        if (n->code == KS_SUCCESS)
+    struct str key;
+    struct node n;
+
+    all->items = arena_newn0(all->arena, kj_len(nodes) + 1, struct group *);
+    for (struct kj_iter it = kj_iter(nodes); kj_next(&it, &key, &n.v);) {
+        if (fits(n.v))
             continue;
-        const char *key = each ? n->name : key_of(all->arena, n);
-        struct group *g = map_getz(&all->by_key, key);
+        n.name = arena_strndup(all->arena, key.p, key.n);
+        const char *group = each ? n.name : key_of(all->arena, n.v);
+        struct group *g = map_getz(&all->by_key, group);
         if (!g) {
             g = all->items[all->n++] = arena_new0(all->arena, struct group);
-            map_putz(&all->by_key, key, g);
+            map_putz(&all->by_key, group, g);
         }
-        group_add(all->arena, g, n);
+        group_add(all->arena, g, &n);
     }
     if (!each && all->n)
         qsort(all->items, all->n, sizeof(struct group *), by_size);
@@ -105,13 +131,14 @@ static void put_amount(const char *resource, int64_t amount, struct strbuf *out)
 }
 
 /* "cpu 500m to 2 more" */
-static void put_missing(const struct group *g, uint32_t change, struct strbuf *out)
+static void put_missing(const struct group *g, size_t change, struct strbuf *out)
 {
-    const char *resource = g->nodes[0]->changes[change].resource;
+    const char *resource = text_of(kj_at(kj_get(g->nodes[0].v, "changes"), change), "resource");
     int64_t least = INT64_MAX, most = 0;
 
     for (uint32_t i = 0; i < g->n; i++) {
-        int64_t missing = g->nodes[i]->changes[change].missing;
+        const struct kj_val *c = kj_at(kj_get(g->nodes[i].v, "changes"), change);
+        int64_t missing = kj_i64_or(kj_get(c, "missing"), 0);
         least = missing < least ? missing : least;
         most = missing > most ? missing : most;
     }
@@ -124,33 +151,37 @@ static void put_missing(const struct group *g, uint32_t change, struct strbuf *o
     strbuf_append(out, " more");
 }
 
-static bool is_said(const struct whatif_node *n, const struct whatif_change *c)
+static bool is_said(const struct kj_val *node, const struct kj_val *change)
 {
-    bool said = !n->plugin || streq(n->plugin, c->plugin);
+    const struct kj_val *reasons = kj_get(node, "reasons");
+    const char *plugin = kj_str(kj_get(node, "plugin"));
+    bool said = !plugin || streq(plugin, text_of(change, "plugin"));
 
-    for (uint32_t i = 0; said && i < n->nreasons; i++)
-        if (streq(n->reasons[i], c->reason))
+    for (size_t i = 0; said && i < kj_len(reasons); i++)
+        if (streq(kj_str_or(kj_at(reasons, i), ""), text_of(change, "reason")))
             return true;
     return false;
 }
 
 static void put_changes(const struct group *g, struct strbuf *out)
 {
-    const struct whatif_node *n = g->nodes[0];
+    const struct kj_val *node = g->nodes[0].v, *changes = kj_get(node, "changes");
     bool first = true;
 
-    for (uint32_t i = 0; i < n->nchanges; i++) {
-        const struct whatif_change *c = &n->changes[i];
-        if (!c->resource && !c->taint && is_said(n, c))
+    for (size_t i = 0; i < kj_len(changes); i++) {
+        const struct kj_val *c = kj_at(changes, i);
+        const char *taint = kj_str(kj_get(c, "taint"));
+        bool resource = kj_get(c, "resource") != NULL;
+        if (!resource && !taint && is_said(node, c))
             continue;
         strbuf_append(out, first ? "    to fit: " : "; ");
         first = false;
-        if (c->resource)
+        if (resource)
             put_missing(g, i, out);
-        else if (c->taint)
-            strbuf_appendf(out, "taint %s tolerated or removed", c->taint);
+        else if (taint)
+            strbuf_appendf(out, "taint %s tolerated or removed", taint);
         else
-            strbuf_appendf(out, "%s: %s", c->plugin, c->reason);
+            strbuf_appendf(out, "%s: %s", text_of(c, "plugin"), text_of(c, "reason"));
     }
     if (!first)
         strbuf_append(out, "\n");
@@ -159,7 +190,7 @@ static void put_changes(const struct group *g, struct strbuf *out)
 static void put_names(const struct group *g, struct strbuf *out)
 {
     for (uint32_t i = 0; i < g->n && i < NAMES_SHOWN; i++)
-        strbuf_appendf(out, "%s%s", i ? ", " : "", g->nodes[i]->name);
+        strbuf_appendf(out, "%s%s", i ? ", " : "", g->nodes[i].name);
     if (g->n > NAMES_SHOWN)
         strbuf_append(out, ", ...");
 }
@@ -167,21 +198,21 @@ static void put_names(const struct group *g, struct strbuf *out)
 /* "3 nodes (a, b, c): NodeResourcesFit: Insufficient cpu, Insufficient memory" */
 static void put_group(const struct group *g, bool each, struct strbuf *out)
 {
-    const struct whatif_node *n = g->nodes[0];
+    const struct kj_val *v = g->nodes[0].v;
+    const char *plugin = kj_str(kj_get(v, "plugin"));
 
     if (each) {
-        strbuf_appendf(out, "  %s", n->name);
+        strbuf_appendf(out, "  %s", g->nodes[0].name);
     } else {
         strbuf_appendf(out, "  %u %s (", g->n, nodes_word(g->n));
         put_names(g, out);
         strbuf_append(out, ")");
     }
     strbuf_append(out, ": ");
-    if (n->plugin)
-        strbuf_appendf(out, "%s: ", n->plugin);
-    for (uint32_t i = 0; i < n->nreasons; i++)
-        strbuf_appendf(out, "%s%s", i ? ", " : "", n->reasons[i]);
-    if (n->code == KS_UNRESOLVABLE)
+    if (plugin)
+        strbuf_appendf(out, "%s: ", plugin);
+    put_list(kj_get(v, "reasons"), out);
+    if (streq(text_of(v, "code"), "UnschedulableAndUnresolvable"))
         strbuf_append(out, " (evictions do not help)");
     strbuf_append(out, "\n");
     put_changes(g, out);
@@ -192,7 +223,7 @@ static void put_groups(const struct explained *e, bool each, struct strbuf *out)
     CLEANUP(arena_free) struct arena *a = arena_new();
     struct groups all = { .arena = a };
 
-    groups_make(&all, &e->result, each);
+    groups_make(&all, kj_get(e->answer, "nodes"), each);
     for (uint32_t i = 0; i < all.n; i++)
         put_group(all.items[i], each, out);
     map_fini(&all.by_key);
@@ -200,12 +231,14 @@ static void put_groups(const struct explained *e, bool each, struct strbuf *out)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static uint32_t count_fit(const struct whatif_result *r)
+static uint32_t count_fit(const struct kj_val *nodes)
 {
+    const struct kj_val *v;
+    struct str key;
     uint32_t n = 0;
 
-    for (uint32_t i = 0; i < r->nnodes; i++)
-        n += r->nodes[i].code == KS_SUCCESS;
+    for (struct kj_iter it = kj_iter(nodes); kj_next(&it, &key, &v);)
+        n += fits(v);
     return n;
 }
 
@@ -226,68 +259,65 @@ static void put_head(const struct explained *e, struct strbuf *out)
         strbuf_append(out, "It is being deleted: no scheduler looks at it any more.\n");
 }
 
-static void put_hold(const struct whatif_result *r, struct strbuf *out)
+static void put_hold(const struct kj_val *held, struct strbuf *out)
 {
-    strbuf_appendf(out, "Held by %s", r->held_by);
-    for (uint32_t i = 0; i < r->nheld_reasons; i++)
-        strbuf_appendf(out, "%s%s", i ? ", " : ": ", r->held_reasons[i]);
+    strbuf_appendf(out, "Held by %s", text_of(held, "plugin"));
+    if (kj_len(kj_get(held, "reasons")))
+        strbuf_append(out, ": ");
+    put_list(kj_get(held, "reasons"), out);
     strbuf_append(out, ". No node is tried until that is over; this is what would happen then.\n");
 }
 
 static void put_room(const struct explained *e, struct strbuf *out)
 {
-    const struct whatif_preemption *p = &e->room;
+    const struct kj_val *p = kj_get(e->answer, "preemption"), *victims = kj_get(p, "victims");
 
-    if (!e->has_room)
+    if (!p)
         return;
-    if (p->code != KS_SUCCESS) {
-        strbuf_appendf(out, "\nMaking room does not help: %s\n", p->message);
+    if (!streq(text_of(p, "code"), "Success")) {
+        strbuf_appendf(out, "\nMaking room does not help: %s\n", text_of(p, "message"));
         return;
     }
-    strbuf_appendf(out, "\nTo make room on node %s these would have to go:\n", p->node);
-    for (uint32_t i = 0; i < p->n; i++)
-        strbuf_appendf(out, "  %s/%s (priority %d)\n", p->victims[i]->obj.meta.ns,
-                       p->victims[i]->obj.meta.name, (int)pod_priority(p->victims[i]));
-}
-
-static void append_event(const struct explained *e, struct strbuf *out)
-{
-    if (!e->result.message)
-        return;
-    strbuf_append(out, e->result.message);
-    if (e->has_room && !str_empty(e->room.message))
-        strbuf_appendf(out, " %s", e->room.message);
+    strbuf_appendf(out, "\nTo make room on node %s these would have to go:\n",
+                   text_of(p, "nominatedNode"));
+    for (size_t i = 0; i < kj_len(victims); i++) {
+        const char *victim = kj_str_or(kj_at(victims, i), "");
+        strbuf_appendf(out, "  %s (priority %lld)\n", victim,
+                       (long long)kj_i64_or(kj_get(kj_get(p, "priorities"), victim), 0));
+    }
 }
 
 static void put_event(const struct explained *e, struct strbuf *out)
 {
-    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    const char *message = text_of(e->answer, "message");
+    const char *more = text_of(kj_get(e->answer, "preemption"), "message");
 
-    append_event(e, &text);
-    if (text.len && !e->node)
-        strbuf_appendf(out, "\nEvent%s: %s\n", e->result.held_by ? " then" : "", text.data);
+    if (!*message || e->node)
+        return;
+    strbuf_appendf(out, "\nEvent%s: %s%s%s\n", kj_get(e->answer, "held") ? " then" : "", message,
+                   *more ? " " : "", more);
 }
 
 /* How the node of a placed pod stands today. */
 static void put_standing(const struct explained *e, struct strbuf *out)
 {
-    const struct whatif_result *r = &e->result;
-    const struct whatif_node *own = NULL;
+    const struct kj_val *nodes = kj_get(e->answer, "nodes"), *own = kj_get(nodes, e->node), *v;
+    int64_t total = kj_i64_or(kj_get(own, "total"), 0);
     uint32_t better = 0;
+    struct str key;
 
-    for (uint32_t i = 0; i < r->nnodes; i++)
-        if (streq(r->nodes[i].name, e->node))
-            own = &r->nodes[i];
     if (!own) {
         strbuf_append(out, "Its node is gone.\n");
-    } else if (own->code != KS_SUCCESS) {
-        strbuf_append(out, "Its own node would not be a candidate any more.\n");
-    } else {
-        for (uint32_t i = 0; i < r->nnodes; i++)
-            better += r->nodes[i].code == KS_SUCCESS && r->nodes[i].total > own->total;
-        strbuf_appendf(out, "Its own node has %lld points; %u %s more.\n", (long long)own->total,
-                       better, better == 1 ? "node has" : "nodes have");
+        return;
     }
+    if (!fits(own)) {
+        strbuf_append(out, "Its own node would not be a candidate any more.\n");
+        return;
+    }
+    for (struct kj_iter it = kj_iter(nodes); kj_next(&it, &key, &v);)
+        better += fits(v) && kj_i64_or(kj_get(v, "total"), 0) > total;
+    strbuf_appendf(out, "Its own node has %lld points; %u %s more.\n", (long long)total, better,
+                   better == 1 ? "node has" : "nodes have");
 }
 
 /* Whatever a server put into its objects, lines stay lines. */
@@ -300,16 +330,16 @@ static void clean(struct strbuf *out)
 
 void explain_text(const struct explained *e, const struct explain_options *o, struct strbuf *out)
 {
-    uint32_t fit = count_fit(&e->result), all = e->result.nnodes;
+    const struct kj_val *nodes = kj_get(e->answer, "nodes"), *held = kj_get(e->answer, "held");
+    uint32_t fit = count_fit(nodes), all = (uint32_t)kj_len(nodes);
 
     put_head(e, out);
-    if (e->result.held_by && !e->node)
-        put_hold(&e->result, out);
+    if (held && !e->node)
+        put_hold(held, out);
     if (e->node)
         strbuf_append(out, "This is the choice as it would be today, with the pod taken away.\n");
     strbuf_appendf(out, "\n%u of %u %s fit%s.\n", fit, all, nodes_word(all), fit == 1 ? "s" : "");
-    if (fit)
-        whatif_write_scores(e->whatif, (unsigned)o->top, out);
+    strbuf_append(out, e->scores);
     if (e->node)
         put_standing(e, out);
     if (!e->node || !fit || o->all_nodes)

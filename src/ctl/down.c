@@ -3,7 +3,8 @@
 #include <stdio.h>
 
 #include "client/kube.h"
-#include "main/up.h"
+#include "ctl/ctl.h"
+#include "ctl/up.h"
 #include "json/kj.h"
 
 struct dir_options {
@@ -48,7 +49,7 @@ static int run_down(struct ctl *c, const void *options)
     return ctl_fail(c, "process %lld did not stop within 30 s", (long long)note.pid);
 }
 
-const struct ctl_command down_command = {
+const struct ctl_command ctl_command_down = {
     .name = "down",
     .help = "Stop what koordctl up started",
     .flags = dir_flags,
@@ -98,7 +99,7 @@ static int run_status(struct ctl *c, const void *options)
     return ctl_print(c, &out) ? CTL_OK : CTL_FAILED;
 }
 
-const struct ctl_command status_command = {
+const struct ctl_command ctl_command_status = {
     .name = "status",
     .help = "Show what koordctl up runs",
     .flags = dir_flags,

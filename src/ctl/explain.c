@@ -1,0 +1,256 @@
+/* explain.c - koordctl explain: reads the cluster, and lets the scheduler's attempt run on it. */
+#include "ctl/explain.h"
+
+#include "api/node.h"
+#include "api/pod.h"
+#include "base/arena.h"
+#include "client/kube.h"
+#include "ctl/ctl.h"
+#include "ctl/get.h"
+#include "loop/loop.h"
+#include "json/kj.h"
+
+enum { PAGE = 500 };
+
+#define O(member) .off = offsetof(struct explain_options, member)
+static const struct flag explain_flags[] = {
+    { "config", FLAG_STR, O(config),
+      .help = "KubeSchedulerConfiguration `file`: explain by its profile of the pod's scheduler" },
+    { "all-nodes", FLAG_BOOL, O(all_nodes), .help = "each node on its own, not in groups" },
+    { "top", FLAG_INT, O(top), .def = "10", .min = 1, .max = 10000,
+      .help = "so many `rows` of the score table" },
+};
+#undef O
+
+struct explain { /* one run of the command */
+    struct ctl *c;
+    const struct explain_options *o;
+    const struct explain_scheduler *scheduler;
+    void *self;            /* the scheduler's */
+    const char *ns, *name; /* ns NULL: the one in use */
+    struct arena *arena;
+    struct kj_scratch *scratch;
+    struct kobj *pod; /* as if it had no node */
+    struct kj_doc *answer;
+    struct strbuf scores;
+    struct explained e;
+};
+
+/* ---- the pod --------------------------------------------------------------------------------- */
+
+/* "pod NAME", "pod NAMESPACE/NAME", or "pod/NAME" as kubectl writes it. */
+static int read_name(struct explain *x)
+{
+    const char *first = flags_arg(x->c->flags, 0), *word = flags_arg(x->c->flags, 1);
+    const char *slash = first ? strchr(first, '/') : NULL;
+    CLEANUP(mem_free)
+    char *kind = first ? xstrndup(first, slash ? (size_t)(slash - first) : strlen(first)) : NULL;
+
+    if (!first || !slash == !word || flags_nargs(x->c->flags) > 2 || kind_find(kind) != &kind_pod)
+        return ctl_usage(x->c, "explain takes: pod/NAME, or pod [NAMESPACE/]NAME");
+    x->name = slash ? slash + 1 : word;
+    if (word && (slash = strchr(word, '/'))) {
+        x->ns = arena_strndup(x->arena, word, (size_t)(slash - word));
+        x->name = slash + 1;
+    }
+    if ((x->ns && !*x->ns) || !*x->name || strchr(x->name, '/'))
+        return ctl_usage(x->c, "'%.120s' is not the namespace/name of a pod", word ? word : first);
+    return CTL_OK;
+}
+
+/* A pod that has its node would fit that one only. */
+static int decode_pod(struct explain *x, const struct strbuf *body, struct kerr *err)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL, *free_doc = NULL;
+    CLEANUP(kj_mdoc_free) struct kj_mdoc *copy = kj_mdoc_new();
+
+    if (kj_parse(strbuf_str(body), body->len, 0, &doc, err) < 0)
+        return err->code;
+    const char *node = kj_str(kj_path(kj_root(doc), "spec.nodeName"));
+    struct kj_mval *root = kj_mcopy(copy, kj_root(doc)), *spec = kj_mget(root, "spec");
+    if (!str_empty(node)) {
+        x->e.node = arena_strdup(x->arena, node);
+        kj_mdel(spec, "nodeName", strlen("nodeName"));
+    }
+    free_doc = kj_freeze(root);
+    int r = kobj_decode(&kind_pod, kj_root(free_doc), x->scratch, &x->pod, err);
+    if (r == 0)
+        x->e.pod = pod_of(x->pod);
+    return r;
+}
+
+static int read_pod(struct explain *x)
+{
+    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
+    struct kube_req r = { .verb = KUBE_GET, .kind = &kind_pod, .name = x->name };
+    struct kerr err = { 0 };
+
+    r.ns = x->ns ? x->ns : ctl_namespace(x->c);
+    if (ctl_call(x->c, &r, &body, &err) < 0)
+        return ctl_complain(x->c, &err);
+    return decode_pod(x, &body, &err) < 0 ? ctl_fail(x->c, "the server's pod: %s", err.text)
+                                          : CTL_OK;
+}
+
+/* ---- the cluster ----------------------------------------------------------------------------- */
+
+static void add_object(struct explain *x, const struct kind *k, const struct kj_val *v)
+{
+    CLEANUP(kobj_unref) struct kobj *o = NULL;
+    struct kerr err = { 0 };
+
+    if (kobj_decode(k, v, x->scratch, &o, &err) == 0 && x->scheduler->add(x->self, o, &err) == 0)
+        return;
+    /* One malformed object must not keep us from all the others. */
+    (void)ctl_fail(x->c, "left out %s %s: %s", k->kind,
+                   kj_str_or(kj_path(v, "metadata.name"), "without name"), err.text);
+}
+
+static int add_page(struct explain *x, const struct kind *k, const struct strbuf *body,
+                    char **ret_token, struct kerr *err)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    const struct kj_val *item;
+    struct str key;
+
+    if (kj_parse(strbuf_str(body), body->len, 0, &doc, err) < 0)
+        return kerr_wrap(err, "the server's list of %s", k->plural);
+    const char *token = kj_str(kj_path(kj_root(doc), "metadata.continue"));
+    *ret_token = str_empty(token) ? NULL : arena_strdup(x->arena, token);
+    struct kj_iter it = kj_iter(kj_get(kj_root(doc), "items"));
+    while (kj_next(&it, &key, &item))
+        add_object(x, k, item);
+    return 0;
+}
+
+static int read_kind(struct explain *x, const struct kind *k, struct kerr *err)
+{
+    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
+    struct kube_req r = { .verb = KUBE_LIST, .kind = k, .limit = PAGE };
+    char *token = NULL;
+
+    if (k == &kind_pod)
+        r.field_selector = "status.phase!=Succeeded,status.phase!=Failed";
+    do {
+        r.continue_token = token;
+        int e = ctl_call(x->c, &r, &body, err);
+        if (e < 0)
+            return e;
+        e = add_page(x, k, &body, &token, err);
+        if (e < 0)
+            return e;
+    } while (token);
+    return 0;
+}
+
+static int read_cluster(struct explain *x)
+{
+    CLEANUP(strbuf_fini) struct strbuf notes = STRBUF_INIT;
+    const struct kind *k;
+    struct kerr err = { 0 };
+
+    if (x->scheduler->open(x->e.pod->spec->scheduler_name, x->o->config, &notes, &x->self, &err) <
+        0)
+        return ctl_fail(x->c, "%s", err.text);
+    (void)fputs(strbuf_str(&notes), x->c->err);
+    if (read_kind(x, &kind_node, &err) < 0 || read_kind(x, &kind_pod, &err) < 0)
+        return ctl_complain(x->c, &err);
+    for (unsigned i = 0; (k = x->scheduler->kind(x->self, i)); i++) {
+        int r = read_kind(x, k, &err);
+        if (r < 0 && err.reason != KR_NOT_FOUND) /* a kind that this server does not have */
+            return ctl_complain(x->c, &err);
+    }
+    return CTL_OK;
+}
+
+/* ---- the answer ------------------------------------------------------------------------------ */
+
+static int find_out(struct explain *x)
+{
+    CLEANUP(strbuf_fini) struct strbuf json = STRBUF_INIT;
+    struct kerr err = { 0 };
+
+    if (x->scheduler->try_pod(x->self, x->pod, loop_wall(x->c->loop), &json, &err) < 0 ||
+        kj_parse(strbuf_str(&json), json.len, 0, &x->answer, &err) < 0)
+        return ctl_fail(x->c, "%s", err.text);
+    x->e.answer = kj_root(x->answer);
+    if (kj_get(x->e.answer, "best"))
+        x->scheduler->scores(x->self, (unsigned)x->o->top, &x->scores);
+    x->e.scores = strbuf_str(&x->scores);
+    return CTL_OK;
+}
+
+static void put_tree(const struct explained *e, const char *form, struct strbuf *out)
+{
+    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
+    struct kj_mval *root = kj_mcopy(d, e->answer);
+    char key[KOBJ_KEY_MAX];
+
+    kobj_key(&e->pod->obj, key, sizeof key);
+    kj_mset(d, root, "pod", kj_mstr(d, key));
+    if (e->node)
+        kj_mset(d, root, "node", kj_mstr(d, e->node));
+    tree_put(form, root, out);
+}
+
+static int answer(struct explain *x)
+{
+    CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
+    const char *form = x->c->o.output;
+
+    if (str_empty(form) || streq(form, "table"))
+        explain_text(&x->e, x->o, &out);
+    else
+        put_tree(&x->e, form, &out);
+    return ctl_print(x->c, &out) ? CTL_OK : CTL_FAILED;
+}
+
+static int run_steps(struct explain *x)
+{
+    static int (*const steps[])(struct explain *) = { read_pod, read_cluster, find_out, answer };
+    int code = read_name(x);
+
+    if (code == CTL_OK)
+        code = ctl_connect(x->c);
+
+    for (size_t i = 0; i < ARRAY_LEN(steps) && code == CTL_OK; i++)
+        code = steps[i](x);
+    return code;
+}
+
+static int run(struct ctl *c, const void *options)
+{
+    struct explain x = { .c = c, .o = options };
+
+    if (streq(c->o.output, "wide") || streq(c->o.output, "name"))
+        return ctl_usage(c, "explain knows -o table, json and yaml");
+    if (!c->parts || !c->parts->explain)
+        return ctl_fail(c, "this program has no scheduler to explain with");
+    x.scheduler = c->parts->explain;
+    x.arena = arena_new();
+    x.scratch = kj_scratch_new(c->strings);
+    int code = run_steps(&x);
+    x.scheduler->close(x.self);
+    kj_doc_free(x.answer);
+    strbuf_fini(&x.scores);
+    kobj_unref(x.pod);
+    kj_scratch_free(x.scratch);
+    arena_free(x.arena);
+    return code;
+}
+
+const struct ctl_command ctl_command_explain = {
+    .name = "explain",
+    .args = "pod/NAME | pod [NAMESPACE/]NAME",
+    .help = "Tell why a pod has no node, or why it has this one",
+    .about =
+        "For a pod without a node: what holds it back, what each node lacks, who would have to "
+        "go to make\nroom, and what its event says. For a pod with a node: the score table as "
+        "it would be today\nwith this pod taken away. Nothing is changed in the cluster. "
+        "Without --config the profile is\nthe one that koord-scheduler ships, for other "
+        "schedulers the default plugins.\n",
+    .flags = explain_flags,
+    .nflags = ARRAY_LEN(explain_flags),
+    .options_size = sizeof(struct explain_options),
+    .run = run,
+};

@@ -1,0 +1,51 @@
+/* explain.h - koordctl explain: why a pod has no node, or why it has this one.
+ *
+ * This room reads the cluster and writes the answer. What is in between is the scheduler's own
+ * attempt, on the objects that were read; main hands it in, since rooms of one level do not include
+ * each other. Nothing is written to the cluster.
+ */
+#ifndef KOORD_CTL_EXPLAIN_H
+#define KOORD_CTL_EXPLAIN_H
+#include "base/base.h"
+
+struct kind;
+struct kj_val;
+struct kobj;
+struct strbuf;
+
+/* A scheduler that tries a pod on a cluster made of objects. */
+struct explain_scheduler {
+    /* By the profile of this name: of the configuration file, when one is given, else of the one
+     * that is shipped, else the default plugins. notes: lines that the person should know. */
+    int (*open)(const char *scheduler_name, const char *config, struct strbuf *notes, void **ret,
+                struct kerr *err);
+    void (*close)(void *self); /* NULL is fine */
+    /* Kind number i that the profile reads beside nodes and pods; NULL behind the last. */
+    const struct kind *(*kind)(const void *self, unsigned i);
+    int (*add)(void *self, struct kobj *o, struct kerr *err);
+    /* The answer as JSON, which -o json shows:
+     *   nodes      by name: fit, and scores, total; or plugin, code, reasons, changes
+     *   best       names; or message: what the event says
+     *   held       plugin, reasons: what keeps it out of the queue; absent: nothing
+     *   preemption code, nominatedNode, victims, priorities, or message; absent: nobody makes room
+     */
+    int (*try_pod)(void *self, struct kobj *pod, nsec_t now, struct strbuf *json, struct kerr *err);
+    /* The table of the best nodes of that. */
+    void (*scores)(const void *self, unsigned max, struct strbuf *out);
+};
+
+/* ---- between explain.c and explain_text.c ---------------------------------------------------- */
+
+struct explain_options {
+    const char *config;
+    bool all_nodes;
+    int top;
+};
+struct explained { /* what was found out */
+    const struct pod *pod;
+    const char *node;            /* where it is; NULL: nowhere yet */
+    const struct kj_val *answer; /* of try_pod() */
+    const char *scores;          /* the table; "" when no node fits */
+};
+void explain_text(const struct explained *e, const struct explain_options *o, struct strbuf *out);
+#endif

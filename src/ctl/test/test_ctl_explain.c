@@ -1,0 +1,226 @@
+/* test_ctl_explain.c - koordctl explain: whom it asks about, what it reads, and what it says. */
+#include "api/koord/nodemetric.h"
+#include "api/pod.h"
+#include "ctl/explain.h"
+#include "ctl/test/fixture.h"
+#include "json/kj.h"
+
+/* A scheduler that remembers what it is given and answers as it is told. */
+static struct {
+    const char *answer, *notes;
+    char profile[64], config[64], pod[64];
+    int added, closed;
+    bool unknown; /* it does not know the profile */
+} sched;
+
+static int sched_open(const char *name, const char *config, struct strbuf *notes, void **ret,
+                      struct kerr *err)
+{
+    (void)snprintf(sched.profile, sizeof sched.profile, "%s", name);
+    (void)snprintf(sched.config, sizeof sched.config, "%s", config);
+    strbuf_append(notes, str_or(sched.notes, ""));
+    *ret = &sched;
+    return sched.unknown ? kerr_set(err, -ENOENT, "no profile for %s", name) : 0;
+}
+
+static void sched_close(void *self)
+{
+    sched.closed += self != NULL;
+}
+
+static const struct kind *sched_kind(const void *self, unsigned i)
+{
+    (void)self;
+    return i == 0 ? &kind_nodemetric : NULL;
+}
+
+static int sched_add(void *self, struct kobj *o, struct kerr *err)
+{
+    (void)self, (void)err;
+    sched.added++;
+    return streq(o->meta.name, "bad") ? kerr_set(err, -EINVAL, "no good") : 0;
+}
+
+static int sched_try(void *self, struct kobj *pod, nsec_t now, struct strbuf *json,
+                     struct kerr *err)
+{
+    (void)self, (void)now, (void)err;
+    assert_true(str_empty(pod_of(pod)->node_name)); /* as if it had none */
+    (void)snprintf(sched.pod, sizeof sched.pod, "%s/%s", pod->meta.ns, pod->meta.name);
+    strbuf_append(json, sched.answer);
+    return 0;
+}
+
+static void sched_scores(const void *self, unsigned max, struct strbuf *out)
+{
+    (void)self;
+    strbuf_appendf(out, "| table of %u |\n", max);
+}
+
+static const struct explain_scheduler scheduler = { sched_open, sched_close, sched_kind,
+                                                    sched_add,  sched_try,   sched_scores };
+static const struct ctl_parts parts = { .explain = &scheduler };
+
+#define POD(name, node)                                                                        \
+    "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"ns\",\"uid\":\"u\"},\"spec\":{" node \
+    "\"schedulerName\":\"koord-scheduler\",\"containers\":[]}}"
+#define LIST(items) "{\"metadata\":{},\"items\":[" items "]}"
+
+static void explain_init(struct fixture *x, const char *answer, const char *node)
+{
+    memset(&sched, 0, sizeof sched);
+    sched.answer = answer;
+    fixture_init(x);
+    x->parts = &parts;
+    fake_add(&x->f, (struct fake_answer){ "/api/v1/namespaces/ns/pods/web", 200, node });
+    fake_add(&x->f, (struct fake_answer){ "/api/v1/namespaces/default/pods/web", 200, node });
+    fake_add(&x->f, (struct fake_answer){ "/api/v1/nodes", 200,
+                                          LIST("{\"metadata\":{\"name\":\"a\"}},"
+                                               "{\"metadata\":{\"name\":\"bad\"}}") });
+    fake_add(&x->f, (struct fake_answer){ "/api/v1/pods", 200, LIST(POD("other", "")) });
+}
+
+#define NO(plugin, code, reason, changes)                                                   \
+    "{\"fit\":false,\"plugin\":\"" plugin "\",\"code\":\"" code "\",\"reasons\":[\"" reason \
+    "\"],\"changes\":[" changes "]}"
+#define SHORT(n) \
+    "{\"plugin\":\"Fit\",\"reason\":\"Insufficient cpu\",\"resource\":\"cpu\",\"missing\":" n "}"
+#define NOWHERE                                                                                    \
+    "{\"nodes\":{\"a\":" NO(                                                                       \
+        "Fit", "Unschedulable", "Insufficient cpu",                                                \
+        SHORT("500")) ","                                                                          \
+                      "\"b\":" NO("Fit", "Unschedulable", "Insufficient cpu",                      \
+                                  SHORT("2000")) ","                                               \
+                                                 "\"c\":" NO("Taint",                              \
+                                                             "UnschedulableAndUnresolvable",       \
+                                                             "had taint",                          \
+                                                             "{\"plugin\":\"Taint\",\"reason\":"   \
+                                                             "\"had "                              \
+                                                             "taint\",\"taint\":\"k=v:"            \
+                                                             "NoSchedule\"}") "},\"message\":\"0/" \
+                                                                              "3 nodes are "       \
+                                                                              "available.\","      \
+                                                                              "\"preemption\":{"   \
+                                                                              "\"code\":"          \
+                                                                              "\"Success\","       \
+                                                                              "\"nominatedNode\":" \
+                                                                              "\"b\",\"victims\":" \
+                                                                              "[\"ns/v1\",\"ns/"   \
+                                                                              "v2\"],"             \
+                                                                              "\"priorities\":{"   \
+                                                                              "\"ns/v2\":7}}}"
+
+static void test_why_a_pod_has_no_node(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture x;
+
+    (void)state;
+    explain_init(&x, NOWHERE, POD("web", ""));
+    sched.notes = "note: something\n";
+    assert_int_equal(run(&x, "explain", "pod", "ns/web", "--config", "/f"), CTL_OK);
+    assert_string_equal(x.out, "Pod ns/web has no node (scheduler koord-scheduler).\n"
+                               "\n0 of 3 nodes fit.\n"
+                               "  2 nodes (a, b): Fit: Insufficient cpu\n"
+                               "    to fit: cpu 500m to 2 more\n"
+                               "  1 node (c): Taint: had taint (evictions do not help)\n"
+                               "    to fit: taint k=v:NoSchedule tolerated or removed\n"
+                               "\nTo make room on node b these would have to go:\n"
+                               "  ns/v1 (priority 0)\n  ns/v2 (priority 7)\n"
+                               "\nEvent: 0/3 nodes are available.\n");
+    assert_string_equal(x.err, "note: something\nerror: left out Node bad: no good\n");
+    assert_string_equal(sched.profile, "koord-scheduler");
+    assert_string_equal(sched.config, "/f");
+    assert_int_equal(sched.added, 3); /* the NodeMetrics' kind is not there: no harm */
+    assert_int_equal(sched.closed, 1);
+    assert_int_equal(run(&x, "explain", "pod", "ns/web", "--all-nodes"), CTL_OK);
+    assert_non_null(strstr(x.out, "  b: Fit: Insufficient cpu\n    to fit: cpu 2 more\n"));
+    assert_int_equal(run(&x, "explain", "pod", "ns/web", "-o", "json"), CTL_OK);
+    assert_non_null(strstr(x.out, "\"pod\": \"ns/web\""));
+    assert_non_null(strstr(x.out, "\"nominatedNode\": \"b\""));
+}
+
+static void test_why_a_pod_has_this_node(void **state)
+{
+    static const char answer[] =
+        "{\"nodes\":{\"a\":{\"fit\":true,\"scores\":{},\"total\":90},\"b\":{\"fit\":true,"
+        "\"scores\":{},\"total\":95}},\"best\":[\"b\"],"
+        "\"held\":{\"plugin\":\"SchedulingGates\",\"reasons\":[\"waiting\"]}}";
+    CLEANUP(fixture_fini) struct fixture x;
+
+    (void)state;
+    explain_init(&x, answer, POD("web", "\"nodeName\":\"a\","));
+    assert_int_equal(run(&x, "explain", "pod", "ns/web", "--top", "3"), CTL_OK);
+    assert_string_equal(x.out, "Pod ns/web is on node a (scheduler koord-scheduler).\n"
+                               "This is the choice as it would be today, with the pod taken away.\n"
+                               "\n2 of 2 nodes fit.\n| table of 3 |\n"
+                               "Its own node has 90 points; 1 node has more.\n");
+    assert_int_equal(run(&x, "explain", "pod", "ns/web", "-o", "yaml"), CTL_OK);
+    assert_non_null(strstr(x.out, "node: a\n"));
+}
+
+static void test_every_way_to_name_a_pod(void **state)
+{
+    static char *const lines[][6] = {
+        { "koordctl", "explain", "pod/web", NULL },
+        { "koordctl", "explain", "po/web", NULL },
+        { "koordctl", "explain", "pods/web", "-n", "ns", NULL },
+        { "koordctl", "explain", "pod", "web", NULL },
+        { "koordctl", "explain", "Pod", "ns/web", NULL },
+    };
+    static const char *const asked[] = { "default", "default", "ns", "default", "ns" };
+    static char *const wrong[][6] = {
+        { "koordctl", "explain", NULL },
+        { "koordctl", "explain", "pod", NULL },
+        { "koordctl", "explain", "pod/", NULL },
+        { "koordctl", "explain", "pod/a/b", NULL },
+        { "koordctl", "explain", "pod/a", "b", NULL },
+        { "koordctl", "explain", "pod", "a", "b", NULL },
+        { "koordctl", "explain", "pod", "/x", NULL },
+        { "koordctl", "explain", "node/a", NULL },
+        { "koordctl", "explain", "node", "a", NULL },
+        { "koordctl", "explain", "pod/web", "-o", "name", NULL },
+    };
+    CLEANUP(fixture_fini) struct fixture x;
+    char want[64];
+
+    (void)state;
+    explain_init(&x, NOWHERE, POD("web", ""));
+    for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
+        assert_int_equal(fixture_run(&x, lines[i]), CTL_OK);
+        (void)snprintf(want, sizeof want, "GET /api/v1/namespaces/%s/pods/web;", asked[i]);
+        assert_non_null(strstr(strbuf_str(&x.f.log), want));
+    }
+    for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+        assert_int_equal(fixture_run(&x, wrong[i]), CTL_USAGE);
+        assert_int_equal(x.f.log.len, 0); /* nobody was asked */
+    }
+}
+
+static void test_what_the_scheduler_refuses_is_said(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture x;
+
+    (void)state;
+    explain_init(&x, NOWHERE, POD("web", ""));
+    sched.unknown = true;
+    assert_int_equal(run(&x, "explain", "pod/web"), CTL_FAILED);
+    assert_string_equal(x.err, "error: no profile for koord-scheduler\n");
+    assert_int_equal(sched.closed, 1);
+    x.parts = NULL;
+    assert_int_equal(run(&x, "explain", "pod/web"), CTL_FAILED);
+    assert_string_equal(x.err, "error: this program has no scheduler to explain with\n");
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_why_a_pod_has_no_node),
+        cmocka_unit_test(test_why_a_pod_has_this_node),
+        cmocka_unit_test(test_every_way_to_name_a_pod),
+        cmocka_unit_test(test_what_the_scheduler_refuses_is_said),
+    };
+
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,217 @@
+/* test_ctl_up.c - koordctl up's files, what it asks to run, and how other commands find it. */
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "ctl/test/fixture.h"
+#include "ctl/up.h"
+#include "sys/test/tmpdir.h"
+
+/* A system that remembers its plan and starts nothing. */
+static struct {
+    struct up_plan plan;
+    char token[64], data_file[256], shape[64], listen[64]; /* copies */
+    int freed;
+    bool fails;
+} sys;
+
+static int sys_start(const struct up_plan *p, void **ret, struct kerr *err)
+{
+    sys.plan = *p;
+    (void)snprintf(sys.token, sizeof sys.token, "%s", p->token);
+    (void)snprintf(sys.data_file, sizeof sys.data_file, "%s", p->data_file);
+    (void)snprintf(sys.shape, sizeof sys.shape, "%s", p->nshapes ? p->shapes[p->nshapes - 1] : "");
+    (void)snprintf(sys.listen, sizeof sys.listen, "%s", p->listen);
+    *ret = &sys;
+    return sys.fails ? kerr_set(err, -EADDRINUSE, "port is taken") : 0;
+}
+
+static uint16_t sys_port(const void *self)
+{
+    (void)self;
+    return 6480;
+}
+
+static struct kube *sys_kube(const void *self)
+{
+    (void)self;
+    return NULL;
+}
+
+static void sys_stop(void *self, void (*done)(void *arg), void *arg)
+{
+    (void)self;
+    done(arg);
+}
+
+static void sys_free(void *self)
+{
+    sys.freed += self != NULL;
+}
+
+static const struct up_system system_ops = { sys_start, sys_port, sys_kube, sys_stop, sys_free };
+static const struct ctl_parts parts = { .up = &system_ops };
+
+static void up_init(struct fixture *x, struct tmpdir *t)
+{
+    memset(&sys, 0, sizeof sys);
+    fixture_init(x);
+    loop_free(x->l);
+    x->l = loop_new(); /* signals come through a real one */
+    x->parts = &parts;
+    x->connects = true;
+    tmpdir_init(t);
+    for (size_t i = 0; i < 5; i++) { /* removed at the end */
+        static const char *const files[] = { "server.crt", "server.key", "token", "kubeconfig",
+                                             "up.json" };
+        (void)tmpdir_at(t, files[i]);
+    }
+}
+
+static bool is_private(struct tmpdir *t, const char *name)
+{
+    struct stat st;
+    return stat(tmpdir_at(t, name), &st) == 0 && (st.st_mode & 0777) == 0600;
+}
+
+/* The loop has nothing to wait for, so it ends at once, as after a signal. */
+static void test_up_runs_what_was_asked_for(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture x;
+    struct tmpdir t;
+
+    (void)state;
+    up_init(&x, &t);
+    assert_int_equal(run(&x, "up", "--data", t.path, "--components=apiserver,nodes", "--shape=3",
+                         "--shape=2,cpu=8", "--seed=9"),
+                     CTL_OK);
+    assert_true(sys.plan.nodes && !sys.plan.controllers && !sys.plan.scheduler);
+    assert_int_equal(sys.plan.nshapes, 2);
+    assert_string_equal(sys.shape, "2,cpu=8");
+    assert_int_equal(sys.plan.seed, 9);
+    assert_string_equal(sys.listen, "127.0.0.1:6480");
+    assert_non_null(sys.plan.tls);
+    assert_int_equal(strlen(sys.token), 48);
+    assert_non_null(strstr(sys.data_file, "/koord.db"));
+    assert_true(is_private(&t, "token") && is_private(&t, "server.key") &&
+                is_private(&t, "kubeconfig"));
+    assert_non_null(strstr(x.out, "API server   https://127.0.0.1:6480\n"));
+    assert_int_equal(sys.freed, 1);
+    assert_int_equal(access(tmpdir_at(&t, "up.json"), F_OK), -1); /* it has stopped */
+    CLEANUP(mem_free) char *token = xstrdup(sys.token);
+    assert_int_equal(run(&x, "up", "--data", t.path), CTL_OK);
+    assert_string_equal(sys.token, token); /* the same ever after */
+    assert_true(sys.plan.controllers && sys.plan.nodes && sys.plan.scheduler);
+    assert_int_equal(sys.plan.node_count, 50);
+    tmpdir_fini(&t);
+}
+
+static void test_what_up_refuses(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture x;
+    struct tmpdir t;
+
+    (void)state;
+    up_init(&x, &t);
+    assert_int_equal(run(&x, "up", "--data", t.path, "--components=apiserver,etcd"), CTL_USAGE);
+    assert_non_null(strstr(x.err, "unknown component 'etcd'"));
+    assert_int_equal(run(&x, "up", "now"), CTL_USAGE);
+    assert_int_equal(run(&x, "up", "--data", t.path, "--listen=0.0.0.0:6480"), CTL_FAILED);
+    assert_non_null(strstr(x.err, "needs --tls-cert-file"));
+    assert_int_equal(run(&x, "up", "--data", t.path, "--tls-cert-file=x"), CTL_FAILED);
+    assert_non_null(strstr(x.err, "go together"));
+    sys.fails = true;
+    assert_int_equal(run(&x, "up", "--data", t.path), CTL_FAILED);
+    assert_string_equal(x.err, "error: up: port is taken\n");
+    assert_int_equal(sys.freed, 1);
+    tmpdir_fini(&t);
+}
+
+/* ---- one that runs --------------------------------------------------------------------------- */
+
+/* A process that is called koordctl, as far as /proc says. */
+static pid_t stand_in(void)
+{
+    int ready[2], hold[2];
+    char c;
+
+    assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(hold, O_CLOEXEC), 0); /* nothing ever comes out of it */
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void)dup2(hold[0], 0);
+        (void)dup2(ready[1], 1);
+        execl("/bin/sh", "koordctl", "-c", "echo; read x", (char *)NULL);
+        _exit(127);
+    }
+    assert_true(pid > 0);
+    close(ready[1]);
+    close(hold[0]);
+    assert_int_equal(read(ready[0], &c, 1), 1);
+    close(ready[0]);
+    return pid;
+}
+
+static void test_commands_find_what_up_runs(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture x;
+    struct up_note note = { 0 };
+    struct up_dir dir;
+    struct kerr err = { 0 };
+    struct tmpdir t, data;
+
+    (void)state;
+    up_init(&x, &t);
+    tmpdir_init(&data);
+    x.env = (struct client_env){ .home = t.path, .data_home = data.path };
+    assert_int_equal(run(&x, "get", "nodes"), CTL_FAILED);
+    assert_non_null(strstr(x.err, "no cluster is configured"));
+
+    CLEANUP(mem_free) char *path = xasprintf("%s/koord", data.path);
+    assert_int_equal(up_dir_open(NULL, &x.env, true, &dir, &err), 0);
+    assert_string_equal(dir.path, path);
+    const char *kubeconfig =
+        tmpdir_write(&t, "kubeconfig",
+                     "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters:\n- name: c\n"
+                     "  cluster: {server: 'unix:///nonexistent/socket'}\n"
+                     "users:\n- name: u\n  user: {token: abc}\ncontexts:\n- name: c\n"
+                     "  context: {cluster: c, user: u}\n");
+    (void)snprintf(note.kubeconfig, sizeof note.kubeconfig, "%s", kubeconfig);
+    note.pid = stand_in();
+    assert_int_equal(up_note_write(&dir, &note, &err), 0);
+    assert_int_equal(run(&x, "get", "nodes", "--request-timeout=1s"), CTL_FAILED);
+    assert_null(strstr(x.err, "no cluster is configured"));
+    assert_non_null(strstr(x.err, "/nonexistent/socket")); /* it was found and asked */
+
+    /* Something else that is configured counts more. */
+    x.env.kubeconfig = "/nonexistent/config";
+    assert_int_equal(run(&x, "get", "nodes"), CTL_FAILED);
+    assert_non_null(strstr(x.err, "KUBECONFIG"));
+    x.env.kubeconfig = NULL;
+
+    /* What is left of one that has died is nothing. */
+    assert_int_equal(kill((pid_t)note.pid, SIGKILL), 0);
+    assert_int_equal(waitpid((pid_t)note.pid, NULL, 0), (pid_t)note.pid);
+    assert_int_equal(run(&x, "get", "nodes"), CTL_FAILED);
+    assert_non_null(strstr(x.err, "no cluster is configured"));
+    up_note_remove(&dir);
+    up_dir_fini(&dir);
+    assert_int_equal(rmdir(path), 0);
+    tmpdir_fini(&data);
+    tmpdir_fini(&t);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_up_runs_what_was_asked_for),
+        cmocka_unit_test(test_what_up_refuses),
+        cmocka_unit_test(test_commands_find_what_up_runs),
+    };
+
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

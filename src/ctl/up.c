@@ -1,0 +1,364 @@
+/* up.c - koordctl up: what is to run, its files, its beginning and its end. */
+#include "ctl/up.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/b64.h"
+#include "base/klog.h"
+#include "client/kube.h"
+#include "ctl/ctl.h"
+#include "loop/loop.h"
+#include "net/certgen.h"
+#include "net/tls.h"
+#include "sys/file.h"
+#include "json/kj.h"
+
+#define CERT_FILE "server.crt"
+#define KEY_FILE  "server.key"
+
+enum { SHAPES_MAX = 32 };
+struct shape_list {
+    char *items[SHAPES_MAX];
+    size_t n;
+};
+struct up_options {
+    struct flag_list components;
+    struct shape_list shapes;
+    const char *data, *listen, *tls_cert, *tls_key, *apply;
+    int nodes;
+    int64_t seed;
+};
+
+/* Each mention is one shape: its parts are separated by commas themselves. */
+static int add_shape(void *target, const char *value, struct kerr *err)
+{
+    struct shape_list *l = target;
+    if (l->n == SHAPES_MAX)
+        return kerr_set(err, -E2BIG, "more than %d shapes", SHAPES_MAX);
+    l->items[l->n++] = xstrdup(value);
+    return 0;
+}
+
+#define O(member) .off = offsetof(struct up_options, member)
+static const struct flag up_flags[] = {
+    { "components", FLAG_LIST, O(components), .def = "apiserver,controllers,nodes,scheduler",
+      .help = "`list` of what to run" },
+    { "nodes", FLAG_INT, O(nodes), .def = "50", .min = 0, .max = 10000,
+      .help = "number of hollow nodes, when no --shape is given" },
+    { "shape", FLAG_CUSTOM, O(shapes), .set = add_shape,
+      .help = "hollow nodes of a `shape`, as 10,cpu=32,memory=128Gi,zones=3; may be repeated" },
+    { "data", FLAG_STR, O(data),
+      .help = "`directory` of the state; without it ~/.local/share/koord" },
+    { "listen", FLAG_STR, O(listen), .def = "127.0.0.1:6480",
+      .help = "`address` of the API server; other than loopback needs a certificate" },
+    { "tls-cert-file", FLAG_STR, O(tls_cert), .help = "certificate `file` of the API server" },
+    { "tls-private-key-file", FLAG_STR, O(tls_key), .help = "key `file` of that certificate" },
+    { "apply", FLAG_STR, O(apply),
+      .help = "`file` with objects (YAML) that are created unless they exist" },
+    { "seed", FLAG_I64, O(seed), .def = "1", .help = "of the noise in hollow nodes' loads" },
+};
+#undef O
+
+struct up {
+    struct ctl *c;
+    const struct up_options *o;
+    struct up_dir dir;
+    const struct up_system *system;
+    void *self; /* the system's */
+    struct strbuf token, cert;
+    struct up_note note;
+    bool stopping;
+};
+
+static const char *const known_components[] = { "apiserver", "controllers", "nodes", "scheduler" };
+
+static bool runs(const struct up *u, const char *component)
+{
+    for (size_t i = 0; i < u->o->components.n; i++)
+        if (streq(u->o->components.items[i], component))
+            return true;
+    return false;
+}
+
+static int check_components(struct ctl *c, const struct up_options *o)
+{
+    for (size_t i = 0; i < o->components.n; i++) {
+        bool known = false;
+        for (size_t j = 0; j < ARRAY_LEN(known_components); j++)
+            known = known || streq(o->components.items[i], known_components[j]);
+        if (!known)
+            return ctl_usage(c,
+                             "unknown component '%.40s' (there are apiserver, controllers, nodes, "
+                             "scheduler)",
+                             o->components.items[i]);
+    }
+    return CTL_OK;
+}
+
+/* ---- the API server -------------------------------------------------------------------------- */
+
+/* The certificate we made at the first start, made again a month before it runs out. */
+static int own_certificate(struct up *u, struct strbuf *key, struct kerr *err)
+{
+    static const char *const hosts[] = { "127.0.0.1", "::1", "localhost", NULL };
+    nsec_t now = loop_wall(u->c->loop);
+    struct certgen_opts o = { "koord", hosts, now, 3650 };
+
+    bool have = file_read_all(u->dir.fd, CERT_FILE, 1 << 20, &u->cert, NULL) == 0 &&
+                file_read_all(u->dir.fd, KEY_FILE, 1 << 20, key, NULL) == 0;
+    if (have && certgen_expires(u->cert.data, u->cert.len) > now + 30 * 86400 * NSEC_PER_SEC)
+        return 0;
+    strbuf_reset(&u->cert);
+    strbuf_reset(key);
+    if (certgen_self_signed(&o, &u->cert, key, err) < 0)
+        return err->code;
+    int r = file_write_atomic(u->dir.fd, KEY_FILE, key->data, key->len, 0600, err);
+    return r < 0 ? r
+                 : file_write_atomic(u->dir.fd, CERT_FILE, u->cert.data, u->cert.len, 0600, err);
+}
+
+/* kubectl sends no token over plain HTTP, so even loopback speaks TLS. */
+static int load_tls(struct up *u, struct tls_ctx **ret, struct kerr *err)
+{
+    CLEANUP(strbuf_fini) struct strbuf key = STRBUF_INIT;
+    const char *cert_file = u->o->tls_cert, *key_file = u->o->tls_key;
+
+    if (str_empty(cert_file) != str_empty(key_file))
+        return kerr_set(err, -EINVAL, "--tls-cert-file and --tls-private-key-file go together");
+    int r = 0;
+    if (str_empty(cert_file)) {
+        r = own_certificate(u, &key, err);
+    } else {
+        r = file_read_all(AT_FDCWD, cert_file, 1 << 20, &u->cert, err);
+        if (r == 0)
+            r = file_read_all(AT_FDCWD, key_file, 1 << 20, &key, err);
+    }
+    if (r < 0)
+        return r;
+    struct tls_server_opts t = { .cert_pem = { u->cert.data, u->cert.len },
+                                 .key_pem = { key.data, key.len } };
+    return tls_server_new(&t, ret, err);
+}
+
+static bool is_loopback(const char *listen)
+{
+    return str_starts(listen, "127.") || str_starts(listen, "[::1]:") ||
+           str_starts(listen, "localhost:");
+}
+
+static void set_url(struct up *u, uint16_t port)
+{
+    const char *colon = strrchr(u->o->listen, ':');
+    int host = colon ? (int)(colon - u->o->listen) : (int)strlen(u->o->listen);
+    (void)snprintf(u->note.url, sizeof u->note.url, "https://%.*s:%u", host, u->o->listen, port);
+}
+
+static int start_system(struct up *u, struct kerr *err)
+{
+    CLEANUP(tls_unref) struct tls_ctx *tls = NULL;
+    CLEANUP(mem_free) char *db = xasprintf("%s/koord.db", u->dir.path);
+
+    if (!is_loopback(u->o->listen) && str_empty(u->o->tls_cert))
+        return kerr_set(err, -EPERM,
+                        "--listen %s: other than loopback needs --tls-cert-file and "
+                        "--tls-private-key-file",
+                        u->o->listen);
+    if (up_token(&u->dir, &u->token, err) < 0 || load_tls(u, &tls, err) < 0)
+        return err->code;
+    const struct up_plan plan = {
+        .loop = u->c->loop,
+        .strings = u->c->strings,
+        .data_file = db,
+        .token = strbuf_str(&u->token),
+        .listen = u->o->listen,
+        .tls = tls,
+        .controllers = runs(u, "controllers"),
+        .nodes = runs(u, "nodes"),
+        .scheduler = runs(u, "scheduler"),
+        .node_count = (unsigned)u->o->nodes,
+        .shapes = (const char *const *)u->o->shapes.items,
+        .nshapes = u->o->shapes.n,
+        .seed = (uint64_t)u->o->seed,
+    };
+    if (u->system->start(&plan, &u->self, err) < 0)
+        return err->code;
+    set_url(u, u->system->port(u->self));
+    return 0;
+}
+
+static int write_kubeconfig(struct up *u, struct kerr *err)
+{
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT, ca = STRBUF_INIT;
+    const char *given = u->c->o.client.kubeconfig;
+
+    if (str_empty(given))
+        (void)snprintf(u->note.kubeconfig, sizeof u->note.kubeconfig, "%s/kubeconfig", u->dir.path);
+    else
+        (void)snprintf(u->note.kubeconfig, sizeof u->note.kubeconfig, "%s", given);
+    b64_encode(u->cert.data, u->cert.len, &ca);
+    strbuf_appendf(&text,
+                   "apiVersion: v1\nkind: Config\ncurrent-context: koord\n"
+                   "clusters:\n- name: koord\n  cluster:\n    server: %s\n"
+                   "    certificate-authority-data: %s\n"
+                   "users:\n- name: admin\n  user: {token: \"%s\"}\n"
+                   "contexts:\n- name: koord\n  context: {cluster: koord, user: admin}\n",
+                   u->note.url, strbuf_str(&ca), strbuf_str(&u->token));
+    return file_write_atomic(AT_FDCWD, u->note.kubeconfig, text.data, text.len, 0600, err);
+}
+
+/* ---- objects to start with ------------------------------------------------------------------- */
+
+static void on_applied(void *arg, struct kube_resp *r, const struct kerr *err)
+{
+    CLEANUP(mem_free) char *what = arg;
+    (void)r;
+    if (err && err->reason != KR_ALREADY_EXISTS)
+        KLOG_E(err, "Failed to create an object of --apply", KV_S("object", what));
+}
+
+static const struct kind *kind_of(const struct kj_val *root)
+{
+    const char *version = kj_str_or(kj_get(root, "apiVersion"), ""), *slash = strchr(version, '/');
+    CLEANUP(mem_free) char *group = xstrndup(version, slash ? (size_t)(slash - version) : 0);
+    return kind_find_gvk(group, slash ? slash + 1 : version, kj_str_or(kj_get(root, "kind"), ""));
+}
+
+/* The store takes writes in the order they are asked for: a namespace is there for what follows. */
+static int apply_one(void *arg, struct kj_doc *taken, int line, struct kerr *err)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *doc = taken;
+    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
+    struct up *u = arg;
+    const struct kj_val *root = kj_root(doc), *meta = kj_get(root, "metadata");
+    const struct kind *k = kind_of(root);
+
+    if (!k)
+        return kerr_set(err, -EINVAL, "line %d: %.60s of %.60s is not a kind known here", line,
+                        kj_str_or(kj_get(root, "kind"), "an object without kind"),
+                        kj_str_or(kj_get(root, "apiVersion"), "no apiVersion"));
+    kj_write(root, 0, &body);
+    const char *ns = kj_str_or(kj_get(meta, "namespace"), "default");
+    struct kube_req r = {
+        .verb = KUBE_CREATE,
+        .kind = k,
+        .ns = k->namespaced ? ns : NULL,
+        .body = body.data,
+        .body_len = body.len,
+    };
+    kube_do(u->system->kube(u->self), &r, on_applied,
+            xasprintf("%s %s", k->plural, kj_str_or(kj_get(meta, "name"), "")));
+    return 0;
+}
+
+static int apply_file(struct up *u, struct kerr *err)
+{
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    if (str_empty(u->o->apply))
+        return 0;
+    if (file_read_all(AT_FDCWD, u->o->apply, 4 << 20, &text, err) < 0 ||
+        kj_parse_yaml_all(strbuf_str(&text), text.len, 0, apply_one, u, err) < 0)
+        return kerr_wrap(err, "--apply %s", u->o->apply);
+    return 0;
+}
+
+static int start(struct up *u, struct kerr *err)
+{
+    struct up_note other;
+    if (up_dir_open(u->o->data, &u->c->env, true, &u->dir, err) < 0)
+        return err->code;
+    if (up_note_read(&u->dir, &other, NULL) == 0)
+        return kerr_set(err, -EBUSY, "already running on %s: process %lld at %s", u->dir.path,
+                        (long long)other.pid, other.url);
+    if (start_system(u, err) < 0 || write_kubeconfig(u, err) < 0 || apply_file(u, err) < 0)
+        return err->code;
+    u->note.pid = getpid();
+    return up_note_write(&u->dir, &u->note, err);
+}
+
+/* ---- stopping -------------------------------------------------------------------------------- */
+
+static void stopped(void *arg)
+{
+    struct up *u = arg;
+    loop_stop(u->c->loop);
+}
+
+static void on_signal(struct loop *l, int signum, void *arg)
+{
+    struct up *u = arg;
+    (void)signum;
+    if (u->stopping) {
+        loop_stop(l);
+        return;
+    }
+    u->stopping = true;
+    u->system->stop(u->self, stopped, u);
+}
+
+static void fini(struct up *u)
+{
+    u->system->free(u->self);
+    if (u->note.pid)
+        up_note_remove(&u->dir);
+    up_dir_fini(&u->dir);
+    strbuf_fini(&u->token);
+    strbuf_fini(&u->cert);
+    for (size_t i = 0; i < u->o->shapes.n; i++)
+        free(u->o->shapes.items[i]);
+}
+
+static bool say_what_runs(struct up *u)
+{
+    CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
+
+    strbuf_appendf(&out, "API server   %s\nkubeconfig   %s\nstate        %s/koord.db\nruns        ",
+                   u->note.url, u->note.kubeconfig, u->dir.path);
+    for (size_t i = 0; i < u->o->components.n; i++)
+        strbuf_appendf(&out, " %s", u->o->components.items[i]);
+    strbuf_appendf(&out,
+                   "\n\nkubectl --kubeconfig %s get nodes\nCtrl-C stops; the state is kept.\n",
+                   u->note.kubeconfig);
+    return ctl_print(u->c, &out);
+}
+
+static int run_up(struct ctl *c, const void *options)
+{
+    struct up u = { .c = c, .o = options, .dir = { NULL, -1 } };
+    struct kerr err = { 0 };
+
+    if (flags_nargs(c->flags) > 0)
+        return ctl_usage(c, "up takes no arguments");
+    int code = check_components(c, u.o);
+    if (code != CTL_OK)
+        return code;
+    if (!c->parts || !c->parts->up)
+        return ctl_fail(c, "this program has no system to run");
+    u.system = c->parts->up;
+    int r = start(&u, &err);
+    if (r == 0)
+        r = loop_on_signal(c->loop, SIGINT, on_signal, &u, &err);
+    if (r == 0)
+        r = loop_on_signal(c->loop, SIGTERM, on_signal, &u, &err);
+    if (r == 0) {
+        (void)say_what_runs(&u);
+        loop_run(c->loop);
+    }
+    fini(&u);
+    return r < 0 ? ctl_fail(c, "up: %s", err.text) : CTL_OK;
+}
+
+const struct ctl_command ctl_command_up = {
+    .name = "up",
+    .help = "Run the whole system on this machine, with no cluster",
+    .about =
+        "Starts an embedded API server with its state in one file, the usual controllers, hollow\n"
+        "nodes and the scheduler, all in one process, and writes a kubeconfig for any kubectl\n"
+        "(--kubeconfig says where). Production is a real Kubernetes; this is for trying out,\n"
+        "for development and for tests.\n",
+    .flags = up_flags,
+    .nflags = ARRAY_LEN(up_flags),
+    .options_size = sizeof(struct up_options),
+    .run = run_up,
+};

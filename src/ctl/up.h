@@ -1,0 +1,67 @@
+/* up.h - koordctl up, down and status: the whole system on this machine, with no cluster.
+ *
+ * `up` runs the embedded API server, the small controllers with their hollow nodes and the
+ * scheduler in this process; its state is one SQLite file. A token, a kubeconfig and a note of what
+ * runs stand beside it, for `down`, `status`, the other commands and any kubectl. The rooms that it
+ * runs are of this level, so main hands them in (struct up_system).
+ */
+#ifndef KOORD_CTL_UP_H
+#define KOORD_CTL_UP_H
+#include "base/strbuf.h"
+#include "component/options.h"
+
+struct ctl;
+struct kube;
+struct loop;
+struct tls_ctx;
+
+/* ---- what main hands in ---------------------------------------------------------------------- */
+
+struct up_plan { /* what is to run */
+    struct loop *loop;
+    struct intern *strings;
+    const char *data_file, *token, *listen;
+    struct tls_ctx *tls;
+    bool controllers, nodes, scheduler;
+    unsigned node_count;       /* of hollow nodes, when there are no shapes */
+    const char *const *shapes; /* "10,cpu=32,memory=128Gi,zones=3" */
+    size_t nshapes;
+    uint64_t seed;
+};
+struct up_system {
+    /* Starts all of it. *ret is set also when it fails half-way. */
+    int (*start)(const struct up_plan *p, void **ret, struct kerr *err);
+    uint16_t (*port)(const void *self);     /* of the API server */
+    struct kube *(*kube)(const void *self); /* its client; borrowed */
+    /* First those that write, then what they write to; done is called when all is stored. */
+    void (*stop)(void *self, void (*done)(void *arg), void *arg);
+    void (*free)(void *self); /* NULL is fine */
+};
+
+/* ---- the data directory ---------------------------------------------------------------------- */
+
+struct up_dir {
+    char *path;
+    int fd;
+};
+/* --data, else $XDG_DATA_HOME/koord, else ~/.local/share/koord. make: mode 0700 when missing. */
+int up_dir_open(const char *data, const struct client_env *env, bool make, struct up_dir *ret,
+                struct kerr *err);
+void up_dir_fini(struct up_dir *d);
+static inline UNUSED void up_dir_fini_p(struct up_dir *d)
+{
+    up_dir_fini(d);
+}
+/* The administrator's token: made at the first start, the same ever after. */
+int up_token(const struct up_dir *d, struct strbuf *ret, struct kerr *err);
+
+/* What runs: written by `up` once it is ready, removed when it stops. */
+struct up_note {
+    int64_t pid;
+    char url[128], kubeconfig[512];
+};
+int up_note_write(const struct up_dir *d, const struct up_note *n, struct kerr *err);
+/* -ENOENT when nothing runs here (a note left behind by a dead process counts as nothing). */
+int up_note_read(const struct up_dir *d, struct up_note *ret, struct kerr *err);
+void up_note_remove(const struct up_dir *d);
+#endif

@@ -1,0 +1,10 @@
+/* koordctl.h - what koordctl's commands need of the rooms that only main knows. */
+#ifndef KOORD_MAIN_KOORDCTL_H
+#define KOORD_MAIN_KOORDCTL_H
+
+struct explain_scheduler;
+struct up_system;
+
+extern const struct explain_scheduler main_explain; /* explain.c */
+extern const struct up_system main_up;              /* up.c */
+#endif
