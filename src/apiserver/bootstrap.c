@@ -1,4 +1,6 @@
-/* bootstrap.c - what is there from the start: namespaces, system priority classes, reviews. */
+/* bootstrap.c - what is there from the start: namespaces, priority classes, Koordinator's
+ * configuration, reviews. */
+#include "api/koord/crds.h"
 #include "apiserver/registry/internal.h"
 #include "base/ktime.h"
 
@@ -16,6 +18,13 @@ const struct resource review_resources[] = {
     REVIEW("authorization.k8s.io", "SubjectAccessReview", "subjectaccessreviews", false),
     { 0 },
 };
+
+#define KOORD_NAMESPACE "koordinator-system"
+/* As shipped (api-config 1): colocation and its suppression are on. */
+#define KOORD_CONFIG                                                                            \
+    "{\"metadata\":{\"labels\":{\"koordinator.sh/configmap-type\":\"slo-controller-config\"}}," \
+    "\"data\":{\"colocation-config\":\"{\\\"enable\\\": true}\","                               \
+    "\"resource-threshold-config\":\"{\\\"clusterStrategy\\\": {\\\"enable\\\": true}}\"}}"
 
 static const struct {
     const char *group, *plural, *name, *body;
@@ -38,24 +47,33 @@ static void on_put(void *arg, uint64_t rev, const struct kerr *err)
     (void)arg, (void)rev, (void)err; /* a store that cannot be written shows in the next request */
 }
 
-static int put(struct apiserver *s, const struct resource *r, const char *name, const char *body,
-               struct kerr *err)
+struct first_object {
+    const char *group, *plural, *ns, *name, *body;
+};
+
+/* 1: made; 0: it was there. */
+static int put(struct apiserver *s, const struct first_object *f, struct kerr *err)
 {
+    const struct resource *r = res_table_find(s->resources, f->group, "v1", f->plural);
     CLEANUP(strbuf_fini) struct strbuf there = STRBUF_INIT, doc = STRBUF_INIT;
     CLEANUP(kj_doc_free) struct kj_doc *parsed = NULL;
     CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
-    struct store_key k = { r->store_res, "", name };
     char uid[37], now[KTIME_TEXT_MAX];
 
+    if (!r)
+        return 0;
+    struct store_key k = { r->store_res, f->ns, f->name };
     if (store_get_latest(s->store, &k, &there, NULL, NULL) == 0)
         return 0;
-    int e = kj_parse(body, strlen(body), 0, &parsed, err);
+    int e = kj_parse(f->body, strlen(f->body), 0, &parsed, err);
     if (e < 0)
         return e;
     struct kj_mval *obj = kj_mcopy(d, kj_root(parsed)), *meta = object_meta(d, obj);
     uid_new(s->loop, uid);
     ktime_format(loop_wall(s->loop), now);
-    kj_mset(d, meta, "name", kj_mstr(d, name));
+    kj_mset(d, meta, "name", kj_mstr(d, f->name));
+    if (*f->ns)
+        kj_mset(d, meta, "namespace", kj_mstr(d, f->ns));
     object_default(r, d, obj);
     meta = object_meta(d, obj);
     kj_mset(d, meta, "uid", kj_mstr(d, uid));
@@ -65,17 +83,41 @@ static int put(struct apiserver *s, const struct resource *r, const char *name, 
     if (r->strategy && r->strategy->prepare)
         r->strategy->prepare(RES_CREATE, d, obj, NULL, loop_wall(s->loop));
     object_write(r, obj, store_next_revision(s->store), &doc);
-    return store_put(s->store, &k, 0, doc.data, doc.len, on_put, s, err);
+    e = store_put(s->store, &k, 0, doc.data, doc.len, on_put, s, err);
+    return e < 0 ? e : 1;
 }
 
-int bootstrap(struct apiserver *s, struct kerr *err)
+/* Koordinator's namespace, priority classes and configuration. The latter belongs to people once
+ * it was there: it comes with the namespace only. */
+static int bootstrap_koordinator(struct apiserver *s, struct kerr *err)
+{
+    static const struct first_object config = { "", "configmaps", KOORD_NAMESPACE,
+                                                "slo-controller-config", KOORD_CONFIG };
+    int made = put(s, &(struct first_object){ "", "namespaces", "", KOORD_NAMESPACE, "{}" }, err);
+
+    if (made < 0 || (made > 0 && put(s, &config, err) < 0))
+        return err->code;
+    for (unsigned c = PRIO_PROD; c < PRIO_COUNT; c++) {
+        CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
+        priority_class_manifest_json((enum priority_class)c, &body);
+        const struct first_object f = { "scheduling.k8s.io", "priorityclasses", "",
+                                        priority_class_name((enum priority_class)c),
+                                        strbuf_str(&body) };
+        if (put(s, &f, err) < 0)
+            return err->code;
+    }
+    return 0;
+}
+
+int bootstrap(struct apiserver *s, bool koordinator, struct kerr *err)
 {
     for (size_t i = 0; i < ARRAY_LEN(first); i++) {
-        const struct resource *r =
-            res_table_find(s->resources, first[i].group, "v1", first[i].plural);
-        int e = r ? put(s, r, first[i].name, first[i].body, err) : 0;
-        if (e < 0)
-            return kerr_wrap(err, "create %s %s", first[i].plural, first[i].name);
+        const struct first_object f = { first[i].group, first[i].plural, "", first[i].name,
+                                        first[i].body };
+        if (put(s, &f, err) < 0)
+            return kerr_wrap(err, "create %s %s", f.plural, f.name);
     }
+    if (koordinator && bootstrap_koordinator(s, err) < 0)
+        return kerr_wrap(err, "create Koordinator's objects");
     return 0;
 }

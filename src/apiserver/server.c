@@ -36,7 +36,7 @@ int apiserver_new(struct loop *l, const struct apiserver_opts *o, struct apiserv
     if (e < 0)
         return e;
     admission_add_builtin(s);
-    e = bootstrap(s, err);
+    e = bootstrap(s, o->koordinator, err);
     if (e == 0)
         e = crds_start(s, !o->no_crds, &s->crds, err);
     if (e < 0)

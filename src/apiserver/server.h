@@ -19,6 +19,7 @@ struct apiserver_opts {
     const char *data_file; /* SQLite file; NULL: memory only */
     const char *token;     /* bearer token of the administrator; NULL: anybody (tests) */
     bool no_crds;          /* do not install our own CRDs at start */
+    bool koordinator;      /* with Koordinator's namespace, priority classes and configuration */
     const char *version;   /* "v1.35.4+koord": what /version says */
     size_t ring_bytes;
     nsec_t history;

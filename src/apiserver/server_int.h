@@ -34,7 +34,7 @@ struct apiserver {
 };
 
 /* bootstrap.c: what every cluster has from the start: namespaces, system priority classes. */
-int bootstrap(struct apiserver *s, struct kerr *err);
+int bootstrap(struct apiserver *s, bool koordinator, struct kerr *err);
 extern const struct resource
     review_resources[]; /* SelfSubjectAccessReview...; ends with kind NULL */
 

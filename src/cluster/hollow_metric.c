@@ -40,6 +40,17 @@ static struct load default_load(const struct metered *m)
     };
 }
 
+/* cpu or memory, by whichever name the pod's class has for it; 0: it has none. */
+static int64_t count(const reslist *l, const char *name)
+{
+    for (unsigned c = PRIO_PROD; c <= PRIO_BATCH; c++) {
+        const char *of_class = resource_of_class((enum priority_class)c, name);
+        if (reslist_has(l, of_class))
+            return resource_count(of_class, reslist_get(l, of_class));
+    }
+    return 0;
+}
+
 static void meter(const struct hnode *n, const struct hpod *hp, struct arena *a, meteredvec *out)
 {
     struct kobj *o = informer_get(n->h->pod_cache, hp->key);
@@ -52,10 +63,10 @@ static void meter(const struct hnode *n, const struct hpod *hp, struct arena *a,
     m.seed = hp->seed;
     m.from = hp->started_at;
     reslist limits = pod_limits(m.p, NULL, a), requests = pod_requests(m.p, NULL, a);
-    m.limit_mcpu = resource_count("cpu", reslist_get(&limits, "cpu"));
-    m.limit_bytes = resource_count("memory", reslist_get(&limits, "memory"));
-    m.request_mcpu = resource_count("cpu", reslist_get(&requests, "cpu"));
-    m.request_bytes = resource_count("memory", reslist_get(&requests, "memory"));
+    m.limit_mcpu = count(&limits, "cpu");
+    m.limit_bytes = count(&limits, "memory");
+    m.request_mcpu = count(&requests, "cpu");
+    m.request_bytes = count(&requests, "memory");
     const char *text = meta_annotation(o, ANNO_LOAD);
     m.load = default_load(&m);
     if (*text && load_parse(text, &m.load, &err) < 0)

@@ -38,7 +38,8 @@ int service_new(struct run *r, const struct service_opts *o, const struct servic
 
     *s = (struct service){ .run = r, .o = o, .h = h, .arg = arg };
     s->instance = instance_name(program);
-    if (client_options_kube(&o->client, &r->env, r->loop, r->strings, program, &s->kube, err) < 0)
+    if (client_options_kube(&o->client, &r->env, r->loop, r->strings, str_or(o->agent, program),
+                            &s->kube, err) < 0)
         return err->code;
     if (election_new(r, s->kube, &o->election, &h->election, arg, &s->election, err) < 0)
         return err->code;

@@ -20,6 +20,7 @@ struct strbuf;
 
 struct service_opts {
     struct client_options client;
+    const char *agent; /* User-Agent of the client; NULL: the program's name */
     struct election_options election;
     const struct secure_options *secure; /* NULL: no secure port; must live on */
     const char

@@ -43,8 +43,8 @@ static int add_shape(void *target, const char *value, struct kerr *err)
 
 #define O(member) .off = offsetof(struct up_options, member)
 static const struct flag up_flags[] = {
-    { "components", FLAG_LIST, O(components), .def = "apiserver,controllers,nodes,scheduler",
-      .help = "`list` of what to run" },
+    { "components", FLAG_LIST, O(components),
+      .def = "apiserver,controllers,nodes,scheduler,manager", .help = "`list` of what to run" },
     { "nodes", FLAG_INT, O(nodes), .def = "50", .min = 0, .max = 10000,
       .help = "number of hollow nodes, when no --shape is given" },
     { "shape", FLAG_CUSTOM, O(shapes), .set = add_shape,
@@ -72,7 +72,8 @@ struct up {
     bool stopping;
 };
 
-static const char *const known_components[] = { "apiserver", "controllers", "nodes", "scheduler" };
+static const char *const known_components[] = { "apiserver", "controllers", "nodes", "scheduler",
+                                                "manager" };
 
 static bool runs(const struct up *u, const char *component)
 {
@@ -91,7 +92,7 @@ static int check_components(struct ctl *c, const struct up_options *o)
         if (!known)
             return ctl_usage(c,
                              "unknown component '%.40s' (there are apiserver, controllers, nodes, "
-                             "scheduler)",
+                             "scheduler, manager)",
                              o->components.items[i]);
     }
     return CTL_OK;
@@ -177,6 +178,7 @@ static int start_system(struct up *u, struct kerr *err)
         .controllers = runs(u, "controllers"),
         .nodes = runs(u, "nodes"),
         .scheduler = runs(u, "scheduler"),
+        .manager = runs(u, "manager"),
         .node_count = (unsigned)u->o->nodes,
         .shapes = (const char *const *)u->o->shapes.items,
         .nshapes = u->o->shapes.n,
@@ -354,9 +356,10 @@ const struct ctl_command ctl_command_up = {
     .help = "Run the whole system on this machine, with no cluster",
     .about =
         "Starts an embedded API server with its state in one file, the usual controllers, hollow\n"
-        "nodes and the scheduler, all in one process, and writes a kubeconfig for any kubectl\n"
-        "(--kubeconfig says where). Production is a real Kubernetes; this is for trying out,\n"
-        "for development and for tests.\n",
+        "nodes, the scheduler and the manager, all in one process, and writes a kubeconfig for "
+        "any\n"
+        "kubectl (--kubeconfig says where). Production is a real Kubernetes; this is for trying\n"
+        "out, for development and for tests.\n",
     .flags = up_flags,
     .nflags = ARRAY_LEN(up_flags),
     .options_size = sizeof(struct up_options),

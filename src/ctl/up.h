@@ -1,9 +1,9 @@
 /* up.h - koordctl up, down and status: the whole system on this machine, with no cluster.
  *
- * `up` runs the embedded API server, the small controllers with their hollow nodes and the
- * scheduler in this process; its state is one SQLite file. A token, a kubeconfig and a note of what
- * runs stand beside it, for `down`, `status`, the other commands and any kubectl. The rooms that it
- * runs are of this level, so main hands them in (struct up_system).
+ * `up` runs the embedded API server, the small controllers with their hollow nodes, the
+ * scheduler and the manager in this process; its state is one SQLite file. A token, a kubeconfig
+ * and a note of what runs stand beside it, for `down`, `status`, the other commands and any
+ * kubectl. The rooms that it runs are of this level, so main hands them in (struct up_system).
  */
 #ifndef KOORD_CTL_UP_H
 #define KOORD_CTL_UP_H
@@ -22,7 +22,7 @@ struct up_plan { /* what is to run */
     struct intern *strings;
     const char *data_file, *token, *listen;
     struct tls_ctx *tls;
-    bool controllers, nodes, scheduler;
+    bool controllers, nodes, scheduler, manager;
     unsigned node_count;       /* of hollow nodes, when there are no shapes */
     const char *const *shapes; /* "10,cpu=32,memory=128Gi,zones=3" */
     size_t nshapes;

@@ -1,5 +1,5 @@
-/* up.c - what koordctl up runs: API server, controllers, hollow nodes and scheduler, in one process
- * on one loop.
+/* up.c - what koordctl up runs: API server, controllers, hollow nodes, scheduler and manager, in
+ * one process on one loop.
  */
 #include "ctl/up.h"
 
@@ -7,6 +7,7 @@
 #include "client/kube.h"
 #include "cluster/cluster.h"
 #include "main/koordctl.h"
+#include "manager/manager.h"
 #include "scheduler/observe/explain/controller.h"
 #include "scheduler/scheduler.h"
 
@@ -19,12 +20,15 @@ struct wired {
     struct cluster *cluster;
     struct scheduler *scheduler;
     struct explainer *explainer;
+    struct manager *manager;
     uint16_t port;
 };
 
 static int start_server(struct wired *w, const struct up_plan *p, struct kerr *err)
 {
-    const struct apiserver_opts a = { .data_file = p->data_file, .token = p->token };
+    const struct apiserver_opts a = { .data_file = p->data_file,
+                                      .token = p->token,
+                                      .koordinator = true };
 
     if (apiserver_new(p->loop, &a, &w->server, err) < 0 ||
         apiserver_listen(w->server, p->listen, p->tls, &w->port, err) < 0)
@@ -91,6 +95,13 @@ static int start_scheduler(struct wired *w, const struct up_plan *p, struct kerr
     return 0;
 }
 
+static void start_manager(struct wired *w, const struct up_plan *p)
+{
+    w->manager = manager_new(p->loop, w->kube, &(struct manager_opts){ 0 });
+    manager_watch(w->manager);
+    manager_lead(w->manager);
+}
+
 /* ---- life ------------------------------------------------------------------------------------ */
 
 static int start(const struct up_plan *p, void **ret, struct kerr *err)
@@ -102,7 +113,11 @@ static int start(const struct up_plan *p, void **ret, struct kerr *err)
         return err->code;
     if ((p->controllers || p->nodes) && start_cluster(w, p, err) < 0)
         return err->code;
-    return p->scheduler ? start_scheduler(w, p, err) : 0;
+    if (p->scheduler && start_scheduler(w, p, err) < 0)
+        return err->code;
+    if (p->manager)
+        start_manager(w, p);
+    return 0;
 }
 
 static uint16_t port(const void *self)
@@ -119,6 +134,7 @@ static void stop_writers(struct wired *w)
 {
     w->explainer = explainer_free(w->explainer);
     w->scheduler = scheduler_free(w->scheduler);
+    w->manager = manager_free(w->manager);
     w->cluster = cluster_free(w->cluster);
 }
 

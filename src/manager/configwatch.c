@@ -49,6 +49,17 @@ static void tell_entries(const struct configwatch *w, enum slo_key key)
                    KV_S("name", s->nodes.items[i].name), KV_S("why", s->nodes.items[i].problem));
 }
 
+static void tell_change(const struct configwatch *w, unsigned changed)
+{
+    CLEANUP(strbuf_fini) struct strbuf keys = STRBUF_INIT;
+
+    for (enum slo_key k = 0; k < SLO_KEYS; k++)
+        if (changed >> k & 1)
+            strbuf_appendf(&keys, "%s%s", keys.len ? "," : "", slo_keys[k].key);
+    KLOG_I(0, "Configuration changed", KV_S("configmap", w->m->config_name),
+           KV_S("keys", strbuf_str(&keys)));
+}
+
 static void tell_controllers(struct configwatch *w, unsigned changed)
 {
     if (w->m->nodemetric)
@@ -74,8 +85,7 @@ static void sync(struct configwatch *w, const kstrmap *data)
     }
     w->ready = true;
     if (s.changed) {
-        KLOG_I(0, "Configuration changed", KV_S("configmap", w->m->config_name),
-               KV_I("keys", s.changed));
+        tell_change(w, s.changed);
         tell_controllers(w, s.changed);
     }
 }

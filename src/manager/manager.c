@@ -77,7 +77,7 @@ void manager_add_nodes(struct manager *m, struct controller *c)
 
 static bool runs(const struct manager *m, enum manager_controller c)
 {
-    return m->o.controllers >> c & 1;
+    return !(m->o.without_controllers >> c & 1);
 }
 
 static struct informer *get(struct manager *m, const struct kind *k)
@@ -104,8 +104,6 @@ static void make_caches(struct manager *m)
 static void copy_options(struct manager *m, const struct manager_opts *o)
 {
     m->o = *o;
-    m->o.controllers = o->controllers ? o->controllers : (1u << MANAGER_CONTROLLERS) - 1;
-    m->o.plugins = o->plugins ? o->plugins : NR_ALL_PLUGINS;
     m->ns = str_empty(o->ns) ? NULL : xstrdup(o->ns);
     m->config_ns = xstrdup(str_or(o->config_ns, SLO_CONFIG_NAMESPACE));
     m->config_name = xstrdup(str_or(o->config_name, SLO_CONFIG_NAME));

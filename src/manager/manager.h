@@ -23,18 +23,17 @@ enum manager_controller {
 };
 extern const char *const manager_controller_names[MANAGER_CONTROLLERS + 1]; /* ends with NULL */
 extern const char *const manager_plugin_names[]; /* of noderesource, by bit; ends with NULL */
-enum { MANAGER_ALL = -1 };
 
 struct manager_opts {
-    unsigned controllers;    /* bits 1 << MANAGER_NODEMETRIC ...; 0: all */
-    unsigned plugins;        /* of noderesource, bits by manager_plugin_names; 0: all */
-    const char *config_ns;   /* of the ConfigMap; NULL: koordinator-system */
-    const char *config_name; /* NULL: slo-controller-config */
-    const char *ns;          /* pods of this namespace only; NULL or "": all */
-    nsec_t resync;           /* every object is looked at again this often; 0: never */
-    const char *instance;    /* for events, usually "koord-manager-HOST"; NULL: the name */
-    struct metrics *metrics; /* NULL: not counted; must outlive the manager */
-    bool sync_gpu_shared;    /* feature gate EnableSyncGPUSharedResource */
+    unsigned without_controllers; /* bits 1 << MANAGER_NODEMETRIC ... of those not to run */
+    unsigned without_plugins;     /* of noderesource, bits by manager_plugin_names */
+    const char *config_ns;        /* of the ConfigMap; NULL: koordinator-system */
+    const char *config_name;      /* NULL: slo-controller-config */
+    const char *ns;               /* pods of this namespace only; NULL or "": all */
+    nsec_t resync;                /* every object is looked at again this often; 0: never */
+    const char *instance;         /* for events, usually "koord-manager-HOST"; NULL: the name */
+    struct metrics *metrics;      /* NULL: not counted; must outlive the manager */
+    bool sync_gpu_shared;         /* feature gate EnableSyncGPUSharedResource */
 };
 struct manager *manager_new(struct loop *l, struct kube *k, const struct manager_opts *o);
 /* NULL is fine; always returns NULL. */

@@ -214,21 +214,33 @@ static const char *const class_descriptions[PRIO_COUNT] = {
     [PRIO_FREE] = "Pods that run when there is room, without any guarantee.",
 };
 
+static struct kj_mval *class_of(struct kj_mdoc *d, enum priority_class c)
+{
+    const struct priority_band *band = priority_band(c);
+    struct kj_mval *o = kj_mobj(d), *metadata = kj_mobj(d);
+
+    set_str(d, o, "apiVersion", "scheduling.k8s.io/v1");
+    set_str(d, o, "kind", "PriorityClass");
+    set_str(d, metadata, "name", band->name);
+    kj_mset(d, o, "metadata", metadata);
+    kj_mset(d, o, "value", kj_mi64(d, band->shipped_value));
+    set_str(d, o, "preemptionPolicy", "PreemptLowerPriority");
+    kj_mset(d, o, "globalDefault", kj_mbool(d, false));
+    set_str(d, o, "description", class_descriptions[c]);
+    return o;
+}
+
+void priority_class_manifest_json(enum priority_class c, struct strbuf *out)
+{
+    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
+
+    kj_mwrite(class_of(d, c), 0, out);
+}
+
 void priority_class_manifests(struct strbuf *yaml)
 {
     for (unsigned i = PRIO_PROD; i < PRIO_COUNT; i++) {
         CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
-        const struct priority_band *band = priority_band((enum priority_class)i);
-        struct kj_mval *o = kj_mobj(d), *metadata = kj_mobj(d);
-
-        set_str(d, o, "apiVersion", "scheduling.k8s.io/v1");
-        set_str(d, o, "kind", "PriorityClass");
-        set_str(d, metadata, "name", band->name);
-        kj_mset(d, o, "metadata", metadata);
-        kj_mset(d, o, "value", kj_mi64(d, band->shipped_value));
-        set_str(d, o, "preemptionPolicy", "PreemptLowerPriority");
-        kj_mset(d, o, "globalDefault", kj_mbool(d, false));
-        set_str(d, o, "description", class_descriptions[i]);
-        put_yaml(o, yaml);
+        put_yaml(class_of(d, (enum priority_class)i), yaml);
     }
 }

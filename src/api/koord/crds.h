@@ -6,6 +6,7 @@
 #ifndef KOORD_API_KOORD_CRDS_H
 #define KOORD_API_KOORD_CRDS_H
 #include "api/koord/common.h"
+#include "api/protocol.h"
 
 /* Every CRD, in the order in which they are installed; NULL after the last. */
 const struct kind_crd *crd_at(size_t i);
@@ -19,4 +20,6 @@ void crd_manifest(const struct kind_crd *c, struct strbuf *yaml);
 
 /* The four PriorityClass objects, one after another: packaging/priorityclasses.yaml. */
 void priority_class_manifests(struct strbuf *yaml);
+/* One of them: not PRIO_NONE. */
+void priority_class_manifest_json(enum priority_class c, struct strbuf *out);
 #endif

@@ -83,7 +83,7 @@ static void input_of(struct noderesource_controller *c, struct batch *b, const s
         .pods = list,
         .npods = n,
         .config = c->m->config,
-        .plugins = c->m->o.plugins,
+        .plugins = NR_ALL_PLUGINS & ~c->m->o.without_plugins,
         .sync_gpu_shared = c->m->o.sync_gpu_shared,
     };
 }

@@ -261,7 +261,7 @@ static void test_a_change_reaches_nodes_over_seconds(void **state)
     char name[16];
 
     (void)state;
-    fixture_init(&f, &(struct manager_opts){ .controllers = 1u << MANAGER_NODESLO });
+    fixture_init(&f, &(struct manager_opts){ .without_controllers = ~(1u << MANAGER_NODESLO) });
     for (int i = 0; i < 1000; i++) {
         (void)snprintf(name, sizeof name, "n%d", i);
         fake_put(f.r.fake, NODES, name, PLAIN_NODE);
@@ -302,7 +302,7 @@ static void test_controllers_can_be_left_out(void **state)
     CLEANUP(fixture_fini) struct fixture f;
 
     (void)state;
-    fixture_init(&f, &(struct manager_opts){ .controllers = 1u << MANAGER_NODEMETRIC });
+    fixture_init(&f, &(struct manager_opts){ .without_controllers = ~(1u << MANAGER_NODEMETRIC) });
     fake_put(f.r.fake, NODES, "a", PLAIN_NODE);
     fixture_start(&f);
     assert_non_null(fake_find(f.r.fake, METRICS, "a"));

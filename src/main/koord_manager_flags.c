@@ -1,0 +1,189 @@
+/* koord_manager_flags.c - the flags of koord-manager. */
+#include "main/koord_manager.h"
+
+#include "base/klog.h"
+
+#define O(member) .off = offsetof(struct manager_options, member)
+static const char *const locks[] = { "leases", NULL };
+static const struct flag served[] = {
+    { "metrics-addr", FLAG_STR, O(metrics_addr), .def = ":8080",
+      .help =
+          "`address` of /metrics, /internal-metrics, /external-metrics and /all-metrics; 0: none" },
+    { "health-probe-addr", FLAG_STR, O(health_addr), .def = ":8000",
+      .help = "`address` of /healthz and /readyz; 0: none" },
+    { "enable-pprof", FLAG_BOOL, O(enable_pprof), .def = "true",
+      .help = "listen on --pprof-addr; there are no Go profiles here, only /debug/pprof/cmdline" },
+    { "pprof-addr", FLAG_STR, O(pprof_addr), .def = ":8090", .help = "that `address`" },
+    { "enable-leader-election", FLAG_BOOL, O(elect), .def = "true",
+      .help = "controllers act only while holding the lease koordinator-manager, so that replicas "
+              "can stand by" },
+    { "leader-election-namespace", FLAG_STR, O(election_ns), .def = "koordinator-system",
+      .help = "`namespace` of the lease; empty: that of the pod" },
+    { "leader-elect-resource-lock", FLAG_STR, O(lock), .def = "leases", .choices = locks,
+      .help = "kind of the lock object" },
+    { "namespace", FLAG_STR, O(ns), .help = "pods of this `namespace` only" },
+    { "sync-period", FLAG_STR, O(sync_period),
+      .help = "look at every object again this often; a value that is no duration is ignored" },
+    { "rest-config-qps", FLAG_F64, O(qps), .def = "30",
+      .help = "requests a second to the API server; without this flag, as many as it takes" },
+    { "rest-config-burst", FLAG_INT, O(burst), .def = "50", .max = INT32_MAX,
+      .help = "requests at once before --rest-config-qps counts" },
+    { "controllers", FLAG_LIST, O(controllers),
+      .def = "nodemetric,noderesource,nodeslo,quotaprofile,colocationprofile",
+      .help = "`names` of the controllers to run; * is all, -name leaves one out" },
+    { "noderesource-plugins", FLAG_LIST, O(plugins),
+      .def = "MidResource,BatchResource,CPUNormalization,ResourceAmplification,GPUDeviceResource,"
+             "RDMADeviceResource",
+      .help = "plugins of the controller noderesource, in the same way" },
+    { "slo-config-name", FLAG_STR, O(config_name), .def = "slo-controller-config",
+      .help = "`name` of the ConfigMap with the strategies" },
+    { "config-namespace", FLAG_STR, O(config_ns), .def = "koordinator-system",
+      .help = "its `namespace`" },
+    { "feature-gates", FLAG_CUSTOM, O(gates), .set = gates_set,
+      .help = "`Name=true,...` switches features" },
+};
+#undef O
+
+#define LATER(name, type, value, text)                     \
+    {                                                      \
+        name, type, FLAG_LATER, .def = value, .help = text \
+    }
+static const struct flag webhook_later[] = {
+    LATER("node-strategy-name-need-check", FLAG_STR, "false",
+          "refuse node entries without a unique name"),
+    LATER("pod-enhanced-validator-config-namespace", FLAG_STR, "koordinator-system",
+          "namespace of the rules"),
+    LATER("pod-enhanced-validator-config-name", FLAG_STR, "pod-enhanced-validator-config",
+          "ConfigMap of the rules"),
+    LATER("pod-enhanced-validator-reconcile-interval", FLAG_DUR, "5m", "how often it is read"),
+    LATER("binding-admission-user-name", FLAG_STR, "", "who may bind pods"),
+    LATER("binding-admission-dry-run", FLAG_BOOL, NULL, "only count who may not"),
+    LATER("binding-admission-namespaces", FLAG_STR, "", "where that is checked"),
+    LATER("binding-admission-exclude-namespaces", FLAG_STR, "kube-system", "where it is not"),
+    LATER("binding-admission-bypass-labels", FLAG_STR, "koordinator.sh/binding-admission-bypass",
+          "pods that are not checked"),
+    LATER("binding-admission-bypass-annotations", FLAG_STR, "", "pods that are not checked"),
+    LATER("colocation-profile-reconcile-by-default", FLAG_BOOL, NULL,
+          "apply all profiles to pending pods"),
+    LATER("colocation-profile-reconcile-interval", FLAG_DUR, "30s", "how often"),
+    LATER("colocation-profile-force-update-pod-duration", FLAG_DUR, "5m", "apply again after"),
+    LATER("colocation-profile-expire-pod-cache-duration", FLAG_DUR, "10m", "remember pods for"),
+    LATER("colocation-profile-update-pod-qps", FLAG_F64, "10", "writes a second"),
+    LATER("colocation-profile-update-pod-qps-burst", FLAG_INT, "100", "writes at once"),
+};
+static const struct flag quota_later[] = {
+    LATER("quota-update-max-retries", FLAG_INT, "3", "attempts to write a quota"),
+    LATER("quota-update-retry-jitter", FLAG_DUR, "0s", "time between them"),
+    LATER("quota-update-max-total-jitter", FLAG_DUR, "1s", "all of them together"),
+    LATER("quota-update-conflict-fresh-get", FLAG_BOOL, NULL, "read again after a conflict"),
+    { "disable-no-deepcopy", FLAG_BOOL, FLAG_IGNORED,
+      .help = "accepted; objects in caches are never copied here" },
+};
+
+/* ---- feature gates --------------------------------------------------------------------------- */
+
+static const struct gate gates[] = {
+    { "BindingAdmissionWebhook", false, GATE_ALPHA, false },
+    { "ColocationProfileController", false, GATE_ALPHA, false },
+    { "ColocationProfileSkipMutatingResources", false, GATE_ALPHA, false },
+    { "ColocationProfileSkipValidatingPriority", false, GATE_ALPHA, false },
+    { "ConfigMapValidatingWebhook", false, GATE_ALPHA, false },
+    { "DisableDefaultQuota", false, GATE_ALPHA, false },
+    { "DisableDeviceResourceSpec", false, GATE_ALPHA, false },
+    { "DisableExtendedResourceSpec", false, GATE_ALPHA, false },
+    { "DisablePVCReservation", false, GATE_BETA, false },
+    { "ElasticMutatingWebhook", true, GATE_BETA, false },
+    { "ElasticQuotaEnableUpdateResourceKey", false, GATE_ALPHA, false },
+    { "ElasticQuotaEvaluationTransformPod", false, GATE_ALPHA, false },
+    { "ElasticQuotaGuaranteeUsage", false, GATE_ALPHA, false },
+    { "ElasticQuotaIgnorePodOverhead", false, GATE_ALPHA, false },
+    { "ElasticValidatingWebhook", true, GATE_BETA, false },
+    { "EnablePodEnhancedValidator", false, GATE_ALPHA, false },
+    { "EnableQuotaAdmission", false, GATE_ALPHA, false },
+    { "EnableQuotaAdmissionOnUpdate", false, GATE_ALPHA, false },
+    { "EnableSyncGPUSharedResource", false, GATE_ALPHA, false },
+    { "MultiQuotaTree", false, GATE_ALPHA, false },
+    { "NodeMutatingWebhook", false, GATE_ALPHA, false },
+    { "NodeValidatingWebhook", false, GATE_ALPHA, false },
+    { "PodMutatingWebhook", true, GATE_BETA, false },
+    { "PodValidatingWebhook", true, GATE_BETA, false },
+    { "PreemptionPolicyTransformer", false, GATE_ALPHA, false },
+    { "PriorityTransformer", false, GATE_ALPHA, false },
+    { "ReplaceResourcesTransformer", false, GATE_ALPHA, false },
+    { "ReservationMutatingWebhook", false, GATE_ALPHA, false },
+    { "SupportParentQuotaSubmitPod", false, GATE_ALPHA, false },
+    { "ValidatePodDeviceResource", false, GATE_ALPHA, false },
+    { "WebhookFramework", true, GATE_BETA, false },
+};
+
+void manager_options_add(struct flags *f, void *options)
+{
+    struct manager_options *o = options;
+
+    gates_init(&o->gates, gates, ARRAY_LEN(gates));
+    flags_add(f, "Manager flags", served, ARRAY_LEN(served), o);
+    client_options_add(f, &o->client);
+    debug_options_add(f, &o->debug);
+    flags_add(f, "Webhook and profile flags", webhook_later, ARRAY_LEN(webhook_later), o);
+    flags_add(f, "Quota flags", quota_later, ARRAY_LEN(quota_later), o);
+}
+
+bool manager_gate_on(const struct manager_options *o, const char *gate)
+{
+    unsigned i = 0;
+
+    while (i < ARRAY_LEN(gates) && !streq(gates[i].name, gate))
+        i++;
+    assert(i < ARRAY_LEN(gates));
+    return gates_on(&o->gates, i);
+}
+
+void manager_options_warn(const struct manager_options *o)
+{
+    for (unsigned i = 0; i < ARRAY_LEN(gates); i++)
+        if (gates_given(&o->gates, i) && gates_on(&o->gates, i) != gates[i].def &&
+            !streq(gates[i].name, "EnableSyncGPUSharedResource"))
+            KLOG_W("Feature gate is accepted and has no effect yet", KV_S("gate", gates[i].name));
+}
+
+/* ---- lists of names -------------------------------------------------------------------------- */
+
+static bool is_known(const char *word, const char *const *names)
+{
+    if (streq(word, "*"))
+        return true;
+    word += *word == '-';
+    for (; *names; names++)
+        if (streq(word, *names))
+            return true;
+    return false;
+}
+
+static bool is_enabled(const struct flag_list *l, const char *name)
+{
+    bool star = false;
+
+    for (size_t i = 0; i < l->n; i++) {
+        const char *word = l->items[i];
+        if (streq(word, name))
+            return true;
+        if (*word == '-' && streq(word + 1, name))
+            return false;
+        star |= streq(word, "*");
+    }
+    return star;
+}
+
+unsigned names_enabled(const struct flag_list *l, const char *const *names,
+                       const char **ret_unknown)
+{
+    unsigned bits = 0;
+
+    *ret_unknown = NULL;
+    for (size_t i = 0; i < l->n; i++)
+        if (!*ret_unknown && !is_known(l->items[i], names))
+            *ret_unknown = l->items[i];
+    for (size_t i = 0; names[i]; i++)
+        bits |= (unsigned)is_enabled(l, names[i]) << i;
+    return bits;
+}
