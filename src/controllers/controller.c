@@ -227,11 +227,6 @@ struct controllers *controllers_free(struct controllers *cs)
     return NULL;
 }
 
-const struct controller_env *controllers_env(const struct controllers *cs)
-{
-    return &cs->env;
-}
-
 void controllers_start(struct controllers *cs)
 {
     cs->started = true;

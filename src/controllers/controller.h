@@ -40,7 +40,6 @@ struct controllers *controllers_new(const struct controller_env *env); /* copied
 /* After its controllers. NULL is fine; always returns NULL. */
 struct controllers *controllers_free(struct controllers *cs);
 DEFINE_CLEANUP(controllers_free, struct controllers *)
-const struct controller_env *controllers_env(const struct controllers *cs);
 
 /* From now on they act: the lease is ours, or there is none. They hear of every object that the
  * caches hold. Twice is as once. */
