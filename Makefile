@@ -69,6 +69,7 @@ check:
 	@scripts/setup
 	@tools/check-format
 	@tools/check-layers
+	@tools/check-exports
 	@tools/check-packages
 	$(call configure,gcc,env CC=gcc,-Dwerror=true)
 	@ninja -C build/gcc

@@ -170,11 +170,6 @@ bool pod_level_requests_set(const struct pod_spec *s)
     return s->resources && any_pod_level(&s->resources->requests);
 }
 
-bool pod_level_resources_set(const struct pod_spec *s)
-{
-    return pod_level_requests_set(s) || (s->resources && any_pod_level(&s->resources->limits));
-}
-
 static void apply_pod_level(const struct calc *c, struct total *t)
 {
     if (c->o->skip_pod_level || !c->spec->resources)

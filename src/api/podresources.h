@@ -32,7 +32,6 @@ struct rescount {
 typedef KLIST(struct rescount) rescountlist;
 rescountlist reslist_counts(const reslist *l, struct arena *a);
 
-/* spec.resources has requests (limits, either) that count: cpu, memory, hugepages. */
+/* spec.resources has requests that count: cpu, memory, hugepages. */
 bool pod_level_requests_set(const struct pod_spec *s);
-bool pod_level_resources_set(const struct pod_spec *s);
 #endif

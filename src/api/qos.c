@@ -24,11 +24,6 @@ const char *kube_qos_name(enum kube_qos q)
     return kube_qos_names[q];
 }
 
-enum kube_qos kube_qos_parse(const char *name)
-{
-    return (enum kube_qos)name_index(kube_qos_names, name);
-}
-
 enum { QOS_RESOURCES = 2 };
 static const char *const qos_resources[QOS_RESOURCES] = { "cpu", "memory" };
 
@@ -140,7 +135,7 @@ enum qos_class qos_raw(const kstrmap *labels)
     return labels ? qos_class_parse(kstrmap_get(labels, LABEL_QOS_CLASS)) : QOS_NONE;
 }
 
-enum qos_class qos_from_kube(enum kube_qos q)
+static enum qos_class qos_from_kube(enum kube_qos q)
 {
     switch (q) {
     case KUBE_QOS_GUARANTEED: return KOORD_GUARANTEED_QOS;

@@ -16,8 +16,6 @@ enum kube_qos { KUBE_QOS_NONE, KUBE_QOS_GUARANTEED, KUBE_QOS_BURSTABLE, KUBE_QOS
 extern const char *const kube_qos_names[]; /* by class, "" for none; ends with NULL */
 
 const char *kube_qos_name(enum kube_qos q);
-/* NULL, "" and unknown names are none. */
-enum kube_qos kube_qos_parse(const char *name);
 
 /* From the spec; status.qosClass is not looked at. */
 enum kube_qos pod_compute_qos(const struct pod_spec *s);
@@ -44,7 +42,6 @@ enum qos_class qos_class_parse(const char *name);
 
 /* The label's class. A bad value is none, it does not fall back to anything. */
 enum qos_class qos_raw(const kstrmap *labels);
-enum qos_class qos_from_kube(enum kube_qos q);
 enum qos_class qos_with_default(const kstrmap *labels, enum kube_qos q);
 
 /* Of a pod; NULL is allowed and has no class. */

@@ -225,11 +225,6 @@ bool labelsel_is_everything(const struct labelsel *s)
     return s->n == 0 && !s->nothing;
 }
 
-bool labelsel_is_nothing(const struct labelsel *s)
-{
-    return s->nothing;
-}
-
 /* ---- canonical text -------------------------------------------------------------------------- */
 
 static void format_req(const struct labelreq *r, struct strbuf *out)

@@ -26,7 +26,6 @@ struct labelsel *labelsel_and(const struct labelsel *s, const char *key, const c
 
 bool labelsel_matches(const struct labelsel *s, const kstrmap *labels);
 bool labelsel_is_everything(const struct labelsel *s); /* no requirement at all */
-bool labelsel_is_nothing(const struct labelsel *s);    /* made from NULL */
 /* Canonical text, as the API server and client-go print it; "" for everything and nothing. */
 void labelsel_format(const struct labelsel *s, struct strbuf *out);
 
@@ -56,6 +55,4 @@ bool fieldsel_matches(const struct fieldsel *s, fieldsel_get_fn get, const void 
 void fieldsel_format(const struct fieldsel *s, struct strbuf *out);
 /* The fields it asks for, to refuse those a kind does not support: NULL after the last. */
 const char *fieldsel_field(const struct fieldsel *s, size_t i);
-/* The value that a field must equal, when the selector says so; else NULL. */
-const char *fieldsel_required(const struct fieldsel *s, const char *field);
 #endif

@@ -131,11 +131,3 @@ const char *fieldsel_field(const struct fieldsel *s, size_t i)
 {
     return i < s->n ? s->terms[i].field : NULL;
 }
-
-const char *fieldsel_required(const struct fieldsel *s, const char *field)
-{
-    for (uint32_t i = 0; i < s->n; i++)
-        if (s->terms[i].equal && streq(s->terms[i].field, field))
-            return s->terms[i].value;
-    return NULL;
-}

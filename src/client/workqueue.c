@@ -203,7 +203,8 @@ void workqueue_add_after(struct workqueue *q, const char *key, nsec_t delay)
     arm(q);
 }
 
-void workqueue_add_limited(struct workqueue *q, const char *key)
+/* After its back-off: it failed. */
+static void add_limited(struct workqueue *q, const char *key)
 {
     struct work *w = work_of(q, key);
     unsigned doublings = MIN(w->failures, 40u);
@@ -231,7 +232,7 @@ void work_done(struct work *w, const struct kerr *err)
 {
     stop_running(w);
     if (err) {
-        workqueue_add_limited(w->q, w->key);
+        add_limited(w->q, w->key);
         return;
     }
     w->failures = 0;

@@ -31,8 +31,6 @@ void workqueue_pause(struct workqueue *q, bool paused);
 
 void workqueue_add(struct workqueue *q, const char *key);
 void workqueue_add_after(struct workqueue *q, const char *key, nsec_t delay); /* earliest wins */
-/* After its back-off: it failed. */
-void workqueue_add_limited(struct workqueue *q, const char *key);
 
 /* The end of a sync: err == NULL forgets its failures; otherwise it is tried again later. */
 void work_done(struct work *w, const struct kerr *err);

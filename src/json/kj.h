@@ -83,7 +83,6 @@ DEFINE_CLEANUP(kj_mdoc_free, struct kj_mdoc *)
 struct kj_mval *kj_mnull(struct kj_mdoc *d);
 struct kj_mval *kj_mbool(struct kj_mdoc *d, bool b);
 struct kj_mval *kj_mi64(struct kj_mdoc *d, int64_t i);
-struct kj_mval *kj_mf64(struct kj_mdoc *d, double f);
 struct kj_mval *kj_mstr(struct kj_mdoc *d, const char *s); /* copies */
 struct kj_mval *kj_mstrn(struct kj_mdoc *d, const char *s, size_t n);
 /* A JSON text, parsed; NULL when it is not valid (and setting or pushing NULL does nothing). */

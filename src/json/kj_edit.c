@@ -41,13 +41,6 @@ struct kj_mval *kj_mi64(struct kj_mdoc *d, int64_t i)
                       : yyjson_mut_uint(kj_ymdoc(d), (uint64_t)i));
 }
 
-struct kj_mval *kj_mf64(struct kj_mdoc *d, double f)
-{
-    if (f - f != 0) /* JSON has no infinities and no NaN */
-        return kj_mnull(d);
-    return must(yyjson_mut_real(kj_ymdoc(d), f));
-}
-
 struct kj_mval *kj_mstrn(struct kj_mdoc *d, const char *s, size_t n)
 {
     if (LIKELY(utf8_valid(s, n)))

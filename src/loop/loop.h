@@ -54,10 +54,6 @@ void loop_work(struct loop *l, work_fn work, post_fn done, void *arg);
  * by the taker when it likes. So a test plays a disk or a driver that does not answer. */
 typedef bool (*worker_fn)(void *arg, work_fn work, post_fn done, void *work_arg);
 void loop_set_worker(struct loop *l, worker_fn fn, void *arg);
-/* A thread of one's own (a store's writer) will post: until released, loop_run() goes on though
- * nothing else is left. On the loop thread; they count. No effect on a virtual loop. */
-void loop_hold(struct loop *l);
-void loop_release(struct loop *l);
 
 /* Real loop: runs until loop_stop(), or until nothing is left to wait for.
  * Virtual loop: jumps from timer to timer until loop_stop() or nothing is left.

@@ -24,7 +24,6 @@ struct real {
     uv_check_t check;
     uv_idle_t idle; /* active while posts of the loop thread wait: cheaper than waking ourselves */
     uv_async_t async; /* posts of other threads */
-    unsigned holds;
 
     nsec_t mono; /* valid while mono_cached */
     bool mono_cached;
@@ -502,21 +501,6 @@ void real_turn(struct loop *l)
 void real_stop(struct loop *l)
 {
     uv_stop(&l->real->uv);
-}
-
-void loop_hold(struct loop *l)
-{
-    if (l->real && l->real->holds++ == 0)
-        uv_ref((uv_handle_t *)&l->real->async);
-}
-
-void loop_release(struct loop *l)
-{
-    if (!l->real)
-        return;
-    assert(l->real->holds > 0);
-    if (--l->real->holds == 0)
-        uv_unref((uv_handle_t *)&l->real->async);
 }
 
 struct uv_loop_s *loop_uv(struct loop *l)

@@ -204,7 +204,6 @@ void conn_mark_stop(struct httpd_conn *c);
 struct httpd_req *req_new(struct httpd_conn *c);
 void req_free(struct httpd_req *r); /* no callback */
 void req_pool_free(struct httpd *d);
-int req_add_header(struct httpd_req *r, struct str name, struct str value);
 const char *req_text(const struct httpd_req *r, uint32_t off);
 /* The head is complete: checks it and calls the handler, or refuses. length: announced, 0 if not.
  */
@@ -216,7 +215,6 @@ void req_work(struct httpd_req *r);  /* held bodies, on_drain */
 void req_close(struct httpd_req *r); /* on_close, if the handler has it */
 /* Takes the request from the handler and answers with this error, or breaks the answer begun. */
 void req_refuse(struct httpd_req *r, int status);
-void req_answer(struct httpd_req *r, int status); /* ours, with a short text */
 /* To be sent as it is? Not: what the protocol says itself (connection and friends). */
 bool req_sends_header(const struct httpd_req *r, struct str name);
 /* Appends with control characters as spaces: text of users cannot smuggle in a header, nor make

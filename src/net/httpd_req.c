@@ -505,6 +505,15 @@ size_t httpd_queued(const struct httpd_req *r)
     return r->ended ? 0 : r->c->proto->queued(r);
 }
 
+/* One of ours, with a short text. */
+static void req_answer(struct httpd_req *r, int status)
+{
+    char text[64];
+    int n = snprintf(text, sizeof text, "%d %s\n", status, status_text(status));
+
+    reply(r, status, "text/plain; charset=utf-8", text, (size_t)n);
+}
+
 void httpd_end(struct httpd_req *r)
 {
     if (r->ended)
@@ -523,14 +532,6 @@ void httpd_reply(struct httpd_req *r, int status, const char *content_type, cons
 }
 
 /* ---- ends we make ---------------------------------------------------------------------------- */
-
-void req_answer(struct httpd_req *r, int status)
-{
-    char text[64];
-    int n = snprintf(text, sizeof text, "%d %s\n", status, status_text(status));
-
-    reply(r, status, "text/plain; charset=utf-8", text, (size_t)n);
-}
 
 void req_close(struct httpd_req *r)
 {

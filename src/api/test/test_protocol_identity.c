@@ -65,8 +65,6 @@ static void test_names_read_back(void **state)
         assert_int_equal(qos_class_parse(qos_class_name((enum qos_class)q)), q);
     for (unsigned c = 0; c < PRIO_COUNT; c++)
         assert_int_equal(priority_class_parse(priority_class_name((enum priority_class)c)), c);
-    for (unsigned q = KUBE_QOS_NONE; q <= KUBE_QOS_BEST_EFFORT; q++)
-        assert_int_equal(kube_qos_parse(kube_qos_name((enum kube_qos)q)), q);
     assert_int_equal(qos_class_parse(NULL), QOS_NONE);
     assert_int_equal(qos_class_parse("be"), QOS_NONE);
 }

@@ -65,13 +65,11 @@ struct crd_schema {
 
 /* schema.c: compiles the schema in s->doc. Never fails: what structural.c lets through. */
 void schema_compile(struct crd_schema *s, const struct kj_val *open_api);
-const struct snode *snode_prop(const struct snode *n, const char *name, size_t len);
 /* The node under a member; *known false: not specified (and pruned unless preserved). */
 const struct snode *snode_member(const struct snode *n, const char *key, size_t len, bool *known);
 
 /* version.c */
 struct crd_schema *crd_version_new(const struct kj_val *definition, const struct kj_val *version);
-struct crd_schema *crd_schema_free(struct crd_schema *s); /* returns NULL */
 void crd_schema_release(const struct resource *r);
 
 /* structural.c: where: "spec.validation.openAPIV3Schema". */

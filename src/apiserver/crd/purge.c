@@ -27,7 +27,8 @@ static void purge_free(struct purge *p)
     free(p);
 }
 
-void document_with_rev(const char *doc, size_t n, uint64_t rev, struct strbuf *out)
+/* The document with another resourceVersion. */
+static void document_with_rev(const char *doc, size_t n, uint64_t rev, struct strbuf *out)
 {
     CLEANUP(kj_doc_free) struct kj_doc *parsed = NULL;
     CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();

@@ -332,7 +332,7 @@ static int read_one(struct translation *t)
     }
 }
 
-int regex_translate(const char *go, struct strbuf *posix, bool *ret_icase, struct kerr *err)
+static int regex_translate(const char *go, struct strbuf *posix, bool *ret_icase, struct kerr *err)
 {
     struct translation t = { .start = go, .p = go, .out = posix, .err = err, .inner = { 1 } };
 

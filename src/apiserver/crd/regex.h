@@ -12,7 +12,6 @@
 struct regex; /* compiled on first use */
 
 /* -EINVAL with what is wrong, in the words of Go's regexp where they are known. */
-int regex_translate(const char *go, struct strbuf *posix, bool *ret_icase, struct kerr *err);
 int regex_new(const char *go, struct regex **ret, struct kerr *err);
 struct regex *regex_free(struct regex *r); /* returns NULL */
 DEFINE_CLEANUP(regex_free, struct regex *)

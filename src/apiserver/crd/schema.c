@@ -161,7 +161,7 @@ void schema_compile(struct crd_schema *s, const struct kj_val *open_api)
     s->root = compile(s, open_api);
 }
 
-const struct snode *snode_prop(const struct snode *n, const char *name, size_t len)
+static const struct snode *snode_prop(const struct snode *n, const char *name, size_t len)
 {
     size_t lo = 0, hi = n ? n->nprops : 0;
     while (lo < hi) {

@@ -15,7 +15,7 @@
 /* ---- definitions --------------------------------------------------------------------------------
  */
 
-struct definition *crds_find(struct crds *c, const char *name)
+static struct definition *crds_find(struct crds *c, const char *name)
 {
     vec_foreach(&c->defs, i)
         if (streq(c->defs.items[i]->name, name))

@@ -25,7 +25,6 @@ struct crds {
     bool stopping;
 };
 
-struct definition *crds_find(struct crds *c, const char *name);
 /* Looks at the newest stored form again; nothing happens when it is gone. */
 void crds_resync(struct crds *c, const char *name);
 
@@ -40,6 +39,4 @@ void status_update(struct crds *c, const struct definition *def);
 void purge_start(struct crds *c, const char *name);
 bool purge_is_active(const struct crds *c, const char *name);
 void purge_stop_all(struct crds *c);
-/* The document with another resourceVersion. */
-void document_with_rev(const char *doc, size_t n, uint64_t rev, struct strbuf *out);
 #endif

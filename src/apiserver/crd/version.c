@@ -101,7 +101,7 @@ struct crd_schema *crd_version_new(const struct kj_val *definition, const struct
     return s;
 }
 
-struct crd_schema *crd_schema_free(struct crd_schema *s)
+static struct crd_schema *crd_schema_free(struct crd_schema *s)
 {
     if (!s)
         return NULL;

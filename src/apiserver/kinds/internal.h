@@ -145,9 +145,6 @@ void check_resources(struct check *c, const char *path, const struct kj_val *res
                      const struct kj_val *claims, bool of_pod);
 /* Quantities of a resource list: names known, not negative, extended ones whole. */
 void check_resource_list(struct check *c, const char *path, const struct kj_val *list);
-bool resource_is_native(const char *name);
-bool resource_is_extended(const char *name);
-bool resource_is_hugepages(const char *name);
 
 /* ---- pods
  * ----------------------------------------------------------------------------------------- */
@@ -170,7 +167,6 @@ void check_volume_mounts(struct check *c, const char *path, const struct kj_val 
 void check_probe(struct check *c, const char *path, const struct kj_val *probe, const char *which);
 void check_lifecycle(struct check *c, const char *path, const struct kj_val *lifecycle);
 void check_placement(struct check *c, const char *path, const struct kj_val *spec);
-void check_tolerations(struct check *c, const char *path, const struct kj_val *list);
 void check_node_selector(struct check *c, const char *path, const struct kj_val *selector);
 void check_taints(struct check *c, const char *path, const struct kj_val *list);
 void check_pvc_spec(struct check *c, const char *path, const struct kj_val *spec);

@@ -191,7 +191,7 @@ static void check_spreads(struct check *c, const char *path, const struct kj_val
 /* ---- taints and tolerations
  * ------------------------------------------------------------------------- */
 
-void check_tolerations(struct check *c, const char *path, const struct kj_val *list)
+static void check_tolerations(struct check *c, const char *path, const struct kj_val *list)
 {
     static const char *const operators[] = { "Equal", "Exists", NULL };
     static const char *const gated[] = { "Equal", "Exists", "Lt", "Gt", NULL };

@@ -10,18 +10,18 @@ static bool among(const char *s, const char *const *list)
     return false;
 }
 
-bool resource_is_hugepages(const char *name)
+static bool resource_is_hugepages(const char *name)
 {
     return str_starts(name, "hugepages-");
 }
 
 /* Kubernetes' own names: without a domain, or in kubernetes.io. */
-bool resource_is_native(const char *name)
+static bool resource_is_native(const char *name)
 {
     return !strchr(name, '/') || strstr(name, "kubernetes.io/");
 }
 
-bool resource_is_extended(const char *name)
+static bool resource_is_extended(const char *name)
 {
     if (resource_is_native(name) || str_starts(name, "requests."))
         return false;

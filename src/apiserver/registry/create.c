@@ -39,7 +39,7 @@ static int check_request(struct api_call *c, const struct kj_val *obj, struct ke
 }
 
 /* What the server fills in, whatever the client sent. */
-void meta_fill_new(struct api_call *c, struct kj_mdoc *d, struct kj_mval *obj)
+static void meta_fill_new(struct api_call *c, struct kj_mdoc *d, struct kj_mval *obj)
 {
     static const char *const drop[] = { "deletionTimestamp", "deletionGracePeriodSeconds",
                                         "managedFields", "selfLink", "resourceVersion" };

@@ -136,8 +136,6 @@ void watch_drop_cache(struct apiserver *s);
 /* The server stops: a last bookmark, then the end. */
 void watch_finish(struct watcher *w);
 
-/* deletionTimestamp and grace from now on; true: something changed. */
-void meta_fill_new(struct api_call *c, struct kj_mdoc *d, struct kj_mval *obj);
 void object_dup_member(struct kj_mdoc *d, struct kj_mval *obj, const struct kj_val *from,
                        const char *key); /* as in `from`, absent when absent there */
 struct admission_req admission_of(struct api_call *c, const struct resource *r, const char *ns,

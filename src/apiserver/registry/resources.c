@@ -90,28 +90,6 @@ const struct resource *res_table_find(const struct res_table *t, const char *gro
     return NULL;
 }
 
-const struct resource *res_table_find_kind(const struct res_table *t, const char *group,
-                                           const char *version, const char *kind)
-{
-    vec_foreach(&t->entries, i) {
-        const struct resource *r = &t->entries.items[i]->r;
-        if (streq(r->kind, kind) && streq(r->group, group) && streq(r->version, version))
-            return r;
-    }
-    return NULL;
-}
-
-const struct resource *res_table_find_any(const struct res_table *t, const char *group,
-                                          const char *plural)
-{
-    vec_foreach(&t->entries, i) {
-        const struct resource *r = &t->entries.items[i]->r;
-        if (streq(r->plural, plural) && streq(r->group, group))
-            return r;
-    }
-    return NULL;
-}
-
 bool res_table_has_group(const struct res_table *t, const char *group, const char *version)
 {
     vec_foreach(&t->entries, i) {

@@ -27,11 +27,6 @@ bool res_table_remove(struct res_table *t, const char *group, const char *versio
 /* NULL when not served. Borrowed: valid until the end of the turn; see resource_ref(). */
 const struct resource *res_table_find(const struct res_table *t, const char *group,
                                       const char *version, const char *plural);
-const struct resource *res_table_find_kind(const struct res_table *t, const char *group,
-                                           const char *version, const char *kind);
-/* The first entry with this group and plural, whatever version. */
-const struct resource *res_table_find_any(const struct res_table *t, const char *group,
-                                          const char *plural);
 /* version NULL: any. */
 bool res_table_has_group(const struct res_table *t, const char *group, const char *version);
 /* In the order they were added; NULL after the last. */

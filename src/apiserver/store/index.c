@@ -47,7 +47,7 @@ struct resource *index_resource(const struct index *x, const char *res)
     return map_getz(&x->resources, res);
 }
 
-int entry_cmp(const struct entry *e, const char *ns, const char *name)
+static int entry_cmp(const struct entry *e, const char *ns, const char *name)
 {
     int c = e->ns == ns ? 0 : strcmp(e->ns, ns);
     return c ? c : strcmp(e->name, name);

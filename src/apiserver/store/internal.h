@@ -84,7 +84,6 @@ void index_remove(struct index *x, struct entry *e);                 /* and free
 struct index_pos index_seek(const struct resource *r, const char *ns, const char *name, bool past);
 struct entry *index_at(const struct resource *r, struct index_pos p); /* NULL at the end */
 struct index_pos index_next(const struct resource *r, struct index_pos p);
-int entry_cmp(const struct entry *e, const char *ns, const char *name);
 
 /* ---- history --------------------------------------------------------------------------------- */
 

@@ -58,6 +58,12 @@ void __wrap_klog_set_clock(klog_clock_fn now, void *arg)
     __real_klog_set_clock(now, arg);
 }
 
+static void stopped(struct loop *l, void *arg)
+{
+    (void)l;
+    run_exit(arg, 0);
+}
+
 static int start(struct run *r, struct kerr *err)
 {
     struct options *o = r->options;
@@ -68,14 +74,8 @@ static int start(struct run *r, struct kerr *err)
     if (write(STDOUT_FILENO, "up\n", 3) != 3)
         return kerr_set(err, -EIO, "write");
     r->self = r;
-    loop_hold(r->loop);
+    loop_after(r->loop, 3600 * NSEC_PER_SEC, stopped, r); /* something to wait for */
     return 0;
-}
-
-static void stopped(struct loop *l, void *arg)
-{
-    (void)l;
-    run_exit(arg, 0);
 }
 
 static void stop(struct run *r)
@@ -85,9 +85,8 @@ static void stop(struct run *r)
 
 static void fini(struct run *r)
 {
+    (void)r;
     KLOG_I(4, "Letting go", KV_B("clockOfLoop", clock_of_loop));
-    if (r->self)
-        loop_release(r->loop);
 }
 
 static const struct program program = {

@@ -323,7 +323,7 @@ static void test_objects_are_edited_in_place(void **state)
     assert_mjson(o, "{\"a\":\"only\"}");
     kj_mset(d, o, "b", kj_mbool(d, true));
     kj_mset(d, o, "c", kj_mnull(d));
-    kj_mset(d, o, "b", kj_mf64(d, 0.5));
+    kj_mset(d, o, "b", kj_mraw(d, "0.5", 3));
     assert_mjson(o, "{\"a\":\"only\",\"b\":0.5,\"c\":null}");
     assert_true(kj_mdel(o, "c", 1)); /* the last */
     kj_mset(d, o, "d", kj_mi64(d, 4));
@@ -382,7 +382,6 @@ static void test_values_that_json_cannot_hold(void **state)
     CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
 
     (void)state;
-    assert_mjson(kj_mf64(d, 1.0 / 0.0), "null");
     assert_mjson(kj_mstrn(d, "a\xFF", 2), "\"a\xEF\xBF\xBD\"");
     assert_mjson(kj_mstr(d, NULL), "null");
     assert_null(kj_mraw(d, "{\"a\":", 5));

@@ -161,19 +161,29 @@ enum { POSTERS = 4, POSTS_EACH = 5000 };
 struct poster {
     struct loop *l;
     int *got;
+    struct timer *end; /* what the loop waits for */
 };
 
 static void got_one(struct loop *l, void *arg)
 {
-    if (++*(int *)arg == POSTERS * POSTS_EACH)
-        loop_release(l);
+    struct poster *p = arg;
+
+    (void)l;
+    if (++*p->got == POSTERS * POSTS_EACH)
+        p->end = timer_cancel(p->end);
+}
+
+static void too_late(struct loop *l, void *arg)
+{
+    (void)l;
+    ((struct poster *)arg)->end = NULL;
 }
 
 static void *poster_main(void *arg)
 {
     struct poster *p = arg;
     for (int i = 0; i < POSTS_EACH; i++)
-        loop_post(p->l, got_one, p->got);
+        loop_post(p->l, got_one, p);
     return NULL;
 }
 
@@ -181,11 +191,11 @@ static void test_posts_from_threads_all_arrive(void **state)
 {
     CLEANUP(loop_free) struct loop *l = loop_new();
     int got = 0;
-    struct poster p = { l, &got };
+    struct poster p = { l, &got, NULL };
     pthread_t threads[POSTERS];
 
     (void)state;
-    loop_hold(l);
+    p.end = loop_after(l, 60 * NSEC_PER_SEC, too_late, &p);
     for (int i = 0; i < POSTERS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, poster_main, &p), 0);
     loop_run(l);
