@@ -70,6 +70,7 @@ check:
 	@tools/check-format
 	@tools/check-layers
 	@tools/check-exports
+	@tools/check-names
 	@tools/check-packages
 	$(call configure,gcc,env CC=gcc,-Dwerror=true)
 	@ninja -C build/gcc

@@ -1,8 +1,8 @@
 /* http.h - something that carries HTTP requests: the seam where transports, and faults, plug in.
  *
- * The client of http_client.h implements it over sockets (HTTP/1.1 and HTTP/2); tests wrap it
- * (http_fault.h) or answer by hand. Loop thread only. Callbacks come in later turns, in the order
- * on_headers, on_data*, on_end; on_end comes exactly once unless the call was cancelled.
+ * http_client_new() implements it over sockets (HTTP/1.1 and HTTP/2); tests wrap it
+ * (http_fault_new()) or answer by hand. Loop thread only. Callbacks come in later turns, in the
+ * order on_headers, on_data*, on_end; on_end comes exactly once unless the call was cancelled.
  */
 #ifndef KOORD_NET_HTTP_H
 #define KOORD_NET_HTTP_H

@@ -150,7 +150,8 @@ void check_qualified(struct check *c, const char *path, const char *s)
 
     if (!why)
         return;
-    /* names.h tells both rules that an empty name breaks in one text; the server has two errors. */
+    /* api/names.h tells both rules that an empty name breaks in one text; the server has two
+     * errors. */
     if (str_starts(why, empty) && why[sizeof empty - 1] == ';') {
         err_invalid(c, path, s, empty);
         why += sizeof empty + 1;

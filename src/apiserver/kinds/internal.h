@@ -7,7 +7,7 @@
  *   pod_update.c    what may change                    pod_cell.c  columns of pods
  *   bind.c          pods/binding                       evict.c     pods/eviction
  *   downward.c      fieldRef, resourceFieldRef         apps_check.c, job_policy.c  workloads
- *   node.c namespace.c event.c service.c core.c apps.c job.c cronjob.c policy.c storage.c dra.c
+ *   node.c namespace.c event.c service.c core.c apps.c job.c (with CronJob) policy.c storage.c
  *   misc.c          the other kinds
  */
 #ifndef KOORD_APISERVER_KINDS_INTERNAL_H

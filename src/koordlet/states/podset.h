@@ -24,7 +24,7 @@ struct npod { /* a pod on this node */
     enum kube_qos kube_qos;
     enum qos_class qos;           /* with defaults: label, else by kube_qos */
     enum priority_class priority; /* with defaults */
-    const char *cgroup_dir;       /* relative, as in cgroup/naming.h */
+    const char *cgroup_dir;       /* relative, as in kernel/naming.h */
     struct npod_container *containers;
     uint32_t ncontainers;
 };

@@ -30,7 +30,7 @@ typedef void (*extender_fn)(void *arg, const struct kj_val *answer, const struct
 struct extender_call *extender_post(struct extender *e, enum extender_verb verb,
                                     const struct strbuf *body, extender_fn fn, void *arg);
 
-/* ---- words.c: what is written and read ------------------------------------------------------- */
+/* ---- codec.c: what is written and read ------------------------------------------------------- */
 
 /* Fields that this program keeps; a real extender's struct has more, which stay empty. */
 void words_pod(struct kjw *w, const char *key, const struct kobj *pod);
