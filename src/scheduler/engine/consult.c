@@ -150,6 +150,7 @@ static bool ask_about(struct scheduler *s, struct splan *plan, struct kobj *pod,
     attempt_init(&a, &in, s->arena);
     if (a.n)
         attempt_filter(&a);
+    attempt_end(&a);
     if (!a.feasible)
         return false;
     struct round_node *nodes = arena_newn0(s->arena, a.feasible, struct round_node);

@@ -50,12 +50,14 @@ static void place(struct scheduler *s, struct splan *plan, struct attempt *a, ui
     if (s->resize_pods)
         a->stopwatch = times_resume(plan->times);
     if (assume(s, a, row, node, &err) < 0) {
+        attempt_end(a);
         cycle_failed(s, plan, a->obj, &(struct failure){ .error = true, .message = err.text });
         return;
     }
     a->stopwatch = times_resume(plan->times);
     int slot = attempt_reserve(a, row, &code, &why);
     stopwatch_point(a->stopwatch, LAP_RESERVE, slot < 0 ? KS_SUCCESS : code);
+    attempt_end(a);
     if (slot < 0) {
         binding_start(s, plan, a->obj, node);
         return;
@@ -105,6 +107,7 @@ static bool make_room(struct scheduler *s, struct splan *plan, struct attempt *a
     if (*words)
         strbuf_appendf(message, " %s", words);
     f->message = strbuf_str(message);
+    attempt_end(a);
     if (found && consult_victims(s, plan, a->obj, &r.plan, f))
         return true;
     cycle_outcome(s, plan, a->obj,
@@ -135,6 +138,7 @@ static void nowhere(struct scheduler *s, struct splan *plan, struct attempt *a)
         attempt_message(a, &message);
     if (a->n && !f.error && make_room(s, plan, a, &f, &message))
         return;
+    attempt_end(a);
     f.message = strbuf_str(&message);
     cycle_failed(s, plan, a->obj, &f);
 }
@@ -167,50 +171,47 @@ static void run(struct scheduler *s, struct attempt *a, const struct attempt_inp
         a->feasible = 0;
 }
 
-static void verify_reuse(struct scheduler *s, const struct attempt *a, struct attempt_input in)
+/* Everything made anew, before the attempt itself: what is reused must lead to the same, and
+ * somebody may want to see all scores. */
+static void run_whole(struct scheduler *s, struct attempt *whole, struct attempt_input in)
 {
-    struct attempt again;
-    struct kerr err = { 0 };
-
     in.complete = true;
-    run(s, &again, &in);
-    if (a->n && attempt_compare(a, &again, &err) < 0) {
-        KLOG_E(&err, "What was reused is out of date", KV_S("pod", LOG_KEY(a->obj)));
-        abort();
-    }
+    run(s, whole, &in);
+    if (s->debug_scores && whole->feasible > 1)
+        debug_log_scores(whole, s->debug_scores);
+    attempt_end(whole);
 }
 
-/* Somebody wants to see it: scores that were reused or left out are made for him. */
-static void debug_attempt(struct scheduler *s, struct attempt *a, struct attempt_input in)
+static void verify_reuse(const struct attempt *a, const struct attempt *whole)
 {
-    struct attempt whole;
+    struct kerr err = { 0 };
 
-    if (s->debug_filters)
-        debug_log_filters(a);
-    if (!s->debug_scores || a->feasible < 2)
+    if (a->n == 0 || attempt_compare(a, whole, &err) == 0)
         return;
-    in.complete = true;
-    run(s, &whole, &in);
-    if (whole.feasible)
-        debug_log_scores(&whole, s->debug_scores);
+    KLOG_E(&err, "What was reused is out of date", KV_S("pod", LOG_KEY(a->obj)));
+    abort();
 }
 
 void cycle_try(struct scheduler *s, struct splan *plan, struct kobj *pod,
                const struct attempt_advice *advice)
 {
     struct attempt_input in = cycle_input(s, plan, pod);
-    struct attempt a;
+    struct attempt a, whole;
 
     in.advice = advice;
-    in.stopwatch = times_begin(plan->times, advice ? loop_stopwatch(s->loop) : s->attempt_began);
+    bool twice = s->verify_reuse || s->debug_scores;
+    if (twice)
+        run_whole(s, &whole, in);
+    in.stopwatch =
+        times_begin(plan->times, advice || twice ? loop_stopwatch(s->loop) : s->attempt_began);
     run(s, &a, &in);
-    in.stopwatch = a.stopwatch = NULL; /* what follows looks at nodes for other reasons */
+    a.stopwatch = NULL; /* what follows looks at nodes for other reasons */
     times_took_part(plan->times, &a);
     if (s->verify_reuse)
-        verify_reuse(s, &a, in);
+        verify_reuse(&a, &whole);
     smetrics_algorithm(plan->metrics, times_last(plan->times) - s->attempt_began, a.n, a.feasible);
-    if (s->debug_scores || s->debug_filters)
-        debug_attempt(s, &a, in);
+    if (s->debug_filters)
+        debug_log_filters(&a);
     if (a.feasible)
         place(s, plan, &a, attempt_pick(&a, s->loop));
     else

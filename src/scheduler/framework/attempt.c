@@ -15,6 +15,7 @@
 #include "scheduler/model/nodecache.h"
 #include "scheduler/model/nominator.h"
 #include "scheduler/model/objects.h"
+#include "scheduler/model/overlay.h"
 
 static void describe(struct attempt *a)
 {
@@ -35,6 +36,8 @@ void attempt_init(struct attempt *a, const struct attempt_input *in, struct aren
         .obj = in->pod,
         .nominated_first = in->nominated_first,
         .nominated_once = in->nominated_once,
+        .ignored = in->ignored,
+        .nignored = in->nignored,
         .advice = in->advice,
         .all_plans = in->all_plans,
         .stopwatch = in->stopwatch,
@@ -45,9 +48,13 @@ void attempt_init(struct attempt *a, const struct attempt_input *in, struct aren
                    .complete = in->complete },
     };
     a->n = a->cycle.nodes->n;
-    nodecache_begin(in->cache);
+    a->own.cache = in->cache;
+    a->overlay = in->within ? in->within->overlay : &a->own;
+    a->before = a->after = ks_overlay_mark(a->overlay);
+    if (!in->within)
+        nodecache_begin(in->cache);
     describe(a);
-    if (in->shapes && !in->complete)
+    if (in->shapes && !in->complete && !in->within)
         a->shape =
             shapes_get(in->shapes, in->profile, in->pod, a->cycle.nodes, a->objects_generation);
 }
@@ -322,18 +329,16 @@ static void filter_nominated(struct attempt *a)
     attempt_own_verdicts(a);
     for (size_t it = 0; (pod = nominator_next(n, &it, &node));) {
         uint32_t row = ks_row_of(a->cycle.nodes, node);
-        uint8_t by, why;
+        struct attempt_verdict v;
         if (row == KS_NO_ROW || a->with_nominated[row] || a->by[row] == ATTEMPT_LEFT_OUT ||
             !attempt_nominated_counts(a, pod))
             continue;
         a->with_nominated[row] = 1;
-        attempt_overlay_begin(a, row);
-        bool fits = attempt_overlay_fits(a, &by, &why);
+        bool fits = attempt_fits(a, row, &v);
         if (!fits || a->nominated_once) {
-            a->by[row] = fits ? 0 : by;
-            a->why[row] = fits ? 0 : why;
+            a->by[row] = v.by;
+            a->why[row] = v.why;
         }
-        attempt_overlay_end(a);
     }
 }
 
@@ -362,6 +367,28 @@ static uint32_t find_dirty(struct attempt *a)
     return n;
 }
 
+/* Rows that are as if, or were when the shape was used last, are dirty whatever their generation.
+ */
+static uint32_t add_overlaid(struct attempt *a, uint32_t n)
+{
+    struct shape *h = a->shape;
+    uint32_t nnow, nthen = h->noverlaid;
+    const uint32_t *now = overlay_rows(a->cache, &nnow);
+
+    if (nnow + nthen == 0)
+        return n;
+    uint8_t *seen = arena_zalloc(a->arena, a->n);
+    for (uint32_t i = 0; i < n; i++)
+        seen[h->dirty[i]] = 1;
+    for (uint32_t i = 0; i < nnow + nthen; i++) {
+        uint32_t row = i < nnow ? now[i] : h->overlaid[i - nnow];
+        if (!seen[row])
+            h->dirty[n++] = row;
+        seen[row] = 1;
+    }
+    return n;
+}
+
 static void reject_rows(struct attempt *a)
 {
     a->by = arena_zalloc(a->arena, a->n);
@@ -373,24 +400,35 @@ static void reject_rows(struct attempt *a)
         memset(a->by, ATTEMPT_LEFT_OUT, a->n);
 }
 
+struct ks_pod *ks_overlay_pod(struct ks_overlay *o)
+{
+    assert(o->of);
+    o->of->pod_replaced = true;
+    return &o->of->pod;
+}
+
+/* What is known of equal pods is not about a pod that was changed; of rows that were changed it is
+ * found anew. */
 static void transform(struct attempt *a)
 {
     const struct profile_point *point = &a->profile->points[KS_POINT_PRE_FILTER];
 
+    a->overlay->of = a;
     for (uint32_t i = 0; i < point->n && a->code == KS_SUCCESS; i++) {
         uint32_t slot = point->slots[i];
         const struct profile_slot *s = &a->profile->slots[slot];
         struct ks_texts why = { .arena = a->arena };
         if (!s->plugin->transform)
             continue;
-        enum ks_code code = s->plugin->transform(s->self, &a->cycle, &a->pod, &why);
+        enum ks_code code = s->plugin->transform(s->self, &a->cycle, &a->pod, a->overlay, &why);
         stopwatch_plugin(a->stopwatch, LAP_BEFORE_PRE_FILTER, slot, code);
-        if (code == KS_SKIP)
-            continue;
-        a->shape = NULL; /* what was found for others is not about this pod and these columns */
-        if (code != KS_SUCCESS)
+        if (code != KS_SUCCESS && code != KS_SKIP)
             reject_all(a, code, code == KS_ERROR ? 0 : UINT64_C(1) << slot, ks_texts_join(&why));
     }
+    a->overlay->of = NULL;
+    a->after = ks_overlay_mark(a->overlay);
+    if (a->pod_replaced)
+        a->shape = NULL;
 }
 
 static void after_pre_filter(struct attempt *a)
@@ -427,10 +465,7 @@ static bool take_alone(struct attempt *a, uint32_t row)
 {
     if (!may_have(a, row))
         return false;
-    attempt_overlay_begin(a, row);
-    bool fits = attempt_overlay_fits(a, NULL, NULL);
-    attempt_overlay_end(a);
-    if (!fits)
+    if (!attempt_fits(a, row, NULL))
         return false;
     uint32_t *one = arena_new0(a->arena, uint32_t);
     *one = row;
@@ -491,11 +526,12 @@ void attempt_filter(struct attempt *a)
     a->state = a->shape ? a->shape->state : arena_newn0(a->arena, a->profile->n, void *);
     a->score_state = arena_newn0(a->arena, a->profile->n, void *);
     fresh = !a->shape || !a->shape->made;
-    ndirty = fresh ? 0 : find_dirty(a);
+    ndirty = fresh ? 0 : add_overlaid(a, find_dirty(a));
     stopwatch_plugin(a->stopwatch, LAP_NOBODY, 0, KS_SUCCESS);
     if (a->code == KS_SUCCESS && pre_filter(a, fresh, ndirty))
         after_pre_filter(a);
     stopwatch_point(a->stopwatch, LAP_PRE_FILTER, a->code);
+    attempt_follow(a);
     if (a->code != KS_SUCCESS) {
         reject_rows(a);
         if (a->shape)
@@ -520,6 +556,7 @@ void attempt_filter(struct attempt *a)
     if (a->shape) {
         a->shape->skip_filter = a->skip_filter;
         a->shape->generation = a->cycle.nodes->changes.generation;
+        shape_set_overlaid(a->shape, a->cache);
     }
     note_score(a, fresh, ndirty);
     filter_nominated(a);
@@ -531,10 +568,30 @@ void attempt_filter(struct attempt *a)
     stopwatch_point(a->stopwatch, LAP_FILTER, KS_SUCCESS);
 }
 
+void attempt_end(struct attempt *a)
+{
+    if (!a->overlay)
+        return;
+    ks_overlay_rollback(a->overlay, a->after);
+    if (a->follows)
+        attempt_unfollow(a); /* the states that a shape keeps are refreshed when it is used again */
+    ks_overlay_rollback(a->overlay, a->before);
+    a->overlay = NULL;
+}
+
+static bool is_ignored(const struct attempt *a, struct kuid uid)
+{
+    for (uint32_t i = 0; i < a->nignored; i++)
+        if (kuid_equal(a->ignored[i], uid))
+            return true;
+    return false;
+}
+
 bool attempt_nominated_counts(const struct attempt *a, const struct kobj *pod)
 {
     int32_t theirs = pod_priority(pod_of(pod)), ours = pod_priority(a->pod.pod);
 
     return !kuid_equal(pod->meta.uid, a->obj->meta.uid) && theirs >= ours &&
-           (theirs > ours || !nominator_is_foreign(a->nominator, pod->meta.uid));
+           (theirs > ours || !nominator_is_foreign(a->nominator, pod->meta.uid)) &&
+           !is_ignored(a, pod->meta.uid);
 }

@@ -1,8 +1,9 @@
 /* attempt.h - one pod against all nodes: filters, scores, the choice, and why (scheduler-core 5).
  *
  * Pure over cache, nominator and objects: nothing is assumed or written, so the same code
- * schedules, explains to people, and tries out preemption. Everything lives in the arena, which
- * dies with the attempt; only the shapes (shapes.h) live on. Loop thread, in one piece.
+ * schedules, explains to people, and tries out preemption. What it changes of rows to try something
+ * is taken back at its end. Everything lives in the arena, which dies with the attempt; only the
+ * shapes (shapes.h) live on. Loop thread, in one piece.
  */
 #ifndef KOORD_SCHEDULER_ATTEMPT_H
 #define KOORD_SCHEDULER_ATTEMPT_H
@@ -58,6 +59,19 @@ struct attempt {
     bool nominated_first, nominated_once;
     bool nominated_fits; /* then: it fits there, and is tried nowhere else */
     struct attempt_trial *trial;
+    /* rows as if, for the whole attempt and within it */
+    struct ks_overlay {
+        struct nodecache *cache;
+        struct attempt *told; /* attempts whose states follow changes */
+        struct attempt *of;   /* whose transform() is asked right now */
+    } own, *overlay;          /* own, or that of the attempt around this one */
+    uint32_t before, after;   /* marks: of transform() */
+    struct attempt *told_next;
+    bool follows, pod_replaced, counted;
+    uint8_t counting[PROFILE_PLUGINS_MAX]; /* slots whose state counts pods, when they were */
+    uint32_t ncounting;
+    const struct kuid *ignored; /* pods whose nominations do not count */
+    uint32_t nignored;
 };
 
 /* What extenders said, who are asked before the attempt: about nodes by their names, because rows
@@ -87,11 +101,21 @@ struct attempt_input {
     const struct attempt_advice *advice;
     bool all_plans;
     struct stopwatch *stopwatch;
+    /* The attempt is made while another one is, on rows as that one sees them now: for the pods of
+     * a job. Nothing is reused. */
+    struct attempt *within;
+    const struct kuid *ignored; /* pods whose nominations do not count, as of the same job */
+    uint32_t nignored;
 };
+/* The attempt must not move in memory until attempt_end(). */
 void attempt_init(struct attempt *a, const struct attempt_input *in, struct arena *arena);
 /* Afterwards a->feasible candidates are left, or a->code, a->rejectors and the message say why
  * there is none. */
 void attempt_filter(struct attempt *a);
+/* All that was changed of rows since it began is taken back: no more questions, but what was found
+ * stays to be read. Nothing may happen to the cache before, but that the pod is assumed. Attempts
+ * within an attempt end first, the latest of them before the others. Twice is fine. */
+void attempt_end(struct attempt *a);
 /* -1 when a plugin failed: a->code and a->text say so. */
 int attempt_score(struct attempt *a);
 /* Do two attempts come to the same verdicts and the same order of candidates? -EBADMSG: no. For
@@ -123,18 +147,16 @@ void tally_one_node(const struct ks_texts *why, struct strbuf *out);
 
 /* ---- as if ----------------------------------------------------------------------------------- */
 
-/* One row as if pods were there or gone: for nominated pods and for preemption. Between begin and
- * end nothing else may happen to the attempt. */
-void attempt_overlay_begin(struct attempt *a, uint32_t row);
-void attempt_overlay_add(struct attempt *a, struct kobj *pod);
-void attempt_overlay_remove(struct attempt *a, const struct pod *pod);
-void attempt_overlay_restore(struct attempt *a, const struct pod *pod);
-/* Would the pod fit now, nominated pods considered? If not, *ret_by and *ret_why as in by and why
- * (both may be NULL). */
-bool attempt_overlay_fits(struct attempt *a, uint8_t *ret_by, uint8_t *ret_why);
-/* Why attempt_overlay_fits() has just said no. */
-void attempt_overlay_texts(struct attempt *a, struct ks_texts *out);
-/* In which pass: 1, with the nominated pods of the row; 2, without those that there are. */
-unsigned attempt_overlay_pass(const struct attempt *a);
-void attempt_overlay_end(struct attempt *a);
+/* Rows as if pods were there or gone: changes with ks_overlay_*() on a->overlay, then this
+ * question. Whoever changes rows takes it back. */
+struct attempt_verdict {
+    uint8_t by, why; /* as in the attempt; by 0: it fits */
+    bool nominated;  /* said with the nominated pods of the row there */
+    bool second;     /* without them, after it was looked at with them */
+};
+/* Would the pod fit the row as it is now, nominated pods considered? ret may be NULL. */
+bool attempt_fits(struct attempt *a, uint32_t row, struct attempt_verdict *ret);
+/* Why attempt_fits() has just said no. */
+void attempt_fits_texts(struct attempt *a, uint32_t row, const struct attempt_verdict *v,
+                        struct ks_texts *out);
 #endif

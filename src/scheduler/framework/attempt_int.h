@@ -10,6 +10,11 @@ void attempt_verdict_texts(struct attempt *a, uint32_t row, uint8_t by, uint8_t 
                            struct ks_texts *out);
 /* Does the room nominated for this pod count for ours? */
 bool attempt_nominated_counts(const struct attempt *a, const struct kobj *pod);
+/* overlay.c: the states are there, and follow all changes of rows; until they do no more. */
+void attempt_follow(struct attempt *a);
+void attempt_unfollow(struct attempt *a);
+/* The pods nominated on the row that count are there, until a rollback. */
+void attempt_with_nominated(struct attempt *a, uint32_t row);
 /* `by` and `why` become the attempt's own, so that they can be changed. */
 void attempt_own_verdicts(struct attempt *a);
 /* advice.c: candidates that extenders rejected are none; their scores are added. */

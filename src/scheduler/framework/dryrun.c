@@ -65,10 +65,10 @@ static uint32_t collect(struct dry_run *d, uint32_t row)
     return n;
 }
 
-static bool fits(const struct dry_run *d, uint32_t row)
+static bool fits(struct dry_run *d, uint32_t row)
 {
     return d->rules->fits ? d->rules->fits(d->rules->arg, d->a, row)
-                          : attempt_overlay_fits(d->a, NULL, NULL);
+                          : attempt_fits(d->a, row, &d->verdict);
 }
 
 static void explain(const struct dry_run *d, uint32_t row, struct ks_texts *why)
@@ -76,7 +76,7 @@ static void explain(const struct dry_run *d, uint32_t row, struct ks_texts *why)
     if (d->rules->explain)
         d->rules->explain(d->rules->arg, d->a, row, why);
     else
-        attempt_overlay_texts(d->a, why);
+        attempt_fits_texts(d->a, row, &d->verdict, why);
 }
 
 /* Those of this fate come back, if the pod still fits. */
@@ -85,24 +85,36 @@ static void spare(struct dry_run *d, uint32_t row, uint32_t n, uint8_t fate)
     for (uint32_t i = 0; i < n; i++) {
         if (d->fate[i] != fate)
             continue;
-        attempt_overlay_restore(d->a, d->pods[i]);
+        uint32_t mark = ks_overlay_mark(d->a->overlay);
+        ks_overlay_restore_pod(d->a->overlay, row, d->pods[i]);
         if (fits(d, row))
             continue;
-        attempt_overlay_remove(d->a, d->pods[i]);
+        ks_overlay_rollback(d->a->overlay, mark);
         d->fate[i] |= FATE_VICTIM;
     }
 }
 
-static void choose(struct dry_run *d, uint32_t n, struct victims *ret)
+uint32_t dry_run_remove(struct dry_run *d, uint32_t row)
+{
+    d->n = collect(d, row);
+    for (uint32_t i = d->n; i-- > 0;)
+        ks_overlay_remove_pod(d->a->overlay, row, d->pods[i]);
+    return d->n;
+}
+
+void dry_run_spare(struct dry_run *d, uint32_t row, struct victims *ret)
 {
     struct budgets *budgets = d->rules->budgets;
+    uint32_t n = d->n;
+
+    *ret = (struct victims){ .row = row, .pods = d->pods };
 
     if (budgets)
         budgets_begin(budgets);
     for (uint32_t i = 0; i < n; i++)
         d->fate[i] = budgets && budgets_take(budgets, d->pods[i]) ? FATE_VIOLATING : FATE_SPARED;
-    spare(d, ret->row, n, FATE_VIOLATING);
-    spare(d, ret->row, n, FATE_SPARED);
+    spare(d, row, n, FATE_VIOLATING);
+    spare(d, row, n, FATE_SPARED);
     for (uint32_t i = 0; i < n; i++) {
         if (!(d->fate[i] & FATE_VICTIM))
             continue;
@@ -113,23 +125,19 @@ static void choose(struct dry_run *d, uint32_t n, struct victims *ret)
 
 enum ks_code dry_run_row(struct dry_run *d, uint32_t row, struct victims *ret, struct ks_texts *why)
 {
-    uint32_t n = collect(d, row);
+    uint32_t mark = ks_overlay_mark(d->a->overlay);
     enum ks_code code = KS_SUCCESS;
 
-    if (n == 0) {
+    if (dry_run_remove(d, row) == 0) {
         ks_texts_add(why, PREEMPTION_NO_VICTIMS);
         return KS_UNRESOLVABLE;
     }
-    *ret = (struct victims){ .row = row, .pods = d->pods };
-    attempt_overlay_begin(d->a, row);
-    for (uint32_t i = n; i-- > 0;) /* backwards: who comes back first is found first */
-        attempt_overlay_remove(d->a, d->pods[i]);
     if (fits(d, row)) {
-        choose(d, n, ret);
+        dry_run_spare(d, row, ret);
     } else {
         code = KS_UNSCHEDULABLE;
         explain(d, row, why);
     }
-    attempt_overlay_end(d->a);
+    ks_overlay_rollback(d->a->overlay, mark);
     return code;
 }

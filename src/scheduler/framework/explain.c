@@ -170,10 +170,9 @@ void attempt_texts(struct attempt *a, uint32_t row, struct ks_texts *out)
         if (*a->opinion[row]->why)
             ks_texts_add(out, a->opinion[row]->why);
     } else if (a->by[row] && a->with_nominated && a->with_nominated[row]) {
-        attempt_overlay_begin(a, row);
-        if (!attempt_overlay_fits(a, NULL, NULL))
-            attempt_overlay_texts(a, out);
-        attempt_overlay_end(a);
+        struct attempt_verdict v;
+        if (!attempt_fits(a, row, &v))
+            attempt_fits_texts(a, row, &v, out);
     } else if (a->by[row]) {
         attempt_verdict_texts(a, row, a->by[row], a->why[row], out);
     }

@@ -1,8 +1,12 @@
-/* overlay.c - one row of an attempt as if pods were there or gone.
+/* overlay.c - rows of an attempt as if pods were there or gone: the changes, who is told of them,
+ * and whether the pod fits.
  *
- * The row itself is changed and put back, and plugins whose state counts pods are told: an undo log
- * instead of a copy of the node for each question.
+ * The rows themselves are changed and put back (model/overlay.h), and plugins whose state counts
+ * pods are told: an undo log instead of a copy of the node for each question. Attempts within an
+ * attempt share its overlay; the states of all of them follow every change.
  */
+#include "scheduler/model/overlay.h"
+
 #include "api/kobj.h"
 #include "api/pod.h"
 #include "base/arena.h"
@@ -10,39 +14,108 @@
 #include "scheduler/model/nodecache.h"
 #include "scheduler/model/nominator.h"
 
-struct change {
-    struct change *next;
-    struct kobj *pod;
-    bool added; /* otherwise gone */
-};
+/* ---- who is told ----------------------------------------------------------------------------- */
+
+static void find_counting(struct attempt *a)
+{
+    for (uint32_t i = 0; i < a->profile->n; i++)
+        if (a->state[i] && a->profile->slots[i].plugin->add_pod)
+            a->counting[a->ncounting++] = (uint8_t)i;
+    a->counted = true;
+}
+
+static void tell_attempt(struct attempt *a, const struct pod *other, uint32_t row, bool added)
+{
+    void *state = a->cycle.state;
+
+    if (!a->counted)
+        find_counting(a);
+    for (uint32_t i = 0; i < a->ncounting; i++) {
+        uint32_t slot = a->counting[i];
+        const struct profile_slot *s = &a->profile->slots[slot];
+        a->cycle.state = a->state[slot];
+        (added ? s->plugin->add_pod : s->plugin->remove_pod)(s->self, &a->cycle, &a->pod, other,
+                                                             row);
+    }
+    a->cycle.state = state;
+}
+
+static void tell(const struct ks_overlay *o, const struct pod *other, uint32_t row, bool added)
+{
+    for (struct attempt *a = o->told; a; a = a->told_next)
+        tell_attempt(a, other, row, added);
+}
+
+void attempt_follow(struct attempt *a)
+{
+    a->told_next = a->overlay->told;
+    a->overlay->told = a;
+    a->follows = true;
+}
+
+void attempt_unfollow(struct attempt *a)
+{
+    for (struct attempt **at = &a->overlay->told; *at; at = &(*at)->told_next) {
+        if (*at != a)
+            continue;
+        *at = a->told_next;
+        break;
+    }
+    a->follows = false;
+}
+
+/* ---- changes --------------------------------------------------------------------------------- */
+
+uint32_t ks_overlay_mark(const struct ks_overlay *o)
+{
+    return overlay_mark(o->cache);
+}
+
+void ks_overlay_rollback(struct ks_overlay *o, uint32_t mark)
+{
+    while (overlay_mark(o->cache) > mark) {
+        struct overlay_undone u = overlay_undo(o->cache);
+        if (u.pod)
+            tell(o, pod_of(u.pod), u.row, u.kind == OVERLAY_REMOVED);
+        kobj_unref(u.pod);
+    }
+}
+
+void ks_overlay_add_pod(struct ks_overlay *o, uint32_t row, struct kobj *pod)
+{
+    overlay_add_pod(o->cache, row, pod);
+    tell(o, pod_of(pod), row, true);
+}
+
+void ks_overlay_remove_pod(struct ks_overlay *o, uint32_t row, const struct pod *pod)
+{
+    CLEANUP(kobj_unref) struct kobj *keep = kobj_ref((struct kobj *)&pod->obj);
+    overlay_remove_pod(o->cache, row, pod);
+    tell(o, pod_of(keep), row, false);
+}
+
+void ks_overlay_restore_pod(struct ks_overlay *o, uint32_t row, const struct pod *pod)
+{
+    overlay_restore_pod(o->cache, row, pod);
+    tell(o, pod, row, true);
+}
+
+void ks_overlay_add(struct ks_overlay *o, uint32_t row, uint32_t column, int64_t delta)
+{
+    overlay_use(o->cache, row, column, delta);
+}
+
+/* ---- does it fit? ---------------------------------------------------------------------------- */
+
 struct nomination { /* a nominated pod that counts; borrowed */
     uint32_t row;
     struct kobj *pod;
 };
-struct attempt_trial { /* made once an attempt: there may be one for every row */
-    bool open;
-    uint32_t row;
-    struct change *changes; /* the latest first */
-    struct change *spare;
+struct attempt_trial {              /* made once an attempt: there may be one for every row */
     struct nomination *nominations; /* by row */
     uint32_t nnominations;
-    uint32_t first, nominated; /* of these the row's own */
-    bool with_nominated;       /* they were there when the pod was refused */
     uint8_t *said, *by, *why;
-    uint8_t counting[PROFILE_PLUGINS_MAX]; /* slots whose state counts pods */
-    uint32_t ncounting;
 };
-
-static void tell(struct attempt *a, const struct pod *other, bool added)
-{
-    for (uint32_t i = 0; i < a->trial->ncounting; i++) {
-        uint32_t slot = a->trial->counting[i];
-        const struct profile_slot *s = &a->profile->slots[slot];
-        a->cycle.state = a->state[slot];
-        (added ? s->plugin->add_pod : s->plugin->remove_pod)(s->self, &a->cycle, &a->pod, other,
-                                                             a->trial->row);
-    }
-}
 
 static int by_row(const void *a, const void *b)
 {
@@ -66,176 +139,78 @@ static void find_nominations(const struct attempt *a, struct attempt_trial *t)
     qsort(t->nominations, t->nnominations, sizeof *t->nominations, by_row);
 }
 
-static struct attempt_trial *trial_new(struct attempt *a)
+static struct attempt_trial *trial_of(struct attempt *a)
 {
-    struct attempt_trial *t = arena_new0(a->arena, struct attempt_trial);
-
-    t->said = arena_zalloc(a->arena, a->n);
-    t->by = arena_zalloc(a->arena, a->n);
-    t->why = arena_zalloc(a->arena, a->n);
-    for (uint32_t i = 0; i < a->profile->n; i++)
-        if (a->state[i] && a->profile->slots[i].plugin->add_pod)
-            t->counting[t->ncounting++] = (uint8_t)i;
-    find_nominations(a, t);
-    return t;
+    if (a->trial)
+        return a->trial;
+    a->trial = arena_new0(a->arena, struct attempt_trial);
+    a->trial->said = arena_zalloc(a->arena, a->n);
+    a->trial->by = arena_zalloc(a->arena, a->n);
+    a->trial->why = arena_zalloc(a->arena, a->n);
+    find_nominations(a, a->trial);
+    return a->trial;
 }
 
-/* The nominations of the row. */
-static void select_nominations(struct attempt_trial *t)
+/* The pods nominated on the row are there; how many. */
+static uint32_t add_nominated(struct attempt *a, uint32_t row)
 {
-    uint32_t lo = 0, hi = t->nnominations;
+    const struct attempt_trial *t = trial_of(a);
+    uint32_t lo = 0, hi = t->nnominations, n = 0;
 
     while (lo < hi) {
         uint32_t mid = lo + (hi - lo) / 2;
-        if (t->nominations[mid].row < t->row)
+        if (t->nominations[mid].row < row)
             lo = mid + 1;
         else
             hi = mid;
     }
-    t->first = lo;
-    for (t->nominated = 0; lo < t->nnominations && t->nominations[lo].row == t->row; lo++)
-        t->nominated++;
+    for (; lo < t->nnominations && t->nominations[lo].row == row; lo++, n++)
+        ks_overlay_add_pod(a->overlay, row, t->nominations[lo].pod);
+    return n;
 }
 
-void attempt_overlay_begin(struct attempt *a, uint32_t row)
+static bool judge(struct attempt *a, uint32_t row, struct attempt_verdict *v)
 {
-    a->trial = a->trial ? a->trial : trial_new(a);
-    assert(!a->trial->open);
-    a->trial->open = true;
-    a->trial->row = row;
-    select_nominations(a->trial);
-    nodecache_overlay_begin(a->cache, row);
+    struct attempt_trial *t = trial_of(a);
+
+    attempt_filter_row(a, row, t->said, t->by, t->why);
+    v->by = t->by[row];
+    v->why = t->why[row];
+    return v->by == 0;
 }
 
-static void push(struct attempt *a, struct kobj *pod, bool added)
+bool attempt_fits(struct attempt *a, uint32_t row, struct attempt_verdict *ret)
 {
-    struct attempt_trial *t = a->trial;
-    struct change *c = t->spare ? t->spare : arena_new0(a->arena, struct change);
+    uint32_t mark = ks_overlay_mark(a->overlay);
+    struct attempt_verdict v = { 0 };
 
-    t->spare = c->next;
-    *c = (struct change){ t->changes, kobj_ref(pod), added };
-    t->changes = c;
-}
-
-static struct kobj *obj_of(const struct pod *p)
-{
-    return (struct kobj *)&p->obj;
-}
-
-void attempt_overlay_add(struct attempt *a, struct kobj *pod)
-{
-    push(a, pod, true);
-    nodecache_overlay_add(a->cache, pod);
-    tell(a, pod_of(pod), true);
-}
-
-void attempt_overlay_remove(struct attempt *a, const struct pod *pod)
-{
-    push(a, obj_of(pod), false);
-    nodecache_overlay_remove(a->cache, pod);
-    tell(a, pod, false);
-}
-
-static void drop(struct attempt_trial *t, struct change **at)
-{
-    struct change *c = *at;
-    *at = c->next;
-    kobj_unref(c->pod);
-    c->next = t->spare;
-    t->spare = c;
-}
-
-void attempt_overlay_restore(struct attempt *a, const struct pod *pod)
-{
-    for (struct change **at = &a->trial->changes; *at; at = &(*at)->next) {
-        if ((*at)->added || pod_of((*at)->pod) != pod)
-            continue;
-        nodecache_overlay_restore(a->cache, pod);
-        tell(a, pod, true);
-        drop(a->trial, at);
-        return;
+    v.nominated = add_nominated(a, row) > 0;
+    bool fits = judge(a, row, &v);
+    if (v.nominated) {
+        ks_overlay_rollback(a->overlay, mark);
+        if (fits && !a->nominated_once) {
+            v.nominated = false;
+            v.second = true;
+            fits = judge(a, row, &v);
+        }
     }
+    if (ret)
+        *ret = v;
+    return fits;
 }
 
-static bool fits(struct attempt *a, uint8_t *ret_by, uint8_t *ret_why)
+void attempt_fits_texts(struct attempt *a, uint32_t row, const struct attempt_verdict *v,
+                        struct ks_texts *out)
 {
-    struct attempt_trial *t = a->trial;
+    uint32_t mark = ks_overlay_mark(a->overlay);
 
-    attempt_filter_row(a, t->row, t->said, t->by, t->why);
-    if (ret_by)
-        *ret_by = t->by[t->row];
-    if (ret_why)
-        *ret_why = t->why[t->row];
-    return t->by[t->row] == 0;
+    if (v->nominated)
+        add_nominated(a, row);
+    attempt_verdict_texts(a, row, v->by, v->why, out);
+    ks_overlay_rollback(a->overlay, mark);
 }
 
-static void add_nominated(struct attempt *a)
+void attempt_with_nominated(struct attempt *a, uint32_t row)
 {
-    const struct attempt_trial *t = a->trial;
-    for (uint32_t i = 0; i < t->nominated; i++)
-        attempt_overlay_add(a, t->nominations[t->first + i].pod);
-}
-
-/* The nominated pods are the latest changes. The cache takes its own back at the end of the trial
- * only, so the trial begins again with the changes that stay. */
-static void drop_nominated(struct attempt *a)
-{
-    struct attempt_trial *t = a->trial;
-    struct change *stay = t->changes;
-
-    for (uint32_t i = 0; i < t->nominated; i++)
-        stay = stay->next;
-    nodecache_overlay_end(a->cache);
-    nodecache_overlay_begin(a->cache, t->row);
-    for (const struct change *c = stay; c; c = c->next) {
-        if (c->added)
-            nodecache_overlay_add(a->cache, c->pod);
-        else
-            nodecache_overlay_remove(a->cache, pod_of(c->pod));
-    }
-    while (t->changes != stay) {
-        tell(a, pod_of(t->changes->pod), false);
-        drop(t, &t->changes);
-    }
-}
-
-bool attempt_overlay_fits(struct attempt *a, uint8_t *ret_by, uint8_t *ret_why)
-{
-    struct attempt_trial *t = a->trial;
-
-    t->with_nominated = false;
-    if (t->nominated == 0)
-        return fits(a, ret_by, ret_why);
-    add_nominated(a);
-    t->with_nominated = !fits(a, ret_by, ret_why);
-    drop_nominated(a);
-    return !t->with_nominated && (a->nominated_once || fits(a, ret_by, ret_why));
-}
-
-void attempt_overlay_texts(struct attempt *a, struct ks_texts *out)
-{
-    const struct attempt_trial *t = a->trial;
-
-    if (t->with_nominated)
-        add_nominated(a);
-    attempt_verdict_texts(a, t->row, t->by[t->row], t->why[t->row], out);
-    if (t->with_nominated)
-        drop_nominated(a);
-}
-
-unsigned attempt_overlay_pass(const struct attempt *a)
-{
-    return a->trial->nominated && !a->trial->with_nominated ? 2 : 1;
-}
-
-void attempt_overlay_end(struct attempt *a)
-{
-    struct attempt_trial *t = a->trial;
-
-    nodecache_overlay_end(a->cache);
-    while (t->changes) {
-        tell(a, pod_of(t->changes->pod), !t->changes->added);
-        drop(t, &t->changes);
-    }
-    t->open = false;
+    add_nominated(a, row);
 }

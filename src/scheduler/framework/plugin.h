@@ -87,6 +87,26 @@ struct ks_cycle {
     bool complete; /* somebody reads all scores: no shortcut for equal ones */
 };
 
+/* ---- rows as if ------------------------------------------------------------------------------ */
+
+/* Changes of rows that are tried and taken back: in transform() for the whole attempt, in plans for
+ * as long as the plugin wants. They are undone in reverse order, to the byte, so they nest. Rows
+ * that were changed in transform() are evaluated anew for this attempt; all others keep what is
+ * known of them. Plugins whose state counts pods are told (add_pod, remove_pod) from pre_filter on.
+ */
+struct ks_overlay;
+void ks_overlay_add_pod(struct ks_overlay *o, uint32_t row, struct kobj *pod);
+void ks_overlay_remove_pod(struct ks_overlay *o, uint32_t row, const struct pod *pod);
+/* One that was removed is there again. */
+void ks_overlay_restore_pod(struct ks_overlay *o, uint32_t row, const struct pod *pod);
+/* More in use in a column (also KS_USED_MCPU_NZ, KS_USED_MEMORY_NZ); negative: less. */
+void ks_overlay_add(struct ks_overlay *o, uint32_t row, uint32_t column, int64_t delta);
+/* All changes after a mark are taken back. */
+uint32_t ks_overlay_mark(const struct ks_overlay *o);
+void ks_overlay_rollback(struct ks_overlay *o, uint32_t mark);
+/* The pod of the attempt, to be changed; in transform() only. Nothing is reused then. */
+struct ks_pod *ks_overlay_pod(struct ks_overlay *o);
+
 /* ---- cluster events -------------------------------------------------------------------------- */
 
 enum ks_resource {
@@ -315,11 +335,10 @@ struct ks_plugin {
 
     /* The next three are asked where the plugin is enabled as a pre_filter, in that order.
      *
-     * Before pre_filter: may replace the pod, or the columns by copies in the arena (reserved room
-     * given back to its owner). Returns KS_SKIP when it left everything as it was; otherwise the
-     * attempt reuses nothing. */
-    enum ks_code (*transform)(void *self, struct ks_cycle *c, struct ks_pod *p,
-                              struct ks_texts *why);
+     * Before pre_filter: may change rows for this attempt (reserved room given back to its owner)
+     * and the pod itself, both through the overlay. KS_SKIP: nothing to do. */
+    enum ks_code (*transform)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                              struct ks_overlay *o, struct ks_texts *why);
     /* After all pre_filters: may narrow the rows further. KS_SKIP: nothing to say. */
     enum ks_code (*after_pre_filter)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                                      struct ks_only *only, struct ks_texts *why);

@@ -67,9 +67,9 @@ struct preemption_rules { /* what differs between plugins; NULL and 0 stand for 
     bool (*may_evict)(void *arg, const struct attempt *a, const struct pod *victim, uint32_t row);
     /* Which of two is more important: as for qsort. NULL: by priority, then the longer life. */
     int (*compare)(void *arg, const struct attempt *a, const struct pod *x, const struct pod *y);
-    /* Does the pod fit the row as it is now? NULL: attempt_overlay_fits(). */
+    /* Does the pod fit the row as it is now? NULL: attempt_fits(). */
     bool (*fits)(void *arg, struct attempt *a, uint32_t row);
-    /* Why it does not, asked right after that. NULL: attempt_overlay_texts(). */
+    /* Why it does not, asked right after that. NULL: attempt_fits_texts(). */
     void (*explain)(void *arg, struct attempt *a, uint32_t row, struct ks_texts *why);
     struct budgets *budgets; /* NULL: none count */
     int64_t percentage;      /* so many of the rows in question have to do, */
@@ -87,13 +87,19 @@ struct dry_run {
     /* its own */
     const struct pod **pods;
     uint8_t *fate;
-    uint32_t cap;
+    uint32_t n, cap;
+    struct attempt_verdict verdict;
 };
 /* Who would have to go from a row. KS_SUCCESS: those in *ret, which may be nobody; the array is
  * overwritten by the next call. KS_UNRESOLVABLE: nobody there may be evicted. KS_UNSCHEDULABLE: the
- * pod does not fit without them either, and `why` tells the reasons. */
+ * pod does not fit without them either, and `why` tells the reasons. The row is as before. */
 enum ks_code dry_run_row(struct dry_run *d, uint32_t row, struct victims *ret,
                          struct ks_texts *why);
+/* The same in two steps, for plans over several rows, each with a dry_run of its own: all that may
+ * be evicted go, and it returns how many; when room has been given to whom it is for, they come
+ * back one after the other as long as `fits` says yes. Both stay part of the overlay. */
+uint32_t dry_run_remove(struct dry_run *d, uint32_t row);
+void dry_run_spare(struct dry_run *d, uint32_t row, struct victims *ret);
 
 /* The usual plan: one row, the cheapest, found by dry runs on all rows where the absence of pods
  * may help. For .plan. */

@@ -3,6 +3,7 @@
 
 #include "api/pod.h"
 #include "base/arena.h"
+#include "scheduler/model/overlay.h"
 #include "scheduler/model/requests.h"
 
 /* A state that is refreshed again and again may grow in its arena; then it is made anew. */
@@ -28,6 +29,7 @@ static void shape_free(struct shape *h)
 {
     kobj_unref(h->pod);
     arena_free(h->arena);
+    free(h->overlaid);
     free(h);
 }
 
@@ -100,6 +102,19 @@ void shape_make_room(struct shape *h)
     h->dirty = arena_newn0(h->arena, h->n, uint32_t);
 }
 
+void shape_set_overlaid(struct shape *h, const struct nodecache *c)
+{
+    const uint32_t *rows = overlay_rows(c, &h->noverlaid);
+
+    if (h->noverlaid == 0)
+        return;
+    if (h->noverlaid > h->overlaid_cap) {
+        h->overlaid_cap = h->noverlaid;
+        h->overlaid = xreallocarray(h->overlaid, h->overlaid_cap, sizeof *rows);
+    }
+    memcpy(h->overlaid, rows, h->noverlaid * sizeof *rows);
+}
+
 static bool up_to_date(const struct shape *h, const struct ks_nodes *nodes, uint64_t objects)
 {
     return h->made && h->node_generation == nodes->node_changes.generation &&
@@ -131,6 +146,7 @@ struct shape *shapes_get(struct shapes *s, const struct profile *p, struct kobj 
     h->score_state = arena_newn0(h->arena, p->n, void *);
     h->raw = arena_newn0(h->arena, p->n, int64_t *);
     h->by = h->why = NULL;
+    h->noverlaid = 0;
     return h;
 }
 

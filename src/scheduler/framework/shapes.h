@@ -24,6 +24,10 @@ struct shape {        /* filled and read by attempt.c */
     int64_t *total;    /* weighted sum of LOCAL plugins that do not normalise */
     int64_t **raw;     /* [slot][row] of LOCAL plugins that do */
     uint32_t *dirty;   /* room for n rows */
+    /* Rows that an overlay had changed when they were looked at last: what is known of them is not
+     * about the rows as they are. */
+    uint32_t *overlaid;
+    uint32_t noverlaid, overlaid_cap;
 };
 
 struct shapes *shapes_new(uint32_t max);
@@ -36,6 +40,8 @@ struct shape *shapes_get(struct shapes *s, const struct profile *p, struct kobj 
 /* The arrays by row, empty; for a shape that is not made. Not before they are needed: pods that
  * name their node have no use for them. */
 void shape_make_room(struct shape *h);
+/* Remembers the rows that are changed by an overlay right now. */
+void shape_set_overlaid(struct shape *h, const struct nodecache *c);
 /* Forget everything, for instance before a profile goes. */
 void shapes_clear(struct shapes *s);
 struct shapes_stats {

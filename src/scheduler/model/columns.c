@@ -32,7 +32,7 @@ static void add_column(struct columns *c, const char *name)
 /* The row is another one now. */
 static void touch(struct columns *c, uint32_t row)
 {
-    if (c->overlay)
+    if (c->silent)
         return;
     c->changed[row] = ++c->view.changes.generation;
     c->journal[c->view.changes.generation % KS_JOURNAL] = row;
@@ -209,6 +209,15 @@ void columns_add(struct columns *c, uint32_t row, const struct requests *r, int 
     c->mcpu_nz[row] = sum(c->mcpu_nz[row], r->mcpu_nz, sign);
     c->memory_nz[row] = sum(c->memory_nz[row], r->memory_nz, sign);
     touch(c, row);
+}
+
+void columns_use(struct columns *c, uint32_t row, uint32_t column, int64_t delta)
+{
+    int64_t *cells = column == KS_USED_MCPU_NZ     ? c->mcpu_nz
+                     : column == KS_USED_MEMORY_NZ ? c->memory_nz
+                                                   : c->used[column];
+
+    cells[row] = (int64_t)((uint64_t)cells[row] + (uint64_t)delta);
 }
 
 int columns_check_used(const struct columns *c, uint32_t row, const struct requests *all,

@@ -17,7 +17,7 @@ struct columns {
     uint8_t *flags;
     struct ks_podlist *pods;
     uint64_t *changed, *node_changed;
-    bool overlay; /* changes are taken back before anybody looks: no new generations */
+    bool silent; /* changes are part of an overlay: no new generations */
     uint32_t journal[KS_JOURNAL], node_journal[KS_JOURNAL];
 };
 
@@ -29,6 +29,8 @@ void columns_remove(struct columns *c, uint32_t row); /* the last row takes its 
 void columns_set_node(struct columns *c, uint32_t row, const struct node *n);
 void columns_clear_used(struct columns *c, uint32_t row);
 void columns_set_pods(struct columns *c, uint32_t row, struct ks_podlist pods); /* borrowed */
+/* KS_USED_MCPU_NZ and KS_USED_MEMORY_NZ are columns too. Exactly undone by the opposite. */
+void columns_use(struct columns *c, uint32_t row, uint32_t column, int64_t delta);
 void columns_add(struct columns *c, uint32_t row, const struct requests *r, int sign);
 int columns_check_used(const struct columns *c, uint32_t row, const struct requests *all,
                        uint32_t n, struct kerr *err);

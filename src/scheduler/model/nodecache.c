@@ -5,44 +5,8 @@
 #include "api/pod.h"
 #include "base/arena.h"
 #include "base/map.h"
-#include "scheduler/model/columns.h"
 #include "scheduler/model/labels.h"
-#include "scheduler/model/uidmap.h"
-
-struct cnode {
-    char *name;
-    struct kobj *obj;   /* NULL while only pods are known */
-    uint32_t row;       /* while obj is set */
-    struct cpod **pods; /* beside list.items */
-    struct ks_podlist list;
-    uint32_t cap, nhuge;
-};
-
-struct cpod {
-    struct kuid uid; /* first: uidmap */
-    struct kobj *pod;
-    struct cnode *node;
-    uint32_t at;        /* in its node's list */
-    int64_t confirm_by; /* 0: not bound yet, or confirmed */
-    bool assumed, huge, affinity;
-    struct cpod *trial; /* the next of those that are there or gone only as if */
-    struct requests requests;
-};
-
-struct nodecache {
-    struct columns cols;
-    struct cnode **rows; /* [row], as many as the columns have room for */
-    uint32_t rows_cap;
-    struct map nodes;   /* name -> struct cnode */
-    struct uidmap pods; /* struct cpod */
-    size_t assumed;
-    struct labels *labels; /* apart: whoever reads the rows may ask for columns */
-    struct arena *arena;   /* for one call */
-    struct trial {         /* a row as if pods were there or gone */
-        struct cnode *node;
-        struct cpod *gone, *added;
-    } trial;
-};
+#include "scheduler/model/nodecache_int.h"
 
 struct nodecache *nodecache_new(void)
 {
@@ -62,7 +26,7 @@ static void node_free(struct cnode *n)
     free(n);
 }
 
-static void cpod_free(struct cpod *p)
+void cpod_free(struct cpod *p)
 {
     requests_fini(&p->requests);
     kobj_unref(p->pod);
@@ -83,6 +47,7 @@ struct nodecache *nodecache_free(struct nodecache *c)
         node_free(n);
     }
     map_fini(&c->nodes);
+    overlay_fini(c);
     columns_fini(&c->cols);
     labels_free(c->labels);
     free(c->rows);
@@ -127,6 +92,7 @@ static void recount(struct nodecache *c, struct cnode *n)
     columns_clear_used(&c->cols, n->row);
     for (uint32_t i = 0; i < n->list.n; i++)
         columns_add(&c->cols, n->row, &n->pods[i]->requests, 1);
+    overlay_use_again(c, n->row);
 }
 
 static void account(struct nodecache *c, struct cnode *n, const struct cpod *p, int sign)
@@ -167,15 +133,21 @@ static void list_set(struct cnode *n, uint32_t at, struct cpod *p)
     p->at = at;
 }
 
-static void list_add(struct cnode *n, struct cpod *p)
+/* One more; the last place. */
+static uint32_t list_grow(struct cnode *n)
 {
-    uint32_t end = n->list.n++;
-
-    if (end == n->cap) {
+    if (n->list.n == n->cap) {
         n->cap = n->cap ? n->cap * 2 : 8;
         n->pods = xreallocarray(n->pods, n->cap, sizeof(struct cpod *));
         n->list.items = xreallocarray(n->list.items, n->cap, sizeof *n->list.items);
     }
+    return n->list.n++;
+}
+
+static void list_add(struct cnode *n, struct cpod *p)
+{
+    uint32_t end = list_grow(n);
+
     if (p->affinity) {
         uint32_t first = n->list.naffinity++;
         if (first < end)
@@ -199,7 +171,19 @@ static void list_remove(struct cnode *n, struct cpod *p)
         list_set(n, hole, n->pods[end]);
 }
 
-static void attach(struct nodecache *c, struct cpod *p, struct cnode *n)
+/* Undoes list_remove(): whoever took a place gives it back. */
+static void list_insert(struct cnode *n, struct cpod *p, uint32_t at)
+{
+    uint32_t end = list_grow(n), hole = p->affinity ? n->list.naffinity++ : at;
+
+    if (hole < end)
+        list_set(n, end, n->pods[hole]);
+    if (at < hole)
+        list_set(n, hole, n->pods[at]);
+    list_set(n, at, p);
+}
+
+void cnode_attach(struct nodecache *c, struct cpod *p, struct cnode *n)
 {
     p->node = n;
     list_add(n, p);
@@ -207,9 +191,16 @@ static void attach(struct nodecache *c, struct cpod *p, struct cnode *n)
     account(c, n, p, 1);
 }
 
-static void detach(struct nodecache *c, struct cpod *p)
+void cnode_reattach(struct nodecache *c, struct cpod *p, uint32_t at)
 {
-    struct cnode *n = take(p->node);
+    list_insert(p->node, p, at);
+    p->node->nhuge += p->huge;
+    account(c, p->node, p, 1);
+}
+
+void cnode_detach(struct nodecache *c, struct cpod *p)
+{
+    struct cnode *n = p->node;
 
     list_remove(n, p);
     n->nhuge -= p->huge;
@@ -219,31 +210,33 @@ static void detach(struct nodecache *c, struct cpod *p)
 
 /* ---- pods ------------------------------------------------------------------------------------ */
 
-static void pod_measure(struct nodecache *c, struct cpod *p, const struct requests *given)
+struct cpod *cpod_new(struct nodecache *c, struct kobj *pod, const struct requests *requests)
 {
+    struct cpod *p = xnew0(struct cpod);
+    const struct affinity *has = pod_of(pod)->spec->affinity;
     struct requests own;
-    if (!given) {
+
+    if (!requests) {
         arena_reset(c->arena);
-        requests_accounted(pod_of(p->pod), c->arena, &own);
+        requests_accounted(pod_of(pod), c->arena, &own);
     }
-    p->requests = requests_copy(given ? given : &own);
+    p->uid = pod->meta.uid;
+    p->pod = kobj_ref(pod);
+    p->requests = requests_copy(requests ? requests : &own);
     requests_resolve(&p->requests, &c->cols.view);
     p->huge = requests_are_huge(&p->requests);
-    const struct affinity *has = pod_of(p->pod)->spec->affinity;
     p->affinity = has && (has->pod || has->pod_anti);
+    return p;
 }
 
 static struct cpod *pod_new(struct nodecache *c, struct kobj *pod, const char *node, bool assumed,
                             const struct requests *given)
 {
-    struct cpod *p = xnew0(struct cpod);
-    p->uid = pod->meta.uid;
-    p->pod = kobj_ref(pod);
+    struct cpod *p = cpod_new(c, pod, given);
     p->assumed = assumed;
-    pod_measure(c, p, given);
     uidmap_put(&c->pods, p);
     c->assumed += assumed;
-    attach(c, p, node_get(c, node));
+    cnode_attach(c, p, node_get(c, node));
     return p;
 }
 
@@ -251,7 +244,7 @@ static void pod_drop(struct nodecache *c, struct cpod *p)
 {
     uidmap_remove(&c->pods, p->uid);
     c->assumed -= p->assumed;
-    detach(c, p);
+    cnode_detach(c, p);
     cpod_free(p);
 }
 
@@ -259,7 +252,7 @@ void nodecache_put_pod(struct nodecache *c, struct kobj *pod)
 {
     struct cpod *p = uidmap_get(&c->pods, pod->meta.uid);
 
-    assert(!str_empty(pod_of(pod)->node_name));
+    assert(!str_empty(pod_of(pod)->node_name) && overlay_mark(c) == 0);
     if (p)
         pod_drop(c, p); /* the sums may differ now, and so may the node of an assumed one */
     pod_new(c, pod, pod_of(pod)->node_name, false, NULL);
@@ -357,6 +350,7 @@ void nodecache_put_node(struct nodecache *c, struct kobj *node)
     struct cnode *n = node_get(c, node->meta.name);
     struct kobj *old = n->obj;
 
+    assert(overlay_mark(c) == 0);
     new_columns(c, node_of(node));
     n->obj = kobj_ref(node);
     if (!old) {
@@ -372,6 +366,7 @@ void nodecache_remove_node(struct nodecache *c, const char *name)
 {
     struct cnode *n = map_getz(&c->nodes, name);
 
+    assert(overlay_mark(c) == 0);
     if (!n || !n->obj)
         return;
     columns_remove(&c->cols, n->row);
@@ -381,68 +376,6 @@ void nodecache_remove_node(struct nodecache *c, const char *name)
     }
     n->obj = kobj_unref(n->obj);
     node_drop_if_empty(c, n);
-}
-
-/* ---- as if ----------------------------------------------------------------------------------- */
-
-void nodecache_overlay_begin(struct nodecache *c, uint32_t row)
-{
-    assert(!c->trial.node && row < c->cols.view.n);
-    c->trial = (struct trial){ .node = c->rows[row] };
-    c->cols.overlay = true;
-}
-
-void nodecache_overlay_add(struct nodecache *c, struct kobj *pod)
-{
-    struct cpod *p = xnew0(struct cpod);
-
-    p->uid = pod->meta.uid;
-    p->pod = kobj_ref(pod);
-    pod_measure(c, p, NULL);
-    p->trial = c->trial.added;
-    c->trial.added = p;
-    attach(c, p, c->trial.node);
-}
-
-void nodecache_overlay_remove(struct nodecache *c, const struct pod *pod)
-{
-    const struct cnode *n = c->trial.node;
-    uint32_t at = 0;
-
-    while (at < n->list.n && n->list.items[at] != pod) /* a short list beats the map */
-        at++;
-    assert(at < n->list.n);
-    struct cpod *p = n->pods[at];
-    detach(c, p);
-    p->trial = c->trial.gone;
-    c->trial.gone = p;
-}
-
-void nodecache_overlay_restore(struct nodecache *c, const struct pod *pod)
-{
-    for (struct cpod **at = &c->trial.gone; *at; at = &(*at)->trial) {
-        struct cpod *p = *at;
-        if (pod_of(p->pod) != pod)
-            continue;
-        *at = p->trial;
-        attach(c, p, c->trial.node);
-        return;
-    }
-}
-
-void nodecache_overlay_end(struct nodecache *c)
-{
-    for (struct cpod *p; (p = c->trial.gone);) {
-        c->trial.gone = p->trial;
-        attach(c, p, c->trial.node);
-    }
-    for (struct cpod *p; (p = c->trial.added);) {
-        c->trial.added = p->trial;
-        detach(c, p);
-        cpod_free(p);
-    }
-    c->cols.overlay = false;
-    c->trial.node = NULL;
 }
 
 /* ---- looking ----------------------------------------------------------------------------------
@@ -458,6 +391,8 @@ int nodecache_verify(const struct nodecache *c, struct kerr *err)
     size_t assumed = 0, listed = 0;
     struct cpod *p;
 
+    if (overlay_mark(c))
+        return kerr_set(err, -EBADMSG, "%u changes were not taken back", overlay_mark(c));
     for (size_t it = 0; (p = uidmap_next(&c->pods, &it));)
         assumed += p->assumed;
     if (assumed != c->assumed)

@@ -6,7 +6,8 @@
  * not run out by themselves: nodecache_overdue() names those that should be asked about.
  *
  * The columns stay put during an attempt, which runs in one piece; between attempts rows may move
- * (the last row fills the hole of a removed one). Every change of a row gets a new generation.
+ * (the last row fills the hole of a removed one). Every change of a row gets a new generation, but
+ * those that are only tried (overlay.h).
  */
 #ifndef KOORD_SCHEDULER_MODEL_NODECACHE_H
 #define KOORD_SCHEDULER_MODEL_NODECACHE_H
@@ -49,14 +50,6 @@ enum nodecache_state nodecache_find(const struct nodecache *c, struct kuid uid,
                                     const char **ret_node);
 /* An assumed pod whose confirmation is overdue; its deadline moves to `again`. NULL: none. */
 struct kobj *nodecache_overdue(struct nodecache *c, nsec_t now, nsec_t again);
-
-/* A row as if pods were there that are not, or were gone: begin, change, and end before anything
- * else happens to the cache. The end puts all back, generations too. */
-void nodecache_overlay_begin(struct nodecache *c, uint32_t row);
-void nodecache_overlay_add(struct nodecache *c, struct kobj *pod);
-void nodecache_overlay_remove(struct nodecache *c, const struct pod *p);  /* from this row's list */
-void nodecache_overlay_restore(struct nodecache *c, const struct pod *p); /* one that is gone */
-void nodecache_overlay_end(struct nodecache *c);
 
 struct nodecache_stats {
     size_t nodes, pods, assumed, resources;

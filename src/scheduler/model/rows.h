@@ -20,6 +20,9 @@ enum { KS_MCPU, KS_MEMORY, KS_EPHEMERAL, KS_PODS, KS_FIXED };
 /* No column: no node has this resource. */
 #define KS_NO_COLUMN UINT32_MAX
 #define KS_NO_ROW    UINT32_MAX
+/* The columns used_mcpu_nz and used_memory_nz, for those who change one (ks_overlay_add). */
+#define KS_USED_MCPU_NZ   (UINT32_MAX - 1)
+#define KS_USED_MEMORY_NZ (UINT32_MAX - 2)
 /* Allocatable values end here and requests one bit further up, so that sums and a hundredfold stay
  * within 64 bits and an absurd request fits nowhere. */
 #define KS_ALLOC_MAX   (INT64_C(1) << 56)
@@ -53,7 +56,10 @@ struct ks_nodes { /* one row a node, [0, n); rows move only between attempts */
     struct ks_history node_changes; /* of nodes alone, and of what stands in which row */
     uint32_t npods, naffinity;      /* sums over all rows; ntaints_prefer: rows with such a taint */
     uint32_t ntaints_prefer;
-    const struct nodecache *of; /* a copy belongs to the same one */
+    /* [row]: how many changes of an overlay it has; NULL: there is no overlay. Such a row is not as
+     * its generation says. */
+    const uint32_t *overlaid;
+    const struct nodecache *of;
 };
 /* KS_NO_ROW when there is no such node; KS_NO_COLUMN when no node has such a resource. */
 uint32_t ks_row_of(const struct ks_nodes *n, const char *node);

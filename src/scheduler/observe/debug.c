@@ -119,15 +119,11 @@ void debug_log_scores(const struct attempt *a, unsigned max)
 /* Rows with nominated pods are looked at with them, then without. */
 static unsigned pass_of(struct attempt *a, uint32_t row)
 {
-    unsigned pass = 1;
+    struct attempt_verdict v;
 
-    if (!a->with_nominated || !a->with_nominated[row])
-        return pass;
-    attempt_overlay_begin(a, row);
-    if (!attempt_overlay_fits(a, NULL, NULL))
-        pass = attempt_overlay_pass(a);
-    attempt_overlay_end(a);
-    return pass;
+    if (!a->with_nominated || !a->with_nominated[row] || attempt_fits(a, row, &v))
+        return 1;
+    return v.second ? 2 : 1;
 }
 
 void debug_filter_line(struct attempt *a, uint32_t row, struct strbuf *out)

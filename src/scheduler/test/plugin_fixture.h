@@ -105,6 +105,7 @@ static inline UNUSED void fixture_init(struct plugin_fixture *f, void **state, c
 
 static inline UNUSED void fixture_fini_p(struct plugin_fixture *f)
 {
+    attempt_end(&f->a);
     kobj_unref(f->obj);
     shapes_free(f->shapes);
     profile_free(f->profile);
@@ -118,12 +119,14 @@ static inline UNUSED void fixture_fini_p(struct plugin_fixture *f)
 static inline UNUSED void fixture_node(struct plugin_fixture *f, const char *text)
 {
     CLEANUP(kobj_unref) struct kobj *o = fixture_object(f->base, &kind_node, text);
+    attempt_end(&f->a);
     nodecache_put_node(f->cache, o);
 }
 /* A pod that has a node. */
 static inline UNUSED void fixture_pod(struct plugin_fixture *f, const char *text)
 {
     CLEANUP(kobj_unref) struct kobj *o = fixture_object(f->base, &kind_pod, text);
+    attempt_end(&f->a);
     nodecache_put_pod(f->cache, o);
 }
 static inline UNUSED void fixture_put(struct plugin_fixture *f, const struct kind *k,
@@ -164,10 +167,12 @@ static inline UNUSED void fixture_try(struct plugin_fixture *f, const char *pod)
     struct attempt again;
     struct kerr err = { 0 };
 
+    attempt_end(&f->a);
     kobj_unref(f->obj);
     f->obj = fixture_object(f->base, &kind_pod, pod);
     arena_reset(f->arena);
     fixture_attempt(f, &again, false);
+    attempt_end(&again);
     fixture_attempt(f, &f->a, true);
     if (attempt_compare(&again, &f->a, &err) < 0)
         fail_msg("reuse: %s", err.text);

@@ -48,8 +48,8 @@ static enum ks_code voice_pre_filter(void *self, const struct ks_cycle *c, const
     return v->pre_filter;
 }
 
-static enum ks_code voice_transform(void *self, struct ks_cycle *c, struct ks_pod *p,
-                                    struct ks_texts *why)
+static enum ks_code voice_transform(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                                    struct ks_overlay *o, struct ks_texts *why)
 {
     struct voice *v = self;
 
@@ -57,14 +57,7 @@ static enum ks_code voice_transform(void *self, struct ks_cycle *c, struct ks_po
     v->transformed++;
     if (!v->fills)
         return KS_SKIP;
-    struct ks_nodes *copy = arena_new0(c->arena, struct ks_nodes);
-    int64_t **used = arena_newn0(c->arena, c->nodes->nres, int64_t *);
-    *copy = *c->nodes;
-    memcpy(used, copy->used, copy->nres * sizeof *used);
-    used[KS_MCPU] = arena_newn0(c->arena, copy->n, int64_t);
-    used[KS_MCPU][ks_row_of(copy, v->fills)] = 2000;
-    copy->used = used;
-    c->nodes = copy;
+    ks_overlay_add(o, ks_row_of(c->nodes, v->fills), KS_MCPU, 2000);
     return KS_SUCCESS;
 }
 

@@ -124,7 +124,7 @@ static bool within_quota(void *arg, struct attempt *a, uint32_t row)
     struct quota *q = arg;
     int64_t used = a->cycle.nodes->used[KS_MCPU][row] + a->pod.requests.fixed[KS_MCPU];
     q->asked++;
-    return attempt_overlay_fits(a, NULL, NULL) && used <= q->max * 1000;
+    return attempt_fits(a, row, NULL) && used <= q->max * 1000;
 }
 
 static void over_quota(void *arg, struct attempt *a, uint32_t row, struct ks_texts *why)

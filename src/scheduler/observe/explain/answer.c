@@ -274,4 +274,6 @@ void answer_write(struct scheduler *s, const char *key, struct arena *a, struct 
     else
         r.failed = arena_printf(a, "pod %s does not exist, or has ended", key);
     write_answer(w, s, &r);
+    if (r.attempt)
+        attempt_end(r.attempt);
 }

@@ -112,15 +112,11 @@ static void ask_all(struct attempt *a, uint32_t row, uint8_t *scratch, struct ch
 /* With the pods that were nominated here, as the row was judged. */
 static void ask_nominated(struct attempt *a, uint32_t row, uint8_t *scratch, struct changes *out)
 {
-    const char *name = nodecache_row_name(a->cache, row), *node;
-    struct kobj *pod;
+    uint32_t mark = ks_overlay_mark(a->overlay);
 
-    attempt_overlay_begin(a, row);
-    for (size_t it = 0; (pod = nominator_next(a->nominator, &it, &node));)
-        if (streq(node, name) && attempt_nominated_counts(a, pod))
-            attempt_overlay_add(a, pod);
+    attempt_with_nominated(a, row);
     ask_all(a, row, scratch, out);
-    attempt_overlay_end(a);
+    ks_overlay_rollback(a->overlay, mark);
 }
 
 struct whatif_change *missing_find(struct attempt *a, uint32_t row, uint8_t *scratch,

@@ -76,6 +76,7 @@ struct whatif *whatif_free(struct whatif *w)
 {
     if (!w)
         return NULL;
+    attempt_end(&w->attempt);
     kobj_unref(w->pod);
     vec_foreach(&w->pods, i)
         kobj_unref(w->pods.items[i]);
@@ -109,6 +110,7 @@ static int add_pod(struct whatif *w, struct kobj *o, struct kerr *err)
 
 int whatif_add(struct whatif *w, struct kobj *o, struct kerr *err)
 {
+    attempt_end(&w->attempt);
     if (o->kind == &kind_pod)
         return add_pod(w, o, err);
     if (o->kind == &kind_node)
@@ -228,6 +230,7 @@ static void tell_services(struct whatif *w)
 
 static void set_pod(struct whatif *w, struct kobj *pod)
 {
+    attempt_end(&w->attempt);
     kobj_ref(pod);
     kobj_unref(w->pod);
     w->pod = pod;

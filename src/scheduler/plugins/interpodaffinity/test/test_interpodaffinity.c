@@ -337,13 +337,13 @@ static const struct pod *pod_at(const struct plugin_fixture *f, const char *node
     return nodecache_nodes(f->cache)->pods[fixture_row(f, node)].items[i];
 }
 
-static bool overlay_fits(struct plugin_fixture *f, const char *expect_why)
+static bool overlay_fits(struct plugin_fixture *f, uint32_t row, const char *expect_why)
 {
-    uint8_t by, why;
-    bool fits = attempt_overlay_fits(&f->a, &by, &why);
+    struct attempt_verdict v;
+    bool fits = attempt_fits(&f->a, row, &v);
 
     if (!fits)
-        assert_string_equal(f->profile->slots[by - 1].plugin->reasons[why].text, expect_why);
+        assert_string_equal(f->profile->slots[v.by - 1].plugin->reasons[v.why].text, expect_why);
     return fits;
 }
 
@@ -370,26 +370,23 @@ static void test_as_if(void **state)
 
     try_pod(&f, "web", terms);
     assert_int_equal(f.a.feasible, 0);
-    attempt_overlay_begin(&f.a, fixture_row(&f, "a2"));
-    assert_false(overlay_fits(&f, ANTI));
+    uint32_t a2 = fixture_row(&f, "a2"), b1 = fixture_row(&f, "b1");
+    assert_false(overlay_fits(&f, a2, ANTI));
     const struct pod *noise = pod_at(&f, "a2", 0);
-    attempt_overlay_remove(&f.a, noise);
-    assert_true(overlay_fits(&f, ""));
-    attempt_overlay_add(&f.a, hermit);
-    assert_true(overlay_fits(&f, ""));
-    attempt_overlay_add(&f.a, lonely); /* a key that no pod had so far */
-    assert_false(overlay_fits(&f, EXISTING));
-    attempt_overlay_restore(&f.a, noise);
-    assert_false(overlay_fits(&f, ANTI));
-    attempt_overlay_end(&f.a);
-    attempt_overlay_begin(&f.a, fixture_row(&f, "b1"));
-    assert_false(overlay_fits(&f, FAR));
-    attempt_overlay_add(&f.a, db);
-    assert_true(overlay_fits(&f, ""));
-    attempt_overlay_end(&f.a);
-    attempt_overlay_begin(&f.a, fixture_row(&f, "b1"));
-    assert_false(overlay_fits(&f, FAR)); /* all is as it was */
-    attempt_overlay_end(&f.a);
+    ks_overlay_remove_pod(f.a.overlay, a2, noise);
+    assert_true(overlay_fits(&f, a2, ""));
+    ks_overlay_add_pod(f.a.overlay, a2, hermit);
+    assert_true(overlay_fits(&f, a2, ""));
+    ks_overlay_add_pod(f.a.overlay, a2, lonely); /* a key that no pod had so far */
+    assert_false(overlay_fits(&f, a2, EXISTING));
+    ks_overlay_restore_pod(f.a.overlay, a2, noise);
+    assert_false(overlay_fits(&f, a2, ANTI));
+    ks_overlay_rollback(f.a.overlay, 0);
+    assert_false(overlay_fits(&f, b1, FAR));
+    ks_overlay_add_pod(f.a.overlay, b1, db);
+    assert_true(overlay_fits(&f, b1, ""));
+    ks_overlay_rollback(f.a.overlay, 0);
+    assert_false(overlay_fits(&f, b1, FAR)); /* all is as it was */
     remove_pod(&f, "n1");
     try_pod(&f, "web", terms); /* compared with an attempt from scratch */
     assert_int_equal(f.a.feasible, 2);

@@ -270,12 +270,12 @@ static void test_pods_overlay_gone_or_there(void **state)
     vol_try(&f, CLAIM("c2"));
     assert_false(fixture_fits(&f, "a"));
     const struct pod *q = nodecache_nodes(f.cache)->pods[fixture_row(&f, "a")].items[0];
-    attempt_overlay_begin(&f.a, fixture_row(&f, "a"));
-    attempt_overlay_remove(&f.a, q);
-    assert_true(attempt_overlay_fits(&f.a, NULL, NULL));
-    attempt_overlay_restore(&f.a, q);
-    assert_false(attempt_overlay_fits(&f.a, NULL, NULL));
-    attempt_overlay_end(&f.a);
+    uint32_t row = fixture_row(&f, "a");
+    ks_overlay_remove_pod(f.a.overlay, row, q);
+    assert_true(attempt_fits(&f.a, row, NULL));
+    ks_overlay_restore_pod(f.a.overlay, row, q);
+    assert_false(attempt_fits(&f.a, row, NULL));
+    ks_overlay_rollback(f.a.overlay, 0);
 
     nodecache_remove_pod(f.cache, q->obj.meta.uid);
     vol_try(&f, CLAIM("c2"));

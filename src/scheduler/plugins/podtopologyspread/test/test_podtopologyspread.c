@@ -513,18 +513,17 @@ static bool fits_overlay(struct plugin_fixture *f, const char *node, int more)
     const struct ks_podlist *there = &f->a.cycle.nodes->pods[row];
     struct kobj *o = NULL;
 
-    attempt_overlay_begin(&f->a, row);
     for (; more > 0; more--) {
         o = fixture_object(f->base, &kind_pod,
                            pod_text(f, arena_printf(f->base->arena, "as-if-%d", more),
                                     ",'labels':{'app':'a'}", ""));
-        attempt_overlay_add(&f->a, o);
+        ks_overlay_add_pod(f->a.overlay, row, o);
         kobj_unref(o);
     }
     for (; more < 0; more++)
-        attempt_overlay_remove(&f->a, there->items[0]);
-    bool fits = attempt_overlay_fits(&f->a, NULL, NULL);
-    attempt_overlay_end(&f->a);
+        ks_overlay_remove_pod(f->a.overlay, row, there->items[0]);
+    bool fits = attempt_fits(&f->a, row, NULL);
+    ks_overlay_rollback(f->a.overlay, 0);
     return fits;
 }
 

@@ -126,12 +126,12 @@ static void test_claim_of_one_pod(void **state)
 
     /* Preemption may remove the user: then there is room on every node. */
     const struct pod *q = nodecache_nodes(f.cache)->pods[fixture_row(&f, "a")].items[0];
-    attempt_overlay_begin(&f.a, fixture_row(&f, "a"));
-    attempt_overlay_remove(&f.a, q);
-    assert_true(attempt_overlay_fits(&f.a, NULL, NULL));
-    attempt_overlay_restore(&f.a, q);
-    assert_false(attempt_overlay_fits(&f.a, NULL, NULL));
-    attempt_overlay_end(&f.a);
+    uint32_t row = fixture_row(&f, "a");
+    ks_overlay_remove_pod(f.a.overlay, row, q);
+    assert_true(attempt_fits(&f.a, row, NULL));
+    ks_overlay_restore_pod(f.a.overlay, row, q);
+    assert_false(attempt_fits(&f.a, row, NULL));
+    ks_overlay_rollback(f.a.overlay, 0);
     assert_string_equal(fixture_why(&f, "b"), RWOP_TEXT);
 }
 
@@ -145,10 +145,10 @@ static void test_disks_overlay_gone_or_there(void **state)
     vol_running(&f, "q", "a", EBS("x", ""));
     vol_try(&f, EBS("x", ""));
     const struct pod *q = nodecache_nodes(f.cache)->pods[fixture_row(&f, "a")].items[0];
-    attempt_overlay_begin(&f.a, fixture_row(&f, "a"));
-    attempt_overlay_remove(&f.a, q);
-    assert_true(attempt_overlay_fits(&f.a, NULL, NULL));
-    attempt_overlay_end(&f.a);
+    uint32_t row = fixture_row(&f, "a");
+    ks_overlay_remove_pod(f.a.overlay, row, q);
+    assert_true(attempt_fits(&f.a, row, NULL));
+    ks_overlay_rollback(f.a.overlay, 0);
     fixture_nominate(&f,
                      "{'metadata':{'name':'n','namespace':'ns','uid':'n'},'spec':{'volumes':[" EBS(
                          "x", "") "]},'status':{'nominatedNodeName':'b'}}");

@@ -1,0 +1,195 @@
+/* overlay.c - changes of rows that are tried and taken back. */
+#include "scheduler/model/overlay.h"
+
+#include "api/kobj.h"
+#include "api/pod.h"
+#include "scheduler/model/nodecache_int.h"
+
+/* The same nominated pods are added again and again: so many are kept as they were measured. */
+enum { SPARE_MAX = 8 };
+
+uint32_t overlay_mark(const struct nodecache *c)
+{
+    return c->overlay.n;
+}
+
+const uint32_t *overlay_rows(const struct nodecache *c, uint32_t *ret_n)
+{
+    *ret_n = c->overlay.nrows;
+    return c->overlay.rows;
+}
+
+void overlay_use_again(struct nodecache *c, uint32_t row)
+{
+    const struct overlay *o = &c->overlay;
+
+    for (uint32_t i = 0; i < o->n; i++)
+        if (o->log[i].kind == OVERLAY_USED && o->log[i].row == row)
+            columns_use(&c->cols, row, o->log[i].column, o->log[i].delta);
+}
+
+/* ---- changes --------------------------------------------------------------------------------- */
+
+/* The first change: from now on rows are counted. */
+static void begin(struct nodecache *c)
+{
+    struct overlay *o = &c->overlay;
+
+    if (o->rows_cap < c->cols.view.n) {
+        o->rows_cap = c->cols.cap;
+        free(o->count);
+        o->count = xnewn0(o->rows_cap, uint32_t);
+        o->rows = xreallocarray(o->rows, o->rows_cap, sizeof *o->rows);
+    }
+    c->cols.view.overlaid = o->count;
+}
+
+static struct overlay_entry *push(struct nodecache *c, enum overlay_kind kind, uint32_t row)
+{
+    struct overlay *o = &c->overlay;
+
+    assert(row < c->cols.view.n);
+    if (o->n == 0)
+        begin(c);
+    if (o->n == o->cap) {
+        o->cap = o->cap ? o->cap * 2 : 64;
+        o->log = xreallocarray(o->log, o->cap, sizeof *o->log);
+    }
+    if (o->count[row]++ == 0)
+        o->rows[o->nrows++] = row;
+    struct overlay_entry *e = &o->log[o->n++];
+    *e = (struct overlay_entry){ .kind = kind, .row = row };
+    return e;
+}
+
+/* A pod that was here before in this overlay, with all that is known of it. */
+static struct cpod *take_spare(struct overlay *o, const struct kobj *pod)
+{
+    for (struct cpod **at = &o->spare; *at; at = &(*at)->spare) {
+        struct cpod *p = *at;
+        if (p->pod != pod)
+            continue;
+        *at = p->spare;
+        o->nspare--;
+        return p;
+    }
+    return NULL;
+}
+
+void overlay_add_pod(struct nodecache *c, uint32_t row, struct kobj *pod)
+{
+    struct cpod *p = take_spare(&c->overlay, pod);
+
+    p = p ? p : cpod_new(c, pod, NULL);
+    push(c, OVERLAY_ADDED, row)->pod = p;
+    c->cols.silent = true;
+    cnode_attach(c, p, c->rows[row]);
+    c->cols.silent = false;
+}
+
+void overlay_remove_pod(struct nodecache *c, uint32_t row, const struct pod *pod)
+{
+    struct overlay_entry *e = push(c, OVERLAY_REMOVED, row);
+    const struct cnode *n = c->rows[row];
+
+    while (e->at < n->list.n && n->list.items[e->at] != pod) /* a short list beats the map */
+        e->at++;
+    assert(e->at < n->list.n);
+    e->pod = n->pods[e->at];
+    c->cols.silent = true;
+    cnode_detach(c, e->pod);
+    c->cols.silent = false;
+}
+
+static struct cpod *find_removed(const struct nodecache *c, const struct pod *pod)
+{
+    struct cpod *p = uidmap_get(&c->pods, pod->obj.meta.uid);
+
+    if (p && pod_of(p->pod) == pod)
+        return p;
+    for (uint32_t i = c->overlay.n; i-- > 0;) /* it was there as if */
+        if (c->overlay.log[i].kind == OVERLAY_REMOVED && pod_of(c->overlay.log[i].pod->pod) == pod)
+            return c->overlay.log[i].pod;
+    return NULL;
+}
+
+void overlay_restore_pod(struct nodecache *c, uint32_t row, const struct pod *pod)
+{
+    struct cpod *p = find_removed(c, pod);
+
+    assert(p && p->node == c->rows[row]);
+    push(c, OVERLAY_RESTORED, row)->pod = p;
+    c->cols.silent = true;
+    cnode_attach(c, p, p->node);
+    c->cols.silent = false;
+}
+
+void overlay_use(struct nodecache *c, uint32_t row, uint32_t column, int64_t delta)
+{
+    struct overlay_entry *e = push(c, OVERLAY_USED, row);
+
+    assert(column < c->cols.view.nres || column == KS_USED_MCPU_NZ || column == KS_USED_MEMORY_NZ);
+    e->column = column;
+    e->delta = MIN(MAX(delta, -KS_REQUEST_MAX), KS_REQUEST_MAX);
+    columns_use(&c->cols, row, column, e->delta);
+}
+
+/* ---- taking back ----------------------------------------------------------------------------- */
+
+static void undo_added(struct nodecache *c, struct cpod *p)
+{
+    struct overlay *o = &c->overlay;
+
+    cnode_detach(c, p);
+    if (o->nspare == SPARE_MAX) {
+        cpod_free(p);
+        return;
+    }
+    p->spare = o->spare;
+    o->spare = p;
+    o->nspare++;
+}
+
+/* Measured for these columns: the next overlay may be about others. */
+static void end(struct nodecache *c)
+{
+    struct overlay *o = &c->overlay;
+
+    for (struct cpod *p; (p = o->spare);) {
+        o->spare = p->spare;
+        cpod_free(p);
+    }
+    o->nspare = 0;
+    c->cols.view.overlaid = NULL;
+}
+
+struct overlay_undone overlay_undo(struct nodecache *c)
+{
+    struct overlay *o = &c->overlay;
+
+    assert(o->n > 0);
+    struct overlay_entry e = o->log[--o->n];
+    struct overlay_undone u = { e.kind, e.row, e.pod ? kobj_ref(e.pod->pod) : NULL };
+    c->cols.silent = true;
+    switch (e.kind) {
+    case OVERLAY_ADDED: undo_added(c, e.pod); break;
+    case OVERLAY_REMOVED: cnode_reattach(c, e.pod, e.at); break;
+    case OVERLAY_RESTORED: cnode_detach(c, e.pod); break;
+    case OVERLAY_USED: columns_use(&c->cols, e.row, e.column, -e.delta); break;
+    }
+    c->cols.silent = false;
+    if (--o->count[e.row] == 0)
+        o->nrows--; /* the latest, since changes are undone in reverse order */
+    if (o->n == 0)
+        end(c);
+    return u;
+}
+
+void overlay_fini(struct nodecache *c)
+{
+    while (overlay_mark(c))
+        kobj_unref(overlay_undo(c).pod);
+    free(c->overlay.log);
+    free(c->overlay.rows);
+    free(c->overlay.count);
+}
