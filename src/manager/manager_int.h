@@ -52,6 +52,15 @@ void nodemetric_on_config(struct nodemetric_controller *c, unsigned keys);
 void nodeslo_on_config(struct nodeslo_controller *c, unsigned keys);
 void noderesource_on_config(struct noderesource_controller *c, unsigned keys);
 
+/* What the node gives less because it is in trouble; obj: its NodeSLO, where that is kept over
+ * restarts; NULL: it has none. */
+struct nr_cut;
+struct nodeslo;
+struct nr_cut noderesource_cut(struct noderesource_controller *c, const char *node,
+                               const struct nodeslo *obj);
+/* That changed: the NodeSLO is to be looked at. */
+void nodeslo_add(struct nodeslo_controller *c, const char *node);
+
 /* configwatch.c: keeps manager->config equal to the ConfigMap, and tells. */
 struct configwatch *configwatch_new(struct manager *m);
 struct configwatch *configwatch_free(struct configwatch *w);

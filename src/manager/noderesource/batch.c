@@ -78,6 +78,8 @@ static void sum_hp(const struct nr_hp_set *set, struct nr_hp *hp)
             hp->used = nr_add(hp->used, p->request);
             hp->unmeasured = nr_add(hp->unmeasured, p->request);
             hp->unmeasured_pods++;
+            if (p->fresh)
+                hp->fresh = nr_add(hp->fresh, p->request);
             continue;
         }
         hp->used = nr_add(
@@ -116,9 +118,11 @@ static int batch_calculate(const struct nr_input *in, struct arena *a, struct nr
     t->kubelet_reserved = nr_kubelet_reserved(in->node);
     t->annotation_reserved = nr_annotation_reserved(in->node, a);
     t->reserved = nr_max(t->kubelet_reserved, t->annotation_reserved);
-    nr_hp_collect(in, a, &hp);
+    nr_hp_collect(in, r->strategy, a, &hp);
     sum_hp(&hp, &t->hp);
     nr_batch_formula(r->strategy, t);
+    if (r->extension.damping.enable)
+        nr_batch_damp(in, a, r);
     nr_set(r, NR_BATCH_CPU, qty_from_i64(qty_milli(t->result.cpu), QTY_DECIMAL_SI));
     nr_set(r, NR_BATCH_MEMORY, t->result.memory);
     if (in->topology)

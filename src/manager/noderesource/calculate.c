@@ -48,6 +48,30 @@ static void reset_all(const struct nr_input *in, struct nr_result *r)
         }
 }
 
+static struct opt_i64 less(struct opt_i64 percent, int64_t cut)
+{
+    percent.v = percent.set ? MAX(percent.v - cut, (int64_t)0) : percent.v;
+    return percent;
+}
+
+/* extensions.koord: a node in trouble has lower reclaim thresholds. */
+static void apply_extension(const struct nr_input *in, struct arena *a, struct nr_result *r)
+{
+    struct colocation_strategy *s;
+    struct kerr err = { 0 };
+
+    if (koord_extension_read(r->strategy, a, &r->extension, &err) < 0)
+        r->extension_problem = arena_strdup(a, err.text);
+    if (!r->extension.adaptive.enable || (in->cut.cpu == 0 && in->cut.memory == 0))
+        return;
+    s = arena_new0(a, struct colocation_strategy);
+    *s = *r->strategy;
+    s->cpu_reclaim_threshold_percent = less(s->cpu_reclaim_threshold_percent, in->cut.cpu);
+    s->memory_reclaim_threshold_percent = less(s->memory_reclaim_threshold_percent, in->cut.memory);
+    r->cut = in->cut;
+    r->strategy = s;
+}
+
 void nr_calculate(const struct nr_input *in, struct arena *a, struct nr_result *ret)
 {
     const struct slo_section *section = sloconfig_get(in->config, SLO_COLOCATION);
@@ -55,10 +79,13 @@ void nr_calculate(const struct nr_input *in, struct arena *a, struct nr_result *
 
     *ret = (struct nr_result){ 0 };
     ret->strategy = colocation_strategy_of(section, &m->labels, &m->annotations, a, &ret->sources);
+    ret->configured = ret->strategy;
     if (!colocation_enabled(section, ret->strategy)) {
         reset_all(in, ret);
         return;
     }
+    if (ret->strategy->extensions.n > 0)
+        apply_extension(in, a, ret);
     for (size_t i = 0; i < NR_PLUGINS; i++)
         if (in->plugins >> i & 1)
             nr_plugins[i]->calculate(in, a, ret, &ret->outcome[i].err);

@@ -10,23 +10,14 @@
 #include "loop/loop.h"
 #include "manager/cached.h"
 #include "manager/manager_int.h"
+#include "manager/noderesource/controller_int.h"
 #include "manager/noderesource/observe.h"
 #include "manager/noderesource/plugin.h"
 #include "manager/noderesource/topology.h"
 
-struct node_state {                       /* of a node that was written, or looked at */
-    nsec_t last_sync, last_topology_sync; /* wall; 0: never */
-    char name[];
-};
-struct noderesource_controller {
-    struct manager *m;
-    struct controller *controller;
-    struct map states; /* node -> struct node_state */
-    int by_node;       /* index of the pods */
-    struct nr_observer *observer;
-};
+/* ---- states ---------------------------------------------------------------------------------- */
 
-static struct node_state *state_of(struct noderesource_controller *c, const char *name)
+struct node_state *nr_state_of(struct noderesource_controller *c, const char *name)
 {
     size_t n = strlen(name);
     struct node_state *s = map_get(&c->states, name, n);
@@ -161,7 +152,8 @@ static void write_topology(struct noderesource_controller *c, struct batch *b,
         i64_mul_sat(nr_percent(r->strategy->update_time_threshold_seconds, 300), NSEC_PER_SEC);
     bool all = s->last_topology_sync == 0 || in->now - s->last_topology_sync > patience;
 
-    if (!in->topology || !(in->plugins >> NR_BATCH & 1))
+    if (!in->topology || !(in->plugins >> NR_BATCH & 1) || r->damping.cpu_held ||
+        r->damping.memory_held)
         return;
     nr_patch_topology(in->topology, r, all, batch_arena(b), &body);
     if (body.len == 0) {
@@ -201,9 +193,14 @@ static void sync(void *self, struct batch *b, const char *key, struct kobj *node
         forget(c, key);
     if (!node || !sloconfig_available(c->m->config))
         return;
-    struct node_state *s = state_of(c, key);
+    struct node_state *s = nr_state_of(c, key);
     input_of(c, b, node, &in);
+    in.cut = nr_state_cut(c, s, NULL);
     nr_calculate(&in, batch_arena(b), &r);
+    if (nr_state_adapt(c, s, &in, &r)) {
+        in.cut = s->adapt.cut;
+        nr_calculate(&in, batch_arena(b), &r);
+    }
     nr_prepare(&in, &r, batch_arena(b), &plan);
     struct nr_due_result due = nr_due(&in, &r, &plan, s->last_sync);
     nr_observe_result(c->observer, &in, &r, &plan);
@@ -227,7 +224,8 @@ static void on_node_update(void *arg, struct kobj *old, struct kobj *o)
     if (old == o || !same_strmap(&old->meta.labels, &o->meta.labels) ||
         !same_strmap(&old->meta.annotations, &o->meta.annotations) ||
         !reslist_equal(&a->status.capacity, &b->status.capacity) ||
-        !reslist_equal(&a->status.allocatable, &b->status.allocatable))
+        !reslist_equal(&a->status.allocatable, &b->status.allocatable) ||
+        nr_node_pressure(a) != nr_node_pressure(b))
         on_object(arg, o);
 }
 
@@ -272,6 +270,8 @@ static void on_device_update(void *arg, struct kobj *old, struct kobj *o)
 
 void noderesource_on_config(struct noderesource_controller *c, unsigned keys)
 {
+    if (keys & 1u << SLO_COLOCATION)
+        nr_evictions_watch(c);
     if (keys & (1u << SLO_COLOCATION | 1u << SLO_NORMALIZATION | 1u << SLO_AMPLIFICATION))
         manager_add_nodes(c->m, c->controller);
 }
@@ -323,6 +323,7 @@ struct noderesource_controller *noderesource_controller_free(struct noderesource
 {
     if (!c)
         return NULL;
+    nr_evictions_unwatch(c);
     controller_free(c->controller);
     nr_observer_free(c->observer);
     forget_all(c);

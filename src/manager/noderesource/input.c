@@ -23,6 +23,16 @@ static uint64_t numa_nodes_of(const struct pod *p, struct arena *a)
     return bits;
 }
 
+/* When it got its node: the scheduler says so, else the kubelet. */
+static nsec_t since_of(const struct pod *p)
+{
+    const struct condition *c = condition_find(&p->status.conditions, "PodScheduled");
+
+    if (c && c->status == COND_TRUE && c->last_transition_time > 0)
+        return c->last_transition_time;
+    return p->status.start_time > 0 ? p->status.start_time : p->obj.meta.created;
+}
+
 void nr_pod_of(const struct pod *p, struct arena *a, struct nr_pod *ret)
 {
     reslist requests = pod_requests(p, NULL, a);
@@ -32,6 +42,7 @@ void nr_pod_of(const struct pod *p, struct arena *a, struct nr_pod *ret)
         .name = p->obj.meta.name,
         .request = nr_amount_of(&requests),
         .numa_nodes = numa_nodes_of(p, a),
+        .since = since_of(p),
         .class = (uint8_t)pod_priority_class(p),
         .qos = (uint8_t)pod_qos_class(p),
         .active = p->status.phase == POD_RUNNING || p->status.phase == POD_PENDING,
@@ -190,8 +201,13 @@ static void collect_dangling(const struct nodemetric_status *s, const struct met
     }
 }
 
-void nr_hp_collect(const struct nr_input *in, struct arena *a, struct nr_hp_set *ret)
+void nr_hp_collect(const struct nr_input *in, const struct colocation_strategy *strategy,
+                   struct arena *a, struct nr_hp_set *ret)
 {
+    /* With reports that come a little late, the second one is still waited for. */
+    nsec_t interval =
+        i64_mul_sat(nr_percent(strategy->metric_report_interval_seconds, 60), NSEC_PER_SEC / 4 * 5);
+    nsec_t first = i64_sub_sat(in->metric->status.update_time, interval);
     const struct nodemetric_status *s = &in->metric->status;
     struct metric_index x = index_metrics(s, a);
 
@@ -212,6 +228,7 @@ void nr_hp_collect(const struct nr_input *in, struct arena *a, struct nr_hp_set 
             .numa_nodes = p->numa_nodes,
             .measured = slot != 0,
             .lse = p->qos == QOS_LSE,
+            .fresh = p->since > first,
         };
     }
     collect_dangling(s, &x, a, ret);

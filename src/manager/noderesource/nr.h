@@ -17,6 +17,7 @@
 #include "api/protocol.h"
 #include "manager/noderesource/amount.h"
 #include "manager/sloconfig/colocation.h"
+#include "manager/sloconfig/extension.h"
 
 /* ---- input ----------------------------------------------------------------------------------- */
 
@@ -25,12 +26,18 @@ struct nr_pod {
     const char *ns, *name;
     struct nr_amount request;
     uint64_t numa_nodes; /* bits: where the scheduler put it, of the first 64; 0: not bound */
+    nsec_t since;        /* wall: it got its node */
     uint8_t class;       /* enum priority_class, with default */
     uint8_t qos;         /* enum qos_class, with default */
     bool active;         /* Running or Pending */
 };
 /* Names are borrowed; the arena is for the way. */
 void nr_pod_of(const struct pod *p, struct arena *a, struct nr_pod *ret);
+
+/* Points of percent that a node in trouble gives less (adapt.h). */
+struct nr_cut {
+    int64_t cpu, memory;
+};
 
 struct nr_input {
     nsec_t now;
@@ -43,6 +50,7 @@ struct nr_input {
     const struct sloconfig *config;
     unsigned plugins;     /* bits of enum nr_plugin_id */
     bool sync_gpu_shared; /* feature gate EnableSyncGPUSharedResource */
+    struct nr_cut cut;    /* counts when the strategy has extensions.koord.adaptive on */
 };
 
 /* ---- result ---------------------------------------------------------------------------------- */
@@ -86,7 +94,8 @@ struct nr_item {
 struct nr_hp {
     struct nr_amount request, used, max; /* max: of request and use, pod by pod */
     struct nr_amount unmeasured;         /* part of used: requests of pods without a metric */
-    struct nr_amount dangling;           /* part of used and max: metrics without a running pod */
+    struct nr_amount fresh;    /* part of unmeasured: of pods that no second report could tell of */
+    struct nr_amount dangling; /* part of used and max: metrics without a running pod */
     uint32_t pods, unmeasured_pods, dangling_metrics;
 };
 
@@ -106,6 +115,12 @@ struct nr_batch_terms {
     struct opt_i64 cpu_limit_percent, memory_limit_percent; /* of the capacity; not set: no limit */
     struct nr_amount formula; /* capacity - margin - ..., at least 0 */
     struct nr_amount result;  /* the formula's, or the limit */
+};
+/* Falls that measured use does not explain (extensions.koord.damping). */
+struct nr_damping {
+    bool on, cpu_held, memory_held; /* held: the result is not the formula's */
+    struct nr_amount current;       /* what the node has now */
+    struct nr_amount undamped;      /* the result without damping */
 };
 struct nr_zone {
     const char *name;
@@ -134,10 +149,15 @@ struct nr_outcome {
 struct nr_result {
     bool disabled; /* colocation is off for the node: everything is reset */
     const struct colocation_strategy *strategy;
+    const struct colocation_strategy *configured; /* the same without the cut */
     struct colocation_sources sources;
     struct nr_item items[NR_RESOURCES];
     struct nr_outcome outcome[NR_PLUGINS];
-    struct nr_batch_terms batch; /* counts unless outcome[NR_BATCH] says otherwise */
+    struct koord_extension extension;
+    const char *extension_problem; /* it cannot be read; NULL: fine or absent */
+    struct nr_cut cut;             /* taken off the reclaim percentages of strategy already */
+    struct nr_batch_terms batch;   /* counts unless outcome[NR_BATCH] says otherwise */
+    struct nr_damping damping;
     struct nr_mid_terms mid;
     KLIST(struct nr_zone) zones;
     const char *normalization; /* of the node's CPUs, "1.20"; NULL: not produced */

@@ -61,6 +61,7 @@ struct nr_hp_pod {
     struct nr_amount request, used; /* used: of the metric */
     uint64_t numa_nodes;
     bool measured, lse;
+    bool fresh; /* no second report since it got its node */
 };
 struct nr_hp_set {
     struct nr_hp_pod *pods;
@@ -68,7 +69,8 @@ struct nr_hp_set {
     size_t npods, ndangling;
 };
 /* Pairs the pods of the node with the entries of the NodeMetric. */
-void nr_hp_collect(const struct nr_input *in, struct arena *a, struct nr_hp_set *ret);
+void nr_hp_collect(const struct nr_input *in, const struct colocation_strategy *strategy,
+                   struct arena *a, struct nr_hp_set *ret);
 
 /* ---- batch ----------------------------------------------------------------------------------- */
 
@@ -76,6 +78,8 @@ void nr_hp_collect(const struct nr_input *in, struct arena *a, struct nr_hp_set 
 void nr_batch_formula(const struct colocation_strategy *s, struct nr_batch_terms *t);
 /* Does any zone list cpu or memory? */
 bool nr_topology_has_zones(const struct noderesourcetopology *t);
+/* Holds back falls of the result that measured use does not explain. */
+void nr_batch_damp(const struct nr_input *in, struct arena *a, struct nr_result *r);
 /* The same for every NUMA zone; node: the terms of the whole node (manager 5.2). */
 void nr_batch_zones(const struct nr_input *in, const struct colocation_strategy *s,
                     const struct nr_hp_set *hp, const struct nr_batch_terms *node, struct arena *a,

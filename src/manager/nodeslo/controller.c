@@ -1,5 +1,6 @@
 /* controller.c - a NodeSLO for each node: the strategies that its koordlet obeys (manager 6). */
 #include "base/klog.h"
+#include "manager/noderesource/adapt.h"
 #include "manager/nodeslo/render.h"
 #include "manager/pernode.h"
 
@@ -20,6 +21,22 @@ static const void *spec_of(const struct kobj *o)
     return &nodeslo_of(o)->spec;
 }
 
+/* A node in trouble has its batch pods suppressed earlier. */
+static void apply_cut(struct nodeslo_controller *c, const struct kobj *node, const struct kobj *obj,
+                      struct arena *a, struct nodeslo_spec *spec)
+{
+    struct nr_cut cut =
+        noderesource_cut(c->m->noderesource, node->meta.name, obj ? nodeslo_of(obj) : NULL);
+    struct threshold_strategy *t = arena_new0(a, struct threshold_strategy);
+
+    spec->extensions = nr_cut_store(spec->extensions, cut, a);
+    *t = *spec->threshold;
+    if (t->cpu_suppress_threshold_percent.set)
+        t->cpu_suppress_threshold_percent.v =
+            MAX(t->cpu_suppress_threshold_percent.v - cut.cpu, (int64_t)0);
+    spec->threshold = t;
+}
+
 static const void *render(void *self, const struct kobj *node, const struct kobj *obj,
                           struct arena *a)
 {
@@ -29,6 +46,8 @@ static const void *render(void *self, const struct kobj *node, const struct kobj
 
     nodeslo_render(c->m->config, &node->meta.labels, &node->meta.annotations,
                    obj ? nodeslo_of(obj)->spec.extensions : NULL, a, spec, &why);
+    if (c->m->noderesource)
+        apply_cut(c, node, obj, a, spec);
     if (why.code < 0) {
         outcomes_failed(&c->parsed, "getSystemConfigSpec");
         KLOG_W("The node has no system strategy", KV_S("node", node->meta.name),
@@ -37,6 +56,11 @@ static const void *render(void *self, const struct kobj *node, const struct kobj
         outcomes_ok(&c->parsed);
     }
     return spec;
+}
+
+void nodeslo_add(struct nodeslo_controller *c, const char *node)
+{
+    pernode_add(c->objects, node);
 }
 
 void nodeslo_on_config(struct nodeslo_controller *c, unsigned keys)

@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include "manager/sloconfig/extension.h"
+
 /* ---- limits ---------------------------------------------------------------------------------- */
 
 struct limit {
@@ -46,7 +48,12 @@ int colocation_strategy_check(const struct colocation_strategy *s, struct kerr *
     if (s->resource_diff_threshold.set && !(s->resource_diff_threshold.v > 0))
         return kerr_set(err, -EINVAL, "resourceDiffThreshold: %g is not greater than 0",
                         s->resource_diff_threshold.v);
-    return 0;
+    if (s->extensions.n == 0)
+        return 0;
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    struct koord_extension unused;
+    int r = koord_extension_read(s, a, &unused, err);
+    return r < 0 ? r : 0;
 }
 
 /* ---- one node -------------------------------------------------------------------------------- */

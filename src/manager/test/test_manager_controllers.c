@@ -201,6 +201,103 @@ static void test_zones_and_devices(void **state)
     assert_string_equal(fixture_get(&f, NODES, "a", ALLOCATABLE, "koordinator.sh/rdma"), "");
 }
 
+/* ---- nodes in trouble ------------------------------------------------------------------------ */
+
+#define ADAPTIVE                                                                    \
+    "{\"enable\":true,\"cpuReclaimThresholdPercent\":65,\"extensions\":{\"koord\":" \
+    "{\"adaptive\":{\"enable\":true}}}}"
+
+static const char *suppress(struct fixture *f)
+{
+    return fixture_get(f, SLOS, "a", "spec.resourceUsedThresholdWithBE",
+                       "cpuSuppressThresholdPercent");
+}
+
+static void start_adaptive(struct fixture *f)
+{
+    fixture_init(f, NULL);
+    fake_put(f->r.fake, NODES, "a", PLAIN_NODE);
+    fixture_config(f, "colocation-config", ADAPTIVE);
+    fixture_start(f);
+}
+
+static void test_a_hot_node_gives_less_and_says_why(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture f;
+
+    (void)state;
+    start_adaptive(&f);
+    fixture_report(&f, "a", 10);
+    fixture_run(&f, SECONDS(60));
+    assert_string_equal(batch_cpu(&f, "a"), "55k");
+    assert_string_equal(suppress(&f), "65");
+    fixture_report(&f, "a", 70); /* of 100 cores, with 65 as the threshold */
+    fixture_run(&f, SECONDS(5));
+    assert_string_equal(suppress(&f), "55");
+    assert_int_equal(f.events, 1);
+    assert_non_null(strstr(f.last_event,
+                           "Warning Node ColocationReduced: reclaim thresholds are 10 "
+                           "(cpu) and 0 (memory) points below the configured ones: "
+                           "cpu use of 70% is above 65%"));
+    fixture_run(&f, SECONDS(55));
+    fixture_report(&f, "a", 10);
+    fixture_run(&f, SECONDS(5));
+    assert_string_equal(batch_cpu(&f, "a"), "45k");
+    for (int i = 0; i < 40; i++) {
+        fixture_run(&f, SECONDS(60));
+        fixture_report(&f, "a", 10);
+    }
+    fixture_run(&f, SECONDS(5));
+    assert_string_equal(suppress(&f), "65");
+    assert_string_equal(batch_cpu(&f, "a"), "55k");
+    assert_non_null(strstr(f.last_event, "Normal Node ColocationRestored"));
+    assert_string_equal(fixture_get(&f, SLOS, "a", "spec", "extensions"), "{\"Object\":{}}");
+}
+
+static void test_the_next_leader_goes_on_from_there(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture f;
+
+    (void)state;
+    start_adaptive(&f);
+    fixture_report(&f, "a", 70);
+    fixture_run(&f, SECONDS(5));
+    assert_string_equal(suppress(&f), "55");
+    manager_free(f.m);
+    f.m = manager_new(f.r.loop, f.r.kube, &(struct manager_opts){ 0 });
+    fixture_start(&f);
+    assert_string_equal(suppress(&f), "55");
+    fixture_report(&f, "a", 10);
+    fixture_run(&f, SECONDS(5));
+    assert_string_equal(batch_cpu(&f, "a"), "45k");
+    fixture_config(&f, "colocation-config", "{\"enable\":true,\"cpuReclaimThresholdPercent\":65}");
+    fixture_run(&f, SECONDS(5)); /* switched off: all is as configured */
+    assert_string_equal(suppress(&f), "65");
+    assert_string_equal(batch_cpu(&f, "a"), "55k");
+}
+
+static void test_evictions_by_koordlet_are_heard_of(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture f;
+    char when[KTIME_TEXT_MAX], body[256];
+
+    (void)state;
+    start_adaptive(&f);
+    fixture_report(&f, "a", 10);
+    fixture_run(&f, SECONDS(30));
+    ktime_format(loop_wall(f.r.loop), when);
+    (void)snprintf(body, sizeof body,
+                   "{\"reason\":\"evictPodSuccess\",\"source\":{\"host\":\"a\"},"
+                   "\"lastTimestamp\":\"%s\"}",
+                   when);
+    fake_put(f.r.fake, "/api/v1/namespaces/ns/events", "e", body);
+    fixture_run(&f, SECONDS(30));
+    fixture_report(&f, "a", 10);
+    fixture_run(&f, SECONDS(5));
+    assert_non_null(strstr(f.last_event, "koordlet evicted 1 pods"));
+    assert_string_equal(suppress(&f), "55");
+}
+
 /* ---- the configuration ----------------------------------------------------------------------- */
 
 static void test_a_bad_key_has_its_event_and_keeps_its_value(void **state)
@@ -321,6 +418,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_heartbeat_costs_nothing),
         cmocka_unit_test(test_what_is_put_on_a_node_by_hand_is_removed),
         cmocka_unit_test(test_zones_and_devices),
+        cmocka_unit_test(test_a_hot_node_gives_less_and_says_why),
+        cmocka_unit_test(test_the_next_leader_goes_on_from_there),
+        cmocka_unit_test(test_evictions_by_koordlet_are_heard_of),
         cmocka_unit_test(test_a_bad_key_has_its_event_and_keeps_its_value),
         cmocka_unit_test(test_a_bad_key_at_the_start_stops_only_what_needs_it),
         cmocka_unit_test(test_a_deleted_configuration_counts_for_a_minute),
