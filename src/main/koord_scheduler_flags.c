@@ -2,6 +2,7 @@
 #include "main/koord_scheduler.h"
 
 #include "base/klog.h"
+#include "scheduler/framework/gates.h"
 
 #define O(member) .off = offsetof(struct sched_options, member)
 static const struct flag served[] = {
@@ -74,70 +75,12 @@ static const struct flag kube_later[] = {
     LATER("disabled-metrics", FLAG_LIST, NULL, "leave metrics out"),
     LATER("show-hidden-metrics-for-version", FLAG_STR, "", "show metrics that were hidden"),
 };
-/* ---- feature gates --------------------------------------------------------------------------- */
-
-static const struct gate gates[] = {
-    { "CSIStorageCapacity", true, GATE_GA, false },
-    { "CleanExpiredReservationAllocated", false, GATE_ALPHA, false },
-    { "CompatibleCSIStorageCapacity", false, GATE_ALPHA, false },
-    { "CompatiblePodDisruptionBudget", false, GATE_ALPHA, false },
-    { "CrossSchedulerNomination", false, GATE_ALPHA, false },
-    { "DRAExtendedResource", false, GATE_ALPHA, false },
-    { "DRASchedulerFilterTimeout", true, GATE_BETA, false },
-    { "DevicePluginAdaption", false, GATE_ALPHA, false },
-    { "DisableCSIStorageCapacityInformer", false, GATE_ALPHA, false },
-    { "DisableDefaultQuota", false, GATE_ALPHA, false },
-    { "DisableDynamicResourceAllocationInformer", false, GATE_ALPHA, false },
-    { "DisablePodDisruptionBudgetInformer", false, GATE_ALPHA, false },
-    { "DynamicResourceAllocation", true, GATE_GA, false },
-    { "DynamicSchedulerCheck", true, GATE_ALPHA, false },
-    { "ElasticQuotaGuaranteeUsage", false, GATE_ALPHA, false },
-    { "ElasticQuotaIgnorePodOverhead", false, GATE_ALPHA, false },
-    { "ElasticQuotaIgnoreTerminatingPod", false, GATE_ALPHA, false },
-    { "ElasticQuotaImmediateIgnoreTerminatingPod", false, GATE_ALPHA, false },
-    { "EnableBatchScheduleNodeSnapshot", true, GATE_BETA, false },
-    { "EnableInlineBatchSchedule", false, GATE_ALPHA, false },
-    { "GangPendingPodsConditionPatch", true, GATE_BETA, false },
-    { "GangScheduling", false, GATE_ALPHA, false },
-    { "GenericEphemeralVolume", true, GATE_GA, false },
-    { "GenericWorkload", false, GATE_ALPHA, false },
-    { "InPlacePodLevelResourcesVerticalScaling", false, GATE_ALPHA, false },
-    { "InPlacePodVerticalScaling", true, GATE_GA, false },
-    { "LazyReservationRestore", false, GATE_ALPHA, false },
-    { "MatchLabelKeysInPodAffinity", true, GATE_GA, false },
-    { "MatchLabelKeysInPodTopologySpread", true, GATE_BETA, false },
-    { "MultiQuotaTree", false, GATE_ALPHA, false },
-    { "NodeDeclaredFeatures", false, GATE_ALPHA, false },
-    { "NodeInclusionPolicyInPodTopologySpread", true, GATE_GA, false },
-    { "NominatedNodeNameForExpectation", true, GATE_BETA, false },
-    { "OmitNodeLabelsForReservation", false, GATE_ALPHA, false },
-    { "OpportunisticBatching", true, GATE_BETA, false },
-    { "PodDisruptionBudget", true, GATE_GA, false },
-    { "PodLevelResources", true, GATE_BETA, false },
-    { "PreemptionPolicyTransformer", false, GATE_ALPHA, false },
-    { "PriorityTransformer", false, GATE_ALPHA, false },
-    { "ReplaceResourcesTransformer", false, GATE_ALPHA, false },
-    { "ResizePod", false, GATE_ALPHA, false },
-    { "SchedulerAsyncAPICalls", false, GATE_BETA, false },
-    { "SchedulerAsyncPreemption", true, GATE_BETA, false },
-    { "SchedulerPopFromBackoffQ", true, GATE_BETA, false },
-    { "SchedulerQueueingHints", true, GATE_GA, true },
-    { "SidecarContainers", true, GATE_GA, false },
-    { "SkipFilterWithNominatedPods", false, GATE_ALPHA, false },
-    { "SkipReservationFitsNode", false, GATE_ALPHA, false },
-    { "StorageCapacityScoring", false, GATE_ALPHA, false },
-    { "SupportParentQuotaSubmitPod", false, GATE_ALPHA, false },
-    { "SyncBarrier", false, GATE_ALPHA, false },
-    { "TaintTolerationComparisonOperators", false, GATE_ALPHA, false },
-    { "VolumeAttributesClass", true, GATE_GA, false },
-    { "VolumeLimitScaling", false, GATE_ALPHA, false },
-};
 
 void sched_options_add(struct flags *f, void *options)
 {
     struct sched_options *o = options;
 
-    gates_init(&o->gates, gates, ARRAY_LEN(gates));
+    gates_init(&o->gates, ks_gates, ks_ngates);
     flags_add(f, "Scheduler flags", served, ARRAY_LEN(served), o);
     client_options_add(f, &o->client);
     election_options_add(f, &o->election, "koord-scheduler");
@@ -149,12 +92,7 @@ void sched_options_add(struct flags *f, void *options)
 
 bool sched_gate_on(const struct sched_options *o, const char *gate)
 {
-    unsigned i = 0;
-
-    while (i < ARRAY_LEN(gates) && !streq(gates[i].name, gate))
-        i++;
-    assert(i < ARRAY_LEN(gates));
-    return gates_on(&o->gates, i);
+    return ks_gate_on(&o->gates, gate);
 }
 
 /* The gates that sched_gate_on() is asked about. */
@@ -178,8 +116,9 @@ static bool is_served(const char *gate)
 
 void sched_options_warn(const struct sched_options *o)
 {
-    for (unsigned i = 0; i < ARRAY_LEN(gates); i++)
-        if (gates_given(&o->gates, i) && gates_on(&o->gates, i) != gates[i].def &&
-            !is_served(gates[i].name))
-            KLOG_W("Feature gate is accepted and has no effect yet", KV_S("gate", gates[i].name));
+    for (unsigned i = 0; i < ks_ngates; i++)
+        if (gates_given(&o->gates, i) && gates_on(&o->gates, i) != ks_gates[i].def &&
+            !is_served(ks_gates[i].name))
+            KLOG_W("Feature gate is accepted and has no effect yet",
+                   KV_S("gate", ks_gates[i].name));
 }

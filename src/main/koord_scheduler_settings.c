@@ -126,6 +126,7 @@ static struct scheduler_opts opts_of(const struct program_state *p, const struct
         .nextenders = c->extenders.n,
         .instance = p->service->instance,
         .metrics = p->run->metrics,
+        .gates = &p->o->gates,
         .unwatched = p->unwatched,
         .backoff_initial = c->backoff_initial.v * NSEC_PER_SEC,
         .backoff_max = c->backoff_max.v * NSEC_PER_SEC,

@@ -10,6 +10,7 @@
 #include "base/base.h"
 #include "net/http.h"
 
+struct gates;
 struct kind;
 struct ks_registered;
 struct kube;
@@ -32,8 +33,9 @@ struct scheduler_opts {
     void *extender_dial_arg;
     const struct ks_registered *plugins; /* which exist; NULL: ks_registry */
     const char *const *scheduler_names;  /* ends with NULL; NULL: "koord-scheduler" alone */
-    const char *instance;    /* for events, usually "koord-scheduler-HOST"; NULL: the name */
-    struct metrics *metrics; /* NULL: not counted; must outlive the scheduler */
+    const char *instance;      /* for events, usually "koord-scheduler-HOST"; NULL: the name */
+    struct metrics *metrics;   /* NULL: not counted; must outlive the scheduler */
+    const struct gates *gates; /* of framework/gates.h, for plugins; NULL: defaults; must live on */
     const struct kind *const
         *unwatched; /* kinds that count as empty; ends with NULL; must live on */
     nsec_t backoff_initial, backoff_max; /* 0: 1 s and 10 s */

@@ -404,9 +404,13 @@ struct scheduler *scheduler_new(struct loop *l, struct kube *k, const struct sch
     s->nominator = nominator_new();
     s->shapes = shapes_new(SHAPES_KEPT);
     s->cache = nodecache_new();
-    s->env = (struct ks_env){
-        .loop = l, .kube = k, .objects = s->objects, .scheduler = s, .service_table = s->services
-    };
+    s->env = (struct ks_env){ .loop = l,
+                              .kube = k,
+                              .objects = s->objects,
+                              .scheduler = s,
+                              .metrics = o->metrics,
+                              .gates = o->gates,
+                              .service_table = s->services };
     s->extender_dial = o->extender_dial;
     s->extender_dial_arg = o->extender_dial_arg;
     if (first_plans(s, o, err) < 0 || make_extenders(s, o, &s->extenders, err) < 0)

@@ -17,10 +17,12 @@
 #include "json/schema.h"
 
 struct arena;
+struct gates;
 struct kind;
 struct kobj;
 struct kube;
 struct loop;
+struct metrics;
 struct node;
 struct nodecache;
 struct pod;
@@ -177,9 +179,13 @@ struct ks_env {
     struct kube *kube;
     const struct objects *objects; /* objects of the kinds that plugins declare */
     struct scheduler *scheduler;
+    struct metrics *metrics;             /* the program's (component/metrics.h); NULL: none */
+    const struct gates *gates;           /* for ks_gate() */
     struct service_table *service_table; /* for profile_new(); NULL: the profile has its own */
     const struct service_set *services;  /* for ks_service_find() */
 };
+/* Is the feature gate on? It must be one of framework/gates.c. */
+bool ks_gate(const struct ks_env *env, const char *name);
 /* Pods held by permit. allow: this plugin has no objection any more. reject: also a pod that has
  * its permits and waits for its turn. */
 void ks_allow(const struct ks_env *env, struct kuid uid, const char *plugin);

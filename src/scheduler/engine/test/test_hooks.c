@@ -3,6 +3,8 @@
  */
 #include "scheduler/test/engine_fixture.h"
 
+#include "component/metrics.h"
+#include "scheduler/framework/gates.h"
 #include "scheduler/framework/profile.h"
 #include "scheduler/plugins/registry.h"
 
@@ -273,6 +275,33 @@ static void test_a_wish_does_not_wait_for_events(void **state)
     engine_verify(&b);
 }
 
+/* ---- gates and metrics ------------------------------------------------------------------------
+ */
+
+static void test_plugins_ask_for_gates_and_count_in_the_registry(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+    CLEANUP(metrics_free) struct metrics *m = metrics_new();
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    static const struct metric_desc shakes = { "hand_shakes_total", "Hands.", METRIC_COUNTER };
+    struct gates gates;
+    struct kerr err = { 0 };
+
+    (void)state;
+    gates_init(&gates, ks_gates, ks_ngates);
+    assert_int_equal(gates_parse(&gates, "MultiQuotaTree=true,DynamicSchedulerCheck=false", &err),
+                     0);
+    prepare_with(&b, (struct scheduler_opts){ .metrics = m, .gates = &gates });
+    assert_true(ks_gate(&hand.env, "MultiQuotaTree"));
+    assert_false(ks_gate(&hand.env, "DynamicSchedulerCheck"));
+    assert_true(ks_gate(&hand.env, "GangPendingPodsConditionPatch")); /* its default */
+    assert_true(ks_gate(&(struct ks_env){ 0 }, "DynamicSchedulerCheck"));
+    counter_inc(metric_counter(metrics_add(hand.env.metrics, &shakes), NULL));
+    metrics_write(&m, 1, &text);
+    assert_non_null(strstr(strbuf_str(&text), "hand_shakes_total 1\n"));
+    b.s = scheduler_free(b.s); /* before its registry */
+}
+
 /* ---- nominations of other schedulers --------------------------------------------------------- */
 
 /* 3 of 4 CPUs are nominated for a pod of priority 5 that is not ours. */
@@ -365,6 +394,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_plugin_chooses_who_goes_next),
         cmocka_unit_test(test_wishes_that_cannot_be_met),
         cmocka_unit_test(test_a_wish_does_not_wait_for_events),
+        cmocka_unit_test(test_plugins_ask_for_gates_and_count_in_the_registry),
         cmocka_unit_test(test_nominations_of_others_hold_against_lower_priorities),
         cmocka_unit_test(test_who_is_on_its_way_is_not_nominated_as_well),
         cmocka_unit_test(test_nominations_of_others_end),
