@@ -18,6 +18,8 @@
 #define KOORD_SCHEDULER_FRAMEWORK_SERVICE_H
 #include "base/base.h"
 
+struct arena;
+struct kjw;
 struct ks_env;
 struct pod;
 
@@ -50,6 +52,24 @@ struct ks_pod_handler {
     void (*forgotten)(void *service, const struct pod *p, const char *node);
 };
 
+/* ---- REST paths ------------------------------------------------------------------------------ */
+
+struct ks_get {                /* a request */
+    const char *const *params; /* what stands in place of the pattern's :names, in their order */
+    const char *target;        /* as it was sent, with its query */
+    struct arena *arena;       /* dies with the answer */
+};
+const char *ks_get_query(const struct ks_get *g, const char *key); /* "?key=..."; NULL: absent */
+
+/* GET /apis/v1/plugins/<name of the service>/<pattern> */
+struct ks_path {
+    const char
+        *pattern; /* "gang/:namespace/:name"; a :name stands for one segment that is not "" */
+    /* Writes one JSON value, in one turn. A negative code refuses, with the message as it is in
+     * err: KR_NOT_FOUND becomes 404, everything else 500. */
+    int (*get)(void *service, const struct ks_get *g, struct kjw *w, struct kerr *err);
+};
+
 /* ---- the service ----------------------------------------------------------------------------- */
 
 struct ks_service {
@@ -61,6 +81,7 @@ struct ks_service {
     /* A profile with other args gets one of its own; otherwise those of the first count for all. */
     bool per_args;
     const struct ks_pod_handler *pods; /* NULL: it does not listen */
+    const struct ks_path *paths;       /* ends with pattern NULL. NULL: it serves nothing */
 };
 
 /* For create() of a plugin: NULL when no plugin of the profile provides it. */

@@ -1,7 +1,5 @@
-/* debug.c - what people ask a running scheduler: score and filter tables in the log, nodes as the
- * scheduler sees them over HTTP, a dump of everything on a signal (scheduler-core 7.2, 9.6, 11.1,
- * 11.4).
- */
+/* debug.c - what people ask a running scheduler: score and filter tables in the log, settings over
+ * HTTP, a dump of everything on a signal (scheduler-core 7.2, 9.6, 11.1). */
 #include "scheduler/observe/debug.h"
 
 #include <stdio.h>
@@ -18,7 +16,7 @@
 #include "loop/loop.h"
 #include "scheduler/observe/diagnosis.h"
 #include "scheduler/observe/podmetrics.h"
-#include "json/kj.h"
+#include "scheduler/observe/rest.h"
 
 /* ---- the score table ------------------------------------------------------------------------- */
 
@@ -154,53 +152,6 @@ void debug_log_filters(struct attempt *a)
 
 /* ---- HTTP ------------------------------------------------------------------------------------ */
 
-#define NODES_PATH "/apis/v1/nodes/"
-
-static void answer_json(struct httpd_req *r, int status, const char *text, size_t n)
-{
-    httpd_reply(r, status, "application/json", text, n);
-}
-
-static bool leads(struct scheduler *s, struct httpd_req *r)
-{
-    static const char text[] = "{\"message\": \"the instance is not leader\"}";
-
-    if (!s->leads || s->leads(s->leads_arg))
-        return true;
-    answer_json(r, 503, text, sizeof text - 1);
-    return false;
-}
-
-static void on_services(void *arg, struct httpd_req *r)
-{
-    static const char text[] = "{\"GET\":[\"/apis/v1/__services__\",\"/apis/v1/nodes/:nodeName\"]}";
-
-    if (serve_allow(r, "GET, HEAD") && leads(arg, r))
-        answer_json(r, 200, text, sizeof text - 1);
-}
-
-static void on_node(void *arg, struct httpd_req *r)
-{
-    struct scheduler *s = arg;
-    CLEANUP(arena_free) struct arena *a = arena_new();
-    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
-
-    if (!serve_allow(r, "GET, HEAD") || !leads(s, r))
-        return;
-    const char *path = serve_path(r, a);
-    const char *name = path && str_starts(path, NODES_PATH) ? path + strlen(NODES_PATH) : "";
-    if (debug_node(s->cache, name, &body)) {
-        answer_json(r, 200, body.data, body.len);
-        return;
-    }
-    struct kjw w = kjw_to(&body);
-    CLEANUP(mem_free) char *message = xasprintf("cannot find node %s", name);
-    kjw_obj(&w, NULL);
-    kjw_str(&w, "message", message);
-    kjw_end(&w);
-    answer_json(r, 404, body.data, body.len);
-}
-
 static int set_scores(void *arg, const char *value, struct kerr *err)
 {
     struct scheduler *s = arg;
@@ -275,8 +226,7 @@ void scheduler_serve(struct scheduler *s, struct serve *serve, bool (*fn)(void *
     serve_add_flag(serve, &dump, s);
     serve_add_flag(serve, &blocking, s);
     serve_handle(serve, "/metrics/resources", on_resources, s);
-    serve_handle(serve, "/apis/v1/__services__", on_services, s);
-    serve_handle(serve, NODES_PATH, on_node, s);
+    rest_serve(s, serve);
 }
 
 /* ---- the dump -------------------------------------------------------------------------------- */

@@ -5,6 +5,8 @@
 #include "component/serve.h"
 #include "net/http.h"
 #include "net/stream.h"
+#include "scheduler/framework/profile.h"
+#include "scheduler/plugins/registry.h"
 
 struct desk {
     struct engine_fixture engine;
@@ -49,16 +51,21 @@ static bool leads(void *arg)
     return ((struct desk *)arg)->leads;
 }
 
-static void desk_open(struct desk *d)
+static void desk_open_with(struct desk *d, const struct ks_registered *plugins)
 {
     *d = (struct desk){ .leads = true };
-    engine_start(&d->engine, 1);
+    engine_start_with(&d->engine, 1, plugins);
     klog_set_sink(on_line, d);
     d->serve = serve_new(d->engine.rig.loop, &(struct serve_opts){ .program = "koord-scheduler" });
     scheduler_serve(d->engine.s, d->serve, leads, d);
     d->client = http_client_new(
         d->engine.rig.loop,
         &(struct http_client_opts){ .host = "test", .port = 80, .dial = dial, .dial_arg = d });
+}
+
+static void desk_open(struct desk *d)
+{
+    desk_open_with(d, NULL);
 }
 
 static void desk_close_p(struct desk *d)
@@ -162,11 +169,126 @@ static void test_debug_flags(void **state)
     assert_null(strstr(strbuf_str(&d.log), "scores for Pod: ns/q"));
 }
 
+/* ---- paths of plugins ------------------------------------------------------------------------ */
+
+struct zoo {
+    int made;
+};
+
+static int get_all(void *service, const struct ks_get *g, struct kjw *w, struct kerr *err)
+{
+    const char *tree = ks_get_query(g, "tree");
+
+    (void)err;
+    kjw_obj(w, NULL);
+    kjw_i64(w, "made", ((struct zoo *)service)->made);
+    if (tree)
+        kjw_str(w, "tree", tree);
+    kjw_end(w);
+    return 0;
+}
+
+static int get_animal(void *service, const struct ks_get *g, struct kjw *w, struct kerr *err)
+{
+    (void)service;
+    if (streq(g->params[1], "none"))
+        return kerr_api(err, -ENOENT, KR_NOT_FOUND, "cannot find animal %s/%s", g->params[0],
+                        g->params[1]);
+    if (streq(g->params[1], "lion"))
+        return kerr_set(err, -EIO, "it bites");
+    kjw_arr(w, NULL);
+    kjw_str(w, NULL, g->params[0]);
+    kjw_str(w, NULL, g->params[1]);
+    kjw_end(w);
+    return 0;
+}
+
+static const struct ks_path zoo_paths[] = {
+    { "animals", get_all },
+    { "animal/:cage/:name", get_animal },
+    { NULL, NULL },
+};
+
+static int zoo_create(const struct ks_env *env, const void *args, void **ret, struct kerr *err)
+{
+    static struct zoo zoo;
+
+    (void)env, (void)args, (void)err;
+    zoo.made++;
+    *ret = &zoo;
+    return 0;
+}
+
+static const struct ks_service zoo_service = {
+    .name = "Zoo",
+    .create = zoo_create,
+    .paths = zoo_paths,
+};
+static const struct ks_service *const zoo_services[] = { &zoo_service, NULL };
+
+static void zoo_post_bind(void *self, const struct pod *p, const char *node)
+{
+    (void)self, (void)p, (void)node;
+}
+
+static const struct ks_plugin zoo_plugin = { .abi = KS_PLUGIN_ABI,
+                                             .size = sizeof(struct ks_plugin),
+                                             .name = "Zoo",
+                                             .services = zoo_services,
+                                             .post_bind = zoo_post_bind };
+static const struct ks_registered with_zoo[] = {
+    { &ks_plugin_priority_sort, 0, true },
+    { &zoo_plugin, 0, true },
+    { &ks_plugin_default_binder, 0, true },
+    { NULL, 0, false },
+};
+
+#define ZOO "/apis/v1/plugins/Zoo/"
+
+static void test_paths_of_plugins(void **state)
+{
+    static const char *const unknown[] = {
+        ZOO,
+        ZOO "animal",
+        ZOO "animal/a",
+        ZOO "animal//b",
+        ZOO "animal/a/b/c",
+        ZOO "animals/",
+        "/apis/v1/plugins/Zoo",
+        "/apis/v1/plugins/",
+        "/apis/v1/plugins/Zo/animals",
+        "/apis/v1/plugins/Zoology/animals",
+    };
+    CLEANUP(desk_close) struct desk d;
+
+    (void)state;
+    desk_open_with(&d, with_zoo); /* two profiles */
+    assert_string_equal(ask(&d, "GET", "/apis/v1/__services__", NULL),
+                        "200 {\"GET\":[\"/apis/v1/__services__\",\"/apis/v1/nodes/:nodeName\","
+                        "\"" ZOO "animal/:cage/:name\",\"" ZOO "animals\"]}");
+    assert_string_equal(ask(&d, "GET", ZOO "animals", NULL), "200 {\"made\":1}");
+    assert_string_equal(ask(&d, "GET", ZOO "animals?tree=oak%20tree&x=y", NULL),
+                        "200 {\"made\":1,\"tree\":\"oak tree\"}");
+    assert_string_equal(ask(&d, "GET", ZOO "animal/a/b%2Fc", NULL), "200 [\"a\",\"b/c\"]");
+    assert_string_equal(ask(&d, "GET", ZOO "animal/a/none", NULL),
+                        "404 {\"message\":\"cannot find animal a/none\"}");
+    assert_string_equal(ask(&d, "GET", ZOO "animal/a/lion", NULL),
+                        "500 {\"message\":\"it bites\"}");
+    for (size_t i = 0; i < ARRAY_LEN(unknown); i++)
+        assert_string_equal(ask(&d, "GET", unknown[i], NULL), "404 404 page not found\n");
+    assert_int_equal((ask(&d, "GET", ZOO "animal/a/%zz", NULL), d.status), 400);
+    assert_int_equal((ask(&d, "POST", ZOO "animals", "{}"), d.status), 405);
+    d.leads = false;
+    assert_string_equal(ask(&d, "GET", ZOO "animals", NULL),
+                        "503 {\"message\": \"the instance is not leader\"}");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_only_the_leader_answers),
         cmocka_unit_test(test_debug_flags),
+        cmocka_unit_test(test_paths_of_plugins),
     };
 
     if (argc > 1)
