@@ -20,9 +20,12 @@ struct sched_options {
     struct debug_options debug;
     struct secure_options secure;
     struct gates gates;
+    struct flag_list controller_plugins;
 };
 void sched_options_add(struct flags *f, void *options);
 bool sched_gate_on(const struct sched_options *o, const char *gate);
-/* Says which of the feature gates that were given have no effect yet. */
+/* Says which of the feature gates that were given have no effect yet, and which plugins do not
+ * exist.
+ */
 void sched_options_warn(const struct sched_options *o);
 #endif

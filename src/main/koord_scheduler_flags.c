@@ -3,6 +3,7 @@
 
 #include "base/klog.h"
 #include "scheduler/framework/gates.h"
+#include "scheduler/framework/profile.h"
 
 #define O(member) .off = offsetof(struct sched_options, member)
 static const struct flag served[] = {
@@ -39,6 +40,9 @@ static const struct flag served[] = {
       .help = "`name` of that pod" },
     { "sync-hard-timeout", FLAG_DUR, O(barrier_timeout), .def = "1m", .min = 1, .max = INT64_MAX,
       .help = "longest wait for that" },
+    { "controller-plugins", FLAG_LIST, O(controller_plugins), .def = "*",
+      .help = "plugins whose controllers run here while this instance leads: `*,-Name`; the first "
+              "mention of a name decides" },
     { "feature-gates", FLAG_CUSTOM, O(gates), .set = gates_set,
       .help = "`Name=true,...` switches features; all of Koordinator's are known, most belong to "
               "plugins that are not here yet" },
@@ -52,7 +56,6 @@ static const struct flag served[] = {
     }
 #define NO_PROFILES "accepted; there are no Go profiles here"
 static const struct flag koord_later[] = {
-    LATER("controller-plugins", FLAG_LIST, "*", "controllers of plugins to run"),
     LATER("enable-network-topology-manager", FLAG_BOOL, NULL, "network topology for gangs"),
     { "scheduling-drop-unhandled-timeout", FLAG_DUR, FLAG_IGNORED, .def = "5s",
       .help = "accepted; the monitor looks at the queue itself and has nothing to forget" },
@@ -114,8 +117,19 @@ static bool is_served(const char *gate)
     return false;
 }
 
+static void warn_plugins(const struct flag_list *l)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        const char *name = l->items[i] + (*l->items[i] == '-');
+        if (!streq(name, "*") && !ks_registered_find(name))
+            KLOG_W("There is no such plugin", KV_S("flag", "controller-plugins"),
+                   KV_S("plugin", name));
+    }
+}
+
 void sched_options_warn(const struct sched_options *o)
 {
+    warn_plugins(&o->controller_plugins);
     for (unsigned i = 0; i < ks_ngates; i++)
         if (gates_given(&o->gates, i) && gates_on(&o->gates, i) != ks_gates[i].def &&
             !is_served(ks_gates[i].name))

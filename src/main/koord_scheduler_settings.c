@@ -127,6 +127,8 @@ static struct scheduler_opts opts_of(const struct program_state *p, const struct
         .instance = p->service->instance,
         .metrics = p->run->metrics,
         .gates = &p->o->gates,
+        .controller_plugins = p->o->controller_plugins.items,
+        .ncontroller_plugins = p->o->controller_plugins.n,
         .unwatched = p->unwatched,
         .backoff_initial = c->backoff_initial.v * NSEC_PER_SEC,
         .backoff_max = c->backoff_max.v * NSEC_PER_SEC,

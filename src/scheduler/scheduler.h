@@ -38,6 +38,10 @@ struct scheduler_opts {
     const struct gates *gates; /* of framework/gates.h, for plugins; NULL: defaults; must live on */
     const struct kind *const
         *unwatched; /* kinds that count as empty; ends with NULL; must live on */
+    /* Plugins whose controllers run here while we lead: "*", "Name", "-Name", the first that is
+     * exact decides. NULL: all; must live on. */
+    const char *const *controller_plugins;
+    size_t ncontroller_plugins;
     nsec_t backoff_initial, backoff_max; /* 0: 1 s and 10 s */
     nsec_t unschedulable_max;            /* 0: 5 min */
     nsec_t confirm_after;  /* an accepted binding nobody confirmed is asked about; 0: 30 s */

@@ -105,9 +105,15 @@ static struct sim_scheduler *watch_scheduler(struct sim *s)
     return n;
 }
 
+static void lead(struct sim_scheduler *n)
+{
+    n->leads = true;
+    scheduler_lead(n->s);
+}
+
 static void start_scheduler(struct sim *s)
 {
-    scheduler_lead(watch_scheduler(s)->s);
+    lead(watch_scheduler(s));
 }
 
 static void stop_scheduler(struct sim_scheduler *n)
@@ -140,7 +146,7 @@ static void change_leader(struct sim *s)
         struct sim_scheduler *next = watch_scheduler(s);
         loop_advance(s->loop, sim_below(s, 5000) * NSEC_PER_MSEC);
         stop_scheduler(old);
-        scheduler_lead(next->s);
+        lead(next);
     } else {
         start_scheduler(s);
         loop_advance(s->loop, sim_below(s, 5000) * NSEC_PER_MSEC);
@@ -186,6 +192,8 @@ static void step(struct sim *s)
         loop_set_wall(s->loop, loop_wall(s->loop) + (sim_below(s, 7200) - 3600) * NSEC_PER_SEC);
     else if (dice < 95)
         change_leader(s);
+    if (sim_chance(s, 10))
+        clerk_unstamp(s);
     loop_advance(s->loop, sim_below(s, 5000) * NSEC_PER_MSEC);
     judge_step(s);
 }
@@ -219,6 +227,7 @@ static void sim_start(struct sim *s, uint64_t seed)
     s->chaos = sim_chance(s, 70);
     s->crowded = sim_chance(s, 25);
     churn_new_nodes(s);
+    clerk_new_budgets(s);
     start_scheduler(s);
 }
 
@@ -284,6 +293,7 @@ static uint64_t run(uint64_t seed)
     total.leaders += s->n.leaders;
     total.kept_out += s->n.kept_out;
     total.fetched += s->n.fetched;
+    total.stamped += s->n.stamped;
     sim_stop(s);
     running = NULL;
     return sum;
@@ -298,18 +308,19 @@ static void test_invariants_hold_under_faults(void **state)
         run(seed);
     print_message("%llu runs: %llu pods bound (%llu of them after their scheduler was gone), %llu "
                   "bindings refused, %llu undone, %llu waits for a permit, %llu evicted, %llu "
-                  "leaders, %llu pods without room, %llu kept out and %llu of these fetched\n",
+                  "leaders, %llu pods without room, %llu kept out and %llu of these fetched, "
+                  "%llu writes of a controller\n",
                   (unsigned long long)count, (unsigned long long)total.bound,
                   (unsigned long long)total.late, (unsigned long long)total.refused,
                   (unsigned long long)total.undone, (unsigned long long)total.waited,
                   (unsigned long long)total.evicted, (unsigned long long)total.leaders,
                   (unsigned long long)total.pending, (unsigned long long)total.kept_out,
-                  (unsigned long long)total.fetched);
+                  (unsigned long long)total.fetched, (unsigned long long)total.stamped);
     if (count < 100)
         return;
     /* The runs are worth something only if all of it happened. */
     assert_true(total.late && total.refused && total.undone && total.waited && total.evicted);
-    assert_true(total.leaders && total.pending && total.kept_out && total.fetched);
+    assert_true(total.leaders && total.pending && total.kept_out && total.fetched && total.stamped);
 }
 
 static void test_a_seed_gives_the_same_run_again(void **state)

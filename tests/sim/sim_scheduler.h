@@ -12,7 +12,14 @@
 #include "scheduler/framework/profile.h"
 #include "scheduler/scheduler.h"
 
-enum { SIM_NODES = 20, SIM_PODS = 100, SIM_ZONES = 3, SIM_APPS = 5, SIM_NOWHERE = -1 };
+enum {
+    SIM_NODES = 20,
+    SIM_PODS = 100,
+    SIM_ZONES = 3,
+    SIM_APPS = 5,
+    SIM_BUDGETS = 4,
+    SIM_NOWHERE = -1
+};
 #define SIM_NODES_PATH "/api/v1/nodes"
 
 struct sim_room {
@@ -83,6 +90,8 @@ struct sim_scheduler { /* one instance; its record stays until the end of the ru
     struct timer *opens;
     struct sim_uids named;  /* that it has asked for, and that have not come back yet */
     struct sim_uids let_in; /* pods that it did not keep out */
+    bool leads;
+    struct controller *clerk; /* runs; NULL: it does not */
 };
 struct sim_owed { /* a pod was evicted, and we have not seen yet for whom */
     int node, priority;
@@ -105,7 +114,8 @@ struct sim {
     bool crowded;       /* pods are large: many evict others */
     bool chaos;         /* the plugin makes trouble */
     struct sim_counts { /* the runs are worth something only if all of it happened */
-        uint64_t bound, evicted, undone, late, refused, waited, pending, leaders, kept_out, fetched;
+        uint64_t bound, evicted, undone, late, refused, waited, pending, leaders, kept_out, fetched,
+            stamped;
     } n;
 };
 
@@ -147,6 +157,14 @@ void holds_free(struct sim_scheduler *s);
 extern const struct ks_plugin fetch_plugin;
 void fetch_for(struct sim_scheduler *s);  /* the scheduler that is born next */
 void fetch_calm(struct sim_scheduler *s); /* it lets all in */
+
+/* sim_scheduler_clerk.c - a plugin with a controller, which writes where its scheduler leads. */
+extern const struct ks_plugin clerk_plugin;
+void clerk_for(struct sim_scheduler *s); /* the scheduler that is born next */
+void clerk_new_budgets(struct sim *s);
+void clerk_unstamp(struct sim *s); /* something to do for it */
+void clerk_judge_write(struct sim *s, const struct sim_scheduler *by);
+void clerk_judge_end(struct sim *s);
 
 /* sim_scheduler_census.c - a service that is told of pods, and what it was told. */
 KS_SERVICE(census, struct sim_scheduler)

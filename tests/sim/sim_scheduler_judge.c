@@ -191,6 +191,8 @@ void judge_wrote(void *arg, const char *agent, const char *method, const char *t
     struct sim *s = arg;
     struct sim_scheduler *by = by_agent(s, agent);
 
+    if (strstr(target, "/poddisruptionbudgets/"))
+        clerk_judge_write(s, by);
     if (!strstr(target, "/pods/") || !body)
         return;
     bool evicts = streq(method, "DELETE");
@@ -390,4 +392,5 @@ void judge_end(struct sim *s)
         sim_fail(s, "the server counts other bindings");
     judge_stats(s, vec_last(&s->schedulers), bound, waiting, nominated);
     census_judge_end(vec_last(&s->schedulers));
+    clerk_judge_end(s);
 }

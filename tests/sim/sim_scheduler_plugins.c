@@ -282,13 +282,15 @@ const struct ks_registered *plugins_for(struct sim_scheduler *s)
     next_born = s;
     census_for(s);
     fetch_for(s);
+    clerk_for(s);
     for (; ks_registry[n].plugin; n++)
         all[n] = ks_registry[n];
-    assert(n + 5 <= ARRAY_LEN(all));
+    assert(n + 6 <= ARRAY_LEN(all));
     all[n++] = (struct ks_registered){ &ledger, 0, true };
     all[n++] = (struct ks_registered){ &chaos, 0, true };
     all[n++] = (struct ks_registered){ &census_plugin, 0, true };
     all[n++] = (struct ks_registered){ &fetch_plugin, 0, true };
+    all[n++] = (struct ks_registered){ &clerk_plugin, 0, true };
     all[n] = (struct ks_registered){ NULL, 0, false };
     return all;
 }

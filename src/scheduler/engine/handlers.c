@@ -5,6 +5,7 @@
 #include "api/storage.h"
 #include "base/klog.h"
 #include "client/informer.h"
+#include "controllers/caches.h"
 #include "scheduler/engine/internal.h"
 #include "scheduler/queue/changes.h"
 
@@ -305,6 +306,7 @@ static void on_synced(void *arg)
     s->synced = all;
     if (all && !was && (notify_all(s) || s->unsaid))
         scheduler_recheck_gated(s);
+    control_start(s);
     scheduler_wake(s);
 }
 
@@ -333,12 +335,10 @@ static void watch_kind(struct scheduler *s, const struct kind *k)
     if (watched(s, k) || left_out(s, k))
         return;
     assert(s->nothers < SCHEDULER_KINDS_MAX);
-    struct informer *inf = informer_new(s->kube, &(struct informer_opts){ .kind = k });
+    struct informer *inf = caches_get(s->caches, k);
     s->others[s->nothers++] = inf;
     informer_add_handler(inf, &others, s);
     s->synced = false; /* until this kind is known too */
-    if (s->started)
-        informer_start(inf);
 }
 
 void watch_kinds(struct scheduler *s)
@@ -378,29 +378,25 @@ void watch_init(struct scheduler *s)
     static const struct informer_handler nodes = { on_node_add, on_node_update, on_node_delete,
                                                    on_synced };
 
-    s->pods =
-        informer_new(s->kube, &(struct informer_opts){
+    s->caches = caches_new(s->kube);
+    s->pods = caches_get_some(s->caches,
+                              &(struct informer_opts){
                                   .kind = &kind_pod,
                                   .field_selector = "status.phase!=Succeeded,status.phase!=Failed",
                               });
-    s->nodes = informer_new(s->kube, &(struct informer_opts){ .kind = &kind_node });
+    s->nodes = caches_get(s->caches, &kind_node);
     informer_add_handler(s->pods, &pods, s);
     informer_add_handler(s->nodes, &nodes, s);
 }
 
 void scheduler_watch(struct scheduler *s)
 {
-    s->started = true;
-    for (unsigned i = 0; i < s->nothers; i++)
-        informer_start(s->others[i]);
-    informer_start(s->nodes);
-    informer_start(s->pods);
+    caches_start(s->caches);
 }
 
 void watch_free(struct scheduler *s)
 {
-    s->pods = informer_free(s->pods);
-    s->nodes = informer_free(s->nodes);
-    while (s->nothers)
-        informer_free(s->others[--s->nothers]);
+    s->caches = caches_free(s->caches);
+    s->pods = s->nodes = NULL;
+    s->nothers = 0;
 }

@@ -15,6 +15,7 @@
 #include "scheduler/scheduler.h"
 
 struct binding;
+struct caches;
 struct consult;
 struct diagnosis;
 struct extenders;
@@ -65,6 +66,7 @@ struct scheduler {
     struct service_table *services;
     struct shapes *shapes;
     struct podqueue *queue;
+    struct caches *caches; /* the informers; controllers of plugins read them too */
     struct informer *pods, *nodes;
     struct informer *others[SCHEDULER_KINDS_MAX]; /* of the kinds that plugins read */
     unsigned nothers;
@@ -88,10 +90,12 @@ struct scheduler {
     struct waitlist doomed; /* to be undone when what is being undone now is */
     bool undoing;
     bool verify_reuse, resize_pods, nominated_once, foreign_nominations;
-    const struct kind *const *unwatched; /* ends with NULL; NULL: none */
-    bool leading;                        /* attempts begin when we lead */
-    bool synced;                         /* and all caches are complete */
-    bool started;                        /* informers that come later start at once */
+    const struct kind *const *unwatched;   /* ends with NULL; NULL: none */
+    const char *const *controller_plugins; /* NULL: all */
+    size_t ncontroller_plugins;
+    struct recorder *controller_events; /* NULL: no controller has run yet */
+    bool leading;                       /* attempts begin when we lead */
+    bool synced;                        /* and all caches are complete */
     bool unsaid; /* pods were gated while caches were not complete; people were not told */
     unsigned debug_scores; /* the best so many go to the log; 0: none */
     bool debug_filters;
@@ -138,6 +142,11 @@ void notify_gone(struct scheduler *s, const struct kobj *last); /* it has ended 
 int notify_assume(struct scheduler *s, struct kobj *pod, const char *node,
                   const struct requests *requests, struct kerr *err);
 bool notify_forget(struct scheduler *s, const struct kobj *pod);
+
+/* control.c - controllers of plugins. */
+void control_init(struct scheduler *s);
+void control_start(struct scheduler *s); /* those that should run and do not, if this is the time */
+void control_stop(struct scheduler *s);
 
 /* cycle.c - one attempt for a pod that was popped. */
 void cycle_run(struct scheduler *s, struct kobj *pod);

@@ -152,6 +152,7 @@ void scheduler_lead(struct scheduler *s)
 {
     s->leading = true;
     scheduler_recheck_gated(s); /* what was not ours to say while another led */
+    control_start(s);
     scheduler_wake(s);
 }
 
@@ -268,6 +269,7 @@ static void reap(struct scheduler *s)
         plan_free(s, s->old[i]);
         s->old[i] = s->old[--s->nold];
     }
+    control_start(s); /* a controller that ran for the old ones may be needed for the new */
 }
 
 static void on_reap(struct loop *l, void *arg)
@@ -315,6 +317,7 @@ static void replace_plans(struct scheduler *s, struct splan **plans, unsigned n)
         else
             plan_free(s, before[i]);
     }
+    control_start(s);
 }
 
 static int make_extenders(const struct scheduler *s, const struct scheduler_opts *o,
@@ -393,6 +396,8 @@ struct scheduler *scheduler_new(struct loop *l, struct kube *k, const struct sch
     s->confirm_after = o->confirm_after ? o->confirm_after : 30 * NSEC_PER_SEC;
     s->verify_reuse = o->verify_reuse;
     s->unwatched = o->unwatched;
+    s->controller_plugins = o->controller_plugins;
+    s->ncontroller_plugins = o->ncontroller_plugins;
     s->resize_pods = o->resize_pods;
     s->nominated_once = o->nominated_once;
     s->foreign_nominations = o->foreign_nominations;
@@ -401,6 +406,7 @@ struct scheduler *scheduler_new(struct loop *l, struct kube *k, const struct sch
     s->arena = arena_new();
     s->objects = objects_new();
     s->services = service_table_new();
+    control_init(s);
     s->nominator = nominator_new();
     s->shapes = shapes_new(SHAPES_KEPT);
     s->cache = nodecache_new();
@@ -449,6 +455,7 @@ struct scheduler *scheduler_free(struct scheduler *s)
     s->leading = false; /* nobody wakes us any more */
     if (s->registry)
         metrics_off_scrape(s->registry, on_scrape, s);
+    control_stop(s);
     watch_free(s);
     consult_free(s);
     binding_free_all(s);

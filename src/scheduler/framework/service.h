@@ -19,6 +19,8 @@
 #include "base/base.h"
 
 struct arena;
+struct controller_env;
+struct controllers;
 struct kjw;
 struct ks_env;
 struct pod;
@@ -70,6 +72,20 @@ struct ks_path {
     int (*get)(void *service, const struct ks_get *g, struct kjw *w, struct kerr *err);
 };
 
+/* ---- controllers ----------------------------------------------------------------------------- */
+
+/* What writes to the API server by itself, for the whole cluster: it runs only where the scheduler
+ * leads, unless --controller-plugins leaves the plugin out. */
+struct ks_controller {
+    /* All caches are complete and the service has heard of all pods. Makes controllers in `all`
+     * (controllers/controller.h), which act from then on; env is theirs, with the scheduler's
+     * informers, and may be copied. Returns what stop() gets. */
+    void *(*start)(void *service, struct controllers *all, const struct controller_env *env);
+    /* The scheduler does not lead any more, or the service ends. They do not act any more; frees
+     * them. NULL: there is nothing to free. */
+    void (*stop)(void *started);
+};
+
 /* ---- the service ----------------------------------------------------------------------------- */
 
 struct ks_service {
@@ -80,8 +96,9 @@ struct ks_service {
     void (*destroy)(void *service); /* NULL: nothing to do */
     /* A profile with other args gets one of its own; otherwise those of the first count for all. */
     bool per_args;
-    const struct ks_pod_handler *pods; /* NULL: it does not listen */
-    const struct ks_path *paths;       /* ends with pattern NULL. NULL: it serves nothing */
+    const struct ks_pod_handler *pods;      /* NULL: it does not listen */
+    const struct ks_path *paths;            /* ends with pattern NULL. NULL: it serves nothing */
+    const struct ks_controller *controller; /* NULL: it writes nothing by itself */
 };
 
 /* For create() of a plugin: NULL when no plugin of the profile provides it. */

@@ -7,6 +7,8 @@
 
 struct service_table {
     struct service_instance *first;
+    void (*on_end)(void *arg, struct service_instance *s);
+    void *arg;
 };
 
 struct service_table *service_table_new(void)
@@ -19,6 +21,13 @@ struct service_table *service_table_free(struct service_table *t)
     assert(!t || !t->first);
     free(t);
     return NULL;
+}
+
+void service_table_on_end(struct service_table *t,
+                          void (*fn)(void *arg, struct service_instance *s), void *arg)
+{
+    t->on_end = fn;
+    t->arg = arg;
 }
 
 struct service_instance *service_table_first(const struct service_table *t)
@@ -78,6 +87,8 @@ static void service_unref(struct service_instance *s)
 
     if (--s->refs > 0)
         return;
+    if (s->of->on_end)
+        s->of->on_end(s->of->arg, s);
     while (*at != s)
         at = &(*at)->next;
     *at = s->next;

@@ -8,6 +8,7 @@
 #include "scheduler/framework/service.h"
 
 struct arena;
+struct controllers;
 struct ks_plugin;
 struct service_table;
 
@@ -21,11 +22,16 @@ struct service_instance {
     struct service_instance *next; /* in the order of their making */
     uint32_t refs;
     bool hears; /* it was told of all pods that there are, and is told of changes */
+    struct controllers *controllers; /* NULL: it has no controller, or it does not run */
+    void *controller;                /* what its start() made */
 };
 struct service_table *service_table_new(void);
 /* Nobody uses one any more. NULL is fine; always returns NULL. */
 struct service_table *service_table_free(struct service_table *t);
 DEFINE_CLEANUP(service_table_free, struct service_table *)
+/* Somebody who must know before a service is destroyed. */
+void service_table_on_end(struct service_table *t,
+                          void (*fn)(void *arg, struct service_instance *s), void *arg);
 struct service_instance *service_table_first(const struct service_table *t); /* then ->next */
 
 /* What one profile uses. */
