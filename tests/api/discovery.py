@@ -31,7 +31,7 @@ def resources(t, path):
 
 def settled(t, ask, groups):
     """The first answer with all groups, or the last: a real server publishes a definition a moment after it is made."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + 120
     while not set(GROUPS) <= groups(a := ask()) and time.monotonic() < end:
         time.sleep(0.1)
     return a

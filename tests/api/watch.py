@@ -103,8 +103,9 @@ def a_watch_from_the_version_of_a_list_misses_nothing(t):
 def a_watch_ends_after_its_time(t):
     start = time.monotonic()
     w = t.watching(t.maps(), timeoutSeconds=1)
-    t.eq(w.next(6), None, 'what comes at the end')
-    t.true(0.8 < time.monotonic() - start < 5, 'the watch did not end after one second')
+    t.eq(w.next(), None, 'what comes at the end')
+    # How much later than that is the machine's load; w.next() gives up at last.
+    t.true(time.monotonic() - start > 0.8, 'the watch ended before its second was over')
 
 
 @check
@@ -266,7 +267,7 @@ def resource_version_match_is_forbidden_for_watch(t):
 def bookmarks_come_before_the_end_of_the_watch(t):
     made = t.make(t.maps(), config_map('a'))
     w = t.watching(t.maps(), resourceVersion=rv(made), allowWatchBookmarks='true', timeoutSeconds=4)
-    kind, obj = w.next(6)
+    kind, obj = w.next()
     t.eq(kind, 'BOOKMARK', 'type')
     t.eq(sorted(obj), ['apiVersion', 'data', 'kind', 'metadata'] if 'data' in obj else ['apiVersion', 'kind', 'metadata'],
          'fields')
@@ -277,7 +278,7 @@ def bookmarks_come_before_the_end_of_the_watch(t):
 @check
 def bookmarks_are_not_sent_unasked(t):
     w = t.watching(t.maps(), resourceVersion=rv(t.read(t.maps())), timeoutSeconds=3)
-    t.eq(w.next(6), None, 'what comes before the end')
+    t.eq(w.next(), None, 'what comes before the end')
 
 
 @check

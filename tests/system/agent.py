@@ -19,7 +19,7 @@ import threading
 import time
 
 import node_host
-from lab import ROOT, SANITIZER, Failed, program
+from lab import PATIENCE_S, ROOT, SANITIZER, Failed, program
 from node import free_ports
 
 NODEMETRICS = '/apis/slo.koordinator.sh/v1alpha1/nodemetrics'
@@ -27,7 +27,7 @@ TICKS = os.sysconf('SC_CLK_TCK')
 METER_EVERY_S = 0.1
 
 
-def until(what, fn, limit=30.0):
+def until(what, fn, limit=PATIENCE_S):
     """What fn returns, once it is true."""
     end = time.monotonic() + limit
     while True:
@@ -56,7 +56,7 @@ class Agent:
 
     def ask(self, path, accept=None):
         """(status, text)"""
-        c = http.client.HTTPConnection('127.0.0.1', self.port, timeout=10)
+        c = http.client.HTTPConnection('127.0.0.1', self.port, timeout=PATIENCE_S)
         try:
             c.request('GET', path, headers={'Accept': accept} if accept else {})
             r = c.getresponse()
@@ -76,10 +76,10 @@ class Agent:
     def lines(self, pattern, since=0):
         return [line for line in self.text().splitlines()[since:] if re.search(pattern, line)]
 
-    def says(self, pattern, limit=30.0):
+    def says(self, pattern, limit=PATIENCE_S):
         return until(f'"{pattern}" in {os.path.basename(self.log)}', lambda: self.lines(pattern), limit)[0]
 
-    def ready(self, limit=30.0):
+    def ready(self, limit=PATIENCE_S):
         until('koordlet is ready', lambda: self.ask('/readyz')[0] == 200, limit)
 
     def pods_known(self):
@@ -93,7 +93,7 @@ class Agent:
         """When it measures: its figures of the node change then, and keep the cadence of a second."""
         def figures():
             return re.findall(r'(?m)^koordlet_node_used_\w+\{.*', self.ask('/internal-metrics')[1])
-        end, last = time.monotonic() + 10, figures()
+        end, last = time.monotonic() + PATIENCE_S, figures()
         while time.monotonic() < end:
             before = time.time()
             now = figures()
@@ -118,6 +118,15 @@ class Agent:
                     found[fd] = os.readlink(f'/proc/{self.p.pid}/fd/{fd}')
         return found
 
+    def connections(self, port):
+        """How many of its sockets are connected to this port."""
+        mine, found = set(self.open_files().values()), 0
+        for table in ('tcp', 'tcp6'):
+            for line in node_host.read(f'/proc/{self.p.pid}/net/{table}').splitlines()[1:]:
+                words = line.split()
+                found += int(words[2].rsplit(':', 1)[1], 16) == port and f'socket:[{words[9]}]' in mine
+        return found
+
     def watches(self):
         """How many directories it watches by inotify."""
         return sum(node_host.read(f'/proc/{self.p.pid}/fdinfo/{fd}').count('inotify wd:')
@@ -126,6 +135,14 @@ class Agent:
     def memory_kb(self, *keys):
         text = node_host.read(f'/proc/{self.p.pid}/smaps_rollup')
         return sum(int(re.search(rf'(?m)^{k}:\s+(\d+)', text).group(1)) for k in keys or ('Rss',))
+
+    def waited_s(self):
+        """For how long its threads were ready to run and had no CPU."""
+        total = 0
+        for task in os.listdir(f'/proc/{self.p.pid}/task'):
+            with contextlib.suppress(OSError):
+                total += int(node_host.read(f'/proc/{self.p.pid}/task/{task}/schedstat').split()[1])
+        return total / 1e9
 
     def cpu_s(self):
         fields = node_host.read(f'/proc/{self.p.pid}/stat').rsplit(')', 1)[1].split()
@@ -136,7 +153,7 @@ class Agent:
             self.p.kill()
         self.p.wait()
 
-    def end(self, limit=15):
+    def end(self, limit=PATIENCE_S):
         """(exit status, what a sanitizer said)"""
         self.p.send_signal(signal.SIGTERM)
         try:
@@ -273,7 +290,7 @@ class Reports:
                     self.seen.append((now, status))
                     self.news.notify_all()
 
-    def next(self, after, limit):
+    def next(self, after, limit=2 * PATIENCE_S):
         """The first that was written later than `after`."""
         end = time.monotonic() + limit
         with self.news:
@@ -327,14 +344,14 @@ class Tap:
 
 
 class Births:
-    """When directories appear in another, by inotify."""
+    """When directories appear in another, by inotify, and what fn says at that time."""
 
-    def __init__(self, directory):
+    def __init__(self, directory, fn=lambda: None):
         libc = ctypes.CDLL(None, use_errno=True)
         self.fd = libc.inotify_init1(os.O_CLOEXEC)
         if libc.inotify_add_watch(self.fd, directory.encode(), 0x100) < 0:  # IN_CREATE
             raise OSError(ctypes.get_errno(), directory)
-        self.when = {}
+        self.when, self.said, self.fn = {}, {}, fn
         threading.Thread(target=self._run, daemon=True).start()
 
     def _run(self):
@@ -344,7 +361,9 @@ class Births:
                 now, at = time.time(), 0
                 while at < len(data):
                     size = struct.unpack_from('iIII', data, at)[3]
-                    self.when[data[at + 16:at + 16 + size].split(b'\0')[0].decode()] = now
+                    name = data[at + 16:at + 16 + size].split(b'\0')[0].decode()
+                    self.said[name] = self.fn()
+                    self.when[name] = now
                     at += 16 + size
 
 
@@ -354,7 +373,7 @@ def prepare(lab):
     """Kinds, permissions, and the objects that koord-manager would make. A kubeconfig with koordlet's own account."""
     lab.cluster.namespace('koordinator-system')
     lab.cluster.kubectl('apply', '-f', f'{ROOT}/packaging/crds', '-f', f'{ROOT}/packaging/rbac/koordlet.yaml')
-    lab.cluster.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s')
+    lab.cluster.kubectl('wait', '--for=condition=Established', 'crd', '--all', f'--timeout={PATIENCE_S:.0f}s')
     token = lab.cluster.run('sa-token', 'koordinator-system', 'koordlet', '86400')
     return lab.kubeconfig('koordlet.kubeconfig', [f'token: {token}'])
 

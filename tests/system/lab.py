@@ -25,6 +25,9 @@ FULL = bool(os.environ.get('KOORD_TEST_FULL'))
 CACHE = os.environ.get('KOORD_CACHE') or os.path.join(
     os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache'), 'koord')
 KUBECTL = os.path.join(CACHE, 'kube-1.35.4', 'bin', 'kubectl')
+# How long a test waits for what must happen by itself. It never waits for a fixed time, so this costs nothing where it
+# happens, and a machine that does other things besides may take its time.
+PATIENCE_S = 120.0
 SANITIZER = re.compile(r'ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|: runtime error: ')
 
 
@@ -124,7 +127,7 @@ class Cluster:
 
     def api(self, method, path, body=None, token=None, kind='application/json'):
         """(status, answer)"""
-        c = http.client.HTTPSConnection('127.0.0.1', self.port, context=self.tls, timeout=20)
+        c = http.client.HTTPSConnection('127.0.0.1', self.port, context=self.tls, timeout=PATIENCE_S)
         try:
             c.request(method, path, json.dumps(body) if body is not None else None,
                       {'Authorization': f'Bearer {token or self.token}', 'Content-Type': kind})
@@ -178,7 +181,7 @@ class Probe:
         with self.news:
             self.news.notify_all()
 
-    def wait(self, pattern, limit=20.0, start=0, errors=False):
+    def wait(self, pattern, limit=PATIENCE_S, start=0, errors=False):
         """The number of the first line from `start` on that matches."""
         lines = self.errors if errors else self.lines
         until = time.monotonic() + limit
@@ -194,7 +197,7 @@ class Probe:
                     raise Failed(f'{self.what}: no "{pattern}" in {limit:.0f} s; last: {" | ".join(last)}')
                 self.news.wait(max(0.0, until - time.monotonic()))
 
-    def ask(self, command, pattern, limit=20.0):
+    def ask(self, command, pattern, limit=PATIENCE_S):
         """Sends a command; the line that answers it."""
         start = self.tell(command)
         return self.lines[self.wait(pattern, limit, start)]
@@ -216,7 +219,7 @@ class Probe:
     def send(self, signum):
         self.p.send_signal(signum)
 
-    def end(self, limit=20.0):
+    def end(self, limit=PATIENCE_S):
         """Closes its input; why it did not end well, or ''."""
         with contextlib.suppress(OSError):
             self.p.stdin.close()
@@ -227,7 +230,7 @@ class Probe:
             self.p.wait()
             return f'{self.what}: no end within {limit:.0f} s'
         for t in self.readers:
-            t.join(5)
+            t.join(PATIENCE_S)
         bad = [line for line in self.errors if SANITIZER.search(line)]
         if bad:
             print('\n'.join(self.errors[-60:]), flush=True)
@@ -354,9 +357,9 @@ class Lab:
         p = self.probe('do', '--kubeconfig', config or self.cluster.config(), '--parallel', str(parallel))
         p.p.stdin.write(''.join(r + '\n' for r in requests))
         p.p.stdin.close()
-        p.p.wait(120)
+        p.p.wait(2 * PATIENCE_S)
         for t in p.readers:
-            t.join(5)
+            t.join(PATIENCE_S)
         bad = [e for e in p.errors if SANITIZER.search(e)]
         if bad or len(p.lines) != len(requests):
             raise Failed(f'do: {len(p.lines)} results of {len(requests)}: {(bad or p.errors or [""])[-1]}')

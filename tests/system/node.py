@@ -22,7 +22,7 @@ from node_host import read, unpacked, wait_until, write
 KUBELET = os.path.join(CACHE, 'kube-1.35.4', 'bin', 'kubelet')
 PODS = '/api/v1/namespaces/default/pods'
 PORT_ATTEMPTS = 5
-START_LIMIT_S = 60
+START_LIMIT_S = 180
 
 SLEEP = "trap 'exit 0' TERM; while :; do sleep 3600 & wait; done"
 # $1: nanoseconds of CPU time to use up, 0 for no end. Its own account goes to the log after every second of it, and at
@@ -259,9 +259,9 @@ class Node:
     def ask(self, path, plain=False, token=None):
         """(status, text); token: '' for none, else the node's own."""
         if plain:
-            c = http.client.HTTPConnection('127.0.0.1', self.ro_port, timeout=20)
+            c = http.client.HTTPConnection('127.0.0.1', self.ro_port, timeout=120)
         else:
-            c = http.client.HTTPSConnection('127.0.0.1', self.port, context=self.cluster.tls, timeout=20)
+            c = http.client.HTTPSConnection('127.0.0.1', self.port, context=self.cluster.tls, timeout=120)
         token = self.token if token is None else token
         try:
             c.request('GET', path, headers={'Authorization': f'Bearer {token}'} if token and not plain else {})
@@ -295,7 +295,7 @@ class Node:
         """The API server's, by name."""
         return {p['metadata']['name']: p for p in self.cluster.api('GET', PODS)[1]['items']}
 
-    def wait_phase(self, names, phase='Running', limit=300.0):
+    def wait_phase(self, names, phase='Running', limit=600.0):
         wanted, last = set(names), {}
 
         def reached():
@@ -307,7 +307,7 @@ class Node:
             late = [n for n in sorted(wanted) if last.get(n, {}).get('phase') != phase]
             raise Failed(f'{e}: {len(late)} late, {late[0]}: {json.dumps(last.get(late[0]))[:600]}') from e
 
-    def remove(self, names, limit=120.0):
+    def remove(self, names, limit=300.0):
         for name in names:
             self.cluster.api('DELETE', f'{PODS}/{name}')
         wait_until('pods are gone', lambda: not set(names) & set(self.pods()), limit)

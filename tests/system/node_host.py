@@ -19,7 +19,7 @@ from lab import CACHE, Failed, NoCluster
 # Locked by the process whose node runs; its text is the node's directory, which outlives a process that was killed.
 LOCK = '/run/koord-test-node.lock'
 LOCK_LIMIT_S = 600
-END_LIMIT_S = 30
+END_LIMIT_S = 120
 CGROUPS = '/sys/fs/cgroup'
 KUBEPODS = 'kubepods'
 HIDDEN = ('run', 'var/lib', 'var/log')

@@ -3,7 +3,7 @@
  * Prints       add KEY RV, update KEY RV, delete KEY RV     what a handler was told
  *              synced N                                     the first list is in
  *              violation WHAT KEY                           what a handler must never be told
- * Reads        check      the server is listed anew and compared with cache and news, for up to ten
+ * Reads        check      the server is listed anew and compared with cache and news, for up to 90
  *                         seconds until they agree: equal N, or differs WHAT
  *              stats      one line of name=value
  *              problem    what informer_problem() says, or none
@@ -19,7 +19,7 @@
 
 #include "probe.h"
 
-#define CHECK_LIMIT (10 * NSEC_PER_SEC)
+#define CHECK_LIMIT (90 * NSEC_PER_SEC)
 #define CHECK_AGAIN (200 * NSEC_PER_MSEC)
 enum { CHECK_PAGE = 500 };
 

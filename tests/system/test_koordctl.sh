@@ -44,7 +44,7 @@ not_ok() {
 
 # run ARGUMENT...: koordctl, with its output in $dir/out and $dir/err and its status in $code
 run() {
-    timeout 30 "$koordctl" "$@" >"$dir/out" 2>"$dir/err"
+    timeout 120 "$koordctl" "$@" >"$dir/out" 2>"$dir/err"
     code=$?
 }
 
@@ -140,17 +140,17 @@ pages() {
 watches() {
     "$koordctl" get nodes -w --output-watch-events >"$dir/watch" 2>"$dir/watch.err" &
     watcher=$!
-    eventually 'watch: starts with the list' 10 '^ADDED +n1 '
+    eventually 'watch: starts with the list' 120 '^ADDED +n1 '
     node n2 b
-    eventually 'watch: sees a node that was added' 10 '^ADDED +n2 '
+    eventually 'watch: sees a node that was added' 120 '^ADDED +n2 '
     "$kubectl" label node n2 more=yes >"$dir/kubectl.out"
-    eventually 'watch: sees a change' 10 '^MODIFIED +n2 '
+    eventually 'watch: sees a change' 120 '^MODIFIED +n2 '
     "$kubectl" delete node n2 >"$dir/kubectl.out"
-    eventually 'watch: sees a node that was deleted' 10 '^DELETED +n2 '
+    eventually 'watch: sees a node that was deleted' 120 '^DELETED +n2 '
     "$cluster" stop-apiserver "$dir" --kill
     "$cluster" start-apiserver "$dir"
     node n3 c
-    eventually 'watch: goes on after the server was killed' 40 '^ADDED +n3 '
+    eventually 'watch: goes on after the server was killed' 120 '^ADDED +n3 '
     # While koordctl stands still, its connection goes, then the node, then what it would resume from.
     kill -STOP "$watcher"
     "$cluster" stop-apiserver "$dir" --kill
@@ -158,7 +158,7 @@ watches() {
     "$kubectl" delete node n3 >"$dir/kubectl.out"
     "$cluster" compact "$dir" >"$dir/kubectl.out"
     kill -CONT "$watcher"
-    eventually 'watch: shows what was deleted while the server forgot' 60 '^DELETED +n3 '
+    eventually 'watch: shows what was deleted while the server forgot' 120 '^DELETED +n3 '
     if (($(grep -Ec '^ADDED +n1 ' "$dir/watch") == 1)) && kill -0 "$watcher" 2>/dev/null; then
         ok 'watch: repeats nothing'
     else

@@ -7,9 +7,7 @@ import time
 import urllib.error
 import urllib.request
 
-from lab import SANITIZER, Failed, program
-
-LIMIT_S = 120  # for what happens by itself; a loaded machine needs more of it than an idle one
+from lab import PATIENCE_S, SANITIZER, Failed, program
 
 
 class Up:
@@ -46,7 +44,7 @@ class Up:
         """The exit status; None: it does not end."""
         self.p.send_signal(signum)
         try:
-            return self.p.wait(LIMIT_S)
+            return self.p.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
             self.kill()
             return None
@@ -56,7 +54,7 @@ class Up:
         with open(self.log, encoding='utf-8', errors='replace') as f:
             return SANITIZER.search(f.read())
 
-    def until(self, what, fn, limit=LIMIT_S):
+    def until(self, what, fn, limit=PATIENCE_S):
         """What fn returns, once it is true."""
         end = time.monotonic() + limit
         while True:
@@ -64,7 +62,7 @@ class Up:
             if got:
                 return got
             if time.monotonic() > end or self.p.poll() is not None:
-                raise Failed(f'{what}: not in {limit} s')
+                raise Failed(f'{what}: not in {limit:.0f} s')
             time.sleep(0.1)
 
     def ask(self, path, body=None, method=None):
@@ -72,7 +70,7 @@ class Up:
         r = urllib.request.Request(self.url + path, json.dumps(body).encode() if body is not None else None,
                                    {'Authorization': f'Bearer {self.token}', 'Content-Type': kind}, method=method)
         try:
-            with urllib.request.urlopen(r, timeout=LIMIT_S, context=self.tls) as answer:
+            with urllib.request.urlopen(r, timeout=PATIENCE_S, context=self.tls) as answer:
                 return json.load(answer)
         except urllib.error.HTTPError as e:
             raise Failed(f'{path}: {e.code} {e.read()[-300:]}') from e

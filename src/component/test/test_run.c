@@ -113,7 +113,7 @@ static struct spawn_opts opts_of(const char *const *argv)
 
 static struct result run_args(const char *const *argv)
 {
-    struct spawn_limits limits = { 1 << 20, 1 << 20, 20 * NSEC_PER_SEC };
+    struct spawn_limits limits = { 1 << 20, 1 << 20, 60 * NSEC_PER_SEC };
     struct spawn_opts o = opts_of(argv);
     struct result r = { 0 };
     struct spawn_exit e;
@@ -124,6 +124,20 @@ static struct result run_args(const char *const *argv)
     return r;
 }
 #define run(...) run_args((const char *const[]){ "/proc/self/exe", "child", __VA_ARGS__, NULL })
+
+/* Reads on until its log has this. */
+static void read_until(int fd, struct strbuf *log, const char *text)
+{
+    char buf[4096];
+
+    while (!strstr(strbuf_str(log), text)) {
+        struct pollfd p = { .fd = fd, .events = POLLIN };
+        assert_int_equal(poll(&p, 1, 60000), 1);
+        ssize_t n = read(fd, buf, sizeof buf);
+        assert_true(n > 0);
+        strbuf_appendn(log, buf, (size_t)n);
+    }
+}
 
 /* Starts, waits until it is up, sends the signals and waits for the end. */
 static struct result run_signals(const char *grace, int first, int second)
@@ -138,10 +152,10 @@ static struct result run_signals(const char *grace, int first, int second)
 
     assert_int_equal(spawn_start(&o, &child, &err), 0);
     struct pollfd p = { .fd = child.out, .events = POLLIN };
-    assert_int_equal(poll(&p, 1, 10000), 1);
+    assert_int_equal(poll(&p, 1, 60000), 1);
     spawn_kill(&child, first);
     if (second) {
-        (void)poll(NULL, 0, 100); /* let it see the first one */
+        read_until(child.err, &r.err, "\"Stopping\""); /* it has seen the first one */
         spawn_kill(&child, second);
     }
     assert_int_equal(spawn_reap(&child, true, &e, &err), 1);

@@ -83,7 +83,7 @@ static void test_timers_fire_in_order_and_never_early(void **state)
     assert_string_equal(f.order, "cbda");
     assert_true(f.at[1] >= start + 10 * NSEC_PER_MSEC);
     assert_true(f.at[3] >= start + 30 * NSEC_PER_MSEC);
-    assert_true(f.at[3] < start + 5 * NSEC_PER_SEC);
+    assert_true(f.at[3] < start + 60 * NSEC_PER_SEC);
 }
 
 static void test_run_ends_at_once_with_nothing_to_do(void **state)
@@ -310,7 +310,7 @@ static void test_signals_come_through_the_loop(void **state)
     (void)state;
     assert_int_equal(loop_on_signal(l, SIGUSR1, on_signal, &first, &err), 0);
     loop_run(l); /* a handler alone does not keep it going */
-    struct timer *guard = loop_after(l, 10 * NSEC_PER_SEC, stop, NULL);
+    struct timer *guard = loop_after(l, 60 * NSEC_PER_SEC, stop, NULL);
     kill(getpid(), SIGUSR1);
     assert_int_equal(first, 0);
     loop_run(l);
@@ -575,7 +575,7 @@ static int run_late_child(nsec_t after, bool hangs, void (*words)(void *), char 
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        alarm(20); /* what should not hang shall not hang the test */
+        alarm(120); /* what should not hang shall not hang the test */
         struct loop *l = loop_new();
         int begun[2];
         char byte;

@@ -71,7 +71,7 @@ static void fixture_get(struct fixture *b)
     b->done = false;
     b->body[0] = '\0';
     kubelet_get(b->kubelet, "/pods/", &handler, b);
-    b->guard = loop_after(b->loop, 20 * NSEC_PER_SEC, too_late, b);
+    b->guard = loop_after(b->loop, 120 * NSEC_PER_SEC, too_late, b);
     loop_run(b->loop);
     b->guard = timer_cancel(b->guard);
     assert_true(b->done);
@@ -92,7 +92,7 @@ static void fixture_init(struct fixture *b, struct tls_ctx *tls, const struct ku
         .config = c,
         .metrics = b->metrics,
         .insecure = insecure,
-        .timeout = 10 * NSEC_PER_SEC,
+        .timeout = 60 * NSEC_PER_SEC,
     };
     b->kubelet = kubelet_new(&o);
     assert_false(kubelet_is_aimed(b->kubelet));

@@ -362,7 +362,7 @@ static struct answer ask(struct proxy_fixture *t, const char *method, struct str
 
     grpc_call_send(t->client,
                    &(struct grpc_call_opts){
-                       .method = method, .message = message, .timeout = 20 * NSEC_PER_SEC },
+                       .method = method, .message = message, .timeout = 60 * NSEC_PER_SEC },
                    &events, &a);
     loop_run(t->l);
     return a;
