@@ -283,7 +283,7 @@ static bool in_meta_order(struct str key)
     return false;
 }
 
-/* managedFields and selfLink are not kept (docs/compatibility.md). */
+/* managedFields and selfLink are not kept (docs/compatibility-apiserver.md). */
 static void write_meta(const struct kj_mval *meta, uint64_t rev, struct strbuf *out)
 {
     struct kj_mval *v;

@@ -50,7 +50,7 @@ static void test_an_empty_file_is_all_defaults(void **state)
     assert_string_equal(c->election.name, "kube-scheduler");
     assert_string_equal(c->election.ns, "kube-system");
     assert_string_equal(c->client.content_type, "application/vnd.kubernetes.protobuf");
-    assert_true(c->client.qps == 0 && c->client.burst == 0); /* no limit: docs/compatibility.md */
+    assert_true(c->client.qps == 0 && c->client.burst == 0); /* no limit: unlike upstream */
     assert_int_equal(c->extenders.n, 0);
     assert_string_equal(order_of(conf, KS_POINT_FILTER), DEFAULT_FILTERS);
     assert_string_equal(order_of(conf, KS_POINT_QUEUE_SORT), "PrioritySort");
