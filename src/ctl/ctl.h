@@ -16,6 +16,7 @@
 
 struct ctl_parts;
 struct discovery;
+struct explain_manager;
 struct explain_scheduler;
 struct kube;
 struct kube_req;
@@ -49,8 +50,9 @@ struct ctl {
 
 /* What some commands need of rooms that this one may not include: main hands it in. */
 struct ctl_parts {
-    const struct explain_scheduler *explain; /* explain.h */
-    const struct up_system *up;              /* up.h */
+    const struct explain_scheduler *explain;       /* explain.h */
+    const struct explain_manager *explain_manager; /* the same */
+    const struct up_system *up;                    /* up.h */
 };
 
 struct ctl_command {

@@ -38,6 +38,19 @@ struct explain { /* one run of the command */
 
 /* ---- the pod --------------------------------------------------------------------------------- */
 
+/* "node NAME", or "node/NAME" as kubectl writes it; NULL: it is about something else. */
+static const char *node_name(struct ctl *c, struct arena *a)
+{
+    const char *first = flags_arg(c->flags, 0), *word = flags_arg(c->flags, 1);
+    const char *slash = first ? strchr(first, '/') : NULL;
+
+    if (!first || !slash == !word || flags_nargs(c->flags) > 2)
+        return NULL;
+    const char *kind = arena_strndup(a, first, slash ? (size_t)(slash - first) : strlen(first));
+    const char *name = slash ? slash + 1 : word;
+    return kind_find(kind) == &kind_node && *name && !strchr(name, '/') ? name : NULL;
+}
+
 /* "pod NAME", "pod NAMESPACE/NAME", or "pod/NAME" as kubectl writes it. */
 static int read_name(struct explain *x)
 {
@@ -47,7 +60,7 @@ static int read_name(struct explain *x)
     char *kind = first ? xstrndup(first, slash ? (size_t)(slash - first) : strlen(first)) : NULL;
 
     if (!first || !slash == !word || flags_nargs(x->c->flags) > 2 || kind_find(kind) != &kind_pod)
-        return ctl_usage(x->c, "explain takes: pod/NAME, or pod [NAMESPACE/]NAME");
+        return ctl_usage(x->c, "explain takes: pod/NAME, pod [NAMESPACE/]NAME, or node/NAME");
     x->name = slash ? slash + 1 : word;
     if (word && (slash = strchr(word, '/'))) {
         x->ns = arena_strndup(x->arena, word, (size_t)(slash - word));
@@ -218,16 +231,13 @@ static int run_steps(struct explain *x)
     return code;
 }
 
-static int run(struct ctl *c, const void *options)
+static int run_pod(struct ctl *c, const struct explain_options *o, struct arena *a)
 {
-    struct explain x = { .c = c, .o = options };
+    struct explain x = { .c = c, .o = o, .arena = a };
 
-    if (streq(c->o.output, "wide") || streq(c->o.output, "name"))
-        return ctl_usage(c, "explain knows -o table, json and yaml");
     if (!c->parts || !c->parts->explain)
         return ctl_fail(c, "this program has no scheduler to explain with");
     x.scheduler = c->parts->explain;
-    x.arena = arena_new();
     x.scratch = kj_scratch_new(c->strings);
     int code = run_steps(&x);
     x.scheduler->close(x.self);
@@ -235,20 +245,31 @@ static int run(struct ctl *c, const void *options)
     strbuf_fini(&x.scores);
     kobj_unref(x.pod);
     kj_scratch_free(x.scratch);
-    arena_free(x.arena);
     return code;
+}
+
+static int run(struct ctl *c, const void *options)
+{
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    const char *node = node_name(c, a);
+
+    if (streq(c->o.output, "wide") || streq(c->o.output, "name"))
+        return ctl_usage(c, "explain knows -o table, json and yaml");
+    return node ? explain_node_run(c, node) : run_pod(c, options, a);
 }
 
 const struct ctl_command ctl_command_explain = {
     .name = "explain",
-    .args = "pod/NAME | pod [NAMESPACE/]NAME",
-    .help = "Tell why a pod has no node, or why it has this one",
+    .args = "pod/NAME | pod [NAMESPACE/]NAME | node/NAME",
+    .help = "Tell why a pod has no node, or why it has this one; what a node gives to batch pods",
     .about =
         "For a pod without a node: what holds it back, what each node lacks, who would have to "
         "go to make\nroom, and what its event says. For a pod with a node: the score table as "
         "it would be today\nwith this pod taken away. Nothing is changed in the cluster. "
         "Without --config the profile is\nthe one that koord-scheduler ships, for other "
-        "schedulers the default plugins.\n",
+        "schedulers the default plugins.\n\n"
+        "For a node: each term of the formulas of its batch and mid resources in numbers, where "
+        "its\nstrategy comes from, and what holds a change back.\n",
     .flags = explain_flags,
     .nflags = ARRAY_LEN(explain_flags),
     .options_size = sizeof(struct explain_options),

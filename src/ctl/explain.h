@@ -1,8 +1,9 @@
-/* explain.h - koordctl explain: why a pod has no node, or why it has this one.
+/* explain.h - koordctl explain: why a pod has no node, or why it has this one; what a node gives to
+ * batch pods, and why.
  *
  * This room reads the cluster and writes the answer. What is in between is the scheduler's own
- * attempt, on the objects that were read; main hands it in, since rooms of one level do not include
- * each other. Nothing is written to the cluster.
+ * attempt, or the manager's calculation, on the objects that were read; main hands them in, since
+ * rooms of one level do not include each other. Nothing is written to the cluster.
  */
 #ifndef KOORD_CTL_EXPLAIN_H
 #define KOORD_CTL_EXPLAIN_H
@@ -33,6 +34,24 @@ struct explain_scheduler {
     /* The table of the best nodes of that. */
     void (*scores)(const void *self, unsigned max, struct strbuf *out);
 };
+
+/* The manager's calculation on the objects of a node. */
+struct explain_node_objects { /* NULL: it is not there, except for the node */
+    struct kobj *node, *metric, *slo, *topology, *device, *config;
+    struct kobj *const *pods; /* on the node */
+    size_t npods;
+};
+struct explain_manager {
+    const char *config_ns, *config_name; /* of its ConfigMap */
+    /* The answer as JSON, which -o json shows. */
+    void (*node)(const struct explain_node_objects *o, nsec_t now, struct strbuf *json);
+};
+
+/* ---- explain_node.c -------------------------------------------------------------------------- */
+
+struct ctl;
+int explain_node_run(struct ctl *c, const char *name); /* the exit code */
+void explain_node_text(const struct kj_val *answer, struct strbuf *out);
 
 /* ---- between explain.c and explain_text.c ---------------------------------------------------- */
 

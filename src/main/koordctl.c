@@ -6,7 +6,9 @@
 
 int main(int argc, char **argv)
 {
-    static const struct ctl_parts parts = { .explain = &main_explain, .up = &main_up };
+    static const struct ctl_parts parts = { .explain = &main_explain,
+                                            .explain_manager = &main_explain_manager,
+                                            .up = &main_up };
     const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
     const char *name = argc > 0 ? (slash ? slash + 1 : argv[0]) : "koordctl";
     struct ctl c = {

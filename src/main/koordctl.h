@@ -2,9 +2,11 @@
 #ifndef KOORD_MAIN_KOORDCTL_H
 #define KOORD_MAIN_KOORDCTL_H
 
+struct explain_manager;
 struct explain_scheduler;
 struct up_system;
 
-extern const struct explain_scheduler main_explain; /* explain.c */
-extern const struct up_system main_up;              /* up.c */
+extern const struct explain_scheduler main_explain;       /* explain.c */
+extern const struct explain_manager main_explain_manager; /* explain_node.c */
+extern const struct up_system main_up;                    /* up.c */
 #endif

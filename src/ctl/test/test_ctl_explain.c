@@ -59,7 +59,36 @@ static void sched_scores(const void *self, unsigned max, struct strbuf *out)
 
 static const struct explain_scheduler scheduler = { sched_open, sched_close, sched_kind,
                                                     sched_add,  sched_try,   sched_scores };
-static const struct ctl_parts parts = { .explain = &scheduler };
+
+/* A manager that says what it was given. */
+static void manager_node(const struct explain_node_objects *o, nsec_t now, struct strbuf *json)
+{
+    (void)now;
+    assert_string_equal(o->node->meta.name, "n1");
+    assert_null(o->metric);
+    assert_non_null(o->config);
+    assert_int_equal(o->npods, 1);
+    strbuf_append(
+        json,
+        "{\"node\":\"n1\",\"colocation\":{\"enabled\":true,\"available\":true,\"entry\":\"gpu\","
+        "\"annotation\":true,\"labels\":[\"l\"],\"problems\":[\"x is refused\"]},"
+        "\"report\":{\"time\":\"T\",\"age\":\"20s\",\"pods\":3},"
+        "\"adaptive\":{\"cpuCutPercent\":10,\"memoryCutPercent\":0},"
+        "\"batch\":{\"cpu\":{\"policy\":\"usage\",\"terms\":[{\"name\":\"capacity\",\"value\":"
+        "100},{\"name\":\"safety margin\",\"value\":-40,\"note\":\"why\"}],\"limitPercent\":50,"
+        "\"damping\":{\"undamped\":5,\"requestsOfNewPods\":10},\"result\":50,\"thirdParty\":7}},"
+        "\"mid\":{\"reset\":\"m\",\"why\":\"it is old\"},"
+        "\"zones\":[{\"name\":\"node-0\",\"cpu\":1,\"memory\":2}],"
+        "\"plugins\":{\"P\":\"no\"},"
+        "\"resources\":[{\"name\":\"r\",\"now\":\"10\",\"calculated\":\"9\","
+        "\"changePercent\":-10.0,\"due\":false},{\"name\":\"s\",\"now\":\"1\",\"due\":true}],"
+        "\"write\":{\"differs\":true,\"now\":false,\"thresholdPercent\":10,"
+        "\"atLatestSeconds\":300}}");
+}
+
+static const struct explain_manager manager = { "koordinator-system", "slo-controller-config",
+                                                manager_node };
+static const struct ctl_parts parts = { .explain = &scheduler, .explain_manager = &manager };
 
 #define POD(name, node)                                                                        \
     "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"ns\",\"uid\":\"u\"},\"spec\":{" node \
@@ -176,8 +205,11 @@ static void test_every_way_to_name_a_pod(void **state)
         { "koordctl", "explain", "pod/a", "b", NULL },
         { "koordctl", "explain", "pod", "a", "b", NULL },
         { "koordctl", "explain", "pod", "/x", NULL },
-        { "koordctl", "explain", "node/a", NULL },
-        { "koordctl", "explain", "node", "a", NULL },
+        { "koordctl", "explain", "service/a", NULL },
+        { "koordctl", "explain", "service", "a", NULL },
+        { "koordctl", "explain", "node/", NULL },
+        { "koordctl", "explain", "node/a/b", NULL },
+        { "koordctl", "explain", "node", "a", "b", NULL },
         { "koordctl", "explain", "pod/web", "-o", "name", NULL },
     };
     CLEANUP(fixture_fini) struct fixture x;
@@ -194,6 +226,51 @@ static void test_every_way_to_name_a_pod(void **state)
         assert_int_equal(fixture_run(&x, wrong[i]), CTL_USAGE);
         assert_int_equal(x.f.log.len, 0); /* nobody was asked */
     }
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+static void test_what_a_node_gives_and_why(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture x;
+
+    (void)state;
+    explain_init(&x, NOWHERE, POD("web", ""));
+    fake_add(&x.f, (struct fake_answer){ "/api/v1/namespaces/koordinator-system/configmaps/", 200,
+                                         "{\"metadata\":{\"name\":\"c\"}}" });
+    x.f.answers[2].once = true; /* the list of nodes answers the question for one of them */
+    x.f.answers[2].body = "{\"metadata\":{\"name\":\"n1\"}}";
+    assert_int_equal(run(&x, "explain", "node/n1"), CTL_OK);
+    assert_string_equal(
+        x.out,
+        "Node n1: colocation is on (cluster strategy, node entry \"gpu\", the node's annotation, "
+        "label l).\n"
+        "Problem: x is refused.\n"
+        "Last report: T, 20s ago, with 3 pods.\n"
+        "In trouble: its reclaim thresholds are 10 (cpu) and 0 (memory) points below the "
+        "configured ones.\n"
+        "\nbatch-cpu (milli-cores), by usage\n"
+        "  capacity                                          100\n"
+        "  safety margin                                     -40   why\n"
+        "  limit                                              50   at most 50% of the capacity\n"
+        "  held back                                          50   a fall to 5 that use does not "
+        "explain waits for a second report: requests of new pods 10\n"
+        "  =                                                  50\n"
+        "  given away by third parties                        -7\n"
+        "\nmid-cpu and mid-memory are taken away: it is old.\n"
+        "\nNUMA zone       batch-cpu         batch-memory\n"
+        "node-0                  1                    2\n"
+        "\nP gives nothing: no.\n"
+        "\nResource                                          now       calculated     change\n"
+        "r                                                  10                9     -10.0%\n"
+        "s                                                   1                -             to be "
+        "written\n"
+        "\nHeld back: no resource is apart by more than 10% (resourceDiffThreshold). Written with "
+        "the first\nreport that comes 300 s after the last write (updateTimeThresholdSeconds).\n");
+    assert_non_null(strstr(strbuf_str(&x.f.log), "/api/v1/pods?fieldSelector=spec.nodeName%3Dn1"));
+    x.parts = NULL;
+    assert_int_equal(run(&x, "explain", "node", "n1"), CTL_FAILED);
+    assert_string_equal(x.err, "error: this program has no manager to explain with\n");
 }
 
 static void test_what_the_scheduler_refuses_is_said(void **state)
@@ -217,6 +294,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_why_a_pod_has_no_node),
         cmocka_unit_test(test_why_a_pod_has_this_node),
         cmocka_unit_test(test_every_way_to_name_a_pod),
+        cmocka_unit_test(test_what_a_node_gives_and_why),
         cmocka_unit_test(test_what_the_scheduler_refuses_is_said),
     };
 

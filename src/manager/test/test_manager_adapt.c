@@ -1,6 +1,7 @@
 /* test_manager_adapt.c - extensions.koord: damped falls, and nodes in trouble. */
 #include "fixture.h"
 #include "manager/noderesource/adapt.h"
+#include "manager/noderesource/explain.h"
 
 #define SECONDS(n) ((n)*NSEC_PER_SEC)
 #define NODE(batch, conditions)                                                            \
@@ -303,6 +304,76 @@ static void test_the_cut_is_kept_among_the_extensions_of_others(void **state)
     assert_int_equal(nr_cut_load(NULL).memory, 0);
 }
 
+/* ---- explained ------------------------------------------------------------------------------- */
+
+static int64_t term(const struct kj_val *resource, const char *name)
+{
+    const struct kj_val *terms = kj_get(resource, "terms");
+
+    for (size_t i = 0; i < kj_len(terms); i++)
+        if (streq(kj_str_or(kj_get(kj_at(terms, i), "name"), ""), name))
+            return kj_i64_or(kj_get(kj_at(terms, i), "value"), 0);
+    fail_msg("there is no term %s", name);
+    return 0;
+}
+
+static struct kj_doc *explained(struct fixture *f, const struct slo_sync *sync)
+{
+    CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
+    struct kj_doc *doc = NULL;
+    struct kerr err = { 0 };
+
+    nr_explain(&f->in, sync, f->arena, &out);
+    if (kj_parse(strbuf_str(&out), out.len, 0, &doc, &err) < 0)
+        fail_msg("%s: %s", strbuf_str(&out), err.text);
+    return doc;
+}
+
+/* The terms add up to what the controller would write, and what holds it back is told. */
+static void test_each_term_is_explained_in_numbers(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture f;
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+
+    (void)state;
+    fixture_init(&f);
+    struct slo_sync sync = fixture_config(&f, SLO_COLOCATION, DAMPED);
+    fixture_node(&f, NODE(BATCH("15k", "50Gi"), ""));
+    report(&f, 45, 45, "");
+    pod(&f, "new", "10", NEW);
+    doc = explained(&f, &sync);
+    const struct kj_val *root = kj_root(doc), *cpu = kj_path(root, "batch.cpu");
+    assert_int_equal(term(cpu, "capacity") + term(cpu, "safety margin") +
+                         term(cpu, "system or reserved") + term(cpu, "high-priority use"),
+                     kj_i64_or(kj_get(cpu, "formula"), -1));
+    assert_int_equal(kj_i64_or(kj_path(cpu, "damping.undamped"), -1), 5000);
+    assert_int_equal(kj_i64_or(kj_path(cpu, "damping.requestsOfNewPods"), -1), 10000);
+    assert_int_equal(kj_i64_or(kj_get(cpu, "result"), -1), 15000);
+    assert_true(kj_bool(kj_path(root, "colocation.enabled"), false));
+    assert_string_equal(kj_str_or(kj_path(root, "report.age"), ""), "30s");
+    assert_true(kj_bool(kj_path(root, "write.differs"), false)); /* mid-cpu is missing */
+    assert_true(kj_bool(kj_path(root, "write.now"), false));
+}
+
+static void test_a_problem_is_explained(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture f;
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+
+    (void)state;
+    fixture_init(&f);
+    fixture_config(&f, SLO_COLOCATION, UNDAMPED);
+    struct slo_sync sync = fixture_config(&f, SLO_COLOCATION, "{bad");
+    fixture_node(&f, NODE(BATCH("15k", "50Gi"), ""));
+    doc = explained(&f, &sync);
+    const struct kj_val *root = kj_root(doc);
+    assert_string_equal(kj_str_or(kj_path(root, "batch.why"), ""), "the node has no NodeMetric");
+    assert_non_null(strstr(kj_str_or(kj_at(kj_path(root, "colocation.problems"), 0), ""),
+                           "colocation-config is refused: "));
+    assert_string_equal(kj_str_or(kj_path(root, "plugins.GPUDeviceResource"), ""),
+                        "the node has no Device");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -318,6 +389,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_pressure_counts_without_a_report),
         cmocka_unit_test(test_the_cut_lowers_the_reclaim_percentages),
         cmocka_unit_test(test_the_cut_is_kept_among_the_extensions_of_others),
+        cmocka_unit_test(test_each_term_is_explained_in_numbers),
+        cmocka_unit_test(test_a_problem_is_explained),
     };
 
     if (argc > 1)
