@@ -56,6 +56,20 @@ const char *kstrmap_get(const kstrmap *m, const char *key)
     return NULL;
 }
 
+/* Equal objects mostly share their labels, or at least the interned texts. */
+bool kstrmap_equal(const kstrmap *a, const kstrmap *b)
+{
+    if (a->n != b->n)
+        return false;
+    for (uint32_t i = 0; a->items != b->items && i < a->n; i++) {
+        const struct kstrpair *x = &a->items[i], *y = &b->items[i];
+        if ((x->key != y->key && !streq(x->key, y->key)) ||
+            (x->value != y->value && !streq(x->value, y->value)))
+            return false;
+    }
+    return true;
+}
+
 size_t kobj_key(const struct kobj *o, char *buf, size_t size)
 {
     struct str parts[3] = { str_of(o->meta.ns), STR("/"), str_of(o->meta.name) };

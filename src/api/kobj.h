@@ -20,6 +20,7 @@ typedef KLIST(const char *) kstrlist;
 
 /* The value of a key, NULL when absent. Binary search. */
 const char *kstrmap_get(const kstrmap *m, const char *key);
+bool kstrmap_equal(const kstrmap *a, const kstrmap *b);
 
 struct owner_ref {
     const char *api_version, *kind, *name;

@@ -61,3 +61,15 @@ uint32_t taints_count_prefer(const taintlist *taints, const tolerationlist *l, u
              !tolerations_tolerate(l, &taints->items[i], flags);
     return n;
 }
+
+bool taints_equal(const taintlist *a, const taintlist *b)
+{
+    if (a->n != b->n)
+        return false;
+    for (uint32_t i = 0; i < a->n; i++) {
+        const struct taint *x = &a->items[i], *y = &b->items[i];
+        if (x->effect != y->effect || !streq(x->key, y->key) || !streq(x->value, y->value))
+            return false;
+    }
+    return true;
+}

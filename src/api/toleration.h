@@ -15,6 +15,8 @@ bool tolerations_tolerate(const tolerationlist *l, const struct taint *taint, un
 /* The first taint with one of the effects that is not tolerated; NULL when there is none. */
 const struct taint *taints_untolerated(const taintlist *taints, const tolerationlist *l,
                                        unsigned effects, unsigned flags);
+/* The same taints in the same order, whenever they were added. */
+bool taints_equal(const taintlist *a, const taintlist *b);
 /* How many PreferNoSchedule taints are not tolerated (the score of TaintToleration). */
 uint32_t taints_count_prefer(const taintlist *taints, const tolerationlist *l, unsigned flags);
 #endif

@@ -409,10 +409,11 @@ struct scheduler *scheduler_new(struct loop *l, struct kube *k, const struct sch
     control_init(s);
     s->nominator = nominator_new();
     s->shapes = shapes_new(SHAPES_KEPT);
-    s->cache = nodecache_new();
+    s->cache = nodecache_new(s->objects);
     s->env = (struct ks_env){ .loop = l,
                               .kube = k,
                               .objects = s->objects,
+                              .nodes = nodecache_nodes(s->cache),
                               .scheduler = s,
                               .metrics = o->metrics,
                               .gates = o->gates,

@@ -132,16 +132,16 @@ static enum ks_code pre_filter_one(struct attempt *a, uint32_t slot, struct ks_o
 }
 
 /* A state that was kept is brought up to date; false: it could not be. */
-static bool refresh_one(struct attempt *a, uint32_t slot, uint32_t ndirty)
+static bool refresh_one(struct attempt *a, uint32_t slot)
 {
     const struct profile_slot *s = &a->profile->slots[slot];
     bool skip = slot_in(a->shape->skip_filter, slot);
 
     a->state[slot] = a->shape->state[slot];
-    if (s->plugin->reuse == KS_REUSE_DOMAIN && a->state[slot] && ndirty) {
+    if (s->plugin->reuse == KS_REUSE_DOMAIN && a->state[slot] && a->dirty.n) {
         a->cycle.arena = a->shape->arena;
         a->cycle.state = a->state[slot];
-        bool ok = s->plugin->refresh(s->self, &a->cycle, &a->pod, a->shape->dirty, ndirty, &skip);
+        bool ok = s->plugin->refresh(s->self, &a->cycle, &a->pod, &a->dirty, &skip);
         a->cycle.arena = a->arena;
         stopwatch_plugin(a->stopwatch, LAP_PRE_FILTER, slot, KS_SUCCESS);
         if (!ok)
@@ -188,7 +188,7 @@ static void pre_filter_refused(struct attempt *a, uint32_t slot, enum ks_code co
 }
 
 /* false: the pod is rejected as a whole. */
-static bool pre_filter(struct attempt *a, bool fresh, uint32_t ndirty)
+static bool pre_filter(struct attempt *a)
 {
     const struct profile_point *point = &a->profile->points[KS_POINT_PRE_FILTER];
 
@@ -197,8 +197,8 @@ static bool pre_filter(struct attempt *a, bool fresh, uint32_t ndirty)
         struct ks_texts why = { .arena = a->arena };
         struct ks_only only = { 0 };
         a->asked |= UINT64_C(1) << slot;
-        if (!fresh && a->profile->slots[slot].plugin->reuse != KS_REUSE_GLOBAL &&
-            refresh_one(a, slot, ndirty))
+        if (!a->fresh && a->profile->slots[slot].plugin->reuse != KS_REUSE_GLOBAL &&
+            refresh_one(a, slot))
             continue;
         enum ks_code code = pre_filter_one(a, slot, &only, &why);
         if (code == KS_SUCCESS && only.set && !narrow(a, slot, &only))
@@ -296,16 +296,16 @@ static void filter_few(struct attempt *a, uint8_t *said)
         attempt_filter_row(a, a->only.rows[i], said, a->by, a->why);
 }
 
-static void filter_all(struct attempt *a, bool fresh, uint32_t ndirty, uint8_t *said)
+static void filter_all(struct attempt *a, uint8_t *said)
 {
     struct ks_span all = { 0, a->n };
 
     a->by = a->shape ? a->shape->by : arena_zalloc(a->arena, a->n);
     a->why = a->shape ? a->shape->why : arena_zalloc(a->arena, a->n);
-    if (fresh)
+    if (a->fresh)
         filter_span(a, true, all, said, a->by, a->why);
-    for (uint32_t i = 0; !fresh && i < ndirty; i++) {
-        uint32_t row = a->shape->dirty[i];
+    for (uint32_t i = 0; !a->fresh && i < a->dirty.n; i++) {
+        uint32_t row = a->dirty.rows[i];
         a->by[row] = a->why[row] = 0;
         filter_span(a, true, (struct ks_span){ row, row + 1 }, said, a->by, a->why);
     }
@@ -354,39 +354,6 @@ static void note_rejectors(struct attempt *a)
     a->rejectors = a->narrowed;
     for (unsigned s = 0; s <= PROFILE_EXTENDER; s++)
         a->rejectors |= (uint64_t)seen[s + 1] << s;
-}
-
-/* The rows that changed since the shape was used last. */
-static uint32_t find_dirty(struct attempt *a)
-{
-    struct ks_changed it = ks_changed_since(&a->cycle.nodes->changes, a->n, a->shape->generation);
-    uint32_t n = 0;
-
-    for (uint32_t row; (row = ks_changed_next(&it)) != KS_NO_ROW;)
-        a->shape->dirty[n++] = row;
-    return n;
-}
-
-/* Rows that are as if, or were when the shape was used last, are dirty whatever their generation.
- */
-static uint32_t add_overlaid(struct attempt *a, uint32_t n)
-{
-    struct shape *h = a->shape;
-    uint32_t nnow, nthen = h->noverlaid;
-    const uint32_t *now = overlay_rows(a->cache, &nnow);
-
-    if (nnow + nthen == 0)
-        return n;
-    uint8_t *seen = arena_zalloc(a->arena, a->n);
-    for (uint32_t i = 0; i < n; i++)
-        seen[h->dirty[i]] = 1;
-    for (uint32_t i = 0; i < nnow + nthen; i++) {
-        uint32_t row = i < nnow ? now[i] : h->overlaid[i - nnow];
-        if (!seen[row])
-            h->dirty[n++] = row;
-        seen[row] = 1;
-    }
-    return n;
 }
 
 static void reject_rows(struct attempt *a)
@@ -507,28 +474,24 @@ static void try_nominated(struct attempt *a)
 }
 
 /* A few rows scored again are not worth a look at the clock. */
-static void note_score(struct attempt *a, bool fresh, uint32_t ndirty)
+static void note_score(struct attempt *a)
 {
-    if (fresh)
+    if (a->fresh_scores)
         stopwatch_point(a->stopwatch, LAP_FILTER, KS_SUCCESS);
-    attempt_note_score(a, fresh, ndirty);
-    if (fresh)
+    attempt_note_score(a);
+    if (a->fresh_scores)
         stopwatch_point(a->stopwatch, LAP_SCORE, KS_SUCCESS);
 }
 
 void attempt_filter(struct attempt *a)
 {
-    bool fresh;
-    uint32_t ndirty;
-
     stopwatch_plugin(a->stopwatch, LAP_NOBODY, 0, KS_SUCCESS);
     transform(a);
+    attempt_reuse(a);
     a->state = a->shape ? a->shape->state : arena_newn0(a->arena, a->profile->n, void *);
     a->score_state = arena_newn0(a->arena, a->profile->n, void *);
-    fresh = !a->shape || !a->shape->made;
-    ndirty = fresh ? 0 : add_overlaid(a, find_dirty(a));
     stopwatch_plugin(a->stopwatch, LAP_NOBODY, 0, KS_SUCCESS);
-    if (a->code == KS_SUCCESS && pre_filter(a, fresh, ndirty))
+    if (a->code == KS_SUCCESS && pre_filter(a))
         after_pre_filter(a);
     stopwatch_point(a->stopwatch, LAP_PRE_FILTER, a->code);
     attempt_follow(a);
@@ -549,16 +512,17 @@ void attempt_filter(struct attempt *a)
         a->shape = NULL; /* the arrays of a shape are about all rows */
         filter_few(a, said);
     } else {
-        if (a->shape && fresh)
+        if (a->shape && a->fresh)
             shape_make_room(a->shape);
-        filter_all(a, fresh, ndirty, said);
+        filter_all(a, said);
     }
     if (a->shape) {
         a->shape->skip_filter = a->skip_filter;
         a->shape->generation = a->cycle.nodes->changes.generation;
+        a->shape->node_generation = a->cycle.nodes->node_changes.generation;
         shape_set_overlaid(a->shape, a->cache);
     }
-    note_score(a, fresh, ndirty);
+    note_score(a);
     filter_nominated(a);
     if (a->advice)
         attempt_advise(a);

@@ -36,6 +36,8 @@ struct attempt {
     struct ks_cycle cycle;
     struct ks_pod pod;
     struct shape *shape;
+    bool fresh, fresh_scores; /* nothing was kept with the shape, or no scores were */
+    struct ks_dirty dirty;    /* otherwise: the rows that changed since */
     uint32_t n, feasible;
     uint8_t *by;                 /* slot + 1 of the first that rejected the row; 0: none did */
     uint8_t *why;                /* that plugin's reason */

@@ -21,8 +21,10 @@ void attempt_own_verdicts(struct attempt *a);
 void attempt_advise(struct attempt *a);
 void attempt_add_advice(struct attempt *a);
 bool attempt_advised_against(const struct attempt *a, const char *node);
+/* reuse.c: what of the shape still holds; a->fresh, a->fresh_scores and a->dirty are set. */
+void attempt_reuse(struct attempt *a);
 /* Scores of LOCAL plugins are kept with the shape: all of them, or those of dirty rows. */
-void attempt_note_score(struct attempt *a, bool fresh, uint32_t ndirty);
+void attempt_note_score(struct attempt *a);
 /* Before something is added to the sum that was kept with the shape: the attempt gets a copy. */
 void attempt_own_total(struct attempt *a);
 #endif

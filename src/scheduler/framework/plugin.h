@@ -178,6 +178,7 @@ struct ks_env {
     struct loop *loop;
     struct kube *kube;
     const struct objects *objects; /* objects of the kinds that plugins declare */
+    const struct ks_nodes *nodes;  /* NULL where configurations are only checked */
     struct scheduler *scheduler;
     struct metrics *metrics;             /* the program's (component/metrics.h); NULL: none */
     const struct gates *gates;           /* for ks_gate() */
@@ -238,13 +239,27 @@ struct ks_args {                  /* pluginConfig.args; the plugin's folder has 
 /* ---- the plugin ------------------------------------------------------------------------------ */
 
 /* How verdicts and scores may be used again for a pod of the same shape: same namespace, labels,
- * controller and spec. A change of a node object, or of an object of the kinds that such plugins
- * read, makes everything anew. */
+ * controller, spec, and annotations that some plugin of the profile declares.
+ *
+ * A row is the node (labels, taints, unschedulable, allocatable resources, images, and annotations
+ * that some plugin declares), the objects that belong to it (model/nodekinds.h), and its pods. A
+ * change of a row concerns that row only. Everything is made anew when rows come or go, or when an
+ * object of another kind changes that such a plugin reads: not for its status alone, unless the
+ * plugin says that it reads statuses.
+ *
+ * A state that is kept must not point into nodes, pods or objects, which are replaced when they
+ * change. Only what belongs to the shape stays: labels, owners, spec and volumes of the pod. */
 enum ks_reuse {
     KS_REUSE_GLOBAL, /* never: also a function of other things of the pod, or of time */
-    KS_REUSE_DOMAIN, /* pods on other rows count too: refresh() brings the state up to date, then
-                      * filter and score run over all rows */
+    KS_REUSE_DOMAIN, /* other rows count too: refresh() brings the state up to date, then filter and
+                      * score run over all rows */
     KS_REUSE_LOCAL   /* f(shape, row): computed again for rows that changed */
+};
+struct ks_dirty { /* rows that changed, each once */
+    const uint32_t *rows;
+    uint32_t n;
+    uint32_t nnodes; /* of the first so many also the node changed, or an object that belongs to
+                      * it; of the others pods alone */
 };
 
 struct ks_plugin {
@@ -253,6 +268,11 @@ struct ks_plugin {
     const struct ks_reason *reasons; /* [0] is "fits" */
     enum ks_reuse reuse;
     const struct kind *const *kinds; /* read from env->objects; ends with NULL. NULL: none */
+    /* Those of them whose status counts too. Of kinds that belong to nodes it always does. */
+    const struct kind *const *statuses;
+    /* Keys of annotations that are read, of nodes and of the pod that looks for one. They end with
+     * NULL; NULL: none. */
+    const char *const *node_annotations, *const *pod_annotations;
 
     /* Where a configuration may enable it: bits by KS_AT(). Upstream's plugin may have points that
      * ours does without, and the reverse. 0: the points that it implements. */
@@ -284,10 +304,14 @@ struct ks_plugin {
      * KS_SKIP the state is still kept, for pre_score. */
     enum ks_code (*pre_filter)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                                void **ret_state, struct ks_only *only, struct ks_texts *why);
-    /* DOMAIN: pods have come to or left these rows since the state was made or refreshed. false:
-     * make it anew. Also for a state that came with KS_SKIP: *skip says so, and may change. */
+    /* Rows have changed since the state was made or refreshed. false: make it anew.
+     * DOMAIN: brings the state of pre_filter up to date. Also one that came with KS_SKIP: *skip
+     * says so, and may change.
+     * LOCAL: for a plugin that prepares something from all nodes. Called only when nodes changed,
+     * and changes nothing: does it still hold? c->state and *skip are those of pre_filter, or, for
+     * a plugin without one, those of pre_score. */
     bool (*refresh)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
-                    const uint32_t *rows, uint32_t n, bool *skip);
+                    const struct ks_dirty *d, bool *skip);
     /* why[i]: 0 or an index into reasons. skip[i] != 0: an earlier plugin said no, the answer is
      * unused. Writes every row of the span. */
     void (*filter)(void *self, const struct ks_cycle *c, const struct ks_pod *p, struct ks_span s,

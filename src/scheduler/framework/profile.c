@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "scheduler/framework/args.h"
 #include "scheduler/framework/stopwatch.h"
+#include "scheduler/model/nodekinds.h"
 #include "scheduler/model/objects.h"
 
 const char *const ks_point_names[KS_POINTS] = {
@@ -215,23 +216,48 @@ static int check_whole(const struct profile *p, struct kerr *err)
     return 0;
 }
 
-static bool is_noted(const struct profile *p, const struct kind *k)
+static bool lists(const struct kind *const *kinds, const struct kind *k)
 {
-    for (uint32_t i = 0; i < p->nreused; i++)
-        if (p->reused[i] == k)
+    for (; kinds && *kinds; kinds++)
+        if (*kinds == k)
             return true;
     return false;
 }
 
-static void note_kinds(struct profile *p)
+static void note_kind(struct profile *p, const struct kind *k, bool status)
+{
+    uint32_t i = 0;
+
+    while (i < p->nreused && p->reused[i].kind != k)
+        i++;
+    assert(i < PROFILE_KINDS_MAX);
+    p->reused[i].kind = k;
+    p->reused[i].status |= status;
+    p->nreused = MAX(p->nreused, i + 1);
+}
+
+static void note_pod_annotations(struct profile *p, const char *const *keys)
+{
+    for (; keys && *keys; keys++) {
+        size_t i = 0;
+        while (i < p->pod_annotations.n && !streq(p->pod_annotations.items[i], *keys))
+            i++;
+        if (i == p->pod_annotations.n)
+            vec_push(&p->pod_annotations, *keys);
+    }
+}
+
+/* What the plugins read of the cluster. */
+static void note_reads(struct profile *p, const struct ks_env *env)
 {
     for (uint32_t i = 0; i < p->n; i++) {
         const struct ks_plugin *pl = p->slots[i].plugin;
         for (const struct kind *const *k = pl->kinds; pl->reuse != KS_REUSE_GLOBAL && k && *k; k++)
-            if (!is_noted(p, *k)) {
-                assert(p->nreused < PROFILE_KINDS_MAX);
-                p->reused[p->nreused++] = *k;
-            }
+            if (!nodekinds_has(*k))
+                note_kind(p, *k, lists(pl->statuses, *k));
+        note_pod_annotations(p, pl->pod_annotations);
+        if (env->nodes)
+            ks_read_annotations(env->nodes, pl->node_annotations);
     }
 }
 
@@ -252,7 +278,7 @@ struct profile *profile_new(const struct profile_config *c, const struct ks_regi
             return NULL;
     if (check_whole(p, err) < 0 || create_plugins(p, own, err) < 0)
         return NULL;
-    note_kinds(p);
+    note_reads(p, env);
     return take(p);
 }
 
@@ -266,6 +292,7 @@ struct profile *profile_free(struct profile *p)
     arena_free(p->arena);
     service_set_fini(&p->services);
     service_table_free(p->own_services);
+    vec_fini(&p->pod_annotations);
     free(p->scheduler_name);
     free(p);
     return NULL;
@@ -286,7 +313,9 @@ uint64_t profile_objects_generation(const struct profile *p, const struct object
     uint64_t latest = 0; /* generations of kinds are numbers of one row */
 
     for (uint32_t i = 0; i < p->nreused; i++)
-        latest = MAX(latest, objects_generation_of(w, p->reused[i]));
+        latest =
+            MAX(latest, p->reused[i].status ? objects_generation_of(w, p->reused[i].kind)
+                                            : objects_spec_generation_of(w, p->reused[i].kind));
     return latest;
 }
 

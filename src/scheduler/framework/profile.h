@@ -5,6 +5,7 @@
  */
 #ifndef KOORD_SCHEDULER_PROFILE_H
 #define KOORD_SCHEDULER_PROFILE_H
+#include "base/vec.h"
 #include "scheduler/framework/plugin.h"
 #include "scheduler/framework/service_table.h"
 
@@ -63,8 +64,12 @@ struct profile {
     char *scheduler_name;
     struct arena *arena; /* of the args */
     uint32_t n;
-    const struct kind *reused[PROFILE_KINDS_MAX]; /* read by plugins whose verdicts are reused */
+    struct profile_kind { /* read by plugins whose verdicts are reused, and not of a node */
+        const struct kind *kind;
+        bool status; /* counts too */
+    } reused[PROFILE_KINDS_MAX];
     uint32_t nreused;
+    struct vec_of(const char *) pod_annotations; /* read by some plugin */
     struct service_set services;
     struct service_table *own_services; /* when there is no other table; NULL: there is */
     uint32_t ncreated;                  /* slots whose plugin was created */

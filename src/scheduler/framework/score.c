@@ -132,6 +132,9 @@ static void make_shape(struct attempt *a, int64_t *scratch)
     const struct profile_point *point = &a->profile->points[KS_POINT_SCORE];
     struct shape *h = a->shape;
 
+    if (!a->fresh)
+        memset(h->total, 0, h->n * sizeof *h->total);
+    h->skip_score = 0;
     for (uint32_t i = 0; i < point->n; i++) {
         uint32_t slot = point->slots[i];
         if (!keeps(a, slot))
@@ -142,41 +145,42 @@ static void make_shape(struct attempt *a, int64_t *scratch)
             h->skip_score |= UINT64_C(1) << slot;
         if (code != KS_SUCCESS)
             continue;
-        if (!in_sum(a, slot))
+        if (!in_sum(a, slot) && !h->raw[slot])
             h->raw[slot] = arena_newn0(h->arena, h->n, int64_t);
         make_rows(a, slot, (struct ks_span){ 0, a->n }, scratch);
     }
     h->made = !a->score_error;
 }
 
-static void remake_rows(struct attempt *a, uint32_t ndirty, int64_t *scratch)
+static void remake_rows(struct attempt *a, int64_t *scratch)
 {
     const struct profile_point *point = &a->profile->points[KS_POINT_SCORE];
+    const uint32_t *rows = a->dirty.rows;
     struct shape *h = a->shape;
 
-    for (uint32_t d = 0; d < ndirty; d++)
-        h->total[h->dirty[d]] = 0;
+    for (uint32_t d = 0; d < a->dirty.n; d++)
+        h->total[rows[d]] = 0;
     for (uint32_t i = 0; i < point->n; i++) {
         uint32_t slot = point->slots[i];
         if (!keeps(a, slot) || (h->skip_score >> slot & 1))
             continue;
         a->score_state[slot] = h->score_state[slot];
-        for (uint32_t d = 0; d < ndirty; d++)
-            make_rows(a, slot, (struct ks_span){ h->dirty[d], h->dirty[d] + 1 }, scratch);
+        for (uint32_t d = 0; d < a->dirty.n; d++)
+            make_rows(a, slot, (struct ks_span){ rows[d], rows[d] + 1 }, scratch);
     }
     h->made = !a->score_error;
 }
 
-void attempt_note_score(struct attempt *a, bool fresh, uint32_t ndirty)
+void attempt_note_score(struct attempt *a)
 {
     if (!a->shape)
         return;
     a->cycle.rejected = NULL;
     int64_t *scratch = arena_alloc(a->arena, a->n * sizeof *scratch, 16);
-    if (fresh)
+    if (a->fresh_scores)
         make_shape(a, scratch);
     else
-        remake_rows(a, ndirty, scratch);
+        remake_rows(a, scratch);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */

@@ -49,17 +49,29 @@ struct shapes *shapes_free(struct shapes *s)
     return NULL;
 }
 
+static bool same_annotations(const struct profile *p, const kstrmap *a, const kstrmap *b)
+{
+    vec_foreach(&p->pod_annotations, i) {
+        const char *x = kstrmap_get(a, p->pod_annotations.items[i]);
+        const char *y = kstrmap_get(b, p->pod_annotations.items[i]);
+        if (x != y && !(x && y && streq(x, y)))
+            return false;
+    }
+    return true;
+}
+
 /* Equal parts of cached pods are the same block, so addresses tell. */
-static bool same_shape(const struct pod *a, const struct pod *b)
+static bool same_shape(const struct profile *p, const struct pod *a, const struct pod *b)
 {
     return a->share[0] == b->share[0] && a->share[1] == b->share[1] &&
-           streq(a->obj.meta.ns, b->obj.meta.ns);
+           streq(a->obj.meta.ns, b->obj.meta.ns) &&
+           same_annotations(p, &a->obj.meta.annotations, &b->obj.meta.annotations);
 }
 
 static struct shape *find(const struct shapes *s, const struct profile *p, const struct pod *pod)
 {
     for (uint32_t i = 0; i < s->n; i++)
-        if (s->items[i]->profile == p && same_shape(pod_of(s->items[i]->pod), pod))
+        if (s->items[i]->profile == p && same_shape(p, pod_of(s->items[i]->pod), pod))
             return s->items[i];
     return NULL;
 }
@@ -115,10 +127,24 @@ void shape_set_overlaid(struct shape *h, const struct nodecache *c)
     memcpy(h->overlaid, rows, h->noverlaid * sizeof *rows);
 }
 
+void shape_clear(struct shape *h)
+{
+    uint32_t slots = h->profile->n;
+
+    arena_reset(h->arena);
+    h->made = false;
+    h->skip_filter = h->skip_score = 0;
+    h->state = arena_newn0(h->arena, slots, void *);
+    h->score_state = arena_newn0(h->arena, slots, void *);
+    h->raw = arena_newn0(h->arena, slots, int64_t *);
+    h->by = h->why = NULL;
+    h->noverlaid = 0;
+}
+
 static bool up_to_date(const struct shape *h, const struct ks_nodes *nodes, uint64_t objects)
 {
-    return h->made && h->node_generation == nodes->node_changes.generation &&
-           h->objects_generation == objects && arena_used(h->arena) < ARENA_MAX;
+    return h->made && h->layout == nodes->layout && h->objects_generation == objects &&
+           arena_used(h->arena) < ARENA_MAX;
 }
 
 struct shape *shapes_get(struct shapes *s, const struct profile *p, struct kobj *pod,
@@ -136,17 +162,10 @@ struct shape *shapes_get(struct shapes *s, const struct profile *p, struct kobj 
         return h;
     }
     s->misses++;
-    arena_reset(h->arena);
-    h->made = false;
     h->n = nodes->n;
-    h->node_generation = nodes->node_changes.generation;
+    h->layout = nodes->layout;
     h->objects_generation = objects_generation;
-    h->skip_filter = h->skip_score = 0;
-    h->state = arena_newn0(h->arena, p->n, void *);
-    h->score_state = arena_newn0(h->arena, p->n, void *);
-    h->raw = arena_newn0(h->arena, p->n, int64_t *);
-    h->by = h->why = NULL;
-    h->noverlaid = 0;
+    shape_clear(h);
     return h;
 }
 

@@ -1,10 +1,10 @@
 /* shapes.h - what the last attempts for equal pods found out, kept for the next equal pod.
  *
- * A shape is what plugins read of a pod: namespace, labels, controller and spec. Verdicts and
- * scores of LOCAL plugins are kept by row and made again for rows that changed; DOMAIN plugins
- * bring their state up to date. Any change of a node object, or of what such plugins read of the
- * object cache, makes a shape worthless. The least recently used goes when there are too many. Loop
- * thread.
+ * A shape is what plugins read of a pod: namespace, labels, controller, spec, and annotations that
+ * a plugin of the profile declares. Verdicts and scores of LOCAL plugins are kept by row and made
+ * again for rows that changed; DOMAIN plugins bring their state up to date. Rows that come or go,
+ * and changes of what such plugins read of the object cache beyond the objects of nodes, make a
+ * shape worthless. The least recently used goes when there are too many. Loop thread.
  */
 #ifndef KOORD_SCHEDULER_SHAPES_H
 #define KOORD_SCHEDULER_SHAPES_H
@@ -15,7 +15,8 @@ struct shape {        /* filled and read by attempt.c */
     struct kobj *pod; /* one of its pods */
     const struct profile *profile;
     struct arena *arena;
-    uint64_t generation, node_generation, objects_generation;
+    uint64_t generation, node_generation; /* of rows and nodes, as of its last use */
+    uint64_t layout, objects_generation;  /* for which it was made */
     bool made;
     uint32_t n;
     void **state, **score_state;
@@ -37,6 +38,8 @@ DEFINE_CLEANUP(shapes_free, struct shapes *)
  * the form that is kept in caches, names its node, or more than its spec tells what it holds. */
 struct shape *shapes_get(struct shapes *s, const struct profile *p, struct kobj *pod,
                          const struct ks_nodes *nodes, uint64_t objects_generation);
+/* What was kept is worth nothing: as if it were new. */
+void shape_clear(struct shape *h);
 /* The arrays by row, empty; for a shape that is not made. Not before they are needed: pods that
  * name their node have no use for them. */
 void shape_make_room(struct shape *h);

@@ -24,6 +24,7 @@ static void add_column(struct columns *c, const char *name)
     c->used[r] = xnewn0(c->cap ? c->cap : 1, int64_t);
     c->names[r] = xstrdup(name);
     c->view.nres++;
+    c->view.layout++;
     c->view.alloc = c->alloc;
     c->view.used = c->used;
     c->view.resource = (const char *const *)c->names;
@@ -38,8 +39,7 @@ static void touch(struct columns *c, uint32_t row)
     c->journal[c->view.changes.generation % KS_JOURNAL] = row;
 }
 
-/* The same, and not for its pods alone. */
-static void touch_node(struct columns *c, uint32_t row)
+void columns_touch(struct columns *c, uint32_t row)
 {
     touch(c, row);
     c->node_changed[row] = ++c->view.node_changes.generation;
@@ -128,7 +128,8 @@ uint32_t columns_push(struct columns *c)
     c->flags[row] = 0;
     c->pods[row] = (struct ks_podlist){ 0 };
     columns_clear_used(c, row);
-    touch_node(c, row);
+    columns_touch(c, row);
+    c->view.layout++;
     return row;
 }
 
@@ -153,7 +154,8 @@ void columns_remove(struct columns *c, uint32_t row)
     c->nodes[row] = c->nodes[last];
     c->flags[row] = c->flags[last];
     c->pods[row] = c->pods[last];
-    touch_node(c, row); /* another node is here now */
+    columns_touch(c, row); /* another node is here now */
+    c->view.layout++;
 }
 
 void columns_set_node(struct columns *c, uint32_t row, const struct node *n)
@@ -171,7 +173,12 @@ void columns_set_node(struct columns *c, uint32_t row, const struct node *n)
     count_prefer(c, c->flags[row], -1);
     c->flags[row] = (uint8_t)flags;
     count_prefer(c, c->flags[row], 1);
-    touch_node(c, row);
+    columns_touch(c, row);
+}
+
+void columns_swap_node(struct columns *c, uint32_t row, const struct node *n)
+{
+    c->nodes[row] = n;
 }
 
 /* ---- what pods request ----------------------------------------------------------------------- */

@@ -27,6 +27,9 @@ void columns_learn(struct columns *c, const reslist *allocatable);
 uint32_t columns_push(struct columns *c);             /* a row of zeros; its number */
 void columns_remove(struct columns *c, uint32_t row); /* the last row takes its place */
 void columns_set_node(struct columns *c, uint32_t row, const struct node *n);
+void columns_swap_node(struct columns *c, uint32_t row, const struct node *n); /* nothing changed */
+void columns_touch(struct columns *c,
+                   uint32_t row); /* something that belongs to the node changed */
 void columns_clear_used(struct columns *c, uint32_t row);
 void columns_set_pods(struct columns *c, uint32_t row, struct ks_podlist pods); /* borrowed */
 /* KS_USED_MCPU_NZ and KS_USED_MEMORY_NZ are columns too. Exactly undone by the opposite. */

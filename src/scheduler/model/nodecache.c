@@ -5,16 +5,40 @@
 #include "api/pod.h"
 #include "base/arena.h"
 #include "base/map.h"
+#include "scheduler/model/compare.h"
 #include "scheduler/model/labels.h"
 #include "scheduler/model/nodecache_int.h"
+#include "scheduler/model/nodekinds.h"
 
-struct nodecache *nodecache_new(void)
+/* An object of a node changed, came or went; perhaps it went to another node. */
+static void on_object(void *arg, struct kobj *before, struct kobj *now)
+{
+    struct nodecache *c = arg;
+    const char *from = before ? nodekinds_node(before) : NULL;
+    const char *to = now ? nodekinds_node(now) : NULL;
+
+    if (before && now && compare_objects(before, now, true))
+        return;
+    const struct cnode *was = from ? map_getz(&c->nodes, from) : NULL;
+    const struct cnode *is = to ? map_getz(&c->nodes, to) : NULL;
+    if (was && was->obj)
+        columns_touch(&c->cols, was->row);
+    if (is && is->obj && is != was)
+        columns_touch(&c->cols, is->row);
+}
+
+struct nodecache *nodecache_new(const struct objects *objects)
 {
     struct nodecache *c = xnew0(struct nodecache);
     columns_init(&c->cols);
     c->cols.view.of = c;
-    c->labels = labels_new();
+    c->reading = xnew0(struct reading);
+    c->reading->labels = labels_new();
     c->arena = arena_new();
+    c->objects = objects;
+    c->listener = (struct objects_listener){ .fn = on_object, .arg = c };
+    if (objects)
+        objects_listen(objects, &c->listener);
     return c;
 }
 
@@ -49,7 +73,11 @@ struct nodecache *nodecache_free(struct nodecache *c)
     map_fini(&c->nodes);
     overlay_fini(c);
     columns_fini(&c->cols);
-    labels_free(c->labels);
+    if (c->objects)
+        objects_unlisten(c->objects, &c->listener);
+    labels_free(c->reading->labels);
+    vec_fini(&c->reading->annotations);
+    free(c->reading);
     free(c->rows);
     arena_free(c->arena);
     free(c);
@@ -75,12 +103,25 @@ uint32_t ks_row_of(const struct ks_nodes *n, const char *node)
 
 const struct ks_label *ks_label(const struct ks_nodes *n, const char *key)
 {
-    return labels_get(n->of->labels, n, key);
+    return labels_get(n->of->reading->labels, n, key);
+}
+
+void ks_read_annotations(const struct ks_nodes *n, const char *const *keys)
+{
+    struct reading *r = n->of->reading;
+
+    for (; keys && *keys; keys++) {
+        size_t i = 0;
+        while (i < r->annotations.n && !streq(r->annotations.items[i], *keys))
+            i++;
+        if (i == r->annotations.n)
+            vec_push(&r->annotations, *keys);
+    }
 }
 
 void nodecache_begin(struct nodecache *c)
 {
-    labels_begin(c->labels);
+    labels_begin(c->reading->labels);
 }
 
 /* ---- accounting ------------------------------------------------------------------------------ */
@@ -351,8 +392,14 @@ void nodecache_put_node(struct nodecache *c, struct kobj *node)
     struct kobj *old = n->obj;
 
     assert(overlay_mark(c) == 0);
-    new_columns(c, node_of(node));
     n->obj = kobj_ref(node);
+    if (old && compare_nodes(node_of(old), node_of(node), c->reading->annotations.items,
+                             c->reading->annotations.n)) {
+        columns_swap_node(&c->cols, n->row, node_of(node));
+        kobj_unref(old);
+        return;
+    }
+    new_columns(c, node_of(node));
     if (!old) {
         row_new(c, n);
         columns_set_pods(&c->cols, n->row, n->list);

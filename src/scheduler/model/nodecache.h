@@ -6,8 +6,9 @@
  * not run out by themselves: nodecache_overdue() names those that should be asked about.
  *
  * The columns stay put during an attempt, which runs in one piece; between attempts rows may move
- * (the last row fills the hole of a removed one). Every change of a row gets a new generation, but
- * those that are only tried (overlay.h).
+ * (the last row fills the hole of a removed one). Every change of a row gets a new generation: of
+ * its node, of its pods, or of an object that belongs to the node; but not those that are only
+ * tried (overlay.h).
  */
 #ifndef KOORD_SCHEDULER_MODEL_NODECACHE_H
 #define KOORD_SCHEDULER_MODEL_NODECACHE_H
@@ -15,8 +16,11 @@
 #include "scheduler/model/requests.h"
 
 struct nodecache;
+struct objects;
 
-struct nodecache *nodecache_new(void);
+/* objects: those that belong to nodes are looked after, so it must outlive the cache. NULL: there
+ * are none. */
+struct nodecache *nodecache_new(const struct objects *objects);
 struct nodecache *nodecache_free(struct nodecache *c);
 DEFINE_CLEANUP(nodecache_free, struct nodecache *)
 
@@ -27,7 +31,9 @@ const char *nodecache_row_name(const struct nodecache *c, uint32_t row);
 /* An attempt begins: what earlier ones asked for and nobody needs any more goes. */
 void nodecache_begin(struct nodecache *c);
 
-void nodecache_put_node(struct nodecache *c, struct kobj *node); /* new or changed */
+/* New, or a new state. The row has changed only when the states differ in something that somebody
+ * reads (compare.h, ks_read_annotations). */
+void nodecache_put_node(struct nodecache *c, struct kobj *node);
 void nodecache_remove_node(struct nodecache *c, const char *name);
 
 /* From the API server: the pod has a node. Confirms an assumed pod, on whatever node it is. */

@@ -2,8 +2,10 @@
 #ifndef KOORD_SCHEDULER_MODEL_NODECACHE_INT_H
 #define KOORD_SCHEDULER_MODEL_NODECACHE_INT_H
 #include "base/map.h"
+#include "base/vec.h"
 #include "scheduler/model/columns.h"
 #include "scheduler/model/nodecache.h"
+#include "scheduler/model/objects.h"
 #include "scheduler/model/overlay.h"
 #include "scheduler/model/uidmap.h"
 
@@ -52,8 +54,13 @@ struct nodecache {
     struct map nodes;   /* name -> struct cnode */
     struct uidmap pods; /* struct cpod */
     size_t assumed;
-    struct labels *labels; /* apart: whoever reads the rows may ask for columns */
-    struct arena *arena;   /* for one call */
+    const struct objects *objects; /* NULL: none */
+    struct objects_listener listener;
+    struct reading { /* apart: whoever reads the rows may say what of */
+        struct labels *labels;
+        struct vec_of(const char *) annotations; /* of nodes */
+    } * reading;
+    struct arena *arena; /* for one call */
     struct overlay overlay;
 };
 

@@ -3,14 +3,16 @@
 
 #include <stdio.h>
 
-#include "api/workload.h"
 #include "base/map.h"
+#include "scheduler/model/compare.h"
+#include "scheduler/model/nodekinds.h"
 
 enum { KINDS_MAX = 32 };
 struct shelf { /* all of one kind */
     const struct kind *kind;
+    bool of_nodes;      /* nodekinds.h */
     struct map objects; /* key -> struct item */
-    uint64_t generation;
+    uint64_t generation, spec_generation;
 };
 struct item {
     struct kobj *obj;
@@ -61,15 +63,6 @@ static struct shelf *shelf_find(const struct objects *w, const struct kind *k)
     return NULL;
 }
 
-/* Of workloads plugins read what users wrote, not how far it has come: a new status is no news. */
-static bool no_news(const struct kobj *old, const struct kobj *o)
-{
-    bool workload = o->kind == &kind_replicaset || o->kind == &kind_statefulset ||
-                    o->kind == &kind_replicationcontroller;
-    return workload && o->meta.generation > 0 && old->meta.generation == o->meta.generation &&
-           kuid_equal(old->meta.uid, o->meta.uid);
-}
-
 void objects_listen(const struct objects *w, struct objects_listener *l)
 {
     l->next = w->readers->listeners;
@@ -85,35 +78,41 @@ void objects_unlisten(const struct objects *w, struct objects_listener *l)
     *at = l->next;
 }
 
-static void tell(const struct objects *w, struct kobj *before, struct kobj *now)
+static void tell(const struct objects *w, const struct shelf *s, struct kobj *before,
+                 struct kobj *now)
 {
-    const struct kind *k = now ? now->kind : before->kind;
-
     for (const struct objects_listener *l = w->readers->listeners; l; l = l->next)
-        if (l->kind == k)
+        if (l->kind == s->kind || (!l->kind && s->of_nodes))
             l->fn(l->arg, before, now);
+}
+
+static struct shelf *shelf_make(struct objects *w, const struct kind *k)
+{
+    struct shelf *s = shelf_find(w, k);
+
+    if (s)
+        return s;
+    assert(w->n < KINDS_MAX);
+    s = &w->shelves[w->n++];
+    s->kind = k;
+    s->of_nodes = nodekinds_has(k);
+    return s;
 }
 
 void objects_put(struct objects *w, struct kobj *o)
 {
-    struct shelf *s = shelf_find(w, o->kind);
+    struct shelf *s = shelf_make(w, o->kind);
     char key[KOBJ_KEY_MAX];
     size_t len = kobj_key(o, key, sizeof key);
-
-    if (!s) {
-        assert(w->n < KINDS_MAX);
-        s = &w->shelves[w->n++];
-        s->kind = o->kind;
-    }
-    const struct item *has = map_get(&s->objects, key, len);
-    if (has && no_news(has->obj, o))
-        return;
     struct item *i = xmalloc(sizeof *i + len + 1);
+
     i->obj = kobj_ref(o);
     memcpy(i->key, key, len + 1);
     struct item *old = map_put(&s->objects, i->key, len, i);
     s->generation = ++w->generation;
-    tell(w, old ? old->obj : NULL, o);
+    if (!s->of_nodes && !(old && compare_objects(old->obj, o, false)))
+        s->spec_generation = w->generation;
+    tell(w, s, old ? old->obj : NULL, o);
     if (old)
         item_free(old);
 }
@@ -127,8 +126,8 @@ bool objects_remove(struct objects *w, const struct kobj *o)
 
     if (!i)
         return false;
-    s->generation = ++w->generation;
-    tell(w, i->obj, NULL);
+    s->generation = s->spec_generation = ++w->generation;
+    tell(w, s, i->obj, NULL);
     item_free(i);
     return true;
 }
@@ -142,6 +141,12 @@ uint64_t objects_generation_of(const struct objects *w, const struct kind *k)
 {
     const struct shelf *s = shelf_find(w, k);
     return s ? s->generation : 0;
+}
+
+uint64_t objects_spec_generation_of(const struct objects *w, const struct kind *k)
+{
+    const struct shelf *s = shelf_find(w, k);
+    return s ? s->spec_generation : 0;
 }
 
 struct kobj *objects_get(const struct objects *w, const struct kind *k, const char *ns,

@@ -3,7 +3,7 @@
  *
  * By kind and "namespace/name". Loop thread only; holds one reference on each object. Filled by the
  * scheduler's informers, or from files when somebody asks what would happen. The generation grows
- * with every change: what was derived from the object cache is worth as much as its generation.
+ * with every new state of an object: who keeps pointers into objects compares it.
  */
 #ifndef KOORD_SCHEDULER_MODEL_OBJECTS_H
 #define KOORD_SCHEDULER_MODEL_OBJECTS_H
@@ -21,6 +21,9 @@ bool objects_remove(struct objects *w, const struct kobj *o);
 uint64_t objects_generation(const struct objects *w);
 /* The same for the objects of one kind. */
 uint64_t objects_generation_of(const struct objects *w, const struct kind *k);
+/* The same, but it grows only when an object comes, goes or differs in more than its status. A
+ * number of the same sequence. */
+uint64_t objects_spec_generation_of(const struct objects *w, const struct kind *k);
 
 /* Borrowed until the next turn; NULL when there is none. ns is NULL for kinds without one. */
 struct kobj *objects_get(const struct objects *w, const struct kind *k, const char *ns,
@@ -29,13 +32,13 @@ struct kobj *objects_get(const struct objects *w, const struct kind *k, const ch
 struct kobj *objects_next(const struct objects *w, const struct kind *k, size_t *it);
 size_t objects_count(const struct objects *w, const struct kind *k);
 
-/* Somebody who keeps something up to date with all objects of a kind. Told after the change; before
- * NULL: it is new; now NULL: it went. Both are valid during the call only. The listener stays the
- * caller's, who may change nothing in the object cache meanwhile, and ends listening before the
- * object cache ends.
+/* Somebody who keeps something up to date with all objects of a kind. Told after every new state,
+ * also when nothing of interest differs; before NULL: it is new; now NULL: it went. Both are valid
+ * during the call only. The listener stays the caller's, who may change nothing in the object cache
+ * meanwhile, and ends listening before the object cache ends.
  */
 struct objects_listener {
-    const struct kind *kind;
+    const struct kind *kind; /* NULL: those that belong to nodes (nodekinds.h) */
     void (*fn)(void *arg, struct kobj *before, struct kobj *now);
     void *arg;
     struct objects_listener *next;

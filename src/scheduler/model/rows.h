@@ -48,12 +48,13 @@ struct ks_nodes { /* one row a node, [0, n); rows move only between attempts */
     int64_t *const *alloc, *const *used; /* [resource][row]; cpu in milli, the rest in units */
     const int64_t *used_mcpu_nz;         /* as used, but each container counts for something */
     const int64_t *used_memory_nz;
-    const char *const *resource; /* [resource]: its name */
-    const struct node *const *node;
-    const uint8_t *flags; /* KS_NODE_* */
+    const char *const *resource;    /* [resource]: its name */
+    const struct node *const *node; /* always the latest state, also when nothing changed */
+    const uint8_t *flags;           /* KS_NODE_* */
     const struct ks_podlist *pods;
-    struct ks_history changes;      /* of rows: the node, or its pods */
-    struct ks_history node_changes; /* of nodes alone, and of what stands in which row */
+    struct ks_history changes;      /* of rows: the node, its objects, its pods */
+    struct ks_history node_changes; /* the same without pods */
+    uint64_t layout;                /* grows when a row comes, goes or moves, or a column comes */
     uint32_t npods, naffinity;      /* sums over all rows; ntaints_prefer: rows with such a taint */
     uint32_t ntaints_prefer;
     /* [row]: how many changes of an overlay it has; NULL: there is no overlay. Such a row is not as
@@ -64,6 +65,9 @@ struct ks_nodes { /* one row a node, [0, n); rows move only between attempts */
 /* KS_NO_ROW when there is no such node; KS_NO_COLUMN when no node has such a resource. */
 uint32_t ks_row_of(const struct ks_nodes *n, const char *node);
 uint32_t ks_column_of(const struct ks_nodes *n, const char *resource);
+/* Somebody reads these annotations of nodes: from now on a node that differs in them has changed.
+ * keys: constants, NULL after the last; NULL: none. */
+void ks_read_annotations(const struct ks_nodes *n, const char *const *keys);
 
 /* The rows below n that changed after a generation, each once, in no particular order:
  * struct ks_changed it = ks_changed_since(...); while ((row = ks_changed_next(&it)) != KS_NO_ROW).

@@ -4,19 +4,8 @@
 #include "api/node.h"
 #include "api/pod.h"
 #include "api/podresources.h"
+#include "api/toleration.h"
 #include "base/arena.h"
-
-/* Equal objects mostly share their labels, which makes this one comparison. */
-static bool same_map(const kstrmap *a, const kstrmap *b)
-{
-    if (a->n != b->n)
-        return false;
-    for (uint32_t i = 0; a->items != b->items && i < a->n; i++)
-        if (!streq(a->items[i].key, b->items[i].key) ||
-            !streq(a->items[i].value, b->items[i].value))
-            return false;
-    return true;
-}
 
 static bool shrank(const struct pod *before, const struct pod *now)
 {
@@ -52,7 +41,7 @@ uint32_t pod_changes(const struct pod *before, const struct pod *now)
     const struct pod_spec *a = before->spec, *b = now->spec;
     uint32_t bits = 0;
 
-    if (!same_map(&before->obj.meta.labels, &now->obj.meta.labels))
+    if (!kstrmap_equal(&before->obj.meta.labels, &now->obj.meta.labels))
         bits |= KS_POD_LABEL;
     /* A resize is seen in the spec or, later, in what the kubelet reports of the containers. */
     if ((a != b || now->status.container_statuses.n) && shrank(before, now))
@@ -64,18 +53,6 @@ uint32_t pod_changes(const struct pod *before, const struct pod *now)
     if (!same_claims(&before->status, &now->status))
         bits |= KS_POD_CLAIM;
     return bits ? bits : KS_UPDATE;
-}
-
-static bool same_taints(const taintlist *a, const taintlist *b)
-{
-    if (a->n != b->n)
-        return false;
-    for (uint32_t i = 0; i < a->n; i++) {
-        const struct taint *x = &a->items[i], *y = &b->items[i];
-        if (x->effect != y->effect || !streq(x->key, y->key) || !streq(x->value, y->value))
-            return false;
-    }
-    return true;
 }
 
 static bool same_conditions(const conditionlist *a, const conditionlist *b)
@@ -95,15 +72,15 @@ uint32_t node_changes(const struct node *before, const struct node *now)
     uint32_t bits = 0;
 
     if ((before->spec.unschedulable && !now->spec.unschedulable) ||
-        !same_taints(&before->spec.taints, &now->spec.taints))
+        !taints_equal(&before->spec.taints, &now->spec.taints))
         bits |= KS_NODE_TAINT;
     if (!reslist_equal(&before->status.allocatable, &now->status.allocatable))
         bits |= KS_NODE_ALLOCATABLE;
-    if (!same_map(&before->obj.meta.labels, &now->obj.meta.labels))
+    if (!kstrmap_equal(&before->obj.meta.labels, &now->obj.meta.labels))
         bits |= KS_NODE_LABEL;
     if (!same_conditions(&before->status.conditions, &now->status.conditions))
         bits |= KS_NODE_CONDITION;
-    if (!same_map(&before->obj.meta.annotations, &now->obj.meta.annotations))
+    if (!kstrmap_equal(&before->obj.meta.annotations, &now->obj.meta.annotations))
         bits |= KS_NODE_ANNOTATION;
     return bits;
 }

@@ -76,13 +76,15 @@ static inline void fixture_init_with(struct plugin_fixture *f, void **state,
     struct kerr err = { 0 };
 
     *f = (struct plugin_fixture){ .base = *state };
-    f->cache = nodecache_new();
     f->nominator = nominator_new();
     f->objects = objects_new();
+    f->cache = nodecache_new(f->objects);
     f->shapes = shapes_new(4);
     f->arena = arena_new();
     f->services = service_table_new();
-    f->env = (struct ks_env){ .objects = f->objects, .service_table = f->services };
+    f->env = (struct ks_env){ .objects = f->objects,
+                              .nodes = nodecache_nodes(f->cache),
+                              .service_table = f->services };
     struct profile_config c = profile_config_default(table, "koord-scheduler", f->base->arena);
     if (config)
         fixture_args(f, table, config, args, &c);

@@ -30,7 +30,7 @@ static const char *zone_of(const struct nodecache *c, const char *node)
 
 static void test_a_column_follows_its_nodes(void **state)
 {
-    CLEANUP(nodecache_free) struct nodecache *c = nodecache_new();
+    CLEANUP(nodecache_free) struct nodecache *c = nodecache_new(NULL);
     const struct ks_nodes *n = nodecache_nodes(c);
 
     assert_int_equal(ks_label(n, "zone")->n, 1); /* no node, no value */
@@ -59,7 +59,7 @@ static void test_a_column_follows_its_nodes(void **state)
 /* Values of nodes that are long gone do not pile up. */
 static void test_old_values_are_forgotten(void **state)
 {
-    CLEANUP(nodecache_free) struct nodecache *c = nodecache_new();
+    CLEANUP(nodecache_free) struct nodecache *c = nodecache_new(NULL);
     char zone[16];
 
     put(*state, c, "stays", "here");
@@ -77,7 +77,7 @@ static void test_old_values_are_forgotten(void **state)
 /* Pods name keys as they like. */
 static void test_keys_are_forgotten(void **state)
 {
-    CLEANUP(nodecache_free) struct nodecache *c = nodecache_new();
+    CLEANUP(nodecache_free) struct nodecache *c = nodecache_new(NULL);
     const struct ks_nodes *n = nodecache_nodes(c);
     char key[16];
 
@@ -104,7 +104,7 @@ static void test_keys_are_forgotten(void **state)
 static void test_random_changes(void **state)
 {
     CLEANUP(loop_free) struct loop *l = loop_new_virtual(0, 7);
-    CLEANUP(nodecache_free) struct nodecache *c = nodecache_new();
+    CLEANUP(nodecache_free) struct nodecache *c = nodecache_new(NULL);
     char name[16], zone[16];
 
     for (int i = 0; i < 3000; i++) {

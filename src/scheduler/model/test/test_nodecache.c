@@ -46,7 +46,7 @@ static int64_t used(const struct nodecache *c, const char *node, const char *res
 
 static void test_pods_may_come_before_their_node(void **state)
 {
-    CLEANUP(nodecache_free) struct nodecache *c = nodecache_new();
+    CLEANUP(nodecache_free) struct nodecache *c = nodecache_new(NULL);
     CLEANUP(kobj_unref) struct kobj *p = make_pod(*state, 1, "n", "'cpu':'2','x.io/card':'3'");
     CLEANUP(kobj_unref) struct kobj *plain = make_node(*state, "n", "'cpu':'4','pods':'9'");
     CLEANUP(kobj_unref)
@@ -73,7 +73,7 @@ static void test_pods_may_come_before_their_node(void **state)
 
 static void test_assume_confirm_forget(void **state)
 {
-    CLEANUP(nodecache_free) struct nodecache *c = nodecache_new();
+    CLEANUP(nodecache_free) struct nodecache *c = nodecache_new(NULL);
     CLEANUP(kobj_unref) struct kobj *p = make_pod(*state, 1, "", "'cpu':'2'");
     CLEANUP(kobj_unref) struct kobj *bound = make_pod(*state, 1, "b", "'cpu':'2'");
     CLEANUP(kobj_unref) struct kobj *a = make_node(*state, "a", "'cpu':'4','pods':'9'");
@@ -104,7 +104,7 @@ static void test_assume_confirm_forget(void **state)
 
 static void test_absurd_requests_leave_no_trace(void **state)
 {
-    CLEANUP(nodecache_free) struct nodecache *c = nodecache_new();
+    CLEANUP(nodecache_free) struct nodecache *c = nodecache_new(NULL);
     CLEANUP(kobj_unref) struct kobj *n = make_node(*state, "n", "'memory':'8Gi','pods':'99'");
     CLEANUP(kobj_unref) struct kobj *sane = make_pod(*state, 0, "n", "'memory':'1Gi'");
     struct kobj *mad[9];
@@ -126,7 +126,7 @@ static void test_absurd_requests_leave_no_trace(void **state)
 static void test_random_changes(void **state)
 {
     CLEANUP(loop_free) struct loop *l = loop_new_virtual(0, 99);
-    CLEANUP(nodecache_free) struct nodecache *c = nodecache_new();
+    CLEANUP(nodecache_free) struct nodecache *c = nodecache_new(NULL);
     static const char *const allocs[] = { "'cpu':'4','pods':'9'", "'memory':'1Gi','a.io/x':'1'",
                                           "'b.io/y':'5','pods':'3'" };
     static const char *const wants[] = { "'cpu':'1'", "'a.io/x':'1','memory':'1Mi'",

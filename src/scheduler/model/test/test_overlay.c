@@ -40,7 +40,7 @@ static struct kobj *make_pod(struct cluster *c, const char *name, const char *no
 
 static void start(struct cluster *c, void **fixture)
 {
-    *c = (struct cluster){ .base = *fixture, .cache = nodecache_new() };
+    *c = (struct cluster){ .base = *fixture, .cache = nodecache_new(NULL) };
     for (int i = 0; i < ROWS; i++) {
         CLEANUP(kobj_unref)
         struct kobj *n =

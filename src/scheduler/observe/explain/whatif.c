@@ -59,11 +59,13 @@ struct whatif *whatif_new(const struct profile_config *c, const struct ks_regist
 {
     CLEANUP(whatif_free) struct whatif *w = xnew0(struct whatif);
 
-    w->cache = nodecache_new();
     w->nominator = nominator_new();
     w->objects = objects_new();
+    w->cache = nodecache_new(w->objects);
     w->services = service_table_new();
-    w->env = (struct ks_env){ .objects = w->objects, .service_table = w->services };
+    w->env = (struct ks_env){ .objects = w->objects,
+                              .nodes = nodecache_nodes(w->cache),
+                              .service_table = w->services };
     w->arena = arena_new();
     w->profile = profile_new(c, table, &w->env, err);
     if (!w->profile)
@@ -83,9 +85,9 @@ struct whatif *whatif_free(struct whatif *w)
     vec_fini(&w->pods);
     profile_free(w->profile);
     service_table_free(w->services);
-    objects_free(w->objects);
     nominator_free(w->nominator);
     nodecache_free(w->cache);
+    objects_free(w->objects);
     arena_free(w->arena);
     free(w);
     return NULL;

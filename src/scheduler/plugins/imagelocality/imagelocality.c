@@ -35,10 +35,22 @@ static const char *full_name(const char *name, struct arena *a)
     return tagged ? name : arena_printf(a, "%s:latest", name);
 }
 
-static const struct image *find_image(const struct images *s, const struct container *c,
-                                      struct arena *a)
+/* ---- what is kept with a shape --------------------------------------------------------------- */
+
+struct locality {
+    int64_t *scores;     /* [row]; NULL: no node has any of the images */
+    uint64_t generation; /* of the images, when it was last found to hold */
+    uint32_t n;
+    struct wanted { /* an image of the pod */
+        const char *name;
+        uint64_t changed; /* 0: no node has it */
+    } items[];
+};
+
+static uint64_t changed_of(const struct images *s, const char *name)
 {
-    return images_find(s, full_name(c->image, a));
+    const struct image *i = images_find(s, name);
+    return i ? i->changed : 0;
 }
 
 static void add_image(const struct image *i, uint32_t nodes, int64_t *sums)
@@ -57,44 +69,75 @@ static int64_t score_of(int64_t sum, int64_t max)
     return KS_SCORE_MAX * (sum - SUM_MIN) / (max - SUM_MIN);
 }
 
-/* The scores of all rows; NULL when no node has any of the images. */
-static int64_t *make_scores(struct images *s, const struct ks_cycle *c, const struct pod *p,
-                            struct arena *a)
+static struct locality *locality_new(const struct pod *p, struct arena *a)
 {
     const containerlist *lists[] = { &p->spec->init_containers, &p->spec->containers };
-    int64_t max = SUM_MAX_PER * (lists[0]->n + lists[1]->n), *sums = NULL;
+    size_t all = (size_t)lists[0]->n + lists[1]->n;
+    struct locality *l = arena_zalloc(a, sizeof *l + all * sizeof *l->items);
 
-    images_sync(s, c->nodes);
-    for (size_t l = 0; l < ARRAY_LEN(lists); l++)
-        for (uint32_t i = 0; i < lists[l]->n; i++) {
-            const struct image *image = find_image(s, &lists[l]->items[i], a);
-            if (!image)
-                continue;
-            sums = sums ? sums : arena_newn0(a, c->nodes->n, int64_t);
-            add_image(image, c->nodes->n, sums);
-        }
-    for (uint32_t row = 0; sums && row < c->nodes->n; row++)
-        sums[row] = sums[row] ? score_of(sums[row], max) : 0;
-    return sums;
+    for (size_t k = 0; k < ARRAY_LEN(lists); k++)
+        for (uint32_t i = 0; i < lists[k]->n; i++)
+            l->items[l->n++].name = full_name(lists[k]->items[i].image, a);
+    return l;
 }
+
+static void make_scores(const struct images *s, const struct ks_cycle *c, struct locality *l)
+{
+    int64_t max = SUM_MAX_PER * l->n;
+
+    for (uint32_t i = 0; i < l->n; i++) {
+        const struct image *image = images_find(s, l->items[i].name);
+        if (!image)
+            continue;
+        l->items[i].changed = image->changed;
+        l->scores = l->scores ? l->scores : arena_newn0(c->arena, c->nodes->n, int64_t);
+        add_image(image, c->nodes->n, l->scores);
+    }
+    for (uint32_t row = 0; l->scores && row < c->nodes->n; row++)
+        l->scores[row] = l->scores[row] ? score_of(l->scores[row], max) : 0;
+    l->generation = images_generation(s);
+}
+
+/* ---- the plugin ------------------------------------------------------------------------------ */
 
 /* Where no node has an image all scores are zero, and only people want to see them. */
 static enum ks_code image_pre_score(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                                     void **ret_state, struct ks_texts *why)
 {
+    struct locality *l = locality_new(p->pod, c->arena);
+
     (void)why;
-    *ret_state = make_scores(self, c, p->pod, c->arena);
-    return *ret_state || c->complete ? KS_SUCCESS : KS_SKIP;
+    images_sync(self, c->nodes);
+    make_scores(self, c, l);
+    *ret_state = l;
+    return l->scores || c->complete ? KS_SUCCESS : KS_SKIP;
+}
+
+/* The scores of all nodes change when an image of the pod comes to one of them, or leaves it. */
+static bool image_refresh(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                          const struct ks_dirty *d, bool *skip)
+{
+    struct locality *l = c->state;
+
+    (void)p, (void)d, (void)skip;
+    images_sync(self, c->nodes);
+    if (l->generation == images_generation(self))
+        return true;
+    for (uint32_t i = 0; i < l->n; i++)
+        if (changed_of(self, l->items[i].name) != l->items[i].changed)
+            return false;
+    l->generation = images_generation(self);
+    return true;
 }
 
 static void image_score(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                         struct ks_span s, int64_t *restrict out)
 {
-    const int64_t *scores = c->state;
+    const struct locality *l = c->state;
 
     (void)self, (void)p;
     for (uint32_t i = s.begin; i < s.end; i++)
-        out[i] = scores ? scores[i] : 0;
+        out[i] = l->scores ? l->scores[i] : 0;
 }
 
 const struct ks_plugin ks_plugin_image_locality = {
@@ -105,6 +148,7 @@ const struct ks_plugin ks_plugin_image_locality = {
     .points = KS_AT(SCORE),
     .create = image_create,
     .destroy = image_destroy,
+    .refresh = image_refresh,
     .pre_score = image_pre_score,
     .score = image_score,
 };

@@ -3,20 +3,30 @@
 
 #include "api/node.h"
 #include "base/map.h"
+#include "base/vec.h"
 #include "scheduler/framework/plugin.h"
 
 struct entry {
     struct image view;
     uint32_t *rows;
     uint32_t cap;
-    uint64_t touched; /* the last change that named it: a node may list a name twice */
+    uint64_t seen; /* the last walk that met it: a node may list a name twice */
     char name[];
 };
+struct listed { /* an image of a row */
+    struct entry *entry;
+    int64_t size; /* as the node says */
+};
+struct imagerow {
+    struct vec_of(struct listed) images;
+    uint64_t version; /* of the node, 0: not known */
+};
 struct images {
-    struct map by_name;        /* struct entry */
-    const struct node **known; /* [row]; a reference on each */
+    struct map by_name; /* struct entry */
+    struct imagerow *rows;
     uint32_t n, cap;
-    uint64_t change;
+    uint64_t walks, generation;
+    uint64_t node_generation; /* of the rows */
 };
 
 struct images *images_new(void)
@@ -24,10 +34,9 @@ struct images *images_new(void)
     return xnew0(struct images);
 }
 
-static void entry_free(struct entry *e)
+uint64_t images_generation(const struct images *s)
 {
-    free(e->rows);
-    free(e);
+    return s->generation;
 }
 
 const struct image *images_find(const struct images *s, const char *name)
@@ -35,6 +44,8 @@ const struct image *images_find(const struct images *s, const char *name)
     const struct entry *e = map_getz(&s->by_name, name);
     return e ? &e->view : NULL;
 }
+
+/* ---- one image ------------------------------------------------------------------------------- */
 
 static struct entry *entry_make(struct images *s, const char *name, int64_t size)
 {
@@ -68,103 +79,129 @@ static void entry_drop(struct images *s, struct entry *e, uint32_t row)
         at++;
     assert(at < e->view.n);
     e->rows[at] = e->rows[--e->view.n];
-    if (e->view.n == 0) {
-        map_removez(&s->by_name, e->name);
-        entry_free(e);
-    }
+    e->view.changed = s->generation;
+    if (e->view.n > 0)
+        return;
+    map_removez(&s->by_name, e->name);
+    free(e->rows);
+    free(e);
 }
 
-static void add_node(struct images *s, const struct node *n, uint32_t row)
-{
-    s->change++;
-    for (uint32_t i = 0; i < n->status.images.n; i++) {
-        const struct node_image *image = &n->status.images.items[i];
-        for (uint32_t k = 0; k < image->names.n; k++) {
-            struct entry *e = entry_make(s, image->names.items[k], image->size_bytes);
-            if (e->touched != s->change)
-                entry_add(e, row);
-            e->touched = s->change;
-        }
-    }
-}
+/* ---- one row --------------------------------------------------------------------------------- */
 
-static void drop_node(struct images *s, const struct node *n, uint32_t row)
+/* Does the row list just these images, with these sizes? */
+static bool row_holds(struct images *s, const struct imagerow *r, const struct node *n)
 {
-    s->change++;
+    size_t at = 0;
+
+    s->walks++;
     for (uint32_t i = 0; i < n->status.images.n; i++) {
         const struct node_image *image = &n->status.images.items[i];
         for (uint32_t k = 0; k < image->names.n; k++) {
             struct entry *e = map_getz(&s->by_name, image->names.items[k]);
-            if (!e || e->touched == s->change) /* its second mention */
+            if (e && e->seen == s->walks)
                 continue;
-            e->touched = s->change;
-            entry_drop(s, e, row);
+            if (!e || at == r->images.n || r->images.items[at].entry != e ||
+                r->images.items[at].size != image->size_bytes)
+                return false;
+            e->seen = s->walks;
+            at++;
+        }
+    }
+    return at == r->images.n;
+}
+
+static void row_clear(struct images *s, struct imagerow *r, uint32_t row)
+{
+    vec_foreach(&r->images, i)
+        entry_drop(s, r->images.items[i].entry, row);
+    vec_clear(&r->images);
+}
+
+static void row_fill(struct images *s, struct imagerow *r, uint32_t row, const struct node *n)
+{
+    s->walks++;
+    for (uint32_t i = 0; i < n->status.images.n; i++) {
+        const struct node_image *image = &n->status.images.items[i];
+        for (uint32_t k = 0; k < image->names.n; k++) {
+            struct entry *e = entry_make(s, image->names.items[k], image->size_bytes);
+            if (e->seen == s->walks)
+                continue;
+            e->seen = s->walks;
+            e->view.changed = s->generation;
+            entry_add(e, row);
+            vec_push(&r->images, ((struct listed){ e, image->size_bytes }));
         }
     }
 }
 
-/* Most changes of a node leave its images as they were, down to the addresses of their names. */
-static bool same_images(const struct node *a, const struct node *b)
+/* Rows change for many reasons: a node of the same version has the same images. */
+static uint64_t version_of(const struct node *n)
 {
-    if (a->status.images.n != b->status.images.n)
-        return false;
-    for (uint32_t i = 0; i < a->status.images.n; i++) {
-        const struct node_image *x = &a->status.images.items[i], *y = &b->status.images.items[i];
-        if (x->size_bytes != y->size_bytes || x->names.n != y->names.n)
-            return false;
-        for (uint32_t k = 0; k < x->names.n; k++)
-            if (x->names.items[k] != y->names.items[k])
-                return false;
-    }
-    return true;
+    const char *name = n->obj.meta.name, *v = n->obj.meta.resource_version;
+    uint64_t both[] = { hash_bytes(name, strlen(name)),
+                        str_empty(v) ? 0 : hash_bytes(v, strlen(v)) };
+
+    return str_empty(v) ? 0 : hash_bytes(both, sizeof both);
 }
 
 static void set_row(struct images *s, uint32_t row, const struct node *now)
 {
-    const struct node *before = s->known[row];
+    struct imagerow *r = &s->rows[row];
+    uint64_t version = version_of(now);
 
-    if (!before || !now || !same_images(before, now)) {
-        if (before)
-            drop_node(s, before, row);
-        if (now)
-            add_node(s, now, row);
-    }
-    if (now)
-        kobj_ref((struct kobj *)&now->obj);
-    if (before)
-        kobj_unref((struct kobj *)&before->obj);
-    s->known[row] = now;
+    if (version && version == r->version)
+        return;
+    r->version = version;
+    if (row_holds(s, r, now))
+        return;
+    s->generation++;
+    row_clear(s, r, row);
+    row_fill(s, r, row, now);
 }
+
+static void drop_row(struct images *s, uint32_t row)
+{
+    s->generation++;
+    row_clear(s, &s->rows[row], row);
+    s->rows[row].version = 0;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 static void grow(struct images *s, uint32_t n)
 {
     if (n <= s->cap)
         return;
-    s->known = xreallocarray(s->known, n * 2, sizeof(struct node *));
-    memset(s->known + s->cap, 0, (n * 2 - s->cap) * sizeof(struct node *));
+    s->rows = xreallocarray(s->rows, (size_t)n * 2, sizeof *s->rows);
+    memset(s->rows + s->cap, 0, (n * 2 - s->cap) * sizeof *s->rows);
     s->cap = n * 2;
 }
 
 void images_sync(struct images *s, const struct ks_nodes *nodes)
 {
+    struct ks_changed it = ks_changed_since(&nodes->node_changes, nodes->n, s->node_generation);
+
     grow(s, nodes->n);
-    for (uint32_t row = 0; row < nodes->n; row++)
-        if (s->known[row] != nodes->node[row])
-            set_row(s, row, nodes->node[row]);
     for (uint32_t row = nodes->n; row < s->n; row++)
-        set_row(s, row, NULL);
+        drop_row(s, row);
+    for (uint32_t row; (row = ks_changed_next(&it)) != KS_NO_ROW;)
+        set_row(s, row, nodes->node[row]);
     s->n = nodes->n;
+    s->node_generation = nodes->node_changes.generation;
 }
 
 struct images *images_free(struct images *s)
 {
     if (!s)
         return NULL;
-    for (uint32_t row = 0; row < s->n; row++)
-        set_row(s, row, NULL);
+    for (uint32_t row = 0; row < s->cap; row++) {
+        row_clear(s, &s->rows[row], row);
+        vec_fini(&s->rows[row].images);
+    }
     assert(s->by_name.n == 0);
     map_fini(&s->by_name);
-    free(s->known);
+    free(s->rows);
     free(s);
     return NULL;
 }

@@ -115,15 +115,18 @@ static enum ks_code affinity_pre_filter(void *self, const struct ks_cycle *c,
 }
 
 static bool affinity_refresh(void *self, const struct ks_cycle *c, const struct ks_pod *p,
-                             const uint32_t *rows, uint32_t n, bool *skip)
+                             const struct ks_dirty *d, bool *skip)
 {
     struct affinity_state *st = c->state;
-    struct counting k = counting_begin(self, st, c->nodes, p->pod);
 
-    for (uint32_t i = 0; i < n; i++) {
+    for (const struct topo *t = st->topos; t && d->nnodes; t = t->next)
+        if (!topo_holds(t, c->nodes, d->rows, d->nnodes))
+            return false;
+    struct counting k = counting_begin(self, st, c->nodes, p->pod);
+    for (uint32_t i = 0; i < d->n; i++) {
         for (struct topo *t = st->topos; t; t = t->next)
-            topo_clear_row(t, rows[i]);
-        counting_row(&k, rows[i]);
+            topo_clear_row(t, d->rows[i]);
+        counting_row(&k, d->rows[i]);
     }
     *skip = skips(st);
     return true;

@@ -123,7 +123,7 @@ static bool rule_holds(const struct spread_rule *r, const struct ks_label *l, ui
 bool spread_rows_hold(const struct spread_state *st, const struct ks_cycle *c, const struct pod *p,
                       const uint32_t *rows, uint32_t n)
 {
-    for (uint32_t k = 0; k < st->n; k++) {
+    for (uint32_t k = 0; n && k < st->n; k++) {
         const struct ks_label *l = ks_label(c->nodes, st->rules[k].key);
         if (l->serial != st->rules[k].serial)
             return false;

@@ -30,10 +30,12 @@ static enum ks_code spread_pre_filter(void *self, const struct ks_cycle *c, cons
 }
 
 static bool spread_refresh(void *self, const struct ks_cycle *c, const struct ks_pod *p,
-                           const uint32_t *rows, uint32_t n, bool *skip)
+                           const struct ks_dirty *d, bool *skip)
 {
-    (void)self, (void)skip; /* whether there are hard rules does not depend on pods */
-    spread_recount(c->state, c, p->pod, rows, n);
+    (void)self, (void)skip; /* whether there are hard rules does not depend on rows */
+    if (!spread_rows_hold(c->state, c, p->pod, d->rows, d->nnodes))
+        return false;
+    spread_recount(c->state, c, p->pod, d->rows, d->n);
     return true;
 }
 

@@ -37,7 +37,8 @@ int spread_create(const struct ks_env *env, const void *args, void **ret_self, s
 static struct labelsel *with_all(struct labelsel *sel, const kstrmap *m, struct arena *a)
 {
     for (uint32_t i = 0; i < m->n; i++)
-        sel = labelsel_and(sel, m->items[i].key, m->items[i].value, a);
+        sel = labelsel_and(sel, arena_strdup(a, m->items[i].key),
+                           arena_strdup(a, m->items[i].value), a);
     return sel;
 }
 
@@ -59,15 +60,19 @@ static struct kobj *controller_get(const struct spread *s, const struct pod *p)
     return NULL;
 }
 
-/* What the services of the pod and its controller select. */
+/* What the services of the pod and its controller select. Copied: these objects may be replaced
+ * while the rules live. */
 static struct labelsel *default_selector(const struct spread *s, const struct pod *p,
                                          struct arena *a)
 {
     const kstrmap none = { 0 };
+    struct label_selector of_owner;
     struct labelsel *sel = NULL;
     struct kobj *o = s->objects ? controller_get(s, p) : NULL;
 
-    if (!o || labelsel_from(&workload_of(o)->spec.selector, a, &sel, NULL) < 0)
+    if (o)
+        kj_copy(&label_selector_schema, &workload_of(o)->spec.selector, a, &of_owner);
+    if (!o || labelsel_from(&of_owner, a, &sel, NULL) < 0)
         sel = labelsel_from_map(&none, a);
     for (size_t it = 0; s->objects && (o = objects_next(s->objects, &kind_service, &it));) {
         const kstrmap *m = &container_of(o, const struct service, obj)->selector;

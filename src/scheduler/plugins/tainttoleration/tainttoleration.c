@@ -38,6 +38,13 @@ static enum ks_code taint_pre_score(void *self, const struct ks_cycle *c, const 
     return c->nodes->ntaints_prefer == 0 && !c->complete ? KS_SKIP : KS_SUCCESS;
 }
 
+static bool taint_refresh(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                          const struct ks_dirty *d, bool *skip)
+{
+    (void)self, (void)p, (void)d;
+    return *skip == (c->nodes->ntaints_prefer == 0);
+}
+
 static void taint_score(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                         struct ks_span s, int64_t *restrict out)
 {
@@ -76,6 +83,7 @@ const struct ks_plugin ks_plugin_taint_toleration = {
     .reuse = KS_REUSE_LOCAL,
     .hints = taint_hints,
     .nhints = ARRAY_LEN(taint_hints),
+    .refresh = taint_refresh,
     .filter = taint_filter,
     .pre_score = taint_pre_score,
     .score = taint_score,

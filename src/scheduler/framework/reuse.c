@@ -1,0 +1,92 @@
+/* reuse.c - what was kept with a shape, and how much of it still holds. */
+#include "base/arena.h"
+#include "scheduler/framework/attempt_int.h"
+#include "scheduler/framework/shapes.h"
+#include "scheduler/model/overlay.h"
+
+/* The rows that changed since the shape was used last; first those whose node changed. */
+static void find_dirty(struct attempt *a)
+{
+    const struct ks_nodes *nodes = a->cycle.nodes;
+    struct shape *h = a->shape;
+    struct ks_changed it = ks_changed_since(&nodes->changes, a->n, h->generation);
+    const uint64_t *node_changed = nodes->node_changes.changed;
+    uint32_t n = 0, nnodes = 0;
+
+    for (uint32_t row; (row = ks_changed_next(&it)) != KS_NO_ROW;) {
+        h->dirty[n++] = row;
+        if (node_changed[row] > h->node_generation) {
+            h->dirty[n - 1] = h->dirty[nnodes];
+            h->dirty[nnodes++] = row;
+        }
+    }
+    a->dirty = (struct ks_dirty){ h->dirty, n, nnodes };
+}
+
+/* Rows that are as if, or were when the shape was used last, are dirty whatever their generation.
+ */
+static void add_overlaid(struct attempt *a)
+{
+    struct shape *h = a->shape;
+    uint32_t nnow, nthen = h->noverlaid;
+    const uint32_t *now = overlay_rows(a->cache, &nnow);
+
+    if (nnow + nthen == 0)
+        return;
+    uint8_t *seen = arena_zalloc(a->arena, a->n);
+    for (uint32_t i = 0; i < a->dirty.n; i++)
+        seen[h->dirty[i]] = 1;
+    for (uint32_t i = 0; i < nnow + nthen; i++) {
+        uint32_t row = i < nnow ? now[i] : h->overlaid[i - nnow];
+        if (!seen[row])
+            h->dirty[a->dirty.n++] = row;
+        seen[row] = 1;
+    }
+}
+
+static bool takes_part(const struct attempt *a, uint32_t slot, enum ks_point point)
+{
+    return a->profile->points[point].set >> slot & 1;
+}
+
+/* Does what a LOCAL plugin prepared for all rows still hold? */
+static bool holds(struct attempt *a, uint32_t slot, bool filters)
+{
+    const struct profile_slot *s = &a->profile->slots[slot];
+    struct shape *h = a->shape;
+    bool skip = (filters ? h->skip_filter : h->skip_score) >> slot & 1;
+
+    a->cycle.arena = h->arena;
+    a->cycle.state = filters ? h->state[slot] : h->score_state[slot];
+    bool ok = s->plugin->refresh(s->self, &a->cycle, &a->pod, &a->dirty, &skip);
+    a->cycle.arena = a->arena;
+    return ok;
+}
+
+/* LOCAL plugins that prepare something for all rows are asked whether it holds: first what filters
+ * were given, then what only scores were. */
+static void refresh_local(struct attempt *a)
+{
+    for (uint32_t i = 0; i < a->profile->n && !a->fresh; i++) {
+        const struct ks_plugin *pl = a->profile->slots[i].plugin;
+        bool filters = takes_part(a, i, KS_POINT_PRE_FILTER);
+        if (pl->reuse != KS_REUSE_LOCAL || !pl->refresh ||
+            !(filters || takes_part(a, i, KS_POINT_SCORE)) || holds(a, i, filters))
+            continue;
+        a->fresh = filters;
+        a->fresh_scores = true;
+    }
+    if (a->fresh)
+        shape_clear(a->shape);
+}
+
+void attempt_reuse(struct attempt *a)
+{
+    a->fresh = a->fresh_scores = !a->shape || !a->shape->made;
+    if (a->fresh)
+        return;
+    find_dirty(a);
+    add_overlaid(a);
+    if (a->dirty.nnodes)
+        refresh_local(a);
+}
