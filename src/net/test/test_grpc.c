@@ -16,7 +16,7 @@
 
 /* ---- two servers, one behind the other ------------------------------------------------------- */
 
-struct bed {
+struct fixture {
     struct loop *l;
     struct grpc_server *server, *relay;
     struct httpd *odd; /* an HTTP server that answers as no gRPC server should */
@@ -34,7 +34,7 @@ struct bed {
 };
 
 struct dialing {
-    struct bed *b;
+    struct fixture *b;
     struct httpd *to;
     http_dialed_fn fn;
     void *arg;
@@ -57,7 +57,7 @@ static void dial_due(struct loop *l, void *arg)
     d.fn(d.arg, ends[0], NULL);
 }
 
-static void dial(struct bed *b, struct httpd *to, http_dialed_fn fn, void *arg)
+static void dial(struct fixture *b, struct httpd *to, http_dialed_fn fn, void *arg)
 {
     struct dialing *d = xnew0(struct dialing);
 
@@ -68,26 +68,26 @@ static void dial(struct bed *b, struct httpd *to, http_dialed_fn fn, void *arg)
 static void dial_server(void *b, struct loop *l, http_dialed_fn fn, void *arg)
 {
     (void)l;
-    dial(b, grpc_server_httpd(((struct bed *)b)->server), fn, arg);
+    dial(b, grpc_server_httpd(((struct fixture *)b)->server), fn, arg);
 }
 
 static void dial_relay(void *b, struct loop *l, http_dialed_fn fn, void *arg)
 {
     (void)l;
-    dial(b, grpc_server_httpd(((struct bed *)b)->relay), fn, arg);
+    dial(b, grpc_server_httpd(((struct fixture *)b)->relay), fn, arg);
 }
 
 static void dial_odd(void *b, struct loop *l, http_dialed_fn fn, void *arg)
 {
     (void)l;
-    dial(b, ((struct bed *)b)->odd, fn, arg);
+    dial(b, ((struct fixture *)b)->odd, fn, arg);
 }
 
 /* ---- the server ------------------------------------------------------------------------------ */
 
 static void held_closed(void *arg)
 {
-    struct bed *b = arg;
+    struct fixture *b = arg;
 
     b->closed++;
     b->held = NULL;
@@ -95,7 +95,7 @@ static void held_closed(void *arg)
 
 static void flood(void *arg)
 {
-    struct bed *b = arg;
+    struct fixture *b = arg;
     static const char block[10000];
 
     while (b->left > 0 && grpc_queued(b->held) < 100000) {
@@ -113,7 +113,7 @@ static void serve(void *arg, struct grpc_req *r, const char *method, struct str 
     static const struct grpc_req_events flooding = { .on_drain = flood, .on_close = held_closed };
     static const struct http_header more[] = { { STR("grpc-status-details-bin"), STR("AAEC") },
                                                { STR("x-more"), STR("yes") } };
-    struct bed *b = arg;
+    struct fixture *b = arg;
     struct http_header h;
 
     b->timeout = grpc_timeout(r);
@@ -159,7 +159,7 @@ static int edit(void *arg, struct str message, struct strbuf *out, struct kerr *
 
 static void relay_ended(void *arg, const struct grpc_status *st)
 {
-    struct bed *b = arg;
+    struct fixture *b = arg;
 
     b->relay_ends++;
     b->relay_code = st->code;
@@ -167,7 +167,7 @@ static void relay_ended(void *arg, const struct grpc_status *st)
 
 static void pass_on(void *arg, struct grpc_req *r, const char *method, struct str message)
 {
-    struct bed *b = arg;
+    struct fixture *b = arg;
 
     grpc_relay(r, &(struct grpc_relay_opts){ .to = b->direct,
                                              .method = method,
@@ -208,14 +208,14 @@ static void odd_answer(void *arg, struct httpd_req *r)
     httpd_end(r);
 }
 
-static struct http *client(struct bed *b, http_dial_fn fn)
+static struct http *client(struct fixture *b, http_dial_fn fn)
 {
     return grpc_client_new(b->l, "/nowhere", fn, b);
 }
 
-static void bed_open(struct bed *b, size_t chunk)
+static void fixture_open(struct fixture *b, size_t chunk)
 {
-    *b = (struct bed){ .l = loop_new_virtual(1700000000 * SEC, 7) };
+    *b = (struct fixture){ .l = loop_new_virtual(1700000000 * SEC, 7) };
     b->mem = (struct mem_opts){ .latency = NSEC_PER_MSEC, .chunk = chunk };
     b->server = grpc_server_new(b->l, NULL, serve, b);
     b->relay = grpc_server_new(b->l, NULL, pass_on, b);
@@ -225,7 +225,7 @@ static void bed_open(struct bed *b, size_t chunk)
     b->to_odd = client(b, dial_odd);
 }
 
-static void bed_close(struct bed *b)
+static void fixture_close(struct fixture *b)
 {
     http_free(b->via);
     http_free(b->to_odd);
@@ -289,7 +289,7 @@ static void job_fini(struct job *j)
     strbuf_fini(&j->text);
 }
 
-static void run(struct bed *b, struct http *h, const char *method, struct str message,
+static void run(struct fixture *b, struct http *h, const char *method, struct str message,
                 struct job *j)
 {
     job_start(h, j,
@@ -298,7 +298,7 @@ static void run(struct bed *b, struct http *h, const char *method, struct str me
     assert_int_equal(j->ends, 1);
 }
 
-static void expect(struct bed *b, struct http *h, const char *method, const char *message,
+static void expect(struct fixture *b, struct http *h, const char *method, const char *message,
                    enum grpc_code code, const char *text)
 {
     struct job j;
@@ -314,12 +314,12 @@ static void expect(struct bed *b, struct http *h, const char *method, const char
 static void test_messages_in_pieces_of_any_size(void **state)
 {
     static const struct str messages[] = { STR(""), STR("x"), STR("a\0b\xff"), STR("hello there") };
-    struct bed b;
+    struct fixture b;
     struct job j;
 
     (void)state;
     for (size_t chunk = 0; chunk < 8; chunk++) {
-        bed_open(&b, chunk);
+        fixture_open(&b, chunk);
         for (size_t i = 0; i < 2 * ARRAY_LEN(messages); i++) {
             struct str m = messages[i / 2];
             struct http *h = i % 2 ? b.via : b.direct;
@@ -334,18 +334,18 @@ static void test_messages_in_pieces_of_any_size(void **state)
             assert_int_equal(j.got.len, 3 * m.n);
             job_fini(&j);
         }
-        bed_close(&b);
+        fixture_close(&b);
     }
 }
 
 static void test_status_text_and_metadata(void **state)
 {
     static const struct http_header mine[] = { { STR("traceparent"), STR("00-ab") } };
-    struct bed b;
+    struct fixture b;
     struct job j;
 
     (void)state;
-    bed_open(&b, 0);
+    fixture_open(&b, 0);
     for (int i = 0; i < 2; i++) {
         b.metadata[0] = '\0';
         job_start(i ? b.via : b.direct, &j,
@@ -361,29 +361,29 @@ static void test_status_text_and_metadata(void **state)
     assert_int_equal(b.relay_ends, 1);
     assert_int_equal(b.relay_code, GRPC_NOT_FOUND);
     expect(&b, b.via, "/t.T/Other", "", GRPC_UNIMPLEMENTED, "unknown method /t.T/Other");
-    bed_close(&b);
+    fixture_close(&b);
 }
 
 static void test_nobody_there_then_somebody(void **state)
 {
-    struct bed b;
+    struct fixture b;
 
     (void)state;
-    bed_open(&b, 0);
+    fixture_open(&b, 0);
     b.refuse = true;
     expect(&b, b.direct, "/t.T/Echo", "x", GRPC_UNAVAILABLE, "connect: No such file or directory");
     b.refuse = false;
     expect(&b, b.via, "/t.T/Echo", "x", GRPC_OK, "");
-    bed_close(&b);
+    fixture_close(&b);
 }
 
 static void test_time_out(void **state)
 {
-    struct bed b;
+    struct fixture b;
     struct job j;
 
     (void)state;
-    bed_open(&b, 0);
+    fixture_open(&b, 0);
     for (int i = 0; i < 2; i++) {
         job_start(i ? b.via : b.direct, &j,
                   &(struct grpc_call_opts){ .method = "/t.T/Hold", .timeout = 2 * SEC });
@@ -401,16 +401,16 @@ static void test_time_out(void **state)
     assert_int_equal(j.code, GRPC_DEADLINE_EXCEEDED);
     assert_int_equal(b.timeout, 10 * SEC);
     job_fini(&j);
-    bed_close(&b);
+    fixture_close(&b);
 }
 
 static void test_cancelling_reaches_the_server(void **state)
 {
-    struct bed b;
+    struct fixture b;
     struct job j;
 
     (void)state;
-    bed_open(&b, 0);
+    fixture_open(&b, 0);
     for (int i = 0; i < 2; i++) {
         job_start(i ? b.via : b.direct, &j, &(struct grpc_call_opts){ .method = "/t.T/Hold" });
         loop_advance(b.l, SEC);
@@ -422,28 +422,28 @@ static void test_cancelling_reaches_the_server(void **state)
         job_fini(&j);
     }
     assert_int_equal(b.relay_ends, 0);
-    bed_close(&b);
+    fixture_close(&b);
 }
 
 static void test_a_handler_may_free_its_server(void **state)
 {
-    struct bed b;
+    struct fixture b;
 
     (void)state;
-    bed_open(&b, 0);
+    fixture_open(&b, 0);
     expect(&b, b.direct, "/t.T/FreeServer", "", GRPC_UNAVAILABLE,
            "the server closed the connection without an answer");
-    bed_close(&b);
+    fixture_close(&b);
 }
 
 static void test_sizes(void **state)
 {
-    struct bed b;
+    struct fixture b;
     struct job j;
     CLEANUP(mem_free) char *big = xcalloc(1, GRPC_MESSAGE_MAX + 1);
 
     (void)state;
-    bed_open(&b, 0);
+    fixture_open(&b, 0);
     run(&b, b.via, "/t.T/Echo", (struct str){ big, GRPC_MESSAGE_MAX }, &j);
     assert_int_equal(j.code, GRPC_OK);
     assert_int_equal(j.bytes, GRPC_MESSAGE_MAX);
@@ -459,16 +459,16 @@ static void test_sizes(void **state)
         assert_int_equal(j.code, GRPC_OK);
         job_fini(&j);
     }
-    bed_close(&b);
+    fixture_close(&b);
 }
 
 static void test_back_pressure_goes_through(void **state)
 {
-    struct bed b;
+    struct fixture b;
     struct job j;
 
     (void)state;
-    bed_open(&b, 0);
+    fixture_open(&b, 0);
     job_start(b.via, &j, &(struct grpc_call_opts){ .method = "/t.T/Flood" });
     grpc_call_pause(j.call, true);
     loop_advance(b.l, SEC);
@@ -480,30 +480,30 @@ static void test_back_pressure_goes_through(void **state)
     assert_int_equal(j.messages, 1000);
     assert_int_equal(j.bytes, 10000000);
     job_fini(&j);
-    bed_close(&b);
+    fixture_close(&b);
 }
 
 static void test_the_relay_edits(void **state)
 {
-    struct bed b;
+    struct fixture b;
     struct job j;
 
     (void)state;
-    bed_open(&b, 0);
+    fixture_open(&b, 0);
     run(&b, b.via, "/t.T/Three", STR("edit"), &j);
     assert_string_equal(strbuf_str(&j.got), "editededitededited");
     job_fini(&j);
     expect(&b, b.via, "/t.T/Three", "bad", GRPC_INTERNAL, "the answer makes no sense");
     assert_int_equal(b.relay_code, GRPC_INTERNAL);
-    bed_close(&b);
+    fixture_close(&b);
 }
 
 static void test_answers_that_are_none(void **state)
 {
-    struct bed b;
+    struct fixture b;
 
     (void)state;
-    bed_open(&b, 0);
+    fixture_open(&b, 0);
     expect(&b, b.to_odd, "/only", "", GRPC_NOT_FOUND, "not here");
     expect(&b, b.to_odd, "/none", "", GRPC_INTERNAL, "the answer ends without a status");
     expect(&b, b.to_odd, "/strange", "", GRPC_UNKNOWN, "");
@@ -515,7 +515,7 @@ static void test_answers_that_are_none(void **state)
     expect(&b, b.to_odd, "/http/503", "", GRPC_UNAVAILABLE,
            "HTTP status 503 without a gRPC status");
     expect(&b, b.to_odd, "/silent", "", GRPC_DEADLINE_EXCEEDED, "no answer within 5s");
-    bed_close(&b);
+    fixture_close(&b);
 }
 
 /* ---- requests that are none ------------------------------------------------------------------ */
@@ -545,7 +545,7 @@ static void raw_end(void *arg, const struct kerr *err, bool sent)
     ((struct raw *)arg)->ended = true;
 }
 
-static void post(struct bed *b, const char *type, struct str body, int status, const char *code)
+static void post(struct fixture *b, const char *type, struct str body, int status, const char *code)
 {
     static const struct http_handler on = { .on_headers = raw_headers,
                                             .on_end = raw_end,
@@ -568,10 +568,10 @@ static void post(struct bed *b, const char *type, struct str body, int status, c
 
 static void test_requests_that_are_none(void **state)
 {
-    struct bed b;
+    struct fixture b;
 
     (void)state;
-    bed_open(&b, 0);
+    fixture_open(&b, 0);
     post(&b, "application/json", STR("\0\0\0\0\0"), 415, "");
     post(&b, "application/grpc-web", STR("\0\0\0\0\0"), 415, "");
     post(&b, "application/grpc+proto", STR("\0\0\0\0\0"), 200, "0");
@@ -581,17 +581,17 @@ static void test_requests_that_are_none(void **state)
     post(&b, "application/grpc", STR("\1\0\0\0\1x"), 200, "12");
     post(&b, "application/grpc", STR("\0\0\0\0\1x\0\0\0\0\1x"), 200, "12");
     post(&b, "application/grpc", STR("\0\xff\xff\xff\xffx"), 200, "8");
-    bed_close(&b);
+    fixture_close(&b);
 }
 
 static void test_all_requests_together_have_a_limit(void **state)
 {
-    struct bed b;
+    struct fixture b;
     struct job a, c;
     static const char some[40000]; /* more than a frame: frames of both take turns */
 
     (void)state;
-    bed_open(&b, 100);
+    fixture_open(&b, 100);
     grpc_server_free(b.server);
     b.server = grpc_server_new(
         b.l, &(struct grpc_server_opts){ .max_message = 50000, .max_buffered = 60000 }, serve, &b);
@@ -604,7 +604,7 @@ static void test_all_requests_together_have_a_limit(void **state)
     assert_true((a.code == GRPC_RESOURCE_EXHAUSTED) != (c.code == GRPC_RESOURCE_EXHAUSTED));
     job_fini(&a);
     job_fini(&c);
-    bed_close(&b);
+    fixture_close(&b);
 }
 
 /* ---- texts ----------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* The HTTP client against servers that are byte scripts, over memory streams on the virtual loop.
  */
-#include "client_bed.h"
+#include "client_fixture.h"
 
 /* ---- HTTP/1.1: plain exchanges -----------------------------------------------------------------
  */

@@ -1,7 +1,7 @@
 /* The HTTP/2 client against a server made of nghttp2, over memory streams on the virtual loop. */
 #include <nghttp2/nghttp2.h>
 
-#include "client_bed.h"
+#include "client_fixture.h"
 
 /* ---- the server
  * ---------------------------------------------------------------------------------- */
@@ -175,7 +175,7 @@ static void respond_ok(struct server *v, unsigned i)
     respond(v, i, "200", v->reqs[i]->head, strlen(v->reqs[i]->head), NULL, NULL);
 }
 
-static void servers_fini(struct fake *f)
+static void servers_fini(struct fixture *f)
 {
     for (unsigned i = 0; i < f->n; i++) {
         struct server *v = f->peers[i].h2;
@@ -198,7 +198,7 @@ static void servers_fini(struct fake *f)
         http_free(h);     \
         settle();         \
         servers_fini(&f); \
-        fake_fini(&f);    \
+        fixture_fini(&f); \
     } while (0)
 #define SERVER(i) ((struct server *)f.peers[i].h2)
 

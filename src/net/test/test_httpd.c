@@ -7,13 +7,13 @@
 #include <cmocka.h>
 
 #include "net/gzip.h"
-#include "net/test/httpd_bed.h"
+#include "net/test/httpd_fixture.h"
 
 /* ---- requests and answers -------------------------------------------------------------------- */
 
 static void test_answers_and_keeps_the_connection(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
 
     (void)state;
     say(&b, GET("/hi"));
@@ -29,7 +29,7 @@ static void test_answers_and_keeps_the_connection(void **state)
 
 static void test_pipelined_requests_are_answered_in_order(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
 
     (void)state;
     say(&b, GET("/later") GET("/hi") GET("/later") GET("/hi"));
@@ -57,8 +57,8 @@ static void test_pieces_of_any_size_are_the_same(void **state)
 
     (void)state;
     for (size_t chunk = 0; chunk <= 7; chunk++) {
-        BED(b, NULL);
-        bed_connect(&b, &(struct mem_opts){ .chunk = chunk, .latency = chunk * 1000 });
+        FIXTURE(b, NULL);
+        fixture_connect(&b, &(struct mem_opts){ .chunk = chunk, .latency = chunk * 1000 });
         stream_write(b.end, in, strlen(in));
         loop_advance(b.l, NSEC_PER_MSEC);
         if (chunk == 0)
@@ -72,7 +72,7 @@ static void test_pieces_of_any_size_are_the_same(void **state)
 
 static void test_head_and_no_content_have_no_body(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
 
     (void)state;
     say(&b, "HEAD /hi HTTP/1.1\r\n" HOST "\r\n");
@@ -90,7 +90,7 @@ static void test_head_and_no_content_have_no_body(void **state)
 
 static void test_streams_in_chunks(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
 
     (void)state;
     say(&b, GET("/stream"));
@@ -108,7 +108,7 @@ static void test_streams_in_chunks(void **state)
 
 static void test_trailers(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
     struct http_header t = { STR("grpc-status"), STR("0\r\n") };
 
     (void)state;
@@ -122,7 +122,7 @@ static void test_trailers(void **state)
 
 static void test_http10(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
 
     (void)state;
     say(&b, "GET /hi HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
@@ -139,7 +139,7 @@ static void test_http10(void **state)
 
 static void test_connection_close_is_honoured(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
 
     (void)state;
     say(&b, "GET /hi HTTP/1.1\r\n" HOST "Connection: close\r\n\r\n" GET("/hi"));
@@ -150,7 +150,7 @@ static void test_connection_close_is_honoured(void **state)
 
 static void test_request_head_is_readable(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
 
     (void)state;
     say(&b, "GET http://h:80/later?a=b HTTP/1.1\r\nHOST: h\r\nX-Empty:\r\nX-Two:  a b \t\r\n"
@@ -170,7 +170,7 @@ static void test_request_head_is_readable(void **state)
 
 static void test_text_of_users_cannot_add_headers(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
     struct http_header h[] = { { STR("location"), STR("/a\r\nset-cookie: x") },
                                { STR("transfer-encoding"), STR("identity") } };
 
@@ -185,7 +185,7 @@ static void test_text_of_users_cannot_add_headers(void **state)
 
 static void test_broken_promise_of_length_breaks_the_connection(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
     struct http_header h = { STR("content-length"), STR("10") };
 
     (void)state;
@@ -196,7 +196,7 @@ static void test_broken_promise_of_length_breaks_the_connection(void **state)
     settle(&b);
     assert_true(str_ends(b.got.data, "\r\n\r\n123456"));
     assert_true(b.closed);
-    bed_connect(&b, NULL);
+    fixture_connect(&b, NULL);
     say(&b, GET("/later"));
     httpd_respond(b.kept[1], 200, &h, 1, false);
     httpd_write(b.kept[1], "0123456789too much", 18);
@@ -208,7 +208,7 @@ static void test_broken_promise_of_length_breaks_the_connection(void **state)
 
 static void test_ending_without_an_answer_is_our_fault(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
 
     (void)state;
     say(&b, GET("/end"));
@@ -234,7 +234,7 @@ static void test_compresses_for_clients_that_take_it(void **state)
     (void)state;
     memset(text, 'k', sizeof text);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        BED(b, NULL);
+        FIXTURE(b, NULL);
         CLEANUP(strbuf_fini) struct strbuf req = STRBUF_INIT;
         strbuf_appendf(&req, "GET /later HTTP/1.0\r\nAccept-Encoding: %s\r\n\r\n", cases[i].accept);
         say(&b, strbuf_str(&req));
@@ -269,7 +269,7 @@ static void test_compresses_for_clients_that_take_it(void **state)
 
 static void test_body_comes_as_events(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
 
     (void)state;
     say(&b, POST("/events", "6") "abc");
@@ -285,7 +285,7 @@ static void test_body_comes_as_events(void **state)
 
 static void test_body_waits_until_somebody_wants_it(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
     char block[16 * 1024];
 
     (void)state;
@@ -312,7 +312,7 @@ static void test_body_waits_until_somebody_wants_it(void **state)
 
 static void test_early_answer_drops_the_body(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
 
     (void)state;
     say(&b, POST("/hi", "10") "12345");
@@ -328,7 +328,7 @@ static void test_early_answer_drops_the_body(void **state)
 
 static void test_expect_continue(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
 
     (void)state;
     say(&b, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 2\r\nExpect: 100-Continue\r\n\r\n");
@@ -343,7 +343,7 @@ static void test_expect_continue(void **state)
     assert_got(&b, "connection: close\r\n");
     assert_int_equal(count_got(&b, "100 Continue"), 0);
     assert_true(b.closed);
-    bed_connect(&b, NULL);
+    fixture_connect(&b, NULL);
     say(&b, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 2\r\nExpect: magic\r\n\r\n");
     assert_got(&b, "417 ");
     assert_true(b.closed);
@@ -371,7 +371,7 @@ static void test_client_may_vanish_at_any_time(void **state)
 
     (void)state;
     for (size_t i = 0; i < 2 * ARRAY_LEN(cases); i++) {
-        BED(b, NULL);
+        FIXTURE(b, NULL);
         say(&b, cases[i / 2].in);
         if (i % 2)
             stream_mem_break(b.end, -ECONNRESET, "reset");
@@ -386,7 +386,7 @@ static void test_client_may_vanish_at_any_time(void **state)
 
 static void test_half_closed_client_still_gets_its_answer(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
 
     (void)state;
     stream_write(b.end, GET("/hi"), strlen(GET("/hi")));
@@ -403,7 +403,7 @@ static void test_ending_is_allowed_in_every_callback(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(where); i++) {
-        BED(b, NULL);
+        FIXTURE(b, NULL);
         b.end_in = where[i];
         if (strstr(where[i], "drain")) {
             say(&b, GET("/stream"));
@@ -440,12 +440,12 @@ static void test_ending_is_allowed_in_every_callback(void **state)
 
 static void test_server_may_be_freed_by_its_handler(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
 
     (void)state;
     say(&b, GET("/later") GET("/hi"));
     struct stream *first = take(b.end);
-    bed_connect(&b, NULL);
+    fixture_connect(&b, NULL);
     say(&b, GET("/hi") GET("/free") GET("/hi"));
     assert_null(b.d);
     assert_int_equal(b.n_close, 2);
@@ -458,7 +458,7 @@ static void test_server_may_be_freed_by_its_handler(void **state)
 
 static void test_drain_tells_when_to_go_on(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
     static char block[100 * 1024];
 
     (void)state;
@@ -485,7 +485,7 @@ static void test_drain_tells_when_to_go_on(void **state)
 
 static void test_pipelining_waits_for_a_slow_reader(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
     static char block[300 * 1024];
 
     (void)state;
@@ -501,7 +501,7 @@ static void test_pipelining_waits_for_a_slow_reader(void **state)
 
 static void test_small_writes_leave_together(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
 
     (void)state;
     say(&b, GET("/stream"));
@@ -517,17 +517,17 @@ static void test_small_writes_leave_together(void **state)
 
 static void on_stopped(void *arg)
 {
-    bed_log(arg, "stopped;");
+    fixture_log(arg, "stopped;");
 }
 
 static void test_stop_lets_requests_finish(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
 
     (void)state;
     say(&b, GET("/hi"));
     struct stream *idle = take(b.end);
-    bed_connect(&b, NULL);
+    fixture_connect(&b, NULL);
     say(&b, GET("/later") GET("/hi"));
     httpd_stop(b.d, 10 * SEC, on_stopped, &b);
     loop_advance(b.l, 5 * SEC);
@@ -543,7 +543,7 @@ static void test_stop_lets_requests_finish(void **state)
 
 static void test_stop_ends_when_the_grace_is_over(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
 
     (void)state;
     say(&b, GET("/stream"));
@@ -558,7 +558,7 @@ static void test_stop_ends_when_the_grace_is_over(void **state)
 
 static void test_stop_of_an_idle_server_is_told_later(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
 
     (void)state;
     b.end = stream_close(b.end);

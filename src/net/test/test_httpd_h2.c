@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <nghttp2/nghttp2.h>
 
-#include "net/test/httpd_bed.h"
+#include "net/test/httpd_fixture.h"
 
 enum { DATA, HEADERS, PRIORITY, RST, SETTINGS, PUSH, PING, GOAWAY, WINDOW, CONTINUATION };
 enum { END_STREAM = 1, ACK = 1, END_HEADERS = 4 };
@@ -16,7 +16,7 @@ enum { END_STREAM = 1, ACK = 1, END_HEADERS = 4 };
 
 static const char preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-static void frame(struct bed *b, int type, int flags, uint32_t id, const void *p, size_t n)
+static void frame(struct fixture *b, int type, int flags, uint32_t id, const void *p, size_t n)
 {
     const unsigned char head[9] = { (unsigned char)(n >> 16),  (unsigned char)(n >> 8),
                                     (unsigned char)n,          (unsigned char)type,
@@ -28,7 +28,7 @@ static void frame(struct bed *b, int type, int flags, uint32_t id, const void *p
     stream_write(b->end, p, n);
 }
 
-static void frame_u32(struct bed *b, int type, uint32_t id, uint32_t v)
+static void frame_u32(struct fixture *b, int type, uint32_t id, uint32_t v)
 {
     const unsigned char body[4] = { (unsigned char)(v >> 24), (unsigned char)(v >> 16),
                                     (unsigned char)(v >> 8), (unsigned char)v };
@@ -66,7 +66,7 @@ static void head(struct strbuf *h, const char *method, const char *path)
     field(h, ":path", path);
 }
 
-static void request(struct bed *b, uint32_t id, const char *method, const char *path, bool end)
+static void request(struct fixture *b, uint32_t id, const char *method, const char *path, bool end)
 {
     CLEANUP(strbuf_fini) struct strbuf h = STRBUF_INIT;
 
@@ -75,7 +75,7 @@ static void request(struct bed *b, uint32_t id, const char *method, const char *
     settle(b);
 }
 
-static void hello(struct bed *b)
+static void hello(struct fixture *b)
 {
     stream_write(b->end, preface, sizeof preface - 1);
     frame(b, SETTINGS, 0, 0, NULL, 0);
@@ -85,7 +85,7 @@ static void hello(struct bed *b)
 
 /* What the server sent, in words: "S S+ H1 200 D1+5" and so on, + for the END_STREAM or ACK flag.
  */
-static void words(struct bed *b, struct strbuf *out)
+static void words(struct fixture *b, struct strbuf *out)
 {
     nghttp2_hd_inflater *inf;
 
@@ -149,8 +149,8 @@ static void test_answers(void **state)
 {
     (void)state;
     for (size_t chunk = 0; chunk <= 7; chunk++) {
-        BED(b, NULL);
-        bed_connect(&b, &(struct mem_opts){ .chunk = chunk });
+        FIXTURE(b, NULL);
+        fixture_connect(&b, &(struct mem_opts){ .chunk = chunk });
         hello(&b);
         request(&b, 1, "GET", "/hi", true);
         request(&b, 3, "HEAD", "/hi", true);
@@ -164,7 +164,7 @@ static void test_answers(void **state)
 
 static void test_requests_run_side_by_side(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
 
     (void)state;
     hello(&b);
@@ -180,7 +180,7 @@ static void test_requests_run_side_by_side(void **state)
 
 static void test_bodies(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
 
     (void)state;
     hello(&b);
@@ -202,7 +202,7 @@ static void test_bodies(void **state)
 
 static void test_body_waits_until_somebody_wants_it(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
     static char block[16 * 1024];
 
     (void)state;
@@ -225,7 +225,7 @@ static void test_body_waits_until_somebody_wants_it(void **state)
 
 static void test_early_answer_reads_on(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
 
     (void)state;
     hello(&b);
@@ -239,7 +239,7 @@ static void test_early_answer_reads_on(void **state)
 
 static void test_expect_continue(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
     CLEANUP(strbuf_fini) struct strbuf h = STRBUF_INIT;
 
     (void)state;
@@ -256,7 +256,7 @@ static void test_expect_continue(void **state)
 
 static void test_streaming(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
 
     (void)state;
     hello(&b);
@@ -276,7 +276,7 @@ static void test_streaming(void **state)
 
 static void test_trailers(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
     struct http_header t[] = { { STR("grpc-status"), STR("0") }, { STR("grpc-message"), STR("") } };
 
     (void)state;
@@ -298,7 +298,7 @@ static void test_trailers(void **state)
 
 static void test_windows_hold_answers_back(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
     static char block[300 * 1024];
 
     (void)state;
@@ -321,7 +321,7 @@ static void test_windows_hold_answers_back(void **state)
 
 static void test_streams_that_take_nothing_are_reset(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
     static char block[300 * 1024];
 
     (void)state;
@@ -348,7 +348,7 @@ static void test_streams_that_take_nothing_are_reset(void **state)
 
 static void test_limits(void **state)
 {
-    BED(b, (&(struct httpd_opts){ .max_body = 10, .max_header = 1000, .max_streams = 4 }));
+    FIXTURE(b, (&(struct httpd_opts){ .max_body = 10, .max_header = 1000, .max_streams = 4 }));
     CLEANUP(strbuf_fini) struct strbuf h = STRBUF_INIT;
     char big[1001];
 
@@ -383,7 +383,7 @@ static void test_limits(void **state)
  * dropped, as much as a body may have. */
 static void test_an_answer_to_a_large_body_is_not_reset_at_once(void **state)
 {
-    BED(b, (&(struct httpd_opts){ .max_body = 10, .tell_too_large = true }));
+    FIXTURE(b, (&(struct httpd_opts){ .max_body = 10, .tell_too_large = true }));
     CLEANUP(strbuf_fini) struct strbuf h = STRBUF_INIT;
 
     (void)state;
@@ -415,18 +415,18 @@ static void test_an_answer_to_a_large_body_is_not_reset_at_once(void **state)
 
 static void test_slow_peers_time_out(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
     CLEANUP(strbuf_fini) struct strbuf h = STRBUF_INIT;
 
     (void)state;
     stream_write(b.end, preface, sizeof preface - 1);
     loop_advance(b.l, 16 * SEC); /* no SETTINGS */
     assert_true(b.closed);
-    bed_connect(&b, NULL);
+    fixture_connect(&b, NULL);
     stream_write(b.end, preface, 10);
     loop_advance(b.l, 16 * SEC);
     assert_true(b.closed);
-    bed_connect(&b, NULL);
+    fixture_connect(&b, NULL);
     hello(&b);
     request(&b, 1, "GET", "/later", true);
     head(&h, "GET", "/hi");
@@ -436,7 +436,7 @@ static void test_slow_peers_time_out(void **state)
     loop_advance(b.l, 2 * SEC);
     assert_true(b.closed);
     assert_int_equal(b.n_close, 1);
-    bed_connect(&b, NULL);
+    fixture_connect(&b, NULL);
     hello(&b);
     request(&b, 1, "POST", "/events", false);
     loop_advance(b.l, 61 * SEC);
@@ -453,7 +453,7 @@ static void test_floods_end_the_connection(void **state)
 {
     (void)state;
     for (int kind = 0; kind < 6; kind++) {
-        BED(b, NULL);
+        FIXTURE(b, NULL);
         CLEANUP(strbuf_fini) struct strbuf h = STRBUF_INIT;
         hello(&b);
         head(&h, "GET", "/later");
@@ -493,7 +493,7 @@ static void test_garbage_ends_the_connection(void **state)
 {
     (void)state;
     for (int kind = 0; kind < 5; kind++) {
-        BED(b, NULL);
+        FIXTURE(b, NULL);
         hello(&b);
         request(&b, 1, "GET", "/later", true);
         if (kind == 0)
@@ -516,7 +516,7 @@ static void test_garbage_ends_the_connection(void **state)
 
 static void test_reset_and_vanish(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
 
     (void)state;
     hello(&b);
@@ -540,7 +540,7 @@ static void test_ending_is_allowed_in_every_callback(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(where); i++) {
-        BED(b, NULL);
+        FIXTURE(b, NULL);
         b.end_in = where[i];
         hello(&b);
         request(&b, 1, "GET", "/later", true);
@@ -564,7 +564,7 @@ static void test_ending_is_allowed_in_every_callback(void **state)
 
 static void test_broken_promise_of_length_resets(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
     struct http_header h = { STR("content-length"), STR("10") };
 
     (void)state;
@@ -580,12 +580,12 @@ static void test_broken_promise_of_length_resets(void **state)
 
 static void on_stopped(void *arg)
 {
-    bed_log(arg, "stopped;");
+    fixture_log(arg, "stopped;");
 }
 
 static void test_stop(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
 
     (void)state;
     hello(&b);

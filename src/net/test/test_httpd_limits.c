@@ -6,20 +6,20 @@
 
 #include <cmocka.h>
 
-#include "net/test/httpd_bed.h"
+#include "net/test/httpd_fixture.h"
 
 /* ---- limits ---------------------------------------------------------------------------------- */
 
 static void test_head_is_limited(void **state)
 {
-    BED(b, (&(struct httpd_opts){ .max_header = 1000 }));
+    FIXTURE(b, (&(struct httpd_opts){ .max_header = 1000 }));
     CLEANUP(strbuf_fini) struct strbuf big = STRBUF_INIT;
 
     (void)state;
     for (int i = 0; i < 1100; i++)
         strbuf_appendc(&big, 'a');
     for (int i = 0; i < 4; i++) {
-        bed_connect(&b, NULL);
+        fixture_connect(&b, NULL);
         stream_write(b.end, "GET /", 5);
         if (i == 0)
             say(&b, big.data); /* target */
@@ -39,21 +39,21 @@ static void test_head_is_limited(void **state)
 
 static void test_body_is_limited(void **state)
 {
-    BED(b, (&(struct httpd_opts){ .max_body = 10 }));
+    FIXTURE(b, (&(struct httpd_opts){ .max_body = 10 }));
 
     (void)state;
     say(&b, POST("/echo", "11"));
     assert_got(&b, "413 Content Too Large");
     assert_true(b.closed);
     assert_int_equal(b.n_req, 0);
-    bed_connect(&b, NULL);
+    fixture_connect(&b, NULL);
     say(&b, POST("/echo", "10") "0123456789" CHUNKED("/echo") "6\r\n012345\r\n");
     assert_int_equal(count_got(&b, "200 OK"), 1);
     say(&b, "5\r\n01234\r\n");
     assert_int_equal(count_got(&b, "HTTP/1.1 413"), 1);
     assert_true(b.closed);
     assert_int_equal(b.n_close, 1);
-    bed_connect(&b, NULL);
+    fixture_connect(&b, NULL);
     say(&b, POST("/echo", "18446744073709551617")); /* does not fit 64 bits */
     assert_got(&b, "400 Bad Request");
 }
@@ -69,11 +69,11 @@ static void test_a_handler_may_say_itself_that_a_body_is_too_large(void **state)
         CHUNKED("/echo") "6\r\n012345\r\n5\r\n01234\r\n0\r\n\r\n",
         CHUNKED("/echo") "20\r\n01234567890123456789012345678901\r\n",
     };
-    BED(b, (&(struct httpd_opts){ .max_body = 10, .tell_too_large = true }));
+    FIXTURE(b, (&(struct httpd_opts){ .max_body = 10, .tell_too_large = true }));
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(requests); i++) {
-        bed_connect(&b, NULL);
+        fixture_connect(&b, NULL);
         strbuf_reset(&b.log);
         say(&b, requests[i]);
         assert_int_equal(count_got(&b, "HTTP/1.1 413 Content Too Large\r\n"), 1);
@@ -90,23 +90,23 @@ static void test_a_handler_may_say_itself_that_a_body_is_too_large(void **state)
 
 static void test_other_handlers_of_large_bodies(void **state)
 {
-    BED(b, (&(struct httpd_opts){ .max_body = 10, .tell_too_large = true }));
+    FIXTURE(b, (&(struct httpd_opts){ .max_body = 10, .tell_too_large = true }));
 
     (void)state;
     say(&b, POST("/events", "11") "0123456");
     assert_got(&b, "\r\n\r\n413 Content Too Large\n");
     assert_int_equal(b.n_close, 1);
-    bed_connect(&b, NULL);
+    fixture_connect(&b, NULL);
     say(&b, POST("/later", "11") "01234567890"); /* it asks later */
     assert_string_equal(strbuf_str(&b.got), "");
     httpd_read_body(b.kept[1], role_echo, &b);
     settle(&b);
     assert_got(&b, TOO_LARGE);
-    bed_connect(&b, NULL);
+    fixture_connect(&b, NULL);
     say(&b, POST("/hi", "11") "01234567890"); /* it does not ask */
     assert_got(&b, "200 OK");
     assert_true(b.closed);
-    bed_connect(&b, NULL);
+    fixture_connect(&b, NULL);
     say(&b, POST("/echo", "10") "0123456789" GET("/hi")); /* what fits is as ever */
     assert_int_equal(count_got(&b, "200 OK"), 2);
     assert_false(b.closed);
@@ -114,38 +114,38 @@ static void test_other_handlers_of_large_bodies(void **state)
 
 static void test_bodies_in_memory_are_limited(void **state)
 {
-    BED(b, (&(struct httpd_opts){ .max_buffered = 100 }));
+    FIXTURE(b, (&(struct httpd_opts){ .max_buffered = 100 }));
 
     (void)state;
     say(&b, CHUNKED("/echo") "60\r\n");
     for (int i = 0; i < 6; i++)
         say(&b, "0123456789012345");
     struct stream *first = take(b.end);
-    bed_connect(&b, NULL);
+    fixture_connect(&b, NULL);
     say(&b, CHUNKED("/echo") "5\r\nabcde\r\n");
     assert_got(&b, "503 Service Unavailable");
     assert_int_equal(b.n_close, 1);
     stream_close(first);
     settle(&b);
-    bed_connect(&b, NULL);
+    fixture_connect(&b, NULL);
     say(&b, CHUNKED("/echo") "5\r\nabcde\r\n0\r\n\r\n");
     assert_got(&b, "200 OK");
 }
 
 static void test_connections_are_limited(void **state)
 {
-    BED(b, (&(struct httpd_opts){ .max_conns = 2 }));
+    FIXTURE(b, (&(struct httpd_opts){ .max_conns = 2 }));
 
     (void)state;
     struct stream *first = take(b.end);
-    bed_connect(&b, NULL);
+    fixture_connect(&b, NULL);
     struct stream *second = take(b.end);
-    bed_connect(&b, NULL);
+    fixture_connect(&b, NULL);
     settle(&b);
     assert_true(b.closed);
     stream_close(first);
     settle(&b);
-    bed_connect(&b, NULL);
+    fixture_connect(&b, NULL);
     say(&b, GET("/hi"));
     assert_got(&b, "200 OK");
     stream_close(second);
@@ -153,7 +153,7 @@ static void test_connections_are_limited(void **state)
 
 static void test_chunk_extensions_are_limited(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
 
     (void)state;
     say(&b, CHUNKED("/events") "1;a=");
@@ -192,7 +192,7 @@ static void test_garbage_is_refused(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         char want[32];
-        BED(b, NULL);
+        FIXTURE(b, NULL);
         say(&b, cases[i].in);
         snprintf(want, sizeof want, "HTTP/1.1 %s", cases[i].status);
         if (!strstr(strbuf_str(&b.got), want))
@@ -205,7 +205,7 @@ static void test_garbage_is_refused(void **state)
 
 static void test_bad_chunk_takes_the_request_back(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
 
     (void)state;
     say(&b, CHUNKED("/events") "3\r\nabc\r\n");
@@ -213,7 +213,7 @@ static void test_bad_chunk_takes_the_request_back(void **state)
     assert_log(&b, "POST /events;data 3;close;");
     assert_got(&b, "400 Bad Request");
     assert_true(b.closed);
-    bed_connect(&b, NULL);
+    fixture_connect(&b, NULL);
     say(&b, CHUNKED("/stream"));
     httpd_write(b.kept[1], "abc", 3);
     say(&b, "zz\r\n"); /* too late for a status: a visible break */
@@ -226,7 +226,7 @@ static void test_bad_chunk_takes_the_request_back(void **state)
 
 static void test_slow_heads_time_out(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
 
     (void)state;
     loop_advance(b.l, 14 * SEC);
@@ -234,7 +234,7 @@ static void test_slow_heads_time_out(void **state)
     loop_advance(b.l, 2 * SEC);
     assert_true(b.closed);
     assert_int_equal(b.got.len, 0); /* nothing was asked */
-    bed_connect(&b, NULL);
+    fixture_connect(&b, NULL);
     stream_write(b.end, "GET / HTTP/1.1\r\nx: ", 19);
     for (int i = 0; i < 20 && !b.closed; i++) { /* a byte a second does not help */
         stream_write(b.end, "y", 1);
@@ -242,7 +242,7 @@ static void test_slow_heads_time_out(void **state)
     }
     assert_got(&b, "408 Request Timeout");
     assert_int_equal(b.n_req, 0);
-    bed_connect(&b, NULL);
+    fixture_connect(&b, NULL);
     for (int i = 0; i < 20 && !b.closed; i++) { /* nor do empty lines */
         stream_write(b.end, "\r\n", 2);
         loop_advance(b.l, SEC);
@@ -252,7 +252,7 @@ static void test_slow_heads_time_out(void **state)
 
 static void test_slow_bodies_time_out(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
 
     (void)state;
     say(&b, POST("/events", "100"));
@@ -269,7 +269,7 @@ static void test_slow_bodies_time_out(void **state)
 
 static void test_idle_connections_are_closed(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
 
     (void)state;
     say(&b, GET("/hi"));
@@ -288,7 +288,7 @@ static void test_idle_connections_are_closed(void **state)
 
 static void test_clients_that_do_not_read_are_dropped(void **state)
 {
-    BED(b, NULL);
+    FIXTURE(b, NULL);
     static char block[1024 * 1024];
 
     (void)state;

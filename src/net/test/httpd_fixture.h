@@ -1,12 +1,13 @@
-/* httpd_bed.h - a server on the virtual loop with a handler that plays roles, and a raw client end.
+/* httpd_fixture.h - a server on the virtual loop with a handler that plays roles, and a raw client
+ * end.
  *
- * The target picks the role: /hi answers at once, /later keeps the request in bed.kept, /echo reads
- * the whole body and sends it back, /events logs body events, /mute never asks for the body,
+ * The target picks the role: /hi answers at once, /later keeps the request in fixture.kept, /echo
+ * reads the whole body and sends it back, /events logs body events, /mute never asks for the body,
  * /stream begins a stream of unknown length, /free frees the server. Everything is written to
- * bed.log. Include after the cmocka headers.
+ * fixture.log. Include after the cmocka headers.
  */
-#ifndef KOORD_NET_TEST_HTTPD_BED_H
-#define KOORD_NET_TEST_HTTPD_BED_H
+#ifndef KOORD_NET_TEST_HTTPD_FIXTURE_H
+#define KOORD_NET_TEST_HTTPD_FIXTURE_H
 #include "base/strbuf.h"
 #include "loop/loop.h"
 #include "net/httpd.h"
@@ -23,7 +24,7 @@
 #define POST(path, len) "POST " path " HTTP/1.1\r\n" HOST "Content-Length: " len "\r\n\r\n"
 #define CHUNKED(path)   "POST " path " HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n"
 
-struct bed {
+struct fixture {
     struct loop *l;
     struct httpd *d;
     struct stream *end; /* the client's */
@@ -35,15 +36,15 @@ struct bed {
     const char *end_in; /* name of the callback that ends the request */
 };
 
-struct role { /* what events point to: a request and its bed */
-    struct bed *b;
+struct role { /* what events point to: a request and its fixture */
+    struct fixture *b;
     struct httpd_req *r;
 };
 static struct role roles[1024];
 static size_t n_roles;
 
-static inline void bed_log(struct bed *b, const char *fmt, ...) PRINTF(2, 3);
-static inline void bed_log(struct bed *b, const char *fmt, ...)
+static inline void fixture_log(struct fixture *b, const char *fmt, ...) PRINTF(2, 3);
+static inline void fixture_log(struct fixture *b, const char *fmt, ...)
 {
     va_list ap;
 
@@ -65,7 +66,7 @@ static void role_data(void *arg, const char *p, size_t n)
     struct role *o = arg;
 
     (void)p;
-    bed_log(o->b, "data %zu;", n);
+    fixture_log(o->b, "data %zu;", n);
     role_end(o, "data");
 }
 
@@ -73,7 +74,7 @@ static void role_body_end(void *arg)
 {
     struct role *o = arg;
 
-    bed_log(o->b, "end;");
+    fixture_log(o->b, "end;");
     role_end(o, "end");
 }
 
@@ -90,7 +91,7 @@ static void role_close(void *arg)
     struct role *o = arg;
 
     o->b->n_close++;
-    bed_log(o->b, "close;");
+    fixture_log(o->b, "close;");
     httpd_end(o->r); /* does nothing here, and does no harm */
     role_end(o, "close");
 }
@@ -100,14 +101,14 @@ static const struct httpd_events role_quiet = { .on_drain = role_drain, .on_clos
 
 static void role_echo(void *arg, struct httpd_req *r, char *body, size_t n)
 {
-    struct bed *b = arg;
+    struct fixture *b = arg;
 
     if (!body) {
-        bed_log(b, "too large;");
+        fixture_log(b, "too large;");
         httpd_reply(r, 413, "application/json", TOO_LARGE, strlen(TOO_LARGE));
         return;
     }
-    bed_log(b, "body %zu;", n);
+    fixture_log(b, "body %zu;", n);
     assert(body[n] == '\0' && body[n + 4] == '\0');
     memset(body + n, 'x', 4);
     httpd_reply(r, 200, "text/plain", body, n);
@@ -116,18 +117,18 @@ static void role_echo(void *arg, struct httpd_req *r, char *body, size_t n)
 static UNUSED void role_take(void *arg, struct httpd_req *r, char *body, size_t n)
 {
     (void)r, (void)body;
-    bed_log(arg, "body %zu;", n);
+    fixture_log(arg, "body %zu;", n);
 }
 
-static void bed_handle(void *arg, struct httpd_req *r)
+static void fixture_handle(void *arg, struct httpd_req *r)
 {
-    struct bed *b = arg;
+    struct fixture *b = arg;
     const char *t = httpd_target(r);
     struct role *o = &roles[n_roles++ % ARRAY_LEN(roles)];
 
     *o = (struct role){ b, r };
     b->n_req++;
-    bed_log(b, "%s %s;", httpd_method(r), t);
+    fixture_log(b, "%s %s;", httpd_method(r), t);
     httpd_set_events(r, &role_quiet, o);
     if (streq(t, "/hi")) {
         httpd_reply(r, 200, "text/plain", "hi", 2);
@@ -152,18 +153,18 @@ static void bed_handle(void *arg, struct httpd_req *r)
 
 static void client_data(void *arg, const char *p, size_t n)
 {
-    strbuf_appendn(&((struct bed *)arg)->got, p, n);
+    strbuf_appendn(&((struct fixture *)arg)->got, p, n);
 }
 
 static void client_close(void *arg, const struct kerr *err)
 {
     (void)err;
-    ((struct bed *)arg)->closed = true;
+    ((struct fixture *)arg)->closed = true;
 }
 
 static const struct stream_events client_events = { client_data, NULL, client_close };
 
-static inline void bed_connect(struct bed *b, const struct mem_opts *m)
+static inline void fixture_connect(struct fixture *b, const struct mem_opts *m)
 {
     struct stream *ends[2];
 
@@ -176,14 +177,14 @@ static inline void bed_connect(struct bed *b, const struct mem_opts *m)
     stream_listen(b->end, &client_events, b);
 }
 
-static inline void bed_open(struct bed *b, const struct httpd_opts *o)
+static inline void fixture_open(struct fixture *b, const struct httpd_opts *o)
 {
-    *b = (struct bed){ .l = loop_new_virtual(1700000000 * NSEC_PER_SEC, 1) };
-    b->d = httpd_new(b->l, o, bed_handle, b);
-    bed_connect(b, NULL);
+    *b = (struct fixture){ .l = loop_new_virtual(1700000000 * NSEC_PER_SEC, 1) };
+    b->d = httpd_new(b->l, o, fixture_handle, b);
+    fixture_connect(b, NULL);
 }
 
-static inline void bed_close(struct bed *b)
+static inline void fixture_close(struct fixture *b)
 {
     httpd_free(b->d);
     stream_close(b->end);
@@ -192,24 +193,24 @@ static inline void bed_close(struct bed *b)
     strbuf_fini(&b->log);
 }
 
-static inline void bed_fini_p(struct bed *b)
+static inline void fixture_fini_p(struct fixture *b)
 {
-    bed_close(b);
+    fixture_close(b);
 }
 
-static inline void settle(struct bed *b)
+static inline void settle(struct fixture *b)
 {
     loop_advance(b->l, 0);
 }
 
-static inline void say(struct bed *b, const char *text)
+static inline void say(struct fixture *b, const char *text)
 {
     stream_write(b->end, text, strlen(text));
     settle(b);
 }
 
 /* How often needle occurs in what the client got. */
-static inline int count_got(const struct bed *b, const char *needle)
+static inline int count_got(const struct fixture *b, const char *needle)
 {
     int n = 0;
 
@@ -224,7 +225,7 @@ static inline int count_got(const struct bed *b, const char *needle)
             fail_msg("'%s' not in:\n%s", (needle), strbuf_str(&(b)->got)); \
     } while (0)
 #define assert_log(b, text) assert_string_equal(strbuf_str(&(b)->log), (text))
-#define BED(b, o)                   \
-    CLEANUP(bed_fini) struct bed b; \
-    bed_open(&b, (o))
+#define FIXTURE(b, o)                       \
+    CLEANUP(fixture_fini) struct fixture b; \
+    fixture_open(&b, (o))
 #endif

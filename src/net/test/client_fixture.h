@@ -1,7 +1,7 @@
-/* client_bed.h - for tests of the HTTP client: dials that lead to memory streams on the virtual
+/* client_fixture.h - for tests of the HTTP client: dials that lead to memory streams on the virtual
  * loop, whose other ends the test holds, and calls that remember what happened to them. */
-#ifndef KOORD_NET_TEST_CLIENT_BED_H
-#define KOORD_NET_TEST_CLIENT_BED_H
+#ifndef KOORD_NET_TEST_CLIENT_FIXTURE_H
+#define KOORD_NET_TEST_CLIENT_FIXTURE_H
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,12 +24,12 @@
  */
 
 struct peer {
-    struct fake *f;
+    struct fixture *f;
     struct stream *s; /* NULL: the client went away */
     struct strbuf in;
     void *h2; /* of test_http_client_h2.c */
 };
-struct fake {
+struct fixture {
     struct loop *l;
     struct mem_opts mem;
     struct peer peers[16];
@@ -39,7 +39,7 @@ struct fake {
     void (*on_peer)(struct peer *x); /* instead of keeping what comes in `in` */
 };
 struct dialing {
-    struct fake *f;
+    struct fixture *f;
     http_dialed_fn fn;
     void *arg;
 };
@@ -96,7 +96,7 @@ static UNUSED void say(struct peer *x, const char *text)
     stream_write(x->s, text, strlen(text));
 }
 
-static void fake_fini(struct fake *f)
+static void fixture_fini(struct fixture *f)
 {
     for (unsigned i = 0; i < f->n; i++) {
         stream_close(f->peers[i].s);
@@ -187,7 +187,7 @@ static UNUSED void result_fini_p(struct result *x)
     result_fini(x);
 }
 
-static struct http *client(struct fake *f, struct http_client_opts o)
+static struct http *client(struct fixture *f, struct http_client_opts o)
 {
     o.host = "api.test";
     o.port = 80;
@@ -203,17 +203,17 @@ static UNUSED const struct http_req post_x = {
 
 #define SETUP(...)                                                         \
     CLEANUP(loop_free) struct loop *l = loop_new_virtual(0, 1);            \
-    struct fake f = { .l = l };                                            \
+    struct fixture f = { .l = l };                                         \
     struct http *h = client(&f, (struct http_client_opts){ __VA_ARGS__ }); \
     CLEANUP(result_fini) struct result r = { 0 }, r2 = { 0 };              \
     (void)state, (void)r, (void)r2
 #define NONE     .port = 0
 #define settle() loop_advance(l, 0)
-#define TEARDOWN()     \
-    do {               \
-        http_free(h);  \
-        settle();      \
-        fake_fini(&f); \
+#define TEARDOWN()        \
+    do {                  \
+        http_free(h);     \
+        settle();         \
+        fixture_fini(&f); \
     } while (0)
 
 #define assert_ok(r, status_, body_)                         \
