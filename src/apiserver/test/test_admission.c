@@ -1,7 +1,7 @@
 /* test_admission.c - the server's own steps, and one plugged in. */
 #include "apiserver/admission/admission.h"
 
-#include "apiserver/test/rig.h"
+#include "apiserver/test/api_fixture.h"
 
 #define POD(name, extra)                                     \
     "{\"metadata\":{\"name\":\"" name "\"},\"spec\":{" extra \
@@ -9,28 +9,28 @@
 
 static void test_pods_get_priority_and_tolerations(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     (void)state;
-    rig_init(&r, 1);
-    assert_int_equal(rig_post(&r, PODS, POD("a", "")), 201);
-    assert_int_equal(kj_i64_or(rig_val(&r, "spec.priority"), -1), 0);
-    assert_string_equal(rig_str(&r, "spec.preemptionPolicy"), "PreemptLowerPriority");
-    assert_int_equal(kj_len(rig_val(&r, "spec.tolerations")), 2);
-    assert_int_equal(rig_post(&r, PODS, POD("b", "\"tolerations\":[{\"operator\":\"Exists\"}],")),
-                     201);
-    assert_int_equal(kj_len(rig_val(&r, "spec.tolerations")), 1);
+    fixture_init(&r, 1);
+    assert_int_equal(fixture_post(&r, PODS, POD("a", "")), 201);
+    assert_int_equal(kj_i64_or(fixture_val(&r, "spec.priority"), -1), 0);
+    assert_string_equal(fixture_str(&r, "spec.preemptionPolicy"), "PreemptLowerPriority");
+    assert_int_equal(kj_len(fixture_val(&r, "spec.tolerations")), 2);
+    assert_int_equal(
+        fixture_post(&r, PODS, POD("b", "\"tolerations\":[{\"operator\":\"Exists\"}],")), 201);
+    assert_int_equal(kj_len(fixture_val(&r, "spec.tolerations")), 1);
 }
 
 static void test_unknown_priority_classes_are_forbidden(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     (void)state;
-    rig_init(&r, 2);
-    assert_int_equal(rig_post(&r, PODS, POD("a", "\"priorityClassName\":\"nope\",")), 403);
-    assert_string_equal(rig_str(&r, "message"),
+    fixture_init(&r, 2);
+    assert_int_equal(fixture_post(&r, PODS, POD("a", "\"priorityClassName\":\"nope\",")), 403);
+    assert_string_equal(fixture_str(&r, "message"),
                         "pods \"a\" is forbidden: no PriorityClass with name nope was found");
-    assert_string_equal(rig_str(&r, "details.name"), "a");
-    assert_int_equal(rig_post(&r, PODS, POD("a", "\"priority\":5,")), 403);
+    assert_string_equal(fixture_str(&r, "details.name"), "a");
+    assert_int_equal(fixture_post(&r, PODS, POD("a", "\"priority\":5,")), 403);
 }
 
 struct seen {
@@ -64,18 +64,19 @@ static int refuse_bad(void *self, const struct admission_req *q, const struct kj
 static void test_steps_change_and_refuse(void **state)
 {
     static const struct admission_step step = { "x", add_label, refuse_bad };
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     struct seen s = { 0 };
     (void)state;
-    rig_init(&r, 3);
+    fixture_init(&r, 3);
     apiserver_add_admission(r.s, &step, &s);
-    rig_cm(&r, "keep", "");
-    assert_string_equal(rig_str(&r, "metadata.labels.by"), "hook");
-    assert_int_equal(rig_do(&r, "PATCH", CMS "/keep", MERGE, "{\"data\":{\"k\":\"bad\"}}"), 422);
-    assert_int_equal(rig_delete(&r, CMS "/keep", NULL), 403);
-    assert_string_equal(rig_str(&r, "reason"), "Forbidden");
+    fixture_cm(&r, "keep", "");
+    assert_string_equal(fixture_str(&r, "metadata.labels.by"), "hook");
+    assert_int_equal(fixture_do(&r, "PATCH", CMS "/keep", MERGE, "{\"data\":{\"k\":\"bad\"}}"),
+                     422);
+    assert_int_equal(fixture_delete(&r, CMS "/keep", NULL), 403);
+    assert_string_equal(fixture_str(&r, "reason"), "Forbidden");
     assert_string_equal(s.log, "CREATE keep;UPDATE keep;");
-    assert_int_equal(rig_get(&r, CMS "/keep"), 200);
+    assert_int_equal(fixture_get(&r, CMS "/keep"), 200);
 }
 
 static const struct CMUnitTest tests[] = {
@@ -84,4 +85,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_steps_change_and_refuse),
 };
 
-RIG_MAIN(tests)
+FIXTURE_MAIN(tests)

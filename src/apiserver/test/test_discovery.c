@@ -7,7 +7,7 @@
     "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json"
 
 struct answer {
-    struct rig *r;
+    struct fixture *r;
     char type[160], etag[40];
 };
 
@@ -16,10 +16,10 @@ static void on_reply(void *arg, struct api_call *c, int status, const char *json
     struct answer *a = arg;
     (void)snprintf(a->type, sizeof a->type, "%s", str_or(c->reply_type, ""));
     (void)snprintf(a->etag, sizeof a->etag, "%s", str_or(c->reply_etag, ""));
-    rig_on_reply(a->r, c, status, json, n);
+    fixture_on_reply(a->r, c, status, json, n);
 }
 
-static int get_as(struct rig *r, struct answer *a, const char *target, const char *accept,
+static int get_as(struct fixture *r, struct answer *a, const char *target, const char *accept,
                   const char *if_none_match)
 {
     static const struct api_sink sink = { .reply = on_reply };
@@ -68,52 +68,52 @@ static void test_versions_by_age(void **state)
 
 static void test_groups_and_resources(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
 
     (void)state;
-    rig_with_widgets(&r);
-    assert_int_equal(rig_get(&r, "/api"), 200);
-    assert_string_equal(rig_str(&r, "kind"), "APIVersions");
-    assert_int_equal(rig_get(&r, "/api/v1"), 200);
-    assert_string_equal(rig_str(&r, "groupVersion"), "v1");
-    assert_null(rig_val(&r, "apiVersion"));
-    expect_json(find(rig_val(&r, "resources"), "name", "pods/eviction"),
+    fixture_with_widgets(&r);
+    assert_int_equal(fixture_get(&r, "/api"), 200);
+    assert_string_equal(fixture_str(&r, "kind"), "APIVersions");
+    assert_int_equal(fixture_get(&r, "/api/v1"), 200);
+    assert_string_equal(fixture_str(&r, "groupVersion"), "v1");
+    assert_null(fixture_val(&r, "apiVersion"));
+    expect_json(find(fixture_val(&r, "resources"), "name", "pods/eviction"),
                 "{\"name\":\"pods/eviction\",\"singularName\":\"\",\"namespaced\":true,\"group\":"
                 "\"policy\",\"version\":\"v1\",\"kind\":\"Eviction\",\"verbs\":[\"create\"]}");
-    assert_int_equal(rig_get(&r, "/apis"), 200);
+    assert_int_equal(fixture_get(&r, "/apis"), 200);
     expect_json(
-        find(rig_val(&r, "groups"), "name", "ex.io"),
+        find(fixture_val(&r, "groups"), "name", "ex.io"),
         "{\"name\":\"ex.io\",\"versions\":[{\"groupVersion\":\"ex.io/v1\",\"version\":\"v1\"}],"
         "\"preferredVersion\":{\"groupVersion\":\"ex.io/v1\",\"version\":\"v1\"}}");
-    assert_int_equal(rig_get(&r, "/apis/ex.io"), 200);
-    assert_string_equal(rig_str(&r, "kind"), "APIGroup");
-    assert_int_equal(rig_get(&r, "/apis/ex.io/v1"), 200);
+    assert_int_equal(fixture_get(&r, "/apis/ex.io"), 200);
+    assert_string_equal(fixture_str(&r, "kind"), "APIGroup");
+    assert_int_equal(fixture_get(&r, "/apis/ex.io/v1"), 200);
     expect_json(
-        find(rig_val(&r, "resources"), "name", "widgets"),
+        find(fixture_val(&r, "resources"), "name", "widgets"),
         "{\"name\":\"widgets\",\"singularName\":\"widget\",\"namespaced\":true,\"kind\":"
         "\"Widget\",\"verbs\":[\"create\",\"delete\",\"deletecollection\",\"get\",\"list\","
         "\"patch\",\"update\",\"watch\"],\"shortNames\":[\"wd\"],\"categories\":[\"all\"]}");
-    assert_non_null(find(rig_val(&r, "resources"), "name", "widgets/scale"));
-    assert_int_equal(rig_get(&r, "/apis/none"), 404);
+    assert_non_null(find(fixture_val(&r, "resources"), "name", "widgets/scale"));
+    assert_int_equal(fixture_get(&r, "/apis/none"), 404);
     assert_string_equal(r.text.data, "404 page not found\n");
-    assert_int_equal(rig_get(&r, "/apis/ex.io/v9"), 404);
-    assert_string_equal(rig_str(&r, "reason"), "NotFound");
-    assert_int_equal(rig_get(&r, "/openapi/v2"), 200);
-    assert_string_equal(rig_str(&r, "swagger"), "2.0");
+    assert_int_equal(fixture_get(&r, "/apis/ex.io/v9"), 404);
+    assert_string_equal(fixture_str(&r, "reason"), "NotFound");
+    assert_int_equal(fixture_get(&r, "/openapi/v2"), 200);
+    assert_string_equal(fixture_str(&r, "swagger"), "2.0");
 }
 
 static void test_aggregated_discovery(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     struct answer a, again;
 
     (void)state;
-    rig_with_widgets(&r);
+    fixture_with_widgets(&r);
     assert_int_equal(get_as(&r, &a, "/apis", AGGREGATED, NULL), 200);
     assert_string_equal(a.type,
                         "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList");
-    assert_string_equal(rig_str(&r, "apiVersion"), "apidiscovery.k8s.io/v2");
-    const struct kj_val *group = find(rig_val(&r, "items"), "metadata.name", "ex.io");
+    assert_string_equal(fixture_str(&r, "apiVersion"), "apidiscovery.k8s.io/v2");
+    const struct kj_val *group = find(fixture_val(&r, "items"), "metadata.name", "ex.io");
     const struct kj_val *version = kj_at(kj_get(group, "versions"), 0);
     assert_string_equal(kj_str_or(kj_get(version, "freshness"), ""), "Current");
     const struct kj_val *res = find(kj_get(version, "resources"), "resource", "widgets");
@@ -124,14 +124,14 @@ static void test_aggregated_discovery(void **state)
         "{\"subresource\":\"scale\",\"responseKind\":{\"group\":\"autoscaling\",\"version\":"
         "\"v1\",\"kind\":\"Scale\"},\"verbs\":[\"get\",\"patch\",\"update\"]}");
     assert_int_equal(get_as(&r, &again, "/apis", AGGREGATED, a.etag), 304);
-    assert_int_equal(rig_delete(&r, CRDS "/widgets.ex.io", NULL), 200);
+    assert_int_equal(fixture_delete(&r, CRDS "/widgets.ex.io", NULL), 200);
     loop_advance(r.loop, NSEC_PER_SEC);
     assert_int_equal(get_as(&r, &again, "/apis", AGGREGATED, a.etag), 200);
-    assert_null(find(rig_val(&r, "items"), "metadata.name", "ex.io"));
+    assert_null(find(fixture_val(&r, "items"), "metadata.name", "ex.io"));
     assert_int_equal(get_as(&r, &a, "/api", AGGREGATED, NULL), 200);
-    assert_int_equal(kj_len(rig_val(&r, "items")), 1);
+    assert_int_equal(kj_len(fixture_val(&r, "items")), 1);
     assert_int_equal(get_as(&r, &a, "/api", "application/json", NULL), 200);
-    assert_string_equal(rig_str(&r, "kind"), "APIVersions");
+    assert_string_equal(fixture_str(&r, "kind"), "APIVersions");
 }
 
 /* As kubectl does: may the server be asked to validate fields of this kind? */
@@ -144,14 +144,14 @@ static bool patch_takes(const struct kj_val *doc, const char *path, const char *
 
 static void test_openapi_says_what_kubectl_needs(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     struct answer a;
 
     (void)state;
-    rig_with_widgets(&r);
-    assert_int_equal(rig_get(&r, "/openapi/v3"), 200);
+    fixture_with_widgets(&r);
+    assert_int_equal(fixture_get(&r, "/openapi/v3"), 200);
     const char *url =
-        kj_str(kj_get(kj_get(rig_val(&r, "paths"), "apis/ex.io/v1"), "serverRelativeURL"));
+        kj_str(kj_get(kj_get(fixture_val(&r, "paths"), "apis/ex.io/v1"), "serverRelativeURL"));
     assert_non_null(url);
     assert_true(str_starts(url, "/openapi/v3/apis/ex.io/v1?hash="));
     CLEANUP(mem_free) char *target = xstrdup(url);
@@ -167,32 +167,35 @@ static void test_openapi_says_what_kubectl_needs(void **state)
                         "integer");
     assert_non_null(kj_get(kj_path(kj_root(r.doc), "components.schemas"),
                            "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"));
-    assert_int_equal(rig_get(&r, "/openapi/v3/api/v1"), 200);
+    assert_int_equal(fixture_get(&r, "/openapi/v3/api/v1"), 200);
     assert_true(
         patch_takes(kj_root(r.doc), "/api/v1/namespaces/{namespace}/pods/{name}", "dryRun"));
-    assert_int_equal(rig_get(&r, "/openapi/v3/apis/none/v1"), 404);
+    assert_int_equal(fixture_get(&r, "/openapi/v3/apis/none/v1"), 404);
 }
 
 static void test_the_hash_follows_the_definition(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     char before[120];
 
     (void)state;
-    rig_with_widgets(&r);
-    assert_int_equal(rig_get(&r, "/openapi/v3"), 200);
+    fixture_with_widgets(&r);
+    assert_int_equal(fixture_get(&r, "/openapi/v3"), 200);
     (void)snprintf(
         before, sizeof before, "%s",
-        kj_str_or(kj_get(kj_get(rig_val(&r, "paths"), "apis/ex.io/v1"), "serverRelativeURL"), ""));
-    assert_int_equal(rig_do(&r, "PATCH", CRDS "/widgets.ex.io", "application/json-patch+json",
-                            "[{\"op\":\"add\",\"path\":\"/spec/versions/0/schema/openAPIV3Schema/"
-                            "properties/more\",\"value\":{\"type\":\"string\"}}]"),
-                     200);
+        kj_str_or(kj_get(kj_get(fixture_val(&r, "paths"), "apis/ex.io/v1"), "serverRelativeURL"),
+                  ""));
+    assert_int_equal(
+        fixture_do(&r, "PATCH", CRDS "/widgets.ex.io", "application/json-patch+json",
+                   "[{\"op\":\"add\",\"path\":\"/spec/versions/0/schema/openAPIV3Schema/"
+                   "properties/more\",\"value\":{\"type\":\"string\"}}]"),
+        200);
     loop_advance(r.loop, NSEC_PER_SEC);
-    assert_int_equal(rig_get(&r, "/openapi/v3"), 200);
+    assert_int_equal(fixture_get(&r, "/openapi/v3"), 200);
     assert_string_not_equal(
         before,
-        kj_str_or(kj_get(kj_get(rig_val(&r, "paths"), "apis/ex.io/v1"), "serverRelativeURL"), ""));
+        kj_str_or(kj_get(kj_get(fixture_val(&r, "paths"), "apis/ex.io/v1"), "serverRelativeURL"),
+                  ""));
 }
 
 static const struct CMUnitTest tests[] = {
@@ -202,4 +205,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_openapi_says_what_kubectl_needs),
     cmocka_unit_test(test_the_hash_follows_the_definition),
 };
-RIG_MAIN(tests)
+FIXTURE_MAIN(tests)

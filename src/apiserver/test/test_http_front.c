@@ -1,6 +1,6 @@
 /* test_http_front.c - the HTTP front over memory streams: who may, what comes back, watch streams.
  */
-#include "apiserver/test/rig.h"
+#include "apiserver/test/api_fixture.h"
 #include "net/http.h"
 #include "net/stream.h"
 
@@ -267,4 +267,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_watcher_that_pauses_gets_all_in_the_end),
 };
 
-RIG_MAIN(tests)
+FIXTURE_MAIN(tests)

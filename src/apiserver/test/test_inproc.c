@@ -1,11 +1,11 @@
 /* test_inproc.c - struct kube in process: the client's contract on the embedded server. */
-#include "apiserver/test/rig.h"
+#include "apiserver/test/api_fixture.h"
 #include "base/intern.h"
 #include "client/informer.h"
 #include "client/kube.h"
 
 struct bed {
-    struct rig r;
+    struct fixture r;
     struct intern *strings;
     struct kube *kube;
     /* The last answer. */
@@ -17,7 +17,7 @@ struct bed {
 static void bed_init(struct bed *b, uint64_t seed)
 {
     *b = (struct bed){ 0 };
-    rig_init(&b->r, seed);
+    fixture_init(&b->r, seed);
     b->strings = intern_new();
     b->kube = apiserver_kube(b->r.s, b->strings, NULL);
 }
@@ -25,7 +25,7 @@ static void bed_init(struct bed *b, uint64_t seed)
 static void bed_fini_p(struct bed *b)
 {
     kube_free(b->kube);
-    rig_fini_p(&b->r);
+    fixture_fini_p(&b->r);
     intern_free(b->strings);
 }
 
@@ -144,12 +144,12 @@ static void test_watch(void **state)
     struct kube_req r = req(KUBE_WATCH, NULL, NULL);
     (void)state;
     bed_init(&b, 3);
-    rig_cm(&b.r, "a", "");
+    fixture_cm(&b.r, "a", "");
     w.call = kube_watch(b.kube, &r, &on_watch, &w);
     loop_advance(b.r.loop, NSEC_PER_SEC);
     assert_int_equal(w.opened, 1);
-    rig_cm(&b.r, "b", "");
-    rig_delete(&b.r, CMS "/a", NULL);
+    fixture_cm(&b.r, "b", "");
+    fixture_delete(&b.r, CMS "/a", NULL);
     loop_advance(b.r.loop, NSEC_PER_SEC);
     assert_string_equal(w.log, "0a;0b;2a;");
     loop_advance(b.r.loop, 600 * NSEC_PER_SEC);
@@ -164,9 +164,9 @@ static void test_watch_cancelled_from_inside_an_event(void **state)
     struct kube_req r = req(KUBE_WATCH, NULL, NULL);
     (void)state;
     bed_init(&b, 4);
-    rig_cm(&b.r, "a", "");
-    rig_cm(&b.r, "b", "");
-    rig_cm(&b.r, "c", "");
+    fixture_cm(&b.r, "a", "");
+    fixture_cm(&b.r, "b", "");
+    fixture_cm(&b.r, "c", "");
     w.call = kube_watch(b.kube, &r, &on_watch, &w);
     loop_advance(b.r.loop, NSEC_PER_SEC);
     assert_string_equal(w.log, "0a;0b;");
@@ -181,8 +181,8 @@ static void test_watch_from_too_old_a_revision(void **state)
     struct kube_req r = req(KUBE_WATCH, NULL, NULL);
     (void)state;
     bed_init(&b, 5);
-    rig_cm(&b.r, "a", "");
-    rig_cm(&b.r, "b", "");
+    fixture_cm(&b.r, "a", "");
+    fixture_cm(&b.r, "b", "");
     store_compact(apiserver_store(b.r.s), store_revision(apiserver_store(b.r.s)));
     r.resource_version = "1";
     w.call = kube_watch(b.kube, &r, &on_watch, &w);
@@ -200,7 +200,7 @@ static void test_an_informer_follows(void **state)
     bed_init(&b, 6);
     for (int i = 0; i < 25; i++) {
         (void)snprintf(name, sizeof name, "c%02d", i);
-        rig_cm(&b.r, name, "");
+        fixture_cm(&b.r, name, "");
     }
     struct informer *inf = informer_new(
         b.kube, &(struct informer_opts){ .kind = kind_find("configmaps"), .page = 10 });
@@ -208,13 +208,13 @@ static void test_an_informer_follows(void **state)
     loop_advance(b.r.loop, NSEC_PER_SEC);
     assert_true(informer_synced(inf));
     assert_int_equal(informer_count(inf), 25);
-    rig_delete(&b.r, CMS "/c03", NULL);
-    rig_cm(&b.r, "new", "\"l\":\"1\"");
+    fixture_delete(&b.r, CMS "/c03", NULL);
+    fixture_cm(&b.r, "new", "\"l\":\"1\"");
     loop_advance(b.r.loop, NSEC_PER_SEC);
     assert_int_equal(informer_count(inf), 25);
     assert_null(informer_get(inf, "default/c03"));
     assert_non_null(informer_get(inf, "default/new"));
-    rig_delete(&b.r, CMS, NULL);
+    fixture_delete(&b.r, CMS, NULL);
     loop_advance(b.r.loop, 1200 * NSEC_PER_SEC); /* over several time-outs of the watch */
     assert_int_equal(informer_count(inf), 0);
     assert_null(informer_problem(inf));
@@ -230,4 +230,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_an_informer_follows),
 };
 
-RIG_MAIN(tests)
+FIXTURE_MAIN(tests)

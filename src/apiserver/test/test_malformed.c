@@ -2,7 +2,7 @@
  *
  * tests/api/malformed*.py asks for the same of any server, more broadly; here are the parsers.
  */
-#include "apiserver/test/rig.h"
+#include "apiserver/test/api_fixture.h"
 
 #define OLD_WATCH "/api/v1/watch/namespaces/default/configmaps/a"
 #define JSON_BODY "application/json"
@@ -77,40 +77,42 @@ static const struct {
 
 static void test_what_means_nothing_is_refused_in_these_words(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     (void)state;
-    rig_init(&r, 1);
-    rig_cm(&r, "a", "");
+    fixture_init(&r, 1);
+    fixture_cm(&r, "a", "");
     for (size_t i = 0; i < ARRAY_LEN(list); i++) {
-        int got = rig_do(&r, list[i].method, list[i].target, list[i].type, list[i].body);
-        if (got != list[i].status || !streq(rig_str(&r, "message"), str_or(list[i].message, "")))
-            fail_msg("%s %s: %d %s", list[i].method, list[i].target, got, rig_str(&r, "message"));
+        int got = fixture_do(&r, list[i].method, list[i].target, list[i].type, list[i].body);
+        if (got != list[i].status ||
+            !streq(fixture_str(&r, "message"), str_or(list[i].message, "")))
+            fail_msg("%s %s: %d %s", list[i].method, list[i].target, got,
+                     fixture_str(&r, "message"));
     }
-    assert_int_equal(rig_get(&r, CMS "/a"), 200);
+    assert_int_equal(fixture_get(&r, CMS "/a"), 200);
 }
 
 static void test_a_name_does_not_end_at_a_nul(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     (void)state;
-    rig_init(&r, 2);
-    rig_cm(&r, "a", "");
-    assert_int_equal(rig_post(&r, CMS, "{\"metadata\":{\"name\":\"a\\u0000b\"}}"), 422);
-    const struct kj_val *cause = kj_at(rig_val(&r, "details.causes"), 0);
+    fixture_init(&r, 2);
+    fixture_cm(&r, "a", "");
+    assert_int_equal(fixture_post(&r, CMS, "{\"metadata\":{\"name\":\"a\\u0000b\"}}"), 422);
+    const struct kj_val *cause = kj_at(fixture_val(&r, "details.causes"), 0);
     assert_string_equal(kj_str_or(kj_get(cause, "field"), ""), "metadata.name");
     assert_non_null(strstr(kj_str_or(kj_get(cause, "message"), ""), "\"a\\x00b\""));
 }
 
 static void test_an_old_watch_of_one_object_sees_only_that_one(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
-    struct rig_watch w = { 0 };
+    CLEANUP(fixture_fini) struct fixture r;
+    struct fixture_watch w = { 0 };
     (void)state;
-    rig_init(&r, 3);
-    rig_watch(&r, &w, OLD_WATCH);
+    fixture_init(&r, 3);
+    fixture_watch(&r, &w, OLD_WATCH);
     assert_int_equal(w.opened, 1);
-    rig_cm(&r, "b", "");
-    rig_cm(&r, "a", "");
+    fixture_cm(&r, "b", "");
+    fixture_cm(&r, "a", "");
     loop_advance(r.loop, NSEC_PER_SEC);
     assert_string_equal(w.log, "ADDED a;");
     api_cancel(w.c);
@@ -118,28 +120,28 @@ static void test_an_old_watch_of_one_object_sees_only_that_one(void **state)
 
 static void test_a_patch_cannot_make_another_kind(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     char rev[24];
     (void)state;
-    rig_init(&r, 4);
-    rig_cm(&r, "a", "");
-    (void)snprintf(rev, sizeof rev, "%s", rig_str(&r, "metadata.resourceVersion"));
-    assert_int_equal(rig_do(&r, "PATCH", CMS "/a", MERGE, "{\"kind\":\"Pod\"}"), 422);
-    assert_int_equal(rig_do(&r, "PATCH", CMS "/a", MERGE, "{\"apiVersion\":\"v2\"}"), 422);
-    assert_int_equal(rig_do(&r, "PATCH", CMS "/a", STRATEGIC, "{\"kind\":\"Pod\"}"), 200);
-    assert_int_equal(rig_do(&r, "PATCH", CMS "/a", MERGE, "{\"kind\":null}"), 200);
-    assert_string_equal(rig_str(&r, "kind"), "ConfigMap");
-    assert_string_equal(rig_str(&r, "metadata.resourceVersion"), rev);
+    fixture_init(&r, 4);
+    fixture_cm(&r, "a", "");
+    (void)snprintf(rev, sizeof rev, "%s", fixture_str(&r, "metadata.resourceVersion"));
+    assert_int_equal(fixture_do(&r, "PATCH", CMS "/a", MERGE, "{\"kind\":\"Pod\"}"), 422);
+    assert_int_equal(fixture_do(&r, "PATCH", CMS "/a", MERGE, "{\"apiVersion\":\"v2\"}"), 422);
+    assert_int_equal(fixture_do(&r, "PATCH", CMS "/a", STRATEGIC, "{\"kind\":\"Pod\"}"), 200);
+    assert_int_equal(fixture_do(&r, "PATCH", CMS "/a", MERGE, "{\"kind\":null}"), 200);
+    assert_string_equal(fixture_str(&r, "kind"), "ConfigMap");
+    assert_string_equal(fixture_str(&r, "metadata.resourceVersion"), rev);
 }
 
 static void test_a_term_without_field_and_value_selects_everything(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     (void)state;
-    rig_init(&r, 5);
-    rig_cm(&r, "a", "");
-    assert_int_equal(rig_get(&r, CMS "?fieldSelector=%3D"), 200);
-    assert_int_equal(kj_len(rig_val(&r, "items")), 1);
+    fixture_init(&r, 5);
+    fixture_cm(&r, "a", "");
+    assert_int_equal(fixture_get(&r, CMS "?fieldSelector=%3D"), 200);
+    assert_int_equal(kj_len(fixture_val(&r, "items")), 1);
 }
 
 static const struct CMUnitTest tests[] = {
@@ -150,4 +152,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_term_without_field_and_value_selects_everything),
 };
 
-RIG_MAIN(tests)
+FIXTURE_MAIN(tests)

@@ -1,7 +1,7 @@
 /* test_protobuf.c - bodies of typed clients: translated, refused, or found to be broken. */
 #include "apiserver/http/protobuf.h"
 
-#include "apiserver/test/rig.h"
+#include "apiserver/test/api_fixture.h"
 
 static void put_varint(struct strbuf *b, uint64_t v)
 {
@@ -234,11 +234,11 @@ static void test_what_no_table_knows_is_415(void **state)
 
 static void test_create_with_a_protobuf_body(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT, m = STRBUF_INIT, meta = STRBUF_INIT;
-    static const struct api_sink sink = { .reply = rig_on_reply };
+    static const struct api_sink sink = { .reply = fixture_on_reply };
     (void)state;
-    rig_init(&r, 1);
+    fixture_init(&r, 1);
     put_str(&meta, 1, "p");
     put_msg(&m, 1, &meta);
     wrap(&body, "v1", "ConfigMap", &m);
@@ -251,7 +251,7 @@ static void test_create_with_a_protobuf_body(void **state)
     api_run(c);
     loop_advance(r.loop, NSEC_PER_SEC);
     assert_int_equal(r.status, 201);
-    assert_string_equal(rig_str(&r, "metadata.name"), "p");
+    assert_string_equal(fixture_str(&r, "metadata.name"), "p");
 }
 
 static const struct CMUnitTest tests[] = {
@@ -265,4 +265,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_create_with_a_protobuf_body),
 };
 
-RIG_MAIN(tests)
+FIXTURE_MAIN(tests)

@@ -1,47 +1,47 @@
 /* test_registry.c - paths, create, get, update, patch: answers in the words of kube-apiserver. */
-#include "apiserver/test/rig.h"
+#include "apiserver/test/api_fixture.h"
 
 static void test_create_fills_in_what_the_server_owns(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     (void)state;
-    rig_init(&r, 1);
+    fixture_init(&r, 1);
     assert_int_equal(
-        rig_post(&r, CMS,
-                 "{\"metadata\":{\"name\":\"a\",\"uid\":\"mine\"},\"data\":{\"x\":\"1\"}}"),
+        fixture_post(&r, CMS,
+                     "{\"metadata\":{\"name\":\"a\",\"uid\":\"mine\"},\"data\":{\"x\":\"1\"}}"),
         201);
-    assert_string_equal(rig_str(&r, "kind"), "ConfigMap");
-    assert_string_equal(rig_str(&r, "apiVersion"), "v1");
-    assert_string_equal(rig_str(&r, "metadata.namespace"), "default");
-    assert_int_equal(strlen(rig_str(&r, "metadata.uid")), 36);
-    assert_int_equal(rig_str(&r, "metadata.uid")[14], '4');
-    assert_string_equal(rig_str(&r, "metadata.creationTimestamp"), "2025-11-15T09:46:41Z");
-    assert_true(*rig_str(&r, "metadata.resourceVersion"));
-    assert_int_equal(rig_get(&r, CMS "/a"), 200);
-    assert_string_equal(rig_str(&r, "data.x"), "1");
+    assert_string_equal(fixture_str(&r, "kind"), "ConfigMap");
+    assert_string_equal(fixture_str(&r, "apiVersion"), "v1");
+    assert_string_equal(fixture_str(&r, "metadata.namespace"), "default");
+    assert_int_equal(strlen(fixture_str(&r, "metadata.uid")), 36);
+    assert_int_equal(fixture_str(&r, "metadata.uid")[14], '4');
+    assert_string_equal(fixture_str(&r, "metadata.creationTimestamp"), "2025-11-15T09:46:41Z");
+    assert_true(*fixture_str(&r, "metadata.resourceVersion"));
+    assert_int_equal(fixture_get(&r, CMS "/a"), 200);
+    assert_string_equal(fixture_str(&r, "data.x"), "1");
 }
 
 static void test_create_twice_is_already_exists(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     (void)state;
-    rig_init(&r, 2);
-    rig_cm(&r, "a", "");
-    assert_int_equal(rig_post(&r, CMS, "{\"metadata\":{\"name\":\"a\"}}"), 409);
-    assert_string_equal(rig_str(&r, "message"), "configmaps \"a\" already exists");
-    assert_string_equal(rig_str(&r, "reason"), "AlreadyExists");
-    assert_string_equal(rig_str(&r, "details.name"), "a");
-    assert_string_equal(rig_str(&r, "details.kind"), "configmaps");
+    fixture_init(&r, 2);
+    fixture_cm(&r, "a", "");
+    assert_int_equal(fixture_post(&r, CMS, "{\"metadata\":{\"name\":\"a\"}}"), 409);
+    assert_string_equal(fixture_str(&r, "message"), "configmaps \"a\" already exists");
+    assert_string_equal(fixture_str(&r, "reason"), "AlreadyExists");
+    assert_string_equal(fixture_str(&r, "details.name"), "a");
+    assert_string_equal(fixture_str(&r, "details.kind"), "configmaps");
 }
 
 static void test_generate_name(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     (void)state;
-    rig_init(&r, 3);
-    assert_int_equal(rig_post(&r, CMS, "{\"metadata\":{\"generateName\":\"a-\"}}"), 201);
-    assert_int_equal(strlen(rig_str(&r, "metadata.name")), 7);
-    assert_memory_equal(rig_str(&r, "metadata.name"), "a-", 2);
+    fixture_init(&r, 3);
+    assert_int_equal(fixture_post(&r, CMS, "{\"metadata\":{\"generateName\":\"a-\"}}"), 201);
+    assert_int_equal(strlen(fixture_str(&r, "metadata.name")), 7);
+    assert_memory_equal(fixture_str(&r, "metadata.name"), "a-", 2);
 }
 
 static const struct {
@@ -118,201 +118,205 @@ static const struct {
 
 static void test_refusals_have_code_reason_and_words(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     (void)state;
-    rig_init(&r, 4);
-    rig_cm(&r, "a", "");
+    fixture_init(&r, 4);
+    fixture_cm(&r, "a", "");
     for (size_t i = 0; i < ARRAY_LEN(refusals); i++) {
-        int got =
-            rig_do(&r, refusals[i].method, refusals[i].target, refusals[i].type, refusals[i].body);
-        if (got != refusals[i].status || !streq(rig_str(&r, "reason"), refusals[i].reason) ||
-            (refusals[i].message && !streq(rig_str(&r, "message"), refusals[i].message)))
+        int got = fixture_do(&r, refusals[i].method, refusals[i].target, refusals[i].type,
+                             refusals[i].body);
+        if (got != refusals[i].status || !streq(fixture_str(&r, "reason"), refusals[i].reason) ||
+            (refusals[i].message && !streq(fixture_str(&r, "message"), refusals[i].message)))
             fail_msg("%s %s %s: %s", refusals[i].method, refusals[i].target,
                      str_or(refusals[i].body, ""), r.text.data);
-        assert_string_equal(rig_str(&r, "kind"), "Status");
-        assert_int_equal(kj_i64_or(rig_val(&r, "code"), 0), got);
+        assert_string_equal(fixture_str(&r, "kind"), "Status");
+        assert_int_equal(kj_i64_or(fixture_val(&r, "code"), 0), got);
     }
 }
 
 static void test_update_replaces_and_keeps_identity(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     char uid[40];
     (void)state;
-    rig_init(&r, 5);
-    rig_cm(&r, "a", "");
-    (void)snprintf(uid, sizeof uid, "%s", rig_str(&r, "metadata.uid"));
+    fixture_init(&r, 5);
+    fixture_cm(&r, "a", "");
+    (void)snprintf(uid, sizeof uid, "%s", fixture_str(&r, "metadata.uid"));
     assert_int_equal(
-        rig_put(&r, CMS "/a", "{\"metadata\":{\"name\":\"a\"},\"data\":{\"y\":\"2\"}}"), 200);
-    assert_string_equal(rig_str(&r, "metadata.uid"), uid);
-    assert_string_equal(rig_str(&r, "data.y"), "2");
-    assert_string_equal(rig_str(&r, "data.k"), "");
-    assert_true(*rig_str(&r, "metadata.creationTimestamp"));
+        fixture_put(&r, CMS "/a", "{\"metadata\":{\"name\":\"a\"},\"data\":{\"y\":\"2\"}}"), 200);
+    assert_string_equal(fixture_str(&r, "metadata.uid"), uid);
+    assert_string_equal(fixture_str(&r, "data.y"), "2");
+    assert_string_equal(fixture_str(&r, "data.k"), "");
+    assert_true(*fixture_str(&r, "metadata.creationTimestamp"));
 }
 
 static void test_an_update_that_changes_nothing_keeps_the_version(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     char rev[24];
     (void)state;
-    rig_init(&r, 6);
-    rig_cm(&r, "a", "\"l\":\"1\"");
-    (void)snprintf(rev, sizeof rev, "%s", rig_str(&r, "metadata.resourceVersion"));
-    assert_int_equal(rig_do(&r, "PATCH", CMS "/a", MERGE, "{\"data\":{\"k\":\"v\"}}"), 200);
-    assert_string_equal(rig_str(&r, "metadata.resourceVersion"), rev);
-    assert_int_equal(rig_do(&r, "PATCH", CMS "/a", MERGE, "{\"data\":{\"k\":\"w\"}}"), 200);
-    assert_string_not_equal(rig_str(&r, "metadata.resourceVersion"), rev);
+    fixture_init(&r, 6);
+    fixture_cm(&r, "a", "\"l\":\"1\"");
+    (void)snprintf(rev, sizeof rev, "%s", fixture_str(&r, "metadata.resourceVersion"));
+    assert_int_equal(fixture_do(&r, "PATCH", CMS "/a", MERGE, "{\"data\":{\"k\":\"v\"}}"), 200);
+    assert_string_equal(fixture_str(&r, "metadata.resourceVersion"), rev);
+    assert_int_equal(fixture_do(&r, "PATCH", CMS "/a", MERGE, "{\"data\":{\"k\":\"w\"}}"), 200);
+    assert_string_not_equal(fixture_str(&r, "metadata.resourceVersion"), rev);
 }
 
 static void test_patches(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     (void)state;
-    rig_init(&r, 7);
-    rig_cm(&r, "a", "");
-    assert_int_equal(rig_do(&r, "PATCH", CMS "/a", MERGE, "{\"data\":{\"k\":null,\"n\":\"1\"}}"),
+    fixture_init(&r, 7);
+    fixture_cm(&r, "a", "");
+    assert_int_equal(
+        fixture_do(&r, "PATCH", CMS "/a", MERGE, "{\"data\":{\"k\":null,\"n\":\"1\"}}"), 200);
+    assert_string_equal(fixture_str(&r, "data.n"), "1");
+    assert_string_equal(fixture_str(&r, "data.k"), "");
+    assert_int_equal(fixture_do(&r, "PATCH", CMS "/a", "application/json-patch+json",
+                                "[{\"op\":\"add\",\"path\":\"/data/j\",\"value\":\"2\"}]"),
                      200);
-    assert_string_equal(rig_str(&r, "data.n"), "1");
-    assert_string_equal(rig_str(&r, "data.k"), "");
-    assert_int_equal(rig_do(&r, "PATCH", CMS "/a", "application/json-patch+json",
-                            "[{\"op\":\"add\",\"path\":\"/data/j\",\"value\":\"2\"}]"),
+    assert_string_equal(fixture_str(&r, "data.j"), "2");
+    assert_int_equal(fixture_do(&r, "PATCH", CMS "/a", "application/strategic-merge-patch+json",
+                                "{\"metadata\":{\"labels\":{\"s\":\"3\"}}}"),
                      200);
-    assert_string_equal(rig_str(&r, "data.j"), "2");
-    assert_int_equal(rig_do(&r, "PATCH", CMS "/a", "application/strategic-merge-patch+json",
-                            "{\"metadata\":{\"labels\":{\"s\":\"3\"}}}"),
-                     200);
-    assert_string_equal(rig_str(&r, "metadata.labels.s"), "3");
+    assert_string_equal(fixture_str(&r, "metadata.labels.s"), "3");
 }
 
 static void test_dry_run_changes_nothing(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     (void)state;
-    rig_init(&r, 8);
-    assert_int_equal(rig_post(&r, CMS "?dryRun=All", "{\"metadata\":{\"name\":\"a\"}}"), 201);
-    assert_true(*rig_str(&r, "metadata.uid"));
-    assert_string_equal(rig_str(&r, "metadata.resourceVersion"), "");
-    assert_int_equal(rig_get(&r, CMS "/a"), 404);
-    rig_cm(&r, "a", "");
-    assert_int_equal(rig_post(&r, CMS "?dryRun=All", "{\"metadata\":{\"name\":\"a\"}}"), 409);
-    assert_int_equal(rig_delete(&r, CMS "/a?dryRun=All", NULL), 200);
-    assert_int_equal(rig_get(&r, CMS "/a"), 200);
+    fixture_init(&r, 8);
+    assert_int_equal(fixture_post(&r, CMS "?dryRun=All", "{\"metadata\":{\"name\":\"a\"}}"), 201);
+    assert_true(*fixture_str(&r, "metadata.uid"));
+    assert_string_equal(fixture_str(&r, "metadata.resourceVersion"), "");
+    assert_int_equal(fixture_get(&r, CMS "/a"), 404);
+    fixture_cm(&r, "a", "");
+    assert_int_equal(fixture_post(&r, CMS "?dryRun=All", "{\"metadata\":{\"name\":\"a\"}}"), 409);
+    assert_int_equal(fixture_delete(&r, CMS "/a?dryRun=All", NULL), 200);
+    assert_int_equal(fixture_get(&r, CMS "/a"), 200);
 }
 
 static void test_status_and_spec_are_apart(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     (void)state;
-    rig_init(&r, 9);
-    assert_int_equal(rig_post(&r, "/api/v1/nodes", "{\"metadata\":{\"name\":\"n\"}}"), 201);
+    fixture_init(&r, 9);
+    assert_int_equal(fixture_post(&r, "/api/v1/nodes", "{\"metadata\":{\"name\":\"n\"}}"), 201);
     assert_int_equal(
-        rig_do(&r, "PATCH", "/api/v1/nodes/n/status", MERGE,
-               "{\"status\":{\"phase\":\"Running\"},\"spec\":{\"unschedulable\":true}}"),
+        fixture_do(&r, "PATCH", "/api/v1/nodes/n/status", MERGE,
+                   "{\"status\":{\"phase\":\"Running\"},\"spec\":{\"unschedulable\":true}}"),
         200);
-    assert_string_equal(rig_str(&r, "status.phase"), "Running");
-    assert_true(kj_type(rig_val(&r, "spec.unschedulable")) == KJ_ABSENT);
+    assert_string_equal(fixture_str(&r, "status.phase"), "Running");
+    assert_true(kj_type(fixture_val(&r, "spec.unschedulable")) == KJ_ABSENT);
     assert_int_equal(
-        rig_do(&r, "PATCH", "/api/v1/nodes/n", MERGE,
-               "{\"status\":{\"phase\":\"Pending\"},\"spec\":{\"unschedulable\":true}}"),
+        fixture_do(&r, "PATCH", "/api/v1/nodes/n", MERGE,
+                   "{\"status\":{\"phase\":\"Pending\"},\"spec\":{\"unschedulable\":true}}"),
         200);
-    assert_string_equal(rig_str(&r, "status.phase"), "Running");
-    assert_true(kj_bool(rig_val(&r, "spec.unschedulable"), false));
+    assert_string_equal(fixture_str(&r, "status.phase"), "Running");
+    assert_true(kj_bool(fixture_val(&r, "spec.unschedulable"), false));
 }
 
 static void test_reviews_are_answered(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     (void)state;
-    rig_init(&r, 10);
-    assert_int_equal(rig_post(&r, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
-                              "{\"spec\":{\"resourceAttributes\":{\"verb\":\"get\"}}}"),
+    fixture_init(&r, 10);
+    assert_int_equal(fixture_post(&r, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+                                  "{\"spec\":{\"resourceAttributes\":{\"verb\":\"get\"}}}"),
                      201);
-    assert_true(kj_bool(rig_val(&r, "status.allowed"), false));
-    assert_int_equal(rig_post(&r, "/apis/authentication.k8s.io/v1/selfsubjectreviews", "{}"), 201);
-    assert_string_equal(rig_str(&r, "status.userInfo.username"), "admin");
-    assert_int_equal(rig_get(&r, "/apis/authentication.k8s.io/v1/selfsubjectreviews"), 405);
+    assert_true(kj_bool(fixture_val(&r, "status.allowed"), false));
+    assert_int_equal(fixture_post(&r, "/apis/authentication.k8s.io/v1/selfsubjectreviews", "{}"),
+                     201);
+    assert_string_equal(fixture_str(&r, "status.userInfo.username"), "admin");
+    assert_int_equal(fixture_get(&r, "/apis/authentication.k8s.io/v1/selfsubjectreviews"), 405);
 }
 
 #define DEPLOYMENTS "/apis/apps/v1/namespaces/default/deployments"
 
 static void test_scale_reads_and_writes_replicas(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     (void)state;
-    rig_init(&r, 12);
+    fixture_init(&r, 12);
     assert_int_equal(
-        rig_post(&r, DEPLOYMENTS,
-                 "{\"metadata\":{\"name\":\"d\"},\"spec\":{\"replicas\":2,\"selector\":"
-                 "{\"matchLabels\":{\"a\":\"b\"}},\"template\":{\"metadata\":{\"labels\":"
-                 "{\"a\":\"b\"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}"),
+        fixture_post(
+            &r, DEPLOYMENTS,
+            "{\"metadata\":{\"name\":\"d\"},\"spec\":{\"replicas\":2,\"selector\":"
+            "{\"matchLabels\":{\"a\":\"b\"}},\"template\":{\"metadata\":{\"labels\":"
+            "{\"a\":\"b\"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}}}"),
         201);
-    assert_int_equal(kj_i64_or(rig_val(&r, "metadata.generation"), 0), 1);
-    assert_int_equal(rig_get(&r, DEPLOYMENTS "/d/scale"), 200);
-    assert_string_equal(rig_str(&r, "kind"), "Scale");
-    assert_int_equal(kj_i64_or(rig_val(&r, "spec.replicas"), 0), 2);
-    assert_string_equal(rig_str(&r, "status.selector"), "a=b");
+    assert_int_equal(kj_i64_or(fixture_val(&r, "metadata.generation"), 0), 1);
+    assert_int_equal(fixture_get(&r, DEPLOYMENTS "/d/scale"), 200);
+    assert_string_equal(fixture_str(&r, "kind"), "Scale");
+    assert_int_equal(kj_i64_or(fixture_val(&r, "spec.replicas"), 0), 2);
+    assert_string_equal(fixture_str(&r, "status.selector"), "a=b");
     assert_int_equal(
-        rig_do(&r, "PATCH", DEPLOYMENTS "/d/scale", MERGE, "{\"spec\":{\"replicas\":5}}"), 200);
+        fixture_do(&r, "PATCH", DEPLOYMENTS "/d/scale", MERGE, "{\"spec\":{\"replicas\":5}}"), 200);
     assert_int_equal(
-        rig_do(&r, "PATCH", DEPLOYMENTS "/d/scale", MERGE, "{\"spec\":{\"replicas\":-5}}"), 422);
-    assert_string_equal(rig_str(&r, "details.kind"), "Scale");
-    assert_int_equal(rig_get(&r, DEPLOYMENTS "/d"), 200);
-    assert_int_equal(kj_i64_or(rig_val(&r, "spec.replicas"), 0), 5);
-    assert_int_equal(kj_i64_or(rig_val(&r, "metadata.generation"), 0), 2);
+        fixture_do(&r, "PATCH", DEPLOYMENTS "/d/scale", MERGE, "{\"spec\":{\"replicas\":-5}}"),
+        422);
+    assert_string_equal(fixture_str(&r, "details.kind"), "Scale");
+    assert_int_equal(fixture_get(&r, DEPLOYMENTS "/d"), 200);
+    assert_int_equal(kj_i64_or(fixture_val(&r, "spec.replicas"), 0), 5);
+    assert_int_equal(kj_i64_or(fixture_val(&r, "metadata.generation"), 0), 2);
     /* Labels are not spec. */
-    assert_int_equal(
-        rig_do(&r, "PATCH", DEPLOYMENTS "/d", MERGE, "{\"metadata\":{\"labels\":{\"x\":\"y\"}}}"),
-        200);
-    assert_int_equal(kj_i64_or(rig_val(&r, "metadata.generation"), 0), 2);
+    assert_int_equal(fixture_do(&r, "PATCH", DEPLOYMENTS "/d", MERGE,
+                                "{\"metadata\":{\"labels\":{\"x\":\"y\"}}}"),
+                     200);
+    assert_int_equal(kj_i64_or(fixture_val(&r, "metadata.generation"), 0), 2);
 }
 
 static void test_unknown_fields_strict_warn_ignore(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     (void)state;
-    rig_init(&r, 13);
-    assert_int_equal(
-        rig_post(&r, CMS "?fieldValidation=Strict", "{\"metadata\":{\"name\":\"a\"},\"foo\":1}"),
-        400);
-    assert_string_equal(rig_str(&r, "message"),
+    fixture_init(&r, 13);
+    assert_int_equal(fixture_post(&r, CMS "?fieldValidation=Strict",
+                                  "{\"metadata\":{\"name\":\"a\"},\"foo\":1}"),
+                     400);
+    assert_string_equal(fixture_str(&r, "message"),
                         "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: strict "
                         "decoding error: unknown field \"foo\"");
-    assert_int_equal(rig_post(&r, CMS, "{\"metadata\":{\"name\":\"a\"},\"foo\":1}"), 201);
+    assert_int_equal(fixture_post(&r, CMS, "{\"metadata\":{\"name\":\"a\"},\"foo\":1}"), 201);
     assert_string_equal(r.warnings, "unknown field \"foo\";");
-    assert_true(kj_type(rig_val(&r, "foo")) == KJ_ABSENT);
-    assert_int_equal(
-        rig_post(&r, CMS "?fieldValidation=Ignore", "{\"metadata\":{\"name\":\"b\"},\"foo\":1}"),
-        201);
+    assert_true(kj_type(fixture_val(&r, "foo")) == KJ_ABSENT);
+    assert_int_equal(fixture_post(&r, CMS "?fieldValidation=Ignore",
+                                  "{\"metadata\":{\"name\":\"b\"},\"foo\":1}"),
+                     201);
     assert_string_equal(r.warnings, "");
-    assert_int_equal(rig_do(&r, "PATCH", CMS "/a?fieldValidation=Strict", MERGE, "{\"foo\":1}"),
+    assert_int_equal(fixture_do(&r, "PATCH", CMS "/a?fieldValidation=Strict", MERGE, "{\"foo\":1}"),
                      422);
-    assert_int_equal(rig_do(&r, "PATCH", CMS "/a", MERGE, "{\"data\":{\"y\":3}}"), 422);
+    assert_int_equal(fixture_do(&r, "PATCH", CMS "/a", MERGE, "{\"data\":{\"y\":3}}"), 422);
 }
 
 static void test_a_lease_needs_its_version_or_is_made(void **state)
 {
     static const char leases[] = "/apis/coordination.k8s.io/v1/namespaces/default/leases/l";
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     (void)state;
-    rig_init(&r, 14);
-    assert_int_equal(rig_put(&r, leases, "{\"metadata\":{\"name\":\"l\"},\"spec\":{}}"), 201);
+    fixture_init(&r, 14);
+    assert_int_equal(fixture_put(&r, leases, "{\"metadata\":{\"name\":\"l\"},\"spec\":{}}"), 201);
     assert_int_equal(
-        rig_put(&r, leases, "{\"metadata\":{\"name\":\"l\"},\"spec\":{\"holderIdentity\":\"x\"}}"),
+        fixture_put(&r, leases,
+                    "{\"metadata\":{\"name\":\"l\"},\"spec\":{\"holderIdentity\":\"x\"}}"),
         422);
-    assert_string_equal(rig_str(&r, "message"),
+    assert_string_equal(fixture_str(&r, "message"),
                         "leases.coordination.k8s.io \"l\" is invalid: metadata.resourceVersion: "
                         "Invalid value: 0: must be specified for an update");
 }
 
 static void test_a_failed_commit_is_an_error_and_leaves_nothing(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     (void)state;
-    rig_init(&r, 11);
+    fixture_init(&r, 11);
     store_fail_next_commit(apiserver_store(r.s), ENOSPC);
-    assert_true(rig_post(&r, CMS, "{\"metadata\":{\"name\":\"a\"}}") >= 500);
-    assert_int_equal(rig_get(&r, CMS "/a"), 404);
-    rig_cm(&r, "a", "");
+    assert_true(fixture_post(&r, CMS, "{\"metadata\":{\"name\":\"a\"}}") >= 500);
+    assert_int_equal(fixture_get(&r, CMS "/a"), 404);
+    fixture_cm(&r, "a", "");
 }
 
 static const struct CMUnitTest tests[] = {
@@ -332,4 +336,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_failed_commit_is_an_error_and_leaves_nothing),
 };
 
-RIG_MAIN(tests)
+FIXTURE_MAIN(tests)

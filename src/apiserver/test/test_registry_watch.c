@@ -1,28 +1,28 @@
 /* test_registry_watch.c - watches: where they start, what selectors make of changes, how they end.
  */
-#include "apiserver/test/rig.h"
+#include "apiserver/test/api_fixture.h"
 
-static void settle(struct rig *r)
+static void settle(struct fixture *r)
 {
     loop_advance(r->loop, 10 * NSEC_PER_MSEC);
 }
 
 static void test_from_a_revision_only_what_follows(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
-    struct rig_watch w = { 0 };
+    CLEANUP(fixture_fini) struct fixture r;
+    struct fixture_watch w = { 0 };
     char target[200];
     (void)state;
-    rig_init(&r, 1);
-    rig_cm(&r, "a", "");
+    fixture_init(&r, 1);
+    fixture_cm(&r, "a", "");
     (void)snprintf(target, sizeof target, CMS "?watch=1&resourceVersion=%s",
-                   rig_str(&r, "metadata.resourceVersion"));
-    rig_cm(&r, "b", "");
-    rig_watch(&r, &w, target);
+                   fixture_str(&r, "metadata.resourceVersion"));
+    fixture_cm(&r, "b", "");
+    fixture_watch(&r, &w, target);
     assert_int_equal(w.opened, 1);
     assert_string_equal(w.log, "ADDED b;");
-    rig_do(&r, "PATCH", CMS "/a", MERGE, "{\"data\":{\"k\":\"2\"}}");
-    rig_delete(&r, CMS "/b", NULL);
+    fixture_do(&r, "PATCH", CMS "/a", MERGE, "{\"data\":{\"k\":\"2\"}}");
+    fixture_delete(&r, CMS "/b", NULL);
     settle(&r);
     assert_string_equal(w.log, "ADDED b;MODIFIED a;DELETED b;");
     char rev[24];
@@ -34,15 +34,15 @@ static void test_from_a_revision_only_what_follows(void **state)
 
 static void test_without_a_revision_what_is_there_comes_first(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
-    struct rig_watch w = { 0 }, zero = { 0 };
+    CLEANUP(fixture_fini) struct fixture r;
+    struct fixture_watch w = { 0 }, zero = { 0 };
     (void)state;
-    rig_init(&r, 2);
-    rig_cm(&r, "b", "");
-    rig_cm(&r, "a", "");
-    rig_watch(&r, &w, CMS "?watch=true");
-    rig_watch(&r, &zero, CMS "?watch=1&resourceVersion=0");
-    rig_cm(&r, "c", "");
+    fixture_init(&r, 2);
+    fixture_cm(&r, "b", "");
+    fixture_cm(&r, "a", "");
+    fixture_watch(&r, &w, CMS "?watch=true");
+    fixture_watch(&r, &zero, CMS "?watch=1&resourceVersion=0");
+    fixture_cm(&r, "c", "");
     settle(&r);
     assert_string_equal(w.log, "ADDED a;ADDED b;ADDED c;");
     assert_string_equal(zero.log, "ADDED a;ADDED b;ADDED c;");
@@ -52,22 +52,23 @@ static void test_without_a_revision_what_is_there_comes_first(void **state)
 
 static void test_initial_events_end_with_a_bookmark(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
-    struct rig_watch w = { 0 }, no = { 0 }, bad = { 0 };
+    CLEANUP(fixture_fini) struct fixture r;
+    struct fixture_watch w = { 0 }, no = { 0 }, bad = { 0 };
     (void)state;
-    rig_init(&r, 3);
-    rig_cm(&r, "a", "");
-    rig_watch(&r, &w,
-              CMS "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&"
-                  "allowWatchBookmarks=true");
+    fixture_init(&r, 3);
+    fixture_cm(&r, "a", "");
+    fixture_watch(&r, &w,
+                  CMS "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&"
+                      "allowWatchBookmarks=true");
     assert_string_equal(w.log, "ADDED a;BOOKMARK;");
     assert_true(w.initial_end);
-    rig_watch(&r, &no, CMS "?watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan");
-    rig_cm(&r, "b", "");
+    fixture_watch(&r, &no,
+                  CMS "?watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan");
+    fixture_cm(&r, "b", "");
     settle(&r);
     assert_string_equal(w.log, "ADDED a;BOOKMARK;ADDED b;");
     assert_string_equal(no.log, "ADDED b;");
-    rig_watch(&r, &bad, CMS "?watch=1&sendInitialEvents=true");
+    fixture_watch(&r, &bad, CMS "?watch=1&sendInitialEvents=true");
     assert_memory_equal(bad.log, "422 ", 4);
     api_cancel(w.c);
     api_cancel(no.c);
@@ -75,19 +76,19 @@ static void test_initial_events_end_with_a_bookmark(void **state)
 
 static void test_selectors_turn_changes_into_coming_and_going(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
-    struct rig_watch w = { 0 };
+    CLEANUP(fixture_fini) struct fixture r;
+    struct fixture_watch w = { 0 };
     (void)state;
-    rig_init(&r, 4);
-    rig_cm(&r, "a", "");
-    rig_watch(&r, &w, CMS "?watch=1&resourceVersion=&labelSelector=on%3Dyes");
-    rig_do(&r, "PATCH", CMS "/a", MERGE, "{\"metadata\":{\"labels\":{\"on\":\"yes\"}}}");
-    rig_do(&r, "PATCH", CMS "/a", MERGE, "{\"data\":{\"k\":\"2\"}}");
-    rig_do(&r, "PATCH", CMS "/a", MERGE, "{\"metadata\":{\"labels\":{\"on\":\"no\"}}}");
-    rig_do(&r, "PATCH", CMS "/a", MERGE, "{\"data\":{\"k\":\"3\"}}");
-    rig_delete(&r, CMS "/a", NULL);
-    rig_cm(&r, "b", "\"on\":\"yes\"");
-    rig_delete(&r, CMS "/b", NULL);
+    fixture_init(&r, 4);
+    fixture_cm(&r, "a", "");
+    fixture_watch(&r, &w, CMS "?watch=1&resourceVersion=&labelSelector=on%3Dyes");
+    fixture_do(&r, "PATCH", CMS "/a", MERGE, "{\"metadata\":{\"labels\":{\"on\":\"yes\"}}}");
+    fixture_do(&r, "PATCH", CMS "/a", MERGE, "{\"data\":{\"k\":\"2\"}}");
+    fixture_do(&r, "PATCH", CMS "/a", MERGE, "{\"metadata\":{\"labels\":{\"on\":\"no\"}}}");
+    fixture_do(&r, "PATCH", CMS "/a", MERGE, "{\"data\":{\"k\":\"3\"}}");
+    fixture_delete(&r, CMS "/a", NULL);
+    fixture_cm(&r, "b", "\"on\":\"yes\"");
+    fixture_delete(&r, CMS "/b", NULL);
     settle(&r);
     assert_string_equal(w.log, "ADDED a;MODIFIED a;DELETED a;ADDED b;DELETED b;");
     api_cancel(w.c);
@@ -95,18 +96,18 @@ static void test_selectors_turn_changes_into_coming_and_going(void **state)
 
 static void test_bookmarks_each_minute_and_at_the_end(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
-    struct rig_watch w = { 0 };
+    CLEANUP(fixture_fini) struct fixture r;
+    struct fixture_watch w = { 0 };
     (void)state;
-    rig_init(&r, 5);
-    rig_watch(&r, &w, PODS "?watch=1&allowWatchBookmarks=true&timeoutSeconds=300");
-    rig_cm(&r, "a", ""); /* of another kind: only the revision moves */
+    fixture_init(&r, 5);
+    fixture_watch(&r, &w, PODS "?watch=1&allowWatchBookmarks=true&timeoutSeconds=300");
+    fixture_cm(&r, "a", ""); /* of another kind: only the revision moves */
     loop_advance(r.loop, 90 * NSEC_PER_SEC);
     assert_string_equal(w.log, "BOOKMARK;");
     loop_advance(r.loop, 120 * NSEC_PER_SEC);
     assert_string_equal(w.log, "BOOKMARK;"); /* nothing new to tell */
     loop_advance(r.loop, 85 * NSEC_PER_SEC);
-    rig_cm(&r, "b", "");
+    fixture_cm(&r, "b", "");
     loop_advance(r.loop, 10 * NSEC_PER_SEC);
     assert_string_equal(w.log, "BOOKMARK;BOOKMARK;");
     assert_int_equal(w.ended, 1);
@@ -115,37 +116,37 @@ static void test_bookmarks_each_minute_and_at_the_end(void **state)
 
 static void test_a_revision_too_old_is_an_error_event(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
-    struct rig_watch w = { 0 };
+    CLEANUP(fixture_fini) struct fixture r;
+    struct fixture_watch w = { 0 };
     (void)state;
-    rig_init(&r, 6);
-    rig_cm(&r, "a", "");
-    rig_cm(&r, "b", "");
+    fixture_init(&r, 6);
+    fixture_cm(&r, "a", "");
+    fixture_cm(&r, "b", "");
     store_compact(apiserver_store(r.s), store_revision(apiserver_store(r.s)));
-    rig_watch(&r, &w, CMS "?watch=1&resourceVersion=2");
+    fixture_watch(&r, &w, CMS "?watch=1&resourceVersion=2");
     assert_string_equal(w.log, "ERROR Expired;");
     assert_int_equal(w.ended, 1);
 }
 
 static void test_a_full_sink_stops_the_flow(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
-    struct rig_watch w = { .full_after = 2 };
+    CLEANUP(fixture_fini) struct fixture r;
+    struct fixture_watch w = { .full_after = 2 };
     char name[8];
     (void)state;
-    rig_init(&r, 7);
+    fixture_init(&r, 7);
     for (int i = 0; i < 4; i++) {
         (void)snprintf(name, sizeof name, "a%d", i);
-        rig_cm(&r, name, "");
+        fixture_cm(&r, name, "");
     }
-    rig_watch(&r, &w, CMS "?watch=1");
+    fixture_watch(&r, &w, CMS "?watch=1");
     settle(&r);
     assert_int_equal(w.n, 2);
     w.full_after = 6;
     api_resume(w.c);
-    rig_cm(&r, "b0", "");
-    rig_cm(&r, "b1", "");
-    rig_cm(&r, "b2", "");
+    fixture_cm(&r, "b0", "");
+    fixture_cm(&r, "b1", "");
+    fixture_cm(&r, "b2", "");
     settle(&r);
     assert_int_equal(w.n, 6);
     w.full_after = 0;
@@ -157,16 +158,16 @@ static void test_a_full_sink_stops_the_flow(void **state)
 
 static void test_a_revision_to_come_waits(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
-    struct rig_watch w = { 0 };
+    CLEANUP(fixture_fini) struct fixture r;
+    struct fixture_watch w = { 0 };
     char target[100];
     (void)state;
-    rig_init(&r, 8);
+    fixture_init(&r, 8);
     (void)snprintf(target, sizeof target, CMS "?watch=1&resourceVersion=%llu",
                    (unsigned long long)store_revision(apiserver_store(r.s)) + 1);
-    rig_watch(&r, &w, target);
-    rig_cm(&r, "a", "");
-    rig_cm(&r, "b", "");
+    fixture_watch(&r, &w, target);
+    fixture_cm(&r, "a", "");
+    fixture_cm(&r, "b", "");
     settle(&r);
     assert_string_equal(w.log, "ADDED b;");
     api_cancel(w.c);
@@ -174,11 +175,11 @@ static void test_a_revision_to_come_waits(void **state)
 
 static void test_stop_ends_watches(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
-    struct rig_watch w = { 0 };
+    CLEANUP(fixture_fini) struct fixture r;
+    struct fixture_watch w = { 0 };
     (void)state;
-    rig_init(&r, 9);
-    rig_watch(&r, &w, CMS "?watch=1");
+    fixture_init(&r, 9);
+    fixture_watch(&r, &w, CMS "?watch=1");
     apiserver_stop(r.s, NSEC_PER_SEC, NULL, NULL);
     assert_int_equal(w.ended, 1);
 }
@@ -195,4 +196,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_stop_ends_watches),
 };
 
-RIG_MAIN(tests)
+FIXTURE_MAIN(tests)

@@ -5,9 +5,9 @@
 #define AS_TABLE "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 
 /* GET with an Accept header. */
-static int get_as(struct rig *r, const char *target, const char *accept)
+static int get_as(struct fixture *r, const char *target, const char *accept)
 {
-    static const struct api_sink sink = { .reply = rig_on_reply };
+    static const struct api_sink sink = { .reply = fixture_on_reply };
     struct api_call *c = api_call_new(r->s, &sink, r);
 
     r->answered = false;
@@ -22,10 +22,10 @@ static int get_as(struct rig *r, const char *target, const char *accept)
     return r->status;
 }
 
-static const char *cells(struct rig *r, size_t row, struct strbuf *out)
+static const char *cells(struct fixture *r, size_t row, struct strbuf *out)
 {
     strbuf_reset(out);
-    kj_write(kj_get(kj_at(rig_val(r, "rows"), row), "cells"), 0, out);
+    kj_write(kj_get(kj_at(fixture_val(r, "rows"), row), "cells"), 0, out);
     return out->data;
 }
 
@@ -69,10 +69,10 @@ static void test_durations_as_kubectl_knows_them(void **state)
     assert_string_equal(b.data, "<unknown> <invalid>");
 }
 
-static void make_widget(struct rig *r)
+static void make_widget(struct fixture *r)
 {
     assert_int_equal(
-        rig_post(
+        fixture_post(
             r, WIDGETS,
             "{\"apiVersion\":\"ex.io/v1\",\"kind\":\"Widget\",\"metadata\":{\"name\":\"t1\","
             "\"annotations\":{\"x.y/z\":\"annoval\"}},\"spec\":{\"size\":3,\"frac\":1.5,\"list\":"
@@ -83,22 +83,22 @@ static void make_widget(struct rig *r)
 
 static void test_printer_columns_of_a_custom_resource(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
 
     (void)state;
-    rig_with_widgets(&r);
+    fixture_with_widgets(&r);
     make_widget(&r);
     assert_int_equal(get_as(&r, WIDGETS "/t1", AS_TABLE), 200);
-    assert_string_equal(rig_str(&r, "kind"), "Table");
-    assert_string_equal(rig_str(&r, "apiVersion"), "meta.k8s.io/v1");
-    assert_true(*rig_str(&r, "metadata.resourceVersion"));
+    assert_string_equal(fixture_str(&r, "kind"), "Table");
+    assert_string_equal(fixture_str(&r, "apiVersion"), "meta.k8s.io/v1");
+    assert_true(*fixture_str(&r, "metadata.resourceVersion"));
     assert_string_equal(
         cells(&r, 0, &b),
         "[\"t1\",3,1.5,true,\"a\",null,\"annoval\",\"46m\",\"a\","
         "\"{\\\"apiVersion\\\":\\\"v1\\\",\\\"kind\\\":\\\"Pod\\\",\\\"metadata\\\":{"
         "\\\"name\\\":\\\"x\\\"}}\"]");
-    const struct kj_val *columns = rig_val(&r, "columnDefinitions");
+    const struct kj_val *columns = fixture_val(&r, "columnDefinitions");
     assert_int_equal(kj_len(columns), 10);
     strbuf_reset(&b);
     kj_write(kj_at(columns, 1), 0, &b);
@@ -115,41 +115,41 @@ static void test_printer_columns_of_a_custom_resource(void **state)
 
 static void test_rows_carry_what_was_asked_for(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
 
     (void)state;
-    rig_with_widgets(&r);
+    fixture_with_widgets(&r);
     make_widget(&r);
     assert_int_equal(get_as(&r, WIDGETS, AS_TABLE), 200);
-    const struct kj_val *object = kj_get(kj_at(rig_val(&r, "rows"), 0), "object");
+    const struct kj_val *object = kj_get(kj_at(fixture_val(&r, "rows"), 0), "object");
     assert_string_equal(kj_str_or(kj_get(object, "kind"), ""), "PartialObjectMetadata");
     assert_string_equal(kj_str_or(kj_path(object, "metadata.name"), ""), "t1");
     assert_null(kj_get(object, "spec"));
     assert_int_equal(get_as(&r, WIDGETS "?includeObject=Object", AS_TABLE), 200);
-    object = kj_get(kj_at(rig_val(&r, "rows"), 0), "object");
+    object = kj_get(kj_at(fixture_val(&r, "rows"), 0), "object");
     assert_string_equal(kj_str_or(kj_get(object, "kind"), ""), "Widget");
     assert_string_equal(kj_str_or(kj_get(object, "apiVersion"), ""), "ex.io/v1");
     assert_int_equal(kj_i64_or(kj_path(object, "spec.size"), 0), 3);
     assert_int_equal(get_as(&r, WIDGETS "?includeObject=None", AS_TABLE), 200);
-    object = kj_get(kj_at(rig_val(&r, "rows"), 0), "object");
+    object = kj_get(kj_at(fixture_val(&r, "rows"), 0), "object");
     assert_int_equal(kj_type(object), KJ_NULL);
 }
 
 static void test_lists_keep_their_metadata(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
 
     (void)state;
-    rig_init(&r, 7);
-    rig_cm(&r, "a", "");
-    rig_cm(&r, "b", "");
+    fixture_init(&r, 7);
+    fixture_cm(&r, "a", "");
+    fixture_cm(&r, "b", "");
     assert_int_equal(get_as(&r, CMS "?limit=1", AS_TABLE), 200);
-    assert_int_equal(kj_len(rig_val(&r, "rows")), 1);
-    assert_true(*rig_str(&r, "metadata.continue"));
-    assert_int_equal(kj_i64_or(rig_val(&r, "metadata.remainingItemCount"), 0), 1);
+    assert_int_equal(kj_len(fixture_val(&r, "rows")), 1);
+    assert_true(*fixture_str(&r, "metadata.continue"));
+    assert_int_equal(kj_i64_or(fixture_val(&r, "metadata.remainingItemCount"), 0), 1);
     assert_int_equal(get_as(&r, "/api/v1/namespaces/none/configmaps", AS_TABLE), 200);
-    assert_int_equal(kj_type(rig_val(&r, "rows")), KJ_ARR);
-    assert_true(kj_len(rig_val(&r, "columnDefinitions")) > 1);
+    assert_int_equal(kj_type(fixture_val(&r, "rows")), KJ_ARR);
+    assert_true(kj_len(fixture_val(&r, "columnDefinitions")) > 1);
 }
 
 struct table_watch {
@@ -186,11 +186,11 @@ static void on_end(void *arg, struct api_call *c)
 static void test_a_watch_names_its_columns_once(void **state)
 {
     static const struct api_sink sink = { .open = on_open, .event = on_event, .end = on_end };
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     struct table_watch w = { 0 };
 
     (void)state;
-    rig_with_widgets(&r);
+    fixture_with_widgets(&r);
     make_widget(&r);
     w.c = api_call_new(r.s, &sink, &w);
     w.c->method = "GET";
@@ -199,7 +199,7 @@ static void test_a_watch_names_its_columns_once(void **state)
     w.c->user = "admin";
     api_run(w.c);
     loop_advance(r.loop, 10 * NSEC_PER_MSEC);
-    assert_int_equal(rig_delete(&r, WIDGETS "/t1", NULL), 200);
+    assert_int_equal(fixture_delete(&r, WIDGETS "/t1", NULL), 200);
     loop_advance(r.loop, 10 * NSEC_PER_MSEC);
     assert_string_equal(w.log, "ADDED Table columns=10 t1;DELETED Table columns=0 t1;");
     api_cancel(w.c);
@@ -207,13 +207,13 @@ static void test_a_watch_names_its_columns_once(void **state)
 
 static void test_age_is_the_default_column(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
 
     (void)state;
-    rig_init(&r, 7);
+    fixture_init(&r, 7);
     assert_int_equal(
-        rig_post(
+        fixture_post(
             &r, CRDS,
             "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\","
             "\"metadata\":{\"name\":\"gizmos.ex.io\"},\"spec\":{\"group\":\"ex.io\",\"scope\":"
@@ -223,9 +223,9 @@ static void test_age_is_the_default_column(void **state)
         201);
     loop_advance(r.loop, NSEC_PER_SEC);
     assert_int_equal(
-        rig_post(&r, "/apis/ex.io/v1/gizmos",
-                 "{\"apiVersion\":\"ex.io/v1\",\"kind\":\"Gizmo\",\"metadata\":{\"name\":"
-                 "\"g\"}}"),
+        fixture_post(&r, "/apis/ex.io/v1/gizmos",
+                     "{\"apiVersion\":\"ex.io/v1\",\"kind\":\"Gizmo\",\"metadata\":{\"name\":"
+                     "\"g\"}}"),
         201);
     loop_advance(r.loop, 7500 * NSEC_PER_SEC);
     assert_int_equal(get_as(&r, "/apis/ex.io/v1/gizmos", AS_TABLE), 200);
@@ -240,4 +240,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_watch_names_its_columns_once),
     cmocka_unit_test(test_age_is_the_default_column),
 };
-RIG_MAIN(tests)
+FIXTURE_MAIN(tests)

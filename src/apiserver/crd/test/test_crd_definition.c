@@ -245,7 +245,7 @@ static const struct wrong properties[] = {
     { "{\"type\":\"string\",\"id\":\"x\"}", X ".id: Forbidden: id is not supported" },
 };
 
-static void expect(struct rig *r, const char *patch, const char *answer)
+static void expect(struct fixture *r, const char *patch, const char *answer)
 {
     CLEANUP(kj_doc_free) struct kj_doc *from = NULL, *change = NULL;
     CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
@@ -257,22 +257,22 @@ static void expect(struct rig *r, const char *patch, const char *answer)
     assert_int_equal(kj_parse(patch, strlen(patch), 0, &change, &err), 0);
     assert_int_equal(kj_patch_merge(d, kj_root(from), kj_root(change), &made, &err), 0);
     kj_mwrite(made, 0, &body);
-    int status = rig_post(r, CRDS "?dryRun=All", body.data);
-    const char *message = rig_str(r, "message"), *is = strstr(message, " is invalid: ");
+    int status = fixture_post(r, CRDS "?dryRun=All", body.data);
+    const char *message = fixture_str(r, "message"), *is = strstr(message, " is invalid: ");
     assert_string_equal(status == 201 ? "OK" : is ? is + strlen(" is invalid: ") : message, answer);
 }
 
 static void test_definitions_get_the_answer_of_kube_apiserver(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
 
     (void)state;
-    rig_init(&r, 7);
+    fixture_init(&r, 7);
     for (size_t i = 0; i < ARRAY_LEN(definitions); i++)
         expect(&r, definitions[i].change, definitions[i].answer);
 }
 
-static void expect_property(struct rig *r, const char *schema, const char *answer)
+static void expect_property(struct fixture *r, const char *schema, const char *answer)
 {
     CLEANUP(mem_free)
     char *patch = xasprintf(
@@ -285,20 +285,20 @@ static void expect_property(struct rig *r, const char *schema, const char *answe
 
 static void test_schemas_get_the_answer_of_kube_apiserver(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
 
     (void)state;
-    rig_init(&r, 7);
+    fixture_init(&r, 7);
     for (size_t i = 0; i < ARRAY_LEN(properties); i++)
         expect_property(&r, properties[i].change, properties[i].answer);
 }
 
 static void test_what_we_cannot_do_is_refused_clearly(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
 
     (void)state;
-    rig_init(&r, 7);
+    fixture_init(&r, 7);
     expect_property(&r,
                     "{\"type\":\"integer\",\"x-kubernetes-validations\":[{\"rule\":\"self > 1\"}]}",
                     X ".x-kubernetes-validations: Forbidden: rules in CEL are not supported by "
@@ -313,20 +313,20 @@ static void test_what_we_cannot_do_is_refused_clearly(void **state)
 
 static void test_what_may_not_change(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
 
     (void)state;
-    rig_with_widgets(&r);
+    fixture_with_widgets(&r);
     assert_int_equal(
-        rig_do(&r, "PATCH", CRDS "/widgets.ex.io", MERGE, "{\"spec\":{\"scope\":\"Cluster\"}}"),
+        fixture_do(&r, "PATCH", CRDS "/widgets.ex.io", MERGE, "{\"spec\":{\"scope\":\"Cluster\"}}"),
         422);
-    assert_non_null(strstr(rig_str(&r, "message"),
+    assert_non_null(strstr(fixture_str(&r, "message"),
                            "spec.scope: Invalid value: \"Cluster\": field is immutable"));
-    assert_int_equal(rig_do(&r, "PATCH", CRDS "/widgets.ex.io", "application/json-patch+json",
-                            "[{\"op\":\"replace\",\"path\":\"/spec/versions/0/name\",\"value\":"
-                            "\"v2\"}]"),
+    assert_int_equal(fixture_do(&r, "PATCH", CRDS "/widgets.ex.io", "application/json-patch+json",
+                                "[{\"op\":\"replace\",\"path\":\"/spec/versions/0/name\",\"value\":"
+                                "\"v2\"}]"),
                      422);
-    assert_non_null(strstr(rig_str(&r, "message"),
+    assert_non_null(strstr(fixture_str(&r, "message"),
                            "status.storedVersions[0]: Invalid value: \"v1\": missing from "
                            "spec.versions"));
 }
@@ -337,4 +337,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_what_we_cannot_do_is_refused_clearly),
     cmocka_unit_test(test_what_may_not_change),
 };
-RIG_MAIN(tests)
+FIXTURE_MAIN(tests)

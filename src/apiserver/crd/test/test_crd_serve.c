@@ -13,7 +13,7 @@ static const char gizmo[] =
     "{\"openAPIV3Schema\":{\"type\":\"object\",\"properties\":{\"spec\":{\"type\":\"object\","
     "\"x-kubernetes-preserve-unknown-fields\":true}}}}}]}}";
 
-static int post_gizmo(struct rig *r, const char *plural, const char *kind)
+static int post_gizmo(struct fixture *r, const char *plural, const char *kind)
 {
     CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
     const char *args[] = { plural, plural, kind };
@@ -24,14 +24,14 @@ static int post_gizmo(struct rig *r, const char *plural, const char *kind)
         else
             strbuf_appendc(&body, *p);
     }
-    int status = rig_post(r, CRDS, body.data);
+    int status = fixture_post(r, CRDS, body.data);
     loop_advance(r->loop, NSEC_PER_SEC);
     return status;
 }
 
-static const char *condition(struct rig *r, const char *type, const char *key)
+static const char *condition(struct fixture *r, const char *type, const char *key)
 {
-    const struct kj_val *list = rig_val(r, "status.conditions");
+    const struct kj_val *list = fixture_val(r, "status.conditions");
     for (size_t i = 0; i < kj_len(list); i++)
         if (streq(kj_str_or(kj_get(kj_at(list, i), "type"), ""), type))
             return kj_str_or(kj_get(kj_at(list, i), key), "");
@@ -40,151 +40,151 @@ static const char *condition(struct rig *r, const char *type, const char *key)
 
 static void test_a_definition_is_established_then_served(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
 
     (void)state;
-    rig_init(&r, 7);
-    assert_int_equal(rig_get(&r, WIDGETS), 404);
-    assert_int_equal(rig_post(&r, CRDS, widget_definition), 201);
-    assert_string_equal(rig_str(&r, "spec.names.singular"), "widget");
-    assert_string_equal(rig_str(&r, "spec.names.listKind"), "WidgetList");
-    assert_string_equal(rig_str(&r, "spec.conversion.strategy"), "None");
-    assert_string_equal(rig_str(&r, "status.acceptedNames.plural"), "");
+    fixture_init(&r, 7);
+    assert_int_equal(fixture_get(&r, WIDGETS), 404);
+    assert_int_equal(fixture_post(&r, CRDS, widget_definition), 201);
+    assert_string_equal(fixture_str(&r, "spec.names.singular"), "widget");
+    assert_string_equal(fixture_str(&r, "spec.names.listKind"), "WidgetList");
+    assert_string_equal(fixture_str(&r, "spec.conversion.strategy"), "None");
+    assert_string_equal(fixture_str(&r, "status.acceptedNames.plural"), "");
     loop_advance(r.loop, NSEC_PER_SEC);
-    assert_int_equal(rig_get(&r, CRDS "/widgets.ex.io"), 200);
+    assert_int_equal(fixture_get(&r, CRDS "/widgets.ex.io"), 200);
     assert_string_equal(condition(&r, "NamesAccepted", "status"), "True");
     assert_string_equal(condition(&r, "NamesAccepted", "reason"), "NoConflicts");
     assert_string_equal(condition(&r, "Established", "status"), "True");
-    assert_string_equal(rig_str(&r, "status.acceptedNames.plural"), "widgets");
-    assert_string_equal(kj_str_or(kj_at(rig_val(&r, "status.storedVersions"), 0), ""), "v1");
-    assert_int_equal(kj_i64_or(rig_val(&r, "metadata.generation"), 0), 1);
-    assert_int_equal(rig_get(&r, WIDGETS), 200);
-    assert_string_equal(rig_str(&r, "kind"), "WidgetList");
-    assert_string_equal(rig_str(&r, "apiVersion"), "ex.io/v1");
+    assert_string_equal(fixture_str(&r, "status.acceptedNames.plural"), "widgets");
+    assert_string_equal(kj_str_or(kj_at(fixture_val(&r, "status.storedVersions"), 0), ""), "v1");
+    assert_int_equal(kj_i64_or(fixture_val(&r, "metadata.generation"), 0), 1);
+    assert_int_equal(fixture_get(&r, WIDGETS), 200);
+    assert_string_equal(fixture_str(&r, "kind"), "WidgetList");
+    assert_string_equal(fixture_str(&r, "apiVersion"), "ex.io/v1");
 }
 
 static void test_a_name_in_use_is_not_accepted_until_it_is_free(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
 
     (void)state;
-    rig_init(&r, 7);
+    fixture_init(&r, 7);
     assert_int_equal(post_gizmo(&r, "gizmos", "Gizmo"), 201);
     assert_int_equal(post_gizmo(&r, "gizmoz", "Gizmo"), 201);
-    assert_int_equal(rig_get(&r, CRDS "/gizmoz.ex.io"), 200);
+    assert_int_equal(fixture_get(&r, CRDS "/gizmoz.ex.io"), 200);
     assert_string_equal(condition(&r, "NamesAccepted", "status"), "False");
     assert_string_equal(condition(&r, "NamesAccepted", "reason"), "ListKindConflict");
     assert_string_equal(condition(&r, "NamesAccepted", "message"),
                         "\"GizmoList\" is already in use");
     assert_string_equal(condition(&r, "Established", "reason"), "NotAccepted");
-    assert_int_equal(rig_get(&r, "/apis/ex.io/v1/gizmoz"), 404);
-    assert_int_equal(rig_delete(&r, CRDS "/gizmos.ex.io", NULL), 200);
+    assert_int_equal(fixture_get(&r, "/apis/ex.io/v1/gizmoz"), 404);
+    assert_int_equal(fixture_delete(&r, CRDS "/gizmos.ex.io", NULL), 200);
     loop_advance(r.loop, NSEC_PER_SEC);
-    assert_int_equal(rig_get(&r, "/apis/ex.io/v1/gizmos"), 404);
-    assert_int_equal(rig_get(&r, "/apis/ex.io/v1/gizmoz"), 200);
-    assert_int_equal(rig_get(&r, CRDS "/gizmoz.ex.io"), 200);
+    assert_int_equal(fixture_get(&r, "/apis/ex.io/v1/gizmos"), 404);
+    assert_int_equal(fixture_get(&r, "/apis/ex.io/v1/gizmoz"), 200);
+    assert_int_equal(fixture_get(&r, CRDS "/gizmoz.ex.io"), 200);
     assert_string_equal(condition(&r, "Established", "status"), "True");
 }
 
 static void test_versions_share_their_objects(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
 
     (void)state;
-    rig_init(&r, 7);
+    fixture_init(&r, 7);
     assert_int_equal(post_gizmo(&r, "gizmos", "Gizmo"), 201);
     assert_int_equal(
-        rig_post(&r, "/apis/ex.io/v1/gizmos",
-                 "{\"apiVersion\":\"ex.io/v1\",\"kind\":\"Gizmo\",\"metadata\":{\"name\":"
-                 "\"a\"},\"spec\":{\"x\":1}}"),
+        fixture_post(&r, "/apis/ex.io/v1/gizmos",
+                     "{\"apiVersion\":\"ex.io/v1\",\"kind\":\"Gizmo\",\"metadata\":{\"name\":"
+                     "\"a\"},\"spec\":{\"x\":1}}"),
         201);
     assert_int_equal(
-        rig_do(&r, "PATCH", CRDS "/gizmos.ex.io", "application/json-patch+json",
-               "[{\"op\":\"copy\",\"from\":\"/spec/versions/0\",\"path\":\"/spec/versions/-\"},"
-               "{\"op\":\"replace\",\"path\":\"/spec/versions/1/name\",\"value\":\"v2\"},"
-               "{\"op\":\"replace\",\"path\":\"/spec/versions/0/storage\",\"value\":false}]"),
+        fixture_do(&r, "PATCH", CRDS "/gizmos.ex.io", "application/json-patch+json",
+                   "[{\"op\":\"copy\",\"from\":\"/spec/versions/0\",\"path\":\"/spec/versions/-\"},"
+                   "{\"op\":\"replace\",\"path\":\"/spec/versions/1/name\",\"value\":\"v2\"},"
+                   "{\"op\":\"replace\",\"path\":\"/spec/versions/0/storage\",\"value\":false}]"),
         200);
-    assert_int_equal(kj_len(rig_val(&r, "status.storedVersions")), 2);
+    assert_int_equal(kj_len(fixture_val(&r, "status.storedVersions")), 2);
     loop_advance(r.loop, NSEC_PER_SEC);
-    assert_int_equal(rig_get(&r, "/apis/ex.io/v2/gizmos/a"), 200);
-    assert_string_equal(rig_str(&r, "apiVersion"), "ex.io/v2");
-    assert_int_equal(kj_i64_or(rig_val(&r, "spec.x"), 0), 1);
+    assert_int_equal(fixture_get(&r, "/apis/ex.io/v2/gizmos/a"), 200);
+    assert_string_equal(fixture_str(&r, "apiVersion"), "ex.io/v2");
+    assert_int_equal(kj_i64_or(fixture_val(&r, "spec.x"), 0), 1);
     /* No longer served: the objects stay. */
     assert_int_equal(
-        rig_do(&r, "PATCH", CRDS "/gizmos.ex.io", "application/json-patch+json",
-               "[{\"op\":\"replace\",\"path\":\"/spec/versions/0/served\",\"value\":false}]"),
+        fixture_do(&r, "PATCH", CRDS "/gizmos.ex.io", "application/json-patch+json",
+                   "[{\"op\":\"replace\",\"path\":\"/spec/versions/0/served\",\"value\":false}]"),
         200);
     loop_advance(r.loop, NSEC_PER_SEC);
-    assert_int_equal(rig_get(&r, "/apis/ex.io/v1/gizmos/a"), 404);
-    assert_int_equal(rig_get(&r, "/apis/ex.io/v2/gizmos/a"), 200);
+    assert_int_equal(fixture_get(&r, "/apis/ex.io/v1/gizmos/a"), 404);
+    assert_int_equal(fixture_get(&r, "/apis/ex.io/v2/gizmos/a"), 200);
 }
 
 static void test_deletion_takes_the_objects_along(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
-    struct rig_watch w = { 0 };
+    CLEANUP(fixture_fini) struct fixture r;
+    struct fixture_watch w = { 0 };
     char name[16];
 
     (void)state;
-    rig_with_widgets(&r);
+    fixture_with_widgets(&r);
     for (int i = 0; i < 1200; i++) {
         (void)snprintf(name, sizeof name, "w%d", i);
-        assert_int_equal(rig_post_widget(&r, name, "{\"size\":1}"), 201);
+        assert_int_equal(fixture_post_widget(&r, name, "{\"size\":1}"), 201);
     }
-    rig_watch(&r, &w, WIDGETS "?watch=1&resourceVersion=1&fieldSelector=metadata.name=w7");
-    assert_int_equal(rig_delete(&r, CRDS "/widgets.ex.io", NULL), 200);
+    fixture_watch(&r, &w, WIDGETS "?watch=1&resourceVersion=1&fieldSelector=metadata.name=w7");
+    assert_int_equal(fixture_delete(&r, CRDS "/widgets.ex.io", NULL), 200);
     loop_advance(r.loop, NSEC_PER_SEC);
-    assert_int_equal(rig_get(&r, WIDGETS), 404);
+    assert_int_equal(fixture_get(&r, WIDGETS), 404);
     assert_int_equal(store_count(apiserver_store(r.s), "widgets.ex.io", NULL), 0);
     loop_advance(r.loop, 60 * NSEC_PER_SEC);
     if (w.c)
         api_cancel(w.c);
     /* A new one starts empty. */
-    assert_int_equal(rig_post(&r, CRDS, widget_definition), 201);
+    assert_int_equal(fixture_post(&r, CRDS, widget_definition), 201);
     loop_advance(r.loop, NSEC_PER_SEC);
-    assert_int_equal(rig_get(&r, WIDGETS), 200);
-    assert_int_equal(kj_len(rig_val(&r, "items")), 0);
+    assert_int_equal(fixture_get(&r, WIDGETS), 200);
+    assert_int_equal(kj_len(fixture_val(&r, "items")), 0);
 }
 
 static void test_a_status_update_changes_nothing_served(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
 
     (void)state;
-    rig_with_widgets(&r);
+    fixture_with_widgets(&r);
     uint64_t before = res_table_generation(apiserver_resources(r.s));
-    assert_int_equal(rig_do(&r, "PATCH", CRDS "/widgets.ex.io", MERGE,
-                            "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}"),
+    assert_int_equal(fixture_do(&r, "PATCH", CRDS "/widgets.ex.io", MERGE,
+                                "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}"),
                      200);
     loop_advance(r.loop, NSEC_PER_SEC);
     assert_int_equal(res_table_generation(apiserver_resources(r.s)), before);
 }
 
-static void start(struct rig *r, const char *file)
+static void start(struct fixture *r, const char *file)
 {
     struct kerr err = { 0 };
-    *r = (struct rig){ .loop = loop_new_virtual(WALL0, 7) };
+    *r = (struct fixture){ .loop = loop_new_virtual(WALL0, 7) };
     if (apiserver_new(r->loop, &(struct apiserver_opts){ .data_file = file }, &r->s, &err) < 0)
         fail_msg("%s", err.text);
 }
 
 static void test_ours_are_served_from_the_first_turn(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
 
     (void)state;
     start(&r, NULL);
-    assert_int_equal(rig_get(&r, "/apis/slo.koordinator.sh/v1alpha1/nodemetrics"), 200);
+    assert_int_equal(fixture_get(&r, "/apis/slo.koordinator.sh/v1alpha1/nodemetrics"), 200);
     loop_advance(r.loop, NSEC_PER_SEC);
-    assert_int_equal(rig_get(&r, CRDS "/nodemetrics.slo.koordinator.sh"), 200);
+    assert_int_equal(fixture_get(&r, CRDS "/nodemetrics.slo.koordinator.sh"), 200);
     assert_string_equal(condition(&r, "Established", "status"), "True");
-    assert_int_equal(rig_get(&r, CRDS), 200);
-    assert_int_equal(kj_len(rig_val(&r, "items")), 13);
+    assert_int_equal(fixture_get(&r, CRDS), 200);
+    assert_int_equal(kj_len(fixture_val(&r, "items")), 13);
 }
 
 static void test_a_server_stopped_at_once_leaks_nothing(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     (void)state;
     start(&r, NULL);
 }
@@ -193,24 +193,24 @@ static void test_definitions_survive_a_restart(void **state)
 {
     char file[] = "/tmp/koord-crd-XXXXXX";
     CLEANUP(mem_free) char *wal = xasprintf("%s-wal", file), *shm = xasprintf("%s-shm", file);
-    struct rig r;
+    struct fixture r;
 
     (void)state;
     close(mkstemp(file));
     unlink(file);
     start(&r, file);
-    assert_int_equal(rig_post(&r, CRDS, widget_definition), 201);
+    assert_int_equal(fixture_post(&r, CRDS, widget_definition), 201);
     loop_advance(r.loop, NSEC_PER_SEC);
-    assert_int_equal(rig_post_widget(&r, "a", "{\"size\":1}"), 201);
-    rig_fini_p(&r);
+    assert_int_equal(fixture_post_widget(&r, "a", "{\"size\":1}"), 201);
+    fixture_fini_p(&r);
     start(&r, file);
     uint64_t rev = store_revision(apiserver_store(r.s));
-    assert_int_equal(rig_get(&r, WIDGETS "/a"), 200);
-    assert_int_equal(rig_get(&r, "/apis/slo.koordinator.sh/v1alpha1/nodemetrics"), 200);
+    assert_int_equal(fixture_get(&r, WIDGETS "/a"), 200);
+    assert_int_equal(fixture_get(&r, "/apis/slo.koordinator.sh/v1alpha1/nodemetrics"), 200);
     loop_advance(r.loop, NSEC_PER_SEC);
     /* Nothing was written: what is stored is what this release has. */
     assert_int_equal(store_revision(apiserver_store(r.s)), rev);
-    rig_fini_p(&r);
+    fixture_fini_p(&r);
     unlink(file);
     unlink(wal);
     unlink(shm);
@@ -226,4 +226,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_server_stopped_at_once_leaks_nothing),
     cmocka_unit_test(test_definitions_survive_a_restart),
 };
-RIG_MAIN(tests)
+FIXTURE_MAIN(tests)

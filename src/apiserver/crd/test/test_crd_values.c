@@ -150,15 +150,15 @@ static const struct {
 
 static void test_values_get_the_answer_of_kube_apiserver(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     char name[16];
 
     (void)state;
-    rig_with_widgets(&r);
+    fixture_with_widgets(&r);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         CLEANUP(strbuf_fini) struct strbuf got = STRBUF_INIT, want = STRBUF_INIT;
         (void)snprintf(name, sizeof name, "w%zu", i);
-        int status = rig_post_widget(&r, name, cases[i].spec);
+        int status = fixture_post_widget(&r, name, cases[i].spec);
         if (status == 422)
             strbuf_appendf(&want, "Widget.ex.io \"%s\" is invalid: ", name);
         strbuf_append(&want, cases[i].answer);
@@ -167,9 +167,9 @@ static void test_values_get_the_answer_of_kube_apiserver(void **state)
             assert_int_equal(kj_parse(want.data, want.len, 0, &d, NULL), 0);
             strbuf_reset(&want);
             kj_write(kj_root(d), KJ_SORTED, &want);
-            kj_write(rig_val(&r, "spec"), KJ_SORTED, &got);
+            kj_write(fixture_val(&r, "spec"), KJ_SORTED, &got);
         } else {
-            strbuf_append(&got, rig_str(&r, "message"));
+            strbuf_append(&got, fixture_str(&r, "message"));
         }
         assert_string_equal(got.data, want.data);
     }
@@ -177,54 +177,55 @@ static void test_values_get_the_answer_of_kube_apiserver(void **state)
 
 static void test_unchanged_faults_pass_an_update(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     CLEANUP(strbuf_fini) struct strbuf stricter = STRBUF_INIT;
 
     (void)state;
-    rig_with_widgets(&r);
-    assert_int_equal(rig_post_widget(&r, "a", "{\"size\":7,\"list\":[{\"name\":\"x\"}]}"), 201);
+    fixture_with_widgets(&r);
+    assert_int_equal(fixture_post_widget(&r, "a", "{\"size\":7,\"list\":[{\"name\":\"x\"}]}"), 201);
     const char *max = strstr(widget_definition, "\"maximum\":10");
     assert_non_null(max);
     strbuf_appendn(&stricter, widget_definition, (size_t)(max - widget_definition));
     strbuf_append(&stricter, "\"maximum\":5");
     strbuf_append(&stricter, max + strlen("\"maximum\":10"));
-    assert_int_equal(rig_do(&r, "PATCH", CRDS "/widgets.ex.io", MERGE, stricter.data), 200);
+    assert_int_equal(fixture_do(&r, "PATCH", CRDS "/widgets.ex.io", MERGE, stricter.data), 200);
     loop_advance(r.loop, NSEC_PER_SEC);
-    assert_int_equal(rig_do(&r, "PATCH", WIDGETS "/a", MERGE, "{\"spec\":{\"color\":\"green\"}}"),
-                     200);
-    assert_int_equal(rig_do(&r, "PATCH", WIDGETS "/a", MERGE, "{\"spec\":{\"size\":8}}"), 422);
-    assert_int_equal(rig_post_widget(&r, "b", "{\"size\":7}"), 422);
+    assert_int_equal(
+        fixture_do(&r, "PATCH", WIDGETS "/a", MERGE, "{\"spec\":{\"color\":\"green\"}}"), 200);
+    assert_int_equal(fixture_do(&r, "PATCH", WIDGETS "/a", MERGE, "{\"spec\":{\"size\":8}}"), 422);
+    assert_int_equal(fixture_post_widget(&r, "b", "{\"size\":7}"), 422);
 }
 
 static void test_unknown_fields_are_pruned_and_warned_of(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
 
     (void)state;
-    rig_with_widgets(&r);
-    assert_int_equal(rig_post(&r, WIDGETS,
-                              "{\"apiVersion\":\"ex.io/v1\",\"kind\":\"Widget\",\"metadata\":"
-                              "{\"name\":\"a\",\"odd\":1},\"spec\":{\"size\":1,\"foo\":{\"x\":1},"
-                              "\"free\":{\"a\":{\"b\":[1]}}},\"extra\":2}"),
-                     201);
+    fixture_with_widgets(&r);
+    assert_int_equal(
+        fixture_post(&r, WIDGETS,
+                     "{\"apiVersion\":\"ex.io/v1\",\"kind\":\"Widget\",\"metadata\":"
+                     "{\"name\":\"a\",\"odd\":1},\"spec\":{\"size\":1,\"foo\":{\"x\":1},"
+                     "\"free\":{\"a\":{\"b\":[1]}}},\"extra\":2}"),
+        201);
     assert_string_equal(r.warnings, "unknown field \"extra\";unknown field \"metadata.odd\";"
                                     "unknown field \"spec.foo\";");
-    assert_null(rig_val(&r, "spec.foo"));
-    assert_null(rig_val(&r, "extra"));
-    assert_null(rig_val(&r, "metadata.odd"));
-    assert_int_equal(kj_len(rig_val(&r, "spec.free.a.b")), 1);
+    assert_null(fixture_val(&r, "spec.foo"));
+    assert_null(fixture_val(&r, "extra"));
+    assert_null(fixture_val(&r, "metadata.odd"));
+    assert_int_equal(kj_len(fixture_val(&r, "spec.free.a.b")), 1);
 }
 
 static void test_numbers_are_stored_as_go_writes_them(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
 
     (void)state;
-    rig_with_widgets(&r);
+    fixture_with_widgets(&r);
     assert_int_equal(
-        rig_post_widget(&r, "a",
-                        "{\"size\":1.0,\"big\":9007199254740993,\"frac\":2.50,\"free\":"
-                        "{\"x\":[1e3,-0.10,12345678901234567890]}}"),
+        fixture_post_widget(&r, "a",
+                            "{\"size\":1.0,\"big\":9007199254740993,\"frac\":2.50,\"free\":"
+                            "{\"x\":[1e3,-0.10,12345678901234567890]}}"),
         201);
     assert_non_null(strstr(r.text.data, "\"size\":1,\"big\":9007199254740993,\"frac\":2.5,"
                                         "\"free\":{\"x\":[1000,-0.1,12345678901234567000]}"));
@@ -232,45 +233,45 @@ static void test_numbers_are_stored_as_go_writes_them(void **state)
 
 static void test_status_is_apart_from_spec(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
 
     (void)state;
-    rig_with_widgets(&r);
+    fixture_with_widgets(&r);
     assert_int_equal(
-        rig_post(&r, WIDGETS,
-                 "{\"apiVersion\":\"ex.io/v1\",\"kind\":\"Widget\",\"metadata\":"
-                 "{\"name\":\"a\"},\"spec\":{\"size\":1},\"status\":{\"replicas\":3}}"),
+        fixture_post(&r, WIDGETS,
+                     "{\"apiVersion\":\"ex.io/v1\",\"kind\":\"Widget\",\"metadata\":"
+                     "{\"name\":\"a\"},\"spec\":{\"size\":1},\"status\":{\"replicas\":3}}"),
         201);
-    assert_null(rig_val(&r, "status"));
-    assert_int_equal(rig_do(&r, "PATCH", WIDGETS "/a/status", MERGE,
-                            "{\"spec\":{\"size\":9},\"status\":{\"replicas\":3}}"),
+    assert_null(fixture_val(&r, "status"));
+    assert_int_equal(fixture_do(&r, "PATCH", WIDGETS "/a/status", MERGE,
+                                "{\"spec\":{\"size\":9},\"status\":{\"replicas\":3}}"),
                      200);
-    assert_int_equal(kj_i64_or(rig_val(&r, "status.replicas"), 0), 3);
-    assert_int_equal(kj_i64_or(rig_val(&r, "spec.size"), 0), 1);
-    assert_int_equal(kj_i64_or(rig_val(&r, "metadata.generation"), 0), 1);
-    assert_int_equal(rig_do(&r, "PATCH", WIDGETS "/a", MERGE,
-                            "{\"spec\":{\"size\":9},\"status\":{\"replicas\":4}}"),
+    assert_int_equal(kj_i64_or(fixture_val(&r, "status.replicas"), 0), 3);
+    assert_int_equal(kj_i64_or(fixture_val(&r, "spec.size"), 0), 1);
+    assert_int_equal(kj_i64_or(fixture_val(&r, "metadata.generation"), 0), 1);
+    assert_int_equal(fixture_do(&r, "PATCH", WIDGETS "/a", MERGE,
+                                "{\"spec\":{\"size\":9},\"status\":{\"replicas\":4}}"),
                      200);
-    assert_int_equal(kj_i64_or(rig_val(&r, "status.replicas"), 0), 3);
-    assert_int_equal(kj_i64_or(rig_val(&r, "metadata.generation"), 0), 2);
+    assert_int_equal(kj_i64_or(fixture_val(&r, "status.replicas"), 0), 3);
+    assert_int_equal(kj_i64_or(fixture_val(&r, "metadata.generation"), 0), 2);
     /* Faults of the status are found there, too. */
     assert_int_equal(
-        rig_do(&r, "PATCH", WIDGETS "/a/status", MERGE, "{\"status\":{\"replicas\":\"many\"}}"),
+        fixture_do(&r, "PATCH", WIDGETS "/a/status", MERGE, "{\"status\":{\"replicas\":\"many\"}}"),
         422);
 }
 
 static void test_scale_reads_and_writes_the_paths(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
 
     (void)state;
-    rig_with_widgets(&r);
-    assert_int_equal(rig_post_widget(&r, "a", "{\"size\":1,\"replicas\":2}"), 201);
-    assert_int_equal(rig_do(&r, "PATCH", WIDGETS "/a/scale", MERGE, "{\"spec\":{\"replicas\":5}}"),
-                     200);
-    assert_string_equal(rig_str(&r, "kind"), "Scale");
-    assert_int_equal(rig_get(&r, WIDGETS "/a"), 200);
-    assert_int_equal(kj_i64_or(rig_val(&r, "spec.replicas"), 0), 5);
+    fixture_with_widgets(&r);
+    assert_int_equal(fixture_post_widget(&r, "a", "{\"size\":1,\"replicas\":2}"), 201);
+    assert_int_equal(
+        fixture_do(&r, "PATCH", WIDGETS "/a/scale", MERGE, "{\"spec\":{\"replicas\":5}}"), 200);
+    assert_string_equal(fixture_str(&r, "kind"), "Scale");
+    assert_int_equal(fixture_get(&r, WIDGETS "/a"), 200);
+    assert_int_equal(kj_i64_or(fixture_val(&r, "spec.replicas"), 0), 5);
 }
 
 static const struct CMUnitTest tests[] = {
@@ -281,4 +282,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_status_is_apart_from_spec),
     cmocka_unit_test(test_scale_reads_and_writes_the_paths),
 };
-RIG_MAIN(tests)
+FIXTURE_MAIN(tests)

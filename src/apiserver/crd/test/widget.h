@@ -1,7 +1,7 @@
 /* widget.h - a definition that uses most of what schemas can say, for the tests of this folder. */
 #ifndef KOORD_APISERVER_CRD_TEST_WIDGET_H
 #define KOORD_APISERVER_CRD_TEST_WIDGET_H
-#include "apiserver/test/rig.h"
+#include "apiserver/test/api_fixture.h"
 
 #define CRDS    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 #define WIDGETS "/apis/ex.io/v1/namespaces/default/widgets"
@@ -73,14 +73,14 @@ static const char widget_definition[] =
     "\"x-kubernetes-preserve-unknown-fields\":true}}}}}}}}]}}";
 
 /* A server without our own definitions, but with this one, established. */
-static inline void rig_with_widgets(struct rig *r)
+static inline void fixture_with_widgets(struct fixture *r)
 {
-    rig_init(r, 7);
-    assert_int_equal(rig_post(r, CRDS, widget_definition), 201);
+    fixture_init(r, 7);
+    assert_int_equal(fixture_post(r, CRDS, widget_definition), 201);
     loop_advance(r->loop, NSEC_PER_SEC);
 }
 
-static inline int rig_post_widget(struct rig *r, const char *name, const char *spec)
+static inline int fixture_post_widget(struct fixture *r, const char *name, const char *spec)
 {
     char body[2000];
     (void)snprintf(
@@ -88,6 +88,6 @@ static inline int rig_post_widget(struct rig *r, const char *name, const char *s
         "{\"apiVersion\":\"ex.io/v1\",\"kind\":\"Widget\",\"metadata\":{\"name\":\"%s\"},"
         "\"spec\":%s}",
         name, spec);
-    return rig_post(r, WIDGETS "?fieldValidation=Strict", body);
+    return fixture_post(r, WIDGETS "?fieldValidation=Strict", body);
 }
 #endif

@@ -2,7 +2,7 @@
  *
  * Expected words are those of kube-apiserver 1.35, seen on a real one.
  */
-#include "apiserver/test/rig.h"
+#include "apiserver/test/api_fixture.h"
 
 #define PODS     "/api/v1/namespaces/default/pods"
 #define SERVICES "/api/v1/namespaces/default/services"
@@ -86,15 +86,15 @@ static const struct {
 
 static void test_these_are_refused_in_these_words(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     (void)state;
-    rig_init(&r, 7);
+    fixture_init(&r, 7);
     for (size_t i = 0; i < ARRAY_LEN(refusals); i++) {
-        int status = rig_post(&r, refusals[i].target, rig_json(refusals[i].body));
-        const char *got = strstr(rig_str(&r, "message"), "is invalid: ");
+        int status = fixture_post(&r, refusals[i].target, fixture_json(refusals[i].body));
+        const char *got = strstr(fixture_str(&r, "message"), "is invalid: ");
         if (status != 422 || !got || !streq(got + strlen("is invalid: "), refusals[i].message))
-            fail_msg("%s\n  got %d %s\n  not %s", refusals[i].body, status, rig_str(&r, "message"),
-                     refusals[i].message);
+            fail_msg("%s\n  got %d %s\n  not %s", refusals[i].body, status,
+                     fixture_str(&r, "message"), refusals[i].message);
     }
 }
 
@@ -118,49 +118,52 @@ static void test_what_keeps_the_rules_is_taken(void **state)
         { DAEMONS,
           SET("", "'updateStrategy':{'rollingUpdate':{'maxUnavailable':0,'maxSurge':1}}") },
     };
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     (void)state;
-    rig_init(&r, 8);
+    fixture_init(&r, 8);
     for (size_t i = 0; i < ARRAY_LEN(good); i++)
-        if (rig_post(&r, good[i].target, rig_json(good[i].body)) != 201)
-            fail_msg("%s: %s", good[i].body, rig_str(&r, "message"));
+        if (fixture_post(&r, good[i].target, fixture_json(good[i].body)) != 201)
+            fail_msg("%s: %s", good[i].body, fixture_str(&r, "message"));
 }
 
 /* A client that reads, changes the type and writes back need not know what goes with a type. */
 static void test_a_service_of_another_type_gives_back_what_it_had(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     (void)state;
-    rig_init(&r, 9);
-    assert_int_equal(rig_post(&r, SERVICES, rig_json(SERVICE(",'type':'NodePort'"))), 201);
-    assert_true(kj_i64_or(kj_get(kj_at(rig_val(&r, "spec.ports"), 0), "nodePort"), 0) >= 30000);
-    assert_int_equal(
-        rig_do(&r, "PATCH", SERVICES "/s", MERGE, rig_json("{'spec':{'type':'ClusterIP'}}")), 200);
-    assert_null(kj_get(kj_at(rig_val(&r, "spec.ports"), 0), "nodePort"));
-    assert_string_equal(rig_str(&r, "spec.externalTrafficPolicy"), "");
-    assert_true(*rig_str(&r, "spec.clusterIP"));
-    assert_int_equal(rig_do(&r, "PATCH", SERVICES "/s", MERGE,
-                            rig_json("{'spec':{'type':'ExternalName','externalName':'a.b'}}")),
+    fixture_init(&r, 9);
+    assert_int_equal(fixture_post(&r, SERVICES, fixture_json(SERVICE(",'type':'NodePort'"))), 201);
+    assert_true(kj_i64_or(kj_get(kj_at(fixture_val(&r, "spec.ports"), 0), "nodePort"), 0) >= 30000);
+    assert_int_equal(fixture_do(&r, "PATCH", SERVICES "/s", MERGE,
+                                fixture_json("{'spec':{'type':'ClusterIP'}}")),
                      200);
-    assert_string_equal(rig_str(&r, "spec.clusterIP"), "");
+    assert_null(kj_get(kj_at(fixture_val(&r, "spec.ports"), 0), "nodePort"));
+    assert_string_equal(fixture_str(&r, "spec.externalTrafficPolicy"), "");
+    assert_true(*fixture_str(&r, "spec.clusterIP"));
+    assert_int_equal(
+        fixture_do(&r, "PATCH", SERVICES "/s", MERGE,
+                   fixture_json("{'spec':{'type':'ExternalName','externalName':'a.b'}}")),
+        200);
+    assert_string_equal(fixture_str(&r, "spec.clusterIP"), "");
 }
 
 static void test_overhead_comes_from_a_runtime_class(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     (void)state;
-    rig_init(&r, 10);
-    assert_int_equal(rig_post(&r, PODS,
-                              rig_json("{'metadata':{'name':'p'},'spec':{'containers':[{"
-                                       "'name':'c','image':'x'}],'overhead':{'cpu':'1'}}}")),
-                     403);
-    assert_string_equal(rig_str(&r, "message"),
+    fixture_init(&r, 10);
+    assert_int_equal(
+        fixture_post(&r, PODS,
+                     fixture_json("{'metadata':{'name':'p'},'spec':{'containers':[{"
+                                  "'name':'c','image':'x'}],'overhead':{'cpu':'1'}}}")),
+        403);
+    assert_string_equal(fixture_str(&r, "message"),
                         "pods \"p\" is forbidden: pod rejected: Pod Overhead set without "
                         "corresponding RuntimeClass defined Overhead");
-    assert_int_equal(rig_post(&r, PODS,
-                              rig_json("{'metadata':{'name':'p'},'spec':{'containers':[{"
-                                       "'name':'c','image':'x'}],'overhead':{'cpu':'1'},"
-                                       "'runtimeClassName':'kata'}}")),
+    assert_int_equal(fixture_post(&r, PODS,
+                                  fixture_json("{'metadata':{'name':'p'},'spec':{'containers':[{"
+                                               "'name':'c','image':'x'}],'overhead':{'cpu':'1'},"
+                                               "'runtimeClassName':'kata'}}")),
                      201);
 }
 
@@ -171,4 +174,4 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_overhead_comes_from_a_runtime_class),
 };
 
-RIG_MAIN(tests)
+FIXTURE_MAIN(tests)

@@ -2,7 +2,7 @@
  *
  * Expected words are those of kube-apiserver 1.35, seen on a real one.
  */
-#include "apiserver/test/rig.h"
+#include "apiserver/test/api_fixture.h"
 
 #include "apiserver/kinds/kinds.h"
 
@@ -17,14 +17,14 @@ struct refusal {
 
 static void expect_refusals(const struct refusal *list, size_t n)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
 
-    rig_init(&r, 7);
+    fixture_init(&r, 7);
     for (size_t i = 0; i < n; i++) {
-        int status = rig_post(&r, list[i].target, rig_json(list[i].body));
-        const char *got = strstr(rig_str(&r, "message"), "is invalid: ");
+        int status = fixture_post(&r, list[i].target, fixture_json(list[i].body));
+        const char *got = strstr(fixture_str(&r, "message"), "is invalid: ");
         if (status != 422 || !got || !streq(got + strlen("is invalid: "), list[i].message))
-            fail_msg("%s\n  got %d %s\n  not %s", list[i].body, status, rig_str(&r, "message"),
+            fail_msg("%s\n  got %d %s\n  not %s", list[i].body, status, fixture_str(&r, "message"),
                      list[i].message);
     }
 }
@@ -141,25 +141,25 @@ static void test_other_kinds_that_are_refused(void **state)
 
 static void test_pod_gets_its_defaults(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
 
     (void)state;
-    rig_init(&r, 7);
+    fixture_init(&r, 7);
     assert_int_equal(
-        rig_post(&r, PODS,
-                 rig_json(CONTAINER(",'resources':{'limits':{'cpu':'1','memory':'1Gi'}},"
-                                    "'ports':[{'containerPort':80}]"))),
+        fixture_post(&r, PODS,
+                     fixture_json(CONTAINER(",'resources':{'limits':{'cpu':'1','memory':'1Gi'}},"
+                                            "'ports':[{'containerPort':80}]"))),
         201);
-    const struct kj_val *c = kj_at(rig_val(&r, "spec.containers"), 0);
+    const struct kj_val *c = kj_at(fixture_val(&r, "spec.containers"), 0);
     assert_string_equal(kj_str(kj_get(c, "imagePullPolicy")), "Always");
     assert_string_equal(kj_str(kj_path(c, "resources.requests.cpu")), "1");
     assert_string_equal(kj_str(kj_get(kj_at(kj_get(c, "ports"), 0), "protocol")), "TCP");
-    assert_string_equal(rig_str(&r, "spec.restartPolicy"), "Always");
-    assert_string_equal(rig_str(&r, "spec.schedulerName"), "default-scheduler");
-    assert_int_equal(kj_i64_or(rig_val(&r, "spec.terminationGracePeriodSeconds"), 0), 30);
-    assert_true(kj_bool(rig_val(&r, "spec.enableServiceLinks"), false));
-    assert_string_equal(rig_str(&r, "status.phase"), "Pending");
-    assert_string_equal(rig_str(&r, "status.qosClass"), "Guaranteed");
+    assert_string_equal(fixture_str(&r, "spec.restartPolicy"), "Always");
+    assert_string_equal(fixture_str(&r, "spec.schedulerName"), "default-scheduler");
+    assert_int_equal(kj_i64_or(fixture_val(&r, "spec.terminationGracePeriodSeconds"), 0), 30);
+    assert_true(kj_bool(fixture_val(&r, "spec.enableServiceLinks"), false));
+    assert_string_equal(fixture_str(&r, "status.phase"), "Pending");
+    assert_string_equal(fixture_str(&r, "status.qosClass"), "Guaranteed");
 }
 
 static void test_pull_policy_follows_the_tag(void **state)
@@ -173,56 +173,58 @@ static void test_pull_policy_follows_the_tag(void **state)
         { "a@sha256:0000000000000000000000000000000000000000000000000000000000000000",
           "IfNotPresent" },
     };
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
 
     (void)state;
-    rig_init(&r, 7);
+    fixture_init(&r, 7);
     for (size_t i = 0; i < ARRAY_LEN(images); i++) {
         char body[300];
         (void)snprintf(body, sizeof body,
                        "{'apiVersion':'v1','kind':'Pod','metadata':{'name':'p'},'spec':"
                        "{'containers':[{'name':'c','image':'%s'}]}}",
                        images[i][0]);
-        assert_int_equal(rig_post(&r, PODS "?dryRun=All", rig_json(body)), 201);
-        const struct kj_val *c = kj_at(rig_val(&r, "spec.containers"), 0);
+        assert_int_equal(fixture_post(&r, PODS "?dryRun=All", fixture_json(body)), 201);
+        const struct kj_val *c = kj_at(fixture_val(&r, "spec.containers"), 0);
         assert_string_equal(kj_str(kj_get(c, "imagePullPolicy")), images[i][1]);
     }
 }
 
 static void test_job_finds_its_pods_by_its_uid(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
 
     (void)state;
-    rig_init(&r, 7);
+    fixture_init(&r, 7);
     assert_int_equal(
-        rig_post(&r, JOBS,
-                 rig_json("{'apiVersion':'batch/v1','kind':'Job','metadata':{'name':'j'},'spec':"
-                          "{'template':{'spec':{'restartPolicy':'Never','containers':[{'name':'c',"
-                          "'image':'x'}]}}}}")),
+        fixture_post(
+            &r, JOBS,
+            fixture_json("{'apiVersion':'batch/v1','kind':'Job','metadata':{'name':'j'},'spec':"
+                         "{'template':{'spec':{'restartPolicy':'Never','containers':[{'name':'c',"
+                         "'image':'x'}]}}}}")),
         201);
-    const char *uid = rig_str(&r, "metadata.uid");
-    const struct kj_val *labels = rig_val(&r, "spec.template.metadata.labels");
-    assert_string_equal(kj_str(kj_get(rig_val(&r, "spec.selector.matchLabels"),
+    const char *uid = fixture_str(&r, "metadata.uid");
+    const struct kj_val *labels = fixture_val(&r, "spec.template.metadata.labels");
+    assert_string_equal(kj_str(kj_get(fixture_val(&r, "spec.selector.matchLabels"),
                                       "batch.kubernetes.io/controller-uid")),
                         uid);
     assert_string_equal(kj_str(kj_get(labels, "batch.kubernetes.io/job-name")), "j");
-    assert_int_equal(kj_i64_or(rig_val(&r, "spec.completions"), 0), 1);
-    assert_int_equal(kj_i64_or(rig_val(&r, "spec.backoffLimit"), 0), 6);
-    assert_string_equal(rig_str(&r, "spec.podReplacementPolicy"), "TerminatingOrFailed");
+    assert_int_equal(kj_i64_or(fixture_val(&r, "spec.completions"), 0), 1);
+    assert_int_equal(kj_i64_or(fixture_val(&r, "spec.backoffLimit"), 0), 6);
+    assert_string_equal(fixture_str(&r, "spec.podReplacementPolicy"), "TerminatingOrFailed");
 }
 
 static void test_service_gets_an_address(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     static const char body[] = "{'apiVersion':'v1','kind':'Service','metadata':{'name':'s'},"
                                "'spec':{'ports':[{'port':80}],'type':'NodePort'}}";
 
     (void)state;
-    rig_init(&r, 7);
-    assert_int_equal(rig_post(&r, "/api/v1/namespaces/default/services", rig_json(body)), 201);
-    assert_true(str_starts(rig_str(&r, "spec.clusterIP"), "10.96."));
-    const struct kj_val *p = kj_at(rig_val(&r, "spec.ports"), 0);
+    fixture_init(&r, 7);
+    assert_int_equal(fixture_post(&r, "/api/v1/namespaces/default/services", fixture_json(body)),
+                     201);
+    assert_true(str_starts(fixture_str(&r, "spec.clusterIP"), "10.96."));
+    const struct kj_val *p = kj_at(fixture_val(&r, "spec.ports"), 0);
     assert_int_equal(kj_i64_or(kj_get(p, "targetPort"), 0), 80);
     assert_in_range(kj_i64_or(kj_get(p, "nodePort"), 0), 30000, 32767);
 }
@@ -246,62 +248,66 @@ static void test_pod_spec_hardly_changes(void **state)
           "spec.tolerations: Forbidden: existing toleration can not be modified except its "
           "tolerationSeconds" },
     };
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
 
     (void)state;
-    rig_init(&r, 7);
-    assert_int_equal(rig_post(&r, PODS,
-                              rig_json(POD("'tolerations':[{'key':'k','operator':'Exists'}],"
-                                           "'containers':[{'name':'c','image':'x'}]"))),
-                     201);
+    fixture_init(&r, 7);
+    assert_int_equal(
+        fixture_post(&r, PODS,
+                     fixture_json(POD("'tolerations':[{'key':'k','operator':'Exists'}],"
+                                      "'containers':[{'name':'c','image':'x'}]"))),
+        201);
     for (size_t i = 0; i < ARRAY_LEN(list); i++) {
-        int status = rig_do(&r, "PATCH", PODS "/p", "application/strategic-merge-patch+json",
-                            rig_json(list[i].patch));
+        int status = fixture_do(&r, "PATCH", PODS "/p", "application/strategic-merge-patch+json",
+                                fixture_json(list[i].patch));
         if (!list[i].message)
             assert_int_equal(status, 200);
-        else if (status != 422 || !strstr(rig_str(&r, "message"), list[i].message))
-            fail_msg("%s: %d %s", list[i].patch, status, rig_str(&r, "message"));
+        else if (status != 422 || !strstr(fixture_str(&r, "message"), list[i].message))
+            fail_msg("%s: %d %s", list[i].patch, status, fixture_str(&r, "message"));
     }
 }
 
 static void test_selector_of_a_deployment_is_fixed(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
 
     (void)state;
-    rig_init(&r, 7);
-    assert_int_equal(rig_post(&r, DEPLOYMENTS, rig_json(DEPLOYMENT(SELECTOR "," TEMPLATE))), 201);
-    assert_int_equal(kj_i64_or(rig_val(&r, "spec.replicas"), 0), 1);
-    assert_string_equal(rig_str(&r, "spec.strategy.rollingUpdate.maxSurge"), "25%");
-    assert_int_equal(rig_do(&r, "PATCH", DEPLOYMENTS "/d", MERGE,
-                            rig_json("{'spec':{'selector':{'matchLabels':{'c':'d'}},'template':"
-                                     "{'metadata':{'labels':{'c':'d'}}}}}")),
-                     422);
-    assert_non_null(strstr(rig_str(&r, "message"), "field is immutable"));
+    fixture_init(&r, 7);
+    assert_int_equal(fixture_post(&r, DEPLOYMENTS, fixture_json(DEPLOYMENT(SELECTOR "," TEMPLATE))),
+                     201);
+    assert_int_equal(kj_i64_or(fixture_val(&r, "spec.replicas"), 0), 1);
+    assert_string_equal(fixture_str(&r, "spec.strategy.rollingUpdate.maxSurge"), "25%");
+    assert_int_equal(
+        fixture_do(&r, "PATCH", DEPLOYMENTS "/d", MERGE,
+                   fixture_json("{'spec':{'selector':{'matchLabels':{'c':'d'}},'template':"
+                                "{'metadata':{'labels':{'c':'d'}}}}}")),
+        422);
+    assert_non_null(strstr(fixture_str(&r, "message"), "field is immutable"));
 }
 
 static void test_events_have_two_forms(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
 
     (void)state;
-    rig_init(&r, 7);
+    fixture_init(&r, 7);
     assert_int_equal(
-        rig_post(
+        fixture_post(
             &r, "/api/v1/namespaces/default/events",
-            rig_json("{'apiVersion':'v1','kind':'Event','metadata':{'name':'e'},'involvedObject':"
-                     "{'kind':'Pod','namespace':'default','name':'p'},'reason':'R','message':'m',"
-                     "'type':'Normal','source':{'component':'c'}}")),
+            fixture_json(
+                "{'apiVersion':'v1','kind':'Event','metadata':{'name':'e'},'involvedObject':"
+                "{'kind':'Pod','namespace':'default','name':'p'},'reason':'R','message':'m',"
+                "'type':'Normal','source':{'component':'c'}}")),
         201);
-    assert_int_equal(rig_get(&r, "/apis/events.k8s.io/v1/namespaces/default/events/e"), 200);
-    assert_string_equal(rig_str(&r, "apiVersion"), "events.k8s.io/v1");
-    assert_string_equal(rig_str(&r, "regarding.name"), "p");
-    assert_string_equal(rig_str(&r, "note"), "m");
-    assert_string_equal(rig_str(&r, "deprecatedSource.component"), "c");
-    assert_int_equal(rig_get(&r, "/api/v1/namespaces/default/"
-                                 "events?fieldSelector=involvedObject.name%3Dp,reason%3DR"),
+    assert_int_equal(fixture_get(&r, "/apis/events.k8s.io/v1/namespaces/default/events/e"), 200);
+    assert_string_equal(fixture_str(&r, "apiVersion"), "events.k8s.io/v1");
+    assert_string_equal(fixture_str(&r, "regarding.name"), "p");
+    assert_string_equal(fixture_str(&r, "note"), "m");
+    assert_string_equal(fixture_str(&r, "deprecatedSource.component"), "c");
+    assert_int_equal(fixture_get(&r, "/api/v1/namespaces/default/"
+                                     "events?fieldSelector=involvedObject.name%3Dp,reason%3DR"),
                      200);
-    assert_int_equal(kj_len(rig_val(&r, "items")), 1);
+    assert_int_equal(kj_len(fixture_val(&r, "items")), 1);
 }
 
 static void test_field_selectors(void **state)
@@ -321,21 +327,22 @@ static void test_field_selectors(void **state)
         { "/api/v1/nodes?fieldSelector=status.phase%3Dx", 400, 0 },
         { "/api/v1/namespaces?fieldSelector=status.phase%3DTerminating", 200, 0 },
     };
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
 
     (void)state;
-    rig_init(&r, 7);
-    assert_int_equal(rig_post(&r, "/api/v1/nodes",
-                              rig_json("{'apiVersion':'v1','kind':'Node','metadata':{'name':"
-                                       "'n1'}}")),
-                     201);
+    fixture_init(&r, 7);
     assert_int_equal(
-        rig_post(&r, PODS,
-                 rig_json(POD("'nodeName':'n1','containers':[{'name':'c','image':'x'}]"))),
+        fixture_post(&r, "/api/v1/nodes",
+                     fixture_json("{'apiVersion':'v1','kind':'Node','metadata':{'name':"
+                                  "'n1'}}")),
+        201);
+    assert_int_equal(
+        fixture_post(&r, PODS,
+                     fixture_json(POD("'nodeName':'n1','containers':[{'name':'c','image':'x'}]"))),
         201);
     for (size_t i = 0; i < ARRAY_LEN(list); i++) {
-        int status = rig_get(&r, list[i].target);
-        if (status != list[i].status || kj_len(rig_val(&r, "items")) != list[i].n)
+        int status = fixture_get(&r, list[i].target);
+        if (status != list[i].status || kj_len(fixture_val(&r, "items")) != list[i].n)
             fail_msg("%s: %d %s", list[i].target, status, strbuf_str(&r.text));
     }
 }

@@ -1,7 +1,8 @@
-/* rig.h - an API server in memory on the virtual loop, and one request at a time to its registry.
+/* api_fixture.h - an API server in memory on the virtual loop, and one request at a time to its
+ * registry.
  */
-#ifndef KOORD_APISERVER_TEST_RIG_H
-#define KOORD_APISERVER_TEST_RIG_H
+#ifndef KOORD_APISERVER_TEST_API_FIXTURE_H
+#define KOORD_APISERVER_TEST_API_FIXTURE_H
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +23,7 @@
 #define PODS  "/api/v1/namespaces/default/pods"
 #define MERGE "application/merge-patch+json"
 
-struct rig {
+struct fixture {
     struct loop *loop;
     struct apiserver *s;
     /* The last answer. */
@@ -33,16 +34,16 @@ struct rig {
     char warnings[256];
 };
 
-static inline void rig_init(struct rig *r, uint64_t seed)
+static inline void fixture_init(struct fixture *r, uint64_t seed)
 {
     struct kerr err = { 0 };
-    *r = (struct rig){ .loop = loop_new_virtual(WALL0, seed) };
+    *r = (struct fixture){ .loop = loop_new_virtual(WALL0, seed) };
     if (apiserver_new(r->loop, &(struct apiserver_opts){ .no_crds = true }, &r->s, &err) < 0)
         fail_msg("%s", err.text);
     loop_advance(r->loop, NSEC_PER_SEC);
 }
 
-static inline UNUSED void rig_fini_p(struct rig *r)
+static inline UNUSED void fixture_fini_p(struct fixture *r)
 {
     apiserver_free(r->s);
     kj_doc_free(r->doc);
@@ -50,10 +51,10 @@ static inline UNUSED void rig_fini_p(struct rig *r)
     loop_free(r->loop);
 }
 
-static inline void rig_on_reply(void *arg, struct api_call *c, int status, const char *json,
-                                size_t n)
+static inline void fixture_on_reply(void *arg, struct api_call *c, int status, const char *json,
+                                    size_t n)
 {
-    struct rig *r = arg;
+    struct fixture *r = arg;
     assert_false(r->answered);
     r->answered = true;
     r->status = status;
@@ -67,9 +68,9 @@ static inline void rig_on_reply(void *arg, struct api_call *c, int status, const
                        "%s;", c->warnings.items[i]);
 }
 
-static inline struct api_call *rig_start(struct rig *r, const struct api_sink *sink, void *arg,
-                                         const char *method, const char *target, const char *type,
-                                         const char *body)
+static inline struct api_call *fixture_start(struct fixture *r, const struct api_sink *sink,
+                                             void *arg, const char *method, const char *target,
+                                             const char *type, const char *body)
 {
     struct api_call *c = api_call_new(r->s, sink, arg);
     size_t n = body ? strlen(body) : 0;
@@ -86,48 +87,48 @@ static inline struct api_call *rig_start(struct rig *r, const struct api_sink *s
 }
 
 /* One request; returns the HTTP status. */
-static inline int rig_do(struct rig *r, const char *method, const char *target, const char *type,
-                         const char *body)
+static inline int fixture_do(struct fixture *r, const char *method, const char *target,
+                             const char *type, const char *body)
 {
-    static const struct api_sink sink = { .reply = rig_on_reply };
+    static const struct api_sink sink = { .reply = fixture_on_reply };
     r->answered = false;
     r->status = 0;
-    rig_start(r, &sink, r, method, target, type, body);
+    fixture_start(r, &sink, r, method, target, type, body);
     for (int i = 0; i < 100 && !r->answered; i++)
         loop_advance(r->loop, NSEC_PER_MSEC);
     assert_true(r->answered);
     return r->status;
 }
 
-static inline int rig_get(struct rig *r, const char *target)
+static inline int fixture_get(struct fixture *r, const char *target)
 {
-    return rig_do(r, "GET", target, NULL, NULL);
+    return fixture_do(r, "GET", target, NULL, NULL);
 }
-static inline int rig_post(struct rig *r, const char *target, const char *body)
+static inline int fixture_post(struct fixture *r, const char *target, const char *body)
 {
-    return rig_do(r, "POST", target, "application/json", body);
+    return fixture_do(r, "POST", target, "application/json", body);
 }
-static inline int rig_put(struct rig *r, const char *target, const char *body)
+static inline int fixture_put(struct fixture *r, const char *target, const char *body)
 {
-    return rig_do(r, "PUT", target, "application/json", body);
+    return fixture_do(r, "PUT", target, "application/json", body);
 }
-static inline int rig_delete(struct rig *r, const char *target, const char *body)
+static inline int fixture_delete(struct fixture *r, const char *target, const char *body)
 {
-    return rig_do(r, "DELETE", target, "application/json", body);
+    return fixture_do(r, "DELETE", target, "application/json", body);
 }
 
 /* A string of the last answer by dotted path; "" when absent. */
-static inline const char *rig_str(const struct rig *r, const char *path)
+static inline const char *fixture_str(const struct fixture *r, const char *path)
 {
     return kj_str_or(kj_path(kj_root(r->doc), path), "");
 }
-static inline const struct kj_val *rig_val(const struct rig *r, const char *path)
+static inline const struct kj_val *fixture_val(const struct fixture *r, const char *path)
 {
     return kj_path(kj_root(r->doc), path);
 }
 
 /* {"a":"b"} from {'a':'b'}, which people can read. Valid until the next call. */
-static inline UNUSED char *rig_json(const char *s)
+static inline UNUSED char *fixture_json(const char *s)
 {
     static char buf[4096];
     size_t n = strlen(s);
@@ -138,18 +139,18 @@ static inline UNUSED char *rig_json(const char *s)
 }
 
 /* A ConfigMap with this name, created. */
-static inline void rig_cm(struct rig *r, const char *name, const char *labels)
+static inline void fixture_cm(struct fixture *r, const char *name, const char *labels)
 {
     char body[300];
     (void)snprintf(body, sizeof body,
                    "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"%s\","
                    "\"labels\":{%s}},\"data\":{\"k\":\"v\"}}",
                    name, labels);
-    assert_int_equal(rig_post(r, CMS, body), 201);
+    assert_int_equal(fixture_post(r, CMS, body), 201);
 }
 
 /* A watch that writes down what it is told: "ADDED a;MODIFIED a;". */
-struct rig_watch {
+struct fixture_watch {
     struct api_call *c;
     char log[2000];
     int opened, ended, full_after; /* full_after > 0: says "full" from that event on */
@@ -158,16 +159,16 @@ struct rig_watch {
     bool initial_end;
 };
 
-static inline void rig_watch_open(void *arg, struct api_call *c)
+static inline void fixture_watch_open(void *arg, struct api_call *c)
 {
     (void)c;
-    ((struct rig_watch *)arg)->opened++;
+    ((struct fixture_watch *)arg)->opened++;
 }
 
-static inline bool rig_watch_event(void *arg, struct api_call *c, const char *type,
-                                   const char *json, size_t n)
+static inline bool fixture_watch_event(void *arg, struct api_call *c, const char *type,
+                                       const char *json, size_t n)
 {
-    struct rig_watch *w = arg;
+    struct fixture_watch *w = arg;
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
     (void)c;
     assert_int_equal(kj_parse(json, n, 0, &doc, NULL), 0);
@@ -183,36 +184,36 @@ static inline bool rig_watch_event(void *arg, struct api_call *c, const char *ty
     return !(w->full_after && w->n >= w->full_after);
 }
 
-static inline void rig_watch_end(void *arg, struct api_call *c)
+static inline void fixture_watch_end(void *arg, struct api_call *c)
 {
-    struct rig_watch *w = arg;
+    struct fixture_watch *w = arg;
     (void)c;
     w->ended++;
     w->c = NULL;
 }
 
-static inline void rig_watch_reply(void *arg, struct api_call *c, int status, const char *json,
-                                   size_t n)
+static inline void fixture_watch_reply(void *arg, struct api_call *c, int status, const char *json,
+                                       size_t n)
 {
-    struct rig_watch *w = arg;
+    struct fixture_watch *w = arg;
     (void)c;
     (void)snprintf(w->log, sizeof w->log, "%d %.*s", status, (int)MIN(n, (size_t)1000), json);
     w->c = NULL;
     w->ended++;
 }
 
-static inline void rig_watch(struct rig *r, struct rig_watch *w, const char *target)
+static inline void fixture_watch(struct fixture *r, struct fixture_watch *w, const char *target)
 {
-    static const struct api_sink sink = { rig_watch_reply, rig_watch_open, rig_watch_event,
-                                          rig_watch_end };
+    static const struct api_sink sink = { fixture_watch_reply, fixture_watch_open,
+                                          fixture_watch_event, fixture_watch_end };
     int ended = w->ended;
-    struct api_call *c = rig_start(r, &sink, w, "GET", target, NULL, NULL);
+    struct api_call *c = fixture_start(r, &sink, w, "GET", target, NULL, NULL);
     if (w->ended == ended)
         w->c = c;
     loop_advance(r->loop, 10 * NSEC_PER_MSEC);
 }
 
-#define RIG_MAIN(tests)                                   \
+#define FIXTURE_MAIN(tests)                               \
     int main(int argc, char **argv)                       \
     {                                                     \
         if (argc > 1)                                     \
