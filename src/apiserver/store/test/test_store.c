@@ -1,11 +1,11 @@
 /* test_store.c - the contract of store.h, sentence by sentence, on both backends and both loops. */
-#include "apiserver/store/test/bed.h"
+#include "apiserver/store/test/store_fixture.h"
 
-#define SETUP(...)                                                                      \
-    CLEANUP(bed_free)                                                                   \
-    struct bed *b =                                                                     \
-        bed_new(*(const struct bed_kind *)*state, &(struct store_opts){ __VA_ARGS__ }); \
-    struct kerr err = { 0 };                                                            \
+#define SETUP(...)                                                                              \
+    CLEANUP(fixture_free)                                                                       \
+    struct fixture *b =                                                                         \
+        fixture_new(*(const struct fixture_kind *)*state, &(struct store_opts){ __VA_ARGS__ }); \
+    struct kerr err = { 0 };                                                                    \
     (void)err
 
 static void test_write_is_visible_once_acknowledged(void **state)
@@ -25,7 +25,7 @@ static void test_write_is_visible_once_acknowledged(void **state)
     assert_int_equal(err.reason, KR_NOT_FOUND);
     assert_int_equal(store_revision(b->s), before);
     assert_int_equal(store_stats(b->s).pending, 1);
-    bed_settle(b);
+    fixture_settle(b);
     assert_int_equal(a.calls, 1);
     assert_int_equal(a.rev, next);
     assert_int_equal(store_revision(b->s), next);
@@ -40,11 +40,11 @@ static void test_writes_are_judged_at_once(void **state)
     SETUP(0);
     struct ack a = { 0 };
 
-    const uint64_t r1 = bed_put(b, POD("ns", "a"), 0, "1");
+    const uint64_t r1 = fixture_put(b, POD("ns", "a"), 0, "1");
     assert_int_equal(store_put(b->s, POD("ns", "a"), 0, "x", 1, ack_fn, &a, &err), -EEXIST);
     assert_int_equal(err.reason, KR_ALREADY_EXISTS);
     assert_string_equal(err.text, "pods \"a\" already exists");
-    const uint64_t r2 = bed_put(b, POD("ns", "a"), r1, "2");
+    const uint64_t r2 = fixture_put(b, POD("ns", "a"), r1, "2");
     assert_int_equal(store_put(b->s, POD("ns", "a"), r1, "x", 1, ack_fn, &a, &err), -ESTALE);
     assert_int_equal(err.reason, KR_CONFLICT);
     assert_int_equal(store_delete(b->s, POD("ns", "a"), r1, "x", 1, ack_fn, &a, &err), -ESTALE);
@@ -52,25 +52,25 @@ static void test_writes_are_judged_at_once(void **state)
     assert_int_equal(err.reason, KR_NOT_FOUND);
     assert_int_equal(store_delete(b->s, POD("ns", "b"), 7, "x", 1, ack_fn, &a, &err), -ENOENT);
     assert_int_equal(store_delete(b->s, POD("ns", "b"), 0, "x", 1, ack_fn, &a, &err), -ENOENT);
-    const uint64_t r3 = bed_delete(b, POD("ns", "a"), r2, "3");
+    const uint64_t r3 = fixture_delete(b, POD("ns", "a"), r2, "3");
     assert_int_equal(store_put(b->s, POD("ns", "a"), r2, "x", 1, ack_fn, &a, &err), -ENOENT);
     assert_int_equal(store_put(b->s, POD("ns", "a"), r3, "x", 1, ack_fn, &a, &err), -ENOENT);
-    bed_settle(b);
+    fixture_settle(b);
     assert_int_equal(a.calls, 0); /* a refusal has no callback */
     assert_int_equal(store_stats(b->s).conflicts, 2);
     assert_int_equal(store_revision(b->s), r3);
-    assert_true(bed_put(b, POD("ns", "a"), 0, "again") > r3);
+    assert_true(fixture_put(b, POD("ns", "a"), 0, "again") > r3);
 }
 
 static void test_writes_build_on_those_under_way(void **state)
 {
     SETUP(0);
     CLEANUP(strbuf_fini) struct strbuf doc = STRBUF_INIT;
-    CLEANUP(ear_fini) struct ear x = { 0 };
+    CLEANUP(recorder_fini) struct recorder x = { 0 };
     struct ack a[4] = { 0 };
     uint64_t rev = 0;
 
-    ear_watch(b, &x, NULL, store_revision(b->s));
+    recorder_watch(b, &x, NULL, store_revision(b->s));
     const uint64_t r = store_next_revision(b->s);
     assert_int_equal(store_put(b->s, POD("ns", "a"), 0, "1", 1, ack_fn, &a[0], &err), 0);
     assert_int_equal(store_put(b->s, POD("ns", "a"), 0, "x", 1, ack_fn, &a[0], &err), -EEXIST);
@@ -82,15 +82,15 @@ static void test_writes_build_on_those_under_way(void **state)
     assert_int_equal(store_delete(b->s, POD("ns", "a"), r + 1, "3", 1, ack_fn, &a[2], &err), 0);
     assert_int_equal(store_get_latest(b->s, POD("ns", "a"), &doc, &rev, &err), -ENOENT);
     assert_int_equal(store_put(b->s, POD("ns", "a"), 0, "4", 1, ack_fn, &a[3], &err), 0);
-    bed_settle(b);
+    fixture_settle(b);
     for (unsigned i = 0; i < 4; i++) {
         assert_int_equal(a[i].calls, 1);
         assert_int_equal(a[i].err.code, 0);
         assert_int_equal(a[i].rev, r + i);
     }
     assert_int_equal(r, 2);
-    ear_assert(&x, "Ans/a@2=1 Mns/a@3=2<1 Dns/a@4=3<2 Ans/a@5=4 ");
-    bed_assert_list(b, NULL, 0, "ns/a@5=4 ");
+    recorder_assert(&x, "Ans/a@2=1 Mns/a@3=2<1 Dns/a@4=3<2 Ans/a@5=4 ");
+    fixture_assert_list(b, NULL, 0, "ns/a@5=4 ");
     strbuf_reset(&doc);
     assert_int_equal(store_get_latest(b->s, POD("ns", "a"), &doc, &rev, &err), 0);
     assert_string_equal(strbuf_str(&doc), "4");
@@ -106,14 +106,14 @@ static void test_writes_of_one_turn_share_a_batch(void **state)
         (void)snprintf(name, sizeof name, "p%d", i);
         assert_int_equal(store_put(b->s, POD("", name), 0, "d", 1, ack_fn, &a, &err), 0);
     }
-    bed_settle(b);
+    fixture_settle(b);
     assert_int_equal(a.calls, 100);
     assert_int_equal(store_stats(b->s).writes, 100);
     assert_int_equal(store_stats(b->s).batches, 1);
 }
 
 struct again {
-    struct bed *b;
+    struct fixture *b;
     int left, done;
 };
 static void write_again(void *arg, uint64_t rev, const struct kerr *err)
@@ -133,7 +133,7 @@ static void test_callbacks_may_write(void **state)
 
     assert_int_equal(store_put(b->s, POD("", "a"), 0, "x", 1, write_again, &g, &err), 0);
     for (int i = 0; i < 20; i++)
-        bed_settle(b);
+        fixture_settle(b);
     assert_int_equal(g.done, 11);
     assert_int_equal(store_revision(b->s), 12);
     assert_int_equal(store_stats(b->s).batches, 11);
@@ -154,21 +154,21 @@ static void test_list_is_in_key_order(void **state)
     CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
     int seen = 0;
 
-    bed_assert_list(b, NULL, 0, ""); /* never heard of */
-    bed_put(b, POD("b", "x"), 0, "1");
-    bed_put(b, POD("a", "z"), 0, "2");
-    bed_put(b, POD("a", "y"), 0, "3");
-    bed_put(b, POD("a-b", "y"), 0, "4");
-    bed_put(b, &(struct store_key){ "nodes", "", "n" }, 0, "5");
-    bed_assert_list(b, NULL, 0, "a/y@4=3 a/z@3=2 a-b/y@5=4 b/x@2=1 ");
-    bed_assert_list(b, "a", 0, "a/y@4=3 a/z@3=2 ");
-    bed_assert_list(b, "", 0, "");
-    bed_assert_list(b, "zz", 0, "");
+    fixture_assert_list(b, NULL, 0, ""); /* never heard of */
+    fixture_put(b, POD("b", "x"), 0, "1");
+    fixture_put(b, POD("a", "z"), 0, "2");
+    fixture_put(b, POD("a", "y"), 0, "3");
+    fixture_put(b, POD("a-b", "y"), 0, "4");
+    fixture_put(b, &(struct store_key){ "nodes", "", "n" }, 0, "5");
+    fixture_assert_list(b, NULL, 0, "a/y@4=3 a/z@3=2 a-b/y@5=4 b/x@2=1 ");
+    fixture_assert_list(b, "a", 0, "a/y@4=3 a/z@3=2 ");
+    fixture_assert_list(b, "", 0, "");
+    fixture_assert_list(b, "zz", 0, "");
     assert_int_equal(store_list(b->s, "pods", NULL, 0, NULL, stop_at_two, &seen, &err), 0);
     assert_int_equal(seen, 2);
-    assert_int_equal(store_list(b->s, "pods", NULL, 0, POD("a", "y"), bed_note, &out, &err), 0);
-    assert_int_equal(store_list(b->s, "pods", "a", 0, POD("a", "z"), bed_note, &out, &err), 0);
-    assert_int_equal(store_list(b->s, "pods", "b", 0, POD("a", "z"), bed_note, &out, &err), 0);
+    assert_int_equal(store_list(b->s, "pods", NULL, 0, POD("a", "y"), fixture_note, &out, &err), 0);
+    assert_int_equal(store_list(b->s, "pods", "a", 0, POD("a", "z"), fixture_note, &out, &err), 0);
+    assert_int_equal(store_list(b->s, "pods", "b", 0, POD("a", "z"), fixture_note, &out, &err), 0);
     assert_string_equal(strbuf_str(&out), "a/z@3=2 a-b/y@5=4 b/x@2=1 b/x@2=1 ");
     assert_int_equal(store_count(b->s, "pods", NULL), 4);
     assert_int_equal(store_count(b->s, "pods", "a"), 2);
@@ -181,44 +181,44 @@ static void test_list_as_of_a_revision(void **state)
 {
     SETUP(0);
 
-    bed_put(b, POD("", "a"), 0, "a2");
-    bed_put(b, POD("", "b"), 0, "b3");
-    bed_put(b, POD("", "a"), 2, "a4");
-    bed_delete(b, POD("", "b"), 3, "b5");
-    bed_put(b, POD("", "b"), 0, "b6");
-    bed_delete(b, POD("", "a"), 4, "a7");
+    fixture_put(b, POD("", "a"), 0, "a2");
+    fixture_put(b, POD("", "b"), 0, "b3");
+    fixture_put(b, POD("", "a"), 2, "a4");
+    fixture_delete(b, POD("", "b"), 3, "b5");
+    fixture_put(b, POD("", "b"), 0, "b6");
+    fixture_delete(b, POD("", "a"), 4, "a7");
     for (int reopened = 0; reopened < (b->kind.disk ? 2 : 1); reopened++) {
-        bed_assert_list(b, NULL, 1, "");
-        bed_assert_list(b, NULL, 2, "/a@2=a2 ");
-        bed_assert_list(b, NULL, 3, "/a@2=a2 /b@3=b3 ");
-        bed_assert_list(b, NULL, 4, "/a@4=a4 /b@3=b3 ");
-        bed_assert_list(b, NULL, 5, "/a@4=a4 ");
-        bed_assert_list(b, NULL, 6, "/a@4=a4 /b@6=b6 ");
-        bed_assert_list(b, NULL, 7, "/b@6=b6 ");
-        bed_assert_list(b, NULL, 0, "/b@6=b6 ");
+        fixture_assert_list(b, NULL, 1, "");
+        fixture_assert_list(b, NULL, 2, "/a@2=a2 ");
+        fixture_assert_list(b, NULL, 3, "/a@2=a2 /b@3=b3 ");
+        fixture_assert_list(b, NULL, 4, "/a@4=a4 /b@3=b3 ");
+        fixture_assert_list(b, NULL, 5, "/a@4=a4 ");
+        fixture_assert_list(b, NULL, 6, "/a@4=a4 /b@6=b6 ");
+        fixture_assert_list(b, NULL, 7, "/b@6=b6 ");
+        fixture_assert_list(b, NULL, 0, "/b@6=b6 ");
         assert_int_equal(store_count(b->s, "pods", NULL), 1);
         if (b->kind.disk)
-            bed_reopen(b);
+            fixture_reopen(b);
     }
     store_compact(b->s, 5);
-    bed_settle(b);
+    fixture_settle(b);
     assert_int_equal(store_stats(b->s).oldest, 5);
-    assert_int_equal(store_list(b->s, "pods", NULL, 4, NULL, bed_note, NULL, &err), -EIDRM);
+    assert_int_equal(store_list(b->s, "pods", NULL, 4, NULL, fixture_note, NULL, &err), -EIDRM);
     assert_int_equal(err.reason, KR_EXPIRED);
-    bed_assert_list(b, NULL, 5, "/a@4=a4 ");
-    bed_assert_list(b, NULL, 6, "/a@4=a4 /b@6=b6 ");
-    bed_assert_list(b, NULL, 7, "/b@6=b6 ");
+    fixture_assert_list(b, NULL, 5, "/a@4=a4 ");
+    fixture_assert_list(b, NULL, 6, "/a@4=a4 /b@6=b6 ");
+    fixture_assert_list(b, NULL, 7, "/b@6=b6 ");
     store_compact(b->s, 100); /* not beyond what is there */
-    bed_settle(b);
+    fixture_settle(b);
     assert_int_equal(store_stats(b->s).oldest, 7);
-    bed_assert_list(b, NULL, 7, "/b@6=b6 ");
-    assert_int_equal(store_list(b->s, "pods", NULL, 8, NULL, bed_note, NULL, &err), -ERANGE);
+    fixture_assert_list(b, NULL, 7, "/b@6=b6 ");
+    assert_int_equal(store_list(b->s, "pods", NULL, 8, NULL, fixture_note, NULL, &err), -ERANGE);
 }
 
 static bool add_neighbours(void *arg, const struct store_key *k, uint64_t rev, const char *doc,
                            size_t n)
 {
-    struct bed *b = arg;
+    struct fixture *b = arg;
     char before[32], after[32];
 
     (void)rev, (void)doc, (void)n;
@@ -238,9 +238,9 @@ static void test_list_callback_may_write(void **state)
         (void)snprintf(name, sizeof name, "p%03d", i);
         assert_int_equal(store_put(b->s, POD("", name), 0, "d", 1, NULL, NULL, &err), 0);
     }
-    bed_settle(b);
+    fixture_settle(b);
     assert_int_equal(store_list(b->s, "pods", NULL, 0, NULL, add_neighbours, b, &err), 0);
-    bed_settle(b);
+    fixture_settle(b);
     assert_int_equal(store_count(b->s, "pods", NULL), 900);
 }
 
@@ -250,12 +250,12 @@ static void test_failed_batch_fails_its_writes_and_dependants(void **state)
 {
     SETUP(0);
     CLEANUP(strbuf_fini) struct strbuf doc = STRBUF_INIT;
-    CLEANUP(ear_fini) struct ear x = { 0 };
+    CLEANUP(recorder_fini) struct recorder x = { 0 };
     struct ack a[5] = { 0 };
     uint64_t rev = 0;
 
-    const uint64_t r = bed_put(b, POD("", "old"), 0, "1");
-    ear_watch(b, &x, NULL, r);
+    const uint64_t r = fixture_put(b, POD("", "old"), 0, "1");
+    recorder_watch(b, &x, NULL, r);
     store_fail_next_commit(b->s, ENOSPC);
     assert_int_equal(store_put(b->s, POD("", "old"), r, "2", 1, ack_fn, &a[0], &err), 0);
     assert_int_equal(store_put(b->s, POD("", "new"), 0, "1", 1, ack_fn, &a[1], &err), 0);
@@ -265,7 +265,7 @@ static void test_failed_batch_fails_its_writes_and_dependants(void **state)
         assert_int_equal(store_put(b->s, POD("", "new"), r + 3, "3", 1, ack_fn, &a[3], &err), 0);
         assert_int_equal(store_put(b->s, POD("", "other"), 0, "1", 1, ack_fn, &a[4], &err), 0);
     }
-    bed_settle(b);
+    fixture_settle(b);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(a[i].calls, 1);
         assert_int_equal(a[i].err.code, -ENOSPC);
@@ -280,16 +280,16 @@ static void test_failed_batch_fails_its_writes_and_dependants(void **state)
         assert_int_equal(a[4].err.code, 0);
     }
     /* Nothing of it was ever visible, and the overlay is as before. */
-    ear_assert(&x, pipelined ? "A/other@7=1 " : "");
+    recorder_assert(&x, pipelined ? "A/other@7=1 " : "");
     assert_int_equal(store_get_latest(b->s, POD("", "old"), &doc, &rev, &err), 0);
     assert_int_equal(rev, r);
     assert_int_equal(store_get_latest(b->s, POD("", "new"), &doc, &rev, &err), -ENOENT);
     assert_int_equal(store_stats(b->s).failed_batches, 1);
     /* The store goes on. */
-    assert_true(bed_put(b, POD("", "new"), 0, "5") > r + 3);
-    bed_put(b, POD("", "old"), r, "6");
+    assert_true(fixture_put(b, POD("", "new"), 0, "5") > r + 3);
+    fixture_put(b, POD("", "old"), r, "6");
     if (b->kind.disk)
-        bed_reopen(b);
+        fixture_reopen(b);
     assert_int_equal(store_count(b->s, "pods", NULL), pipelined ? 3 : 2);
 }
 
@@ -308,7 +308,7 @@ static void test_too_large_a_document_is_refused(void **state)
         (void)store_put(b->s, POD("", name), 0, big, n / 2, NULL, NULL, &err);
     }
     assert_int_equal(err.reason, KR_TOO_MANY_REQUESTS);
-    bed_settle(b);
+    fixture_settle(b);
     assert_int_equal(store_count(b->s, "pods", NULL), 16);
     assert_true(store_stats(b->s).ring_bytes <= 16 << 20);
 }
@@ -316,10 +316,10 @@ static void test_too_large_a_document_is_refused(void **state)
 static void test_close_waits_and_calls_nobody(void **state)
 {
     SETUP(0);
-    struct ear x = { 0 };
+    struct recorder x = { 0 };
     struct ack a = { 0 };
 
-    ear_watch(b, &x, NULL, store_revision(b->s));
+    recorder_watch(b, &x, NULL, store_revision(b->s));
     assert_int_equal(store_put(b->s, POD("", "a"), 0, "1", 1, ack_fn, &a, &err), 0);
     loop_turn(b->l); /* a batch may be under way */
     const int before = a.calls;
@@ -331,7 +331,7 @@ static void test_close_waits_and_calls_nobody(void **state)
     strbuf_fini(&x.text);
     loop_turn(b->l);
     assert_int_equal(a.calls, before);
-    bed_open(b);
+    fixture_open(b);
     assert_int_equal(store_count(b->s, "pods", NULL), b->kind.disk ? 2 : 0);
 }
 
@@ -339,8 +339,8 @@ static void test_quiet_store_lets_the_loop_end(void **state)
 {
     SETUP(.history = NSEC_PER_MSEC, .compact_every = NSEC_PER_MSEC);
 
-    bed_put(b, POD("", "a"), 0, "1");
-    bed_put(b, POD("", "a"), 2, "2");
+    fixture_put(b, POD("", "a"), 0, "1");
+    fixture_put(b, POD("", "a"), 2, "2");
     assert_int_equal(store_put(b->s, POD("", "a"), 3, "3", 1, NULL, NULL, &err), 0);
     loop_run(b->l); /* returns */
     assert_int_equal(store_revision(b->s), 4);
@@ -349,7 +349,7 @@ static void test_quiet_store_lets_the_loop_end(void **state)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static const struct bed_case cases[] = {
+static const struct fixture_case cases[] = {
     CASE(write_is_visible_once_acknowledged),
     CASE(writes_are_judged_at_once),
     CASE(writes_build_on_those_under_way),
@@ -366,5 +366,5 @@ static const struct bed_case cases[] = {
 
 int main(int argc, char **argv)
 {
-    return bed_run(cases, ARRAY_LEN(cases), argc, argv);
+    return fixture_run(cases, ARRAY_LEN(cases), argc, argv);
 }

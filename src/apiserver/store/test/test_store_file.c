@@ -1,5 +1,5 @@
 /* test_store_file.c - what can be wrong with a file: missing, foreign, damaged, in use, full. */
-#include "apiserver/store/test/bed.h"
+#include "apiserver/store/test/store_fixture.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-static const struct bed_kind on_disk = { true, false };
+static const struct fixture_kind on_disk = { true, false };
 
-static int try_open(struct bed *b, const char *path, struct kerr *err)
+static int try_open(struct fixture *b, const char *path, struct kerr *err)
 {
     struct store *s = NULL;
 
@@ -31,7 +31,7 @@ static void sql(const char *path, const char *text)
 
 static void test_missing_directory(void **state)
 {
-    CLEANUP(bed_free) struct bed *b = bed_new(on_disk, NULL);
+    CLEANUP(fixture_free) struct fixture *b = fixture_new(on_disk, NULL);
     struct kerr err;
 
     (void)state;
@@ -43,7 +43,7 @@ static void test_missing_directory(void **state)
 
 static void test_file_in_use_is_refused(void **state)
 {
-    CLEANUP(bed_free) struct bed *b = bed_new(on_disk, NULL);
+    CLEANUP(fixture_free) struct fixture *b = fixture_new(on_disk, NULL);
     char want[160];
     struct kerr err;
     int status = 1;
@@ -60,17 +60,17 @@ static void test_file_in_use_is_refused(void **state)
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
-    bed_put(b, POD("", "a"), 0, "1"); /* and the first goes on */
+    fixture_put(b, POD("", "a"), 0, "1"); /* and the first goes on */
 }
 
 static void test_file_is_private(void **state)
 {
-    CLEANUP(bed_free) struct bed *b = bed_new(on_disk, NULL);
+    CLEANUP(fixture_free) struct fixture *b = fixture_new(on_disk, NULL);
     CLEANUP(mem_free) char *wal = xasprintf("%s-wal", b->path);
     struct stat st;
 
     (void)state;
-    bed_put(b, POD("", "a"), 0, "1");
+    fixture_put(b, POD("", "a"), 0, "1");
     assert_int_equal(stat(b->path, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
     assert_int_equal(stat(wal, &st), 0);
@@ -79,14 +79,14 @@ static void test_file_is_private(void **state)
 
 static void test_damaged_file(void **state)
 {
-    CLEANUP(bed_free) struct bed *b = bed_new(on_disk, NULL);
+    CLEANUP(fixture_free) struct fixture *b = fixture_new(on_disk, NULL);
     char block[20000];
     struct kerr err;
 
     (void)state;
     for (int i = 0; i < 200; i++) {
         (void)snprintf(block, sizeof block, "p%d", i);
-        bed_put(b, POD("", block), 0, "doc");
+        fixture_put(b, POD("", block), 0, "doc");
     }
     b->s = store_close(b->s);
     memset(block, 'z', sizeof block);
@@ -104,7 +104,7 @@ static void test_damaged_file(void **state)
 
 static void test_foreign_and_newer_files(void **state)
 {
-    CLEANUP(bed_free) struct bed *b = bed_new(on_disk, NULL);
+    CLEANUP(fixture_free) struct fixture *b = fixture_new(on_disk, NULL);
     struct kerr err;
 
     (void)state;
@@ -121,7 +121,8 @@ static void test_foreign_and_newer_files(void **state)
 /* A disk that is really full, as far as a process can have one: a limit on the size of files. */
 static void test_full_disk_fails_writes_and_recovers(void **state)
 {
-    CLEANUP(bed_free) struct bed *b = bed_new((struct bed_kind){ true, true }, NULL);
+    CLEANUP(fixture_free)
+    struct fixture *b = fixture_new((struct fixture_kind){ true, true }, NULL);
     static char big[(512 << 10) + 1]; /* ends with a NUL */
     struct ack a = { 0 };
     struct kerr err = { 0 };
@@ -129,27 +130,27 @@ static void test_full_disk_fails_writes_and_recovers(void **state)
 
     (void)state;
     memset(big, 'b', sizeof big - 1);
-    bed_put(b, POD("", "first"), 0, "1");
+    fixture_put(b, POD("", "first"), 0, "1");
     getrlimit(RLIMIT_FSIZE, &old);
     signal(SIGXFSZ, SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &(struct rlimit){ 256 << 10, old.rlim_max });
     assert_int_equal(store_put(b->s, POD("", "big"), 0, big, sizeof big - 1, ack_fn, &a, &err), 0);
-    bed_settle(b);
+    fixture_settle(b);
     setrlimit(RLIMIT_FSIZE, &old);
     signal(SIGXFSZ, SIG_DFL);
     assert_int_equal(a.calls, 1);
     assert_true(a.err.code == -ENOSPC || a.err.code == -EIO);
     assert_non_null(strstr(a.err.text, b->path));
     assert_int_equal(store_count(b->s, "pods", NULL), 1);
-    bed_put(b, POD("", "big"), 0, big);
-    bed_reopen(b);
+    fixture_put(b, POD("", "big"), 0, big);
+    fixture_reopen(b);
     assert_int_equal(store_count(b->s, "pods", NULL), 2);
 }
 
 /* Closing does not wait for versions that are still to be removed: like a crash in between. */
 static void test_deleted_stay_deleted_when_compaction_is_cut_short(void **state)
 {
-    CLEANUP(bed_free) struct bed *b = bed_new(on_disk, NULL);
+    CLEANUP(fixture_free) struct fixture *b = fixture_new(on_disk, NULL);
     char name[16];
 
     (void)state;
@@ -165,7 +166,7 @@ static void test_deleted_stay_deleted_when_compaction_is_cut_short(void **state)
             else
                 store_delete(b->s, POD("gone", name), rev, "d", 1, NULL, NULL, NULL);
         }
-    bed_settle(b);
+    fixture_settle(b);
     const uint64_t revision = store_revision(b->s);
     for (int i = 0; i < 8; i++) {
         struct ack a = { 0 };
@@ -179,12 +180,12 @@ static void test_deleted_stay_deleted_when_compaction_is_cut_short(void **state)
                 loop_advance(b->l, NSEC_PER_MSEC / 10);
             assert_int_equal(a.calls, tries + 1);
         }
-        bed_reopen(b);
+        fixture_reopen(b);
         assert_int_equal(store_count(b->s, "pods", "gone"), 0);
         assert_int_equal(store_count(b->s, "pods", "kept"), i + 1);
         assert_true(store_revision(b->s) > revision);
     }
-    bed_settle(b);
+    fixture_settle(b);
 }
 
 int main(int argc, char **argv)

@@ -4,7 +4,7 @@
  * it at a random moment, opens the file and looks: every acknowledged object is there, none is half
  * there, revisions never go back, watches resume. 5 rounds; 20 with KOORD_TEST_FULL=1.
  */
-#include "apiserver/store/test/bed.h"
+#include "apiserver/store/test/store_fixture.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -156,10 +156,10 @@ static bool survey_item(void *arg, const struct store_key *k, uint64_t rev, cons
     return true;
 }
 
-static void check(struct bed *b, int round, uint64_t acked)
+static void check(struct fixture *b, int round, uint64_t acked)
 {
     static struct survey v;
-    CLEANUP(ear_fini) struct ear x = { 0 };
+    CLEANUP(recorder_fini) struct recorder x = { 0 };
     struct kerr err = { 0 };
     size_t known = 0;
 
@@ -176,9 +176,9 @@ static void check(struct bed *b, int round, uint64_t acked)
             assert_true(v.present[i]);
     }
     /* A watcher at the last acknowledged revision resumes, or is told that it is too late. */
-    const int r = store_watch(b->s, "pods", NULL, acked, &ear_handler, &x, &x.w, &err);
+    const int r = store_watch(b->s, "pods", NULL, acked, &recorder_handler, &x, &x.w, &err);
     assert_true(r == 0 || (r == -EIDRM && acked < store_stats(b->s).oldest));
-    bed_settle(b);
+    fixture_settle(b);
     if (r == 0)
         assert_true((uint64_t)x.events == store_revision(b->s) - acked || x.ends);
     assert_true(known > 0);
@@ -188,7 +188,8 @@ static void check(struct bed *b, int round, uint64_t acked)
 
 static void test_kill_in_the_middle(void **state)
 {
-    CLEANUP(bed_free) struct bed *b = bed_new((struct bed_kind){ true, false }, NULL);
+    CLEANUP(fixture_free)
+    struct fixture *b = fixture_new((struct fixture_kind){ true, false }, NULL);
     CLEANUP(loop_free) struct loop *rng = loop_new_virtual(0, 7);
     const char *full = getenv("KOORD_TEST_FULL");
     const int rounds = full && *full ? 20 : 5;
@@ -210,7 +211,7 @@ static void test_kill_in_the_middle(void **state)
         close(fds[0]);
         assert_int_equal(waitpid(pid, &status, 0), pid);
         assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-        bed_open(b);
+        fixture_open(b);
         assert_true(store_revision(b->s) > revision);
         revision = store_revision(b->s);
         check(b, round, acked);

@@ -4,7 +4,7 @@
  * the same things: documents, lists as of revisions, watch streams; while writes are under way,
  * batches fail, history is compacted and the file is closed and opened again.
  */
-#include "apiserver/store/test/bed.h"
+#include "apiserver/store/test/store_fixture.h"
 
 enum { KEYS = 24, WATCHES = 6, STEPS = 3000 };
 
@@ -28,7 +28,7 @@ struct mwatch {
     struct vec_of(char *) old;
 };
 struct model {
-    struct bed *b;
+    struct fixture *b;
     struct loop *rng; /* a virtual loop just for its random numbers */
     struct vec_of(struct mevent) events;
     struct vec_of(struct mwrite *) pending;
@@ -311,7 +311,7 @@ static void all_watches(struct model *m, bool end)
 
 static void one_step(struct model *m)
 {
-    struct bed *b = m->b;
+    struct fixture *b = m->b;
     const uint64_t what = pick(m, 100), now = store_revision(b->s);
 
     if (what < 50) {
@@ -332,9 +332,9 @@ static void one_step(struct model *m)
         store_compact(b->s, now > 60 ? now - 60 + pick(m, 60) : 0);
         m->floor = store_stats(b->s).oldest;
     } else if (b->kind.disk && pick(m, 4) == 0) {
-        bed_settle(b);
+        fixture_settle(b);
         all_watches(m, true);
-        bed_reopen(b);
+        fixture_reopen(b);
         assert_true(store_revision(b->s) == now || m->events.n);
         assert_true(m->events.n == 0 || store_revision(b->s) == vec_last(&m->events).rev);
         assert_true(store_stats(b->s).oldest <= m->floor);
@@ -343,23 +343,23 @@ static void one_step(struct model *m)
     all_watches(m, false);
 }
 
-static void run_model(struct bed_kind kind, uint64_t seed)
+static void run_model(struct fixture_kind kind, uint64_t seed)
 {
     struct model m = { .rng = loop_new_virtual(0, seed) };
 
-    m.b =
-        bed_new(kind, &(struct store_opts){ .ring_bytes = 4000, .history = 10000 * NSEC_PER_SEC });
+    m.b = fixture_new(kind,
+                      &(struct store_opts){ .ring_bytes = 4000, .history = 10000 * NSEC_PER_SEC });
     for (size_t i = 0; i < WATCHES; i++)
         m.watch[i].m = &m;
     for (int i = 0; i < STEPS; i++)
         one_step(&m);
-    bed_settle(m.b);
+    fixture_settle(m.b);
     assert_int_equal(m.pending.n, 0);
     for (int i = 0; i < 200; i++) { /* let the watchers catch up */
         for (size_t w = 0; w < WATCHES; w++)
             if (m.watch[w].w)
                 store_watch_resume(m.watch[w].w);
-        bed_settle(m.b);
+        fixture_settle(m.b);
         all_watches(&m, false);
     }
     for (size_t w = 0; w < WATCHES; w++)
@@ -373,7 +373,7 @@ static void run_model(struct bed_kind kind, uint64_t seed)
         check_list(&m, at);
     assert_true(m.acked > 100 && m.failed > 10 && m.told > 100);
     all_watches(&m, true);
-    bed_free(m.b);
+    fixture_free(m.b);
     vec_foreach(&m.events, i)
         free(m.events.items[i].doc);
     vec_fini(&m.events);
@@ -385,14 +385,14 @@ static void test_memory_is_like_the_model(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++)
-        run_model((struct bed_kind){ false, false }, seed);
+        run_model((struct fixture_kind){ false, false }, seed);
 }
 
 static void test_disk_is_like_the_model(void **state)
 {
     (void)state;
     for (uint64_t seed = 11; seed <= 14; seed++)
-        run_model((struct bed_kind){ true, false }, seed);
+        run_model((struct fixture_kind){ true, false }, seed);
 }
 
 int main(int argc, char **argv)

@@ -1,6 +1,6 @@
-/* bed.h - a store on a loop for tests: both backends, both kinds of loop, one table. */
-#ifndef KOORD_APISERVER_STORE_TEST_BED_H
-#define KOORD_APISERVER_STORE_TEST_BED_H
+/* store_fixture.h - a store on a loop for tests: both backends, both kinds of loop, one table. */
+#ifndef KOORD_APISERVER_STORE_TEST_STORE_FIXTURE_H
+#define KOORD_APISERVER_STORE_TEST_STORE_FIXTURE_H
 #include "apiserver/store/store.h"
 #include "base/vec.h"
 #include "loop/loop.h"
@@ -12,25 +12,25 @@
 
 #include <cmocka.h>
 
-struct bed_kind {
+struct fixture_kind {
     bool disk, real;
 };
-static const struct bed_kind bed_kinds[] = {
+static const struct fixture_kind fixture_kinds[] = {
     { false, false },
     { true, false },
     { false, true },
     { true, true },
 };
 
-struct bed {
-    struct bed_kind kind;
+struct fixture {
+    struct fixture_kind kind;
     struct loop *l;
     struct store *s;
     struct store_opts o;
     char dir[64], path[96];
 };
 
-static inline void bed_open(struct bed *b)
+static inline void fixture_open(struct fixture *b)
 {
     struct kerr err = { 0 };
 
@@ -39,9 +39,9 @@ static inline void bed_open(struct bed *b)
         fail_msg("%s", err.text);
 }
 
-static inline struct bed *bed_new(struct bed_kind kind, const struct store_opts *o)
+static inline struct fixture *fixture_new(struct fixture_kind kind, const struct store_opts *o)
 {
-    struct bed *b = xnew0(struct bed);
+    struct fixture *b = xnew0(struct fixture);
 
     b->kind = kind;
     if (o)
@@ -51,11 +51,11 @@ static inline struct bed *bed_new(struct bed_kind kind, const struct store_opts 
     if (!mkdtemp(b->dir))
         fail();
     (void)snprintf(b->path, sizeof b->path, "%s/state.db", b->dir);
-    bed_open(b);
+    fixture_open(b);
     return b;
 }
 
-static inline void bed_remove_files(const struct bed *b)
+static inline void fixture_remove_files(const struct fixture *b)
 {
     const char *const ends[] = { "", "-wal", "-shm", ".lock" };
     char name[128];
@@ -67,18 +67,18 @@ static inline void bed_remove_files(const struct bed *b)
     (void)rmdir(b->dir);
 }
 
-static inline struct bed *bed_free(struct bed *b)
+static inline struct fixture *fixture_free(struct fixture *b)
 {
     b->s = store_close(b->s);
     b->l = loop_free(b->l);
-    bed_remove_files(b);
+    fixture_remove_files(b);
     free(b);
     return NULL;
 }
-DEFINE_CLEANUP(bed_free, struct bed *)
+DEFINE_CLEANUP(fixture_free, struct fixture *)
 
 /* Until nothing is under way and everybody was told. */
-static inline void bed_settle(struct bed *b)
+static inline void fixture_settle(struct fixture *b)
 {
     if (!b->kind.real) {
         loop_advance(b->l, 20 * NSEC_PER_MSEC);
@@ -94,10 +94,10 @@ static inline void bed_settle(struct bed *b)
 }
 
 /* Ends without a crash of the process: what the next open finds is what was on disk. */
-static inline void bed_reopen(struct bed *b)
+static inline void fixture_reopen(struct fixture *b)
 {
     b->s = store_close(b->s);
-    bed_open(b);
+    fixture_open(b);
 }
 
 /* ---- keys and writes ------------------------------------------------------------------------- */
@@ -119,56 +119,56 @@ static inline UNUSED void ack_fn(void *arg, uint64_t rev, const struct kerr *err
 }
 
 /* Writes are judged in the call; these settle too and return the revision. */
-static inline UNUSED uint64_t bed_put(struct bed *b, const struct store_key *k, uint64_t from,
-                                      const char *doc)
+static inline UNUSED uint64_t fixture_put(struct fixture *b, const struct store_key *k,
+                                          uint64_t from, const char *doc)
 {
     struct ack a = { 0 };
     struct kerr err = { 0 };
 
     if (store_put(b->s, k, from, doc, strlen(doc), ack_fn, &a, &err) < 0)
         fail_msg("%s", err.text);
-    bed_settle(b);
+    fixture_settle(b);
     assert_int_equal(a.calls, 1);
     assert_int_equal(a.err.code, 0);
     return a.rev;
 }
 
-static inline UNUSED uint64_t bed_delete(struct bed *b, const struct store_key *k, uint64_t from,
-                                         const char *doc)
+static inline UNUSED uint64_t fixture_delete(struct fixture *b, const struct store_key *k,
+                                             uint64_t from, const char *doc)
 {
     struct ack a = { 0 };
     struct kerr err = { 0 };
 
     if (store_delete(b->s, k, from, doc, strlen(doc), ack_fn, &a, &err) < 0)
         fail_msg("%s", err.text);
-    bed_settle(b);
+    fixture_settle(b);
     assert_int_equal(a.calls, 1);
     assert_int_equal(a.err.code, 0);
     return a.rev;
 }
 
 /* "ns/name@rev=doc " for each object. */
-static inline bool bed_note(void *arg, const struct store_key *k, uint64_t rev, const char *doc,
-                            size_t n)
+static inline bool fixture_note(void *arg, const struct store_key *k, uint64_t rev, const char *doc,
+                                size_t n)
 {
     strbuf_appendf(arg, "%s/%s@%llu=%.*s ", k->ns, k->name, (unsigned long long)rev, (int)n, doc);
     return true;
 }
 
-static inline UNUSED void bed_assert_list(struct bed *b, const char *ns, uint64_t at,
-                                          const char *want)
+static inline UNUSED void fixture_assert_list(struct fixture *b, const char *ns, uint64_t at,
+                                              const char *want)
 {
     CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
     struct kerr err = { 0 };
 
-    if (store_list(b->s, "pods", ns, at, NULL, bed_note, &out, &err) < 0)
+    if (store_list(b->s, "pods", ns, at, NULL, fixture_note, &out, &err) < 0)
         fail_msg("%s", err.text);
     assert_string_equal(strbuf_str(&out), want);
 }
 
 /* ---- a watcher that writes down what it hears ------------------------------------------------ */
 
-struct ear {
+struct recorder {
     struct strbuf text;
     int events, ends, stop_after; /* stop_after: returns false at this event; 0: never */
     uint64_t progress;
@@ -176,9 +176,9 @@ struct ear {
     struct store_watch *w;
 };
 
-static inline bool ear_event(void *arg, const struct store_event *e)
+static inline bool recorder_event(void *arg, const struct store_event *e)
 {
-    struct ear *x = arg;
+    struct recorder *x = arg;
 
     strbuf_appendf(&x->text, "%c%s/%s@%llu=%.*s", "AMD"[e->type], e -> key.ns, e->key.name,
                    (unsigned long long)e->rev, (int)e->n, e->doc);
@@ -187,35 +187,37 @@ static inline bool ear_event(void *arg, const struct store_event *e)
     strbuf_appendc(&x->text, ' ');
     return ++x->events != x->stop_after;
 }
-static inline void ear_progress(void *arg, uint64_t rev)
+static inline void recorder_progress(void *arg, uint64_t rev)
 {
-    ((struct ear *)arg)->progress = rev;
+    ((struct recorder *)arg)->progress = rev;
 }
-static inline void ear_end(void *arg, const struct kerr *err)
+static inline void recorder_end(void *arg, const struct kerr *err)
 {
-    struct ear *x = arg;
+    struct recorder *x = arg;
 
     x->ends++;
     x->err = *err;
     x->w = NULL;
 }
-static const struct store_watch_handler ear_handler = { ear_event, ear_progress, ear_end };
+static const struct store_watch_handler recorder_handler = { recorder_event, recorder_progress,
+                                                             recorder_end };
 
-static inline UNUSED void ear_watch(struct bed *b, struct ear *x, const char *ns, uint64_t from)
+static inline UNUSED void recorder_watch(struct fixture *b, struct recorder *x, const char *ns,
+                                         uint64_t from)
 {
     struct kerr err = { 0 };
 
-    if (store_watch(b->s, "pods", ns, from, &ear_handler, x, &x->w, &err) < 0)
+    if (store_watch(b->s, "pods", ns, from, &recorder_handler, x, &x->w, &err) < 0)
         fail_msg("%s", err.text);
 }
-static inline UNUSED void ear_assert(struct ear *x, const char *want)
+static inline UNUSED void recorder_assert(struct recorder *x, const char *want)
 {
     assert_string_equal(strbuf_str(&x->text), want);
     strbuf_reset(&x->text);
     if (x->text.data)
         x->text.data[0] = '\0';
 }
-static inline UNUSED void ear_fini_p(struct ear *x)
+static inline UNUSED void recorder_fini_p(struct recorder *x)
 {
     x->w = store_unwatch(x->w);
     strbuf_fini(&x->text);
@@ -223,7 +225,7 @@ static inline UNUSED void ear_fini_p(struct ear *x)
 
 /* ---- every case on every kind of store and loop ---------------------------------------------- */
 
-struct bed_case {
+struct fixture_case {
     const char *name;
     CMUnitTestFunction fn;
 };
@@ -231,23 +233,24 @@ struct bed_case {
     {                  \
 #fn, test_##fn \
     }
-enum { BED_CASES_MAX = 32 };
+enum { FIXTURE_CASES_MAX = 32 };
 
-static inline UNUSED int bed_run(const struct bed_case *cases, size_t ncases, int argc, char **argv)
+static inline UNUSED int fixture_run(const struct fixture_case *cases, size_t ncases, int argc,
+                                     char **argv)
 {
-    static struct CMUnitTest tests[BED_CASES_MAX * ARRAY_LEN(bed_kinds)];
+    static struct CMUnitTest tests[FIXTURE_CASES_MAX * ARRAY_LEN(fixture_kinds)];
     static char names[ARRAY_LEN(tests)][80];
     size_t n = 0;
 
-    assert(ncases <= BED_CASES_MAX);
-    for (size_t k = 0; k < ARRAY_LEN(bed_kinds); k++)
+    assert(ncases <= FIXTURE_CASES_MAX);
+    for (size_t k = 0; k < ARRAY_LEN(fixture_kinds); k++)
         for (size_t c = 0; c < ncases; c++, n++) {
             (void)snprintf(names[n], sizeof names[n], "test_%s [%s, %s loop]", cases[c].name,
-                           bed_kinds[k].disk ? "disk" : "memory",
-                           bed_kinds[k].real ? "real" : "virtual");
+                           fixture_kinds[k].disk ? "disk" : "memory",
+                           fixture_kinds[k].real ? "real" : "virtual");
             tests[n] = (struct CMUnitTest){ .name = names[n],
                                             .test_func = cases[c].fn,
-                                            .initial_state = (void *)&bed_kinds[k] };
+                                            .initial_state = (void *)&fixture_kinds[k] };
         }
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
