@@ -10,7 +10,7 @@
 
 #include "base/map.h"
 #include "client/informer.h"
-#include "client/test/rig.h"
+#include "client/test/client_fixture.h"
 
 enum { KEYS = 150 };
 
@@ -85,7 +85,7 @@ static void on_delete(void *arg, struct kobj *o)
 static const struct informer_handler handler = { on_add, on_update, on_delete, NULL };
 
 struct run {
-    struct rig rig;
+    struct client_fixture client;
     struct informer *inf;
     struct model model;
     uint64_t events, wanted;
@@ -93,41 +93,41 @@ struct run {
 
 static bool chance(struct run *r, unsigned in_1000)
 {
-    return loop_rand_below(r->rig.loop, 1000) < in_1000;
+    return loop_rand_below(r->client.loop, 1000) < in_1000;
 }
 
 static void change_an_object(struct run *r)
 {
     char name[32], body[96];
-    snprintf(name, sizeof name, "p%llu", (unsigned long long)loop_rand_below(r->rig.loop, KEYS));
-    if (chance(r, 300) && fake_delete(r->rig.fake, PODS, name)) {
+    snprintf(name, sizeof name, "p%llu", (unsigned long long)loop_rand_below(r->client.loop, KEYS));
+    if (chance(r, 300) && fake_delete(r->client.fake, PODS, name)) {
         r->events++;
         return;
     }
     snprintf(body, sizeof body, "{\"spec\":{\"nodeName\":\"n%llu\"}}",
-             (unsigned long long)loop_rand_below(r->rig.loop, 50));
-    fake_put(r->rig.fake, PODS, name, body);
+             (unsigned long long)loop_rand_below(r->client.loop, 50));
+    fake_put(r->client.fake, PODS, name, body);
     r->events++;
 }
 
 static void disturb(struct run *r)
 {
     if (chance(r, 4))
-        fake_break_connections(r->rig.fake);
+        fake_break_connections(r->client.fake);
     if (chance(r, 6))
-        fake_end_watches(r->rig.fake);
+        fake_end_watches(r->client.fake);
     if (chance(r, 2))
-        fake_compact(r->rig.fake);
+        fake_compact(r->client.fake);
     if (chance(r, 20))
-        fake_bookmark_all(r->rig.fake);
+        fake_bookmark_all(r->client.fake);
     if (chance(r, 2))
-        fake_refuse(r->rig.fake, true);
+        fake_refuse(r->client.fake, true);
     if (chance(r, 100))
-        fake_refuse(r->rig.fake, false);
+        fake_refuse(r->client.fake, false);
     if (chance(r, 3))
-        loop_set_wall(r->rig.loop,
-                      loop_wall(r->rig.loop) +
-                          ((nsec_t)loop_rand_below(r->rig.loop, 7200) - 3600) * NSEC_PER_SEC);
+        loop_set_wall(r->client.loop,
+                      loop_wall(r->client.loop) +
+                          ((nsec_t)loop_rand_below(r->client.loop, 7200) - 3600) * NSEC_PER_SEC);
 }
 
 static void set_faults(struct run *r, bool on)
@@ -142,10 +142,10 @@ static void set_faults(struct run *r, bool on)
                                   .status_429 = 20,
                                   .slow = 100,
                                   .slow_max = 5 * NSEC_PER_SEC };
-    http_fault_set(r->rig.faulty, &f);
-    fake_replay_on_watch(r->rig.fake, on ? 20 : 0);
+    http_fault_set(r->client.faulty, &f);
+    fake_replay_on_watch(r->client.fake, on ? 20 : 0);
     if (!on)
-        fake_refuse(r->rig.fake, false);
+        fake_refuse(r->client.fake, false);
 }
 
 struct check {
@@ -175,8 +175,8 @@ static void settle_and_compare(struct run *r, uint64_t seed)
 {
     struct check c = { .r = r };
     set_faults(r, false);
-    rig_run(&r->rig, 180 * NSEC_PER_SEC);
-    fake_each(r->rig.fake, "pods", check_one, &c);
+    client_fixture_run(&r->client, 180 * NSEC_PER_SEC);
+    fake_each(r->client.fake, "pods", check_one, &c);
     if (!c.wrong && informer_count(r->inf) != c.n)
         c.wrong = "the cache holds objects the server does not have";
     if (!c.wrong && r->model.alive != c.n)
@@ -198,7 +198,7 @@ static void run_fini(struct run *r)
         free(t);
     }
     map_fini(&r->model.keys);
-    rig_fini(&r->rig);
+    client_fixture_fini(&r->client);
 }
 
 static struct informer_stats simulate(uint64_t seed, uint64_t wanted)
@@ -206,8 +206,8 @@ static struct informer_stats simulate(uint64_t seed, uint64_t wanted)
     struct run r = { .wanted = wanted };
     struct informer_opts o = { .kind = kind_find("pods"), .page = 50 };
 
-    rig_init(&r.rig, seed);
-    r.inf = informer_new(r.rig.kube, &o);
+    client_fixture_init(&r.client, seed);
+    r.inf = informer_new(r.client.kube, &o);
     informer_add_handler(r.inf, &handler, &r.model);
     set_faults(&r, true);
     informer_start(r.inf);
@@ -216,7 +216,8 @@ static struct informer_stats simulate(uint64_t seed, uint64_t wanted)
         change_an_object(&r);
         disturb(&r);
         if (chance(&r, 300))
-            rig_run(&r.rig, (nsec_t)loop_rand_below(r.rig.loop, 200) * NSEC_PER_MSEC);
+            client_fixture_run(&r.client,
+                               (nsec_t)loop_rand_below(r.client.loop, 200) * NSEC_PER_MSEC);
         if (r.events >= next_check) {
             next_check += wanted / 5;
             settle_and_compare(&r, seed);

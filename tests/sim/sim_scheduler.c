@@ -215,7 +215,7 @@ static void calm(struct sim *s)
 static void sim_start(struct sim *s, uint64_t seed)
 {
     hash_set_key(seed, 1); /* it decides the order of maps */
-    klog_set_sink(rig_quiet, NULL);
+    klog_set_sink(client_fixture_quiet, NULL);
     s->seed = seed;
     s->loop = loop_new_virtual(WALL0, seed);
     s->strings = intern_new();

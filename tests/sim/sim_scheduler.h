@@ -6,7 +6,7 @@
  */
 #ifndef KOORD_TESTS_SIM_SCHEDULER_H
 #define KOORD_TESTS_SIM_SCHEDULER_H
-#include "client/test/rig.h"
+#include "client/test/client_fixture.h"
 
 #include "base/vec.h"
 #include "scheduler/framework/profile.h"

@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "client/auth.h"
 #include "client/kubeconfig.h"
-#include "client/test/rig.h"
+#include "client/test/client_fixture.h"
 
 static void write_file(const char *path, const char *text, mode_t mode)
 {
@@ -57,7 +57,7 @@ static void test_token_file_is_read_again(void **state)
     (void)state;
     assert_true(fd >= 0);
     close(fd);
-    klog_set_sink(rig_quiet, NULL);
+    klog_set_sink(client_fixture_quiet, NULL);
     write_file(path, "one\n", 0600);
     struct kube_config c = { .token_file = path };
     struct auth *a = auth_new(l, &c);

@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "client/events.h"
-#include "client/test/rig.h"
+#include "client/test/client_fixture.h"
 #include "json/kj.h"
 
 #define EVENTS "/api/v1/namespaces/ns/events"
@@ -28,7 +28,7 @@ static void keep_first(void *arg, const char *ns, const char *name, const char *
 }
 
 /* The only event there is, parsed. */
-static struct kj_doc *the_event(struct rig *r)
+static struct kj_doc *the_event(struct client_fixture *r)
 {
     struct first f = { 0 };
     struct kj_doc *doc = NULL;
@@ -41,16 +41,16 @@ static struct kj_doc *the_event(struct rig *r)
 
 static void test_an_event_has_the_usual_shape(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
 
     (void)state;
-    rig_init(&r, 1);
+    client_fixture_init(&r, 1);
     CLEANUP(recorder_free)
     struct recorder *rec =
         recorder_new(r.kube, &(struct recorder_opts){ .component = "koordlet", .host = "node-1" });
     recorder_event(rec, &pod, true, "Evicted", NULL, "used %d%% of %s", 95, "memory");
     assert_int_equal(fake_count(r.fake, "events"), 0); /* never from inside the call */
-    rig_run(&r, NSEC_PER_SEC);
+    client_fixture_run(&r, NSEC_PER_SEC);
     CLEANUP(kj_doc_free) struct kj_doc *doc = the_event(&r);
     const struct kj_val *e = kj_root(doc);
     assert_string_equal(kj_str(kj_get(e, "reason")), "Evicted");
@@ -67,15 +67,15 @@ static void test_an_event_has_the_usual_shape(void **state)
 
 static void test_repeats_count_up_one_object(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
 
     (void)state;
-    rig_init(&r, 2);
+    client_fixture_init(&r, 2);
     CLEANUP(recorder_free)
     struct recorder *rec = recorder_new(r.kube, &(struct recorder_opts){ .component = "c" });
     for (int i = 0; i < 5; i++) {
         recorder_event(rec, &pod, false, "Same", NULL, "text");
-        rig_run(&r, 10 * NSEC_PER_SEC);
+        client_fixture_run(&r, 10 * NSEC_PER_SEC);
     }
     CLEANUP(kj_doc_free) struct kj_doc *doc = the_event(&r);
     assert_int_equal(kj_i64_or(kj_get(kj_root(doc), "count"), 0), 5);
@@ -86,16 +86,16 @@ static void test_repeats_count_up_one_object(void **state)
 
 static void test_series_form(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
 
     (void)state;
-    rig_init(&r, 3);
+    client_fixture_init(&r, 3);
     CLEANUP(recorder_free)
     struct recorder *rec = recorder_new(
         r.kube, &(struct recorder_opts){ .component = "koord-scheduler", .series = true });
     for (int i = 0; i < 3; i++) {
         recorder_event(rec, &pod, true, "FailedScheduling", "Scheduling", "0/5 nodes");
-        rig_run(&r, NSEC_PER_SEC);
+        client_fixture_run(&r, NSEC_PER_SEC);
     }
     CLEANUP(kj_doc_free) struct kj_doc *doc = the_event(&r);
     const struct kj_val *e = kj_root(doc);
@@ -108,31 +108,31 @@ static void test_series_form(void **state)
 
 static void test_series_form_always_has_an_action(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
 
     (void)state;
-    rig_init(&r, 8);
+    client_fixture_init(&r, 8);
     CLEANUP(recorder_free)
     struct recorder *rec =
         recorder_new(r.kube, &(struct recorder_opts){ .component = "c", .series = true });
     recorder_event(rec, &pod, true, "Evicted", NULL, "m");
-    rig_run(&r, NSEC_PER_SEC);
+    client_fixture_run(&r, NSEC_PER_SEC);
     CLEANUP(kj_doc_free) struct kj_doc *doc = the_event(&r);
     assert_string_equal(kj_str_or(kj_get(kj_root(doc), "action"), ""), "Evicted");
 }
 
 static void test_repeats_in_one_turn_arrive_in_order(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
 
     (void)state;
-    rig_init(&r, 9);
+    client_fixture_init(&r, 9);
     CLEANUP(recorder_free)
     struct recorder *rec = recorder_new(r.kube, &(struct recorder_opts){ .component = "c" });
     http_fault_set(r.faulty, &(struct http_faults){ .slow = 500, .slow_max = NSEC_PER_SEC });
     for (int i = 0; i < 20; i++)
         recorder_event(rec, &pod, false, "Same", NULL, "text");
-    rig_run(&r, 60 * NSEC_PER_SEC);
+    client_fixture_run(&r, 60 * NSEC_PER_SEC);
     CLEANUP(kj_doc_free) struct kj_doc *doc = the_event(&r);
     assert_int_equal(kj_i64_or(kj_get(kj_root(doc), "count"), 0), 20);
     assert_int_equal(recorder_stats(rec).written, 1);
@@ -141,15 +141,15 @@ static void test_repeats_in_one_turn_arrive_in_order(void **state)
 
 static void test_many_messages_of_one_reason_are_folded(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
 
     (void)state;
-    rig_init(&r, 4);
+    client_fixture_init(&r, 4);
     CLEANUP(recorder_free)
     struct recorder *rec = recorder_new(r.kube, &(struct recorder_opts){ .component = "c" });
     for (int i = 0; i < 20; i++) {
         recorder_event(rec, &pod, true, "Bad", NULL, "attempt %d", i);
-        rig_run(&r, NSEC_PER_SEC);
+        client_fixture_run(&r, NSEC_PER_SEC);
     }
     assert_int_equal(fake_count(r.fake, "events"), 11); /* ten, and one for all the others */
     assert_int_equal(recorder_stats(rec).folded, 10);
@@ -157,11 +157,11 @@ static void test_many_messages_of_one_reason_are_folded(void **state)
 
 static void test_a_noisy_object_is_cut_off_others_are_not(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     struct event_about other = pod;
 
     (void)state;
-    rig_init(&r, 5);
+    client_fixture_init(&r, 5);
     CLEANUP(recorder_free)
     struct recorder *rec = recorder_new(r.kube, &(struct recorder_opts){ .component = "c" });
     for (int i = 0; i < 100; i++)
@@ -170,38 +170,38 @@ static void test_a_noisy_object_is_cut_off_others_are_not(void **state)
     other.name = "web-1";
     recorder_event(rec, &other, true, "Bad", NULL, "same");
     assert_int_equal(recorder_stats(rec).suppressed, 75);
-    rig_run(&r, 301 * NSEC_PER_SEC);
+    client_fixture_run(&r, 301 * NSEC_PER_SEC);
     recorder_event(rec, &pod, true, "Bad", NULL, "same");
     assert_int_equal(recorder_stats(rec).suppressed, 75); /* one more every five minutes */
-    rig_run(&r, NSEC_PER_SEC);
+    client_fixture_run(&r, NSEC_PER_SEC);
     assert_int_equal(fake_count(r.fake, "events"), 2);
 }
 
 static void test_an_expired_event_starts_anew(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     struct first f = { 0 };
 
     (void)state;
-    rig_init(&r, 6);
+    client_fixture_init(&r, 6);
     CLEANUP(recorder_free)
     struct recorder *rec = recorder_new(r.kube, &(struct recorder_opts){ .component = "c" });
     recorder_event(rec, &pod, false, "R", NULL, "m");
-    rig_run(&r, NSEC_PER_SEC);
+    client_fixture_run(&r, NSEC_PER_SEC);
     fake_each(r.fake, "events", keep_first, &f);
     assert_true(fake_delete(r.fake, EVENTS, f.name));
     recorder_event(rec, &pod, false, "R", NULL, "m");
-    rig_run(&r, NSEC_PER_SEC);
+    client_fixture_run(&r, NSEC_PER_SEC);
     CLEANUP(kj_doc_free) struct kj_doc *doc = the_event(&r);
     assert_int_equal(kj_i64_or(kj_get(kj_root(doc), "count"), 0), 2);
 }
 
 static void test_the_queue_is_bounded_and_survives_an_outage(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
 
     (void)state;
-    rig_init(&r, 7);
+    client_fixture_init(&r, 7);
     CLEANUP(recorder_free)
     struct recorder *rec =
         recorder_new(r.kube, &(struct recorder_opts){ .component = "c", .queue_max = 50 });
@@ -214,10 +214,10 @@ static void test_the_queue_is_bounded_and_survives_an_outage(void **state)
         recorder_event(rec, &about, false, "R", NULL, "m");
     }
     assert_int_equal(recorder_stats(rec).dropped, 150);
-    rig_run(&r, 30 * NSEC_PER_SEC);
+    client_fixture_run(&r, 30 * NSEC_PER_SEC);
     assert_int_equal(fake_count(r.fake, "events"), 0);
     fake_refuse(r.fake, false);
-    rig_run(&r, 120 * NSEC_PER_SEC);
+    client_fixture_run(&r, 120 * NSEC_PER_SEC);
     assert_int_equal(fake_count(r.fake, "events"), 50);
 }
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "client/informer.h"
-#include "client/test/rig.h"
+#include "client/test/client_fixture.h"
 #include "json/kj.h"
 
 struct news {
@@ -37,7 +37,8 @@ static void on_synced(void *arg)
 }
 static const struct informer_handler handler = { on_add, on_update, on_delete, on_synced };
 
-static struct informer *start(struct rig *r, const struct informer_opts *more, struct news *n)
+static struct informer *start(struct client_fixture *r, const struct informer_opts *more,
+                              struct news *n)
 {
     struct informer_opts o = more ? *more : (struct informer_opts){ 0 };
     o.kind = kind_find("pods");
@@ -48,7 +49,7 @@ static struct informer *start(struct rig *r, const struct informer_opts *more, s
     return inf;
 }
 
-static void put(struct rig *r, int i, const char *node)
+static void put(struct client_fixture *r, int i, const char *node)
 {
     char name[32], body[128];
     snprintf(name, sizeof name, "p%d", i);
@@ -72,7 +73,7 @@ static void check_one(void *arg, const char *ns, const char *name, const char *v
         c->wrong++;
 }
 
-static void assert_equal_to_server(struct rig *r, const struct informer *inf)
+static void assert_equal_to_server(struct client_fixture *r, const struct informer *inf)
 {
     struct check c = { .inf = inf };
     fake_each(r->fake, "pods", check_one, &c);
@@ -82,17 +83,17 @@ static void assert_equal_to_server(struct rig *r, const struct informer *inf)
 
 static void test_lists_in_pages_then_watches(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     struct news n = { 0 };
 
     (void)state;
-    rig_init(&r, 1);
+    client_fixture_init(&r, 1);
     for (int i = 0; i < 25; i++)
         put(&r, i, "n1");
     CLEANUP(informer_free)
     struct informer *inf = start(&r, &(struct informer_opts){ .page = 10 }, &n);
     assert_false(informer_synced(inf));
-    rig_run(&r, NSEC_PER_SEC);
+    client_fixture_run(&r, NSEC_PER_SEC);
     assert_true(informer_synced(inf));
     assert_int_equal(n.adds, 25);
     assert_int_equal(n.synced, 1);
@@ -100,7 +101,7 @@ static void test_lists_in_pages_then_watches(void **state)
     put(&r, 25, "n1");
     put(&r, 3, "n2");
     fake_delete(r.fake, PODS, "p7");
-    rig_run(&r, NSEC_PER_SEC);
+    client_fixture_run(&r, NSEC_PER_SEC);
     assert_int_equal(n.adds, 26);
     assert_int_equal(n.updates, 1);
     assert_int_equal(n.deletes, 1);
@@ -110,17 +111,17 @@ static void test_lists_in_pages_then_watches(void **state)
 
 static void test_an_ended_watch_resumes_without_a_list(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     struct news n = { 0 };
 
     (void)state;
-    rig_init(&r, 2);
+    client_fixture_init(&r, 2);
     put(&r, 0, "n1");
     CLEANUP(informer_free) struct informer *inf = start(&r, NULL, &n);
-    rig_run(&r, 10 * NSEC_PER_SEC);
+    client_fixture_run(&r, 10 * NSEC_PER_SEC);
     fake_end_watches(r.fake);
     put(&r, 1, "n1"); /* while nobody watches */
-    rig_run(&r, 5 * NSEC_PER_SEC);
+    client_fixture_run(&r, 5 * NSEC_PER_SEC);
     assert_equal_to_server(&r, inf);
     assert_int_equal(fake_stats(r.fake).lists, 1);
     assert_int_equal(fake_stats(r.fake).watches, 2);
@@ -128,25 +129,25 @@ static void test_an_ended_watch_resumes_without_a_list(void **state)
 
 static void test_expired_place_lists_again_and_tells_only_differences(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     struct news n = { 0 };
 
     (void)state;
-    rig_init(&r, 3);
+    client_fixture_init(&r, 3);
     for (int i = 0; i < 10; i++)
         put(&r, i, "n1");
     CLEANUP(informer_free) struct informer *inf = start(&r, NULL, &n);
-    rig_run(&r, 10 * NSEC_PER_SEC);
+    client_fixture_run(&r, 10 * NSEC_PER_SEC);
     fake_refuse(r.fake, true);
     fake_break_connections(r.fake);
     put(&r, 10, "n1");
     put(&r, 4, "n2");
     fake_delete(r.fake, PODS, "p5");
     fake_compact(r.fake);
-    rig_run(&r, 60 * NSEC_PER_SEC);
+    client_fixture_run(&r, 60 * NSEC_PER_SEC);
     assert_non_null(informer_problem(inf));
     fake_refuse(r.fake, false);
-    rig_run(&r, 120 * NSEC_PER_SEC);
+    client_fixture_run(&r, 120 * NSEC_PER_SEC);
     assert_equal_to_server(&r, inf);
     assert_int_equal(n.adds, 11);
     assert_int_equal(n.updates, 1);
@@ -158,43 +159,43 @@ static void test_expired_place_lists_again_and_tells_only_differences(void **sta
 
 static void test_a_resumed_watch_ends_the_problem(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     struct news n = { 0 };
 
     (void)state;
-    rig_init(&r, 13);
+    client_fixture_init(&r, 13);
     put(&r, 0, "n1");
     CLEANUP(informer_free) struct informer *inf = start(&r, NULL, &n);
-    rig_run(&r, 10 * NSEC_PER_SEC);
+    client_fixture_run(&r, 10 * NSEC_PER_SEC);
     fake_refuse(r.fake, true);
     fake_break_connections(r.fake);
-    rig_run(&r, 60 * NSEC_PER_SEC);
+    client_fixture_run(&r, 60 * NSEC_PER_SEC);
     assert_non_null(informer_problem(inf));
     fake_refuse(r.fake, false);
     while (fake_stats(r.fake).open_watches == 0)
-        rig_run(&r, NSEC_PER_SEC);
-    rig_run(&r, NSEC_PER_SEC);
+        client_fixture_run(&r, NSEC_PER_SEC);
+    client_fixture_run(&r, NSEC_PER_SEC);
     assert_null(informer_problem(inf));
     assert_int_equal(fake_stats(r.fake).lists, 1);
 }
 
 static void test_deleted_and_made_again_unseen_is_two_events(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     struct news n = { 0 };
 
     (void)state;
-    rig_init(&r, 4);
+    client_fixture_init(&r, 4);
     put(&r, 0, "n1");
     CLEANUP(informer_free) struct informer *inf = start(&r, NULL, &n);
-    rig_run(&r, 10 * NSEC_PER_SEC);
+    client_fixture_run(&r, 10 * NSEC_PER_SEC);
     fake_refuse(r.fake, true);
     fake_break_connections(r.fake);
     fake_delete(r.fake, PODS, "p0");
     put(&r, 0, "n9");
     fake_compact(r.fake);
     fake_refuse(r.fake, false);
-    rig_run(&r, 120 * NSEC_PER_SEC);
+    client_fixture_run(&r, 120 * NSEC_PER_SEC);
     assert_equal_to_server(&r, inf);
     assert_int_equal(n.deletes, 1);
     assert_int_equal(n.adds, 2);
@@ -203,22 +204,22 @@ static void test_deleted_and_made_again_unseen_is_two_events(void **state)
 
 static void test_old_news_replayed_at_reconnect_changes_nothing(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     struct news n = { 0 };
 
     (void)state;
-    rig_init(&r, 5);
+    client_fixture_init(&r, 5);
     CLEANUP(informer_free) struct informer *inf = start(&r, NULL, &n);
-    rig_run(&r, 10 * NSEC_PER_SEC);
+    client_fixture_run(&r, 10 * NSEC_PER_SEC);
     put(&r, 0, "n1");
     put(&r, 0, "n2");
     put(&r, 1, "n1");
     fake_delete(r.fake, PODS, "p1");
-    rig_run(&r, NSEC_PER_SEC);
+    client_fixture_run(&r, NSEC_PER_SEC);
     struct news before = n;
     fake_replay_on_watch(r.fake, 10);
     fake_end_watches(r.fake);
-    rig_run(&r, 10 * NSEC_PER_SEC);
+    client_fixture_run(&r, 10 * NSEC_PER_SEC);
     assert_equal_to_server(&r, inf);
     assert_int_equal(n.adds, before.adds);
     assert_int_equal(n.updates, before.updates);
@@ -228,41 +229,41 @@ static void test_old_news_replayed_at_reconnect_changes_nothing(void **state)
 
 static void test_bookmarks_move_the_place(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     struct news n = { 0 };
 
     (void)state;
-    rig_init(&r, 6);
+    client_fixture_init(&r, 6);
     put(&r, 0, "n1");
     CLEANUP(informer_free) struct informer *inf = start(&r, NULL, &n);
-    rig_run(&r, 10 * NSEC_PER_SEC);
+    client_fixture_run(&r, 10 * NSEC_PER_SEC);
     /* History of other kinds moves on; only the bookmark lets us follow. */
     fake_put(r.fake, "/api/v1/nodes", "x", "{}");
     fake_compact(r.fake);
     fake_bookmark_all(r.fake);
-    rig_run(&r, NSEC_PER_SEC);
+    client_fixture_run(&r, NSEC_PER_SEC);
     fake_end_watches(r.fake);
-    rig_run(&r, 10 * NSEC_PER_SEC);
+    client_fixture_run(&r, 10 * NSEC_PER_SEC);
     assert_int_equal(fake_stats(r.fake).lists, 1);
     assert_equal_to_server(&r, inf);
 }
 
 static void test_one_unreadable_object_does_not_stop_the_others(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     struct news n = { 0 };
 
     (void)state;
-    rig_init(&r, 7);
+    client_fixture_init(&r, 7);
     put(&r, 0, "n1");
     fake_put(r.fake, PODS, "bad", "{\"spec\":{\"nodeName\":{\"not\":\"a string\"}}}");
     put(&r, 1, "n1");
     CLEANUP(informer_free) struct informer *inf = start(&r, NULL, &n);
-    rig_run(&r, 10 * NSEC_PER_SEC);
+    client_fixture_run(&r, 10 * NSEC_PER_SEC);
     assert_int_equal(informer_count(inf), 2);
     assert_int_equal(informer_stats(inf).decode_errors, 1);
     fake_put(r.fake, PODS, "bad", "{\"spec\":{\"nodeName\":\"n1\"}}");
-    rig_run(&r, NSEC_PER_SEC);
+    client_fixture_run(&r, NSEC_PER_SEC);
     assert_int_equal(informer_count(inf), 3);
 }
 
@@ -273,23 +274,23 @@ static void by_node(const struct kobj *o, index_emit_fn emit, void *to)
 
 static void test_indexes_follow_the_cache(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     struct informer_opts o = { .kind = kind_find("pods") };
     size_t count;
 
     (void)state;
-    rig_init(&r, 8);
+    client_fixture_init(&r, 8);
     for (int i = 0; i < 12; i++)
         put(&r, i, "n1");
     CLEANUP(informer_free) struct informer *inf = informer_new(r.kube, &o);
     int ix = informer_add_index(inf, by_node);
     informer_start(inf);
-    rig_run(&r, NSEC_PER_SEC);
+    client_fixture_run(&r, NSEC_PER_SEC);
     informer_by_index(inf, ix, "one", &count);
     assert_int_equal(count, 3); /* p1, p10, p11 */
     fake_delete(r.fake, PODS, "p10");
     put(&r, 1, "n2");
-    rig_run(&r, NSEC_PER_SEC);
+    client_fixture_run(&r, NSEC_PER_SEC);
     struct kobj *const *found = informer_by_index(inf, ix, "one", &count);
     assert_int_equal(count, 2);
     for (size_t i = 0; i < count; i++)
@@ -300,21 +301,21 @@ static void test_indexes_follow_the_cache(void **state)
 
 static void test_a_late_index_has_what_is_there(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     struct news n = { 0 };
     size_t count;
 
     (void)state;
-    rig_init(&r, 13);
+    client_fixture_init(&r, 13);
     for (int i = 0; i < 12; i++)
         put(&r, i, "n1");
     CLEANUP(informer_free) struct informer *inf = start(&r, NULL, &n);
-    rig_run(&r, NSEC_PER_SEC);
+    client_fixture_run(&r, NSEC_PER_SEC);
     int ix = informer_add_index(inf, by_node);
     informer_by_index(inf, ix, "one", &count);
     assert_int_equal(count, 3); /* p1, p10, p11 */
     put(&r, 12, "n1");
-    rig_run(&r, NSEC_PER_SEC);
+    client_fixture_run(&r, NSEC_PER_SEC);
     assert_int_equal(informer_add_index(inf, by_node), ix);
     informer_by_index(inf, ix, "one", &count);
     assert_int_equal(count, 4);
@@ -322,16 +323,16 @@ static void test_a_late_index_has_what_is_there(void **state)
 
 static void test_resync_hands_out_everything_again(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     struct news n = { 0 };
 
     (void)state;
-    rig_init(&r, 9);
+    client_fixture_init(&r, 9);
     for (int i = 0; i < 5; i++)
         put(&r, i, "n1");
     CLEANUP(informer_free)
     struct informer *inf = start(&r, &(struct informer_opts){ .resync = 60 * NSEC_PER_SEC }, &n);
-    rig_run(&r, 125 * NSEC_PER_SEC);
+    client_fixture_run(&r, 125 * NSEC_PER_SEC);
     assert_true(informer_synced(inf));
     assert_int_equal(n.resyncs, 10);
     assert_int_equal(n.updates, 0);
@@ -339,18 +340,18 @@ static void test_resync_hands_out_everything_again(void **state)
 
 static void test_a_late_handler_is_told_what_is_there(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     struct news n = { 0 }, late = { 0 };
 
     (void)state;
-    rig_init(&r, 10);
+    client_fixture_init(&r, 10);
     for (int i = 0; i < 5; i++)
         put(&r, i, "n1");
     CLEANUP(informer_free) struct informer *inf = start(&r, NULL, &n);
-    rig_run(&r, NSEC_PER_SEC);
+    client_fixture_run(&r, NSEC_PER_SEC);
     informer_add_handler(inf, &handler, &late);
     assert_int_equal(late.adds, 0);
-    rig_run(&r, NSEC_PER_SEC);
+    client_fixture_run(&r, NSEC_PER_SEC);
     assert_int_equal(late.adds, 5);
     assert_int_equal(late.synced, 1);
     assert_int_equal(n.adds, 5);
@@ -373,26 +374,26 @@ static void on_leaving_add(void *arg, struct kobj *obj)
 static void test_a_removed_handler_hears_nothing(void **state)
 {
     static const struct informer_handler once = { .on_add = on_leaving_add };
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     struct news n = { 0 }, gone = { 0 };
     struct leaving first = { 0 }, late = { 0 };
 
     (void)state;
-    rig_init(&r, 14);
+    client_fixture_init(&r, 14);
     for (int i = 0; i < 5; i++)
         put(&r, i, "n1");
     CLEANUP(informer_free) struct informer *inf = start(&r, NULL, &n);
     first.sub = informer_add_handler(inf, &once, &first); /* leaves in the middle of a page */
     informer_remove_handler(informer_add_handler(inf, &handler, &gone)); /* before its replay */
-    rig_run(&r, NSEC_PER_SEC);
+    client_fixture_run(&r, NSEC_PER_SEC);
     late.sub = informer_add_handler(inf, &once, &late); /* leaves in the middle of the replay */
-    rig_run(&r, NSEC_PER_SEC);
+    client_fixture_run(&r, NSEC_PER_SEC);
     assert_int_equal(first.adds, 1);
     assert_int_equal(late.adds, 1);
     assert_int_equal(gone.adds, 0);
     assert_int_equal(n.adds, 5);
     put(&r, 5, "n1");
-    rig_run(&r, NSEC_PER_SEC);
+    client_fixture_run(&r, NSEC_PER_SEC);
     assert_int_equal(late.adds, 1);
     assert_int_equal(n.adds, 6);
 }
@@ -426,20 +427,20 @@ static struct kobj *keep_name(struct kobj *o)
 
 static void test_less_of_an_object_can_be_kept(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     struct news n = { 0 };
 
     (void)state;
-    rig_init(&r, 1);
+    client_fixture_init(&r, 1);
     put(&r, 1, "n1");
     CLEANUP(informer_free)
     struct informer *inf = start(&r, &(struct informer_opts){ .reduce = keep_name }, &n);
-    rig_run(&r, NSEC_PER_SEC);
+    client_fixture_run(&r, NSEC_PER_SEC);
     assert_true(informer_get(inf, "ns/p1")->kind != informer_kind(inf));
     put(&r, 1, "n2");
     put(&r, 2, "n1");
     fake_delete(r.fake, PODS, "p2");
-    rig_run(&r, NSEC_PER_SEC);
+    client_fixture_run(&r, NSEC_PER_SEC);
     assert_int_equal(n.updates, 1);
     assert_int_equal(n.deletes, 1);
     assert_equal_to_server(&r, inf);
@@ -447,37 +448,37 @@ static void test_less_of_an_object_can_be_kept(void **state)
 
 static void test_server_errors_are_retried_with_back_off(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     struct news n = { 0 };
 
     (void)state;
-    rig_init(&r, 11);
+    client_fixture_init(&r, 11);
     put(&r, 0, "n1");
     fake_answer_next(r.fake, 3, 500, -1);
     CLEANUP(informer_free) struct informer *inf = start(&r, NULL, &n);
-    rig_run(&r, 500 * NSEC_PER_MSEC);
+    client_fixture_run(&r, 500 * NSEC_PER_MSEC);
     assert_int_equal(fake_stats(r.fake).requests, 1); /* the first back-off is 0.8 to 1.6 s */
-    rig_run(&r, 60 * NSEC_PER_SEC);
+    client_fixture_run(&r, 60 * NSEC_PER_SEC);
     assert_equal_to_server(&r, inf);
     assert_int_equal(n.adds, 1);
 }
 
 static void test_snapshot_that_expires_between_pages_starts_over(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     struct news n = { 0 };
 
     (void)state;
-    rig_init(&r, 12);
+    client_fixture_init(&r, 12);
     for (int i = 0; i < 40; i++)
         put(&r, i, "n1");
     fake_slow(r.fake, 100 * NSEC_PER_MSEC);
     CLEANUP(informer_free)
     struct informer *inf = start(&r, &(struct informer_opts){ .page = 10 }, &n);
-    rig_run(&r, 150 * NSEC_PER_MSEC);
+    client_fixture_run(&r, 150 * NSEC_PER_MSEC);
     fake_delete(r.fake, PODS, "p3");
     fake_compact(r.fake);
-    rig_run(&r, 60 * NSEC_PER_SEC);
+    client_fixture_run(&r, 60 * NSEC_PER_SEC);
     assert_true(informer_synced(inf));
     assert_equal_to_server(&r, inf);
     assert_int_equal(n.adds - n.deletes, 39);

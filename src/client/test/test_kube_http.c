@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "base/strbuf.h"
-#include "client/test/rig.h"
+#include "client/test/client_fixture.h"
 #include "json/kj.h"
 
 struct result {
@@ -33,16 +33,16 @@ static struct kube_req get_pod(const char *name)
 
 static void test_get_answers_in_a_later_turn(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     struct result res = { 0 };
     struct kube_req req = get_pod("a");
 
     (void)state;
-    rig_init(&r, 1);
+    client_fixture_init(&r, 1);
     fake_put(r.fake, PODS, "a", "{}");
     kube_do(r.kube, &req, on_done, &res);
     assert_int_equal(res.calls, 0);
-    rig_run(&r, NSEC_PER_SEC);
+    client_fixture_run(&r, NSEC_PER_SEC);
     assert_int_equal(res.calls, 1);
     assert_int_equal(res.status, 200);
     assert_int_equal(res.code, 0);
@@ -51,14 +51,14 @@ static void test_get_answers_in_a_later_turn(void **state)
 
 static void test_errors_carry_the_servers_reason_and_message(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     struct result res = { 0 };
     struct kube_req req = get_pod("missing");
 
     (void)state;
-    rig_init(&r, 2);
+    client_fixture_init(&r, 2);
     kube_do(r.kube, &req, on_done, &res);
-    rig_run(&r, NSEC_PER_SEC);
+    client_fixture_run(&r, NSEC_PER_SEC);
     assert_int_equal(res.status, 404);
     assert_int_equal(res.reason, KR_NOT_FOUND);
     assert_int_equal(res.code, -ENOENT);
@@ -67,15 +67,15 @@ static void test_errors_carry_the_servers_reason_and_message(void **state)
 
 static void test_a_refused_connection_is_reported_with_the_request(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     struct result res = { 0 };
     struct kube_req req = get_pod("a");
 
     (void)state;
-    rig_init(&r, 3);
+    client_fixture_init(&r, 3);
     fake_refuse(r.fake, true);
     kube_do(r.kube, &req, on_done, &res);
-    rig_run(&r, NSEC_PER_SEC);
+    client_fixture_run(&r, NSEC_PER_SEC);
     assert_int_equal(res.code, -ECONNREFUSED);
     assert_int_equal(res.status, 0);
     assert_non_null(strstr(res.text, "GET /api/v1/namespaces/ns/pods/a"));
@@ -84,16 +84,16 @@ static void test_a_refused_connection_is_reported_with_the_request(void **state)
 static void test_bad_names_never_reach_the_server(void **state)
 {
     static const char *const bad[] = { "", ".", "..", "a/b", "a%2fb" };
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
 
     (void)state;
-    rig_init(&r, 4);
+    client_fixture_init(&r, 4);
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         struct result res = { 0 };
         struct kube_req req = get_pod(bad[i]);
         kube_do(r.kube, &req, on_done, &res);
         assert_int_equal(res.calls, 0);
-        rig_run(&r, NSEC_PER_SEC);
+        client_fixture_run(&r, NSEC_PER_SEC);
         assert_int_equal(res.calls, 1);
         assert_int_equal(res.reason, KR_INVALID);
     }
@@ -102,19 +102,19 @@ static void test_bad_names_never_reach_the_server(void **state)
 
 static void test_429_waits_as_told(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     struct result res = { 0 };
     struct kube_req req = get_pod("a");
 
     (void)state;
-    rig_init(&r, 5);
+    client_fixture_init(&r, 5);
     res.loop = r.loop;
     fake_put(r.fake, PODS, "a", "{}");
     fake_answer_next(r.fake, 2, 429, 3);
     kube_do(r.kube, &req, on_done, &res);
-    rig_run(&r, 5 * NSEC_PER_SEC);
+    client_fixture_run(&r, 5 * NSEC_PER_SEC);
     assert_int_equal(res.calls, 0);
-    rig_run(&r, 5 * NSEC_PER_SEC);
+    client_fixture_run(&r, 5 * NSEC_PER_SEC);
     assert_int_equal(res.calls, 1);
     assert_int_equal(res.status, 200);
     assert_in_range(res.at, 6 * NSEC_PER_SEC, 6 * NSEC_PER_SEC + 100 * NSEC_PER_MSEC);
@@ -123,84 +123,84 @@ static void test_429_waits_as_told(void **state)
 
 static void test_no_retry_hands_429_over(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     struct result res = { 0 };
     struct kube_req req = get_pod("a");
 
     (void)state;
-    rig_init(&r, 6);
+    client_fixture_init(&r, 6);
     req.no_retry = true;
     fake_answer_next(r.fake, 1, 429, 3);
     kube_do(r.kube, &req, on_done, &res);
-    rig_run(&r, NSEC_PER_SEC);
+    client_fixture_run(&r, NSEC_PER_SEC);
     assert_int_equal(res.calls, 1);
     assert_int_equal(res.reason, KR_TOO_MANY_REQUESTS);
 }
 
 static void test_retries_end_with_the_deadline(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     struct result res = { 0 };
     struct kube_req req = get_pod("a");
 
     (void)state;
-    rig_init(&r, 7);
+    client_fixture_init(&r, 7);
     req.timeout = 10 * NSEC_PER_SEC;
     fake_answer_next(r.fake, 100, 503, 4);
     kube_do(r.kube, &req, on_done, &res);
-    rig_run(&r, 10 * NSEC_PER_SEC);
+    client_fixture_run(&r, 10 * NSEC_PER_SEC);
     assert_int_equal(res.calls, 1);
     assert_int_equal(res.reason, KR_UNAVAILABLE);
 }
 
 static void test_cancel_means_no_callback(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     struct result res = { 0 };
     struct kube_req req = get_pod("a");
 
     (void)state;
-    rig_init(&r, 8);
+    client_fixture_init(&r, 8);
     fake_slow(r.fake, NSEC_PER_SEC);
     kube_cancel(kube_do(r.kube, &req, on_done, &res));
     struct kube_call *c = kube_do(r.kube, &req, on_done, &res);
-    rig_run(&r, 500 * NSEC_PER_MSEC);
+    client_fixture_run(&r, 500 * NSEC_PER_MSEC);
     kube_cancel(c);
-    rig_run(&r, 10 * NSEC_PER_SEC);
+    client_fixture_run(&r, 10 * NSEC_PER_SEC);
     assert_int_equal(res.calls, 0);
 }
 
 static void test_qps_and_burst_pace_requests(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     struct result res = { 0 };
     struct kube_req req = get_pod("a");
 
     (void)state;
-    rig_init(&r, 9);
+    client_fixture_init(&r, 9);
     kube_http_set_limits(r.kube, 10, 5);
     for (int i = 0; i < 25; i++)
         kube_do(r.kube, &req, on_done, &res);
-    rig_run(&r, 100 * NSEC_PER_MSEC);
+    client_fixture_run(&r, 100 * NSEC_PER_MSEC);
     assert_in_range(res.calls, 5, 6);
-    rig_run(&r, NSEC_PER_SEC);
+    client_fixture_run(&r, NSEC_PER_SEC);
     assert_in_range(res.calls, 15, 16);
-    rig_run(&r, 2 * NSEC_PER_SEC);
+    client_fixture_run(&r, 2 * NSEC_PER_SEC);
     assert_int_equal(res.calls, 25);
 }
 
 static void test_timeout_is_an_error_of_its_own(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     struct result res = { 0 };
     struct kube_req req = get_pod("a");
 
     (void)state;
-    rig_init(&r, 10);
+    client_fixture_init(&r, 10);
     req.timeout = 2 * NSEC_PER_SEC;
     fake_slow(r.fake, 60 * NSEC_PER_SEC);
     kube_do(r.kube, &req, on_done, &res);
-    rig_run(&r, 3 * NSEC_PER_SEC);
+    client_fixture_run(&r, 3 * NSEC_PER_SEC);
     assert_int_equal(res.code, -ETIMEDOUT);
 }
 
@@ -280,36 +280,36 @@ static const struct kube_watch_handler watching = { on_event, on_watch_end };
 
 static void test_a_watch_may_be_cancelled_from_its_event(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     struct watched w = { .cancel_at = 2 };
     struct kube_req req = { .kind = kind_find("pods"), .resource_version = "100" };
 
     (void)state;
-    rig_init(&r, 11);
+    client_fixture_init(&r, 11);
     for (int i = 0; i < 5; i++) {
         char name[16];
         snprintf(name, sizeof name, "p%d", i);
         fake_put(r.fake, PODS, name, "{}");
     }
     w.call = kube_watch(r.kube, &req, &watching, &w);
-    rig_run(&r, 10 * NSEC_PER_SEC);
+    client_fixture_run(&r, 10 * NSEC_PER_SEC);
     assert_int_equal(w.events, 2);
     assert_int_equal(w.ends, 0);
-    rig_run(&r, NSEC_PER_SEC);
+    client_fixture_run(&r, NSEC_PER_SEC);
     assert_int_equal(fake_stats(r.fake).open_watches, 0);
 }
 
 static void test_a_watch_from_the_past_ends_with_expired(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     struct watched w = { 0 };
     struct kube_req req = { .kind = kind_find("pods"), .resource_version = "1" };
 
     (void)state;
-    rig_init(&r, 12);
+    client_fixture_init(&r, 12);
     fake_compact(r.fake);
     w.call = kube_watch(r.kube, &req, &watching, &w);
-    rig_run(&r, 10 * NSEC_PER_SEC);
+    client_fixture_run(&r, 10 * NSEC_PER_SEC);
     assert_int_equal(w.ends, 1);
     assert_int_equal(w.err.reason, KR_EXPIRED);
 }

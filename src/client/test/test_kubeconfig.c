@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "client/kubeconfig.h"
-#include "client/test/rig.h"
+#include "client/test/client_fixture.h"
 
 static const char good[] =
     "apiVersion: v1\n"

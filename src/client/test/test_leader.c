@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "client/leader.h"
-#include "client/test/rig.h"
+#include "client/test/client_fixture.h"
 #include "json/kj.h"
 
 #define LEASES "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
@@ -39,15 +39,15 @@ static void seat_init(struct seat *s, struct kube *k, const char *id)
 
 static void test_exactly_one_of_two_leads(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     struct seat a, b;
 
     (void)state;
-    rig_init(&r, 1);
+    client_fixture_init(&r, 1);
     seat_init(&a, r.kube, "a");
     seat_init(&b, r.kube, "b");
     for (int i = 0; i < 300; i++) {
-        rig_run(&r, NSEC_PER_SEC);
+        client_fixture_run(&r, NSEC_PER_SEC);
         assert_true(leader_is(a.ld) + leader_is(b.ld) <= 1);
     }
     assert_int_equal(leader_is(a.ld) + leader_is(b.ld), 1);
@@ -60,21 +60,21 @@ static void test_exactly_one_of_two_leads(void **state)
 
 static void test_the_other_takes_over_when_the_leader_dies(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     struct seat a, b;
     nsec_t died;
 
     (void)state;
-    rig_init(&r, 2);
+    client_fixture_init(&r, 2);
     seat_init(&a, r.kube, "a");
-    rig_run(&r, NSEC_PER_SEC);
+    client_fixture_run(&r, NSEC_PER_SEC);
     seat_init(&b, r.kube, "b");
-    rig_run(&r, 60 * NSEC_PER_SEC);
+    client_fixture_run(&r, 60 * NSEC_PER_SEC);
     assert_true(leader_is(a.ld));
     leader_free(a.ld);
     died = loop_mono(r.loop);
     while (!leader_is(b.ld) && loop_mono(r.loop) < died + 60 * NSEC_PER_SEC)
-        rig_run(&r, NSEC_PER_SEC / 10);
+        client_fixture_run(&r, NSEC_PER_SEC / 10);
     assert_true(leader_is(b.ld));
     /* Not before the lease ran out, and soon after: 15 s plus at most a jittered retry. */
     assert_in_range(loop_mono(r.loop) - died, 12 * NSEC_PER_SEC, 21 * NSEC_PER_SEC);
@@ -89,20 +89,20 @@ static void released(void *arg)
 
 static void test_release_lets_the_next_one_in_at_once(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     struct seat a, b;
     bool done = false;
 
     (void)state;
-    rig_init(&r, 3);
+    client_fixture_init(&r, 3);
     seat_init(&a, r.kube, "a");
-    rig_run(&r, NSEC_PER_SEC);
+    client_fixture_run(&r, NSEC_PER_SEC);
     seat_init(&b, r.kube, "b");
-    rig_run(&r, 30 * NSEC_PER_SEC);
+    client_fixture_run(&r, 30 * NSEC_PER_SEC);
     leader_release(a.ld, released, &done);
     assert_false(done);
     assert_int_equal(a.stopped, 1);
-    rig_run(&r, 6 * NSEC_PER_SEC);
+    client_fixture_run(&r, 6 * NSEC_PER_SEC);
     assert_true(done);
     assert_true(leader_is(b.ld));
     leader_free(a.ld);
@@ -177,24 +177,24 @@ static void late_cancel(struct kube_call *head)
 static void test_release_in_the_middle_of_a_renewal(void **state)
 {
     static const struct kube_ops ops = { .call = late_do, .cancel = late_cancel };
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     struct seat a, b;
     bool done = false;
 
     (void)state;
-    rig_init(&r, 9);
+    client_fixture_init(&r, 9);
     struct late late = { { &ops, r.loop, r.strings }, r.kube };
     seat_init(&a, &late.kube, "a");
-    rig_run(&r, 10 * NSEC_PER_SEC);
+    client_fixture_run(&r, 10 * NSEC_PER_SEC);
     seat_init(&b, r.kube, "b");
-    rig_run(&r, 30 * NSEC_PER_SEC);
+    client_fixture_run(&r, 30 * NSEC_PER_SEC);
     assert_true(leader_is(a.ld));
     unsigned patches = fake_stats(r.fake).patches;
     while (fake_stats(r.fake).patches == patches)
-        rig_run(&r, NSEC_PER_SEC / 100);
+        client_fixture_run(&r, NSEC_PER_SEC / 100);
     leader_release(a.ld, released, &done);
     assert_int_equal(a.stopped, 1);
-    rig_run(&r, 8 * NSEC_PER_SEC);
+    client_fixture_run(&r, 8 * NSEC_PER_SEC);
     assert_true(done);
     assert_true(leader_is(b.ld));
     leader_free(a.ld);
@@ -203,21 +203,21 @@ static void test_release_in_the_middle_of_a_renewal(void **state)
 
 static void test_a_leader_cut_off_from_the_server_stops_before_its_lease_runs_out(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     struct seat a;
 
     (void)state;
-    rig_init(&r, 4);
+    client_fixture_init(&r, 4);
     seat_init(&a, r.kube, "a");
-    rig_run(&r, 30 * NSEC_PER_SEC);
+    client_fixture_run(&r, 30 * NSEC_PER_SEC);
     assert_true(leader_is(a.ld));
     fake_refuse(r.fake, true);
     fake_break_connections(r.fake);
-    rig_run(&r, 13 * NSEC_PER_SEC);
+    client_fixture_run(&r, 13 * NSEC_PER_SEC);
     assert_false(leader_is(a.ld));
     assert_int_equal(a.stopped, 1);
     fake_refuse(r.fake, false);
-    rig_run(&r, 60 * NSEC_PER_SEC);
+    client_fixture_run(&r, 60 * NSEC_PER_SEC);
     assert_true(leader_is(a.ld));
     assert_int_equal(a.started, 2);
     leader_free(a.ld);
@@ -225,17 +225,17 @@ static void test_a_leader_cut_off_from_the_server_stops_before_its_lease_runs_ou
 
 static void test_a_server_that_does_not_answer_cannot_delay_the_end(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     struct seat a;
 
     (void)state;
-    rig_init(&r, 8);
+    client_fixture_init(&r, 8);
     seat_init(&a, r.kube, "a");
-    rig_run(&r, 30 * NSEC_PER_SEC);
+    client_fixture_run(&r, 30 * NSEC_PER_SEC);
     nsec_t renewed = leader_renewed(a.ld);
     fake_slow(r.fake, 3600 * NSEC_PER_SEC);
     while (a.stopped == 0 && loop_mono(r.loop) < renewed + 60 * NSEC_PER_SEC)
-        rig_run(&r, NSEC_PER_SEC / 10);
+        client_fixture_run(&r, NSEC_PER_SEC / 10);
     /* renewed may have moved once more before the server fell silent */
     assert_true(loop_mono(r.loop) <= leader_renewed(a.ld) + 10 * NSEC_PER_SEC + NSEC_PER_SEC / 10);
     leader_free(a.ld);
@@ -243,16 +243,16 @@ static void test_a_server_that_does_not_answer_cannot_delay_the_end(void **state
 
 static void test_foreign_fields_of_the_lease_survive(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
     struct seat a;
 
     (void)state;
-    rig_init(&r, 5);
+    client_fixture_init(&r, 5);
     fake_put(r.fake, LEASES, "koord",
              "{\"metadata\":{\"labels\":{\"keep\":\"me\"}},\"spec\":{\"strategy\":\"x\"}}");
     seat_init(&a, r.kube, "a");
-    rig_run(&r, 10 * NSEC_PER_SEC);
+    client_fixture_run(&r, 10 * NSEC_PER_SEC);
     assert_true(leader_is(a.ld));
     const char *json = fake_find(r.fake, LEASES, "koord");
     assert_int_equal(kj_parse(json, strlen(json), 0, &doc, NULL), 0);
@@ -267,13 +267,13 @@ static void test_foreign_fields_of_the_lease_survive(void **state)
 
 static void test_durations_that_contradict_are_refused(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     struct kerr err = { 0 };
     struct leader *ld = NULL;
     struct leader_opts o = { .ns = "n", .name = "x", .identity = "a" };
 
     (void)state;
-    rig_init(&r, 6);
+    client_fixture_init(&r, 6);
     o.lease_duration = 10 * NSEC_PER_SEC;
     o.renew_deadline = 10 * NSEC_PER_SEC;
     assert_int_equal(leader_new(r.kube, &o, &handler, NULL, &ld, &err), -EINVAL);
@@ -289,9 +289,9 @@ static void test_faults_never_make_two_leaders(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
-        CLEANUP(rig_fini) struct rig r;
+        CLEANUP(client_fixture_fini) struct client_fixture r;
         struct seat s[3];
-        rig_init(&r, seed);
+        client_fixture_init(&r, seed);
         http_fault_set(r.faulty, &(struct http_faults){ .refuse = 100,
                                                         .lose_answer = 100,
                                                         .status_500 = 50,
@@ -301,7 +301,7 @@ static void test_faults_never_make_two_leaders(void **state)
         seat_init(&s[1], r.kube, "b");
         seat_init(&s[2], r.kube, "c");
         for (int i = 0; i < 600; i++) {
-            rig_run(&r, NSEC_PER_SEC / 2);
+            client_fixture_run(&r, NSEC_PER_SEC / 2);
             assert_true(leader_is(s[0].ld) + leader_is(s[1].ld) + leader_is(s[2].ld) <= 1);
         }
         assert_true(s[0].started + s[1].started + s[2].started >= 1);

@@ -1,7 +1,7 @@
 /* test_workqueue.c - deduplication, delays, back-off. */
 #include <stdio.h>
 
-#include "client/test/rig.h"
+#include "client/test/client_fixture.h"
 #include "client/workqueue.h"
 
 struct log {

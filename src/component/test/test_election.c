@@ -1,5 +1,5 @@
 /* test_election.c - who stands for election, what winning and losing mean, and the orderly end. */
-#include "client/test/rig.h"
+#include "client/test/client_fixture.h"
 #include "component/election.h"
 #include "component/run.h"
 #include "json/kj.h"
@@ -7,7 +7,7 @@
 #define LEASES "/apis/coordination.k8s.io/v1/namespaces/ns/leases"
 
 struct fixture {
-    struct rig r;
+    struct client_fixture r;
     struct run run;
     struct election *e;
     bool is_ready;
@@ -43,7 +43,7 @@ static void fixture_init(struct fixture *f, bool enabled)
     struct kerr err = { 0 };
 
     *f = (struct fixture){ 0 };
-    rig_init(&f->r, 1);
+    client_fixture_init(&f->r, 1);
     f->run.loop = f->r.loop;
     assert_int_equal(election_new(&f->run, f->r.kube, &o, &handler, f, &f->e, &err), 0);
 }
@@ -51,7 +51,7 @@ static void fixture_init(struct fixture *f, bool enabled)
 static void fixture_fini(struct fixture *f)
 {
     election_free(f->e);
-    rig_fini(&f->r);
+    client_fixture_fini(&f->r);
 }
 
 static UNUSED void fixture_fini_p(struct fixture *f)
@@ -78,17 +78,17 @@ static void test_stands_when_it_is_ready(void **state)
     fixture_init(&f, true);
     assert_true(election_has_lease(f.e));
     election_start(f.e);
-    rig_run(&f.r, 10 * NSEC_PER_SEC);
+    client_fixture_run(&f.r, 10 * NSEC_PER_SEC);
     assert_in_range(f.asked, 90, 110); /* ten times a second */
     assert_null(holder(&f));
     assert_int_equal(f.led, 0);
     f.is_ready = true;
-    rig_run(&f.r, NSEC_PER_SEC);
+    client_fixture_run(&f.r, NSEC_PER_SEC);
     CLEANUP(mem_free) char *who = holder(&f);
     assert_non_null(strchr(who, '_'));
     assert_int_equal(f.led, 1);
     assert_true(election_leads(f.e));
-    rig_run(&f.r, 60 * NSEC_PER_SEC);
+    client_fixture_run(&f.r, 60 * NSEC_PER_SEC);
     assert_int_equal(f.led, 1);
     assert_int_equal(f.run.exit_code, 0);
 }
@@ -102,19 +102,19 @@ static void test_a_lost_lease_ends_the_program(void **state)
     fixture_init(&f, true);
     f.is_ready = true;
     election_start(f.e);
-    rig_run(&f.r, NSEC_PER_SEC);
+    client_fixture_run(&f.r, NSEC_PER_SEC);
     assert_int_equal(f.led, 1);
     fake_refuse(f.r.fake, true);
     fake_break_connections(f.r.fake);
-    rig_run(&f.r, 5 * NSEC_PER_SEC);
+    client_fixture_run(&f.r, 5 * NSEC_PER_SEC);
     assert_int_equal(f.run.exit_code, 0);
     assert_true(election_leads(f.e));
-    rig_run(&f.r, 10 * NSEC_PER_SEC);
+    client_fixture_run(&f.r, 10 * NSEC_PER_SEC);
     assert_int_equal(f.run.exit_code, 1);
     assert_false(election_leads(f.e));
     /* Should it hang instead of ending, its health check says so. */
     assert_int_equal(election_check(f.e, &err), 0);
-    rig_run(&f.r, 25 * NSEC_PER_SEC);
+    client_fixture_run(&f.r, 25 * NSEC_PER_SEC);
     assert_int_equal(election_check(f.e, &err), -ETIMEDOUT);
     assert_string_equal(err.text, "failed election to renew leadership on lease lease");
 }
@@ -127,7 +127,7 @@ static void test_an_orderly_end_gives_the_lease_back(void **state)
     fixture_init(&f, true);
     f.is_ready = true;
     election_start(f.e);
-    rig_run(&f.r, NSEC_PER_SEC);
+    client_fixture_run(&f.r, NSEC_PER_SEC);
     assert_true(election_leads(f.e));
     nsec_t before = loop_mono(f.r.loop);
     f.run.stopping = true;
@@ -148,7 +148,7 @@ static void test_a_silent_server_does_not_hold_up_the_end(void **state)
     fixture_init(&f, true);
     f.is_ready = true;
     election_start(f.e);
-    rig_run(&f.r, NSEC_PER_SEC);
+    client_fixture_run(&f.r, NSEC_PER_SEC);
     fake_slow(f.r.fake, 3600 * NSEC_PER_SEC);
     nsec_t before = loop_mono(f.r.loop);
     f.run.stopping = true;

@@ -3,20 +3,20 @@
 #define KOORD_CONTROLLERS_TEST_FIXTURE_H
 #include "api/node.h"
 #include "api/pod.h"
-#include "client/test/rig.h"
+#include "client/test/client_fixture.h"
 #include "controllers/controller.h"
 
 #define NODES "/api/v1/nodes"
 
 struct fixture {
-    struct rig r;
+    struct client_fixture r;
     struct caches *caches;
     struct controllers *controllers;
 };
 
 static inline void fixture_init(struct fixture *f, uint64_t seed)
 {
-    rig_init(&f->r, seed);
+    client_fixture_init(&f->r, seed);
     f->caches = caches_new(f->r.kube);
     f->controllers = controllers_new(
         &(struct controller_env){ .loop = f->r.loop, .kube = f->r.kube, .caches = f->caches });
@@ -26,7 +26,7 @@ static inline void fixture_fini(struct fixture *f)
 {
     controllers_free(f->controllers);
     caches_free(f->caches);
-    rig_fini(&f->r);
+    client_fixture_fini(&f->r);
 }
 
 static inline UNUSED void fixture_fini_p(struct fixture *f)

@@ -30,15 +30,15 @@ static void test_all_start_together_and_late_ones_at_once(void **state)
     fixture_init(&f, 2);
     fake_put(f.r.fake, NODES, "n1", "{}");
     struct informer *nodes = caches_get(f.caches, &kind_node);
-    rig_run(&f.r, NSEC_PER_SEC);
+    client_fixture_run(&f.r, NSEC_PER_SEC);
     assert_false(informer_synced(nodes));
     caches_start(f.caches);
-    rig_run(&f.r, NSEC_PER_SEC);
+    client_fixture_run(&f.r, NSEC_PER_SEC);
     assert_true(caches_synced(f.caches));
     assert_int_equal(informer_count(nodes), 1);
     struct informer *pods = caches_get(f.caches, &kind_pod);
     assert_false(caches_synced(f.caches));
-    rig_run(&f.r, NSEC_PER_SEC);
+    client_fixture_run(&f.r, NSEC_PER_SEC);
     assert_true(informer_synced(pods));
     assert_true(caches_synced(f.caches));
     assert_int_equal(fake_stats(f.r.fake).lists, 2);
@@ -60,7 +60,7 @@ static void test_objects_by_an_index_are_sorted(void **state)
              "true}]}}");
     struct informer *pods = caches_get(f.caches, &kind_pod);
     caches_start(f.caches);
-    rig_run(&f.r, NSEC_PER_SEC);
+    client_fixture_run(&f.r, NSEC_PER_SEC);
     objects_by(pods, index_pod_node, "n1", &found);
     assert_int_equal(found.n, 4);
     assert_string_equal(found.items[0]->meta.ns, "a");

@@ -108,19 +108,19 @@ static void test_syncs_wait_for_the_start_and_for_all_caches(void **state)
     fake_put(f.r.fake, NODES, "n1", "{}");
     fake_answer_next_to(f.r.fake, "GET", "/pods", 2, 500); /* pods take longer */
     caches_start(f.caches);
-    rig_run(&f.r, 500 * NSEC_PER_MSEC);
+    client_fixture_run(&f.r, 500 * NSEC_PER_MSEC);
     controller_add(x.controller, "n9"); /* it does not act yet */
     controllers_start(f.controllers);
     assert_int_equal(x.started, 1);
-    rig_run(&f.r, 200 * NSEC_PER_MSEC);
+    client_fixture_run(&f.r, 200 * NSEC_PER_MSEC);
     assert_true(informer_synced(x.nodes));
     assert_false(informer_synced(x.pods));
     assert_syncs(&x, "");
-    rig_run(&f.r, 60 * NSEC_PER_SEC);
+    client_fixture_run(&f.r, 60 * NSEC_PER_SEC);
     assert_true(informer_synced(x.pods));
     assert_syncs(&x, "n1 ");
     fake_delete(f.r.fake, NODES, "n1");
-    rig_run(&f.r, NSEC_PER_SEC);
+    client_fixture_run(&f.r, NSEC_PER_SEC);
     assert_syncs(&x, "n1 ");
     assert_true(x.gone);
 }
@@ -140,7 +140,7 @@ static void test_an_eager_controller_waits_for_nothing(void **state)
     controller_read(x.controller, x.pods); /* never started */
     controllers_start(f.controllers);
     controller_add(x.controller, "key");
-    rig_run(&f.r, NSEC_PER_SEC);
+    client_fixture_run(&f.r, NSEC_PER_SEC);
     assert_syncs(&x, "key ");
 }
 
@@ -157,18 +157,18 @@ static void test_failures_are_repeated_with_back_off(void **state)
     x.again = 3600 * NSEC_PER_SEC; /* counts only for syncs that go well */
     caches_start(f.caches);
     controllers_start(f.controllers);
-    rig_run(&f.r, NSEC_PER_SEC);
+    client_fixture_run(&f.r, NSEC_PER_SEC);
     uint64_t tries = controllers_stats(f.controllers).retries;
     assert_in_range(tries, 6, 9); /* 5 ms, doubled each time */
     x.fail = false;
     x.again = 0;
-    rig_run(&f.r, 2 * NSEC_PER_SEC);
+    client_fixture_run(&f.r, 2 * NSEC_PER_SEC);
     strbuf_reset(&x.syncs);
-    rig_run(&f.r, 60 * NSEC_PER_SEC);
+    client_fixture_run(&f.r, 60 * NSEC_PER_SEC);
     assert_syncs(&x, "");
     x.again = 10 * NSEC_PER_SEC;
     controller_add(x.controller, "n1");
-    rig_run(&f.r, 31 * NSEC_PER_SEC);
+    client_fixture_run(&f.r, 31 * NSEC_PER_SEC);
     assert_syncs(&x, "n1 n1 n1 n1 ");
 }
 
@@ -186,12 +186,12 @@ static void test_stopped_means_no_call_and_no_sync(void **state)
     fake_put(f.r.fake, NODES, "n1", "{}");
     caches_start(f.caches);
     controllers_start(f.controllers);
-    rig_run(&f.r, 100 * NSEC_PER_MSEC);
+    client_fixture_run(&f.r, 100 * NSEC_PER_MSEC);
     strbuf_reset(&x.syncs);
     strbuf_reset(&x.writes);
     fake_slow(f.r.fake, NSEC_PER_SEC);
     controller_add(x.controller, "n1");
-    rig_run(&f.r, NSEC_PER_MSEC);
+    client_fixture_run(&f.r, NSEC_PER_MSEC);
     assert_int_equal(controllers_stats(f.controllers).in_flight, 1);
     controllers_stop(f.controllers);
     assert_int_equal(x.stopped, 1);
@@ -200,14 +200,14 @@ static void test_stopped_means_no_call_and_no_sync(void **state)
     strbuf_reset(&x.syncs);
     fake_put(f.r.fake, NODES, "n2", "{}");
     controller_add(x.controller, "n1");
-    rig_run(&f.r, 60 * NSEC_PER_SEC);
+    client_fixture_run(&f.r, 60 * NSEC_PER_SEC);
     assert_syncs(&x, "");
     assert_non_null(informer_get(x.nodes, "n2")); /* caches go on */
     x.write = false;
     controllers_start(f.controllers);
     controllers_start(f.controllers); /* twice is as once */
     assert_int_equal(x.started, 2);
-    rig_run(&f.r, NSEC_PER_SEC);
+    client_fixture_run(&f.r, NSEC_PER_SEC);
     assert_non_null(strstr(strbuf_str(&x.syncs), "n1 "));
     assert_non_null(strstr(strbuf_str(&x.syncs), "n2 "));
     assert_int_equal(strlen(strbuf_str(&x.syncs)), 6);
@@ -226,21 +226,21 @@ static void test_a_sync_sees_its_own_last_write(void **state)
     fake_put(f.r.fake, NODES, "n1", "{}");
     caches_start(f.caches);
     controllers_start(f.controllers);
-    rig_run(&f.r, NSEC_PER_SEC);
+    client_fixture_run(&f.r, NSEC_PER_SEC);
     strbuf_reset(&x.syncs);
     x.write = true;
     fake_refuse(f.r.fake, true); /* the watch is cut and stays so; a new call would be, too */
     fake_end_watches(f.r.fake);
-    rig_run(&f.r, NSEC_PER_MSEC);
+    client_fixture_run(&f.r, NSEC_PER_MSEC);
     fake_refuse(f.r.fake, false);
     controller_add(x.controller, "n1");
-    rig_run(&f.r, 100 * NSEC_PER_MSEC);
+    client_fixture_run(&f.r, 100 * NSEC_PER_MSEC);
     assert_syncs(&x, "n1 ");
     x.write = false;
     controller_add(x.controller, "n1"); /* the cache does not show the write yet */
-    rig_run(&f.r, NSEC_PER_MSEC);
+    client_fixture_run(&f.r, NSEC_PER_MSEC);
     assert_syncs(&x, "");
-    rig_run(&f.r, 29 * NSEC_PER_SEC); /* the informer has come back */
+    client_fixture_run(&f.r, 29 * NSEC_PER_SEC); /* the informer has come back */
     assert_non_null(kstrmap_get(&informer_get(x.nodes, "n1")->meta.labels, "was"));
     assert_non_null(strstr(strbuf_str(&x.syncs), "n1 "));
 }
@@ -291,7 +291,7 @@ static void test_only_what_differs_is_written(void **state)
 
     ch.to.node_name = "node-1";
     controller_add(c, "n1");
-    rig_run(&f.r, NSEC_PER_SEC);
+    client_fixture_run(&f.r, NSEC_PER_SEC);
     assert_true(ch.sent);
     assert_string_equal(strbuf_str(&x.writes),
                         "PATCH /apis/scheduling.koordinator.sh/v1alpha1/reservations/n1/status "
@@ -301,14 +301,14 @@ static void test_only_what_differs_is_written(void **state)
     ch.have_from = true;
     ch.from = ch.to;
     controller_add(c, "n1");
-    rig_run(&f.r, NSEC_PER_SEC);
+    client_fixture_run(&f.r, NSEC_PER_SEC);
     assert_false(ch.sent);
     assert_string_equal(strbuf_str(&x.writes), "");
 
     ch.to.node_name = "";
     ch.same_version = true;
     controller_add(c, "n1");
-    rig_run(&f.r, NSEC_PER_SEC);
+    client_fixture_run(&f.r, NSEC_PER_SEC);
     assert_true(ch.sent);
     assert_non_null(strstr(strbuf_str(&x.writes), "{\"metadata\":{\"resourceVersion\":\""));
     assert_non_null(strstr(strbuf_str(&x.writes), "\"status\":{\"nodeName\":null}}"));

@@ -139,7 +139,7 @@ static void test_orphans_are_adopted_and_strangers_released(void **state)
     controller_read(ctl, c.pods);
     caches_start(f.caches);
     controllers_start(f.controllers);
-    rig_run(&f.r, NSEC_PER_SEC);
+    client_fixture_run(&f.r, NSEC_PER_SEC);
     assert_false(c.settled);
     assert_string_equal(strbuf_str(&w.log), "PATCH /api/v1/namespaces/ns/pods/orphan;");
 
@@ -148,9 +148,9 @@ static void test_orphans_are_adopted_and_strangers_released(void **state)
              "{\"metadata\":{\"labels\":{\"app\":\"db\"},\"ownerReferences\":[" REF(
                  "ReplicaSet", "web", FIRST_UID, CONTROLS) "]}}");
     strbuf_reset(&w.log);
-    rig_run(&f.r, NSEC_PER_SEC);
+    client_fixture_run(&f.r, NSEC_PER_SEC);
     controller_add(ctl, "ns/web");
-    rig_run(&f.r, NSEC_PER_SEC);
+    client_fixture_run(&f.r, NSEC_PER_SEC);
     assert_int_equal(c.mine, 1);
     assert_string_equal(strbuf_str(&w.log), "PATCH /api/v1/namespaces/ns/pods/changed;");
     strbuf_fini(&w.log);

@@ -1,6 +1,6 @@
 /* test_koordlet_agent.c - the parts of koordlet together: what is served, what is missing, and an
  * end at any time (koordlet-metrics 1.2, 1.3, 1.5, 11). */
-#include "client/test/rig.h"
+#include "client/test/client_fixture.h"
 
 #include "client/kubeconfig.h"
 #include "component/flags.h"
@@ -12,7 +12,7 @@
 #define NODES "/api/v1/nodes"
 
 struct agent_fixture {
-    struct rig rig;
+    struct client_fixture client;
     struct fixture f;
     struct flags *flags;
     struct koordlet_options o;
@@ -29,7 +29,7 @@ static void agent_fixture_init(struct agent_fixture *b, const char *gates)
     struct kerr err = { 0 };
 
     *b = (struct agent_fixture){ .internal = metrics_new(), .flags = flags_new() };
-    rig_init(&b->rig, 5);
+    client_fixture_init(&b->client, 5);
     fixture_init(&b->f);
     fixture_cgroup(&b->f, CGROUP_V2);
     fixture_put(&b->f, "cpu 0 0 0 0 0 0 0 0\ncpu0 0 0 0 0 0 0 0\n", "proc/stat");
@@ -44,12 +44,12 @@ static void agent_fixture_init(struct agent_fixture *b, const char *gates)
     b->o.predict.checkpoint_dir = b->dir[1];
     b->o.xpu_dir = b->dir[2];
     b->o.node_name = "n1";
-    const struct agent_env env = { b->rig.loop, b->rig.kube, &b->config, b->internal, &b->o };
+    const struct agent_env env = { b->client.loop, b->client.kube, &b->config, b->internal, &b->o };
     if (agent_new(&env, &b->agent, &err) < 0)
         fail_msg("%s", err.text);
-    b->serve = serve_new(b->rig.loop, &(struct serve_opts){ .program = "koordlet" });
+    b->serve = serve_new(b->client.loop, &(struct serve_opts){ .program = "koordlet" });
     agent_serve(b->agent, b->serve);
-    http_get_init_serve(&b->k, b->rig.loop, b->serve);
+    http_get_init_serve(&b->k, b->client.loop, b->serve);
 }
 
 static void count_stop(void *arg)
@@ -65,12 +65,12 @@ static void agent_fixture_fini(struct agent_fixture *b, bool stop)
     serve_free(b->serve);
     if (stop) {
         agent_stop(b->agent, count_stop, &stopped);
-        rig_run(&b->rig, NSEC_PER_SEC);
+        client_fixture_run(&b->client, NSEC_PER_SEC);
         assert_int_equal(stopped, 1);
     }
     agent_free(b->agent);
-    rig_run(&b->rig, 60 * NSEC_PER_SEC); /* nobody calls back */
-    rig_fini(&b->rig);
+    client_fixture_run(&b->client, 60 * NSEC_PER_SEC); /* nobody calls back */
+    client_fixture_fini(&b->client);
     fixture_fini(&b->f);
     metrics_free(b->internal);
     flags_free(b->flags);
@@ -107,9 +107,9 @@ static void test_metrics_are_internal_then_external(void **state)
     agent_fixture_init(&b, "");
     agent_start(b.agent);
     /* A node without an address: there is no kubelet to ask. */
-    fake_put(b.rig.fake, NODES, "n1",
+    fake_put(b.client.fake, NODES, "n1",
              "{\"status\":{\"allocatable\":{\"kubernetes.io/batch-cpu\":\"1500\"}}}");
-    rig_run(&b.rig, 20 * NSEC_PER_SEC);
+    client_fixture_run(&b.client, 20 * NSEC_PER_SEC);
     families(&b, "/internal-metrics", &parts);
     size_t internal = parts.len;
     families(&b, "/external-metrics", &parts);
@@ -134,7 +134,7 @@ static void test_nothing_of_the_node_before_it_is_known(void **state)
     (void)state;
     agent_fixture_init(&b, "");
     agent_start(b.agent);
-    rig_run(&b.rig, 90 * NSEC_PER_SEC);
+    client_fixture_run(&b.client, 90 * NSEC_PER_SEC);
     const char *text = get(&b, "/metrics", 200);
     assert_non_null(strstr(text, "koordlet_start_time{node=\"n1\"} 1.7632e+09\n"));
     for (size_t i = 0; i < ARRAY_LEN(later); i++)
@@ -175,8 +175,8 @@ static void test_it_ends_at_any_time(void **state)
     for (size_t i = 0; i < ARRAY_LEN(ages); i++) {
         agent_fixture_init(&b, "AllAlpha=true,AllBeta=true,PodResourcesProxy=false");
         agent_start(b.agent);
-        fake_put(b.rig.fake, NODES, "n1", "{}");
-        rig_run(&b.rig, ages[i]);
+        fake_put(b.client.fake, NODES, "n1", "{}");
+        client_fixture_run(&b.client, ages[i]);
         agent_fixture_fini(&b, i % 2 == 0);
     }
 }

@@ -5,7 +5,7 @@
 
 #include "base/ktime.h"
 #include "base/strbuf.h"
-#include "client/test/rig.h"
+#include "client/test/client_fixture.h"
 #include "manager/manager.h"
 #include "json/kj.h"
 
@@ -19,7 +19,7 @@
 #define SECONDS(n) ((n)*NSEC_PER_SEC)
 
 struct fixture {
-    struct rig r;
+    struct client_fixture r;
     struct manager *m;
     struct strbuf writes; /* "PATCH /api/v1/nodes/n {...};" of everything but events and leases */
     unsigned nwrites, events;
@@ -52,7 +52,7 @@ static inline void fixture_on_write(void *arg, const char *agent, const char *me
 static inline void fixture_init(struct fixture *f, const struct manager_opts *o)
 {
     *f = (struct fixture){ 0 };
-    rig_init(&f->r, 7);
+    client_fixture_init(&f->r, 7);
     f->m = manager_new(f->r.loop, f->r.kube, o ? o : &(struct manager_opts){ 0 });
     fake_on_write(f->r.fake, fixture_on_write, f);
 }
@@ -61,7 +61,7 @@ static inline void fixture_fini(struct fixture *f)
 {
     f->m = manager_free(f->m);
     strbuf_fini(&f->writes);
-    rig_fini(&f->r);
+    client_fixture_fini(&f->r);
 }
 static inline UNUSED void fixture_fini_p(struct fixture *f)
 {
@@ -70,7 +70,7 @@ static inline UNUSED void fixture_fini_p(struct fixture *f)
 
 static inline void fixture_run(struct fixture *f, nsec_t by)
 {
-    rig_run(&f->r, by);
+    client_fixture_run(&f->r, by);
 }
 
 static inline UNUSED void fixture_start(struct fixture *f)

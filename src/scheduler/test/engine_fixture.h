@@ -4,7 +4,7 @@
 #define KOORD_SCHEDULER_TEST_ENGINE_FIXTURE_H
 #include <stdio.h>
 
-#include "client/test/rig.h"
+#include "client/test/client_fixture.h"
 
 #include "api/node.h"
 #include "api/pod.h"
@@ -16,7 +16,7 @@
 #define SEC   NSEC_PER_SEC
 
 struct engine_fixture {
-    struct rig rig;
+    struct client_fixture client;
     struct scheduler *s;
 };
 
@@ -26,10 +26,10 @@ static inline void engine_start_opts(struct engine_fixture *b, uint64_t seed,
 {
     static const char *const names[] = { "koord-scheduler", "default-scheduler", NULL };
     struct kerr err = { 0 };
-    rig_init(&b->rig, seed);
+    client_fixture_init(&b->client, seed);
     o.scheduler_names = names;
     o.verify_reuse = true;
-    b->s = scheduler_new(b->rig.loop, b->rig.kube, &o, &err);
+    b->s = scheduler_new(b->client.loop, b->client.kube, &o, &err);
     assert_string_equal(err.text, "");
     scheduler_start(b->s);
 }
@@ -49,7 +49,7 @@ static inline UNUSED void engine_start(struct engine_fixture *b, uint64_t seed)
 static inline UNUSED void engine_stop_p(struct engine_fixture *b)
 {
     scheduler_free(b->s);
-    rig_fini(&b->rig);
+    client_fixture_fini(&b->client);
 }
 
 static inline UNUSED void engine_verify(const struct engine_fixture *b)
@@ -68,7 +68,7 @@ static inline UNUSED void engine_node(struct engine_fixture *b, const char *name
                    "{\"spec\":{\"providerID\":\"x\"%s},\"status\":{\"allocatable\":{\"cpu\":\"%dm\""
                    ",\"memory\":\"%dMi\",\"pods\":\"%d\"}}}",
                    more, mcpu, mib, pods);
-    fake_put(b->rig.fake, NODES, name, body);
+    fake_put(b->client.fake, NODES, name, body);
 }
 
 static inline UNUSED void engine_pod(struct engine_fixture *b, const char *name, int mcpu, int mib,
@@ -79,7 +79,7 @@ static inline UNUSED void engine_pod(struct engine_fixture *b, const char *name,
                    "{\"spec\":{\"schedulerName\":\"koord-scheduler\",\"containers\":[{\"name\":"
                    "\"c\",\"resources\":{\"requests\":{\"cpu\":\"%dm\",\"memory\":\"%dMi\"}}}]%s}}",
                    mcpu, mib, more);
-    fake_put(b->rig.fake, PODS, name, body);
+    fake_put(b->client.fake, PODS, name, body);
 }
 
 /* A text of the stored pod, "" when absent; valid until the next call. */
@@ -87,7 +87,7 @@ static inline UNUSED const char *engine_get(const struct engine_fixture *b, cons
                                             const char *path)
 {
     static char text[4096];
-    const char *json = fake_find(b->rig.fake, PODS, pod);
+    const char *json = fake_find(b->client.fake, PODS, pod);
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
     text[0] = '\0';
     if (json && kj_parse(json, strlen(json), 0, &doc, NULL) == 0)
@@ -111,7 +111,7 @@ static inline UNUSED const char *engine_condition(const struct engine_fixture *b
                                                   const char *member)
 {
     static char text[4096];
-    const char *json = fake_find(b->rig.fake, PODS, pod);
+    const char *json = fake_find(b->client.fake, PODS, pod);
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
     text[0] = '\0';
     if (!json || kj_parse(json, strlen(json), 0, &doc, NULL) < 0)
@@ -131,7 +131,7 @@ static inline void engine_match(void *arg, const char *ns, const char *name, con
 {
     struct engine_search *s = arg;
     CLEANUP(mem_free) char *path = xasprintf("/api/v1/namespaces/%s/events", ns);
-    const char *json = fake_find(s->b->rig.fake, path, name);
+    const char *json = fake_find(s->b->client.fake, path, name);
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
     (void)version;
     if (!json || kj_parse(json, strlen(json), 0, &doc, NULL) < 0)
@@ -145,7 +145,7 @@ static inline UNUSED int engine_events(const struct engine_fixture *b, const cha
                                        const char *note)
 {
     struct engine_search s = { b, reason, note, 0 };
-    fake_each(b->rig.fake, "events", engine_match, &s);
+    fake_each(b->client.fake, "events", engine_match, &s);
     return s.found;
 }
 #endif

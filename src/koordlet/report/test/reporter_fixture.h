@@ -2,7 +2,7 @@
  * ways. What is known is set by hand. */
 #ifndef KOORD_KOORDLET_REPORT_TEST_REPORTER_FIXTURE_H
 #define KOORD_KOORDLET_REPORT_TEST_REPORTER_FIXTURE_H
-#include "client/test/rig.h"
+#include "client/test/client_fixture.h"
 
 #include "component/metrics.h"
 #include "koordlet/collect/collect.h"
@@ -20,7 +20,7 @@
  * --------------------------------------------------------------------------------- */
 
 struct fixture {
-    struct rig rig;
+    struct client_fixture client;
     struct kj_scratch *scratch;
     struct metriccache *mc;
     struct metrics *metrics;
@@ -102,11 +102,11 @@ static inline UNUSED void fixture_init(struct fixture *b)
                                               .report_interval = 60 * SECOND,
                                               .durations = { 300 * SECOND },
                                               .ndurations = 1 } };
-    rig_init(&b->rig, 7);
-    b->snapshots = snapshots_new(b->rig.loop);
+    client_fixture_init(&b->client, 7);
+    b->snapshots = snapshots_new(b->client.loop);
     snapshots_publish(b->snapshots, snapshot_ref(&b->known));
     snapshots_on(b->snapshots, STATES_TOPOLOGY, "test", count_told, &b->told);
-    b->scratch = kj_scratch_new(b->rig.strings);
+    b->scratch = kj_scratch_new(b->client.strings);
     b->mc = metriccache_new();
     b->metrics = metrics_new();
     b->cpu = two_cpus();
@@ -117,8 +117,8 @@ static inline UNUSED void fixture_init(struct fixture *b)
     b->collect.numa_info = b->numa;
     gates_init(&b->o.gates, koordlet_gates, KOORDLET_GATES);
     b->o.topology_interval = 3 * SECOND;
-    b->env = (struct report_env){ .loop = b->rig.loop,
-                                  .kube = b->rig.kube,
+    b->env = (struct report_env){ .loop = b->client.loop,
+                                  .kube = b->client.kube,
                                   .snapshots = b->snapshots,
                                   .mc = b->mc,
                                   .host = &b->host,
@@ -142,24 +142,24 @@ static inline UNUSED void fixture_fini(struct fixture *b)
     metriccache_free(b->mc);
     metrics_free(b->metrics);
     kj_scratch_free(b->scratch);
-    rig_fini(&b->rig);
+    client_fixture_fini(&b->client);
 }
 
 /* The collect policy is another one. */
 static inline UNUSED void policy_changed(struct fixture *b)
 {
     snapshots_tell(b->snapshots, STATES_POLICY);
-    rig_run(&b->rig, 0);
+    client_fixture_run(&b->client, 0);
 }
 
 static inline UNUSED void run(struct fixture *b, nsec_t by)
 {
-    rig_run(&b->rig, by);
+    client_fixture_run(&b->client, by);
 }
 
 static inline UNUSED struct kj_doc *stored(struct fixture *b, const char *collection)
 {
-    const char *json = fake_find(b->rig.fake, collection, "n1");
+    const char *json = fake_find(b->client.fake, collection, "n1");
     struct kj_doc *doc = NULL;
     if (json)
         assert_int_equal(kj_parse(json, strlen(json), 0, &doc, NULL), 0);

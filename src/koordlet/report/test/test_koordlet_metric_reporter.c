@@ -14,7 +14,7 @@ static void sample(struct fixture *b, double cores)
 {
     struct series *c = metriccache_open(b->mc, M_NODE_CPU, NULL);
     struct series *m = metriccache_open(b->mc, M_NODE_MEMORY, NULL);
-    int64_t ms = loop_wall(b->rig.loop) / NSEC_PER_MSEC;
+    int64_t ms = loop_wall(b->client.loop) / NSEC_PER_MSEC;
     struct kerr err = { 0 };
 
     metriccache_retain(b->mc, M_NODE_CPU, SECOND, 600 * SECOND);
@@ -32,16 +32,16 @@ static void test_metric_is_reported_once_an_interval(void **state)
 
     (void)state;
     fixture_init(&b);
-    fake_put(b.rig.fake, METRICS, "n1",
+    fake_put(b.client.fake, METRICS, "n1",
              "{\"spec\":{\"keep\":1},\"status\":{\"prodPeakMetric\":{\"resource\":{}},\"old\":1}}");
     struct metric_reporter *r = metric_reporter_new(&b.env);
     metric_reporter_start(r);
     run(&b, 53 * SECOND);
-    assert_int_equal(fake_stats(b.rig.fake).patches, 0); /* none at once */
+    assert_int_equal(fake_stats(b.client.fake).patches, 0); /* none at once */
     sample(&b, 1.5);
     run(&b, 7 * SECOND);
-    assert_int_equal(fake_stats(b.rig.fake).patches, 1);
-    assert_non_null(strstr(fake_stats(b.rig.fake).last_target, "/nodemetrics/n1/status"));
+    assert_int_equal(fake_stats(b.client.fake).patches, 1);
+    assert_non_null(strstr(fake_stats(b.client.fake).last_target, "/nodemetrics/n1/status"));
     CLEANUP(kj_doc_free) struct kj_doc *doc = stored(&b, METRICS);
     assert_string_equal(kj_str(kj_path(kj_root(doc), "status.nodeMetric.nodeUsage.resources.cpu")),
                         "1500m");
@@ -52,7 +52,7 @@ static void test_metric_is_reported_once_an_interval(void **state)
     assert_true(*update_time(&b, buf));
     /* The same numbers are written again: the time is what consumers look at. */
     run(&b, 600 * SECOND);
-    unsigned n = fake_stats(b.rig.fake).patches;
+    unsigned n = fake_stats(b.client.fake).patches;
     assert_in_range(n, 11, 13);
     assert_null(metric_reporter_missing(r));
     metric_reporter_free(r);
@@ -65,22 +65,22 @@ static void test_metric_interval_follows_the_policy(void **state)
 
     (void)state;
     fixture_init(&b);
-    fake_put(b.rig.fake, METRICS, "n1", "{}");
+    fake_put(b.client.fake, METRICS, "n1", "{}");
     b.known.policy.report_interval = 666 * SECOND;
     struct metric_reporter *r = metric_reporter_new(&b.env);
     metric_reporter_start(r);
     run(&b, 200 * SECOND);
-    assert_int_equal(fake_stats(b.rig.fake).patches, 0);
+    assert_int_equal(fake_stats(b.client.fake).patches, 0);
     b.known.policy.report_interval = 30 * SECOND; /* over already */
     policy_changed(&b);
     run(&b, SECOND);
-    assert_int_equal(fake_stats(b.rig.fake).patches, 1);
+    assert_int_equal(fake_stats(b.client.fake).patches, 1);
     b.known.policy.report_interval = 666 * SECOND;
     policy_changed(&b);
     run(&b, 590 * SECOND);
-    assert_int_equal(fake_stats(b.rig.fake).patches, 1);
+    assert_int_equal(fake_stats(b.client.fake).patches, 1);
     run(&b, 80 * SECOND);
-    assert_int_equal(fake_stats(b.rig.fake).patches, 2);
+    assert_int_equal(fake_stats(b.client.fake).patches, 2);
     metric_reporter_free(r);
     fixture_fini(&b);
 }
@@ -92,17 +92,17 @@ static void test_metric_policy_changes_during_a_report(void **state)
 
     (void)state;
     fixture_init(&b);
-    fake_put(b.rig.fake, METRICS, "n1", "{}");
+    fake_put(b.client.fake, METRICS, "n1", "{}");
     b.known.policy.report_interval = 3600 * SECOND;
     struct metric_reporter *r = metric_reporter_new(&b.env);
-    fake_slow(b.rig.fake, 5 * SECOND);
+    fake_slow(b.client.fake, 5 * SECOND);
     metric_reporter_start(r);
-    while (fake_stats(b.rig.fake).requests == 0)
+    while (fake_stats(b.client.fake).requests == 0)
         run(&b, SECOND);
     b.known.policy.report_interval = 60 * SECOND;
     policy_changed(&b);
     run(&b, 75 * SECOND);
-    assert_int_equal(fake_stats(b.rig.fake).patches, 2);
+    assert_int_equal(fake_stats(b.client.fake).patches, 2);
     metric_reporter_free(r);
     fixture_fini(&b);
 }
@@ -120,17 +120,17 @@ static void test_metric_is_never_created(void **state)
     assert_null(strstr(strbuf_str(&text), "koordlet_")); /* nothing to show yet */
     metric_reporter_start(r);
     run(&b, 61 * SECOND);
-    assert_int_equal(fake_stats(b.rig.fake).requests, 0);
+    assert_int_equal(fake_stats(b.client.fake).requests, 0);
     assert_non_null(strstr(metric_reporter_missing(r), "koord-manager"));
     b.known.nodemetric = &b.nodemetric; /* the watch says so, but it is gone again */
     run(&b, 60 * SECOND);
-    assert_int_equal(fake_stats(b.rig.fake).requests, 1);
-    assert_int_equal(fake_count(b.rig.fake, "nodemetrics"), 0);
+    assert_int_equal(fake_stats(b.client.fake).requests, 1);
+    assert_int_equal(fake_count(b.client.fake, "nodemetrics"), 0);
     assert_non_null(metric_reporter_missing(r));
-    fake_put(b.rig.fake, METRICS, "n1", "{}");
+    fake_put(b.client.fake, METRICS, "n1", "{}");
     run(&b, 60 * SECOND);
     assert_null(metric_reporter_missing(r));
-    assert_int_equal(fake_stats(b.rig.fake).patches, 1);
+    assert_int_equal(fake_stats(b.client.fake).patches, 1);
     metric_reporter_free(r);
     fixture_fini(&b);
 }
@@ -142,31 +142,31 @@ static void test_metric_backs_off(void **state)
 
     (void)state;
     fixture_init(&b);
-    fake_put(b.rig.fake, METRICS, "n1", "{}");
+    fake_put(b.client.fake, METRICS, "n1", "{}");
     struct metric_reporter *r = metric_reporter_new(&b.env);
-    fake_answer_next(b.rig.fake, 2, 409, -1);
+    fake_answer_next(b.client.fake, 2, 409, -1);
     metric_reporter_start(r);
     run(&b, 61 * SECOND);
-    assert_int_equal(fake_stats(b.rig.fake).requests, 3);
-    assert_int_equal(fake_stats(b.rig.fake).patches, 1);
+    assert_int_equal(fake_stats(b.client.fake).requests, 3);
+    assert_int_equal(fake_stats(b.client.fake).patches, 1);
 
-    fake_answer_next(b.rig.fake, 1, 429, 20);
-    while (fake_stats(b.rig.fake).requests == 3)
+    fake_answer_next(b.client.fake, 1, 429, 20);
+    while (fake_stats(b.client.fake).requests == 3)
         run(&b, SECOND);
     run(&b, 19 * SECOND);
-    assert_int_equal(fake_stats(b.rig.fake).requests, 4);
+    assert_int_equal(fake_stats(b.client.fake).requests, 4);
     assert_non_null(metric_reporter_missing(r));
     run(&b, 3 * SECOND);
-    assert_int_equal(fake_stats(b.rig.fake).requests, 5);
-    assert_int_equal(fake_stats(b.rig.fake).patches, 2);
+    assert_int_equal(fake_stats(b.client.fake).requests, 5);
+    assert_int_equal(fake_stats(b.client.fake).patches, 2);
 
-    fake_answer_next(b.rig.fake, 1000, 500, -1);
+    fake_answer_next(b.client.fake, 1000, 500, -1);
     run(&b, 600 * SECOND);
-    unsigned tries = fake_stats(b.rig.fake).requests - 5;
+    unsigned tries = fake_stats(b.client.fake).requests - 5;
     assert_in_range(tries, 6, 25); /* not one a second */
-    fake_answer_next(b.rig.fake, 0, 0, -1);
+    fake_answer_next(b.client.fake, 0, 0, -1);
     run(&b, 73 * SECOND); /* the longest pause with its jitter */
-    assert_true(fake_stats(b.rig.fake).patches >= 3);
+    assert_true(fake_stats(b.client.fake).patches >= 3);
     assert_null(metric_reporter_missing(r));
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
     metrics_write(&b.metrics, 1, &text);
@@ -184,20 +184,20 @@ static void test_metric_outlives_lost_and_slow_answers(void **state)
 
     (void)state;
     fixture_init(&b);
-    fake_put(b.rig.fake, METRICS, "n1", "{}");
+    fake_put(b.client.fake, METRICS, "n1", "{}");
     struct metric_reporter *r = metric_reporter_new(&b.env);
-    http_fault_set(b.rig.faulty, &(struct http_faults){ .lose_answer = 1000 });
+    http_fault_set(b.client.faulty, &(struct http_faults){ .lose_answer = 1000 });
     metric_reporter_start(r);
     run(&b, 61 * SECOND);
-    assert_true(fake_stats(b.rig.fake).patches >= 1);
+    assert_true(fake_stats(b.client.fake).patches >= 1);
     assert_non_null(metric_reporter_missing(r));
-    http_fault_set(b.rig.faulty, &(struct http_faults){ 0 });
+    http_fault_set(b.client.faulty, &(struct http_faults){ 0 });
     run(&b, 70 * SECOND);
     assert_null(metric_reporter_missing(r));
-    unsigned before = fake_stats(b.rig.fake).requests;
-    fake_slow(b.rig.fake, 3600 * SECOND); /* time-outs only */
+    unsigned before = fake_stats(b.client.fake).requests;
+    fake_slow(b.client.fake, 3600 * SECOND); /* time-outs only */
     run(&b, 600 * SECOND);
-    assert_in_range(fake_stats(b.rig.fake).requests - before, 5, 25);
+    assert_in_range(fake_stats(b.client.fake).requests - before, 5, 25);
     metric_reporter_free(r); /* with a request under way */
     fixture_fini(&b);
 }

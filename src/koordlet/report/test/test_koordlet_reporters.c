@@ -15,7 +15,7 @@ static void test_topology_is_created_and_kept(void **state)
     topology_reporter_start(r);
     assert_null(topology_reporter_local(r));
     run(&b, 7 * SECOND);
-    assert_int_equal(fake_stats(b.rig.fake).creates, 1);
+    assert_int_equal(fake_stats(b.client.fake).creates, 1);
     assert_int_equal(b.told, 1);
     CLEANUP(kj_doc_free) struct kj_doc *doc = stored(&b, NRTS);
     const struct kj_val *owner = kj_at(kj_path(kj_root(doc), "metadata.ownerReferences"), 0);
@@ -23,16 +23,16 @@ static void test_topology_is_created_and_kept(void **state)
     assert_int_equal(kj_len(kj_get(kj_root(doc), "zones")), 1);
     assert_string_equal(kj_str(kj_at(kj_get(kj_root(doc), "topologyPolicies"), 0)), "None");
     /* A quiet node: nothing is sent. */
-    unsigned before = fake_stats(b.rig.fake).requests;
+    unsigned before = fake_stats(b.client.fake).requests;
     run(&b, 200 * SECOND);
-    assert_int_equal(fake_stats(b.rig.fake).requests, before);
+    assert_int_equal(fake_stats(b.client.fake).requests, before);
     assert_null(topology_reporter_missing(r));
 
     /* Another input: only the difference goes out; what others wrote stays. */
-    fake_patch(b.rig.fake, NRTS, "n1", "{\"metadata\":{\"annotations\":{\"theirs\":\"x\"}}}");
+    fake_patch(b.client.fake, NRTS, "n1", "{\"metadata\":{\"annotations\":{\"theirs\":\"x\"}}}");
     set_node(&b, "2", "\"node.koordinator.sh/reservation\":\"{\\\"reservedCPUs\\\":\\\"1\\\"}\"");
     run(&b, 4 * SECOND);
-    assert_int_equal(fake_stats(b.rig.fake).patches, 1);
+    assert_int_equal(fake_stats(b.client.fake).patches, 1);
     assert_int_equal(b.told, 2);
     assert_string_equal(stored_text(&b, NRTS, "metadata.annotations.theirs", buf, sizeof buf), "x");
     const struct topology *t = topology_reporter_local(r);
@@ -40,9 +40,9 @@ static void test_topology_is_created_and_kept(void **state)
                         "{\"reservedCPUs\":\"1\"}");
 
     /* Deleted: made again. */
-    fake_delete(b.rig.fake, NRTS, "n1");
+    fake_delete(b.client.fake, NRTS, "n1");
     run(&b, 4 * SECOND);
-    assert_int_equal(fake_count(b.rig.fake, "noderesourcetopologies"), 1);
+    assert_int_equal(fake_count(b.client.fake, "noderesourcetopologies"), 1);
     topology_reporter_free(r);
     fixture_fini(&b);
 }
@@ -97,14 +97,14 @@ static void test_topology_ignores_heartbeats(void **state)
     struct topology_reporter *r = topology_reporter_new(&b.env);
     topology_reporter_start(r);
     run(&b, 7 * SECOND);
-    unsigned before = fake_stats(b.rig.fake).requests;
+    unsigned before = fake_stats(b.client.fake).requests;
     for (int i = 2; i < 20; i++) {
         char version[16];
         (void)snprintf(version, sizeof version, "%d", i);
         set_node(&b, version, "");
         run(&b, 5 * SECOND);
     }
-    assert_int_equal(fake_stats(b.rig.fake).requests, before);
+    assert_int_equal(fake_stats(b.client.fake).requests, before);
     assert_int_equal(b.told, 1);
     topology_reporter_free(r);
     fixture_fini(&b);
@@ -145,22 +145,22 @@ static void test_topology_survives_conflicts_and_overload(void **state)
 
     (void)state;
     fixture_init(&b);
-    fake_put(b.rig.fake, NRTS, "n1", "{\"topologyPolicies\":[\"x\"],\"zones\":[]}");
+    fake_put(b.client.fake, NRTS, "n1", "{\"topologyPolicies\":[\"x\"],\"zones\":[]}");
     struct topology_reporter *r = topology_reporter_new(&b.env);
     topology_reporter_start(r);
     run(&b, 20 * NSEC_PER_MSEC); /* the list is in */
-    fake_answer_next(b.rig.fake, 2, 409, -1);
+    fake_answer_next(b.client.fake, 2, 409, -1);
     run(&b, 4 * SECOND);
-    assert_int_equal(fake_stats(b.rig.fake).patches, 1);
+    assert_int_equal(fake_stats(b.client.fake).patches, 1);
     set_node(&b, "2",
              "\"a\":\"b\",\"node.koordinator.sh/reservation\":\"{\\\"reservedCPUs\\\":"
              "\\\"1\\\"}\"");
-    fake_answer_next(b.rig.fake, 3, 429, 5);
+    fake_answer_next(b.client.fake, 3, 429, 5);
     run(&b, 6 * SECOND);
-    assert_int_equal(fake_stats(b.rig.fake).patches, 1);
+    assert_int_equal(fake_stats(b.client.fake).patches, 1);
     assert_non_null(topology_reporter_missing(r));
     run(&b, 30 * SECOND);
-    assert_int_equal(fake_stats(b.rig.fake).patches, 2);
+    assert_int_equal(fake_stats(b.client.fake).patches, 2);
     assert_null(topology_reporter_missing(r));
     topology_reporter_free(r);
     fixture_fini(&b);
@@ -184,7 +184,7 @@ static void test_topology_without_the_gate_is_local(void **state)
     run(&b, 4 * SECOND);
     assert_non_null(topology_reporter_local(r));
     assert_int_equal(b.told, 1);
-    assert_int_equal(fake_stats(b.rig.fake).requests, 0);
+    assert_int_equal(fake_stats(b.client.fake).requests, 0);
     topology_reporter_free(r);
     fixture_fini(&b);
 }
@@ -245,26 +245,26 @@ static void test_device_is_written_when_it_changes(void **state)
     found.known = true; /* but there are none: no object */
     run(&b, 7 * SECOND);
     assert_null(device_reporter_missing(r));
-    assert_int_equal(fake_stats(b.rig.fake).creates, 0);
+    assert_int_equal(fake_stats(b.client.fake).creates, 0);
     found.n = 2;
-    fake_answer_next(b.rig.fake, 1, 500, -1);
+    fake_answer_next(b.client.fake, 1, 500, -1);
     run(&b, 7 * SECOND);
-    assert_int_equal(fake_stats(b.rig.fake).creates, 1);
+    assert_int_equal(fake_stats(b.client.fake).creates, 1);
     CLEANUP(kj_doc_free) struct kj_doc *doc = stored(&b, DEVICES);
     const struct kj_val *first = kj_at(kj_path(kj_root(doc), "spec.devices"), 0);
     assert_int_equal(kj_i64_or(kj_get(first, "minor"), -1), 1); /* in order */
     (void)snprintf(buf, sizeof buf, "%s",
                    kj_str(kj_get(kj_at(kj_get(first, "conditions"), 0), "lastTransitionTime")));
-    unsigned before = fake_stats(b.rig.fake).requests, asked = found.asked;
+    unsigned before = fake_stats(b.client.fake).requests, asked = found.asked;
     run(&b, 100 * SECOND);
     assert_true(found.asked > asked + 20);
-    assert_int_equal(fake_stats(b.rig.fake).requests, before); /* new times are no news */
+    assert_int_equal(fake_stats(b.client.fake).requests, before); /* new times are no news */
 
-    fake_patch(b.rig.fake, DEVICES, "n1", "{\"metadata\":{\"labels\":{\"theirs\":\"1\"}}}");
+    fake_patch(b.client.fake, DEVICES, "n1", "{\"metadata\":{\"labels\":{\"theirs\":\"1\"}}}");
     found.status = COND_TRUE;
-    fake_answer_next(b.rig.fake, 1, 409, -1);
+    fake_answer_next(b.client.fake, 1, 409, -1);
     run(&b, 4 * SECOND);
-    assert_int_equal(fake_stats(b.rig.fake).patches, 1);
+    assert_int_equal(fake_stats(b.client.fake).patches, 1);
     CLEANUP(kj_doc_free) struct kj_doc *now = stored(&b, DEVICES);
     first = kj_at(kj_path(kj_root(now), "spec.devices"), 0);
     (void)snprintf(again, sizeof again, "%s",
@@ -280,9 +280,9 @@ static void test_device_is_written_when_it_changes(void **state)
     assert_int_equal(kj_len(kj_path(kj_root(kept), "spec.devices")), 2);
     found.n = 2;
 
-    fake_delete(b.rig.fake, DEVICES, "n1");
+    fake_delete(b.client.fake, DEVICES, "n1");
     run(&b, 4 * SECOND);
-    assert_int_equal(fake_count(b.rig.fake, "devices"), 1);
+    assert_int_equal(fake_count(b.client.fake, "devices"), 1);
     device_reporter_free(r);
     fixture_fini(&b);
 }

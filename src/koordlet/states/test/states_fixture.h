@@ -6,7 +6,7 @@
 
 #include "base/strbuf.h"
 #include "client/kubeconfig.h"
-#include "client/test/rig.h"
+#include "client/test/client_fixture.h"
 #include "component/metrics.h"
 #include "koordlet/states/states.h"
 #include "net/httpd.h"
@@ -137,7 +137,7 @@ static inline void fake_kubelet_add(struct fake_kubelet *k, const char *uid, con
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 struct states_fixture {
-    struct rig api;
+    struct client_fixture api;
     struct fake_kubelet kubelet;
     struct kube_config config;
     struct host host;
@@ -150,7 +150,7 @@ struct states_fixture {
 static inline void states_fixture_init(struct states_fixture *r)
 {
     memset(r, 0, sizeof *r);
-    rig_init(&r->api, 7);
+    client_fixture_init(&r->api, 7);
     r->snapshots = snapshots_new(r->api.loop);
     r->internal = metrics_new();
     r->external = metrics_new();
@@ -198,7 +198,7 @@ static inline void states_fixture_fini(struct states_fixture *r)
     strbuf_fini(&r->kubelet.pods);
     metrics_free(r->internal);
     metrics_free(r->external);
-    rig_fini(&r->api);
+    client_fixture_fini(&r->api);
 }
 static inline UNUSED void states_fixture_fini_p(struct states_fixture *r)
 {

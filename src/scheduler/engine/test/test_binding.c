@@ -14,7 +14,7 @@ static void start(struct engine_fixture *b)
     fake_reset();
     engine_start_with(b, 1, plugins);
     engine_node(b, "n", 4000, 4096, 10, "");
-    rig_run(&b->rig, SEC);
+    client_fixture_run(&b->client, SEC);
 }
 
 static void test_an_open_door(void **state)
@@ -23,7 +23,7 @@ static void test_an_open_door(void **state)
     (void)state;
     start(&b);
     engine_pod(&b, "p", 100, 100, "");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_node_of(&b, "p"), "n");
     assert_int_equal(fake.bound, 1);
     assert_int_equal(fake.unreserved, 0);
@@ -36,7 +36,7 @@ static void test_a_pod_waits_for_its_permit(void **state)
     start(&b);
     fake.permit = KS_WAIT;
     engine_pod(&b, "p", 100, 100, "");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_node_of(&b, "p"), "");
     assert_int_equal(scheduler_stats(b.s).waiting, 1);
     /* Nobody is left in the dark, and the room is kept. */
@@ -45,10 +45,10 @@ static void test_a_pod_waits_for_its_permit(void **state)
     assert_string_equal(engine_get(&b, "p", "status.nominatedNodeName"), "n");
     assert_int_equal(scheduler_stats(b.s).assumed, 1);
     ks_allow(&fake.env, engine_uid(&b, "p"), "Other");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_node_of(&b, "p"), "");
     ks_allow(&fake.env, engine_uid(&b, "p"), "Door");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_node_of(&b, "p"), "n");
     engine_verify(&b);
 }
@@ -60,7 +60,7 @@ static void test_a_permit_runs_out(void **state)
     start(&b);
     fake.permit = KS_WAIT;
     engine_pod(&b, "p", 100, 100, "");
-    rig_run(&b.rig, 61 * SEC);
+    client_fixture_run(&b.client, 61 * SEC);
     assert_int_equal(fake.reserved, 1);
     assert_int_equal(fake.unreserved, 1);
     assert_int_equal(scheduler_stats(b.s).assumed, 0);
@@ -77,7 +77,7 @@ static void test_a_permit_is_refused(void **state)
     start(&b);
     fake.permit = KS_UNSCHEDULABLE;
     engine_pod(&b, "p", 100, 100, "");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_condition(&b, "p", "message"),
                         "0/1 nodes are available: 1 the fake is shut.");
     assert_int_equal(fake.unreserved, 1);
@@ -90,9 +90,9 @@ static void test_what_happened_while_waiting_counts(void **state)
     start(&b);
     fake.permit = KS_WAIT;
     engine_pod(&b, "p", 100, 100, "");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     engine_node(&b, "m", 4000, 4096, 10, ""); /* the plugin hears of it */
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     ks_reject(&fake.env, engine_uid(&b, "p"), "Door", "no");
     assert_int_equal(scheduler_stats(b.s).unschedulable, 0);
     assert_int_equal(scheduler_stats(b.s).backoff, 1);
@@ -105,9 +105,9 @@ static void test_its_own_change_counts_too(void **state)
     start(&b);
     fake.permit = KS_WAIT;
     engine_pod(&b, "p", 100, 100, "");
-    rig_run(&b.rig, SEC);
-    fake_patch(b.rig.fake, PODS, "p", "{\"metadata\":{\"labels\":{\"new\":\"1\"}}}");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
+    fake_patch(b.client.fake, PODS, "p", "{\"metadata\":{\"labels\":{\"new\":\"1\"}}}");
+    client_fixture_run(&b.client, SEC);
     ks_reject(&fake.env, engine_uid(&b, "p"), "Door", "no");
     assert_int_equal(scheduler_stats(b.s).unschedulable, 0);
     assert_int_equal(scheduler_stats(b.s).backoff, 1);
@@ -122,16 +122,16 @@ static void test_nobody_listens_for_who_has_its_permits(void **state)
     fake.permit = KS_WAIT;
     fake.pre_bind = KS_WAIT;
     engine_pod(&b, "p", 100, 100, "");
-    rig_run(&b.rig, SEC);
-    fake_patch(b.rig.fake, PODS, "p", "{\"metadata\":{\"labels\":{\"new\":\"1\"}}}");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
+    fake_patch(b.client.fake, PODS, "p", "{\"metadata\":{\"labels\":{\"new\":\"1\"}}}");
+    client_fixture_run(&b.client, SEC);
     assert_int_equal(fake.hinted, 1);
     ks_allow(&fake.env, engine_uid(&b, "p"), "Door");
-    fake_patch(b.rig.fake, PODS, "p", "{\"metadata\":{\"labels\":{\"new\":\"2\"}}}");
-    rig_run(&b.rig, SEC);
+    fake_patch(b.client.fake, PODS, "p", "{\"metadata\":{\"labels\":{\"new\":\"2\"}}}");
+    client_fixture_run(&b.client, SEC);
     assert_int_equal(fake.hinted, 1);
     ks_bind_done(fake.asked, KS_SUCCESS, NULL);
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_node_of(&b, "p"), "n");
 }
 
@@ -147,13 +147,13 @@ static void test_nobody_listens_when_extenders_have_answered(void **state)
     fake_extender_answer(&o, "/x/filter", 200, "{'nodenames':['n2']}");
     fake.pre_bind = KS_WAIT;
     engine_pod(&o.engine, "p", 100, 100, "");
-    rig_run(&o.engine.rig, SEC);
+    client_fixture_run(&o.engine.client, SEC);
     assert_non_null(fake.asked);
-    fake_patch(o.engine.rig.fake, PODS, "p", "{\"metadata\":{\"labels\":{\"new\":\"1\"}}}");
-    rig_run(&o.engine.rig, SEC);
+    fake_patch(o.engine.client.fake, PODS, "p", "{\"metadata\":{\"labels\":{\"new\":\"1\"}}}");
+    client_fixture_run(&o.engine.client, SEC);
     assert_int_equal(fake.hinted, 0);
     ks_bind_done(fake.asked, KS_SUCCESS, NULL);
-    rig_run(&o.engine.rig, SEC);
+    client_fixture_run(&o.engine.client, SEC);
     assert_string_equal(engine_node_of(&o.engine, "p"), "n2");
 }
 
@@ -166,14 +166,14 @@ static void test_nobody_is_undone_twice(void **state)
     fake.permit = KS_WAIT;
     fake.rejects_undone = true;
     engine_pod(&b, "p", 100, 100, "");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     ks_reject(&fake.env, engine_uid(&b, "p"), "Door", "no");
     assert_int_equal(fake.unreserved, 1);
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_condition(&b, "p", "message"), "0/1 nodes are available: 1 no.");
     fake.holds = "q";
     engine_pod(&b, "q", 100, 100, "");
-    rig_run(&b.rig, 62 * SEC); /* its time runs out */
+    client_fixture_run(&b.client, 62 * SEC); /* its time runs out */
     assert_int_equal(fake.unreserved, 2);
     engine_verify(&b);
 }
@@ -185,12 +185,12 @@ static void test_any_plugin_may_reject_who_waits(void **state)
     start(&b);
     fake.permit = KS_WAIT;
     engine_pod(&b, "p", 100, 100, "");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     ks_reject(&fake.env, engine_uid(&b, "p"), "Nobody", "no");
     assert_int_equal(scheduler_stats(b.s).waiting, 1);
     ks_reject(&fake.env, engine_uid(&b, "p"), "NodeResourcesFit", "too big after all");
     assert_int_equal(scheduler_stats(b.s).waiting, 0);
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_condition(&b, "p", "message"),
                         "0/1 nodes are available: 1 too big after all.");
 }
@@ -209,13 +209,13 @@ static void test_many_that_wait_do_not_block_others(void **state)
         (void)snprintf(name, sizeof name, "p%d", i);
         engine_pod(&b, name, 1, 1, "");
     }
-    rig_run(&b.rig, 5 * SEC);
+    client_fixture_run(&b.client, 5 * SEC);
     assert_int_equal(scheduler_stats(b.s).waiting, MANY);
     for (int i = 0; i < MANY; i++) {
         (void)snprintf(name, sizeof name, "p%d", i);
         ks_allow(&fake.env, engine_uid(&b, name), "Door");
     }
-    rig_run(&b.rig, 5 * SEC);
+    client_fixture_run(&b.client, 5 * SEC);
     assert_int_equal(fake.bound, MANY);
     assert_int_equal(scheduler_stats(b.s).waiting, 0);
     engine_verify(&b);
@@ -229,18 +229,18 @@ static void test_all_reasons_are_told(void **state)
     fake.permit = KS_UNSCHEDULABLE;
     fake.more = "a sign";
     engine_pod(&b, "p", 100, 100, "");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_condition(&b, "p", "message"),
                         "0/1 nodes are available: 1 a sign, 1 the fake is shut.");
     fake.permit = KS_ERROR;
     engine_pod(&b, "q", 100, 100, "");
-    rig_run(&b.rig, SEC / 2);
+    client_fixture_run(&b.client, SEC / 2);
     assert_string_equal(engine_condition(&b, "q", "message"),
                         "running Permit plugin \"Door\": the fake is shut, a sign");
     fake.permit = KS_SUCCESS;
     fake.pre_bind = KS_UNSCHEDULABLE;
     engine_pod(&b, "r", 100, 100, "");
-    rig_run(&b.rig, SEC / 2);
+    client_fixture_run(&b.client, SEC / 2);
     assert_string_equal(engine_condition(&b, "r", "message"),
                         "0/1 nodes are available: 1 a sign, 1 no key.");
 }
@@ -252,13 +252,13 @@ static void test_a_reservation_is_refused_or_fails(void **state)
     start(&b);
     fake.reserve = KS_UNSCHEDULABLE;
     engine_pod(&b, "p", 100, 100, "");
-    rig_run(&b.rig, SEC / 2);
+    client_fixture_run(&b.client, SEC / 2);
     assert_string_equal(engine_condition(&b, "p", "message"),
                         "0/1 nodes are available: 1 no handle.");
     assert_int_equal(scheduler_stats(b.s).unschedulable, 1);
     fake.reserve = KS_ERROR;
     engine_pod(&b, "q", 100, 100, "");
-    rig_run(&b.rig, SEC / 2);
+    client_fixture_run(&b.client, SEC / 2);
     assert_string_equal(engine_condition(&b, "q", "reason"), "SchedulerError");
     assert_string_equal(engine_condition(&b, "q", "message"),
                         "running Reserve plugin \"Door\": no handle");
@@ -273,9 +273,9 @@ static void test_a_waiting_pod_is_deleted(void **state)
     start(&b);
     fake.permit = KS_WAIT;
     engine_pod(&b, "p", 100, 100, "");
-    rig_run(&b.rig, SEC);
-    fake_delete(b.rig.fake, PODS, "p");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
+    fake_delete(b.client.fake, PODS, "p");
+    client_fixture_run(&b.client, SEC);
     assert_int_equal(fake.unreserved, 1);
     assert_int_equal(scheduler_stats(b.s).assumed, 0);
     assert_int_equal(scheduler_stats(b.s).pending, 0);
@@ -289,12 +289,12 @@ static void test_pre_bind_takes_its_time(void **state)
     start(&b);
     fake.pre_bind = KS_WAIT;
     engine_pod(&b, "p", 100, 100, "");
-    rig_run(&b.rig, 10 * SEC);
+    client_fixture_run(&b.client, 10 * SEC);
     assert_non_null(fake.asked);
     assert_string_equal(engine_node_of(&b, "p"), "");
     assert_string_equal(engine_get(&b, "p", "status.nominatedNodeName"), "n");
     ks_bind_done(fake.asked, KS_SUCCESS, NULL);
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_node_of(&b, "p"), "n");
     assert_string_equal(engine_get(&b, "p", "metadata.labels.fake"), "open");
 }
@@ -306,13 +306,13 @@ static void test_pre_bind_fails(void **state)
     start(&b);
     fake.pre_bind = KS_ERROR;
     engine_pod(&b, "p", 100, 100, "");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_condition(&b, "p", "message"),
                         "running PreBind plugin \"Door\": no key");
     assert_string_equal(engine_condition(&b, "p", "reason"), "SchedulerError");
     assert_true(fake.unreserved >= 1);
     fake.pre_bind = KS_SUCCESS;
-    rig_run(&b.rig, 20 * SEC);
+    client_fixture_run(&b.client, 20 * SEC);
     assert_string_equal(engine_node_of(&b, "p"), "n");
 }
 
@@ -323,11 +323,11 @@ static void test_a_pod_that_pre_bind_turns_down_backs_off(void **state)
     start(&b);
     fake.pre_bind = KS_UNSCHEDULABLE;
     engine_pod(&b, "p", 100, 100, "");
-    rig_run(&b.rig, 100 * NSEC_PER_MSEC);
+    client_fixture_run(&b.client, 100 * NSEC_PER_MSEC);
     assert_string_equal(engine_condition(&b, "p", "message"), "0/1 nodes are available: 1 no key.");
     assert_int_equal(scheduler_stats(b.s).unschedulable, 0); /* nothing need happen */
     fake.pre_bind = KS_SUCCESS;
-    rig_run(&b.rig, 20 * SEC);
+    client_fixture_run(&b.client, 20 * SEC);
     assert_string_equal(engine_node_of(&b, "p"), "n");
 }
 
@@ -338,14 +338,14 @@ static void test_who_may_not_fly_is_rejected(void **state)
     start(&b);
     fake.flight = KS_UNSCHEDULABLE;
     engine_pod(&b, "p", 100, 100, "");
-    rig_run(&b.rig, 100 * NSEC_PER_MSEC);
+    client_fixture_run(&b.client, 100 * NSEC_PER_MSEC);
     assert_string_equal(engine_condition(&b, "p", "message"),
                         "0/1 nodes are available: 1 no floor.");
     assert_int_equal(fake.unreserved, 1);
     assert_int_equal(scheduler_stats(b.s).unschedulable, 1);
     fake.flight = KS_ERROR;
     engine_node(&b, "m", 4000, 4096, 10, ""); /* the plugin hears of it */
-    rig_run(&b.rig, 20 * SEC);
+    client_fixture_run(&b.client, 20 * SEC);
     assert_string_equal(engine_condition(&b, "p", "reason"), "SchedulerError");
     assert_string_equal(engine_condition(&b, "p", "message"),
                         "running PreBindPreFlight plugin \"Door\": no floor");
@@ -359,9 +359,9 @@ static void test_pre_bind_is_cancelled(void **state)
     start(&b);
     fake.pre_bind = KS_WAIT;
     engine_pod(&b, "p", 100, 100, "");
-    rig_run(&b.rig, SEC);
-    fake_delete(b.rig.fake, PODS, "p");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
+    fake_delete(b.client.fake, PODS, "p");
+    client_fixture_run(&b.client, SEC);
     assert_int_equal(fake.cancelled, 1);
     assert_int_equal(fake.unreserved, 1);
     engine_verify(&b);
@@ -374,11 +374,11 @@ static void test_all_changes_in_one_patch(void **state)
     start(&b);
     fake.pre_bind = KS_SUCCESS;
     engine_pod(&b, "p", 100, 100, "");
-    uint64_t before = fake_stats(b.rig.fake).patches;
-    rig_run(&b.rig, SEC);
+    uint64_t before = fake_stats(b.client.fake).patches;
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_node_of(&b, "p"), "n");
     /* one for the nominated node, since pre-bind may take time, and one for all of the plugin */
-    assert_in_range(fake_stats(b.rig.fake).patches - before, 1, 2);
+    assert_in_range(fake_stats(b.client.fake).patches - before, 1, 2);
 }
 
 static void test_a_patch_is_tried_again(void **state)
@@ -387,9 +387,9 @@ static void test_a_patch_is_tried_again(void **state)
     (void)state;
     start(&b);
     fake.pre_bind = KS_SUCCESS;
-    fake_answer_next_to(b.rig.fake, "PATCH", "/pods/p", 3, 409);
+    fake_answer_next_to(b.client.fake, "PATCH", "/pods/p", 3, 409);
     engine_pod(&b, "p", 100, 100, "");
-    rig_run(&b.rig, SEC / 2);
+    client_fixture_run(&b.client, SEC / 2);
     assert_string_equal(engine_node_of(&b, "p"), "n");
     assert_string_equal(engine_get(&b, "p", "metadata.labels.fake"), "open");
     assert_int_equal(scheduler_stats(b.s).attempts, 1);
@@ -398,7 +398,7 @@ static void test_a_patch_is_tried_again(void **state)
 static struct engine_fixture *doomed;
 static void mark_deleted(void)
 {
-    fake_patch(doomed->rig.fake, PODS, "p",
+    fake_patch(doomed->client.fake, PODS, "p",
                "{\"metadata\":{\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"}}");
 }
 
@@ -411,8 +411,8 @@ static void test_who_is_being_deleted_is_not_bound(void **state)
     fake.pre_bind = KS_SUCCESS;
     fake.before_write = mark_deleted;
     engine_pod(&b, "p", 100, 100, "");
-    rig_run(&b.rig, 5 * SEC);
-    assert_int_equal(fake_stats(b.rig.fake).binds + fake_stats(b.rig.fake).bind_conflicts, 0);
+    client_fixture_run(&b.client, 5 * SEC);
+    assert_int_equal(fake_stats(b.client.fake).binds + fake_stats(b.client.fake).bind_conflicts, 0);
     assert_int_equal(fake.unreserved, 1);
     assert_int_equal(scheduler_stats(b.s).assumed, 0);
     engine_verify(&b);
@@ -423,11 +423,11 @@ static void test_a_nomination_stays_when_nobody_could_make_room(void **state)
     CLEANUP(engine_stop) struct engine_fixture b;
     (void)state;
     start(&b);
-    fake_put(b.rig.fake, PODS, "p",
+    fake_put(b.client.fake, PODS, "p",
              "{\"spec\":{\"schedulerName\":\"koord-scheduler\",\"containers\":[{\"name\":\"c\","
              "\"resources\":{\"requests\":{\"cpu\":\"9\"}}}]},"
              "\"status\":{\"nominatedNodeName\":\"n\"}}");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_condition(&b, "p", "message"),
                         "0/1 nodes are available: 1 Insufficient cpu.");
     assert_string_equal(engine_get(&b, "p", "status.nominatedNodeName"), "n");
@@ -445,25 +445,25 @@ static void test_profiles_are_replaced(void **state)
     start(&b);
     fake.permit = KS_WAIT;
     engine_pod(&b, "p", 100, 100, "");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     c = profile_config_default(plugins, "other", a);
     assert_int_equal(scheduler_reload(b.s, &o, &err), 0);
     engine_pod(&b, "q", 100, 100, ""); /* not ours any more */
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_int_equal(scheduler_stats(b.s).waiting, 1); /* on its way under the old profile */
     ks_allow(&fake.env, engine_uid(&b, "p"), "Door");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_node_of(&b, "p"), "n");
     assert_string_equal(engine_node_of(&b, "q"), "");
     c = profile_config_default(plugins, "koord-scheduler", a);
     fake.permit = KS_SUCCESS;
     assert_int_equal(scheduler_reload(b.s, &o, &err), 0);
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_node_of(&b, "q"), "n");
     c.scheduler_name = "";
     assert_true(scheduler_reload(b.s, &o, &err) < 0);
     engine_pod(&b, "r", 100, 100, ""); /* the old ones stay in force */
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_node_of(&b, "r"), "n");
 }
 
@@ -483,7 +483,7 @@ static void test_a_replaced_profile_outlives_the_call_that_ends_it(void **state)
         fake.permit = KS_WAIT;
         fake.pre_bind = KS_ERROR;
         engine_pod(&b, "p", 100, 100, "");
-        rig_run(&b.rig, SEC);
+        client_fixture_run(&b.client, SEC);
         assert_int_equal(scheduler_reload(b.s, &o, &err), 0);
         int before = fake.destroyed; /* nobody used the other name's */
         assert_int_equal(scheduler_reload(b.s, &o, &err), -EBUSY);
@@ -494,7 +494,7 @@ static void test_a_replaced_profile_outlives_the_call_that_ends_it(void **state)
         assert_int_equal(fake.unreserved, 1);
         assert_int_equal(fake.destroyed, before);
         if (allowed)
-            rig_run(&b.rig, 0);
+            client_fixture_run(&b.client, 0);
         else
             assert_int_equal(scheduler_reload(b.s, &o, &err), 0);
         assert_int_equal(fake.destroyed, before + 2 - allowed);
@@ -513,7 +513,7 @@ static void test_a_replaced_profile_ends_with_the_scheduler(void **state)
     start(&b);
     fake.permit = KS_WAIT;
     engine_pod(&b, "p", 100, 100, "");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_int_equal(
         scheduler_reload(b.s, &(struct scheduler_opts){ .profiles = &c, .nprofiles = 1 }, &err), 0);
     ks_reject(&fake.env, engine_uid(&b, "p"), "Door", "no");
@@ -590,17 +590,17 @@ static void test_what_plugins_give_back_late_is_told(void **state)
     (void)state;
     engine_start_with(&b, 1, all);
     engine_node(&b, "n", 4000, 4096, 10, "");
-    rig_run(&b.rig, SEC);
-    fake_slow(b.rig.fake, 2 * SEC);
+    client_fixture_run(&b.client, SEC);
+    fake_slow(b.client.fake, 2 * SEC);
     engine_pod(&b, "p", 100, 100, "");
-    rig_run(&b.rig, 10 * NSEC_PER_MSEC);
+    client_fixture_run(&b.client, 10 * NSEC_PER_MSEC);
     engine_pod(&b, "q", 100, 100, "");
-    rig_run(&b.rig, 10 * NSEC_PER_MSEC);
+    client_fixture_run(&b.client, 10 * NSEC_PER_MSEC);
     assert_int_equal(scheduler_stats(b.s).unschedulable, 1);
-    fake_delete(b.rig.fake, PODS, "p"); /* its binding is out */
-    rig_run(&b.rig, SEC);
+    fake_delete(b.client.fake, PODS, "p"); /* its binding is out */
+    client_fixture_run(&b.client, SEC);
     assert_true(token_taken);
-    rig_run(&b.rig, 30 * SEC);
+    client_fixture_run(&b.client, 30 * SEC);
     assert_string_equal(engine_node_of(&b, "q"), "n");
 }
 

@@ -108,10 +108,10 @@ static void start(struct engine_fixture *b, int n)
 {
     engine_start_opts(b, 1, (struct scheduler_opts){ .plugins = plugins, .max_binding = BOUND });
     engine_node(b, "n", 4000, 4096, GANG_MAX, "");
-    rig_run(&b->rig, SEC);
+    client_fixture_run(&b->client, SEC);
     for (int i = 0; i < n; i++)
         engine_pod(b, name_of(i), 1, 1, "");
-    rig_run(&b->rig, SEC);
+    client_fixture_run(&b->client, SEC);
     assert_int_equal(scheduler_stats(b->s).waiting, n);
 }
 
@@ -125,23 +125,24 @@ static void test_who_is_let_go_lines_up(void **state)
     (void)state;
     start(&b, MANY);
     allow_all();
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_int_equal(gang.nbegun, BOUND);
     assert_int_equal(scheduler_stats(b.s).waiting, 0); /* not for a permit */
     assert_int_equal(scheduler_stats(b.s).binding, MANY);
     assert_int_equal(scheduler_stats(b.s).assumed, MANY);
     engine_pod(&b, "free", 1, 1, "");
-    rig_run(&b.rig, 120 * SEC); /* they have their permits: those do not run out any more */
+    client_fixture_run(&b.client,
+                       120 * SEC); /* they have their permits: those do not run out any more */
     assert_int_equal(gang.unreserved, 0);
     assert_int_equal(scheduler_stats(b.s).ready, 1); /* its turn comes after those in line */
     for (int i = 0; i < MANY; i++) {
         assert_int_equal(gang.nbegun, MIN(BOUND + i, MANY + 1));
         assert_true(kuid_equal(gang.begun[i]->pod->meta.uid, gang.members[i])); /* in order */
         ks_bind_done(gang.begun[i], KS_SUCCESS, NULL);
-        rig_run(&b.rig, SEC);
+        client_fixture_run(&b.client, SEC);
     }
     ks_bind_done(gang.begun[MANY], KS_SUCCESS, NULL);
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_int_equal(scheduler_stats(b.s).scheduled, MANY + 1);
     assert_string_equal(engine_node_of(&b, "free"), "n");
     engine_verify(&b);
@@ -159,7 +160,7 @@ static void test_all_in_line_fail(void **state)
     gang.pre_bind = KS_ERROR;
     for (int i = 0; i < BOUND; i++)
         ks_bind_done(gang.begun[i], KS_ERROR, "not today");
-    rig_run(&b.rig, NSEC_PER_MSEC);
+    client_fixture_run(&b.client, NSEC_PER_MSEC);
     assert_int_equal(gang.unreserved, MANY);
     assert_int_equal(scheduler_stats(b.s).errors, MANY);
     assert_int_equal(scheduler_stats(b.s).assumed, 0);
@@ -184,13 +185,13 @@ static void test_who_is_in_line_can_be_given_up(void **state)
     assert_int_equal(scheduler_stats(b.s).binding, MANY - 1);
     int last = MANY - 1;
     assert_true(kuid_equal(engine_uid(&b, name_of(last)), gang.members[last]));
-    fake_delete(b.rig.fake, PODS, name_of(last));
-    rig_run(&b.rig, NSEC_PER_MSEC);
+    fake_delete(b.client.fake, PODS, name_of(last));
+    client_fixture_run(&b.client, NSEC_PER_MSEC);
     assert_int_equal(gang.unreserved, 2);
     assert_int_equal(scheduler_stats(b.s).assumed, BOUND + 1);
     assert_int_equal(gang.nbegun, BOUND);
     ks_bind_done(gang.begun[0], KS_SUCCESS, NULL);
-    rig_run(&b.rig, SEC / 2);
+    client_fixture_run(&b.client, SEC / 2);
     assert_int_equal(gang.nbegun, BOUND + 1);
     assert_true(kuid_equal(gang.begun[BOUND]->pod->meta.uid, gang.members[BOUND + 1]));
     engine_verify(&b);
@@ -203,7 +204,7 @@ static void test_the_end_comes_while_some_are_in_line(void **state)
     (void)state;
     start(&b, 2 * BOUND);
     allow_all();
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_int_equal(gang.nbegun, BOUND);
 }
 
@@ -218,7 +219,7 @@ static void assert_all_undone(struct engine_fixture *b, int n, const char *first
     assert_int_equal(scheduler_stats(b->s).assumed, 0);
     assert_int_equal(scheduler_stats(b->s).failed, n);
     assert_int_equal(scheduler_stats(b->s).unschedulable, n);
-    rig_run(&b->rig, SEC);
+    client_fixture_run(&b->client, SEC);
     assert_string_equal(engine_condition(b, "p0", "message"), first);
     for (int i = 1; i < n; i++)
         assert_string_equal(engine_condition(b, name_of(i), "message"),
@@ -245,7 +246,7 @@ static void test_the_first_whose_time_is_up_takes_all_with_him(void **state)
     (void)state;
     start(&b, MANY);
     gang.all_or_none = true;
-    rig_run(&b.rig, 59 * SEC + SEC / 2);
+    client_fixture_run(&b.client, 59 * SEC + SEC / 2);
     assert_all_undone(&b, MANY,
                       "0/1 nodes are available: 1 rejected due to timeout after waiting 1m0s at "
                       "plugin Gang.");
@@ -263,7 +264,7 @@ static void test_one_that_fails_takes_those_in_line_with_him(void **state)
     ks_bind_done(gang.begun[0], KS_ERROR, "not today");
     assert_int_equal(gang.unreserved, 1 + MANY - BOUND);
     assert_int_equal(gang.deepest, 1);
-    rig_run(&b.rig, NSEC_PER_MSEC);
+    client_fixture_run(&b.client, NSEC_PER_MSEC);
     assert_int_equal(gang.nbegun, BOUND); /* the others of these go on */
     assert_int_equal(scheduler_stats(b.s).assumed, BOUND - 1);
     engine_verify(&b);

@@ -101,10 +101,10 @@ static void prepare_with(struct engine_fixture *b, struct scheduler_opts o)
     struct kerr err = { 0 };
 
     hand = (struct hand){ .resize = KS_SKIP, .permit = KS_SUCCESS, .engine = b };
-    rig_init(&b->rig, 1);
+    client_fixture_init(&b->client, 1);
     o.plugins = plugins;
     o.verify_reuse = true;
-    b->s = scheduler_new(b->rig.loop, b->rig.kube, &o, &err);
+    b->s = scheduler_new(b->client.loop, b->client.kube, &o, &err);
     assert_string_equal(err.text, "");
     engine_node(b, "n", 4000, 4096, 10, "");
 }
@@ -117,7 +117,7 @@ static void prepare(struct engine_fixture *b, bool resize_pods)
 static void begin(struct engine_fixture *b)
 {
     scheduler_start(b->s);
-    rig_run(&b->rig, SEC);
+    client_fixture_run(&b->client, SEC);
 }
 
 /* ---- resize ---------------------------------------------------------------------------------- */
@@ -133,20 +133,20 @@ static void test_a_pod_takes_what_it_was_resized_to(void **state)
     hand.mcpu = 3500;
     hand.permit = KS_WAIT;
     engine_pod(&b, "p", 1000, 100, "");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_int_equal(hand.reserved, 3500);
     hand.resize = KS_SKIP;
     engine_pod(&b, "q", 1000, 100, "");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_condition(&b, "q", "message"),
                         "0/1 nodes are available: 1 Insufficient cpu.");
     engine_verify(&b);
     /* What the server confirms is what counts from then on. */
     ks_allow(&hand.env, engine_uid(&b, "p"), "Hand");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_node_of(&b, "p"), "n");
     ks_activate(&hand.env, engine_uid(&b, "q"));
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_node_of(&b, "q"), "n");
     assert_int_equal(hand.reserved, 1000); /* q was left as it is */
     engine_verify(&b);
@@ -163,14 +163,14 @@ static void test_room_is_given_back_as_it_was_taken(void **state)
     hand.mcpu = 4000;
     hand.permit = KS_WAIT;
     engine_pod(&b, "p", 1000, 100, "");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_int_equal(scheduler_stats(b.s).assumed, 1);
-    fake_delete(b.rig.fake, PODS, "p");
-    rig_run(&b.rig, SEC);
+    fake_delete(b.client.fake, PODS, "p");
+    client_fixture_run(&b.client, SEC);
     assert_int_equal(scheduler_stats(b.s).assumed, 0);
     engine_verify(&b);
     engine_pod(&b, "q", 4000, 100, "");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_node_of(&b, "q"), "n");
 }
 
@@ -183,7 +183,7 @@ static void test_a_resize_that_fails(void **state)
     begin(&b);
     hand.resize = KS_UNSCHEDULABLE; /* whatever it says: it is an error */
     engine_pod(&b, "p", 1000, 100, "");
-    rig_run(&b.rig, 500 * NSEC_PER_MSEC);
+    client_fixture_run(&b.client, 500 * NSEC_PER_MSEC);
     assert_int_equal(hand.resized, 1);
     assert_int_equal(hand.unreserved, 1);
     assert_int_equal(hand.reserved, 0);
@@ -193,7 +193,7 @@ static void test_a_resize_that_fails(void **state)
     assert_string_equal(engine_condition(&b, "p", "message"),
                         "running ResizePod plugin \"Hand\": the hand shakes");
     hand.resize = KS_SKIP;
-    rig_run(&b.rig, 10 * SEC); /* an error backs off and is tried again */
+    client_fixture_run(&b.client, 10 * SEC); /* an error backs off and is tried again */
     assert_string_equal(engine_node_of(&b, "p"), "n");
     assert_int_equal(hand.reserved, 1000);
     engine_verify(&b);
@@ -208,7 +208,7 @@ static void test_nobody_resizes_without_the_gate(void **state)
     begin(&b);
     hand.resize = KS_ERROR;
     engine_pod(&b, "p", 1000, 100, "");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_node_of(&b, "p"), "n");
     assert_int_equal(hand.resized, 0);
 }
@@ -243,14 +243,14 @@ static void test_wishes_that_cannot_be_met(void **state)
     assert_string_equal(hand.order, "x "); /* the gate holds */
     (void)snprintf(hand.wish, sizeof hand.wish, "nobody");
     engine_pod(&b, "y", 100, 100, "");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(hand.order, "x y ");
     hand.permit = KS_WAIT;
     engine_pod(&b, "p", 100, 100, "");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     (void)snprintf(hand.wish, sizeof hand.wish, "p"); /* on its way */
     engine_pod(&b, "z", 100, 100, "");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(hand.order, "x y p z ");
     engine_verify(&b);
 }
@@ -263,12 +263,12 @@ static void test_a_wish_does_not_wait_for_events(void **state)
     prepare(&b, false);
     engine_pod(&b, "p", 5000, 100, ""); /* fits nowhere */
     begin(&b);
-    rig_run(&b.rig, 30 * SEC);
+    client_fixture_run(&b.client, 30 * SEC);
     assert_int_equal(scheduler_stats(b.s).unschedulable, 1);
     uint64_t before = scheduler_stats(b.s).attempts;
     (void)snprintf(hand.wish, sizeof hand.wish, "p");
     engine_pod(&b, "x", 100, 100, ""); /* something to do: the plugin is asked */
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_int_equal(scheduler_stats(b.s).attempts, before + 2);
     assert_string_equal(hand.order, "x ");
     assert_int_equal(scheduler_stats(b.s).unschedulable, 1);
@@ -308,7 +308,7 @@ static void test_plugins_ask_for_gates_and_count_in_the_registry(void **state)
 static void nominate_elsewhere(struct engine_fixture *b, bool counts)
 {
     prepare_with(b, (struct scheduler_opts){ .foreign_nominations = counts });
-    fake_put(b->rig.fake, PODS, "other",
+    fake_put(b->client.fake, PODS, "other",
              "{\"spec\":{\"schedulerName\":\"somebody\",\"priority\":5,\"containers\":[{\"name\":"
              "\"c\",\"resources\":{\"requests\":{\"cpu\":\"3\"}}}]},"
              "\"status\":{\"nominatedNodeName\":\"n\"}}");
@@ -330,7 +330,7 @@ static void test_nominations_of_others_hold_against_lower_priorities(void **stat
         nominate_elsewhere(&b, cases[i].counts);
         (void)snprintf(more, sizeof more, ",\"priority\":%d", cases[i].priority);
         engine_pod(&b, "p", 2000, 100, more);
-        rig_run(&b.rig, SEC);
+        client_fixture_run(&b.client, SEC);
         assert_string_equal(engine_node_of(&b, "p"), cases[i].node);
     }
 }
@@ -348,13 +348,13 @@ static void test_who_is_on_its_way_is_not_nominated_as_well(void **state)
     hand.permit = KS_WAIT;
     begin(&b);
     engine_pod(&b, "p", 1000, 100, "");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_int_equal(scheduler_stats(b.s).waiting, 1);
     assert_int_equal(
         scheduler_reload(b.s, &(struct scheduler_opts){ .profiles = &other, .nprofiles = 1 }, &err),
         0);
-    fake_patch(b.rig.fake, PODS, "p", "{\"metadata\":{\"labels\":{\"x\":\"1\"}}}");
-    rig_run(&b.rig, SEC);
+    fake_patch(b.client.fake, PODS, "p", "{\"metadata\":{\"labels\":{\"x\":\"1\"}}}");
+    client_fixture_run(&b.client, SEC);
     assert_int_equal(scheduler_stats(b.s).assumed, 1);
     assert_int_equal(scheduler_stats(b.s).nominated, 0);
 }
@@ -373,13 +373,13 @@ static void test_nominations_of_others_end(void **state)
         CLEANUP(engine_stop) struct engine_fixture b;
         nominate_elsewhere(&b, true);
         engine_pod(&b, "p", 2000, 100, "");
-        rig_run(&b.rig, 20 * SEC);
+        client_fixture_run(&b.client, 20 * SEC);
         assert_string_equal(engine_node_of(&b, "p"), "");
         if (ends[i])
-            fake_patch(b.rig.fake, PODS, "other", ends[i]);
+            fake_patch(b.client.fake, PODS, "other", ends[i]);
         else
-            fake_delete(b.rig.fake, PODS, "other");
-        rig_run(&b.rig, 5 * SEC);
+            fake_delete(b.client.fake, PODS, "other");
+        client_fixture_run(&b.client, 5 * SEC);
         assert_string_equal(engine_node_of(&b, "p"), "n");
     }
 }

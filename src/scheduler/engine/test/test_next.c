@@ -148,7 +148,7 @@ static void start(struct engine_fixture *b)
     door_shut = false;
     engine_start_with(b, 1, plugins);
     engine_node(b, "n", 4000, 4096, 20, "");
-    rig_run(&b->rig, SEC);
+    client_fixture_run(&b->client, SEC);
 }
 
 static void put(struct engine_fixture *b, const char *name, const char *of, const char *more)
@@ -159,7 +159,7 @@ static void put(struct engine_fixture *b, const char *name, const char *of, cons
                    "{\"metadata\":{\"labels\":{\"group\":\"%s\"}},\"spec\":{\"schedulerName\":"
                    "\"koord-scheduler\",\"containers\":[{\"name\":\"c\"}]%s}}",
                    of, more);
-    fake_put(b->rig.fake, PODS, name, body);
+    fake_put(b->client.fake, PODS, name, body);
 }
 
 static void wish(int member, const char *names)
@@ -181,14 +181,14 @@ static void test_every_profile_is_asked(void **state)
     put(&b, "b", "", "");
     put(&b, "c", "", "");
     wish(1, "c");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(group.order, "c a b ");
     wish(0, "e");
     wish(1, "f");
     put(&b, "d", "", "");
     put(&b, "e", "", "");
     put(&b, "f", "", "");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(group.order, "c a b e f d ");
 }
 
@@ -202,23 +202,23 @@ static void test_a_pod_that_only_the_asking_plugin_keeps_out(void **state)
     put(&b, "a", "g", "");
     put(&b, "b", "g", GATED);
     put(&b, "c", "g", "");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_int_equal(scheduler_stats(b.s).gated, 3);
     wish(0, "b a");
     ks_ask_next(&group.env); /* nothing is ready */
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(group.order, "a "); /* the wish for b is passed over, the next one is met */
     assert_string_equal(engine_node_of(&b, "a"), "n");
     assert_int_equal(scheduler_stats(b.s).gated, 2);
     door_shut = true;
     wish(1, "c");
     ks_ask_next(&group.env);
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_int_equal(scheduler_stats(b.s).gated, 2); /* another plugin keeps it out, too */
     door_shut = false;
     wish(1, "c");
     ks_ask_next(&group.env);
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_node_of(&b, "c"), "n");
     engine_verify(&b);
 }
@@ -232,15 +232,15 @@ static void test_a_pod_that_is_fetched_and_fails_is_kept_out_again(void **state)
     group.shut = true;
     group.pre_filter = KS_UNSCHEDULABLE;
     put(&b, "a", "g", "");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     wish(0, "a");
     ks_ask_next(&group.env);
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(group.order, "a ");
     assert_int_equal(scheduler_stats(b.s).unschedulable, 1);
     ks_wake(&group.env, "Group", key_of("g"));
     assert_int_equal(scheduler_stats(b.s).gated, 1);
-    rig_run(&b.rig, 30 * SEC);
+    client_fixture_run(&b.client, 30 * SEC);
     assert_string_equal(group.order, "a ");
 }
 
@@ -254,7 +254,7 @@ static void test_a_wish_that_is_repeated_in_vain(void **state)
     group.members[0].again = true;
     put(&b, "a", "", "");
     put(&b, "b", "", "");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_node_of(&b, "a"), "n");
     assert_string_equal(engine_node_of(&b, "b"), "n");
     assert_in_range(group.asked, 3, 30);
@@ -276,7 +276,7 @@ static void test_only_pods_of_the_key_are_woken(void **state)
         (void)snprintf(name, sizeof name, "x%d", i);
         put(&b, name, "h", "");
     }
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_int_equal(scheduler_stats(b.s).gated, 12);
     group.gates = 0;
     ks_wake(&group.env, "Group", key_of("nobody"));
@@ -288,7 +288,7 @@ static void test_only_pods_of_the_key_are_woken(void **state)
     assert_int_equal(group.gates, 2);
     ks_wake(&group.env, "Group", key_of("g"));
     assert_int_equal(group.gates, 4);
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_node_of(&b, "a"), "n");
     assert_string_equal(engine_node_of(&b, "b"), "n");
     assert_int_equal(scheduler_stats(b.s).gated, 10);
@@ -304,16 +304,16 @@ static void test_pods_that_were_rejected_are_woken_and_back_off(void **state)
     group.pre_filter = KS_UNSCHEDULABLE;
     put(&b, "a", "g", "");
     put(&b, "b", "h", "");
-    rig_run(&b.rig, SEC / 10);
+    client_fixture_run(&b.client, SEC / 10);
     assert_int_equal(scheduler_stats(b.s).unschedulable, 2);
     engine_node(&b, "m", 4000, 4096, 20, ""); /* it says what it waits for: events are not asked */
-    rig_run(&b.rig, SEC / 10);
+    client_fixture_run(&b.client, SEC / 10);
     assert_int_equal(scheduler_stats(b.s).unschedulable, 2);
     put(&b, "c", "", ""); /* the queue is not empty, so that nobody is popped before his time */
     group.pre_filter = KS_SUCCESS;
     ks_wake(&group.env, "Group", key_of("g"));
     assert_int_equal(scheduler_stats(b.s).backoff, 1);
-    rig_run(&b.rig, 5 * SEC);
+    client_fixture_run(&b.client, 5 * SEC);
     assert_string_not_equal(engine_node_of(&b, "a"), "");
     assert_string_equal(engine_node_of(&b, "b"), "");
     assert_int_equal(scheduler_stats(b.s).unschedulable, 1);
@@ -327,7 +327,7 @@ static void test_who_waits_for_another_component_is_tried_at_once(void **state)
     start(&b);
     group.permit = KS_PENDING;
     put(&b, "a", "g", "");
-    rig_run(&b.rig, SEC / 10);
+    client_fixture_run(&b.client, SEC / 10);
     group.permit = KS_SUCCESS;
     ks_wake(&group.env, "Group", key_of("g"));
     assert_int_equal(scheduler_stats(b.s).ready, 1);
@@ -342,9 +342,9 @@ static void test_the_key_changes_with_the_pod(void **state)
     start(&b);
     group.permit = KS_PENDING;
     put(&b, "a", "g", "");
-    rig_run(&b.rig, SEC / 10);
-    fake_patch(b.rig.fake, PODS, "a", "{\"metadata\":{\"labels\":{\"group\":\"h\"}}}");
-    rig_run(&b.rig, SEC / 10);
+    client_fixture_run(&b.client, SEC / 10);
+    fake_patch(b.client.fake, PODS, "a", "{\"metadata\":{\"labels\":{\"group\":\"h\"}}}");
+    client_fixture_run(&b.client, SEC / 10);
     ks_wake(&group.env, "Group", key_of("g"));
     assert_int_equal(scheduler_stats(b.s).unschedulable, 1);
     ks_wake(&group.env, "Group", key_of("h"));
@@ -360,7 +360,7 @@ static void test_a_pod_that_is_held_hears_of_its_key(void **state)
         start(&b);
         group.permit = KS_WAIT;
         put(&b, "a", "g", "");
-        rig_run(&b.rig, SEC / 10);
+        client_fixture_run(&b.client, SEC / 10);
         assert_int_equal(scheduler_stats(b.s).waiting, 1);
         ks_wake(&group.env, "Group", key_of(heard ? "g" : "h"));
         ks_reject(&group.env, engine_uid(&b, "a"), "Group", "changed its mind");
@@ -380,13 +380,13 @@ static void test_keys_survive_a_new_configuration(void **state)
     start(&b);
     group.shut = true;
     put(&b, "a", "g", "");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_int_equal(
         scheduler_reload(b.s, &(struct scheduler_opts){ .profiles = &c, .nprofiles = 1 }, &err), 0);
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     (void)snprintf(group.open, sizeof group.open, "g");
     ks_wake(&group.env, "Group", key_of("g"));
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_node_of(&b, "a"), "n");
 }
 

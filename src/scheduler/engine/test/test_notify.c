@@ -184,7 +184,7 @@ static void start(struct engine_fixture *b)
     reset();
     engine_start_with(b, 1, plugins);
     engine_node(b, "n", 4000, 4096, 10, "");
-    rig_run(&b->rig, SEC);
+    client_fixture_run(&b->client, SEC);
 }
 
 static void stop_p(struct engine_fixture *b)
@@ -203,7 +203,7 @@ static void put_pod(struct engine_fixture *b, const char *name, const char *crea
                    "{\"metadata\":{\"creationTimestamp\":\"%s\"},\"spec\":{\"containers\":[{"
                    "\"name\":\"c\"}]%s}}",
                    created, spec);
-    fake_put(b->rig.fake, PODS, name, body);
+    fake_put(b->client.fake, PODS, name, body);
 }
 
 #define OURS   ",\"schedulerName\":\"koord-scheduler\""
@@ -221,13 +221,13 @@ static void test_a_pod_on_its_way(void **state)
     assert_int_equal(diary.made, 1); /* for two profiles */
     assert_int_equal(diary.instances, 2);
     engine_pod(&b, "p", 100, 100, "");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(told(), "pending p, assumed p n, reserve p, placed p n");
-    fake_patch(b.rig.fake, PODS, "p", "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}");
-    rig_run(&b.rig, SEC);
+    fake_patch(b.client.fake, PODS, "p", "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}");
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(told(), "changed p n");
-    fake_delete(b.rig.fake, PODS, "p");
-    rig_run(&b.rig, SEC);
+    fake_delete(b.client.fake, PODS, "p");
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(told(), "gone p n");
 }
 
@@ -239,7 +239,7 @@ static void test_what_is_undone_is_told_in_reverse(void **state)
     start(&b);
     diary.permit = KS_UNSCHEDULABLE;
     engine_pod(&b, "p", 100, 100, "");
-    rig_run(&b.rig, SEC / 2);
+    client_fixture_run(&b.client, SEC / 2);
     assert_string_equal(told(), "pending p, assumed p n, reserve p, unreserve p, forgotten p n, "
                                 "pending again p");
 }
@@ -252,10 +252,10 @@ static void test_a_pod_that_goes_while_it_is_assumed(void **state)
     start(&b);
     diary.permit = KS_WAIT;
     engine_pod(&b, "p", 100, 100, "");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(told(), "pending p, assumed p n, reserve p, pending again p");
-    fake_delete(b.rig.fake, PODS, "p");
-    rig_run(&b.rig, SEC);
+    fake_delete(b.client.fake, PODS, "p");
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(told(), "unreserve p, forgotten p n, gone p");
 }
 
@@ -266,13 +266,13 @@ static void test_a_pod_that_goes_while_it_is_bound(void **state)
 
     (void)state;
     start(&b);
-    fake_slow(b.rig.fake, 5 * SEC);
+    fake_slow(b.client.fake, 5 * SEC);
     engine_pod(&b, "p", 100, 100, "");
-    rig_run(&b.rig, SEC);
-    fake_delete(b.rig.fake, PODS, "p");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
+    fake_delete(b.client.fake, PODS, "p");
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(told(), "pending p, assumed p n, reserve p, forgotten p n, gone p");
-    rig_run(&b.rig, 20 * SEC);
+    client_fixture_run(&b.client, 20 * SEC);
     assert_string_equal(told(), "unreserve p");
 }
 
@@ -283,19 +283,19 @@ static void test_pods_of_other_schedulers(void **state)
     (void)state;
     start(&b);
     put_pod(&b, "p", "2026-01-01T00:00:00Z", OTHERS);
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(told(), "pending p");
-    fake_patch(b.rig.fake, PODS, "p", "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}");
-    rig_run(&b.rig, SEC);
+    fake_patch(b.client.fake, PODS, "p", "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}");
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(told(), "pending again p");
-    fake_patch(b.rig.fake, PODS, "p", "{\"spec\":{\"nodeName\":\"n\"}}");
-    rig_run(&b.rig, SEC);
+    fake_patch(b.client.fake, PODS, "p", "{\"spec\":{\"nodeName\":\"n\"}}");
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(told(), "placed p n");
-    fake_patch(b.rig.fake, PODS, "p", "{\"status\":{\"phase\":\"Succeeded\"}}");
-    rig_run(&b.rig, SEC);
+    fake_patch(b.client.fake, PODS, "p", "{\"status\":{\"phase\":\"Succeeded\"}}");
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(told(), "gone p n"); /* it has ended */
-    fake_delete(b.rig.fake, PODS, "p");
-    rig_run(&b.rig, SEC);
+    fake_delete(b.client.fake, PODS, "p");
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(told(), "");
 }
 
@@ -306,15 +306,16 @@ static void test_a_pod_that_is_made_again(void **state)
     (void)state;
     start(&b);
     put_pod(&b, "p", "2026-01-01T00:00:00Z", OTHERS ON("n"));
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(told(), "placed first p n");
-    fake_refuse(b.rig.fake, true);
-    fake_break_connections(b.rig.fake);
-    fake_delete(b.rig.fake, PODS, "p");
+    fake_refuse(b.client.fake, true);
+    fake_break_connections(b.client.fake);
+    fake_delete(b.client.fake, PODS, "p");
     put_pod(&b, "p", "2026-01-02T00:00:00Z", OTHERS);
-    fake_compact(b.rig.fake); /* the watch cannot tell: a list does, with one object for the name */
-    fake_refuse(b.rig.fake, false);
-    rig_run(&b.rig, 60 * SEC);
+    fake_compact(
+        b.client.fake); /* the watch cannot tell: a list does, with one object for the name */
+    fake_refuse(b.client.fake, false);
+    client_fixture_run(&b.client, 60 * SEC);
     assert_string_equal(told(), "gone p n, pending p");
 }
 
@@ -328,21 +329,21 @@ static void test_the_order_after_a_restart(void **state)
 
     (void)state;
     reset();
-    rig_init(&b.rig, 1);
+    client_fixture_init(&b.client, 1);
     put_pod(&b, "a", "2026-01-03T00:00:00Z", OURS ON("later"));
     put_pod(&b, "b", "2026-01-01T00:00:00Z", OTHERS ON("n"));
     put_pod(&b, "c", "2026-01-02T00:00:00Z", OURS);
     put_pod(&b, "d", "2026-01-01T00:00:00Z", OTHERS);
-    fake_answer_next_to(b.rig.fake, "GET", "/poddisruptionbudgets", 2, 500);
-    b.s = scheduler_new(b.rig.loop, b.rig.kube,
+    fake_answer_next_to(b.client.fake, "GET", "/poddisruptionbudgets", 2, 500);
+    b.s = scheduler_new(b.client.loop, b.client.kube,
                         &(struct scheduler_opts){
                             .plugins = plugins, .scheduler_names = names, .verify_reuse = true },
                         &err);
     scheduler_start(b.s);
-    rig_run(&b.rig, 100 * NSEC_PER_MSEC);
+    client_fixture_run(&b.client, 100 * NSEC_PER_MSEC);
     assert_false(scheduler_synced(b.s));
     assert_string_equal(told(), "");
-    rig_run(&b.rig, 10 * SEC);
+    client_fixture_run(&b.client, 10 * SEC);
     assert_true(scheduler_synced(b.s));
     assert_string_equal(told(), "placed first b n, pending d, pending c, placed first a later, "
                                 "pending again c");
@@ -359,19 +360,19 @@ static void test_gates_wait_for_the_service(void **state)
     (void)state;
     reset();
     diary.gates = true;
-    rig_init(&b.rig, 1);
+    client_fixture_init(&b.client, 1);
     engine_node(&b, "n", 4000, 4096, 10, "");
     put_pod(&b, "p", "2026-01-03T00:00:00Z", OURS);
-    fake_answer_next_to(b.rig.fake, "GET", "/poddisruptionbudgets", 2, 500);
-    b.s = scheduler_new(b.rig.loop, b.rig.kube,
+    fake_answer_next_to(b.client.fake, "GET", "/poddisruptionbudgets", 2, 500);
+    b.s = scheduler_new(b.client.loop, b.client.kube,
                         &(struct scheduler_opts){
                             .plugins = plugins, .scheduler_names = names, .verify_reuse = true },
                         &err);
     scheduler_start(b.s);
-    rig_run(&b.rig, 100 * NSEC_PER_MSEC);
+    client_fixture_run(&b.client, 100 * NSEC_PER_MSEC);
     assert_int_equal(scheduler_stats(b.s).gated, 1);
     assert_string_equal(engine_condition(&b, "p", "message"), "");
-    rig_run(&b.rig, 10 * SEC);
+    client_fixture_run(&b.client, 10 * SEC);
     assert_string_equal(engine_node_of(&b, "p"), "n");
     assert_int_equal(engine_events(&b, "FailedScheduling", "never heard of it"), 0);
 }
@@ -397,26 +398,26 @@ static void test_a_service_that_comes_later(void **state)
     engine_start_with(&b, 1, before);
     engine_node(&b, "n", 4000, 4096, 10, "");
     put_pod(&b, "q", "2026-01-01T00:00:00Z", OTHERS ON("n"));
-    rig_run(&b.rig, SEC);
-    fake_slow(b.rig.fake, SEC);
+    client_fixture_run(&b.client, SEC);
+    fake_slow(b.client.fake, SEC);
     put_pod(&b, "p", "2026-01-02T00:00:00Z", OURS);
-    rig_run(&b.rig, SEC / 2);
+    client_fixture_run(&b.client, SEC / 2);
     assert_int_equal(scheduler_stats(b.s).assumed, 1);
     const struct scheduler_opts o = { .profiles = &c, .nprofiles = 1 };
     assert_int_equal(scheduler_reload(b.s, &o, &err), 0);
     assert_string_equal(told(), ""); /* budgets are to be listed */
-    rig_run(&b.rig, 100 * NSEC_PER_MSEC);
+    client_fixture_run(&b.client, 100 * NSEC_PER_MSEC);
     assert_false(scheduler_synced(b.s));
-    rig_run(&b.rig, 20 * SEC);
+    client_fixture_run(&b.client, 20 * SEC);
     assert_string_equal(engine_node_of(&b, "p"), "n");
     assert_string_equal(told(), "placed first q n, placed first p n");
     assert_int_equal(diary.made, 1);
-    fake_slow(b.rig.fake, 2 * SEC);
+    fake_slow(b.client.fake, 2 * SEC);
     engine_pod(&b, "r", 100, 100, "");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(told(), "pending r, assumed r n, reserve r");
     assert_int_equal(scheduler_reload(b.s, &o, &err), 0);
-    rig_run(&b.rig, 20 * SEC);
+    client_fixture_run(&b.client, 20 * SEC);
     assert_int_equal(diary.made, 1);
     assert_string_equal(told(), "placed r n");
 }
@@ -442,16 +443,16 @@ static void test_a_service_hears_of_assumed_pods(void **state)
     table[2].by_default = false;
     engine_start_with(&b, 1, table);
     engine_node(&b, "n", 4000, 4096, 10, "");
-    rig_run(&b.rig, SEC);
-    fake_slow(b.rig.fake, SEC);
+    client_fixture_run(&b.client, SEC);
+    fake_slow(b.client.fake, SEC);
     put_pod(&b, "q", "2026-01-01T00:00:00Z", OTHERS);
     put_pod(&b, "p", "2026-01-02T00:00:00Z", OURS);
-    rig_run(&b.rig, SEC / 2);
+    client_fixture_run(&b.client, SEC / 2);
     assert_int_equal(scheduler_stats(b.s).assumed, 1);
     const struct scheduler_opts o = { .profiles = &c, .nprofiles = 1 };
     assert_int_equal(scheduler_reload(b.s, &o, &err), 0);
     assert_string_equal(told(), "pending q, pending p, assumed p n");
-    rig_run(&b.rig, 10 * SEC);
+    client_fixture_run(&b.client, 10 * SEC);
     assert_string_equal(told(), "placed p n");
 }
 

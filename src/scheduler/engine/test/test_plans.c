@@ -28,10 +28,10 @@ static void start(struct engine_fixture *b)
     engine_start_with(b, 1, plugins);
     engine_node(b, "n1", 1000, 4096, 10, "");
     engine_node(b, "n2", 1000, 4096, 10, "");
-    rig_run(&b->rig, SEC);
+    client_fixture_run(&b->client, SEC);
     engine_pod(b, "low1", 800, 100, ",\"priority\":1");
     engine_pod(b, "low2", 800, 100, ",\"priority\":1");
-    rig_run(&b->rig, SEC);
+    client_fixture_run(&b->client, SEC);
     assert_true(has_node(b, "low1") && has_node(b, "low2"));
 }
 
@@ -79,10 +79,10 @@ static void test_both_nodes_are_cleared_for_both_pods(void **state)
 
     (void)state;
     start(&b);
-    fake_on_write(b.rig.fake, on_write, &seen);
+    fake_on_write(b.client.fake, on_write, &seen);
     uint64_t before = scheduler_stats(b.s).attempts;
     start_pair(&b);
-    rig_run(&b.rig, 30 * SEC);
+    client_fixture_run(&b.client, 30 * SEC);
     assert_int_equal(pair.plans, 1); /* the second waits for what was begun for both */
     assert_int_equal(scheduler_stats(b.s).victims, 2);
     assert_string_equal(seen.reason, "ours");
@@ -102,10 +102,10 @@ static void test_all_or_nothing(void **state)
 
     (void)state;
     start(&b);
-    fake_on_write(b.rig.fake, on_write, &seen);
+    fake_on_write(b.client.fake, on_write, &seen);
     pair.spared = "low2";
     start_pair(&b);
-    rig_run(&b.rig, 10 * SEC);
+    client_fixture_run(&b.client, 10 * SEC);
     assert_true(pair.plans > 0);
     assert_string_equal(seen.reason, "another");
     /* The plugin found nothing for both; the next one was asked for each of them. */
@@ -120,13 +120,13 @@ static void test_a_victim_that_stays(void **state)
 
     (void)state;
     start(&b);
-    fake_answer_next_to(b.rig.fake, "PATCH", "/pods/low2", 1000, 409);
+    fake_answer_next_to(b.client.fake, "PATCH", "/pods/low2", 1000, 409);
     start_pair(&b);
-    rig_run(&b.rig, 5 * SEC);
-    assert_null(fake_find(b.rig.fake, PODS, "low1"));
-    assert_non_null(fake_find(b.rig.fake, PODS, "low2"));
-    fake_answer_next(b.rig.fake, 0, 0, -1);
-    rig_run(&b.rig, 30 * SEC);
+    client_fixture_run(&b.client, 5 * SEC);
+    assert_null(fake_find(b.client.fake, PODS, "low1"));
+    assert_non_null(fake_find(b.client.fake, PODS, "low2"));
+    fake_answer_next(b.client.fake, 0, 0, -1);
+    client_fixture_run(&b.client, 30 * SEC);
     assert_true(has_node(&b, "g1") && has_node(&b, "g2"));
     engine_verify(&b);
 }
@@ -140,7 +140,7 @@ static void test_the_outcome_is_told(void **state)
     (void)state;
     start(&b);
     engine_pod(&b, "x", 5000, 100, ""); /* fits nowhere, and nobody helps */
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_int_equal(pair.outcomes, 1);
     assert_int_equal(pair.code, KS_UNSCHEDULABLE);
     assert_int_equal(pair.carried_out, 0);
@@ -156,17 +156,17 @@ static void test_a_plan_is_part_of_the_outcome(void **state)
     (void)state;
     start(&b);
     engine_pod(&b, "g0", 800, 100, ",\"priority\":0"); /* the first of the pair, with no right */
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_int_equal(pair.outcomes, 1);
     engine_pod(&b, "g1", 800, 100, ",\"priority\":10");
-    rig_run(&b.rig, 5 * NSEC_PER_MSEC);
+    client_fixture_run(&b.client, 5 * NSEC_PER_MSEC);
     assert_int_equal(pair.outcomes, 2);
     assert_int_equal(pair.code, KS_SUCCESS);
     assert_int_equal(pair.carried_out, 1);
     assert_int_equal(pair.nodes, 2);
     assert_int_equal(pair.victims, 0); /* so far */
     assert_string_equal(pair.message, "0/2 nodes are available: 2 Insufficient cpu.");
-    rig_run(&b.rig, 30 * SEC);
+    client_fixture_run(&b.client, 30 * SEC);
     assert_true(has_node(&b, "g0") && has_node(&b, "g1"));
 }
 
@@ -180,11 +180,11 @@ static void test_pods_that_wait_may_be_rejected_then(void **state)
     fake.permit = KS_WAIT;
     fake.holds = "w";
     engine_pod(&b, "w", 100, 100, ",\"priority\":1");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_int_equal(scheduler_stats(b.s).waiting, 1);
     pair.rejects = "w";
     engine_pod(&b, "x", 5000, 100, "");
-    rig_run(&b.rig, 10 * NSEC_PER_MSEC);
+    client_fixture_run(&b.client, 10 * NSEC_PER_MSEC);
     assert_string_equal(engine_condition(&b, "w", "message"),
                         "0/1 nodes are available: 1 not alone.");
     engine_verify(&b);

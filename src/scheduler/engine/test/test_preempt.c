@@ -17,7 +17,7 @@ static void start(struct engine_fixture *b)
     fake.wait = 600 * SEC;
     engine_start_with(b, 1, plugins);
     engine_node(b, "n", 1000, 4096, 10, "");
-    rig_run(&b->rig, SEC);
+    client_fixture_run(&b->client, SEC);
 }
 
 /* ---- conflicts ------------------------------------------------------------------------------- */
@@ -47,16 +47,16 @@ static void test_a_conflict_is_tried_again(void **state)
         struct told told = { 0, 0 };
         start(&b);
         engine_pod(&b, "low", 800, 100, ",\"priority\":1");
-        rig_run(&b.rig, SEC);
+        client_fixture_run(&b.client, SEC);
         assert_string_equal(engine_node_of(&b, "low"), "n");
         uint64_t before = scheduler_stats(b.s).attempts;
-        fake_on_write(b.rig.fake, on_write, &told);
-        fake_answer_next_to(b.rig.fake, refused[i], "/pods/low", 2, 409);
+        fake_on_write(b.client.fake, on_write, &told);
+        fake_answer_next_to(b.client.fake, refused[i], "/pods/low", 2, 409);
         engine_pod(&b, "high", 800, 100, ",\"priority\":10");
-        rig_run(&b.rig, 20 * NSEC_PER_MSEC);
+        client_fixture_run(&b.client, 20 * NSEC_PER_MSEC);
         assert_int_equal(told.patched, i);
         assert_int_equal(told.deleted, 0); /* it was refused so far */
-        rig_run(&b.rig, 10 * SEC);
+        client_fixture_run(&b.client, 10 * SEC);
         assert_int_equal(told.patched, 1);
         assert_int_equal(told.deleted, 1);
         assert_string_equal(engine_node_of(&b, "high"), "n");
@@ -75,15 +75,15 @@ static void test_a_victim_that_cannot_be_evicted(void **state)
     (void)state;
     start(&b);
     engine_pod(&b, "low", 800, 100, ",\"priority\":1");
-    rig_run(&b.rig, SEC);
-    fake_on_write(b.rig.fake, on_write, &told);
-    fake_answer_next_to(b.rig.fake, "PATCH", "/pods/low", 1000, 409);
+    client_fixture_run(&b.client, SEC);
+    fake_on_write(b.client.fake, on_write, &told);
+    fake_answer_next_to(b.client.fake, "PATCH", "/pods/low", 1000, 409);
     engine_pod(&b, "high", 800, 100, ",\"priority\":10");
-    rig_run(&b.rig, 2 * SEC);
+    client_fixture_run(&b.client, 2 * SEC);
     assert_int_equal(told.patched, 0);
     assert_true(scheduler_stats(b.s).victims > 1); /* there may be another way: it was looked for */
-    fake_answer_next(b.rig.fake, 0, 0, -1);
-    rig_run(&b.rig, 30 * SEC);
+    fake_answer_next(b.client.fake, 0, 0, -1);
+    client_fixture_run(&b.client, 30 * SEC);
     assert_string_equal(engine_node_of(&b, "high"), "n");
     engine_verify(&b);
 }
@@ -98,21 +98,21 @@ static void test_who_left_its_node_is_spared(void **state)
     start(&b);
     engine_pod(&b, "bound", 400, 100, ",\"priority\":2");
     engine_pod(&b, "held", 400, 100, ",\"priority\":1");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_node_of(&b, "bound"), "n");
     assert_int_equal(scheduler_stats(b.s).waiting, 1);
-    fake_slow(b.rig.fake, SEC);
+    fake_slow(b.client.fake, SEC);
     engine_pod(&b, "high", 1000, 100, ",\"priority\":10");
-    rig_run(&b.rig, SEC / 2);
+    client_fixture_run(&b.client, SEC / 2);
     assert_int_equal(scheduler_stats(b.s).victims, 2);
     assert_int_equal(scheduler_stats(b.s).waiting, 1); /* its turn comes last */
     ks_reject(&fake.env, engine_uid(&b, "held"), "Door", "come back later");
     assert_int_equal(scheduler_stats(b.s).waiting, 0);
-    rig_run(&b.rig, 30 * SEC);
-    assert_null(fake_find(b.rig.fake, PODS, "bound"));
+    client_fixture_run(&b.client, 30 * SEC);
+    assert_null(fake_find(b.client.fake, PODS, "bound"));
     assert_string_equal(engine_node_of(&b, "high"), "n");
-    assert_non_null(fake_find(b.rig.fake, PODS, "held")); /* it took no room any more */
-    assert_null(strstr(fake_find(b.rig.fake, PODS, "held"), "DisruptionTarget"));
+    assert_non_null(fake_find(b.client.fake, PODS, "held")); /* it took no room any more */
+    assert_null(strstr(fake_find(b.client.fake, PODS, "held"), "DisruptionTarget"));
     engine_verify(&b);
 }
 
@@ -123,13 +123,13 @@ static void test_who_waits_for_a_permit_is_only_given_up(void **state)
     (void)state;
     start(&b);
     engine_pod(&b, "held", 800, 100, ",\"priority\":1");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_int_equal(scheduler_stats(b.s).waiting, 1);
     engine_pod(&b, "high", 800, 100, ",\"priority\":10");
-    rig_run(&b.rig, 30 * SEC);
+    client_fixture_run(&b.client, 30 * SEC);
     assert_string_equal(engine_node_of(&b, "high"), "n");
-    assert_non_null(fake_find(b.rig.fake, PODS, "held"));
-    assert_null(strstr(fake_find(b.rig.fake, PODS, "held"), "DisruptionTarget"));
+    assert_non_null(fake_find(b.client.fake, PODS, "held"));
+    assert_null(strstr(fake_find(b.client.fake, PODS, "held"), "DisruptionTarget"));
     engine_verify(&b);
 }
 

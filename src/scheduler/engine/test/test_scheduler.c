@@ -20,7 +20,7 @@ static void test_binds_within_capacity(void **state)
         (void)snprintf(name, sizeof name, "p%d", i);
         engine_pod(&b, name, 1000, 512, "");
     }
-    rig_run(&b.rig, 5 * SEC);
+    client_fixture_run(&b.client, 5 * SEC);
     for (int i = 0; i < 10; i++) {
         (void)snprintf(name, sizeof name, "p%d", i);
         const char *node = engine_node_of(&b, name);
@@ -34,7 +34,7 @@ static void test_binds_within_capacity(void **state)
     assert_int_equal(st.pending, 2);
     assert_int_equal(st.unschedulable, 2);
     assert_int_equal(st.assumed, 0);
-    assert_int_equal(fake_stats(b.rig.fake).binds, 8);
+    assert_int_equal(fake_stats(b.client.fake).binds, 8);
     engine_verify(&b);
 }
 
@@ -46,7 +46,7 @@ static void test_says_what_happened(void **state)
     engine_start(&b, 1);
     engine_node(&b, "n1", 4000, 8192, 110, "");
     engine_pod(&b, "web", 100, 10, "");
-    rig_run(&b.rig, 5 * SEC);
+    client_fixture_run(&b.client, 5 * SEC);
     assert_string_equal(engine_node_of(&b, "web"), "n1");
     assert_int_equal(engine_events(&b, "Scheduled", "Successfully assigned ns/web to n1"), 1);
 }
@@ -69,7 +69,7 @@ static void test_failure_is_explained_as_upstream_does(void **state)
     engine_node(&b, "n4", 8000, 8192, 110, TAINT("k", "w", "NoExecute"));
     engine_node(&b, "n5", 8000, 8192, 110, ",\"unschedulable\":true");
     engine_pod(&b, "big", 2000, 2048, "");
-    rig_run(&b.rig, 5 * SEC);
+    client_fixture_run(&b.client, 5 * SEC);
     assert_string_equal(engine_node_of(&b, "big"), "");
     assert_string_equal(engine_condition(&b, "big", "status"), "False");
     assert_string_equal(engine_condition(&b, "big", "type"), "PodScheduled");
@@ -77,11 +77,11 @@ static void test_failure_is_explained_as_upstream_does(void **state)
     assert_string_equal(engine_condition(&b, "big", "message"), text);
     assert_int_equal(engine_events(&b, "FailedScheduling", text), 1);
     /* The same result again is not written again. */
-    unsigned patches = fake_stats(b.rig.fake).patches;
+    unsigned patches = fake_stats(b.client.fake).patches;
     uint64_t attempts = scheduler_stats(b.s).attempts;
-    rig_run(&b.rig, 400 * SEC);
+    client_fixture_run(&b.client, 400 * SEC);
     assert_true(scheduler_stats(b.s).attempts > attempts);
-    assert_true(fake_stats(b.rig.fake).patches <= patches + 1); /* the event counts up */
+    assert_true(fake_stats(b.client.fake).patches <= patches + 1); /* the event counts up */
 }
 
 static void test_extended_resource_is_named(void **state)
@@ -91,22 +91,22 @@ static void test_extended_resource_is_named(void **state)
     (void)state;
     engine_start(&b, 1);
     engine_node(&b, "n1", 4000, 8192, 110, "");
-    fake_put(b.rig.fake, PODS, "gpu",
+    fake_put(b.client.fake, PODS, "gpu",
              "{\"spec\":{\"schedulerName\":\"default-scheduler\",\"containers\":[{\"name\":\"c\","
              "\"resources\":{\"requests\":{\"nvidia.com/gpu\":\"2\"}}}]}}");
-    rig_run(&b.rig, 5 * SEC);
+    client_fixture_run(&b.client, 5 * SEC);
     assert_string_equal(engine_condition(&b, "gpu", "message"),
                         "0/1 nodes are available: 1 Insufficient nvidia.com/gpu." NO_HELP("1"));
     /* A node with cards comes, later it grows. */
-    fake_put(b.rig.fake, NODES, "n2",
+    fake_put(b.client.fake, NODES, "n2",
              "{\"status\":{\"allocatable\":{\"cpu\":\"4\",\"memory\":\"8Gi\",\"pods\":\"10\","
              "\"nvidia.com/gpu\":\"1\"}}}");
-    rig_run(&b.rig, 20 * SEC);
+    client_fixture_run(&b.client, 20 * SEC);
     assert_string_equal(engine_node_of(&b, "gpu"), "");
-    fake_put(b.rig.fake, NODES, "n2",
+    fake_put(b.client.fake, NODES, "n2",
              "{\"status\":{\"allocatable\":{\"cpu\":\"4\",\"memory\":\"8Gi\",\"pods\":\"10\","
              "\"nvidia.com/gpu\":\"2\"}}}");
-    rig_run(&b.rig, 20 * SEC);
+    client_fixture_run(&b.client, 20 * SEC);
     assert_string_equal(engine_node_of(&b, "gpu"), "n2");
     engine_verify(&b);
 }
@@ -121,16 +121,16 @@ static void test_taints_and_tolerations(void **state)
     engine_node(&b, "soft", 4000, 8192, 110, TAINT("k", "v", "PreferNoSchedule"));
     engine_node(&b, "free", 1000, 1024, 110, "");
     engine_pod(&b, "plain", 500, 100, "");
-    rig_run(&b.rig, 5 * SEC);
+    client_fixture_run(&b.client, 5 * SEC);
     /* A soft taint costs more than the emptier node gives. */
     assert_string_equal(engine_node_of(&b, "plain"), "free");
     engine_pod(&b, "next", 600, 100, "");
-    rig_run(&b.rig, 5 * SEC);
+    client_fixture_run(&b.client, 5 * SEC);
     assert_string_equal(engine_node_of(&b, "next"), "soft");
     engine_pod(&b, "bears", 3800, 100,
                ",\"tolerations\":[{\"key\":\"k\",\"operator\":\"Exists\",\"effect\":"
                "\"NoSchedule\"}]");
-    rig_run(&b.rig, 5 * SEC);
+    client_fixture_run(&b.client, 5 * SEC);
     assert_string_equal(engine_node_of(&b, "bears"), "hard");
 }
 
@@ -142,11 +142,11 @@ static void test_cordon_and_uncordon(void **state)
     engine_start(&b, 4);
     engine_node(&b, "n1", 4000, 8192, 110, ",\"unschedulable\":true");
     engine_pod(&b, "p", 100, 100, "");
-    rig_run(&b.rig, 5 * SEC);
+    client_fixture_run(&b.client, 5 * SEC);
     assert_string_equal(engine_condition(&b, "p", "message"),
                         "0/1 nodes are available: 1 node(s) were unschedulable." NO_HELP("1"));
     engine_node(&b, "n1", 4000, 8192, 110, "");
-    rig_run(&b.rig, 5 * SEC);
+    client_fixture_run(&b.client, 5 * SEC);
     assert_string_equal(engine_node_of(&b, "p"), "n1");
 }
 
@@ -158,12 +158,12 @@ static void test_gates_hold(void **state)
     engine_start(&b, 5);
     engine_node(&b, "n1", 4000, 8192, 110, "");
     engine_pod(&b, "p", 100, 100, ",\"schedulingGates\":[{\"name\":\"a\"}]");
-    rig_run(&b.rig, 400 * SEC);
+    client_fixture_run(&b.client, 400 * SEC);
     assert_string_equal(engine_node_of(&b, "p"), "");
     assert_int_equal(scheduler_stats(b.s).gated, 1);
     assert_int_equal(scheduler_stats(b.s).attempts, 0);
     engine_pod(&b, "p", 100, 100, "");
-    rig_run(&b.rig, 2 * SEC);
+    client_fixture_run(&b.client, 2 * SEC);
     assert_string_equal(engine_node_of(&b, "p"), "n1");
 }
 
@@ -174,14 +174,14 @@ static void test_no_nodes_backs_off_until_one_comes(void **state)
     (void)state;
     engine_start(&b, 6);
     engine_pod(&b, "p", 100, 100, "");
-    rig_run(&b.rig, 60 * SEC);
+    client_fixture_run(&b.client, 60 * SEC);
     assert_string_equal(engine_condition(&b, "p", "message"),
                         "no nodes available to schedule pods");
     assert_string_equal(engine_condition(&b, "p", "reason"), "Unschedulable");
     uint64_t attempts = scheduler_stats(b.s).attempts;
     assert_in_range(attempts, 6, 10); /* after 1, 2, 4, 8, 10, 10 ... seconds */
     engine_node(&b, "n1", 4000, 8192, 110, "");
-    rig_run(&b.rig, 12 * SEC);
+    client_fixture_run(&b.client, 12 * SEC);
     assert_string_equal(engine_node_of(&b, "p"), "n1");
 }
 
@@ -193,12 +193,12 @@ static void test_room_made_by_a_deleted_pod(void **state)
     engine_start(&b, 7);
     engine_node(&b, "n1", 1000, 8192, 110, "");
     engine_pod(&b, "first", 800, 100, "");
-    rig_run(&b.rig, 2 * SEC);
+    client_fixture_run(&b.client, 2 * SEC);
     engine_pod(&b, "second", 800, 100, "");
-    rig_run(&b.rig, 20 * SEC);
+    client_fixture_run(&b.client, 20 * SEC);
     assert_string_equal(engine_node_of(&b, "second"), "");
-    fake_delete(b.rig.fake, PODS, "first");
-    rig_run(&b.rig, 2 * SEC);
+    fake_delete(b.client.fake, PODS, "first");
+    client_fixture_run(&b.client, 2 * SEC);
     assert_string_equal(engine_node_of(&b, "second"), "n1");
     engine_verify(&b);
 }
@@ -208,13 +208,13 @@ static void test_higher_priority_goes_first(void **state)
     CLEANUP(engine_stop) struct engine_fixture b;
 
     (void)state;
-    rig_init(&b.rig, 8);
+    client_fixture_init(&b.client, 8);
     engine_node(&b, "n1", 1000, 8192, 110, "");
     engine_pod(&b, "a-low", 800, 100, ",\"priority\":1");
     engine_pod(&b, "b-high", 800, 100, ",\"priority\":10");
-    b.s = scheduler_new(b.rig.loop, b.rig.kube, &(struct scheduler_opts){ 0 }, NULL);
+    b.s = scheduler_new(b.client.loop, b.client.kube, &(struct scheduler_opts){ 0 }, NULL);
     scheduler_start(b.s);
-    rig_run(&b.rig, 2 * SEC);
+    client_fixture_run(&b.client, 2 * SEC);
     assert_string_equal(engine_node_of(&b, "b-high"), "n1");
     assert_string_equal(engine_node_of(&b, "a-low"), "");
 }
@@ -226,12 +226,12 @@ static void test_pods_of_others_are_left_alone(void **state)
     (void)state;
     engine_start(&b, 9);
     engine_node(&b, "n1", 1000, 8192, 110, "");
-    fake_put(b.rig.fake, PODS, "other",
+    fake_put(b.client.fake, PODS, "other",
              "{\"spec\":{\"schedulerName\":\"somebody\",\"containers\":[{\"name\":\"c\"}]}}");
-    fake_put(b.rig.fake, PODS, "done",
+    fake_put(b.client.fake, PODS, "done",
              "{\"spec\":{\"schedulerName\":\"koord-scheduler\",\"containers\":[{\"name\":\"c\"}]},"
              "\"status\":{\"phase\":\"Succeeded\"}}");
-    rig_run(&b.rig, 5 * SEC);
+    client_fixture_run(&b.client, 5 * SEC);
     assert_int_equal(scheduler_stats(b.s).attempts, 0);
     assert_int_equal(scheduler_stats(b.s).pending, 0);
 }
@@ -243,7 +243,7 @@ static void before_binding(struct engine_fixture *b, uint64_t seed)
 {
     engine_start(b, seed);
     engine_node(b, "n1", 1000, 8192, 110, "");
-    rig_run(&b->rig, 2 * SEC);
+    client_fixture_run(&b->client, 2 * SEC);
     engine_pod(b, "p", 800, 100, "");
 }
 
@@ -255,18 +255,18 @@ static void test_refused_binding_is_undone_and_tried_again(void **state)
     for (size_t i = 0; i < ARRAY_LEN(status); i++) {
         CLEANUP(engine_stop) struct engine_fixture b;
         before_binding(&b, 10 + i);
-        fake_answer_next(b.rig.fake, 1, status[i], -1);
-        rig_run(&b.rig, 500 * NSEC_PER_MSEC);
+        fake_answer_next(b.client.fake, 1, status[i], -1);
+        client_fixture_run(&b.client, 500 * NSEC_PER_MSEC);
         struct scheduler_stats st = scheduler_stats(b.s);
         assert_int_equal(st.errors, 1);
         assert_int_equal(st.assumed, 0);
         assert_int_equal(st.backoff, 1);
         assert_string_equal(engine_condition(&b, "p", "reason"), "SchedulerError");
         engine_verify(&b);
-        rig_run(&b.rig, 5 * SEC);
+        client_fixture_run(&b.client, 5 * SEC);
         assert_string_equal(engine_node_of(&b, "p"), "n1");
-        assert_int_equal(fake_stats(b.rig.fake).binds, 1);
-        assert_int_equal(fake_stats(b.rig.fake).bind_conflicts, 0);
+        assert_int_equal(fake_stats(b.client.fake).binds, 1);
+        assert_int_equal(fake_stats(b.client.fake).bind_conflicts, 0);
         engine_verify(&b);
     }
 }
@@ -278,18 +278,18 @@ static void test_lost_answer_is_asked_about(void **state)
     (void)state;
     before_binding(&b, 12);
     /* Everything is carried out, nothing is heard, for a second. */
-    http_fault_set(b.rig.faulty, &(struct http_faults){ .lose_answer = 1000 });
-    rig_run(&b.rig, SEC);
+    http_fault_set(b.client.faulty, &(struct http_faults){ .lose_answer = 1000 });
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_node_of(&b, "p"), "n1");
     engine_verify(&b);
-    http_fault_set(b.rig.faulty, &(struct http_faults){ 0 });
-    rig_run(&b.rig, 60 * SEC);
+    http_fault_set(b.client.faulty, &(struct http_faults){ 0 });
+    client_fixture_run(&b.client, 60 * SEC);
     struct scheduler_stats st = scheduler_stats(b.s);
     assert_int_equal(st.pending, 0);
     assert_int_equal(st.assumed, 0);
     assert_int_equal(st.pods, 1);
-    assert_int_equal(fake_stats(b.rig.fake).binds, 1);
-    assert_int_equal(fake_stats(b.rig.fake).bind_conflicts, 0);
+    assert_int_equal(fake_stats(b.client.fake).binds, 1);
+    assert_int_equal(fake_stats(b.client.fake).bind_conflicts, 0);
     engine_verify(&b);
 }
 
@@ -299,11 +299,11 @@ static void test_accepted_binding_that_never_took_effect(void **state)
 
     (void)state;
     before_binding(&b, 17);
-    fake_answer_next(b.rig.fake, 1, 201, -1); /* says yes and does nothing */
-    rig_run(&b.rig, 20 * SEC);
+    fake_answer_next(b.client.fake, 1, 201, -1); /* says yes and does nothing */
+    client_fixture_run(&b.client, 20 * SEC);
     assert_int_equal(scheduler_stats(b.s).assumed, 1);
     assert_int_equal(scheduler_stats(b.s).pending, 0);
-    rig_run(&b.rig, 40 * SEC);
+    client_fixture_run(&b.client, 40 * SEC);
     assert_string_equal(engine_node_of(&b, "p"), "n1");
     assert_int_equal(scheduler_stats(b.s).assumed, 0);
     engine_verify(&b);
@@ -315,15 +315,15 @@ static void test_a_server_that_is_away_is_asked_once(void **state)
 
     (void)state;
     before_binding(&b, 17);
-    fake_answer_next(b.rig.fake, 1, 201, -1); /* says yes and does nothing */
-    rig_run(&b.rig, 20 * SEC);
-    fake_refuse(b.rig.fake, true);
-    fake_break_connections(b.rig.fake);
-    rig_run(&b.rig, 300 * SEC);
-    unsigned before = fake_stats(b.rig.fake).gets;
-    fake_refuse(b.rig.fake, false);
-    rig_run(&b.rig, 60 * SEC);
-    assert_int_equal(fake_stats(b.rig.fake).gets - before, 1);
+    fake_answer_next(b.client.fake, 1, 201, -1); /* says yes and does nothing */
+    client_fixture_run(&b.client, 20 * SEC);
+    fake_refuse(b.client.fake, true);
+    fake_break_connections(b.client.fake);
+    client_fixture_run(&b.client, 300 * SEC);
+    unsigned before = fake_stats(b.client.fake).gets;
+    fake_refuse(b.client.fake, false);
+    client_fixture_run(&b.client, 60 * SEC);
+    assert_int_equal(fake_stats(b.client.fake).gets - before, 1);
     assert_string_equal(engine_node_of(&b, "p"), "n1");
     engine_verify(&b);
 }
@@ -334,14 +334,14 @@ static void test_pod_deleted_while_binding(void **state)
 
     (void)state;
     before_binding(&b, 13);
-    fake_slow(b.rig.fake, 3 * SEC);
-    rig_run(&b.rig, SEC);
+    fake_slow(b.client.fake, 3 * SEC);
+    client_fixture_run(&b.client, SEC);
     assert_int_equal(scheduler_stats(b.s).assumed, 1);
-    fake_delete(b.rig.fake, PODS, "p");
-    rig_run(&b.rig, SEC);
+    fake_delete(b.client.fake, PODS, "p");
+    client_fixture_run(&b.client, SEC);
     assert_int_equal(scheduler_stats(b.s).assumed, 0);
-    fake_slow(b.rig.fake, 0);
-    rig_run(&b.rig, 60 * SEC);
+    fake_slow(b.client.fake, 0);
+    client_fixture_run(&b.client, 60 * SEC);
     struct scheduler_stats st = scheduler_stats(b.s);
     assert_int_equal(st.pending, 0);
     assert_int_equal(st.pods, 0);
@@ -354,16 +354,16 @@ static void test_node_removed_while_binding(void **state)
 
     (void)state;
     before_binding(&b, 14);
-    fake_slow(b.rig.fake, 2 * SEC);
-    rig_run(&b.rig, SEC);
-    fake_delete(b.rig.fake, NODES, "n1");
-    rig_run(&b.rig, 10 * SEC);
+    fake_slow(b.client.fake, 2 * SEC);
+    client_fixture_run(&b.client, SEC);
+    fake_delete(b.client.fake, NODES, "n1");
+    client_fixture_run(&b.client, 10 * SEC);
     assert_int_equal(scheduler_stats(b.s).nodes, 0);
     engine_verify(&b);
     /* The node comes back: what was bound there counts again. */
     engine_node(&b, "n1", 1000, 8192, 110, "");
     engine_pod(&b, "q", 800, 100, "");
-    rig_run(&b.rig, 30 * SEC);
+    client_fixture_run(&b.client, 30 * SEC);
     assert_string_equal(engine_node_of(&b, "p"), "n1");
     assert_string_equal(engine_node_of(&b, "q"), "");
     engine_verify(&b);
@@ -377,15 +377,15 @@ static void test_bindings_do_not_block_the_next(void **state)
     (void)state;
     engine_start(&b, 15);
     engine_node(&b, "n1", 100000, 81920, 110, "");
-    rig_run(&b.rig, 2 * SEC);
-    fake_slow(b.rig.fake, SEC);
+    client_fixture_run(&b.client, 2 * SEC);
+    fake_slow(b.client.fake, SEC);
     for (int i = 0; i < 50; i++) {
         (void)snprintf(name, sizeof name, "p%d", i);
         engine_pod(&b, name, 100, 10, "");
     }
-    rig_run(&b.rig, SEC / 2);
+    client_fixture_run(&b.client, SEC / 2);
     assert_int_equal(scheduler_stats(b.s).binding, 50);
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_int_equal(scheduler_stats(b.s).scheduled, 50);
 }
 
@@ -396,20 +396,20 @@ static void test_freed_in_the_middle(void **state)
     (void)state;
     before_binding(&b, 16);
     engine_pod(&b, "q", 900, 100, "");
-    fake_slow(b.rig.fake, SEC);
-    rig_run(&b.rig, SEC / 2);
+    fake_slow(b.client.fake, SEC);
+    client_fixture_run(&b.client, SEC / 2);
     b.s = scheduler_free(b.s);
-    rig_run(&b.rig, 5 * SEC);
+    client_fixture_run(&b.client, 5 * SEC);
 }
 
 static void test_bad_options_are_refused(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(client_fixture_fini) struct client_fixture r;
     static const char *const twice[] = { "a", "a", NULL }, *const none[] = { NULL };
     struct kerr err = { 0 };
 
     (void)state;
-    rig_init(&r, 1);
+    client_fixture_init(&r, 1);
     assert_null(
         scheduler_new(r.loop, r.kube, &(struct scheduler_opts){ .scheduler_names = twice }, &err));
     assert_string_equal(err.text, "scheduler name 'a' appears twice");

@@ -49,8 +49,8 @@ static void stand_by(struct engine_fixture *b, const struct scheduler_opts *o)
 {
     struct kerr err = { 0 };
 
-    rig_init(&b->rig, 1);
-    b->s = scheduler_new(b->rig.loop, b->rig.kube, o, &err);
+    client_fixture_init(&b->client, 1);
+    b->s = scheduler_new(b->client.loop, b->client.kube, o, &err);
     assert_string_equal(err.text, "");
     scheduler_watch(b->s);
 }
@@ -64,13 +64,13 @@ static void test_who_stands_by_knows_all_and_does_nothing(void **state)
 
     (void)state;
     stand_by(&b, &(struct scheduler_opts){ .plugins = plugins, .verify_reuse = true });
-    fake_on_write(b.rig.fake, on_write, &spy);
+    fake_on_write(b.client.fake, on_write, &spy);
     engine_node(&b, "n1", 1000, 8192, 110, "");
     engine_pod(&b, "running", 100, 100, ",\"nodeName\":\"n1\"");
     engine_pod(&b, "fits", 500, 100, "");
     engine_pod(&b, "too-big", 5000, 100, "");
     engine_pod(&b, "held", 100, 100, "");
-    rig_run(&b.rig, 600 * SEC); /* beyond every back-off and time-out */
+    client_fixture_run(&b.client, 600 * SEC); /* beyond every back-off and time-out */
     struct scheduler_stats st = scheduler_stats(b.s);
     assert_true(scheduler_synced(b.s));
     assert_int_equal(st.nodes, 1);
@@ -92,16 +92,16 @@ static void test_a_take_over_is_immediate(void **state)
     engine_pod(&b, "fits", 500, 100, "");
     engine_pod(&b, "too-big", 5000, 100, "");
     engine_pod(&b, "held", 100, 100, "");
-    rig_run(&b.rig, 60 * SEC);
-    unsigned lists = fake_stats(b.rig.fake).lists;
+    client_fixture_run(&b.client, 60 * SEC);
+    unsigned lists = fake_stats(b.client.fake).lists;
     scheduler_lead(b.s);
-    rig_run(&b.rig, 20 * MS);
+    client_fixture_run(&b.client, 20 * MS);
     assert_string_equal(engine_node_of(&b, "fits"), "n1");
     assert_string_equal(engine_condition(&b, "too-big", "message"),
                         "0/1 nodes are available: 1 Insufficient cpu.");
     /* what was held meanwhile is told now */
     assert_string_equal(engine_condition(&b, "held", "message"), "not before noon");
-    assert_int_equal(fake_stats(b.rig.fake).lists, lists);
+    assert_int_equal(fake_stats(b.client.fake).lists, lists);
     engine_verify(&b);
 }
 
@@ -114,11 +114,11 @@ static void test_bindings_of_the_leader_are_seen(void **state)
     engine_node(&b, "n1", 1000, 8192, 110, "");
     engine_pod(&b, "theirs", 800, 100, "");
     engine_pod(&b, "ours", 800, 100, "");
-    rig_run(&b.rig, SEC);
-    fake_patch(b.rig.fake, PODS, "theirs", "{\"spec\":{\"nodeName\":\"n1\"}}");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
+    fake_patch(b.client.fake, PODS, "theirs", "{\"spec\":{\"nodeName\":\"n1\"}}");
+    client_fixture_run(&b.client, SEC);
     scheduler_lead(b.s);
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_node_of(&b, "ours"), ""); /* no room is left */
     assert_int_equal(scheduler_stats(b.s).pods, 1);
 }
@@ -128,16 +128,16 @@ static void test_leading_before_the_caches_are_complete_waits(void **state)
     CLEANUP(engine_stop) struct engine_fixture b;
 
     (void)state;
-    rig_init(&b.rig, 1);
-    b.s = scheduler_new(b.rig.loop, b.rig.kube, &(struct scheduler_opts){ 0 }, NULL);
+    client_fixture_init(&b.client, 1);
+    b.s = scheduler_new(b.client.loop, b.client.kube, &(struct scheduler_opts){ 0 }, NULL);
     engine_node(&b, "n1", 1000, 8192, 110, "");
     engine_pod(&b, "p", 500, 100, "");
-    fake_slow(b.rig.fake, 300 * MS);
+    fake_slow(b.client.fake, 300 * MS);
     scheduler_watch(b.s);
     scheduler_lead(b.s);
-    rig_run(&b.rig, 200 * MS);
+    client_fixture_run(&b.client, 200 * MS);
     assert_int_equal(scheduler_stats(b.s).attempts, 0);
-    rig_run(&b.rig, 5 * SEC);
+    client_fixture_run(&b.client, 5 * SEC);
     assert_string_equal(engine_node_of(&b, "p"), "n1");
 }
 
@@ -148,15 +148,15 @@ static void test_kinds_left_out_are_not_asked_for(void **state)
 
     (void)state;
     stand_by(&all, &(struct scheduler_opts){ 0 });
-    rig_run(&all.rig, SEC);
+    client_fixture_run(&all.client, SEC);
     stand_by(&few, &(struct scheduler_opts){ .unwatched = out });
-    rig_run(&few.rig, SEC);
+    client_fixture_run(&few.client, SEC);
     assert_true(scheduler_synced(few.s));
-    assert_int_equal(fake_stats(few.rig.fake).lists + 2, fake_stats(all.rig.fake).lists);
+    assert_int_equal(fake_stats(few.client.fake).lists + 2, fake_stats(all.client.fake).lists);
     engine_node(&few, "n1", 1000, 8192, 110, "");
     engine_pod(&few, "p", 500, 100, "");
     scheduler_lead(few.s);
-    rig_run(&few.rig, SEC);
+    client_fixture_run(&few.client, SEC);
     assert_string_equal(engine_node_of(&few, "p"), "n1");
 }
 
@@ -196,10 +196,10 @@ static void ready(struct passing *p)
 {
     *p = (struct passing){ 0 };
     stand_by(&p->engine, &(struct scheduler_opts){ 0 });
-    fake_put(p->engine.rig.fake, KUBE_SYSTEM, BARRIER_POD, BARRIER_BODY);
+    fake_put(p->engine.client.fake, KUBE_SYSTEM, BARRIER_POD, BARRIER_BODY);
     engine_node(&p->engine, "n1", 1000, 8192, 110, "");
     engine_pod(&p->engine, "running", 100, 100, ",\"nodeName\":\"n1\"");
-    rig_run(&p->engine.rig, SEC);
+    client_fixture_run(&p->engine.client, SEC);
 }
 
 static void test_versions_are_compared_by_length_first(void **state)
@@ -219,12 +219,12 @@ static void test_the_barrier_waits_for_our_own_write(void **state)
     (void)state;
     ready(&p);
     pass(&p);
-    rig_run(&p.engine.rig, SEC);
+    client_fixture_run(&p.engine.client, SEC);
     assert_int_equal(p.passed, 1);
     assert_int_equal(p.err.code, 0);
-    assert_non_null(strstr(fake_find(p.engine.rig.fake, KUBE_SYSTEM, BARRIER_POD),
+    assert_non_null(strstr(fake_find(p.engine.client.fake, KUBE_SYSTEM, BARRIER_POD),
                            "\"" ANNOTATION_KEY "\":\"2025-11-15T"));
-    rig_run(&p.engine.rig, 60 * SEC);
+    client_fixture_run(&p.engine.client, 60 * SEC);
     assert_int_equal(p.passed, 1);
 }
 
@@ -234,15 +234,15 @@ static void test_the_barrier_waits_while_the_watch_is_behind(void **state)
 
     (void)state;
     *(&p) = (struct passing){ 0 };
-    rig_init(&p.engine.rig, 1);
-    p.engine.s =
-        scheduler_new(p.engine.rig.loop, p.engine.rig.kube, &(struct scheduler_opts){ 0 }, NULL);
-    fake_put(p.engine.rig.fake, KUBE_SYSTEM, BARRIER_POD, BARRIER_BODY);
+    client_fixture_init(&p.engine.client, 1);
+    p.engine.s = scheduler_new(p.engine.client.loop, p.engine.client.kube,
+                               &(struct scheduler_opts){ 0 }, NULL);
+    fake_put(p.engine.client.fake, KUBE_SYSTEM, BARRIER_POD, BARRIER_BODY);
     pass(&p); /* nothing is watched yet */
-    rig_run(&p.engine.rig, 5 * SEC);
+    client_fixture_run(&p.engine.client, 5 * SEC);
     assert_int_equal(p.passed, 0);
     scheduler_watch(p.engine.s);
-    rig_run(&p.engine.rig, SEC);
+    client_fixture_run(&p.engine.client, SEC);
     assert_int_equal(p.passed, 1);
     assert_int_equal(p.err.code, 0);
 }
@@ -253,14 +253,14 @@ static void test_a_barrier_that_takes_too_long_is_given_up(void **state)
 
     (void)state;
     ready(&p);
-    fake_answer_next(p.engine.rig.fake, 1000, 403, -1);
+    fake_answer_next(p.engine.client.fake, 1000, 403, -1);
     pass(&p);
-    rig_run(&p.engine.rig, 9 * SEC);
+    client_fixture_run(&p.engine.client, 9 * SEC);
     assert_int_equal(p.passed, 0);
-    rig_run(&p.engine.rig, 2 * SEC);
+    client_fixture_run(&p.engine.client, 2 * SEC);
     assert_int_equal(p.passed, 1);
     assert_int_equal(p.err.code, -ETIMEDOUT);
-    rig_run(&p.engine.rig, 60 * SEC);
+    client_fixture_run(&p.engine.client, 60 * SEC);
     assert_int_equal(p.passed, 1);
 }
 
@@ -270,9 +270,9 @@ static void test_errors_are_tried_again(void **state)
 
     (void)state;
     ready(&p);
-    fake_answer_next(p.engine.rig.fake, 3, 500, -1);
+    fake_answer_next(p.engine.client.fake, 3, 500, -1);
     pass(&p);
-    rig_run(&p.engine.rig, 2 * SEC);
+    client_fixture_run(&p.engine.client, 2 * SEC);
     assert_int_equal(p.passed, 1);
     assert_int_equal(p.err.code, 0);
 }
@@ -283,9 +283,9 @@ static void test_without_its_pod_there_is_no_barrier(void **state)
 
     (void)state;
     ready(&p);
-    fake_delete(p.engine.rig.fake, KUBE_SYSTEM, BARRIER_POD);
+    fake_delete(p.engine.client.fake, KUBE_SYSTEM, BARRIER_POD);
     pass(&p);
-    rig_run(&p.engine.rig, 200 * MS);
+    client_fixture_run(&p.engine.client, 200 * MS);
     assert_int_equal(p.passed, 1);
     assert_int_equal(p.err.reason, KR_NOT_FOUND);
 }

@@ -18,7 +18,7 @@
 
 static void put_class(struct engine_fixture *b)
 {
-    fake_put(b->rig.fake, CLASSES, "wait",
+    fake_put(b->client.fake, CLASSES, "wait",
              "{\"provisioner\":\"d\",\"volumeBindingMode\":\"WaitForFirstConsumer\"}");
 }
 
@@ -30,15 +30,15 @@ static void test_a_claim_gets_its_volume_before_the_pod_its_node(void **state)
     engine_start(&b, 3);
     engine_node(&b, "n1", 4000, 4096, 10, "");
     put_class(&b);
-    fake_put(b.rig.fake, PVS, "v", FREE_VOLUME);
-    fake_put(b.rig.fake, PVCS, "c", PVC("", ""));
-    rig_run(&b.rig, SEC);
+    fake_put(b.client.fake, PVS, "v", FREE_VOLUME);
+    fake_put(b.client.fake, PVCS, "c", PVC("", ""));
+    client_fixture_run(&b.client, SEC);
     engine_pod(&b, "p", 100, 100, CLAIM);
-    rig_run(&b.rig, 5 * SEC);
-    assert_non_null(strstr(fake_find(b.rig.fake, PVS, "v"), "\"claimRef\""));
+    client_fixture_run(&b.client, 5 * SEC);
+    assert_non_null(strstr(fake_find(b.client.fake, PVS, "v"), "\"claimRef\""));
     assert_string_equal(engine_get(&b, "p", "spec.nodeName"), "");
-    fake_put(b.rig.fake, PVCS, "c", PVC(DONE, ",\"volumeName\":\"v\""));
-    rig_run(&b.rig, 5 * SEC);
+    fake_put(b.client.fake, PVCS, "c", PVC(DONE, ",\"volumeName\":\"v\""));
+    client_fixture_run(&b.client, 5 * SEC);
     assert_string_equal(engine_get(&b, "p", "spec.nodeName"), "n1");
     engine_verify(&b);
 }
@@ -51,21 +51,21 @@ static void test_a_pod_waits_for_its_claim(void **state)
     engine_start(&b, 4);
     engine_node(&b, "n1", 4000, 4096, 10, "");
     put_class(&b);
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     engine_pod(&b, "p", 100, 100, CLAIM);
-    rig_run(&b.rig, 30 * SEC);
-    assert_non_null(strstr(fake_find(b.rig.fake, PODS, "p"),
+    client_fixture_run(&b.client, 30 * SEC);
+    assert_non_null(strstr(fake_find(b.client.fake, PODS, "p"),
                            "0/1 nodes are available: persistentvolumeclaim \\\"c\\\" not found."));
-    fake_put(b.rig.fake, PVCS, "c", PVC("", "")); /* the event is worth an attempt */
-    rig_run(&b.rig, 15 * SEC);
-    assert_non_null(strstr(fake_find(b.rig.fake, PVCS, "c"), "selected-node\":\"n1\""));
+    fake_put(b.client.fake, PVCS, "c", PVC("", "")); /* the event is worth an attempt */
+    client_fixture_run(&b.client, 15 * SEC);
+    assert_non_null(strstr(fake_find(b.client.fake, PVCS, "c"), "selected-node\":\"n1\""));
     /* The provisioner gives up: the pod is tried again, and says so again. */
-    fake_put(b.rig.fake, PVCS, "c", PVC("", ""));
-    rig_run(&b.rig, 15 * SEC);
-    assert_non_null(strstr(fake_find(b.rig.fake, PVCS, "c"), "selected-node\":\"n1\""));
+    fake_put(b.client.fake, PVCS, "c", PVC("", ""));
+    client_fixture_run(&b.client, 15 * SEC);
+    assert_non_null(strstr(fake_find(b.client.fake, PVCS, "c"), "selected-node\":\"n1\""));
     assert_string_equal(engine_get(&b, "p", "spec.nodeName"), "");
-    fake_delete(b.rig.fake, PODS, "p"); /* while its claim is being provisioned */
-    rig_run(&b.rig, 5 * SEC);
+    fake_delete(b.client.fake, PODS, "p"); /* while its claim is being provisioned */
+    client_fixture_run(&b.client, 5 * SEC);
     engine_verify(&b);
 }
 
@@ -117,15 +117,15 @@ static void lobby_init(struct lobby *l, uint64_t seed)
     l->table[n] = (struct ks_registered){ &doorman, 0, true };
     engine_start_with(&l->b, seed, l->table);
     engine_node(&l->b, "n1", 4000, 4096, 10, "");
-    fake_put(l->b.rig.fake, CLASSES, "wait",
+    fake_put(l->b.client.fake, CLASSES, "wait",
              "{\"provisioner\":\"kubernetes.io/no-provisioner\","
              "\"volumeBindingMode\":\"WaitForFirstConsumer\"}");
-    fake_put(l->b.rig.fake, PVS, "v", FREE_VOLUME);
-    fake_put(l->b.rig.fake, PVCS, "c", PVC("", ""));
-    fake_put(l->b.rig.fake, PVCS, "d", PVC("", ""));
-    rig_run(&l->b.rig, SEC);
+    fake_put(l->b.client.fake, PVS, "v", FREE_VOLUME);
+    fake_put(l->b.client.fake, PVCS, "c", PVC("", ""));
+    fake_put(l->b.client.fake, PVCS, "d", PVC("", ""));
+    client_fixture_run(&l->b.client, SEC);
     engine_pod(&l->b, "p", 100, 100, CLAIM);
-    rig_run(&l->b.rig, SEC);
+    client_fixture_run(&l->b.client, SEC);
     assert_int_equal(scheduler_stats(l->b.s).waiting, 1);
     c = profile_config_default(l->table, "koord-scheduler", l->arena);
     assert_int_equal(
@@ -133,7 +133,7 @@ static void lobby_init(struct lobby *l, uint64_t seed)
         0);
     engine_pod(&l->b, "q", 100, 100,
                ",\"volumes\":[{\"name\":\"v\",\"persistentVolumeClaim\":{\"claimName\":\"d\"}}]");
-    rig_run(&l->b.rig, 3 * SEC);
+    client_fixture_run(&l->b.client, 3 * SEC);
 }
 
 static void lobby_fini_p(struct lobby *l)
@@ -150,7 +150,7 @@ static struct kuid uid_of_p(const struct lobby *l)
 
 static const char *owner_of_v(const struct lobby *l)
 {
-    const char *json = fake_find(l->b.rig.fake, PVS, "v");
+    const char *json = fake_find(l->b.client.fake, PVS, "v");
     return strstr(json, "\"name\":\"c\"") ? "c" : strstr(json, "\"name\":\"d\"") ? "d" : "";
 }
 
@@ -164,10 +164,10 @@ static void test_a_new_configuration_knows_who_has_a_volume(void **state)
     assert_non_null(strstr(engine_condition(&l.b, "q", "message"),
                            "1 node(s) didn't find available persistent volumes to bind"));
     ks_allow(&doorman_env, uid_of_p(&l), "Doorman");
-    rig_run(&l.b.rig, 3 * SEC);
+    client_fixture_run(&l.b.client, 3 * SEC);
     assert_string_equal(owner_of_v(&l), "c");
-    fake_put(l.b.rig.fake, PVCS, "c", PVC(DONE, ",\"volumeName\":\"v\""));
-    rig_run(&l.b.rig, 30 * SEC);
+    fake_put(l.b.client.fake, PVCS, "c", PVC(DONE, ",\"volumeName\":\"v\""));
+    client_fixture_run(&l.b.client, 30 * SEC);
     assert_string_equal(engine_node_of(&l.b, "p"), "n1");
     assert_string_equal(engine_node_of(&l.b, "q"), "");
     assert_string_equal(owner_of_v(&l), "c");
@@ -181,8 +181,9 @@ static void test_a_volume_that_is_given_back_finds_its_next_pod(void **state)
     (void)state;
     lobby_init(&l, 6);
     assert_string_equal(owner_of_v(&l), "");
-    fake_delete(l.b.rig.fake, PODS, "p");
-    rig_run(&l.b.rig, 15 * SEC); /* long before pods that nobody woke are tried again */
+    fake_delete(l.b.client.fake, PODS, "p");
+    client_fixture_run(&l.b.client,
+                       15 * SEC); /* long before pods that nobody woke are tried again */
     assert_string_equal(owner_of_v(&l), "d");
     engine_verify(&l.b);
 }

@@ -70,7 +70,7 @@ static inline void fake_extender_body(void *arg, struct httpd_req *r, char *body
         *q = (struct question){ o, p, r, NULL, p->status };
         httpd_set_events(r, &events, q);
         if (p->status)
-            q->timer = loop_after(o->engine.rig.loop, p->delay, question_answer, q);
+            q->timer = loop_after(o->engine.client.loop, p->delay, question_answer, q);
         return;
     }
     fail_msg("nobody serves %s", httpd_target(r));
@@ -109,13 +109,13 @@ static inline void fake_extender_start_with(struct fake_extenders *o,
                                             const struct sched_extender *extenders, size_t n,
                                             const struct ks_registered *plugins)
 {
-    struct rig *rig = &o->engine.rig;
+    struct client_fixture *client = &o->engine.client;
     struct kerr err = { 0 };
 
     *o = (struct fake_extenders){ 0 };
-    rig_init(rig, 1);
-    o->httpd = httpd_new(rig->loop, &(struct httpd_opts){ 0 }, fake_extender_request, o);
-    o->engine.s = scheduler_new(rig->loop, rig->kube,
+    client_fixture_init(client, 1);
+    o->httpd = httpd_new(client->loop, &(struct httpd_opts){ 0 }, fake_extender_request, o);
+    o->engine.s = scheduler_new(client->loop, client->kube,
                                 &(struct scheduler_opts){ .verify_reuse = true,
                                                           .plugins = plugins,
                                                           .extenders = extenders,
@@ -125,7 +125,7 @@ static inline void fake_extender_start_with(struct fake_extenders *o,
                                 &err);
     assert_string_equal(err.text, "");
     scheduler_start(o->engine.s);
-    rig_run(rig, SEC);
+    client_fixture_run(client, SEC);
 }
 
 static inline void fake_extender_start(struct fake_extenders *o,
@@ -142,7 +142,7 @@ static inline UNUSED void fake_extender_stop_p(struct fake_extenders *o)
         kj_doc_free(o->paths[i].last);
         free(o->paths[i].body);
     }
-    rig_fini(&o->engine.rig);
+    client_fixture_fini(&o->engine.client);
 }
 
 static inline struct path *fake_extender_path(struct fake_extenders *o, const char *path)
@@ -196,6 +196,6 @@ static inline UNUSED void fake_extender_two_nodes(struct fake_extenders *o)
 {
     engine_node(&o->engine, "n1", 4000, 8192, 110, "");
     engine_node(&o->engine, "n2", 4000, 8192, 110, "");
-    rig_run(&o->engine.rig, SEC);
+    client_fixture_run(&o->engine.client, SEC);
 }
 #endif

@@ -22,7 +22,7 @@ static void test_filter_by_names(void **state)
 
     (void)state;
     start_filter(&o, false, 200, "{'NodeNames':['n2'],'FailedNodes':{'n1':'no'},'Error':''}");
-    rig_run(&o.engine.rig, SEC);
+    client_fixture_run(&o.engine.client, SEC);
     assert_string_equal(engine_node_of(&o.engine, "p"), "n2");
     assert_int_equal(fake_extender_asked(&o, "/x/filter"), 1);
     assert_int_equal(kj_type(fake_extender_said(&o, "/x/filter", "Nodes")), KJ_NULL);
@@ -51,12 +51,12 @@ static void test_filter_by_whole_nodes(void **state)
                          "{'nodes':{'items':[{'metadata':{'name':'n1'}}]},'nodenames':['n2']}");
     fake_extender_two_nodes(&o);
     fake_put(
-        o.engine.rig.fake, PODS, "p",
+        o.engine.client.fake, PODS, "p",
         "{\"metadata\":{\"labels\":{\"app\":\"web\"},\"ownerReferences\":[{\"kind\":\"Job\","
         "\"name\":\"j\",\"apiVersion\":\"batch/v1\",\"uid\":\"u\"}]},\"spec\":{\"schedulerName\":"
         "\"koord-scheduler\",\"containers\":[{\"name\":\"c\"}],\"tolerations\":[{\"key\":\"k\"}],"
         "\"volumes\":[{\"name\":\"v\",\"emptyDir\":{}}]},\"status\":{\"phase\":\"Pending\"}}");
-    rig_run(&o.engine.rig, SEC);
+    client_fixture_run(&o.engine.client, SEC);
     assert_string_equal(engine_node_of(&o.engine, "p"), "n1");
     const struct kj_val *pod = fake_extender_said(&o, "/x/filter", "Pod");
     assert_string_equal(kj_str(kj_path(pod, "metadata.uid")),
@@ -84,7 +84,7 @@ static void test_failed_nodes_are_in_the_message(void **state)
                  "'FailedAndUnresolvableNodes':{'n2':'never'}}");
     engine_node(&o.engine, "n3", 4000, 8192, 110, ""); /* dropped without a word */
     engine_node(&o.engine, "n4", 10, 8192, 110, "");
-    rig_run(&o.engine.rig, SEC);
+    client_fixture_run(&o.engine.client, SEC);
     assert_string_equal(engine_condition(&o.engine, "p", "reason"), "Unschedulable");
     const char *message = engine_condition(&o.engine, "p", "message");
     assert_true(
@@ -96,7 +96,7 @@ static void test_failed_nodes_are_in_the_message(void **state)
     /* Any event may help. */
     fake_extender_answer(&o, "/x/filter", 200, "{'NodeNames':['n1']}");
     engine_node(&o.engine, "n4", 11, 8192, 110, "");
-    rig_run(&o.engine.rig, 20 * SEC);
+    client_fixture_run(&o.engine.client, 20 * SEC);
     assert_string_equal(engine_node_of(&o.engine, "p"), "n1");
 }
 
@@ -113,13 +113,13 @@ static void test_filters_one_after_the_other(void **state)
     fake_extender_answer(&o, "/x/two", 200, "{'NodeNames':['n2']}");
     fake_extender_two_nodes(&o);
     engine_pod(&o.engine, "p", 100, 100, "");
-    rig_run(&o.engine.rig, SEC);
+    client_fixture_run(&o.engine.client, SEC);
     assert_string_equal(engine_node_of(&o.engine, "p"), "n2");
     assert_int_equal(kj_len(fake_extender_said(&o, "/x/two", "NodeNames")), 1);
     /* Nothing left: the second one is not asked. */
     fake_extender_answer(&o, "/x/one", 200, "{}");
     engine_pod(&o.engine, "q", 100, 100, "");
-    rig_run(&o.engine.rig, SEC);
+    client_fixture_run(&o.engine.client, SEC);
     assert_string_equal(engine_node_of(&o.engine, "q"), "");
     assert_int_equal(fake_extender_asked(&o, "/x/two"), 1);
 }
@@ -134,10 +134,10 @@ static void start_nominated(struct fake_extenders *o, const char *answer)
     fake_extender_answer(o, "/x/filter", 200, answer);
     fake_extender_path(o, "/x/filter")->delay = SEC;
     fake_extender_two_nodes(o);
-    fake_put(o->engine.rig.fake, PODS, "p",
+    fake_put(o->engine.client.fake, PODS, "p",
              "{\"spec\":{\"schedulerName\":\"koord-scheduler\",\"containers\":[{\"name\":\"c\"}]},"
              "\"status\":{\"nominatedNodeName\":\"n1\"}}");
-    rig_run(&o->engine.rig, SEC / 2);
+    client_fixture_run(&o->engine.client, SEC / 2);
     assert_int_equal(kj_len(fake_extender_said(o, "/x/filter", "NodeNames")), 1);
 }
 
@@ -147,7 +147,7 @@ static void test_a_nominated_node_is_asked_about_alone(void **state)
 
     (void)state;
     start_nominated(&o, "{'NodeNames':['n1']}");
-    rig_run(&o.engine.rig, 2 * SEC);
+    client_fixture_run(&o.engine.client, 2 * SEC);
     assert_string_equal(engine_node_of(&o.engine, "p"), "n1");
     assert_int_equal(fake_extender_asked(&o, "/x/filter"), 1);
 }
@@ -163,11 +163,11 @@ static void test_a_nominated_node_that_is_refused_leaves_the_others(void **state
     for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
         CLEANUP(fake_extender_stop) struct fake_extenders o;
         start_nominated(&o, answers[i]);
-        rig_run(&o.engine.rig, SEC);
+        client_fixture_run(&o.engine.client, SEC);
         assert_int_equal(fake_extender_asked(&o, "/x/filter"), 2);
         assert_int_equal(kj_len(fake_extender_said(&o, "/x/filter", "NodeNames")), 2);
         fake_extender_answer(&o, "/x/filter", 200, "{'NodeNames':['n2']}");
-        rig_run(&o.engine.rig, 2 * SEC);
+        client_fixture_run(&o.engine.client, 2 * SEC);
         assert_string_equal(engine_node_of(&o.engine, "p"), "n2");
         assert_int_equal(scheduler_stats(o.engine.s).attempts, 1);
         assert_int_equal(fake_extender_asked(&o, "/x/filter"), 2);
@@ -186,19 +186,19 @@ static void test_not_interested_is_not_asked(void **state)
     e.managed.n = 1;
     fake_extender_start(&o, &e, 1);
     fake_extender_answer(&o, "/x/filter", 200, "{'NodeNames':['n']}");
-    fake_put(o.engine.rig.fake, NODES, "n",
+    fake_put(o.engine.client.fake, NODES, "n",
              "{\"status\":{\"allocatable\":{\"cpu\":\"4\",\"memory\":\"8Gi\",\"pods\":\"10\","
              "\"example.com/card\":\"4\"}}}");
-    rig_run(&o.engine.rig, SEC);
+    client_fixture_run(&o.engine.client, SEC);
     engine_pod(&o.engine, "p", 100, 100, "");
-    rig_run(&o.engine.rig, SEC);
+    client_fixture_run(&o.engine.client, SEC);
     assert_string_equal(engine_node_of(&o.engine, "p"), "n");
     assert_int_equal(fake_extender_asked(&o, "/x/filter"), 0);
-    fake_put(o.engine.rig.fake, PODS, "q",
+    fake_put(o.engine.client.fake, PODS, "q",
              "{\"spec\":{\"schedulerName\":\"koord-scheduler\",\"initContainers\":[{\"name\":\"c\","
              "\"resources\":{\"limits\":{\"example.com/card\":\"1\"},\"requests\":{"
              "\"example.com/card\":\"1\"}}}],\"containers\":[{\"name\":\"d\"}]}}");
-    rig_run(&o.engine.rig, SEC);
+    client_fixture_run(&o.engine.client, SEC);
     assert_string_equal(engine_node_of(&o.engine, "q"), "n");
     assert_int_equal(fake_extender_asked(&o, "/x/filter"), 1);
 }
@@ -210,14 +210,14 @@ static void expect_error(int status, const char *answer, const char *text)
     CLEANUP(fake_extender_stop) struct fake_extenders o;
 
     start_filter(&o, false, status, answer);
-    rig_run(&o.engine.rig, SEC / 2);
+    client_fixture_run(&o.engine.client, SEC / 2);
     assert_string_equal(engine_condition(&o.engine, "p", "reason"), "SchedulerError");
     assert_string_equal(engine_condition(&o.engine, "p", "message"), text);
     assert_int_equal(scheduler_stats(o.engine.s).backoff, 1);
     assert_string_equal(engine_node_of(&o.engine, "p"), "");
     /* It is tried again when the time has come. */
     fake_extender_answer(&o, "/x/filter", 200, "{'NodeNames':['n1']}");
-    rig_run(&o.engine.rig, 5 * SEC);
+    client_fixture_run(&o.engine.client, 5 * SEC);
     assert_string_equal(engine_node_of(&o.engine, "p"), "n1");
     engine_verify(&o.engine);
 }
@@ -249,7 +249,7 @@ static void test_garbage_is_an_error(void **state)
     for (size_t i = 0; i < ARRAY_LEN(garbage); i++) {
         CLEANUP(fake_extender_stop) struct fake_extenders o;
         start_filter(&o, false, 200, garbage[i]);
-        rig_run(&o.engine.rig, SEC / 2);
+        client_fixture_run(&o.engine.client, SEC / 2);
         assert_string_equal(engine_condition(&o.engine, "p", "reason"), "SchedulerError");
         assert_string_equal(engine_node_of(&o.engine, "p"), "");
     }
@@ -266,7 +266,7 @@ static void test_ignorable_is_ignored(void **state)
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         CLEANUP(fake_extender_stop) struct fake_extenders o;
         start_filter(&o, true, bad[i].status, bad[i].body);
-        rig_run(&o.engine.rig, SEC);
+        client_fixture_run(&o.engine.client, SEC);
         assert_true(*engine_node_of(&o.engine, "p"));
         assert_int_equal(fake_extender_asked(&o, "/x/filter"), 1);
     }
@@ -278,12 +278,12 @@ static void test_silence_ends_after_five_seconds(void **state)
 
     (void)state;
     start_filter(&o, false, 0, "");
-    rig_run(&o.engine.rig, SEC);
+    client_fixture_run(&o.engine.client, SEC);
     engine_pod(&o.engine, "q", 100, 100, ""); /* waits: attempts are made one after the other */
-    rig_run(&o.engine.rig, 39 * SEC / 10);
+    client_fixture_run(&o.engine.client, 39 * SEC / 10);
     assert_string_equal(engine_condition(&o.engine, "p", "reason"), "");
     assert_int_equal(scheduler_stats(o.engine.s).attempts, 1);
-    rig_run(&o.engine.rig, 2 * SEC / 10);
+    client_fixture_run(&o.engine.client, 2 * SEC / 10);
     assert_string_equal(engine_condition(&o.engine, "p", "reason"), "SchedulerError");
     assert_non_null(strstr(engine_condition(&o.engine, "p", "message"),
                            "Post \"http://extender:8080/x/filter\": "));
@@ -304,9 +304,9 @@ static void test_own_timeout(void **state)
     fake_extender_path(&o, "/x/filter")->delay = 29 * SEC;
     fake_extender_two_nodes(&o);
     engine_pod(&o.engine, "p", 100, 100, "");
-    rig_run(&o.engine.rig, 28 * SEC);
+    client_fixture_run(&o.engine.client, 28 * SEC);
     assert_string_equal(engine_node_of(&o.engine, "p"), "");
-    rig_run(&o.engine.rig, 2 * SEC);
+    client_fixture_run(&o.engine.client, 2 * SEC);
     assert_string_equal(engine_node_of(&o.engine, "p"), "n1");
 }
 
@@ -316,7 +316,7 @@ static void start_slow(struct fake_extenders *o)
 {
     start_filter(o, false, 200, "{'NodeNames':['n1']}");
     fake_extender_path(o, "/x/filter")->delay = 3 * SEC;
-    rig_run(&o->engine.rig, SEC);
+    client_fixture_run(&o->engine.client, SEC);
     assert_int_equal(fake_extender_asked(o, "/x/filter"), 1);
     assert_int_equal(scheduler_stats(o->engine.s).binding, 1);
 }
@@ -327,12 +327,12 @@ static void test_pod_is_deleted_while_asked(void **state)
 
     (void)state;
     start_slow(&o);
-    fake_delete(o.engine.rig.fake, PODS, "p");
+    fake_delete(o.engine.client.fake, PODS, "p");
     engine_pod(&o.engine, "q", 100, 100, "");
-    rig_run(&o.engine.rig, SEC);
+    client_fixture_run(&o.engine.client, SEC);
     assert_int_equal(o.cut, 1);
     assert_int_equal(fake_extender_asked(&o, "/x/filter"), 2); /* the next one does not wait */
-    rig_run(&o.engine.rig, 5 * SEC);
+    client_fixture_run(&o.engine.client, 5 * SEC);
     assert_string_equal(engine_node_of(&o.engine, "q"), "n1");
     assert_int_equal(scheduler_stats(o.engine.s).pending, 0);
     engine_verify(&o.engine);
@@ -345,22 +345,22 @@ static void test_pod_changes_while_asked(void **state)
     (void)state;
     start_slow(&o);
     engine_pod(&o.engine, "p", 5000, 100, ""); /* fits nowhere now */
-    rig_run(&o.engine.rig, 5 * SEC);
+    client_fixture_run(&o.engine.client, 5 * SEC);
     assert_string_equal(engine_node_of(&o.engine, "p"), "");
     assert_int_equal(fake_extender_asked(&o, "/x/filter"), 1);
     engine_pod(&o.engine, "p", 50, 100, "");
     for (int i = 0; i < 50 && fake_extender_asked(&o, "/x/filter") < 2; i++)
-        rig_run(&o.engine.rig, SEC / 10);
+        client_fixture_run(&o.engine.client, SEC / 10);
     assert_int_equal(fake_extender_asked(&o, "/x/filter"), 2);
     engine_pod(&o.engine, "p", 60, 100, ""); /* the answer is about another spec */
-    rig_run(&o.engine.rig, 4 * SEC);
+    client_fixture_run(&o.engine.client, 4 * SEC);
     assert_int_equal(fake_extender_asked(&o, "/x/filter"), 3);
     assert_string_equal(engine_node_of(&o.engine, "p"), "");
-    fake_put(o.engine.rig.fake, PODS, "p", /* annotations: they may be what the extender reads */
+    fake_put(o.engine.client.fake, PODS, "p", /* annotations: they may be what the extender reads */
              "{\"metadata\":{\"annotations\":{\"a\":\"b\"}},\"spec\":{\"schedulerName\":"
              "\"koord-scheduler\",\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{"
              "\"cpu\":\"60m\",\"memory\":\"100Mi\"}}}]}}");
-    rig_run(&o.engine.rig, 10 * SEC);
+    client_fixture_run(&o.engine.client, 10 * SEC);
     assert_int_equal(fake_extender_asked(&o, "/x/filter"), 4);
     assert_string_equal(kj_str(fake_extender_said(&o, "/x/filter", "Pod.metadata.annotations.a")),
                         "b");
@@ -373,21 +373,21 @@ static void test_node_goes_while_asked(void **state)
 
     (void)state;
     start_slow(&o);
-    fake_delete(o.engine.rig.fake, NODES, "n1");
+    fake_delete(o.engine.client.fake, NODES, "n1");
     engine_node(&o.engine, "n3", 4000, 8192, 110, "");
-    rig_run(&o.engine.rig, SEC);
-    fake_slow(o.engine.rig.fake, SEC); /* the pod's new condition would be news too */
-    rig_run(&o.engine.rig, 15 * SEC / 10);
+    client_fixture_run(&o.engine.client, SEC);
+    fake_slow(o.engine.client.fake, SEC); /* the pod's new condition would be news too */
+    client_fixture_run(&o.engine.client, 15 * SEC / 10);
     /* n2 and n3 fit, but nobody allowed them. The new node was news: no need to wait for more. */
     assert_int_equal(scheduler_stats(o.engine.s).failed, 1);
     assert_int_equal(scheduler_stats(o.engine.s).unschedulable, 0);
-    fake_slow(o.engine.rig.fake, 0);
-    rig_run(&o.engine.rig, SEC);
+    fake_slow(o.engine.client.fake, 0);
+    client_fixture_run(&o.engine.client, SEC);
     assert_string_equal(engine_node_of(&o.engine, "p"), "");
     assert_non_null(strstr(engine_condition(&o.engine, "p", "message"),
                            "1 node(s) changed while extenders were asked"));
     fake_extender_answer(&o, "/x/filter", 200, "{'NodeNames':['n3']}");
-    rig_run(&o.engine.rig, 15 * SEC);
+    client_fixture_run(&o.engine.client, 15 * SEC);
     assert_string_equal(engine_node_of(&o.engine, "p"), "n3");
     engine_verify(&o.engine);
 }
@@ -407,7 +407,7 @@ static void test_reload_while_asked(void **state)
     fake_extender_answer(&o, "/x/other", 200, "{'NodeNames':['n2']}");
     opts.nextenders = 1;
     assert_int_equal(scheduler_reload(o.engine.s, &opts, &err), 0);
-    rig_run(&o.engine.rig, 10 * SEC);
+    client_fixture_run(&o.engine.client, 10 * SEC);
     assert_string_equal(engine_node_of(&o.engine, "p"), "n2");
     assert_int_equal(fake_extender_asked(&o, "/x/other"), 1);
     e.url_prefix = "unix:///run/extender";
@@ -417,7 +417,7 @@ static void test_reload_while_asked(void **state)
     opts.nextenders = 0; /* the old ones stayed; now there are none */
     assert_int_equal(scheduler_reload(o.engine.s, &opts, &err), 0);
     engine_pod(&o.engine, "q", 100, 100, "");
-    rig_run(&o.engine.rig, SEC);
+    client_fixture_run(&o.engine.client, SEC);
     assert_true(*engine_node_of(&o.engine, "q"));
     assert_int_equal(fake_extender_asked(&o, "/x/other"), 1);
 }
@@ -429,7 +429,7 @@ static void test_stop_while_asked(void **state)
     (void)state;
     start_slow(&o);
     o.engine.s = scheduler_free(o.engine.s);
-    rig_run(&o.engine.rig, 10 * SEC);
+    client_fixture_run(&o.engine.client, 10 * SEC);
     assert_string_equal(engine_node_of(&o.engine, "p"), "");
     assert_int_equal(o.cut, 1);
 }
@@ -448,7 +448,7 @@ static void bad_step(struct fake_extenders *o, int i)
                   { 500, "" },
                   { 200, "{" },
                   { 0, "" } };
-    struct loop *l = o->engine.rig.loop;
+    struct loop *l = o->engine.client.loop;
     size_t mood = loop_rand_below(l, ARRAY_LEN(moods));
     char name[16];
 
@@ -458,11 +458,11 @@ static void bad_step(struct fake_extenders *o, int i)
     engine_pod(&o->engine, name, 10, 10, "");
     (void)snprintf(name, sizeof name, "p%d", (int)loop_rand_below(l, (uint64_t)i + 1));
     if (loop_rand_below(l, 4) == 0)
-        fake_delete(o->engine.rig.fake, PODS, name);
-    else if (fake_find(o->engine.rig.fake, PODS, name) && !*engine_node_of(&o->engine, name))
+        fake_delete(o->engine.client.fake, PODS, name);
+    else if (fake_find(o->engine.client.fake, PODS, name) && !*engine_node_of(&o->engine, name))
         engine_pod(&o->engine, name, 20, 10, "");
     engine_node(&o->engine, "n1", 4000 + i, 8192, 110, "");
-    rig_run(&o->engine.rig, (nsec_t)loop_rand_below(l, 3 * SEC));
+    client_fixture_run(&o->engine.client, (nsec_t)loop_rand_below(l, 3 * SEC));
     engine_verify(&o->engine);
 }
 
@@ -473,17 +473,17 @@ static void test_no_pod_is_lost(void **state)
         CLEANUP(fake_extender_stop) struct fake_extenders o;
         start_filter(&o, false, 200, "{'NodeNames':['n1']}");
         for (int i = 0; i <= seed; i++)
-            (void)loop_rand(o.engine.rig.loop);
+            (void)loop_rand(o.engine.client.loop);
         for (int i = 0; i < 30; i++)
             bad_step(&o, i);
         fake_extender_answer(&o, "/x/filter", 200, "{'NodeNames':['n1','n2']}");
         fake_extender_path(&o, "/x/filter")->delay = 0;
         engine_node(&o.engine, "n1", 5000, 8192, 110, "");
-        rig_run(&o.engine.rig, 60 * SEC);
+        client_fixture_run(&o.engine.client, 60 * SEC);
         struct scheduler_stats st = scheduler_stats(o.engine.s);
         assert_int_equal(st.pending, 0);
         assert_int_equal(st.assumed, 0);
-        assert_int_equal(st.pods, fake_count(o.engine.rig.fake, "pods"));
+        assert_int_equal(st.pods, fake_count(o.engine.client.fake, "pods"));
         engine_verify(&o.engine);
     }
 }

@@ -19,15 +19,15 @@ static const char *best_by(int64_t weight, const char *one, const char *two)
     fake_extender_answer(&o, "/x/two", 200, two);
     engine_node(&o.engine, "n1", 64000, 65536, 110, "");
     engine_node(&o.engine, "n2", 4000, 4096, 110, "");
-    rig_run(&o.engine.rig, SEC);
+    client_fixture_run(&o.engine.client, SEC);
     engine_pod(&o.engine, "p", 1000, 1024, "");
-    rig_run(&o.engine.rig, SEC);
+    client_fixture_run(&o.engine.client, SEC);
     assert_int_equal(fake_extender_asked(&o, "/x/one"), 1);
     assert_int_equal(fake_extender_asked(&o, "/x/two"), 1);
     (void)snprintf(node, sizeof node, "%s", engine_node_of(&o.engine, "p"));
     /* One candidate: there is nothing to score. */
     engine_pod(&o.engine, "big", 5000, 1024, "");
-    rig_run(&o.engine.rig, SEC);
+    client_fixture_run(&o.engine.client, SEC);
     assert_string_equal(engine_node_of(&o.engine, "big"), "n1");
     assert_int_equal(fake_extender_asked(&o, "/x/one"), 1);
     return node;
@@ -72,7 +72,7 @@ static void test_scores_are_not_kept(void **state)
     for (int i = 0; i < 3; i++) {
         (void)snprintf(name, sizeof name, "p%d", i);
         engine_pod(&o.engine, name, 100, 100, "");
-        rig_run(&o.engine.rig, SEC);
+        client_fixture_run(&o.engine.client, SEC);
         assert_string_equal(engine_node_of(&o.engine, name), "n2");
     }
     assert_true(scheduler_stats(o.engine.s).reused > 0);
@@ -97,14 +97,14 @@ static void start_bind(struct fake_extenders *o, bool ignorable, int status, con
     fake_extender_start(o, &e, 1);
     fake_extender_answer(o, "/x/bind", status, answer);
     engine_node(&o->engine, "n1", 4000, 8192, 110, "");
-    rig_run(&o->engine.rig, SEC);
+    client_fixture_run(&o->engine.client, SEC);
     engine_pod(&o->engine, "p", 100, 100, "");
 }
 
 /* What the extender does before it answers. */
 static void bind_in_place(struct fake_extenders *o)
 {
-    fake_put(o->engine.rig.fake, PODS, "p",
+    fake_put(o->engine.client.fake, PODS, "p",
              "{\"spec\":{\"schedulerName\":\"koord-scheduler\",\"nodeName\":\"n1\",\"containers\":"
              "[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"100m\",\"memory\":"
              "\"100Mi\"}}}]}}");
@@ -118,15 +118,15 @@ static void test_extender_binds(void **state)
     start_bind(&o, false, 200, "{'Error':''}");
     CLEANUP(mem_free) char *uid = xstrdup(engine_get(&o.engine, "p", "metadata.uid"));
     fake_extender_path(&o, "/x/bind")->delay = SEC;
-    rig_run(&o.engine.rig, SEC / 2);
+    client_fixture_run(&o.engine.client, SEC / 2);
     assert_int_equal(fake_extender_asked(&o, "/x/bind"), 1);
     assert_string_equal(kj_str(fake_extender_said(&o, "/x/bind", "PodName")), "p");
     assert_string_equal(kj_str(fake_extender_said(&o, "/x/bind", "PodNamespace")), "ns");
     assert_string_equal(kj_str(fake_extender_said(&o, "/x/bind", "PodUID")), uid);
     assert_string_equal(kj_str(fake_extender_said(&o, "/x/bind", "Node")), "n1");
     bind_in_place(&o);
-    rig_run(&o.engine.rig, SEC);
-    assert_int_equal(fake_stats(o.engine.rig.fake).binds, 0);
+    client_fixture_run(&o.engine.client, SEC);
+    assert_int_equal(fake_stats(o.engine.client.fake).binds, 0);
     assert_int_equal(scheduler_stats(o.engine.s).scheduled, 1);
     assert_int_equal(scheduler_stats(o.engine.s).assumed, 0);
     assert_int_equal(engine_events(&o.engine, "Scheduled", "Successfully assigned ns/p to n1"), 1);
@@ -139,17 +139,17 @@ static void test_failed_binder_is_checked(void **state)
 
     (void)state;
     start_bind(&o, false, 200, "{'Error':'cannot'}");
-    rig_run(&o.engine.rig, SEC / 2);
+    client_fixture_run(&o.engine.client, SEC / 2);
     assert_string_equal(engine_condition(&o.engine, "p", "reason"), "SchedulerError");
     assert_string_equal(engine_condition(&o.engine, "p", "message"), "cannot");
-    assert_int_equal(fake_stats(o.engine.rig.fake).binds, 0);
+    assert_int_equal(fake_stats(o.engine.client.fake).binds, 0);
     assert_int_equal(scheduler_stats(o.engine.s).assumed, 0);
     /* It did bind, but the answer is lost. */
     fake_extender_answer(&o, "/x/bind", 0, "");
-    rig_run(&o.engine.rig, 3 * SEC);
+    client_fixture_run(&o.engine.client, 3 * SEC);
     assert_int_equal(fake_extender_asked(&o, "/x/bind"), 2);
     bind_in_place(&o);
-    rig_run(&o.engine.rig, 10 * SEC);
+    client_fixture_run(&o.engine.client, 10 * SEC);
     assert_int_equal(scheduler_stats(o.engine.s).scheduled, 1);
     assert_int_equal(scheduler_stats(o.engine.s).pending, 0);
     engine_verify(&o.engine);
@@ -161,9 +161,9 @@ static void test_ignorable_binder_is_replaced(void **state)
 
     (void)state;
     start_bind(&o, true, 500, "");
-    rig_run(&o.engine.rig, SEC);
+    client_fixture_run(&o.engine.client, SEC);
     assert_string_equal(engine_node_of(&o.engine, "p"), "n1");
-    assert_int_equal(fake_stats(o.engine.rig.fake).binds, 1);
+    assert_int_equal(fake_stats(o.engine.client.fake).binds, 1);
 }
 
 static void test_deleted_while_binder_is_asked(void **state)
@@ -173,9 +173,9 @@ static void test_deleted_while_binder_is_asked(void **state)
     (void)state;
     start_bind(&o, false, 200, "{'Error':'no such pod'}");
     fake_extender_path(&o, "/x/bind")->delay = 3 * SEC;
-    rig_run(&o.engine.rig, SEC);
-    fake_delete(o.engine.rig.fake, PODS, "p");
-    rig_run(&o.engine.rig, 5 * SEC);
+    client_fixture_run(&o.engine.client, SEC);
+    fake_delete(o.engine.client.fake, PODS, "p");
+    client_fixture_run(&o.engine.client, 5 * SEC);
     assert_int_equal(scheduler_stats(o.engine.s).pending, 0);
     assert_int_equal(scheduler_stats(o.engine.s).assumed, 0);
     engine_verify(&o.engine);
@@ -201,7 +201,7 @@ static void start_preempt(struct fake_extenders *o, struct sched_extender *e)
     put_victim(o, "v1", "n1", 3000, 1);
     put_victim(o, "v2", "n2", 1500, 5);
     put_victim(o, "v3", "n2", 1500, 2);
-    rig_run(&o->engine.rig, SEC);
+    client_fixture_run(&o->engine.client, SEC);
 }
 
 static const char *uid_of(struct fake_extenders *o, const char *pod)
@@ -211,7 +211,7 @@ static const char *uid_of(struct fake_extenders *o, const char *pod)
 
 static bool is_there(const struct fake_extenders *o, const char *pod)
 {
-    return fake_find(o->engine.rig.fake, PODS, pod);
+    return fake_find(o->engine.client.fake, PODS, pod);
 }
 
 static void test_extender_drops_a_node(void **state)
@@ -229,7 +229,7 @@ static void test_extender_drops_a_node(void **state)
                    uid_of(&o, "v3"), v2);
     fake_extender_answer(&o, "/x/preempt", 200, answer);
     engine_pod(&o.engine, "p", 3500, 100, ",\"priority\":10");
-    rig_run(&o.engine.rig, SEC / 2);
+    client_fixture_run(&o.engine.client, SEC / 2);
     assert_int_equal(fake_extender_asked(&o, "/x/preempt"), 1);
     const struct kj_val *map = fake_extender_said(&o, "/x/preempt", "NodeNameToMetaVictims");
     assert_int_equal(kj_len(map), 2);
@@ -237,7 +237,7 @@ static void test_extender_drops_a_node(void **state)
     assert_string_equal(kj_str(kj_get(kj_at(kj_path(map, "n2.Pods"), 0), "UID")), v2);
     assert_int_equal(kj_i64_or(kj_path(map, "n2.NumPDBViolations"), -1), 0);
     assert_int_equal(kj_type(fake_extender_said(&o, "/x/preempt", "NodeNameToVictims")), KJ_NULL);
-    rig_run(&o.engine.rig, 20 * SEC);
+    client_fixture_run(&o.engine.client, 20 * SEC);
     assert_true(is_there(&o, "v1"));
     assert_false(is_there(&o, "v2"));
     assert_false(is_there(&o, "v3"));
@@ -257,7 +257,7 @@ static void test_extender_spares_a_victim(void **state)
                    "{'nodeNameToMetaVictims':{'n2':{'pods':[{'uid':'%s'}]}}}", uid_of(&o, "v3"));
     fake_extender_answer(&o, "/x/preempt", 200, answer);
     engine_pod(&o.engine, "p", 3500, 100, ",\"priority\":10");
-    rig_run(&o.engine.rig, SEC / 2);
+    client_fixture_run(&o.engine.client, SEC / 2);
     assert_int_equal(kj_type(fake_extender_said(&o, "/x/preempt", "NodeNameToMetaVictims")),
                      KJ_NULL);
     const struct kj_val *v1 =
@@ -279,7 +279,7 @@ static void expect_spared(int status, const char *answer, const char *text)
     start_preempt(&o, &e);
     fake_extender_answer(&o, "/x/preempt", status, answer);
     engine_pod(&o.engine, "p", 3500, 100, ",\"priority\":10");
-    rig_run(&o.engine.rig, SEC / 2);
+    client_fixture_run(&o.engine.client, SEC / 2);
     assert_string_equal(engine_condition(&o.engine, "p", "reason"), "Unschedulable");
     const char *message = engine_condition(&o.engine, "p", "message");
     assert_true(str_starts(message, "0/2 nodes are available: 2 Insufficient cpu. "));
@@ -319,7 +319,7 @@ static void test_ignorable_does_not_save_victims(void **state)
     start_preempt(&o, &e);
     fake_extender_answer(&o, "/x/preempt", 500, "");
     engine_pod(&o.engine, "p", 3500, 100, ",\"priority\":10");
-    rig_run(&o.engine.rig, 20 * SEC);
+    client_fixture_run(&o.engine.client, 20 * SEC);
     assert_false(is_there(&o, "v1"));
     assert_string_equal(engine_node_of(&o.engine, "p"), "n1");
 }
@@ -345,23 +345,23 @@ static void expect_pair(const char *answer, bool stands)
     fake_extender_two_nodes(&o);
     put_victim(&o, "v1", "n1", 3000, 1);
     put_victim(&o, "v2", "n2", 3000, 1);
-    rig_run(&o.engine.rig, SEC);
+    client_fixture_run(&o.engine.client, SEC);
     (void)snprintf(v1, sizeof v1, "%s", uid_of(&o, "v1"));
     (void)snprintf(v2, sizeof v2, "%s", uid_of(&o, "v2"));
     (void)snprintf(text, sizeof text, answer, v1, v2);
     fake_extender_answer(&o, "/x/preempt", 200, text);
     engine_pod(&o.engine, "g0", 3500, 100, ",\"priority\":0");
-    rig_run(&o.engine.rig, SEC / 2);
+    client_fixture_run(&o.engine.client, SEC / 2);
     assert_int_equal(fake_extender_asked(&o, "/x/preempt"), 0);
     engine_pod(&o.engine, "g1", 3500, 100, ",\"priority\":10");
-    rig_run(&o.engine.rig, SEC / 2);
+    client_fixture_run(&o.engine.client, SEC / 2);
     assert_int_equal(fake_extender_asked(&o, "/x/preempt"), 1);
     assert_int_equal(kj_len(fake_extender_said(&o, "/x/preempt", "NodeNameToMetaVictims")), 2);
     assert_int_equal(pair.carried_out, stands);
     assert_int_equal(pair.nodes, stands ? 2 : 0);
     assert_true(is_there(&o, "v1") != stands);
     assert_true(is_there(&o, "v2") != stands);
-    rig_run(&o.engine.rig, stands ? 20 * SEC : 0);
+    client_fixture_run(&o.engine.client, stands ? 20 * SEC : 0);
     assert_int_equal(*engine_node_of(&o.engine, "g0") != 0, stands);
     assert_int_equal(*engine_node_of(&o.engine, "g1") != 0, stands);
 }
@@ -384,10 +384,10 @@ static void test_deleted_while_victims_are_judged(void **state)
     start_preempt(&o, &e);
     fake_extender_answer(&o, "/x/preempt", 0, "");
     engine_pod(&o.engine, "p", 3500, 100, ",\"priority\":10");
-    rig_run(&o.engine.rig, SEC);
+    client_fixture_run(&o.engine.client, SEC);
     assert_int_equal(fake_extender_asked(&o, "/x/preempt"), 1);
-    fake_delete(o.engine.rig.fake, PODS, "p");
-    rig_run(&o.engine.rig, 10 * SEC);
+    fake_delete(o.engine.client.fake, PODS, "p");
+    client_fixture_run(&o.engine.client, 10 * SEC);
     assert_int_equal(o.cut, 1);
     assert_true(is_there(&o, "v1"));
     assert_int_equal(scheduler_stats(o.engine.s).pending, 0);

@@ -28,7 +28,7 @@ static const struct ks_registered plugins[] = {
 static void desk_open(struct desk *d)
 {
     engine_start_with(&d->engine, 1, plugins);
-    d->x = explainer_new(d->engine.rig.loop, d->engine.rig.kube, d->engine.s);
+    d->x = explainer_new(d->engine.client.loop, d->engine.client.kube, d->engine.s);
 }
 
 static void desk_close_p(struct desk *d)
@@ -42,12 +42,12 @@ static void ask_for(struct desk *d, const char *name, const char *key, const cha
 {
     char body[512], when[KTIME_TEXT_MAX];
 
-    ktime_format(loop_wall(d->engine.rig.loop), when);
+    ktime_format(loop_wall(d->engine.client.loop), when);
     (void)snprintf(body, sizeof body,
                    "{\"metadata\":{\"creationTimestamp\":\"%s\"},\"spec\":{\"questionObjectKey\":"
                    "\"%s\"%s}}",
                    when, key, ttl);
-    fake_put(d->engine.rig.fake, EXPLANATIONS, name, body);
+    fake_put(d->engine.client.fake, EXPLANATIONS, name, body);
 }
 
 static void ask(struct desk *d, const char *name, const char *key)
@@ -59,7 +59,7 @@ static void ask(struct desk *d, const char *name, const char *key)
 static const char *status(const struct desk *d, const char *name, char *ret_when)
 {
     static struct strbuf text;
-    const char *json = fake_find(d->engine.rig.fake, EXPLANATIONS, name);
+    const char *json = fake_find(d->engine.client.fake, EXPLANATIONS, name);
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
     CLEANUP(kj_mdoc_free) struct kj_mdoc *copy = kj_mdoc_new();
 
@@ -113,7 +113,7 @@ static void test_a_pod_that_fits_nowhere(void **state)
     engine_pod(&d.engine, "on-n3", 500, 16, ",\"nodeName\":\"n3\"");
     engine_pod(&d.engine, "big", 2000, 16, "");
     ask(&d, "why", "ns/big");
-    rig_run(&d.engine.rig, 3 * SEC);
+    client_fixture_run(&d.engine.client, 3 * SEC);
 #define ROOM                                                                                  \
     "preemption: 0/4 nodes are available: 2 No preemption victims found for incoming pod, 2 " \
     "Preemption is not helpful for scheduling."
@@ -149,9 +149,9 @@ static void test_a_pod_that_has_a_node(void **state)
     desk_open(&d);
     engine_node(&d.engine, "n1", 1000, 1024, 10, "");
     engine_pod(&d.engine, "web", 100, 16, "");
-    rig_run(&d.engine.rig, 3 * SEC);
+    client_fixture_run(&d.engine.client, 3 * SEC);
     ask(&d, "why", "ns/web");
-    rig_run(&d.engine.rig, SEC);
+    client_fixture_run(&d.engine.client, SEC);
     CLEANUP(mem_free) char *uid = uid_of(&d, "web");
     assert_status(
         &d, "why",
@@ -177,12 +177,12 @@ static void test_questions_without_a_pod(void **state)
     (void)state;
     desk_open(&d);
     engine_node(&d.engine, "n1", 1000, 1024, 10, "");
-    fake_put(d.engine.rig.fake, PODS, "other",
+    fake_put(d.engine.client.fake, PODS, "other",
              "{\"spec\":{\"schedulerName\":\"mine\",\"containers\":[{\"name\":\"c\"}]}}");
     ask(&d, "missing", "ns/nobody");
     ask(&d, "gang", "gang-1");
     ask(&d, "other", "ns/other");
-    rig_run(&d.engine.rig, 3 * SEC);
+    client_fixture_run(&d.engine.client, 3 * SEC);
     assert_failed(&d, "missing", "pod ns/nobody does not exist, or has ended");
     assert_failed(&d, "gang", "questionObjectKey 'gang-1' is not the namespace/name of a pod");
     assert_failed(&d, "other", "scheduler mine is not run here");
@@ -197,12 +197,12 @@ static void test_a_held_pod_and_its_victims(void **state)
     desk_open(&d);
     engine_node(&d.engine, "n1", 1000, 1024, 10, "");
     engine_pod(&d.engine, "small", 800, 16, "");
-    rig_run(&d.engine.rig, 3 * SEC);
+    client_fixture_run(&d.engine.client, 3 * SEC);
     assert_string_equal(engine_node_of(&d.engine, "small"), "n1");
     engine_pod(&d.engine, "vip", 500, 16,
                ",\"priority\":100,\"schedulingGates\":[{\"name\":\"g\"}]");
     ask(&d, "why", "ns/vip");
-    rig_run(&d.engine.rig, 3 * SEC);
+    client_fixture_run(&d.engine.client, 3 * SEC);
     CLEANUP(mem_free) char *vip = uid_of(&d, "vip"), *small = uid_of(&d, "small");
 #define MESSAGE                                                          \
     "held by SchedulingGates: waiting for scheduling gates: [g]; then: " \
@@ -233,17 +233,17 @@ static void test_the_answer_follows_the_pod(void **state)
     (void)state;
     desk_open(&d);
     ask(&d, "why", "ns/web");
-    rig_run(&d.engine.rig, 2 * SEC);
+    client_fixture_run(&d.engine.client, 2 * SEC);
     assert_failed(&d, "why", "pod ns/web does not exist, or has ended");
     engine_pod(&d.engine, "web", 100, 16, "");
-    rig_run(&d.engine.rig, 2 * SEC);
+    client_fixture_run(&d.engine.client, 2 * SEC);
     assert_failed(&d, "why", "no nodes available to schedule pods");
     engine_node(&d.engine, "n1", 1000, 1024, 10, "");
-    rig_run(&d.engine.rig, 12 * SEC); /* the pod backs off meanwhile */
+    client_fixture_run(&d.engine.client, 12 * SEC); /* the pod backs off meanwhile */
     assert_string_equal(engine_node_of(&d.engine, "web"), "n1");
     assert_true(strstr(status(&d, "why", NULL), "\"nodeName\":\"n1\"") != NULL);
-    fake_delete(d.engine.rig.fake, PODS, "web");
-    rig_run(&d.engine.rig, 2 * SEC);
+    fake_delete(d.engine.client.fake, PODS, "web");
+    client_fixture_run(&d.engine.client, 2 * SEC);
     assert_failed(&d, "why", "pod ns/web does not exist, or has ended");
 }
 
@@ -254,9 +254,9 @@ static void test_another_question(void **state)
     (void)state;
     desk_open(&d);
     ask(&d, "why", "ns/a");
-    rig_run(&d.engine.rig, 2 * SEC);
+    client_fixture_run(&d.engine.client, 2 * SEC);
     ask(&d, "why", "ns/b");
-    rig_run(&d.engine.rig, SEC / 2);
+    client_fixture_run(&d.engine.client, SEC / 2);
     assert_failed(&d, "why", "pod ns/b does not exist, or has ended");
 }
 
@@ -270,18 +270,18 @@ static void test_fresh_but_not_restless(void **state)
     engine_node(&d.engine, "n1", 1000, 1024, 10, "");
     engine_pod(&d.engine, "big", 2000, 16, "");
     ask(&d, "why", "ns/big");
-    rig_run(&d.engine.rig, 10 * SEC);
+    client_fixture_run(&d.engine.client, 10 * SEC);
     (void)status(&d, "why", first);
     struct explainer_stats before = explainer_stats(d.x);
     assert_int_equal(before.questions, 1);
-    rig_run(&d.engine.rig,
-            30 * SEC); /* the pod waits in the queue: every 5 s, and nothing to write */
+    client_fixture_run(&d.engine.client,
+                       30 * SEC); /* the pod waits in the queue: every 5 s, and nothing to write */
     struct explainer_stats then = explainer_stats(d.x);
     assert_in_range(then.computed - before.computed, 5, 7);
     assert_int_equal(then.written, before.written);
     (void)status(&d, "why", now);
     assert_string_equal(now, first);
-    rig_run(&d.engine.rig, 30 * SEC);
+    client_fixture_run(&d.engine.client, 30 * SEC);
     (void)status(&d, "why", now);
     assert_true(strcmp(now, first) > 0);
     assert_int_equal(explainer_stats(d.x).written, before.written + 1);
@@ -294,7 +294,7 @@ static void test_one_answer_at_a_time(void **state)
 
     (void)state;
     desk_open(&d);
-    rig_run(&d.engine.rig, SEC);
+    client_fixture_run(&d.engine.client, SEC);
     for (int i = 0; i < 20; i++) {
         (void)snprintf(name, sizeof name, "why-%d", i);
         ask(&d, name, "ns/nobody");
@@ -302,13 +302,13 @@ static void test_one_answer_at_a_time(void **state)
     uint64_t seen = explainer_stats(d.x).computed;
     assert_int_equal(seen, 0);
     for (int i = 0; i < 1000 && seen < 20; i++) {
-        rig_run(&d.engine.rig, NSEC_PER_MSEC);
+        client_fixture_run(&d.engine.client, NSEC_PER_MSEC);
         uint64_t now = explainer_stats(d.x).computed;
         assert_in_range(now - seen, 0, 1);
         seen = now;
     }
     assert_int_equal(seen, 20);
-    rig_run(&d.engine.rig, SEC);
+    client_fixture_run(&d.engine.client, SEC);
     assert_failed(&d, "why-19", "pod ns/nobody does not exist, or has ended");
 }
 
@@ -318,12 +318,12 @@ static void test_a_refused_write_is_tried_again(void **state)
 
     (void)state;
     desk_open(&d);
-    rig_run(&d.engine.rig, SEC);
+    client_fixture_run(&d.engine.client, SEC);
     ask(&d, "why", "ns/nobody");
-    fake_answer_next(d.engine.rig.fake, 1, 403, -1);
-    rig_run(&d.engine.rig, 2 * SEC);
+    fake_answer_next(d.engine.client.fake, 1, 403, -1);
+    client_fixture_run(&d.engine.client, 2 * SEC);
     assert_string_equal(status(&d, "why", NULL), "");
-    rig_run(&d.engine.rig, 6 * SEC);
+    client_fixture_run(&d.engine.client, 6 * SEC);
     assert_failed(&d, "why", "pod ns/nobody does not exist, or has ended");
 }
 
@@ -331,7 +331,7 @@ static void test_a_refused_write_is_tried_again(void **state)
 
 static bool is_there(const struct desk *d, const char *name)
 {
-    return fake_find(d->engine.rig.fake, EXPLANATIONS, name) != NULL;
+    return fake_find(d->engine.client.fake, EXPLANATIONS, name) != NULL;
 }
 
 static void test_its_time_is_limited(void **state)
@@ -340,17 +340,17 @@ static void test_its_time_is_limited(void **state)
 
     (void)state;
     desk_open(&d);
-    rig_run(&d.engine.rig, SEC);
+    client_fixture_run(&d.engine.client, SEC);
     ask_for(&d, "short", "ns/a", ",\"ttl\":\"10s\"");
     ask_for(&d, "usual", "ns/a", "");
     ask_for(&d, "keep", "ns/a", ",\"ttl\":\"0s\"");
-    rig_run(&d.engine.rig, 8 * SEC);
+    client_fixture_run(&d.engine.client, 8 * SEC);
     assert_true(is_there(&d, "short"));
-    rig_run(&d.engine.rig, 4 * SEC);
+    client_fixture_run(&d.engine.client, 4 * SEC);
     assert_false(is_there(&d, "short"));
-    rig_run(&d.engine.rig, (24 * 3600 - 20) * SEC);
+    client_fixture_run(&d.engine.client, (24 * 3600 - 20) * SEC);
     assert_true(is_there(&d, "usual"));
-    rig_run(&d.engine.rig, 20 * SEC);
+    client_fixture_run(&d.engine.client, 20 * SEC);
     assert_false(is_there(&d, "usual"));
     assert_true(is_there(&d, "keep"));
     assert_int_equal(explainer_stats(d.x).questions, 1);
@@ -363,13 +363,13 @@ static void test_a_delete_that_is_refused_is_tried_again_later(void **state)
 
     (void)state;
     desk_open(&d);
-    rig_run(&d.engine.rig, SEC);
-    fake_answer_next_to(d.engine.rig.fake, "DELETE", "scheduleexplanations", 1, 403);
+    client_fixture_run(&d.engine.client, SEC);
+    fake_answer_next_to(d.engine.client.fake, "DELETE", "scheduleexplanations", 1, 403);
     ask_for(&d, "short", "ns/a", ",\"ttl\":\"10s\"");
-    rig_run(&d.engine.rig, 40 * SEC);
+    client_fixture_run(&d.engine.client, 40 * SEC);
     assert_true(is_there(&d, "short"));
     assert_int_equal(explainer_stats(d.x).expired, 1);
-    rig_run(&d.engine.rig, 40 * SEC);
+    client_fixture_run(&d.engine.client, 40 * SEC);
     assert_false(is_there(&d, "short"));
     assert_int_equal(explainer_stats(d.x).expired, 2);
 }
@@ -389,16 +389,16 @@ static void test_waits_quietly_for_its_kind(void **state)
 
     (void)state;
     engine_start(&d.engine, 1);
-    rig_run(&d.engine.rig, SEC);
+    client_fixture_run(&d.engine.client, SEC);
     ask(&d, "why", "ns/nobody");
-    fake_answer_next(d.engine.rig.fake, 4, 404, -1);
+    fake_answer_next(d.engine.client.fake, 4, 404, -1);
     klog_set_sink(count_lines, &lines);
-    d.x = explainer_new(d.engine.rig.loop, d.engine.rig.kube, d.engine.s);
-    rig_run(&d.engine.rig, 2 * SEC);
+    d.x = explainer_new(d.engine.client.loop, d.engine.client.kube, d.engine.s);
+    client_fixture_run(&d.engine.client, 2 * SEC);
     assert_string_equal(status(&d, "why", NULL), "");
-    rig_run(&d.engine.rig, 60 * SEC);
+    client_fixture_run(&d.engine.client, 60 * SEC);
     assert_int_equal(lines, 1);
-    klog_set_sink(rig_quiet, NULL);
+    klog_set_sink(client_fixture_quiet, NULL);
     assert_failed(&d, "why", "pod ns/nobody does not exist, or has ended");
 }
 

@@ -24,11 +24,11 @@ static void stage_start(struct stage *g, struct scheduler_opts o)
     struct kerr err = { 0 };
 
     *g = (struct stage){ .m = metrics_new() };
-    rig_init(&g->engine.rig, 1);
+    client_fixture_init(&g->engine.client, 1);
     klog_set_sink(on_line, g);
     o.metrics = g->m;
     o.verify_reuse = true;
-    g->engine.s = scheduler_new(g->engine.rig.loop, g->engine.rig.kube, &o, &err);
+    g->engine.s = scheduler_new(g->engine.client.loop, g->engine.client.kube, &o, &err);
     assert_string_equal(err.text, "");
     scheduler_start(g->engine.s);
 }
@@ -36,7 +36,7 @@ static void stage_start(struct stage *g, struct scheduler_opts o)
 static void stage_stop_p(struct stage *g)
 {
     scheduler_free(g->engine.s);
-    rig_fini(&g->engine.rig);
+    client_fixture_fini(&g->engine.client);
     metrics_free(g->m);
     strbuf_fini(&g->text);
     strbuf_fini(&g->log);
@@ -88,7 +88,7 @@ static void test_extension_points_and_plugins(void **state)
         (void)snprintf(name, sizeof name, "p%d", i);
         engine_pod(&g.engine, name, 100, 10, "");
     }
-    rig_run(&g.engine.rig, 5 * SEC);
+    client_fixture_run(&g.engine.client, 5 * SEC);
     assert_int_equal(scheduler_stats(g.engine.s).scheduled, 21);
     assert_true(value(&g, POINT("PreEnqueue", "Success")) == 21);
     assert_true(value(&g, POINT("PreFilter", "Success")) == 21);
@@ -125,7 +125,7 @@ static void test_attempts_that_fail(void **state)
     stage_start(&g, (struct scheduler_opts){ 0 });
     engine_node(&g.engine, "n1", 1000, 1024, 110, "");
     engine_pod(&g.engine, "big", 2000, 10, "");
-    rig_run(&g.engine.rig, 5 * SEC);
+    client_fixture_run(&g.engine.client, 5 * SEC);
     assert_true(value(&g, POINT("PostFilter", "Unschedulable")) == 1);
     assert_true(value(&g, POINT("Score", "Success")) == -1);
     assert_true(value(&g, TAKES_PART("NodeResourcesFit", "Filter")) == 1);
@@ -134,11 +134,11 @@ static void test_attempts_that_fail(void **state)
     assert_true(value(&g, INCOMING("unschedulable", "ScheduleAttemptFailure")) == 1);
     /* A node comes that is too small: one hint says no. Then it grows. */
     engine_node(&g.engine, "n2", 1000, 1024, 110, "");
-    rig_run(&g.engine.rig, 5 * SEC);
+    client_fixture_run(&g.engine.client, 5 * SEC);
     assert_true(value(&g, "scheduler_queueing_hint_execution_duration_seconds_count{event="
                           "\"NodeAdd\",hint=\"QueueSkip\",plugin=\"NodeResourcesFit\"}") == 1);
     engine_node(&g.engine, "n2", 4000, 4096, 110, "");
-    rig_run(&g.engine.rig, 5 * SEC);
+    client_fixture_run(&g.engine.client, 5 * SEC);
     assert_string_equal(engine_node_of(&g.engine, "big"), "n2");
     assert_true(value(&g, INCOMING("active", "NodeUpdateNodeAllocatable")) == 1);
     assert_true(value(&g, INCOMING("active", "NodeAdd")) == -1);
@@ -183,22 +183,22 @@ static void test_attempts_that_fail_on_the_way(void **state)
     stage_start(&g, (struct scheduler_opts){ .plugins = plugins });
     engine_node(&g.engine, "n1", 1000, 1024, 110, "");
     engine_pod(&g.engine, "p", 100, 10, "");
-    rig_run(&g.engine.rig, 100 * NSEC_PER_MSEC);
+    client_fixture_run(&g.engine.client, 100 * NSEC_PER_MSEC);
     assert_true(value(&g, ATTEMPTS("error")) == 1);
     assert_true(value(&g, POINT("PreBind", "Error")) == 1);
     assert_true(value(&g, PLUGIN("Warden", "Permit")) == 1);
     assert_true(value(&g, PLUGIN_SAID("count", "Warden", "PreBind", "Error")) == 1);
-    fake_delete(g.engine.rig.fake, PODS, "p");
+    fake_delete(g.engine.client.fake, PODS, "p");
     engine_pod(&g.engine, "w", 100, 10, "");
-    rig_run(&g.engine.rig, 2 * SEC);
-    uint64_t patches = fake_stats(g.engine.rig.fake).patches;
-    fake_delete(g.engine.rig.fake, PODS, "w");
-    rig_run(&g.engine.rig, SEC);
+    client_fixture_run(&g.engine.client, 2 * SEC);
+    uint64_t patches = fake_stats(g.engine.client.fake).patches;
+    fake_delete(g.engine.client.fake, PODS, "w");
+    client_fixture_run(&g.engine.client, SEC);
     assert_true(value(&g, ATTEMPTS("unschedulable")) == 1);
     assert_true(
         value(&g, "scheduler_permit_wait_duration_seconds_count{result=\"Unschedulable\"}") == 1);
     /* nobody writes about a pod that is gone */
-    assert_int_equal(fake_stats(g.engine.rig.fake).patches, patches);
+    assert_int_equal(fake_stats(g.engine.client.fake).patches, patches);
 }
 
 /* Takes its time with each pod, and says no to those of the name "r". */
@@ -273,14 +273,14 @@ static void test_plugins_on_the_way_to_the_node(void **state)
     stage_start(&g, (struct scheduler_opts){ .plugins = usher_plugins });
     engine_node(&g.engine, "n1", 1000, 1024, 110, "");
     engine_pod(&g.engine, "p", 100, 10, "");
-    rig_run(&g.engine.rig, 3 * SEC);
+    client_fixture_run(&g.engine.client, 3 * SEC);
     assert_true(value(&g, PLUGIN("Usher", "NextPod")) == 1);
     assert_true(value(&g, PLUGIN("Usher", "Reserve")) == 1);
     assert_true(value(&g, PLUGIN("Usher", "Permit")) == 1);
     assert_true(value(&g, POINT("Permit", "Success")) == 1);
     assert_true(value(&g, PLUGIN("Usher", "PreBind")) == -1); /* it goes on */
     ks_bind_done(usher.asked, KS_SUCCESS, NULL);
-    rig_run(&g.engine.rig, SEC);
+    client_fixture_run(&g.engine.client, SEC);
     assert_string_equal(engine_node_of(&g.engine, "p"), "n1");
     assert_true(value(&g, PLUGIN("Usher", "PreBind")) == 1);
     double took = value(&g, PLUGIN_SAID("sum", "Usher", "PreBind", "Success"));
@@ -299,15 +299,15 @@ static void test_what_is_undone_is_measured(void **state)
     stage_start(&g, (struct scheduler_opts){ .plugins = usher_plugins });
     engine_node(&g.engine, "n1", 1000, 1024, 110, "");
     engine_pod(&g.engine, "r", 100, 10, "");
-    rig_run(&g.engine.rig, 500 * NSEC_PER_MSEC);
+    client_fixture_run(&g.engine.client, 500 * NSEC_PER_MSEC);
     double tries = value(&g, POINT("Reserve", "Unschedulable"));
     assert_true(tries >= 1 && tries < 10);
     assert_true(value(&g, PLUGIN_SAID("count", "Usher", "Reserve", "Unschedulable")) == 1);
     assert_true(value(&g, POINT("Unreserve", "Success")) == tries);
     assert_true(value(&g, PLUGIN("Usher", "Unreserve")) == 1);
-    fake_delete(g.engine.rig.fake, PODS, "r");
+    fake_delete(g.engine.client.fake, PODS, "r");
     engine_pod(&g.engine, "p", 100, 10, "");
-    rig_run(&g.engine.rig, 500 * NSEC_PER_MSEC);
+    client_fixture_run(&g.engine.client, 500 * NSEC_PER_MSEC);
     ks_bind_done(usher.asked, KS_UNSCHEDULABLE, "no way"); /* not a tenth attempt */
     assert_true(value(&g, POINT("PreBind", "Unschedulable")) == 1);
     assert_true(value(&g, PLUGIN_SAID("count", "Usher", "PreBind", "Unschedulable")) == -1);
@@ -322,10 +322,10 @@ static void test_gates_and_timeouts_are_causes(void **state)
     (void)state;
     stage_start(&g, (struct scheduler_opts){ 0 });
     engine_pod(&g.engine, "gated", 1, 1, ",\"schedulingGates\":[{\"name\":\"g\"}]");
-    rig_run(&g.engine.rig, SEC);
+    client_fixture_run(&g.engine.client, SEC);
     engine_node(&g.engine, "n1", 1000, 1024, 110, "");
     engine_pod(&g.engine, "big", 2000, 10, "");
-    rig_run(&g.engine.rig, 400 * SEC);
+    client_fixture_run(&g.engine.client, 400 * SEC);
     assert_true(value(&g, POINT("PreEnqueue", "UnschedulableAndUnresolvable")) == 1);
     assert_true(value(&g, PLUGIN_SAID("count", "SchedulingGates", "PreEnqueue",
                                       "UnschedulableAndUnresolvable")) == 1);
@@ -341,9 +341,9 @@ static void test_victims_are_counted_when_they_are_gone(void **state)
     stage_start(&g, (struct scheduler_opts){ 0 });
     engine_node(&g.engine, "n1", 1000, 1024, 110, "");
     engine_pod(&g.engine, "low", 1000, 10, "");
-    rig_run(&g.engine.rig, 2 * SEC);
+    client_fixture_run(&g.engine.client, 2 * SEC);
     engine_pod(&g.engine, "high", 1000, 10, ",\"priority\":10");
-    rig_run(&g.engine.rig, 5 * SEC);
+    client_fixture_run(&g.engine.client, 5 * SEC);
     assert_true(value(&g, POINT("PostFilter", "Success")) == 1);
     assert_true(value(&g, "scheduler_preemption_goroutines_execution_total{result=\"success\"}") ==
                 1);
@@ -382,15 +382,15 @@ static void test_a_pod_that_takes_too_long(void **state)
                                              .monitor_timeout = 30 * SEC });
     engine_node(&g.engine, "n1", 1000, 1024, 110, "");
     engine_pod(&g.engine, "web", 100, 10, "");
-    rig_run(&g.engine.rig, 25 * SEC);
+    client_fixture_run(&g.engine.client, 25 * SEC);
     assert_true(value(&g, POINT("Permit", "Wait")) == 1);
     assert_true(value(&g, "scheduler_inflight_events{event=\"PodPopped\"}") == 1);
     assert_true(value(&g, LATE) == 0);
-    rig_run(&g.engine.rig, 18 * SEC); /* found at 40 s */
+    client_fixture_run(&g.engine.client, 18 * SEC); /* found at 40 s */
     assert_true(value(&g, LATE) == 1);
     assert_int_equal(lines(&g, "!!!CRITICAL TIMEOUT!!! scheduling pod ns/web("), 1);
     assert_int_equal(lines(&g, " than the timeout 30s"), 1);
-    rig_run(&g.engine.rig, 4 * SEC); /* and when it ended, late, at 45 s */
+    client_fixture_run(&g.engine.client, 4 * SEC); /* and when it ended, late, at 45 s */
     assert_true(value(&g, LATE) == 2);
     assert_int_equal(lines(&g, "took longer (45s) than the timeout 30s"), 1);
 }
@@ -421,7 +421,7 @@ static void test_diagnoses_wait_their_turn_or_do_not(void **state)
             (void)snprintf(name, sizeof name, "big%d", i);
             engine_pod(&g.engine, name, 2000, 10, "");
         }
-        rig_run(&g.engine.rig, 5 * SEC);
+        client_fixture_run(&g.engine.client, 5 * SEC);
         assert_int_equal(scheduler_stats(g.engine.s).failed, 4);
         assert_int_equal(lines(&g, "dump diagnosis for"), expected[k]);
         assert_int_equal(lines(&g, head), expected[k] > 0);

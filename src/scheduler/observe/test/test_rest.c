@@ -56,10 +56,11 @@ static void desk_open_with(struct desk *d, const struct ks_registered *plugins)
     *d = (struct desk){ .leads = true };
     engine_start_with(&d->engine, 1, plugins);
     klog_set_sink(on_line, d);
-    d->serve = serve_new(d->engine.rig.loop, &(struct serve_opts){ .program = "koord-scheduler" });
+    d->serve =
+        serve_new(d->engine.client.loop, &(struct serve_opts){ .program = "koord-scheduler" });
     scheduler_serve(d->engine.s, d->serve, leads, d);
     d->client = http_client_new(
-        d->engine.rig.loop,
+        d->engine.client.loop,
         &(struct http_client_opts){ .host = "test", .port = 80, .dial = dial, .dial_arg = d });
 }
 
@@ -105,7 +106,7 @@ static const char *ask(struct desk *d, const char *method, const char *target, c
         &(struct http_req){
             .method = method, .target = target, .body = body, .body_len = body ? strlen(body) : 0 },
         &h, d);
-    rig_run(&d->engine.rig, SEC);
+    client_fixture_run(&d->engine.client, SEC);
     (void)snprintf(text, sizeof text, "%d %s", d->status, strbuf_str(&d->body));
     return text;
 }
@@ -119,7 +120,7 @@ static void test_only_the_leader_answers(void **state)
     desk_open(&d);
     engine_node(&d.engine, "n1", 1000, 1024, 110, "");
     engine_pod(&d.engine, "p", 100, 10, "");
-    rig_run(&d.engine.rig, 2 * SEC);
+    client_fixture_run(&d.engine.client, 2 * SEC);
     assert_string_equal(ask(&d, "GET", "/apis/v1/__services__", NULL),
                         "200 {\"GET\":[\"/apis/v1/__services__\",\"/apis/v1/nodes/:nodeName\"]}");
     assert_non_null(strstr(ask(&d, "GET", "/apis/v1/nodes/n1", NULL), "200 {\"node\":{"));
@@ -155,7 +156,7 @@ static void test_debug_flags(void **state)
     assert_int_equal((ask(&d, "PUT", "/debug/flags/d", "yes"), d.status), 400);
     engine_pod(&d.engine, "p", 100, 10, "");
     engine_pod(&d.engine, "big", 2000, 2048, "");
-    rig_run(&d.engine.rig, 2 * SEC);
+    client_fixture_run(&d.engine.client, 2 * SEC);
     assert_non_null(strstr(strbuf_str(&d.log), "Top10 scores for Pod: ns/p, feasibleNodes: 2, "));
     assert_non_null(strstr(strbuf_str(&d.log), "Failed to filter for Pod \"ns/big\" on Node \"n1\" "
                                                "(pass 1), failedPlugin: NodeResourcesFit, reason: "
@@ -165,7 +166,7 @@ static void test_debug_flags(void **state)
     assert_string_equal(ask(&d, "PUT", "/debug/flags/s", "-1"),
                         "200 successfully set debugTopNScores to -1\n");
     engine_pod(&d.engine, "q", 100, 10, "");
-    rig_run(&d.engine.rig, 2 * SEC);
+    client_fixture_run(&d.engine.client, 2 * SEC);
     assert_null(strstr(strbuf_str(&d.log), "scores for Pod: ns/q"));
 }
 

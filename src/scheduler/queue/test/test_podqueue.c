@@ -15,7 +15,7 @@
 
 #define SEC NSEC_PER_SEC
 
-struct rig {
+struct fixture {
     struct object_fixture *base;
     struct loop *loop;
     struct profile *profile;
@@ -27,20 +27,20 @@ struct rig {
 
 static void on_ready(void *arg)
 {
-    ((struct rig *)arg)->ready++;
+    ((struct fixture *)arg)->ready++;
 }
 
 static const struct profile *profile_of(void *arg, const struct pod *p)
 {
     (void)p;
-    return ((struct rig *)arg)->profile;
+    return ((struct fixture *)arg)->profile;
 }
 
-static void rig_init_with(struct rig *r, void **state, const struct ks_registered *table)
+static void fixture_init_with(struct fixture *r, void **state, const struct ks_registered *table)
 {
     struct kerr err = { 0 };
 
-    *r = (struct rig){ .base = *state, .loop = loop_new_virtual(0, 1) };
+    *r = (struct fixture){ .base = *state, .loop = loop_new_virtual(0, 1) };
     struct profile_config c = profile_config_default(table, "s", r->base->arena);
     r->profile = profile_new(&c, table, &(struct ks_env){ 0 }, &err);
     assert_string_equal(err.text, "");
@@ -49,12 +49,12 @@ static void rig_init_with(struct rig *r, void **state, const struct ks_registere
                                      .profile_of = profile_of, .on_ready = on_ready, .arg = r });
 }
 
-static void rig_init(struct rig *r, void **state)
+static void fixture_init(struct fixture *r, void **state)
 {
-    rig_init_with(r, state, ks_registry);
+    fixture_init_with(r, state, ks_registry);
 }
 
-static void rig_fini_p(struct rig *r)
+static void fixture_fini_p(struct fixture *r)
 {
     podqueue_free(r->q);
     profile_free(r->profile);
@@ -63,7 +63,7 @@ static void rig_fini_p(struct rig *r)
         kobj_unref(r->pods[i]);
 }
 
-static struct kobj *rig_pod(struct rig *r, const char *name, const char *spec)
+static struct kobj *fixture_pod(struct fixture *r, const char *name, const char *spec)
 {
     char text[512];
     (void)snprintf(text, sizeof text,
@@ -73,14 +73,14 @@ static struct kobj *rig_pod(struct rig *r, const char *name, const char *spec)
 }
 
 /* One that a pod may have been waiting for. */
-static struct kobj *rig_node(const struct rig *r)
+static struct kobj *fixture_node(const struct fixture *r)
 {
     return fixture_object(
         r->base, &kind_node,
         "{'metadata':{'name':'n'},'status':{'allocatable':{'cpu':'1','pods':'9'}}}");
 }
 
-static void assert_pops(struct rig *r, const char *name)
+static void assert_pops(struct fixture *r, const char *name)
 {
     struct kobj *p = podqueue_pop(r->q);
     assert_string_equal(p ? p->meta.name : "", name);
@@ -88,15 +88,15 @@ static void assert_pops(struct rig *r, const char *name)
 
 static void test_priority_then_time(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
 
-    rig_init(&r, state);
-    podqueue_put(r.q, rig_pod(&r, "ten-first", "'priority':10"));
+    fixture_init(&r, state);
+    podqueue_put(r.q, fixture_pod(&r, "ten-first", "'priority':10"));
     loop_advance(r.loop, SEC);
-    podqueue_put(r.q, rig_pod(&r, "ten-second", "'priority':10"));
-    podqueue_put(r.q, rig_pod(&r, "none", ""));
+    podqueue_put(r.q, fixture_pod(&r, "ten-second", "'priority':10"));
+    podqueue_put(r.q, fixture_pod(&r, "none", ""));
     loop_advance(r.loop, SEC);
-    podqueue_put(r.q, rig_pod(&r, "twenty", "'priority':20"));
+    podqueue_put(r.q, fixture_pod(&r, "twenty", "'priority':20"));
     assert_pops(&r, "twenty");
     assert_pops(&r, "ten-first");
     assert_pops(&r, "ten-second");
@@ -118,11 +118,11 @@ static void test_backoff_doubles(void **state)
 
 static void test_errors_wait_for_whole_seconds(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
 
-    rig_init(&r, state);
+    fixture_init(&r, state);
     loop_advance(r.loop, 10 * SEC + 7 * SEC / 10);
-    struct kobj *p = rig_pod(&r, "p", "");
+    struct kobj *p = fixture_pod(&r, "p", "");
     podqueue_put(r.q, p);
     assert_pops(&r, "p");
     podqueue_fail(r.q, p->meta.uid, 0, 0); /* at 10.7 s: until 11, which ends when 12 begins */
@@ -135,10 +135,10 @@ static void test_errors_wait_for_whole_seconds(void **state)
 
 static void test_turned_down_waits_for_an_event_that_helps(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     CLEANUP(kobj_unref) struct kobj *small = NULL, *large = NULL;
 
-    rig_init(&r, state);
+    fixture_init(&r, state);
     small =
         fixture_object(r.base, &kind_node,
                        "{'metadata':{'name':'s'},'status':{'allocatable':{'cpu':'1','pods':'9'}}}");
@@ -146,7 +146,7 @@ static void test_turned_down_waits_for_an_event_that_helps(void **state)
         fixture_object(r.base, &kind_node,
                        "{'metadata':{'name':'l'},'status':{'allocatable':{'cpu':'9','pods':'9'}}}");
     struct kobj *p =
-        rig_pod(&r, "p", "'containers':[{'name':'c','resources':{'requests':{'cpu':'2'}}}]");
+        fixture_pod(&r, "p", "'containers':[{'name':'c','resources':{'requests':{'cpu':'2'}}}]");
     podqueue_put(r.q, p);
     assert_pops(&r, "p");
     podqueue_fail(r.q, p->meta.uid, r.fit, 0);
@@ -166,12 +166,12 @@ static void test_turned_down_waits_for_an_event_that_helps(void **state)
 
 static void test_who_waits_for_another_component_does_not_back_off(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     CLEANUP(kobj_unref) struct kobj *node = NULL;
 
-    rig_init(&r, state);
-    node = rig_node(&r);
-    struct kobj *p = rig_pod(&r, "p", "");
+    fixture_init(&r, state);
+    node = fixture_node(&r);
+    struct kobj *p = fixture_pod(&r, "p", "");
     podqueue_put(r.q, p);
     for (int round = 0; round < 2; round++) {
         assert_pops(&r, "p");
@@ -184,12 +184,13 @@ static void test_who_waits_for_another_component_does_not_back_off(void **state)
 
 static void test_events_reach_only_who_is_held(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     CLEANUP(kobj_unref) struct kobj *node = NULL;
 
-    rig_init(&r, state);
-    node = rig_node(&r);
-    struct kobj *a = rig_pod(&r, "a", ""), *b = rig_pod(&r, "b", ""), *c = rig_pod(&r, "c", "");
+    fixture_init(&r, state);
+    node = fixture_node(&r);
+    struct kobj *a = fixture_pod(&r, "a", ""), *b = fixture_pod(&r, "b", ""),
+                *c = fixture_pod(&r, "c", "");
     podqueue_put(r.q, a);
     podqueue_put(r.q, b);
     podqueue_put(r.q, c);
@@ -210,12 +211,12 @@ static void test_events_reach_only_who_is_held(void **state)
 
 static void test_what_a_held_pod_waits_for_brings_it_back_at_once(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     CLEANUP(kobj_unref) struct kobj *node = NULL;
 
-    rig_init(&r, state);
-    node = rig_node(&r);
-    struct kobj *p = rig_pod(&r, "p", "");
+    fixture_init(&r, state);
+    node = fixture_node(&r);
+    struct kobj *p = fixture_pod(&r, "p", "");
     podqueue_put(r.q, p);
     for (int round = 0; round < 2; round++) {
         assert_pops(&r, "p");
@@ -228,14 +229,14 @@ static void test_what_a_held_pod_waits_for_brings_it_back_at_once(void **state)
 
 static void test_who_is_held_no_more_hears_nothing_new(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     CLEANUP(kobj_unref) struct kobj *node = NULL;
 
-    rig_init(&r, state);
-    node = rig_node(&r);
+    fixture_init(&r, state);
+    node = fixture_node(&r);
     const struct ks_event e = { KS_RES_NODE, KS_ADD, NULL, node };
     for (int round = 0; round < 2; round++) {
-        struct kobj *p = rig_pod(&r, round ? "late" : "early", "");
+        struct kobj *p = fixture_pod(&r, round ? "late" : "early", "");
         podqueue_put(r.q, p);
         (void)podqueue_pop(r.q);
         podqueue_hold(r.q, p->meta.uid);
@@ -255,10 +256,10 @@ static void test_who_is_held_no_more_hears_nothing_new(void **state)
 
 static void test_nobody_waits_for_ever(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
 
-    rig_init(&r, state);
-    struct kobj *p = rig_pod(&r, "p", "");
+    fixture_init(&r, state);
+    struct kobj *p = fixture_pod(&r, "p", "");
     podqueue_put(r.q, p);
     assert_pops(&r, "p");
     podqueue_fail(r.q, p->meta.uid, r.fit, 0);
@@ -270,16 +271,16 @@ static void test_nobody_waits_for_ever(void **state)
 
 static void test_gates_and_their_end(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
 
-    rig_init(&r, state);
-    podqueue_put(r.q, rig_pod(&r, "p", "'schedulingGates':[{'name':'a'},{'name':'b'}]"));
+    fixture_init(&r, state);
+    podqueue_put(r.q, fixture_pod(&r, "p", "'schedulingGates':[{'name':'a'},{'name':'b'}]"));
     loop_advance(r.loop, 600 * SEC);
     assert_pops(&r, "");
     assert_int_equal(podqueue_count(r.q, PODQUEUE_GATED), 1);
-    podqueue_put(r.q, rig_pod(&r, "p", "'schedulingGates':[{'name':'b'}]"));
+    podqueue_put(r.q, fixture_pod(&r, "p", "'schedulingGates':[{'name':'b'}]"));
     assert_pops(&r, "");
-    podqueue_put(r.q, rig_pod(&r, "p", ""));
+    podqueue_put(r.q, fixture_pod(&r, "p", ""));
     loop_advance(r.loop, SEC);
     assert_pops(&r, "p");
     struct podqueue_info info;
@@ -321,10 +322,11 @@ static void test_changes_of_a_pod(void **state)
 
 static void test_removed_anywhere(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
 
-    rig_init(&r, state);
-    struct kobj *a = rig_pod(&r, "a", "'priority':2"), *b = rig_pod(&r, "b", "'priority':1");
+    fixture_init(&r, state);
+    struct kobj *a = fixture_pod(&r, "a", "'priority':2"),
+                *b = fixture_pod(&r, "b", "'priority':1");
     podqueue_put(r.q, a);
     podqueue_put(r.q, b);
     assert_pops(&r, "a");
@@ -338,7 +340,7 @@ static void test_removed_anywhere(void **state)
         assert_int_equal(podqueue_count(r.q, (enum podqueue_place)i), 0);
 }
 
-static void assert_pops_this(struct rig *r, const char *name, const struct kobj *ask)
+static void assert_pops_this(struct fixture *r, const char *name, const struct kobj *ask)
 {
     struct kobj *p = podqueue_pop_this(r->q, ask->meta.uid, "NodeName");
     assert_string_equal(p ? p->meta.name : "", name);
@@ -346,13 +348,14 @@ static void assert_pops_this(struct rig *r, const char *name, const struct kobj 
 
 static void test_one_goes_out_of_its_turn(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     struct podqueue_info info;
 
-    rig_init(&r, state);
-    struct kobj *a = rig_pod(&r, "a", "'priority':2"), *b = rig_pod(&r, "b", "'priority':1");
-    struct kobj *g = rig_pod(&r, "g", "'schedulingGates':[{'name':'a'}]");
-    struct kobj *none = rig_pod(&r, "none", "");
+    fixture_init(&r, state);
+    struct kobj *a = fixture_pod(&r, "a", "'priority':2"),
+                *b = fixture_pod(&r, "b", "'priority':1");
+    struct kobj *g = fixture_pod(&r, "g", "'schedulingGates':[{'name':'a'}]");
+    struct kobj *none = fixture_pod(&r, "none", "");
     podqueue_put(r.q, a);
     podqueue_put(r.q, b);
     podqueue_put(r.q, g);
@@ -402,7 +405,7 @@ static struct ks_event event_of(const struct kobj *o, uint32_t action)
 
 static void test_hints_name_a_kind(void **state)
 {
-    CLEANUP(rig_fini) struct rig r;
+    CLEANUP(fixture_fini) struct fixture r;
     const struct ks_registered table[] = {
         { ks_registered_find("PrioritySort")->plugin, 0, true },
         { ks_registered_find("NodeResourcesFit")->plugin, 1, true },
@@ -411,14 +414,14 @@ static void test_hints_name_a_kind(void **state)
         { NULL, 0, false },
     };
 
-    rig_init_with(&r, state, table);
+    fixture_init_with(&r, state, table);
     CLEANUP(kobj_unref)
     struct kobj *budget =
         fixture_object(r.base, &kind_pdb, "{'metadata':{'name':'b','namespace':'ns'}}");
     CLEANUP(kobj_unref)
     struct kobj *service =
         fixture_object(r.base, &kind_service, "{'metadata':{'name':'b','namespace':'ns'}}");
-    struct kobj *p = rig_pod(&r, "p", "");
+    struct kobj *p = fixture_pod(&r, "p", "");
     podqueue_put(r.q, p);
     assert_pops(&r, "p");
     podqueue_fail(r.q, p->meta.uid, UINT64_C(1) << profile_slot(r.profile, "Reader"), 0);

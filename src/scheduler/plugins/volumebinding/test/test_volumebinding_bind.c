@@ -4,7 +4,7 @@
  */
 #include "scheduler/test/volume_objects.h"
 
-#include "client/test/rig.h"
+#include "client/test/client_fixture.h"
 #include "scheduler/framework/profile.h"
 
 #define PVS  "/api/v1/persistentvolumes"
@@ -33,7 +33,7 @@ void __wrap_ks_bind_done(struct ks_bind *b, enum ks_code code, const char *why)
 
 struct stage {
     struct plugin_fixture f;
-    struct rig rig;
+    struct client_fixture client;
     struct profile *profile;
     const struct ks_plugin *pl;
     void *self;
@@ -48,8 +48,8 @@ static void stage_init(struct stage *s, void **state, const char *args)
     void *decoded = NULL;
 
     fixture_init(&s->f, state, "VolumeBinding", NULL);
-    rig_init(&s->rig, 7);
-    struct ks_env env = { .loop = s->rig.loop, .kube = s->rig.kube, .objects = s->f.objects };
+    client_fixture_init(&s->client, 7);
+    struct ks_env env = { .loop = s->client.loop, .kube = s->client.kube, .objects = s->f.objects };
     struct profile_config c = profile_config_default(ks_registry, "bind", s->f.base->arena);
     args_decode(ks_registered_find("VolumeBinding")->plugin->args, kj_root(doc),
                 &(struct ks_args_context){ 0 }, s->f.base->arena, &decoded, &err);
@@ -69,7 +69,7 @@ static void stage_init(struct stage *s, void **state, const char *args)
 static void stage_fini_p(struct stage *s)
 {
     profile_free(s->profile);
-    rig_fini(&s->rig);
+    client_fixture_fini(&s->client);
     fixture_fini_p(&s->f);
 }
 
@@ -78,12 +78,12 @@ static void put(struct stage *s, const char *collection, const char *name, const
     CLEANUP(mem_free) char *text = xstrdup(quoted);
     for (char *p = text; *p; p++)
         *p = *p == '\'' ? '"' : *p;
-    fake_put(s->rig.fake, collection, name, text);
+    fake_put(s->client.fake, collection, name, text);
 }
 static void sync_one(struct stage *s, const struct kind *k, const char *collection,
                      const char *name)
 {
-    const char *json = fake_find(s->rig.fake, collection, name);
+    const char *json = fake_find(s->client.fake, collection, name);
     assert_non_null(json);
     fixture_put(&s->f, k, json);
 }
@@ -110,7 +110,7 @@ static const char *stored(struct stage *s, const char *collection, const char *n
                           const char *path)
 {
     static char text[256];
-    const char *json = fake_find(s->rig.fake, collection, name);
+    const char *json = fake_find(s->client.fake, collection, name);
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
     const struct kj_val *v;
 
@@ -154,7 +154,7 @@ static void pre_bind(struct stage *s)
     s->bind = (struct ks_bind){ s->f.obj, "a" };
     assert_int_equal(s->pl->pre_bind(s->self, &s->bind, &why), KS_WAIT);
     assert_int_equal(done.calls, 0);
-    rig_run(&s->rig, SEC / 2);
+    client_fixture_run(&s->client, SEC / 2);
 }
 
 /* ---- tests ----------------------------------------------------------------------------------- */
@@ -177,19 +177,19 @@ static void test_a_volume_is_bound(void **state)
     assert_string_equal(
         stored(&s, PVS, "v", "metadata|annotations|pv.kubernetes.io/bound-by-controller"), "yes");
     assert_string_equal(stored(&s, PVS, "v", "spec|mystery|keep"), "me"); /* we do not know it */
-    rig_run(&s.rig, 3 * SEC);
+    client_fixture_run(&s.client, 3 * SEC);
     assert_int_equal(done.calls, 0); /* our informer has not seen it yet */
     sync_pv(&s, "v");
-    rig_run(&s.rig, 3 * SEC);
+    client_fixture_run(&s.client, 3 * SEC);
     assert_int_equal(done.calls, 0); /* the controller has not completed it yet */
     put(&s, PVCS, "c", PVC(COMPLETED, ",'volumeName':'v'"));
     sync_pvc(&s, "c");
-    rig_run(&s.rig, SEC);
+    client_fixture_run(&s.client, SEC);
     assert_int_equal(done.calls, 1);
     assert_int_equal(done.code, KS_SUCCESS);
     s.pl->post_bind(s.self, pod_of(s.f.obj), "a");
     assert_int_equal(s.pl->pre_flight(s.self, pod_of(s.f.obj), "a", NULL), KS_SKIP);
-    rig_run(&s.rig, 700 * SEC);
+    client_fixture_run(&s.client, 700 * SEC);
     assert_int_equal(done.calls, 1);
 }
 
@@ -205,18 +205,18 @@ static void test_a_volume_is_made(void **state)
     assert_string_equal(
         stored(&s, PVCS, "c", "metadata|annotations|volume.kubernetes.io/selected-node"), "a");
     assert_string_equal(stored(&s, PVCS, "c", "spec|storageClassName"), "wait");
-    rig_run(&s.rig, 3 * SEC);
+    client_fixture_run(&s.client, 3 * SEC);
     assert_int_equal(done.calls, 0); /* not seen: that is no failure of the provisioner */
     sync_pvc(&s, "c");
-    rig_run(&s.rig, 3 * SEC);
+    client_fixture_run(&s.client, 3 * SEC);
     assert_int_equal(done.calls, 0);
     put(&s, PVCS, "c", PVC(COMPLETED, ",'volumeName':'new'"));
     sync_pvc(&s, "c");
-    rig_run(&s.rig, 3 * SEC);
+    client_fixture_run(&s.client, 3 * SEC);
     assert_int_equal(done.calls, 0); /* the volume is on its way to us */
     put(&s, PVS, "new", PV(""));
     sync_pv(&s, "new");
-    rig_run(&s.rig, SEC);
+    client_fixture_run(&s.client, SEC);
     assert_int_equal(done.calls, 1);
     assert_int_equal(done.code, KS_SUCCESS);
 }
@@ -232,7 +232,7 @@ static void test_the_provisioner_gives_up(void **state)
     pre_bind(&s);
     put(&s, PVCS, "c", PVC("", ""));
     sync_pvc(&s, "c");
-    rig_run(&s.rig, SEC);
+    client_fixture_run(&s.client, SEC);
     assert_int_equal(done.code, KS_ERROR);
     assert_string_equal(done.why, "binding volumes: provisioning failed for PVC \"c\"");
 }
@@ -252,7 +252,7 @@ static void test_made_in_the_wrong_place(void **state)
     put(&s, PVCS, "c", PVC(COMPLETED, ",'volumeName':'new'"));
     sync_pv(&s, "new");
     sync_pvc(&s, "c");
-    rig_run(&s.rig, SEC);
+    client_fixture_run(&s.client, SEC);
     assert_int_equal(done.code, KS_ERROR);
     assert_string_equal(done.why, "binding volumes: pv \"new\" node affinity doesn't match node "
                                   "\"a\": no matching NodeSelectorTerms");
@@ -268,9 +268,9 @@ static void test_time_runs_out(void **state)
     reserve(&s);
     pre_bind(&s);
     sync_pvc(&s, "c");
-    rig_run(&s.rig, 4 * SEC);
+    client_fixture_run(&s.client, 4 * SEC);
     assert_int_equal(done.calls, 0);
-    rig_run(&s.rig, SEC);
+    client_fixture_run(&s.client, SEC);
     assert_int_equal(done.calls, 1);
     assert_int_equal(done.code, KS_ERROR);
     assert_string_equal(done.why, "binding volumes: context deadline exceeded");
@@ -290,7 +290,7 @@ static void test_somebody_else_was_faster(void **state)
     pre_bind(&s);
     assert_int_equal(done.calls, 1);
     assert_int_equal(done.code, KS_ERROR);
-    assert_int_equal(fake_stats(s.rig.fake).conflicts, 1);
+    assert_int_equal(fake_stats(s.client.fake).conflicts, 1);
     assert_string_equal(stored(&s, PVS, "v", "spec|claimRef|name"), "x"); /* nothing overwritten */
     s.pl->unreserve(s.self, pod_of(s.f.obj), "a");
 
@@ -330,12 +330,12 @@ static void test_nothing_to_write(void **state)
     sync_pvc(&s, "c");
     reserve(&s);
     pre_bind(&s);
-    assert_int_equal(fake_stats(s.rig.fake).patches, 0);
+    assert_int_equal(fake_stats(s.client.fake).patches, 0);
     put(&s, PVS, "new", PV(""));
     put(&s, PVCS, "c", PVC(COMPLETED, ",'volumeName':'new'"));
     sync_pv(&s, "new");
     sync_pvc(&s, "c");
-    rig_run(&s.rig, SEC);
+    client_fixture_run(&s.client, SEC);
     assert_int_equal(done.code, KS_SUCCESS);
     assert_int_equal(done.calls, 1);
 }
@@ -353,7 +353,7 @@ static void test_claim_or_reference_goes(void **state)
     pre_bind(&s);
     put(&s, PVS, "v", PV("")); /* the controller takes it back */
     sync_pv(&s, "v");
-    rig_run(&s.rig, SEC);
+    client_fixture_run(&s.client, SEC);
     assert_string_equal(done.why, "binding volumes: ClaimRef got reset for pv \"v\"");
     s.pl->unreserve(s.self, pod_of(s.f.obj), "a");
 
@@ -370,7 +370,7 @@ static void test_claim_or_reference_goes(void **state)
     pre_bind(&s);
     sync_pv(&s, "v");
     assert_true(objects_remove(s.f.objects, objects_get(s.f.objects, &kind_pvc, "ns", "c")));
-    rig_run(&s.rig, SEC);
+    client_fixture_run(&s.client, SEC);
     assert_string_equal(done.why, "binding volumes: failed to check binding: "
                                   "persistentvolumeclaim \"c\" not found");
 }
@@ -384,7 +384,7 @@ static void test_given_up_at_any_moment(void **state)
         CLEANUP(stage_fini) struct stage s;
         struct ks_texts why = { 0 };
         stage_init(&s, state, NULL);
-        fake_slow(s.rig.fake, NSEC_PER_SEC);
+        fake_slow(s.client.fake, NSEC_PER_SEC);
         put(&s, PVS, "v", PV(""));
         put(&s, PVCS, "c", PVC("", ""));
         sync_pv(&s, "v");
@@ -392,10 +392,10 @@ static void test_given_up_at_any_moment(void **state)
         reserve(&s);
         s.bind = (struct ks_bind){ s.f.obj, "a" };
         assert_int_equal(s.pl->pre_bind(s.self, &s.bind, &why), KS_WAIT);
-        rig_run(&s.rig, moments[i]);
+        client_fixture_run(&s.client, moments[i]);
         s.pl->cancel(s.self, &s.bind);
         s.pl->unreserve(s.self, pod_of(s.f.obj), "a");
-        rig_run(&s.rig, 700 * SEC);
+        client_fixture_run(&s.client, 700 * SEC);
         assert_int_equal(done.calls, 0);
     }
 }

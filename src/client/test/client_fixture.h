@@ -1,7 +1,8 @@
-/* rig.h - a client on the virtual loop, joined to the fake API server; what most tests begin with.
+/* client_fixture.h - a client on the virtual loop, joined to the fake API server; what most tests
+ * begin with.
  */
-#ifndef KOORD_CLIENT_TEST_RIG_H
-#define KOORD_CLIENT_TEST_RIG_H
+#ifndef KOORD_CLIENT_TEST_CLIENT_FIXTURE_H
+#define KOORD_CLIENT_TEST_CLIENT_FIXTURE_H
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +19,7 @@
 #define WALL0 (INT64_C(1763200000) * NSEC_PER_SEC)
 #define PODS  "/api/v1/namespaces/ns/pods"
 
-struct rig {
+struct client_fixture {
     struct loop *loop;
     struct intern *strings;
     struct fakeapi *fake;
@@ -26,14 +27,14 @@ struct rig {
     struct kube *kube;
 };
 
-static inline void rig_quiet(void *arg, const char *text, size_t n)
+static inline void client_fixture_quiet(void *arg, const char *text, size_t n)
 {
     (void)arg, (void)text, (void)n;
 }
 
-static inline void rig_init(struct rig *r, uint64_t seed)
+static inline void client_fixture_init(struct client_fixture *r, uint64_t seed)
 {
-    klog_set_sink(rig_quiet, NULL);
+    klog_set_sink(client_fixture_quiet, NULL);
     r->loop = loop_new_virtual(WALL0, seed);
     r->strings = intern_new();
     r->fake = fake_new(r->loop);
@@ -42,7 +43,7 @@ static inline void rig_init(struct rig *r, uint64_t seed)
     r->kube = kube_http_over(r->loop, r->strings, r->faulty);
 }
 
-static inline void rig_fini(struct rig *r)
+static inline void client_fixture_fini(struct client_fixture *r)
 {
     kube_free(r->kube);
     http_free(r->faulty);
@@ -52,13 +53,13 @@ static inline void rig_fini(struct rig *r)
     loop_free(r->loop);
 }
 
-static inline void rig_run(struct rig *r, nsec_t by)
+static inline void client_fixture_run(struct client_fixture *r, nsec_t by)
 {
     loop_advance(r->loop, by);
 }
 
-static inline UNUSED void rig_fini_p(struct rig *r)
+static inline UNUSED void client_fixture_fini_p(struct client_fixture *r)
 {
-    rig_fini(r);
+    client_fixture_fini(r);
 }
 #endif
