@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define WALL0 (INT64_C(1763200000) * NSEC_PER_SEC)
 enum { REQUESTS_MAX = 8, OBJECTS_MAX = 10 };
 
-struct bed {
+struct fixture {
     struct loop *loop;
     struct apiserver *s;
     struct http *client;
@@ -36,7 +36,7 @@ struct bed {
 /* ---- one request ----------------------------------------------------------------------------- */
 
 struct dialing {
-    struct bed *b;
+    struct fixture *b;
     http_dialed_fn fn;
     void *arg;
 };
@@ -62,7 +62,7 @@ static void dial_later(void *dial_arg, struct loop *l, http_dialed_fn fn, void *
 
 static void on_headers(void *arg, const struct http_resp *r)
 {
-    struct bed *b = arg;
+    struct fixture *b = arg;
     struct str type = http_header_get(&r->headers, "content-type");
 
     b->status = r->status;
@@ -71,12 +71,12 @@ static void on_headers(void *arg, const struct http_resp *r)
 
 static void on_data(void *arg, const char *p, size_t n)
 {
-    strbuf_appendn(&((struct bed *)arg)->body, p, n);
+    strbuf_appendn(&((struct fixture *)arg)->body, p, n);
 }
 
 static void on_end(void *arg, const struct kerr *err, bool sent)
 {
-    struct bed *b = arg;
+    struct fixture *b = arg;
 
     (void)sent;
     assert(!err && !b->ended);
@@ -88,7 +88,7 @@ struct request {
     size_t n;
 };
 
-static void check_answer(const struct bed *b, const struct request *q)
+static void check_answer(const struct fixture *b, const struct request *q)
 {
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
 
@@ -112,7 +112,7 @@ static void check_answer(const struct bed *b, const struct request *q)
 }
 
 /* The status; 0: a watch, which goes on. */
-static int ask(struct bed *b, const struct request *q)
+static int ask(struct fixture *b, const struct request *q)
 {
     static const struct http_handler handler = { on_headers, on_data, on_end, NULL };
     struct http_header headers[] = { { STR("content-type"), str_of(q->type) },
@@ -138,7 +138,7 @@ static int ask(struct bed *b, const struct request *q)
     return 0;
 }
 
-static int ask_json(struct bed *b, const char *method, const char *target, const char *body)
+static int ask_json(struct fixture *b, const char *method, const char *target, const char *body)
 {
     return ask(b, &(struct request){ method, target, "application/json", "application/json", body,
                                      strlen(body) });
@@ -193,12 +193,12 @@ static void quiet(void *arg, const char *text, size_t n)
     (void)arg, (void)text, (void)n;
 }
 
-static void bed_init(struct bed *b)
+static void fixture_init(struct fixture *b)
 {
     struct kerr err = { 0 };
 
     klog_set_sink(quiet, NULL);
-    *b = (struct bed){ .loop = loop_new_virtual(WALL0, 1) };
+    *b = (struct fixture){ .loop = loop_new_virtual(WALL0, 1) };
     int r = apiserver_new(b->loop, &(struct apiserver_opts){ .no_crds = true }, &b->s, &err);
     assert(r == 0);
     b->client = http_client_new(
@@ -213,20 +213,20 @@ static void bed_init(struct bed *b)
     b->at_first = apiserver_stats(b->s).revision;
 }
 
-static void bed_fini(struct bed *b)
+static void fixture_fini(struct fixture *b)
 {
     http_free(b->client);
     apiserver_free(b->s);
     loop_advance(b->loop, 10 * NSEC_PER_SEC);
     loop_free(b->loop);
     strbuf_fini(&b->body);
-    *b = (struct bed){ 0 };
+    *b = (struct fixture){ 0 };
 }
 
 /* ---- what is there in the end ---------------------------------------------------------------- */
 
 /* The definition may have gone, and with it its objects. */
-static struct kj_doc *fetch(struct bed *b, const char *target)
+static struct kj_doc *fetch(struct fixture *b, const char *target)
 {
     struct kj_doc *doc = NULL;
     int r = ask_json(b, "GET", target, "");
@@ -238,8 +238,8 @@ static struct kj_doc *fetch(struct bed *b, const char *target)
     return doc;
 }
 
-static void check_rewrite(struct bed *b, const char *collection, const char *ns, const char *name,
-                          bool same_schema)
+static void check_rewrite(struct fixture *b, const char *collection, const char *ns,
+                          const char *name, bool same_schema)
 {
     CLEANUP(strbuf_fini) struct strbuf target = STRBUF_INIT;
     CLEANUP(strbuf_fini) struct strbuf before = STRBUF_INIT;
@@ -260,7 +260,7 @@ static void check_rewrite(struct bed *b, const char *collection, const char *ns,
 }
 
 /* Objects are stored as they were when their definition was another. */
-static bool is_changed(struct bed *b)
+static bool is_changed(struct fixture *b)
 {
     CLEANUP(kj_doc_free)
     struct kj_doc *doc =
@@ -268,7 +268,7 @@ static bool is_changed(struct bed *b)
     return doc && kj_i64_or(kj_path(kj_root(doc), "metadata.generation"), 0) != 1;
 }
 
-static void check_stored(struct bed *b)
+static void check_stored(struct fixture *b)
 {
     static const char *const collections[] = {
         "/api/v1/nodes",
@@ -335,7 +335,7 @@ static bool parse(char *text, size_t n, struct request *q)
     return can_send(q);
 }
 
-static void send_all(struct bed *b, char *text, size_t size)
+static void send_all(struct fixture *b, char *text, size_t size)
 {
     size_t n;
 
@@ -352,15 +352,15 @@ static void send_all(struct bed *b, char *text, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct bed b; /* serves the next input too when this one has written nothing */
+    static struct fixture b; /* serves the next input too when this one has written nothing */
     CLEANUP(mem_free) char *text = xstrndup((const char *)data, size);
 
     if (!b.s)
-        bed_init(&b);
+        fixture_init(&b);
     send_all(&b, text, size);
     if (apiserver_stats(b.s).revision != b.at_first) {
         check_stored(&b);
-        bed_fini(&b);
+        fixture_fini(&b);
     }
     return 0;
 }

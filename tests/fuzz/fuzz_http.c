@@ -20,11 +20,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum { REQS_MAX = 512 };
 
 struct seen {
-    struct bed *b;
+    struct fixture *b;
     struct httpd_req *r; /* NULL: let go */
     int style;
 };
-struct bed {
+struct fixture {
     struct loop *l;
     struct strbuf got;
     struct stream *end;
@@ -93,7 +93,7 @@ static void handle(void *arg, struct httpd_req *r)
                                              .on_body_end = on_body_end,
                                              .on_close = on_close };
     static const struct httpd_events quiet = { .on_close = on_close };
-    struct bed *b = arg;
+    struct fixture *b = arg;
 
     assert(httpd_target(r)[0] == '/' || httpd_target(r)[0] == '*');
     assert(httpd_method(r)[0] != '\0' && httpd_header(r, "x-none").p == NULL);
@@ -112,7 +112,7 @@ static void handle(void *arg, struct httpd_req *r)
     }
 }
 
-static void answer_late_ones(struct bed *b)
+static void answer_late_ones(struct fixture *b)
 {
     for (int i = 0; i < b->n_reqs; i++)
         if (b->reqs[i].r && b->reqs[i].style / 3 % 4 == 3)
@@ -123,7 +123,7 @@ static void answer_late_ones(struct bed *b)
 
 static void client_data(void *arg, const char *p, size_t n)
 {
-    strbuf_appendn(&((struct bed *)arg)->got, p, n);
+    strbuf_appendn(&((struct fixture *)arg)->got, p, n);
 }
 
 static void client_close(void *arg, const struct kerr *err)
@@ -133,7 +133,7 @@ static void client_close(void *arg, const struct kerr *err)
 
 static const struct stream_events client_events = { client_data, NULL, client_close };
 
-static int count_h1(const struct bed *b)
+static int count_h1(const struct fixture *b)
 {
     int n = 0;
 
@@ -143,7 +143,7 @@ static int count_h1(const struct bed *b)
 }
 
 /* Final answers on HTTP/2: the status of each HEADERS frame; trailers have none. */
-static int count_h2(const struct bed *b)
+static int count_h2(const struct fixture *b)
 {
     const uint8_t *p = (const uint8_t *)strbuf_str(&b->got), *end = p + b->got.len;
     nghttp2_hd_inflater *inf;
@@ -187,7 +187,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char hello[] =
         "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0\0\0\0\4\1\0\0\0\0";
-    struct bed b = { 0 };
+    struct fixture b = { 0 };
     struct stream *ends[2];
 
     if (size < 3 || size > 100000)

@@ -19,7 +19,7 @@ enum { CALLS = 4, CALLS_MAX = 8, MAX_BODY = 100000 };
 enum act { ACT_NONE, ACT_CANCEL, ACT_FREE, ACT_SEND };
 
 struct one {
-    struct bed *b;
+    struct fixture *b;
     struct http_call *call; /* NULL: over */
     enum act act;
     int heads, ends;
@@ -27,7 +27,7 @@ struct one {
     bool paused, cancelled;
     struct timer *resume;
 };
-struct bed {
+struct fixture {
     struct loop *l;
     struct http *h;
     struct stream *peer;
@@ -40,7 +40,7 @@ struct bed {
     int n;
 };
 
-static void send_one(struct bed *b, enum act act);
+static void send_one(struct fixture *b, enum act act);
 
 static void act(struct one *x)
 {
@@ -117,7 +117,7 @@ static void on_end(void *arg, const struct kerr *err, bool sent)
 
 static const struct http_handler handler = { on_headers, on_data, on_end, NULL };
 
-static void send_one(struct bed *b, enum act what)
+static void send_one(struct fixture *b, enum act what)
 {
     static const struct http_req reqs[] = {
         { .method = "GET", .target = "/a", .timeout = 60 * NSEC_PER_SEC, .max_body = MAX_BODY },
@@ -148,14 +148,14 @@ static void peer_data(void *arg, const char *p, size_t n)
 
 static void peer_close(void *arg, const struct kerr *err)
 {
-    struct bed *b = arg;
+    struct fixture *b = arg;
 
     (void)err;
     b->peer = stream_close(b->peer);
 }
 
 struct dialing {
-    struct bed *b;
+    struct fixture *b;
     http_dialed_fn fn;
     void *arg;
 };
@@ -165,7 +165,7 @@ static void dial_due(struct loop *l, void *arg)
     static const struct stream_events events = { .on_data = peer_data, .on_close = peer_close };
     static const char settings[9] = "\0\0\0\4\0\0\0\0\0";
     struct dialing d = *(struct dialing *)arg;
-    struct bed *b = d.b;
+    struct fixture *b = d.b;
     unsigned i = b->dials++;
     struct stream *ends[2];
     struct kerr err;
@@ -193,7 +193,7 @@ static void fuzz_dial(void *dial_arg, struct loop *l, http_dialed_fn fn, void *a
     loop_after(l, 0, dial_due, d);
 }
 
-static void hang_up(struct bed *b)
+static void hang_up(struct fixture *b)
 {
     if (!b->peer)
         return;
@@ -208,7 +208,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 3)
         return 0;
     CLEANUP(loop_free) struct loop *l = loop_new_virtual(0, 1);
-    struct bed b = { .l = l };
+    struct fixture b = { .l = l };
     size_t cut = (size - 3) * data[2] / 256;
 
     b.h2 = data[0] & 1;

@@ -4,7 +4,7 @@
 #include "net/http.h"
 #include "net/stream.h"
 
-struct bed {
+struct front_fixture {
     struct loop *loop;
     struct apiserver *s;
     struct http *client;
@@ -17,7 +17,7 @@ struct bed {
 };
 
 struct dialing {
-    struct bed *b;
+    struct front_fixture *b;
     http_dialed_fn fn;
     void *arg;
 };
@@ -39,10 +39,10 @@ static void dial_later(void *dial_arg, struct loop *l, http_dialed_fn fn, void *
     loop_post(l, dial_now, d);
 }
 
-static void bed_init(struct bed *b, uint64_t seed)
+static void front_init(struct front_fixture *b, uint64_t seed)
 {
     struct kerr err = { 0 };
-    *b = (struct bed){ .loop = loop_new_virtual(WALL0, seed) };
+    *b = (struct front_fixture){ .loop = loop_new_virtual(WALL0, seed) };
     if (apiserver_new(b->loop, &(struct apiserver_opts){ .no_crds = true, .token = "s3cret" },
                       &b->s, &err) < 0)
         fail_msg("%s", err.text);
@@ -52,7 +52,7 @@ static void bed_init(struct bed *b, uint64_t seed)
     loop_advance(b->loop, NSEC_PER_SEC);
 }
 
-static void bed_fini_p(struct bed *b)
+static void front_fini_p(struct front_fixture *b)
 {
     http_free(b->client);
     apiserver_free(b->s);
@@ -68,7 +68,7 @@ static void keep(char *to, size_t size, struct str v)
 
 static void on_headers(void *arg, const struct http_resp *r)
 {
-    struct bed *b = arg;
+    struct front_fixture *b = arg;
     b->status = r->status;
     keep(b->type, sizeof b->type, http_header_get(&r->headers, "content-type"));
     keep(b->warning, sizeof b->warning, http_header_get(&r->headers, "warning"));
@@ -77,12 +77,12 @@ static void on_headers(void *arg, const struct http_resp *r)
 
 static void on_data(void *arg, const char *p, size_t n)
 {
-    strbuf_appendn(&((struct bed *)arg)->body, p, n);
+    strbuf_appendn(&((struct front_fixture *)arg)->body, p, n);
 }
 
 static void on_end(void *arg, const struct kerr *err, bool sent)
 {
-    struct bed *b = arg;
+    struct front_fixture *b = arg;
     (void)sent;
     b->ended = true;
     if (err)
@@ -91,7 +91,7 @@ static void on_end(void *arg, const struct kerr *err, bool sent)
 
 static const struct http_handler handler = { on_headers, on_data, on_end, NULL };
 
-static struct http_call *start(struct bed *b, const char *method, const char *target,
+static struct http_call *start(struct front_fixture *b, const char *method, const char *target,
                                const char *token, const char *body, size_t n)
 {
     char auth[80];
@@ -113,7 +113,7 @@ static struct http_call *start(struct bed *b, const char *method, const char *ta
     return http_send(b->client, &q, &handler, b);
 }
 
-static int ask(struct bed *b, const char *method, const char *target, const char *token,
+static int ask(struct front_fixture *b, const char *method, const char *target, const char *token,
                const char *body)
 {
     start(b, method, target, token, body, body ? strlen(body) : 0);
@@ -125,9 +125,9 @@ static int ask(struct bed *b, const char *method, const char *target, const char
 
 static void test_the_token_opens_the_door(void **state)
 {
-    CLEANUP(bed_fini) struct bed b;
+    CLEANUP(front_fini) struct front_fixture b;
     (void)state;
-    bed_init(&b, 1);
+    front_init(&b, 1);
     assert_int_equal(ask(&b, "GET", CMS, "s3cret", NULL), 200);
     assert_string_equal(b.type, "application/json");
     assert_string_equal(b.cache, "no-cache, private");
@@ -146,9 +146,9 @@ static void test_the_token_opens_the_door(void **state)
 
 static void test_create_and_get(void **state)
 {
-    CLEANUP(bed_fini) struct bed b;
+    CLEANUP(front_fini) struct front_fixture b;
     (void)state;
-    bed_init(&b, 2);
+    front_init(&b, 2);
     assert_int_equal(
         ask(&b, "POST", CMS, "s3cret", "{\"metadata\":{\"name\":\"a\"},\"data\":{\"k\":\"v\"}}"),
         201);
@@ -160,10 +160,10 @@ static void test_create_and_get(void **state)
 
 static void test_a_body_has_a_limit(void **state)
 {
-    CLEANUP(bed_fini) struct bed b;
+    CLEANUP(front_fini) struct front_fixture b;
     CLEANUP(mem_free) char *big = xmalloc((3 << 20) + 1);
     (void)state;
-    bed_init(&b, 3);
+    front_init(&b, 3);
     memset(big, 'x', (3 << 20) + 1);
     start(&b, "POST", CMS, "s3cret", big, (3 << 20) + 1);
     loop_advance(b.loop, 5 * NSEC_PER_SEC);
@@ -174,10 +174,10 @@ static void test_a_body_has_a_limit(void **state)
 
 static void test_a_large_list_comes_compressed_and_whole(void **state)
 {
-    CLEANUP(bed_fini) struct bed b;
+    CLEANUP(front_fini) struct front_fixture b;
     CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
     (void)state;
-    bed_init(&b, 4);
+    front_init(&b, 4);
     strbuf_append(&body, "{\"metadata\":{\"name\":\"a\"},\"data\":{\"k\":\"");
     for (int i = 0; i < 20000; i++)
         strbuf_append(&body, "0123456789");
@@ -190,9 +190,9 @@ static void test_a_large_list_comes_compressed_and_whole(void **state)
 
 static void test_a_watch_is_a_line_an_event(void **state)
 {
-    CLEANUP(bed_fini) struct bed b;
+    CLEANUP(front_fini) struct front_fixture b;
     (void)state;
-    bed_init(&b, 5);
+    front_init(&b, 5);
     assert_int_equal(ask(&b, "POST", CMS, "s3cret", "{\"metadata\":{\"name\":\"a\"}}"), 201);
     start(&b, "GET", CMS "?watch=1&timeoutSeconds=5", "s3cret", NULL, 0);
     loop_advance(b.loop, NSEC_PER_SEC);
@@ -207,9 +207,9 @@ static void test_a_watch_is_a_line_an_event(void **state)
 
 static void test_a_client_that_leaves_ends_its_watch(void **state)
 {
-    CLEANUP(bed_fini) struct bed b;
+    CLEANUP(front_fini) struct front_fixture b;
     (void)state;
-    bed_init(&b, 6);
+    front_init(&b, 6);
     struct http_call *c = start(&b, "GET", CMS "?watch=1", "s3cret", NULL, 0);
     loop_advance(b.loop, NSEC_PER_SEC);
     assert_int_equal(apiserver_stats(b.s).open_watches, 1);
@@ -221,14 +221,14 @@ static void test_a_client_that_leaves_ends_its_watch(void **state)
 /* What a sink does when it is full is in test_registry_watch.c; here: nothing is lost by it. */
 static void test_a_watcher_that_pauses_gets_all_in_the_end(void **state)
 {
-    CLEANUP(bed_fini) struct bed b;
+    CLEANUP(front_fini) struct front_fixture b;
     (void)state;
-    bed_init(&b, 7);
+    front_init(&b, 7);
     struct http_call *c = start(&b, "GET", CMS "?watch=1", "s3cret", NULL, 0);
     loop_advance(b.loop, NSEC_PER_SEC);
     http_pause(c, true);
     for (int i = 0; i < 60; i++) {
-        struct bed *p = &b;
+        struct front_fixture *p = &b;
         CLEANUP(strbuf_fini) struct strbuf name = STRBUF_INIT;
         strbuf_appendf(&name, "{\"metadata\":{\"name\":\"a%d\"},\"data\":{\"k\":\"", i);
         for (int j = 0; j < 2000; j++)

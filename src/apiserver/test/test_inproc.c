@@ -4,7 +4,7 @@
 #include "client/informer.h"
 #include "client/kube.h"
 
-struct bed {
+struct inproc_fixture {
     struct fixture r;
     struct intern *strings;
     struct kube *kube;
@@ -14,15 +14,15 @@ struct bed {
     char body[600];
 };
 
-static void bed_init(struct bed *b, uint64_t seed)
+static void inproc_init(struct inproc_fixture *b, uint64_t seed)
 {
-    *b = (struct bed){ 0 };
+    *b = (struct inproc_fixture){ 0 };
     fixture_init(&b->r, seed);
     b->strings = intern_new();
     b->kube = apiserver_kube(b->r.s, b->strings, NULL);
 }
 
-static void bed_fini_p(struct bed *b)
+static void inproc_fini_p(struct inproc_fixture *b)
 {
     kube_free(b->kube);
     fixture_fini_p(&b->r);
@@ -31,7 +31,7 @@ static void bed_fini_p(struct bed *b)
 
 static void on_done(void *arg, struct kube_resp *r, const struct kerr *err)
 {
-    struct bed *b = arg;
+    struct inproc_fixture *b = arg;
     b->calls++;
     b->status = r->status;
     b->err = err ? *err : (struct kerr){ 0 };
@@ -48,7 +48,7 @@ static struct kube_req req(enum kube_verb verb, const char *name, const char *bo
                               .body_len = body ? strlen(body) : 0 };
 }
 
-static int run(struct bed *b, const struct kube_req *r)
+static int run(struct inproc_fixture *b, const struct kube_req *r)
 {
     int before = b->calls;
     kube_do(b->kube, r, on_done, b);
@@ -60,10 +60,10 @@ static int run(struct bed *b, const struct kube_req *r)
 
 static void test_verbs(void **state)
 {
-    CLEANUP(bed_fini) struct bed b;
+    CLEANUP(inproc_fini) struct inproc_fixture b;
     struct kube_req r;
     (void)state;
-    bed_init(&b, 1);
+    inproc_init(&b, 1);
     r = req(KUBE_CREATE, NULL, "{\"metadata\":{\"name\":\"a\"},\"data\":{\"k\":\"v\"}}");
     assert_int_equal(run(&b, &r), 201);
     assert_int_equal(run(&b, &r), 409);
@@ -92,10 +92,10 @@ static void test_verbs(void **state)
 
 static void test_cancel_means_no_callback(void **state)
 {
-    CLEANUP(bed_fini) struct bed b;
+    CLEANUP(inproc_fini) struct inproc_fixture b;
     struct kube_req r = req(KUBE_CREATE, NULL, "{\"metadata\":{\"name\":\"a\"}}");
     (void)state;
-    bed_init(&b, 2);
+    inproc_init(&b, 2);
     kube_cancel(kube_do(b.kube, &r, on_done, &b));
     struct kube_call *c = kube_do(b.kube, &r, on_done, &b);
     loop_turn(b.r.loop);
@@ -139,11 +139,11 @@ static const struct kube_watch_handler on_watch = { w_event, w_end, w_open };
 
 static void test_watch(void **state)
 {
-    CLEANUP(bed_fini) struct bed b;
+    CLEANUP(inproc_fini) struct inproc_fixture b;
     struct watching w = { 0 };
     struct kube_req r = req(KUBE_WATCH, NULL, NULL);
     (void)state;
-    bed_init(&b, 3);
+    inproc_init(&b, 3);
     fixture_cm(&b.r, "a", "");
     w.call = kube_watch(b.kube, &r, &on_watch, &w);
     loop_advance(b.r.loop, NSEC_PER_SEC);
@@ -159,11 +159,11 @@ static void test_watch(void **state)
 
 static void test_watch_cancelled_from_inside_an_event(void **state)
 {
-    CLEANUP(bed_fini) struct bed b;
+    CLEANUP(inproc_fini) struct inproc_fixture b;
     struct watching w = { .stop_after = 2 };
     struct kube_req r = req(KUBE_WATCH, NULL, NULL);
     (void)state;
-    bed_init(&b, 4);
+    inproc_init(&b, 4);
     fixture_cm(&b.r, "a", "");
     fixture_cm(&b.r, "b", "");
     fixture_cm(&b.r, "c", "");
@@ -176,11 +176,11 @@ static void test_watch_cancelled_from_inside_an_event(void **state)
 
 static void test_watch_from_too_old_a_revision(void **state)
 {
-    CLEANUP(bed_fini) struct bed b;
+    CLEANUP(inproc_fini) struct inproc_fixture b;
     struct watching w = { 0 };
     struct kube_req r = req(KUBE_WATCH, NULL, NULL);
     (void)state;
-    bed_init(&b, 5);
+    inproc_init(&b, 5);
     fixture_cm(&b.r, "a", "");
     fixture_cm(&b.r, "b", "");
     store_compact(apiserver_store(b.r.s), store_revision(apiserver_store(b.r.s)));
@@ -194,10 +194,10 @@ static void test_watch_from_too_old_a_revision(void **state)
 /* The whole client stack above: pages, watch, and a new list after history is gone. */
 static void test_an_informer_follows(void **state)
 {
-    CLEANUP(bed_fini) struct bed b;
+    CLEANUP(inproc_fini) struct inproc_fixture b;
     char name[16];
     (void)state;
-    bed_init(&b, 6);
+    inproc_init(&b, 6);
     for (int i = 0; i < 25; i++) {
         (void)snprintf(name, sizeof name, "c%02d", i);
         fixture_cm(&b.r, name, "");

@@ -12,20 +12,20 @@
 
 #define NOW (INT64_C(1763200000) * NSEC_PER_SEC)
 
-struct bed {
+struct fixture {
     struct intern *strings;
     struct kj_scratch *scratch;
     kobjvec pods;
 };
 
-static void bed_init(struct bed *b)
+static void fixture_init(struct fixture *b)
 {
     memset(b, 0, sizeof *b);
     b->strings = intern_new();
     b->scratch = kj_scratch_new(b->strings);
 }
 
-static void bed_fini(struct bed *b)
+static void fixture_fini(struct fixture *b)
 {
     vec_foreach(&b->pods, i)
         kobj_unref(b->pods.items[i]);
@@ -34,7 +34,7 @@ static void bed_fini(struct bed *b)
     intern_free(b->strings);
 }
 
-static void bed_add(struct bed *b, const char *name, const char *json)
+static void fixture_add(struct fixture *b, const char *name, const char *json)
 {
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
     struct kerr err = { 0 };
@@ -60,23 +60,25 @@ static void test_order_of_deletion(void **state)
 {
     static const char *const want[] = { "unassigned", "pending",   "notready", "cheap",
                                         "crowded-a",  "crowded-b", "alone" };
-    struct bed b;
+    struct fixture b;
 
     (void)state;
-    bed_init(&b);
-    bed_add(&b, "alone", READY("n2", "2025-11-14T00:00:00Z"));
-    bed_add(&b, "crowded-a", READY("n1", "2025-11-14T00:00:00Z"));
-    bed_add(&b, "crowded-b", READY("n1", "2025-11-14T00:00:00Z"));
-    bed_add(&b, "cheap",
-            ",\"annotations\":{\"controller.kubernetes.io/pod-deletion-cost\":\"-5\"}" READY(
-                "n3", "2025-11-14T00:00:00Z"));
-    bed_add(&b, "notready", "},\"spec\":{\"nodeName\":\"n4\"},\"status\":{\"phase\":\"Running\"}}");
-    bed_add(&b, "pending", "},\"spec\":{\"nodeName\":\"n5\"},\"status\":{\"phase\":\"Pending\"}}");
-    bed_add(&b, "unassigned", "},\"spec\":{},\"status\":{\"phase\":\"Pending\"}}");
+    fixture_init(&b);
+    fixture_add(&b, "alone", READY("n2", "2025-11-14T00:00:00Z"));
+    fixture_add(&b, "crowded-a", READY("n1", "2025-11-14T00:00:00Z"));
+    fixture_add(&b, "crowded-b", READY("n1", "2025-11-14T00:00:00Z"));
+    fixture_add(&b, "cheap",
+                ",\"annotations\":{\"controller.kubernetes.io/pod-deletion-cost\":\"-5\"}" READY(
+                    "n3", "2025-11-14T00:00:00Z"));
+    fixture_add(&b, "notready",
+                "},\"spec\":{\"nodeName\":\"n4\"},\"status\":{\"phase\":\"Running\"}}");
+    fixture_add(&b, "pending",
+                "},\"spec\":{\"nodeName\":\"n5\"},\"status\":{\"phase\":\"Pending\"}}");
+    fixture_add(&b, "unassigned", "},\"spec\":{},\"status\":{\"phase\":\"Pending\"}}");
     rank_for_deletion(&b.pods, &b.pods, NOW);
     for (size_t i = 0; i < ARRAY_LEN(want); i++)
         assert_string_equal(b.pods.items[i]->meta.name, want[i]);
-    bed_fini(&b);
+    fixture_fini(&b);
 }
 
 #define LIMITED                                                                              \
@@ -90,36 +92,38 @@ static void test_tolerations_in_time(void **state)
         .key = TAINT_UNREACHABLE, .value = "", .effect = TAINT_NO_EXECUTE, .time_added = NOW
     };
     taintlist taints = { &t, 1 };
-    struct bed b;
+    struct fixture b;
 
     (void)state;
-    bed_init(&b);
-    bed_add(&b, "none", "},\"spec\":{}}");
-    bed_add(&b, "forever",
-            "},\"spec\":{\"tolerations\":[{\"operator\":\"Exists\",\"effect\":\"NoExecute\"}]}}");
-    bed_add(&b, "limited",
-            "},\"spec\":{\"tolerations\":[{\"key\":\"node.kubernetes.io/unreachable\",\"operator\":"
-            "\"Exists\",\"effect\":\"NoExecute\",\"tolerationSeconds\":300}]}}");
+    fixture_init(&b);
+    fixture_add(&b, "none", "},\"spec\":{}}");
+    fixture_add(
+        &b, "forever",
+        "},\"spec\":{\"tolerations\":[{\"operator\":\"Exists\",\"effect\":\"NoExecute\"}]}}");
+    fixture_add(
+        &b, "limited",
+        "},\"spec\":{\"tolerations\":[{\"key\":\"node.kubernetes.io/unreachable\",\"operator\":"
+        "\"Exists\",\"effect\":\"NoExecute\",\"tolerationSeconds\":300}]}}");
     assert_int_equal(evict_after(pod_of(b.pods.items[0]), &taints, NOW), 0);
     assert_int_equal(evict_after(pod_of(b.pods.items[1]), &taints, NOW), NSEC_MAX);
     assert_int_equal(evict_after(pod_of(b.pods.items[2]), &taints, NOW + 100 * NSEC_PER_SEC),
                      200 * NSEC_PER_SEC);
     /* One that came later has its time from then on, wherever it is told. */
-    bed_add(&b, "bound later",
-            LIMITED "\"conditions\":[{\"type\":\"PodScheduled\",\"status\":"
-                    "\"True\",\"lastTransitionTime\":" LATER "}]}}");
-    bed_add(&b, "started later", LIMITED "\"startTime\":" LATER "}}");
+    fixture_add(&b, "bound later",
+                LIMITED "\"conditions\":[{\"type\":\"PodScheduled\",\"status\":"
+                        "\"True\",\"lastTransitionTime\":" LATER "}]}}");
+    fixture_add(&b, "started later", LIMITED "\"startTime\":" LATER "}}");
     for (size_t i = 3; i < 5; i++)
         assert_int_equal(evict_after(pod_of(b.pods.items[i]), &taints, NOW + 100 * NSEC_PER_SEC),
                          260 * NSEC_PER_SEC);
     /* The first toleration that matches decides. */
-    bed_add(&b, "two",
-            "},\"spec\":{\"tolerations\":[{\"operator\":\"Exists\",\"effect\":\"NoExecute\"},{"
-            "\"operator\":\"Exists\",\"effect\":\"NoExecute\",\"tolerationSeconds\":5}]}}");
+    fixture_add(&b, "two",
+                "},\"spec\":{\"tolerations\":[{\"operator\":\"Exists\",\"effect\":\"NoExecute\"},{"
+                "\"operator\":\"Exists\",\"effect\":\"NoExecute\",\"tolerationSeconds\":5}]}}");
     assert_int_equal(evict_after(pod_of(b.pods.items[5]), &taints, NOW), NSEC_MAX);
     t.effect = TAINT_NO_SCHEDULE;
     assert_int_equal(evict_after(pod_of(b.pods.items[0]), &taints, NOW), NSEC_MAX);
-    bed_fini(&b);
+    fixture_fini(&b);
 }
 
 int main(int argc, char **argv)

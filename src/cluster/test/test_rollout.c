@@ -8,7 +8,7 @@
 
 #include "cluster/deploy.h"
 
-struct bed {
+struct fixture {
     struct deploy d;
     struct rolling rolling;
     struct rs rs[4];
@@ -16,7 +16,8 @@ struct bed {
     struct dview v;
 };
 
-static void bed_init(struct bed *b, int replicas, const char *surge, const char *unavailable)
+static void fixture_init(struct fixture *b, int replicas, const char *surge,
+                         const char *unavailable)
 {
     memset(b, 0, sizeof *b);
     b->rolling = (struct rolling){ { .s = surge }, { .s = unavailable } };
@@ -26,7 +27,7 @@ static void bed_init(struct bed *b, int replicas, const char *surge, const char 
     dview_resolve(&b->v);
 }
 
-static struct dset *bed_add(struct bed *b, int64_t replicas, int64_t available)
+static struct dset *fixture_add(struct fixture *b, int64_t replicas, int64_t available)
 {
     struct dset *s = &b->sets[b->v.n++];
     *s = (struct dset){ .rs = &b->rs[b->v.n - 1],
@@ -41,27 +42,27 @@ static struct dset *bed_add(struct bed *b, int64_t replicas, int64_t available)
 
 static void test_percentages(void **state)
 {
-    struct bed b;
+    struct fixture b;
 
     (void)state;
-    bed_init(&b, 10, "25%", "25%");
+    fixture_init(&b, 10, "25%", "25%");
     assert_int_equal(b.v.surge, 3);       /* rounded up */
     assert_int_equal(b.v.unavailable, 2); /* rounded down */
-    bed_init(&b, 1, "0%", "25%");
+    fixture_init(&b, 1, "0%", "25%");
     assert_int_equal(b.v.unavailable, 1); /* something must move */
-    bed_init(&b, 0, "25%", "25%");
+    fixture_init(&b, 0, "25%", "25%");
     assert_int_equal(b.v.surge, 0);
 }
 
 static void test_first_steps(void **state)
 {
-    struct bed b;
+    struct fixture b;
 
     (void)state;
-    bed_init(&b, 10, "25%", "25%");
-    bed_add(&b, 10, 10);
+    fixture_init(&b, 10, "25%", "25%");
+    fixture_add(&b, 10, 10);
     assert_int_equal(rollout_fresh_replicas(&b.v, 0), 3);
-    b.v.fresh = bed_add(&b, 3, 0);
+    b.v.fresh = fixture_add(&b, 3, 0);
     assert_false(rollout_grow(&b.v));
     assert_true(rollout_shrink(&b.v));
     assert_int_equal(b.sets[0].want, 8);
@@ -69,13 +70,13 @@ static void test_first_steps(void **state)
 
 static void test_unhealthy_go_first(void **state)
 {
-    struct bed b;
+    struct fixture b;
 
     (void)state;
-    bed_init(&b, 10, "0%", "20%");
-    bed_add(&b, 8, 8);
-    bed_add(&b, 2, 0); /* a rollout that never came up */
-    b.v.fresh = bed_add(&b, 0, 0);
+    fixture_init(&b, 10, "0%", "20%");
+    fixture_add(&b, 8, 8);
+    fixture_add(&b, 2, 0); /* a rollout that never came up */
+    b.v.fresh = fixture_add(&b, 0, 0);
     assert_true(rollout_shrink(&b.v));
     assert_int_equal(b.sets[0].want, 8);
     assert_int_equal(b.sets[1].want, 0);
@@ -83,12 +84,12 @@ static void test_unhealthy_go_first(void **state)
 
 static void test_scaling_in_proportion(void **state)
 {
-    struct bed b;
+    struct fixture b;
 
     (void)state;
-    bed_init(&b, 10, "30%", "20%");
-    bed_add(&b, 8, 8);
-    b.v.fresh = bed_add(&b, 5, 2);
+    fixture_init(&b, 10, "30%", "20%");
+    fixture_add(&b, 8, 8);
+    b.v.fresh = fixture_add(&b, 5, 2);
     b.d.spec.replicas.v = 15;
     dview_resolve(&b.v);
     assert_int_equal(b.v.surge, 5);
@@ -109,11 +110,11 @@ static void test_scaling_in_proportion(void **state)
 /* Pods come and go with delays; the limits hold all the way and the end is reached. */
 static void play(struct loop *l, int replicas, const char *surge, const char *unavailable)
 {
-    struct bed b;
+    struct fixture b;
 
-    bed_init(&b, replicas, surge, unavailable);
-    bed_add(&b, replicas, replicas);
-    b.v.fresh = bed_add(&b, 0, 0);
+    fixture_init(&b, replicas, surge, unavailable);
+    fixture_add(&b, replicas, replicas);
+    b.v.fresh = fixture_add(&b, 0, 0);
     for (int step = 0; step < 5000; step++) {
         if (rollout_grow(&b.v) || rollout_shrink(&b.v))
             for (size_t i = 0; i < 2; i++)

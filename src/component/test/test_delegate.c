@@ -27,7 +27,7 @@ struct answer {
     struct strbuf body;
 };
 
-struct bed {
+struct fixture {
     struct loop *l;
     struct intern *strings;
     struct strbuf log;
@@ -52,7 +52,7 @@ struct bed {
 /* ---- connections in memory ------------------------------------------------------------------- */
 
 struct dialing {
-    struct bed *b;
+    struct fixture *b;
     struct loop *l;
     http_dialed_fn fn;
     void *arg;
@@ -61,7 +61,7 @@ struct dialing {
 
 static void on_accepted(void *arg, struct stream *s, const struct kerr *err)
 {
-    struct bed *b = arg;
+    struct fixture *b = arg;
 
     assert_null(err);
     httpd_serve(b->front, s, "10.0.0.9:999");
@@ -84,7 +84,7 @@ static void dial_now(struct loop *l, void *arg)
 }
 
 struct way { /* of one client */
-    struct bed *b;
+    struct fixture *b;
     struct tls_ctx *client;
 };
 
@@ -122,7 +122,7 @@ static void reply_late(struct loop *l, void *arg)
     "{\"status\":{\"authenticated\":true,\"user\":{\"username\":\"" name "\",\"groups\":[" groups \
     "]}}}"
 
-static void on_token_review(struct bed *b, struct httpd_req *r, const struct kj_val *root)
+static void on_token_review(struct fixture *b, struct httpd_req *r, const struct kj_val *root)
 {
     const char *token = kj_str(kj_path(root, "spec.token"));
 
@@ -144,7 +144,7 @@ static void on_token_review(struct bed *b, struct httpd_req *r, const struct kj_
     }
 }
 
-static void on_access_review(struct bed *b, struct httpd_req *r, const struct kj_val *root)
+static void on_access_review(struct fixture *b, struct httpd_req *r, const struct kj_val *root)
 {
     const char *user = kj_str(kj_path(root, "spec.user"));
     const char *path = kj_str(kj_path(root, "spec.nonResourceAttributes.path"));
@@ -163,7 +163,7 @@ static void on_access_review(struct bed *b, struct httpd_req *r, const struct kj
 
 static void on_review(void *arg, struct httpd_req *r, char *body, size_t n)
 {
-    struct bed *b = arg;
+    struct fixture *b = arg;
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
     struct kerr err = { 0 };
 
@@ -181,7 +181,7 @@ static void on_review(void *arg, struct httpd_req *r, char *body, size_t n)
     on_access_review(b, r, kj_root(doc));
 }
 
-static void on_configmaps(struct bed *b, struct httpd_req *r)
+static void on_configmaps(struct fixture *b, struct httpd_req *r)
 {
     CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
     struct kjw w = kjw_to(&out);
@@ -230,13 +230,13 @@ static void on_api(void *arg, struct httpd_req *r)
 
 static void on_admitted(void *arg, struct httpd_req *r)
 {
-    ((struct bed *)arg)->admitted++;
+    ((struct fixture *)arg)->admitted++;
     httpd_reply(r, 200, NULL, "in", 2);
 }
 
 static void on_front(void *arg, struct httpd_req *r)
 {
-    struct bed *b = arg;
+    struct fixture *b = arg;
     delegate_guard(b->delegate, r, on_admitted, b);
 }
 
@@ -245,7 +245,7 @@ static void keep_log(void *arg, const char *text, size_t n)
     strbuf_appendn(arg, text, n);
 }
 
-static void certs_make(struct bed *b)
+static void certs_make(struct fixture *b)
 {
     struct kerr err = { 0 };
 
@@ -262,14 +262,14 @@ static void certs_make(struct bed *b)
 
 static struct way api_way;
 
-static void bed_open_with(struct bed *b, int argc, char *const *argv, bool connected,
-                          const char *proxy_names)
+static void fixture_open_with(struct fixture *b, int argc, char *const *argv, bool connected,
+                              const char *proxy_names)
 {
     struct kerr err = { 0 };
 
-    *b = (struct bed){ .l = loop_new_virtual(WALL0, 7),
-                       .strings = intern_new(),
-                       .proxy_names = proxy_names };
+    *b = (struct fixture){ .l = loop_new_virtual(WALL0, 7),
+                           .strings = intern_new(),
+                           .proxy_names = proxy_names };
     klog_set_sink(keep_log, &b->log);
     certs_make(b);
     b->api = httpd_new(b->l, &(struct httpd_opts){ 0 }, on_api, b);
@@ -287,17 +287,17 @@ static void bed_open_with(struct bed *b, int argc, char *const *argv, bool conne
     loop_advance(b->l, NSEC_PER_SEC);
 }
 
-static void bed_open(struct bed *b, int argc, char *const *argv, bool connected)
+static void fixture_open(struct fixture *b, int argc, char *const *argv, bool connected)
 {
-    bed_open_with(b, argc, argv, connected, "[\"aggregator\"]");
+    fixture_open_with(b, argc, argv, connected, "[\"aggregator\"]");
 }
 
-static void bed_init(struct bed *b)
+static void fixture_init(struct fixture *b)
 {
-    bed_open(b, 0, NULL, true);
+    fixture_open(b, 0, NULL, true);
 }
 
-static void bed_fini_p(struct bed *b)
+static void fixture_fini_p(struct fixture *b)
 {
     httpd_free(b->front);
     delegate_free(b->delegate);
@@ -344,8 +344,8 @@ static void on_end(void *arg, const struct kerr *err, bool sent)
     ((struct answer *)arg)->ended = true;
 }
 
-static void client_send(struct bed *b, struct client *c, const struct cert *own, const char *path,
-                        const struct http_header *headers, size_t n)
+static void client_send(struct fixture *b, struct client *c, const struct cert *own,
+                        const char *path, const struct http_header *headers, size_t n)
 {
     static const struct http_handler handler = { on_headers, on_data, on_end };
     struct kerr err = { 0 };
@@ -373,7 +373,7 @@ static void client_end(struct client *c)
 
 static char body[1024]; /* of the last answer */
 
-static int get_with(struct bed *b, const struct cert *own, const char *path,
+static int get_with(struct fixture *b, const struct cert *own, const char *path,
                     const struct http_header *headers, size_t n)
 {
     struct client c;
@@ -394,14 +394,14 @@ static struct http_header bearer(const char *token)
     return (struct http_header){ STR("authorization"), { text, (size_t)n } };
 }
 
-static int get(struct bed *b, const char *path, const char *token)
+static int get(struct fixture *b, const char *path, const char *token)
 {
     struct http_header h = bearer(token ? token : "");
     return get_with(b, NULL, path, &h, token != NULL);
 }
 
 /* A certificate of its own for each question. */
-static int get_as(struct bed *b, const struct cert *ca, const char *cn, const char *org,
+static int get_as(struct fixture *b, const struct cert *ca, const char *cn, const char *org,
                   const char *path, const struct http_header *headers, size_t n)
 {
     struct cert own = { 0 };
@@ -424,10 +424,10 @@ static int get_as(struct bed *b, const struct cert *ca, const char *cn, const ch
 
 static void test_who_says_nothing_is_anonymous(void **state)
 {
-    CLEANUP(bed_fini) struct bed b;
+    CLEANUP(fixture_fini) struct fixture b;
 
     (void)state;
-    bed_init(&b);
+    fixture_init(&b);
     assert_int_equal(get(&b, "/healthz", NULL), 200);
     assert_int_equal(get(&b, "/livez?verbose", NULL), 200);
     assert_int_equal(b.access_reviews, 0);
@@ -447,10 +447,10 @@ static void test_who_says_nothing_is_anonymous(void **state)
 
 static void test_tokens_are_reviewed_and_answers_kept(void **state)
 {
-    CLEANUP(bed_fini) struct bed b;
+    CLEANUP(fixture_fini) struct fixture b;
 
     (void)state;
-    bed_init(&b);
+    fixture_init(&b);
     assert_int_equal(get(&b, "/metrics", "of-alice"), 200);
     assert_int_equal(get(&b, "/metrics", "of-alice"), 200);
     assert_int_equal(b.token_reviews, 1);
@@ -472,10 +472,10 @@ static void test_tokens_are_reviewed_and_answers_kept(void **state)
 
 static void test_a_bad_token_is_nobody(void **state)
 {
-    CLEANUP(bed_fini) struct bed b;
+    CLEANUP(fixture_fini) struct fixture b;
 
     (void)state;
-    bed_init(&b);
+    fixture_init(&b);
     assert_int_equal(get(&b, "/metrics", "s3cret"), 401);
     assert_string_equal(body, UNAUTHORIZED);
     assert_int_equal(get(&b, "/healthz", "s3cret"), 401); /* even where nobody is asked */
@@ -488,10 +488,10 @@ static void test_a_bad_token_is_nobody(void **state)
 
 static void test_a_failure_opens_nothing_and_is_not_kept(void **state)
 {
-    CLEANUP(bed_fini) struct bed b;
+    CLEANUP(fixture_fini) struct fixture b;
 
     (void)state;
-    bed_init(&b);
+    fixture_init(&b);
     b.api_fails = 403; /* the program has no right to ask */
     assert_int_equal(get(&b, "/metrics", "of-alice"), 401);
     assert_int_equal(get(&b, "/metrics", NULL), 500);
@@ -505,12 +505,12 @@ static void test_a_failure_opens_nothing_and_is_not_kept(void **state)
 
 static void test_who_waits_holds_up_nobody(void **state)
 {
-    CLEANUP(bed_fini) struct bed b;
+    CLEANUP(fixture_fini) struct fixture b;
     struct http_header h = bearer("slow");
     struct client first, second, gone;
 
     (void)state;
-    bed_init(&b);
+    fixture_init(&b);
     client_send(&b, &first, NULL, "/metrics", &h, 1);
     client_send(&b, &second, NULL, "/metrics", &h, 1);
     client_send(&b, &gone, NULL, "/metrics", &h, 1);
@@ -530,11 +530,11 @@ static void test_who_waits_holds_up_nobody(void **state)
 
 static void test_certificates_of_the_looked_up_ca(void **state)
 {
-    CLEANUP(bed_fini) struct bed b;
+    CLEANUP(fixture_fini) struct fixture b;
     struct http_header h = bearer("of-alice");
 
     (void)state;
-    bed_init(&b);
+    fixture_init(&b);
     assert_int_equal(get_as(&b, &b.ca, "bob", "system:masters", "/metrics", NULL, 0), 200);
     assert_int_equal(get_as(&b, &b.ca, "bob", "dev", "/metrics", NULL, 0), 403);
     assert_string_equal(body, FORBIDDEN("User \\\"bob\\\" cannot get path \\\"/metrics\\\""));
@@ -548,11 +548,11 @@ static void test_certificates_of_the_looked_up_ca(void **state)
 
 static void test_a_certificate_that_has_run_out(void **state)
 {
-    CLEANUP(bed_fini) struct bed b;
+    CLEANUP(fixture_fini) struct fixture b;
     struct cert old = { 0 };
 
     (void)state;
-    bed_init(&b);
+    fixture_init(&b);
     cert_make(&old,
               &(struct cert_opts){
                   .cn = "bob", .org = "system:masters", .not_after = WALL0 / NSEC_PER_SEC - 60 },
@@ -563,7 +563,7 @@ static void test_a_certificate_that_has_run_out(void **state)
 
 static void test_proxies_speak_for_others(void **state)
 {
-    CLEANUP(bed_fini) struct bed b;
+    CLEANUP(fixture_fini) struct fixture b;
     const struct http_header h[] = {
         { STR("x-remote-user"), STR("carol") },
         { STR("x-remote-group"), STR("one") },
@@ -572,7 +572,7 @@ static void test_proxies_speak_for_others(void **state)
     };
 
     (void)state;
-    bed_init(&b);
+    fixture_init(&b);
     assert_int_equal(get_as(&b, &b.proxy_ca, "aggregator", NULL, "/metrics", h, 4), 403);
     assert_non_null(
         strstr(strbuf_str(&b.last_access),
@@ -594,8 +594,8 @@ static void test_a_damaged_lookup_opens_nothing(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(damaged); i++) {
-        CLEANUP(bed_fini) struct bed b;
-        bed_open_with(&b, 0, NULL, true, damaged[i]);
+        CLEANUP(fixture_fini) struct fixture b;
+        fixture_open_with(&b, 0, NULL, true, damaged[i]);
         assert_int_not_equal(get_as(&b, &b.proxy_ca, "somebody", NULL, "/metrics", &h, 1), 200);
         assert_int_equal(b.admitted, 0);
         assert_non_null(strstr(strbuf_str(&b.log), "requestheader-allowed-names"));
@@ -604,7 +604,7 @@ static void test_a_damaged_lookup_opens_nothing(void **state)
 
 static void test_a_ca_that_is_no_root(void **state)
 {
-    CLEANUP(bed_fini) struct bed b;
+    CLEANUP(fixture_fini) struct fixture b;
     struct cert root = { 0 }, middle = { 0 };
     struct tmpdir t;
 
@@ -614,7 +614,7 @@ static void test_a_ca_that_is_no_root(void **state)
     cert_make(&middle, &(struct cert_opts){ .cn = "middle", .ca = true }, &root);
     CLEANUP(mem_free)
     char *flag = xasprintf("--client-ca-file=%s", tmpdir_write(&t, "ca.crt", middle.pem));
-    bed_open(&b, 1, &flag, true);
+    fixture_open(&b, 1, &flag, true);
     assert_int_equal(get_as(&b, &middle, "bob", "system:masters", "/metrics", NULL, 0), 200);
     assert_int_equal(get_as(&b, &root, "bob", "system:masters", "/metrics", NULL, 0), 401);
     cert_fini(&root);
@@ -624,7 +624,7 @@ static void test_a_ca_that_is_no_root(void **state)
 
 static void test_a_ca_file_counts_more_than_the_lookup(void **state)
 {
-    CLEANUP(bed_fini) struct bed b;
+    CLEANUP(fixture_fini) struct fixture b;
     struct cert mine = { 0 };
     struct tmpdir t;
 
@@ -634,7 +634,7 @@ static void test_a_ca_file_counts_more_than_the_lookup(void **state)
     CLEANUP(mem_free)
     char *flag = xasprintf("--client-ca-file=%s", tmpdir_write(&t, "ca.crt", mine.pem));
     char *argv[] = { flag, (char[]){ "--authorization-always-allow-paths=/open/*" } };
-    bed_open(&b, 2, argv, true);
+    fixture_open(&b, 2, argv, true);
     assert_int_equal(get_as(&b, &mine, "bob", "system:masters", "/metrics", NULL, 0), 200);
     assert_int_equal(get_as(&b, &b.ca, "bob", "system:masters", "/metrics", NULL, 0), 401);
     assert_int_equal(get(&b, "/open/door", NULL), 200);
@@ -645,10 +645,10 @@ static void test_a_ca_file_counts_more_than_the_lookup(void **state)
 
 static void test_without_a_cluster_only_open_paths(void **state)
 {
-    CLEANUP(bed_fini) struct bed b;
+    CLEANUP(fixture_fini) struct fixture b;
 
     (void)state;
-    bed_open(&b, 0, NULL, false);
+    fixture_open(&b, 0, NULL, false);
     assert_int_equal(get(&b, "/healthz", NULL), 200);
     assert_int_equal(get(&b, "/metrics", NULL), 403);
     assert_int_equal(get(&b, "/metrics", "of-alice"), 403);
@@ -657,14 +657,14 @@ static void test_without_a_cluster_only_open_paths(void **state)
 
 static void test_wrong_options_are_refused(void **state)
 {
-    CLEANUP(bed_fini) struct bed b;
+    CLEANUP(fixture_fini) struct fixture b;
     struct delegate *d = NULL;
     struct delegate_options o;
     struct kerr err = { 0 };
     const char *paths[] = { "/a*b" };
 
     (void)state;
-    bed_init(&b);
+    fixture_init(&b);
     o = b.o;
     o.authz.open_paths = (struct flag_list){ paths, 1 };
     assert_true(delegate_over(b.l, NULL, NULL, &o, &d, &err) < 0);
@@ -689,7 +689,7 @@ static void count(void *arg, const struct review *answer, const struct kerr *err
     *(int *)arg += answer ? 1 : 100;
 }
 
-static void ask(struct bed *b, struct reviews *rv, int i, int *got)
+static void ask(struct fixture *b, struct reviews *rv, int i, int *got)
 {
     CLEANUP(mem_free)
     char *text = xasprintf("{\"spec\":{\"user\":\"u%d\",\"nonResourceAttributes\":{\"path\":\"/\","
@@ -701,11 +701,11 @@ static void ask(struct bed *b, struct reviews *rv, int i, int *got)
 
 static void test_answers_and_questions_are_bounded(void **state)
 {
-    CLEANUP(bed_fini) struct bed b;
+    CLEANUP(fixture_fini) struct fixture b;
     int got = 0;
 
     (void)state;
-    bed_init(&b);
+    fixture_init(&b);
     CLEANUP(reviews_free)
     struct reviews *rv = reviews_new(b.kube, &(struct review_opts){ .path = "/review",
                                                                     .read = read_any,
@@ -731,7 +731,7 @@ static void test_answers_and_questions_are_bounded(void **state)
 }
 
 struct again {
-    struct bed *b;
+    struct fixture *b;
     struct reviews *rv;
     int got;
 };
@@ -746,10 +746,10 @@ static void ask_again(void *arg, const struct review *answer, const struct kerr 
 
 static void test_who_hears_an_answer_may_ask_again(void **state)
 {
-    CLEANUP(bed_fini) struct bed b;
+    CLEANUP(fixture_fini) struct fixture b;
 
     (void)state;
-    bed_init(&b);
+    fixture_init(&b);
     CLEANUP(reviews_free)
     struct reviews *rv =
         reviews_new(b.kube, &(struct review_opts){ .path = "/review", .read = read_any });

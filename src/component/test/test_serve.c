@@ -14,7 +14,7 @@
 #include "net/stream.h"
 #include "json/kj.h"
 
-struct bed {
+struct fixture {
     struct loop *l;
     struct metrics *m;
     struct serve *s;
@@ -33,7 +33,7 @@ struct bed {
 
 static void dial(void *arg, struct loop *l, http_dialed_fn fn, void *fn_arg)
 {
-    struct bed *b = arg;
+    struct fixture *b = arg;
     struct stream *ends[2];
 
     stream_mem_pair(l, &(struct mem_opts){ 0 }, ends);
@@ -42,7 +42,7 @@ static void dial(void *arg, struct loop *l, http_dialed_fn fn, void *fn_arg)
 }
 
 struct dialing { /* callbacks never come from inside the call */
-    struct bed *b;
+    struct fixture *b;
     http_dialed_fn fn;
     void *arg;
 };
@@ -63,13 +63,15 @@ static void dial_later(void *dial_arg, struct loop *l, http_dialed_fn fn, void *
 
 static int maybe_sick(void *arg, struct kerr *err)
 {
-    struct bed *b = arg;
+    struct fixture *b = arg;
     return b->sick ? kerr_set(err, -EIO, "the lease was not renewed") : 0;
 }
 
-static void bed_init(struct bed *b, bool allow_remote)
+static void fixture_init(struct fixture *b, bool allow_remote)
 {
-    *b = (struct bed){ .l = loop_new_virtual(0, 7), .m = metrics_new(), .peer = "127.0.0.1:999" };
+    *b = (struct fixture){ .l = loop_new_virtual(0, 7),
+                           .m = metrics_new(),
+                           .peer = "127.0.0.1:999" };
     b->s = serve_new(b->l, &(struct serve_opts){ .program = "koord-test",
                                                  .metrics = b->m,
                                                  .allow_remote_changes = allow_remote });
@@ -79,7 +81,7 @@ static void bed_init(struct bed *b, bool allow_remote)
                                   .host = "test", .port = 80, .dial = dial_later, .dial_arg = b });
 }
 
-static void bed_fini(struct bed *b)
+static void fixture_fini(struct fixture *b)
 {
     http_free(b->client);
     serve_free(b->s);
@@ -96,7 +98,7 @@ static void keep(char *to, size_t size, struct str v)
 
 static void on_headers(void *arg, const struct http_resp *r)
 {
-    struct bed *b = arg;
+    struct fixture *b = arg;
     b->status = r->status;
     keep(b->type, sizeof b->type, http_header_get(&r->headers, "content-type"));
     keep(b->sniff, sizeof b->sniff, http_header_get(&r->headers, "x-content-type-options"));
@@ -105,12 +107,12 @@ static void on_headers(void *arg, const struct http_resp *r)
 
 static void on_data(void *arg, const char *p, size_t n)
 {
-    strbuf_appendn(&((struct bed *)arg)->body, p, n);
+    strbuf_appendn(&((struct fixture *)arg)->body, p, n);
 }
 
 static void on_end(void *arg, const struct kerr *err, bool sent)
 {
-    struct bed *b = arg;
+    struct fixture *b = arg;
     (void)sent;
     b->ended = true;
     if (err)
@@ -118,7 +120,7 @@ static void on_end(void *arg, const struct kerr *err, bool sent)
 }
 
 /* One exchange; the body of the answer. */
-static const char *ask(struct bed *b, const char *method, const char *target, const char *body)
+static const char *ask(struct fixture *b, const char *method, const char *target, const char *body)
 {
     static const struct http_handler h = { on_headers, on_data, on_end };
 
@@ -138,10 +140,10 @@ static const char *ask(struct bed *b, const char *method, const char *target, co
 
 static void test_health_endpoints(void **state)
 {
-    struct bed b;
+    struct fixture b;
 
     (void)state;
-    bed_init(&b, false);
+    fixture_init(&b, false);
     assert_string_equal(ask(&b, "GET", "/healthz", NULL), "ok");
     assert_int_equal(b.status, 200);
     assert_string_equal(b.type, "text/plain; charset=utf-8");
@@ -158,15 +160,15 @@ static void test_health_endpoints(void **state)
     assert_string_equal(b.allow, "GET, HEAD");
     assert_string_equal(ask(&b, "HEAD", "/healthz", NULL), "");
     assert_int_equal(b.status, 200);
-    bed_fini(&b);
+    fixture_fini(&b);
 }
 
 static void test_failing_checks_are_listed_without_reason(void **state)
 {
-    struct bed b;
+    struct fixture b;
 
     (void)state;
-    bed_init(&b, false);
+    fixture_init(&b, false);
     b.sick = true;
     assert_string_equal(ask(&b, "GET", "/healthz", NULL),
                         "[+]ping ok\n[-]leaderElection failed: reason withheld\n"
@@ -182,15 +184,15 @@ static void test_failing_checks_are_listed_without_reason(void **state)
         "warn: some health checks cannot be excluded: no matches for \"x\\\"y\"\n"
         "healthz check passed\n");
     assert_string_equal(ask(&b, "GET", "/livez", NULL), "ok");
-    bed_fini(&b);
+    fixture_fini(&b);
 }
 
 static void test_health_checks_are_counted(void **state)
 {
-    struct bed b;
+    struct fixture b;
 
     (void)state;
-    bed_init(&b, false);
+    fixture_init(&b, false);
     assert_string_equal(ask(&b, "GET", "/metrics/slis", NULL), "");
     ask(&b, "GET", "/healthz", NULL);
     b.sick = true;
@@ -210,17 +212,17 @@ static void test_health_checks_are_counted(void **state)
         "kubernetes_healthchecks_total{name=\"leaderElection\",status=\"success\",type="
         "\"healthz\"} 1\n"
         "kubernetes_healthchecks_total{name=\"ping\",status=\"success\",type=\"healthz\"} 3\n");
-    bed_fini(&b);
+    fixture_fini(&b);
 }
 
 static void test_metrics_and_version(void **state)
 {
     static const struct metric_desc d = { "things_total", "Things.", METRIC_COUNTER };
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
-    struct bed b;
+    struct fixture b;
 
     (void)state;
-    bed_init(&b, false);
+    fixture_init(&b, false);
     counter_inc(metric_counter(metrics_add(b.m, &d), NULL));
     assert_string_equal(ask(&b, "GET", "/metrics", NULL),
                         "# HELP things_total Things.\n# TYPE things_total counter\n"
@@ -237,12 +239,12 @@ static void test_metrics_and_version(void **state)
     assert_int_equal(b.status, 404);
     assert_string_equal(ask(&b, "GET", "/%zz", NULL), "malformed path\n");
     assert_int_equal(b.status, 400);
-    bed_fini(&b);
+    fixture_fini(&b);
 }
 
 static int set_scores(void *arg, const char *value, struct kerr *err)
 {
-    struct bed *b = arg;
+    struct fixture *b = arg;
     if (value[0] < '0' || value[0] > '9')
         return kerr_set(err, -EINVAL, "not a number");
     (void)snprintf(b->set, sizeof b->set, "%s", value);
@@ -253,11 +255,11 @@ static const struct serve_flag scores = { "s", "debugTopNScores", set_scores, NU
 
 static void test_settings_change_at_run_time(void **state)
 {
-    struct bed b;
+    struct fixture b;
     int before = klog_level;
 
     (void)state;
-    bed_init(&b, false);
+    fixture_init(&b, false);
     serve_add_flag(b.s, &scores, &b);
     assert_string_equal(ask(&b, "PUT", "/debug/flags/s", "10"),
                         "successfully set debugTopNScores to 10\n");
@@ -281,30 +283,30 @@ static void test_settings_change_at_run_time(void **state)
     assert_non_null(strstr(strbuf_str(&b.body), "debugTopNScores"));
     assert_string_equal(b.type, "text/html; charset=utf-8");
     klog_set_level(before);
-    bed_fini(&b);
+    fixture_fini(&b);
 }
 
 static void test_other_machines_may_look_but_not_change(void **state)
 {
-    struct bed b;
+    struct fixture b;
     int before = klog_level;
 
     (void)state;
-    bed_init(&b, false);
+    fixture_init(&b, false);
     b.peer = "10.0.0.8:999";
     assert_non_null(strstr(ask(&b, "PUT", "/debug/flags/v", "9"), "from this machine only"));
     assert_int_equal(b.status, 403);
     assert_int_equal(klog_level, before);
     assert_string_equal(ask(&b, "GET", "/healthz", NULL), "ok");
-    bed_fini(&b);
+    fixture_fini(&b);
 
-    bed_init(&b, true);
+    fixture_init(&b, true);
     b.peer = "10.0.0.8:999";
     ask(&b, "PUT", "/debug/flags/v", "3");
     assert_int_equal(b.status, 200);
     assert_int_equal(klog_level, 3);
     klog_set_level(before);
-    bed_fini(&b);
+    fixture_fini(&b);
 }
 
 static void say_where(void *arg, struct httpd_req *r)
@@ -314,10 +316,10 @@ static void say_where(void *arg, struct httpd_req *r)
 
 static void test_the_longest_prefix_wins(void **state)
 {
-    struct bed b;
+    struct fixture b;
 
     (void)state;
-    bed_init(&b, false);
+    fixture_init(&b, false);
     serve_handle(b.s, "/apis/v1/", say_where, "all");
     serve_handle(b.s, "/apis/v1/nodes/", say_where, "nodes");
     serve_handle(b.s, "/apis/v1/nodes", say_where, "exact");
@@ -327,7 +329,7 @@ static void test_the_longest_prefix_wins(void **state)
     assert_string_equal(ask(&b, "GET", "/apis/v1/n%6fdes/a", NULL), "nodes\n");
     ask(&b, "GET", "/apis/v1", NULL);
     assert_int_equal(b.status, 404);
-    bed_fini(&b);
+    fixture_fini(&b);
 }
 
 static void test_bind_errors_say_what_to_do(void **state)

@@ -10,7 +10,7 @@
 #include "base/intern.h"
 #include "thing.h"
 
-struct bed {
+struct fixture {
     struct intern *strings;
     struct kj_scratch *scratch;
     struct kerr err;
@@ -18,7 +18,7 @@ struct bed {
 
 static int setup(void **state)
 {
-    struct bed *b = xnew0(struct bed);
+    struct fixture *b = xnew0(struct fixture);
     b->strings = intern_new();
     b->scratch = kj_scratch_new(b->strings);
     *state = b;
@@ -27,14 +27,14 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    struct bed *b = *state;
+    struct fixture *b = *state;
     kj_scratch_free(b->scratch);
     intern_free(b->strings);
     free(b);
     return 0;
 }
 
-static int decode(struct bed *b, const char *text, struct thing **ret, size_t *ret_size)
+static int decode(struct fixture *b, const char *text, struct thing **ret, size_t *ret_size)
 {
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
     void *block = NULL;
@@ -47,7 +47,7 @@ static int decode(struct bed *b, const char *text, struct thing **ret, size_t *r
 }
 
 /* All references but those of the scratch are back. */
-static void assert_nothing_interned(struct bed *b)
+static void assert_nothing_interned(struct fixture *b)
 {
     b->scratch = kj_scratch_free(b->scratch);
     assert_int_equal(intern_count(b->strings), 0);
@@ -57,7 +57,7 @@ static void test_a_block_equals_an_arena_decode(void **state)
 {
     CLEANUP(arena_free) struct arena *a = arena_new();
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
-    struct bed *b = *state;
+    struct fixture *b = *state;
     struct thing *t, flat;
     size_t size;
 
@@ -79,7 +79,7 @@ static void assert_inside(const struct thing *t, size_t size, const void *p)
 
 static void test_what_does_not_repeat_lives_in_the_block(void **state)
 {
-    struct bed *b = *state;
+    struct fixture *b = *state;
     struct thing *t, *u;
     size_t size;
 
@@ -117,7 +117,7 @@ static void test_failures_give_back_what_they_took(void **state)
         "{\"labels\":{\"fresh5\":\"v\",\"fresh6\":7}}",
         "[]",
     };
-    struct bed *b = *state;
+    struct fixture *b = *state;
     struct thing *t;
 
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
@@ -130,7 +130,7 @@ static void test_failures_give_back_what_they_took(void **state)
 
 static void test_duplicates_and_disorder_leak_nothing(void **state)
 {
-    struct bed *b = *state;
+    struct fixture *b = *state;
     struct thing *t;
     size_t clean, odd;
 
@@ -151,7 +151,7 @@ static void test_duplicates_and_disorder_leak_nothing(void **state)
 
 static void test_blocks_have_exactly_their_size(void **state)
 {
-    struct bed *b = *state;
+    struct fixture *b = *state;
     struct thing *t;
     size_t size;
 
@@ -171,7 +171,7 @@ static void test_blocks_have_exactly_their_size(void **state)
 static void test_large_objects_grow_the_scratch(void **state)
 {
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
-    struct bed *b = *state;
+    struct fixture *b = *state;
     struct thing *t;
     size_t size;
 
@@ -192,7 +192,7 @@ static void test_large_objects_grow_the_scratch(void **state)
 static void test_objects_beyond_the_cap_are_refused(void **state)
 {
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
-    struct bed *b = *state;
+    struct fixture *b = *state;
     struct thing *t;
 
     strbuf_append(&text, "{\"namespace\":\"fresh\",\"parts\":[{}");
@@ -208,7 +208,7 @@ static void test_objects_beyond_the_cap_are_refused(void **state)
 
 static void test_strings_outlive_a_full_cache(void **state)
 {
-    struct bed *b = *state;
+    struct fixture *b = *state;
     struct thing *first, *t;
     char text[100];
 
@@ -238,7 +238,7 @@ static void test_strings_outlive_a_full_cache(void **state)
 
 static void test_odd_uids_move_with_the_block(void **state)
 {
-    struct bed *b = *state;
+    struct fixture *b = *state;
     struct thing *t;
     size_t size;
     char text[KUID_TEXT_MAX];

@@ -9,7 +9,7 @@
 #include "base/ktime.h"
 #include "thing.h"
 
-struct bed {
+struct fixture {
     struct arena *a;
     struct thing t;
     struct kerr err;
@@ -17,7 +17,7 @@ struct bed {
 
 static int setup(void **state)
 {
-    struct bed *b = xnew0(struct bed);
+    struct fixture *b = xnew0(struct fixture);
     b->a = arena_new();
     *state = b;
     return 0;
@@ -25,19 +25,19 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    struct bed *b = *state;
+    struct fixture *b = *state;
     arena_free(b->a);
     free(b);
     return 0;
 }
 
-static void decode(struct bed *b, const char *text)
+static void decode(struct fixture *b, const char *text)
 {
     if (kj_decode_text(&thing_schema, text, strlen(text), 0, b->a, &b->t, &b->err) < 0)
         fail_msg("%s: %s", text, b->err.text);
 }
 
-static void assert_refused(struct bed *b, unsigned flags, const char *text, const char *message)
+static void assert_refused(struct fixture *b, unsigned flags, const char *text, const char *message)
 {
     memset(&b->err, 0, sizeof b->err);
     if (kj_decode_text(&thing_schema, text, strlen(text), flags, b->a, &b->t, &b->err) != -EINVAL)
@@ -47,7 +47,7 @@ static void assert_refused(struct bed *b, unsigned flags, const char *text, cons
 
 static void test_every_type_arrives(void **state)
 {
-    struct bed *b = *state;
+    struct fixture *b = *state;
     struct thing *t = &b->t;
 
     decode(b, THING_FULL);
@@ -83,7 +83,7 @@ static void test_absent_and_null_are_the_same(void **state)
         "{\"name\":null,\"note\":null,\"on\":null,\"oi64\":null,\"qty\":null,\"oqty\":null,"
         "\"time\":null,\"mode\":null,\"port\":null,\"uid\":null,\"raw\":null,\"main\":null,"
         "\"extra\":null,\"parts\":null,\"labels\":null,\"kind\":null}";
-    struct bed *b = *state;
+    struct fixture *b = *state;
     const char *texts[] = { "{}", nulls };
 
     for (size_t i = 0; i < 2; i++) {
@@ -108,7 +108,7 @@ static void test_absent_and_null_are_the_same(void **state)
 
 static void test_field_order_does_not_matter(void **state)
 {
-    struct bed *b = *state;
+    struct fixture *b = *state;
 
     decode(b, "{\"unknown\":{\"deep\":[1,2,{}]},\"limits\":{\"cpu\":1},\"name\":\"n\",\"innerB\":7,"
               "\"i64\":3,\"other\":[],\"on\":true,\"apiVersion\":\"v2\",\"kind\":\"K\"}");
@@ -151,7 +151,7 @@ static void test_wrong_types_name_the_path(void **state)
           "named[k].n: expected a whole number, got a string" },
         { "{\"innerA\":\"x\"}", "innerA: expected a whole number, got a string" },
     };
-    struct bed *b = *state;
+    struct fixture *b = *state;
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
         assert_refused(b, 0, cases[i][0], cases[i][1]);
@@ -168,7 +168,7 @@ static void test_texts_inside_are_checked(void **state)
         { "{\"dur\":5}", "dur: expected a duration, got a number" },
         { "{\"qty\":true}", "qty: expected a quantity, got a boolean" },
     };
-    struct bed *b = *state;
+    struct fixture *b = *state;
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         const char *text = cases[i][0];
@@ -184,7 +184,7 @@ static void test_texts_inside_are_checked(void **state)
 static void test_long_paths_keep_their_end(void **state)
 {
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
-    struct bed *b = *state;
+    struct fixture *b = *state;
 
     strbuf_append(&text, "{\"labels\":{\"");
     for (int i = 0; i < 60; i++)
@@ -195,7 +195,7 @@ static void test_long_paths_keep_their_end(void **state)
 
 static void test_strict_refuses_unknown_and_duplicate_fields(void **state)
 {
-    struct bed *b = *state;
+    struct fixture *b = *state;
 
     assert_refused(b, KJ_STRICT, "{\"nam\":1}", "nam: unknown field");
     assert_refused(b, KJ_STRICT, "{\"parts\":[{\"name\":\"a\"},{\"x\":1}]}",
@@ -217,7 +217,7 @@ static void test_strict_refuses_unknown_and_duplicate_fields(void **state)
 static void test_any_case_is_for_annotations(void **state)
 {
     static const char text[] = "{\"NAME\":\"a\",\"INNERa\":3,\"Name\":\"b\",\"namE2\":1}";
-    struct bed *b = *state;
+    struct fixture *b = *state;
 
     assert_int_equal(
         kj_decode_text(&thing_schema, text, strlen(text), KJ_ANY_CASE, b->a, &b->t, &b->err), 0);
@@ -227,7 +227,7 @@ static void test_any_case_is_for_annotations(void **state)
 
 static void test_the_last_duplicate_leaves_no_trace_of_the_first(void **state)
 {
-    struct bed *b = *state;
+    struct fixture *b = *state;
 
     decode(b, "{\"main\":{\"name\":\"a\",\"image\":\"x\"},\"numbers\":[1,2,3],\"oi64\":1,"
               "\"main\":{\"name\":\"b\"},\"numbers\":[4],\"oi64\":2,\"innerA\":1,\"innerA\":2}");
@@ -240,7 +240,7 @@ static void test_the_last_duplicate_leaves_no_trace_of_the_first(void **state)
 
 static void test_maps_are_sorted_and_unique(void **state)
 {
-    struct bed *b = *state;
+    struct fixture *b = *state;
 
     decode(b, "{\"labels\":{\"b\":\"1\",\"bulky\":\"x\",\"a\":\"2\",\"b\":\"3\",\"ab\":\"4\"}}");
     assert_int_equal(b->t.labels.n, 3);
@@ -255,7 +255,7 @@ static void test_maps_are_sorted_and_unique(void **state)
 
 static void test_quantities_and_ports_take_numbers(void **state)
 {
-    struct bed *b = *state;
+    struct fixture *b = *state;
 
     decode(b, "{\"qty\":\" 250m \",\"limits\":{\"cpu\":\"  2\"}}"); /* as Go trims */
     assert_int_equal(qty_milli(b->t.qty), 250);
@@ -269,7 +269,7 @@ static void test_quantities_and_ports_take_numbers(void **state)
 
 static void test_times_beyond_the_clock_are_clamped(void **state)
 {
-    struct bed *b = *state;
+    struct fixture *b = *state;
 
     decode(b, "{\"time\":\"0001-01-01T00:00:00Z\",\"micro\":\"9999-12-31T23:59:59Z\"}");
     assert_int_equal(b->t.time, 0);
@@ -278,7 +278,7 @@ static void test_times_beyond_the_clock_are_clamped(void **state)
 
 static void test_uids(void **state)
 {
-    struct bed *b = *state;
+    struct fixture *b = *state;
     char text[KUID_TEXT_MAX];
     static const char *const uids[] = {
         "3f2c1a00-1111-4222-8333-abcdefabcdef", /* 16 bytes */
@@ -312,7 +312,7 @@ static void test_uids(void **state)
 static void test_small_texts_cannot_ask_for_gigabytes(void **state)
 {
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
-    struct bed *b = *state;
+    struct fixture *b = *state;
     struct fat {
         KLIST(struct { char room[60000]; }) items;
     } fat;
@@ -339,7 +339,7 @@ static void test_a_bare_schema_is_the_value_itself(void **state)
     static const struct kschema schema = {
         .name = "Names", .size = sizeof out, .nfields = 1, .fields = fields, .bare = true
     };
-    struct bed *b = *state;
+    struct fixture *b = *state;
 
     assert_int_equal(kj_decode_text(&schema, "[\"a\",null]", 10, 0, b->a, &out, &b->err), 0);
     assert_int_equal(out.names.n, 2);

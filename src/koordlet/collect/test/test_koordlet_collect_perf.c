@@ -143,7 +143,7 @@ static const struct perf_driver fake_driver = { fake_open, fake_read };
 
 static struct cpu_place two_cpus[] = { { .cpu = 0, .online = true }, { .cpu = 1, .online = true } };
 
-static void cpi_bed(struct collect_fixture *b)
+static void cpi_fixture(struct collect_fixture *b)
 {
     memset(&fake, 0, sizeof fake);
     collect_fixture_init(b, CGROUP_V2);
@@ -163,7 +163,7 @@ static void test_cycles_and_instructions_in_one_group(void **state)
     struct collect_fixture b;
 
     (void)state;
-    cpi_bed(&b);
+    cpi_fixture(&b);
     gate(&b, "Libpfm4=true");
     struct cpu_info *c = b.env.cpu_info;
     collect_fixture_start(&b);
@@ -186,7 +186,7 @@ static void test_counters_run_for_a_window(void **state)
     struct collect_fixture b;
 
     (void)state;
-    cpi_bed(&b);
+    cpi_fixture(&b);
     struct cpu_info *c = b.env.cpu_info;
     collect_fixture_start(&b);
     collect_fixture_advance(&b, 9);
@@ -216,7 +216,7 @@ static void test_descriptors_of_counters_are_bounded(void **state)
     struct collect_fixture b;
 
     (void)state;
-    cpi_bed(&b);
+    cpi_fixture(&b);
     struct cpu_info *c = b.env.cpu_info;
     struct cpu_place *many = xnewn0(600, struct cpu_place);
     for (int i = 0; i < 600; i++)
@@ -254,7 +254,7 @@ static void test_machine_without_counters(void **state)
     struct collect_fixture b;
 
     (void)state;
-    cpi_bed(&b);
+    cpi_fixture(&b);
     struct cpu_info *c = b.env.cpu_info;
     fake.code = -EOPNOTSUPP;
     collect_fixture_start(&b);
@@ -275,7 +275,7 @@ static void test_a_failed_round_costs_no_other(void **state)
     struct collect_fixture b;
 
     (void)state;
-    cpi_bed(&b);
+    cpi_fixture(&b);
     struct cpu_info *c = b.env.cpu_info;
     fake.unreadable = true;
     collect_fixture_start(&b);

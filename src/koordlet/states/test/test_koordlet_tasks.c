@@ -19,7 +19,7 @@
 struct task_fixture {
     struct fixture f;
     struct host *h;
-    void *bed;
+    void *fixture;
     struct podset *pods;
     struct strbuf seen;
 };
@@ -27,12 +27,12 @@ struct task_fixture {
 static void task_fixture_open(struct task_fixture *t, enum cgroup_version v, const char *pods)
 {
     *t = (struct task_fixture){ 0 };
-    fixture_setup(&t->bed);
+    fixture_setup(&t->fixture);
     fixture_init(&t->f);
     fixture_cgroup(&t->f, v);
     t->h = fixture_host(&t->f);
     t->h->driver = CGROUP_SYSTEMD;
-    t->pods = pods_of(t->bed, pods);
+    t->pods = pods_of(t->fixture, pods);
     assert_int_equal(t->h->version, v);
 }
 
@@ -41,7 +41,7 @@ static void task_fixture_close(struct task_fixture *t)
     strbuf_fini(&t->seen);
     podset_unref(t->pods);
     fixture_fini(&t->f);
-    fixture_teardown(&t->bed);
+    fixture_teardown(&t->fixture);
 }
 
 static void see(void *arg, const char *id, const struct task_ids *ids)

@@ -1,4 +1,4 @@
-/* sim_cluster_rig.c - the surroundings of sim_cluster.c. */
+/* sim_cluster_fixture.c - the surroundings of sim_cluster.c. */
 #include "sim_cluster.h"
 
 #include <stdio.h>
