@@ -105,10 +105,10 @@ static void prepare(struct engine_fixture *b, const char *const *enabled, size_t
     struct kerr err = { 0 };
 
     clerk = (struct clerk){ 0 };
-    rig_init(&b->rig, 1);
-    fake_put(b->rig.fake, PDBS, "first", "{}");
+    client_fixture_init(&b->client, 1);
+    fake_put(b->client.fake, PDBS, "first", "{}");
     engine_pod(b, "p", 1, 1, "");
-    b->s = scheduler_new(b->rig.loop, b->rig.kube,
+    b->s = scheduler_new(b->client.loop, b->client.kube,
                          &(struct scheduler_opts){ .plugins = plugins,
                                                    .scheduler_names = names,
                                                    .controller_plugins = enabled,
@@ -119,7 +119,7 @@ static void prepare(struct engine_fixture *b, const char *const *enabled, size_t
 
 static bool stamped(const struct engine_fixture *b, const char *name)
 {
-    return strstr(fake_find(b->rig.fake, PDBS, name), "stamp") != NULL;
+    return strstr(fake_find(b->client.fake, PDBS, name), "stamp") != NULL;
 }
 
 /* ---- tests ----------------------------------------------------------------------------------- */
@@ -131,15 +131,15 @@ static void test_it_runs_where_the_scheduler_leads(void **state)
     (void)state;
     prepare(&b, NULL, 0);
     scheduler_watch(b.s);
-    rig_run(&b.rig, 10 * SEC);
+    client_fixture_run(&b.client, 10 * SEC);
     assert_int_equal(clerk.started, 0); /* it stands by */
     assert_false(stamped(&b, "first"));
     scheduler_lead(b.s);
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_int_equal(clerk.started, 1); /* once for two profiles */
     assert_true(stamped(&b, "first"));
-    fake_put(b.rig.fake, PDBS, "second", "{}");
-    rig_run(&b.rig, SEC);
+    fake_put(b.client.fake, PDBS, "second", "{}");
+    client_fixture_run(&b.client, SEC);
     assert_true(stamped(&b, "second"));
     b.s = scheduler_free(b.s);
     assert_int_equal(clerk.stopped, 1);
@@ -151,11 +151,11 @@ static void test_it_begins_when_all_is_known(void **state)
 
     (void)state;
     prepare(&b, NULL, 0);
-    fake_answer_next_to(b.rig.fake, "GET", "/nodes", 2, 500);
+    fake_answer_next_to(b.client.fake, "GET", "/nodes", 2, 500);
     scheduler_start(b.s);
-    rig_run(&b.rig, 100 * NSEC_PER_MSEC);
+    client_fixture_run(&b.client, 100 * NSEC_PER_MSEC);
     assert_int_equal(clerk.started, 0);
-    rig_run(&b.rig, 10 * SEC);
+    client_fixture_run(&b.client, 10 * SEC);
     assert_int_equal(clerk.started, 1);
     assert_int_equal(clerk.pods_at_start, 1);
 }
@@ -181,7 +181,7 @@ static void test_which_controllers_run(void **state)
         CLEANUP(engine_stop) struct engine_fixture b;
         prepare(&b, cases[i].items, cases[i].n);
         scheduler_start(b.s);
-        rig_run(&b.rig, SEC);
+        client_fixture_run(&b.client, SEC);
         assert_int_equal(clerk.started, cases[i].runs);
         assert_int_equal(stamped(&b, "first"), cases[i].runs);
     }
@@ -203,11 +203,11 @@ static void test_it_comes_and_goes_with_the_configuration(void **state)
     (void)state;
     prepare(&b, NULL, 0);
     scheduler_start(b.s);
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_int_equal(
         scheduler_reload(b.s, &(struct scheduler_opts){ .profiles = &with, .nprofiles = 1 }, &err),
         0);
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_int_equal(clerk.made, 1);
     assert_int_equal(clerk.started, 1); /* it goes on */
     assert_int_equal(clerk.stopped, 0);
@@ -215,15 +215,15 @@ static void test_it_comes_and_goes_with_the_configuration(void **state)
         scheduler_reload(b.s, &(struct scheduler_opts){ .profiles = &without, .nprofiles = 1 },
                          &err),
         0);
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_int_equal(clerk.stopped, 1);
-    fake_put(b.rig.fake, PDBS, "later", "{}");
-    rig_run(&b.rig, 10 * SEC);
+    fake_put(b.client.fake, PDBS, "later", "{}");
+    client_fixture_run(&b.client, 10 * SEC);
     assert_false(stamped(&b, "later"));
     assert_int_equal(
         scheduler_reload(b.s, &(struct scheduler_opts){ .profiles = &with, .nprofiles = 1 }, &err),
         0);
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_int_equal(clerk.started, 2);
     assert_true(stamped(&b, "later"));
 }
