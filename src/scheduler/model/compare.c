@@ -5,7 +5,7 @@
 #include "api/toleration.h"
 
 /* Names of images are interned: equal ones have one address. */
-bool compare_images(const struct node *a, const struct node *b)
+static bool compare_images(const struct node *a, const struct node *b)
 {
     if (a->status.images.n != b->status.images.n)
         return false;

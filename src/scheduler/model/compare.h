@@ -13,7 +13,6 @@ struct node;
  * allocatable resources, the images, and the annotations with the keys given. */
 bool compare_nodes(const struct node *a, const struct node *b, const char *const *annotations,
                    size_t n);
-bool compare_images(const struct node *a, const struct node *b);
 /* Are two states of an object equal in all that is decoded, apart from versions? status false: the
  * status does not count. An object that was made anew under the same name is another one. */
 bool compare_objects(const struct kobj *a, const struct kobj *b, bool status);
