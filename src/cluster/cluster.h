@@ -44,6 +44,7 @@ struct hollow_opts {
     bool no_metrics;         /* publish no NodeMetric */
     nsec_t start_delay;      /* of a container, about; 0: 1 s */
     nsec_t metrics_interval; /* 0: what the NodeMetric asks for, else 60 s */
+    nsec_t lease_interval;   /* of the nodes' leases; 0: 10 s */
 };
 
 /* "50,cpu=16,memory=64Gi,zones=3,gpus=8,numa=2,pods=110,prefix=big-,label:k=v,taint:k=v:NoSchedule"

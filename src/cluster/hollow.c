@@ -155,7 +155,8 @@ static void node_sync(void *arg, struct batch *b, const char *key, struct kobj *
         if (now - n->status_at >= STATUS_EVERY ||
             !condition_is_true(&node_of(o)->status.conditions, "Ready"))
             patch_status(b, n, node_of(o));
-        batch_again(b, loop_jitter(h->c->loop, LEASE_EVERY, 0.04));
+        batch_again(b, loop_jitter(h->c->loop,
+                                   h->o.lease_interval ? h->o.lease_interval : LEASE_EVERY, 0.04));
     } else if (now - n->status_at > 5 * NSEC_PER_SEC) {
         /* Somebody deleted the node: as with a kubelet, it does not come back by itself. */
         n->gone = true;

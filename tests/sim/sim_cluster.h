@@ -36,6 +36,7 @@ struct sim {
     struct kube *kube;   /* ours: never spoiled */
     struct kube *faulty; /* the controllers' */
     struct sim_faults faults;
+    struct fault_call *watches; /* open ones of the spoiled client */
     struct cluster *cluster;
     struct informer *pods, *nodes; /* of the binder */
     struct timer *binder;
@@ -53,6 +54,8 @@ static inline UNUSED void sim_fini_p(struct sim *s)
     sim_fini(s);
 }
 void sim_run(struct sim *s, nsec_t by);
+/* Every watch of the spoiled client breaks off. */
+void sim_drop_watches(struct sim *s);
 
 /* Requests that wait for their answer; the status code, and the parsed body when asked for. */
 int sim_do(struct sim *s, const struct kube_req *r, struct kj_doc **ret_doc);

@@ -17,6 +17,7 @@ struct fault_call {
     struct kerr err;
     bool has_err;
     const struct kube_watch_handler *on;
+    struct fault_call *next; /* of the open watches */
 };
 struct fault_kube {
     struct kube head;
@@ -78,6 +79,15 @@ static struct kube_call *fault_do(struct kube *k, const struct kube_req *r, kube
     return &c->head;
 }
 
+static void forget_watch(struct fault_call *c)
+{
+    for (struct fault_call **p = &c->k->s->watches; *p; p = &(*p)->next)
+        if (*p == c) {
+            *p = c->next;
+            return;
+        }
+}
+
 static void on_event(void *arg, enum kube_event_type type, const struct kj_val *obj)
 {
     struct fault_call *c = arg;
@@ -89,6 +99,7 @@ static void on_end(void *arg, const struct kerr *err)
     struct fault_call *c = arg;
     const struct kube_watch_handler *on = c->on;
     void *to = c->arg;
+    forget_watch(c);
     free(c);
     on->on_end(to, err);
 }
@@ -109,12 +120,35 @@ static struct kube_call *fault_watch(struct kube *k, const struct kube_req *r,
 
     *c = (struct fault_call){ .head = { k }, .on = on, .arg = arg, .k = fk };
     c->inner = kube_watch(fk->s->kube, r, &mine, c);
+    c->next = fk->s->watches;
+    fk->s->watches = c;
     return &c->head;
+}
+
+static void break_off(struct loop *l, void *arg)
+{
+    struct fault_call *c = arg;
+    struct kerr err = { 0 };
+
+    (void)l;
+    c->timer = NULL;
+    kube_cancel(c->inner);
+    kerr_set(&err, -ECONNRESET, "connection reset (injected)");
+    on_end(c, &err);
+}
+
+void sim_drop_watches(struct sim *s)
+{
+    for (struct fault_call *c = s->watches; c; c = c->next)
+        if (!c->timer)
+            c->timer = loop_after(s->loop, 1, break_off, c);
 }
 
 static void fault_cancel(struct kube_call *call)
 {
     struct fault_call *c = container_of(call, struct fault_call, head);
+    if (c->on)
+        forget_watch(c);
     kube_cancel(c->inner);
     timer_cancel(c->timer);
     free(c->resp.body);
