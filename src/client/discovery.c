@@ -205,7 +205,7 @@ static void note_failure(struct asking *q, const struct kerr *err)
     d->gone = d->gone || (is_group && err->reason == KR_NOT_FOUND);
     if (d->problem.code == 0 && !(is_group && err->reason != KR_NONE))
         d->problem = *err;
-    KLOG_I(2, "Failed to ask for the kinds of a group",
+    KLOG_I(2, "Failed to discover the kinds of a group",
            KV_S("group", str_or(q->group_version, "all")), KV_S("err", err->text));
 }
 

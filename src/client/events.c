@@ -188,7 +188,7 @@ static void on_sent(void *arg, struct kube_resp *resp, const struct kerr *err)
                     err->reason != KR_TOO_MANY_REQUESTS;
     if (hopeless || ++p->tries >= TRIES) {
         r->stats.failed++;
-        KLOG_I(2, "Event was not written", KV_S("err", err->text));
+        KLOG_I(2, "Failed to write an event", KV_S("err", err->text));
         landed(p);
         return;
     }

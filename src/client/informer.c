@@ -229,7 +229,7 @@ static struct kobj *decode(struct informer *inf, const struct kj_val *v)
     /* One malformed object must not keep us from all the others. */
     inf->stats.decode_errors++;
     const struct kj_val *meta = kj_get(v, "metadata");
-    KLOG_E(&err, "Skipping an object that cannot be read", KV_S("kind", inf->o.kind->kind),
+    KLOG_E(&err, "Skipping an object that cannot be decoded", KV_S("kind", inf->o.kind->kind),
            KV_S("namespace", kj_str_or(kj_get(meta, "namespace"), "")),
            KV_S("name", kj_str_or(kj_get(meta, "name"), "")));
     return NULL;
@@ -439,8 +439,7 @@ static void on_watch_end(void *arg, const struct kerr *err)
         inf->problem = (struct kerr){ 0 };
     }
     if (err && (err->reason == KR_GONE || err->reason == KR_EXPIRED)) {
-        KLOG_I(2, "The server forgot our place in its history, listing again",
-               KV_S("kind", inf->o.kind->kind));
+        KLOG_I(2, "resourceVersion expired, relisting", KV_S("kind", inf->o.kind->kind));
         inf->stats.relists_gone++;
         relist(inf);
         /* The server is well: what failed before it answered does not count. */

@@ -231,7 +231,7 @@ static void on_written(void *arg, struct kube_resp *r, const struct kerr *err)
         return;
     }
     if (!good) {
-        KLOG_I(4, "Failed to take or renew the lease", KV_S("lease", ld->name),
+        KLOG_I(4, "Failed to acquire or renew the lease", KV_S("lease", ld->name),
                KV_S("err", err ? err->text : "unreadable answer"));
         /* Somebody else wrote: our view is stale, read again next time. */
         free(take(ld->seen.version));

@@ -10,7 +10,7 @@ struct kj_val;
 struct review;
 struct tls_trust;
 
-/* ---- authn_trust.c: who vouches for clients -------------------------------------------------- */
+/* ---- authn_trust.c: the cluster's client CA -------------------------------------------------- */
 
 struct proxy_rules { /* header names in lower case */
     struct tls_trust *trust;

@@ -186,7 +186,7 @@ static void on_add(void *arg, struct kobj *o)
     struct kerr err = { 0 };
 
     if (apply(arg, container_of(o, struct configmap, obj), &err) < 0)
-        KLOG_E(&err, "Failed to use what vouches for clients; the old stays in use",
+        KLOG_E(&err, "Failed to load the cluster's client CA, keeping the old one",
                KV_S("configmap", LOOKUP_NS "/" LOOKUP_NAME));
 }
 
@@ -212,7 +212,7 @@ static void lookup_failed(struct authn_trust *t, const char *why)
     if (!t->o->tolerate && t->failed)
         t->failed(t->arg, &err);
     else
-        KLOG_W("Client certificates are not known until the lookup succeeds: it takes the role "
+        KLOG_W("Client certificates are not accepted until the lookup succeeds: it needs the role "
                "extension-apiserver-authentication-reader in kube-system",
                KV_S("err", err.text));
 }

@@ -119,7 +119,7 @@ int delegate_new(struct loop *l, struct intern *strings, const struct delegate_o
     if (r < 0)
         return kerr_wrap(err, "--authorization-kubeconfig");
     if (!d->own[0])
-        KLOG_W("No --authentication-kubeconfig: tokens of clients of the secure port say nothing");
+        KLOG_W("No --authentication-kubeconfig: the secure port ignores bearer tokens");
     if (!d->own[1])
         KLOG_W("No --authorization-kubeconfig: the secure port serves open paths only");
     r = init(d, l, d->own[0], d->own[1], o, failed, arg, err);

@@ -52,7 +52,7 @@ static void on_signal(struct loop *l, int signum, void *arg)
 
     (void)l;
     if (r->stopping) {
-        KLOG_W("Second signal: ending at once", KV_S("signal", strsignal(signum)));
+        KLOG_W("Second signal, exiting now", KV_S("signal", strsignal(signum)));
         _exit(EXIT_FAILED);
     }
     KLOG_I(0, "Stopping", KV_S("signal", strsignal(signum)));

@@ -55,7 +55,7 @@ char *address_text(const char *host, int port)
 
 static void on_lookup_failed(void *arg, const struct kerr *err)
 {
-    KLOG_E(err, "Failed to look up who vouches for clients "
+    KLOG_E(err, "Failed to look up the cluster's client CA "
                 "(--authentication-tolerate-lookup-failure=false)");
     run_exit(arg, 1);
 }

@@ -76,7 +76,7 @@ static void put(struct batch *b)
         b->c->all->stats.retries++;
         /* Somebody else wrote first: the news is on its way, and nobody needs to hear of it. */
         if (err.reason == KR_CONFLICT)
-            KLOG_I(4, "Sync met a newer version", KV_S("controller", b->c->o.name),
+            KLOG_I(4, "Conflict during sync, retrying", KV_S("controller", b->c->o.name),
                    KV_S("key", b->key), KV_S("why", err.text));
         else
             KLOG_E(&err, "Failed to sync", KV_S("controller", b->c->o.name), KV_S("key", b->key));

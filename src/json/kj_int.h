@@ -155,7 +155,7 @@ bool kj_depth_ok(const yyjson_val *root);
 bool kj_mdepth_ok(const yyjson_mut_val *v, int max);
 
 /* Members of an object, sorted by key, duplicates gone (the last won): for lookups in large
- * objects, where a linear search per key would be quadratic in foreign input. */
+ * objects, where a linear search per key would be quadratic in untrusted input. */
 struct kj_member {
     const char *key;
     size_t key_len;

@@ -1,7 +1,7 @@
 /* objedit.h - many changes to one mutable object (inside this room only).
  *
  * kj_mset() searches the members each time; a patch with as many keys as the object would make
- * that quadratic in foreign input. Here the members are taken out once, looked up by hash when
+ * that quadratic in untrusted input. Here the members are taken out once, looked up by hash when
  * there are many, and linked again in order at the end.
  */
 #ifndef KOORD_JSON_OBJEDIT_H

@@ -169,7 +169,7 @@ static void read_caps(struct agent *a)
     for (size_t i = 0; caps_feature(&a->caps, g, i, &f); i++) {
         strbuf_reset(&text);
         if (caps_complaint(&a->caps, &f, &text))
-            KLOG_W("A feature that is on does not work on this node", KV_S("feature", f.name),
+            KLOG_W("An enabled feature does not work on this node", KV_S("feature", f.name),
                    KV_S("why", strbuf_str(&text)));
     }
 }

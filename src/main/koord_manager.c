@@ -148,7 +148,7 @@ static nsec_t resync_of(const char *text)
     struct kerr err = { 0 };
 
     if (*text && kdur_parse(text, strlen(text), &d, &err) < 0)
-        KLOG_E(&err, "The value of --sync-period is ignored", KV_S("value", text));
+        KLOG_E(&err, "Ignoring the value of --sync-period", KV_S("value", text));
     return d > 0 ? d : 0;
 }
 
@@ -170,9 +170,9 @@ static void manager_options(const struct program_state *p, struct manager_opts *
         .sync_gpu_shared = manager_gate_on(o, "EnableSyncGPUSharedResource"),
     };
     if (unknown[0])
-        KLOG_W("There is no such controller", KV_S("name", unknown[0]));
+        KLOG_W("Unknown controller", KV_S("name", unknown[0]));
     if (unknown[1])
-        KLOG_W("There is no such plugin of noderesource", KV_S("name", unknown[1]));
+        KLOG_W("Unknown plugin of noderesource", KV_S("name", unknown[1]));
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */

@@ -31,7 +31,7 @@ static void decide(struct program_state *p)
 static void on_barrier(void *arg, const struct kerr *err)
 {
     if (err)
-        KLOG_W("Going on without the sync barrier", KV_S("err", err->text));
+        KLOG_W("Continuing without the sync barrier", KV_S("err", err->text));
     else
         KLOG_I(0, "Passed the sync barrier");
     decide(arg);

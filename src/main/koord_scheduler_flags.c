@@ -122,8 +122,7 @@ static void warn_plugins(const struct flag_list *l)
     for (size_t i = 0; i < l->n; i++) {
         const char *name = l->items[i] + (*l->items[i] == '-');
         if (!streq(name, "*") && !ks_registered_find(name))
-            KLOG_W("There is no such plugin", KV_S("flag", "controller-plugins"),
-                   KV_S("plugin", name));
+            KLOG_W("Unknown plugin", KV_S("flag", "controller-plugins"), KV_S("plugin", name));
     }
 }
 

@@ -48,7 +48,7 @@ void settings_log(const struct sched_config *c)
     for (const char *const *name = c->not_yet; *name; name++)
         strbuf_appendf(&names, "%s%s", names.len ? " " : "", *name);
     if (names.len)
-        KLOG_W("Plugins of the configuration that are not here yet are left out",
+        KLOG_W("Skipping configured plugins that are not implemented yet",
                KV_S("plugins", strbuf_str(&names)));
 }
 

@@ -99,7 +99,7 @@ static void stopped(void *arg)
 static void on_grace_over(struct loop *l, void *arg)
 {
     (void)l;
-    KLOG_W("The disk is too slow: predictions of the last minutes are lost");
+    KLOG_W("The disk is too slow, predictions of the last minutes are lost");
     run_exit(arg, 0);
 }
 
@@ -118,9 +118,10 @@ static void on_late(void *arg)
 
     (void)arg;
     if (call)
-        KLOG_W("The GPU driver does not answer: ending without it", KV_S("call", call));
+        KLOG_W("The GPU driver does not respond, exiting without waiting for it",
+               KV_S("call", call));
     else
-        KLOG_W("The end takes too long: ending at once");
+        KLOG_W("Shutdown takes too long, exiting now");
 }
 
 static void fini(struct run *r)

@@ -31,7 +31,7 @@ static void tell_problem(struct configwatch *w, enum slo_key key)
 
     if (err->code == 0)
         return;
-    KLOG_E(err, "A key of the configuration is refused, its last good value stays",
+    KLOG_E(err, "Invalid key in the ConfigMap, keeping its last valid value",
            KV_S("configmap", w->m->config_name), KV_S("key", k->key));
     if (w->m->leading && w->last)
         recorder_event_on(w->m->events, w->last, true, k->event, NULL,
@@ -44,9 +44,9 @@ static void tell_entries(const struct configwatch *w, enum slo_key key)
 
     for (uint32_t i = 0; i < s->nodes.n; i++)
         if (s->nodes.items[i].problem)
-            KLOG_W("An entry of the configuration does not count as it is written",
-                   KV_S("key", slo_keys[key].key), KV_I("entry", i),
-                   KV_S("name", s->nodes.items[i].name), KV_S("why", s->nodes.items[i].problem));
+            KLOG_W("Invalid node entry in the ConfigMap", KV_S("key", slo_keys[key].key),
+                   KV_I("entry", i), KV_S("name", s->nodes.items[i].name),
+                   KV_S("why", s->nodes.items[i].problem));
 }
 
 static void tell_change(const struct configwatch *w, unsigned changed)
@@ -128,7 +128,7 @@ static void on_gone(struct loop *l, void *arg)
     (void)l;
     w->gone = NULL;
     w->last = kobj_unref(w->last);
-    KLOG_W("The configuration is gone, the defaults count", KV_S("configmap", w->m->config_name));
+    KLOG_W("ConfigMap is gone, using the defaults", KV_S("configmap", w->m->config_name));
     sync(w, NULL);
 }
 
@@ -138,7 +138,7 @@ static void on_delete(void *arg, struct kobj *o)
 
     if (!is_ours(w, o))
         return;
-    KLOG_W("The configuration was deleted; unless it comes back, the defaults will count",
+    KLOG_W("ConfigMap was deleted, using the defaults unless it is created again",
            KV_S("configmap", w->m->config_name), KV_D("in", DELETED_GRACE));
     w->gone = timer_cancel(w->gone);
     w->gone = loop_after(w->m->loop, DELETED_GRACE, on_gone, w);

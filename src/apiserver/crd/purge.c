@@ -46,7 +46,7 @@ static void on_deleted(void *arg, uint64_t rev, const struct kerr *err)
 {
     (void)arg, (void)rev;
     if (err) /* found again by the next page */
-        KLOG_E(err, "Failed to delete an object of a removed definition");
+        KLOG_E(err, "Failed to delete an object of a deleted CustomResourceDefinition");
 }
 
 static bool on_object(void *arg, const struct store_key *k, uint64_t rev, const char *doc, size_t n)

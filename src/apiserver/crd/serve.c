@@ -177,7 +177,7 @@ static bool on_event(void *arg, const struct store_event *e)
         return true;
     }
     if (kj_parse(e->doc, e->n, KJ_RAW_NUMBERS, &doc, &err) < 0) {
-        KLOG_E(&err, "Cannot read a stored definition", KV_S("name", e->key.name));
+        KLOG_E(&err, "Cannot read a stored CustomResourceDefinition", KV_S("name", e->key.name));
         return true;
     }
     /* Objects of a definition of the same name that was deleted while the server went down. */
@@ -206,7 +206,7 @@ static bool on_listed(void *arg, const struct store_key *k, uint64_t rev, const 
 
     (void)rev;
     if (kj_parse(doc, n, KJ_RAW_NUMBERS, &parsed, &err) < 0)
-        KLOG_E(&err, "Cannot read a stored definition", KV_S("name", k->name));
+        KLOG_E(&err, "Cannot read a stored CustomResourceDefinition", KV_S("name", k->name));
     else
         sync(c, kj_root(parsed));
     return true;
@@ -222,7 +222,7 @@ static void follow(struct crds *c)
 
     if (store_list(store, res, NULL, 0, NULL, on_listed, c, &err) < 0 ||
         store_watch(store, res, NULL, at, &handler, c, &c->watch, &err) < 0)
-        KLOG_E(&err, "Cannot follow custom resource definitions");
+        KLOG_E(&err, "Failed to watch CustomResourceDefinitions");
 }
 
 /* ---- our own ------------------------------------------------------------------------------------
@@ -237,8 +237,8 @@ static void on_reply(void *arg, struct api_call *call, int status, const char *j
             break;
         }
     if (status >= 300)
-        KLOG_E(NULL, "Cannot install a definition of ours", KV_S("target", call->target),
-               KV_I("status", status), KV_S("answer", n ? json : ""));
+        KLOG_E(NULL, "Failed to install a built-in CustomResourceDefinition",
+               KV_S("target", call->target), KV_I("status", status), KV_S("answer", n ? json : ""));
 }
 
 static const struct api_sink sink = { .reply = on_reply };
@@ -303,7 +303,7 @@ static void install(struct crds *c, const struct kj_val *manifest, const struct 
         request(c, "POST", "", "application/json", text);
     } else if (kj_parse(stored.data, stored.len, KJ_RAW_NUMBERS, &doc, &err) == 0 &&
                !kj_equal(kj_get(kj_root(doc), "spec"), kj_get(kj_root(want), "spec"))) {
-        KLOG_I(2, "Updating a definition to this release", KV_S("name", name));
+        KLOG_I(2, "Updating a CustomResourceDefinition to this release", KV_S("name", name));
         patch_spec(c, name, kj_root(want));
     }
 }

@@ -152,7 +152,7 @@ static void on_stored(void *arg, uint64_t rev, const struct kerr *err)
 {
     (void)arg, (void)rev;
     if (err)
-        KLOG_E(err, "Failed to store the status of a definition");
+        KLOG_E(err, "Failed to store the status of a CustomResourceDefinition");
 }
 
 void status_update(struct crds *c, const struct definition *def)
@@ -180,5 +180,6 @@ void status_update(struct crds *c, const struct definition *def)
     kj_mset(d, kj_mget(obj, "metadata"), "resourceVersion", kj_mstr(d, next));
     kj_mwrite(obj, 0, &out);
     if (store_put(store, &k, rev, out.data, out.len, on_stored, NULL, &err) < 0)
-        KLOG_E(&err, "Failed to update the status of a definition", KV_S("name", def->name));
+        KLOG_E(&err, "Failed to update the status of a CustomResourceDefinition",
+               KV_S("name", def->name));
 }

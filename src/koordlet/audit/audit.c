@@ -177,7 +177,7 @@ static void close_removed(struct audit *a)
     if (a->fd < 0 || fstat(a->fd, &st) < 0 || st.st_nlink > 0)
         return;
     if (complaint_due(&a->removed, loop_mono(a->loop)))
-        KLOG_W("The audit log was removed: a new one begins", KV_S("directory", a->dir));
+        KLOG_W("The audit log was removed, starting a new one", KV_S("directory", a->dir));
     a->fd = fd_close(a->fd);
     a->dirfd = fd_close(a->dirfd); /* it may be gone too */
 }
@@ -203,7 +203,7 @@ void audit_flush(struct audit *a)
     if (done < a->pending.len)
         complain_lost(a, a->pending.len - done, err.code < 0 ? err.text : strerror(errno));
     else if (complaint_over(&a->losing))
-        KLOG_I(0, "Audit events are written again", KV_S("directory", a->dir));
+        KLOG_I(0, "Writing audit events works again", KV_S("directory", a->dir));
     if (done > 0)
         a->torn = a->pending.data[done - 1] != '\n';
     strbuf_reset(&a->pending);

@@ -79,7 +79,7 @@ void collect_complain(struct collect_env *e, const char *subject, const struct k
         return;
     counter_inc(en->failures);
     if (say(en, err, loop_mono(e->loop)))
-        KLOG_E(err, "Collector cannot use what it reads", KV_S("collector", en->c->name),
+        KLOG_E(err, "Collector cannot parse its input", KV_S("collector", en->c->name),
                KV_S("of", subject));
 }
 
@@ -92,15 +92,15 @@ static void judge(struct entry *en, int r, const struct kerr *err, nsec_t now)
 {
     if (r == 0) {
         if (en->told)
-            KLOG_I(0, "Collector is well again", KV_S("collector", en->c->name));
+            KLOG_I(0, "Collector works again", KV_S("collector", en->c->name));
         en->told = false;
         en->started = true;
         return;
     }
     if (r == -EOPNOTSUPP) {
         if (!en->idle)
-            KLOG_W("Collector has nothing to do on this machine", KV_S("collector", en->c->name),
-                   KV_S("reason", err->text));
+            KLOG_W("Collector stopped, this machine does not support it",
+                   KV_S("collector", en->c->name), KV_S("reason", err->text));
         en->idle = en->started = true;
         return;
     }
@@ -185,8 +185,8 @@ static void add(struct collect *c, const struct collector *col)
         return;
     const char *why = col->unsupported ? col->unsupported(e) : NULL;
     if (why) {
-        KLOG_W("Collector is enabled, but not for this machine", KV_S("collector", col->name),
-               KV_S("reason", why));
+        KLOG_W("Collector is enabled, but this machine does not support it",
+               KV_S("collector", col->name), KV_S("reason", why));
         return;
     }
     assert(c->n < ENTRIES_MAX);
@@ -229,8 +229,8 @@ static void setup_devices(struct collect_env *e)
         if (!d->enabled(e))
             continue;
         if (d->unsupported && (why = d->unsupported(e)))
-            KLOG_W("Devices are enabled, but not for this machine", KV_S("type", d->type),
-                   KV_S("reason", why));
+            KLOG_W("Devices are enabled, but this machine does not support them",
+                   KV_S("type", d->type), KV_S("reason", why));
         else if (d->setup(e, &e->device_selves[i], &err) < 0)
             KLOG_E(&err, "Devices cannot be measured", KV_S("type", d->type));
     }

@@ -181,7 +181,7 @@ static int absent(struct gpu_self *s, const struct kerr *why, struct kerr *err)
 {
     if (!streq(s->absent, why->text)) {
         snprintf(s->absent, sizeof s->absent, "%s", why->text);
-        KLOG_W("No GPU of this node can be seen", KV_S("reason", why->text));
+        KLOG_W("No GPU found on this node", KV_S("reason", why->text));
     }
     return kerr_set(err, -EAGAIN, "%s", why->text);
 }

@@ -260,8 +260,7 @@ static int read_file(struct reading *r, int dirfd, const char *name)
     }
     if (!is_file_name(name) || file_read_all(dirfd, name, FILE_MAX, &text, &err) < 0 ||
         r->fn(r->arg, name, strbuf_str(&text), text.len, &err) < 0) {
-        KLOG_I(2, "Removed a checkpoint that is of no use", KV_S("file", name),
-               KV_S("why", err.text));
+        KLOG_I(2, "Removed an unusable checkpoint", KV_S("file", name), KV_S("why", err.text));
         unlinkat(dirfd, name, 0);
         r->removed++;
         return 0;

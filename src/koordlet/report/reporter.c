@@ -75,14 +75,14 @@ void reporter_complain(struct reporter *r, const struct kerr *err)
 {
     reporter_miss(r, "%s", err->text);
     if (complaint_due(&r->complaint, loop_mono(r->env->loop)))
-        KLOG_E(err, "Cannot report", KV_S("object", r->ops->what));
+        KLOG_E(err, "Failed to report", KV_S("object", r->ops->what));
 }
 
 void reporter_well(struct reporter *r)
 {
     r->missing[0] = '\0';
     if (complaint_over(&r->complaint))
-        KLOG_I(0, "Reports again", KV_S("object", r->ops->what));
+        KLOG_I(0, "Reporting works again", KV_S("object", r->ops->what));
 }
 
 /* Somebody else was faster: at once again. Anything else may mean that the server has enough. */

@@ -81,7 +81,7 @@ static void failed(struct states *s, const struct kerr *err)
     if (s->pods.failures)
         counter_inc(metric_counter(s->pods.failures, METRIC_VALUES(CONFIGZ_PATH)));
     if (complaint_due(&z->complaint, loop_mono(s->env.loop)))
-        KLOG_E(err, "Failed to get the configuration of the kubelet");
+        KLOG_E(err, "Failed to get the kubelet's configuration");
 }
 
 static int take_body(struct states *s, struct kerr *err)
@@ -129,7 +129,7 @@ static void on_end(void *arg, const struct kerr *http_err)
     z->read_at = loop_mono(s->env.loop);
     z->problem = (struct kerr){ 0 };
     if (complaint_over(&z->complaint))
-        KLOG_I(0, "The kubelet tells its configuration again");
+        KLOG_I(0, "Reading the kubelet's configuration works again");
 }
 
 static const struct kubelet_handler handler = { on_data, on_end };

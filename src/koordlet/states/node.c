@@ -71,7 +71,7 @@ static void follow_kubelet(struct states *s, const struct node *old, const struc
     struct kerr err = { 0 };
 
     if (aim(s, n, &err) < 0 && !had_problem)
-        KLOG_E(&err, "Cannot ask the kubelet");
+        KLOG_E(&err, "Cannot reach the kubelet");
     s->aim_problem = err;
     if (err.code < 0)
         return;

@@ -83,7 +83,7 @@ static void on_readable(struct loop *l, int fd, int events, void *arg)
         }
     }
     if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-        KLOG_W("Watching cgroups by inotify has ended; pods are seen at the regular rounds");
+        KLOG_W("Watching cgroups by inotify has ended, new pods are found by polling only");
         p->events = fdwatch_close(p->events);
     }
 }
@@ -103,7 +103,7 @@ struct pleg *pleg_new(struct loop *l, const struct host *h, const struct pleg_ha
     }
     if (r == 0)
         return p;
-    KLOG_W("Cannot watch cgroups by inotify; pods are seen at the regular rounds",
+    KLOG_W("Cannot watch cgroups by inotify, new pods are found by polling only",
            KV_S("cgroup", p->root), KV_S("err", strerror(-r)));
     return pleg_free(p);
 }

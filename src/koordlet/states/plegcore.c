@@ -116,7 +116,7 @@ static void dir_watch(struct plegcore *c, struct dir *d)
     d->wd = c->ops->watch(c->ops_arg, d->path);
     /* Gone again is fine: its parent will tell. */
     if (d->wd < 0 && d->wd != -ENOENT && !c->exhausted) {
-        KLOG_W("Cannot watch a cgroup; its pods are seen later", KV_S("cgroup", d->path),
+        KLOG_W("Cannot watch a cgroup, its pods are found by polling only", KV_S("cgroup", d->path),
                KV_S("err", strerror(-d->wd)));
         c->exhausted = true;
     }

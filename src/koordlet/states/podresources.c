@@ -65,7 +65,7 @@ static int on_list(void *arg, struct str message, struct strbuf *out, struct ker
         return kerr_set(err, -EAGAIN, "no pods from the kubelet yet");
     int r = podresources_edit(message, pods, out, &bad, err);
     if (bad.code < 0 && complaint_due(&p->bad_annotation, loop_mono(p->env.loop)))
-        KLOG_E(&bad, "Failed to read the devices of a pod; its entry lacks them");
+        KLOG_E(&bad, "Failed to read the devices of a pod, leaving them out of its entry");
     return r;
 }
 
@@ -136,7 +136,7 @@ static void look_for_backend(struct podresources *p)
     p->has_backend = stat(p->backend, &st) == 0;
     if (p->has_backend) {
         if (complaint_over(&p->no_backend))
-            KLOG_I(0, "The kubelet's pod-resources socket is there", KV_S("path", p->backend));
+            KLOG_I(0, "Found the kubelet's pod-resources socket", KV_S("path", p->backend));
         return;
     }
     if (p->listening)

@@ -48,7 +48,7 @@ static void odd_pod(struct states *s, const struct kj_val *item, const struct ke
     const struct npod *old = podset_find(states_now(s)->pods, uid);
 
     if (complaint_due(&p->odd_pod, loop_mono(s->env.loop)))
-        KLOG_E(err, "Cannot read a pod from the kubelet; its last good form stays",
+        KLOG_E(err, "Cannot decode a pod from the kubelet, keeping its last valid state",
                KV_S("pod", kj_str_or(kj_path(item, "metadata.name"), "")),
                KV_B("known", old != NULL));
     if (p->failures)
@@ -173,7 +173,8 @@ static void on_end(void *arg, const struct kerr *http_err)
     round_fini(p);
     if (good) {
         if (complaint_over(&p->complaint))
-            KLOG_I(0, "The kubelet tells its pods again", KV_I("pods", states_now(s)->pods->n));
+            KLOG_I(0, "Listing the kubelet's pods works again",
+                   KV_I("pods", states_now(s)->pods->n));
         s->configz.wanted |= p->ended_badly; /* it may have been restarted */
         p->ended_badly = false;
         p->problem = (struct kerr){ 0 };

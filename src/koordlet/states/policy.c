@@ -133,7 +133,7 @@ static void take_spec(struct states *s, const char *text)
     if (kj_parse(text, strlen(text), 0, &doc, &err) == 0)
         policy_decode(kj_root(doc), &p, &err);
     if (err.code < 0)
-        KLOG_E(&err, "NodeMetric asks for nonsense; the default holds in its place");
+        KLOG_E(&err, "Invalid collect policy in NodeMetric, using the default in its place");
     if (policies_equal(&p, &states_now(s)->policy))
         return;
     snapshots_set_policy(s->env.snapshots, &p);

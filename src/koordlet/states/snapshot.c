@@ -237,7 +237,7 @@ static void tell(struct loop *l, void *arg)
             continue;
         topic->pending = false;
         vec_foreach(&topic->listeners, i) {
-            KLOG_I(6, "Telling of a change", KV_S("listener", topic->listeners.items[i].name));
+            KLOG_I(6, "Calling a listener", KV_S("listener", topic->listeners.items[i].name));
             topic->listeners.items[i].fn(topic->listeners.items[i].arg);
         }
     }

@@ -410,7 +410,7 @@ static void on_binder_answer(void *arg, const struct kerr *err)
         return;
     }
     if (extender_is_ignorable(b->binder)) {
-        KLOG_E(err, "An extender failed to bind and is ignored", KV_S("pod", LOG_KEY(b->pub.pod)),
+        KLOG_E(err, "Extender failed to bind, ignoring it", KV_S("pod", LOG_KEY(b->pub.pod)),
                KV_S("node", b->node));
         b->binder = NULL;
         send_to_server(b);

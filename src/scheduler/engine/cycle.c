@@ -188,7 +188,7 @@ static void verify_reuse(const struct attempt *a, const struct attempt *whole)
 
     if (a->n == 0 || attempt_compare(a, whole, &err) == 0)
         return;
-    KLOG_E(&err, "What was reused is out of date", KV_S("pod", LOG_KEY(a->obj)));
+    KLOG_E(&err, "Reused verdicts differ from computed ones", KV_S("pod", LOG_KEY(a->obj)));
     abort();
 }
 

@@ -165,7 +165,7 @@ static void on_evict_answer(void *arg, struct kube_resp *r, const struct kerr *e
         return;
     }
     if (err && !gone) {
-        KLOG_E(err, "Failed to evict a pod to make room", KV_S("pod", LOG_KEY(e->pod)));
+        KLOG_E(err, "Failed to evict a preemption victim", KV_S("pod", LOG_KEY(e->pod)));
         e->of->failed = true;
     } else if (!e->told && !gone) {
         e->told = true;
@@ -317,7 +317,7 @@ static void add_victims(struct preempting *p, struct splan *plan, const struct p
             (struct eviction){ .of = p, .pod = kobj_ref(victim), .node = xstrdup(on->node) };
         recorder_event_on(plan->recorder, victim, false, "Preempted", "Preempting",
                           "Preempted by pod %s on node %s", uid, on->node);
-        KLOG_I(2, "Evicting a pod to make room", KV_S("pod", LOG_KEY(victim)),
+        KLOG_I(2, "Evicting a preemption victim", KV_S("pod", LOG_KEY(victim)),
                KV_S("for", LOG_KEY(p->pod)), KV_S("node", on->node));
     }
 }

@@ -234,7 +234,7 @@ static void on_culled(void *arg, const struct kj_val *answer, const struct kerr 
         return;
     }
     if (err.code)
-        KLOG_E(&err, "An extender failed to judge victims and is ignored", KV_S("url", e->url),
+        KLOG_E(&err, "Extender failed to process preemption, ignoring it", KV_S("url", e->url),
                KV_S("pod", c->pod->meta.name));
     c->at++;
     if (!ask_next(c))

@@ -133,7 +133,7 @@ static void on_scores(void *arg, const struct kj_val *answer, const struct kerr 
     else if (words_read(&words_scores_schema, answer, a, &said, &err) == 0)
         add_scores(r, s->e, &said);
     if (err.code)
-        KLOG_E(&err, "An extender did not score", KV_S("url", s->e->url),
+        KLOG_E(&err, "Extender failed to prioritize, ignoring its scores", KV_S("url", s->e->url),
                KV_S("pod", r->pod->meta.name));
     if (--r->pending == 0)
         finish(r, NULL);
@@ -258,7 +258,7 @@ static void on_filtered(void *arg, const struct kj_val *answer, const struct ker
         return;
     }
     if (err.code)
-        KLOG_E(&err, "An extender failed to filter and is ignored", KV_S("url", e->url),
+        KLOG_E(&err, "Extender failed to filter, ignoring it", KV_S("url", e->url),
                KV_S("pod", r->pod->meta.name));
     r->at++;
     if (!ask_next(r))

@@ -115,7 +115,7 @@ static bool full(const struct diagnosis *d, const struct kobj *pod)
     if (d->o.blocking || d->waiting < d->o.queue_size)
         return false;
     kobj_key(pod, key, sizeof key);
-    KLOG_I(2, "Too many diagnoses wait to be written, dropped one", KV_S("pod", key));
+    KLOG_I(2, "Dropped a diagnosis, too many are waiting to be written", KV_S("pod", key));
     if (d->dropped)
         counter_inc(d->dropped);
     return true;
