@@ -227,6 +227,11 @@ void columns_use(struct columns *c, uint32_t row, uint32_t column, int64_t delta
     cells[row] = (int64_t)((uint64_t)cells[row] + (uint64_t)delta);
 }
 
+void columns_touch(struct columns *c, uint32_t row)
+{
+    touch(c, row);
+}
+
 int columns_check_used(const struct columns *c, uint32_t row, const struct requests *all,
                        uint32_t n, struct kerr *err)
 {

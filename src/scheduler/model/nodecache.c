@@ -212,10 +212,13 @@ static void list_remove(struct cnode *n, struct cpod *p)
         list_set(n, hole, n->pods[end]);
 }
 
-/* Undoes list_remove(): whoever took a place gives it back. */
+/* Undoes list_remove(): whoever took a place gives it back. Where others came or went meanwhile the
+ * place may be another one, but those with terms stay first. */
 static void list_insert(struct cnode *n, struct cpod *p, uint32_t at)
 {
-    uint32_t end = list_grow(n), hole = p->affinity ? n->list.naffinity++ : at;
+    uint32_t end = list_grow(n), first = n->list.naffinity;
+    at = p->affinity ? MIN(at, first) : MIN(MAX(at, first), end);
+    uint32_t hole = p->affinity ? n->list.naffinity++ : at;
 
     if (hole < end)
         list_set(n, end, n->pods[hole]);
@@ -285,7 +288,11 @@ static void pod_drop(struct nodecache *c, struct cpod *p)
 {
     uidmap_remove(&c->pods, p->uid);
     c->assumed -= p->assumed;
-    cnode_detach(c, p);
+    if (!p->away)
+        cnode_detach(c, p);
+    else if (p->node->obj)
+        columns_touch(&c->cols, p->node->row);
+    overlay_forget(c, p);
     cpod_free(p);
 }
 
@@ -447,6 +454,10 @@ int nodecache_verify(const struct nodecache *c, struct kerr *err)
     map_foreach(&c->nodes, e) {
         const struct cnode *n = e->value;
         listed += n->list.n;
+        for (uint32_t i = 0; i < n->list.n; i++)
+            if (n->pods[i]->affinity != (i < n->list.naffinity))
+                return kerr_set(err, -EBADMSG, "node %s: pods with terms are not the first",
+                                n->name);
         if (n->obj && c->rows[n->row] != n)
             return kerr_set(err, -EBADMSG, "node %s does not own its row", n->name);
     }

@@ -25,6 +25,7 @@ struct cpod {
     uint32_t at;        /* in its node's list */
     int64_t confirm_by; /* 0: not bound yet, or confirmed */
     bool assumed, huge, affinity;
+    bool away;          /* an overlay has removed it: lists and sums are without it */
     struct cpod *spare; /* overlay.c: the next of those that were there as if */
     struct requests requests;
 };
@@ -74,6 +75,8 @@ void cnode_detach(struct nodecache *c, struct cpod *p);
 void cnode_reattach(struct nodecache *c, struct cpod *p, uint32_t at);
 
 void overlay_fini(struct nodecache *c);
+/* The pod is gone for good, wherever it was: nothing about it is to be undone. */
+void overlay_forget(struct nodecache *c, const struct cpod *p);
 /* The changes of used columns of a row once more, after its sums were made anew. */
 void overlay_use_again(struct nodecache *c, uint32_t row);
 #endif

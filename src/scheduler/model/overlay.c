@@ -62,6 +62,22 @@ static struct overlay_entry *push(struct nodecache *c, enum overlay_kind kind, u
     return e;
 }
 
+static void attach(struct nodecache *c, struct cpod *p, struct cnode *n)
+{
+    c->cols.silent = true;
+    cnode_attach(c, p, n);
+    c->cols.silent = false;
+    p->away = false;
+}
+
+static void detach(struct nodecache *c, struct cpod *p)
+{
+    c->cols.silent = true;
+    cnode_detach(c, p);
+    c->cols.silent = false;
+    p->away = true;
+}
+
 /* A pod that was here before in this overlay, with all that is known of it. */
 static struct cpod *take_spare(struct overlay *o, const struct kobj *pod)
 {
@@ -82,9 +98,7 @@ void overlay_add_pod(struct nodecache *c, uint32_t row, struct kobj *pod)
 
     p = p ? p : cpod_new(c, pod, NULL);
     push(c, OVERLAY_ADDED, row)->pod = p;
-    c->cols.silent = true;
-    cnode_attach(c, p, c->rows[row]);
-    c->cols.silent = false;
+    attach(c, p, c->rows[row]);
 }
 
 void overlay_remove_pod(struct nodecache *c, uint32_t row, const struct pod *pod)
@@ -96,32 +110,31 @@ void overlay_remove_pod(struct nodecache *c, uint32_t row, const struct pod *pod
         e->at++;
     assert(e->at < n->list.n);
     e->pod = n->pods[e->at];
-    c->cols.silent = true;
-    cnode_detach(c, e->pod);
-    c->cols.silent = false;
+    detach(c, e->pod);
 }
 
-static struct cpod *find_removed(const struct nodecache *c, const struct pod *pod)
+static struct cpod *find_removed(const struct nodecache *c, uint32_t row, const struct pod *pod)
 {
     struct cpod *p = uidmap_get(&c->pods, pod->obj.meta.uid);
 
     if (p && pod_of(p->pod) == pod)
         return p;
-    for (uint32_t i = c->overlay.n; i-- > 0;) /* it was there as if */
-        if (c->overlay.log[i].kind == OVERLAY_REMOVED && pod_of(c->overlay.log[i].pod->pod) == pod)
-            return c->overlay.log[i].pod;
+    for (uint32_t i = c->overlay.n; i-- > 0;) { /* it was there as if */
+        const struct overlay_entry *e = &c->overlay.log[i];
+        if (e->kind == OVERLAY_REMOVED && e->row == row && e->pod->away &&
+            pod_of(e->pod->pod) == pod)
+            return e->pod;
+    }
     return NULL;
 }
 
 void overlay_restore_pod(struct nodecache *c, uint32_t row, const struct pod *pod)
 {
-    struct cpod *p = find_removed(c, pod);
+    struct cpod *p = find_removed(c, row, pod);
 
-    assert(p && p->node == c->rows[row]);
+    assert(p && p->away && p->node == c->rows[row]);
     push(c, OVERLAY_RESTORED, row)->pod = p;
-    c->cols.silent = true;
-    cnode_attach(c, p, p->node);
-    c->cols.silent = false;
+    attach(c, p, p->node);
 }
 
 void overlay_use(struct nodecache *c, uint32_t row, uint32_t column, int64_t delta)
@@ -140,7 +153,7 @@ static void undo_added(struct nodecache *c, struct cpod *p)
 {
     struct overlay *o = &c->overlay;
 
-    cnode_detach(c, p);
+    detach(c, p);
     if (o->nspare == SPARE_MAX) {
         cpod_free(p);
         return;
@@ -148,6 +161,24 @@ static void undo_added(struct nodecache *c, struct cpod *p)
     p->spare = o->spare;
     o->spare = p;
     o->nspare++;
+}
+
+static void undo_removed(struct nodecache *c, struct cpod *p, uint32_t at)
+{
+    c->cols.silent = true;
+    cnode_reattach(c, p, at);
+    c->cols.silent = false;
+    p->away = false;
+}
+
+void overlay_forget(struct nodecache *c, const struct cpod *p)
+{
+    for (uint32_t i = 0; i < c->overlay.n; i++) {
+        if (c->overlay.log[i].pod != p)
+            continue;
+        c->overlay.log[i].kind = OVERLAY_VOID;
+        c->overlay.log[i].pod = NULL;
+    }
 }
 
 /* Measured for these columns: the next overlay may be about others. */
@@ -170,14 +201,13 @@ struct overlay_undone overlay_undo(struct nodecache *c)
     assert(o->n > 0);
     struct overlay_entry e = o->log[--o->n];
     struct overlay_undone u = { e.kind, e.row, e.pod ? kobj_ref(e.pod->pod) : NULL };
-    c->cols.silent = true;
     switch (e.kind) {
     case OVERLAY_ADDED: undo_added(c, e.pod); break;
-    case OVERLAY_REMOVED: cnode_reattach(c, e.pod, e.at); break;
-    case OVERLAY_RESTORED: cnode_detach(c, e.pod); break;
+    case OVERLAY_REMOVED: undo_removed(c, e.pod, e.at); break;
+    case OVERLAY_RESTORED: detach(c, e.pod); break;
     case OVERLAY_USED: columns_use(&c->cols, e.row, e.column, -e.delta); break;
+    case OVERLAY_VOID: break;
     }
-    c->cols.silent = false;
     if (--o->count[e.row] == 0)
         o->nrows--; /* the latest, since changes are undone in reverse order */
     if (o->n == 0)

@@ -6,8 +6,9 @@
  * what is left is the cache as it was, to the byte: lists, sums, generations. Rows in the log get
  * no new generation: what is kept by generation is not about them (overlay_rows()).
  *
- * While there is an overlay nothing else happens to the cache, but that a pod may be assumed and
- * forgotten again. Loop thread only; holds a reference on each pod that was added.
+ * While there is an overlay nothing else happens to the cache, but that pods may be assumed and
+ * forgotten, also those that the overlay has removed: then lists keep their members, though not
+ * their order. Loop thread only; holds a reference on each pod that was added.
  */
 #ifndef KOORD_SCHEDULER_MODEL_OVERLAY_H
 #define KOORD_SCHEDULER_MODEL_OVERLAY_H
@@ -17,7 +18,13 @@ struct kobj;
 struct nodecache;
 struct pod;
 
-enum overlay_kind { OVERLAY_ADDED, OVERLAY_REMOVED, OVERLAY_RESTORED, OVERLAY_USED };
+enum overlay_kind {
+    OVERLAY_ADDED,
+    OVERLAY_REMOVED,
+    OVERLAY_RESTORED,
+    OVERLAY_USED,
+    OVERLAY_VOID /* it was about a pod that is gone for good */
+};
 
 /* How many changes there are: 0 is the cache itself. */
 uint32_t overlay_mark(const struct nodecache *c);
