@@ -15,6 +15,8 @@
 #include "scheduler/observe/monitor.h"
 #include "scheduler/observe/times.h"
 
+enum { PLACE_TRIES = 8 }; /* nodes where plugins may refuse to reserve, an attempt */
+
 struct failure failure_of(enum ks_code code, uint32_t slot)
 {
     uint64_t bit = UINT64_C(1) << slot;
@@ -38,40 +40,84 @@ static int assume(struct scheduler *s, struct attempt *a, uint32_t row, const ch
     return notify_assume(s, a->obj, node, resized ? &a->pod.requests : NULL, err);
 }
 
-/* Reserved for and bound to the node from here on, in our mind. */
-static void place(struct scheduler *s, struct splan *plan, struct attempt *a, uint32_t row)
+/* Where plugins refused to reserve, and why. */
+struct refusals {
+    struct tally *reasons;
+    uint32_t n;
+    struct failure sum;
+};
+
+/* A refusal is no error: another row may do. */
+static bool reserve(struct scheduler *s, struct splan *plan, struct attempt *a, uint32_t row,
+                    struct refusals *r, struct strbuf *error)
+{
+    struct ks_texts why = { .arena = s->arena };
+    enum ks_code code = KS_SUCCESS;
+
+    a->stopwatch = times_resume(plan->times);
+    int slot = attempt_reserve(a, row, &code, &why);
+    stopwatch_point(a->stopwatch, LAP_RESERVE, code);
+    if (slot < 0)
+        return true;
+    notify_forget(s, a->obj);
+    struct failure f = failure_of(code, (uint32_t)slot);
+    if (f.error)
+        strbuf_appendf(error, "running Reserve plugin \"%s\": %s",
+                       a->profile->slots[slot].plugin->name, ks_texts_join(&why));
+    for (uint32_t i = 0; i < why.n; i++)
+        tally_add(r->reasons, why.items[i], 1);
+    r->n++;
+    r->sum.rejectors |= f.rejectors;
+    r->sum.pending |= f.pending;
+    attempt_refuse(a, row);
+    return false;
+}
+
+/* The pod is reserved on the row: true, or it is not and `error` may say why there is no point in
+ * trying others. */
+static bool take_row(struct scheduler *s, struct splan *plan, struct attempt *a, uint32_t row,
+                     struct refusals *r, struct strbuf *error)
 {
     const char *node = nodecache_row_name(s->cache, row);
-    struct ks_texts why = { .arena = s->arena };
+    struct ks_pod pod = a->pod;
     struct kerr err = { 0 };
-    enum ks_code code;
 
     KLOG_I(4, "Chose node", KV_S("pod", LOG_KEY(a->obj)), KV_S("node", node));
     if (s->resize_pods)
         a->stopwatch = times_resume(plan->times);
     if (assume(s, a, row, node, &err) < 0) {
-        attempt_end(a);
-        cycle_failed(s, plan, a->obj, &(struct failure){ .error = true, .message = err.text });
-        return;
+        strbuf_append(error, err.text);
+        return false;
     }
-    a->stopwatch = times_resume(plan->times);
-    int slot = attempt_reserve(a, row, &code, &why);
-    stopwatch_point(a->stopwatch, LAP_RESERVE, slot < 0 ? KS_SUCCESS : code);
-    attempt_end(a);
-    if (slot < 0) {
-        binding_start(s, plan, a->obj, node);
-        return;
-    }
+    bool taken = reserve(s, plan, a, row, r, error);
+    a->pod = pod; /* as it was before it was resized for this node */
+    return taken;
+}
+
+/* Reserved for and bound to a node from here on, in our mind: the best, or when plugins refuse to
+ * reserve there, one of the next best. */
+static void place(struct scheduler *s, struct splan *plan, struct attempt *a)
+{
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
-    notify_forget(s, a->obj);
-    struct failure f = failure_of(code, (uint32_t)slot);
-    if (f.error)
-        strbuf_appendf(&text, "running Reserve plugin \"%s\": %s",
-                       a->profile->slots[slot].plugin->name, ks_texts_join(&why));
+    struct refusals r = { .reasons = tally_new(s->arena) };
+    bool taken = false;
+    uint32_t row = 0;
+
+    while (!taken && text.len == 0 && a->feasible && r.n < PLACE_TRIES) {
+        row = attempt_pick(a, s->loop);
+        taken = take_row(s, plan, a, row, &r, &text);
+    }
+    attempt_end(a);
+    if (taken) {
+        binding_start(s, plan, a->obj, nodecache_row_name(s->cache, row));
+        return;
+    }
+    if (text.len)
+        r.sum = (struct failure){ .error = true };
     else
-        tally_one_node(&why, &text);
-    f.message = strbuf_str(&text);
-    cycle_failed(s, plan, a->obj, &f);
+        tally_format(r.reasons, r.n, &text);
+    r.sum.message = strbuf_str(&text);
+    cycle_failed(s, plan, a->obj, &r.sum);
 }
 
 void cycle_outcome(struct scheduler *s, struct splan *plan, struct kobj *pod,
@@ -213,7 +259,7 @@ void cycle_try(struct scheduler *s, struct splan *plan, struct kobj *pod,
     if (s->debug_filters)
         debug_log_filters(&a);
     if (a.feasible)
-        place(s, plan, &a, attempt_pick(&a, s->loop));
+        place(s, plan, &a);
     else
         nowhere(s, plan, &a);
     times_end(plan->times);

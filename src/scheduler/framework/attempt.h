@@ -60,6 +60,7 @@ struct attempt {
     const struct attempt_opinion **opinion; /* by row, when there is advice */
     bool nominated_first, nominated_once;
     bool nominated_fits; /* then: it fits there, and is tried nowhere else */
+    bool found_one;      /* a plugin named the one row */
     struct attempt_trial *trial;
     /* rows as if, for the whole attempt and within it */
     struct ks_overlay {
@@ -125,6 +126,8 @@ int attempt_score(struct attempt *a);
 int attempt_compare(const struct attempt *a, const struct attempt *b, struct kerr *err);
 /* A random one among the best candidates. */
 uint32_t attempt_pick(const struct attempt *a, struct loop *l);
+/* A candidate that was picked is none any more. */
+void attempt_refuse(struct attempt *a, uint32_t row);
 /* Plugins may change what the pod asks for on this row; *ret_changed: one did, and a->pod says
  * what. The slot that failed, with all reservations undone, or -1. */
 int attempt_resize(struct attempt *a, uint32_t row, bool *ret_changed, struct ks_texts *why);

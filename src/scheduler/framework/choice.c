@@ -88,6 +88,14 @@ uint32_t attempt_pick(const struct attempt *a, struct loop *l)
             return i;
 }
 
+void attempt_refuse(struct attempt *a, uint32_t row)
+{
+    attempt_own_verdicts(a);
+    assert(a->by[row] == 0);
+    a->by[row] = ATTEMPT_LEFT_OUT;
+    a->feasible--;
+}
+
 /* ---- before it is bound ---------------------------------------------------------------------- */
 
 /* Undone are all reservations, as upstream: also of those that came after, or were not asked. */
@@ -96,8 +104,20 @@ static void undo(struct attempt *a, uint32_t row)
     profile_unreserve(a->profile, a->pod.pod, nodecache_row_name(a->cache, row), a->stopwatch);
 }
 
+/* What they change must not be seen where it was not meant for. */
+static void own_requests(struct attempt *a)
+{
+    struct requests *r = &a->pod.requests;
+    struct ks_request *more = arena_newn0(a->arena, r->nmore, struct ks_request);
+
+    if (r->nmore)
+        memcpy(more, r->more, r->nmore * sizeof *more);
+    r->more = more;
+}
+
 int attempt_resize(struct attempt *a, uint32_t row, bool *ret_changed, struct ks_texts *why)
 {
+    own_requests(a);
     for (uint32_t i = 0; i < a->profile->n; i++) {
         const struct profile_slot *s = &a->profile->slots[i];
         if (!s->plugin->resize)

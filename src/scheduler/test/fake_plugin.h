@@ -10,9 +10,11 @@
 static struct fake_plugin {
     struct ks_env env;
     enum ks_code reserve, permit, flight, pre_bind; /* what it says */
-    const char *holds;   /* the only pod that needs a permit; NULL: all do */
-    nsec_t wait;         /* for a permit */
-    const char *more;    /* a second reason */
+    const char
+        *refuses;      /* the only nodes where reserve() says so, with blanks between; NULL: all */
+    const char *holds; /* the only pod that needs a permit; NULL: all do */
+    nsec_t wait;       /* for a permit */
+    const char *more;  /* a second reason */
     bool rejects_undone; /* who is undone is rejected once more, as a gang does with all of it */
     void (*before_write)(void);
     struct ks_bind *asked; /* pre_bind said KS_WAIT */
@@ -38,10 +40,12 @@ static void fake_destroy(void *self)
 static enum ks_code fake_reserve(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                                  uint32_t row, struct ks_texts *why)
 {
-    (void)self, (void)c, (void)p, (void)row;
+    const char *node = c->nodes->node[row]->obj.meta.name;
+
+    (void)self, (void)p;
     ks_texts_add(why, "no handle");
     fake.reserved++;
-    return fake.reserve;
+    return fake.refuses && !strstr(fake.refuses, node) ? KS_SUCCESS : fake.reserve;
 }
 
 static void fake_unreserve(void *self, const struct pod *p, const char *node)
