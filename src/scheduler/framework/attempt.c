@@ -378,15 +378,13 @@ struct ks_pod *ks_overlay_pod(struct ks_overlay *o)
  * found anew. */
 static void transform(struct attempt *a)
 {
-    const struct profile_point *point = &a->profile->points[KS_POINT_PRE_FILTER];
+    const struct profile_point *point = &a->profile->extras[PROFILE_TRANSFORM];
 
     a->overlay->of = a;
     for (uint32_t i = 0; i < point->n && a->code == KS_SUCCESS; i++) {
         uint32_t slot = point->slots[i];
         const struct profile_slot *s = &a->profile->slots[slot];
         struct ks_texts why = { .arena = a->arena };
-        if (!s->plugin->transform)
-            continue;
         enum ks_code code = s->plugin->transform(s->self, &a->cycle, &a->pod, a->overlay, &why);
         stopwatch_plugin(a->stopwatch, LAP_BEFORE_PRE_FILTER, slot, code);
         if (code != KS_SUCCESS && code != KS_SKIP)
@@ -400,15 +398,13 @@ static void transform(struct attempt *a)
 
 static void after_pre_filter(struct attempt *a)
 {
-    const struct profile_point *point = &a->profile->points[KS_POINT_PRE_FILTER];
+    const struct profile_point *point = &a->profile->extras[PROFILE_AFTER_PRE_FILTER];
 
     for (uint32_t i = 0; i < point->n && a->code == KS_SUCCESS; i++) {
         uint32_t slot = point->slots[i];
         const struct profile_slot *s = &a->profile->slots[slot];
         struct ks_texts why = { .arena = a->arena };
         struct ks_only only = { 0 };
-        if (!s->plugin->after_pre_filter)
-            continue;
         a->cycle.state = a->state[slot];
         enum ks_code code = s->plugin->after_pre_filter(s->self, &a->cycle, &a->pod, &only, &why);
         stopwatch_plugin(a->stopwatch, LAP_AFTER_PRE_FILTER, slot, code);
@@ -417,6 +413,42 @@ static void after_pre_filter(struct attempt *a)
         else if (code != KS_SUCCESS && code != KS_SKIP)
             reject_all(a, code, code == KS_ERROR ? 0 : UINT64_C(1) << slot, ks_texts_join(&why));
     }
+}
+
+static void find_one_refused(struct attempt *a, uint32_t slot, enum ks_code code,
+                             const struct ks_texts *why)
+{
+    const struct objmeta *m = &a->obj->meta;
+
+    if (code == KS_SUCCESS)
+        reject_all(a, KS_ERROR, 0,
+                   arena_printf(a->arena,
+                                "FindOneNodePlugin \"%s\" succeeded but produced no node for pod "
+                                "%s/%s",
+                                a->profile->slots[slot].plugin->name, m->ns, m->name));
+    else
+        reject_all(a, code, code == KS_ERROR ? 0 : UINT64_C(1) << slot, ks_texts_join(why));
+}
+
+/* A plugin may know the one row; the first of them is asked. */
+static void find_one(struct attempt *a)
+{
+    const struct profile_point *point = &a->profile->extras[PROFILE_FIND_ONE];
+
+    if (point->n == 0 || a->code != KS_SUCCESS)
+        return;
+    uint32_t slot = point->slots[0], *row = arena_new0(a->arena, uint32_t);
+    const struct profile_slot *s = &a->profile->slots[slot];
+    struct ks_texts why = { .arena = a->arena };
+    *row = KS_NO_ROW;
+    a->cycle.state = a->state[slot];
+    enum ks_code code = s->plugin->find_one(s->self, a, row, &why);
+    stopwatch_plugin(a->stopwatch, LAP_FIND_ONE, slot, code);
+    a->found_one = code == KS_SUCCESS && *row < a->n;
+    if (a->found_one)
+        (void)narrow(a, slot, &(struct ks_only){ row, 1, true });
+    else if (code != KS_SKIP)
+        find_one_refused(a, slot, code, &why);
 }
 
 static bool may_have(const struct attempt *a, uint32_t row)
@@ -443,23 +475,21 @@ static bool take_alone(struct attempt *a, uint32_t row)
 /* The first of the rows a plugin prefers that passes all filters is the only candidate. */
 static void prefer(struct attempt *a)
 {
-    const struct profile_point *point = &a->profile->points[KS_POINT_PRE_FILTER];
+    const struct profile_point *point = &a->profile->extras[PROFILE_PREFER];
+    const uint32_t *rows = NULL;
 
-    for (uint32_t i = 0; i < point->n; i++) {
-        uint32_t slot = point->slots[i];
-        const struct profile_slot *s = &a->profile->slots[slot];
-        const uint32_t *rows = NULL;
-        if (!s->plugin->prefer)
+    if (point->n == 0)
+        return;
+    uint32_t slot = point->slots[0];
+    const struct profile_slot *s = &a->profile->slots[slot];
+    a->cycle.state = a->state[slot];
+    uint32_t n = s->plugin->prefer(s->self, &a->cycle, &a->pod, &rows);
+    stopwatch_plugin(a->stopwatch, LAP_PREFER, slot, n ? KS_SUCCESS : KS_SKIP);
+    for (uint32_t k = 0; k < n; k++) {
+        if (!take_alone(a, rows[k]))
             continue;
-        a->cycle.state = a->state[slot];
-        uint32_t n = s->plugin->prefer(s->self, &a->cycle, &a->pod, &rows);
-        stopwatch_plugin(a->stopwatch, LAP_PREFER, slot, n ? KS_SUCCESS : KS_SKIP);
-        for (uint32_t k = 0; k < n; k++)
-            if (take_alone(a, rows[k])) {
-                (void)leave_out(a, slot);
-                break;
-            }
-        return; /* the first provider only */
+        (void)leave_out(a, slot);
+        return;
     }
 }
 
@@ -493,8 +523,9 @@ void attempt_filter(struct attempt *a)
     stopwatch_plugin(a->stopwatch, LAP_NOBODY, 0, KS_SUCCESS);
     if (a->code == KS_SUCCESS && pre_filter(a))
         after_pre_filter(a);
-    stopwatch_point(a->stopwatch, LAP_PRE_FILTER, a->code);
     attempt_follow(a);
+    find_one(a);
+    stopwatch_point(a->stopwatch, LAP_PRE_FILTER, a->code);
     if (a->code != KS_SUCCESS) {
         reject_rows(a);
         if (a->shape)
@@ -504,7 +535,7 @@ void attempt_filter(struct attempt *a)
     uint8_t *said = arena_zalloc(a->arena, a->n);
     if (a->nominated_first)
         try_nominated(a);
-    if (!a->nominated_fits)
+    if (!a->nominated_fits && !a->found_one)
         prefer(a);
     if (a->only.set) {
         if (a->shape)

@@ -17,6 +17,7 @@
 #include "json/schema.h"
 
 struct arena;
+struct attempt;
 struct gates;
 struct kind;
 struct kobj;
@@ -363,7 +364,7 @@ struct ks_plugin {
 
     /* ---- what koord-scheduler adds (scheduler-core 10) ---- */
 
-    /* The next three are asked where the plugin is enabled as a pre_filter, in that order.
+    /* The next four are asked where the plugin is enabled as a pre_filter, in that order.
      *
      * Before pre_filter: may change rows for this attempt (reserved room given back to its owner)
      * and the pod itself, both through the overlay. KS_SKIP: nothing to do. */
@@ -372,8 +373,14 @@ struct ks_plugin {
     /* After all pre_filters: may narrow the rows further. KS_SKIP: nothing to say. */
     enum ks_code (*after_pre_filter)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                                      struct ks_only *only, struct ks_texts *why);
-    /* Rows to try first, in this order: the first that passes all filters is taken. Only the first
-     * plugin with this member is asked. */
+    /* The one row for the pod, found in another way than by filters and scores over all of them:
+     * for instance by a plan for all pods of a job. The filters still judge it; the other rows are
+     * left out. KS_SKIP: the usual way. KS_SUCCESS without a row is an error; anything else rejects
+     * the pod. Only the first plugin with this member is asked. */
+    enum ks_code (*find_one)(void *self, struct attempt *a, uint32_t *ret_row,
+                             struct ks_texts *why);
+    /* Rows to try first, in this order: the first that passes all filters is taken; none does: the
+     * usual way. Only the first plugin with this member is asked, when nobody found the one row. */
     uint32_t (*prefer)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                        const uint32_t **ret_rows);
     /* After the choice, with the gate ResizePod: what the pod shall ask for on this node.

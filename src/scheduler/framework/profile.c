@@ -261,6 +261,34 @@ static void note_reads(struct profile *p, const struct ks_env *env)
     }
 }
 
+static bool has_extra(const struct ks_plugin *pl, enum profile_extra extra)
+{
+    switch (extra) {
+    case PROFILE_TRANSFORM: return pl->transform;
+    case PROFILE_AFTER_PRE_FILTER: return pl->after_pre_filter;
+    case PROFILE_FIND_ONE: return pl->find_one;
+    case PROFILE_PREFER: return pl->prefer;
+    case PROFILE_EXTRAS: break;
+    }
+    return false;
+}
+
+static void note_extras(struct profile *p)
+{
+    const struct profile_point *from = &p->points[KS_POINT_PRE_FILTER];
+
+    for (int extra = 0; extra < PROFILE_EXTRAS; extra++) {
+        struct profile_point *to = &p->extras[extra];
+        for (uint32_t i = 0; i < from->n; i++) {
+            uint8_t slot = from->slots[i];
+            if (!has_extra(p->slots[slot].plugin, (enum profile_extra)extra))
+                continue;
+            to->slots[to->n++] = slot;
+            to->set |= UINT64_C(1) << slot;
+        }
+    }
+}
+
 struct profile *profile_new(const struct profile_config *c, const struct ks_registered *table,
                             const struct ks_env *env, struct kerr *err)
 {
@@ -279,6 +307,7 @@ struct profile *profile_new(const struct profile_config *c, const struct ks_regi
     if (check_whole(p, err) < 0 || create_plugins(p, own, err) < 0)
         return NULL;
     note_reads(p, env);
+    note_extras(p);
     return take(p);
 }
 

@@ -50,6 +50,14 @@ struct profile_config { /* everything is borrowed, and needed only by profile_ne
 struct profile_config profile_config_default(const struct ks_registered *table,
                                              const char *scheduler_name, struct arena *a);
 
+/* Koordinator's extension points, where plugins of KS_POINT_PRE_FILTER take part. */
+enum profile_extra {
+    PROFILE_TRANSFORM,
+    PROFILE_AFTER_PRE_FILTER,
+    PROFILE_FIND_ONE,
+    PROFILE_PREFER,
+    PROFILE_EXTRAS
+};
 /* One slot more is for extenders (extender/): they stand outside and hear of every event. */
 enum { PROFILES_MAX = 8 }; /* in force at a time */
 enum { PROFILE_PLUGINS_MAX = 63, PROFILE_EXTENDER = PROFILE_PLUGINS_MAX };
@@ -79,7 +87,7 @@ struct profile {
         uint8_t slots[PROFILE_PLUGINS_MAX];
         uint32_t n;
         uint64_t set;
-    } points[KS_POINTS];
+    } points[KS_POINTS], extras[PROFILE_EXTRAS];
 };
 
 struct profile *profile_new(const struct profile_config *c, const struct ks_registered *table,

@@ -16,6 +16,7 @@ enum lap { /* whose time it was; the order of an attempt */
            LAP_BEFORE_PRE_FILTER,
            LAP_PRE_FILTER,
            LAP_AFTER_PRE_FILTER,
+           LAP_FIND_ONE,
            LAP_PREFER,
            LAP_FILTER,
            LAP_POST_FILTER,

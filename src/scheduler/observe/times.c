@@ -15,6 +15,7 @@ static const char *const lap_names[LAPS] = {
     [LAP_BEFORE_PRE_FILTER] = "BeforePreFilter",
     [LAP_PRE_FILTER] = "PreFilter",
     [LAP_AFTER_PRE_FILTER] = "AfterPreFilter",
+    [LAP_FIND_ONE] = "FindOneNodePlugin",
     [LAP_PREFER] = "PreferNodesPlugin",
     [LAP_FILTER] = "Filter",
     [LAP_POST_FILTER] = "PostFilter",
@@ -37,6 +38,7 @@ static enum lap point_of(enum lap l)
     switch (l) {
     case LAP_BEFORE_PRE_FILTER:
     case LAP_AFTER_PRE_FILTER:
+    case LAP_FIND_ONE:
     case LAP_PREFER: return LAP_PRE_FILTER;
     case LAP_NORMALIZE: return LAP_SCORE;
     case LAP_AFTER_POST_FILTER: return LAP_POST_FILTER;

@@ -11,9 +11,11 @@ static struct voice {
     const char *names; /* of nodes to which it narrows the attempt, with blanks between; NULL: no */
     const char *after; /* the same, after all pre_filters */
     const char *prefers;
-    const char *fills; /* a node that is taken to have no room left */
-    uint8_t why;       /* of every row; 1: unschedulable, 2: pending */
-    bool company;      /* only where pods are */
+    enum ks_code finds; /* KS_SKIP: nothing */
+    const char *one;    /* with a success: this node; NULL: none */
+    const char *fills;  /* a node that is taken to have no room left */
+    uint8_t why;        /* of every row; 1: unschedulable, 2: pending */
+    bool company;       /* only where pods are */
     int64_t score;
     int transformed, asked;
 } first, second;
@@ -86,6 +88,18 @@ static uint32_t voice_prefer(void *self, const struct ks_cycle *c, const struct 
     return n;
 }
 
+static enum ks_code voice_find_one(void *self, struct attempt *a, uint32_t *ret_row,
+                                   struct ks_texts *why)
+{
+    const struct voice *v = self;
+
+    if (v->finds != KS_SKIP)
+        ks_texts_add(why, "no place for all");
+    if (v->finds == KS_SUCCESS && v->one)
+        *ret_row = ks_row_of(a->cycle.nodes, v->one);
+    return v->finds;
+}
+
 static void voice_filter(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                          struct ks_span s, const uint8_t *skip, uint8_t *restrict why)
 {
@@ -130,7 +144,7 @@ static const struct ks_reason reasons[] = {
         .abi = KS_PLUGIN_ABI, .size = sizeof(struct ks_plugin), .name = (title), .reuse = (how), \
         .reasons = reasons, .create = (from), .pre_filter = voice_pre_filter,                    \
         .filter = voice_filter, .score = voice_score, .transform = voice_transform,              \
-        .after_pre_filter = voice_after, .prefer = voice_prefer,                                 \
+        .after_pre_filter = voice_after, .find_one = voice_find_one, .prefer = voice_prefer,     \
     }
 static const struct ks_plugin alto = VOICE("Alto", KS_REUSE_LOCAL, create_first);
 static const struct ks_plugin bass = VOICE("Bass", KS_REUSE_GLOBAL, create_second);
@@ -152,7 +166,7 @@ static void start(struct plugin_fixture *f, void **state)
 {
     static const char *const nodes[] = { "a", "b", "c" };
 
-    first = second = (struct voice){ .pre_filter = KS_SUCCESS };
+    first = second = (struct voice){ .pre_filter = KS_SUCCESS, .finds = KS_SKIP };
     fixture_init_with(f, state, plugins, NULL);
     for (size_t i = 0; i < ARRAY_LEN(nodes); i++)
         fixture_node(f, arena_printf(f->base->arena,
@@ -314,7 +328,75 @@ static void test_a_preferred_node_must_do(void **state)
     assert_true(fixture_fits(&f, "a"));
 }
 
-static void test_columns_may_be_replaced(void **state)
+static void test_a_plugin_finds_the_one_node(void **state)
+{
+    CLEANUP(fixture_fini) struct plugin_fixture f;
+
+    start(&f, state);
+    second.finds = KS_SUCCESS;
+    second.one = "b";
+    first.finds = KS_ERROR; /* who is asked second is not asked */
+    second.prefers = "c";   /* nor is what it would like */
+    fixture_try(&f, POD);
+    assert_int_equal(f.a.feasible, 1);
+    assert_true(fixture_fits(&f, "b"));
+    assert_true(f.a.narrowed == slot(&f, "Bass"));
+    first.why = 1; /* the filters have a say */
+    fixture_try(&f, POD);
+    assert_string_equal(fixture_message(&f), "0/3 nodes are available: 1 busy, 2 node(s) didn't "
+                                             "satisfy plugin(s) [Bass].");
+    first.why = 0;
+    first.names = "a";
+    fixture_try(&f, POD);
+    assert_int_equal(f.a.code, KS_UNRESOLVABLE);
+    assert_string_equal(fixture_message(&f),
+                        "0/3 nodes are available: node(s) didn't satisfy plugin(s) [Alto Bass] "
+                        "simultaneously.");
+}
+
+/* Room that was made for the pod elsewhere does not count against it. */
+static void test_the_one_node_comes_before_a_nominated_one(void **state)
+{
+    CLEANUP(fixture_fini) struct plugin_fixture f;
+
+    start(&f, state);
+    f.nominated_first = true;
+    fixture_nominate(&f, "{'metadata':{'name':'p','namespace':'ns','uid':'p'},"
+                         "'status':{'nominatedNodeName':'a'}}");
+    second.finds = KS_SUCCESS;
+    second.one = "b";
+    fixture_try(&f, POD);
+    assert_true(fixture_fits(&f, "b"));
+    second.one = "a";
+    fixture_try(&f, POD);
+    assert_true(f.a.nominated_fits && fixture_fits(&f, "a"));
+    second.finds = KS_SKIP;
+    second.prefers = "c";
+    fixture_try(&f, POD);
+    assert_true(fixture_fits(&f, "a"));
+}
+
+static void test_a_plugin_finds_no_node(void **state)
+{
+    CLEANUP(fixture_fini) struct plugin_fixture f;
+
+    start(&f, state);
+    second.finds = KS_SUCCESS;
+    fixture_try(&f, POD);
+    assert_int_equal(f.a.code, KS_ERROR);
+    assert_string_equal(f.a.text, "FindOneNodePlugin \"Bass\" succeeded but produced no node for "
+                                  "pod ns/p");
+    second.finds = KS_UNSCHEDULABLE;
+    fixture_try(&f, POD);
+    assert_int_equal(f.a.code, KS_UNSCHEDULABLE);
+    assert_true(f.a.rejectors == slot(&f, "Bass"));
+    assert_string_equal(fixture_message(&f), "0/3 nodes are available: no place for all.");
+    second.finds = KS_SKIP; /* the usual way, and what is known of equal pods is right */
+    fixture_try(&f, POD);
+    assert_int_equal(f.a.feasible, 3);
+}
+
+static void test_rows_may_be_changed(void **state)
 {
     CLEANUP(fixture_fini) struct plugin_fixture f;
 
@@ -430,7 +512,10 @@ int main(int argc, char **argv)
         FIXTURE_TEST(test_who_waits_for_another_is_told_apart),
         FIXTURE_TEST(test_a_nominated_node_that_does_not_fit_counts_too),
         FIXTURE_TEST(test_a_preferred_node_must_do),
-        FIXTURE_TEST(test_columns_may_be_replaced),
+        FIXTURE_TEST(test_a_plugin_finds_the_one_node),
+        FIXTURE_TEST(test_the_one_node_comes_before_a_nominated_one),
+        FIXTURE_TEST(test_a_plugin_finds_no_node),
+        FIXTURE_TEST(test_rows_may_be_changed),
         FIXTURE_TEST(test_who_is_not_enabled_is_not_heard),
         FIXTURE_TEST(test_scores_out_of_range),
         FIXTURE_TEST(test_who_names_no_events_hears_all),
