@@ -227,7 +227,7 @@ void columns_use(struct columns *c, uint32_t row, uint32_t column, int64_t delta
     cells[row] = (int64_t)((uint64_t)cells[row] + (uint64_t)delta);
 }
 
-void columns_touch(struct columns *c, uint32_t row)
+void columns_touch_pods(struct columns *c, uint32_t row)
 {
     touch(c, row);
 }

@@ -35,7 +35,7 @@ void columns_set_pods(struct columns *c, uint32_t row, struct ks_podlist pods); 
 /* KS_USED_MCPU_NZ and KS_USED_MEMORY_NZ are columns too. Exactly undone by the opposite. */
 void columns_use(struct columns *c, uint32_t row, uint32_t column, int64_t delta);
 void columns_add(struct columns *c, uint32_t row, const struct requests *r, int sign);
-void columns_touch(struct columns *c, uint32_t row); /* a new generation */
+void columns_touch_pods(struct columns *c, uint32_t row); /* a new generation */
 int columns_check_used(const struct columns *c, uint32_t row, const struct requests *all,
                        uint32_t n, struct kerr *err);
 #endif

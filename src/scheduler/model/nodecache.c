@@ -291,7 +291,7 @@ static void pod_drop(struct nodecache *c, struct cpod *p)
     if (!p->away)
         cnode_detach(c, p);
     else if (p->node->obj)
-        columns_touch(&c->cols, p->node->row);
+        columns_touch_pods(&c->cols, p->node->row);
     overlay_forget(c, p);
     cpod_free(p);
 }

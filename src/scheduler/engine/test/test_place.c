@@ -63,7 +63,7 @@ static void start(struct engine_fixture *b, int nodes)
         (void)snprintf(name, sizeof name, "n%d", i % 100);
         engine_node(b, name, 1000 * (i + 1), 4096, 10, "");
     }
-    rig_run(&b->rig, SEC);
+    client_fixture_run(&b->client, SEC);
 }
 
 static void test_the_next_best_node_is_tried(void **state)
@@ -75,7 +75,7 @@ static void test_the_next_best_node_is_tried(void **state)
     fake.reserve = KS_UNSCHEDULABLE;
     fake.refuses = "n3 n2";
     engine_pod(&b, "p", 500, 100, "");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_node_of(&b, "p"), "n1");
     assert_int_equal(scheduler_stats(b.s).attempts, 1);
     assert_int_equal(scheduler_stats(b.s).failed, 0);
@@ -85,7 +85,7 @@ static void test_the_next_best_node_is_tried(void **state)
     engine_verify(&b);
     fake.refuses = ""; /* what was refused then is not remembered */
     engine_pod(&b, "q", 500, 100, "");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_node_of(&b, "q"), "n3");
 }
 
@@ -97,17 +97,17 @@ static void test_all_of_few_refuse(void **state)
     start(&b, 3);
     fake.reserve = KS_UNSCHEDULABLE;
     engine_pod(&b, "p", 500, 100, "");
-    rig_run(&b.rig, 500 * NSEC_PER_MSEC);
+    client_fixture_run(&b.client, 500 * NSEC_PER_MSEC);
     assert_int_equal(fake.reserved, 3);
     assert_int_equal(fake.unreserved, 3);
     assert_string_equal(engine_condition(&b, "p", "reason"), "Unschedulable");
     assert_string_equal(engine_condition(&b, "p", "message"),
                         "0/3 nodes are available: 3 no handle.");
-    rig_run(&b.rig, 60 * SEC);
+    client_fixture_run(&b.client, 60 * SEC);
     assert_int_equal(scheduler_stats(b.s).attempts, 1); /* it waits for what the plugin names */
     fake.reserve = KS_SUCCESS;
     engine_node(&b, "new", 1000, 4096, 10, "");
-    rig_run(&b.rig, 15 * SEC);
+    client_fixture_run(&b.client, 15 * SEC);
     assert_int_equal(*engine_node_of(&b, "p"), 'n');
     engine_verify(&b);
 }
@@ -120,7 +120,7 @@ static void test_no_more_than_eight(void **state)
     start(&b, 12);
     fake.reserve = KS_UNSCHEDULABLE;
     engine_pod(&b, "p", 500, 100, "");
-    rig_run(&b.rig, 500 * NSEC_PER_MSEC);
+    client_fixture_run(&b.client, 500 * NSEC_PER_MSEC);
     assert_int_equal(fake.reserved, 8);
     assert_string_equal(engine_condition(&b, "p", "message"),
                         "0/8 nodes are available: 8 no handle.");
@@ -135,7 +135,7 @@ static void test_an_error_ends_the_attempt(void **state)
     start(&b, 4);
     fake.reserve = KS_ERROR;
     engine_pod(&b, "p", 500, 100, "");
-    rig_run(&b.rig, 500 * NSEC_PER_MSEC);
+    client_fixture_run(&b.client, 500 * NSEC_PER_MSEC);
     assert_int_equal(fake.reserved, 1);
     assert_int_equal(fake.unreserved, 1);
     assert_int_equal(scheduler_stats(b.s).errors, 1);
@@ -159,7 +159,7 @@ static void test_a_size_is_for_one_node(void **state)
     fake.refuses = "n1";
     fake.permit = KS_WAIT;
     engine_pod(&b, "p", 500, 100, "");
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(tailor.seen_on, "n0");
     assert_int_equal(tailor.seen, 500);
     assert_int_equal(scheduler_stats(b.s).waiting, 1);
@@ -167,7 +167,7 @@ static void test_a_size_is_for_one_node(void **state)
     engine_pod(&b, "q", 500, 100, ",\"nodeName\":\"n0\""); /* there is room for it */
     engine_pod(&b, "r", 500, 100, "");
     fake.refuses = "";
-    rig_run(&b.rig, SEC);
+    client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_node_of(&b, "r"), "n1");
     assert_int_equal(tailor.seen, 900);
     engine_verify(&b);
