@@ -331,7 +331,8 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_days_in_a_rough_cluster) };
 
-    hash_set_key(1, 2); /* the same run each time: the order of maps decides who draws which fault */
+    hash_set_key(1,
+                 2); /* the same run each time: the order of maps decides who draws which fault */
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
