@@ -176,8 +176,7 @@ const char *auth_header(struct auth *a)
     return a->header;
 }
 
-/* ---- the exec plugin
- * ------------------------------------------------------------------------------ */
+/* ---- the exec plugin ------------------------------------------------------------------------- */
 
 static void run_free(struct plugin_run *r)
 {

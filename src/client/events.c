@@ -248,8 +248,7 @@ static void pump(struct loop *l, void *arg)
     }
 }
 
-/* ---- making the objects
- * -------------------------------------------------------------------------- */
+/* ---- making the objects ---------------------------------------------------------------------- */
 
 struct event {
     const struct event_about *about;
@@ -376,8 +375,7 @@ static void enqueue(struct recorder *r, const struct event *e)
     pump_soon(r);
 }
 
-/* ---- correlation
- * ---------------------------------------------------------------------------------- */
+/* ---- correlation ----------------------------------------------------------------------------- */
 
 static bool is_spam(struct recorder *r, const char *source_key, nsec_t now)
 {
@@ -506,8 +504,7 @@ void recorder_event_on(struct recorder *r, const struct kobj *obj, bool warning,
     vrecord(r, &a, warning, reason, action, strbuf_str(&text));
 }
 
-/* ---- life
- * ------------------------------------------------------------------------------------------ */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 struct recorder *recorder_new(struct kube *k, const struct recorder_opts *o)
 {

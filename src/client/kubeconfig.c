@@ -388,8 +388,7 @@ int kube_config_parse(const char *text, size_t n, const char *dir, const char *c
     return r;
 }
 
-/* ---- where configuration comes from
- * -------------------------------------------------------------- */
+/* ---- where configuration comes from ---------------------------------------------------------- */
 
 static const char *dir_of(const char *path, struct arena *a)
 {

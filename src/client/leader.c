@@ -162,8 +162,7 @@ static bool is_ours(const struct leader *ld)
     return ld->seen.holder && streq(ld->seen.holder, ld->identity);
 }
 
-/* ---- one round: read, judge, write
- * --------------------------------------------------------------- */
+/* ---- one round: read, judge, write ----------------------------------------------------------- */
 
 static bool is_too_late(const struct leader *ld)
 {

@@ -138,8 +138,7 @@ static void send_one(struct fixture *b, enum act what)
     b->n++;
 }
 
-/* ---- the server: the first two connections get the bytes, later ones are refused
- * ----------------- */
+/* ---- the server: the first two connections get the bytes, later ones are refused ------------- */
 
 static void peer_data(void *arg, const char *p, size_t n)
 {

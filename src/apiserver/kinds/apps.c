@@ -6,8 +6,7 @@
 
 static const char *const only_always[] = { "Always", NULL };
 
-/* ---- shared
- * ----------------------------------------------------------------------------------------- */
+/* ---- shared ---------------------------------------------------------------------------------- */
 
 /* false: no pod can be asked whether the selector selects it. */
 static bool check_selector(struct check *c, const struct kj_val *spec, const char *kind)
@@ -95,8 +94,7 @@ static void scale_subresource(struct apiserver *s, struct api_call *c)
     api_scale(c, &paths);
 }
 
-/* ---- deployments
- * ------------------------------------------------------------------------------------ */
+/* ---- deployments ----------------------------------------------------------------------------- */
 
 static void deployment_set_defaults(struct kj_mdoc *d, struct kj_mval *obj)
 {
@@ -174,8 +172,7 @@ const struct res_strategy deployment_strategy = { .set_defaults = deployment_set
                                                   .validate = deployment_validate,
                                                   .subresource = scale_subresource };
 
-/* ---- replica sets and replication controllers
- * -------------------------------------------------------- */
+/* ---- replica sets and replication controllers ------------------------------------------------ */
 
 PREPARE_STATUS(replicaset_prepare, "apps", "ReplicaSet")
 
@@ -263,8 +260,7 @@ const struct res_strategy rc_strategy = { .set_defaults = rc_set_defaults,
                                           .field = replicas_field,
                                           .subresource = scale_subresource };
 
-/* ---- stateful sets
- * ----------------------------------------------------------------------------------- */
+/* ---- stateful sets --------------------------------------------------------------------------- */
 
 static void statefulset_set_defaults(struct kj_mdoc *d, struct kj_mval *obj)
 {
@@ -336,8 +332,7 @@ const struct res_strategy statefulset_strategy = { .set_defaults = statefulset_s
                                                    .validate = statefulset_validate,
                                                    .subresource = scale_subresource };
 
-/* ---- daemon sets
- * ------------------------------------------------------------------------------------- */
+/* ---- daemon sets ----------------------------------------------------------------------------- */
 
 static void daemonset_set_defaults(struct kj_mdoc *d, struct kj_mval *obj)
 {
@@ -394,8 +389,7 @@ const struct res_strategy daemonset_strategy = { .set_defaults = daemonset_set_d
                                                  .prepare = daemonset_prepare,
                                                  .validate = daemonset_validate };
 
-/* ---- controller revisions
- * ------------------------------------------------------------------------------ */
+/* ---- controller revisions -------------------------------------------------------------------- */
 
 static void revision_validate(enum res_verb verb, const struct kj_val *obj,
                               const struct kj_val *old, struct field_errors *errors)

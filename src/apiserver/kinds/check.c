@@ -126,8 +126,7 @@ bool names_add(struct map *seen, const char *name)
     return !map_putz(seen, name, &present);
 }
 
-/* ---- names
- * ------------------------------------------------------------------------------------------ */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 void check_dns_label(struct check *c, const char *path, const char *s)
 {
@@ -207,8 +206,7 @@ void check_ip(struct check *c, const char *path, const char *s)
         err_invalid(c, path, s, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
 }
 
-/* ---- ports
- * ------------------------------------------------------------------------------------------ */
+/* ---- ports ----------------------------------------------------------------------------------- */
 
 void check_port(struct check *c, const char *path, int64_t port)
 {
@@ -244,8 +242,7 @@ void check_port_or_name(struct check *c, const char *path, const struct kj_val *
         check_port(c, path, kj_i64_or(v, 0));
 }
 
-/* ---- numbers
- * ---------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 void check_not_negative(struct check *c, const char *path, const struct kj_val *v)
 {
@@ -301,8 +298,7 @@ void check_local_path(struct check *c, const char *path, const char *s, bool mus
     }
 }
 
-/* ---- label selectors
- * --------------------------------------------------------------------------------- */
+/* ---- label selectors ------------------------------------------------------------------------- */
 
 void check_label_selector(struct check *c, const char *path, const struct kj_val *selector)
 {

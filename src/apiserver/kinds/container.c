@@ -36,8 +36,7 @@ static void check_ports(struct check *c, const char *path, const struct kj_val *
     }
 }
 
-/* ---- environment
- * ------------------------------------------------------------------------------------ */
+/* ---- environment ----------------------------------------------------------------------------- */
 
 static bool is_env_name(const char *s)
 {
@@ -147,8 +146,7 @@ static void check_env_from(struct check *c, const char *path, const struct kj_va
     }
 }
 
-/* ---- the rest
- * --------------------------------------------------------------------------------------- */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 static void check_security(struct check *c, const char *path, const struct kj_val *v)
 {

@@ -5,8 +5,7 @@
 
 enum { DATA_MAX = 1 << 20 }; /* bytes in all values of a ConfigMap or Secret */
 
-/* ---- config maps and secrets
- * ------------------------------------------------------------------------ */
+/* ---- config maps and secrets ----------------------------------------------------------------- */
 
 static void check_keys(struct check *c, const char *field, const struct kj_val *data,
                        const struct kj_val *other, const char *other_name)
@@ -178,8 +177,7 @@ static const struct res_column secret_columns_list[] = {
 };
 COLUMNS(secret_columns);
 
-/* ---- endpoints, quotas, limits, templates
- * ------------------------------------------------------------ */
+/* ---- endpoints, quotas, limits, templates ---------------------------------------------------- */
 
 static void cell_endpoints(const struct kj_val *obj, nsec_t now, struct strbuf *out)
 {

@@ -4,8 +4,7 @@
 #include "api/names.h"
 #include "apiserver/kinds/internal.h"
 
-/* ---- the two forms
- * ---------------------------------------------------------------------------------- */
+/* ---- the two forms --------------------------------------------------------------------------- */
 
 static const char *const names[][2] = { /* events.k8s.io, core */
                                         { "regarding", "involvedObject" },
@@ -52,8 +51,7 @@ static void event_from_stored(struct kj_mdoc *d, struct kj_mval *obj)
             kj_mdel(obj, optional[i], strlen(optional[i]));
 }
 
-/* ---- validation
- * ------------------------------------------------------------------------------------- */
+/* ---- validation ------------------------------------------------------------------------------ */
 
 struct form { /* where a form keeps what the rules speak of */
     const char *object, *controller, *message;
@@ -126,8 +124,7 @@ static void event_v1_validate(enum res_verb verb, const struct kj_val *obj,
     check_new_style(&c, &v1_form, obj);
 }
 
-/* ---- selectors
- * -------------------------------------------------------------------------------------- */
+/* ---- selectors ------------------------------------------------------------------------------- */
 
 static const char *field_of(const struct form *f, const struct kj_val *obj, const char *path,
                             struct arena *a)
@@ -168,8 +165,7 @@ const struct res_strategy event_v1_strategy = { .validate = event_v1_validate,
                                                 .to_stored = event_to_stored,
                                                 .from_stored = event_from_stored };
 
-/* ---- columns: of whichever form
- * ------------------------------------------------------------------------ */
+/* ---- columns: of whichever form -------------------------------------------------------------- */
 
 static const struct kj_val *either(const struct kj_val *obj, const char *core, const char *v1)
 {

@@ -32,8 +32,7 @@ static void evict_delete(void *arg, struct api_call *c, const char *doc, size_t 
     api_delete_object(c, e->pods, c->ns, c->name, evict_done, e);
 }
 
-/* ---- the pod
- * ---------------------------------------------------------------------------------------- */
+/* ---- the pod --------------------------------------------------------------------------------- */
 
 static struct kj_mval *find_condition(struct kj_mdoc *d, struct kj_mval *status, const char *type)
 {
@@ -78,8 +77,7 @@ static void evict_mark(void *arg, struct api_call *c, const char *doc, size_t n)
                                         .skip_prepare = true });
 }
 
-/* ---- the budget
- * ------------------------------------------------------------------------------------- */
+/* ---- the budget ------------------------------------------------------------------------------ */
 
 /* Answers the call; returns what an edit returns when it has. */
 static int refuse(struct api_call *c, const char *why, int retry_after_s)
@@ -213,8 +211,7 @@ static int find_budget(struct eviction *e, struct api_call *c, const struct kj_v
     return 0;
 }
 
-/* ---- the call
- * --------------------------------------------------------------------------------------- */
+/* ---- the call -------------------------------------------------------------------------------- */
 
 /* Positive: the call was answered. */
 static int read_options(struct api_call *c, struct kerr *err)

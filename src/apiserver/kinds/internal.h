@@ -43,8 +43,7 @@ extern const struct columns pod_columns, node_columns, namespace_columns, event_
     binding_columns, webhooks_columns, endpointslice_columns;
 /* clang-format on */
 
-/* ---- util.c: documents
- * --------------------------------------------------------------------------- */
+/* ---- util.c: documents ----------------------------------------------------------------------- */
 
 struct kj_mval *m_obj(struct kj_mdoc *d, struct kj_mval *parent,
                       const char *key);                        /* made if absent */
@@ -87,8 +86,7 @@ void prepare_status(enum res_verb verb, struct kj_mdoc *d, struct kj_mval *obj,
         prepare_status(verb, d, obj, old, group, kind);                        \
     }
 
-/* ---- check.c: validation
- * ------------------------------------------------------------------------- */
+/* ---- check.c: validation --------------------------------------------------------------------- */
 
 struct check {
     struct field_errors *errors;
@@ -146,8 +144,7 @@ void check_resources(struct check *c, const char *path, const struct kj_val *res
 /* Quantities of a resource list: names known, not negative, extended ones whole. */
 void check_resource_list(struct check *c, const char *path, const struct kj_val *list);
 
-/* ---- pods
- * ----------------------------------------------------------------------------------------- */
+/* ---- pods ------------------------------------------------------------------------------------ */
 
 void podspec_default(struct kj_mdoc *d, struct kj_mval *spec); /* pods and templates alike */
 /* spec.template of a workload: {metadata, spec}. */
@@ -193,8 +190,7 @@ void pod_bind(struct apiserver *s, struct api_call *c);  /* bind.c */
 void pod_evict(struct apiserver *s, struct api_call *c); /* evict.c */
 void not_supported(struct api_call *c, const char *what);
 
-/* ---- cell.c
- * ---------------------------------------------------------------------------------------- */
+/* ---- cell.c ---------------------------------------------------------------------------------- */
 
 typedef void (*cell_fn)(const struct kj_val *obj, nsec_t now, struct strbuf *out);
 void cell_text(struct strbuf *out, const char *text); /* as a JSON string */

@@ -4,8 +4,7 @@
 
 #define UID_LABEL "batch.kubernetes.io/controller-uid"
 
-/* ---- jobs
- * ------------------------------------------------------------------------------------------- */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
 static void jobspec_default(struct kj_mdoc *d, struct kj_mval *spec)
 {
@@ -193,8 +192,7 @@ const struct res_strategy job_strategy = { .set_defaults = job_set_defaults,
                                            .validate = job_validate,
                                            .field = job_field };
 
-/* ---- cron jobs
- * -------------------------------------------------------------------------------------- */
+/* ---- cron jobs ------------------------------------------------------------------------------- */
 
 static void cronjob_set_defaults(struct kj_mdoc *d, struct kj_mval *obj)
 {
@@ -244,8 +242,7 @@ const struct res_strategy cronjob_strategy = { .set_defaults = cronjob_set_defau
                                                .prepare = cronjob_prepare,
                                                .validate = cronjob_validate };
 
-/* ---- columns
- * ---------------------------------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 static bool has_condition(const struct kj_val *obj, const char *type)
 {

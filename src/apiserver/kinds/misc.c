@@ -2,8 +2,7 @@
  * discovery.k8s.io: mostly stored as they come. */
 #include "apiserver/kinds/internal.h"
 
-/* ---- resource.k8s.io
- * -------------------------------------------------------------------------------- */
+/* ---- resource.k8s.io ------------------------------------------------------------------------- */
 
 static void default_counts(struct kj_mdoc *d, struct kj_mval *request)
 {
@@ -131,8 +130,7 @@ static const struct res_column slice_columns_list[] = {
 };
 COLUMNS(slice_columns);
 
-/* ---- rbac.authorization.k8s.io
- * ----------------------------------------------------------------------- */
+/* ---- rbac.authorization.k8s.io --------------------------------------------------------------- */
 
 static const char rbac[] = "rbac.authorization.k8s.io";
 
@@ -250,8 +248,7 @@ static const struct res_column binding_columns_list[] = {
 };
 COLUMNS(binding_columns);
 
-/* ---- admissionregistration.k8s.io
- * -------------------------------------------------------------------- */
+/* ---- admissionregistration.k8s.io ------------------------------------------------------------ */
 
 static void webhooks_validate(enum res_verb verb, const struct kj_val *obj,
                               const struct kj_val *old, struct field_errors *errors)
@@ -289,8 +286,7 @@ static const struct res_column webhooks_columns_list[] = {
 };
 COLUMNS(webhooks_columns);
 
-/* ---- discovery.k8s.io
- * -------------------------------------------------------------------------------- */
+/* ---- discovery.k8s.io ------------------------------------------------------------------------ */
 
 TEXT_CELL(cell_address_type, "addressType", "")
 

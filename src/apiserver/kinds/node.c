@@ -105,8 +105,7 @@ const struct res_strategy node_strategy = { .set_defaults = node_set_defaults,
                                             .field = node_field,
                                             .subresource = node_subresource };
 
-/* ---- columns
- * ---------------------------------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 static void cell_status(const struct kj_val *obj, nsec_t now, struct strbuf *out)
 {

@@ -4,8 +4,7 @@
 
 static const char *const effects[] = { "NoSchedule", "PreferNoSchedule", "NoExecute", NULL };
 
-/* ---- node selectors
- * --------------------------------------------------------------------------------- */
+/* ---- node selectors -------------------------------------------------------------------------- */
 
 static void check_expression(struct check *c, const char *path, const struct kj_val *e)
 {
@@ -68,8 +67,7 @@ void check_node_selector(struct check *c, const char *path, const struct kj_val 
         check_node_term(c, at(c, "%s.nodeSelectorTerms[%zu]", path, i), t);
 }
 
-/* ---- affinity
- * --------------------------------------------------------------------------------------- */
+/* ---- affinity -------------------------------------------------------------------------------- */
 
 #define REQUIRED  "requiredDuringSchedulingIgnoredDuringExecution"
 #define PREFERRED "preferredDuringSchedulingIgnoredDuringExecution"
@@ -128,8 +126,7 @@ static void check_affinity(struct check *c, const char *path, const struct kj_va
     check_pod_terms(c, at(c, "%s.podAntiAffinity", path), kj_get(affinity, "podAntiAffinity"));
 }
 
-/* ---- spreading
- * -------------------------------------------------------------------------------------- */
+/* ---- spreading ------------------------------------------------------------------------------- */
 
 static const char *spread_key(struct check *c, const struct kj_val *v)
 {
@@ -188,8 +185,7 @@ static void check_spreads(struct check *c, const char *path, const struct kj_val
     }
 }
 
-/* ---- taints and tolerations
- * ------------------------------------------------------------------------- */
+/* ---- taints and tolerations ------------------------------------------------------------------ */
 
 static void check_tolerations(struct check *c, const char *path, const struct kj_val *list)
 {

@@ -5,8 +5,7 @@
 #include "base/ktime.h"
 #include "base/vec.h"
 
-/* ---- defaults
- * --------------------------------------------------------------------------------------- */
+/* ---- defaults -------------------------------------------------------------------------------- */
 
 static void requests_from_limits(struct kj_mdoc *d, struct kj_mval *resources)
 {
@@ -91,8 +90,7 @@ static void pod_set_defaults(struct kj_mdoc *d, struct kj_mval *obj)
     default_pod_ips(d, kj_mget(obj, "status"));
 }
 
-/* ---- what the server owns
- * --------------------------------------------------------------------------- */
+/* ---- what the server owns -------------------------------------------------------------------- */
 
 static void set_new_status(struct kj_mdoc *d, struct kj_mval *obj, nsec_t now)
 {
@@ -138,8 +136,7 @@ static void pod_prepare(enum res_verb verb, struct kj_mdoc *d, struct kj_mval *o
     }
 }
 
-/* ---- validation
- * ------------------------------------------------------------------------------------- */
+/* ---- validation ------------------------------------------------------------------------------ */
 
 static void check_status(struct check *c, const struct kj_val *status)
 {
@@ -177,8 +174,7 @@ static void pod_validate(enum res_verb verb, const struct kj_val *obj, const str
                       "cannot be set until all schedulingGates have been cleared");
 }
 
-/* ---- the rest
- * --------------------------------------------------------------------------------------- */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 static const char *pod_field(const struct kj_val *obj, const char *path, struct arena *a)
 {

@@ -1,8 +1,7 @@
 /* policy.c - disruption budgets, priority classes, leases. */
 #include "apiserver/kinds/internal.h"
 
-/* ---- disruption budgets
- * ----------------------------------------------------------------------------- */
+/* ---- disruption budgets ---------------------------------------------------------------------- */
 
 PREPARE_STATUS(pdb_prepare, "policy", "PodDisruptionBudget")
 
@@ -57,8 +56,7 @@ static const struct res_column pdb_columns_list[] = {
 };
 COLUMNS(pdb_columns);
 
-/* ---- priority classes
- * ------------------------------------------------------------------------------- */
+/* ---- priority classes ------------------------------------------------------------------------ */
 
 static void priorityclass_validate(enum res_verb verb, const struct kj_val *obj,
                                    const struct kj_val *old, struct field_errors *errors)
@@ -110,8 +108,7 @@ static const struct res_column priorityclass_columns_list[] = {
 };
 COLUMNS(priorityclass_columns);
 
-/* ---- leases
- * ----------------------------------------------------------------------------------------- */
+/* ---- leases ---------------------------------------------------------------------------------- */
 
 static void lease_validate(enum res_verb verb, const struct kj_val *obj, const struct kj_val *old,
                            struct field_errors *errors)

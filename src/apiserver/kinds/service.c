@@ -167,8 +167,7 @@ static void service_prepare(enum res_verb verb, struct kj_mdoc *d, struct kj_mva
         allocate_ports(d, obj, spec);
 }
 
-/* ---- validation
- * ------------------------------------------------------------------------------------- */
+/* ---- validation ------------------------------------------------------------------------------ */
 
 static void check_service_name(struct check *c, const struct kj_val *obj)
 {
@@ -273,8 +272,7 @@ const struct res_strategy service_strategy = { .set_defaults = service_set_defau
                                                .field = service_field };
 const struct res_strategy serviceaccount_strategy = { .set_defaults = NULL };
 
-/* ---- columns
- * ---------------------------------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 TEXT_CELL(cell_type, "spec.type", "")
 

@@ -19,8 +19,7 @@ static void check_access_modes(struct check *c, const struct kj_val *list)
         check_enum(c, "spec.accessModes", kj_str_or(v, ""), access_modes, false);
 }
 
-/* ---- volumes
- * ---------------------------------------------------------------------------------------- */
+/* ---- volumes --------------------------------------------------------------------------------- */
 
 static void pv_prepare(enum res_verb verb, struct kj_mdoc *d, struct kj_mval *obj,
                        const struct kj_val *old, nsec_t now)
@@ -119,8 +118,7 @@ static void pv_validate(enum res_verb verb, const struct kj_val *obj, const stru
 
 const struct res_strategy pv_strategy = { .prepare = pv_prepare, .validate = pv_validate };
 
-/* ---- claims
- * ----------------------------------------------------------------------------------------- */
+/* ---- claims ---------------------------------------------------------------------------------- */
 
 static bool has_mode(const struct kj_val *modes, const char *mode)
 {
@@ -201,8 +199,7 @@ static void pvc_validate(enum res_verb verb, const struct kj_val *obj, const str
 
 const struct res_strategy pvc_strategy = { .prepare = pvc_prepare, .validate = pvc_validate };
 
-/* ---- classes, nodes, drivers, attachments
- * ------------------------------------------------------------ */
+/* ---- classes, nodes, drivers, attachments ---------------------------------------------------- */
 
 static void storageclass_validate(enum res_verb verb, const struct kj_val *obj,
                                   const struct kj_val *old, struct field_errors *errors)

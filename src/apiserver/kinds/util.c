@@ -150,8 +150,7 @@ const char *v_ios(const struct kj_val *v, struct arena *a)
     return arena_strdup(a, number);
 }
 
-/* ---- selectors
- * ------------------------------------------------------------------------------------- */
+/* ---- selectors ------------------------------------------------------------------------------- */
 
 struct pair {
     struct str key;

@@ -218,8 +218,7 @@ void check_volumes(struct check *c, const char *path, const struct kj_val *spec)
     }
 }
 
-/* ---- mounts
- * ----------------------------------------------------------------------------------------- */
+/* ---- mounts ---------------------------------------------------------------------------------- */
 
 static void check_mount(struct check *c, const char *path, size_t i, const struct kj_val *v,
                         const struct kj_val *container)

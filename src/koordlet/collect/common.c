@@ -88,11 +88,10 @@ int collect_each_track(struct collect_env *e, collect_track_fn fn, struct kerr *
 
     if (r < 0)
         return r;
-    COLLECT_EACH_POD(e, p)
-    {
+    COLLECT_EACH_POD(e, p) {
         fn(e, &p->track, p->pod->uid, NULL);
         COLLECT_EACH_CONTAINER(p, c)
-        fn(e, &c->track, NULL, c->c->id);
+            fn(e, &c->track, NULL, c->c->id);
     }
     return 0;
 }

@@ -52,17 +52,16 @@ static void cpi_rows(void *arg, metric_put_fn put, void *out)
     if (!collect_may_record(s->env))
         return;
     COLLECT_EACH_POD(s->env, p)
-    COLLECT_EACH_CONTAINER(p, c)
-    {
-        const struct objmeta *m = &p->pod->obj->meta;
-        const char *values[] = { s->env->node_name, c->c->id, c->c->name, p->pod->uid,
-                                 m->name,           m->ns,    "cycles" };
-        if (!c->track.cpi || !c->track.cpi->known)
-            continue;
-        put(out, values, c->track.cpi->cycles);
-        values[6] = "instructions";
-        put(out, values, c->track.cpi->instructions);
-    }
+        COLLECT_EACH_CONTAINER(p, c) {
+            const struct objmeta *m = &p->pod->obj->meta;
+            const char *values[] = { s->env->node_name, c->c->id, c->c->name, p->pod->uid,
+                                     m->name,           m->ns,    "cycles" };
+            if (!c->track.cpi || !c->track.cpi->known)
+                continue;
+            put(out, values, c->track.cpi->cycles);
+            values[6] = "instructions";
+            put(out, values, c->track.cpi->instructions);
+        }
 }
 
 /* ---- counters -------------------------------------------------------------------------------- */
@@ -128,10 +127,10 @@ static int open_target(struct cpi_self *s, const struct pod_track *p,
 static struct container_track *find(struct collect_env *e, const struct cpi_target *t)
 {
     COLLECT_EACH_POD(e, p)
-    if (streq(p->pod->uid, t->uid))
-        COLLECT_EACH_CONTAINER(p, c)
-    if (streq(c->c->id, t->id))
-        return c;
+        if (streq(p->pod->uid, t->uid))
+            COLLECT_EACH_CONTAINER(p, c)
+                if (streq(c->c->id, t->id))
+                    return c;
     return NULL;
 }
 
@@ -203,8 +202,7 @@ static int fill(struct cpi_self *s, struct kerr *err)
 {
     uint32_t room = MAX(CPI_DESCRIPTORS / (s->ncpus * PERF_EVENTS), 1U);
 
-    COLLECT_EACH_POD(s->env, p)
-    {
+    COLLECT_EACH_POD(s->env, p) {
         int order = strcmp(p->pod->uid, s->next_pod);
         if (order < 0)
             continue;

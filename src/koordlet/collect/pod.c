@@ -122,7 +122,7 @@ static void one_pod(struct collect_env *e, struct pod_self *s, struct pod_track 
     }
     devices(e, p->pod);
     COLLECT_EACH_CONTAINER(p, c)
-    one_container(e, c);
+        one_container(e, c);
 }
 
 static int pod_tick(void *self, struct collect_env *e, struct kerr *err)
@@ -135,7 +135,7 @@ static int pod_tick(void *self, struct collect_env *e, struct kerr *err)
         return r;
     s->nnuma = 0;
     COLLECT_EACH_POD(e, p)
-    one_pod(e, s, p, &sum);
+        one_pod(e, s, p, &sum);
     e->pods_sum = sum;
     e->pods_numa.n = s->nnuma;
     e->pods_numa.ms = s->nnuma ? e->now_ms : 0;

@@ -62,8 +62,7 @@ static void pod_rows(void *arg, metric_put_fn put, void *out)
 
     if (!collect_may_record(s->env))
         return;
-    COLLECT_EACH_POD(s->env, p)
-    {
+    COLLECT_EACH_POD(s->env, p) {
         const struct objmeta *m = &p->pod->obj->meta;
         const char *values[8] = { s->env->node_name, p->pod->uid, m->name, m->ns };
         if (p->track.psi && p->track.psi->known)
@@ -78,14 +77,13 @@ static void container_rows(void *arg, metric_put_fn put, void *out)
     if (!collect_may_record(s->env))
         return;
     COLLECT_EACH_POD(s->env, p)
-    COLLECT_EACH_CONTAINER(p, c)
-    {
-        const struct objmeta *m = &p->pod->obj->meta;
-        const char *values[10] = { s->env->node_name, c->c->id, c->c->name,
-                                   p->pod->uid,       m->name,  m->ns };
-        if (c->track.psi && c->track.psi->known)
-            put_group(c->track.psi, values, 6, put, out);
-    }
+        COLLECT_EACH_CONTAINER(p, c) {
+            const struct objmeta *m = &p->pod->obj->meta;
+            const char *values[10] = { s->env->node_name, c->c->id, c->c->name,
+                                       p->pod->uid,       m->name,  m->ns };
+            if (c->track.psi && c->track.psi->known)
+                put_group(c->track.psi, values, 6, put, out);
+        }
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -191,11 +189,9 @@ static int psi_tick(void *self, struct collect_env *e, struct kerr *err)
         r = check(e, err);
     if (r < 0)
         return r;
-    COLLECT_EACH_POD(e, p)
-    {
+    COLLECT_EACH_POD(e, p) {
         const char *labels[2] = { p->pod->uid };
-        COLLECT_EACH_CONTAINER(p, c)
-        {
+        COLLECT_EACH_CONTAINER(p, c) {
             labels[1] = c->c->id;
             if (read_group(e, &c->track, c->c->id))
                 put_series(e, &c->track, true, labels, 2);

@@ -86,7 +86,8 @@ void metriccache_retain(struct metriccache *mc, enum metric_kind k, nsec_t inter
         return;
     f->interval = interval;
     f->retention = retention;
-    family_foreach(f, s) ring_resize(&s->ring, interval, retention);
+    family_foreach(f, s)
+        ring_resize(&s->ring, interval, retention);
 }
 
 /* ---- series ---------------------------------------------------------------------------------- */
@@ -211,7 +212,8 @@ void metriccache_sweep(struct metriccache *mc, int64_t now_ms)
 void metriccache_rewind(struct metriccache *mc, int64_t now_ms)
 {
     for (int k = 0; k < M_KINDS; k++)
-        family_foreach(&mc->families[k], s) ring_cut(&s->ring, now_ms);
+        family_foreach(&mc->families[k], s)
+            ring_cut(&s->ring, now_ms);
 }
 
 /* ---- questions ------------------------------------------------------------------------------- */
@@ -257,7 +259,9 @@ size_t metriccache_query(const struct metriccache *mc, enum metric_kind k,
         const struct series *s = find(f, names, hash_labels(names, f->nlabels));
         return s ? window_add_ring(w, &s->ring, from, to) : 0;
     }
-    family_foreach(f, s) if (matches(s, names)) n += window_add_ring(w, &s->ring, from, to);
+    family_foreach(f, s)
+        if (matches(s, names))
+            n += window_add_ring(w, &s->ring, from, to);
     return n;
 }
 
@@ -271,7 +275,8 @@ int metriccache_ask(struct metriccache *mc, enum metric_kind k, const char *cons
 
 void metriccache_each(const struct metriccache *mc, enum metric_kind k, series_fn fn, void *arg)
 {
-    family_foreach(&mc->families[k], s) fn(arg, s->labels, s);
+    family_foreach(&mc->families[k], s)
+        fn(arg, s->labels, s);
 }
 
 /* ---- size ------------------------------------------------------------------------------------ */
@@ -296,7 +301,8 @@ struct metriccache_stats metriccache_stats(const struct metriccache *mc)
     for (int k = 0; k < M_KINDS; k++) {
         const struct family *f = &mc->families[k];
         st.series += f->n;
-        family_foreach(f, s) st.bytes += one_series(f, s->ring.cap);
+        family_foreach(f, s)
+            st.bytes += one_series(f, s->ring.cap);
     }
     return st;
 }

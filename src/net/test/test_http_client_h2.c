@@ -3,8 +3,7 @@
 
 #include "client_fixture.h"
 
-/* ---- the server
- * ---------------------------------------------------------------------------------- */
+/* ---- the server ------------------------------------------------------------------------------ */
 
 enum { MAX_REQS = 512 };
 struct req {
@@ -202,8 +201,7 @@ static void servers_fini(struct fixture *f)
     } while (0)
 #define SERVER(i) ((struct server *)f.peers[i].h2)
 
-/* ---- exchanges
- * ----------------------------------------------------------------------------------- */
+/* ---- exchanges ------------------------------------------------------------------------------- */
 
 static void test_request_as_it_arrives(void **state)
 {
@@ -383,8 +381,7 @@ static void test_answer_before_the_body_was_read(void **state)
     TEARDOWN_H2();
 }
 
-/* ---- flow control
- * -------------------------------------------------------------------------------- */
+/* ---- flow control ---------------------------------------------------------------------------- */
 
 static void test_pause_stops_one_stream_only(void **state)
 {
@@ -413,8 +410,7 @@ static void test_pause_stops_one_stream_only(void **state)
     TEARDOWN_H2();
 }
 
-/* ---- failures
- * ------------------------------------------------------------------------------------ */
+/* ---- failures -------------------------------------------------------------------------------- */
 
 static void test_stream_resets(void **state)
 {
@@ -613,8 +609,7 @@ static void test_idle_connection_is_closed(void **state)
     TEARDOWN_H2();
 }
 
-/* ---- cancelling
- * ---------------------------------------------------------------------------------- */
+/* ---- cancelling ------------------------------------------------------------------------------ */
 
 static void test_cancel(void **state)
 {

@@ -11,8 +11,7 @@
 
 #define SEC NSEC_PER_SEC
 
-/* ---- a transport that answers everything with 200 and ten bytes
- * ---------------------------------- */
+/* ---- a transport that answers everything with 200 and ten bytes ------------------------------ */
 
 struct plain {
     struct http http;
@@ -85,8 +84,7 @@ static void plain_pause(struct http_call *h, bool paused)
 
 static const struct http_ops plain_ops = { plain_send, plain_cancel, plain_pause, NULL };
 
-/* ---- results
- * --------------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 struct tally {
     unsigned ok, refused, reset, lost, s500, s503, s429, ends, cut_bytes;

@@ -16,8 +16,7 @@
 #define NRTS    "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies"
 #define DEVICES "/apis/scheduling.koordinator.sh/v1alpha1/devices"
 
-/* ---- the fixture
- * --------------------------------------------------------------------------------- */
+/* ---- the fixture ----------------------------------------------------------------------------- */
 
 struct fixture {
     struct client_fixture client;

@@ -28,8 +28,7 @@ void __wrap_ks_bind_done(struct ks_bind *b, enum ks_code code, const char *why)
     (void)snprintf(done.why, sizeof done.why, "%s", why);
 }
 
-/* ---- the fixture
- * --------------------------------------------------------------------------------- */
+/* ---- the fixture ----------------------------------------------------------------------------- */
 
 struct stage {
     struct plugin_fixture f;
