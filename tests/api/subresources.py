@@ -230,6 +230,23 @@ def binding_copies_its_annotations_to_the_pod(t):
 
 
 @check
+def annotations_of_a_binding_replace_those_of_the_pod_and_leave_the_others(t):
+    p = pending(t, annotations={'e.com/devices': 'none', 'e.com/other': 'stays'})
+    t.code(bind(t, 'a', 'n1', annotations={'e.com/devices': '0,1', 'e.com/new': 'x'}), 201)
+    t.has(t.read(p), 'metadata.annotations', {'e.com/devices': '0,1', 'e.com/new': 'x', 'e.com/other': 'stays'})
+
+
+@check
+def a_binding_that_is_refused_leaves_no_annotations(t):
+    p = pending(t, annotations={'e.com/other': 'stays'})
+    t.code(bind(t, 'a', 'n1', uid='11111111-1111-4111-8111-111111111111', annotations={'e.com/devices': '0,1'}), 409)
+    t.has(t.read(p), 'metadata.annotations', {'e.com/other': 'stays'})
+    t.code(bind(t, 'a', 'n1'), 201)
+    t.code(bind(t, 'a', 'n2', annotations={'e.com/devices': '0,1'}), 409)
+    t.has(t.read(p), 'metadata.annotations', {'e.com/other': 'stays'})
+
+
+@check
 def binding_without_a_target_is_invalid(t):
     pending(t)
     a = t.post(f'{t.pods()}/a/binding', {'metadata': {'name': 'a'}})

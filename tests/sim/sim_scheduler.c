@@ -294,6 +294,8 @@ static uint64_t run(uint64_t seed)
     total.kept_out += s->n.kept_out;
     total.fetched += s->n.fetched;
     total.stamped += s->n.stamped;
+    total.annotated += s->n.annotated;
+    total.labelled += s->n.labelled;
     sim_stop(s);
     running = NULL;
     return sum;
@@ -309,13 +311,14 @@ static void test_invariants_hold_under_faults(void **state)
     print_message("%llu runs: %llu pods bound (%llu of them after their scheduler was gone), %llu "
                   "bindings refused, %llu undone, %llu waits for a permit, %llu evicted, %llu "
                   "leaders, %llu pods without room, %llu kept out and %llu of these fetched, "
-                  "%llu writes of a controller\n",
+                  "%llu writes of a controller, %llu annotated and %llu patched\n",
                   (unsigned long long)count, (unsigned long long)total.bound,
                   (unsigned long long)total.late, (unsigned long long)total.refused,
                   (unsigned long long)total.undone, (unsigned long long)total.waited,
                   (unsigned long long)total.evicted, (unsigned long long)total.leaders,
                   (unsigned long long)total.pending, (unsigned long long)total.kept_out,
-                  (unsigned long long)total.fetched, (unsigned long long)total.stamped);
+                  (unsigned long long)total.fetched, (unsigned long long)total.stamped,
+                  (unsigned long long)total.annotated, (unsigned long long)total.labelled);
     if (count < 100)
         return;
     /* The runs are worth something only if all of it happened. */

@@ -67,7 +67,8 @@ struct sim_hold {
     uint64_t revision;   /* of the node that the scheduler saw */
     struct timer *timer; /* the answer to a permit or a pre-bind */
     struct ks_bind *bind;
-    enum ks_code answer; /* then */
+    enum ks_code answer;    /* then */
+    bool annotates, labels; /* what the plugin wants on the pod */
 };
 struct sim_known { /* what a scheduler's services were told of a pod */
     struct kuid uid;
@@ -115,7 +116,7 @@ struct sim {
     bool chaos;         /* the plugin makes trouble */
     struct sim_counts { /* the runs are worth something only if all of it happened */
         uint64_t bound, evicted, undone, late, refused, waited, pending, leaders, kept_out, fetched,
-            stamped;
+            stamped, annotated, labelled;
     } n;
 };
 

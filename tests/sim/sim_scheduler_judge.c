@@ -94,9 +94,11 @@ static void judge_place(struct sim *s, const struct sim_scheduler *by, const str
                  p->name, n->name, sum.mcpu, most.mcpu, sum.mib, most.mib, sum.pods, most.pods);
 }
 
-static void judge_bind(struct sim *s, struct sim_scheduler *by, struct sim_pod *p, const char *node)
+static void judge_bind(struct sim *s, struct sim_scheduler *by, struct sim_pod *p,
+                       const struct kj_val *body)
 {
     const struct sim_hold *h = p ? hold_find(by, p->uid) : NULL;
+    const char *node = kj_str_or(kj_path(body, "target.name"), "");
     int at = sim_node_of(s, node);
 
     if (!p)
@@ -107,6 +109,9 @@ static void judge_bind(struct sim *s, struct sim_scheduler *by, struct sim_pod *
         sim_fail(s, "%s was bound though it is %s", p->name, p->gated ? "gated" : "dying");
     if (!h || h->node != at)
         sim_fail(s, "%s was bound to %s without being reserved there", p->name, node);
+    if (!kj_path(body, "metadata.annotations.chaos") != !h->annotates)
+        sim_fail(s, "%s was bound with other annotations than plugins set", p->name);
+    s->n.annotated += h->annotates;
     p->node = at;
     p->by = by->number;
     p->bound = s->binds++;
@@ -155,6 +160,14 @@ static void judge_evict(struct sim *s, struct sim_scheduler *by, struct sim_pod 
     sim_pod_evicted(s, p);
 }
 
+/* Annotations travel with the binding; a patch is for labels, and takes them back. */
+static void judge_patch(struct sim *s, const struct sim_pod *p, const struct kj_val *body)
+{
+    if (kj_path(body, "metadata.annotations") || !kj_path(body, "metadata.labels"))
+        sim_fail(s, "a patch of %s writes something else than labels", p ? p->name : "a pod");
+    s->n.labelled++;
+}
+
 static void judge_status(struct sim *s, const struct sim_scheduler *by, struct sim_pod *p,
                          const struct kj_val *body)
 {
@@ -199,11 +212,13 @@ void judge_wrote(void *arg, const char *agent, const char *method, const char *t
     const char *uid = kj_str_or(kj_path(body, evicts ? "preconditions.uid" : "metadata.uid"), "");
     struct sim_pod *p = sim_pod_of(s, kuid_parse(uid, strlen(uid)));
     if (ends_with(target, "/binding"))
-        judge_bind(s, by, p, kj_str_or(kj_path(body, "target.name"), ""));
+        judge_bind(s, by, p, body);
     else if (ends_with(target, "/status"))
         judge_status(s, by, p, body);
     else if (evicts && p)
         judge_evict(s, by, p);
+    else if (streq(method, "PATCH"))
+        judge_patch(s, p, body);
 }
 
 void judge_step(struct sim *s)
@@ -321,6 +336,8 @@ static void judge_pending(const struct sim *s, const struct sim_pod *p, int node
 
     condition(s, p, "reason", &reason);
     condition(s, p, "message", &message);
+    if (strstr(fake_find(s->fake, PODS, p->name), "\"annotations\":{\"chaos"))
+        sim_fail(s, "%s waits, and has the annotation of a binding that failed", p->name);
     if (p->gated)
         return;
     for (int k = 0; k < SIM_NODES; k++)

@@ -225,8 +225,12 @@ static enum ks_code chaos_pre_bind(void *self, struct ks_bind *b, struct ks_text
     struct sim_hold *h = hold_find(self, b->pod->meta.uid);
     struct sim *s = ((struct sim_scheduler *)self)->sim;
 
-    if (sim_chance(s, 30))
+    h->annotates = sim_chance(s, 40);
+    h->labels = sim_chance(s, 15);
+    if (h->annotates)
         ks_bind_annotate(b, "chaos", "yes");
+    if (h->labels)
+        ks_bind_label(b, "chaos", "yes");
     h->answer = sim_chance(s, 80) ? KS_SUCCESS : any_refusal(s);
     h->timer = timer_cancel(h->timer); /* of the permit, when another had its way */
     if (sim_chance(s, 40)) {

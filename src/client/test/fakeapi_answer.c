@@ -276,8 +276,15 @@ int fake_bind_pod(struct fakeapi *f, struct object *o, const struct kj_val *body
         f->stats.bind_conflicts++;
         return 409;
     }
-    strbuf_appendf(&patch, "{\"spec\":{\"nodeName\":\"%s\"},\"status\":{\"conditions\":[%s]}}",
-                   node, scheduled);
+    strbuf_appendf(&patch, "{\"spec\":{\"nodeName\":\"%s\"},\"status\":{\"conditions\":[%s]}", node,
+                   scheduled);
+    const struct kj_val *annotations = kj_path(body, "metadata.annotations");
+    if (annotations) { /* they become the pod's, in the same write */
+        strbuf_append(&patch, ",\"metadata\":{\"annotations\":");
+        kj_write(annotations, 0, &patch);
+        strbuf_append(&patch, "}");
+    }
+    strbuf_append(&patch, "}");
     f->stats.binds++;
     return kj_parse(patch.data, patch.len, 0, &doc, NULL) == 0 &&
                    fake_object_merge(f, o, kj_root(doc), NULL)

@@ -1,12 +1,4 @@
-/* bind.c - from the choice of a node to the answer of the server (scheduler-core 5.7, 6).
- *
- * Permit and room (permit.c), pre-bind and one patch for what plugins want written on the pod
- * (prebind.c), binding. The pod is assumed on its node all the while, and the next attempts go on.
- * Until the binding is sent it can be given up at any moment; afterwards an answer that is not a
- * success does not say that nothing happened: it may have been lost on the way, or refused because
- * an earlier try had arrived. So before the room is given to others the server is asked what is
- * true, until it answers; the informer may be faster.
- */
+/* bind.c - the states of a pod on its way to its node, and how that ends (binding.h). */
 #include "api/pod.h"
 #include "base/arena.h"
 #include "base/klog.h"
@@ -14,32 +6,67 @@
 #include "client/informer.h"
 #include "client/kube.h"
 #include "loop/loop.h"
-#include "scheduler/engine/bind_int.h"
-#include "scheduler/extender/extender.h"
+#include "scheduler/engine/binding.h"
 #include "scheduler/observe/monitor.h"
-#include "json/kj.h"
 
 #define ASK_WAIT_MIN (100 * NSEC_PER_MSEC)
-#define ASK_WAIT_MAX (10 * NSEC_PER_SEC)
+
+/* ---- states ---------------------------------------------------------------------------------- */
+
+static void doom(struct binding *b)
+{
+    waitlist_leave(b);
+    waitlist_join(&b->s->doomed, b);
+}
+
+#define TO(state) (1u << BIND_##state)
+static const struct {
+    unsigned next; /* where it may go from here */
+    void (*enter)(struct binding *b);
+} states[BIND_STATES] = {
+    [BIND_START] = { TO(HELD) | TO(LINE) | TO(ASK) | TO(OVER), NULL },
+    [BIND_HELD] = { TO(LINE) | TO(DOOMED) | TO(OVER), permit_hold },
+    [BIND_LINE] = { TO(PRE_BIND) | TO(DOOMED) | TO(OVER), permit_line_up },
+    [BIND_DOOMED] = { TO(OVER), doom },
+    [BIND_PRE_BIND] = { TO(WRITE) | TO(SEND) | TO(OVER), prebind_start },
+    [BIND_WRITE] = { TO(SEND) | TO(RESTORE) | TO(OVER), bindwrite_start },
+    [BIND_SEND] = { TO(ASK) | TO(OVER), bindsend_start },
+    [BIND_ASK] = { TO(RESTORE) | TO(OVER), bindsend_ask },
+    [BIND_RESTORE] = { TO(OVER), bindwrite_restore },
+    [BIND_OVER] = { 0, NULL },
+};
+
+void binding_enter(struct binding *b, enum bind_state to)
+{
+    assert(states[b->state].next >> to & 1);
+    b->s->nheld -= b->state == BIND_HELD;
+    b->s->nheld += to == BIND_HELD;
+    b->state = to;
+    if (states[to].enter)
+        states[to].enter(b);
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static void binding_end(struct binding *b)
 {
     struct scheduler *s = b->s;
 
+    if (b->state != BIND_OVER)
+        binding_enter(b, BIND_OVER);
     waitlist_leave(b);
     *b->link = b->next;
     if (b->next)
         b->next->link = b->link;
     s->nbindings--;
     uidmap_remove(&s->bindings_by_uid, b->uid);
-    permit_release(b);
     kube_cancel(b->call);
-    extender_cancel(b->asked_binder);
-    extenders_unref(b->extenders);
     timer_cancel(b->timer);
-    prebind_fini(b);
+    bindsend_fini(b);
+    bindwrite_fini(b);
     free(b->permit);
     free(b->verdict);
+    free(b->message);
     kobj_unref(b->pub.pod);
     if (b->plan)
         scheduler_plan_done(s, b->plan);
@@ -58,6 +85,9 @@ static struct binding *binding_new(struct scheduler *s, struct splan *plan, stru
     b->plan = plan;
     if (plan)
         plan->users++;
+    b->subject = subject_of(plan, pod_of(pod));
+    const struct kobj *o = subject_object(&b->subject, pod_of(pod));
+    kuid_format(o ? o->meta.uid : pod->meta.uid, b->object_uid, sizeof b->object_uid);
     b->node = xstrdup(node);
     b->pub = (struct ks_bind){ kobj_ref(pod), b->node };
     b->wait = ASK_WAIT_MIN;
@@ -91,19 +121,17 @@ size_t binding_waiting(const struct scheduler *s)
     return s->nheld;
 }
 
-/* What went on until now is over; what comes next begins. */
 void binding_count_time(struct binding *b, enum lap what, enum ks_code code)
 {
     nsec_t now = loop_stopwatch(b->s->loop);
 
     times_add(b->plan->times, what, -1, code, now - b->began);
-    if (what == LAP_BIND && b->each && !b->binder)
-        times_add(b->plan->times, what, b->plan->profile->points[KS_POINT_BIND].slots[0], code,
-                  now - b->began);
+    if (what == LAP_BIND && b->each && !b->binder && b->subject.slot >= 0)
+        times_add(b->plan->times, what, b->subject.slot, code, now - b->began);
     b->began = now;
 }
 
-/* ---- outcomes -------------------------------------------------------------------------------- */
+/* ---- the server has it ----------------------------------------------------------------------- */
 
 static void post_bind(struct binding *b)
 {
@@ -121,7 +149,7 @@ static void post_bind(struct binding *b)
     stopwatch_point(w, LAP_POST_BIND, KS_SUCCESS);
 }
 
-static void succeeded(struct binding *b)
+void binding_succeeded(struct binding *b)
 {
     struct scheduler *s = b->s;
     struct kuid uid = b->pub.pod->meta.uid;
@@ -134,26 +162,19 @@ static void succeeded(struct binding *b)
         if (podqueue_info(s->queue, uid, &info))
             smetrics_bound(b->plan->metrics, info.attempts, loop_mono(s->loop) - info.first);
         smetrics_attempt(b->plan->metrics, RESULT_SCHEDULED, loop_mono(s->loop) - b->since);
-        report_scheduled(s, b->plan, b->pub.pod, b->node);
+        report_scheduled(b->plan, b->pub.pod, b->node);
         KLOG_I(2, "Bound pod", KV_S("pod", LOG_KEY(b->pub.pod)), KV_S("node", b->node));
     }
     podqueue_remove(s->queue, uid);
     nodecache_bound(s->cache, uid, loop_mono(s->loop) + s->confirm_after);
     scheduler_watch_bound(s);
+    binding_enter(b, BIND_OVER);
     if (!b->was_bound)
         post_bind(b);
     binding_end(b);
 }
 
-/* Plugins that are told of the end of one may reject others, as a gang does with all of it. These
- * are undone one after the other, not one within the other: there may be thousands. */
-void binding_doom(struct binding *b, uint64_t rejectors, const char *why)
-{
-    waitlist_leave(b);
-    waitlist_join(&b->s->doomed, b);
-    b->rejectors = rejectors;
-    b->verdict = xstrdup(why);
-}
+/* ---- it came to nothing ---------------------------------------------------------------------- */
 
 /* True: nothing else is being undone. */
 static bool undo_begin(struct scheduler *s)
@@ -163,16 +184,16 @@ static bool undo_begin(struct scheduler *s)
     return outermost;
 }
 
+/* Plugins that are told of the end of one may reject others, as a gang does with all of it. These
+ * are undone one after the other, not one within the other: there may be thousands. */
 static void undo_end(struct scheduler *s, bool outermost)
 {
     struct binding *b;
 
     if (!outermost)
         return;
-    while ((b = s->doomed.first)) {
-        waitlist_leave(b);
-        permit_refuse(b, b->rejectors, b->verdict);
-    }
+    while ((b = s->doomed.first))
+        binding_rejected(b, b->rejectors, b->verdict);
     s->undoing = false;
 }
 
@@ -183,15 +204,16 @@ static bool undo(struct binding *b)
     struct scheduler *s = b->s;
     struct stretch x;
 
-    b->stage = STAGE_OVER;
+    binding_enter(b, BIND_OVER);
+    waitlist_leave(b);
     prebind_cancel(b);
-    if (b->plan)
+    if (!b->was_bound)
         profile_unreserve(b->plan->profile, pod_of(b->pub.pod), b->node,
                           stretch_begin(&x, b->plan->times, b->each));
-    return notify_forget(s, b->pub.pod) || b->plan;
+    return notify_forget(s, b->pub.pod) || !b->was_bound;
 }
 
-/* The pod is not there any more, or has another node: the informer tells the rest. */
+/* The informer tells the rest. */
 void binding_vanished(struct binding *b)
 {
     struct scheduler *s = b->s;
@@ -204,27 +226,33 @@ void binding_vanished(struct binding *b)
     undo_end(s, outermost);
 }
 
-/* The pod is there and has no node. */
+/* Its binding was accepted and came undone: it is new to the queue. */
+static void queue_again(struct scheduler *s, const struct kobj *was)
+{
+    char key[KOBJ_KEY_MAX];
+
+    kobj_key(was, key, sizeof key);
+    struct kobj *pod = informer_get(s->pods, key);
+    if (pod && kuid_equal(pod->meta.uid, was->meta.uid) && !pod->meta.deleted &&
+        str_empty(pod_of(pod)->node_name) && !pod_is_terminal(pod_of(pod)) &&
+        scheduler_plan(s, pod_of(pod)))
+        podqueue_put(s->queue, pod);
+}
+
 void binding_give_up(struct binding *b, const struct failure *f)
 {
     struct scheduler *s = b->s;
     struct kobj *pod = NULL;
-    char key[KOBJ_KEY_MAX];
     bool outermost = undo_begin(s);
 
     bool room = undo(b);
     if (podqueue_find(s->queue, b->pub.pod->meta.uid, &pod) == PODQUEUE_IN_FLIGHT) {
-        if (b->plan)
+        if (!b->was_bound)
             smetrics_attempt(b->plan->metrics, f->error ? RESULT_ERROR : RESULT_UNSCHEDULABLE,
                              loop_mono(s->loop) - b->since);
         report_failure(s, pod, f);
-    } else if (!pod) { /* its binding was accepted and came undone: it is new to the queue */
-        kobj_key(b->pub.pod, key, sizeof key);
-        pod = informer_get(s->pods, key);
-        if (pod && kuid_equal(pod->meta.uid, b->pub.pod->meta.uid) && !pod->meta.deleted &&
-            str_empty(pod_of(pod)->node_name) && !pod_is_terminal(pod_of(pod)) &&
-            scheduler_plan(s, pod_of(pod)))
-            podqueue_put(s->queue, pod);
+    } else if (!pod) {
+        queue_again(s, b->pub.pod);
     }
     if (room)
         watch_room_free(s, b->pub.pod);
@@ -232,25 +260,27 @@ void binding_give_up(struct binding *b, const struct failure *f)
     undo_end(s, outermost);
 }
 
-static void failed(struct binding *b)
+void binding_failed(struct binding *b, const char *text)
 {
-    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
-    if (b->plan)
-        binding_count_time(b, LAP_BIND, KS_ERROR);
-    strbuf_appendf(&text, "%s%s",
-                   b->binder ? "" : "running Bind plugin \"DefaultBinder\": ", b->err.text);
-    binding_give_up(b, &(struct failure){ .error = true, .message = strbuf_str(&text) });
+    b->message = xstrdup(text);
+    b->failure = (struct failure){ .error = true, .message = b->message };
+    if (b->wrote)
+        binding_enter(b, BIND_RESTORE);
+    else
+        binding_give_up(b, &b->failure);
 }
 
 /* A plugin said no: the one node that there was does not do. */
 static void unschedulable(struct binding *b, struct failure f, const struct ks_texts *why)
 {
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    bool listened = b->state == BIND_START || b->state == BIND_HELD || b->state == BIND_DOOMED;
+
     tally_one_node(why, &text);
     /* Nobody listened for it since it had its permits, and slots of a profile that was replaced
      * mean others now: it waits for no event, and its back-off is not cut short, as after an error.
      */
-    if (b->stage != STAGE_PERMIT || scheduler_plan(b->s, pod_of(b->pub.pod)) != b->plan)
+    if (!listened || scheduler_plan(b->s, pod_of(b->pub.pod)) != b->plan)
         f.rejectors = f.pending = 0;
     f.message = strbuf_str(&text);
     binding_give_up(b, &f);
@@ -275,173 +305,16 @@ void binding_rejected(struct binding *b, uint64_t rejectors, const char *why)
     CLEANUP(arena_free) struct arena *a = arena_new();
     struct ks_texts one = { .arena = a };
 
-    ks_texts_add(&one, why);
+    ks_texts_add(&one, arena_strdup(a, why)); /* it may be the binding's own */
     unschedulable(b, (struct failure){ .rejectors = rejectors }, &one);
-}
-
-/* ---- asking what is true --------------------------------------------------------------------- */
-
-static void ask(struct binding *b);
-
-static void on_ask_timer(struct loop *l, void *arg)
-{
-    struct binding *b = arg;
-    (void)l;
-    b->timer = NULL;
-    ask(b);
-}
-
-static void on_told(void *arg, struct kube_resp *r, const struct kerr *err)
-{
-    struct binding *b = arg;
-    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
-    char uid[KUID_TEXT_MAX];
-
-    b->call = NULL;
-    if (err && err->reason == KR_NOT_FOUND) {
-        binding_vanished(b);
-        return;
-    }
-    if (err || kj_parse(r->body, r->n, 0, &doc, NULL) < 0) {
-        b->timer = loop_after(b->s->loop, loop_jitter(b->s->loop, b->wait, 0.1), on_ask_timer, b);
-        b->wait = MIN(b->wait * 2, ASK_WAIT_MAX);
-        return;
-    }
-    const char *node = kj_str_or(kj_path(kj_root(doc), "spec.nodeName"), "");
-    kuid_format(b->pub.pod->meta.uid, uid, sizeof uid);
-    bool same = streq(kj_str_or(kj_path(kj_root(doc), "metadata.uid"), ""), uid);
-    if (same && streq(node, b->node))
-        succeeded(b);
-    else if (same && !*node)
-        failed(b);
-    else
-        binding_vanished(b);
-}
-
-static void ask(struct binding *b)
-{
-    const char *node = NULL;
-
-    switch (nodecache_find(b->s->cache, b->pub.pod->meta.uid, &node)) {
-    case NODECACHE_ADDED: /* the informer was faster */
-        if (streq(node, b->node))
-            succeeded(b);
-        else
-            binding_vanished(b);
-        return;
-    case NODECACHE_ABSENT: binding_vanished(b); return; /* deleted meanwhile */
-    case NODECACHE_ASSUMED: break;
-    }
-    b->call = kube_do(b->s->kube,
-                      &(struct kube_req){
-                          .verb = KUBE_GET,
-                          .kind = &kind_pod,
-                          .ns = b->pub.pod->meta.ns,
-                          .name = b->pub.pod->meta.name,
-                      },
-                      on_told, b);
-}
-
-/* ---- binding --------------------------------------------------------------------------------- */
-
-static void on_answer(void *arg, struct kube_resp *r, const struct kerr *err)
-{
-    struct binding *b = arg;
-
-    (void)r;
-    b->call = NULL;
-    if (!err) {
-        succeeded(b);
-        return;
-    }
-    b->err = *err;
-    if (err->reason == KR_NOT_FOUND)
-        binding_vanished(b);
-    else
-        ask(b);
-}
-
-static void write_binding(const struct binding *b, struct strbuf *out)
-{
-    struct kjw w = kjw_to(out);
-    char uid[KUID_TEXT_MAX];
-
-    kuid_format(b->pub.pod->meta.uid, uid, sizeof uid);
-    kjw_obj(&w, NULL);
-    kjw_str(&w, "apiVersion", "v1");
-    kjw_str(&w, "kind", "Binding");
-    kjw_obj(&w, "metadata");
-    kjw_str(&w, "namespace", b->pub.pod->meta.ns);
-    kjw_str(&w, "name", b->pub.pod->meta.name);
-    kjw_str(&w, "uid", uid);
-    kjw_end(&w);
-    kjw_obj(&w, "target");
-    kjw_str(&w, "kind", "Node");
-    kjw_str(&w, "name", b->node);
-    kjw_end(&w);
-    kjw_end(&w);
-}
-
-static void send_to_server(struct binding *b)
-{
-    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
-
-    write_binding(b, &body);
-    b->call = kube_do(b->s->kube,
-                      &(struct kube_req){
-                          .verb = KUBE_CREATE,
-                          .kind = &kind_pod,
-                          .ns = b->pub.pod->meta.ns,
-                          .name = b->pub.pod->meta.name,
-                          .subresource = "binding",
-                          .body = body.data,
-                          .body_len = body.len,
-                      },
-                      on_answer, b);
-}
-
-static void on_binder_answer(void *arg, const struct kerr *err)
-{
-    struct binding *b = arg;
-
-    b->asked_binder = NULL;
-    if (!err) {
-        succeeded(b);
-        return;
-    }
-    if (extender_is_ignorable(b->binder)) {
-        KLOG_E(err, "Extender failed to bind, ignoring it", KV_S("pod", LOG_KEY(b->pub.pod)),
-               KV_S("node", b->node));
-        b->binder = NULL;
-        send_to_server(b);
-        return;
-    }
-    b->err = *err;
-    ask(b);
-}
-
-/* An extender may do it in our place. */
-void binding_send(struct binding *b)
-{
-    struct scheduler *s = b->s;
-
-    b->stage = STAGE_BIND;
-    binding_count_time(b, LAP_PRE_BIND, KS_SUCCESS);
-    report_drop(s, b->pub.pod->meta.uid); /* "it does not fit" is not true any more */
-    b->binder = extenders_first(s->extenders, EXTENDER_BIND, pod_of(b->pub.pod));
-    if (!b->binder) {
-        send_to_server(b);
-        return;
-    }
-    b->extenders = extenders_ref(s->extenders);
-    b->asked_binder = extender_bind(b->binder, b->pub.pod, b->node, on_binder_answer, b);
 }
 
 bool binding_reject(struct scheduler *s, struct kuid uid, const char *plugin, const char *why)
 {
     struct binding *b = binding_find(s, uid);
 
-    if (!b || !b->plan || b->stage > STAGE_PRE_BIND || (b->stage == STAGE_PERMIT && !b->held))
+    if (!b || (b->state != BIND_HELD && b->state != BIND_LINE && b->state != BIND_DOOMED &&
+               b->state != BIND_PRE_BIND))
         return false;
     int slot = profile_slot(b->plan->profile, plugin);
     permit_refuse(b, slot < 0 ? b->waits : UINT64_C(1) << slot, why);
@@ -467,17 +340,14 @@ void binding_start(struct scheduler *s, struct splan *plan, struct kobj *pod, co
     nominator_remove(s->nominator, pod->meta.uid);
     if (takes_time || b->waits) /* others should know for whom the room is kept */
         report_nominated(s, pod, node);
-    if (b->waits)
-        permit_hold(b);
-    else
-        permit_line_up(b);
+    binding_enter(b, b->waits ? BIND_HELD : BIND_LINE);
 }
 
 void binding_verify(struct scheduler *s, struct kobj *pod, const char *node)
 {
-    struct binding *b = binding_new(s, NULL, pod, node);
+    struct binding *b = binding_new(s, scheduler_plan(s, pod_of(pod)), pod, node);
+
     b->was_bound = true;
-    b->stage = STAGE_BIND;
     kerr_set(&b->err, -ETIMEDOUT, "the accepted binding did not take effect");
-    ask(b);
+    binding_enter(b, BIND_ASK);
 }

@@ -20,6 +20,7 @@ struct consult;
 struct diagnosis;
 struct extenders;
 struct informer;
+struct kube_req;
 struct monitor;
 struct preemption;
 struct preemptions;
@@ -85,7 +86,7 @@ struct scheduler {
     struct binding *bindings;   /* under way */
     struct uidmap bindings_by_uid;
     unsigned nbindings;
-    unsigned nheld;         /* of these wait for permits; they are not counted as work under way */
+    unsigned nheld;         /* of these are BIND_HELD; they are not counted as work under way */
     struct waitlist line;   /* nor are these: they have their permits, and wait for room */
     struct waitlist doomed; /* to be undone when what is being undone now is */
     bool undoing;
@@ -176,6 +177,19 @@ bool consult_victims(struct scheduler *s, struct splan *plan, struct kobj *pod,
 void consult_drop(struct scheduler *s, struct kuid uid);
 void consult_free(struct scheduler *s);
 
+/* subject.c - what a pod of the queue stands for: mostly itself. */
+struct subject {
+    const struct ks_subject *how;
+    void *self; /* of the plugin that binds it */
+    int slot;   /* of that plugin; -1: none of the profile's does, it is a pod */
+};
+/* plan NULL: a pod that is not ours any more. Good as long as the plan is. */
+struct subject subject_of(const struct splan *plan, const struct pod *p);
+const struct kobj *subject_object(const struct subject *x, const struct pod *p); /* NULL: gone */
+/* Fills in whom the request is about; false: it is gone. */
+bool subject_request(const struct subject *x, const struct pod *p, struct kube_req *r);
+const char *subject_plugin(const struct subject *x, const struct splan *plan);
+
 /* bind.c - from the choice of a node to the answer of the server. */
 void binding_start(struct scheduler *s, struct splan *plan, struct kobj *pod, const char *node);
 void binding_verify(struct scheduler *s, struct kobj *pod, const char *node);
@@ -212,8 +226,7 @@ struct failure {
     const char *node; /* NOMINATION_SET */
 };
 void report_failure(struct scheduler *s, struct kobj *pod, const struct failure *f);
-void report_scheduled(struct scheduler *s, struct splan *plan, const struct kobj *pod,
-                      const char *node);
+void report_scheduled(struct splan *plan, const struct kobj *pod, const char *node);
 /* A pod is held before its attempt, or after it: its condition says why. */
 void report_held(struct scheduler *s, struct kobj *pod, const char *reason, const char *message);
 /* Nothing but the nominated node changes. node "": none. */

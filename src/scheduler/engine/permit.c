@@ -8,7 +8,7 @@
 #include "base/ktime.h"
 #include "base/strbuf.h"
 #include "loop/loop.h"
-#include "scheduler/engine/bind_int.h"
+#include "scheduler/engine/binding.h"
 
 #define PERMIT_WAIT_MAX (15 * 60 * NSEC_PER_SEC)
 
@@ -45,14 +45,13 @@ bool binding_room(const struct scheduler *s)
 static void go_on(struct binding *b)
 {
     waitlist_leave(b);
-    prebind_start(b);
+    binding_enter(b, BIND_PRE_BIND);
 }
 
 void permit_line_up(struct binding *b)
 {
     struct scheduler *s = b->s;
 
-    b->stage = STAGE_LINE;
     podqueue_release(s->queue, b->uid);
     waitlist_join(&s->line, b);
     if (s->line.first == b && binding_room(s))
@@ -77,7 +76,7 @@ static void permit_count(const struct binding *b, enum ks_code code)
 
 void permit_refuse(struct binding *b, uint64_t rejectors, const char *why)
 {
-    if (b->held) /* otherwise it has its permits */
+    if (b->state == BIND_HELD) /* otherwise it has its permits */
         permit_count(b, KS_UNSCHEDULABLE);
     binding_rejected(b, rejectors, why);
 }
@@ -161,17 +160,9 @@ void permit_hold(struct binding *b)
         first = false;
     }
     strbuf_appendf(&text, " for node %s", b->node);
-    b->held = true;
-    s->nheld++;
     podqueue_hold(s->queue, b->pub.pod->meta.uid);
     report_held(s, b->pub.pod, "Unschedulable", strbuf_str(&text));
     permit_arm(b);
-}
-
-void permit_release(struct binding *b)
-{
-    b->s->nheld -= b->held;
-    b->held = false;
 }
 
 static void allow(struct binding *b, uint32_t slot)
@@ -180,9 +171,8 @@ static void allow(struct binding *b, uint32_t slot)
     if (b->waits)
         return;
     permit_count(b, KS_SUCCESS);
-    permit_release(b);
     b->timer = timer_cancel(b->timer);
-    permit_line_up(b);
+    binding_enter(b, BIND_LINE);
 }
 
 /* The binding that waits for permits or room, and the slot of the plugin that speaks; NULL: it does
@@ -192,8 +182,7 @@ static struct binding *waiting(const struct scheduler *s, struct kuid uid, const
 {
     struct binding *b = binding_find(s, uid);
 
-    if (!b || b->stage > STAGE_LINE || (b->stage == STAGE_PERMIT && !b->held) ||
-        b->in == &s->doomed)
+    if (!b || (b->state != BIND_HELD && b->state != BIND_LINE))
         return NULL;
     *ret_slot = profile_slot(b->plan->profile, plugin);
     return *ret_slot >= 0 ? b : NULL;
@@ -207,12 +196,25 @@ void ks_allow(const struct ks_env *env, struct kuid uid, const char *plugin)
         allow(b, (uint32_t)slot);
 }
 
+/* When that which is being undone now is. Until then it can be neither let go nor rejected again.
+ */
+static void doom(struct binding *b, uint64_t rejectors, const char *why)
+{
+    bool held = b->state == BIND_HELD;
+
+    if (held)
+        permit_count(b, KS_UNSCHEDULABLE);
+    b->rejectors = held ? rejectors : 0; /* nobody listens for it since it has its permits */
+    b->verdict = xstrdup(why);
+    binding_enter(b, BIND_DOOMED);
+}
+
 void ks_reject(const struct ks_env *env, struct kuid uid, const char *plugin, const char *why)
 {
     int slot;
     struct binding *b = waiting(env->scheduler, uid, plugin, &slot);
     if (b && env->scheduler->undoing)
-        binding_doom(b, UINT64_C(1) << slot, why);
+        doom(b, UINT64_C(1) << slot, why);
     else if (b)
         permit_refuse(b, UINT64_C(1) << slot, why);
 }

@@ -6,7 +6,6 @@
  */
 #include "api/pod.h"
 #include "base/klog.h"
-#include "base/ktime.h"
 #include "base/strbuf.h"
 #include "client/events.h"
 #include "client/kube.h"
@@ -106,56 +105,16 @@ void report_drop(struct scheduler *s, struct kuid uid)
 
 /* ---- the condition --------------------------------------------------------------------------- */
 
-static void write_condition(const struct report *p, nsec_t now, struct kjw *w)
-{
-    const struct condition *old =
-        condition_find(&pod_of(p->pod)->status.conditions, "PodScheduled");
-    bool stays = old && old->status == COND_FALSE && old->last_transition_time;
-    char when[KTIME_TEXT_MAX];
-    size_t n = ktime_format(stays ? old->last_transition_time : now, when);
-
-    kjw_arr(w, "conditions");
-    kjw_obj(w, NULL);
-    kjw_str(w, "type", "PodScheduled");
-    kjw_str(w, "status", "False");
-    kjw_strn(w, "lastTransitionTime", when, n);
-    kjw_str(w, "reason", p->reason);
-    kjw_str(w, "message", p->message);
-    if (p->pod->meta.generation > 0)
-        kjw_i64(w, "observedGeneration", p->pod->meta.generation);
-    kjw_end(w);
-    kjw_end(w);
-}
-
-static void write_patch(const struct report *p, nsec_t now, struct strbuf *out)
-{
-    struct kjw w = kjw_to(out);
-    char uid[KUID_TEXT_MAX];
-
-    kuid_format(p->uid, uid, sizeof uid);
-    kjw_obj(&w, NULL);
-    kjw_obj(&w, "metadata");
-    kjw_str(&w, "uid", uid); /* not on a pod that took over the name */
-    kjw_end(&w);
-    kjw_obj(&w, "status");
-    if (p->reason)
-        write_condition(p, now, &w);
-    if (p->node && *p->node)
-        kjw_str(&w, "nominatedNodeName", p->node);
-    else if (p->node)
-        kjw_null(&w, "nominatedNodeName");
-    kjw_end(&w);
-    kjw_end(&w);
-}
-
-static void report_send(struct report *p);
+static bool report_send(struct report *p);
+static void report_done(struct report *p);
 
 static void on_again(struct loop *l, void *arg)
 {
     struct report *p = arg;
     (void)l;
     p->timer = NULL;
-    report_send(p);
+    if (!report_send(p))
+        report_done(p);
 }
 
 static void on_written(void *arg, struct kube_resp *resp, const struct kerr *err)
@@ -176,29 +135,37 @@ static void on_written(void *arg, struct kube_resp *resp, const struct kerr *err
     }
     if (err && err->reason != KR_NOT_FOUND)
         KLOG_E(err, "Failed to write the condition of a pod", KV_S("pod", LOG_KEY(p->pod)));
+    report_done(p);
+}
+
+/* It was under way. */
+static void report_done(struct report *p)
+{
+    struct reports *r = p->all;
+
     r->in_flight--;
     report_free(p);
     send_some(r);
 }
 
-static void report_send(struct report *p)
+/* False: there is nobody to tell any more. */
+static bool report_send(struct report *p)
 {
     CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
     struct scheduler *s = p->all->s;
+    const struct pod *pod = pod_of(p->pod);
+    const struct subject x = subject_of(scheduler_plan(s, pod), pod);
+    const struct ks_waiting why = { p->reason, p->message, p->node, loop_wall(s->loop) };
+    struct kube_req r = { 0 };
+    struct kjw w = kjw_to(&body);
 
-    write_patch(p, loop_wall(s->loop), &body);
-    p->call = kube_do(s->kube,
-                      &(struct kube_req){
-                          .verb = KUBE_PATCH,
-                          .kind = &kind_pod,
-                          .ns = p->pod->meta.ns,
-                          .name = p->pod->meta.name,
-                          .subresource = "status",
-                          .patch = KUBE_PATCH_STRATEGIC,
-                          .body = body.data,
-                          .body_len = body.len,
-                      },
-                      on_written, p);
+    if (!subject_request(&x, pod, &r))
+        return false;
+    x.how->waits(x.self, pod, &why, &r, &w);
+    r.body = body.data;
+    r.body_len = body.len;
+    p->call = kube_do(s->kube, &r, on_written, p);
+    return true;
 }
 
 static void send_some(struct reports *r)
@@ -207,7 +174,10 @@ static void send_some(struct reports *r)
         struct report *p = r->first;
         unlink_report(p);
         r->in_flight++;
-        report_send(p);
+        if (report_send(p))
+            continue;
+        r->in_flight--;
+        report_free(p);
     }
 }
 
@@ -256,12 +226,16 @@ static void report_status(struct scheduler *s, struct kobj *pod, const char *rea
 
 /* ---- outcomes -------------------------------------------------------------------------------- */
 
-static void event(struct splan *plan, struct kobj *pod, const char *message)
+static void event(struct splan *plan, const struct kobj *pod, const char *message)
 {
+    const struct subject x = subject_of(plan, pod_of(pod));
+    const struct kobj *about = subject_object(&x, pod_of(pod));
     size_t n = strlen(message);
 
-    recorder_event_on(plan->recorder, pod, true, "FailedScheduling", "Scheduling", "%.*s%s",
-                      n > NOTE_MAX ? NOTE_MAX - 4 : (int)n, message, n > NOTE_MAX ? " ..." : "");
+    if (about)
+        recorder_event_on(plan->recorder, about, true, "FailedScheduling", "Scheduling", "%.*s%s",
+                          n > NOTE_MAX ? NOTE_MAX - 4 : (int)n, message,
+                          n > NOTE_MAX ? " ..." : "");
 }
 
 void report_failure(struct scheduler *s, struct kobj *pod, const struct failure *f)
@@ -298,10 +272,12 @@ void report_nominated(struct scheduler *s, struct kobj *pod, const char *node)
     report_status(s, pod, NULL, NULL, node);
 }
 
-void report_scheduled(struct scheduler *s, struct splan *plan, const struct kobj *pod,
-                      const char *node)
+void report_scheduled(struct splan *plan, const struct kobj *pod, const char *node)
 {
-    (void)s;
-    recorder_event_on(plan->recorder, pod, false, "Scheduled", "Binding",
-                      "Successfully assigned %s/%s to %s", pod->meta.ns, pod->meta.name, node);
+    const struct subject x = subject_of(plan, pod_of(pod));
+    const struct kobj *about = subject_object(&x, pod_of(pod));
+
+    if (about)
+        recorder_event_on(plan->recorder, about, false, "Scheduled", "Binding",
+                          "Successfully assigned %s/%s to %s", pod->meta.ns, pod->meta.name, node);
 }

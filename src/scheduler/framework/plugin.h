@@ -13,6 +13,7 @@
 #define KOORD_SCHEDULER_PLUGIN_H
 #include "base/base.h"
 #include "scheduler/framework/service.h"
+#include "scheduler/framework/subject.h"
 #include "scheduler/model/requests.h"
 #include "json/schema.h"
 
@@ -168,8 +169,9 @@ struct ks_bind { /* a pod on its way to its node; lives until the outcome is kno
 };
 /* The end of a pre_bind that returned KS_WAIT; exactly once, from a later turn. */
 void ks_bind_done(struct ks_bind *b, enum ks_code code, const char *why);
-/* To be written on the pod before the binding. All plugins' changes go in one request, and none is
- * sent when nothing differs. value NULL: the key goes. */
+/* To be written on the pod. Annotations travel with the binding: they are there with the node, or
+ * not at all. Labels and keys that go (value NULL) are written before, all plugins' in one request,
+ * and taken back if the binding comes to nothing. What is there already is not written. */
 void ks_bind_annotate(struct ks_bind *b, const char *key, const char *value);
 void ks_bind_label(struct ks_bind *b, const char *key, const char *value);
 
@@ -354,8 +356,9 @@ struct ks_plugin {
     /* KS_WAIT: ks_bind_done() tells the outcome. The binding may be given up before: cancel(). */
     enum ks_code (*pre_bind)(void *self, struct ks_bind *b, struct ks_texts *why);
     void (*cancel)(void *self, struct ks_bind *b);
-    /* Binds by the API server's binding subresource; the one thing a bind plugin says. */
-    bool binds;
+    /* How this pod is bound, and by that what it is (subject.h); NULL: the next bind plugin knows.
+     * A function of the pod alone. */
+    const struct ks_subject *(*bind)(void *self, const struct pod *p);
     void (*post_bind)(void *self, const struct pod *p, const char *node);
 
     /* No node fits: make room, and what follows (framework/preemption.h). */

@@ -25,7 +25,7 @@ bool ks_implements(const struct ks_plugin *pl, enum ks_point point)
     case KS_POINT_RESERVE: return pl->reserve;
     case KS_POINT_PERMIT: return pl->permit;
     case KS_POINT_PRE_BIND: return pl->pre_bind;
-    case KS_POINT_BIND: return pl->binds;
+    case KS_POINT_BIND: return pl->bind;
     case KS_POINT_POST_BIND: return pl->post_bind;
     case KS_POINTS: break;
     }

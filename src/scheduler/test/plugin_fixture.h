@@ -100,7 +100,7 @@ static inline UNUSED void fixture_init(struct plugin_fixture *f, void **state, c
     uint32_t n = 0;
 
     for (const struct ks_registered *r = ks_registry; r->plugin; r++)
-        if (!only || strstr(only, r->plugin->name) || r->plugin->before || r->plugin->binds)
+        if (!only || strstr(only, r->plugin->name) || r->plugin->before || r->plugin->bind)
             table[n++] = *r;
     fixture_init_with(f, state, table, config);
 }

@@ -181,11 +181,17 @@ static void test_ties_are_drawn(void **state)
     assert_in_range(hits[0], 60, 140);
 }
 
+static const struct ks_subject *any_bind(void *self, const struct pod *p)
+{
+    (void)self, (void)p;
+    return &ks_subject_pod;
+}
+
 static void test_a_plugin_of_another_build_is_refused(void **state)
 {
     static const struct ks_reason reasons[] = { { KS_SUCCESS, "" } };
     struct ks_plugin other = { .abi = 99, .size = sizeof other, .name = "X", .reasons = reasons };
-    other.binds = true;
+    other.bind = any_bind;
     const struct ks_registered table[] = { { &other, 0, true }, { NULL, 0, false } };
     struct object_fixture *base = *state;
     struct profile_config c = profile_config_default(table, "s", base->arena);
