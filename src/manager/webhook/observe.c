@@ -1,0 +1,62 @@
+/* observe.c - how long each step took, and how it ended (manager 1.2). */
+#include "component/metrics.h"
+#include "manager/webhook/webhook_int.h"
+
+enum { STEPS_MAX = 8, OPS = 4 };
+
+struct webhook_observer {
+    struct metric *duration;
+    /* By webhook, step, operation and outcome: looked up once. */
+    struct histogram *children[WEBHOOK_COUNT][STEPS_MAX][OPS][2];
+};
+
+/* 0.001 * 2^i */
+static const double bounds[] = { 0.001,  0.002,  0.004,  0.008,   0.016,   0.032,  0.064,
+                                 0.128,  0.256,  0.512,  1.024,   2.048,   4.096,  8.192,
+                                 16.384, 32.768, 65.536, 131.072, 262.144, 524.288 };
+static const struct metric_desc duration_desc = {
+    "koord_manager_webhook_webhook_duration_milliseconds",
+    "How long a step of a webhook took.",
+    METRIC_HISTOGRAM,
+    .labels = { "webhook_type", "object_type", "operation", "plugin_name", "status" },
+    .buckets = bounds,
+    .nbuckets = ARRAY_LEN(bounds),
+};
+
+struct webhook_observer *webhook_observer_new(struct metrics *m)
+{
+    struct webhook_observer *o;
+
+    if (!m)
+        return NULL;
+    o = xnew0(struct webhook_observer);
+    o->duration = metrics_add(m, &duration_desc);
+    return o;
+}
+
+struct webhook_observer *webhook_observer_free(struct webhook_observer *o)
+{
+    free(o);
+    return NULL;
+}
+
+static unsigned op_index(enum webhook_op op)
+{
+    return op == WEBHOOK_CREATE ? 0 : op == WEBHOOK_UPDATE ? 1 : op == WEBHOOK_DELETE ? 2 : 3;
+}
+
+void webhook_observe(struct webhook_observer *o, enum webhook_id id, size_t step, const char *name,
+                     enum webhook_op op, bool allowed, nsec_t took)
+{
+    const struct webhook_info *i = &webhook_infos[id];
+
+    if (!o)
+        return;
+    assert(step < STEPS_MAX);
+    struct histogram **h = &o->children[id][step][op_index(op)][allowed];
+    if (!*h)
+        *h = metric_histogram(o->duration, METRIC_VALUES(i->mutating ? "mutate" : "validate",
+                                                         i->object_type, webhook_op_name(op), name,
+                                                         allowed ? "allowed" : "rejected"));
+    histogram_observe(*h, (double)took / 1e6);
+}

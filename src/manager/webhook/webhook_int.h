@@ -1,0 +1,83 @@
+/* webhook_int.h - what the files of the webhooks share.
+ *
+ * A webhook is a list of steps, run in order; each looks at the call and either goes on or refuses.
+ */
+#ifndef KOORD_MANAGER_WEBHOOK_INT_H
+#define KOORD_MANAGER_WEBHOOK_INT_H
+#include "manager/webhook/source.h"
+#include "manager/webhook/webhook.h"
+
+struct webhook_observer;
+
+enum { WEBHOOK_LIST_MAX = 64 };
+struct word_list { /* of a flag: words between commas, without the spaces around them */
+    const char *items[WEBHOOK_LIST_MAX];
+    size_t n;
+};
+void word_list_parse(const char *text, struct arena *a, struct word_list *ret);
+bool word_list_has(const struct word_list *l, const char *word);
+
+struct webhooks {
+    struct loop *loop;
+    const struct webhook_source *src;
+    struct arena *texts; /* of the options */
+    unsigned gates;
+    const char *config_ns, *config_name;
+    bool names_required, binding_dry_run;
+    struct word_list binding_users, binding_namespaces, binding_excluded, bypass_labels,
+        bypass_annotations;
+    struct webhook_observer *observer;
+};
+static inline bool webhook_gate_on(const struct webhooks *w, enum webhook_gate g)
+{
+    return w->gates >> g & 1;
+}
+
+struct webhook_call {
+    struct webhooks *w;
+    const struct webhook_request *r; /* texts are never NULL */
+    struct arena *a;
+    struct webhook_answer *answer;
+    struct kj_mdoc *d; /* of a mutating one; obj belongs to it */
+    struct kj_mval *obj;
+    const struct kj_val *val; /* of a validating one; NULL on delete */
+    void *self;               /* what the steps of one call hand on */
+};
+/* 0: go on; -1: refused, as webhook_refuse() returns. */
+typedef int (*webhook_step_fn)(struct webhook_call *c);
+struct webhook_step {
+    const char *name; /* label plugin_name of the metric */
+    webhook_step_fn run;
+};
+/* Answers with an error: code 400 or 500 and the text, without a reason. Returns -1. */
+int webhook_refuse(struct webhook_call *c, int code, const char *fmt, ...) PRINTF(3, 4);
+/* Denies: code 403, reason Forbidden. Returns -1. */
+int webhook_deny(struct webhook_call *c, const char *fmt, ...) PRINTF(2, 3);
+/* Told to whoever sent the request; beyond WEBHOOK_WARNINGS_MAX they are dropped. */
+void webhook_warn(struct webhook_call *c, const char *fmt, ...) PRINTF(2, 3);
+
+/* The steps of each webhook; end with a NULL name. */
+extern const struct webhook_step node_status_steps[], node_validate_steps[],
+    configmap_validate_steps[];
+
+/* ---- observe.c: the metrics ------------------------------------------------------------------ */
+
+struct webhook_observer *webhook_observer_new(struct metrics *m); /* NULL: counts nothing */
+struct webhook_observer *webhook_observer_free(struct webhook_observer *o);
+void webhook_observe(struct webhook_observer *o, enum webhook_id id, size_t step, const char *name,
+                     enum webhook_op op, bool allowed, nsec_t took);
+
+/* ---- tree.c: reading and changing trees ------------------------------------------------------ */
+
+/* A map of strings, sorted; NULL is an empty one. -EINVAL when something in it is no string. */
+int tree_strmap(const struct kj_mval *v, struct arena *a, kstrmap *ret);
+kstrmap tree_strmap_of(const struct kj_val *v, struct arena *a); /* what is no string is left out */
+/* The object under a key; made when it is missing or null. */
+struct kj_mval *tree_object(struct kj_mdoc *d, struct kj_mval *parent, const char *key);
+/* Sets a text; false: it was the same. */
+bool tree_set_str(struct kj_mdoc *d, struct kj_mval *obj, const char *key, const char *text);
+/* A label or annotation of an object: field is "labels" or "annotations". */
+const char *tree_meta_get(const struct kj_mval *obj, const char *field, const char *key);
+bool tree_meta_set(struct kj_mdoc *d, struct kj_mval *obj, const char *field, const char *key,
+                   const char *value);
+#endif
