@@ -34,7 +34,6 @@ struct dview {
 /* ---- deploy_rollout.c ---------------------------------------------------------------------- */
 
 void dview_resolve(struct dview *v);            /* replicas, surge, unavailable, from the spec */
-int64_t dview_total(const struct dview *v);     /* replicas asked for over all sets */
 int64_t dview_available(const struct dview *v); /* pods available over all sets */
 /* How many replicas the new set may have now. */
 int64_t rollout_fresh_replicas(const struct dview *v, int64_t fresh_now);
@@ -47,7 +46,6 @@ bool rollout_is_scaling(const struct dview *v);
 /* ---- deploy_sets.c ------------------------------------------------------------------------- */
 
 void dview_find_fresh(struct dview *v);
-int64_t dview_max_old_revision(const struct dview *v);
 /* Creates the new set, with the replicas that it may have now. */
 const char *sets_create_fresh(struct batch *b, const struct dview *v); /* its name */
 /* Annotations of the new set and the Deployment: revision, and what is copied down. True when

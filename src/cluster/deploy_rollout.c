@@ -22,7 +22,7 @@ void dview_resolve(struct dview *v)
     v->unavailable = MIN(v->unavailable, v->replicas);
 }
 
-int64_t dview_total(const struct dview *v)
+static int64_t dview_total(const struct dview *v)
 {
     int64_t n = 0;
     for (size_t i = 0; i < v->n; i++)

@@ -43,7 +43,7 @@ void dview_find_fresh(struct dview *v)
             v->fresh = &v->sets[i];
 }
 
-int64_t dview_max_old_revision(const struct dview *v)
+static int64_t dview_max_old_revision(const struct dview *v)
 {
     int64_t max = 0;
     for (size_t i = 0; i < v->n; i++)

@@ -40,7 +40,6 @@ void jview_fini(struct jview *v);
 nsec_t jview_backoff(const struct jview *v, nsec_t now);
 /* completedIndexes: "0-3,5". */
 const char *jview_indexes_text(const struct jview *v, struct arena *a);
-int64_t job_pod_index(const struct kobj *pod, int64_t completions); /* -1: none */
 
 /* The status with what this pass knows; then, in answers, the finalizers of counted pods. */
 void jstatus_write(struct batch *b, const struct jview *v);

@@ -18,7 +18,7 @@ bool job_pod_failed(const struct pod *p)
            (p->obj.meta.deleted && str_empty(p->node_name) && !pod_is_terminal(p));
 }
 
-int64_t job_pod_index(const struct kobj *pod, int64_t completions)
+static int64_t job_pod_index(const struct kobj *pod, int64_t completions)
 {
     const char *text = meta_annotation(pod, JOB_INDEX);
     int64_t n;

@@ -153,7 +153,6 @@ struct config_watch {
     struct config_handler on;
     void *arg;
     struct counter *loaded, *refused; /* NULL: not counted */
-    struct config_stats stats;
 };
 
 static void on_again(struct loop *l, void *arg)
@@ -172,7 +171,6 @@ static void refuse(struct config_watch *w, const struct kerr *err)
             w->again = loop_after(w->loop, BUSY_AGAIN, on_again, w);
         return;
     }
-    w->stats.refusals++;
     if (w->refused)
         counter_inc(w->refused);
     if (w->on.on_refused)
@@ -199,7 +197,6 @@ void config_watch_check(struct config_watch *w)
         refuse(w, &err);
         return;
     }
-    w->stats.reloads++;
     if (w->loaded)
         counter_inc(w->loaded);
     KLOG_I(0, "Loaded the changed configuration", KV_S("file", next->path));
@@ -242,9 +239,4 @@ struct config_watch *config_watch_free(struct config_watch *w)
 struct config *config_watch_current(const struct config_watch *w)
 {
     return w->current;
-}
-
-struct config_stats config_watch_stats(const struct config_watch *w)
-{
-    return w->stats;
 }

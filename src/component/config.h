@@ -84,9 +84,4 @@ DEFINE_CLEANUP(config_watch_free, struct config_watch *)
 struct config *config_watch_current(const struct config_watch *w); /* borrowed */
 /* Looks now: SIGHUP, or a person who does not want to wait. */
 void config_watch_check(struct config_watch *w);
-
-struct config_stats {
-    uint64_t reloads, refusals;
-};
-struct config_stats config_watch_stats(const struct config_watch *w);
 #endif

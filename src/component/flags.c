@@ -32,14 +32,6 @@ struct flags *flags_free(struct flags *f)
     return NULL;
 }
 
-const char *flag_map_get(const struct flag_map *m, const char *key)
-{
-    for (size_t i = 0; i < m->n; i++)
-        if (streq(m->items[i].key, key))
-            return m->items[i].value;
-    return NULL;
-}
-
 /* ---- values ---------------------------------------------------------------------------------- */
 
 int flag_bool_parse(const char *s, size_t n, bool *ret)

@@ -30,7 +30,6 @@ struct flag_map { /* sorted by key */
     struct flag_pair *items;
     size_t n;
 };
-const char *flag_map_get(const struct flag_map *m, const char *key); /* NULL when absent */
 
 enum flag_type {             /* how the value lies in the options struct */
                  FLAG_BOOL,  /* bool */
@@ -52,6 +51,8 @@ enum {
 };
 
 typedef int (*flag_set_fn)(void *target, const char *value, struct kerr *err);
+/* Lines for the usage, each with its newline: what the value may name. */
+typedef void (*flag_lines_fn)(const void *target, struct strbuf *out);
 struct flag {
     const char *name;
     uint8_t type, flags;
@@ -63,6 +64,7 @@ struct flag {
     const char *deprecated;     /* accepted with this advice as a warning, and hidden */
     const char *const *choices; /* FLAG_STR: NULL-terminated; NULL: any text */
     flag_set_fn set;            /* FLAG_CUSTOM; called once for each mention */
+    flag_lines_fn lines;        /* FLAG_CUSTOM: more lines below the help; may be NULL */
 };
 
 struct flags *flags_new(void);

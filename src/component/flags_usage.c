@@ -143,6 +143,18 @@ static void put_wrapped(const char *text, size_t column, struct strbuf *out)
     strbuf_appendc(out, '\n');
 }
 
+/* Lines as they are, from the column on. */
+static void put_lines(const char *text, size_t column, struct strbuf *out)
+{
+    for (const char *p = text; *p;) {
+        size_t n = strcspn(p, "\n");
+        put_blanks(out, column);
+        strbuf_appendn(out, p, n);
+        strbuf_appendc(out, '\n');
+        p += n + (p[n] == '\n');
+    }
+}
+
 struct shown vec_of(const struct flag_entry *);
 
 static size_t help_column(const struct shown *list)
@@ -172,6 +184,11 @@ static void put_flag(const struct flag_entry *e, size_t column, struct strbuf *o
     put_blanks(out, column - used);
     put_text(e, &text);
     put_wrapped(strbuf_str(&text), column, out);
+    if (e->flag->lines) {
+        strbuf_reset(&text);
+        e->flag->lines(e->target, &text);
+        put_lines(strbuf_str(&text), column, out);
+    }
 }
 
 static void put_group(const struct flags *f, size_t group, struct strbuf *out)

@@ -8,7 +8,8 @@
 
 static const char *const all_names[] = { "AllAlpha", "AllBeta" };
 
-const char *gate_stage_name(enum gate_stage stage)
+/* "ALPHA", "BETA", "" for GA, "DEPRECATED": as the metric and Kubernetes write it. */
+static const char *gate_stage_name(enum gate_stage stage)
 {
     static const char *const names[] = { "ALPHA", "BETA", "", "DEPRECATED" };
     return names[stage];
@@ -144,8 +145,9 @@ static int by_name(const void *a, const void *b)
     return strcmp((*x)->name, (*y)->name);
 }
 
-void gates_usage(const struct gates *g, struct strbuf *out)
+void gates_usage(const void *gates, struct strbuf *out)
 {
+    const struct gates *g = gates;
     const struct gate *sorted[GATES_MAX];
 
     for (size_t i = 0; i < g->n; i++)

@@ -30,7 +30,8 @@ struct gates {
 void gates_init(struct gates *g, const struct gate *table, size_t n);
 /* Adds to what was given before. On failure nothing changes; the message names the gate. */
 int gates_parse(struct gates *g, const char *text, struct kerr *err);
-/* The same in the shape of a custom flag: { "feature-gates", FLAG_CUSTOM, .set = gates_set }. */
+/* The same in the shape of a custom flag: { "feature-gates", FLAG_CUSTOM, .set = gates_set,
+ * .lines = gates_usage }. */
 int gates_set(void *gates, const char *text, struct kerr *err);
 
 static inline bool gates_on(const struct gates *g, unsigned gate)
@@ -41,12 +42,10 @@ static inline bool gates_given(const struct gates *g, unsigned gate)
 {
     return g->given[gate / 64] >> (gate % 64) & 1;
 }
-/* "ALPHA", "BETA", "" for GA, "DEPRECATED": as the metric and Kubernetes write it. */
-const char *gate_stage_name(enum gate_stage stage);
 /* Warns about gates that were given and will go away (GA, deprecated). For main. */
 void gates_log(const struct gates *g);
-/* One line a gate, sorted, for the usage: "Name=true|false (BETA - default=true)". */
-void gates_usage(const struct gates *g, struct strbuf *out);
+/* One line per gate, sorted: "Name=true|false (BETA - default=true)". For .lines of the flag. */
+void gates_usage(const void *gates, struct strbuf *out);
 /* kubernetes_feature_enabled{name, stage}. */
 void gates_metrics(const struct gates *g, struct metrics *m);
 #endif

@@ -8,15 +8,6 @@
 
 const double metrics_buckets[11] = { .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10 };
 
-double *metrics_buckets_exp(double *out, size_t n, double start, double factor)
-{
-    for (size_t i = 0; i < n; i++) {
-        out[i] = start;
-        start *= factor;
-    }
-    return out;
-}
-
 /* ---- registry -------------------------------------------------------------------------------- */
 
 struct metrics *metrics_new(void)
@@ -103,13 +94,6 @@ struct metric *metrics_add(struct metrics *m, const struct metric_desc *d)
     if (f->nlabels == 0)
         (void)child_get(f, NULL);
     return f;
-}
-
-void metric_set_fn(struct metric *f, metric_fn fn, void *arg)
-{
-    assert(f->nlabels == 0 && f->desc->type != METRIC_HISTOGRAM);
-    f->fn = fn;
-    f->fn_arg = arg;
 }
 
 void metric_set_rows(struct metric *f, metric_rows_fn fn, void *arg)

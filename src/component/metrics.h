@@ -35,8 +35,6 @@ struct metric_desc { /* must outlive the registry: tables are static */
 };
 /* Prometheus' usual bounds: 5 ms to 10 s. */
 extern const double metrics_buckets[11];
-/* n bounds: start, start * factor, ... in Go's order of operations. Returns out. */
-double *metrics_buckets_exp(double *out, size_t n, double start, double factor);
 
 struct metrics *metrics_new(void);
 struct metrics *metrics_free(struct metrics *m);
@@ -98,9 +96,6 @@ size_t metric_remove_where(struct metric *f, const char *label, const char *valu
 void metric_clear(struct metric *f);
 size_t metric_children(const struct metric *f);
 
-/* The value of a counter or gauge without labels, asked for when it is shown. */
-typedef double (*metric_fn)(void *arg);
-void metric_set_fn(struct metric *f, metric_fn fn, void *arg);
 /* Children that are not kept but told when the metric is shown: thousands of label values that the
  * owner has anyway cost nothing in between. They come as fn puts them, behind those that are kept;
  * no combination may repeat. fn NULL: no more. Not for histograms. */

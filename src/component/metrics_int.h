@@ -22,8 +22,6 @@ struct metric {
     struct map children;              /* key -> struct metric_child */
     struct metric_child *sink;        /* for whatever does not fit; NULL until then */
     uint64_t overflow;
-    metric_fn fn;
-    void *fn_arg;
     metric_rows_fn rows;
     void *rows_arg;
 };

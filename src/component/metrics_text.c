@@ -162,7 +162,7 @@ static void put_child(struct strbuf *out, const struct metric *f, const struct m
         return;
     }
     put_series(out, f, c, "", NULL);
-    put_number(out, f->fn ? f->fn(f->fn_arg) : c->counter.v); /* a gauge's v lies there too */
+    put_number(out, c->counter.v); /* a gauge's v lies there too */
 }
 
 /* ---- sorting --------------------------------------------------------------------------------- */

@@ -19,7 +19,9 @@ void version_text(const char *program, struct strbuf *out)
     strbuf_appendf(out, "%s v%s\n", program, KOORD_VERSION);
 }
 
-int run_complain(const char *program, int exit_code, const char *message)
+/* "program: message" (and where help is, for usage errors) as one line on stderr; returns the exit
+ * code. */
+static int run_complain(const char *program, int exit_code, const char *message)
 {
     if (exit_code == EXIT_USAGE)
         fprintf(stderr, "%s: %s; see %s --help\n", program, message, program);
@@ -35,7 +37,8 @@ void run_exit(struct run *r, int code)
     loop_stop(r->loop);
 }
 
-void run_stop(struct run *r)
+/* As a signal would. */
+static void run_stop(struct run *r)
 {
     if (r->stopping)
         return;

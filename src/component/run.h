@@ -50,12 +50,7 @@ struct program {
 int run_main(const struct program *p, void *options, int argc, char *const *argv);
 /* Ends the loop; the first code other than 0 counts. */
 void run_exit(struct run *r, int code);
-/* As a signal would. */
-void run_stop(struct run *r);
 
 /* "koordctl v0.1.0" */
 void version_text(const char *program, struct strbuf *out);
-/* "program: message" (and where help is, for usage errors) as one line on stderr; returns the exit
- * code. */
-int run_complain(const char *program, int exit_code, const char *message);
 #endif

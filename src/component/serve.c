@@ -265,11 +265,6 @@ struct serve *serve_free(struct serve *s)
     return NULL;
 }
 
-void serve_stop(struct serve *s, nsec_t grace, void (*done)(void *arg), void *arg)
-{
-    httpd_stop(s->httpd, grace, done, arg);
-}
-
 void serve_stream(struct serve *s, struct stream *st, const char *peer)
 {
     httpd_serve(s->httpd, st, peer);

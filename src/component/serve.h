@@ -48,8 +48,6 @@ typedef void (*serve_guard_fn)(void *arg, struct httpd_req *r, httpd_fn admit, v
 void serve_set_guard(struct serve *s, serve_guard_fn fn, void *arg);
 /* One connected stream, for tests. */
 void serve_stream(struct serve *s, struct stream *st, const char *peer);
-/* No new connections; requests under way finish within grace. done may be NULL. */
-void serve_stop(struct serve *s, nsec_t grace, void (*done)(void *arg), void *arg);
 
 /* ---- health ---------------------------------------------------------------------------------- */
 

@@ -48,7 +48,7 @@ static const struct flag global_flags[] = {
 
 /* ---- help ------------------------------------------------------------------------------------ */
 
-void ctl_help(struct ctl *c, struct strbuf *out)
+static void ctl_help(struct ctl *c, struct strbuf *out)
 {
     CLEANUP(strbuf_fini) struct strbuf flags = STRBUF_INIT;
 

@@ -71,7 +71,6 @@ const struct ctl_command *ctl_command_at(size_t i);
 
 /* argv as main got it. What c needs is filled in where it is NULL; everything is released. */
 int ctl_main(struct ctl *c, int argc, char *const *argv);
-void ctl_help(struct ctl *c, struct strbuf *out);
 
 /* ---- for commands ---------------------------------------------------------------------------- */
 

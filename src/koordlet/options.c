@@ -54,8 +54,8 @@ static const struct flag general[] = {
     { "check", FLAG_BOOL, O(check),
       .help = "say what this node's kernel and hardware can do and which features are off for "
               "lack of it, and exit" },
-    { "feature-gates", FLAG_CUSTOM, O(gates), .set = gates_set,
-      .help = "`Name=true,...` switches features" },
+    { "feature-gates", FLAG_CUSTOM, O(gates), .set = gates_set, .lines = gates_usage,
+      .help = "`Name=true,...` switches features:" },
     { "enable-node-metric-report", FLAG_BOOL, O(report_metric), .def = "true",
       .help = "report NodeMetric" },
     { "enable-pod-taskids", FLAG_BOOL, FLAG_IGNORED,

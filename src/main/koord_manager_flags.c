@@ -39,8 +39,8 @@ static const struct flag served[] = {
       .help = "`name` of the ConfigMap with the strategies" },
     { "config-namespace", FLAG_STR, O(config_ns), .def = "koordinator-system",
       .help = "its `namespace`" },
-    { "feature-gates", FLAG_CUSTOM, O(gates), .set = gates_set,
-      .help = "`Name=true,...` switches features" },
+    { "feature-gates", FLAG_CUSTOM, O(gates), .set = gates_set, .lines = gates_usage,
+      .help = "`Name=true,...` switches features:" },
 };
 #undef O
 

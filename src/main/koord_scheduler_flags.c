@@ -43,9 +43,9 @@ static const struct flag served[] = {
     { "controller-plugins", FLAG_LIST, O(controller_plugins), .def = "*",
       .help = "plugins whose controllers run here while this instance leads: `*,-Name`; the first "
               "mention of a name decides" },
-    { "feature-gates", FLAG_CUSTOM, O(gates), .set = gates_set,
+    { "feature-gates", FLAG_CUSTOM, O(gates), .set = gates_set, .lines = gates_usage,
       .help = "`Name=true,...` switches features; all of Koordinator's are known, most belong to "
-              "plugins that are not here yet" },
+              "plugins that are not here yet:" },
 };
 
 #undef O

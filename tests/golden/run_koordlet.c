@@ -255,7 +255,7 @@ static void write_predictions(struct kjw *w, const struct scene *s)
 static void write_reclaim(struct kjw *w, const struct scene *s, const struct reclaim_options *o)
 {
     CLEANUP(reclaim_fini) struct reclaim r;
-    struct amounts amounts;
+    struct reclaim_views views;
     struct kerr err = { 0 };
 
     reclaim_init(&r, models_predictor(s->models), o, s->now);
@@ -264,10 +264,10 @@ static void write_reclaim(struct kjw *w, const struct scene *s, const struct rec
         if (reclaim_add(&r, pod_of(s->pods.items[i]), &err) < 0)
             kjw_str(w, NULL, s->pods.items[i]->meta.name);
     kjw_end(w);
-    if (reclaim_result(&r, node_of(s->node), &amounts, &err) == 0)
-        write_amounts(w, "prodReclaimable", amounts);
-    if (reclaim_peak(&r, &amounts, &err) == 0)
-        write_amounts(w, "prodPeak", amounts);
+    if (reclaim_result_views(&r, node_of(s->node), &views, &err) == 0)
+        write_amounts(w, "prodReclaimable", views.answer);
+    if (reclaim_peak_views(&r, &views, &err) == 0)
+        write_amounts(w, "prodPeak", views.answer);
 }
 
 static int run_peak(const struct kj_val *in, struct arena *a, struct strbuf *got, struct kerr *err)

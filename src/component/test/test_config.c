@@ -170,11 +170,6 @@ static void on_refused(void *arg, const struct kerr *err)
 
 static const struct config_handler handler = { on_change, on_refused };
 
-static void drop(void *arg, const char *text, size_t n)
-{
-    (void)arg, (void)text, (void)n;
-}
-
 static void test_changes_are_polled_on_a_virtual_loop(void **state)
 {
     CLEANUP(loop_free) struct loop *l = loop_new_virtual(0, 1);
@@ -221,7 +216,7 @@ static void test_changes_are_polled_on_a_virtual_loop(void **state)
     assert_int_equal(unlink(path), 0);
     loop_advance(l, FILEWATCH_POLL);
     assert_int_equal(x.refusals, 3);
-    assert_int_equal(config_watch_stats(w).reloads, 2);
+    assert_int_equal(x.changes, 2);
     config_watch_free(w);
     tmpdir_fini(&t);
 }

@@ -26,6 +26,11 @@ static int set_custom(void *target, const char *value, struct kerr *err)
     return 0;
 }
 
+static void list_customs(const void *target, struct strbuf *out)
+{
+    strbuf_appendf(out, "a letter, now '%s'\nor another\n", (const char *)target);
+}
+
 #define O(member) .off = offsetof(struct options, member)
 static const char *const outputs[] = { "json", "yaml", NULL };
 static const struct flag table[] = {
@@ -43,7 +48,7 @@ static const struct flag table[] = {
     { "output", FLAG_STR, O(output), .letter = 'o', .choices = outputs },
     { "plugins", FLAG_LIST, O(plugins), .def = "*" },
     { "labels", FLAG_MAP, O(labels), .def = "a=1" },
-    { "custom", FLAG_CUSTOM, O(custom), .set = set_custom },
+    { "custom", FLAG_CUSTOM, O(custom), .set = set_custom, .lines = list_customs },
     { "old-name", FLAG_STR, O(old), .deprecated = "use --config" },
     { "logtostderr", FLAG_BOOL, FLAG_IGNORED },
     { "log-dir", FLAG_STR, FLAG_IGNORED, .deprecated = "logs go to stderr" },
@@ -83,7 +88,7 @@ static void test_defaults_stand_without_arguments(void **state)
     assert_true(x.o.leader);
     assert_string_equal(x.o.config, "");
     assert_int_equal(x.o.plugins.n, 1);
-    assert_string_equal(flag_map_get(&x.o.labels, "a"), "1");
+    assert_string_equal(x.o.labels.items[0].value, "1");
     assert_false(flags_given(x.f, "port"));
     flags_free(x.f);
 }
@@ -146,7 +151,8 @@ static void test_last_mention_wins_but_lists_grow_and_maps_merge(void **state)
     assert_string_equal(x.o.plugins.items[2], "c");
     assert_int_equal(x.o.labels.n, 3);
     assert_string_equal(x.o.labels.items[0].key, "a");
-    assert_string_equal(flag_map_get(&x.o.labels, "b"), "3");
+    assert_string_equal(x.o.labels.items[1].key, "b");
+    assert_string_equal(x.o.labels.items[1].value, "3");
     assert_string_equal(x.o.custom, "xy");
     assert_int_equal(parse(&x, "--plugins="), FLAGS_OK);
     assert_int_equal(x.o.plugins.n, 0);
@@ -251,6 +257,8 @@ static void test_help_and_version(void **state)
     assert_non_null(strstr(text, "  -s, --debug-scores int       top N scores\n"));
     assert_non_null(strstr(text, "plain HTTP port (default 10251)\n"));
     assert_non_null(strstr(text, "(default [*])\n"));
+    assert_non_null(strstr(text, "\n                               a letter, now ''\n"
+                                 "                               or another\n"));
     assert_null(strstr(text, "old-name"));
     assert_null(strstr(text, "logtostderr"));
     assert_true(strstr(text, "--config") < strstr(text, "--period"));

@@ -100,8 +100,9 @@ void entries_condition(struct entries *e, struct device_info *d, const char *cod
     d->conditions.n = 1;
 }
 
-void entries_topology(struct entries *e, struct device_info *d, int32_t node, const char *pcie,
-                      const char *bus)
+/* No topology where the place of the device is not known. */
+static void entries_topology(struct entries *e, struct device_info *d, int32_t node,
+                             const char *pcie, const char *bus)
 {
     if (node < 0 || !pcie[0] || !bus[0])
         return;

@@ -31,7 +31,4 @@ void entries_annotation(struct entries *e, const char *key, const char *value);
 /* The condition Healthy; code and message of what is wrong, "" when nobody says. */
 void entries_condition(struct entries *e, struct device_info *d, const char *code,
                        const char *message);
-/* No topology where the place of the device is not known. */
-void entries_topology(struct entries *e, struct device_info *d, int32_t node, const char *pcie,
-                      const char *bus);
 #endif

@@ -81,41 +81,6 @@ int pci_device_read(const struct host *h, const char *address, struct pci_device
     return 0;
 }
 
-struct walk {
-    const struct host *h;
-    pci_fn fn;
-    void *arg;
-};
-
-static int walk_one(int dirfd, const char *name, unsigned char type, void *arg, struct kerr *err)
-{
-    const struct walk *w = arg;
-    struct pci_device d;
-
-    (void)dirfd, (void)type, (void)err;
-    if (!isxdigit((unsigned char)name[0]) || pci_device_read(w->h, name, &d, NULL) < 0)
-        return 0;
-    return w->fn(&d, w->arg);
-}
-
-int pci_each(const struct host *h, pci_fn fn, void *arg, struct kerr *err)
-{
-    struct walk w = { h, fn, arg };
-    return dir_each(h->sys_fd, device_root, walk_one, &w, err);
-}
-
-int pci_each_of_driver(const struct host *h, const char *driver, pci_fn fn, void *arg,
-                       struct kerr *err)
-{
-    struct walk w = { h, fn, arg };
-    char dir[96];
-
-    snprintf(dir, sizeof dir, "bus/pci/drivers/%s", driver);
-    if (!sysfs_exists(h->sys_fd, "%s", dir))
-        return 0;
-    return dir_each(h->sys_fd, dir, walk_one, &w, err);
-}
-
 size_t pci_virtfns(const struct host *h, const struct pci_device *d, char (*ret)[PCI_ADDRESS_SIZE],
                    size_t cap)
 {

@@ -25,13 +25,6 @@ int pci_address_parse(const char *text, char ret[static PCI_ADDRESS_SIZE], struc
 
 int pci_device_read(const struct host *h, const char *address, struct pci_device *ret,
                     struct kerr *err);
-/* All devices in the order of their addresses; one that goes meanwhile is left out. fn as dir_fn:
- * 0 goes on. */
-typedef int (*pci_fn)(const struct pci_device *d, void *arg);
-int pci_each(const struct host *h, pci_fn fn, void *arg, struct kerr *err);
-/* The devices a driver has: "nvidia". 0 of them when there is no such driver. */
-int pci_each_of_driver(const struct host *h, const char *driver, pci_fn fn, void *arg,
-                       struct kerr *err);
 /* The virtual functions of a device by their number, virtfn0 first; at most cap. Returns how many
  * there are. */
 size_t pci_virtfns(const struct host *h, const struct pci_device *d, char (*ret)[PCI_ADDRESS_SIZE],

@@ -341,7 +341,8 @@ int storage_info_read(const struct host *h, struct storage_info *before, struct 
     uint64_t stamp = stamp_of(h);
 
     if (before && stamp && stamp == before->stamp) {
-        *ret = storage_info_ref(before);
+        before->refs++;
+        *ret = before;
         return 0;
     }
     CLEANUP(arena_free) struct arena *arena = arena_new();
@@ -362,12 +363,6 @@ int storage_info_read(const struct host *h, struct storage_info *before, struct 
     }
     reader_fini(&r);
     return code;
-}
-
-struct storage_info *storage_info_ref(struct storage_info *s)
-{
-    s->refs++;
-    return s;
 }
 
 struct storage_info *storage_info_unref(struct storage_info *s)

@@ -30,7 +30,6 @@ struct storage_info {
  * same as then: two files instead of all. */
 int storage_info_read(const struct host *h, struct storage_info *before, struct storage_info **ret,
                       struct kerr *err);
-struct storage_info *storage_info_ref(struct storage_info *s);
 struct storage_info *storage_info_unref(struct storage_info *s);
 DEFINE_CLEANUP(storage_info_unref, struct storage_info *)
 /* NULL: not there. */

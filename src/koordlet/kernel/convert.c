@@ -4,7 +4,6 @@
 #include "base/num.h"
 
 /* What v1 reports where there is no limit: the largest page-aligned number. */
-#define MEMORY_UNLIMITED INT64_C(0x7FFFFFFFFFFFF000)
 
 static int64_t clamp(int64_t v, int64_t min, int64_t max)
 {
@@ -79,29 +78,6 @@ int file_u64(const char *s, size_t n, uint64_t *ret, struct kerr *err)
     }
     int r = u64_parse(s, n, ret);
     return r < 0 ? bad_value(s, n, r, err) : 0;
-}
-
-int file_u32(const char *s, size_t n, uint32_t *ret, struct kerr *err)
-{
-    uint64_t v = INT32_MAX;
-
-    int r = is_max(s, n) ? 0 : u64_parse(s, n, &v);
-    if (r == 0 && v > UINT32_MAX)
-        r = -ERANGE;
-    if (r < 0)
-        return bad_value(s, n, r, err);
-    *ret = (uint32_t)v;
-    return 0;
-}
-
-int memory_limit_parse(const char *s, size_t n, int64_t *ret, struct kerr *err)
-{
-    int64_t v;
-    int r = file_i64(s, n, &v, err);
-    if (r < 0)
-        return r;
-    *ret = v >= MEMORY_UNLIMITED ? -1 : v;
-    return 0;
 }
 
 int cpus_parse(const char *s, size_t n, struct cpuset *ret, struct kerr *err)

@@ -21,12 +21,9 @@ int weight_to_shares(int64_t weight, int64_t *ret, struct kerr *err);
 int64_t milli_to_shares(int64_t milli);
 int64_t milli_to_quota(int64_t milli); /* per CFS_PERIOD_US; -1: no limit */
 
-/* A file of one number. "max" is -1, INT64_MAX, INT32_MAX. */
+/* A file of one number. "max" is -1, INT64_MAX. */
 int file_i64(const char *s, size_t n, int64_t *ret, struct kerr *err);
 int file_u64(const char *s, size_t n, uint64_t *ret, struct kerr *err);
-int file_u32(const char *s, size_t n, uint32_t *ret, struct kerr *err);
-/* memory.limit_in_bytes and memory.max; -1: no limit. */
-int memory_limit_parse(const char *s, size_t n, int64_t *ret, struct kerr *err);
 
 /* A list of CPUs without blanks or a newline. */
 int cpus_parse(const char *s, size_t n, struct cpuset *ret, struct kerr *err);

@@ -1,19 +1,6 @@
 /* aggregate.c - aggregates of a window of samples. */
 #include "koordlet/metriccache/aggregate.h"
 
-enum aggregate aggregate_parse(const char *name)
-{
-    static const char *const names[] = {
-        [WINDOW_AVG] = "avg",     [WINDOW_P50] = "p50", [WINDOW_P90] = "P90",
-        [WINDOW_P95] = "P95",     [WINDOW_P99] = "p99", [WINDOW_LAST] = "last",
-        [WINDOW_COUNT] = "count",
-    };
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        if (streq(name, names[i]))
-            return (enum aggregate)i;
-    return WINDOW_AVG;
-}
-
 void window_reset(struct window *w)
 {
     vec_clear(&w->samples);

@@ -17,8 +17,6 @@ enum aggregate {
     WINDOW_LAST,
     WINDOW_COUNT,
 };
-/* "avg", "p50", "P90", "P95", "p99", "last", "count"; any other name is the average. */
-enum aggregate aggregate_parse(const char *name);
 
 struct window { /* all zero is an empty window */
     struct vec_of(struct sample) samples;

@@ -186,22 +186,3 @@ int reclaim_peak_views(const struct reclaim *r, struct reclaim_views *ret, struc
     ret->answer = greater(ret->by_pod, ret->by_class);
     return 0;
 }
-
-int reclaim_result(const struct reclaim *r, const struct node *n, struct amounts *ret,
-                   struct kerr *err)
-{
-    struct reclaim_views v;
-    int code = reclaim_result_views(r, n, &v, err);
-    if (code == 0)
-        *ret = v.answer;
-    return code;
-}
-
-int reclaim_peak(const struct reclaim *r, struct amounts *ret, struct kerr *err)
-{
-    struct reclaim_views v;
-    int code = reclaim_peak_views(r, &v, err);
-    if (code == 0)
-        *ret = v.answer;
-    return code;
-}

@@ -32,14 +32,11 @@ void reclaim_fini(struct reclaim *r);
 /* Pods other than prod (and of no class) are ignored. -ENOENT: nothing is known of this pod;
  * it counts as what it asked for, pod by pod, and not at all by class. -EEXIST: seen before. */
 int reclaim_add(struct reclaim *r, const struct pod *p, struct kerr *err);
-/* -EINVAL: no node or no allocatable; -ENOENT: a class or the system has no model yet. */
-int reclaim_result(const struct reclaim *r, const struct node *n, struct amounts *ret,
-                   struct kerr *err);
-int reclaim_peak(const struct reclaim *r, struct amounts *ret, struct kerr *err);
-/* The same with both ways of counting, for gauges. */
+/* Both ways of counting, for gauges, and the one that is the answer. */
 struct reclaim_views {
     struct amounts by_pod, by_class, answer;
 };
+/* -EINVAL: no node or no allocatable; -ENOENT: a class or the system has no model yet. */
 int reclaim_result_views(const struct reclaim *r, const struct node *n, struct reclaim_views *ret,
                          struct kerr *err);
 int reclaim_peak_views(const struct reclaim *r, struct reclaim_views *ret, struct kerr *err);

@@ -24,7 +24,8 @@ void object_write_pairs(struct kjw *w, const kstrmap *m)
         kjw_str(w, m->items[i].key, m->items[i].value);
 }
 
-bool json_text_equal(const char *a, const char *b)
+/* The same JSON value; texts that are no JSON are compared as they are. */
+static bool json_text_equal(const char *a, const char *b)
 {
     CLEANUP(kj_doc_free) struct kj_doc *x = NULL, *y = NULL;
 
@@ -35,7 +36,7 @@ bool json_text_equal(const char *a, const char *b)
            kj_equal(kj_root(x), kj_root(y));
 }
 
-bool pair_differs(const struct kstrpair *own, const kstrmap *stored)
+static bool pair_differs(const struct kstrpair *own, const kstrmap *stored)
 {
     const char *there = kstrmap_get(stored, own->key);
     return !there || !json_text_equal(own->value, there);

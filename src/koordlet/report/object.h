@@ -9,13 +9,10 @@ void object_write_head(struct kjw *w, const struct kind *k);
 /* name and ownerReferences, inside of metadata. */
 void object_write_owner(struct kjw *w, const struct node *owner);
 void object_write_pairs(struct kjw *w, const kstrmap *m);
-/* Is one of our pairs, or any of them, stored in another form, or not at all? As JSON values. */
-bool pair_differs(const struct kstrpair *own, const kstrmap *stored);
+/* Is any of our pairs stored in another form, or not at all? As JSON values. */
 bool pairs_differ(const kstrmap *own, const kstrmap *stored);
 /* Those that differ, in an object that is open. */
 void object_patch_pairs(struct kjw *w, const kstrmap *own, const kstrmap *stored);
 /* The same as the member "annotations"; nothing when none differs. */
 void object_patch_annotations(struct kjw *w, const kstrmap *own, const kstrmap *stored);
-/* The same JSON value; texts that are no JSON are compared as they are. */
-bool json_text_equal(const char *a, const char *b);
 #endif

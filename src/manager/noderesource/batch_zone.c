@@ -23,7 +23,8 @@ static bool zone_capacity(const struct nrt_zone *z, struct nr_amount *ret)
     return found;
 }
 
-bool nr_topology_has_zones(const struct noderesourcetopology *t)
+/* Does any zone list cpu or memory? */
+static bool nr_topology_has_zones(const struct noderesourcetopology *t)
 {
     struct nr_amount unused;
 

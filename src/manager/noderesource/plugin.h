@@ -76,8 +76,6 @@ void nr_hp_collect(const struct nr_input *in, const struct colocation_strategy *
 
 /* From the other terms: margin, system_or_reserved, formula and result. */
 void nr_batch_formula(const struct colocation_strategy *s, struct nr_batch_terms *t);
-/* Does any zone list cpu or memory? */
-bool nr_topology_has_zones(const struct noderesourcetopology *t);
 /* Holds back falls of the result that measured use does not explain. */
 void nr_batch_damp(const struct nr_input *in, struct arena *a, struct nr_result *r);
 /* The same for every NUMA zone; node: the terms of the whole node (manager 5.2). */

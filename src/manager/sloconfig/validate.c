@@ -31,7 +31,8 @@ static void append_escaped(struct strbuf *out, const char *text)
     }
 }
 
-const char *slo_refusal(const char *reason, const char *message, struct arena *a)
+/* ___{"reason":"ConfigParamInvalid","message":"..."}___ */
+static const char *slo_refusal(const char *reason, const char *message, struct arena *a)
 {
     CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
 

@@ -3,9 +3,6 @@
 #define KOORD_MANAGER_SLOCONFIG_VALIDATE_INT_H
 #include "manager/sloconfig/validate.h"
 
-/* ___{"reason":"ConfigParamInvalid","message":"..."}___ */
-const char *slo_refusal(const char *reason, const char *message, struct arena *a);
-
 /* Values out of their range, in the cluster's strategy and in those of nodes; NULL: none. */
 const char *slo_check_ranges(enum slo_key key, const struct slo_section *s, struct arena *a);
 /* Bandwidths of the QoS classes, against each other and against the system strategy. */

@@ -76,18 +76,12 @@ static void test_files_of_one_number(void **state)
     struct kerr err = { 0 };
     int64_t i = 0;
     uint64_t u = 0;
-    uint32_t w = 0;
 
     (void)state;
     assert_true(file_i64(TEXT("max"), &i, &err) == 0 && i == -1);
     assert_true(file_u64(TEXT("max"), &u, &err) == 0 && u == INT64_MAX);
-    assert_true(file_u32(TEXT("max"), &w, &err) == 0 && w == INT32_MAX);
-    assert_int_equal(file_u32(TEXT("4294967296"), &w, &err), -ERANGE);
     assert_int_equal(file_i64(TEXT("many"), &i, &err), -EINVAL);
     assert_string_equal(err.text, "cannot parse cgroup value many, err: not a number");
-    assert_true(memory_limit_parse(TEXT("9223372036854771712"), &i, &err) == 0 && i == -1);
-    assert_true(memory_limit_parse(TEXT("9223372036854771711"), &i, &err) == 0);
-    assert_int_equal(i, INT64_C(9223372036854771711));
 }
 
 static void test_cpu_max(void **state)

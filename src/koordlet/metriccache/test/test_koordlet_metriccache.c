@@ -64,15 +64,6 @@ static void test_last_is_the_first_of_the_newest(void **state)
     assert_true(ask(&w, WINDOW_LAST) == 2);
 }
 
-static void test_names(void **state)
-{
-    (void)state;
-    assert_int_equal(aggregate_parse("P95"), WINDOW_P95);
-    assert_int_equal(aggregate_parse("p99"), WINDOW_P99);
-    assert_int_equal(aggregate_parse("count"), WINDOW_COUNT);
-    assert_int_equal(aggregate_parse("median"), WINDOW_AVG);
-}
-
 static void test_empty_is_an_error_but_for_the_count(void **state)
 {
     CLEANUP(window_fini) struct window w = { 0 };
@@ -207,7 +198,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_percentiles_take_a_sample),
         cmocka_unit_test(test_percentile_index_is_single_precision),
         cmocka_unit_test(test_last_is_the_first_of_the_newest),
-        cmocka_unit_test(test_names),
         cmocka_unit_test(test_empty_is_an_error_but_for_the_count),
         cmocka_unit_test(test_windows_of_a_ring),
         cmocka_unit_test(test_series_pool),

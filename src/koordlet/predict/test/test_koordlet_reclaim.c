@@ -42,6 +42,25 @@ static const struct reclaim_options options = { .cold_start = HOUR, .safety_marg
 #define OLD     ",'creationTimestamp':'2026-01-01T10:00:00Z'"
 #define LEAVING ",'deletionTimestamp':'2026-01-01T11:59:30Z'"
 
+static int result(const struct reclaim *r, const struct node *n, struct amounts *ret,
+                  struct kerr *err)
+{
+    struct reclaim_views v;
+    int code = reclaim_result_views(r, n, &v, err);
+    if (code == 0)
+        *ret = v.answer;
+    return code;
+}
+
+static int peak_of(const struct reclaim *r, struct amounts *ret, struct kerr *err)
+{
+    struct reclaim_views v;
+    int code = reclaim_peak_views(r, &v, err);
+    if (code == 0)
+        *ret = v.answer;
+    return code;
+}
+
 static int add(struct object_fixture *b, struct reclaim *r, const char *text)
 {
     CLEANUP(kobj_unref) struct kobj *pod = fixture_object(b, &kind_pod, text);
@@ -54,7 +73,7 @@ static struct amounts ask(struct object_fixture *b, const struct reclaim *r, con
     CLEANUP(kobj_unref) struct kobj *n = fixture_object(b, &kind_node, node);
     struct amounts a = { -1, -1 };
     struct kerr err = { 0 };
-    if (reclaim_result(r, node_of(n), &a, &err) < 0)
+    if (result(r, node_of(n), &a, &err) < 0)
         fail_msg("%s", err.text);
     return a;
 }
@@ -135,10 +154,10 @@ static void test_peak_counts_what_is_not_known_as_requested(void **state)
     assert_int_equal(add(b, &r, POD("normal", OLD, "1", "1Gi", "")), 0);
     assert_int_equal(add(b, &r, POD("cold", YOUNG, "1", "1Gi", "")), 0);
     assert_int_equal(add(b, &r, POD("failed", OLD, "500m", "512Mi", "")), -ENOENT);
-    assert_int_equal(reclaim_peak(&r, &peak, &err), 0);
+    assert_int_equal(peak_of(&r, &peak, &err), 0);
     assert_amounts(peak, 2050, 885837004 + 3 * GI / 2); /* trunc(1.1 * 768Mi) */
     told = by_class;
-    assert_int_equal(reclaim_peak(&r, &peak, &err), 0);
+    assert_int_equal(peak_of(&r, &peak, &err), 0);
     assert_amounts(peak, 3322, 4726770892); /* trunc(1.1 * (4Gi + 2Mi)) */
 }
 
@@ -158,7 +177,7 @@ static void test_young_pods_count_even_on_their_way_out(void **state)
     assert_int_equal(add(b, &r, POD("young", YOUNG, "1", "1Gi", LEAVING)), 0);
     assert_int_equal(add(b, &r, POD("static", "", "7", "7Gi", "")), 0);
     assert_int_equal(add(b, &r, POD("static", "", "7", "7Gi", "")), -EEXIST);
-    assert_int_equal(reclaim_peak(&r, &peak, NULL), 0);
+    assert_int_equal(peak_of(&r, &peak, NULL), 0);
     assert_amounts(peak, 1000, GI);
 }
 
@@ -178,7 +197,7 @@ static void test_other_classes_are_ignored(void **state)
                          POD("mid", YOUNG, "1", "1Gi",
                              ",'labels':{'koordinator.sh/priority-class':'koord-mid'}")),
                      0);
-    assert_int_equal(reclaim_peak(&r, &peak, NULL), 0);
+    assert_int_equal(peak_of(&r, &peak, NULL), 0);
     assert_amounts(peak, 0, 0);
     assert_amounts(ask(b, &r, large), 0, 0);
 }
@@ -196,11 +215,11 @@ static void test_errors(void **state)
 
     told = nothing;
     reclaim_init(&r, stub_predictor, &options, now);
-    assert_int_equal(reclaim_result(&r, NULL, &a, &err), -EINVAL);
-    assert_int_equal(reclaim_result(&r, node_of(empty), &a, &err), -EINVAL);
+    assert_int_equal(result(&r, NULL, &a, &err), -EINVAL);
+    assert_int_equal(result(&r, node_of(empty), &a, &err), -EINVAL);
     assert_string_equal(err.text, "node n has no allocatable");
-    assert_int_equal(reclaim_result(&r, node_of(node), &a, &err), -ENOENT);
-    assert_int_equal(reclaim_peak(&r, &a, &err), -ENOENT);
+    assert_int_equal(result(&r, node_of(node), &a, &err), -ENOENT);
+    assert_int_equal(peak_of(&r, &a, &err), -ENOENT);
     assert_string_equal(err.text, "UID __node-sys__ not found in predict server");
 }
 

@@ -25,7 +25,7 @@ static uint64_t hash_str(struct str s)
     return hash_bytes(s.p, s.n);
 }
 
-uint64_t csi_driver_id(const char *driver)
+static uint64_t csi_driver_id(const char *driver)
 {
     return hash_str(str_of(driver));
 }
@@ -92,7 +92,7 @@ static bool from_disks(const struct volume_disk *const disk[INTREES], const char
     return false;
 }
 
-bool csi_of_pv(const struct pv *v, struct csi_volume *ret)
+static bool csi_of_pv(const struct pv *v, struct csi_volume *ret)
 {
     const struct pv_spec *s = &v->spec;
     const struct volume_disk *const disk[INTREES] = { s->ebs, s->gce, s->azure_disk, s->cinder,

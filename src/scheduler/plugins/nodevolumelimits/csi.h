@@ -13,10 +13,9 @@ struct csi_volume {
     bool if_migrated; /* counts only on nodes that say they have migrated */
     bool settled;     /* will never be another one: the claim has its volume */
 };
-uint64_t csi_driver_id(const char *driver);
-/* All: false when nothing is attached by a CSI driver. */
-bool csi_of_pv(const struct pv *v, struct csi_volume *ret);
-/* The driver is given (by the attachment); only the handle comes from the volume. */
+/* All: false when nothing is attached by a CSI driver.
+ *
+ * The driver is given (by the attachment); only the handle comes from the volume. */
 bool csi_of_attachment(const struct objects *w, const struct volume_attachment *va,
                        struct csi_volume *ret);
 /* ret->settled is written in either case. */
