@@ -1,7 +1,7 @@
 /* fuzz_patch.c - patches of all three kinds. The first line is the document, the rest the patch.
  *
  * Whatever comes out is a document that can be read again; a patch without nulls applied twice
- * changes nothing the second time; and a computed merge patch leads from one document to another.
+ * changes nothing the second time; and computed patches lead from one document to another.
  */
 #include "apiserver/schema/types.h"
 #include "json/patch.h"
@@ -72,6 +72,29 @@ static void check_diff(const struct kj_val *from, const struct kj_val *to)
     assert(kj_equal(kj_root(result), to));
 }
 
+/* kj_patch_json() takes 10,000 operations at most, and no document that is null. */
+static void check_json_diff(const struct kj_val *from, const struct kj_val *to)
+{
+    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
+    CLEANUP(kj_doc_free) struct kj_doc *patch = NULL, *result = NULL;
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    struct kj_mval *v;
+
+    if (kj_type(from) != KJ_OBJ || kj_type(to) != KJ_OBJ)
+        return;
+    size_t ops = kj_diff_json(from, to, &text);
+    int r = kj_parse(text.data, text.len, 0, &patch, NULL);
+    assert(r == 0 && kj_len(kj_root(patch)) == ops);
+    assert((ops == 0) == kj_equal(from, to));
+    if (ops > 10000)
+        return;
+    r = kj_patch_json(d, from, kj_root(patch), &v, NULL);
+    assert(r == 0);
+    (void)r;
+    result = check_result(v);
+    assert(kj_equal(kj_root(result), to));
+}
+
 static void check_json(const struct kj_val *doc, const struct kj_val *patch)
 {
     CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
@@ -107,6 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     check_merge(kj_root(doc), kj_root(patch));
     check_diff(kj_root(doc), kj_root(patch));
+    check_json_diff(kj_root(doc), kj_root(patch));
     check_json(kj_root(doc), kj_root(patch));
     check_strategic(kj_root(doc), kj_root(patch), types_find("", "v1", "Pod"));
     check_strategic(kj_root(doc), kj_root(patch), types_find("apps", "v1", "Deployment"));

@@ -368,6 +368,118 @@ static void test_inputs_stay_as_they_are(void **state)
     assert_string_equal(out.data, doc);
 }
 
+/* ---- JSON patches that are made -------------------------------------------------------------- */
+
+static void leads(const char *from, const char *to, const char *expected)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *a = NULL, *b = NULL;
+    CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT, again = STRBUF_INIT, want = STRBUF_INIT;
+    struct kerr err = { 0 };
+
+    if (kj_parse(from, strlen(from), 0, &a, &err) < 0 || kj_parse(to, strlen(to), 0, &b, &err) < 0)
+        fail_msg("%s", err.text);
+    kj_diff_json(kj_root(a), kj_root(b), &out);
+    assert_string_equal(strbuf_str(&out), expected);
+    if (apply(JSON, from, strbuf_str(&out), &again, &err) < 0)
+        fail_msg("%s + %s: %s", from, strbuf_str(&out), err.text);
+    CLEANUP(kj_doc_free) struct kj_doc *got = NULL;
+    assert_int_equal(kj_parse(again.data, again.len, 0, &got, NULL), 0);
+    assert_true(kj_equal(kj_root(got), kj_root(b)));
+}
+
+static void test_json_diff_is_small(void **state)
+{
+    (void)state;
+    leads("{\"a\":1}", "{\"a\":1}", "[]");
+    leads("{\"a\":1,\"b\":{\"c\":2,\"d\":3}}", "{\"a\":1,\"b\":{\"c\":2,\"d\":4}}",
+          "[{\"op\":\"replace\",\"path\":\"/b/d\",\"value\":4}]");
+    leads("{\"a\":1}", "{\"b\":{\"x\":[]}}",
+          "[{\"op\":\"remove\",\"path\":\"/a\"},"
+          "{\"op\":\"add\",\"path\":\"/b\",\"value\":{\"x\":[]}}]");
+    /* Keys with the two characters that stand for something in a path, and one for JSON. */
+    leads("{\"a/b\":1,\"c~d\":1}", "{\"a/b\":2,\"c~d\":2,\"\":3,\"\\\"\":4}",
+          "[{\"op\":\"add\",\"path\":\"/\",\"value\":3},"
+          "{\"op\":\"add\",\"path\":\"/\\\"\",\"value\":4},"
+          "{\"op\":\"replace\",\"path\":\"/a~1b\",\"value\":2},"
+          "{\"op\":\"replace\",\"path\":\"/c~0d\",\"value\":2}]");
+    /* Null is a value; the type may change; numbers compare by value. */
+    leads("{\"a\":1,\"b\":[],\"n\":10}", "{\"a\":null,\"b\":{},\"n\":10}",
+          "[{\"op\":\"replace\",\"path\":\"/a\",\"value\":null},"
+          "{\"op\":\"replace\",\"path\":\"/b\",\"value\":{}}]");
+    /* Of duplicate keys the last counts. */
+    leads("{\"a\":1,\"a\":2}", "{\"a\":2}", "[]");
+    leads("{\"a\":1,\"a\":2}", "{\"a\":3,\"a\":2}", "[]");
+}
+
+static void test_json_diff_of_lists(void **state)
+{
+    (void)state;
+    leads("{\"l\":[1,2,3]}", "{\"l\":[0,1,2,3]}",
+          "[{\"op\":\"add\",\"path\":\"/l/0\",\"value\":0}]");
+    leads("{\"l\":[1,2,3]}", "{\"l\":[1,2,3,4]}",
+          "[{\"op\":\"add\",\"path\":\"/l/3\",\"value\":4}]");
+    leads("{\"l\":[1,2,3,4]}", "{\"l\":[1,4]}",
+          "[{\"op\":\"remove\",\"path\":\"/l/2\"},{\"op\":\"remove\",\"path\":\"/l/1\"}]");
+    leads("{\"l\":[1,{\"a\":1,\"b\":2},3]}", "{\"l\":[1,{\"a\":1,\"b\":9},3]}",
+          "[{\"op\":\"replace\",\"path\":\"/l/1/b\",\"value\":9}]");
+    leads("{\"l\":[1,1]}", "{\"l\":[1,1,1]}", "[{\"op\":\"add\",\"path\":\"/l/2\",\"value\":1}]");
+    leads("{\"l\":[1]}", "{\"l\":[]}", "[{\"op\":\"remove\",\"path\":\"/l/0\"}]");
+}
+
+/* A tree of at most this depth; few keys and values, so that two trees have much in common. */
+static struct kj_mval *random_tree(struct kj_mdoc *d, uint64_t *seed, int depth)
+{
+    static const char *const keys[] = { "a", "b", "c/d", "e~f", "~1", "" };
+
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    uint64_t r = *seed >> 33;
+    struct kj_mval *v;
+    switch (depth > 0 ? r % 8 : 4 + r % 4) {
+    case 0:
+    case 1:
+        v = kj_mobj(d);
+        for (uint64_t i = 0, n = r / 8 % 5; i < n; i++) {
+            struct kj_mval *c = random_tree(d, seed, depth - 1);
+            kj_mset(d, v, keys[(*seed >> 40) % ARRAY_LEN(keys)], c);
+        }
+        return v;
+    case 2:
+    case 3:
+        v = kj_marr(d);
+        for (uint64_t i = 0, n = r / 8 % 5; i < n; i++)
+            kj_mpush(v, random_tree(d, seed, depth - 1));
+        return v;
+    case 4: return kj_mnull(d);
+    case 5: return kj_mbool(d, r & 8);
+    case 6: return kj_mi64(d, (int64_t)(r / 8 % 3) - 1);
+    default: return kj_mstr(d, r & 8 ? "x" : "/y~");
+    }
+}
+
+static void test_json_diff_leads_from_any_tree_to_any_other(void **state)
+{
+    uint64_t seed = 42;
+
+    (void)state;
+    for (int i = 0; i < 20000; i++) {
+        CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
+        CLEANUP(kj_doc_free) struct kj_doc *a = NULL, *b = NULL, *patch = NULL, *got = NULL;
+        CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+        struct kj_mval *x = kj_mobj(d), *y = kj_mobj(d), *v;
+        kj_mset(d, x, "t", random_tree(d, &seed, 4));
+        kj_mset(d, y, "t", random_tree(d, &seed, 4));
+        a = kj_freeze(x);
+        b = kj_freeze(y);
+        size_t ops = kj_diff_json(kj_root(a), kj_root(b), &text);
+        assert_int_equal(ops == 0, kj_equal(kj_root(a), kj_root(b)));
+        assert_int_equal(kj_parse(text.data, text.len, 0, &patch, NULL), 0);
+        assert_int_equal(kj_len(kj_root(patch)), ops);
+        assert_int_equal(kj_patch_json(d, kj_root(a), kj_root(patch), &v, NULL), 0);
+        got = kj_freeze(v);
+        assert_true(kj_equal(kj_root(got), kj_root(b)));
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -384,6 +496,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_set_element_order),
         cmocka_unit_test(test_bad_strategic_patches),
         cmocka_unit_test(test_inputs_stay_as_they_are),
+        cmocka_unit_test(test_json_diff_is_small),
+        cmocka_unit_test(test_json_diff_of_lists),
+        cmocka_unit_test(test_json_diff_leads_from_any_tree_to_any_other),
     };
 
     if (argc > 1)
