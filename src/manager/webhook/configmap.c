@@ -8,8 +8,6 @@ static int check(struct webhook_call *c)
 
     if (c->r->op == WEBHOOK_DELETE)
         return 0;
-    if (kj_type(c->val) != KJ_OBJ)
-        return webhook_refuse(c, 400, "the request has no ConfigMap");
     struct slo_change change = {
         .ns = kj_str_or(kj_path(c->val, "metadata.namespace"), c->r->ns),
         .name = kj_str_or(kj_path(c->val, "metadata.name"), c->r->name),

@@ -10,8 +10,6 @@ static int decode_node(struct webhook_call *c, const struct kj_val *v, struct no
     struct node *n = arena_new0(c->a, struct node);
     struct kerr err = { 0 };
 
-    if (kj_type(v) != KJ_OBJ)
-        return webhook_refuse(c, 400, "the request has no node");
     if (kj_decode(&node_schema, v, 0, c->a, n, &err) < 0)
         return webhook_refuse(c, 400, "node cannot be decoded: %s", err.text);
     *ret = n;

@@ -99,7 +99,12 @@ static void run(struct webhook_call *c, enum webhook_id id, const struct webhook
     r.name = str_or(r.name, "");
     r.user = str_or(r.user, "");
     c->r = &r;
-    if (webhook_concerns(c->w, id, &r))
+    if (!webhook_concerns(c->w, id, &r))
+        return;
+    if (webhook_infos[id].mutating ? kj_mtype(c->obj) != KJ_OBJ
+                                   : kj_type(c->val) != KJ_OBJ && r.op != WEBHOOK_DELETE)
+        webhook_refuse(c, 400, "the request has no object");
+    else
         run_steps(c, id);
 }
 
@@ -161,6 +166,9 @@ struct webhooks *webhooks_new(struct loop *l, const struct webhook_source *src,
     w->config_name = arena_strdup(w->texts, str_or(o->config_name, SLO_CONFIG_NAME));
     w->names_required = o->names_required;
     w->observer = webhook_observer_new(o->metrics);
+    w->scratch = arena_new();
+    for (int i = 0; i < WEBHOOK_COUNT; i++)
+        w->routes[i] = (struct webhook_route){ w, (enum webhook_id)i };
     return w;
 }
 
@@ -169,6 +177,7 @@ struct webhooks *webhooks_free(struct webhooks *w)
     if (!w)
         return NULL;
     webhook_observer_free(w->observer);
+    arena_free(w->scratch);
     arena_free(w->texts);
     free(w);
     return NULL;

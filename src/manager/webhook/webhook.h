@@ -2,7 +2,7 @@
  *
  * A webhook looks at one request, an object on its way into the API server, and answers: allowed or
  * not, with a code and a text, with warnings, and, when it mutates, with a changed object. The
- * functions work on JSON trees and do no I/O, so that they serve the HTTPS port and the
+ * functions work on JSON trees and do no I/O, so that they serve the HTTPS port (serve.h) and the
  * embedded API server's admission alike. What they know of the cluster comes from a source
  * (source.h); answers live in the arena of the call. Loop thread only.
  *

@@ -17,6 +17,10 @@ struct word_list { /* of a flag: words between commas, without the spaces around
 void word_list_parse(const char *text, struct arena *a, struct word_list *ret);
 bool word_list_has(const struct word_list *l, const char *word);
 
+struct webhook_route { /* for the HTTP handler of one of them */
+    struct webhooks *w;
+    enum webhook_id id;
+};
 struct webhooks {
     struct loop *loop;
     const struct webhook_source *src;
@@ -27,6 +31,8 @@ struct webhooks {
     struct word_list binding_users, binding_namespaces, binding_excluded, bypass_labels,
         bypass_annotations;
     struct webhook_observer *observer;
+    struct webhook_route routes[WEBHOOK_COUNT];
+    struct arena *scratch; /* of one review */
 };
 static inline bool webhook_gate_on(const struct webhooks *w, enum webhook_gate g)
 {
