@@ -1,33 +1,22 @@
-/* certgen.c - self-signed certificates by OpenSSL. */
+/* certgen.c - self-signed certificates by OpenSSL, and the steps that all makers of certificates
+ * share. */
 #include "net/certgen.h"
 
 #include <arpa/inet.h>
 #include <openssl/bio.h>
-#include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
-#include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
-static void *x509_free(X509 *c)
-{
-    X509_free(c);
-    return NULL;
-}
-static void *pkey_free(EVP_PKEY *k)
-{
-    EVP_PKEY_free(k);
-    return NULL;
-}
-DEFINE_CLEANUP(x509_free, X509 *)
-DEFINE_CLEANUP(pkey_free, EVP_PKEY *)
+#include "net/cert_int.h"
+#include "net/tls_int.h"
 
 static int failed(struct kerr *err, const char *what)
 {
     return kerr_set(err, -EIO, "make a certificate: %s failed", what);
 }
 
-static bool add_extension(X509 *c, int nid, const char *value)
+bool cert_add_extension(X509 *c, int nid, const char *value)
 {
     X509V3_CTX ctx;
     X509V3_set_ctx_nodb(&ctx);
@@ -38,22 +27,22 @@ static bool add_extension(X509 *c, int nid, const char *value)
     return ok;
 }
 
-static bool is_address(const char *host)
+bool cert_is_address(const char *host)
 {
     unsigned char raw[16];
     return inet_pton(AF_INET, host, raw) == 1 || inet_pton(AF_INET6, host, raw) == 1;
 }
 
-static bool add_hosts(X509 *c, const char *const *hosts)
+bool cert_add_hosts(X509 *c, const char *const *hosts)
 {
     CLEANUP(strbuf_fini) struct strbuf names = STRBUF_INIT;
     for (size_t i = 0; hosts && hosts[i]; i++)
-        strbuf_appendf(&names, "%s%s:%s", i ? "," : "", is_address(hosts[i]) ? "IP" : "DNS",
+        strbuf_appendf(&names, "%s%s:%s", i ? "," : "", cert_is_address(hosts[i]) ? "IP" : "DNS",
                        hosts[i]);
-    return names.len == 0 || add_extension(c, NID_subject_alt_name, strbuf_str(&names));
+    return names.len == 0 || cert_add_extension(c, NID_subject_alt_name, strbuf_str(&names));
 }
 
-static bool set_serial(X509 *c)
+bool cert_set_serial(X509 *c)
 {
     unsigned char raw[8];
     uint64_t serial;
@@ -70,54 +59,68 @@ static bool set_times(X509 *c, nsec_t now, unsigned days)
     return ASN1_TIME_set(X509_getm_notBefore(c), from) && ASN1_TIME_set(X509_getm_notAfter(c), to);
 }
 
-static bool set_name(X509 *c, const char *common_name)
+bool cert_set_name(X509_NAME *name, const char *common_name)
 {
-    X509_NAME *name = X509_get_subject_name(c);
     return X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8, (const unsigned char *)common_name,
-                                      -1, -1, 0) == 1 &&
-           X509_set_issuer_name(c, name) == 1;
+                                      -1, -1, 0) == 1;
 }
 
-static void take_bio(BIO *b, struct strbuf *out)
+/* Frees the BIO. */
+static bool take_bio(BIO *b, bool ok, struct strbuf *out)
 {
     char *text;
-    long n = BIO_get_mem_data(b, &text);
+    long n = ok ? BIO_get_mem_data(b, &text) : 0;
+
     if (n > 0)
         strbuf_appendn(out, text, (size_t)n);
     BIO_free(b);
+    return n > 0;
+}
+
+bool cert_write(X509 *c, struct strbuf *out)
+{
+    BIO *b = BIO_new(BIO_s_mem());
+    return b && take_bio(b, PEM_write_bio_X509(b, c) == 1, out);
+}
+
+bool cert_write_key(EVP_PKEY *k, bool traditional, struct strbuf *out)
+{
+    BIO *b = BIO_new(BIO_s_mem());
+
+    if (!b)
+        return false;
+    int r = traditional ? PEM_write_bio_PrivateKey_traditional(b, k, NULL, NULL, 0, NULL, NULL)
+                        : PEM_write_bio_PrivateKey(b, k, NULL, NULL, 0, NULL, NULL);
+    return take_bio(b, r == 1, out);
 }
 
 int certgen_self_signed(const struct certgen_opts *o, struct strbuf *cert_pem,
                         struct strbuf *key_pem, struct kerr *err)
 {
-    CLEANUP(pkey_free) EVP_PKEY *key = EVP_EC_gen("P-256");
-    CLEANUP(x509_free) X509 *c = X509_new();
+    CLEANUP(pkey_drop) EVP_PKEY *key = EVP_EC_gen("P-256");
+    CLEANUP(x509_drop) X509 *c = X509_new();
 
     if (!key || !c)
         return failed(err, "the key");
-    if (X509_set_version(c, 2) != 1 || !set_serial(c) || !set_times(c, o->now, o->days) ||
-        !set_name(c, o->common_name) || X509_set_pubkey(c, key) != 1)
+    if (X509_set_version(c, 2) != 1 || !cert_set_serial(c) || !set_times(c, o->now, o->days) ||
+        !cert_set_name(X509_get_subject_name(c), o->common_name) ||
+        X509_set_issuer_name(c, X509_get_subject_name(c)) != 1 || X509_set_pubkey(c, key) != 1)
         return failed(err, "its contents");
-    if (!add_extension(c, NID_basic_constraints, "critical,CA:TRUE,pathlen:0") ||
-        !add_extension(c, NID_key_usage, "critical,digitalSignature,keyCertSign") ||
-        !add_extension(c, NID_ext_key_usage, "serverAuth") || !add_hosts(c, o->hosts))
+    if (!cert_add_extension(c, NID_basic_constraints, "critical,CA:TRUE,pathlen:0") ||
+        !cert_add_extension(c, NID_key_usage, "critical,digitalSignature,keyCertSign") ||
+        !cert_add_extension(c, NID_ext_key_usage, "serverAuth") || !cert_add_hosts(c, o->hosts))
         return failed(err, "an extension");
     if (X509_sign(c, key, EVP_sha256()) == 0)
         return failed(err, "signing");
-    BIO *cert_out = BIO_new(BIO_s_mem()), *key_out = BIO_new(BIO_s_mem());
-    bool ok = cert_out && key_out && PEM_write_bio_X509(cert_out, c) == 1 &&
-              PEM_write_bio_PrivateKey(key_out, key, NULL, NULL, 0, NULL, NULL) == 1;
-    if (cert_out)
-        take_bio(cert_out, cert_pem);
-    if (key_out)
-        take_bio(key_out, key_pem);
-    return ok ? 0 : failed(err, "writing it");
+    return cert_write(c, cert_pem) && cert_write_key(key, false, key_pem)
+               ? 0
+               : failed(err, "writing it");
 }
 
 nsec_t certgen_expires(const char *cert_pem, size_t n)
 {
     BIO *b = BIO_new_mem_buf(cert_pem, (int)n);
-    CLEANUP(x509_free) X509 *c = b ? PEM_read_bio_X509(b, NULL, NULL, NULL) : NULL;
+    CLEANUP(x509_drop) X509 *c = b ? PEM_read_bio_X509(b, NULL, NULL, NULL) : NULL;
     struct tm tm = { 0 };
 
     BIO_free(b);
