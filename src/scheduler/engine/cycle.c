@@ -228,11 +228,11 @@ static void run_whole(struct scheduler *s, struct attempt *whole, struct attempt
     attempt_end(whole);
 }
 
-static void verify_reuse(const struct attempt *a, const struct attempt *whole)
+static void verify_reuse(struct attempt *a, const struct attempt *whole)
 {
     struct kerr err = { 0 };
 
-    if (a->n == 0 || attempt_compare(a, whole, &err) == 0)
+    if (a->n == 0 || (attempt_compare(a, whole, &err) == 0 && attempt_verify_rows(a, &err) == 0))
         return;
     KLOG_E(&err, "Reused verdicts differ from computed ones", KV_S("pod", LOG_KEY(a->obj)));
     abort();

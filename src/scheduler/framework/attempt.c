@@ -53,6 +53,7 @@ void attempt_init(struct attempt *a, const struct attempt_input *in, struct aren
     a->before = a->after = ks_overlay_mark(a->overlay);
     if (!in->within)
         nodecache_begin(in->cache);
+    attempt_begin_rows(a);
     describe(a);
     if (in->shapes && !in->complete && !in->within)
         a->shape =
@@ -121,7 +122,7 @@ static enum ks_code pre_filter_one(struct attempt *a, uint32_t slot, struct ks_o
     bool keep = a->shape && s->plugin->reuse != KS_REUSE_GLOBAL;
 
     a->cycle.arena = keep ? a->shape->arena : a->arena;
-    a->cycle.state = NULL;
+    attempt_enter(a, slot, NULL);
     enum ks_code code =
         s->plugin->pre_filter(s->self, &a->cycle, &a->pod, &a->state[slot], only, why);
     a->cycle.arena = a->arena;
@@ -140,7 +141,7 @@ static bool refresh_one(struct attempt *a, uint32_t slot)
     a->state[slot] = a->shape->state[slot];
     if (s->plugin->reuse == KS_REUSE_DOMAIN && a->state[slot] && a->dirty.n) {
         a->cycle.arena = a->shape->arena;
-        a->cycle.state = a->state[slot];
+        attempt_enter(a, slot, a->state[slot]);
         bool ok = s->plugin->refresh(s->self, &a->cycle, &a->pod, &a->dirty, &skip);
         a->cycle.arena = a->arena;
         stopwatch_plugin(a->stopwatch, LAP_PRE_FILTER, slot, KS_SUCCESS);
@@ -240,7 +241,7 @@ static void filter_one(struct attempt *a, uint32_t slot, struct ks_span s, uint8
 {
     const struct profile_slot *p = &a->profile->slots[slot];
 
-    a->cycle.state = a->state[slot];
+    attempt_enter(a, slot, a->state[slot]);
     p->plugin->filter(p->self, &a->cycle, &a->pod, s, by, said);
     mark(s, (uint8_t)(slot + 1), said, by, why);
     stopwatch_plugin(a->stopwatch, LAP_FILTER, slot, KS_SUCCESS);
@@ -264,6 +265,7 @@ void attempt_filter_row(struct attempt *a, uint32_t row, uint8_t *said, uint8_t 
     struct ks_span s = { row, row + 1 };
 
     by[row] = why[row] = 0;
+    attempt_sync_rows(a);
     filter_span(a, true, s, said, by, why);
     filter_span(a, false, s, said, by, why);
 }
@@ -385,12 +387,15 @@ static void transform(struct attempt *a)
         uint32_t slot = point->slots[i];
         const struct profile_slot *s = &a->profile->slots[slot];
         struct ks_texts why = { .arena = a->arena };
+        attempt_enter(a, slot, NULL);
+        attempt_sync_rows(a);
         enum ks_code code = s->plugin->transform(s->self, &a->cycle, &a->pod, a->overlay, &why);
         stopwatch_plugin(a->stopwatch, LAP_BEFORE_PRE_FILTER, slot, code);
         if (code != KS_SUCCESS && code != KS_SKIP)
             reject_all(a, code, code == KS_ERROR ? 0 : UINT64_C(1) << slot, ks_texts_join(&why));
     }
     a->overlay->of = NULL;
+    attempt_sync_rows(a);
     a->after = ks_overlay_mark(a->overlay);
     if (a->pod_replaced)
         a->shape = NULL;
@@ -405,7 +410,7 @@ static void after_pre_filter(struct attempt *a)
         const struct profile_slot *s = &a->profile->slots[slot];
         struct ks_texts why = { .arena = a->arena };
         struct ks_only only = { 0 };
-        a->cycle.state = a->state[slot];
+        attempt_enter(a, slot, a->state[slot]);
         enum ks_code code = s->plugin->after_pre_filter(s->self, &a->cycle, &a->pod, &only, &why);
         stopwatch_plugin(a->stopwatch, LAP_AFTER_PRE_FILTER, slot, code);
         if (code == KS_SUCCESS && only.set)
@@ -441,7 +446,7 @@ static void find_one(struct attempt *a)
     const struct profile_slot *s = &a->profile->slots[slot];
     struct ks_texts why = { .arena = a->arena };
     *row = KS_NO_ROW;
-    a->cycle.state = a->state[slot];
+    attempt_enter(a, slot, a->state[slot]);
     enum ks_code code = s->plugin->find_one(s->self, a, row, &why);
     stopwatch_plugin(a->stopwatch, LAP_FIND_ONE, slot, code);
     a->found_one = code == KS_SUCCESS && *row < a->n;
@@ -482,7 +487,7 @@ static void prefer(struct attempt *a)
         return;
     uint32_t slot = point->slots[0];
     const struct profile_slot *s = &a->profile->slots[slot];
-    a->cycle.state = a->state[slot];
+    attempt_enter(a, slot, a->state[slot]);
     uint32_t n = s->plugin->prefer(s->self, &a->cycle, &a->pod, &rows);
     stopwatch_plugin(a->stopwatch, LAP_PREFER, slot, n ? KS_SUCCESS : KS_SKIP);
     for (uint32_t k = 0; k < n; k++) {
@@ -571,6 +576,7 @@ void attempt_end(struct attempt *a)
     if (a->follows)
         attempt_unfollow(a); /* the states that a shape keeps are refreshed when it is used again */
     ks_overlay_rollback(a->overlay, a->before);
+    attempt_end_rows(a);
     a->overlay = NULL;
 }
 

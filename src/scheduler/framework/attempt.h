@@ -69,6 +69,7 @@ struct attempt {
         struct attempt *of;   /* whose transform() is asked right now */
     } own, *overlay;          /* own, or that of the attempt around this one */
     uint32_t before, after;   /* marks: of transform() */
+    uint64_t rows;            /* slots whose row data is read in this attempt */
     struct attempt *told_next;
     bool follows, pod_replaced, counted;
     uint8_t counting[PROFILE_PLUGINS_MAX]; /* slots whose state counts pods, when they were */
@@ -133,6 +134,16 @@ void attempt_refuse(struct attempt *a, uint32_t row);
 int attempt_resize(struct attempt *a, uint32_t row, bool *ret_changed, struct ks_texts *why);
 /* The reservations of all plugins, or none: the slot that refused, or -1. */
 int attempt_reserve(struct attempt *a, uint32_t row, enum ks_code *ret_code, struct ks_texts *why);
+
+/* Whoever calls a plugin: its state and its row data from here on. */
+static inline void attempt_enter(struct attempt *a, uint32_t slot, void *state)
+{
+    a->cycle.state = state;
+    a->cycle.rows = a->profile->slots[slot].rows ? rowset_rows(a->profile->slots[slot].rows) : NULL;
+}
+/* Is the row data of all plugins that read some what it would be if it were made now? -EBADMSG: no.
+ * For tests. */
+int attempt_verify_rows(struct attempt *a, struct kerr *err);
 
 /* ---- words ----------------------------------------------------------------------------------- */
 

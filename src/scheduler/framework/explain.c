@@ -155,7 +155,8 @@ void attempt_verdict_texts(struct attempt *a, uint32_t row, uint8_t by, uint8_t 
     uint32_t before = out->n;
 
     if (s->plugin->explain) {
-        a->cycle.state = a->state[by - 1];
+        attempt_enter(a, by - 1u, a->state[by - 1]);
+        attempt_sync_rows(a);
         s->plugin->explain(s->self, &a->cycle, &a->pod, row, out);
     }
     if (out->n == before)

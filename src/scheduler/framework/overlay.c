@@ -26,6 +26,7 @@ static void find_counting(struct attempt *a)
 
 static void tell_attempt(struct attempt *a, const struct pod *other, uint32_t row, bool added)
 {
+    const struct ks_rows *rows = a->cycle.rows;
     void *state = a->cycle.state;
 
     if (!a->counted)
@@ -33,11 +34,14 @@ static void tell_attempt(struct attempt *a, const struct pod *other, uint32_t ro
     for (uint32_t i = 0; i < a->ncounting; i++) {
         uint32_t slot = a->counting[i];
         const struct profile_slot *s = &a->profile->slots[slot];
-        a->cycle.state = a->state[slot];
+        attempt_enter(a, slot, a->state[slot]);
+        if (a->rows >> slot & 1)
+            rowset_sync(s->rows, a->cycle.now);
         (added ? s->plugin->add_pod : s->plugin->remove_pod)(s->self, &a->cycle, &a->pod, other,
                                                              row);
     }
     a->cycle.state = state;
+    a->cycle.rows = rows;
 }
 
 static void tell(const struct ks_overlay *o, const struct pod *other, uint32_t row, bool added)

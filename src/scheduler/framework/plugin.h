@@ -15,6 +15,7 @@
 #include "scheduler/framework/service.h"
 #include "scheduler/framework/subject.h"
 #include "scheduler/model/requests.h"
+#include "scheduler/model/rowdata.h"
 #include "json/schema.h"
 
 struct arena;
@@ -32,7 +33,7 @@ struct objects;
 struct service_set;
 struct service_table;
 
-enum { KS_PLUGIN_ABI = 3 };
+enum { KS_PLUGIN_ABI = 4 };
 enum { KS_SCORE_MAX = 100 };
 
 /* Loops over columns are built twice, and the better one is chosen when the program starts. */
@@ -85,6 +86,7 @@ struct ks_cycle {
     struct arena *arena; /* lives as long as the state that is made in it; not for spans */
     nsec_t now;          /* wall clock */
     void *state;         /* what this plugin's pre_filter returned; from score on, its pre_score */
+    const struct ks_rows *rows; /* this plugin's row data; NULL: it declares none */
     /* From pre_score on: rows that are no candidates. Their scores are not used. NULL for a LOCAL
      * plugin: it answers for every row, whoever is a candidate today. */
     const uint8_t *rejected;
@@ -96,7 +98,8 @@ struct ks_cycle {
 /* Changes of rows that are tried and taken back: in transform() for the whole attempt, in plans for
  * as long as the plugin wants. They are undone in reverse order, to the byte, so they nest. Rows
  * that were changed in transform() are evaluated anew for this attempt; all others keep what is
- * known of them. Plugins whose state counts pods are told (add_pod, remove_pod) from pre_filter on.
+ * known of them. Plugins whose state counts pods are told (add_pod, remove_pod) from pre_filter on,
+ * and row data is as the rows are when filters are asked the next time.
  */
 struct ks_overlay;
 void ks_overlay_add_pod(struct ks_overlay *o, uint32_t row, struct kobj *pod);
@@ -105,11 +108,17 @@ void ks_overlay_remove_pod(struct ks_overlay *o, uint32_t row, const struct pod 
 void ks_overlay_restore_pod(struct ks_overlay *o, uint32_t row, const struct pod *pod);
 /* More in use in a column (also KS_USED_MCPU_NZ, KS_USED_MEMORY_NZ); negative: less. */
 void ks_overlay_add(struct ks_overlay *o, uint32_t row, uint32_t column, int64_t delta);
+/* The same in a column of the plugin's own row data; c is the plugin's. */
+void ks_overlay_add_own(struct ks_overlay *o, const struct ks_cycle *c, uint32_t row,
+                        uint32_t column, int64_t delta);
 /* All changes after a mark are taken back. */
 uint32_t ks_overlay_mark(const struct ks_overlay *o);
 void ks_overlay_rollback(struct ks_overlay *o, uint32_t mark);
 /* The pod of the attempt, to be changed; in transform() only. Nothing is reused then. */
 struct ks_pod *ks_overlay_pod(struct ks_overlay *o);
+
+/* Row data that is on_demand is wanted: from here to the end of the attempt it is current. */
+void ks_rows_refresh(const struct ks_cycle *c);
 
 /* ---- cluster events -------------------------------------------------------------------------- */
 
@@ -245,10 +254,10 @@ struct ks_args {                  /* pluginConfig.args; the plugin's folder has 
  * controller, spec, and annotations that some plugin of the profile declares.
  *
  * A row is the node (labels, taints, unschedulable, allocatable resources, images, and annotations
- * that some plugin declares), the objects that belong to it (model/nodekinds.h), and its pods. A
- * change of a row concerns that row only. Everything is made anew when rows come or go, or when an
- * object of another kind changes that such a plugin reads: not for its status alone, unless the
- * plugin says that it reads statuses.
+ * that some plugin declares), the objects that belong to it (model/nodekinds.h), its pods, and the
+ * row data of plugins. A change of a row concerns that row only. Everything is made anew when rows
+ * come or go, or when an object of another kind changes that such a plugin reads: not for its
+ * status alone, unless the plugin says that it reads statuses.
  *
  * A state that is kept must not point into nodes, pods or objects, which are replaced when they
  * change. Only what belongs to the shape stays: labels, owners, spec and volumes of the pod. */
@@ -276,6 +285,7 @@ struct ks_plugin {
     /* Keys of annotations that are read, of nodes and of the pod that looks for one. They end with
      * NULL; NULL: none. */
     const char *const *node_annotations, *const *pod_annotations;
+    const struct ks_row_data *row; /* what it derives from rows: c->rows. NULL: nothing */
 
     /* Where a configuration may enable it: bits by KS_AT(). Upstream's plugin may have points that
      * ours does without, and the reverse. 0: the points that it implements. */

@@ -92,6 +92,21 @@ static int check_hints(const struct ks_plugin *pl, struct kerr *err)
     return 0;
 }
 
+static int check_row(const struct ks_plugin *pl, struct kerr *err)
+{
+    const struct ks_row_data *d = pl->row;
+
+    if (!d->fill || d->columns > KS_ROW_COLUMNS)
+        return kerr_set(err, -EINVAL, "plugin %s: row data needs fill(), and at most %d columns",
+                        pl->name, KS_ROW_COLUMNS);
+    if (!d->add_pod != !d->remove_pod || (d->add_pod && !d->pods))
+        return kerr_set(err, -EINVAL, "plugin %s: row data cannot undo what it counts", pl->name);
+    if (d->on_demand && (!pl->pre_filter || pl->reuse != KS_REUSE_GLOBAL))
+        return kerr_set(err, -EINVAL, "plugin %s: nobody asks for its row data each time",
+                        pl->name);
+    return 0;
+}
+
 static int check_plugin(const struct ks_plugin *pl, struct kerr *err)
 {
     if (pl->abi != KS_PLUGIN_ABI || pl->size != sizeof *pl)
@@ -102,6 +117,8 @@ static int check_plugin(const struct ks_plugin *pl, struct kerr *err)
         return kerr_set(err, -EINVAL, "plugin %s cannot refresh its state", pl->name);
     if (!pl->add_pod != !pl->remove_pod)
         return kerr_set(err, -EINVAL, "plugin %s cannot undo what it counts", pl->name);
+    if (pl->row && check_row(pl, err) < 0)
+        return err->code;
     return check_hints(pl, err);
 }
 
@@ -167,6 +184,11 @@ static int create_plugins(struct profile *p, struct ks_env env, struct kerr *err
         struct profile_slot *s = &p->slots[p->ncreated];
         if (s->plugin->create && s->plugin->create(&env, s->args, &s->self, err) < 0)
             return kerr_wrap(err, "plugin %s", s->plugin->name);
+        if (s->plugin->row && env.nodes)
+            s->rows = rowset_new(env.nodes, s->plugin->row, s->self, s->plugin->kinds,
+                                 s->plugin->statuses);
+        if (s->rows && !s->plugin->row->on_demand)
+            p->with_rows |= UINT64_C(1) << p->ncreated;
     }
     return 0;
 }
@@ -315,9 +337,11 @@ struct profile *profile_free(struct profile *p)
 {
     if (!p)
         return NULL;
-    for (uint32_t i = p->ncreated; i-- > 0;)
+    for (uint32_t i = p->ncreated; i-- > 0;) {
+        rowset_free(p->slots[i].rows);
         if (p->slots[i].plugin->destroy)
             p->slots[i].plugin->destroy(p->slots[i].self);
+    }
     arena_free(p->arena);
     service_set_fini(&p->services);
     service_table_free(p->own_services);

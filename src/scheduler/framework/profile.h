@@ -66,6 +66,7 @@ struct profile_slot {
     void *self;
     void *args; /* NULL: it has none */
     int64_t weight;
+    struct rowset *rows; /* NULL: it derives nothing from rows */
 };
 enum { PROFILE_KINDS_MAX = 24 };
 struct profile {
@@ -82,6 +83,7 @@ struct profile {
     struct service_table *own_services; /* when there is no other table; NULL: there is */
     uint32_t ncreated;                  /* slots whose plugin was created */
     uint64_t keyed;                     /* slots of plugins that wake by key */
+    uint64_t with_rows;                 /* slots with row data that is not on demand */
     struct profile_slot slots[PROFILE_PLUGINS_MAX];
     struct profile_point {
         uint8_t slots[PROFILE_PLUGINS_MAX];

@@ -57,7 +57,7 @@ static bool holds(struct attempt *a, uint32_t slot, bool filters)
     bool skip = (filters ? h->skip_filter : h->skip_score) >> slot & 1;
 
     a->cycle.arena = h->arena;
-    a->cycle.state = filters ? h->state[slot] : h->score_state[slot];
+    attempt_enter(a, slot, filters ? h->state[slot] : h->score_state[slot]);
     bool ok = s->plugin->refresh(s->self, &a->cycle, &a->pod, &a->dirty, &skip);
     a->cycle.arena = a->arena;
     return ok;

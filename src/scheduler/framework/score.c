@@ -73,7 +73,7 @@ static bool in_sum(const struct attempt *a, uint32_t slot)
 static void score_one(struct attempt *a, uint32_t slot, struct ks_span s, int64_t *out)
 {
     const struct profile_slot *p = &a->profile->slots[slot];
-    a->cycle.state = a->score_state[slot];
+    attempt_enter(a, slot, a->score_state[slot]);
     p->plugin->score(p->self, &a->cycle, &a->pod, s, out);
     stopwatch_plugin(a->stopwatch, LAP_SCORE, slot, KS_SUCCESS);
 }
@@ -102,7 +102,7 @@ static enum ks_code pre_score_one(struct attempt *a, uint32_t slot)
     if (!(a->profile->points[KS_POINT_PRE_SCORE].set >> slot & 1))
         return KS_SUCCESS;
     a->cycle.arena = keeps(a, slot) ? a->shape->arena : a->arena;
-    a->cycle.state = a->state[slot];
+    attempt_enter(a, slot, a->state[slot]);
     enum ks_code code =
         s->plugin->pre_score(s->self, &a->cycle, &a->pod, &a->score_state[slot], &why);
     a->cycle.arena = a->arena;
@@ -207,7 +207,7 @@ static void add_one(struct attempt *a, uint32_t slot, int64_t *scratch)
         memcpy(out, a->shape->raw[slot], a->n * sizeof *out);
     else
         score_one(a, slot, all, out);
-    a->cycle.state = a->score_state[slot];
+    attempt_enter(a, slot, a->score_state[slot]);
     if (s->plugin->normalize) {
         s->plugin->normalize(s->self, &a->cycle, a->by, a->n, out);
         stopwatch_plugin(a->stopwatch, LAP_NORMALIZE, slot, KS_SUCCESS);

@@ -9,6 +9,7 @@
 #include "scheduler/model/labels.h"
 #include "scheduler/model/nodecache_int.h"
 #include "scheduler/model/nodekinds.h"
+#include "scheduler/model/rowdata_int.h"
 
 /* An object of a node changed, came or went; perhaps it went to another node. */
 static void on_object(void *arg, struct kobj *before, struct kobj *now)
@@ -34,6 +35,7 @@ struct nodecache *nodecache_new(const struct objects *objects)
     c->cols.view.of = c;
     c->reading = xnew0(struct reading);
     c->reading->labels = labels_new();
+    c->reading->cache = c;
     c->arena = arena_new();
     c->objects = objects;
     c->listener = (struct objects_listener){ .fn = on_object, .arg = c };
@@ -119,6 +121,14 @@ void ks_read_annotations(const struct ks_nodes *n, const char *const *keys)
     }
 }
 
+void ks_touch_row(const struct ks_nodes *n, const char *node)
+{
+    uint32_t row = ks_row_of(n, node);
+
+    if (row != KS_NO_ROW)
+        columns_touch_pods(&n->of->reading->cache->cols, row);
+}
+
 void nodecache_begin(struct nodecache *c)
 {
     labels_begin(c->reading->labels);
@@ -140,11 +150,13 @@ static void account(struct nodecache *c, struct cnode *n, const struct cpod *p, 
 {
     if (!n->obj)
         return;
+    uint64_t since = c->cols.view.changes.generation;
     columns_set_pods(&c->cols, n->row, n->list);
     if (n->nhuge || p->huge)
         recount(c, n);
     else
         columns_add(&c->cols, n->row, &p->requests, sign);
+    rowsets_pod(c, n->row, pod_of(p->pod), sign > 0, since);
 }
 
 static struct cnode *node_get(struct nodecache *c, const char *name)
@@ -424,6 +436,7 @@ void nodecache_remove_node(struct nodecache *c, const char *name)
     if (!n || !n->obj)
         return;
     columns_remove(&c->cols, n->row);
+    rowsets_remove(c, n->row, c->cols.view.n);
     if (n->row < c->cols.view.n) { /* the last row moved here */
         c->rows[n->row] = c->rows[c->cols.view.n];
         c->rows[n->row]->row = n->row;

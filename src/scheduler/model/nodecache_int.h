@@ -37,8 +37,9 @@ struct overlay {
         uint32_t row;
         struct cpod *pod; /* OVERLAY_ADDED, _REMOVED, _RESTORED */
         uint32_t at;      /* _REMOVED: its place in the list of the node */
-        uint32_t column;  /* _USED */
+        uint32_t column;  /* _USED, _OWN */
         int64_t delta;
+        struct rowset *set; /* _OWN: whose column */
     } * log;
     uint32_t n, cap;
     uint32_t *count; /* [row]: its changes in the log */
@@ -46,6 +47,7 @@ struct overlay {
     uint32_t nrows, rows_cap;
     struct cpod *spare; /* pods that were added and taken back: they come again */
     uint32_t nspare;
+    uint32_t nown; /* entries that are OVERLAY_OWN */
 };
 
 struct nodecache {
@@ -60,6 +62,8 @@ struct nodecache {
     struct reading { /* apart: whoever reads the rows may say what of */
         struct labels *labels;
         struct vec_of(const char *) annotations; /* of nodes */
+        struct rowset *sets;                     /* what plugins derive from rows */
+        struct nodecache *cache;
     } * reading;
     struct arena *arena; /* for one call */
     struct overlay overlay;
@@ -75,6 +79,8 @@ void cnode_detach(struct nodecache *c, struct cpod *p);
 void cnode_reattach(struct nodecache *c, struct cpod *p, uint32_t at);
 
 void overlay_fini(struct nodecache *c);
+/* One more change of a row, which the caller makes next. */
+struct overlay_entry *overlay_push(struct nodecache *c, enum overlay_kind kind, uint32_t row);
 /* The pod is gone for good, wherever it was: nothing about it is to be undone. */
 void overlay_forget(struct nodecache *c, const struct cpod *p);
 /* The changes of used columns of a row once more, after its sums were made anew. */

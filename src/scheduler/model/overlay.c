@@ -4,6 +4,7 @@
 #include "api/kobj.h"
 #include "api/pod.h"
 #include "scheduler/model/nodecache_int.h"
+#include "scheduler/model/rowdata_int.h"
 
 /* The same nominated pods are added again and again: so many are kept as they were measured. */
 enum { SPARE_MAX = 8 };
@@ -44,7 +45,7 @@ static void begin(struct nodecache *c)
     c->cols.view.overlaid = o->count;
 }
 
-static struct overlay_entry *push(struct nodecache *c, enum overlay_kind kind, uint32_t row)
+struct overlay_entry *overlay_push(struct nodecache *c, enum overlay_kind kind, uint32_t row)
 {
     struct overlay *o = &c->overlay;
 
@@ -55,8 +56,10 @@ static struct overlay_entry *push(struct nodecache *c, enum overlay_kind kind, u
         o->cap = o->cap ? o->cap * 2 : 64;
         o->log = xreallocarray(o->log, o->cap, sizeof *o->log);
     }
-    if (o->count[row]++ == 0)
+    if (o->count[row]++ == 0) {
         o->rows[o->nrows++] = row;
+        rowsets_enter(c, row);
+    }
     struct overlay_entry *e = &o->log[o->n++];
     *e = (struct overlay_entry){ .kind = kind, .row = row };
     return e;
@@ -97,13 +100,13 @@ void overlay_add_pod(struct nodecache *c, uint32_t row, struct kobj *pod)
     struct cpod *p = take_spare(&c->overlay, pod);
 
     p = p ? p : cpod_new(c, pod, NULL);
-    push(c, OVERLAY_ADDED, row)->pod = p;
+    overlay_push(c, OVERLAY_ADDED, row)->pod = p;
     attach(c, p, c->rows[row]);
 }
 
 void overlay_remove_pod(struct nodecache *c, uint32_t row, const struct pod *pod)
 {
-    struct overlay_entry *e = push(c, OVERLAY_REMOVED, row);
+    struct overlay_entry *e = overlay_push(c, OVERLAY_REMOVED, row);
     const struct cnode *n = c->rows[row];
 
     while (e->at < n->list.n && n->list.items[e->at] != pod) /* a short list beats the map */
@@ -133,18 +136,19 @@ void overlay_restore_pod(struct nodecache *c, uint32_t row, const struct pod *po
     struct cpod *p = find_removed(c, row, pod);
 
     assert(p && p->away && p->node == c->rows[row]);
-    push(c, OVERLAY_RESTORED, row)->pod = p;
+    overlay_push(c, OVERLAY_RESTORED, row)->pod = p;
     attach(c, p, p->node);
 }
 
 void overlay_use(struct nodecache *c, uint32_t row, uint32_t column, int64_t delta)
 {
-    struct overlay_entry *e = push(c, OVERLAY_USED, row);
+    struct overlay_entry *e = overlay_push(c, OVERLAY_USED, row);
 
     assert(column < c->cols.view.nres || column == KS_USED_MCPU_NZ || column == KS_USED_MEMORY_NZ);
     e->column = column;
     e->delta = MIN(MAX(delta, -KS_REQUEST_MAX), KS_REQUEST_MAX);
     columns_use(&c->cols, row, column, e->delta);
+    rowsets_used(c, row);
 }
 
 /* ---- taking back ----------------------------------------------------------------------------- */
@@ -201,11 +205,20 @@ struct overlay_undone overlay_undo(struct nodecache *c)
     assert(o->n > 0);
     struct overlay_entry e = o->log[--o->n];
     struct overlay_undone u = { e.kind, e.row, e.pod ? kobj_ref(e.pod->pod) : NULL };
+    if (o->count[e.row] == 1)
+        rowsets_leave(c, e.row); /* as a whole */
     switch (e.kind) {
     case OVERLAY_ADDED: undo_added(c, e.pod); break;
     case OVERLAY_REMOVED: undo_removed(c, e.pod, e.at); break;
     case OVERLAY_RESTORED: detach(c, e.pod); break;
-    case OVERLAY_USED: columns_use(&c->cols, e.row, e.column, -e.delta); break;
+    case OVERLAY_USED:
+        columns_use(&c->cols, e.row, e.column, -e.delta);
+        rowsets_used(c, e.row);
+        break;
+    case OVERLAY_OWN:
+        o->nown--;
+        rowset_undo_own(e.set, e.row, e.column, e.delta);
+        break;
     case OVERLAY_VOID: break;
     }
     if (--o->count[e.row] == 0)

@@ -3,7 +3,8 @@
  *
  * A log on the cache. Each change knows how it is undone; whoever tries something remembers a mark
  * and undoes what came after it, the latest first. So overlays nest, over any number of rows, and
- * what is left is the cache as it was, to the byte: lists, sums, generations. Rows in the log get
+ * what is left is the cache as it was, to the byte: lists, sums, generations, and what plugins
+ * derive from rows (rowdata.h). Rows in the log get
  * no new generation: what is kept by generation is not about them (overlay_rows()).
  *
  * While there is an overlay nothing else happens to the cache, but that pods may be assumed and
@@ -23,6 +24,7 @@ enum overlay_kind {
     OVERLAY_REMOVED,
     OVERLAY_RESTORED,
     OVERLAY_USED,
+    OVERLAY_OWN, /* a column of a plugin's own: rowdata.h */
     OVERLAY_VOID /* it was about a pod that is gone for good */
 };
 

@@ -176,7 +176,7 @@ static inline UNUSED void fixture_try(struct plugin_fixture *f, const char *pod)
     fixture_attempt(f, &again, false);
     attempt_end(&again);
     fixture_attempt(f, &f->a, true);
-    if (attempt_compare(&again, &f->a, &err) < 0)
+    if (attempt_compare(&again, &f->a, &err) < 0 || attempt_verify_rows(&f->a, &err) < 0)
         fail_msg("reuse: %s", err.text);
 }
 

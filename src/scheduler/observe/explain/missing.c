@@ -86,7 +86,7 @@ static void ask(struct attempt *a, uint32_t slot, uint32_t row, uint8_t *said,
     const struct profile_slot *s = &a->profile->slots[slot];
     struct ks_texts texts = { .arena = a->arena };
 
-    a->cycle.state = a->state[slot];
+    attempt_enter(a, slot, a->state[slot]);
     s->plugin->filter(s->self, &a->cycle, &a->pod, (struct ks_span){ row, row + 1 }, nobody, said);
     if (!said[row])
         return;
