@@ -93,6 +93,22 @@ static void make_reporters(struct agent *a)
         a->device_reporter = device_reporter_new(&a->report_env);
 }
 
+static struct qos *make_qos(const struct agent *a)
+{
+    return qos_new(&(struct qos_env){
+        .loop = a->env.loop,
+        .kube = a->env.kube,
+        .host = a->host,
+        .mc = a->mc,
+        .snapshots = a->snapshots,
+        .o = a->env.o,
+        .internal = a->env.internal,
+        .external = a->external,
+        .node_name = a->env.o->node_name,
+        .audit = a->audit,
+    });
+}
+
 static struct podresources *make_podresources(const struct agent *a)
 {
     const struct podresources_env env = {
@@ -125,6 +141,7 @@ int agent_new(const struct agent_env *env, struct agent **ret, struct kerr *err)
     a->predict = predict_server_new(
         &(struct predict_env){ env->loop, a->mc, a->snapshots, env->internal, &o->predict });
     make_reporters(a);
+    a->qos = make_qos(a);
     if (gates_on(&o->gates, GATE_POD_RESOURCES_PROXY))
         a->podresources = make_podresources(a);
     gauge_set(metric_gauge(metrics_add(env->internal, &start_desc), METRIC_VALUES(o->node_name)),
@@ -140,6 +157,7 @@ struct agent *agent_free(struct agent *a)
     timer_cancel(a->driver_timer);
     timer_cancel(a->waiting_timer);
     podresources_free(a->podresources);
+    qos_free(a->qos);
     /* Listeners of the snapshots are the others, which let go of samples and files last. */
     states_free(a->states);
     snapshots_free(a->snapshots);
@@ -161,10 +179,15 @@ struct agent *agent_free(struct agent *a)
 static void read_caps(struct agent *a)
 {
     const struct gates *g = &a->env.o->gates;
+    const struct caps_options o = {
+        .containerd_endpoint = a->env.o->acting.containerd_endpoint,
+        .docker_endpoint = a->env.o->acting.docker_endpoint,
+        .pouch_endpoint = a->env.o->acting.pouch_endpoint,
+    };
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
     struct feature_report f;
 
-    caps_read(a->host, NULL, &a->caps);
+    caps_read(a->host, &o, &a->caps);
     caps_metrics(&a->caps, g, a->env.internal);
     for (size_t i = 0; caps_feature(&a->caps, g, i, &f); i++) {
         strbuf_reset(&text);
@@ -302,6 +325,7 @@ void agent_start(struct agent *a)
         read_caps(a);
     states_start(a->states);
     collect_start(a->collect);
+    qos_start(a->qos); /* behind the collectors, in the same turn: the newest samples count */
     if (a->metric_reporter)
         metric_reporter_start(a->metric_reporter);
     if (a->topology_reporter)

@@ -6,6 +6,7 @@
 #include "koordlet/collect/collect.h"
 #include "koordlet/device/sources.h"
 #include "koordlet/predict/server.h"
+#include "koordlet/qos/qos.h"
 #include "koordlet/report/report.h"
 #include "koordlet/states/podresources.h"
 #include "koordlet/states/states.h"
@@ -26,7 +27,8 @@ struct agent {
     struct metric_reporter *metric_reporter;     /* NULL: not reported */
     struct topology_reporter *topology_reporter; /* NULL: not reported */
     struct device_reporter *device_reporter;     /* NULL: not reported */
-    struct podresources *podresources;           /* NULL: gate PodResourcesProxy is off */
+    struct qos *qos;
+    struct podresources *podresources; /* NULL: gate PodResourcesProxy is off */
     struct timer *driver_timer, *waiting_timer;
     nsec_t started, next_kubelet; /* monotonic */
     bool guessed;                 /* the driver, without having seen the directory */

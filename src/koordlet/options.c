@@ -178,22 +178,38 @@ static const struct flag auditing[] = {
       .max = 1 << 20, .help = "events in one answer" },
 };
 
-/* ---- the acting half: known, and without effect until it is here ----------------------------- */
+/* ---- the acting half ------------------------------------------------------------------------- */
 
+#define SECONDS .min = -1000000, .max = 1000000
+static const struct flag strategies[] = {
+    { "cpu-suppress-interval-seconds", FLAG_I64, O(acting.cpu_suppress), .def = "1", SECONDS,
+      .help = "time between two looks at what best effort may use; 0 and less: none" },
+    { "cpu-evict-interval-seconds", FLAG_I64, O(acting.cpu_evict), .def = "1", SECONDS,
+      .help = "time between two looks for CPU to release; 0 and less: none" },
+    { "cpu-evict-cool-time-seconds", FLAG_I64, O(acting.cpu_evict_cool), .def = "20", SECONDS,
+      .help = "nobody is evicted for CPU so long after the last" },
+    { "memory-evict-interval-seconds", FLAG_I64, O(acting.memory_evict), .def = "1", SECONDS,
+      .help = "time between two looks for memory to release; 0 and less: none" },
+    { "memory-evict-cool-time-seconds", FLAG_I64, O(acting.memory_evict_cool), .def = "4", SECONDS,
+      .help = "nobody is evicted for memory so long after the last" },
+    { "reconcile-interval-seconds", FLAG_I64, O(acting.reconcile), .def = "1", SECONDS,
+      .help = "time between two rounds of the other strategies; 0 and less: none" },
+    { "only-evict-by-api", FLAG_BOOL, O(acting.only_evict_by_api),
+      .help = "evict through the API server; without it containers are stopped at once" },
+    { "containerd-endpoint", FLAG_STR, O(acting.containerd_endpoint),
+      .help = "`socket` of containerd, when it is at none of the usual places" },
+    { "docker-endpoint", FLAG_STR, O(acting.docker_endpoint),
+      .help = "`socket` of Docker's CRI server (cri-dockerd), likewise" },
+    { "pouch-endpoint", FLAG_STR, O(acting.pouch_endpoint),
+      .help = "`socket` of pouch's CRI server, likewise" },
+};
+#undef SECONDS
+
+/* Known upstream, and without effect until the part that needs them is here. */
 static const struct flag acting[] = {
-    { "containerd-endpoint", FLAG_STR, FLAG_IGNORED },
-    { "docker-endpoint", FLAG_STR, FLAG_IGNORED },
-    { "pouch-endpoint", FLAG_STR, FLAG_IGNORED },
     { "default-runtime-type", FLAG_STR, FLAG_IGNORED },
     { "hami-core-library-directory-path", FLAG_STR, FLAG_IGNORED },
     { "resource-force-update-seconds", FLAG_I64, FLAG_IGNORED },
-    { "reconcile-interval-seconds", FLAG_I64, FLAG_IGNORED },
-    { "cpu-suppress-interval-seconds", FLAG_I64, FLAG_IGNORED },
-    { "cpu-evict-interval-seconds", FLAG_I64, FLAG_IGNORED },
-    { "memory-evict-interval-seconds", FLAG_I64, FLAG_IGNORED },
-    { "memory-evict-cool-time-seconds", FLAG_I64, FLAG_IGNORED },
-    { "cpu-evict-cool-time-seconds", FLAG_I64, FLAG_IGNORED },
-    { "only-evict-by-api", FLAG_BOOL, FLAG_IGNORED },
     { "qos-extension-plugins", FLAG_STR, FLAG_IGNORED },
     { "runtime-hooks-network", FLAG_STR, FLAG_IGNORED },
     { "runtime-hooks-addr", FLAG_STR, FLAG_IGNORED },
@@ -243,6 +259,7 @@ void koordlet_options_add(struct flags *f, void *options)
     flags_add(f, "Prediction flags", prediction, ARRAY_LEN(prediction), o);
     flags_add(f, "Audit flags", auditing, ARRAY_LEN(auditing), o);
     flags_add(f, "Time series flags", tsdb, ARRAY_LEN(tsdb), o);
+    flags_add(f, "Strategy flags", strategies, ARRAY_LEN(strategies), o);
     flags_add(f, "Flags of the acting half", acting, ARRAY_LEN(acting), o);
     client_options_add(f, &o->client);
     debug_options_add(f, &o->debug);

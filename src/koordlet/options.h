@@ -68,6 +68,13 @@ struct audit_options {
     const char *dir;
     int64_t verbose, max_disk_mb, max_readers, max_events;
 };
+struct acting_options {
+    /* Intervals and cool-downs in seconds, as the flags have them; an interval of 0 and less
+     * switches off. */
+    int64_t cpu_suppress, cpu_evict, cpu_evict_cool, memory_evict, memory_evict_cool, reconcile;
+    bool only_evict_by_api;
+    const char *containerd_endpoint, *docker_endpoint, *pouch_endpoint;
+};
 struct koordlet_options {
     const char *addr;      /* ":9316" */
     const char *node_name; /* from NODE_NAME */
@@ -78,6 +85,7 @@ struct koordlet_options {
     struct collect_options collect;
     struct predict_options predict;
     struct audit_options audit;
+    struct acting_options acting;
     const char *kubelet_address_type;
     nsec_t kubelet_sync_interval, kubelet_sync_timeout;
     bool kubelet_insecure_tls, disable_kubelet_config;
@@ -89,7 +97,7 @@ struct koordlet_options {
     bool check; /* --check: say what this node can do, and end */
 };
 struct flags;
-/* Everything above but node_name; the flags of the acting half are accepted too. */
+/* Everything above but node_name. */
 void koordlet_options_add(struct flags *f, void *options); /* struct koordlet_options */
 /* Flags that contradict each other. */
 int koordlet_options_check(const struct koordlet_options *o, struct kerr *err);

@@ -300,7 +300,28 @@ static bool same_peak(const struct kj_val *out, const struct kj_val *got)
            near(out, got, 1e-6, 2);
 }
 
+int golden_pods(const struct kj_val *in, struct kj_scratch *scratch, struct podset **ret,
+                struct kerr *err)
+{
+    size_t n = kj_len(in);
+    struct npod **pods = xnewn0(n + 1, struct npod *);
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < n; i++)
+        r = npod_decode(kj_at(in, i), i, CGROUP_SYSTEMD, scratch, &pods[i], err);
+    if (r == 0) {
+        *ret = podset_new(pods, n);
+        return 0;
+    }
+    for (size_t i = 0; i < n; i++)
+        npod_unref(pods[i]);
+    free(pods);
+    return r;
+}
+
 const struct golden_runner golden_koordlet[] = {
+    { "evict-cpu", run_evict, same_evict },
+    { "evict-memory", run_evict, same_evict },
     { "aggregate", run_aggregate, same_aggregate },
     { "cgroup-convert", run_cgroup, same_cgroup },
     { "histogram", run_histogram, same_histogram },

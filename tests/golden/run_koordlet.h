@@ -3,7 +3,12 @@
 #define KOORD_GOLDEN_RUN_KOORDLET_H
 #include <math.h>
 
+#include "koordlet/states/podset.h"
 #include "runners.h"
+
+/* Pods as a kubelet tells them; a new reference. */
+int golden_pods(const struct kj_val *in, struct kj_scratch *scratch, struct podset **ret,
+                struct kerr *err);
 
 /* cgroup-convert: run_koordlet_cgroup.c. */
 int run_cgroup(const struct kj_val *in, struct arena *a, struct strbuf *got, struct kerr *err);
@@ -15,6 +20,10 @@ int run_nodemetric(const struct kj_val *in, struct arena *a, struct strbuf *got,
 bool same_nodemetric(const struct kj_val *out, const struct kj_val *got);
 int run_topology(const struct kj_val *in, struct arena *a, struct strbuf *got, struct kerr *err);
 bool same_topology(const struct kj_val *out, const struct kj_val *got);
+
+/* evict-cpu, evict-memory: run_koordlet_evict.c. */
+int run_evict(const struct kj_val *in, struct arena *a, struct strbuf *got, struct kerr *err);
+bool same_evict(const struct kj_val *out, const struct kj_val *got);
 
 static inline int write_error(struct strbuf *got, const struct kerr *err)
 {

@@ -6,27 +6,6 @@
 #include "koordlet/states/states_int.h"
 #include "run_koordlet.h"
 
-/* ---- inputs ---------------------------------------------------------------------------------- */
-
-static int decode_pods(const struct kj_val *in, struct kj_scratch *scratch, struct podset **ret,
-                       struct kerr *err)
-{
-    size_t n = kj_len(in);
-    struct npod **pods = xnewn0(n + 1, struct npod *);
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < n; i++)
-        r = npod_decode(kj_at(in, i), i, CGROUP_SYSTEMD, scratch, &pods[i], err);
-    if (r == 0) {
-        *ret = podset_new(pods, n);
-        return 0;
-    }
-    for (size_t i = 0; i < n; i++)
-        npod_unref(pods[i]);
-    free(pods);
-    return r;
-}
-
 /* ---- nodemetric ------------------------------------------------------------------------------ */
 
 #define NOW (INT64_C(1763200000) * NSEC_PER_SEC)
@@ -84,7 +63,7 @@ int run_nodemetric(const struct kj_val *in, struct arena *a, struct strbuf *got,
     policy_decode(kj_get(in, "spec"), &policy, err);
     int r = feed_all(mc, in, a, err);
     if (r == 0)
-        r = decode_pods(kj_get(in, "pods"), scratch, &pods, err);
+        r = golden_pods(kj_get(in, "pods"), scratch, &pods, err);
     if (r < 0)
         return r;
     nodemetric_build(
@@ -245,7 +224,7 @@ int run_topology(const struct kj_val *in, struct arena *a, struct strbuf *got, s
 
     int r = kobj_decode(&kind_node, kj_get(in, "node"), scratch, &node, err);
     if (r == 0)
-        r = decode_pods(kj_get(in, "pods"), scratch, &pods, err);
+        r = golden_pods(kj_get(in, "pods"), scratch, &pods, err);
     if (r < 0)
         return r;
     decode_cpus(kj_get(in, "cpus"), a, &cpu);

@@ -1,0 +1,7 @@
+/* strategies.h - the strategies, for the table in qos.c. */
+#ifndef KOORD_KOORDLET_QOS_STRATEGIES_H
+#define KOORD_KOORDLET_QOS_STRATEGIES_H
+#include "koordlet/qos/qos.h"
+
+extern const struct qos_strategy strategy_cpu_evict, strategy_memory_evict;
+#endif
