@@ -7,7 +7,7 @@
 #ifndef KOORD_API_PODRESOURCES_H
 #define KOORD_API_PODRESOURCES_H
 #include "api/pod.h"
-#include "api/protocol.h"
+#include "api/protocol/protocol.h"
 
 struct podres_options {
     bool exclude_overhead;

@@ -2,7 +2,7 @@
 #include "api/qos.h"
 
 #include "api/pod.h"
-#include "api/protocol_keys.h"
+#include "api/protocol/keys.h"
 #include "json/kj.h"
 
 const char *const kube_qos_names[] = { "", "Guaranteed", "Burstable", "BestEffort", NULL };

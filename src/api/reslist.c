@@ -1,6 +1,6 @@
 /* reslist.c - building resource lists and their JSON texts. */
 #include "api/reslist.h"
-#include "api/protocol_keys.h"
+#include "api/protocol/keys.h"
 
 const struct qty *reslist_find(const reslist *l, const char *name)
 {

@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 #include "api/koord/nodemetric.h"
-#include "api/pod_protocol.h"
 #include "api/podresources.h"
+#include "api/protocol/pod_protocol.h"
 #include "base/ktime.h"
 #include "base/num.h"
 #include "cluster/hollow.h"

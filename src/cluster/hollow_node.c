@@ -1,7 +1,7 @@
 /* hollow_node.c - the objects of a hollow node. */
 #include <stdio.h>
 
-#include "api/protocol_keys.h"
+#include "api/protocol/keys.h"
 #include "cluster/hollow.h"
 
 #define GIB (INT64_C(1) << 30)

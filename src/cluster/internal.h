@@ -2,7 +2,7 @@
 #ifndef KOORD_CLUSTER_INTERNAL_H
 #define KOORD_CLUSTER_INTERNAL_H
 #include "api/pod.h"
-#include "api/selector.h"
+#include "api/selector/selector.h"
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/strbuf.h"

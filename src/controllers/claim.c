@@ -6,7 +6,7 @@
 #include "controllers/claim.h"
 
 #include "api/pod.h"
-#include "api/selector.h"
+#include "api/selector/selector.h"
 #include "base/strbuf.h"
 #include "controllers/batch.h"
 #include "controllers/owner.h"

@@ -1,7 +1,7 @@
 /* controller.c - queues, and when their syncs may run. */
 #include "controllers/controller.h"
 
-#include "api/selector.h"
+#include "api/selector/selector.h"
 #include "base/klog.h"
 #include "controllers/controller_int.h"
 #include "loop/loop.h"

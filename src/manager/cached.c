@@ -1,7 +1,7 @@
 /* cached.c - tables of what is kept, and the reduction of pods. */
 #include "manager/cached.h"
 
-#include "api/protocol_cpu.h"
+#include "api/protocol/cpu.h"
 #include "base/arena.h"
 #include "base/intern.h"
 

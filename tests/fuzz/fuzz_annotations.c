@@ -3,8 +3,8 @@
  * Input: the key on the first line, the value behind it. A first line that is no key picks a codec
  * by its first byte, so that a fuzzer finds all of them.
  */
-#include "api/annotation.h"
-#include "api/protocol_keys.h"
+#include "api/protocol/annotation.h"
+#include "api/protocol/keys.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

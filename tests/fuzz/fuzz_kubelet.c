@@ -4,7 +4,7 @@
  * configuration has a value in every field that needs one; CPUs it reserves are CPUs of the node.
  * Allocations read back are sorted, and together they are the CPUs that are taken.
  */
-#include "api/protocol_cpu.h"
+#include "api/protocol/cpu.h"
 #include "koordlet/report/topology_int.h"
 #include "koordlet/states/states_int.h"
 

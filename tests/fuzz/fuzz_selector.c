@@ -3,7 +3,7 @@
  * What we print we read back, printed again it is the same, and both forms match the same labels.
  * A refusal always says why.
  */
-#include "api/selector.h"
+#include "api/selector/selector.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,5 +1,5 @@
 /* run_device.c - device requests. */
-#include "api/protocol_device.h"
+#include "api/protocol/device.h"
 #include "runners.h"
 
 /* The list as whole numbers, under the key unless it is empty. */

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "api/kobj.h"
-#include "api/pod_protocol.h"
+#include "api/protocol/pod_protocol.h"
 #include "base/intern.h"
 #include "base/ktime.h"
 #include "base/vec.h"

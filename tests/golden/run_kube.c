@@ -1,7 +1,7 @@
 /* run_kube.c - what Kubernetes itself computes: quantities, selectors, patches, totals of pods. */
 #include "api/podresources.h"
 #include "api/qos.h"
-#include "api/selector.h"
+#include "api/selector/selector.h"
 #include "apiserver/schema/types.h"
 #include "base/num.h"
 #include "base/qty.h"

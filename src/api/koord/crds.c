@@ -13,7 +13,7 @@
 #include "api/koord/quota.h"
 #include "api/koord/recommendation.h"
 #include "api/koord/reservation.h"
-#include "api/protocol.h"
+#include "api/protocol/protocol.h"
 #include "json/kj.h"
 
 #include <ctype.h>

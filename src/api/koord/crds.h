@@ -6,7 +6,7 @@
 #ifndef KOORD_API_KOORD_CRDS_H
 #define KOORD_API_KOORD_CRDS_H
 #include "api/koord/common.h"
-#include "api/protocol.h"
+#include "api/protocol/protocol.h"
 
 /* Every CRD, in the order in which they are installed; NULL after the last. */
 const struct kind_crd *crd_at(size_t i);

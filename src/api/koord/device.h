@@ -2,7 +2,7 @@
  *
  * Written by koordlet or a vendor's agent; read by the scheduler (DeviceShare) and the manager. No
  * status subresource: status goes with the object. Labels and annotations carry the vendor, the
- * model and the partition table (protocol_device.h).
+ * model and the partition table (protocol/device.h).
  */
 #ifndef KOORD_API_KOORD_DEVICE_H
 #define KOORD_API_KOORD_DEVICE_H

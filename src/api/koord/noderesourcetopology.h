@@ -1,7 +1,7 @@
 /* noderesourcetopology.h - NodeResourceTopology: the NUMA zones of one node. Named like the node.
  *
  * Two versions are served; koordlet writes and the scheduler reads v1alpha1. There is no spec and
- * no status: the fields stand at the root. The CPUs are in annotations (protocol_cpu.h).
+ * no status: the fields stand at the root. The CPUs are in annotations (protocol/cpu.h).
  */
 #ifndef KOORD_API_KOORD_NODERESOURCETOPOLOGY_H
 #define KOORD_API_KOORD_NODERESOURCETOPOLOGY_H

@@ -1,6 +1,6 @@
 /* quota.h - ElasticQuota and ElasticQuotaProfile.
  *
- * Most of a quota stands in labels and annotations: protocol_quota.h. Neither kind has a status
+ * Most of a quota stands in labels and annotations: protocol/quota.h. Neither kind has a status
  * subresource.
  */
 #ifndef KOORD_API_KOORD_QUOTA_H

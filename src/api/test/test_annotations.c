@@ -2,8 +2,8 @@
  */
 #include "pairs.h"
 
-#include "api/annotation.h"
-#include "api/protocol.h"
+#include "api/protocol/annotation.h"
+#include "api/protocol/protocol.h"
 
 static const struct {
     const char *key, *text; /* as Koordinator writes it */

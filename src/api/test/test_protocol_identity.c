@@ -1,8 +1,8 @@
 /* QoS and priority classes, and the pod webhook's checks on them (api 2, 3). */
 #include "pairs.h"
 
-#include "api/pod_protocol.h"
 #include "api/podresources.h"
+#include "api/protocol/pod_protocol.h"
 #include "json/kj.h"
 
 static struct pod *pod_from(struct arena *a, const char *json)

@@ -1,12 +1,12 @@
 /* Nodes, load, SLO of pods, devices, migration, hints (api 5.7 to 5.14). */
 #include "pairs.h"
 
-#include "api/protocol_device.h"
-#include "api/protocol_hint.h"
-#include "api/protocol_loadaware.h"
-#include "api/protocol_migration.h"
-#include "api/protocol_node.h"
-#include "api/protocol_slo.h"
+#include "api/protocol/device.h"
+#include "api/protocol/hint.h"
+#include "api/protocol/loadaware.h"
+#include "api/protocol/migration.h"
+#include "api/protocol/node.h"
+#include "api/protocol/slo.h"
 
 /* ---- node ------------------------------------------------------------------------------------ */
 

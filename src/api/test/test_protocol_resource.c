@@ -2,8 +2,8 @@
 #include "pairs.h"
 
 #include "api/pod.h"
-#include "api/protocol_device.h"
-#include "api/protocol_hint.h"
+#include "api/protocol/device.h"
+#include "api/protocol/hint.h"
 
 static reslist list(struct arena *a, const char *json)
 {

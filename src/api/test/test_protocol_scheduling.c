@@ -1,10 +1,10 @@
 /* Gangs, quotas, reservations, CPU and NUMA as the scheduler reads them (api 5.3 to 5.6). */
 #include "pairs.h"
 
-#include "api/protocol_cpu.h"
-#include "api/protocol_gang.h"
-#include "api/protocol_quota.h"
-#include "api/protocol_reservation.h"
+#include "api/protocol/cpu.h"
+#include "api/protocol/gang.h"
+#include "api/protocol/quota.h"
+#include "api/protocol/reservation.h"
 
 /* ---- gang ------------------------------------------------------------------------------------ */
 

@@ -3,7 +3,7 @@
 #include "api/test/object_fixture.h"
 #include "pairs.h"
 
-#include "api/selector.h"
+#include "api/selector/selector.h"
 
 static struct labelsel *parsed(struct arena *a, const char *text)
 {

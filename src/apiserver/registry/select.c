@@ -1,6 +1,6 @@
 /* select.c - label and field selectors on stored documents; a document is parsed only when needed.
  */
-#include "api/selector.h"
+#include "api/selector/selector.h"
 
 #include "apiserver/registry/internal.h"
 

@@ -1,5 +1,5 @@
 /* test_owner.c - owner references as JSON; children that are adopted and released. */
-#include "api/selector.h"
+#include "api/selector/selector.h"
 #include "base/strbuf.h"
 #include "controllers/claim.h"
 #include "controllers/owner.h"

@@ -3,7 +3,7 @@
 
 #include <ctype.h>
 
-#include "api/protocol_device.h"
+#include "api/protocol/device.h"
 
 enum { LABELS_MAX = 8, LABEL_VALUE_MAX = 63, REASON_MAX = 64, DEVICE_FULL = 100 };
 

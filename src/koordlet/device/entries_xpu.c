@@ -1,5 +1,5 @@
 /* entries_xpu.c - accelerators from files, as GPUs of Device; which of them go together. */
-#include "api/protocol_device.h"
+#include "api/protocol/device.h"
 #include "base/num.h"
 #include "base/strbuf.h"
 #include "base/vec.h"

@@ -3,7 +3,7 @@
 
 #include <sys/stat.h>
 
-#include "api/annotation.h"
+#include "api/protocol/annotation.h"
 #include "base/klog.h"
 #include "base/vec.h"
 #include "koordlet/collect/collect.h"

@@ -5,7 +5,7 @@
  */
 #ifndef KOORD_KOORDLET_KERNEL_NAMING_H
 #define KOORD_KOORDLET_KERNEL_NAMING_H
-#include "api/protocol.h" /* enum kube_qos */
+#include "api/protocol/protocol.h" /* enum kube_qos */
 #include "base/strbuf.h"
 #include "koordlet/kernel/host.h" /* enum cgroup_driver */
 

@@ -6,7 +6,7 @@
  */
 #ifndef KOORD_KOORDLET_MODELS_H
 #define KOORD_KOORDLET_MODELS_H
-#include "api/protocol.h"
+#include "api/protocol/protocol.h"
 #include "base/strbuf.h"
 
 #define MODEL_NODE   "__node__"

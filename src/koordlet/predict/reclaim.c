@@ -1,9 +1,9 @@
 /* reclaim.c - prod reclaimable and prod peak. */
 #include "koordlet/predict/reclaim.h"
 
-#include "api/pod_protocol.h"
 #include "api/podresources.h"
-#include "api/protocol_node.h"
+#include "api/protocol/node.h"
+#include "api/protocol/pod_protocol.h"
 #include "base/num.h"
 
 struct reclaim_options reclaim_options_default(void)

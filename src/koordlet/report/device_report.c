@@ -1,8 +1,8 @@
 /* device_report.c - the devices of a node against the stored Device. */
 #include "koordlet/report/device_report.h"
 
-#include "api/protocol_device.h"
-#include "api/protocol_keys.h"
+#include "api/protocol/device.h"
+#include "api/protocol/keys.h"
 #include "base/arena.h"
 #include "koordlet/report/object.h"
 

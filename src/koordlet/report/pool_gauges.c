@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "api/protocol_cpu.h"
+#include "api/protocol/cpu.h"
 #include "component/metrics.h"
 
 static const struct metric_desc cores_desc[] = {

@@ -1,7 +1,7 @@
 /* topology.c - annotations of NodeResourceTopology: CPU details, shared pools, reservations. */
 #include "koordlet/report/topology.h"
 
-#include "api/protocol_cpu.h"
+#include "api/protocol/cpu.h"
 #include "base/vec.h"
 #include "koordlet/report/takecpus.h"
 #include "koordlet/report/topology_int.h"

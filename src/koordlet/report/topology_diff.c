@@ -1,5 +1,5 @@
 /* topology_diff.c - what to change in the stored NodeResourceTopology. */
-#include "api/protocol.h"
+#include "api/protocol/protocol.h"
 #include "koordlet/report/object.h"
 #include "koordlet/report/topology.h"
 #include "json/kj.h"

@@ -1,5 +1,5 @@
 /* topology_kubelet.c - what the kubelet keeps for itself and what it has pinned. */
-#include "api/protocol_cpu.h"
+#include "api/protocol/cpu.h"
 #include "base/vec.h"
 #include "koordlet/report/takecpus.h"
 #include "koordlet/report/topology_int.h"

@@ -1,7 +1,7 @@
 /* topology_zones.c - a zone a NUMA node: CPUs, memory, huge pages. */
 #include <stdio.h>
 
-#include "api/protocol.h"
+#include "api/protocol/protocol.h"
 #include "base/num.h"
 #include "koordlet/report/topology_int.h"
 

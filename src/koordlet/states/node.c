@@ -1,5 +1,5 @@
 /* node.c - the Node object: who is told, what is shown, and where the kubelet is. */
-#include "api/protocol_keys.h"
+#include "api/protocol/keys.h"
 #include "base/klog.h"
 #include "client/informer.h"
 #include "component/metrics.h"

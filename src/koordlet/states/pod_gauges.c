@@ -3,7 +3,7 @@
  * Only for pods that came, changed or went: a pod that is the same struct in both sets is left
  * alone.
  */
-#include "api/protocol_keys.h"
+#include "api/protocol/keys.h"
 #include "component/metrics.h"
 #include "koordlet/states/states_int.h"
 

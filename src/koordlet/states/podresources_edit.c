@@ -2,7 +2,7 @@
  *
  * Only the fields named here are looked at; all others, known or not, are copied as bytes.
  */
-#include "api/protocol_device.h"
+#include "api/protocol/device.h"
 #include "base/arena.h"
 #include "base/vec.h"
 #include "base/wire.h"

@@ -6,7 +6,7 @@
 #ifndef KOORD_KOORDLET_PODSET_H
 #define KOORD_KOORDLET_PODSET_H
 #include "api/pod.h"
-#include "api/pod_protocol.h"
+#include "api/protocol/pod_protocol.h"
 #include "koordlet/kernel/naming.h"
 
 struct npod_container { /* of status.containerStatuses, with a container ID */

@@ -6,7 +6,7 @@
  */
 #include "manager/noderesource/admit.h"
 
-#include "api/protocol_node.h"
+#include "api/protocol/node.h"
 #include "manager/noderesource/amount.h"
 
 static const char *const amplified[] = { RES_CPU, RES_MEMORY };

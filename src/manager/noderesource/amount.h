@@ -5,7 +5,7 @@
  */
 #ifndef KOORD_MANAGER_AMOUNT_H
 #define KOORD_MANAGER_AMOUNT_H
-#include "api/protocol_keys.h"
+#include "api/protocol/keys.h"
 #include "api/reslist.h"
 #include "base/num.h"
 

@@ -1,5 +1,5 @@
 /* batch.c - plugin BatchResource: what prod pods leave unused, for batch pods (manager 5.1). */
-#include "api/protocol_node.h"
+#include "api/protocol/node.h"
 #include "manager/noderesource/plugin.h"
 #include "json/kj.h"
 

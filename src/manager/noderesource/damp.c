@@ -6,7 +6,7 @@
  * what measured use explains takes effect at once. No state is kept: who looks at the same objects
  * gets the same answer.
  */
-#include "api/protocol_node.h"
+#include "api/protocol/node.h"
 #include "manager/noderesource/plugin.h"
 
 /* What the node has now, before third parties and in CPUs of its own; false: not both. */

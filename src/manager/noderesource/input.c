@@ -1,7 +1,7 @@
 /* input.c - what the plugins read of pods, metrics and nodes. */
-#include "api/pod_protocol.h"
 #include "api/podresources.h"
-#include "api/protocol_cpu.h"
+#include "api/protocol/cpu.h"
+#include "api/protocol/pod_protocol.h"
 #include "base/ktime.h"
 #include "base/map.h"
 #include "manager/noderesource/plugin.h"

@@ -3,7 +3,7 @@
  *
  * A failed calculation produces no annotation, and the node keeps the one it has.
  */
-#include "api/protocol_cpu.h"
+#include "api/protocol/cpu.h"
 #include "manager/noderesource/plugin.h"
 
 #define RATIO_MIN 1.0

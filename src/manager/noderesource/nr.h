@@ -14,7 +14,7 @@
 #include "api/koord/noderesourcetopology.h"
 #include "api/node.h"
 #include "api/pod.h"
-#include "api/protocol.h"
+#include "api/protocol/protocol.h"
 #include "manager/noderesource/amount.h"
 #include "manager/sloconfig/colocation.h"
 #include "manager/sloconfig/extension.h"

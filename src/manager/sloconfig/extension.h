@@ -7,7 +7,7 @@
  */
 #ifndef KOORD_MANAGER_EXTENSION_H
 #define KOORD_MANAGER_EXTENSION_H
-#include "api/protocol_node.h"
+#include "api/protocol/node.h"
 
 /* A fall of a batch resource that measured use does not explain waits for a second NodeMetric. */
 struct damping_options {

@@ -10,7 +10,7 @@
  */
 #ifndef KOORD_MANAGER_SLOCONFIG_H
 #define KOORD_MANAGER_SLOCONFIG_H
-#include "api/selector.h"
+#include "api/selector/selector.h"
 #include "manager/sloconfig/strategies.h"
 
 #define SLO_CONFIG_NAMESPACE "koordinator-system"

@@ -1,11 +1,11 @@
 /* strategies.h - strategies of slo-controller-config that no API object holds: host applications,
- * CPU normalization, resource amplification. The others are in api/protocol_node.h (colocation)
+ * CPU normalization, resource amplification. The others are in api/protocol/node.h (colocation)
  * and api/koord/nodeslo.h. Structs and tables only.
  */
 #ifndef KOORD_MANAGER_STRATEGIES_H
 #define KOORD_MANAGER_STRATEGIES_H
 #include "api/koord/nodeslo.h"
-#include "api/protocol_node.h"
+#include "api/protocol/node.h"
 
 struct host_app_strategy {
     host_applicationlist applications;

@@ -1,5 +1,5 @@
 /* test_manager_webhook.c - webhooks of nodes and of the ConfigMap, the table, the metrics. */
-#include "api/protocol_keys.h"
+#include "api/protocol/keys.h"
 #include "fixture_webhook.h"
 
 /* ---- the table ------------------------------------------------------------------------------- */

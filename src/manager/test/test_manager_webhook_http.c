@@ -1,5 +1,5 @@
 /* test_manager_webhook_http.c - reviews over HTTP: versions, limits, what cannot be read. */
-#include "api/protocol_keys.h"
+#include "api/protocol/keys.h"
 #include "base/b64.h"
 #include "fixture_webhook.h"
 #include "manager/webhook/serve.h"

@@ -1,7 +1,7 @@
 /* node.c - webhooks of nodes: the status is amplified, labels may not match two entries of the
  * configuration (manager 8.2, 8.3). */
 #include "api/node.h"
-#include "api/protocol_keys.h"
+#include "api/protocol/keys.h"
 #include "manager/noderesource/admit.h"
 #include "manager/webhook/webhook_int.h"
 

@@ -3,7 +3,7 @@
 
 #include "api/pod.h"
 #include "api/policy.h"
-#include "api/selector.h"
+#include "api/selector/selector.h"
 #include "base/arena.h"
 #include "scheduler/model/objects.h"
 

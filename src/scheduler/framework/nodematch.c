@@ -3,7 +3,7 @@
 
 #include "api/node.h"
 #include "api/pod.h"
-#include "api/selector.h"
+#include "api/selector/selector.h"
 
 struct nodematch nodematch_of(const struct pod *p, struct arena *a)
 {

@@ -2,7 +2,7 @@
 #include "scheduler/model/columns.h"
 
 #include "api/node.h"
-#include "api/protocol_keys.h"
+#include "api/protocol/keys.h"
 #include "api/toleration.h"
 
 #define SUM_MAX (INT64_C(1) << 61)

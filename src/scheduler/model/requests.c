@@ -2,7 +2,7 @@
 #include "scheduler/model/requests.h"
 
 #include "api/names.h"
-#include "api/protocol_keys.h"
+#include "api/protocol/keys.h"
 #include "base/arena.h"
 
 /* What a container that names no request counts for in scores: 100m and 200 MiB. */

@@ -1,6 +1,6 @@
 /* candidates.c - which pods may be evicted, and who goes first (koordlet-qos 6.4, 6.5, 7.1, 8). */
 #include "api/podresources.h"
-#include "api/protocol_slo.h"
+#include "api/protocol/slo.h"
 #include "base/num.h"
 #include "koordlet/qos/evict/task_int.h"
 

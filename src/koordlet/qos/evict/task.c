@@ -1,7 +1,7 @@
 /* task.c - tasks of eviction and the run over them (koordlet-qos 6.1, 6.2). */
 #include "koordlet/qos/evict/task.h"
 
-#include "api/protocol_slo.h"
+#include "api/protocol/slo.h"
 #include "base/num.h"
 #include "koordlet/qos/evict/task_int.h"
 

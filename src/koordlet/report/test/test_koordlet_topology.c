@@ -1,6 +1,6 @@
 /* test_koordlet_topology.c - NodeResourceTopology as a function of what is known (koordlet-metrics
  * 7). */
-#include "api/protocol_cpu.h"
+#include "api/protocol/cpu.h"
 #include "koordlet/report/takecpus.h"
 #include "koordlet/report/test/report_fixture.h"
 #include "koordlet/report/topology.h"

@@ -1,7 +1,7 @@
 /* terms.c - whom the terms of a pod's affinity mean. */
 #include "api/core.h"
 #include "api/pod.h"
-#include "api/selector.h"
+#include "api/selector/selector.h"
 #include "base/arena.h"
 #include "scheduler/model/objects.h"
 #include "scheduler/plugins/interpodaffinity/affinity.h"

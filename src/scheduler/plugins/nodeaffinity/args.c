@@ -2,7 +2,7 @@
 #include "scheduler/plugins/nodeaffinity/args.h"
 
 #include "api/pod.h"
-#include "api/selector.h"
+#include "api/selector/selector.h"
 #include "base/arena.h"
 
 #define REQUIRED  "requiredDuringSchedulingIgnoredDuringExecution"

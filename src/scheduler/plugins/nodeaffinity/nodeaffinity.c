@@ -3,7 +3,7 @@
  */
 #include "api/node.h"
 #include "api/pod.h"
-#include "api/selector.h"
+#include "api/selector/selector.h"
 #include "base/arena.h"
 #include "scheduler/framework/nodematch.h"
 #include "scheduler/plugins/nodeaffinity/args.h"

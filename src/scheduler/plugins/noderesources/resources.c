@@ -1,6 +1,6 @@
 /* resources.c - the resources that a configuration weighs, and which of these count for a pod. */
 #include "api/podresources.h"
-#include "api/protocol_keys.h"
+#include "api/protocol/keys.h"
 #include "base/arena.h"
 #include "scheduler/model/requests.h"
 #include "scheduler/plugins/noderesources/noderesources.h"

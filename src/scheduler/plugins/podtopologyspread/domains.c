@@ -1,6 +1,6 @@
 /* domains.c - the domains of the rules, and the pods in them. */
 #include "api/node.h"
-#include "api/selector.h"
+#include "api/selector/selector.h"
 #include "api/toleration.h"
 #include "base/arena.h"
 #include "scheduler/model/labels.h"

@@ -1,6 +1,6 @@
 /* hints.c - what may help a pod that hard rules rejected (scheduler-core 3.6). */
 #include "api/node.h"
-#include "api/selector.h"
+#include "api/selector/selector.h"
 #include "base/arena.h"
 #include "scheduler/plugins/podtopologyspread/spread.h"
 

@@ -1,6 +1,6 @@
 /* rules.c - which constraints hold for a pod: its own, or those for all pods that have none. */
 #include "api/core.h"
-#include "api/selector.h"
+#include "api/selector/selector.h"
 #include "api/workload.h"
 #include "base/arena.h"
 #include "scheduler/model/objects.h"

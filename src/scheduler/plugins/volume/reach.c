@@ -2,7 +2,7 @@
 #include "scheduler/plugins/volume/reach.h"
 
 #include "api/node.h"
-#include "api/selector.h"
+#include "api/selector/selector.h"
 #include "base/arena.h"
 
 static struct reach_req req_of(const struct reach_maker *m, const char *key,

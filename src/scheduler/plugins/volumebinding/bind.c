@@ -5,7 +5,7 @@
  * with every change of these objects and once a second, until all claims have their volumes.
  */
 #include "api/node.h"
-#include "api/selector.h"
+#include "api/selector/selector.h"
 #include "base/arena.h"
 #include "base/strbuf.h"
 #include "client/kube.h"

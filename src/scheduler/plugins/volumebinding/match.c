@@ -4,7 +4,7 @@
  * for the others, where storage is left. A row then costs a look at a few label values.
  */
 #include "api/node.h"
-#include "api/selector.h"
+#include "api/selector/selector.h"
 #include "base/arena.h"
 #include "scheduler/plugins/volumebinding/internal.h"
 

@@ -9,7 +9,7 @@
 #include "scheduler/plugins/volumebinding/stock.h"
 
 #include "api/node.h"
-#include "api/selector.h"
+#include "api/selector/selector.h"
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/vec.h"
