@@ -45,7 +45,7 @@ const char *apiserver_user_of(const struct apiserver *s, struct str token);
 struct httpd_req;
 void front_handle(void *server, struct httpd_req *r);
 
-/* admission/admission.c: all steps. */
+/* admission/admission.c: all steps. Mutating: 1 when defaults are to be applied again. */
 int admission_mutate(struct apiserver *s, const struct admission_req *r, struct kj_mdoc *d,
                      struct kj_mval *obj, struct kerr *err);
 int admission_validate(struct apiserver *s, const struct admission_req *r, const struct kj_val *obj,

@@ -17,6 +17,8 @@
 
 #define CERT_FILE "server.crt"
 #define KEY_FILE  "server.key"
+/* Whether those who have a say in what is written are ready. */
+#define LOOK_EVERY (5 * NSEC_PER_MSEC)
 
 enum { SHAPES_MAX = 32 };
 struct shape_list {
@@ -69,7 +71,11 @@ struct up {
     void *self; /* the system's */
     struct strbuf token, cert;
     struct up_note note;
-    bool stopping;
+    struct tls_ctx *tls;
+    char *db; /* file of the state */
+    struct timer *look;
+    bool stopping, failed;
+    struct kerr err;
 };
 
 static const char *const known_components[] = { "apiserver", "controllers", "nodes", "scheduler",
@@ -156,25 +162,15 @@ static void set_url(struct up *u, uint16_t port)
     (void)snprintf(u->note.url, sizeof u->note.url, "https://%.*s:%u", host, u->o->listen, port);
 }
 
-static int start_system(struct up *u, struct kerr *err)
+static struct up_plan plan_of(struct up *u)
 {
-    CLEANUP(tls_unref) struct tls_ctx *tls = NULL;
-    CLEANUP(mem_free) char *db = xasprintf("%s/koord.db", u->dir.path);
-
-    if (!is_loopback(u->o->listen) && str_empty(u->o->tls_cert))
-        return kerr_set(err, -EPERM,
-                        "--listen %s: other than loopback needs --tls-cert-file and "
-                        "--tls-private-key-file",
-                        u->o->listen);
-    if (up_token(&u->dir, &u->token, err) < 0 || load_tls(u, &tls, err) < 0)
-        return err->code;
-    const struct up_plan plan = {
+    return (struct up_plan){
         .loop = u->c->loop,
         .strings = u->c->strings,
-        .data_file = db,
+        .data_file = u->db,
         .token = strbuf_str(&u->token),
         .listen = u->o->listen,
-        .tls = tls,
+        .tls = u->tls,
         .controllers = runs(u, "controllers"),
         .nodes = runs(u, "nodes"),
         .scheduler = runs(u, "scheduler"),
@@ -184,10 +180,20 @@ static int start_system(struct up *u, struct kerr *err)
         .nshapes = u->o->shapes.n,
         .seed = (uint64_t)u->o->seed,
     };
-    if (u->system->start(&plan, &u->self, err) < 0)
+}
+
+static int start_system(struct up *u, struct kerr *err)
+{
+    if (!is_loopback(u->o->listen) && str_empty(u->o->tls_cert))
+        return kerr_set(err, -EPERM,
+                        "--listen %s: other than loopback needs --tls-cert-file and "
+                        "--tls-private-key-file",
+                        u->o->listen);
+    if (up_token(&u->dir, &u->token, err) < 0 || load_tls(u, &u->tls, err) < 0)
         return err->code;
-    set_url(u, u->system->port(u->self));
-    return 0;
+    u->db = xasprintf("%s/koord.db", u->dir.path);
+    const struct up_plan plan = plan_of(u);
+    return u->system->start(&plan, &u->self, err);
 }
 
 static int write_kubeconfig(struct up *u, struct kerr *err)
@@ -273,7 +279,18 @@ static int start(struct up *u, struct kerr *err)
     if (up_note_read(&u->dir, &other, NULL) == 0)
         return kerr_set(err, -EBUSY, "already running on %s: process %lld at %s", u->dir.path,
                         (long long)other.pid, other.url);
-    if (start_system(u, err) < 0 || write_kubeconfig(u, err) < 0 || apply_file(u, err) < 0)
+    return start_system(u, err);
+}
+
+static int open_to_others(struct up *u, struct kerr *err)
+{
+    const struct up_plan plan = plan_of(u);
+    uint16_t port;
+
+    if (u->system->listen(u->self, &plan, &port, err) < 0)
+        return err->code;
+    set_url(u, port);
+    if (write_kubeconfig(u, err) < 0 || apply_file(u, err) < 0)
         return err->code;
     u->note.pid = getpid();
     return up_note_write(&u->dir, &u->note, err);
@@ -296,6 +313,7 @@ static void on_signal(struct loop *l, int signum, void *arg)
         return;
     }
     u->stopping = true;
+    u->look = timer_cancel(u->look);
     u->system->stop(u->self, stopped, u);
 }
 
@@ -307,6 +325,9 @@ static void fini(struct up *u)
     up_dir_fini(&u->dir);
     strbuf_fini(&u->token);
     strbuf_fini(&u->cert);
+    tls_unref(u->tls);
+    free(u->db);
+    timer_cancel(u->look);
     for (size_t i = 0; i < u->o->shapes.n; i++)
         free(u->o->shapes.items[i]);
 }
@@ -325,10 +346,26 @@ static bool say_what_runs(struct up *u)
     return ctl_print(u->c, &out);
 }
 
+/* Listens last, so that nothing is written past those who have a say in it. */
+static void on_look(struct loop *l, void *arg)
+{
+    struct up *u = arg;
+
+    u->look = NULL;
+    if (!u->system->ready(u->self)) {
+        u->look = loop_after(l, LOOK_EVERY, on_look, u);
+        return;
+    }
+    u->failed = open_to_others(u, &u->err) < 0;
+    if (u->failed)
+        loop_stop(l);
+    else
+        (void)say_what_runs(u);
+}
+
 static int run_up(struct ctl *c, const void *options)
 {
     struct up u = { .c = c, .o = options, .dir = { NULL, -1 } };
-    struct kerr err = { 0 };
 
     if (flags_nargs(c->flags) > 0)
         return ctl_usage(c, "up takes no arguments");
@@ -338,17 +375,18 @@ static int run_up(struct ctl *c, const void *options)
     if (!c->parts || !c->parts->up)
         return ctl_fail(c, "this program has no system to run");
     u.system = c->parts->up;
-    int r = start(&u, &err);
+    int r = start(&u, &u.err);
     if (r == 0)
-        r = loop_on_signal(c->loop, SIGINT, on_signal, &u, &err);
+        r = loop_on_signal(c->loop, SIGINT, on_signal, &u, &u.err);
     if (r == 0)
-        r = loop_on_signal(c->loop, SIGTERM, on_signal, &u, &err);
+        r = loop_on_signal(c->loop, SIGTERM, on_signal, &u, &u.err);
     if (r == 0) {
-        (void)say_what_runs(&u);
+        u.look = loop_after(c->loop, 0, on_look, &u);
         loop_run(c->loop);
+        r = u.failed ? u.err.code : 0;
     }
     fini(&u);
-    return r < 0 ? ctl_fail(c, "up: %s", err.text) : CTL_OK;
+    return r < 0 ? ctl_fail(c, "up: %s", u.err.text) : CTL_OK;
 }
 
 const struct ctl_command ctl_command_up = {

@@ -29,9 +29,12 @@ struct up_plan { /* what is to run */
     uint64_t seed;
 };
 struct up_system {
-    /* Starts all of it. *ret is set also when it fails half-way. */
+    /* Starts all of it, but nobody else can talk to it yet. *ret is set also when it fails
+     * half-way. */
     int (*start)(const struct up_plan *p, void **ret, struct kerr *err);
-    uint16_t (*port)(const void *self);     /* of the API server */
+    bool (*ready)(const void *self); /* what others write meets all that has a say in it */
+    /* After that: listens, *ret_port is that of the API server. */
+    int (*listen)(void *self, const struct up_plan *p, uint16_t *ret_port, struct kerr *err);
     struct kube *(*kube)(const void *self); /* its client; borrowed */
     /* First those that write, then what they write to; done is called when all is stored. */
     void (*stop)(void *self, void (*done)(void *arg), void *arg);

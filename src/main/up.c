@@ -21,7 +21,6 @@ struct wired {
     struct scheduler *scheduler;
     struct explainer *explainer;
     struct manager *manager;
-    uint16_t port;
 };
 
 static int start_server(struct wired *w, const struct up_plan *p, struct kerr *err)
@@ -30,8 +29,7 @@ static int start_server(struct wired *w, const struct up_plan *p, struct kerr *e
                                       .token = p->token,
                                       .koordinator = true };
 
-    if (apiserver_new(p->loop, &a, &w->server, err) < 0 ||
-        apiserver_listen(w->server, p->listen, p->tls, &w->port, err) < 0)
+    if (apiserver_new(p->loop, &a, &w->server, err) < 0)
         return err->code;
     w->kube = apiserver_kube(w->server, p->strings, NULL);
     return 0;
@@ -120,9 +118,16 @@ static int start(const struct up_plan *p, void **ret, struct kerr *err)
     return 0;
 }
 
-static uint16_t port(const void *self)
+static bool ready(const void *self)
 {
-    return ((const struct wired *)self)->port;
+    const struct wired *w = self;
+    return !w->manager || manager_synced(w->manager);
+}
+
+static int listen_last(void *self, const struct up_plan *p, uint16_t *ret_port, struct kerr *err)
+{
+    struct wired *w = self;
+    return apiserver_listen(w->server, p->listen, p->tls, ret_port, err);
 }
 
 static struct kube *kube(const void *self)
@@ -158,6 +163,9 @@ static void free_all(void *self)
     free(w);
 }
 
-const struct up_system main_up = {
-    .start = start, .port = port, .kube = kube, .stop = stop, .free = free_all
-};
+const struct up_system main_up = { .start = start,
+                                   .ready = ready,
+                                   .listen = listen_last,
+                                   .kube = kube,
+                                   .stop = stop,
+                                   .free = free_all };

@@ -6,6 +6,28 @@ void apiserver_add_admission(struct apiserver *s, const struct admission_step *s
     vec_push(&s->steps, ((struct admission_entry){ step, self }));
 }
 
+int admission_refuse(const struct admission_req *r, const char *webhook, int code,
+                     const char *reason, const char *message)
+{
+    struct arena *a = r->call->arena;
+    struct api_refusal *x = arena_new0(a, struct api_refusal);
+
+    x->code = code < 400 ? 400 : code;
+    x->reason = arena_strdup(a, reason);
+    x->message =
+        *message
+            ? arena_printf(a, "admission webhook \"%s\" denied the request: %s", webhook, message)
+            : arena_printf(a, "admission webhook \"%s\" denied the request without explanation",
+                           webhook);
+    r->call->refusal = x;
+    return -EPERM;
+}
+
+void admission_warn(const struct admission_req *r, const char *text)
+{
+    api_warn(r->call, "%s", text);
+}
+
 /* A refusal without a reason is a 403. */
 static int refused(int r, struct kerr *err)
 {
@@ -19,6 +41,8 @@ static int refused(int r, struct kerr *err)
 int admission_mutate(struct apiserver *s, const struct admission_req *r, struct kj_mdoc *d,
                      struct kj_mval *obj, struct kerr *err)
 {
+    int changed = 0;
+
     vec_foreach(&s->steps, i) {
         const struct admission_step *step = s->steps.items[i].step;
         if (!step->mutate)
@@ -26,8 +50,9 @@ int admission_mutate(struct apiserver *s, const struct admission_req *r, struct 
         int e = step->mutate(s->steps.items[i].self, r, d, obj, err);
         if (e < 0)
             return refused(e, err);
+        changed |= e;
     }
-    return 0;
+    return changed;
 }
 
 int admission_validate(struct apiserver *s, const struct admission_req *r, const struct kj_val *obj,

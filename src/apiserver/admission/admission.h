@@ -6,6 +6,7 @@
 #include "base/base.h"
 #include "json/kj.h"
 
+struct api_call;
 struct apiserver;
 struct resource;
 
@@ -16,16 +17,24 @@ struct admission_req {
     const char *user;
     const struct kj_val *old; /* NULL on create */
     bool dry_run;
+    struct api_call *call; /* for the functions below */
 };
 struct admission_step {
     const char *name;
-    /* May change obj. A refusal: -EPERM with KR_FORBIDDEN (or another reason) and its message. */
+    /* May change obj: 1, and defaults are applied again; 0: what it changed needs none. A refusal:
+     * -EPERM with KR_FORBIDDEN (or another reason) and its message. */
     int (*mutate)(void *self, const struct admission_req *r, struct kj_mdoc *d, struct kj_mval *obj,
                   struct kerr *err);
     /* obj is NULL on delete. */
     int (*validate)(void *self, const struct admission_req *r, const struct kj_val *obj,
                     struct kerr *err);
 };
+/* A refusal as kube-apiserver words that of a webhook, with a text of any length. code below 400:
+ * 400. reason may be "". Returns what the step returns. */
+int admission_refuse(const struct admission_req *r, const char *webhook, int code,
+                     const char *reason, const char *message);
+/* The client gets this text in a header Warning. */
+void admission_warn(const struct admission_req *r, const char *text);
 /* Steps run in the order they were added, after the built-in ones (namespace exists and is not
  * terminating, priority class resolution, default tolerations). */
 void apiserver_add_admission(struct apiserver *s, const struct admission_step *step, void *self);

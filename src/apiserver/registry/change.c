@@ -224,10 +224,13 @@ static bool judge(struct change *x, struct api_call *c, struct kj_mdoc *d, struc
     struct admission_req req = admission_of(c, x->r, x->ns, x->name, "UPDATE", old);
     struct kerr err = { 0 };
 
-    if (!x->ch.skip_prepare && admission_mutate(c->s, &req, d, obj, &err) < 0) {
-        api_fail(c, &err);
+    int mutated = x->ch.skip_prepare ? 0 : admission_mutate(c->s, &req, d, obj, &err);
+    if (mutated < 0) {
+        api_fail_admission(c, &err);
         return false;
     }
+    if (mutated)
+        object_default(x->r, d, obj);
     count_generation(x, d, obj, old);
     *ret_fresh = kj_freeze(obj);
     if (x->ch.skip_prepare)
@@ -238,7 +241,7 @@ static bool judge(struct change *x, struct api_call *c, struct kj_mdoc *d, struc
         return false;
     }
     if (admission_validate(c->s, &req, kj_root(*ret_fresh), &err) < 0) {
-        api_fail(c, &err);
+        api_fail_admission(c, &err);
         return false;
     }
     return true;

@@ -19,7 +19,19 @@ struct admission_req admission_of(struct api_call *c, const struct resource *r, 
                                    .operation = operation,
                                    .user = str_or(c->user, ""),
                                    .old = old,
-                                   .dry_run = c->dry_run };
+                                   .dry_run = c->dry_run,
+                                   .call = c };
+}
+
+bool api_admit(struct api_call *c, const char *operation, const struct kj_val *obj)
+{
+    struct admission_req req = admission_of(c, c->res, c->ns, c->name, operation, NULL);
+    struct kerr err = { 0 };
+
+    if (admission_validate(c->s, &req, obj, &err) == 0)
+        return true;
+    api_fail_admission(c, &err);
+    return false;
 }
 
 /* The object may name its namespace, but no other than the path does. One that belongs to no
@@ -100,10 +112,13 @@ static int attempt(struct api_call *c, const struct kj_val *body)
     bool generated = fill_name(c, d, obj);
     const char *name = str_or(kj_mstr_get(kj_mget(object_meta(d, obj), "name")), "");
     struct admission_req req = admission_of(c, r, c->ns, name, "CREATE", NULL);
-    if (admission_mutate(c->s, &req, d, obj, &err) < 0) {
-        api_fail(c, &err);
+    int mutated = admission_mutate(c->s, &req, d, obj, &err);
+    if (mutated < 0) {
+        api_fail_admission(c, &err);
         return 0;
     }
+    if (mutated)
+        object_default(r, d, obj);
     /* After the steps that may change it: a pod's QoS class follows from its final resources. */
     if (r->strategy && r->strategy->prepare)
         r->strategy->prepare(RES_CREATE, d, obj, NULL, loop_wall(c->s->loop));
@@ -116,7 +131,7 @@ static int attempt(struct api_call *c, const struct kj_val *body)
         return 0;
     }
     if (admission_validate(c->s, &req, kj_root(frozen), &err) < 0) {
-        api_fail(c, &err);
+        api_fail_admission(c, &err);
         return 0;
     }
     struct store_key k = { r->store_res, r->namespaced ? c->ns : "", name };

@@ -265,7 +265,7 @@ static void run(struct deletion *x, struct api_call *c)
         e = admission_validate(c->s, &req, NULL, &err);
     }
     if (e < 0) {
-        api_fail(c, &err);
+        api_fail_admission(c, &err);
         return;
     }
     struct kj_mval *obj = kj_mcopy(d, old);

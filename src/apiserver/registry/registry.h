@@ -110,6 +110,11 @@ struct api_call {
     void *gone_arg;
     bool done;
     unsigned retries;
+    const struct api_refusal *refusal; /* of a webhook: admission_refuse(); NULL: none */
+};
+struct api_refusal {
+    int code;
+    const char *reason, *message;
 };
 
 /* user NULL: nobody. Strings are copied. */
@@ -135,6 +140,10 @@ void api_fail(struct api_call *c, const struct kerr *err);
  * reason's. retry_after_s < 0: none. */
 void api_fail_cause(struct api_call *c, const struct kerr *err, const char *cause_reason,
                     const char *cause_message, int retry_after_s);
+/* The same, unless a webhook has said more. */
+void api_fail_admission(struct api_call *c, const struct kerr *err);
+/* Validating admission of what a subresource was sent, before it acts. false: answered. */
+bool api_admit(struct api_call *c, const char *operation, const struct kj_val *obj);
 /* 413: a body of more than API_BODY_MAX bytes. */
 enum { API_BODY_MAX = 3 << 20 };
 void api_fail_too_large(struct api_call *c);

@@ -226,6 +226,14 @@ void api_fail(struct api_call *c, const struct kerr *err)
     api_reply(c, kreason_http(err->reason), b.data, b.len);
 }
 
+void api_fail_admission(struct api_call *c, const struct kerr *err)
+{
+    if (c->refusal)
+        fail_raw(c, c->refusal->code, c->refusal->reason, c->refusal->message, NULL);
+    else
+        api_fail(c, err);
+}
+
 void api_fail_cause(struct api_call *c, const struct kerr *err, const char *cause_reason,
                     const char *cause_message, int retry_after_s)
 {

@@ -79,10 +79,75 @@ static void test_steps_change_and_refuse(void **state)
     assert_int_equal(fixture_get(&r, CMS "/keep"), 200);
 }
 
+/* A container that lacks what the server fills in, and on update a warning. */
+static int add_container(void *self, const struct admission_req *q, struct kj_mdoc *d,
+                         struct kj_mval *obj, struct kerr *err)
+{
+    (void)self, (void)err;
+    if (!streq(q->res->plural, "pods") || *q->subresource)
+        return 0;
+    if (streq(q->operation, "UPDATE")) {
+        admission_warn(q, "as you like");
+        return 0;
+    }
+    struct kj_mval *c = kj_mobj(d);
+    kj_mset(d, c, "name", kj_mstr(d, "sidecar"));
+    kj_mset(d, c, "image", kj_mstr(d, "i"));
+    kj_mpush(kj_mget(kj_mget(obj, "spec"), "containers"), c);
+    return 1;
+}
+
+static int refuse_at_length(void *self, const struct admission_req *q, const struct kj_val *obj,
+                            struct kerr *err)
+{
+    const char *node = kj_str_or(kj_path(obj, "target.name"), "");
+
+    (void)err;
+    if (streq(q->subresource, "binding") && streq(node, "bad"))
+        return admission_refuse(q, "vpodbinding.koordinator.sh", 403, "Forbidden", "not there");
+    if (streq(q->name, "long"))
+        return admission_refuse(q, "vpod.koordinator.sh", 200, "", self);
+    return 0;
+}
+
+static void test_webhooks_are_worded_as_upstream_does(void **state)
+{
+    static const struct admission_step step = { "w", add_container, refuse_at_length };
+    CLEANUP(fixture_fini) struct fixture r;
+    char text[1000], want[1100];
+
+    (void)state;
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    fixture_init(&r, 4);
+    apiserver_add_admission(r.s, &step, text);
+    assert_int_equal(fixture_post(&r, PODS, POD("long", "")), 400);
+    (void)snprintf(want, sizeof want,
+                   "admission webhook \"vpod.koordinator.sh\" denied the request: %s", text);
+    assert_string_equal(fixture_str(&r, "message"), want);
+    assert_null(fixture_val(&r, "reason"));
+    assert_int_equal(fixture_post(&r, PODS, POD("p", "")), 201);
+    const struct kj_val *added = kj_at(fixture_val(&r, "spec.containers"), 1);
+    assert_string_equal(kj_str(kj_get(added, "imagePullPolicy")), "Always");
+    assert_string_equal(kj_str(kj_get(added, "terminationMessagePath")), "/dev/termination-log");
+    assert_int_equal(fixture_post(&r, PODS "/p/binding",
+                                  "{\"metadata\":{\"name\":\"p\"},\"target\":{\"name\":\"bad\"}}"),
+                     403);
+    assert_string_equal(
+        fixture_str(&r, "message"),
+        "admission webhook \"vpodbinding.koordinator.sh\" denied the request: not there");
+    assert_int_equal(fixture_get(&r, PODS "/p"), 200);
+    assert_null(fixture_val(&r, "spec.nodeName"));
+    assert_int_equal(fixture_post(&r, PODS "/p/binding",
+                                  "{\"metadata\":{\"name\":\"p\"},\"target\":{\"name\":\"n\"}}"),
+                     201);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_pods_get_priority_and_tolerations),
     cmocka_unit_test(test_unknown_priority_classes_are_forbidden),
     cmocka_unit_test(test_steps_change_and_refuse),
+    cmocka_unit_test(test_webhooks_are_worded_as_upstream_does),
 };
 
 FIXTURE_MAIN(tests)

@@ -12,8 +12,8 @@
 static struct {
     struct up_plan plan;
     char token[64], data_file[256], shape[64], listen[64]; /* copies */
-    int freed;
-    bool fails;
+    int freed, looks;                                      /* ready() was asked so often */
+    bool fails, taken;
 } sys;
 
 static int sys_start(const struct up_plan *p, void **ret, struct kerr *err)
@@ -24,13 +24,22 @@ static int sys_start(const struct up_plan *p, void **ret, struct kerr *err)
     (void)snprintf(sys.shape, sizeof sys.shape, "%s", p->nshapes ? p->shapes[p->nshapes - 1] : "");
     (void)snprintf(sys.listen, sizeof sys.listen, "%s", p->listen);
     *ret = &sys;
-    return sys.fails ? kerr_set(err, -EADDRINUSE, "port is taken") : 0;
+    return sys.fails ? kerr_set(err, -EIO, "disk is full") : 0;
 }
 
-static uint16_t sys_port(const void *self)
+static bool sys_ready(const void *self)
 {
     (void)self;
-    return 6480;
+    return ++sys.looks >= 3;
+}
+
+static int sys_listen(void *self, const struct up_plan *p, uint16_t *ret_port, struct kerr *err)
+{
+    (void)self;
+    assert_true(sys.looks >= 3); /* not before it is ready */
+    assert_non_null(p->tls);
+    *ret_port = 6480;
+    return sys.taken ? kerr_set(err, -EADDRINUSE, "port is taken") : 0;
 }
 
 static struct kube *sys_kube(const void *self)
@@ -50,7 +59,8 @@ static void sys_free(void *self)
     sys.freed += self != NULL;
 }
 
-static const struct up_system system_ops = { sys_start, sys_port, sys_kube, sys_stop, sys_free };
+static const struct up_system system_ops = { sys_start, sys_ready, sys_listen,
+                                             sys_kube,  sys_stop,  sys_free };
 static const struct ctl_parts parts = { .up = &system_ops };
 
 static void up_init(struct fixture *x, struct tmpdir *t)
@@ -123,8 +133,13 @@ static void test_what_up_refuses(void **state)
     assert_non_null(strstr(x.err, "go together"));
     sys.fails = true;
     assert_int_equal(run(&x, "up", "--data", t.path), CTL_FAILED);
-    assert_string_equal(x.err, "error: up: port is taken\n");
+    assert_string_equal(x.err, "error: up: disk is full\n");
     assert_int_equal(sys.freed, 1);
+    sys.fails = false;
+    sys.taken = true;
+    assert_int_equal(run(&x, "up", "--data", t.path), CTL_FAILED);
+    assert_string_equal(x.err, "error: up: port is taken\n");
+    assert_int_equal(sys.freed, 2);
     tmpdir_fini(&t);
 }
 
