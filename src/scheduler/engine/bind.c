@@ -75,6 +75,8 @@ static void binding_end(struct binding *b)
     scheduler_wake(s);
 }
 
+static const struct ks_bind_ops bind_ops = { prebind_done, bindwrite_want, bindwrite_annotations };
+
 static struct binding *binding_new(struct scheduler *s, struct splan *plan, struct kobj *pod,
                                    const char *node)
 {
@@ -89,7 +91,7 @@ static struct binding *binding_new(struct scheduler *s, struct splan *plan, stru
     const struct kobj *o = subject_object(&b->subject, pod_of(pod));
     kuid_format(o ? o->meta.uid : pod->meta.uid, b->object_uid, sizeof b->object_uid);
     b->node = xstrdup(node);
-    b->pub = (struct ks_bind){ kobj_ref(pod), b->node };
+    b->pub = (struct ks_bind){ kobj_ref(pod), b->node, &bind_ops };
     b->wait = ASK_WAIT_MIN;
     b->since = loop_mono(s->loop);
     b->next = s->bindings;

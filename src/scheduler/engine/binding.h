@@ -116,8 +116,11 @@ void waitlist_leave(struct binding *b); /* wherever it waits, if it does */
 bool prebind_flight(struct binding *b, bool *ret_takes_time);
 void prebind_start(struct binding *b);  /* PRE_BIND */
 void prebind_cancel(struct binding *b); /* the plugin at work will not be heard any more */
+void prebind_done(struct ks_bind *pub, enum ks_code code, const char *why); /* ks_bind_done() */
 
 /* bindwrite.c - what plugins want on the object. */
+void bindwrite_want(struct ks_bind *pub, bool label, const char *key, const char *value);
+void bindwrite_annotations(const struct ks_bind *pub, struct kjw *w); /* that the binding carries */
 bool bindwrite_is_needed(const struct binding *b); /* beside what the binding carries */
 void bindwrite_start(struct binding *b);           /* WRITE */
 void bindwrite_restore(struct binding *b);         /* RESTORE */

@@ -27,7 +27,7 @@ static const char *value_now(const struct binding *b, bool label, const char *ke
     return kstrmap_get(label ? &o->meta.labels : &o->meta.annotations, key);
 }
 
-static void want(struct ks_bind *pub, bool label, const char *key, const char *value)
+void bindwrite_want(struct ks_bind *pub, bool label, const char *key, const char *value)
 {
     struct binding *b = container_of(pub, struct binding, pub);
     const char *has = value_now(b, label, key);
@@ -52,16 +52,6 @@ static void want(struct ks_bind *pub, bool label, const char *key, const char *v
     b->written = w;
 }
 
-void ks_bind_annotate(struct ks_bind *b, const char *key, const char *value)
-{
-    want(b, false, key, value);
-}
-
-void ks_bind_label(struct ks_bind *b, const char *key, const char *value)
-{
-    want(b, true, key, value);
-}
-
 void bindwrite_fini(struct binding *b)
 {
     for (struct written *w; (w = b->written);) {
@@ -80,7 +70,7 @@ static bool travels(const struct binding *b, const struct written *w)
     return !w->label && w->value && b->subject.how->annotates && !b->binder;
 }
 
-void ks_bind_annotations(const struct ks_bind *pub, struct kjw *w)
+void bindwrite_annotations(const struct ks_bind *pub, struct kjw *w)
 {
     const struct binding *b = container_of(pub, const struct binding, pub);
     bool any = false;

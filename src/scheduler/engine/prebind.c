@@ -58,7 +58,7 @@ static void pre_bind_next(struct binding *b)
     binding_enter(b, bindwrite_is_needed(b) ? BIND_WRITE : BIND_SEND);
 }
 
-void ks_bind_done(struct ks_bind *pub, enum ks_code code, const char *why)
+void prebind_done(struct ks_bind *pub, enum ks_code code, const char *why)
 {
     struct binding *b = container_of(pub, struct binding, pub);
     CLEANUP(arena_free) struct arena *a = arena_new();

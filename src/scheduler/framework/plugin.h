@@ -175,14 +175,35 @@ struct ks_hint { /* an event that may make a pod schedulable which this plugin r
 struct ks_bind { /* a pod on its way to its node; lives until the outcome is known */
     struct kobj *pod;
     const char *node;
+    const struct ks_bind_ops *ops; /* of the engine, or of a test that stands in for it */
+};
+struct ks_bind_ops { /* what follows from the calls below */
+    void (*done)(struct ks_bind *b, enum ks_code code, const char *why);
+    void (*write)(struct ks_bind *b, bool label, const char *key, const char *value);
+    void (*annotations)(const struct ks_bind *b, struct kjw *w);
 };
 /* The end of a pre_bind that returned KS_WAIT; exactly once, from a later turn. */
-void ks_bind_done(struct ks_bind *b, enum ks_code code, const char *why);
+static inline UNUSED void ks_bind_done(struct ks_bind *b, enum ks_code code, const char *why)
+{
+    b->ops->done(b, code, why);
+}
 /* To be written on the pod. Annotations travel with the binding: they are there with the node, or
  * not at all. Labels and keys that go (value NULL) are written before, all plugins' in one request,
  * and taken back if the binding comes to nothing. What is there already is not written. */
-void ks_bind_annotate(struct ks_bind *b, const char *key, const char *value);
-void ks_bind_label(struct ks_bind *b, const char *key, const char *value);
+static inline UNUSED void ks_bind_annotate(struct ks_bind *b, const char *key, const char *value)
+{
+    b->ops->write(b, false, key, value);
+}
+static inline UNUSED void ks_bind_label(struct ks_bind *b, const char *key, const char *value)
+{
+    b->ops->write(b, true, key, value);
+}
+/* For the subject: writes the member "annotations" of a binding's metadata, those that plugins
+ * have set. */
+static inline UNUSED void ks_bind_annotations(const struct ks_bind *b, struct kjw *w)
+{
+    b->ops->annotations(b, w);
+}
 
 /* What a plugin may keep for life. loop and kube are NULL where there is no cluster (explaining
  * from files): then pre_bind and the like are never called. */

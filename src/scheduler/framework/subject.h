@@ -41,7 +41,4 @@ struct ks_subject {
     const char *(*node)(const struct kj_val *object);
 };
 extern const struct ks_subject ks_subject_pod; /* by the binding subresource; self is not used */
-
-/* The member "annotations" of a binding's metadata: those that plugins have set. */
-void ks_bind_annotations(const struct ks_bind *b, struct kjw *w);
 #endif

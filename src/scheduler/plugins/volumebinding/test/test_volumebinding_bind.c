@@ -19,14 +19,15 @@ static struct {
     char why[256];
 } done;
 
-void __wrap_ks_bind_done(struct ks_bind *b, enum ks_code code, const char *why);
-void __wrap_ks_bind_done(struct ks_bind *b, enum ks_code code, const char *why)
+static void on_done(struct ks_bind *b, enum ks_code code, const char *why)
 {
     assert_non_null(b);
     done.calls++;
     done.code = code;
     (void)snprintf(done.why, sizeof done.why, "%s", why);
 }
+
+static const struct ks_bind_ops ops = { .done = on_done };
 
 /* ---- the fixture ----------------------------------------------------------------------------- */
 
@@ -150,7 +151,7 @@ static void pre_bind(struct stage *s)
 {
     struct ks_texts why = { .arena = s->f.arena };
 
-    s->bind = (struct ks_bind){ s->f.obj, "a" };
+    s->bind = (struct ks_bind){ s->f.obj, "a", &ops };
     assert_int_equal(s->pl->pre_bind(s->self, &s->bind, &why), KS_WAIT);
     assert_int_equal(done.calls, 0);
     client_fixture_run(&s->client, SEC / 2);
@@ -389,7 +390,7 @@ static void test_given_up_at_any_moment(void **state)
         sync_pv(&s, "v");
         sync_pvc(&s, "c");
         reserve(&s);
-        s.bind = (struct ks_bind){ s.f.obj, "a" };
+        s.bind = (struct ks_bind){ s.f.obj, "a", &ops };
         assert_int_equal(s.pl->pre_bind(s.self, &s.bind, &why), KS_WAIT);
         client_fixture_run(&s.client, moments[i]);
         s.pl->cancel(s.self, &s.bind);
