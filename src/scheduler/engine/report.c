@@ -187,6 +187,19 @@ static bool says_so_already(const struct pod *p, const char *reason, const char 
     return c && c->status == COND_FALSE && streq(c->reason, reason) && streq(c->message, message);
 }
 
+static bool same_text(const char *a, const char *b)
+{
+    return !a == !b && (!a || streq(a, b));
+}
+
+/* The same is under way: the watch may show it before the answer comes. */
+static bool is_being_said(const struct report *p, const struct kobj *pod, const char *reason,
+                          const char *message, const char *node)
+{
+    return p && p->pod->meta.generation == pod->meta.generation && same_text(p->reason, reason) &&
+           (!reason || streq(p->message, message)) && same_text(p->node, node);
+}
+
 /* reason NULL: the condition stays. node NULL: the nominated node stays. What an earlier report had
  * to say about them and is not known to be written is said again. */
 static void report_status(struct scheduler *s, struct kobj *pod, const char *reason,
@@ -206,11 +219,13 @@ static void report_status(struct scheduler *s, struct kobj *pod, const char *rea
     }
     if (unsaid && unsaid->node && !node)
         node = old_node = xstrdup(unsaid->node);
-    report_drop(s, pod->meta.uid);
     if (knows_reason && says_so_already(pod_of(pod), reason, message))
         reason = NULL;
     if (knows_node && streq(node, has ? has : ""))
         node = NULL;
+    if (is_being_said(unsaid, pod, reason, message, node))
+        return;
+    report_drop(s, pod->meta.uid);
     if (!reason && !node)
         return;
     struct report *p = xnew0(struct report);

@@ -12,9 +12,18 @@
 static struct {
     const char *annotation, *label; /* the value; NULL: nothing */
     const char *removes;            /* an annotation; NULL: none */
+    bool refuses;                   /* every node */
     bool stands_in;                 /* a budget of its name is bound in place of the pod */
     void (*before_write)(void);
 } pen;
+
+static enum ks_code pen_reserve(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                                uint32_t row, struct ks_texts *why)
+{
+    (void)self, (void)c, (void)p, (void)row;
+    ks_texts_add(why, "no ink");
+    return pen.refuses ? KS_UNSCHEDULABLE : KS_SUCCESS;
+}
 
 static enum ks_code pen_pre_bind(void *self, struct ks_bind *b, struct ks_texts *why)
 {
@@ -94,6 +103,7 @@ static const struct ks_plugin pen_plugin = {
     .abi = KS_PLUGIN_ABI,
     .size = sizeof(struct ks_plugin),
     .name = "Pen",
+    .reserve = pen_reserve, /* without hints: every event may help */
     .pre_bind = pen_pre_bind,
     .bind = pen_bind,
 };
@@ -302,6 +312,25 @@ static void test_a_pod_that_goes_while_it_is_taken_back(void **state)
     engine_verify(&b);
 }
 
+/* ---- the condition --------------------------------------------------------------------------- */
+
+/* The watch shows that it was written, which is an event like any other, and the pod is tried again
+ * while the answer is still missing: the same is not sent once more because of that. */
+static void test_the_same_condition_is_not_sent_again(void **state)
+{
+    CLEANUP(stop) struct engine_fixture b;
+
+    (void)state;
+    start(&b);
+    pen.refuses = true;
+    http_fault_set(b.client.faulty, &(struct http_faults){ .lose_answer = 1000 });
+    put(&b, "p");
+    client_fixture_run(&b.client, SEC / 20); /* the first try, and one more */
+    assert_string_equal(written(), "PATCH /pods/p/status PATCH /pods/p/status");
+    assert_string_equal(engine_condition(&b, "p", "message"), "0/1 nodes are available: 1 no ink.");
+    assert_in_range(scheduler_stats(b.s).attempts, 2, 4);
+}
+
 /* ---- another object in place of the pod -------------------------------------------------------
  */
 
@@ -412,6 +441,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_what_was_written_before_is_taken_back),
         cmocka_unit_test(test_a_patch_in_doubt_is_taken_back),
         cmocka_unit_test(test_a_pod_that_goes_while_it_is_taken_back),
+        cmocka_unit_test(test_the_same_condition_is_not_sent_again),
         cmocka_unit_test(test_another_object_is_bound),
         cmocka_unit_test(test_a_lost_answer_about_another_object),
         cmocka_unit_test(test_another_object_says_why_it_waits),
