@@ -18,7 +18,17 @@ enum {
     SIM_ZONES = 3,
     SIM_APPS = 5,
     SIM_BUDGETS = 4,
-    SIM_NOWHERE = -1
+    SIM_NOWHERE = -1,
+    SIM_KEPT_MCPU = 500, /* what the plugin Rows keeps on some nodes */
+    SIM_KEPT_PORT = 8000
+};
+enum { /* plugins that take part in a run; the seed decides */
+       SIM_CENSUS = 1 << 0,
+       SIM_FETCH = 1 << 1,
+       SIM_CLERK = 1 << 2,
+       SIM_ROWS = 1 << 3,
+       SIM_PAIR = 1 << 4,
+       SIM_ALL_PARTS = 5 /* so many */
 };
 #define SIM_NODES_PATH "/api/v1/nodes"
 
@@ -48,6 +58,7 @@ struct sim_pod {
     const char *scheduler; /* its name; "foreign": none of ours */
     bool foreign;
     bool kept_out; /* by the plugin Fetch, while its app is closed */
+    bool paired;   /* the plugin Pair makes room for two of them at once */
     bool alive, dying;
     int node, nominated; /* as the server has it */
     int by;              /* the scheduler that bound it */
@@ -89,8 +100,11 @@ struct sim_scheduler { /* one instance; its record stays until the end of the ru
     int services, instances; /* of the plugin Census */
     bool open[SIM_APPS];     /* the plugin Fetch lets their pods in */
     struct timer *opens;
-    struct sim_uids named;  /* that it has asked for, and that have not come back yet */
-    struct sim_uids let_in; /* pods that it did not keep out */
+    struct sim_uids named;              /* that it has asked for, and that have not come back yet */
+    struct sim_uids let_in;             /* pods that it did not keep out */
+    struct vec_of(struct kobj *) pairs; /* pods that the plugin Pair knows */
+    bool asked;                         /* it was asked for room, and not told the outcome yet */
+    struct kuid asked_of;
     bool leads;
     struct controller *clerk; /* runs; NULL: it does not */
 };
@@ -110,13 +124,15 @@ struct sim {
     int npods;
     struct vec_of(struct sim_scheduler *) schedulers;
     struct vec_of(struct sim_owed) owed;
-    uint64_t binds;     /* the order of bindings */
-    unsigned faults;    /* of the network, in 1/1000 */
-    bool crowded;       /* pods are large: many evict others */
-    bool chaos;         /* the plugin makes trouble */
+    uint64_t binds;  /* the order of bindings */
+    unsigned faults; /* of the network, in 1/1000 */
+    bool crowded;    /* pods are large: many evict others */
+    bool chaos;      /* the plugin makes trouble */
+    unsigned parts;  /* SIM_CENSUS ... */
+    struct kobj *placeholder;
     struct sim_counts { /* the runs are worth something only if all of it happened */
         uint64_t bound, evicted, undone, late, refused, waited, pending, leaders, kept_out, fetched,
-            stamped, annotated, labelled;
+            stamped, annotated, labelled, unstamped, overlaid, found, outcomes, pairs;
     } n;
 };
 
@@ -166,6 +182,17 @@ void clerk_new_budgets(struct sim *s);
 void clerk_unstamp(struct sim *s); /* something to do for it */
 void clerk_judge_write(struct sim *s, const struct sim_scheduler *by);
 void clerk_judge_end(struct sim *s);
+
+/* sim_scheduler_rows.c - a plugin that changes rows for an attempt, and names rows. */
+extern const struct ks_plugin rows_plugin;
+void rows_for(struct sim_scheduler *s); /* the scheduler that is born next */
+struct kobj *rows_placeholder(struct sim *s);
+/* Does the placeholder take room on the node, for a pod of this priority? */
+bool rows_are_kept(const struct sim *s, int node, int priority);
+
+/* sim_scheduler_pair.c - a plugin whose plans make room for two pods. */
+extern const struct ks_plugin pair_plugin;
+void pair_for(struct sim_scheduler *s); /* the scheduler that is born next */
 
 /* sim_scheduler_census.c - a service that is told of pods, and what it was told. */
 KS_SERVICE(census, struct sim_scheduler)

@@ -124,6 +124,7 @@ static void new_pod(struct sim *s)
         .spread = sim_chance(s, 10),
         .gated = sim_chance(s, 10),
         .kept_out = sim_chance(s, 15),
+        .paired = sim_chance(s, 70),
         .alive = true,
         .node = SIM_NOWHERE,
         .nominated = SIM_NOWHERE,

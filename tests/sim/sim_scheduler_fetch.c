@@ -110,7 +110,9 @@ static bool fetch_next(void *self, struct kuid *ret_uid)
     struct sim *sim = s->sim;
     const struct sim_pod *p = sim->npods ? &sim->pods[sim_below(sim, sim->npods)] : NULL;
 
-    if (!sim->chaos || !p || !p->alive || !kept_out(s, p) || p->node != SIM_NOWHERE)
+    /* Who names the same pod for ever has it tried for ever. */
+    if (!sim->chaos || sim_chance(sim, 30) || !p || !p->alive || !kept_out(s, p) ||
+        p->node != SIM_NOWHERE)
         return false;
     if (!has(&s->named, p->uid))
         vec_push(&s->named, p->uid);

@@ -231,7 +231,8 @@ void judge_step(struct sim *s)
             continue;
         if (scheduler_verify(of, &err) < 0)
             sim_fail(s, "%s", err.text);
-        census_judge(s->schedulers.items[i]);
+        if (s->parts & SIM_CENSUS)
+            census_judge(s->schedulers.items[i]);
         struct scheduler_stats st = scheduler_stats(of);
         if (st.nominated + st.binding > st.pending) /* a pod on its way counts as there already */
             sim_fail(s, "%zu pods are nominated, but of %zu that wait %zu are on their way",
@@ -300,6 +301,12 @@ static bool fits(const struct sim *s, const struct sim_pod *p, int node)
         !spread_enough(s, p, n->zone))
         return false;
     add(&sum, p);
+    if (rows_are_kept(s, node, p->priority)) {
+        if (p->port == SIM_KEPT_PORT)
+            return false;
+        sum.mcpu += SIM_KEPT_MCPU;
+        sum.pods++;
+    }
     for (int i = 0; i < s->npods; i++) {
         const struct sim_pod *o = &s->pods[i];
         if (!o->alive || o->node != node)
@@ -408,6 +415,8 @@ void judge_end(struct sim *s)
     if (fake_stats(s->fake).binds != s->n.bound)
         sim_fail(s, "the server counts other bindings");
     judge_stats(s, vec_last(&s->schedulers), bound, waiting, nominated);
-    census_judge_end(vec_last(&s->schedulers));
-    clerk_judge_end(s);
+    if (s->parts & SIM_CENSUS)
+        census_judge_end(vec_last(&s->schedulers));
+    if (s->parts & SIM_CLERK)
+        clerk_judge_end(s);
 }

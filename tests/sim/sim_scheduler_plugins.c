@@ -197,7 +197,8 @@ void plugins_calm(struct sim_scheduler *s)
 {
     for (size_t i = s->holds.n; i-- > 0;)
         ks_allow(&s->env, s->holds.items[i]->uid, "Chaos");
-    fetch_calm(s);
+    if (s->sim->parts & SIM_FETCH)
+        fetch_calm(s);
 }
 
 static enum ks_code chaos_flight(void *self, const struct pod *p, const char *node,
@@ -281,20 +282,31 @@ static const struct ks_plugin chaos = {
 const struct ks_registered *plugins_for(struct sim_scheduler *s)
 {
     static struct ks_registered all[PROFILE_PLUGINS_MAX];
+    unsigned parts = s->sim->parts;
     size_t n = 0;
 
     next_born = s;
     census_for(s);
     fetch_for(s);
     clerk_for(s);
-    for (; ks_registry[n].plugin; n++)
-        all[n] = ks_registry[n];
-    assert(n + 6 <= ARRAY_LEN(all));
+    rows_for(s);
+    pair_for(s);
+    if (parts & SIM_PAIR) /* before the usual preemption */
+        all[n++] = (struct ks_registered){ &pair_plugin, 0, true };
+    for (const struct ks_registered *r = ks_registry; r->plugin; r++) {
+        assert(n + 7 <= ARRAY_LEN(all));
+        all[n++] = *r;
+    }
     all[n++] = (struct ks_registered){ &ledger, 0, true };
     all[n++] = (struct ks_registered){ &chaos, 0, true };
-    all[n++] = (struct ks_registered){ &census_plugin, 0, true };
-    all[n++] = (struct ks_registered){ &fetch_plugin, 0, true };
-    all[n++] = (struct ks_registered){ &clerk_plugin, 0, true };
+    if (parts & SIM_CENSUS)
+        all[n++] = (struct ks_registered){ &census_plugin, 0, true };
+    if (parts & SIM_FETCH)
+        all[n++] = (struct ks_registered){ &fetch_plugin, 0, true };
+    if (parts & SIM_CLERK)
+        all[n++] = (struct ks_registered){ &clerk_plugin, 0, true };
+    if (parts & SIM_ROWS)
+        all[n++] = (struct ks_registered){ &rows_plugin, 0, true };
     all[n] = (struct ks_registered){ NULL, 0, false };
     return all;
 }

@@ -53,10 +53,8 @@ static bool room_is_coming(const struct preemption_rules *r, const struct attemp
     return false;
 }
 
-/* May the attempt's pod evict others at all? Not when its policy forbids it, nor while victims
- * (`may_evict` says who counts) leave the node that is nominated for it. */
-static bool preemption_is_eligible(const struct preemption_rules *r, const struct attempt *a,
-                                   struct ks_texts *why)
+bool preemption_is_eligible(const struct preemption_rules *r, const struct attempt *a,
+                            struct ks_texts *why)
 {
     if (a->pod.pod->spec->preemption_policy == PREEMPT_NEVER) {
         ks_texts_add(why, "preemption: not eligible due to preemptionPolicy=Never.");

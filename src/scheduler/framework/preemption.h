@@ -105,4 +105,9 @@ void dry_run_spare(struct dry_run *d, uint32_t row, struct victims *ret);
  * may help. For .plan. */
 enum ks_code preemption_plan(const struct preemption_rules *r, struct attempt *a,
                              struct preemption *ret, struct ks_texts *why);
+/* For a plan of another kind: may the attempt's pod evict others at all? Not when its policy
+ * forbids it, nor while victims (`may_evict` says who counts) leave the node that is nominated for
+ * it. */
+bool preemption_is_eligible(const struct preemption_rules *r, const struct attempt *a,
+                            struct ks_texts *why);
 #endif
