@@ -320,11 +320,15 @@ int golden_pods(const struct kj_val *in, struct kj_scratch *scratch, struct pods
 }
 
 const struct golden_runner golden_koordlet[] = {
+    { "aggregate", run_aggregate, same_aggregate },
+    { "blkio", run_blkio, NULL },
+    { "cgroup-convert", run_cgroup, same_cgroup },
+    { "cpu-burst", run_burst, NULL },
+    { "cpu-suppress", run_suppress, NULL },
     { "evict-cpu", run_evict, same_evict },
     { "evict-memory", run_evict, same_evict },
-    { "aggregate", run_aggregate, same_aggregate },
-    { "cgroup-convert", run_cgroup, same_cgroup },
     { "histogram", run_histogram, same_histogram },
+    { "memory-qos", run_memory, same_memory },
     { "nodemetric", run_nodemetric, same_nodemetric },
     { "peak-prediction", run_peak, same_peak },
     { "resctrl", run_resctrl, NULL },

@@ -25,6 +25,14 @@ bool same_topology(const struct kj_val *out, const struct kj_val *got);
 int run_evict(const struct kj_val *in, struct arena *a, struct strbuf *got, struct kerr *err);
 bool same_evict(const struct kj_val *out, const struct kj_val *got);
 
+/* cpu-suppress, cpu-burst: run_koordlet_suppress.c. */
+int run_suppress(const struct kj_val *in, struct arena *a, struct strbuf *got, struct kerr *err);
+int run_burst(const struct kj_val *in, struct arena *a, struct strbuf *got, struct kerr *err);
+/* memory-qos, blkio: run_koordlet_memory.c. */
+int run_memory(const struct kj_val *in, struct arena *a, struct strbuf *got, struct kerr *err);
+bool same_memory(const struct kj_val *out, const struct kj_val *got);
+int run_blkio(const struct kj_val *in, struct arena *a, struct strbuf *got, struct kerr *err);
+
 static inline int write_error(struct strbuf *got, const struct kerr *err)
 {
     struct kjw w = kjw_to(got);

@@ -68,7 +68,8 @@ static struct storage_map map_of(struct arena *a, const struct pairs *p)
 const char *storage_find(const struct storage_map *m, const char *key)
 {
     const struct storage_pair wanted = { .key = key };
-    const struct storage_pair *p = bsearch(&wanted, m->items, m->n, sizeof wanted, pair_cmp);
+    const struct storage_pair *p =
+        m->n > 0 ? bsearch(&wanted, m->items, m->n, sizeof wanted, pair_cmp) : NULL;
     return p ? p->value : NULL;
 }
 

@@ -1,0 +1,21 @@
+/* memory.h - memory protection, throttling and reclaim of pods, by class and annotation.
+ *
+ * Pure: from a snapshot to proposals for the QoS directories, pods and containers (koordlet-qos
+ * 10). A field that neither class nor annotation sets is not proposed.
+ */
+#ifndef KOORD_KOORDLET_QOS_MEMORY_MEMORY_H
+#define KOORD_KOORDLET_QOS_MEMORY_MEMORY_H
+#include "koordlet/executor/plan.h"
+#include "koordlet/kernel/host.h"
+
+struct memory_in {
+    const struct snapshot *known; /* node, pods and NodeSLO are there */
+    enum cgroup_driver driver;
+    int64_t page_size;
+};
+void memory_propose(const struct memory_in *in, struct plan *p);
+
+/* What holds for one pod: its class, with the annotation over it. false: neither says anything. */
+bool memory_config(const struct resource_qos_strategy *s, const struct npod *p, struct arena *a,
+                   struct memory_qos *ret);
+#endif
