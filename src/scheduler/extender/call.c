@@ -43,12 +43,12 @@ static void on_data(void *arg, const char *p, size_t n)
 static int named_error(const struct kj_val *answer, struct kerr *err)
 {
     CLEANUP(arena_free) struct arena *a = NULL;
-    struct words_error said = { 0 };
+    struct error_result said = { 0 };
 
     if (kj_type(answer) != KJ_OBJ)
         return 0;
     a = arena_new();
-    int r = words_read(&words_error_schema, answer, a, &said, err);
+    int r = extender_decode(&error_result_schema, answer, a, &said, err);
     if (r == 0 && !str_empty(said.error))
         r = kerr_set(err, -EREMOTEIO, "%s", said.error);
     return r;
@@ -126,7 +126,7 @@ struct extender_call *extender_bind(struct extender *e, const struct kobj *pod, 
     kjw_obj(&w, NULL);
     kjw_str(&w, "PodName", pod->meta.name);
     kjw_str(&w, "PodNamespace", pod->meta.ns);
-    words_uid(&w, "PodUID", pod->meta.uid);
+    extender_put_uid(&w, "PodUID", pod->meta.uid);
     kjw_str(&w, "Node", node);
     kjw_end(&w);
     struct extender_call *c = post(e, EXTENDER_BIND, &body);

@@ -33,50 +33,50 @@ struct extender_call *extender_post(struct extender *e, enum extender_verb verb,
 /* ---- codec.c: what is written and read ------------------------------------------------------- */
 
 /* Fields that this program keeps; a real extender's struct has more, which stay empty. */
-void words_pod(struct kjw *w, const char *key, const struct kobj *pod);
-void words_uid(struct kjw *w, const char *key, struct kuid uid);
+void extender_put_pod(struct kjw *w, const char *key, const struct kobj *pod);
+void extender_put_uid(struct kjw *w, const char *key, struct kuid uid);
 
-struct words_name {
+struct answer_name {
     const char *name;
 };
-struct words_node {
-    struct words_name meta;
+struct answer_node {
+    struct answer_name meta;
 };
-struct words_nodes {
-    KLIST(struct words_node) items;
+struct answer_nodes {
+    KLIST(struct answer_node) items;
 };
-struct words_filtered { /* the answer to a filter */
-    struct words_nodes *nodes;
+struct filter_result { /* the answer to a filter */
+    struct answer_nodes *nodes;
     kstrlist names;
     kstrmap failed, unresolvable;
 };
-struct words_score {
+struct host_priority {
     const char *host;
     int64_t score;
 };
-struct words_scores {
-    KLIST(struct words_score) items;
+struct host_priorities {
+    KLIST(struct host_priority) items;
 };
-struct words_victim {
+struct meta_pod {
     struct kuid uid;
 };
-struct words_victims {
-    KLIST(struct words_victim) pods;
+struct meta_victims {
+    KLIST(struct meta_pod) pods;
     int64_t violations;
 };
-struct words_culled {
-    KLIST(struct words_culled_node {
+struct preempt_result {
+    KLIST(struct preempt_result_node {
         const char *node;
-        struct words_victims victims;
+        struct meta_victims victims;
     })
     nodes;
 };
-struct words_error {
+struct error_result {
     const char *error;
 };
-extern const struct kschema words_filtered_schema, words_scores_schema, words_culled_schema,
-    words_error_schema;
+extern const struct kschema filter_result_schema, host_priorities_schema, preempt_result_schema,
+    error_result_schema;
 /* As Go reads it: names of members in any case. */
-int words_read(const struct kschema *s, const struct kj_val *answer, struct arena *a, void *ret,
-               struct kerr *err);
+int extender_decode(const struct kschema *s, const struct kj_val *answer, struct arena *a,
+                    void *ret, struct kerr *err);
 #endif

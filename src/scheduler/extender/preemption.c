@@ -46,11 +46,11 @@ static void write_node(const struct preemption_node *n, struct kjw *w, bool uids
     kjw_arr(w, "Pods");
     for (uint32_t k = 0; k < n->n; k++) {
         if (!uids) {
-            words_pod(w, NULL, obj_of(n->victims[k]));
+            extender_put_pod(w, NULL, obj_of(n->victims[k]));
             continue;
         }
         kjw_obj(w, NULL);
-        words_uid(w, "UID", n->victims[k]->obj.meta.uid);
+        extender_put_uid(w, "UID", n->victims[k]->obj.meta.uid);
         kjw_end(w);
     }
     kjw_end(w);
@@ -69,7 +69,7 @@ static void write_victims(const struct extender_preemption *c, struct kjw *w, bo
     kjw_end(w);
 }
 
-static void on_culled(void *arg, const struct kj_val *answer, const struct kerr *failed);
+static void on_result(void *arg, const struct kj_val *answer, const struct kerr *failed);
 
 /* false: nobody is asked any more. */
 static bool ask_next(struct extender_preemption *c)
@@ -85,11 +85,11 @@ static bool ask_next(struct extender_preemption *c)
     struct extender *e = &c->set->items[c->at];
     bool uids = e->c.node_cache_capable;
     kjw_obj(&w, NULL);
-    words_pod(&w, "Pod", c->pod);
+    extender_put_pod(&w, "Pod", c->pod);
     write_victims(c, &w, uids);
     kjw_null(&w, uids ? "NodeNameToVictims" : "NodeNameToMetaVictims");
     kjw_end(&w);
-    c->call = extender_post(e, EXTENDER_PREEMPT, &body, on_culled, c);
+    c->call = extender_post(e, EXTENDER_PREEMPT, &body, on_result, c);
     return true;
 }
 
@@ -113,13 +113,13 @@ static bool is_victim(const struct preemption_node *p, struct kuid uid)
 }
 
 /* The answer names plans that were asked about, and among their victims. */
-static int check(const struct extender_preemption *c, const struct words_culled *said,
+static int check(const struct extender_preemption *c, const struct preempt_result *said,
                  struct kerr *err)
 {
     const struct extender *e = &c->set->items[c->at];
 
     for (uint32_t i = 0; i < said->nodes.n; i++) {
-        const struct words_culled_node *s = &said->nodes.items[i];
+        const struct preempt_result_node *s = &said->nodes.items[i];
         const struct preemption_node *has = find(c, s->node);
         if (!has)
             return kerr_set(err, -EBADMSG,
@@ -139,7 +139,7 @@ static int check(const struct extender_preemption *c, const struct words_culled 
     return 0;
 }
 
-static const struct words_victims *victims_on(const struct words_culled *said, const char *node)
+static const struct meta_victims *victims_on(const struct preempt_result *said, const char *node)
 {
     for (uint32_t i = 0; i < said->nodes.n; i++)
         if (streq(said->nodes.items[i].node, node))
@@ -147,7 +147,7 @@ static const struct words_victims *victims_on(const struct words_culled *said, c
     return NULL;
 }
 
-static bool names(const struct words_victims *v, struct kuid uid)
+static bool names(const struct meta_victims *v, struct kuid uid)
 {
     for (uint32_t i = 0; i < v->pods.n; i++)
         if (kuid_equal(v->pods.items[i].uid, uid))
@@ -156,7 +156,7 @@ static bool names(const struct words_victims *v, struct kuid uid)
 }
 
 /* Those who are spared go to the end of the array: their references stay. */
-static void spare(struct preemption_node *on, struct spot *x, const struct words_victims *v)
+static void spare(struct preemption_node *on, struct spot *x, const struct meta_victims *v)
 {
     uint32_t n = 0;
 
@@ -172,12 +172,12 @@ static void spare(struct preemption_node *on, struct spot *x, const struct words
 }
 
 /* Does the plan still stand? It does with all its nodes only. */
-static bool cull(struct candidate *x, const struct words_culled *said)
+static bool narrow(struct candidate *x, const struct preempt_result *said)
 {
     for (uint32_t k = 0; k < x->plan.n; k++) {
         if (x->nodes[k].n == 0)
             continue;
-        const struct words_victims *v = victims_on(said, x->nodes[k].node);
+        const struct meta_victims *v = victims_on(said, x->nodes[k].node);
         if (v)
             spare(&x->nodes[k], &x->spots[k], v);
         if (!v || x->nodes[k].n == 0)
@@ -186,22 +186,22 @@ static bool cull(struct candidate *x, const struct words_culled *said)
     return true;
 }
 
-static void apply(struct extender_preemption *c, const struct words_culled *said)
+static void apply(struct extender_preemption *c, const struct preempt_result *said)
 {
     c->left = 0;
     for (uint32_t i = 0; i < c->n; i++) {
         struct candidate *x = &c->items[i];
-        x->out = x->out || !cull(x, said);
+        x->out = x->out || !narrow(x, said);
         c->left += !x->out;
     }
 }
 
-static int culled(struct extender_preemption *c, const struct kj_val *answer, struct kerr *err)
+static int take_result(struct extender_preemption *c, const struct kj_val *answer, struct kerr *err)
 {
     CLEANUP(arena_free) struct arena *a = arena_new();
-    struct words_culled said = { 0 };
+    struct preempt_result said = { 0 };
 
-    if (words_read(&words_culled_schema, answer, a, &said, err) < 0)
+    if (extender_decode(&preempt_result_schema, answer, a, &said, err) < 0)
         return kerr_wrap(err, "answer of extender at URL %s", c->set->items[c->at].url);
     int r = check(c, &said, err);
     if (r == 0)
@@ -218,7 +218,7 @@ static void finish(struct extender_preemption *c, const struct kerr *err)
     c->fn(c->arg, best, err);
 }
 
-static void on_culled(void *arg, const struct kj_val *answer, const struct kerr *failed)
+static void on_result(void *arg, const struct kj_val *answer, const struct kerr *failed)
 {
     struct extender_preemption *c = arg;
     const struct extender *e = &c->set->items[c->at];
@@ -228,7 +228,7 @@ static void on_culled(void *arg, const struct kj_val *answer, const struct kerr 
     if (failed)
         err = *failed;
     else
-        (void)culled(c, answer, &err);
+        (void)take_result(c, answer, &err);
     if (err.code && !e->c.ignorable) {
         finish(c, &err);
         return;

@@ -86,7 +86,7 @@ static struct extender_call *ask(struct round *r, struct extender *e, enum exten
     struct kjw w = kjw_to(&body);
 
     kjw_obj(&w, NULL);
-    words_pod(&w, "Pod", r->pod);
+    extender_put_pod(&w, "Pod", r->pod);
     if (e->c.node_cache_capable) {
         kjw_null(&w, "Nodes");
         write_names(r, &w);
@@ -106,7 +106,8 @@ static void finish(struct round *r, const struct kerr *err)
 
 /* ---- scores ---------------------------------------------------------------------------------- */
 
-static void add_scores(struct round *r, const struct extender *e, const struct words_scores *said)
+static void add_scores(struct round *r, const struct extender *e,
+                       const struct host_priorities *said)
 {
     for (uint32_t i = 0; i < said->items.n; i++) {
         struct attempt_opinion *o = find(r, said->items.items[i].host);
@@ -124,13 +125,13 @@ static void on_scores(void *arg, const struct kj_val *answer, const struct kerr 
     struct scoring *s = arg;
     struct round *r = s->r;
     CLEANUP(arena_free) struct arena *a = arena_new();
-    struct words_scores said = { 0 };
+    struct host_priorities said = { 0 };
     struct kerr err = { 0 };
 
     s->call = NULL;
     if (failed)
         err = *failed;
-    else if (words_read(&words_scores_schema, answer, a, &said, &err) == 0)
+    else if (extender_decode(&host_priorities_schema, answer, a, &said, &err) == 0)
         add_scores(r, s->e, &said);
     if (err.code)
         KLOG_E(&err, "Extender failed to prioritize, ignoring its scores", KV_S("url", s->e->url),
@@ -187,7 +188,7 @@ static int keep(const struct round *r, const char *name, uint8_t *kept, struct k
     return 0;
 }
 
-static int find_kept(const struct round *r, const struct words_filtered *said, uint8_t *kept,
+static int find_kept(const struct round *r, const struct filter_result *said, uint8_t *kept,
                      struct kerr *err)
 {
     int code = 0;
@@ -213,7 +214,7 @@ static const char *copy_why(struct arena *a, const char *why)
     return arena_strndup(a, why, n);
 }
 
-static void turn_down(struct round *r, const struct words_filtered *said, const uint8_t *kept)
+static void turn_down(struct round *r, const struct filter_result *said, const uint8_t *kept)
 {
     for (uint32_t i = 0; i < r->n; i++) {
         struct attempt_opinion *o = &r->nodes[i];
@@ -230,10 +231,10 @@ static void turn_down(struct round *r, const struct words_filtered *said, const 
 static int filtered(struct round *r, const struct kj_val *answer, struct kerr *err)
 {
     CLEANUP(arena_free) struct arena *a = arena_new();
-    struct words_filtered said = { 0 };
+    struct filter_result said = { 0 };
     uint8_t *kept = arena_zalloc(a, r->n);
 
-    int code = words_read(&words_filtered_schema, answer, a, &said, err);
+    int code = extender_decode(&filter_result_schema, answer, a, &said, err);
     if (code < 0)
         return kerr_wrap(err, "answer of extender at URL %s", r->set->items[r->at].url);
     code = find_kept(r, &said, kept, err);

@@ -88,7 +88,7 @@ static void write_pods(struct kjw *w, const char *name, const struct ks_podlist 
             kjw_arr(w, name);
         any = true;
         kjw_obj(w, NULL);
-        words_pod(w, "Pod", &l->items[i]->obj);
+        extender_put_pod(w, "Pod", &l->items[i]->obj);
         kjw_end(w);
     }
     if (any)
