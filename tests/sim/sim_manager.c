@@ -40,7 +40,7 @@ struct track {        /* of one node, over the run */
     int64_t batch[3]; /* the last values, milli-cores; -1: none */
     unsigned flips;   /* up and down again, each by more than the threshold */
 };
-struct world {
+struct fixture {
     struct sim s;
     struct manager *m;
     unsigned nodes;
@@ -58,7 +58,7 @@ static bool nodes_ready(struct sim *s, void *arg)
     return cluster_ready(s->cluster);
 }
 
-static void lead(struct world *w)
+static void lead(struct fixture *w)
 {
     w->m = manager_new(w->s.loop, w->s.faulty, &(struct manager_opts){ 0 });
     manager_watch(w->m);
@@ -97,7 +97,7 @@ static void report(struct sim *s, const char *name, int cores)
 }
 
 /* Three prod pods for each node, whose load has daily waves at different times. */
-static void make_pods(struct world *w)
+static void make_pods(struct fixture *w)
 {
     char body[640];
 
@@ -118,11 +118,11 @@ static void make_pods(struct world *w)
         }
 }
 
-static void begin(struct world *w, unsigned nodes)
+static void begin(struct fixture *w, unsigned nodes)
 {
     struct hollow_shape shapes[] = { { .count = nodes, .numa = 2 } };
 
-    *w = (struct world){ .nodes = nodes, .tracks = xnewn0(nodes, struct track) };
+    *w = (struct fixture){ .nodes = nodes, .tracks = xnewn0(nodes, struct track) };
     sim_init(&w->s, 5);
     w->s.no_binder = true;
     for (unsigned i = 0; i < nodes; i++)
@@ -145,7 +145,7 @@ static void begin(struct world *w, unsigned nodes)
     w->s.faults = (struct sim_faults){ .refuse = 5, .lose = 5, .slow = 20, .slow_max = 3 * SEC };
 }
 
-static void end(struct world *w)
+static void end(struct fixture *w)
 {
     w->s.faults = (struct sim_faults){ 0 };
     manager_free(w->m);
@@ -206,7 +206,7 @@ static bool is_settled(const struct sim *s, const struct kj_val *status)
     return ktime_parse(text, strlen(text), &at, NULL) == 0 && loop_wall(s->loop) - at > SETTLED;
 }
 
-static void judge_node(struct world *w, unsigned i)
+static void judge_node(struct fixture *w, unsigned i)
 {
     char name[32];
 
@@ -247,7 +247,7 @@ static bool has_batch(struct sim *s, const char *node)
 }
 
 /* Hot from 6 to 7 o'clock: it gives less after two reports, and all again by noon. */
-static void watch_hot(struct world *w, nsec_t in_day)
+static void watch_hot(struct fixture *w, nsec_t in_day)
 {
     bool hot = in_day >= 6 * HOUR && in_day < 7 * HOUR;
 
@@ -260,7 +260,7 @@ static void watch_hot(struct world *w, nsec_t in_day)
 }
 
 /* Silent from 14 to 16 o'clock. */
-static void watch_silent(struct world *w, nsec_t in_day)
+static void watch_silent(struct fixture *w, nsec_t in_day)
 {
     bool silent = in_day >= 14 * HOUR && in_day < 16 * HOUR;
 
@@ -273,7 +273,7 @@ static void watch_silent(struct world *w, nsec_t in_day)
         assert_true(has_batch(&w->s, "silent"));
 }
 
-static void disturb(struct world *w, unsigned round)
+static void disturb(struct fixture *w, unsigned round)
 {
     if (round % 9 == 4)
         sim_drop_watches(&w->s);
@@ -284,7 +284,7 @@ static void disturb(struct world *w, unsigned round)
     }
 }
 
-static void look_at_memory(struct world *w, unsigned round, unsigned rounds)
+static void look_at_memory(struct fixture *w, unsigned round, unsigned rounds)
 {
     size_t cache = manager_stats(w->m).cache_bytes, strings = intern_bytes(w->s.strings);
 
@@ -303,7 +303,7 @@ static void test_days_in_a_rough_cluster(void **state)
 {
     bool full = getenv("KOORD_TEST_FULL") != NULL;
     unsigned days = full ? 7 : 1, rounds = days * (unsigned)(DAY / REPORT_EVERY), flips = 0;
-    struct world w;
+    struct fixture w;
 
     (void)state;
     begin(&w, full ? 200 : 20);

@@ -123,7 +123,7 @@ static int ask(struct front_fixture *b, const char *method, const char *target, 
     return b->status;
 }
 
-static void test_the_token_opens_the_door(void **state)
+static void test_the_token_is_enough(void **state)
 {
     CLEANUP(front_fini) struct front_fixture b;
     (void)state;
@@ -258,7 +258,7 @@ static void test_a_watcher_that_pauses_gets_all_in_the_end(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(test_the_token_opens_the_door),
+    cmocka_unit_test(test_the_token_is_enough),
     cmocka_unit_test(test_create_and_get),
     cmocka_unit_test(test_a_body_has_a_limit),
     cmocka_unit_test(test_a_large_list_comes_compressed_and_whole),

@@ -238,15 +238,15 @@ static void test_removals_end_no_complaint(void **state)
     assert_string_equal(content(b, "a"), "1");
 }
 
-#define IN_BED(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define IN_FIXTURE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        IN_BED(test_newest_of_a_uid_is_written),
-        IN_BED(test_one_job_of_a_uid_waits),
-        IN_BED(test_disk_that_hangs_is_reported),
-        IN_BED(test_removals_end_no_complaint),
+        IN_FIXTURE(test_newest_of_a_uid_is_written),
+        IN_FIXTURE(test_one_job_of_a_uid_waits),
+        IN_FIXTURE(test_disk_that_hangs_is_reported),
+        IN_FIXTURE(test_removals_end_no_complaint),
     };
 
     if (argc > 1)

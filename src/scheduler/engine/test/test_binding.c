@@ -17,7 +17,7 @@ static void start(struct engine_fixture *b)
     client_fixture_run(&b->client, SEC);
 }
 
-static void test_an_open_door(void **state)
+static void test_permit_allows_at_once(void **state)
 {
     CLEANUP(engine_stop) struct engine_fixture b;
     (void)state;
@@ -607,7 +607,7 @@ static void test_what_plugins_give_back_late_is_told(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_an_open_door),
+        cmocka_unit_test(test_permit_allows_at_once),
         cmocka_unit_test(test_a_pod_waits_for_its_permit),
         cmocka_unit_test(test_a_permit_runs_out),
         cmocka_unit_test(test_a_permit_is_refused),

@@ -113,26 +113,26 @@ static const struct ks_plugin group_plugin = {
 };
 
 /* Another one that may keep pods out. */
-static bool door_shut;
+static bool gate_shut;
 
-static enum ks_code door_pre_enqueue(void *self, const struct pod *p, struct ks_texts *why)
+static enum ks_code gate_pre_enqueue(void *self, const struct pod *p, struct ks_texts *why)
 {
     (void)self, (void)p;
-    ks_texts_add(why, "the door is shut");
-    return door_shut ? KS_UNRESOLVABLE : KS_SUCCESS;
+    ks_texts_add(why, "the gate is shut");
+    return gate_shut ? KS_UNRESOLVABLE : KS_SUCCESS;
 }
 
-static const struct ks_plugin door_plugin = {
+static const struct ks_plugin gate_plugin = {
     .abi = KS_PLUGIN_ABI,
     .size = sizeof(struct ks_plugin),
-    .name = "Door",
-    .pre_enqueue = door_pre_enqueue,
+    .name = "Gate",
+    .pre_enqueue = gate_pre_enqueue,
 };
 static const struct ks_registered plugins[] = {
     { &ks_plugin_priority_sort, 0, true },
     { &group_plugin, 0, true }, /* before the gates: they are asked all the same */
     { &ks_plugin_scheduling_gates, 0, true },
-    { &door_plugin, 0, true },
+    { &gate_plugin, 0, true },
     { &ks_plugin_fit, 1, true },
     { &ks_plugin_default_binder, 0, true },
     { NULL, 0, false },
@@ -145,7 +145,7 @@ static void start(struct engine_fixture *b)
     memset(&group, 0, sizeof group);
     group.pre_filter = group.permit = KS_SUCCESS;
     group.engine = b;
-    door_shut = false;
+    gate_shut = false;
     engine_start_with(b, 1, plugins);
     engine_node(b, "n", 4000, 4096, 20, "");
     client_fixture_run(&b->client, SEC);
@@ -210,12 +210,12 @@ static void test_a_pod_that_only_the_asking_plugin_keeps_out(void **state)
     assert_string_equal(group.order, "a "); /* the wish for b is passed over, the next one is met */
     assert_string_equal(engine_node_of(&b, "a"), "n");
     assert_int_equal(scheduler_stats(b.s).gated, 2);
-    door_shut = true;
+    gate_shut = true;
     wish(1, "c");
     ks_ask_next(&group.env);
     client_fixture_run(&b.client, SEC);
     assert_int_equal(scheduler_stats(b.s).gated, 2); /* another plugin keeps it out, too */
-    door_shut = false;
+    gate_shut = false;
     wish(1, "c");
     ks_ask_next(&group.env);
     client_fixture_run(&b.client, SEC);
@@ -284,7 +284,7 @@ static void test_only_pods_of_the_key_are_woken(void **state)
     ks_wake(&group.env, "Group", key_of("g")); /* in vain: each is asked once, and stays */
     assert_int_equal(group.gates, 2);
     (void)snprintf(group.open, sizeof group.open, "g");
-    ks_wake(&group.env, "Door", key_of("g")); /* a key of another plugin is another one */
+    ks_wake(&group.env, "Gate", key_of("g")); /* a key of another plugin is another one */
     assert_int_equal(group.gates, 2);
     ks_wake(&group.env, "Group", key_of("g"));
     assert_int_equal(group.gates, 4);

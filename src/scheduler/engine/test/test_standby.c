@@ -14,7 +14,7 @@
 #define BARRIER_BODY   "{\"spec\":{\"schedulerName\":\"none\",\"containers\":[{\"name\":\"c\"}]}}"
 #define ANNOTATION_KEY "scheduling.koordinator.sh/sync-barrier-the-lease"
 
-static enum ks_code doorman_pre_enqueue(void *self, const struct pod *p, struct ks_texts *why)
+static enum ks_code stub_gate_pre_enqueue(void *self, const struct pod *p, struct ks_texts *why)
 {
     (void)self;
     if (!streq(p->obj.meta.name, "held"))
@@ -23,14 +23,14 @@ static enum ks_code doorman_pre_enqueue(void *self, const struct pod *p, struct 
     return KS_UNRESOLVABLE;
 }
 
-static const struct ks_plugin doorman = {
+static const struct ks_plugin stub_gate = {
     .abi = KS_PLUGIN_ABI,
     .size = sizeof(struct ks_plugin),
-    .name = "Doorman",
-    .pre_enqueue = doorman_pre_enqueue,
+    .name = "StubGate",
+    .pre_enqueue = stub_gate_pre_enqueue,
 };
 static const struct ks_registered plugins[] = {
-    { &ks_plugin_priority_sort, 0, true },  { &doorman, 0, true }, { &ks_plugin_fit, 1, true },
+    { &ks_plugin_priority_sort, 0, true },  { &stub_gate, 0, true }, { &ks_plugin_fit, 1, true },
     { &ks_plugin_default_binder, 0, true }, { NULL, 0, false },
 };
 

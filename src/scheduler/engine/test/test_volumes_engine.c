@@ -71,31 +71,31 @@ static void test_a_pod_waits_for_its_claim(void **state)
 
 /* ---- a pod that waits with a volume in its hands --------------------------------------------- */
 
-static struct ks_env doorman_env;
+static struct ks_env stub_permit_env;
 
-static int doorman_create(const struct ks_env *env, const void *args, void **ret_self,
-                          struct kerr *err)
+static int stub_permit_create(const struct ks_env *env, const void *args, void **ret_self,
+                              struct kerr *err)
 {
     (void)args, (void)err;
-    doorman_env = *env;
-    *ret_self = &doorman_env;
+    stub_permit_env = *env;
+    *ret_self = &stub_permit_env;
     return 0;
 }
 
-static enum ks_code doorman_permit(void *self, const struct pod *p, const char *node,
-                                   nsec_t *ret_timeout, struct ks_texts *why)
+static enum ks_code stub_permit_permit(void *self, const struct pod *p, const char *node,
+                                       nsec_t *ret_timeout, struct ks_texts *why)
 {
     (void)self, (void)node, (void)why;
     *ret_timeout = 60 * SEC;
     return streq(p->obj.meta.name, "p") ? KS_WAIT : KS_SUCCESS;
 }
 
-static const struct ks_plugin doorman = {
+static const struct ks_plugin stub_permit = {
     .abi = KS_PLUGIN_ABI,
     .size = sizeof(struct ks_plugin),
-    .name = "Doorman",
-    .create = doorman_create,
-    .permit = doorman_permit,
+    .name = "StubPermit",
+    .create = stub_permit_create,
+    .permit = stub_permit_permit,
 };
 
 struct lobby {
@@ -114,7 +114,7 @@ static void lobby_init(struct lobby *l, uint64_t seed)
     *l = (struct lobby){ .arena = arena_new() };
     for (; ks_registry[n].plugin; n++)
         l->table[n] = ks_registry[n];
-    l->table[n] = (struct ks_registered){ &doorman, 0, true };
+    l->table[n] = (struct ks_registered){ &stub_permit, 0, true };
     engine_start_with(&l->b, seed, l->table);
     engine_node(&l->b, "n1", 4000, 4096, 10, "");
     fake_put(l->b.client.fake, CLASSES, "wait",
@@ -163,7 +163,7 @@ static void test_a_new_configuration_knows_who_has_a_volume(void **state)
     assert_string_equal(owner_of_v(&l), "");
     assert_non_null(strstr(engine_condition(&l.b, "q", "message"),
                            "1 node(s) didn't find available persistent volumes to bind"));
-    ks_allow(&doorman_env, uid_of_p(&l), "Doorman");
+    ks_allow(&stub_permit_env, uid_of_p(&l), "StubPermit");
     client_fixture_run(&l.b.client, 3 * SEC);
     assert_string_equal(owner_of_v(&l), "c");
     fake_put(l.b.client.fake, PVCS, "c", PVC(DONE, ",\"volumeName\":\"v\""));

@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "scheduler/plugins/interpodaffinity/affinity.h"
 
-struct asker { /* the pod that waits */
+struct pending { /* the pod that waits */
     const struct affinity_self *self;
     struct arena *arena;
     struct podterms terms;
@@ -22,28 +22,29 @@ static struct seen_pod seen_pod(const struct affinity_self *self, const struct p
     return (struct seen_pod){ ns, &p->obj.meta.labels, namespace_labels(self->objects, ns) };
 }
 
-static struct asker asker(const struct affinity_self *self, const struct pod *p, struct arena *a)
+static struct pending pending_of(const struct affinity_self *self, const struct pod *p,
+                                 struct arena *a)
 {
-    struct asker k = { .self = self, .arena = a, .pod = seen_pod(self, p) };
+    struct pending k = { .self = self, .arena = a, .pod = seen_pod(self, p) };
     struct kerr ignored = { 0 };
 
     podterms_compile(p, a, &k.terms, &ignored);
     return k;
 }
 
-static bool wants(const struct asker *k, const struct pod *other)
+static bool wants(const struct pending *k, const struct pod *other)
 {
     struct seen_pod seen = seen_pod(k->self, other);
     return termlist_match_all(&k->terms.affinity, k->pod.ns, &seen);
 }
 
-static bool avoids(const struct asker *k, const struct pod *other)
+static bool avoids(const struct pending *k, const struct pod *other)
 {
     struct seen_pod seen = seen_pod(k->self, other);
     return termlist_match_any(&k->terms.anti, k->pod.ns, &seen);
 }
 
-static bool is_avoided_by(const struct asker *k, const struct pod *other)
+static bool is_avoided_by(const struct pending *k, const struct pod *other)
 {
     struct podterms theirs;
     struct kerr ignored = { 0 };
@@ -53,7 +54,7 @@ static bool is_avoided_by(const struct asker *k, const struct pod *other)
 }
 
 /* The first pod of a group may go anywhere, as long as nobody of the group is there. */
-static bool may_begin_group(const struct asker *k)
+static bool may_begin_group(const struct pending *k)
 {
     return termlist_match_all(&k->terms.affinity, k->pod.ns, &k->pod);
 }
@@ -71,7 +72,7 @@ static bool worth_pod(void *self, const struct ks_event *e, const struct pod *p)
     if (e->resource != KS_RES_ASSIGNED_POD && str_empty(other->node_name) &&
         str_empty(other->status.nominated_node_name))
         return false;
-    struct asker k = asker(self, p, a);
+    struct pending k = pending_of(self, p, a);
     bool wanted = before && wants(&k, before), wanted_now = now && wants(&k, now);
     if (wanted_now != wanted && (wanted_now || may_begin_group(&k)))
         return true;
@@ -108,7 +109,7 @@ static bool lost_any(const struct ks_event *e)
 static bool worth_node(void *self, const struct ks_event *e, const struct pod *p)
 {
     CLEANUP(arena_free) struct arena *a = arena_new();
-    struct asker k = asker(self, p, a);
+    struct pending k = pending_of(self, p, a);
     const struct termlist *affinity = &k.terms.affinity, *anti = &k.terms.anti;
 
     for (uint32_t i = 0; i < affinity->n; i++)

@@ -133,7 +133,7 @@ static void test_errors_wait_for_whole_seconds(void **state)
     assert_pops(&r, "p");
 }
 
-static void test_turned_down_waits_for_an_event_that_helps(void **state)
+static void test_unschedulable_waits_for_an_event_that_helps(void **state)
 {
     CLEANUP(fixture_fini) struct fixture r;
     CLEANUP(kobj_unref) struct kobj *small = NULL, *large = NULL;
@@ -472,7 +472,7 @@ int main(int argc, char **argv)
         FIXTURE_TEST(test_priority_then_time),
         cmocka_unit_test(test_backoff_doubles),
         FIXTURE_TEST(test_errors_wait_for_whole_seconds),
-        FIXTURE_TEST(test_turned_down_waits_for_an_event_that_helps),
+        FIXTURE_TEST(test_unschedulable_waits_for_an_event_that_helps),
         FIXTURE_TEST(test_who_waits_for_another_component_does_not_back_off),
         FIXTURE_TEST(test_events_reach_only_who_is_held),
         FIXTURE_TEST(test_what_a_held_pod_waits_for_brings_it_back_at_once),
