@@ -109,6 +109,23 @@ static struct qos *make_qos(const struct agent *a)
     });
 }
 
+static struct executor *make_executor(const struct agent *a)
+{
+    const struct koordlet_options *o = a->env.o;
+    const struct executor_env env = {
+        .loop = a->env.loop,
+        .host = a->host,
+        .ops = &executor_ops_host,
+        .ops_arg = a->host,
+        .audit = a->audit,
+        .metrics = a->env.internal,
+        .force_update = o->executor.force_update_seconds * NSEC_PER_SEC,
+        .dry_run = o->executor.dry_run,
+    };
+
+    return executor_new(&env);
+}
+
 static struct podresources *make_podresources(const struct agent *a)
 {
     const struct podresources_env env = {
@@ -134,6 +151,7 @@ int agent_new(const struct agent_env *env, struct agent **ret, struct kerr *err)
     if (gates_on(&o->gates, GATE_AUDIT_EVENTS) &&
         audit_new(env->loop, &o->audit, env->internal, &a->audit, err) < 0)
         return err->code;
+    a->executor = make_executor(a);
     a->mc = metriccache_new();
     a->snapshots = snapshots_new(env->loop);
     a->states = make_states(a);
@@ -167,6 +185,7 @@ struct agent *agent_free(struct agent *a)
     predict_server_free(a->predict);
     collect_free(a->collect);
     metriccache_free(a->mc);
+    executor_free(a->executor);
     audit_free(a->audit);
     host_free(a->host);
     metrics_free(a->external);
@@ -188,6 +207,7 @@ static void read_caps(struct agent *a)
     struct feature_report f;
 
     caps_read(a->host, &o, &a->caps);
+    executor_set_burst_above_quota(a->executor, a->caps.caps[CAP_ANOLIS].state == CAP_YES);
     caps_metrics(&a->caps, g, a->env.internal);
     for (size_t i = 0; caps_feature(&a->caps, g, i, &f); i++) {
         strbuf_reset(&text);

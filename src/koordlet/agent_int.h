@@ -5,6 +5,7 @@
 #include "koordlet/audit/audit.h"
 #include "koordlet/collect/collect.h"
 #include "koordlet/device/sources.h"
+#include "koordlet/executor/executor.h"
 #include "koordlet/predict/server.h"
 #include "koordlet/qos/qos.h"
 #include "koordlet/report/report.h"
@@ -17,6 +18,7 @@ struct agent {
     struct host *host;
     struct caps caps;
     struct audit *audit; /* NULL: gate AuditEvents is off */
+    struct executor *executor;
     struct snapshots *snapshots;
     struct states *states;
     struct metriccache *mc;

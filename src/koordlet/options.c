@@ -180,6 +180,14 @@ static const struct flag auditing[] = {
 
 /* ---- the acting half ------------------------------------------------------------------------- */
 
+static const struct flag executing[] = {
+    { "resource-force-update-seconds", FLAG_I64, O(executor.force_update_seconds), .def = "60",
+      .min = 1, .max = 86400,
+      .help = "time between two comparisons of all owned kernel files with the kernel" },
+    { "dry-run", FLAG_BOOL, O(executor.dry_run),
+      .help = "write no kernel file; what would be written goes to the audit log" },
+};
+
 #define SECONDS .min = -1000000, .max = 1000000
 static const struct flag strategies[] = {
     { "cpu-suppress-interval-seconds", FLAG_I64, O(acting.cpu_suppress), .def = "1", SECONDS,
@@ -209,7 +217,6 @@ static const struct flag strategies[] = {
 static const struct flag acting[] = {
     { "default-runtime-type", FLAG_STR, FLAG_IGNORED },
     { "hami-core-library-directory-path", FLAG_STR, FLAG_IGNORED },
-    { "resource-force-update-seconds", FLAG_I64, FLAG_IGNORED },
     { "qos-extension-plugins", FLAG_STR, FLAG_IGNORED },
     { "runtime-hooks-network", FLAG_STR, FLAG_IGNORED },
     { "runtime-hooks-addr", FLAG_STR, FLAG_IGNORED },
@@ -260,6 +267,7 @@ void koordlet_options_add(struct flags *f, void *options)
     flags_add(f, "Audit flags", auditing, ARRAY_LEN(auditing), o);
     flags_add(f, "Time series flags", tsdb, ARRAY_LEN(tsdb), o);
     flags_add(f, "Strategy flags", strategies, ARRAY_LEN(strategies), o);
+    flags_add(f, "Executor flags", executing, ARRAY_LEN(executing), o);
     flags_add(f, "Flags of the acting half", acting, ARRAY_LEN(acting), o);
     client_options_add(f, &o->client);
     debug_options_add(f, &o->debug);

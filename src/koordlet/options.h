@@ -75,6 +75,10 @@ struct acting_options {
     bool only_evict_by_api;
     const char *containerd_endpoint, *docker_endpoint, *pouch_endpoint;
 };
+struct executor_options {
+    int64_t force_update_seconds; /* resource-force-update-seconds */
+    bool dry_run;
+};
 struct koordlet_options {
     const char *addr;      /* ":9316" */
     const char *node_name; /* from NODE_NAME */
@@ -86,6 +90,7 @@ struct koordlet_options {
     struct predict_options predict;
     struct audit_options audit;
     struct acting_options acting;
+    struct executor_options executor;
     const char *kubelet_address_type;
     nsec_t kubelet_sync_interval, kubelet_sync_timeout;
     bool kubelet_insecure_tls, disable_kubelet_config;

@@ -28,6 +28,12 @@ const char *plan_owner_name(enum plan_owner o)
     return owners[o];
 }
 
+/* Upstream's, where it has one. */
+const char *plan_owner_reason(enum plan_owner o)
+{
+    return o == PLAN_CPU_SUPPRESS ? "AdjustBEByNodeCPUUsage" : owners[o];
+}
+
 static const char *const types[PLAN_FILES] = {
     [PLAN_CPU_SHARES] = "cpu.shares",
     [PLAN_CPU_QUOTA] = "cpu.cfs_quota_us",

@@ -43,6 +43,8 @@ enum plan_owner {
 };
 const char *plan_owner_name(enum plan_owner o); /* "CPUSuppress" */
 
+const char *plan_owner_reason(enum plan_owner o); /* of its entries in the audit log */
+
 /* Kernel files. Those of cgroups go by their v1 names and take v1's units on both versions. */
 enum plan_file {
     PLAN_CPU_SHARES,
@@ -117,7 +119,7 @@ struct proposal {
     const struct plan_term *terms;
     const pid_t *ids; /* of PLAN_RESCTRL_TASKS */
     /* The executor's. */
-    struct xfile *target;
+    struct target *target;
     struct proposal *next;
 };
 
