@@ -10,7 +10,7 @@
 #define PTR_OMIT    (KF_PTR | KF_OMITEMPTY)
 
 static const char *const restart_policy_names[] = { "", "Always", "OnFailure", "Never", NULL };
-static const char *const preemption_policy_names[] = { "", "PreemptLowerPriority", "Never", NULL };
+const char *const preemption_policy_names[] = { "", "PreemptLowerPriority", "Never", NULL };
 const struct kmeta restart_policy_meta = { .names = restart_policy_names };
 const struct kmeta preemption_policy_meta = { .names = preemption_policy_names };
 

@@ -22,6 +22,7 @@ enum pod_phase {
 };
 enum restart_policy { RESTART_NONE, RESTART_ALWAYS, RESTART_ON_FAILURE, RESTART_NEVER };
 enum preemption_policy { PREEMPT_NONE, PREEMPT_LOWER_PRIORITY, PREEMPT_NEVER };
+extern const char *const preemption_policy_names[]; /* by policy, "" for none; ends with NULL */
 enum protocol { PROTOCOL_NONE, PROTOCOL_TCP, PROTOCOL_UDP, PROTOCOL_SCTP };
 extern const char *const pod_phase_names[], *const protocol_names[];
 

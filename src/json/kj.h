@@ -101,6 +101,8 @@ void kj_mpush(struct kj_mval *arr, struct kj_mval *v);
 void kj_minsert(struct kj_mval *arr, size_t at, struct kj_mval *v);
 void kj_mreplace_at(struct kj_mval *arr, size_t at, struct kj_mval *v);
 bool kj_mdel_at(struct kj_mval *arr, size_t at);
+/* v becomes what `from` is, in its place; `from` is used up. */
+void kj_massign(struct kj_mval *v, struct kj_mval *from);
 
 enum kj_type kj_mtype(const struct kj_mval *v);
 size_t kj_mlen(const struct kj_mval *v);

@@ -210,6 +210,12 @@ struct kj_mval *kj_mclone(struct kj_mdoc *d, struct kj_mval *v)
     return v ? kj_mfrom(copy(kj_ymdoc(d), kj_my_scalar(v), true)) : kj_mnull(d);
 }
 
+void kj_massign(struct kj_mval *v, struct kj_mval *from)
+{
+    kj_my(v)->tag = kj_my(from)->tag;
+    kj_my(v)->uni = kj_my(from)->uni;
+}
+
 struct kj_doc *kj_freeze(const struct kj_mval *v)
 {
     yyjson_doc *ydoc = must(yyjson_mut_val_imut_copy(kj_my(v), NULL));

@@ -158,5 +158,6 @@ const struct golden_runner golden_manager[] = {
     { "mid-resource", run_mid, NULL },
     { "node-resources", run_node_resources, same_node_resources },
     { "nodeslo", run_nodeslo, manager_same },
+    { "profile", run_profile, same_profile },
     { NULL, NULL, NULL },
 };

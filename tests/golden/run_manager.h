@@ -15,5 +15,7 @@ int run_batch(const struct kj_val *in, struct arena *a, struct strbuf *got, stru
 int run_mid(const struct kj_val *in, struct arena *a, struct strbuf *got, struct kerr *err);
 int run_node_resources(const struct kj_val *in, struct arena *a, struct strbuf *got,
                        struct kerr *err);
+int run_profile(const struct kj_val *in, struct arena *a, struct strbuf *got, struct kerr *err);
+bool same_profile(const struct kj_val *out, const struct kj_val *got);
 bool same_node_resources(const struct kj_val *out, const struct kj_val *got);
 #endif

@@ -67,10 +67,13 @@ int colocation_profile_percent(const struct colocation_profile *p, int32_t *ret,
         *ret = v ? v->i : 100;
         return 0;
     }
-    if (n == 0 || v->s[n - 1] != '%' || i64_parse(v->s, n - 1, &percent) < 0 ||
-        percent < INT32_MIN || percent > INT32_MAX)
-        return kerr_set(err, -EINVAL, "spec.probability: Invalid value: \"%s\": not a percentage",
-                        v->s);
+    /* The words of Kubernetes' intstr: users of the webhook read them. */
+    if (n == 0 || v->s[n - 1] != '%')
+        return kerr_set(err, -EINVAL, "invalid type: string is not a percentage");
+    if (i64_parse(v->s, n - 1, &percent) < 0 || percent < INT32_MIN || percent > INT32_MAX)
+        return kerr_set(err, -EINVAL,
+                        "invalid value \"%s\": strconv.Atoi: parsing \"%.*s\": invalid syntax",
+                        v->s, (int)(n - 1), v->s);
     *ret = (int32_t)percent;
     return 0;
 }

@@ -1,10 +1,13 @@
 /* fixture_webhook.h - webhooks over a cluster that is written down as JSON. */
 #ifndef KOORD_MANAGER_TEST_FIXTURE_WEBHOOK_H
 #define KOORD_MANAGER_TEST_FIXTURE_WEBHOOK_H
+#include "api/core.h"
 #include "api/node.h"
+#include "api/policy.h"
 #include "component/metrics.h"
 #include "fixture.h"
 #include "loop/loop.h"
+#include "manager/profile/profiles.h"
 #include "manager/webhook/source.h"
 #include "manager/webhook/webhook.h"
 
@@ -15,6 +18,7 @@ struct webhook_fixture {
     struct webhook_source src;
     struct webhook_opts opts;
     struct webhooks *w;
+    struct profile_set *profiles;
     struct vec_of(const struct node *) nodes;
     kstrmap slo_config;
     bool has_slo_config;
@@ -33,6 +37,34 @@ static inline bool fixture_node_at(void *self, size_t i, struct slo_node *ret)
     return true;
 }
 
+static inline const struct profile_set *fixture_profiles(void *self)
+{
+    return ((struct webhook_fixture *)self)->profiles;
+}
+
+static inline struct kobj *fixture_find(struct webhook_fixture *x, const struct kind *k,
+                                        const char *name)
+{
+    vec_foreach(&x->f.objects, i) {
+        struct kobj *o = x->f.objects.items[i];
+        if (o->kind == k && streq(o->meta.name, name))
+            return o;
+    }
+    return NULL;
+}
+
+static inline const kstrmap *fixture_namespace_labels(void *self, const char *ns)
+{
+    struct kobj *o = fixture_find(self, &kind_namespace, ns);
+    return o ? &o->meta.labels : NULL;
+}
+
+static inline const struct priority_class_obj *fixture_priority_class(void *self, const char *name)
+{
+    struct kobj *o = fixture_find(self, &kind_priority_class, name);
+    return o ? container_of(o, struct priority_class_obj, obj) : NULL;
+}
+
 static inline const kstrmap *fixture_slo_config(void *self)
 {
     struct webhook_fixture *x = self;
@@ -45,7 +77,11 @@ static inline void webhook_fixture_init(struct webhook_fixture *x, const char *g
     *x = (struct webhook_fixture){ .metrics = metrics_new() };
     fixture_init(&x->f);
     x->loop = loop_new_virtual(0, 1);
-    x->src = (struct webhook_source){ .node_at = fixture_node_at,
+    x->profiles = profile_set_new();
+    x->src = (struct webhook_source){ .profiles = fixture_profiles,
+                                      .namespace_labels = fixture_namespace_labels,
+                                      .priority_class = fixture_priority_class,
+                                      .node_at = fixture_node_at,
                                       .slo_config = fixture_slo_config,
                                       .self = x };
     x->opts = (struct webhook_opts){ .gates = webhook_gates_default(), .metrics = x->metrics };
@@ -61,6 +97,7 @@ static inline void webhook_fixture_fini(struct webhook_fixture *x)
 {
     x->after = kj_doc_free(x->after);
     x->w = webhooks_free(x->w);
+    profile_set_free(x->profiles);
     vec_fini(&x->nodes);
     metrics_free(x->metrics);
     fixture_fini(&x->f);
@@ -74,6 +111,29 @@ static inline UNUSED void webhook_fixture_fini_p(struct webhook_fixture *x)
 static inline UNUSED void webhook_fixture_node(struct webhook_fixture *x, const char *json)
 {
     vec_push(&x->nodes, node_of(fixture_object(&x->f, &kind_node, json)));
+}
+
+/* An object of the cluster, as YAML in one line. */
+static inline UNUSED struct kobj *webhook_fixture_object(struct webhook_fixture *x,
+                                                         const struct kind *k, const char *yaml)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    CLEANUP(strbuf_fini) struct strbuf json = STRBUF_INIT;
+    struct kerr err = { 0 };
+
+    if (kj_parse_yaml(yaml, strlen(yaml), 0, &doc, &err) < 0)
+        fail_msg("%s: %s", yaml, err.text);
+    kj_write(kj_root(doc), 0, &json);
+    return fixture_object(&x->f, k, strbuf_str(&json));
+}
+/* spec: of a profile. */
+static inline UNUSED const struct profile *webhook_fixture_profile(struct webhook_fixture *x,
+                                                                   const char *name,
+                                                                   const char *spec)
+{
+    const char *yaml = arena_printf(x->f.arena, "{metadata: {name: %s}, spec: {%s}}", name, spec);
+
+    return profile_set_put(x->profiles, webhook_fixture_object(x, &kind_colocation_profile, yaml));
 }
 
 /* Sends an object through a webhook; old may be NULL. What comes back is in x->answer, and after a

@@ -4,6 +4,8 @@
 
 /* NULL: not here yet. */
 static const struct webhook_step *const webhook_steps[WEBHOOK_COUNT] = {
+    [WEBHOOK_MUTATE_POD] = pod_mutate_steps,
+    [WEBHOOK_MUTATE_RESERVATION] = reservation_mutate_steps,
     [WEBHOOK_MUTATE_NODE_STATUS] = node_status_steps,
     [WEBHOOK_VALIDATE_NODE] = node_validate_steps,
     [WEBHOOK_VALIDATE_CONFIGMAP] = configmap_validate_steps,
@@ -153,6 +155,17 @@ bool word_list_has(const struct word_list *l, const char *word)
     return false;
 }
 
+/* A Reservation has a pod at spec.template. */
+static void set_merge(struct webhooks *w, const struct kmerge *pod)
+{
+    if (!pod)
+        return;
+    w->pod_merge = pod;
+    w->reservation[0][0] = (struct kmerge){ .field = "spec", .sub = w->reservation[1] };
+    w->reservation[1][0] = (struct kmerge){ .field = "template", .sub = pod };
+    w->reservation_merge = w->reservation[0];
+}
+
 struct webhooks *webhooks_new(struct loop *l, const struct webhook_source *src,
                               const struct webhook_opts *o)
 {
@@ -165,6 +178,7 @@ struct webhooks *webhooks_new(struct loop *l, const struct webhook_source *src,
     w->config_ns = arena_strdup(w->texts, str_or(o->config_ns, SLO_CONFIG_NAMESPACE));
     w->config_name = arena_strdup(w->texts, str_or(o->config_name, SLO_CONFIG_NAME));
     w->names_required = o->names_required;
+    set_merge(w, o->pod_merge);
     w->observer = webhook_observer_new(o->metrics);
     w->scratch = arena_new();
     for (int i = 0; i < WEBHOOK_COUNT; i++)

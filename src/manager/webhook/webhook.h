@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "json/kj.h"
 
+struct kmerge;
 struct loop;
 struct metrics;
 struct webhook_source;
@@ -111,7 +112,8 @@ struct webhook_opts {                    /* texts are copied; NULL: the default 
     const char *binding_users, *binding_namespaces, *binding_excluded, *binding_bypass_labels,
         *binding_bypass_annotations;
     bool binding_dry_run;
-    struct metrics *metrics; /* NULL: not counted; must outlive them */
+    const struct kmerge *pod_merge; /* how patches merge into pods; NULL: lists are replaced */
+    struct metrics *metrics;        /* NULL: not counted; must outlive them */
 };
 /* Source and loop (time for the metrics, chance for probabilities) must outlive them. */
 struct webhooks *webhooks_new(struct loop *l, const struct webhook_source *src,

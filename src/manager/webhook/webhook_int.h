@@ -5,7 +5,9 @@
 #ifndef KOORD_MANAGER_WEBHOOK_INT_H
 #define KOORD_MANAGER_WEBHOOK_INT_H
 #include "manager/webhook/source.h"
+#include "manager/webhook/tree.h"
 #include "manager/webhook/webhook.h"
+#include "json/patch.h"
 
 struct webhook_observer;
 
@@ -28,6 +30,8 @@ struct webhooks {
     unsigned gates;
     const char *config_ns, *config_name;
     bool names_required, binding_dry_run;
+    const struct kmerge *pod_merge, *reservation_merge; /* how patches merge; NULL */
+    struct kmerge reservation[2][2];                    /* what the latter is made of */
     struct word_list binding_users, binding_namespaces, binding_excluded, bypass_labels,
         bypass_annotations;
     struct webhook_observer *observer;
@@ -63,8 +67,8 @@ int webhook_deny(struct webhook_call *c, const char *fmt, ...) PRINTF(2, 3);
 void webhook_warn(struct webhook_call *c, const char *fmt, ...) PRINTF(2, 3);
 
 /* The steps of each webhook; end with a NULL name. */
-extern const struct webhook_step node_status_steps[], node_validate_steps[],
-    configmap_validate_steps[];
+extern const struct webhook_step pod_mutate_steps[], reservation_mutate_steps[],
+    node_status_steps[], node_validate_steps[], configmap_validate_steps[];
 
 /* ---- observe.c: the metrics ------------------------------------------------------------------ */
 
@@ -72,18 +76,4 @@ struct webhook_observer *webhook_observer_new(struct metrics *m); /* NULL: count
 struct webhook_observer *webhook_observer_free(struct webhook_observer *o);
 void webhook_observe(struct webhook_observer *o, enum webhook_id id, size_t step, const char *name,
                      enum webhook_op op, bool allowed, nsec_t took);
-
-/* ---- tree.c: reading and changing trees ------------------------------------------------------ */
-
-/* A map of strings, sorted; NULL is an empty one. -EINVAL when something in it is no string. */
-int tree_strmap(const struct kj_mval *v, struct arena *a, kstrmap *ret);
-kstrmap tree_strmap_of(const struct kj_val *v, struct arena *a); /* what is no string is left out */
-/* The object under a key; made when it is missing or null. */
-struct kj_mval *tree_object(struct kj_mdoc *d, struct kj_mval *parent, const char *key);
-/* Sets a text; false: it was the same. */
-bool tree_set_str(struct kj_mdoc *d, struct kj_mval *obj, const char *key, const char *text);
-/* A label or annotation of an object: field is "labels" or "annotations". */
-const char *tree_meta_get(const struct kj_mval *obj, const char *field, const char *key);
-bool tree_meta_set(struct kj_mdoc *d, struct kj_mval *obj, const char *field, const char *key,
-                   const char *value);
 #endif
