@@ -158,6 +158,7 @@ const struct golden_runner golden_manager[] = {
     { "mid-resource", run_mid, NULL },
     { "node-resources", run_node_resources, same_node_resources },
     { "nodeslo", run_nodeslo, manager_same },
+    { "pod-validate", run_pod_validate, NULL },
     { "profile", run_profile, same_profile },
     { NULL, NULL, NULL },
 };

@@ -16,6 +16,8 @@ int run_mid(const struct kj_val *in, struct arena *a, struct strbuf *got, struct
 int run_node_resources(const struct kj_val *in, struct arena *a, struct strbuf *got,
                        struct kerr *err);
 int run_profile(const struct kj_val *in, struct arena *a, struct strbuf *got, struct kerr *err);
+int run_pod_validate(const struct kj_val *in, struct arena *a, struct strbuf *got,
+                     struct kerr *err);
 bool same_profile(const struct kj_val *out, const struct kj_val *got);
 bool same_node_resources(const struct kj_val *out, const struct kj_val *got);
 #endif

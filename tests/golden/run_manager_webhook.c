@@ -213,6 +213,12 @@ int run_profile(const struct kj_val *in, struct arena *a, struct strbuf *got, st
     return run(in, WEBHOOK_MUTATE_POD, got, err);
 }
 
+int run_pod_validate(const struct kj_val *in, struct arena *a, struct strbuf *got, struct kerr *err)
+{
+    (void)a;
+    return run(in, WEBHOOK_VALIDATE_POD, got, err);
+}
+
 /* What upstream's JSON decoder says is its own affair. */
 bool same_profile(const struct kj_val *out, const struct kj_val *got)
 {

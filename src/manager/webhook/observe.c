@@ -5,7 +5,7 @@
 enum { STEPS_MAX = 8, OPS = 4 };
 
 struct webhook_observer {
-    struct metric *duration;
+    struct metric *duration, *bindings;
     /* By webhook, step, operation and outcome: looked up once. */
     struct histogram *children[WEBHOOK_COUNT][STEPS_MAX][OPS][2];
 };
@@ -23,6 +23,13 @@ static const struct metric_desc duration_desc = {
     .nbuckets = ARRAY_LEN(bounds),
 };
 
+static const struct metric_desc bindings_desc = {
+    "koord_manager_webhook_binding_admission_decisions_total",
+    "Bindings that were looked at, by what was decided.",
+    METRIC_COUNTER,
+    .labels = { "decision" },
+};
+
 struct webhook_observer *webhook_observer_new(struct metrics *m)
 {
     struct webhook_observer *o;
@@ -31,6 +38,7 @@ struct webhook_observer *webhook_observer_new(struct metrics *m)
         return NULL;
     o = xnew0(struct webhook_observer);
     o->duration = metrics_add(m, &duration_desc);
+    o->bindings = metrics_add(m, &bindings_desc);
     return o;
 }
 
@@ -38,6 +46,12 @@ struct webhook_observer *webhook_observer_free(struct webhook_observer *o)
 {
     free(o);
     return NULL;
+}
+
+void webhook_observe_binding(struct webhook_observer *o, int decision)
+{
+    if (o && binding_decisions[decision])
+        counter_inc(metric_counter(o->bindings, METRIC_VALUES(binding_decisions[decision])));
 }
 
 static unsigned op_index(enum webhook_op op)

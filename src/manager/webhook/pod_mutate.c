@@ -5,8 +5,6 @@
 #include "manager/webhook/pod_view.h"
 #include "manager/webhook/profile_steps.h"
 
-#define LIMIT_RANGER "kubernetes.io/limit-ranger"
-
 /* ---- profiles and what they mean for resources ----------------------------------------------- */
 
 static const char *const native[] = { RES_CPU, RES_MEMORY };
@@ -15,12 +13,11 @@ static const char *const native[] = { RES_CPU, RES_MEMORY };
 static void warn_overwritten(struct webhook_call *c, const struct pod_container *k,
                              enum priority_class class)
 {
-    const char *set = pod_view_limit_ranger(tree_meta_get(c->obj, "annotations", LIMIT_RANGER));
+    const char *set = limit_ranger_text(tree_meta_get(c->obj, "annotations", ANNO_LIMIT_RANGER));
 
     for (size_t i = 0; i < ARRAY_LEN(native); i++) {
         const char *extended = resource_of_class(class, native[i]);
-        if (resources_have_both(&k->r.requests, native[i], extended) ||
-            resources_have_both(&k->r.limits, native[i], extended))
+        if (resources_have_both(&k->r, native[i], extended))
             webhook_warn(c, "container %s has %s beside %s, which it replaces%s%s", k->name,
                          native[i], extended, *set ? "; a LimitRange of the namespace set: " : "",
                          set);

@@ -81,17 +81,3 @@ enum priority_class pod_view_class(const struct webhook_call *c)
         id.kube_qos = kube_qos_of(c);
     return priority_class_with_default(&id);
 }
-
-bool resources_have_both(const reslist *l, const char *native, const char *extended)
-{
-    return reslist_has(l, native) && reslist_has(l, extended);
-}
-
-const char *pod_view_limit_ranger(const char *annotation)
-{
-    static const char prefix[] = "LimitRanger plugin set: ";
-
-    if (!annotation || !str_starts(annotation, prefix))
-        return "";
-    return annotation + sizeof prefix - 1;
-}

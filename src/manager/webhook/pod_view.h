@@ -22,8 +22,4 @@ void pod_view_set(struct webhook_call *c, struct pod_container *k, const struct 
 
 /* The class with default, by labels, priority and, where they do not tell, requests and limits. */
 enum priority_class pod_view_class(const struct webhook_call *c);
-/* Are both names in the list: cpu and batch-cpu, for instance? */
-bool resources_have_both(const reslist *l, const char *native, const char *extended);
-/* The LimitRanger says in an annotation what it set; "" when it set nothing. */
-const char *pod_view_limit_ranger(const char *annotation);
 #endif

@@ -176,3 +176,18 @@ bool tree_set_resources(struct kj_mdoc *d, struct kj_mval *container, const stru
     bool requests = tree_set_reslist(d, v, "requests", &was->requests, &now->requests);
     return tree_set_reslist(d, v, "limits", &was->limits, &now->limits) || requests;
 }
+
+bool resources_have_both(const struct resources *r, const char *native, const char *extended)
+{
+    return (reslist_has(&r->requests, native) && reslist_has(&r->requests, extended)) ||
+           (reslist_has(&r->limits, native) && reslist_has(&r->limits, extended));
+}
+
+const char *limit_ranger_text(const char *annotation)
+{
+    static const char prefix[] = "LimitRanger plugin set: ";
+
+    if (!annotation || !str_starts(annotation, prefix))
+        return "";
+    return annotation + sizeof prefix - 1;
+}

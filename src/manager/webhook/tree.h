@@ -26,4 +26,10 @@ bool tree_set_reslist(struct kj_mdoc *d, struct kj_mval *parent, const char *key
                       const reslist *was, const reslist *now);
 bool tree_set_resources(struct kj_mdoc *d, struct kj_mval *container, const struct resources *was,
                         const struct resources *now);
+
+/* Are both names among the requests, or among the limits: cpu and batch-cpu, for instance? */
+bool resources_have_both(const struct resources *r, const char *native, const char *extended);
+/* The LimitRanger says in an annotation what it set; "" when it set nothing. */
+#define ANNO_LIMIT_RANGER "kubernetes.io/limit-ranger"
+const char *limit_ranger_text(const char *annotation);
 #endif

@@ -1,4 +1,5 @@
 /* webhook.c - requests go through the steps of a webhook, one after the other. */
+#include "api/protocol/keys.h"
 #include "loop/loop.h"
 #include "manager/webhook/webhook_int.h"
 
@@ -7,6 +8,8 @@ static const struct webhook_step *const webhook_steps[WEBHOOK_COUNT] = {
     [WEBHOOK_MUTATE_POD] = pod_mutate_steps,
     [WEBHOOK_MUTATE_RESERVATION] = reservation_mutate_steps,
     [WEBHOOK_MUTATE_NODE_STATUS] = node_status_steps,
+    [WEBHOOK_VALIDATE_POD] = pod_validate_steps,
+    [WEBHOOK_VALIDATE_BINDING] = binding_validate_steps,
     [WEBHOOK_VALIDATE_NODE] = node_validate_steps,
     [WEBHOOK_VALIDATE_CONFIGMAP] = configmap_validate_steps,
 };
@@ -166,6 +169,17 @@ static void set_merge(struct webhooks *w, const struct kmerge *pod)
     w->reservation_merge = w->reservation[0];
 }
 
+static void set_binding(struct webhooks *w, const struct webhook_opts *o)
+{
+    w->binding_dry_run = o->binding_dry_run;
+    word_list_parse(o->binding_users, w->texts, &w->binding_users);
+    word_list_parse(o->binding_namespaces, w->texts, &w->binding_namespaces);
+    word_list_parse(str_or(o->binding_excluded, "kube-system"), w->texts, &w->binding_excluded);
+    word_list_parse(str_or(o->binding_bypass_labels, LABEL_BINDING_BYPASS), w->texts,
+                    &w->bypass_labels);
+    word_list_parse(o->binding_bypass_annotations, w->texts, &w->bypass_annotations);
+}
+
 struct webhooks *webhooks_new(struct loop *l, const struct webhook_source *src,
                               const struct webhook_opts *o)
 {
@@ -179,6 +193,7 @@ struct webhooks *webhooks_new(struct loop *l, const struct webhook_source *src,
     w->config_name = arena_strdup(w->texts, str_or(o->config_name, SLO_CONFIG_NAME));
     w->names_required = o->names_required;
     set_merge(w, o->pod_merge);
+    set_binding(w, o);
     w->observer = webhook_observer_new(o->metrics);
     w->scratch = arena_new();
     for (int i = 0; i < WEBHOOK_COUNT; i++)

@@ -67,13 +67,17 @@ int webhook_deny(struct webhook_call *c, const char *fmt, ...) PRINTF(2, 3);
 void webhook_warn(struct webhook_call *c, const char *fmt, ...) PRINTF(2, 3);
 
 /* The steps of each webhook; end with a NULL name. */
-extern const struct webhook_step pod_mutate_steps[], reservation_mutate_steps[],
-    node_status_steps[], node_validate_steps[], configmap_validate_steps[];
+extern const struct webhook_step pod_mutate_steps[], pod_validate_steps[], binding_validate_steps[],
+    reservation_mutate_steps[], node_status_steps[], node_validate_steps[],
+    configmap_validate_steps[];
 
 /* ---- observe.c: the metrics ------------------------------------------------------------------ */
 
 struct webhook_observer *webhook_observer_new(struct metrics *m); /* NULL: counts nothing */
 struct webhook_observer *webhook_observer_free(struct webhook_observer *o);
+extern const char *const binding_decisions[]; /* of binding.c; ends with NULL */
+/* One of them; that of the end counts as none. */
+void webhook_observe_binding(struct webhook_observer *o, int decision);
 void webhook_observe(struct webhook_observer *o, enum webhook_id id, size_t step, const char *name,
                      enum webhook_op op, bool allowed, nsec_t took);
 #endif
