@@ -68,8 +68,8 @@ static void binding_end(struct binding *b)
     free(b->verdict);
     free(b->message);
     kobj_unref(b->pub.pod);
-    if (b->plan)
-        scheduler_plan_done(s, b->plan);
+    if (b->active)
+        scheduler_profile_done(s, b->active);
     free(b->node);
     free(b);
     scheduler_wake(s);
@@ -77,17 +77,17 @@ static void binding_end(struct binding *b)
 
 static const struct ks_bind_ops bind_ops = { prebind_done, bindwrite_want, bindwrite_annotations };
 
-static struct binding *binding_new(struct scheduler *s, struct splan *plan, struct kobj *pod,
-                                   const char *node)
+static struct binding *binding_new(struct scheduler *s, struct active_profile *active,
+                                   struct kobj *pod, const char *node)
 {
     struct binding *b = xnew0(struct binding);
 
     b->uid = pod->meta.uid;
     b->s = s;
-    b->plan = plan;
-    if (plan)
-        plan->users++;
-    b->subject = subject_of(plan, pod_of(pod));
+    b->active = active;
+    if (active)
+        active->users++;
+    b->subject = subject_of(active, pod_of(pod));
     const struct kobj *o = subject_object(&b->subject, pod_of(pod));
     kuid_format(o ? o->meta.uid : pod->meta.uid, b->object_uid, sizeof b->object_uid);
     b->node = xstrdup(node);
@@ -127,9 +127,9 @@ void binding_count_time(struct binding *b, enum lap what, enum ks_code code)
 {
     nsec_t now = loop_stopwatch(b->s->loop);
 
-    times_add(b->plan->times, what, -1, code, now - b->began);
+    times_add(b->active->times, what, -1, code, now - b->began);
     if (what == LAP_BIND && b->each && !b->binder && b->subject.slot >= 0)
-        times_add(b->plan->times, what, b->subject.slot, code, now - b->began);
+        times_add(b->active->times, what, b->subject.slot, code, now - b->began);
     b->began = now;
 }
 
@@ -137,14 +137,14 @@ void binding_count_time(struct binding *b, enum lap what, enum ks_code code)
 
 static void post_bind(struct binding *b)
 {
-    const struct profile_point *point = &b->plan->profile->points[KS_POINT_POST_BIND];
+    const struct profile_point *point = &b->active->profile->points[KS_POINT_POST_BIND];
     struct stretch x;
 
     if (point->n == 0)
         return;
-    struct stopwatch *w = stretch_begin(&x, b->plan->times, b->each);
+    struct stopwatch *w = stretch_begin(&x, b->active->times, b->each);
     for (uint32_t i = 0; i < point->n; i++) {
-        const struct profile_slot *s = &b->plan->profile->slots[point->slots[i]];
+        const struct profile_slot *s = &b->active->profile->slots[point->slots[i]];
         s->plugin->post_bind(s->self, pod_of(b->pub.pod), b->node);
         stopwatch_plugin(w, LAP_POST_BIND, point->slots[i], KS_SUCCESS);
     }
@@ -162,9 +162,9 @@ void binding_succeeded(struct binding *b)
         binding_count_time(b, LAP_BIND, KS_SUCCESS);
         monitor_ended(s->monitor, uid);
         if (podqueue_info(s->queue, uid, &info))
-            smetrics_bound(b->plan->metrics, info.attempts, loop_mono(s->loop) - info.first);
-        smetrics_attempt(b->plan->metrics, RESULT_SCHEDULED, loop_mono(s->loop) - b->since);
-        report_scheduled(b->plan, b->pub.pod, b->node);
+            smetrics_bound(b->active->metrics, info.attempts, loop_mono(s->loop) - info.first);
+        smetrics_attempt(b->active->metrics, RESULT_SCHEDULED, loop_mono(s->loop) - b->since);
+        report_scheduled(b->active, b->pub.pod, b->node);
         KLOG_I(2, "Bound pod", KV_S("pod", LOG_KEY(b->pub.pod)), KV_S("node", b->node));
     }
     podqueue_remove(s->queue, uid);
@@ -210,8 +210,8 @@ static bool undo(struct binding *b)
     waitlist_leave(b);
     prebind_cancel(b);
     if (!b->was_bound)
-        profile_unreserve(b->plan->profile, pod_of(b->pub.pod), b->node,
-                          stretch_begin(&x, b->plan->times, b->each));
+        profile_unreserve(b->active->profile, pod_of(b->pub.pod), b->node,
+                          stretch_begin(&x, b->active->times, b->each));
     return notify_forget(s, b->pub.pod) || !b->was_bound;
 }
 
@@ -237,7 +237,7 @@ static void queue_again(struct scheduler *s, const struct kobj *was)
     struct kobj *pod = informer_get(s->pods, key);
     if (pod && kuid_equal(pod->meta.uid, was->meta.uid) && !pod->meta.deleted &&
         str_empty(pod_of(pod)->node_name) && !pod_is_terminal(pod_of(pod)) &&
-        scheduler_plan(s, pod_of(pod)))
+        scheduler_profile(s, pod_of(pod)))
         podqueue_put(s->queue, pod);
 }
 
@@ -250,7 +250,7 @@ void binding_give_up(struct binding *b, const struct failure *f)
     bool room = undo(b);
     if (podqueue_find(s->queue, b->pub.pod->meta.uid, &pod) == PODQUEUE_IN_FLIGHT) {
         if (!b->was_bound)
-            smetrics_attempt(b->plan->metrics, f->error ? RESULT_ERROR : RESULT_UNSCHEDULABLE,
+            smetrics_attempt(b->active->metrics, f->error ? RESULT_ERROR : RESULT_UNSCHEDULABLE,
                              loop_mono(s->loop) - b->since);
         report_failure(s, pod, f);
     } else if (!pod) {
@@ -282,7 +282,7 @@ static void unschedulable(struct binding *b, struct failure f, const struct ks_t
     /* Nobody listened for it since it had its permits, and slots of a profile that was replaced
      * mean others now: it waits for no event, and its back-off is not cut short, as after an error.
      */
-    if (!listened || scheduler_plan(b->s, pod_of(b->pub.pod)) != b->plan)
+    if (!listened || scheduler_profile(b->s, pod_of(b->pub.pod)) != b->active)
         f.rejectors = f.pending = 0;
     f.message = strbuf_str(&text);
     binding_give_up(b, &f);
@@ -298,7 +298,7 @@ void binding_refused(struct binding *b, const char *point, uint32_t slot, enum k
         return;
     }
     f.message = arena_printf(why->arena, "running %s plugin \"%s\": %s", point,
-                             b->plan->profile->slots[slot].plugin->name, ks_texts_join(why));
+                             b->active->profile->slots[slot].plugin->name, ks_texts_join(why));
     binding_give_up(b, &f);
 }
 
@@ -318,20 +318,21 @@ bool binding_reject(struct scheduler *s, struct kuid uid, const char *plugin, co
     if (!b || (b->state != BIND_HELD && b->state != BIND_LINE && b->state != BIND_DOOMED &&
                b->state != BIND_PRE_BIND))
         return false;
-    int slot = profile_slot(b->plan->profile, plugin);
+    int slot = profile_slot(b->active->profile, plugin);
     permit_refuse(b, slot < 0 ? b->waits : UINT64_C(1) << slot, why);
     return true;
 }
 
 /* ---- the beginning --------------------------------------------------------------------------- */
 
-void binding_start(struct scheduler *s, struct splan *plan, struct kobj *pod, const char *node)
+void binding_start(struct scheduler *s, struct active_profile *active, struct kobj *pod,
+                   const char *node)
 {
     CLEANUP(arena_free) struct arena *a = NULL;
-    struct binding *b = binding_new(s, plan, pod, node);
+    struct binding *b = binding_new(s, active, pod, node);
 
-    b->each = times_each(plan->times);
-    if (plan->profile->points[KS_POINT_PERMIT].n) {
+    b->each = times_each(active->times);
+    if (active->profile->points[KS_POINT_PERMIT].n) {
         a = arena_new();
         if (!permit_ask(b, a))
             return;
@@ -347,7 +348,7 @@ void binding_start(struct scheduler *s, struct splan *plan, struct kobj *pod, co
 
 void binding_verify(struct scheduler *s, struct kobj *pod, const char *node)
 {
-    struct binding *b = binding_new(s, scheduler_plan(s, pod_of(pod)), pod, node);
+    struct binding *b = binding_new(s, scheduler_profile(s, pod_of(pod)), pod, node);
 
     b->was_bound = true;
     kerr_set(&b->err, -ETIMEDOUT, "the accepted binding did not take effect");

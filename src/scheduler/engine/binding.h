@@ -41,7 +41,7 @@ struct binding {
     struct kuid uid; /* first: uidmap */
     struct ks_bind pub;
     struct scheduler *s;
-    struct splan *plan; /* NULL: its profile is gone, and it is only verified */
+    struct active_profile *active; /* NULL: its profile is gone, and it is only verified */
     struct subject subject;
     char object_uid[KUID_TEXT_MAX]; /* of what it stands for */
     struct binding *next, **link;

@@ -102,7 +102,8 @@ static void failed(struct binding *b)
     if (!b->was_bound)
         binding_count_time(b, LAP_BIND, KS_ERROR);
     if (!b->binder)
-        strbuf_appendf(&text, "running Bind plugin \"%s\": ", subject_plugin(&b->subject, b->plan));
+        strbuf_appendf(&text,
+                       "running Bind plugin \"%s\": ", subject_plugin(&b->subject, b->active));
     strbuf_append(&text, b->err.text);
     binding_failed(b, strbuf_str(&text));
 }

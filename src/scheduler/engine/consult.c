@@ -15,7 +15,7 @@
 
 struct consult {
     struct scheduler *s;
-    struct splan *plan;
+    struct active_profile *active;
     struct kobj *pod;
     struct extenders *extenders; /* that were asked; held by round and extender preemption */
     struct round *round;
@@ -25,12 +25,15 @@ struct consult {
     char *message;          /* of the failure */
 };
 
-static struct consult *consult_new(struct scheduler *s, struct splan *plan, struct kobj *pod)
+static struct consult *consult_new(struct scheduler *s, struct active_profile *active,
+                                   struct kobj *pod)
 {
     struct consult *c = xnew0(struct consult);
 
-    *c = (struct consult){ .s = s, .plan = plan, .pod = kobj_ref(pod), .extenders = s->extenders };
-    plan->users++;
+    *c = (struct consult){
+        .s = s, .active = active, .pod = kobj_ref(pod), .extenders = s->extenders
+    };
+    active->users++;
     return c;
 }
 
@@ -38,7 +41,7 @@ static void consult_end(struct consult *c)
 {
     round_free(c->round);
     extender_preemption_free(c->preemption);
-    scheduler_plan_done(c->s, c->plan);
+    scheduler_profile_done(c->s, c->active);
     kobj_unref(c->pod);
     free(c->message);
     free(c);
@@ -83,7 +86,7 @@ static bool still_holds(const struct consult *c, const struct kobj *now)
            same_pairs(&c->pod->meta.labels, &now->meta.labels) &&
            same_pairs(&c->pod->meta.annotations, &now->meta.annotations) && !now->meta.deleted &&
            nodecache_find(c->s->cache, now->meta.uid, NULL) == NODECACHE_ABSENT &&
-           scheduler_plan(c->s, pod_of(now)) == c->plan && c->s->extenders == c->extenders;
+           scheduler_profile(c->s, pod_of(now)) == c->active && c->s->extenders == c->extenders;
 }
 
 /* The pod as it is now, when the answer is about it. Otherwise NULL, and it begins again. */
@@ -105,14 +108,14 @@ static struct kobj *resume(const struct consult *c)
 
 /* ---- candidates ------------------------------------------------------------------------------ */
 
-static bool ask_about(struct scheduler *s, struct splan *plan, struct kobj *pod,
+static bool ask_about(struct scheduler *s, struct active_profile *active, struct kobj *pod,
                       bool nominated_first);
 
 /* Nothing came of the nominated node: now about all nodes. */
 static bool ask_again(const struct consult *c, struct kobj *pod, const struct attempt_advice *said)
 {
     bool kept = said && said->n && said->items[0].code == KS_SUCCESS;
-    return c->nominated_only && !kept && ask_about(c->s, c->plan, pod, false);
+    return c->nominated_only && !kept && ask_about(c->s, c->active, pod, false);
 }
 
 static void on_advice(void *arg, const struct attempt_advice *said, const struct kerr *err)
@@ -123,9 +126,10 @@ static void on_advice(void *arg, const struct attempt_advice *said, const struct
     if (pod && ask_again(c, pod, said))
         pod = NULL;
     if (pod && err && !c->nominated_only) /* what was wrong with the nominated node is no matter */
-        cycle_failed(c->s, c->plan, pod, &(struct failure){ .error = true, .message = err->text });
+        cycle_failed(c->s, c->active, pod,
+                     &(struct failure){ .error = true, .message = err->text });
     else if (pod)
-        cycle_try(c->s, c->plan, pod, said);
+        cycle_try(c->s, c->active, pod, said);
     consult_end(c);
 }
 
@@ -140,10 +144,10 @@ static uint32_t candidates(const struct attempt *a, struct round_node *ret)
     return n;
 }
 
-static bool ask_about(struct scheduler *s, struct splan *plan, struct kobj *pod,
+static bool ask_about(struct scheduler *s, struct active_profile *active, struct kobj *pod,
                       bool nominated_first)
 {
-    struct attempt_input in = cycle_input(s, plan, pod);
+    struct attempt_input in = cycle_input(s, active, pod);
     struct attempt a;
 
     in.nominated_first = nominated_first;
@@ -155,7 +159,7 @@ static bool ask_about(struct scheduler *s, struct splan *plan, struct kobj *pod,
         return false;
     struct round_node *nodes = arena_newn0(s->arena, a.feasible, struct round_node);
     uint32_t n = candidates(&a, nodes);
-    struct consult *c = consult_new(s, plan, pod);
+    struct consult *c = consult_new(s, active, pod);
     c->nominated_only = a.nominated_fits;
     c->round = round_start(s->extenders, pod, nodes, n, on_advice, c);
     if (!c->round) {
@@ -166,11 +170,11 @@ static bool ask_about(struct scheduler *s, struct splan *plan, struct kobj *pod,
     return true;
 }
 
-bool consult_candidates(struct scheduler *s, struct splan *plan, struct kobj *pod)
+bool consult_candidates(struct scheduler *s, struct active_profile *active, struct kobj *pod)
 {
     return (extenders_first(s->extenders, EXTENDER_FILTER, pod_of(pod)) ||
             extenders_first(s->extenders, EXTENDER_PRIORITIZE, pod_of(pod))) &&
-           ask_about(s, plan, pod, true);
+           ask_about(s, active, pod, true);
 }
 
 /* ---- victims --------------------------------------------------------------------------------- */
@@ -189,23 +193,23 @@ static void on_victims(void *arg, const struct preemption *left, const struct ke
                            err ? err->text : "no candidate node for preemption");
         f.nomination = NOMINATION_KEEP;
         f.message = strbuf_str(&message);
-        cycle_outcome(c->s, c->plan, pod,
+        cycle_outcome(c->s, c->active, pod,
                       &(struct post_filter_outcome){ left  ? KS_SUCCESS
                                                      : err ? KS_ERROR
                                                            : KS_UNSCHEDULABLE,
                                                      f.message, left },
                       &f);
-        cycle_failed(c->s, c->plan, pod, &f);
+        cycle_failed(c->s, c->active, pod, &f);
     }
     consult_end(c);
 }
 
-bool consult_victims(struct scheduler *s, struct splan *plan, struct kobj *pod,
+bool consult_victims(struct scheduler *s, struct active_profile *active, struct kobj *pod,
                      const struct preemption *plans, const struct failure *f)
 {
     if (!extenders_first(s->extenders, EXTENDER_PREEMPT, pod_of(pod)))
         return false;
-    struct consult *c = consult_new(s, plan, pod);
+    struct consult *c = consult_new(s, active, pod);
     c->failure = *f;
     c->message = xstrdup(f->message);
     c->preemption = extender_preemption_start(s->extenders, pod, plans, on_victims, c);

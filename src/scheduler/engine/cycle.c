@@ -48,13 +48,13 @@ struct refusals {
 };
 
 /* A refusal is no error: another row may do. */
-static bool reserve(struct scheduler *s, struct splan *plan, struct attempt *a, uint32_t row,
-                    struct refusals *r, struct strbuf *error)
+static bool reserve(struct scheduler *s, struct active_profile *active, struct attempt *a,
+                    uint32_t row, struct refusals *r, struct strbuf *error)
 {
     struct ks_texts why = { .arena = s->arena };
     enum ks_code code = KS_SUCCESS;
 
-    a->stopwatch = times_resume(plan->times);
+    a->stopwatch = times_resume(active->times);
     int slot = attempt_reserve(a, row, &code, &why);
     stopwatch_point(a->stopwatch, LAP_RESERVE, code);
     if (slot < 0)
@@ -75,8 +75,8 @@ static bool reserve(struct scheduler *s, struct splan *plan, struct attempt *a, 
 
 /* The pod is reserved on the row: true, or it is not and `error` may say why there is no point in
  * trying others. */
-static bool take_row(struct scheduler *s, struct splan *plan, struct attempt *a, uint32_t row,
-                     struct refusals *r, struct strbuf *error)
+static bool take_row(struct scheduler *s, struct active_profile *active, struct attempt *a,
+                     uint32_t row, struct refusals *r, struct strbuf *error)
 {
     const char *node = nodecache_row_name(s->cache, row);
     struct ks_pod pod = a->pod;
@@ -84,19 +84,19 @@ static bool take_row(struct scheduler *s, struct splan *plan, struct attempt *a,
 
     KLOG_I(4, "Chose node", KV_S("pod", LOG_KEY(a->obj)), KV_S("node", node));
     if (s->resize_pods)
-        a->stopwatch = times_resume(plan->times);
+        a->stopwatch = times_resume(active->times);
     if (assume(s, a, row, node, &err) < 0) {
         strbuf_append(error, err.text);
         return false;
     }
-    bool taken = reserve(s, plan, a, row, r, error);
+    bool taken = reserve(s, active, a, row, r, error);
     a->pod = pod; /* as it was before it was resized for this node */
     return taken;
 }
 
 /* Reserved for and bound to a node from here on, in our mind: the best, or when plugins refuse to
  * reserve there, one of the next best. */
-static void place(struct scheduler *s, struct splan *plan, struct attempt *a)
+static void place(struct scheduler *s, struct active_profile *active, struct attempt *a)
 {
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
     struct refusals r = { .reasons = tally_new(s->arena) };
@@ -105,11 +105,11 @@ static void place(struct scheduler *s, struct splan *plan, struct attempt *a)
 
     while (!taken && text.len == 0 && a->feasible && r.n < PLACE_TRIES) {
         row = attempt_pick(a, s->loop);
-        taken = take_row(s, plan, a, row, &r, &text);
+        taken = take_row(s, active, a, row, &r, &text);
     }
     attempt_end(a);
     if (taken) {
-        binding_start(s, plan, a->obj, nodecache_row_name(s->cache, row));
+        binding_start(s, active, a->obj, nodecache_row_name(s->cache, row));
         return;
     }
     if (text.len)
@@ -117,34 +117,34 @@ static void place(struct scheduler *s, struct splan *plan, struct attempt *a)
     else
         tally_format(r.reasons, r.n, &text);
     r.sum.message = strbuf_str(&text);
-    cycle_failed(s, plan, a->obj, &r.sum);
+    cycle_failed(s, active, a->obj, &r.sum);
 }
 
-void cycle_outcome(struct scheduler *s, struct splan *plan, struct kobj *pod,
+void cycle_outcome(struct scheduler *s, struct active_profile *active, struct kobj *pod,
                    const struct post_filter_outcome *o, struct failure *f)
 {
-    post_filter_finish(plan->profile, pod_of(pod), o, times_resume(plan->times));
+    post_filter_finish(active->profile, pod_of(pod), o, times_resume(active->times));
     if (!o->plan)
         return;
     f->node = preemption_node_for(o->plan, pod->meta.uid);
     f->nomination = f->node ? NOMINATION_SET : NOMINATION_KEEP;
-    preempt_start(s, plan, pod, o->plan);
+    preempt_start(s, active, pod, o->plan);
 }
 
 /* Plugins that can make room are asked; a plan is carried out. True: extenders are asked about it
  * first. */
-static bool make_room(struct scheduler *s, struct splan *plan, struct attempt *a, struct failure *f,
-                      struct strbuf *message)
+static bool make_room(struct scheduler *s, struct active_profile *active, struct attempt *a,
+                      struct failure *f, struct strbuf *message)
 {
     struct post_filter_result r = { .code = KS_UNSCHEDULABLE };
 
     if (preempt_under_way(s, a->obj->meta.uid)) /* its victims are about to go */
         r.keep = true;
     else
-        post_filter_run(a, times_resume(plan->times), &r);
+        post_filter_run(a, times_resume(active->times), &r);
     for (uint32_t i = 0; i < r.searches; i++)
-        smetrics_preemption(plan->metrics);
-    if (r.keep || plan->profile->points[KS_POINT_POST_FILTER].n == 0)
+        smetrics_preemption(active->metrics);
+    if (r.keep || active->profile->points[KS_POINT_POST_FILTER].n == 0)
         f->nomination = NOMINATION_KEEP; /* nobody says that it is out of date */
     bool found = r.code == KS_SUCCESS;
     const char *words = found || r.why.n == 0 ? "" : ks_texts_join(&r.why);
@@ -154,22 +154,22 @@ static bool make_room(struct scheduler *s, struct splan *plan, struct attempt *a
         strbuf_appendf(message, " %s", words);
     f->message = strbuf_str(message);
     attempt_end(a);
-    if (found && consult_victims(s, plan, a->obj, &r.plan, f))
+    if (found && consult_victims(s, active, a->obj, &r.plan, f))
         return true;
-    cycle_outcome(s, plan, a->obj,
+    cycle_outcome(s, active, a->obj,
                   &(struct post_filter_outcome){ r.code, f->message, found ? &r.plan : NULL }, f);
     return false;
 }
 
-void cycle_failed(struct scheduler *s, struct splan *plan, struct kobj *pod,
+void cycle_failed(struct scheduler *s, struct active_profile *active, struct kobj *pod,
                   const struct failure *f)
 {
-    smetrics_attempt(plan->metrics, f->error ? RESULT_ERROR : RESULT_UNSCHEDULABLE,
+    smetrics_attempt(active->metrics, f->error ? RESULT_ERROR : RESULT_UNSCHEDULABLE,
                      loop_stopwatch(s->loop) - s->attempt_began);
     report_failure(s, pod, f);
 }
 
-static void nowhere(struct scheduler *s, struct splan *plan, struct attempt *a)
+static void nowhere(struct scheduler *s, struct active_profile *active, struct attempt *a)
 {
     CLEANUP(strbuf_fini) struct strbuf message = STRBUF_INIT;
     struct failure f = { .error = a->code == KS_ERROR,
@@ -182,18 +182,18 @@ static void nowhere(struct scheduler *s, struct splan *plan, struct attempt *a)
         strbuf_append(&message, a->text);
     else
         attempt_message(a, &message);
-    if (a->n && !f.error && make_room(s, plan, a, &f, &message))
+    if (a->n && !f.error && make_room(s, active, a, &f, &message))
         return;
     attempt_end(a);
     f.message = strbuf_str(&message);
-    cycle_failed(s, plan, a->obj, &f);
+    cycle_failed(s, active, a->obj, &f);
 }
 
-struct attempt_input cycle_input(const struct scheduler *s, const struct splan *plan,
+struct attempt_input cycle_input(const struct scheduler *s, const struct active_profile *active,
                                  struct kobj *pod)
 {
     return (struct attempt_input){
-        .profile = plan->profile,
+        .profile = active->profile,
         .cache = s->cache,
         .nominator = s->nominator,
         .shapes = s->shapes,
@@ -238,10 +238,10 @@ static void verify_reuse(struct attempt *a, const struct attempt *whole)
     abort();
 }
 
-void cycle_try(struct scheduler *s, struct splan *plan, struct kobj *pod,
+void cycle_try(struct scheduler *s, struct active_profile *active, struct kobj *pod,
                const struct attempt_advice *advice)
 {
-    struct attempt_input in = cycle_input(s, plan, pod);
+    struct attempt_input in = cycle_input(s, active, pod);
     struct attempt a, whole;
 
     in.advice = advice;
@@ -249,35 +249,36 @@ void cycle_try(struct scheduler *s, struct splan *plan, struct kobj *pod,
     if (twice)
         run_whole(s, &whole, in);
     in.stopwatch =
-        times_begin(plan->times, advice || twice ? loop_stopwatch(s->loop) : s->attempt_began);
+        times_begin(active->times, advice || twice ? loop_stopwatch(s->loop) : s->attempt_began);
     run(s, &a, &in);
     a.stopwatch = NULL; /* what follows looks at nodes for other reasons */
-    times_took_part(plan->times, &a);
+    times_took_part(active->times, &a);
     if (s->verify_reuse)
         verify_reuse(&a, &whole);
-    smetrics_algorithm(plan->metrics, times_last(plan->times) - s->attempt_began, a.n, a.feasible);
+    smetrics_algorithm(active->metrics, times_last(active->times) - s->attempt_began, a.n,
+                       a.feasible);
     if (s->debug_filters)
         debug_log_filters(&a);
     if (a.feasible)
-        place(s, plan, &a);
+        place(s, active, &a);
     else
-        nowhere(s, plan, &a);
-    times_end(plan->times);
+        nowhere(s, active, &a);
+    times_end(active->times);
 }
 
 void cycle_run(struct scheduler *s, struct kobj *pod)
 {
-    struct splan *plan = scheduler_plan(s, pod_of(pod));
+    struct active_profile *active = scheduler_profile(s, pod_of(pod));
 
     arena_reset(s->arena);
-    if (nodecache_find(s->cache, pod->meta.uid, NULL) != NODECACHE_ABSENT || !plan ||
+    if (nodecache_find(s->cache, pod->meta.uid, NULL) != NODECACHE_ABSENT || !active ||
         binding_find(s, pod->meta.uid)) {
         /* It has a node already, or the server still has to say so, or it is not ours. */
         podqueue_remove(s->queue, pod->meta.uid);
         return;
     }
     if (pod->meta.deleted) {
-        recorder_event_on(plan->recorder, pod, true, "FailedScheduling", "Scheduling",
+        recorder_event_on(active->recorder, pod, true, "FailedScheduling", "Scheduling",
                           "skip schedule deleting pod: %s/%s", pod->meta.ns, pod->meta.name);
         podqueue_remove(s->queue, pod->meta.uid);
         return;
@@ -285,6 +286,6 @@ void cycle_run(struct scheduler *s, struct kobj *pod)
     s->attempts++;
     monitor_began(s->monitor);
     s->attempt_began = loop_stopwatch(s->loop);
-    if (!consult_candidates(s, plan, pod))
-        cycle_try(s, plan, pod, NULL);
+    if (!consult_candidates(s, active, pod))
+        cycle_try(s, active, pod, NULL);
 }

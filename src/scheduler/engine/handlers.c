@@ -19,7 +19,7 @@ static enum role role_of(const struct scheduler *s, const struct kobj *o)
         return ROLE_NONE;
     if (!str_empty(p->node_name))
         return ROLE_ASSIGNED;
-    if (scheduler_plan(s, p))
+    if (scheduler_profile(s, p))
         return ROLE_PENDING;
     return s->foreign_nominations ? ROLE_FOREIGN : ROLE_NONE;
 }
@@ -343,8 +343,8 @@ static void watch_kind(struct scheduler *s, const struct kind *k)
 
 void watch_kinds(struct scheduler *s)
 {
-    for (unsigned i = 0; i < s->nplans; i++) {
-        const struct profile *p = s->plans[i]->profile;
+    for (unsigned i = 0; i < s->nprofiles; i++) {
+        const struct profile *p = s->profiles[i]->profile;
         for (uint32_t k = 0; k < p->n; k++)
             for (const struct kind *const *kind = p->slots[k].plugin->kinds; kind && *kind; kind++)
                 watch_kind(s, *kind);
@@ -356,7 +356,7 @@ void watch_requeue(struct scheduler *s)
     struct kobj *pod;
 
     for (size_t it = 0; (pod = podqueue_next(s->queue, &it));)
-        if (!scheduler_plan(s, pod_of(pod))) {
+        if (!scheduler_profile(s, pod_of(pod))) {
             podqueue_remove(s->queue, pod->meta.uid);
             it = 0; /* the queue changed */
         }

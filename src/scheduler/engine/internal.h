@@ -28,7 +28,7 @@ struct recorder;
 struct reports;
 struct times;
 
-struct splan { /* a profile in force, or one that pods on their way still use */
+struct active_profile { /* a profile in force, or one that pods on their way still use */
     struct profile *profile;
     struct recorder *recorder; /* events name the scheduler of the pod */
     struct smetrics *metrics;
@@ -37,7 +37,7 @@ struct splan { /* a profile in force, or one that pods on their way still use */
 };
 
 struct chooser {
-    struct splan *plan;
+    struct active_profile *active;
     uint32_t slot;
 };
 
@@ -54,10 +54,10 @@ struct scheduler {
     struct metrics *registry;
     const struct ks_registered *plugins;
     char *instance;
-    struct splan *plans[PROFILES_MAX];
-    unsigned nplans;
-    struct vec_of(struct chooser) choosers; /* plugins that are asked which pod goes next */
-    struct splan *old[PROFILES_MAX];        /* replaced, with users until lately */
+    struct active_profile *profiles[PROFILES_MAX];
+    unsigned nprofiles;
+    struct vec_of(struct chooser) choosers;   /* plugins that are asked which pod goes next */
+    struct active_profile *old[PROFILES_MAX]; /* replaced, with users until lately */
     unsigned nold;
     unsigned max_binding;
     nsec_t confirm_after;
@@ -82,7 +82,7 @@ struct scheduler {
     struct consult *consult;    /* extenders are asked about a pod: no attempt begins meanwhile */
     struct arena *arena;        /* of the attempt */
     struct timer *pump, *sweep; /* next attempts; look for bindings nobody confirmed */
-    struct timer *reap;         /* old plans that nobody uses any more */
+    struct timer *reap;         /* replaced profiles that nobody uses any more */
     struct binding *bindings;   /* under way */
     struct uidmap bindings_by_uid;
     unsigned nbindings;
@@ -118,13 +118,13 @@ static inline const char *log_key(const struct kobj *o, char *buf, size_t size)
 void scheduler_wake(struct scheduler *s);        /* there may be something to do in the next turn */
 void scheduler_watch_bound(struct scheduler *s); /* an accepted binding waits for confirmation */
 void scheduler_recheck_gated(struct scheduler *s); /* plugins may let them in, or say more now */
-/* The plan of the profile that the pod names, NULL when the pod is not ours. */
-struct splan *scheduler_plan(const struct scheduler *s, const struct pod *p);
-void scheduler_plan_done(struct scheduler *s, struct splan *p); /* one user less */
+/* The profile that the pod names, NULL when the pod is not ours. */
+struct active_profile *scheduler_profile(const struct scheduler *s, const struct pod *p);
+void scheduler_profile_done(struct scheduler *s, struct active_profile *p); /* one user less */
 
 /* handlers.c - news from the informers. */
 void watch_init(struct scheduler *s);
-void watch_kinds(struct scheduler *s); /* informers for what the plans' plugins read */
+void watch_kinds(struct scheduler *s); /* informers for what plugins of the profiles read */
 /* Profiles changed: pods that are ours now come to the queue, those that are not leave it. */
 void watch_requeue(struct scheduler *s);
 void watch_free(struct scheduler *s);
@@ -151,27 +151,27 @@ void control_stop(struct scheduler *s);
 
 /* cycle.c - one attempt for a pod that was popped. */
 void cycle_run(struct scheduler *s, struct kobj *pod);
-struct attempt_input cycle_input(const struct scheduler *s, const struct splan *plan,
+struct attempt_input cycle_input(const struct scheduler *s, const struct active_profile *active,
                                  struct kobj *pod);
 /* The attempt itself. advice: of extenders that were asked before; NULL: none. */
-void cycle_try(struct scheduler *s, struct splan *plan, struct kobj *pod,
+void cycle_try(struct scheduler *s, struct active_profile *active, struct kobj *pod,
                const struct attempt_advice *advice);
 struct failure;
 struct post_filter_outcome;
 /* No node was found and all have been asked: plugins hear of it, and the plan is carried out, if
  * there is one. f: how the pod's nomination changes. */
-void cycle_outcome(struct scheduler *s, struct splan *plan, struct kobj *pod,
+void cycle_outcome(struct scheduler *s, struct active_profile *active, struct kobj *pod,
                    const struct post_filter_outcome *o, struct failure *f);
 /* What a plugin's answer means that is no success: it rejected the pod, or went wrong. */
 struct failure failure_of(enum ks_code code, uint32_t slot);
-void cycle_failed(struct scheduler *s, struct splan *plan, struct kobj *pod,
+void cycle_failed(struct scheduler *s, struct active_profile *active, struct kobj *pod,
                   const struct failure *f);
 
 /* consult.c - extenders are asked in the middle of an attempt. True: it goes on when they have
  * answered. */
-bool consult_candidates(struct scheduler *s, struct splan *plan, struct kobj *pod);
+bool consult_candidates(struct scheduler *s, struct active_profile *active, struct kobj *pod);
 /* Plans to make room, the best first. f and its message are copied. */
-bool consult_victims(struct scheduler *s, struct splan *plan, struct kobj *pod,
+bool consult_victims(struct scheduler *s, struct active_profile *active, struct kobj *pod,
                      const struct preemption *plans, const struct failure *f);
 /* The pod is gone, its attempt is over. */
 void consult_drop(struct scheduler *s, struct kuid uid);
@@ -183,15 +183,16 @@ struct subject {
     void *self; /* of the plugin that binds it */
     int slot;   /* of that plugin; -1: none of the profile's does, it is a pod */
 };
-/* plan NULL: a pod that is not ours any more. Good as long as the plan is. */
-struct subject subject_of(const struct splan *plan, const struct pod *p);
+/* active NULL: a pod that is not ours any more. Good as long as the profile is. */
+struct subject subject_of(const struct active_profile *active, const struct pod *p);
 const struct kobj *subject_object(const struct subject *x, const struct pod *p); /* NULL: gone */
 /* Fills in whom the request is about; false: it is gone. */
 bool subject_request(const struct subject *x, const struct pod *p, struct kube_req *r);
-const char *subject_plugin(const struct subject *x, const struct splan *plan);
+const char *subject_plugin(const struct subject *x, const struct active_profile *active);
 
 /* bind.c - from the choice of a node to the answer of the server. */
-void binding_start(struct scheduler *s, struct splan *plan, struct kobj *pod, const char *node);
+void binding_start(struct scheduler *s, struct active_profile *active, struct kobj *pod,
+                   const char *node);
 void binding_verify(struct scheduler *s, struct kobj *pod, const char *node);
 void binding_free_all(struct scheduler *s);
 struct binding *binding_find(const struct scheduler *s, struct kuid uid); /* NULL: none */
@@ -206,7 +207,7 @@ void binding_move_line(struct scheduler *s);       /* as many go on as there is 
 struct preemptions *preemptions_new(struct scheduler *s);
 struct preemptions *preemptions_free(struct preemptions *p);
 /* pod: whose attempt led to it. Other pods that the plan nominates are nominated here. */
-void preempt_start(struct scheduler *s, struct splan *plan, struct kobj *pod,
+void preempt_start(struct scheduler *s, struct active_profile *active, struct kobj *pod,
                    const struct preemption *what);
 /* Victims of this pod are being evicted right now: it should not be tried. */
 bool preempt_under_way(const struct scheduler *s, struct kuid uid);
@@ -226,7 +227,7 @@ struct failure {
     const char *node; /* NOMINATION_SET */
 };
 void report_failure(struct scheduler *s, struct kobj *pod, const struct failure *f);
-void report_scheduled(struct splan *plan, const struct kobj *pod, const char *node);
+void report_scheduled(struct active_profile *active, const struct kobj *pod, const char *node);
 /* A pod is held before its attempt, or after it: its condition says why. */
 void report_held(struct scheduler *s, struct kobj *pod, const char *reason, const char *message);
 /* Nothing but the nominated node changes. node "": none. */

@@ -71,7 +71,7 @@ void binding_move_line(struct scheduler *s)
 /* The wait is over. */
 static void permit_count(const struct binding *b, enum ks_code code)
 {
-    smetrics_permit(b->plan->metrics, ks_code_name(code), loop_mono(b->s->loop) - b->since);
+    smetrics_permit(b->active->metrics, ks_code_name(code), loop_mono(b->s->loop) - b->since);
 }
 
 void permit_refuse(struct binding *b, uint64_t rejectors, const char *why)
@@ -86,7 +86,7 @@ static void permit_arm(struct binding *b);
 static void on_permit_timer(struct loop *l, void *arg)
 {
     struct binding *b = arg;
-    const struct profile *p = b->plan->profile;
+    const struct profile *p = b->active->profile;
     nsec_t now = loop_mono(l);
     char why[256], wait[KTIME_TEXT_MAX];
 
@@ -107,7 +107,7 @@ static void permit_arm(struct binding *b)
 {
     nsec_t first = INT64_MAX;
 
-    for (uint32_t i = 0; i < b->plan->profile->n; i++)
+    for (uint32_t i = 0; i < b->active->profile->n; i++)
         if (b->waits >> i & 1)
             first = MIN(first, b->permit[i].due);
     timer_cancel(b->timer);
@@ -117,14 +117,14 @@ static void permit_arm(struct binding *b)
 /* false: the binding is over. */
 bool permit_ask(struct binding *b, struct arena *a)
 {
-    const struct profile_point *point = &b->plan->profile->points[KS_POINT_PERMIT];
+    const struct profile_point *point = &b->active->profile->points[KS_POINT_PERMIT];
     nsec_t now = loop_mono(b->s->loop);
     struct stretch x;
-    struct stopwatch *w = stretch_begin(&x, b->plan->times, b->each);
+    struct stopwatch *w = stretch_begin(&x, b->active->times, b->each);
 
     for (uint32_t i = 0; i < point->n; i++) {
         uint32_t slot = point->slots[i];
-        const struct profile_slot *s = &b->plan->profile->slots[slot];
+        const struct profile_slot *s = &b->active->profile->slots[slot];
         struct ks_texts why = { .arena = a };
         nsec_t wait = PERMIT_WAIT_MAX;
         enum ks_code code = s->plugin->permit(s->self, pod_of(b->pub.pod), b->node, &wait, &why);
@@ -153,10 +153,10 @@ void permit_hold(struct binding *b)
     bool first = true;
 
     strbuf_appendf(&text, "waiting on permit of");
-    for (uint32_t i = 0; i < b->plan->profile->n; i++) {
+    for (uint32_t i = 0; i < b->active->profile->n; i++) {
         if (!(b->waits >> i & 1))
             continue;
-        strbuf_appendf(&text, "%s %s", first ? "" : ",", b->plan->profile->slots[i].plugin->name);
+        strbuf_appendf(&text, "%s %s", first ? "" : ",", b->active->profile->slots[i].plugin->name);
         first = false;
     }
     strbuf_appendf(&text, " for node %s", b->node);
@@ -184,7 +184,7 @@ static struct binding *waiting(const struct scheduler *s, struct kuid uid, const
 
     if (!b || (b->state != BIND_HELD && b->state != BIND_LINE))
         return NULL;
-    *ret_slot = profile_slot(b->plan->profile, plugin);
+    *ret_slot = profile_slot(b->active->profile, plugin);
     return *ret_slot >= 0 ? b : NULL;
 }
 

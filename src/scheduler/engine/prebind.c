@@ -6,7 +6,7 @@
 
 static const struct profile_slot *at_work(const struct binding *b)
 {
-    return profile_at(b->plan->profile, KS_POINT_PRE_BIND, b->at);
+    return profile_at(b->active->profile, KS_POINT_PRE_BIND, b->at);
 }
 
 /* The plugin at work will not be heard any more. */
@@ -23,10 +23,10 @@ void prebind_cancel(struct binding *b)
 /* true: go on with the next plugin. */
 static bool pre_bind_said(struct binding *b, enum ks_code code, const struct ks_texts *why)
 {
-    const struct profile_point *point = &b->plan->profile->points[KS_POINT_PRE_BIND];
+    const struct profile_point *point = &b->active->profile->points[KS_POINT_PRE_BIND];
 
     if (b->each)
-        times_add(b->plan->times, LAP_PRE_BIND, point->slots[b->at], code,
+        times_add(b->active->times, LAP_PRE_BIND, point->slots[b->at], code,
                   loop_stopwatch(b->s->loop) - b->turn);
     if (code == KS_SUCCESS || code == KS_SKIP)
         return true;
@@ -37,7 +37,7 @@ static bool pre_bind_said(struct binding *b, enum ks_code code, const struct ks_
 
 static void pre_bind_next(struct binding *b)
 {
-    const struct profile_point *point = &b->plan->profile->points[KS_POINT_PRE_BIND];
+    const struct profile_point *point = &b->active->profile->points[KS_POINT_PRE_BIND];
 
     for (; b->at < point->n; b->at++) {
         const struct profile_slot *s = at_work(b);
@@ -76,13 +76,13 @@ void prebind_done(struct ks_bind *pub, enum ks_code code, const char *why)
 
 bool prebind_flight(struct binding *b, bool *ret_takes_time)
 {
-    const struct profile_point *point = &b->plan->profile->points[KS_POINT_PRE_BIND];
+    const struct profile_point *point = &b->active->profile->points[KS_POINT_PRE_BIND];
     struct ks_texts why = { .arena = b->s->arena };
 
     *ret_takes_time = false;
     for (uint32_t i = 0; i < point->n; i++) {
         uint32_t slot = point->slots[i];
-        const struct profile_slot *s = &b->plan->profile->slots[slot];
+        const struct profile_slot *s = &b->active->profile->slots[slot];
         enum ks_code code = KS_SUCCESS;
         if (s->plugin->pre_flight)
             code = s->plugin->pre_flight(s->self, pod_of(b->pub.pod), b->node, &why);

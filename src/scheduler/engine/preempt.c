@@ -304,7 +304,8 @@ static void on_begin(struct loop *l, void *arg)
         evict(&p->victims[i]); /* with the last of them all may be over */
 }
 
-static void add_victims(struct preempting *p, struct splan *plan, const struct preemption_node *on)
+static void add_victims(struct preempting *p, struct active_profile *active,
+                        const struct preemption_node *on)
 {
     char uid[KUID_TEXT_MAX];
 
@@ -315,7 +316,7 @@ static void add_victims(struct preempting *p, struct splan *plan, const struct p
             continue; /* on its way already */
         p->victims[p->n++] =
             (struct eviction){ .of = p, .pod = kobj_ref(victim), .node = xstrdup(on->node) };
-        recorder_event_on(plan->recorder, victim, false, "Preempted", "Preempting",
+        recorder_event_on(active->recorder, victim, false, "Preempted", "Preempting",
                           "Preempted by pod %s on node %s", uid, on->node);
         KLOG_I(2, "Evicting a preemption victim", KV_S("pod", LOG_KEY(victim)),
                KV_S("for", LOG_KEY(p->pod)), KV_S("node", on->node));
@@ -334,7 +335,7 @@ static void add_claimant(struct preempting *p, struct kobj *pod)
     uidmap_put(all, c);
 }
 
-static struct preempting *preempting_new(struct scheduler *s, const struct splan *plan,
+static struct preempting *preempting_new(struct scheduler *s, const struct active_profile *active,
                                          struct kobj *pod, const struct preemption *what,
                                          uint32_t nvictims)
 {
@@ -345,7 +346,7 @@ static struct preempting *preempting_new(struct scheduler *s, const struct splan
     p->s = s;
     p->began = loop_mono(s->loop);
     p->pod = kobj_ref(pod);
-    p->scheduler_name = xstrdup(plan->profile->scheduler_name);
+    p->scheduler_name = xstrdup(active->profile->scheduler_name);
     p->reason =
         xstrdup(what->reason ? what->reason : "preempting to accommodate a higher priority pod");
     p->next = *first;
@@ -359,21 +360,21 @@ static struct preempting *preempting_new(struct scheduler *s, const struct splan
     return p;
 }
 
-void preempt_start(struct scheduler *s, struct splan *plan, struct kobj *pod,
+void preempt_start(struct scheduler *s, struct active_profile *active, struct kobj *pod,
                    const struct preemption *what)
 {
     uint32_t nvictims = 0;
 
     for (uint32_t i = 0; i < what->n; i++)
         nvictims += what->nodes[i].n;
-    smetrics_preempted(plan->metrics, nvictims);
+    smetrics_preempted(active->metrics, nvictims);
     if (preempt_under_way(s, pod->meta.uid))
         return;
-    struct preempting *p = preempting_new(s, plan, pod, what, nvictims);
+    struct preempting *p = preempting_new(s, active, pod, what, nvictims);
     add_claimant(p, pod);
     for (uint32_t i = 0; i < what->n; i++) {
         const struct preemption_node *on = &what->nodes[i];
-        add_victims(p, plan, on);
+        add_victims(p, active, on);
         clear_nominations(s, what, on->node, pod_priority(pod_of(pod)));
         for (uint32_t k = 0; k < on->nnominees; k++) {
             add_claimant(p, on->nominees[k]);

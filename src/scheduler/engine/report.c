@@ -154,7 +154,7 @@ static bool report_send(struct report *p)
     CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
     struct scheduler *s = p->all->s;
     const struct pod *pod = pod_of(p->pod);
-    const struct subject x = subject_of(scheduler_plan(s, pod), pod);
+    const struct subject x = subject_of(scheduler_profile(s, pod), pod);
     const struct ks_waiting why = { p->reason, p->message, p->node, loop_wall(s->loop) };
     struct kube_req r = { 0 };
     struct kjw w = kjw_to(&body);
@@ -241,21 +241,21 @@ static void report_status(struct scheduler *s, struct kobj *pod, const char *rea
 
 /* ---- outcomes -------------------------------------------------------------------------------- */
 
-static void event(struct splan *plan, const struct kobj *pod, const char *message)
+static void event(struct active_profile *active, const struct kobj *pod, const char *message)
 {
-    const struct subject x = subject_of(plan, pod_of(pod));
+    const struct subject x = subject_of(active, pod_of(pod));
     const struct kobj *about = subject_object(&x, pod_of(pod));
     size_t n = strlen(message);
 
     if (about)
-        recorder_event_on(plan->recorder, about, true, "FailedScheduling", "Scheduling", "%.*s%s",
+        recorder_event_on(active->recorder, about, true, "FailedScheduling", "Scheduling", "%.*s%s",
                           n > NOTE_MAX ? NOTE_MAX - 4 : (int)n, message,
                           n > NOTE_MAX ? " ..." : "");
 }
 
 void report_failure(struct scheduler *s, struct kobj *pod, const struct failure *f)
 {
-    struct splan *plan = scheduler_plan(s, pod_of(pod));
+    struct active_profile *active = scheduler_profile(s, pod_of(pod));
     const char *node = f->nomination == NOMINATION_SET    ? f->node
                        : f->nomination == NOMINATION_KEEP ? NULL
                                                           : "";
@@ -266,19 +266,19 @@ void report_failure(struct scheduler *s, struct kobj *pod, const struct failure 
         nominator_set(s->nominator, pod, node);
     monitor_ended(s->monitor, pod->meta.uid);
     podqueue_fail(s->queue, pod->meta.uid, f->rejectors, f->pending);
-    if (plan)
-        event(plan, pod, f->message);
+    if (active)
+        event(active, pod, f->message);
     report_status(s, pod, f->error ? "SchedulerError" : "Unschedulable", f->message, node);
 }
 
 void report_held(struct scheduler *s, struct kobj *pod, const char *reason, const char *message)
 {
-    struct splan *plan = scheduler_plan(s, pod_of(pod));
+    struct active_profile *active = scheduler_profile(s, pod_of(pod));
 
     if (says_so_already(pod_of(pod), reason, message))
         return;
-    if (plan)
-        event(plan, pod, message);
+    if (active)
+        event(active, pod, message);
     report_status(s, pod, reason, message, NULL);
 }
 
@@ -287,12 +287,12 @@ void report_nominated(struct scheduler *s, struct kobj *pod, const char *node)
     report_status(s, pod, NULL, NULL, node);
 }
 
-void report_scheduled(struct splan *plan, const struct kobj *pod, const char *node)
+void report_scheduled(struct active_profile *active, const struct kobj *pod, const char *node)
 {
-    const struct subject x = subject_of(plan, pod_of(pod));
+    const struct subject x = subject_of(active, pod_of(pod));
     const struct kobj *about = subject_object(&x, pod_of(pod));
 
     if (about)
-        recorder_event_on(plan->recorder, about, false, "Scheduled", "Binding",
+        recorder_event_on(active->recorder, about, false, "Scheduled", "Binding",
                           "Successfully assigned %s/%s to %s", pod->meta.ns, pod->meta.name, node);
 }

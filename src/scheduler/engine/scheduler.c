@@ -20,11 +20,11 @@ enum { ATTEMPTS_A_TURN = 64, SHAPES_KEPT = 128, EVENTS_QUEUED = 10000, EVENTS_BU
 #define SWEEP_PERIOD (10 * NSEC_PER_SEC)
 #define DOUBT_PERIOD (100 * NSEC_PER_MSEC)
 
-struct splan *scheduler_plan(const struct scheduler *s, const struct pod *p)
+struct active_profile *scheduler_profile(const struct scheduler *s, const struct pod *p)
 {
-    for (unsigned i = 0; i < s->nplans; i++)
-        if (streq(s->plans[i]->profile->scheduler_name, p->spec->scheduler_name))
-            return s->plans[i];
+    for (unsigned i = 0; i < s->nprofiles; i++)
+        if (streq(s->profiles[i]->profile->scheduler_name, p->spec->scheduler_name))
+            return s->profiles[i];
     return NULL;
 }
 
@@ -37,8 +37,8 @@ static bool may_attempt(const struct scheduler *s)
 
 static bool ask_chooser(const struct chooser *c, struct kuid *ret)
 {
-    const struct profile_slot *slot = &c->plan->profile->slots[c->slot];
-    struct times *times = c->plan->times;
+    const struct profile_slot *slot = &c->active->profile->slots[c->slot];
+    struct times *times = c->active->times;
     struct stretch x;
     struct stopwatch *w = times_sample(times, LAP_NEXT) ? stretch_begin(&x, times, true) : NULL;
     bool found = slot->plugin->next(slot->self, ret);
@@ -50,7 +50,7 @@ static bool ask_chooser(const struct chooser *c, struct kuid *ret)
 /* Until it names a pod that can be tried: it is told of nothing else that happens to its pods. */
 static struct kobj *chosen_by(struct scheduler *s, const struct chooser *c)
 {
-    const char *plugin = c->plan->profile->slots[c->slot].plugin->name;
+    const char *plugin = c->active->profile->slots[c->slot].plugin->name;
     struct kuid uid, before = { 0 };
 
     for (size_t left = podqueue_size(s->queue) + 1; left > 0 && ask_chooser(c, &uid); left--) {
@@ -107,15 +107,15 @@ static void on_ready(void *arg)
 
 static const struct profile *profile_of(void *arg, const struct pod *p)
 {
-    struct splan *plan = scheduler_plan(arg, p);
-    return plan ? plan->profile : NULL;
+    struct active_profile *active = scheduler_profile(arg, p);
+    return active ? active->profile : NULL;
 }
 
 static int pre_enqueue(void *arg, const struct profile *p, const struct pod *pod,
                        struct ks_texts *why)
 {
-    struct splan *plan = scheduler_plan(arg, pod);
-    struct times *times = plan && plan->profile == p ? plan->times : NULL;
+    struct active_profile *active = scheduler_profile(arg, pod);
+    struct times *times = active && active->profile == p ? active->times : NULL;
     struct stretch x;
 
     return profile_pre_enqueue_timed(
@@ -187,9 +187,9 @@ void scheduler_watch_bound(struct scheduler *s)
         s->sweep = loop_after(s->loop, SWEEP_PERIOD, on_sweep, s);
 }
 
-/* ---- plans: profiles in force ---------------------------------------------------------------- */
+/* ---- profiles in force ----------------------------------------------------------------------- */
 
-static struct splan *plan_free(struct scheduler *s, struct splan *p)
+static struct active_profile *active_free(struct scheduler *s, struct active_profile *p)
 {
     if (!p)
         return NULL;
@@ -209,13 +209,14 @@ static bool bindings_first(void *arg)
     return s->nbindings > s->nheld;
 }
 
-static struct splan *plan_new(struct scheduler *s, const struct profile_config *c, struct kerr *err)
+static struct active_profile *active_new(struct scheduler *s, const struct profile_config *c,
+                                         struct kerr *err)
 {
     struct profile *profile = profile_new(c, s->plugins, &s->env, err);
 
     if (!profile)
         return NULL;
-    struct splan *p = xnew0(struct splan);
+    struct active_profile *p = xnew0(struct active_profile);
     p->profile = profile;
     p->recorder =
         recorder_new(s->kube, &(struct recorder_opts){
@@ -247,17 +248,17 @@ static int check_names(const struct profile_config *c, unsigned n, struct kerr *
     return 0;
 }
 
-static int make_plans(struct scheduler *s, const struct profile_config *c, unsigned n,
-                      struct splan **plans, struct kerr *err)
+static int make_profiles(struct scheduler *s, const struct profile_config *c, unsigned n,
+                         struct active_profile **profiles, struct kerr *err)
 {
     int r = check_names(c, n, err);
 
     for (unsigned i = 0; r == 0 && i < n; i++) {
-        plans[i] = plan_new(s, &c[i], err);
-        r = plans[i] ? 0 : err->code;
+        profiles[i] = active_new(s, &c[i], err);
+        r = profiles[i] ? 0 : err->code;
     }
     for (unsigned i = 0; r < 0 && i < PROFILES_MAX; i++)
-        plans[i] = plan_free(s, plans[i]);
+        profiles[i] = active_free(s, profiles[i]);
     return r;
 }
 
@@ -266,7 +267,7 @@ static void reap(struct scheduler *s)
     for (unsigned i = s->nold; i-- > 0;) {
         if (s->old[i]->users)
             continue;
-        plan_free(s, s->old[i]);
+        active_free(s, s->old[i]);
         s->old[i] = s->old[--s->nold];
     }
     control_start(s); /* a controller that ran for the old ones may be needed for the new */
@@ -282,7 +283,7 @@ static void on_reap(struct loop *l, void *arg)
 
 /* Old ones go in a later turn: whoever ended the last pod of one may be its own plugin, which goes
  * on with what it was doing. */
-void scheduler_plan_done(struct scheduler *s, struct splan *p)
+void scheduler_profile_done(struct scheduler *s, struct active_profile *p)
 {
     if (--p->users == 0 && s->nold && !s->reap)
         s->reap = loop_after(s->loop, 0, on_reap, s);
@@ -291,21 +292,21 @@ void scheduler_plan_done(struct scheduler *s, struct splan *p)
 static void find_choosers(struct scheduler *s)
 {
     vec_clear(&s->choosers);
-    for (unsigned i = 0; i < s->nplans; i++)
-        for (uint32_t k = 0; k < s->plans[i]->profile->n; k++)
-            if (s->plans[i]->profile->slots[k].plugin->next)
-                vec_push(&s->choosers, ((struct chooser){ s->plans[i], k }));
+    for (unsigned i = 0; i < s->nprofiles; i++)
+        for (uint32_t k = 0; k < s->profiles[i]->profile->n; k++)
+            if (s->profiles[i]->profile->slots[k].plugin->next)
+                vec_push(&s->choosers, ((struct chooser){ s->profiles[i], k }));
 }
 
-/* Pods in flight keep their plan; others are asked again under the new ones. */
-static void replace_plans(struct scheduler *s, struct splan **plans, unsigned n)
+/* Pods in flight keep their profile; others are asked again under the new ones. */
+static void replace_profiles(struct scheduler *s, struct active_profile **profiles, unsigned n)
 {
-    struct splan *before[PROFILES_MAX];
-    unsigned nbefore = s->nplans;
+    struct active_profile *before[PROFILES_MAX];
+    unsigned nbefore = s->nprofiles;
 
-    memcpy(before, s->plans, sizeof before);
-    memcpy(s->plans, plans, n * sizeof *plans);
-    s->nplans = n;
+    memcpy(before, s->profiles, sizeof before);
+    memcpy(s->profiles, profiles, n * sizeof *profiles);
+    s->nprofiles = n;
     find_choosers(s);
     shapes_clear(s->shapes);
     watch_kinds(s);
@@ -315,7 +316,7 @@ static void replace_plans(struct scheduler *s, struct splan **plans, unsigned n)
         if (before[i]->users)
             s->old[s->nold++] = before[i];
         else
-            plan_free(s, before[i]);
+            active_free(s, before[i]);
     }
     control_start(s);
 }
@@ -334,26 +335,26 @@ static int make_extenders(const struct scheduler *s, const struct scheduler_opts
 int scheduler_reload(struct scheduler *s, const struct scheduler_opts *o, struct kerr *err)
 {
     CLEANUP(extenders_unref) struct extenders *extenders = NULL;
-    struct splan *plans[PROFILES_MAX] = { NULL };
+    struct active_profile *profiles[PROFILES_MAX] = { NULL };
 
     reap(s);
     if (s->nold)
         return kerr_set(err, -EBUSY, "pods of the profiles before are still on their way");
     int r = make_extenders(s, o, &extenders, err);
     if (r == 0)
-        r = make_plans(s, o->profiles, o->nprofiles, plans, err);
+        r = make_profiles(s, o->profiles, o->nprofiles, profiles, err);
     if (r < 0)
         return r;
     extenders_unref(s->extenders);
     s->extenders = take(extenders);
-    replace_plans(s, plans, o->nprofiles);
+    replace_profiles(s, profiles, o->nprofiles);
     return 0;
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
 /* Without a configuration: the default plugins for each name. */
-static int default_plans(struct scheduler *s, const struct scheduler_opts *o, struct kerr *err)
+static int default_profiles(struct scheduler *s, const struct scheduler_opts *o, struct kerr *err)
 {
     static const char *const usual[] = { "koord-scheduler", NULL };
     struct profile_config c[PROFILES_MAX + 1];
@@ -362,15 +363,15 @@ static int default_plans(struct scheduler *s, const struct scheduler_opts *o, st
     for (const char *const *name = o->scheduler_names ? o->scheduler_names : usual;
          *name && n <= PROFILES_MAX; name++)
         c[n++] = profile_config_default(s->plugins, *name, s->arena);
-    return make_plans(s, c, n, s->plans, err) < 0 ? err->code : (int)n;
+    return make_profiles(s, c, n, s->profiles, err) < 0 ? err->code : (int)n;
 }
 
-static int first_plans(struct scheduler *s, const struct scheduler_opts *o, struct kerr *err)
+static int first_profiles(struct scheduler *s, const struct scheduler_opts *o, struct kerr *err)
 {
     int n = (int)o->nprofiles;
-    int r = o->profiles ? make_plans(s, o->profiles, o->nprofiles, s->plans, err)
-                        : (n = default_plans(s, o, err));
-    s->nplans = r < 0 ? 0 : (unsigned)n;
+    int r = o->profiles ? make_profiles(s, o->profiles, o->nprofiles, s->profiles, err)
+                        : (n = default_profiles(s, o, err));
+    s->nprofiles = r < 0 ? 0 : (unsigned)n;
     find_choosers(s);
     return r;
 }
@@ -420,7 +421,7 @@ struct scheduler *scheduler_new(struct loop *l, struct kube *k, const struct sch
                               .service_table = s->services };
     s->extender_dial = o->extender_dial;
     s->extender_dial_arg = o->extender_dial_arg;
-    if (first_plans(s, o, err) < 0 || make_extenders(s, o, &s->extenders, err) < 0)
+    if (first_profiles(s, o, err) < 0 || make_extenders(s, o, &s->extenders, err) < 0)
         return NULL;
     s->qmetrics = qmetrics_new(s);
     s->monitor = monitor_new(s, o->monitor_period, o->monitor_timeout);
@@ -471,10 +472,10 @@ struct scheduler *scheduler_free(struct scheduler *s)
     qmetrics_free(s->qmetrics);
     extenders_unref(s->extenders);
     shapes_free(s->shapes);
-    for (unsigned i = 0; i < s->nplans; i++)
-        plan_free(s, s->plans[i]);
+    for (unsigned i = 0; i < s->nprofiles; i++)
+        active_free(s, s->profiles[i]);
     for (unsigned i = 0; i < s->nold; i++)
-        plan_free(s, s->old[i]);
+        active_free(s, s->old[i]);
     service_table_free(s->services);
     nominator_free(s->nominator);
     nodecache_free(s->cache);

@@ -3,12 +3,12 @@
 #include "client/kube.h"
 #include "scheduler/engine/internal.h"
 
-struct subject subject_of(const struct splan *plan, const struct pod *p)
+struct subject subject_of(const struct active_profile *active, const struct pod *p)
 {
-    const struct profile_point *point = plan ? &plan->profile->points[KS_POINT_BIND] : NULL;
+    const struct profile_point *point = active ? &active->profile->points[KS_POINT_BIND] : NULL;
 
     for (uint32_t i = 0; point && i < point->n; i++) {
-        const struct profile_slot *s = &plan->profile->slots[point->slots[i]];
+        const struct profile_slot *s = &active->profile->slots[point->slots[i]];
         const struct ks_subject *how = s->plugin->bind(s->self, p);
         if (how)
             return (struct subject){ how, s->self, point->slots[i] };
@@ -33,7 +33,7 @@ bool subject_request(const struct subject *x, const struct pod *p, struct kube_r
     return true;
 }
 
-const char *subject_plugin(const struct subject *x, const struct splan *plan)
+const char *subject_plugin(const struct subject *x, const struct active_profile *active)
 {
-    return x->slot >= 0 ? plan->profile->slots[x->slot].plugin->name : "DefaultBinder";
+    return x->slot >= 0 ? active->profile->slots[x->slot].plugin->name : "DefaultBinder";
 }

@@ -31,7 +31,7 @@ struct monitor *monitor_free(struct monitor *m)
 
 static void complain(const struct monitor *m, const struct kobj *pod, nsec_t took)
 {
-    const struct splan *plan = scheduler_plan(m->s, pod_of(pod));
+    const struct active_profile *active = scheduler_profile(m->s, pod_of(pod));
     char uid[KUID_TEXT_MAX], d[KTIME_TEXT_MAX], limit[KTIME_TEXT_MAX];
 
     kuid_format(pod->meta.uid, uid, sizeof uid);
@@ -42,8 +42,8 @@ static void complain(const struct monitor *m, const struct kobj *pod, nsec_t too
                            "the timeout %s",
                            pod->meta.ns, pod->meta.name, uid, d, limit);
     KLOG_W(text);
-    if (plan)
-        smetrics_late(plan->metrics);
+    if (active)
+        smetrics_late(active->metrics);
 }
 
 static void check(const struct monitor *m, struct kuid uid)

@@ -249,16 +249,17 @@ static void count_unschedulable(struct scheduler *s, struct metric *f)
     metric_clear(f);
     for (size_t it = 0; (pod = podqueue_next(s->queue, &it));) {
         struct podqueue_info info;
-        const struct splan *plan = scheduler_plan(s, pod_of(pod));
-        if (!plan || !podqueue_info(s->queue, pod->meta.uid, &info))
+        const struct active_profile *active = scheduler_profile(s, pod_of(pod));
+        if (!active || !podqueue_info(s->queue, pod->meta.uid, &info))
             continue;
-        for (uint32_t i = 0; i < plan->profile->n; i++)
+        for (uint32_t i = 0; i < active->profile->n; i++)
             if (info.rejectors >> i & 1)
-                gauge_add(metric_gauge(f, METRIC_VALUES(plan->profile->slots[i].plugin->name,
-                                                        plan->profile->scheduler_name)),
+                gauge_add(metric_gauge(f, METRIC_VALUES(active->profile->slots[i].plugin->name,
+                                                        active->profile->scheduler_name)),
                           1);
         if (info.rejectors >> PROFILE_EXTENDER & 1)
-            gauge_add(metric_gauge(f, METRIC_VALUES("Extender", plan->profile->scheduler_name)), 1);
+            gauge_add(metric_gauge(f, METRIC_VALUES("Extender", active->profile->scheduler_name)),
+                      1);
     }
 }
 
@@ -279,6 +280,6 @@ void smetrics_gauges(struct scheduler *s)
     gauge_set(metric_gauge(metrics_add(s->registry, &working_desc), METRIC_VALUES("binding")),
               (double)s->nbindings);
     qmetrics_settle(s->qmetrics);
-    for (unsigned i = 0; i < s->nplans; i++)
-        times_settle(s->plans[i]->times);
+    for (unsigned i = 0; i < s->nprofiles; i++)
+        times_settle(s->profiles[i]->times);
 }

@@ -196,13 +196,13 @@ static void explain_failure(struct answer *r)
     r->failed = arena_strdup(r->arena, strbuf_str(&message));
 }
 
-static void try_it(struct scheduler *s, const struct splan *plan, struct kobj *pod,
+static void try_it(struct scheduler *s, const struct active_profile *active, struct kobj *pod,
                    struct answer *r)
 {
     struct attempt *a = r->attempt = arena_new0(r->arena, struct attempt);
 
     attempt_init(a,
-                 &(struct attempt_input){ .profile = plan->profile,
+                 &(struct attempt_input){ .profile = active->profile,
                                           .cache = s->cache,
                                           .nominator = s->nominator,
                                           .objects = s->objects,
@@ -221,15 +221,15 @@ static void try_it(struct scheduler *s, const struct splan *plan, struct kobj *p
 }
 
 /* A plugin keeps the pod out of the queue: that comes before all that nodes say. */
-static void check_hold(const struct splan *plan, struct answer *r)
+static void check_hold(const struct active_profile *active, struct answer *r)
 {
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
     struct ks_texts why = { .arena = r->arena };
-    int slot = profile_pre_enqueue(plan->profile, pod_of(r->pod), &why);
+    int slot = profile_pre_enqueue(active->profile, pod_of(r->pod), &why);
 
     if (slot < 0)
         return;
-    strbuf_appendf(&text, "held by %s", plan->profile->slots[slot].plugin->name);
+    strbuf_appendf(&text, "held by %s", active->profile->slots[slot].plugin->name);
     for (uint32_t i = 0; i < why.n; i++)
         strbuf_appendf(&text, "%s%s", i ? ", " : ": ", why.items[i]);
     if (r->failed)
@@ -241,7 +241,7 @@ static void check_hold(const struct splan *plan, struct answer *r)
 static void explain_pod(struct scheduler *s, struct kobj *pod, struct answer *r)
 {
     const struct pod *p = pod_of(pod);
-    const struct splan *plan = scheduler_plan(s, p);
+    const struct active_profile *active = scheduler_profile(s, p);
 
     r->pod = pod;
     if (str_empty(p->node_name))
@@ -253,11 +253,11 @@ static void explain_pod(struct scheduler *s, struct kobj *pod, struct answer *r)
         return;
     if (pod->meta.deleted) {
         r->failed = "the pod is being deleted";
-    } else if (!plan) {
+    } else if (!active) {
         r->failed = arena_printf(r->arena, "scheduler %s is not run here", p->spec->scheduler_name);
     } else {
-        try_it(s, plan, pod, r);
-        check_hold(plan, r);
+        try_it(s, active, pod, r);
+        check_hold(active, r);
     }
 }
 
