@@ -19,7 +19,7 @@ struct istr_cache {
 struct kj_scratch {
     struct kdec d;
     struct istr_cache cache;
-    struct kplans plans;
+    struct kindexes indexes;
     size_t size; /* of the buffer at d.base */
 };
 
@@ -86,28 +86,28 @@ static void drop_evicted(struct kdec *d)
         istr_unref(d->evicted.v[--d->evicted.n]);
 }
 
-/* ---- plans ----------------------------------------------------------------------------------- */
+/* ---- indexes of schemas ---------------------------------------------------------------------- */
 
-const struct kplan *kplan_make(struct kplans *plans, const struct kschema *s)
+const struct kindex *kindex_make(struct kindexes *indexes, const struct kschema *s)
 {
-    if (plans->n >= KPLAN_SLOTS / 2)
+    if (indexes->n >= KINDEX_SLOTS / 2)
         return NULL;
-    size_t at = (uintptr_t)s / 32 % KPLAN_SLOTS;
-    while (plans->slot[at])
-        at = (at + 1) % KPLAN_SLOTS;
-    struct kplan *plan = xnew0(struct kplan);
-    plan->s = s;
-    plan->simple = s->nfields <= 64 && !s->bare;
+    size_t at = (uintptr_t)s / 32 % KINDEX_SLOTS;
+    while (indexes->slot[at])
+        at = (at + 1) % KINDEX_SLOTS;
+    struct kindex *ix = xnew0(struct kindex);
+    ix->s = s;
+    ix->simple = s->nfields <= 64 && !s->bare;
     for (uint32_t i = 0; i < s->nfields && i < 64; i++) {
         const struct kfield *f = &s->fields[i];
-        uint8_t *name = &plan->field[kplan_hash(f->json, f->json_len)];
-        *name = *name == KPLAN_UNKNOWN ? (uint8_t)(i + 1) : KPLAN_LOOK;
-        plan->simple &= !kf_is_inline(f);
+        uint8_t *name = &ix->field[kindex_hash(f->json, f->json_len)];
+        *name = *name == KINDEX_UNKNOWN ? (uint8_t)(i + 1) : KINDEX_LOOK;
+        ix->simple &= !kf_is_inline(f);
         if (f->type == KF_STR || (f->type == KF_OBJ && !(f->flags & KF_PTR)))
-            plan->absent |= UINT64_C(1) << i;
+            ix->absent |= UINT64_C(1) << i;
     }
-    plans->n++;
-    return plans->slot[at] = plan;
+    indexes->n++;
+    return indexes->slot[at] = ix;
 }
 
 /* ---- scratch --------------------------------------------------------------------------------- */
@@ -119,7 +119,7 @@ struct kj_scratch *kj_scratch_new(struct intern *strings)
     assert(strings);
     s->d.strings = strings;
     s->d.cache = &s->cache;
-    s->d.plans = &s->plans;
+    s->d.indexes = &s->indexes;
     s->d.empty = intern_get(strings, "", 0);
     s->size = SCRATCH_FIRST;
     s->d.base = xmalloc(s->size);
@@ -132,8 +132,8 @@ struct kj_scratch *kj_scratch_free(struct kj_scratch *s)
         return NULL;
     for (size_t i = 0; i < CACHE_SLOTS; i++)
         istr_unref(s->cache.slot[i]);
-    for (size_t i = 0; i < KPLAN_SLOTS; i++)
-        free(s->plans.slot[i]);
+    for (size_t i = 0; i < KINDEX_SLOTS; i++)
+        free(s->indexes.slot[i]);
     istr_unref(s->d.empty);
     strbuf_fini(&s->d.tmp);
     free(s->d.refs.v);

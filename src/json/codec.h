@@ -56,28 +56,29 @@ bool kf_is_empty(const struct kfield *f, const void *slot);
  * copy.c. */
 void kf_copy_value(const struct kfield *f, unsigned type, struct arena *a, void *slot);
 
-/* What decoding wants to know of a schema at a glance; made once per scratch. */
-enum { KPLAN_NAMES = 128, KPLAN_UNKNOWN = 0, KPLAN_LOOK = 255, KPLAN_SLOTS = 1024 };
-struct kplan {
+/* The fields of a schema by their names, and what else decoding wants to know of it at a glance;
+ * made once per scratch. */
+enum { KINDEX_NAMES = 128, KINDEX_UNKNOWN = 0, KINDEX_LOOK = 255, KINDEX_SLOTS = 1024 };
+struct kindex {
     const struct kschema *s;
     bool simple;     /* at most 64 fields, none inline */
     uint64_t absent; /* fields (the first 64) that need something also when they are absent */
-    /* By kplan_hash(name): the field's number + 1, KPLAN_UNKNOWN, or KPLAN_LOOK when it takes a
+    /* By kindex_hash(name): the field's number + 1, KINDEX_UNKNOWN, or KINDEX_LOOK when it takes a
      * search to tell (names that share a hash). */
-    uint8_t field[KPLAN_NAMES];
+    uint8_t field[KINDEX_NAMES];
 };
-struct kplans {
-    struct kplan *slot[KPLAN_SLOTS];
+struct kindexes {
+    struct kindex *slot[KINDEX_SLOTS];
     size_t n;
 };
-static inline unsigned kplan_hash(const char *name, size_t n)
+static inline unsigned kindex_hash(const char *name, size_t n)
 {
     return n ? ((unsigned)n * 5 + (unsigned char)name[0] + (unsigned char)name[n - 1] * 7u) %
-                   KPLAN_NAMES
+                   KINDEX_NAMES
              : 0;
 }
 /* NULL when there are too many schemas: decoding works without. Defined in block.c. */
-const struct kplan *kplan_make(struct kplans *plans, const struct kschema *s);
+const struct kindex *kindex_make(struct kindexes *indexes, const struct kschema *s);
 
 struct kdec_strings {
     const char **v;
@@ -99,7 +100,7 @@ struct kdec {
     const char *empty;                 /* the interned "" */
     struct kdec_strings refs, evicted; /* interned strings used so far; see kdec_intern() */
     struct istr_cache *cache;
-    struct kplans *plans;
+    struct kindexes *indexes;
 
     struct strbuf tmp;
     char time_text[20]; /* the last time read, and what it means */

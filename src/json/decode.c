@@ -30,20 +30,20 @@ static void put_empty(struct kdec *d, const struct kfield *f, void *slot)
     memcpy(slot, &s, sizeof s);
 }
 
-static inline const struct kplan *plan_of(const struct kdec *d, const struct kschema *s)
+static inline const struct kindex *index_of(const struct kdec *d, const struct kschema *s)
 {
-    if (!d->plans)
+    if (!d->indexes)
         return NULL;
-    for (size_t i = (uintptr_t)s / 32 % KPLAN_SLOTS;; i = (i + 1) % KPLAN_SLOTS) {
-        const struct kplan *plan = d->plans->slot[i];
-        if (!plan)
-            return kplan_make(d->plans, s);
-        if (LIKELY(plan->s == s))
-            return plan;
+    for (size_t i = (uintptr_t)s / 32 % KINDEX_SLOTS;; i = (i + 1) % KINDEX_SLOTS) {
+        const struct kindex *ix = d->indexes->slot[i];
+        if (!ix)
+            return kindex_make(d->indexes, s);
+        if (LIKELY(ix->s == s))
+            return ix;
     }
 }
 
-static void fill_absent(struct kdec *d, const struct kschema *s, const struct kplan *plan,
+static void fill_absent(struct kdec *d, const struct kschema *s, const struct kindex *ix,
                         uint64_t seen, char *out);
 
 static inline void fill_field(struct kdec *d, const struct kfield *f, char *slot)
@@ -58,13 +58,13 @@ static inline void fill_field(struct kdec *d, const struct kfield *f, char *slot
 
 /* Strings are never NULL, wherever they stand by value. What was seen (of the first 64 fields)
  * needs no second look, but may have it. */
-static void fill_absent(struct kdec *d, const struct kschema *s, const struct kplan *plan,
+static void fill_absent(struct kdec *d, const struct kschema *s, const struct kindex *ix,
                         uint64_t seen, char *out)
 {
     uint32_t first = 0;
 
-    if (plan) {
-        for (uint64_t left = plan->absent & ~seen; left; left &= left - 1) {
+    if (ix) {
+        for (uint64_t left = ix->absent & ~seen; left; left &= left - 1) {
             const struct kfield *f = &s->fields[__builtin_ctzll(left)];
             fill_field(d, f, out + f->off);
         }
@@ -420,13 +420,13 @@ static int put_members(struct kdec *d, const struct kschema *s, const yyjson_val
     return 0;
 }
 
-/* The same for the usual object: a plan, not strict, at most 64 fields, none of them inline. This
+/* The same for the usual object: an index, not strict, at most 64 fields, none of them inline. This
  * loop is where informers spend their time. */
-static int put_members_planned(struct kdec *d, const struct kplan *plan, const yyjson_val *v,
+static int put_members_indexed(struct kdec *d, const struct kindex *ix, const yyjson_val *v,
                                char *out, uint64_t *ret_seen, bool *ret_duplicate)
 {
-    const struct kfield *fields = plan->s->fields;
-    uint32_t nfields = plan->s->nfields, next = 0;
+    const struct kfield *fields = ix->s->fields;
+    uint32_t nfields = ix->s->nfields, next = 0;
     const yyjson_val *k = v + 1;
     uint64_t seen = 0;
 
@@ -438,10 +438,10 @@ static int put_members_planned(struct kdec *d, const struct kplan *plan, const y
 
         k = kj_sibling(val, false);
         if (i >= nfields || fields[i].json_len != n || !kj_same_bytes(fields[i].json, key, n)) {
-            i = plan->field[kplan_hash(key, n)];
-            if (i == KPLAN_UNKNOWN)
+            i = ix->field[kindex_hash(key, n)];
+            if (i == KINDEX_UNKNOWN)
                 continue;
-            for (i = i == KPLAN_LOOK ? 0 : i - 1; i < nfields; i++)
+            for (i = i == KINDEX_LOOK ? 0 : i - 1; i < nfields; i++)
                 if (fields[i].json_len == n && kj_same_bytes(fields[i].json, key, n))
                     break;
             if (i >= nfields)
@@ -505,7 +505,7 @@ static int put_bare(struct kdec *d, const struct kschema *s, const yyjson_val *v
 
 int kdec_object(struct kdec *d, const struct kschema *s, const yyjson_val *v, void *out)
 {
-    const struct kplan *plan = plan_of(d, s);
+    const struct kindex *ix = index_of(d, s);
     struct mark start = mark_here(d);
     struct seen seen = { 0 };
     bool duplicate = false;
@@ -515,8 +515,8 @@ int kdec_object(struct kdec *d, const struct kschema *s, const yyjson_val *v, vo
     if (UNLIKELY(!kj_is_obj(v)))
         return kdec_wrong_type(d, "an object", v);
     assert(s->nfields <= MAX_FIELDS);
-    int r = plan && plan->simple ? put_members_planned(d, plan, v, out, &seen.low, &duplicate)
-                                 : put_members(d, s, v, out, &seen, &duplicate);
+    int r = ix && ix->simple ? put_members_indexed(d, ix, v, out, &seen.low, &duplicate)
+                             : put_members(d, s, v, out, &seen, &duplicate);
     if (UNLIKELY(duplicate)) {
         mark_return(d, start);
         memset(out, 0, s->size);
@@ -524,7 +524,7 @@ int kdec_object(struct kdec *d, const struct kschema *s, const yyjson_val *v, vo
         r = put_last_members(d, s, v, out, &seen);
     }
     if (r == 0)
-        fill_absent(d, s, plan, d->flags & KJ_STRICT ? 0 : seen.low, out);
+        fill_absent(d, s, ix, d->flags & KJ_STRICT ? 0 : seen.low, out);
     return r;
 }
 
