@@ -62,7 +62,7 @@ struct attempt {
     bool nominated_fits; /* then: it fits there, and is tried nowhere else */
     bool found_one;      /* a plugin named the one row */
     struct attempt_trial *trial;
-    /* rows as if, for the whole attempt and within it */
+    /* changes of rows, for the whole attempt and within it */
     struct ks_overlay {
         struct nodecache *cache;
         struct attempt *told; /* attempts whose states follow changes */
@@ -161,10 +161,10 @@ void tally_format(const struct tally *t, uint32_t total, struct strbuf *out);
 /* The one node that was chosen does not do. */
 void tally_one_node(const struct ks_texts *why, struct strbuf *out);
 
-/* ---- as if ----------------------------------------------------------------------------------- */
+/* ---- overlays and dry runs ------------------------------------------------------------------- */
 
-/* Rows as if pods were there or gone: changes with ks_overlay_*() on a->overlay, then this
- * question. Whoever changes rows takes it back. */
+/* A dry run: rows are changed with ks_overlay_*() on a->overlay, then comes this question. Whoever
+ * changes rows takes it back. */
 struct attempt_verdict {
     uint8_t by, why; /* as in the attempt; by 0: it fits */
     bool nominated;  /* said with the nominated pods of the row there */

@@ -1,4 +1,4 @@
-/* overlay.c - rows of an attempt as if pods were there or gone: the changes, who is told of them,
+/* overlay.c - the overlay of an attempt: pods added to rows or removed, who is told of it,
  * and whether the pod fits.
  *
  * The rows themselves are changed and put back (model/overlay.h), and plugins whose state counts

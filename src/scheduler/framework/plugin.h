@@ -93,7 +93,7 @@ struct ks_cycle {
     bool complete; /* somebody reads all scores: no shortcut for equal ones */
 };
 
-/* ---- rows as if ------------------------------------------------------------------------------ */
+/* ---- overlays -------------------------------------------------------------------------------- */
 
 /* Changes of rows that are tried and taken back: in transform() for the whole attempt, in plans for
  * as long as the plugin wants. They are undone in reverse order, to the byte, so they nest. Rows
@@ -353,7 +353,7 @@ struct ks_plugin {
     /* Texts for one row that filter() rejected, when one reason is not enough. */
     void (*explain)(void *self, const struct ks_cycle *c, const struct ks_pod *p, uint32_t row,
                     struct ks_texts *out);
-    /* The attempt looks at a row as if `other` were there, or not there; the row's columns and list
+    /* In an overlay `other` was added to the row, or removed from it; the row's columns and list
      * of pods say so already. For a plugin whose state counts pods. Each exactly undoes the other:
      * the state is used again afterwards. Also called for a state that came with KS_SKIP, which
      * stays skipped. */

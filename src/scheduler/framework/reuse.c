@@ -23,8 +23,8 @@ static void find_dirty(struct attempt *a)
     a->dirty = (struct ks_dirty){ h->dirty, n, nnodes };
 }
 
-/* Rows that are as if, or were when the shape was used last, are dirty whatever their generation.
- */
+/* Rows that an overlay has changed, or had when the shape was used last, are dirty whatever their
+ * generation. */
 static void add_overlaid(struct attempt *a)
 {
     struct shape *h = a->shape;

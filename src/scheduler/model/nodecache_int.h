@@ -26,7 +26,7 @@ struct cpod {
     int64_t confirm_by; /* 0: not bound yet, or confirmed */
     bool assumed, huge, affinity;
     bool away;          /* an overlay has removed it: lists and sums are without it */
-    struct cpod *spare; /* overlay.c: the next of those that were there as if */
+    struct cpod *spare; /* overlay.c: the next of those that overlays had added */
     struct requests requests;
 };
 

@@ -122,7 +122,7 @@ static struct cpod *find_removed(const struct nodecache *c, uint32_t row, const 
 
     if (p && pod_of(p->pod) == pod)
         return p;
-    for (uint32_t i = c->overlay.n; i-- > 0;) { /* it was there as if */
+    for (uint32_t i = c->overlay.n; i-- > 0;) { /* an overlay had added it */
         const struct overlay_entry *e = &c->overlay.log[i];
         if (e->kind == OVERLAY_REMOVED && e->row == row && e->pod->away &&
             pod_of(e->pod->pod) == pod)

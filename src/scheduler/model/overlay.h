@@ -1,5 +1,5 @@
-/* overlay.h - rows of the node cache as if pods were there or gone, or as if more or less were in
- * use: changes that are tried and taken back.
+/* overlay.h - an overlay on the rows of the node cache: pods added or removed, more or less in use;
+ * changes that are tried and taken back.
  *
  * A log on the cache. Each change knows how it is undone; whoever tries something remembers a mark
  * and undoes what came after it, the latest first. So overlays nest, over any number of rows, and

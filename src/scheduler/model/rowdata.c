@@ -107,7 +107,7 @@ struct aside *rowset_find_aside(const struct rowset *s, uint32_t row)
     return NULL;
 }
 
-/* The row that is there, as if or not. */
+/* The row as it is now, with or without an overlay. */
 void rowset_mark(struct rowset *s, uint32_t row, uint8_t stale)
 {
     s->flags[row] |= stale;

@@ -46,7 +46,7 @@ struct rowset {
 void rowset_drop(const struct rowset *s, void *data);
 nsec_t rowset_until(const struct rowset *s, uint32_t row);
 struct aside *rowset_find_aside(const struct rowset *s, uint32_t row);
-/* The row that is there, as if or not, is out of date. */
+/* The row as it is now, with or without an overlay, is out of date. */
 void rowset_mark(struct rowset *s, uint32_t row, uint8_t stale);
 /* What the journal says. */
 void rowset_catch_up(struct rowset *s);

@@ -49,7 +49,7 @@ static void take_back(struct rowset *s, uint32_t row)
         rowset_mark(s, row, was.flags & ROW_STALE);
 }
 
-static bool is_as_if(const struct rowset *s, uint32_t row)
+static bool is_overlaid(const struct rowset *s, uint32_t row)
 {
     return row < s->cap && s->flags[row] & ROW_AS_IF;
 }
@@ -82,20 +82,20 @@ void rowsets_enter(struct nodecache *c, uint32_t row)
 void rowsets_leave(struct nodecache *c, uint32_t row)
 {
     for (struct rowset *s = c->reading->sets; s; s = s->next)
-        if (is_as_if(s, row))
+        if (is_overlaid(s, row))
             take_back(s, row);
 }
 
 void rowsets_used(struct nodecache *c, uint32_t row)
 {
     for (struct rowset *s = c->reading->sets; s; s = s->next)
-        if (s->decl->pods && is_as_if(s, row))
+        if (s->decl->pods && is_overlaid(s, row))
             rowset_mark(s, row, ROW_STALE_PODS);
 }
 
 static void change_as_if(struct rowset *s, uint32_t row, const struct pod *p, bool added)
 {
-    if (!s->decl->pods || !is_as_if(s, row))
+    if (!s->decl->pods || !is_overlaid(s, row))
         return; /* nobody reads it, or it is being taken back as a whole */
     if (s->decl->add_pod && !(s->flags[row] & ROW_STALE))
         rowset_change(s, row, p, added);
@@ -155,13 +155,13 @@ void overlay_add_own(struct rowset *s, uint32_t row, uint32_t column, int64_t de
     e->column = column;
     e->delta = delta;
     s->cache->overlay.nown++;
-    if (!is_as_if(s, row))
+    if (!is_overlaid(s, row))
         put_aside(s, row);
     s->columns[column][row] = rowset_plus(s->columns[column][row], delta);
 }
 
 void rowset_undo_own(struct rowset *s, uint32_t row, uint32_t column, int64_t delta)
 {
-    if (is_as_if(s, row))
+    if (is_overlaid(s, row))
         s->columns[column][row] = rowset_plus(s->columns[column][row], -delta);
 }

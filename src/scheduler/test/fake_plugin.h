@@ -43,7 +43,7 @@ static enum ks_code fake_reserve(void *self, const struct ks_cycle *c, const str
     const char *node = c->nodes->node[row]->obj.meta.name;
 
     (void)self, (void)p;
-    ks_texts_add(why, "no handle");
+    ks_texts_add(why, "not reserved");
     fake.reserved++;
     return fake.refuses && !strstr(fake.refuses, node) ? KS_SUCCESS : fake.reserve;
 }
@@ -53,14 +53,14 @@ static void fake_unreserve(void *self, const struct pod *p, const char *node)
     (void)self, (void)node;
     fake.unreserved++;
     if (fake.rejects_undone)
-        ks_reject(&fake.env, p->obj.meta.uid, "Door", "all or none");
+        ks_reject(&fake.env, p->obj.meta.uid, "Fake", "all or none");
 }
 
 static enum ks_code fake_permit(void *self, const struct pod *p, const char *node,
                                 nsec_t *ret_timeout, struct ks_texts *why)
 {
     (void)self, (void)node;
-    ks_texts_add(why, "the fake is shut");
+    ks_texts_add(why, "no permit");
     if (fake.more)
         ks_texts_add(why, fake.more);
     *ret_timeout = fake.wait;
@@ -71,7 +71,7 @@ static enum ks_code fake_flight(void *self, const struct pod *p, const char *nod
                                 struct ks_texts *why)
 {
     (void)self, (void)p, (void)node;
-    ks_texts_add(why, "no floor");
+    ks_texts_add(why, "not ready");
     if (fake.flight != KS_SUCCESS)
         return fake.flight;
     return fake.pre_bind == KS_SKIP ? KS_SKIP : KS_SUCCESS;
@@ -80,13 +80,13 @@ static enum ks_code fake_flight(void *self, const struct pod *p, const char *nod
 static enum ks_code fake_pre_bind(void *self, struct ks_bind *b, struct ks_texts *why)
 {
     (void)self;
-    ks_texts_add(why, "no key");
+    ks_texts_add(why, "not prepared");
     if (fake.more)
         ks_texts_add(why, fake.more);
     fake.asked = fake.pre_bind == KS_WAIT ? b : NULL;
     ks_bind_annotate(b, "fake/one", "1");
     ks_bind_annotate(b, "fake/two", "2");
-    ks_bind_label(b, "fake", "open");
+    ks_bind_label(b, "fake", "yes");
     if (fake.before_write)
         fake.before_write();
     return fake.pre_bind;
@@ -119,7 +119,7 @@ static const struct ks_hint fake_hints[] = {
 static const struct ks_plugin fake_plugin = {
     .abi = KS_PLUGIN_ABI,
     .size = sizeof(struct ks_plugin),
-    .name = "Door",
+    .name = "Fake",
     .hints = fake_hints,
     .nhints = ARRAY_LEN(fake_hints),
     .create = fake_create,
@@ -133,7 +133,7 @@ static const struct ks_plugin fake_plugin = {
     .post_bind = fake_post_bind,
 };
 
-/* It is open, and stays so for a minute when it is told to hold somebody. */
+/* It lets all pass; a pod that it is told to hold waits for a minute. */
 static inline void fake_reset(void)
 {
     fake = (struct fake_plugin){

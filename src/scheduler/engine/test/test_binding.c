@@ -41,13 +41,13 @@ static void test_a_pod_waits_for_its_permit(void **state)
     assert_int_equal(scheduler_stats(b.s).waiting, 1);
     /* Nobody is left in the dark, and the room is kept. */
     assert_string_equal(engine_condition(&b, "p", "message"),
-                        "waiting on permit of Door for node n");
+                        "waiting on permit of Fake for node n");
     assert_string_equal(engine_get(&b, "p", "status.nominatedNodeName"), "n");
     assert_int_equal(scheduler_stats(b.s).assumed, 1);
     ks_allow(&fake.env, engine_uid(&b, "p"), "Other");
     client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_node_of(&b, "p"), "");
-    ks_allow(&fake.env, engine_uid(&b, "p"), "Door");
+    ks_allow(&fake.env, engine_uid(&b, "p"), "Fake");
     client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_node_of(&b, "p"), "n");
     engine_verify(&b);
@@ -67,7 +67,7 @@ static void test_a_permit_runs_out(void **state)
     assert_int_equal(scheduler_stats(b.s).unschedulable, 1);
     assert_string_equal(engine_condition(&b, "p", "message"),
                         "0/1 nodes are available: 1 rejected due to timeout after waiting 1m0s at "
-                        "plugin Door.");
+                        "plugin Fake.");
 }
 
 static void test_a_permit_is_refused(void **state)
@@ -79,7 +79,7 @@ static void test_a_permit_is_refused(void **state)
     engine_pod(&b, "p", 100, 100, "");
     client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_condition(&b, "p", "message"),
-                        "0/1 nodes are available: 1 the fake is shut.");
+                        "0/1 nodes are available: 1 no permit.");
     assert_int_equal(fake.unreserved, 1);
 }
 
@@ -93,7 +93,7 @@ static void test_what_happened_while_waiting_counts(void **state)
     client_fixture_run(&b.client, SEC);
     engine_node(&b, "m", 4000, 4096, 10, ""); /* the plugin hears of it */
     client_fixture_run(&b.client, SEC);
-    ks_reject(&fake.env, engine_uid(&b, "p"), "Door", "no");
+    ks_reject(&fake.env, engine_uid(&b, "p"), "Fake", "no");
     assert_int_equal(scheduler_stats(b.s).unschedulable, 0);
     assert_int_equal(scheduler_stats(b.s).backoff, 1);
 }
@@ -108,7 +108,7 @@ static void test_its_own_change_counts_too(void **state)
     client_fixture_run(&b.client, SEC);
     fake_patch(b.client.fake, PODS, "p", "{\"metadata\":{\"labels\":{\"new\":\"1\"}}}");
     client_fixture_run(&b.client, SEC);
-    ks_reject(&fake.env, engine_uid(&b, "p"), "Door", "no");
+    ks_reject(&fake.env, engine_uid(&b, "p"), "Fake", "no");
     assert_int_equal(scheduler_stats(b.s).unschedulable, 0);
     assert_int_equal(scheduler_stats(b.s).backoff, 1);
 }
@@ -126,7 +126,7 @@ static void test_nobody_listens_for_who_has_its_permits(void **state)
     fake_patch(b.client.fake, PODS, "p", "{\"metadata\":{\"labels\":{\"new\":\"1\"}}}");
     client_fixture_run(&b.client, SEC);
     assert_int_equal(fake.hinted, 1);
-    ks_allow(&fake.env, engine_uid(&b, "p"), "Door");
+    ks_allow(&fake.env, engine_uid(&b, "p"), "Fake");
     fake_patch(b.client.fake, PODS, "p", "{\"metadata\":{\"labels\":{\"new\":\"2\"}}}");
     client_fixture_run(&b.client, SEC);
     assert_int_equal(fake.hinted, 1);
@@ -167,7 +167,7 @@ static void test_nobody_is_undone_twice(void **state)
     fake.rejects_undone = true;
     engine_pod(&b, "p", 100, 100, "");
     client_fixture_run(&b.client, SEC);
-    ks_reject(&fake.env, engine_uid(&b, "p"), "Door", "no");
+    ks_reject(&fake.env, engine_uid(&b, "p"), "Fake", "no");
     assert_int_equal(fake.unreserved, 1);
     client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_condition(&b, "p", "message"), "0/1 nodes are available: 1 no.");
@@ -213,7 +213,7 @@ static void test_many_that_wait_do_not_block_others(void **state)
     assert_int_equal(scheduler_stats(b.s).waiting, MANY);
     for (int i = 0; i < MANY; i++) {
         (void)snprintf(name, sizeof name, "p%d", i);
-        ks_allow(&fake.env, engine_uid(&b, name), "Door");
+        ks_allow(&fake.env, engine_uid(&b, name), "Fake");
     }
     client_fixture_run(&b.client, 5 * SEC);
     assert_int_equal(fake.bound, MANY);
@@ -227,22 +227,22 @@ static void test_all_reasons_are_told(void **state)
     (void)state;
     start(&b);
     fake.permit = KS_UNSCHEDULABLE;
-    fake.more = "a sign";
+    fake.more = "a second reason";
     engine_pod(&b, "p", 100, 100, "");
     client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_condition(&b, "p", "message"),
-                        "0/1 nodes are available: 1 a sign, 1 the fake is shut.");
+                        "0/1 nodes are available: 1 a second reason, 1 no permit.");
     fake.permit = KS_ERROR;
     engine_pod(&b, "q", 100, 100, "");
     client_fixture_run(&b.client, SEC / 2);
     assert_string_equal(engine_condition(&b, "q", "message"),
-                        "running Permit plugin \"Door\": the fake is shut, a sign");
+                        "running Permit plugin \"Fake\": no permit, a second reason");
     fake.permit = KS_SUCCESS;
     fake.pre_bind = KS_UNSCHEDULABLE;
     engine_pod(&b, "r", 100, 100, "");
     client_fixture_run(&b.client, SEC / 2);
     assert_string_equal(engine_condition(&b, "r", "message"),
-                        "0/1 nodes are available: 1 a sign, 1 no key.");
+                        "0/1 nodes are available: 1 a second reason, 1 not prepared.");
 }
 
 static void test_a_reservation_is_refused_or_fails(void **state)
@@ -254,14 +254,14 @@ static void test_a_reservation_is_refused_or_fails(void **state)
     engine_pod(&b, "p", 100, 100, "");
     client_fixture_run(&b.client, SEC / 2);
     assert_string_equal(engine_condition(&b, "p", "message"),
-                        "0/1 nodes are available: 1 no handle.");
+                        "0/1 nodes are available: 1 not reserved.");
     assert_int_equal(scheduler_stats(b.s).unschedulable, 1);
     fake.reserve = KS_ERROR;
     engine_pod(&b, "q", 100, 100, "");
     client_fixture_run(&b.client, SEC / 2);
     assert_string_equal(engine_condition(&b, "q", "reason"), "SchedulerError");
     assert_string_equal(engine_condition(&b, "q", "message"),
-                        "running Reserve plugin \"Door\": no handle");
+                        "running Reserve plugin \"Fake\": not reserved");
     assert_int_equal(scheduler_stats(b.s).backoff, 1);
     assert_int_equal(scheduler_stats(b.s).assumed, 0);
 }
@@ -296,7 +296,7 @@ static void test_pre_bind_takes_its_time(void **state)
     ks_bind_done(fake.asked, KS_SUCCESS, NULL);
     client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_node_of(&b, "p"), "n");
-    assert_string_equal(engine_get(&b, "p", "metadata.labels.fake"), "open");
+    assert_string_equal(engine_get(&b, "p", "metadata.labels.fake"), "yes");
 }
 
 static void test_pre_bind_fails(void **state)
@@ -308,7 +308,7 @@ static void test_pre_bind_fails(void **state)
     engine_pod(&b, "p", 100, 100, "");
     client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_condition(&b, "p", "message"),
-                        "running PreBind plugin \"Door\": no key");
+                        "running PreBind plugin \"Fake\": not prepared");
     assert_string_equal(engine_condition(&b, "p", "reason"), "SchedulerError");
     assert_true(fake.unreserved >= 1);
     fake.pre_bind = KS_SUCCESS;
@@ -324,7 +324,8 @@ static void test_a_pod_that_pre_bind_turns_down_backs_off(void **state)
     fake.pre_bind = KS_UNSCHEDULABLE;
     engine_pod(&b, "p", 100, 100, "");
     client_fixture_run(&b.client, 100 * NSEC_PER_MSEC);
-    assert_string_equal(engine_condition(&b, "p", "message"), "0/1 nodes are available: 1 no key.");
+    assert_string_equal(engine_condition(&b, "p", "message"),
+                        "0/1 nodes are available: 1 not prepared.");
     assert_int_equal(scheduler_stats(b.s).unschedulable, 0); /* nothing need happen */
     fake.pre_bind = KS_SUCCESS;
     client_fixture_run(&b.client, 20 * SEC);
@@ -340,7 +341,7 @@ static void test_who_may_not_fly_is_rejected(void **state)
     engine_pod(&b, "p", 100, 100, "");
     client_fixture_run(&b.client, 100 * NSEC_PER_MSEC);
     assert_string_equal(engine_condition(&b, "p", "message"),
-                        "0/1 nodes are available: 1 no floor.");
+                        "0/1 nodes are available: 1 not ready.");
     assert_int_equal(fake.unreserved, 1);
     assert_int_equal(scheduler_stats(b.s).unschedulable, 1);
     fake.flight = KS_ERROR;
@@ -348,7 +349,7 @@ static void test_who_may_not_fly_is_rejected(void **state)
     client_fixture_run(&b.client, 20 * SEC);
     assert_string_equal(engine_condition(&b, "p", "reason"), "SchedulerError");
     assert_string_equal(engine_condition(&b, "p", "message"),
-                        "running PreBindPreFlight plugin \"Door\": no floor");
+                        "running PreBindPreFlight plugin \"Fake\": not ready");
     engine_verify(&b);
 }
 
@@ -391,7 +392,7 @@ static void test_a_patch_is_tried_again(void **state)
     engine_pod(&b, "p", 100, 100, "");
     client_fixture_run(&b.client, SEC / 2);
     assert_string_equal(engine_node_of(&b, "p"), "n");
-    assert_string_equal(engine_get(&b, "p", "metadata.labels.fake"), "open");
+    assert_string_equal(engine_get(&b, "p", "metadata.labels.fake"), "yes");
     assert_int_equal(scheduler_stats(b.s).attempts, 1);
 }
 
@@ -451,7 +452,7 @@ static void test_profiles_are_replaced(void **state)
     engine_pod(&b, "q", 100, 100, ""); /* not ours any more */
     client_fixture_run(&b.client, SEC);
     assert_int_equal(scheduler_stats(b.s).waiting, 1); /* on its way under the old profile */
-    ks_allow(&fake.env, engine_uid(&b, "p"), "Door");
+    ks_allow(&fake.env, engine_uid(&b, "p"), "Fake");
     client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_node_of(&b, "p"), "n");
     assert_string_equal(engine_node_of(&b, "q"), "");
@@ -488,9 +489,9 @@ static void test_a_replaced_profile_outlives_the_call_that_ends_it(void **state)
         int before = fake.destroyed; /* nobody used the other name's */
         assert_int_equal(scheduler_reload(b.s, &o, &err), -EBUSY);
         if (allowed)
-            ks_allow(&fake.env, engine_uid(&b, "p"), "Door");
+            ks_allow(&fake.env, engine_uid(&b, "p"), "Fake");
         else
-            ks_reject(&fake.env, engine_uid(&b, "p"), "Door", "no");
+            ks_reject(&fake.env, engine_uid(&b, "p"), "Fake", "no");
         assert_int_equal(fake.unreserved, 1);
         assert_int_equal(fake.destroyed, before);
         if (allowed)
@@ -516,7 +517,7 @@ static void test_a_replaced_profile_ends_with_the_scheduler(void **state)
     client_fixture_run(&b.client, SEC);
     assert_int_equal(
         scheduler_reload(b.s, &(struct scheduler_opts){ .profiles = &c, .nprofiles = 1 }, &err), 0);
-    ks_reject(&fake.env, engine_uid(&b, "p"), "Door", "no");
+    ks_reject(&fake.env, engine_uid(&b, "p"), "Fake", "no");
 }
 
 /* ---- a plugin that has one of something ------------------------------------------------------ */

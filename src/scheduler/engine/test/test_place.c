@@ -102,7 +102,7 @@ static void test_all_of_few_refuse(void **state)
     assert_int_equal(fake.unreserved, 3);
     assert_string_equal(engine_condition(&b, "p", "reason"), "Unschedulable");
     assert_string_equal(engine_condition(&b, "p", "message"),
-                        "0/3 nodes are available: 3 no handle.");
+                        "0/3 nodes are available: 3 not reserved.");
     client_fixture_run(&b.client, 60 * SEC);
     assert_int_equal(scheduler_stats(b.s).attempts, 1); /* it waits for what the plugin names */
     fake.reserve = KS_SUCCESS;
@@ -123,7 +123,7 @@ static void test_no_more_than_eight(void **state)
     client_fixture_run(&b.client, 500 * NSEC_PER_MSEC);
     assert_int_equal(fake.reserved, 8);
     assert_string_equal(engine_condition(&b, "p", "message"),
-                        "0/8 nodes are available: 8 no handle.");
+                        "0/8 nodes are available: 8 not reserved.");
     engine_verify(&b);
 }
 
@@ -142,7 +142,7 @@ static void test_an_error_ends_the_attempt(void **state)
     assert_int_equal(scheduler_stats(b.s).assumed, 0);
     assert_string_equal(engine_condition(&b, "p", "reason"), "SchedulerError");
     assert_string_equal(engine_condition(&b, "p", "message"),
-                        "running Reserve plugin \"Door\": no handle");
+                        "running Reserve plugin \"Fake\": not reserved");
     engine_verify(&b);
 }
 

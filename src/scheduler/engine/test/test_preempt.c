@@ -106,7 +106,7 @@ static void test_who_left_its_node_is_spared(void **state)
     client_fixture_run(&b.client, SEC / 2);
     assert_int_equal(scheduler_stats(b.s).victims, 2);
     assert_int_equal(scheduler_stats(b.s).waiting, 1); /* its turn comes last */
-    ks_reject(&fake.env, engine_uid(&b, "held"), "Door", "come back later");
+    ks_reject(&fake.env, engine_uid(&b, "held"), "Fake", "come back later");
     assert_int_equal(scheduler_stats(b.s).waiting, 0);
     client_fixture_run(&b.client, 30 * SEC);
     assert_null(fake_find(b.client.fake, PODS, "bound"));

@@ -308,7 +308,7 @@ static void within(struct plugin_fixture *f, struct attempt *b, struct kobj *pod
 }
 
 /* The members of a job, one after the other: each sees those that were placed before. */
-static void test_several_pods_are_placed_as_if(void **state)
+static void test_several_pods_are_placed_in_an_overlay(void **state)
 {
     CLEANUP(fixture_fini) struct plugin_fixture f;
     struct attempt b, c;
@@ -467,7 +467,7 @@ int main(int argc, char **argv)
         FIXTURE_TEST(test_room_is_given_back_to_its_owner),
         FIXTURE_TEST(test_victims_are_found_on_changed_rows),
         FIXTURE_TEST(test_ports_come_and_go_with_pods),
-        FIXTURE_TEST(test_several_pods_are_placed_as_if),
+        FIXTURE_TEST(test_several_pods_are_placed_in_an_overlay),
         FIXTURE_TEST(test_nominations_of_the_same_job_are_ignored),
         FIXTURE_TEST(test_what_is_reused_is_what_would_be_found),
     };

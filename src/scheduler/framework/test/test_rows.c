@@ -1,5 +1,5 @@
 /* test_rows.c - row data of plugins in attempts: it is current whenever a plugin is asked, also on
- * rows as if, and rows whose data runs out are looked at again.
+ * rows of an overlay, and rows whose data runs out are looked at again.
  */
 #include "scheduler/test/plugin_fixture.h"
 
@@ -16,7 +16,7 @@ static struct guard { /* pods of the row, and the load of its node as long as th
     const struct ks_nodes *nodes;
     uint32_t fills, counted, filtered, scored;
     bool skips;         /* pre_filter does not ask for row data */
-    int64_t as_if;      /* that transform adds to the usage of n0 */
+    int64_t adds;       /* that transform adds to the usage of n0 */
     const char *gone;   /* a pod that transform takes away from there */
     int64_t at_reserve; /* pods of the row, as reserve saw them */
 } guard;
@@ -102,9 +102,9 @@ static enum ks_code guard_transform(void *self, const struct ks_cycle *c, const 
             ks_overlay_remove_pod(o, row, c->nodes->pods[row].items[i]);
             break;
         }
-    if (guard.as_if)
-        ks_overlay_add_own(o, c, row, USAGE, guard.as_if);
-    return guard.as_if || guard.gone ? KS_SUCCESS : KS_SKIP;
+    if (guard.adds)
+        ks_overlay_add_own(o, c, row, USAGE, guard.adds);
+    return guard.adds || guard.gone ? KS_SUCCESS : KS_SKIP;
 }
 
 static enum ks_code guard_pre_filter(void *self, const struct ks_cycle *c, const struct ks_pod *p,
@@ -266,7 +266,7 @@ static void test_a_row_that_runs_out_is_looked_at_again(void **state)
     assert_true(fixture_fits(&f, "n2"));
 }
 
-static void test_rows_as_if(void **state)
+static void test_rows_of_an_overlay(void **state)
 {
     const struct preemption_rules rules = { 0 };
     CLEANUP(fixture_fini) struct plugin_fixture f;
@@ -289,11 +289,11 @@ static void test_rows_as_if(void **state)
     guard.gone = "q";
     fixture_try(&f, POD);
     assert_true(fixture_fits(&f, "n0"));
-    guard.as_if = 2000; /* and now it is too busy */
+    guard.adds = 2000; /* and now it is too busy */
     fixture_try(&f, POD);
     assert_false(fixture_fits(&f, "n0"));
     guard.gone = NULL;
-    guard.as_if = 0;
+    guard.adds = 0;
     assert_int_equal(rows(&f), 1);
     fixture_try(&f, POD);
     assert_false(fixture_fits(&f, "n0"));
@@ -374,7 +374,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(test_only_changed_rows_are_looked_at),
         FIXTURE_TEST(test_a_row_that_runs_out_is_looked_at_again),
-        FIXTURE_TEST(test_rows_as_if),
+        FIXTURE_TEST(test_rows_of_an_overlay),
         FIXTURE_TEST(test_reserve_sees_the_pod),
         FIXTURE_TEST(test_on_demand),
         FIXTURE_TEST(test_bad_declarations),

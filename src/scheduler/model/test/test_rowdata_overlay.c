@@ -5,7 +5,7 @@
 
 /* ---- overlays -------------------------------------------------------------------------------- */
 
-static void test_rows_as_if_and_back(void **fixture)
+static void test_rows_of_an_overlay_and_back(void **fixture)
 {
     struct cluster c;
 
@@ -115,7 +115,7 @@ static char *picture_of(struct all *a)
     return p;
 }
 
-static void change_as_if(struct all *a)
+static void change_overlay(struct all *a)
 {
     const struct ks_nodes *v = a->c.nodes;
     uint32_t row = below(v->n);
@@ -138,7 +138,7 @@ static void nest(struct all *a, int depth)
     verify_all(a);
     CLEANUP(mem_free) char *was = picture_of(a), *now = NULL;
     for (uint32_t i = below(6); i > 0; i--) {
-        change_as_if(a);
+        change_overlay(a);
         if (below(3) == 0)
             verify_all(a);
     }
@@ -213,7 +213,7 @@ static void test_random_changes(void **fixture)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        FIXTURE_TEST(test_rows_as_if_and_back),
+        FIXTURE_TEST(test_rows_of_an_overlay_and_back),
         FIXTURE_TEST(test_who_begins_within_an_overlay),
         FIXTURE_TEST(test_random_changes),
     };

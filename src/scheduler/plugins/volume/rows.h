@@ -1,8 +1,8 @@
 /* rows.h - how many volumes of a sort the pods of each row have: to look closer where it matters.
  *
- * Brought up to date before each use; only rows that changed are counted again. Inside a trial (a
- * row as if pods were gone or there) the counts are those of before: the plugin is told of the row
- * by add_pod and remove_pod, and looks closer there.
+ * Brought up to date before each use; only rows that changed are counted again. In an overlay
+ * the counts are those of before: the plugin is told of the row by add_pod and remove_pod, and
+ * looks closer there.
  */
 #ifndef KOORD_SCHEDULER_VOLUME_ROWS_H
 #define KOORD_SCHEDULER_VOLUME_ROWS_H

@@ -324,7 +324,7 @@ static void test_namespaces_of_others(void **state)
     assert_true(fixture_fits(&f, "a1"));
 }
 
-/* ---- as if ----------------------------------------------------------------------------------- */
+/* ---- overlays -------------------------------------------------------------------------------- */
 
 static struct kobj *make_pod(struct plugin_fixture *f, const char *name, const char *app,
                              const char *affinity)

@@ -466,7 +466,7 @@ static void test_a_selector_that_cannot_be_understood(void **state)
     assert_int_equal(f.a.code, KS_ERROR);
 }
 
-/* ---- reuse and as if ------------------------------------------------------------------------- */
+/* ---- reuse and overlays ---------------------------------------------------------------------- */
 
 /* fixture_try() compares each attempt with one that starts from nothing. */
 static void test_counts_follow_the_pods(void **state)
