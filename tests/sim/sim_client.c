@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/map.h"
+#include "base/test/asserts.h"
 #include "client/informer.h"
 #include "client/test/client_fixture.h"
 
@@ -255,8 +256,10 @@ static void test_the_cache_ends_equal_to_the_server(void **state)
                   (unsigned long long)sum.watches, (unsigned long long)sum.lists,
                   (unsigned long long)sum.relists_gone, (unsigned long long)sum.duplicates);
     /* The run is worth something only if all of it happened. */
-    assert_true(sum.events >= 100000);
-    assert_true(sum.watches > 100 && sum.relists_gone > 20 && sum.duplicates > 100);
+    assert_that(sum.events, >=, 100000);
+    assert_that(sum.watches, >, 100);
+    assert_that(sum.relists_gone, >, 20);
+    assert_that(sum.duplicates, >, 100);
 }
 
 static void test_a_seed_gives_the_same_run_twice(void **state)

@@ -1,6 +1,7 @@
 /* sim_cluster.c - controllers and hollow nodes against the embedded API server, on the virtual
  * loop. */
 #include "sim_cluster.h"
+#include "base/test/asserts.h"
 
 #include <stdio.h>
 
@@ -725,7 +726,7 @@ static void test_restart_of_everything(void **state)
         sim_stop_cluster(&s);
         sim_start(&s, NULL);
         sim_run(&s, 1500 * NSEC_PER_MSEC);
-        assert_true(sim_count(&s, &kind_pod, "default", NULL) <= 6);
+        assert_that(sim_count(&s, &kind_pod, "default", NULL), <=, 6);
     }
     assert_true(sim_until(&s, 60 * SEC, rolled_out, "web"));
     assert_int_equal(sim_count(&s, &kind_pod, "default", NULL), 6);

@@ -1,4 +1,5 @@
 /* sim_garbage.c - what goes with its owner: objects that own each other, pods of a deleted Job. */
+#include "base/test/asserts.h"
 #include "sim_cluster.h"
 
 #include <stdio.h>
@@ -294,9 +295,9 @@ static void test_a_suspended_job_takes_its_pods_back(void **state)
         assert_true(sim_until(&s, 60 * SEC, pods_gone, NULL));
         sim_run(&s, 5 * SEC); /* counters of zero are not written */
         assert_string_equal(sim_condition(&s, &kind_job, "default", "j", "Suspended"), "True");
-        assert_true(sim_num(&s, &kind_job, "default", "j", "status.active") <= 0);
-        assert_true(sim_num(&s, &kind_job, "default", "j", "status.failed") <= 0);
-        assert_true(sim_num(&s, &kind_job, "default", "j", "status.succeeded") <= 0);
+        assert_that(sim_num(&s, &kind_job, "default", "j", "status.active"), <=, 0);
+        assert_that(sim_num(&s, &kind_job, "default", "j", "status.failed"), <=, 0);
+        assert_that(sim_num(&s, &kind_job, "default", "j", "status.succeeded"), <=, 0);
         s.no_binder = (round + 1) % 2;
         assert_int_equal(
             sim_patch(&s, &kind_job, "default", "j", NULL, "{\"spec\":{\"suspend\":false}}"), 200);

@@ -8,6 +8,7 @@
  * high-priority pods and the system use, and what is offered to batch pods, stay below the ceiling
  * of the configuration.
  */
+#include "base/test/asserts.h"
 #include "sim_cluster.h"
 
 #include <stdio.h>
@@ -322,7 +323,7 @@ static void test_days_in_a_rough_cluster(void **state)
         flips += w.tracks[i].flips;
     print_message("%u looks at nodes, %u leaders, %u flips, %llu writes\n", w.judged, w.leaders,
                   flips, (unsigned long long)manager_stats(w.m).writes);
-    assert_true(w.judged > rounds * w.nodes / 2);
+    assert_that(w.judged, >, rounds * w.nodes / 2);
     assert_int_equal(flips, 0);
     end(&w);
 }

@@ -1,5 +1,6 @@
 /* sim_refused.c - pods that a node keeps refusing: made again with patience, and not kept for ever.
  */
+#include "base/test/asserts.h"
 #include "sim_cluster.h"
 
 #include <stdio.h>
@@ -219,7 +220,7 @@ static void test_ended_pods_are_collected(void **state)
     sim_run(&s, 1200 * SEC);
     /* Between two looks one or two may come. */
     assert_in_range(sim_count(&s, &kind_pod, "default", "app=r"), 10, 12);
-    assert_true(created(&s) > 40);
+    assert_that(created(&s), >, 40);
     for (size_t i = 0; i < kj_len(items); i++) { /* the old ones have gone */
         const char *name = kj_str_or(kj_path(kj_at(items, i), "metadata.name"), "");
         CLEANUP(kj_doc_free) struct kj_doc *gone = sim_get(&s, &kind_pod, "default", name);

@@ -4,6 +4,7 @@
  *     sim_scheduler [FIRST [COUNT]]      runs these seeds; 1000 from 1, 10000 with KOORD_TEST_FULL
  */
 #include "sim_scheduler.h"
+#include "base/test/asserts.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -349,7 +350,7 @@ static void test_invariants_hold_under_faults(void **state)
 static void test_a_seed_gives_the_same_run_again(void **state)
 {
     (void)state;
-    assert_true(run(7) == run(7));
+    assert_that(run(7), ==, run(7));
 }
 
 static void on_abort(int signum)

@@ -1,5 +1,6 @@
 /* Every annotation codec: absent is no error, bad text is one, good text comes back byte by byte.
  */
+#include "base/test/asserts.h"
 #include "pairs.h"
 
 #include "api/protocol/annotation.h"
@@ -147,7 +148,7 @@ static void test_every_codec_writes_what_it_read(void **state)
         struct kerr err = { 0 };
 
         assert_ptr_equal(annotation_codec_find(c->key), c); /* no key twice */
-        assert_true(n < ARRAY_LEN(samples));
+        assert_that(n, <, ARRAY_LEN(samples));
         assert_string_equal(samples[n].key, c->key);
         if (annotation_decode(c, samples[n].text, a, value, &err) < 0)
             fail_msg("%s: %s", c->key, err.text);
@@ -187,7 +188,7 @@ static void test_bad_text_is_an_error_with_the_key(void **state)
 
             if (annotation_read(c, &m, a, room(a, c), &err) >= 0)
                 fail_msg("%s: %s was accepted", c->key, bad[j]);
-            assert_non_null(strstr(err.text, c->key));
+            assert_contains(err.text, c->key);
         }
     }
 }

@@ -1,5 +1,6 @@
 /* test_kinds.c - each Kubernetes kind, with the fields its readers use. Pods are in test_pod.c. */
 #include "api/test/object_fixture.h"
+#include "base/test/asserts.h"
 
 #include "api/core.h"
 #include "api/dra.h"
@@ -78,7 +79,7 @@ static void test_lease(void **state)
     assert_int_equal(l->spec.renew_time - l->spec.acquire_time, 1499999 * NSEC_PER_USEC);
     assert_true(l->spec.lease_transitions.set);
     kj_encode(&lease_spec_schema, &l->spec, &out);
-    assert_non_null(strstr(strbuf_str(&out), "\"renewTime\":\"2026-11-15T18:20:01.500000Z\""));
+    assert_contains(strbuf_str(&out), "\"renewTime\":\"2026-11-15T18:20:01.500000Z\"");
 }
 
 static void test_events_of_both_groups(void **state)
@@ -125,7 +126,7 @@ static void test_policy_kinds(void **state)
     assert_null(none->spec.selector);
     assert_int_equal(p->status.disruptions_allowed, 1);
     assert_string_equal(p->status.disrupted_pods.items[0].name, "p");
-    assert_true(p->status.disrupted_pods.items[0].since > 0);
+    assert_that(p->status.disrupted_pods.items[0].since, >, 0);
     assert_int_equal(pc->value, 9500);
     assert_true(pc->global_default);
     assert_int_equal(pc->preemption_policy, PREEMPT_NEVER);

@@ -1,5 +1,6 @@
 /* test_kobj.c - the head of objects, their life, and the table of kinds. */
 #include "api/test/object_fixture.h"
+#include "base/test/asserts.h"
 
 #include "api/core.h"
 #include "api/event.h"
@@ -109,7 +110,7 @@ static void test_errors_name_kind_and_field(void **state)
 
     assert_int_equal(kobj_decode(&kind_pod, kj_root(doc), b->scratch, &o, &err), -EINVAL);
     assert_null(o);
-    assert_non_null(strstr(err.text, "Pod: spec.containers[1].resources.requests[cpu]: "));
+    assert_contains(err.text, "Pod: spec.containers[1].resources.requests[cpu]: ");
 }
 
 static void test_strings_that_repeat_are_one(void **state)
@@ -156,9 +157,9 @@ static void test_every_kind_is_complete_and_found_again(void **state)
         assert_non_null(kind_find(k->plural));
         assert_string_equal(k->schema->fields[0].json, "metadata");
         assert_int_equal(k->schema->fields[0].off, offsetof(struct kobj, meta));
-        assert_true(kind_api_version(k, version, sizeof version) > 0);
+        assert_that(kind_api_version(k, version, sizeof version), >, 0);
     }
-    assert_true(n >= 35);
+    assert_that(n, >=, 35);
     assert_int_equal(kind_api_version(&kind_pod, version, sizeof version), 2);
     assert_string_equal(version, "v1");
     kind_api_version(&kind_lease, version, sizeof version);

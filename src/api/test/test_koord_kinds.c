@@ -1,4 +1,5 @@
 /* Koordinator's kinds: every field is decoded and written again; the small helpers. */
+#include "base/test/asserts.h"
 #include "pairs.h"
 
 #include "api/koord/crds.h"
@@ -173,11 +174,11 @@ static void test_limits_of_the_tables(void **state)
     struct kerr err = { 0 };
 
     (void)state;
-    assert_true(kj_validate(&cpu_burst_strategy_schema, &burst, &err) < 0);
-    assert_non_null(strstr(err.text, "cpuBurstPercent"));
+    assert_that(kj_validate(&cpu_burst_strategy_schema, &burst, &err), <, 0);
+    assert_contains(err.text, "cpuBurstPercent");
     burst.config.cpu_burst_percent.v = 0;
     assert_int_equal(kj_validate(&cpu_burst_strategy_schema, &burst, &err), 0);
-    assert_true(kj_validate(&memory_qos_schema, &memory, &err) < 0);
+    assert_that(kj_validate(&memory_qos_schema, &memory, &err), <, 0);
 }
 
 static void test_reservation_template_is_decoded_on_demand(void **state)
@@ -198,7 +199,7 @@ static void test_reservation_template_is_decoded_on_demand(void **state)
     assert_int_equal(reservation_template(reservation_of(good), a, &t, &err), 0);
     assert_string_equal(t.spec.node_name, "n1");
     assert_string_equal(t.meta.ns, "ns");
-    assert_true(reservation_template(reservation_of(bad), a, &t, &err) < 0);
+    assert_that(reservation_template(reservation_of(bad), a, &t, &err), <, 0);
     assert_int_equal(strncmp(err.text, "spec.template: ", 15), 0);
     assert_int_equal(reservation_template(reservation_of(none), a, &t, &err), -ENOENT);
 }

@@ -1,5 +1,6 @@
 /* test_pod.c - the two forms of a pod, and what cached pods share. */
 #include "api/test/object_fixture.h"
+#include "base/test/asserts.h"
 
 #include "api/pod.h"
 #include "api/share.h"
@@ -86,7 +87,7 @@ static void check_status(const struct pod *p)
     assert_int_equal(cs->restart_count, 2);
     assert_true(cs->ready);
     assert_null(cs->state.waiting);
-    assert_true(cs->state.running->started_at > p->status.start_time);
+    assert_that(cs->state.running->started_at, >, p->status.start_time);
     assert_int_equal(qty_milli(reslist_get(&cs->allocated_resources, "cpu")), 500);
     assert_int_equal(qty_milli(reslist_get(&cs->resources->requests, "cpu")), 500);
 }

@@ -1,6 +1,7 @@
 /* test_pod_memory.c - a cached pod takes less than 1 KB, strings and shared parts included. The
  * bench measures the same over 150,000 pods in a real informer. */
 #include "api/test/object_fixture.h"
+#include "base/test/asserts.h"
 
 #include "api/pod.h"
 #include "api/share.h"
@@ -43,8 +44,8 @@ static void test_a_pod_takes_less_than_1_kb(void **state)
     print_message("%zu bytes of JSON a pod: block %zu, shared %zu, strings %zu, with a cache %zu\n",
                   json / PODS, blocks / PODS, share_bytes() / PODS, intern_bytes(b->strings) / PODS,
                   all / PODS + CACHE_OVERHEAD);
-    assert_true(json / PODS >= 4000);
-    assert_true(all / PODS + CACHE_OVERHEAD <= BOUND);
+    assert_that(json / PODS, >=, 4000);
+    assert_that(all / PODS + CACHE_OVERHEAD, <=, BOUND);
     for (unsigned i = 0; i < PODS; i++)
         kobj_unref(pods[i]);
     free(pods);

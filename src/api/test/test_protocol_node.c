@@ -1,4 +1,5 @@
 /* Nodes, load, SLO of pods, devices, migration, hints (api 5.7 to 5.14). */
+#include "base/test/asserts.h"
 #include "pairs.h"
 
 #include "api/protocol/device.h"
@@ -46,8 +47,8 @@ static void test_amplification(void **state)
     assert_int_equal(amplify(3, 1.1), 4);
     assert_int_equal(amplify(INT64_MAX, 2), INT64_MAX);
     assert_int_equal(amplification_ratios_read(&m, a, &r, NULL), 1);
-    assert_true(amplification_of(&r, "cpu") == 1.5);
-    assert_true(amplification_of(&r, "pods") == 0);
+    assert_that(amplification_of(&r, "cpu"), ==, 1.5);
+    assert_that(amplification_of(&r, "pods"), ==, 0);
     amplification_ratios_encode(&r, &b);
     assert_string_equal(strbuf_str(&b), "{\"cpu\":1.50,\"memory\":3.14}");
 
@@ -73,9 +74,9 @@ static void test_cpu_normalization(void **state)
 
     (void)state;
     assert_int_equal(cpu_normalization_ratio(&NO_PAIRS, &ratio, &err), 0);
-    assert_true(ratio == -1);
+    assert_that(ratio, ==, -1);
     assert_int_equal(cpu_normalization_ratio(&m, &ratio, &err), 1);
-    assert_true(ratio == 1.2);
+    assert_that(ratio, ==, 1.2);
     cpu_normalization_encode(&(struct f64_value){ ratio }, &b);
     assert_string_equal(strbuf_str(&b), "1.20");
     assert_false(cpu_normalization_differs(1.10, 1.099999999));
@@ -91,9 +92,9 @@ static void test_cpu_normalization(void **state)
               ANNO_NETWORK_BANDWIDTH, "fast", NULL);
     assert_int_equal(cpu_normalization_ratio(&m, &ratio, &err), -EINVAL);
     assert_string_equal(err.text, "illegal cpu normalization ratio: -0.5");
-    assert_true(ratio == -1);
+    assert_that(ratio, ==, -1);
     assert_int_equal(cpu_normalization_enabled(&m, &on, &err), -EINVAL);
-    assert_true(node_network_bandwidth(&m, &q, &err) < 0);
+    assert_that(node_network_bandwidth(&m, &q, &err), <, 0);
     m = pairs(a, ANNO_CPU_NORMALIZATION_RATIO, "invalid", NULL);
     assert_int_equal(cpu_normalization_ratio(&m, &ratio, &err), -EINVAL);
 }
@@ -229,7 +230,7 @@ static void test_oom_score(void **state)
     assert_int_equal(oom_score_adj(&m, "b", a, &score, &err), -ERANGE);
     assert_int_equal(oom_score_adj(&NO_PAIRS, "b", a, &score, &err), 0);
     m = pairs(a, ANNO_OOM_SCORE_ADJ, "100", ANNO_OOM_SCORE_ADJ_SPEC, "{bad", NULL);
-    assert_true(oom_score_adj(&m, "other", a, &score, &err) < 0); /* no fallback */
+    assert_that(oom_score_adj(&m, "other", a, &score, &err), <, 0); /* no fallback */
     m = pairs(a, ANNO_OOM_SCORE_ADJ, "-1001", NULL);
     assert_int_equal(oom_score_adj(&m, "other", a, &score, &err), -ERANGE);
 }
@@ -389,8 +390,8 @@ static void test_gpu_templates(void **state)
     assert_null(gpu_templates_of(&t, "hua", "wei-Ascend-310P3-300I-DUO"));
     assert_int_equal(gpu_templates_decode("", 0, a, &t, &err), 0);
     assert_int_equal(t.v.n, 0);
-    assert_true(gpu_templates_decode("a: [", 4, a, &t, &err) < 0);
-    assert_true(gpu_templates_decode("a: 1", 4, a, &t, &err) < 0);
+    assert_that(gpu_templates_decode("a: [", 4, a, &t, &err), <, 0);
+    assert_that(gpu_templates_decode("a: 1", 4, a, &t, &err), <, 0);
 }
 
 static void test_node_lock(void **state)
@@ -480,7 +481,7 @@ static void test_scheduling_hint(void **state)
     assert_null(scheduling_hint_extension(&h, "NodeNUMAResource"));
     assert_int_equal(scheduling_hint_get(&NO_PAIRS, a, &h, &err), 0);
     m = pairs(a, ANNO_SCHEDULING_HINT, "{bad", ANNO_SCHEDULING_HINT_OLD, "{}", NULL);
-    assert_true(scheduling_hint_get(&m, a, &h, &err) < 0);
+    assert_that(scheduling_hint_get(&m, a, &h, &err), <, 0);
 }
 
 int main(int argc, char **argv)

@@ -1,4 +1,5 @@
 /* Gangs, quotas, reservations, CPU and NUMA as the scheduler reads them (api 5.3 to 5.6). */
+#include "base/test/asserts.h"
 #include "pairs.h"
 
 #include "api/protocol/cpu.h"
@@ -131,10 +132,10 @@ static void test_gang_topology(void **state)
     assert_int_equal(gang_topology_index(&NO_PAIRS), -1);
     m = pairs(a, ANNO_GANG_TOPOLOGY_INDEX, "x", NULL);
     assert_int_equal(gang_topology_index(&m), -1);
-    assert_true(gang_topology_order(1, "b", 2, "a") < 0);
-    assert_true(gang_topology_order(-1, "a", 0, "b") > 0);
-    assert_true(gang_topology_order(-1, "a", -1, "b") < 0);
-    assert_true(gang_topology_order(1, "b", 1, "a") > 0);
+    assert_that(gang_topology_order(1, "b", 2, "a"), <, 0);
+    assert_that(gang_topology_order(-1, "a", 0, "b"), >, 0);
+    assert_that(gang_topology_order(-1, "a", -1, "b"), <, 0);
+    assert_that(gang_topology_order(1, "b", 1, "a"), >, 0);
     enum gang_match_policy p;
     for (unsigned i = 0; i < 3; i++) {
         assert_true(gang_match_policy_parse(gang_match_policy_name((enum gang_match_policy)i), &p));
@@ -221,11 +222,11 @@ static void test_quota_lists(void **state)
     assert_int_equal(l.n, 2);
     assert_string_equal(l.items[0], "cpu");
     assert_string_equal(l.items[1], "memory");
-    assert_true(quota_profile_ratio("0.9") == 0.9);
+    assert_that(quota_profile_ratio("0.9"), ==, 0.9);
     static const char *const whole[] = { "0", "-1", "1.1", "x", "", "NaN" };
     for (size_t i = 0; i < ARRAY_LEN(whole); i++)
-        assert_true(quota_profile_ratio(whole[i]) == 1);
-    assert_true(quota_profile_ratio(NULL) == 1);
+        assert_that(quota_profile_ratio(whole[i]), ==, 1);
+    assert_that(quota_profile_ratio(NULL), ==, 1);
 }
 
 /* ---- reservation ----------------------------------------------------------------------------- */
@@ -256,7 +257,7 @@ static void test_reservation_affinity(void **state)
     assert_int_equal(f.tolerations.items[0].op, TOL_OP_EXISTS);
     m = pairs(a, ANNO_RESERVATION_AFFINITY, "{\"name\":1}", NULL);
     assert_int_equal(reservation_affinity_read(&m, a, &f, &err), -EINVAL);
-    assert_non_null(strstr(err.text, ANNO_RESERVATION_AFFINITY));
+    assert_contains(err.text, ANNO_RESERVATION_AFFINITY);
 }
 
 static bool matches(struct arena *a, const char *names, const char *pod, const char *reserved)

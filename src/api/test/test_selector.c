@@ -1,6 +1,7 @@
 /* test_selector.c - label, node and field selectors. The golden vectors have many more texts; these
  * stand for the rules. */
 #include "api/test/object_fixture.h"
+#include "base/test/asserts.h"
 #include "pairs.h"
 
 #include "api/selector/selector.h"
@@ -244,7 +245,7 @@ static void test_a_bad_term_spoils_only_itself(void **state)
     assert_int_equal(nodesel_match(s, &z, "n"), 1);
     assert_int_equal(nodesel_match(s, &none, "n"), -EINVAL);
     assert_int_equal(nodesel_check(s, &err), -EINVAL);
-    assert_true(str_starts(err.text, "nodeSelectorTerms[0].matchExpressions[0].values: "));
+    assert_starts(err.text, "nodeSelectorTerms[0].matchExpressions[0].values: ");
 }
 
 static void test_no_usable_term_matches_no_node(void **state)

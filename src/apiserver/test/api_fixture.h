@@ -15,6 +15,7 @@
 #include "apiserver/server.h"
 #include "apiserver/store/store.h"
 #include "base/strbuf.h"
+#include "base/test/asserts.h"
 #include "loop/loop.h"
 #include "json/kj.h"
 
@@ -132,7 +133,7 @@ static inline UNUSED char *fixture_json(const char *s)
 {
     static char buf[4096];
     size_t n = strlen(s);
-    assert_true(n < sizeof buf);
+    assert_that(n, <, sizeof buf);
     for (size_t i = 0; i <= n; i++)
         buf[i] = s[i] == '\'' ? '"' : s[i];
     return buf;

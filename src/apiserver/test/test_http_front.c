@@ -1,6 +1,7 @@
 /* test_http_front.c - the HTTP front over memory streams: who may, what comes back, watch streams.
  */
 #include "apiserver/test/api_fixture.h"
+#include "base/test/asserts.h"
 #include "net/http.h"
 #include "net/stream.h"
 
@@ -132,7 +133,7 @@ static void test_the_token_is_enough(void **state)
     assert_string_equal(b.type, "application/json");
     assert_string_equal(b.cache, "no-cache, private");
     assert_int_equal(ask(&b, "GET", CMS, "wrong", NULL), 401);
-    assert_non_null(strstr(b.body.data, "\"reason\":\"Unauthorized\""));
+    assert_contains(b.body.data, "\"reason\":\"Unauthorized\"");
     assert_int_equal(ask(&b, "GET", CMS, "s3cret2", NULL), 401);
     assert_int_equal(ask(&b, "GET", CMS, "s3cre", NULL), 401);
     assert_int_equal(ask(&b, "POST", CMS, NULL, "{}"), 401);
@@ -140,7 +141,7 @@ static void test_the_token_is_enough(void **state)
     assert_string_equal(b.body.data, "ok");
     assert_int_equal(ask(&b, "GET", "/readyz?verbose", NULL, NULL), 200);
     assert_int_equal(ask(&b, "GET", "/version", NULL, NULL), 200);
-    assert_non_null(strstr(b.body.data, "\"gitVersion\": \"v1.35"));
+    assert_contains(b.body.data, "\"gitVersion\": \"v1.35");
     assert_int_equal(ask(&b, "GET", "/healthzz", NULL, NULL), 401);
 }
 
@@ -153,7 +154,7 @@ static void test_create_and_get(void **state)
         ask(&b, "POST", CMS, "s3cret", "{\"metadata\":{\"name\":\"a\"},\"data\":{\"k\":\"v\"}}"),
         201);
     assert_int_equal(ask(&b, "GET", CMS "/a?pretty=true", "s3cret", NULL), 200);
-    assert_non_null(strstr(b.body.data, "\n  \"data\": {"));
+    assert_contains(b.body.data, "\n  \"data\": {");
     assert_int_equal(ask(&b, "GET", "/nope", "s3cret", NULL), 404);
     assert_string_equal(b.body.data, "404 page not found\n");
 }
@@ -168,7 +169,7 @@ static void test_a_body_has_a_limit(void **state)
     start(&b, "POST", CMS, "s3cret", big, (3 << 20) + 1);
     loop_advance(b.loop, 5 * NSEC_PER_SEC);
     assert_int_equal(b.status, 413);
-    assert_non_null(strstr(b.body.data, "RequestEntityTooLarge"));
+    assert_contains(b.body.data, "RequestEntityTooLarge");
     assert_int_equal(ask(&b, "GET", CMS, "s3cret", NULL), 200);
 }
 
@@ -184,7 +185,7 @@ static void test_a_large_list_comes_compressed_and_whole(void **state)
     strbuf_append(&body, "\"}}");
     assert_int_equal(ask(&b, "POST", CMS, "s3cret", body.data), 201);
     assert_int_equal(ask(&b, "GET", CMS, "s3cret", NULL), 200);
-    assert_true(b.body.len > 200000);
+    assert_that(b.body.len, >, 200000);
     assert_memory_equal(b.body.data + b.body.len - 3, "]}\n", 3);
 }
 

@@ -1,6 +1,7 @@
 /* test_inproc.c - struct kube in process: the client's contract on the embedded server. */
 #include "apiserver/test/api_fixture.h"
 #include "base/intern.h"
+#include "base/test/asserts.h"
 #include "client/informer.h"
 #include "client/kube.h"
 
@@ -74,11 +75,11 @@ static void test_verbs(void **state)
     assert_int_equal(run(&b, &r), 200);
     r = req(KUBE_GET, "a", NULL);
     assert_int_equal(run(&b, &r), 200);
-    assert_non_null(strstr(b.body, "\"k\":\"w\""));
+    assert_contains(b.body, "\"k\":\"w\"");
     r = req(KUBE_LIST, NULL, NULL);
     r.label_selector = "x=y";
     assert_int_equal(run(&b, &r), 200);
-    assert_non_null(strstr(b.body, "\"items\":[]"));
+    assert_contains(b.body, "\"items\":[]");
     r = req(KUBE_DELETE, "a", NULL);
     assert_int_equal(run(&b, &r), 200);
     r = req(KUBE_GET, "a", NULL);

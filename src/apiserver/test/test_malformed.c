@@ -3,6 +3,7 @@
  * tests/api/malformed*.py asks for the same of any server, more broadly; here are the parsers.
  */
 #include "apiserver/test/api_fixture.h"
+#include "base/test/asserts.h"
 
 #define OLD_WATCH "/api/v1/watch/namespaces/default/configmaps/a"
 #define JSON_BODY "application/json"
@@ -100,7 +101,7 @@ static void test_a_name_does_not_end_at_a_nul(void **state)
     assert_int_equal(fixture_post(&r, CMS, "{\"metadata\":{\"name\":\"a\\u0000b\"}}"), 422);
     const struct kj_val *cause = kj_at(fixture_val(&r, "details.causes"), 0);
     assert_string_equal(kj_str_or(kj_get(cause, "field"), ""), "metadata.name");
-    assert_non_null(strstr(kj_str_or(kj_get(cause, "message"), ""), "\"a\\x00b\""));
+    assert_contains(kj_str_or(kj_get(cause, "message"), ""), "\"a\\x00b\"");
 }
 
 static void test_an_old_watch_of_one_object_sees_only_that_one(void **state)

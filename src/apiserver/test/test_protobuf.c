@@ -1,5 +1,6 @@
 /* test_protobuf.c - bodies of typed clients: translated, refused, or found to be broken. */
 #include "apiserver/http/protobuf.h"
+#include "base/test/asserts.h"
 
 #include "apiserver/test/api_fixture.h"
 
@@ -135,7 +136,7 @@ static void test_maps_keep_the_last_of_equal_keys(void **state)
     strbuf_reset(&body);
     put_int(&m, 2, 1); /* a map is no number */
     wrap(&body, "v1", "ConfigMap", &m);
-    assert_true(protobuf_decode(body.data, body.len, "", "", &refused, &err) < 0);
+    assert_that(protobuf_decode(body.data, body.len, "", "", &refused, &err), <, 0);
     assert_int_equal(err.reason, KR_BAD_REQUEST);
 }
 
@@ -224,11 +225,11 @@ static void test_what_no_table_knows_is_415(void **state)
     struct kerr err = { 0 };
     (void)state;
     wrap(&kind, "example.com/v1", "Widget", &m); /* as all custom resources */
-    assert_true(protobuf_decode(kind.data, kind.len, "", "", &doc, &err) < 0);
+    assert_that(protobuf_decode(kind.data, kind.len, "", "", &doc, &err), <, 0);
     assert_int_equal(err.reason, KR_UNSUPPORTED_MEDIA_TYPE);
     put_int(&m, 77, 1);
     wrap(&field, "v1", "ConfigMap", &m);
-    assert_true(protobuf_decode(field.data, field.len, "", "", &doc, &err) < 0);
+    assert_that(protobuf_decode(field.data, field.len, "", "", &doc, &err), <, 0);
     assert_int_equal(err.reason, KR_UNSUPPORTED_MEDIA_TYPE);
 }
 

@@ -1,5 +1,6 @@
 /* test_registry.c - paths, create, get, update, patch: answers in the words of kube-apiserver. */
 #include "apiserver/test/api_fixture.h"
+#include "base/test/asserts.h"
 
 static void test_create_fills_in_what_the_server_owns(void **state)
 {
@@ -210,7 +211,7 @@ static void test_status_and_spec_are_apart(void **state)
                    "{\"status\":{\"phase\":\"Running\"},\"spec\":{\"unschedulable\":true}}"),
         200);
     assert_string_equal(fixture_str(&r, "status.phase"), "Running");
-    assert_true(kj_type(fixture_val(&r, "spec.unschedulable")) == KJ_ABSENT);
+    assert_that(kj_type(fixture_val(&r, "spec.unschedulable")), ==, KJ_ABSENT);
     assert_int_equal(
         fixture_do(&r, "PATCH", "/api/v1/nodes/n", MERGE,
                    "{\"status\":{\"phase\":\"Pending\"},\"spec\":{\"unschedulable\":true}}"),
@@ -282,7 +283,7 @@ static void test_unknown_fields_strict_warn_ignore(void **state)
                         "decoding error: unknown field \"foo\"");
     assert_int_equal(fixture_post(&r, CMS, "{\"metadata\":{\"name\":\"a\"},\"foo\":1}"), 201);
     assert_string_equal(r.warnings, "unknown field \"foo\";");
-    assert_true(kj_type(fixture_val(&r, "foo")) == KJ_ABSENT);
+    assert_that(kj_type(fixture_val(&r, "foo")), ==, KJ_ABSENT);
     assert_int_equal(fixture_post(&r, CMS "?fieldValidation=Ignore",
                                   "{\"metadata\":{\"name\":\"b\"},\"foo\":1}"),
                      201);
@@ -314,7 +315,7 @@ static void test_a_failed_commit_is_an_error_and_leaves_nothing(void **state)
     (void)state;
     fixture_init(&r, 11);
     store_fail_next_commit(apiserver_store(r.s), ENOSPC);
-    assert_true(fixture_post(&r, CMS, "{\"metadata\":{\"name\":\"a\"}}") >= 500);
+    assert_that(fixture_post(&r, CMS, "{\"metadata\":{\"name\":\"a\"}}"), >=, 500);
     assert_int_equal(fixture_get(&r, CMS "/a"), 404);
     fixture_cm(&r, "a", "");
 }

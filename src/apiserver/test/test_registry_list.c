@@ -1,5 +1,6 @@
 /* test_registry_list.c - lists: order, pages, revisions, selectors, forms. */
 #include "apiserver/test/api_fixture.h"
+#include "base/test/asserts.h"
 
 /* "a b c": names of the last list. */
 static const char *names(const struct fixture *r)
@@ -31,7 +32,7 @@ static void test_list_in_order_of_names(void **state)
     fill(&r);
     assert_int_equal(fixture_get(&r, "/api/v1/configmaps"), 200);
     assert_string_equal(names(&r), "a b c");
-    assert_true(kj_type(kj_get(kj_at(fixture_val(&r, "items"), 0), "kind")) == KJ_ABSENT);
+    assert_that(kj_type(kj_get(kj_at(fixture_val(&r, "items"), 0), "kind")), ==, KJ_ABSENT);
 }
 
 static void test_pages_show_one_snapshot(void **state)
@@ -122,7 +123,7 @@ static void test_selectors(void **state)
     fixture_get(&r, CMS "?labelSelector=app%3Dweb&limit=1");
     assert_string_equal(names(&r), "a");
     assert_true(*fixture_str(&r, "metadata.continue"));
-    assert_true(kj_type(fixture_val(&r, "metadata.remainingItemCount")) == KJ_ABSENT);
+    assert_that(kj_type(fixture_val(&r, "metadata.remainingItemCount")), ==, KJ_ABSENT);
 }
 
 static int get_as(struct fixture *r, const char *target, const char *accept)
@@ -152,7 +153,7 @@ static void test_forms_by_accept(void **state)
         get_as(&r, CMS "/a", "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"), 200);
     assert_string_equal(fixture_str(&r, "kind"), "PartialObjectMetadata");
     assert_string_equal(fixture_str(&r, "metadata.name"), "a");
-    assert_true(kj_type(fixture_val(&r, "data")) == KJ_ABSENT);
+    assert_that(kj_type(fixture_val(&r, "data")), ==, KJ_ABSENT);
     assert_int_equal(
         get_as(&r, CMS, "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"), 200);
     assert_string_equal(fixture_str(&r, "kind"), "PartialObjectMetadataList");

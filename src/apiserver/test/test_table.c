@@ -1,6 +1,7 @@
 /* Tables: ages, columns, rows; what kubectl get prints. */
 #include "apiserver/crd/test/widget.h"
 #include "apiserver/registry/table.h"
+#include "base/test/asserts.h"
 
 #define AS_TABLE "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 
@@ -149,7 +150,7 @@ static void test_lists_keep_their_metadata(void **state)
     assert_int_equal(kj_i64_or(fixture_val(&r, "metadata.remainingItemCount"), 0), 1);
     assert_int_equal(get_as(&r, "/api/v1/namespaces/none/configmaps", AS_TABLE), 200);
     assert_int_equal(kj_type(fixture_val(&r, "rows")), KJ_ARR);
-    assert_true(kj_len(fixture_val(&r, "columnDefinitions")) > 1);
+    assert_that(kj_len(fixture_val(&r, "columnDefinitions")), >, 1);
 }
 
 struct table_watch {

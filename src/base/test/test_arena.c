@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
+#include "base/test/asserts.h"
 
 static void test_pieces_are_aligned_and_apart(void **state)
 {
@@ -72,7 +73,8 @@ static void test_a_huge_piece_leaves_the_current_chunk_in_use(void **state)
     char *huge = arena_alloc(a, 5 << 20, 16);
     huge[(5 << 20) - 1] = 1;
     char *after = arena_alloc(a, 8, 8);
-    assert_true(after > before && after < before + 4096);
+    assert_that(after, >, before);
+    assert_that(after, <, before + 4096);
     arena_reset(a);
     assert_ptr_equal(arena_alloc(a, 8, 8), before);
 }

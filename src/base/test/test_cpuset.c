@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/cpuset.h"
+#include "base/test/asserts.h"
 
 static struct cpuset parsed(const char *text)
 {
@@ -70,7 +71,7 @@ static void test_bad_text_is_refused_and_named(void **state)
         struct kerr err = { 0 };
         assert_int_equal(cpuset_parse(cases[i].in, strlen(cases[i].in), &c, &err), cases[i].code);
         assert_int_equal(err.code, cases[i].code);
-        assert_non_null(strstr(err.text, cases[i].in));
+        assert_contains(err.text, cases[i].in);
         assert_int_equal(c.w[0], 42); /* outputs are written on success only */
     }
 }

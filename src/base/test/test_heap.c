@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/heap.h"
+#include "base/test/asserts.h"
 
 struct job {
     struct heap_node hn;
@@ -56,7 +57,7 @@ static void test_pop_gives_ascending_order(void **state)
     for (int last = -1; h.n > 0;) {
         struct job *first = job_of(heap_first(&h)), *j = job_of(heap_pop(&h));
         assert_ptr_equal(first, j);
-        assert_true(j->due >= last);
+        assert_that(j->due, >=, last);
         assert_false(heap_has(&j->hn));
         last = j->due;
     }

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/intern.h"
+#include "base/test/asserts.h"
 
 static void test_equal_text_is_one_pointer(void **state)
 {
@@ -50,7 +51,7 @@ static void test_bytes_come_and_go_with_the_text(void **state)
     const char *a = intern_getz(t, "a");
     size_t with_one = intern_bytes(t);
     const char *b = intern_getz(t, "a text of some length");
-    assert_true(intern_bytes(t) >= with_one + 22);
+    assert_that(intern_bytes(t), >=, with_one + 22);
     istr_unref(b);
     assert_int_equal(intern_bytes(t), with_one);
     istr_unref(a);

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "base/test/asserts.h"
 
 static void test_set_fills_code_and_text(void **state)
 {
@@ -71,8 +72,8 @@ static void test_cutting_never_splits_a_character(void **state)
         longer[sizeof longer - 1] = '\0';
         kerr_set(&err, -EIO, "%s", longer);
         size_t n = strlen(err.text);
-        assert_true(n >= sizeof err.text - 2);
-        assert_true((unsigned char)err.text[n - 1] == 0xA9);
+        assert_that(n, >=, sizeof err.text - 2);
+        assert_that((unsigned char)err.text[n - 1], ==, 0xA9);
         kerr_set(&err, -EIO, "%s", "cause");
         kerr_wrap(&err, "%s", longer);
         assert_true(str_ends(err.text, "\xC3\xA9: cause"));
@@ -94,10 +95,10 @@ static void test_reasons_map_to_names_codes_and_back(void **state)
     (void)state;
     for (int r = KR_NONE + 1; r <= KR_INTERNAL; r++) {
         enum kreason reason = (enum kreason)r;
-        assert_true(kreason_name(reason)[0] != '\0');
+        assert_that(kreason_name(reason)[0], !=, '\0');
         assert_int_equal(kreason_from_name(kreason_name(reason)), r);
-        assert_true(kreason_http(reason) >= 400);
-        assert_true(kreason_errno(reason) < 0);
+        assert_that(kreason_http(reason), >=, 400);
+        assert_that(kreason_errno(reason), <, 0);
     }
     assert_string_equal(kreason_name(KR_NOT_FOUND), "NotFound");
     assert_int_equal(kreason_http(KR_INVALID), 422);
@@ -151,7 +152,8 @@ static void test_min_max_nest_and_evaluate_once(void **state)
 static void test_text_helpers(void **state)
 {
     (void)state;
-    assert_true(str_starts("node-1", "node") && !str_starts("no", "node"));
+    assert_starts("node-1", "node");
+    assert_true(!str_starts("no", "node"));
     assert_true(str_ends("pod.slice", ".slice") && !str_ends("e", ".slice"));
     assert_true(str_eqz(STR("abc"), "abc") && !str_eqz(STR("abc"), "abcd"));
     assert_true(str_eq(str_of(NULL), STR("")));

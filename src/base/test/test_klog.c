@@ -11,6 +11,7 @@
 
 #include "base/klog.h"
 #include "base/strbuf.h"
+#include "base/test/asserts.h"
 
 static nsec_t fixed_clock(void *arg)
 {
@@ -146,10 +147,10 @@ static void test_default_sink_is_stderr_in_one_write(void **state)
     close(pipe_fd[1]);
     ssize_t n = read(pipe_fd[0], got, sizeof got - 1);
     close(pipe_fd[0]);
-    assert_true(n > 0);
+    assert_that(n, >, 0);
     got[n] = '\0';
     assert_true(str_ends(got, "\"First\" k=<\n\ta\n\tb\n >\n"));
-    assert_null(strstr(got, "Second"));
+    assert_lacks(got, "Second");
 }
 
 int main(int argc, char **argv)

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/ktime.h"
+#include "base/test/asserts.h"
 
 static const struct {
     const char *text;
@@ -81,7 +82,7 @@ static void test_bad_times_are_refused_and_named(void **state)
         int r = ktime_parse(cases[i].text, strlen(cases[i].text), &got, &err);
         if (r != cases[i].code)
             fail_msg("%s: %d", cases[i].text, r);
-        assert_non_null(strstr(err.text, cases[i].text));
+        assert_contains(err.text, cases[i].text);
         assert_int_equal(got, 42);
     }
 }
@@ -200,7 +201,7 @@ static void test_bad_durations_are_refused_and_named(void **state)
         int r = kdur_parse(cases[i].text, strlen(cases[i].text), &got, &err);
         if (r != cases[i].code)
             fail_msg("%s: %d", cases[i].text, r);
-        assert_non_null(strstr(err.text, cases[i].text));
+        assert_contains(err.text, cases[i].text);
         assert_int_equal(got, 42);
     }
 }

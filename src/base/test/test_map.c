@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/map.h"
+#include "base/test/asserts.h"
 
 static void test_put_replaces_and_returns_the_old_value(void **state)
 {
@@ -112,18 +113,18 @@ static void test_hash_is_siphash_1_3(void **state)
         in[i] = (unsigned char)i;
     /* The key and messages of the SipHash paper; values of the 1-3 variant. */
     hash_set_key(0x0706050403020100, 0x0f0e0d0c0b0a0908);
-    assert_true(hash_bytes(in, 0) == 0xabac0158050fc4dc);
+    assert_that(hash_bytes(in, 0), ==, 0xabac0158050fc4dc);
     uint64_t other = hash_bytes(in, 15);
     hash_set_key(1, 2);
-    assert_true(hash_bytes(in, 15) != other);
+    assert_that(hash_bytes(in, 15), !=, other);
 }
 
 static void test_stable_hash_is_fnv_1a(void **state)
 {
     (void)state;
-    assert_true(hash_stable("", 0) == 0xcbf29ce484222325);
-    assert_true(hash_stable("a", 1) == 0xaf63dc4c8601ec8c);
-    assert_true(hash_stable("foobar", 6) == 0x85944171f73967e8);
+    assert_that(hash_stable("", 0), ==, 0xcbf29ce484222325);
+    assert_that(hash_stable("a", 1), ==, 0xaf63dc4c8601ec8c);
+    assert_that(hash_stable("foobar", 6), ==, 0x85944171f73967e8);
 }
 
 int main(int argc, char **argv)

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/num.h"
+#include "base/test/asserts.h"
 
 static void test_saturating_arithmetic(void **state)
 {
@@ -89,7 +90,7 @@ static void test_unsigned_integers_take_no_sign(void **state)
 
     (void)state;
     assert_int_equal(u64_parse("18446744073709551615", 20, &v), 0);
-    assert_true(v == UINT64_MAX);
+    assert_that(v, ==, UINT64_MAX);
     assert_int_equal(u64_parse("18446744073709551616", 20, &v), -ERANGE);
     assert_int_equal(u64_parse("-1", 2, &v), -EINVAL);
     assert_int_equal(u64_parse("+1", 2, &v), -EINVAL);
@@ -189,7 +190,7 @@ static void test_bad_doubles_are_refused(void **state)
         int r = f64_parse(cases[i].text, strlen(cases[i].text), &d);
         if (r != cases[i].r)
             fail_msg("'%s': %d", cases[i].text, r);
-        assert_true(d == 42);
+        assert_that(d, ==, 42);
     }
     memset(longer, '1', sizeof longer);
     double d;

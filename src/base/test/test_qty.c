@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/qty.h"
+#include "base/test/asserts.h"
 
 static struct qty q(const char *text)
 {
@@ -150,7 +151,7 @@ static void test_bad_text_is_refused_and_named(void **state)
         const char *text = NULL;
         if (qty_parse(cases[i], strlen(cases[i]), &r, &err) != -EINVAL)
             fail_msg("'%s' was taken", cases[i]);
-        assert_true(str_starts(err.text, "quantity \""));
+        assert_starts(err.text, "quantity \"");
         assert_int_equal(r.lo, 42);
         assert_int_equal(qty_normalize(cases[i], strlen(cases[i]), a, &text, &err), -EINVAL);
         assert_null(text);
@@ -168,7 +169,7 @@ static void test_values_beyond_the_scales_are_refused(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct kerr err = { 0 };
         assert_int_equal(qty_parse(cases[i], strlen(cases[i]), &r, &err), -ERANGE);
-        assert_non_null(strstr(err.text, cases[i]));
+        assert_contains(err.text, cases[i]);
     }
 }
 
@@ -261,16 +262,16 @@ static void test_sums_beyond_96_bits_round_up(void **state)
 
     (void)state;
     struct qty sum = qty_add(big, q("1n"));
-    assert_true(qty_cmp(sum, big) > 0);
-    assert_true(qty_cmp(sum, q("1.000000000000000000000000001e150")) <= 0);
-    assert_true(qty_cmp(qty_sub(q("1n"), big), qty_neg(q("1.0000000001e150"))) > 0);
+    assert_that(qty_cmp(sum, big), >, 0);
+    assert_that(qty_cmp(sum, q("1.000000000000000000000000001e150")), <=, 0);
+    assert_that(qty_cmp(qty_sub(q("1n"), big), qty_neg(q("1.0000000001e150"))), >, 0);
     /* and stop at the end of all scales */
     struct qty top = big;
     for (int i = 0; i < 10; i++)
         top = qty_mul(top, 1000000, NULL);
     assert_int_equal(qty_cmp(qty_add(top, top), top), 0);
     assert_int_equal(qty_cmp(qty_neg(qty_neg(top)), top), 0);
-    assert_true(qty_cmp(top, big) > 0);
+    assert_that(qty_cmp(top, big), >, 0);
 }
 
 static void test_products(void **state)
@@ -310,12 +311,12 @@ static void test_from_numbers(void **state)
 static void test_doubles_are_the_nearest(void **state)
 {
     (void)state;
-    assert_true(qty_f64(q("100m")) == 0.1);
-    assert_true(qty_f64(q("-1.5Gi")) == -1610612736.0);
-    assert_true(qty_f64(q("9007199254740993")) == 9007199254740992.0);
-    assert_true(qty_f64(q("1e150")) == 1e150);
-    assert_true(qty_f64(q("12345678901234567890.123456789")) == 12345678901234567890.0);
-    assert_true(qty_f64(q("0")) == 0);
+    assert_that(qty_f64(q("100m")), ==, 0.1);
+    assert_that(qty_f64(q("-1.5Gi")), ==, -1610612736.0);
+    assert_that(qty_f64(q("9007199254740993")), ==, 9007199254740992.0);
+    assert_that(qty_f64(q("1e150")), ==, 1e150);
+    assert_that(qty_f64(q("12345678901234567890.123456789")), ==, 12345678901234567890.0);
+    assert_that(qty_f64(q("0")), ==, 0);
 }
 
 /* The short way and the long way through the parser agree: a plus sign forces the long one. */

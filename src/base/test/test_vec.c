@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/test/asserts.h"
 #include "base/vec.h"
 
 struct ints vec_of(int);
@@ -35,7 +36,7 @@ static void test_push_pop_and_iterate(void **state)
     assert_int_equal(v.n, 999);
     vec_clear(&v);
     assert_int_equal(v.n, 0);
-    assert_true(v.cap >= 1000); /* the memory stays */
+    assert_that(v.cap, >=, 1000); /* the memory stays */
     vec_fini(&v);
     assert_null(v.items);
 }

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/test/asserts.h"
 #include "base/wire.h"
 
 static struct wire_field next(struct str *rest)
@@ -39,7 +40,7 @@ static void test_known_bytes(void **state)
     assert_int_equal(f.value, 0x12345678);
     f = next(&rest);
     assert_int_equal(f.num, 4);
-    assert_true(f.value == UINT64_C(0x0102030405060708));
+    assert_that(f.value, ==, UINT64_C(0x0102030405060708));
     assert_int_equal(wire_next(&rest, &f), 0);
 }
 
@@ -59,7 +60,7 @@ static void test_what_is_written_is_read(void **state)
             struct str rest = { b.data, b.len };
             struct wire_field f = next(&rest);
             assert_int_equal(f.num, nums[k]);
-            assert_true(f.value == values[i]);
+            assert_that(f.value, ==, values[i]);
             f = next(&rest);
             assert_true(str_eq(f.bytes, (struct str){ "\0x", 2 }));
             f = next(&rest);

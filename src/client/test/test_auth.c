@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/test/asserts.h"
 #include "client/auth.h"
 #include "client/kubeconfig.h"
 #include "client/test/client_fixture.h"
@@ -55,7 +56,7 @@ static void test_token_file_is_read_again(void **state)
     int fd = mkstemp(path);
 
     (void)state;
-    assert_true(fd >= 0);
+    assert_that(fd, >=, 0);
     close(fd);
     klog_set_sink(client_fixture_quiet, NULL);
     write_file(path, "one\n", 0600);
@@ -85,7 +86,7 @@ static void plugin_init(struct plugin *p, const char *script)
 {
     snprintf(p->path, sizeof p->path, "/tmp/koord-plugin-XXXXXX");
     int fd = mkstemp(p->path);
-    assert_true(fd >= 0);
+    assert_that(fd, >=, 0);
     close(fd);
     write_file(p->path, script, 0700);
     p->config = (struct kube_config){ 0 };
@@ -147,9 +148,9 @@ static void test_exec_plugin_is_told_of_the_cluster_when_it_asks(void **state)
     assert_false(auth_ready(a, on_ready, &o));
     loop_advance(l, NSEC_PER_SEC);
     assert_int_equal(o.code, 0);
-    assert_non_null(strstr(auth_header(a), "cluster:server:https://h:1,"
-                                           "certificate-authority-data:Zm9v,"));
-    assert_non_null(strstr(auth_header(a), "interactive:false"));
+    assert_contains(auth_header(a), "cluster:server:https://h:1,"
+                                    "certificate-authority-data:Zm9v,");
+    assert_contains(auth_header(a), "interactive:false");
     auth_free(a);
     unlink(p.path);
 }
@@ -165,7 +166,7 @@ static void failing_plugin(const char *script, const char *says)
     assert_false(auth_ready(a, on_ready, &o));
     loop_advance(l, NSEC_PER_SEC);
     assert_int_equal(o.calls, 1);
-    assert_true(o.code < 0);
+    assert_that(o.code, <, 0);
     if (!strstr(o.text, says))
         fail_msg("'%s' does not say '%s'", o.text, says);
     auth_free(a);

@@ -8,6 +8,7 @@
 
 #include "base/intern.h"
 #include "base/klog.h"
+#include "base/test/asserts.h"
 #include "client/discovery.h"
 #include "client/kube.h"
 #include "client/test/fakehttp.h"
@@ -188,9 +189,9 @@ static void test_a_server_that_does_not_answer_is_a_problem(void **state)
     discovery_start(x.d);
     loop_advance(x.l, 100 * NSEC_PER_SEC);
     assert_false(discovery_complete(x.d));
-    assert_non_null(strstr(discovery_problem(x.d)->text, "connection refused"));
-    assert_true(x.rounds >= 5); /* at least every ten seconds or so */
-    assert_true(x.rounds <= 25);
+    assert_contains(discovery_problem(x.d)->text, "connection refused");
+    assert_that(x.rounds, >=, 5); /* at least every ten seconds or so */
+    assert_that(x.rounds, <=, 25);
 }
 
 int main(int argc, char **argv)

@@ -1,6 +1,7 @@
 /* test_events.c - Events: counted, folded, cut off, written in the background. */
 #include <stdio.h>
 
+#include "base/test/asserts.h"
 #include "client/events.h"
 #include "client/test/client_fixture.h"
 #include "json/kj.h"
@@ -62,7 +63,7 @@ static void test_an_event_has_the_usual_shape(void **state)
     assert_string_equal(kj_str(kj_path(e, "source.host")), "node-1");
     assert_string_equal(kj_str(kj_get(e, "firstTimestamp")), "2025-11-15T09:46:40Z");
     assert_int_equal(kj_i64_or(kj_get(e, "count"), 0), 1);
-    assert_true(str_starts(kj_str(kj_path(e, "metadata.name")), "web-0."));
+    assert_starts(kj_str(kj_path(e, "metadata.name")), "web-0.");
 }
 
 static void test_repeats_count_up_one_object(void **state)

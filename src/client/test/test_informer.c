@@ -1,6 +1,7 @@
 /* test_informer.c - the cache equals the server's, whatever happens in between. */
 #include <stdio.h>
 
+#include "base/test/asserts.h"
 #include "client/informer.h"
 #include "client/test/client_fixture.h"
 #include "json/kj.h"
@@ -224,7 +225,7 @@ static void test_old_news_replayed_at_reconnect_changes_nothing(void **state)
     assert_int_equal(n.adds, before.adds);
     assert_int_equal(n.updates, before.updates);
     assert_int_equal(n.deletes, before.deletes);
-    assert_true(informer_stats(inf).duplicates >= 3);
+    assert_that(informer_stats(inf).duplicates, >=, 3);
 }
 
 static void test_bookmarks_move_the_place(void **state)
@@ -436,7 +437,7 @@ static void test_less_of_an_object_can_be_kept(void **state)
     CLEANUP(informer_free)
     struct informer *inf = start(&r, &(struct informer_opts){ .reduce = keep_name }, &n);
     client_fixture_run(&r, NSEC_PER_SEC);
-    assert_true(informer_get(inf, "ns/p1")->kind != informer_kind(inf));
+    assert_that(informer_get(inf, "ns/p1")->kind, !=, informer_kind(inf));
     put(&r, 1, "n2");
     put(&r, 2, "n1");
     fake_delete(r.fake, PODS, "p2");

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/strbuf.h"
+#include "base/test/asserts.h"
 #include "client/test/client_fixture.h"
 #include "json/kj.h"
 
@@ -46,7 +47,7 @@ static void test_get_answers_in_a_later_turn(void **state)
     assert_int_equal(res.calls, 1);
     assert_int_equal(res.status, 200);
     assert_int_equal(res.code, 0);
-    assert_non_null(strstr(res.body, "\"name\":\"a\""));
+    assert_contains(res.body, "\"name\":\"a\"");
 }
 
 static void test_errors_carry_the_servers_reason_and_message(void **state)
@@ -78,7 +79,7 @@ static void test_a_refused_connection_is_reported_with_the_request(void **state)
     client_fixture_run(&r, NSEC_PER_SEC);
     assert_int_equal(res.code, -ECONNREFUSED);
     assert_int_equal(res.status, 0);
-    assert_non_null(strstr(res.text, "GET /api/v1/namespaces/ns/pods/a"));
+    assert_contains(res.text, "GET /api/v1/namespaces/ns/pods/a");
 }
 
 static void test_bad_names_never_reach_the_server(void **state)
@@ -250,7 +251,7 @@ static void test_status_bodies_become_errors(void **state)
     assert_string_equal(err.text, "too old");
     kube_status_err(502, "<html>bad gateway\nmore", 22, &err);
     assert_int_equal(err.reason, KR_UNAVAILABLE);
-    assert_non_null(strstr(err.text, "<html>bad gateway"));
+    assert_contains(err.text, "<html>bad gateway");
     kube_status_err(500, "", 0, &err);
     assert_int_equal(err.reason, KR_INTERNAL);
 }

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/test/asserts.h"
 #include "client/kubeconfig.h"
 #include "client/test/client_fixture.h"
 
@@ -183,7 +184,7 @@ static void test_relative_files_count_from_the_file_that_names_them(void **state
     o.path = "/no/such/file";
     struct kube_config none = { 0 };
     assert_int_equal(kube_config_load(&o, &none, &err), -ENOENT);
-    assert_non_null(strstr(err.text, "kubeconfig /no/such/file"));
+    assert_contains(err.text, "kubeconfig /no/such/file");
 }
 
 static void test_in_cluster_configuration(void **state)
@@ -207,7 +208,7 @@ static void test_in_cluster_configuration(void **state)
     o = (struct kube_config_opts){ .home = "/nonexistent" };
     struct kube_config none = { 0 };
     assert_int_equal(kube_config_load(&o, &none, &err), -ENOENT);
-    assert_non_null(strstr(err.text, "--kubeconfig"));
+    assert_contains(err.text, "--kubeconfig");
 }
 
 int main(int argc, char **argv)

@@ -1,6 +1,7 @@
 /* test_leader.c - leader election: one at a time, takeover, release, freezing. */
 #include <stdio.h>
 
+#include "base/test/asserts.h"
 #include "client/leader.h"
 #include "client/test/client_fixture.h"
 #include "json/kj.h"
@@ -48,7 +49,7 @@ static void test_exactly_one_of_two_leads(void **state)
     seat_init(&b, r.kube, "b");
     for (int i = 0; i < 300; i++) {
         client_fixture_run(&r, NSEC_PER_SEC);
-        assert_true(leader_is(a.ld) + leader_is(b.ld) <= 1);
+        assert_that(leader_is(a.ld) + leader_is(b.ld), <=, 1);
     }
     assert_int_equal(leader_is(a.ld) + leader_is(b.ld), 1);
     assert_int_equal(a.started + b.started, 1);
@@ -237,7 +238,8 @@ static void test_a_server_that_does_not_answer_cannot_delay_the_end(void **state
     while (a.stopped == 0 && loop_mono(r.loop) < renewed + 60 * NSEC_PER_SEC)
         client_fixture_run(&r, NSEC_PER_SEC / 10);
     /* renewed may have moved once more before the server fell silent */
-    assert_true(loop_mono(r.loop) <= leader_renewed(a.ld) + 10 * NSEC_PER_SEC + NSEC_PER_SEC / 10);
+    assert_that(loop_mono(r.loop), <=,
+                leader_renewed(a.ld) + 10 * NSEC_PER_SEC + NSEC_PER_SEC / 10);
     leader_free(a.ld);
 }
 
@@ -277,7 +279,7 @@ static void test_durations_that_contradict_are_refused(void **state)
     o.lease_duration = 10 * NSEC_PER_SEC;
     o.renew_deadline = 10 * NSEC_PER_SEC;
     assert_int_equal(leader_new(r.kube, &o, &handler, NULL, &ld, &err), -EINVAL);
-    assert_non_null(strstr(err.text, "renewDeadline"));
+    assert_contains(err.text, "renewDeadline");
     o.renew_deadline = 2 * NSEC_PER_SEC;
     o.retry_period = 2 * NSEC_PER_SEC;
     assert_int_equal(leader_new(r.kube, &o, &handler, NULL, &ld, &err), -EINVAL);
@@ -302,9 +304,9 @@ static void test_faults_never_make_two_leaders(void **state)
         seat_init(&s[2], r.kube, "c");
         for (int i = 0; i < 600; i++) {
             client_fixture_run(&r, NSEC_PER_SEC / 2);
-            assert_true(leader_is(s[0].ld) + leader_is(s[1].ld) + leader_is(s[2].ld) <= 1);
+            assert_that(leader_is(s[0].ld) + leader_is(s[1].ld) + leader_is(s[2].ld), <=, 1);
         }
-        assert_true(s[0].started + s[1].started + s[2].started >= 1);
+        assert_that(s[0].started + s[1].started + s[2].started, >=, 1);
         for (int i = 0; i < 3; i++)
             leader_free(s[i].ld);
     }

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/test/asserts.h"
 #include "client/lines.h"
 #include "json/kj.h"
 
@@ -74,7 +75,7 @@ static void test_a_line_above_the_limit_is_refused(void **state)
     lines_init(&l, 4);
     assert_int_equal(lines_feed(&l, "1234\n", 5, collect, &g, &err), 0);
     assert_int_equal(lines_feed(&l, "12345", 5, collect, &g, &err), -EMSGSIZE);
-    assert_non_null(strstr(err.text, "4 bytes"));
+    assert_contains(err.text, "4 bytes");
     lines_fini(&l);
     lines_init(&l, 4);
     assert_int_equal(lines_feed(&l, "12345\n", 6, collect, &g, &err), -EMSGSIZE);

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/test/asserts.h"
 #include "cluster/cluster.h"
 #include "cluster/load.h"
 
@@ -62,7 +63,7 @@ static void test_spikes(void **state)
         other += a != b;
     }
     assert_int_equal(high, 600);
-    assert_true(other > 0); /* pods do not spike together */
+    assert_that(other, >, 0); /* pods do not spike together */
 }
 
 static void test_same_at_every_reading(void **state)
@@ -97,8 +98,8 @@ static void test_refusals(void **state)
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         struct kerr err = { 0 };
         struct load l;
-        assert_true(load_parse(bad[i], &l, &err) < 0);
-        assert_true(err.text[0] != '\0');
+        assert_that(load_parse(bad[i], &l, &err), <, 0);
+        assert_that(err.text[0], !=, '\0');
     }
 }
 
@@ -123,8 +124,8 @@ static void test_shape(void **state)
                                        "1,zones=99", "1,taint:a=b:Not", "1,label:=", "-1" };
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         err = (struct kerr){ 0 };
-        assert_true(hollow_shape_parse(bad[i], &t, &err) < 0);
-        assert_true(err.text[0] != '\0');
+        assert_that(hollow_shape_parse(bad[i], &t, &err), <, 0);
+        assert_that(err.text[0], !=, '\0');
     }
 }
 

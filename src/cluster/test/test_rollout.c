@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/test/asserts.h"
 #include "cluster/deploy.h"
 
 struct fixture {
@@ -130,8 +131,8 @@ static void play(struct loop *l, int replicas, const char *surge, const char *un
                 s->available++;
             s->want = s->replicas;
         }
-        assert_true(b.sets[0].actual + b.sets[1].actual <= replicas + b.v.surge);
-        assert_true(dview_available(&b.v) >= replicas - b.v.unavailable);
+        assert_that(b.sets[0].actual + b.sets[1].actual, <=, replicas + b.v.surge);
+        assert_that(dview_available(&b.v), >=, replicas - b.v.unavailable);
         if (b.sets[0].actual == 0 && b.sets[1].available == replicas)
             return;
     }

@@ -1,4 +1,5 @@
 /* test_config.c - configuration files, read and read again. */
+#include "base/test/asserts.h"
 #include "component/config.h"
 
 #include <sys/stat.h>
@@ -123,17 +124,17 @@ static void test_refusals_name_file_and_field(void **state)
         assert_string_equal(err.text, cases[i].message);
     }
     /* The words of these are the decoder's; file and path are what counts. */
-    assert_true(parse(HEAD "leaderElection:\n  leaseTime: 3s\n", &c, &err) < 0);
-    assert_true(str_starts(err.text, "conf.yaml: "));
-    assert_non_null(strstr(err.text, "leaderElection.leaseTime"));
-    assert_true(parse(HEAD "port: many\n", &c, &err) < 0);
-    assert_non_null(strstr(err.text, "port"));
-    assert_true(parse(HEAD "percent: 101\n", &c, &err) < 0);
-    assert_non_null(strstr(err.text, "percent"));
-    assert_true(parse(HEAD "port: [\n", &c, &err) < 0);
-    assert_true(str_starts(err.text, "conf.yaml: "));
-    assert_true(config_load(&spec, "/nonexistent/conf.yaml", &c, &err) == -ENOENT);
-    assert_non_null(strstr(err.text, "/nonexistent/conf.yaml"));
+    assert_that(parse(HEAD "leaderElection:\n  leaseTime: 3s\n", &c, &err), <, 0);
+    assert_starts(err.text, "conf.yaml: ");
+    assert_contains(err.text, "leaderElection.leaseTime");
+    assert_that(parse(HEAD "port: many\n", &c, &err), <, 0);
+    assert_contains(err.text, "port");
+    assert_that(parse(HEAD "percent: 101\n", &c, &err), <, 0);
+    assert_contains(err.text, "percent");
+    assert_that(parse(HEAD "port: [\n", &c, &err), <, 0);
+    assert_starts(err.text, "conf.yaml: ");
+    assert_that(config_load(&spec, "/nonexistent/conf.yaml", &c, &err), ==, -ENOENT);
+    assert_contains(err.text, "/nonexistent/conf.yaml");
 }
 
 /* ---- reloading ------------------------------------------------------------------------------- */
@@ -195,8 +196,8 @@ static void test_changes_are_polled_on_a_virtual_loop(void **state)
     tmpdir_write(&t, "c.yaml", HEAD "prot: 3\n");
     loop_advance(l, FILEWATCH_POLL);
     assert_int_equal(x.refusals, 1);
-    assert_non_null(strstr(x.text, "prot"));
-    assert_non_null(strstr(x.text, "c.yaml"));
+    assert_contains(x.text, "prot");
+    assert_contains(x.text, "c.yaml");
     const struct settings *s = config_watch_current(w)->value;
     assert_int_equal(s->port, 2); /* the old one is in force */
 
@@ -315,8 +316,8 @@ static void test_a_busy_program_is_asked_again(void **state)
     tmpdir_write(&t, "c.yaml", HEAD "port: 3\n");
     loop_advance(l, FILEWATCH_POLL);
     metrics_write(&m, 1, &text);
-    assert_non_null(strstr(text.data, "reloads_total{result=\"loaded\"} 1\n"));
-    assert_non_null(strstr(text.data, "reloads_total{result=\"refused\"} 1\n"));
+    assert_contains(text.data, "reloads_total{result=\"loaded\"} 1\n");
+    assert_contains(text.data, "reloads_total{result=\"refused\"} 1\n");
     config_watch_free(w);
     tmpdir_fini(&t);
 }

@@ -11,6 +11,7 @@
 #include "base/intern.h"
 #include "base/klog.h"
 #include "base/strbuf.h"
+#include "base/test/asserts.h"
 #include "client/kube.h"
 #include "component/review.h"
 #include "loop/loop.h"
@@ -190,8 +191,8 @@ static void on_configmaps(struct fixture *b, struct httpd_req *r)
         httpd_respond(r, 200, NULL, 0, false);
         return;
     }
-    assert_non_null(strstr(httpd_target(r),
-                           "fieldSelector=metadata.name%3Dextension-apiserver-authentication"));
+    assert_contains(httpd_target(r),
+                    "fieldSelector=metadata.name%3Dextension-apiserver-authentication");
     kjw_obj(&w, NULL);
     kjw_obj(&w, "metadata");
     kjw_str(&w, "resourceVersion", "7");
@@ -434,9 +435,9 @@ static void test_who_says_nothing_is_anonymous(void **state)
     assert_int_equal(get(&b, "/metrics", NULL), 403);
     assert_string_equal(
         body, FORBIDDEN("User \\\"system:anonymous\\\" cannot get path \\\"/metrics\\\""));
-    assert_non_null(strstr(strbuf_str(&b.last_access),
-                           "\"user\":\"system:anonymous\",\"groups\":[\"system:unauthenticated\"],"
-                           "\"nonResourceAttributes\":{\"path\":\"/metrics\",\"verb\":\"get\"}"));
+    assert_contains(strbuf_str(&b.last_access),
+                    "\"user\":\"system:anonymous\",\"groups\":[\"system:unauthenticated\"],"
+                    "\"nonResourceAttributes\":{\"path\":\"/metrics\",\"verb\":\"get\"}");
     assert_int_equal(get(&b, "/healthz/ping", NULL), 403); /* open paths are exact */
     assert_int_equal(get(&b, "/%zz", NULL), 400);
     const struct http_header basic = { STR("authorization"), STR("Basic YTpi") };
@@ -458,8 +459,7 @@ static void test_tokens_are_reviewed_and_answers_kept(void **state)
     assert_int_equal(get(&b, "/reason", "of-alice"), 403);
     assert_string_equal(body,
                         FORBIDDEN("User \\\"alice\\\" cannot get path \\\"/reason\\\": no luck"));
-    assert_non_null(
-        strstr(strbuf_str(&b.last_access), "\"groups\":[\"dev\",\"system:authenticated\"],"));
+    assert_contains(strbuf_str(&b.last_access), "\"groups\":[\"dev\",\"system:authenticated\"],");
     assert_int_equal(get(&b, "/denied", "of-alice"), 403);
     assert_int_equal(b.token_reviews, 1);
     loop_advance(b.l, 10 * NSEC_PER_SEC);
@@ -481,8 +481,8 @@ static void test_a_bad_token_is_nobody(void **state)
     assert_int_equal(get(&b, "/healthz", "s3cret"), 401); /* even where nobody is asked */
     assert_int_equal(b.token_reviews, 1);
     assert_int_equal(get(&b, "/metrics", "odd"), 401);
-    assert_non_null(strstr(strbuf_str(&b.log), "Unable to authenticate the request"));
-    assert_null(strstr(strbuf_str(&b.log), "s3cret"));
+    assert_contains(strbuf_str(&b.log), "Unable to authenticate the request");
+    assert_lacks(strbuf_str(&b.log), "s3cret");
     assert_int_equal(b.admitted, 0);
 }
 
@@ -495,8 +495,8 @@ static void test_a_failure_opens_nothing_and_is_not_kept(void **state)
     b.api_fails = 403; /* the program has no right to ask */
     assert_int_equal(get(&b, "/metrics", "of-alice"), 401);
     assert_int_equal(get(&b, "/metrics", NULL), 500);
-    assert_non_null(strstr(body, "Internal Server Error: \"/metrics\": "));
-    assert_non_null(strstr(strbuf_str(&b.log), "Failed to find out whether a request is allowed"));
+    assert_contains(body, "Internal Server Error: \"/metrics\": ");
+    assert_contains(strbuf_str(&b.log), "Failed to find out whether a request is allowed");
     assert_int_equal(b.admitted, 0);
     b.api_fails = 0;
     assert_int_equal(get(&b, "/metrics", "of-alice"), 200);
@@ -574,10 +574,9 @@ static void test_proxies_speak_for_others(void **state)
     (void)state;
     fixture_init(&b);
     assert_int_equal(get_as(&b, &b.proxy_ca, "aggregator", NULL, "/metrics", h, 4), 403);
-    assert_non_null(
-        strstr(strbuf_str(&b.last_access),
-               "\"user\":\"carol\",\"groups\":[\"one\",\"two\",\"system:authenticated\"],"
-               "\"extra\":{\"acme.com/scope\":[\"s\"]}"));
+    assert_contains(strbuf_str(&b.last_access),
+                    "\"user\":\"carol\",\"groups\":[\"one\",\"two\",\"system:authenticated\"],"
+                    "\"extra\":{\"acme.com/scope\":[\"s\"]}");
     assert_int_equal(get_as(&b, &b.proxy_ca, "somebody", NULL, "/metrics", h, 4), 401);
     /* the headers of others say nothing */
     assert_int_equal(get_as(&b, &b.ca, "bob", NULL, "/metrics", h, 4), 403);
@@ -598,7 +597,7 @@ static void test_a_damaged_lookup_opens_nothing(void **state)
         fixture_open_with(&b, 0, NULL, true, damaged[i]);
         assert_int_not_equal(get_as(&b, &b.proxy_ca, "somebody", NULL, "/metrics", &h, 1), 200);
         assert_int_equal(b.admitted, 0);
-        assert_non_null(strstr(strbuf_str(&b.log), "requestheader-allowed-names"));
+        assert_contains(strbuf_str(&b.log), "requestheader-allowed-names");
     }
 }
 
@@ -667,13 +666,13 @@ static void test_wrong_options_are_refused(void **state)
     fixture_init(&b);
     o = b.o;
     o.authz.open_paths = (struct flag_list){ paths, 1 };
-    assert_true(delegate_over(b.l, NULL, NULL, &o, &d, &err) < 0);
+    assert_that(delegate_over(b.l, NULL, NULL, &o, &d, &err), <, 0);
     assert_string_equal(err.text, "--authorization-always-allow-paths: only trailing * allowed in "
                                   "\"/a*b\"");
     o = b.o;
     o.authn.client_ca = "no-such-file";
-    assert_true(delegate_over(b.l, NULL, NULL, &o, &d, &err) < 0);
-    assert_non_null(strstr(err.text, "no-such-file"));
+    assert_that(delegate_over(b.l, NULL, NULL, &o, &d, &err), <, 0);
+    assert_contains(err.text, "no-such-file");
 }
 
 /* ---- what is kept ---------------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
 /* test_election.c - who stands for election, what winning and losing mean, and the orderly end. */
+#include "base/test/asserts.h"
 #include "client/test/client_fixture.h"
 #include "component/election.h"
 #include "component/run.h"
@@ -136,7 +137,7 @@ static void test_an_orderly_end_gives_the_lease_back(void **state)
     loop_run(f.r.loop); /* until it is ended */
     CLEANUP(mem_free) char *who = holder(&f);
     assert_string_equal(who, "");
-    assert_true(loop_mono(f.r.loop) - before < NSEC_PER_SEC);
+    assert_that(loop_mono(f.r.loop) - before, <, NSEC_PER_SEC);
     assert_int_equal(f.run.exit_code, 0);
 }
 

@@ -1,5 +1,6 @@
 /* test_flags.c - Go style flags. */
 #include "base/strbuf.h"
+#include "base/test/asserts.h"
 #include "component/flags.h"
 
 #include <setjmp.h>
@@ -116,7 +117,7 @@ static void test_every_way_to_write_a_flag(void **state)
     assert_int_equal(parse(&x, "--backoff-factor=1.5", "--period", "1m30s", "--tsdb-max-bytes",
                            "9223372036854775807"),
                      FLAGS_OK);
-    assert_true(x.o.factor == 1.5);
+    assert_that(x.o.factor, ==, 1.5);
     assert_int_equal(x.o.period, 90 * NSEC_PER_SEC);
     assert_int_equal(x.o.bytes, INT64_MAX);
     flags_free(x.f);
@@ -251,17 +252,17 @@ static void test_help_and_version(void **state)
     flags_default(x.f, "config", "/etc/x");
     flags_usage(x.f, &out);
     const char *text = strbuf_str(&out);
-    assert_non_null(strstr(text, "Flags:\n      --backoff-factor float"));
-    assert_non_null(strstr(text, "      --config file            configuration file (default "
-                                 "\"/etc/x\")\n"));
-    assert_non_null(strstr(text, "  -s, --debug-scores int       top N scores\n"));
-    assert_non_null(strstr(text, "plain HTTP port (default 10251)\n"));
-    assert_non_null(strstr(text, "(default [*])\n"));
-    assert_non_null(strstr(text, "\n                               a letter, now ''\n"
-                                 "                               or another\n"));
-    assert_null(strstr(text, "old-name"));
-    assert_null(strstr(text, "logtostderr"));
-    assert_true(strstr(text, "--config") < strstr(text, "--period"));
+    assert_contains(text, "Flags:\n      --backoff-factor float");
+    assert_contains(text, "      --config file            configuration file (default "
+                          "\"/etc/x\")\n");
+    assert_contains(text, "  -s, --debug-scores int       top N scores\n");
+    assert_contains(text, "plain HTTP port (default 10251)\n");
+    assert_contains(text, "(default [*])\n");
+    assert_contains(text, "\n                               a letter, now ''\n"
+                          "                               or another\n");
+    assert_lacks(text, "old-name");
+    assert_lacks(text, "logtostderr");
+    assert_that(strstr(text, "--config"), <, strstr(text, "--period"));
     flags_free(x.f);
 }
 
@@ -303,8 +304,8 @@ static void test_long_help_is_wrapped(void **state)
     flags_add(f, "Flags", wide, 1, &value);
     flags_usage(f, &out);
     for (const char *p = strbuf_str(&out); *p; p += strcspn(p, "\n"), p += *p == '\n')
-        assert_true(strcspn(p, "\n") <= 100);
-    assert_non_null(strstr(strbuf_str(&out), "column string\n"));
+        assert_that(strcspn(p, "\n"), <=, 100);
+    assert_contains(strbuf_str(&out), "column string\n");
 }
 
 static void test_nearest_word(void **state)
@@ -324,15 +325,15 @@ static void test_what_is_not_served_yet_is_checked_and_named(void **state)
     CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
 
     (void)state;
-    assert_true(parse(&x, "--wait=soon") < 0);
+    assert_that(parse(&x, "--wait=soon"), <, 0);
     assert_int_equal(parse(&x, "--wait=1s", "--wait=2s", "--profiling=false"), FLAGS_OK);
     assert_string_equal(flags_later(x.f, 0), "wait");
     assert_null(flags_later(x.f, 1)); /* once, and nothing about the other */
     assert_null(flags_warning(x.f, 0));
     flags_usage(x.f, &out);
-    assert_non_null(strstr(out.data, "accepted; not served yet: another thread (default 5s)"));
-    assert_non_null(strstr(out.data, "accepted; not here (default true)"));
-    assert_null(strstr(out.data, "logtostderr"));
+    assert_contains(out.data, "accepted; not served yet: another thread (default 5s)");
+    assert_contains(out.data, "accepted; not here (default true)");
+    assert_lacks(out.data, "logtostderr");
     flags_free(x.f);
 }
 

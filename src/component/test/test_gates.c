@@ -1,5 +1,6 @@
 /* test_gates.c - feature gates. */
 #include "base/strbuf.h"
+#include "base/test/asserts.h"
 #include "component/gates.h"
 #include "component/metrics.h"
 
@@ -88,19 +89,18 @@ static void test_usage_and_metrics(void **state)
     (void)state;
     setup(&g);
     gates_usage(&g, &out);
-    assert_true(str_starts(strbuf_str(&out), "AllAlpha=true|false (ALPHA - default=false)\n"
-                                             "AllBeta=true|false (BETA - default=false)\n"
-                                             "BECPUManager=true|false (ALPHA - default=false)\n"
-                                             "BECPUSuppress=true|false (BETA - default=true)\n"));
+    assert_starts(strbuf_str(&out), "AllAlpha=true|false (ALPHA - default=false)\n"
+                                    "AllBeta=true|false (BETA - default=false)\n"
+                                    "BECPUManager=true|false (ALPHA - default=false)\n"
+                                    "BECPUSuppress=true|false (BETA - default=true)\n");
     strbuf_reset(&out);
     gates_metrics(&g, m);
     metrics_write(&m, 1, &out);
     const char *text = strbuf_str(&out);
-    assert_non_null(strstr(text, "# TYPE kubernetes_feature_enabled gauge\n"));
-    assert_non_null(
-        strstr(text, "kubernetes_feature_enabled{name=\"BECPUSuppress\",stage=\"BETA\"} 1\n"));
-    assert_non_null(
-        strstr(text, "kubernetes_feature_enabled{name=\"PodDisruptionBudget\",stage=\"\"} 1\n"));
+    assert_contains(text, "# TYPE kubernetes_feature_enabled gauge\n");
+    assert_contains(text, "kubernetes_feature_enabled{name=\"BECPUSuppress\",stage=\"BETA\"} 1\n");
+    assert_contains(text,
+                    "kubernetes_feature_enabled{name=\"PodDisruptionBudget\",stage=\"\"} 1\n");
 }
 
 int main(int argc, char **argv)

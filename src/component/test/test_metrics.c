@@ -1,5 +1,6 @@
 /* test_metrics.c - the registry and its text form. */
 #include "base/strbuf.h"
+#include "base/test/asserts.h"
 #include "component/metrics.h"
 
 #include <math.h>
@@ -56,7 +57,7 @@ static void test_numbers_look_as_gos(void **state)
         metrics_append_f64(&out, cases[i].v);
         assert_string_equal(strbuf_str(&out), cases[i].text);
         if (isfinite(cases[i].v))
-            assert_true(strtod(strbuf_str(&out), NULL) == cases[i].v);
+            assert_that(strtod(strbuf_str(&out), NULL), ==, cases[i].v);
     }
 }
 
@@ -134,9 +135,9 @@ static void test_usual_buckets(void **state)
     (void)state;
     metrics_add(m, &plain);
     const char *text = text_of(m, &out);
-    assert_true(str_starts(text, "# TYPE plain_seconds histogram\n"
-                                 "plain_seconds_bucket{le=\"0.005\"} 0\n"));
-    assert_non_null(strstr(text, "plain_seconds_sum 0\nplain_seconds_count 0\n"));
+    assert_starts(text, "# TYPE plain_seconds histogram\n"
+                        "plain_seconds_bucket{le=\"0.005\"} 0\n");
+    assert_contains(text, "plain_seconds_sum 0\nplain_seconds_count 0\n");
 }
 
 static void test_children_are_bounded(void **state)
@@ -164,7 +165,7 @@ static void test_children_are_bounded(void **state)
     assert_true(metric_remove(f, METRIC_VALUES("a")));
     assert_false(metric_remove(f, METRIC_VALUES("a")));
     gauge_set(metric_gauge(f, METRIC_VALUES("c")), 5);
-    assert_non_null(strstr(text_of(m, &out), "few{pod=\"c\"} 5\n"));
+    assert_contains(text_of(m, &out), "few{pod=\"c\"} 5\n");
 }
 
 static void test_removing_children_of_an_object(void **state)
@@ -202,8 +203,8 @@ static void test_values_made_at_scrape(void **state)
 
     (void)state;
     metrics_on_scrape(m, bump, metric_gauge(metrics_add(m, &hook), NULL));
-    assert_non_null(strstr(text_of(m, &out), "\nhooked 1\n"));
-    assert_non_null(strstr(text_of(m, &out), "\nhooked 2\n"));
+    assert_contains(text_of(m, &out), "\nhooked 1\n");
+    assert_contains(text_of(m, &out), "\nhooked 2\n");
 }
 
 static void tell_rows(void *arg, metric_put_fn put, void *out)
@@ -249,10 +250,10 @@ static void test_registries_merge(void **state)
     counter_inc(metric_counter(metrics_add(a, &pods), METRIC_VALUES("x", "2")));
     counter_inc(metric_counter(metrics_add(b, &pods), METRIC_VALUES("x", "1")));
     metrics_write(both, 2, &out);
-    assert_non_null(strstr(strbuf_str(&out),
-                           "# TYPE pods_total counter\npods_total{profile=\"1\",result=\"x\"} 1\n"
-                           "pods_total{profile=\"2\",result=\"x\"} 1\n"));
-    assert_null(strstr(strstr(strbuf_str(&out), "# TYPE") + 1, "# TYPE"));
+    assert_contains(strbuf_str(&out),
+                    "# TYPE pods_total counter\npods_total{profile=\"1\",result=\"x\"} 1\n"
+                    "pods_total{profile=\"2\",result=\"x\"} 1\n");
+    assert_lacks(strstr(strbuf_str(&out), "# TYPE") + 1, "# TYPE");
 }
 
 static double value_of(const char *text, const char *name)
@@ -275,14 +276,14 @@ static void test_process_metrics(void **state)
     double before = value_of(text_of(m, &out), "process_open_fds");
     int fd = dup(0);
     const char *text = text_of(m, &out);
-    assert_true(value_of(text, "process_open_fds") == before + 1);
+    assert_that(value_of(text, "process_open_fds"), ==, before + 1);
     close(fd);
-    assert_true(value_of(text, "process_resident_memory_bytes") > 100000);
-    assert_true(value_of(text, "process_virtual_memory_bytes") >
+    assert_that(value_of(text, "process_resident_memory_bytes"), >, 100000);
+    assert_that(value_of(text, "process_virtual_memory_bytes"), >,
                 value_of(text, "process_resident_memory_bytes"));
-    assert_true(value_of(text, "process_start_time_seconds") > 1.6e9);
-    assert_true(value_of(text, "process_max_fds") > 10);
-    assert_non_null(strstr(text, "# TYPE process_cpu_seconds_total counter\n"));
+    assert_that(value_of(text, "process_start_time_seconds"), >, 1.6e9);
+    assert_that(value_of(text, "process_max_fds"), >, 10);
+    assert_contains(text, "# TYPE process_cpu_seconds_total counter\n");
 }
 
 int main(int argc, char **argv)

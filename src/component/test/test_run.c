@@ -11,6 +11,7 @@
 
 #include "base/klog.h"
 #include "base/strbuf.h"
+#include "base/test/asserts.h"
 #include "client/kube.h"
 #include "client/kubeconfig.h"
 #include "component/election.h"
@@ -134,7 +135,7 @@ static void read_until(int fd, struct strbuf *log, const char *text)
         struct pollfd p = { .fd = fd, .events = POLLIN };
         assert_int_equal(poll(&p, 1, 60000), 1);
         ssize_t n = read(fd, buf, sizeof buf);
-        assert_true(n > 0);
+        assert_that(n, >, 0);
         strbuf_appendn(log, buf, (size_t)n);
     }
 }
@@ -172,11 +173,11 @@ static void test_help_and_version_go_to_stdout(void **state)
 
     (void)state;
     assert_int_equal(r.code, 0);
-    assert_true(str_starts(strbuf_str(&r.out), "A program for tests.\n\nUsage:\n  koord-test "
-                                               "[flags]\n\nLog flags:\n"));
-    assert_non_null(strstr(strbuf_str(&r.out), "--leader-elect-lease-duration duration"));
-    assert_non_null(strstr(strbuf_str(&r.out), "(default \"koord-test\")"));
-    assert_null(strstr(strbuf_str(&r.out), "contradict"));
+    assert_starts(strbuf_str(&r.out), "A program for tests.\n\nUsage:\n  koord-test "
+                                      "[flags]\n\nLog flags:\n");
+    assert_contains(strbuf_str(&r.out), "--leader-elect-lease-duration duration");
+    assert_contains(strbuf_str(&r.out), "(default \"koord-test\")");
+    assert_lacks(strbuf_str(&r.out), "contradict");
     assert_int_equal(r.err.len, 0);
     result_fini(&r);
     r = run("--version");
@@ -201,7 +202,7 @@ static void test_usage_errors_are_one_line_and_exit_2(void **state)
     result_fini(&r);
     r = run("--contradict");
     assert_int_equal(r.code, 2);
-    assert_non_null(strstr(strbuf_str(&r.err), "--contradict contradicts itself"));
+    assert_contains(strbuf_str(&r.err), "--contradict contradicts itself");
     result_fini(&r);
 }
 
@@ -211,8 +212,8 @@ static void test_a_failed_start_exits_1(void **state)
 
     (void)state;
     assert_int_equal(r.code, 1);
-    assert_non_null(strstr(strbuf_str(&r.err), "\nkoord-test: open /x: it does not exist\n"));
-    assert_non_null(strstr(strbuf_str(&r.err), "flag --log-dir is deprecated"));
+    assert_contains(strbuf_str(&r.err), "\nkoord-test: open /x: it does not exist\n");
+    assert_contains(strbuf_str(&r.err), "flag --log-dir is deprecated");
     result_fini(&r);
 }
 
@@ -222,9 +223,9 @@ static void test_sigterm_stops_in_order(void **state)
 
     (void)state;
     assert_int_equal(r.code, 0);
-    assert_non_null(strstr(strbuf_str(&r.err), "\"Stopping\" signal=\"Terminated\""));
-    assert_non_null(strstr(strbuf_str(&r.err), "\"Ended\" code=0"));
-    assert_non_null(strstr(strbuf_str(&r.err), "\"Detail\" identity="));
+    assert_contains(strbuf_str(&r.err), "\"Stopping\" signal=\"Terminated\"");
+    assert_contains(strbuf_str(&r.err), "\"Ended\" code=0");
+    assert_contains(strbuf_str(&r.err), "\"Detail\" identity=");
     result_fini(&r);
 }
 
@@ -234,8 +235,8 @@ static void test_the_log_has_its_own_clock_at_the_end(void **state)
     struct result r = run_signals("--grace=10ms", SIGTERM, 0);
 
     (void)state;
-    assert_non_null(strstr(strbuf_str(&r.err), " clockOfLoop=true"));
-    assert_non_null(strstr(strbuf_str(&r.err), "\"Letting go\" clockOfLoop=false"));
+    assert_contains(strbuf_str(&r.err), " clockOfLoop=true");
+    assert_contains(strbuf_str(&r.err), "\"Letting go\" clockOfLoop=false");
     result_fini(&r);
 }
 
@@ -245,7 +246,7 @@ static void test_a_second_signal_does_not_wait(void **state)
 
     (void)state;
     assert_int_equal(r.code, 1);
-    assert_non_null(strstr(strbuf_str(&r.err), "Second signal"));
+    assert_contains(strbuf_str(&r.err), "Second signal");
     result_fini(&r);
 }
 
@@ -294,7 +295,8 @@ static void test_a_client_is_built_from_flags(void **state)
     assert_int_equal(flags_parse(f, 3, argv, 0, &err), FLAGS_OK);
     assert_int_equal(client_options_config(&o, &(struct client_env){ 0 }, NULL, &c, &err), 0);
     assert_string_equal(c.server, "http://127.0.0.1:1");
-    assert_true(c.qps == 20 && c.burst == 30);
+    assert_that(c.qps, ==, 20);
+    assert_that(c.burst, ==, 30);
     kube_config_fini(&c);
     assert_int_equal(
         client_options_kube(&o, &(struct client_env){ 0 }, l, NULL, "koord-test", &k, &err), 0);
@@ -304,7 +306,7 @@ static void test_a_client_is_built_from_flags(void **state)
     assert_int_equal(
         client_options_kube(&o, &(struct client_env){ 0 }, l, NULL, "koord-test", &k, &err),
         -ENOENT);
-    assert_non_null(strstr(err.text, "/nonexistent/config"));
+    assert_contains(err.text, "/nonexistent/config");
 }
 
 int main(int argc, char **argv)

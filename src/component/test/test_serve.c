@@ -8,6 +8,7 @@
 
 #include "base/klog.h"
 #include "base/strbuf.h"
+#include "base/test/asserts.h"
 #include "component/metrics.h"
 #include "loop/loop.h"
 #include "net/http.h"
@@ -227,14 +228,14 @@ static void test_metrics_and_version(void **state)
     assert_string_equal(ask(&b, "GET", "/metrics", NULL),
                         "# HELP things_total Things.\n# TYPE things_total counter\n"
                         "things_total 1\n");
-    assert_true(str_starts(b.type, "text/plain; version=0.0.4; charset=utf-8"));
+    assert_starts(b.type, "text/plain; version=0.0.4; charset=utf-8");
     ask(&b, "GET", "/version?timeout=32s", NULL);
     assert_string_equal(b.type, "application/json");
     assert_int_equal(kj_parse(b.body.data, b.body.len, 0, &doc, NULL), 0);
     assert_string_equal(kj_str(kj_get(kj_root(doc), "gitVersion")), "v" KOORD_VERSION);
-    assert_true(str_starts(kj_str(kj_get(kj_root(doc), "platform")), "linux/"));
+    assert_starts(kj_str(kj_get(kj_root(doc), "platform")), "linux/");
     ask(&b, "GET", "/", NULL);
-    assert_non_null(strstr(strbuf_str(&b.body), "\"/healthz\",\"/healthz/\",\"/livez\""));
+    assert_contains(strbuf_str(&b.body), "\"/healthz\",\"/healthz/\",\"/livez\"");
     assert_string_equal(ask(&b, "GET", "/nothing?x=1", NULL), "404 page not found\n");
     assert_int_equal(b.status, 404);
     assert_string_equal(ask(&b, "GET", "/%zz", NULL), "malformed path\n");
@@ -280,7 +281,7 @@ static void test_settings_change_at_run_time(void **state)
     ask(&b, "PUT", "/debug/flags/nothing", "1");
     assert_int_equal(b.status, 404);
     ask(&b, "GET", "/debug/flags", NULL);
-    assert_non_null(strstr(strbuf_str(&b.body), "debugTopNScores"));
+    assert_contains(strbuf_str(&b.body), "debugTopNScores");
     assert_string_equal(b.type, "text/html; charset=utf-8");
     klog_set_level(before);
     fixture_fini(&b);
@@ -294,7 +295,7 @@ static void test_other_machines_may_look_but_not_change(void **state)
     (void)state;
     fixture_init(&b, false);
     b.peer = "10.0.0.8:999";
-    assert_non_null(strstr(ask(&b, "PUT", "/debug/flags/v", "9"), "from this machine only"));
+    assert_contains(ask(&b, "PUT", "/debug/flags/v", "9"), "from this machine only");
     assert_int_equal(b.status, 403);
     assert_int_equal(klog_level, before);
     assert_string_equal(ask(&b, "GET", "/healthz", NULL), "ok");
@@ -345,15 +346,15 @@ static void test_bind_errors_say_what_to_do(void **state)
     assert_int_equal(serve_listen(s, "127.0.0.1:0", &port, &err), 0);
     (void)snprintf(addr, sizeof addr, "127.0.0.1:%u", port);
     assert_int_equal(serve_listen(s, addr, NULL, &err), -EADDRINUSE);
-    assert_non_null(strstr(err.text, addr));
-    assert_non_null(strstr(err.text, "(another program has this port: choose another one)"));
+    assert_contains(err.text, addr);
+    assert_contains(err.text, "(another program has this port: choose another one)");
     assert_int_equal(serve_listen(s, "203.0.113.7:0", NULL, &err), -EADDRNOTAVAIL);
-    assert_non_null(strstr(err.text, "this machine does not have this address"));
-    assert_true(serve_listen(s, "nonsense", NULL, &err) < 0);
-    assert_non_null(strstr(err.text, "nonsense"));
+    assert_contains(err.text, "this machine does not have this address");
+    assert_that(serve_listen(s, "nonsense", NULL, &err), <, 0);
+    assert_contains(err.text, "nonsense");
     struct serve_tls tls = { "/nonexistent/tls.crt", "/nonexistent/tls.key", NULL };
     assert_int_equal(serve_listen_tls(s, "127.0.0.1:0", &tls, NULL, &err), -ENOENT);
-    assert_non_null(strstr(err.text, "/nonexistent/tls.crt"));
+    assert_contains(err.text, "/nonexistent/tls.crt");
 }
 
 int main(int argc, char **argv)

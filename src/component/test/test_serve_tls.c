@@ -1,4 +1,5 @@
 /* test_serve_tls.c - certificates of the endpoint, renewed while it serves; real sockets. */
+#include "base/test/asserts.h"
 #include "component/serve.h"
 
 #include <stdarg.h>
@@ -71,7 +72,7 @@ static void wait_for(struct loop *l, const struct strbuf *log, const char *text)
         loop_after(l, 10 * NSEC_PER_MSEC, stop, NULL);
         loop_run(l);
     }
-    assert_non_null(strstr(strbuf_str(log), text));
+    assert_contains(strbuf_str(log), text);
 }
 
 static void keep_log(void *arg, const char *text, size_t n)
@@ -106,7 +107,7 @@ static void test_a_renewed_certificate_is_used(void **state)
     tmpdir_write(&t, "tls.crt", "no certificate");
     wait_for(l, &log, "the old one stays in use");
     assert_int_equal(ask(l, port, &old_ca), 200);
-    assert_non_null(strstr(strbuf_str(&log), "tls.crt"));
+    assert_contains(strbuf_str(&log), "tls.crt");
 
     tmpdir_write(&t, "tls.key", next.key_pem);
     tmpdir_write(&t, "tls.crt", next.pem);

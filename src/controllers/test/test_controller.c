@@ -3,6 +3,7 @@
 
 #include "api/koord/reservation.h"
 #include "base/strbuf.h"
+#include "base/test/asserts.h"
 #include "controllers/test/fixture.h"
 #include "json/kj.h"
 
@@ -208,8 +209,8 @@ static void test_stopped_means_no_call_and_no_sync(void **state)
     controllers_start(f.controllers); /* twice is as once */
     assert_int_equal(x.started, 2);
     client_fixture_run(&f.r, NSEC_PER_SEC);
-    assert_non_null(strstr(strbuf_str(&x.syncs), "n1 "));
-    assert_non_null(strstr(strbuf_str(&x.syncs), "n2 "));
+    assert_contains(strbuf_str(&x.syncs), "n1 ");
+    assert_contains(strbuf_str(&x.syncs), "n2 ");
     assert_int_equal(strlen(strbuf_str(&x.syncs)), 6);
 }
 
@@ -242,7 +243,7 @@ static void test_a_sync_sees_its_own_last_write(void **state)
     assert_syncs(&x, "");
     client_fixture_run(&f.r, 29 * NSEC_PER_SEC); /* the informer has come back */
     assert_non_null(kstrmap_get(&informer_get(x.nodes, "n1")->meta.labels, "was"));
-    assert_non_null(strstr(strbuf_str(&x.syncs), "n1 "));
+    assert_contains(strbuf_str(&x.syncs), "n1 ");
 }
 
 /* A status by its table: what differs is sent, and nothing else. */
@@ -310,8 +311,8 @@ static void test_only_what_differs_is_written(void **state)
     controller_add(c, "n1");
     client_fixture_run(&f.r, NSEC_PER_SEC);
     assert_true(ch.sent);
-    assert_non_null(strstr(strbuf_str(&x.writes), "{\"metadata\":{\"resourceVersion\":\""));
-    assert_non_null(strstr(strbuf_str(&x.writes), "\"status\":{\"nodeName\":null}}"));
+    assert_contains(strbuf_str(&x.writes), "{\"metadata\":{\"resourceVersion\":\"");
+    assert_contains(strbuf_str(&x.writes), "\"status\":{\"nodeName\":null}}");
 }
 
 int main(int argc, char **argv)

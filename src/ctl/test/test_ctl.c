@@ -1,4 +1,5 @@
 /* test_ctl.c - koordctl against a scripted server, on the virtual loop. */
+#include "base/test/asserts.h"
 #include "ctl/test/fixture.h"
 
 #define DEFS                                                     \
@@ -30,7 +31,7 @@ static void test_lists_pages_as_one_table(void **state)
     assert_string_equal(b.err, "");
     assert_string_equal(strbuf_str(&b.f.log),
                         "GET /api/v1/nodes?limit=500;GET /api/v1/nodes?continue=c1&limit=500;");
-    assert_true(str_starts(b.f.accept, "application/json;as=Table"));
+    assert_starts(b.f.accept, "application/json;as=Table");
     assert_int_equal(run(&b, "-o", "wide", "get", "nodes", "--no-headers"), CTL_OK);
     assert_string_equal(b.out, "n1            Ready      10.0.0.1\n"
                                "longer-name   NotReady   10.0.0.1\n");
@@ -105,8 +106,8 @@ static void test_kinds_are_discovered(void **state)
                        "{\"preferredVersion\":{\"groupVersion\":\"example.com/v1\"}}]}" });
     assert_int_equal(run(&b, "get", "wg"), CTL_OK);
     assert_string_equal(b.out, "NAME   STATUS\nw      ok\n");
-    assert_non_null(strstr(strbuf_str(&b.f.log),
-                           "GET /apis/example.com/v1/namespaces/default/widgets?limit=500;"));
+    assert_contains(strbuf_str(&b.f.log),
+                    "GET /apis/example.com/v1/namespaces/default/widgets?limit=500;");
     assert_int_equal(run(&b, "get", "widget.example.com"), CTL_OK);
     assert_int_equal(run(&b, "get", "widget.other.com"), CTL_FAILED);
     assert_int_equal(run(&b, "get", "widgte"), CTL_FAILED);
@@ -140,7 +141,7 @@ static void test_failures_are_one_line(void **state)
     assert_string_equal(b.err, "Error from server (Forbidden): nodes is forbidden: no; ask for a "
                                "role that allows it, or choose another --context\n");
     assert_int_equal(run(&b, "get", "pods", "-A"), CTL_FAILED);
-    assert_non_null(strstr(b.err, "the credentials are not accepted by the API server"));
+    assert_contains(b.err, "the credentials are not accepted by the API server");
     assert_int_equal(run(&b, "get", "secrets", "-A"), CTL_FAILED);
     assert_string_equal(b.err, "error: cannot talk with the API server: connect 10.0.0.1:6443: "
                                "connection refused; is the server running, and is this its "
@@ -177,7 +178,7 @@ static void test_wrong_usage_exits_2_without_a_request(void **state)
     for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
         assert_int_equal(fixture_run(&b, lines[i]), CTL_USAGE);
         assert_int_equal(strcspn(b.err, "\n"), strlen(b.err) - 1);
-        assert_true(str_starts(b.err, "error: "));
+        assert_starts(b.err, "error: ");
         assert_string_equal(b.out, "");
         assert_int_equal(b.f.log.len, 0);
     }
@@ -192,23 +193,23 @@ static void test_help_and_versions(void **state)
     fixture_init(&b);
     fake_add(&b.f, (struct fake_answer){ "/version", 200, "{\"gitVersion\":\"v1.35.4\"}" });
     assert_int_equal(fixture_run(&b, (char *const[]){ "koordctl", NULL }), CTL_OK);
-    assert_non_null(strstr(b.out, "\n  get          Show objects of a cluster\n"));
+    assert_contains(b.out, "\n  get          Show objects of a cluster\n");
     assert_int_equal(run(&b, "get", "--help"), CTL_OK);
-    assert_non_null(strstr(b.out, "koordctl get KIND [NAME...] [flags]"));
-    assert_non_null(strstr(b.out, "-w, --watch"));
+    assert_contains(b.out, "koordctl get KIND [NAME...] [flags]");
+    assert_contains(b.out, "-w, --watch");
     assert_int_equal(run(&b, "help", "get"), CTL_OK);
-    assert_non_null(strstr(b.out, "-w, --watch"));
+    assert_contains(b.out, "-w, --watch");
     assert_int_equal(run(&b, "--version"), CTL_OK);
     assert_string_equal(b.out, "koordctl v" KOORD_VERSION "\n");
     assert_int_equal(run(&b, "version"), CTL_OK);
     assert_string_equal(b.out, "Client Version: v" KOORD_VERSION "\nServer Version: v1.35.4\n");
     assert_int_equal(run(&b, "version", "-o", "yaml"), CTL_OK);
-    assert_non_null(strstr(b.out, "serverVersion:\n  gitVersion: v1.35.4\n"));
+    assert_contains(b.out, "serverVersion:\n  gitVersion: v1.35.4\n");
     b.f.n = 0;
     assert_int_equal(run(&b, "version"), CTL_FAILED);
     assert_string_equal(b.out, "Client Version: v" KOORD_VERSION "\n");
     assert_int_equal(run(&b, "completion", "bash"), CTL_OK);
-    assert_non_null(strstr(b.out, "complete -o default -F _koordctl koordctl\n"));
+    assert_contains(b.out, "complete -o default -F _koordctl koordctl\n");
     fixture_fini(&b);
 }
 
@@ -219,14 +220,14 @@ static void test_crd_manifests(void **state)
     (void)state;
     fixture_init(&b);
     assert_int_equal(run(&b, "crds", "-o", "name"), CTL_OK);
-    assert_non_null(strstr(b.out, "customresourcedefinition.apiextensions.k8s.io/"
-                                  "reservations.scheduling.koordinator.sh\n"));
+    assert_contains(b.out, "customresourcedefinition.apiextensions.k8s.io/"
+                           "reservations.scheduling.koordinator.sh\n");
     assert_int_equal(run(&b, "crds", "device", "nodeslo"), CTL_OK);
-    assert_non_null(strstr(b.out, "\n  name: devices.scheduling.koordinator.sh\n"));
-    assert_non_null(strstr(b.out, "\n  name: nodeslos.slo.koordinator.sh\n"));
-    assert_null(strstr(b.out, "reservations.scheduling"));
+    assert_contains(b.out, "\n  name: devices.scheduling.koordinator.sh\n");
+    assert_contains(b.out, "\n  name: nodeslos.slo.koordinator.sh\n");
+    assert_lacks(b.out, "reservations.scheduling");
     assert_int_equal(run(&b, "crds", "-o", "json"), CTL_OK);
-    assert_true(str_starts(b.out, "{\n    \"apiVersion\": \"v1\",\n    \"items\": ["));
+    assert_starts(b.out, "{\n    \"apiVersion\": \"v1\",\n    \"items\": [");
     assert_int_equal(run(&b, "crds", "pods"), CTL_FAILED);
     assert_string_equal(b.err,
                         "error: 'pods' is none of Koordinator's kinds; koordctl crds -o name "
@@ -264,8 +265,8 @@ static void test_a_watch_resumes_where_it_was_cut(void **state)
                                "ADDED      n2     Ready\n"
                                "MODIFIED   n1     NotReady\n"
                                "DELETED    n2     Ready\n");
-    assert_non_null(strstr(b.err, "watch interrupted (connection reset by peer); trying again\n"));
-    assert_non_null(strstr(b.f.log.data, "&watch=1&allowWatchBookmarks=true"));
+    assert_contains(b.err, "watch interrupted (connection reset by peer); trying again\n");
+    assert_contains(b.f.log.data, "&watch=1&allowWatchBookmarks=true");
     fixture_fini(&b);
 }
 
@@ -321,10 +322,10 @@ static void test_watch_survives_a_server_that_is_away(void **state)
     nsec_t before = loop_mono(b.l);
     assert_int_equal(run(&b, "get", "nodes", "-w", "--watch-only"), CTL_FAILED);
     assert_string_equal(b.out, "");
-    assert_true(loop_mono(b.l) - before >= 31 * NSEC_PER_SEC); /* 1 + 2 + 4 + 8 + 16 */
+    assert_that(loop_mono(b.l) - before, >=, 31 * NSEC_PER_SEC); /* 1 + 2 + 4 + 8 + 16 */
     const char *first = strstr(b.err, "watch interrupted");
     assert_non_null(first);
-    assert_null(strstr(first + 1, "watch interrupted")); /* said once */
+    assert_lacks(first + 1, "watch interrupted"); /* said once */
     fixture_fini(&b);
 }
 

@@ -1,6 +1,7 @@
 /* test_ctl_explain.c - koordctl explain: whom it asks about, what it reads, and what it says. */
 #include "api/koord/nodemetric.h"
 #include "api/pod.h"
+#include "base/test/asserts.h"
 #include "ctl/explain.h"
 #include "ctl/test/fixture.h"
 #include "json/kj.h"
@@ -162,10 +163,10 @@ static void test_why_a_pod_has_no_node(void **state)
     assert_int_equal(sched.added, 3); /* the NodeMetrics' kind is not there: no harm */
     assert_int_equal(sched.closed, 1);
     assert_int_equal(run(&x, "explain", "pod", "ns/web", "--all-nodes"), CTL_OK);
-    assert_non_null(strstr(x.out, "  b: Fit: Insufficient cpu\n    to fit: cpu 2 more\n"));
+    assert_contains(x.out, "  b: Fit: Insufficient cpu\n    to fit: cpu 2 more\n");
     assert_int_equal(run(&x, "explain", "pod", "ns/web", "-o", "json"), CTL_OK);
-    assert_non_null(strstr(x.out, "\"pod\": \"ns/web\""));
-    assert_non_null(strstr(x.out, "\"nominatedNode\": \"b\""));
+    assert_contains(x.out, "\"pod\": \"ns/web\"");
+    assert_contains(x.out, "\"nominatedNode\": \"b\"");
 }
 
 static void test_why_a_pod_has_this_node(void **state)
@@ -184,7 +185,7 @@ static void test_why_a_pod_has_this_node(void **state)
                                "\n2 of 2 nodes fit.\n| table of 3 |\n"
                                "Its own node has 90 points; 1 node has more.\n");
     assert_int_equal(run(&x, "explain", "pod", "ns/web", "-o", "yaml"), CTL_OK);
-    assert_non_null(strstr(x.out, "node: a\n"));
+    assert_contains(x.out, "node: a\n");
 }
 
 static void test_every_way_to_name_a_pod(void **state)
@@ -220,7 +221,7 @@ static void test_every_way_to_name_a_pod(void **state)
     for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
         assert_int_equal(fixture_run(&x, lines[i]), CTL_OK);
         (void)snprintf(want, sizeof want, "GET /api/v1/namespaces/%s/pods/web;", asked[i]);
-        assert_non_null(strstr(strbuf_str(&x.f.log), want));
+        assert_contains(strbuf_str(&x.f.log), want);
     }
     for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
         assert_int_equal(fixture_run(&x, wrong[i]), CTL_USAGE);
@@ -267,7 +268,7 @@ static void test_what_a_node_gives_and_why(void **state)
         "written\n"
         "\nHeld back: no resource is apart by more than 10% (resourceDiffThreshold). Written with "
         "the first\nreport that comes 300 s after the last write (updateTimeThresholdSeconds).\n");
-    assert_non_null(strstr(strbuf_str(&x.f.log), "/api/v1/pods?fieldSelector=spec.nodeName%3Dn1"));
+    assert_contains(strbuf_str(&x.f.log), "/api/v1/pods?fieldSelector=spec.nodeName%3Dn1");
     x.parts = NULL;
     assert_int_equal(run(&x, "explain", "node", "n1"), CTL_FAILED);
     assert_string_equal(x.err, "error: this program has no manager to explain with\n");

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "base/test/asserts.h"
 #include "ctl/test/fixture.h"
 #include "ctl/up.h"
 #include "sys/test/tmpdir.h"
@@ -36,7 +37,7 @@ static bool sys_ready(const void *self)
 static int sys_listen(void *self, const struct up_plan *p, uint16_t *ret_port, struct kerr *err)
 {
     (void)self;
-    assert_true(sys.looks >= 3); /* not before it is ready */
+    assert_that(sys.looks, >=, 3); /* not before it is ready */
     assert_non_null(p->tls);
     *ret_port = 6480;
     return sys.taken ? kerr_set(err, -EADDRINUSE, "port is taken") : 0;
@@ -103,10 +104,10 @@ static void test_up_runs_what_was_asked_for(void **state)
     assert_string_equal(sys.listen, "127.0.0.1:6480");
     assert_non_null(sys.plan.tls);
     assert_int_equal(strlen(sys.token), 48);
-    assert_non_null(strstr(sys.data_file, "/koord.db"));
+    assert_contains(sys.data_file, "/koord.db");
     assert_true(is_private(&t, "token") && is_private(&t, "server.key") &&
                 is_private(&t, "kubeconfig"));
-    assert_non_null(strstr(x.out, "API server   https://127.0.0.1:6480\n"));
+    assert_contains(x.out, "API server   https://127.0.0.1:6480\n");
     assert_int_equal(sys.freed, 1);
     assert_int_equal(access(tmpdir_at(&t, "up.json"), F_OK), -1); /* it has stopped */
     CLEANUP(mem_free) char *token = xstrdup(sys.token);
@@ -125,12 +126,12 @@ static void test_what_up_refuses(void **state)
     (void)state;
     up_init(&x, &t);
     assert_int_equal(run(&x, "up", "--data", t.path, "--components=apiserver,etcd"), CTL_USAGE);
-    assert_non_null(strstr(x.err, "unknown component 'etcd'"));
+    assert_contains(x.err, "unknown component 'etcd'");
     assert_int_equal(run(&x, "up", "now"), CTL_USAGE);
     assert_int_equal(run(&x, "up", "--data", t.path, "--listen=0.0.0.0:6480"), CTL_FAILED);
-    assert_non_null(strstr(x.err, "needs --tls-cert-file"));
+    assert_contains(x.err, "needs --tls-cert-file");
     assert_int_equal(run(&x, "up", "--data", t.path, "--tls-cert-file=x"), CTL_FAILED);
-    assert_non_null(strstr(x.err, "go together"));
+    assert_contains(x.err, "go together");
     sys.fails = true;
     assert_int_equal(run(&x, "up", "--data", t.path), CTL_FAILED);
     assert_string_equal(x.err, "error: up: disk is full\n");
@@ -161,7 +162,7 @@ static pid_t stand_in(void)
         execl("/bin/sh", "koordctl", "-c", "echo; read x", (char *)NULL);
         _exit(127);
     }
-    assert_true(pid > 0);
+    assert_that(pid, >, 0);
     close(ready[1]);
     close(hold[0]);
     assert_int_equal(read(ready[0], &c, 1), 1);
@@ -182,7 +183,7 @@ static void test_commands_find_what_up_runs(void **state)
     tmpdir_init(&data);
     x.env = (struct client_env){ .home = t.path, .data_home = data.path };
     assert_int_equal(run(&x, "get", "nodes"), CTL_FAILED);
-    assert_non_null(strstr(x.err, "no cluster is configured"));
+    assert_contains(x.err, "no cluster is configured");
 
     CLEANUP(mem_free) char *path = xasprintf("%s/koord", data.path);
     assert_int_equal(up_dir_open(NULL, &x.env, true, &dir, &err), 0);
@@ -197,20 +198,20 @@ static void test_commands_find_what_up_runs(void **state)
     note.pid = stand_in();
     assert_int_equal(up_note_write(&dir, &note, &err), 0);
     assert_int_equal(run(&x, "get", "nodes", "--request-timeout=1s"), CTL_FAILED);
-    assert_null(strstr(x.err, "no cluster is configured"));
-    assert_non_null(strstr(x.err, "/nonexistent/socket")); /* it was found and asked */
+    assert_lacks(x.err, "no cluster is configured");
+    assert_contains(x.err, "/nonexistent/socket"); /* it was found and asked */
 
     /* Something else that is configured counts more. */
     x.env.kubeconfig = "/nonexistent/config";
     assert_int_equal(run(&x, "get", "nodes"), CTL_FAILED);
-    assert_non_null(strstr(x.err, "KUBECONFIG"));
+    assert_contains(x.err, "KUBECONFIG");
     x.env.kubeconfig = NULL;
 
     /* What is left of one that has died is nothing. */
     assert_int_equal(kill((pid_t)note.pid, SIGKILL), 0);
     assert_int_equal(waitpid((pid_t)note.pid, NULL, 0), (pid_t)note.pid);
     assert_int_equal(run(&x, "get", "nodes"), CTL_FAILED);
-    assert_non_null(strstr(x.err, "no cluster is configured"));
+    assert_contains(x.err, "no cluster is configured");
     up_note_remove(&dir);
     up_dir_fini(&dir);
     assert_int_equal(rmdir(path), 0);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/intern.h"
+#include "base/test/asserts.h"
 #include "thing.h"
 
 struct fixture {
@@ -67,14 +68,16 @@ static void test_a_block_equals_an_arena_decode(void **state)
     assert_true(kj_struct_equal(&thing_schema, t, &flat));
     kj_encode(&thing_schema, t, &text);
     assert_string_equal(text.data, THING_FULL);
-    assert_true(size > sizeof *t && size < 2 * sizeof *t);
+    assert_that(size, >, sizeof *t);
+    assert_that(size, <, 2 * sizeof *t);
     kj_block_free(&thing_schema, t);
     assert_nothing_interned(b);
 }
 
 static void assert_inside(const struct thing *t, size_t size, const void *p)
 {
-    assert_true((const char *)p > (const char *)t && (const char *)p < (const char *)t + size);
+    assert_that((const char *)p, >, (const char *)t);
+    assert_that((const char *)p, <, (const char *)t + size);
 }
 
 static void test_what_does_not_repeat_lives_in_the_block(void **state)
@@ -123,7 +126,7 @@ static void test_failures_give_back_what_they_took(void **state)
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         assert_int_equal(decode(b, bad[i], &t, NULL), -EINVAL);
         assert_null(t);
-        assert_true(b->err.text[0] != '\0');
+        assert_that(b->err.text[0], !=, '\0');
     }
     assert_nothing_interned(b);
 }
@@ -184,7 +187,7 @@ static void test_large_objects_grow_the_scratch(void **state)
     assert_int_equal(t->parts.n, 20000);
     assert_string_equal(t->parts.items[19999].name, "part-19999");
     assert_string_equal(t->parts.items[19999].image, "img-99");
-    assert_true(size > 20000 * sizeof(struct part));
+    assert_that(size, >, 20000 * sizeof(struct part));
     kj_block_free(&thing_schema, t);
     assert_nothing_interned(b);
 }
@@ -200,7 +203,7 @@ static void test_objects_beyond_the_cap_are_refused(void **state)
         strbuf_append(&text, ",{}");
     strbuf_append(&text, "]}");
     assert_int_equal(decode(b, text.data, &t, NULL), -E2BIG);
-    assert_non_null(strstr(b->err.text, "too large"));
+    assert_contains(b->err.text, "too large");
     assert_int_equal(decode(b, "{\"name\":\"next\"}", &t, NULL), 0);
     kj_block_free(&thing_schema, t);
     assert_nothing_interned(b);
@@ -219,7 +222,7 @@ static void test_strings_outlive_a_full_cache(void **state)
         kj_block_free(&thing_schema, t);
     }
     assert_string_equal(first->space, "the-first");
-    assert_true(intern_count(b->strings) < 5000); /* the cache is bounded */
+    assert_that(intern_count(b->strings), <, 5000); /* the cache is bounded */
     /* One object with more strings than the cache has room for. */
     CLEANUP(strbuf_fini) struct strbuf many = STRBUF_INIT;
     strbuf_append(&many, "{\"main\":{\"args\":[\"a\"");

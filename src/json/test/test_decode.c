@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/ktime.h"
+#include "base/test/asserts.h"
 #include "thing.h"
 
 struct fixture {
@@ -57,14 +58,18 @@ static void test_every_type_arrives(void **state)
     assert_string_equal(t->note, "");
     assert_true(t->on && t->maybe.set && !t->maybe.v);
     assert_int_equal(t->i32, INT32_MIN);
-    assert_true(t->oi32.set && t->oi32.v == 0);
-    assert_true(t->i64 == INT64_MAX && t->oi64.v == -5);
-    assert_true(t->f64 == 0.1 && t->of64.set);
+    assert_true(t->oi32.set);
+    assert_that(t->oi32.v, ==, 0);
+    assert_that(t->i64, ==, INT64_MAX);
+    assert_that(t->oi64.v, ==, -5);
+    assert_that(t->f64, ==, 0.1);
+    assert_true(t->of64.set);
     assert_int_equal(qty_milli(t->qty), 100);
     assert_int_equal(qty_value(*t->oqty), 1 << 30);
     assert_int_equal(t->micro - t->time, 123456000);
     assert_int_equal(t->dur, 90 * NSEC_PER_SEC);
-    assert_true(t->odur.set && t->odur.v == 0);
+    assert_true(t->odur.set);
+    assert_that(t->odur.v, ==, 0);
     assert_int_equal(t->mode, 2);
     assert_string_equal(t->port.s, "http");
     assert_string_equal(t->raw, "{\"x\":[1,null]}");
@@ -97,8 +102,13 @@ static void test_absent_and_null_are_the_same(void **state)
         assert_null(t->extra);
         assert_null(t->raw);
         assert_null(t->oqty);
-        assert_true(!t->oi64.set && t->time == 0 && t->mode == 0 && t->parts.n == 0);
-        assert_true(kuid_is_empty(t->uid) && !t->port.s && t->labels.items == NULL);
+        assert_true(!t->oi64.set);
+        assert_that(t->time, ==, 0);
+        assert_that(t->mode, ==, 0);
+        assert_that(t->parts.n, ==, 0);
+        assert_true(kuid_is_empty(t->uid));
+        assert_true(!t->port.s);
+        assert_null(t->labels.items);
     }
     decode(b, "{\"parts\":[null,{}],\"labels\":{\"a\":null},\"named\":{\"x\":null}}");
     assert_string_equal(b->t.parts.items[0].name, "");
@@ -177,7 +187,7 @@ static void test_texts_inside_are_checked(void **state)
         assert_int_equal(strncmp(b->err.text, cases[i][1], strlen(cases[i][1])), 0);
     }
     assert_int_equal(kj_decode_text(&thing_schema, "{\"a\"", 4, 0, b->a, &b->t, &b->err), -EINVAL);
-    assert_non_null(strstr(b->err.text, "line 1"));
+    assert_contains(b->err.text, "line 1");
     assert_int_equal(kj_decode(&thing_schema, NULL, 0, b->a, &b->t, &b->err), -EINVAL);
 }
 
@@ -273,7 +283,7 @@ static void test_times_beyond_the_clock_are_clamped(void **state)
 
     decode(b, "{\"time\":\"0001-01-01T00:00:00Z\",\"micro\":\"9999-12-31T23:59:59Z\"}");
     assert_int_equal(b->t.time, 0);
-    assert_true(b->t.micro == NSEC_MAX);
+    assert_that(b->t.micro, ==, NSEC_MAX);
 }
 
 static void test_uids(void **state)
@@ -296,7 +306,7 @@ static void test_uids(void **state)
         assert_string_equal(text, uids[i]);
         struct kuid other = kuid_parse(uids[i], strlen(uids[i]));
         assert_true(kuid_equal(b->t.uid, other));
-        assert_true(kuid_hash(b->t.uid) == kuid_hash(other));
+        assert_that(kuid_hash(b->t.uid), ==, kuid_hash(other));
         assert_false(kuid_equal(b->t.uid, kuid_parse("y", 1)));
         assert_false(kuid_is_empty(b->t.uid));
     }
@@ -327,7 +337,7 @@ static void test_small_texts_cannot_ask_for_gigabytes(void **state)
         strbuf_append(&text, i ? ",{}" : "{}");
     strbuf_append(&text, "]}");
     assert_int_equal(kj_decode_text(&schema, text.data, text.len, 0, b->a, &fat, &b->err), -E2BIG);
-    assert_non_null(strstr(b->err.text, "items: the object is too large"));
+    assert_contains(b->err.text, "items: the object is too large");
 }
 
 static void test_a_bare_schema_is_the_value_itself(void **state)

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/test/asserts.h"
 #include "json/kj.h"
 
 static struct kj_doc *parse(const char *text)
@@ -25,11 +26,11 @@ static void assert_refused(const char *text, size_t n, const char *message)
     CLEANUP(mem_free) char *copy = xcalloc(1, n + KJ_PADDING);
 
     assert_int_equal(kj_parse(text, n, 0, &doc, &err), -EINVAL);
-    assert_non_null(strstr(err.text, message));
+    assert_contains(err.text, message);
     memcpy(copy, text, n);
     memset(&err, 0, sizeof err);
     assert_int_equal(kj_parse_insitu(copy, n, 0, &doc, &err), -EINVAL);
-    assert_non_null(strstr(err.text, message));
+    assert_contains(err.text, message);
     assert_null(doc);
 }
 
@@ -136,7 +137,7 @@ static void test_raw_numbers_let_nothing_more_in(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         assert_int_equal(kj_parse(bad[i], strlen(bad[i]), KJ_RAW_NUMBERS, &doc, &err), -EINVAL);
-        assert_non_null(strstr(err.text, "too large"));
+        assert_contains(err.text, "too large");
     }
     for (size_t i = 0; i < ARRAY_LEN(good); i++) {
         assert_int_equal(kj_parse(good[i], strlen(good[i]), KJ_RAW_NUMBERS, &doc, &err), 0);
@@ -253,7 +254,7 @@ static void test_numbers_keep_64_bits(void **state)
     assert_int_equal(kj_i64(kj_at(r, 6), &i), -ERANGE);
     assert_int_equal(kj_i64(r, &i), -EINVAL);
     assert_int_equal(kj_f64(kj_at(r, 2), &f), 0);
-    assert_true(f == 18446744073709551615.0);
+    assert_that(f, ==, 18446744073709551615.0);
     assert_json(r, 0,
                 "[9007199254740993,-9223372036854775808,18446744073709551615,1000,2,1.5,1e+300]");
 }

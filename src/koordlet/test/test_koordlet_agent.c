@@ -1,5 +1,6 @@
 /* test_koordlet_agent.c - the parts of koordlet together: what is served, what is missing, and an
  * end at any time (koordlet-metrics 1.2, 1.3, 1.5, 11). */
+#include "base/test/asserts.h"
 #include "client/test/client_fixture.h"
 
 #include "client/kubeconfig.h"
@@ -115,9 +116,9 @@ static void test_metrics_are_internal_then_external(void **state)
     families(&b, "/external-metrics", &parts);
     families(&b, "/metrics", &both);
     assert_string_equal(strbuf_str(&both), strbuf_str(&parts));
-    assert_non_null(strstr(strbuf_str(&parts), "koordlet_node_used_memory_bytes\n"));
-    assert_non_null(strstr(strbuf_str(&parts) + internal, "koordlet_node_resource_allocatable\n"));
-    assert_non_null(strstr(get(&b, "/missing", 503), "the Node has no address of type InternalIP"));
+    assert_contains(strbuf_str(&parts), "koordlet_node_used_memory_bytes\n");
+    assert_contains(strbuf_str(&parts) + internal, "koordlet_node_resource_allocatable\n");
+    assert_contains(get(&b, "/missing", 503), "the Node has no address of type InternalIP");
     agent_fixture_fini(&b, true);
 }
 
@@ -136,14 +137,14 @@ static void test_nothing_of_the_node_before_it_is_known(void **state)
     agent_start(b.agent);
     client_fixture_run(&b.client, 90 * NSEC_PER_SEC);
     const char *text = get(&b, "/metrics", 200);
-    assert_non_null(strstr(text, "koordlet_start_time{node=\"n1\"} 1.7632e+09\n"));
+    assert_contains(text, "koordlet_start_time{node=\"n1\"} 1.7632e+09\n");
     for (size_t i = 0; i < ARRAY_LEN(later); i++)
         if (strstr(text, later[i]))
             fail_msg("%s in\n%s", later[i], text);
     text = get(&b, "/missing", 503);
-    assert_non_null(strstr(text, "no Node object yet\n"));
-    assert_non_null(strstr(text, "no NodeSLO yet (koord-manager makes it)\n"));
-    assert_non_null(strstr(text, "SystemResourceCollector"));
+    assert_contains(text, "no Node object yet\n");
+    assert_contains(text, "no NodeSLO yet (koord-manager makes it)\n");
+    assert_contains(text, "SystemResourceCollector");
     agent_fixture_fini(&b, true);
 }
 

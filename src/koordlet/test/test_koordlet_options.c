@@ -4,6 +4,7 @@
 
 #include <cmocka.h>
 
+#include "base/test/asserts.h"
 #include "component/flags.h"
 #include "koordlet/options.h"
 
@@ -33,7 +34,7 @@ static void assert_refused(char *arg, const char *why)
 {
     struct fixture b;
 
-    assert_true(PARSE(&b, arg) < 0);
+    assert_that(PARSE(&b, arg), <, 0);
     if (!strstr(b.err.text, why))
         fail_msg("%s: %s", arg, b.err.text);
     flags_free(b.f);

@@ -1,5 +1,6 @@
 /* test_filewatch.c - files that are replaced: noticed by inotify, or by looking from time to time.
  */
+#include "base/test/asserts.h"
 #include "loop/filewatch.h"
 
 #include "base/klog.h"
@@ -91,7 +92,7 @@ static void test_a_replaced_file_is_noticed_at_once(void **state)
     loop_after(l, NSEC_PER_MSEC, write_later, &t);
     loop_run(l);
     assert_int_equal(x.calls, 1);
-    assert_true(loop_mono(l) - before < FILEWATCH_POLL);
+    assert_that(loop_mono(l) - before, <, FILEWATCH_POLL);
     filewatch_free(x.w);
     tmpdir_fini(&t);
 }

@@ -1,4 +1,5 @@
 /* test_loop.c - the virtual loop: order, time, cancelling, work, random numbers. */
+#include "base/test/asserts.h"
 #include "loop/loop.h"
 
 #include <setjmp.h> /* cmocka.h wants these first */
@@ -300,7 +301,7 @@ static void test_real_facilities_are_refused(void **state)
     assert_true(loop_is_virtual(l));
     assert_null(loop_uv(l));
     assert_int_equal(loop_on_signal(l, 15, NULL, NULL, &err), -ENOTSUP);
-    assert_true(err.text[0] != '\0');
+    assert_that(err.text[0], !=, '\0');
 }
 
 /* The first numbers for seed 42, from a separate computation of the published algorithms. */
@@ -337,7 +338,7 @@ static void test_random_below_is_in_range_and_even(void **state)
     /* Just over half the range: nearly every other draw is unfair and thrown away. */
     const uint64_t n = (UINT64_C(1) << 63) + 1;
     for (int i = 0; i < 1000; i++)
-        assert_true(loop_rand_below(l, n) < n);
+        assert_that(loop_rand_below(l, n), <, n);
 }
 
 static void test_jitter_stretches_within_the_factor(void **state)
@@ -355,7 +356,7 @@ static void test_jitter_stretches_within_the_factor(void **state)
     assert_in_range(high, NSEC_PER_SEC * 3 / 2 - NSEC_PER_MSEC, NSEC_PER_SEC * 3 / 2 - 1);
     nsec_t d = loop_jitter(l, NSEC_PER_SEC, 0); /* no factor counts as 1, as wait.Jitter has it */
     assert_in_range(d, NSEC_PER_SEC, 2 * NSEC_PER_SEC - 1);
-    assert_true(loop_jitter(l, NSEC_MAX, 1.0) == NSEC_MAX);
+    assert_that(loop_jitter(l, NSEC_MAX, 1.0), ==, NSEC_MAX);
 }
 
 int main(int argc, char **argv)

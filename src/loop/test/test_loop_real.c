@@ -1,4 +1,5 @@
 /* test_loop_real.c - the real loop: clocks, threads, the pool, signals, descriptors, its end. */
+#include "base/test/asserts.h"
 #include "loop/loop.h"
 
 #include <dirent.h>
@@ -46,8 +47,8 @@ static void test_clocks_move(void **state)
     do
         b = loop_mono(l); /* not cached outside a turn: this ends */
     while (b == a);
-    assert_true(b > a);
-    assert_true(loop_wall(l) > INT64_C(1700000000) * NSEC_PER_SEC);
+    assert_that(b, >, a);
+    assert_that(loop_wall(l), >, INT64_C(1700000000) * NSEC_PER_SEC);
 }
 
 struct firing {
@@ -81,9 +82,9 @@ static void test_timers_fire_in_order_and_never_early(void **state)
     loop_after(l, 10 * NSEC_PER_MSEC + NSEC_PER_USEC, fire, &d);
     loop_run(l); /* ends by itself after the last */
     assert_string_equal(f.order, "cbda");
-    assert_true(f.at[1] >= start + 10 * NSEC_PER_MSEC);
-    assert_true(f.at[3] >= start + 30 * NSEC_PER_MSEC);
-    assert_true(f.at[3] < start + 60 * NSEC_PER_SEC);
+    assert_that(f.at[1], >=, start + 10 * NSEC_PER_MSEC);
+    assert_that(f.at[3], >=, start + 30 * NSEC_PER_MSEC);
+    assert_that(f.at[3], <, start + 60 * NSEC_PER_SEC);
 }
 
 static void test_run_ends_at_once_with_nothing_to_do(void **state)
@@ -325,7 +326,7 @@ static void test_signals_come_through_the_loop(void **state)
     assert_int_equal(loop_on_signal(l, SIGUSR1, NULL, NULL, &err), 0);
     assert_int_equal(loop_on_signal(l, SIGUSR1, NULL, NULL, &err), 0);
     assert_int_equal(loop_on_signal(l, SIGKILL, on_signal, NULL, &err), -EINVAL);
-    assert_non_null(strstr(err.text, "signal 9"));
+    assert_contains(err.text, "signal 9");
 }
 
 struct reader {
@@ -341,7 +342,7 @@ static void on_readable(struct loop *l, int fd, int events, void *arg)
 
     (void)l;
     assert_true(events & LOOP_READ);
-    assert_true(n >= 0);
+    assert_that(n, >=, 0);
     r->n += (size_t)n;
     if (n == 0)
         r->watch = fdwatch_close(r->watch);
@@ -573,7 +574,7 @@ static int run_late_child(nsec_t after, bool hangs, void (*words)(void *), char 
 
     assert_int_equal(pipe(p), 0);
     pid_t child = fork();
-    assert_true(child >= 0);
+    assert_that(child, >=, 0);
     if (child == 0) {
         alarm(120); /* what should not hang shall not hang the test */
         struct loop *l = loop_new();

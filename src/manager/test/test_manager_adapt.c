@@ -1,4 +1,5 @@
 /* test_manager_adapt.c - extensions.koord: damped falls, and nodes in trouble. */
+#include "base/test/asserts.h"
 #include "fixture.h"
 #include "manager/noderesource/adapt.h"
 #include "manager/noderesource/explain.h"
@@ -166,7 +167,7 @@ static void test_a_bad_extension_is_refused(void **state)
         struct slo_sync s = fixture_config(
             &f, SLO_COLOCATION,
             arena_printf(f.arena, "{\"enable\":true,\"extensions\":{\"koord\":%s}}", bad[i]));
-        assert_non_null(strstr(s.bad[SLO_COLOCATION].text, "extensions.koord"));
+        assert_contains(s.bad[SLO_COLOCATION].text, "extensions.koord");
     }
     /* Those of others are theirs. */
     assert_int_equal(
@@ -240,14 +241,14 @@ static void test_each_sign_of_trouble_has_its_words(void **state)
     fixture_init(&f);
     report(&f, 10, 10, "");
     fixture_node(&f, NODE("", "{\"type\":\"MemoryPressure\",\"status\":\"True\"}"));
-    assert_non_null(strstr(step(&f, 0, &s), "10 (memory) points below the configured ones: the "
-                                            "node has MemoryPressure"));
+    assert_contains(step(&f, 0, &s), "10 (memory) points below the configured ones: the "
+                                     "node has MemoryPressure");
     assert_int_equal(s.cut.cpu, 0);
     fixture_node(&f, NODE("", ""));
     later(&f, &s, SECONDS(60));
-    assert_non_null(strstr(step(&f, 3, &s), "koordlet evicted 3 pods"));
+    assert_contains(step(&f, 3, &s), "koordlet evicted 3 pods");
     s.report = f.in.metric->status.update_time - SECONDS(200);
-    assert_non_null(strstr(step(&f, 0, &s), "the node did not report for 3m20s"));
+    assert_contains(step(&f, 0, &s), "the node did not report for 3m20s");
 }
 
 static void test_pressure_counts_without_a_report(void **state)
@@ -368,8 +369,8 @@ static void test_a_problem_is_explained(void **state)
     doc = explained(&f, &sync);
     const struct kj_val *root = kj_root(doc);
     assert_string_equal(kj_str_or(kj_path(root, "batch.why"), ""), "the node has no NodeMetric");
-    assert_non_null(strstr(kj_str_or(kj_at(kj_path(root, "colocation.problems"), 0), ""),
-                           "colocation-config is refused: "));
+    assert_contains(kj_str_or(kj_at(kj_path(root, "colocation.problems"), 0), ""),
+                    "colocation-config is refused: ");
     assert_string_equal(kj_str_or(kj_path(root, "plugins.GPUDeviceResource"), ""),
                         "the node has no Device");
 }

@@ -1,4 +1,5 @@
 /* test_manager_controllers.c - what the controllers write, when, and what they leave alone. */
+#include "base/test/asserts.h"
 #include "fixture_manager.h"
 
 #define BATCH_ON \
@@ -194,7 +195,7 @@ static void test_zones_and_devices(void **state)
     fake_put(f.r.fake, DEVICES, "a",
              "{\"spec\":{\"devices\":[{\"type\":\"rdma\",\"health\":true}]}}");
     fixture_run(&f, SECONDS(2));
-    assert_non_null(strstr(fake_find(f.r.fake, TOPOLOGIES, "a"), "\"58k\""));
+    assert_contains(fake_find(f.r.fake, TOPOLOGIES, "a"), "\"58k\"");
     assert_string_equal(fixture_get(&f, NODES, "a", ALLOCATABLE, "koordinator.sh/rdma"), "100");
     fake_delete(f.r.fake, DEVICES, "a");
     fixture_run(&f, SECONDS(2));
@@ -235,10 +236,9 @@ static void test_a_hot_node_gives_less_and_says_why(void **state)
     fixture_run(&f, SECONDS(5));
     assert_string_equal(suppress(&f), "55");
     assert_int_equal(f.events, 1);
-    assert_non_null(strstr(f.last_event,
-                           "Warning Node ColocationReduced: reclaim thresholds are 10 "
-                           "(cpu) and 0 (memory) points below the configured ones: "
-                           "cpu use of 70% is above 65%"));
+    assert_contains(f.last_event, "Warning Node ColocationReduced: reclaim thresholds are 10 "
+                                  "(cpu) and 0 (memory) points below the configured ones: "
+                                  "cpu use of 70% is above 65%");
     fixture_run(&f, SECONDS(55));
     fixture_report(&f, "a", 10);
     fixture_run(&f, SECONDS(5));
@@ -250,7 +250,7 @@ static void test_a_hot_node_gives_less_and_says_why(void **state)
     fixture_run(&f, SECONDS(5));
     assert_string_equal(suppress(&f), "65");
     assert_string_equal(batch_cpu(&f, "a"), "55k");
-    assert_non_null(strstr(f.last_event, "Normal Node ColocationRestored"));
+    assert_contains(f.last_event, "Normal Node ColocationRestored");
     assert_string_equal(fixture_get(&f, SLOS, "a", "spec", "extensions"), "{\"Object\":{}}");
 }
 
@@ -294,7 +294,7 @@ static void test_evictions_by_koordlet_are_heard_of(void **state)
     fixture_run(&f, SECONDS(30));
     fixture_report(&f, "a", 10);
     fixture_run(&f, SECONDS(5));
-    assert_non_null(strstr(f.last_event, "koordlet evicted 1 pods"));
+    assert_contains(f.last_event, "koordlet evicted 1 pods");
     assert_string_equal(suppress(&f), "55");
 }
 
@@ -309,9 +309,9 @@ static void test_a_bad_key_has_its_event_and_keeps_its_value(void **state)
     fixture_config(&f, "colocation-config", "{bad");
     fixture_run(&f, SECONDS(5));
     assert_int_equal(f.events, 1);
-    assert_non_null(strstr(f.last_event,
-                           "Warning ConfigMap ColocationCfgUnmarshalFailed: failed to unmarshal "
-                           "colocation config, err: "));
+    assert_contains(f.last_event,
+                    "Warning ConfigMap ColocationCfgUnmarshalFailed: failed to unmarshal "
+                    "colocation config, err: ");
     assert_string_equal(batch_cpu(&f, "a"), "58k");
     fake_put(f.r.fake, NODES, "b", PLAIN_NODE); /* new nodes get the last good configuration */
     fixture_run(&f, SECONDS(5));
@@ -390,7 +390,7 @@ static void test_nothing_is_written_before_it_leads(void **state)
     assert_int_equal(f.events, 0);
     manager_lead(f.m);
     fixture_run(&f, SECONDS(5));
-    assert_true(f.nwrites > 0);
+    assert_that(f.nwrites, >, 0);
     assert_int_equal(f.events, 1); /* what is wrong is told by who leads */
 }
 

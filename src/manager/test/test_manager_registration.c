@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/b64.h"
+#include "base/test/asserts.h"
 #include "client/test/client_fixture.h"
 #include "manager/registration/certset.h"
 #include "manager/registration/hookconfig.h"
@@ -213,7 +214,7 @@ static void test_two_replicas_end_with_one_secret_and_one_ca(void **state)
     assert_int_equal(bundle_size(&f), 1);
     /* The key of the CA is in the Secret only; files are ours alone. */
     assert_int_equal(a.part[CERTSET_CA_KEY].len, 0);
-    assert_non_null(strstr(fake_find(f.r.fake, SECRETS, SECRET), "ca-key.pem"));
+    assert_contains(fake_find(f.r.fake, SECRETS, SECRET), "ca-key.pem");
     (void)snprintf(path, sizeof path, "%s/ca-key.pem", f.dirs[0]);
     assert_int_equal(access(path, F_OK), -1);
     (void)snprintf(path, sizeof path, "%s/tls.key", f.dirs[0]);
@@ -243,8 +244,8 @@ static void test_the_configuration_follows_its_template(void **state)
     assert_string_equal(kj_str(kj_get(service, "namespace")), "koordinator-system");
     assert_string_equal(kj_str(kj_get(service, "path")), "/validate-pod");
     const char *tmpl = kj_str(kj_path(kj_root(doc), "metadata.annotations.template"));
-    assert_non_null(strstr(tmpl, "velasticquota.koordinator.sh"));
-    assert_null(strstr(tmpl, "caBundle"));
+    assert_contains(tmpl, "velasticquota.koordinator.sh");
+    assert_lacks(tmpl, "caBundle");
 
     f.no_validation = true;
     registration_look(f.replicas[0]);
@@ -323,7 +324,7 @@ static void test_garbage_is_made_anew_and_a_good_ca_is_kept(void **state)
     start(&f, 0, NULL);
     run_watching(&f, SECONDS(3));
     read_certs(&f, 0, &old);
-    assert_non_null(strstr(fake_find(f.r.fake, SECRETS, SECRET), "\"other\":\"eA==\""));
+    assert_contains(fake_find(f.r.fake, SECRETS, SECRET), "\"other\":\"eA==\"");
     /* The certificate is damaged, the CA is not. */
     fake_patch(f.r.fake, SECRETS, SECRET,
                "{\"data\":{\"cert.pem\":\"Z2FyYmFnZQ==\",\"tls.crt\":null}}");
@@ -345,7 +346,7 @@ static void test_without_configurations_it_says_what_is_missing(void **state)
     start(&f, 0, NULL);
     run(&f, SECONDS(3));
     assert_int_equal(ready(&f, 0, &err), -EAGAIN);
-    assert_non_null(strstr(err.text, "not found ValidatingWebhookConfiguration " VNAME));
+    assert_contains(err.text, "not found ValidatingWebhookConfiguration " VNAME);
     assert_int_equal(f.installed, 0);
     make_configurations(&f);
     run(&f, SECONDS(3));

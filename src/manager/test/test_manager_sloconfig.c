@@ -1,5 +1,6 @@
 /* test_manager_sloconfig.c - the live configuration, and what follows for one node (manager 2, 3).
  */
+#include "base/test/asserts.h"
 #include "fixture.h"
 #include "manager/nodemetric/policy.h"
 #include "manager/sloconfig/validate.h"
@@ -22,7 +23,7 @@ static void test_nothing_is_available_before_the_first_good_config(void **state)
     fixture_init(&f);
     assert_false(sloconfig_available(f.config));
     struct slo_sync s = fixture_config(&f, SLO_COLOCATION, "{bad");
-    assert_true(s.bad[SLO_COLOCATION].code < 0);
+    assert_that(s.bad[SLO_COLOCATION].code, <, 0);
     assert_int_equal(s.changed & 1 << SLO_COLOCATION, 0);
     assert_false(sloconfig_available(f.config));
     fixture_config(&f, SLO_COLOCATION, "{\"enable\":true}");
@@ -63,7 +64,7 @@ static void test_a_bad_key_keeps_its_last_good_value(void **state)
     fixture_config(&f, SLO_COLOCATION, "{\"enable\":true,\"cpuReclaimThresholdPercent\":71}");
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         struct slo_sync s = fixture_config(&f, SLO_COLOCATION, bad[i]);
-        assert_true(s.bad[SLO_COLOCATION].code < 0);
+        assert_that(s.bad[SLO_COLOCATION].code, <, 0);
         assert_string_not_equal(s.bad[SLO_COLOCATION].text, "");
         assert_true(sloconfig_in_error(f.config, SLO_COLOCATION));
         assert_int_equal(s.changed, 0);
@@ -137,7 +138,7 @@ static void test_an_invalid_entry_counts_as_the_cluster_strategy(void **state)
                    "\"cpuReclaimThresholdPercent\":50,\"degradeTimeMinutes\":0}]}");
     assert_int_equal(cpu_percent(&f, PLAIN_NODE), 65);
     const struct slo_section *s = sloconfig_get(f.config, SLO_COLOCATION);
-    assert_non_null(strstr(s->nodes.items[0].problem, "degradeTimeMinutes"));
+    assert_contains(s->nodes.items[0].problem, "degradeTimeMinutes");
 }
 
 /* ---- NodeMetric ------------------------------------------------------------------------------ */

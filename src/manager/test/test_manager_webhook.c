@@ -1,5 +1,6 @@
 /* test_manager_webhook.c - webhooks of nodes and of the ConfigMap, the table, the metrics. */
 #include "api/protocol/keys.h"
+#include "base/test/asserts.h"
 #include "fixture_webhook.h"
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -124,9 +125,9 @@ static void test_a_bad_configuration_is_refused(void **state)
     send_config(&x, CONFIG("colocation-config", "{\"resourceDiffThreshold\":1.5}"), NULL);
     assert_false(x.answer.allowed);
     assert_int_equal(x.answer.code, 400);
-    assert_non_null(strstr(x.answer.message, "ConfigParamInvalid"));
+    assert_contains(x.answer.message, "ConfigParamInvalid");
     send_config(&x, CONFIG("colocation-config", "null"), NULL);
-    assert_non_null(strstr(x.answer.message, "colocation-config"));
+    assert_contains(x.answer.message, "colocation-config");
     /* It was bad before: other keys may be edited. */
     send_config(&x, CONFIG("colocation-config", "{\"resourceDiffThreshold\":1.5}"),
                 CONFIG("colocation-config", "{\"resourceDiffThreshold\":1.5}"));
@@ -154,7 +155,7 @@ static void test_a_node_under_two_entries(void **state)
     webhook_fixture_send(&x, WEBHOOK_VALIDATE_NODE, WEBHOOK_UPDATE, both,
                          "{metadata: {name: n1, labels: {xxx: xxx}}}");
     assert_false(x.answer.allowed);
-    assert_non_null(strstr(x.answer.message, "ExistNodeConfict"));
+    assert_contains(x.answer.message, "ExistNodeConfict");
     webhook_fixture_send(&x, WEBHOOK_VALIDATE_NODE, WEBHOOK_UPDATE, both, both);
     assert_true(x.answer.allowed);
     webhook_fixture_send(&x, WEBHOOK_VALIDATE_NODE, WEBHOOK_CREATE, both, NULL);
@@ -162,7 +163,7 @@ static void test_a_node_under_two_entries(void **state)
     webhook_fixture_node(&x, "{\"metadata\":{\"name\":\"n1\",\"labels\":{\"xxx\":\"xxx\","
                              "\"yyy\":\"yyy\"}}}");
     send_config(&x, CONFIG("colocation-config", TWO_ENTRIES), NULL);
-    assert_non_null(strstr(x.answer.message, "\"exampleNodes\":[\"n1\"]"));
+    assert_contains(x.answer.message, "\"exampleNodes\":[\"n1\"]");
 }
 
 /* ---- metrics --------------------------------------------------------------------------------- */
@@ -176,11 +177,10 @@ static void test_steps_are_counted(void **state)
     webhook_fixture_init(&x, "ConfigMapValidatingWebhook");
     send_config(&x, CONFIG("colocation-config", "{"), NULL);
     metrics_write((struct metrics *const[]){ x.metrics }, 1, &text);
-    assert_non_null(
-        strstr(strbuf_str(&text),
-               "koord_manager_webhook_webhook_duration_milliseconds_count{"
-               "object_type=\"configmap\",operation=\"CREATE\",plugin_name="
-               "\"SLOControllerConfig\",status=\"rejected\",webhook_type=\"validate\"} 1"));
+    assert_contains(strbuf_str(&text),
+                    "koord_manager_webhook_webhook_duration_milliseconds_count{"
+                    "object_type=\"configmap\",operation=\"CREATE\",plugin_name="
+                    "\"SLOControllerConfig\",status=\"rejected\",webhook_type=\"validate\"} 1");
 }
 
 int main(int argc, char **argv)

@@ -1,6 +1,7 @@
 /* test_manager_webhook_http.c - reviews over HTTP: versions, limits, what cannot be read. */
 #include "api/protocol/keys.h"
 #include "base/b64.h"
+#include "base/test/asserts.h"
 #include "fixture_webhook.h"
 #include "manager/webhook/serve.h"
 #include "net/http.h"
@@ -118,7 +119,7 @@ static void assert_unread(struct http_fixture *h, const struct kj_val *response,
     assert_int_equal(kj_i64_or(kj_path(response, "status.code"), 0), code);
     if (message)
         assert_string_equal(kj_str(kj_path(response, "status.message")), message);
-    assert_true(kj_len(kj_path(response, "status.message")) > 0);
+    assert_that(kj_len(kj_path(response, "status.message")), >, 0);
 }
 
 #define REVIEW(version, request)                                               \
@@ -173,7 +174,7 @@ static void test_a_refusal_has_code_and_message(void **state)
                "\"},\"data\":{\"colocation-config\":\"{\\\"degradeTimeMinutes\\\":0}\"}}"));
     assert_false(kj_bool(kj_get(r, "allowed"), true));
     assert_int_equal(kj_i64_or(kj_path(r, "status.code"), 0), 400);
-    assert_non_null(strstr(kj_str(kj_path(r, "status.message")), "ConfigParamInvalid"));
+    assert_contains(kj_str(kj_path(r, "status.message")), "ConfigParamInvalid");
 }
 
 static void test_what_cannot_be_read(void **state)

@@ -8,6 +8,7 @@
 #ifndef KOORD_NET_TEST_ROUNDTRIP_H
 #define KOORD_NET_TEST_ROUNDTRIP_H
 #include "base/strbuf.h"
+#include "base/test/asserts.h"
 #include "loop/loop.h"
 #include "net/http.h"
 #include "net/httpd.h"
@@ -161,9 +162,10 @@ static void job_data(void *arg, const char *p, size_t n)
 {
     struct job *j = arg;
 
-    assert_true(j->status != 0 && !j->ended);
+    assert_that(j->status, !=, 0);
+    assert_true(!j->ended);
     if (j->want) {
-        assert_true(j->got + n <= j->want_n);
+        assert_that(j->got + n, <=, j->want_n);
         if (memcmp(p, j->want + j->got, n) != 0)
             fail_msg("wrong bytes at %zu", j->got);
     }

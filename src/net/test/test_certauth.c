@@ -8,6 +8,7 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
+#include "base/test/asserts.h"
 #include "net/certauth.h"
 #include "net/tls.h"
 
@@ -98,8 +99,8 @@ static void test_certificates_are_as_specified(void **state)
     assert_int_equal(X509_get_extended_key_usage(c), XKU_SSL_SERVER);
     assert_int_equal(ASN1_TIME_compare(X509_get0_notBefore(c), X509_get0_notBefore(ca)), 0);
     assert_int_equal(X509_check_host(ca, "webhook-cert-ca", 0, 0, NULL), 1);
-    assert_non_null(strstr(f.key.data, "BEGIN RSA PRIVATE KEY"));
-    assert_non_null(strstr(f.ca_key.data, "BEGIN RSA PRIVATE KEY"));
+    assert_contains(f.key.data, "BEGIN RSA PRIVATE KEY");
+    assert_contains(f.ca_key.data, "BEGIN RSA PRIVATE KEY");
     X509_free(ca);
     X509_free(c);
     drop(&f);
@@ -124,7 +125,7 @@ static void test_pairs_and_what_is_no_certificate(void **state)
     const struct certauth_leaf bad = { text(&f.ca), text(&f.ca_key), "a,DNS:b", WALL0, 1 };
     assert_int_equal(certauth_sign(&bad, &f.cert, &f.key, &err), -EINVAL);
     const struct certauth_leaf none = { STR("x"), text(&f.ca_key), "a", WALL0, 1 };
-    assert_true(certauth_sign(&none, &f.cert, &f.key, &err) < 0);
+    assert_that(certauth_sign(&none, &f.cert, &f.key, &err), <, 0);
     drop(&f);
     drop(&other);
 }

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/test/asserts.h"
 #include "loop/loop.h"
 #include "net/grpc.h"
 #include "net/stream.h"
@@ -472,8 +473,8 @@ static void test_back_pressure_goes_through(void **state)
     job_start(b.via, &j, &(struct grpc_call_opts){ .method = "/t.T/Flood" });
     grpc_call_pause(j.call, true);
     loop_advance(b.l, SEC);
-    assert_true(b.left > 300); /* windows and queues are full, the rest waits */
-    assert_true(b.max_queued < 120000);
+    assert_that(b.left, >, 300); /* windows and queues are full, the rest waits */
+    assert_that(b.max_queued, <, 120000);
     grpc_call_pause(j.call, false);
     loop_advance(b.l, 5 * SEC);
     assert_int_equal(j.code, GRPC_OK);
@@ -601,7 +602,7 @@ static void test_all_requests_together_have_a_limit(void **state)
               &(struct grpc_call_opts){ .method = "/t.T/Echo", .message = { some, sizeof some } });
     loop_advance(b.l, SEC);
     assert_int_equal(a.ends + c.ends, 2);
-    assert_true((a.code == GRPC_RESOURCE_EXHAUSTED) != (c.code == GRPC_RESOURCE_EXHAUSTED));
+    assert_that((a.code == GRPC_RESOURCE_EXHAUSTED), !=, (c.code == GRPC_RESOURCE_EXHAUSTED));
     job_fini(&a);
     job_fini(&c);
     fixture_close(&b);

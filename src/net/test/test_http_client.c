@@ -1,5 +1,6 @@
 /* The HTTP client against servers that are byte scripts, over memory streams on the virtual loop.
  */
+#include "base/test/asserts.h"
 #include "client_fixture.h"
 
 /* ---- HTTP/1.1: plain exchanges -----------------------------------------------------------------
@@ -39,7 +40,7 @@ static void test_chunked_in_pieces_of_one_byte(void **state)
     settle();
     assert_ok(r, 200, "hello world");
     assert_true(r.trailers);
-    assert_non_null(strstr(strbuf_str(&r.log), "trailer x-sum=42;"));
+    assert_contains(strbuf_str(&r.log), "trailer x-sum=42;");
     TEARDOWN();
 }
 
@@ -141,7 +142,7 @@ static void test_gzip_bomb_is_stopped(void **state)
     stream_write(f.peers[0].s, packed.data, packed.len);
     settle();
     assert_failed(r, -EMSGSIZE, true, "100000");
-    assert_true(r.body.len <= 100000 + 16384);
+    assert_that(r.body.len, <=, 100000 + 16384);
     assert_null(f.peers[0].s); /* the connection is given up */
     TEARDOWN();
 }
@@ -524,7 +525,7 @@ static void test_paused_before_it_had_a_connection(void **state)
     settle();
     assert_int_equal(r.heads, 1);
     assert_int_equal(r.body.len, 0);
-    assert_true(stream_queued(f.peers[0].s) > 900000); /* not piled up on our side */
+    assert_that(stream_queued(f.peers[0].s), >, 900000); /* not piled up on our side */
     http_pause(r.call, false);
     settle();
     assert_int_equal(r.ends, 1);
@@ -555,7 +556,7 @@ static void test_pause_with_gzip(void **state)
         size_t before = r.body.len;
         http_pause(r.call, false);
         settle();
-        assert_true(r.body.len <= before + 16384);
+        assert_that(r.body.len, <=, before + 16384);
     }
     assert_int_equal(r.body.len, 1 << 20);
     assert_int_equal(r.err.code, 0);
@@ -571,7 +572,7 @@ static void test_big_request_body(void **state)
     memset(big, 'q', 3 << 20);
     http_send(h, &req, &handler, &r);
     settle();
-    assert_true(f.peers[0].in.len > 3 << 20);
+    assert_that(f.peers[0].in.len, >, 3 << 20);
     say(&f.peers[0], "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
     settle();
     assert_ok(r, 200, "");

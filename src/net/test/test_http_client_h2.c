@@ -1,6 +1,7 @@
 /* The HTTP/2 client against a server made of nghttp2, over memory streams on the virtual loop. */
 #include <nghttp2/nghttp2.h>
 
+#include "base/test/asserts.h"
 #include "client_fixture.h"
 
 /* ---- the server ------------------------------------------------------------------------------ */
@@ -39,7 +40,7 @@ static int v_begin(nghttp2_session *ng, const nghttp2_frame *f, void *arg)
     struct server *v = arg;
 
     (void)ng;
-    assert_true(v->n < MAX_REQS);
+    assert_that(v->n, <, MAX_REQS);
     v->reqs[v->n] = xnew0(struct req);
     v->reqs[v->n++]->id = f->hd.stream_id;
     return 0;
@@ -101,7 +102,7 @@ static void v_on_data(void *arg, const char *p, size_t n)
     struct peer *x = arg;
     struct server *v = x->h2;
 
-    assert_true(nghttp2_session_mem_recv(v->ng, (const uint8_t *)p, n) >= 0);
+    assert_that(nghttp2_session_mem_recv(v->ng, (const uint8_t *)p, n), >=, 0);
     server_flush(v);
 }
 
@@ -260,7 +261,7 @@ static void test_many_calls_in_any_order(void **state)
     for (int i = 0; i < 300; i++) {
         assert_int_equal(many[i].ends, 1);
         snprintf(target, sizeof target, ":path=/item/%d;", i);
-        assert_non_null(strstr(many[i].body.data, target));
+        assert_contains(many[i].body.data, target);
         result_fini(&many[i]);
     }
     TEARDOWN_H2();
@@ -377,7 +378,7 @@ static void test_answer_before_the_body_was_read(void **state)
     loop_advance(l, SEC);
     assert_ok(r, 413, "no");
     assert_true(SERVER(0)->reqs[0]->reset);
-    assert_true(SERVER(0)->reqs[0]->body.len < 3 << 20);
+    assert_that(SERVER(0)->reqs[0]->body.len, <, 3 << 20);
     TEARDOWN_H2();
 }
 
@@ -394,9 +395,9 @@ static void test_pause_stops_one_stream_only(void **state)
     settle();
     respond(SERVER(0), 0, "200", big, 6 << 20, NULL, NULL);
     settle();
-    assert_true(r.body.len < 64 * 1024);
+    assert_that(r.body.len, <, 64 * 1024);
     size_t unsent = SERVER(0)->reqs[0]->out_n;
-    assert_true(unsent >= (6 << 20) - (1 << 20) - 65536); /* the window is full */
+    assert_that(unsent, >=, (6 << 20) - (1 << 20) - 65536); /* the window is full */
     respond(SERVER(0), 1, "200", big, 6 << 20, NULL, NULL);
     settle();
     assert_int_equal(r2.body.len, 6 << 20);

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "base/strbuf.h"
+#include "base/test/asserts.h"
 #include "loop/loop.h"
 #include "net/http.h"
 
@@ -208,7 +209,7 @@ static void test_shares(void **state)
     assert_int_equal(t.ok + t.refused + t.lost + t.reset + t.s500 + t.s503 + t.s429, 20000);
     /* lost and reset calls were carried out, the others never left */
     assert_int_equal(sent, t.ok + t.lost + t.reset);
-    assert_true(t.cut_bytes > 0);
+    assert_that(t.cut_bytes, >, 0);
 }
 
 static void test_same_seed_same_story(void **state)

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/test/asserts.h"
 #include "net/test/roundtrip.h"
 
 #define SEC NSEC_PER_SEC
@@ -93,8 +94,8 @@ static void test_pausing_reaches_the_handler(void **state)
         http_pause(j.call, true);
         loop_advance(t.l, SEC);
         size_t at = j.got;
-        assert_true(at < 3 * 1000 * 1000); /* what was under way */
-        assert_true(t.max_queued < QUEUE_CAP + 60000);
+        assert_that(at, <, 3 * 1000 * 1000); /* what was under way */
+        assert_that(t.max_queued, <, QUEUE_CAP + 60000);
         loop_advance(t.l, 10 * SEC);
         assert_int_equal(j.got, at);
         http_pause(j.call, false);
@@ -157,7 +158,7 @@ static void test_cancelled_calls_leave_the_rest_alone(void **state)
             }
             loop_advance(t.l, (nsec_t)loop_rand_below(t.l, 300 * NSEC_PER_USEC));
         }
-        assert_true(cancelled > 10);
+        assert_that(cancelled, >, 10);
         assert_int_equal(t.n_failed, 0);
         assert_int_equal(t.n_done, JOBS - cancelled);
         loop_advance(t.l, SEC);
@@ -237,7 +238,7 @@ static void test_broken_connections(void **state)
             assert_int_equal(t.n_left, 0);
             assert_int_equal(t.n_open, 0);
         }
-        assert_true(t.n_failed >
+        assert_that(t.n_failed, >,
                     (h2 ? 300 : 10)); /* the client itself repeats what it safely can */
         struct job j;
         job_get(&t, &j, "/size/100000");

@@ -14,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/test/asserts.h"
 #include "net/test/certs.h"
 #include "net/test/roundtrip.h"
 #include "net/tls.h"
@@ -152,7 +153,7 @@ static void test_large_bodies(void **state)
         job_echo(&t, &both, 1000000);
         wait_all(&t);
         assert_int_equal(t.n_done, 3);
-        assert_true(t.max_queued < QUEUE_CAP + 60000);
+        assert_that(t.max_queued, <, QUEUE_CAP + 60000);
     }
 }
 
@@ -205,7 +206,7 @@ static void test_cancels_and_vanishing_servers(void **state)
         t.d = httpd_free(t.d);
         assert_int_equal(t.n_open, 0);
         wait_all(&t);
-        assert_true(t.n_failed > 0);
+        assert_that(t.n_failed, >, 0);
     }
 }
 
@@ -310,11 +311,12 @@ static void test_handshakes_that_stall_do_not_matter(void **state)
         fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         assert_int_equal(connect(fds[i], (struct sockaddr *)&to, sizeof to), 0);
     }
-    assert_true(write(fds[1], "GET / HTTP/1.1\r\n\r\n", 18) == 18); /* no TLS at all */
+    assert_that(write(fds[1], "GET / HTTP/1.1\r\n\r\n", 18), ==, 18); /* no TLS at all */
     for (int i = 0; i < 200; i++)
         loop_turn(t.l);
     char c;
-    assert_true(recv(fds[2], &c, 1, MSG_DONTWAIT) <= 0 && errno != EAGAIN); /* one too many */
+    assert_that(recv(fds[2], &c, 1, MSG_DONTWAIT), <=, 0);
+    assert_that(errno, !=, EAGAIN); /* one too many */
     for (int i = 0; i < 3; i++)
         close(fds[i]);
 }
@@ -376,7 +378,7 @@ static void side_data(void *arg, const char *p, size_t n)
     strbuf_appendn(&me->head, p, n);
     if (!strstr(me->head.data, "\r\n\r\n"))
         return;
-    assert_true(str_starts(me->head.data, "CONNECT 127.0.0.1:"));
+    assert_starts(me->head.data, "CONNECT 127.0.0.1:");
     assert_non_null(strcasestr(me->head.data, "proxy-authorization: Basic "));
     stream_dial(me->p->l, &(struct dial_opts){ .host = "127.0.0.1", .port = me->p->origin },
                 side_dialed, me);
@@ -448,7 +450,7 @@ static void test_listener_addresses(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         assert_int_equal(listener_open(l, bad[i], never_accept, NULL, &ls, &err), -EINVAL);
-        assert_true(err.text[0] != '\0');
+        assert_that(err.text[0], !=, '\0');
     }
     for (size_t i = 0; i < ARRAY_LEN(good); i++) {
         int r = listener_open(l, good[i], never_accept, NULL, &ls, &err);

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/test/asserts.h"
 #include "net/gzip.h"
 #include "net/test/httpd_fixture.h"
 
@@ -42,7 +43,7 @@ static void test_pipelined_requests_are_answered_in_order(void **state)
     settle(&b);
     const char *first = strstr(b.got.data, "first"), *third = strstr(b.got.data, "third");
     assert_non_null(first);
-    assert_true(first < third);
+    assert_that(first, <, third);
     assert_int_equal(count_got(&b, "\r\n\r\nhi"), 2);
 }
 
@@ -66,8 +67,8 @@ static void test_pieces_of_any_size_are_the_same(void **state)
         assert_string_equal(strbuf_str(&b.got), strbuf_str(&whole));
         assert_log(&b, "GET /hi;POST /echo;body 5;POST /echo;body 4;HEAD /hi;GET /empty;");
     }
-    assert_non_null(strstr(whole.data, "\r\n\r\nhelloHTTP/1.1 200 OK"));
-    assert_non_null(strstr(whole.data, "\r\n\r\nabcdHTTP/1.1 200 OK"));
+    assert_contains(whole.data, "\r\n\r\nhelloHTTP/1.1 200 OK");
+    assert_contains(whole.data, "\r\n\r\nabcdHTTP/1.1 200 OK");
 }
 
 static void test_head_and_no_content_have_no_body(void **state)
@@ -295,7 +296,7 @@ static void test_body_waits_until_somebody_wants_it(void **state)
         stream_write(b.end, block, sizeof block);
     loop_advance(b.l, 300 * SEC); /* our delay is not the client's fault */
     assert_log(&b, "POST /mute;");
-    assert_true(stream_queued(b.end) > 700 * 1024); /* it is being held back */
+    assert_that(stream_queued(b.end), >, 700 * 1024); /* it is being held back */
     httpd_read_body(b.kept[0], role_take, &b);
     settle(&b);
     assert_log(&b, "POST /mute;body 1048576;");
@@ -471,14 +472,14 @@ static void test_drain_tells_when_to_go_on(void **state)
     }
     assert_int_equal(wrote, 500 * 1024);
     settle(&b);
-    assert_true(httpd_queued(b.kept[0]) >= 500 * 1024);
+    assert_that(httpd_queued(b.kept[0]), >=, 500 * 1024);
     assert_int_equal(b.n_drain, 0);
     stream_pause(b.end, false);
     settle(&b);
     assert_int_equal(b.n_drain, 1);
     assert_int_equal(httpd_queued(b.kept[0]), 0);
     httpd_write(b.kept[0], "x", 1); /* small ones drain too */
-    assert_true(httpd_queued(b.kept[0]) > 0);
+    assert_that(httpd_queued(b.kept[0]), >, 0);
     settle(&b);
     assert_int_equal(b.n_drain, 2);
 }

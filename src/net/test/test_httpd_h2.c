@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <nghttp2/nghttp2.h>
 
+#include "base/test/asserts.h"
 #include "net/test/httpd_fixture.h"
 
 enum { DATA, HEADERS, PRIORITY, RST, SETTINGS, PUSH, PING, GOAWAY, WINDOW, CONTINUATION };
@@ -109,7 +110,7 @@ static void words(struct fixture *b, struct strbuf *out)
             nghttp2_nv nv;
             int flags = 0;
             ssize_t used = nghttp2_hd_inflate_hd2(inf, &nv, &flags, body + n - left, left, 1);
-            assert_true(used >= 0);
+            assert_that(used, >=, 0);
             left -= (size_t)used;
             if ((flags & NGHTTP2_HD_INFLATE_EMIT) && streq((char *)nv.name, ":status"))
                 strbuf_appendf(out, ":%s", nv.value);
@@ -484,7 +485,7 @@ static void test_floods_end_the_connection(void **state)
         assert_true(b.closed);
         if (kind < 5 && kind != 3)    /* nghttp2 itself stops that one, without a word */
             assert_said(&b, "G:11 "); /* ENHANCE_YOUR_CALM */
-        assert_true(b.n_req <= 501);
+        assert_that(b.n_req, <=, 501);
         assert_int_equal(b.n_close, kind == 2 ? b.n_req : kind == 4);
     }
 }

@@ -1,4 +1,5 @@
 /* test_pemfiles.c - certificates that others renew: handed out together, and never a broken one. */
+#include "base/test/asserts.h"
 #include "net/pemfiles.h"
 
 #include <string.h>
@@ -56,8 +57,8 @@ static void test_a_renewed_version_is_handed_out_whole(void **state)
     loop_advance(l, FILEWATCH_POLL);
     assert_int_equal(u.calls, 2);
     assert_string_equal(u.text, "c1|k1||");
-    assert_non_null(strstr(strbuf_str(&log), "the old one stays in use"));
-    assert_non_null(strstr(strbuf_str(&log), "tls.crt: no certificate"));
+    assert_contains(strbuf_str(&log), "the old one stays in use");
+    assert_contains(strbuf_str(&log), "tls.crt: no certificate");
     tmpdir_write(&t, "tls.crt", "c22");
     tmpdir_write(&t, "tls.key", "k22");
     loop_advance(l, FILEWATCH_POLL);
@@ -86,11 +87,11 @@ static void test_what_cannot_be_used_at_the_start_is_an_error(void **state)
                                .use = use,
                                .arg = &u };
     assert_int_equal(pemfiles_new(l, &o, &p, &err), -EINVAL);
-    assert_non_null(strstr(err.text, "serving certificate: /tmp/"));
-    assert_non_null(strstr(err.text, "tls.crt: no certificate"));
+    assert_contains(err.text, "serving certificate: /tmp/");
+    assert_contains(err.text, "tls.crt: no certificate");
     o.files[PEM_KEY] = tmpdir_at(&t, "missing");
     assert_int_equal(pemfiles_new(l, &o, &p, &err), -ENOENT);
-    assert_non_null(strstr(err.text, "missing"));
+    assert_contains(err.text, "missing");
     tmpdir_fini(&t);
 }
 

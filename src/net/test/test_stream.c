@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/strbuf.h"
+#include "base/test/asserts.h"
 #include "loop/loop.h"
 #include "net/stream.h"
 
@@ -220,8 +221,8 @@ static void test_big_data_with_back_pressure(void **state)
     run_until(n.l, n.server.got > 0);
     for (int i = 0; i < 50; i++)
         loop_turn(n.l);
-    assert_true(stream_queued(n.client.s) > STREAM_HIGH_WATER);
-    assert_true(n.server.got <= 64 * 1024);
+    assert_that(stream_queued(n.client.s), >, STREAM_HIGH_WATER);
+    assert_that(n.server.got, <=, 64 * 1024);
     assert_int_equal(n.client.drains, 0);
     n.server.pause_at_data = false;
     stream_pause(n.server.s, false);
@@ -403,7 +404,7 @@ static void test_dial_cancel_and_timeout(void **state)
                 on_dialed, &n.client);
     run_until(n.l, n.client.calls == 1);
     assert_int_equal(n.client.err.code, -ETIMEDOUT);
-    assert_non_null(strstr(n.client.err.text, "wait for the proxy: timeout after 0.5s"));
+    assert_contains(n.client.err.text, "wait for the proxy: timeout after 0.5s");
     run_until(n.l, n.server.closes >= 1);
     net_fini(&n);
     assert_int_equal(open_fds(), fds);
@@ -457,7 +458,7 @@ static void test_connect_proxy(void **state)
         stream_write(n.server.s, cases[i].answer, strlen(cases[i].answer));
         run_until(n.l, n.client.calls == 1);
         assert_int_equal(n.client.err.code, cases[i].code);
-        assert_non_null(strstr(n.client.err.text, cases[i].text));
+        assert_contains(n.client.err.text, cases[i].text);
         if (cases[i].code == 0) {
             stream_write(n.server.s, "through", 7);
             run_until(n.l, n.client.in.len == 7);

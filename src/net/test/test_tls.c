@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "base/strbuf.h"
+#include "base/test/asserts.h"
 #include "certs.h"
 #include "loop/loop.h"
 #include "net/tls.h"
@@ -182,9 +183,9 @@ static void test_names_and_addresses_are_verified(void **state)
         if (cases[i].fault) {
             assert_null(p.client.s);
             assert_int_equal(p.client.err.code, -EKEYREJECTED);
-            assert_non_null(strstr(p.client.err.text, "certificate verify failed: "));
-            assert_non_null(strstr(p.client.err.text, cases[i].fault));
-            assert_non_null(strstr(p.client.err.text, cases[i].name));
+            assert_contains(p.client.err.text, "certificate verify failed: ");
+            assert_contains(p.client.err.text, cases[i].fault);
+            assert_contains(p.client.err.text, cases[i].name);
             assert_int_equal(p.server.err.code, -EPROTO); /* our alert */
         } else {
             assert_string_equal(p.client.err.text, "");
@@ -286,7 +287,7 @@ static void test_client_certificates(void **state)
         settle(&p);
         assert_int_equal(p.client.closes, 1);
         assert_int_equal(p.client.close_err.code, -EPROTO);
-        assert_non_null(strstr(p.client.close_err.text, "alert"));
+        assert_contains(p.client.close_err.text, "alert");
         pair_fini(&p);
     }
     cert_fini(&user);
@@ -396,7 +397,7 @@ static void test_bad_pem(void **state)
 
     (void)state;
     assert_int_equal(tls_client_new(&o, &c, &err), -EINVAL);
-    assert_non_null(strstr(err.text, "read CA certificates"));
+    assert_contains(err.text, "read CA certificates");
     o = (struct tls_client_opts){ .ca_pem = str_of(ca.pem),
                                   .cert_pem = str_of(good.pem),
                                   .key_pem = str_of(ca.key_pem) };
@@ -454,7 +455,7 @@ static void test_small_writes_share_a_record(void **state)
         stream_write(p.client.s, "0123456789", 10);
     assert_int_equal(stream_queued(p.client.s), 1000);
     stream_flush(p.client.s);
-    assert_true(stream_queued(p.client.s) <= 1000 + 50);
+    assert_that(stream_queued(p.client.s), <=, 1000 + 50);
     settle(&p);
     assert_int_equal(p.server.in.len, 1000);
     pair_fini(&p);
@@ -560,7 +561,7 @@ static void test_drain_is_passed_on(void **state)
     stream_listen(p.client.s, &events, &p.client);
     stream_listen(p.server.s, &events, &p.server);
     stream_write(p.client.s, big, 1 << 20);
-    assert_true(stream_queued(p.client.s) >= 1 << 20);
+    assert_that(stream_queued(p.client.s), >=, 1 << 20);
     settle(&p);
     assert_int_equal(p.client.drains, 1);
     assert_int_equal(stream_queued(p.client.s), 0);

@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "base/test/asserts.h"
 #include "net/url.h"
 
 static void test_parse(void **state)
@@ -74,7 +75,7 @@ static void test_parse_refuses(void **state)
         struct url u;
         if (url_parse(bad[i], a, &u, &err) != -EINVAL)
             fail_msg("took \"%s\"", bad[i]);
-        assert_non_null(strstr(err.text, "URL \""));
+        assert_contains(err.text, "URL \"");
     }
 }
 

@@ -2,6 +2,7 @@
  */
 #ifndef KOORD_SCHEDULER_TEST_PLUGIN_CHECKS_H
 #define KOORD_SCHEDULER_TEST_PLUGIN_CHECKS_H
+#include "base/test/asserts.h"
 #include "scheduler/test/plugin_fixture.h"
 
 /* Would the pod, which the plugin rejected, get another attempt? Objects are nodes or pods, as the
@@ -17,7 +18,7 @@ static inline UNUSED bool plugin_worth(struct plugin_fixture *f, const char *plu
     struct ks_event e = { resource, action, b, n };
     int slot = profile_slot(f->profile, plugin);
 
-    assert_true(slot >= 0);
+    assert_that(slot, >=, 0);
     return profile_worth(f->profile, UINT64_C(1) << slot, &e, pod_of(p));
 }
 

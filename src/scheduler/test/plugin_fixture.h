@@ -6,6 +6,7 @@
 #ifndef KOORD_SCHEDULER_TEST_PLUGIN_FIXTURE_H
 #define KOORD_SCHEDULER_TEST_PLUGIN_FIXTURE_H
 #include "api/test/object_fixture.h"
+#include "base/test/asserts.h"
 
 #include <stdio.h>
 
@@ -183,7 +184,7 @@ static inline UNUSED void fixture_try(struct plugin_fixture *f, const char *pod)
 static inline UNUSED uint32_t fixture_row(const struct plugin_fixture *f, const char *node)
 {
     uint32_t row = ks_row_of(nodecache_nodes(f->cache), node);
-    assert_true(row != KS_NO_ROW);
+    assert_that(row, !=, KS_NO_ROW);
     return row;
 }
 static inline UNUSED bool fixture_fits(const struct plugin_fixture *f, const char *node)
@@ -209,7 +210,7 @@ static inline UNUSED int64_t fixture_score(const struct plugin_fixture *f, const
                                            const char *node)
 {
     int slot = profile_slot(f->profile, plugin);
-    assert_true(slot >= 0);
+    assert_that(slot, >=, 0);
     return f->a.scored >> slot & 1 ? f->a.score[slot][fixture_row(f, node)] : -1;
 }
 static inline UNUSED const char *fixture_message(struct plugin_fixture *f)

@@ -2,6 +2,7 @@
  * volumes. `more` are further members of spec, as ",'a':1"; may be "". */
 #ifndef KOORD_SCHEDULER_TEST_VOLUME_OBJECTS_H
 #define KOORD_SCHEDULER_TEST_VOLUME_OBJECTS_H
+#include "base/test/asserts.h"
 #include "scheduler/test/plugin_fixture.h"
 
 #include "api/storage.h"
@@ -94,7 +95,7 @@ static inline UNUSED bool vol_worth(struct plugin_fixture *f, const char *plugin
     struct ks_event e = { resource, action, b, n };
     int slot = profile_slot(f->profile, plugin);
 
-    assert_true(slot >= 0);
+    assert_that(slot, >=, 0);
     return profile_worth(f->profile, UINT64_C(1) << slot, &e, pod_of(p));
 }
 #endif

@@ -2,6 +2,7 @@
  *
  * The program runs itself again ("--die how") and looks at what that one wrote.
  */
+#include "base/test/asserts.h"
 #include "sys/crash.h"
 #include "sys/spawn.h"
 
@@ -48,7 +49,7 @@ static struct outcome run_and_die(const char *how)
     struct kerr err = { 0 };
 
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    assert_true(n > 0);
+    assert_that(n, >, 0);
     self[n] = '\0';
     argv[0] = self;
     int r = spawn_run(&(struct spawn_opts){ .argv = argv, .envp = envp, .err = SPAWN_PIPE },
@@ -66,9 +67,9 @@ static void test_abort_leaves_a_line_and_its_signal(void **state)
     (void)state;
     assert_true(o.exit.signalled);
     assert_int_equal(o.exit.code, SIGABRT);
-    assert_true(str_starts(text, "fatal: test_crash["));
-    assert_non_null(strstr(text, "]: SIGABRT, backtrace: "));
-    assert_non_null(strstr(text, " +0x")); /* a frame of the program itself */
+    assert_starts(text, "fatal: test_crash[");
+    assert_contains(text, "]: SIGABRT, backtrace: ");
+    assert_contains(text, " +0x"); /* a frame of the program itself */
     assert_ptr_equal(strchr(text, '\n'), text + o.err.len - 1);
 }
 
@@ -79,7 +80,7 @@ static void test_fault_names_the_address(void **state)
     (void)state;
     assert_true(o.exit.signalled);
     assert_int_equal(o.exit.code, SIGSEGV);
-    assert_non_null(strstr(strbuf_str(&o.err), "]: SIGSEGV at 0x10, backtrace: "));
+    assert_contains(strbuf_str(&o.err), "]: SIGSEGV at 0x10, backtrace: ");
 }
 
 static void test_signal_from_outside_has_no_address(void **state)
@@ -89,7 +90,7 @@ static void test_signal_from_outside_has_no_address(void **state)
     (void)state;
     assert_true(o.exit.signalled);
     assert_int_equal(o.exit.code, SIGBUS);
-    assert_non_null(strstr(strbuf_str(&o.err), "]: SIGBUS, backtrace: "));
+    assert_contains(strbuf_str(&o.err), "]: SIGBUS, backtrace: ");
 }
 
 static void test_broken_pipe_does_not_kill(void **state)

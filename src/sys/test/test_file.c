@@ -2,6 +2,7 @@
 #include "sys/file.h"
 
 #include "base/arena.h"
+#include "base/test/asserts.h"
 
 #include <setjmp.h> /* cmocka.h wants these first */
 #include <stdio.h>
@@ -22,7 +23,7 @@ static int setup(void **state)
     strcpy(d->path, "/tmp/koord-file-XXXXXX");
     assert_non_null(mkdtemp(d->path));
     d->fd = open(d->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    assert_true(d->fd >= 0);
+    assert_that(d->fd, >=, 0);
     *state = d;
     return 0;
 }
@@ -98,7 +99,7 @@ static void test_cap_is_kept_and_leaves_the_buffer_alone(void **state)
     strbuf_append(&b, "kept");
     assert_int_equal(file_read_all(d->fd, "f", 5, &b, &err), -EFBIG);
     assert_string_equal(b.data, "kept");
-    assert_non_null(strstr(err.text, "read f: larger than 5 bytes"));
+    assert_contains(err.text, "read f: larger than 5 bytes");
     assert_int_equal(file_read_all(d->fd, "f", 0, &b, &err), -EFBIG);
     assert_int_equal(file_read_all(d->fd, "f", SIZE_MAX, &b, &err), 0);
     assert_string_equal(b.data, "kept123456");
@@ -111,7 +112,7 @@ static void test_proc_files_without_a_size_are_read(void **state)
 
     (void)state;
     assert_int_equal(file_read_all(AT_FDCWD, "/proc/self/status", 1 << 20, &b, &err), 0);
-    assert_non_null(strstr(b.data, "VmSize"));
+    assert_contains(b.data, "VmSize");
     strbuf_reset(&b);
     assert_int_equal(file_read_all(AT_FDCWD, "/proc/self/maps", 4, &b, &err), -EFBIG);
 }

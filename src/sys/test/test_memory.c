@@ -1,4 +1,5 @@
 /* test_memory.c - what the start touched goes, and everything still works. */
+#include "base/test/asserts.h"
 #include "sys/memory.h"
 
 #include <setjmp.h>
@@ -40,8 +41,8 @@ static void test_pages_of_the_program_go_and_come_back(void **state)
     memory_settle();
     long left = resident_kb("RssFile:");
 
-    assert_true(touched >= 4 << 10);
-    assert_true(left < touched - (3 << 10));
+    assert_that(touched, >=, 4 << 10);
+    assert_that(left, <, touched - (3 << 10));
     assert_int_equal(sum_table(), before);
     assert_int_equal(table[2], 3);
 }

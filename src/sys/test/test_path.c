@@ -1,4 +1,5 @@
 /* test_path.c - paths that stay below their root, walking and making directories. */
+#include "base/test/asserts.h"
 #include "sys/file.h"
 
 #include <dirent.h>
@@ -16,7 +17,7 @@ struct dir {
 static void put(int dirfd, const char *name)
 {
     CLEANUP(fd_close) int fd = openat(dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    assert_true(fd >= 0);
+    assert_that(fd, >=, 0);
 }
 
 /* out -> / and in/self -> file, in/up -> .., in/dir/file, in/file */
@@ -27,7 +28,7 @@ static int setup(void **state)
     strcpy(d->path, "/tmp/koord-path-XXXXXX");
     assert_non_null(mkdtemp(d->path));
     d->fd = open(d->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    assert_true(d->fd >= 0);
+    assert_that(d->fd, >=, 0);
     assert_int_equal(mkdirat(d->fd, "in", 0700), 0);
     assert_int_equal(mkdirat(d->fd, "in/dir", 0700), 0);
     put(d->fd, "in/file");
@@ -185,7 +186,7 @@ static void test_directories_are_made_and_opened(void **state)
 
     for (int round = 0; round < 2; round++) { /* missing, then there */
         CLEANUP(fd_close) int fd = dir_make_open(d->fd, "m/n", 0700, &err);
-        assert_true(fd >= 0);
+        assert_that(fd, >=, 0);
         assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
         assert_int_equal(fstat(fd, &by_fd), 0);
         assert_int_equal(fstatat(d->fd, "m/n", &by_name, 0), 0);

@@ -1,6 +1,7 @@
 /* test_spawn.c - programs are started clean, limited, and leave nothing behind. */
 #include "sys/spawn.h"
 
+#include "base/test/asserts.h"
 #include "sys/file.h"
 
 #include <dirent.h>
@@ -132,7 +133,7 @@ static void test_time_limit_ends_it_and_its_children(void **state)
     assert_int_equal(o.r, -ETIMEDOUT);
     assert_string_equal(o.kerr.text, "run sh: still running after 1000 ms");
     pid_t grandchild = (pid_t)strtol(strbuf_str(&o.out), NULL, 10);
-    assert_true(grandchild > 1);
+    assert_that(grandchild, >, 1);
     /* Killed with its group; somebody reaps it, or it waits as a zombie. */
     CLEANUP(strbuf_fini) struct strbuf path = STRBUF_INIT;
     bool gone = false;

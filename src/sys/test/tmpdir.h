@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "base/test/asserts.h"
 #include "sys/file.h"
 
 struct tmpdir {
@@ -34,7 +35,7 @@ static inline const char *tmpdir_at(struct tmpdir *t, const char *name)
         free(path);
         return t->names[i];
     }
-    assert_true(t->n < ARRAY_LEN(t->names));
+    assert_that(t->n, <, ARRAY_LEN(t->names));
     return t->names[t->n++] = path;
 }
 

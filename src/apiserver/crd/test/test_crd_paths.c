@@ -8,6 +8,7 @@
 
 #include "apiserver/crd/internal.h"
 #include "apiserver/crd/jsonpath.h"
+#include "base/test/asserts.h"
 
 static const struct {
     const char *pattern, *yes, *no;
@@ -83,7 +84,7 @@ static void test_patterns_that_cannot_be_said_are_refused(void **state)
         struct kerr err = { 0 };
         if (regex_check(bad[i], &err) == 0)
             fail_msg("%s was accepted", bad[i]);
-        assert_true(err.text[0] != '\0');
+        assert_that(err.text[0], !=, '\0');
     }
 }
 

@@ -1,5 +1,6 @@
 /* Custom objects against a schema: what kube-apiserver 1.35 answered to the same requests. */
 #include "apiserver/crd/test/widget.h"
+#include "base/test/asserts.h"
 
 /* The message behind 'Widget.ex.io "x" is invalid: ', the whole message of another error, or the
  * spec as it was stored, keys in order. */
@@ -227,8 +228,8 @@ static void test_numbers_are_stored_as_go_writes_them(void **state)
                             "{\"size\":1.0,\"big\":9007199254740993,\"frac\":2.50,\"free\":"
                             "{\"x\":[1e3,-0.10,12345678901234567890]}}"),
         201);
-    assert_non_null(strstr(r.text.data, "\"size\":1,\"big\":9007199254740993,\"frac\":2.5,"
-                                        "\"free\":{\"x\":[1000,-0.1,12345678901234567000]}"));
+    assert_contains(r.text.data, "\"size\":1,\"big\":9007199254740993,\"frac\":2.5,"
+                                 "\"free\":{\"x\":[1000,-0.1,12345678901234567000]}");
 }
 
 static void test_status_is_apart_from_spec(void **state)

@@ -3,6 +3,7 @@
  * Expected words are those of kube-apiserver 1.35, seen on a real one.
  */
 #include "apiserver/test/api_fixture.h"
+#include "base/test/asserts.h"
 
 #define PODS     "/api/v1/namespaces/default/pods"
 #define SERVICES "/api/v1/namespaces/default/services"
@@ -133,7 +134,8 @@ static void test_a_service_of_another_type_gives_back_what_it_had(void **state)
     (void)state;
     fixture_init(&r, 9);
     assert_int_equal(fixture_post(&r, SERVICES, fixture_json(SERVICE(",'type':'NodePort'"))), 201);
-    assert_true(kj_i64_or(kj_get(kj_at(fixture_val(&r, "spec.ports"), 0), "nodePort"), 0) >= 30000);
+    assert_that(kj_i64_or(kj_get(kj_at(fixture_val(&r, "spec.ports"), 0), "nodePort"), 0), >=,
+                30000);
     assert_int_equal(fixture_do(&r, "PATCH", SERVICES "/s", MERGE,
                                 fixture_json("{'spec':{'type':'ClusterIP'}}")),
                      200);

@@ -3,6 +3,7 @@
  * Expected words are those of kube-apiserver 1.35, seen on a real one.
  */
 #include "apiserver/test/api_fixture.h"
+#include "base/test/asserts.h"
 
 #include "apiserver/kinds/kinds.h"
 
@@ -223,7 +224,7 @@ static void test_service_gets_an_address(void **state)
     fixture_init(&r, 7);
     assert_int_equal(fixture_post(&r, "/api/v1/namespaces/default/services", fixture_json(body)),
                      201);
-    assert_true(str_starts(fixture_str(&r, "spec.clusterIP"), "10.96."));
+    assert_starts(fixture_str(&r, "spec.clusterIP"), "10.96.");
     const struct kj_val *p = kj_at(fixture_val(&r, "spec.ports"), 0);
     assert_int_equal(kj_i64_or(kj_get(p, "targetPort"), 0), 80);
     assert_in_range(kj_i64_or(kj_get(p, "nodePort"), 0), 30000, 32767);
@@ -282,7 +283,7 @@ static void test_selector_of_a_deployment_is_fixed(void **state)
                    fixture_json("{'spec':{'selector':{'matchLabels':{'c':'d'}},'template':"
                                 "{'metadata':{'labels':{'c':'d'}}}}}")),
         422);
-    assert_non_null(strstr(fixture_str(&r, "message"), "field is immutable"));
+    assert_contains(fixture_str(&r, "message"), "field is immutable");
 }
 
 static void test_events_have_two_forms(void **state)

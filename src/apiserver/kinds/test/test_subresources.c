@@ -1,5 +1,6 @@
 /* test_subresources.c - binding, eviction, scale, finalize, and what is refused. */
 #include "apiserver/test/api_fixture.h"
+#include "base/test/asserts.h"
 
 #define PDBS "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 
@@ -70,8 +71,7 @@ static void test_binding_checks_before_it_binds(void **state)
     make_pod(&r, "p", "");
     make_pod(&r, "gated", ",'schedulingGates':[{'name':'x.io/g'}]");
     assert_int_equal(bind_to(&r, "p", ",'uid':'zz'", "'kind':'Node','name':'n'"), 409);
-    assert_non_null(
-        strstr(fixture_str(&r, "message"), "Precondition failed: UID in precondition: zz"));
+    assert_contains(fixture_str(&r, "message"), "Precondition failed: UID in precondition: zz");
     assert_int_equal(bind_to(&r, "p", ",'resourceVersion':'1'", "'kind':'Node','name':'n'"), 409);
     assert_int_equal(bind_to(&r, "p", "", "'kind':'Pod','name':'n'"), 500);
     assert_string_equal(fixture_str(&r, "message"),
@@ -80,7 +80,7 @@ static void test_binding_checks_before_it_binds(void **state)
     assert_int_equal(bind_to(&r, "p", "", "'kind':'Node','name':''"), 500);
     assert_int_equal(bind_to(&r, "nope", "", "'name':'n'"), 404);
     assert_int_equal(bind_to(&r, "gated", "", "'name':'n'"), 409);
-    assert_non_null(strstr(fixture_str(&r, "message"), "has non-empty .spec.schedulingGates"));
+    assert_contains(fixture_str(&r, "message"), "has non-empty .spec.schedulingGates");
     assert_int_equal(
         fixture_post(&r, PODS "/p/binding",
                      fixture_json("{'apiVersion':'v1','kind':'Binding','metadata':{'name':'q'},"
@@ -207,7 +207,7 @@ static void test_logs_and_exec_are_refused(void **state)
     fixture_init(&r, 3);
     make_pod(&r, "p", "");
     assert_int_equal(fixture_get(&r, PODS "/p/log"), 400);
-    assert_non_null(strstr(fixture_str(&r, "message"), "log is not supported here"));
+    assert_contains(fixture_str(&r, "message"), "log is not supported here");
     assert_int_equal(fixture_post(&r, PODS "/p/exec?command=ls", NULL), 400);
     assert_int_equal(fixture_get(&r, PODS "/nope/log"), 404);
 }

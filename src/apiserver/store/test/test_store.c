@@ -1,5 +1,6 @@
 /* test_store.c - the contract of store.h, sentence by sentence, on both backends and both loops. */
 #include "apiserver/store/test/store_fixture.h"
+#include "base/test/asserts.h"
 
 #define SETUP(...)                                                                              \
     CLEANUP(fixture_free)                                                                       \
@@ -59,7 +60,7 @@ static void test_writes_are_judged_at_once(void **state)
     assert_int_equal(a.calls, 0); /* a refusal has no callback */
     assert_int_equal(store_stats(b->s).conflicts, 2);
     assert_int_equal(store_revision(b->s), r3);
-    assert_true(fixture_put(b, POD("ns", "a"), 0, "again") > r3);
+    assert_that(fixture_put(b, POD("ns", "a"), 0, "again"), >, r3);
 }
 
 static void test_writes_build_on_those_under_way(void **state)
@@ -270,13 +271,13 @@ static void test_failed_batch_fails_its_writes_and_dependants(void **state)
         assert_int_equal(a[i].calls, 1);
         assert_int_equal(a[i].err.code, -ENOSPC);
         assert_int_equal(a[i].err.reason, KR_INTERNAL);
-        assert_non_null(strstr(a[i].err.text, "No space left on device"));
+        assert_contains(a[i].err.text, "No space left on device");
     }
     bool pipelined = a[4].calls;
     if (pipelined) {
         assert_int_equal(a[3].calls, 1);
         assert_int_equal(a[3].err.code, -ENOSPC);
-        assert_non_null(strstr(a[3].err.text, "earlier write"));
+        assert_contains(a[3].err.text, "earlier write");
         assert_int_equal(a[4].err.code, 0);
     }
     /* Nothing of it was ever visible, and the overlay is as before. */
@@ -286,7 +287,7 @@ static void test_failed_batch_fails_its_writes_and_dependants(void **state)
     assert_int_equal(store_get_latest(b->s, POD("", "new"), &doc, &rev, &err), -ENOENT);
     assert_int_equal(store_stats(b->s).failed_batches, 1);
     /* The store goes on. */
-    assert_true(fixture_put(b, POD("", "new"), 0, "5") > r + 3);
+    assert_that(fixture_put(b, POD("", "new"), 0, "5"), >, r + 3);
     fixture_put(b, POD("", "old"), r, "6");
     if (b->kind.disk)
         fixture_reopen(b);
@@ -310,7 +311,7 @@ static void test_too_large_a_document_is_refused(void **state)
     assert_int_equal(err.reason, KR_TOO_MANY_REQUESTS);
     fixture_settle(b);
     assert_int_equal(store_count(b->s, "pods", NULL), 16);
-    assert_true(store_stats(b->s).ring_bytes <= 16 << 20);
+    assert_that(store_stats(b->s).ring_bytes, <=, 16 << 20);
 }
 
 static void test_close_waits_and_calls_nobody(void **state)

@@ -1,5 +1,6 @@
 /* test_store_file.c - what can be wrong with a file: missing, foreign, damaged, in use, full. */
 #include "apiserver/store/test/store_fixture.h"
+#include "base/test/asserts.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -94,12 +95,12 @@ static void test_damaged_file(void **state)
     assert_int_equal(pwrite(fd, block, 8192, 8192), 8192); /* the root of history */
     close(fd);
     assert_int_equal(try_open(b, b->path, &err), -EUCLEAN);
-    assert_non_null(strstr(err.text, "malformed"));
+    assert_contains(err.text, "malformed");
     fd = open(b->path, O_RDWR | O_TRUNC | O_CLOEXEC);
     assert_int_equal(write(fd, block, sizeof block), sizeof block);
     close(fd);
     assert_int_equal(try_open(b, b->path, &err), -EUCLEAN);
-    assert_non_null(strstr(err.text, "file is not a database"));
+    assert_contains(err.text, "file is not a database");
 }
 
 static void test_foreign_and_newer_files(void **state)
@@ -111,11 +112,11 @@ static void test_foreign_and_newer_files(void **state)
     b->s = store_close(b->s);
     sql(b->path, "PRAGMA user_version = 7");
     assert_int_equal(try_open(b, b->path, &err), -EPROTONOSUPPORT);
-    assert_non_null(strstr(err.text, "newer version (format 7"));
+    assert_contains(err.text, "newer version (format 7");
     assert_int_equal(unlink(b->path), 0);
     sql(b->path, "CREATE TABLE music(title TEXT)");
     assert_int_equal(try_open(b, b->path, &err), -EINVAL);
-    assert_non_null(strstr(err.text, "not a store of koord"));
+    assert_contains(err.text, "not a store of koord");
 }
 
 /* A disk that is really full, as far as a process can have one: a limit on the size of files. */
@@ -140,7 +141,7 @@ static void test_full_disk_fails_writes_and_recovers(void **state)
     signal(SIGXFSZ, SIG_DFL);
     assert_int_equal(a.calls, 1);
     assert_true(a.err.code == -ENOSPC || a.err.code == -EIO);
-    assert_non_null(strstr(a.err.text, b->path));
+    assert_contains(a.err.text, b->path);
     assert_int_equal(store_count(b->s, "pods", NULL), 1);
     fixture_put(b, POD("", "big"), 0, big);
     fixture_reopen(b);
@@ -183,7 +184,7 @@ static void test_deleted_stay_deleted_when_compaction_is_cut_short(void **state)
         fixture_reopen(b);
         assert_int_equal(store_count(b->s, "pods", "gone"), 0);
         assert_int_equal(store_count(b->s, "pods", "kept"), i + 1);
-        assert_true(store_revision(b->s) > revision);
+        assert_that(store_revision(b->s), >, revision);
     }
     fixture_settle(b);
 }

@@ -5,6 +5,7 @@
  * there, revisions never go back, watches resume. 5 rounds; 20 with KOORD_TEST_FULL=1.
  */
 #include "apiserver/store/test/store_fixture.h"
+#include "base/test/asserts.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -152,7 +153,7 @@ static bool survey_item(void *arg, const struct store_key *k, uint64_t rev, cons
     if (round != v->round)
         return true;
     v->present[i] = true;
-    assert_true(rev >= heard[i].rev);
+    assert_that(rev, >=, heard[i].rev);
     return true;
 }
 
@@ -164,7 +165,7 @@ static void check(struct fixture *b, int round, uint64_t acked)
     size_t known = 0;
 
     v = (struct survey){ .round = round };
-    assert_true(store_revision(b->s) >= acked);
+    assert_that(store_revision(b->s), >=, acked);
     if (store_list(b->s, "pods", NULL, 0, NULL, survey_item, &v, &err) < 0)
         fail_msg("%s", err.text);
     assert_int_equal(v.found, store_count(b->s, "pods", NULL));
@@ -181,7 +182,7 @@ static void check(struct fixture *b, int round, uint64_t acked)
     fixture_settle(b);
     if (r == 0)
         assert_true((uint64_t)x.events == store_revision(b->s) - acked || x.ends);
-    assert_true(known > 0);
+    assert_that(known, >, 0);
     printf("# round %d: %zu objects acknowledged, %zu in all, revision %llu\n", round, known,
            v.found, (unsigned long long)store_revision(b->s));
 }
@@ -210,9 +211,10 @@ static void test_kill_in_the_middle(void **state)
         const uint64_t acked = hear(fds[0], lives, pid);
         close(fds[0]);
         assert_int_equal(waitpid(pid, &status, 0), pid);
-        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+        assert_true(WIFSIGNALED(status));
+        assert_that(WTERMSIG(status), ==, SIGKILL);
         fixture_open(b);
-        assert_true(store_revision(b->s) > revision);
+        assert_that(store_revision(b->s), >, revision);
         revision = store_revision(b->s);
         check(b, round, acked);
     }

@@ -5,6 +5,7 @@
  * batches fail, history is compacted and the file is closed and opened again.
  */
 #include "apiserver/store/test/store_fixture.h"
+#include "base/test/asserts.h"
 
 enum { KEYS = 24, WATCHES = 6, STEPS = 3000 };
 
@@ -272,7 +273,7 @@ static void check_watch(struct model *m, struct mwatch *w)
     vec_clear(&w->heard);
     vec_clear(&w->old);
     if (w->expired) {
-        assert_true(w->cursor < m->floor);
+        assert_that(w->cursor, <, m->floor);
         m->expired++;
         w->expired = false;
     }
@@ -337,7 +338,7 @@ static void one_step(struct model *m)
         fixture_reopen(b);
         assert_true(store_revision(b->s) == now || m->events.n);
         assert_true(m->events.n == 0 || store_revision(b->s) == vec_last(&m->events).rev);
-        assert_true(store_stats(b->s).oldest <= m->floor);
+        assert_that(store_stats(b->s).oldest, <=, m->floor);
         m->floor = store_stats(b->s).oldest;
     }
     all_watches(m, false);
@@ -371,7 +372,9 @@ static void run_model(struct fixture_kind kind, uint64_t seed)
         }
     for (uint64_t at = m.floor ? m.floor : 1; at <= store_revision(m.b->s); at++)
         check_list(&m, at);
-    assert_true(m.acked > 100 && m.failed > 10 && m.told > 100);
+    assert_that(m.acked, >, 100);
+    assert_that(m.failed, >, 10);
+    assert_that(m.told, >, 100);
     all_watches(&m, true);
     fixture_free(m.b);
     vec_foreach(&m.events, i)

@@ -1,6 +1,7 @@
 /* test_store_watch.c - watching: order, cursors, pauses, history, the end; both backends and loops.
  */
 #include "apiserver/store/test/store_fixture.h"
+#include "base/test/asserts.h"
 
 #define SETUP(...)                                                                              \
     CLEANUP(fixture_free)                                                                       \
@@ -94,7 +95,7 @@ static void test_old_events_come_from_history(void **state)
     }
     fixture_settle(b);
     assert_int_equal(a.calls, 400);
-    assert_true(store_stats(b->s).ring_bytes <= 100);
+    assert_that(store_stats(b->s).ring_bytes, <=, 100);
     recorder_watch(b, &x, NULL, 1);
     loop_turn(b->l);
     loop_turn(b->l);
@@ -279,7 +280,7 @@ static void test_silent_watchers_cost_nothing(void **state)
     fixture_settle(b);
     assert_int_equal(a.calls, 1000);
     assert_int_equal(busy.events, 1000);
-    assert_true(store_stats(b->s).ring_bytes <= 10000);
+    assert_that(store_stats(b->s).ring_bytes, <=, 10000);
     for (size_t i = 0; i < ARRAY_LEN(x); i++) {
         assert_int_equal(x[i].events, 1);
         recorder_fini_p(&x[i]);

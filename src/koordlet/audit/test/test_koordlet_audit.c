@@ -12,6 +12,7 @@
 
 #include "base/klog.h"
 #include "base/strbuf.h"
+#include "base/test/asserts.h"
 #include "component/metrics.h"
 #include "koordlet/audit/audit_int.h"
 #include "koordlet/test/http_get.h"
@@ -207,7 +208,7 @@ static void test_rotation_keeps_the_budget(void **state)
     int dirfd = open(b.dir, O_RDONLY | O_DIRECTORY);
     assert_int_equal(fstatat(dirfd, "audit.log", &st, 0), 0);
     close(dirfd);
-    assert_true(st.st_size < 2 << 20);
+    assert_that(st.st_size, <, 2 << 20);
     fixture_fini(&b);
 }
 
@@ -327,14 +328,14 @@ static void test_lost_events_cost_no_history(void **state)
         loop_advance(b.l, 10 * NSEC_PER_SEC);
     }
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-    assert_true(b.a->lost->v > 3 << 20);
+    assert_that(b.a->lost->v, >, 3 << 20);
     assert_int_equal(b.a->size, room.rlim_cur);
     assert_int_equal(count_files(&b, "audit-"), 4);
     audit_flush(b.a);
     log_name(&b, "z");
     assert_string_equal(letters(ask(&b, "/events?size=1")), "z");
     fill_file(&b); /* and goes on to rotate */
-    assert_true(count_files(&b, "audit-2023-11-14") > 0);
+    assert_that(count_files(&b, "audit-2023-11-14"), >, 0);
     fixture_fini(&b);
 }
 
@@ -363,7 +364,7 @@ static void test_what_is_removed_comes_again(void **state)
     assert_string_equal(letters(ask(&b, "/events")), "c");
     klog_set_sink(NULL, NULL);
     assert_int_equal(count_lines(&lines, "The audit log was removed"), 1);
-    assert_true(b.a->lost->v == 0);
+    assert_that(b.a->lost->v, ==, 0);
     fixture_fini(&b);
 }
 
@@ -382,8 +383,8 @@ static void test_a_file_that_is_renamed_is_written_on(void **state)
     audit_flush(b.a);
     struct stat st;
     assert_int_equal(stat(other, &st), 0);
-    assert_true(st.st_size > 0);
-    assert_true(stat(path, &st) < 0);
+    assert_that(st.st_size, >, 0);
+    assert_that(stat(path, &st), <, 0);
     fixture_fini(&b);
 }
 
@@ -419,9 +420,9 @@ static void test_directory_that_cannot_be_made(void **state)
     struct kerr err;
 
     (void)state;
-    assert_true(audit_new(l, &o, m, &a, &err) < 0);
+    assert_that(audit_new(l, &o, m, &a, &err), <, 0);
     assert_null(a);
-    assert_non_null(strstr(err.text, "/proc/no"));
+    assert_contains(err.text, "/proc/no");
 }
 
 int main(int argc, char **argv)

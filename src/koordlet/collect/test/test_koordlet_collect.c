@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/klog.h"
+#include "base/test/asserts.h"
 #include "koordlet/collect/test/collect_fixture.h"
 #include "sys/file.h"
 
@@ -45,27 +46,28 @@ static void test_node_usage(void **state)
     collect_fixture_start(&b);
     collect_fixture_stat(&b, 0, 0, 0);
     collect_fixture_advance(&b, 0);
-    assert_true(collect_fixture_last(&b, M_NODE_CPU, NULL) == -1);
-    assert_true(collect_fixture_last(&b, M_NODE_MEMORY, NULL) ==
+    assert_that(collect_fixture_last(&b, M_NODE_CPU, NULL), ==, -1);
+    assert_that(collect_fixture_last(&b, M_NODE_MEMORY, NULL), ==,
                 -1); /* the first round tells nothing */
     collect_fixture_stat(&b, 100, 100, 200);
     collect_fixture_advance(&b, 1);
-    assert_true(collect_fixture_last(&b, M_NODE_CPU, NULL) == 1);
-    assert_true(collect_fixture_last(&b, M_NODE_MEMORY, NULL) == 536870912);
-    assert_true(collect_fixture_last1(&b, M_NODE_NUMA_CPU, "0") == 1);
-    assert_true(collect_fixture_last1(&b, M_NODE_NUMA_CPU, "1") == 2);
-    assert_true(collect_fixture_last1(&b, M_NODE_NUMA_MEMORY, "1") == 469762048);
-    assert_true(b.env.node.cpu == 1 && b.env.node.memory == 536870912);
+    assert_that(collect_fixture_last(&b, M_NODE_CPU, NULL), ==, 1);
+    assert_that(collect_fixture_last(&b, M_NODE_MEMORY, NULL), ==, 536870912);
+    assert_that(collect_fixture_last1(&b, M_NODE_NUMA_CPU, "0"), ==, 1);
+    assert_that(collect_fixture_last1(&b, M_NODE_NUMA_CPU, "1"), ==, 2);
+    assert_that(collect_fixture_last1(&b, M_NODE_NUMA_MEMORY, "1"), ==, 469762048);
+    assert_that(b.env.node.cpu, ==, 1);
+    assert_that(b.env.node.memory, ==, 536870912);
     /* Ticks that go back and ticks that are no number cost a sample, not the collector. */
     collect_fixture_stat(&b, 50, 50, 100);
     collect_fixture_advance(&b, 1);
     assert_int_equal(b.env.node.ms, b.env.now_ms - 1000);
     fixture_put(&b.f, "cpu what\n", "proc/stat");
     collect_fixture_advance(&b, 1);
-    assert_true(collect_fixture_failures(&b, "NodeResourceCollector") >= 1);
+    assert_that(collect_fixture_failures(&b, "NodeResourceCollector"), >=, 1);
     collect_fixture_stat(&b, 350, 300, 400);
     collect_fixture_advance(&b, 1);
-    assert_true(collect_fixture_last(&b, M_NODE_CPU, NULL) == 1.5); /* 300 ticks in two seconds */
+    assert_that(collect_fixture_last(&b, M_NODE_CPU, NULL), ==, 1.5); /* 300 ticks in two seconds */
     collect_fixture_fini(&b);
 }
 
@@ -82,18 +84,18 @@ static void test_a_cpu_that_was_away(void **state)
     collect_fixture_advance(&b, 0);
     collect_fixture_stat(&b, 100, 100, 50);
     collect_fixture_advance(&b, 1);
-    assert_true(collect_fixture_last1(&b, M_NODE_NUMA_CPU, "1") == 0.5);
+    assert_that(collect_fixture_last1(&b, M_NODE_NUMA_CPU, "1"), ==, 0.5);
     fixture_put(&b.f, "cpu 200 0 0 50 60 0 0 9\ncpu0 200 0 0 0 0 0 0\n", "proc/stat");
     collect_fixture_advance(&b, 1);
-    assert_true(collect_fixture_last1(&b, M_NODE_NUMA_CPU, "0") == 1);
-    assert_true(collect_fixture_last1(&b, M_NODE_NUMA_CPU, "1") == 0);
+    assert_that(collect_fixture_last1(&b, M_NODE_NUMA_CPU, "0"), ==, 1);
+    assert_that(collect_fixture_last1(&b, M_NODE_NUMA_CPU, "1"), ==, 0);
     collect_fixture_stat(&b, 300, 300, 350);
     collect_fixture_advance(&b, 1);
-    assert_true(collect_fixture_last1(&b, M_NODE_NUMA_CPU, "0") == 1);
-    assert_true(collect_fixture_last1(&b, M_NODE_NUMA_CPU, "1") == 0);
+    assert_that(collect_fixture_last1(&b, M_NODE_NUMA_CPU, "0"), ==, 1);
+    assert_that(collect_fixture_last1(&b, M_NODE_NUMA_CPU, "1"), ==, 0);
     collect_fixture_stat(&b, 400, 400, 450);
     collect_fixture_advance(&b, 1);
-    assert_true(collect_fixture_last1(&b, M_NODE_NUMA_CPU, "1") == 1);
+    assert_that(collect_fixture_last1(&b, M_NODE_NUMA_CPU, "1"), ==, 1);
     collect_fixture_fini(&b);
 }
 
@@ -110,11 +112,11 @@ static void test_wall_clock_jumps_do_not_matter(void **state)
     loop_set_wall(b.env.loop, 1600000000 * NSEC_PER_SEC);
     collect_fixture_stat(&b, 200, 0, 0);
     collect_fixture_advance(&b, 1);
-    assert_true(collect_fixture_last(&b, M_NODE_CPU, NULL) == 1);
+    assert_that(collect_fixture_last(&b, M_NODE_CPU, NULL), ==, 1);
     loop_set_wall(b.env.loop, 1800000000 * NSEC_PER_SEC);
     collect_fixture_stat(&b, 300, 0, 0);
     collect_fixture_advance(&b, 1);
-    assert_true(collect_fixture_last(&b, M_NODE_CPU, NULL) == 1);
+    assert_that(collect_fixture_last(&b, M_NODE_CPU, NULL), ==, 1);
     collect_fixture_fini(&b);
 }
 
@@ -132,21 +134,22 @@ static void test_pod_usage(void **state)
         b.o.collect.page_cache_on = true;
         collect_fixture_start(&b);
         collect_fixture_advance(&b, 0);
-        assert_true(collect_fixture_last1(&b, M_POD_CPU, UID(1)) == -1);
+        assert_that(collect_fixture_last1(&b, M_POD_CPU, UID(1)), ==, -1);
         collect_fixture_cpu(&b, POD_DIR(1), 1000000000, 100, 50);
         collect_fixture_cpu(&b, CONTAINER_DIR(1, "aa"), 750000000, 20, 10);
         collect_fixture_advance(&b, 1);
-        assert_true(collect_fixture_last1(&b, M_POD_CPU, UID(1)) == 1);
-        assert_true(collect_fixture_last1(&b, M_POD_MEMORY, UID(1)) == 104857600);
-        assert_true(collect_fixture_last1(&b, M_POD_MEMORY_PAGE_CACHE, UID(1)) == 209715200);
-        assert_true(collect_fixture_last1(&b, M_POD_THROTTLED, UID(1)) == 0.5);
-        assert_true(collect_fixture_last1(&b, M_CONTAINER_CPU, "containerd://aa") == 0.25);
-        assert_true(collect_fixture_last1(&b, M_CONTAINER_MEMORY, "containerd://aa") == 1000);
-        assert_true(collect_fixture_last1(&b, M_CONTAINER_THROTTLED, "containerd://aa") == 0.5);
+        assert_that(collect_fixture_last1(&b, M_POD_CPU, UID(1)), ==, 1);
+        assert_that(collect_fixture_last1(&b, M_POD_MEMORY, UID(1)), ==, 104857600);
+        assert_that(collect_fixture_last1(&b, M_POD_MEMORY_PAGE_CACHE, UID(1)), ==, 209715200);
+        assert_that(collect_fixture_last1(&b, M_POD_THROTTLED, UID(1)), ==, 0.5);
+        assert_that(collect_fixture_last1(&b, M_CONTAINER_CPU, "containerd://aa"), ==, 0.25);
+        assert_that(collect_fixture_last1(&b, M_CONTAINER_MEMORY, "containerd://aa"), ==, 1000);
+        assert_that(collect_fixture_last1(&b, M_CONTAINER_THROTTLED, "containerd://aa"), ==, 0.5);
         /* A pod without a cgroup is no failure and has no numbers. */
-        assert_true(collect_fixture_last1(&b, M_POD_CPU, UID(2)) == -1);
-        assert_true(collect_fixture_failures(&b, "PodResourceCollector") == 0);
-        assert_true(b.env.pods_sum.cpu == 1 && b.env.pods_sum.memory == 104857600);
+        assert_that(collect_fixture_last1(&b, M_POD_CPU, UID(2)), ==, -1);
+        assert_that(collect_fixture_failures(&b, "PodResourceCollector"), ==, 0);
+        assert_that(b.env.pods_sum.cpu, ==, 1);
+        assert_that(b.env.pods_sum.memory, ==, 104857600);
         collect_fixture_fini(&b);
     }
 }
@@ -164,12 +167,12 @@ static void test_a_group_made_anew(void **state)
     collect_fixture_advance(&b, 0);
     collect_fixture_cpu(&b, POD_DIR(1), 1000000000, 0, 0);
     collect_fixture_advance(&b, 1);
-    assert_true(collect_fixture_last1(&b, M_POD_CPU, UID(1)) == -1);
-    assert_true(collect_fixture_last1(&b, M_POD_THROTTLED, UID(1)) == -1);
+    assert_that(collect_fixture_last1(&b, M_POD_CPU, UID(1)), ==, -1);
+    assert_that(collect_fixture_last1(&b, M_POD_THROTTLED, UID(1)), ==, -1);
     collect_fixture_cpu(&b, POD_DIR(1), 3000000000, 10, 1);
     collect_fixture_advance(&b, 1);
-    assert_true(collect_fixture_last1(&b, M_POD_CPU, UID(1)) == 2);
-    assert_true(collect_fixture_last1(&b, M_POD_THROTTLED, UID(1)) == 0.1);
+    assert_that(collect_fixture_last1(&b, M_POD_CPU, UID(1)), ==, 2);
+    assert_that(collect_fixture_last1(&b, M_POD_THROTTLED, UID(1)), ==, 0.1);
     collect_fixture_fini(&b);
 }
 
@@ -180,10 +183,12 @@ static void test_last_values_expire(void **state)
 
     (void)state;
     assert_false(rate_next(&r, 10, 0, 20, &v));
-    assert_true(rate_next(&r, 20, 20, 20, &v) && v == 0.5);
+    assert_true(rate_next(&r, 20, 20, 20, &v));
+    assert_that(v, ==, 0.5);
     assert_false(rate_next(&r, 30, 41, 20, &v)); /* too long ago */
     assert_false(rate_next(&r, 40, 41, 20, &v)); /* no time passed */
-    assert_true(rate_next(&r, 44, 43, 20, &v) && v == 2);
+    assert_true(rate_next(&r, 44, 43, 20, &v));
+    assert_that(v, ==, 2);
 }
 
 static void test_numa_of_pods(void **state)
@@ -201,7 +206,8 @@ static void test_numa_of_pods(void **state)
     collect_fixture_start(&b);
     collect_fixture_advance(&b, 1);
     assert_int_equal(b.env.pods_numa.n, 2);
-    assert_true(b.env.pods_numa.memory[0] == 5 * 4096 && b.env.pods_numa.memory[1] == 20 * 4096);
+    assert_that(b.env.pods_numa.memory[0], ==, 5 * 4096);
+    assert_that(b.env.pods_numa.memory[1], ==, 20 * 4096);
     collect_fixture_fini(&b);
 }
 
@@ -252,17 +258,18 @@ static void test_best_effort(void **state)
         put_be(&b, "1-2\n", "-1", 12000000000000);
         collect_fixture_start(&b);
         collect_fixture_advance(&b, 0);
-        assert_true(be(&b, "usage") == 0);
-        assert_true(be(&b, "real-limit") == 2000);
-        assert_true(be(&b, "request") == 1500);
+        assert_that(be(&b, "usage"), ==, 0);
+        assert_that(be(&b, "real-limit"), ==, 2000);
+        assert_that(be(&b, "request"), ==, 1500);
         put_be(&b, "1-15\n", "800000", 12004000000000);
         collect_fixture_advance(&b, 1);
-        assert_true(be(&b, "usage") == 4000);
-        assert_true(be(&b, "real-limit") == 8000);
+        assert_that(be(&b, "usage"), ==, 4000);
+        assert_that(be(&b, "real-limit"), ==, 8000);
         put_be(&b, "1-15\n", "nonsense", 12005000000000);
         collect_fixture_advance(&b, 1);
-        assert_true(collect_fixture_failures(&b, "BEResourceCollector") >= 1);
-        assert_true(b.env.now_ms > 0 && be(&b, "usage") == 4000); /* the round was left out */
+        assert_that(collect_fixture_failures(&b, "BEResourceCollector"), >=, 1);
+        assert_that(b.env.now_ms, >, 0);
+        assert_that(be(&b, "usage"), ==, 4000); /* the round was left out */
         collect_fixture_fini(&b);
     }
 }
@@ -284,8 +291,8 @@ static void test_best_effort_of_another_driver(void **state)
         collect_fixture_advance(&b, 1);
         put_be(&b, "1-2\n", "-1", 8000000000);
         collect_fixture_advance(&b, 1);
-        assert_true(be(&b, "real-limit") == 2000);
-        assert_true(be(&b, "usage") == 1000);
+        assert_that(be(&b, "real-limit"), ==, 2000);
+        assert_that(be(&b, "usage"), ==, 1000);
         collect_fixture_fini(&b);
     }
 }
@@ -314,18 +321,18 @@ static void test_system_is_the_rest(void **state)
     };
     e->pods_numa = (struct numa_latest){ .ms = e->now_ms, .n = 2, .memory = { 4096, 1000 } };
     assert_int_equal(collector_system.tick(self, e, &err), 0);
-    assert_true(collect_fixture_last(&b, M_SYS_CPU, NULL) == 1.0 - 0.5 - 0.1);
-    assert_true(collect_fixture_last(&b, M_SYS_MEMORY, NULL) == 384);
-    assert_true(collect_fixture_last1(&b, M_SYS_NUMA_MEMORY, "0") == 0);
-    assert_true(collect_fixture_last1(&b, M_SYS_NUMA_MEMORY, "1") == 8000);
+    assert_that(collect_fixture_last(&b, M_SYS_CPU, NULL), ==, 1.0 - 0.5 - 0.1);
+    assert_that(collect_fixture_last(&b, M_SYS_MEMORY, NULL), ==, 384);
+    assert_that(collect_fixture_last1(&b, M_SYS_NUMA_MEMORY, "0"), ==, 0);
+    assert_that(collect_fixture_last1(&b, M_SYS_NUMA_MEMORY, "1"), ==, 8000);
     e->now_ms += 1000;
     loop_set_wall(e->loop, e->now_ms * NSEC_PER_MSEC);
     e->node.cpu = 1.4;
     assert_int_equal(collector_system.tick(self, e, &err), 0);
-    assert_true(collect_fixture_last1(&b, M_SYS_NUMA_CPU, "0") > 0.199 &&
-                collect_fixture_last1(&b, M_SYS_NUMA_CPU, "0") < 0.201);
-    assert_true(collect_fixture_last1(&b, M_SYS_NUMA_CPU, "1") > 0.599 &&
-                collect_fixture_last1(&b, M_SYS_NUMA_CPU, "1") < 0.601);
+    assert_that(collect_fixture_last1(&b, M_SYS_NUMA_CPU, "0"), >, 0.199);
+    assert_that(collect_fixture_last1(&b, M_SYS_NUMA_CPU, "0"), <, 0.201);
+    assert_that(collect_fixture_last1(&b, M_SYS_NUMA_CPU, "1"), >, 0.599);
+    assert_that(collect_fixture_last1(&b, M_SYS_NUMA_CPU, "1"), <, 0.601);
     e->now_ms += 11000; /* all of it is too old */
     assert_int_equal(collector_system.tick(self, e, &err), -EAGAIN);
     collector_system.destroy(self);
@@ -354,22 +361,24 @@ static void test_host_applications(void **state)
         collect_fixture_advance(&b, 1);
         collect_fixture_cpu(&b, "host-latency-sensitive/nginx", 1000000000, 0, 0);
         collect_fixture_advance(&b, 1);
-        assert_true(collect_fixture_last1(&b, M_HOST_APP_CPU, "nginx") == 1);
-        assert_true(collect_fixture_last1(&b, M_HOST_APP_MEMORY, "nginx") == 104857600);
-        assert_true(collect_fixture_last1(&b, M_HOST_APP_MEMORY_PAGE_CACHE, "nginx") == 209715200);
-        assert_true(b.env.host_apps.memory == 104857600);
+        assert_that(collect_fixture_last1(&b, M_HOST_APP_CPU, "nginx"), ==, 1);
+        assert_that(collect_fixture_last1(&b, M_HOST_APP_MEMORY, "nginx"), ==, 104857600);
+        assert_that(collect_fixture_last1(&b, M_HOST_APP_MEMORY_PAGE_CACHE, "nginx"), ==,
+                    209715200);
+        assert_that(b.env.host_apps.memory, ==, 104857600);
         b.known.policy.memory = MEMORY_WITH_PAGE_CACHE;
         collect_fixture_advance(&b, 1);
-        assert_true(b.env.host_apps.memory == 209715200);
+        assert_that(b.env.host_apps.memory, ==, 209715200);
         CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
         metrics_write(&b.env.internal, 1, &out);
-        assert_non_null(strstr(strbuf_str(&out), "host_application_name=\"nginx\""));
+        assert_contains(strbuf_str(&out), "host_application_name=\"nginx\"");
         slo.host_applications.n = 0;
         collect_fixture_advance(&b, 1);
         strbuf_reset(&out);
         metrics_write(&b.env.internal, 1, &out);
-        assert_null(strstr(strbuf_str(&out), "nginx"));
-        assert_true(b.env.host_apps.ms == b.env.now_ms && b.env.host_apps.cpu == 0);
+        assert_lacks(strbuf_str(&out), "nginx");
+        assert_that(b.env.host_apps.ms, ==, b.env.now_ms);
+        assert_that(b.env.host_apps.cpu, ==, 0);
         collect_fixture_fini(&b);
     }
 }
@@ -407,13 +416,13 @@ static void test_nothing_is_recorded_before_the_node(void **state)
     collect_fixture_start(&b);
     collect_fixture_advance(&b, 3);
     metrics_write(&b.env.internal, 1, &out);
-    assert_null(strstr(strbuf_str(&out), "node_used"));
+    assert_lacks(strbuf_str(&out), "node_used");
     b.known.node = &b.node;
     collect_fixture_advance(&b, 1);
     strbuf_reset(&out);
     metrics_write(&b.env.internal, 1, &out);
-    assert_non_null(strstr(strbuf_str(&out),
-                           "koordlet_node_used_memory_bytes{node=\"node-1\"} 5.36870912e+08"));
+    assert_contains(strbuf_str(&out),
+                    "koordlet_node_used_memory_bytes{node=\"node-1\"} 5.36870912e+08");
     collect_fixture_fini(&b);
 }
 
@@ -432,7 +441,7 @@ static void test_retention_follows_the_policy(void **state)
     assert_in_range(metriccache_series_bytes(b.env.mc, M_NODE_NUMA_CPU), 302 * 12, 400 * 12);
     b.known.policy.durations[2] = 3600 * NSEC_PER_SEC;
     collect_fixture_policy(&b);
-    assert_true(metriccache_series_bytes(b.env.mc, M_NODE_CPU) > node + 1800 * 12 - 100);
+    assert_that(metriccache_series_bytes(b.env.mc, M_NODE_CPU), >, node + 1800 * 12 - 100);
     b.known.policy.aggregate = 365 * 86400 * NSEC_PER_SEC; /* no policy eats up the machine */
     collect_fixture_policy(&b);
     assert_in_range(metriccache_series_bytes(b.env.mc, M_NODE_CPU), 43200 * 12, 43300 * 12);

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "base/klog.h"
+#include "base/test/asserts.h"
 #include "koordlet/collect/test/collect_fixture.h"
 
 static unsigned lines;
@@ -50,9 +51,9 @@ static void test_bad_files_cost_one_pod_only(void **state)
         collect_fixture_advance(&b, 0);
         good_pod(&b, POD_DIR(2), 1000000000);
         collect_fixture_advance(&b, 1);
-        assert_true(collect_fixture_last1(&b, M_POD_CPU, UID(1)) == -1);
-        assert_true(collect_fixture_last1(&b, M_POD_CPU, UID(2)) == 1);
-        assert_true(collect_fixture_failures(&b, "PodResourceCollector") == 2);
+        assert_that(collect_fixture_last1(&b, M_POD_CPU, UID(1)), ==, -1);
+        assert_that(collect_fixture_last1(&b, M_POD_CPU, UID(2)), ==, 1);
+        assert_that(collect_fixture_failures(&b, "PodResourceCollector"), ==, 2);
         collect_fixture_fini(&b);
     }
 }
@@ -70,8 +71,8 @@ static void test_bad_memory_files(void **state)
         fixture_put(&b.f, bad[i], "cgroup/" POD_DIR(1) "/memory.stat");
         collect_fixture_start(&b);
         collect_fixture_advance(&b, 2);
-        assert_true(collect_fixture_last1(&b, M_POD_MEMORY, UID(1)) == -1);
-        assert_true(collect_fixture_failures(&b, "PodResourceCollector") >= 2);
+        assert_that(collect_fixture_last1(&b, M_POD_MEMORY, UID(1)), ==, -1);
+        assert_that(collect_fixture_failures(&b, "PodResourceCollector"), >=, 2);
         collect_fixture_fini(&b);
     }
 }
@@ -91,8 +92,8 @@ static void test_a_huge_file(void **state)
     fixture_put(&b.f, text.data, "cgroup/" POD_DIR(1) "/memory.stat");
     collect_fixture_start(&b);
     collect_fixture_advance(&b, 1);
-    assert_true(collect_fixture_last1(&b, M_POD_MEMORY, UID(1)) == -1);
-    assert_true(collect_fixture_last1(&b, M_POD_MEMORY, UID(2)) == 1000);
+    assert_that(collect_fixture_last1(&b, M_POD_MEMORY, UID(1)), ==, -1);
+    assert_that(collect_fixture_last1(&b, M_POD_MEMORY, UID(2)), ==, 1000);
     collect_fixture_fini(&b);
 }
 
@@ -115,7 +116,7 @@ static void test_one_fault_is_one_line(void **state)
     collect_fixture_advance(&b, 500); /* it was said in the first round */
     assert_int_equal(lines, 0);
     klog_set_sink(NULL, NULL);
-    assert_true(collect_fixture_failures(&b, "PodResourceCollector") > 1500);
+    assert_that(collect_fixture_failures(&b, "PodResourceCollector"), >, 1500);
     collect_fixture_fini(&b);
 }
 
@@ -160,7 +161,7 @@ static void test_the_log_is_not_flooded(void **state)
         collect_fixture_advance(&b, 1);
     }
     assert_in_range(lines, 1, 8);
-    assert_true(collect_fixture_failures(&b, "PodResourceCollector") >= 100);
+    assert_that(collect_fixture_failures(&b, "PodResourceCollector"), >=, 100);
     good_pod(&b, POD_DIR(1), 0);
     lines = 0;
     for (int i = 0; i < 20; i++) {
@@ -170,7 +171,7 @@ static void test_the_log_is_not_flooded(void **state)
         collect_fixture_advance(&b, 1);
     }
     assert_int_equal(lines, 2); /* failed, well again: once */
-    assert_true(collect_fixture_failures(&b, "NodeResourceCollector") >= 20);
+    assert_that(collect_fixture_failures(&b, "NodeResourceCollector"), >=, 20);
     collect_fixture_advance(&b, 600);
     fixture_put(&b.f, "x", "proc/stat");
     collect_fixture_advance(&b, 2);
@@ -191,8 +192,8 @@ static void test_bad_meminfo_costs_no_pod(void **state)
     good_pod(&b, POD_DIR(1), 0);
     collect_fixture_start(&b);
     collect_fixture_advance(&b, 1);
-    assert_true(collect_fixture_last1(&b, M_POD_MEMORY_PAGE_CACHE, UID(1)) == 2000);
-    assert_true(collect_fixture_failures(&b, "PageCacheCollector") == 2);
+    assert_that(collect_fixture_last1(&b, M_POD_MEMORY_PAGE_CACHE, UID(1)), ==, 2000);
+    assert_that(collect_fixture_failures(&b, "PageCacheCollector"), ==, 2);
     assert_true(collect_fixture_is_missing(
         &b, "PageCacheCollector: meminfo: meminfo: MemTotal: is not a number"));
     collect_fixture_fini(&b);
@@ -220,7 +221,7 @@ static void test_descriptors_go_with_their_pods(void **state)
         good_pod(&b, CONTAINER_DIR(2, "bb"), 0);
         good_pod(&b, POD_DIR(3), 0);
         collect_fixture_advance(&b, 2);
-        assert_true(b.env.pods->reader.open >= open + 6);
+        assert_that(b.env.pods->reader.open, >=, open + 6);
         collect_fixture_pods(&b, "[" POD_JSON(1, "aa") "]");
         collect_fixture_advance(&b, 1);
         assert_int_equal(b.env.pods->reader.open, open);
@@ -228,7 +229,7 @@ static void test_descriptors_go_with_their_pods(void **state)
     assert_int_equal(collect_fixture_descriptors(), before);
     /* Their series are gone once nobody can ask for them any more. */
     collect_fixture_advance(&b, 400);
-    assert_true(collect_fixture_last1(&b, M_POD_CPU, UID(2)) == -1);
+    assert_that(collect_fixture_last1(&b, M_POD_CPU, UID(2)), ==, -1);
     size_t series = metriccache_stats(b.env.mc).series;
     collect_fixture_pods(&b, "[" POD_JSON(2, "bb") "]");
     collect_fixture_advance(&b, 1);
@@ -250,15 +251,15 @@ static void test_a_container_started_again(void **state)
     collect_fixture_advance(&b, 0);
     good_pod(&b, CONTAINER_DIR(1, "aa"), 1000000000);
     collect_fixture_advance(&b, 1);
-    assert_true(collect_fixture_last1(&b, M_CONTAINER_CPU, "containerd://aa") == 1);
+    assert_that(collect_fixture_last1(&b, M_CONTAINER_CPU, "containerd://aa"), ==, 1);
     collect_fixture_pods(&b, "[" POD_JSON(1, "zz") "]");
     good_pod(&b, CONTAINER_DIR(1, "zz"), 5000000000);
     collect_fixture_advance(&b, 1);
-    assert_true(collect_fixture_last1(&b, M_CONTAINER_CPU, "containerd://zz") ==
+    assert_that(collect_fixture_last1(&b, M_CONTAINER_CPU, "containerd://zz"), ==,
                 -1); /* no rate over both */
     good_pod(&b, CONTAINER_DIR(1, "zz"), 5500000000);
     collect_fixture_advance(&b, 1);
-    assert_true(collect_fixture_last1(&b, M_CONTAINER_CPU, "containerd://zz") == 0.5);
+    assert_that(collect_fixture_last1(&b, M_CONTAINER_CPU, "containerd://zz"), ==, 0.5);
     collect_fixture_fini(&b);
 }
 
@@ -277,11 +278,11 @@ static void test_a_late_group_is_seen_with_the_news(void **state)
     good_pod(&b, POD_DIR(1), 0);
     good_pod(&b, CONTAINER_DIR(1, "aa"), 0);
     collect_fixture_advance(&b, 3);
-    assert_true(collect_fixture_last1(&b, M_POD_MEMORY, UID(1)) == -1);
+    assert_that(collect_fixture_last1(&b, M_POD_MEMORY, UID(1)), ==, -1);
     collect_fixture_pods(&b, "[" POD_JSON(1, "aa") "]");
     collect_fixture_advance(&b, 2);
-    assert_true(collect_fixture_last1(&b, M_POD_MEMORY, UID(1)) == 1000);
-    assert_true(collect_fixture_last1(&b, M_CONTAINER_MEMORY, "containerd://aa") == 1000);
+    assert_that(collect_fixture_last1(&b, M_POD_MEMORY, UID(1)), ==, 1000);
+    assert_that(collect_fixture_last1(&b, M_CONTAINER_MEMORY, "containerd://aa"), ==, 1000);
     collect_fixture_fini(&b);
 }
 
@@ -309,14 +310,14 @@ static void test_a_group_that_vanishes_while_open(void **state)
     double failures = collect_fixture_failures(&b, "PodResourceCollector");
     collect_fixture_advance(&b, 1);
     assert_int_equal(b.env.pods->reader.open, open - 1);
-    assert_true(collect_fixture_failures(&b, "PodResourceCollector") ==
+    assert_that(collect_fixture_failures(&b, "PodResourceCollector"), ==,
                 failures); /* going is no failure */
     fixture_remove(&b.f, "cgroup/" POD_DIR(1) "/cpu.stat");
     collect_fixture_cpu(&b, POD_DIR(1), 0, 0, 0);
     collect_fixture_advance(&b, 40); /* it is tried again, if not each second */
     collect_fixture_cpu(&b, POD_DIR(1), 1000000000, 0, 0);
     collect_fixture_advance(&b, 1);
-    assert_true(collect_fixture_last1(&b, M_POD_CPU, UID(1)) == 1);
+    assert_that(collect_fixture_last1(&b, M_POD_CPU, UID(1)), ==, 1);
     collect_fixture_fini(&b);
 }
 
@@ -335,7 +336,7 @@ static void test_few_descriptors(void **state)
     good_pod(&b, POD_DIR(2), 500000000);
     collect_fixture_advance(&b, 1);
     assert_int_equal(b.env.pods->reader.open, 1);
-    assert_true(collect_fixture_last1(&b, M_POD_CPU, UID(2)) == 0.5);
+    assert_that(collect_fixture_last1(&b, M_POD_CPU, UID(2)), ==, 0.5);
     collect_fixture_fini(&b);
 }
 
@@ -354,10 +355,11 @@ static void test_files_are_read_once_a_tick(void **state)
     struct track *t = &b.env.pods->pods[0].track;
     collect_fixture_cpu(&b, POD_DIR(1), 7000000000, 3, 2);
     assert_int_equal(track_cpu(r, t, &err), 0);
-    assert_true(t->usage_ns == 1000000000); /* as it was in this tick */
+    assert_that(t->usage_ns, ==, 1000000000); /* as it was in this tick */
     r->tick++;
     assert_int_equal(track_throttled(r, t, &err), 0);
-    assert_true(t->usage_ns == 7000000000 && t->stat.throttled == 2); /* one read serves both */
+    assert_that(t->usage_ns, ==, 7000000000);
+    assert_that(t->stat.throttled, ==, 2); /* one read serves both */
     assert_int_equal(b.env.pods->reader.open, 2);
     collect_fixture_fini(&b);
 }

@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 
+#include "base/test/asserts.h"
 #include "koordlet/collect/idlepages.h"
 #include "koordlet/collect/perf.h"
 #include "koordlet/collect/test/collect_fixture.h"
@@ -64,24 +65,26 @@ static void test_pressure(void **state)
         put_psi(&b, POD_DIR(2), "gibberish\n");
         collect_fixture_start(&b);
         collect_fixture_advance(&b, 0);
-        assert_true(psi(&b, "cpu", "some") == 7.25 && psi(&b, "cpu", "full") == 0);
-        assert_true(psi(&b, "mem", "full") == 4.5 && psi(&b, "io", "some") == 1);
-        assert_true(collect_fixture_last1(&b, M_POD_PSI_CPU_FULL, UID(1)) == 0);
-        assert_true(collect_fixture_failures(&b, "PSICollector") == 1);
+        assert_that(psi(&b, "cpu", "some"), ==, 7.25);
+        assert_that(psi(&b, "cpu", "full"), ==, 0);
+        assert_that(psi(&b, "mem", "full"), ==, 4.5);
+        assert_that(psi(&b, "io", "some"), ==, 1);
+        assert_that(collect_fixture_last1(&b, M_POD_PSI_CPU_FULL, UID(1)), ==, 0);
+        assert_that(collect_fixture_failures(&b, "PSICollector"), ==, 1);
         const char *text = scrape(b.env.external, &out);
-        assert_non_null(strstr(
+        assert_contains(
             text, "koordlet_container_psi{container_id=\"containerd://aa\",container_name=\"c\","
                   "cpu_full_supported=\"false\",node=\"node-1\",pod_name=\"p1\","
                   "pod_namespace=\"d\",pod_uid=\"" UID(
                       1) "\",psi_degree=\"some\","
-                         "psi_precision=\"avg60\",psi_resource_type=\"cpu\"} 8\n"));
-        assert_null(strstr(text, "psi_degree=\"full\",psi_precision=\"avg10\","
-                                 "psi_resource_type=\"cpu\""));
-        assert_null(strstr(text, UID(2)));
+                         "psi_precision=\"avg60\",psi_resource_type=\"cpu\"} 8\n");
+        assert_lacks(text, "psi_degree=\"full\",psi_precision=\"avg10\","
+                           "psi_resource_type=\"cpu\"");
+        assert_lacks(text, UID(2));
         /* A pod that is gone has no series at the next round. */
         collect_fixture_pods(&b, "[" POD_JSON(2, "bb") "]");
         collect_fixture_advance(&b, 10);
-        assert_null(strstr(scrape(b.env.external, &out), "koordlet_container_psi"));
+        assert_lacks(scrape(b.env.external, &out), "koordlet_container_psi");
         collect_fixture_fini(&b);
     }
 }
@@ -97,9 +100,9 @@ static void test_kernel_without_pressure(void **state)
     fixture_dir(&b.f, "cgroup/kubepods.slice");
     collect_fixture_start(&b);
     collect_fixture_advance(&b, 30);
-    assert_true(collect_fixture_failures(&b, "PSICollector") == 0);
+    assert_that(collect_fixture_failures(&b, "PSICollector"), ==, 0);
     for (size_t i = 0; collect_missing(b.collect, i); i++)
-        assert_null(strstr(collect_missing(b.collect, i), "PSI")); /* it does not hold up others */
+        assert_lacks(collect_missing(b.collect, i), "PSI"); /* it does not hold up others */
     collect_fixture_fini(&b);
 }
 
@@ -192,20 +195,21 @@ static void test_counters_run_for_a_window(void **state)
     collect_fixture_advance(&b, 9);
     assert_int_equal(fake.calls, 4); /* two CPUs, two events; the other container has no group */
     assert_int_equal(fake.open, 4);
-    assert_true(cpi(&b, "cycle") == -1);
+    assert_that(cpi(&b, "cycle"), ==, -1);
     collect_fixture_advance(&b, 1);
-    assert_true(cpi(&b, "cycle") == 400 && cpi(&b, "instruction") == 400);
+    assert_that(cpi(&b, "cycle"), ==, 400);
+    assert_that(cpi(&b, "instruction"), ==, 400);
     assert_int_equal(fake.open, 0);
     const char *text = scrape(b.env.external, &out);
-    assert_non_null(strstr(text, "cpi_field=\"instructions\",node=\"node-1\",pod_name=\"p1\""));
-    assert_null(strstr(text, "containerd://bb"));
+    assert_contains(text, "cpi_field=\"instructions\",node=\"node-1\",pod_name=\"p1\"");
+    assert_lacks(text, "containerd://bb");
     collect_fixture_advance(&b, 49);
     assert_int_equal(fake.calls, 4);
     collect_fixture_advance(&b, 2);
     assert_int_equal(fake.calls, 8);
     collect_fixture_pods(&b, "[]"); /* the containers are gone when the window ends */
     collect_fixture_advance(&b, 20);
-    assert_null(strstr(scrape(b.env.external, &out), "containerd://aa"));
+    assert_lacks(scrape(b.env.external, &out), "containerd://aa");
     collect_fixture_fini(&b);
     free(c);
 }
@@ -259,13 +263,13 @@ static void test_machine_without_counters(void **state)
     fake.code = -EOPNOTSUPP;
     collect_fixture_start(&b);
     collect_fixture_advance(&b, 200);
-    assert_true(collect_fixture_failures(&b, "CPICollector") == 0);
+    assert_that(collect_fixture_failures(&b, "CPICollector"), ==, 0);
     fake.code = -EACCES; /* a failure, and the collector goes on when it is gone */
     collect_fixture_advance(&b, 60);
-    assert_true(collect_fixture_failures(&b, "CPICollector") == 1);
+    assert_that(collect_fixture_failures(&b, "CPICollector"), ==, 1);
     fake.code = 0;
     collect_fixture_advance(&b, 120);
-    assert_true(fake.calls > 0);
+    assert_that(fake.calls, >, 0);
     collect_fixture_fini(&b);
     free(c);
 }
@@ -284,10 +288,10 @@ static void test_a_failed_round_costs_no_other(void **state)
     fake.unreadable = false;
     collect_fixture_advance(&b, 40); /* the next round is at 60 */
     assert_int_equal(fake.calls, 8);
-    assert_true(cpi(&b, "cycle") == 400);
-    assert_true(collect_fixture_failures(&b, "CPICollector") == 1);
+    assert_that(cpi(&b, "cycle"), ==, 400);
+    assert_that(collect_fixture_failures(&b, "CPICollector"), ==, 1);
     collect_fixture_advance(&b, 60);
-    assert_true(collect_fixture_failures(&b, "CPICollector") == 1);
+    assert_that(collect_fixture_failures(&b, "CPICollector"), ==, 1);
     collect_fixture_fini(&b);
     free(c);
 }
@@ -295,8 +299,8 @@ static void test_a_failed_round_costs_no_other(void **state)
 static void test_scaling(void **state)
 {
     (void)state;
-    assert_true(perf_scaled(&(struct perf_value){ 10, 30, 20 }) == 15);
-    assert_true(perf_scaled(&(struct perf_value){ 10, 0, 0 }) == 10);
+    assert_that(perf_scaled(&(struct perf_value){ 10, 30, 20 }), ==, 15);
+    assert_that(perf_scaled(&(struct perf_value){ 10, 0, 0 }), ==, 10);
 }
 
 /* ---- cold pages ------------------------------------------------------------------------------ */
@@ -353,14 +357,14 @@ static void test_cold_pages(void **state)
     collect_fixture_advance(&b, 0);
     assert_true(b.env.cold_memory_started);
     int fd = openat(b.env.host->sys_fd, "kernel/mm/kidled/scan_period_in_seconds", O_RDONLY);
-    assert_true(read(fd, period, sizeof period - 1) > 0);
+    assert_that(read(fd, period, sizeof period - 1), >, 0);
     close(fd);
     assert_int_equal(period[0], '5');
-    assert_true(collect_fixture_last(&b, M_NODE_MEMORY_COLD, NULL) == 1000);
-    assert_true(collect_fixture_last(&b, M_NODE_MEMORY_HOT, NULL) == 786432 * 1024.0 - 1000);
-    assert_true(collect_fixture_last1(&b, M_POD_MEMORY_COLD, UID(1)) == 1000);
-    assert_true(collect_fixture_last1(&b, M_POD_MEMORY_HOT, UID(1)) == 0);
-    assert_true(collect_fixture_last1(&b, M_CONTAINER_MEMORY_HOT, "containerd://aa") == -1);
+    assert_that(collect_fixture_last(&b, M_NODE_MEMORY_COLD, NULL), ==, 1000);
+    assert_that(collect_fixture_last(&b, M_NODE_MEMORY_HOT, NULL), ==, 786432 * 1024.0 - 1000);
+    assert_that(collect_fixture_last1(&b, M_POD_MEMORY_COLD, UID(1)), ==, 1000);
+    assert_that(collect_fixture_last1(&b, M_POD_MEMORY_HOT, UID(1)), ==, 0);
+    assert_that(collect_fixture_last1(&b, M_CONTAINER_MEMORY_HOT, "containerd://aa"), ==, -1);
     collect_fixture_fini(&b);
 }
 
@@ -381,10 +385,10 @@ static void test_cold_pages_of_pods_do_not_need_the_node_s(void **state)
     collect_fixture_memory(&b, POD_DIR(1), 4000, 300);
     collect_fixture_start(&b);
     collect_fixture_advance(&b, 0);
-    assert_true(collect_fixture_last(&b, M_NODE_MEMORY_COLD, NULL) == -1);
-    assert_true(collect_fixture_last1(&b, M_POD_MEMORY_COLD, UID(1)) == 1000);
-    assert_true(collect_fixture_last1(&b, M_POD_MEMORY_HOT, UID(1)) == 3300);
-    assert_true(collect_fixture_failures(&b, "ColdPageCollector") == 1);
+    assert_that(collect_fixture_last(&b, M_NODE_MEMORY_COLD, NULL), ==, -1);
+    assert_that(collect_fixture_last1(&b, M_POD_MEMORY_COLD, UID(1)), ==, 1000);
+    assert_that(collect_fixture_last1(&b, M_POD_MEMORY_HOT, UID(1)), ==, 3300);
+    assert_that(collect_fixture_failures(&b, "ColdPageCollector"), ==, 1);
     collect_fixture_fini(&b);
 }
 
@@ -416,15 +420,16 @@ static void test_resctrl(void **state)
     fixture_put(&b.f, "88\n", "sys-fs/resctrl/LS/mon_data/mon_L3_00/mbm_total_bytes");
     collect_fixture_start(&b);
     collect_fixture_advance(&b, 0);
-    assert_true(collect_fixture_last(&b, M_RESCTRL_LLC, (const char *const[]){ "LS", "0" }) ==
+    assert_that(collect_fixture_last(&b, M_RESCTRL_LLC, (const char *const[]){ "LS", "0" }), ==,
                 4096);
-    assert_true(collect_fixture_last(&b, M_RESCTRL_MB,
-                                     (const char *const[]){ "LS", "0", "mbm_total_bytes" }) == 88);
+    assert_that(collect_fixture_last(&b, M_RESCTRL_MB,
+                                     (const char *const[]){ "LS", "0", "mbm_total_bytes" }),
+                ==, 88);
     const char *text = scrape(b.env.external, &out);
-    assert_non_null(strstr(text, "koordlet_resctrl_llc_occupancy{cache_id=\"0\",node=\"node-1\","
-                                 "qos=\"LS\"} 4096"));
-    assert_non_null(strstr(text, "mb_type=\"mbm_local_bytes\",node=\"node-1\",qos=\"LS\"} 77"));
-    assert_true(collect_fixture_failures(&b, "ResctrlCollector") ==
+    assert_contains(text, "koordlet_resctrl_llc_occupancy{cache_id=\"0\",node=\"node-1\","
+                          "qos=\"LS\"} 4096");
+    assert_contains(text, "mb_type=\"mbm_local_bytes\",node=\"node-1\",qos=\"LS\"} 77");
+    assert_that(collect_fixture_failures(&b, "ResctrlCollector"), ==,
                 0); /* LSR and BE need not be there */
     collect_fixture_fini(&b);
 }
@@ -455,9 +460,9 @@ static void test_resctrl_by_what_the_cpus_can(void **state)
         caps.caps[CAP_RESCTRL].state = cases[i].control;
         caps.caps[CAP_RESCTRL_MONITORING].state = cases[i].monitoring;
         collect_fixture_advance(&b, 0);
-        assert_true(collect_fixture_last(&b, M_RESCTRL_LLC, (const char *const[]){ "LS", "0" }) ==
+        assert_that(collect_fixture_last(&b, M_RESCTRL_LLC, (const char *const[]){ "LS", "0" }), ==,
                     cases[i].want);
-        assert_true(collect_fixture_failures(&b, "ResctrlCollector") == 0);
+        assert_that(collect_fixture_failures(&b, "ResctrlCollector"), ==, 0);
         collect_fixture_fini(&b);
     }
 }

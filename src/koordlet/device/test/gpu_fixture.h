@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 
 #include "base/klog.h"
+#include "base/test/asserts.h"
 #include "koordlet/collect/test/collect_fixture.h"
 #include "koordlet/device/gpu.h"
 #include "koordlet/device/sources.h"
@@ -141,7 +142,7 @@ UNUSED static const struct gpu_info *gpu(const struct collect_fixture *b, unsign
 {
     const struct gpu_infos *g = collect_device_infos(&b->env, "GPU");
     assert_non_null(g);
-    assert_true(i < g->n);
+    assert_that(i, <, g->n);
     return &g->items[i];
 }
 

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/klog.h"
+#include "base/test/asserts.h"
 #include "koordlet/collect/test/collect_fixture.h"
 #include "koordlet/device/entries.h"
 #include "koordlet/device/sources.h"
@@ -89,7 +90,7 @@ static int report(struct device_fixture *r)
 
 static const struct device_info *device(const struct device_fixture *r, uint32_t i)
 {
-    assert_true(i < r->in.devices.n);
+    assert_that(i, <, r->in.devices.n);
     return &r->in.devices.items[i];
 }
 
@@ -182,7 +183,9 @@ static void test_rdma_cards(void **state)
     const struct device_info *d = device(&r, 0);
     assert_string_equal(d->type, "rdma");
     assert_string_equal(d->id, "0000:3b:00.0");
-    assert_true(d->minor.set && d->minor.v == 0 && d->health);
+    assert_true(d->minor.set);
+    assert_that(d->minor.v, ==, 0);
+    assert_true(d->health);
     assert_int_equal(qty_value(reslist_get(&d->resources, "koordinator.sh/rdma")), 100);
     assert_int_equal(d->topology->node_id, 1);
     assert_int_equal(d->topology->socket_id, -1);
@@ -194,7 +197,8 @@ static void test_rdma_cards(void **state)
     assert_int_equal(d->vf_groups.items[0].vfs.items[0].minor, -1);
     d = device(&r, 1);
     assert_string_equal(d->id, "0000:3b:00.1");
-    assert_true(d->minor.v == 1 && !d->health);
+    assert_that(d->minor.v, ==, 1);
+    assert_true(!d->health);
     assert_int_equal(d->topology->node_id, 0); /* the kernel says -1 */
     assert_int_equal(d->vf_groups.n, 0);
 
@@ -243,10 +247,10 @@ static void test_a_scan_that_does_not_end(void **state)
     collect_fixture_advance(&r.b, 20);
     assert_int_equal(held.n, 1);
     assert_int_equal(report(&r), -EAGAIN);
-    assert_true(collect_fixture_failures(&r.b, "NodeResourceCollector") == 0);
+    assert_that(collect_fixture_failures(&r.b, "NodeResourceCollector"), ==, 0);
     collect_fixture_advance(&r.b, 60);
     assert_int_equal(held.n, 1);
-    assert_true(collect_fixture_failures(&r.b, "NodeResourceCollector") > 0);
+    assert_that(collect_fixture_failures(&r.b, "NodeResourceCollector"), >, 0);
     assert_int_equal(count_lines("the scan of class/infiniband does not end"), 1);
     assert_int_equal(report(&r), 0); /* others need not wait */
     assert_int_equal(r.in.devices.n, 1);
@@ -256,7 +260,7 @@ static void test_a_scan_that_does_not_end(void **state)
     assert_int_equal(report(&r), 0);
     assert_null(r.in.partial[0]);
     uint32_t n = r.in.devices.n;
-    assert_true(n > 1);
+    assert_that(n, >, 1);
     held = (struct held){ .on = true }; /* and once more, until the end */
     collect_fixture_advance(&r.b, 40);
     assert_int_equal(held.n, 1);
@@ -361,10 +365,11 @@ static void test_a_failed_scan_is_told_in_the_next_round(void **state)
     assert_int_equal(src->node_round(self, &r.b.env, 1, &r.err), 0);
     loop_advance(r.b.env.loop, NSEC_PER_SEC);
     assert_int_equal(src->node_round(self, &r.b.env, 2, &r.err), -ENOTDIR);
-    assert_non_null(strstr(r.err.text, "look for RDMA devices"));
+    assert_contains(r.err.text, "look for RDMA devices");
     assert_int_equal(src->node_round(self, &r.b.env, 3, &r.err), 0);
     const struct rdma_infos *infos = src->infos(self);
-    assert_true(infos->n == 0 && infos->partial);
+    assert_that(infos->n, ==, 0);
+    assert_true(infos->partial);
     src->destroy(self);
     device_fixture_fini(&r);
 }
@@ -380,7 +385,7 @@ static void test_nothing_on_the_machine(void **state)
     collect_fixture_advance(&r.b, 2);
     assert_int_equal(report(&r), 0);
     assert_int_equal(r.in.devices.n + r.in.labels.n + r.in.annotations.n, 0);
-    assert_true(collect_fixture_failures(&r.b, "NodeResourceCollector") == 0);
+    assert_that(collect_fixture_failures(&r.b, "NodeResourceCollector"), ==, 0);
     device_fixture_fini(&r);
 }
 
@@ -407,7 +412,8 @@ static void test_xpu_devices(void **state)
     const struct device_info *d = device(&r, 0);
     assert_string_equal(d->type, "gpu");
     assert_string_equal(d->id, "npu-0-1");
-    assert_true(d->minor.v == 1 && !d->health);
+    assert_that(d->minor.v, ==, 1);
+    assert_true(!d->health);
     assert_int_equal(d->resources.n, 4);
     assert_int_equal(qty_value(reslist_get(&d->resources, "koordinator.sh/gpu-memory-ratio")), 100);
     assert_int_equal(qty_value(reslist_get(&d->resources, "koordinator.sh/gpu-core")), 100);
@@ -419,7 +425,8 @@ static void test_xpu_devices(void **state)
     assert_string_equal(d->conditions.items[0].reason, "chip_error");
     assert_string_equal(d->conditions.items[0].message, "device is unhealthy");
     d = device(&r, 1);
-    assert_true(d->minor.v == 0 && d->health);
+    assert_that(d->minor.v, ==, 0);
+    assert_true(d->health);
     assert_int_equal(d->topology->node_id, -1);
     assert_string_equal(d->conditions.items[0].reason, "DeviceHealthy");
     assert_string_equal(d->conditions.items[0].message, "device is healthy");
@@ -474,8 +481,8 @@ static void test_a_bad_file_spoils_them_all(void **state)
     put_xpu(&r, "b", "[{\"minor\":3}]");
     device_fixture_start(&r);
     assert_int_equal(report(&r), -EINVAL);
-    assert_non_null(strstr(r.err.text, "/xpu/b: "));
-    assert_non_null(strstr(r.err.text, "[0].minor"));
+    assert_contains(r.err.text, "/xpu/b: ");
+    assert_contains(r.err.text, "[0].minor");
     collect_fixture_advance(&r.b, 20);
     assert_int_equal(count_lines("/xpu/b: "), 1);
 
@@ -515,8 +522,8 @@ static void test_bad_files(void **state)
         device_fixture_init(&r);
         put_xpu(&r, "dev", bad[i]);
         device_fixture_start(&r);
-        assert_true(report(&r) < 0);
-        assert_non_null(strstr(r.err.text, "/xpu/dev: "));
+        assert_that(report(&r), <, 0);
+        assert_contains(r.err.text, "/xpu/dev: ");
         device_fixture_fini(&r);
     }
 }
@@ -534,8 +541,8 @@ static void test_limits_of_files(void **state)
     strbuf_append(&text, "]");
     put_xpu(&r, "many", strbuf_str(&text));
     device_fixture_start(&r);
-    assert_true(report(&r) < 0);
-    assert_non_null(strstr(r.err.text, "/xpu/many: more than 1024 devices"));
+    assert_that(report(&r), <, 0);
+    assert_contains(r.err.text, "/xpu/many: more than 1024 devices");
 
     strbuf_reset(&text);
     strbuf_append(&text, "[]");
@@ -543,8 +550,8 @@ static void test_limits_of_files(void **state)
         strbuf_appendc(&text, ' ');
     put_xpu(&r, "many", strbuf_str(&text));
     collect_fixture_advance(&r.b, 1);
-    assert_true(report(&r) < 0);
-    assert_non_null(strstr(r.err.text, "/xpu/many: "));
+    assert_that(report(&r), <, 0);
+    assert_contains(r.err.text, "/xpu/many: ");
 
     put_xpu(&r, "many", "[]");
     for (int i = 0; i < XPU_FILES_MAX; i++) {
@@ -553,8 +560,8 @@ static void test_limits_of_files(void **state)
         put_xpu(&r, name, "[]");
     }
     collect_fixture_advance(&r.b, 1);
-    assert_true(report(&r) < 0);
-    assert_non_null(strstr(r.err.text, "/xpu: more than 64 files"));
+    assert_that(report(&r), <, 0);
+    assert_contains(r.err.text, "/xpu: more than 64 files");
     fixture_remove(&r.b.f, "xpu/f1");
     collect_fixture_advance(&r.b, 1);
     assert_int_equal(report(&r), 0);

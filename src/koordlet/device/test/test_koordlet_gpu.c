@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/test/asserts.h"
 #include "koordlet/device/test/gpu_fixture.h"
 
 /* ---- the node -------------------------------------------------------------------------------- */
@@ -19,13 +20,13 @@ static void test_node_sums_what_processes_use(void **state)
     gpu_fixture_init(&b);
     use_as_specified();
     gpu_fixture_start(&b);
-    assert_true(node_core(&b, "0", GPU0) == 90);
-    assert_true(node_memory(&b, "0", GPU0) == 2500);
-    assert_true(node_core(&b, "1", GPU1) == 80);
-    assert_true(node_memory(&b, "1", GPU1) == 2000);
+    assert_that(node_core(&b, "0", GPU0), ==, 90);
+    assert_that(node_memory(&b, "0", GPU0), ==, 2500);
+    assert_that(node_core(&b, "1", GPU1), ==, 80);
+    assert_that(node_memory(&b, "1", GPU1), ==, 2000);
     use_nothing();
     collect_fixture_advance(&b, 2);
-    assert_true(node_core(&b, "0", GPU0) == 0);
+    assert_that(node_core(&b, "0", GPU0), ==, 0);
     gpu_fixture_fini(&b);
     assert_int_equal(fake->inits, 1);
     assert_int_equal(fake->shutdowns, 1);
@@ -44,8 +45,8 @@ static void test_a_process_counts_when_both_lists_have_it(void **state)
     fake->gpus[0].used[2] = (struct nvml_utilization){ .pid = 1, .time = 8, .sm = 99 };
     fake->gpus[0].nused = 3;
     gpu_fixture_start(&b);
-    assert_true(node_core(&b, "0", GPU0) == 40);
-    assert_true(node_memory(&b, "0", GPU0) == 0);
+    assert_that(node_core(&b, "0", GPU0), ==, 40);
+    assert_that(node_memory(&b, "0", GPU0), ==, 0);
     gpu_fixture_fini(&b);
 }
 
@@ -61,8 +62,8 @@ static void test_many_processes_and_old_libraries(void **state)
             use(1, 1000 - i, i % 2, 10 + i);
         hidden = without[k][0] ? without[k] : NULL;
         gpu_fixture_start(&b);
-        assert_true(node_core(&b, "1", GPU1) == 100);
-        assert_true(node_memory(&b, "1", GPU1) == 2000 + 199 * 100);
+        assert_that(node_core(&b, "1", GPU1), ==, 100);
+        assert_that(node_memory(&b, "1", GPU1), ==, 2000 + 199 * 100);
         gpu_fixture_fini(&b);
     }
 }
@@ -86,23 +87,23 @@ static void test_pods_and_containers(void **state)
     put_procs(&b, CONTAINER_DIR(2, "bb"), "222\n");
     put_procs(&b, CONTAINER_DIR(3, "cc"), "4\n");
     gpu_fixture_start(&b);
-    assert_true(pod_core(&b, UID(1), 0) == 70);
-    assert_true(pod_core(&b, UID(1), 1) == 30);
-    assert_true(pod_core(&b, UID(2), 1) == 50);
-    assert_true(pod_core(&b, UID(3), 0) == -1);
-    assert_true(container_memory(&b, "containerd://aa", 0) == 1500);
-    assert_true(container_memory(&b, "containerd://bb", 0) == 1000);
+    assert_that(pod_core(&b, UID(1), 0), ==, 70);
+    assert_that(pod_core(&b, UID(1), 1), ==, 30);
+    assert_that(pod_core(&b, UID(2), 1), ==, 50);
+    assert_that(pod_core(&b, UID(3), 0), ==, -1);
+    assert_that(container_memory(&b, "containerd://aa", 0), ==, 1500);
+    assert_that(container_memory(&b, "containerd://bb", 0), ==, 1000);
 
     /* Another process, of a pod that was looked at before. */
     use(0, 4, 5, 7);
     collect_fixture_advance(&b, 2);
-    assert_true(pod_core(&b, UID(3), 0) == 5);
-    assert_true(pod_core(&b, UID(1), 0) == 70);
+    assert_that(pod_core(&b, UID(3), 0), ==, 5);
+    assert_that(pod_core(&b, UID(1), 0), ==, 70);
 
     collect_fixture_pods(&b, "[" POD_JSON(2, "bb") "]");
     collect_fixture_advance(&b, 2);
-    assert_true(pod_core(&b, UID(1), 0) == -1);
-    assert_true(pod_core(&b, UID(2), 0) == 20);
+    assert_that(pod_core(&b, UID(1), 0), ==, -1);
+    assert_that(pod_core(&b, UID(2), 0), ==, 20);
     gpu_fixture_fini(&b);
 }
 
@@ -125,19 +126,19 @@ static void test_an_unreadable_container_costs_its_pod(void **state)
     put_procs(&b, CONTAINER_DIR(1, "bb"), "what\n");
     collect_fixture_pods(&b, TWO_CONTAINERS("running"));
     gpu_fixture_start(&b);
-    assert_true(pod_core(&b, UID(1), 0) == -1);
-    assert_true(collect_fixture_failures(&b, "PodResourceCollector") > 0);
+    assert_that(pod_core(&b, UID(1), 0), ==, -1);
+    assert_that(collect_fixture_failures(&b, "PodResourceCollector"), >, 0);
     put_procs(&b, CONTAINER_DIR(1, "bb"), "222\n");
     collect_fixture_advance(&b, 1);
-    assert_true(pod_core(&b, UID(1), 0) == 90);
-    assert_true(container_memory(&b, "containerd://bb", 1) == 1000);
+    assert_that(pod_core(&b, UID(1), 0), ==, 90);
+    assert_that(container_memory(&b, "containerd://bb", 1), ==, 1000);
 
     /* A container that ended has no processes, and its group may be gone. */
     fixture_remove(&b.f, "cgroup/" CONTAINER_DIR(1, "bb"));
     collect_fixture_pods(&b, TWO_CONTAINERS("terminated"));
     collect_fixture_advance(&b, 2);
-    assert_true(pod_core(&b, UID(1), 0) == 70);
-    assert_true(container_memory(&b, "containerd://bb", 1) == -1);
+    assert_that(pod_core(&b, UID(1), 0), ==, 70);
+    assert_that(container_memory(&b, "containerd://bb", 1), ==, -1);
     gpu_fixture_fini(&b);
 }
 
@@ -176,7 +177,7 @@ static void test_rounds_take_no_memory(void **state)
         if (held.n)
             held_finish(b.env.loop);
         held = (struct held){ 0 };
-        assert_true(pod_core(&b, UID(1), 0) == 70);
+        assert_that(pod_core(&b, UID(1), 0), ==, 70);
     }
     assert_int_equal(total, 0);
     gpu_fixture_fini(&b);
@@ -202,7 +203,9 @@ static void test_device_entries(void **state)
     const struct device_info *d = &in.devices.items[0];
     assert_string_equal(d->type, "gpu");
     assert_string_equal(d->id, GPU0);
-    assert_true(d->minor.set && d->minor.v == 0 && d->health);
+    assert_true(d->minor.set);
+    assert_that(d->minor.v, ==, 0);
+    assert_true(d->health);
     assert_int_equal(d->conditions.n, 0);
     assert_int_equal(qty_value(reslist_get(&d->resources, "koordinator.sh/gpu-core")), 100);
     assert_int_equal(qty_value(reslist_get(&d->resources, "koordinator.sh/gpu-memory-ratio")), 100);
@@ -223,7 +226,8 @@ static void test_device_entries(void **state)
                         "535.104.05");
     assert_int_equal(device_report_gpus(&b.env, a, &gpus), 2);
     assert_string_equal(gpus[1].uuid, GPU1);
-    assert_true(gpus[1].minor == 1 && gpus[1].memory_total == 80.0 * 1024 * MIB);
+    assert_that(gpus[1].minor, ==, 1);
+    assert_that(gpus[1].memory_total, ==, 80.0 * 1024 * MIB);
 
     b.o.xpu_only_from_files = true;
     assert_int_equal(report(&b, a, &in, &err), 0);

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/test/asserts.h"
 #include "koordlet/device/test/gpu_fixture.h"
 
 /* ---- without a driver ------------------------------------------------------------------------ */
@@ -60,7 +61,7 @@ static void test_a_driver_that_comes_later(void **state)
     fake->init_result = 0;
     use_as_specified();
     collect_fixture_advance(&b, 63);
-    assert_true(node_core(&b, "0", GPU0) == 90);
+    assert_that(node_core(&b, "0", GPU0), ==, 90);
     assert_int_equal(report(&b, a, &in, &err), 0);
     assert_int_equal(in.devices.n, 2);
     assert_int_equal(fake->inits, 1);
@@ -120,14 +121,14 @@ static void test_a_lost_gpu_costs_no_other(void **state)
     gpu_fixture_start(&b);
     fake->gpus[0].running_result = NVML_ERROR_GPU_IS_LOST;
     collect_fixture_advance(&b, 4);
-    assert_true(node_core(&b, "0", GPU0) == -1);
-    assert_true(node_core(&b, "1", GPU1) == 80);
+    assert_that(node_core(&b, "0", GPU0), ==, -1);
+    assert_that(node_core(&b, "1", GPU1), ==, 80);
     assert_string_equal(gpu(&b, 0)->fault.code, "GPULost");
     assert_int_equal(count_lines("GPU is lost"), 1);
-    assert_true(collect_fixture_failures(&b, "NodeResourceCollector") > 0);
+    assert_that(collect_fixture_failures(&b, "NodeResourceCollector"), >, 0);
     fake->gpus[0].running_result = 0;
     collect_fixture_advance(&b, 2);
-    assert_true(node_core(&b, "0", GPU0) == 90);
+    assert_that(node_core(&b, "0", GPU0), ==, 90);
     assert_string_equal(gpu(&b, 0)->fault.code, "");
     gpu_fixture_fini(&b);
 
@@ -136,7 +137,7 @@ static void test_a_lost_gpu_costs_no_other(void **state)
     use_as_specified();
     gpu_fixture_start(&b);
     assert_string_equal(gpu(&b, 0)->uuid, GPU1);
-    assert_true(node_core(&b, "1", GPU1) == 80);
+    assert_that(node_core(&b, "1", GPU1), ==, 80);
     gpu_fixture_fini(&b);
 }
 
@@ -152,13 +153,13 @@ static void test_a_stuck_driver(void **state)
     collect_fixture_pods(&b, "[" POD_JSON(1, "aa") "]");
     fixture_put(&b.f, "122\n", "cgroup/%s/cgroup.procs", CONTAINER_DIR(1, "aa"));
     gpu_fixture_start(&b);
-    assert_true(pod_core(&b, UID(1), 0) == 70);
+    assert_that(pod_core(&b, UID(1), 0), ==, 70);
     held.on = true;
     collect_fixture_advance(&b, 10);
     assert_int_equal(held.n, 1);
     assert_string_equal(gpu(&b, 0)->fault.code, "");
-    assert_true(node_core(&b, "0", GPU0) == -1); /* nothing is told twice */
-    assert_true(pod_core(&b, UID(1), 0) == -1);
+    assert_that(node_core(&b, "0", GPU0), ==, -1); /* nothing is told twice */
+    assert_that(pod_core(&b, UID(1), 0), ==, -1);
     collect_fixture_advance(&b, 100);
     assert_int_equal(held.n, 1);
     assert_string_equal(gpu(&b, 0)->fault.code, "DriverNotResponding");
@@ -167,7 +168,7 @@ static void test_a_stuck_driver(void **state)
     assert_string_equal(gpu(&b, 0)->fault.code, "");
     assert_int_equal(count_lines("The GPU driver answers again"), 1);
     collect_fixture_advance(&b, 2);
-    assert_true(node_core(&b, "0", GPU0) == 90);
+    assert_that(node_core(&b, "0", GPU0), ==, 90);
     held.on = true; /* and once more */
     collect_fixture_advance(&b, 40);
     assert_string_equal(gpu(&b, 1)->fault.code, "DriverNotResponding");
@@ -319,14 +320,14 @@ static void test_a_hanging_call_does_not_hold_up_the_end(void **state)
     gpu_fixture_init(&b);
     assert_int_equal(pipe(p), 0);
     pid_t child = fork();
-    assert_true(child >= 0);
+    assert_that(child, >=, 0);
     if (child == 0)
         end_with_a_call_under_way(&b, &p[1]);
     close(p[1]);
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 5);
-    assert_true(read(p[0], said, sizeof said - 1) > 0);
+    assert_that(read(p[0], said, sizeof said - 1), >, 0);
     assert_string_equal(said, "nvmlDeviceGetComputeRunningProcesses");
     close(p[0]);
     gpu_fixture_fini(&b);

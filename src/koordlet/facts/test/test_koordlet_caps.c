@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/strbuf.h"
+#include "base/test/asserts.h"
 #include "component/gates.h"
 #include "component/metrics.h"
 #include "koordlet/facts/caps.h"
@@ -42,9 +43,12 @@ static void test_schemata(void **state)
     static const char odd[] = "L3:x=1;=2;0=3=4;0=f;1=1;0=7;\nMB: 1 = 20 ;0=10;x;-1=5\n";
     assert_int_equal(schemata_parse(odd, strlen(odd), 2, s, &err), 0);
     assert_int_equal(s->nl3, 2);
-    assert_true(s->l3[0].cache == 0 && s->l3[0].value == 7 && s->l3[1].value == 1);
+    assert_that(s->l3[0].cache, ==, 0);
+    assert_that(s->l3[0].value, ==, 7);
+    assert_that(s->l3[1].value, ==, 1);
     assert_int_equal(s->nmb, 2);
-    assert_true(s->mb[1].cache == 1 && s->mb[1].value == 20);
+    assert_that(s->mb[1].cache, ==, 1);
+    assert_that(s->mb[1].value, ==, 20);
     assert_int_equal(schemata_parse("L3:0=11112222333344445", 22, -1, s, &err), -EINVAL);
     assert_int_equal(schemata_parse("L3:0=1ffffffff", 14, -1, s, &err), -EINVAL);
     static const char *const half[] = { "L3:0=7ff;1=1\n", "MB:0=20;1=30\n" };
@@ -414,8 +418,8 @@ static void test_features(void **state)
 
     struct feature_report r = feature(&c, &g, "ColdPageCollector");
     assert_true(caps_complaint(&c, &r, &text));
-    assert_non_null(strstr(strbuf_str(&text), "ColdPageCollector is on, but cannot work on this "
-                                              "node: no cold memory"));
+    assert_contains(strbuf_str(&text), "ColdPageCollector is on, but cannot work on this "
+                                       "node: no cold memory");
     r = feature(&c, &g, "GroupIdentity");
     assert_false(caps_complaint(&c, &r, &text));
     fixture_fini(&f);
@@ -440,18 +444,14 @@ static void test_shown(void **state)
     assert_int_equal(host_detect_driver(h, NULL), 0);
     caps_read(h, NULL, &c);
     caps_table(&c, &g, &text);
-    assert_true(str_starts(strbuf_str(&text), "Node: kernel 6.1.0-13-amd64, cgroup v2, cgroup "
-                                              "driver systemd\n\nCapabilities\n"));
-    assert_non_null(
-        strstr(strbuf_str(&text), "\n  yes      cpu-burst               cpu.max.burst\n"));
-    assert_non_null(strstr(strbuf_str(&text), "\n  on       CPUBurst\n"));
-    assert_non_null(
-        strstr(strbuf_str(&text), "\n  blocked  ColdPageCollector       no cold memory"));
-    assert_non_null(
-        strstr(strbuf_str(&text), "\n  off      RDMADevices             the node has all"));
-    assert_non_null(
-        strstr(strbuf_str(&text), "\n  off      BlkIOReconcile          if switched on: "));
-    assert_non_null(strstr(strbuf_str(&text), "of the features that are on cannot work here"));
+    assert_starts(strbuf_str(&text), "Node: kernel 6.1.0-13-amd64, cgroup v2, cgroup "
+                                     "driver systemd\n\nCapabilities\n");
+    assert_contains(strbuf_str(&text), "\n  yes      cpu-burst               cpu.max.burst\n");
+    assert_contains(strbuf_str(&text), "\n  on       CPUBurst\n");
+    assert_contains(strbuf_str(&text), "\n  blocked  ColdPageCollector       no cold memory");
+    assert_contains(strbuf_str(&text), "\n  off      RDMADevices             the node has all");
+    assert_contains(strbuf_str(&text), "\n  off      BlkIOReconcile          if switched on: ");
+    assert_contains(strbuf_str(&text), "of the features that are on cannot work here");
 
     caps_json(&c, &g, &json);
     if (kj_parse(json.data, json.len, 0, &doc, &err) < 0)
@@ -463,20 +463,18 @@ static void test_shown(void **state)
 
     caps_metrics(&c, &g, m);
     metrics_write(&m, 1, &prom);
-    assert_non_null(
-        strstr(strbuf_str(&prom), "koordlet_node_capability{capability=\"cpu-burst\"} 1\n"));
-    assert_non_null(strstr(strbuf_str(&prom), blocked));
+    assert_contains(strbuf_str(&prom), "koordlet_node_capability{capability=\"cpu-burst\"} 1\n");
+    assert_contains(strbuf_str(&prom), blocked);
     /* A node that changed: what is not true any more is not shown any more. */
     c.caps[CAP_COLD_PAGES].state = CAP_YES;
     c.caps[CAP_CPU_BURST].state = CAP_NO;
     caps_metrics(&c, &g, m);
     strbuf_reset(&prom);
     metrics_write(&m, 1, &prom);
-    assert_null(strstr(strbuf_str(&prom), blocked));
-    assert_non_null(
-        strstr(strbuf_str(&prom), "koordlet_node_capability{capability=\"cpu-burst\"} 0\n"));
-    assert_non_null(strstr(strbuf_str(&prom),
-                           "koordlet_node_feature{feature=\"CPUBurst\",state=\"reduced\"} 1\n"));
+    assert_lacks(strbuf_str(&prom), blocked);
+    assert_contains(strbuf_str(&prom), "koordlet_node_capability{capability=\"cpu-burst\"} 0\n");
+    assert_contains(strbuf_str(&prom),
+                    "koordlet_node_feature{feature=\"CPUBurst\",state=\"reduced\"} 1\n");
     fixture_fini(&f);
 }
 

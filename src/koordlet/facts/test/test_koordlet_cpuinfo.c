@@ -10,6 +10,7 @@
 #include <hwloc.h>
 #endif
 
+#include "base/test/asserts.h"
 #include "koordlet/facts/cpuinfo.h"
 #include "koordlet/kernel/test/host_fixture.h"
 
@@ -277,7 +278,7 @@ static void test_bad_lists(void **state)
     fixture_init(&f);
     fixture_host(&f);
     assert_int_equal(cpu_info_read(f.host, &c, &err), -ENOENT);
-    assert_non_null(strstr(err.text, "devices/system/cpu/online"));
+    assert_contains(err.text, "devices/system/cpu/online");
     fixture_put(&f, "0-x", "sys/devices/system/cpu/online");
     assert_int_equal(cpu_info_read(f.host, &c, &err), -EINVAL);
     fixture_put(&f, "0-5000", "sys/devices/system/cpu/online");

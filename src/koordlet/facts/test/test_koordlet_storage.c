@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/test/asserts.h"
 #include "koordlet/facts/pci.h"
 #include "koordlet/facts/storage.h"
 #include "koordlet/kernel/test/host_fixture.h"
@@ -170,11 +171,11 @@ static void test_storage_refuses_garbage(void **state)
     struct host *h = fixture_host(&f);
     fixture_put(&f, "22 1 253:1 / / rw ext4 /dev/vda1\n", "proc/1/mountinfo");
     assert_int_equal(storage_info_read(h, NULL, &s, &err), -EINVAL);
-    assert_non_null(strstr(err.text, "mountinfo has the line '22 1"));
+    assert_contains(err.text, "mountinfo has the line '22 1");
     fixture_put(&f, mounts, "proc/1/mountinfo");
     fixture_put(&f, "253\n", "sys/devices/pci/block/vdb/dev");
     assert_int_equal(storage_info_read(h, NULL, &s, &err), -EINVAL);
-    assert_non_null(strstr(err.text, "class/block/vdb/dev is '253'"));
+    assert_contains(err.text, "class/block/vdb/dev is '253'");
     fixture_remove(&f, "sys/class");
     assert_int_equal(storage_info_read(h, NULL, &s, &err), -ENOENT);
     assert_null(s);

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/test/asserts.h"
 #include "koordlet/kernel/convert.h"
 #include "koordlet/kernel/parse.h"
 
@@ -78,8 +79,10 @@ static void test_files_of_one_number(void **state)
     uint64_t u = 0;
 
     (void)state;
-    assert_true(file_i64(TEXT("max"), &i, &err) == 0 && i == -1);
-    assert_true(file_u64(TEXT("max"), &u, &err) == 0 && u == INT64_MAX);
+    assert_that(file_i64(TEXT("max"), &i, &err), ==, 0);
+    assert_that(i, ==, -1);
+    assert_that(file_u64(TEXT("max"), &u, &err), ==, 0);
+    assert_that(u, ==, INT64_MAX);
     assert_int_equal(file_i64(TEXT("many"), &i, &err), -EINVAL);
     assert_string_equal(err.text, "cannot parse cgroup value many, err: not a number");
 }
@@ -90,10 +93,12 @@ static void test_cpu_max(void **state)
     int64_t v = 0;
 
     (void)state;
-    assert_true(cpu_max_quota(TEXT("max 100000"), &v, &err) == 0 && v == -1);
-    assert_true(cpu_max_quota(TEXT("100000 not_a_number"), &v, &err) == 0 && v == 100000);
-    assert_true(cpu_max_period(TEXT("100000 not_a_number"), &v, &err) < 0);
-    assert_true(cpu_max_quota(TEXT("100000"), &v, &err) < 0);
+    assert_that(cpu_max_quota(TEXT("max 100000"), &v, &err), ==, 0);
+    assert_that(v, ==, -1);
+    assert_that(cpu_max_quota(TEXT("100000 not_a_number"), &v, &err), ==, 0);
+    assert_that(v, ==, 100000);
+    assert_that(cpu_max_period(TEXT("100000 not_a_number"), &v, &err), <, 0);
+    assert_that(cpu_max_quota(TEXT("100000"), &v, &err), <, 0);
 }
 
 static void test_cpu_stat(void **state)
@@ -112,10 +117,11 @@ static void test_cpu_stat(void **state)
                                     &err),
                      0);
     assert_int_equal(c.throttled_ns, 5000);
-    assert_true(cpu_throttled_ratio(&c, &later) == 0.5);
-    assert_true(cpu_throttled_ratio(&later, &c) == 0); /* a cgroup made anew */
-    assert_true(cpu_stat_parse(CGROUP_V1, TEXT("nr_periods 0\nnr_throttled 0\nthrottled_usec 5\n"),
-                               &c, &err) < 0);
+    assert_that(cpu_throttled_ratio(&c, &later), ==, 0.5);
+    assert_that(cpu_throttled_ratio(&later, &c), ==, 0); /* a cgroup made anew */
+    assert_that(cpu_stat_parse(CGROUP_V1, TEXT("nr_periods 0\nnr_throttled 0\nthrottled_usec 5\n"),
+                               &c, &err),
+                <, 0);
 }
 
 static void test_memory_stat(void **state)
@@ -129,7 +135,7 @@ static void test_memory_stat(void **state)
     assert_int_equal(memory_stat_parse(CGROUP_V2, TEXT(text), &m, &err), 0);
     assert_int_equal(memory_stat_usage(&m), 160);
     assert_int_equal(memory_stat_usage_with_page_cache(&m), 270);
-    assert_true(memory_stat_parse(CGROUP_V1, TEXT(text), &m, &err) < 0);
+    assert_that(memory_stat_parse(CGROUP_V1, TEXT(text), &m, &err), <, 0);
     assert_string_equal(err.text, "memory.stat: total_cache is missing");
 }
 
@@ -149,7 +155,9 @@ static void test_numa_stat(void **state)
                                        TEXT("anon N0=12345 N1=67890\nfile N0=10000 N1=20000"), p,
                                        ARRAY_LEN(p), &n, &err),
                      0);
-    assert_true(n == 2 && p[0].pages == 5 && p[1].pages == 20);
+    assert_that(n, ==, 2);
+    assert_that(p[0].pages, ==, 5);
+    assert_that(p[1].pages, ==, 20);
     for (size_t i = 0; i < ARRAY_LEN(bad); i++)
         if (memory_numa_parse(CGROUP_V2, bad[i], strlen(bad[i]), p, ARRAY_LEN(p), &n, &err) == 0)
             fail_msg("taken: %s", bad[i]);
@@ -177,7 +185,9 @@ static void test_proc_files(void **state)
     assert_int_equal(proc_stat_cpus(TEXT("cpu  1\ncpu0 9755 845 15540 26635869 3021 2312 9724\n"),
                                     cpus, 2, &n, &err),
                      0);
-    assert_true(n == 1 && cpus[0].cpu == 0 && cpus[0].ticks == 38176);
+    assert_that(n, ==, 1);
+    assert_that(cpus[0].cpu, ==, 0);
+    assert_that(cpus[0].ticks, ==, 38176);
     assert_int_equal(meminfo_parse(TEXT(node), true, &m, &err), 0);
     assert_int_equal(meminfo_numa_usage(&m), 469762048);
     assert_int_equal(
@@ -194,7 +204,10 @@ static void test_pressure_without_full(void **state)
 
     (void)state;
     assert_int_equal(psi_parse(TEXT("some avg10=1.50 avg60=2 avg300=3 total=4\n"), &p, &err), 0);
-    assert_true(!p.full_supported && p.some.avg10 == 1.5 && p.some.total == 4 && p.full.total == 0);
+    assert_true(!p.full_supported);
+    assert_that(p.some.avg10, ==, 1.5);
+    assert_that(p.some.total, ==, 4);
+    assert_that(p.full.total, ==, 0);
     assert_true(p.has_some);
     assert_int_equal(psi_parse(TEXT(""), &p, &err), 0);
     assert_true(!p.has_some && !p.full_supported);

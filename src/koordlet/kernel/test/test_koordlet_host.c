@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/test/asserts.h"
 #include "koordlet/kernel/test/host_fixture.h"
 
 /* ---- roots ----------------------------------------------------------------------------------- */
@@ -79,7 +80,7 @@ static void test_driver_by_directory(void **state)
     struct host *h = fixture_host(&f);
     assert_int_equal(host_detect_driver(h, &err), -ENOENT);
     assert_false(h->driver_known);
-    assert_non_null(strstr(err.text, "neither kubepods.slice nor kubepods"));
+    assert_contains(err.text, "neither kubepods.slice nor kubepods");
     fixture_dir(&f, "cgroup/kubepods.slice"); /* not where v1 has it */
     assert_int_equal(host_detect_driver(h, &err), -ENOENT);
     fixture_dir(&f, "cgroup/cpu/kubepods");
@@ -147,13 +148,13 @@ static void test_driver_of_kubelet(void **state)
     fixture_init(&f);
     struct host *h = fixture_host(&f);
     assert_int_equal(host_driver_of_kubelet(h, 10250, &d, &err), -ENOENT);
-    assert_non_null(strstr(err.text, "nothing listens on port 10250"));
+    assert_contains(err.text, "nothing listens on port 10250");
     fixture_put(&f, tcp6, "proc/net/tcp6");
     fixture_put(&f, tcp, "proc/net/tcp");
     fixture_link(&f, "socket:[11]", "proc/800/fd/3"); /* not one that listens */
     fixture_put(&f, "other", "proc/800/cmdline");
     assert_int_equal(host_driver_of_kubelet(h, 10250, &d, &err), -ENOENT);
-    assert_non_null(strstr(err.text, "no process"));
+    assert_contains(err.text, "no process");
     fixture_link(&f, "socket:[4242]", "proc/900/fd/12");
     fixture_link(&f, "/var/lib/kubelet", "proc/900/cwd");
 
@@ -178,7 +179,7 @@ static void test_driver_of_kubelet(void **state)
     assert_kubelet(&f, "kubelet --config=/etc/k.yaml", -1);
 
     assert_int_equal(host_driver_of_kubelet(h, 10251, &d, &err), -ENOENT); /* tcp, no process */
-    assert_non_null(strstr(err.text, "no process"));
+    assert_contains(err.text, "no process");
     fixture_fini(&f);
 }
 
@@ -268,8 +269,8 @@ static void test_kernelfile_reads_procfs(void **state)
     assert_int_equal(kernelfile_open(&p, h->proc_fd, "stat", &err), 0);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(kernelfile_read(&p, h->buf, &text, &err), 0);
-        assert_true(str_starts(text.p, "cpu "));
-        assert_non_null(strstr(text.p, "\nsoftirq ")); /* the last line */
+        assert_starts(text.p, "cpu ");
+        assert_contains(text.p, "\nsoftirq "); /* the last line */
         assert_int_equal(text.p[text.n - 1], '\n');
     }
     kernelfile_close(&p);

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/test/asserts.h"
 #include "koordlet/metriccache/aggregate.h"
 
 #define SEC NSEC_PER_SEC
@@ -31,12 +32,12 @@ static void test_percentiles_take_a_sample(void **state)
 
     (void)state;
     add_values(&w, values, ARRAY_LEN(values));
-    assert_true(ask(&w, WINDOW_P90) == 700);
-    assert_true(ask(&w, WINDOW_P50) == 300);
+    assert_that(ask(&w, WINDOW_P90), ==, 700);
+    assert_that(ask(&w, WINDOW_P50), ==, 300);
     window_reset(&w);
     add_values(&w, values, 1);
     for (int a = WINDOW_AVG; a <= WINDOW_LAST; a++)
-        assert_true(ask(&w, (enum aggregate)a) == 800);
+        assert_that(ask(&w, (enum aggregate)a), ==, 800);
 }
 
 static void test_percentile_index_is_single_precision(void **state)
@@ -61,7 +62,7 @@ static void test_last_is_the_first_of_the_newest(void **state)
 
     (void)state;
     window_add(&w, s, ARRAY_LEN(s));
-    assert_true(ask(&w, WINDOW_LAST) == 2);
+    assert_that(ask(&w, WINDOW_LAST), ==, 2);
 }
 
 static void test_empty_is_an_error_but_for_the_count(void **state)
@@ -73,7 +74,7 @@ static void test_empty_is_an_error_but_for_the_count(void **state)
     (void)state;
     assert_int_equal(window_aggregate(&w, WINDOW_LAST, &v, &err), -ENODATA);
     assert_string_equal(err.text, "metric input is empty");
-    assert_true(ask(&w, WINDOW_COUNT) == 0);
+    assert_that(ask(&w, WINDOW_COUNT), ==, 0);
 }
 
 static void fill(struct ring *r, const struct sample *s, size_t n)
@@ -93,7 +94,8 @@ static void test_windows_of_a_ring(void **state)
     ring_init(&r, SEC, 1800 * SEC);
     fill(&r, s, ARRAY_LEN(s));
     assert_int_equal(window_add_ring(&w, &r, 0, INT64_MAX), 3);
-    assert_true(ask(&w, WINDOW_LAST) == 0.5 && ask(&w, WINDOW_COUNT) == 3);
+    assert_that(ask(&w, WINDOW_LAST), ==, 0.5);
+    assert_that(ask(&w, WINDOW_COUNT), ==, 3);
     assert_int_equal(w.range_ms, 115000);
     window_reset(&w); /* both ends belong to the window */
     assert_int_equal(window_add_ring(&w, &r, 990000, 995000), 2);
@@ -114,12 +116,13 @@ static void test_series_pool(void **state)
     fill(&a, one, ARRAY_LEN(one));
     fill(&b, &(struct sample){ 7000, 300 }, 1);
     window_add_ring(&w, &a, 0, 10000);
-    assert_true(ask(&w, WINDOW_AVG) == 2);
+    assert_that(ask(&w, WINDOW_AVG), ==, 2);
     assert_int_equal(w.range_ms, 3000);
-    assert_true(ask(&w, WINDOW_P99) == 1);
+    assert_that(ask(&w, WINDOW_P99), ==, 1);
     window_add_ring(&w, &b, 0, 10000); /* the sorted copy is made anew */
-    assert_true(ask(&w, WINDOW_COUNT) == 4 && ask(&w, WINDOW_LAST) == 1);
-    assert_true(ask(&w, WINDOW_AVG) == 76.5);
+    assert_that(ask(&w, WINDOW_COUNT), ==, 4);
+    assert_that(ask(&w, WINDOW_LAST), ==, 1);
+    assert_that(ask(&w, WINDOW_AVG), ==, 76.5);
     assert_int_equal(w.range_ms, 0);
     ring_fini(&a);
     ring_fini(&b);
@@ -138,7 +141,7 @@ static void test_ring_keeps_its_retention(void **state)
     for (int64_t i = 1; i <= 1000; i++)
         assert_int_equal(ring_append(&r, i * 1000, (double)i, &err), 0);
     assert_int_equal(ring_find(&r, 0, INT64_MAX, &first), 11);
-    assert_true(ring_at(&r, first).value == 990);
+    assert_that(ring_at(&r, first).value, ==, 990);
     assert_int_equal(ring_find(&r, 995000, 996000, &first), 2);
     /* Time passes without samples: what is there stays, until a new one makes it too old. */
     assert_int_equal(ring_append(&r, 2000000, 1, &err), 0);
@@ -155,7 +158,7 @@ static void test_late_samples(void **state)
     ring_init(&r, SEC, 100 * SEC);
     fill(&r, (struct sample[]){ { 100000, 1 }, { 160000, 2 }, { 130000, 3 }, { 100000, 1 } }, 4);
     assert_int_equal(r.n, 3);
-    assert_true(ring_at(&r, 1).value == 3);
+    assert_that(ring_at(&r, 1).value, ==, 3);
     assert_int_equal(ring_append(&r, 130000, 4, &err), -EEXIST);
     assert_int_equal(ring_append(&r, 99999, 4, &err), -ERANGE);
     ring_fini(&r);
@@ -164,7 +167,9 @@ static void test_late_samples(void **state)
     fill(&r, (struct sample[]){ { 1000, 1 }, { 2000, 2 }, { 3000, 3 } }, 3);
     assert_int_equal(ring_append(&r, 1500, 4, &err), -ERANGE);
     assert_int_equal(ring_append(&r, 2500, 4, &err), 0);
-    assert_true(r.n == 2 && ring_at(&r, 0).ms == 2500 && ring_at(&r, 1).ms == 3000);
+    assert_that(r.n, ==, 2);
+    assert_that(ring_at(&r, 0).ms, ==, 2500);
+    assert_that(ring_at(&r, 1).ms, ==, 3000);
     ring_fini(&r);
 }
 
@@ -185,9 +190,11 @@ static void test_steady_state_keeps_its_memory(void **state)
         assert_int_equal(ring_append(&r, i * 1000, (double)i, &err), 0);
         window_reset(&w);
         window_add_ring(&w, &r, (i - 30) * 1000, i * 1000);
-        assert_true(ask(&w, WINDOW_COUNT) == 31);
-        assert_true(ask(&w, WINDOW_P90) >= 1);
-        assert_true(ring == r.values && samples == w.samples.items && sorted == w.sorted.items);
+        assert_that(ask(&w, WINDOW_COUNT), ==, 31);
+        assert_that(ask(&w, WINDOW_P90), >=, 1);
+        assert_that(ring, ==, r.values);
+        assert_that(samples, ==, w.samples.items);
+        assert_that(sorted, ==, w.sorted.items);
     }
     ring_fini(&r);
 }

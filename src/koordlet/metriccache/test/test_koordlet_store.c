@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include "base/test/asserts.h"
 #include "koordlet/metriccache/store.h"
 
 #define SEC         NSEC_PER_SEC
@@ -55,10 +56,10 @@ static void test_pods_do_not_mix(void **state)
     put(b, NOW - 3000, 300);
     assert_int_equal(metriccache_query(mc, M_POD_CPU, LABELS("a"), NOW - 5000, NOW, &w), 3);
     assert_int_equal(w.range_ms, 3000);
-    assert_true(ask(mc, M_POD_CPU, LABELS("a"), WINDOW_AVG) == 2);
-    assert_true(ask(mc, M_POD_CPU, LABELS("nobody"), WINDOW_AVG) == -1);
-    assert_true(ask(mc, M_POD_CPU, NULL, WINDOW_COUNT) == 4);
-    assert_true(ask(mc, M_POD_MEMORY, NULL, WINDOW_COUNT) == 0);
+    assert_that(ask(mc, M_POD_CPU, LABELS("a"), WINDOW_AVG), ==, 2);
+    assert_that(ask(mc, M_POD_CPU, LABELS("nobody"), WINDOW_AVG), ==, -1);
+    assert_that(ask(mc, M_POD_CPU, NULL, WINDOW_COUNT), ==, 4);
+    assert_that(ask(mc, M_POD_MEMORY, NULL, WINDOW_COUNT), ==, 0);
     series_close(a);
     series_close(b);
 }
@@ -74,8 +75,8 @@ static void test_last_count_range(void **state)
     put(s, NOW - 120000, 0.7);
     put(s, NOW - 10000, 0.6);
     put(s, NOW - 5000, 0.5);
-    assert_true(ask(mc, M_NODE_CPU, NULL, WINDOW_LAST) == 0.5);
-    assert_true(ask(mc, M_NODE_CPU, NULL, WINDOW_COUNT) == 3);
+    assert_that(ask(mc, M_NODE_CPU, NULL, WINDOW_LAST), ==, 0.5);
+    assert_that(ask(mc, M_NODE_CPU, NULL, WINDOW_COUNT), ==, 3);
     metriccache_query(mc, M_NODE_CPU, NULL, NOW - 120000, NOW, &w);
     assert_int_equal(w.range_ms, 115000);
     series_close(s);
@@ -90,9 +91,9 @@ static void test_a_label_left_open_pools(void **state)
     struct series *b = metriccache_open(mc, M_NODE_BE, LABELS("cpu", "request"));
     put(a, NOW, 1);
     put(b, NOW, 3);
-    assert_true(ask(mc, M_NODE_BE, LABELS("cpu", NULL), WINDOW_AVG) == 2);
-    assert_true(ask(mc, M_NODE_BE, LABELS(NULL, "request"), WINDOW_AVG) == 3);
-    assert_true(ask(mc, M_NODE_BE, LABELS("memory", NULL), WINDOW_COUNT) == 0);
+    assert_that(ask(mc, M_NODE_BE, LABELS("cpu", NULL), WINDOW_AVG), ==, 2);
+    assert_that(ask(mc, M_NODE_BE, LABELS(NULL, "request"), WINDOW_AVG), ==, 3);
+    assert_that(ask(mc, M_NODE_BE, LABELS("memory", NULL), WINDOW_COUNT), ==, 0);
     series_close(a);
     series_close(b);
 }
@@ -114,7 +115,7 @@ static void test_late_and_double_samples(void **state)
     /* A clock that was set back: the future goes, and what comes is taken. */
     metriccache_rewind(mc, NOW - 300000);
     put(s, NOW - 300000, 5);
-    assert_true(ask(mc, M_NODE_CPU, NULL, WINDOW_COUNT) == 1);
+    assert_that(ask(mc, M_NODE_CPU, NULL, WINDOW_COUNT), ==, 1);
     series_close(s);
 }
 
@@ -132,10 +133,10 @@ static void test_series_outlive_their_holder(void **state)
     assert_int_equal(metriccache_stats(mc).series, 1); /* one holder is left */
     series_close(s);
     metriccache_sweep(mc, NOW + 60000);
-    assert_true(ask(mc, M_POD_CPU, LABELS("a"), WINDOW_LAST) == 7);
+    assert_that(ask(mc, M_POD_CPU, LABELS("a"), WINDOW_LAST), ==, 7);
     metriccache_sweep(mc, NOW + 60001); /* though the kind is kept for half an hour */
     assert_int_equal(metriccache_stats(mc).series, 0);
-    assert_true(ask(mc, M_POD_CPU, LABELS("a"), WINDOW_LAST) == -1);
+    assert_that(ask(mc, M_POD_CPU, LABELS("a"), WINDOW_LAST), ==, -1);
 }
 
 static void test_many_series(void **state)
@@ -152,14 +153,14 @@ static void test_many_series(void **state)
     }
     for (int i = 0; i < 1000; i++) {
         snprintf(name, sizeof name, "pod-%d", i);
-        assert_true(ask(mc, M_POD_CPU, LABELS(name), WINDOW_LAST) == i);
+        assert_that(ask(mc, M_POD_CPU, LABELS(name), WINDOW_LAST), ==, i);
         if (i % 2)
             series_close(all[i]);
     }
     metriccache_sweep(mc, NOW + 3600000);
     assert_int_equal(metriccache_stats(mc).series, 500);
-    assert_true(ask(mc, M_POD_CPU, LABELS("pod-3"), WINDOW_LAST) == -1);
-    assert_true(ask(mc, M_POD_CPU, LABELS("pod-4"), WINDOW_LAST) == 4);
+    assert_that(ask(mc, M_POD_CPU, LABELS("pod-3"), WINDOW_LAST), ==, -1);
+    assert_that(ask(mc, M_POD_CPU, LABELS("pod-4"), WINDOW_LAST), ==, 4);
     for (int i = 0; i < 1000; i += 2)
         series_close(all[i]);
 }
@@ -181,13 +182,13 @@ static void test_retention_changes(void **state)
     for (int i = 0; i < 60; i++)
         put(s, NOW - 60000 + i * 1000, i);
     metriccache_retain(mc, M_POD_CPU, SEC, 300 * SEC);
-    assert_true(ask(mc, M_POD_CPU, NULL, WINDOW_COUNT) == 60);
+    assert_that(ask(mc, M_POD_CPU, NULL, WINDOW_COUNT), ==, 60);
     metriccache_retain(mc, M_POD_CPU, SEC, 10 * SEC);
-    assert_true(ask(mc, M_POD_CPU, NULL, WINDOW_COUNT) == 11);
-    assert_true(ask(mc, M_POD_CPU, NULL, WINDOW_LAST) == 59);
+    assert_that(ask(mc, M_POD_CPU, NULL, WINDOW_COUNT), ==, 11);
+    assert_that(ask(mc, M_POD_CPU, NULL, WINDOW_LAST), ==, 59);
     put(s, NOW, 60);
     metriccache_each(mc, M_POD_CPU, count, &sum);
-    assert_true(sum == 63);
+    assert_that(sum, ==, 63);
     series_close(s);
 }
 
@@ -219,11 +220,11 @@ static void test_rings_over_long_times(void **state)
     ring_init(&r, SEC, 100 * SEC);
     for (int64_t i = 0; i < 200; i++) /* far more than 32 bits of milliseconds */
         assert_int_equal(ring_append(&r, NOW + i * day, (double)i, &err), 0);
-    assert_true(ring_at(&r, r.n - 1).ms == NOW + 199 * day);
+    assert_that(ring_at(&r, r.n - 1).ms, ==, NOW + 199 * day);
     for (uint32_t i = 1; i < r.n; i++)
-        assert_true(ring_at(&r, i).ms - ring_at(&r, i - 1).ms == day);
+        assert_that(ring_at(&r, i).ms - ring_at(&r, i - 1).ms, ==, day);
     assert_int_equal(ring_append(&r, NOW + 199 * day - 60000, 1, &err), 0);
-    assert_true(ring_at(&r, r.n - 2).ms == NOW + 199 * day - 60000);
+    assert_that(ring_at(&r, r.n - 2).ms, ==, NOW + 199 * day - 60000);
     ring_fini(&r);
 }
 

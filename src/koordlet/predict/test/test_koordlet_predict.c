@@ -1,5 +1,6 @@
 /* test_koordlet_predict.c - histograms, models, checkpoints (koordlet-metrics 9.1 to 9.3). */
 #include "api/test/object_fixture.h"
+#include "base/test/asserts.h"
 
 #include <math.h>
 
@@ -49,10 +50,11 @@ static void test_a_shift_of_the_reference_changes_nothing(void **state)
     histogram_add(h, 1, 1e35, noon + HOUR);
     for (size_t i = 0; i < ARRAY_LEN(p); i++)
         before[i] = histogram_percentile(h, p[i]);
-    assert_true(before[1] < 1.1 && before[2] > 8);
+    assert_that(before[1], <, 1.1);
+    assert_that(before[2], >, 8);
     histogram_add(h, 1, 0, noon + 101 * HOUR);
     for (size_t i = 0; i < ARRAY_LEN(p); i++)
-        assert_true(histogram_percentile(h, p[i]) == before[i]);
+        assert_that(histogram_percentile(h, p[i]), ==, before[i]);
 }
 
 static void test_what_is_too_light_is_nothing(void **state)
@@ -63,12 +65,12 @@ static void test_what_is_too_light_is_nothing(void **state)
     (void)state;
     histogram_add(h, 8, 1, noon);
     histogram_add(h, 1, 2, noon + 101 * HOUR); /* the 8 has faded */
-    assert_true(histogram_percentile(h, 1) < 1.1);
+    assert_that(histogram_percentile(h, 1), <, 1.1);
     histogram_subtract(h, 1, 1, noon + 101 * HOUR);
     assert_false(histogram_is_empty(h));
     histogram_subtract(h, 1, 1, noon + 101 * HOUR);
     assert_true(histogram_is_empty(h));
-    assert_true(histogram_percentile(h, 0.5) == 0);
+    assert_that(histogram_percentile(h, 0.5), ==, 0);
 }
 
 static void test_options(void **state)
@@ -113,8 +115,8 @@ static void test_light_buckets_of_a_checkpoint(void **state)
                             &err),
                      0);
     assert_false(histogram_is_empty(h));
-    assert_true(histogram_percentile(h, 0.5) > 0.3);
-    assert_true(histogram_percentile(h, 1.0) < 0.5); /* nor does the last one count */
+    assert_that(histogram_percentile(h, 0.5), >, 0.3);
+    assert_that(histogram_percentile(h, 1.0), <, 0.5); /* nor does the last one count */
 }
 
 static void test_bad_checkpoints_are_refused(void **state)
@@ -144,7 +146,7 @@ static void test_bad_checkpoints_are_refused(void **state)
                             &err),
                      0);
     assert_near(histogram_percentile(h, 0.5), 0.025);
-    assert_true(histogram_percentile(h, 1) > 1000);
+    assert_that(histogram_percentile(h, 1), >, 1000);
 }
 
 /* ---- models ---------------------------------------------------------------------------------- */
@@ -198,9 +200,11 @@ static void test_training_makes_models(void **state)
     assert_int_equal(models_predict(m, "c", &p, &err), -ENOENT);
     assert_string_equal(err.text, "UID c not found in predict server");
     models_predict(m, MODEL_SYSTEM, &p, &err); /* 8 - 3 = 5 cores */
-    assert_true(p.max.cpu > 5000 && p.max.cpu < 5300);
+    assert_that(p.max.cpu, >, 5000);
+    assert_that(p.max.cpu, <, 5300);
     models_predict(m, model_of_class(PRIO_BATCH), &p, &err);
-    assert_true(p.max.cpu > 2000 && p.max.cpu < 2150);
+    assert_that(p.max.cpu, >, 2000);
+    assert_that(p.max.cpu, <, 2150);
     models_predict(m, model_of_class(PRIO_MID), &p, &err);
     assert_int_equal(p.max.cpu, 25);
 }
@@ -254,8 +258,8 @@ static void test_checkpoint_text(void **state)
     models_expire(again, noon + 31 * MINUTE + 1, NULL, NULL);
     assert_int_equal(models_count(again), 0);
     assert_int_equal(models_encode(m, "nobody", noon, &b, &err), -ENOENT);
-    assert_true(models_decode(again, "x", "{", 1, &err) < 0);
-    assert_true(models_decode(again, "x", "{}", 2, &err) < 0);
+    assert_that(models_decode(again, "x", "{", 1, &err), <, 0);
+    assert_that(models_decode(again, "x", "{}", 2, &err), <, 0);
     assert_int_equal(models_count(again), 0);
 }
 

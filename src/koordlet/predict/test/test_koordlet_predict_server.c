@@ -1,4 +1,5 @@
 /* test_koordlet_predict_server.c - training on the loop, checkpoints on disk, restarts. */
+#include "base/test/asserts.h"
 #include "koordlet/predict/test/predict_fixture.h"
 
 static void test_trains_pods_classes_node_and_system(void **state)
@@ -48,7 +49,7 @@ static void test_checkpoints_survive_a_restart(void **state)
     start_server(&b);
     klog_set_sink(NULL, NULL);
     klog_set_level(-1);
-    assert_non_null(strstr(strbuf_str(&lines), "loaded=8 removed=2"));
+    assert_contains(strbuf_str(&lines), "loaded=8 removed=2");
     assert_false(has_file(&b, "uid-gone"));
     assert_false(has_file(&b, "uid-a.tmp"));
     assert_false(has_file(&b, ".uid-a.tmp-7-0"));
@@ -92,7 +93,7 @@ static void test_unusable_directory(void **state)
     run_minute(&b);
     assert_int_equal(models_count(predict_server_models(b.s)), 9);
     metrics_write(&b.m, 1, &text);
-    assert_null(strstr(strbuf_str(&text), "koordlet_checkpoint_failures_total 0\n"));
+    assert_lacks(strbuf_str(&text), "koordlet_checkpoint_failures_total 0\n");
     fixture_fini(&b);
 }
 

@@ -1,4 +1,5 @@
 /* test_koordlet_burst.c - bursts beyond CPU limits (koordlet-qos 9: what must hold). */
+#include "base/test/asserts.h"
 #include "koordlet/qos/burst/burst.h"
 #include "koordlet/qos/test/plan_fixture.h"
 
@@ -124,8 +125,10 @@ static void test_limiter_counts_parts_of_seconds(void **state)
     burst_limiter_allow(&x, &c, "x", 1000, (struct opt_f64){ true, 0.8 }, 0);
     burst_limiter_allow(&y, &c, "y", 1000, (struct opt_f64){ true, 0.8 }, 0);
     burst_limiter_allow(&again, &c, "x", 1000, (struct opt_f64){ true, 0.8 }, 9);
-    assert_true(x.tokens >= 0 && x.tokens < 2500 && x.tokens != y.tokens);
-    assert_true(x.tokens == again.tokens);
+    assert_that(x.tokens, >=, 0);
+    assert_that(x.tokens, <, 2500);
+    assert_that(x.tokens, !=, y.tokens);
+    assert_that(x.tokens, ==, again.tokens);
 }
 
 /* ---- all containers -------------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
 /* test_koordlet_metric_reporter.c - when and how NodeMetric is written (koordlet-metrics 6.1). */
+#include "base/test/asserts.h"
 #include "koordlet/report/test/reporter_fixture.h"
 
 #include "base/strbuf.h"
@@ -41,7 +42,7 @@ static void test_metric_is_reported_once_an_interval(void **state)
     sample(&b, 1.5);
     run(&b, 7 * SECOND);
     assert_int_equal(fake_stats(b.client.fake).patches, 1);
-    assert_non_null(strstr(fake_stats(b.client.fake).last_target, "/nodemetrics/n1/status"));
+    assert_contains(fake_stats(b.client.fake).last_target, "/nodemetrics/n1/status");
     CLEANUP(kj_doc_free) struct kj_doc *doc = stored(&b, METRICS);
     assert_string_equal(kj_str(kj_path(kj_root(doc), "status.nodeMetric.nodeUsage.resources.cpu")),
                         "1500m");
@@ -117,11 +118,11 @@ static void test_metric_is_never_created(void **state)
     struct metric_reporter *r = metric_reporter_new(&b.env);
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
     metrics_write(&b.metrics, 1, &text);
-    assert_null(strstr(strbuf_str(&text), "koordlet_")); /* nothing to show yet */
+    assert_lacks(strbuf_str(&text), "koordlet_"); /* nothing to show yet */
     metric_reporter_start(r);
     run(&b, 61 * SECOND);
     assert_int_equal(fake_stats(b.client.fake).requests, 0);
-    assert_non_null(strstr(metric_reporter_missing(r), "koord-manager"));
+    assert_contains(metric_reporter_missing(r), "koord-manager");
     b.known.nodemetric = &b.nodemetric; /* the watch says so, but it is gone again */
     run(&b, 60 * SECOND);
     assert_int_equal(fake_stats(b.client.fake).requests, 1);
@@ -166,13 +167,13 @@ static void test_metric_backs_off(void **state)
     assert_in_range(tries, 6, 25); /* not one a second */
     fake_answer_next(b.client.fake, 0, 0, -1);
     run(&b, 73 * SECOND); /* the longest pause with its jitter */
-    assert_true(fake_stats(b.client.fake).patches >= 3);
+    assert_that(fake_stats(b.client.fake).patches, >=, 3);
     assert_null(metric_reporter_missing(r));
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
     metrics_write(&b.metrics, 1, &text);
-    assert_non_null(strstr(strbuf_str(&text),
-                           "koordlet_report_total{node=\"n1\",object=\"NodeMetric\",status="
-                           "\"succeeded\"}"));
+    assert_contains(strbuf_str(&text),
+                    "koordlet_report_total{node=\"n1\",object=\"NodeMetric\",status="
+                    "\"succeeded\"}");
     metric_reporter_free(r);
     fixture_fini(&b);
 }
@@ -189,7 +190,7 @@ static void test_metric_outlives_lost_and_slow_answers(void **state)
     http_fault_set(b.client.faulty, &(struct http_faults){ .lose_answer = 1000 });
     metric_reporter_start(r);
     run(&b, 61 * SECOND);
-    assert_true(fake_stats(b.client.fake).patches >= 1);
+    assert_that(fake_stats(b.client.fake).patches, >=, 1);
     assert_non_null(metric_reporter_missing(r));
     http_fault_set(b.client.faulty, &(struct http_faults){ 0 });
     run(&b, 70 * SECOND);

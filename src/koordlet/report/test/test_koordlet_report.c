@@ -1,5 +1,6 @@
 /* test_koordlet_report.c - NodeMetric and Device as functions of what is known (koordlet-metrics 6,
  * 8). */
+#include "base/test/asserts.h"
 #include "component/metrics.h"
 #include "koordlet/report/device_report.h"
 #include "koordlet/report/metric_gauges.h"
@@ -189,15 +190,14 @@ static void test_gauges_mirror_the_report(void **state)
     for (size_t i = 0; i < ARRAY_LEN(lines); i++)
         if (!strstr(strbuf_str(&text), lines[i]))
             fail_msg("%s not in\n%s", lines[i], strbuf_str(&text));
-    assert_null(strstr(strbuf_str(&text), "node_predicted_resource_peak{"));
+    assert_lacks(strbuf_str(&text), "node_predicted_resource_peak{");
     /* What is no longer reported is no longer shown. */
     metric_gauges_set(&m, "n", &(struct nodemetric_status){ .node_metric = &nothing },
                       &(struct nodemetric_predicted){ 0 });
     strbuf_reset(&text);
     metrics_write((struct metrics *const[]){ internal, external }, 2, &text);
-    assert_null(strstr(strbuf_str(&text), "node_metric_node_usage{"));
-    assert_non_null(
-        strstr(strbuf_str(&text), "reclaimable_status{node=\"n\",priority=\"koord-prod\"} 1"));
+    assert_lacks(strbuf_str(&text), "node_metric_node_usage{");
+    assert_contains(strbuf_str(&text), "reclaimable_status{node=\"n\",priority=\"koord-prod\"} 1");
 }
 
 /* ---- Device ---------------------------------------------------------------------------------- */
@@ -247,7 +247,7 @@ static void test_device_times_stand_while_the_status_does(void **state)
     /* Well again: news, with a new time. */
     c.status = COND_TRUE;
     device_report_settle(&in, device_of(stored), NOW);
-    assert_true(c.last_transition_time == NOW);
+    assert_that(c.last_transition_time, ==, NOW);
     strbuf_reset(&text);
     device_report_patch(&in, device_of(stored), &text);
     CLEANUP(kj_doc_free) struct kj_doc *again = parse(&text);
@@ -285,9 +285,9 @@ static void test_devices_that_may_be_there_are_kept(void **state)
     assert_string_equal(in.devices.items[2].id, "a");
     assert_int_equal(in.devices.items[2].conditions.n, 1);
     /* What is stored is read by others and stays as it is. */
-    assert_true(in.devices.items[1].conditions.items[0].last_transition_time == NOW);
+    assert_that(in.devices.items[1].conditions.items[0].last_transition_time, ==, NOW);
     const struct device_info *c_before = &device_of(stored)->devices.items[1];
-    assert_true(c_before->conditions.items[0].last_transition_time == 0);
+    assert_that(c_before->conditions.items[0].last_transition_time, ==, 0);
 
     in = (struct device_report_in){ .devices = { devices, 2 } };
     device_report_keep(&in, device_of(stored), a);
@@ -319,11 +319,11 @@ static void test_two_types_may_be_known_in_part(void **state)
     assert_string_equal(in.devices.items[1].id, "c");
     CLEANUP(strbuf_fini) struct strbuf patch = STRBUF_INIT;
     device_report_patch(&in, device_of(stored), &patch);
-    assert_null(strstr(strbuf_str(&patch), "gpu-model"));
+    assert_lacks(strbuf_str(&patch), "gpu-model");
     in.partial[1] = NULL; /* they are known: nobody has said what model they are */
     strbuf_reset(&patch);
     device_report_patch(&in, device_of(stored), &patch);
-    assert_non_null(strstr(strbuf_str(&patch), "gpu-model"));
+    assert_contains(strbuf_str(&patch), "gpu-model");
 }
 
 static void test_device_object_is_owned(void **state)

@@ -1,5 +1,6 @@
 /* test_koordlet_reporters.c - when and how NodeResourceTopology and Device are written
  * (koordlet-metrics 7.1, 8). */
+#include "base/test/asserts.h"
 #include "koordlet/report/test/reporter_fixture.h"
 
 /* ---- NodeResourceTopology -------------------------------------------------------------------- */
@@ -125,13 +126,13 @@ static void test_topology_follows_the_checkpoint_of_the_kubelet(void **state)
     tmpdir_write(&b.dir, "cpu_manager_state", "{\"entries\":{\"p\":{\"c\":\"1\"}}}");
     run(&b, 4 * SECOND);
     t = topology_reporter_local(r);
-    assert_non_null(strstr(kstrmap_get(&t->annotations, "node.koordinator.sh/pod-cpu-allocs"),
-                           "\"cpuset\":\"1\""));
+    assert_contains(kstrmap_get(&t->annotations, "node.koordinator.sh/pod-cpu-allocs"),
+                    "\"cpuset\":\"1\"");
     /* Cut off while it is written: the last good copy stays, and the reason is told. */
     tmpdir_write(&b.dir, "cpu_manager_state", "{\"entries\":{\"p\":");
     run(&b, 4 * SECOND);
     assert_ptr_equal(topology_reporter_local(r), t);
-    assert_non_null(strstr(topology_reporter_missing(r), "Kubelet allocated cpus"));
+    assert_contains(topology_reporter_missing(r), "Kubelet allocated cpus");
     tmpdir_write(&b.dir, "cpu_manager_state", "{\"entries\":{}}");
     run(&b, 4 * SECOND);
     assert_null(topology_reporter_missing(r));
@@ -179,7 +180,7 @@ static void test_topology_without_the_gate_is_local(void **state)
     topology_reporter_start(r);
     run(&b, 7 * SECOND);
     assert_null(topology_reporter_local(r));
-    assert_non_null(strstr(topology_reporter_missing(r), "configuration from the kubelet"));
+    assert_contains(topology_reporter_missing(r), "configuration from the kubelet");
     b.o.disable_kubelet_config = true;
     run(&b, 4 * SECOND);
     assert_non_null(topology_reporter_local(r));
@@ -257,7 +258,7 @@ static void test_device_is_written_when_it_changes(void **state)
                    kj_str(kj_get(kj_at(kj_get(first, "conditions"), 0), "lastTransitionTime")));
     unsigned before = fake_stats(b.client.fake).requests, asked = found.asked;
     run(&b, 100 * SECOND);
-    assert_true(found.asked > asked + 20);
+    assert_that(found.asked, >, asked + 20);
     assert_int_equal(fake_stats(b.client.fake).requests, before); /* new times are no news */
 
     fake_patch(b.client.fake, DEVICES, "n1", "{\"metadata\":{\"labels\":{\"theirs\":\"1\"}}}");

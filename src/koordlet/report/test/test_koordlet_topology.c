@@ -1,6 +1,7 @@
 /* test_koordlet_topology.c - NodeResourceTopology as a function of what is known (koordlet-metrics
  * 7). */
 #include "api/protocol/cpu.h"
+#include "base/test/asserts.h"
 #include "koordlet/report/takecpus.h"
 #include "koordlet/report/test/report_fixture.h"
 #include "koordlet/report/topology.h"
@@ -271,8 +272,8 @@ static void test_checkpoints_that_cannot_be_read(void **state)
         s.in.cpu_manager_state = str_of(bad[i]);
         if (topology_compute(&s.in, b->arena, &t, &err) == 0)
             fail_msg("%s", bad[i]);
-        assert_non_null(strstr(err.text, "failed to calculate Kubelet allocated cpus, err: "
-                                         "failed to cal GuaranteedCpu, err: "));
+        assert_contains(err.text, "failed to calculate Kubelet allocated cpus, err: "
+                                  "failed to cal GuaranteedCpu, err: ");
     }
     for (size_t i = 0; i < ARRAY_LEN(none); i++) {
         s.in.cpu_manager_state = str_of(none[i]);
@@ -332,8 +333,8 @@ static void test_zones_keep_a_share_back(void **state)
     s.numa = (struct numa_info){ .refs = 1, .nodes = three, .n = 3 };
     struct kerr err = { 0 };
     struct topology t;
-    assert_true(topology_compute(&s.in, b->arena, &t, &err) < 0);
-    assert_non_null(strstr(err.text, "NUMA node number not matched"));
+    assert_that(topology_compute(&s.in, b->arena, &t, &err), <, 0);
+    assert_contains(err.text, "NUMA node number not matched");
     s.cpus.info.nnodes = 3; /* the third has memory only */
     t = compute(b, &s);
     const struct nrt_resource *cpu = &t.zones.items[0].resources.items[0];

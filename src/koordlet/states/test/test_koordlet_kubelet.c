@@ -6,6 +6,7 @@
 
 #include "base/klog.h"
 #include "base/strbuf.h"
+#include "base/test/asserts.h"
 #include "client/kubeconfig.h"
 #include "component/metrics.h"
 #include "koordlet/states/kubelet.h"
@@ -147,8 +148,8 @@ static void test_a_changed_token_is_read_after_a_401(void **state)
     b.token = "Bearer other";
     fixture_get(&b);
     assert_int_equal(b.asked, 5);
-    assert_non_null(strstr(b.err.text, "failed, code 401"));
-    assert_null(strstr(b.err.text, "new"));
+    assert_contains(b.err.text, "failed, code 401");
+    assert_lacks(b.err.text, "new");
     fixture_fini(&b);
     tls_unref(tls);
     tmpdir_fini(&dir);

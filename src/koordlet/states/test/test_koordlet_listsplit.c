@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/test/asserts.h"
 #include "koordlet/states/listsplit.h"
 #include "loop/loop.h"
 #include "json/kj.h"
@@ -165,7 +166,7 @@ static void test_spoilt_lists(void **state)
         if (r < 0 || count_bars(&whole) != n)
             fail_msg("%zu items, %d: %s", n, r, text);
     }
-    assert_true(lists > 1000);
+    assert_that(lists, >, 1000);
 }
 
 int main(int argc, char **argv)

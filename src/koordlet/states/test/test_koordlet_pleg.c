@@ -12,6 +12,7 @@
 
 #include "base/klog.h"
 #include "base/strbuf.h"
+#include "base/test/asserts.h"
 #include "base/vec.h"
 #include "koordlet/states/pleg.h"
 #include "loop/loop.h"
@@ -393,7 +394,7 @@ static void test_real_directories(void **state)
         struct kerr err = { 0 };
         assert_int_equal(file_write_atomic(AT_FDCWD, file, "", 0, 0600, &err), 0);
         nsec_t took = field_wait(&f, "+pod A_b\n+ctr A_b/c1\n");
-        assert_true(took < 100 * NSEC_PER_MSEC);
+        assert_that(took, <, 100 * NSEC_PER_MSEC);
         field_rmdir(&f, ctr);
         field_rmdir(&f, pod);
         field_wait(&f, "-ctr A_b/c1\n-pod A_b\n");

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "base/test/asserts.h"
 #include "base/wire.h"
 #include "component/metrics.h"
 #include "koordlet/kernel/test/host_fixture.h"
@@ -229,8 +230,8 @@ static void test_a_bad_annotation_spoils_its_own_pod_only(void **state)
                      0);
     assert_string_equal(strbuf_str(&printed),
                         "ns/p main(+3 +99) +77\nns/q main(+3 +99 nvidia.com/gpu=0) +77\n");
-    assert_true(bad.code < 0);
-    assert_true(str_starts(bad.text, "pod ns/p: "));
+    assert_that(bad.code, <, 0);
+    assert_starts(bad.text, "pod ns/p: ");
 }
 
 static void test_what_is_no_list(void **state)
@@ -405,9 +406,8 @@ static void test_list_goes_to_the_kubelet_and_comes_back_with_devices(void **sta
     answer_fini(&a);
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
     metrics_write(&t.metrics, 1, &text);
-    assert_non_null(
-        strstr(strbuf_str(&text),
-               "koordlet_pod_resources_proxy_requests_total{code=\"OK\",method=\"List\"} 1\n"));
+    assert_contains(strbuf_str(&text),
+                    "koordlet_pod_resources_proxy_requests_total{code=\"OK\",method=\"List\"} 1\n");
     proxy_fixture_close(&t);
 }
 
@@ -439,7 +439,7 @@ static void test_a_kubelet_that_comes_later(void **state)
     (void)state;
     proxy_fixture_open(&t);
     podresources_start(t.proxy);
-    assert_non_null(strstr(podresources_missing(t.proxy), "No such file or directory"));
+    assert_contains(podresources_missing(t.proxy), "No such file or directory");
     struct answer a = ask(&t, SERVICE "List", STR(""));
     assert_int_equal(a.code, GRPC_UNAVAILABLE);
     answer_fini(&a);
@@ -477,8 +477,7 @@ static void test_a_directory_that_cannot_be_made(void **state)
     kubelet_start(&t);
     fixture_put(&t.f, "", "deep");
     podresources_start(t.proxy);
-    assert_non_null(
-        strstr(podresources_missing(t.proxy), "the pod-resources proxy does not serve"));
+    assert_contains(podresources_missing(t.proxy), "the pod-resources proxy does not serve");
     proxy_fixture_close(&t);
 }
 
@@ -487,7 +486,7 @@ static void leave_dead_socket(const char *path)
     struct sockaddr_un a = { .sun_family = AF_UNIX };
     CLEANUP(fd_close) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-    assert_true(strlen(path) < sizeof a.sun_path);
+    assert_that(strlen(path), <, sizeof a.sun_path);
     memcpy(a.sun_path, path, strlen(path));
     assert_int_equal(bind(fd, (const struct sockaddr *)&a, sizeof a), 0);
 }

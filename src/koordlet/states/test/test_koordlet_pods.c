@@ -1,5 +1,6 @@
 /* test_koordlet_pods.c - pods and configuration from the kubelet, in good days and bad; claims. */
 #include "base/arena.h"
+#include "base/test/asserts.h"
 #include "koordlet/states/states_int.h"
 #include "koordlet/states/test/states_fixture.h"
 
@@ -213,7 +214,7 @@ static void test_reasons_while_no_pods_came(void **state)
                                                      "no address of type InternalIP");
     fake_put(r.api.fake, NODES, "n1", NODE_JSON);
     states_fixture_run(&r, 15);
-    assert_non_null(strstr(states_missing(r.states, 0), "connection refused"));
+    assert_contains(states_missing(r.states, 0), "connection refused");
     r.kubelet.refuse = false;
     states_fixture_run(&r, 11);
     assert_non_null(states_fixture_known(&r)->pods);
@@ -319,7 +320,7 @@ static void test_a_changed_address_is_followed(void **state)
     r.kubelet.mood = KUBELET_GOOD;
     states_fixture_run(&r, 11);
     assert_int_equal(r.states->pods.problem.code, 0);
-    assert_true(r.kubelet.dials > dials);
+    assert_that(r.kubelet.dials, >, dials);
 }
 
 /* ---- the kubelet's configuration ------------------------------------------------------------- */

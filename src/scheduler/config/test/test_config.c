@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/test/asserts.h"
 #include "loop/loop.h"
 #include "scheduler/config/test/config_fixture.h"
 #include "scheduler/plugins/noderesources/args.h"
@@ -50,7 +51,8 @@ static void test_an_empty_file_is_all_defaults(void **state)
     assert_string_equal(c->election.name, "kube-scheduler");
     assert_string_equal(c->election.ns, "kube-system");
     assert_string_equal(c->client.content_type, "application/vnd.kubernetes.protobuf");
-    assert_true(c->client.qps == 0 && c->client.burst == 0); /* no limit: unlike upstream */
+    assert_that(c->client.qps, ==, 0);
+    assert_that(c->client.burst, ==, 0); /* no limit: unlike upstream */
     assert_int_equal(c->extenders.n, 0);
     assert_string_equal(order_of(conf, KS_POINT_FILTER), DEFAULT_FILTERS);
     assert_string_equal(order_of(conf, KS_POINT_QUEUE_SORT), "PrioritySort");
@@ -111,9 +113,9 @@ static void test_shipped_configuration(void **state)
                         "VolumeBinding DynamicResources NodeNUMAResource DeviceShare Reservation "
                         "Coscheduling DefaultPreBind");
     assert_int_equal(weight_of(c, "Reservation"), 5000);
-    assert_non_null(strstr(args_of(c, "NodeResourcesFit"), "\"type\":\"LeastAllocated\""));
-    assert_non_null(strstr(args_of(c, "NodeResourcesFit"),
-                           "{\"name\":\"kubernetes.io/batch-memory\",\"weight\":1}]"));
+    assert_contains(args_of(c, "NodeResourcesFit"), "\"type\":\"LeastAllocated\"");
+    assert_contains(args_of(c, "NodeResourcesFit"),
+                    "{\"name\":\"kubernetes.io/batch-memory\",\"weight\":1}]");
 }
 
 /* ---- merging --------------------------------------------------------------------------------- */
@@ -124,8 +126,8 @@ static void test_a_weight_puts_a_plugin_first(void **state)
     struct config *c = load(PLUGINS("score: {enabled: [{name: NodeResourcesFit, weight: 5}]}"));
 
     (void)state;
-    assert_true(str_starts(order_of(c, KS_POINT_SCORE),
-                           "NodeResourcesFit TaintToleration NodeAffinity VolumeBinding "));
+    assert_starts(order_of(c, KS_POINT_SCORE),
+                  "NodeResourcesFit TaintToleration NodeAffinity VolumeBinding ");
     assert_int_equal(weight_of(c, "NodeResourcesFit"), 5);
     assert_int_equal(weight_of(c, "TaintToleration"), 3);
     assert_string_equal(order_of(c, KS_POINT_FILTER), DEFAULT_FILTERS);
@@ -152,8 +154,8 @@ static void test_one_off_at_one_point(void **state)
                                     "score: {disabled: [{name: '*'}]}"));
 
     (void)state;
-    assert_null(strstr(order_of(c, KS_POINT_FILTER), "NodeName"));
-    assert_non_null(strstr(order_of(c, KS_POINT_FILTER), "NodeUnschedulable"));
+    assert_lacks(order_of(c, KS_POINT_FILTER), "NodeName");
+    assert_contains(order_of(c, KS_POINT_FILTER), "NodeUnschedulable");
     assert_string_equal(order_of(c, KS_POINT_SCORE), "");
     assert_int_equal(of(c)->made[0].points[KS_POINT_SCORE].n, 0);
 }
@@ -220,7 +222,7 @@ static void test_default_pre_bind_comes_last_unless_disabled(void **state)
     c = config_unref(c);
     for (size_t i = 0; i < ARRAY_LEN(off); i++) {
         c = load(off[i]);
-        assert_null(strstr(order_of(c, KS_POINT_PRE_BIND), "DefaultPreBind"));
+        assert_lacks(order_of(c, KS_POINT_PRE_BIND), "DefaultPreBind");
         c = config_unref(c);
     }
 }
@@ -252,14 +254,14 @@ static void test_args_are_completed(void **state)
                         "\"kind\":\"NodeResourcesFitArgs\",\"ignoredResources\":[\"a.b/c\"],"
                         "\"scoringStrategy\":{\"type\":\"MostAllocated\","
                         "\"resources\":[{\"name\":\"x\",\"weight\":1}]}}");
-    assert_non_null(strstr(args_of(c, "DefaultPreemption"), "\"minCandidateNodesPercentage\":10"));
-    assert_non_null(strstr(args_of(c, "DefaultPreemption"), "\"minCandidateNodesAbsolute\":100"));
-    assert_non_null(strstr(args_of(c, "InterPodAffinity"), "\"hardPodAffinityWeight\":1"));
-    assert_non_null(strstr(args_of(c, "PodTopologySpread"), "\"defaultingType\":\"System\""));
-    assert_non_null(strstr(args_of(c, "VolumeBinding"), "\"bindTimeoutSeconds\":600"));
-    assert_non_null(strstr(args_of(c, "DynamicResources"), "\"filterTimeout\":\"10s\""));
-    assert_non_null(strstr(args_of(c, "NodeResourcesBalancedAllocation"),
-                           "[{\"name\":\"cpu\",\"weight\":1},{\"name\":\"memory\",\"weight\":1}]"));
+    assert_contains(args_of(c, "DefaultPreemption"), "\"minCandidateNodesPercentage\":10");
+    assert_contains(args_of(c, "DefaultPreemption"), "\"minCandidateNodesAbsolute\":100");
+    assert_contains(args_of(c, "InterPodAffinity"), "\"hardPodAffinityWeight\":1");
+    assert_contains(args_of(c, "PodTopologySpread"), "\"defaultingType\":\"System\"");
+    assert_contains(args_of(c, "VolumeBinding"), "\"bindTimeoutSeconds\":600");
+    assert_contains(args_of(c, "DynamicResources"), "\"filterTimeout\":\"10s\"");
+    assert_contains(args_of(c, "NodeResourcesBalancedAllocation"),
+                    "[{\"name\":\"cpu\",\"weight\":1},{\"name\":\"memory\",\"weight\":1}]");
     /* The plugin gets the same as a struct. */
     const struct fit_args *fit = made_args(c, "NodeResourcesFit");
     assert_string_equal(fit->strategy.type, "MostAllocated");
@@ -288,16 +290,16 @@ static void test_extenders(void **state)
     assert_string_equal(of(c)->extenders.items[0].url_prefix, "https://b"); /* not ignorable */
     assert_int_equal(of(c)->extenders.items[0].timeout, 30 * NSEC_PER_SEC);
     assert_int_equal(of(c)->extenders.items[1].timeout, 5 * NSEC_PER_SEC);
-    assert_non_null(strstr(args_of(c, "NodeResourcesFit"), "\"ignoredResources\":[\"b.io/x\"]"));
+    assert_contains(args_of(c, "NodeResourcesFit"), "\"ignoredResources\":[\"b.io/x\"]");
     const struct fit_args *fit = made_args(c, "NodeResourcesFit");
     assert_int_equal(fit->ignored.n, 1);
     assert_string_equal(fit->ignored.items[0], "b.io/x");
     sched_config_write(of(c), true, &out);
-    assert_non_null(strstr(strbuf_str(&out), "c2VjcmV0"));
+    assert_contains(strbuf_str(&out), "c2VjcmV0");
     strbuf_reset(&out);
     sched_config_write(of(c), false, &out);
-    assert_null(strstr(strbuf_str(&out), "c2VjcmV0"));
-    assert_non_null(strstr(strbuf_str(&out), "prioritizeVerb"));
+    assert_lacks(strbuf_str(&out), "c2VjcmV0");
+    assert_contains(strbuf_str(&out), "prioritizeVerb");
 }
 
 /* ---- written and read again ------------------------------------------------------------------ */
@@ -452,8 +454,8 @@ static void test_a_changed_file_is_read_again(void **state)
     tmpdir_write(&dir, "conf", PLUGINS("score: {enabled: [{name: Nonsense}]}"));
     config_watch_check(w);
     assert_int_equal(seen.refusals, 1);
-    assert_non_null(strstr(seen.reason, "conf: profiles[0].plugins.score.enabled[0]: ScorePlugin "
-                                        "\"Nonsense\" does not exist"));
+    assert_contains(seen.reason, "conf: profiles[0].plugins.score.enabled[0]: ScorePlugin "
+                                 "\"Nonsense\" does not exist");
     assert_int_equal(weight_of(config_watch_current(w), "NodeAffinity"), 8);
     config_watch_free(w);
     tmpdir_fini(&dir);

@@ -1,5 +1,6 @@
 /* test_config_args.c - args of Koordinator's plugins as they come into force (scheduler-core 9.3).
  */
+#include "base/test/asserts.h"
 #include "scheduler/config/test/config_fixture.h"
 
 #define TYPE(plugin) \
@@ -88,10 +89,9 @@ static void test_what_is_given_to_load_aware_stays(void **state)
     const char *args = args_of(c, "LoadAwareScheduling");
 
     (void)state;
-    assert_null(strstr(args, "resourceWeights"));
-    assert_non_null(strstr(args, "\"usageThresholds\":{\"cpu\":0}"));
-    assert_non_null(
-        strstr(args, "\"estimatedScalingFactors\":{\"cpu\":85,\"gpu\":1,\"memory\":50}"));
+    assert_lacks(args, "resourceWeights");
+    assert_contains(args, "\"usageThresholds\":{\"cpu\":0}");
+    assert_contains(args, "\"estimatedScalingFactors\":{\"cpu\":85,\"gpu\":1,\"memory\":50}");
 }
 
 int main(void)

@@ -1,4 +1,5 @@
 /* test_config_here.c - profiles made of a configuration, with the plugins that are here. */
+#include "base/test/asserts.h"
 #include "scheduler/config/config.h"
 
 #include "api/core.h"
@@ -55,13 +56,13 @@ static void test_who_takes_part_is_prepared(void **state)
         load(PLUGINS("preFilter: {disabled: [{name: '*'}]}, preScore: {disabled: [{name: '*'}]}"));
 
     (void)state;
-    assert_true(check_prepared(c, KS_POINT_FILTER, KS_POINT_PRE_FILTER) > 0);
-    assert_true(check_prepared(c, KS_POINT_SCORE, KS_POINT_PRE_SCORE) > 0);
+    assert_that(check_prepared(c, KS_POINT_FILTER, KS_POINT_PRE_FILTER), >, 0);
+    assert_that(check_prepared(c, KS_POINT_SCORE, KS_POINT_PRE_SCORE), >, 0);
     config_unref(c);
     c = load(PLUGINS("preFilter: {disabled: [{name: '*'}]}, filter: {disabled: [{name: '*'}]}"));
     assert_int_equal(of(c)->made->points[KS_POINT_FILTER].n, 0);
     if (of(c)->made->points[KS_POINT_RESERVE].n)
-        assert_true(check_prepared(c, KS_POINT_RESERVE, KS_POINT_PRE_FILTER) > 0);
+        assert_that(check_prepared(c, KS_POINT_RESERVE, KS_POINT_PRE_FILTER), >, 0);
     config_unref(c);
 }
 
@@ -192,7 +193,7 @@ static void test_a_plugin_at_one_point_alone(void **state)
                 tried++;
             }
     }
-    assert_true(tried > 5);
+    assert_that(tried, >, 5);
 }
 
 int main(void)

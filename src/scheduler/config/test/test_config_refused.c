@@ -1,5 +1,6 @@
 /* test_config_refused.c - configurations that are refused, and the words for it (scheduler-core 4).
  */
+#include "base/test/asserts.h"
 #include "scheduler/config/config.h"
 
 #include "scheduler/config/test/config_fixture.h"
@@ -262,7 +263,7 @@ static void test_refusals_name_the_field(void **state)
 
         int r = config_parse(&sched_config_spec, refusals[i].text, strlen(refusals[i].text), "f",
                              &c, &err);
-        assert_true(r < 0);
+        assert_that(r, <, 0);
         assert_null(c);
         (void)snprintf(want, sizeof want, "f: %s", refusals[i].message);
         assert_string_equal(err.text, want);
@@ -278,8 +279,8 @@ static void test_numbers_out_of_range(void **state)
     struct kerr err = { 0 };
 
     (void)state;
-    assert_true(config_parse(&sched_config_spec, text, strlen(text), "f", &c, &err) < 0);
-    assert_true(str_starts(err.text, "f: profiles[0].plugins.score.enabled[0].weight: "));
+    assert_that(config_parse(&sched_config_spec, text, strlen(text), "f", &c, &err), <, 0);
+    assert_starts(err.text, "f: profiles[0].plugins.score.enabled[0].weight: ");
 }
 
 int main(void)

@@ -1,6 +1,7 @@
 /* test_binding.c - from the choice to the server's answer: permits, pre-bind, what is written on
  * the pod, and giving up at any moment (scheduler-core 5.7, 6).
  */
+#include "base/test/asserts.h"
 #include "scheduler/extender/test/extender_fixture.h"
 #include "scheduler/test/fake_plugin.h"
 
@@ -310,7 +311,7 @@ static void test_pre_bind_fails(void **state)
     assert_string_equal(engine_condition(&b, "p", "message"),
                         "running PreBind plugin \"Fake\": not prepared");
     assert_string_equal(engine_condition(&b, "p", "reason"), "SchedulerError");
-    assert_true(fake.unreserved >= 1);
+    assert_that(fake.unreserved, >=, 1);
     fake.pre_bind = KS_SUCCESS;
     client_fixture_run(&b.client, 20 * SEC);
     assert_string_equal(engine_node_of(&b, "p"), "n");
@@ -462,7 +463,7 @@ static void test_profiles_are_replaced(void **state)
     client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_node_of(&b, "q"), "n");
     c.scheduler_name = "";
-    assert_true(scheduler_reload(b.s, &o, &err) < 0);
+    assert_that(scheduler_reload(b.s, &o, &err), <, 0);
     engine_pod(&b, "r", 100, 100, ""); /* the old ones stay in force */
     client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_node_of(&b, "r"), "n");

@@ -1,6 +1,7 @@
 /* test_gang.c - many pods that wait for each other: all are let go at once, or all rejected
  * (scheduler-core 5.7, 6).
  */
+#include "base/test/asserts.h"
 #include "scheduler/test/engine_fixture.h"
 
 #include "scheduler/framework/profile.h"
@@ -63,7 +64,7 @@ static enum ks_code gang_permit(void *self, const struct pod *p, const char *nod
     (void)self, (void)node, (void)why;
     if (strncmp(p->obj.meta.name, "free", 4) == 0)
         return KS_SUCCESS;
-    assert_true(gang.n < GANG_MAX);
+    assert_that(gang.n, <, GANG_MAX);
     gang.members[gang.n++] = p->obj.meta.uid;
     *ret_timeout = 60 * SEC;
     return KS_WAIT;
@@ -72,7 +73,7 @@ static enum ks_code gang_permit(void *self, const struct pod *p, const char *nod
 static enum ks_code gang_pre_bind(void *self, struct ks_bind *b, struct ks_texts *why)
 {
     (void)self;
-    assert_true(gang.nbegun < GANG_MAX);
+    assert_that(gang.nbegun, <, GANG_MAX);
     gang.begun[gang.nbegun++] = b;
     ks_texts_add(why, "not today");
     return gang.pre_bind;

@@ -1,6 +1,7 @@
 /* test_hooks.c - what koord-scheduler adds to the extension points: a plugin resizes the pod on the
  * node that was chosen, or chooses the pod that goes next (scheduler-core 10).
  */
+#include "base/test/asserts.h"
 #include "scheduler/test/engine_fixture.h"
 
 #include "component/metrics.h"
@@ -298,7 +299,7 @@ static void test_plugins_ask_for_gates_and_count_in_the_registry(void **state)
     assert_true(ks_gate(&(struct ks_env){ 0 }, "DynamicSchedulerCheck"));
     counter_inc(metric_counter(metrics_add(hand.env.metrics, &shakes), NULL));
     metrics_write(&m, 1, &text);
-    assert_non_null(strstr(strbuf_str(&text), "hand_shakes_total 1\n"));
+    assert_contains(strbuf_str(&text), "hand_shakes_total 1\n");
     b.s = scheduler_free(b.s); /* before its registry */
 }
 

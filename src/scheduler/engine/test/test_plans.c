@@ -1,6 +1,7 @@
 /* test_plans.c - plans over several nodes, and who hears what became of an attempt
  * (scheduler-core 8.18, 10).
  */
+#include "base/test/asserts.h"
 #include "scheduler/test/fake_plugin.h"
 #include "scheduler/test/pair_plugin.h"
 
@@ -86,11 +87,12 @@ static void test_both_nodes_are_cleared_for_both_pods(void **state)
     assert_int_equal(pair.plans, 1); /* the second waits for what was begun for both */
     assert_int_equal(scheduler_stats(b.s).victims, 2);
     assert_string_equal(seen.reason, "ours");
-    assert_non_null(strstr(seen.nominated, "g1:n"));
-    assert_non_null(strstr(seen.nominated, "g2:n"));
-    assert_true(strstr(seen.deleted, "low1") && strstr(seen.deleted, "low2"));
+    assert_contains(seen.nominated, "g1:n");
+    assert_contains(seen.nominated, "g2:n");
+    assert_contains(seen.deleted, "low1");
+    assert_contains(seen.deleted, "low2");
     assert_true(has_node(&b, "g1") && has_node(&b, "g2"));
-    assert_true(scheduler_stats(b.s).attempts - before <= 6);
+    assert_that(scheduler_stats(b.s).attempts - before, <=, 6);
     assert_int_equal(scheduler_stats(b.s).nominated, 0);
     engine_verify(&b);
 }
@@ -106,7 +108,7 @@ static void test_all_or_nothing(void **state)
     pair.spared = "low2";
     start_pair(&b);
     client_fixture_run(&b.client, 10 * SEC);
-    assert_true(pair.plans > 0);
+    assert_that(pair.plans, >, 0);
     assert_string_equal(seen.reason, "another");
     /* The plugin found nothing for both; the next one was asked for each of them. */
     assert_true(has_node(&b, "g1") && has_node(&b, "g2"));
@@ -145,7 +147,7 @@ static void test_the_outcome_is_told(void **state)
     assert_int_equal(pair.code, KS_UNSCHEDULABLE);
     assert_int_equal(pair.carried_out, 0);
     assert_string_equal(pair.message, engine_condition(&b, "x", "message"));
-    assert_non_null(strstr(pair.message, "preemption: 0/2 nodes are available: "));
+    assert_contains(pair.message, "preemption: 0/2 nodes are available: ");
 }
 
 /* Before anything happens. */

@@ -1,4 +1,5 @@
 /* test_scheduler.c - pods find nodes, or say why not; and what happens when things break. */
+#include "base/test/asserts.h"
 #include "scheduler/test/engine_fixture.h"
 
 /* What those who can make room have to say. */
@@ -80,8 +81,8 @@ static void test_failure_is_explained_as_upstream_does(void **state)
     unsigned patches = fake_stats(b.client.fake).patches;
     uint64_t attempts = scheduler_stats(b.s).attempts;
     client_fixture_run(&b.client, 400 * SEC);
-    assert_true(scheduler_stats(b.s).attempts > attempts);
-    assert_true(fake_stats(b.client.fake).patches <= patches + 1); /* the event counts up */
+    assert_that(scheduler_stats(b.s).attempts, >, attempts);
+    assert_that(fake_stats(b.client.fake).patches, <=, patches + 1); /* the event counts up */
 }
 
 static void test_extended_resource_is_named(void **state)

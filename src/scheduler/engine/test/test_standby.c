@@ -1,5 +1,6 @@
 /* test_standby.c - before and at the moment of leading: warm caches, silence, the sync barrier
  * (scheduler-core 9.1, 9.4, 9.5). */
+#include "base/test/asserts.h"
 #include "scheduler/test/engine_fixture.h"
 
 #include "api/policy.h"
@@ -222,8 +223,8 @@ static void test_the_barrier_waits_for_our_own_write(void **state)
     client_fixture_run(&p.engine.client, SEC);
     assert_int_equal(p.passed, 1);
     assert_int_equal(p.err.code, 0);
-    assert_non_null(strstr(fake_find(p.engine.client.fake, KUBE_SYSTEM, BARRIER_POD),
-                           "\"" ANNOTATION_KEY "\":\"2025-11-15T"));
+    assert_contains(fake_find(p.engine.client.fake, KUBE_SYSTEM, BARRIER_POD),
+                    "\"" ANNOTATION_KEY "\":\"2025-11-15T");
     client_fixture_run(&p.engine.client, 60 * SEC);
     assert_int_equal(p.passed, 1);
 }

@@ -1,4 +1,5 @@
 /* test_volumes_engine.c - pods with claims through the whole scheduler, against the fake server. */
+#include "base/test/asserts.h"
 #include "scheduler/test/engine_fixture.h"
 
 #include "base/arena.h"
@@ -35,7 +36,7 @@ static void test_a_claim_gets_its_volume_before_the_pod_its_node(void **state)
     client_fixture_run(&b.client, SEC);
     engine_pod(&b, "p", 100, 100, CLAIM);
     client_fixture_run(&b.client, 5 * SEC);
-    assert_non_null(strstr(fake_find(b.client.fake, PVS, "v"), "\"claimRef\""));
+    assert_contains(fake_find(b.client.fake, PVS, "v"), "\"claimRef\"");
     assert_string_equal(engine_get(&b, "p", "spec.nodeName"), "");
     fake_put(b.client.fake, PVCS, "c", PVC(DONE, ",\"volumeName\":\"v\""));
     client_fixture_run(&b.client, 5 * SEC);
@@ -54,15 +55,15 @@ static void test_a_pod_waits_for_its_claim(void **state)
     client_fixture_run(&b.client, SEC);
     engine_pod(&b, "p", 100, 100, CLAIM);
     client_fixture_run(&b.client, 30 * SEC);
-    assert_non_null(strstr(fake_find(b.client.fake, PODS, "p"),
-                           "0/1 nodes are available: persistentvolumeclaim \\\"c\\\" not found."));
+    assert_contains(fake_find(b.client.fake, PODS, "p"),
+                    "0/1 nodes are available: persistentvolumeclaim \\\"c\\\" not found.");
     fake_put(b.client.fake, PVCS, "c", PVC("", "")); /* the event is worth an attempt */
     client_fixture_run(&b.client, 15 * SEC);
-    assert_non_null(strstr(fake_find(b.client.fake, PVCS, "c"), "selected-node\":\"n1\""));
+    assert_contains(fake_find(b.client.fake, PVCS, "c"), "selected-node\":\"n1\"");
     /* The provisioner gives up: the pod is tried again, and says so again. */
     fake_put(b.client.fake, PVCS, "c", PVC("", ""));
     client_fixture_run(&b.client, 15 * SEC);
-    assert_non_null(strstr(fake_find(b.client.fake, PVCS, "c"), "selected-node\":\"n1\""));
+    assert_contains(fake_find(b.client.fake, PVCS, "c"), "selected-node\":\"n1\"");
     assert_string_equal(engine_get(&b, "p", "spec.nodeName"), "");
     fake_delete(b.client.fake, PODS, "p"); /* while its claim is being provisioned */
     client_fixture_run(&b.client, 5 * SEC);
@@ -161,8 +162,8 @@ static void test_a_new_configuration_knows_who_has_a_volume(void **state)
     (void)state;
     lobby_init(&l, 5);
     assert_string_equal(owner_of_v(&l), "");
-    assert_non_null(strstr(engine_condition(&l.b, "q", "message"),
-                           "1 node(s) didn't find available persistent volumes to bind"));
+    assert_contains(engine_condition(&l.b, "q", "message"),
+                    "1 node(s) didn't find available persistent volumes to bind");
     ks_allow(&stub_permit_env, uid_of_p(&l), "StubPermit");
     client_fixture_run(&l.b.client, 3 * SEC);
     assert_string_equal(owner_of_v(&l), "c");

@@ -6,6 +6,7 @@
  */
 #ifndef KOORD_SCHEDULER_EXTENDER_TEST_EXTENDER_FIXTURE_H
 #define KOORD_SCHEDULER_EXTENDER_TEST_EXTENDER_FIXTURE_H
+#include "base/test/asserts.h"
 #include "scheduler/test/engine_fixture.h"
 
 #include "net/httpd.h"
@@ -150,7 +151,7 @@ static inline struct path *fake_extender_path(struct fake_extenders *o, const ch
     for (unsigned i = 0; i < o->npaths; i++)
         if (streq(o->paths[i].path, path))
             return &o->paths[i];
-    assert_true(o->npaths < PATHS_MAX);
+    assert_that(o->npaths, <, PATHS_MAX);
     o->paths[o->npaths].path = path;
     return &o->paths[o->npaths++];
 }

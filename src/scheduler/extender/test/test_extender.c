@@ -1,5 +1,6 @@
 /* test_extender.c - extenders filter; and what happens while they are asked (scheduler-core 4.4).
  */
+#include "base/test/asserts.h"
 #include "scheduler/extender/test/extender_fixture.h"
 
 static void start_filter(struct fake_extenders *o, bool ignorable, int status, const char *answer)
@@ -87,8 +88,7 @@ static void test_failed_nodes_are_in_the_message(void **state)
     client_fixture_run(&o.engine.client, SEC);
     assert_string_equal(engine_condition(&o.engine, "p", "reason"), "Unschedulable");
     const char *message = engine_condition(&o.engine, "p", "message");
-    assert_true(
-        str_starts(message, "0/4 nodes are available: 1 Insufficient cpu, 1 never, 1 no card. "));
+    assert_starts(message, "0/4 nodes are available: 1 Insufficient cpu, 1 never, 1 no card. ");
     assert_true(str_ends(message, "preemption: 0/4 nodes are available: 1 No preemption victims "
                                   "found for incoming pod, 3 Preemption is not helpful for "
                                   "scheduling."));
@@ -285,8 +285,8 @@ static void test_silence_ends_after_five_seconds(void **state)
     assert_int_equal(scheduler_stats(o.engine.s).attempts, 1);
     client_fixture_run(&o.engine.client, 2 * SEC / 10);
     assert_string_equal(engine_condition(&o.engine, "p", "reason"), "SchedulerError");
-    assert_non_null(strstr(engine_condition(&o.engine, "p", "message"),
-                           "Post \"http://extender:8080/x/filter\": "));
+    assert_contains(engine_condition(&o.engine, "p", "message"),
+                    "Post \"http://extender:8080/x/filter\": ");
     assert_int_equal(o.cut, 1);
     assert_int_equal(scheduler_stats(o.engine.s).attempts, 2);
 }
@@ -384,8 +384,8 @@ static void test_node_goes_while_asked(void **state)
     fake_slow(o.engine.client.fake, 0);
     client_fixture_run(&o.engine.client, SEC);
     assert_string_equal(engine_node_of(&o.engine, "p"), "");
-    assert_non_null(strstr(engine_condition(&o.engine, "p", "message"),
-                           "1 node(s) changed while extenders were asked"));
+    assert_contains(engine_condition(&o.engine, "p", "message"),
+                    "1 node(s) changed while extenders were asked");
     fake_extender_answer(&o, "/x/filter", 200, "{'NodeNames':['n3']}");
     client_fixture_run(&o.engine.client, 15 * SEC);
     assert_string_equal(engine_node_of(&o.engine, "p"), "n3");
@@ -411,7 +411,7 @@ static void test_reload_while_asked(void **state)
     assert_string_equal(engine_node_of(&o.engine, "p"), "n2");
     assert_int_equal(fake_extender_asked(&o, "/x/other"), 1);
     e.url_prefix = "unix:///run/extender";
-    assert_true(scheduler_reload(o.engine.s, &opts, &err) < 0);
+    assert_that(scheduler_reload(o.engine.s, &opts, &err), <, 0);
     assert_string_equal(
         err.text, "extenders[0]: urlPrefix: 'unix:///run/extender': expected http:// or https://");
     opts.nextenders = 0; /* the old ones stayed; now there are none */

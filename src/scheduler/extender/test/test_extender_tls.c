@@ -1,5 +1,6 @@
 /* test_extender_tls.c - extenders over real sockets: who is trusted (scheduler-core 4.4). */
 #include "api/test/object_fixture.h"
+#include "base/test/asserts.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -136,7 +137,7 @@ static void test_files(void **state)
     start(&f);
     f.tls.ca_file = f.file;
     assert_int_equal(ask(&f, *state), -ENOENT);
-    assert_non_null(strstr(f.err.text, "extenders[0]: tlsConfig: "));
+    assert_contains(f.err.text, "extenders[0]: tlsConfig: ");
     FILE *file = fopen(f.file, "we");
     assert_non_null(file);
     assert_int_equal(fwrite(f.cert.data, 1, f.cert.len, file), f.cert.len);
@@ -147,7 +148,7 @@ static void test_files(void **state)
     assert_string_equal(f.err.text, "extenders[0]: tlsConfig: bad base64 data");
     f.tls.ca_data = "";
     f.tls.cert_file = f.file; /* a certificate without its key */
-    assert_true(ask(&f, *state) < 0);
+    assert_that(ask(&f, *state), <, 0);
 }
 
 int main(int argc, char **argv)

@@ -1,6 +1,7 @@
 /* test_attempt.c - what the engine makes of answers that plugins may give: lists of nodes, verdicts
  * that are none, wishes, scores out of range (scheduler-core 5.1 to 5.4, 10).
  */
+#include "base/test/asserts.h"
 #include "scheduler/test/plugin_fixture.h"
 
 #include "scheduler/plugins/registry.h"
@@ -192,13 +193,13 @@ static void test_who_narrows_is_a_rejector(void **state)
     assert_string_equal(fixture_message(&f),
                         "0/3 nodes are available: 3 node(s) didn't satisfy plugin(s) [Alto].");
     assert_int_equal(f.a.code, KS_SUCCESS);
-    assert_true(f.a.rejectors == slot(&f, "Alto"));
+    assert_that(f.a.rejectors, ==, slot(&f, "Alto"));
     first.names = "a";
     second.why = 1;
     fixture_try(&f, POD);
     assert_string_equal(fixture_message(&f), "0/3 nodes are available: 1 busy, 2 node(s) didn't "
                                              "satisfy plugin(s) [Alto].");
-    assert_true(f.a.rejectors == (slot(&f, "Alto") | slot(&f, "Bass")));
+    assert_that(f.a.rejectors, ==, (slot(&f, "Alto") | slot(&f, "Bass")));
 }
 
 static void test_lists_that_have_nothing_in_common(void **state)
@@ -217,12 +218,12 @@ static void test_lists_that_have_nothing_in_common(void **state)
                         "0/3 nodes are available: node(s) didn't satisfy plugin(s) [Alto Bass] "
                         "simultaneously.");
     assert_int_equal(f.a.code, KS_UNRESOLVABLE);
-    assert_true(f.a.rejectors == (slot(&f, "Alto") | slot(&f, "Bass")));
+    assert_that(f.a.rejectors, ==, (slot(&f, "Alto") | slot(&f, "Bass")));
     first.names = NULL;
     first.after = "c"; /* the same when it is said later */
     fixture_try(&f, POD);
     assert_int_equal(f.a.code, KS_UNRESOLVABLE);
-    assert_true(f.a.rejectors == (slot(&f, "Alto") | slot(&f, "Bass")));
+    assert_that(f.a.rejectors, ==, (slot(&f, "Alto") | slot(&f, "Bass")));
 }
 
 static void test_the_worst_verdict_wins(void **state)
@@ -234,11 +235,11 @@ static void test_the_worst_verdict_wins(void **state)
     fixture_try(&f, POD);
     assert_string_equal(fixture_message(&f), "0/3 nodes are available: two, more.");
     assert_int_equal(f.a.code, KS_UNSCHEDULABLE);
-    assert_true(f.a.rejectors == slot(&f, "Bass"));
+    assert_that(f.a.rejectors, ==, slot(&f, "Bass"));
     first.pre_filter = KS_UNSCHEDULABLE; /* the last of them */
     fixture_try(&f, POD);
     assert_string_equal(fixture_message(&f), "0/3 nodes are available: one, more.");
-    assert_true(f.a.rejectors == slot(&f, "Alto"));
+    assert_that(f.a.rejectors, ==, slot(&f, "Alto"));
     second.pre_filter = KS_UNRESOLVABLE; /* nobody after it is asked */
     first.asked = 0;
     fixture_try(&f, POD);
@@ -248,7 +249,7 @@ static void test_the_worst_verdict_wins(void **state)
     fixture_try(&f, POD);
     assert_int_equal(f.a.code, KS_ERROR);
     assert_string_equal(f.a.text, "running PreFilter plugin \"Bass\": two, more");
-    assert_true(f.a.rejectors == 0);
+    assert_that(f.a.rejectors, ==, 0);
 }
 
 static void test_who_waits_for_another_is_told_apart(void **state)
@@ -259,11 +260,11 @@ static void test_who_waits_for_another_is_told_apart(void **state)
     second.why = 2;
     fixture_try(&f, POD);
     assert_string_equal(fixture_message(&f), "0/3 nodes are available: 3 not ready.");
-    assert_true(f.a.rejectors == slot(&f, "Bass"));
-    assert_true(f.a.pending == slot(&f, "Bass"));
+    assert_that(f.a.rejectors, ==, slot(&f, "Bass"));
+    assert_that(f.a.pending, ==, slot(&f, "Bass"));
     second.why = 1;
     fixture_try(&f, POD);
-    assert_true(f.a.pending == 0);
+    assert_that(f.a.pending, ==, 0);
 }
 
 /* ---- nominated pods ----------------------------------------------------------------------- */
@@ -340,7 +341,7 @@ static void test_a_plugin_finds_the_one_node(void **state)
     fixture_try(&f, POD);
     assert_int_equal(f.a.feasible, 1);
     assert_true(fixture_fits(&f, "b"));
-    assert_true(f.a.narrowed == slot(&f, "Bass"));
+    assert_that(f.a.narrowed, ==, slot(&f, "Bass"));
     first.why = 1; /* the filters have a say */
     fixture_try(&f, POD);
     assert_string_equal(fixture_message(&f), "0/3 nodes are available: 1 busy, 2 node(s) didn't "
@@ -389,7 +390,7 @@ static void test_a_plugin_finds_no_node(void **state)
     second.finds = KS_UNSCHEDULABLE;
     fixture_try(&f, POD);
     assert_int_equal(f.a.code, KS_UNSCHEDULABLE);
-    assert_true(f.a.rejectors == slot(&f, "Bass"));
+    assert_that(f.a.rejectors, ==, slot(&f, "Bass"));
     assert_string_equal(fixture_message(&f), "0/3 nodes are available: no place for all.");
     second.finds = KS_SKIP; /* the usual way, and what is known of equal pods is right */
     fixture_try(&f, POD);
@@ -421,7 +422,7 @@ static void test_who_is_not_enabled_is_not_heard(void **state)
     start(&f, state);
     first.after = "a";
     fixture_try(&f, POD);
-    assert_true(first.transformed > 0);
+    assert_that(first.transformed, >, 0);
     assert_int_equal(f.a.feasible, 1);
     shapes_clear(f.shapes);
     profile_free(f.profile);
@@ -433,7 +434,7 @@ static void test_who_is_not_enabled_is_not_heard(void **state)
     first.transformed = second.transformed = 0;
     fixture_try(&f, POD);
     assert_int_equal(first.transformed, 0);
-    assert_true(second.transformed > 0);
+    assert_that(second.transformed, >, 0);
     assert_int_equal(f.a.feasible, 3);
 }
 

@@ -1,6 +1,7 @@
 /* test_overlays.c - rows that a plugin changes for an attempt: what is evaluated anew, what nests
  * on it, and that nothing stays (scheduler-core 10, BeforePreFilter).
  */
+#include "base/test/asserts.h"
 #include "scheduler/test/plugin_fixture.h"
 
 #include "scheduler/framework/preemption.h"
@@ -454,7 +455,7 @@ static void test_what_is_reused_is_what_would_be_found(void **state)
         attempt_end(&f.a);
         assert_int_equal(nodecache_verify(f.cache, &err), 0);
     }
-    assert_true(shapes_stats(f.shapes).hits > 1400);
+    assert_that(shapes_stats(f.shapes).hits, >, 1400);
     for (int i = 0; i < GUESTS; i++)
         kobj_unref(guests[i]);
 }

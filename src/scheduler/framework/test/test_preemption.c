@@ -1,6 +1,7 @@
 /* test_preemption.c - the dry run and the search for victims under rules that differ from the usual
  * (scheduler-core 8.18). The usual ones: plugins/defaultpreemption/test.
  */
+#include "base/test/asserts.h"
 #include "scheduler/test/plugin_fixture.h"
 
 #include "api/policy.h"
@@ -153,7 +154,7 @@ static void test_the_caller_says_what_fits(void **state)
     assert_string_equal(dry_run(&f, &rules, "n1", KS_SUCCESS), "a b");
     q.max = 0;
     assert_string_equal(dry_run(&f, &rules, "n1", KS_UNSCHEDULABLE), "over the quota");
-    assert_true(q.asked > 0);
+    assert_that(q.asked, >, 0);
 }
 
 /* ---- the search ------------------------------------------------------------------------------ */

@@ -1,4 +1,5 @@
 /* test_reuse.c - what is looked at again for a pod like one before, after which change. */
+#include "base/test/asserts.h"
 #include "scheduler/test/plugin_fixture.h"
 
 #include "api/koord/nodemetric.h"
@@ -377,7 +378,7 @@ static void test_random_changes(void **state)
                              pods[below(l, (int)ARRAY_LEN(pods))]));
     }
     struct shapes_stats s = shapes_stats(f.shapes);
-    assert_true(s.hits > s.misses); /* otherwise nothing was compared */
+    assert_that(s.hits, >, s.misses); /* otherwise nothing was compared */
 }
 
 int main(int argc, char **argv)

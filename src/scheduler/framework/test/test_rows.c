@@ -1,6 +1,7 @@
 /* test_rows.c - row data of plugins in attempts: it is current whenever a plugin is asked, also on
  * rows of an overlay, and rows whose data runs out are looked at again.
  */
+#include "base/test/asserts.h"
 #include "scheduler/test/plugin_fixture.h"
 
 #include "api/koord/nodemetric.h"
@@ -284,7 +285,7 @@ static void test_rows_of_an_overlay(void **state)
     guard.counted = 0;
     assert_int_equal(preemption_plan(&rules, &f.a, &p, &why), KS_SUCCESS);
     assert_int_equal(p.nodes[0].n, 1); /* one of two has to go */
-    assert_true(guard.counted > 0);
+    assert_that(guard.counted, >, 0);
     fixture_try(&f, POD);
     guard.gone = "q";
     fixture_try(&f, POD);

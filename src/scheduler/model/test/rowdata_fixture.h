@@ -4,6 +4,7 @@
 #ifndef KOORD_SCHEDULER_MODEL_TEST_ROWDATA_FIXTURE_H
 #define KOORD_SCHEDULER_MODEL_TEST_ROWDATA_FIXTURE_H
 #include "api/test/object_fixture.h"
+#include "base/test/asserts.h"
 
 #include <stdio.h>
 
@@ -77,7 +78,7 @@ static inline UNUSED void remove_pod(struct cluster *c, const char *name)
 static inline UNUSED uint32_t row_of(const struct cluster *c, const char *node)
 {
     uint32_t row = ks_row_of(c->nodes, node);
-    assert_true(row != KS_NO_ROW);
+    assert_that(row, !=, KS_NO_ROW);
     return row;
 }
 

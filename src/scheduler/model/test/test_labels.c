@@ -1,5 +1,6 @@
 /* test_labels.c - columns of label values follow the nodes. */
 #include "api/test/object_fixture.h"
+#include "base/test/asserts.h"
 
 #include <stdio.h>
 
@@ -42,7 +43,7 @@ static void test_a_column_follows_its_nodes(void **state)
     assert_string_equal(zone_of(c, "c"), "");
     uint32_t z1 = ks_label_id(ks_label(n, "zone"), "z1");
     uint64_t serial = ks_label(n, "zone")->serial;
-    assert_true(z1 > 0);
+    assert_that(z1, >, 0);
     assert_int_equal(ks_label_id(ks_label(n, "zone"), "z9"), 0);
     put(*state, c, "c", "z1");
     put(*state, c, "a", "z3");
@@ -70,8 +71,8 @@ static void test_old_values_are_forgotten(void **state)
         assert_string_equal(zone_of(c, "a"), zone);
         assert_string_equal(zone_of(c, "stays"), "here");
     }
-    assert_true(ks_label(nodecache_nodes(c), "zone")->n < 100);
-    assert_true(ks_label(nodecache_nodes(c), "zone")->serial > serial); /* and one can tell */
+    assert_that(ks_label(nodecache_nodes(c), "zone")->n, <, 100);
+    assert_that(ks_label(nodecache_nodes(c), "zone")->serial, >, serial); /* and one can tell */
 }
 
 /* Pods name keys as they like. */
@@ -90,7 +91,7 @@ static void test_keys_are_forgotten(void **state)
     }
     assert_string_equal(zone->value[zone->id[0]], "z1"); /* in one attempt all stay */
     nodecache_begin(c);
-    assert_true(ks_label(n, "zone")->serial != serial);
+    assert_that(ks_label(n, "zone")->serial, !=, serial);
     for (int i = 0; i < 500; i++) {
         nodecache_begin(c);
         (void)snprintf(key, sizeof key, "k%d", i);

@@ -1,5 +1,6 @@
 /* test_nodecache.c - sums stay right whatever comes in whatever order; assumed pods. */
 #include "api/test/object_fixture.h"
+#include "base/test/asserts.h"
 
 #include <stdio.h>
 
@@ -57,7 +58,7 @@ static void test_pods_may_come_before_their_node(void **state)
     nodecache_put_node(c, plain);
     assert_int_equal(used(c, "n", "cpu"), 2000);
     assert_int_equal(used(c, "n", "pods"), 1);
-    assert_true(ks_column_of(nodecache_nodes(c), "x.io/card") ==
+    assert_that(ks_column_of(nodecache_nodes(c), "x.io/card"), ==,
                 KS_NO_COLUMN); /* pods make no columns */
     nodecache_put_node(c, cards);
     assert_int_equal(used(c, "n", "x.io/card"), 3);
@@ -118,7 +119,7 @@ static void test_absurd_requests_leave_no_trace(void **state)
         nodecache_remove_pod(c, mad[i]->meta.uid);
         kobj_unref(mad[i]);
     }
-    assert_true(used(c, "n", "memory") == INT64_C(1) << 30);
+    assert_that(used(c, "n", "memory"), ==, INT64_C(1) << 30);
     check(c);
 }
 

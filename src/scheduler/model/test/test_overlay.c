@@ -2,6 +2,7 @@
  * overlays were nested.
  */
 #include "api/test/object_fixture.h"
+#include "base/test/asserts.h"
 
 #include "api/node.h"
 #include "api/pod.h"
@@ -268,10 +269,10 @@ static void test_pods_are_assumed_and_forgotten_meanwhile(void **fixture)
                                                   nodecache_row_name(c.cache, below(ROWS)), NULL,
                                                   &err),
                                  0);
-                assert_true(v->changes.generation > before);
+                assert_that(v->changes.generation, >, before);
             } else { /* the overlay may have removed it, and may have put it back */
                 assert_true(nodecache_forget(c.cache, p->meta.uid));
-                assert_true(v->changes.generation > before);
+                assert_that(v->changes.generation, >, before);
                 gone_for_good(&gone, pod_of(p));
             }
         }

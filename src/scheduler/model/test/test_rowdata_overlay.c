@@ -1,6 +1,7 @@
 /* test_rowdata_overlay.c - what plugins derive from rows follows overlays, there and back to the
  * byte.
  */
+#include "base/test/asserts.h"
 #include "scheduler/model/test/rowdata_fixture.h"
 
 /* ---- overlays -------------------------------------------------------------------------------- */
@@ -32,7 +33,7 @@ static void test_rows_of_an_overlay_and_back(void **fixture)
     assert_int_equal(seen.fills, 0);
     rowset_sync(l, 1);
     assert_int_equal(seen.fills, 1);
-    assert_true(((struct list *)ks_row(rowset_rows(l), b))->items != items);
+    assert_that(((struct list *)ks_row(rowset_rows(l), b))->items, !=, items);
     verify(s, 1);
     verify(l, 1);
     CLEANUP(kobj_unref) struct kobj *x = make_pod(&c, "x", "");

@@ -1,4 +1,5 @@
 /* test_debug.c - tables and views for people (scheduler-core 11.1, 11.4, 7.2). */
+#include "base/test/asserts.h"
 #include "scheduler/test/plugin_fixture.h"
 
 #include "scheduler/observe/debug.h"
@@ -59,14 +60,14 @@ static void test_in_which_pass_a_node_was_rejected(void **state)
     fixture_try(&f, "{'metadata':{'name':'p','namespace':'ns','uid':'u'},'spec':{'containers':[{"
                     "'name':'c','resources':{'requests':{'cpu':'2'}}}]}}");
     debug_filter_line(&f.a, 0, &out);
-    assert_non_null(strstr(strbuf_str(&out), "(pass 1), failedPlugin: NodeResourcesFit"));
+    assert_contains(strbuf_str(&out), "(pass 1), failedPlugin: NodeResourcesFit");
     strbuf_reset(&out);
     fixture_try(&f,
                 "{'metadata':{'name':'p','namespace':'ns','uid':'u'},'spec':{'affinity':{"
                 "'podAffinity':{'requiredDuringSchedulingIgnoredDuringExecution':[{'topologyKey':"
                 "'k','labelSelector':{'matchLabels':{'a':'b'}}}]}},'containers':[{'name':'c'}]}}");
     debug_filter_line(&f.a, 0, &out);
-    assert_non_null(strstr(strbuf_str(&out), "(pass 2), failedPlugin: InterPodAffinity"));
+    assert_contains(strbuf_str(&out), "(pass 2), failedPlugin: InterPodAffinity");
 }
 
 #define ANTI(when, term)                                                                           \
@@ -172,7 +173,7 @@ static void test_why_a_pod_found_no_node(void **state)
         "\"dryRunFilterDiagnosis\":null,\"otherDiagnosis\":null,\"failedMessage\":\"no way\"}}");
     strbuf_reset(&out);
     diagnosis_write(&f.a, "", 0, &out);
-    assert_non_null(strstr(strbuf_str(&out), "\"preemptionDiagnosis\":null}"));
+    assert_contains(strbuf_str(&out), "\"preemptionDiagnosis\":null}");
 }
 
 static void test_what_pods_ask_for(void **state)

@@ -1,4 +1,5 @@
 /* test_explainer.c - ScheduleExplanations are answered, kept fresh and removed (api-crds 10). */
+#include "base/test/asserts.h"
 #include "scheduler/test/engine_fixture.h"
 
 #include "base/ktime.h"
@@ -137,8 +138,7 @@ static void test_a_pod_that_fits_nowhere(void **state)
 #undef ROOM
 #undef MESSAGE
     /* The same words as in the event. */
-    assert_true(strstr(status(&d, "why", NULL), engine_condition(&d.engine, "big", "message")) !=
-                NULL);
+    assert_contains(status(&d, "why", NULL), engine_condition(&d.engine, "big", "message"));
 }
 
 static void test_a_pod_that_has_a_node(void **state)
@@ -241,7 +241,7 @@ static void test_the_answer_follows_the_pod(void **state)
     engine_node(&d.engine, "n1", 1000, 1024, 10, "");
     client_fixture_run(&d.engine.client, 12 * SEC); /* the pod backs off meanwhile */
     assert_string_equal(engine_node_of(&d.engine, "web"), "n1");
-    assert_true(strstr(status(&d, "why", NULL), "\"nodeName\":\"n1\"") != NULL);
+    assert_contains(status(&d, "why", NULL), "\"nodeName\":\"n1\"");
     fake_delete(d.engine.client.fake, PODS, "web");
     client_fixture_run(&d.engine.client, 2 * SEC);
     assert_failed(&d, "why", "pod ns/web does not exist, or has ended");
@@ -283,7 +283,7 @@ static void test_fresh_but_not_restless(void **state)
     assert_string_equal(now, first);
     client_fixture_run(&d.engine.client, 30 * SEC);
     (void)status(&d, "why", now);
-    assert_true(strcmp(now, first) > 0);
+    assert_that(strcmp(now, first), >, 0);
     assert_int_equal(explainer_stats(d.x).written, before.written + 1);
 }
 

@@ -1,6 +1,7 @@
 /* test_observe.c - what a running scheduler shows of itself: metrics, the monitor, diagnoses
  * (scheduler-core 11.2, 11.3, 11.6).
  */
+#include "base/test/asserts.h"
 #include "scheduler/test/engine_fixture.h"
 
 #include "base/klog.h"
@@ -90,31 +91,32 @@ static void test_extension_points_and_plugins(void **state)
     }
     client_fixture_run(&g.engine.client, 5 * SEC);
     assert_int_equal(scheduler_stats(g.engine.s).scheduled, 21);
-    assert_true(value(&g, POINT("PreEnqueue", "Success")) == 21);
-    assert_true(value(&g, POINT("PreFilter", "Success")) == 21);
-    assert_true(value(&g, POINT("Filter", "Success")) == 21);
-    assert_true(value(&g, POINT("PreScore", "Success")) == 21);
-    assert_true(value(&g, POINT("Score", "Success")) == 21);
-    assert_true(value(&g, POINT("Reserve", "Success")) == 21);
-    assert_true(value(&g, POINT("PreBind", "Success")) == 21);
-    assert_true(value(&g, POINT("Bind", "Success")) == 21);
+    assert_that(value(&g, POINT("PreEnqueue", "Success")), ==, 21);
+    assert_that(value(&g, POINT("PreFilter", "Success")), ==, 21);
+    assert_that(value(&g, POINT("Filter", "Success")), ==, 21);
+    assert_that(value(&g, POINT("PreScore", "Success")), ==, 21);
+    assert_that(value(&g, POINT("Score", "Success")), ==, 21);
+    assert_that(value(&g, POINT("Reserve", "Success")), ==, 21);
+    assert_that(value(&g, POINT("PreBind", "Success")), ==, 21);
+    assert_that(value(&g, POINT("Bind", "Success")), ==, 21);
     /* the first attempt and each tenth */
-    assert_true(value(&g, PLUGIN("SchedulingGates", "PreEnqueue")) == 3);
-    assert_true(value(&g, PLUGIN("NodeResourcesFit", "Filter")) == 3);
-    assert_true(value(&g, PLUGIN("NodeResourcesFit", "Score")) == 3);
-    assert_true(value(&g, PLUGIN("TaintToleration", "ScoreExtensionNormalize")) == 3);
-    assert_true(value(&g, PLUGIN("DefaultBinder", "Bind")) == 3);
+    assert_that(value(&g, PLUGIN("SchedulingGates", "PreEnqueue")), ==, 3);
+    assert_that(value(&g, PLUGIN("NodeResourcesFit", "Filter")), ==, 3);
+    assert_that(value(&g, PLUGIN("NodeResourcesFit", "Score")), ==, 3);
+    assert_that(value(&g, PLUGIN("TaintToleration", "ScoreExtensionNormalize")), ==, 3);
+    assert_that(value(&g, PLUGIN("DefaultBinder", "Bind")), ==, 3);
     /* all of them, whether the verdict was reused or not */
-    assert_true(value(&g, TAKES_PART("NodeResourcesFit", "PreFilter")) == 21);
-    assert_true(value(&g, TAKES_PART("NodeResourcesFit", "Filter")) == 21);
-    assert_true(value(&g, TAKES_PART("NodeResourcesFit", "Score")) == 21);
-    assert_true(value(&g, TAKES_PART("NodePorts", "Filter")) == -1); /* it has nothing to say */
-    assert_true(value(&g, "scheduler_goroutines{operation=\"binding\"}") == 0);
-    assert_true(value(&g, "scheduler_inflight_events{event=\"PodPopped\"}") == 0);
-    assert_true(value(&g, "scheduler_event_handling_duration_seconds_count{event=\"NodeAdd\"}") ==
+    assert_that(value(&g, TAKES_PART("NodeResourcesFit", "PreFilter")), ==, 21);
+    assert_that(value(&g, TAKES_PART("NodeResourcesFit", "Filter")), ==, 21);
+    assert_that(value(&g, TAKES_PART("NodeResourcesFit", "Score")), ==, 21);
+    assert_that(value(&g, TAKES_PART("NodePorts", "Filter")), ==, -1); /* it has nothing to say */
+    assert_that(value(&g, "scheduler_goroutines{operation=\"binding\"}"), ==, 0);
+    assert_that(value(&g, "scheduler_inflight_events{event=\"PodPopped\"}"), ==, 0);
+    assert_that(value(&g, "scheduler_event_handling_duration_seconds_count{event=\"NodeAdd\"}"), ==,
                 1);
-    assert_true(value(&g, "scheduler_event_handling_duration_seconds_count{event="
-                          "\"UnschedulablePodAdd\"}") == 3);
+    assert_that(value(&g, "scheduler_event_handling_duration_seconds_count{event="
+                          "\"UnschedulablePodAdd\"}"),
+                ==, 3);
 }
 
 static void test_attempts_that_fail(void **state)
@@ -126,22 +128,23 @@ static void test_attempts_that_fail(void **state)
     engine_node(&g.engine, "n1", 1000, 1024, 110, "");
     engine_pod(&g.engine, "big", 2000, 10, "");
     client_fixture_run(&g.engine.client, 5 * SEC);
-    assert_true(value(&g, POINT("PostFilter", "Unschedulable")) == 1);
-    assert_true(value(&g, POINT("Score", "Success")) == -1);
-    assert_true(value(&g, TAKES_PART("NodeResourcesFit", "Filter")) == 1);
-    assert_true(value(&g, TAKES_PART("NodeResourcesFit", "Score")) == -1);
-    assert_true(value(&g, INCOMING("active", "UnschedulablePodAdd")) == 1);
-    assert_true(value(&g, INCOMING("unschedulable", "ScheduleAttemptFailure")) == 1);
+    assert_that(value(&g, POINT("PostFilter", "Unschedulable")), ==, 1);
+    assert_that(value(&g, POINT("Score", "Success")), ==, -1);
+    assert_that(value(&g, TAKES_PART("NodeResourcesFit", "Filter")), ==, 1);
+    assert_that(value(&g, TAKES_PART("NodeResourcesFit", "Score")), ==, -1);
+    assert_that(value(&g, INCOMING("active", "UnschedulablePodAdd")), ==, 1);
+    assert_that(value(&g, INCOMING("unschedulable", "ScheduleAttemptFailure")), ==, 1);
     /* A node comes that is too small: one hint says no. Then it grows. */
     engine_node(&g.engine, "n2", 1000, 1024, 110, "");
     client_fixture_run(&g.engine.client, 5 * SEC);
-    assert_true(value(&g, "scheduler_queueing_hint_execution_duration_seconds_count{event="
-                          "\"NodeAdd\",hint=\"QueueSkip\",plugin=\"NodeResourcesFit\"}") == 1);
+    assert_that(value(&g, "scheduler_queueing_hint_execution_duration_seconds_count{event="
+                          "\"NodeAdd\",hint=\"QueueSkip\",plugin=\"NodeResourcesFit\"}"),
+                ==, 1);
     engine_node(&g.engine, "n2", 4000, 4096, 110, "");
     client_fixture_run(&g.engine.client, 5 * SEC);
     assert_string_equal(engine_node_of(&g.engine, "big"), "n2");
-    assert_true(value(&g, INCOMING("active", "NodeUpdateNodeAllocatable")) == 1);
-    assert_true(value(&g, INCOMING("active", "NodeAdd")) == -1);
+    assert_that(value(&g, INCOMING("active", "NodeUpdateNodeAllocatable")), ==, 1);
+    assert_that(value(&g, INCOMING("active", "NodeAdd")), ==, -1);
 }
 
 /* Holds pods of the name "w", and fails to prepare others. */
@@ -184,19 +187,19 @@ static void test_attempts_that_fail_on_the_way(void **state)
     engine_node(&g.engine, "n1", 1000, 1024, 110, "");
     engine_pod(&g.engine, "p", 100, 10, "");
     client_fixture_run(&g.engine.client, 100 * NSEC_PER_MSEC);
-    assert_true(value(&g, ATTEMPTS("error")) == 1);
-    assert_true(value(&g, POINT("PreBind", "Error")) == 1);
-    assert_true(value(&g, PLUGIN("Warden", "Permit")) == 1);
-    assert_true(value(&g, PLUGIN_SAID("count", "Warden", "PreBind", "Error")) == 1);
+    assert_that(value(&g, ATTEMPTS("error")), ==, 1);
+    assert_that(value(&g, POINT("PreBind", "Error")), ==, 1);
+    assert_that(value(&g, PLUGIN("Warden", "Permit")), ==, 1);
+    assert_that(value(&g, PLUGIN_SAID("count", "Warden", "PreBind", "Error")), ==, 1);
     fake_delete(g.engine.client.fake, PODS, "p");
     engine_pod(&g.engine, "w", 100, 10, "");
     client_fixture_run(&g.engine.client, 2 * SEC);
     uint64_t patches = fake_stats(g.engine.client.fake).patches;
     fake_delete(g.engine.client.fake, PODS, "w");
     client_fixture_run(&g.engine.client, SEC);
-    assert_true(value(&g, ATTEMPTS("unschedulable")) == 1);
-    assert_true(
-        value(&g, "scheduler_permit_wait_duration_seconds_count{result=\"Unschedulable\"}") == 1);
+    assert_that(value(&g, ATTEMPTS("unschedulable")), ==, 1);
+    assert_that(value(&g, "scheduler_permit_wait_duration_seconds_count{result=\"Unschedulable\"}"),
+                ==, 1);
     /* nobody writes about a pod that is gone */
     assert_int_equal(fake_stats(g.engine.client.fake).patches, patches);
 }
@@ -274,21 +277,22 @@ static void test_plugins_on_the_way_to_the_node(void **state)
     engine_node(&g.engine, "n1", 1000, 1024, 110, "");
     engine_pod(&g.engine, "p", 100, 10, "");
     client_fixture_run(&g.engine.client, 3 * SEC);
-    assert_true(value(&g, PLUGIN("Usher", "NextPod")) == 1);
-    assert_true(value(&g, PLUGIN("Usher", "Reserve")) == 1);
-    assert_true(value(&g, PLUGIN("Usher", "Permit")) == 1);
-    assert_true(value(&g, POINT("Permit", "Success")) == 1);
-    assert_true(value(&g, PLUGIN("Usher", "PreBind")) == -1); /* it goes on */
+    assert_that(value(&g, PLUGIN("Usher", "NextPod")), ==, 1);
+    assert_that(value(&g, PLUGIN("Usher", "Reserve")), ==, 1);
+    assert_that(value(&g, PLUGIN("Usher", "Permit")), ==, 1);
+    assert_that(value(&g, POINT("Permit", "Success")), ==, 1);
+    assert_that(value(&g, PLUGIN("Usher", "PreBind")), ==, -1); /* it goes on */
     ks_bind_done(usher.asked, KS_SUCCESS, NULL);
     client_fixture_run(&g.engine.client, SEC);
     assert_string_equal(engine_node_of(&g.engine, "p"), "n1");
-    assert_true(value(&g, PLUGIN("Usher", "PreBind")) == 1);
+    assert_that(value(&g, PLUGIN("Usher", "PreBind")), ==, 1);
     double took = value(&g, PLUGIN_SAID("sum", "Usher", "PreBind", "Success"));
-    assert_true(took > 2.9 && took <= 3);
-    assert_true(value(&g, POINT("PreBind", "Success")) == 1);
-    assert_true(value(&g, PLUGIN("Usher", "PostBind")) == 1);
-    assert_true(value(&g, POINT("PostBind", "Success")) == 1);
-    assert_true(value(&g, POINT("Unreserve", "Success")) == -1);
+    assert_that(took, >, 2.9);
+    assert_that(took, <=, 3);
+    assert_that(value(&g, POINT("PreBind", "Success")), ==, 1);
+    assert_that(value(&g, PLUGIN("Usher", "PostBind")), ==, 1);
+    assert_that(value(&g, POINT("PostBind", "Success")), ==, 1);
+    assert_that(value(&g, POINT("Unreserve", "Success")), ==, -1);
 }
 
 static void test_what_is_undone_is_measured(void **state)
@@ -301,18 +305,19 @@ static void test_what_is_undone_is_measured(void **state)
     engine_pod(&g.engine, "r", 100, 10, "");
     client_fixture_run(&g.engine.client, 500 * NSEC_PER_MSEC);
     double tries = value(&g, POINT("Reserve", "Unschedulable"));
-    assert_true(tries >= 1 && tries < 10);
-    assert_true(value(&g, PLUGIN_SAID("count", "Usher", "Reserve", "Unschedulable")) == 1);
-    assert_true(value(&g, POINT("Unreserve", "Success")) == tries);
-    assert_true(value(&g, PLUGIN("Usher", "Unreserve")) == 1);
+    assert_that(tries, >=, 1);
+    assert_that(tries, <, 10);
+    assert_that(value(&g, PLUGIN_SAID("count", "Usher", "Reserve", "Unschedulable")), ==, 1);
+    assert_that(value(&g, POINT("Unreserve", "Success")), ==, tries);
+    assert_that(value(&g, PLUGIN("Usher", "Unreserve")), ==, 1);
     fake_delete(g.engine.client.fake, PODS, "r");
     engine_pod(&g.engine, "p", 100, 10, "");
     client_fixture_run(&g.engine.client, 500 * NSEC_PER_MSEC);
     ks_bind_done(usher.asked, KS_UNSCHEDULABLE, "no way"); /* not a tenth attempt */
-    assert_true(value(&g, POINT("PreBind", "Unschedulable")) == 1);
-    assert_true(value(&g, PLUGIN_SAID("count", "Usher", "PreBind", "Unschedulable")) == -1);
-    assert_true(value(&g, POINT("Unreserve", "Success")) == tries + 1);
-    assert_true(value(&g, PLUGIN("Usher", "Unreserve")) == 1);
+    assert_that(value(&g, POINT("PreBind", "Unschedulable")), ==, 1);
+    assert_that(value(&g, PLUGIN_SAID("count", "Usher", "PreBind", "Unschedulable")), ==, -1);
+    assert_that(value(&g, POINT("Unreserve", "Success")), ==, tries + 1);
+    assert_that(value(&g, PLUGIN("Usher", "Unreserve")), ==, 1);
 }
 
 static void test_gates_and_timeouts_are_causes(void **state)
@@ -326,11 +331,12 @@ static void test_gates_and_timeouts_are_causes(void **state)
     engine_node(&g.engine, "n1", 1000, 1024, 110, "");
     engine_pod(&g.engine, "big", 2000, 10, "");
     client_fixture_run(&g.engine.client, 400 * SEC);
-    assert_true(value(&g, POINT("PreEnqueue", "UnschedulableAndUnresolvable")) == 1);
-    assert_true(value(&g, PLUGIN_SAID("count", "SchedulingGates", "PreEnqueue",
-                                      "UnschedulableAndUnresolvable")) == 1);
-    assert_true(value(&g, INCOMING("unschedulable", "UnschedulablePodAdd")) == 1);
-    assert_true(value(&g, INCOMING("active", "UnschedulableTimeout")) >= 1);
+    assert_that(value(&g, POINT("PreEnqueue", "UnschedulableAndUnresolvable")), ==, 1);
+    assert_that(value(&g, PLUGIN_SAID("count", "SchedulingGates", "PreEnqueue",
+                                      "UnschedulableAndUnresolvable")),
+                ==, 1);
+    assert_that(value(&g, INCOMING("unschedulable", "UnschedulablePodAdd")), ==, 1);
+    assert_that(value(&g, INCOMING("active", "UnschedulableTimeout")), >=, 1);
 }
 
 static void test_victims_are_counted_when_they_are_gone(void **state)
@@ -344,11 +350,11 @@ static void test_victims_are_counted_when_they_are_gone(void **state)
     client_fixture_run(&g.engine.client, 2 * SEC);
     engine_pod(&g.engine, "high", 1000, 10, ",\"priority\":10");
     client_fixture_run(&g.engine.client, 5 * SEC);
-    assert_true(value(&g, POINT("PostFilter", "Success")) == 1);
-    assert_true(value(&g, "scheduler_preemption_goroutines_execution_total{result=\"success\"}") ==
-                1);
-    assert_true(
-        value(&g, "scheduler_preemption_goroutines_duration_seconds_count{result=\"success\"}") ==
+    assert_that(value(&g, POINT("PostFilter", "Success")), ==, 1);
+    assert_that(value(&g, "scheduler_preemption_goroutines_execution_total{result=\"success\"}"),
+                ==, 1);
+    assert_that(
+        value(&g, "scheduler_preemption_goroutines_duration_seconds_count{result=\"success\"}"), ==,
         1);
 }
 
@@ -383,15 +389,15 @@ static void test_a_pod_that_takes_too_long(void **state)
     engine_node(&g.engine, "n1", 1000, 1024, 110, "");
     engine_pod(&g.engine, "web", 100, 10, "");
     client_fixture_run(&g.engine.client, 25 * SEC);
-    assert_true(value(&g, POINT("Permit", "Wait")) == 1);
-    assert_true(value(&g, "scheduler_inflight_events{event=\"PodPopped\"}") == 1);
-    assert_true(value(&g, LATE) == 0);
+    assert_that(value(&g, POINT("Permit", "Wait")), ==, 1);
+    assert_that(value(&g, "scheduler_inflight_events{event=\"PodPopped\"}"), ==, 1);
+    assert_that(value(&g, LATE), ==, 0);
     client_fixture_run(&g.engine.client, 18 * SEC); /* found at 40 s */
-    assert_true(value(&g, LATE) == 1);
+    assert_that(value(&g, LATE), ==, 1);
     assert_int_equal(lines(&g, "!!!CRITICAL TIMEOUT!!! scheduling pod ns/web("), 1);
     assert_int_equal(lines(&g, " than the timeout 30s"), 1);
     client_fixture_run(&g.engine.client, 4 * SEC); /* and when it ended, late, at 45 s */
-    assert_true(value(&g, LATE) == 2);
+    assert_that(value(&g, LATE), ==, 2);
     assert_int_equal(lines(&g, "took longer (45s) than the timeout 30s"), 1);
 }
 
@@ -426,7 +432,7 @@ static void test_diagnoses_wait_their_turn_or_do_not(void **state)
         assert_int_equal(lines(&g, "dump diagnosis for"), expected[k]);
         assert_int_equal(lines(&g, head), expected[k] > 0);
         assert_int_equal(lines(&g, body), expected[k]);
-        assert_true(value(&g, "koord_scheduler_diagnosis_dropped_total") == (k == 1 ? 2 : 0));
+        assert_that(value(&g, "koord_scheduler_diagnosis_dropped_total"), ==, (k == 1 ? 2 : 0));
     }
 }
 

@@ -1,4 +1,5 @@
 /* test_rest.c - what a scheduler answers over HTTP (scheduler-core 9.6, 11.4). */
+#include "base/test/asserts.h"
 #include "scheduler/test/engine_fixture.h"
 
 #include "base/klog.h"
@@ -123,11 +124,11 @@ static void test_only_the_leader_answers(void **state)
     client_fixture_run(&d.engine.client, 2 * SEC);
     assert_string_equal(ask(&d, "GET", "/apis/v1/__services__", NULL),
                         "200 {\"GET\":[\"/apis/v1/__services__\",\"/apis/v1/nodes/:nodeName\"]}");
-    assert_non_null(strstr(ask(&d, "GET", "/apis/v1/nodes/n1", NULL), "200 {\"node\":{"));
-    assert_non_null(strstr(strbuf_str(&d.body), "\"requested\":{\"MilliCPU\":100,"));
+    assert_contains(ask(&d, "GET", "/apis/v1/nodes/n1", NULL), "200 {\"node\":{");
+    assert_contains(strbuf_str(&d.body), "\"requested\":{\"MilliCPU\":100,");
     assert_string_equal(ask(&d, "GET", "/apis/v1/nodes/n2", NULL),
                         "404 {\"message\":\"cannot find node n2\"}");
-    assert_non_null(strstr(ask(&d, "GET", "/metrics/resources", NULL), "pod=\"p\""));
+    assert_contains(ask(&d, "GET", "/metrics/resources", NULL), "pod=\"p\"");
     d.leads = false;
     assert_string_equal(ask(&d, "GET", "/apis/v1/__services__", NULL), not_leader);
     assert_string_equal(ask(&d, "GET", "/apis/v1/nodes/n1", NULL), not_leader);
@@ -145,8 +146,7 @@ static void test_debug_flags(void **state)
     assert_string_equal(ask(&d, "PUT", "/debug/flags/s", "10"),
                         "200 successfully set debugTopNScores to 10\n");
     assert_string_equal(ask(&d, "GET", "/debug/flags/s", NULL), "406 unsupported http method\n");
-    assert_non_null(
-        strstr(ask(&d, "PUT", "/debug/flags/s", "x"), "400 failed set debugTopNScores x: "));
+    assert_contains(ask(&d, "PUT", "/debug/flags/s", "x"), "400 failed set debugTopNScores x: ");
     assert_string_equal(ask(&d, "PUT", "/debug/flags/f", "1"), /* as Go reads booleans */
                         "200 successfully set debugFilterFailure to 1\n");
     assert_string_equal(ask(&d, "PUT", "/debug/flags/db", "t"),
@@ -157,17 +157,17 @@ static void test_debug_flags(void **state)
     engine_pod(&d.engine, "p", 100, 10, "");
     engine_pod(&d.engine, "big", 2000, 2048, "");
     client_fixture_run(&d.engine.client, 2 * SEC);
-    assert_non_null(strstr(strbuf_str(&d.log), "Top10 scores for Pod: ns/p, feasibleNodes: 2, "));
-    assert_non_null(strstr(strbuf_str(&d.log), "Failed to filter for Pod \"ns/big\" on Node \"n1\" "
-                                               "(pass 1), failedPlugin: NodeResourcesFit, reason: "
-                                               "Insufficient cpu, Insufficient memory"));
-    assert_non_null(strstr(strbuf_str(&d.log), "dump diagnosis for ns/big, "));
+    assert_contains(strbuf_str(&d.log), "Top10 scores for Pod: ns/p, feasibleNodes: 2, ");
+    assert_contains(strbuf_str(&d.log), "Failed to filter for Pod \"ns/big\" on Node \"n1\" "
+                                        "(pass 1), failedPlugin: NodeResourcesFit, reason: "
+                                        "Insufficient cpu, Insufficient memory");
+    assert_contains(strbuf_str(&d.log), "dump diagnosis for ns/big, ");
     /* Below nothing is nothing. */
     assert_string_equal(ask(&d, "PUT", "/debug/flags/s", "-1"),
                         "200 successfully set debugTopNScores to -1\n");
     engine_pod(&d.engine, "q", 100, 10, "");
     client_fixture_run(&d.engine.client, 2 * SEC);
-    assert_null(strstr(strbuf_str(&d.log), "scores for Pod: ns/q"));
+    assert_lacks(strbuf_str(&d.log), "scores for Pod: ns/q");
 }
 
 /* ---- paths of plugins ------------------------------------------------------------------------ */

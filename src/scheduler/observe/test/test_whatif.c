@@ -1,5 +1,6 @@
 /* test_whatif.c - what would become of a pod, told node by node. */
 #include "api/test/object_fixture.h"
+#include "base/test/asserts.h"
 
 #include "api/node.h"
 #include "api/pod.h"
@@ -90,11 +91,11 @@ static void test_scores_and_the_best(void **state)
     int64_t sum = 0;
     for (uint32_t i = 0; i < r.nodes[0].nscores; i++) {
         if (i)
-            assert_true(strcmp(r.nodes[0].scores[i - 1].plugin, r.nodes[0].scores[i].plugin) < 0);
+            assert_that(strcmp(r.nodes[0].scores[i - 1].plugin, r.nodes[0].scores[i].plugin), <, 0);
         sum += r.nodes[0].scores[i].score * r.nodes[0].scores[i].weight;
     }
     assert_int_equal(r.nodes[0].total, sum);
-    assert_true(r.nodes[0].total > r.nodes[1].total);
+    assert_that(r.nodes[0].total, >, r.nodes[1].total);
 }
 
 static const struct whatif_change *change(const struct whatif_node *n, const char *plugin,
@@ -138,11 +139,11 @@ static void test_everything_that_would_have_to_change(void **state)
     change(n, "TaintToleration", "c:NoSchedule");
     assert_int_equal(change(n, "NodeResourcesFit", "cpu")->missing, 1000);
     assert_int_equal(change(n, "NodeResourcesFit", "example.com/x")->missing, 3);
-    assert_non_null(strstr(ask_text(&q, &r, WHATIF_CHANGES),
-                           "{\"plugin\":\"NodeResourcesFit\",\"code\":"
-                           "\"UnschedulableAndUnresolvable\",\"reason\":\"Insufficient cpu\","
-                           "\"resource\":\"cpu\",\"missing\":1000}"));
-    assert_null(strstr(ask_text(&q, &r, 0), "missing"));
+    assert_contains(ask_text(&q, &r, WHATIF_CHANGES),
+                    "{\"plugin\":\"NodeResourcesFit\",\"code\":"
+                    "\"UnschedulableAndUnresolvable\",\"reason\":\"Insufficient cpu\","
+                    "\"resource\":\"cpu\",\"missing\":1000}");
+    assert_lacks(ask_text(&q, &r, 0), "missing");
 }
 
 static void test_too_many_pods(void **state)
@@ -205,9 +206,8 @@ static void test_gates_hold_the_pod_back(void **state)
     struct whatif_result r = ask_explain(&q, POD("p", ",'schedulingGates':[{'name':'g'}]", ""));
     assert_string_equal(r.held_by, "SchedulingGates");
     assert_int_equal(r.nbest, 1); /* where it would go all the same */
-    assert_non_null(strstr(ask_text(&q, &r, 0),
-                           "\"held\":{\"plugin\":\"SchedulingGates\",\"reasons\":"
-                           "[\"waiting for scheduling gates: [g]\"]}"));
+    assert_contains(ask_text(&q, &r, 0), "\"held\":{\"plugin\":\"SchedulingGates\",\"reasons\":"
+                                         "[\"waiting for scheduling gates: [g]\"]}");
 }
 
 static void test_a_placed_pod_does_not_stand_in_its_own_way(void **state)

@@ -1,4 +1,5 @@
 /* test_interpodaffinity.c - affinity and anti-affinity between pods (scheduler-core 8.12). */
+#include "base/test/asserts.h"
 #include "scheduler/test/plugin_checks.h"
 
 #include "api/core.h"
@@ -240,7 +241,7 @@ static void test_terms_that_cannot_be_understood(void **state)
     five_nodes(&f);
     try_pod(&f, "web", bad);
     assert_int_equal(f.a.code, KS_UNRESOLVABLE);
-    assert_non_null(strstr(fixture_message(&f), "parsing pod: podAntiAffinity.required[0]: "));
+    assert_contains(fixture_message(&f), "parsing pod: podAntiAffinity.required[0]: ");
     put_pod(&f, "w", "web", "a1", bad); /* of others: as if they had none */
     try_pod(&f, "web", "");
     assert_int_equal(f.a.feasible, 5);
@@ -739,7 +740,7 @@ static void test_reuse_at_random(void **state)
         if (round % 2) /* so that several rows are dirty at a time */
             try_pod(&f, apps[round / 2 % 2], terms[round % 5 == 0 ? 0 : 1 + round / 300]);
     }
-    assert_true(shapes_stats(f.shapes).hits > 500);
+    assert_that(shapes_stats(f.shapes).hits, >, 500);
 }
 
 int main(int argc, char **argv)

@@ -1,5 +1,6 @@
 /* test_nodeaffinity.c - nodeSelector and node affinity, of pods and configured (scheduler-core
  * 8.6). */
+#include "base/test/asserts.h"
 #include "scheduler/test/plugin_checks.h"
 
 #define NAME     "NodeAffinity"
@@ -180,8 +181,8 @@ static void test_a_preferred_term_that_cannot_be_understood(void **state)
     init(&f, state, NULL);
     fixture_try(&f, pod_text(AFFINITY(PREFERRED(WISH("1", LABELS(EXPR("zone", "In", "")))))));
     assert_int_equal(f.a.code, KS_ERROR);
-    assert_non_null(strstr(f.a.text, "running PreScore plugin \"NodeAffinity\": "
-                                     "preferredDuringSchedulingIgnoredDuringExecution[0]: "));
+    assert_contains(f.a.text, "running PreScore plugin \"NodeAffinity\": "
+                              "preferredDuringSchedulingIgnoredDuringExecution[0]: ");
     /* Without weight it is not looked at. */
     fixture_try(&f, pod_text(AFFINITY(PREFERRED(WISH("0", LABELS(EXPR("zone", "In", "")))))));
     assert_int_equal(f.a.code, KS_SUCCESS);

@@ -1,4 +1,5 @@
 /* test_nodevolumelimits.c - how many volumes a node can attach (scheduler-core 8.14). */
+#include "base/test/asserts.h"
 #include "scheduler/test/volume_objects.h"
 
 #define NAME                "NodeVolumeLimits"
@@ -358,10 +359,10 @@ static void test_generation_of_a_kind(void **state)
     vol_pvc(&f, "c", "", "", "Bound");
     assert_int_equal(objects_generation_of(f.objects, &kind_pv), before);
     vol_pv(&f, "v", "", "", "Bound");
-    assert_true(objects_generation_of(f.objects, &kind_pv) > before);
+    assert_that(objects_generation_of(f.objects, &kind_pv), >, before);
     before = objects_generation_of(f.objects, &kind_pv);
     assert_true(objects_remove(f.objects, objects_get(f.objects, &kind_pv, NULL, "v")));
-    assert_true(objects_generation_of(f.objects, &kind_pv) > before);
+    assert_that(objects_generation_of(f.objects, &kind_pv), >, before);
 }
 
 int main(int argc, char **argv)

@@ -1,4 +1,5 @@
 /* test_podtopologyspread.c - matching pods spread over zones and nodes (scheduler-core 8.11). */
+#include "base/test/asserts.h"
 #include "scheduler/test/plugin_checks.h"
 
 #include "api/core.h"
@@ -457,7 +458,7 @@ static void test_a_selector_that_cannot_be_understood(void **state)
     f.obj = fixture_object(f.base, &kind_pod, pod_with(&f, HARD(1, ZONE, WRONG), ""));
     fixture_attempt(&f, &f.a, false);
     assert_int_equal(f.a.code, KS_ERROR);
-    assert_non_null(strstr(f.a.text, "topologySpreadConstraints[0].labelSelector"));
+    assert_contains(f.a.text, "topologySpreadConstraints[0].labelSelector");
     /* A soft one is in the way of scores only. */
     kobj_unref(f.obj);
     f.obj = fixture_object(f.base, &kind_pod, pod_with(&f, SOFT(1, ZONE, WRONG), ""));
@@ -502,7 +503,7 @@ static void test_counts_follow_the_pods(void **state)
         try_with(&f, rules[dice / 7 % ARRAY_LEN(rules)]);
         refused += f.a.n - f.a.feasible;
     }
-    assert_true(shapes_stats(f.shapes).hits > 300);
+    assert_that(shapes_stats(f.shapes).hits, >, 300);
     assert_in_range(refused, 400, 3200); /* some of both */
 }
 

@@ -1,4 +1,5 @@
 /* test_volumebinding.c - which nodes do for a pod's claims (scheduler-core 8.16). */
+#include "base/test/asserts.h"
 #include "scheduler/test/volume_objects.h"
 
 #include "scheduler/plugins/volumebinding/internal.h"
@@ -459,7 +460,7 @@ static void test_malformed_quantities_never_get_here(void **state)
     struct kobj *o = NULL;
     struct kerr err = { 0 };
 
-    assert_true(kobj_decode(&kind_pv, kj_root(doc), base->scratch, &o, &err) < 0);
+    assert_that(kobj_decode(&kind_pv, kj_root(doc), base->scratch, &o, &err), <, 0);
     assert_null(o);
 }
 
@@ -473,7 +474,7 @@ static void test_bad_selector(void **state)
             "Pending");
     vol_try(&f, CLAIM("c"));
     assert_int_equal(f.a.code, KS_ERROR);
-    assert_non_null(strstr(f.a.text, "selector of persistentvolumeclaim \"c\": "));
+    assert_contains(f.a.text, "selector of persistentvolumeclaim \"c\": ");
 }
 
 static void test_many_labels(void **state)
