@@ -93,7 +93,16 @@ static void make_reporters(struct agent *a)
         a->device_reporter = device_reporter_new(&a->report_env);
 }
 
-static struct qos *make_qos(const struct agent *a)
+static const kstrmap *local_topology(void *arg)
+{
+    const struct agent *a = arg;
+    const struct topology *t =
+        a->topology_reporter ? topology_reporter_local(a->topology_reporter) : NULL;
+
+    return t ? &t->annotations : NULL;
+}
+
+static struct qos *make_qos(struct agent *a)
 {
     return qos_new(&(struct qos_env){
         .loop = a->env.loop,
@@ -106,6 +115,12 @@ static struct qos *make_qos(const struct agent *a)
         .external = a->external,
         .node_name = a->env.o->node_name,
         .audit = a->audit,
+        .executor = a->executor,
+        .collect = &a->collect_env,
+        .caps = &a->caps,
+        .states = a->states,
+        .topology = local_topology,
+        .topology_arg = a,
     });
 }
 

@@ -9,9 +9,9 @@
 enum { STRATEGIES_MAX = 16 };
 
 const struct qos_strategy *const qos_strategies[] = {
-    &strategy_cpu_evict,
-    &strategy_memory_evict,
-    NULL,
+    &strategy_cpu_suppress, &strategy_cpu_burst,    &strategy_cgroup_reconcile,
+    &strategy_resctrl,      &strategy_blkio,        &strategy_system_config,
+    &strategy_cpu_evict,    &strategy_memory_evict, NULL,
 };
 
 struct group { /* strategies of one interval */
@@ -52,6 +52,7 @@ static struct evictor *make_evictor(const struct qos *q)
         .metrics = q->env.internal,
         .node_name = q->env.node_name,
         .only_by_api = o->only_evict_by_api,
+        .dry_run = q->env.o->executor.dry_run,
         .stop = { .loop = q->env.loop,
                   .host = q->env.host,
                   .containerd_endpoint = o->containerd_endpoint,

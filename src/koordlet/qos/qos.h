@@ -7,18 +7,22 @@
  */
 #ifndef KOORD_KOORDLET_QOS_QOS_H
 #define KOORD_KOORDLET_QOS_QOS_H
+#include "koordlet/kernel/host.h"
 #include "koordlet/metriccache/store.h"
 #include "koordlet/options.h"
 #include "koordlet/states/snapshot.h"
 
 struct audit;
+struct caps;
+struct collect_env;
 struct evictor;
-struct host;
+struct executor;
 struct kube;
 struct loop;
 struct metrics;
 struct qos;
 struct recorder;
+struct states;
 
 struct qos_env { /* borrowed */
     struct loop *loop;
@@ -30,6 +34,13 @@ struct qos_env { /* borrowed */
     struct metrics *internal, *external; /* registries of the two endpoints */
     const char *node_name;
     struct audit *audit; /* NULL: auditing is off */
+    struct executor *executor;
+    const struct collect_env *collect; /* CPUs, disks; what is not known yet is NULL there */
+    const struct caps *caps;
+    struct states *states; /* names of volumes */
+    /* Annotations of the NodeResourceTopology as this node computed it; NULL: not yet. */
+    const kstrmap *(*topology)(void *arg);
+    void *topology_arg;
 
     /* Set by qos_new(). */
     struct recorder *recorder;

@@ -3,5 +3,7 @@
 #define KOORD_KOORDLET_QOS_STRATEGIES_H
 #include "koordlet/qos/qos.h"
 
-extern const struct qos_strategy strategy_cpu_evict, strategy_memory_evict;
+extern const struct qos_strategy strategy_cpu_suppress, strategy_cpu_evict, strategy_memory_evict,
+    strategy_cpu_burst, strategy_cgroup_reconcile, strategy_resctrl, strategy_blkio,
+    strategy_system_config;
 #endif

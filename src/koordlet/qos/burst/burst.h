@@ -85,6 +85,4 @@ bool burst_round(struct burst_state *s, const struct burst_in *in, struct arena 
 void burst_propose(const struct burst_state *s, const struct snapshot *known, struct plan *p);
 /* Of a container, as planned; NULL: it has no limit, or is not running. */
 const struct burst_container *burst_find(const struct burst_state *s, const char *container_id);
-/* Latency-sensitive, active, not bound to CPUs of its own. */
-bool burst_applies(const struct npod *p);
 #endif

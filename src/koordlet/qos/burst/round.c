@@ -22,7 +22,8 @@ const struct burst_container *burst_find(const struct burst_state *s, const char
     return c && c->round == s->round ? c : NULL;
 }
 
-bool burst_applies(const struct npod *p)
+/* Latency-sensitive, active, not bound to CPUs of its own. */
+static bool applies(const struct npod *p)
 {
     enum qos_class q = pod_qos_class_raw(npod_pod(p));
     uint8_t phase = npod_pod(p)->status.phase;
@@ -114,7 +115,7 @@ bool burst_round(struct burst_state *s, const struct burst_in *in, struct arena 
     s->round = s->round == UINT32_MAX ? 1 : s->round + 1;
     for (uint32_t i = 0; i < pods->n; i++) {
         const struct npod *p = pods->pods[i];
-        if (!burst_applies(p))
+        if (!applies(p))
             continue;
         struct cpu_burst_config c =
             burst_config(&in->known->slo->cpu_burst->config, &npod_pod(p)->obj.meta.annotations, a);
@@ -176,7 +177,7 @@ void burst_propose(const struct burst_state *s, const struct snapshot *known, st
     for (uint32_t i = 0; i < known->pods->n; i++) {
         const struct npod *p = known->pods->pods[i];
         int64_t burst;
-        if (!burst_applies(p))
+        if (!applies(p))
             continue;
         int64_t extra = propose_containers(s, p, plan, &burst);
         struct plan_at at = { .dir = p->cgroup_dir, .pod = p };

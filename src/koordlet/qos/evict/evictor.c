@@ -38,6 +38,7 @@ struct eviction {
     void *arg;
     struct kube_call *call;
     struct stop_call *stop;
+    struct timer *pretended; /* a dry run */
     struct eviction *next;
 };
 
@@ -76,6 +77,7 @@ static void eviction_free(struct eviction *v)
 {
     kube_cancel(v->call);
     stop_call_cancel(v->stop);
+    timer_cancel(v->pretended);
     npod_unref(v->pod);
     free(v->why);
     free(v);
@@ -172,7 +174,7 @@ static void tell(struct evictor *e, const struct eviction *v, const struct kerr 
                    m->name, v->why, m->name);
     if (err)
         strbuf_appendf(&text, ", error %s", err->text);
-    if (e->env.recorder)
+    if (e->env.recorder && !e->env.dry_run)
         recorder_event_on(e->env.recorder, v->pod->obj, true,
                           err ? "evictPodFail" : "evictPodSuccess", NULL, "%s", strbuf_str(&text));
     if (err) {
@@ -183,6 +185,11 @@ static void tell(struct evictor *e, const struct eviction *v, const struct kerr 
     audit_log(e->env.audit,
               &(struct audit_event){
                   .type = "pod", .ns = ns, .name = m->name, .reason = REASON, .message = v->why });
+    if (e->env.dry_run) {
+        KLOG_I(0, "Would evict a pod: this is a dry run", KV_S("namespace", ns),
+               KV_S("pod", m->name), KV_S("why", v->why));
+        return;
+    }
     KLOG_I(0, "Evicted a pod", KV_S("namespace", ns), KV_S("pod", m->name), KV_S("why", v->why));
     counter_inc(e->total);
     counter_inc(metric_counter(e->detail, METRIC_VALUES(e->env.node_name, ns, m->name, REASON)));
@@ -254,6 +261,18 @@ static void evict_by_api(struct eviction *v)
                       on_evicted, v);
 }
 
+/* ---- not at all ------------------------------------------------------------------------------ */
+
+static void on_dry_run(struct loop *l, void *arg)
+{
+    struct eviction *v = arg;
+
+    (void)l;
+    v->pretended = NULL;
+    remember(v->of, v->pod, false);
+    finish(v, EVICT_DONE, NULL);
+}
+
 /* ---- by stopping containers ------------------------------------------------------------------ */
 
 static void on_stopped(void *arg, uint32_t stopped, const struct kerr *why)
@@ -282,6 +301,10 @@ void evictor_evict(struct evictor *e, struct npod *p, const char *why, evicted_f
         .of = e, .pod = npod_ref(p), .why = xstrdup(why), .fn = fn, .arg = arg, .next = e->under_way
     };
     e->under_way = v;
+    if (e->env.dry_run) {
+        v->pretended = loop_after(e->env.loop, 0, on_dry_run, v);
+        return;
+    }
     if (!e->env.only_by_api && !(before && is_restarted(before, p)))
         v->stop = stopper_stop(e->stopper, p, on_stopped, v);
     if (!v->stop)

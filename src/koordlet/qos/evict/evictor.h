@@ -24,6 +24,7 @@ struct evictor_env { /* borrowed */
     struct metrics *metrics;
     const char *node_name;
     bool only_by_api;
+    bool dry_run; /* nobody is evicted: who would be is told to the log and the audit */
     struct stopper_env stop;
 };
 struct evictor *evictor_new(const struct evictor_env *env);

@@ -67,8 +67,9 @@ static void overlay(struct memory_qos *to, const struct memory_qos *over)
 }
 #undef OVERLAY
 
-bool memory_config(const struct resource_qos_strategy *s, const struct npod *p, struct arena *a,
-                   struct memory_qos *ret)
+/* What holds for one pod: its class, with the annotation over it. false: neither says anything. */
+static bool config_of(const struct resource_qos_strategy *s, const struct npod *p, struct arena *a,
+                      struct memory_qos *ret)
 {
     const struct resource_qos *class = class_of(s, p->qos);
     struct pod_memory_qos own;
@@ -273,7 +274,7 @@ static void propose_pod(const struct memory_in *in, const struct npod *p, struct
     struct plan_at at = { .dir = p->cgroup_dir, .pod = p };
     struct memory_qos q;
 
-    if (!memory_config(in->known->slo->resource_qos, p, plan->arena, &q))
+    if (!config_of(in->known->slo->resource_qos, p, plan->arena, &q))
         return;
     int64_t request = pod_request(p, plan->arena);
     struct protection v = protection_of(&q, request);

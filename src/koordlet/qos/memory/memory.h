@@ -14,8 +14,4 @@ struct memory_in {
     int64_t page_size;
 };
 void memory_propose(const struct memory_in *in, struct plan *p);
-
-/* What holds for one pod: its class, with the annotation over it. false: neither says anything. */
-bool memory_config(const struct resource_qos_strategy *s, const struct npod *p, struct arena *a,
-                   struct memory_qos *ret);
 #endif

@@ -2,6 +2,7 @@
 #include "koordlet/qos/system/system.h"
 
 #include "base/num.h"
+#include "koordlet/executor/executor.h"
 #include "koordlet/qos/strategies.h"
 
 #define SCHED_FEATURES "kernel/debug/sched_features"
@@ -37,3 +38,45 @@ void system_propose(const struct snapshot *known, struct plan *p)
         one->item = f->name;
     }
 }
+
+/* ---- in the table of strategies -------------------------------------------------------------- */
+
+struct self {
+    const struct snapshot *planned; /* a reference; NULL: nothing was proposed yet */
+};
+
+static nsec_t interval(const struct koordlet_options *o)
+{
+    return gates_on(&o->gates, GATE_SYSTEM_CONFIG) ? o->acting.reconcile * NSEC_PER_SEC : 0;
+}
+
+static void *setup(struct qos_env *e)
+{
+    (void)e;
+    return xnew0(struct self);
+}
+
+static void destroy(void *self)
+{
+    snapshot_unref(((struct self *)self)->planned);
+    free(self);
+}
+
+static void tick(void *self, struct qos_env *e)
+{
+    struct self *s = self;
+    const struct snapshot *known = snapshots_get(e->snapshots);
+
+    if (!known->node || !known->slo || !known->slo->system)
+        return;
+    if (s->planned && s->planned->slo == known->slo && s->planned->node == known->node)
+        return;
+    struct plan *p = executor_plan(e->executor, PLAN_SYSTEM_CONFIG, known);
+    system_propose(known, p);
+    executor_submit(e->executor, p);
+    snapshot_unref(s->planned);
+    s->planned = snapshot_ref(known);
+}
+
+const struct qos_strategy strategy_system_config = { "SystemConfig", interval, setup, destroy,
+                                                     tick };
