@@ -285,6 +285,9 @@ static void apply_growing(struct executor *e, struct target *t)
 {
     struct cpuset is, want;
 
+    /* A write of this pass that was refused may have shaken what was believed of this file. */
+    if (!t->want.known || (!t->is.known && target_read(e, t) < 0))
+        return;
     if (file_rules[t->file].kind != VALUE_CPUS) {
         if (value_compare(t->file, t->want.number, t->is.number) > 0)
             apply_value(e, t, &t->want);
