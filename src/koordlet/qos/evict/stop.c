@@ -131,7 +131,13 @@ static void on_end(void *arg, const struct grpc_status *st)
     finish_one(c);
 }
 
-static const struct grpc_call_events events = { .on_end = on_end };
+/* The answer says nothing. */
+static void on_message(void *arg, struct str message)
+{
+    (void)arg, (void)message;
+}
+
+static const struct grpc_call_events events = { .on_message = on_message, .on_end = on_end };
 
 /* false: there is nobody to ask. */
 static bool send_one(struct stopper *s, struct stop_one *one, const char *container_id,

@@ -103,8 +103,10 @@ static void on_stop(void *arg, struct grpc_req *r, const char *method, struct st
     assert_int_equal(wire_next(&message, &field), 0); /* no grace */
     if (f->runtime_refuses)
         grpc_fail(r, GRPC_INTERNAL, "no");
-    else
-        grpc_finish(r, &(struct grpc_status){ .code = GRPC_OK });
+    if (f->runtime_refuses)
+        return;
+    grpc_send(r, STR("")); /* StopContainerResponse has no fields */
+    grpc_finish(r, &(struct grpc_status){ .code = GRPC_OK });
 }
 
 struct dialing {
