@@ -234,7 +234,8 @@ static void queue_again(struct scheduler *s, const struct kobj *was)
     char key[KOBJ_KEY_MAX];
 
     kobj_key(was, key, sizeof key);
-    struct kobj *pod = informer_get(s->pods, key);
+    struct kobj *pod = placeholder_find(s, was->meta.uid);
+    pod = pod ? pod : informer_get(s->pods, key);
     if (pod && kuid_equal(pod->meta.uid, was->meta.uid) && !pod->meta.deleted &&
         str_empty(pod_of(pod)->node_name) && !pod_is_terminal(pod_of(pod)) &&
         scheduler_profile(s, pod_of(pod)))

@@ -146,7 +146,7 @@ static void pod_foreign(struct scheduler *s, struct kobj *pod)
         watch_pod_gone(s, pod); /* its room is free */
 }
 
-static void pod_news(struct scheduler *s, const struct kobj *before, struct kobj *pod)
+void watch_pod_news(struct scheduler *s, const struct kobj *before, struct kobj *pod)
 {
     /* Deleted and made again while the watch was down: two pods. */
     if (before && !kuid_equal(before->meta.uid, pod->meta.uid)) {
@@ -169,6 +169,11 @@ static void pod_news(struct scheduler *s, const struct kobj *before, struct kobj
     }
 }
 
+void watch_pod_end(struct scheduler *s, const struct kobj *last)
+{
+    pod_gone(s, last, last);
+}
+
 static enum ks_resource pod_resource(const struct kobj *pod)
 {
     return str_empty(pod_of(pod)->node_name) ? KS_RES_UNSCHEDULABLE_POD : KS_RES_ASSIGNED_POD;
@@ -179,7 +184,7 @@ static void on_pod_add(void *arg, struct kobj *pod)
     struct scheduler *s = arg;
     nsec_t began = qmetrics_began(s->qmetrics, pod_resource(pod), KS_ADD);
 
-    pod_news(s, NULL, pod);
+    watch_pod_news(s, NULL, pod);
     qmetrics_handled(s->qmetrics, began, pod_resource(pod), KS_ADD, NULL);
 }
 
@@ -188,7 +193,7 @@ static void on_pod_update(void *arg, struct kobj *before, struct kobj *pod)
     struct scheduler *s = arg;
     nsec_t began = qmetrics_began(s->qmetrics, pod_resource(pod), KS_UPDATE);
 
-    pod_news(s, before, pod);
+    watch_pod_news(s, before, pod);
     qmetrics_handled(s->qmetrics, began, pod_resource(pod), KS_UPDATE, NULL);
 }
 
@@ -197,7 +202,7 @@ static void on_pod_delete(void *arg, struct kobj *pod)
     struct scheduler *s = arg;
     nsec_t began = qmetrics_began(s->qmetrics, pod_resource(pod), KS_DELETE);
 
-    pod_gone(s, pod, pod);
+    watch_pod_end(s, pod);
     qmetrics_handled(s->qmetrics, began, pod_resource(pod), KS_DELETE, NULL);
 }
 
@@ -268,6 +273,7 @@ static void on_other_add(void *arg, struct kobj *o)
 
     objects_put(s->objects, o);
     tell(s, r, KS_ADD, NULL, o);
+    placeholder_news(s, o);
     qmetrics_handled(s->qmetrics, began, r, KS_ADD, o->kind);
 }
 
@@ -279,6 +285,9 @@ static void on_other_update(void *arg, struct kobj *before, struct kobj *o)
 
     objects_put(s->objects, o);
     tell(s, r, KS_UPDATE, before, o);
+    if (!kuid_equal(before->meta.uid, o->meta.uid))
+        placeholder_gone(s, before);
+    placeholder_news(s, o);
     qmetrics_handled(s->qmetrics, began, r, KS_UPDATE, o->kind);
 }
 
@@ -290,6 +299,7 @@ static void on_other_delete(void *arg, struct kobj *o)
 
     objects_remove(s->objects, o);
     tell(s, r, KS_DELETE, o, NULL);
+    placeholder_gone(s, o);
     qmetrics_handled(s->qmetrics, began, r, KS_DELETE, o->kind);
 }
 
@@ -351,6 +361,18 @@ void watch_kinds(struct scheduler *s)
     }
 }
 
+/* It may be ours now. */
+static void requeue(struct scheduler *s, struct kobj *pod)
+{
+    if (role_of(s, pod) != ROLE_PENDING ||
+        podqueue_find(s->queue, pod->meta.uid, NULL) != PODQUEUE_NOWHERE)
+        return;
+    if (nominator_is_foreign(s->nominator, pod->meta.uid))
+        nominator_remove(s->nominator, pod->meta.uid);
+    nominated(s, NULL, pod);
+    pod_pending(s, pod);
+}
+
 void watch_requeue(struct scheduler *s)
 {
     struct kobj *pod;
@@ -362,13 +384,9 @@ void watch_requeue(struct scheduler *s)
         }
     podqueue_new_profiles(s->queue);
     for (size_t it = 0; (pod = informer_next(s->pods, &it));)
-        if (role_of(s, pod) == ROLE_PENDING &&
-            podqueue_find(s->queue, pod->meta.uid, NULL) == PODQUEUE_NOWHERE) {
-            if (nominator_is_foreign(s->nominator, pod->meta.uid))
-                nominator_remove(s->nominator, pod->meta.uid);
-            nominated(s, NULL, pod);
-            pod_pending(s, pod);
-        }
+        requeue(s, pod);
+    for (size_t it = 0; (pod = placeholder_next(s, &it));)
+        requeue(s, pod);
 }
 
 void watch_init(struct scheduler *s)

@@ -71,6 +71,7 @@ struct scheduler {
     struct informer *pods, *nodes;
     struct informer *others[SCHEDULER_KINDS_MAX]; /* of the kinds that plugins read */
     unsigned nothers;
+    struct uidmap placeholders; /* by the UID of their objects */
     struct reports *reports;
     struct preemptions *preemptions;
     struct qmetrics *qmetrics;
@@ -128,9 +129,23 @@ void watch_kinds(struct scheduler *s); /* informers for what plugins of the prof
 /* Profiles changed: pods that are ours now come to the queue, those that are not leave it. */
 void watch_requeue(struct scheduler *s);
 void watch_free(struct scheduler *s);
+/* A new state of a pod, and its end. before: the state before, or NULL. */
+void watch_pod_news(struct scheduler *s, const struct kobj *before, struct kobj *pod);
+void watch_pod_end(struct scheduler *s, const struct kobj *last);
 void watch_pod_gone(struct scheduler *s, const struct kobj *pod); /* tells who waits for room */
 /* The same after an attempt was given up: it does not help the pod itself. */
 void watch_room_free(struct scheduler *s, const struct kobj *pod);
+
+/* placeholder.c - pods in place of objects that get nodes like pods. */
+void placeholder_news(struct scheduler *s, const struct kobj *object); /* of any kind */
+void placeholder_gone(struct scheduler *s, const struct kobj *object);
+void placeholder_refresh(struct scheduler *s); /* there may be new services */
+struct service_instance;
+void placeholder_service_ends(struct scheduler *s, const struct service_instance *ends);
+/* Iterate: size_t it = 0; while ((pod = placeholder_next(s, &it))) ... Do not change them. */
+struct kobj *placeholder_next(const struct scheduler *s, size_t *it);
+struct kobj *placeholder_find(const struct scheduler *s, struct kuid uid); /* NULL: none */
+void placeholder_free_all(struct scheduler *s);
 
 /* notify.c - services of plugins are told of pods. */
 /* Services that are new are told of all pods, once the informers are complete. False: there is no

@@ -23,6 +23,8 @@ bool notify_all(struct scheduler *s)
     for (size_t it = 0; (pod = informer_next(s->pods, &it));)
         if (!pod_is_terminal(pod_of(pod)))
             vec_push(&pods, known(s, pod));
+    for (size_t it = 0; (pod = placeholder_next(s, &it));)
+        vec_push(&pods, known(s, pod));
     services_tell_all(s->services, pods.items, pods.n);
     vec_fini(&pods);
     return true;

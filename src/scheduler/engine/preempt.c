@@ -202,12 +202,12 @@ static void write_reason(const struct eviction *e, struct strbuf *out)
     kjw_end(&w);
 }
 
-static void write_precondition(const struct eviction *e, struct strbuf *out)
+static void write_precondition(struct kuid id, struct strbuf *out)
 {
     struct kjw w = kjw_to(out);
     char uid[KUID_TEXT_MAX];
 
-    kuid_format(e->pod->meta.uid, uid, sizeof uid);
+    kuid_format(id, uid, sizeof uid);
     kjw_obj(&w, NULL);
     kjw_obj(&w, "preconditions");
     kjw_str(&w, "uid", uid); /* not a pod that took over the name */
@@ -223,19 +223,25 @@ static bool left_node(const struct eviction *e)
            !streq(node, e->node);
 }
 
-/* First the condition, then the end. A pod that only waits for its permit is given up instead. */
+/* First the condition, then the end. A pod that only waits for its permit is given up instead. In
+ * place of a placeholder its object goes, which has no such condition. */
 static void evict(struct eviction *e)
 {
     CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
-    struct kube_req r = { .kind = &kind_pod, .ns = e->pod->meta.ns, .name = e->pod->meta.name };
+    struct scheduler *s = e->of->s;
+    const struct pod *pod = pod_of(e->pod);
+    const struct subject x = subject_of(scheduler_profile(s, pod), pod);
+    struct kube_req r = { 0 };
 
-    if (left_node(e) || (!e->told && binding_reject(e->of->s, e->pod->meta.uid, "", "preempted"))) {
+    if (left_node(e) || !subject_request(&x, pod, &r) ||
+        (!e->told && binding_reject(s, e->pod->meta.uid, "", "preempted"))) {
         evicted(e);
         return;
     }
+    e->told = e->told || x.how != &ks_subject_pod;
     if (e->told) {
         r.verb = KUBE_DELETE;
-        write_precondition(e, &body);
+        write_precondition(subject_object(&x, pod)->meta.uid, &body);
     } else {
         r.verb = KUBE_PATCH;
         r.subresource = "status";
@@ -244,7 +250,7 @@ static void evict(struct eviction *e)
     }
     r.body = body.data;
     r.body_len = body.len;
-    e->call = kube_do(e->of->s->kube, &r, on_evict_answer, e);
+    e->call = kube_do(s->kube, &r, on_evict_answer, e);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
@@ -316,8 +322,11 @@ static void add_victims(struct preempting *p, struct active_profile *active,
             continue; /* on its way already */
         p->victims[p->n++] =
             (struct eviction){ .of = p, .pod = kobj_ref(victim), .node = xstrdup(on->node) };
-        recorder_event_on(active->recorder, victim, false, "Preempted", "Preempting",
-                          "Preempted by pod %s on node %s", uid, on->node);
+        const struct subject x =
+            subject_of(scheduler_profile(p->s, pod_of(victim)), pod_of(victim));
+        const struct kobj *about = subject_object(&x, pod_of(victim));
+        recorder_event_on(active->recorder, about ? about : victim, false, "Preempted",
+                          "Preempting", "Preempted by pod %s on node %s", uid, on->node);
         KLOG_I(2, "Evicting a preemption victim", KV_S("pod", LOG_KEY(victim)),
                KV_S("for", LOG_KEY(p->pod)), KV_S("node", on->node));
     }

@@ -310,6 +310,7 @@ static void replace_profiles(struct scheduler *s, struct active_profile **profil
     find_choosers(s);
     shapes_clear(s->shapes);
     watch_kinds(s);
+    placeholder_refresh(s);
     notify_all(s);
     watch_requeue(s);
     for (unsigned i = 0; i < nbefore; i++) {
@@ -461,6 +462,7 @@ struct scheduler *scheduler_free(struct scheduler *s)
     watch_free(s);
     consult_free(s);
     binding_free_all(s);
+    placeholder_free_all(s);
     preemptions_free(s->preemptions);
     reports_free(s->reports);
     timer_cancel(s->pump);

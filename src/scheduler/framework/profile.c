@@ -92,6 +92,17 @@ static int check_hints(const struct ks_plugin *pl, struct kerr *err)
     return 0;
 }
 
+static int check_services(const struct ks_plugin *pl, struct kerr *err)
+{
+    for (const struct ks_service *const *s = pl->services; s && *s; s++) {
+        const struct ks_placeholder *p = (*s)->placeholder;
+        if (p && !reads(pl, p->kind))
+            return kerr_set(err, -EINVAL, "plugin %s places %s and does not read them", pl->name,
+                            p->kind->plural);
+    }
+    return 0;
+}
+
 static int check_row(const struct ks_plugin *pl, struct kerr *err)
 {
     const struct ks_row_data *d = pl->row;
@@ -118,6 +129,8 @@ static int check_plugin(const struct ks_plugin *pl, struct kerr *err)
     if (!pl->add_pod != !pl->remove_pod)
         return kerr_set(err, -EINVAL, "plugin %s cannot undo what it counts", pl->name);
     if (pl->row && check_row(pl, err) < 0)
+        return err->code;
+    if (check_services(pl, err) < 0)
         return err->code;
     return check_hints(pl, err);
 }

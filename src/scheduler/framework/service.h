@@ -21,7 +21,9 @@
 struct arena;
 struct controller_env;
 struct controllers;
+struct kind;
 struct kjw;
+struct kobj;
 struct ks_env;
 struct pod;
 
@@ -86,6 +88,20 @@ struct ks_controller {
     void (*stop)(void *started);
 };
 
+/* ---- objects that get nodes like pods -------------------------------------------------------- */
+
+/* For each object of a kind (a Reservation) the scheduler keeps a placeholder: a pod that is
+ * queued, gets a node and takes room there, of which services hear, and that no API server knows.
+ * How the object is bound says the plugin's `bind` (subject.h). A placeholder that is evicted to
+ * make room has its object deleted: its priority decides for whom. */
+struct ks_placeholder {
+    const struct kind *kind; /* one of the plugin's kinds */
+    /* With a reference for the caller. Its UID is that of the object, it names a scheduler, and it
+     * has a node as soon as the object has one. NULL: the object needs none, or not any more. A
+     * function of the object alone. */
+    struct kobj *(*pod)(void *service, const struct kobj *object);
+};
+
 /* ---- the service ----------------------------------------------------------------------------- */
 
 struct ks_service {
@@ -96,9 +112,10 @@ struct ks_service {
     void (*destroy)(void *service); /* NULL: nothing to do */
     /* A profile with other args gets one of its own; otherwise those of the first count for all. */
     bool per_args;
-    const struct ks_pod_handler *pods;      /* NULL: it does not listen */
-    const struct ks_path *paths;            /* ends with pattern NULL. NULL: it serves nothing */
-    const struct ks_controller *controller; /* NULL: it writes nothing by itself */
+    const struct ks_pod_handler *pods;        /* NULL: it does not listen */
+    const struct ks_path *paths;              /* ends with pattern NULL. NULL: it serves nothing */
+    const struct ks_controller *controller;   /* NULL: it writes nothing by itself */
+    const struct ks_placeholder *placeholder; /* NULL: nothing but pods gets nodes by it */
 };
 
 /* For create() of a plugin: NULL when no plugin of the profile provides it. */

@@ -1,11 +1,11 @@
 /* subject.h - what is bound: the object that gets a node, and how the API server is told. Part of
  * the contract (plugin.h).
  *
- * Pods go through the queue and get nodes. Mostly the pod itself is what is bound; but a plugin may
- * queue a pod that stands for another object (a Reservation): then that object gets the node, its
- * status says why it has none, and events are about it. The plugin's `bind` says so by returning a
- * subject of its own. The engine makes all requests: it repeats them, asks the server what is true
- * when an answer was lost, and asks again when a confirmation is overdue.
+ * Pods go through the queue and get nodes. Mostly the pod itself is what is bound; but it may be
+ * the placeholder of another object (a Reservation; ks_placeholder in service.h): then that object
+ * gets the node, its status says why it has none, and events are about it. The plugin's `bind` says
+ * so by returning a subject of its own. The engine makes all requests: it repeats them, asks the
+ * server what is true when an answer was lost, and asks again when a confirmation is overdue.
  *
  * No state; loop thread.
  */
