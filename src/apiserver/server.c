@@ -92,6 +92,11 @@ int apiserver_listen(struct apiserver *s, const char *addr, struct tls_ctx *tls,
     return httpd_listen(front(s), addr, tls, ret_port, err);
 }
 
+void apiserver_set_tls(struct apiserver *s, struct tls_ctx *tls)
+{
+    httpd_set_tls(front(s), tls);
+}
+
 void apiserver_serve(struct apiserver *s, struct stream *st)
 {
     httpd_serve(front(s), st, "127.0.0.1:1");

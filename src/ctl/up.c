@@ -11,6 +11,7 @@
 #include "ctl/ctl.h"
 #include "loop/loop.h"
 #include "net/certgen.h"
+#include "net/pemfiles.h"
 #include "net/tls.h"
 #include "sys/file.h"
 #include "json/kj.h"
@@ -55,7 +56,8 @@ static const struct flag up_flags[] = {
       .help = "`directory` of the state; without it ~/.local/share/koord" },
     { "listen", FLAG_STR, O(listen), .def = "127.0.0.1:6480",
       .help = "`address` of the API server; other than loopback needs a certificate" },
-    { "tls-cert-file", FLAG_STR, O(tls_cert), .help = "certificate `file` of the API server" },
+    { "tls-cert-file", FLAG_STR, O(tls_cert),
+      .help = "certificate `file` of the API server; read again when it is renewed" },
     { "tls-private-key-file", FLAG_STR, O(tls_key), .help = "key `file` of that certificate" },
     { "apply", FLAG_STR, O(apply),
       .help = "`file` with objects (YAML) that are created unless they exist" },
@@ -72,7 +74,8 @@ struct up {
     struct strbuf token, cert;
     struct up_note note;
     struct tls_ctx *tls;
-    char *db; /* file of the state */
+    struct pemfiles *files; /* of a certificate that is not ours */
+    char *db;               /* file of the state */
     struct timer *look;
     bool stopping, failed;
     struct kerr err;
@@ -107,46 +110,83 @@ static int check_components(struct ctl *c, const struct up_options *o)
 /* ---- the API server -------------------------------------------------------------------------- */
 
 /* The certificate we made at the first start, made again a month before it runs out. */
-static int own_certificate(struct up *u, struct strbuf *key, struct kerr *err)
+static int own_certificate(struct up *u, struct strbuf *cert, struct strbuf *key, struct kerr *err)
 {
     static const char *const hosts[] = { "127.0.0.1", "::1", "localhost", NULL };
     nsec_t now = loop_wall(u->c->loop);
     struct certgen_opts o = { "koord", hosts, now, 3650 };
 
-    bool have = file_read_all(u->dir.fd, CERT_FILE, 1 << 20, &u->cert, NULL) == 0 &&
+    bool have = file_read_all(u->dir.fd, CERT_FILE, 1 << 20, cert, NULL) == 0 &&
                 file_read_all(u->dir.fd, KEY_FILE, 1 << 20, key, NULL) == 0;
-    if (have && certgen_expires(u->cert.data, u->cert.len) > now + 30 * 86400 * NSEC_PER_SEC)
+    if (have && certgen_expires(cert->data, cert->len) > now + 30 * 86400 * NSEC_PER_SEC)
         return 0;
-    strbuf_reset(&u->cert);
+    strbuf_reset(cert);
     strbuf_reset(key);
-    if (certgen_self_signed(&o, &u->cert, key, err) < 0)
+    if (certgen_self_signed(&o, cert, key, err) < 0)
         return err->code;
     int r = file_write_atomic(u->dir.fd, KEY_FILE, key->data, key->len, 0600, err);
-    return r < 0 ? r
-                 : file_write_atomic(u->dir.fd, CERT_FILE, u->cert.data, u->cert.len, 0600, err);
+    return r < 0 ? r : file_write_atomic(u->dir.fd, CERT_FILE, cert->data, cert->len, 0600, err);
+}
+
+static int write_kubeconfig(struct up *u, struct kerr *err)
+{
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT, ca = STRBUF_INIT;
+    const char *given = u->c->o.client.kubeconfig;
+
+    if (str_empty(given))
+        (void)snprintf(u->note.kubeconfig, sizeof u->note.kubeconfig, "%s/kubeconfig", u->dir.path);
+    else
+        (void)snprintf(u->note.kubeconfig, sizeof u->note.kubeconfig, "%s", given);
+    b64_encode(u->cert.data, u->cert.len, &ca);
+    strbuf_appendf(&text,
+                   "apiVersion: v1\nkind: Config\ncurrent-context: koord\n"
+                   "clusters:\n- name: koord\n  cluster:\n    server: %s\n"
+                   "    certificate-authority-data: %s\n"
+                   "users:\n- name: admin\n  user: {token: \"%s\"}\n"
+                   "contexts:\n- name: koord\n  context: {cluster: koord, user: admin}\n",
+                   u->note.url, strbuf_str(&ca), strbuf_str(&u->token));
+    return file_write_atomic(AT_FDCWD, u->note.kubeconfig, text.data, text.len, 0600, err);
+}
+
+static int use_certificate(void *arg, const struct str pem[PEM_FILES], struct kerr *err)
+{
+    struct up *u = arg;
+    CLEANUP(tls_unref) struct tls_ctx *next = NULL;
+    const struct tls_server_opts t = { .cert_pem = pem[PEM_CERT], .key_pem = pem[PEM_KEY] };
+
+    if (tls_server_new(&t, &next, err) < 0)
+        return err->code;
+    strbuf_reset(&u->cert);
+    strbuf_appendn(&u->cert, pem[PEM_CERT].p, pem[PEM_CERT].n);
+    tls_unref(u->tls);
+    u->tls = take(next);
+    if (u->note.pid == 0) /* nobody can have connected yet */
+        return 0;
+    u->system->set_tls(u->self, u->tls);
+    return write_kubeconfig(u, err);
 }
 
 /* kubectl sends no token over plain HTTP, so even loopback speaks TLS. */
-static int load_tls(struct up *u, struct tls_ctx **ret, struct kerr *err)
+static int load_tls(struct up *u, struct kerr *err)
 {
-    CLEANUP(strbuf_fini) struct strbuf key = STRBUF_INIT;
-    const char *cert_file = u->o->tls_cert, *key_file = u->o->tls_key;
+    CLEANUP(strbuf_fini) struct strbuf cert = STRBUF_INIT, key = STRBUF_INIT;
+    const struct pemfiles_opts files = {
+        .files = { [PEM_CERT] = u->o->tls_cert, [PEM_KEY] = u->o->tls_key },
+        .what = "serving certificate",
+        .use = use_certificate,
+        .arg = u,
+    };
 
-    if (str_empty(cert_file) != str_empty(key_file))
+    if (str_empty(u->o->tls_cert) != str_empty(u->o->tls_key))
         return kerr_set(err, -EINVAL, "--tls-cert-file and --tls-private-key-file go together");
-    int r = 0;
-    if (str_empty(cert_file)) {
-        r = own_certificate(u, &key, err);
-    } else {
-        r = file_read_all(AT_FDCWD, cert_file, 1 << 20, &u->cert, err);
-        if (r == 0)
-            r = file_read_all(AT_FDCWD, key_file, 1 << 20, &key, err);
-    }
-    if (r < 0)
-        return r;
-    struct tls_server_opts t = { .cert_pem = { u->cert.data, u->cert.len },
-                                 .key_pem = { key.data, key.len } };
-    return tls_server_new(&t, ret, err);
+    if (!str_empty(u->o->tls_cert))
+        return pemfiles_new(u->c->loop, &files, &u->files, err);
+    if (own_certificate(u, &cert, &key, err) < 0)
+        return err->code;
+    const struct str pem[PEM_FILES] = {
+        [PEM_CERT] = { cert.data, cert.len }, [PEM_KEY] = { key.data, key.len }
+    };
+    return use_certificate(u, pem, err);
 }
 
 static bool is_loopback(const char *listen)
@@ -189,31 +229,11 @@ static int start_system(struct up *u, struct kerr *err)
                         "--listen %s: other than loopback needs --tls-cert-file and "
                         "--tls-private-key-file",
                         u->o->listen);
-    if (up_token(&u->dir, &u->token, err) < 0 || load_tls(u, &u->tls, err) < 0)
+    if (up_token(&u->dir, &u->token, err) < 0 || load_tls(u, err) < 0)
         return err->code;
     u->db = xasprintf("%s/koord.db", u->dir.path);
     const struct up_plan plan = plan_of(u);
     return u->system->start(&plan, &u->self, err);
-}
-
-static int write_kubeconfig(struct up *u, struct kerr *err)
-{
-    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT, ca = STRBUF_INIT;
-    const char *given = u->c->o.client.kubeconfig;
-
-    if (str_empty(given))
-        (void)snprintf(u->note.kubeconfig, sizeof u->note.kubeconfig, "%s/kubeconfig", u->dir.path);
-    else
-        (void)snprintf(u->note.kubeconfig, sizeof u->note.kubeconfig, "%s", given);
-    b64_encode(u->cert.data, u->cert.len, &ca);
-    strbuf_appendf(&text,
-                   "apiVersion: v1\nkind: Config\ncurrent-context: koord\n"
-                   "clusters:\n- name: koord\n  cluster:\n    server: %s\n"
-                   "    certificate-authority-data: %s\n"
-                   "users:\n- name: admin\n  user: {token: \"%s\"}\n"
-                   "contexts:\n- name: koord\n  context: {cluster: koord, user: admin}\n",
-                   u->note.url, strbuf_str(&ca), strbuf_str(&u->token));
-    return file_write_atomic(AT_FDCWD, u->note.kubeconfig, text.data, text.len, 0600, err);
 }
 
 /* ---- objects to start with ------------------------------------------------------------------- */
@@ -325,6 +345,7 @@ static void fini(struct up *u)
     up_dir_fini(&u->dir);
     strbuf_fini(&u->token);
     strbuf_fini(&u->cert);
+    pemfiles_free(u->files);
     tls_unref(u->tls);
     free(u->db);
     timer_cancel(u->look);

@@ -35,6 +35,8 @@ struct up_system {
     bool (*ready)(const void *self); /* what others write meets all that has a say in it */
     /* After that: listens, *ret_port is that of the API server. */
     int (*listen)(void *self, const struct up_plan *p, uint16_t *ret_port, struct kerr *err);
+    /* A renewed certificate, for connections to come. */
+    void (*set_tls)(void *self, struct tls_ctx *tls);
     struct kube *(*kube)(const void *self); /* its client; borrowed */
     /* First those that write, then what they write to; done is called when all is stored. */
     void (*stop)(void *self, void (*done)(void *arg), void *arg);

@@ -130,6 +130,11 @@ static int listen_last(void *self, const struct up_plan *p, uint16_t *ret_port, 
     return apiserver_listen(w->server, p->listen, p->tls, ret_port, err);
 }
 
+static void set_tls(void *self, struct tls_ctx *tls)
+{
+    apiserver_set_tls(((struct wired *)self)->server, tls);
+}
+
 static struct kube *kube(const void *self)
 {
     return ((const struct wired *)self)->kube;
@@ -166,6 +171,7 @@ static void free_all(void *self)
 const struct up_system main_up = { .start = start,
                                    .ready = ready,
                                    .listen = listen_last,
+                                   .set_tls = set_tls,
                                    .kube = kube,
                                    .stop = stop,
                                    .free = free_all };

@@ -4,9 +4,13 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "base/b64.h"
+#include "base/strbuf.h"
 #include "base/test/asserts.h"
 #include "ctl/test/fixture.h"
 #include "ctl/up.h"
+#include "net/certgen.h"
+#include "sys/file.h"
 #include "sys/test/tmpdir.h"
 
 /* A system that remembers its plan and starts nothing. */
@@ -15,6 +19,9 @@ static struct {
     char token[64], data_file[256], shape[64], listen[64]; /* copies */
     int freed, looks;                                      /* ready() was asked so often */
     bool fails, taken;
+    struct tmpdir *renew; /* its certificate is made anew once it listens */
+    struct strbuf cert;   /* the renewed one */
+    int renewed;          /* set_tls() was called so often */
 } sys;
 
 static int sys_start(const struct up_plan *p, void **ret, struct kerr *err)
@@ -34,13 +41,36 @@ static bool sys_ready(const void *self)
     return ++sys.looks >= 3;
 }
 
+/* cert.pem and key.pem. */
+static void put_certificate(struct tmpdir *t, struct strbuf *ret_cert)
+{
+    static const char *const hosts[] = { "127.0.0.1", NULL };
+    CLEANUP(strbuf_fini) struct strbuf key = STRBUF_INIT;
+    struct certgen_opts o = { "up", hosts, 0, 3650 };
+
+    strbuf_reset(ret_cert);
+    assert_int_equal(certgen_self_signed(&o, ret_cert, &key, NULL), 0);
+    tmpdir_write(t, "cert.pem", strbuf_str(ret_cert));
+    tmpdir_write(t, "key.pem", strbuf_str(&key));
+}
+
 static int sys_listen(void *self, const struct up_plan *p, uint16_t *ret_port, struct kerr *err)
 {
     (void)self;
     assert_that(sys.looks, >=, 3); /* not before it is ready */
     assert_non_null(p->tls);
     *ret_port = 6480;
+    if (sys.renew)
+        put_certificate(sys.renew, &sys.cert);
     return sys.taken ? kerr_set(err, -EADDRINUSE, "port is taken") : 0;
+}
+
+static void sys_set_tls(void *self, struct tls_ctx *tls)
+{
+    (void)self;
+    assert_non_null(tls);
+    sys.renewed++;
+    loop_stop(sys.plan.loop);
 }
 
 static struct kube *sys_kube(const void *self)
@@ -60,7 +90,7 @@ static void sys_free(void *self)
     sys.freed += self != NULL;
 }
 
-static const struct up_system system_ops = { sys_start, sys_ready, sys_listen,
+static const struct up_system system_ops = { sys_start, sys_ready, sys_listen, sys_set_tls,
                                              sys_kube,  sys_stop,  sys_free };
 static const struct ctl_parts parts = { .up = &system_ops };
 
@@ -219,12 +249,36 @@ static void test_commands_find_what_up_runs(void **state)
     tmpdir_fini(&t);
 }
 
+static void test_a_renewed_certificate_is_used_at_once(void **state)
+{
+    CLEANUP(strbuf_fini) struct strbuf before = STRBUF_INIT, config = STRBUF_INIT, ca = STRBUF_INIT;
+    CLEANUP(fixture_fini) struct fixture x;
+    struct tmpdir t;
+
+    (void)state;
+    up_init(&x, &t);
+    put_certificate(&t, &before);
+    char *cert = (char *)tmpdir_at(&t, "cert.pem"), *key = (char *)tmpdir_at(&t, "key.pem");
+    sys.renew = &t;
+    assert_int_equal(
+        run(&x, "up", "--data", t.path, "--tls-cert-file", cert, "--tls-private-key-file", key),
+        CTL_OK);
+    assert_int_equal(sys.renewed, 1);
+    b64_encode(sys.cert.data, sys.cert.len, &ca); /* clients find the new one in the kubeconfig */
+    assert_int_equal(file_read_all(AT_FDCWD, tmpdir_at(&t, "kubeconfig"), 1 << 20, &config, NULL),
+                     0);
+    assert_contains(strbuf_str(&config), strbuf_str(&ca));
+    strbuf_fini(&sys.cert);
+    tmpdir_fini(&t);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_up_runs_what_was_asked_for),
         cmocka_unit_test(test_what_up_refuses),
         cmocka_unit_test(test_commands_find_what_up_runs),
+        cmocka_unit_test(test_a_renewed_certificate_is_used_at_once),
     };
 
     if (argc > 1)

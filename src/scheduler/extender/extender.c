@@ -3,50 +3,78 @@
 #include "base/arena.h"
 #include "base/b64.h"
 #include "base/strbuf.h"
+#include "net/pemfiles.h"
 #include "net/tls.h"
 #include "net/url.h"
 #include "scheduler/config/config_int.h"
 #include "scheduler/extender/extender_int.h"
-#include "sys/file.h"
 
-enum { PEM_MAX = 1 << 20 };
 #define TIMEOUT_DEFAULT (5 * NSEC_PER_SEC)
 
 /* ---- TLS ------------------------------------------------------------------------------------- */
 
-/* Data in the configuration wins over a file, as in a kubeconfig. */
-static int read_pem(const char *data, const char *file, struct strbuf *out, struct kerr *err)
+/* What the configuration has itself; NULL: nothing. */
+static int keep_data(const char *data, struct arena *a, struct str *ret, struct kerr *err)
 {
-    if (!str_empty(data))
-        return b64_decode(data, strlen(data), out) < 0
-                   ? kerr_set(err, -EINVAL, "tlsConfig: bad base64 data")
-                   : 0;
-    if (!str_empty(file) && file_read_all(AT_FDCWD, file, PEM_MAX, out, err) < 0)
-        return kerr_wrap(err, "tlsConfig");
+    CLEANUP(strbuf_fini) struct strbuf pem = STRBUF_INIT;
+
+    if (str_empty(data))
+        return 0;
+    if (b64_decode(data, strlen(data), &pem) < 0)
+        return kerr_set(err, -EINVAL, "bad base64 data");
+    *ret = (struct str){ arena_strndup(a, pem.data, pem.len), pem.len };
     return 0;
 }
 
-static int make_tls(const struct sched_extender *c, struct tls_ctx **ret, struct kerr *err)
+static const struct sched_extender_tls *tls_config(const struct extender *e)
 {
     static const struct sched_extender_tls none;
-    const struct sched_extender_tls *t = c->tls ? c->tls : &none;
-    CLEANUP(strbuf_fini) struct strbuf ca = STRBUF_INIT, cert = STRBUF_INIT, key = STRBUF_INIT;
+    return e->c.tls ? e->c.tls : &none;
+}
 
-    int r = read_pem(t->ca_data, t->ca_file, &ca, err);
-    if (r == 0)
-        r = read_pem(t->cert_data, t->cert_file, &cert, err);
-    if (r == 0)
-        r = read_pem(t->key_data, t->key_file, &key, err);
-    if (r < 0)
-        return r;
+static int use_files(void *arg, const struct str pem[PEM_FILES], struct kerr *err)
+{
+    struct extender *e = arg;
+    CLEANUP(tls_unref) struct tls_ctx *next = NULL;
+    struct str use[PEM_FILES];
+
+    for (int i = 0; i < PEM_FILES; i++)
+        use[i] = e->pem[i].n ? e->pem[i] : pem[i];
     struct tls_client_opts o = {
-        .ca_pem = { ca.data, ca.len },
-        .cert_pem = { cert.data, cert.len },
-        .key_pem = { key.data, key.len },
+        .ca_pem = use[PEM_CA],
+        .cert_pem = use[PEM_CERT],
+        .key_pem = use[PEM_KEY],
         /* enableHTTPS without an authority means "encrypt, whoever it is": upstream's rule. */
-        .insecure = t->insecure || (c->https && ca.len == 0),
+        .insecure = tls_config(e)->insecure || (e->c.https && use[PEM_CA].n == 0),
     };
-    return tls_client_new(&o, ret, err);
+    if (tls_client_new(&o, &next, err) < 0)
+        return err->code;
+    if (e->http)
+        http_client_set_tls(e->http, next);
+    tls_unref(e->tls);
+    e->tls = take(next);
+    return 0;
+}
+
+/* Data in the configuration wins over a file, as in a kubeconfig. */
+static int make_tls(struct extender *e, struct loop *l, struct arena *a, struct kerr *err)
+{
+    const struct sched_extender_tls *t = tls_config(e);
+    struct pemfiles_opts o = {
+        .files = { [PEM_CERT] = t->cert_file, [PEM_KEY] = t->key_file, [PEM_CA] = t->ca_file },
+        .what = "certificate for an extender",
+        .use = use_files,
+        .arg = e,
+    };
+
+    if (keep_data(t->cert_data, a, &e->pem[PEM_CERT], err) < 0 ||
+        keep_data(t->key_data, a, &e->pem[PEM_KEY], err) < 0 ||
+        keep_data(t->ca_data, a, &e->pem[PEM_CA], err) < 0)
+        return kerr_wrap(err, "tlsConfig");
+    for (int i = 0; i < PEM_FILES; i++)
+        if (e->pem[i].n)
+            o.files[i] = NULL;
+    return pemfiles_new(l, &o, &e->files, err) < 0 ? kerr_wrap(err, "tlsConfig") : 0;
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -55,7 +83,6 @@ static int extender_init(struct extender *e, struct loop *l, const struct extend
                          struct arena *a, struct kerr *err)
 {
     const struct sched_extender *c = &e->c;
-    CLEANUP(tls_unref) struct tls_ctx *tls = NULL;
     struct url url;
 
     if (url_parse(c->url_prefix, a, &url, err) < 0)
@@ -64,7 +91,7 @@ static int extender_init(struct extender *e, struct loop *l, const struct extend
     if (!https && !streq(url.scheme, "http"))
         return kerr_set(err, -EINVAL, "urlPrefix: '%.128s': expected http:// or https://",
                         c->url_prefix);
-    if (https && make_tls(c, &tls, err) < 0)
+    if (https && make_tls(e, l, a, err) < 0)
         return err->code;
     size_t n = strlen(c->url_prefix), path = strlen(url.path);
     while (n > 0 && c->url_prefix[n - 1] == '/')
@@ -83,7 +110,7 @@ static int extender_init(struct extender *e, struct loop *l, const struct extend
         &(struct http_client_opts){
             .host = url.host,
             .port = url.port,
-            .tls = tls,
+            .tls = e->tls,
             .server_name = c->tls && !str_empty(c->tls->server_name) ? c->tls->server_name : NULL,
             .user_agent = "koord-scheduler/" KOORD_VERSION,
             .dial = o->dial,
@@ -123,8 +150,11 @@ struct extenders *extenders_unref(struct extenders *s)
 {
     if (!s || --s->refs > 0)
         return NULL;
-    for (uint32_t i = 0; i < s->n; i++)
+    for (uint32_t i = 0; i < s->n; i++) {
         http_free(s->items[i].http);
+        pemfiles_free(s->items[i].files);
+        tls_unref(s->items[i].tls);
+    }
     arena_free(s->arena);
     free(s);
     return NULL;

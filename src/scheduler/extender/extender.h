@@ -33,7 +33,8 @@ struct extenders_opts {
     http_dial_fn dial; /* for tests; NULL: sockets */
     void *dial_arg;
 };
-/* Reads the files of certificates. *ret is NULL when there are no extenders. */
+/* Reads the files of certificates, and again when they are renewed. *ret is NULL when there are no
+ * extenders. */
 int extenders_new(struct loop *l, const struct extenders_opts *o, struct extenders **ret,
                   struct kerr *err);
 struct extenders *extenders_ref(struct extenders *s);   /* NULL is fine */

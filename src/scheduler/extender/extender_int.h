@@ -2,17 +2,22 @@
 #ifndef KOORD_SCHEDULER_EXTENDER_INT_H
 #define KOORD_SCHEDULER_EXTENDER_INT_H
 #include "api/kobj.h"
+#include "net/pemfiles.h"
 #include "scheduler/config/config.h"
 #include "scheduler/extender/extender.h"
 #include "scheduler/framework/attempt.h"
 
 struct kjw;
+struct tls_ctx;
 
 struct extender {
     struct sched_extender c;
     const char *verbs[EXTENDER_VERBS]; /* "": does not serve it */
     const char *url, *path;            /* without a slash at the end; path: of the URL */
     struct http *http;
+    struct tls_ctx *tls;       /* NULL: plain HTTP */
+    struct pemfiles *files;    /* of its certificates */
+    struct str pem[PEM_FILES]; /* those that the configuration has itself */
 };
 struct extenders {
     uint32_t refs;

@@ -92,22 +92,39 @@ static void on_bound(void *arg, const struct kerr *err)
 }
 
 /* 0 when the extender was believed, or the code of the refusal. */
-static int ask(struct plugin_fixture *f, struct object_fixture *base)
+static int ask_one(struct plugin_fixture *f, struct object_fixture *base, struct extenders *s)
 {
-    CLEANUP(extenders_unref) struct extenders *s = NULL;
     CLEANUP(kobj_unref)
     struct kobj *pod =
         fixture_object(base, &kind_pod, "{'metadata':{'name':'p','namespace':'ns','uid':'u'}}");
 
     f->err = (struct kerr){ 0 };
-    if (extenders_new(f->loop, &(struct extenders_opts){ .items = &f->e, .n = 1 }, &s, &f->err) < 0)
-        return f->err.code;
     struct extender *e = extenders_first(s, EXTENDER_BIND, pod_of(pod));
     assert_non_null(e);
     assert_null(extenders_first(s, EXTENDER_FILTER, pod_of(pod)));
     extender_bind(e, pod, "n", on_bound, f);
     loop_run(f->loop);
     return f->err.code;
+}
+
+static int make(struct plugin_fixture *f, struct extenders **ret)
+{
+    f->err = (struct kerr){ 0 };
+    return extenders_new(f->loop, &(struct extenders_opts){ .items = &f->e, .n = 1 }, ret, &f->err);
+}
+
+static int ask(struct plugin_fixture *f, struct object_fixture *base)
+{
+    CLEANUP(extenders_unref) struct extenders *s = NULL;
+    return make(f, &s) < 0 ? f->err.code : ask_one(f, base, s);
+}
+
+static void put_file(const struct plugin_fixture *f, const struct strbuf *pem)
+{
+    FILE *file = fopen(f->file, "we");
+    assert_non_null(file);
+    assert_int_equal(fwrite(pem->data, 1, pem->len, file), pem->len);
+    assert_int_equal(fclose(file), 0);
 }
 
 static void test_trust(void **state)
@@ -138,10 +155,7 @@ static void test_files(void **state)
     f.tls.ca_file = f.file;
     assert_int_equal(ask(&f, *state), -ENOENT);
     assert_contains(f.err.text, "extenders[0]: tlsConfig: ");
-    FILE *file = fopen(f.file, "we");
-    assert_non_null(file);
-    assert_int_equal(fwrite(f.cert.data, 1, f.cert.len, file), f.cert.len);
-    assert_int_equal(fclose(file), 0);
+    put_file(&f, &f.cert);
     assert_int_equal(ask(&f, *state), 0);
     f.tls.ca_data = "%%%"; /* data wins over the file */
     assert_int_equal(ask(&f, *state), -EINVAL);
@@ -151,11 +165,41 @@ static void test_files(void **state)
     assert_that(ask(&f, *state), <, 0);
 }
 
+static void look_again(struct loop *l, void *arg)
+{
+    (void)arg;
+    loop_stop(l);
+}
+
+static void test_renewed_files_are_read_again(void **state)
+{
+    static const char *const hosts[] = { "extender.example", NULL };
+    CLEANUP(strbuf_fini) struct strbuf cert = STRBUF_INIT, key = STRBUF_INIT;
+    CLEANUP(stop) struct plugin_fixture f;
+    struct certgen_opts c = { "another", hosts, 0, 1 };
+    struct extenders *s = NULL;
+
+    start(&f);
+    assert_int_equal(certgen_self_signed(&c, &cert, &key, &f.err), 0);
+    put_file(&f, &cert);
+    f.tls.ca_file = f.file;
+    assert_int_equal(make(&f, &s), 0);
+    assert_int_equal(ask_one(&f, *state, s), -EKEYREJECTED);
+    put_file(&f, &f.cert);
+    for (int i = 0; i < 600 && ask_one(&f, *state, s) < 0; i++) { /* until it was noticed */
+        loop_after(f.loop, 100 * NSEC_PER_MSEC, look_again, NULL);
+        loop_run(f.loop);
+    }
+    assert_int_equal(f.err.code, 0);
+    extenders_unref(s);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(test_trust),
         FIXTURE_TEST(test_files),
+        FIXTURE_TEST(test_renewed_files_are_read_again),
     };
 
     if (argc > 1)
