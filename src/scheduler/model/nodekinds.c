@@ -48,6 +48,12 @@ bool nodekinds_has(const struct kind *k)
     return find(k);
 }
 
+bool nodekinds_is_named(const struct kind *k)
+{
+    const struct nodekind *n = find(k);
+    return n && n->node == by_name;
+}
+
 const char *nodekinds_node(const struct kobj *o)
 {
     const struct nodekind *k = find(o->kind);

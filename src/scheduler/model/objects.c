@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/map.h"
+#include "base/vec.h"
 #include "scheduler/model/compare.h"
 #include "scheduler/model/nodekinds.h"
 
@@ -11,12 +12,18 @@ enum { KINDS_MAX = 32 };
 struct shelf { /* all of one kind */
     const struct kind *kind;
     bool of_nodes;      /* nodekinds.h */
+    bool by_node;       /* and a node may have any number of them */
     struct map objects; /* key -> struct item */
+    struct map nodes;   /* when by_node: name -> struct on_node */
     uint64_t generation, spec_generation;
 };
 struct item {
     struct kobj *obj;
     char key[];
+};
+struct on_node {
+    struct vec_of(struct kobj *) objects; /* borrowed from their items */
+    char node[];
 };
 struct readers {
     struct objects_listener *listeners;
@@ -41,12 +48,21 @@ static void item_free(struct item *i)
     free(i);
 }
 
+static void on_node_free(struct on_node *n)
+{
+    vec_fini(&n->objects);
+    free(n);
+}
+
 struct objects *objects_free(struct objects *w)
 {
     for (uint32_t i = 0; w && i < w->n; i++) {
         map_foreach(&w->shelves[i].objects, e)
             item_free(e->value);
         map_fini(&w->shelves[i].objects);
+        map_foreach(&w->shelves[i].nodes, e)
+            on_node_free(e->value);
+        map_fini(&w->shelves[i].nodes);
     }
     if (w) {
         free(w->readers);
@@ -96,8 +112,55 @@ static struct shelf *shelf_make(struct objects *w, const struct kind *k)
     s = &w->shelves[w->n++];
     s->kind = k;
     s->of_nodes = nodekinds_has(k);
+    s->by_node = s->of_nodes && !nodekinds_is_named(k);
     return s;
 }
+
+/* ---- by node --------------------------------------------------------------------------------- */
+
+static void node_add(struct shelf *s, struct kobj *o)
+{
+    const char *node = nodekinds_node(o);
+    struct on_node *n = node ? map_getz(&s->nodes, node) : NULL;
+
+    if (!node)
+        return;
+    if (!n) {
+        n = xcalloc(1, sizeof *n + strlen(node) + 1);
+        memcpy(n->node, node, strlen(node) + 1);
+        map_putz(&s->nodes, n->node, n);
+    }
+    vec_push(&n->objects, o);
+}
+
+static void node_remove(struct shelf *s, const struct kobj *o)
+{
+    const char *node = nodekinds_node(o);
+    struct on_node *n = node ? map_getz(&s->nodes, node) : NULL;
+    size_t i = 0;
+
+    if (!n)
+        return;
+    while (n->objects.items[i] != o)
+        i++;
+    vec_swap_remove(&n->objects, i);
+    if (n->objects.n)
+        return;
+    map_removez(&s->nodes, n->node);
+    on_node_free(n);
+}
+
+struct kobj *objects_next_of_node(const struct objects *w, const struct kind *k, const char *node,
+                                  size_t *it)
+{
+    const struct shelf *s = shelf_find(w, k);
+    const struct on_node *n = s ? map_getz(&s->nodes, node) : NULL;
+
+    assert(!s || s->by_node);
+    return n && *it < n->objects.n ? n->objects.items[(*it)++] : NULL;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
 
 void objects_put(struct objects *w, struct kobj *o)
 {
@@ -112,6 +175,10 @@ void objects_put(struct objects *w, struct kobj *o)
     s->generation = ++w->generation;
     if (!s->of_nodes && !(old && compare_objects(old->obj, o, false)))
         s->spec_generation = w->generation;
+    if (s->by_node && old)
+        node_remove(s, old->obj);
+    if (s->by_node)
+        node_add(s, o);
     tell(w, s, old ? old->obj : NULL, o);
     if (old)
         item_free(old);
@@ -127,14 +194,11 @@ bool objects_remove(struct objects *w, const struct kobj *o)
     if (!i)
         return false;
     s->generation = s->spec_generation = ++w->generation;
+    if (s->by_node)
+        node_remove(s, i->obj);
     tell(w, s, i->obj, NULL);
     item_free(i);
     return true;
-}
-
-uint64_t objects_generation(const struct objects *w)
-{
-    return w->generation;
 }
 
 uint64_t objects_generation_of(const struct objects *w, const struct kind *k)

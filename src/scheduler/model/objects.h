@@ -18,11 +18,9 @@ DEFINE_CLEANUP(objects_free, struct objects *)
 void objects_put(struct objects *w, struct kobj *o); /* new or changed */
 /* False when it was not there. */
 bool objects_remove(struct objects *w, const struct kobj *o);
-uint64_t objects_generation(const struct objects *w);
-/* The same for the objects of one kind. */
+/* Of the objects of one kind. Generations of different kinds are numbers of one sequence. */
 uint64_t objects_generation_of(const struct objects *w, const struct kind *k);
-/* The same, but it grows only when an object comes, goes or differs in more than its status. A
- * number of the same sequence. */
+/* The same, but it grows only when an object comes, goes or differs in more than its status. */
 uint64_t objects_spec_generation_of(const struct objects *w, const struct kind *k);
 
 /* Borrowed until the next turn; NULL when there is none. ns is NULL for kinds without one. */
@@ -30,6 +28,10 @@ struct kobj *objects_get(const struct objects *w, const struct kind *k, const ch
                          const char *name);
 /* Iterate: size_t it = 0; while ((o = objects_next(w, k, &it))) ... In no particular order. */
 struct kobj *objects_next(const struct objects *w, const struct kind *k, size_t *it);
+/* The same for those of a node, of a kind that belongs to nodes (nodekinds.h); the others are named
+ * like their node. */
+struct kobj *objects_next_of_node(const struct objects *w, const struct kind *k, const char *node,
+                                  size_t *it);
 size_t objects_count(const struct objects *w, const struct kind *k);
 
 /* Somebody who keeps something up to date with all objects of a kind. Told after every new state,

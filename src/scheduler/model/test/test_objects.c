@@ -94,12 +94,62 @@ static void test_volumes_are_seen_as_they_are(void **state)
     assert_false(fixture_fits(&f, "a"));
 }
 
+static void attach(struct plugin_fixture *f, const char *name, const char *node)
+{
+    char text[256];
+
+    fixture_put(f, &kind_volume_attachment,
+                TEXT(text, "{'metadata':{'name':'%s'},'spec':{'nodeName':'%s'}}", name, node));
+}
+
+/* The names of those of the node, sorted, with nothing between. */
+static const char *on_node(struct plugin_fixture *f, const char *node)
+{
+    static char names[16];
+    const struct kobj *o;
+    size_t n = 0;
+
+    memset(names, 0, sizeof names);
+    for (size_t it = 0; (o = objects_next_of_node(f->objects, &kind_volume_attachment, node, &it));)
+        names[n++] = *o->meta.name;
+    for (size_t i = 1; i < n; i++)
+        for (size_t k = i; k > 0 && names[k - 1] > names[k]; k--) {
+            char c = names[k];
+            names[k] = names[k - 1];
+            names[k - 1] = c;
+        }
+    return names;
+}
+
+static void test_objects_of_a_node(void **state)
+{
+    CLEANUP(fixture_fini) struct plugin_fixture f;
+
+    start(&f, state);
+    assert_string_equal(on_node(&f, "a"), "");
+    attach(&f, "x", "a");
+    attach(&f, "y", "a");
+    attach(&f, "z", "b");
+    attach(&f, "n", ""); /* of none */
+    assert_string_equal(on_node(&f, "a"), "xy");
+    attach(&f, "x", "a");
+    attach(&f, "y", "b");
+    assert_string_equal(on_node(&f, "a"), "x");
+    assert_string_equal(on_node(&f, "b"), "yz");
+    assert_true(
+        objects_remove(f.objects, objects_get(f.objects, &kind_volume_attachment, NULL, "x")));
+    assert_true(
+        objects_remove(f.objects, objects_get(f.objects, &kind_volume_attachment, NULL, "n")));
+    assert_string_equal(on_node(&f, "a"), "");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(test_news_that_nothing_reused_depends_on),
         FIXTURE_TEST(test_news_that_it_depends_on),
         FIXTURE_TEST(test_volumes_are_seen_as_they_are),
+        FIXTURE_TEST(test_objects_of_a_node),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);

@@ -25,7 +25,7 @@ static uint64_t hash_str(struct str s)
     return hash_bytes(s.p, s.n);
 }
 
-static uint64_t csi_driver_id(const char *driver)
+uint64_t csi_driver_id(const char *driver)
 {
     return hash_str(str_of(driver));
 }

@@ -13,6 +13,7 @@ struct csi_volume {
     bool if_migrated; /* counts only on nodes that say they have migrated */
     bool settled;     /* will never be another one: the claim has its volume */
 };
+uint64_t csi_driver_id(const char *driver);
 /* All: false when nothing is attached by a CSI driver.
  *
  * The driver is given (by the attachment); only the handle comes from the volume. */

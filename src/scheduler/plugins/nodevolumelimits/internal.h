@@ -1,11 +1,9 @@
-/* internal.h - what the files of NodeVolumeLimits share: tables by row. */
+/* internal.h - what the files of NodeVolumeLimits share: what is known of each row. */
 #ifndef KOORD_SCHEDULER_NODEVOLUMELIMITS_INTERNAL_H
 #define KOORD_SCHEDULER_NODEVOLUMELIMITS_INTERNAL_H
 #include "base/vec.h"
 #include "scheduler/plugins/nodevolumelimits/csi.h"
 #include "scheduler/plugins/volume/rows.h"
-
-#define NO_LIMIT INT32_MAX
 
 struct attached { /* a volume on a node */
     uint64_t id, driver;
@@ -15,58 +13,45 @@ struct volset { /* sorted by id, each once */
     uint32_t n, cap;
     bool settled; /* stays so as long as the pods do */
 };
-void volset_fini(struct volset *s);
 bool volset_has(const struct volset *s, uint64_t id);
 
-/* ---- limits: how many volumes of a driver a node takes ----------------------------------------
- */
-
-struct limit_col {
-    char *driver;
-    int32_t *limit; /* [row]; NO_LIMIT */
-    bool any;       /* some row has one */
+struct limited { /* a driver that some row has a limit for */
+    uint64_t driver;
+    uint32_t rows; /* how many */
 };
-struct csilimits {
-    struct vec_of(struct limit_col) cols;
-    uint64_t csi_generation, node_generation;
+struct volumes {
+    const struct objects *objects;
+    struct vec_of(struct limited) drivers;
 };
-void csilimits_fini(struct csilimits *l);
-/* Columns stay put from here to the next begin. */
-void csilimits_begin(struct csilimits *l, const struct objects *w, const struct ks_nodes *nodes);
-/* NULL: no node has a limit for this driver. */
-const int32_t *csilimits_get(struct csilimits *l, const struct objects *w,
-                             const struct ks_nodes *nodes, const char *driver);
 
-/* ---- attachments: VolumeAttachments by row ----------------------------------------------------
- */
+/* ---- row data --------------------------------------------------------------------------------- */
 
-struct volattached {
-    uint32_t *count; /* [row] */
-    struct volset *sets;
-    uint32_t cap;
-    bool settled;
-    uint64_t generation, pv_generation, node_generation;
+enum {
+    COUNTABLE, /* volumes of the row's pods that may count */
+    ATTACHED,  /* VolumeAttachments of the node */
+    TIGHTEST,  /* the lowest limit that it has for a driver */
+    VOLUMES_COLUMNS
 };
-void volattached_fini(struct volattached *a);
-void volattached_refresh(struct volattached *a, const struct objects *w,
-                         const struct ks_nodes *nodes);
-
-/* ---- usage: the volumes of the pods of a row --------------------------------------------------
- */
-
-struct volusage {
-    struct volusage_row {
-        uint64_t changed, objects; /* as of when */
-        struct volset set;
-    } * rows;
-    uint32_t cap;
+struct volume_limit { /* so many volumes of a driver the node takes */
+    uint64_t driver;
+    int64_t count;
 };
-void volusage_fini(struct volusage *u);
-void volusage_reserve(struct volusage *u, uint32_t rows);
-/* What the pods of the row use; s is emptied first. */
-void volusage_collect(const struct objects *w, const struct ks_nodes *nodes, uint32_t row,
-                      struct volset *s);
-/* The same, remembered. Not in a trial. */
-const struct volset *volusage_row(struct volusage *u, const struct objects *w,
-                                  const struct ks_nodes *nodes, uint32_t row);
+struct volrow {
+    struct volume_limit *limits;
+    uint32_t nlimits;
+    bool migrated; /* the node says so: csi_is_migrated() */
+    struct volset attached;
+    struct volset pods; /* what they use; put off until somebody asks */
+    bool pods_made;
+};
+extern const struct ks_row_data volumes_row;
+
+bool volume_is_countable(const struct pod_volume *v);
+/* INT64_MAX: there is none. */
+int64_t volrow_limit(const struct volrow *r, uint64_t driver);
+/* What the pods of the row use. */
+const struct volset *volrow_pods(struct volrow *r, const struct objects *w,
+                                 const struct ks_nodes *nodes, uint32_t row);
+/* Does some row have a limit for the driver? */
+bool volumes_limited(const struct volumes *v, uint64_t driver);
 #endif

@@ -1,6 +1,6 @@
 /* nodevolumelimits.c - how many volumes of a CSI driver a node can attach (scheduler-core 8.14).
  *
- * First an upper bound that costs one addition a row: all volumes of the row's pods plus all
+ * First an upper bound that costs two additions a row: all volumes of the row's pods plus all
  * attachments. Only where that is too much the volumes are told apart and counted.
  */
 #include "api/node.h"
@@ -16,16 +16,8 @@ static const struct ks_reason volumes_reasons[] = {
     { KS_UNRESOLVABLE, "" }, /* explained */
 };
 
-struct volumes {
-    const struct objects *objects;
-    struct volrows claims;
-    struct csilimits limits;
-    struct volattached attachments;
-    struct volusage usage;
-};
 struct need { /* of one driver */
     uint64_t driver;
-    const int32_t *limit; /* [row] */
     uint32_t count;
 };
 struct volumes_state {
@@ -34,13 +26,7 @@ struct volumes_state {
     uint32_t n;
     struct need *needs;
     uint32_t nneeds;
-    uint32_t overlay; /* the row whose pods are not those that were counted */
 };
-
-static bool is_countable(const struct pod_volume *v)
-{
-    return volume_is_claim(v) || csi_is_inline(v);
-}
 
 /* ---- pre_filter ------------------------------------------------------------------------------ */
 
@@ -85,22 +71,18 @@ static void collect(const struct volumes *self, const struct pod *p, struct volu
 }
 
 /* By driver; those that no node limits are of no interest. */
-static void note_needs(struct volumes *self, const struct ks_nodes *nodes, struct volumes_state *s,
-                       struct arena *a)
+static void note_needs(const struct volumes *self, struct volumes_state *s, struct arena *a)
 {
     s->needs = arena_newn0(a, s->n, struct need);
     for (uint32_t i = 0; i < s->n; i++) {
         const struct csi_volume *v = &s->items[i];
         uint32_t k = 0;
+        if (!volumes_limited(self, v->driver))
+            continue;
         while (k < s->nneeds && s->needs[k].driver != v->driver)
             k++;
-        if (k == s->nneeds) {
-            const int32_t *limit =
-                csilimits_get(&self->limits, self->objects, nodes, v->driver_name);
-            if (!limit)
-                continue;
-            s->needs[s->nneeds++] = (struct need){ v->driver, limit, 0 };
-        }
+        if (k == s->nneeds)
+            s->needs[s->nneeds++] = (struct need){ v->driver, 0 };
         s->needs[k].count++;
     }
 }
@@ -108,38 +90,35 @@ static void note_needs(struct volumes *self, const struct ks_nodes *nodes, struc
 static enum ks_code volumes_pre_filter(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                                        void **ret_state, struct ks_only *only, struct ks_texts *why)
 {
-    struct volumes *v = self;
+    const struct volumes *v = self;
     bool any = false;
 
     (void)only, (void)why;
     *ret_state = NULL;
     for (uint32_t i = 0; i < p->pod->volumes.n; i++)
-        any |= is_countable(&p->pod->volumes.items[i]);
+        any |= volume_is_countable(&p->pod->volumes.items[i]);
     if (!any)
         return KS_SKIP;
     struct volumes_state *s = arena_new0(c->arena, struct volumes_state);
     collect(v, p->pod, s, c->arena);
-    csilimits_begin(&v->limits, v->objects, c->nodes);
-    note_needs(v, c->nodes, s, c->arena);
+    if (s->n > 0)
+        ks_rows_refresh(c);
+    note_needs(v, s, c->arena);
     if (!s->problem && s->nneeds == 0)
         return KS_SKIP;
-    volrows_refresh(&v->claims, c->nodes);
-    volattached_refresh(&v->attachments, v->objects, c->nodes);
-    volusage_reserve(&v->usage, c->nodes->n);
-    s->overlay = KS_NO_ROW;
     *ret_state = s;
     return KS_SUCCESS;
 }
 
 /* ---- filter ---------------------------------------------------------------------------------- */
 
-/* Rows where the limit might be passed. */
-KOORD_CLONES static void suspect(struct ks_span s, const struct need *n,
-                                 const uint32_t *restrict claims, const uint32_t *restrict attached,
+/* Rows where a limit might be passed. */
+KOORD_CLONES static void suspect(struct ks_span s, int64_t more, const int64_t *restrict countable,
+                                 const int64_t *restrict attached, const int64_t *restrict limit,
                                  uint8_t *restrict why)
 {
     for (uint32_t i = s.begin; i < s.end; i++)
-        why[i] |= (int64_t)claims[i] + attached[i] + n->count > n->limit[i];
+        why[i] = countable[i] + attached[i] + more > limit[i];
 }
 
 static uint32_t count_driver(const struct volset *s, uint64_t driver, const struct volset *without)
@@ -150,68 +129,50 @@ static uint32_t count_driver(const struct volset *s, uint64_t driver, const stru
     return n;
 }
 
-static bool row_exceeds(const struct volumes *v, const struct volumes_state *s,
-                        const struct volset *pods, uint32_t row, bool migrated)
+static bool need_exceeds(const struct volumes_state *s, const struct need *need,
+                         const struct volrow *r, const struct volset *pods)
 {
-    const struct volset *attached = &v->attachments.sets[row];
+    uint32_t more = 0;
 
-    for (uint32_t k = 0; k < s->nneeds; k++) {
-        const struct need *n = &s->needs[k];
-        uint32_t more = 0;
-        for (uint32_t i = 0; i < s->n; i++) {
-            const struct csi_volume *x = &s->items[i];
-            more += x->driver == n->driver && (!x->if_migrated || migrated) &&
-                    !volset_has(pods, x->id) && !volset_has(attached, x->id);
-        }
-        if (more > 0 && (int64_t)count_driver(pods, n->driver, NULL) +
-                                count_driver(attached, n->driver, pods) + more >
-                            n->limit[row])
-            return true;
+    for (uint32_t i = 0; i < s->n; i++) {
+        const struct csi_volume *x = &s->items[i];
+        more += x->driver == need->driver && (!x->if_migrated || r->migrated) &&
+                !volset_has(pods, x->id) && !volset_has(&r->attached, x->id);
     }
+    return more > 0 && (int64_t)count_driver(pods, need->driver, NULL) +
+                               count_driver(&r->attached, need->driver, pods) + more >
+                           volrow_limit(r, need->driver);
+}
+
+/* The volumes are told apart only for drivers whose limit might be passed. */
+static bool look_closer(const struct volumes *v, const struct ks_cycle *c, uint32_t row)
+{
+    int64_t there = c->rows->column[COUNTABLE][row] + c->rows->column[ATTACHED][row];
+    const struct volumes_state *s = c->state;
+    struct volrow *r = ks_row(c->rows, row);
+
+    for (uint32_t k = 0; k < s->nneeds; k++)
+        if (there + s->needs[k].count > volrow_limit(r, s->needs[k].driver) &&
+            need_exceeds(s, &s->needs[k], r, volrow_pods(r, v->objects, c->nodes, row)))
+            return true;
     return false;
-}
-
-static bool row_is_migrated(const struct volumes *v, const struct ks_nodes *nodes, uint32_t row)
-{
-    const struct kobj *o =
-        objects_get(v->objects, &kind_csi_node, NULL, nodes->node[row]->obj.meta.name);
-    return o && csi_is_migrated(csi_node_of(o));
-}
-
-static bool look_closer(struct volumes *v, const struct volumes_state *s,
-                        const struct ks_nodes *nodes, uint32_t row)
-{
-    struct volset now = { 0 };
-    const struct volset *pods;
-    bool overlay = row == s->overlay, migrated = false;
-
-    for (uint32_t i = 0; i < s->n && !migrated; i++)
-        migrated = s->items[i].if_migrated && row_is_migrated(v, nodes, row);
-    if (overlay)
-        volusage_collect(v->objects, nodes, row, &now);
-    pods = overlay ? &now : volusage_row(&v->usage, v->objects, nodes, row);
-    bool exceeds = row_exceeds(v, s, pods, row, migrated);
-    volset_fini(&now);
-    return exceeds;
 }
 
 static void volumes_filter(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                            struct ks_span s, const uint8_t *skip, uint8_t *restrict why)
 {
-    struct volumes *v = self;
     const struct volumes_state *state = c->state;
 
     (void)p;
-    memset(why + s.begin, state->problem ? WHY_CLAIM : 0, s.end - s.begin);
-    if (state->problem)
+    if (state->problem) {
+        memset(why + s.begin, WHY_CLAIM, s.end - s.begin);
         return;
-    for (uint32_t k = 0; k < state->nneeds; k++)
-        suspect(s, &state->needs[k], v->claims.count, v->attachments.count, why);
-    if (s.begin <= state->overlay && state->overlay < s.end)
-        why[state->overlay] = 1;
+    }
+    suspect(s, state->n, c->rows->column[COUNTABLE], c->rows->column[ATTACHED],
+            c->rows->column[TIGHTEST], why);
     for (uint32_t i = s.begin; i < s.end; i++)
         if (why[i])
-            why[i] = !skip[i] && look_closer(v, state, c->nodes, i) ? WHY_LIMIT : 0;
+            why[i] = !skip[i] && look_closer(self, c, i) ? WHY_LIMIT : 0;
 }
 
 static void volumes_explain(void *self, const struct ks_cycle *c, const struct ks_pod *p,
@@ -222,16 +183,6 @@ static void volumes_explain(void *self, const struct ks_cycle *c, const struct k
     (void)self, (void)p, (void)row;
     if (state->problem)
         ks_texts_add(out, state->problem);
-}
-
-/* The row is looked at as it is from now on, whatever was counted. */
-static void volumes_touch(void *self, const struct ks_cycle *c, const struct ks_pod *p,
-                          const struct pod *other, uint32_t row)
-{
-    struct volumes_state *state = c->state;
-
-    (void)self, (void)p, (void)other;
-    state->overlay = row;
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -260,7 +211,7 @@ static bool worth_pod_gone(void *self, const struct ks_event *e, const struct po
 
     (void)self, (void)p;
     for (uint32_t i = 0; i < gone->volumes.n; i++)
-        any |= is_countable(&gone->volumes.items[i]);
+        any |= volume_is_countable(&gone->volumes.items[i]);
     return any && (e->resource == KS_RES_ASSIGNED_POD || !str_empty(gone->node_name) ||
                    !str_empty(gone->status.nominated_node_name));
 }
@@ -302,7 +253,6 @@ static int volumes_create(const struct ks_env *env, const void *args, void **ret
 
     (void)args, (void)err;
     v->objects = env->objects;
-    v->claims.counts = is_countable;
     *ret_self = v;
     return 0;
 }
@@ -311,10 +261,7 @@ static void volumes_destroy(void *self)
 {
     struct volumes *v = self;
 
-    volrows_fini(&v->claims);
-    csilimits_fini(&v->limits);
-    volattached_fini(&v->attachments);
-    volusage_fini(&v->usage);
+    vec_fini(&v->drivers);
     free(v);
 }
 
@@ -329,6 +276,7 @@ const struct ks_plugin ks_plugin_node_volume_limits = {
     .reasons = volumes_reasons,
     .reuse = KS_REUSE_GLOBAL,
     .kinds = volumes_kinds,
+    .row = &volumes_row,
     .create = volumes_create,
     .destroy = volumes_destroy,
     .hints = volumes_hints,
@@ -336,6 +284,4 @@ const struct ks_plugin ks_plugin_node_volume_limits = {
     .pre_filter = volumes_pre_filter,
     .filter = volumes_filter,
     .explain = volumes_explain,
-    .add_pod = volumes_touch,
-    .remove_pod = volumes_touch,
 };

@@ -16,14 +16,17 @@ static const struct ks_reason restrictions_reasons[] = {
 
 struct restrictions {
     const struct objects *objects;
-    struct volrows disks, claims;
 };
+enum {
+    DISKS,
+    CLAIMS,
+    RESTRICTIONS_COLUMNS
+}; /* how many volumes of this sort the row's pods have */
 struct wanted {
     bool disks;         /* the pod has some that cannot be shared */
     const char **alone; /* claims that no other pod may use */
     uint32_t n;
-    uint32_t uses;    /* of these claims by pods that have a node */
-    uint32_t overlay; /* the row whose pods are not those that were counted */
+    uint32_t uses; /* of these claims by pods that have a node */
 };
 
 /* ---- disks ----------------------------------------------------------------------------------- */
@@ -103,17 +106,48 @@ static uint32_t uses_of(const struct wanted *w, const struct pod *p, const struc
     return n;
 }
 
-static uint32_t uses_of_all(struct restrictions *r, const struct ks_nodes *nodes,
-                            const struct wanted *w, const struct pod *p)
+static uint32_t uses_of_all(const struct ks_cycle *c, const struct wanted *w, const struct pod *p)
 {
+    const struct ks_podlist *pods = c->nodes->pods;
     uint32_t n = 0;
 
-    volrows_refresh(&r->claims, nodes);
-    for (uint32_t row = 0; row < nodes->n; row++)
-        for (uint32_t i = 0; r->claims.count[row] && i < nodes->pods[row].n; i++)
-            n += uses_of(w, p, nodes->pods[row].items[i]);
+    for (uint32_t row = 0; row < c->nodes->n; row++)
+        for (uint32_t i = 0; c->rows->column[CLAIMS][row] && i < pods[row].n; i++)
+            n += uses_of(w, p, pods[row].items[i]);
     return n;
 }
+
+/* ---- row data -------------------------------------------------------------------------------- */
+
+static void restrictions_fill(void *self, struct ks_fill *f)
+{
+    (void)self;
+    f->column[DISKS] = volumes_of_pods(&f->nodes->pods[f->row], is_disk);
+    f->column[CLAIMS] = volumes_of_pods(&f->nodes->pods[f->row], is_named_claim);
+}
+
+static void restrictions_count(void *self, struct ks_fill *f, const struct pod *p)
+{
+    (void)self;
+    f->column[DISKS] += volumes_of_pod(p, is_disk);
+    f->column[CLAIMS] += volumes_of_pod(p, is_named_claim);
+}
+
+static void restrictions_discount(void *self, struct ks_fill *f, const struct pod *p)
+{
+    (void)self;
+    f->column[DISKS] -= volumes_of_pod(p, is_disk);
+    f->column[CLAIMS] -= volumes_of_pod(p, is_named_claim);
+}
+
+static const struct ks_row_data restrictions_row = {
+    .columns = RESTRICTIONS_COLUMNS,
+    .pods = true,
+    .on_demand = true,
+    .fill = restrictions_fill,
+    .add_pod = restrictions_count,
+    .remove_pod = restrictions_discount,
+};
 
 /* ---- the attempt ----------------------------------------------------------------------------- */
 
@@ -139,7 +173,7 @@ static enum ks_code restrictions_pre_filter(void *self, const struct ks_cycle *c
                                             const struct ks_pod *p, void **ret_state,
                                             struct ks_only *only, struct ks_texts *why)
 {
-    struct restrictions *r = self;
+    const struct restrictions *r = self;
     const struct pod *pod = p->pod;
 
     (void)only;
@@ -147,18 +181,17 @@ static enum ks_code restrictions_pre_filter(void *self, const struct ks_cycle *c
     if (pod->volumes.n == 0)
         return KS_SKIP;
     struct wanted *w = arena_new0(c->arena, struct wanted);
-    w->overlay = KS_NO_ROW;
     w->alone = arena_newn0(c->arena, pod->volumes.n, const char *);
     for (uint32_t i = 0; i < pod->volumes.n; i++)
         w->disks |= is_disk(&pod->volumes.items[i]);
     if (!look_at_claims(r, pod, w, why))
         return KS_UNRESOLVABLE;
+    if (w->disks || w->n > 0)
+        ks_rows_refresh(c);
     if (w->n > 0)
-        w->uses = uses_of_all(r, c->nodes, w, pod);
+        w->uses = uses_of_all(c, w, pod);
     if (!w->disks && w->uses == 0)
         return KS_SKIP;
-    if (w->disks)
-        volrows_refresh(&r->disks, c->nodes);
     *ret_state = w;
     return KS_SUCCESS;
 }
@@ -166,14 +199,12 @@ static enum ks_code restrictions_pre_filter(void *self, const struct ks_cycle *c
 static void restrictions_filter(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                                 struct ks_span s, const uint8_t *skip, uint8_t *restrict why)
 {
-    const struct restrictions *r = self;
     const struct wanted *w = c->state;
-    const struct ks_nodes *n = c->nodes;
 
+    (void)self;
     memset(why + s.begin, w->uses > 0 ? WHY_CLAIM : 0, s.end - s.begin);
     for (uint32_t i = s.begin; w->disks && i < s.end; i++)
-        if (!skip[i] && (r->disks.count[i] || i == w->overlay) &&
-            row_conflicts(&n->pods[i], p->pod))
+        if (!skip[i] && c->rows->column[DISKS][i] && row_conflicts(&c->nodes->pods[i], p->pod))
             why[i] = WHY_DISK;
 }
 
@@ -181,8 +212,7 @@ static void restrictions_add_pod(void *self, const struct ks_cycle *c, const str
                                  const struct pod *other, uint32_t row)
 {
     struct wanted *w = c->state;
-    (void)self;
-    w->overlay = row;
+    (void)self, (void)row;
     w->uses += uses_of(w, p->pod, other);
 }
 
@@ -190,8 +220,7 @@ static void restrictions_remove_pod(void *self, const struct ks_cycle *c, const 
                                     const struct pod *other, uint32_t row)
 {
     struct wanted *w = c->state;
-    (void)self;
-    w->overlay = row;
+    (void)self, (void)row;
     w->uses -= uses_of(w, p->pod, other);
 }
 
@@ -236,19 +265,13 @@ static int restrictions_create(const struct ks_env *env, const void *args, void 
 
     (void)args, (void)err;
     r->objects = env->objects;
-    r->disks.counts = is_disk;
-    r->claims.counts = is_named_claim;
     *ret_self = r;
     return 0;
 }
 
 static void restrictions_destroy(void *self)
 {
-    struct restrictions *r = self;
-
-    volrows_fini(&r->disks);
-    volrows_fini(&r->claims);
-    free(r);
+    free(self);
 }
 
 static const struct kind *const restrictions_kinds[] = { &kind_pvc, NULL };
@@ -260,6 +283,7 @@ const struct ks_plugin ks_plugin_volume_restrictions = {
     .reasons = restrictions_reasons,
     .reuse = KS_REUSE_GLOBAL,
     .kinds = restrictions_kinds,
+    .row = &restrictions_row,
     .create = restrictions_create,
     .destroy = restrictions_destroy,
     .hints = restrictions_hints,

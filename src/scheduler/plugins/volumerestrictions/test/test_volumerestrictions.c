@@ -71,35 +71,44 @@ static bool is_ebs(const struct pod_volume *v)
     return v->ebs;
 }
 
+static void count_ebs(void *self, struct ks_fill *f)
+{
+    (void)self;
+    f->column[0] = volumes_of_pods(&f->nodes->pods[f->row], is_ebs);
+}
+
 static void test_counts_follow_the_rows(void **state)
 {
+    static const struct ks_row_data counts = { .columns = 1, .pods = true, .fill = count_ebs };
     CLEANUP(fixture_fini) struct plugin_fixture f;
-    struct volrows r = { .counts = is_ebs };
     const struct ks_nodes *nodes;
+    struct rowset *set;
 
     fixture_init(&f, state, NAME, NULL);
     nodes = nodecache_nodes(f.cache);
+    set = rowset_new(nodes, &counts, NULL, NULL, NULL);
+    const struct ks_rows *r = rowset_rows(set);
     vol_node(&f, "a", "");
     vol_node(&f, "b", "");
     vol_running(&f, "q", "b", EBS("x", "") "," GCE("y", ""));
-    volrows_refresh(&r, nodes);
-    assert_int_equal(r.count[fixture_row(&f, "a")], 0);
-    assert_int_equal(r.count[fixture_row(&f, "b")], 1);
+    rowset_sync(set, 0);
+    assert_int_equal(r->column[0][fixture_row(&f, "a")], 0);
+    assert_int_equal(r->column[0][fixture_row(&f, "b")], 1);
     nodecache_remove_node(f.cache, "a");
     vol_node(&f, "c", "");
-    volrows_refresh(&r, nodes);
-    assert_int_equal(r.count[fixture_row(&f, "b")], 1);
-    assert_int_equal(r.count[fixture_row(&f, "c")], 0);
+    rowset_sync(set, 0);
+    assert_int_equal(r->column[0][fixture_row(&f, "b")], 1);
+    assert_int_equal(r->column[0][fixture_row(&f, "c")], 0);
     for (int i = 0; i < KS_JOURNAL; i++) { /* more changes than the journal remembers */
         vol_running(&f, "r", "c", EBS("x", ""));
         nodecache_remove_pod(f.cache, kuid_parse("r", 1));
     }
     nodecache_remove_pod(f.cache, kuid_parse("q", 1));
     vol_running(&f, "s", "c", EBS("x", ""));
-    volrows_refresh(&r, nodes);
-    assert_int_equal(r.count[fixture_row(&f, "b")], 0);
-    assert_int_equal(r.count[fixture_row(&f, "c")], 1);
-    volrows_fini(&r);
+    rowset_sync(set, 0);
+    assert_int_equal(r->column[0][fixture_row(&f, "b")], 0);
+    assert_int_equal(r->column[0][fixture_row(&f, "c")], 1);
+    rowset_free(set);
 }
 
 #define RWOP_TEXT                                                                                 \
