@@ -265,7 +265,6 @@ void attempt_filter_row(struct attempt *a, uint32_t row, uint8_t *said, uint8_t 
     struct ks_span s = { row, row + 1 };
 
     by[row] = why[row] = 0;
-    attempt_sync_rows(a);
     filter_span(a, true, s, said, by, why);
     filter_span(a, false, s, said, by, why);
 }
@@ -388,14 +387,12 @@ static void transform(struct attempt *a)
         const struct profile_slot *s = &a->profile->slots[slot];
         struct ks_texts why = { .arena = a->arena };
         attempt_enter(a, slot, NULL);
-        attempt_sync_rows(a);
         enum ks_code code = s->plugin->transform(s->self, &a->cycle, &a->pod, a->overlay, &why);
         stopwatch_plugin(a->stopwatch, LAP_BEFORE_PRE_FILTER, slot, code);
         if (code != KS_SUCCESS && code != KS_SKIP)
             reject_all(a, code, code == KS_ERROR ? 0 : UINT64_C(1) << slot, ks_texts_join(&why));
     }
     a->overlay->of = NULL;
-    attempt_sync_rows(a);
     a->after = ks_overlay_mark(a->overlay);
     if (a->pod_replaced)
         a->shape = NULL;

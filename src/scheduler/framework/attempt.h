@@ -135,11 +135,15 @@ int attempt_resize(struct attempt *a, uint32_t row, bool *ret_changed, struct ks
 /* The reservations of all plugins, or none: the slot that refused, or -1. */
 int attempt_reserve(struct attempt *a, uint32_t row, enum ks_code *ret_code, struct ks_texts *why);
 
-/* Whoever calls a plugin: its state and its row data from here on. */
+/* A plugin is called next: its state, and its row data as the rows are now. */
 static inline void attempt_enter(struct attempt *a, uint32_t slot, void *state)
 {
+    struct rowset *rows = a->profile->slots[slot].rows;
+
     a->cycle.state = state;
-    a->cycle.rows = a->profile->slots[slot].rows ? rowset_rows(a->profile->slots[slot].rows) : NULL;
+    a->cycle.rows = rows ? rowset_rows(rows) : NULL;
+    if (a->rows >> slot & 1)
+        rowset_sync(rows, a->cycle.now);
 }
 /* Is the row data of all plugins that read some what it would be if it were made now? -EBADMSG: no.
  * For tests. */

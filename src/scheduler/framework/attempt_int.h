@@ -17,9 +17,8 @@ void attempt_unfollow(struct attempt *a);
 void attempt_with_nominated(struct attempt *a, uint32_t row);
 /* `by` and `why` become the attempt's own, so that they can be changed. */
 void attempt_own_verdicts(struct attempt *a);
-/* rows.c: the row data that plugins of the profile read; it is as the rows are now; the end. */
+/* rows.c: the row data that plugins of the profile read is current; it is read no more. */
 void attempt_begin_rows(struct attempt *a);
-void attempt_sync_rows(struct attempt *a);
 void attempt_end_rows(struct attempt *a);
 /* advice.c: candidates that extenders rejected are none; their scores are added. */
 void attempt_advise(struct attempt *a);

@@ -123,7 +123,6 @@ int attempt_resize(struct attempt *a, uint32_t row, bool *ret_changed, struct ks
         if (!s->plugin->resize)
             continue;
         attempt_enter(a, i, a->state[i]);
-        attempt_sync_rows(a);
         enum ks_code code = s->plugin->resize(s->self, &a->cycle, &a->pod, row, why);
         stopwatch_plugin(a->stopwatch, LAP_RESIZE, i, code);
         if (code == KS_SKIP)
@@ -145,7 +144,6 @@ int attempt_reserve(struct attempt *a, uint32_t row, enum ks_code *ret_code, str
     for (uint32_t i = 0; i < point->n; i++) {
         const struct profile_slot *s = &a->profile->slots[point->slots[i]];
         attempt_enter(a, point->slots[i], a->state[point->slots[i]]);
-        attempt_sync_rows(a); /* the pod is assumed there, and those before may have reserved */
         enum ks_code code = s->plugin->reserve(s->self, &a->cycle, &a->pod, row, why);
         stopwatch_plugin(a->stopwatch, LAP_RESERVE, point->slots[i], code);
         if (code == KS_SUCCESS)

@@ -156,7 +156,6 @@ void attempt_verdict_texts(struct attempt *a, uint32_t row, uint8_t by, uint8_t 
 
     if (s->plugin->explain) {
         attempt_enter(a, by - 1u, a->state[by - 1]);
-        attempt_sync_rows(a);
         s->plugin->explain(s->self, &a->cycle, &a->pod, row, out);
     }
     if (out->n == before)

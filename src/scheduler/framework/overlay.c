@@ -35,8 +35,6 @@ static void tell_attempt(struct attempt *a, const struct pod *other, uint32_t ro
         uint32_t slot = a->counting[i];
         const struct profile_slot *s = &a->profile->slots[slot];
         attempt_enter(a, slot, a->state[slot]);
-        if (a->rows >> slot & 1)
-            rowset_sync(s->rows, a->cycle.now);
         (added ? s->plugin->add_pod : s->plugin->remove_pod)(s->self, &a->cycle, &a->pod, other,
                                                              row);
     }

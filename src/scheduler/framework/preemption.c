@@ -11,7 +11,6 @@
 #include "base/arena.h"
 #include "base/num.h"
 #include "base/strbuf.h"
-#include "scheduler/framework/attempt_int.h"
 #include "scheduler/framework/budgets.h"
 #include "scheduler/framework/preemption_int.h"
 #include "scheduler/framework/stopwatch.h"
@@ -228,7 +227,6 @@ void post_filter_run(struct attempt *a, struct stopwatch *w, struct post_filter_
             continue;
         ret->searches += s->plugin->seeks_victims;
         attempt_enter(a, point->slots[i], a->state[point->slots[i]]);
-        attempt_sync_rows(a);
         ret->code = s->plugin->post_filter->plan(s->self, a, &plan, &ret->why);
         stopwatch_plugin(w, LAP_POST_FILTER, point->slots[i], ret->code);
         stopwatch_point(w, LAP_POST_FILTER, ret->code);

@@ -10,15 +10,10 @@ static struct rowset *set_at(const struct attempt *a, uint64_t left)
 void attempt_begin_rows(struct attempt *a)
 {
     a->rows = a->profile->with_rows;
-    for (uint64_t left = a->rows; left; left &= left - 1)
+    for (uint64_t left = a->rows; left; left &= left - 1) {
         rowset_begin(set_at(a, left));
-    attempt_sync_rows(a);
-}
-
-void attempt_sync_rows(struct attempt *a)
-{
-    for (uint64_t left = a->rows; left; left &= left - 1)
-        rowset_sync(set_at(a, left), a->cycle.now);
+        rowset_sync(set_at(a, left), a->cycle.now); /* now: rows that run out are dirty */
+    }
 }
 
 void attempt_end_rows(struct attempt *a)

@@ -74,6 +74,9 @@ static const struct ks_row_data guard_row = {
     .add_pod = guard_add,
     .remove_pod = guard_remove,
 };
+static const struct ks_row_data guard_row_filled = {
+    .size = sizeof(struct guarded), .columns = GUARD_COLUMNS, .pods = true, .fill = guard_fill
+};
 static const struct ks_row_data guard_row_on_demand = {
     .size = sizeof(struct guarded),
     .columns = GUARD_COLUMNS,
@@ -136,6 +139,8 @@ static void guard_score(void *self, const struct ks_cycle *c, const struct ks_po
 {
     (void)self, (void)p;
     guard.scored += s.end - s.begin;
+    for (uint32_t i = s.begin; i < s.end && !guard.skips; i++)
+        assert_int_equal(c->rows->column[PODS][i], c->nodes->pods[i].n);
     for (uint32_t i = s.begin; i < s.end; i++)
         out[i] = guard.skips ? 0 : c->rows->column[USAGE][i] / 100;
 }
@@ -164,11 +169,18 @@ static const struct kind *const guard_kinds[] = { &kind_nodemetric, NULL };
         .reserve = guard_reserve, .unreserve = guard_unreserve,                               \
     }
 static const struct ks_plugin guard_plugin = GUARD(&guard_row, KS_REUSE_LOCAL);
+static const struct ks_plugin guard_filled = GUARD(&guard_row_filled, KS_REUSE_LOCAL);
 static const struct ks_plugin guard_on_demand = GUARD(&guard_row_on_demand, KS_REUSE_GLOBAL);
 
 static const struct ks_registered table[] = {
     { &ks_plugin_priority_sort, 0, true },
     { &guard_plugin, 1, true },
+    { &ks_plugin_default_binder, 0, true },
+    { NULL, 0, false },
+};
+static const struct ks_registered table_filled[] = {
+    { &ks_plugin_priority_sort, 0, true },
+    { &guard_filled, 1, true },
     { &ks_plugin_default_binder, 0, true },
     { NULL, 0, false },
 };
@@ -301,6 +313,24 @@ static void test_rows_of_an_overlay(void **state)
     attempt_end(&f.a);
 }
 
+/* Tried and taken back on a row that the overlay has changed: filled once more before the score. */
+static void test_a_nominated_pod_on_a_row_of_an_overlay(void **state)
+{
+    CLEANUP(fixture_fini) struct plugin_fixture f;
+
+    start(&f, state, table_filled);
+    put_pod(&f, "p", "n0");
+    put_pod(&f, "q", "n0");
+    guard.gone = "q";
+    fixture_nominate(&f, "{'metadata':{'name':'x','namespace':'ns','uid':'x'},'spec':{'priority':"
+                         "9},'status':{'nominatedNodeName':'n0'}}");
+    fixture_try(&f, POD);
+    assert_false(fixture_fits(&f, "n0"));
+    f.nominated_once = true;
+    fixture_try(&f, POD);
+    assert_false(fixture_fits(&f, "n0"));
+}
+
 static void test_reserve_sees_the_pod(void **state)
 {
     CLEANUP(fixture_fini) struct plugin_fixture f;
@@ -376,6 +406,7 @@ int main(int argc, char **argv)
         FIXTURE_TEST(test_only_changed_rows_are_looked_at),
         FIXTURE_TEST(test_a_row_that_runs_out_is_looked_at_again),
         FIXTURE_TEST(test_rows_of_an_overlay),
+        FIXTURE_TEST(test_a_nominated_pod_on_a_row_of_an_overlay),
         FIXTURE_TEST(test_reserve_sees_the_pod),
         FIXTURE_TEST(test_on_demand),
         FIXTURE_TEST(test_bad_declarations),
