@@ -195,6 +195,8 @@ static void step(struct sim *s)
         change_leader(s);
     if (sim_chance(s, 10))
         clerk_unstamp(s);
+    for (int n = s->parts & SIM_GAUGE ? sim_below(s, 4) : 0; n > 0; n--)
+        gauge_report(s);
     loop_advance(s->loop, sim_below(s, 5000) * NSEC_PER_MSEC);
     judge_step(s);
 }
@@ -203,6 +205,8 @@ static void calm(struct sim *s)
 {
     s->faults = 0;
     s->chaos = false;
+    if (s->parts & SIM_GAUGE)
+        gauge_calm(s);
     set_faults(s, vec_last(&s->schedulers));
     fake_slow(s->fake, 0);
     fake_answer_next(s->fake, 0, 0, -1);
@@ -309,6 +313,8 @@ static uint64_t run(uint64_t seed)
     total.found += s->n.found;
     total.outcomes += s->n.outcomes;
     total.pairs += s->n.pairs;
+    total.filled += s->n.filled;
+    total.counted += s->n.counted;
     sim_stop(s);
     running = NULL;
     return sum;
@@ -327,7 +333,7 @@ static void test_invariants_hold_under_faults(void **state)
                   "%llu writes of a controller, %llu attempts in vain before, %llu annotated and "
                   "%llu patched, %llu attempts on "
                   "changed rows, %llu with the one row, %llu told that no node was found, %llu "
-                  "plans for two pods\n",
+                  "plans for two pods, %llu times row data filled and %llu counted\n",
                   (unsigned long long)count, (unsigned long long)total.bound,
                   (unsigned long long)total.late, (unsigned long long)total.refused,
                   (unsigned long long)total.undone, (unsigned long long)total.waited,
@@ -337,7 +343,8 @@ static void test_invariants_hold_under_faults(void **state)
                   (unsigned long long)total.unstamped, (unsigned long long)total.annotated,
                   (unsigned long long)total.labelled, (unsigned long long)total.overlaid,
                   (unsigned long long)total.found, (unsigned long long)total.outcomes,
-                  (unsigned long long)total.pairs);
+                  (unsigned long long)total.pairs, (unsigned long long)total.filled,
+                  (unsigned long long)total.counted);
     if (count < 100)
         return;
     /* The runs are worth something only if all of it happened. */
@@ -345,6 +352,7 @@ static void test_invariants_hold_under_faults(void **state)
     assert_true(total.leaders && total.pending && total.kept_out && total.fetched && total.stamped);
     assert_true(total.annotated && total.labelled && total.overlaid && total.found);
     assert_true(total.unstamped && total.outcomes && total.pairs);
+    assert_true(total.filled && total.counted);
 }
 
 static void test_a_seed_gives_the_same_run_again(void **state)

@@ -28,7 +28,8 @@ enum { /* plugins that take part in a run; the seed decides */
        SIM_CLERK = 1 << 2,
        SIM_ROWS = 1 << 3,
        SIM_PAIR = 1 << 4,
-       SIM_ALL_PARTS = 5 /* so many */
+       SIM_GAUGE = 1 << 5,
+       SIM_ALL_PARTS = 6 /* so many */
 };
 #define SIM_NODES_PATH "/api/v1/nodes"
 
@@ -106,7 +107,8 @@ struct sim_scheduler { /* one instance; its record stays until the end of the ru
     bool asked;                         /* it was asked for room, and not told the outcome yet */
     struct kuid asked_of;
     bool leads;
-    struct controller *clerk; /* runs; NULL: it does not */
+    struct controller *clerk;        /* runs; NULL: it does not */
+    const struct ks_row_data *gauge; /* of the plugin Gauge */
 };
 struct sim_owed { /* a pod was evicted, and we have not seen yet for whom */
     int node, priority;
@@ -132,7 +134,8 @@ struct sim {
     struct kobj *placeholder;
     struct sim_counts { /* the runs are worth something only if all of it happened */
         uint64_t bound, evicted, undone, late, refused, waited, pending, leaders, kept_out, fetched,
-            stamped, annotated, labelled, unstamped, overlaid, found, outcomes, pairs;
+            stamped, annotated, labelled, unstamped, overlaid, found, outcomes, pairs, filled,
+            counted;
     } n;
 };
 
@@ -193,6 +196,11 @@ bool rows_are_kept(const struct sim *s, int node, int priority);
 /* sim_scheduler_pair.c - a plugin whose plans make room for two pods. */
 extern const struct ks_plugin pair_plugin;
 void pair_for(struct sim_scheduler *s); /* the scheduler that is born next */
+
+/* sim_scheduler_gauge.c - a plugin with row data, and reports of nodes. */
+const struct ks_plugin *gauge_for(struct sim_scheduler *s); /* the scheduler that is born next */
+void gauge_report(struct sim *s);
+void gauge_calm(struct sim *s); /* no node is too busy */
 
 /* sim_scheduler_census.c - a service that is told of pods, and what it was told. */
 KS_SERVICE(census, struct sim_scheduler)

@@ -294,7 +294,7 @@ const struct ks_registered *plugins_for(struct sim_scheduler *s)
     if (parts & SIM_PAIR) /* before the usual preemption */
         all[n++] = (struct ks_registered){ &pair_plugin, 0, true };
     for (const struct ks_registered *r = ks_registry; r->plugin; r++) {
-        assert(n + 7 <= ARRAY_LEN(all));
+        assert(n + 8 <= ARRAY_LEN(all));
         all[n++] = *r;
     }
     all[n++] = (struct ks_registered){ &ledger, 0, true };
@@ -307,6 +307,8 @@ const struct ks_registered *plugins_for(struct sim_scheduler *s)
         all[n++] = (struct ks_registered){ &clerk_plugin, 0, true };
     if (parts & SIM_ROWS)
         all[n++] = (struct ks_registered){ &rows_plugin, 0, true };
+    if (parts & SIM_GAUGE)
+        all[n++] = (struct ks_registered){ gauge_for(s), 1, true };
     all[n] = (struct ks_registered){ NULL, 0, false };
     return all;
 }
