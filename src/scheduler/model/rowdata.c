@@ -252,7 +252,7 @@ static void keep(struct rowset *s, const struct ks_fill *f)
 {
     for (uint32_t k = 0; k < s->decl->columns; k++)
         s->columns[k][f->row] = rowset_plus(f->column[k], own_delta(s, f->row, k));
-    set_until(s, f->row, f->valid_until);
+    set_until(s, f->row, f->valid_until > f->now ? f->valid_until : 0); /* past: it has run out */
     set_reading(s, f->row, f->reads_objects);
 }
 

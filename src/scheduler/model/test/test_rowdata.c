@@ -150,6 +150,11 @@ static void test_a_row_runs_out(void **fixture)
     assert_int_equal(fills(s, 149), 0);
     assert_int_equal(fills(s, 150), 1);
     assert_int_equal(fills(s, 5000), 0);
+    seen.until = 10; /* a time that has passed: once is enough */
+    put_node(&c, "a", 5);
+    assert_int_equal(fills(s, 5000), 1);
+    assert_int_equal(fills(s, 5001), 0);
+    assert_int_equal(fills(s, 5001), 0);
     assert_int_equal(fills(s, 4999), 3); /* the clock was set back: nobody knows what holds */
     assert_int_equal(fills(s, 4999), 0);
     rowset_free(s);
