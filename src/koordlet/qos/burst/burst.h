@@ -60,6 +60,8 @@ struct burst_container { /* what is kept of a container from round to round */
     char *id;
     struct burst_limiter limiter;
     int64_t quota, burst; /* planned; without normalization */
+    /* It has a limit and runs without a quota: the kubelet gives CPUs of its own no quota. */
+    bool unlimited;
     uint32_t round;
 };
 struct burst_state {

@@ -58,8 +58,10 @@ static struct burst_container *container_get(struct burst_state *s, const struct
     map_putz(&s->containers, b->id, b);
     /* After a restart what was scaled up before goes on from there. */
     if (c->dir && in->view.number(in->view.arg, arena_printf(a, "%s/%s", p->cgroup_dir, c->dir),
-                                  PLAN_CPU_QUOTA, &now, NULL) == 0)
+                                  PLAN_CPU_QUOTA, &now, NULL) == 0) {
         b->quota = MAX(now, INT64_C(0));
+        b->unlimited = now < 0;
+    }
     return b;
 }
 
@@ -132,12 +134,16 @@ bool burst_round(struct burst_state *s, const struct burst_in *in, struct arena 
 
 /* ---- proposing ------------------------------------------------------------------------------- */
 
-static int64_t propose_containers(const struct burst_state *s, const struct npod *p,
-                                  struct plan *plan, int64_t *ret_burst)
-{
-    int64_t extra = 0;
+struct pod_sum { /* over its containers */
+    int64_t extra, burst;
+    bool unlimited;
+};
 
-    *ret_burst = 0;
+static struct pod_sum propose_containers(const struct burst_state *s, const struct npod *p,
+                                         struct plan *plan)
+{
+    struct pod_sum sum = { .extra = 0 };
+
     for (uint32_t i = 0; i < p->ncontainers; i++) {
         const struct npod_container *c = &p->containers[i];
         const struct burst_container *b = burst_find(s, c->id);
@@ -150,13 +156,16 @@ static int64_t propose_containers(const struct burst_state *s, const struct npod
         plan_number(plan, at, PLAN_CPU_BURST_US, b ? b->burst : 0);
         if (!b || base <= 0)
             continue;
+        sum.burst += b->burst;
+        sum.unlimited |= b->unlimited;
+        if (b->unlimited)
+            continue;
         plan_scale(plan, at, PLAN_CPU_QUOTA, b->quota, base);
         PLAN_BECAUSE(plan, { "quota of the limit", base, NULL },
                      { "scaled quota", b->quota, NULL });
-        extra += b->quota - base;
-        *ret_burst += b->burst;
+        sum.extra += b->quota - base;
     }
-    return extra;
+    return sum;
 }
 
 /* As the kubelet sets it: all containers have a limit, or the pod has one of its own. -1: none. */
@@ -176,14 +185,13 @@ void burst_propose(const struct burst_state *s, const struct snapshot *known, st
 {
     for (uint32_t i = 0; i < known->pods->n; i++) {
         const struct npod *p = known->pods->pods[i];
-        int64_t burst;
         if (!applies(p))
             continue;
-        int64_t extra = propose_containers(s, p, plan, &burst);
+        struct pod_sum sum = propose_containers(s, p, plan);
         struct plan_at at = { .dir = p->cgroup_dir, .pod = p };
-        int64_t base = pod_base(p, plan->arena);
-        plan_number(plan, at, PLAN_CPU_BURST_US, burst);
+        int64_t base = sum.unlimited ? -1 : pod_base(p, plan->arena);
+        plan_number(plan, at, PLAN_CPU_BURST_US, sum.burst);
         if (base > 0)
-            plan_scale(plan, at, PLAN_CPU_QUOTA, burst_pod_quota(base, extra), base);
+            plan_scale(plan, at, PLAN_CPU_QUOTA, burst_pod_quota(base, sum.extra), base);
     }
 }

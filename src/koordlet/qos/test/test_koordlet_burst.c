@@ -247,6 +247,19 @@ static void test_a_restart_goes_on_from_what_is_there(void **state)
     fini(&f);
 }
 
+/* As with the kubelet's static policy: a quota would only throttle it. */
+static void test_a_container_without_a_quota_gets_none(void **state)
+{
+    struct fixture f;
+
+    init(&f, *state, "[" POD("ls", "LS", "", CONTAINER("a", "2"), STATUS("a")) "]", AUTO);
+    f.view.quota = -1;
+    turn(&f);
+    assert_proposed(f.plan, IN(BURSTABLE_DIR("ls"), "a1"), PLAN_CPU_QUOTA, NULL);
+    assert_proposed(f.plan, BURSTABLE_DIR("ls"), PLAN_CPU_QUOTA, NULL);
+    fini(&f);
+}
+
 static void test_who_bursts(void **state)
 {
     struct fixture f;
@@ -290,6 +303,7 @@ int main(void)
         FIXTURE_TEST(test_values_of_containers_and_pod),
         FIXTURE_TEST(test_pod_quota_moves_by_the_same_amount),
         FIXTURE_TEST(test_a_restart_goes_on_from_what_is_there),
+        FIXTURE_TEST(test_a_container_without_a_quota_gets_none),
         FIXTURE_TEST(test_who_bursts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
