@@ -22,6 +22,7 @@ struct self {
     struct suppress_decision last; /* what stands */
     struct podset *pods;           /* for these; a reference. NULL: nothing was proposed yet */
     struct metric *suppressed;
+    struct gauge *by_cpus, *by_quota; /* of it; NULL: not shown yet */
     struct gauge *used;
 };
 
@@ -89,11 +90,14 @@ static void show(struct self *s, const struct qos_env *e, const struct suppress_
     if (d->by == SUPPRESS_NOTHING)
         return;
     bool quota = d->by == SUPPRESS_BY_QUOTA;
-    double cores = quota ? (double)d->quota / CFS_PERIOD_US : (double)cpuset_count(&d->cpus);
-    if (quota || !cpuset_is_empty(&d->cpus))
-        gauge_set(
-            metric_gauge(s->suppressed, METRIC_VALUES(e->node_name, quota ? "cfsQuota" : "cpuset")),
-            cores);
+    struct gauge **g = quota ? &s->by_quota : &s->by_cpus;
+    if (!*g)
+        *g =
+            metric_gauge(s->suppressed, METRIC_VALUES(e->node_name, quota ? "cfsQuota" : "cpuset"));
+    if (quota)
+        gauge_set(*g, (double)d->quota / CFS_PERIOD_US);
+    else if (!cpuset_is_empty(&d->cpus))
+        gauge_set(*g, cpuset_count(&d->cpus));
     gauge_set(s->used, (double)d->budget.pods / 1000);
 }
 
