@@ -10,6 +10,7 @@
 #include "component/serve.h"
 #include "component/service.h"
 #include "manager/manager.h"
+#include "manager/webhook/webhook.h"
 #include "sys/file.h"
 
 #define LEASE_NAME    "koordinator-manager"
@@ -25,6 +26,7 @@ struct program_state {
     struct metrics *internal, *external; /* of the manager itself; for users, nothing yet */
     struct gauge *is_leader;
     struct manager *manager;
+    struct webhook_part *webhook; /* NULL: the gate WebhookFramework is off */
     char *election_ns;
 };
 
@@ -42,6 +44,8 @@ static void lead(void *arg)
 
     gauge_set(p->is_leader, 1);
     manager_lead(p->manager);
+    if (p->webhook)
+        webhook_part_lead(p->webhook);
 }
 
 static const struct service_handler service = {
@@ -100,6 +104,8 @@ static void add_endpoints(struct program_state *p)
     if (p->o->enable_pprof)
         serve_handle(s, "/debug/pprof/cmdline", on_cmdline, p);
     serve_add_check(s, SERVE_READYZ, "informer-sync", check_synced, p);
+    if (p->webhook)
+        webhook_part_add_check(p->webhook, s);
 }
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -152,7 +158,15 @@ static nsec_t resync_of(const char *text)
     return d > 0 ? d : 0;
 }
 
-static void manager_options(const struct program_state *p, struct manager_opts *ret)
+static void on_profiles(void *arg)
+{
+    struct program_state *p = arg;
+
+    if (p->webhook)
+        webhook_part_look(p->webhook);
+}
+
+static void manager_options(struct program_state *p, struct manager_opts *ret)
 {
     const struct manager_options *o = p->o;
     const char *unknown[2];
@@ -168,6 +182,10 @@ static void manager_options(const struct program_state *p, struct manager_opts *
         .instance = p->service->instance,
         .metrics = p->internal,
         .sync_gpu_shared = manager_gate_on(o, "EnableSyncGPUSharedResource"),
+        .rules_ns = o->rules_ns,
+        .rules_name = o->rules_name,
+        .profiles_changed = on_profiles,
+        .profiles_arg = p,
     };
     if (unknown[0])
         KLOG_W("Unknown controller", KV_S("name", unknown[0]));
@@ -184,6 +202,7 @@ static int start(struct run *r, struct kerr *err)
 {
     struct program_state *p = xnew0(struct program_state);
     struct manager_opts o;
+    struct webhook_opts webhooks;
 
     r->self = p;
     p->run = r;
@@ -198,19 +217,36 @@ static int start(struct run *r, struct kerr *err)
     if (service_new(r, &p->service_opts, &service, p, &p->service, err) < 0)
         return err->code;
     manager_options(p, &o);
+    webhook_part_options(p->o, &webhooks);
+    webhooks.metrics = p->internal;
+    if (manager_gate_on(p->o, "WebhookFramework"))
+        o.webhooks = &webhooks;
     p->manager = manager_new(r->loop, p->service->kube, &o);
+    if (o.webhooks && webhook_part_new(r, p->service->kube, p->manager, p->o, &p->webhook, err) < 0)
+        return err->code;
     add_endpoints(p);
     manager_watch(p->manager);
     return service_start(p->service, err);
+}
+
+static void stop_rest(void *arg)
+{
+    struct program_state *p = arg;
+
+    service_close(p->service);
+    p->webhook = webhook_part_free(p->webhook);
+    p->manager = manager_free(p->manager);
+    service_stop(p->service);
 }
 
 static void stop(struct run *r)
 {
     struct program_state *p = r->self;
 
-    service_close(p->service);
-    p->manager = manager_free(p->manager);
-    service_stop(p->service);
+    if (p->webhook)
+        webhook_part_leave(p->webhook, stop_rest, p);
+    else
+        stop_rest(p);
 }
 
 static void fini(struct run *r)
@@ -221,6 +257,7 @@ static void fini(struct run *r)
         return;
     if (p->service)
         service_close(p->service);
+    webhook_part_free(p->webhook);
     manager_free(p->manager);
     service_free(p->service);
     metrics_free(p->internal);
@@ -231,9 +268,11 @@ static void fini(struct run *r)
 
 static const struct program program = {
     .name = "koord-manager",
-    .about = "Turns measured idle capacity into batch and mid resources of nodes, and the\n"
-             "ConfigMap slo-controller-config into the strategies that koordlets obey: the same\n"
-             "flags, objects and metrics as Koordinator's koord-manager.\n",
+    .about =
+        "Turns measured idle capacity into batch and mid resources of nodes, the ConfigMap\n"
+        "slo-controller-config into the strategies that koordlets obey, and pods that profiles\n"
+        "match into co-located ones (webhooks): the same flags, environment, objects and\n"
+        "metrics as Koordinator's koord-manager.\n",
     .add_flags = manager_options_add,
     .start = start,
     .stop = stop,

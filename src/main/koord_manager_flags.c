@@ -2,6 +2,7 @@
 #include "main/koord_manager.h"
 
 #include "base/klog.h"
+#include "manager/webhook/webhook.h"
 
 #define O(member) .off = offsetof(struct manager_options, member)
 static const char *const locks[] = { "leases", NULL };
@@ -39,6 +40,28 @@ static const struct flag served[] = {
       .help = "`name` of the ConfigMap with the strategies" },
     { "config-namespace", FLAG_STR, O(config_ns), .def = "koordinator-system",
       .help = "its `namespace`" },
+    { "node-strategy-name-need-check", FLAG_STR, O(names_required), .def = "false",
+      .help = "with `true`, node entries without a unique name are refused" },
+    { "pod-enhanced-validator-config-namespace", FLAG_STR, O(rules_ns), .def = "koordinator-system",
+      .help = "`namespace` of the ConfigMap with the rules of the enhanced validator" },
+    { "pod-enhanced-validator-config-name", FLAG_STR, O(rules_name),
+      .def = "pod-enhanced-validator-config", .help = "its `name`" },
+    { "pod-enhanced-validator-reconcile-interval", FLAG_DUR, FLAG_IGNORED, .def = "5m",
+      .help = "accepted; changes of the ConfigMap take effect at once" },
+    { "binding-admission-user-name", FLAG_STR, O(binding_users),
+      .help = "`parts` of names, with commas: only users with one of them may bind pods; empty: "
+              "anybody" },
+    { "binding-admission-dry-run", FLAG_BOOL, O(binding_dry_run),
+      .help = "only count bindings that would be refused" },
+    { "binding-admission-namespaces", FLAG_STR, O(binding_namespaces),
+      .help = "`namespaces` whose bindings are checked; * is all" },
+    { "binding-admission-exclude-namespaces", FLAG_STR, O(binding_excluded), .def = "kube-system",
+      .help = "`namespaces` whose bindings are not checked" },
+    { "binding-admission-bypass-labels", FLAG_STR, O(binding_bypass_labels),
+      .def = "koordinator.sh/binding-admission-bypass",
+      .help = "`keys`: pods with one of these labels are not checked" },
+    { "binding-admission-bypass-annotations", FLAG_STR, O(binding_bypass_annotations),
+      .help = "`keys`: pods with one of these annotations are not checked" },
     { "feature-gates", FLAG_CUSTOM, O(gates), .set = gates_set, .lines = gates_usage,
       .help = "`Name=true,...` switches features:" },
 };
@@ -49,20 +72,6 @@ static const struct flag served[] = {
         name, type, FLAG_LATER, .def = value, .help = text \
     }
 static const struct flag webhook_later[] = {
-    LATER("node-strategy-name-need-check", FLAG_STR, "false",
-          "refuse node entries without a unique name"),
-    LATER("pod-enhanced-validator-config-namespace", FLAG_STR, "koordinator-system",
-          "namespace of the rules"),
-    LATER("pod-enhanced-validator-config-name", FLAG_STR, "pod-enhanced-validator-config",
-          "ConfigMap of the rules"),
-    LATER("pod-enhanced-validator-reconcile-interval", FLAG_DUR, "5m", "how often it is read"),
-    LATER("binding-admission-user-name", FLAG_STR, "", "who may bind pods"),
-    LATER("binding-admission-dry-run", FLAG_BOOL, NULL, "only count who may not"),
-    LATER("binding-admission-namespaces", FLAG_STR, "", "where that is checked"),
-    LATER("binding-admission-exclude-namespaces", FLAG_STR, "kube-system", "where it is not"),
-    LATER("binding-admission-bypass-labels", FLAG_STR, "koordinator.sh/binding-admission-bypass",
-          "pods that are not checked"),
-    LATER("binding-admission-bypass-annotations", FLAG_STR, "", "pods that are not checked"),
     LATER("colocation-profile-reconcile-by-default", FLAG_BOOL, NULL,
           "apply all profiles to pending pods"),
     LATER("colocation-profile-reconcile-interval", FLAG_DUR, "30s", "how often"),
@@ -138,11 +147,21 @@ bool manager_gate_on(const struct manager_options *o, const char *gate)
     return gates_on(&o->gates, i);
 }
 
+static bool gate_has_effect(const char *name)
+{
+    if (streq(name, "EnableSyncGPUSharedResource") || streq(name, "WebhookFramework"))
+        return true;
+    for (size_t i = 0; i < WEBHOOK_GATES; i++)
+        if (streq(name, webhook_gate_names[i]))
+            return i != GATE_QUOTA_MUTATING && i != GATE_QUOTA_VALIDATING;
+    return false;
+}
+
 void manager_options_warn(const struct manager_options *o)
 {
     for (unsigned i = 0; i < ARRAY_LEN(gates); i++)
         if (gates_given(&o->gates, i) && gates_on(&o->gates, i) != gates[i].def &&
-            !streq(gates[i].name, "EnableSyncGPUSharedResource"))
+            !gate_has_effect(gates[i].name))
             KLOG_W("Feature gate is accepted and has no effect yet", KV_S("gate", gates[i].name));
 }
 

@@ -7,7 +7,9 @@
 #include "client/kube.h"
 #include "cluster/cluster.h"
 #include "main/koordctl.h"
+#include "main/up.h"
 #include "manager/manager.h"
+#include "manager/webhook/webhook.h"
 #include "scheduler/observe/explain/controller.h"
 #include "scheduler/scheduler.h"
 
@@ -95,7 +97,10 @@ static int start_scheduler(struct wired *w, const struct up_plan *p, struct kerr
 
 static void start_manager(struct wired *w, const struct up_plan *p)
 {
-    w->manager = manager_new(p->loop, w->kube, &(struct manager_opts){ 0 });
+    const struct webhook_opts webhooks = { .gates = webhook_gates_default() };
+
+    w->manager = manager_new(p->loop, w->kube, &(struct manager_opts){ .webhooks = &webhooks });
+    up_add_webhooks(w->server, manager_webhooks(w->manager));
     manager_watch(w->manager);
     manager_lead(w->manager);
 }
@@ -144,7 +149,6 @@ static void stop_writers(struct wired *w)
 {
     w->explainer = explainer_free(w->explainer);
     w->scheduler = scheduler_free(w->scheduler);
-    w->manager = manager_free(w->manager);
     w->cluster = cluster_free(w->cluster);
 }
 
@@ -153,6 +157,9 @@ static void stop(void *self, void (*done)(void *arg), void *arg)
     struct wired *w = self;
 
     stop_writers(w);
+    /* The requests under way still pass its webhooks. */
+    if (w->manager)
+        manager_rest(w->manager);
     apiserver_stop(w->server, STOP_GRACE, done, arg);
 }
 
@@ -163,6 +170,7 @@ static void free_all(void *self)
     if (!w)
         return;
     stop_writers(w);
+    manager_free(w->manager);
     kube_free(w->kube);
     apiserver_free(w->server);
     free(w);

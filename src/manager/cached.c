@@ -36,6 +36,26 @@ static const struct kschema annotated_schema =
         .group = (g), .version = (v), .kind = (k), .plural = (p), .schema = &(s) \
     }
 
+/* ---- metadata alone -------------------------------------------------------------------------- */
+
+static const struct kfield namespace_fields[] = { KF(
+    struct kobj, meta, "metadata", KF_OBJ, .flags = KF_REQUIRED, .sub = &labelled_schema) };
+static const struct kschema cached_namespace_schema =
+    KSCHEMA("Namespace", struct kobj, namespace_fields);
+const struct kind cached_namespace =
+    KIND("", "v1", "Namespace", "namespaces", cached_namespace_schema);
+static const struct kfield pod_meta_fields[] = { KF(
+    struct kobj, meta, "metadata", KF_OBJ, .flags = KF_REQUIRED, .sub = &annotated_schema) };
+static const struct kschema cached_pod_meta_schema = KSCHEMA("Pod", struct kobj, pod_meta_fields);
+const struct kind cached_pod_meta = {
+    .group = "",
+    .version = "v1",
+    .kind = "Pod",
+    .plural = "pods",
+    .namespaced = true,
+    .schema = &cached_pod_meta_schema,
+};
+
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
 static const struct kfield node_status_fields[] = {

@@ -13,6 +13,8 @@ struct informer_opts;
  * struct nodemetric: spec, latest use of node, system, pods and host applications, prediction.
  * struct noderesourcetopology: zones, and of the annotations the CPU's model.
  * struct device: labels; type, health and resources of the devices. */
+/* struct kobj alone: namespaces with labels; pods with labels and annotations. */
+extern const struct kind cached_namespace, cached_pod_meta;
 extern const struct kind cached_node, cached_nodemetric, cached_topology, cached_device;
 
 /* Do both report the same? And do both have the same devices? */

@@ -192,6 +192,11 @@ void configwatch_before(struct configwatch *w, struct controller *c)
     controller_read(c, w->inf);
 }
 
+const kstrmap *configwatch_data(const struct configwatch *w)
+{
+    return w->last ? &container_of(w->last, struct configmap, obj)->data : NULL;
+}
+
 bool configwatch_ready(const struct configwatch *w)
 {
     return w->ready;

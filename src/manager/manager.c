@@ -1,4 +1,5 @@
 /* manager.c - the manager put together: caches, configuration, controllers. */
+#include "manager/hooks.h"
 #include "manager/manager_int.h"
 
 #include "base/klog.h"
@@ -107,6 +108,11 @@ static void copy_options(struct manager *m, const struct manager_opts *o)
     m->ns = str_empty(o->ns) ? NULL : xstrdup(o->ns);
     m->config_ns = xstrdup(str_or(o->config_ns, SLO_CONFIG_NAMESPACE));
     m->config_name = xstrdup(str_or(o->config_name, SLO_CONFIG_NAME));
+    m->rules_ns = o->rules_ns ? xstrdup(o->rules_ns) : NULL;
+    m->rules_name = o->rules_name ? xstrdup(o->rules_name) : NULL;
+    m->o.rules_ns = m->rules_ns;
+    m->o.rules_name = m->rules_name;
+    m->o.webhooks = NULL;
     m->own_metrics = o->metrics ? NULL : metrics_new();
     if (!o->metrics)
         m->o.metrics = m->own_metrics;
@@ -133,6 +139,8 @@ struct manager *manager_new(struct loop *l, struct kube *k, const struct manager
         m->nodeslo = nodeslo_controller_new(m);
     if (runs(m, MANAGER_NODERESOURCE))
         m->noderesource = noderesource_controller_new(m);
+    if (o->webhooks)
+        m->hooks = hooks_new(m, o->webhooks);
     return m;
 }
 
@@ -144,6 +152,7 @@ struct manager *manager_free(struct manager *m)
     nodemetric_controller_free(m->nodemetric);
     nodeslo_controller_free(m->nodeslo);
     noderesource_controller_free(m->noderesource);
+    hooks_free(m->hooks);
     controllers_free(m->controllers);
     configwatch_free(m->watch);
     caches_free(m->caches);
@@ -153,6 +162,8 @@ struct manager *manager_free(struct manager *m)
     free(m->ns);
     free(m->config_ns);
     free(m->config_name);
+    free(m->rules_ns);
+    free(m->rules_name);
     free(m);
     return NULL;
 }
@@ -167,11 +178,29 @@ void manager_lead(struct manager *m)
     m->leading = true;
     controllers_start(m->controllers);
     configwatch_lead(m->watch);
+    if (m->hooks)
+        hooks_lead(m->hooks);
+}
+
+void manager_rest(struct manager *m)
+{
+    m->leading = false;
+    controllers_stop(m->controllers);
 }
 
 bool manager_synced(const struct manager *m)
 {
     return caches_synced(m->caches) && configwatch_ready(m->watch);
+}
+
+struct webhooks *manager_webhooks(const struct manager *m)
+{
+    return m->hooks ? hooks_webhooks(m->hooks) : NULL;
+}
+
+const struct profile_set *manager_profiles(const struct manager *m)
+{
+    return m->hooks ? hooks_profiles(m->hooks) : NULL;
 }
 
 struct manager_stats manager_stats(const struct manager *m)

@@ -12,6 +12,9 @@ struct kube;
 struct loop;
 struct manager;
 struct metrics;
+struct profile_set;
+struct webhook_opts;
+struct webhooks;
 
 enum manager_controller {
     MANAGER_NODEMETRIC,
@@ -34,6 +37,10 @@ struct manager_opts {
     const char *instance;         /* for events, usually "koord-manager-HOST"; NULL: the name */
     struct metrics *metrics;      /* NULL: not counted; must outlive the manager */
     bool sync_gpu_shared;         /* feature gate EnableSyncGPUSharedResource */
+    const struct webhook_opts *webhooks; /* NULL: none; read at birth */
+    const char *rules_ns, *rules_name;   /* of the enhanced validator's ConfigMap; NULL: as above */
+    void (*profiles_changed)(void *arg); /* with webhooks; may be NULL */
+    void *profiles_arg;
 };
 struct manager *manager_new(struct loop *l, struct kube *k, const struct manager_opts *o);
 /* NULL is fine; always returns NULL. */
@@ -43,7 +50,12 @@ DEFINE_CLEANUP(manager_free, struct manager *)
 void manager_watch(struct manager *m);
 /* The controllers act from now on, once their caches are complete. After manager_watch(). */
 void manager_lead(struct manager *m);
+/* The controllers do not act any more; caches and webhooks stay until the end. */
+void manager_rest(struct manager *m);
 bool manager_synced(const struct manager *m); /* the caches are complete */
+/* Its webhooks, which answer once it is synced; NULL: none. And the profiles they know. */
+struct webhooks *manager_webhooks(const struct manager *m);
+const struct profile_set *manager_profiles(const struct manager *m);
 
 struct manager_stats {
     uint64_t syncs, retries, writes;

@@ -23,7 +23,7 @@ struct manager {
     struct loop *loop;
     struct kube *kube;
     struct manager_opts o; /* texts are the manager's */
-    char *ns, *config_ns, *config_name;
+    char *ns, *config_ns, *config_name, *rules_ns, *rules_name;
     struct metrics *own_metrics; /* when the caller counts nothing */
     struct caches *caches;
     struct controllers *controllers;
@@ -34,6 +34,7 @@ struct manager {
     struct nodemetric_controller *nodemetric;
     struct noderesource_controller *noderesource;
     struct nodeslo_controller *nodeslo;
+    struct manager_hooks *hooks; /* NULL: no webhooks */
     bool leading;
 };
 
@@ -67,6 +68,8 @@ struct configwatch *configwatch_free(struct configwatch *w);
 /* We lead: what is wrong with the configuration is told once more. */
 void configwatch_lead(struct configwatch *w);
 bool configwatch_ready(const struct configwatch *w);
+/* What the ConfigMap says; NULL: there is none. */
+const kstrmap *configwatch_data(const struct configwatch *w);
 /* The controller's syncs wait until it is known what the ConfigMap says. */
 void configwatch_before(struct configwatch *w, struct controller *c);
 

@@ -56,9 +56,18 @@ static void on_made(struct loop *l, void *arg)
     making_free(m);
 }
 
-static void start_making(struct registration *r, const struct certset *old, const char *version)
+static void start_making(struct registration *r, struct batch *b, const struct certset *old,
+                         const char *version)
 {
-    struct making *m = xnew0(struct making);
+    nsec_t wait = bucket_take(&r->makes, loop_mono(r->loop));
+    struct making *m;
+
+    if (wait > 0) {
+        r->makes.tokens += 1; /* not taken */
+        batch_again(b, wait);
+        return;
+    }
+    m = xnew0(struct making);
 
     m->r = r;
     certset_copy(&m->old, old);
@@ -137,14 +146,14 @@ static bool certs_of_secret(struct registration *r, struct batch *b, struct cert
         return false;
     }
     KLOG_I(0, MAKING_ANEW, KV_S("secret", key), KV_S("why", why.text));
-    start_making(r, ret, version);
+    start_making(r, b, ret, version);
     return false;
 }
 
 /* ---- the directory --------------------------------------------------------------------------- */
 
 /* What was made stays in memory until the configurations trust it, then it goes into the files. */
-static bool certs_of_files(struct registration *r, struct certset *ret)
+static bool certs_of_files(struct registration *r, struct batch *b, struct certset *ret)
 {
     struct kerr why = { 0 };
 
@@ -160,12 +169,12 @@ static bool certs_of_files(struct registration *r, struct certset *ret)
     }
     if (!r->making) {
         KLOG_I(0, MAKING_ANEW, KV_S("directory", r->cert_dir), KV_S("why", why.text));
-        start_making(r, ret, "");
+        start_making(r, b, ret, "");
     }
     return false;
 }
 
 bool registration_certs(struct registration *r, struct batch *b, struct certset *ret)
 {
-    return r->in_files ? certs_of_files(r, ret) : certs_of_secret(r, b, ret);
+    return r->in_files ? certs_of_files(r, b, ret) : certs_of_secret(r, b, ret);
 }

@@ -182,6 +182,15 @@ bool registration_configure(struct registration *r, struct batch *b, size_t whic
     if (tmpl.len == 0 &&
         (diff == HOOKCONFIG_SAME || may_wait(r, b, &r->differs_since[which], diff)))
         return true;
+    nsec_t wait = bucket_take(&r->patches, loop_mono(r->loop));
+    if (wait > 0) {
+        r->patches.tokens += 1; /* not taken */
+        KLOG_W(
+            "The webhook configuration changes all the time; do replicas have different settings?",
+            KV_S("name", r->name[which]));
+        batch_again(b, wait);
+        return false;
+    }
     patch(r, b, o, want, &tmpl);
     return false;
 }

@@ -168,6 +168,8 @@ struct registration *registration_new(struct loop *l, struct kube *k,
     r->kube = k;
     copy_options(r, o);
     r->made_for = xstrdup("");
+    bucket_init(&r->patches, 0.5, 20, loop_mono(l));
+    bucket_init(&r->makes, 0.1, 5, loop_mono(l));
     r->caches = caches_new(k);
     r->controllers =
         controllers_new(&(struct controller_env){ .loop = l, .kube = k, .caches = r->caches });

@@ -1,6 +1,7 @@
 /* registration_int.h - the registration's body, for its files. */
 #ifndef KOORD_MANAGER_REGISTRATION_REGISTRATION_INT_H
 #define KOORD_MANAGER_REGISTRATION_REGISTRATION_INT_H
+#include "client/bucket.h"
 #include "controllers/controller.h"
 #include "loop/loop.h"
 #include "manager/registration/certset.h"
@@ -37,6 +38,8 @@ struct registration {
     nsec_t untrusted_at;   /* when a configuration was last seen that did not trust it; mono */
     bool others_trusted;   /* one was seen that trusts another CA too: a change is under way */
 
+    /* Replicas that contradict each other must not do so without a pause. */
+    struct bucket patches, makes;
     bool leads, no_conditions;
     nsec_t differs_since[CONFIGURATIONS]; /* conditions are not ours, mono; 0: they are */
     bool initialised;

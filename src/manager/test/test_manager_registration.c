@@ -45,6 +45,7 @@ struct fixture {
     char dirs[REPLICAS][64];
     unsigned installed, mutating_writes, validating_writes;
     bool no_validation;
+    unsigned port_step; /* between the replicas */
     const char *condition;
 };
 
@@ -88,7 +89,7 @@ static void make_configurations(struct fixture *f)
 static void start(struct fixture *f, size_t i, const char *host)
 {
     const struct registration_opts o = { .host = host,
-                                         .port = 9443,
+                                         .port = (uint16_t)(9443 + i * f->port_step),
                                          .cert_dir = f->dirs[i],
                                          .writer = "secret",
                                          .serves = serves,
@@ -280,6 +281,23 @@ static void test_by_url(void **state)
     fini(&f);
 }
 
+static void test_replicas_that_contradict_each_other_take_their_time(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    init(&f);
+    make_configurations(&f);
+    f.port_step = 1;
+    start(&f, 0, "192.0.2.8");
+    start(&f, 1, "192.0.2.8");
+    run(&f, SECONDS(5));
+    unsigned before = f.mutating_writes + f.validating_writes;
+    run(&f, SECONDS(100));
+    assert_in_range(f.mutating_writes + f.validating_writes - before, 1, 110);
+    fini(&f);
+}
+
 static void test_a_new_ca_is_trusted_before_it_serves(void **state)
 {
     struct fixture f;
@@ -428,6 +446,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_two_replicas_end_with_one_secret_and_one_ca),
         cmocka_unit_test(test_the_configuration_follows_its_template),
         cmocka_unit_test(test_by_url),
+        cmocka_unit_test(test_replicas_that_contradict_each_other_take_their_time),
         cmocka_unit_test(test_a_new_ca_is_trusted_before_it_serves),
         cmocka_unit_test(test_garbage_is_made_anew_and_a_good_ca_is_kept),
         cmocka_unit_test(test_without_configurations_it_says_what_is_missing),

@@ -132,7 +132,7 @@ void webhook_validate(struct webhooks *w, enum webhook_id id, const struct webho
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-void word_list_parse(const char *text, struct arena *a, struct word_list *ret)
+static void word_list_parse(const char *text, struct arena *a, struct word_list *ret)
 {
     ret->n = 0;
     for (const char *p = str_or(text, ""); ret->n < WEBHOOK_LIST_MAX; p++) {

@@ -16,7 +16,6 @@ struct word_list { /* of a flag: words between commas, without the spaces around
     const char *items[WEBHOOK_LIST_MAX];
     size_t n;
 };
-void word_list_parse(const char *text, struct arena *a, struct word_list *ret);
 bool word_list_has(const struct word_list *l, const char *word);
 
 struct webhook_route { /* for the HTTP handler of one of them */

@@ -1,0 +1,260 @@
+/* hooks.c - profiles, namespaces, priority classes, nodes and configuration, as webhooks ask for
+ * them. */
+#include "manager/hooks.h"
+
+#include <stdio.h>
+
+#include "api/core.h"
+#include "api/node.h"
+#include "api/policy.h"
+#include "base/klog.h"
+#include "client/events.h"
+#include "manager/cached.h"
+#include "manager/manager_int.h"
+#include "manager/profile/profiles.h"
+#include "manager/webhook/source.h"
+#include "manager/webhook/validator.h"
+#include "manager/webhook/webhook.h"
+
+struct manager_hooks {
+    struct manager *m;
+    struct webhooks *webhooks;
+    struct webhook_source source;
+    struct profile_set *profiles;
+    struct informer *profile_cache, *namespaces, *classes;
+    struct informer *pods; /* NULL: bindings are not checked */
+    struct subscription *profile_news, *rule_news;
+    struct arena *rule_arena; /* of the rules; NULL: there are none */
+    struct validator rules;
+    size_t node_i, node_it; /* the next node of the walk, and where it is */
+};
+
+/* ---- what the webhooks ask ------------------------------------------------------------------- */
+
+static const struct profile_set *get_profiles(void *self)
+{
+    return ((struct manager_hooks *)self)->profiles;
+}
+
+static const kstrmap *get_namespace_labels(void *self, const char *ns)
+{
+    const struct kobj *o = informer_get(((struct manager_hooks *)self)->namespaces, ns);
+    return o ? &o->meta.labels : NULL;
+}
+
+static const struct priority_class_obj *get_class(void *self, const char *name)
+{
+    const struct kobj *o = informer_get(((struct manager_hooks *)self)->classes, name);
+    return o ? container_of(o, const struct priority_class_obj, obj) : NULL;
+}
+
+static const struct objmeta *get_pod(void *self, const char *ns, const char *name)
+{
+    const struct manager_hooks *h = self;
+    char key[KOBJ_KEY_MAX];
+
+    if (!h->pods)
+        return NULL;
+    (void)snprintf(key, sizeof key, "%s/%s", ns, name);
+    const struct kobj *o = informer_get(h->pods, key);
+    return o ? &o->meta : NULL;
+}
+
+/* They are asked for one after the other, so the walk goes on where it was. */
+static bool get_node(void *self, size_t i, struct slo_node *ret)
+{
+    struct manager_hooks *h = self;
+    const struct kobj *o;
+
+    if (i < h->node_i)
+        h->node_i = h->node_it = 0;
+    do {
+        o = informer_next(h->m->nodes, &h->node_it);
+    } while (o && h->node_i++ < i);
+    if (!o) {
+        h->node_i = h->node_it = 0;
+        return false;
+    }
+    *ret = (struct slo_node){ o->meta.name, &o->meta.labels };
+    return true;
+}
+
+static const kstrmap *get_config(void *self)
+{
+    return configwatch_data(((struct manager_hooks *)self)->m->watch);
+}
+
+/* ---- profiles -------------------------------------------------------------------------------- */
+
+static void tell_problem(struct manager_hooks *h, const struct profile *p)
+{
+    const char *class = p->obj->spec.priority_class_name;
+    const struct kobj *o = &p->obj->obj;
+
+    if (!h->m->leading)
+        return;
+    if (p->problem)
+        recorder_event_on(h->m->events, o, true, "InvalidProfile", NULL, "%s", p->problem);
+    if (!str_empty(class) && informer_synced(h->classes) && !informer_get(h->classes, class))
+        recorder_event_on(h->m->events, o, true, "PriorityClassNotFound", NULL,
+                          "spec.priorityClassName: there is no PriorityClass %s; pods that this "
+                          "profile matches are refused",
+                          class);
+}
+
+static void tell_change(const struct manager_hooks *h)
+{
+    if (h->m->o.profiles_changed)
+        h->m->o.profiles_changed(h->m->o.profiles_arg);
+}
+
+static void put(struct manager_hooks *h, struct kobj *o)
+{
+    const struct profile *p = profile_set_put(h->profiles, o);
+
+    if (p->problem)
+        KLOG_W("Profile cannot be used as it is", KV_S("profile", o->meta.name),
+               KV_S("why", p->problem));
+    tell_problem(h, p);
+    tell_change(h);
+}
+
+static void on_add(void *arg, struct kobj *o)
+{
+    put(arg, o);
+}
+
+static void on_update(void *arg, struct kobj *old, struct kobj *o)
+{
+    if (old != o)
+        put(arg, o);
+}
+
+static void on_delete(void *arg, struct kobj *o)
+{
+    struct manager_hooks *h = arg;
+
+    profile_set_remove(h->profiles, o->meta.name);
+    tell_change(h);
+}
+
+static const struct informer_handler profile_handler = { on_add, on_update, on_delete, NULL };
+
+void hooks_lead(struct manager_hooks *h)
+{
+    for (size_t i = 0; i < profile_set_count(h->profiles); i++)
+        tell_problem(h, profile_set_at(h->profiles, i));
+}
+
+/* ---- rules of the enhanced validator --------------------------------------------------------- */
+
+static bool is_rules(const struct manager_hooks *h, const struct kobj *o)
+{
+    return streq(o->meta.name, str_or(h->m->o.rules_name, VALIDATOR_NAME));
+}
+
+/* Rules that cannot be read leave the old ones in force. */
+static void read_rules(void *arg, struct kobj *o)
+{
+    struct manager_hooks *h = arg;
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    struct validator rules = { 0 };
+    struct kerr err = { 0 };
+
+    if (!is_rules(h, o))
+        return;
+    if (validator_decode(&container_of(o, struct configmap, obj)->data, a, &rules, &err) < 0) {
+        KLOG_E(&err, "Invalid rules of the enhanced validator, keeping the last valid ones",
+               KV_S("configmap", o->meta.name));
+        if (h->m->leading)
+            recorder_event_on(h->m->events, o, true, "InvalidRules", NULL, "%s", err.text);
+        return;
+    }
+    arena_free(h->rule_arena);
+    h->rule_arena = take(a);
+    h->rules = rules;
+}
+
+static void reread_rules(void *arg, struct kobj *old, struct kobj *o)
+{
+    if (old != o)
+        read_rules(arg, o);
+}
+
+static void drop_rules(void *arg, struct kobj *o)
+{
+    struct manager_hooks *h = arg;
+
+    if (is_rules(h, o))
+        h->rule_arena = arena_free(h->rule_arena);
+}
+
+static const struct validator *get_rules(void *self)
+{
+    const struct manager_hooks *h = self;
+    return h->rule_arena && h->rules.enabled ? &h->rules : NULL;
+}
+
+static void watch_rules(struct manager_hooks *h)
+{
+    static const struct informer_handler handler = { read_rules, reread_rules, drop_rules, NULL };
+    CLEANUP(mem_free)
+    char *selector = xasprintf("metadata.name=%s", str_or(h->m->o.rules_name, VALIDATOR_NAME));
+    struct informer *inf = caches_get_some(
+        h->m->caches, &(struct informer_opts){ .kind = &kind_configmap,
+                                               .ns = str_or(h->m->o.rules_ns, SLO_CONFIG_NAMESPACE),
+                                               .field_selector = selector });
+
+    h->rule_news = informer_add_handler(inf, &handler, h);
+    h->source.rules = get_rules;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+struct manager_hooks *hooks_new(struct manager *m, const struct webhook_opts *o)
+{
+    struct manager_hooks *h = xnew0(struct manager_hooks);
+
+    h->m = m;
+    h->profiles = profile_set_new();
+    h->profile_cache = caches_get(m->caches, &kind_colocation_profile);
+    h->namespaces = caches_get(m->caches, &cached_namespace);
+    h->classes = caches_get(m->caches, &kind_priority_class);
+    if (o->gates >> GATE_BINDING_ADMISSION & 1)
+        h->pods = caches_get(m->caches, &cached_pod_meta);
+    h->profile_news = informer_add_handler(h->profile_cache, &profile_handler, h);
+    h->source = (struct webhook_source){ .profiles = get_profiles,
+                                         .namespace_labels = get_namespace_labels,
+                                         .priority_class = get_class,
+                                         .pod = get_pod,
+                                         .node_at = get_node,
+                                         .slo_config = get_config,
+                                         .self = h };
+    if (o->gates >> GATE_ENHANCED_VALIDATOR & 1)
+        watch_rules(h);
+    h->webhooks = webhooks_new(m->loop, &h->source, o);
+    return h;
+}
+
+struct manager_hooks *hooks_free(struct manager_hooks *h)
+{
+    if (!h)
+        return NULL;
+    webhooks_free(h->webhooks);
+    informer_remove_handler(h->profile_news);
+    informer_remove_handler(h->rule_news);
+    arena_free(h->rule_arena);
+    profile_set_free(h->profiles);
+    free(h);
+    return NULL;
+}
+
+struct webhooks *hooks_webhooks(const struct manager_hooks *h)
+{
+    return h->webhooks;
+}
+
+const struct profile_set *hooks_profiles(const struct manager_hooks *h)
+{
+    return h->profiles;
+}
