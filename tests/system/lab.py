@@ -98,9 +98,9 @@ class Report:
 class Cluster:
     """A kube-apiserver with its etcd; api() is a client that shares nothing with ours."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, *options):
         self.dir = folder
-        out = subprocess.run([f'{HERE}/cluster', 'up', folder], stdin=subprocess.DEVNULL, capture_output=True,
+        out = subprocess.run([f'{HERE}/cluster', 'up', folder, *options], stdin=subprocess.DEVNULL, capture_output=True,
                              text=True, check=False)
         if out.returncode == 3:
             raise NoCluster(out.stderr.strip().splitlines()[-1] if out.stderr.strip() else 'no Go')
@@ -328,8 +328,9 @@ class Lab:
             signal.signal(s, lambda signum, frame: sys.exit(128 + signum))
         self.cluster = None
 
-    def up(self):
-        self.cluster = Cluster(f'{self.dir}/cluster')
+    def up(self, *options):
+        """options: of tests/system/cluster up."""
+        self.cluster = Cluster(f'{self.dir}/cluster', *options)
 
     def node(self, name='lab-node'):
         """A node on this lab's cluster; only those who want one pay for its modules."""
