@@ -32,6 +32,11 @@ void klog_set_clock(klog_clock_fn now, void *arg)
     klog_clock.arg = arg;
 }
 
+bool klog_has_clock(void)
+{
+    return klog_clock.now != NULL;
+}
+
 void klog_set_sink(klog_sink_fn put, void *arg)
 {
     klog_sink.put = put;

@@ -71,6 +71,7 @@ void klog_text_at(const char *file, int line, const char *text);
  * Set the hooks while the program has one thread. */
 typedef nsec_t (*klog_clock_fn)(void *arg);
 void klog_set_clock(klog_clock_fn now, void *arg);
+bool klog_has_clock(void); /* one was set */
 /* Where lines go: NULL is stderr. text ends with a newline. */
 typedef void (*klog_sink_fn)(void *arg, const char *text, size_t n);
 void klog_set_sink(klog_sink_fn sink, void *arg);

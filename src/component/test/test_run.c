@@ -50,15 +50,6 @@ static int check(struct run *r, struct kerr *err)
     return o->contradict ? kerr_set(err, -EINVAL, "--contradict contradicts itself") : 0;
 }
 
-static bool clock_of_loop; /* whether lines have the loop's time */
-void __real_klog_set_clock(klog_clock_fn now, void *arg);
-void __wrap_klog_set_clock(klog_clock_fn now, void *arg);
-void __wrap_klog_set_clock(klog_clock_fn now, void *arg)
-{
-    clock_of_loop = now != NULL;
-    __real_klog_set_clock(now, arg);
-}
-
 static void stopped(struct loop *l, void *arg)
 {
     (void)l;
@@ -71,7 +62,7 @@ static int start(struct run *r, struct kerr *err)
     if (o->fail)
         return kerr_set(err, -ENOENT, "open %s: it does not exist", o->config);
     CLEANUP(mem_free) char *identity = election_identity(r->loop);
-    KLOG_I(4, "Detail", KV_S("identity", identity), KV_B("clockOfLoop", clock_of_loop));
+    KLOG_I(4, "Detail", KV_S("identity", identity), KV_B("clockOfLoop", klog_has_clock()));
     if (write(STDOUT_FILENO, "up\n", 3) != 3)
         return kerr_set(err, -EIO, "write");
     r->self = r;
@@ -87,7 +78,7 @@ static void stop(struct run *r)
 static void fini(struct run *r)
 {
     (void)r;
-    KLOG_I(4, "Letting go", KV_B("clockOfLoop", clock_of_loop));
+    KLOG_I(4, "Letting go", KV_B("clockOfLoop", klog_has_clock()));
 }
 
 static const struct program program = {
