@@ -73,16 +73,9 @@ int settings_write(const struct program_state *p, struct kerr *err)
 
 struct service_opts settings_service(struct program_state *p)
 {
-    const struct sched_election *e = &p->now.election;
     struct service_opts s = {
         .client = p->o->client,
-        .election = { .enabled = e->elect.v,
-                      .lease_duration = e->lease_duration,
-                      .renew_deadline = e->renew_deadline,
-                      .retry_period = e->retry_period,
-                      .lock = e->lock,
-                      .name = e->name,
-                      .ns = e->ns },
+        .election = election_config_options(&p->now.election),
         .secure = &p->o->secure,
         .allow_remote_changes = p->o->debug.allow_remote,
     };
@@ -165,8 +158,8 @@ static void warn_restart(const struct sched_config *old, const struct sched_conf
         bool same;
     } fields[] = {
         { "leaderElection",
-          kj_struct_equal(&sched_election_schema, &old->election, &next->election) },
-        { "clientConnection", kj_struct_equal(&sched_client_schema, &old->client, &next->client) },
+          kj_struct_equal(&election_config_schema, &old->election, &next->election) },
+        { "clientConnection", kj_struct_equal(&client_config_schema, &old->client, &next->client) },
         { "podInitialBackoffSeconds", old->backoff_initial.v == next->backoff_initial.v },
         { "podMaxBackoffSeconds", old->backoff_max.v == next->backoff_max.v },
         { "delayCacheUntilActive", old->delay_cache == next->delay_cache },

@@ -22,37 +22,11 @@ static int check_percentage(struct opt_i32 v, struct kerr *err)
     return 0;
 }
 
-static int check_election(const struct sched_election *e, struct kerr *err)
-{
-    const char *wrong = NULL;
-
-    if (!e->elect.v)
-        return 0;
-    if (e->lease_duration <= 0)
-        wrong = "leaseDuration: Invalid value: must be greater than zero";
-    else if (e->renew_deadline <= 0)
-        wrong = "renewDeadline: Invalid value: must be greater than zero";
-    else if (e->retry_period <= 0)
-        wrong = "retryPeriod: Invalid value: must be greater than zero";
-    else if (e->lease_duration <= e->renew_deadline)
-        wrong = "leaseDuration: Invalid value: LeaseDuration must be greater than RenewDeadline";
-    else if (e->renew_deadline <= e->retry_period)
-        wrong = "renewDeadline: Invalid value: RenewDeadline must be greater than RetryPeriod";
-    if (wrong)
-        return kerr_api(err, -EINVAL, KR_INVALID, "leaderElection.%s", wrong);
-    if (!streq(e->lock, "leases"))
-        return kerr_api(err, -EINVAL, KR_INVALID,
-                        "leaderElection.resourceLock: Invalid value: \"%.64s\": resourceLock value "
-                        "must be \"leases\"",
-                        e->lock);
-    return 0;
-}
-
 static int check_scalars(const struct sched_config *c, struct kerr *err)
 {
-    if (c->client.burst < 0)
-        return invalid_i64(err, "clientConnection.burst", c->client.burst, "must be non-negative");
-    int r = check_election(&c->election, err);
+    int r = client_config_check(&c->client, err);
+    if (r == 0)
+        r = election_config_check(&c->election, err);
     if (r < 0)
         return r;
     if (c->parallelism.v <= 0)
@@ -164,6 +138,8 @@ static int finish(void *value, struct arena *a, void *arg, struct kerr *err)
     struct sched_config *c = value;
 
     (void)arg;
+    c->election.name = str_empty(c->election.name) ? "kube-scheduler" : c->election.name;
+    c->election.ns = str_empty(c->election.ns) ? "kube-system" : c->election.ns;
     default_profiles(c, a);
     int r = check_scalars(c, err);
     if (r == 0)

@@ -8,20 +8,10 @@
  */
 #ifndef KOORD_SCHEDULER_CONFIG_H
 #define KOORD_SCHEDULER_CONFIG_H
+#include "component/common_config.h"
 #include "component/config.h"
 #include "scheduler/framework/profile.h"
 #include "json/schema.h"
-
-struct sched_election {
-    struct opt_bool elect;
-    nsec_t lease_duration, renew_deadline, retry_period;
-    const char *lock, *name, *ns;
-};
-struct sched_client {
-    const char *kubeconfig, *accept_content_types, *content_type;
-    double qps; /* 0: no limit on this side */
-    int32_t burst;
-};
 
 /* ---- profiles -------------------------------------------------------------------------------- */
 
@@ -73,8 +63,8 @@ struct sched_extender {
 
 struct sched_config {
     struct opt_i32 parallelism;
-    struct sched_election election;
-    struct sched_client client;
+    struct election_config election;
+    struct client_config client;
     struct opt_bool profiling, contention_profiling;
     struct opt_i32 percentage;                   /* as in a profile */
     struct opt_i64 backoff_initial, backoff_max; /* seconds */
@@ -88,7 +78,7 @@ struct sched_config {
     const char *const *not_yet; /* enabled plugins that are not here yet; ends with NULL */
 };
 extern const struct config_spec sched_config_spec;
-extern const struct kschema sched_config_schema, sched_election_schema, sched_client_schema;
+extern const struct kschema sched_config_schema;
 
 /* What runs without a configuration file: the profile that Koordinator ships (9.2). */
 int sched_config_shipped(struct config **ret, struct kerr *err);

@@ -7,39 +7,6 @@ DEFAULT(def_0, "0");
 DEFAULT(def_1, "1");
 DEFAULT(def_10, "10");
 DEFAULT(def_16, "16");
-DEFAULT(def_2s, "\"2s\"");
-DEFAULT(def_10s, "\"10s\"");
-DEFAULT(def_15s, "\"15s\"");
-DEFAULT(def_lock, "\"leases\"");
-DEFAULT(def_lease, "\"kube-scheduler\"");
-DEFAULT(def_lease_ns, "\"kube-system\"");
-DEFAULT(def_content, "\"application/vnd.kubernetes.protobuf\"");
-
-#define STYPE struct sched_election
-static const struct kfield election_fields[] = {
-    KF(STYPE, elect, "leaderElect", KF_OPT_BOOL, .meta = &def_true),
-    KF(STYPE, lease_duration, "leaseDuration", KF_DUR, .meta = &def_15s),
-    KF(STYPE, renew_deadline, "renewDeadline", KF_DUR, .meta = &def_10s),
-    KF(STYPE, retry_period, "retryPeriod", KF_DUR, .meta = &def_2s),
-    KF(STYPE, lock, "resourceLock", KF_STR, .meta = &def_lock),
-    KF(STYPE, name, "resourceName", KF_STR, .meta = &def_lease),
-    KF(STYPE, ns, "resourceNamespace", KF_STR, .meta = &def_lease_ns),
-};
-const struct kschema sched_election_schema =
-    KSCHEMA("LeaderElectionConfiguration", STYPE, election_fields);
-#undef STYPE
-
-#define STYPE struct sched_client
-static const struct kfield client_fields[] = {
-    KF(STYPE, kubeconfig, "kubeconfig", KF_STR),
-    KF(STYPE, accept_content_types, "acceptContentTypes", KF_STR),
-    KF(STYPE, content_type, "contentType", KF_STR, .meta = &def_content),
-    KF(STYPE, qps, "qps", KF_F64),
-    KF(STYPE, burst, "burst", KF_I32),
-};
-const struct kschema sched_client_schema =
-    KSCHEMA("ClientConnectionConfiguration", STYPE, client_fields);
-#undef STYPE
 
 /* ---- profiles -------------------------------------------------------------------------------- */
 
@@ -104,8 +71,8 @@ static const struct kschema profile_schema = KSCHEMA("KubeSchedulerProfile", STY
 #define STYPE struct sched_config
 static const struct kfield config_fields[] = {
     KF(STYPE, parallelism, "parallelism", KF_OPT_I32, .meta = &def_16),
-    KF(STYPE, election, "leaderElection", KF_OBJ, .sub = &sched_election_schema),
-    KF(STYPE, client, "clientConnection", KF_OBJ, .sub = &sched_client_schema),
+    KF(STYPE, election, "leaderElection", KF_OBJ, .sub = &election_config_schema),
+    KF(STYPE, client, "clientConnection", KF_OBJ, .sub = &client_config_schema),
     KF(STYPE, profiling, "enableProfiling", KF_OPT_BOOL, .meta = &def_true),
     KF(STYPE, contention_profiling, "enableContentionProfiling", KF_OPT_BOOL, .meta = &def_true),
     KF(STYPE, percentage, "percentageOfNodesToScore", KF_OPT_I32, .meta = &def_0),
