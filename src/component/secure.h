@@ -6,7 +6,7 @@
  */
 #ifndef KOORD_COMPONENT_SECURE_H
 #define KOORD_COMPONENT_SECURE_H
-#include "component/delegate.h"
+#include "component/auth/delegate.h"
 
 struct run;
 struct serve;

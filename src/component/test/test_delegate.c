@@ -1,6 +1,6 @@
 /* test_delegate.c - the guard of a secure port, over TLS in memory, with an API server that knows a
  * few tokens. */
-#include "component/delegate.h"
+#include "component/auth/delegate.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include "base/strbuf.h"
 #include "base/test/asserts.h"
 #include "client/kube.h"
-#include "component/review.h"
+#include "component/auth/review.h"
 #include "loop/loop.h"
 #include "net/test/certs.h"
 #include "net/tls.h"

@@ -1,5 +1,5 @@
 /* delegate.c - requests on their way through authentication and authorization, and refusals. */
-#include "component/delegate.h"
+#include "component/auth/delegate.h"
 
 #include <ctype.h>
 #include <sys/queue.h>

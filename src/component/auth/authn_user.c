@@ -1,7 +1,7 @@
 /* authn_user.c - users, as a SubjectAccessReview wants them. */
 #include "base/arena.h"
-#include "component/authn_int.h"
-#include "component/review.h"
+#include "component/auth/authn_int.h"
+#include "component/auth/review.h"
 #include "net/httpd.h"
 #include "net/url.h"
 #include "json/kj.h"

@@ -1,5 +1,5 @@
 /* review.c - questions and the answers that are kept. */
-#include "component/review.h"
+#include "component/auth/review.h"
 
 #include <sys/queue.h>
 

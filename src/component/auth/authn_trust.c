@@ -8,7 +8,7 @@
 #include "base/klog.h"
 #include "client/informer.h"
 #include "client/kube.h"
-#include "component/authn_int.h"
+#include "component/auth/authn_int.h"
 #include "loop/loop.h"
 #include "net/pemfiles.h"
 #include "net/tls.h"

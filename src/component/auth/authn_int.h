@@ -3,7 +3,7 @@
 #define KOORD_COMPONENT_AUTHN_INT_H
 #include "base/strbuf.h"
 #include "base/vec.h"
-#include "component/authn.h"
+#include "component/auth/authn.h"
 
 struct arena;
 struct kj_val;

@@ -1,10 +1,10 @@
 /* authz.c - open paths, and SubjectAccessReviews for the others. */
-#include "component/authz.h"
+#include "component/auth/authz.h"
 
 #include "base/strbuf.h"
 #include "client/kube.h"
-#include "component/authn.h"
-#include "component/review.h"
+#include "component/auth/authn.h"
+#include "component/auth/review.h"
 #include "json/kj.h"
 
 struct authz {

@@ -1,13 +1,13 @@
 /* authn.c - the ways to say who one is, one after the other. */
-#include "component/authn.h"
+#include "component/auth/authn.h"
 
 #include <ctype.h>
 #include <strings.h>
 
 #include "base/arena.h"
 #include "client/kube.h"
-#include "component/authn_int.h"
-#include "component/review.h"
+#include "component/auth/authn_int.h"
+#include "component/auth/review.h"
 #include "loop/loop.h"
 #include "net/httpd.h"
 #include "net/tls.h"

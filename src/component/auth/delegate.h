@@ -9,8 +9,8 @@
  */
 #ifndef KOORD_COMPONENT_DELEGATE_H
 #define KOORD_COMPONENT_DELEGATE_H
-#include "component/authn.h"
-#include "component/authz.h"
+#include "component/auth/authn.h"
+#include "component/auth/authz.h"
 #include "net/httpd.h"
 
 struct client_env;
