@@ -47,6 +47,8 @@ enum koordlet_gate {
     GATE_TC_NETWORK_QOS,
     GATE_RESCTRL,
     GATE_OOM_SCORE_ADJ,
+    /* Our own. */
+    GATE_INTERFERENCE_GUARD,
     KOORDLET_GATES
 };
 extern const struct gate koordlet_gates[KOORDLET_GATES];
