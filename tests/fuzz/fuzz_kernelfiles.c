@@ -7,6 +7,7 @@
 
 #include "koordlet/facts/resctrl.h"
 #include "koordlet/kernel/parse.h"
+#include "koordlet/qos/resctrl/resctrl.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -132,6 +133,23 @@ static void check_psi(const char *s, size_t n)
         assert(is_share(&p.some) && (!p.full_supported || is_share(&p.full)));
 }
 
+/* The root's schemata, perhaps with two lines for L3. */
+static void check_layout(const char *s, size_t n)
+{
+    static struct resctrl_layout l;
+    struct kerr err = { 0 };
+
+    if (resctrl_layout_parse((struct str){ s, n }, &l, &err) < 0) {
+        assert(err.code < 0 && err.text[0]);
+        return;
+    }
+    assert(l.nl3 <= RESCTRL_CACHES_MAX && l.nmb <= RESCTRL_CACHES_MAX && l.nl3 + l.nmb > 0);
+    for (uint32_t i = 1; i < l.nl3; i++)
+        assert(l.l3[i - 1] < l.l3[i]);
+    for (uint32_t i = 1; i < l.nmb; i++)
+        assert(l.mb[i - 1] < l.mb[i]);
+}
+
 static void check_schemata(const char *s, size_t n)
 {
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
@@ -185,7 +203,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     case 5: check_memory(CGROUP_V2, s, n); break;
     case 6: check_meminfo(data[0] / 10 % 2, s, n); break;
     case 7: check_psi(s, n); break;
-    case 8: check_schemata(s, n); break;
+    case 8:
+        check_schemata(s, n);
+        check_layout(s, n);
+        break;
     default: check_cbm(s, n); break;
     }
     return 0;
