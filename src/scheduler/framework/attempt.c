@@ -228,6 +228,15 @@ KOORD_CLONES static void mark(struct ks_span s, uint8_t slot1, const uint8_t *re
     }
 }
 
+/* The same for one row, without what it takes to get vectors going: dirty rows come one by one. */
+static void mark_row(uint32_t row, uint8_t slot1, const uint8_t *said, uint8_t *by, uint8_t *why)
+{
+    if (!said[row] || (uint8_t)(by[row] - 1) < slot1)
+        return;
+    by[row] = slot1;
+    why[row] = said[row];
+}
+
 KOORD_CLONES static uint32_t count_zero(uint32_t n, const uint8_t *a)
 {
     uint32_t zero = 0;
@@ -243,7 +252,10 @@ static void filter_one(struct attempt *a, uint32_t slot, struct ks_span s, uint8
 
     attempt_enter(a, slot, a->state[slot]);
     p->plugin->filter(p->self, &a->cycle, &a->pod, s, by, said);
-    mark(s, (uint8_t)(slot + 1), said, by, why);
+    if (s.end - s.begin == 1)
+        mark_row(s.begin, (uint8_t)(slot + 1), said, by, why);
+    else
+        mark(s, (uint8_t)(slot + 1), said, by, why);
     stopwatch_plugin(a->stopwatch, LAP_FILTER, slot, KS_SUCCESS);
 }
 

@@ -122,9 +122,14 @@ static void make_rows(struct attempt *a, uint32_t slot, struct ks_span s, int64_
         score_one(a, slot, s, h->raw[slot]);
         return;
     }
+    int64_t weight = a->profile->slots[slot].weight;
     score_one(a, slot, s, scratch);
+    if (s.end - s.begin == 1 && (uint64_t)scratch[s.begin] <= KS_SCORE_MAX) {
+        h->total[s.begin] += weight * scratch[s.begin]; /* no vectors for a dirty row */
+        return;
+    }
     check_scores(a, slot, s, NULL, scratch);
-    add_weighted(s, a->profile->slots[slot].weight, scratch, h->total);
+    add_weighted(s, weight, scratch, h->total);
 }
 
 static void make_shape(struct attempt *a, int64_t *scratch)
