@@ -188,6 +188,17 @@ static struct kube_req request(const struct gcache *g, const struct kobj *o, enu
                               .name = o->meta.name };
 }
 
+static void send_patch(struct batch *b, const struct gcache *g, const struct kobj *o,
+                       const struct strbuf *body)
+{
+    struct kube_req r = request(g, o, KUBE_PATCH);
+
+    r.patch = KUBE_PATCH_MERGE;
+    r.body = body->data;
+    r.body_len = body->len;
+    batch_call(b, &r, NULL, NULL);
+}
+
 static void remove_finalizer(struct batch *b, const struct gcache *g, const struct kobj *o,
                              const char *name)
 {
@@ -204,11 +215,7 @@ static void remove_finalizer(struct batch *b, const struct gcache *g, const stru
     kjw_end(&w);
     kjw_end(&w);
     kjw_end(&w);
-    struct kube_req r = request(g, o, KUBE_PATCH);
-    r.patch = KUBE_PATCH_MERGE;
-    r.body = body.data;
-    r.body_len = body.len;
-    batch_call(b, &r, NULL, NULL);
+    send_patch(b, g, o, &body);
 }
 
 /* All references but those to drop(uid). */
@@ -224,11 +231,7 @@ static void patch_owners(struct batch *b, const struct gcache *g, const struct k
     owner_write_others(&w, o, drop, ndrop);
     kjw_end(&w);
     kjw_end(&w);
-    struct kube_req r = request(g, o, KUBE_PATCH);
-    r.patch = KUBE_PATCH_MERGE;
-    r.body = body.data;
-    r.body_len = body.len;
-    batch_call(b, &r, NULL, NULL);
+    send_patch(b, g, o, &body);
 }
 
 struct orphaning {

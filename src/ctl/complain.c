@@ -13,30 +13,35 @@ static void put_line(struct ctl *c, struct strbuf *line)
     fflush(c->err);
 }
 
-int ctl_fail(struct ctl *c, const char *fmt, ...)
+PRINTF(2, 0)
+static void complain(struct ctl *c, const char *fmt, va_list ap, const char *advice)
 {
     CLEANUP(strbuf_fini) struct strbuf line = STRBUF_INIT;
-    va_list ap;
 
     strbuf_append(&line, "error: ");
-    va_start(ap, fmt);
     strbuf_vappendf(&line, fmt, ap);
-    va_end(ap);
+    if (advice)
+        strbuf_appendf(&line, "; see %s %s", c->program, advice);
     put_line(c, &line);
+}
+
+int ctl_fail(struct ctl *c, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    complain(c, fmt, ap, NULL);
+    va_end(ap);
     return CTL_FAILED;
 }
 
 int ctl_usage(struct ctl *c, const char *fmt, ...)
 {
-    CLEANUP(strbuf_fini) struct strbuf line = STRBUF_INIT;
     va_list ap;
 
-    strbuf_append(&line, "error: ");
     va_start(ap, fmt);
-    strbuf_vappendf(&line, fmt, ap);
+    complain(c, fmt, ap, "help");
     va_end(ap);
-    strbuf_appendf(&line, "; see %s help", c->program);
-    put_line(c, &line);
     return CTL_USAGE;
 }
 

@@ -126,6 +126,16 @@ bool names_add(struct map *seen, const char *name)
     return !map_putz(seen, name, &present);
 }
 
+void check_own_label(struct check *c, const char *path, const char *name, struct map *seen)
+{
+    if (!*name)
+        err_required(c, path, "");
+    else
+        check_dns_label(c, path, name);
+    if (*name && !names_add(seen, name))
+        err_duplicate(c, path, name);
+}
+
 /* ---- names ----------------------------------------------------------------------------------- */
 
 void check_dns_label(struct check *c, const char *path, const char *s)

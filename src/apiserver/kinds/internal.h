@@ -116,6 +116,8 @@ bool check_enum(struct check *c, const char *path, const char *value, const char
 /* Names seen so far; strings are borrowed. false: it was there already. Lists come from outside
  * and may be long: never compare each with each. */
 bool names_add(struct map *seen, const char *name);
+/* A DNS label that is there, and that no other entry of the list has. */
+void check_own_label(struct check *c, const char *path, const char *name, struct map *seen);
 
 void check_dns_label(struct check *c, const char *path, const char *s);
 void check_dns_subdomain(struct check *c, const char *path, const char *s);

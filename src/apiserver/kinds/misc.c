@@ -45,12 +45,7 @@ static void check_claim_spec(struct check *c, const char *path, const struct kj_
     for (size_t i = 0; kj_next(&it, NULL, &r); i++) {
         const char *p = at(c, "%s.devices.requests[%zu]", path, i), *name = v_str(r, "name");
         bool exactly = v_has(r, "exactly"), first = kj_len(kj_get(r, "firstAvailable")) > 0;
-        if (!*name)
-            err_required(c, at(c, "%s.name", p), "");
-        else
-            check_dns_label(c, at(c, "%s.name", p), name);
-        if (*name && !names_add(&names, name))
-            err_duplicate(c, at(c, "%s.name", p), name);
+        check_own_label(c, at(c, "%s.name", p), name, &names);
         if (!exactly && !first)
             err_required(c, p, "exactly one of `exactly` or `firstAvailable` is required");
         else if (exactly && first)

@@ -208,12 +208,7 @@ void check_volumes(struct check *c, const char *path, const struct kj_val *spec)
 
     for (size_t i = 0; kj_next(&it, NULL, &v); i++) {
         const char *p = at(c, "%s.volumes[%zu]", path, i), *name = v_str(v, "name");
-        if (!*name)
-            err_required(c, at(c, "%s.name", p), "");
-        else
-            check_dns_label(c, at(c, "%s.name", p), name);
-        if (*name && !names_add(&names, name))
-            err_duplicate(c, at(c, "%s.name", p), name);
+        check_own_label(c, at(c, "%s.name", p), name, &names);
         check_source(c, p, v);
     }
 }

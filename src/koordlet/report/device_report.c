@@ -155,16 +155,8 @@ bool device_report_differs(const struct device_report_in *in, const struct devic
 
 static void write_spec(struct kjw *w, const device_infolist *l)
 {
-    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
-
     kjw_obj(w, "spec");
-    kjw_arr(w, "devices");
-    for (uint32_t i = 0; i < l->n; i++) {
-        strbuf_reset(&text);
-        kj_encode(&device_info_schema, &l->items[i], &text);
-        kjw_raw(w, NULL, text.data, text.len);
-    }
-    kjw_end(w);
+    object_write_devices(w, l);
     kjw_end(w);
 }
 

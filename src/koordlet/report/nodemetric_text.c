@@ -2,6 +2,7 @@
  * says that there were no samples. */
 #include "base/ktime.h"
 #include "koordlet/report/nodemetric.h"
+#include "koordlet/report/object.h"
 #include "json/kj.h"
 
 static void write_resources(struct kjw *w, const reslist *l)
@@ -16,26 +17,12 @@ static void write_resources(struct kjw *w, const reslist *l)
     kjw_end(w);
 }
 
-static void write_devices(struct kjw *w, const device_infolist *l)
-{
-    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
-
-    if (l->n == 0)
-        return;
-    kjw_arr(w, "devices");
-    for (uint32_t i = 0; i < l->n; i++) {
-        strbuf_reset(&text);
-        kj_encode(&device_info_schema, &l->items[i], &text);
-        kjw_raw(w, NULL, text.data, text.len);
-    }
-    kjw_end(w);
-}
-
 static void write_map(struct kjw *w, const char *key, const struct resource_map *m)
 {
     kjw_obj(w, key);
     write_resources(w, &m->resources);
-    write_devices(w, &m->devices);
+    if (m->devices.n > 0)
+        object_write_devices(w, &m->devices);
     kjw_end(w);
 }
 

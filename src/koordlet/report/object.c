@@ -24,6 +24,19 @@ void object_write_pairs(struct kjw *w, const kstrmap *m)
         kjw_str(w, m->items[i].key, m->items[i].value);
 }
 
+void object_write_devices(struct kjw *w, const device_infolist *l)
+{
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+
+    kjw_arr(w, "devices");
+    for (uint32_t i = 0; i < l->n; i++) {
+        strbuf_reset(&text);
+        kj_encode(&device_info_schema, &l->items[i], &text);
+        kjw_raw(w, NULL, text.data, text.len);
+    }
+    kjw_end(w);
+}
+
 /* The same JSON value; texts that are no JSON are compared as they are. */
 static bool json_text_equal(const char *a, const char *b)
 {
