@@ -4,7 +4,7 @@
  * and in front of a body that the handler does not want yet. Input that comes meanwhile waits in
  * `in`; we go on reading into it (up to a bound) because only a reader notices that a client left.
  */
-#include "net/httpd_int.h"
+#include "net/server/httpd_int.h"
 
 #include <llhttp.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  *
  * What happens on a connection is in httpd_conn.c and the protocols.
  */
-#include "net/httpd_int.h"
+#include "net/server/httpd_int.h"
 
 #include "base/klog.h"
 #include "net/tls.h"

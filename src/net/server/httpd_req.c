@@ -4,7 +4,7 @@
  * or httpd_read_body()), also in a later turn; the protocols slow the peer down meanwhile. Once the
  * answer has ended, the rest of the body is read and dropped.
  */
-#include "net/httpd_int.h"
+#include "net/server/httpd_int.h"
 
 #include <stdio.h>
 #include <strings.h>

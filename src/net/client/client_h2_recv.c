@@ -1,5 +1,5 @@
 /* client_h2_recv.c - what nghttp2 tells the client: answers, resets, GOAWAY, frames not sent. */
-#include "net/client_h2.h"
+#include "net/client/client_h2.h"
 
 static void h2_reset_error(uint32_t code, struct kerr *err)
 {

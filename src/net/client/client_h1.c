@@ -1,7 +1,7 @@
 /* client_h1.c - HTTP/1.1 on one connection of the client: one call at a time, kept alive. */
 #include <llhttp.h>
 
-#include "net/client_int.h"
+#include "net/client/client_int.h"
 
 struct h1 {
     llhttp_t parser;

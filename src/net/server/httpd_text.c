@@ -1,5 +1,5 @@
 /* httpd_text.c - small text helpers of the HTTP server. */
-#include "net/httpd_int.h"
+#include "net/server/httpd_int.h"
 
 const char *status_text(int status)
 {

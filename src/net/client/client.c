@@ -1,5 +1,5 @@
 /* client.c - the HTTP client's pool: connections, waiting calls, and who goes where. */
-#include "net/client_int.h"
+#include "net/client/client_int.h"
 
 #include <stdio.h>
 

@@ -5,7 +5,7 @@
  * bodies open the connection's window at once, but their stream's window only when somebody took
  * the bytes: a handler that hesitates slows down its own request and no other.
  */
-#include "net/httpd_int.h"
+#include "net/server/httpd_int.h"
 
 #include <nghttp2/nghttp2.h>
 

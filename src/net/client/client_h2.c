@@ -5,7 +5,7 @@
  * returned to the connection's window at once and to the stream's window when the handler has
  * taken them, so a paused call stops its own stream only.
  */
-#include "net/client_h2.h"
+#include "net/client/client_h2.h"
 
 enum {
     STREAM_WINDOW = 1024 * 1024,

@@ -1,5 +1,5 @@
 /* httpd_conn.c - one connection of the server: life, output of a turn, deadlines. */
-#include "net/httpd_int.h"
+#include "net/server/httpd_int.h"
 
 #define LINGER_MAX (2 * NSEC_PER_SEC)
 

@@ -3,7 +3,7 @@
 #define KOORD_NET_CLIENT_H2_H
 #include <nghttp2/nghttp2.h>
 
-#include "net/client_int.h"
+#include "net/client/client_int.h"
 
 struct h2 {
     nghttp2_session *ng;

@@ -1,5 +1,5 @@
 /* client_call.c - one call of the HTTP client: request copy, timeouts, delivery to its handler. */
-#include "net/client_int.h"
+#include "net/client/client_int.h"
 
 /* ---- heads ----------------------------------------------------------------------------------- */
 
