@@ -53,8 +53,8 @@ static const struct flag general[] = {
     { "addr", FLAG_STR, O(addr), .def = ":9316",
       .help = "`address` for metrics, health and audit events" },
     { "check", FLAG_BOOL, O(check),
-      .help = "say what this node's kernel and hardware can do and which features are off for "
-              "lack of it, and exit" },
+      .help = "list what this node's kernel and hardware support and which features are off "
+              "for lack of it, and exit" },
     { "feature-gates", FLAG_CUSTOM, O(gates), .set = gates_set, .lines = gates_usage,
       .help = "`Name=true,...` switches features:" },
     { "enable-node-metric-report", FLAG_BOOL, O(report_metric), .def = "true",

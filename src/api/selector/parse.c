@@ -1,4 +1,4 @@
-/* parse.c - label selectors from text: a scanner, and one function a rule of the grammar.
+/* parse.c - label selectors from text: a scanner, and one function per rule of the grammar.
  *
  *   selector    = [ requirement { "," requirement } ]
  *   requirement = [ "!" ] KEY | KEY ( "=" | "==" | "!=" | ">" | "<" ) [ VALUE ]

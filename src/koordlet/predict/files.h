@@ -1,4 +1,4 @@
-/* files.h - checkpoints on disk: one file a model in one directory, written on a worker.
+/* files.h - checkpoints on disk: one file per model in one directory, written on a worker.
  *
  * A directory that cannot be made or written is reported once a minute at most and counted in
  * koordlet_checkpoint_failures_total; models then simply start anew after a restart. So is a disk

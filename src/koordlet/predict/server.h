@@ -1,6 +1,6 @@
 /* server.h - the models at work: trained every minute, written to disk, read again at the start.
  *
- * Checkpoints are one file a model, named by its UID. They are written on a worker, a few in a
+ * Checkpoints are one file per model, named by its UID. They are written on a worker, a few in a
  * step; a disk that is full or slow delays nobody and is reported. Loop thread only.
  */
 #ifndef KOORD_KOORDLET_PREDICT_SERVER_H
