@@ -1,6 +1,6 @@
 /* pod_split.c - how a pod is put together: what is its own, and two parts that equal pods share.
  *
- * The parts are apart because they repeat differently: all pods of a StatefulSet have one shape,
+ * The parts are apart because they repeat differently: all pods of a StatefulSet have one spec,
  * but each its own labels and claims.
  */
 #include "api/meta_fields.h"
@@ -8,34 +8,35 @@
 #include "api/share.h"
 #include "json/kj.h"
 
-/* ---- part 0: identity ------------------------------------------------------------------------ */
+/* ---- part 0: labels, owners, volumes --------------------------------------------------------- */
 
-struct identity_meta {
+struct meta_part_meta {
     const char *generate_name;
     kstrmap labels;
     KLIST(struct owner_ref) owners;
 };
-struct identity_spec {
+struct meta_part_spec {
     volumelist volumes;
 };
-struct identity {
-    struct identity_meta meta;
-    struct identity_spec spec;
+struct meta_part {
+    struct meta_part_meta meta;
+    struct meta_part_spec spec;
 };
 
-static const struct kfield identity_meta_fields[] = { OBJMETA_SHARED_FIELDS(struct identity_meta) };
-static const struct kschema identity_meta_schema =
-    KSCHEMA("ObjectMeta", struct identity_meta, identity_meta_fields);
-static const struct kfield identity_spec_fields[] = {
-    POD_VOLUMES_FIELD(struct identity_spec),
+static const struct kfield meta_part_meta_fields[] = { OBJMETA_SHARED_FIELDS(
+    struct meta_part_meta) };
+static const struct kschema meta_part_meta_schema =
+    KSCHEMA("ObjectMeta", struct meta_part_meta, meta_part_meta_fields);
+static const struct kfield meta_part_spec_fields[] = {
+    POD_VOLUMES_FIELD(struct meta_part_spec),
 };
-static const struct kschema identity_spec_schema =
-    KSCHEMA("PodSpec", struct identity_spec, identity_spec_fields);
-static const struct kfield identity_fields[] = {
-    KF(struct identity, meta, "metadata", KF_OBJ, .sub = &identity_meta_schema),
-    KF(struct identity, spec, "spec", KF_OBJ, .sub = &identity_spec_schema),
+static const struct kschema meta_part_spec_schema =
+    KSCHEMA("PodSpec", struct meta_part_spec, meta_part_spec_fields);
+static const struct kfield meta_part_fields[] = {
+    KF(struct meta_part, meta, "metadata", KF_OBJ, .sub = &meta_part_meta_schema),
+    KF(struct meta_part, spec, "spec", KF_OBJ, .sub = &meta_part_spec_schema),
 };
-static const struct kschema identity_schema = KSCHEMA("Pod", struct identity, identity_fields);
+static const struct kschema meta_part_schema = KSCHEMA("Pod", struct meta_part, meta_part_fields);
 
 static bool volume_is_kept(const struct pod_volume *v)
 {
@@ -50,9 +51,9 @@ static bool is_absent(const struct kj_val *v)
 
 /* Nobody reads config maps, secrets and tokens; the token volume has a random name on every pod
  * and would make all of them differ. A volume without source owns nothing outside its block. */
-static void identity_tidy(void *data)
+static void meta_part_tidy(void *data)
 {
-    struct identity *id = data;
+    struct meta_part *id = data;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < id->spec.volumes.n; i++)
         if (volume_is_kept(&id->spec.volumes.items[i]))
@@ -72,41 +73,41 @@ static bool volume_dropped(const struct kfield *f, const struct kj_val *item)
     return true;
 }
 
-/* ---- part 1: shape --------------------------------------------------------------------------- */
+/* ---- part 1: spec ---------------------------------------------------------------------------- */
 
-struct shape_container_status {
+struct spec_part_container_status {
     struct resources *resources;
     reslist allocated_resources;
 };
-typedef KLIST(struct shape_container_status) shapestatuslist;
-struct shape_status {
-    shapestatuslist container_statuses, init_container_statuses, ephemeral_container_statuses;
+typedef KLIST(struct spec_part_container_status) spec_statuslist;
+struct spec_part_status {
+    spec_statuslist container_statuses, init_container_statuses, ephemeral_container_statuses;
 };
-struct shape {
+struct spec_part {
     struct pod_spec spec;
-    struct shape_status status;
+    struct spec_part_status status;
 };
 
-static const struct kfield shape_spec_fields[] = { POD_SPEC_FIELDS };
-static const struct kschema shape_spec_schema =
-    KSCHEMA("PodSpec", struct pod_spec, shape_spec_fields);
-static const struct kfield shape_container_status_fields[] = {
-    KF_RESLIST(struct shape_container_status, allocated_resources, "allocatedResources"),
-    KF(struct shape_container_status, resources, "resources", KF_OBJ, .flags = KF_PTR,
+static const struct kfield spec_part_spec_fields[] = { POD_SPEC_FIELDS };
+static const struct kschema spec_part_spec_schema =
+    KSCHEMA("PodSpec", struct pod_spec, spec_part_spec_fields);
+static const struct kfield spec_part_container_status_fields[] = {
+    KF_RESLIST(struct spec_part_container_status, allocated_resources, "allocatedResources"),
+    KF(struct spec_part_container_status, resources, "resources", KF_OBJ, .flags = KF_PTR,
        .sub = &resources_schema),
 };
-static const struct kschema shape_container_status_schema =
-    KSCHEMA("ContainerStatus", struct shape_container_status, shape_container_status_fields);
-static const struct kfield shape_status_fields[] = {
-    CONTAINER_STATUS_LISTS(struct shape_status, shape_container_status_schema),
+static const struct kschema spec_part_container_status_schema = KSCHEMA(
+    "ContainerStatus", struct spec_part_container_status, spec_part_container_status_fields);
+static const struct kfield spec_part_status_fields[] = {
+    CONTAINER_STATUS_LISTS(struct spec_part_status, spec_part_container_status_schema),
 };
-static const struct kschema shape_status_schema =
-    KSCHEMA("PodStatus", struct shape_status, shape_status_fields);
-static const struct kfield shape_fields[] = {
-    KF(struct shape, spec, "spec", KF_OBJ, .sub = &shape_spec_schema),
-    KF(struct shape, status, "status", KF_OBJ, .sub = &shape_status_schema),
+static const struct kschema spec_part_status_schema =
+    KSCHEMA("PodStatus", struct spec_part_status, spec_part_status_fields);
+static const struct kfield spec_part_fields[] = {
+    KF(struct spec_part, spec, "spec", KF_OBJ, .sub = &spec_part_spec_schema),
+    KF(struct spec_part, status, "status", KF_OBJ, .sub = &spec_part_status_schema),
 };
-static const struct kschema shape_schema = KSCHEMA("Pod", struct shape, shape_fields);
+static const struct kschema spec_part_schema = KSCHEMA("Pod", struct spec_part, spec_part_fields);
 
 /* ---- the pod's own, cached and whole --------------------------------------------------------- */
 
@@ -155,27 +156,27 @@ static const struct kschema whole_schema = KSCHEMA("Pod", struct pod, whole_fiel
 /* ---- together -------------------------------------------------------------------------------- */
 
 /* Both lists come from the same JSON list, so their items correspond. */
-static void attach_statuses(containerstatuslist *own, const shapestatuslist *shape)
+static void attach_statuses(containerstatuslist *own, const spec_statuslist *shared)
 {
-    assert(own->n == shape->n);
+    assert(own->n == shared->n);
     for (uint32_t i = 0; i < own->n; i++) {
-        own->items[i].resources = shape->items[i].resources;
-        own->items[i].allocated_resources = shape->items[i].allocated_resources;
+        own->items[i].resources = shared->items[i].resources;
+        own->items[i].allocated_resources = shared->items[i].allocated_resources;
     }
 }
 
-static void attach(struct pod *pod, const struct identity *id, const struct shape *shape)
+static void attach(struct pod *pod, const struct meta_part *meta, const struct spec_part *shared)
 {
-    pod->obj.meta.generate_name = id->meta.generate_name;
-    pod->obj.meta.labels = id->meta.labels;
-    memcpy(&pod->obj.meta.owners, &id->meta.owners, sizeof pod->obj.meta.owners);
-    pod->volumes = id->spec.volumes;
+    pod->obj.meta.generate_name = meta->meta.generate_name;
+    pod->obj.meta.labels = meta->meta.labels;
+    memcpy(&pod->obj.meta.owners, &meta->meta.owners, sizeof pod->obj.meta.owners);
+    pod->volumes = meta->spec.volumes;
 
-    pod->spec = &shape->spec;
-    attach_statuses(&pod->status.container_statuses, &shape->status.container_statuses);
-    attach_statuses(&pod->status.init_container_statuses, &shape->status.init_container_statuses);
+    pod->spec = &shared->spec;
+    attach_statuses(&pod->status.container_statuses, &shared->status.container_statuses);
+    attach_statuses(&pod->status.init_container_statuses, &shared->status.init_container_statuses);
     attach_statuses(&pod->status.ephemeral_container_statuses,
-                    &shape->status.ephemeral_container_statuses);
+                    &shared->status.ephemeral_container_statuses);
 }
 
 /* Pods of one workload have one generateName. */
@@ -202,8 +203,8 @@ static void pod_detach(struct kobj *o, struct share *ret_parts[KINDSPLIT_PARTS])
 
 const struct kindsplit pod_split = {
     .own = &own_schema,
-    .part = { { &identity_schema, identity_tidy, volume_dropped, workload_hint },
-              { &shape_schema, NULL, NULL, workload_hint } },
+    .part = { { &meta_part_schema, meta_part_tidy, volume_dropped, workload_hint },
+              { &spec_part_schema, NULL, NULL, workload_hint } },
     .attach = pod_attach,
     .detach = pod_detach,
 };
@@ -222,17 +223,17 @@ const struct kind kind_pod = {
 int pod_decode(const struct kj_val *in, struct arena *a, struct pod **ret, struct kerr *err)
 {
     struct pod *pod = arena_new0(a, struct pod);
-    struct identity *id = arena_new0(a, struct identity);
-    struct shape *shape = arena_new0(a, struct shape);
+    struct meta_part *meta = arena_new0(a, struct meta_part);
+    struct spec_part *shared = arena_new0(a, struct spec_part);
 
     int r = kj_decode(&whole_schema, in, 0, a, pod, err);
     if (r == 0)
-        r = kj_decode(&identity_schema, in, 0, a, id, err);
+        r = kj_decode(&meta_part_schema, in, 0, a, meta, err);
     if (r == 0)
-        r = kj_decode(&shape_schema, in, 0, a, shape, err);
+        r = kj_decode(&spec_part_schema, in, 0, a, shared, err);
     if (r < 0)
         return kerr_wrap(err, "Pod");
-    attach(pod, id, shape);
+    attach(pod, meta, shared);
     pod->obj.kind = &kind_pod;
     *ret = pod;
     return 0;
