@@ -144,13 +144,23 @@ static void on_outcome(void *arg, enum evict_outcome outcome)
         next_victim(s);
 }
 
+static bool find_victim(struct evict_strategy *s, uint32_t *ret, const struct evict_task **ret_task)
+{
+    while (evict_run_next(&s->run, is_pending, s, ret, ret_task)) {
+        if (evictor_may_try(s->env->evictor, s->known->pods->pods[*ret]))
+            return true;
+        evict_run_result(&s->run, false);
+    }
+    return false;
+}
+
 static void next_victim(struct evict_strategy *s)
 {
     const struct evict_task *t;
     uint32_t pod;
     char why[64];
 
-    if (!evict_run_next(&s->run, is_pending, s, &pod, &t)) {
+    if (!find_victim(s, &pod, &t)) {
         s->known = snapshot_unref(s->known);
         return;
     }

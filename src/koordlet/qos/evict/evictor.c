@@ -11,10 +11,12 @@
 #include "loop/loop.h"
 #include "json/kj.h"
 
-#define RELEASED_FOR (120 * NSEC_PER_SEC) /* how long a victim counts as gone */
-#define KNOWN_FOR    (600 * NSEC_PER_SEC) /* how long stopped containers are remembered */
-#define API_TIMEOUT  (10 * NSEC_PER_SEC)
-#define REASON       "evicted" /* of metrics, events and audit */
+#define RELEASED_FOR  (120 * NSEC_PER_SEC) /* how long a victim counts as gone */
+#define KNOWN_FOR     (600 * NSEC_PER_SEC) /* how long stopped containers are remembered */
+#define REFUSED_FIRST (5 * NSEC_PER_SEC)   /* not asked again for so long */
+#define REFUSED_MAX   (60 * NSEC_PER_SEC)
+#define API_TIMEOUT   (10 * NSEC_PER_SEC)
+#define REASON        "evicted" /* of metrics, events and audit */
 
 static const struct metric_desc total_desc = { "koordlet_pod_eviction",
                                                "Pods that the agent evicted.", METRIC_COUNTER,
@@ -27,6 +29,7 @@ static const struct metric_desc detail_desc = {
 struct victim {
     char uid[64];
     nsec_t released_until, known_until; /* monotonic */
+    nsec_t refused_until, refused_for;  /* 0: it was not */
     struct vec_of(char *) stopped;      /* IDs of its containers; none: evicted through the API */
 };
 
@@ -141,25 +144,49 @@ static void sweep(struct evictor *e, nsec_t now)
     vec_fini(&old);
 }
 
-static void remember(struct evictor *e, const struct npod *p, bool stopped)
+static struct victim *victim_get(struct evictor *e, const struct npod *p, nsec_t now)
 {
-    nsec_t now = loop_mono(e->env.loop);
-    struct victim *v = map_getz(&e->victims, p->uid);
-
     sweep(e, now);
-    v = map_getz(&e->victims, p->uid);
+    struct victim *v = map_getz(&e->victims, p->uid);
     if (!v) {
         v = xnew0(struct victim);
         memcpy(v->uid, p->uid, sizeof v->uid);
         map_putz(&e->victims, v->uid, v);
     }
+    return v;
+}
+
+static void remember(struct evictor *e, const struct npod *p, bool stopped)
+{
+    nsec_t now = loop_mono(e->env.loop);
+    struct victim *v = victim_get(e, p, now);
+
     v->released_until = now + RELEASED_FOR;
     v->known_until = now + (stopped ? KNOWN_FOR : RELEASED_FOR);
+    v->refused_until = v->refused_for = 0;
     vec_foreach(&v->stopped, i)
         free(v->stopped.items[i]);
     vec_clear(&v->stopped);
     for (uint32_t i = 0; stopped && i < p->ncontainers; i++)
         vec_push(&v->stopped, xstrdup(p->containers[i].id));
+}
+
+static void remember_refusal(struct evictor *e, const struct npod *p)
+{
+    nsec_t now = loop_mono(e->env.loop);
+    struct victim *v = victim_get(e, p, now);
+
+    v->refused_for =
+        v->refused_for > 0 ? MIN(2 * v->refused_for, (nsec_t)REFUSED_MAX) : REFUSED_FIRST;
+    v->refused_until = now + v->refused_for;
+    v->known_until = MAX(v->known_until, v->refused_until + REFUSED_MAX);
+}
+
+bool evictor_may_try(const struct evictor *e, const struct npod *p)
+{
+    const struct victim *v = map_getz(&e->victims, p->uid);
+
+    return !v || loop_mono(e->env.loop) >= v->refused_until;
 }
 
 /* ---- the end of an eviction ------------------------------------------------------------------ */
@@ -222,6 +249,8 @@ static void on_evicted(void *arg, struct kube_resp *r, const struct kerr *err)
 
     v->call = NULL;
     if (err && !gone) {
+        if (r->status != 0)
+            remember_refusal(v->of, v->pod);
         finish(v, r->status == 0 ? EVICT_LOST : EVICT_REFUSED, err);
         return;
     }

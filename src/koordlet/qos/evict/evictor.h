@@ -39,6 +39,8 @@ enum evict_outcome {
 typedef void (*evicted_fn)(void *arg, enum evict_outcome outcome);
 /* why: "trigger by koordlet feature BECPUEvict". The pod is kept until the callback. */
 void evictor_evict(struct evictor *e, struct npod *p, const char *why, evicted_fn fn, void *arg);
+/* false: it was refused a short time ago, and asking again so soon would be in vain. */
+bool evictor_may_try(const struct evictor *e, const struct npod *p);
 /* It was evicted a short time ago: what it used counts as released. */
 bool evictor_pending(const struct evictor *e, const struct npod *p);
 #endif

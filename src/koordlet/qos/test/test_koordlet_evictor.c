@@ -148,7 +148,7 @@ static void set_pods(struct fixture *f, const char *quoted)
     f->known.pods = pods_of(f->b, quoted);
 }
 
-static void init(struct fixture *f, struct object_fixture *b, bool only_by_api)
+static void init_as(struct fixture *f, struct object_fixture *b, bool only_by_api, bool dry_run)
 {
     *f = (struct fixture){ .b = b, .l = loop_new_virtual(NOW, 1), .kube = { .ops = &kube_ops } };
     f->kube.loop = f->l;
@@ -169,7 +169,8 @@ static void init(struct fixture *f, struct object_fixture *b, bool only_by_api)
     f->snapshots = snapshots_new(f->l);
     snapshots_publish(f->snapshots, snapshot_ref(&f->known));
     gates_init(&f->o.gates, koordlet_gates, KOORDLET_GATES);
-    assert_int_equal(gates_set(&f->o.gates, "BEMemoryEvict=true,CPUEvict=true", NULL), 0);
+    assert_int_equal(
+        gates_set(&f->o.gates, "BEMemoryEvict=true,CPUEvict=true,BECPUEvict=true", NULL), 0);
     f->o.collect.interval = SECOND;
     f->o.acting.memory_evict_cool = 4;
     f->o.acting.cpu_evict_cool = 20;
@@ -179,12 +180,18 @@ static void init(struct fixture *f, struct object_fixture *b, bool only_by_api)
                                            .metrics = f->metrics,
                                            .node_name = "n",
                                            .only_by_api = only_by_api,
+                                           .dry_run = dry_run,
                                            .stop = { .loop = f->l, .dial = dial, .dial_arg = f } });
     f->env = (struct qos_env){
         .loop = f->l, .snapshots = f->snapshots, .mc = f->mc, .o = &f->o, .evictor = f->evictor
     };
     f->memory = strategy_memory_evict.setup(&f->env);
     f->cpu = strategy_cpu_evict.setup(&f->env);
+}
+
+static void init(struct fixture *f, struct object_fixture *b, bool only_by_api)
+{
+    init_as(f, b, only_by_api, false);
 }
 
 static void fini(struct fixture *f)
@@ -294,6 +301,24 @@ static void test_a_refused_eviction_turns_to_the_next_pod(void **state)
     f.statuses[0] = 429, f.statuses[1] = 500;
     tick(&f, 71);
     assert_text(&f.evicted, "a b c");
+    fini(&f);
+}
+
+static void test_a_refused_pod_is_not_asked_about_each_second(void **state)
+{
+    struct fixture f;
+
+    init(&f, *state, true);
+    set_pods(&f, "[" POD("a", "5000", RUNNING("c", "a1")) "]");
+    for (size_t i = 0; i < ARRAY_LEN(f.statuses); i++)
+        f.statuses[i] = 429;
+    for (int i = 0; i < 20; i++)
+        tick(&f, 71);
+    assert_text(&f.evicted, "a a a"); /* after 5 s, then after 10 s */
+    f.statuses[3] = 201;
+    for (int i = 0; i < 20; i++)
+        tick(&f, 71);
+    assert_text(&f.evicted, "a");
     fini(&f);
 }
 
@@ -408,6 +433,63 @@ static void test_the_cpu_evictor_waits_after_the_start(void **state)
     fini(&f);
 }
 
+static void put_be(struct fixture *f, double usage, double request, double limit)
+{
+    const struct {
+        const char *name;
+        double v;
+    } values[] = { { "usage", usage }, { "request", request }, { "real-limit", limit } };
+
+    for (size_t i = 0; i < ARRAY_LEN(values); i++)
+        put(f, M_NODE_BE, METRIC_VALUES("cpu", values[i].name), values[i].v);
+}
+
+/* Best effort asked for 2 cores, may use 0.4 and does: the rest of what it asked for goes. */
+static void test_satisfaction_is_read_from_the_samples(void **state)
+{
+    struct fixture f;
+
+    init(&f, *state, true);
+    set_pods(&f,
+             "[{'metadata':{'name':'a','namespace':'d','uid':'a','labels':{'koordinator.sh/"
+             "qosClass':'BE'}},'spec':{'priority':5000,'containers':[{'name':'c','resources':{"
+             "'requests':{'kubernetes.io/batch-cpu':'1000'}}}]},'status':{'phase':'Running'}},"
+             "{'metadata':{'name':'b','namespace':'d','uid':'b','labels':{'koordinator.sh/"
+             "qosClass':'BE'}},'spec':{'priority':5100,'containers':[{'name':'c','resources':{"
+             "'requests':{'kubernetes.io/batch-cpu':'1000'}}}]},'status':{'phase':'Running'}}]");
+    f.known.slo = slo_of(f.b, "{'resourceUsedThresholdWithBE':{'enable':true,"
+                              "'cpuEvictBESatisfactionLowerPercent':30,"
+                              "'cpuEvictBESatisfactionUpperPercent':60,"
+                              "'cpuEvictTimeWindowSeconds':30}}");
+    for (int i = 0; i < 19; i++) {
+        loop_advance(f.l, SECOND);
+        put_be(&f, 390, 2000, 400);
+        strategy_cpu_evict.tick(f.cpu, &f.env);
+    }
+    assert_text(&f.evicted, ""); /* the cool-down after the start */
+    loop_advance(f.l, SECOND);
+    put_be(&f, 390, 2000, 400);
+    strategy_cpu_evict.tick(f.cpu, &f.env);
+    loop_advance(f.l, SECOND);
+    assert_text(&f.evicted, "a"); /* 800 of 2000 */
+    fini(&f);
+}
+
+static void test_a_dry_run_evicts_nobody(void **state)
+{
+    struct fixture f;
+
+    init_as(&f, *state, false, true);
+    set_pods(&f, THREE);
+    tick(&f, 71);
+    assert_text(&f.evicted, "");
+    assert_text(&f.stopped, "");
+    /* It goes on as if: the next one after the cool-down. */
+    assert_true(evictor_pending(f.evictor, f.known.pods->pods[0]));
+    assert_false(evictor_pending(f.evictor, f.known.pods->pods[1]));
+    fini(&f);
+}
+
 static void test_a_jump_of_the_wall_clock_breaks_no_cool_down(void **state)
 {
     struct fixture f;
@@ -428,12 +510,15 @@ int main(void)
         FIXTURE_TEST(test_evicts_through_the_api_and_waits),
         FIXTURE_TEST(test_a_victim_counts_as_gone_for_two_minutes),
         FIXTURE_TEST(test_a_refused_eviction_turns_to_the_next_pod),
+        FIXTURE_TEST(test_a_refused_pod_is_not_asked_about_each_second),
         FIXTURE_TEST(test_a_lost_answer_evicts_nobody_else),
         FIXTURE_TEST(test_stops_all_running_containers),
         FIXTURE_TEST(test_a_victim_that_is_restarted_goes_through_the_api),
         FIXTURE_TEST(test_the_api_stands_in_for_a_runtime_that_fails),
         FIXTURE_TEST(test_a_nodeslo_that_is_off_evicts_nobody),
         FIXTURE_TEST(test_the_cpu_evictor_waits_after_the_start),
+        FIXTURE_TEST(test_satisfaction_is_read_from_the_samples),
+        FIXTURE_TEST(test_a_dry_run_evicts_nobody),
         FIXTURE_TEST(test_a_jump_of_the_wall_clock_breaks_no_cool_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
