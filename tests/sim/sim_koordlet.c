@@ -8,6 +8,7 @@
  *
  * usage: sim_koordlet [SEEDS [FIRST]]
  */
+#include "base/test/asserts.h"
 #include "koordlet/qos/test/acting_fixture.h"
 
 enum { PODS_MAX = 12, STEPS = 180 };
@@ -378,7 +379,7 @@ static void test_faults_of_all_kinds(void **state)
     for (uint64_t i = first; i < first + seeds; i++)
         evictions += live(*state, i);
     print_message("sim_koordlet: %llu seeds, %u evictions\n", (unsigned long long)seeds, evictions);
-    assert_true(evictions > 0);
+    assert_that(evictions, >, 0);
 }
 
 int main(int argc, char **argv)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/intern.h"
+#include "base/test/asserts.h"
 #include "manager/profile/profiles.h"
 #include "manager/registration/matchcond.h"
 #include "manager/webhook/webhook.h"
@@ -117,18 +118,17 @@ static void test_gates_add_their_resources(void **state)
 
     (void)state;
     init(&f);
-    assert_non_null(strstr(mutate(&f, 0), "'kubernetes.io/batch-cpu'"));
-    assert_non_null(strstr(mutate(&f, 0), "'koordinator.sh/gpu.shared'"));
-    assert_null(strstr(mutate(&f, 1u << GATE_NO_EXTENDED_SPEC), "batch-cpu"));
-    assert_null(strstr(mutate(&f, 1u << GATE_NO_DEVICE_SPEC), "gpu"));
+    assert_contains(mutate(&f, 0), "'kubernetes.io/batch-cpu'");
+    assert_contains(mutate(&f, 0), "'koordinator.sh/gpu.shared'");
+    assert_lacks(mutate(&f, 1u << GATE_NO_EXTENDED_SPEC), "batch-cpu");
+    assert_lacks(mutate(&f, 1u << GATE_NO_DEVICE_SPEC), "gpu");
     strbuf_reset(&f.out);
     matchcond_validate_pod(0, &f.out);
-    assert_null(strstr(strbuf_str(&f.out), "gpu"));
-    assert_non_null(
-        strstr(strbuf_str(&f.out), "'koordinator.sh/qosClass' in oldObject.metadata.labels"));
+    assert_lacks(strbuf_str(&f.out), "gpu");
+    assert_contains(strbuf_str(&f.out), "'koordinator.sh/qosClass' in oldObject.metadata.labels");
     strbuf_reset(&f.out);
     matchcond_validate_pod(1u << GATE_VALIDATE_DEVICES, &f.out);
-    assert_non_null(strstr(strbuf_str(&f.out), "gpu"));
+    assert_contains(strbuf_str(&f.out), "gpu");
     fini(&f);
 }
 

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/klog.h"
+#include "base/test/asserts.h"
 #include "component/metrics.h"
 #include "koordlet/audit/audit.h"
 #include "koordlet/executor/test/kernel_model.h"
@@ -89,7 +90,7 @@ static void settle(struct stage *s)
 static struct model_dir *dir(struct stage *s, const char *path)
 {
     int i = model_find(&s->model, path);
-    assert_true(i >= 0);
+    assert_that(i, >=, 0);
     return &s->model.dirs[i];
 }
 
@@ -227,7 +228,7 @@ static void test_a_steady_tick_reads_writes_and_allocates_nothing(void **state)
     /* The forced update reads, and writes only what somebody else changed. */
     dir(&s, BE)->quota = 77000;
     loop_advance(s.loop, 60 * NSEC_PER_SEC);
-    assert_true(s.model.reads > reads);
+    assert_that(s.model.reads, >, reads);
     assert_int_equal(s.model.writes, writes + 1);
     assert_int_equal(dir(&s, BE)->quota, 50000);
 }
@@ -370,12 +371,12 @@ static void test_a_refusal_concerns_one_file_and_is_told_once(void **state)
         /* At 0, 1, 3, 7 and 15 s. */
         assert_int_equal(s.model.refused, 5);
         const char *line = strbuf_str(&s.lines);
-        assert_non_null(strstr(line, "write '6' to cpu/" POD "/cpu.shares"));
-        assert_null(strstr(strstr(line, "Failed") + 1, "Failed"));
+        assert_contains(line, "write '6' to cpu/" POD "/cpu.shares");
+        assert_lacks(strstr(line, "Failed") + 1, "Failed");
         s.model.fail_path = NULL;
         loop_advance(s.loop, 60 * NSEC_PER_SEC);
         assert_int_equal(dir(&s, POD)->shares, 6);
-        assert_non_null(strstr(strbuf_str(&s.lines), "takes the value again"));
+        assert_contains(strbuf_str(&s.lines), "takes the value again");
     }
 }
 
@@ -393,7 +394,7 @@ static void test_a_container_that_comes_later_is_written_soon(void **state)
     model_mkdir(&s.model, POD "/late");
     loop_advance(s.loop, 150 * NSEC_PER_MSEC);
     assert_int_equal(dir(&s, POD "/late")->shares, 5);
-    assert_null(strstr(strbuf_str(&s.lines), "Failed"));
+    assert_lacks(strbuf_str(&s.lines), "Failed");
     assert_int_equal(executor_stats(s.e).files, 1);
 }
 
@@ -465,7 +466,7 @@ static void test_only_real_writes_are_counted(void **state)
     quotas(&s, 50000, -1, -1);
     quotas(&s, 50000, -1, -1);
     quotas(&s, 50000, -1, -1);
-    assert_true(samples(&s, name) == 1);
+    assert_that(samples(&s, name), ==, 1);
 }
 
 static void test_a_dry_run_writes_nothing(void **state)
@@ -577,7 +578,7 @@ static void test_resctrl_groups_schemata_and_tasks(void **state)
     tree_init(&t);
     fixture_dir(&t.f, "sys-fs/resctrl");
     resctrl_plan(&t, "koordlet-u1");
-    assert_true(access(t.f.dir, F_OK) == 0);
+    assert_that(access(t.f.dir, F_OK), ==, 0);
     char path[128];
     snprintf(path, sizeof path, "%s/sys-fs/resctrl/koordlet-u1", t.f.dir);
     assert_int_equal(access(path, F_OK), 0);
@@ -631,7 +632,7 @@ static void test_files_of_the_node_and_the_audit_log(void **state)
     audit_flush(t.audit);
     snprintf(path, sizeof path, "%s/audit/audit.log", t.f.dir);
     assert_int_equal(file_read_all(AT_FDCWD, path, 1 << 20, &log, NULL), 0);
-    assert_non_null(strstr(strbuf_str(&log), "update proc  of sys/vm/min_free_kbytes: 4724464"));
+    assert_contains(strbuf_str(&log), "update proc  of sys/vm/min_free_kbytes: 4724464");
 }
 
 int main(int argc, char **argv)

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "base/test/asserts.h"
 #include "koordlet/executor/test/kernel_model.h"
 #include "koordlet/kernel/host.h"
 #include "loop/loop.h"
@@ -466,7 +467,7 @@ static void test_the_kernel_answers_as_the_model(void **state)
     for (uint64_t i = 0; i < 2000; i++)
         real_sequence(&f, &b, i);
     print_message("%u writes compared, %u of them refused\n", b.compared, b.refused);
-    assert_true(b.refused > 1000); /* there was something to compare */
+    assert_that(b.refused, >, 1000); /* there was something to compare */
 }
 
 int main(int argc, char **argv)

@@ -1,6 +1,7 @@
 /* test_placeholder.c - objects that get nodes like pods: placeholders in the queue and on nodes,
  * and what becomes of them (framework/service.h, subject.h).
  */
+#include "base/test/asserts.h"
 #include "scheduler/test/engine_fixture.h"
 
 #include "api/koord/reservation.h"
@@ -221,7 +222,7 @@ static void test_an_object_gets_a_node(void **state)
     fake_delete(b.client.fake, RESERVATIONS, "r");
     client_fixture_run(&b.client, 10 * SEC);
     assert_string_equal(engine_node_of(&b, "p"), "n");
-    assert_non_null(strstr(strbuf_str(&maker.heard), "gone"));
+    assert_contains(strbuf_str(&maker.heard), "gone");
     assert_int_equal(scheduler_stats(b.s).pods, 1);
     engine_verify(&b);
 }
