@@ -427,7 +427,7 @@ static double rounds(struct cluster *c, struct kobj **news, int changes, double 
 /* What one change costs: taking the object, and all that the shapes make again because of it. */
 static int one_object(void)
 {
-    enum { CHANGES = 50, NEWS = 20 * CHANGES, TIMES = 5 };
+    enum { CHANGES = 50, NEWS = 20 * CHANGES, TIMES = 9 };
     struct cluster c;
     struct kobj **news = xnewn0(NEWS, struct kobj *);
     double best = 1e9, taking = 0, unused;

@@ -63,7 +63,8 @@ static inline void *ks_row(const struct ks_rows *r, uint32_t row)
 {
     return r->data + row * r->stride;
 }
-/* What services know of the pods of this node has changed: its row is another one now. */
+/* What services know of the pods of this node has changed: its row is another one now, and row data
+ * that depends on pods is filled anew. */
 void ks_touch_row(const struct ks_nodes *n, const char *node);
 
 /* ---- for the framework ----------------------------------------------------------------------- */
