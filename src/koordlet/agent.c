@@ -141,6 +141,31 @@ static struct executor *make_executor(const struct agent *a)
     return executor_new(&env);
 }
 
+static const kstrmap *topology_annotations(void *arg)
+{
+    const struct agent *a = arg;
+    const struct topology *t =
+        a->topology_reporter ? topology_reporter_local(a->topology_reporter) : NULL;
+
+    return t ? &t->annotations : NULL;
+}
+
+static struct reconciler *make_hooks(struct agent *a)
+{
+    const struct reconcile_env env = {
+        .loop = a->env.loop,
+        .host = a->host,
+        .snapshots = a->snapshots,
+        .executor = a->executor,
+        .o = a->env.o,
+        .metrics = a->env.internal,
+        .topology = topology_annotations,
+        .topology_arg = a,
+    };
+
+    return reconciler_new(&env);
+}
+
 static struct podresources *make_podresources(const struct agent *a)
 {
     const struct podresources_env env = {
@@ -175,6 +200,7 @@ int agent_new(const struct agent_env *env, struct agent **ret, struct kerr *err)
         &(struct predict_env){ env->loop, a->mc, a->snapshots, env->internal, &o->predict });
     make_reporters(a);
     a->qos = make_qos(a);
+    a->hooks = make_hooks(a);
     if (gates_on(&o->gates, GATE_POD_RESOURCES_PROXY))
         a->podresources = make_podresources(a);
     gauge_set(metric_gauge(metrics_add(env->internal, &start_desc), METRIC_VALUES(o->node_name)),
@@ -200,6 +226,7 @@ struct agent *agent_free(struct agent *a)
     predict_server_free(a->predict);
     collect_free(a->collect);
     metriccache_free(a->mc);
+    reconciler_free(a->hooks);
     executor_free(a->executor);
     audit_free(a->audit);
     host_free(a->host);
@@ -367,6 +394,7 @@ void agent_start(struct agent *a)
         topology_reporter_start(a->topology_reporter);
     if (a->device_reporter)
         device_reporter_start(a->device_reporter);
+    reconciler_start(a->hooks);
     if (a->podresources)
         podresources_start(a->podresources);
     a->waiting_timer = loop_after(l, WAITING_FIRST, on_waiting, a);

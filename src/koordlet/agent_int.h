@@ -6,6 +6,7 @@
 #include "koordlet/collect/collect.h"
 #include "koordlet/device/sources.h"
 #include "koordlet/executor/executor.h"
+#include "koordlet/hooks/reconcile.h"
 #include "koordlet/predict/server.h"
 #include "koordlet/qos/qos.h"
 #include "koordlet/report/report.h"
@@ -19,6 +20,7 @@ struct agent {
     struct caps caps;
     struct audit *audit; /* NULL: gate AuditEvents is off */
     struct executor *executor;
+    struct reconciler *hooks;
     struct snapshots *snapshots;
     struct states *states;
     struct metriccache *mc;

@@ -214,10 +214,18 @@ static const struct flag strategies[] = {
 };
 #undef SECONDS
 
+static const struct flag hooking[] = {
+    { "runtime-hooks-reconcile-interval", FLAG_DUR, O(hooks.reconcile_interval), .def = "10s",
+      .help = "time between two looks at what the hooks manage beside files of cgroups" },
+    { "disable-unset-cpu-quota", FLAG_BOOL, O(hooks.keep_quota),
+      .help = "pods with CPUs of their own keep their CFS quota" },
+    { "hami-core-library-directory-path", FLAG_STR, O(hooks.hami_library),
+      .def = "/usr/local/vgpu/libvgpu.so", .help = "`file` of HAMi-core on the host" },
+};
+
 /* Known upstream, and without effect until the part that needs them is here. */
 static const struct flag acting[] = {
     { "default-runtime-type", FLAG_STR, FLAG_IGNORED },
-    { "hami-core-library-directory-path", FLAG_STR, FLAG_IGNORED },
     { "qos-extension-plugins", FLAG_STR, FLAG_IGNORED },
     { "runtime-hooks-network", FLAG_STR, FLAG_IGNORED },
     { "runtime-hooks-addr", FLAG_STR, FLAG_IGNORED },
@@ -236,8 +244,6 @@ static const struct flag acting[] = {
     { "runtime-hooks-nri-socket-path", FLAG_STR, FLAG_IGNORED },
     { "runtime-hooks-nri-plugin-name", FLAG_STR, FLAG_IGNORED },
     { "runtime-hooks-nri-plugin-index", FLAG_STR, FLAG_IGNORED },
-    { "runtime-hooks-reconcile-interval", FLAG_DUR, FLAG_IGNORED },
-    { "disable-unset-cpu-quota", FLAG_BOOL, FLAG_IGNORED },
 };
 #undef O
 
@@ -268,6 +274,7 @@ void koordlet_options_add(struct flags *f, void *options)
     flags_add(f, "Audit flags", auditing, ARRAY_LEN(auditing), o);
     flags_add(f, "Time series flags", tsdb, ARRAY_LEN(tsdb), o);
     flags_add(f, "Strategy flags", strategies, ARRAY_LEN(strategies), o);
+    flags_add(f, "Runtime hook flags", hooking, ARRAY_LEN(hooking), o);
     flags_add(f, "Executor flags", executing, ARRAY_LEN(executing), o);
     flags_add(f, "Flags of the acting half", acting, ARRAY_LEN(acting), o);
     client_options_add(f, &o->client);
@@ -287,6 +294,7 @@ int koordlet_options_check(const struct koordlet_options *o, struct kerr *err)
         { "psi-collector-interval", o->collect.psi },
         { "coldpage-collector-interval", o->collect.cold_page },
         { "resctrl-collector-interval", o->collect.resctrl },
+        { "runtime-hooks-reconcile-interval", o->hooks.reconcile_interval },
         { "prediction-training-interval", o->predict.training },
         { "prediction-memory-histogram-decay-halflife", o->predict.memory_half_life },
         { "prediction-cpu-histogram-decay-halflife", o->predict.cpu_half_life },

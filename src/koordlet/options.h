@@ -81,6 +81,11 @@ struct executor_options {
     int64_t force_update_seconds; /* resource-force-update-seconds */
     bool dry_run;
 };
+struct hooks_options {
+    nsec_t reconcile_interval; /* runtime-hooks-reconcile-interval */
+    bool keep_quota;           /* disable-unset-cpu-quota */
+    const char *hami_library;  /* hami-core-library-directory-path */
+};
 struct koordlet_options {
     const char *addr;      /* ":9316" */
     const char *node_name; /* from NODE_NAME */
@@ -93,6 +98,7 @@ struct koordlet_options {
     struct audit_options audit;
     struct acting_options acting;
     struct executor_options executor;
+    struct hooks_options hooks;
     const char *kubelet_address_type;
     nsec_t kubelet_sync_interval, kubelet_sync_timeout;
     bool kubelet_insecure_tls, disable_kubelet_config;

@@ -332,6 +332,7 @@ const struct golden_runner golden_koordlet[] = {
     { "nodemetric", run_nodemetric, same_nodemetric },
     { "peak-prediction", run_peak, same_peak },
     { "resctrl", run_resctrl, NULL },
+    { "runtimehooks", run_hooks, NULL },
     { "topology", run_topology, same_topology },
     { NULL, NULL, NULL },
 };

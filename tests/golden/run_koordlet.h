@@ -33,6 +33,9 @@ int run_memory(const struct kj_val *in, struct arena *a, struct strbuf *got, str
 bool same_memory(const struct kj_val *out, const struct kj_val *got);
 int run_blkio(const struct kj_val *in, struct arena *a, struct strbuf *got, struct kerr *err);
 
+/* runtimehooks: run_koordlet_hooks.c. */
+int run_hooks(const struct kj_val *in, struct arena *a, struct strbuf *got, struct kerr *err);
+
 static inline int write_error(struct strbuf *got, const struct kerr *err)
 {
     struct kjw w = kjw_to(got);

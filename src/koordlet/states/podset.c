@@ -8,18 +8,22 @@
 
 /* Texts and containers of a pod while their number is not known; offsets into the text. */
 struct draft_container {
-    size_t name, id, dir; /* dir 0: none */
+    size_t name, id, path; /* path 0: none */
     bool running;
 };
 struct draft {
-    struct strbuf text;
-    struct draft_list vec_of(struct draft_container) containers;
+    struct strbuf text; /* begins with the pod's directory */
+    size_t pod_dir;     /* its length */
+    struct draft_list vec_of(struct draft_container) containers, init_containers;
+    struct vec_of(size_t) ips;
 };
 
 static void draft_fini(struct draft *d)
 {
     strbuf_fini(&d->text);
     vec_fini(&d->containers);
+    vec_fini(&d->init_containers);
+    vec_fini(&d->ips);
 }
 static void draft_fini_p(struct draft *d)
 {
@@ -33,7 +37,8 @@ static size_t draft_text(struct draft *d, const char *s)
     return at;
 }
 
-static void draft_container(struct draft *d, enum cgroup_driver driver, const struct kj_val *status)
+static void draft_container(struct draft *d, enum cgroup_driver driver, const struct kj_val *status,
+                            struct draft_list *to)
 {
     const char *id = kj_str_or(kj_get(status, "containerID"), "");
     struct kerr ignored = { 0 };
@@ -46,36 +51,81 @@ static void draft_container(struct draft *d, enum cgroup_driver driver, const st
         .running = kj_type(kj_path(status, "state.running")) == KJ_OBJ,
     };
     size_t at = d->text.len;
+    strbuf_reserve(&d->text, d->pod_dir + 1); /* its own beginning is appended */
+    strbuf_appendn(&d->text, d->text.data, d->pod_dir);
+    strbuf_appendc(&d->text, '/');
     if (cgroup_container_name(driver, id, &d->text, &ignored) == 0) {
         strbuf_appendn(&d->text, "", 1);
-        c.dir = at;
+        c.path = at;
     } else {
         strbuf_truncate(&d->text, at);
     }
-    vec_push(&d->containers, c);
+    vec_push(to, c);
+}
+
+static void draft_statuses(struct draft *d, enum cgroup_driver driver, const struct kj_val *list,
+                           struct draft_list *to)
+{
+    struct kj_iter it = kj_iter(list);
+    const struct kj_val *status;
+    struct str key;
+
+    while (kj_next(&it, &key, &status))
+        draft_container(d, driver, status, to);
+}
+
+static void draft_ips(struct draft *d, const struct kj_val *in)
+{
+    const struct kj_val *list = kj_path(in, "status.podIPs");
+
+    for (size_t i = 0; i < kj_len(list); i++) {
+        const char *ip = kj_str_or(kj_get(kj_at(list, i), "ip"), "");
+        if (*ip)
+            vec_push(&d->ips, draft_text(d, ip));
+    }
+    const char *only = kj_str_or(kj_path(in, "status.podIP"), "");
+    if (d->ips.n == 0 && *only)
+        vec_push(&d->ips, draft_text(d, only));
+}
+
+static void take_containers(const struct draft *d, const struct draft_list *from, const char *text,
+                            struct npod_container *ret)
+{
+    vec_foreach(from, i) {
+        const struct draft_container *c = &from->items[i];
+        const char *path = c->path ? text + c->path : NULL;
+        ret[i] = (struct npod_container){
+            .name = text + c->name,
+            .id = text + c->id,
+            .dir = path ? path + d->pod_dir + 1 : NULL,
+            .cgroup_dir = path,
+            .running = c->running,
+        };
+    }
 }
 
 /* The pod in one block, with what the draft holds behind it. */
-static struct npod *draft_take(const struct draft *d, size_t cgroup_dir)
+static struct npod *draft_take(const struct draft *d)
 {
-    size_t n = d->containers.n, head = sizeof(struct npod) + n * sizeof(struct npod_container);
+    size_t n = d->containers.n, ninit = d->init_containers.n;
+    size_t head = sizeof(struct npod) + (n + ninit) * sizeof(struct npod_container) +
+                  d->ips.n * sizeof(char *);
     struct npod *p = xcalloc(1, head + d->text.len);
     char *text = (char *)p + head;
 
     memcpy(text, d->text.data, d->text.len);
     p->refs = 1;
-    p->cgroup_dir = text + cgroup_dir;
+    p->cgroup_dir = text;
     p->ncontainers = (uint32_t)n;
     p->containers = (struct npod_container *)(void *)(p + 1);
-    vec_foreach(&d->containers, i) {
-        const struct draft_container *c = &d->containers.items[i];
-        p->containers[i] = (struct npod_container){
-            .name = text + c->name,
-            .id = text + c->id,
-            .dir = c->dir ? text + c->dir : NULL,
-            .running = c->running,
-        };
-    }
+    p->ninit_containers = (uint32_t)ninit;
+    p->init_containers = p->containers + n;
+    p->nips = (uint32_t)d->ips.n;
+    p->ips = (const char **)(void *)(p->init_containers + ninit);
+    take_containers(d, &d->containers, text, p->containers);
+    take_containers(d, &d->init_containers, text, p->init_containers);
+    vec_foreach(&d->ips, i)
+        p->ips[i] = text + d->ips.items[i];
     return p;
 }
 
@@ -101,14 +151,13 @@ int npod_decode(const struct kj_val *in, uint64_t stamp, enum cgroup_driver driv
                         str_or(obj->meta.ns, ""), obj->meta.name, uid);
     struct pod_identity who = pod_identity(pod_of(obj));
     cgroup_pod_dir(driver, who.kube_qos, uid, &d.text);
+    d.pod_dir = d.text.len;
     strbuf_appendn(&d.text, "", 1);
-    struct kj_iter it = kj_iter(kj_path(in, "status.containerStatuses"));
-    const struct kj_val *status;
-    struct str key;
-    while (kj_next(&it, &key, &status))
-        draft_container(&d, driver, status);
+    draft_statuses(&d, driver, kj_path(in, "status.containerStatuses"), &d.containers);
+    draft_statuses(&d, driver, kj_path(in, "status.initContainerStatuses"), &d.init_containers);
+    draft_ips(&d, in);
 
-    struct npod *p = draft_take(&d, 0);
+    struct npod *p = draft_take(&d);
     memcpy(p->uid, uid, strlen(uid) + 1);
     p->stamp = stamp;
     p->kube_qos = who.kube_qos;

@@ -14,6 +14,7 @@ struct npod_container { /* of status.containerStatuses, with a container ID */
     const char *id; /* "containerd://..." */
     /* Below the pod's directory: its last component. NULL: the ID names no runtime we know. */
     const char *dir;
+    const char *cgroup_dir; /* the same with the pod's directory in front; NULL likewise */
     bool running;
 };
 struct npod { /* a pod on this node */
@@ -27,6 +28,10 @@ struct npod { /* a pod on this node */
     const char *cgroup_dir;       /* relative, as in kernel/naming.h */
     struct npod_container *containers;
     uint32_t ncontainers;
+    struct npod_container *init_containers; /* of status.initContainerStatuses */
+    uint32_t ninit_containers;
+    const char **ips; /* of status.podIPs, or the one of status.podIP */
+    uint32_t nips;
 };
 static inline const struct pod *npod_pod(const struct npod *p)
 {

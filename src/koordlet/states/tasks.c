@@ -51,7 +51,8 @@ static void tell(const struct host *h, const struct npod *p, const char *id, str
 
 void npod_tasks_each(const struct host *h, const struct npod *p, npod_tasks_fn fn, void *arg)
 {
-    CLEANUP(mem_free) const char **known = xnewn0(p->ncontainers + 1, const char *);
+    uint32_t n = p->ncontainers + p->ninit_containers;
+    CLEANUP(mem_free) const char **known = xnewn0(n + 1, const char *);
     CLEANUP(strbuf_fini) struct strbuf sandbox = STRBUF_INIT;
     struct task_ids ids = { 0 };
     struct kerr err;
@@ -62,8 +63,11 @@ void npod_tasks_each(const struct host *h, const struct npod *p, npod_tasks_fn f
         known[i] = p->containers[i].id;
         tell(h, p, known[i], &ids, fn, arg);
     }
-    if (cgroup_sandbox_id(h, p->cgroup_dir, known, p->ncontainers, &sandbox, &err) == 0 &&
-        sandbox.len > 0)
+    for (uint32_t i = 0; i < p->ninit_containers; i++) {
+        known[p->ncontainers + i] = p->init_containers[i].id;
+        tell(h, p, known[p->ncontainers + i], &ids, fn, arg);
+    }
+    if (cgroup_sandbox_id(h, p->cgroup_dir, known, n, &sandbox, &err) == 0 && sandbox.len > 0)
         tell(h, p, strbuf_str(&sandbox), &ids, fn, arg);
     vec_fini(&ids);
 }

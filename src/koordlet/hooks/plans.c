@@ -1,0 +1,386 @@
+/* plans.c - what the hooks want of kernel files, for all pods of the node. */
+#include "api/podresources.h"
+#include "koordlet/hooks/reconcile.h"
+#include "koordlet/kernel/convert.h"
+
+#define KATA "kata"
+
+/* ---- over pods ------------------------------------------------------------------------------- */
+
+/* Pending and running pods count. */
+static bool is_active(const struct npod *p)
+{
+    enum pod_phase phase = (enum pod_phase)npod_pod(p)->status.phase;
+
+    return phase == POD_PENDING || phase == POD_RUNNING;
+}
+
+static bool is_kata(const struct npod *p)
+{
+    const char *class = npod_pod(p)->spec->runtime_class_name;
+
+    return class && streq(class, KATA);
+}
+
+static const struct container *spec_of(const containerlist *l, const char *name)
+{
+    for (uint32_t i = 0; i < l->n; i++)
+        if (streq(l->items[i].name, name))
+            return &l->items[i];
+    return NULL;
+}
+
+typedef void (*pod_fn)(const struct hook_view *v, const struct npod *p, struct plan *plan);
+
+static void each_pod(const struct hook_view *v, struct plan *plan, pod_fn fn)
+{
+    const struct podset *pods = v->snapshot->pods;
+
+    for (uint32_t i = 0; pods && i < pods->n; i++)
+        if (is_active(pods->pods[i]))
+            fn(v, pods->pods[i], plan);
+}
+
+typedef void (*container_fn)(const struct hook_view *v, const struct npod *p,
+                             const struct container *of, const struct npod_container *status,
+                             struct plan *plan);
+
+/* Regular and init containers that have a cgroup. */
+static void each_container(const struct hook_view *v, const struct npod *p, struct plan *plan,
+                           container_fn fn)
+{
+    const struct pod_spec *spec = npod_pod(p)->spec;
+
+    if (is_kata(p))
+        return;
+    for (uint32_t i = 0; i < p->ncontainers; i++) {
+        const struct container *of = spec_of(&spec->containers, p->containers[i].name);
+        if (of && p->containers[i].cgroup_dir)
+            fn(v, p, of, &p->containers[i], plan);
+    }
+    for (uint32_t i = 0; i < p->ninit_containers; i++) {
+        const struct container *of = spec_of(&spec->init_containers, p->init_containers[i].name);
+        if (of && p->init_containers[i].cgroup_dir)
+            fn(v, p, of, &p->init_containers[i], plan);
+    }
+}
+
+/* ---- responses ------------------------------------------------------------------------------- */
+
+static void propose(struct plan *plan, struct plan_at at, enum plan_file f, struct opt_i64 value)
+{
+    if (value.set)
+        plan_number(plan, at, f, value.v);
+}
+
+/* In the order in which upstream writes; the executor has its own. */
+static void propose_response(struct plan *plan, struct plan_at at, const struct hook_resources *r)
+{
+    propose(plan, at, PLAN_CPU_BVT, r->bvt);
+    propose(plan, at, PLAN_CPU_IDLE_CLASS, r->cpu_idle);
+    propose(plan, at, PLAN_CPU_SHARES, r->cpu_shares);
+    if (r->cpuset && *r->cpuset)
+        plan_text(plan, at, PLAN_CPUSET_CPUS, r->cpuset);
+    propose(plan, at, PLAN_CPU_QUOTA, r->cfs_quota);
+    propose(plan, at, PLAN_MEMORY_LIMIT, r->memory_limit);
+    propose(plan, at, PLAN_NET_CLS_CLASSID, r->net_cls_classid);
+}
+
+/* A plugin's answer to a pod or container; false: it refused. */
+static bool ask(const struct hook_view *v, const struct hook_plugin *plugin, enum hook_stage s,
+                const struct npod *p, struct hook_context *c)
+{
+    struct kerr err = { 0 };
+
+    if (plugin->stages[s](v->rules, c, &err) >= 0)
+        return true;
+    if (v->refused)
+        v->refused(v->arg, plugin, p, &err);
+    return false;
+}
+
+static struct hook_context pod_context(const struct npod *p, struct plan *plan)
+{
+    struct hook_context c;
+
+    hook_context_pod(p, plan->arena, &c);
+    return c;
+}
+
+static struct plan_at at_pod(const struct npod *p)
+{
+    return (struct plan_at){ p->cgroup_dir, p, NULL };
+}
+
+static struct plan_at at_container(const struct npod *p, const struct npod_container *c)
+{
+    return (struct plan_at){ c->cgroup_dir, p, c->name };
+}
+
+/* ---- GroupIdentity --------------------------------------------------------------------------- */
+
+static void identity_pod(const struct hook_view *v, const struct npod *p, struct plan *plan)
+{
+    struct hook_context c = pod_context(p, plan);
+
+    if (!ask(v, &hook_group_identity, HOOK_PRE_RUN_POD_SANDBOX, p, &c))
+        return;
+    propose_response(plan, at_pod(p), &c.response);
+    for (uint32_t i = 0; i < p->ncontainers; i++)
+        if (p->containers[i].cgroup_dir)
+            propose(plan, at_container(p, &p->containers[i]), PLAN_CPU_BVT, c.response.bvt);
+}
+
+static const char *app_dir(const struct hook_view *v, const struct host_application *app,
+                           struct arena *a)
+{
+    CLEANUP(strbuf_fini) struct strbuf dir = STRBUF_INIT;
+
+    cgroup_host_app_dir(v->driver, app, &dir);
+    const char *s = strbuf_str(&dir);
+    while (*s == '/')
+        s++;
+    return arena_strdup(a, s);
+}
+
+static void identity_apps(const struct hook_view *v, struct plan *plan)
+{
+    const struct nodeslo_spec *slo = v->snapshot->slo;
+
+    for (uint32_t i = 0; slo && i < slo->host_applications.n; i++) {
+        const struct host_application *app = &slo->host_applications.items[i];
+        enum qos_class qos = qos_class_parse(app->qos);
+        plan_number(plan, (struct plan_at){ app_dir(v, app, plan->arena), NULL, NULL },
+                    PLAN_CPU_BVT, v->rules->bvt.has_pod[qos] ? v->rules->bvt.pod[qos] : 0);
+    }
+}
+
+void plan_group_identity(const struct hook_view *v, struct plan *plan)
+{
+    const struct rule_group_identity *r = &v->rules->bvt;
+
+    if (!v->has_bvt || (!r->enable && v->has_identity_ctl && !v->identity_ctl_on))
+        return;
+    if (r->enable && v->has_identity_ctl) {
+        if (v->has_core_ctl)
+            plan_number(plan, (struct plan_at){ "sys/kernel/sched_core", NULL, NULL },
+                        PLAN_PROC_FILE, 0);
+        plan_number(plan, (struct plan_at){ "sys/kernel/sched_group_identity_enabled", NULL, NULL },
+                    PLAN_PROC_FILE, 1);
+    }
+    for (enum kube_qos q = KUBE_QOS_GUARANTEED; q <= KUBE_QOS_BEST_EFFORT; q++)
+        plan_number(plan, (struct plan_at){ cgroup_qos_dir(v->driver, q), NULL, NULL },
+                    PLAN_CPU_BVT, r->kube_dir[q]);
+    each_pod(v, plan, identity_pod);
+    identity_apps(v, plan);
+}
+
+static void idle_pod(const struct hook_view *v, const struct npod *p, struct plan *plan)
+{
+    struct hook_context c = pod_context(p, plan);
+
+    if (!ask(v, &hook_group_identity, HOOK_PRE_RUN_POD_SANDBOX, p, &c) || c.response.bvt.v >= 0)
+        return;
+    plan_number(plan, at_pod(p), PLAN_CPU_IDLE_CLASS, 1);
+    PLAN_BECAUSE(plan, { "group identity", c.response.bvt.v, NULL });
+}
+
+/* In the pods' directories: on the class it would keep the kubelet from restarting. */
+void plan_cpu_idle(const struct hook_view *v, struct plan *plan)
+{
+    if (!v->has_bvt && v->rules->bvt.enable)
+        each_pod(v, plan, idle_pod);
+}
+
+/* ---- CPUSetAllocator ------------------------------------------------------------------------- */
+
+static void cpuset_container(const struct hook_view *v, const struct npod *p,
+                             const struct container *of, const struct npod_container *status,
+                             struct plan *plan)
+{
+    struct hook_context c;
+
+    hook_context_container(p, of, status, plan->arena, &c);
+    if (ask(v, &hook_cpuset_allocator, HOOK_PRE_CREATE_CONTAINER, p, &c))
+        propose_response(plan, at_container(p, status), &c.response);
+}
+
+static void cpuset_pod(const struct hook_view *v, const struct npod *p, struct plan *plan)
+{
+    static const struct container sandbox = { .name = "" };
+    struct hook_context c = pod_context(p, plan);
+
+    if (ask(v, &hook_cpuset_allocator, HOOK_PRE_RUN_POD_SANDBOX, p, &c))
+        propose_response(plan, at_pod(p), &c.response);
+    each_container(v, p, plan, cpuset_container);
+    const char *dir = v->sandbox && !is_kata(p) ? v->sandbox(v->arg, p, plan->arena) : NULL;
+    if (!dir)
+        return;
+    struct hook_context s;
+    hook_context_container(p, &sandbox, NULL, plan->arena, &s);
+    s.is_sandbox = true;
+    if (ask(v, &hook_cpuset_allocator, HOOK_PRE_CREATE_CONTAINER, p, &s) && s.response.cpuset &&
+        *s.response.cpuset)
+        plan_text(plan, (struct plan_at){ dir, p, NULL }, PLAN_CPUSET_CPUS, s.response.cpuset);
+}
+
+/* Host applications of class LS share the pools. */
+static void cpuset_apps(const struct hook_view *v, struct plan *plan)
+{
+    CLEANUP(strbuf_fini) struct strbuf cpus = STRBUF_INIT;
+    const struct nodeslo_spec *slo = v->snapshot->slo;
+    const struct cpu_shared_pools *pools = &v->rules->cpuset.shared;
+
+    for (uint32_t i = 0; i < pools->v.n; i++)
+        strbuf_appendf(&cpus, "%s%s", cpus.len ? "," : "", str_or(pools->v.items[i].cpuset, ""));
+    for (uint32_t i = 0; cpus.len > 0 && slo && i < slo->host_applications.n; i++) {
+        const struct host_application *app = &slo->host_applications.items[i];
+        if (qos_class_parse(app->qos) == QOS_LS)
+            plan_text(plan, (struct plan_at){ app_dir(v, app, plan->arena), NULL, NULL },
+                      PLAN_CPUSET_CPUS, strbuf_str(&cpus));
+    }
+}
+
+void plan_cpuset_allocator(const struct hook_view *v, struct plan *plan)
+{
+    each_pod(v, plan, cpuset_pod);
+    cpuset_apps(v, plan);
+}
+
+/* ---- BatchResource --------------------------------------------------------------------------- */
+
+static void batch_container(const struct hook_view *v, const struct npod *p,
+                            const struct container *of, const struct npod_container *status,
+                            struct plan *plan)
+{
+    struct hook_context c;
+
+    hook_context_container(p, of, status, plan->arena, &c);
+    if (ask(v, &hook_batch_resource, HOOK_PRE_CREATE_CONTAINER, p, &c))
+        propose_response(plan, at_container(p, status), &c.response);
+}
+
+static void batch_pod(const struct hook_view *v, const struct npod *p, struct plan *plan)
+{
+    struct hook_context c = pod_context(p, plan);
+
+    if (ask(v, &hook_batch_resource, HOOK_PRE_RUN_POD_SANDBOX, p, &c))
+        propose_response(plan, at_pod(p), &c.response);
+    each_container(v, p, plan, batch_container);
+}
+
+void plan_batch_resource(const struct hook_view *v, struct plan *plan)
+{
+    each_pod(v, plan, batch_pod);
+}
+
+/* ---- CPUNormalization ------------------------------------------------------------------------ */
+
+static void normal_container(const struct hook_view *v, const struct npod *p,
+                             const struct container *of, const struct npod_container *status,
+                             struct plan *plan)
+{
+    struct hook_context c;
+
+    hook_context_container(p, of, status, plan->arena, &c);
+    if (!ask(v, &hook_cpu_normalization, HOOK_PRE_CREATE_CONTAINER, p, &c) ||
+        !c.response.cfs_quota.set)
+        return;
+    plan_number(plan, at_container(p, status), PLAN_CPU_QUOTA, c.response.cfs_quota.v);
+    PLAN_BECAUSE(plan, { "quota of the spec", c.requested.cfs_quota.v, NULL },
+                 { "ratio in percent", (int64_t)(v->rules->ratio * 100 + 0.5), NULL });
+}
+
+/* On cgroup v1 a container whose quota is above its pod's cannot start: the pod's is lowered only
+ * while all containers run, and so have the lowered value. A pod with a container without a limit
+ * has no quota. */
+static bool may_lower_pod(const struct npod *p)
+{
+    const struct pod_spec *spec = npod_pod(p)->spec;
+
+    for (uint32_t i = 0; i < spec->containers.n; i++) {
+        bool running = false;
+        if (qty_milli(reslist_get(&spec->containers.items[i].resources.limits, "cpu")) <= 0)
+            return false;
+        for (uint32_t k = 0; k < p->ncontainers; k++)
+            running |= p->containers[k].running && p->containers[k].cgroup_dir &&
+                       streq(p->containers[k].name, spec->containers.items[i].name);
+        if (!running)
+            return false;
+    }
+    return true;
+}
+
+static void normal_pod(const struct hook_view *v, const struct npod *p, struct plan *plan)
+{
+    struct hook_context c = pod_context(p, plan);
+
+    each_container(v, p, plan, normal_container);
+    if (may_lower_pod(p) && ask(v, &hook_cpu_normalization, HOOK_PRE_RUN_POD_SANDBOX, p, &c))
+        propose(plan, at_pod(p), PLAN_CPU_QUOTA, c.response.cfs_quota);
+}
+
+void plan_cpu_normalization(const struct hook_view *v, struct plan *plan)
+{
+    if (v->rules->ratio > 0)
+        each_pod(v, plan, normal_pod);
+}
+
+/* ---- Resctrl --------------------------------------------------------------------------------- */
+
+static void resctrl_pod(const struct hook_view *v, const struct npod *p, struct plan *plan)
+{
+    struct hook_context c = pod_context(p, plan);
+
+    if (!ask(v, &hook_resctrl, HOOK_PRE_RUN_POD_SANDBOX, p, &c) || !c.resctrl.closid)
+        return;
+    struct plan_at at = { c.resctrl.closid, p, NULL };
+    plan_number(plan, at, PLAN_RESCTRL_GROUP, 1);
+    for (const char *line = c.resctrl.schemata; line && *line;) {
+        size_t n = strcspn(line, "\n") + 1;
+        const char *name = arena_strndup(plan->arena, line, strcspn(line, ":"));
+        plan_item(plan, at, PLAN_RESCTRL_SCHEMATA, name, arena_strndup(plan->arena, line, n));
+        line += n;
+    }
+}
+
+void plan_pod_resctrl(const struct hook_view *v, struct plan *plan)
+{
+    if (v->rules->resctrl.known)
+        each_pod(v, plan, resctrl_pod);
+}
+
+/* ---- the kubelet ----------------------------------------------------------------------------- */
+
+static void kubelet_container(const struct hook_view *v, const struct npod *p,
+                              const struct container *of, const struct npod_container *status,
+                              struct plan *plan)
+{
+    struct hook_context c;
+
+    (void)v;
+    hook_context_container(p, of, status, plan->arena, &c);
+    propose_response(plan, at_container(p, status), &c.requested);
+}
+
+/* The pod has a limit when each of its containers has one. */
+static void kubelet_pod(const struct hook_view *v, const struct npod *p, struct plan *plan)
+{
+    const struct pod_spec *spec = npod_pod(p)->spec;
+    struct hook_context c = pod_context(p, plan);
+
+    for (uint32_t i = 0; i < spec->containers.n; i++) {
+        const reslist *limits = &spec->containers.items[i].resources.limits;
+        if (qty_milli(reslist_get(limits, "cpu")) <= 0)
+            c.requested.cfs_quota.v = -1;
+        if (qty_value(reslist_get(limits, "memory")) <= 0)
+            c.requested.memory_limit.v = -1;
+    }
+    propose_response(plan, at_pod(p), &c.requested);
+    each_container(v, p, plan, kubelet_container);
+}
+
+void plan_kubelet(const struct hook_view *v, struct plan *plan)
+{
+    each_pod(v, plan, kubelet_pod);
+}

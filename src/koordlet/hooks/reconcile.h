@@ -1,0 +1,61 @@
+/* reconcile.h - the hooks in reconcile mode: plans for all pods of the node, whenever something
+ * that they depend on changed (koordlet-qos 14.5).
+ *
+ * Listens to the snapshots; pods, NodeSLO, Node and topology make new rules or new plans, one plan
+ * per plugin, which the executor writes and keeps. What is not a kernel file's value (threads of
+ * resctrl groups, OOM scores) is looked at then and every interval. Loop thread only.
+ */
+#ifndef KOORD_KOORDLET_HOOKS_RECONCILE_H
+#define KOORD_KOORDLET_HOOKS_RECONCILE_H
+#include "koordlet/executor/executor.h"
+#include "koordlet/hooks/hooks.h"
+#include "koordlet/hooks/rules.h"
+#include "koordlet/kernel/host.h"
+
+struct loop;
+struct reconciler;
+
+struct reconcile_env { /* borrowed */
+    struct loop *loop;
+    struct host *host;
+    struct snapshots *snapshots;
+    struct executor *executor;
+    const struct koordlet_options *o;
+    struct metrics *metrics; /* NULL: none */
+    /* The annotations of this node's NodeResourceTopology; NULL: not known yet. */
+    const kstrmap *(*topology)(void *arg);
+    void *topology_arg;
+};
+struct reconciler *reconciler_new(const struct reconcile_env *env);
+struct reconciler *reconciler_free(struct reconciler *r);
+DEFINE_CLEANUP(reconciler_free, struct reconciler *)
+void reconciler_start(struct reconciler *r);
+
+/* ---- plans, pure: what a plugin wants of the files of this node ------------------------------- */
+
+struct hook_view { /* what plans are made from */
+    const struct hook_rules *rules;
+    const struct snapshot *snapshot;
+    enum cgroup_driver driver;
+    bool has_bvt;          /* the kernel knows group identities */
+    bool has_identity_ctl; /* sysctl sched_group_identity_enabled is there, */
+    bool identity_ctl_on;  /* and is not 0 */
+    bool has_core_ctl;     /* sysctl sched_core is there */
+    /* The directory of a pod's sandbox; NULL: not known. */
+    const char *(*sandbox)(void *arg, const struct npod *p, struct arena *a);
+    /* A plugin refused a pod: its annotations are bad. */
+    void (*refused)(void *arg, const struct hook_plugin *plugin, const struct npod *p,
+                    const struct kerr *err);
+    void *arg; /* of both */
+};
+void plan_group_identity(const struct hook_view *v, struct plan *p);
+/* Isolation where the kernel has no group identities: best-effort pods are idle-class. */
+void plan_cpu_idle(const struct hook_view *v, struct plan *p);
+void plan_cpuset_allocator(const struct hook_view *v, struct plan *p);
+void plan_batch_resource(const struct hook_view *v, struct plan *p);
+void plan_cpu_normalization(const struct hook_view *v, struct plan *p);
+/* Groups and schemata; threads are another matter. */
+void plan_pod_resctrl(const struct hook_view *v, struct plan *p);
+/* What the kubelet wrote for its pods: what is put back, and what others start from. */
+void plan_kubelet(const struct hook_view *v, struct plan *p);
+#endif

@@ -1,0 +1,26 @@
+/* tasks.h - what the hooks do to processes and threads: OOM scores, members of resctrl groups.
+ *
+ * Processes come and go, so nothing is kept for them: a look reads the kernel and proposes only
+ * what differs, once.
+ */
+#ifndef KOORD_KOORDLET_HOOKS_TASKS_H
+#define KOORD_KOORDLET_HOOKS_TASKS_H
+#include "koordlet/executor/plan.h"
+#include "koordlet/kernel/host.h"
+
+struct metrics;
+struct oom_scores;
+
+struct oom_scores *oom_scores_new(struct host *h, struct metrics *m); /* m NULL: no gauges */
+struct oom_scores *oom_scores_free(struct oom_scores *s);
+/* For each process of the annotated containers whose oom_score_adj differs. Reads files. */
+void plan_oom_scores(struct oom_scores *s, const struct snapshot *snapshot, nsec_t mono,
+                     struct plan *p);
+
+/* For each group that the plan proposes: the threads of its pod that are not in it. Reads files. */
+void plan_resctrl_tasks(const struct host *h, struct plan *p);
+/* Groups of pods that are gone, from before a restart too, shall go when they are older than 10 s.
+ * Lists a directory. */
+void plan_resctrl_stale(const struct host *h, const struct podset *pods, nsec_t wall,
+                        struct plan *p);
+#endif

@@ -1,0 +1,306 @@
+/* test_koordlet_reconcile.c - the hooks in reconcile mode, on files of cgroups. */
+#include "koordlet/qos/test/qos_fixture.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "koordlet/hooks/reconcile.h"
+#include "koordlet/kernel/test/host_fixture.h"
+#include "loop/loop.h"
+
+#define BE_POD "kubepods/besteffort/podbe"
+#define LS_POD "kubepods/burstable/podls"
+
+struct node_fixture {
+    struct object_fixture *objects;
+    struct fixture f;
+    struct loop *loop;
+    struct koordlet_options o;
+    struct snapshots *snapshots;
+    struct executor *executor;
+    struct reconciler *hooks;
+    struct kobj *nrt;
+};
+
+static const kstrmap *topology(void *arg)
+{
+    const struct node_fixture *n = arg;
+    return n->nrt ? &n->nrt->meta.annotations : NULL;
+}
+
+static void cgroup(struct node_fixture *n, const char *dir, bool bvt)
+{
+    fixture_put(&n->f, "1024\n", "cgroup/cpu/%s/cpu.shares", dir);
+    fixture_put(&n->f, "-1\n", "cgroup/cpu/%s/cpu.cfs_quota_us", dir);
+    fixture_put(&n->f, "0\n", "cgroup/cpu/%s/cpu.idle", dir);
+    fixture_put(&n->f, "0-15\n", "cgroup/cpuset/%s/cpuset.cpus", dir);
+    fixture_put(&n->f, "9223372036854771712\n", "cgroup/memory/%s/memory.limit_in_bytes", dir);
+    fixture_put(&n->f, "4242\n", "cgroup/cpu/%s/cgroup.procs", dir);
+    if (bvt)
+        fixture_put(&n->f, "0\n", "cgroup/cpu/%s/cpu.bvt_warp_ns", dir);
+}
+
+static void node_init(struct node_fixture *n, struct object_fixture *b, bool bvt)
+{
+    static const char *const dirs[] = {
+        "kubepods", "kubepods/burstable", "kubepods/besteffort",
+        BE_POD,     BE_POD "/ctr",        BE_POD "/pause",
+        LS_POD,     LS_POD "/ctr",        LS_POD "/init",
+    };
+
+    *n = (struct node_fixture){ .objects = b };
+    fixture_init(&n->f);
+    fixture_cgroup(&n->f, CGROUP_V1);
+    fixture_put(&n->f, "0-15\n", "cgroup/cpuset/cpuset.cpus");
+    for (size_t i = 0; i < ARRAY_LEN(dirs); i++)
+        cgroup(n, dirs[i], bvt);
+    fixture_host(&n->f);
+    assert_int_equal(host_detect_driver(n->f.host, NULL), 0);
+    gates_init(&n->o.gates, koordlet_gates, KOORDLET_GATES);
+    n->o.hooks.reconcile_interval = 10 * NSEC_PER_SEC;
+    struct stat st;
+    assert_int_equal(stat(n->f.dir, &st), 0);
+    n->loop = loop_new_virtual(st.st_mtim.tv_sec * NSEC_PER_SEC, 1);
+    n->snapshots = snapshots_new(n->loop);
+    n->executor = executor_new(&(struct executor_env){ .loop = n->loop,
+                                                       .host = n->f.host,
+                                                       .ops = &executor_ops_host,
+                                                       .ops_arg = n->f.host,
+                                                       .force_update = 60 * NSEC_PER_SEC });
+    n->hooks = reconciler_new(&(struct reconcile_env){ .loop = n->loop,
+                                                       .host = n->f.host,
+                                                       .snapshots = n->snapshots,
+                                                       .executor = n->executor,
+                                                       .o = &n->o,
+                                                       .topology = topology,
+                                                       .topology_arg = n });
+    reconciler_start(n->hooks);
+}
+
+static void node_fini_p(struct node_fixture *n)
+{
+    snapshots_free(n->snapshots);
+    reconciler_free(n->hooks);
+    executor_free(n->executor);
+    loop_advance(n->loop, NSEC_PER_SEC);
+    loop_free(n->loop);
+    kobj_unref(n->nrt);
+    fixture_fini(&n->f);
+}
+
+static void set_pods(struct node_fixture *n, const char *quoted)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *doc = fixture_doc(quoted);
+    size_t count = kj_len(kj_root(doc));
+    struct npod **pods = xnewn0(count + 1, struct npod *);
+    struct kerr err = { 0 };
+
+    for (size_t i = 0; i < count; i++)
+        if (npod_decode(kj_at(kj_root(doc), i), 1, CGROUP_CGROUPFS, n->objects->scratch, &pods[i],
+                        &err) < 0)
+            fail_msg("%s", err.text);
+    snapshots_set_pods(n->snapshots, podset_new(pods, count));
+    snapshots_tell(n->snapshots, STATES_PODS);
+    loop_advance(n->loop, 100 * NSEC_PER_MSEC);
+}
+
+static void set_slo(struct node_fixture *n, const char *quoted)
+{
+    struct arena *a = arena_new();
+    CLEANUP(kj_doc_free) struct kj_doc *doc = fixture_doc(quoted);
+    struct nodeslo_spec *spec = arena_new0(a, struct nodeslo_spec);
+    struct kerr why[NODESLO_SECTIONS] = { 0 };
+
+    assert_int_equal(nodeslo_merge(kj_root(doc), NULL, a, spec, why), 0);
+    snapshots_set_nodeslo(n->snapshots, spec, a);
+    snapshots_tell(n->snapshots, STATES_NODESLO);
+    loop_advance(n->loop, 100 * NSEC_PER_MSEC);
+}
+
+static void set_ratio(struct node_fixture *n, const char *ratio)
+{
+    struct kobj *node =
+        fixture_object(n->objects, &kind_node,
+                       arena_printf(n->objects->arena,
+                                    "{'metadata':{'name':'n','annotations':{"
+                                    "'node.koordinator.sh/cpu-normalization-ratio':'%s'}}}",
+                                    ratio));
+
+    snapshots_set_node(n->snapshots, node);
+    snapshots_tell(n->snapshots, STATES_NODE);
+    loop_advance(n->loop, 100 * NSEC_PER_MSEC);
+    kobj_unref(node);
+}
+
+static void expect(const struct node_fixture *n, const char *path, const char *want)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+    char full[256];
+
+    snprintf(full, sizeof full, "%s/%s", n->f.dir, path);
+    assert_int_equal(file_read_all(AT_FDCWD, full, 1 << 20, &b, NULL), 0);
+    if (!streq(strbuf_str(&b), want))
+        fail_msg("%s: '%s', not '%s'", path, strbuf_str(&b), want);
+}
+
+#define BE(annotations)                                                                       \
+    "{'metadata':{'name':'batch','namespace':'d','uid':'be','labels':{"                       \
+    "'koordinator.sh/qosClass':'BE'},'annotations':{" annotations "}},'spec':{'containers':[" \
+    "{'name':'main','resources':{'requests':{'kubernetes.io/batch-cpu':'500',"                \
+    "'kubernetes.io/batch-memory':'1Gi'},'limits':{'kubernetes.io/batch-cpu':'500',"          \
+    "'kubernetes.io/batch-memory':'1Gi'}}}]},'status':{'phase':'Running','qosClass':"         \
+    "'BestEffort','containerStatuses':[{'name':'main','containerID':'containerd://ctr',"      \
+    "'state':{'running':{}}}]}}"
+#define LS(state)                                                                              \
+    "{'metadata':{'name':'web','namespace':'d','uid':'ls','labels':{"                          \
+    "'koordinator.sh/qosClass':'LS'}},'spec':{'initContainers':[{'name':'init','resources':"   \
+    "{'limits':{'cpu':'1'}}}],'containers':[{'name':'main','resources':{'requests':"           \
+    "{'cpu':'1'},'limits':{'cpu':'1'}}}]},'status':{'phase':'Pending','qosClass':'Burstable'," \
+    "'initContainerStatuses':[{'name':'init','containerID':'containerd://init'}],"             \
+    "'containerStatuses':[{'name':'main','containerID':'containerd://ctr','state':" state "}]}}"
+
+static void test_batch_limits_stand_soon_after_the_pod_is_known(void **state)
+{
+    CLEANUP(node_fini) struct node_fixture n;
+
+    node_init(&n, *state, true);
+    set_slo(&n, "{'resourceQOSStrategy':{'beClass':{'cpuQOS':{'enable':true}}}}");
+    set_pods(&n, "[" BE("") "]");
+    expect(&n, "cgroup/cpu/" BE_POD "/cpu.shares", "512");
+    expect(&n, "cgroup/cpu/" BE_POD "/cpu.cfs_quota_us", "50000");
+    expect(&n, "cgroup/cpu/" BE_POD "/ctr/cpu.cfs_quota_us", "50000");
+    expect(&n, "cgroup/memory/" BE_POD "/ctr/memory.limit_in_bytes", "1073741824");
+    expect(&n, "cgroup/cpu/" BE_POD "/cpu.bvt_warp_ns", "-1");
+    expect(&n, "cgroup/cpu/kubepods/besteffort/cpu.bvt_warp_ns", "-1");
+    expect(&n, "cgroup/cpu/kubepods/cpu.bvt_warp_ns", "0\n");
+    expect(&n, "cgroup/cpu/" BE_POD "/cpu.idle", "0\n");
+    /* Suppression by cfsQuota limits the class: the pods have no quota of their own. */
+    set_slo(&n, "{'resourceUsedThresholdWithBE':{'enable':true,'cpuSuppressPolicy':'cfsQuota'}}");
+    expect(&n, "cgroup/cpu/" BE_POD "/ctr/cpu.cfs_quota_us", "-1");
+}
+
+static void test_without_group_identity_best_effort_pods_are_idle(void **state)
+{
+    CLEANUP(node_fini) struct node_fixture n;
+
+    node_init(&n, *state, false);
+    set_pods(&n, "[" BE("") "," LS("{'running':{}}") "]");
+    expect(&n, "cgroup/cpu/" BE_POD "/cpu.idle", "0\n");
+    set_slo(&n, "{'resourceQOSStrategy':{'beClass':{'cpuQOS':{'enable':true}},'lsClass':"
+                "{'cpuQOS':{'enable':true}}}}");
+    expect(&n, "cgroup/cpu/" BE_POD "/cpu.idle", "1");
+    expect(&n, "cgroup/cpu/" LS_POD "/cpu.idle", "0\n");
+    expect(&n, "cgroup/cpu/kubepods/besteffort/cpu.idle", "0\n"); /* never the class */
+    set_slo(&n, "{}");
+    expect(&n, "cgroup/cpu/" BE_POD "/cpu.idle", "0");
+}
+
+static void test_normalization_waits_for_containers_that_still_start(void **state)
+{
+    CLEANUP(node_fini) struct node_fixture n;
+
+    node_init(&n, *state, true);
+    gates_set(&n.o.gates, "CPUNormalization=true", NULL);
+    set_ratio(&n, "1.20");
+    set_pods(&n, "[" LS("{'waiting':{}}") "]");
+    expect(&n, "cgroup/cpu/" LS_POD "/init/cpu.cfs_quota_us", "83334");
+    expect(&n, "cgroup/cpu/" LS_POD "/cpu.cfs_quota_us", "-1\n");
+    set_pods(&n, "[" LS("{'running':{}}") "]");
+    expect(&n, "cgroup/cpu/" LS_POD "/ctr/cpu.cfs_quota_us", "83334");
+    expect(&n, "cgroup/cpu/" LS_POD "/cpu.cfs_quota_us", "83334");
+    /* A bad ratio switches it off: what the kubelet wrote is put back. */
+    set_ratio(&n, "fast");
+    expect(&n, "cgroup/cpu/" LS_POD "/ctr/cpu.cfs_quota_us", "100000");
+    expect(&n, "cgroup/cpu/" LS_POD "/cpu.cfs_quota_us", "100000");
+}
+
+static void test_cpusets_of_containers_and_sandboxes(void **state)
+{
+    CLEANUP(node_fini) struct node_fixture n;
+
+    node_init(&n, *state, true);
+    n.nrt = fixture_object(
+        n.objects, &kind_node,
+        "{'metadata':{'name':'n','annotations':{'node.koordinator.sh/cpu-shared-pools':"
+        "'[{\\\"socket\\\":0,\\\"node\\\":0,\\\"cpuset\\\":\\\"2-7\\\"}]',"
+        "'node.koordinator.sh/system-qos-resource':'{}'}}}");
+    snapshots_tell(n.snapshots, STATES_TOPOLOGY);
+    set_pods(&n,
+             "[" LS("{'running':{}}") "," BE(
+                 "'scheduling.koordinator.sh/resource-status':'{\\\"cpuset\\\":\\\"9\\\"}'") "]");
+    expect(&n, "cgroup/cpuset/" LS_POD "/ctr/cpuset.cpus", "2-7");
+    expect(&n, "cgroup/cpuset/" LS_POD "/init/cpuset.cpus", "2-7");
+    expect(&n, "cgroup/cpuset/" BE_POD "/ctr/cpuset.cpus", "9");
+    expect(&n, "cgroup/cpuset/" BE_POD "/pause/cpuset.cpus", "9");
+    expect(&n, "cgroup/cpu/" BE_POD "/ctr/cpu.cfs_quota_us", "-1\n"); /* CPUs of its own */
+}
+
+static void test_oom_scores(void **state)
+{
+    static const struct {
+        const char *annotations, *want;
+    } cases[] = {
+        { "'koordinator.sh/oom-score-adj':'100'", "100" },
+        { "'koordinator.sh/oom-score-adj':'100','koordinator.sh/oom-score-adj-spec':"
+          "'{\\\"main\\\":-500}'",
+          "-500" },
+        { "'koordinator.sh/oom-score-adj':'1001'", "7\n" },
+        { "'koordinator.sh/oom-score-adj':'100','koordinator.sh/oom-score-adj-spec':'no'", "7\n" },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        CLEANUP(node_fini) struct node_fixture n;
+        node_init(&n, *state, true);
+        gates_set(&n.o.gates, "OOMScoreAdj=true", NULL);
+        fixture_put(&n.f, "11\n4242\n", "cgroup/cpu/" BE_POD "/ctr/cgroup.procs"); /* 11 ended */
+        fixture_put(&n.f, "7\n", "proc/4242/oom_score_adj");
+        set_pods(&n, arena_printf(n.objects->arena, "[" BE("%s") "]", cases[i].annotations));
+        expect(&n, "proc/4242/oom_score_adj", cases[i].want);
+        /* Taking the annotation away does not revert. */
+        set_pods(&n, "[" BE("") "]");
+        loop_advance(n.loop, 11 * NSEC_PER_SEC);
+        expect(&n, "proc/4242/oom_score_adj", cases[i].want);
+    }
+}
+
+static void test_resctrl_groups_of_pods_come_and_go(void **state)
+{
+    CLEANUP(node_fini) struct node_fixture n;
+    char path[128];
+
+    node_init(&n, *state, true);
+    gates_set(&n.o.gates, "Resctrl=true", NULL);
+    fixture_put(&n.f, "    MB:0=100;1=100\n    L3:0=7ff;1=7ff\n", "sys-fs/resctrl/schemata");
+    fixture_put(&n.f, "7ff\n", "sys-fs/resctrl/info/L3/cbm_mask");
+    fixture_put(&n.f, "vendor_id : GenuineIntel\n", "proc/cpuinfo");
+    fixture_put(&n.f, "31\n32\n", "cgroup/cpu/" BE_POD "/ctr/tasks");
+    fixture_put(&n.f, "31\n", "sys-fs/resctrl/koordlet-be/tasks");
+    fixture_put(&n.f, "    MB:0=100;1=100\n    L3:0=7ff;1=7ff\n",
+                "sys-fs/resctrl/koordlet-be/schemata");
+    set_pods(&n, "[" BE("'node.koordinator.sh/resctrl':'{\\\"llc\\\":{\\\"schemata\\\":"
+                        "{\\\"range\\\":[0,30]}}}'") "]");
+    expect(&n, "sys-fs/resctrl/koordlet-be/schemata", "L3:0=f;1=f;\n");
+    expect(&n, "sys-fs/resctrl/koordlet-be/tasks", "31\n32"); /* only who was missing */
+    fixture_remove(&n.f, "sys-fs/resctrl/koordlet-be/tasks");
+    fixture_remove(&n.f, "sys-fs/resctrl/koordlet-be/schemata");
+    set_pods(&n, "[]");
+    loop_advance(n.loop, 30 * NSEC_PER_SEC); /* a group that we did not make, and young at first */
+    snprintf(path, sizeof path, "%s/sys-fs/resctrl/koordlet-be", n.f.dir);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        FIXTURE_TEST(test_batch_limits_stand_soon_after_the_pod_is_known),
+        FIXTURE_TEST(test_without_group_identity_best_effort_pods_are_idle),
+        FIXTURE_TEST(test_normalization_waits_for_containers_that_still_start),
+        FIXTURE_TEST(test_cpusets_of_containers_and_sandboxes),
+        FIXTURE_TEST(test_oom_scores),
+        FIXTURE_TEST(test_resctrl_groups_of_pods_come_and_go),
+    };
+
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
