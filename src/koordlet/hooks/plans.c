@@ -364,7 +364,7 @@ static void kubelet_container(const struct hook_view *v, const struct npod *p,
 }
 
 /* The pod has a limit when each of its containers has one. */
-static void kubelet_pod(const struct hook_view *v, const struct npod *p, struct plan *plan)
+static void kubelet_limits(const struct npod *p, struct plan *plan)
 {
     const struct pod_spec *spec = npod_pod(p)->spec;
     struct hook_context c = pod_context(p, plan);
@@ -377,10 +377,40 @@ static void kubelet_pod(const struct hook_view *v, const struct npod *p, struct 
             c.requested.memory_limit.v = -1;
     }
     propose_response(plan, at_pod(p), &c.requested);
+}
+
+static void kubelet_pod(const struct hook_view *v, const struct npod *p, struct plan *plan)
+{
+    kubelet_limits(p, plan);
     each_container(v, p, plan, kubelet_container);
 }
 
 void plan_kubelet(const struct hook_view *v, struct plan *plan)
 {
     each_pod(v, plan, kubelet_pod);
+}
+
+/* ---- CoreSched ------------------------------------------------------------------------------- */
+
+static void core_pod(const struct hook_view *v, const struct npod *p, struct plan *plan)
+{
+    enum qos_class qos = qos_raw(&p->obj->meta.labels);
+    const struct rule_core_sched *r = &v->rules->core;
+    struct core_sched_class class = qos == QOS_NONE ? r->kube[p->kube_qos] : r->pod[qos];
+
+    if (class.idle)
+        plan_number(plan, at_pod(p), PLAN_CPU_IDLE_CLASS, 1);
+}
+
+void plan_core_sched(const struct hook_view *v, struct plan *plan)
+{
+    if (!v->rules->core.enable)
+        return;
+    if (v->has_core_ctl && v->has_identity_ctl)
+        plan_number(plan, (struct plan_at){ "sys/kernel/sched_group_identity_enabled", NULL, NULL },
+                    PLAN_PROC_FILE, 0);
+    if (v->has_core_ctl)
+        plan_number(plan, (struct plan_at){ "sys/kernel/sched_core", NULL, NULL }, PLAN_PROC_FILE,
+                    1);
+    each_pod(v, plan, core_pod);
 }

@@ -6,6 +6,7 @@
 #include "base/klog.h"
 #include "koordlet/facts/cpuinfo.h"
 #include "koordlet/facts/resctrl.h"
+#include "koordlet/hooks/rounds.h"
 #include "koordlet/hooks/tasks.h"
 #include "koordlet/kernel/scan.h"
 #include "koordlet/kernel/sysfs.h"
@@ -20,6 +21,8 @@ struct reconciler {
     struct complaint bad_rules;
     struct complaint refused[KOORDLET_GATES]; /* by plugin */
     struct oom_scores *oom;
+    struct core_round *core;
+    struct net_round *net;
 };
 
 /* ---- rules ----------------------------------------------------------------------------------- */
@@ -180,6 +183,28 @@ static void look_at_threads(struct reconciler *r, const struct hook_view *v)
     }
 }
 
+static void look_at_network(struct reconciler *r, const struct hook_view *v)
+{
+    bool act = !r->env.o->executor.dry_run;
+    nsec_t now = loop_mono(r->env.loop);
+
+    if (gate(r, GATE_TC_NETWORK_QOS)) {
+        struct plan *p = executor_plan(r->env.executor, PLAN_TC_NETWORK_QOS, v->snapshot);
+        net_round_tc(r->net, v, act, now, p);
+        executor_submit(r->env.executor, p);
+    }
+    if (gate(r, GATE_TERWAY_QOS))
+        net_round_terway(r->net, v, act, now);
+}
+
+static void look_at_all(struct reconciler *r, const struct hook_view *v)
+{
+    look_at_threads(r, v);
+    look_at_network(r, v);
+    if (gate(r, GATE_CORE_SCHED) && !r->env.o->executor.dry_run)
+        core_round_run(r->core, v, loop_mono(r->env.loop));
+}
+
 static void on_soon(struct loop *l, void *arg)
 {
     struct reconciler *r = arg;
@@ -197,7 +222,8 @@ static void on_soon(struct loop *l, void *arg)
     submit(r, &v, PLAN_CPUSET_ALLOCATOR, plan_cpuset_allocator, gate(r, GATE_CPU_SET_ALLOCATOR));
     submit(r, &v, PLAN_BATCH_RESOURCE, plan_batch_resource, gate(r, GATE_BATCH_RESOURCE));
     submit(r, &v, PLAN_CPU_NORMALIZATION, plan_cpu_normalization, gate(r, GATE_CPU_NORMALIZATION));
-    look_at_threads(r, &v);
+    submit(r, &v, PLAN_CORE_SCHED, plan_core_sched, gate(r, GATE_CORE_SCHED));
+    look_at_all(r, &v);
 }
 
 /* ---- when ------------------------------------------------------------------------------------ */
@@ -228,7 +254,7 @@ static void on_regular(struct loop *l, void *arg)
         return;
     }
     struct hook_view v = view_now(r);
-    look_at_threads(r, &v);
+    look_at_all(r, &v);
 }
 
 struct reconciler *reconciler_new(const struct reconcile_env *env)
@@ -237,6 +263,8 @@ struct reconciler *reconciler_new(const struct reconcile_env *env)
 
     r->env = *env;
     r->oom = oom_scores_new(env->host, env->metrics);
+    r->core = core_round_new(env->host, env->metrics);
+    r->net = net_round_new(env->host, str_or(env->terway_dir, TERWAY_DIR));
     return r;
 }
 
@@ -247,6 +275,8 @@ struct reconciler *reconciler_free(struct reconciler *r)
     timer_cancel(r->soon);
     timer_cancel(r->regular);
     oom_scores_free(r->oom);
+    core_round_free(r->core);
+    net_round_free(r->net);
     hook_rules_free(r->rules);
     free(r);
     return NULL;

@@ -12,6 +12,8 @@
 #include "koordlet/hooks/rules.h"
 #include "koordlet/kernel/host.h"
 
+#define TERWAY_DIR "/host-var-lib/terway/qos"
+
 struct loop;
 struct reconciler;
 
@@ -25,6 +27,7 @@ struct reconcile_env { /* borrowed */
     /* The annotations of this node's NodeResourceTopology; NULL: not known yet. */
     const kstrmap *(*topology)(void *arg);
     void *topology_arg;
+    const char *terway_dir; /* NULL: TERWAY_DIR */
 };
 struct reconciler *reconciler_new(const struct reconcile_env *env);
 struct reconciler *reconciler_free(struct reconciler *r);
@@ -56,6 +59,8 @@ void plan_batch_resource(const struct hook_view *v, struct plan *p);
 void plan_cpu_normalization(const struct hook_view *v, struct plan *p);
 /* Groups and schemata; threads are another matter. */
 void plan_pod_resctrl(const struct hook_view *v, struct plan *p);
+/* cpu.idle of classes with schedIdle, and the switch of the kernel. */
+void plan_core_sched(const struct hook_view *v, struct plan *p);
 /* What the kubelet wrote for its pods: what is put back, and what others start from. */
 void plan_kubelet(const struct hook_view *v, struct plan *p);
 #endif

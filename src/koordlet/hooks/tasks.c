@@ -54,22 +54,20 @@ struct oom_scores *oom_scores_free(struct oom_scores *s)
     return NULL;
 }
 
-static void read_pids(struct oom_scores *s, const char *dir)
+void cgroup_pids(const struct host *h, const char *dir, struct task_ids *out)
 {
-    const struct host *h = s->host;
     CLEANUP(strbuf_fini) struct strbuf path = STRBUF_INIT;
     struct kerr err;
     const struct cgroup_resource *procs = cgroup_resource_find(h->version, "cgroup.procs", &err);
     struct str text, word;
     int64_t pid;
 
-    vec_clear(&s->pids);
     cgroup_resource_path(procs, h->version, ".", dir, &path);
     if (kernelfile_once(h->cgroup_fd, strbuf_str(&path), h->buf, &text, &err) < 0)
         return;
     while (text_word(&text, &word))
         if (i64_parse(word.p, word.n, &pid) == 0 && pid > 0 && pid <= INT32_MAX)
-            vec_push(&s->pids, (pid_t)pid);
+            vec_push(out, (pid_t)pid);
 }
 
 static void container_score(struct oom_scores *s, const struct npod *p,
@@ -87,7 +85,8 @@ static void container_score(struct oom_scores *s, const struct npod *p,
                KV_S("pod", o->meta.name), KV_S("container", c->name));
     if (code <= 0 || !c->cgroup_dir)
         return;
-    read_pids(s, c->cgroup_dir);
+    vec_clear(&s->pids);
+    cgroup_pids(s->host, c->cgroup_dir, &s->pids);
     vec_foreach(&s->pids, i) {
         int pid = (int)s->pids.items[i];
         if (sysfs_i64(s->host, s->host->proc_fd, &is, "%d/oom_score_adj", pid) < 0)

@@ -17,6 +17,10 @@ struct oom_scores *oom_scores_free(struct oom_scores *s);
 void plan_oom_scores(struct oom_scores *s, const struct snapshot *snapshot, nsec_t mono,
                      struct plan *p);
 
+/* The processes of a cgroup. Appends; nothing when it is not there. */
+struct task_ids;
+void cgroup_pids(const struct host *h, const char *dir, struct task_ids *out);
+
 /* For each group that the plan proposes: the threads of its pod that are not in it. Reads files. */
 void plan_resctrl_tasks(const struct host *h, struct plan *p);
 /* Groups of pods that are gone, from before a restart too, shall go when they are older than 10 s.
