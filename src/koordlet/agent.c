@@ -13,6 +13,8 @@
 #define DRIVER_WAIT   (60 * NSEC_PER_SEC)
 #define WAITING_EVERY (60 * NSEC_PER_SEC)
 #define WAITING_FIRST (10 * NSEC_PER_SEC)
+#define RESTORE_EVERY (500 * NSEC_PER_MSEC)
+#define RESTORE_LOOKS 60
 
 static const struct metric_desc start_desc = { "koordlet_start_time",
                                                "When the agent started, in seconds since 1970.",
@@ -215,6 +217,7 @@ struct agent *agent_free(struct agent *a)
         return NULL;
     timer_cancel(a->driver_timer);
     timer_cancel(a->waiting_timer);
+    timer_cancel(a->restore_timer);
     podresources_free(a->podresources);
     qos_free(a->qos);
     /* Listeners of the snapshots are the others, which let go of samples and files last. */
@@ -398,6 +401,41 @@ void agent_start(struct agent *a)
     if (a->podresources)
         podresources_start(a->podresources);
     a->waiting_timer = loop_after(l, WAITING_FIRST, on_waiting, a);
+}
+
+/* ---- putting back ---------------------------------------------------------------------------- */
+
+/* A memory limit may take the kernel a while: done when nothing is left, or after half a minute. */
+static void on_restore(struct loop *l, void *arg)
+{
+    struct agent *a = arg;
+    struct executor_stats s;
+
+    a->restore_timer = loop_after(l, RESTORE_EVERY, on_restore, a);
+    if (!a->host->driver_known || !snapshots_get(a->snapshots)->pods)
+        return;
+    if (a->restore_looks++ == 0)
+        reconciler_restore(a->hooks);
+    s = executor_stats(a->executor);
+    if (a->restore_looks < 2 || (s.busy > 0 && a->restore_looks < RESTORE_LOOKS))
+        return;
+    a->restore_timer = timer_cancel(a->restore_timer);
+    KLOG_I(0, "Put back what the kubelet wrote", KV_I("files", (int64_t)s.files),
+           KV_I("written", (int64_t)s.writes), KV_I("refused", (int64_t)s.refused));
+    a->restored(a->restored_arg, s.refused);
+}
+
+void agent_restore(struct agent *a, void (*done)(void *arg, uint64_t refused), void *arg)
+{
+    struct loop *l = a->env.loop;
+
+    a->restored = done;
+    a->restored_arg = arg;
+    a->started = loop_mono(l);
+    on_driver(l, a);
+    states_start(a->states);
+    a->waiting_timer = loop_after(l, WAITING_FIRST, on_waiting, a);
+    a->restore_timer = loop_after(l, RESTORE_EVERY, on_restore, a);
 }
 
 void agent_stop(struct agent *a, void (*done)(void *arg), void *arg)

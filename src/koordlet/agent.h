@@ -29,6 +29,9 @@ DEFINE_CLEANUP(agent_free, struct agent *)
 /* /metrics, /internal-metrics, /external-metrics, /events, /capabilities and checks of health. */
 void agent_serve(struct agent *a, struct serve *s);
 void agent_start(struct agent *a);
+/* In place of a start: when the pods are known, everything that an agent may have written is put
+ * back; then done is called, with the number of files that were refused. */
+void agent_restore(struct agent *a, void (*done)(void *arg, uint64_t refused), void *arg);
 /* Writes what should survive, then calls done. Before agent_free() of one that was started. */
 void agent_stop(struct agent *a, void (*done)(void *arg), void *arg);
 

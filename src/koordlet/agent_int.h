@@ -33,7 +33,10 @@ struct agent {
     struct device_reporter *device_reporter;     /* NULL: not reported */
     struct qos *qos;
     struct podresources *podresources; /* NULL: gate PodResourcesProxy is off */
-    struct timer *driver_timer, *waiting_timer;
+    struct timer *driver_timer, *waiting_timer, *restore_timer;
+    void (*restored)(void *arg, uint64_t refused);
+    void *restored_arg;
+    unsigned restore_looks;
     nsec_t started, next_kubelet; /* monotonic */
     bool guessed;                 /* the driver, without having seen the directory */
     bool was_ready, stopping;

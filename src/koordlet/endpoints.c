@@ -44,6 +44,22 @@ static void on_capabilities(void *arg, struct httpd_req *r)
     httpd_reply(r, 200, "application/json", out.data, out.len);
 }
 
+/* What is written and why: JSON, or a text for people with ?format=text. */
+static void on_plan(void *arg, struct httpd_req *r)
+{
+    const struct agent *a = arg;
+    CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
+    bool text = strstr(httpd_target(r), "format=text") != NULL;
+
+    if (!serve_allow(r, "GET, HEAD"))
+        return;
+    if (text)
+        executor_table(a->executor, &out);
+    else
+        executor_json(a->executor, &out);
+    httpd_reply(r, 200, text ? "text/plain; charset=utf-8" : "application/json", out.data, out.len);
+}
+
 /* All reasons in one line, as many as fit. */
 static int check_ready(void *arg, struct kerr *err)
 {
@@ -77,6 +93,7 @@ void agent_serve(struct agent *a, struct serve *s)
     serve_handle(s, "/external-metrics", on_external, a);
     serve_handle(s, "/capabilities", on_capabilities, a);
     serve_handle(s, "/missing", on_missing, a);
+    serve_handle(s, "/plan", on_plan, a);
     if (a->audit && gates_on(&a->env.o->gates, GATE_AUDIT_EVENTS_HTTP))
         serve_handle(s, "/events", audit_serve, a->audit);
     serve_add_check(s, SERVE_READYZ, "agent", check_ready, a);

@@ -55,6 +55,12 @@ static const struct flag general[] = {
     { "check", FLAG_BOOL, O(check),
       .help = "list what this node's kernel and hardware support and which features are off "
               "for lack of it, and exit" },
+    { "plan", FLAG_BOOL, O(plan),
+      .help = "ask the koordlet that runs at --addr which kernel files it owns, their values and "
+              "the terms behind them, and exit" },
+    { "restore", FLAG_BOOL, O(restore),
+      .help = "put back what the kubelet wrote for the pods of this node, and exit; the agent must "
+              "not run meanwhile" },
     { "feature-gates", FLAG_CUSTOM, O(gates), .set = gates_set, .lines = gates_usage,
       .help = "`Name=true,...` switches features:" },
     { "enable-node-metric-report", FLAG_BOOL, O(report_metric), .def = "true",

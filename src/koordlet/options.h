@@ -107,7 +107,9 @@ struct koordlet_options {
     bool report_metric;
     bool xpu_only_from_files; /* xpu-enforce-collect-from-device-infos */
     const char *xpu_dir, *pod_resources_proxy_dir;
-    bool check; /* --check: say what this node can do, and end */
+    bool check;   /* --check: say what this node can do, and end */
+    bool plan;    /* --plan: say what the running agent writes and why, and end */
+    bool restore; /* --restore: put back what the kubelet wrote, and end */
 };
 struct flags;
 /* Everything above but node_name. */

@@ -10,6 +10,7 @@
 #include "koordlet/agent.h"
 #include "koordlet/device/gpu.h"
 #include "loop/loop.h"
+#include "main/koordlet_plan.h"
 
 #define PROGRAM    "koordlet"
 #define STOP_GRACE (5 * NSEC_PER_SEC)
@@ -45,6 +46,16 @@ static int say_capabilities(const struct koordlet_options *o, struct kerr *err)
     return 0;
 }
 
+static void on_plan(void *arg, int exit_code)
+{
+    run_exit(arg, exit_code);
+}
+
+static void on_restored(void *arg, uint64_t refused)
+{
+    run_exit(arg, refused > 0 ? 1 : 0);
+}
+
 static int start_client(struct program_state *p, struct kerr *err)
 {
     const struct koordlet_options *o = p->run->options;
@@ -77,6 +88,8 @@ static int start(struct run *r, struct kerr *err)
         run_exit(r, 0);
         return say_capabilities(o, err);
     }
+    if (o->plan)
+        return koordlet_plan(r->loop, o->addr, on_plan, r, err);
     o->node_name = getenv("NODE_NAME");
     if (!o->node_name || !*o->node_name)
         return kerr_set(err, -EINVAL, "failed to new daemon: NODE_NAME env is empty");
@@ -85,7 +98,13 @@ static int start(struct run *r, struct kerr *err)
     if (start_client(p, err) < 0)
         return err->code;
     const struct agent_env env = { r->loop, p->kube, &p->config, r->metrics, o };
-    if (agent_new(&env, &p->agent, err) < 0 || start_serving(p, err) < 0)
+    if (agent_new(&env, &p->agent, err) < 0)
+        return err->code;
+    if (o->restore) {
+        agent_restore(p->agent, on_restored, r);
+        return 0;
+    }
+    if (start_serving(p, err) < 0)
         return err->code;
     agent_start(p->agent);
     return 0;
@@ -106,7 +125,12 @@ static void on_grace_over(struct loop *l, void *arg)
 static void stop(struct run *r)
 {
     struct program_state *p = r->self;
+    const struct koordlet_options *o = r->options;
 
+    if (!p->agent || o->restore) {
+        run_exit(r, 1); /* nothing was started that has something to save */
+        return;
+    }
     p->serve = serve_free(p->serve);
     loop_after(r->loop, STOP_GRACE, on_grace_over, r);
     agent_stop(p->agent, stopped, r);

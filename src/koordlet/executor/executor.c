@@ -250,5 +250,7 @@ struct executor_stats executor_stats(const struct executor *e)
     map_foreach(&e->dirs, en)
         for (const struct target *t = ((struct target_dir *)en->value)->targets; t; t = t->next)
             s.files += t->proposals != NULL;
+    map_foreach(&e->dirs, busy)
+        s.busy += ((struct target_dir *)busy->value)->busy;
     return s;
 }

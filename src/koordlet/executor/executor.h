@@ -73,9 +73,15 @@ void executor_apply(struct executor *e);
 /* What the files hold; reads those that are not known. */
 struct plan_view executor_view(struct executor *e);
 
+/* Every file that somebody besides the kubelet has a say in: its value, who decides, what others
+ * propose and the terms behind it. */
+void executor_json(struct executor *e, struct strbuf *out);
+void executor_table(struct executor *e, struct strbuf *out); /* the same for people */
+
 struct executor_stats {
     uint64_t reads, writes, refused; /* since the start; in a dry run writes that would have been */
     size_t files;                    /* that somebody proposes for */
+    size_t busy;                     /* writes that a worker has */
 };
 struct executor_stats executor_stats(const struct executor *e);
 #endif

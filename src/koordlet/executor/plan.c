@@ -21,6 +21,7 @@ static const char *const owners[PLAN_OWNERS] = {
     [PLAN_CPU_IDLE] = "CPUIdle",
     [PLAN_INTERFERENCE_GUARD] = "InterferenceGuard",
     [PLAN_MEMORY_RECLAIM] = "MemoryReclaim",
+    [PLAN_RESTORE] = "Restore",
 };
 
 const char *plan_owner_name(enum plan_owner o)

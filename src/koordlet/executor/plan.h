@@ -39,6 +39,7 @@ enum plan_owner {
     PLAN_CPU_IDLE,           /* isolation where the kernel has no group identity */
     PLAN_INTERFERENCE_GUARD, /* gate, off */
     PLAN_MEMORY_RECLAIM,     /* gate, off */
+    PLAN_RESTORE,            /* koordlet --restore */
     PLAN_OWNERS
 };
 const char *plan_owner_name(enum plan_owner o); /* "CPUSuppress" */

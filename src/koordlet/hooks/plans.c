@@ -414,3 +414,81 @@ void plan_core_sched(const struct hook_view *v, struct plan *plan)
                     1);
     each_pod(v, plan, core_pod);
 }
+
+/* ---- everything put back --------------------------------------------------------------------- */
+
+/* What has the same value in every cgroup of a kernel that nobody tuned. */
+static void restore_neutral(struct plan *plan, struct plan_at at)
+{
+    static const struct {
+        enum plan_file file;
+        int64_t value;
+    } files[] = {
+        { PLAN_CPU_BURST_US, 0 },
+        { PLAN_CPU_BVT, 0 },
+        { PLAN_CPU_IDLE_CLASS, 0 },
+        { PLAN_MEMORY_MIN, 0 },
+        { PLAN_MEMORY_LOW, 0 },
+        { PLAN_MEMORY_HIGH, INT64_MAX },
+        { PLAN_MEMORY_WMARK_RATIO, 0 },
+        { PLAN_MEMORY_WMARK_SCALE_FACTOR, 50 },
+        { PLAN_MEMORY_WMARK_MIN_ADJ, 0 },
+        { PLAN_MEMORY_PRIORITY, 0 },
+        { PLAN_MEMORY_USE_PRIORITY_OOM, 0 },
+        { PLAN_NET_CLS_CLASSID, 0 },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(files); i++)
+        plan_number(plan, at, files[i].file, files[i].value);
+}
+
+static void restore_container(const struct hook_view *v, const struct npod *p,
+                              const struct container *of, const struct npod_container *status,
+                              struct plan *plan)
+{
+    restore_neutral(plan, at_container(p, status));
+    kubelet_container(v, p, of, status, plan);
+}
+
+static void restore_pod(const struct hook_view *v, const struct npod *p, struct plan *plan)
+{
+    restore_neutral(plan, at_pod(p));
+    kubelet_limits(p, plan);
+    each_container(v, p, plan, restore_container);
+}
+
+static void restore_cpusets(const struct hook_view *v, const struct cpuset *cpus, struct plan *plan)
+{
+    const struct podset *pods = v->snapshot->pods;
+    bool is_static = streq(v->rules->cpuset.kubelet_policy ? v->rules->cpuset.kubelet_policy : "",
+                           KUBELET_CPU_POLICY_STATIC);
+
+    for (uint32_t i = 0; pods && i < pods->n; i++) {
+        const struct npod *p = pods->pods[i];
+        bool best_effort = p->kube_qos == KUBE_QOS_BEST_EFFORT;
+        if (!is_active(p) || (is_static && !best_effort))
+            continue; /* the kubelet's static policy looks after them */
+        if (best_effort)
+            plan_cpus(plan, at_pod(p), cpus);
+        for (uint32_t k = 0; k < p->ncontainers; k++)
+            if (p->containers[k].cgroup_dir)
+                plan_cpus(plan, at_container(p, &p->containers[k]), cpus);
+    }
+}
+
+void plan_restore(const struct hook_view *v, const struct cpuset *cpus, struct plan *plan)
+{
+    static const char *const groups[] = { "LSR", "LS", "BE" };
+
+    for (enum kube_qos q = KUBE_QOS_GUARANTEED; q <= KUBE_QOS_BEST_EFFORT; q++) {
+        struct plan_at at = { cgroup_qos_dir(v->driver, q), NULL, NULL };
+        restore_neutral(plan, at);
+        plan_number(plan, at, PLAN_CPU_QUOTA, -1);
+    }
+    plan_cpus(plan, (struct plan_at){ cgroup_qos_dir(v->driver, KUBE_QOS_BEST_EFFORT), NULL, NULL },
+              cpus);
+    each_pod(v, plan, restore_pod);
+    restore_cpusets(v, cpus, plan);
+    for (size_t i = 0; i < ARRAY_LEN(groups); i++)
+        plan_number(plan, (struct plan_at){ groups[i], NULL, NULL }, PLAN_RESCTRL_GROUP, 0);
+}

@@ -292,3 +292,21 @@ void reconciler_start(struct reconciler *r)
     snapshots_on(s, STATES_TOPOLOGY, "runtime hooks", on_rules, r);
     r->regular = loop_after(r->env.loop, r->env.o->hooks.reconcile_interval, on_regular, r);
 }
+
+void reconciler_restore(struct reconciler *r)
+{
+    struct cpu_info *info = NULL;
+    struct kerr err;
+
+    make_rules(r);
+    struct hook_view v = view_now(r);
+    struct plan *p = executor_plan(r->env.executor, PLAN_RESTORE, v.snapshot);
+    struct cpuset cpus = { 0 };
+    if (cpu_info_read(r->env.host, &info, &err) == 0)
+        cpus = cpu_info_set(info);
+    cpu_info_unref(info);
+    plan_restore(&v, &cpus, p);
+    plan_resctrl_stale(r->env.host, NULL, loop_wall(r->env.loop), p);
+    executor_submit(r->env.executor, p);
+    executor_apply(r->env.executor);
+}

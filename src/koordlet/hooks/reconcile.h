@@ -33,6 +33,8 @@ struct reconciler *reconciler_new(const struct reconcile_env *env);
 struct reconciler *reconciler_free(struct reconciler *r);
 DEFINE_CLEANUP(reconciler_free, struct reconciler *)
 void reconciler_start(struct reconciler *r);
+/* In place of a start: puts everything back as plan_restore() says. Pods are known. */
+void reconciler_restore(struct reconciler *r);
 
 /* ---- plans, pure: what a plugin wants of the files of this node ------------------------------- */
 
@@ -61,6 +63,9 @@ void plan_cpu_normalization(const struct hook_view *v, struct plan *p);
 void plan_pod_resctrl(const struct hook_view *v, struct plan *p);
 /* cpu.idle of classes with schedIdle, and the switch of the kernel. */
 void plan_core_sched(const struct hook_view *v, struct plan *p);
+/* Everything that the agent may have written, as the kubelet and the kernel had it: also after a
+ * crash, since it is computed from the pod specs. cpus: of the machine. */
+void plan_restore(const struct hook_view *v, const struct cpuset *cpus, struct plan *p);
 /* What the kubelet wrote for its pods: what is put back, and what others start from. */
 void plan_kubelet(const struct hook_view *v, struct plan *p);
 #endif

@@ -141,6 +141,7 @@ static void test_nothing_of_the_node_before_it_is_known(void **state)
     for (size_t i = 0; i < ARRAY_LEN(later); i++)
         if (strstr(text, later[i]))
             fail_msg("%s in\n%s", later[i], text);
+    assert_contains(get(&b, "/plan", 200), "\"files\":[");
     text = get(&b, "/missing", 503);
     assert_contains(text, "no Node object yet\n");
     assert_contains(text, "no NodeSLO yet (koord-manager makes it)\n");

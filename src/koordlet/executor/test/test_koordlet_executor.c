@@ -480,6 +480,38 @@ static void test_a_dry_run_writes_nothing(void **state)
     assert_int_equal(executor_stats(s.e).writes, 3);
 }
 
+static void test_the_plan_says_what_is_owned_and_why(void **state)
+{
+    CLEANUP(stage_fini) struct stage s;
+    CLEANUP(strbuf_fini) struct strbuf json = STRBUF_INIT, text = STRBUF_INIT;
+
+    (void)state;
+    stage_init(&s, CGROUP_V1, false);
+    struct plan *p = plan_of(&s, PLAN_KUBELET);
+    plan_number(p, at(CTR), PLAN_CPU_QUOTA, 100000);
+    plan_number(p, at(POD), PLAN_CPU_SHARES, 2); /* nobody else's: is not shown */
+    executor_submit(s.e, p);
+    p = plan_of(&s, PLAN_CPU_BURST);
+    plan_scale(p, at(CTR), PLAN_CPU_QUOTA, 120000, 100000);
+    PLAN_BECAUSE(p, { "throttled", 1, NULL }, { "node", 0, "idle" });
+    executor_submit(s.e, p);
+    settle(&s);
+    executor_json(s.e, &json);
+    assert_string_equal(strbuf_str(&json),
+                        "{\"dryRun\":false,\"files\":[{\"file\":\"cpu/" CTR
+                        "/cpu.cfs_quota_us\",\"type\":\"cpu.cfs_quota_us\",\"value\":"
+                        "\"120000\",\"current\":\"120000\",\"owner\":\"CPUBurst\",\"proposals\":"
+                        "[{\"owner\":\"kubelet\",\"rule\":\"set\",\"value\":\"100000\"},"
+                        "{\"owner\":\"CPUBurst\",\"rule\":\"scale\",\"value\":\"120000\","
+                        "\"of\":100000,\"terms\":{\"throttled\":1,\"node\":\"idle\"}}]}]}");
+    executor_table(s.e, &text);
+    assert_string_equal(strbuf_str(&text),
+                        "cpu/" CTR "/cpu.cfs_quota_us = 120000\n"
+                        "    kubelet set 100000\n"
+                        "    CPUBurst scale 120000/100000: throttled 1, node idle\n"
+                        "1 files\n");
+}
+
 /* ---- on files -------------------------------------------------------------------------------- */
 
 struct tree {
@@ -652,6 +684,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_falling_memory_limit_does_not_hold_the_loop),
         cmocka_unit_test(test_only_real_writes_are_counted),
         cmocka_unit_test(test_a_dry_run_writes_nothing),
+        cmocka_unit_test(test_the_plan_says_what_is_owned_and_why),
         cmocka_unit_test(test_blkio_lines_are_compared_by_disk),
         cmocka_unit_test(test_resctrl_groups_schemata_and_tasks),
         cmocka_unit_test(test_files_of_the_node_and_the_audit_log),

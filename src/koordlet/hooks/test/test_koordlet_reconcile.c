@@ -289,6 +289,47 @@ static void test_resctrl_groups_of_pods_come_and_go(void **state)
     assert_int_equal(access(path, F_OK), -1);
 }
 
+/* As an agent that was killed left it. */
+static void test_restore_needs_nothing_but_the_pods(void **state)
+{
+    CLEANUP(node_fini) struct node_fixture n;
+
+    node_init(&n, *state, true);
+    fixture_put(&n.f, "0-15\n", "sys/devices/system/cpu/online");
+    for (int cpu = 0; cpu < 16; cpu++)
+        fixture_put(&n.f, "0\n", "sys/devices/system/cpu/cpu%d/topology/core_id", cpu);
+    fixture_put(&n.f, "2000\n", "cgroup/cpu/kubepods/besteffort/cpu.cfs_quota_us");
+    fixture_put(&n.f, "0-1\n", "cgroup/cpuset/kubepods/besteffort/cpuset.cpus");
+    fixture_put(&n.f, "0-1\n", "cgroup/cpuset/" BE_POD "/cpuset.cpus");
+    fixture_put(&n.f, "0-1\n", "cgroup/cpuset/" BE_POD "/ctr/cpuset.cpus");
+    fixture_put(&n.f, "-1\n", "cgroup/cpu/" BE_POD "/cpu.bvt_warp_ns");
+    fixture_put(&n.f, "512\n", "cgroup/cpu/" BE_POD "/ctr/cpu.shares");
+    fixture_put(&n.f, "50000\n", "cgroup/cpu/" BE_POD "/ctr/cpu.cfs_quota_us");
+    fixture_put(&n.f, "120000\n", "cgroup/cpu/" LS_POD "/ctr/cpu.cfs_quota_us");
+    fixture_put(&n.f, "120000\n", "cgroup/cpu/" LS_POD "/cpu.cfs_quota_us");
+    fixture_dir(&n.f, "sys-fs/resctrl/BE");
+    set_pods(&n, "[]"); /* nothing of the hooks themselves */
+    CLEANUP(kj_doc_free) struct kj_doc *doc = fixture_doc("[" BE("") "," LS("{'running':{}}") "]");
+    struct npod **pods = xnewn0(3, struct npod *);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(npod_decode(kj_at(kj_root(doc), i), 1, CGROUP_CGROUPFS, n.objects->scratch,
+                                     &pods[i], NULL),
+                         0);
+    snapshots_set_pods(n.snapshots, podset_new(pods, 2));
+    reconciler_restore(n.hooks);
+    expect(&n, "cgroup/cpu/kubepods/besteffort/cpu.cfs_quota_us", "-1");
+    expect(&n, "cgroup/cpuset/kubepods/besteffort/cpuset.cpus", "0-15");
+    expect(&n, "cgroup/cpuset/" BE_POD "/ctr/cpuset.cpus", "0-15");
+    expect(&n, "cgroup/cpu/" BE_POD "/cpu.bvt_warp_ns", "0");
+    expect(&n, "cgroup/cpu/" BE_POD "/ctr/cpu.shares", "2");
+    expect(&n, "cgroup/cpu/" BE_POD "/ctr/cpu.cfs_quota_us", "-1");
+    expect(&n, "cgroup/cpu/" LS_POD "/ctr/cpu.cfs_quota_us", "100000");
+    expect(&n, "cgroup/cpu/" LS_POD "/cpu.cfs_quota_us", "100000");
+    char path[128];
+    snprintf(path, sizeof path, "%s/sys-fs/resctrl/BE", n.f.dir);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -298,6 +339,7 @@ int main(int argc, char **argv)
         FIXTURE_TEST(test_cpusets_of_containers_and_sandboxes),
         FIXTURE_TEST(test_oom_scores),
         FIXTURE_TEST(test_resctrl_groups_of_pods_come_and_go),
+        FIXTURE_TEST(test_restore_needs_nothing_but_the_pods),
     };
 
     if (argc > 1)
