@@ -9,14 +9,17 @@
 #include "component/run.h"
 #include "component/serve.h"
 #include "component/service.h"
+#include "loop/loop.h"
 #include "manager/manager.h"
 #include "manager/webhook/webhook.h"
 #include "sys/file.h"
+#include "sys/memory.h"
 
 #define LEASE_NAME    "koordinator-manager"
 #define AGENT         "koordinator-manager"
 #define POD_NAMESPACE "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 #define OWN_NAMESPACE "koordinator-system"
+#define SETTLE_AFTER  (30 * NSEC_PER_SEC)
 
 struct program_state {
     struct run *run;
@@ -26,6 +29,7 @@ struct program_state {
     struct metrics *internal, *external; /* of the manager itself; for users, nothing yet */
     struct gauge *is_leader;
     struct manager *manager;
+    struct timer *settle;
     struct webhook_part *webhook; /* NULL: the gate WebhookFramework is off */
     char *election_ns;
 };
@@ -193,6 +197,20 @@ static void manager_options(struct program_state *p, struct manager_opts *ret)
         KLOG_W("Unknown plugin of noderesource", KV_S("name", unknown[1]));
 }
 
+/* ---- when the start is over ------------------------------------------------------------------ */
+
+/* Lists, keys and handshakes took memory that is not needed again. */
+static void on_settled(struct loop *l, void *arg)
+{
+    struct program_state *p = arg;
+
+    p->settle = NULL;
+    if (is_ready(p))
+        memory_settle();
+    else
+        p->settle = loop_after(l, SETTLE_AFTER, on_settled, p);
+}
+
 /* ---- life ------------------------------------------------------------------------------------ */
 
 static const struct metric_desc leader_desc = { "koordinator_manager_is_leader",
@@ -226,6 +244,7 @@ static int start(struct run *r, struct kerr *err)
         return err->code;
     add_endpoints(p);
     manager_watch(p->manager);
+    p->settle = loop_after(r->loop, SETTLE_AFTER, on_settled, p);
     return service_start(p->service, err);
 }
 
@@ -233,6 +252,7 @@ static void stop_rest(void *arg)
 {
     struct program_state *p = arg;
 
+    p->settle = timer_cancel(p->settle);
     service_close(p->service);
     p->webhook = webhook_part_free(p->webhook);
     p->manager = manager_free(p->manager);
@@ -255,6 +275,7 @@ static void fini(struct run *r)
 
     if (!p)
         return;
+    timer_cancel(p->settle);
     if (p->service)
         service_close(p->service);
     webhook_part_free(p->webhook);
