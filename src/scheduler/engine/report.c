@@ -259,6 +259,8 @@ void report_failure(struct scheduler *s, struct kobj *pod, const struct failure 
     const char *node = f->nomination == NOMINATION_SET    ? f->node
                        : f->nomination == NOMINATION_KEEP ? NULL
                                                           : "";
+    const char *had = nominator_node(s->nominator, pod->meta.uid);
+    bool leaves = node && had && !streq(had, node);
 
     s->failed += !f->error;
     s->errors += f->error;
@@ -269,6 +271,8 @@ void report_failure(struct scheduler *s, struct kobj *pod, const struct failure 
     if (active)
         event(active, pod, f->message);
     report_status(s, pod, f->error ? "SchedulerError" : "Unschedulable", f->message, node);
+    if (leaves)
+        watch_room_free(s, pod); /* others were kept out of the room that it had claimed */
 }
 
 void report_held(struct scheduler *s, struct kobj *pod, const char *reason, const char *message)

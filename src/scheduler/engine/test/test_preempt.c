@@ -135,6 +135,32 @@ static void test_who_waits_for_a_permit_is_only_given_up(void **state)
     engine_verify(&b);
 }
 
+/* ---- a nominated node that is given up -------------------------------------------------------- */
+
+static void test_room_that_was_claimed_is_free_for_others(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    engine_start(&b, 1);
+    engine_node(&b, "n", 1000, 4096, 10, "");
+    fake_put(
+        b.client.fake, PODS, "claims",
+        "{\"spec\":{\"schedulerName\":\"koord-scheduler\",\"priority\":10,\"schedulingGates\":[{"
+        "\"name\":\"g\"}],\"nodeSelector\":{\"disk\":\"tape\"},\"containers\":[{\"name\":\"c\","
+        "\"resources\":{\"requests\":{\"cpu\":\"800m\"}}}]},\"status\":{"
+        "\"nominatedNodeName\":\"n\"}}");
+    client_fixture_run(&b.client, SEC);
+    engine_pod(&b, "other", 500, 100, ",\"priority\":1");
+    client_fixture_run(&b.client, SEC);
+    assert_string_equal(engine_node_of(&b, "other"), "");
+    fake_patch(b.client.fake, PODS, "claims", "{\"spec\":{\"schedulingGates\":null}}");
+    client_fixture_run(&b.client, 30 * SEC); /* it fits nowhere, and its claim ends */
+    assert_int_equal(scheduler_stats(b.s).nominated, 0);
+    assert_string_equal(engine_node_of(&b, "other"), "n");
+    engine_verify(&b);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -142,6 +168,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_victim_that_cannot_be_evicted),
         cmocka_unit_test(test_who_left_its_node_is_spared),
         cmocka_unit_test(test_who_waits_for_a_permit_is_only_given_up),
+        cmocka_unit_test(test_room_that_was_claimed_is_free_for_others),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
