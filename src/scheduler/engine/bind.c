@@ -30,7 +30,7 @@ static const struct {
     [BIND_DOOMED] = { TO(OVER), doom },
     [BIND_PRE_BIND] = { TO(WRITE) | TO(SEND) | TO(OVER), prebind_start },
     [BIND_WRITE] = { TO(SEND) | TO(RESTORE) | TO(OVER), bindwrite_start },
-    [BIND_SEND] = { TO(ASK) | TO(OVER), bindsend_start },
+    [BIND_SEND] = { TO(ASK) | TO(RESTORE) | TO(OVER), bindsend_start },
     [BIND_ASK] = { TO(RESTORE) | TO(OVER), bindsend_ask },
     [BIND_RESTORE] = { TO(OVER), bindwrite_restore },
     [BIND_OVER] = { 0, NULL },
@@ -226,6 +226,15 @@ void binding_vanished(struct binding *b)
     podqueue_remove(s->queue, b->pub.pod->meta.uid);
     binding_end(b);
     undo_end(s, outermost);
+}
+
+void binding_lost(struct binding *b)
+{
+    b->lost = true;
+    if (b->wrote)
+        binding_enter(b, BIND_RESTORE);
+    else
+        binding_vanished(b);
 }
 
 /* Its binding was accepted and came undone: it is new to the queue. */

@@ -65,6 +65,7 @@ struct binding {
     /* WRITE, RESTORE */
     struct written *written;
     bool wrote; /* some of it may be on the object */
+    bool lost;  /* RESTORE: another has bound it */
     int tries;
     /* SEND, ASK */
     struct extenders *extenders; /* whose binder is asked; NULL: the server is asked by us */
@@ -90,10 +91,12 @@ void binding_enter(struct binding *b, enum bind_state to);
 /* What went on until now is over; what comes next begins. */
 void binding_count_time(struct binding *b, enum lap what, enum ks_code code);
 
-/* The ends. The server has it on its node; the pod is not there any more, or has another node; it
- * is there and has none. */
+/* The ends. The server has it on its node; the pod is not there any more; it is there and has no
+ * node. */
 void binding_succeeded(struct binding *b);
 void binding_vanished(struct binding *b);
+/* The pod has another node; what was written is taken back before. */
+void binding_lost(struct binding *b);
 void binding_give_up(struct binding *b, const struct failure *f);
 /* The last, as an error with this text; what was written is taken back before. */
 void binding_failed(struct binding *b, const char *text);
@@ -129,6 +132,9 @@ void bindwrite_fini(struct binding *b);
 /* bindsend.c - the binding itself, and what became of it. */
 void bindsend_choose(struct binding *b); /* who binds: the server, or an extender */
 void bindsend_start(struct binding *b);  /* SEND */
-void bindsend_ask(struct binding *b);    /* ASK */
+/* The informer has seen what became of the pod: the binding is over, or what was written is being
+ * taken back. */
+bool bindsend_is_settled(struct binding *b);
+void bindsend_ask(struct binding *b); /* ASK */
 void bindsend_fini(struct binding *b);
 #endif

@@ -30,6 +30,23 @@ void bindsend_fini(struct binding *b)
     extenders_unref(b->extenders);
 }
 
+bool bindsend_is_settled(struct binding *b)
+{
+    const char *node = NULL;
+
+    switch (nodecache_find(b->s->cache, b->uid, &node)) {
+    case NODECACHE_ADDED:
+        if (streq(node, b->node))
+            binding_succeeded(b);
+        else
+            binding_lost(b);
+        return true;
+    case NODECACHE_ABSENT: binding_vanished(b); return true; /* deleted meanwhile */
+    case NODECACHE_ASSUMED: break;
+    }
+    return false;
+}
+
 static void on_answer(void *arg, struct kube_resp *r, const struct kerr *err)
 {
     struct binding *b = arg;
@@ -86,7 +103,9 @@ static void on_binder_answer(void *arg, const struct kerr *err)
 void bindsend_start(struct binding *b)
 {
     binding_count_time(b, LAP_PRE_BIND, KS_SUCCESS);
-    report_drop(b->s, b->uid); /* "it does not fit" is not true any more */
+    report_drop(b->s, b->uid);  /* "it does not fit" is not true any more */
+    if (bindsend_is_settled(b)) /* while something was written before */
+        return;
     if (b->binder)
         b->asked_binder = extender_bind(b->binder, b->pub.pod, b->node, on_binder_answer, b);
     else
@@ -142,6 +161,8 @@ static void on_told(void *arg, struct kube_resp *r, const struct kerr *err)
         binding_succeeded(b);
     else if (same && !*node)
         failed(b);
+    else if (same)
+        binding_lost(b);
     else
         binding_vanished(b);
 }
@@ -149,18 +170,9 @@ static void on_told(void *arg, struct kube_resp *r, const struct kerr *err)
 void bindsend_ask(struct binding *b)
 {
     struct kube_req r = { .verb = KUBE_GET };
-    const char *node = NULL;
 
-    switch (nodecache_find(b->s->cache, b->uid, &node)) {
-    case NODECACHE_ADDED: /* the informer was faster */
-        if (streq(node, b->node))
-            binding_succeeded(b);
-        else
-            binding_vanished(b);
+    if (bindsend_is_settled(b))
         return;
-    case NODECACHE_ABSENT: binding_vanished(b); return; /* deleted meanwhile */
-    case NODECACHE_ASSUMED: break;
-    }
     if (subject_request(&b->subject, pod_of(b->pub.pod), &r))
         b->call = kube_do(b->s->kube, &r, on_told, b);
     else

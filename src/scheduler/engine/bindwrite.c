@@ -178,7 +178,10 @@ static void on_restored(void *arg, struct kube_resp *r, const struct kerr *err)
     if (err)
         KLOG_E(err, "Failed to restore labels and annotations after a failed binding",
                KV_S("pod", LOG_KEY(b->pub.pod)));
-    binding_give_up(b, &b->failure);
+    if (b->lost)
+        binding_vanished(b);
+    else
+        binding_give_up(b, &b->failure);
 }
 
 static void send_patch(struct binding *b)

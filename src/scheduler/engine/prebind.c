@@ -54,6 +54,8 @@ static void pre_bind_next(struct binding *b)
         if (!pre_bind_said(b, code, &why))
             return;
     }
+    if (bindsend_is_settled(b)) /* another has bound it meanwhile */
+        return;
     bindsend_choose(b);
     binding_enter(b, bindwrite_is_needed(b) ? BIND_WRITE : BIND_SEND);
 }

@@ -97,8 +97,9 @@ struct ks_controller {
 struct ks_placeholder {
     const struct kind *kind; /* one of the plugin's kinds */
     /* With a reference for the caller. Its UID is that of the object, it names a scheduler, and it
-     * has a node as soon as the object has one. NULL: the object needs none, or not any more. A
-     * function of the object alone. */
+     * has a node as soon as the object has one. Its status says what the subject's waits() wrote
+     * (the condition PodScheduled, the nominated node): what a pod does not say is written again.
+     * NULL: the object needs none, or not any more. A function of the object alone. */
     struct kobj *(*pod)(void *service, const struct kobj *object);
 };
 

@@ -300,6 +300,31 @@ static void test_pre_bind_takes_its_time(void **state)
     assert_string_equal(engine_get(&b, "p", "metadata.labels.fake"), "yes");
 }
 
+/* The server would refuse; for an object that is bound by an update it might not. */
+static void test_another_binds_it_during_pre_bind(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+    (void)state;
+    start(&b);
+    engine_node(&b, "m", 4000, 4096, 10, "");
+    fake.pre_bind = KS_WAIT;
+    engine_pod(&b, "p", 100, 100, "");
+    client_fixture_run(&b.client, SEC);
+    assert_non_null(fake.asked);
+    bool at_m = streq(fake.asked->node, "m");
+    fake_patch(b.client.fake, PODS, "p",
+               at_m ? "{\"spec\":{\"nodeName\":\"n\"}}" : "{\"spec\":{\"nodeName\":\"m\"}}");
+    client_fixture_run(&b.client, SEC);
+    ks_bind_done(fake.asked, KS_SUCCESS, NULL);
+    client_fixture_run(&b.client, SEC);
+    assert_string_equal(engine_node_of(&b, "p"), at_m ? "n" : "m");
+    assert_int_equal(fake_stats(b.client.fake).bind_conflicts, 0); /* it was not even tried */
+    assert_string_equal(engine_get(&b, "p", "metadata.labels.fake"), "");
+    assert_int_equal(fake.unreserved, 1);
+    assert_int_equal(fake.bound, 0);
+    engine_verify(&b);
+}
+
 static void test_pre_bind_fails(void **state)
 {
     CLEANUP(engine_stop) struct engine_fixture b;
@@ -624,6 +649,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_reservation_is_refused_or_fails),
         cmocka_unit_test(test_a_waiting_pod_is_deleted),
         cmocka_unit_test(test_pre_bind_takes_its_time),
+        cmocka_unit_test(test_another_binds_it_during_pre_bind),
         cmocka_unit_test(test_pre_bind_fails),
         cmocka_unit_test(test_a_pod_that_pre_bind_turns_down_backs_off),
         cmocka_unit_test(test_who_may_not_fly_is_rejected),

@@ -294,6 +294,38 @@ static void test_a_patch_in_doubt_is_taken_back(void **state)
     assert_string_equal(engine_node_of(&b, "p"), "n");
 }
 
+static void bind_elsewhere(struct loop *l, void *arg)
+{
+    struct engine_fixture *b = arg;
+
+    (void)l;
+    fake_patch(b->client.fake, PODS, "p", "{\"spec\":{\"nodeName\":\"elsewhere\"}}");
+}
+
+/* While the patch was under way, or the binding. */
+static void test_a_pod_that_another_has_bound(void **state)
+{
+    for (int ms = 500; ms <= 1500; ms += 1000) {
+        CLEANUP(stop) struct engine_fixture b;
+
+        (void)state;
+        start(&b);
+        pen.annotation = "a cat";
+        pen.label = "red";
+        fake_slow(b.client.fake, SEC);
+        put(&b, "p");
+        loop_after(b.client.loop, ms * NSEC_PER_MSEC, bind_elsewhere, &b);
+        client_fixture_run(&b.client, 20 * SEC);
+        assert_string_equal(engine_node_of(&b, "p"), "elsewhere");
+        assert_string_equal(written(), "PATCH /pods/p PATCH /pods/p");
+        assert_false(has(&b, "p", "\"pen\""));
+        assert_false(has(&b, "p", "pen/drawn"));
+        assert_int_equal(scheduler_stats(b.s).pending, 0);
+        assert_int_equal(scheduler_stats(b.s).assumed, 0);
+        engine_verify(&b);
+    }
+}
+
 static void test_a_pod_that_goes_while_it_is_taken_back(void **state)
 {
     CLEANUP(stop) struct engine_fixture b;
@@ -441,6 +473,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_nothing_is_left_by_a_binding_that_failed),
         cmocka_unit_test(test_what_was_written_before_is_taken_back),
         cmocka_unit_test(test_a_patch_in_doubt_is_taken_back),
+        cmocka_unit_test(test_a_pod_that_another_has_bound),
         cmocka_unit_test(test_a_pod_that_goes_while_it_is_taken_back),
         cmocka_unit_test(test_the_same_condition_is_not_sent_again),
         cmocka_unit_test(test_another_object_is_bound),
