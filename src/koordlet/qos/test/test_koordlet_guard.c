@@ -1,4 +1,5 @@
 /* test_koordlet_guard.c - the interference guard: what it reads, and what it decides. */
+#include "base/test/asserts.h"
 #include "koordlet/qos/test/qos_fixture.h"
 /* clang-format off */
 #include "koordlet/kernel/test/host_fixture.h"
@@ -86,18 +87,20 @@ static void test_run_queue_delay_less_own_throttling(void **state)
     struct host *h = fixture_host(&f);
     h->driver = CGROUP_SYSTEMD;
     CLEANUP(delays_free) struct delays *d = delays_new(h);
-    assert_true(delays_round(d, pods, SECOND).waited == 0); /* nothing to compare with yet */
+    assert_that(delays_round(d, pods, SECOND).waited, ==, 0); /* nothing to compare with yet */
     /* b waits 200 ms of the second, 150 of them behind its own limit; best effort does not count.
      */
     put_v1(&f, "a", 11, 160, 0), put_v1(&f, "b", 12, 300, 150), put_v1(&f, "be", 13, 900, 0);
     struct delays_worst w = delays_round(d, pods, 2 * SECOND);
     assert_string_equal(npod_pod(w.pod)->obj.meta.name, "a");
-    assert_true(w.waited > 0.0599 && w.waited < 0.0601);
+    assert_that(w.waited, >, 0.0599);
+    assert_that(w.waited, <, 0.0601);
     /* A thread that is new, and one that is gone. */
     put_v1(&f, "a", 14, 9000, 0), put_v1(&f, "b", 12, 310, 150);
     w = delays_round(d, pods, 3 * SECOND);
     assert_string_equal(npod_pod(w.pod)->obj.meta.name, "b");
-    assert_true(w.waited > 0.0099 && w.waited < 0.0101);
+    assert_that(w.waited, >, 0.0099);
+    assert_that(w.waited, <, 0.0101);
     fixture_fini(&f);
 }
 
@@ -130,7 +133,8 @@ static void test_pressure_on_cgroup_v2(void **state)
     delays_round(d, pods, SECOND);
     put_v2(&f, "a", 300, 150); /* 200 ms more, 100 of them its own */
     struct delays_worst w = delays_round(d, pods, 2 * SECOND);
-    assert_true(w.waited > 0.0999 && w.waited < 0.1001);
+    assert_that(w.waited, >, 0.0999);
+    assert_that(w.waited, <, 0.1001);
     fixture_fini(&f);
 }
 
