@@ -124,9 +124,15 @@ static int64_t fit_burst(struct executor *e, struct target *t, int64_t burst)
 {
     if (e->burst_above_quota)
         return burst;
-    const struct value *quota = target_standing(e, target_in(t->dir, PLAN_CPU_QUOTA, NULL));
+    struct target *q = target_in(t->dir, PLAN_CPU_QUOTA, NULL);
+    const struct value *quota = target_standing(e, q);
     if (!quota->known)
         return burst;
+    /* A pod that is resized in place: the kubelet cannot lower the quota below the burst, so the
+     * burst goes first. */
+    const struct proposal *kubelet = q->proposals;
+    if (!is_acting(q) && kubelet && kubelet->number >= 0)
+        burst = MIN(burst, kubelet->number);
     /* Without a quota the kernel takes any burst, and then refuses the quota that comes later. */
     return quota->number < 0 ? 0 : MIN(burst, quota->number);
 }

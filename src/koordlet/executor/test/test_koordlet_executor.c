@@ -297,6 +297,28 @@ static void test_burst_stays_within_the_quota(void **state)
     assert_int_equal(s.model.refused, 0);
 }
 
+static void test_a_resize_downwards_goes_through_while_burst_holds(void **state)
+{
+    CLEANUP(stage_fini) struct stage s;
+
+    (void)state;
+    stage_init(&s, CGROUP_V1, false);
+    dir(&s, CTR)->quota = 100000;
+    struct plan *p = plan_of(&s, PLAN_CPU_BURST);
+    plan_number(p, at(CTR), PLAN_CPU_BURST_US, 1000000);
+    executor_submit(s.e, p);
+    for (int64_t quota = 100000; quota >= 50000; quota -= 50000) {
+        p = plan_of(&s, PLAN_KUBELET);
+        plan_number(p, at(CTR), PLAN_CPU_QUOTA, quota);
+        executor_submit(s.e, p);
+        settle(&s);
+        assert_int_equal(dir(&s, CTR)->burst, quota);
+    }
+    /* Now the kubelet's own write is taken. */
+    assert_int_equal(model_write_text(&s.model, "cpu/" CTR "/cpu.cfs_quota_us", "50000"), 0);
+    assert_int_equal(s.model.refused, 0);
+}
+
 static void test_idle_pods_get_their_shares_back(void **state)
 {
     CLEANUP(stage_fini) struct stage s;
@@ -677,6 +699,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_steady_tick_reads_writes_and_allocates_nothing),
         cmocka_unit_test(test_burst_scales_what_normalization_leaves),
         cmocka_unit_test(test_burst_stays_within_the_quota),
+        cmocka_unit_test(test_a_resize_downwards_goes_through_while_burst_holds),
         cmocka_unit_test(test_idle_pods_get_their_shares_back),
         cmocka_unit_test(test_a_pod_that_no_plan_knows_does_not_hold_the_class_up),
         cmocka_unit_test(test_a_refusal_concerns_one_file_and_is_told_once),
