@@ -138,6 +138,7 @@ static struct executor *make_executor(const struct agent *a)
         .metrics = a->env.internal,
         .force_update = o->executor.force_update_seconds * NSEC_PER_SEC,
         .dry_run = o->executor.dry_run,
+        .watch = !loop_is_virtual(a->env.loop) && !o->restore,
     };
 
     return executor_new(&env);

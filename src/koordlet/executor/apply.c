@@ -67,6 +67,12 @@ static void target_ready(struct executor *e, struct target *t)
         }
 }
 
+void target_hold(struct executor *e, struct target *t, nsec_t until)
+{
+    target_wait(e, t, until);
+    again_arm(e);
+}
+
 static nsec_t backoff(const struct executor *e, nsec_t first, unsigned failures)
 {
     nsec_t d = first << MIN(failures, 10u);
@@ -230,6 +236,7 @@ static void after_write(struct executor *e, struct target *t)
 {
     t->owned = true;
     target_done(e, t);
+    overwrites_mark(e->overwrites, t);
     if (t->file == PLAN_CPU_IDLE_CLASS) {
         struct target *shares = target_of(t->dir, PLAN_CPU_SHARES, NULL);
         if (shares) {

@@ -45,6 +45,8 @@ struct executor *executor_new(const struct executor_env *env)
     memset(e->support, -1, sizeof e->support);
     if (env->force_update > 0)
         e->verify = loop_after(env->loop, env->force_update, on_verify, e);
+    if (env->watch && !env->dry_run)
+        e->overwrites = overwrites_new(e);
     return e;
 }
 
@@ -55,6 +57,7 @@ struct executor *executor_free(struct executor *e)
     timer_cancel(e->verify);
     timer_cancel(e->again);
     timer_cancel(e->post);
+    overwrites_free(e->overwrites);
     jobs_fini(e);
     targets_fini(e);
     for (int o = 0; o < PLAN_OWNERS; o++) {

@@ -53,6 +53,7 @@ struct executor_env { /* borrowed */
     struct metrics *metrics; /* NULL: none */
     nsec_t force_update;     /* resource-force-update-seconds */
     bool dry_run;            /* plan and audit, write nothing */
+    bool watch;              /* writes of others are seen at once; real loops and host files only */
 };
 struct executor *executor_new(const struct executor_env *env);
 struct executor *executor_free(struct executor *e);

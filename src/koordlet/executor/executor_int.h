@@ -55,7 +55,10 @@ struct target { /* a file, or a part of one */
     bool owned;  /* written by us, and not put back yet */
     bool listed; /* in the executor's list of what to look at */
     bool busy;
-    bool waiting;       /* for a back-off, or for a worker in its directory */
+    bool waiting;   /* for a back-off, or for a worker in its directory */
+    bool marked;    /* fanotify watches its directory */
+    uint8_t others; /* writes of others within a minute */
+    nsec_t others_since;
     bool read;          /* looked at since somebody asked */
     struct value want;  /* composed, fitted, in the file's own units; unknown: nothing to write */
     struct value is;    /* what the file holds, as far as known */
@@ -85,6 +88,7 @@ struct executor {
     struct timer *post;           /* the pass of the next turn */
     bool burst_above_quota;
     struct executor_stats stats;
+    struct overwrites *overwrites; /* NULL: not watched */
     struct metric *duration;
     struct arena *scratch;
 };
@@ -135,6 +139,12 @@ void once_write(struct executor *e, const struct proposal *p);
 void job_start(struct executor *e, struct target *t, const struct value *v);
 void jobs_fini(struct executor *e);
 
+/* ---- overwrite.c ----------------------------------------------------------------------------- */
+
+struct overwrites *overwrites_new(struct executor *e); /* NULL: this kernel has no fanotify */
+struct overwrites *overwrites_free(struct overwrites *o);
+void overwrites_mark(struct overwrites *o, struct target *t); /* o may be NULL */
+
 /* ---- apply.c --------------------------------------------------------------------------------- */
 
 void pass_run(struct executor *e);
@@ -142,4 +152,6 @@ void pass_post(struct executor *e);
 /* The kernel refused, or there is no such file: once more later. */
 void target_refused(struct executor *e, struct target *t, const struct kerr *err);
 void target_done(struct executor *e, struct target *t);
+/* Not before then. */
+void target_hold(struct executor *e, struct target *t, nsec_t until);
 #endif
