@@ -275,6 +275,8 @@ static void driver_found(struct agent *a, const char *how)
     a->host->driver_known = true;
     KLOG_I(0, "Found the cgroup driver", KV_S("driver", driver_name(a)), KV_S("how", how));
     read_caps(a);
+    if (!a->env.o->restore)
+        reconciler_wake(a->hooks);
 }
 
 /* true: asked, and it said. */

@@ -17,6 +17,7 @@ struct reconciler {
     struct reconcile_env env;
     struct hook_rules *rules;
     bool rules_old; /* what they were made from changed */
+    char *ratio;    /* the annotation of the Node, as it was last seen; NULL: none */
     struct timer *soon, *regular;
     struct complaint bad_rules;
     struct complaint refused[KOORDLET_GATES]; /* by plugin */
@@ -244,6 +245,26 @@ static void on_rules(void *arg)
     on_pods(r);
 }
 
+/* The kubelet updates the Node again and again; one annotation of it matters here. */
+static void on_node(void *arg)
+{
+    struct reconciler *r = arg;
+    const struct node *n = snapshots_get(r->env.snapshots)->node;
+    const char *now =
+        n ? kstrmap_get(&n->obj.meta.annotations, ANNO_CPU_NORMALIZATION_RATIO) : NULL;
+
+    if (r->rules && streq(str_or(now, ""), str_or(r->ratio, "")))
+        return;
+    free(r->ratio);
+    r->ratio = now ? xstrdup(now) : NULL;
+    on_rules(r);
+}
+
+void reconciler_wake(struct reconciler *r)
+{
+    on_rules(r);
+}
+
 static void on_regular(struct loop *l, void *arg)
 {
     struct reconciler *r = arg;
@@ -278,6 +299,7 @@ struct reconciler *reconciler_free(struct reconciler *r)
     core_round_free(r->core);
     net_round_free(r->net);
     hook_rules_free(r->rules);
+    free(r->ratio);
     free(r);
     return NULL;
 }
@@ -288,7 +310,7 @@ void reconciler_start(struct reconciler *r)
 
     snapshots_on(s, STATES_PODS, "runtime hooks", on_pods, r);
     snapshots_on(s, STATES_NODESLO, "runtime hooks", on_rules, r);
-    snapshots_on(s, STATES_NODE, "runtime hooks", on_rules, r);
+    snapshots_on(s, STATES_NODE, "runtime hooks", on_node, r);
     snapshots_on(s, STATES_TOPOLOGY, "runtime hooks", on_rules, r);
     r->regular = loop_after(r->env.loop, r->env.o->hooks.reconcile_interval, on_regular, r);
 }

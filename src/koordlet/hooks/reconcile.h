@@ -33,6 +33,8 @@ struct reconciler *reconciler_new(const struct reconcile_env *env);
 struct reconciler *reconciler_free(struct reconciler *r);
 DEFINE_CLEANUP(reconciler_free, struct reconciler *)
 void reconciler_start(struct reconciler *r);
+/* The cgroup driver became known, or another one. */
+void reconciler_wake(struct reconciler *r);
 /* In place of a start: puts everything back as plan_restore() says. Pods are known. */
 void reconciler_restore(struct reconciler *r);
 

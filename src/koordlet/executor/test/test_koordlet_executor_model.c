@@ -1,7 +1,7 @@
 /* test_koordlet_executor_model.c - random plans against a model of the kernel, and the model
  * against the kernel.
  *
- * usage: test_koordlet_executor_model [CASE] ; KOORD_SEQUENCES=1000000 for the long form
+ * usage: test_koordlet_executor_model [CASE]; KOORD_SEQUENCES=N takes another number of sequences
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -222,7 +222,7 @@ static void sequence(uint64_t seed, enum cgroup_version v)
 static void test_random_plans_meet_no_refusal(void **state)
 {
     const char *wanted = getenv("KOORD_SEQUENCES");
-    uint64_t n = wanted ? strtoull(wanted, NULL, 10) : 50000;
+    uint64_t n = wanted ? strtoull(wanted, NULL, 10) : getenv("KOORD_TEST_FULL") ? 1000000 : 50000;
 
     (void)state;
     for (uint64_t i = 0; i < n; i++)

@@ -208,6 +208,10 @@ static void test_normalization_waits_for_containers_that_still_start(void **stat
     set_pods(&n, "[" LS("{'running':{}}") "]");
     expect(&n, "cgroup/cpu/" LS_POD "/ctr/cpu.cfs_quota_us", "83334");
     expect(&n, "cgroup/cpu/" LS_POD "/cpu.cfs_quota_us", "83334");
+    /* A Node that changed in something else is no reason to look at anything. */
+    uint64_t reads = executor_stats(n.executor).reads;
+    set_ratio(&n, "1.20");
+    assert_int_equal(executor_stats(n.executor).reads, reads);
     /* A bad ratio switches it off: what the kubelet wrote is put back. */
     set_ratio(&n, "fast");
     expect(&n, "cgroup/cpu/" LS_POD "/ctr/cpu.cfs_quota_us", "100000");
