@@ -29,10 +29,16 @@ static bool is_cgroup(unsigned file)
 
 const char *target_path(struct executor *e, const struct target *t)
 {
+    const struct cgroup_resource *r =
+        is_cgroup(t->file) ? e->resources[resource_index(t->file)] : NULL;
+
     strbuf_reset(&e->path);
-    if (is_cgroup(t->file)) {
-        cgroup_resource_path(e->resources[resource_index(t->file)], e->env.host->version, "",
-                             t->dir->path, &e->path);
+    if (r) {
+        cgroup_resource_path(r, e->env.host->version, "", t->dir->path, &e->path);
+        return strbuf_str(&e->path);
+    }
+    if (is_cgroup(t->file)) { /* only the other version of cgroups has it */
+        strbuf_appendf(&e->path, "%s/%s", t->dir->path, plan_file_type((enum plan_file)t->file));
         return strbuf_str(&e->path);
     }
     if (t->dir->root == EXECUTOR_RESCTRL)

@@ -94,7 +94,7 @@ static bool compose_release(struct executor *e, const struct target *t, int64_t 
     }
     *ret = t->first.number;
     *ret_text = t->first.text;
-    return t->first.known;
+    return t->first.known && (!t->first.text || *t->first.text); /* nothing cannot be written */
 }
 
 /* ---- the kernel's rules ---------------------------------------------------------------------- */

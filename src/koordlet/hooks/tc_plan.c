@@ -195,7 +195,8 @@ bool tc_default_link(struct str route, char *name, size_t size)
         if (!text_word(&rest, &link) || !text_word(&rest, &destination) ||
             !text_word(&rest, &gateway))
             continue;
-        if (destination.n != 8 || memcmp(destination.p, "00000000", 8) != 0 || link.n >= size)
+        if (destination.n != 8 || memcmp(destination.p, "00000000", 8) != 0 || link.n >= size ||
+            memchr(link.p, 0, link.n))
             continue;
         memcpy(name, link.p, link.n);
         name[link.n] = '\0';

@@ -477,6 +477,26 @@ static double samples(struct stage *s, const char *want)
     return at_ ? strtod(at_ + strlen(want), NULL) : 0;
 }
 
+static void test_a_file_of_the_other_version_is_left_out(void **state)
+{
+    CLEANUP(stage_fini) struct stage s;
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+
+    (void)state;
+    stage_init(&s, CGROUP_V1, false);
+    struct plan *p = plan_of(&s, PLAN_MEMORY_QOS);
+    plan_number(p, at(POD), PLAN_MEMORY_PAGECACHE_ENABLE, 1); /* v2 only */
+    plan_number(p, at(POD), PLAN_CPU_SHARES, 5);
+    executor_submit(s.e, p);
+    settle(&s);
+    loop_advance(s.loop, 5 * NSEC_PER_SEC);
+    assert_int_equal(dir(&s, POD)->shares, 5);
+    assert_int_equal(s.model.refused, 0);
+    assert_int_equal(s.lines.len, 0);
+    executor_table(s.e, &text);
+    assert_non_null(strstr(strbuf_str(&text), POD "/memory.pagecache_limit.enable"));
+}
+
 static void test_only_real_writes_are_counted(void **state)
 {
     CLEANUP(stage_fini) struct stage s;
@@ -705,6 +725,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_refusal_concerns_one_file_and_is_told_once),
         cmocka_unit_test(test_a_container_that_comes_later_is_written_soon),
         cmocka_unit_test(test_a_falling_memory_limit_does_not_hold_the_loop),
+        cmocka_unit_test(test_a_file_of_the_other_version_is_left_out),
         cmocka_unit_test(test_only_real_writes_are_counted),
         cmocka_unit_test(test_a_dry_run_writes_nothing),
         cmocka_unit_test(test_the_plan_says_what_is_owned_and_why),
