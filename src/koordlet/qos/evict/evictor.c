@@ -28,6 +28,7 @@ static const struct metric_desc detail_desc = {
 
 struct victim {
     char uid[64];
+    char *ns, *name;                    /* its counter goes with it */
     nsec_t released_until, known_until; /* monotonic */
     nsec_t refused_until, refused_for;  /* 0: it was not */
     struct vec_of(char *) stopped;      /* IDs of its containers; none: evicted through the API */
@@ -73,6 +74,8 @@ static void victim_free(struct victim *v)
     vec_foreach(&v->stopped, i)
         free(v->stopped.items[i]);
     vec_fini(&v->stopped);
+    free(v->ns);
+    free(v->name);
     free(v);
 }
 
@@ -139,6 +142,8 @@ static void sweep(struct evictor *e, nsec_t now)
     }
     vec_foreach(&old, i) {
         map_removez(&e->victims, old.items[i]->uid);
+        metric_remove(e->detail, METRIC_VALUES(e->env.node_name, old.items[i]->ns,
+                                               old.items[i]->name, REASON));
         victim_free(old.items[i]);
     }
     vec_fini(&old);
@@ -151,6 +156,8 @@ static struct victim *victim_get(struct evictor *e, const struct npod *p, nsec_t
     if (!v) {
         v = xnew0(struct victim);
         memcpy(v->uid, p->uid, sizeof v->uid);
+        v->ns = xstrdup(str_or(npod_pod(p)->obj.meta.ns, ""));
+        v->name = xstrdup(npod_pod(p)->obj.meta.name);
         map_putz(&e->victims, v->uid, v);
     }
     return v;

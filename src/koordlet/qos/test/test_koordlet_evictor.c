@@ -292,6 +292,25 @@ static void test_a_victim_counts_as_gone_for_two_minutes(void **state)
     fini(&f);
 }
 
+static void test_counters_of_pods_do_not_pile_up(void **state)
+{
+    static const struct metric_desc detail = { "koordlet_pod_eviction_detail", "", METRIC_COUNTER,
+                                               .labels = { "node", "pod_namespace", "pod_name",
+                                                           "reason" } };
+    struct fixture f;
+
+    init(&f, *state, true);
+    set_pods(&f, "[" POD("a", "5000", RUNNING("c", "a1")) "]");
+    tick(&f, 71);
+    assert_int_equal(metric_children(metrics_add(f.metrics, &detail)), 1);
+    loop_advance(f.l, 600 * SECOND);
+    set_pods(&f, "[" POD("b", "5000", RUNNING("c", "b1")) "]");
+    tick(&f, 71);
+    assert_text(&f.evicted, "a b");
+    assert_int_equal(metric_children(metrics_add(f.metrics, &detail)), 1);
+    fini(&f);
+}
+
 static void test_a_refused_eviction_turns_to_the_next_pod(void **state)
 {
     struct fixture f;
@@ -509,6 +528,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(test_evicts_through_the_api_and_waits),
         FIXTURE_TEST(test_a_victim_counts_as_gone_for_two_minutes),
+        FIXTURE_TEST(test_counters_of_pods_do_not_pile_up),
         FIXTURE_TEST(test_a_refused_eviction_turns_to_the_next_pod),
         FIXTURE_TEST(test_a_refused_pod_is_not_asked_about_each_second),
         FIXTURE_TEST(test_a_lost_answer_evicts_nobody_else),
