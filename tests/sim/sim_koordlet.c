@@ -6,7 +6,7 @@
  * cool-down is broken, the kernel refuses only what the simulation makes it refuse, and when the
  * NodeSLO is switched off, everything is restored.
  *
- * usage: sim_koordlet [SEEDS [FIRST]]
+ * usage: sim_koordlet [SEEDS [FIRST]]        200 seeds, with KOORD_TEST_FULL 2000
  */
 #include "base/test/asserts.h"
 #include "koordlet/qos/test/acting_fixture.h"
@@ -370,7 +370,7 @@ static unsigned live(struct object_fixture *b, uint64_t seed)
     return evictions;
 }
 
-static uint64_t seeds = 60, first = 1;
+static uint64_t seeds = 200, first = 1;
 
 static void test_faults_of_all_kinds(void **state)
 {
@@ -386,6 +386,8 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = { FIXTURE_TEST(test_faults_of_all_kinds) };
 
+    if (getenv("KOORD_TEST_FULL"))
+        seeds = 2000;
     if (argc > 1)
         seeds = strtoull(argv[1], NULL, 10);
     if (argc > 2)
