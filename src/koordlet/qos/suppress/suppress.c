@@ -50,14 +50,16 @@ int suppress_decide(const struct suppress_in *in, struct arena *a, struct suppre
     const struct threshold_strategy *slo = known->slo ? known->slo->threshold : NULL;
 
     *ret = (struct suppress_decision){ .quota = -1 };
-    if (!slo || !slo->enable.set || !in->machine.cpus || !in->machine.topology)
+    bool machine_known = in->machine.cpus && in->machine.topology;
+    if (!slo || !slo->enable.set)
         return 0;
-    if (in->be_manager || !slo->enable.v) {
-        ret->cpus = ret->outer = suppress_share(&in->machine, a);
+    if (in->be_manager || !slo->enable.v) { /* the quota goes in any case */
+        if (machine_known)
+            ret->cpus = ret->outer = suppress_share(&in->machine, a);
         ret->keep_bound = in->be_manager;
         return 1;
     }
-    if (!known->node || in->machine.npods == 0 || !in->usage_known)
+    if (!machine_known || !known->node || in->machine.npods == 0 || !in->usage_known)
         return 0;
     ret->budget = suppress_budget(known->node, slo, &in->usage, a);
     if (slo->cpu_suppress_policy && streq(slo->cpu_suppress_policy, "cfsQuota"))

@@ -313,6 +313,11 @@ static void test_switched_off_restores(void **state)
     decide(&f);
     assert_proposed(f.plan, CLASS_BE, PLAN_CPU_QUOTA, "-1");
     assert_cpus(&f, "0-15", "0-15", "0-15");
+    /* Without a topology the quota goes at least. */
+    f.in.machine.topology = NULL;
+    decide(&f);
+    assert_proposed(f.plan, CLASS_BE, PLAN_CPU_QUOTA, "-1");
+    assert_cpus(&f, NULL, NULL, NULL);
     fini(&f);
 }
 
