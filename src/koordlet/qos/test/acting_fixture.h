@@ -96,13 +96,14 @@ static inline void acting_quiet(void *arg, const char *text, size_t n)
     (void)arg, (void)text, (void)n;
 }
 
-/* 8 CPUs, 2 a core, cgroup v1. The strategies are made by acting_start(). */
-static inline UNUSED void acting_init(struct acting *a, struct object_fixture *b, uint64_t seed)
+/* 8 CPUs, 2 a core. The strategies are made by acting_start(). */
+static inline UNUSED void acting_init(struct acting *a, struct object_fixture *b,
+                                      enum cgroup_version v, uint64_t seed)
 {
     *a = (struct acting){ .b = b, .l = loop_new_virtual(NOW, seed) };
     klog_set_sink(acting_quiet, NULL);
     a->kube = (struct kube){ .ops = &acting_kube_ops, .loop = a->l };
-    a->host = (struct host){ .version = CGROUP_V1,
+    a->host = (struct host){ .version = v,
                              .driver = CGROUP_SYSTEMD,
                              .driver_known = true,
                              .page_size = 4096,
@@ -110,7 +111,7 @@ static inline UNUSED void acting_init(struct acting *a, struct object_fixture *b
                              .proc_fd = -1,
                              .sys_fd = -1,
                              .sys_fs_fd = -1 };
-    model_init(&a->model, CGROUP_V1, 8);
+    model_init(&a->model, v, 8);
     model_mkdir(&a->model, "kubepods.slice");
     model_mkdir(&a->model, CLASS_BE);
     model_mkdir(&a->model, "kubepods.slice/kubepods-burstable.slice");

@@ -27,9 +27,10 @@ struct fixture {
     double node_cores, ls_cores, be_cores, throttled;
 };
 
-static void init(struct fixture *f, struct object_fixture *b, const char *slo)
+static void init_on(struct fixture *f, struct object_fixture *b, enum cgroup_version v,
+                    const char *slo)
 {
-    acting_init(&f->a, b, 1);
+    acting_init(&f->a, b, v, 1);
     f->pods = pods_of(b, PODS);
     f->node = fixture_object(b, &kind_node, NODE_8);
     f->known = (struct snapshot){
@@ -43,6 +44,11 @@ static void init(struct fixture *f, struct object_fixture *b, const char *slo)
     acting_dir(&f->a, LS_DIR)->quota = 200000;
     acting_dir(&f->a, LS_CTR)->quota = 200000;
     f->node_cores = 4, f->ls_cores = 2, f->be_cores = 1, f->throttled = 0;
+}
+
+static void init(struct fixture *f, struct object_fixture *b, const char *slo)
+{
+    init_on(f, b, CGROUP_V1, slo);
 }
 
 static void fini(struct fixture *f)
@@ -108,6 +114,29 @@ static void test_the_cpuset_follows_the_load(void **state)
     f.known.slo = slo_of(f.a.b, "{}");
     second(&f);
     assert_int_equal(acting_dir(&f.a, CLASS_BE)->cpus, 0xff);
+    assert_int_equal(acting_dir(&f.a, BE_CTR)->cpus, 0xff);
+    assert_int_equal(f.a.model.refused, 0);
+    fini(&f);
+}
+
+static void test_cgroup_v2_gets_the_same(void **state)
+{
+    struct fixture f;
+
+    init_on(&f, *state, CGROUP_V2, QUOTA);
+    acting_start(&f.a, "CPUBurst=true,RdtResctrl=false");
+    second(&f);
+    assert_int_equal(acting_dir(&f.a, CLASS_BE)->quota, 260000);
+    f.ls_cores = 4, f.node_cores = 6;
+    second(&f);
+    assert_int_equal(acting_dir(&f.a, CLASS_BE)->quota, 60000);
+    f.known.slo = slo_of(f.a.b, CPUSET);
+    f.ls_cores = 2, f.node_cores = 4;
+    second(&f);
+    assert_int_equal(acting_dir(&f.a, CLASS_BE)->quota, -1);
+    assert_int_equal(acting_dir(&f.a, BE_CTR)->cpus, 7);
+    f.known.slo = slo_of(f.a.b, "{}");
+    second(&f);
     assert_int_equal(acting_dir(&f.a, BE_CTR)->cpus, 0xff);
     assert_int_equal(f.a.model.refused, 0);
     fini(&f);
@@ -187,6 +216,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(test_the_quota_follows_the_load),
         FIXTURE_TEST(test_the_cpuset_follows_the_load),
+        FIXTURE_TEST(test_cgroup_v2_gets_the_same),
         FIXTURE_TEST(test_a_throttled_container_bursts),
         FIXTURE_TEST(test_saved_up_time_is_no_more_than_the_quota),
         FIXTURE_TEST(test_a_round_without_news_touches_nothing),
