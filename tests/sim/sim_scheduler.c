@@ -122,6 +122,7 @@ static void stop_scheduler(struct sim_scheduler *n)
     if (!n->s)
         return;
     n->s = scheduler_free(n->s);
+    n->ended = loop_mono(n->sim->loop);
     kube_free(n->kube);
     http_free(n->faulty);
     http_free(n->http);
@@ -148,8 +149,9 @@ static void change_leader(struct sim *s)
         loop_advance(s->loop, sim_below(s, 5000) * NSEC_PER_MSEC);
         stop_scheduler(old);
         lead(next);
-    } else {
+    } else { /* for a while both lead, and each hears what the other writes */
         start_scheduler(s);
+        old->overlapped = vec_last(&s->schedulers)->overlapped = true;
         loop_advance(s->loop, sim_below(s, 5000) * NSEC_PER_MSEC);
         stop_scheduler(old);
     }
@@ -309,6 +311,7 @@ static uint64_t run(uint64_t seed)
     total.annotated += s->n.annotated;
     total.labelled += s->n.labelled;
     total.unstamped += s->n.unstamped;
+    total.reserved += s->n.reserved;
     total.overlaid += s->n.overlaid;
     total.found += s->n.found;
     total.outcomes += s->n.outcomes;
@@ -333,7 +336,8 @@ static void test_invariants_hold_under_faults(void **state)
                   "%llu writes of a controller, %llu attempts in vain before, %llu annotated and "
                   "%llu patched, %llu attempts on "
                   "changed rows, %llu with the one row, %llu told that no node was found, %llu "
-                  "plans for two pods, %llu times row data filled and %llu counted\n",
+                  "plans for two pods, %llu times row data filled and %llu counted, %llu "
+                  "reservations bound\n",
                   (unsigned long long)count, (unsigned long long)total.bound,
                   (unsigned long long)total.late, (unsigned long long)total.refused,
                   (unsigned long long)total.undone, (unsigned long long)total.waited,
@@ -344,14 +348,14 @@ static void test_invariants_hold_under_faults(void **state)
                   (unsigned long long)total.labelled, (unsigned long long)total.overlaid,
                   (unsigned long long)total.found, (unsigned long long)total.outcomes,
                   (unsigned long long)total.pairs, (unsigned long long)total.filled,
-                  (unsigned long long)total.counted);
+                  (unsigned long long)total.counted, (unsigned long long)total.reserved);
     if (count < 100)
         return;
     /* The runs are worth something only if all of it happened. */
     assert_true(total.late && total.refused && total.undone && total.waited && total.evicted);
     assert_true(total.leaders && total.pending && total.kept_out && total.fetched && total.stamped);
     assert_true(total.annotated && total.labelled && total.overlaid && total.found);
-    assert_true(total.unstamped && total.outcomes && total.pairs);
+    assert_true(total.unstamped && total.outcomes && total.pairs && total.reserved);
     assert_true(total.filled && total.counted);
 }
 

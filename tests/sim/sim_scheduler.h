@@ -20,7 +20,8 @@ enum {
     SIM_BUDGETS = 4,
     SIM_NOWHERE = -1,
     SIM_KEPT_MCPU = 500, /* what the plugin Rows keeps on some nodes */
-    SIM_KEPT_PORT = 8000
+    SIM_KEPT_PORT = 8000,
+    SIM_ATTEMPTS_MAX = 4000 /* of one scheduler: more, and it goes in circles */
 };
 enum { /* plugins that take part in a run; the seed decides */
        SIM_CENSUS = 1 << 0,
@@ -29,9 +30,11 @@ enum { /* plugins that take part in a run; the seed decides */
        SIM_ROWS = 1 << 3,
        SIM_PAIR = 1 << 4,
        SIM_GAUGE = 1 << 5,
-       SIM_ALL_PARTS = 6 /* so many */
+       SIM_RESERVE = 1 << 6,
+       SIM_ALL_PARTS = 7 /* so many */
 };
 #define SIM_NODES_PATH "/api/v1/nodes"
+#define RESERVATIONS   "/apis/scheduling.koordinator.sh/v1alpha1/reservations"
 
 struct sim_room {
     int mcpu, mib, pods;
@@ -60,6 +63,7 @@ struct sim_pod {
     bool foreign;
     bool kept_out; /* by the plugin Fetch, while its app is closed */
     bool paired;   /* the plugin Pair makes room for two of them at once */
+    bool reserved; /* a Reservation; its pod is a placeholder */
     bool alive, dying;
     int node, nominated; /* as the server has it */
     int by;              /* the scheduler that bound it */
@@ -96,6 +100,7 @@ struct sim_scheduler { /* one instance; its record stays until the end of the ru
     struct http *http, *faulty;
     struct kube *kube;
     struct scheduler *s; /* NULL: gone */
+    nsec_t ended;        /* then */
     struct vec_of(struct sim_hold *) holds;
     struct vec_of(struct sim_known) census;
     int services, instances; /* of the plugin Census */
@@ -106,7 +111,7 @@ struct sim_scheduler { /* one instance; its record stays until the end of the ru
     struct vec_of(struct kobj *) pairs; /* pods that the plugin Pair knows */
     bool asked;                         /* it was asked for room, and not told the outcome yet */
     struct kuid asked_of;
-    bool leads;
+    bool leads, overlapped;          /* with another that led */
     struct controller *clerk;        /* runs; NULL: it does not */
     const struct ks_row_data *gauge; /* of the plugin Gauge */
 };
@@ -135,7 +140,7 @@ struct sim {
     struct sim_counts { /* the runs are worth something only if all of it happened */
         uint64_t bound, evicted, undone, late, refused, waited, pending, leaders, kept_out, fetched,
             stamped, annotated, labelled, unstamped, overlaid, found, outcomes, pairs, filled,
-            counted;
+            counted, reserved;
     } n;
 };
 
@@ -148,6 +153,7 @@ int sim_node_of(const struct sim *s, const char *name);
 struct sim_pod *sim_pod_of(struct sim *s, struct kuid uid); /* NULL: gone */
 /* The server was asked to delete it; with a node it has some time left. */
 void sim_pod_evicted(struct sim *s, struct sim_pod *p);
+const char *sim_pod_json(const struct sim *s, const struct sim_pod *p); /* on the server; or NULL */
 
 /* sim_scheduler_churn.c */
 void churn_new_nodes(struct sim *s);
@@ -156,6 +162,9 @@ void churn_delete_node(struct sim *s);
 void churn_new_pods(struct sim *s); /* a few, while there are fewer than SIM_PODS */
 void churn_change_pod(struct sim *s);
 void churn_end_pod(struct sim *s);
+struct strbuf;
+/* The pod of a Reservation, without its last brace. */
+void churn_write_placeholder(const struct sim_pod *p, const char *node, struct strbuf *b);
 
 /* sim_scheduler_judge.c */
 void judge_wrote(void *sim, const char *agent, const char *method, const char *target,
@@ -192,6 +201,10 @@ void rows_for(struct sim_scheduler *s); /* the scheduler that is born next */
 struct kobj *rows_placeholder(struct sim *s);
 /* Does the placeholder take room on the node, for a pod of this priority? */
 bool rows_are_kept(const struct sim *s, int node, int priority);
+
+/* sim_scheduler_reserve.c - a plugin that gives nodes to Reservations. */
+extern const struct ks_plugin reserve_plugin;
+void reserve_for(struct sim_scheduler *s); /* the scheduler that is born next */
 
 /* sim_scheduler_pair.c - a plugin whose plans make room for two pods. */
 extern const struct ks_plugin pair_plugin;

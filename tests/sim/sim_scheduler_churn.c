@@ -29,9 +29,19 @@ static void on_grace_over(struct loop *l, void *arg)
     pod_gone(p->sim, p);
 }
 
+static const char *path_of(const struct sim_pod *p)
+{
+    return p->reserved ? RESERVATIONS : PODS;
+}
+
+const char *sim_pod_json(const struct sim *s, const struct sim_pod *p)
+{
+    return fake_find(s->fake, path_of(p), p->name);
+}
+
 void sim_pod_evicted(struct sim *s, struct sim_pod *p)
 {
-    if (p->node == SIM_NOWHERE) {
+    if (p->node == SIM_NOWHERE || p->reserved) {
         pod_gone(s, p);
         return;
     }
@@ -42,7 +52,7 @@ void sim_pod_evicted(struct sim *s, struct sim_pod *p)
 
 static void delete_pod(struct sim *s, struct sim_pod *p)
 {
-    fake_delete(s->fake, PODS, p->name);
+    fake_delete(s->fake, path_of(p), p->name);
     pod_gone(s, p);
 }
 
@@ -69,35 +79,53 @@ static void write_affinity(const struct sim_pod *p, struct strbuf *b)
     strbuf_append(b, "}");
 }
 
-static void put_pod(struct sim *s, struct sim_pod *p)
+/* What follows the labels: the rest of the metadata, and the spec. */
+static void write_spec(const struct sim_pod *p, const char *node, struct strbuf *b)
 {
-    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
-    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
-
-    strbuf_appendf(&b,
-                   "{\"metadata\":{\"labels\":{\"app\":\"a%d\"}},\"spec\":{\"schedulerName\":"
-                   "\"%s\",\"priority\":%d,\"containers\":[{\"name\":\"c\","
-                   "\"resources\":{\"requests\":{\"cpu\":\"%dm\",\"memory\":\"%dMi\"}}",
-                   p->app, p->scheduler, p->priority, p->mcpu, p->mib);
+    strbuf_appendf(b,
+                   ",\"labels\":{\"app\":\"a%d\"}},\"spec\":{\"schedulerName\":\"%s\",\"nodeName\":"
+                   "\"%s\",\"priority\":%d,\"containers\":[{\"name\":\"c\",\"resources\":{"
+                   "\"requests\":{\"cpu\":\"%dm\",\"memory\":\"%dMi\"}}",
+                   p->app, p->scheduler, node, p->priority, p->mcpu, p->mib);
     if (p->port)
-        strbuf_appendf(&b, ",\"ports\":[{\"containerPort\":80,\"hostPort\":%d}]", p->port);
-    strbuf_append(&b, "}]");
-    write_affinity(p, &b);
+        strbuf_appendf(b, ",\"ports\":[{\"containerPort\":80,\"hostPort\":%d}]", p->port);
+    strbuf_append(b, "}]");
+    write_affinity(p, b);
     if (p->needs_ssd)
-        strbuf_append(&b, ",\"nodeSelector\":{\"disk\":\"ssd\"}");
+        strbuf_append(b, ",\"nodeSelector\":{\"disk\":\"ssd\"}");
     if (p->tolerates)
-        strbuf_append(&b, ",\"tolerations\":[{\"key\":\"t\",\"operator\":\"Exists\"}]");
+        strbuf_append(b, ",\"tolerations\":[{\"key\":\"t\",\"operator\":\"Exists\"}]");
     if (p->spread)
-        strbuf_appendf(&b,
+        strbuf_appendf(b,
                        ",\"topologySpreadConstraints\":[{\"maxSkew\":1,\"topologyKey\":\"zone\","
                        "\"whenUnsatisfiable\":\"DoNotSchedule\",\"labelSelector\":{\"matchLabels\":"
                        "{\"app\":\"a%d\"}}}]",
                        p->app);
     if (p->gated)
-        strbuf_append(&b, ",\"schedulingGates\":[{\"name\":\"g\"}]");
-    strbuf_append(&b, "}}");
-    fake_put(s->fake, PODS, p->name, strbuf_str(&b));
-    const char *json = fake_find(s->fake, PODS, p->name);
+        strbuf_append(b, ",\"schedulingGates\":[{\"name\":\"g\"}]");
+    strbuf_append(b, "}}");
+}
+
+void churn_write_placeholder(const struct sim_pod *p, const char *node, struct strbuf *b)
+{
+    char uid[KUID_TEXT_MAX];
+
+    kuid_format(p->uid, uid, sizeof uid);
+    strbuf_appendf(b, "{\"metadata\":{\"name\":\"reserve-%s\",\"namespace\":\"ns\",\"uid\":\"%s\"",
+                   p->name, uid);
+    write_spec(p, node, b);
+    strbuf_truncate(b, b->len - 1);
+}
+
+static void put_pod(struct sim *s, struct sim_pod *p)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+
+    strbuf_append(&b, "{\"metadata\":{\"generation\":1");
+    write_spec(p, "", &b);
+    fake_put(s->fake, path_of(p), p->name, p->reserved ? "{}" : strbuf_str(&b));
+    const char *json = sim_pod_json(s, p);
     if (kj_parse(json, strlen(json), 0, &doc, NULL) < 0)
         sim_fail(s, "unreadable");
     const char *uid = kj_str_or(kj_path(kj_root(doc), "metadata.uid"), "");
@@ -131,12 +159,17 @@ static void new_pod(struct sim *s)
         .undone = SIM_NOWHERE,
         .sim = s,
     };
-    p->foreign = sim_chance(s, 5);
+    p->reserved = s->parts & SIM_RESERVE && sim_chance(s, 15);
+    if (p->reserved) {
+        p->gated = p->kept_out = p->paired = p->spread = false;
+        p->port = 0;
+    }
+    p->foreign = !p->reserved && sim_chance(s, 5);
     p->scheduler = p->foreign          ? "foreign"
                    : sim_chance(s, 20) ? sim_scheduler_names[1]
                                        : sim_scheduler_names[0];
     (void)snprintf(p->name, sizeof p->name, "p%d", s->npods);
-    if (dead && !dead->alive && !fake_find(s->fake, PODS, dead->name))
+    if (dead && !dead->alive && dead->reserved == p->reserved && !sim_pod_json(s, dead))
         memcpy(p->name, dead->name, sizeof p->name);
     s->npods++;
     put_pod(s, p);
@@ -158,7 +191,7 @@ void churn_end_pod(struct sim *s)
     switch (sim_below(s, 3)) {
     case 0: delete_pod(s, p); break;
     case 1:
-        if (p->node == SIM_NOWHERE) {
+        if (p->node == SIM_NOWHERE || p->reserved) {
             delete_pod(s, p);
             break;
         }
@@ -169,7 +202,9 @@ void churn_end_pod(struct sim *s)
     case 2:
         if (p->node == SIM_NOWHERE)
             break;
-        fake_patch(s->fake, PODS, p->name, "{\"status\":{\"phase\":\"Succeeded\"}}");
+        fake_patch(s->fake, path_of(p), p->name,
+                   p->reserved ? "{\"spec\":{\"unschedulable\":true}}"
+                               : "{\"status\":{\"phase\":\"Succeeded\"}}");
         pod_gone(s, p);
         break;
     }
@@ -192,7 +227,7 @@ void churn_change_pod(struct sim *s)
 {
     struct sim_pod *p = any_pod(s);
 
-    if (!p || p->node != SIM_NOWHERE)
+    if (!p || p->node != SIM_NOWHERE || p->reserved)
         return;
     if (p->gated) {
         p->gated = false;

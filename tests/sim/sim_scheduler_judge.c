@@ -95,10 +95,9 @@ static void judge_place(struct sim *s, const struct sim_scheduler *by, const str
 }
 
 static void judge_bind(struct sim *s, struct sim_scheduler *by, struct sim_pod *p,
-                       const struct kj_val *body)
+                       const struct kj_val *body, const char *node)
 {
     const struct sim_hold *h = p ? hold_find(by, p->uid) : NULL;
-    const char *node = kj_str_or(kj_path(body, "target.name"), "");
     int at = sim_node_of(s, node);
 
     if (!p)
@@ -117,7 +116,7 @@ static void judge_bind(struct sim *s, struct sim_scheduler *by, struct sim_pod *
     p->bound = s->binds++;
     p->nominated = SIM_NOWHERE;
     settle_owed(s, p, at);
-    s->n.bound++;
+    *(p->reserved ? &s->n.reserved : &s->n.bound) += 1;
     s->n.late += !by->s;
     judge_place(s, by, p, h->revision);
 }
@@ -171,7 +170,9 @@ static void judge_patch(struct sim *s, const struct sim_pod *p, const struct kj_
 static void judge_status(struct sim *s, const struct sim_scheduler *by, struct sim_pod *p,
                          const struct kj_val *body)
 {
-    const struct kj_val *node = kj_path(body, "status.nominatedNodeName");
+    const struct kj_val *node =
+        kj_path(body, p && p->reserved ? "metadata.annotations.nominated-node"
+                                       : "status.nominatedNodeName");
 
     if (!p)
         return;
@@ -206,13 +207,16 @@ void judge_wrote(void *arg, const char *agent, const char *method, const char *t
 
     if (strstr(target, "/poddisruptionbudgets/"))
         clerk_judge_write(s, by);
-    if (!strstr(target, "/pods/") || !body)
+    if ((!strstr(target, "/pods/") && !strstr(target, "/reservations/")) || !body)
         return;
     bool evicts = streq(method, "DELETE");
     const char *uid = kj_str_or(kj_path(body, evicts ? "preconditions.uid" : "metadata.uid"), "");
     struct sim_pod *p = sim_pod_of(s, kuid_parse(uid, strlen(uid)));
+    const char *node = kj_str(kj_path(body, "status.nodeName")); /* of a reservation */
     if (ends_with(target, "/binding"))
-        judge_bind(s, by, p, body);
+        judge_bind(s, by, p, body, kj_str_or(kj_path(body, "target.name"), ""));
+    else if (node)
+        judge_bind(s, by, p, body, node);
     else if (ends_with(target, "/status"))
         judge_status(s, by, p, body);
     else if (evicts && p)
@@ -234,6 +238,8 @@ void judge_step(struct sim *s)
         if (s->parts & SIM_CENSUS)
             census_judge(s->schedulers.items[i]);
         struct scheduler_stats st = scheduler_stats(of);
+        if (st.attempts > SIM_ATTEMPTS_MAX && !s->schedulers.items[i]->overlapped)
+            sim_fail(s, "%llu attempts", (unsigned long long)st.attempts);
         if (st.nominated + st.binding > st.pending) /* a pod on its way counts as there already */
             sim_fail(s, "%zu pods are nominated, but of %zu that wait %zu are on their way",
                      st.nominated, st.pending, st.binding);
@@ -322,13 +328,14 @@ static bool fits(const struct sim *s, const struct sim_pod *p, int node)
 static void condition(const struct sim *s, const struct sim_pod *p, const char *member,
                       struct strbuf *out)
 {
-    const char *json = fake_find(s->fake, PODS, p->name);
+    const char *json = sim_pod_json(s, p);
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
 
     if (!json || kj_parse(json, strlen(json), 0, &doc, NULL) < 0)
         sim_fail(s, "%s is not on the server", p->name);
-    if (!streq(kj_str_or(kj_path(kj_root(doc), "spec.nodeName"), ""),
-               p->node == SIM_NOWHERE ? "" : s->nodes[p->node].name))
+    if (!streq(
+            kj_str_or(kj_path(kj_root(doc), p->reserved ? "status.nodeName" : "spec.nodeName"), ""),
+            p->node == SIM_NOWHERE ? "" : s->nodes[p->node].name))
         sim_fail(s, "%s is not where its binding said", p->name);
     const struct kj_val *all = kj_path(kj_root(doc), "status.conditions");
     for (size_t i = 0; all && i < kj_len(all); i++)
@@ -343,7 +350,7 @@ static void judge_pending(const struct sim *s, const struct sim_pod *p, int node
 
     condition(s, p, "reason", &reason);
     condition(s, p, "message", &message);
-    if (strstr(fake_find(s->fake, PODS, p->name), "\"annotations\":{\"chaos"))
+    if (strstr(sim_pod_json(s, p), "\"annotations\":{\"chaos"))
         sim_fail(s, "%s waits, and has the annotation of a binding that failed", p->name);
     if (p->gated)
         return;

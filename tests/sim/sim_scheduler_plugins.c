@@ -226,8 +226,11 @@ static enum ks_code chaos_pre_bind(void *self, struct ks_bind *b, struct ks_text
     struct sim_hold *h = hold_find(self, b->pod->meta.uid);
     struct sim *s = ((struct sim_scheduler *)self)->sim;
 
-    h->annotates = sim_chance(s, 40);
-    h->labels = sim_chance(s, 15);
+    const struct sim_pod *p = sim_pod_of(s, b->pod->meta.uid);
+    bool writes = p && !p->reserved; /* it would change the object that the binding must meet */
+
+    h->annotates = writes && sim_chance(s, 40);
+    h->labels = writes && sim_chance(s, 15);
     if (h->annotates)
         ks_bind_annotate(b, "chaos", "yes");
     if (h->labels)
@@ -290,11 +293,14 @@ const struct ks_registered *plugins_for(struct sim_scheduler *s)
     fetch_for(s);
     clerk_for(s);
     rows_for(s);
+    reserve_for(s);
     pair_for(s);
+    if (parts & SIM_RESERVE) /* before the usual binder */
+        all[n++] = (struct ks_registered){ &reserve_plugin, 0, true };
     if (parts & SIM_PAIR) /* before the usual preemption */
         all[n++] = (struct ks_registered){ &pair_plugin, 0, true };
     for (const struct ks_registered *r = ks_registry; r->plugin; r++) {
-        assert(n + 8 <= ARRAY_LEN(all));
+        assert(n + 9 <= ARRAY_LEN(all));
         all[n++] = *r;
     }
     all[n++] = (struct ks_registered){ &ledger, 0, true };
