@@ -1,6 +1,7 @@
 /* explain.c - koordctl explain: reads the cluster, and lets the scheduler's attempt run on it. */
 #include "ctl/explain.h"
 
+#include "api/koord/profile.h"
 #include "api/node.h"
 #include "api/pod.h"
 #include "base/arena.h"
@@ -16,6 +17,8 @@ enum { PAGE = 500 };
 static const struct flag explain_flags[] = {
     { "config", FLAG_STR, O(config),
       .help = "KubeSchedulerConfiguration `file`: explain by its profile of the pod's scheduler" },
+    { "filename", FLAG_STR, O(file), .letter = 'f',
+      .help = "`file` of the pod that explain profile is about; - is stdin" },
     { "all-nodes", FLAG_BOOL, O(all_nodes), .help = "each node on its own, not in groups" },
     { "top", FLAG_INT, O(top), .def = "10", .min = 1, .max = 10000,
       .help = "so many `rows` of the score table" },
@@ -60,7 +63,8 @@ static int read_name(struct explain *x)
     char *kind = first ? xstrndup(first, slash ? (size_t)(slash - first) : strlen(first)) : NULL;
 
     if (!first || !slash == !word || flags_nargs(x->c->flags) > 2 || kind_find(kind) != &kind_pod)
-        return ctl_usage(x->c, "explain takes: pod/NAME, pod [NAMESPACE/]NAME, or node/NAME");
+        return ctl_usage(
+            x->c, "explain takes: pod/NAME, pod [NAMESPACE/]NAME, node/NAME, or profile -f FILE");
     x->name = slash ? slash + 1 : word;
     if (word && (slash = strchr(word, '/'))) {
         x->ns = arena_strndup(x->arena, word, (size_t)(slash - word));
@@ -248,6 +252,11 @@ static int run_pod(struct ctl *c, const struct explain_options *o, struct arena 
     return code;
 }
 
+static bool is_profile(const char *word)
+{
+    return streq(word, "profile") || kind_find(word) == &kind_colocation_profile;
+}
+
 static int run(struct ctl *c, const void *options)
 {
     CLEANUP(arena_free) struct arena *a = arena_new();
@@ -255,13 +264,16 @@ static int run(struct ctl *c, const void *options)
 
     if (streq(c->o.output, "wide") || streq(c->o.output, "name"))
         return ctl_usage(c, "explain knows -o table, json and yaml");
+    if (flags_nargs(c->flags) == 1 && is_profile(flags_arg(c->flags, 0)))
+        return explain_profile_run(c, ((const struct explain_options *)options)->file);
     return node ? explain_node_run(c, node) : run_pod(c, options, a);
 }
 
 const struct ctl_command ctl_command_explain = {
     .name = "explain",
-    .args = "pod/NAME | pod [NAMESPACE/]NAME | node/NAME",
-    .help = "Tell why a pod has no node, or why it has this one; what a node gives to batch pods",
+    .args = "pod/NAME | pod [NAMESPACE/]NAME | node/NAME | profile -f FILE",
+    .help = "Tell why a pod has no node, or why it has this one; what a node gives to batch pods; "
+            "what profiles make of a pod",
     .about =
         "For a pod without a node: what holds it back, what each node lacks, who would have to "
         "go to make\nroom, and what its event says. For a pod with a node: the score table as "
@@ -269,7 +281,9 @@ const struct ctl_command ctl_command_explain = {
         "Without --config the profile is\nthe one that koord-scheduler ships, for other "
         "schedulers the default plugins.\n\n"
         "For a node: each term of the formulas of its batch and mid resources in numbers, where "
-        "its\nstrategy comes from, and what holds a change back.\n",
+        "its\nstrategy comes from, and what holds a change back.\n\n"
+        "For profiles: which of them match the pod in the file, or which selector does not, who "
+        "overrides\nwhom, and the pod as a diff. A LimitRange of the namespace counts too.\n",
     .flags = explain_flags,
     .nflags = ARRAY_LEN(explain_flags),
     .options_size = sizeof(struct explain_options),

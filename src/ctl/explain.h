@@ -1,5 +1,5 @@
 /* explain.h - koordctl explain: why a pod has no node, or why it has this one; what a node gives to
- * batch pods, and why.
+ * batch pods, and why; what becomes of a pod on its way in.
  *
  * This room reads the cluster and writes the answer. What is in between is the scheduler's own
  * attempt, or the manager's calculation, on the objects that were read; main hands them in, since
@@ -41,10 +41,20 @@ struct explain_node_objects { /* NULL: it is not there, except for the node */
     struct kobj *const *pods; /* on the node */
     size_t npods;
 };
+/* The webhooks' answer about a pod that was not created yet. */
+struct explain_profile_objects {
+    const struct kj_val *pod;
+    const char *ns;         /* where it would be created */
+    struct kobj *ns_object; /* NULL: it is not there */
+    struct kobj *const *profiles, *const *classes;
+    size_t nprofiles, nclasses;
+    const struct kj_val *limit_ranges; /* of the namespace; NULL: none */
+};
 struct explain_manager {
     const char *config_ns, *config_name; /* of its ConfigMap */
     /* The answer as JSON, which -o json shows. */
     void (*node)(const struct explain_node_objects *o, nsec_t now, struct strbuf *json);
+    void (*profile)(const struct explain_profile_objects *o, struct strbuf *json); /* the same */
 };
 
 /* ---- explain_node.c -------------------------------------------------------------------------- */
@@ -53,10 +63,14 @@ struct ctl;
 int explain_node_run(struct ctl *c, const char *name); /* the exit code */
 void explain_node_text(const struct kj_val *answer, struct strbuf *out);
 
+/* ---- explain_profile.c ----------------------------------------------------------------------- */
+
+int explain_profile_run(struct ctl *c, const char *file); /* the exit code */
+
 /* ---- between explain.c and explain_text.c ---------------------------------------------------- */
 
 struct explain_options {
-    const char *config;
+    const char *config, *file;
     bool all_nodes;
     int top;
 };

@@ -46,4 +46,5 @@ const struct explain_manager main_explain_manager = {
     .config_ns = SLO_CONFIG_NAMESPACE,
     .config_name = SLO_CONFIG_NAME,
     .node = explain,
+    .profile = main_explain_profile,
 };

@@ -1,6 +1,7 @@
 /* test_manager_webhook_mutate.c - profiles and resources of new pods and Reservations. */
 #include "api/protocol/keys.h"
 #include "fixture_webhook.h"
+#include "manager/profile/explain.h"
 #include "json/patch.h"
 
 static void send(struct webhook_fixture *x, const char *pod)
@@ -347,6 +348,84 @@ static void test_reservations(void **state)
     assert_string_equal(webhook_fixture_meta(&x, "labels", LABEL_QOS_CLASS), "BE");
 }
 
+/* ---- explanations ---------------------------------------------------------------------------- */
+
+static struct kj_doc *explain(struct webhook_fixture *x, const char *pod, const char *ranges)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL, *list = NULL;
+    CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
+    struct kj_doc *answer = NULL;
+
+    assert_int_equal(kj_parse_yaml(pod, strlen(pod), 0, &doc, NULL), 0);
+    assert_int_equal(kj_parse_yaml(ranges, strlen(ranges), 0, &list, NULL), 0);
+    struct profile_explain_in in = {
+        .pod = kj_root(doc),
+        .ns = "default",
+        .profiles = x->profiles,
+        .namespace_labels = fixture_namespace_labels(x, "default"),
+        .priority_class = fixture_priority_class,
+        .self = x,
+        .limit_ranges = kj_root(list),
+    };
+    profile_explain(&in, &out);
+    assert_int_equal(kj_parse(strbuf_str(&out), out.len, 0, &answer, NULL), 0);
+    return answer;
+}
+
+static const struct kj_val *profile_at(const struct kj_doc *answer, size_t i)
+{
+    return kj_at(kj_get(kj_root(answer), "profiles"), i);
+}
+
+static void test_an_explanation_says_why(void **state)
+{
+    CLEANUP(webhook_fixture_fini) struct webhook_fixture x;
+    CLEANUP(kj_doc_free) struct kj_doc *answer = NULL;
+
+    (void)state;
+    fixture_batch(&x, "");
+    webhook_fixture_profile(&x, "a", BATCH ", probability: 1, schedulerName: one");
+    webhook_fixture_profile(&x, "b", "selector: {matchLabels: {app: spark}}");
+    webhook_fixture_profile(&x, "c",
+                            "namespaceSelector: {matchExpressions: [{key: colo, operator: "
+                            "NotIn, values: ['on']}]}");
+    webhook_fixture_profile(&x, "d", "schedulerName: two");
+    webhook_fixture_profile(&x, "e", "selector: {matchExpressions: [{key: a, operator: Like}]}");
+    answer = explain(&x, POD("app: web", MAIN("requests: {cpu: '1'}")), "[]");
+    assert_true(kj_bool(kj_get(profile_at(answer, 0), "matches"), false));
+    assert_string_equal(kj_str(kj_get(profile_at(answer, 1), "why")),
+                        "selector wants app=spark, it has app=web (the pod)");
+    assert_string_equal(kj_str(kj_get(profile_at(answer, 2), "why")),
+                        "namespaceSelector wants colo notin (on), it has colo=on (namespace "
+                        "default)");
+    const struct kj_val *change = kj_at(kj_get(profile_at(answer, 3), "changes"), 0);
+    assert_string_equal(kj_str(kj_get(change, "overrides")), "a");
+    assert_string_equal(kj_str(kj_get(change, "from")), "one");
+    assert_non_null(kj_get(profile_at(answer, 4), "problem"));
+    assert_true(kj_bool(kj_path(kj_root(answer), "validation.allowed"), false));
+    assert_string_equal(kj_str(kj_path(kj_root(answer), "after.spec.schedulerName")), "two");
+}
+
+/* koord#1344: cpu of a LimitRange in place of the batch-cpu that was asked for. */
+static void test_an_explanation_counts_limit_ranges(void **state)
+{
+    CLEANUP(webhook_fixture_fini) struct webhook_fixture x;
+    CLEANUP(kj_doc_free) struct kj_doc *answer = NULL;
+
+    (void)state;
+    fixture_batch(&x, "");
+    webhook_fixture_profile(&x, "a", BATCH);
+    answer = explain(&x, POD("", MAIN("requests: {kubernetes.io/batch-cpu: '2000'}")),
+                     "[{spec: {limits: [{type: Pod}, {type: Container, default: {cpu: '1'}, "
+                     "defaultRequest: {cpu: 100m}}]}}]");
+    const struct kj_val *c = kj_at(kj_path(kj_root(answer), "after.spec.containers"), 0);
+    assert_string_equal(kj_str(kj_get(kj_path(c, "resources.requests"), RES_BATCH_CPU)), "100");
+    assert_string_equal(kj_str(kj_at(kj_get(kj_root(answer), "warnings"), 0)),
+                        "container main has cpu beside kubernetes.io/batch-cpu, which it replaces; "
+                        "a LimitRange of the namespace set: cpu request for container main; cpu "
+                        "limit for container main");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -363,6 +442,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_profiles_that_override_each_other_are_named),
         cmocka_unit_test(test_a_limit_range_that_gets_in_the_way_is_named),
         cmocka_unit_test(test_reservations),
+        cmocka_unit_test(test_an_explanation_says_why),
+        cmocka_unit_test(test_an_explanation_counts_limit_ranges),
     };
 
     if (argc > 1)

@@ -50,6 +50,29 @@ static void warn_overrides(struct webhook_call *c, const struct profile_target *
     }
 }
 
+static bool is_drawn(struct webhook_call *c, const struct profile *p)
+{
+    if (p->percent >= 100 || c->w->always_drawn)
+        return p->percent > 0;
+    return profile_drawn(p, loop_rand_below(c->w->loop, 100));
+}
+
+static int apply_all(struct webhook_call *c, const struct matches *m, struct profile_target *t,
+                     struct profiles_done *done)
+{
+    struct kerr err = { 0 };
+
+    for (size_t i = 0; i < m->n; i++) {
+        const struct profile *p = m->items[i];
+        done->skips_resources |= p->skips_resources;
+        if (p->bad_percent)
+            return webhook_refuse(c, 500, "%s", p->bad_percent);
+        if (is_drawn(c, p) && profile_apply(p, t, &err) < 0)
+            return webhook_refuse(c, 500, "%s", err.text);
+    }
+    return 0;
+}
+
 int profiles_run(struct webhook_call *c, bool is_reservation, struct profiles_done *ret)
 {
     const struct webhook_source *s = c->w->src;
@@ -62,22 +85,16 @@ int profiles_run(struct webhook_call *c, bool is_reservation, struct profiles_do
         .self = s->self,
         .a = c->a,
     };
-    struct kerr err = { 0 };
     struct matches m;
 
     *ret = (struct profiles_done){ 0 };
     if (find_matches(c, is_reservation, &m) < 0)
         return -1;
-    for (size_t i = 0; i < m.n; i++) {
-        const struct profile *p = m.items[i];
-        ret->skips_resources |= p->skips_resources;
-        if (p->bad_percent)
-            return webhook_refuse(c, 500, "%s", p->bad_percent);
-        if (!profile_drawn(p, p->percent >= 100 ? 0 : loop_rand_below(c->w->loop, 100)))
-            continue;
-        if (profile_apply(p, &t, &err) < 0)
-            return webhook_refuse(c, 500, "%s", err.text);
-    }
+    int r = apply_all(c, &m, &t, ret);
+    if (c->w->applied)
+        c->w->applied(c->w->applied_arg, &t);
+    if (r < 0)
+        return r;
     warn_overrides(c, &t);
     ret->matched = m.n;
     c->answer->changed |= t.changed;

@@ -194,6 +194,9 @@ struct webhooks *webhooks_new(struct loop *l, const struct webhook_source *src,
     w->names_required = o->names_required;
     set_merge(w, o->pod_merge);
     set_binding(w, o);
+    w->always_drawn = o->always_drawn;
+    w->applied = o->applied;
+    w->applied_arg = o->applied_arg;
     w->observer = webhook_observer_new(o->metrics);
     w->scratch = arena_new();
     for (int i = 0; i < WEBHOOK_COUNT; i++)

@@ -18,6 +18,7 @@
 struct kmerge;
 struct loop;
 struct metrics;
+struct profile_target;
 struct webhook_source;
 struct webhooks;
 
@@ -112,6 +113,11 @@ struct webhook_opts {                    /* texts are copied; NULL: the default 
     const char *binding_users, *binding_namespaces, *binding_excluded, *binding_bypass_labels,
         *binding_bypass_annotations;
     bool binding_dry_run;
+    /* For explanations: percentages above 0 count as 100, and what profiles did is told; also when
+     * the request is refused, then as far as it got. */
+    bool always_drawn;
+    void (*applied)(void *arg, const struct profile_target *t);
+    void *applied_arg;
     const struct kmerge *pod_merge; /* how patches merge into pods; NULL: lists are replaced */
     struct metrics *metrics;        /* NULL: not counted; must outlive them */
 };

@@ -33,6 +33,9 @@ struct webhooks {
     struct kmerge reservation[2][2];                    /* what the latter is made of */
     struct word_list binding_users, binding_namespaces, binding_excluded, bypass_labels,
         bypass_annotations;
+    bool always_drawn; /* see struct webhook_opts */
+    void (*applied)(void *arg, const struct profile_target *t);
+    void *applied_arg;
     struct webhook_observer *observer;
     struct webhook_route routes[WEBHOOK_COUNT];
     struct arena *scratch; /* of one review */
