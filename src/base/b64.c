@@ -49,12 +49,18 @@ int b64_decode(const char *s, size_t n, struct strbuf *out)
 void b64_encode(const void *p, size_t n, struct strbuf *out)
 {
     const unsigned char *s = p;
-    for (size_t i = 0; i < n; i += 3) {
+    size_t quads = n / 3 + (n % 3 != 0);
+    char *q = strbuf_reserve(out, quads * 4);
+
+    for (size_t i = 0; i < n; i += 3, q += 4) {
         size_t left = n - i;
         uint32_t g = (uint32_t)s[i] << 16 | (left > 1 ? (uint32_t)s[i + 1] << 8 : 0) |
                      (left > 2 ? s[i + 2] : 0);
-        char q[4] = { alphabet[g >> 18], alphabet[g >> 12 & 63],
-                      left > 1 ? alphabet[g >> 6 & 63] : '=', left > 2 ? alphabet[g & 63] : '=' };
-        strbuf_appendn(out, q, 4);
+        q[0] = alphabet[g >> 18];
+        q[1] = alphabet[g >> 12 & 63];
+        q[2] = left > 1 ? alphabet[g >> 6 & 63] : '=';
+        q[3] = left > 2 ? alphabet[g & 63] : '=';
     }
+    out->len += quads * 4;
+    out->data[out->len] = '\0';
 }

@@ -92,6 +92,9 @@ struct kj_mval *kj_marr(struct kj_mdoc *d);
 /* Deep. Of duplicate keys only the last comes along: a mutable object has each key once. */
 struct kj_mval *kj_mcopy(struct kj_mdoc *d, const struct kj_val *v);
 struct kj_mval *kj_mclone(struct kj_mdoc *d, struct kj_mval *v); /* deep */
+/* As kj_mcopy(), but with the texts of v, whose document must live longer: for a copy that is
+ * changed a little and compared (kj_diff_json() passes over what is the same text). */
+struct kj_mval *kj_mborrow(struct kj_mdoc *d, const struct kj_val *v);
 
 /* A value has at most one parent: clone to use it twice. Replaces in place when the key exists. */
 void kj_mset(struct kj_mdoc *d, struct kj_mval *obj, const char *key, struct kj_mval *v);

@@ -120,7 +120,8 @@ void kj_madd(yyjson_mut_doc *d, yyjson_mut_val *obj, const char *key, size_t n, 
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
-static yyjson_mut_val *copy(yyjson_mut_doc *d, const yyjson_val *v, bool mut);
+enum { COPY_MUT = 1 << 0, COPY_BORROW = 1 << 1 }; /* from a mutable value; texts stay its own */
+static yyjson_mut_val *copy(yyjson_mut_doc *d, const yyjson_val *v, unsigned how);
 
 static bool has_duplicates(const yyjson_val *obj, bool mut)
 {
@@ -149,13 +150,14 @@ static int by_pos(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static yyjson_mut_val *copy_scalar(yyjson_mut_doc *d, const yyjson_val *v)
+static yyjson_mut_val *copy_scalar(yyjson_mut_doc *d, const yyjson_val *v, unsigned how)
 {
     yyjson_val *y = (yyjson_val *)(uintptr_t)v;
+    bool borrow = how & COPY_BORROW;
 
-    if (yyjson_is_str(y))
+    if (yyjson_is_str(y) && !borrow)
         return must(yyjson_mut_strncpy(d, y->uni.str, kj_ylen(y)));
-    if (yyjson_is_raw(y))
+    if (yyjson_is_raw(y) && !borrow)
         return must(yyjson_mut_rawncpy(d, y->uni.str, kj_ylen(y)));
     yyjson_mut_val *to = must(yyjson_mut_null(d));
     to->tag = v->tag;
@@ -164,50 +166,59 @@ static yyjson_mut_val *copy_scalar(yyjson_mut_doc *d, const yyjson_val *v)
 }
 
 /* A mutable object never has a key twice: of duplicates only the last comes along. */
-static void copy_members(yyjson_mut_doc *d, yyjson_mut_val *to, const yyjson_val *from, bool mut)
+static void copy_members(yyjson_mut_doc *d, yyjson_mut_val *to, const yyjson_val *from,
+                         unsigned how)
 {
     size_t n = kj_ylen(from);
+    bool mut = how & COPY_MUT;
 
     if (has_duplicates(from, mut)) {
         CLEANUP(kj_index_fini) struct kj_index ix = kj_index_of(from, mut);
         qsort(ix.m, ix.n, sizeof ix.m[0], by_pos);
         for (size_t i = 0; i < ix.n; i++)
-            kj_madd(d, to, ix.m[i].key, ix.m[i].key_len, copy(d, ix.m[i].val, mut));
+            kj_madd(d, to, ix.m[i].key, ix.m[i].key_len, copy(d, ix.m[i].val, how));
         return;
     }
     const yyjson_val *k = n ? kj_first(from, mut) : NULL;
     for (size_t i = 0; i < n; i++) {
         const yyjson_val *v = kj_val_of_key(k, mut);
-        kj_mlink(to, copy_scalar(d, k), copy(d, v, mut));
+        kj_mlink(to, copy_scalar(d, k, how), copy(d, v, how));
         k = kj_sibling(v, mut);
     }
 }
 
-static yyjson_mut_val *copy(yyjson_mut_doc *d, const yyjson_val *v, bool mut)
+static yyjson_mut_val *copy(yyjson_mut_doc *d, const yyjson_val *v, unsigned how)
 {
+    bool mut = how & COPY_MUT;
+
     if (!kj_is_ctn(v))
-        return copy_scalar(d, v);
+        return copy_scalar(d, v, how);
     if (kj_is_obj(v)) {
         yyjson_mut_val *obj = must(yyjson_mut_obj(d));
-        copy_members(d, obj, v, mut);
+        copy_members(d, obj, v, how);
         return obj;
     }
     yyjson_mut_val *arr = must(yyjson_mut_arr(d));
     size_t n = kj_ylen(v);
     const yyjson_val *c = n ? kj_first(v, mut) : NULL;
     for (size_t i = 0; i < n; i++, c = kj_sibling(c, mut))
-        arr_append(arr, copy(d, c, mut));
+        arr_append(arr, copy(d, c, how));
     return arr;
 }
 
 struct kj_mval *kj_mcopy(struct kj_mdoc *d, const struct kj_val *v)
 {
-    return v ? kj_mfrom(copy(kj_ymdoc(d), kj_y(v), false)) : kj_mnull(d);
+    return v ? kj_mfrom(copy(kj_ymdoc(d), kj_y(v), 0)) : kj_mnull(d);
+}
+
+struct kj_mval *kj_mborrow(struct kj_mdoc *d, const struct kj_val *v)
+{
+    return v ? kj_mfrom(copy(kj_ymdoc(d), kj_y(v), COPY_BORROW)) : kj_mnull(d);
 }
 
 struct kj_mval *kj_mclone(struct kj_mdoc *d, struct kj_mval *v)
 {
-    return v ? kj_mfrom(copy(kj_ymdoc(d), kj_my_scalar(v), true)) : kj_mnull(d);
+    return v ? kj_mfrom(copy(kj_ymdoc(d), kj_my_scalar(v), COPY_MUT)) : kj_mnull(d);
 }
 
 void kj_massign(struct kj_mval *v, struct kj_mval *from)

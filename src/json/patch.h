@@ -28,7 +28,7 @@ int kj_patch_strategic(struct kj_mdoc *d, const struct kj_val *doc, const struct
 /* A merge patch that turns `from` into `to` (RFC 7386); {} when they are equal. */
 struct kj_mval *kj_diff_merge(struct kj_mdoc *d, const struct kj_val *from,
                               const struct kj_val *to);
-/* The text of a JSON patch (RFC 6902) that does so, appended to out; both must be there. Returns
- * the number of operations: 0 when they are equal, and the text is "[]". */
-size_t kj_diff_json(const struct kj_val *from, const struct kj_val *to, struct strbuf *out);
+/* The text of a JSON patch (RFC 6902) that turns `from` into `to`, appended to out. Returns the
+ * number of operations: 0 when they are equal, and the text is "[]". */
+size_t kj_diff_json(const struct kj_val *from, const struct kj_mval *to, struct strbuf *out);
 #endif

@@ -83,8 +83,10 @@ static void write_review(const char *version, const char *uid, const struct webh
     kjw_bool(&w, "allowed", a->allowed);
     if (patch && patch->len > 0) {
         CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+        strbuf_appendc(&text, '"');
         b64_encode(patch->data, patch->len, &text);
-        kjw_strn(&w, "patch", text.data, text.len);
+        strbuf_appendc(&text, '"');
+        kjw_raw(&w, "patch", text.data, text.len);
         kjw_str(&w, "patchType", "JSONPatch");
     }
     write_status(&w, a);
@@ -111,14 +113,12 @@ static void mutate(struct webhooks *w, enum webhook_id id, const struct webhook_
                    const struct kj_val *object, struct webhook_answer *a, struct strbuf *patch)
 {
     CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
-    CLEANUP(kj_doc_free) struct kj_doc *after = NULL;
-    struct kj_mval *obj = object ? kj_mcopy(d, object) : NULL;
+    struct kj_mval *obj = object ? kj_mborrow(d, object) : NULL;
 
     webhook_mutate(w, id, r, d, obj, w->scratch, a);
     if (!a->allowed || !a->changed)
         return;
-    after = kj_freeze(obj);
-    if (kj_diff_json(object, kj_root(after), patch) == 0)
+    if (kj_diff_json(object, obj, patch) == 0)
         strbuf_reset(patch);
 }
 
