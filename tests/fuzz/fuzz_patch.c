@@ -82,7 +82,7 @@ static void check_json_diff(const struct kj_val *from, const struct kj_val *to)
 
     if (kj_type(from) != KJ_OBJ || kj_type(to) != KJ_OBJ)
         return;
-    size_t ops = kj_diff_json(from, to, &text);
+    size_t ops = kj_diff_json(from, kj_mcopy(d, to), &text);
     int r = kj_parse(text.data, text.len, 0, &patch, NULL);
     assert(r == 0 && kj_len(kj_root(patch)) == ops);
     assert((ops == 0) == kj_equal(from, to));
