@@ -2,6 +2,7 @@
  * (manager 1). */
 #include "main/koord_manager.h"
 
+#include "apiserver/schema/types.h"
 #include "base/klog.h"
 #include "base/ktime.h"
 #include "base/strbuf.h"
@@ -186,11 +187,14 @@ static void manager_options(struct program_state *p, struct manager_opts *ret)
         .instance = p->service->instance,
         .metrics = p->internal,
         .sync_gpu_shared = manager_gate_on(o, "EnableSyncGPUSharedResource"),
+        .profiles = o->profiles,
+        .pod_merge = types_merge(types_find("", "v1", "Pod")),
         .rules_ns = o->rules_ns,
         .rules_name = o->rules_name,
         .profiles_changed = on_profiles,
         .profiles_arg = p,
     };
+    ret->profiles.enabled = manager_gate_on(o, "ColocationProfileController");
     if (unknown[0])
         KLOG_W("Unknown controller", KV_S("name", unknown[0]));
     if (unknown[1])

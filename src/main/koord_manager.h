@@ -4,6 +4,7 @@
 #include "component/election.h"
 #include "component/gates.h"
 #include "component/options.h"
+#include "manager/manager.h"
 
 struct manager_options {
     const char *metrics_addr, *health_addr, *pprof_addr;
@@ -19,6 +20,7 @@ struct manager_options {
     const char *binding_users, *binding_namespaces, *binding_excluded, *binding_bypass_labels,
         *binding_bypass_annotations;
     bool binding_dry_run;
+    struct manager_profile_opts profiles;
     struct client_options client;
     struct debug_options debug;
     struct gates gates;

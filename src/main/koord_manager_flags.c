@@ -62,6 +62,19 @@ static const struct flag served[] = {
       .help = "`keys`: pods with one of these labels are not checked" },
     { "binding-admission-bypass-annotations", FLAG_STR, O(binding_bypass_annotations),
       .help = "`keys`: pods with one of these annotations are not checked" },
+    { "colocation-profile-reconcile-by-default", FLAG_BOOL, O(profiles.by_default),
+      .help = "the controller colocationprofile applies all profiles to pods that wait for a node, "
+              "not only those labelled config.koordinator.sh/controller-managed=true" },
+    { "colocation-profile-reconcile-interval", FLAG_DUR, O(profiles.interval), .def = "30s",
+      .min = NSEC_PER_SEC, .max = INT64_MAX, .help = "how often it looks at the pods" },
+    { "colocation-profile-force-update-pod-duration", FLAG_DUR, O(profiles.again_after),
+      .def = "5m", .min = 1, .max = INT64_MAX, .help = "apply a profile again after this time" },
+    { "colocation-profile-expire-pod-cache-duration", FLAG_DUR, O(profiles.forget_after),
+      .def = "10m", .min = 1, .max = INT64_MAX, .help = "remember pods for this time" },
+    { "colocation-profile-update-pod-qps", FLAG_F64, O(profiles.qps), .def = "10",
+      .help = "pods a second" },
+    { "colocation-profile-update-pod-qps-burst", FLAG_INT, O(profiles.burst), .def = "100",
+      .max = INT32_MAX, .help = "pods at once" },
     { "feature-gates", FLAG_CUSTOM, O(gates), .set = gates_set, .lines = gates_usage,
       .help = "`Name=true,...` switches features:" },
 };
@@ -71,15 +84,6 @@ static const struct flag served[] = {
     {                                                      \
         name, type, FLAG_LATER, .def = value, .help = text \
     }
-static const struct flag webhook_later[] = {
-    LATER("colocation-profile-reconcile-by-default", FLAG_BOOL, NULL,
-          "apply all profiles to pending pods"),
-    LATER("colocation-profile-reconcile-interval", FLAG_DUR, "30s", "how often"),
-    LATER("colocation-profile-force-update-pod-duration", FLAG_DUR, "5m", "apply again after"),
-    LATER("colocation-profile-expire-pod-cache-duration", FLAG_DUR, "10m", "remember pods for"),
-    LATER("colocation-profile-update-pod-qps", FLAG_F64, "10", "writes a second"),
-    LATER("colocation-profile-update-pod-qps-burst", FLAG_INT, "100", "writes at once"),
-};
 static const struct flag quota_later[] = {
     LATER("quota-update-max-retries", FLAG_INT, "3", "attempts to write a quota"),
     LATER("quota-update-retry-jitter", FLAG_DUR, "0s", "time between them"),
@@ -133,7 +137,6 @@ void manager_options_add(struct flags *f, void *options)
     flags_add(f, "Manager flags", served, ARRAY_LEN(served), o);
     client_options_add(f, &o->client);
     debug_options_add(f, &o->debug);
-    flags_add(f, "Webhook and profile flags", webhook_later, ARRAY_LEN(webhook_later), o);
     flags_add(f, "Quota flags", quota_later, ARRAY_LEN(quota_later), o);
 }
 
@@ -149,7 +152,8 @@ bool manager_gate_on(const struct manager_options *o, const char *gate)
 
 static bool gate_has_effect(const char *name)
 {
-    if (streq(name, "EnableSyncGPUSharedResource") || streq(name, "WebhookFramework"))
+    if (streq(name, "EnableSyncGPUSharedResource") || streq(name, "WebhookFramework") ||
+        streq(name, "ColocationProfileController"))
         return true;
     for (size_t i = 0; i < WEBHOOK_GATES; i++)
         if (streq(name, webhook_gate_names[i]))

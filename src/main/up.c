@@ -2,6 +2,7 @@
  * one process on one loop.
  */
 #include "ctl/up.h"
+#include "apiserver/schema/types.h"
 
 #include "apiserver/server.h"
 #include "client/kube.h"
@@ -99,7 +100,10 @@ static void start_manager(struct wired *w, const struct up_plan *p)
 {
     const struct webhook_opts webhooks = { .gates = webhook_gates_default() };
 
-    w->manager = manager_new(p->loop, w->kube, &(struct manager_opts){ .webhooks = &webhooks });
+    w->manager =
+        manager_new(p->loop, w->kube,
+                    &(struct manager_opts){ .pod_merge = types_merge(types_find("", "v1", "Pod")),
+                                            .webhooks = &webhooks });
     up_add_webhooks(w->server, manager_webhooks(w->manager));
     manager_watch(w->manager);
     manager_lead(w->manager);

@@ -252,3 +252,43 @@ void cached_pod_index_node(const struct kobj *o, void (*emit)(void *to, const ch
     if (*node)
         emit(to, node);
 }
+
+/* ---- pods that wait -------------------------------------------------------------------------- */
+
+struct pending_spec { /* as in struct pending_pod */
+    const char *node_name;
+};
+struct pending_status {
+    const char *phase;
+};
+static const struct kfield pending_meta_fields[] = {
+    META_FIELDS,
+    META_LABELS,
+    KF(struct objmeta, deleted, "deletionTimestamp", KF_TIME, OMIT),
+};
+static const struct kschema pending_meta_schema =
+    KSCHEMA("ObjectMeta", struct objmeta, pending_meta_fields);
+static const struct kfield pending_spec_fields[] = {
+    KF(struct pending_spec, node_name, "nodeName", KF_STR, OMIT_INTERN),
+};
+static const struct kschema pending_spec_schema =
+    KSCHEMA("PodSpec", struct pending_spec, pending_spec_fields);
+static const struct kfield pending_status_fields[] = {
+    KF(struct pending_status, phase, "phase", KF_STR, OMIT_INTERN),
+};
+static const struct kschema pending_status_schema =
+    KSCHEMA("PodStatus", struct pending_status, pending_status_fields);
+static const struct kfield pending_fields[] = {
+    HEAD(struct pending_pod, pending_meta_schema),
+    KF(struct pending_pod, spec, "spec", KF_OBJ, OMIT, .sub = &pending_spec_schema),
+    KF(struct pending_pod, status, "status", KF_OBJ, OMIT, .sub = &pending_status_schema),
+};
+static const struct kschema pending_schema = KSCHEMA("Pod", struct pending_pod, pending_fields);
+const struct kind cached_pending_pod = {
+    .group = "",
+    .version = "v1",
+    .kind = "Pod",
+    .plural = "pods",
+    .namespaced = true,
+    .schema = &pending_schema,
+};

@@ -35,6 +35,18 @@ static inline const struct cached_pod *cached_pod_of(const struct kobj *o)
 {
     return container_of(o, const struct cached_pod, obj);
 }
+/* A pod that waits for a node. */
+struct pending_pod {
+    struct kobj obj; /* metadata with labels */
+    struct {
+        const char *node_name; /* "" */
+    } spec;
+    struct {
+        const char *phase;
+    } status;
+};
+extern const struct kind cached_pending_pod;
+
 /* An index by node. */
 void cached_pod_index_node(const struct kobj *o, void (*emit)(void *to, const char *value),
                            void *to);

@@ -38,8 +38,7 @@ static const struct profile_set *get_profiles(void *self)
 
 static const kstrmap *get_namespace_labels(void *self, const char *ns)
 {
-    const struct kobj *o = informer_get(((struct manager_hooks *)self)->namespaces, ns);
-    return o ? &o->meta.labels : NULL;
+    return hooks_namespace_labels(self, ns);
 }
 
 static const struct priority_class_obj *get_class(void *self, const char *name)
@@ -82,6 +81,12 @@ static bool get_node(void *self, size_t i, struct slo_node *ret)
 static const kstrmap *get_config(void *self)
 {
     return configwatch_data(((struct manager_hooks *)self)->m->watch);
+}
+
+const kstrmap *hooks_namespace_labels(const struct manager_hooks *h, const char *ns)
+{
+    const struct kobj *o = informer_get(h->namespaces, ns);
+    return o ? &o->meta.labels : NULL;
 }
 
 /* ---- profiles -------------------------------------------------------------------------------- */
@@ -211,16 +216,18 @@ static void watch_rules(struct manager_hooks *h)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-struct manager_hooks *hooks_new(struct manager *m, const struct webhook_opts *o)
+struct manager_hooks *hooks_new(struct manager *m, const struct webhook_opts *given)
 {
     struct manager_hooks *h = xnew0(struct manager_hooks);
+    struct webhook_opts o = *given;
 
+    o.pod_merge = m->o.pod_merge;
     h->m = m;
     h->profiles = profile_set_new();
     h->profile_cache = caches_get(m->caches, &kind_colocation_profile);
     h->namespaces = caches_get(m->caches, &cached_namespace);
     h->classes = caches_get(m->caches, &kind_priority_class);
-    if (o->gates >> GATE_BINDING_ADMISSION & 1)
+    if (o.gates >> GATE_BINDING_ADMISSION & 1)
         h->pods = caches_get(m->caches, &cached_pod_meta);
     h->profile_news = informer_add_handler(h->profile_cache, &profile_handler, h);
     h->source = (struct webhook_source){ .profiles = get_profiles,
@@ -230,9 +237,9 @@ struct manager_hooks *hooks_new(struct manager *m, const struct webhook_opts *o)
                                          .node_at = get_node,
                                          .slo_config = get_config,
                                          .self = h };
-    if (o->gates >> GATE_ENHANCED_VALIDATOR & 1)
+    if (o.gates >> GATE_ENHANCED_VALIDATOR & 1)
         watch_rules(h);
-    h->webhooks = webhooks_new(m->loop, &h->source, o);
+    h->webhooks = webhooks_new(m->loop, &h->source, &o);
     return h;
 }
 

@@ -1,4 +1,4 @@
-/* hooks.h - the webhooks of a manager, over its caches (inside the room).
+/* hooks.h - the webhooks of a manager, and the profiles, over its caches (inside the room).
  *
  * A source (webhook/source.h) that reads informers: profiles are compiled when they change, not for
  * each pod. Runs on every replica from manager_watch() on; only the leader writes events about
@@ -6,7 +6,7 @@
  */
 #ifndef KOORD_MANAGER_HOOKS_H
 #define KOORD_MANAGER_HOOKS_H
-#include "base/base.h"
+#include "api/kobj.h"
 
 struct manager;
 struct manager_hooks;
@@ -20,4 +20,6 @@ struct manager_hooks *hooks_free(struct manager_hooks *h); /* NULL is fine; alwa
 void hooks_lead(struct manager_hooks *h);
 struct webhooks *hooks_webhooks(const struct manager_hooks *h);
 const struct profile_set *hooks_profiles(const struct manager_hooks *h);
+/* NULL: there is no such namespace. */
+const kstrmap *hooks_namespace_labels(const struct manager_hooks *h, const char *ns);
 #endif

@@ -8,6 +8,7 @@
 #include "loop/loop.h"
 #include "manager/cached.h"
 #include "manager/noderesource/plugin.h"
+#include "manager/webhook/webhook.h"
 
 #define NAME "koord-manager"
 /* After a change of the configuration so many nodes are looked at in a second. */
@@ -102,6 +103,23 @@ static void make_caches(struct manager *m)
         &(struct informer_opts){ .kind = &kind_pod, .ns = m->ns, .reduce = cached_pod_reduce });
 }
 
+static void set_default(nsec_t *t, nsec_t otherwise)
+{
+    if (*t == 0)
+        *t = otherwise;
+}
+
+static void profile_defaults(struct manager_profile_opts *o)
+{
+    set_default(&o->interval, 30 * NSEC_PER_SEC);
+    set_default(&o->again_after, 300 * NSEC_PER_SEC);
+    set_default(&o->forget_after, 600 * NSEC_PER_SEC);
+    if (o->qps <= 0)
+        o->qps = 10;
+    if (o->burst <= 0)
+        o->burst = 100;
+}
+
 static void copy_options(struct manager *m, const struct manager_opts *o)
 {
     m->o = *o;
@@ -113,6 +131,7 @@ static void copy_options(struct manager *m, const struct manager_opts *o)
     m->o.rules_ns = m->rules_ns;
     m->o.rules_name = m->rules_name;
     m->o.webhooks = NULL;
+    profile_defaults(&m->o.profiles);
     m->own_metrics = o->metrics ? NULL : metrics_new();
     if (!o->metrics)
         m->o.metrics = m->own_metrics;
@@ -139,8 +158,11 @@ struct manager *manager_new(struct loop *l, struct kube *k, const struct manager
         m->nodeslo = nodeslo_controller_new(m);
     if (runs(m, MANAGER_NODERESOURCE))
         m->noderesource = noderesource_controller_new(m);
-    if (o->webhooks)
-        m->hooks = hooks_new(m, o->webhooks);
+    bool apply = o->profiles.enabled && runs(m, MANAGER_COLOCATIONPROFILE);
+    if (o->webhooks || apply)
+        m->hooks = hooks_new(m, o->webhooks ? o->webhooks : &(struct webhook_opts){ 0 });
+    if (apply)
+        m->profile_controller = profile_controller_new(m);
     return m;
 }
 
@@ -152,6 +174,7 @@ struct manager *manager_free(struct manager *m)
     nodemetric_controller_free(m->nodemetric);
     nodeslo_controller_free(m->nodeslo);
     noderesource_controller_free(m->noderesource);
+    profile_controller_free(m->profile_controller);
     hooks_free(m->hooks);
     controllers_free(m->controllers);
     configwatch_free(m->watch);

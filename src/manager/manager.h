@@ -8,6 +8,7 @@
 #define KOORD_MANAGER_MANAGER_H
 #include "base/base.h"
 
+struct kmerge;
 struct kube;
 struct loop;
 struct manager;
@@ -21,12 +22,21 @@ enum manager_controller {
     MANAGER_NODERESOURCE,
     MANAGER_NODESLO,
     MANAGER_QUOTAPROFILE,      /* not here yet */
-    MANAGER_COLOCATIONPROFILE, /* not here yet */
+    MANAGER_COLOCATIONPROFILE, /* only with manager_profile_opts.enabled */
     MANAGER_CONTROLLERS
 };
 extern const char *const manager_controller_names[MANAGER_CONTROLLERS + 1]; /* ends with NULL */
 extern const char *const manager_plugin_names[]; /* of noderesource, by bit; ends with NULL */
 
+struct manager_profile_opts { /* of the controller colocationprofile; 0: the default of the flag */
+    bool enabled;             /* feature gate ColocationProfileController */
+    bool by_default;          /* all profiles, not only those labelled controller-managed */
+    nsec_t interval;          /* between looks at the pods of a profile */
+    nsec_t again_after;       /* a profile is applied again to a pod */
+    nsec_t forget_after;      /* what was applied to pods */
+    double qps;               /* pods looked at in a second */
+    int burst;                /* at once */
+};
 struct manager_opts {
     unsigned without_controllers; /* bits 1 << MANAGER_NODEMETRIC ... of those not to run */
     unsigned without_plugins;     /* of noderesource, bits by manager_plugin_names */
@@ -37,9 +47,11 @@ struct manager_opts {
     const char *instance;         /* for events, usually "koord-manager-HOST"; NULL: the name */
     struct metrics *metrics;      /* NULL: not counted; must outlive the manager */
     bool sync_gpu_shared;         /* feature gate EnableSyncGPUSharedResource */
+    struct manager_profile_opts profiles;
+    const struct kmerge *pod_merge;      /* how patches of profiles merge into pods; must live on */
     const struct webhook_opts *webhooks; /* NULL: none; read at birth */
     const char *rules_ns, *rules_name;   /* of the enhanced validator's ConfigMap; NULL: as above */
-    void (*profiles_changed)(void *arg); /* with webhooks; may be NULL */
+    void (*profiles_changed)(void *arg); /* may be NULL */
     void *profiles_arg;
 };
 struct manager *manager_new(struct loop *l, struct kube *k, const struct manager_opts *o);

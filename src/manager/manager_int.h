@@ -10,6 +10,7 @@ struct configwatch;
 struct nodemetric_controller;
 struct noderesource_controller;
 struct nodeslo_controller;
+struct profile_controller;
 
 /* How often each outcome came: status and reason. */
 struct outcomes {
@@ -34,7 +35,8 @@ struct manager {
     struct nodemetric_controller *nodemetric;
     struct noderesource_controller *noderesource;
     struct nodeslo_controller *nodeslo;
-    struct manager_hooks *hooks; /* NULL: no webhooks */
+    struct profile_controller *profile_controller;
+    struct manager_hooks *hooks; /* NULL: neither webhooks nor profiles */
     bool leading;
 };
 
@@ -44,6 +46,9 @@ struct nodeslo_controller *nodeslo_controller_new(struct manager *m);
 struct nodeslo_controller *nodeslo_controller_free(struct nodeslo_controller *c);
 struct noderesource_controller *noderesource_controller_new(struct manager *m);
 struct noderesource_controller *noderesource_controller_free(struct noderesource_controller *c);
+
+struct profile_controller *profile_controller_new(struct manager *m); /* m has its hooks */
+struct profile_controller *profile_controller_free(struct profile_controller *c);
 
 /* The keys of all nodes, over a time that grows with their number, so that a change of the
  * configuration does not come to all of them in one moment. */

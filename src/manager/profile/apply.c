@@ -96,13 +96,41 @@ static void map_all(struct profile_target *t, const struct profile *p, enum prof
     }
 }
 
+static bool ends_with(const char *value, size_t n, const char *suffix)
+{
+    size_t len = strlen(suffix);
+    return len <= n && memcmp(value + n - len, suffix, len) == 0;
+}
+
+/* Is this suffix among those at the end of the value? Profiles append theirs one behind the other:
+ * the others are passed over. */
+static bool has_suffix(const struct profile_set *set, const char *key, const char *value,
+                       const char *suffix)
+{
+    size_t n = strlen(value), before;
+
+    do {
+        if (ends_with(value, n, suffix))
+            return true;
+        before = n;
+        for (size_t i = 0; i < profile_set_count(set) && n == before; i++) {
+            const kstrmap *m = &profile_set_at(set, i)->obj->spec.label_suffixes;
+            const char *other = kstrmap_get(m, key);
+            if (!str_empty(other) && ends_with(value, n, other))
+                n -= strlen(other);
+        }
+    } while (n < before);
+    return false;
+}
+
 static void append_suffixes(struct profile_target *t, const struct profile *p)
 {
     const kstrmap *m = &p->obj->spec.label_suffixes;
 
     for (uint32_t i = 0; i < m->n; i++) {
         const char *value = tree_meta_get(t->obj, "labels", m->items[i].key);
-        if (value)
+        if (value &&
+            !(t->suffixed && has_suffix(t->suffixed, m->items[i].key, value, m->items[i].value)))
             set_meta(t, p, PROFILE_LABEL, m->items[i].key,
                      arena_printf(t->a, "%s%s", value, m->items[i].value));
     }

@@ -36,6 +36,9 @@ struct profile_target {
     bool is_reservation;        /* scheduler and priority stand in its template, if it has one */
     const struct kmerge *merge; /* of the object, for patches; NULL: lists are replaced */
     bool metadata_only;         /* neither schedulerName nor priorityClassName: a pod that exists */
+    /* The object may have been here before: suffixes of these profiles that are there already are
+     * not appended again. NULL: it is new. */
+    const struct profile_set *suffixed;
     /* NULL: there is no such class. */
     const struct priority_class_obj *(*priority_class)(void *self, const char *name);
     void *self;

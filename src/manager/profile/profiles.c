@@ -155,6 +155,12 @@ void profile_set_remove(struct profile_set *s, const char *name)
     vec_remove(&s->items, at);
 }
 
+const struct profile *profile_set_find(const struct profile_set *s, const char *name)
+{
+    size_t at;
+    return find(s, name, &at) ? &s->items.items[at]->p : NULL;
+}
+
 size_t profile_set_count(const struct profile_set *s)
 {
     return s->items.n;

@@ -34,6 +34,8 @@ DEFINE_CLEANUP(profile_set_free, struct profile_set *)
 /* Takes the place of one with the same name. Returns what was made of it. */
 const struct profile *profile_set_put(struct profile_set *s, struct kobj *profile);
 void profile_set_remove(struct profile_set *s, const char *name);
+/* NULL: there is none of this name. */
+const struct profile *profile_set_find(const struct profile_set *s, const char *name);
 size_t profile_set_count(const struct profile_set *s);
 const struct profile *profile_set_at(const struct profile_set *s, size_t i); /* by name */
 
