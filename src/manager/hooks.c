@@ -23,7 +23,7 @@ struct manager_hooks {
     struct profile_set *profiles;
     struct informer *profile_cache, *namespaces, *classes;
     struct informer *pods; /* NULL: bindings are not checked */
-    struct subscription *profile_news, *rule_news;
+    struct subscription *profile_news, *class_news, *rule_news;
     struct arena *rule_arena; /* of the rules; NULL: there are none */
     struct validator rules;
     size_t node_i, node_it; /* the next node of the walk, and where it is */
@@ -145,6 +145,20 @@ static void on_delete(void *arg, struct kobj *o)
 
 static const struct informer_handler profile_handler = { on_add, on_update, on_delete, NULL };
 
+/* Profiles that name the class refuse pods from now on. */
+static void on_class_delete(void *arg, struct kobj *o)
+{
+    struct manager_hooks *h = arg;
+
+    for (size_t i = 0; i < profile_set_count(h->profiles); i++) {
+        const struct profile *p = profile_set_at(h->profiles, i);
+        if (streq(p->obj->spec.priority_class_name, o->meta.name))
+            tell_problem(h, p);
+    }
+}
+
+static const struct informer_handler class_handler = { .on_delete = on_class_delete };
+
 void hooks_lead(struct manager_hooks *h)
 {
     for (size_t i = 0; i < profile_set_count(h->profiles); i++)
@@ -230,6 +244,7 @@ struct manager_hooks *hooks_new(struct manager *m, const struct webhook_opts *gi
     if (o.gates >> GATE_BINDING_ADMISSION & 1)
         h->pods = caches_get(m->caches, &cached_pod_meta);
     h->profile_news = informer_add_handler(h->profile_cache, &profile_handler, h);
+    h->class_news = informer_add_handler(h->classes, &class_handler, h);
     h->source = (struct webhook_source){ .profiles = get_profiles,
                                          .namespace_labels = get_namespace_labels,
                                          .priority_class = get_class,
@@ -249,6 +264,7 @@ struct manager_hooks *hooks_free(struct manager_hooks *h)
         return NULL;
     webhooks_free(h->webhooks);
     informer_remove_handler(h->profile_news);
+    informer_remove_handler(h->class_news);
     informer_remove_handler(h->rule_news);
     arena_free(h->rule_arena);
     profile_set_free(h->profiles);

@@ -82,9 +82,13 @@ static void test_the_webhooks_follow_the_cluster(void **state)
     assert_int_equal(changes, 1);
     create(&f, a, &answer);
     assert_true(answer.allowed && answer.changed);
-    /* Without its class pods are refused. */
+    /* Without its class pods are refused, and the profile says why. */
     fake_delete(f.r.fake, CLASSES, "koord-batch");
     fixture_run(&f, SECONDS(2));
+    assert_int_equal(f.events, 1);
+    assert_true(str_starts(f.last_event,
+                           "Warning ClusterColocationProfile PriorityClassNotFound: "
+                           "spec.priorityClassName: there is no PriorityClass koord-batch"));
     create(&f, a, &answer);
     assert_int_equal(answer.code, 500);
     fake_delete(f.r.fake, PROFILES, "p");
