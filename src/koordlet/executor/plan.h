@@ -21,6 +21,8 @@
 enum plan_owner {
     PLAN_KUBELET, /* what the kubelet wrote, from the pod specs: never a reason to write, only what
                      is put back and what others start from */
+    PLAN_LEFTOVERS, /* what an agent that was killed may have left: put back after the start, where
+                       nobody else has a say */
     PLAN_CPU_NORMALIZATION,
     PLAN_BATCH_RESOURCE,
     PLAN_CPUSET_ALLOCATOR,

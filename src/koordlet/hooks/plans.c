@@ -415,6 +415,48 @@ void plan_core_sched(const struct hook_view *v, struct plan *plan)
     each_pod(v, plan, core_pod);
 }
 
+/* ---- after a kill ---------------------------------------------------------------------------- */
+
+/* A file without a limit is let alone: the kubelet may not enforce limits at all. */
+static void leftover_quota(const struct plan_view *files, struct plan_at at, int64_t wanted,
+                           struct plan *plan)
+{
+    struct kerr err;
+    int64_t is;
+
+    if (wanted > 0 && files->number(files->arg, at.dir, PLAN_CPU_QUOTA, &is, &err) == 0 && is > 0 &&
+        is != wanted)
+        plan_number(plan, at, PLAN_CPU_QUOTA, wanted);
+}
+
+static void leftover_pod(const struct plan_view *files, const struct npod *p, struct plan *plan)
+{
+    const struct pod_spec *spec = npod_pod(p)->spec;
+    struct hook_context c = pod_context(p, plan);
+
+    plan_number(plan, at_pod(p), PLAN_CPU_IDLE_CLASS, 0);
+    plan_number(plan, at_pod(p), PLAN_CPU_BURST_US, 0);
+    leftover_quota(files, at_pod(p), c.requested.cfs_quota.v, plan);
+    for (uint32_t i = 0; i < p->ncontainers; i++) {
+        const struct npod_container *status = &p->containers[i];
+        const struct container *of = spec_of(&spec->containers, status->name);
+        if (!of || !status->cgroup_dir)
+            continue;
+        plan_number(plan, at_container(p, status), PLAN_CPU_BURST_US, 0);
+        leftover_quota(files, at_container(p, status),
+                       milli_to_quota(qty_milli(reslist_get(&of->resources.limits, "cpu"))), plan);
+    }
+}
+
+void plan_leftovers(const struct hook_view *v, const struct plan_view *files, struct plan *plan)
+{
+    const struct podset *pods = v->snapshot->pods;
+
+    for (uint32_t i = 0; pods && i < pods->n; i++)
+        if (is_active(pods->pods[i]) && !is_kata(pods->pods[i]))
+            leftover_pod(files, pods->pods[i], plan);
+}
+
 /* ---- everything put back --------------------------------------------------------------------- */
 
 /* What has the same value in every cgroup of a kernel that nobody tuned. */

@@ -19,6 +19,7 @@ struct reconciler {
     bool rules_old; /* what they were made from changed */
     char *ratio;    /* the annotation of the Node, as it was last seen; NULL: none */
     struct timer *soon, *regular;
+    unsigned looks; /* regular ones */
     struct complaint bad_rules;
     struct complaint refused[KOORDLET_GATES]; /* by plugin */
     struct oom_scores *oom;
@@ -265,6 +266,20 @@ void reconciler_wake(struct reconciler *r)
     on_rules(r);
 }
 
+/* At the first regular look the strategies had their say, and what they want is not touched; at the
+ * second all of it is done. */
+static void put_leftovers_back(struct reconciler *r, const struct hook_view *v)
+{
+    struct plan_view files = executor_view(r->env.executor);
+
+    if (r->looks >= 2)
+        return;
+    struct plan *p = executor_plan(r->env.executor, PLAN_LEFTOVERS, v->snapshot);
+    if (r->looks++ == 0)
+        plan_leftovers(v, &files, p);
+    executor_submit(r->env.executor, p);
+}
+
 static void on_regular(struct loop *l, void *arg)
 {
     struct reconciler *r = arg;
@@ -275,6 +290,7 @@ static void on_regular(struct loop *l, void *arg)
         return;
     }
     struct hook_view v = view_now(r);
+    put_leftovers_back(r, &v);
     look_at_all(r, &v);
 }
 

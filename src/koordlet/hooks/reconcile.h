@@ -68,6 +68,9 @@ void plan_core_sched(const struct hook_view *v, struct plan *p);
 /* Everything that the agent may have written, as the kubelet and the kernel had it: also after a
  * crash, since it is computed from the pod specs. cpus: of the machine. */
 void plan_restore(const struct hook_view *v, const struct cpuset *cpus, struct plan *p);
+/* What an agent that was killed may have left in pods, and the kubelet never writes: idle class,
+ * burst, and a quota that is not the spec's. files: what the files hold. */
+void plan_leftovers(const struct hook_view *v, const struct plan_view *files, struct plan *p);
 /* What the kubelet wrote for its pods: what is put back, and what others start from. */
 void plan_kubelet(const struct hook_view *v, struct plan *p);
 #endif

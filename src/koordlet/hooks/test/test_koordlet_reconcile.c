@@ -293,6 +293,46 @@ static void test_resctrl_groups_of_pods_come_and_go(void **state)
     assert_int_equal(access(path, F_OK), -1);
 }
 
+static void test_a_start_puts_back_what_a_killed_agent_left(void **state)
+{
+    CLEANUP(node_fini) struct node_fixture n;
+
+    node_init(&n, *state, true);
+    fixture_put(&n.f, "1\n", "cgroup/cpu/" BE_POD "/cpu.idle");
+    fixture_put(&n.f, "83334\n", "cgroup/cpu/" LS_POD "/ctr/cpu.cfs_quota_us");
+    fixture_put(&n.f, "83334\n", "cgroup/cpu/" LS_POD "/cpu.cfs_quota_us");
+    set_pods(&n, "[" BE("") "," LS("{'running':{}}") "]");
+    expect(&n, "cgroup/cpu/" BE_POD "/cpu.idle", "1\n"); /* not before the others had their say */
+    loop_advance(n.loop, 11 * NSEC_PER_SEC);
+    expect(&n, "cgroup/cpu/" BE_POD "/cpu.idle", "0");
+    expect(&n, "cgroup/cpu/" LS_POD "/ctr/cpu.cfs_quota_us", "100000");
+    expect(&n, "cgroup/cpu/" LS_POD "/cpu.cfs_quota_us", "100000");
+    expect(&n, "cgroup/cpu/" BE_POD "/cpu.cfs_quota_us", "50000"); /* a hook's */
+    /* Once: then the files are the kubelet's again. */
+    loop_advance(n.loop, 10 * NSEC_PER_SEC);
+    fixture_put(&n.f, "70000\n", "cgroup/cpu/" LS_POD "/ctr/cpu.cfs_quota_us");
+    loop_advance(n.loop, 120 * NSEC_PER_SEC);
+    expect(&n, "cgroup/cpu/" LS_POD "/ctr/cpu.cfs_quota_us", "70000\n");
+}
+
+static void test_what_others_want_is_not_a_leftover(void **state)
+{
+    CLEANUP(node_fini) struct node_fixture n;
+
+    node_init(&n, *state, false);
+    gates_set(&n.o.gates, "CPUNormalization=true", NULL);
+    set_ratio(&n, "1.20");
+    set_slo(&n, "{'resourceQOSStrategy':{'beClass':{'cpuQOS':{'enable':true}}}}");
+    set_pods(&n, "[" BE("") "," LS("{'running':{}}") "]");
+    for (int i = 0; i < 3; i++) {
+        expect(&n, "cgroup/cpu/" BE_POD "/cpu.idle", "1");
+        expect(&n, "cgroup/cpu/" LS_POD "/ctr/cpu.cfs_quota_us", "83334");
+        loop_advance(n.loop, 10 * NSEC_PER_SEC);
+    }
+    /* Without a limit in force nothing is imposed: the kubelet may not enforce limits. */
+    expect(&n, "cgroup/cpu/" LS_POD "/init/cpu.cfs_quota_us", "83334");
+}
+
 /* As an agent that was killed left it. */
 static void test_restore_needs_nothing_but_the_pods(void **state)
 {
@@ -344,6 +384,8 @@ int main(int argc, char **argv)
         FIXTURE_TEST(test_oom_scores),
         FIXTURE_TEST(test_resctrl_groups_of_pods_come_and_go),
         FIXTURE_TEST(test_restore_needs_nothing_but_the_pods),
+        FIXTURE_TEST(test_a_start_puts_back_what_a_killed_agent_left),
+        FIXTURE_TEST(test_what_others_want_is_not_a_leftover),
     };
 
     if (argc > 1)
