@@ -199,8 +199,13 @@ static void next_round(struct loop *l, void *arg)
 static void wait_round(struct leader *ld)
 {
     nsec_t wait = ld->o.retry_period;
-    if (!ld->leading)
+    if (!ld->leading) {
         wait = loop_jitter(ld->kube->loop, wait, 1.2);
+        /* When the lease of another runs out before that, it need not lie idle. */
+        nsec_t left = ld->seen_at + ld->seen.duration - loop_mono(ld->kube->loop);
+        if (!str_empty(ld->seen.holder) && !is_ours(ld) && left >= 0)
+            wait = MIN(wait, left + NSEC_PER_MSEC);
+    }
     ld->timer = loop_after(ld->kube->loop, wait, next_round, ld);
 }
 

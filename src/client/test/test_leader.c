@@ -88,6 +88,31 @@ static void released(void *arg)
     *(bool *)arg = true;
 }
 
+/* It was seen at most a jittered retry late, and is taken the moment it has run out. */
+static void test_a_lease_that_has_run_out_does_not_lie_idle(void **state)
+{
+    nsec_t sum = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        CLEANUP(client_fixture_fini) struct client_fixture r;
+        struct seat a, b;
+        client_fixture_init(&r, seed);
+        seat_init(&a, r.kube, "a");
+        client_fixture_run(&r, NSEC_PER_SEC);
+        seat_init(&b, r.kube, "b");
+        client_fixture_run(&r, (nsec_t)(30 + seed) * NSEC_PER_SEC);
+        leader_free(a.ld);
+        nsec_t died = loop_mono(r.loop);
+        while (!leader_is(b.ld) && loop_mono(r.loop) < died + 60 * NSEC_PER_SEC)
+            client_fixture_run(&r, NSEC_PER_SEC / 10);
+        assert_that(loop_mono(r.loop) - died, <=, 19600 * NSEC_PER_MSEC);
+        sum += loop_mono(r.loop) - died;
+        leader_free(b.ld);
+    }
+    assert_that(sum / 20, <=, 15500 * NSEC_PER_MSEC); /* 16.7 s with another retry behind it */
+}
+
 static void test_release_lets_the_next_one_in_at_once(void **state)
 {
     CLEANUP(client_fixture_fini) struct client_fixture r;
@@ -317,6 +342,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exactly_one_of_two_leads),
         cmocka_unit_test(test_the_other_takes_over_when_the_leader_dies),
+        cmocka_unit_test(test_a_lease_that_has_run_out_does_not_lie_idle),
         cmocka_unit_test(test_release_lets_the_next_one_in_at_once),
         cmocka_unit_test(test_release_in_the_middle_of_a_renewal),
         cmocka_unit_test(test_a_leader_cut_off_from_the_server_stops_before_its_lease_runs_out),
