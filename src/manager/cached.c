@@ -227,7 +227,10 @@ struct kobj *cached_pod_reduce(struct kobj *obj)
     size_t name = strlen(m->name), version = strlen(m->resource_version);
     char uid[KUID_TEXT_MAX];
     size_t uid_len = kuid_format(m->uid, uid, sizeof uid);
-    size_t size = sizeof(struct cached_pod) + name + version + uid_len + 3;
+    struct kuid same = kuid_parse(uid, uid_len);
+    /* A UUID lies in the struct itself; any other UID points to its text. */
+    size_t uid_room = same.hi == m->uid.hi && same.lo == m->uid.lo ? 0 : uid_len + 1;
+    size_t size = sizeof(struct cached_pod) + name + version + uid_room + 2;
     struct cached_pod *out = xcalloc(1, size);
     CLEANUP(arena_free) struct arena *a = arena_new();
     char *at = (char *)(out + 1);
@@ -235,7 +238,7 @@ struct kobj *cached_pod_reduce(struct kobj *obj)
     out->obj = (struct kobj){ .kind = &cached_pod_kind, .refs = 1, .size = (uint32_t)size };
     out->obj.meta.name = put_text(&at, m->name, name);
     out->obj.meta.resource_version = put_text(&at, m->resource_version, version);
-    out->obj.meta.uid = kuid_parse(put_text(&at, uid, uid_len), uid_len);
+    out->obj.meta.uid = uid_room ? kuid_parse(put_text(&at, uid, uid_len), uid_len) : m->uid;
     out->obj.meta.ns = istr_ref(m->ns);
     out->node_name = istr_ref(p->node_name);
     nr_pod_of(p, a, &out->pod);

@@ -20,9 +20,29 @@ struct hookport {
     struct http *client; /* to ourselves */
     struct http_call *call;
     struct timer *timer;
+    char *address; /* where it listens, to ask there */
+    uint16_t port;
     bool answered;
     struct kerr problem; /* of the last question */
 };
+
+static void ask(struct loop *l, void *arg);
+
+/* A new client makes a new connection: the handshake with these certificates is part of the answer.
+ * From then on the connection is kept. */
+static void ask_anew(struct hookport *p)
+{
+    p->timer = timer_cancel(p->timer);
+    p->call = http_cancel(p->call);
+    p->client = http_free(p->client);
+    p->client =
+        http_client_new(p->loop, &(struct http_client_opts){ .host = p->address,
+                                                             .port = p->port,
+                                                             .tls = p->client_tls,
+                                                             .server_name = "localhost",
+                                                             .user_agent = "koord-manager" });
+    p->timer = loop_after(p->loop, 0, ask, p);
+}
 
 /* ---- certificates ---------------------------------------------------------------------------- */
 
@@ -41,7 +61,7 @@ static int use(void *arg, const struct str pem[PEM_FILES], struct kerr *err)
     p->client_tls = take(client);
     httpd_set_tls(p->httpd, p->tls);
     if (p->client)
-        http_client_set_tls(p->client, p->client_tls);
+        ask_anew(p);
     return 0;
 }
 
@@ -59,8 +79,6 @@ static int load(struct hookport *p, const char *dir, struct kerr *err)
 }
 
 /* ---- the question ---------------------------------------------------------------------------- */
-
-static void ask(struct loop *l, void *arg);
 
 static void on_headers(void *arg, const struct http_resp *r)
 {
@@ -85,13 +103,9 @@ static void ask(struct loop *l, void *arg)
 {
     static const struct http_handler on = { .on_headers = on_headers, .on_end = on_end };
     struct hookport *p = arg;
-    /* A connection of its own each time: the handshake is what is to be known. */
-    const struct http_header close = { STR("connection"), STR("close") };
-    const struct http_req r = { .method = "GET",
-                                .target = "/healthz",
-                                .headers = { &close, 1 },
-                                .timeout = ASK_TIMEOUT,
-                                .max_body = 1 << 16 };
+    const struct http_req r = {
+        .method = "GET", .target = "/healthz", .timeout = ASK_TIMEOUT, .max_body = 1 << 16
+    };
 
     (void)l;
     p->timer = NULL;
@@ -111,18 +125,6 @@ int hookport_check(void *hookport, struct kerr *err)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static void ask_at(struct hookport *p, const char *address, uint16_t port)
-{
-    p->client = http_client_new(
-        p->loop, &(struct http_client_opts){ .host = str_empty(address) ? "127.0.0.1" : address,
-                                             .port = port,
-                                             .tls = p->client_tls,
-                                             .server_name = "localhost",
-                                             .user_agent = "koord-manager" });
-    kerr_set(&p->problem, -EAGAIN, "not asked yet");
-    p->timer = loop_after(p->loop, 0, ask, p);
-}
-
 int hookport_new(struct loop *l, const struct hookport_opts *o, struct hookport **ret,
                  struct kerr *err)
 {
@@ -136,7 +138,10 @@ int hookport_new(struct loop *l, const struct hookport_opts *o, struct hookport 
     p->httpd = httpd_new(l, &o->http, o->serve, o->arg);
     if (load(p, o->dir, err) < 0 || httpd_listen(p->httpd, text, p->tls, &port, err) < 0)
         return kerr_wrap(err, "webhook port");
-    ask_at(p, address, port);
+    p->address = xstrdup(*address ? address : "127.0.0.1");
+    p->port = port;
+    kerr_set(&p->problem, -EAGAIN, "not asked yet");
+    ask_anew(p);
     KLOG_I(0, "Serving webhooks", KV_S("address", text));
     *ret = take(p);
     return 0;
@@ -153,6 +158,7 @@ struct hookport *hookport_free(struct hookport *p)
     httpd_free(p->httpd);
     tls_unref(p->tls);
     tls_unref(p->client_tls);
+    free(p->address);
     free(p);
     return NULL;
 }

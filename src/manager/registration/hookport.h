@@ -2,7 +2,8 @@
  *
  * Serves with the certificate of a directory, and follows it when the files are replaced: new
  * connections get the new one, none is dropped. Every few seconds it asks itself, trusting the CA
- * of the same directory, so that readiness means that a handshake works. Loop thread only.
+ * of the same directory, with a new handshake after each change: that is its readiness. Loop thread
+ * only.
  */
 #ifndef KOORD_MANAGER_REGISTRATION_HOOKPORT_H
 #define KOORD_MANAGER_REGISTRATION_HOOKPORT_H
