@@ -2,6 +2,7 @@
 #include "api/kobj.h"
 #include "api/pod.h"
 #include "base/intern.h"
+#include "base/ktime.h"
 #include "runners.h"
 #include "scheduler/framework/args.h"
 #include "scheduler/observe/explain/whatif.h"
@@ -134,10 +135,97 @@ static int run_preemption(const struct kj_val *in, struct arena *a, struct strbu
     return 0;
 }
 
+/* ---- one plugin ------------------------------------------------------------------------------ */
+
+/* A profile in which the plugin takes part at these points (bits by KS_AT()), with its args. */
+static int config_of_one(const char *plugin, uint32_t points, const struct kj_val *given,
+                         struct arena *a, struct profile_config *ret, struct kerr *err)
+{
+    static const char *const sort = "PrioritySort", *const binder = "DefaultBinder";
+    struct profile_config c = { .scheduler_name = "default-scheduler", .nargs = 1 };
+    struct profile_entry *e = arena_newn0(a, 3, struct profile_entry);
+    struct profile_args *args = arena_new0(a, struct profile_args);
+    const struct ks_registered *r = ks_registered_find(plugin);
+    void *decoded = NULL;
+
+    if (!r || !r->plugin->args)
+        return kerr_set(err, -EINVAL, "no plugin %s with args", plugin);
+    if (args_decode(r->plugin->args, given, &(struct ks_args_context){ 0 }, a, &decoded, err) < 0)
+        return kerr_wrap(err, "args of %s", plugin);
+    *args = (struct profile_args){ plugin, decoded };
+    e[0].plugin = plugin;
+    e[1].plugin = sort;
+    e[2].plugin = binder;
+    for (int p = 0; p < KS_POINTS; p++)
+        if (points >> p & 1)
+            c.points[p] = (struct profile_set){ &e[0], 1 };
+    c.points[KS_POINT_QUEUE_SORT] = (struct profile_set){ &e[1], 1 };
+    c.points[KS_POINT_BIND] = (struct profile_set){ &e[2], 1 };
+    c.args = args;
+    *ret = c;
+    return 0;
+}
+
+/* The pod of the case on its cluster, for one plugin at these points. */
+static int explain_one(const char *plugin, uint32_t points, const struct kj_val *in,
+                       struct arena *a, struct whatif **ret_w, struct whatif_result *ret,
+                       struct kerr *err)
+{
+    CLEANUP(intern_free) struct intern *strings = intern_new();
+    CLEANUP(kj_scratch_free) struct kj_scratch *scratch = kj_scratch_new(strings);
+    CLEANUP(kobj_unref) struct kobj *pod = NULL;
+    CLEANUP(whatif_free) struct whatif *w = NULL;
+    const char *now_text = kj_str_or(kj_get(in, "now"), "1970-01-01T00:00:00Z");
+    struct profile_config c;
+    nsec_t now = 0;
+
+    int r = config_of_one(plugin, points, kj_get(in, "args"), a, &c, err);
+    if (r < 0)
+        return r;
+    w = whatif_new(&c, ks_registry, err);
+    if (!w)
+        return err->code;
+    r = ktime_parse(now_text, strlen(now_text), &now, err);
+    if (r == 0)
+        r = add_cluster(w, in, a, scratch, err);
+    if (r == 0)
+        r = kobj_decode(&kind_pod, kj_get(in, "pod"), scratch, &pod, err);
+    if (r == 0)
+        r = whatif_explain(w, pod, now, ret, err);
+    if (r < 0)
+        return r;
+    *ret_w = take(w);
+    return 0;
+}
+
+static int run_score(const struct kj_val *in, struct arena *a, struct strbuf *got, struct kerr *err)
+{
+    CLEANUP(whatif_free) struct whatif *score = NULL;
+    const char *plugin = kj_str_or(kj_get(in, "plugin"), "");
+    struct whatif_result scores;
+    struct kjw w = kjw_to(got);
+
+    int r = explain_one(plugin, KS_AT(SCORE), in, a, &score, &scores, err);
+    if (r < 0)
+        return r;
+    kjw_obj(&w, NULL);
+    kjw_obj(&w, "scores");
+    for (uint32_t i = 0; i < scores.nnodes; i++)
+        kjw_i64(&w, scores.nodes[i].name, scores.nodes[i].scores[0].score);
+    kjw_end(&w);
+    kjw_end(&w);
+    return 0;
+}
+
 /* Nothing more and nothing less. */
 const struct golden_runner golden_scheduler[] = {
-    { "kube-plugins", run_pod, kj_equal },          { "kube-plugins-edge", run_pod, kj_equal },
-    { "kube-plugins-topology", run_pod, kj_equal }, { "kube-plugins-score", run_pod, kj_equal },
-    { "kube-plugins-large", run_pod, kj_equal },    { "fit-strategies", run_pod, kj_equal },
-    { "preemption", run_preemption, kj_equal },     { NULL, NULL, NULL },
+    { "kube-plugins", run_pod, kj_equal },
+    { "kube-plugins-edge", run_pod, kj_equal },
+    { "kube-plugins-topology", run_pod, kj_equal },
+    { "kube-plugins-score", run_pod, kj_equal },
+    { "kube-plugins-large", run_pod, kj_equal },
+    { "fit-strategies", run_pod, kj_equal },
+    { "preemption", run_preemption, kj_equal },
+    { "nodefit-plus", run_score, kj_equal },
+    { NULL, NULL, NULL },
 };
