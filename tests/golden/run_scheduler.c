@@ -1,5 +1,7 @@
 /* run_scheduler.c - one pod against a cluster: verdicts, scores, and who would have to go. */
 #include "api/kobj.h"
+#include "api/koord/nodemetric.h"
+#include "api/node.h"
 #include "api/pod.h"
 #include "base/intern.h"
 #include "base/ktime.h"
@@ -57,6 +59,16 @@ static int add_all(struct whatif *w, const struct kind *k, const struct kj_val *
             return r;
     }
     return 0;
+}
+
+/* v may be NULL: there is no such object. */
+static int add_single(struct whatif *w, const struct kind *k, const struct kj_val *v,
+                      struct kj_scratch *scratch, struct kerr *err)
+{
+    CLEANUP(kobj_unref) struct kobj *o = NULL;
+    int r = v ? kobj_decode(k, v, scratch, &o, err) : 0;
+
+    return r == 0 && o ? whatif_add(w, o, err) : r;
 }
 
 /* Members of `in` that are lists are named after the kind of their objects. */
@@ -189,12 +201,51 @@ static int explain_one(const char *plugin, uint32_t points, const struct kj_val 
     if (r == 0)
         r = add_cluster(w, in, a, scratch, err);
     if (r == 0)
+        r = add_single(w, &kind_node, kj_get(in, "node"), scratch, err);
+    if (r == 0)
+        r = add_single(w, &kind_nodemetric, kj_get(in, "nodeMetric"), scratch, err);
+    if (r == 0)
         r = kobj_decode(&kind_pod, kj_get(in, "pod"), scratch, &pod, err);
     if (r == 0)
         r = whatif_explain(w, pod, now, ret, err);
     if (r < 0)
         return r;
     *ret_w = take(w);
+    return 0;
+}
+
+static const char *code_name(enum ks_code code)
+{
+    return code == KS_UNSCHEDULABLE ? "Unschedulable" : "UnschedulableAndUnresolvable";
+}
+
+/* The verdict by filtering alone, and the score by scoring alone: it counts on a node that was
+ * rejected too. */
+static int run_loadaware(const struct kj_val *in, struct arena *a, struct strbuf *got,
+                         struct kerr *err)
+{
+    CLEANUP(whatif_free) struct whatif *filter = NULL, *score = NULL;
+    const char *plugin = "LoadAwareScheduling";
+    struct whatif_result verdict, scores;
+    struct kjw w = kjw_to(got);
+
+    int r = explain_one(plugin, KS_AT(PRE_FILTER) | KS_AT(FILTER), in, a, &filter, &verdict, err);
+    if (r == 0)
+        r = explain_one(plugin, KS_AT(SCORE), in, a, &score, &scores, err);
+    if (r < 0)
+        return r;
+    const struct whatif_node *n = &verdict.nodes[0];
+    kjw_obj(&w, NULL);
+    kjw_bool(&w, "fit", n->code == KS_SUCCESS);
+    if (n->code != KS_SUCCESS) {
+        kjw_str(&w, "code", code_name(n->code));
+        kjw_arr(&w, "reasons");
+        for (uint32_t i = 0; i < n->nreasons; i++)
+            kjw_str(&w, NULL, n->reasons[i]);
+        kjw_end(&w);
+    }
+    kjw_i64(&w, "score", scores.nodes[0].scores[0].score);
+    kjw_end(&w);
     return 0;
 }
 
@@ -219,13 +270,9 @@ static int run_score(const struct kj_val *in, struct arena *a, struct strbuf *go
 
 /* Nothing more and nothing less. */
 const struct golden_runner golden_scheduler[] = {
-    { "kube-plugins", run_pod, kj_equal },
-    { "kube-plugins-edge", run_pod, kj_equal },
-    { "kube-plugins-topology", run_pod, kj_equal },
-    { "kube-plugins-score", run_pod, kj_equal },
-    { "kube-plugins-large", run_pod, kj_equal },
-    { "fit-strategies", run_pod, kj_equal },
-    { "preemption", run_preemption, kj_equal },
-    { "nodefit-plus", run_score, kj_equal },
-    { NULL, NULL, NULL },
+    { "kube-plugins", run_pod, kj_equal },          { "kube-plugins-edge", run_pod, kj_equal },
+    { "kube-plugins-topology", run_pod, kj_equal }, { "kube-plugins-score", run_pod, kj_equal },
+    { "kube-plugins-large", run_pod, kj_equal },    { "fit-strategies", run_pod, kj_equal },
+    { "preemption", run_preemption, kj_equal },     { "loadaware", run_loadaware, kj_equal },
+    { "nodefit-plus", run_score, kj_equal },        { NULL, NULL, NULL },
 };

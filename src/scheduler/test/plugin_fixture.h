@@ -15,6 +15,7 @@
 #include "base/strbuf.h"
 #include "scheduler/framework/args.h"
 #include "scheduler/framework/attempt.h"
+#include "scheduler/framework/service_table.h"
 #include "scheduler/framework/shapes.h"
 #include "scheduler/model/nodecache.h"
 #include "scheduler/model/nominator.h"
@@ -91,6 +92,7 @@ static inline void fixture_init_with(struct plugin_fixture *f, void **state,
         fixture_args(f, table, config, args, &c);
     f->profile = profile_new(&c, table, &f->env, &err);
     assert_string_equal(err.text, "");
+    services_tell_all(f->services, NULL, 0); /* from here on they hear of pods */
 }
 
 /* only: names with blanks between, NULL for all. */
@@ -130,7 +132,16 @@ static inline UNUSED void fixture_pod(struct plugin_fixture *f, const char *text
 {
     CLEANUP(kobj_unref) struct kobj *o = fixture_object(f->base, &kind_pod, text);
     attempt_end(&f->a);
+    services_tell(f->services, NULL, pod_of(o));
     nodecache_put_pod(f->cache, o);
+}
+/* It is there no more. */
+static inline UNUSED void fixture_pod_gone(struct plugin_fixture *f, const char *text)
+{
+    CLEANUP(kobj_unref) struct kobj *o = fixture_object(f->base, &kind_pod, text);
+    attempt_end(&f->a);
+    services_tell_gone(f->services, pod_of(o));
+    nodecache_remove_pod(f->cache, o->meta.uid);
 }
 static inline UNUSED void fixture_put(struct plugin_fixture *f, const struct kind *k,
                                       const char *text)
