@@ -12,6 +12,7 @@
 #include "loop/loop.h"
 #include "net/certgen.h"
 #include "net/pemfiles.h"
+#include "net/stream.h"
 #include "net/tls.h"
 #include "sys/file.h"
 #include "json/kj.h"
@@ -222,6 +223,15 @@ static struct up_plan plan_of(struct up *u)
     };
 }
 
+/* What listens last would find a taken address last, when all the parts are at work already. */
+static int check_address(struct up *u, struct kerr *err)
+{
+    struct listener *ls = NULL;
+    int r = listener_open(u->c->loop, u->o->listen, NULL, NULL, &ls, err);
+    listener_close(ls);
+    return r;
+}
+
 static int start_system(struct up *u, struct kerr *err)
 {
     if (!is_loopback(u->o->listen) && str_empty(u->o->tls_cert))
@@ -229,7 +239,7 @@ static int start_system(struct up *u, struct kerr *err)
                         "--listen %s: other than loopback needs --tls-cert-file and "
                         "--tls-private-key-file",
                         u->o->listen);
-    if (up_token(&u->dir, &u->token, err) < 0 || load_tls(u, err) < 0)
+    if (check_address(u, err) < 0 || up_token(&u->dir, &u->token, err) < 0 || load_tls(u, err) < 0)
         return err->code;
     u->db = xasprintf("%s/koord.db", u->dir.path);
     const struct up_plan plan = plan_of(u);
