@@ -211,10 +211,19 @@ static bool version_fits(const struct object *o, const struct kj_val *body, cons
     return !want || strtoull(want, NULL, 10) == o->revision;
 }
 
-static void answer_conflict(struct fakeapi *f, struct httpd_req *r)
+/* As real servers say it: an object that took over the name is not one that was modified. */
+static void answer_conflict(struct fakeapi *f, struct httpd_req *r, const struct object *o,
+                            const struct kj_val *body)
 {
+    const char *uid = kj_str(kj_path(body, "metadata.uid"));
+    char text[256] = "the object has been modified";
+
     f->stats.conflicts++;
-    fake_answer_status(r, 409, "Conflict", "the object has been modified", -1);
+    if (uid && !streq(uid, o->uid))
+        (void)snprintf(text, sizeof text,
+                       "Precondition failed: UID in precondition: %.64s, UID in object meta: %s",
+                       uid, o->uid);
+    fake_answer_status(r, 409, "Conflict", text, -1);
 }
 
 static void answer_write(struct fakeapi *f, struct httpd_req *r, struct object *o,
@@ -223,7 +232,7 @@ static void answer_write(struct fakeapi *f, struct httpd_req *r, struct object *
     struct kerr err = { 0 };
 
     if (!version_fits(o, body, "metadata.uid")) {
-        answer_conflict(f, r);
+        answer_conflict(f, r, o, body);
         return;
     }
     if (streq(httpd_method(r), "PUT")) {
@@ -245,7 +254,7 @@ static void answer_delete(struct fakeapi *f, struct httpd_req *r, struct object 
     char node[256], when[KTIME_TEXT_MAX], patch[128];
 
     if (!version_fits(o, body, "preconditions.uid")) {
-        answer_conflict(f, r);
+        answer_conflict(f, r, o, body);
         return;
     }
     if (f->graceful && *text_of(o, "spec.nodeName", node, sizeof node)) {

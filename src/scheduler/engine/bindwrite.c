@@ -120,6 +120,20 @@ static void write_map(struct kjw *w, struct binding *b, bool label, const char *
 
 static void on_patch_again(struct loop *l, void *arg);
 
+/* The object with our UID is gone: another one has its name now. */
+static bool is_another_object(const struct kerr *err)
+{
+    return err->reason == KR_CONFLICT && strstr(err->text, "UID in precondition");
+}
+
+/* Worth another try: it came too early, or the connection broke. What the server refuses for other
+ * reasons it will refuse again. */
+static bool may_pass(const struct kerr *err)
+{
+    return err->reason == KR_CONFLICT || err->reason == KR_TOO_MANY_REQUESTS ||
+           err->reason == KR_NONE;
+}
+
 /* True: it is tried again. */
 static bool try_again(struct binding *b)
 {
@@ -153,9 +167,9 @@ static void on_patched(void *arg, struct kube_resp *r, const struct kerr *err)
     struct binding *b = arg;
 
     b->call = NULL;
-    if (err && err->reason == KR_NOT_FOUND)
+    if (err && (err->reason == KR_NOT_FOUND || is_another_object(err)))
         binding_vanished(b);
-    else if (err && !try_again(b))
+    else if (err && !(may_pass(err) && try_again(b)))
         patch_failed(b, err->text);
     else if (!err && is_being_deleted(r))
         patch_failed(b, "pod is being deleted");
@@ -169,11 +183,11 @@ static void on_restored(void *arg, struct kube_resp *r, const struct kerr *err)
 
     (void)r;
     b->call = NULL;
-    if (err && err->reason == KR_NOT_FOUND) {
+    if (err && (err->reason == KR_NOT_FOUND || is_another_object(err))) {
         binding_vanished(b);
         return;
     }
-    if (err && try_again(b))
+    if (err && try_again(b)) /* whatever it says: nothing may stay */
         return;
     if (err)
         KLOG_E(err, "Failed to restore labels and annotations after a failed binding",

@@ -271,6 +271,63 @@ static void test_what_was_written_before_is_taken_back(void **state)
     engine_verify(&b);
 }
 
+static int answer; /* to the next patch of the pod */
+static void answer_patch(void)
+{
+    fake_answer_next_to(engine->client.fake, "PATCH", "/pods/p", 1, answer);
+    pen.before_write = NULL;
+}
+
+/* Requests that came through, when the first patch got this answer. */
+static const char *written_after(int status, nsec_t time)
+{
+    CLEANUP(stop) struct engine_fixture b;
+    static char text[256];
+
+    start(&b);
+    pen.label = "red";
+    answer = status;
+    pen.before_write = answer_patch;
+    put(&b, "p");
+    client_fixture_run(&b.client, time);
+    (void)snprintf(text, sizeof text, "%s", written());
+    return text;
+}
+
+/* What a server refuses once it refuses again; but it may have been written, and is taken back. */
+static void test_only_what_may_pass_is_tried_again(void **state)
+{
+    (void)state;
+    assert_string_equal(written_after(409, SEC / 2), "PATCH /pods/p POST /pods/p/binding");
+    assert_string_equal(written_after(429, 5 * SEC), "PATCH /pods/p POST /pods/p/binding");
+    assert_string_equal(written_after(403, SEC / 2), "PATCH /pods/p PATCH /pods/p/status");
+    assert_string_equal(written_after(500, SEC / 2), "PATCH /pods/p PATCH /pods/p/status");
+}
+
+static void replace_pod(void)
+{
+    pen.before_write = NULL;
+    fake_delete(engine->client.fake, PODS, "p");
+    put(engine, "p");
+}
+
+/* The pod went, and another one has its name: that is asked about once, and it gets its own node.
+ */
+static void test_another_pod_of_that_name_is_not_patched(void **state)
+{
+    CLEANUP(stop) struct engine_fixture b;
+
+    (void)state;
+    start(&b);
+    pen.label = "red";
+    pen.before_write = replace_pod;
+    put(&b, "p");
+    client_fixture_run(&b.client, 10 * SEC);
+    assert_int_equal(fake_stats(b.client.fake).conflicts, 1);
+    assert_string_equal(engine_node_of(&b, "p"), "n");
+    engine_verify(&b);
+}
+
 static void refuse_patches(void)
 {
     fake_answer_next_to(engine->client.fake, "PATCH", "/pods/p", 4, 500);
@@ -473,6 +530,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_nothing_is_left_by_a_binding_that_failed),
         cmocka_unit_test(test_what_was_written_before_is_taken_back),
         cmocka_unit_test(test_a_patch_in_doubt_is_taken_back),
+        cmocka_unit_test(test_only_what_may_pass_is_tried_again),
+        cmocka_unit_test(test_another_pod_of_that_name_is_not_patched),
         cmocka_unit_test(test_a_pod_that_another_has_bound),
         cmocka_unit_test(test_a_pod_that_goes_while_it_is_taken_back),
         cmocka_unit_test(test_the_same_condition_is_not_sent_again),
