@@ -57,17 +57,16 @@ static int64_t held_on(const struct sim_scheduler *s, const char *node)
     return n;
 }
 
-/* *ret_until: 0, or when it says nothing any more. */
+/* *ret_until: when it says nothing any more, or did; 0: there is none. */
 static int64_t load_of(const struct sim_scheduler *s, const char *node, nsec_t now,
                        nsec_t *ret_until)
 {
     const struct kobj *o = objects_get(s->env.objects, &kind_nodemetric, NULL, node);
     const struct nodemetric_status *m = o ? &nodemetric_of(o)->status : NULL;
 
-    *ret_until = 0;
-    if (!m || !m->node_metric || now >= m->update_time + TRUST)
+    *ret_until = m && m->node_metric ? m->update_time + TRUST : 0;
+    if (now >= *ret_until)
         return 0;
-    *ret_until = m->update_time + TRUST;
     return requests_count(&m->node_metric->node_usage.resources, RES_CPU) / 10;
 }
 

@@ -217,15 +217,18 @@ static void set_reading(struct rowset *s, uint32_t row, bool reads)
         (uint8_t)((s->flags[row] & ~ROW_READS_OBJECTS) | (reads ? ROW_READS_OBJECTS : 0));
 }
 
-static void set_until(struct rowset *s, uint32_t row, nsec_t until)
+/* A time that has passed does not come again, unless the clock is set back: that all rows are then
+ * looked at is what s->until stands for, even while it names no time. */
+static void set_until(struct rowset *s, uint32_t row, nsec_t until, nsec_t now)
 {
     if (until && !s->until) {
         s->until = xnewn0(s->cap, nsec_t);
         s->earliest = INT64_MAX;
     }
-    if (s->until)
-        s->until[row] = until;
-    if (until)
+    if (!s->until)
+        return;
+    s->until[row] = until > now ? until : 0;
+    if (until > now)
         s->earliest = MIN(s->earliest, until);
 }
 
@@ -252,7 +255,7 @@ static void keep(struct rowset *s, const struct ks_fill *f)
 {
     for (uint32_t k = 0; k < s->decl->columns; k++)
         s->columns[k][f->row] = rowset_plus(f->column[k], own_delta(s, f->row, k));
-    set_until(s, f->row, f->valid_until > f->now ? f->valid_until : 0); /* past: it has run out */
+    set_until(s, f->row, f->valid_until, f->now);
     set_reading(s, f->row, f->reads_objects);
 }
 

@@ -25,8 +25,8 @@ struct ks_fill { /* one row is filled */
         *column; /* [columns]: to be written; zeros, in add_pod() and remove_pod() as they are */
     /* data is what was left, and nothing changed since but the pods and what is known of them. */
     bool pods_only;
-    /* To be set: from this time on it says something else. 0, or a time that has passed: nothing of
-     * it depends on time any more. */
+    /* To be set: from this time on it says something else. A time that has passed counts too: it
+     * comes again when the clock is set back. 0: nothing of it depends on time. */
     nsec_t valid_until;
     /* To be set: objects of the plugin's other kinds, which do not belong to the node, were looked
      * at, and the next state of such an object may make a difference. */

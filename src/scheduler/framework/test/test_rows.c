@@ -35,8 +35,8 @@ static void guard_fill(void *self, struct ks_fill *f)
 
     (void)self;
     guard.fills++;
-    if (m && f->now < m->status.update_time + EXPIRES) {
-        f->valid_until = m->status.update_time + EXPIRES;
+    f->valid_until = m ? m->status.update_time + EXPIRES : 0;
+    if (f->now < f->valid_until) {
         d->usage = m->status.node_metric
                        ? requests_count(&m->status.node_metric->node_usage.resources, "cpu")
                        : 0;
@@ -279,6 +279,24 @@ static void test_a_row_that_runs_out_is_looked_at_again(void **state)
     assert_true(fixture_fits(&f, "n2"));
 }
 
+/* What had run out when it came is good again, if there was no time to come in any row. */
+static void test_the_clock_is_set_back(void **state)
+{
+    CLEANUP(fixture_fini) struct plugin_fixture f;
+
+    start(&f, state, table);
+    put_metric(&f, "n2", 990, 2500);
+    f.now = 2000 * SEC;
+    assert_int_equal(rows(&f), 4);
+    fixture_try(&f, POD);
+    assert_true(fixture_fits(&f, "n2"));
+    f.now = 1000 * SEC;
+    assert_int_equal(rows(&f), 4);
+    assert_int_equal(rows(&f), 0);
+    fixture_try(&f, POD);
+    assert_false(fixture_fits(&f, "n2"));
+}
+
 static void test_rows_of_an_overlay(void **state)
 {
     const struct preemption_rules rules = { 0 };
@@ -405,6 +423,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(test_only_changed_rows_are_looked_at),
         FIXTURE_TEST(test_a_row_that_runs_out_is_looked_at_again),
+        FIXTURE_TEST(test_the_clock_is_set_back),
         FIXTURE_TEST(test_rows_of_an_overlay),
         FIXTURE_TEST(test_a_nominated_pod_on_a_row_of_an_overlay),
         FIXTURE_TEST(test_reserve_sees_the_pod),

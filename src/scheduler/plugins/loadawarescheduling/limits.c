@@ -225,7 +225,7 @@ void load_limits_of(const struct loads *l, const struct node *node, nsec_t now,
     read_capacity(l, node, l->scratch, m->capacity);
     limit_class(l, n, &t, expired, m, LOAD_ANY);
     limit_class(l, n, &t, expired, m, LOAD_PROD);
-    if (!expired)
+    if (n->update_time != 0)
         m->valid_until =
             i64_add_sat(n->update_time, i64_mul_sat(l->args->expiration.v, NSEC_PER_SEC));
     if (expired || !nodemetric_of(n->metric)->status.node_metric)
