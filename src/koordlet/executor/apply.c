@@ -110,6 +110,7 @@ void target_refused(struct executor *e, struct target *t, const struct kerr *err
     value_forget(&t->is);
     if (is_gone(err->code)) {
         /* It may come later; what was to be put back went with it. */
+        t->marked = false;
         if (!t->want.known || !t->proposals)
             t->owned = false;
         target_wait(e, t,
@@ -236,7 +237,6 @@ static void after_write(struct executor *e, struct target *t)
 {
     t->owned = true;
     target_done(e, t);
-    overwrites_mark(e->overwrites, t);
     if (t->file == PLAN_CPU_IDLE_CLASS) {
         struct target *shares = target_of(t->dir, PLAN_CPU_SHARES, NULL);
         if (shares) {
@@ -372,11 +372,7 @@ static void list_dependants(struct executor *e)
 /* What was put back is nobody's any more. */
 static void settle(struct target *t)
 {
-    bool acting = false;
-
-    for (const struct proposal *p = t->proposals; p; p = p->next)
-        acting |= p->owner != PLAN_KUBELET;
-    if (!acting && !t->busy && value_equal(t->file, &t->is, &t->want)) {
+    if (!target_is_acting(t) && !t->busy && value_equal(t->file, &t->is, &t->want)) {
         t->owned = false;
         value_forget(&t->want);
     }
@@ -398,6 +394,9 @@ static bool is_due(struct executor *e, struct target *t)
     }
     if (t->waiting && t->retry > loop_mono(e->env.loop) && t->retry < INT64_MAX)
         return false;
+    /* Before it is read: the kubelet makes a cgroup first and writes to it afterwards. */
+    if (target_is_acting(t))
+        overwrites_mark(e->overwrites, t);
     if (!t->is.known) {
         int code = target_read(e, t);
         if (code < 0) {

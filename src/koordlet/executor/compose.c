@@ -9,7 +9,7 @@
 #include "koordlet/executor/executor_int.h"
 #include "koordlet/kernel/convert.h"
 
-static bool is_acting(const struct target *t)
+bool target_is_acting(const struct target *t)
 {
     for (const struct proposal *p = t->proposals; p; p = p->next)
         if (p->owner != PLAN_KUBELET)
@@ -131,7 +131,7 @@ static int64_t fit_burst(struct executor *e, struct target *t, int64_t burst)
     /* A pod that is resized in place: the kubelet cannot lower the quota below the burst, so the
      * burst goes first. */
     const struct proposal *kubelet = q->proposals;
-    if (!is_acting(q) && kubelet && kubelet->number >= 0)
+    if (!target_is_acting(q) && kubelet && kubelet->number >= 0)
         burst = MIN(burst, kubelet->number);
     /* Without a quota the kernel takes any burst, and then refuses the quota that comes later. */
     return quota->number < 0 ? 0 : MIN(burst, quota->number);
@@ -222,9 +222,9 @@ void target_compose(struct executor *e, struct target *t)
 {
     int64_t number = 0;
     const char *text = NULL;
-    bool any = is_acting(t) ? compose(t, &number, &text)
-                            : (t->owned && compose_release(e, t, &number, &text)) ||
-                                  compose_between(e, t, &number, &text);
+    bool any = target_is_acting(t) ? compose(t, &number, &text)
+                                   : (t->owned && compose_release(e, t, &number, &text)) ||
+                                         compose_between(e, t, &number, &text);
 
     if (any && fit(e, t, &number, &text))
         value_set(&t->want, number, text);

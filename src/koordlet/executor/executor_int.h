@@ -116,6 +116,8 @@ int value_compare(unsigned file, int64_t a, int64_t b);
 
 /* Sets want, of parents before their children. */
 void target_compose(struct executor *e, struct target *t);
+/* Somebody besides the kubelet proposes a value. */
+bool target_is_acting(const struct target *t);
 
 /* ---- access.c: one file read or written ------------------------------------------------------ */
 

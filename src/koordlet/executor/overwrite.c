@@ -1,9 +1,9 @@
 /* overwrite.c - nobody overwrites an owned file unseen: fanotify tells who wrote, at once.
  *
- * Directories of cgroups in which we wrote are marked; an event names the process. What differs
- * from the plan is written again in the same turn, audited and counted with the writer's name. Who
- * insists, five times within a minute, is let alone for a minute: two writers that fight help
- * nobody. Real loops only; without fanotify the forced update finds such writes.
+ * Directories of cgroups with files that we own are marked; an event names the process. What
+ * differs from the plan is written again in the same turn, audited and counted with the writer's
+ * name. Who insists, five times within a minute, is let alone for a minute: two writers that fight
+ * help nobody. Real loops only; without fanotify the forced update finds such writes.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -115,7 +115,7 @@ static struct target *target_of_path(struct executor *e, const char *path)
             continue;
         snprintf(dir, sizeof dir, "%.*s", (int)(file - p - (ptrdiff_t)skip), p + skip);
         struct target *t = target_find(e, f, dir, NULL);
-        if (t && t->owned)
+        if (t && (t->owned || target_is_acting(t)))
             return t;
     }
     return NULL;

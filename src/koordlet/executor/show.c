@@ -18,20 +18,12 @@ static int by_path(const void *a, const void *b)
     return c ? c : strcmp(str_or(x->item, ""), str_or(y->item, ""));
 }
 
-static bool is_acting(const struct target *t)
-{
-    for (const struct proposal *p = t->proposals; p; p = p->next)
-        if (p->owner != PLAN_KUBELET)
-            return true;
-    return t->owned;
-}
-
 /* Those that somebody besides the kubelet has a say in, sorted. */
 static void collect(const struct executor *e, struct shown *ret)
 {
     map_foreach(&e->dirs, en)
         for (const struct target *t = ((struct target_dir *)en->value)->targets; t; t = t->next)
-            if (is_acting(t))
+            if (t->owned || target_is_acting(t))
                 vec_push(ret, t);
     if (ret->n > 0)
         qsort(ret->items, ret->n, sizeof *ret->items, by_path);

@@ -93,38 +93,60 @@ static void on_look(struct loop *l, void *arg)
     loop_after(l, 5 * NSEC_PER_MSEC, on_look, r);
 }
 
+static void start(struct run *r, struct host *host, struct metrics *m, const char *before)
+{
+    snprintf(dir, sizeof dir, "koord-overwrite-%d", (int)getpid());
+    snprintf(path, sizeof path, "/sys/fs/cgroup/cpu/%s", dir);
+    assert_int_equal(mkdir(path, 0755), 0);
+    snprintf(path, sizeof path, "/sys/fs/cgroup/cpu/%s/cpu.shares", dir);
+    assert_int_equal(file_write_value(AT_FDCWD, path, before, NULL), 0);
+    r->loop = loop_new();
+    r->e = executor_new(&(struct executor_env){ .loop = r->loop,
+                                                .host = host,
+                                                .ops = &executor_ops_host,
+                                                .ops_arg = host,
+                                                .metrics = m,
+                                                .force_update = 3600 * NSEC_PER_SEC,
+                                                .watch = true });
+    struct plan *p = executor_plan(r->e, PLAN_BATCH_RESOURCE, NULL);
+    plan_number(p, (struct plan_at){ dir, NULL, NULL }, PLAN_CPU_SHARES, 512);
+    executor_submit(r->e, p);
+    loop_after(r->loop, 20 * NSEC_PER_MSEC, on_look, r);
+    loop_run(r->loop);
+}
+
+static void finish(struct run *r)
+{
+    end_child(r);
+    executor_free(r->e);
+    loop_free(r->loop);
+    path[strlen(path) - strlen("/cpu.shares")] = '\0';
+    assert_int_equal(rmdir(path), 0);
+}
+
+static struct host *real_host(void)
+{
+    struct host_roots roots = host_roots_default("hostMode");
+    struct host *host = NULL;
+    struct kerr err = { 0 };
+
+    assert_int_equal(host_new(&roots, &host, &err), 0);
+    return host;
+}
+
 static void test_a_write_of_another_is_repaired_and_counted(void **state)
 {
-    struct kerr err = { 0 };
-    struct host_roots roots = host_roots_default("hostMode");
-    CLEANUP(host_free) struct host *host = NULL;
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
     struct run r = { .left = 3 };
 
     (void)state;
     if (!can())
         skip();
-    assert_int_equal(host_new(&roots, &host, &err), 0);
-    snprintf(dir, sizeof dir, "koord-overwrite-%d", (int)getpid());
-    snprintf(path, sizeof path, "/sys/fs/cgroup/cpu/%s", dir);
-    assert_int_equal(mkdir(path, 0755), 0);
-    snprintf(path, sizeof path, "/sys/fs/cgroup/cpu/%s/cpu.shares", dir);
-    r.loop = loop_new();
+    CLEANUP(host_free) struct host *host = real_host();
     struct metrics *m = metrics_new();
-    r.e = executor_new(&(struct executor_env){ .loop = r.loop,
-                                               .host = host,
-                                               .ops = &executor_ops_host,
-                                               .ops_arg = host,
-                                               .metrics = m,
-                                               .force_update = 3600 * NSEC_PER_SEC,
-                                               .watch = true });
-    struct plan *p = executor_plan(r.e, PLAN_BATCH_RESOURCE, NULL);
-    plan_number(p, (struct plan_at){ dir, NULL, NULL }, PLAN_CPU_SHARES, 512);
-    executor_submit(r.e, p);
-    loop_after(r.loop, 20 * NSEC_PER_MSEC, on_look, &r);
-    loop_run(r.loop);
+    start(&r, host, m, "1024");
     assert_int_equal(r.writes, 3);
-    assert_true(r.repaired < 100 * NSEC_PER_MSEC);
+    assert_in_range(r.repaired, 0, 100 * NSEC_PER_MSEC);
     metrics_write(&m, 1, &text);
     assert_non_null(strstr(strbuf_str(&text), "koordlet_kernel_file_overwritten_total{type="
                                               "\"cpu.shares\",writer=\"test_koordlet_o\"} 3"));
@@ -135,18 +157,32 @@ static void test_a_write_of_another_is_repaired_and_counted(void **state)
     loop_run(r.loop);
     assert_int_equal(r.writes, 6); /* five were repaired */
     assert_true(holds("77"));
-    end_child(&r);
-    executor_free(r.e);
-    loop_free(r.loop);
+    finish(&r);
     metrics_free(m);
-    path[strlen(path) - strlen("/cpu.shares")] = '\0';
-    assert_int_equal(rmdir(path), 0);
+}
+
+/* As in a cgroup that the kubelet has made and not yet filled: nothing has to be written, until the
+ * kubelet writes. */
+static void test_a_file_that_had_the_value_is_repaired_too(void **state)
+{
+    struct run r = { .left = 2 };
+
+    (void)state;
+    if (!can())
+        skip();
+    CLEANUP(host_free) struct host *host = real_host();
+    start(&r, host, NULL, "512");
+    assert_int_equal(r.writes, 2);
+    assert_in_range(r.repaired, 0, 100 * NSEC_PER_MSEC);
+    assert_true(holds("512"));
+    finish(&r);
 }
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_write_of_another_is_repaired_and_counted),
+        cmocka_unit_test(test_a_file_that_had_the_value_is_repaired_too),
     };
 
     if (argc > 1)
