@@ -34,7 +34,8 @@ KOORD_CLONES static int64_t best_of(uint32_t n, const uint8_t *restrict by,
 {
     int64_t best = INT64_MIN;
     for (uint32_t i = 0; i < n; i++) {
-        int64_t v = by[i] ? INT64_MIN : total[i];
+        int64_t fits = -(int64_t)(by[i] == 0); /* a mask instead of a branch: it is vectorised */
+        int64_t v = (total[i] & fits) | (INT64_MIN & ~fits);
         best = v > best ? v : best;
     }
     return best;
