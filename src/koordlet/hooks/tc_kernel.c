@@ -162,19 +162,19 @@ static int class_delete(struct tc *t, uint16_t minor, struct kerr *err)
 
 static int filter_add(struct tc *t, const struct tc_filter *f, struct kerr *err)
 {
-    struct {
-        struct tc_u32_sel sel;
-        struct tc_u32_key key;
-    } match = { .sel = { .flags = TC_U32_TERMINAL, .nkeys = 1 },
-                .key = { .mask = UINT32_MAX, .val = f->ip, .off = 12 } }; /* the source address */
+    const struct tc_u32_sel sel = { .flags = TC_U32_TERMINAL, .nkeys = 1 };
+    const struct tc_u32_key source = { .mask = UINT32_MAX, .val = f->ip, .off = 12 };
+    char match[sizeof sel + sizeof source]; /* the keys follow */
     const uint32_t class = HANDLE | f->minor;
     struct request q = begin(t, RTM_NEWTFILTER, NLM_F_CREATE | NLM_F_EXCL, 0, HANDLE,
                              TC_H_MAKE((uint32_t)FILTER_PRIO << 16, htons(0x0800)));
 
+    memcpy(match, &sel, sizeof sel);
+    memcpy(match + sizeof sel, &source, sizeof source);
     put(&q, TCA_KIND, "u32", 4);
     struct rtattr *options = put(&q, TCA_OPTIONS, NULL, 0);
     put(&q, TCA_U32_CLASSID, &class, sizeof class);
-    put(&q, TCA_U32_SEL, &match, sizeof match);
+    put(&q, TCA_U32_SEL, match, sizeof match);
     nest_end(&q, options);
     return talk(t, &q, "add a filter", err);
 }

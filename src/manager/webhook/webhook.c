@@ -16,7 +16,7 @@ static const struct webhook_step *const webhook_steps[WEBHOOK_COUNT] = {
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-static const char *vprintf_to(struct arena *a, const char *fmt, va_list ap)
+PRINTF(2, 0) static const char *vprintf_to(struct arena *a, const char *fmt, va_list ap)
 {
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
 

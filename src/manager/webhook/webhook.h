@@ -6,9 +6,9 @@
  * embedded API server's admission alike. What they know of the cluster comes from a source
  * (source.h); answers live in the arena of the call. Loop thread only.
  *
- *     struct webhook_request r = { .op = WEBHOOK_CREATE, .resource = "pods", .ns = "default", ...
- * }; for (enum webhook_id id = 0; id < WEBHOOK_COUNT; id++) if (webhook_infos[id].mutating &&
- * webhook_concerns(w, id, &r)) webhook_mutate(w, id, &r, doc, obj, arena, &answer);
+ *     for (enum webhook_id id = 0; id < WEBHOOK_COUNT; id++)
+ *         if (webhook_infos[id].mutating && webhook_concerns(w, id, &request))
+ *             webhook_mutate(w, id, &request, doc, obj, arena, &answer);
  */
 #ifndef KOORD_MANAGER_WEBHOOK_WEBHOOK_H
 #define KOORD_MANAGER_WEBHOOK_WEBHOOK_H

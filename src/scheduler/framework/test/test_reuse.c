@@ -316,8 +316,8 @@ static void random_node(struct plugin_fixture *f, struct loop *l)
         "{'key':'t','effect':'PreferNoSchedule'}",
     };
     static const char *const images[] = { "", "{'names':['a:1'],'sizeBytes':90000000}",
-                                          "{'names':['a:1'],'sizeBytes':90000000},"
-                                          "{'names':['b:latest'],'sizeBytes':500000000}" };
+                                          ("{'names':['a:1'],'sizeBytes':90000000},"
+                                           "{'names':['b:latest'],'sizeBytes':500000000}") };
     char text[1024], zone[32], name[8];
 
     TEXT(name, "n%d", below(l, 7));

@@ -20,7 +20,7 @@ void loads_saw(struct loads *l, const char *node, const struct load_limits *m)
     if (!n)
         return;
     n->filled = true;
-    for (int class = 0; class < LOAD_CLASSES; class ++) {
+    for (enum load_class class = 0; class < LOAD_CLASSES; class ++) {
         n->seen_expired[class] = m->expired[class];
         memcpy(load_seen_room(n, l, class), m->room[class], l->n * sizeof *n->v);
     }
@@ -40,7 +40,7 @@ static bool has_fallen(const struct loads *l, struct load_node *n, const struct 
 {
     bool fallen = false;
 
-    for (int class = 0; class < LOAD_CLASSES; class ++) {
+    for (enum load_class class = 0; class < LOAD_CLASSES; class ++) {
         fallen |= n->seen_expired[class] && !m->expired[class];
         for (uint32_t r = 0; r < l->n; r++)
             fallen |= m->room[class][r] > load_seen_room(n, l, class)[r];
