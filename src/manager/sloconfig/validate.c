@@ -225,8 +225,9 @@ const char *sloconfig_validate_node(const kstrmap *data, const struct slo_node *
 
     for (size_t i = 0; !bad && i < ARRAY_LEN(checked); i++) {
         const char *text = kstrmap_get(data, slo_keys[checked[i].key].key);
+        struct kerr ignored = { 0 }; /* what cannot be read binds no node */
         struct slo_section s;
-        if (!str_empty(text) && slo_section_decode(checked[i].key, text, a, &s, NULL) == 0)
+        if (!str_empty(text) && slo_section_decode(checked[i].key, text, a, &s, &ignored) == 0)
             bad = slo_check_node(checked[i].key, &s, node, a);
     }
     return bad;
