@@ -210,6 +210,23 @@ static void put_tree(const struct explained *e, const char *form, struct strbuf 
     tree_put(form, root, out);
 }
 
+int explain_show(struct ctl *c, const struct strbuf *json, explain_text_fn text)
+{
+    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
+    const char *form = c->o.output;
+    struct kerr err = { 0 };
+
+    if (kj_parse(strbuf_str(json), json->len, 0, &doc, &err) < 0)
+        return ctl_fail(c, "%s", err.text);
+    if (str_empty(form) || streq(form, "table"))
+        text(kj_root(doc), &out);
+    else
+        tree_put(form, kj_mcopy(d, kj_root(doc)), &out);
+    return ctl_print(c, &out) ? CTL_OK : CTL_FAILED;
+}
+
 static int answer(struct explain *x)
 {
     CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;

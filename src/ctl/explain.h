@@ -57,9 +57,16 @@ struct explain_manager {
     void (*profile)(const struct explain_profile_objects *o, struct strbuf *json); /* the same */
 };
 
-/* ---- explain_node.c -------------------------------------------------------------------------- */
+/* ---- explain.c ------------------------------------------------------------------------------- */
 
 struct ctl;
+typedef void (*explain_text_fn)(const struct kj_val *answer, struct strbuf *out);
+/* Prints an answer that is JSON, as -o says; the text for people is made by the function. The exit
+ * code. */
+int explain_show(struct ctl *c, const struct strbuf *json, explain_text_fn text);
+
+/* ---- explain_node.c -------------------------------------------------------------------------- */
+
 int explain_node_run(struct ctl *c, const char *name); /* the exit code */
 void explain_node_text(const struct kj_val *answer, struct strbuf *out);
 

@@ -12,7 +12,6 @@
 #include "client/kube.h"
 #include "ctl/ctl.h"
 #include "ctl/explain.h"
-#include "ctl/get.h"
 #include "loop/loop.h"
 #include "json/kj.h"
 
@@ -104,23 +103,6 @@ static void reading_fini(struct reading *x)
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-static int answer(struct ctl *c, const struct strbuf *json)
-{
-    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
-    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
-    CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
-    const char *form = c->o.output;
-    struct kerr err = { 0 };
-
-    if (kj_parse(strbuf_str(json), json->len, 0, &doc, &err) < 0)
-        return ctl_fail(c, "%s", err.text);
-    if (str_empty(form) || streq(form, "table"))
-        explain_node_text(kj_root(doc), &out);
-    else
-        tree_put(form, kj_mcopy(d, kj_root(doc)), &out);
-    return ctl_print(c, &out) ? CTL_OK : CTL_FAILED;
-}
-
 int explain_node_run(struct ctl *c, const char *name)
 {
     const struct explain_manager *m = c->parts ? c->parts->explain_manager : NULL;
@@ -136,7 +118,7 @@ int explain_node_run(struct ctl *c, const char *name)
     code = read_objects(&x, m, name);
     if (code == CTL_OK) {
         m->node(&x.o, loop_wall(c->loop), &json);
-        code = answer(c, &json);
+        code = explain_show(c, &json, explain_node_text);
     }
     reading_fini(&x);
     return code;

@@ -6,7 +6,6 @@
 #include "client/kube.h"
 #include "ctl/ctl.h"
 #include "ctl/explain.h"
-#include "ctl/get.h"
 #include "ctl/linediff.h"
 #include "sys/file.h"
 #include "json/kj.h"
@@ -196,23 +195,6 @@ static void put_text(const struct kj_val *answer, struct strbuf *out)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static int answer(struct ctl *c, const struct strbuf *json)
-{
-    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
-    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
-    CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
-    const char *form = c->o.output;
-    struct kerr err = { 0 };
-
-    if (kj_parse(strbuf_str(json), json->len, 0, &doc, &err) < 0)
-        return ctl_fail(c, "%s", err.text);
-    if (str_empty(form) || streq(form, "table"))
-        put_text(kj_root(doc), &out);
-    else
-        tree_put(form, kj_mcopy(d, kj_root(doc)), &out);
-    return ctl_print(c, &out) ? CTL_OK : CTL_FAILED;
-}
-
 int explain_profile_run(struct ctl *c, const char *file)
 {
     const struct explain_manager *m = c->parts ? c->parts->explain_manager : NULL;
@@ -232,7 +214,7 @@ int explain_profile_run(struct ctl *c, const char *file)
         code = read_cluster(&x);
     if (code == CTL_OK) {
         m->profile(&x.o, &json);
-        code = answer(c, &json);
+        code = explain_show(c, &json, put_text);
     }
     reading_fini(&x);
     return code;
