@@ -328,6 +328,31 @@ static void test_another_pod_of_that_name_is_not_patched(void **state)
     engine_verify(&b);
 }
 
+static void begin_deletion(void)
+{
+    pen.before_write = NULL;
+    fake_put(engine->client.fake, PODS, "p",
+             "{\"metadata\":{\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{"
+             "\"schedulerName\":\"koord-scheduler\",\"containers\":[{\"name\":\"c\"}]}}");
+}
+
+/* Its deletion began while its node was chosen: only the answer to the patch says so yet. */
+static void test_a_pod_that_is_being_deleted_is_not_bound(void **state)
+{
+    CLEANUP(stop) struct engine_fixture b;
+
+    (void)state;
+    start(&b);
+    pen.label = "red";
+    pen.before_write = begin_deletion;
+    put(&b, "p");
+    client_fixture_run(&b.client, 10 * SEC);
+    assert_lacks(written(), "/binding");
+    assert_string_equal(engine_node_of(&b, "p"), "");
+    assert_int_equal(scheduler_stats(b.s).assumed, 0);
+    engine_verify(&b);
+}
+
 static void refuse_patches(void)
 {
     fake_answer_next_to(engine->client.fake, "PATCH", "/pods/p", 4, 500);
@@ -532,6 +557,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_patch_in_doubt_is_taken_back),
         cmocka_unit_test(test_only_what_may_pass_is_tried_again),
         cmocka_unit_test(test_another_pod_of_that_name_is_not_patched),
+        cmocka_unit_test(test_a_pod_that_is_being_deleted_is_not_bound),
         cmocka_unit_test(test_a_pod_that_another_has_bound),
         cmocka_unit_test(test_a_pod_that_goes_while_it_is_taken_back),
         cmocka_unit_test(test_the_same_condition_is_not_sent_again),

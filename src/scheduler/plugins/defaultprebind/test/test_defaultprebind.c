@@ -1,4 +1,4 @@
-/* test_defaultprebind.c - DefaultPreBind is a name in configurations. */
+/* test_defaultprebind.c - DefaultPreBind in configurations. What is written: engine/test. */
 #include "scheduler/config/test/config_fixture.h"
 #include "scheduler/test/plugin_checks.h"
 
@@ -9,8 +9,10 @@ static void test_it_may_be_ordered_and_disabled(void **state)
     (void)state;
     assert_string_equal(order_of(c, KS_POINT_PRE_BIND),
                         "VolumeBinding DynamicResources DefaultPreBind");
-    /* What is made of it does not need the plugin: the engine writes. */
-    assert_string_equal(names_of(&of(c)->made->points[KS_POINT_PRE_BIND]), "VolumeBinding");
+    assert_string_equal(names_of(&of(c)->made->points[KS_POINT_PRE_BIND]),
+                        "VolumeBinding DefaultPreBind");
+    for (const char *const *name = of(c)->not_yet; *name; name++)
+        assert_string_not_equal(*name, "DefaultPreBind");
     config_unref(c);
     c = load(PLUGINS("preBind: {disabled: [{name: DefaultPreBind}]}"));
     assert_string_equal(order_of(c, KS_POINT_PRE_BIND), "VolumeBinding DynamicResources");
