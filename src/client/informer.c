@@ -596,3 +596,8 @@ const char *informer_problem(const struct informer *inf)
 {
     return inf->problem.code ? inf->problem.text : NULL;
 }
+
+enum kreason informer_problem_reason(const struct informer *inf)
+{
+    return inf->problem.reason;
+}

@@ -70,4 +70,6 @@ struct informer_stats {
 struct informer_stats informer_stats(const struct informer *inf);
 /* What went wrong last while listing or watching; NULL when the informer is well. */
 const char *informer_problem(const struct informer *inf);
+/* The server's reason for it: KR_FORBIDDEN, KR_NOT_FOUND ...; KR_NONE when it did not answer. */
+enum kreason informer_problem_reason(const struct informer *inf);
 #endif
