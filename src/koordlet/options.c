@@ -44,6 +44,7 @@ const struct gate koordlet_gates[KOORDLET_GATES] = {
     [GATE_RESCTRL] = { "Resctrl", false, GATE_ALPHA },
     [GATE_OOM_SCORE_ADJ] = { "OOMScoreAdj", false, GATE_ALPHA },
     [GATE_INTERFERENCE_GUARD] = { "InterferenceGuard", false, GATE_ALPHA },
+    [GATE_MEMORY_RECLAIM] = { "MemoryReclaim", false, GATE_ALPHA },
 };
 
 /* ---- the observing half ---------------------------------------------------------------------- */

@@ -49,6 +49,7 @@ enum koordlet_gate {
     GATE_OOM_SCORE_ADJ,
     /* Our own. */
     GATE_INTERFERENCE_GUARD,
+    GATE_MEMORY_RECLAIM,
     KOORDLET_GATES
 };
 extern const struct gate koordlet_gates[KOORDLET_GATES];

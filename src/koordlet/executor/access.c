@@ -190,6 +190,8 @@ static void number_text(const struct executor *e, const struct target *t, int64_
         strbuf_append(out, "max");
     else if (v == INT64_MAX && t->file == PLAN_MEMORY_HIGH)
         strbuf_append(out, v2 ? "max" : "9223372036854775807");
+    else if (!v2 && t->file == PLAN_MEMORY_GIVE_BACK)
+        strbuf_append(out, "0");
     else
         strbuf_append_i64(out, v);
 }
@@ -262,25 +264,22 @@ static const struct metric_desc duration_desc = {
 
 static void audit_write(struct executor *e, const struct target *t, const struct value *v)
 {
-    const struct proposal *p = t->proposals;
+    struct writer by = target_writer(t);
     struct str text;
     struct kerr ignored;
 
     if (!e->env.audit)
         return;
-    for (; p && p->next; p = p->next)
-        ; /* the last owner decides */
-    const struct npod *pod = p ? p->at.pod : NULL;
     (void)target_text(e, (struct target *)t, v, &text, &ignored);
     audit_log(e->env.audit,
               &(struct audit_event){
-                  .type = pod             ? "pod"
+                  .type = *by.pod         ? "pod"
                           : *t->dir->path ? "group"
                                           : "node",
-                  .ns = pod ? pod->obj->meta.ns : NULL,
-                  .name = pod ? pod->obj->meta.name : t->dir->path,
-                  .container = p ? p->at.container : NULL,
-                  .reason = p ? plan_owner_reason((enum plan_owner)p->owner) : "Restore",
+                  .ns = *by.pod ? by.ns : NULL,
+                  .name = *by.pod ? by.pod : t->dir->path,
+                  .container = *by.container ? by.container : NULL,
+                  .reason = by.reason,
                   .message = arena_printf(e->scratch, "%s%s %s of %s: %s",
                                           e->env.dry_run ? "would update " : "update ",
                                           plan_file_type((enum plan_file)t->file),
@@ -340,7 +339,14 @@ void once_write(struct executor *e, const struct proposal *p)
         return;
     bool owned = t->owned;
     const struct value v = { true, p->number, (char *)(uintptr_t)p->text };
+    const struct writer by = proposal_writer(p);
+    if (file_rules[t->file].may_block && !e->env.dry_run) {
+        job_once(e, t, &v, &by);
+        return;
+    }
+    t->once = &by;
     if (target_write(e, t, &v, &err) < 0 && err.code != -ENOENT && err.code != -ENODEV)
         target_refused(e, t, &err);
+    t->once = NULL;
     t->owned = owned;
 }

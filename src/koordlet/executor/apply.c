@@ -92,17 +92,13 @@ void target_done(struct executor *e, struct target *t)
 
 static void complain(const struct target *t, const struct kerr *err)
 {
-    const struct proposal *p = t->proposals;
-
-    while (p && p->next)
-        p = p->next;
-    const struct npod *pod = p ? p->at.pod : NULL;
+    struct writer by = target_writer(t);
     char name[320] = "";
-    if (pod)
-        snprintf(name, sizeof name, "%s/%s", str_or(pod->obj->meta.ns, ""), pod->obj->meta.name);
-    KLOG_E(err, "Failed to write a kernel file", KV_S("pod", name),
-           KV_S("container", p ? str_or(p->at.container, "") : ""),
-           KV_S("owner", p ? plan_owner_name((enum plan_owner)p->owner) : "restore"));
+
+    if (*by.pod)
+        snprintf(name, sizeof name, "%s/%s", by.ns, by.pod);
+    KLOG_E(err, "Failed to write a kernel file", KV_S("pod", name), KV_S("container", by.container),
+           KV_S("owner", by.owner));
 }
 
 void target_refused(struct executor *e, struct target *t, const struct kerr *err)

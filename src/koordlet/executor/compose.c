@@ -17,6 +17,30 @@ bool target_is_acting(const struct target *t)
     return false;
 }
 
+struct writer proposal_writer(const struct proposal *p)
+{
+    const struct npod *pod = p->at.pod;
+
+    return (struct writer){
+        .owner = plan_owner_name((enum plan_owner)p->owner),
+        .reason = plan_owner_reason((enum plan_owner)p->owner),
+        .ns = pod ? str_or(pod->obj->meta.ns, "") : "",
+        .pod = pod ? pod->obj->meta.name : "",
+        .container = str_or(p->at.container, ""),
+    };
+}
+
+struct writer target_writer(const struct target *t)
+{
+    const struct proposal *p = t->proposals;
+
+    if (t->once)
+        return *t->once;
+    while (p && p->next)
+        p = p->next; /* the last owner decides */
+    return p ? proposal_writer(p) : (struct writer){ "restore", "Restore", "", "", "" };
+}
+
 /* What will stand in the file: want, unless the kernel refuses that; else what is there. */
 static const struct value *target_standing(struct executor *e, struct target *t)
 {

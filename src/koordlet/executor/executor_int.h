@@ -45,10 +45,16 @@ struct target_dir {
     char key[]; /* the root's number, then the path */
 };
 
+struct writer {                       /* for whom a file is written, for people */
+    const char *owner, *reason;       /* "restore", "Restore": nobody any more, it is put back */
+    const char *ns, *pod, *container; /* "": not of a pod; of a whole pod */
+};
+
 struct target { /* a file, or a part of one */
     struct target_dir *dir;
     struct target *next;        /* in the directory */
     struct proposal *proposals; /* by owner */
+    const struct writer *once;  /* of a write that is not kept, while it is told of */
     char *item;
     uint8_t file;
     uint8_t failures;
@@ -118,6 +124,9 @@ int value_compare(unsigned file, int64_t a, int64_t b);
 void target_compose(struct executor *e, struct target *t);
 /* Somebody besides the kubelet proposes a value. */
 bool target_is_acting(const struct target *t);
+/* Whoever decides; borrowed from its plan. */
+struct writer target_writer(const struct target *t);
+struct writer proposal_writer(const struct proposal *p);
 
 /* ---- access.c: one file read or written ------------------------------------------------------ */
 
@@ -139,6 +148,8 @@ void once_write(struct executor *e, const struct proposal *p);
 /* ---- worker.c -------------------------------------------------------------------------------- */
 
 void job_start(struct executor *e, struct target *t, const struct value *v);
+/* One that is not kept (PLAN_ONCE): left out while another one runs in its directory. */
+void job_once(struct executor *e, struct target *t, const struct value *v, const struct writer *by);
 void jobs_fini(struct executor *e);
 
 /* ---- overwrite.c ----------------------------------------------------------------------------- */

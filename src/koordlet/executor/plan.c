@@ -56,6 +56,7 @@ static const char *const types[PLAN_FILES] = {
     [PLAN_MEMORY_PAGECACHE_ENABLE] = "memory.pagecache_limit.enable",
     [PLAN_MEMORY_PAGECACHE_SIZE] = "memory.pagecache_limit.size",
     [PLAN_MEMORY_PAGECACHE_SYNC] = "memory.pagecache_limit.sync",
+    [PLAN_MEMORY_GIVE_BACK] = "memory.force_empty",
     [PLAN_BLKIO_READ_IOPS] = "blkio.throttle.read_iops_device",
     [PLAN_BLKIO_READ_BPS] = "blkio.throttle.read_bps_device",
     [PLAN_BLKIO_WRITE_IOPS] = "blkio.throttle.write_iops_device",

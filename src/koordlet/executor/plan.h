@@ -69,7 +69,9 @@ enum plan_file {
     PLAN_MEMORY_PAGECACHE_ENABLE,
     PLAN_MEMORY_PAGECACHE_SIZE,
     PLAN_MEMORY_PAGECACHE_SYNC,
-    PLAN_BLKIO_READ_IOPS, /* item: "253:16", text: "253:16 2048" */
+    PLAN_MEMORY_GIVE_BACK, /* bytes that memory.reclaim is asked for; v1: all of it. PLAN_ONCE only
+                            */
+    PLAN_BLKIO_READ_IOPS,  /* item: "253:16", text: "253:16 2048" */
     PLAN_BLKIO_READ_BPS,
     PLAN_BLKIO_WRITE_IOPS,
     PLAN_BLKIO_WRITE_BPS,

@@ -2,6 +2,7 @@
  *
  * A memory limit below the usage makes the kernel reclaim before it answers. One such write runs in
  * a directory at a time, so that they stay in order; what else changes there meanwhile waits.
+ * Memory that is asked back is such a write too, but nothing is kept of it.
  */
 #include "koordlet/executor/executor_int.h"
 #include "loop/loop.h"
@@ -13,6 +14,8 @@ struct job {
     const struct executor_ops *ops;
     void *ops_arg;
     int opened;
+    bool once;
+    struct writer by; /* of one that is not kept; its texts are the job's */
     char *path, *text;
     struct value v;
     nsec_t began;
@@ -21,6 +24,11 @@ struct job {
 
 static void job_free(struct job *j)
 {
+    if (j->once) {
+        free((char *)(uintptr_t)j->by.ns);
+        free((char *)(uintptr_t)j->by.pod);
+        free((char *)(uintptr_t)j->by.container);
+    }
     free(j->path);
     free(j->text);
     value_forget(&j->v);
@@ -56,15 +64,20 @@ static void on_done(struct loop *l, void *arg)
     }
     job_take_out(j);
     t->busy = t->dir->busy = false;
+    t->once = j->once ? &j->by : NULL;
+    if (j->once && j->code == -EAGAIN)
+        j->code = 0; /* there was less to reclaim than asked for */
     if (j->code < 0)
         kerr_set(&err, j->code, "write '%.64s' to %s: %s", j->text, j->path, strerror(-j->code));
     target_told(e, t, &j->v, loop_mono(l) - j->began, &err);
     if (j->code < 0) {
         target_refused(e, t, &err);
     } else {
-        value_set(&t->is, j->v.number, j->v.text);
+        if (!j->once)
+            value_set(&t->is, j->v.number, j->v.text);
         target_done(e, t);
     }
+    t->once = NULL;
     for (struct target *o = t->dir->targets; o; o = o->next)
         if (o->waiting && (o != t || j->code == 0))
             target_list(e, o);
@@ -73,20 +86,21 @@ static void on_done(struct loop *l, void *arg)
     job_free(j);
 }
 
-void job_start(struct executor *e, struct target *t, const struct value *v)
+/* NULL: it could not be opened, and was told of. */
+static struct job *job_new(struct executor *e, struct target *t, const struct value *v)
 {
     struct kerr err = { 0 };
     struct str text;
 
     if (target_text(e, t, v, &text, &err) < 0) {
         target_refused(e, t, &err);
-        return;
+        return NULL;
     }
     int opened = e->env.ops->write_begin(e->env.ops_arg, t->dir->root, target_path(e, t));
     if (opened < 0) {
         kerr_set(&err, opened, "open %s: %s", target_path(e, t), strerror(-opened));
         target_refused(e, t, &err);
-        return;
+        return NULL;
     }
     struct job *j = xnew0(struct job);
     *j = (struct job){ .next = e->jobs,
@@ -102,7 +116,31 @@ void job_start(struct executor *e, struct target *t, const struct value *v)
     e->jobs = j;
     e->stats.writes++;
     t->busy = t->dir->busy = true;
+    return j;
+}
+
+void job_start(struct executor *e, struct target *t, const struct value *v)
+{
+    struct job *j = job_new(e, t, v);
+
+    if (!j)
+        return;
     t->owned = true;
+    loop_work(e->env.loop, on_work, on_done, j);
+}
+
+void job_once(struct executor *e, struct target *t, const struct value *v, const struct writer *by)
+{
+    if (t->dir->busy)
+        return; /* who asked does so again */
+    t->once = by;
+    struct job *j = job_new(e, t, v);
+    t->once = NULL;
+    if (!j)
+        return;
+    j->once = true;
+    j->by = (struct writer){ by->owner, by->reason, xstrdup(by->ns), xstrdup(by->pod),
+                             xstrdup(by->container) };
     loop_work(e->env.loop, on_work, on_done, j);
 }
 

@@ -78,6 +78,10 @@ static const struct cgroup_resource table[] = {
     ONLY_V2("memory.pagecache_limit.enable", RANGE, E, 0, 1),
     ONLY_V2("memory.pagecache_limit.sync", RANGE, E, 0, 1),
     ONLY_V2("memory.pagecache_limit.size", RANGE, E, 0, TOP),
+    /* v1 takes no number: everything that can go does. */
+    { "memory.force_empty",
+      CGROUP_RANGE,
+      { { "memory", "memory.force_empty", K, 0, 0 }, { "", "memory.reclaim", K, 0, TOP } } },
     ONLY_V1("blkio.throttle.read_iops_device", BLKIO, "blkio", K, 0, TOP),
     ONLY_V1("blkio.throttle.read_bps_device", BLKIO, "blkio", K, 0, TOP),
     ONLY_V1("blkio.throttle.write_iops_device", BLKIO, "blkio", K, 0, TOP),

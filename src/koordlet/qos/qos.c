@@ -9,11 +9,17 @@
 enum { STRATEGIES_MAX = 16 };
 
 const struct qos_strategy *const qos_strategies[] = {
-    &strategy_cpu_suppress,  &strategy_interference_guard,
-    &strategy_cpu_burst,     &strategy_cgroup_reconcile,
-    &strategy_resctrl,       &strategy_blkio,
-    &strategy_system_config, &strategy_cpu_evict,
-    &strategy_memory_evict,  NULL,
+    &strategy_cpu_suppress,
+    &strategy_interference_guard,
+    &strategy_cpu_burst,
+    &strategy_cgroup_reconcile,
+    &strategy_resctrl,
+    &strategy_blkio,
+    &strategy_system_config,
+    &strategy_cpu_evict,
+    &strategy_memory_reclaim,
+    &strategy_memory_evict,
+    NULL,
 };
 
 struct group { /* strategies of one interval */

@@ -5,5 +5,5 @@
 
 extern const struct qos_strategy strategy_cpu_suppress, strategy_cpu_evict, strategy_memory_evict,
     strategy_cpu_burst, strategy_cgroup_reconcile, strategy_resctrl, strategy_blkio,
-    strategy_system_config, strategy_interference_guard;
+    strategy_system_config, strategy_interference_guard, strategy_memory_reclaim;
 #endif

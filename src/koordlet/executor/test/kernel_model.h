@@ -186,8 +186,8 @@ static int model_set_number(struct kernel_model *m, int i, const char *file, int
         d->idle = v;
     } else if (streq(file, "memory.limit_in_bytes") || streq(file, "memory.max")) {
         d->limit = v < 0 ? -1 : v / 4096 * 4096;
-    } else {
-        return -ENOENT;
+    } else if (!streq(file, "memory.force_empty") && !streq(file, "memory.reclaim")) {
+        return -ENOENT; /* what is given back is not modelled */
     }
     return 0;
 }
@@ -307,7 +307,8 @@ UNUSED static bool model_exists(void *arg, enum executor_root r, const char *pat
     const char *file;
 
     return r == EXECUTOR_CGROUP && model_split(m, path, &file) >= 0 &&
-           strncmp(file, "cpu.", 4) == 0 && !streq(file, "cpu.bvt_warp_ns");
+           ((strncmp(file, "cpu.", 4) == 0 && !streq(file, "cpu.bvt_warp_ns")) ||
+            streq(file, "memory.force_empty") || streq(file, "memory.reclaim"));
 }
 
 UNUSED static int model_no_dir(void *arg, enum executor_root r, const char *path)

@@ -430,6 +430,42 @@ static bool hold(void *arg, work_fn work, post_fn done, void *work_arg)
     return true;
 }
 
+/* One at a time in a directory; nothing is kept, and less than asked for is no failure. */
+static void test_memory_is_asked_back_on_a_worker(void **state)
+{
+    CLEANUP(stage_fini) struct stage s;
+    void *held[3] = { 0 };
+
+    (void)state;
+    stage_init(&s, CGROUP_V2, false);
+    loop_set_worker(s.loop, hold, held);
+    for (int i = 0; i < 2; i++) {
+        struct plan *p = plan_of(&s, PLAN_MEMORY_RECLAIM);
+        plan_number(p, at(POD), PLAN_MEMORY_GIVE_BACK, 1 << 20)->rule = PLAN_ONCE;
+        executor_submit(s.e, p);
+        settle(&s);
+    }
+    assert_int_equal(executor_stats(s.e).busy, 1);
+    assert_int_equal(executor_stats(s.e).writes, 1); /* the second was left out */
+    s.model.fail_path = "memory.reclaim";
+    s.model.fail_code = -EAGAIN;
+    (*(work_fn *)&held[1])(held[0]);
+    loop_set_worker(s.loop, NULL, NULL);
+    (*(post_fn *)&held[2])(s.loop, held[0]);
+    loop_advance(s.loop, 120 * NSEC_PER_SEC);
+    assert_int_equal(executor_stats(s.e).busy, 0);
+    assert_int_equal(executor_stats(s.e).refused, 0);
+    assert_int_equal(executor_stats(s.e).writes, 1); /* and it is not written again */
+    s.model.fail_code = -EINVAL;
+    struct plan *p = plan_of(&s, PLAN_MEMORY_RECLAIM);
+    plan_number(p, at(POD), PLAN_MEMORY_GIVE_BACK, 1 << 20)->rule = PLAN_ONCE;
+    executor_submit(s.e, p);
+    loop_advance(s.loop, 120 * NSEC_PER_SEC);
+    assert_int_equal(executor_stats(s.e).refused, 1);
+    assert_contains(strbuf_str(&s.lines), "owner=\"MemoryReclaim\"");
+    assert_int_equal(executor_stats(s.e).writes, 2);
+}
+
 static void test_a_falling_memory_limit_does_not_hold_the_loop(void **state)
 {
     CLEANUP(stage_fini) struct stage s;
@@ -724,6 +760,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_pod_that_no_plan_knows_does_not_hold_the_class_up),
         cmocka_unit_test(test_a_refusal_concerns_one_file_and_is_told_once),
         cmocka_unit_test(test_a_container_that_comes_later_is_written_soon),
+        cmocka_unit_test(test_memory_is_asked_back_on_a_worker),
         cmocka_unit_test(test_a_falling_memory_limit_does_not_hold_the_loop),
         cmocka_unit_test(test_a_file_of_the_other_version_is_left_out),
         cmocka_unit_test(test_only_real_writes_are_counted),
