@@ -7,7 +7,9 @@
  * Annotations of pods that hollow kubelets read (README.md has the details):
  *   sim.koordinator.sh/load       what the pod uses: constant:500m,1Gi | wave:... | spikes:...
  *   sim.koordinator.sh/run        how long its containers run: "30s"; default: for ever, or 5 s
- * when restartPolicy is not Always sim.koordinator.sh/exit-code  what they end with; default 0
+ *                                 when restartPolicy is not Always
+ *   sim.koordinator.sh/work       CPU-seconds after which they end, instead of a time
+ *   sim.koordinator.sh/exit-code  what they end with; default 0
  *   sim.koordinator.sh/restarts   the containers restart until this count is reached
  */
 #ifndef KOORD_CLUSTER_CLUSTER_H
@@ -79,4 +81,21 @@ struct cluster_stats {
     size_t hollow_nodes, hollow_pods, in_flight;
 };
 struct cluster_stats cluster_stats(const struct cluster *c);
+
+/* What the pods of hollow nodes got since the start, by the model of contention (README.md), in
+ * core-milliseconds. */
+struct cluster_usage {
+    int64_t capacity, used, best_effort; /* used: with best effort and the system */
+    int64_t work_done;                   /* of pods that have ended with their work done */
+    int64_t work_lost;                   /* of pods that were stopped before, or restarted */
+    uint64_t slow_minutes; /* in which a service got less than it wanted, summed over services */
+};
+struct cluster_usage cluster_usage(const struct cluster *c);
+/* Hollow node number i at its last reading; false behind the last. */
+struct cluster_node_usage {
+    const char *name; /* lives as long as the cluster */
+    int64_t mcpu, used_mcpu, best_effort_mcpu;
+    unsigned services_short; /* got less than they wanted */
+};
+bool cluster_node_usage(const struct cluster *c, size_t i, struct cluster_node_usage *ret);
 #endif

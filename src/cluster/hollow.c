@@ -6,6 +6,7 @@
 #include "api/koord/device.h"
 #include "api/koord/nodemetric.h"
 #include "api/koord/noderesourcetopology.h"
+#include "api/koord/nodeslo.h"
 #include "api/lease.h"
 #include "base/ktime.h"
 
@@ -327,8 +328,10 @@ struct hollow *hollow_new(struct cluster *c, const struct hollow_opts *o, struct
     h->nodes = xnewn0(n + 1, struct hnode);
     h->node_cache = caches_get(c->caches, &kind_node);
     h->pod_cache = caches_get(c->caches, &kind_pod);
+    h->slo_cache = caches_get(c->caches, &kind_nodeslo);
     make_nodes(h);
     make_controllers(h);
+    husage_start(h);
     c->stats.hollow_nodes = n;
     return h;
 }
@@ -337,6 +340,7 @@ struct hollow *hollow_free(struct hollow *h)
 {
     if (!h)
         return NULL;
+    husage_stop(h);
     controller_free(h->node_controller);
     controller_free(h->pod_controller);
     controller_free(h->metric_controller);

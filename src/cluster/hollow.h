@@ -4,17 +4,20 @@
  *   hollow_node.c     what their objects say: Node, Device, NodeResourceTopology
  *   hollow_pod.c      pods as state machines: admitted, started, ready, ended, stopped
  *   hollow_status.c   the status of a pod in each of its stages
+ *   hollow_usage.c    what pods want and what they get: readings, work, slow minutes
  *   hollow_metric.c   NodeMetric, as koordlet would publish it
  */
 #ifndef KOORD_CLUSTER_HOLLOW_H
 #define KOORD_CLUSTER_HOLLOW_H
 #include "api/node.h"
+#include "cluster/contention.h"
 #include "cluster/internal.h"
 #include "cluster/load.h"
 
 #define LABEL_HOLLOW   "sim.koordinator.sh/hollow"
 #define ANNO_LOAD      "sim.koordinator.sh/load"
 #define ANNO_RUN       "sim.koordinator.sh/run"
+#define ANNO_WORK      "sim.koordinator.sh/work"
 #define ANNO_EXIT_CODE "sim.koordinator.sh/exit-code"
 #define ANNO_RESTARTS  "sim.koordinator.sh/restarts"
 
@@ -32,6 +35,20 @@ struct hcount {
     char *name;
     int64_t count;
 };
+struct hdemand { /* what a pod wants, by its spec and annotations */
+    struct load load;
+    int64_t limit_mcpu, limit_bytes; /* 0: none */
+    int64_t request_mcpu, request_bytes;
+    int64_t work; /* core-milliseconds until its containers end; 0: they end by time */
+    bool be, prod, service;
+};
+struct husage { /* what it got */
+    struct load_usage now;
+    int64_t peak_mcpu[2], peak_bytes[2]; /* of this quarter of an hour and the one before */
+    nsec_t quarter;                      /* which one */
+    nsec_t slow_minute;                  /* the last one, since 1970; 0: none */
+    int64_t done;                        /* of the work */
+};
 struct hpod {
     struct hnode *node;
     char *key;
@@ -47,6 +64,16 @@ struct hpod {
     struct vec_of(struct hcount) requests; /* counted against the node */
     struct vec_of(int32_t) host_ports;
     bool holds; /* resources */
+    bool demand_known;
+    struct hdemand demand;
+    struct husage usage;
+};
+/* Use of a node, each READING_EVERY: half an hour of it. */
+#define READING_EVERY (15 * NSEC_PER_SEC)
+enum { READINGS_MAX = 120 };
+struct hreadings {
+    uint32_t n, next;
+    uint32_t mcpu[READINGS_MAX], kib[READINGS_MAX];
 };
 struct hnode {
     struct hollow *h;
@@ -58,6 +85,12 @@ struct hnode {
     struct vec_of(struct hpod *) pods;
     unsigned next_ip;
     nsec_t metric_written; /* updateTime of our last NodeMetric, in seconds; 0: none */
+    nsec_t used_until;     /* wall: what pods got is counted until then; 0: nothing yet */
+    nsec_t reading_at;     /* wall: of the last reading that is kept */
+    struct load_usage use, system;
+    int64_t be_mcpu;
+    unsigned services_short; /* got less than they wanted */
+    struct hreadings readings;
 };
 struct hollow {
     struct cluster *c;
@@ -70,7 +103,11 @@ struct hollow {
     struct map pods;    /* by key: struct hpod */
     struct controller *node_controller, *pod_controller;
     struct controller *metric_controller; /* NULL: no NodeMetrics are published */
-    struct informer *node_cache, *pod_cache;
+    struct informer *node_cache, *pod_cache, *slo_cache;
+    struct timer *usage_timer;
+    unsigned usage_slot;
+    claimvec others, be; /* of the node that is read just now */
+    struct cluster_usage sum;
 };
 
 /* hollow_node.c */
@@ -89,6 +126,21 @@ void hpod_free(struct hollow *h, struct hpod *p);
 void hpod_write_status(const struct hpod *hp, const struct pod *p, nsec_t now, struct strbuf *out);
 /* Stopped by a deletion: containers ended, a phase that is final. */
 void hpod_write_stopped(const struct hpod *hp, const struct pod *p, nsec_t now, struct strbuf *out);
+
+/* hollow_usage.c */
+void husage_start(struct hollow *h);
+void husage_stop(struct hollow *h);
+/* Brings what is known of a node's pods to this moment. */
+void husage_read(struct hnode *n);
+/* The pod object has changed: what it wants is read again. */
+void husage_pod_changed(struct hpod *hp);
+/* It starts anew or is gone: whatever its containers did is lost. */
+void husage_pod_lost(struct hpod *hp);
+/* Its containers ended by themselves: their work is done. */
+void husage_pod_ended(struct hpod *hp);
+/* What it wants; read when it has changed. */
+const struct hdemand *husage_demand(struct hpod *hp, const struct pod *p);
+bool husage_runs(const struct hpod *hp);
 
 /* hollow_metric.c */
 void hmetric_sync(void *arg, struct batch *b, const char *node, struct kobj *metric);

@@ -1,115 +1,19 @@
 /* hollow_metric.c - NodeMetric of a hollow node, as koordlet would publish it.
  *
- * A load profile is a function of time, so nothing is recorded: percentiles over a window are
- * computed from readings of the function. A NodeMetric that somebody else reports (a real koordlet
- * took over a node of this name) is left alone.
+ * What pods and the node use is what the model of contention gave them at the last reading
+ * (hollow_usage.c); percentiles over a window are those of the readings that are kept, half an hour
+ * of them. A NodeMetric that somebody else reports (a real koordlet took over a node of this name)
+ * is left alone.
  */
 #include <stdio.h>
 
 #include "api/koord/nodemetric.h"
-#include "api/podresources.h"
 #include "api/protocol/pod_protocol.h"
 #include "base/ktime.h"
-#include "base/num.h"
 #include "cluster/hollow.h"
 
 #define REPORT_EVERY (60 * NSEC_PER_SEC)
 #define FOREIGN_FOR  (600 * NSEC_PER_SEC)
-enum { READINGS = 24 };
-
-struct metered { /* a pod that runs */
-    const struct pod *p;
-    struct load load;
-    uint64_t seed;
-    nsec_t from;
-    int64_t limit_mcpu, limit_bytes; /* 0: none */
-    int64_t request_mcpu, request_bytes;
-};
-typedef struct vec_of(struct metered) meteredvec;
-
-/* ---- who uses what ------------------------------------------------------------------------- */
-
-/* Without a profile: a third of the cpu and half of the memory that was asked for. */
-static struct load default_load(const struct metered *m)
-{
-    return (struct load){
-        .kind = LOAD_CONSTANT,
-        .low_mcpu = m->request_mcpu ? m->request_mcpu * 3 / 10 : 50,
-        .low_bytes = m->request_bytes ? m->request_bytes / 2 : 64 << 20,
-        .noise = 0.1,
-    };
-}
-
-/* cpu or memory, by whichever name the pod's class has for it; 0: it has none. */
-static int64_t count(const reslist *l, const char *name)
-{
-    for (unsigned c = PRIO_PROD; c <= PRIO_BATCH; c++) {
-        const char *of_class = resource_of_class((enum priority_class)c, name);
-        if (reslist_has(l, of_class))
-            return resource_count(of_class, reslist_get(l, of_class));
-    }
-    return 0;
-}
-
-static void meter(const struct hnode *n, const struct hpod *hp, struct arena *a, meteredvec *out)
-{
-    struct kobj *o = informer_get(n->h->pod_cache, hp->key);
-    struct metered m = { 0 };
-    struct kerr err;
-
-    if (!o || (hp->stage != H_STARTED && hp->stage != H_READY))
-        return;
-    m.p = pod_of(o);
-    m.seed = hp->seed;
-    m.from = hp->started_at;
-    reslist limits = pod_limits(m.p, NULL, a), requests = pod_requests(m.p, NULL, a);
-    m.limit_mcpu = count(&limits, "cpu");
-    m.limit_bytes = count(&limits, "memory");
-    m.request_mcpu = count(&requests, "cpu");
-    m.request_bytes = count(&requests, "memory");
-    const char *text = meta_annotation(o, ANNO_LOAD);
-    m.load = default_load(&m);
-    if (*text && load_parse(text, &m.load, &err) < 0)
-        recorder_event_on(n->h->c->events, o, true, "InvalidLoadProfile", NULL,
-                          "annotation " ANNO_LOAD ": %s", err.text);
-    vec_push(out, m);
-}
-
-static struct load_usage usage_at(const struct metered *m, nsec_t wall)
-{
-    struct load_usage u = { 0 };
-    if (wall < m->from)
-        return u;
-    u = load_at(&m->load, m->seed, wall);
-    if (m->limit_mcpu)
-        u.mcpu = MIN(u.mcpu, m->limit_mcpu);
-    if (m->limit_bytes)
-        u.bytes = MIN(u.bytes, m->limit_bytes);
-    return u;
-}
-
-/* Kernel, runtime, agents: two percent and half a gigabyte, about. */
-static struct load_usage system_at(const struct hnode *n, nsec_t wall)
-{
-    struct load l = { .kind = LOAD_CONSTANT,
-                      .low_mcpu = n->shape->mcpu / 50,
-                      .low_bytes = MIN(n->shape->memory_bytes / 20, INT64_C(1) << 29),
-                      .noise = 0.2 };
-    return load_at(&l, n->h->o.seed + n->index, wall);
-}
-
-static struct load_usage node_at(const struct hnode *n, const meteredvec *pods, nsec_t wall)
-{
-    struct load_usage sum = system_at(n, wall);
-    vec_foreach(pods, i) {
-        struct load_usage u = usage_at(&pods->items[i], wall);
-        sum.mcpu += u.mcpu;
-        sum.bytes += u.bytes;
-    }
-    sum.mcpu = MIN(sum.mcpu, n->shape->mcpu);
-    sum.bytes = MIN(sum.bytes, n->shape->memory_bytes);
-    return sum;
-}
 
 /* ---- the document -------------------------------------------------------------------------- */
 
@@ -130,37 +34,48 @@ static void write_usage(struct kjw *w, const char *key, struct load_usage u)
 
 static int by_number(const void *a, const void *b)
 {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return x < y ? -1 : x > y;
 }
 
-static void write_aggregate(struct kjw *w, const struct hnode *n, const meteredvec *pods,
-                            nsec_t now, nsec_t window)
+/* The latest readings of a window, sorted. At least one: the report itself took one. */
+static uint32_t pick(const struct hreadings *r, const uint32_t *values, nsec_t window,
+                     uint32_t out[static READINGS_MAX])
+{
+    nsec_t fit = MAX(window / READING_EVERY, (nsec_t)1);
+    uint32_t n = (uint32_t)MIN(fit, (nsec_t)r->n);
+
+    for (uint32_t i = 0; i < n; i++)
+        out[i] = values[(r->next + READINGS_MAX - 1 - i) % READINGS_MAX];
+    qsort(out, n, sizeof *out, by_number);
+    return n;
+}
+
+static int64_t mean(const uint32_t *values, uint32_t n)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < n; i++)
+        sum += values[i];
+    return n ? sum / n : 0;
+}
+
+static void write_aggregate(struct kjw *w, const struct hnode *n, nsec_t window)
 {
     static const struct {
         const char *name;
-        int percent;
+        uint32_t percent;
     } kinds[] = { { "p50", 50 }, { "p90", 90 }, { "p95", 95 }, { "p99", 99 } };
-    int64_t cpu[READINGS], mem[READINGS];
-    struct load_usage avg = { 0 };
+    uint32_t cpu[READINGS_MAX], kib[READINGS_MAX];
+    uint32_t count = pick(&n->readings, n->readings.mcpu, window, cpu);
     char text[KTIME_TEXT_MAX];
 
-    for (int i = 0; i < READINGS; i++) {
-        struct load_usage u = node_at(n, pods, now - window * i / READINGS);
-        cpu[i] = u.mcpu;
-        mem[i] = u.bytes;
-        avg.mcpu += u.mcpu;
-        avg.bytes += u.bytes / READINGS;
-    }
-    avg.mcpu /= READINGS;
-    qsort(cpu, READINGS, sizeof *cpu, by_number);
-    qsort(mem, READINGS, sizeof *mem, by_number);
+    pick(&n->readings, n->readings.kib, window, kib);
     kjw_obj(w, NULL);
     kjw_obj(w, "usage");
-    write_usage(w, "avg", avg);
-    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
-        int at = MIN(READINGS * kinds[i].percent / 100, READINGS - 1);
-        write_usage(w, kinds[i].name, (struct load_usage){ cpu[at], mem[at] });
+    write_usage(w, "avg", (struct load_usage){ mean(cpu, count), mean(kib, count) << 10 });
+    for (size_t i = 0; i < ARRAY_LEN(kinds) && count; i++) {
+        uint32_t at = MIN(count * kinds[i].percent / 100, count - 1);
+        write_usage(w, kinds[i].name, (struct load_usage){ cpu[at], (int64_t)kib[at] << 10 });
     }
     kjw_end(w);
     size_t len = kdur_format(window, text);
@@ -168,8 +83,7 @@ static void write_aggregate(struct kjw *w, const struct hnode *n, const meteredv
     kjw_end(w);
 }
 
-static void write_aggregates(struct kjw *w, const struct hnode *n, const meteredvec *pods,
-                             nsec_t now, const struct nodemetric *nm)
+static void write_aggregates(struct kjw *w, const struct hnode *n, const struct nodemetric *nm)
 {
     static const nsec_t usual[] = { 300 * NSEC_PER_SEC, 600 * NSEC_PER_SEC, 1800 * NSEC_PER_SEC };
     const struct node_aggregate_policy *policy =
@@ -180,70 +94,66 @@ static void write_aggregates(struct kjw *w, const struct hnode *n, const metered
     kjw_arr(w, "aggregatedNodeUsages");
     for (size_t i = 0; i < count && i < 8; i++)
         if (windows[i] > 0)
-            write_aggregate(w, n, pods, now, windows[i]);
+            write_aggregate(w, n, windows[i]);
     kjw_end(w);
 }
 
-/* What prod pods asked for and, by their profiles' peaks of the last half hour, will not use. */
-static struct load_usage reclaimable(const meteredvec *pods, nsec_t now)
+/* What prod pods asked for and, by their peaks of the last half hour or less, will not use. */
+static struct load_usage reclaimable(const struct hnode *n)
 {
     struct load_usage sum = { 0 };
-    vec_foreach(pods, i) {
-        const struct metered *m = &pods->items[i];
-        struct load_usage peak = { 0 };
-        if (pod_priority_class(m->p) != PRIO_PROD)
+    vec_foreach(&n->pods, i) {
+        const struct hpod *hp = n->pods.items[i];
+        const struct husage *u = &hp->usage;
+        if (!husage_runs(hp) || !hp->demand.prod)
             continue;
-        for (int k = 0; k < READINGS; k++) {
-            struct load_usage u = usage_at(m, now - k * 75 * NSEC_PER_SEC);
-            peak.mcpu = MAX(peak.mcpu, u.mcpu);
-            peak.bytes = MAX(peak.bytes, u.bytes);
-        }
-        sum.mcpu += MAX(m->request_mcpu - peak.mcpu * 11 / 10, (int64_t)0);
-        sum.bytes += MAX(m->request_bytes - peak.bytes / 10 * 11, (int64_t)0);
+        int64_t mcpu = MAX(u->peak_mcpu[0], u->peak_mcpu[1]);
+        int64_t bytes = MAX(u->peak_bytes[0], u->peak_bytes[1]);
+        sum.mcpu += MAX(hp->demand.request_mcpu - mcpu * 11 / 10, (int64_t)0);
+        sum.bytes += MAX(hp->demand.request_bytes - bytes / 10 * 11, (int64_t)0);
     }
     return sum;
 }
 
-static void write_pods(struct kjw *w, const meteredvec *pods, nsec_t now)
+static void write_pods(struct kjw *w, const struct hnode *n)
 {
     kjw_arr(w, "podsMetric");
-    vec_foreach(pods, i) {
-        const struct pod *p = pods->items[i].p;
+    vec_foreach(&n->pods, i) {
+        const struct hpod *hp = n->pods.items[i];
+        struct kobj *o = husage_runs(hp) ? informer_get(n->h->pod_cache, hp->key) : NULL;
+        if (!o)
+            continue;
         kjw_obj(w, NULL);
-        kjw_str(w, "name", p->obj.meta.name);
-        kjw_str(w, "namespace", p->obj.meta.ns);
-        kjw_str(w, "priority", priority_class_name(pod_priority_class(p)));
-        kjw_str(w, "qos", qos_class_name(pod_qos_class(p)));
-        write_usage(w, "podUsage", usage_at(&pods->items[i], now));
+        kjw_str(w, "name", o->meta.name);
+        kjw_str(w, "namespace", o->meta.ns);
+        kjw_str(w, "priority", priority_class_name(pod_priority_class(pod_of(o))));
+        kjw_str(w, "qos", qos_class_name(pod_qos_class(pod_of(o))));
+        write_usage(w, "podUsage", hp->usage.now);
         kjw_end(w);
     }
     kjw_end(w);
 }
 
-static void write_status(const struct hnode *n, const struct nodemetric *nm, nsec_t now,
+static void write_status(struct hnode *n, const struct nodemetric *nm, nsec_t now,
                          struct strbuf *out)
 {
-    CLEANUP(arena_free) struct arena *a = arena_new();
     struct kjw w = kjw_to(out);
-    meteredvec pods = { 0 };
 
-    vec_foreach(&n->pods, i)
-        meter(n, n->pods.items[i], a, &pods);
+    husage_read(n);
     kjw_obj(&w, NULL);
     kjw_obj(&w, "status");
     kjw_time(&w, "updateTime", now);
     kjw_obj(&w, "nodeMetric");
-    write_usage(&w, "nodeUsage", node_at(n, &pods, now));
-    write_usage(&w, "systemUsage", system_at(n, now));
-    write_aggregates(&w, n, &pods, now, nm);
+    write_usage(&w, "nodeUsage", n->use);
+    write_usage(&w, "systemUsage", n->system);
+    write_aggregates(&w, n, nm);
     kjw_end(&w);
-    write_pods(&w, &pods, now);
+    write_pods(&w, n);
     kjw_obj(&w, "prodReclaimableMetric");
-    write_usage(&w, "resource", reclaimable(&pods, now));
+    write_usage(&w, "resource", reclaimable(n));
     kjw_end(&w);
     kjw_end(&w);
     kjw_end(&w);
-    vec_fini(&pods);
 }
 
 /* ---- reporting ----------------------------------------------------------------------------- */

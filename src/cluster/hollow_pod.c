@@ -34,6 +34,7 @@ void hpod_free(struct hollow *h, struct hpod *hp)
     }
     map_removez(&h->pods, hp->key);
     h->c->stats.hollow_pods--;
+    husage_pod_lost(hp);
     give_back(hp);
     free(hp->key);
     free(hp->reject_reason);
@@ -220,12 +221,14 @@ static void enter(struct hpod *hp, enum hstage stage, nsec_t now)
 
 static void start(struct hpod *hp, nsec_t now)
 {
+    husage_pod_lost(hp);
     hp->started_at = now;
     enter(hp, H_STARTED, now);
 }
 
 static void end(struct hpod *hp, const struct pod *p, nsec_t now)
 {
+    husage_pod_ended(hp);
     hp->exit_code = (int32_t)annotation_number(p, ANNO_EXIT_CODE, 0);
     bool again = p->spec->restart_policy == RESTART_ALWAYS ||
                  p->spec->restart_policy == RESTART_NONE ||
@@ -233,18 +236,26 @@ static void end(struct hpod *hp, const struct pod *p, nsec_t now)
     enter(hp, again ? H_BACKOFF : H_ENDED, now);
 }
 
+/* With work to do the containers run until it is done, however long that takes. */
+static nsec_t ready_length(struct hpod *hp, const struct pod *p)
+{
+    const struct hdemand *d = husage_demand(hp, p);
+    nsec_t run = run_time(p);
+
+    if (d->work)
+        return hp->usage.done >= d->work ? 1 : 0;
+    return run ? MAX(hp->started_at + run - hp->since, (nsec_t)1) : 0;
+}
+
 /* How long the stage lasts; 0: until something else happens. */
-static nsec_t stage_length(const struct hpod *hp, const struct pod *p)
+static nsec_t stage_length(struct hpod *hp, const struct pod *p)
 {
     nsec_t delay = hp->node->h->o.start_delay;
     switch (hp->stage) {
     case H_CREATING: return MAX(about(hp, delay, 1), (nsec_t)1);
     case H_INIT: return MAX(about(hp, delay, 2) * p->spec->init_containers.n, (nsec_t)1);
     case H_STARTED: return MAX(about(hp, delay / 2, 3), (nsec_t)1);
-    case H_READY: {
-        nsec_t run = run_time(p);
-        return run ? MAX(hp->started_at + run - hp->since, (nsec_t)1) : 0;
-    }
+    case H_READY: return ready_length(hp, p);
     case H_BACKOFF: return MIN((10 * NSEC_PER_SEC) << MIN(hp->restarts, 5), BACKOFF_MAX);
     default: return 0;
     }
@@ -428,6 +439,7 @@ void hpod_sync(void *arg, struct batch *b, const char *key, struct kobj *o)
     if (n && !n->gone && n->registered) {
         if (!hp)
             hp = hpod_new(n, o, key);
+        husage_pod_changed(hp);
         sync_pod(b, hp, pod_of(o));
     } else if (n && !n->gone) {
         batch_again(b, NSEC_PER_SEC); /* the node is not up yet */
