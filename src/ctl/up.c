@@ -30,7 +30,7 @@ struct shape_list {
 struct up_options {
     struct flag_list components;
     struct shape_list shapes;
-    const char *data, *listen, *tls_cert, *tls_key, *apply;
+    const char *data, *listen, *tls_cert, *tls_key, *apply, *scheduler_config;
     int nodes;
     int64_t seed;
 };
@@ -62,6 +62,8 @@ static const struct flag up_flags[] = {
     { "tls-private-key-file", FLAG_STR, O(tls_key), .help = "key `file` of that certificate" },
     { "apply", FLAG_STR, O(apply),
       .help = "`file` with objects (YAML) that are created unless they exist" },
+    { "scheduler-config", FLAG_STR, O(scheduler_config),
+      .help = "KubeSchedulerConfiguration `file`; without it the profile of Koordinator's chart" },
     { "seed", FLAG_I64, O(seed), .def = "1", .help = "of the noise in hollow nodes' loads" },
 };
 #undef O
@@ -216,6 +218,7 @@ static struct up_plan plan_of(struct up *u)
         .nodes = runs(u, "nodes"),
         .scheduler = runs(u, "scheduler"),
         .manager = runs(u, "manager"),
+        .scheduler_config = u->o->scheduler_config,
         .node_count = (unsigned)u->o->nodes,
         .shapes = (const char *const *)u->o->shapes.items,
         .nshapes = u->o->shapes.n,

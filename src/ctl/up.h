@@ -23,8 +23,9 @@ struct up_plan { /* what is to run */
     const char *data_file, *token, *listen;
     struct tls_ctx *tls;
     bool controllers, nodes, scheduler, manager;
-    unsigned node_count;       /* of hollow nodes, when there are no shapes */
-    const char *const *shapes; /* "10,cpu=32,memory=128Gi,zones=3" */
+    const char *scheduler_config; /* file; "": the profile of Koordinator's chart */
+    unsigned node_count;          /* of hollow nodes, when there are no shapes */
+    const char *const *shapes;    /* "10,cpu=32,memory=128Gi,zones=3" */
     size_t nshapes;
     uint64_t seed;
 };

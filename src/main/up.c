@@ -11,8 +11,6 @@
 #include "main/up.h"
 #include "manager/manager.h"
 #include "manager/webhook/webhook.h"
-#include "scheduler/observe/explain/controller.h"
-#include "scheduler/scheduler.h"
 
 #define STOP_GRACE (5 * NSEC_PER_SEC)
 enum { SHAPES_MAX = 32 };
@@ -21,8 +19,7 @@ struct wired {
     struct apiserver *server;
     struct kube *kube;
     struct cluster *cluster;
-    struct scheduler *scheduler;
-    struct explainer *explainer;
+    struct up_scheduler *scheduler;
     struct manager *manager;
 };
 
@@ -83,19 +80,6 @@ static int start_cluster(struct wired *w, const struct up_plan *p, struct kerr *
     return r;
 }
 
-static int start_scheduler(struct wired *w, const struct up_plan *p, struct kerr *err)
-{
-    static const char *const names[] = { "default-scheduler", "koord-scheduler", NULL };
-    const struct scheduler_opts o = { .scheduler_names = names };
-
-    w->scheduler = scheduler_new(p->loop, w->kube, &o, err);
-    if (!w->scheduler)
-        return err->code;
-    scheduler_start(w->scheduler);
-    w->explainer = explainer_new(p->loop, w->kube, w->scheduler);
-    return 0;
-}
-
 static void start_manager(struct wired *w, const struct up_plan *p)
 {
     const struct webhook_opts webhooks = { .gates = webhook_gates_default() };
@@ -120,7 +104,8 @@ static int start(const struct up_plan *p, void **ret, struct kerr *err)
         return err->code;
     if ((p->controllers || p->nodes) && start_cluster(w, p, err) < 0)
         return err->code;
-    if (p->scheduler && start_scheduler(w, p, err) < 0)
+    if (p->scheduler &&
+        up_scheduler_new(p->loop, w->kube, p->scheduler_config, &w->scheduler, err) < 0)
         return err->code;
     if (p->manager)
         start_manager(w, p);
@@ -151,8 +136,7 @@ static struct kube *kube(const void *self)
 
 static void stop_writers(struct wired *w)
 {
-    w->explainer = explainer_free(w->explainer);
-    w->scheduler = scheduler_free(w->scheduler);
+    w->scheduler = up_scheduler_free(w->scheduler);
     w->cluster = cluster_free(w->cluster);
 }
 

@@ -82,6 +82,9 @@ extern const struct kschema sched_config_schema;
 
 /* What runs without a configuration file: the profile that Koordinator ships (9.2). */
 int sched_config_shipped(struct config **ret, struct kerr *err);
+/* The one of Koordinator's Helm chart, which also keeps pods from nodes under load (api-config 9).
+ */
+int sched_config_chart(struct config **ret, struct kerr *err);
 
 /* The configuration in force as JSON: reading it again gives the same. Without secrets the private
  * keys of extenders are left out. */

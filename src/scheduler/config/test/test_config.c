@@ -118,6 +118,36 @@ static void test_shipped_configuration(void **state)
                     "{\"name\":\"kubernetes.io/batch-memory\",\"weight\":1}]");
 }
 
+static void test_configuration_of_the_chart(void **state)
+{
+    CLEANUP(config_unref) struct config *c = NULL;
+    struct kerr err = { 0 };
+
+    (void)state;
+    if (sched_config_chart(&c, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_string_equal(of(c)->profiles.items[0].scheduler_name, "koord-scheduler");
+    assert_string_equal(order_of(c, KS_POINT_PRE_FILTER),
+                        "NodeAffinity NodePorts NodeResourcesFit VolumeRestrictions "
+                        "NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread "
+                        "InterPodAffinity DynamicResources SchedulingHint Coscheduling Reservation "
+                        "NodeNUMAResource DeviceShare ElasticQuota");
+    assert_string_equal(order_of(c, KS_POINT_FILTER), DEFAULT_FILTERS
+                        " Reservation LoadAwareScheduling NodeNUMAResource DeviceShare");
+    assert_string_equal(order_of(c, KS_POINT_RESERVE),
+                        "VolumeBinding DynamicResources Reservation LoadAwareScheduling "
+                        "NodeNUMAResource DeviceShare Coscheduling ElasticQuota");
+    assert_contains(args_of(c, "LoadAwareScheduling"),
+                    "\"usageThresholds\":{\"cpu\":65,\"memory\":95}");
+    assert_contains(args_of(c, "Coscheduling"), "\"awareNetworkTopology\":true");
+    assert_contains(args_of(c, "DeviceShare"), "Ascend-310P3-300I-DUO");
+    /* Once Coscheduling is here it preempts, as the chart has it, and DefaultPreemption goes. */
+    bool here = ks_registered_find("Coscheduling");
+    assert_string_equal(order_of(c, KS_POINT_POST_FILTER),
+                        here ? "Reservation Coscheduling ElasticQuota"
+                             : "Reservation Coscheduling ElasticQuota DefaultPreemption");
+}
+
 /* ---- merging --------------------------------------------------------------------------------- */
 
 static void test_a_weight_puts_a_plugin_first(void **state)
@@ -354,6 +384,9 @@ static void test_what_is_written_reads_the_same(void **state)
     }
     assert_int_equal(sched_config_shipped(&c, &err), 0);
     check_round_trip(c);
+    c = config_unref(c);
+    assert_int_equal(sched_config_chart(&c, &err), 0);
+    check_round_trip(c);
     config_unref(c);
 }
 
@@ -467,6 +500,7 @@ int main(void)
         cmocka_unit_test(test_an_empty_file_is_all_defaults),
         cmocka_unit_test(test_the_registry_is_in_order),
         cmocka_unit_test(test_shipped_configuration),
+        cmocka_unit_test(test_configuration_of_the_chart),
         cmocka_unit_test(test_a_weight_puts_a_plugin_first),
         cmocka_unit_test(test_all_off_but_one),
         cmocka_unit_test(test_one_off_at_one_point),

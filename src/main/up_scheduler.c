@@ -1,0 +1,113 @@
+/* up_scheduler.c - the scheduler of koordctl up: the profile of Koordinator's chart, or those of a
+ * file, which is read again when it changes.
+ */
+#include "base/arena.h"
+#include "base/klog.h"
+#include "base/strbuf.h"
+#include "main/up.h"
+#include "scheduler/config/config.h"
+#include "scheduler/observe/explain/controller.h"
+#include "scheduler/scheduler.h"
+
+#define DEFAULT_NAME "default-scheduler"
+
+struct up_scheduler {
+    struct scheduler *scheduler;
+    struct explainer *explainer;
+    struct config *config; /* of the start */
+    struct config_watch *watch;
+};
+
+static bool has_profile(const struct sched_config *c, const char *name)
+{
+    for (uint32_t i = 0; i < c->profiles.n; i++)
+        if (streq(c->profiles.items[i].scheduler_name, name))
+            return true;
+    return false;
+}
+
+/* Pods that name no scheduler are placed too: with the default plugins, unless the file says
+ * otherwise. The profiles live as long as the arena and the configuration. */
+static struct scheduler_opts opts_of(const struct sched_config *c, struct arena *a)
+{
+    unsigned n = c->profiles.n;
+    struct profile_config *all = arena_newn0(a, n + 1, struct profile_config);
+
+    memcpy(all, c->made, n * sizeof *all);
+    if (!has_profile(c, DEFAULT_NAME))
+        all[n++] = profile_config_default(ks_registry, DEFAULT_NAME, a);
+    return (struct scheduler_opts){
+        .profiles = all,
+        .nprofiles = n,
+        .extenders = c->extenders.items,
+        .nextenders = c->extenders.n,
+        .backoff_initial = c->backoff_initial.v * NSEC_PER_SEC,
+        .backoff_max = c->backoff_max.v * NSEC_PER_SEC,
+    };
+}
+
+/* Who wrote the file should know; nobody asked for the chart's plugins one by one. */
+static void log_not_yet(const struct config *c)
+{
+    CLEANUP(strbuf_fini) struct strbuf names = STRBUF_INIT;
+    const struct sched_config *value = c->value;
+
+    for (const char *const *name = value->not_yet; *name; name++)
+        strbuf_appendf(&names, "%s%s", names.len ? " " : "", *name);
+    if (names.len == 0)
+        return;
+    if (c->is_file)
+        KLOG_W("Skipping configured plugins that are not implemented yet", KV_S("file", c->path),
+               KV_S("plugins", strbuf_str(&names)));
+    else
+        KLOG_I(1, "Skipping plugins that are not implemented yet",
+               KV_S("plugins", strbuf_str(&names)));
+}
+
+static int on_change(void *arg, struct config *next, struct kerr *err)
+{
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    const struct up_scheduler *u = arg;
+    const struct scheduler_opts o = opts_of(next->value, a);
+
+    if (scheduler_reload(u->scheduler, &o, err) < 0)
+        return kerr_wrap(err, "%s", next->path);
+    log_not_yet(next);
+    KLOG_I(0, "Changed scheduler configuration is in force", KV_S("file", next->path));
+    return 0;
+}
+
+int up_scheduler_new(struct loop *l, struct kube *k, const char *file, struct up_scheduler **ret,
+                     struct kerr *err)
+{
+    CLEANUP(up_scheduler_free) struct up_scheduler *u = xnew0(struct up_scheduler);
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    static const struct config_handler handler = { .on_change = on_change };
+
+    int r = str_empty(file) ? sched_config_chart(&u->config, err)
+                            : config_load(&sched_config_spec, file, &u->config, err);
+    if (r < 0)
+        return kerr_wrap(err, "--scheduler-config");
+    const struct scheduler_opts o = opts_of(u->config->value, a);
+    u->scheduler = scheduler_new(l, k, &o, err);
+    if (!u->scheduler)
+        return kerr_wrap(err, "%s", u->config->path);
+    log_not_yet(u->config);
+    scheduler_start(u->scheduler);
+    u->explainer = explainer_new(l, k, u->scheduler);
+    u->watch = config_watch_new(l, u->config, &handler, u);
+    *ret = take(u);
+    return 0;
+}
+
+struct up_scheduler *up_scheduler_free(struct up_scheduler *u)
+{
+    if (!u)
+        return NULL;
+    config_watch_free(u->watch);
+    explainer_free(u->explainer);
+    scheduler_free(u->scheduler);
+    config_unref(u->config);
+    free(u);
+    return NULL;
+}
