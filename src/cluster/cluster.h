@@ -28,6 +28,8 @@ struct hollow_pair {
 struct hollow_shape {
     const char *prefix;       /* names are prefix0, prefix1, ...; NULL: "hollow-" */
     unsigned count;           /* how many nodes */
+    const char *name;         /* of the only node, when a real koordlet serves it: a machine without
+                               * a kubelet, whose NodeMetric is not ours to write; NULL: hollow */
     int64_t mcpu;             /* 0: 16 cores */
     int64_t memory_bytes;     /* 0: 64 GiB */
     int64_t storage_bytes;    /* 0: 200 GiB */

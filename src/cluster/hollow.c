@@ -231,6 +231,7 @@ static void copy_shapes(struct hollow *h, const struct hollow_opts *o)
         *s = o->shapes[i];
         hnode_defaults(s);
         s->prefix = dup(h->arena, s->prefix);
+        s->name = s->name ? dup(h->arena, s->name) : NULL;
         s->labels = copy_pairs(h->arena, o->shapes[i].labels, s->nlabels);
         s->taints = copy_pairs(h->arena, o->shapes[i].taints, s->ntaints);
     }
@@ -246,7 +247,8 @@ static void make_nodes(struct hollow *h)
             n->h = h;
             n->shape = &h->shapes[i];
             n->index = at;
-            n->name = arena_printf(h->arena, "%s%u", n->shape->prefix, k);
+            n->name = n->shape->name ? arena_strdup(h->arena, n->shape->name)
+                                     : arena_printf(h->arena, "%s%u", n->shape->prefix, k);
             n->zone = arena_printf(h->arena, "zone-%c", 'a' + (int)(k % MIN(n->shape->zones, 26u)));
             map_putz(&h->by_name, n->name, n);
         }
@@ -265,8 +267,9 @@ static void start_metrics(void *arg)
 {
     struct hollow *h = arg;
     for (size_t i = 0; i < h->n; i++)
-        controller_add_after(h->metric_controller, h->nodes[i].name,
-                             5 * NSEC_PER_SEC + (nsec_t)i * NSEC_PER_MSEC);
+        if (!h->nodes[i].shape->name)
+            controller_add_after(h->metric_controller, h->nodes[i].name,
+                                 5 * NSEC_PER_SEC + (nsec_t)i * NSEC_PER_MSEC);
 }
 
 static void make_controllers(struct hollow *h)

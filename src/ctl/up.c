@@ -48,7 +48,8 @@ static int add_shape(void *target, const char *value, struct kerr *err)
 #define O(member) .off = offsetof(struct up_options, member)
 static const struct flag up_flags[] = {
     { "components", FLAG_LIST, O(components),
-      .def = "apiserver,controllers,nodes,scheduler,manager", .help = "`list` of what to run" },
+      .def = "apiserver,controllers,nodes,scheduler,manager",
+      .help = "`list` of what to run; koordlet (as root) adds this machine, with its true load" },
     { "nodes", FLAG_INT, O(nodes), .def = "50", .min = 0, .max = 10000,
       .help = "number of hollow nodes, when no --shape is given" },
     { "shape", FLAG_CUSTOM, O(shapes), .set = add_shape,
@@ -84,8 +85,8 @@ struct up {
     struct kerr err;
 };
 
-static const char *const known_components[] = { "apiserver", "controllers", "nodes", "scheduler",
-                                                "manager" };
+static const char *const known_components[] = { "apiserver", "controllers", "nodes",
+                                                "scheduler", "manager",     "koordlet" };
 
 static bool runs(const struct up *u, const char *component)
 {
@@ -104,8 +105,11 @@ static int check_components(struct ctl *c, const struct up_options *o)
         if (!known)
             return ctl_usage(c,
                              "unknown component '%.40s' (there are apiserver, controllers, nodes, "
-                             "scheduler, manager)",
+                             "scheduler, manager, koordlet)",
                              o->components.items[i]);
+        if (streq(o->components.items[i], "koordlet") && geteuid() != 0)
+            return ctl_fail(c, "koordlet measures this machine and needs root: use sudo, or leave "
+                               "it out of --components");
     }
     return CTL_OK;
 }
@@ -210,6 +214,7 @@ static struct up_plan plan_of(struct up *u)
     return (struct up_plan){
         .loop = u->c->loop,
         .strings = u->c->strings,
+        .data_dir = u->dir.path,
         .data_file = u->db,
         .token = strbuf_str(&u->token),
         .listen = u->o->listen,
@@ -218,6 +223,7 @@ static struct up_plan plan_of(struct up *u)
         .nodes = runs(u, "nodes"),
         .scheduler = runs(u, "scheduler"),
         .manager = runs(u, "manager"),
+        .koordlet = runs(u, "koordlet"),
         .scheduler_config = u->o->scheduler_config,
         .node_count = (unsigned)u->o->nodes,
         .shapes = (const char *const *)u->o->shapes.items,

@@ -20,9 +20,9 @@ struct tls_ctx;
 struct up_plan { /* what is to run */
     struct loop *loop;
     struct intern *strings;
-    const char *data_file, *token, *listen;
+    const char *data_dir, *data_file, *token, *listen;
     struct tls_ctx *tls;
-    bool controllers, nodes, scheduler, manager;
+    bool controllers, nodes, scheduler, manager, koordlet;
     const char *scheduler_config; /* file; "": the profile of Koordinator's chart */
     unsigned node_count;          /* of hollow nodes, when there are no shapes */
     const char *const *shapes;    /* "10,cpu=32,memory=128Gi,zones=3" */

@@ -41,9 +41,10 @@ static struct states *make_states(const struct agent *a)
         .kubelet_sync_timeout = o->kubelet_sync_timeout,
         .kubelet_insecure = o->kubelet_insecure_tls,
         .kubelet_read_only_port = o->kubelet_read_only_port,
-        .query_kubelet_config = !o->disable_kubelet_config,
+        .no_kubelet = o->no_kubelet,
+        .query_kubelet_config = !o->disable_kubelet_config && !o->no_kubelet,
         .volume_names = gates_on(&o->gates, GATE_BLKIO_RECONCILE),
-        .pleg = true,
+        .pleg = !o->no_kubelet,
         .report_metric = o->report_metric,
         .report_topology = gates_on(&o->gates, GATE_NODE_TOPOLOGY_REPORT),
     };
@@ -255,6 +256,8 @@ static void read_caps(struct agent *a)
     caps_read(a->host, &o, &a->caps);
     executor_set_burst_above_quota(a->executor, a->caps.caps[CAP_ANOLIS].state == CAP_YES);
     caps_metrics(&a->caps, g, a->env.internal);
+    if (a->env.o->no_kubelet)
+        return; /* nothing but measuring is wanted here */
     for (size_t i = 0; caps_feature(&a->caps, g, i, &f); i++) {
         strbuf_reset(&text);
         if (caps_complaint(&a->caps, &f, &text))
@@ -304,6 +307,11 @@ static void on_driver(struct loop *l, void *arg)
     struct kerr err;
 
     a->driver_timer = NULL;
+    if (a->env.o->no_kubelet) {
+        a->host->driver_known = true; /* whatever it is: nobody makes cgroups of pods */
+        read_caps(a);
+        return;
+    }
     if (host_detect_driver(a->host, &err) == 0) {
         if (!known || a->host->driver != before || a->guessed)
             driver_found(a, "the cgroup of the pods");

@@ -103,6 +103,7 @@ struct koordlet_options {
     const char *kubelet_address_type;
     nsec_t kubelet_sync_interval, kubelet_sync_timeout;
     bool kubelet_insecure_tls, disable_kubelet_config;
+    bool no_kubelet; /* koordctl up: pods come from the API server, and none has a cgroup */
     int kubelet_read_only_port;
     nsec_t topology_interval; /* node-topology-sync-interval */
     bool report_metric;

@@ -1,5 +1,5 @@
-/* up.c - what koordctl up runs: API server, controllers, hollow nodes, scheduler and manager, in
- * one process on one loop.
+/* up.c - what koordctl up runs: API server, controllers, hollow nodes, scheduler, manager
+ * and koordlet, in one process on one loop.
  */
 #include "ctl/up.h"
 #include "apiserver/schema/types.h"
@@ -21,6 +21,7 @@ struct wired {
     struct cluster *cluster;
     struct up_scheduler *scheduler;
     struct manager *manager;
+    struct up_koordlet *koordlet;
 };
 
 static int start_server(struct wired *w, const struct up_plan *p, struct kerr *err)
@@ -48,7 +49,7 @@ static int make_cluster(struct wired *w, const struct up_plan *p, const struct h
         .namespaces = p->controllers,
         .nodes = p->controllers,
         .pdb = p->controllers,
-        .hollow = { .shapes = shapes, .nshapes = p->nodes ? n : 0, .seed = p->seed },
+        .hollow = { .shapes = shapes, .nshapes = n, .seed = p->seed },
     };
 
     w->cluster = cluster_new(p->loop, w->kube, &o, err);
@@ -58,25 +59,32 @@ static int make_cluster(struct wired *w, const struct up_plan *p, const struct h
 static int start_cluster(struct wired *w, const struct up_plan *p, struct kerr *err)
 {
     struct hollow_shape_text texts[SHAPES_MAX] = { 0 };
-    struct hollow_shape shapes[SHAPES_MAX] = {
+    struct hollow_shape shapes[SHAPES_MAX + 1] = {
         { .count = p->node_count, .prefix = "node-", .zones = 3 },
     };
-    size_t n = p->nshapes ? 0 : p->node_count ? 1 : 0;
+    size_t given = p->nodes ? p->nshapes : 0;
+    size_t n = p->nodes && !given && p->node_count ? 1 : 0;
     int r = 0;
 
-    if (p->nshapes > SHAPES_MAX)
+    if (given > SHAPES_MAX)
         return kerr_set(err, -E2BIG, "--shape: more than %d shapes", SHAPES_MAX);
-    for (size_t i = 0; i < p->nshapes && r == 0; i++) {
+    for (size_t i = 0; i < given && r == 0; i++) {
         r = hollow_shape_parse(p->shapes[i], &texts[i], err);
         if (r == 0)
             shapes[n++] = texts[i].shape;
         else
             kerr_wrap(err, "--shape");
     }
+    struct up_host host = p->koordlet ? up_host_read() : (struct up_host){ 0 };
+    if (p->koordlet)
+        shapes[n++] = (struct hollow_shape){
+            .count = 1, .name = host.name, .mcpu = host.mcpu, .memory_bytes = host.memory_bytes
+        };
     if (r == 0)
         r = make_cluster(w, p, shapes, n, err);
-    for (size_t i = 0; i < p->nshapes; i++)
+    for (size_t i = 0; i < given; i++)
         hollow_shape_fini(&texts[i]);
+    free(host.name);
     return r;
 }
 
@@ -102,13 +110,15 @@ static int start(const struct up_plan *p, void **ret, struct kerr *err)
     *ret = w;
     if (start_server(w, p, err) < 0)
         return err->code;
-    if ((p->controllers || p->nodes) && start_cluster(w, p, err) < 0)
+    if ((p->controllers || p->nodes || p->koordlet) && start_cluster(w, p, err) < 0)
         return err->code;
     if (p->scheduler &&
         up_scheduler_new(p->loop, w->kube, p->scheduler_config, &w->scheduler, err) < 0)
         return err->code;
     if (p->manager)
         start_manager(w, p);
+    if (p->koordlet)
+        return up_koordlet_new(p->loop, w->kube, p->data_dir, &w->koordlet, err);
     return 0;
 }
 
@@ -136,6 +146,7 @@ static struct kube *kube(const void *self)
 
 static void stop_writers(struct wired *w)
 {
+    w->koordlet = up_koordlet_free(w->koordlet);
     w->scheduler = up_scheduler_free(w->scheduler);
     w->cluster = cluster_free(w->cluster);
 }

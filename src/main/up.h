@@ -17,4 +17,17 @@ int up_scheduler_new(struct loop *l, struct kube *k, const char *file, struct up
                      struct kerr *err);
 struct up_scheduler *up_scheduler_free(struct up_scheduler *u); /* NULL is fine; returns NULL */
 DEFINE_CLEANUP(up_scheduler_free, struct up_scheduler *)
+
+/* This machine, as a node. */
+struct up_host {
+    char *name; /* on the heap */
+    int64_t mcpu, memory_bytes;
+};
+struct up_host up_host_read(void);
+/* koordlet on this machine, at work; its files are in dir. */
+struct up_koordlet;
+int up_koordlet_new(struct loop *l, struct kube *k, const char *dir, struct up_koordlet **ret,
+                    struct kerr *err);
+struct up_koordlet *up_koordlet_free(struct up_koordlet *u); /* NULL is fine; returns NULL */
+DEFINE_CLEANUP(up_koordlet_free, struct up_koordlet *)
 #endif

@@ -70,6 +70,8 @@ static void follow_kubelet(struct states *s, const struct node *old, const struc
     bool first = !kubelet_is_aimed(s->kubelet), had_problem = s->aim_problem.code != 0;
     struct kerr err = { 0 };
 
+    if (s->o.no_kubelet)
+        return;
     if (aim(s, n, &err) < 0 && !had_problem)
         KLOG_E(&err, "Cannot reach the kubelet");
     s->aim_problem = err;

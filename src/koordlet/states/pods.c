@@ -1,4 +1,5 @@
-/* pods.c - the pods of the node, asked of the kubelet in rounds.
+/* pods.c - the pods of the node, asked of the kubelet in rounds, or of the API server where there
+ * is none.
  *
  * The answer is cut into pods while it arrives; a pod whose text is known is taken over as it is,
  * so a round in which nothing changed decodes nothing and keeps one pod's text at a time.
@@ -127,7 +128,7 @@ static void round_failed(struct states *s, const struct kerr *err)
     if (p->failures)
         counter_inc(metric_counter(p->failures, METRIC_VALUES(PODS_PATH)));
     if (complaint_due(&p->complaint, loop_mono(s->env.loop)))
-        KLOG_E(err, "Failed to get the pods from the kubelet; the known ones stay",
+        KLOG_E(err, "Failed to get the pods of the node; the known ones stay",
                KV_I("known", known ? known->n : 0));
 }
 
@@ -146,7 +147,7 @@ static bool round_take(struct states *s, struct kerr *err)
         return false;
     }
     /* A kubelet that has just started knows no pods yet. */
-    if (p->incoming.n == 0) {
+    if (p->incoming.n == 0 && !s->o.no_kubelet) {
         kerr_set(err, -ENODATA, "the kubelet knows no pods");
         return false;
     }
@@ -173,8 +174,7 @@ static void on_end(void *arg, const struct kerr *http_err)
     round_fini(p);
     if (good) {
         if (complaint_over(&p->complaint))
-            KLOG_I(0, "Listing the kubelet's pods works again",
-                   KV_I("pods", states_now(s)->pods->n));
+            KLOG_I(0, "Listing the node's pods works again", KV_I("pods", states_now(s)->pods->n));
         s->configz.wanted |= p->ended_badly; /* it may have been restarted */
         p->ended_badly = false;
         p->problem = (struct kerr){ 0 };
@@ -192,6 +192,32 @@ static void on_end(void *arg, const struct kerr *http_err)
 }
 
 static const struct kubelet_handler handler = { on_data, on_end };
+
+static void on_list(void *arg, struct kube_resp *r, const struct kerr *err)
+{
+    struct states *s = arg;
+
+    s->pods.api_call = NULL;
+    if (!err)
+        on_data(s, r->body, r->n);
+    on_end(s, err);
+}
+
+static bool is_asking(const struct pods *p)
+{
+    return p->call || p->api_call;
+}
+
+static void ask_api(struct states *s)
+{
+    CLEANUP(mem_free) char *selector = xasprintf("spec.nodeName=%s", s->o.node_name);
+    const struct kube_req r = { .verb = KUBE_LIST,
+                                .kind = &kind_pod,
+                                .field_selector = selector,
+                                .timeout = s->o.kubelet_sync_timeout };
+
+    s->pods.api_call = kube_do(s->env.kube, &r, on_list, s);
+}
 
 /* ---- when ------------------------------------------------------------------------------------ */
 
@@ -228,15 +254,18 @@ void pods_sync(struct states *s)
 {
     struct pods *p = &s->pods;
 
-    if (s->o.kubelet_sync_interval <= 0 || p->call)
+    if (s->o.kubelet_sync_interval <= 0 || is_asking(p))
         return;
-    if (!kubelet_is_aimed(s->kubelet)) {
+    if (!s->o.no_kubelet && !kubelet_is_aimed(s->kubelet)) {
         arm(s);
         return;
     }
     p->timer = timer_cancel(p->timer);
     follow_driver(s);
-    p->call = kubelet_get(s->kubelet, PODS_PATH, &handler, s);
+    if (s->o.no_kubelet)
+        ask_api(s);
+    else
+        p->call = kubelet_get(s->kubelet, PODS_PATH, &handler, s);
 }
 
 static void on_asked(struct loop *l, void *arg)
@@ -245,7 +274,7 @@ static void on_asked(struct loop *l, void *arg)
 
     (void)l;
     s->pods.asked = NULL;
-    if (s->pods.call)
+    if (is_asking(&s->pods))
         s->pods.again = true;
     else
         pods_sync(s);
@@ -257,7 +286,7 @@ void pods_ask(struct states *s)
 
     if (p->asked || p->again)
         return;
-    if (p->call) {
+    if (is_asking(p)) {
         p->again = true; /* the answer under way may have missed it */
         return;
     }
@@ -281,6 +310,7 @@ void pods_fini(struct states *s)
     struct pods *p = &s->pods;
 
     p->call = kubelet_cancel(p->call);
+    p->api_call = kube_cancel(p->api_call);
     p->timer = timer_cancel(p->timer);
     p->asked = timer_cancel(p->asked);
     round_fini(p);

@@ -73,6 +73,8 @@ void states_start(struct states *s)
 {
     informer_start(s->nodes);
     informer_start(s->slos);
+    if (s->o.no_kubelet)
+        pods_sync(s);
     if (s->nodemetrics)
         informer_start(s->nodemetrics);
     if (s->o.pleg && !loop_is_virtual(s->env.loop))
@@ -97,7 +99,7 @@ static const char *missing_pods(struct states *s)
         return NULL;
     if (s->o.kubelet_sync_interval <= 0)
         return absent(s, "no pods: --kubelet-sync-interval turns them off", NULL);
-    return absent(s, "no pods from the kubelet yet", why->text);
+    return absent(s, s->o.no_kubelet ? "no pods yet" : "no pods from the kubelet yet", why->text);
 }
 
 static const char *missing_config(struct states *s)

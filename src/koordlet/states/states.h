@@ -24,6 +24,7 @@ struct states_options {
     bool kubelet_insecure;
     int kubelet_read_only_port;
     bool query_kubelet_config;
+    bool no_kubelet;    /* pods are listed at the API server, at the same interval */
     bool volume_names;  /* claims of the node's pods are read: states_volume_name() */
     bool pleg;          /* inotify on the cgroups of pods: asks the kubelet when one appears */
     bool report_metric; /* NodeMetric is watched */

@@ -20,8 +20,9 @@ struct recorder;
 
 struct pods {
     struct kubelet_call *call;
-    struct timer *timer; /* the next regular round */
-    struct timer *asked; /* a round that waits for its token */
+    struct kube_call *api_call; /* in its place, without a kubelet */
+    struct timer *timer;        /* the next regular round */
+    struct timer *asked;        /* a round that waits for its token */
     struct bucket bucket;
     bool again; /* asked while one was under way */
     bool ended_badly;

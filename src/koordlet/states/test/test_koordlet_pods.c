@@ -418,6 +418,28 @@ static void test_only_claims_of_local_pods_are_read(void **state)
     assert_null(states_volume_name(r.states, "ns", "data"));
 }
 
+/* koordctl up: the API server knows the pods, nobody is asked at the node's address. */
+static void test_without_a_kubelet_the_api_server_is_asked(void **state)
+{
+    CLEANUP(states_fixture_fini) struct states_fixture r;
+
+    (void)state;
+    states_fixture_init(&r);
+    r.o.no_kubelet = true;
+    r.o.query_kubelet_config = false;
+    states_fixture_start(&r);
+    states_fixture_run(&r, 1);
+    assert_non_null(states_fixture_known(&r)->pods);
+    assert_int_equal(states_fixture_known(&r)->pods->n, 0); /* an empty node is no failure */
+    fake_put(r.api.fake, "/api/v1/namespaces/ns/pods", "web",
+             "{\"metadata\":{\"uid\":\"" UID_WEB "\"},\"spec\":{\"nodeName\":\"n1\"}}");
+    states_fixture_run(&r, 10);
+    assert_int_equal(states_fixture_known(&r)->pods->n, 1);
+    assert_string_equal(states_fixture_known(&r)->pods->pods[0]->obj->meta.name, "web");
+    assert_int_equal(r.kubelet.dials, 0);
+    assert_string_equal(states_missing(r.states, 0), "no NodeSLO yet (koord-manager makes it)");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -425,6 +447,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_an_unchanged_pod_is_the_same_struct),
         cmocka_unit_test(test_pods_without_stamp_and_with_odd_uids),
         cmocka_unit_test(test_another_driver_moves_all_pods),
+        cmocka_unit_test(test_without_a_kubelet_the_api_server_is_asked),
         cmocka_unit_test(test_gauges_come_and_go_with_the_pods),
         cmocka_unit_test(test_bad_answers_keep_the_known_pods),
         cmocka_unit_test(test_reasons_while_no_pods_came),
