@@ -11,8 +11,6 @@
 #include "loop/loop.h"
 #include "json/kj.h"
 
-enum { PAGE = 500 };
-
 #define O(member) .off = offsetof(struct explain_options, member)
 static const struct flag explain_flags[] = {
     { "config", FLAG_STR, O(config),
@@ -28,11 +26,9 @@ static const struct flag explain_flags[] = {
 struct explain { /* one run of the command */
     struct ctl *c;
     const struct explain_options *o;
-    const struct explain_scheduler *scheduler;
-    void *self;            /* the scheduler's */
+    struct explain_cluster cluster;
     const char *ns, *name; /* ns NULL: the one in use */
     struct arena *arena;
-    struct kj_scratch *scratch;
     struct kobj *pod; /* as if it had no node */
     struct kj_doc *answer;
     struct strbuf scores;
@@ -90,7 +86,7 @@ static int decode_pod(struct explain *x, const struct strbuf *body, struct kerr 
         kj_mdel(spec, "nodeName", strlen("nodeName"));
     }
     free_doc = kj_freeze(root);
-    int r = kobj_decode(&kind_pod, kj_root(free_doc), x->scratch, &x->pod, err);
+    int r = kobj_decode(&kind_pod, kj_root(free_doc), x->cluster.scratch, &x->pod, err);
     if (r == 0)
         x->e.pod = pod_of(x->pod);
     return r;
@@ -109,90 +105,25 @@ static int read_pod(struct explain *x)
                                           : CTL_OK;
 }
 
-/* ---- the cluster ----------------------------------------------------------------------------- */
-
-static void add_object(struct explain *x, const struct kind *k, const struct kj_val *v)
-{
-    CLEANUP(kobj_unref) struct kobj *o = NULL;
-    struct kerr err = { 0 };
-
-    if (kobj_decode(k, v, x->scratch, &o, &err) == 0 && x->scheduler->add(x->self, o, &err) == 0)
-        return;
-    /* One malformed object must not keep us from all the others. */
-    (void)ctl_fail(x->c, "left out %s %s: %s", k->kind,
-                   kj_str_or(kj_path(v, "metadata.name"), "without name"), err.text);
-}
-
-static int add_page(struct explain *x, const struct kind *k, const struct strbuf *body,
-                    char **ret_token, struct kerr *err)
-{
-    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
-    const struct kj_val *item;
-    struct str key;
-
-    if (kj_parse(strbuf_str(body), body->len, 0, &doc, err) < 0)
-        return kerr_wrap(err, "the server's list of %s", k->plural);
-    const char *token = kj_str(kj_path(kj_root(doc), "metadata.continue"));
-    *ret_token = str_empty(token) ? NULL : arena_strdup(x->arena, token);
-    struct kj_iter it = kj_iter(kj_get(kj_root(doc), "items"));
-    while (kj_next(&it, &key, &item))
-        add_object(x, k, item);
-    return 0;
-}
-
-static int read_kind(struct explain *x, const struct kind *k, struct kerr *err)
-{
-    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
-    struct kube_req r = { .verb = KUBE_LIST, .kind = k, .limit = PAGE };
-    char *token = NULL;
-
-    if (k == &kind_pod)
-        r.field_selector = "status.phase!=Succeeded,status.phase!=Failed";
-    do {
-        r.continue_token = token;
-        int e = ctl_call(x->c, &r, &body, err);
-        if (e < 0)
-            return e;
-        e = add_page(x, k, &body, &token, err);
-        if (e < 0)
-            return e;
-    } while (token);
-    return 0;
-}
+/* ---- the answer ------------------------------------------------------------------------------ */
 
 static int read_cluster(struct explain *x)
 {
-    CLEANUP(strbuf_fini) struct strbuf notes = STRBUF_INIT;
-    const struct kind *k;
-    struct kerr err = { 0 };
-
-    if (x->scheduler->open(x->e.pod->spec->scheduler_name, x->o->config, &notes, &x->self, &err) <
-        0)
-        return ctl_fail(x->c, "%s", err.text);
-    (void)fputs(strbuf_str(&notes), x->c->err);
-    if (read_kind(x, &kind_node, &err) < 0 || read_kind(x, &kind_pod, &err) < 0)
-        return ctl_complain(x->c, &err);
-    for (unsigned i = 0; (k = x->scheduler->kind(x->self, i)); i++) {
-        int r = read_kind(x, k, &err);
-        if (r < 0 && err.reason != KR_NOT_FOUND) /* a kind that this server does not have */
-            return ctl_complain(x->c, &err);
-    }
-    return CTL_OK;
+    return explain_read_cluster(&x->cluster, x->e.pod->spec->scheduler_name, x->o->config);
 }
-
-/* ---- the answer ------------------------------------------------------------------------------ */
 
 static int find_out(struct explain *x)
 {
     CLEANUP(strbuf_fini) struct strbuf json = STRBUF_INIT;
     struct kerr err = { 0 };
 
-    if (x->scheduler->try_pod(x->self, x->pod, loop_wall(x->c->loop), &json, &err) < 0 ||
+    if (x->cluster.scheduler->try_pod(x->cluster.self, x->pod, loop_wall(x->c->loop), &json, &err) <
+            0 ||
         kj_parse(strbuf_str(&json), json.len, 0, &x->answer, &err) < 0)
         return ctl_fail(x->c, "%s", err.text);
     x->e.answer = kj_root(x->answer);
     if (kj_get(x->e.answer, "best"))
-        x->scheduler->scores(x->self, (unsigned)x->o->top, &x->scores);
+        x->cluster.scheduler->scores(x->cluster.self, (unsigned)x->o->top, &x->scores);
     x->e.scores = strbuf_str(&x->scores);
     return CTL_OK;
 }
@@ -254,18 +185,18 @@ static int run_steps(struct explain *x)
 
 static int run_pod(struct ctl *c, const struct explain_options *o, struct arena *a)
 {
-    struct explain x = { .c = c, .o = o, .arena = a };
+    struct explain x = { .c = c, .o = o, .arena = a, .cluster = { .c = c, .arena = a } };
 
     if (!c->parts || !c->parts->explain)
         return ctl_fail(c, "this program has no scheduler to explain with");
-    x.scheduler = c->parts->explain;
-    x.scratch = kj_scratch_new(c->strings);
+    x.cluster.scheduler = c->parts->explain;
+    x.cluster.scratch = kj_scratch_new(c->strings);
     int code = run_steps(&x);
-    x.scheduler->close(x.self);
+    x.cluster.scheduler->close(x.cluster.self);
     kj_doc_free(x.answer);
     strbuf_fini(&x.scores);
     kobj_unref(x.pod);
-    kj_scratch_free(x.scratch);
+    kj_scratch_free(x.cluster.scratch);
     return code;
 }
 

@@ -9,7 +9,9 @@
 #define KOORD_CTL_EXPLAIN_H
 #include "base/base.h"
 
+struct arena;
 struct kind;
+struct kj_scratch;
 struct kj_val;
 struct kobj;
 struct strbuf;
@@ -57,9 +59,21 @@ struct explain_manager {
     void (*profile)(const struct explain_profile_objects *o, struct strbuf *json); /* the same */
 };
 
-/* ---- explain.c ------------------------------------------------------------------------------- */
+/* ---- explain_cluster.c ----------------------------------------------------------------------- */
 
 struct ctl;
+struct explain_cluster { /* filled in by the caller, but for self */
+    struct ctl *c;
+    const struct explain_scheduler *scheduler;
+    void *self; /* the scheduler's: close() it, whatever comes of the reading */
+    struct kj_scratch *scratch;
+    struct arena *arena;
+};
+/* Opens the scheduler and gives it everything that it reads. The exit code. */
+int explain_read_cluster(struct explain_cluster *x, const char *scheduler_name, const char *config);
+
+/* ---- explain.c ------------------------------------------------------------------------------- */
+
 typedef void (*explain_text_fn)(const struct kj_val *answer, struct strbuf *out);
 /* Prints an answer that is JSON, as -o says; the text for people is made by the function. The exit
  * code. */

@@ -1,0 +1,78 @@
+/* explain_cluster.c - the cluster is read into a scheduler that tries pods on it. */
+#include "api/node.h"
+#include "api/pod.h"
+#include "base/arena.h"
+#include "client/kube.h"
+#include "ctl/ctl.h"
+#include "ctl/explain.h"
+#include "json/kj.h"
+
+enum { PAGE = 500 };
+
+static void add_object(struct explain_cluster *x, const struct kind *k, const struct kj_val *v)
+{
+    CLEANUP(kobj_unref) struct kobj *o = NULL;
+    struct kerr err = { 0 };
+
+    if (kobj_decode(k, v, x->scratch, &o, &err) == 0 && x->scheduler->add(x->self, o, &err) == 0)
+        return;
+    /* One malformed object must not keep us from all the others. */
+    (void)ctl_fail(x->c, "left out %s %s: %s", k->kind,
+                   kj_str_or(kj_path(v, "metadata.name"), "without name"), err.text);
+}
+
+static int add_page(struct explain_cluster *x, const struct kind *k, const struct strbuf *body,
+                    char **ret_token, struct kerr *err)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    const struct kj_val *item;
+    struct str key;
+
+    if (kj_parse(strbuf_str(body), body->len, 0, &doc, err) < 0)
+        return kerr_wrap(err, "the server's list of %s", k->plural);
+    const char *token = kj_str(kj_path(kj_root(doc), "metadata.continue"));
+    *ret_token = str_empty(token) ? NULL : arena_strdup(x->arena, token);
+    struct kj_iter it = kj_iter(kj_get(kj_root(doc), "items"));
+    while (kj_next(&it, &key, &item))
+        add_object(x, k, item);
+    return 0;
+}
+
+static int read_kind(struct explain_cluster *x, const struct kind *k, struct kerr *err)
+{
+    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
+    struct kube_req r = { .verb = KUBE_LIST, .kind = k, .limit = PAGE };
+    char *token = NULL;
+
+    if (k == &kind_pod)
+        r.field_selector = "status.phase!=Succeeded,status.phase!=Failed";
+    do {
+        r.continue_token = token;
+        int e = ctl_call(x->c, &r, &body, err);
+        if (e < 0)
+            return e;
+        e = add_page(x, k, &body, &token, err);
+        if (e < 0)
+            return e;
+    } while (token);
+    return 0;
+}
+
+int explain_read_cluster(struct explain_cluster *x, const char *scheduler_name, const char *config)
+{
+    CLEANUP(strbuf_fini) struct strbuf notes = STRBUF_INIT;
+    const struct kind *k;
+    struct kerr err = { 0 };
+
+    if (x->scheduler->open(scheduler_name, config, &notes, &x->self, &err) < 0)
+        return ctl_fail(x->c, "%s", err.text);
+    (void)fputs(strbuf_str(&notes), x->c->err);
+    if (read_kind(x, &kind_node, &err) < 0 || read_kind(x, &kind_pod, &err) < 0)
+        return ctl_complain(x->c, &err);
+    for (unsigned i = 0; (k = x->scheduler->kind(x->self, i)); i++) {
+        int r = read_kind(x, k, &err);
+        if (r < 0 && err.reason != KR_NOT_FOUND) /* a kind that this server does not have */
+            return ctl_complain(x->c, &err);
+    }
+    return CTL_OK;
+}
