@@ -147,6 +147,7 @@
 #define ANNO_RESERVATION_CURRENT_OWNER DOMAIN_SCHEDULING "reservation-current-owner"
 #define LABEL_DISABLE_PREEMPTIBLE      DOMAIN_SCHEDULING "disable-preemptible"
 #define LABEL_PREEMPTION_POLICY        DOMAIN_SCHEDULING "preemption-policy"
+#define LABEL_RESERVED_TOGETHER        DOMAIN_SCHEDULING "reserved-together" /* koordctl's */
 #define LABEL_IS_PRE_ALLOCATABLE       DOMAIN_POD "is-pre-allocatable"
 #define ANNO_PRE_ALLOCATABLE_PRIORITY  DOMAIN_POD "pre-allocatable-priority"
 
