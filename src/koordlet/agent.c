@@ -140,18 +140,11 @@ static struct executor *make_executor(const struct agent *a)
         .force_update = o->executor.force_update_seconds * NSEC_PER_SEC,
         .dry_run = o->executor.dry_run,
         .watch = !loop_is_virtual(a->env.loop) && !o->restore,
+        .kube = a->env.kube,
+        .node_name = o->node_name,
     };
 
     return executor_new(&env);
-}
-
-static const kstrmap *topology_annotations(void *arg)
-{
-    const struct agent *a = arg;
-    const struct topology *t =
-        a->topology_reporter ? topology_reporter_local(a->topology_reporter) : NULL;
-
-    return t ? &t->annotations : NULL;
 }
 
 static struct reconciler *make_hooks(struct agent *a)
@@ -163,7 +156,9 @@ static struct reconciler *make_hooks(struct agent *a)
         .executor = a->executor,
         .o = a->env.o,
         .metrics = a->env.internal,
-        .topology = topology_annotations,
+        .kube = a->env.kube,
+        .node_name = a->env.o->node_name,
+        .topology = local_topology,
         .topology_arg = a,
     };
 

@@ -19,6 +19,7 @@
 struct audit;
 struct executor;
 struct host;
+struct kube;
 struct loop;
 struct metrics;
 
@@ -54,6 +55,8 @@ struct executor_env { /* borrowed */
     nsec_t force_update;     /* resource-force-update-seconds */
     bool dry_run;            /* plan and audit, write nothing */
     bool watch;              /* writes of others are seen at once; real loops and host files only */
+    struct kube *kube;       /* for events; NULL: none */
+    const char *node_name;
 };
 struct executor *executor_new(const struct executor_env *env);
 struct executor *executor_free(struct executor *e);

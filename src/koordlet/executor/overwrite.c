@@ -2,8 +2,9 @@
  *
  * Directories of cgroups with files that we own are marked; an event names the process. What
  * differs from the plan is written again in the same turn, audited and counted with the writer's
- * name. Who insists, five times within a minute, is let alone for a minute: two writers that fight
- * help nobody. Real loops only; without fanotify the forced update finds such writes.
+ * name. Who insists, five times within a minute, is let alone for a minute, and an event says so:
+ * two writers that fight help nobody. Real loops only; without fanotify the forced update finds
+ * such writes.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/klog.h"
+#include "client/events.h"
 #include "component/metrics.h"
 #include "koordlet/audit/audit.h"
 #include "koordlet/executor/executor_int.h"
@@ -26,6 +28,7 @@ struct overwrites {
     int fd;
     struct fdwatch *watch;
     struct metric *counter;
+    struct recorder *recorder; /* made when there is something to say */
 };
 
 static const struct metric_desc overwritten_desc = {
@@ -67,6 +70,44 @@ static void tell(struct overwrites *o, const struct target *t, const char *write
                                                    .verbosity = 3 });
 }
 
+static const struct kobj *target_pod(const struct target *t)
+{
+    for (const struct proposal *p = t->proposals; p; p = p->next)
+        if (p->at.pod)
+            return p->at.pod->obj;
+    return NULL;
+}
+
+/* On the pod, or on the Node where a file is of a class or of a host application. */
+static void tell_insisting(struct overwrites *o, const struct target *t, const char *writer)
+{
+    static const char text[] = "%s keeps writing to %s, which koordlet owns (%s): left alone for a "
+                               "minute";
+    struct executor *e = o->e;
+    const struct kobj *pod = target_pod(t);
+    struct event_about node = {
+        .api_version = "v1", .kind = "Node", .name = e->env.node_name, .uid = e->env.node_name
+    };
+    const char *owner = target_writer(t).owner;
+
+    KLOG_W("Another program keeps writing to a kernel file: left alone for a minute",
+           KV_S("file", target_path(e, t)), KV_S("writer", writer));
+    if (!e->env.kube)
+        return;
+    if (!o->recorder)
+        o->recorder = recorder_new(e->env.kube, &(struct recorder_opts){ .component = "koordlet",
+                                                                         .instance = node.name,
+                                                                         .host = node.name,
+                                                                         .queue_max = 32,
+                                                                         .in_flight = 1 });
+    if (pod)
+        recorder_event_on(o->recorder, pod, true, "KernelFileOverwritten", "Write", text, writer,
+                          target_path(e, t), owner);
+    else
+        recorder_event(o->recorder, &node, true, "KernelFileOverwritten", "Write", text, writer,
+                       target_path(e, t), owner);
+}
+
 static void target_overwritten(struct executor *e, struct target *t, pid_t writer)
 {
     nsec_t now = loop_mono(e->env.loop);
@@ -83,8 +124,7 @@ static void target_overwritten(struct executor *e, struct target *t, pid_t write
     }
     if (t->others >= PATIENCE) {
         if (t->others == PATIENCE)
-            KLOG_W("Another program keeps writing to a kernel file: left alone for a minute",
-                   KV_S("file", target_path(e, t)), KV_S("writer", name));
+            tell_insisting(e->overwrites, t, name);
         t->others = PATIENCE + 1;
         target_hold(e, t, now + WINDOW);
         return;
@@ -181,6 +221,7 @@ struct overwrites *overwrites_free(struct overwrites *o)
         return NULL;
     fdwatch_close(o->watch);
     fd_close(o->fd);
+    recorder_free(o->recorder);
     free(o);
     return NULL;
 }

@@ -14,6 +14,7 @@
 
 #define TERWAY_DIR "/host-var-lib/terway/qos"
 
+struct kube;
 struct loop;
 struct reconciler;
 
@@ -24,6 +25,8 @@ struct reconcile_env { /* borrowed */
     struct executor *executor;
     const struct koordlet_options *o;
     struct metrics *metrics; /* NULL: none */
+    struct kube *kube;       /* for events; NULL: none */
+    const char *node_name;
     /* The annotations of this node's NodeResourceTopology; NULL: not known yet. */
     const kstrmap *(*topology)(void *arg);
     void *topology_arg;

@@ -13,6 +13,8 @@
 #include <cmocka.h>
 
 #include "base/klog.h"
+#include "base/test/asserts.h"
+#include "client/kube.h"
 #include "component/metrics.h"
 #include "koordlet/executor/executor.h"
 #include "koordlet/kernel/host.h"
@@ -21,12 +23,40 @@
 
 static char dir[64], path[128];
 
+/* An API server that keeps the last event. */
+struct stub_kube {
+    struct kube kube;
+    unsigned calls;
+    char body[2048];
+};
+
+static struct kube_call *stub_ask(struct kube *k, const struct kube_req *r, kube_done_fn fn,
+                                  void *arg)
+{
+    static struct kube_call call;
+    struct stub_kube *s = container_of(k, struct stub_kube, kube);
+
+    (void)fn, (void)arg; /* never answered */
+    s->calls++;
+    snprintf(s->body, sizeof s->body, "%.*s", (int)r->body_len, (const char *)r->body);
+    call.kube = k;
+    return &call;
+}
+
+static void stub_cancel(struct kube_call *call)
+{
+    (void)call;
+}
+
+static const struct kube_ops stub_ops = { .call = stub_ask, .cancel = stub_cancel };
+
 struct run {
     struct loop *loop;
     nsec_t began, repaired; /* repaired 0: not yet */
     int writes, left;
     pid_t child;
     struct executor *e;
+    struct stub_kube api;
 };
 
 static bool can(void)
@@ -101,12 +131,15 @@ static void start(struct run *r, struct host *host, struct metrics *m, const cha
     snprintf(path, sizeof path, "/sys/fs/cgroup/cpu/%s/cpu.shares", dir);
     assert_int_equal(file_write_value(AT_FDCWD, path, before, NULL), 0);
     r->loop = loop_new();
+    r->api.kube = (struct kube){ .ops = &stub_ops, .loop = r->loop };
     r->e = executor_new(&(struct executor_env){ .loop = r->loop,
                                                 .host = host,
                                                 .ops = &executor_ops_host,
                                                 .ops_arg = host,
                                                 .metrics = m,
                                                 .force_update = 3600 * NSEC_PER_SEC,
+                                                .kube = &r->api.kube,
+                                                .node_name = "n1",
                                                 .watch = true });
     struct plan *p = executor_plan(r->e, PLAN_BATCH_RESOURCE, NULL);
     plan_number(p, (struct plan_at){ dir, NULL, NULL }, PLAN_CPU_SHARES, 512);
@@ -147,6 +180,7 @@ static void test_a_write_of_another_is_repaired_and_counted(void **state)
     start(&r, host, m, "1024");
     assert_int_equal(r.writes, 3);
     assert_in_range(r.repaired, 0, 100 * NSEC_PER_MSEC);
+    assert_int_equal(r.api.calls, 0);
     metrics_write(&m, 1, &text);
     assert_non_null(strstr(strbuf_str(&text), "koordlet_kernel_file_overwritten_total{type="
                                               "\"cpu.shares\",writer=\"test_koordlet_o\"} 3"));
@@ -157,6 +191,11 @@ static void test_a_write_of_another_is_repaired_and_counted(void **state)
     loop_run(r.loop);
     assert_int_equal(r.writes, 6); /* five were repaired */
     assert_true(holds("77"));
+    assert_int_equal(r.api.calls, 1);
+    assert_contains(r.api.body, "\"reason\":\"KernelFileOverwritten\"");
+    assert_contains(r.api.body, "test_koordlet_o keeps writing to cpu/");
+    assert_contains(r.api.body, "(BatchResource)");
+    assert_contains(r.api.body, "\"kind\":\"Node\"");
     finish(&r);
     metrics_free(m);
 }
