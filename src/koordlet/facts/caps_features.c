@@ -59,6 +59,14 @@ struct need {
     const char *consequence; /* without it */
     bool vital;              /* without it nothing of the feature works */
 };
+/* Of the features of eviction: by usage of CPU or memory, by stopping containers. */
+#define EVICTS(cap)                                                                               \
+    {                                                                                             \
+        { cap, "nobody is evicted: the usage of pods is not known", true },                       \
+        {                                                                                         \
+            CAP_RUNTIME, "victims are evicted through the API server, not stopped at once", false \
+        }                                                                                         \
+    }
 static const struct feature {
     const char *name;
     unsigned gate;
@@ -82,6 +90,12 @@ static const struct feature {
     { "RdtResctrl",
       GATE_RDT_RESCTRL,
       { { CAP_RESCTRL, "cache and memory bandwidth are not divided between QoS classes", true } } },
+    { "BECPUEvict", GATE_BE_CPU_EVICT, EVICTS(CAP_CPU) },
+    { "CPUEvict", GATE_CPU_EVICT, EVICTS(CAP_CPU) },
+    { "CPUAllocatableEvict", GATE_CPU_ALLOCATABLE_EVICT, EVICTS(CAP_CPU) },
+    { "BEMemoryEvict", GATE_BE_MEMORY_EVICT, EVICTS(CAP_MEMORY) },
+    { "MemoryEvict", GATE_MEMORY_EVICT, EVICTS(CAP_MEMORY) },
+    { "MemoryAllocatableEvict", GATE_MEMORY_ALLOCATABLE_EVICT, EVICTS(CAP_MEMORY) },
     { "MemoryReclaim",
       GATE_MEMORY_RECLAIM,
       { { CAP_MEMORY, "best-effort pods give no memory back before eviction", true } } },
@@ -131,6 +145,27 @@ static const struct feature {
       BY_NODESLO,
       { { CAP_CORE_SCHED, "cpuQOS.coreExpeller and core scheduling have no effect", true } } },
     { "CPUIdle", BY_NODESLO, { { CAP_CPU_IDLE, "cpuQOS.schedIdle has no effect", true } } },
+    { "CPUSetAllocator",
+      GATE_CPU_SET_ALLOCATOR,
+      { { CAP_CPUSET, "pods do not get the CPUs that the scheduler gave them", true } } },
+    { "BatchResource",
+      GATE_BATCH_RESOURCE,
+      { { CAP_CPU, "limits of batch CPU are not applied", true },
+        { CAP_MEMORY, "limits of batch memory are not applied", false } } },
+    { "CPUNormalization",
+      GATE_CPU_NORMALIZATION,
+      { { CAP_CPU, "quotas do not follow the speed of this node's CPUs", true } } },
+    { "Resctrl",
+      GATE_RESCTRL,
+      { { CAP_RESCTRL, "pods get no share of cache and bandwidth of their own", true },
+        { CAP_RESCTRL_MOUNTED,
+          "pods get no share of cache and bandwidth of their own until it is "
+          "mounted",
+          true } } },
+    { "TCNetworkQoS",
+      GATE_TC_NETWORK_QOS,
+      { { CAP_NET_CLS, "pods in the host's network are not told apart, others go by their address",
+          false } } },
     { "RuntimeHooksNRI",
       NO_GATE,
       { { CAP_NRI, "new containers get their settings by the reconciler, seconds later",

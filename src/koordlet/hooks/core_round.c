@@ -1,4 +1,6 @@
 /* core_round.c - all pods of the node into their groups of core scheduling. */
+#include <stdio.h>
+
 #include "component/metrics.h"
 #include "koordlet/hooks/core_sched.h"
 #include "koordlet/hooks/rounds.h"
@@ -8,28 +10,45 @@
 struct core_round {
     struct host *host;
     struct core_sched *cookies;
-    struct metric *gauge;
+    const char *node_name;
+    struct metric *gauge, *managed; /* NULL: none */
     struct arena *arena;
     struct task_ids pids;
     bool supported, learnt;
 };
 
+static void count(struct core_round *c, const char *group, bool ok)
+{
+    if (c->managed)
+        counter_inc(metric_counter(
+            c->managed, METRIC_VALUES(c->node_name, group, ok ? "succeeded" : "failed")));
+}
+
 static const struct metric_desc cookie_desc = {
     "koordlet_container_core_sched_cookie",
     "1 for the core scheduling group and cookie that a container has.",
     METRIC_GAUGE,
-    .labels = { "pod_namespace", "pod_name", "pod_uid", "container_name", "container_id",
-                "core_sched_group" },
+    .labels = { "node", "pod_namespace", "pod_name", "pod_uid", "container_name", "container_id",
+                "core_sched_group", "core_sched_cookie" },
+};
+static const struct metric_desc managed_desc = {
+    "koordlet_core_sched_cookie_manage_status",
+    "How often the processes of a container were put into a core scheduling group, or out of it.",
+    METRIC_COUNTER,
+    .labels = { "node", "core_sched_group", "status" },
+    .max_children = 1000,
 };
 
-struct core_round *core_round_new(struct host *h, struct metrics *m)
+struct core_round *core_round_new(struct host *h, struct metrics *m, const char *node_name)
 {
     struct core_round *c = xnew0(struct core_round);
 
     c->host = h;
     c->cookies = core_sched_new(&core_sched_ops_kernel, NULL);
     c->supported = core_sched_supported(c->cookies);
+    c->node_name = str_or(node_name, "");
     c->gauge = m ? metrics_add(m, &cookie_desc) : NULL;
+    c->managed = m ? metrics_add(m, &managed_desc) : NULL;
     c->arena = arena_new();
     return c;
 }
@@ -104,6 +123,7 @@ static void settle(struct core_round *c, const struct hook_view *v, const struct
 {
     const struct kobj *o = at->pod->obj;
     const char *group = NULL;
+    char text[24];
 
     vec_clear(&c->pids);
     cgroup_pids(c->host, at->dir, &c->pids);
@@ -111,10 +131,35 @@ static void settle(struct core_round *c, const struct hook_view *v, const struct
         group = NULL;
     uint64_t cookie =
         core_sched_put(c->cookies, at->pod->uid, at->id, group, c->pids.items, c->pids.n, now);
-    if (cookie && c->gauge)
-        gauge_set(metric_gauge(c->gauge, METRIC_VALUES(str_or(o->meta.ns, ""), o->meta.name,
-                                                       at->pod->uid, at->name, at->id, group)),
-                  1);
+    if (group && c->pids.n > 0)
+        count(c, group, cookie != 0);
+    if (!cookie || !c->gauge)
+        return;
+    snprintf(text, sizeof text, "%llu", (unsigned long long)cookie);
+    gauge_set(
+        metric_gauge(c->gauge, METRIC_VALUES(c->node_name, str_or(o->meta.ns, ""), o->meta.name,
+                                             at->pod->uid, at->name, at->id, group, text)),
+        1);
+}
+
+/* Cookies of an agent that is not there any more, or of a feature that was switched off while none
+ * was. */
+static void clear(struct core_round *c, const struct hook_view *v, const struct place *at,
+                  nsec_t now)
+{
+    (void)v, (void)now;
+    vec_clear(&c->pids);
+    cgroup_pids(c->host, at->dir, &c->pids);
+    if (c->pids.n > 0 && core_sched_clear(c->cookies, c->pids.items, c->pids.n) > 0)
+        count(c, "", true);
+}
+
+void core_round_restore(struct core_round *c, const struct hook_view *v)
+{
+    if (!c->supported)
+        return;
+    arena_reset(c->arena);
+    each_place(c, v, clear, 0);
 }
 
 void core_round_run(struct core_round *c, const struct hook_view *v, nsec_t now)
@@ -122,8 +167,10 @@ void core_round_run(struct core_round *c, const struct hook_view *v, nsec_t now)
     if (!c->supported)
         return;
     arena_reset(c->arena);
-    if (!c->learnt)
+    if (!c->learnt && v->rules->core.enable)
         each_place(c, v, learn, now);
+    else if (!c->learnt)
+        each_place(c, v, clear, now);
     c->learnt = true;
     if (c->gauge)
         metric_clear(c->gauge);

@@ -286,26 +286,32 @@ static uint64_t enable(struct core_sched *c, const char *name, const pid_t *pids
 }
 
 /* The agent itself has no cookie: sharing "from 0" hands out none. */
-static void disable(struct core_sched *c, const char *uid, const char *id, const pid_t *pids,
-                    size_t n)
+size_t core_sched_clear(struct core_sched *c, const pid_t *pids, size_t n)
 {
-    struct member *m = member_find(c, uid, id);
     CLEANUP(mem_free) pid_t *to = xnewn0(n + 1, pid_t);
     CLEANUP(mem_free) bool *ok = xnewn0(n + 1, bool);
     size_t count = 0;
     uint64_t cookie;
 
+    for (size_t i = 0; i < n; i++)
+        if (c->ops->get(c->arg, pids[i], &cookie) == 0 && cookie != 0)
+            to[count++] = pids[i];
+    if (count > 0)
+        c->ops->share(c->arg, 0, to, count, ok);
+    return count;
+}
+
+static void disable(struct core_sched *c, const char *uid, const char *id, const pid_t *pids,
+                    size_t n)
+{
+    struct member *m = member_find(c, uid, id);
+
     if (!m)
         return;
     struct group *g = map_getz(&c->groups, m->group);
-    for (size_t i = 0; i < n; i++) {
-        if (c->ops->get(c->arg, pids[i], &cookie) == 0 && cookie != 0)
-            to[count++] = pids[i];
-        if (g)
-            group_remove(g, pids[i]);
-    }
-    if (count > 0)
-        c->ops->share(c->arg, 0, to, count, ok);
+    core_sched_clear(c, pids, n);
+    for (size_t i = 0; g && i < n; i++)
+        group_remove(g, pids[i]);
     if (g && g->pids.n == 0)
         group_drop(c, m->group);
     map_removez(&c->members, m->key);

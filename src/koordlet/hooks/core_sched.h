@@ -35,6 +35,8 @@ void core_sched_learn(struct core_sched *c, const char *uid, const char *contain
  * 0: none. */
 uint64_t core_sched_put(struct core_sched *c, const char *uid, const char *container_id,
                         const char *group, const pid_t *pids, size_t n, nsec_t now);
+/* Takes the cookies of processes, whoever gave them. Returns how many had one. */
+size_t core_sched_clear(struct core_sched *c, const pid_t *pids, size_t n);
 /* Forgets what was not refreshed for five minutes. */
 void core_sched_sweep(struct core_sched *c, nsec_t now);
 /* For tests: the processes that the group is remembered by, ascending; 0 when it is not known. */

@@ -58,13 +58,20 @@ static uint32_t hz_of(const struct host *h)
     return sysfs_text(h, h->proc_fd, &text, "net/psched") < 0 ? 0 : tc_hz(text);
 }
 
+static bool default_link(const struct net_round *n, char *link, size_t size)
+{
+    struct str route;
+
+    return sysfs_text(n->host, n->host->proc_fd, &route, "net/route") == 0 &&
+           tc_default_link(route, link, size);
+}
+
 void net_round_tc(struct net_round *n, const struct hook_view *v, bool act, nsec_t now,
                   struct plan *p)
 {
     CLEANUP(tc_want_fini) struct tc_want want = { 0 };
     const struct podset *pods = v->snapshot->pods;
     struct kerr err = { 0 };
-    struct str route;
     char link[64] = "";
 
     tc_plan(v->snapshot->slo, pods, hz_of(n->host), &want);
@@ -76,8 +83,7 @@ void net_round_tc(struct net_round *n, const struct hook_view *v, bool act, nsec
     }
     if (!act)
         return;
-    if (sysfs_text(n->host, n->host->proc_fd, &route, "net/route") < 0 ||
-        !tc_default_link(route, link, sizeof link)) {
+    if (!default_link(n, link, sizeof link)) {
         if (want.classes.n > 0)
             kerr_set(&err, -ENODEV, "no IPv4 default route");
     } else {
@@ -138,4 +144,16 @@ void net_round_terway(struct net_round *n, const struct hook_view *v, bool act, 
     terway_pod_text(v->snapshot->pods, a, &pods, &err);
     (void)put_file(n, TERWAY_POD_FILE, &pods, &n->pods, &err);
     told(n, &err, now);
+}
+
+void net_round_restore(struct net_round *n, bool tc, bool terway)
+{
+    const struct tc_want none = { 0 };
+    struct kerr err = { 0 };
+    char link[64] = "";
+
+    if (tc && default_link(n, link, sizeof link) && tc_apply(n->tc, link, &none, &err) < 0)
+        KLOG_E(&err, "The classes of the network link could not be taken away");
+    if (terway)
+        remove_files(n);
 }

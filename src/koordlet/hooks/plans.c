@@ -91,8 +91,16 @@ static bool ask(const struct hook_view *v, const struct hook_plugin *plugin, enu
                 const struct npod *p, struct hook_context *c)
 {
     struct kerr err = { 0 };
+    nsec_t began = v->stopwatch ? v->stopwatch(v->arg) : 0;
+    bool failed = plugin->stages[s](v->rules, c, &err) < 0;
 
-    if (plugin->stages[s](v->rules, c, &err) >= 0)
+    if (v->asked)
+        v->asked(v->arg, plugin,
+                 c->is_sandbox  ? HOOK_LEVEL_SANDBOX
+                 : c->container ? HOOK_LEVEL_CONTAINER
+                                : HOOK_LEVEL_POD,
+                 &c->response, began, failed);
+    if (!failed)
         return true;
     if (v->refused)
         v->refused(v->arg, plugin, p, &err);

@@ -1,13 +1,12 @@
 /* reconcile.c - when plans of the hooks are made. */
 #include "koordlet/hooks/reconcile.h"
 
-#include <stdio.h>
-
 #include "base/klog.h"
 #include "koordlet/facts/cpuinfo.h"
 #include "koordlet/facts/resctrl.h"
 #include "koordlet/hooks/rounds.h"
 #include "koordlet/hooks/tasks.h"
+#include "koordlet/hooks/witness.h"
 #include "koordlet/kernel/scan.h"
 #include "koordlet/kernel/sysfs.h"
 #include "koordlet/states/complaint.h"
@@ -21,7 +20,7 @@ struct reconciler {
     struct timer *soon, *regular;
     unsigned looks; /* regular ones */
     struct complaint bad_rules;
-    struct complaint refused[KOORDLET_GATES]; /* by plugin */
+    struct witness *witness;
     struct oom_scores *oom;
     struct core_round *core;
     struct net_round *net;
@@ -111,13 +110,21 @@ static void on_refused(void *arg, const struct hook_plugin *plugin, const struct
                        const struct kerr *err)
 {
     struct reconciler *r = arg;
-    char name[320];
 
-    if (!complaint_due(&r->refused[plugin->gate], loop_mono(r->env.loop)))
-        return;
-    snprintf(name, sizeof name, "%s/%s", str_or(p->obj->meta.ns, ""), p->obj->meta.name);
-    KLOG_W("A runtime hook refused a pod", KV_S("err", err->text), KV_S("hook", plugin->name),
-           KV_S("pod", name));
+    witness_refused(r->witness, plugin, p, err);
+}
+
+static void on_asked(void *arg, const struct hook_plugin *plugin, enum hook_level level,
+                     const struct hook_resources *answer, nsec_t began, bool failed)
+{
+    struct reconciler *r = arg;
+
+    witness_asked(r->witness, plugin, level, answer, began, failed);
+}
+
+static nsec_t stopwatch(void *arg)
+{
+    return loop_stopwatch(((struct reconciler *)arg)->env.loop);
 }
 
 static bool has_file(const struct reconciler *r, const char *type)
@@ -149,6 +156,8 @@ static struct hook_view view_now(struct reconciler *r)
         .has_core_ctl = sysfs_exists(h->proc_fd, "sys/kernel/sched_core"),
         .sandbox = sandbox_dir,
         .refused = on_refused,
+        .asked = on_asked,
+        .stopwatch = stopwatch,
         .arg = r,
     };
 }
@@ -169,6 +178,10 @@ static void resctrl_with_tasks(struct reconciler *r, const struct hook_view *v)
 
     if (gate(r, GATE_RESCTRL)) {
         plan_pod_resctrl(v, p);
+        vec_foreach(&p->proposals, i)
+            if (p->proposals.items[i].file == PLAN_RESCTRL_GROUP)
+                witness_resctrl(r->witness, p->proposals.items[i].at.pod,
+                                p->proposals.items[i].at.dir);
         plan_resctrl_tasks(r->env.host, p);
         plan_resctrl_stale(r->env.host, v->snapshot->pods, loop_wall(r->env.loop), p);
     }
@@ -226,6 +239,7 @@ static void on_soon(struct loop *l, void *arg)
     submit(r, &v, PLAN_CPU_NORMALIZATION, plan_cpu_normalization, gate(r, GATE_CPU_NORMALIZATION));
     submit(r, &v, PLAN_CORE_SCHED, plan_core_sched, gate(r, GATE_CORE_SCHED));
     look_at_all(r, &v);
+    witness_round(r->witness);
 }
 
 /* ---- when ------------------------------------------------------------------------------------ */
@@ -299,8 +313,9 @@ struct reconciler *reconciler_new(const struct reconcile_env *env)
     struct reconciler *r = xnew0(struct reconciler);
 
     r->env = *env;
-    r->oom = oom_scores_new(env->host, env->metrics);
-    r->core = core_round_new(env->host, env->metrics);
+    r->witness = witness_new(&r->env);
+    r->oom = oom_scores_new(env->host, env->metrics, env->node_name);
+    r->core = core_round_new(env->host, env->metrics, env->node_name);
     r->net = net_round_new(env->host, str_or(env->terway_dir, TERWAY_DIR));
     return r;
 }
@@ -314,6 +329,7 @@ struct reconciler *reconciler_free(struct reconciler *r)
     oom_scores_free(r->oom);
     core_round_free(r->core);
     net_round_free(r->net);
+    witness_free(r->witness);
     hook_rules_free(r->rules);
     free(r->ratio);
     free(r);
@@ -345,6 +361,14 @@ void reconciler_restore(struct reconciler *r)
     cpu_info_unref(info);
     plan_restore(&v, &cpus, p);
     plan_resctrl_stale(r->env.host, NULL, loop_wall(r->env.loop), p);
+    plan_restore_disks(r->env.host, v.snapshot->pods, p);
+    if (gate(r, GATE_OOM_SCORE_ADJ))
+        plan_oom_restore(r->oom, v.snapshot, p);
     executor_submit(r->env.executor, p);
     executor_apply(r->env.executor);
+    if (r->env.o->executor.dry_run)
+        return;
+    if (gate(r, GATE_CORE_SCHED))
+        core_round_restore(r->core, &v);
+    net_round_restore(r->net, gate(r, GATE_TC_NETWORK_QOS), gate(r, GATE_TERWAY_QOS));
 }

@@ -41,6 +41,8 @@ void reconciler_wake(struct reconciler *r);
 /* In place of a start: puts everything back as plan_restore() says. Pods are known. */
 void reconciler_restore(struct reconciler *r);
 
+enum hook_level { HOOK_LEVEL_POD, HOOK_LEVEL_CONTAINER, HOOK_LEVEL_SANDBOX, HOOK_LEVELS };
+
 /* ---- plans, pure: what a plugin wants of the files of this node ------------------------------- */
 
 struct hook_view { /* what plans are made from */
@@ -56,7 +58,13 @@ struct hook_view { /* what plans are made from */
     /* A plugin refused a pod: its annotations are bad. */
     void (*refused)(void *arg, const struct hook_plugin *plugin, const struct npod *p,
                     const struct kerr *err);
-    void *arg; /* of both */
+    /* A plugin was asked about a pod, container or sandbox; began: by stopwatch. NULL: nobody
+     * cares.
+     */
+    void (*asked)(void *arg, const struct hook_plugin *plugin, enum hook_level level,
+                  const struct hook_resources *answer, nsec_t began, bool failed);
+    nsec_t (*stopwatch)(void *arg);
+    void *arg; /* of all */
 };
 void plan_group_identity(const struct hook_view *v, struct plan *p);
 /* Isolation where the kernel has no group identities: best-effort pods are idle-class. */
@@ -71,6 +79,8 @@ void plan_core_sched(const struct hook_view *v, struct plan *p);
 /* Everything that the agent may have written, as the kubelet and the kernel had it: also after a
  * crash, since it is computed from the pod specs. cpus: of the machine. */
 void plan_restore(const struct hook_view *v, const struct cpuset *cpus, struct plan *p);
+/* The limits that disks have in the class of best effort and in pods. Reads files. */
+void plan_restore_disks(const struct host *h, const struct podset *pods, struct plan *p);
 /* What an agent that was killed may have left in pods, and the kubelet never writes: idle class,
  * burst, and a quota that is not the spec's. files: what the files hold. */
 void plan_leftovers(const struct hook_view *v, const struct plan_view *files, struct plan *p);

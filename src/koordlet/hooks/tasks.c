@@ -20,6 +20,7 @@
 
 struct oom_scores {
     struct host *host;
+    const char *node_name;
     struct metric *gauge; /* NULL: none */
     struct arena *arena;
     struct task_ids pids;
@@ -31,14 +32,15 @@ static const struct metric_desc score_desc = {
     "koordlet_container_oom_score_adj",
     "The OOM score that a container's processes have by its annotation.",
     METRIC_GAUGE,
-    .labels = { "pod_namespace", "pod_name", "pod_uid", "container_name" },
+    .labels = { "node", "pod_namespace", "pod_name", "pod_uid", "container_name" },
 };
 
-struct oom_scores *oom_scores_new(struct host *h, struct metrics *m)
+struct oom_scores *oom_scores_new(struct host *h, struct metrics *m, const char *node_name)
 {
     struct oom_scores *s = xnew0(struct oom_scores);
 
     s->host = h;
+    s->node_name = str_or(node_name, "");
     s->gauge = m ? metrics_add(m, &score_desc) : NULL;
     s->arena = arena_new();
     return s;
@@ -100,8 +102,8 @@ static void container_score(struct oom_scores *s, const struct npod *p,
                 ->rule = PLAN_ONCE;
     }
     if (s->gauge && held)
-        gauge_set(metric_gauge(s->gauge, METRIC_VALUES(str_or(o->meta.ns, ""), o->meta.name, p->uid,
-                                                       c->name)),
+        gauge_set(metric_gauge(s->gauge, METRIC_VALUES(s->node_name, str_or(o->meta.ns, ""),
+                                                       o->meta.name, p->uid, c->name)),
                   (double)want);
 }
 
@@ -121,6 +123,72 @@ void plan_oom_scores(struct oom_scores *s, const struct snapshot *snapshot, nsec
             container_score(s, p, &p->containers[k], plan);
         for (uint32_t k = 0; k < p->ninit_containers; k++)
             container_score(s, p, &p->init_containers[k], plan);
+    }
+}
+
+/* ---- OOM scores put back --------------------------------------------------------------------- */
+
+#define NODE_CRITICAL     "system-node-critical"
+#define CRITICAL_PRIORITY 2000000000
+enum { OOM_PROTECTED = -997, OOM_BURSTABLE_MIN = 3, OOM_FIRST = 1000 };
+
+int64_t oom_score_of_kubelet(const struct npod *p, const struct container *c, int64_t memory)
+{
+    const struct pod_spec *spec = npod_pod(p)->spec;
+    bool critical = streq(str_or(spec->priority_class_name, ""), NODE_CRITICAL) &&
+                    spec->priority.set && spec->priority.v >= CRITICAL_PRIORITY;
+
+    if (critical || p->kube_qos == KUBE_QOS_GUARANTEED)
+        return OOM_PROTECTED;
+    if (p->kube_qos == KUBE_QOS_BEST_EFFORT || memory <= 0)
+        return OOM_FIRST;
+    int64_t asked = qty_value(reslist_get(&c->resources.requests, RES_MEMORY));
+    int64_t score = OOM_FIRST - i64_muldiv(MAX(asked, INT64_C(0)), 1000, memory);
+    return MIN(MAX(score, (int64_t)OOM_BURSTABLE_MIN), (int64_t)OOM_FIRST - 1);
+}
+
+/* A process with another score chose it itself. */
+static void restore_score(struct oom_scores *s, const struct npod *p,
+                          const struct npod_container *c, const containerlist *specs,
+                          int64_t memory, struct plan *plan)
+{
+    const struct container *of = NULL;
+    int64_t ours, is;
+    struct kerr err = { 0 };
+
+    for (uint32_t i = 0; i < specs->n; i++)
+        if (streq(specs->items[i].name, c->name))
+            of = &specs->items[i];
+    arena_reset(s->arena);
+    if (!of || !c->cgroup_dir ||
+        oom_score_adj(&p->obj->meta.annotations, c->name, s->arena, &ours, &err) <= 0)
+        return;
+    vec_clear(&s->pids);
+    cgroup_pids(s->host, c->cgroup_dir, &s->pids);
+    vec_foreach(&s->pids, i) {
+        int pid = (int)s->pids.items[i];
+        if (sysfs_i64(s->host, s->host->proc_fd, &is, "%d/oom_score_adj", pid) < 0 || is != ours)
+            continue;
+        const char *path = arena_printf(plan->arena, "%d/oom_score_adj", pid);
+        plan_number(plan, (struct plan_at){ path, p, c->name }, PLAN_PROC_FILE,
+                    oom_score_of_kubelet(p, of, memory))
+            ->rule = PLAN_ONCE;
+    }
+}
+
+void plan_oom_restore(struct oom_scores *s, const struct snapshot *snapshot, struct plan *plan)
+{
+    const struct podset *pods = snapshot->pods;
+    int64_t memory =
+        snapshot->node ? qty_value(reslist_get(&snapshot->node->status.capacity, RES_MEMORY)) : 0;
+
+    for (uint32_t i = 0; pods && i < pods->n; i++) {
+        const struct npod *p = pods->pods[i];
+        const struct pod_spec *spec = npod_pod(p)->spec;
+        for (uint32_t k = 0; k < p->ncontainers; k++)
+            restore_score(s, p, &p->containers[k], &spec->containers, memory, plan);
+        for (uint32_t k = 0; k < p->ninit_containers; k++)
+            restore_score(s, p, &p->init_containers[k], &spec->init_containers, memory, plan);
     }
 }
 

@@ -11,11 +11,17 @@
 struct metrics;
 struct oom_scores;
 
-struct oom_scores *oom_scores_new(struct host *h, struct metrics *m); /* m NULL: no gauges */
+/* m NULL: no gauges. */
+struct oom_scores *oom_scores_new(struct host *h, struct metrics *m, const char *node_name);
 struct oom_scores *oom_scores_free(struct oom_scores *s);
 /* For each process of the annotated containers whose oom_score_adj differs. Reads files. */
 void plan_oom_scores(struct oom_scores *s, const struct snapshot *snapshot, nsec_t mono,
                      struct plan *p);
+
+/* The score that the kubelet gives the processes of a container; memory: of the node, in bytes. */
+int64_t oom_score_of_kubelet(const struct npod *p, const struct container *c, int64_t memory);
+/* For each process that has the score of its annotation: what the kubelet gave it. Reads files. */
+void plan_oom_restore(struct oom_scores *s, const struct snapshot *snapshot, struct plan *p);
 
 /* The processes of a cgroup. Appends; nothing when it is not there. */
 struct task_ids;

@@ -53,6 +53,7 @@ struct tc;
 struct tc *tc_new(void);
 struct tc *tc_free(struct tc *t);
 DEFINE_CLEANUP(tc_free, struct tc *)
-/* What the link shall have; an empty want takes the qdisc away. -errno of the kernel. */
+/* What the link shall have; an empty want takes the qdisc away, also one that another run left.
+ * -errno of the kernel. */
 int tc_apply(struct tc *t, const char *link, const struct tc_want *w, struct kerr *err);
 #endif

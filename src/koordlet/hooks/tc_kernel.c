@@ -19,6 +19,7 @@ struct tc {
     char link[IF_NAMESIZE];
     struct tc_want applied; /* what the link has from us */
     bool ready;             /* the qdisc is ours */
+    bool looked;            /* for what another run left */
 };
 
 struct request {
@@ -114,6 +115,67 @@ static int qdisc_delete(struct tc *t, struct kerr *err)
     vec_clear(&t->applied.filters);
     int code = talk(t, &q, "remove the htb qdisc", err);
     return code == -ENOENT || code == -EINVAL ? 0 : code;
+}
+
+/* The attribute of this type among those in n bytes; NULL: none. */
+static const struct rtattr *attribute(const void *from, size_t n, unsigned short type)
+{
+    const char *at = from;
+
+    while (n >= sizeof(struct rtattr)) {
+        const struct rtattr *a = (const void *)at;
+        if (a->rta_len < sizeof *a || a->rta_len > n)
+            return NULL;
+        if (a->rta_type == type)
+            return a;
+        size_t step = MIN((size_t)RTA_ALIGN(a->rta_len), n);
+        at += step;
+        n -= step;
+    }
+    return NULL;
+}
+
+/* A message about a qdisc: htb, packets of no class to 1:2. */
+static bool is_ours(const struct nlmsghdr *h)
+{
+    const struct tcmsg *t = NLMSG_DATA(h);
+    size_t n = h->nlmsg_len - NLMSG_LENGTH(sizeof *t);
+    const struct rtattr *kind = attribute(TCA_RTA(t), n, TCA_KIND);
+    const struct rtattr *options = attribute(TCA_RTA(t), n, TCA_OPTIONS);
+    const struct rtattr *init =
+        options ? attribute(RTA_DATA(options), RTA_PAYLOAD(options), TCA_HTB_INIT) : NULL;
+    struct tc_htb_glob glob;
+
+    if (!kind || RTA_PAYLOAD(kind) != 4 || memcmp(RTA_DATA(kind), "htb", 4) != 0 || !init ||
+        RTA_PAYLOAD(init) < sizeof glob || t->tcm_parent != TC_H_ROOT)
+        return false;
+    memcpy(&glob, RTA_DATA(init), sizeof glob);
+    return glob.defcls == DEFAULT_MINOR;
+}
+
+/* Whether the link has a qdisc as this agent, or upstream's, makes it. */
+static bool qdisc_is_ours(struct tc *t)
+{
+    struct request q = begin(t, RTM_GETQDISC, NLM_F_ECHO, HANDLE, TC_H_ROOT, 0);
+    union {
+        struct nlmsghdr n;
+        char bytes[8192];
+    } answer;
+    bool ours = false;
+
+    q.n.nlmsg_seq = ++t->seq;
+    if (RETRY_EINTR(send(t->fd, &q, q.n.nlmsg_len, 0)) < 0)
+        return false;
+    for (;;) {
+        ssize_t n = RETRY_EINTR(recv(t->fd, &answer, sizeof answer, MSG_DONTWAIT));
+        if (n < (ssize_t)NLMSG_LENGTH(sizeof(struct tcmsg)) || !NLMSG_OK(&answer.n, n))
+            return ours;
+        if (answer.n.nlmsg_seq != t->seq)
+            continue;
+        if (answer.n.nlmsg_type == NLMSG_ERROR)
+            return ours;
+        ours |= answer.n.nlmsg_type == RTM_NEWQDISC && is_ours(&answer.n);
+    }
 }
 
 static int qdisc_add(struct tc *t, struct kerr *err)
@@ -272,12 +334,13 @@ static int start(struct tc *t, const char *link, struct kerr *err)
 
 int tc_apply(struct tc *t, const char *link, const struct tc_want *w, struct kerr *err)
 {
-    if (w->classes.n == 0 && !t->ready)
+    if (w->classes.n == 0 && !t->ready && t->looked)
         return 0;
     if (start(t, link, err) < 0)
         return err->code;
+    t->looked = true;
     if (w->classes.n == 0)
-        return qdisc_delete(t, err);
+        return t->ready || qdisc_is_ours(t) ? qdisc_delete(t, err) : 0;
     /* What another run left has classes that nobody knows: begin anew. */
     if (!t->ready && (qdisc_delete(t, err) < 0 || qdisc_add(t, err) < 0))
         return err->code;

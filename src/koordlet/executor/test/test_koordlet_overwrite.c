@@ -14,41 +14,14 @@
 
 #include "base/klog.h"
 #include "base/test/asserts.h"
-#include "client/kube.h"
 #include "component/metrics.h"
 #include "koordlet/executor/executor.h"
 #include "koordlet/kernel/host.h"
+#include "koordlet/test/stub_events.h"
 #include "loop/loop.h"
 #include "sys/file.h"
 
 static char dir[64], path[128];
-
-/* An API server that keeps the last event. */
-struct stub_kube {
-    struct kube kube;
-    unsigned calls;
-    char body[2048];
-};
-
-static struct kube_call *stub_ask(struct kube *k, const struct kube_req *r, kube_done_fn fn,
-                                  void *arg)
-{
-    static struct kube_call call;
-    struct stub_kube *s = container_of(k, struct stub_kube, kube);
-
-    (void)fn, (void)arg; /* never answered */
-    s->calls++;
-    snprintf(s->body, sizeof s->body, "%.*s", (int)r->body_len, (const char *)r->body);
-    call.kube = k;
-    return &call;
-}
-
-static void stub_cancel(struct kube_call *call)
-{
-    (void)call;
-}
-
-static const struct kube_ops stub_ops = { .call = stub_ask, .cancel = stub_cancel };
 
 struct run {
     struct loop *loop;
@@ -56,7 +29,7 @@ struct run {
     int writes, left;
     pid_t child;
     struct executor *e;
-    struct stub_kube api;
+    struct stub_events api;
 };
 
 static bool can(void)
@@ -131,7 +104,7 @@ static void start(struct run *r, struct host *host, struct metrics *m, const cha
     snprintf(path, sizeof path, "/sys/fs/cgroup/cpu/%s/cpu.shares", dir);
     assert_int_equal(file_write_value(AT_FDCWD, path, before, NULL), 0);
     r->loop = loop_new();
-    r->api.kube = (struct kube){ .ops = &stub_ops, .loop = r->loop };
+    stub_events_init(&r->api, r->loop);
     r->e = executor_new(&(struct executor_env){ .loop = r->loop,
                                                 .host = host,
                                                 .ops = &executor_ops_host,
@@ -153,6 +126,7 @@ static void finish(struct run *r)
     end_child(r);
     executor_free(r->e);
     loop_free(r->loop);
+    stub_events_fini(&r->api);
     path[strlen(path) - strlen("/cpu.shares")] = '\0';
     assert_int_equal(rmdir(path), 0);
 }
@@ -192,10 +166,10 @@ static void test_a_write_of_another_is_repaired_and_counted(void **state)
     assert_int_equal(r.writes, 6); /* five were repaired */
     assert_true(holds("77"));
     assert_int_equal(r.api.calls, 1);
-    assert_contains(r.api.body, "\"reason\":\"KernelFileOverwritten\"");
-    assert_contains(r.api.body, "test_koordlet_o keeps writing to cpu/");
-    assert_contains(r.api.body, "(BatchResource)");
-    assert_contains(r.api.body, "\"kind\":\"Node\"");
+    assert_contains(strbuf_str(&r.api.bodies), "\"reason\":\"KernelFileOverwritten\"");
+    assert_contains(strbuf_str(&r.api.bodies), "test_koordlet_o keeps writing to cpu/");
+    assert_contains(strbuf_str(&r.api.bodies), "(BatchResource)");
+    assert_contains(strbuf_str(&r.api.bodies), "\"kind\":\"Node\"");
     finish(&r);
     metrics_free(m);
 }

@@ -147,6 +147,22 @@ static void test_switched_off_the_cookie_is_taken_back(void **state)
 #define POD(labels)                                                                       \
     "[{'metadata':{'name':'p','namespace':'d','uid':'xxx','labels':{" labels "}},'spec':" \
     "{'containers':[]},'status':{'phase':'Running','qosClass':'Burstable'}}]"
+/* What an agent left that is not there any more. */
+static void test_cookies_are_taken_from_whoever_has_one(void **state)
+{
+    struct fake_kernel k = { .next = 200000 };
+    CLEANUP(core_sched_free) struct core_sched *c = core_sched_new(&fake_ops, &k);
+
+    (void)state;
+    k.cookie[1000] = 5;
+    k.cookie[1001] = UNREADABLE;
+    k.cookie[1003] = 6;
+    assert_int_equal(core_sched_clear(c, PIDS(1000, 1001, 1002, 1003), 4), 2);
+    assert_int_equal(k.cookie[1000] + k.cookie[1003], 0);
+    assert_int_equal(k.shared, 2);
+    assert_int_equal(core_sched_clear(c, PIDS(1000, 1002), 2), 0);
+}
+
 #define RULES(be, ls)                                                                           \
     "{'resourceQOSStrategy':{'policies':{'cpuPolicy':'coreSched'},'beClass':{'cpuQOS':" be "}," \
     "'lsClass':{'cpuQOS':" ls "}}}"
@@ -254,6 +270,7 @@ int main(int argc, char **argv)
         FIXTURE_TEST(test_without_a_sibling_a_new_cookie_is_made),
         FIXTURE_TEST(test_add),
         FIXTURE_TEST(test_switched_off_the_cookie_is_taken_back),
+        FIXTURE_TEST(test_cookies_are_taken_from_whoever_has_one),
         FIXTURE_TEST(test_groups_of_pods),
         FIXTURE_TEST(test_terway_node_file),
         FIXTURE_TEST(test_terway_pod_file),

@@ -4,8 +4,12 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/test/asserts.h"
+#include "component/metrics.h"
 #include "koordlet/hooks/reconcile.h"
+#include "koordlet/hooks/tasks.h"
 #include "koordlet/kernel/test/host_fixture.h"
+#include "koordlet/test/stub_events.h"
 #include "loop/loop.h"
 
 #define BE_POD "kubepods/besteffort/podbe"
@@ -20,6 +24,8 @@ struct node_fixture {
     struct executor *executor;
     struct reconciler *hooks;
     struct kobj *nrt;
+    struct metrics *metrics;
+    struct stub_events api;
 };
 
 static const kstrmap *topology(void *arg)
@@ -61,6 +67,8 @@ static void node_init(struct node_fixture *n, struct object_fixture *b, bool bvt
     struct stat st;
     assert_int_equal(stat(n->f.dir, &st), 0);
     n->loop = loop_new_virtual(st.st_mtim.tv_sec * NSEC_PER_SEC, 1);
+    n->metrics = metrics_new();
+    stub_events_init(&n->api, n->loop);
     n->snapshots = snapshots_new(n->loop);
     n->executor = executor_new(&(struct executor_env){ .loop = n->loop,
                                                        .host = n->f.host,
@@ -72,6 +80,9 @@ static void node_init(struct node_fixture *n, struct object_fixture *b, bool bvt
                                                        .snapshots = n->snapshots,
                                                        .executor = n->executor,
                                                        .o = &n->o,
+                                                       .metrics = n->metrics,
+                                                       .kube = &n->api.kube,
+                                                       .node_name = "n",
                                                        .topology = topology,
                                                        .topology_arg = n });
     reconciler_start(n->hooks);
@@ -84,6 +95,8 @@ static void node_fini_p(struct node_fixture *n)
     executor_free(n->executor);
     loop_advance(n->loop, NSEC_PER_SEC);
     loop_free(n->loop);
+    stub_events_fini(&n->api);
+    metrics_free(n->metrics);
     kobj_unref(n->nrt);
     fixture_fini(&n->f);
 }
@@ -158,6 +171,14 @@ static void expect(const struct node_fixture *n, const char *path, const char *w
     "{'cpu':'1'},'limits':{'cpu':'1'}}}]},'status':{'phase':'Pending','qosClass':'Burstable'," \
     "'initContainerStatuses':[{'name':'init','containerID':'containerd://init'}],"             \
     "'containerStatuses':[{'name':'main','containerID':'containerd://ctr','state':" state "}]}}"
+
+static void expect_metric(struct node_fixture *n, const char *line)
+{
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+
+    metrics_write(&n->metrics, 1, &text);
+    assert_contains(strbuf_str(&text), line);
+}
 
 static void test_batch_limits_stand_soon_after_the_pod_is_known(void **state)
 {
@@ -278,6 +299,7 @@ static void test_resctrl_groups_of_pods_come_and_go(void **state)
     fixture_put(&n.f, "7ff\n", "sys-fs/resctrl/info/L3/cbm_mask");
     fixture_put(&n.f, "vendor_id : GenuineIntel\n", "proc/cpuinfo");
     fixture_put(&n.f, "31\n32\n", "cgroup/cpu/" BE_POD "/ctr/tasks");
+    assert_int_equal(n.api.calls, 0);
     fixture_put(&n.f, "31\n", "sys-fs/resctrl/koordlet-be/tasks");
     fixture_put(&n.f, "    MB:0=100;1=100\n    L3:0=7ff;1=7ff\n",
                 "sys-fs/resctrl/koordlet-be/schemata");
@@ -291,6 +313,55 @@ static void test_resctrl_groups_of_pods_come_and_go(void **state)
     loop_advance(n.loop, 30 * NSEC_PER_SEC); /* a group that we did not make, and young at first */
     snprintf(path, sizeof path, "%s/sys-fs/resctrl/koordlet-be", n.f.dir);
     assert_int_equal(access(path, F_OK), -1);
+}
+
+#define INVOKED "koordlet_runtime_hook_reconciler_invoked_duration_milliseconds_count{level="
+
+/* One event and one line for a pod whose annotation is bad, again when the reason changes; the
+ * others get what they should. */
+static void test_a_refused_pod_is_told_of_once_and_counted(void **state)
+{
+    CLEANUP(node_fini) struct node_fixture n;
+
+    node_init(&n, *state, true);
+    for (int i = 0; i < 3; i++)
+        set_pods(&n, "[" BE("'scheduling.koordinator.sh/resource-status':'no'") "," LS(
+                         "{'running':{}}") "]");
+    loop_advance(n.loop, NSEC_PER_SEC);
+    assert_int_equal(n.api.calls, 1);
+    assert_contains(strbuf_str(&n.api.bodies), "\"reason\":\"RuntimeHookRefused\"");
+    assert_contains(strbuf_str(&n.api.bodies), "\"component\":\"koordlet-runtimehook\"");
+    assert_contains(strbuf_str(&n.api.bodies), "CPUSetAllocator leaves the pod as it is: ");
+    assert_contains(strbuf_str(&n.api.bodies), "\"name\":\"batch\"");
+    expect(&n, "cgroup/cpu/" BE_POD "/cpu.shares", "512"); /* BatchResource takes it */
+    expect_metric(&n,
+                  INVOKED "\"pod\",node=\"n\",resource_type=\"cpuset.cpus\",status=\"failed\"}");
+    expect_metric(
+        &n, INVOKED
+        "\"container\",node=\"n\",resource_type=\"memory.limit_in_bytes\",status=\"succeeded\"} 3");
+    set_pods(&n, "[" BE("'scheduling.koordinator.sh/resource-status':'{\\\"cpuset\\\":7}'") "]");
+    loop_advance(n.loop, NSEC_PER_SEC);
+    assert_int_equal(n.api.calls, 2);
+}
+
+static void test_a_new_resctrl_group_gives_an_event(void **state)
+{
+    CLEANUP(node_fini) struct node_fixture n;
+
+    node_init(&n, *state, true);
+    gates_set(&n.o.gates, "Resctrl=true", NULL);
+    fixture_put(&n.f, "    MB:0=100;1=100\n    L3:0=7ff;1=7ff\n", "sys-fs/resctrl/schemata");
+    fixture_put(&n.f, "7ff\n", "sys-fs/resctrl/info/L3/cbm_mask");
+    for (int i = 0; i < 2; i++)
+        set_pods(&n, "[" BE("'node.koordinator.sh/resctrl':'{}'") "]");
+    assert_int_equal(n.api.calls, 1);
+    assert_contains(strbuf_str(&n.api.bodies), "\"reason\":\"Pod Level Resctrl\"");
+    assert_contains(strbuf_str(&n.api.bodies), "Create Resctrl Group koordlet-be");
+    assert_contains(strbuf_str(&n.api.bodies), "\"type\":\"Normal\"");
+    set_pods(&n, "[" BE("'node.koordinator.sh/resctrl':'['") "]");
+    loop_advance(n.loop, NSEC_PER_SEC);
+    assert_int_equal(n.api.calls, 2);
+    assert_contains(strbuf_str(&n.api.bodies), "\"type\":\"Warning\"");
 }
 
 static void test_a_start_puts_back_what_a_killed_agent_left(void **state)
@@ -352,8 +423,18 @@ static void test_restore_needs_nothing_but_the_pods(void **state)
     fixture_put(&n.f, "120000\n", "cgroup/cpu/" LS_POD "/ctr/cpu.cfs_quota_us");
     fixture_put(&n.f, "120000\n", "cgroup/cpu/" LS_POD "/cpu.cfs_quota_us");
     fixture_dir(&n.f, "sys-fs/resctrl/BE");
+    fixture_put(&n.f, "", "cgroup/blkio/kubepods/blkio.throttle.read_bps_device");
+    fixture_put(&n.f, "8:0 1048576\n8:16 4096\n",
+                "cgroup/blkio/kubepods/besteffort/blkio.throttle.read_bps_device");
+    fixture_put(&n.f, "8:0 7\n", "cgroup/blkio/" BE_POD "/blkio.throttle.read_bps_device");
+    fixture_put(&n.f, "4242\n4243\n", "cgroup/cpu/" BE_POD "/ctr/cgroup.procs");
+    fixture_put(&n.f, "-500\n", "proc/4242/oom_score_adj"); /* ours */
+    fixture_put(&n.f, "3\n", "proc/4243/oom_score_adj");    /* its own */
+    gates_set(&n.o.gates, "OOMScoreAdj=true", NULL);
     set_pods(&n, "[]"); /* nothing of the hooks themselves */
-    CLEANUP(kj_doc_free) struct kj_doc *doc = fixture_doc("[" BE("") "," LS("{'running':{}}") "]");
+    CLEANUP(kj_doc_free)
+    struct kj_doc *doc =
+        fixture_doc("[" BE("'koordinator.sh/oom-score-adj':'-500'") "," LS("{'running':{}}") "]");
     struct npod **pods = xnewn0(3, struct npod *);
     for (size_t i = 0; i < 2; i++)
         assert_int_equal(npod_decode(kj_at(kj_root(doc), i), 1, CGROUP_CGROUPFS, n.objects->scratch,
@@ -369,9 +450,47 @@ static void test_restore_needs_nothing_but_the_pods(void **state)
     expect(&n, "cgroup/cpu/" BE_POD "/ctr/cpu.cfs_quota_us", "-1");
     expect(&n, "cgroup/cpu/" LS_POD "/ctr/cpu.cfs_quota_us", "100000");
     expect(&n, "cgroup/cpu/" LS_POD "/cpu.cfs_quota_us", "100000");
+    /* A write replaces what a file has; the kernel keeps the other lines. */
+    expect(&n, "cgroup/blkio/kubepods/besteffort/blkio.throttle.read_bps_device", "8:16 0");
+    expect(&n, "cgroup/blkio/" BE_POD "/blkio.throttle.read_bps_device", "8:0 0");
+    expect(&n, "proc/4242/oom_score_adj", "1000");
+    expect(&n, "proc/4243/oom_score_adj", "3\n");
     char path[128];
     snprintf(path, sizeof path, "%s/sys-fs/resctrl/BE", n.f.dir);
     assert_int_equal(access(path, F_OK), -1);
+}
+
+static void test_scores_of_the_kubelet(void **state)
+{
+    static const struct {
+        const char *spec, *qos;
+        int64_t want;
+    } cases[] = {
+        { "'containers':[{'name':'c'}]", "BestEffort", 1000 },
+        { "'containers':[{'name':'c'}]", "Guaranteed", -997 },
+        { "'containers':[{'name':'c','resources':{'requests':{'memory':'4Gi'}}}]", "Burstable",
+          600 },
+        { "'containers':[{'name':'c','resources':{'requests':{'memory':'1'}}}]", "Burstable", 999 },
+        { "'containers':[{'name':'c','resources':{'requests':{'memory':'10Gi'}}}]", "Burstable",
+          3 },
+        { "'priorityClassName':'system-node-critical','priority':2000001000,'containers':[{'name':"
+          "'c'}]",
+          "BestEffort", -997 },
+    };
+    struct object_fixture *b = *state;
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        CLEANUP(podset_unref)
+        struct podset *pods = pods_of(
+            b, arena_printf(b->arena,
+                            "[{'metadata':{'name':'p','namespace':'d','uid':'u'},'spec':{%s},"
+                            "'status':{'phase':'Running','qosClass':'%s'}}]",
+                            cases[i].spec, cases[i].qos));
+        const struct npod *p = pods->pods[0];
+        assert_int_equal(
+            oom_score_of_kubelet(p, &npod_pod(p)->spec->containers.items[0], INT64_C(10) << 30),
+            cases[i].want);
+    }
 }
 
 int main(int argc, char **argv)
@@ -383,7 +502,10 @@ int main(int argc, char **argv)
         FIXTURE_TEST(test_cpusets_of_containers_and_sandboxes),
         FIXTURE_TEST(test_oom_scores),
         FIXTURE_TEST(test_resctrl_groups_of_pods_come_and_go),
+        FIXTURE_TEST(test_a_refused_pod_is_told_of_once_and_counted),
+        FIXTURE_TEST(test_a_new_resctrl_group_gives_an_event),
         FIXTURE_TEST(test_restore_needs_nothing_but_the_pods),
+        FIXTURE_TEST(test_scores_of_the_kubelet),
         FIXTURE_TEST(test_a_start_puts_back_what_a_killed_agent_left),
         FIXTURE_TEST(test_what_others_want_is_not_a_leftover),
     };

@@ -119,6 +119,39 @@ static int count(int type, uint32_t parent)
     }
 }
 
+/* Somebody else's htb qdisc 1: at the root, with a default of its own. -EEXIST: there is one. */
+static int add_stranger(void)
+{
+    struct {
+        struct nlmsghdr n;
+        struct tcmsg t;
+        struct rtattr kind;
+        char name[4];
+        struct rtattr options, init;
+        struct tc_htb_glob glob;
+    } q = { .n = { .nlmsg_len = sizeof q,
+                   .nlmsg_type = RTM_NEWQDISC,
+                   .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL },
+            .t = { .tcm_ifindex = (int)if_nametoindex("lo"),
+                   .tcm_handle = 1 << 16,
+                   .tcm_parent = TC_H_ROOT },
+            .kind = { RTA_LENGTH(4), TCA_KIND },
+            .name = "htb",
+            .options = { RTA_LENGTH(RTA_LENGTH(sizeof q.glob)), TCA_OPTIONS },
+            .init = { RTA_LENGTH(sizeof q.glob), TCA_HTB_INIT },
+            .glob = { .version = 3, .rate2quantum = 10, .defcls = 30 } };
+    struct {
+        struct nlmsghdr n;
+        struct nlmsgerr e;
+        char rest[1024];
+    } answer;
+    CLEANUP(fd_close) int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+
+    if (fd < 0 || send(fd, &q, sizeof q, 0) < 0 || recv(fd, &answer, sizeof answer, 0) < 0)
+        return -EIO;
+    return answer.e.error;
+}
+
 /* In a child: 0 when everything was as it should be, else the number of the step. */
 static int steps(struct object_fixture *b)
 {
@@ -149,6 +182,15 @@ static int steps(struct object_fixture *b)
         return 4;
     if (tc_apply(next, "lo", &none, &err) < 0 || count(RTM_GETTCLASS, 0) != 0)
         return 5;
+    /* One that finds the feature switched off takes away what was left, and nothing else. */
+    CLEANUP(tc_free) struct tc *last = tc_new();
+    CLEANUP(tc_free) struct tc *stranger = tc_new();
+    if (tc_apply(next, "lo", &w, &err) < 0 || tc_apply(last, "lo", &none, &err) < 0 ||
+        count(RTM_GETTCLASS, 0) != 0)
+        return 7;
+    if (add_stranger() < 0 || tc_apply(stranger, "lo", &none, &err) < 0 ||
+        add_stranger() != -EEXIST)
+        return 8;
     if (tc_apply(next, "nosuchlink", &w, &err) >= 0)
         return 6;
     return 0;

@@ -4,9 +4,9 @@
 #include "base/klog.h"
 #include "base/vec.h"
 #include "koordlet/collect/collect.h"
+#include "koordlet/executor/disks.h"
 #include "koordlet/executor/executor.h"
 #include "koordlet/kernel/naming.h"
-#include "koordlet/kernel/text.h"
 #include "koordlet/qos/blkio/blkio.h"
 #include "koordlet/qos/strategies.h"
 #include "koordlet/states/complaint.h"
@@ -43,42 +43,6 @@ static const char *volume_of(void *arg, const char *ns, const char *claim)
     return states_volume_name(arg, ns, claim);
 }
 
-/* ---- disks that have settings ---------------------------------------------------------------- */
-
-struct disks vec_of(const char *);
-
-static void add_disk(struct disks *d, struct str number, struct arena *a)
-{
-    if (!memchr(number.p, ':', number.n)) /* "default", "Total" */
-        return;
-    vec_foreach(d, i)
-        if (str_eqz(number, d->items[i]))
-            return;
-    vec_push(d, arena_strndup(a, number.p, number.n));
-}
-
-static void read_disks(const struct host *h, const char *dir, bool root, struct arena *a,
-                       struct disks *out)
-{
-    enum plan_file first = root ? PLAN_BLKIO_COST_QOS : PLAN_BLKIO_READ_IOPS;
-    enum plan_file last = root ? PLAN_BLKIO_COST_QOS : PLAN_BLKIO_COST_WEIGHT;
-
-    for (unsigned f = first; f <= last; f++) {
-        CLEANUP(strbuf_fini) struct strbuf path = STRBUF_INIT;
-        const struct cgroup_resource *r =
-            cgroup_resource_find(h->version, plan_file_type((enum plan_file)f), NULL);
-        struct str text, line, word;
-        if (!r)
-            continue;
-        cgroup_resource_path(r, h->version, ".", dir, &path);
-        if (kernelfile_once(h->cgroup_fd, strbuf_str(&path), h->buf, &text, NULL) < 0)
-            continue;
-        while (text_line(&text, &line))
-            if (text_word(&line, &word))
-                add_disk(out, word, a);
-    }
-}
-
 /* ---- targets --------------------------------------------------------------------------------- */
 
 struct round {
@@ -103,7 +67,8 @@ static void propose(struct round *r, struct plan_at at, struct blkio_target t)
     struct kerr err;
     uint32_t n;
 
-    read_disks(r->env->host, at.dir, t.root, r->plan->arena, &disks);
+    disks_read(r->env->host, at.dir, t.root ? PLAN_BLKIO_COST_QOS : PLAN_BLKIO_READ_IOPS,
+               t.root ? PLAN_BLKIO_COST_QOS : PLAN_BLKIO_COST_WEIGHT, r->plan->arena, &disks);
     t.existing = disks.items;
     t.nexisting = (uint32_t)disks.n;
     if (blkio_lines(&r->machine, &t, r->plan->arena, &lines, &n, &err) < 0) {
