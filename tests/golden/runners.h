@@ -35,5 +35,5 @@ struct golden_area {
 bool golden_same(const struct kj_val *out, const struct kj_val *got);
 
 extern const struct golden_runner golden_device[], golden_koordlet[], golden_kube[],
-    golden_manager[], golden_scheduler[];
+    golden_manager[], golden_quota[], golden_scheduler[];
 #endif
