@@ -3,6 +3,13 @@
 
 #include <ctype.h>
 
+void ctl_clean(struct strbuf *text)
+{
+    for (size_t i = 0; i < text->len; i++)
+        if (iscntrl((unsigned char)text->data[i]) && text->data[i] != '\n')
+            text->data[i] = ' ';
+}
+
 /* A line stays a line, whatever a server or file put into it. */
 static void put_line(struct ctl *c, struct strbuf *line)
 {

@@ -83,6 +83,8 @@ int ctl_call(struct ctl *c, const struct kube_req *r, struct strbuf *ret, struct
 void ctl_wait(struct ctl *c, nsec_t d);
 /* To stdout, at once. false when nobody reads any more: end quietly. */
 bool ctl_print(struct ctl *c, const struct strbuf *text);
+/* Whatever a server put into its objects, lines stay lines: for text that has some of it. */
+void ctl_clean(struct strbuf *text);
 
 /* "error: ..." as one line; returns CTL_FAILED. */
 int ctl_fail(struct ctl *c, const char *fmt, ...) PRINTF(2, 3);

@@ -2,6 +2,7 @@
 #include "ctl/explain.h"
 
 #include "api/koord/profile.h"
+#include "api/koord/reservation.h"
 #include "api/node.h"
 #include "api/pod.h"
 #include "base/arena.h"
@@ -37,8 +38,8 @@ struct explain { /* one run of the command */
 
 /* ---- the pod --------------------------------------------------------------------------------- */
 
-/* "node NAME", or "node/NAME" as kubectl writes it; NULL: it is about something else. */
-static const char *node_name(struct ctl *c, struct arena *a)
+/* "node NAME", or "node/NAME" as kubectl writes it; NULL: it is about another kind. */
+static const char *name_of(struct ctl *c, const struct kind *of, struct arena *a)
 {
     const char *first = flags_arg(c->flags, 0), *word = flags_arg(c->flags, 1);
     const char *slash = first ? strchr(first, '/') : NULL;
@@ -47,7 +48,7 @@ static const char *node_name(struct ctl *c, struct arena *a)
         return NULL;
     const char *kind = arena_strndup(a, first, slash ? (size_t)(slash - first) : strlen(first));
     const char *name = slash ? slash + 1 : word;
-    return kind_find(kind) == &kind_node && *name && !strchr(name, '/') ? name : NULL;
+    return kind_find(kind) == of && *name && !strchr(name, '/') ? name : NULL;
 }
 
 /* "pod NAME", "pod NAMESPACE/NAME", or "pod/NAME" as kubectl writes it. */
@@ -60,7 +61,8 @@ static int read_name(struct explain *x)
 
     if (!first || !slash == !word || flags_nargs(x->c->flags) > 2 || kind_find(kind) != &kind_pod)
         return ctl_usage(
-            x->c, "explain takes: pod/NAME, pod [NAMESPACE/]NAME, node/NAME, or profile -f FILE");
+            x->c, "explain takes: pod/NAME, pod [NAMESPACE/]NAME, node/NAME, reservation/NAME, "
+                  "or profile -f FILE");
     x->name = slash ? slash + 1 : word;
     if (word && (slash = strchr(word, '/'))) {
         x->ns = arena_strndup(x->arena, word, (size_t)(slash - word));
@@ -151,10 +153,12 @@ int explain_show(struct ctl *c, const struct strbuf *json, explain_text_fn text)
 
     if (kj_parse(strbuf_str(json), json->len, 0, &doc, &err) < 0)
         return ctl_fail(c, "%s", err.text);
-    if (str_empty(form) || streq(form, "table"))
+    if (str_empty(form) || streq(form, "table")) {
         text(kj_root(doc), &out);
-    else
+        ctl_clean(&out);
+    } else {
         tree_put(form, kj_mcopy(d, kj_root(doc)), &out);
+    }
     return ctl_print(c, &out) ? CTL_OK : CTL_FAILED;
 }
 
@@ -208,20 +212,23 @@ static bool is_profile(const char *word)
 static int run(struct ctl *c, const void *options)
 {
     CLEANUP(arena_free) struct arena *a = arena_new();
-    const char *node = node_name(c, a);
+    const struct explain_options *o = options;
+    const char *node = name_of(c, &kind_node, a), *r = name_of(c, &kind_reservation, a);
 
     if (streq(c->o.output, "wide") || streq(c->o.output, "name"))
         return ctl_usage(c, "explain knows -o table, json and yaml");
     if (flags_nargs(c->flags) == 1 && is_profile(flags_arg(c->flags, 0)))
-        return explain_profile_run(c, ((const struct explain_options *)options)->file);
-    return node ? explain_node_run(c, node) : run_pod(c, options, a);
+        return explain_profile_run(c, o->file);
+    if (r)
+        return explain_reservation_run(c, r, o->config);
+    return node ? explain_node_run(c, node) : run_pod(c, o, a);
 }
 
 const struct ctl_command ctl_command_explain = {
     .name = "explain",
-    .args = "pod/NAME | pod [NAMESPACE/]NAME | node/NAME | profile -f FILE",
+    .args = "pod/NAME | pod [NAMESPACE/]NAME | node/NAME | reservation/NAME | profile -f FILE",
     .help = "Tell why a pod has no node, or why it has this one; what a node gives to batch pods; "
-            "what profiles make of a pod",
+            "who uses a reservation; what profiles make of a pod",
     .about =
         "For a pod without a node: what holds it back, what each node lacks, who would have to "
         "go to make\nroom, and what its event says. For a pod with a node: the score table as "
@@ -230,6 +237,8 @@ const struct ctl_command ctl_command_explain = {
         "schedulers the default plugins.\n\n"
         "For a node: each term of the formulas of its batch and mid resources in numbers, where "
         "its\nstrategy comes from, and what holds a change back.\n\n"
+        "For a reservation: why it waits, who may use it and who does, what is left of it, when it "
+        "ends.\n\n"
         "For profiles: which of them match the pod in the file, or which selector does not, who "
         "overrides\nwhom, and the pod as a diff. A LimitRange of the namespace counts too.\n",
     .flags = explain_flags,

@@ -71,6 +71,10 @@ struct explain_cluster { /* filled in by the caller, but for self */
 };
 /* Opens the scheduler and gives it everything that it reads. The exit code. */
 int explain_read_cluster(struct explain_cluster *x, const char *scheduler_name, const char *config);
+/* A pod as a template describes it, for a cluster to try. node NULL: it looks for one. */
+struct kobj *explain_template_pod(const struct explain_cluster *x, const struct kj_val *template,
+                                  const char *ns, const char *name, const char *node,
+                                  struct kerr *err);
 
 /* ---- explain.c ------------------------------------------------------------------------------- */
 
@@ -87,6 +91,16 @@ void explain_node_text(const struct kj_val *answer, struct strbuf *out);
 /* ---- explain_profile.c ----------------------------------------------------------------------- */
 
 int explain_profile_run(struct ctl *c, const char *file); /* the exit code */
+
+/* ---- explain_reservation.c ------------------------------------------------------------------- */
+
+int explain_reservation_run(struct ctl *c, const char *name, const char *config); /* exit code */
+void explain_reservation_text(const struct kj_val *answer, struct strbuf *out);
+
+/* ---- explain_text.c -------------------------------------------------------------------------- */
+
+/* How many nodes fit, and what the others lack: of an answer of try_pod(). */
+void explain_attempt_text(const struct kj_val *answer, struct strbuf *out);
 
 /* ---- between explain.c and explain_text.c ---------------------------------------------------- */
 

@@ -76,3 +76,25 @@ int explain_read_cluster(struct explain_cluster *x, const char *scheduler_name, 
     }
     return CTL_OK;
 }
+
+struct kobj *explain_template_pod(const struct explain_cluster *x, const struct kj_val *template,
+                                  const char *ns, const char *name, const char *node,
+                                  struct kerr *err)
+{
+    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    struct kj_mval *pod = kj_mcopy(d, template), *meta = kj_mget(pod, "metadata");
+    struct kobj *ret = NULL;
+
+    if (kj_mtype(meta) != KJ_OBJ) {
+        meta = kj_mobj(d);
+        kj_mset(d, pod, "metadata", meta);
+    }
+    kj_mset(d, meta, "name", kj_mstr(d, name));
+    kj_mset(d, meta, "uid", kj_mstr(d, name));
+    kj_mset(d, meta, "namespace", kj_mstr(d, ns));
+    if (node)
+        kj_mset(d, kj_mget(pod, "spec"), "nodeName", kj_mstr(d, node));
+    doc = kj_freeze(pod);
+    return kobj_decode(&kind_pod, kj_root(doc), x->scratch, &ret, err) < 0 ? NULL : ret;
+}

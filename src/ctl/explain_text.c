@@ -1,11 +1,10 @@
 /* explain_text.c - what koordctl explain prints for people: the answer's JSON in sentences. */
-#include <ctype.h>
-
 #include "api/pod.h"
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/qty.h"
 #include "base/strbuf.h"
+#include "ctl/ctl.h"
 #include "ctl/explain.h"
 #include "json/kj.h"
 
@@ -218,12 +217,12 @@ static void put_group(const struct group *g, bool each, struct strbuf *out)
     put_changes(g, out);
 }
 
-static void put_groups(const struct explained *e, bool each, struct strbuf *out)
+static void put_groups(const struct kj_val *nodes, bool each, struct strbuf *out)
 {
     CLEANUP(arena_free) struct arena *a = arena_new();
     struct groups all = { .arena = a };
 
-    groups_make(&all, kj_get(e->answer, "nodes"), each);
+    groups_make(&all, nodes, each);
     for (uint32_t i = 0; i < all.n; i++)
         put_group(all.items[i], each, out);
     map_fini(&all.by_key);
@@ -240,6 +239,19 @@ static uint32_t count_fit(const struct kj_val *nodes)
     for (struct kj_iter it = kj_iter(nodes); kj_next(&it, &key, &v);)
         n += fits(v);
     return n;
+}
+
+static void put_count(const struct kj_val *nodes, struct strbuf *out)
+{
+    uint32_t fit = count_fit(nodes), all = (uint32_t)kj_len(nodes);
+
+    strbuf_appendf(out, "\n%u of %u %s fit%s.\n", fit, all, nodes_word(all), fit == 1 ? "s" : "");
+}
+
+void explain_attempt_text(const struct kj_val *answer, struct strbuf *out)
+{
+    put_count(kj_get(answer, "nodes"), out);
+    put_groups(kj_get(answer, "nodes"), false, out);
 }
 
 static void put_head(const struct explained *e, struct strbuf *out)
@@ -320,32 +332,24 @@ static void put_standing(const struct explained *e, struct strbuf *out)
                    better == 1 ? "node has" : "nodes have");
 }
 
-/* Whatever a server put into its objects, lines stay lines. */
-static void clean(struct strbuf *out)
-{
-    for (size_t i = 0; i < out->len; i++)
-        if (iscntrl((unsigned char)out->data[i]) && out->data[i] != '\n')
-            out->data[i] = ' ';
-}
-
 void explain_text(const struct explained *e, const struct explain_options *o, struct strbuf *out)
 {
     const struct kj_val *nodes = kj_get(e->answer, "nodes"), *held = kj_get(e->answer, "held");
-    uint32_t fit = count_fit(nodes), all = (uint32_t)kj_len(nodes);
+    uint32_t fit = count_fit(nodes);
 
     put_head(e, out);
     if (held && !e->node)
         put_hold(held, out);
     if (e->node)
         strbuf_append(out, "This is the choice as it would be today, with the pod taken away.\n");
-    strbuf_appendf(out, "\n%u of %u %s fit%s.\n", fit, all, nodes_word(all), fit == 1 ? "s" : "");
+    put_count(nodes, out);
     strbuf_append(out, e->scores);
     if (e->node)
         put_standing(e, out);
     if (!e->node || !fit || o->all_nodes)
-        put_groups(e, o->all_nodes, out);
+        put_groups(nodes, o->all_nodes, out);
     if (!e->node)
         put_room(e, out);
     put_event(e, out);
-    clean(out);
+    ctl_clean(out);
 }

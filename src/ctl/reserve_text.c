@@ -101,6 +101,7 @@ static void put_text(const struct reserve *x, struct strbuf *out)
     strbuf_append(out, "\n");
     put_reasons(x, out);
     put_summary(x, out);
+    ctl_clean(out);
 }
 
 bool reserve_show(struct reserve *x)

@@ -1,39 +1,18 @@
 /* reserve_try.c - koordctl reserve --dry-run: pods of the template are placed one after the other
  * on the cluster as it is, by a scheduler of our own.
  */
-#include "api/pod.h"
+#include "api/kobj.h"
 #include "base/arena.h"
 #include "ctl/explain.h"
 #include "ctl/reserve.h"
 #include "loop/loop.h"
 #include "json/kj.h"
 
-/* The pod that a Reservation of this name stands for. node NULL: it looks for one. */
-static struct kobj *make_pod(const struct reserve *x, const char *name, const char *node,
-                             struct kj_scratch *scratch, struct kerr *err)
-{
-    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
-    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
-    struct kj_mval *pod = kj_mcopy(d, reserve_template(x)), *meta = kj_mget(pod, "metadata");
-    struct kobj *ret = NULL;
-
-    if (kj_mtype(meta) != KJ_OBJ) {
-        meta = kj_mobj(d);
-        kj_mset(d, pod, "metadata", meta);
-    }
-    kj_mset(d, meta, "name", kj_mstr(d, name));
-    kj_mset(d, meta, "uid", kj_mstr(d, name));
-    kj_mset(d, meta, "namespace", kj_mstr(d, x->ns));
-    if (node)
-        kj_mset(d, kj_mget(pod, "spec"), "nodeName", kj_mstr(d, node));
-    doc = kj_freeze(pod);
-    return kobj_decode(&kind_pod, kj_root(doc), scratch, &ret, err) < 0 ? NULL : ret;
-}
-
 static int place(struct reserve *x, struct explain_cluster *on, struct reserved *one,
                  struct kerr *err)
 {
-    CLEANUP(kobj_unref) struct kobj *pod = make_pod(x, one->name, NULL, on->scratch, err);
+    CLEANUP(kobj_unref)
+    struct kobj *pod = explain_template_pod(on, reserve_template(x), x->ns, one->name, NULL, err);
     CLEANUP(kobj_unref) struct kobj *there = NULL;
     CLEANUP(strbuf_fini) struct strbuf json = STRBUF_INIT;
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
@@ -49,7 +28,7 @@ static int place(struct reserve *x, struct explain_cluster *on, struct reserved 
     }
     one->node = arena_strdup(x->arena, best);
     one->outcome = RESERVE_PLACED;
-    there = make_pod(x, one->name, one->node, on->scratch, err);
+    there = explain_template_pod(on, reserve_template(x), x->ns, one->name, one->node, err);
     return there ? on->scheduler->add(on->self, there, err) : err->code;
 }
 
