@@ -9,6 +9,7 @@
 #include "base/klog.h"
 #include "client/kube.h"
 #include "ctl/ctl.h"
+#include "ctl/dashboard.h"
 #include "loop/loop.h"
 #include "net/certgen.h"
 #include "net/pemfiles.h"
@@ -30,7 +31,7 @@ struct shape_list {
 struct up_options {
     struct flag_list components;
     struct shape_list shapes;
-    const char *data, *listen, *tls_cert, *tls_key, *apply, *scheduler_config;
+    const char *data, *listen, *tls_cert, *tls_key, *apply, *dashboard, *scheduler_config;
     int nodes;
     int64_t seed;
 };
@@ -65,6 +66,8 @@ static const struct flag up_flags[] = {
       .help = "`file` with objects (YAML) that are created unless they exist" },
     { "scheduler-config", FLAG_STR, O(scheduler_config),
       .help = "KubeSchedulerConfiguration `file`; without it the profile of Koordinator's chart" },
+    { "dashboard", FLAG_STR, O(dashboard), .def = "127.0.0.1:0",
+      .help = "`address` of the dashboard, on loopback; off: none" },
     { "seed", FLAG_I64, O(seed), .def = "1", .help = "of the noise in hollow nodes' loads" },
 };
 #undef O
@@ -81,6 +84,7 @@ struct up {
     struct pemfiles *files; /* of a certificate that is not ours */
     char *db;               /* file of the state */
     struct timer *look;
+    struct dashboard *dashboard;
     bool stopping, failed;
     struct kerr err;
 };
@@ -321,6 +325,15 @@ static int start(struct up *u, struct kerr *err)
     return start_system(u, err);
 }
 
+static int start_dashboard(struct up *u, struct kerr *err)
+{
+    const struct dashboard_opts o = { .listen = u->o->dashboard };
+
+    if (streq(o.listen, "off"))
+        return 0;
+    return dashboard_new(u->system->kube(u->self), &o, &u->dashboard, err);
+}
+
 static int open_to_others(struct up *u, struct kerr *err)
 {
     const struct up_plan plan = plan_of(u);
@@ -329,7 +342,7 @@ static int open_to_others(struct up *u, struct kerr *err)
     if (u->system->listen(u->self, &plan, &port, err) < 0)
         return err->code;
     set_url(u, port);
-    if (write_kubeconfig(u, err) < 0 || apply_file(u, err) < 0)
+    if (write_kubeconfig(u, err) < 0 || apply_file(u, err) < 0 || start_dashboard(u, err) < 0)
         return err->code;
     u->note.pid = getpid();
     return up_note_write(&u->dir, &u->note, err);
@@ -353,11 +366,13 @@ static void on_signal(struct loop *l, int signum, void *arg)
     }
     u->stopping = true;
     u->look = timer_cancel(u->look);
+    u->dashboard = dashboard_free(u->dashboard);
     u->system->stop(u->self, stopped, u);
 }
 
 static void fini(struct up *u)
 {
+    dashboard_free(u->dashboard);
     u->system->free(u->self);
     if (u->note.pid)
         up_note_remove(&u->dir);
@@ -380,6 +395,10 @@ static bool say_what_runs(struct up *u)
                    u->note.url, u->note.kubeconfig, u->dir.path);
     for (size_t i = 0; i < u->o->components.n; i++)
         strbuf_appendf(&out, " %s", u->o->components.items[i]);
+    if (u->dashboard) {
+        strbuf_append(&out, "\ndashboard    ");
+        dashboard_url(u->dashboard, &out);
+    }
     strbuf_appendf(&out,
                    "\n\nkubectl --kubeconfig %s get nodes\nCtrl-C stops; the state is kept.\n",
                    u->note.kubeconfig);

@@ -192,7 +192,7 @@ static void node_set(struct dash *d, const char *name, struct kobj *obj)
 {
     struct row *r = row_make(d, name);
 
-    d->removed += r->node && !obj;
+    d->members_gen += !r->node != !obj;
     kobj_unref(r->node);
     r->node = obj ? kobj_ref(obj) : NULL;
     row_touch(d, r);

@@ -37,7 +37,7 @@ struct dash {
     uint64_t generation;  /* grows with each change of a row */
     uint64_t waiting_gen; /* the same of the pods that wait */
     uint64_t moves_gen;   /* of Reservations and PodMigrationJobs */
-    uint64_t removed;     /* nodes that went */
+    uint64_t members_gen; /* nodes that came or went */
     nsec_t settled_at;    /* rows and sums are those of this moment, unless is_dirty */
     bool is_dirty;
 };

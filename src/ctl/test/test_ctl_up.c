@@ -124,8 +124,9 @@ static void test_up_runs_what_was_asked_for(void **state)
 
     (void)state;
     up_init(&x, &t);
-    assert_int_equal(run(&x, "up", "--data", t.path, "--components=apiserver,nodes", "--shape=3",
-                         "--shape=2,cpu=8", "--seed=9"),
+    assert_int_equal(run(&x, "up", "--dashboard=off", "--data", t.path,
+                         "--components=apiserver,nodes", "--shape=3", "--shape=2,cpu=8",
+                         "--seed=9"),
                      CTL_OK);
     assert_true(sys.plan.nodes && !sys.plan.controllers && !sys.plan.scheduler);
     assert_int_equal(sys.plan.nshapes, 2);
@@ -141,7 +142,7 @@ static void test_up_runs_what_was_asked_for(void **state)
     assert_int_equal(sys.freed, 1);
     assert_int_equal(access(tmpdir_at(&t, "up.json"), F_OK), -1); /* it has stopped */
     CLEANUP(mem_free) char *token = xstrdup(sys.token);
-    assert_int_equal(run(&x, "up", "--data", t.path), CTL_OK);
+    assert_int_equal(run(&x, "up", "--dashboard=off", "--data", t.path), CTL_OK);
     assert_string_equal(sys.token, token); /* the same ever after */
     assert_true(sys.plan.controllers && sys.plan.nodes && sys.plan.scheduler);
     assert_int_equal(sys.plan.node_count, 50);
@@ -155,20 +156,24 @@ static void test_what_up_refuses(void **state)
 
     (void)state;
     up_init(&x, &t);
-    assert_int_equal(run(&x, "up", "--data", t.path, "--components=apiserver,etcd"), CTL_USAGE);
+    assert_int_equal(
+        run(&x, "up", "--dashboard=off", "--data", t.path, "--components=apiserver,etcd"),
+        CTL_USAGE);
     assert_contains(x.err, "unknown component 'etcd'");
     assert_int_equal(run(&x, "up", "now"), CTL_USAGE);
-    assert_int_equal(run(&x, "up", "--data", t.path, "--listen=0.0.0.0:6480"), CTL_FAILED);
+    assert_int_equal(run(&x, "up", "--dashboard=off", "--data", t.path, "--listen=0.0.0.0:6480"),
+                     CTL_FAILED);
     assert_contains(x.err, "needs --tls-cert-file");
-    assert_int_equal(run(&x, "up", "--data", t.path, "--tls-cert-file=x"), CTL_FAILED);
+    assert_int_equal(run(&x, "up", "--dashboard=off", "--data", t.path, "--tls-cert-file=x"),
+                     CTL_FAILED);
     assert_contains(x.err, "go together");
     sys.fails = true;
-    assert_int_equal(run(&x, "up", "--data", t.path), CTL_FAILED);
+    assert_int_equal(run(&x, "up", "--dashboard=off", "--data", t.path), CTL_FAILED);
     assert_string_equal(x.err, "error: up: disk is full\n");
     assert_int_equal(sys.freed, 1);
     sys.fails = false;
     sys.taken = true;
-    assert_int_equal(run(&x, "up", "--data", t.path), CTL_FAILED);
+    assert_int_equal(run(&x, "up", "--dashboard=off", "--data", t.path), CTL_FAILED);
     assert_string_equal(x.err, "error: up: port is taken\n");
     assert_int_equal(sys.freed, 2);
     tmpdir_fini(&t);
@@ -260,9 +265,9 @@ static void test_a_renewed_certificate_is_used_at_once(void **state)
     put_certificate(&t, &before);
     char *cert = (char *)tmpdir_at(&t, "cert.pem"), *key = (char *)tmpdir_at(&t, "key.pem");
     sys.renew = &t;
-    assert_int_equal(
-        run(&x, "up", "--data", t.path, "--tls-cert-file", cert, "--tls-private-key-file", key),
-        CTL_OK);
+    assert_int_equal(run(&x, "up", "--dashboard=off", "--data", t.path, "--tls-cert-file", cert,
+                         "--tls-private-key-file", key),
+                     CTL_OK);
     assert_int_equal(sys.renewed, 1);
     b64_encode(sys.cert.data, sys.cert.len, &ca); /* clients find the new one in the kubeconfig */
     assert_int_equal(file_read_all(AT_FDCWD, tmpdir_at(&t, "kubeconfig"), 1 << 20, &config, NULL),
