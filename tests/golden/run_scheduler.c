@@ -270,9 +270,15 @@ static int run_score(const struct kj_val *in, struct arena *a, struct strbuf *go
 
 /* Nothing more and nothing less. */
 const struct golden_runner golden_scheduler[] = {
-    { "kube-plugins", run_pod, kj_equal },          { "kube-plugins-edge", run_pod, kj_equal },
-    { "kube-plugins-topology", run_pod, kj_equal }, { "kube-plugins-score", run_pod, kj_equal },
-    { "kube-plugins-large", run_pod, kj_equal },    { "fit-strategies", run_pod, kj_equal },
-    { "preemption", run_preemption, kj_equal },     { "loadaware", run_loadaware, kj_equal },
-    { "nodefit-plus", run_score, kj_equal },        { NULL, NULL, NULL },
+    { "kube-plugins", run_pod, kj_equal },
+    { "kube-plugins-edge", run_pod, kj_equal },
+    { "kube-plugins-topology", run_pod, kj_equal },
+    { "kube-plugins-score", run_pod, kj_equal },
+    { "kube-plugins-large", run_pod, kj_equal },
+    { "fit-strategies", run_pod, kj_equal },
+    { "preemption", run_preemption, kj_equal },
+    { "loadaware", run_loadaware, kj_equal },
+    { "nodefit-plus", run_score, kj_equal },
+    { "reservation-status", golden_reservation_status, NULL },
+    { NULL, NULL, NULL },
 };

@@ -36,4 +36,7 @@ bool golden_same(const struct kj_val *out, const struct kj_val *got);
 
 extern const struct golden_runner golden_device[], golden_koordlet[], golden_kube[],
     golden_manager[], golden_quota[], golden_scheduler[];
+/* Files of the scheduler's area that have a source of their own. */
+int golden_reservation_status(const struct kj_val *in, struct arena *a, struct strbuf *got,
+                              struct kerr *err);
 #endif

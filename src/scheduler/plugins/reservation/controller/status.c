@@ -3,6 +3,7 @@
 
 #include "api/podresources.h"
 #include "base/arena.h"
+#include "base/ktime.h"
 #include "controllers/conditions.h"
 
 static void set_ready(struct reservation_status *s, enum cond_status status, const char *reason,
@@ -16,12 +17,34 @@ static void set_ready(struct reservation_status *s, enum cond_status status, con
     conditions_renew(&s->conditions, &c, now, a);
 }
 
-void resv_status_expire(const struct reservation *r, const char *why, nsec_t now, struct arena *a,
-                        struct reservation_status *ret)
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static void expire(const struct reservation *r, const char *why, bool warning, nsec_t now,
+                   struct arena *a, struct resv_plan *ret)
 {
-    *ret = r->status;
-    ret->phase = RESERVATION_FAILED;
-    set_ready(ret, COND_FALSE, RESERVATION_REASON_EXPIRED, why, now, a);
+    *ret = (struct resv_plan){ .writes = true,
+                               .to = r->status,
+                               .reason = RESERVATION_REASON_EXPIRED,
+                               .text = why,
+                               .warning = warning };
+    ret->to.phase = RESERVATION_FAILED;
+    set_ready(&ret->to, COND_FALSE, RESERVATION_REASON_EXPIRED, why, now, a);
+}
+
+/* An end before its beginning is most likely a mistake, and says so. */
+static const char *why_it_ends(const struct reservation *r, const struct reservation_end *end,
+                               bool never_was, struct arena *a)
+{
+    char when[KTIME_TEXT_MAX], ttl[KTIME_TEXT_MAX];
+
+    ktime_format(end->when, when);
+    kdur_format(r->spec.ttl_ns.v, ttl);
+    if (!streq(end->field, "spec.ttl"))
+        return arena_printf(a, "%s: %s %s", end->field, when,
+                            never_was ? "was before its creation" : "has passed");
+    if (never_was)
+        return arena_printf(a, "%s: %s is below 0", end->field, ttl);
+    return arena_printf(a, "%s: %s have passed since its creation", end->field, ttl);
 }
 
 /* ---- owners ---------------------------------------------------------------------------------- */
@@ -97,11 +120,12 @@ static void put_owners(struct reservation_status *s, const struct owner *owners,
     }
 }
 
-bool resv_status_use(const struct reservation *r, struct kobj *const *pods, size_t n, nsec_t now,
-                     struct arena *a, struct reservation_status *ret)
+/* False: the status says so already. */
+static bool tell_owners(const struct reservation *r, const struct resv_facts *f, struct arena *a,
+                        struct reservation_status *ret)
 {
     uint32_t nowners;
-    struct owner *owners = find_owners(r, pods, n, a, &nowners);
+    struct owner *owners = find_owners(r, f->pods, f->npods, a, &nowners);
     reslist allocated = sum_requests(&r->status.allocatable, owners, nowners, a);
 
     if (has_owners(&r->status, owners, nowners) && reslist_equal(&r->status.allocated, &allocated))
@@ -111,7 +135,7 @@ bool resv_status_use(const struct reservation *r, struct kobj *const *pods, size
     put_owners(ret, owners, nowners, a);
     if (reservation_is_once(r)) {
         ret->phase = RESERVATION_SUCCEEDED;
-        set_ready(ret, COND_FALSE, RESERVATION_REASON_SUCCEEDED, "", now, a);
+        set_ready(ret, COND_FALSE, RESERVATION_REASON_SUCCEEDED, "", f->now, a);
     }
     return true;
 }
@@ -130,7 +154,18 @@ static bool fault_of_pending(const char *fault, nsec_t now, struct arena *a,
     return fault && conditions_set(&s->conditions, &c, now, a);
 }
 
-bool resv_status_fault(const struct reservation *r, const char *fault, nsec_t now, struct arena *a,
+/* The first of what is wrong, or NULL. One without a node may wait for its owners to be mended. */
+static const char *fault_of(const struct reservation *r, struct arena *a)
+{
+    struct kerr err = { 0 };
+    int code =
+        reservation_has_node(r) ? reservation_check_use(r, a, &err) : reservation_check(r, a, &err);
+
+    return code < 0 ? arena_strdup(a, err.text) : NULL;
+}
+
+/* False: the conditions say so already. */
+static bool tell_fault(const struct reservation *r, const char *fault, nsec_t now, struct arena *a,
                        struct reservation_status *ret)
 {
     const struct timed_condition *ready =
@@ -147,4 +182,40 @@ bool resv_status_fault(const struct reservation *r, const char *fault, nsec_t no
     else
         set_ready(ret, COND_TRUE, RESERVATION_REASON_AVAILABLE, "", now, a);
     return true;
+}
+
+/* ---- the plan -------------------------------------------------------------------------------- */
+
+static void plan_living(const struct reservation *r, const struct resv_facts *f, struct arena *a,
+                        struct resv_plan *ret)
+{
+    const char *fault = fault_of(r, a);
+
+    if (tell_fault(r, fault, f->now, a, &ret->to)) {
+        ret->writes = true;
+        ret->warning = true;
+        ret->text = fault;
+        if (fault)
+            ret->reason = reservation_has_node(r) ? RESERVATION_REASON_INVALID : "FailedScheduling";
+    } else if (reservation_has_node(r)) {
+        ret->writes = tell_owners(r, f, a, &ret->to);
+    }
+}
+
+void resv_plan_status(const struct reservation *r, const struct resv_facts *f, struct arena *a,
+                      struct resv_plan *ret)
+{
+    struct reservation_end end;
+    bool ends = reservation_end(r, &end), never_was = ends && end.when <= r->obj.meta.created;
+
+    *ret = (struct resv_plan){ .again = ends ? end.when - f->now : 0 };
+    if (ends && end.when <= f->now)
+        expire(r, why_it_ends(r, &end, never_was, a), never_was, f->now, a, ret);
+    else if (reservation_has_node(r) && f->node == RESV_NODE_GONE)
+        expire(r, arena_printf(a, "status.nodeName: node \"%s\" is gone", r->status.node_name),
+               true, f->now, a, ret);
+    else if (reservation_has_node(r) && f->node == RESV_NODE_NOT_KNOWN)
+        ret->asks_for_node = true;
+    else
+        plan_living(r, f, a, ret);
 }
