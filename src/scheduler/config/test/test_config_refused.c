@@ -222,9 +222,9 @@ static const struct refusal {
                  ".minCandidateNodesPercentage: Invalid value: -1: not in valid range [0, 100]"),
     ARGS_REFUSED("Reservation", "{gcDurationSeconds: -1}",
                  ".gcDurationSeconds: Invalid value: -1: must be greater than or equal to 0"),
-    ARGS_REFUSED(
-        "Reservation", "{ignoredResources: [cpu]}",
-        ".ignoredResources[0]: Invalid value: \"cpu\": is an invalid extended resource name"),
+    ARGS_REFUSED("Reservation", "{ignoredResources: [cpu]}",
+                 ".ignoredResources[0]: Invalid value: \"cpu\": must be an extended resource name "
+                 "(e.g. example.com/gpu); native resources cannot be ignored"),
     ARGS_REFUSED(
         "Reservation", "{ignoredResourceGroups: [a/b]}",
         ".ignoredResourceGroups[0]: Invalid value: \"a/b\": resource group name can't contain '/'"),

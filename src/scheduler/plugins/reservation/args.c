@@ -57,13 +57,25 @@ static const struct kschema reservation_schema =
     KSCHEMA("ReservationArgs", STYPE, reservation_fields);
 #undef STYPE
 
+static const char *check_resource(const char *name)
+{
+    if (!name_check_extended_resource(name))
+        return NULL;
+    return "must be an extended resource name (e.g. example.com/gpu); native resources cannot be "
+           "ignored";
+}
+
+/* Could there be an extended resource with this prefix? */
 static const char *check_group(const char *group)
 {
+    CLEANUP(mem_free) char *name = xasprintf("%s/x", group);
+
     if (strchr(group, '/'))
         return "resource group name can't contain '/'";
-    if (streq(group, "kubernetes.io"))
-        return "resource group name can't be kubernetes.io";
-    return name_check_label_key(str_of(group));
+    if (!name_check_extended_resource(name))
+        return NULL;
+    return "must be usable as an extended resource prefix (a valid DNS subdomain and not the "
+           "reserved \"kubernetes.io\" namespace)";
 }
 
 static int check_names(const kstrlist *l, const char *path, const char *(*check)(const char *name),
@@ -72,7 +84,7 @@ static int check_names(const kstrlist *l, const char *path, const char *(*check)
     for (uint32_t i = 0; i < l->n; i++) {
         const char *wrong = check(l->items[i]);
         if (wrong)
-            return kerr_api(err, -EINVAL, KR_INVALID, "%s[%u]: Invalid value: \"%.64s\": %.120s",
+            return kerr_api(err, -EINVAL, KR_INVALID, "%s[%u]: Invalid value: \"%.64s\": %.160s",
                             path, i, l->items[i], wrong);
     }
     return 0;
@@ -86,13 +98,15 @@ static int reservation_check(const void *value, struct kerr *err)
     if (r == 0)
         r = config_range("minCandidateNodesAbsolute", p->absolute.v, 0, INT32_MAX, err);
     if (r == 0)
+        r = config_range("controllerWorkers", p->workers.v, 0, INT32_MAX, err);
+    if (r == 0)
         r = config_range("gcDurationSeconds", p->gc_duration, 0, INT64_MAX, err);
     if (r == 0)
         r = config_range("gcIntervalSeconds", p->gc_interval, 0, INT64_MAX, err);
     if (r == 0)
         r = config_range("resyncIntervalSeconds", p->resync, 0, INT64_MAX, err);
     if (r == 0)
-        r = check_names(&p->ignored, "ignoredResources", name_check_extended_resource, err);
+        r = check_names(&p->ignored, "ignoredResources", check_resource, err);
     if (r == 0)
         r = check_names(&p->ignored_groups, "ignoredResourceGroups", check_group, err);
     return r;

@@ -42,12 +42,21 @@ static void test_refusals(void **state)
                    "minCandidateNodesPercentage: Invalid value: -1: not in valid range [0, 100]");
     plugin_refuses(NAME, "{'gcIntervalSeconds':-1}",
                    "gcIntervalSeconds: Invalid value: -1: must be greater than or equal to 0");
+    plugin_refuses(NAME, "{'controllerWorkers':-1}",
+                   "controllerWorkers: Invalid value: -1: must be greater than or equal to 0");
+    plugin_refuses(NAME, "{'resyncIntervalSeconds':-5}",
+                   "resyncIntervalSeconds: Invalid value: -5: must be greater than or equal to 0");
+    plugin_refuses(NAME, "{'ignoredResources':['cpu']}",
+                   "ignoredResources[0]: Invalid value: \"cpu\": must be an extended resource name "
+                   "(e.g. example.com/gpu); native resources cannot be ignored");
     plugin_refuses(
-        NAME, "{'ignoredResources':['cpu']}",
-        "ignoredResources[0]: Invalid value: \"cpu\": is an invalid extended resource name");
-    plugin_refuses(NAME, "{'ignoredResourceGroups':['kubernetes.io']}",
-                   "ignoredResourceGroups[0]: Invalid value: \"kubernetes.io\": resource group "
-                   "name can't be kubernetes.io");
+        NAME, "{'ignoredResourceGroups':['a.io','kubernetes.io']}",
+        "ignoredResourceGroups[1]: Invalid value: \"kubernetes.io\": must be usable as an "
+        "extended resource prefix (a valid DNS subdomain and not the reserved "
+        "\"kubernetes.io\" namespace)");
+    plugin_refuses(NAME, "{'ignoredResourceGroups':['a/b']}",
+                   "ignoredResourceGroups[0]: Invalid value: \"a/b\": resource group name can't "
+                   "contain '/'");
 }
 
 int main(int argc, char **argv)
