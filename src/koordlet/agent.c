@@ -265,7 +265,7 @@ static void read_caps(struct agent *a)
 
 static const char *driver_name(const struct agent *a)
 {
-    return a->host->driver == CGROUP_SYSTEMD ? "systemd" : "cgroupfs";
+    return a->host->driver->systemd ? "systemd" : "cgroupfs";
 }
 
 static void driver_found(struct agent *a, const char *how)
@@ -280,10 +280,16 @@ static void driver_found(struct agent *a, const char *how)
 /* true: asked, and it said. */
 static bool ask_kubelet(struct agent *a)
 {
+    const struct kubelet_config *c = snapshots_get(a->snapshots)->kubelet;
     const struct node *n = snapshots_get(a->snapshots)->node;
     nsec_t now = loop_mono(a->env.loop);
     struct kerr err;
 
+    if (c && !str_empty(c->cgroup_driver)) {
+        a->host->driver =
+            host_layout(a->host, streq(c->cgroup_driver, "systemd"), str_or(c->cgroup_root, ""));
+        return true;
+    }
     if (!n || n->status.kubelet_port <= 0 || now < a->next_kubelet)
         return false;
     a->next_kubelet = now + KUBELET_EVERY;
@@ -297,7 +303,7 @@ static bool ask_kubelet(struct agent *a)
 static void on_driver(struct loop *l, void *arg)
 {
     struct agent *a = arg;
-    enum cgroup_driver before = a->host->driver;
+    const struct cgroup_layout *before = a->host->driver;
     bool known = a->host->driver_known;
     struct kerr err;
 

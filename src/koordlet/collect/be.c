@@ -10,9 +10,9 @@ enum be_what { BE_USAGE, BE_LIMIT, BE_REQUEST, BE_WHATS };
 
 struct be_self {
     struct be_cpus *cpus;
-    enum cgroup_driver driver;       /* who named the class */
-    struct track track;              /* of the class */
-    struct kernelfile quota, period; /* v2: cpu.max, which has both, is quota */
+    const struct cgroup_layout *driver; /* who named the class */
+    struct track track;                 /* of the class */
+    struct kernelfile quota, period;    /* v2: cpu.max, which has both, is quota */
     uint64_t last_ns;
     nsec_t last_at;
     bool last_known;

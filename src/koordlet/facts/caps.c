@@ -58,7 +58,7 @@ static void read_cgroup(const struct host *h, struct caps *c)
             h->roots.cgroup);
     if (c->driver_known)
         cap_set(c, CAP_KUBEPODS, true, "%s, driver %s", cgroup_kubepods(c->driver),
-                c->driver == CGROUP_SYSTEMD ? "systemd" : "cgroupfs");
+                c->driver->systemd ? "systemd" : "cgroupfs");
     else
         cap_unknown(c, CAP_KUBEPODS,
                     "%s%s has neither kubepods.slice nor kubepods: no kubelet has run pods here "

@@ -60,7 +60,7 @@ struct cap {
 struct caps {
     char kernel[72]; /* "6.1.0-13-amd64" */
     enum cgroup_version version;
-    enum cgroup_driver driver;
+    const struct cgroup_layout *driver;
     bool driver_known;
     struct cap caps[CAPABILITIES];
 };

@@ -269,9 +269,9 @@ void caps_table(const struct caps *c, const struct gates *g, struct strbuf *out)
 
     strbuf_appendf(out, "Node: kernel %s, cgroup %s, cgroup driver %s\n\nCapabilities\n", c->kernel,
                    c->version == CGROUP_V2 ? "v2" : "v1",
-                   !c->driver_known              ? "not known yet"
-                   : c->driver == CGROUP_SYSTEMD ? "systemd"
-                                                 : "cgroupfs");
+                   !c->driver_known     ? "not known yet"
+                   : c->driver->systemd ? "systemd"
+                                        : "cgroupfs");
     for (int i = 0; i < CAPABILITIES; i++)
         strbuf_appendf(out, "  %-8s %-24s%s\n", cap_state_name(c->caps[i].state),
                        cap_name((enum capability)i), c->caps[i].reason);
@@ -296,7 +296,7 @@ void caps_json(const struct caps *c, const struct gates *g, struct strbuf *out)
     kjw_str(&w, "kernel", c->kernel);
     kjw_str(&w, "cgroupVersion", c->version == CGROUP_V2 ? "v2" : "v1");
     if (c->driver_known)
-        kjw_str(&w, "cgroupDriver", c->driver == CGROUP_SYSTEMD ? "systemd" : "cgroupfs");
+        kjw_str(&w, "cgroupDriver", c->driver->systemd ? "systemd" : "cgroupfs");
     kjw_arr(&w, "capabilities");
     for (int i = 0; i < CAPABILITIES; i++) {
         kjw_obj(&w, NULL);

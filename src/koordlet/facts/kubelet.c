@@ -123,18 +123,23 @@ static bool flag_value(const struct strbuf *cmdline, const char *name, struct st
     return found;
 }
 
-static int driver_parse(struct str name, const char *where, enum cgroup_driver *ret,
-                        struct kerr *err)
+static int driver_parse(struct str name, const char *where, bool *ret_systemd, struct kerr *err)
 {
     if (str_eqz(name, "systemd"))
-        *ret = CGROUP_SYSTEMD;
+        *ret_systemd = true;
     else if (str_eqz(name, "cgroupfs"))
-        *ret = CGROUP_CGROUPFS;
+        *ret_systemd = false;
     else
         return kerr_set(err, -EINVAL, "%s: there is no cgroup driver '%.*s'", where,
                         (int)MIN(name.n, (size_t)64), name.p);
     return 0;
 }
+
+struct settings {
+    bool has_driver; /* a flag gives it */
+    bool systemd;
+    char *root; /* cgroupRoot; NULL: not said */
+};
 
 /* Links in the path are followed as the kubelet sees them, not as this process would. */
 static int open_in_root(int rootfd, const char *path)
@@ -164,7 +169,8 @@ static int config_open(int pidfd, const char *path)
     return open_in_root(root, whole);
 }
 
-static int driver_of_config(int pidfd, const char *path, enum cgroup_driver *ret, struct kerr *err)
+/* What its file says; a flag that was given beside it counts. */
+static int settings_of_config(int pidfd, const char *path, struct settings *ret, struct kerr *err)
 {
     CLEANUP(fd_close) int fd = config_open(pidfd, path);
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
@@ -178,15 +184,38 @@ static int driver_of_config(int pidfd, const char *path, enum cgroup_driver *ret
         r = kj_parse_yaml(strbuf_str(&text), text.len, 0, &doc, err);
     if (r < 0)
         return kerr_wrap(err, "the kubelet's configuration %s", path);
+    if (!ret->root)
+        ret->root = xstrdup(kj_str_or(kj_get(kj_root(doc), "cgroupRoot"), ""));
+    if (ret->has_driver)
+        return 0;
     const char *name = kj_str_or(kj_get(kj_root(doc), "cgroupDriver"), "");
-    return driver_parse(str_of(*name ? name : "cgroupfs"), path, ret, err);
+    return driver_parse(str_of(*name ? name : "cgroupfs"), path, &ret->systemd, err);
 }
 
-int host_driver_of_kubelet(struct host *h, uint16_t port, enum cgroup_driver *ret, struct kerr *err)
+static int settings_read(int pidfd, const struct strbuf *cmdline, struct settings *ret,
+                         struct kerr *err)
+{
+    struct str value;
+
+    if (flag_value(cmdline, "cgroup-root", &value) && value.n > 0)
+        ret->root = xstrndup(value.p, value.n);
+    if (flag_value(cmdline, "cgroup-driver", &value)) {
+        ret->has_driver = true;
+        if (driver_parse(value, "--cgroup-driver of the kubelet", &ret->systemd, err) < 0)
+            return err->code;
+    }
+    if (!flag_value(cmdline, "config", &value))
+        return 0; /* cgroupfs is the kubelet's own default */
+    int r = settings_of_config(pidfd, value.p, ret, err);
+    return r < 0 && ret->has_driver ? 0 : r; /* the driver is known all the same */
+}
+
+int host_driver_of_kubelet(struct host *h, uint16_t port, const struct cgroup_layout **ret,
+                           struct kerr *err)
 {
     CLEANUP(strbuf_fini) struct strbuf cmdline = STRBUF_INIT;
     struct search search = { .pid = 0 };
-    struct str value;
+    struct settings settings = { 0 };
     uint64_t inode = 0;
     char dir[16];
 
@@ -209,10 +238,9 @@ int host_driver_of_kubelet(struct host *h, uint16_t port, enum cgroup_driver *re
     r = file_read_all(pidfd, "cmdline", CONFIG_MAX, &cmdline, err);
     if (r < 0)
         return kerr_wrap(err, "process %d", search.pid);
-    if (flag_value(&cmdline, "cgroup-driver", &value))
-        return driver_parse(value, "--cgroup-driver of the kubelet", ret, err);
-    if (flag_value(&cmdline, "config", &value))
-        return driver_of_config(pidfd, value.p, ret, err);
-    *ret = CGROUP_CGROUPFS; /* the kubelet's own default */
-    return 0;
+    r = settings_read(pidfd, &cmdline, &settings, err);
+    if (r == 0)
+        *ret = host_layout(h, settings.systemd, str_or(settings.root, ""));
+    free(settings.root);
+    return r;
 }

@@ -48,7 +48,7 @@ enum hook_level { HOOK_LEVEL_POD, HOOK_LEVEL_CONTAINER, HOOK_LEVEL_SANDBOX, HOOK
 struct hook_view { /* what plans are made from */
     const struct hook_rules *rules;
     const struct snapshot *snapshot;
-    enum cgroup_driver driver;
+    const struct cgroup_layout *driver;
     bool has_bvt;          /* the kernel knows group identities */
     bool has_identity_ctl; /* sysctl sched_group_identity_enabled is there, */
     bool identity_ctl_on;  /* and is not 0 */

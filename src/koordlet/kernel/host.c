@@ -89,10 +89,42 @@ int host_new(const struct host_roots *roots, struct host **ret, struct kerr *err
     root_open(h->roots.sys, "sys-root-dir", &h->sys_fd, NULL);
     root_open(h->roots.sys_fs, "sys-fs-root-dir", &h->sys_fs_fd, NULL);
     h->version = version_of(h->cgroup_fd);
+    h->driver = CGROUP_SYSTEMD;
     h->jiffy = jiffy_of_system();
     h->page_size = page > 0 ? page : 4096;
     *ret = take(h);
     return 0;
+}
+
+struct host_layout {
+    struct host_layout *next;
+    struct cgroup_layout *layout;
+};
+
+const struct cgroup_layout *host_layout(struct host *h, bool systemd, const char *root)
+{
+    CLEANUP(cgroup_layout_free) struct cgroup_layout *l = cgroup_layout_new(systemd, root);
+
+    for (size_t i = 0; i < CGROUP_LAYOUTS; i++)
+        if (streq(cgroup_layouts[i].dirs[0], l->dirs[0]))
+            return &cgroup_layouts[i];
+    for (const struct host_layout *o = h->layouts; o; o = o->next)
+        if (streq(o->layout->dirs[0], l->dirs[0]))
+            return o->layout;
+    struct host_layout *o = xnew0(struct host_layout);
+    *o = (struct host_layout){ h->layouts, take(l) };
+    h->layouts = o;
+    return o->layout;
+}
+
+static void layouts_free(struct host *h)
+{
+    while (h->layouts) {
+        struct host_layout *o = h->layouts;
+        h->layouts = o->next;
+        cgroup_layout_free(o->layout);
+        free(o);
+    }
 }
 
 struct host *host_free(struct host *h)
@@ -104,6 +136,7 @@ struct host *host_free(struct host *h)
                                   h->roots.var_lib_kubelet };
     for (size_t i = 0; i < ARRAY_LEN(owned); i++)
         free((char *)owned[i]);
+    layouts_free(h);
     fd_close(h->cgroup_fd);
     fd_close(h->proc_fd);
     fd_close(h->sys_fd);
@@ -115,18 +148,26 @@ struct host *host_free(struct host *h)
     return NULL;
 }
 
-int host_detect_driver(struct host *h, struct kerr *err)
+static bool take_if_there(struct host *h, const struct cgroup_layout *l)
 {
     const char *subsystem = h->version == CGROUP_V1 ? "cpu/" : "";
 
-    for (int d = CGROUP_SYSTEMD; d <= CGROUP_CGROUPFS; d++) {
-        const char *dir = cgroup_kubepods((enum cgroup_driver)d);
-        if (!sysfs_exists(h->cgroup_fd, "%s%s/", subsystem, dir))
-            continue;
-        h->driver = (enum cgroup_driver)d;
-        h->driver_known = true;
-        return 0;
-    }
-    return kerr_set(err, -ENOENT, "%s%s has neither %s nor %s", h->roots.cgroup, subsystem,
-                    cgroup_kubepods(CGROUP_SYSTEMD), cgroup_kubepods(CGROUP_CGROUPFS));
+    if (!sysfs_exists(h->cgroup_fd, "%s%s/", subsystem, cgroup_kubepods(l)))
+        return false;
+    h->driver = l;
+    h->driver_known = true;
+    return true;
+}
+
+int host_detect_driver(struct host *h, struct kerr *err)
+{
+    for (const struct host_layout *o = h->layouts; o; o = o->next)
+        if (take_if_there(h, o->layout))
+            return 0;
+    for (size_t i = 0; i < CGROUP_LAYOUTS; i++)
+        if (take_if_there(h, &cgroup_layouts[i]))
+            return 0;
+    return kerr_set(err, -ENOENT, "%s%s has neither %s nor %s", h->roots.cgroup,
+                    h->version == CGROUP_V1 ? "cpu/" : "", cgroup_kubepods(CGROUP_SYSTEMD),
+                    cgroup_kubepods(CGROUP_CGROUPFS));
 }

@@ -15,13 +15,25 @@ struct host_roots { /* absolute directories; a final "/" does not matter */
 /* By agent_mode: "hostMode", anything else: the mounts of the DaemonSet (koordlet-metrics 2.1). */
 struct host_roots host_roots_default(const char *agent_mode);
 
-enum cgroup_driver { CGROUP_SYSTEMD, CGROUP_CGROUPFS };
+/* How the kubelet names the cgroups of pods: by its driver, below its cgroupRoot. */
+struct cgroup_layout {
+    bool systemd;         /* the driver; else cgroupfs */
+    const char *root;     /* "kubelet"; "": none */
+    const char *dirs[4];  /* by enum kube_qos; Guaranteed: the root of all pods */
+    const char *names[4]; /* what the last component of a pod's path begins with */
+};
+/* Those that are known without asking: no cgroupRoot, and kind's. */
+enum { CGROUP_LAYOUTS = 4 };
+extern const struct cgroup_layout cgroup_layouts[CGROUP_LAYOUTS];
+#define CGROUP_SYSTEMD  (&cgroup_layouts[0])
+#define CGROUP_CGROUPFS (&cgroup_layouts[1])
 
 struct host {
     struct host_roots roots;                   /* copies, each with a final "/" */
     int cgroup_fd, proc_fd, sys_fd, sys_fs_fd; /* O_PATH directories; -1: not there */
     enum cgroup_version version;
-    enum cgroup_driver driver; /* what host_detect_driver() or the caller found */
+    const struct cgroup_layout *driver; /* what host_detect_driver() or the caller found */
+    struct host_layout *layouts;        /* of other cgroupRoots, as long as the host lives */
     bool driver_known;
     nsec_t jiffy; /* of the ticks in /proc/stat */
     int64_t page_size;
@@ -34,12 +46,15 @@ int host_new(const struct host_roots *roots, struct host **ret, struct kerr *err
 struct host *host_free(struct host *h);
 DEFINE_CLEANUP(host_free, struct host *)
 
-/* Sets driver and driver_known by the directory that is there, kubepods.slice before kubepods.
- * -ENOENT: neither yet. */
+/* The layout of a driver and a cgroupRoot ("/kubelet", "/", ""); good as long as the host. */
+const struct cgroup_layout *host_layout(struct host *h, bool systemd, const char *root);
+/* Sets driver and driver_known by the directory that is there: one that host_layout() was asked
+ * for, then kubepods.slice before kubepods, then those of kind. -ENOENT: none yet. */
 int host_detect_driver(struct host *h, struct kerr *err);
-/* The driver in the kubelet's command line, or in its configuration file: what listens on port is
- * found through /proc. -ENOENT when nothing listens. Reads a few hundred files: not for a tick. */
-int host_driver_of_kubelet(struct host *h, uint16_t port, enum cgroup_driver *ret,
+/* Driver and cgroupRoot in the kubelet's command line, or in its configuration file: what listens
+ * on port is found through /proc. -ENOENT when nothing listens. Reads a few hundred files: not for
+ * a tick. */
+int host_driver_of_kubelet(struct host *h, uint16_t port, const struct cgroup_layout **ret,
                            struct kerr *err);
 
 /* ---- files that are read again and again ----------------------------------------------------- */

@@ -14,38 +14,112 @@ static const struct {
 };
 static const char scope[] = ".scope", slice[] = ".slice";
 
-const char *cgroup_kubepods(enum cgroup_driver d)
+/* ---- layouts --------------------------------------------------------------------------------- */
+
+#define SYSTEMD(root_, top, prefix)                                                               \
+    {                                                                                             \
+        .systemd = true, .root = (root_),                                                         \
+        .dirs = { top prefix "kubepods.slice", top prefix "kubepods.slice",                       \
+                  top prefix "kubepods.slice/" prefix "kubepods-burstable.slice",                 \
+                  top prefix "kubepods.slice/" prefix "kubepods-besteffort.slice" },              \
+        .names = { prefix "kubepods-pod", prefix "kubepods-pod", prefix "kubepods-burstable-pod", \
+                   prefix "kubepods-besteffort-pod" },                                            \
+    }
+#define CGROUPFS(root_, top)                                                \
+    {                                                                       \
+        .root = (root_),                                                    \
+        .dirs = { top "kubepods", top "kubepods", top "kubepods/burstable", \
+                  top "kubepods/besteffort" },                              \
+        .names = { "pod", "pod", "pod", "pod" },                            \
+    }
+const struct cgroup_layout cgroup_layouts[CGROUP_LAYOUTS] = {
+    SYSTEMD("", "", ""),
+    CGROUPFS("", ""),
+    SYSTEMD("kubelet", "kubelet.slice/", "kubelet-"),
+    CGROUPFS("kubelet", "kubelet/"),
+};
+
+/* "a.slice/a-b.slice/" and "a-b-" of "/a/b"; a dash within a component is escaped, as the kubelet
+ * does. */
+static void slices_of(const char *root, struct strbuf *dir, struct strbuf *prefix)
 {
-    return d == CGROUP_SYSTEMD ? "kubepods.slice" : "kubepods";
+    for (const char *p = root; *p;) {
+        size_t n = strcspn(p, "/");
+        for (size_t i = 0; i < n; i++)
+            strbuf_appendc(prefix, p[i] == '-' ? '_' : p[i]);
+        if (n > 0) {
+            strbuf_appendf(dir, "%s%s/", strbuf_str(prefix), slice);
+            strbuf_appendc(prefix, '-');
+        }
+        p += n + (p[n] == '/');
+    }
 }
 
-const char *cgroup_qos_dir(enum cgroup_driver d, enum kube_qos q)
+static void paths_of(const char *root, struct strbuf *dir)
 {
-    if (q == KUBE_QOS_BURSTABLE)
-        return d == CGROUP_SYSTEMD ? "kubepods.slice/kubepods-burstable.slice"
-                                   : "kubepods/burstable";
-    if (q == KUBE_QOS_BEST_EFFORT)
-        return d == CGROUP_SYSTEMD ? "kubepods.slice/kubepods-besteffort.slice"
-                                   : "kubepods/besteffort";
-    return cgroup_kubepods(d);
+    for (const char *p = root; *p;) {
+        size_t n = strcspn(p, "/");
+        if (n > 0)
+            strbuf_appendf(dir, "%.*s/", (int)n, p);
+        p += n + (p[n] == '/');
+    }
 }
 
-/* What a pod's slice begins with, "pod" included. */
-static const char *pod_prefix(enum kube_qos q)
+struct cgroup_layout *cgroup_layout_new(bool systemd, const char *root)
 {
-    return q == KUBE_QOS_BURSTABLE     ? "kubepods-burstable-pod"
-           : q == KUBE_QOS_BEST_EFFORT ? "kubepods-besteffort-pod"
-                                       : "kubepods-pod";
+    CLEANUP(strbuf_fini) struct strbuf dir = STRBUF_INIT, prefix = STRBUF_INIT;
+    const struct cgroup_layout *base = systemd ? CGROUP_SYSTEMD : CGROUP_CGROUPFS;
+    struct cgroup_layout *l = xnew0(struct cgroup_layout);
+
+    if (systemd)
+        slices_of(root, &dir, &prefix);
+    else
+        paths_of(root, &dir);
+    const char *d = strbuf_str(&dir), *p = strbuf_str(&prefix);
+    l->systemd = systemd;
+    l->root = xstrdup(root + strspn(root, "/"));
+    for (int q = 0; q < 4; q++) {
+        const char *class = strchr(base->dirs[q], '/'); /* below the root of all pods */
+        l->dirs[q] = xasprintf("%s%s%s%s%s%s", d, p, base->dirs[0], class ? "/" : "",
+                               class ? p : "", class ? class + 1 : "");
+        l->names[q] = xasprintf("%s%s", p, base->names[q]);
+    }
+    return l;
 }
 
-void cgroup_pod_dir(enum cgroup_driver d, enum kube_qos q, const char *uid, struct strbuf *out)
+struct cgroup_layout *cgroup_layout_free(struct cgroup_layout *l)
 {
-    strbuf_append(out, cgroup_qos_dir(d, q));
-    if (d == CGROUP_CGROUPFS) {
-        strbuf_appendf(out, "/pod%s", uid);
+    if (!l)
+        return NULL;
+    for (int q = 0; q < 4; q++) {
+        free((char *)(uintptr_t)l->dirs[q]);
+        free((char *)(uintptr_t)l->names[q]);
+    }
+    free((char *)(uintptr_t)l->root);
+    free(l);
+    return NULL;
+}
+
+const char *cgroup_kubepods(const struct cgroup_layout *d)
+{
+    return d->dirs[KUBE_QOS_GUARANTEED];
+}
+
+const char *cgroup_qos_dir(const struct cgroup_layout *d, enum kube_qos q)
+{
+    return d->dirs[q];
+}
+
+/* ---- pods ------------------------------------------------------------------------------------ */
+
+void cgroup_pod_dir(const struct cgroup_layout *d, enum kube_qos q, const char *uid,
+                    struct strbuf *out)
+{
+    strbuf_appendf(out, "%s/%s", d->dirs[q], d->names[q]);
+    if (!d->systemd) {
+        strbuf_append(out, uid);
         return;
     }
-    strbuf_appendf(out, "/%s", pod_prefix(q));
     for (; *uid; uid++)
         strbuf_appendc(out, *uid == '-' ? '_' : *uid);
     strbuf_append(out, slice);
@@ -64,8 +138,8 @@ int container_id_split(const char *container_id, struct str *ret_runtime, struct
     return 0;
 }
 
-int cgroup_container_name(enum cgroup_driver d, const char *container_id, struct strbuf *out,
-                          struct kerr *err)
+int cgroup_container_name(const struct cgroup_layout *d, const char *container_id,
+                          struct strbuf *out, struct kerr *err)
 {
     struct str runtime, id;
     int r = container_id_split(container_id, &runtime, &id, err);
@@ -78,10 +152,10 @@ int cgroup_container_name(enum cgroup_driver d, const char *container_id, struct
     for (size_t i = 0; i < ARRAY_LEN(runtimes); i++) {
         if (!str_eqz(runtime, runtimes[i].scheme))
             continue;
-        if (d == CGROUP_SYSTEMD)
+        if (d->systemd)
             strbuf_append(out, runtimes[i].prefix);
         strbuf_appendn(out, id.p, id.n);
-        if (d == CGROUP_SYSTEMD)
+        if (d->systemd)
             strbuf_append(out, scope);
         return 0;
     }
@@ -101,22 +175,22 @@ static bool strip(const char *name, const char *prefix, const char *suffix, stru
     return true;
 }
 
-int cgroup_pod_id(enum cgroup_driver d, const char *name, struct str *ret, struct kerr *err)
+int cgroup_pod_id(const struct cgroup_layout *d, const char *name, struct str *ret,
+                  struct kerr *err)
 {
     static const enum kube_qos classes[] = { KUBE_QOS_BURSTABLE, KUBE_QOS_BEST_EFFORT,
                                              KUBE_QOS_GUARANTEED };
 
-    if (d == CGROUP_CGROUPFS && strip(name, "pod", "", ret))
-        return 0;
-    for (size_t i = 0; d == CGROUP_SYSTEMD && i < ARRAY_LEN(classes); i++)
-        if (strip(name, pod_prefix(classes[i]), slice, ret))
+    for (size_t i = 0; i < ARRAY_LEN(classes); i++)
+        if (strip(name, d->names[classes[i]], d->systemd ? slice : "", ret))
             return 0;
     return kerr_set(err, -EINVAL, "fail to parse pod id: %s", name);
 }
 
-int cgroup_container_id(enum cgroup_driver d, const char *name, struct str *ret, struct kerr *err)
+int cgroup_container_id(const struct cgroup_layout *d, const char *name, struct str *ret,
+                        struct kerr *err)
 {
-    if (d == CGROUP_CGROUPFS) {
+    if (!d->systemd) {
         *ret = str_of(name);
         return 0;
     }
@@ -153,7 +227,7 @@ static void path_join(struct strbuf *out, size_t from, const char *part)
     strbuf_appendn(out, part, n);
 }
 
-static const char *base_dir(enum cgroup_driver d, const char *base)
+static const char *base_dir(const struct cgroup_layout *d, const char *base)
 {
     base = str_or(base, "");
     if (streq(base, "Kubepods"))
@@ -165,7 +239,7 @@ static const char *base_dir(enum cgroup_driver d, const char *base)
     return "";
 }
 
-void cgroup_host_app_dir(enum cgroup_driver d, const struct host_application *app,
+void cgroup_host_app_dir(const struct cgroup_layout *d, const struct host_application *app,
                          struct strbuf *out)
 {
     size_t from = out->len;

@@ -26,7 +26,7 @@ static int cpuset_dir_open(const struct host *h, const char *dir, struct kerr *e
 /* ---- the sandbox ----------------------------------------------------------------------------- */
 
 struct sandbox_search {
-    enum cgroup_driver driver;
+    const struct cgroup_layout *driver;
     const char *const *known;
     size_t nknown, found;
     struct strbuf *names; /* of the candidates, for people */

@@ -26,6 +26,8 @@ static const struct kfield kubelet_config_fields[] = {
     KF_MAP_OF(struct kubelet_config, eviction_hard, "evictionHard", KF_STR),
     F(topology_policy, "topologyManagerPolicy", KF_STR),
     F(topology_scope, "topologyManagerScope", KF_STR),
+    F(cgroup_driver, "cgroupDriver", KF_STR),
+    F(cgroup_root, "cgroupRoot", KF_STR),
 };
 #undef F
 static const struct kschema kubelet_config_schema =

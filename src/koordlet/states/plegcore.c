@@ -9,7 +9,7 @@ enum level { LEVEL_ROOT, LEVEL_KUBEPODS, LEVEL_QOS, LEVEL_POD };
 
 struct dir {
     enum level level;
-    enum cgroup_driver driver;                 /* whose names it has; nothing at the root */
+    const struct cgroup_layout *driver;        /* whose names it has; nothing at the root */
     int wd;                                    /* -1: not watched */
     bool seen;                                 /* in the scan that runs */
     char *path, *pod_id;                       /* pod_id: of a pod only */
@@ -64,25 +64,43 @@ static const char *last_component(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static bool is_qos_dir(enum cgroup_driver d, const char *name)
+static bool is_qos_dir(const struct cgroup_layout *d, const char *name)
 {
     return streq(name, last_component(cgroup_qos_dir(d, KUBE_QOS_BURSTABLE))) ||
            streq(name, last_component(cgroup_qos_dir(d, KUBE_QOS_BEST_EFFORT)));
 }
 
+/* The root of all pods, or a directory on the way to one. */
+static bool classify_root(const struct dir *in, const char *name, enum level *level,
+                          const struct cgroup_layout **driver)
+{
+    CLEANUP(mem_free) char *path = path_join(in->path, name);
+    size_t n = strlen(path);
+
+    *level = LEVEL_KUBEPODS;
+    for (size_t i = 0; i < CGROUP_LAYOUTS; i++) {
+        const char *kubepods = cgroup_kubepods(&cgroup_layouts[i]);
+        *driver = &cgroup_layouts[i];
+        if (streq(path, kubepods))
+            return true;
+        if (strncmp(path, kubepods, n) == 0 && kubepods[n] == '/') {
+            *level = LEVEL_ROOT;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* false: nothing of ours. id: of a pod. */
 static bool classify(const struct dir *in, const char *name, enum level *level,
-                     enum cgroup_driver *driver, struct str *id)
+                     const struct cgroup_layout **driver, struct str *id)
 {
     struct kerr ignored = { 0 };
 
     *driver = in->driver;
     *id = (struct str){ NULL, 0 };
     switch (in->level) {
-    case LEVEL_ROOT:
-        *level = LEVEL_KUBEPODS;
-        *driver = streq(name, cgroup_kubepods(CGROUP_SYSTEMD)) ? CGROUP_SYSTEMD : CGROUP_CGROUPFS;
-        return streq(name, cgroup_kubepods(*driver));
+    case LEVEL_ROOT: return classify_root(in, name, level, driver);
     case LEVEL_KUBEPODS:
         *level = LEVEL_QOS;
         if (is_qos_dir(in->driver, name))
@@ -156,7 +174,7 @@ static void dir_add(struct plegcore *c, struct dir *d)
 static void entered(struct plegcore *c, struct dir *in, const char *name)
 {
     CLEANUP(mem_free) char *path = path_join(in->path, name);
-    enum cgroup_driver driver;
+    const struct cgroup_layout *driver;
     enum level level;
     struct str id;
 

@@ -37,8 +37,8 @@ static size_t draft_text(struct draft *d, const char *s)
     return at;
 }
 
-static void draft_container(struct draft *d, enum cgroup_driver driver, const struct kj_val *status,
-                            struct draft_list *to)
+static void draft_container(struct draft *d, const struct cgroup_layout *driver,
+                            const struct kj_val *status, struct draft_list *to)
 {
     const char *id = kj_str_or(kj_get(status, "containerID"), "");
     struct kerr ignored = { 0 };
@@ -63,8 +63,8 @@ static void draft_container(struct draft *d, enum cgroup_driver driver, const st
     vec_push(to, c);
 }
 
-static void draft_statuses(struct draft *d, enum cgroup_driver driver, const struct kj_val *list,
-                           struct draft_list *to)
+static void draft_statuses(struct draft *d, const struct cgroup_layout *driver,
+                           const struct kj_val *list, struct draft_list *to)
 {
     struct kj_iter it = kj_iter(list);
     const struct kj_val *status;
@@ -135,7 +135,7 @@ static bool uid_is_usable(const char *uid)
     return *uid && *uid != '.' && strlen(uid) < sizeof((struct npod *)0)->uid && !strchr(uid, '/');
 }
 
-int npod_decode(const struct kj_val *in, uint64_t stamp, enum cgroup_driver driver,
+int npod_decode(const struct kj_val *in, uint64_t stamp, const struct cgroup_layout *driver,
                 struct kj_scratch *scratch, struct npod **ret, struct kerr *err)
 {
     CLEANUP(kobj_unref) struct kobj *obj = NULL;

@@ -55,7 +55,7 @@ struct kj_val;
 
 /* A pod as the kubelet tells it. A new reference is returned. A UID that cannot be the name of a
  * directory is refused. */
-int npod_decode(const struct kj_val *in, uint64_t stamp, enum cgroup_driver d,
+int npod_decode(const struct kj_val *in, uint64_t stamp, const struct cgroup_layout *d,
                 struct kj_scratch *scratch, struct npod **ret, struct kerr *err);
 struct npod *npod_ref(struct npod *p);
 struct npod *npod_unref(struct npod *p); /* NULL is fine; always returns NULL */

@@ -28,6 +28,7 @@ struct kubelet_config { /* of /configz; what matters here */
     const char *reserved_system_cpus;
     kstrmap kube_reserved, system_reserved, eviction_hard;
     const char *topology_policy, *topology_scope;
+    const char *cgroup_driver, *cgroup_root; /* "": not said */
 };
 
 struct snapshot { /* NULL: not seen yet */

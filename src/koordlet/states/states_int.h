@@ -28,7 +28,7 @@ struct pods {
     bool ended_badly;
 
     struct map by_stamp; /* of the pods in the snapshot */
-    enum cgroup_driver driver;
+    const struct cgroup_layout *driver;
 
     /* One round. */
     struct listsplit cut;

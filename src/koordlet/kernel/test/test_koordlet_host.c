@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/test/asserts.h"
+#include "koordlet/kernel/naming.h"
 #include "koordlet/kernel/test/host_fixture.h"
 
 /* ---- roots ----------------------------------------------------------------------------------- */
@@ -85,15 +86,26 @@ static void test_driver_by_directory(void **state)
     assert_int_equal(host_detect_driver(h, &err), -ENOENT);
     fixture_dir(&f, "cgroup/cpu/kubepods");
     assert_int_equal(host_detect_driver(h, &err), 0);
-    assert_int_equal(h->driver, CGROUP_CGROUPFS);
+    assert_ptr_equal(h->driver, CGROUP_CGROUPFS);
     fixture_dir(&f, "cgroup/cpu/kubepods.slice");
     assert_int_equal(host_detect_driver(h, &err), 0);
-    assert_int_equal(h->driver, CGROUP_SYSTEMD);
+    assert_ptr_equal(h->driver, CGROUP_SYSTEMD);
     assert_true(h->driver_known);
     fixture_cgroup(&f, CGROUP_V2);
     h = fixture_host(&f);
     assert_int_equal(host_detect_driver(h, &err), 0);
-    assert_int_equal(h->driver, CGROUP_SYSTEMD);
+    assert_ptr_equal(h->driver, CGROUP_SYSTEMD);
+    fixture_fini(&f);
+    /* kind's */
+    fixture_init(&f);
+    fixture_cgroup(&f, CGROUP_V2);
+    fixture_dir(&f, "cgroup/kubelet.slice/kubelet-kubepods.slice");
+    h = fixture_host(&f);
+    assert_int_equal(host_detect_driver(h, &err), 0);
+    assert_string_equal(h->driver->root, "kubelet");
+    assert_true(h->driver->systemd);
+    assert_ptr_equal(host_layout(h, true, "/kubelet"), h->driver);
+    assert_ptr_equal(host_layout(h, false, "/"), CGROUP_CGROUPFS);
     fixture_fini(&f);
 }
 
@@ -127,22 +139,23 @@ static void kubelet(const struct fixture *f, const char *words)
     fclose(out);
 }
 
-static void assert_kubelet(struct fixture *f, const char *words, int want)
+/* want: the root of all pods; NULL: refused. */
+static void assert_kubelet(struct fixture *f, const char *words, const char *want)
 {
-    enum cgroup_driver d = (enum cgroup_driver)7;
+    const struct cgroup_layout *d = NULL;
     struct kerr err = { 0 };
 
     kubelet(f, words);
     int r = host_driver_of_kubelet(f->host, 10250, &d, &err);
-    if ((want < 0) != (r < 0) || (want >= 0 && (int)d != want))
-        fail_msg("%s: %d %d %s", words, r, (int)d, err.text);
+    if ((want == NULL) != (r < 0) || (want && !streq(cgroup_kubepods(d), want)))
+        fail_msg("%s: %d %s %s", words, r, d ? cgroup_kubepods(d) : "", err.text);
 }
 
 static void test_driver_of_kubelet(void **state)
 {
     struct fixture f;
     struct kerr err = { 0 };
-    enum cgroup_driver d;
+    const struct cgroup_layout *d;
 
     (void)state;
     fixture_init(&f);
@@ -158,25 +171,35 @@ static void test_driver_of_kubelet(void **state)
     fixture_link(&f, "socket:[4242]", "proc/900/fd/12");
     fixture_link(&f, "/var/lib/kubelet", "proc/900/cwd");
 
-    assert_kubelet(&f, "kubelet --cgroup-driver=systemd --config=/none", CGROUP_SYSTEMD);
-    assert_kubelet(&f, "kubelet --cgroup-driver cgroupfs", CGROUP_CGROUPFS);
-    assert_kubelet(&f, "kubelet --cgroup-driver=systemd --cgroup-driver=cgroupfs", CGROUP_CGROUPFS);
-    assert_kubelet(&f, "kubelet --cgroup-driver=other", -1);
-    assert_kubelet(&f, "kubelet --cgroup-driver-not=systemd", CGROUP_CGROUPFS);
-    assert_kubelet(&f, "kubelet", CGROUP_CGROUPFS);
-    assert_kubelet(&f, "kubelet --config=/etc/k.yaml", -1); /* no such file */
+    assert_kubelet(&f, "kubelet --cgroup-driver=systemd --config=/none", "kubepods.slice");
+    assert_kubelet(&f, "kubelet --cgroup-driver cgroupfs", "kubepods");
+    assert_kubelet(&f, "kubelet --cgroup-driver=systemd --cgroup-driver=cgroupfs", "kubepods");
+    assert_kubelet(&f, "kubelet --cgroup-driver=other", NULL);
+    assert_kubelet(&f, "kubelet --cgroup-driver-not=systemd", "kubepods");
+    assert_kubelet(&f, "kubelet", "kubepods");
+    assert_kubelet(&f, "kubelet --config=/etc/k.yaml", NULL); /* no such file */
 
     fixture_put(&f, "kind: KubeletConfiguration\ncgroupDriver: systemd\n",
                 "proc/900/root/etc/k.yaml");
-    assert_kubelet(&f, "kubelet --config=/etc/k.yaml", CGROUP_SYSTEMD);
+    assert_kubelet(&f, "kubelet --config=/etc/k.yaml", "kubepods.slice");
     fixture_link(&f, "/etc/k.yaml", "proc/900/root/etc/link.yaml"); /* in the kubelet's root */
-    assert_kubelet(&f, "kubelet --config /etc/link.yaml", CGROUP_SYSTEMD);
+    assert_kubelet(&f, "kubelet --config /etc/link.yaml", "kubepods.slice");
     fixture_put(&f, "{\"cgroupDriver\":\"systemd\"}", "proc/900/root/var/lib/kubelet/c.json");
-    assert_kubelet(&f, "kubelet --config=c.json", CGROUP_SYSTEMD); /* from where it runs */
+    assert_kubelet(&f, "kubelet --config=c.json", "kubepods.slice"); /* from where it runs */
     fixture_put(&f, "kind: KubeletConfiguration\n", "proc/900/root/etc/k.yaml");
-    assert_kubelet(&f, "kubelet --config=/etc/k.yaml", CGROUP_CGROUPFS);
+    assert_kubelet(&f, "kubelet --config=/etc/k.yaml", "kubepods");
+    fixture_put(&f, "cgroupRoot: /kubelet\ncgroupDriver: systemd\n", "proc/900/root/etc/k.yaml");
+    assert_kubelet(&f, "kubelet --config=/etc/k.yaml", "kubelet.slice/kubelet-kubepods.slice");
+    assert_kubelet(&f, "kubelet --config=/etc/k.yaml --cgroup-driver=cgroupfs", "kubelet/kubepods");
+    assert_kubelet(&f, "kubelet --config=/etc/k.yaml --cgroup-root=/a/b-c",
+                   "a.slice/a-b_c.slice/a-b_c-kubepods.slice");
+    /* Asked for, so looked for; before those that everybody has. */
+    fixture_dir(&f, "cgroup/cpu/kubepods");
+    fixture_dir(&f, "cgroup/cpu/a.slice/a-b_c.slice/a-b_c-kubepods.slice");
+    assert_int_equal(host_detect_driver(h, &err), 0);
+    assert_string_equal(h->driver->root, "a/b-c");
     fixture_put(&f, "a: [\n", "proc/900/root/etc/k.yaml");
-    assert_kubelet(&f, "kubelet --config=/etc/k.yaml", -1);
+    assert_kubelet(&f, "kubelet --config=/etc/k.yaml", NULL);
 
     assert_int_equal(host_driver_of_kubelet(h, 10251, &d, &err), -ENOENT); /* tcp, no process */
     assert_contains(err.text, "no process");

@@ -16,7 +16,7 @@
 static void test_pod_directories(void **state)
 {
     static const struct {
-        enum cgroup_driver d;
+        const struct cgroup_layout *d;
         enum kube_qos q;
         const char *uid, *want;
     } cases[] = {
@@ -28,6 +28,13 @@ static void test_pod_directories(void **state)
         { CGROUP_CGROUPFS, KUBE_QOS_GUARANTEED, "uid1", "kubepods/poduid1" },
         { CGROUP_CGROUPFS, KUBE_QOS_BURSTABLE, "a-b", "kubepods/burstable/poda-b" },
         { CGROUP_CGROUPFS, KUBE_QOS_BEST_EFFORT, "a-b", "kubepods/besteffort/poda-b" },
+        /* cgroupRoot: /kubelet, as kind sets it */
+        { &cgroup_layouts[2], KUBE_QOS_BEST_EFFORT, "a-b",
+          "kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-besteffort.slice/"
+          "kubelet-kubepods-besteffort-poda_b.slice" },
+        { &cgroup_layouts[2], KUBE_QOS_GUARANTEED, "u",
+          "kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-podu.slice" },
+        { &cgroup_layouts[3], KUBE_QOS_BURSTABLE, "a-b", "kubelet/kubepods/burstable/poda-b" },
     };
 
     (void)state;
@@ -44,9 +51,19 @@ static void test_pod_directories(void **state)
     assert_string_equal(cgroup_qos_dir(CGROUP_SYSTEMD, KUBE_QOS_GUARANTEED), "kubepods.slice");
     assert_string_equal(cgroup_qos_dir(CGROUP_CGROUPFS, KUBE_QOS_BEST_EFFORT),
                         "kubepods/besteffort");
+    /* Those that are known are what would be made. */
+    for (size_t i = 0; i < CGROUP_LAYOUTS; i++) {
+        const struct cgroup_layout *l = &cgroup_layouts[i];
+        CLEANUP(cgroup_layout_free)
+        struct cgroup_layout *made = cgroup_layout_new(l->systemd, l->root);
+        for (int q = 0; q < 4; q++) {
+            assert_string_equal(made->dirs[q], l->dirs[q]);
+            assert_string_equal(made->names[q], l->names[q]);
+        }
+    }
 }
 
-static void assert_container(enum cgroup_driver d, const char *id, const char *want)
+static void assert_container(const struct cgroup_layout *d, const char *id, const char *want)
 {
     CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
     struct kerr err = { 0 };
@@ -76,8 +93,9 @@ static void test_container_directories(void **state)
     assert_string_equal(err.text, "parse container id abc failed");
 }
 
-static void assert_back(int (*fn)(enum cgroup_driver, const char *, struct str *, struct kerr *),
-                        enum cgroup_driver d, const char *name, const char *want)
+static void assert_back(int (*fn)(const struct cgroup_layout *, const char *, struct str *,
+                                  struct kerr *),
+                        const struct cgroup_layout *d, const char *name, const char *want)
 {
     struct kerr err = { 0 };
     struct str id = { 0 };
@@ -115,7 +133,8 @@ static void test_back_from_names(void **state)
     assert_int_equal(cgroup_qos_of_path("kubepods/podx"), KUBE_QOS_GUARANTEED);
 }
 
-static void assert_app(enum cgroup_driver d, const struct host_application *app, const char *want)
+static void assert_app(const struct cgroup_layout *d, const struct host_application *app,
+                       const char *want)
 {
     CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
     cgroup_host_app_dir(d, app, &b);
@@ -230,7 +249,7 @@ static size_t open_descriptors(void)
     return n;
 }
 
-static void best_effort(enum cgroup_version v, enum cgroup_driver d)
+static void best_effort(enum cgroup_version v, const struct cgroup_layout *d)
 {
     const char *dir = cgroup_qos_dir(d, KUBE_QOS_BEST_EFFORT);
     const char *file = v == CGROUP_V1 ? "cpuset.cpus" : "cpuset.cpus.effective";

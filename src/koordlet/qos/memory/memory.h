@@ -10,7 +10,7 @@
 
 struct memory_in {
     const struct snapshot *known; /* node, pods and NodeSLO are there */
-    enum cgroup_driver driver;
+    const struct cgroup_layout *driver;
     int64_t page_size;
 };
 void memory_propose(const struct memory_in *in, struct plan *p);

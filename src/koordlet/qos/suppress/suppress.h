@@ -80,7 +80,7 @@ struct suppress_in {
     bool usage_known;
     struct suppress_usage usage;
     struct plan_view view; /* what the class has now */
-    enum cgroup_driver driver;
+    const struct cgroup_layout *driver;
 };
 /* 1 and a decision; 0: something is not known, and what was decided last stands. */
 int suppress_decide(const struct suppress_in *in, struct arena *a, struct suppress_decision *ret);

@@ -190,6 +190,25 @@ static void test_cgroupfs_names(void **state)
     assert_told(&t, "-pod ab-cd\n");
 }
 
+/* cgroupRoot: /kubelet, as in kind. */
+static void test_pods_below_a_root_of_the_kubelet(void **state)
+{
+    CLEANUP(tree_fini) struct tree t;
+
+    (void)state;
+    tree_init(&t, &all);
+    assert_int_equal(plegcore_start(t.core), 0);
+    tree_mkdir(&t, "kubelet", false);
+    tree_mkdir(&t, "kubelet/other", false);
+    tree_mkdir(&t, "kubelet/kubepods", false);
+    tree_mkdir(&t, "kubelet/kubepods/burstable", false);
+    tree_mkdir(&t, "kubelet/kubepods/burstable/podab-cd", false);
+    tree_mkdir(&t, "kubelet.slice", false);
+    tree_mkdir(&t, "kubelet.slice/kubelet-kubepods.slice", false);
+    tree_mkdir(&t, "kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod1_2.slice", false);
+    assert_told(&t, "+pod ab-cd\n+pod 1_2\n");
+}
+
 static void test_pods_of_the_start_are_known_and_watched(void **state)
 {
     CLEANUP(tree_fini) struct tree t;
@@ -425,6 +444,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_systemd_names),
         cmocka_unit_test(test_cgroupfs_names),
+        cmocka_unit_test(test_pods_below_a_root_of_the_kubelet),
         cmocka_unit_test(test_pods_of_the_start_are_known_and_watched),
         cmocka_unit_test(test_what_came_before_the_watch_is_told_once),
         cmocka_unit_test(test_lost_events_are_made_up_for),
