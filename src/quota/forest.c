@@ -220,6 +220,16 @@ struct quota_forest *forest_free(struct quota_forest *f)
     return NULL;
 }
 
+void forest_scale_mins(struct quota_forest *f, bool on)
+{
+    if (f->options.scale_min == on)
+        return;
+    f->options.scale_min = on;
+    for (size_t i = 1; i < f->by_id.n; i++)
+        if (f->by_id.items[i])
+            f->by_id.items[i]->dirty = UINT64_MAX;
+}
+
 /* ---- columns --------------------------------------------------------------------------------- */
 
 /* Room for the columns there are now. */

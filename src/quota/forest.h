@@ -58,6 +58,8 @@ struct quota_forest *forest_free(struct quota_forest *f);
 DEFINE_CLEANUP(forest_free, struct quota_forest *)
 const struct quota_options *forest_options(const struct quota_forest *f);
 const struct quota_columns *forest_columns(const struct quota_forest *f);
+/* enableMinQuotaScale of a new configuration. */
+void forest_scale_mins(struct quota_forest *f, bool on);
 size_t forest_bytes(const struct quota_forest *f); /* memory, without the pods' objects */
 
 /* ---- quotas ---------------------------------------------------------------------------------- */
@@ -74,6 +76,7 @@ void forest_remove(struct quota_forest *f, const char *name);
 void forest_set_special(struct quota_forest *f, const char *name, const reslist *max);
 
 struct quota *forest_find(const struct quota_forest *f, const char *name); /* NULL: not known */
+struct quota *forest_at(const struct quota_forest *f, uint32_t id);        /* by quota_id() */
 /* All quotas in the order of their names, those of all trees; `tree` NULL: all. The built-in root
  * is left out. */
 struct quota **forest_list(const struct quota_forest *f, const char *tree, struct arena *a,

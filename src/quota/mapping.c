@@ -224,13 +224,28 @@ static void measure(struct quota_forest *f, uint32_t id)
     r->preemptible = pod_quota_preemptible(&p->obj.meta.labels);
 }
 
+/* Most news of a pod changes nothing here: then no level has to be shared out again. */
+static bool is_same(struct quota_forest *f, const struct podrec *r, const struct pod *p,
+                    bool assigned)
+{
+    const struct pod *old = pod_of(r->pod);
+
+    return r->assigned == assigned && old->spec == p->spec &&
+           kstrmap_equal(&old->obj.meta.labels, &p->obj.meta.labels) &&
+           streq(old->obj.meta.ns, p->obj.meta.ns) && quota_of(f, r) == resolve(f, p);
+}
+
 void forest_put_pod(struct quota_forest *f, const struct pod *p, bool assigned)
 {
     uint32_t id = podtable_find(&f->pods, p->obj.meta.uid);
+    bool same = id && is_same(f, podtable_at(&f->pods, id), p, assigned);
 
     if (id) {
-        release(f, id);
+        if (!same)
+            release(f, id);
         podtable_swap(&f->pods, id, p);
+        if (same)
+            return;
     } else {
         id = podtable_add(&f->pods, p);
     }

@@ -16,6 +16,11 @@ struct quota *forest_find(const struct quota_forest *f, const char *name)
     return map_getz(&f->by_name, name);
 }
 
+struct quota *forest_at(const struct quota_forest *f, uint32_t id)
+{
+    return id < f->by_id.n ? f->by_id.items[id] : NULL;
+}
+
 static int by_name(const void *x, const void *y)
 {
     return strcmp((*(struct quota *const *)x)->name, (*(struct quota *const *)y)->name);

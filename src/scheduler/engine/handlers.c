@@ -214,6 +214,7 @@ static void on_node_add(void *arg, struct kobj *node)
     nsec_t began = qmetrics_began(s->qmetrics, KS_RES_NODE, KS_ADD);
 
     nodecache_put_node(s->cache, node);
+    services_tell_node(s->services, NULL, node_of(node));
     tell(s, KS_RES_NODE, KS_ADD, NULL, node);
     qmetrics_handled(s->qmetrics, began, KS_RES_NODE, KS_ADD, NULL);
 }
@@ -225,6 +226,7 @@ static void on_node_update(void *arg, struct kobj *before, struct kobj *node)
     uint32_t changes = node_changes(node_of(before), node_of(node));
 
     nodecache_put_node(s->cache, node);
+    services_tell_node(s->services, node_of(before), node_of(node));
     if (changes)
         tell(s, KS_RES_NODE, changes, before, node);
     qmetrics_handled(s->qmetrics, began, KS_RES_NODE, KS_UPDATE, NULL);
@@ -236,6 +238,7 @@ static void on_node_delete(void *arg, struct kobj *node)
     nsec_t began = qmetrics_began(s->qmetrics, KS_RES_NODE, KS_DELETE);
 
     tell(s, KS_RES_NODE, KS_DELETE, node, NULL);
+    services_tell_node(s->services, node_of(node), NULL);
     nodecache_remove_node(s->cache, node->meta.name);
     qmetrics_handled(s->qmetrics, began, KS_RES_NODE, KS_DELETE, NULL);
 }

@@ -25,6 +25,7 @@ struct kind;
 struct kjw;
 struct kobj;
 struct ks_env;
+struct node;
 struct pod;
 
 /* ---- pods ------------------------------------------------------------------------------------ */
@@ -55,6 +56,13 @@ struct ks_pod_handler {
      * binding it: then they do when the server has answered. */
     void (*forgotten)(void *service, const struct pod *p, const char *node);
 };
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+/* A service is told of every node, also before its pods: before NULL: it is new; now NULL: it went.
+ * Those that are there when a service is made stand in env->nodes; it is not told of them. Borrowed
+ * for the call. */
+typedef void (*ks_node_fn)(void *service, const struct node *before, const struct node *now);
 
 /* ---- REST paths ------------------------------------------------------------------------------ */
 
@@ -114,6 +122,7 @@ struct ks_service {
     /* A profile with other args gets one of its own; otherwise those of the first count for all. */
     bool per_args;
     const struct ks_pod_handler *pods;        /* NULL: it does not listen */
+    ks_node_fn node;                          /* NULL: nodes are nothing to it */
     const struct ks_path *paths;              /* ends with pattern NULL. NULL: it serves nothing */
     const struct ks_controller *controller;   /* NULL: it writes nothing by itself */
     const struct ks_placeholder *placeholder; /* NULL: nothing but pods gets nodes by it */

@@ -206,6 +206,14 @@ void services_tell_forgotten(const struct service_table *t, const struct pod *p,
             s->key->pods->forgotten(s->self, p, node);
 }
 
+void services_tell_node(const struct service_table *t, const struct node *before,
+                        const struct node *now)
+{
+    for (const struct service_instance *s = t->first; s; s = s->next)
+        if (s->key->node)
+            s->key->node(s->self, before, now);
+}
+
 /* By creation, then by namespace and name: the order is the same after a restart. */
 static int by_age(const void *a, const void *b)
 {

@@ -63,4 +63,9 @@ void services_tell(const struct service_table *t, const struct pod *before, cons
 void services_tell_gone(const struct service_table *t, const struct pod *last);
 void services_tell_assumed(const struct service_table *t, const struct pod *p, const char *node);
 void services_tell_forgotten(const struct service_table *t, const struct pod *p, const char *node);
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+/* before NULL: it is new; now NULL: it went. */
+void services_tell_node(const struct service_table *t, const struct node *before,
+                        const struct node *now);
 #endif

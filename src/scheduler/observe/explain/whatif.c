@@ -115,10 +115,12 @@ int whatif_add(struct whatif *w, struct kobj *o, struct kerr *err)
     attempt_end(&w->attempt);
     if (o->kind == &kind_pod)
         return add_pod(w, o, err);
-    if (o->kind == &kind_node)
+    if (o->kind == &kind_node) {
         nodecache_put_node(w->cache, o);
-    else if (somebody_reads(w, o->kind))
+        services_tell_node(w->services, NULL, node_of(o));
+    } else if (somebody_reads(w, o->kind)) {
         objects_put(w->objects, o);
+    }
     return 0;
 }
 

@@ -1,0 +1,367 @@
+/* quotas.c - the forest is kept current with the cluster (sched-quota 2, 7, 8, 9). */
+#include "scheduler/plugins/elasticquota/quotas.h"
+
+#include "api/koord/quota.h"
+#include "api/node.h"
+#include "api/pod.h"
+#include "api/protocol/quota.h"
+#include "base/arena.h"
+#include "loop/loop.h"
+
+/* ---- quotas ---------------------------------------------------------------------------------- */
+
+static void owner_free(struct quota_owner *o)
+{
+    free(o->name);
+    free(o->ns);
+    free(o);
+}
+
+/* The older object, then the one whose namespace comes first, has the name. */
+static bool comes_before(const struct kobj *a, const struct kobj *b)
+{
+    if (a->meta.created != b->meta.created)
+        return a->meta.created < b->meta.created;
+    return strcmp(a->meta.ns, b->meta.ns) < 0;
+}
+
+static const struct kobj *object_of(const struct quotas *s, const struct quota_owner *o)
+{
+    return objects_get(s->env.objects, &kind_elasticquota, o->ns, o->name);
+}
+
+static void owner_put(struct quotas *s, struct quota_owner *o, const struct kobj *object)
+{
+    struct kerr err = { 0 };
+
+    s->refused -= o->code < 0;
+    o->code = forest_put(s->forest, elasticquota_of(object), &err);
+    s->refused += o->code < 0;
+    memcpy(o->problem, err.text, sizeof o->problem);
+}
+
+/* What was refused may be right now. */
+static void retry_refused(struct quotas *s, const struct quota_owner *except)
+{
+    map_foreach(&s->owners, e) {
+        struct quota_owner *o = e->value;
+        const struct kobj *object = o->code < 0 && o != except ? object_of(s, o) : NULL;
+        if (object)
+            owner_put(s, o, object);
+    }
+}
+
+static struct quota_owner *owner_new(struct quotas *s, const struct kobj *object)
+{
+    struct quota_owner *o = xnew0(struct quota_owner);
+
+    o->name = xstrdup(object->meta.name);
+    o->ns = xstrdup(object->meta.ns);
+    map_putz(&s->owners, o->name, o);
+    return o;
+}
+
+static void put_quota(struct quotas *s, const struct kobj *now)
+{
+    struct quota_owner *o = map_getz(&s->owners, now->meta.name);
+    const struct kobj *had = o ? object_of(s, o) : NULL;
+
+    if (had && !streq(o->ns, now->meta.ns) && !comes_before(now, had))
+        return; /* a second one of the name: quotas_problem() tells */
+    if (!o)
+        o = owner_new(s, now);
+    if (!streq(o->ns, now->meta.ns)) {
+        free(o->ns);
+        o->ns = xstrdup(now->meta.ns);
+    }
+    owner_put(s, o, now);
+    if (s->refused)
+        retry_refused(s, o);
+    quotas_wake_all(s);
+}
+
+static void drop_quota(struct quotas *s, const struct kobj *last)
+{
+    struct quota_owner *o = map_getz(&s->owners, last->meta.name);
+    const struct kobj *heir = NULL, *x;
+
+    if (!o || !streq(o->ns, last->meta.ns))
+        return;
+    for (size_t it = 0; (x = objects_next(s->env.objects, &kind_elasticquota, &it));)
+        if (streq(x->meta.name, last->meta.name) && !streq(x->meta.ns, last->meta.ns) &&
+            (!heir || comes_before(x, heir)))
+            heir = x;
+    s->refused -= o->code < 0;
+    map_removez(&s->owners, o->name);
+    owner_free(o);
+    forest_remove(s->forest, last->meta.name);
+    if (streq(last->meta.name, QUOTA_DEFAULT_NAME))
+        forest_set_special(s->forest, QUOTA_DEFAULT_NAME, &s->args.default_max);
+    if (streq(last->meta.name, QUOTA_SYSTEM_NAME))
+        forest_set_special(s->forest, QUOTA_SYSTEM_NAME, &s->args.system_max);
+    if (heir)
+        put_quota(s, heir);
+    if (s->refused)
+        retry_refused(s, NULL);
+    quotas_wake_all(s);
+}
+
+/* Does the forest care? Not for what the status controller writes. */
+static bool differs(const struct kobj *a, const struct kobj *b)
+{
+    static const char *const keys[] = { ANNO_QUOTA_SHARED_WEIGHT, ANNO_QUOTA_NAMESPACES,
+                                        ANNO_QUOTA_TOTAL_RESOURCE };
+    const struct elasticquota *x = elasticquota_of(a), *y = elasticquota_of(b);
+
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+        if (!streq(str_or(kstrmap_get(&a->meta.annotations, keys[i]), ""),
+                   str_or(kstrmap_get(&b->meta.annotations, keys[i]), "")))
+            return true;
+    return !kstrmap_equal(&a->meta.labels, &b->meta.labels) ||
+           !reslist_equal(&x->spec.max, &y->spec.max) || !reslist_equal(&x->spec.min, &y->spec.min);
+}
+
+static void on_quota(void *arg, struct kobj *before, struct kobj *now)
+{
+    struct quotas *s = arg;
+
+    if (!now)
+        drop_quota(s, before);
+    else if (!now->meta.deleted && !(before && !differs(before, now)))
+        put_quota(s, now);
+}
+
+const struct quota_owner *quotas_problem(const struct quotas *s, const char *name)
+{
+    const struct quota_owner *o = map_getz(&s->owners, name);
+
+    return o && o->code < 0 ? o : NULL;
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+/* Nodes that are being deleted count as they did until they are gone. */
+static void on_node(void *service, const struct node *before, const struct node *now)
+{
+    struct quotas *s = service;
+    const char *name = (now ? now : before)->obj.meta.name;
+    struct kobj *counted = map_getz(&s->nodes, name);
+    const reslist *was = counted ? &node_of(counted)->status.allocatable : NULL;
+
+    if (now && (now->obj.meta.deleted || (was && reslist_equal(was, &now->status.allocatable))))
+        return;
+    if (counted) {
+        map_removez(&s->nodes, name);
+        forest_add_total(s->forest, was, -1);
+        kobj_unref(counted);
+    }
+    if (now) {
+        counted = kobj_ref((struct kobj *)(uintptr_t)&now->obj);
+        map_putz(&s->nodes, counted->meta.name, counted);
+        forest_add_total(s->forest, &now->status.allocatable, 1);
+    }
+    quotas_changed(s);
+}
+
+/* ---- pods ------------------------------------------------------------------------------------ */
+
+static void on_leave(struct loop *l, void *arg);
+
+static void leave_later(struct quotas *s, const struct pod *p, nsec_t due)
+{
+    struct quota_leaver leaver = { p->obj.meta.uid, due };
+
+    vec_push(&s->leavers, leaver);
+    if (s->env.loop && !s->leave)
+        s->leave = loop_after(s->env.loop, MAX(due - loop_wall(s->env.loop), 0), on_leave, s);
+}
+
+/* Has the pod's time to terminate passed, so that it does not count any more? */
+static bool is_ignored(struct quotas *s, const struct pod *p)
+{
+    const struct objmeta *m = &p->obj.meta;
+
+    if (!m->deleted || s->ignore_terminating_at_once)
+        return m->deleted;
+    if (!s->ignore_terminating || !s->env.loop)
+        return false;
+    nsec_t due = m->deleted + (m->grace_seconds.set ? m->grace_seconds.v * NSEC_PER_SEC : 0);
+    if (loop_wall(s->env.loop) > due)
+        return true;
+    leave_later(s, p, due + 1);
+    return false;
+}
+
+static void on_leave(struct loop *l, void *arg)
+{
+    struct quotas *s = arg;
+    nsec_t next = NSEC_MAX;
+
+    s->leave = NULL;
+    for (size_t i = s->leavers.n; i-- > 0;) {
+        if (s->leavers.items[i].due <= loop_wall(l)) {
+            forest_remove_pod(s->forest, s->leavers.items[i].uid);
+            vec_swap_remove(&s->leavers, i);
+        } else {
+            next = MIN(next, s->leavers.items[i].due);
+        }
+    }
+    if (next < NSEC_MAX)
+        s->leave = loop_after(l, next - loop_wall(l), on_leave, s);
+    quotas_changed(s);
+}
+
+static void put_pod(struct quotas *s, const struct pod *p, bool placed)
+{
+    struct quota_pod known;
+    bool assigned = placed || (forest_pod(s->forest, p->obj.meta.uid, &known) && known.assigned);
+
+    if (is_ignored(s, p))
+        forest_remove_pod(s->forest, p->obj.meta.uid);
+    else
+        forest_put_pod(s->forest, p, assigned);
+    quotas_changed(s);
+}
+
+static void on_pending(void *service, const struct pod *before, const struct pod *now)
+{
+    (void)before;
+    put_pod(service, now, false);
+}
+
+static void on_placed(void *service, const struct pod *before, const struct pod *now)
+{
+    (void)before;
+    put_pod(service, now, true);
+}
+
+static void on_gone(void *service, const struct pod *last)
+{
+    struct quotas *s = service;
+
+    forest_remove_pod(s->forest, last->obj.meta.uid);
+    quotas_changed(s);
+}
+
+static void on_assumed(void *service, const struct pod *p, const char *node)
+{
+    struct quotas *s = service;
+
+    (void)node;
+    forest_assign_pod(s->forest, p->obj.meta.uid, true);
+}
+
+static void on_forgotten(void *service, const struct pod *p, const char *node)
+{
+    struct quotas *s = service;
+
+    (void)node;
+    forest_assign_pod(s->forest, p->obj.meta.uid, false);
+    quotas_changed(s);
+}
+
+static const struct ks_pod_handler pod_handler = {
+    .pending = on_pending,
+    .placed = on_placed,
+    .changed = on_placed,
+    .gone = on_gone,
+    .assumed = on_assumed,
+    .forgotten = on_forgotten,
+};
+
+struct quota *quotas_of_pod(struct quotas *s, const struct pod *p)
+{
+    struct quota_pod known;
+
+    if (forest_pod(s->forest, p->obj.meta.uid, &known))
+        return forest_charged(s->forest, p->obj.meta.uid);
+    return forest_resolve(s->forest, p);
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static reslist copy_list(const reslist *l, struct arena *a)
+{
+    reslist out = { .items = arena_newn0(a, l->n, struct resqty), .n = l->n };
+
+    for (uint32_t i = 0; i < l->n; i++)
+        out.items[i] = (struct resqty){ arena_strdup(a, l->items[i].name), l->items[i].value };
+    return out;
+}
+
+void quotas_set_args(struct quotas *s, const struct quota_args *a)
+{
+    arena_reset(s->args.arena);
+    s->args.delay_evict = a->delay_evict.v;
+    s->args.revoke = a->revoke.v;
+    s->args.monitor_all = a->monitor_all.v;
+    s->args.ns = arena_strdup(s->args.arena, a->ns);
+    s->args.default_max = copy_list(&a->default_max, s->args.arena);
+    s->args.system_max = copy_list(&a->system_max, s->args.arena);
+    s->runtime = a->runtime.v;
+    forest_scale_mins(s->forest, a->scale_min.v);
+    if (!map_getz(&s->owners, QUOTA_DEFAULT_NAME))
+        forest_set_special(s->forest, QUOTA_DEFAULT_NAME, &s->args.default_max);
+    if (!map_getz(&s->owners, QUOTA_SYSTEM_NAME))
+        forest_set_special(s->forest, QUOTA_SYSTEM_NAME, &s->args.system_max);
+    quotas_wake_all(s);
+}
+
+static void quotas_destroy(void *service)
+{
+    struct quotas *s = service;
+
+    if (s->listener.fn)
+        objects_unlisten(s->env.objects, &s->listener);
+    quotas_waits_fini(s);
+    if (s->leave)
+        timer_cancel(s->leave);
+    map_foreach(&s->owners, e)
+        owner_free(e->value);
+    map_foreach(&s->nodes, n)
+        kobj_unref(n->value);
+    map_fini(&s->owners);
+    map_fini(&s->nodes);
+    vec_fini(&s->leavers);
+    forest_free(s->forest);
+    arena_free(s->args.arena);
+    free(s);
+}
+
+static int quotas_create(const struct ks_env *env, const void *args, void **ret, struct kerr *err)
+{
+    struct quotas *s = xnew0(struct quotas);
+    struct quota_options o = {
+        .trees = ks_gate(env, "MultiQuotaTree"),
+        .guarantee = ks_gate(env, "ElasticQuotaGuaranteeUsage"),
+        .no_default = ks_gate(env, "DisableDefaultQuota"),
+        .ignore_overhead = ks_gate(env, "ElasticQuotaIgnorePodOverhead"),
+    };
+    struct kobj *q;
+
+    (void)err;
+    s->env = *env;
+    s->forest = forest_new(&o);
+    s->args.arena = arena_new();
+    s->ignore_terminating = ks_gate(env, "ElasticQuotaIgnoreTerminatingPod");
+    s->ignore_terminating_at_once = ks_gate(env, "ElasticQuotaImmediateIgnoreTerminatingPod");
+    quotas_set_args(s, args);
+    if (env->objects) {
+        s->listener = (struct objects_listener){ &kind_elasticquota, on_quota, s, NULL };
+        objects_listen(env->objects, &s->listener);
+        for (size_t it = 0; (q = objects_next(env->objects, &kind_elasticquota, &it));)
+            on_quota(s, NULL, q);
+    }
+    for (uint32_t i = 0; env->nodes && i < env->nodes->n; i++)
+        on_node(s, NULL, env->nodes->node[i]);
+    *ret = s;
+    return 0;
+}
+
+const struct ks_service quotas_service = {
+    .name = "ElasticQuota",
+    .create = quotas_create,
+    .destroy = quotas_destroy,
+    .pods = &pod_handler,
+    .node = on_node,
+};

@@ -1,0 +1,221 @@
+/* test_quotaengine.c - pods that wait for quota in a whole engine: they are told why, and tried
+ * when there is room, wherever it comes from. */
+#include "quota_engine.h"
+
+static void settle(struct engine_fixture *b)
+{
+    client_fixture_run(&b->client, 15 * SEC); /* a pod may be backing off */
+}
+
+static bool runs(const struct engine_fixture *b, const char *pod)
+{
+    return *engine_node_of(b, pod) != '\0';
+}
+
+static void test_a_pod_without_room_is_told(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    quota_start(&b, 100);
+    engine_quota(&b, "a", "", 10, 5);
+    client_fixture_run(&b.client, SEC);
+    quota_pod(&b, "p1", "a", 8, "");
+    settle(&b);
+    assert_true(runs(&b, "p1"));
+    quota_pod(&b, "p2", "a", 4, "");
+    settle(&b);
+    assert_false(runs(&b, "p2"));
+    assert_non_null(strstr(engine_condition(&b, "p2", "message"),
+                           "Insufficient quotas, quotaName: a, runtime: cpu:10,memory:10Gi, used: "
+                           "cpu:8,memory:8Gi, pod's request: cpu:4,memory:4Gi, exceedDimensions: "
+                           "[cpu memory]"));
+    assert_string_equal(engine_condition(&b, "p2", "reason"), "Unschedulable");
+    uint64_t before = quota_attempts(&b);
+    fake_delete(b.client.fake, PODS, "p1");
+    client_fixture_run(&b.client, SEC);
+    assert_true(runs(&b, "p2"));
+    assert_int_equal(quota_attempts(&b), before + 1);
+    engine_verify(&b);
+}
+
+/* a and b share ten CPUs; w waits in a for two more. */
+static void two_quotas(struct engine_fixture *b)
+{
+    quota_start(b, 10);
+    engine_quota(b, "a", "", 10, 5);
+    engine_quota(b, "b", "", 10, 5);
+    client_fixture_run(&b->client, SEC);
+    quota_pod(b, "b1", "b", 5, "");
+    quota_pod(b, "a1", "a", 5, "");
+    settle(b);
+    assert_true(runs(b, "a1") && runs(b, "b1"));
+    quota_pod(b, "w", "a", 2, "");
+    settle(b);
+    assert_false(runs(b, "w"));
+}
+
+static void test_a_sibling_that_asks_for_less(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    two_quotas(&b);
+    fake_delete(b.client.fake, PODS, "b1");
+    client_fixture_run(&b.client, SEC);
+    assert_true(runs(&b, "w"));
+}
+
+static void test_a_node_that_comes(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    two_quotas(&b);
+    engine_node(&b, "n2", 10000, 10240, 110, "");
+    client_fixture_run(&b.client, SEC);
+    assert_true(runs(&b, "w"));
+}
+
+static void test_a_quota_that_changes(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    quota_start(&b, 100);
+    engine_quota(&b, "a", "", 10, 5);
+    client_fixture_run(&b.client, SEC);
+    quota_pod(&b, "w", "a", 20, "");
+    settle(&b);
+    assert_false(runs(&b, "w"));
+    uint64_t before = quota_attempts(&b);
+    fake_patch(b.client.fake, QUOTAS, "a",
+               "{\"metadata\":{\"annotations\":{\"" ANNO_QUOTA_RUNTIME "\":\"{}\"}}}");
+    settle(&b);
+    assert_int_equal(quota_attempts(&b), before); /* a status that is written wakes nobody */
+    engine_quota(&b, "a", "", 30, 5);
+    client_fixture_run(&b.client, SEC);
+    assert_true(runs(&b, "w"));
+}
+
+static void test_a_quota_that_goes(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    quota_start(&b, 100);
+    engine_quota(&b, "a", "", 10, 5);
+    client_fixture_run(&b.client, SEC);
+    quota_pod(&b, "w", "a", 20, "");
+    settle(&b);
+    assert_false(runs(&b, "w"));
+    fake_delete(b.client.fake, QUOTAS, "a"); /* the pod belongs to the default quota now */
+    client_fixture_run(&b.client, SEC);
+    assert_true(runs(&b, "w"));
+}
+
+static void test_others_are_not_tried(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    quota_start(&b, 100);
+    engine_quota(&b, "a", "", 10, 0);
+    engine_quota(&b, "b", "", 10, 0);
+    client_fixture_run(&b.client, SEC);
+    quota_pod(&b, "a1", "a", 10, "");
+    quota_pod(&b, "b1", "b", 10, "");
+    settle(&b);
+    for (int i = 0; i < 20; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof name, "w%d", i);
+        quota_pod(&b, name, i < 10 ? "a" : "b", 6, "");
+    }
+    settle(&b);
+    uint64_t before = quota_attempts(&b);
+    fake_delete(b.client.fake, PODS, "a1");
+    settle(&b);
+    assert_int_equal(quota_attempts(&b), before + 10); /* those of a: one fits, nine are told */
+}
+
+static void test_pods_of_other_schedulers_count(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    quota_start(&b, 100);
+    engine_quota(&b, "a", "", 10, 0);
+    client_fixture_run(&b.client, SEC);
+    fake_put(b.client.fake, PODS, "other",
+             "{\"metadata\":{\"labels\":{\"" LABEL_QUOTA_NAME "\":\"a\"}},\"spec\":{"
+             "\"schedulerName\":\"else\",\"nodeName\":\"n1\",\"containers\":[{\"name\":\"c\","
+             "\"resources\":{\"requests\":{\"cpu\":\"8\",\"memory\":\"1Gi\"}}}]}}");
+    client_fixture_run(&b.client, SEC);
+    quota_pod(&b, "p", "a", 4, "");
+    settle(&b);
+    assert_false(runs(&b, "p"));
+    fake_delete(b.client.fake, PODS, "other");
+    client_fixture_run(&b.client, SEC);
+    assert_true(runs(&b, "p"));
+}
+
+static void test_room_within_the_quota(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    quota_start(&b, 100);
+    engine_quota(&b, "a", "", 10, 0);
+    engine_quota(&b, "b", "", 10, 0);
+    client_fixture_run(&b.client, SEC);
+    quota_pod(&b, "low", "a", 6, ",\"priority\":1");
+    quota_pod(&b, "mid", "a", 4, ",\"priority\":2");
+    quota_pod(&b, "else", "b", 10, ",\"priority\":0");
+    settle(&b);
+    assert_true(runs(&b, "low") && runs(&b, "mid") && runs(&b, "else"));
+    quota_pod(&b, "high", "a", 5, ",\"priority\":10");
+    settle(&b);
+    assert_true(runs(&b, "high"));
+    assert_null(fake_find(b.client.fake, PODS, "low"));
+    assert_non_null(fake_find(b.client.fake, PODS, "mid"));
+    assert_non_null(fake_find(b.client.fake, PODS, "else"));
+}
+
+/* The nodes are full too, but pods of another quota give this one no room. */
+static void test_no_victims_in_vain(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    quota_start(&b, 10);
+    engine_quota(&b, "a", "", 4, 0);
+    engine_quota(&b, "b", "", 10, 0);
+    client_fixture_run(&b.client, SEC);
+    quota_pod(&b, "a1", "a", 3, ",\"priority\":50");
+    quota_pod(&b, "b1", "b", 7, ",\"priority\":1");
+    settle(&b);
+    assert_true(runs(&b, "a1") && runs(&b, "b1"));
+    quota_pod(&b, "high", "a", 3, ",\"priority\":10");
+    settle(&b);
+    assert_false(runs(&b, "high"));
+    assert_non_null(fake_find(b.client.fake, PODS, "b1"));
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_pod_without_room_is_told),
+        cmocka_unit_test(test_a_sibling_that_asks_for_less),
+        cmocka_unit_test(test_a_node_that_comes),
+        cmocka_unit_test(test_a_quota_that_changes),
+        cmocka_unit_test(test_a_quota_that_goes),
+        cmocka_unit_test(test_others_are_not_tried),
+        cmocka_unit_test(test_pods_of_other_schedulers_count),
+        cmocka_unit_test(test_room_within_the_quota),
+        cmocka_unit_test(test_no_victims_in_vain),
+    };
+
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
