@@ -280,5 +280,7 @@ const struct golden_runner golden_scheduler[] = {
     { "loadaware", run_loadaware, kj_equal },
     { "nodefit-plus", run_score, kj_equal },
     { "reservation-status", golden_reservation_status, NULL },
+    { "cpu-accumulator", run_cpu_accumulator, kj_equal },
+    { "numa-hints", run_numa_hints, same_but_order_of_reasons },
     { NULL, NULL, NULL },
 };

@@ -34,6 +34,13 @@ struct golden_area {
  * are no fault at the top, but are one inside. */
 bool golden_same(const struct kj_val *out, const struct kj_val *got);
 
+/* In run_numa.c, for the table of the scheduler. */
+int run_cpu_accumulator(const struct kj_val *in, struct arena *a, struct strbuf *got,
+                        struct kerr *err);
+int run_numa_hints(const struct kj_val *in, struct arena *a, struct strbuf *got, struct kerr *err);
+/* Equal, but for the order of "reasons". */
+bool same_but_order_of_reasons(const struct kj_val *out, const struct kj_val *got);
+
 extern const struct golden_runner golden_device[], golden_koordlet[], golden_kube[],
     golden_manager[], golden_quota[], golden_scheduler[];
 /* Files of the scheduler's area that have a source of their own. */

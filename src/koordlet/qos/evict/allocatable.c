@@ -69,7 +69,7 @@ int evict_make_allocatable(const struct evict_in *in, struct arena *a, struct ev
     enum evict_usage what = evict_feature_usage(t->feature);
     bool cpu = what == EVICT_USED_CPU;
     struct evict_amounts asked = { .has = 0 };
-    struct limits l;
+    struct limits l = { 0 };
     int r = check(in->slo, cpu, &l, err);
 
     if (r < 0)
