@@ -84,7 +84,7 @@ int run_cpu_accumulator(const struct kj_val *in, struct arena *a, struct strbuf 
         return r;
     holders_init(&h, m, (unsigned)kj_i64_or(kj_get(in, "maxRefCount"), 1));
     r = add_holders(&h, m, in, err);
-    const char *why = r < 0 ? NULL : holders_choose(&h, m, &reserved, &want, a, &cpus);
+    const char *why = r < 0 ? NULL : holders_choose(&h, m, &reserved, &want, &cpus);
     holders_fini(&h);
     kjw_obj(&w, NULL);
     if (why)

@@ -1,8 +1,10 @@
 /* run_scheduler.c - one pod against a cluster: verdicts, scores, and who would have to go. */
 #include "api/kobj.h"
 #include "api/koord/nodemetric.h"
+#include "api/koord/noderesourcetopology.h"
 #include "api/node.h"
 #include "api/pod.h"
+#include "api/protocol/keys.h"
 #include "base/intern.h"
 #include "base/ktime.h"
 #include "runners.h"
@@ -205,6 +207,9 @@ static int explain_one(const char *plugin, uint32_t points, const struct kj_val 
     if (r == 0)
         r = add_single(w, &kind_nodemetric, kj_get(in, "nodeMetric"), scratch, err);
     if (r == 0)
+        r = add_single(w, &kind_noderesourcetopology, kj_get(in, "nodeResourceTopology"), scratch,
+                       err);
+    if (r == 0)
         r = kobj_decode(&kind_pod, kj_get(in, "pod"), scratch, &pod, err);
     if (r == 0)
         r = whatif_explain(w, pod, now, ret, err);
@@ -216,7 +221,17 @@ static int explain_one(const char *plugin, uint32_t points, const struct kj_val 
 
 static const char *code_name(enum ks_code code)
 {
-    return code == KS_UNSCHEDULABLE ? "Unschedulable" : "UnschedulableAndUnresolvable";
+    return code == KS_ERROR           ? "Error"
+           : code == KS_UNSCHEDULABLE ? "Unschedulable"
+                                      : "UnschedulableAndUnresolvable";
+}
+
+static void write_reasons(struct kjw *w, const char *const *reasons, uint32_t n)
+{
+    kjw_arr(w, "reasons");
+    for (uint32_t i = 0; i < n; i++)
+        kjw_str(w, NULL, reasons[i]);
+    kjw_end(w);
 }
 
 /* The verdict by filtering alone, and the score by scoring alone: it counts on a node that was
@@ -239,10 +254,7 @@ static int run_loadaware(const struct kj_val *in, struct arena *a, struct strbuf
     kjw_bool(&w, "fit", n->code == KS_SUCCESS);
     if (n->code != KS_SUCCESS) {
         kjw_str(&w, "code", code_name(n->code));
-        kjw_arr(&w, "reasons");
-        for (uint32_t i = 0; i < n->nreasons; i++)
-            kjw_str(&w, NULL, n->reasons[i]);
-        kjw_end(&w);
+        write_reasons(&w, n->reasons, n->nreasons);
     }
     kjw_i64(&w, "score", scores.nodes[0].scores[0].score);
     kjw_end(&w);
@@ -268,6 +280,76 @@ static int run_score(const struct kj_val *in, struct arena *a, struct strbuf *go
     return 0;
 }
 
+/* ---- NodeNUMAResource: the whole way of a pod ------------------------------------------------ */
+
+static void write_rejection(struct kjw *w, const char *phase, enum ks_code code,
+                            const char *const *reasons, uint32_t n)
+{
+    kjw_obj(w, NULL);
+    kjw_str(w, "phase", phase);
+    kjw_str(w, "code", code_name(code));
+    write_reasons(w, reasons, n);
+}
+
+static void write_note(struct kjw *w, const struct whatif_placement *p, const char *key,
+                       const char *name)
+{
+    for (uint32_t i = 0; i < p->nnotes; i++)
+        if (streq(p->notes[i].key, key))
+            kjw_raw(w, name, p->notes[i].value, strlen(p->notes[i].value));
+}
+
+/* Unless the binding writes it, the pod keeps what it has. */
+static void write_spec(struct kjw *w, const struct whatif_placement *p, const struct kj_val *in)
+{
+    const struct kj_val *had = kj_get(kj_path(in, "pod.metadata.annotations"), ANNO_RESOURCE_SPEC);
+
+    for (uint32_t i = 0; i < p->nnotes; i++)
+        if (streq(p->notes[i].key, ANNO_RESOURCE_SPEC))
+            had = NULL;
+    if (had)
+        kjw_raw(w, "resourceSpec", kj_str_or(had, ""), strlen(kj_str_or(had, "")));
+    write_note(w, p, ANNO_RESOURCE_SPEC, "resourceSpec");
+}
+
+static int run_numa_plugin(const struct kj_val *in, struct arena *a, struct strbuf *got,
+                           struct kerr *err)
+{
+    CLEANUP(whatif_free) struct whatif *early = NULL, *whatif = NULL;
+    const char *plugin = "NodeNUMAResource";
+    struct kjw w = kjw_to(got);
+    struct whatif_placement placed;
+    struct whatif_result before, result;
+
+    int r = explain_one(plugin, KS_AT(PRE_FILTER), in, a, &early, &before, err);
+    if (r == 0)
+        r = explain_one(plugin,
+                        KS_AT(PRE_FILTER) | KS_AT(FILTER) | KS_AT(PRE_SCORE) | KS_AT(SCORE) |
+                            KS_AT(RESERVE) | KS_AT(PRE_BIND),
+                        in, a, &whatif, &result, err);
+    if (r < 0)
+        return r;
+    const struct whatif_node *n = &result.nodes[0];
+    if (n->code != KS_SUCCESS) {
+        write_rejection(&w, before.nodes[0].code == KS_SUCCESS ? "Filter" : "PreFilter", n->code,
+                        n->reasons, n->nreasons);
+    } else if (whatif_place(whatif, n->name, &placed, err) < 0) {
+        return err->code;
+    } else if (placed.code != KS_SUCCESS) {
+        write_rejection(&w, placed.point, placed.code, placed.reasons, placed.nreasons);
+    } else {
+        kjw_obj(&w, NULL);
+        kjw_str(&w, "phase", "Bound");
+        kjw_str(&w, "code", "Success");
+        write_note(&w, &placed, ANNO_RESOURCE_STATUS, "resourceStatus");
+        write_spec(&w, &placed, in);
+    }
+    if (n->code == KS_SUCCESS)
+        kjw_i64(&w, "score", n->nscores ? n->scores[0].score : 0);
+    kjw_end(&w);
+    return 0;
+}
+
 /* Nothing more and nothing less. */
 const struct golden_runner golden_scheduler[] = {
     { "kube-plugins", run_pod, kj_equal },
@@ -281,6 +363,7 @@ const struct golden_runner golden_scheduler[] = {
     { "nodefit-plus", run_score, kj_equal },
     { "reservation-status", golden_reservation_status, NULL },
     { "cpu-accumulator", run_cpu_accumulator, kj_equal },
+    { "numa-plugin", run_numa_plugin, same_but_order_of_reasons },
     { "numa-hints", run_numa_hints, same_but_order_of_reasons },
     { NULL, NULL, NULL },
 };

@@ -3,7 +3,7 @@
 
 #include "base/arena.h"
 #include "base/strbuf.h"
-#include "scheduler/framework/plugin.h"
+#include "scheduler/framework/attempt.h"
 
 /* Upstream tries every combination; so do we where no combination of equal sets is preferred, but
  * not without end: with 8 NUMA nodes and four resources there are four billion. */
@@ -268,4 +268,82 @@ struct numa_answer numa_merge(const struct numa_question *q, struct arena *a, st
     if (!r.admit && why)
         add_unaligned(q, single ? "," : " & ", why);
     return r;
+}
+
+/* ---- all plugins of a profile ---------------------------------------------------------------- */
+
+void numa_lists_add(struct numa_lists *l, const struct numa_hints *h)
+{
+    if (l->n == l->cap) {
+        struct numa_hints *more = arena_newn0(l->arena, l->cap + 8, struct numa_hints);
+        if (l->n)
+            memcpy(more, l->items, l->n * sizeof *more);
+        l->items = more;
+        l->cap += 8;
+    }
+    l->items[l->n++] = *h;
+}
+
+/* The attempt whose cycle a plugin was given. */
+static struct attempt *attempt_of(const struct ks_cycle *c)
+{
+    return container_of(c, struct attempt, cycle);
+}
+
+static enum ks_code ask_hints(struct attempt *a, const struct ks_pod *p, uint32_t row,
+                              struct numa_lists *lists, struct ks_texts *why)
+{
+    enum ks_code code = KS_SUCCESS;
+
+    for (uint32_t i = 0; i < a->profile->n; i++) {
+        const struct profile_slot *s = &a->profile->slots[i];
+        if (!s->plugin->numa)
+            continue;
+        attempt_enter(a, i, a->state[i]);
+        enum ks_code r = s->plugin->numa->hints(s->self, &a->cycle, p, row, lists, why);
+        code = r == KS_SUCCESS ? code : KS_UNSCHEDULABLE;
+    }
+    return code;
+}
+
+static enum ks_code ask_allocate(struct attempt *a, const struct ks_pod *p, uint32_t row,
+                                 uint64_t mask, struct ks_texts *why)
+{
+    for (uint32_t i = 0; i < a->profile->n; i++) {
+        const struct profile_slot *s = &a->profile->slots[i];
+        if (!s->plugin->numa)
+            continue;
+        attempt_enter(a, i, a->state[i]);
+        enum ks_code r = s->plugin->numa->allocate(s->self, &a->cycle, p, row, mask, why);
+        if (r != KS_SUCCESS)
+            return r;
+    }
+    return KS_SUCCESS;
+}
+
+enum ks_code numa_admit(const struct ks_cycle *c, const struct ks_pod *p, uint32_t row,
+                        const struct numa_site *site, struct arena *arena, uint64_t *ret_mask,
+                        struct ks_texts *why)
+{
+    struct attempt *a = attempt_of(c);
+    struct ks_cycle asking = a->cycle;
+    struct numa_lists lists = { .arena = arena, .policy = site->policy, .complete = why != NULL };
+
+    enum ks_code code = ask_hints(a, p, row, &lists, why);
+    if (code == KS_SUCCESS) {
+        struct numa_question q = {
+            .policy = site->policy,
+            .exclusive = site->exclusive,
+            .nodes = site->nodes,
+            .status = site->status,
+            .lists = lists.items,
+            .nlists = lists.n,
+        };
+        struct numa_answer r = numa_merge(&q, arena, why);
+        code = r.admit ? ask_allocate(a, p, row, r.best.mask, why) : KS_UNSCHEDULABLE;
+        *ret_mask = r.best.mask;
+    }
+    a->cycle.state = asking.state;
+    a->cycle.rows = asking.rows;
+    return code;
 }

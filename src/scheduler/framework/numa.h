@@ -8,9 +8,9 @@
 #define KOORD_SCHEDULER_FRAMEWORK_NUMA_H
 #include "api/protocol/cpu.h"
 #include "base/base.h"
+#include "scheduler/framework/plugin.h"
 
 struct arena;
-struct ks_texts;
 
 struct numa_hint {
     uint64_t mask; /* NUMA ids; 0: no preference */
@@ -41,4 +41,28 @@ struct numa_answer {
 };
 /* Reasons of a rejection are added to why (NULL: nobody reads them). */
 struct numa_answer numa_merge(const struct numa_question *q, struct arena *a, struct ks_texts *why);
+
+/* ---- all plugins of a profile ---------------------------------------------------------------- */
+
+struct numa_lists { /* what providers add to; memory from the arena */
+    struct arena *arena;
+    enum numa_policy policy;
+    struct numa_hints *items;
+    uint32_t n, cap;
+    bool complete; /* somebody reads the reasons: also hints that cannot decide anything */
+};
+void numa_lists_add(struct numa_lists *l, const struct numa_hints *h);
+
+struct numa_site { /* of a row, as far as the manager needs to know */
+    enum numa_policy policy;
+    enum numa_exclusive exclusive;
+    uint64_t nodes;
+    const uint8_t *status;
+};
+/* On which NUMA nodes of the row shall the pod be? Asks every plugin of the profile with hints,
+ * then whether the answer is enough for each of them. mask 0: it does not matter. Called from a
+ * plugin, with its own cycle. why may be NULL. */
+enum ks_code numa_admit(const struct ks_cycle *c, const struct ks_pod *p, uint32_t row,
+                        const struct numa_site *site, struct arena *a, uint64_t *ret_mask,
+                        struct ks_texts *why);
 #endif

@@ -269,6 +269,20 @@ struct ks_args {                  /* pluginConfig.args; the plugin's folder has 
     int (*check)(const void *args, struct kerr *err);
 };
 
+/* ---- NUMA nodes ------------------------------------------------------------------------------ */
+
+/* A plugin that hands out what belongs to NUMA nodes: numa_admit() (framework/numa.h) asks all of
+ * them, in the order of the profile, on which NUMA nodes of a row the pod may be. Pure. */
+struct numa_lists;
+struct ks_numa {
+    /* Adds what would do, resource by resource, to out. Anything but a success rejects the row. */
+    enum ks_code (*hints)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                          uint32_t row, struct numa_lists *out, struct ks_texts *why);
+    /* Would it be enough on these NUMA nodes? mask 0: on all of them. why may be NULL. */
+    enum ks_code (*allocate)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                             uint32_t row, uint64_t mask, struct ks_texts *why);
+};
+
 /* ---- the plugin ------------------------------------------------------------------------------ */
 
 /* How verdicts and scores may be used again for a pod of the same shape: same namespace, labels,
@@ -391,6 +405,8 @@ struct ks_plugin {
      * A function of the pod alone. */
     const struct ks_subject *(*bind)(void *self, const struct pod *p);
     void (*post_bind)(void *self, const struct pod *p, const char *node);
+
+    const struct ks_numa *numa; /* NULL: nothing of it belongs to NUMA nodes */
 
     /* No node fits: make room, and what follows (framework/preemption.h). */
     const struct ks_post_filter *post_filter;

@@ -288,6 +288,71 @@ void whatif_write_scores(const struct whatif *w, unsigned max, struct strbuf *ou
         debug_score_table(&w->attempt, max, out);
 }
 
+/* ---- what the pod would get ------------------------------------------------------------------ */
+
+struct placing { /* stands in for the engine's binding */
+    struct ks_bind pub;
+    struct whatif *w;
+    struct vec_of(struct whatif_note) notes;
+};
+
+static void placing_write(struct ks_bind *b, bool label, const char *key, const char *value)
+{
+    struct placing *p = container_of(b, struct placing, pub);
+    struct arena *a = p->w->arena;
+
+    vec_push(&p->notes, ((struct whatif_note){ .label = label,
+                                               .key = arena_strdup(a, key),
+                                               .value = value ? arena_strdup(a, value) : NULL }));
+}
+
+static const struct ks_bind_ops placing_ops = { .write = placing_write };
+
+/* The slot that refuses, or -1. */
+static int try_pre_bind(struct whatif *w, const char *node, struct whatif_placement *ret,
+                        struct ks_texts *why)
+{
+    const struct profile_point *point = &w->profile->points[KS_POINT_PRE_BIND];
+    struct placing p = { .pub = { .pod = w->pod, .node = node, .ops = &placing_ops }, .w = w };
+    int refused = -1;
+
+    for (uint32_t i = 0; i < point->n && refused < 0; i++) {
+        const struct profile_slot *s = &w->profile->slots[point->slots[i]];
+        if (!s->plugin->pre_bind || s->plugin->pre_flight) /* that one needs a server */
+            continue;
+        ret->code = s->plugin->pre_bind(s->self, &p.pub, why);
+        if (ret->code != KS_SUCCESS && ret->code != KS_SKIP)
+            refused = point->slots[i];
+    }
+    ret->nnotes = (uint32_t)p.notes.n;
+    ret->notes = arena_newn0(w->arena, p.notes.n, struct whatif_note);
+    if (p.notes.n)
+        memcpy(ret->notes, p.notes.items, p.notes.n * sizeof *ret->notes);
+    vec_fini(&p.notes);
+    return refused;
+}
+
+int whatif_place(struct whatif *w, const char *node, struct whatif_placement *ret, struct kerr *err)
+{
+    struct whatif_placement r = { .point = "Reserve" };
+    struct ks_texts why = { .arena = w->arena };
+    uint32_t row = ks_row_of(nodecache_nodes(w->cache), node);
+
+    if (!w->pod || row == KS_NO_ROW)
+        return kerr_set(err, -ENOENT, "there is no node %s", node);
+    int slot = attempt_reserve(&w->attempt, row, &r.code, &why);
+    if (slot < 0) {
+        r.point = "PreBind";
+        slot = try_pre_bind(w, nodecache_row_name(w->cache, row), &r, &why);
+        profile_unreserve(w->profile, pod_of(w->pod), nodecache_row_name(w->cache, row), NULL);
+    }
+    r.plugin = slot < 0 ? NULL : w->profile->slots[slot].plugin->name;
+    r.code = slot < 0 ? KS_SUCCESS : r.code;
+    r.reasons = sorted(&why, &r.nreasons);
+    *ret = r;
+    return 0;
+}
+
 /* ---- making room ----------------------------------------------------------------------------- */
 
 /* Terminating victims go by themselves. */

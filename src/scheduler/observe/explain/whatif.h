@@ -65,6 +65,25 @@ int whatif_explain(struct whatif *w, struct kobj *pod, nsec_t now, struct whatif
 /* A Markdown table of the best nodes of the last whatif_explain(), with weighted scores. */
 void whatif_write_scores(const struct whatif *w, unsigned max, struct strbuf *out);
 
+/* ---- what the pod would get ------------------------------------------------------------------ */
+
+struct whatif_note { /* that the binding would write on the pod */
+    bool label;
+    const char *key, *value; /* value NULL: the key goes */
+};
+struct whatif_placement {
+    enum ks_code code;         /* not success: a plugin refuses to reserve, or to bind */
+    const char *plugin;        /* that one */
+    const char *point;         /* "Reserve" or "PreBind" */
+    const char **reasons;      /* sorted */
+    struct whatif_note *notes; /* in the order of plugins */
+    uint32_t nreasons, nnotes;
+};
+/* For the pod of the last whatif_explain(), on a node that it found to fit: reserved, and given
+ * back again. Plugins whose preparation takes time are left out. -ENOENT: no such node. */
+int whatif_place(struct whatif *w, const char *node, struct whatif_placement *ret,
+                 struct kerr *err);
+
 /* ---- making room ----------------------------------------------------------------------------- */
 
 struct whatif_preemption {

@@ -1,6 +1,7 @@
 /* args.c - NodeNUMAResourceArgs: table, defaults, checks (scheduler-core 9.3, api-config 4.2). */
 #include "scheduler/plugins/nodenumaresource/args.h"
 
+#include "base/arena.h"
 #include "scheduler/framework/args.h"
 
 ARGS_DEFAULT(def_bind_policy, "\"FullPCPUs\"");
@@ -17,6 +18,27 @@ static const struct kfield numa_fields[] = {
 static const struct kschema numa_schema = KSCHEMA("NodeNUMAResourceArgs", STYPE, numa_fields);
 #undef STYPE
 
+/* A strategy that names only its type weighs cpu and memory. */
+static void fill_weights(struct scoring_strategy *s, struct arena *a)
+{
+    static const struct scoring_weight usual[] = { { "cpu", 1 }, { "memory", 1 } };
+
+    if (!s || s->resources.n)
+        return;
+    s->resources.items = arena_newn0(a, ARRAY_LEN(usual), struct scoring_weight);
+    memcpy(s->resources.items, usual, sizeof usual);
+    s->resources.n = ARRAY_LEN(usual);
+}
+
+static void numa_fill(void *value, const struct ks_args_context *c, struct arena *a)
+{
+    struct numa_args *n = value;
+
+    (void)c;
+    fill_weights(n->node, a);
+    fill_weights(n->zone, a);
+}
+
 static int numa_check(const void *value, struct kerr *err)
 {
     const struct numa_args *n = value;
@@ -31,4 +53,8 @@ static int numa_check(const void *value, struct kerr *err)
     return r < 0 ? r : scoring_strategy_check(n->zone, "numaScoringStrategy", err);
 }
 
-const struct ks_args numa_args = { .schema = &numa_schema, .check = numa_check };
+const struct ks_args numa_args = {
+    .schema = &numa_schema,
+    .fill = numa_fill,
+    .check = numa_check,
+};

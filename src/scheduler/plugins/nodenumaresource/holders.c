@@ -111,7 +111,7 @@ static bool policy_holds(const struct machine *m, const struct cpu_want *want,
 
 const char *holders_choose(const struct holders *h, const struct machine *m,
                            const struct cpuset *reserved, const struct cpu_want *want,
-                           struct arena *a, struct cpuset *ret)
+                           struct cpuset *ret)
 {
     struct cpu_holders view = holders_view(h);
     struct cpuset available = holders_available(h, m, reserved), chosen = { 0 };
@@ -129,8 +129,9 @@ const char *holders_choose(const struct holders *h, const struct machine *m,
     if (why)
         return why;
     if (!policy_holds(m, want, &chosen))
-        return arena_printf(a, "insufficient CPUs to satisfy required cpu bind policy %s",
-                            cpu_bind_policy_name(want->request.bind));
+        return want->request.bind == CPU_BIND_FULL_PCPUS
+                   ? "insufficient CPUs to satisfy required cpu bind policy FullPCPUs"
+                   : "insufficient CPUs to satisfy required cpu bind policy SpreadByPCPUs";
     *ret = chosen;
     return NULL;
 }

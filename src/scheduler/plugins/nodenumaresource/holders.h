@@ -39,8 +39,8 @@ struct cpu_want {
     const struct cpu_share *by_node; /* how many from each NUMA node; NULL: it does not matter */
     uint32_t nnodes;
 };
-/* The CPUs for a pod. NULL, or why there are none: a constant text, or one in the arena. */
+/* The CPUs for a pod. NULL, or why there are none. */
 const char *holders_choose(const struct holders *h, const struct machine *m,
                            const struct cpuset *reserved, const struct cpu_want *want,
-                           struct arena *a, struct cpuset *ret);
+                           struct cpuset *ret);
 #endif

@@ -1,0 +1,221 @@
+/* grants.c - which CPUs and which parts of NUMA nodes pods hold (sched-numa 2). */
+#include "scheduler/plugins/nodenumaresource/grants.h"
+
+#include "api/pod.h"
+#include "api/protocol/keys.h"
+#include "base/arena.h"
+#include "base/klog.h"
+#include "scheduler/plugins/nodenumaresource/view.h"
+
+const struct grant *grants_find(const struct grants *g, struct kuid uid)
+{
+    return uidmap_get(&g->by_uid, uid);
+}
+
+static void touch(const struct grants *g, const char *node)
+{
+    if (g->env.nodes)
+        ks_touch_row(g->env.nodes, node);
+}
+
+static void grant_free(struct grant *x)
+{
+    kobj_unref(x->pod);
+    free(x->node);
+    free(x);
+}
+
+static void drop(struct grants *g, struct grant *x)
+{
+    uidmap_remove(&g->by_uid, x->uid);
+    touch(g, x->node);
+    grant_free(x);
+}
+
+static void put(struct grants *g, const struct pod *p, const char *node, struct grant *x)
+{
+    struct grant *was = uidmap_get(&g->by_uid, p->obj.meta.uid);
+
+    x->uid = p->obj.meta.uid;
+    x->seq = was ? was->seq : ++g->seq;
+    x->pod = kobj_ref((struct kobj *)&p->obj);
+    x->node = xstrdup(node);
+    if (was)
+        drop(g, was);
+    uidmap_put(&g->by_uid, x);
+    touch(g, node);
+}
+
+/* ---- what an annotation says ----------------------------------------------------------------- */
+
+static struct grant *grant_new(uint32_t nparts)
+{
+    return xcalloc(1, sizeof(struct grant) + nparts * sizeof(struct numa_part));
+}
+
+static void say_bad(const struct pod *p, const char *what, const struct kerr *err)
+{
+    KLOG_W("Pod holds no CPUs or NUMA resources: its annotation does not parse",
+           KV_S("err", err->text), KV_S("namespace", p->obj.meta.ns), KV_S("pod", p->obj.meta.name),
+           KV_S("annotation", what));
+}
+
+static void add_parts(struct grants *g, const struct resource_status *s, struct grant *x)
+{
+    for (uint32_t i = 0; i < s->numa_node_resources.n; i++) {
+        const struct numa_node_resource *n = &s->numa_node_resources.items[i];
+        for (uint32_t k = 0; k < n->resources.n; k++) {
+            const struct resqty *q = &n->resources.items[k];
+            int at = numa_names_add(&g->names, q->name);
+            int64_t amount = resource_count(q->name, q->value);
+            if (at < 0 || n->node < 0 || n->node >= NUMA_MAX || amount <= 0)
+                continue;
+            x->part[x->nparts++] =
+                (struct numa_part){ (uint8_t)n->node, (uint8_t)at, MIN(amount, KS_ALLOC_MAX) };
+        }
+    }
+}
+
+/* NULL: the pod holds nothing, or says so in a way that nobody understands. */
+static struct grant *grant_of(struct grants *g, const struct pod *p)
+{
+    const kstrmap *annotations = &p->obj.meta.annotations;
+    struct resource_status status;
+    struct resource_spec spec = { 0 };
+    struct kerr err = { 0 };
+    struct cpuset cpus = { 0 };
+    uint32_t nparts = 0;
+
+    arena_reset(g->scratch);
+    int r = resource_status_read(annotations, g->scratch, &status, &err);
+    if (r > 0 && !str_empty(status.cpuset) &&
+        cpuset_parse(status.cpuset, strlen(status.cpuset), &cpus, &err) < 0)
+        r = -1;
+    if (r < 0)
+        say_bad(p, ANNO_RESOURCE_STATUS, &err);
+    if (r > 0 && resource_spec_read(annotations, g->scratch, &spec, &err) < 0) {
+        say_bad(p, ANNO_RESOURCE_SPEC, &err);
+        r = -1;
+    }
+    if (r <= 0)
+        return NULL;
+    for (uint32_t i = 0; i < status.numa_node_resources.n; i++)
+        nparts += status.numa_node_resources.items[i].resources.n;
+    if (cpuset_is_empty(&cpus) && nparts == 0)
+        return NULL;
+    struct grant *x = grant_new(nparts);
+    x->cpus = cpus;
+    x->exclusive = (uint8_t)cpu_exclusive_policy_parse(str_or(spec.preferred_exclusive_policy, ""));
+    add_parts(g, &status, x);
+    return x;
+}
+
+/* ---- pods ------------------------------------------------------------------------------------ */
+
+static const char *status_text(const struct pod *p)
+{
+    return p ? kstrmap_get(&p->obj.meta.annotations, ANNO_RESOURCE_STATUS) : NULL;
+}
+
+static void read_pod(struct grants *g, const struct pod *p)
+{
+    struct grant *was = uidmap_get(&g->by_uid, p->obj.meta.uid);
+    struct grant *x = grant_of(g, p);
+
+    if (x)
+        put(g, p, p->node_name, x);
+    else if (was)
+        drop(g, was);
+}
+
+static void on_placed(void *service, const struct pod *before, const struct pod *now)
+{
+    (void)before;
+    read_pod(service, now);
+}
+
+static void on_changed(void *service, const struct pod *before, const struct pod *now)
+{
+    const char *was = status_text(before), *is = status_text(now);
+
+    if (!before || !streq(str_or(was, ""), str_or(is, "")))
+        read_pod(service, now);
+}
+
+static void on_gone(void *service, const struct pod *last)
+{
+    struct grants *g = service;
+    struct grant *x = uidmap_get(&g->by_uid, last->obj.meta.uid);
+
+    if (x)
+        drop(g, x);
+}
+
+static const struct ks_pod_handler grants_pods = {
+    .placed = on_placed,
+    .changed = on_changed,
+    .gone = on_gone,
+};
+
+void grants_reserve(struct grants *g, const struct pod *p, const char *node,
+                    const struct numa_request *r, const struct numa_allocation *x)
+{
+    struct grant *mine = grant_new(x->nparts);
+
+    mine->cpus = x->cpus;
+    mine->exclusive = (uint8_t)r->cpus.exclusive;
+    mine->bind = (uint8_t)r->cpus.bind;
+    mine->required = r->required;
+    mine->reserved = true;
+    mine->nparts = x->nparts;
+    if (x->nparts)
+        memcpy(mine->part, x->part, x->nparts * sizeof *x->part);
+    put(g, p, node, mine);
+}
+
+void grants_release(struct grants *g, struct kuid uid)
+{
+    struct grant *x = uidmap_get(&g->by_uid, uid);
+
+    if (x && x->reserved)
+        drop(g, x);
+}
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static int grants_create(const struct ks_env *env, const void *args, void **ret, struct kerr *err)
+{
+    struct grants *g = xnew0(struct grants);
+
+    (void)args, (void)err;
+    g->env = *env;
+    g->scratch = arena_new();
+    numa_names_init(&g->names);
+    *ret = g;
+    return 0;
+}
+
+static void grants_destroy(void *service)
+{
+    struct grants *g = service;
+
+    while (g->by_uid.n > 0) {
+        size_t it = 0;
+        struct grant *x = uidmap_next(&g->by_uid, &it);
+        uidmap_remove(&g->by_uid, x->uid);
+        grant_free(x);
+    }
+    uidmap_fini(&g->by_uid);
+    machines_fini(&g->machines);
+    numa_names_fini(&g->names);
+    arena_free(g->scratch);
+    free(g);
+}
+
+const struct ks_service grants_service = {
+    .name = "NodeNUMAResource",
+    .create = grants_create,
+    .destroy = grants_destroy,
+    .pods = &grants_pods,
+    .paths = numa_paths,
+};

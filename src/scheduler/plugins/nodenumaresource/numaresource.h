@@ -1,0 +1,64 @@
+/* numaresource.h - what the files of the plugin share: the pod as the plugin sees it, and what it
+ * asks of a row. Everything here is pure over the row's stock.
+ */
+#ifndef KOORD_SCHEDULER_NODENUMARESOURCE_NUMARESOURCE_H
+#define KOORD_SCHEDULER_NODENUMARESOURCE_NUMARESOURCE_H
+#include "scheduler/plugins/nodenumaresource/args.h"
+#include "scheduler/plugins/nodenumaresource/stock.h"
+
+struct numa_plugin {
+    struct grants *grants; /* first: row data is filled with it */
+    const struct numa_args *args;
+    enum cpu_bind_policy default_bind;
+    enum numa_strategy node_strategy, zone_strategy;
+    struct arena *scratch; /* of one row */
+};
+
+struct incoming { /* the state: what the pod asks for, whatever the row */
+    int64_t amount[NUMA_RESOURCES];
+    uint32_t asks;
+    bool bind; /* by its own QoS and policies */
+    enum cpu_bind_policy required, preferred;
+    enum cpu_exclusive_policy exclusive;
+    enum numa_policy policy;
+    enum numa_exclusive numa_exclusive;
+};
+
+enum numa_why { /* why a row does not do */
+                WHY_FITS,
+                WHY_POLICY,
+                WHY_INTEGER,
+                WHY_RATIO,
+                WHY_AMPLIFIED,
+                WHY_TOPOLOGY,
+                WHY_CONFLICT,
+                WHY_SMT,
+                WHY_CPUS,
+                WHY_NUMA,
+                WHY_NO_NUMA
+};
+/* Does the pod fit the row? texts: of the reasons that have no constant one; may be NULL. */
+uint8_t numa_judge(struct numa_plugin *n, const struct ks_cycle *c, const struct ks_pod *p,
+                   uint32_t row, struct ks_texts *texts);
+
+/* The pod on a row: is it bound there, by which policy, and what does it weigh? false: it asks for
+ * a part of a CPU where pods are bound. */
+bool incoming_on(const struct numa_plugin *n, const struct incoming *in, const struct stock *s,
+                 struct numa_request *ret);
+/* The policy of pod and node together; false: they differ. */
+bool incoming_policy(const struct incoming *in, const struct stock *s, enum numa_policy *ret);
+/* On which NUMA nodes; mask 0: it does not matter. For policies that are not none. */
+enum ks_code numa_place(struct numa_plugin *n, const struct ks_cycle *c, const struct ks_pod *p,
+                        uint32_t row, enum numa_policy policy, uint64_t *ret_mask,
+                        struct ks_texts *why);
+extern const struct ks_numa numa_provider;
+
+/* requested + what the pod asks for, against the capacity (sched-numa 8.1). */
+struct numa_sums {
+    int64_t requested[NUMA_RESOURCES], capacity[NUMA_RESOURCES];
+};
+int64_t numa_score_of(const struct numa_plugin *n, enum numa_strategy strategy,
+                      const struct numa_request *r, const struct numa_sums *sums);
+void numa_score(void *self, const struct ks_cycle *c, const struct ks_pod *p, struct ks_span s,
+                int64_t *restrict out);
+#endif

@@ -1,0 +1,235 @@
+/* stock.c - what a row has left (sched-numa 2). */
+#include "scheduler/plugins/nodenumaresource/stock.h"
+
+#include "api/koord/noderesourcetopology.h"
+#include "api/node.h"
+#include "api/pod.h"
+#include "api/protocol/node.h"
+#include "base/klog.h"
+#include "base/num.h"
+#include "scheduler/model/objects.h"
+
+/* How many pods may share one CPU: upstream's plugins could change it, none does. */
+enum { MAX_REFS = 1 };
+
+/* ---- the site -------------------------------------------------------------------------------- */
+
+static const struct noderesourcetopology *topology_of(const struct grants *g, const char *node)
+{
+    struct kobj *o = objects_get(g->env.objects, &kind_noderesourcetopology, NULL, node);
+
+    return o ? noderesourcetopology_of(o) : NULL;
+}
+
+static void read_site(struct grants *g, const struct node *node, struct stock *s)
+{
+    const char *name = node->obj.meta.name, *bad;
+
+    arena_reset(g->scratch);
+    struct site *is =
+        site_new(&g->machines, &g->names, node, topology_of(g, name), g->scratch, &bad);
+    if (bad && !(s->site && s->site->bad == is->bad)) /* said once, not with each heartbeat */
+        KLOG_W("Part of a node's CPU and NUMA description is ignored", KV_S("node", name),
+               KV_S("err", bad));
+    site_unref(s->site);
+    s->site = is;
+    machines_sweep(&g->machines);
+}
+
+/* ---- sums ------------------------------------------------------------------------------------ */
+
+static struct zone_stock *zone_of(struct stock *s, uint8_t numa_id)
+{
+    for (uint32_t i = 0; i < s->site->nzones; i++)
+        if (s->site->zone[i].id == numa_id)
+            return &s->zone[i];
+    return NULL;
+}
+
+/* The NUMA nodes of a set of CPUs, by dense number. */
+static void count_nodes(struct stock *s, const struct cpuset *cpus)
+{
+    const struct machine *m = s->site->machine;
+    uint32_t touched = 0;
+    struct zone_stock *zones[NUMA_MAX];
+
+    for (uint16_t n = 0; n < m->nnodes; n++) {
+        struct cpuset here = cpuset_intersect(cpus, &m->node_cpus[n]);
+        if (!cpuset_is_empty(&here))
+            zones[touched++] = zone_of(s, m->node_id[n]);
+    }
+    for (uint32_t i = 0; i < touched; i++)
+        if (zones[i])
+            touched == 1 ? zones[i]->single++ : zones[i]->multi++;
+}
+
+/* Which of two pods on one CPU came last is not a matter of the order in a row. */
+static void add_cpus(struct stock *s, const struct grant *x, uint64_t *last)
+{
+    const struct machine *m = s->site->machine;
+    struct cpuset here = cpuset_intersect(&x->cpus, &m->all);
+
+    cpuset_foreach(&here, cpu) {
+        s->holders.refs[cpu]++;
+        if (s->holders.refs[cpu] == 1 || x->seq > last[cpu]) {
+            s->holders.exclusive[cpu] = x->exclusive;
+            last[cpu] = x->seq;
+        }
+    }
+    count_nodes(s, &here);
+}
+
+static void add_grant(struct stock *s, const struct grant *x, uint64_t *last)
+{
+    if (s->site->machine && !cpuset_is_empty(&x->cpus))
+        add_cpus(s, x, last);
+    for (uint32_t i = 0; i < x->nparts; i++) {
+        struct zone_stock *z = zone_of(s, x->part[i].numa_id);
+        if (!z)
+            continue;
+        z->held[x->part[i].resource] += x->part[i].amount;
+        z->counted = true;
+    }
+}
+
+/* Bound CPUs are real ones: on a node that amplifies they weigh more (sched-numa 2). */
+static void amplify_held(struct stock *s, const struct cpuset *taken, uint32_t zone)
+{
+    const struct site *site = s->site;
+    const struct cpuset *of_node =
+        site->machine ? machine_node_cpus(site->machine, site->zone[zone].id) : NULL;
+
+    if (!of_node || site->zone_ratio <= 1 || !s->zone[zone].counted)
+        return;
+    struct cpuset here = cpuset_intersect(taken, of_node);
+    int64_t mcpu = 1000 * (int64_t)cpuset_count(&here);
+    int64_t *held = &s->zone[zone].held[NUMA_RES_CPU];
+    *held += amplify(mcpu, site->zone_ratio) - mcpu;
+}
+
+static void sum_up(struct stock *s)
+{
+    const struct site *site = s->site;
+    struct cpuset taken = { 0 };
+
+    s->free = (struct cpuset){ 0 };
+    if (site->machine) {
+        taken = holders_taken(&s->holders, site->machine);
+        s->free = holders_available(&s->holders, site->machine, &site->reserved);
+    }
+    s->ntaken = cpuset_count(&taken);
+    for (uint32_t z = 0; z < site->nzones; z++) {
+        amplify_held(s, &taken, z);
+        for (uint32_t r = 0; r < NUMA_RESOURCES; r++)
+            s->zone[z].left[r] = MAX(site->zone[z].capacity[r] - s->zone[z].held[r], 0);
+    }
+}
+
+static void stock_reset(struct stock *s)
+{
+    holders_fini(&s->holders);
+    free(s->zone);
+    s->zone = s->site->nzones ? xnewn0(s->site->nzones, struct zone_stock) : NULL;
+    if (s->site->machine)
+        holders_init(&s->holders, s->site->machine, MAX_REFS);
+}
+
+static void fill_columns(const struct stock *s, int64_t *column)
+{
+    const struct site *site = s->site;
+
+    if (site->machine) {
+        struct cpuset full = machine_usable(site->machine, &s->free, CPU_BIND_FULL_PCPUS);
+        column[STOCK_FREE] = cpuset_count(&s->free);
+        column[STOCK_FULL] = cpuset_count(&full);
+        column[STOCK_CORES] = machine_count_cores(site->machine, &s->free);
+    }
+    for (uint32_t z = 0; z < site->nzones; z++) {
+        column[STOCK_CPU] = MAX(column[STOCK_CPU], s->zone[z].left[NUMA_RES_CPU]);
+        column[STOCK_MEMORY] = MAX(column[STOCK_MEMORY], s->zone[z].left[NUMA_RES_MEMORY]);
+    }
+    column[STOCK_SPECIAL] = site->bind != NODE_CPU_BIND_NONE || site->policy != NUMA_POLICY_NONE ||
+                            site->ratio > 1 || site->flags & SITE_BAD_RATIO;
+}
+
+static void count_pods(const struct grants *g, const struct ks_podlist *pods, struct stock *s)
+{
+    uint64_t last[CPUSET_MAX];
+
+    stock_reset(s);
+    for (uint32_t i = 0; i < pods->n; i++) {
+        const struct grant *x = grants_find(g, pods->items[i]->obj.meta.uid);
+        if (x)
+            add_grant(s, x, last);
+    }
+    sum_up(s);
+}
+
+void stock_init(struct stock *s, struct grants *g, const struct ks_nodes *nodes, uint32_t row)
+{
+    *s = (struct stock){ 0 };
+    read_site(g, nodes->node[row], s);
+    count_pods(g, &nodes->pods[row], s);
+}
+
+void stock_fini(struct stock *s)
+{
+    holders_fini(&s->holders);
+    free(s->zone);
+    site_unref(s->site);
+}
+
+static void stock_fill(void *self, struct ks_fill *f)
+{
+    struct grants *g = *(struct grants **)self; /* the plugin's first member */
+    struct stock *s = f->data;
+
+    if (!f->pods_only || !s->site)
+        read_site(g, f->nodes->node[f->row], s);
+    count_pods(g, &f->nodes->pods[f->row], s);
+    fill_columns(s, f->column);
+}
+
+static void stock_drop(void *self, void *data)
+{
+    (void)self;
+    stock_fini(data);
+}
+
+static void stock_copy(void *self, void *to, const void *from)
+{
+    const struct stock *a = from;
+    struct stock *b = to;
+
+    (void)self;
+    *b = *a;
+    if (!a->site)
+        return;
+    b->site = site_ref(a->site);
+    b->holders = (struct holders){ 0 };
+    b->zone = a->site->nzones ? xnewn0(a->site->nzones, struct zone_stock) : NULL;
+    if (b->zone)
+        memcpy(b->zone, a->zone, a->site->nzones * sizeof *b->zone);
+    if (a->site->machine)
+        holders_copy(&b->holders, &a->holders, a->site->machine);
+}
+
+const struct ks_row_data stock_rows = {
+    .size = sizeof(struct stock),
+    .columns = STOCK_COLUMNS,
+    .pods = true,
+    .fill = stock_fill,
+    .drop = stock_drop,
+    .copy = stock_copy,
+};
+
+void stock_status(const struct stock *s, uint8_t status[NUMA_MAX])
+{
+    memset(status, NUMA_IDLE, NUMA_MAX);
+    for (uint32_t z = 0; z < s->site->nzones; z++) {
+        const struct zone_stock *x = &s->zone[z];
+        status[s->site->zone[z].id] = !x->single && !x->multi ? NUMA_IDLE
+                                      : x->multi              ? NUMA_SHARED
+                                                              : NUMA_SINGLE;
+    }
+}

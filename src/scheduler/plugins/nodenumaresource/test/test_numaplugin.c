@@ -1,0 +1,294 @@
+/* test_numaplugin.c - NodeNUMAResource on small clusters: what it gives, to whom, and what stays
+ * taken (sched-numa 2, 4, 6 to 10). */
+#include "api/koord/noderesourcetopology.h"
+#include "scheduler/plugins/nodenumaresource/numaresource.h"
+#include "scheduler/plugins/registry.h"
+#include "scheduler/test/plugin_fixture.h"
+
+#define NAME "NodeNUMAResource"
+
+static const struct ks_registered table[] = {
+    { &ks_plugin_priority_sort, 0, true },
+    { &ks_plugin_node_numa_resource, 1, true },
+    { &ks_plugin_default_binder, 0, true },
+    { NULL, 0, false },
+};
+
+/* ---- a cluster ------------------------------------------------------------------------------- */
+
+/* sockets x cores x 2 threads, one NUMA node per socket; CPU ids are consecutive within a core. */
+static void topology(struct plugin_fixture *f, const char *node, int sockets, int cores,
+                     const char *more_annotations, const char *more)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+    int n = 0;
+
+    strbuf_appendf(&b,
+                   "{'metadata':{'name':'%s','annotations':{%s'node.koordinator.sh/cpu-topology'"
+                   ":'{\\\"detail\\\":[",
+                   node, more_annotations);
+    for (int c = 0; c < sockets * cores; c++)
+        for (int t = 0; t < 2; t++, n++)
+            strbuf_appendf(&b,
+                           "%s{\\\"id\\\":%d,\\\"core\\\":%d,\\\"socket\\\":%d,\\\"node\\\":%d}",
+                           n ? "," : "", n, c, c / cores, c / cores);
+    strbuf_append(&b, "]}'}},'zones':[");
+    for (int s = 0; s < sockets; s++)
+        strbuf_appendf(&b,
+                       "%s{'name':'node-%d','type':'Node','resources':[{'name':'cpu',"
+                       "'allocatable':'%d'},{'name':'memory','allocatable':'32Gi'}]}",
+                       s ? "," : "", s, 2 * cores);
+    strbuf_appendf(&b, "]%s}", more);
+    attempt_end(&f->a);
+    fixture_put(f, &kind_noderesourcetopology, strbuf_str(&b));
+}
+
+static void node(struct plugin_fixture *f, const char *name, int cpus, const char *labels)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+
+    strbuf_appendf(&b,
+                   "{'metadata':{'name':'%s','labels':{%s}},'status':{'allocatable':{'cpu':'%d',"
+                   "'memory':'64Gi','pods':'110'}}}",
+                   name, labels, cpus);
+    fixture_node(f, strbuf_str(&b));
+}
+
+/* more: members of metadata, with a comma in front. */
+static const char *pod(struct plugin_fixture *f, const char *name, int cpus, const char *qos,
+                       const char *more, const char *on)
+{
+    return arena_printf(f->base->arena,
+                        "{'metadata':{'name':'%s','namespace':'default','uid':'uid-%s','labels':{"
+                        "'koordinator.sh/qosClass':'%s'}%s},'spec':{'priority':9500%s%s%s,"
+                        "'containers':[{'name':'c','resources':{'requests':{'cpu':'%d','memory':"
+                        "'1Gi'}}}]}}",
+                        name, name, qos, more, on ? ",'nodeName':'" : "", on ? on : "",
+                        on ? "'" : "", cpus);
+}
+
+#define HOLDS(cpus)                                                                          \
+    ",'annotations':{'scheduling.koordinator.sh/resource-status':'{\\\"cpuset\\\":\\\"" cpus \
+    "\\\"}'}"
+
+static const struct grant *grant_of(const struct plugin_fixture *f, const char *uid)
+{
+    const struct numa_plugin *n = f->profile->slots[profile_slot(f->profile, NAME)].self;
+
+    return grants_find(n->grants, kuid_parse(uid, strlen(uid)));
+}
+
+/* The CPUs that the pod of the last attempt reserves on the node; "" when it is refused. */
+static const char *reserve(struct plugin_fixture *f, const char *on)
+{
+    struct ks_texts why = { .arena = f->arena };
+    struct kerr err = { 0 };
+    enum ks_code code;
+
+    assert_true(fixture_fits(f, on));
+    assert_int_equal(nodecache_assume(f->cache, f->obj, on, NULL, &err), 0);
+    if (attempt_reserve(&f->a, fixture_row(f, on), &code, &why) >= 0) {
+        nodecache_forget(f->cache, f->obj->meta.uid);
+        return "";
+    }
+    const struct grant *g = grants_find(
+        ((struct numa_plugin *)f->profile->slots[profile_slot(f->profile, NAME)].self)->grants,
+        f->obj->meta.uid);
+    return g ? cpuset_format(&g->cpus, f->base->arena) : "none";
+}
+
+/* ---- tests ----------------------------------------------------------------------------------- */
+
+static void test_no_cpu_twice(void **state)
+{
+    CLEANUP(fixture_fini) struct plugin_fixture f;
+
+    fixture_init_with(&f, state, table, NULL);
+    node(&f, "n1", 8, "");
+    topology(&f, "n1", 1, 4, "", "");
+    fixture_pod(&f, pod(&f, "old", 2, "LSR", HOLDS("0-1"), "n1"));
+    fixture_try(&f, pod(&f, "a", 4, "LSR", "", NULL));
+    assert_string_equal(reserve(&f, "n1"), "2-5");
+    fixture_try(&f, pod(&f, "b", 4, "LSR", "", NULL));
+    assert_string_equal(reserve(&f, "n1"), ""); /* preferred binding is not checked by the filter */
+    fixture_try(&f, pod(&f, "c", 2, "LSR", "", NULL));
+    assert_string_equal(reserve(&f, "n1"), "6-7");
+}
+
+/* What reserve() took is free again; what an annotation says stays. */
+static void test_unreserve_undoes(void **state)
+{
+    CLEANUP(fixture_fini) struct plugin_fixture f;
+
+    fixture_init_with(&f, state, table, NULL);
+    node(&f, "n1", 8, "");
+    topology(&f, "n1", 1, 4, "", "");
+    fixture_try(&f, pod(&f, "a", 4, "LSR", "", NULL));
+    assert_string_equal(reserve(&f, "n1"), "0-3");
+    profile_unreserve(f.profile, pod_of(f.obj), "n1", NULL);
+    assert_null(grant_of(&f, "uid-a"));
+    fixture_pod(&f, pod(&f, "old", 2, "LSR", HOLDS("0-1"), "n1"));
+    profile_unreserve(f.profile, pod_of(f.obj), "n1", NULL);
+    assert_non_null(grant_of(&f, "uid-old"));
+}
+
+/* koordinator's own scheduler drops what it saw before the topology, and gives it away twice. */
+static void test_pods_come_before_the_topology(void **state)
+{
+    CLEANUP(fixture_fini) struct plugin_fixture f;
+
+    fixture_init_with(&f, state, table, NULL);
+    node(&f, "n1", 8, "");
+    fixture_pod(&f, pod(&f, "old", 4, "LSR", HOLDS("0-3"), "n1"));
+    fixture_try(&f, pod(&f, "a", 4, "LSR", "", NULL));
+    assert_string_equal(fixture_why(&f, "n1"), "node(s) invalid CPU Topology");
+    topology(&f, "n1", 1, 4, "", "");
+    fixture_try(&f, pod(&f, "a", 4, "LSR", "", NULL));
+    assert_string_equal(reserve(&f, "n1"), "4-7");
+}
+
+/* koord#721 */
+static void test_nodes_without_topology_do_not_matter(void **state)
+{
+    CLEANUP(fixture_fini) struct plugin_fixture f;
+
+    fixture_init_with(&f, state, table, NULL);
+    node(&f, "bare", 64, "");
+    node(&f, "n1", 8, "");
+    topology(&f, "n1", 1, 4, "", "");
+    fixture_try(&f, pod(&f, "a", 4, "LSR", "", NULL));
+    assert_false(fixture_fits(&f, "bare"));
+    assert_true(fixture_fits(&f, "n1"));
+    fixture_try(&f, pod(&f, "b", 4, "LS", "", NULL));
+    assert_true(fixture_fits(&f, "bare"));
+}
+
+static void test_reserved_cpus_are_never_given(void **state)
+{
+    CLEANUP(fixture_fini) struct plugin_fixture f;
+
+    fixture_init_with(&f, state, table, NULL);
+    node(&f, "n1", 8, "");
+    topology(&f, "n1", 1, 4,
+             "'kubelet.koordinator.sh/cpu-manager-policy':'{\\\"policy\\\":\\\"static\\\","
+             "\\\"reservedCPUs\\\":\\\"0-1\\\"}','node.koordinator.sh/pod-cpu-allocs':"
+             "'[{\\\"uid\\\":\\\"x\\\",\\\"cpuset\\\":\\\"2\\\",\\\"managedByKubelet\\\":true}]',",
+             "");
+    fixture_try(&f, pod(&f, "a", 4, "LSR", "", NULL));
+    assert_string_equal(reserve(&f, "n1"), "4-7");
+}
+
+/* kubernetes#84869: the kubelet would refuse the pod. */
+static void test_no_pod_that_fits_no_single_numa_node(void **state)
+{
+    CLEANUP(fixture_fini) struct plugin_fixture f;
+
+    fixture_init_with(&f, state, table, NULL);
+    node(&f, "n1", 16, "");
+    topology(&f, "n1", 2, 4, "", ",'topologyPolicies':['SingleNUMANodePodLevel']");
+    fixture_try(&f, pod(&f, "a", 9, "LS", "", NULL));
+    assert_string_equal(fixture_why(&f, "n1"), "Unaligned NUMA Hint cause cpu prefer [11] among "
+                                               "[11],memory prefer [11] among [11]");
+    fixture_try(&f, pod(&f, "b", 8, "LS", "", NULL));
+    assert_true(fixture_fits(&f, "n1"));
+}
+
+/* koord#1682: 4 + 4 CPUs over two NUMA nodes where shared pods have the rest. */
+static void test_two_numa_nodes_with_shared_pods(void **state)
+{
+    CLEANUP(fixture_fini) struct plugin_fixture f;
+    const char *shared =
+        ",'annotations':{'scheduling.koordinator.sh/resource-status':'{\\\"numaNodeResources\\\":"
+        "[{\\\"node\\\":0,\\\"resources\\\":{\\\"cpu\\\":\\\"4\\\"}},{\\\"node\\\":1,"
+        "\\\"resources\\\":{\\\"cpu\\\":\\\"4\\\"}}]}'}";
+
+    fixture_init_with(&f, state, table, NULL);
+    node(&f, "n1", 16, "'node.koordinator.sh/numa-topology-policy':'Restricted'");
+    topology(&f, "n1", 2, 4, "", "");
+    fixture_pod(&f, pod(&f, "shared", 8, "LS", shared, "n1"));
+    fixture_try(&f, pod(&f, "a", 8, "LSR", "", NULL));
+    assert_string_equal(reserve(&f, "n1"), "0-3,8-11");
+    fixture_try(&f, pod(&f, "b", 2, "LSR", "", NULL));
+    assert_false(fixture_fits(&f, "n1"));
+}
+
+static void test_amplified_nodes(void **state)
+{
+    CLEANUP(fixture_fini) struct plugin_fixture f;
+
+    fixture_init_with(&f, state, table, NULL);
+    fixture_node(&f, "{'metadata':{'name':'n1','annotations':{'node.koordinator.sh/resource-"
+                     "amplification-ratio':'{\\\"cpu\\\":2}'}},'status':{'allocatable':{'cpu':'64',"
+                     "'memory':'64Gi','pods':'110'}}}");
+    topology(&f, "n1", 1, 16, "", "");
+    fixture_pod(&f, pod(&f, "shared", 32, "LS", "", "n1"));
+    fixture_try(&f, pod(&f, "a", 32, "LS", "", NULL));
+    assert_true(fixture_fits(&f, "n1"));
+    fixture_try(&f, pod(&f, "b", 32, "LSR", "", NULL));
+    assert_string_equal(fixture_why(&f, "n1"), "Insufficient amplified cpu");
+    fixture_try(&f, pod(&f, "c", 16, "LSR", "", NULL));
+    assert_true(fixture_fits(&f, "n1"));
+}
+
+/* A victim that goes leaves its CPUs, and takes them back when it is reprieved. */
+static void test_victims_free_their_cpus(void **state)
+{
+    CLEANUP(fixture_fini) struct plugin_fixture f;
+    const char *want = ",'annotations':{'scheduling.koordinator.sh/resource-spec':"
+                       "'{\\\"requiredCPUBindPolicy\\\":\\\"FullPCPUs\\\"}'}";
+
+    fixture_init_with(&f, state, table, NULL);
+    node(&f, "n1", 8, "");
+    topology(&f, "n1", 1, 4, "", "");
+    fixture_pod(&f, pod(&f, "low", 6, "LSR", HOLDS("0-5"), "n1"));
+    fixture_try(&f, pod(&f, "a", 4, "LSR", want, NULL));
+    assert_false(fixture_fits(&f, "n1"));
+    uint32_t row = fixture_row(&f, "n1"), mark = ks_overlay_mark(f.a.overlay);
+    ks_overlay_remove_pod(f.a.overlay, row, nodecache_nodes(f.cache)->pods[row].items[0]);
+    assert_true(attempt_fits(&f.a, row, NULL));
+    ks_overlay_rollback(f.a.overlay, mark);
+    assert_false(attempt_fits(&f.a, row, NULL));
+}
+
+static void test_bad_annotations(void **state)
+{
+    CLEANUP(fixture_fini) struct plugin_fixture f;
+
+    fixture_init_with(&f, state, table, NULL);
+    node(&f, "n1", 8, "'node.koordinator.sh/numa-topology-policy':'Sometimes'");
+    node(&f, "n2", 8, "");
+    fixture_put(
+        &f, &kind_noderesourcetopology,
+        "{'metadata':{'name':'n2','annotations':{'node.koordinator.sh/cpu-topology':'no "
+        "json','node.koordinator.sh/pod-cpu-allocs':'[{'}},'zones':[{'name':'node-x',"
+        "'type':'Node'},{'name':'node--1','type':'Node'},{'name':'node-99','type':'Node'}]}");
+    topology(&f, "n1", 1, 4,
+             "'node.koordinator.sh/reservation':'{\\\"reservedCPUs\\\":\\\"3-\\\"}',", "");
+    fixture_pod(&f, pod(&f, "odd", 2, "LSR", HOLDS("0-99999"), "n1"));
+    fixture_try(&f, pod(&f, "a", 8, "LSR", "", NULL));
+    assert_string_equal(fixture_why(&f, "n2"), "node(s) invalid CPU Topology");
+    assert_string_equal(reserve(&f, "n1"), "0-7");
+    fixture_try(&f, pod(&f, "b", 1, "LSR",
+                        ",'annotations':{'scheduling.koordinator.sh/resource-spec':'{'}", NULL));
+    assert_int_equal(f.a.code, KS_ERROR);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        FIXTURE_TEST(test_no_cpu_twice),
+        FIXTURE_TEST(test_unreserve_undoes),
+        FIXTURE_TEST(test_pods_come_before_the_topology),
+        FIXTURE_TEST(test_nodes_without_topology_do_not_matter),
+        FIXTURE_TEST(test_reserved_cpus_are_never_given),
+        FIXTURE_TEST(test_no_pod_that_fits_no_single_numa_node),
+        FIXTURE_TEST(test_two_numa_nodes_with_shared_pods),
+        FIXTURE_TEST(test_amplified_nodes),
+        FIXTURE_TEST(test_victims_free_their_cpus),
+        FIXTURE_TEST(test_bad_annotations),
+    };
+
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
