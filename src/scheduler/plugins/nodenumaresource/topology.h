@@ -2,7 +2,7 @@
  *
  * Made from the annotation of a NodeResourceTopology and immutable. Cores, NUMA nodes and sockets
  * are numbered densely in the order of their ids, so that sets of them are bits and tables are
- * arrays. Loop thread; reference-counted, since equal machines share one (machines.h).
+ * arrays. Loop thread; reference-counted, since equal machines share one (site.h).
  */
 #ifndef KOORD_SCHEDULER_NODENUMARESOURCE_TOPOLOGY_H
 #define KOORD_SCHEDULER_NODENUMARESOURCE_TOPOLOGY_H
