@@ -414,9 +414,9 @@ static bool take_any(struct acc *t, struct rest *r, struct lists *l)
     return false;
 }
 
-const char *accumulator_take(const struct machine *m, const struct cpu_holders *h,
-                             const struct cpuset *available, const struct cpu_request *want,
-                             struct cpuset *ret)
+static const char *accumulator_take(const struct machine *m, const struct cpu_holders *h,
+                                    const struct cpuset *available, const struct cpu_request *want,
+                                    struct cpuset *ret)
 {
     struct acc t = { .m = m, .h = h, .want = want };
     struct rest r;

@@ -23,11 +23,8 @@ struct cpu_request {
 #define CPUS_NOT_ENOUGH "not enough cpus available to satisfy request"
 #define CPUS_FAILED     "failed to allocate cpus"
 
-/* The CPUs, all of them in `available`, exactly as many as needed. NULL, or why there are none. */
-const char *accumulator_take(const struct machine *m, const struct cpu_holders *h,
-                             const struct cpuset *available, const struct cpu_request *want,
-                             struct cpuset *ret);
-/* The same, with those first that are preferred too. */
+/* The CPUs, all of them in `available`, exactly as many as needed, preferred ones first. NULL, or
+ * why there are none. */
 const char *accumulator_take_preferred(const struct machine *m, const struct cpu_holders *h,
                                        const struct cpuset *available,
                                        const struct cpuset *preferred,

@@ -45,7 +45,7 @@ void holders_remove(struct holders *h, const struct machine *m, const struct cpu
     }
 }
 
-struct cpu_holders holders_view(const struct holders *h)
+static struct cpu_holders holders_view(const struct holders *h)
 {
     return (struct cpu_holders){ h->refs, h->exclusive, h->max_refs };
 }

@@ -21,7 +21,6 @@ void holders_add(struct holders *h, const struct machine *m, const struct cpuset
                  enum cpu_exclusive_policy exclusive);
 /* One reference of each CPU less. */
 void holders_remove(struct holders *h, const struct machine *m, const struct cpuset *cpus);
-struct cpu_holders holders_view(const struct holders *h);
 /* Those that somebody has. */
 struct cpuset holders_taken(const struct holders *h, const struct machine *m);
 /* Those that another pod may have: not taken as often as allowed, and not reserved. */

@@ -186,6 +186,14 @@ static bool read_zone_ratio(struct making *m)
 
 /* ---- zones ----------------------------------------------------------------------------------- */
 
+static bool has_zone(const struct site *s, int numa_id)
+{
+    for (uint32_t i = 0; i < s->nzones; i++)
+        if (s->zone[i].id == numa_id)
+            return true;
+    return false;
+}
+
 static struct zone *zone_add(struct site *s, uint8_t id)
 {
     uint32_t at = s->nzones++;
@@ -204,7 +212,7 @@ static void read_zone(struct making *m, struct numa_names *names, const struct n
     struct site *s = m->s;
     int id = nrt_zone_numa(from);
 
-    if (id < 0 || id >= NUMA_MAX || site_zone(s, id) || s->nzones == ZONES_MAX)
+    if (id < 0 || id >= NUMA_MAX || has_zone(s, id) || s->nzones == ZONES_MAX)
         return;
     struct zone *z = zone_add(s, (uint8_t)id);
     for (uint32_t i = 0; i < from->resources.n; i++) {
@@ -287,14 +295,6 @@ struct site *site_unref(struct site *s)
         return NULL;
     machine_unref(s->machine);
     free(s);
-    return NULL;
-}
-
-const struct zone *site_zone(const struct site *s, int numa_id)
-{
-    for (uint32_t i = 0; i < s->nzones; i++)
-        if (s->zone[i].id == numa_id)
-            return &s->zone[i];
     return NULL;
 }
 

@@ -71,7 +71,5 @@ static inline enum numa_strategy site_strategy(const struct site *s, enum numa_s
            : s->flags & SITE_LEAST ? NUMA_LEAST_ALLOCATED
                                    : otherwise;
 }
-/* The zone of a NUMA id; NULL: there is none. */
-const struct zone *site_zone(const struct site *s, int numa_id);
 uint64_t site_zone_mask(const struct site *s);
 #endif

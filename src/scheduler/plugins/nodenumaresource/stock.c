@@ -63,26 +63,15 @@ static void count_nodes(struct stock *s, const struct cpuset *cpus)
             touched == 1 ? zones[i]->single++ : zones[i]->multi++;
 }
 
-/* Which of two pods on one CPU came last is not a matter of the order in a row. */
-static void add_cpus(struct stock *s, const struct grant *x, uint64_t *last)
+static void add_grant(struct stock *s, const struct grant *x)
 {
     const struct machine *m = s->site->machine;
-    struct cpuset here = cpuset_intersect(&x->cpus, &m->all);
 
-    cpuset_foreach(&here, cpu) {
-        s->holders.refs[cpu]++;
-        if (s->holders.refs[cpu] == 1 || x->seq > last[cpu]) {
-            s->holders.exclusive[cpu] = x->exclusive;
-            last[cpu] = x->seq;
-        }
+    if (m && !cpuset_is_empty(&x->cpus)) {
+        struct cpuset here = cpuset_intersect(&x->cpus, &m->all);
+        holders_add(&s->holders, m, &here, (enum cpu_exclusive_policy)x->exclusive);
+        count_nodes(s, &here);
     }
-    count_nodes(s, &here);
-}
-
-static void add_grant(struct stock *s, const struct grant *x, uint64_t *last)
-{
-    if (s->site->machine && !cpuset_is_empty(&x->cpus))
-        add_cpus(s, x, last);
     for (uint32_t i = 0; i < x->nparts; i++) {
         struct zone_stock *z = zone_of(s, x->part[i].numa_id);
         if (!z)
@@ -152,16 +141,28 @@ static void fill_columns(const struct stock *s, int64_t *column)
                             site->ratio > 1 || site->flags & SITE_BAD_RATIO;
 }
 
-static void count_pods(const struct grants *g, const struct ks_podlist *pods, struct stock *s)
+/* The order in a row means nothing, but who came last on a CPU decides its exclusive policy. */
+static int by_seq(const void *pa, const void *pb)
 {
-    uint64_t last[CPUSET_MAX];
+    const struct grant *const *a = pa, *const *b = pb;
+
+    return (*a)->seq < (*b)->seq ? -1 : (*a)->seq > (*b)->seq;
+}
+
+static void count_pods(struct grants *g, const struct ks_podlist *pods, struct stock *s)
+{
+    const struct grant **mine;
+    uint32_t n = 0;
 
     stock_reset(s);
-    for (uint32_t i = 0; i < pods->n; i++) {
-        const struct grant *x = grants_find(g, pods->items[i]->obj.meta.uid);
-        if (x)
-            add_grant(s, x, last);
-    }
+    arena_reset(g->scratch);
+    mine = arena_newn0(g->scratch, pods->n + 1, const struct grant *);
+    for (uint32_t i = 0; i < pods->n; i++)
+        if ((mine[n] = grants_find(g, pods->items[i]->obj.meta.uid)))
+            n++;
+    qsort(mine, n, sizeof *mine, by_seq);
+    for (uint32_t i = 0; i < n; i++)
+        add_grant(s, mine[i]);
     sum_up(s);
 }
 
