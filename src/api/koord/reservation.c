@@ -153,7 +153,9 @@ int reservation_template(const struct reservation *r, struct arena *a, struct po
                          struct kerr *err)
 {
     const char *text = r->spec.template;
+    struct kerr unread = { 0 };
 
+    err = err ? err : &unread;
     if (!text)
         return kerr_set(err, -ENOENT, "spec.template: Required value");
     int code = kj_decode_text(&pod_template_schema, text, strlen(text), 0, a, ret, err);

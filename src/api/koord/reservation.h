@@ -79,7 +79,7 @@ static inline const struct reservation *reservation_of(const struct kobj *o)
 {
     return container_of(o, const struct reservation, obj);
 }
-/* -ENOENT when there is no template, -EINVAL when it is not one. */
+/* -ENOENT when there is no template, -EINVAL when it is not one. err may be NULL. */
 int reservation_template(const struct reservation *r, struct arena *a, struct pod_template *ret,
                          struct kerr *err);
 #endif

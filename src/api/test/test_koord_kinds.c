@@ -201,6 +201,7 @@ static void test_reservation_template_is_decoded_on_demand(void **state)
     assert_string_equal(t.meta.ns, "ns");
     assert_that(reservation_template(reservation_of(bad), a, &t, &err), <, 0);
     assert_int_equal(strncmp(err.text, "spec.template: ", 15), 0);
+    assert_that(reservation_template(reservation_of(bad), a, &t, NULL), <, 0);
     assert_int_equal(reservation_template(reservation_of(none), a, &t, &err), -ENOENT);
 }
 
