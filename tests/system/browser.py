@@ -28,6 +28,12 @@ class Browser:
     """One process; page() opens a page with cookies of its own."""
 
     def __init__(self, folder):
+        # Fonts of the tree, where the machine has none of its own.
+        with open(f'{folder}/fonts.conf', 'w', encoding='ascii') as conf:
+            conf.write(f'<fontconfig><dir>/usr/share/fonts</dir><dir>{TREE}/usr/share/fonts</dir>'
+                    f'<cachedir>{folder}/fonts</cachedir>' + ''.join(
+                        f'<alias><family>{f}</family><prefer><family>DejaVu Sans</family></prefer></alias>'
+                        for f in ('sans-serif', 'system-ui')) + '</fontconfig>')
         libraries = sorted(set(os.path.dirname(p) for p in glob.glob(f'{TREE}/usr/lib/*-linux-gnu*/**/*.so*', recursive=True)))
         to_browser, from_browser = os.pipe(), os.pipe()
 
@@ -40,7 +46,8 @@ class Browser:
                  '--disable-background-networking', '--disable-component-update', '--hide-scrollbars', '--lang=en-GB',
                  f'--user-data-dir={folder}/browser'],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=(to_browser[0], from_browser[1]),
-                env={**os.environ, 'LD_LIBRARY_PATH': ':'.join(libraries), 'TZ': 'UTC', 'HOME': folder})
+                env={**os.environ, 'LD_LIBRARY_PATH': ':'.join(libraries), 'TZ': 'UTC', 'HOME': folder,
+                     'FONTCONFIG_FILE': f'{folder}/fonts.conf'})
         os.close(to_browser[0])
         os.close(from_browser[1])
         self.out, self.inp = os.fdopen(to_browser[1], 'wb'), os.fdopen(from_browser[0], 'rb')
@@ -118,7 +125,7 @@ class Browser:
 class Page:
     def __init__(self, browser, session):
         self.browser, self.session = browser, session
-        self.requests, self.complaints, self.statuses = [], [], {}
+        self.requests, self.complaints, self.files = [], [], {}  # files: what the page is made of, by request
 
     def call(self, method, **params):
         return self.browser.call(method, self.session, **params)
@@ -126,8 +133,8 @@ class Page:
     def take(self, event, params):
         if event == 'Network.requestWillBeSent':
             self.requests.append(params['request']['url'])
-        elif event == 'Network.responseReceived':
-            self.statuses[params['response']['url']] = params['response']['status']
+        elif event == 'Network.responseReceived' and params['type'] in ('Document', 'Script', 'Stylesheet', 'Image'):
+            self.files[params['requestId']] = params['response']['url']
         elif event == 'Runtime.exceptionThrown':
             d = params['exceptionDetails']
             self.complaints.append(d.get('exception', {}).get('description') or d['text'])

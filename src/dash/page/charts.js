@@ -1,5 +1,5 @@
 // charts.js - utilisation over time, and nodes as a map by load: two canvases that the keyboard can walk through.
-import { $, USERS, colour, cores, count, fit, h, hour, memory, percent, setText } from './lib.js';
+import { $, USERS, colour, cores, count, fit, h, hour, memory, percent, pods, setText } from './lib.js';
 
 const LAYERS = USERS.map(([name]) => name);
 const NAMES = { prod: 'Prod', mid: 'Mid', batch: 'Batch', system: 'System', idle: 'Idle' };
@@ -257,9 +257,9 @@ export class NodeMap {
   }
 
   words(r) {
-    if (!r.fresh) return `${r.name}: its use is not known (no NodeMetric in the last three minutes), ${count(r.pods)} pods`;
+    if (!r.fresh) return `${r.name}: its use is not known (no NodeMetric in the last three minutes), ${pods(r.pods)}`;
     return `${r.name}: CPU ${percent(r.used, r.cap)}% of ${cores(r.cap)} cores (prod ${percent(r.prod, r.cap)}%, batch ${percent(r.batch, r.cap)}%), ` +
-      `memory ${percent(r.memUsed, r.memCap)}% of ${memory(r.memCap)}, ${count(r.pods)} pods`;
+      `memory ${percent(r.memUsed, r.memCap)}% of ${memory(r.memCap)}, ${pods(r.pods)}`;
   }
 
   under(e) {

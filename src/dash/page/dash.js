@@ -88,11 +88,22 @@ function onState(m) {
   setText($('clock'), clock(time));
   showTiles(m.sums);
   if (view === 'overview') chart.setNow(m.sums, time);
+  if (last) LISTS[last.name](last.m, time);
   showAlerts();
   showLive();
 }
 
-const HANDLERS = { state: onState, minutes: (m) => chart.add(m), nodes: onNodes, node: (m) => showNode(m, time), pending: (m) => showPending(m, time), moves: (m) => showMoves(m, time) };
+// Lists are sent when they change; the ages in them change by themselves.
+const LISTS = { node: showNode, pending: showPending, moves: showMoves };
+let last = null;
+
+function showList(name, m) {
+  last = { name, m };
+  LISTS[name](m, time);
+}
+
+const HANDLERS = { state: onState, minutes: (m) => chart.add(m), nodes: onNodes };
+for (const name of Object.keys(LISTS)) HANDLERS[name] = (m) => showList(name, m);
 
 function listen(query) {
   stream?.close();
@@ -129,6 +140,7 @@ function route() {
     if (a.dataset.view === (next === 'node' ? 'nodes' : next)) a.setAttribute('aria-current', 'page');
     else a.removeAttribute('aria-current');
   }
+  last = null;
   leaveNode();
   if (next === 'node') openNode(name);
   document.title = `${next === 'node' ? name : $(`h-${next}`).textContent} · koord dashboard`;

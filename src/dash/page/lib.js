@@ -22,6 +22,7 @@ export function setText(e, text) {
 
 const number = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 export const count = (n) => number.format(n);
+export const pods = (n) => `${count(n)} ${n === 1 ? 'pod' : 'pods'}`;
 
 export function cores(mcpu) {
   const c = mcpu / 1000;

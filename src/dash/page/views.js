@@ -1,5 +1,5 @@
 // views.js - tiles, tables and the view of one node.
-import { $, USERS, age, bar, cells, clock, cores, count, forget, h, keyed, memory, percent, setText, table, tag, updateBar } from './lib.js';
+import { $, USERS, age, bar, cells, clock, cores, count, forget, h, keyed, memory, percent, pods, setText, table, tag, updateBar } from './lib.js';
 
 const link = (name) => h('a', { href: `#node/${name}` }, name);
 
@@ -120,6 +120,7 @@ export function openNode(name) {
   node.mem = bar([], 0, '');
   node.batchBar = bar([], 0, '');
   node.pods = table(`Pods of ${name}`, [['Pod'], ['Class'], ['QoS'], ['CPU', 'num'], ['of request', 'num'], ['Memory', 'num'], ['of request', 'num'], ['Phase']]);
+  node.pods.card.classList.add('pods');
   node.events = table(`Events of ${name}`, [['When'], ['Type'], ['Reason'], ['Text'], ['Times', 'num'], ['From', 'wide']]);
   $('node-body').replaceChildren(
     h('div', { class: 'cols' }, card('Use', named('CPU'), node.cpu, named('Memory'), node.mem, node.use),
@@ -198,7 +199,7 @@ export function showNode(n, now) {
     return;
   }
   const reported = n.reported ? `last reported ${age(n.reported, now)} ago` : 'never reported';
-  setText($('node-state'), `${n.ready ? 'Ready' : 'Not ready'}${n.unschedulable ? ', cordoned' : ''}; ${reported}${n.fresh ? '' : ', so its use is not known'}; ${count(n.podCount)} pods.`);
+  setText($('node-state'), `${n.ready ? 'Ready' : 'Not ready'}${n.unschedulable ? ', cordoned' : ''}; ${reported}${n.fresh ? '' : ', so its use is not known'}; ${pods(n.podCount)}.`);
   showUse(n);
   showSlo(n);
   keyed(node.pods.body, n.pods, (p) => `${p.ns}/${p.name}`, podRow, updatePodRow);
@@ -218,18 +219,17 @@ const why = (p) => p.text || WHY[p.reason] || p.reason;
 
 export function showPending(data, now) {
   if (!pending) {
-    pending = { note: h('p', { class: 'note' }), reasons: h('tbody') };
+    pending = { note: h('p', { class: 'note' }) };
     const t = table('Reasons', [['Pods', 'num'], ['Share', 'wide'], ['Reason'], ['Text']]);
     pending.reasons = t.body;
-    pending.reasonsCard = t.card;
     const p = table('Pods that wait for a node', [['Pod'], ['Since', 'num'], ['Priority', 'num'], ['QoS'], ['Requests'], ['Why']]);
     pending.pods = p.body;
-    pending.podsCard = p.card;
+    p.card.classList.add('pods');
     $('pending-body').replaceChildren(pending.note, over('Reasons'), t.card, over('Pods'), p.card);
   }
   $('pending-body').hidden = false;
   for (const e of $('pending-body').children) e.hidden = e !== pending.note && !data.total;
-  setText(pending.note, data.total ? (data.pods.length < data.total ? `${count(data.total)} pods wait; the ${count(data.pods.length)} oldest are listed.` : `${count(data.total)} ${data.total === 1 ? 'pod waits' : 'pods wait'} for a node.`) : 'No pod waits for a node.');
+  setText(pending.note, data.total ? (data.pods.length < data.total ? `${count(data.total)} pods wait; the ${count(data.pods.length)} oldest are listed.` : `${pods(data.total)} ${data.total === 1 ? 'waits' : 'wait'} for a node.`) : 'No pod waits for a node.');
   keyed(pending.reasons, data.reasons, (r) => `${r.reason} ${r.text}`,
     () => h('tr', {}, h('td', { class: 'num' }), h('td', { class: 'bars wide' }, bar([], 0, '')), h('td'), h('td', { class: 'text' })),
     (row, r) => {
@@ -237,7 +237,7 @@ export function showPending(data, now) {
       updateBar(row.children[1].firstChild, [['count', r.count]], data.total, `${percent(r.count, data.total)}% of the pods that wait`);
     });
   keyed(pending.pods, data.pods, (p) => `${p.ns}/${p.name}`,
-    (p) => h('tr', {}, h('th', { scope: 'row' }, `${p.ns}/${p.name}`), h('td', { class: 'num' }), h('td', { class: 'num' }), h('td'), h('td'), h('td', { class: 'text' })),
+    (p) => h('tr', {}, h('th', { scope: 'row' }, `${p.ns}/${p.name}`), h('td', { class: 'num' }), h('td', { class: 'num' }), h('td'), h('td', { class: 'asked' }), h('td', { class: 'text' })),
     (row, p) => cells(row, [null, age(p.since, now), String(p.priority), p.qos || '–', `${cores(p.requested[0])} ${p.isBatch ? 'batch ' : ''}cores, ${memory(p.requested[1])}`, why(p)]));
 }
 
