@@ -48,11 +48,6 @@ static void put(struct grants *g, const struct pod *p, const char *node, struct 
 
 /* ---- what an annotation says ----------------------------------------------------------------- */
 
-static struct grant *grant_new(uint32_t nparts)
-{
-    return xcalloc(1, sizeof(struct grant) + nparts * sizeof(struct numa_part));
-}
-
 static void say_bad(const struct pod *p, const char *what, const struct kerr *err)
 {
     KLOG_W("Pod holds no CPUs or NUMA resources: its annotation does not parse",
@@ -60,54 +55,69 @@ static void say_bad(const struct pod *p, const char *what, const struct kerr *er
            KV_S("annotation", what));
 }
 
-static void add_parts(struct grants *g, const struct resource_status *s, struct grant *x)
+static void read_parts(struct grants *g, const struct numa_node_resource *n,
+                       struct numa_allocation *x)
 {
-    for (uint32_t i = 0; i < s->numa_node_resources.n; i++) {
-        const struct numa_node_resource *n = &s->numa_node_resources.items[i];
-        for (uint32_t k = 0; k < n->resources.n; k++) {
-            const struct resqty *q = &n->resources.items[k];
-            int at = numa_names_add(&g->names, q->name);
-            int64_t amount = resource_count(q->name, q->value);
-            if (at < 0 || n->node < 0 || n->node >= NUMA_MAX || amount <= 0)
-                continue;
+    for (uint32_t k = 0; k < n->resources.n && x->nparts < ARRAY_LEN(x->part); k++) {
+        const struct resqty *q = &n->resources.items[k];
+        int at = numa_names_add(&g->names, q->name);
+        int64_t amount = resource_count(q->name, q->value);
+        if (at >= 0 && n->node >= 0 && n->node < NUMA_MAX && amount > 0)
             x->part[x->nparts++] =
                 (struct numa_part){ (uint8_t)n->node, (uint8_t)at, MIN(amount, KS_ALLOC_MAX) };
-        }
     }
+}
+
+int grants_read(struct grants *g, const struct resource_status *s, struct numa_allocation *ret,
+                struct kerr *err)
+{
+    ret->cpus = (struct cpuset){ 0 };
+    ret->nparts = 0;
+    if (!str_empty(s->cpuset)) {
+        int r = cpuset_parse(s->cpuset, strlen(s->cpuset), &ret->cpus, err);
+        if (r < 0)
+            return r;
+    }
+    for (uint32_t i = 0; i < s->numa_node_resources.n; i++)
+        read_parts(g, &s->numa_node_resources.items[i], ret);
+    return ret->nparts || !cpuset_is_empty(&ret->cpus);
+}
+
+static struct grant *grant_make(const struct numa_allocation *x,
+                                enum cpu_exclusive_policy exclusive)
+{
+    struct grant *g = xcalloc(1, sizeof *g + x->nparts * sizeof *g->part);
+
+    g->cpus = x->cpus;
+    g->exclusive = (uint8_t)exclusive;
+    g->nparts = x->nparts;
+    if (x->nparts)
+        memcpy(g->part, x->part, x->nparts * sizeof *x->part);
+    return g;
 }
 
 /* NULL: the pod holds nothing, or says so in a way that nobody understands. */
 static struct grant *grant_of(struct grants *g, const struct pod *p)
 {
     const kstrmap *annotations = &p->obj.meta.annotations;
+    struct numa_allocation x;
     struct resource_status status;
-    struct resource_spec spec = { 0 };
+    struct resource_spec spec;
     struct kerr err = { 0 };
-    struct cpuset cpus = { 0 };
-    uint32_t nparts = 0;
 
     arena_reset(g->scratch);
     int r = resource_status_read(annotations, g->scratch, &status, &err);
-    if (r > 0 && !str_empty(status.cpuset) &&
-        cpuset_parse(status.cpuset, strlen(status.cpuset), &cpus, &err) < 0)
-        r = -1;
+    if (r > 0)
+        r = grants_read(g, &status, &x, &err);
     if (r < 0)
         say_bad(p, ANNO_RESOURCE_STATUS, &err);
     if (r > 0 && resource_spec_read(annotations, g->scratch, &spec, &err) < 0) {
         say_bad(p, ANNO_RESOURCE_SPEC, &err);
         r = -1;
     }
-    if (r <= 0)
-        return NULL;
-    for (uint32_t i = 0; i < status.numa_node_resources.n; i++)
-        nparts += status.numa_node_resources.items[i].resources.n;
-    if (cpuset_is_empty(&cpus) && nparts == 0)
-        return NULL;
-    struct grant *x = grant_new(nparts);
-    x->cpus = cpus;
-    x->exclusive = (uint8_t)cpu_exclusive_policy_parse(str_or(spec.preferred_exclusive_policy, ""));
-    add_parts(g, &status, x);
-    return x;
+    return r > 0 ? grant_make(
+                       &x, cpu_exclusive_policy_parse(str_or(spec.preferred_exclusive_policy, "")))
+                 : NULL;
 }
 
 /* ---- pods ------------------------------------------------------------------------------------ */
@@ -160,16 +170,11 @@ static const struct ks_pod_handler grants_pods = {
 void grants_reserve(struct grants *g, const struct pod *p, const char *node,
                     const struct numa_request *r, const struct numa_allocation *x)
 {
-    struct grant *mine = grant_new(x->nparts);
+    struct grant *mine = grant_make(x, r->cpus.exclusive);
 
-    mine->cpus = x->cpus;
-    mine->exclusive = (uint8_t)r->cpus.exclusive;
     mine->bind = (uint8_t)r->cpus.bind;
     mine->required = r->required;
     mine->reserved = true;
-    mine->nparts = x->nparts;
-    if (x->nparts)
-        memcpy(mine->part, x->part, x->nparts * sizeof *x->part);
     put(g, p, node, mine);
 }
 

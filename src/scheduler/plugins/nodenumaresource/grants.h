@@ -54,6 +54,9 @@ KS_SERVICE(grants, struct grants)
 
 /* NULL: it holds nothing. */
 const struct grant *grants_find(const struct grants *g, struct kuid uid);
+/* What an annotation says: 1, 0: nothing, negative: its cpuset does not parse. */
+int grants_read(struct grants *g, const struct resource_status *s, struct numa_allocation *ret,
+                struct kerr *err);
 /* The pod is on its way to the node with this. */
 void grants_reserve(struct grants *g, const struct pod *p, const char *node,
                     const struct numa_request *r, const struct numa_allocation *x);

@@ -224,6 +224,47 @@ enum ks_code numa_place(struct numa_plugin *n, const struct ks_cycle *c, const s
     return numa_admit(c, p, row, &site, n->scratch, ret_mask, why);
 }
 
+/* ---- what it gets ---------------------------------------------------------------------------- */
+
+/* The CPUs that the hint names must be free; parts of NUMA nodes are taken as they are. */
+static const char *designated_why_not(const struct incoming *in, const struct stock *s,
+                                      const struct numa_request *r)
+{
+    const struct numa_allocation *x = in->designated;
+
+    if (!r->bind)
+        return NULL;
+    return cpuset_subset(&x->cpus, &s->free) && cpuset_count(&x->cpus) == r->cpus.need
+               ? NULL
+               : CPUS_NOT_ENOUGH;
+}
+
+enum ks_code numa_allocate(struct numa_plugin *n, const struct incoming *in, const struct stock *s,
+                           const struct numa_request *r, uint64_t mask, struct numa_allocation *ret,
+                           struct ks_texts *why)
+{
+    if (!in->designated)
+        return stock_allocate(s, &n->grants->names, r, mask, ret, why);
+    const char *text = designated_why_not(in, s, r);
+    if (text && why)
+        ks_texts_add(why, text);
+    *ret = *in->designated;
+    return text ? KS_UNSCHEDULABLE : KS_SUCCESS;
+}
+
+static uint8_t judge_designated(struct numa_plugin *n, const struct incoming *in,
+                                const struct stock *s, struct ks_texts *texts)
+{
+    struct numa_allocation x;
+    struct numa_request r;
+
+    if (!incoming_on(n, in, s, &r))
+        return WHY_INTEGER;
+    if (r.bind && !s->site->machine)
+        return WHY_TOPOLOGY;
+    return numa_allocate(n, in, s, &r, 0, &x, texts) == KS_SUCCESS ? WHY_FITS : WHY_CPUS;
+}
+
 /* ---- the verdict ----------------------------------------------------------------------------- */
 
 /* On a node that amplifies, bound CPUs take more than they say (sched-numa 4.1). */
@@ -278,6 +319,8 @@ uint8_t numa_judge(struct numa_plugin *n, const struct ks_cycle *c, const struct
 
     if (!incoming_policy(in, s, &policy))
         return WHY_POLICY;
+    if (in->designated)
+        return judge_designated(n, in, s, texts);
     if (!incoming_on(n, in, s, &r))
         return WHY_INTEGER;
     uint8_t why = judge_amplified(c, in, s, row);

@@ -7,6 +7,7 @@
 #include "api/koord/noderesourcetopology.h"
 #include "api/node.h"
 #include "api/pod.h"
+#include "api/protocol/hint.h"
 #include "api/protocol/keys.h"
 #include "api/protocol/pod_protocol.h"
 #include "base/arena.h"
@@ -85,6 +86,32 @@ static bool read_binding(struct incoming *in, const struct numa_plugin *n, const
     return true;
 }
 
+/* What a scheduling hint designates stands in the annotation that a placed pod would have. */
+static enum ks_code read_designated(struct incoming *in, struct numa_plugin *n,
+                                    const struct ks_cycle *c, const struct pod *p,
+                                    struct ks_texts *why)
+{
+    struct numa_allocation *x = arena_new0(c->arena, struct numa_allocation);
+    const kstrmap *annotations = &p->obj.meta.annotations;
+    struct resource_status status;
+    struct scheduling_hint hint;
+    struct kerr err = { 0 };
+
+    int r = scheduling_hint_get(annotations, c->arena, &hint, &err);
+    if (r <= 0 || !scheduling_hint_extension(&hint, "NodeNUMAResource"))
+        return KS_SUCCESS;
+    r = resource_status_read(annotations, c->arena, &status, &err);
+    if (r > 0)
+        r = grants_read(n->grants, &status, x, &err);
+    if (r < 0) {
+        ks_texts_add(why, arena_strdup(c->arena, err.text));
+        return KS_UNRESOLVABLE;
+    }
+    if (r > 0)
+        in->designated = x;
+    return KS_SUCCESS;
+}
+
 static enum ks_code numa_pre_filter(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                                     void **ret_state, struct ks_only *only, struct ks_texts *why)
 {
@@ -114,7 +141,7 @@ static enum ks_code numa_pre_filter(void *self, const struct ks_cycle *c, const 
         return KS_UNRESOLVABLE;
     }
     *ret_state = in;
-    return KS_SUCCESS;
+    return read_designated(in, self, c, p->pod, why);
 }
 
 /* ---- filter ---------------------------------------------------------------------------------- */
@@ -176,7 +203,7 @@ static enum ks_code numa_reserve(void *self, const struct ks_cycle *c, const str
         ks_texts_add(why, numa_reasons[WHY_TOPOLOGY].text);
         return KS_ERROR;
     }
-    if (policy != NUMA_POLICY_NONE) {
+    if (policy != NUMA_POLICY_NONE && !in->designated) {
         if (s->site->nzones == 0) {
             ks_texts_add(why, numa_reasons[WHY_NO_NUMA].text);
             return KS_UNRESOLVABLE;
@@ -185,7 +212,7 @@ static enum ks_code numa_reserve(void *self, const struct ks_cycle *c, const str
         if (code != KS_SUCCESS)
             return code;
     }
-    enum ks_code code = stock_allocate(s, &n->grants->names, &r, mask, &x, why);
+    enum ks_code code = numa_allocate(n, in, s, &r, mask, &x, why);
     if (code == KS_SUCCESS)
         grants_reserve(n->grants, p->pod, c->nodes->node[row]->obj.meta.name, &r, &x);
     return code;
@@ -321,8 +348,10 @@ static const struct ks_hint numa_hints[] = {
 };
 static const struct kind *const numa_kinds[] = { &kind_noderesourcetopology, NULL };
 static const char *const numa_node_annotations[] = { ANNO_AMPLIFICATION_RATIO, NULL };
-static const char *const numa_pod_annotations[] = { ANNO_RESOURCE_SPEC, ANNO_NUMA_TOPOLOGY_SPEC,
-                                                    NULL };
+static const char *const numa_pod_annotations[] = {
+    ANNO_RESOURCE_SPEC,   ANNO_NUMA_TOPOLOGY_SPEC,  ANNO_RESOURCE_STATUS,
+    ANNO_SCHEDULING_HINT, ANNO_SCHEDULING_HINT_OLD, NULL
+};
 static const struct ks_service *const numa_services[] = { &grants_service, NULL };
 
 const struct ks_plugin ks_plugin_node_numa_resource = {

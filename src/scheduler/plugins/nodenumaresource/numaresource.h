@@ -22,6 +22,8 @@ struct incoming { /* the state: what the pod asks for, whatever the row */
     enum cpu_exclusive_policy exclusive;
     enum numa_policy policy;
     enum numa_exclusive numa_exclusive;
+    /* What a scheduling hint wants it to get, and nothing else; NULL: it may be anything. */
+    const struct numa_allocation *designated;
 };
 
 enum numa_why { /* why a row does not do */
@@ -51,6 +53,10 @@ bool incoming_policy(const struct incoming *in, const struct stock *s, enum numa
 enum ks_code numa_place(struct numa_plugin *n, const struct ks_cycle *c, const struct ks_pod *p,
                         uint32_t row, enum numa_policy policy, uint64_t *ret_mask,
                         struct ks_texts *why);
+/* What the pod gets on the row, on these NUMA nodes. */
+enum ks_code numa_allocate(struct numa_plugin *n, const struct incoming *in, const struct stock *s,
+                           const struct numa_request *r, uint64_t mask, struct numa_allocation *ret,
+                           struct ks_texts *why);
 extern const struct ks_numa numa_provider;
 
 /* requested + what the pod asks for, against the capacity (sched-numa 8.1). */

@@ -93,10 +93,10 @@ static int64_t score_row(struct numa_plugin *n, const struct ks_cycle *c, const 
         return 0;
     if (policy == NUMA_POLICY_NONE)
         return score_node(n, c, s, &r, row);
-    if (policy != NUMA_POLICY_BEST_EFFORT &&
+    if (policy != NUMA_POLICY_BEST_EFFORT && !in->designated &&
         (s->site->nzones == 0 || numa_place(n, c, p, row, policy, &mask, NULL) != KS_SUCCESS))
         return 0;
-    if (stock_allocate(s, &n->grants->names, &r, mask, &x, NULL) != KS_SUCCESS)
+    if (numa_allocate(n, in, s, &r, mask, &x, NULL) != KS_SUCCESS)
         return 0;
     if (x.nparts)
         sums_of_zones(s, &x, &sums);

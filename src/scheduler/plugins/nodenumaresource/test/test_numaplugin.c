@@ -250,6 +250,32 @@ static void test_victims_free_their_cpus(void **state)
     assert_false(attempt_fits(&f.a, row, NULL));
 }
 
+#define HINTED(status)                                                                            \
+    ",'annotations':{'internal.scheduling.koordinator.sh/scheduling-hint':'{\\\"extensions\\\":{" \
+    "\\\"NodeNUMAResource\\\":{}}}','scheduling.koordinator.sh/resource-status':'" status "'}"
+
+/* A hint with an allocation: that one, or none. */
+static void test_designated_cpus(void **state)
+{
+    CLEANUP(fixture_fini) struct plugin_fixture f;
+
+    fixture_init_with(&f, state, table, NULL);
+    node(&f, "n1", 16, "");
+    topology(&f, "n1", 2, 4, "", "");
+    fixture_try(&f, pod(&f, "a", 4, "LSR",
+                        HINTED("{\\\"cpuset\\\":\\\"4-7\\\",\\\"numaNodeResources\\\":[{"
+                               "\\\"node\\\":0,\\\"resources\\\":{\\\"cpu\\\":\\\"4\\\"}}]}"),
+                        NULL));
+    assert_string_equal(reserve(&f, "n1"), "4-7");
+    assert_int_equal(grant_of(&f, "uid-a")->nparts, 1);
+    fixture_try(&f, pod(&f, "b", 4, "LSR", HINTED("{\\\"cpuset\\\":\\\"6-9\\\"}"), NULL));
+    assert_string_equal(fixture_why(&f, "n1"), "not enough cpus available to satisfy request");
+    fixture_try(&f, pod(&f, "c", 4, "LSR", HINTED("{\\\"cpuset\\\":\\\"20-23\\\"}"), NULL));
+    assert_string_equal(fixture_why(&f, "n1"), "not enough cpus available to satisfy request");
+    fixture_try(&f, pod(&f, "d", 4, "LSR", HINTED("{"), NULL));
+    assert_int_equal(f.a.code, KS_UNRESOLVABLE);
+}
+
 static void test_bad_annotations(void **state)
 {
     CLEANUP(fixture_fini) struct plugin_fixture f;
@@ -285,6 +311,7 @@ int main(int argc, char **argv)
         FIXTURE_TEST(test_two_numa_nodes_with_shared_pods),
         FIXTURE_TEST(test_amplified_nodes),
         FIXTURE_TEST(test_victims_free_their_cpus),
+        FIXTURE_TEST(test_designated_cpus),
         FIXTURE_TEST(test_bad_annotations),
     };
 
