@@ -78,6 +78,12 @@ static void balance_add(struct balance *b, const struct quota_pod *p, int sign)
     b->keys = b->exact ? b->keys | p->keys : p->keys;
 }
 
+/* A pod that is on its way out has given back what it uses. */
+static void balance_leave(struct balance *b, const struct quota_pod *p)
+{
+    columns_foreach(c, p->pod->obj.meta.deleted ? p->keys & b->keys : 0) b->used[c] -= p->amount[c];
+}
+
 static struct balance balance_of(struct quota_forest *f, struct quota *q, bool exact)
 {
     struct balance b = { .exact = exact };
@@ -103,8 +109,10 @@ const struct pod **revoke_choose(struct quota_forest *f, struct quota *q,
     uint32_t n = assigned_pods(f, q, a, &pods), taken = 0, chosen = 0;
     const struct pod **out = arena_newn0(a, n, const struct pod *);
 
+    for (uint32_t i = 0; i < n; i++)
+        balance_leave(&b, &pods[i]);
     for (uint32_t i = 0; i < n && !balance_holds(&b); i++) {
-        if (!may_evict(rules, &pods[i]))
+        if (pods[i].pod->obj.meta.deleted || !may_evict(rules, &pods[i]))
             continue;
         balance_add(&b, &pods[i], -1);
         pods[taken++] = pods[i];

@@ -1,9 +1,9 @@
 /* fakeapi.h - a small API server for tests, over httpd on memory streams and any loop.
  *
  * Only what a client needs to be shaken: list in pages of one snapshot, watch from a revision with
- * bookmarks and 410, create, update, patch, delete with optimistic locking, binding of pods; and
- * the misbehaviour of real ones at reconnects. The truth is in fake_find() and fake_each(), to
- * compare caches with.
+ * bookmarks and 410, create, update, patch, delete with optimistic locking, binding and eviction of
+ * pods; and the misbehaviour of real ones at reconnects. The truth is in fake_find() and
+ * fake_each(), to compare caches with.
  */
 #ifndef KOORD_CLIENT_TEST_FAKEAPI_H
 #define KOORD_CLIENT_TEST_FAKEAPI_H

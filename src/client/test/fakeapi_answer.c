@@ -353,6 +353,12 @@ bool fake_is_binding(const char *target)
     return n > 8 && memcmp(target + n - 8, "/binding", 8) == 0;
 }
 
+/* POST .../pods/NAME/eviction: as a DELETE with its options; budgets are not looked at. */
+static bool is_eviction(const char *target)
+{
+    return str_ends(target, "/eviction");
+}
+
 void fake_dispatch(struct fakeapi *f, struct httpd_req *r, const struct kj_val *body)
 {
     CLEANUP(arena_free) struct arena *a = arena_new();
@@ -372,6 +378,8 @@ void fake_dispatch(struct fakeapi *f, struct httpd_req *r, const struct kj_val *
         fake_answer_status(r, 404, "NotFound", "the object was not found", -1);
     else if (streq(method, "POST") && body && fake_is_binding(httpd_target(r)))
         answer_bind(f, r, o, body);
+    else if (streq(method, "POST") && body && is_eviction(httpd_target(r)))
+        answer_delete(f, r, o, kj_get(body, "deleteOptions"));
     else if (streq(method, "GET"))
         f->stats.gets++, answer_json(r, 200, o->json);
     else if (streq(method, "DELETE"))

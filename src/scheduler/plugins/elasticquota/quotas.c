@@ -7,6 +7,8 @@
 #include "api/protocol/quota.h"
 #include "base/arena.h"
 #include "loop/loop.h"
+#include "scheduler/plugins/elasticquota/control.h"
+#include "scheduler/plugins/elasticquota/rest.h"
 
 /* ---- quotas ---------------------------------------------------------------------------------- */
 
@@ -249,6 +251,7 @@ static void on_assumed(void *service, const struct pod *p, const char *node)
 
     (void)node;
     forest_assign_pod(s->forest, p->obj.meta.uid, true);
+    quotas_changed(s);
 }
 
 static void on_forgotten(void *service, const struct pod *p, const char *node)
@@ -313,6 +316,7 @@ static void quotas_destroy(void *service)
 
     if (s->listener.fn)
         objects_unlisten(s->env.objects, &s->listener);
+    quotas_gauges_stop(s);
     quotas_waits_fini(s);
     if (s->leave)
         timer_cancel(s->leave);
@@ -346,6 +350,7 @@ static int quotas_create(const struct ks_env *env, const void *args, void **ret,
     s->ignore_terminating = ks_gate(env, "ElasticQuotaIgnoreTerminatingPod");
     s->ignore_terminating_at_once = ks_gate(env, "ElasticQuotaImmediateIgnoreTerminatingPod");
     quotas_set_args(s, args);
+    quotas_gauges_start(s);
     if (env->objects) {
         s->listener = (struct objects_listener){ &kind_elasticquota, on_quota, s, NULL };
         objects_listen(env->objects, &s->listener);
@@ -364,4 +369,6 @@ const struct ks_service quotas_service = {
     .destroy = quotas_destroy,
     .pods = &pod_handler,
     .node = on_node,
+    .paths = quotas_paths,
+    .controller = &quotas_controller,
 };

@@ -11,6 +11,7 @@
 #include "scheduler/model/objects.h"
 #include "scheduler/plugins/elasticquota/args.h"
 
+struct quota_control;
 struct timer;
 
 struct quota_owner { /* the object that a quota was made of: names are unique in the cluster */
@@ -52,6 +53,7 @@ struct quotas {
         reslist default_max, system_max; /* of `arena` */
         struct arena *arena;
     } args;
+    struct quota_control *control; /* NULL: the scheduler does not lead here */
     bool ignore_terminating, ignore_terminating_at_once;
 };
 KS_SERVICE(quotas, struct quotas)

@@ -3,6 +3,7 @@
  * can do better'). What does not change the room, such as a status that is written, wakes nobody.
  */
 #include "loop/loop.h"
+#include "scheduler/plugins/elasticquota/control.h"
 #include "scheduler/plugins/elasticquota/quotas.h"
 
 #define PLUGIN "ElasticQuota"
@@ -92,12 +93,14 @@ static void on_check(struct loop *l, void *arg)
 
 void quotas_changed(struct quotas *s)
 {
+    control_touch(s->control);
     if (s->env.loop && s->waits.n && !s->check)
         s->check = loop_after(s->env.loop, 0, on_check, s);
 }
 
 void quotas_wake_all(struct quotas *s)
 {
+    control_touch(s->control);
     while (s->waits.n) {
         uint64_t key = vec_last(&s->waits)->key;
         wait_drop(s, s->waits.n - 1);

@@ -5,7 +5,9 @@
 #include "scheduler/test/engine_fixture.h"
 
 #include "api/protocol/quota.h"
+#include "base/arena.h"
 #include "loop/loop.h"
+#include "scheduler/framework/args.h"
 #include "scheduler/framework/profile.h"
 #include "scheduler/plugins/registry.h"
 
@@ -48,7 +50,35 @@ static inline UNUSED void quota_pod(struct engine_fixture *b, const char *name, 
     fake_put(b->client.fake, PODS, name, body);
 }
 
+/* args: of ElasticQuota, as JSON. */
+static inline UNUSED void quota_engine_new(struct engine_fixture *b, const char *args)
+{
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    struct profile_config c = profile_config_default(quota_table, "koord-scheduler", a);
+    struct profile_args given = { "ElasticQuota", NULL };
+    struct kerr err = { 0 };
+    void *decoded = NULL;
+
+    assert_int_equal(kj_parse(args, strlen(args), KJ_RAW_NUMBERS, &doc, &err), 0);
+    if (args_decode(ks_plugin_elastic_quota.args, kj_root(doc), &(struct ks_args_context){ 0 }, a,
+                    &decoded, &err) < 0)
+        fail_msg("%s", err.text);
+    given.args = decoded;
+    c.args = &given;
+    c.nargs = 1;
+    engine_start_opts(
+        b, 1, (struct scheduler_opts){ .plugins = quota_table, .profiles = &c, .nprofiles = 1 });
+}
+
 /* One node with this many CPUs. */
+static inline UNUSED void quota_start_args(struct engine_fixture *b, int cpus, const char *args)
+{
+    quota_engine_new(b, args);
+    engine_node(b, "n1", cpus * 1000, cpus * 1024, 110, "");
+    client_fixture_run(&b->client, 2 * SEC);
+}
+
 static inline UNUSED void quota_start(struct engine_fixture *b, int cpus)
 {
     engine_start_with(b, 1, quota_table);

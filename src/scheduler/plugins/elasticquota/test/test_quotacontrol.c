@@ -1,0 +1,193 @@
+/* test_quotacontrol.c - what ElasticQuota writes: the status of quotas, the built-in ones, events,
+ * and evictions from quotas that use more than their runtime (sched-quota 7, 15, 16). */
+#include "quota_engine.h"
+
+#define BUILT_IN "/apis/scheduling.sigs.k8s.io/v1alpha1/namespaces/koordinator-system/elasticquotas"
+
+static void settle(struct engine_fixture *b)
+{
+    client_fixture_run(&b->client, 15 * SEC);
+}
+
+/* A text of a stored quota. */
+static bool says(const struct engine_fixture *b, const char *quota, const char *text)
+{
+    const char *json = fake_find(b->client.fake, QUOTAS, quota);
+
+    return json && strstr(json, text);
+}
+
+static void test_status_is_written(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    quota_start(&b, 100);
+    engine_quota(&b, "a", "", 10, 5);
+    client_fixture_run(&b.client, SEC);
+    quota_pod(&b, "p", "a", 8, "");
+    settle(&b);
+    assert_true(says(&b, "a", "\"status\":{\"used\":{\"cpu\":\"8\",\"memory\":\"8Gi\"}}"));
+    assert_true(says(&b, "a",
+                     ANNO_QUOTA_RUNTIME "\":\"{\\\"cpu\\\":\\\"8\\\",\\\"memory\\\":"
+                                        "\\\"8Gi\\\"}\""));
+    assert_false(says(&b, "a", ANNO_QUOTA_GUARANTEED)); /* nothing: it stays away */
+    unsigned before = fake_stats(b.client.fake).patches;
+    client_fixture_run(&b.client, 60 * SEC);
+    assert_int_equal(fake_stats(b.client.fake).patches, before);
+    fake_delete(b.client.fake, PODS, "p");
+    settle(&b);
+    assert_true(says(&b, "a", "\"used\":{\"cpu\":\"0\",\"memory\":\"0\"}"));
+}
+
+static void test_built_in_quotas_come_back(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    quota_start(&b, 10);
+    settle(&b);
+    assert_non_null(fake_find(b.client.fake, BUILT_IN, QUOTA_DEFAULT_NAME));
+    assert_non_null(fake_find(b.client.fake, BUILT_IN, QUOTA_SYSTEM_NAME));
+    const char *root = fake_find(b.client.fake, BUILT_IN, QUOTA_ROOT_NAME);
+    assert_non_null(root);
+    assert_non_null(strstr(root, LABEL_QUOTA_IS_PARENT "\":\"true\""));
+    fake_delete(b.client.fake, BUILT_IN, QUOTA_ROOT_NAME);
+    settle(&b);
+    assert_non_null(fake_find(b.client.fake, BUILT_IN, QUOTA_ROOT_NAME));
+}
+
+static void test_wrong_quotas_get_an_event(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    quota_start(&b, 100);
+    engine_quota(&b, "a", "", 10, 5);
+    engine_quota(&b, "b", "\"parent\":\"none\"", 10, 5);
+    settle(&b);
+    assert_int_equal(engine_events(&b, "InvalidQuota", "parent quota none does not exist"), 1);
+    quota_pod(&b, "p", "b", 1, "");
+    settle(&b);
+    assert_non_null(strstr(engine_condition(&b, "p", "message"),
+                           "Quota b waits for its parent quota none, which does not exist"));
+    quota_pod(&b, "q", "a", 1, "");
+    settle(&b);
+    assert_string_equal(engine_node_of(&b, "q"), "n1"); /* others are not touched */
+    engine_quota(&b, "none", "", 10, 5);
+    settle(&b);
+    assert_string_equal(engine_node_of(&b, "p"), "n1");
+    fake_patch(b.client.fake, QUOTAS, "a",
+               "{\"metadata\":{\"annotations\":{\"" ANNO_QUOTA_SHARED_WEIGHT "\":\"x\"}}}");
+    settle(&b);
+    assert_true(says(&b, "a", "\"x\""));
+}
+
+/* ---- revoking -------------------------------------------------------------------------------- */
+
+static int running(const struct engine_fixture *b, const char *prefix)
+{
+    char name[16];
+    int n = 0;
+
+    for (int i = 0; i < 10; i++) {
+        (void)snprintf(name, sizeof name, "%s%d", prefix, i);
+        n += *engine_node_of(b, name) != '\0';
+    }
+    return n;
+}
+
+/* Those of b are less important: they do not preempt. */
+static void ask(struct engine_fixture *b, const char *quota)
+{
+    char name[16], priority[32];
+
+    for (int i = 0; i < 10; i++) {
+        (void)snprintf(name, sizeof name, "%s%d", quota, i);
+        (void)snprintf(priority, sizeof priority, ",\"priority\":%d", *quota == 'a' ? i : i - 100);
+        quota_pod(b, name, quota, 1, priority);
+    }
+}
+
+#define REVOKE "{\"monitorAllQuotas\":true,\"delayEvictTime\":\"30s\"}"
+
+/* a has lent what b has, until b asks. */
+static void lend(struct engine_fixture *b)
+{
+    quota_start_args(b, 10, REVOKE);
+    engine_quota(b, "a", "", 10, 5);
+    engine_quota(b, "b", "", 10, 5);
+    client_fixture_run(&b->client, SEC);
+    ask(b, "a");
+    settle(b);
+    assert_int_equal(running(b, "a"), 10);
+    ask(b, "b");
+}
+
+static void test_what_was_lent_comes_back(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    lend(&b);
+    client_fixture_run(&b.client, 20 * SEC);
+    assert_int_equal(running(&b, "a"), 10); /* not yet */
+    client_fixture_run(&b.client, 40 * SEC);
+    assert_int_equal(running(&b, "a"), 5);
+    assert_int_equal(running(&b, "b"), 5);
+    assert_null(fake_find(b.client.fake, PODS, "a0")); /* the least important */
+    assert_non_null(fake_find(b.client.fake, PODS, "a9"));
+    client_fixture_run(&b.client, 24 * 3600 * SEC); /* and there it stays */
+    assert_int_equal(running(&b, "a"), 5);
+    assert_int_equal(running(&b, "b"), 5);
+}
+
+/* Pods that take their time to leave are not followed by others. */
+static void test_not_one_eviction_too_many(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+    int marked = 0;
+
+    (void)state;
+    lend(&b);
+    fake_graceful(b.client.fake, true);
+    client_fixture_run(&b.client, 300 * SEC);
+    for (int i = 0; i < 10; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof name, "a%d", i);
+        marked += *engine_get(&b, name, "metadata.deletionTimestamp") != '\0';
+    }
+    assert_int_equal(marked, 5);
+}
+
+static void test_nothing_is_revoked_unless_asked_for(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    quota_start(&b, 10);
+    engine_quota(&b, "a", "", 10, 5);
+    engine_quota(&b, "b", "", 10, 5);
+    client_fixture_run(&b.client, SEC);
+    ask(&b, "a");
+    settle(&b);
+    ask(&b, "b");
+    client_fixture_run(&b.client, 600 * SEC);
+    assert_int_equal(running(&b, "a"), 10);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_status_is_written),
+        cmocka_unit_test(test_built_in_quotas_come_back),
+        cmocka_unit_test(test_wrong_quotas_get_an_event),
+        cmocka_unit_test(test_what_was_lent_comes_back),
+        cmocka_unit_test(test_not_one_eviction_too_many),
+        cmocka_unit_test(test_nothing_is_revoked_unless_asked_for),
+    };
+
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
