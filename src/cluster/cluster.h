@@ -38,6 +38,10 @@ struct hollow_shape {
     unsigned gpus;            /* nvidia.com/gpu, and a Device object */
     int64_t gpu_memory_bytes; /* of each; 0: 80 GiB */
     unsigned numa;            /* > 0: a NodeResourceTopology with so many NUMA nodes */
+    unsigned sockets;         /* 0: one for each NUMA node */
+    unsigned threads;         /* of a core; 0: 2 */
+    const char *numa_policy;  /* the kubelet's topology policy there; NULL: None */
+    bool cpu_manager;         /* the kubelet's CPU manager has policy static */
     const struct hollow_pair *labels, *taints;
     size_t nlabels, ntaints;
 };
@@ -51,7 +55,8 @@ struct hollow_opts {
     nsec_t lease_interval;   /* of the nodes' leases; 0: 10 s */
 };
 
-/* "50,cpu=16,memory=64Gi,zones=3,gpus=8,numa=2,pods=110,prefix=big-,label:k=v,taint:k=v:NoSchedule"
+/* "50,cpu=16,memory=64Gi,zones=3,gpus=8,numa=2,sockets=1,threads=2,numa-policy=Restricted,
+ * cpu-manager=static,pods=110,prefix=big-,label:k=v,taint:k=v:NoSchedule"
  * Texts live until hollow_shape_fini(). */
 struct hollow_shape_text {
     struct hollow_shape shape;

@@ -1,6 +1,7 @@
 /* hollow_node.c - the objects of a hollow node. */
 #include <stdio.h>
 
+#include "api/protocol/cpu.h"
 #include "api/protocol/keys.h"
 #include "cluster/hollow.h"
 
@@ -203,10 +204,11 @@ void hnode_write_device(const struct hnode *n, struct strbuf *out)
     kjw_end(&w);
 }
 
-/* {"detail":[{"id":0,"core":0,"socket":0,"node":0},...]}: two threads a core, neighbours. */
+/* {"detail":[{"id":0,"core":0,"socket":0,"node":0},...]}: the threads of a core are neighbours. */
 static void write_cpus(const struct hollow_shape *s, struct strbuf *out)
 {
-    unsigned cpus = (unsigned)(s->mcpu / 1000);
+    unsigned cpus = (unsigned)(s->mcpu / 1000), threads = s->threads ? s->threads : 2;
+    unsigned per_socket = s->sockets ? s->numa / s->sockets : 1;
     struct kjw w = kjw_to(out);
 
     kjw_obj(&w, NULL);
@@ -215,8 +217,8 @@ static void write_cpus(const struct hollow_shape *s, struct strbuf *out)
         unsigned numa = numa_of(s, i, cpus);
         kjw_obj(&w, NULL);
         kjw_i64(&w, "id", i);
-        kjw_i64(&w, "core", i / 2);
-        kjw_i64(&w, "socket", numa);
+        kjw_i64(&w, "core", i / threads);
+        kjw_i64(&w, "socket", numa / per_socket);
         kjw_i64(&w, "node", numa);
         kjw_end(&w);
     }
@@ -268,10 +270,12 @@ void hnode_write_topology(const struct hnode *n, struct strbuf *out)
     kjw_end(&w);
     kjw_obj(&w, "annotations");
     kjw_str(&w, ANNO_CPU_TOPOLOGY, strbuf_str(&cpus));
+    if (s->cpu_manager)
+        kjw_str(&w, ANNO_KUBELET_CPU_MANAGER, "{\"policy\":\"" KUBELET_CPU_POLICY_STATIC "\"}");
     kjw_end(&w);
     kjw_end(&w);
     kjw_arr(&w, "topologyPolicies");
-    kjw_str(&w, NULL, "None");
+    kjw_str(&w, NULL, s->numa_policy ? s->numa_policy : "None");
     kjw_end(&w);
     kjw_arr(&w, "zones");
     for (unsigned i = 0; i < s->numa; i++)

@@ -63,6 +63,28 @@ static int add_pair(struct hollow_shape_text *t, struct str v, bool taint, struc
     return 0;
 }
 
+/* A name of upstream's NodeResourceTopology, which is how koordlet reports the kubelet's policy. */
+static int parse_numa_policy(struct str v, const char **ret, struct kerr *err)
+{
+    static const char *const names[] = { "None", "BestEffort", "Restricted",
+                                         "SingleNUMANodePodLevel" };
+
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (str_eqz(v, names[i])) {
+            *ret = names[i];
+            return 0;
+        }
+    return kerr_set(err, -EINVAL, "must be None, BestEffort, Restricted or SingleNUMANodePodLevel");
+}
+
+static int parse_cpu_manager(struct str v, bool *ret, struct kerr *err)
+{
+    if (!str_eqz(v, "static") && !str_eqz(v, "none"))
+        return kerr_set(err, -EINVAL, "must be static or none");
+    *ret = str_eqz(v, "static");
+    return 0;
+}
+
 static int parse_item(struct hollow_shape_text *t, struct str key, struct str v, struct kerr *err)
 {
     struct hollow_shape *s = &t->shape;
@@ -83,6 +105,14 @@ static int parse_item(struct hollow_shape_text *t, struct str key, struct str v,
         return parse_count(v, 64, &s->gpus, err);
     if (str_eqz(key, "numa"))
         return parse_count(v, 16, &s->numa, err);
+    if (str_eqz(key, "sockets"))
+        return parse_count(v, 16, &s->sockets, err);
+    if (str_eqz(key, "threads"))
+        return parse_count(v, 8, &s->threads, err);
+    if (str_eqz(key, "numa-policy"))
+        return parse_numa_policy(v, &s->numa_policy, err);
+    if (str_eqz(key, "cpu-manager"))
+        return parse_cpu_manager(v, &s->cpu_manager, err);
     if (str_eqz(key, "count"))
         return parse_count(v, 100000, &s->count, err);
     if (str_eqz(key, "pods")) {
@@ -125,6 +155,13 @@ int hollow_shape_parse(const char *text, struct hollow_shape_text *ret, struct k
             return kerr_wrap(err, "shape: '%.*s'", (int)MIN(n, (size_t)60), text);
         }
         text += n + (text[n] == ',');
+    }
+    if (!t.shape.numa)
+        t.shape.numa = t.shape.sockets; /* who tells of sockets wants a topology */
+    if (t.shape.sockets && t.shape.numa % t.shape.sockets) {
+        arena_free(t.arena);
+        return kerr_set(err, -EINVAL, "shape: %u NUMA nodes on %u sockets", t.shape.numa,
+                        t.shape.sockets);
     }
     *ret = t;
     return 0;

@@ -120,8 +120,26 @@ static void test_shape(void **state)
     assert_string_equal(t.shape.labels[1].key, "c");
     assert_string_equal(t.shape.taints[0].effect, "NoSchedule");
     hollow_shape_fini(&t);
-    static const char *const bad[] = { "x",          "1,cpu=0",         "1,cpu",     "1,colour=red",
-                                       "1,zones=99", "1,taint:a=b:Not", "1,label:=", "-1" };
+    assert_int_equal(hollow_shape_parse("2,sockets=2,numa=4,threads=1,cpu-manager=static,"
+                                        "numa-policy=Restricted",
+                                        &t, &err),
+                     0);
+    assert_int_equal(t.shape.numa, 4);
+    assert_int_equal(t.shape.threads, 1);
+    assert_true(t.shape.cpu_manager);
+    assert_string_equal(t.shape.numa_policy, "Restricted");
+    hollow_shape_fini(&t);
+    static const char *const bad[] = { "1,sockets=2,numa=3",
+                                       "1,numa-policy=Always",
+                                       "1,cpu-manager=dynamic",
+                                       "x",
+                                       "1,cpu=0",
+                                       "1,cpu",
+                                       "1,colour=red",
+                                       "1,zones=99",
+                                       "1,taint:a=b:Not",
+                                       "1,label:=",
+                                       "-1" };
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         err = (struct kerr){ 0 };
         assert_that(hollow_shape_parse(bad[i], &t, &err), <, 0);
