@@ -64,6 +64,7 @@ struct nodecache *nodecache_free(struct nodecache *c)
     if (!c)
         return NULL;
     struct cpod *p;
+    shares_fini(c);
     for (size_t it = 0; (p = uidmap_next(&c->pods, &it));)
         cpod_free(p);
     uidmap_fini(&c->pods);
@@ -138,7 +139,7 @@ void nodecache_begin(struct nodecache *c)
 
 /* Sums of a row from its pods. The usual way is to add and subtract one pod; but next to pods with
  * absurd requests the sums are bounded, and what was cut cannot be subtracted. */
-static void recount(struct nodecache *c, struct cnode *n)
+void nodecache_recount(struct nodecache *c, struct cnode *n)
 {
     columns_clear_used(&c->cols, n->row);
     for (uint32_t i = 0; i < n->list.n; i++)
@@ -153,7 +154,7 @@ static void account(struct nodecache *c, struct cnode *n, const struct cpod *p, 
     uint64_t since = c->cols.view.changes.generation;
     columns_set_pods(&c->cols, n->row, n->list);
     if (n->nhuge || p->huge)
-        recount(c, n);
+        nodecache_recount(c, n);
     else
         columns_add(&c->cols, n->row, &p->requests, sign);
     rowsets_pod(c, n->row, pod_of(p->pod), sign > 0, since);
@@ -245,6 +246,7 @@ void cnode_attach(struct nodecache *c, struct cpod *p, struct cnode *n)
     list_add(n, p);
     n->nhuge += p->huge;
     account(c, n, p, 1);
+    shares_pod_moved(c, p, true);
 }
 
 void cnode_reattach(struct nodecache *c, struct cpod *p, uint32_t at)
@@ -252,6 +254,7 @@ void cnode_reattach(struct nodecache *c, struct cpod *p, uint32_t at)
     list_insert(p->node, p, at);
     p->node->nhuge += p->huge;
     account(c, p->node, p, 1);
+    shares_pod_moved(c, p, true);
 }
 
 void cnode_detach(struct nodecache *c, struct cpod *p)
@@ -261,6 +264,7 @@ void cnode_detach(struct nodecache *c, struct cpod *p)
     list_remove(n, p);
     n->nhuge -= p->huge;
     account(c, n, p, -1);
+    shares_pod_moved(c, p, false);
     node_drop_if_empty(c, n);
 }
 
@@ -291,6 +295,8 @@ static struct cpod *pod_new(struct nodecache *c, struct kobj *pod, const char *n
     struct cpod *p = cpod_new(c, pod, given);
     p->assumed = assumed;
     uidmap_put(&c->pods, p);
+    if (c->shares.n)
+        shares_pod_new(c, p);
     c->assumed += assumed;
     cnode_attach(c, p, node_get(c, node));
     return p;
@@ -304,6 +310,7 @@ static void pod_drop(struct nodecache *c, struct cpod *p)
         cnode_detach(c, p);
     else if (p->node->obj)
         columns_touch_pods(&c->cols, p->node->row);
+    shares_pod_gone(p);
     overlay_forget(c, p);
     cpod_free(p);
 }
@@ -402,7 +409,7 @@ static void new_columns(struct nodecache *c, const struct node *node)
     for (size_t it = 0; (p = uidmap_next(&c->pods, &it));)
         requests_resolve(&p->requests, &c->cols.view);
     for (uint32_t i = 0; i < c->cols.view.n; i++)
-        recount(c, c->rows[i]);
+        nodecache_recount(c, c->rows[i]);
 }
 
 void nodecache_put_node(struct nodecache *c, struct kobj *node)
@@ -422,7 +429,7 @@ void nodecache_put_node(struct nodecache *c, struct kobj *node)
     if (!old) {
         row_new(c, n);
         columns_set_pods(&c->cols, n->row, n->list);
-        recount(c, n);
+        nodecache_recount(c, n);
     }
     columns_set_node(&c->cols, n->row, node_of(node));
     kobj_unref(old);
@@ -474,6 +481,8 @@ int nodecache_verify(const struct nodecache *c, struct kerr *err)
         if (n->obj && c->rows[n->row] != n)
             return kerr_set(err, -EBADMSG, "node %s does not own its row", n->name);
     }
+    if (shares_verify(c, err) < 0)
+        return err->code;
     if (listed != c->pods.n)
         return kerr_set(err, -EBADMSG, "%zu pods on nodes, %u known", listed, c->pods.n);
     for (uint32_t row = 0; row < c->cols.view.n; row++) {

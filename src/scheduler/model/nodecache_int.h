@@ -25,8 +25,10 @@ struct cpod {
     uint32_t at;        /* in its node's list */
     int64_t confirm_by; /* 0: not bound yet, or confirmed */
     bool assumed, huge, affinity;
-    bool away;          /* an overlay has removed it: lists and sums are without it */
-    struct cpod *spare; /* overlay.c: the next of those that overlays had added */
+    bool away;             /* an overlay has removed it: lists and sums are without it */
+    struct cpod *spare;    /* overlay.c: the next of those that overlays had added */
+    struct share *share;   /* it takes room of another; NULL: it does not */
+    struct holder *holder; /* it keeps room for others; then `requests` is what they left */
     struct requests requests;
 };
 
@@ -54,8 +56,9 @@ struct nodecache {
     struct columns cols;
     struct cnode **rows; /* [row], as many as the columns have room for */
     uint32_t rows_cap;
-    struct map nodes;   /* name -> struct cnode */
-    struct uidmap pods; /* struct cpod */
+    struct map nodes;              /* name -> struct cnode */
+    struct uidmap pods;            /* struct cpod */
+    struct uidmap shares, holders; /* shares.c */
     size_t assumed;
     const struct objects *objects; /* NULL: none */
     struct objects_listener listener;
@@ -77,6 +80,16 @@ void cnode_attach(struct nodecache *c, struct cpod *p, struct cnode *n);
 void cnode_detach(struct nodecache *c, struct cpod *p);
 /* Exactly undoes the last cnode_detach() of its node; at: where the pod was in the list. */
 void cnode_reattach(struct nodecache *c, struct cpod *p, uint32_t at);
+
+/* The sums of a row once more, from its pods. */
+void nodecache_recount(struct nodecache *c, struct cnode *n);
+
+/* shares.c: a pod of the cache came to its node, or left it; it is new to the cache, or its end. */
+void shares_pod_moved(struct nodecache *c, struct cpod *p, bool came);
+void shares_pod_new(struct nodecache *c, struct cpod *p);
+void shares_pod_gone(struct cpod *p);
+void shares_fini(struct nodecache *c);
+int shares_verify(const struct nodecache *c, struct kerr *err);
 
 void overlay_fini(struct nodecache *c);
 /* One more change of a row, which the caller makes next. */

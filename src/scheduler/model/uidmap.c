@@ -81,3 +81,12 @@ void *uidmap_next(const struct uidmap *m, size_t *it)
     }
     return NULL;
 }
+
+struct kuid uidmap_own(struct kuid uid, char **ret_text)
+{
+    char text[KUID_TEXT_MAX];
+    size_t n = kuid_format(uid, text, sizeof text);
+
+    *ret_text = xstrdup(text);
+    return kuid_parse(*ret_text, n);
+}

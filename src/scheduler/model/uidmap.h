@@ -16,4 +16,6 @@ void uidmap_put(struct uidmap *m, void *value);            /* its UID must be ab
 void *uidmap_remove(struct uidmap *m, struct kuid uid);    /* the value taken out, or NULL */
 /* Iterate: for (size_t it = 0; (v = uidmap_next(&m, &it));). Do not change the map meanwhile. */
 void *uidmap_next(const struct uidmap *m, size_t *it);
+/* The same UID, independent of the object that it came from. *ret_text: to be freed with it. */
+struct kuid uidmap_own(struct kuid uid, char **ret_text);
 #endif

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "scheduler/model/nodecache.h"
 #include "scheduler/model/overlay.h"
+#include "scheduler/model/shares.h"
 
 enum { ROWS = 6, PODS = 40, GUESTS = 12, DEPTH = 8 };
 
@@ -39,6 +40,19 @@ static struct kobj *make_pod(struct cluster *c, const char *name, const char *no
     return fixture_object(c->base, &kind_pod, text);
 }
 
+/* Some pods take room that others of their node keep. */
+static void share_some(struct cluster *c)
+{
+    const struct ks_nodes *v = nodecache_nodes(c->cache);
+    struct requests part = { .fixed = { 400, 1 << 28, 0, 1 }, .mcpu_nz = 400 };
+
+    for (uint32_t row = 0; row < v->n; row++)
+        for (uint32_t i = 1; i < v->pods[row].n; i++)
+            if (below(2))
+                ks_share_set(v, v->pods[row].items[i]->obj.meta.uid,
+                             v->pods[row].items[0]->obj.meta.uid, &part);
+}
+
 static void start(struct cluster *c, void **fixture)
 {
     *c = (struct cluster){ .base = *fixture, .cache = nodecache_new(NULL) };
@@ -58,6 +72,7 @@ static void start(struct cluster *c, void **fixture)
                                   arena_printf(c->base->arena, "n%u", below(ROWS)));
         nodecache_put_pod(c->cache, p);
     }
+    share_some(c);
     for (int i = 0; i < GUESTS; i++)
         c->guests[i] = make_pod(c, arena_printf(c->base->arena, "g%d", i), "");
 }
