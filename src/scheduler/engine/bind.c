@@ -31,7 +31,7 @@ static const struct {
     [BIND_PRE_BIND] = { TO(WRITE) | TO(SEND) | TO(OVER), prebind_start },
     [BIND_WRITE] = { TO(SEND) | TO(RESTORE) | TO(OVER), bindwrite_start },
     [BIND_SEND] = { TO(ASK) | TO(RESTORE) | TO(OVER), bindsend_start },
-    [BIND_ASK] = { TO(RESTORE) | TO(OVER), bindsend_ask },
+    [BIND_ASK] = { TO(SEND) | TO(RESTORE) | TO(OVER), bindsend_ask },
     [BIND_RESTORE] = { TO(OVER), bindwrite_restore },
     [BIND_OVER] = { 0, NULL },
 };
@@ -67,6 +67,7 @@ static void binding_end(struct binding *b)
     free(b->permit);
     free(b->verdict);
     free(b->message);
+    free(b->version);
     kobj_unref(b->pub.pod);
     if (b->active)
         scheduler_profile_done(s, b->active);

@@ -5,7 +5,7 @@
  * attempts go on.
  *
  *     START --> HELD --> LINE --> PRE_BIND --> WRITE --> SEND --> ASK
- *        \________________/            \________________/         |
+ *        \________________/            \________________/  ^______/|
  *                                              RESTORE <----------+
  *
  * From every state a binding may be over. Until SEND it can be given up at any moment; afterwards
@@ -17,6 +17,8 @@
 #define KOORD_SCHEDULER_ENGINE_BINDING_H
 #include "scheduler/engine/internal.h"
 #include "scheduler/observe/times.h"
+
+struct kj_val;
 
 enum bind_state {
     BIND_START,    /* in the turn of its attempt: plugins are asked for their permits */
@@ -73,6 +75,8 @@ struct binding {
     struct extender_call *asked_binder;
     nsec_t wait;     /* before the next question */
     struct kerr err; /* of the binding */
+    char *version;   /* pub.version */
+    int conflicts;   /* so many times it was sent again */
     /* RESTORE */
     struct failure failure; /* why; reported when all is as it was */
     char *message;          /* of the failure */
@@ -136,5 +140,7 @@ void bindsend_start(struct binding *b);  /* SEND */
  * taken back. */
 bool bindsend_is_settled(struct binding *b);
 void bindsend_ask(struct binding *b); /* ASK */
+/* An answer of the server shows the object: its version is noted. */
+void bindsend_saw(struct binding *b, const struct kj_val *object);
 void bindsend_fini(struct binding *b);
 #endif

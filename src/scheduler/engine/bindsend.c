@@ -10,6 +10,7 @@
 #include "json/kj.h"
 
 #define ASK_WAIT_MAX (10 * NSEC_PER_SEC)
+enum { CONFLICTS_MAX = 5 };
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
@@ -102,7 +103,8 @@ static void on_binder_answer(void *arg, const struct kerr *err)
 
 void bindsend_start(struct binding *b)
 {
-    binding_count_time(b, LAP_PRE_BIND, KS_SUCCESS);
+    if (b->conflicts == 0)
+        binding_count_time(b, LAP_PRE_BIND, KS_SUCCESS);
     report_drop(b->s, b->uid);  /* "it does not fit" is not true any more */
     if (bindsend_is_settled(b)) /* while something was written before */
         return;
@@ -141,6 +143,28 @@ static void ask_later(struct binding *b)
     b->wait = MIN(b->wait * 2, ASK_WAIT_MAX);
 }
 
+void bindsend_saw(struct binding *b, const struct kj_val *object)
+{
+    const char *version = kj_str(kj_path(object, "metadata.resourceVersion"));
+
+    free(b->version);
+    b->pub.version = b->version = version ? xstrdup(version) : NULL;
+}
+
+/* Somebody changed the object after we had seen it, and it still needs its node. */
+static bool send_again(struct binding *b, const struct kj_val *object)
+{
+    const struct ks_subject *how = b->subject.how;
+
+    if (b->was_bound || b->err.reason != KR_CONFLICT || !how->may_be_bound ||
+        b->conflicts >= CONFLICTS_MAX || !how->may_be_bound(object))
+        return false;
+    b->conflicts++;
+    bindsend_saw(b, object);
+    binding_enter(b, BIND_SEND);
+    return true;
+}
+
 static void on_told(void *arg, struct kube_resp *r, const struct kerr *err)
 {
     struct binding *b = arg;
@@ -159,9 +183,10 @@ static void on_told(void *arg, struct kube_resp *r, const struct kerr *err)
     bool same = streq(kj_str_or(kj_path(kj_root(doc), "metadata.uid"), ""), b->object_uid);
     if (same && streq(node, b->node))
         binding_succeeded(b);
-    else if (same && !*node)
-        failed(b);
-    else if (same)
+    else if (same && !*node) {
+        if (!send_again(b, kj_root(doc)))
+            failed(b);
+    } else if (same)
         binding_lost(b);
     else
         binding_vanished(b);

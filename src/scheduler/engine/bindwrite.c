@@ -145,12 +145,15 @@ static bool try_again(struct binding *b)
     return true;
 }
 
-static bool is_being_deleted(const struct kube_resp *r)
+/* The object as the server has it now. True: it is being deleted. */
+static bool read_answer(struct binding *b, const struct kube_resp *r)
 {
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
 
-    return kj_parse(r->body, r->n, 0, &doc, NULL) == 0 &&
-           kj_path(kj_root(doc), "metadata.deletionTimestamp");
+    if (kj_parse(r->body, r->n, 0, &doc, NULL) < 0)
+        return false;
+    bindsend_saw(b, kj_root(doc));
+    return kj_path(kj_root(doc), "metadata.deletionTimestamp");
 }
 
 static void patch_failed(struct binding *b, const char *why)
@@ -171,7 +174,7 @@ static void on_patched(void *arg, struct kube_resp *r, const struct kerr *err)
         binding_vanished(b);
     else if (err && !(may_pass(err) && try_again(b)))
         patch_failed(b, err->text);
-    else if (!err && is_being_deleted(r))
+    else if (!err && read_answer(b, r))
         patch_failed(b, "pod is being deleted");
     else if (!err)
         binding_enter(b, BIND_SEND);

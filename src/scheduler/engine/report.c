@@ -298,5 +298,5 @@ void report_scheduled(struct active_profile *active, const struct kobj *pod, con
 
     if (about)
         recorder_event_on(active->recorder, about, false, "Scheduled", "Binding",
-                          "Successfully assigned %s/%s to %s", pod->meta.ns, pod->meta.name, node);
+                          "Successfully assigned %s to %s", LOG_KEY(about), node);
 }

@@ -176,6 +176,9 @@ struct ks_bind { /* a pod on its way to its node; lives until the outcome is kno
     struct kobj *pod;
     const char *node;
     const struct ks_bind_ops *ops; /* of the engine, or of a test that stands in for it */
+    /* The resourceVersion that the subject's object has by the last answer of the server; NULL:
+     * nothing is known but what the caches say. */
+    const char *version;
 };
 struct ks_bind_ops { /* what follows from the calls below */
     void (*done)(struct ks_bind *b, enum ks_code code, const char *why);

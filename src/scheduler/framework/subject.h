@@ -39,6 +39,9 @@ struct ks_subject {
                   struct kjw *body);
     /* The node that the server has for it; "": none. */
     const char *(*node)(const struct kj_val *object);
+    /* Its binding names the state that was seen (b->version), and the server has another one, still
+     * without a node: may it be sent again? NULL: no, it has failed. */
+    bool (*may_be_bound)(const struct kj_val *object);
 };
 extern const struct ks_subject ks_subject_pod; /* by the binding subresource; self is not used */
 #endif

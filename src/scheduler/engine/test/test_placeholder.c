@@ -214,8 +214,7 @@ static void test_an_object_gets_a_node(void **state)
     assert_string_equal(strbuf_str(&maker.heard), "pending assumed placed");
     assert_int_equal(scheduler_stats(b.s).pods, 1);
     assert_int_equal(scheduler_stats(b.s).assumed, 0); /* the object's new state confirms it */
-    assert_int_equal(engine_events(&b, "Scheduled", "Successfully assigned default/reserve-r to n"),
-                     1);
+    assert_int_equal(engine_events(&b, "Scheduled", "Successfully assigned r to n"), 1);
     engine_pod(&b, "p", 500, 100, ",\"priority\":0"); /* its room counts */
     client_fixture_run(&b.client, SEC);
     assert_string_equal(engine_node_of(&b, "p"), "");

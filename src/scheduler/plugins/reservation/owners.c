@@ -1,0 +1,261 @@
+/* owners.c - pods in their reservations: assumed by us, or as their annotations say
+ * (sched-reservation 4, 5).
+ */
+#include "api/pod.h"
+#include "api/protocol/reservation.h"
+#include "base/arena.h"
+#include "base/intern.h"
+#include "scheduler/model/shares.h"
+#include "scheduler/plugins/reservation/cache.h"
+
+/* ---- one of them ----------------------------------------------------------------------------- */
+
+static void owner_free(struct resv_owner *o)
+{
+    for (uint32_t i = 0; i < o->view.requests.n; i++)
+        istr_unref(o->view.requests.items[i].name);
+    free(o->view.requests.items);
+    istr_unref(o->view.ns);
+    free((char *)o->view.name);
+    free(o->uid_text);
+    free(o->wants);
+    free(o->node);
+    free(o);
+}
+
+static void owner_add(struct reservations *c, struct resv_owner *o, const char *name, int64_t count)
+{
+    struct ks_amounts *r = &o->view.requests;
+
+    r->items = xreallocarray(r->items, r->n + 1u, sizeof *r->items);
+    r->items[r->n++] = (struct ks_request){ intern_getz(c->strings, name), count, KS_NO_COLUMN };
+}
+
+static struct resv_owner *owner_new(struct reservations *c, const struct pod *p,
+                                    const struct requests *r)
+{
+    static const char *const fixed[] = { RES_CPU, RES_MEMORY, RES_EPHEMERAL_STORAGE };
+    struct resv_owner *o = xnew0(struct resv_owner);
+
+    o->uid = o->view.uid = uidmap_own(p->obj.meta.uid, &o->uid_text);
+    o->view.ns = intern_getz(c->strings, p->obj.meta.ns);
+    o->view.name = xstrdup(p->obj.meta.name);
+    o->mcpu_nz = r->mcpu_nz;
+    o->memory_nz = r->memory_nz;
+    for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
+        if (r->fixed[i])
+            owner_add(c, o, fixed[i], r->fixed[i]);
+    for (uint32_t i = 0; i < r->nmore; i++)
+        owner_add(c, o, r->more[i].name, r->more[i].count);
+    uidmap_put(&c->owners, o);
+    return o;
+}
+
+/* ---- in its reservation ---------------------------------------------------------------------- */
+
+/* What it takes from the room that its reservation holds: the row of their node counts that once.
+ */
+static void share(const struct reservations *c, const struct resv_owner *o)
+{
+    const struct ks_amounts *names = &o->of->view.allocated, *all = &o->view.requests;
+    CLEANUP(mem_free) struct ks_request *more = xnewn0(all->n + 1u, struct ks_request);
+    struct requests part = { .fixed[KS_PODS] = 1, .more = more };
+
+    for (uint32_t i = 0; i < all->n; i++) {
+        const struct ks_request *x = &all->items[i];
+        if (!ks_amounts_find(names, x->name))
+            continue;
+        if (streq(x->name, RES_CPU))
+            part.fixed[KS_MCPU] = x->count;
+        else if (streq(x->name, RES_MEMORY))
+            part.fixed[KS_MEMORY] = x->count;
+        else if (streq(x->name, RES_EPHEMERAL_STORAGE))
+            part.fixed[KS_EPHEMERAL] = x->count;
+        else
+            part.more[part.nmore++] = *x;
+    }
+    part.mcpu_nz = ks_amounts_find(names, RES_CPU) ? o->mcpu_nz : 0;
+    part.memory_nz = ks_amounts_find(names, RES_MEMORY) ? o->memory_nz : 0;
+    ks_share_set(c->env.nodes, o->uid, o->of->view.uid, &part);
+}
+
+static void join(struct reservations *c, struct resv_owner *o, struct resv *r)
+{
+    o->of = r;
+    vec_push(&r->owners, &o->view);
+    resv_recount(r);
+    if (c->env.nodes && !r->is_pod)
+        share(c, o);
+}
+
+static void leave(struct reservations *c, struct resv_owner *o)
+{
+    struct resv *r = take(o->of);
+
+    if (!r)
+        return;
+    for (size_t i = 0; i < r->owners.n; i++)
+        if (r->owners.items[i] == &o->view) {
+            vec_remove(&r->owners, i);
+            break;
+        }
+    resv_recount(r);
+    if (c->env.nodes)
+        ks_share_clear(c->env.nodes, o->uid);
+}
+
+static void drop(struct reservations *c, struct resv_owner *o)
+{
+    struct resv *r = o->of;
+
+    leave(c, o);
+    uidmap_remove(&c->owners, o->uid);
+    owner_free(o);
+    if (!r)
+        return;
+    resv_refresh(c, r);
+    resv_changed(c, r);
+}
+
+int reservations_assume(struct reservations *c, struct resv *r, const struct ks_pod *p,
+                        struct kerr *err)
+{
+    struct resv_owner *old = uidmap_get(&c->owners, p->pod->obj.meta.uid);
+
+    if (r->terminating)
+        return kerr_set(err, -ESHUTDOWN, "target reservation is terminating");
+    if (r->view.allocate_once && r->owners.n)
+        return kerr_set(err, -EBUSY,
+                        "reservation has allocateOnce enabled and has already been allocated");
+    if (old)
+        drop(c, old);
+    join(c, owner_new(c, p->pod, &p->requests), r);
+    return 0;
+}
+
+void reservations_forget(struct reservations *c, struct kuid pod)
+{
+    struct resv_owner *o = uidmap_get(&c->owners, pod);
+
+    if (o && !o->wants)
+        drop(c, o);
+}
+
+/* ---- reservations come and go ---------------------------------------------------------------- */
+
+/* A reservation that is not known, or is on another node, is none: but it may come. */
+static bool is_wanted(const struct resv_owner *o, const struct resv *r)
+{
+    return o->wants && streq(o->wants, r->uid_text) && r->view.node && streq(r->view.node, o->node);
+}
+
+static uint64_t hash_names(const struct resv *r)
+{
+    uint64_t h = 1;
+
+    for (uint32_t i = 0; i < r->view.nnames; i++)
+        h = h * 31 + hash_stable(r->view.names[i], strlen(r->view.names[i]));
+    return h;
+}
+
+void resv_adopt(struct reservations *c, struct resv *r)
+{
+    uint64_t hash = hash_names(r);
+    bool other_names = hash != r->names_hash;
+    struct resv_owner *o;
+
+    r->names_hash = hash;
+    for (size_t i = 0; other_names && c->env.nodes && !r->is_pod && i < r->owners.n; i++)
+        share(c, container_of(r->owners.items[i], struct resv_owner, view));
+    for (size_t it = 0; c->norphans && (o = uidmap_next(&c->owners, &it));)
+        if (!o->of && is_wanted(o, r)) {
+            c->norphans--;
+            join(c, o, r);
+        }
+}
+
+void resv_leave_owners(struct reservations *c, struct resv *r)
+{
+    while (r->owners.n) {
+        struct resv_owner *o = container_of(vec_last(&r->owners), struct resv_owner, view);
+        leave(c, o);
+        c->norphans += o->wants != NULL;
+    }
+}
+
+void reservations_free_owners(struct reservations *c)
+{
+    struct resv_owner *o;
+
+    for (size_t it = 0; (o = uidmap_next(&c->owners, &it)); it = 0) {
+        leave(c, o);
+        uidmap_remove(&c->owners, o->uid);
+        owner_free(o);
+    }
+}
+
+/* ---- news of pods ---------------------------------------------------------------------------- */
+
+static bool same_owner(const struct pod *before, const struct pod *now)
+{
+    const char *x = kstrmap_get(&before->obj.meta.annotations, ANNO_RESERVATION_ALLOCATED);
+    const char *y = kstrmap_get(&now->obj.meta.annotations, ANNO_RESERVATION_ALLOCATED);
+
+    return x && y && streq(x, y) && before->spec == now->spec && !requests_in_status(now);
+}
+
+static void forget_pod(struct reservations *c, struct resv_owner *o)
+{
+    c->norphans -= o->wants && !o->of;
+    drop(c, o);
+}
+
+/* Its annotation names a reservation. One that says nothing is none. */
+static void take_over(struct reservations *c, const struct pod *p)
+{
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    struct reservation_allocated v;
+    struct requests requests;
+
+    if (reservation_allocated_read(&p->obj.meta.annotations, a, &v, NULL) <= 0 || str_empty(v.uid))
+        return;
+    requests_accounted(p, a, &requests);
+    struct resv_owner *o = owner_new(c, p, &requests);
+    struct resv *r = uidmap_get(&c->by_uid, kuid_parse(v.uid, strlen(v.uid)));
+    o->wants = xstrdup(v.uid);
+    o->node = xstrdup(p->node_name);
+    if (!r || !is_wanted(o, r)) {
+        c->norphans++;
+        return;
+    }
+    join(c, o, r);
+    resv_refresh(c, r);
+    resv_changed(c, r);
+}
+
+static void on_placed(void *service, const struct pod *before, const struct pod *now)
+{
+    struct reservations *c = service;
+    struct resv_owner *o = uidmap_get(&c->owners, now->obj.meta.uid);
+
+    if (!o && !kstrmap_get(&now->obj.meta.annotations, ANNO_RESERVATION_ALLOCATED))
+        return;
+    if (reservations_is_reserve_pod(c, now) || (before && o && o->wants && same_owner(before, now)))
+        return;
+    if (o)
+        forget_pod(c, o);
+    take_over(c, now);
+}
+
+static void on_gone(void *service, const struct pod *last)
+{
+    struct reservations *c = service;
+    struct resv_owner *o = uidmap_get(&c->owners, last->obj.meta.uid);
+
+    if (o)
+        forget_pod(c, o);
+}
+
+const struct ks_pod_handler reservations_pods = { .placed = on_placed,
+                                                  .changed = on_placed,
+                                                  .gone = on_gone };

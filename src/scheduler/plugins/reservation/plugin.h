@@ -1,0 +1,15 @@
+/* plugin.h - an instance of the plugin Reservation, and what its files share. */
+#ifndef KOORD_SCHEDULER_RESERVATION_PLUGIN_H
+#define KOORD_SCHEDULER_RESERVATION_PLUGIN_H
+#include "scheduler/plugins/reservation/cache.h"
+
+struct resv_plugin {
+    struct ks_env env;
+    const struct reservation_args *args;
+    struct reservations *cache;
+};
+
+extern const struct ks_subject resv_subject; /* of reserve pods; self is a struct resv_plugin */
+/* What the status of a reservation that gets a node says it has; -EINVAL: an annotation is bad. */
+int resv_allocatable(const struct resv *r, struct arena *a, reslist *ret, struct kerr *err);
+#endif
