@@ -189,11 +189,11 @@ static void check_row(const struct sim_scheduler *s, const struct ks_cycle *c, u
 
 /* For one pod in four a node is less busy than it is. */
 static enum ks_code gauge_transform(void *self, const struct ks_cycle *c, const struct ks_pod *p,
-                                    struct ks_overlay *o, struct ks_texts *why)
+                                    struct ks_overlay *o, void **ret_state, struct ks_texts *why)
 {
     uint64_t hash = hash_of(p->pod);
 
-    (void)self, (void)why;
+    (void)ret_state, (void)self, (void)why;
     if (hash % 4 || c->nodes->n == 0)
         return KS_SKIP;
     ks_overlay_add_own(o, c, (uint32_t)(hash / 4 % c->nodes->n), LOAD, -7);

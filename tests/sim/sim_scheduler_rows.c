@@ -87,14 +87,14 @@ static void any_change(struct sim *s, const struct ks_nodes *nodes, struct ks_ov
 }
 
 static enum ks_code rows_transform(void *self, const struct ks_cycle *c, const struct ks_pod *p,
-                                   struct ks_overlay *o, struct ks_texts *why)
+                                   struct ks_overlay *o, void **ret_state, struct ks_texts *why)
 {
     struct sim_scheduler *of = self;
     struct sim *s = of->sim;
     uint32_t mark = ks_overlay_mark(o);
     bool any = false;
 
-    (void)why;
+    (void)ret_state, (void)why;
     for (int n = c->nodes->n && sim_chance(s, 30) ? sim_below(s, 8) : 0; n > 0; n--)
         any_change(s, c->nodes, o);
     ks_overlay_rollback(o, mark);

@@ -48,6 +48,22 @@ struct refusals {
 };
 
 /* A refusal is no error: another row may do. */
+static void refused(struct attempt *a, uint32_t row, const char *point, int slot, enum ks_code code,
+                    const struct ks_texts *why, struct refusals *r, struct strbuf *error)
+{
+    struct failure f = failure_of(code, (uint32_t)slot);
+
+    if (f.error)
+        strbuf_appendf(error, "running %s plugin \"%s\": %s", point,
+                       a->profile->slots[slot].plugin->name, ks_texts_join(why));
+    for (uint32_t i = 0; i < why->n; i++)
+        tally_add(r->reasons, why->items[i], 1);
+    r->n++;
+    r->sum.rejectors |= f.rejectors;
+    r->sum.pending |= f.pending;
+    attempt_refuse(a, row);
+}
+
 static bool reserve(struct scheduler *s, struct active_profile *active, struct attempt *a,
                     uint32_t row, struct refusals *r, struct strbuf *error)
 {
@@ -60,17 +76,21 @@ static bool reserve(struct scheduler *s, struct active_profile *active, struct a
     if (slot < 0)
         return true;
     notify_forget(s, a->obj);
-    struct failure f = failure_of(code, (uint32_t)slot);
-    if (f.error)
-        strbuf_appendf(error, "running Reserve plugin \"%s\": %s",
-                       a->profile->slots[slot].plugin->name, ks_texts_join(&why));
-    for (uint32_t i = 0; i < why.n; i++)
-        tally_add(r->reasons, why.items[i], 1);
-    r->n++;
-    r->sum.rejectors |= f.rejectors;
-    r->sum.pending |= f.pending;
-    attempt_refuse(a, row);
+    refused(a, row, "Reserve", slot, code, &why, r, error);
     return false;
+}
+
+/* It is known which reservation the pod takes there, before anybody resizes it. */
+static bool nominate(struct scheduler *s, struct attempt *a, uint32_t row, struct refusals *r,
+                     struct strbuf *error)
+{
+    struct ks_texts why = { .arena = s->arena };
+    enum ks_code code = KS_SUCCESS;
+    int slot = attempt_nominate(a, row, &code, &why);
+
+    if (slot >= 0)
+        refused(a, row, "ReservationNominate", slot, code, &why, r, error);
+    return slot < 0;
 }
 
 /* The pod is reserved on the row: true, or it is not and `error` may say why there is no point in
@@ -83,6 +103,8 @@ static bool take_row(struct scheduler *s, struct active_profile *active, struct 
     struct kerr err = { 0 };
 
     KLOG_I(4, "Chose node", KV_S("pod", LOG_KEY(a->obj)), KV_S("node", node));
+    if (!nominate(s, a, row, r, error))
+        return false;
     if (s->resize_pods)
         a->stopwatch = times_resume(active->times);
     if (assume(s, a, row, node, &err) < 0) {

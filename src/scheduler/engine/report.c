@@ -241,16 +241,25 @@ static void report_status(struct scheduler *s, struct kobj *pod, const char *rea
 
 /* ---- outcomes -------------------------------------------------------------------------------- */
 
-static void event(struct active_profile *active, const struct kobj *pod, const char *message)
+static void event(struct active_profile *active, const struct kobj *pod, const char *reason,
+                  const char *message)
 {
     const struct subject x = subject_of(active, pod_of(pod));
     const struct kobj *about = subject_object(&x, pod_of(pod));
     size_t n = strlen(message);
 
     if (about)
-        recorder_event_on(active->recorder, about, true, "FailedScheduling", "Scheduling", "%.*s%s",
+        recorder_event_on(active->recorder, about, true, reason, "Scheduling", "%.*s%s",
                           n > NOTE_MAX ? NOTE_MAX - 4 : (int)n, message,
                           n > NOTE_MAX ? " ..." : "");
+}
+
+void ks_warn(const struct ks_env *env, const struct pod *p, const char *reason, const char *note)
+{
+    struct active_profile *active = scheduler_profile(env->scheduler, p);
+
+    if (active)
+        event(active, &p->obj, reason, note);
 }
 
 void report_failure(struct scheduler *s, struct kobj *pod, const struct failure *f)
@@ -269,7 +278,7 @@ void report_failure(struct scheduler *s, struct kobj *pod, const struct failure 
     monitor_ended(s->monitor, pod->meta.uid);
     podqueue_fail(s->queue, pod->meta.uid, f->rejectors, f->pending);
     if (active)
-        event(active, pod, f->message);
+        event(active, pod, "FailedScheduling", f->message);
     report_status(s, pod, f->error ? "SchedulerError" : "Unschedulable", f->message, node);
     if (leaves)
         watch_room_free(s, pod); /* others were kept out of the room that it had claimed */
@@ -282,7 +291,7 @@ void report_held(struct scheduler *s, struct kobj *pod, const char *reason, cons
     if (says_so_already(pod_of(pod), reason, message))
         return;
     if (active)
-        event(active, pod, message);
+        event(active, pod, "FailedScheduling", message);
     report_status(s, pod, reason, message, NULL);
 }
 

@@ -122,7 +122,7 @@ static enum ks_code pre_filter_one(struct attempt *a, uint32_t slot, struct ks_o
     bool keep = a->shape && s->plugin->reuse != KS_REUSE_GLOBAL;
 
     a->cycle.arena = keep ? a->shape->arena : a->arena;
-    attempt_enter(a, slot, NULL);
+    attempt_enter(a, slot, a->carried ? a->carried[slot] : NULL);
     enum ks_code code =
         s->plugin->pre_filter(s->self, &a->cycle, &a->pod, &a->state[slot], only, why);
     a->cycle.arena = a->arena;
@@ -393,13 +393,17 @@ static void transform(struct attempt *a)
 {
     const struct profile_point *point = &a->profile->extras[PROFILE_TRANSFORM];
 
+    if (point->n == 0)
+        return;
     a->overlay->of = a;
+    a->carried = arena_newn0(a->arena, a->profile->n, void *);
     for (uint32_t i = 0; i < point->n && a->code == KS_SUCCESS; i++) {
         uint32_t slot = point->slots[i];
         const struct profile_slot *s = &a->profile->slots[slot];
         struct ks_texts why = { .arena = a->arena };
         attempt_enter(a, slot, NULL);
-        enum ks_code code = s->plugin->transform(s->self, &a->cycle, &a->pod, a->overlay, &why);
+        enum ks_code code =
+            s->plugin->transform(s->self, &a->cycle, &a->pod, a->overlay, &a->carried[slot], &why);
         stopwatch_plugin(a->stopwatch, LAP_BEFORE_PRE_FILTER, slot, code);
         if (code != KS_SUCCESS && code != KS_SKIP)
             reject_all(a, code, code == KS_ERROR ? 0 : UINT64_C(1) << slot, ks_texts_join(&why));

@@ -43,6 +43,7 @@ struct attempt {
     uint8_t *why;                /* that plugin's reason */
     uint8_t *with_nominated;     /* rows judged with nominated pods there; NULL: none was */
     void **state, **score_state; /* per slot */
+    void **carried;              /* per slot: what transform() returned; NULL: nothing was */
     uint64_t asked;              /* slots whose pre_filter was */
     uint64_t skip_filter;        /* slots that take no part */
     uint64_t skip_score;         /* the same; when there was a choice */
@@ -132,6 +133,8 @@ void attempt_refuse(struct attempt *a, uint32_t row);
 /* Plugins may change what the pod asks for on this row; *ret_changed: one did, and a->pod says
  * what. The slot that failed, with all reservations undone, or -1. */
 int attempt_resize(struct attempt *a, uint32_t row, bool *ret_changed, struct ks_texts *why);
+/* The reservation that the pod takes on the row: the slot that refused, or -1. */
+int attempt_nominate(struct attempt *a, uint32_t row, enum ks_code *ret_code, struct ks_texts *why);
 /* The reservations of all plugins, or none: the slot that refused, or -1. */
 int attempt_reserve(struct attempt *a, uint32_t row, enum ks_code *ret_code, struct ks_texts *why);
 

@@ -116,6 +116,18 @@ static void own_requests(struct attempt *a)
     r->more = more;
 }
 
+int attempt_nominate(struct attempt *a, uint32_t row, enum ks_code *ret_code, struct ks_texts *why)
+{
+    int slot = a->profile->nominates;
+
+    if (slot < 0)
+        return -1;
+    const struct profile_slot *s = &a->profile->slots[slot];
+    attempt_enter(a, (uint32_t)slot, a->state[slot]);
+    *ret_code = s->plugin->nominate(s->self, &a->cycle, &a->pod, row, why);
+    return *ret_code == KS_SUCCESS ? -1 : slot;
+}
+
 int attempt_resize(struct attempt *a, uint32_t row, bool *ret_changed, struct ks_texts *why)
 {
     own_requests(a);

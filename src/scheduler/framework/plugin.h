@@ -33,7 +33,7 @@ struct objects;
 struct service_set;
 struct service_table;
 
-enum { KS_PLUGIN_ABI = 4 };
+enum { KS_PLUGIN_ABI = 5 };
 enum { KS_SCORE_MAX = 100 };
 
 /* Loops over columns are built twice, and the better one is chosen when the program starts. */
@@ -172,6 +172,9 @@ struct ks_hint { /* an event that may make a pod schedulable which this plugin r
 
 /* ---- binding --------------------------------------------------------------------------------- */
 
+struct ks_reservation;
+struct ks_reservation_hooks; /* framework/reservation.h */
+
 struct ks_bind { /* a pod on its way to its node; lives until the outcome is known */
     struct kobj *pod;
     const char *node;
@@ -235,6 +238,9 @@ void ks_wake(const struct ks_env *env, const char *plugin, uint64_t key);
 /* next() of some plugin has a pod to name: attempts begin though the queue has none that is ready.
  */
 void ks_ask_next(const struct ks_env *env);
+/* An event about the pod (or what it stands for), for people: a warning of the action Scheduling.
+ */
+void ks_warn(const struct ks_env *env, const struct pod *p, const char *reason, const char *note);
 /* Are victims of this pod being evicted right now? */
 bool ks_making_room(const struct ks_env *env, struct kuid uid);
 
@@ -420,9 +426,10 @@ struct ks_plugin {
     /* The next four are asked where the plugin is enabled as a pre_filter, in that order.
      *
      * Before pre_filter: may change rows for this attempt (reserved room given back to its owner)
-     * and the pod itself, both through the overlay. KS_SKIP: nothing to do. */
+     * and the pod itself, both through the overlay. KS_SKIP: nothing to do. What it returns is
+     * c->state in pre_filter. */
     enum ks_code (*transform)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
-                              struct ks_overlay *o, struct ks_texts *why);
+                              struct ks_overlay *o, void **ret_state, struct ks_texts *why);
     /* After all pre_filters: may narrow the rows further. KS_SKIP: nothing to say. */
     enum ks_code (*after_pre_filter)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                                      struct ks_only *only, struct ks_texts *why);
@@ -450,6 +457,16 @@ struct ks_plugin {
      * order, until one names a pod that can be tried; a pod that is named again and again is tried
      * again and again. */
     bool (*next)(void *self, struct kuid *ret_uid);
+
+    /* After the choice, also of an only candidate, before resize: the reservation that the pod
+     * takes on this row. No success: the row does not do, and the next best is tried. c->state is
+     * pre_filter's. */
+    enum ks_code (*nominate)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                             uint32_t row, struct ks_texts *why);
+    /* That one; NULL: none. state: pre_filter's. For ks_nominated(). */
+    const struct ks_reservation *(*nominated)(void *self, void *state, uint32_t row);
+    /* How the plugin takes part in reservations of others; NULL: it does not. */
+    const struct ks_reservation_hooks *reservations;
 };
 
 /* For .normalize: the best score becomes 100; reversed: the smallest raw value is the best. */

@@ -186,6 +186,9 @@ static int slot_get(struct profile *p, const struct profile_config *c,
         return kerr_wrap(err, "plugin %s", name);
     s->plugin = r->plugin;
     p->keyed |= (uint64_t)(r->plugin->waits_for != NULL) << p->n;
+    p->hooked |= (uint64_t)(r->plugin->reservations != NULL) << p->n;
+    if (r->plugin->nominate && p->nominates < 0)
+        p->nominates = (int)p->n;
     return (int)p->n++;
 }
 
@@ -331,6 +334,7 @@ struct profile *profile_new(const struct profile_config *c, const struct ks_regi
     struct ks_env own = *env;
 
     p->scheduler_name = xstrdup(c->scheduler_name);
+    p->nominates = -1;
     p->arena = arena_new();
     if (!own.service_table)
         own.service_table = p->own_services = service_table_new();

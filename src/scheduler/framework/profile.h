@@ -84,6 +84,8 @@ struct profile {
     uint32_t ncreated;                  /* slots whose plugin was created */
     uint64_t keyed;                     /* slots of plugins that wake by key */
     uint64_t with_rows;                 /* slots with row data that is not on demand */
+    uint64_t hooked;                    /* slots that take part in reservations */
+    int nominates;                      /* the slot that nominates them; -1: none */
     struct profile_slot slots[PROFILE_PLUGINS_MAX];
     struct profile_point {
         uint8_t slots[PROFILE_PLUGINS_MAX];

@@ -6,9 +6,7 @@
  */
 #ifndef KOORD_SCHEDULER_FRAMEWORK_RESERVATION_H
 #define KOORD_SCHEDULER_FRAMEWORK_RESERVATION_H
-#include "scheduler/model/requests.h"
-
-struct kobj;
+#include "scheduler/framework/plugin.h"
 
 struct ks_amounts { /* of resources, by name; cpu in milli, the rest in units */
     struct ks_request *items;
@@ -52,4 +50,65 @@ struct ks_reservation {
     struct ks_owner *const *owners;
     uint32_t nowners;
 };
+
+/* ---- taking part in reservations ------------------------------------------------------------- */
+
+struct ks_restored { /* a row where the attempt's pod may use reserved room */
+    uint32_t row;
+    const struct ks_reservation *const *matched; /* it may use these: their pods are away */
+    uint32_t nmatched;
+    const struct ks_reservation *const *unmatched; /* others on the node */
+    uint32_t nunmatched;
+};
+
+/* For a plugin that gives away more than amounts (CPUs, devices, quota). A member that is NULL
+ * takes no part. c->state is the plugin's own, NULL before its pre_filter; in c->rows the pods of
+ * matched reservations are away. */
+struct ks_reservation_hooks {
+    /* In transform() of Reservation, for each row that it has restored: the plugin may change what
+     * it knows of the row in its turn, through the overlay. */
+    void (*restore)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                    struct ks_overlay *o, const struct ks_restored *r);
+    /* The same for the pod of a reservation that may take the room of running pods: these are away
+     * from the row. */
+    void (*restore_pre_allocation)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                                   struct ks_overlay *o, uint32_t row,
+                                   const struct pod *const *pods, uint32_t n);
+    /* May the pod use this reservation of the row? Anything but a success rejects it, with texts.
+     * In filters; then for the one that is about to be nominated. */
+    enum ks_code (*filter_reservation)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                                       const struct ks_reservation *r, uint32_t row,
+                                       struct ks_texts *why);
+    enum ks_code (*filter_nominated)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                                     const struct ks_reservation *r, uint32_t row,
+                                     struct ks_texts *why);
+    /* How good it is among those of the row: within [0, KS_SCORE_MAX]. */
+    int64_t (*score_reservation)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                                 const struct ks_reservation *r, uint32_t row);
+    /* Instead of pre_bind, when it is a reservation that gets the node: what the plugin writes goes
+     * to the Reservation. */
+    enum ks_code (*pre_bind_reservation)(void *self, struct ks_bind *b, struct ks_texts *why);
+};
+
+/* The reservation that the pod takes on this row; NULL: none. From the choice of the node on
+ * (resize, reserve), and in scores for candidates. */
+const struct ks_reservation *ks_nominated(const struct ks_cycle *c, uint32_t row);
+
+/* ---- for the plugin that has them ------------------------------------------------------------ */
+
+/* All plugins of the profile are asked; the first that says no is the answer. */
+bool ks_reservation_hooked(const struct ks_cycle *c); /* is there anybody to ask? */
+void ks_reservation_restore(const struct ks_cycle *c, const struct ks_pod *p, struct ks_overlay *o,
+                            const struct ks_restored *r);
+void ks_reservation_restore_pods(const struct ks_cycle *c, const struct ks_pod *p,
+                                 struct ks_overlay *o, uint32_t row, const struct pod *const *pods,
+                                 uint32_t n);
+enum ks_code ks_reservation_filter(const struct ks_cycle *c, const struct ks_pod *p,
+                                   const struct ks_reservation *r, uint32_t row,
+                                   struct ks_texts *why);
+enum ks_code ks_reservation_filter_nominated(const struct ks_cycle *c, const struct ks_pod *p,
+                                             const struct ks_reservation *r, uint32_t row);
+/* The sum over plugins. */
+int64_t ks_reservation_score(const struct ks_cycle *c, const struct ks_pod *p,
+                             const struct ks_reservation *r, uint32_t row);
 #endif

@@ -127,7 +127,7 @@ static void recount_holder(struct nodecache *c, struct holder *h)
         rowsets_used(c, p->node->row);
 }
 
-static void share_count(struct nodecache *c, struct share *s, bool taken)
+static void count_share(struct nodecache *c, struct share *s, bool taken)
 {
     if (s->taken == taken)
         return;
@@ -141,7 +141,7 @@ static void share_count(struct nodecache *c, struct share *s, bool taken)
 void shares_pod_moved(struct nodecache *c, struct cpod *p, bool came)
 {
     if (p->share)
-        share_count(c, p->share, came);
+        count_share(c, p->share, came);
 }
 
 void shares_pod_new(struct nodecache *c, struct cpod *p)
@@ -201,7 +201,7 @@ static void holder_put(struct nodecache *c, struct holder *h)
 
 static void share_drop(struct nodecache *c, struct share *s)
 {
-    share_count(c, s, false);
+    count_share(c, s, false);
     uidmap_remove(&c->shares, s->uid);
     if (s->taker)
         s->taker->share = NULL;
@@ -234,7 +234,7 @@ void ks_share_set(const struct ks_nodes *n, struct kuid pod, struct kuid holder,
     if (!s->taker)
         return;
     s->taker->share = s;
-    share_count(c, s, !s->taker->away);
+    count_share(c, s, !s->taker->away);
 }
 
 void ks_share_clear(const struct ks_nodes *n, struct kuid pod)

@@ -52,11 +52,11 @@ static enum ks_code voice_pre_filter(void *self, const struct ks_cycle *c, const
 }
 
 static enum ks_code voice_transform(void *self, const struct ks_cycle *c, const struct ks_pod *p,
-                                    struct ks_overlay *o, struct ks_texts *why)
+                                    struct ks_overlay *o, void **ret_state, struct ks_texts *why)
 {
     struct voice *v = self;
 
-    (void)p, (void)why;
+    (void)ret_state, (void)p, (void)why;
     v->transformed++;
     if (!v->fills)
         return KS_SKIP;

@@ -42,9 +42,9 @@ static void change_row(const struct ks_cycle *c, struct ks_overlay *o, const str
 }
 
 static enum ks_code lender_transform(void *self, const struct ks_cycle *c, const struct ks_pod *p,
-                                     struct ks_overlay *o, struct ks_texts *why)
+                                     struct ks_overlay *o, void **ret_state, struct ks_texts *why)
 {
-    (void)self, (void)p, (void)why;
+    (void)ret_state, (void)self, (void)p, (void)why;
     for (int i = 0; i < lender.n; i++)
         change_row(c, o, &lender.loans[i]);
     if (lender.mcpu)

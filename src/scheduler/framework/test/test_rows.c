@@ -96,11 +96,11 @@ static int guard_create(const struct ks_env *env, const void *args, void **ret_s
 }
 
 static enum ks_code guard_transform(void *self, const struct ks_cycle *c, const struct ks_pod *p,
-                                    struct ks_overlay *o, struct ks_texts *why)
+                                    struct ks_overlay *o, void **ret_state, struct ks_texts *why)
 {
     uint32_t row = ks_row_of(c->nodes, "n0");
 
-    (void)self, (void)p, (void)why;
+    (void)ret_state, (void)self, (void)p, (void)why;
     for (uint32_t i = 0; guard.gone && i < c->nodes->pods[row].n; i++)
         if (streq(c->nodes->pods[row].items[i]->obj.meta.name, guard.gone)) {
             ks_overlay_remove_pod(o, row, c->nodes->pods[row].items[i]);

@@ -6,6 +6,7 @@
 #include "base/intern.h"
 #include "client/kube.h"
 #include "scheduler/model/compare.h"
+#include "scheduler/plugins/reservation/controller/control.h"
 
 /* ---- looking --------------------------------------------------------------------------------- */
 
@@ -29,19 +30,6 @@ bool reservations_is_reserve_pod(const struct reservations *c, const struct pod 
 {
     const struct resv *r = uidmap_get(&c->by_uid, p->obj.meta.uid);
     return r && !r->is_pod;
-}
-
-void reservations_on_change(struct reservations *c, void (*fn)(void *arg, const struct resv *r),
-                            void *arg)
-{
-    c->on_change = fn;
-    c->on_change_arg = arg;
-}
-
-void resv_changed(struct reservations *c, struct resv *r)
-{
-    if (c->on_change)
-        c->on_change(c->on_change_arg, r);
 }
 
 /* ---- can it be found? ------------------------------------------------------------------------ */
@@ -132,7 +120,6 @@ static void drop(struct reservations *c, struct resv *r)
     leave_node(c, r);
     resv_leave_owners(c, r);
     uidmap_remove(&c->by_uid, r->view.uid);
-    resv_changed(c, r);
     resv_free(r);
 }
 
@@ -157,11 +144,11 @@ static void make_pod(struct reservations *c, struct resv *r)
     struct kerr err = { 0 };
 
     r->view.pod = kobj_unref(r->view.pod);
-    if (r->ended || r->problem || (r->view.node && !r->available))
+    if (r->ended || r->invalid || (r->view.node && !r->available))
         return;
     r->view.pod = resv_make_pod(c, r, &err);
     if (!r->view.pod)
-        r->problem = arena_strdup(r->mem, err.text);
+        r->invalid = arena_strdup(r->mem, err.text);
 }
 
 struct resv *resv_news(struct reservations *c, struct kobj *object, bool is_pod)
@@ -195,7 +182,6 @@ struct resv *resv_news(struct reservations *c, struct kobj *object, bool is_pod)
     }
     resv_adopt(c, r);
     resv_refresh(c, r);
-    resv_changed(c, r);
     return r;
 }
 
@@ -253,7 +239,6 @@ static void destroy(void *service)
 
     if (c->env.objects)
         objects_unlisten(c->env.objects, &c->listener);
-    c->on_change = NULL;
     reservations_free_owners(c);
     for (size_t it = 0; (r = uidmap_next(&c->by_uid, &it)); it = 0)
         drop(c, r);
@@ -266,11 +251,32 @@ static void destroy(void *service)
     free(c);
 }
 
+static void *start_controller(void *service, struct controllers *all,
+                              const struct controller_env *env)
+{
+    const struct reservations *c = service;
+
+    return resv_control_new(
+        all, env,
+        &(struct resv_control_opts){ .args = c->args,
+                                     .metrics = c->env.metrics,
+                                     .clean_allocated =
+                                         ks_gate(&c->env, "CleanExpiredReservationAllocated") });
+}
+
+static void stop_controller(void *started)
+{
+    resv_control_free(started);
+}
+
+static const struct ks_controller controller = { start_controller, stop_controller };
 static const struct ks_placeholder placeholder = { &kind_reservation, placeholder_of };
 const struct ks_service reservations_service = {
     .name = "Reservation",
     .create = create,
     .destroy = destroy,
     .pods = &reservations_pods,
+    .paths = reservations_paths,
+    .controller = &controller,
     .placeholder = &placeholder,
 };

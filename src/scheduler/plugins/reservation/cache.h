@@ -47,11 +47,9 @@ struct resv_owner {
 struct resv {
     struct ks_reservation view; /* first: its UID is the key of uidmap */
     char *uid_text;
-    struct arena *mem; /* of what follows from the object */
-    /* Why nobody can own it, or why it cannot be placed: no template, no owners, an annotation that
-     * does not decode. Begins with the field. NULL: all is well. */
-    const char *problem;
-    const char *unmatchable; /* the part of that which concerns owners only */
+    struct arena *mem;       /* of what follows from the object */
+    const char *invalid;     /* why it can have no node (reservation_check); NULL: it may */
+    const char *unmatchable; /* why no pod can own it; NULL: pods may */
     bool available;          /* has a node, and owners may take from it */
     bool active;             /* the same, or Waiting */
     bool ended;              /* Succeeded or Failed */
@@ -92,8 +90,6 @@ struct reservations {
     uint32_t norphans;                      /* owners whose reservation is not known */
     uint64_t search;
     struct objects_listener listener;
-    void (*on_change)(void *arg, const struct resv *r);
-    void *on_change_arg;
 };
 
 /* ---- looking --------------------------------------------------------------------------------- */
@@ -106,9 +102,6 @@ struct resv *reservations_next(const struct reservations *c, size_t *it);
 struct resv_node *reservations_on(const struct reservations *c, const char *node);
 /* Is it the reserve pod of a Reservation? Whatever its annotations say. */
 bool reservations_is_reserve_pod(const struct reservations *c, const struct pod *p);
-/* Who is told when a reservation comes, changes, or its owners do. One listener; fn NULL: none. */
-void reservations_on_change(struct reservations *c, void (*fn)(void *arg, const struct resv *r),
-                            void *arg);
 
 /* ---- owners ---------------------------------------------------------------------------------- */
 
@@ -118,6 +111,7 @@ int reservations_assume(struct reservations *c, struct resv *r, const struct ks_
 /* That came to nothing. Fine for a pod that was not assumed. */
 void reservations_forget(struct reservations *c, struct kuid pod);
 extern const struct ks_pod_handler reservations_pods;
+extern const struct ks_path reservations_paths[];
 
 /* ---- inside ----------------------------------------------------------------------------------- */
 
@@ -131,7 +125,6 @@ void resv_refresh(struct reservations *c, struct resv *r);
 void resv_adopt(struct reservations *c, struct resv *r);
 void resv_leave_owners(struct reservations *c, struct resv *r);
 void reservations_free_owners(struct reservations *c);
-void resv_changed(struct reservations *c, struct resv *r); /* tells the listener */
 /* A new state of a Reservation, or of a pod in operating mode Reservation; its end. */
 struct resv *resv_news(struct reservations *c, struct kobj *object, bool is_pod);
 void resv_gone(struct reservations *c, struct kuid uid);
@@ -139,9 +132,8 @@ void resv_gone(struct reservations *c, struct kuid uid);
 void resv_index(struct reservations *c, struct resv *r);
 void resv_unindex(struct reservations *c, struct resv *r);
 void reservations_free_index(struct reservations *c);
-/* The reserve pod (2), with a reference; NULL: it needs none, or r->problem says why not. */
+/* The reserve pod (2), with a reference; NULL: it needs none, or r->invalid says why not. */
 struct kobj *resv_make_pod(const struct reservations *c, const struct resv *r, struct kerr *err);
-struct ks_amounts amounts_of(const reslist *l, struct arena *a);
 
 /* How much is left for owners of one resource: never below 0. */
 int64_t resv_available(const struct resv *r, const char *name);

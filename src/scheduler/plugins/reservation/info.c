@@ -1,4 +1,5 @@
 /* info.c - what follows from the state of a Reservation (sched-reservation 3, 4). */
+#include "api/koord/reservation_life.h"
 #include "api/pod.h"
 #include "api/podresources.h"
 #include "api/protocol/cpu.h"
@@ -10,7 +11,7 @@
 
 /* ---- amounts --------------------------------------------------------------------------------- */
 
-struct ks_amounts amounts_of(const reslist *l, struct arena *a)
+static struct ks_amounts amounts_of(const reslist *l, struct arena *a)
 {
     struct ks_amounts r = { .items = arena_newn0(a, l->n, struct ks_request) };
 
@@ -29,15 +30,12 @@ int64_t resv_available(const struct resv *r, const char *name)
 
 /* ---- who may own it -------------------------------------------------------------------------- */
 
-static void problem(struct resv *r, bool owners_only, const char *text)
+static const char *keep_text(struct resv *r, const struct kerr *err)
 {
-    if (!r->problem)
-        r->problem = arena_strdup(r->mem, text);
-    if (owners_only && !r->unmatchable)
-        r->unmatchable = r->problem;
+    return arena_strdup(r->mem, err->text);
 }
 
-static void derive_owners(struct resv *r, const reservation_ownerlist *owners, const char *path)
+static void derive_owners(struct resv *r, const reservation_ownerlist *owners)
 {
     struct kerr err = { 0 };
 
@@ -50,11 +48,9 @@ static void derive_owners(struct resv *r, const reservation_ownerlist *owners, c
                                      .controller = o->controller,
                                      .selector = o->label_selector };
         if (o->label_selector && labelsel_from(o->label_selector, r->mem, &labels, &err) < 0)
-            problem(r, true, arena_printf(r->mem, "%s[%u].labelSelector: %s", path, i, err.text));
+            r->unmatchable = keep_text(r, &err);
         m->labels = labels;
     }
-    if (owners->n == 0)
-        problem(r, true, arena_printf(r->mem, "%s: the reservation misses the owner spec", path));
 }
 
 /* ---- what is counted ------------------------------------------------------------------------- */
@@ -76,9 +72,7 @@ static void derive_names(struct resv *r, const kstrmap *annotations, bool restri
     struct kerr err = { 0 };
 
     if (restricted && reservation_restricted_options_read(annotations, r->mem, &options, &err) < 0)
-        problem(r, true,
-                arena_printf(r->mem, "metadata.annotations[" ANNO_RESERVATION_RESTRICTED "]: %s",
-                             err.text));
+        r->unmatchable = keep_text(r, &err);
     for (uint32_t i = 0; i < all->n; i++)
         if (listed(&options.resources, all->items[i].name))
             names[r->view.nnames++] = all->items[i].name;
@@ -100,9 +94,7 @@ static void derive_kept(struct resv *r, const kstrmap *annotations)
 
     int code = node_reservation_read(annotations, r->mem, &n, &err);
     if (code < 0)
-        problem(
-            r, true,
-            arena_printf(r->mem, "metadata.annotations[" ANNO_NODE_RESERVATION "]: %s", err.text));
+        r->unmatchable = keep_text(r, &err);
     if (code <= 0)
         return;
     reslist l = n.resources;
@@ -130,51 +122,40 @@ void resv_recount(struct resv *r)
 
 static void derive_phase(struct resv *r, const struct reservation *o)
 {
-    bool placed = !str_empty(o->status.node_name);
-
-    r->ended = o->status.phase == RESERVATION_SUCCEEDED || o->status.phase == RESERVATION_FAILED;
-    r->available = placed && o->status.phase == RESERVATION_AVAILABLE;
-    r->active = r->available || (placed && o->status.phase == RESERVATION_WAITING);
+    r->ended = reservation_has_ended(o);
+    r->available = reservation_is_available(o);
+    r->active = reservation_is_active(o);
     r->terminating = o->obj.meta.deleted;
     r->unschedulable = o->spec.unschedulable || r->terminating;
-    r->view.node = placed ? o->status.node_name : NULL;
+    r->view.node = reservation_has_node(o) ? o->status.node_name : NULL;
 }
 
 static void derive_amounts(struct resv *r, const struct reservation *o)
 {
     struct pod_template t;
-    struct kerr err = { 0 };
+    reslist *l = arena_new0(r->mem, reslist);
 
-    r->reserved = &o->status.allocatable;
-    if (!o->spec.template)
-        problem(r, false, "spec.template: the reservation misses the template spec");
-    else if (reservation_template(o, r->mem, &t, &err) < 0)
-        problem(r, false, err.text);
-    else if (!r->available) {
-        reslist *l = arena_new0(r->mem, reslist);
+    if (r->available)
+        *l = o->status.allocatable;
+    else if (reservation_template(o, r->mem, &t, NULL) == 0)
         *l = pod_spec_requests(&t.spec.spec, NULL, r->mem);
-        r->reserved = l;
-    }
-    r->view.allocatable = amounts_of(r->reserved, r->mem);
-}
-
-static void check_expiration(struct resv *r, const struct reservation *o)
-{
-    if (!o->spec.ttl_ns.set && !o->spec.expires)
-        problem(r, false, "spec.ttl: the reservation misses the expiration spec");
+    r->reserved = l;
+    r->view.allocatable = amounts_of(l, r->mem);
 }
 
 static void derive_reservation(struct resv *r)
 {
     const struct reservation *o = reservation_of(r->view.object);
+    struct kerr err = { 0 };
 
     derive_phase(r, o);
     r->view.policy = o->spec.allocate_policy;
-    r->view.allocate_once = !o->spec.allocate_once.set || o->spec.allocate_once.v;
+    r->view.allocate_once = reservation_is_once(o);
     r->taints = &o->spec.taints;
+    if (reservation_check(o, r->mem, &err) < 0)
+        r->invalid = keep_text(r, &err);
     derive_amounts(r, o);
-    derive_owners(r, &o->spec.owners, "spec.owners");
-    check_expiration(r, o);
+    derive_owners(r, &o->spec.owners);
     derive_names(r, &o->obj.meta.annotations, r->view.policy == ALLOCATE_RESTRICTED);
     derive_kept(r, &o->obj.meta.annotations);
 }
@@ -200,11 +181,9 @@ static void derive_pod(struct resv *r)
     r->reserved = l;
     r->view.allocatable = amounts_of(l, r->mem);
     if (reservation_owners_read(&p->obj.meta.annotations, r->mem, &owners, &err) < 0)
-        problem(r, true,
-                arena_printf(r->mem, "metadata.annotations[" ANNO_RESERVATION_OWNERS "]: %s",
-                             err.text));
+        r->unmatchable = keep_text(r, &err);
     else
-        derive_owners(r, &owners.v, "metadata.annotations[" ANNO_RESERVATION_OWNERS "]");
+        derive_owners(r, &owners.v);
     derive_names(r, &p->obj.meta.annotations, true);
     derive_kept(r, &p->obj.meta.annotations);
 }
@@ -215,7 +194,7 @@ void resv_derive(struct resv *r)
 
     arena_free(r->mem);
     r->mem = arena_new_sized(512);
-    r->problem = r->unmatchable = NULL;
+    r->invalid = r->unmatchable = NULL;
     r->matchers = NULL;
     r->nmatchers = r->view.nnames = 0;
     r->view.kept = (struct ks_amounts){ 0 };

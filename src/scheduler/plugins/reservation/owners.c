@@ -84,7 +84,7 @@ static void join(struct reservations *c, struct resv_owner *o, struct resv *r)
     o->of = r;
     vec_push(&r->owners, &o->view);
     resv_recount(r);
-    if (c->env.nodes && !r->is_pod)
+    if (c->env.nodes && o->view.requests.n)
         share(c, o);
 }
 
@@ -111,10 +111,8 @@ static void drop(struct reservations *c, struct resv_owner *o)
     leave(c, o);
     uidmap_remove(&c->owners, o->uid);
     owner_free(o);
-    if (!r)
-        return;
-    resv_refresh(c, r);
-    resv_changed(c, r);
+    if (r)
+        resv_refresh(c, r);
 }
 
 int reservations_assume(struct reservations *c, struct resv *r, const struct ks_pod *p,
@@ -165,8 +163,9 @@ void resv_adopt(struct reservations *c, struct resv *r)
     struct resv_owner *o;
 
     r->names_hash = hash;
-    for (size_t i = 0; other_names && c->env.nodes && !r->is_pod && i < r->owners.n; i++)
-        share(c, container_of(r->owners.items[i], struct resv_owner, view));
+    for (size_t i = 0; other_names && c->env.nodes && i < r->owners.n; i++)
+        if (r->owners.items[i]->requests.n)
+            share(c, container_of(r->owners.items[i], struct resv_owner, view));
     for (size_t it = 0; c->norphans && (o = uidmap_next(&c->owners, &it));)
         if (!o->of && is_wanted(o, r)) {
             c->norphans--;
@@ -230,7 +229,46 @@ static void take_over(struct reservations *c, const struct pod *p)
     }
     join(c, o, r);
     resv_refresh(c, r);
-    resv_changed(c, r);
+}
+
+/* ---- pods that are reservations (13) ---------------------------------------------------------- */
+
+static bool is_operating(const struct pod *p)
+{
+    return pod_operating_mode(&p->obj.meta.labels) == OPERATING_RESERVATION;
+}
+
+/* Who has it already, as somebody else has decided: by name only, what it takes is not known. */
+static void set_current_owner(struct reservations *c, struct resv *r, const struct pod *p)
+{
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    struct object_ref owner;
+
+    if (reservation_current_owner_read(&p->obj.meta.annotations, a, &owner, NULL) <= 0 ||
+        kuid_is_empty(owner.uid) || uidmap_get(&c->owners, owner.uid))
+        return;
+    struct resv_owner *o = xnew0(struct resv_owner);
+    o->uid = o->view.uid = uidmap_own(owner.uid, &o->uid_text);
+    o->view.ns = intern_getz(c->strings, str_or(owner.ns, ""));
+    o->view.name = xstrdup(str_or(owner.name, ""));
+    o->wants = xstrdup(r->uid_text);
+    o->node = xstrdup(p->node_name);
+    uidmap_put(&c->owners, o);
+    join(c, o, r);
+}
+
+static void operating_news(struct reservations *c, const struct pod *now)
+{
+    const struct resv *known = uidmap_get(&c->by_uid, now->obj.meta.uid);
+
+    if (!is_operating(now)) {
+        if (known && known->is_pod)
+            resv_gone(c, now->obj.meta.uid);
+        return;
+    }
+    struct resv *r = resv_news(c, (struct kobj *)&now->obj, true);
+    set_current_owner(c, r, now);
+    resv_refresh(c, r);
 }
 
 static void on_placed(void *service, const struct pod *before, const struct pod *now)
@@ -238,6 +276,8 @@ static void on_placed(void *service, const struct pod *before, const struct pod 
     struct reservations *c = service;
     struct resv_owner *o = uidmap_get(&c->owners, now->obj.meta.uid);
 
+    if (is_operating(now) || (before && is_operating(before)))
+        operating_news(c, now);
     if (!o && !kstrmap_get(&now->obj.meta.annotations, ANNO_RESERVATION_ALLOCATED))
         return;
     if (reservations_is_reserve_pod(c, now) || (before && o && o->wants && same_owner(before, now)))
@@ -254,6 +294,8 @@ static void on_gone(void *service, const struct pod *last)
 
     if (o)
         forget_pod(c, o);
+    if (is_operating(last))
+        resv_gone(c, last->obj.meta.uid);
 }
 
 const struct ks_pod_handler reservations_pods = { .placed = on_placed,

@@ -1,7 +1,26 @@
-/* reservation.c - Reservation: capacity that is kept for pods to come (sched-reservation). */
+/* reservation.c - Reservation: capacity that is kept for pods to come (sched-reservation).
+ *
+ * The extension points; what they do stands in the other files of this folder.
+ */
 #include "api/pod.h"
+#include "api/policy.h"
+#include "api/protocol/keys.h"
+#include "base/arena.h"
+#include "base/strbuf.h"
+#include "scheduler/framework/budgets.h"
 #include "scheduler/plugins/registry.h"
-#include "scheduler/plugins/reservation/plugin.h"
+#include "scheduler/plugins/reservation/state.h"
+
+#define NO_MATCH "node(s) no reservations match reservation affinity"
+
+enum { FITS, SHORT, OTHER_NODE, OTHER_POLICY };
+static const struct ks_reason reasons[] = {
+    [FITS] = { KS_SUCCESS, "" },
+    [SHORT] = { KS_UNSCHEDULABLE, "node(s) no reservation(s) to meet the requirements" },
+    [OTHER_NODE] = { KS_UNRESOLVABLE,
+                     "node(s) didn't match the nodeName specified by reservation" },
+    [OTHER_POLICY] = { KS_UNRESOLVABLE, "node(s) reservation allocate policy conflict" },
+};
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -14,16 +33,290 @@ static int resv_create(const struct ks_env *env, const void *args, void **ret_se
     x->env = *env;
     x->args = args;
     x->cache = reservations_of(env);
+    x->budgets = budgets_new(env->objects);
+    x->omit_node_labels = ks_gate(env, "OmitNodeLabelsForReservation");
     *ret_self = x;
     return 0;
 }
 
 static void resv_destroy(void *self)
 {
-    free(self);
+    struct resv_plugin *x = self;
+
+    budgets_free(x->budgets);
+    free(x);
+}
+
+/* ---- before the nodes are looked at ---------------------------------------------------------- */
+
+static enum ks_code resv_transform(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                                   struct ks_overlay *o, void **ret_state, struct ks_texts *why)
+{
+    struct resv_state *st = NULL;
+    enum ks_code code = state_make(self, c, p, o, &st, why);
+
+    *ret_state = st;
+    return code;
+}
+
+static enum ks_code resv_pre_filter(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                                    void **ret_state, struct ks_only *only, struct ks_texts *why)
+{
+    struct resv_state *st = c->state;
+
+    (void)self, (void)p;
+    *ret_state = st;
+    if (!st)
+        return KS_SKIP;
+    if (!st->m.has_affinity)
+        return KS_SUCCESS;
+    if (st->nrows == 0) {
+        ks_texts_add(why, NO_MATCH);
+        return KS_UNRESOLVABLE;
+    }
+    uint32_t *rows = arena_newn0(c->arena, st->nrows, uint32_t);
+    for (uint32_t i = 0; i < st->nrows; i++)
+        rows[i] = st->rows[i].row;
+    *only = (struct ks_only){ rows, st->nrows, true };
+    return KS_SUCCESS;
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+static bool in_span(struct ks_span s, uint32_t row)
+{
+    return row >= s.begin && row < s.end;
+}
+
+/* Default does not go together with another policy on one node. */
+static void filter_policies(const struct resv_state *st, const struct ks_cycle *c, struct ks_span s,
+                            uint8_t *why)
+{
+    const struct reservations *cache = st->x->cache;
+    bool is_default = st->own && st->own->view.policy == ALLOCATE_DEFAULT;
+
+    for (size_t i = 0; i < cache->matchable.n; i++) {
+        struct resv *r = cache->matchable.items[i];
+        uint32_t row = resv_row_of(r, c->nodes);
+        if (row != KS_NO_ROW && in_span(s, row) && r != st->own && why[row] == FITS &&
+            (r->view.policy == ALLOCATE_DEFAULT) != is_default)
+            why[row] = OTHER_POLICY;
+    }
+}
+
+static void filter_node_name(const struct ks_cycle *c, const struct ks_pod *p, struct ks_span s,
+                             uint8_t *why)
+{
+    const char *node = kstrmap_get(&p->pod->obj.meta.annotations, ANNO_RESERVATION_NODE);
+    uint32_t only = str_empty(node) ? KS_NO_ROW : ks_row_of(c->nodes, node);
+
+    for (uint32_t i = s.begin; !str_empty(node) && i < s.end; i++)
+        if (i != only)
+            why[i] = OTHER_NODE;
+}
+
+static uint8_t filter_row(const struct resv_state *st, const struct ks_cycle *c,
+                          const struct ks_pod *p, const struct resv_row *row)
+{
+    struct resv_shortage unread = { 0 };
+
+    return filter_with(st, c, p, row, NULL, st->m.has_affinity, &unread) ? FITS : SHORT;
+}
+
+static void resv_filter(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                        struct ks_span s, const uint8_t *skip, uint8_t *restrict why)
+{
+    const struct resv_state *st = c->state;
+
+    (void)self;
+    memset(why + s.begin, FITS, s.end - s.begin);
+    if (st->own)
+        filter_node_name(c, p, s, why);
+    if (st->own || st->operating)
+        filter_policies(st, c, s, why);
+    if (s.end - s.begin == 1) {
+        const struct resv_row *row = state_row(st, s.begin);
+        if (row && why[s.begin] == FITS)
+            why[s.begin] = filter_row(st, c, p, row);
+        return;
+    }
+    for (uint32_t i = 0; i < st->nrows; i++) {
+        uint32_t row = st->rows[i].row;
+        if (in_span(s, row) && !skip[row] && why[row] == FITS)
+            why[row] = filter_row(st, c, p, &st->rows[i]);
+    }
+}
+
+static void resv_explain(void *self, const struct ks_cycle *c, const struct ks_pod *p, uint32_t row,
+                         struct ks_texts *out)
+{
+    const struct resv_state *st = c->state;
+    uint8_t *why = arena_zalloc(c->arena, row + 1), *skip = arena_zalloc(c->arena, row + 1);
+
+    resv_filter(self, c, p, (struct ks_span){ row, row + 1 }, skip, why);
+    if (why[row] != SHORT) {
+        ks_texts_add(out, reasons[why[row]].text);
+        return;
+    }
+    struct ks_texts by_reservation = { .arena = out->arena };
+    struct resv_shortage s = { .by_reservation = &by_reservation };
+    filter_with(st, c, p, state_row(st, row), NULL, st->m.has_affinity, &s);
+    shortage_texts(st, &s, st->m.has_affinity, out);
+}
+
+static void resv_add_pod(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                         const struct pod *other, uint32_t row)
+{
+    (void)self, (void)p;
+    state_owner_moved(c->state, other, row, false);
+}
+
+static void resv_remove_pod(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                            const struct pod *other, uint32_t row)
+{
+    (void)self, (void)p;
+    state_owner_moved(c->state, other, row, true);
+}
+
+/* ---- scores ---------------------------------------------------------------------------------- */
+
+static int64_t order_of(const struct resv_row *row)
+{
+    int64_t order = 0;
+
+    for (uint32_t i = 0; i < row->n; i++) {
+        int64_t x = row->items[i].r->order;
+        if (x && (!order || x < order))
+            order = x;
+    }
+    return order;
+}
+
+/* c->state is still pre_filter's. */
+static enum ks_code resv_pre_score(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                                   void **ret_state, struct ks_texts *why)
+{
+    struct resv_state *st = c->state;
+    int64_t best = 0;
+
+    (void)self, (void)why;
+    *ret_state = st;
+    if (!st || st->own || st->m.ignores || st->nrows == 0)
+        return KS_SKIP;
+    st->preferred = KS_NO_ROW;
+    for (uint32_t i = 0; i < st->nrows; i++) {
+        struct resv_row *row = &st->rows[i];
+        if (c->rejected && c->rejected[row->row])
+            continue;
+        (void)nominate(st, c, p, row);
+        int64_t order = order_of(row);
+        if (order && (st->preferred == KS_NO_ROW || order < best)) {
+            best = order;
+            st->preferred = row->row;
+        }
+    }
+    return KS_SUCCESS;
+}
+
+static void resv_score(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                       struct ks_span s, int64_t *restrict out)
+{
+    const struct resv_state *st = c->state;
+
+    (void)self, (void)p;
+    memset(out + s.begin, 0, (s.end - s.begin) * sizeof *out);
+    for (uint32_t i = 0; i < st->nrows; i++) {
+        const struct resv_row *row = &st->rows[i];
+        const struct resv_match *m = match_of(row, row->nominated);
+        if (!in_span(s, row->row))
+            continue;
+        out[row->row] = row->row == st->preferred ? 1000 : m ? score_match(st, m) : 0;
+    }
+}
+
+/* ---- the node is chosen ---------------------------------------------------------------------- */
+
+static enum ks_code resv_nominate(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                                  uint32_t row, struct ks_texts *why)
+{
+    struct resv_state *st = c->state;
+    struct resv_row *at = st && !st->own ? state_row(st, row) : NULL;
+
+    (void)self;
+    if (!st || st->own || st->m.ignores || (at && nominate(st, c, p, at)))
+        return KS_SUCCESS;
+    if (st->m.has_affinity) {
+        ks_texts_add(why, NO_MATCH);
+        return KS_UNSCHEDULABLE;
+    }
+    /* It goes beside the reservations: their room is not for it. */
+    uint32_t lacks = at ? fits_node(st, c, at, NULL) : 0;
+    by_node_texts(st, lacks, why);
+    return lacks ? KS_UNSCHEDULABLE : KS_SUCCESS;
+}
+
+static const struct ks_reservation *resv_nominated(void *self, void *state, uint32_t row)
+{
+    const struct resv_state *st = state;
+    const struct resv_row *at = st->own ? NULL : state_row(st, row);
+
+    (void)self;
+    return at && at->nominated ? &at->nominated->view : NULL;
+}
+
+static enum ks_code reserve_own(struct resv_plugin *x, const struct ks_pod *p, struct arena *a,
+                                struct ks_texts *why)
+{
+    const struct resv *r = reservations_find(x->cache, p->pod->obj.meta.uid);
+    struct kerr err = { 0 };
+    reslist unused;
+
+    if (r && resv_allocatable(r, a, &unused, &err) == 0)
+        return KS_SUCCESS;
+    ks_texts_add(why, r ? arena_strdup(why->arena, err.text) : "reservation not found");
+    return KS_ERROR;
+}
+
+static enum ks_code resv_reserve(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                                 uint32_t row, struct ks_texts *why)
+{
+    struct resv_plugin *x = self;
+    const struct resv_state *st = c->state;
+    const struct resv_row *at = st && !st->own ? state_row(st, row) : NULL;
+    struct kerr err = { 0 };
+
+    if (st && st->own)
+        return reserve_own(x, p, c->arena, why);
+    if (!at || !at->nominated || reservations_assume(x->cache, at->nominated, p, &err) == 0)
+        return KS_SUCCESS;
+    ks_texts_add(why, arena_strdup(why->arena, err.text));
+    return KS_UNSCHEDULABLE;
+}
+
+static void resv_unreserve(void *self, const struct pod *p, const char *node)
+{
+    const struct resv_plugin *x = self;
+
+    (void)node;
+    reservations_forget(x->cache, p->obj.meta.uid);
 }
 
 /* ---- binding --------------------------------------------------------------------------------- */
+
+static enum ks_code resv_pre_bind(void *self, struct ks_bind *b, struct ks_texts *why)
+{
+    const struct resv_plugin *x = self;
+    const struct resv *r = reservations_of_pod(x->cache, b->pod->meta.uid);
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+
+    (void)why;
+    if (!r)
+        return KS_SKIP;
+    reservation_allocated_encode(
+        &(struct reservation_allocated){ .name = r->view.name, .uid = r->uid_text }, &text);
+    ks_bind_annotate(b, ANNO_RESERVATION_ALLOCATED, strbuf_str(&text));
+    return KS_SUCCESS;
+}
 
 static const struct ks_subject *resv_bind(void *self, const struct pod *p)
 {
@@ -31,20 +324,55 @@ static const struct ks_subject *resv_bind(void *self, const struct pod *p)
     return reservations_is_reserve_pod(x->cache, p) ? &resv_subject : NULL;
 }
 
-static const struct kind *const kinds[] = { &kind_reservation, NULL };
+/* ---- the plugin ------------------------------------------------------------------------------ */
+
+/* Another attempt is worth it when the reservation can be owned now, by this pod. */
+static bool worth_of_reservation(void *self, const struct ks_event *e, const struct pod *p)
+{
+    const struct resv_plugin *x = self;
+    const struct resv *r = e->now ? reservations_find(x->cache, e->now->meta.uid) : NULL;
+
+    if (!r || reservations_is_reserve_pod(x->cache, p))
+        return true;
+    return r->matchable && (reservation_is_ignored(&p->obj.meta.labels) || match_owner(r, p));
+}
+
+static const struct ks_hint hints[] = {
+    { KS_RES_ASSIGNED_POD, KS_DELETE, NULL, NULL },
+    { KS_RES_NODE, KS_ADD | KS_NODE_ALLOCATABLE | KS_NODE_LABEL, NULL, NULL },
+    { KS_RES_OTHER, KS_ADD | KS_UPDATE | KS_DELETE, worth_of_reservation, &kind_reservation },
+};
+static const struct kind *const kinds[] = { &kind_reservation, &kind_pdb, NULL };
 static const struct ks_service *const services[] = { &reservations_service, NULL };
 
 const struct ks_plugin ks_plugin_reservation = {
     .abi = KS_PLUGIN_ABI,
     .size = sizeof(struct ks_plugin),
     .name = "Reservation",
-    .planned = true,
     .points = KS_AT(PRE_FILTER) | KS_AT(FILTER) | KS_AT(POST_FILTER) | KS_AT(PRE_SCORE) |
               KS_AT(SCORE) | KS_AT(RESERVE) | KS_AT(PRE_BIND) | KS_AT(BIND),
+    .reasons = reasons,
     .args = &reservation_args,
     .kinds = kinds,
     .services = services,
     .create = resv_create,
     .destroy = resv_destroy,
+    .hints = hints,
+    .nhints = ARRAY_LEN(hints),
+    .transform = resv_transform,
+    .pre_filter = resv_pre_filter,
+    .filter = resv_filter,
+    .explain = resv_explain,
+    .add_pod = resv_add_pod,
+    .remove_pod = resv_remove_pod,
+    .post_filter = &resv_post_filter,
+    .pre_score = resv_pre_score,
+    .score = resv_score,
+    .normalize = ks_normalize,
+    .nominate = resv_nominate,
+    .nominated = resv_nominated,
+    .reserve = resv_reserve,
+    .unreserve = resv_unreserve,
+    .pre_bind = resv_pre_bind,
     .bind = resv_bind,
 };
