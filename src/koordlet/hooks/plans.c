@@ -437,6 +437,20 @@ static void leftover_quota(const struct plan_view *files, struct plan_at at, int
         plan_number(plan, at, PLAN_CPU_QUOTA, wanted);
 }
 
+/* Taking a pod out of the idle class leaves the kernel's default, and the agent may have been
+ * killed before it wrote the shares. */
+static void leftover_shares(const struct plan_view *files, struct plan_at at, int64_t wanted,
+                            struct plan *plan)
+{
+    enum { DEFAULT = 1024, DEFAULT_WEIGHT_AS_SHARES = 2597 };
+    struct kerr err;
+    int64_t is;
+
+    if (files->number(files->arg, at.dir, PLAN_CPU_SHARES, &is, &err) == 0 && is != wanted &&
+        (is == DEFAULT || is == DEFAULT_WEIGHT_AS_SHARES))
+        plan_number(plan, at, PLAN_CPU_SHARES, wanted);
+}
+
 static void leftover_pod(const struct plan_view *files, const struct npod *p, struct plan *plan)
 {
     const struct pod_spec *spec = npod_pod(p)->spec;
@@ -444,6 +458,7 @@ static void leftover_pod(const struct plan_view *files, const struct npod *p, st
 
     plan_number(plan, at_pod(p), PLAN_CPU_IDLE_CLASS, 0);
     plan_number(plan, at_pod(p), PLAN_CPU_BURST_US, 0);
+    leftover_shares(files, at_pod(p), c.requested.cpu_shares.v, plan);
     leftover_quota(files, at_pod(p), c.requested.cfs_quota.v, plan);
     for (uint32_t i = 0; i < p->ncontainers; i++) {
         const struct npod_container *status = &p->containers[i];

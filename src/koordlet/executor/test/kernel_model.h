@@ -71,7 +71,7 @@ UNUSED static int model_mkdir(struct kernel_model *m, const char *path)
     m->dirs[i] = (struct model_dir){ .there = true,
                                      .parent = parent,
                                      .quota = -1,
-                                     .shares = 1024,
+                                     .shares = m->version == CGROUP_V2 ? 100 : 1024,
                                      .limit = -1,
                                      .cpus = m->dirs[parent].cpus };
     snprintf(m->dirs[i].path, sizeof m->dirs[i].path, "%s", path);
@@ -182,7 +182,7 @@ static int model_set_number(struct kernel_model *m, int i, const char *file, int
         if (v < 0 || v > 1)
             return -EINVAL;
         if (v != d->idle)
-            d->shares = v ? 3 : 1024;
+            d->shares = m->version == CGROUP_V2 ? (v ? 0 : 100) : (v ? 3 : 1024);
         d->idle = v;
     } else if (streq(file, "memory.limit_in_bytes") || streq(file, "memory.max")) {
         d->limit = v < 0 ? -1 : v / 4096 * 4096;
