@@ -332,5 +332,6 @@ const struct golden_runner golden_quota[] = {
     { "runtime", run_runtime, same_quotas },
     { "admission", run_admission, kj_equal },
     { "overuse", run_overuse, same_quotas },
+    { "preempt", golden_quota_preempt, kj_equal },
     { NULL, NULL, NULL },
 };

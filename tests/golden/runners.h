@@ -41,6 +41,10 @@ int run_numa_hints(const struct kj_val *in, struct arena *a, struct strbuf *got,
 /* Equal, but for the order of "reasons". */
 bool same_but_order_of_reasons(const struct kj_val *out, const struct kj_val *got);
 
+/* run_quota_preempt.c, for the table of run_quota.c. */
+int golden_quota_preempt(const struct kj_val *in, struct arena *a, struct strbuf *got,
+                         struct kerr *err);
+
 extern const struct golden_runner golden_device[], golden_koordlet[], golden_kube[],
     golden_manager[], golden_quota[], golden_scheduler[];
 /* Files of the scheduler's area that have a source of their own. */

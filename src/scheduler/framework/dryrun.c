@@ -9,7 +9,7 @@
 #include "scheduler/framework/budgets.h"
 #include "scheduler/framework/preemption_int.h"
 
-enum { FATE_SPARED, FATE_VIOLATING = 1, FATE_VICTIM = 2 };
+enum { FATE_SPARED, FATE_VIOLATING = 1, FATE_VICTIM = 2, FATE_COUNTS = 4 };
 
 nsec_t preemption_started(const struct pod *p, nsec_t now)
 {
@@ -89,9 +89,30 @@ static void spare(struct dry_run *d, uint32_t row, uint32_t n, uint8_t fate)
         ks_overlay_restore_pod(d->a->overlay, row, d->pods[i]);
         if (fits(d, row))
             continue;
+        bool counts =
+            fate == FATE_VIOLATING && (!d->rules->violates || d->rules->violates(d->rules->arg));
         ks_overlay_rollback(d->a->overlay, mark);
-        d->fate[i] |= FATE_VICTIM;
+        d->fate[i] |= counts ? FATE_VICTIM | FATE_COUNTS : FATE_VICTIM;
     }
+}
+
+/* Victims that break budgets come before the others. */
+static void order_by_turn(struct dry_run *d, uint32_t n)
+{
+    const struct pod **pods = arena_newn0(d->a->arena, n, const struct pod *);
+    uint8_t *fate = arena_newn0(d->a->arena, n, uint8_t);
+    uint32_t at = 0;
+
+    for (int pass = FATE_VIOLATING; pass >= FATE_SPARED; pass--) {
+        for (uint32_t i = 0; i < n; i++) {
+            if ((d->fate[i] & FATE_VIOLATING) != pass)
+                continue;
+            pods[at] = d->pods[i];
+            fate[at++] = d->fate[i];
+        }
+    }
+    memcpy(d->pods, pods, n * sizeof *pods);
+    memcpy(d->fate, fate, n);
 }
 
 uint32_t dry_run_remove(struct dry_run *d, uint32_t row)
@@ -115,10 +136,12 @@ void dry_run_spare(struct dry_run *d, uint32_t row, struct victims *ret)
         d->fate[i] = budgets && budgets_take(budgets, d->pods[i]) ? FATE_VIOLATING : FATE_SPARED;
     spare(d, row, n, FATE_VIOLATING);
     spare(d, row, n, FATE_SPARED);
+    if (d->rules->in_turn)
+        order_by_turn(d, n);
     for (uint32_t i = 0; i < n; i++) {
         if (!(d->fate[i] & FATE_VICTIM))
             continue;
-        ret->violations += d->fate[i] & FATE_VIOLATING;
+        ret->violations += (d->fate[i] & FATE_COUNTS) != 0;
         d->pods[ret->n++] = d->pods[i];
     }
 }
@@ -129,7 +152,8 @@ enum ks_code dry_run_row(struct dry_run *d, uint32_t row, struct victims *ret, s
     enum ks_code code = KS_SUCCESS;
 
     if (dry_run_remove(d, row) == 0) {
-        ks_texts_add(why, PREEMPTION_NO_VICTIMS);
+        ks_texts_add(why, d->rules->nobody ? d->rules->nobody(d->rules->arg, d->a, row)
+                                           : PREEMPTION_NO_VICTIMS);
         return KS_UNRESOLVABLE;
     }
     if (fits(d, row)) {

@@ -71,6 +71,12 @@ struct preemption_rules { /* what differs between plugins; NULL and 0 stand for 
     bool (*fits)(void *arg, struct attempt *a, uint32_t row);
     /* Why it does not, asked right after that. NULL: attempt_fits_texts(). */
     void (*explain)(void *arg, struct attempt *a, uint32_t row, struct ks_texts *why);
+    /* What is said of a row where nobody may be evicted. NULL: the usual words. */
+    const char *(*nobody)(void *arg, const struct attempt *a, uint32_t row);
+    /* Does a victim whose budget does not allow it count as a violation? Asked right after `fits`
+     * said no with it. NULL: yes. */
+    bool (*violates)(void *arg);
+    bool in_turn; /* victims stand in the order in which they were tried: violating ones first */
     struct budgets *budgets; /* NULL: none count */
     int64_t percentage;      /* so many of the rows in question have to do, */
     int64_t absolute;        /* and at least so many. Both 0: all are tried */

@@ -28,6 +28,8 @@ struct admit_verdict elastic_quota_judge(const struct elastic_quota *e,
 struct quota_preemption {
     struct elastic_quota *plugin;
     struct quota_attempt *attempt;
+    bool all_gone;    /* the next question is about the row without all that may go */
+    bool filters_say; /* the last refusal was that of the filters, not of the quota */
 };
 struct preemption_rules elastic_quota_rules(struct quota_preemption *p);
 extern const struct ks_post_filter elastic_quota_post_filter;
