@@ -239,6 +239,7 @@ static void on_soon(struct loop *l, void *arg)
     submit(r, &v, PLAN_CPU_NORMALIZATION, plan_cpu_normalization, gate(r, GATE_CPU_NORMALIZATION));
     submit(r, &v, PLAN_CORE_SCHED, plan_core_sched, gate(r, GATE_CORE_SCHED));
     look_at_all(r, &v);
+    witness_annotations(r->witness, v.snapshot->pods);
     witness_round(r->witness);
 }
 

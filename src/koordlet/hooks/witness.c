@@ -1,6 +1,7 @@
 /* witness.c - durations of the hooks, and events of what they refuse and make. */
 #include "koordlet/hooks/witness.h"
 
+#include "api/protocol/slo.h"
 #include "base/klog.h"
 #include "base/map.h"
 #include "client/events.h"
@@ -184,6 +185,85 @@ void witness_resctrl(struct witness *w, const struct npod *p, const char *group)
         return;
     recorder_event_on(w->recorder, p->obj, false, POD_RESCTRL, hook_resctrl.name,
                       "Create Resctrl Group %s", group);
+}
+
+/* ---- annotations of the strategies ----------------------------------------------------------- */
+
+static int check_burst(const struct npod *p, struct arena *a, struct kerr *err)
+{
+    struct cpu_burst_config own;
+    return pod_cpu_burst_read(&p->obj->meta.annotations, a, &own, err);
+}
+
+static int check_memory(const struct npod *p, struct arena *a, struct kerr *err)
+{
+    struct pod_memory_qos own;
+    return pod_memory_qos_read(&p->obj->meta.annotations, a, &own, err);
+}
+
+static int check_disks(const struct npod *p, struct arena *a, struct kerr *err)
+{
+    struct pod_blkio_qos own;
+    return pod_blkio_qos_read(&p->obj->meta.annotations, a, &own, err);
+}
+
+static int check_network(const struct npod *p, struct arena *a, struct kerr *err)
+{
+    struct pod_network_qos own;
+    return pod_network_qos_read(&p->obj->meta.annotations, a, &own, err);
+}
+
+static int check_oom(const struct npod *p, struct arena *a, struct kerr *err)
+{
+    const containerlist *l = &npod_pod(p)->spec->containers;
+    int64_t score;
+
+    for (uint32_t i = 0; i < l->n; i++)
+        if (oom_score_adj(&p->obj->meta.annotations, l->items[i].name, a, &score, err) < 0)
+            return err->code;
+    return 0;
+}
+
+static const struct {
+    const char *key;
+    enum koordlet_gate gate, or_gate;
+    int (*check)(const struct npod *p, struct arena *a, struct kerr *err);
+} checks[] = {
+    { ANNO_CPU_BURST, GATE_CPU_BURST, GATE_CPU_BURST, check_burst },
+    { ANNO_MEMORY_QOS, GATE_CGROUP_RECONCILE, GATE_CGROUP_RECONCILE, check_memory },
+    { ANNO_BLKIO_QOS, GATE_BLKIO_RECONCILE, GATE_BLKIO_RECONCILE, check_disks },
+    { ANNO_NETWORK_QOS, GATE_TC_NETWORK_QOS, GATE_TERWAY_QOS, check_network },
+    { ANNO_OOM_SCORE_ADJ, GATE_OOM_SCORE_ADJ, GATE_OOM_SCORE_ADJ, check_oom },
+    { ANNO_OOM_SCORE_ADJ_SPEC, GATE_OOM_SCORE_ADJ, GATE_OOM_SCORE_ADJ, check_oom },
+};
+
+static void ignored(struct witness *w, const struct npod *p, const char *key,
+                    const struct kerr *err)
+{
+    if (!is_news(w, key, p, err->text))
+        return;
+    KLOG_W("Ignored an annotation", KV_S("err", err->text), KV_S("annotation", key),
+           KV_S("namespace", str_or(p->obj->meta.ns, "")), KV_S("pod", p->obj->meta.name));
+    if (recorder_of(w))
+        recorder_event_on(w->recorder, p->obj, true, "AnnotationInvalid", "Configure",
+                          "annotation %s is ignored: %s", key, err->text);
+}
+
+void witness_annotations(struct witness *w, const struct podset *pods)
+{
+    const struct gates *g = &w->env->o->gates;
+    CLEANUP(arena_free) struct arena *a = arena_new();
+
+    for (uint32_t i = 0; i < pods->n; i++)
+        for (size_t k = 0; k < ARRAY_LEN(checks); k++) {
+            struct kerr err = { 0 };
+            if (!kstrmap_get(&pods->pods[i]->obj->meta.annotations, checks[k].key) ||
+                !(gates_on(g, checks[k].gate) || gates_on(g, checks[k].or_gate)))
+                continue;
+            if (checks[k].check(pods->pods[i], a, &err) < 0)
+                ignored(w, pods->pods[i], checks[k].key, &err);
+            arena_reset(a);
+        }
 }
 
 void witness_round(struct witness *w)

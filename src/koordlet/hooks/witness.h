@@ -18,6 +18,9 @@ void witness_refused(struct witness *w, const struct hook_plugin *plugin, const 
                      const struct kerr *err);
 /* The pod is to have this resctrl group. */
 void witness_resctrl(struct witness *w, const struct npod *p, const char *group);
+/* Annotations of features that are on and that nobody can read: who uses them goes on as if they
+ * were not there. */
+void witness_annotations(struct witness *w, const struct podset *pods);
 /* A round over all pods ends: what was not said again is over. */
 void witness_round(struct witness *w);
 #endif

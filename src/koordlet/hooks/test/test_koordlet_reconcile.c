@@ -344,6 +344,41 @@ static void test_a_refused_pod_is_told_of_once_and_counted(void **state)
     assert_int_equal(n.api.calls, 2);
 }
 
+/* Of each kind: one event naming pod and annotation, and what else the pod asks for is done. */
+static void test_a_bad_annotation_is_ignored_and_told(void **state)
+{
+    static const struct {
+        const char *annotation, *gates, *key;
+    } cases[] = {
+        { "'koordinator.sh/cpuBurst':'{\\\"cpuBurstPercent\\\":\\\"x\\\"}'", "CPUBurst=true",
+          "koordinator.sh/cpuBurst" },
+        { "'koordinator.sh/memoryQOS':'no'", "CgroupReconcile=true", "koordinator.sh/memoryQOS" },
+        { "'koordinator.sh/blkioQOS':'[]'", "BlkIOReconcile=true", "koordinator.sh/blkioQOS" },
+        { "'koordinator.sh/networkQOS':'{'", "TerwayQoS=true", "koordinator.sh/networkQOS" },
+        { "'koordinator.sh/oom-score-adj':'1001'", "OOMScoreAdj=true",
+          "koordinator.sh/oom-score-adj" },
+        { "'koordinator.sh/oom-score-adj-spec':'no'", "OOMScoreAdj=true",
+          "koordinator.sh/oom-score-adj-spec" },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        CLEANUP(node_fini) struct node_fixture n;
+        node_init(&n, *state, true);
+        gates_set(&n.o.gates, "CPUBurst=false", NULL);
+        for (int k = 0; k < 2; k++) /* a gate that is off does not care */
+            set_pods(&n, arena_printf(n.objects->arena, "[" BE("%s") "]", cases[i].annotation));
+        assert_int_equal(n.api.calls, 0);
+        gates_set(&n.o.gates, cases[i].gates, NULL);
+        for (int k = 0; k < 2; k++)
+            set_pods(&n, arena_printf(n.objects->arena, "[" BE("%s") "]", cases[i].annotation));
+        assert_int_equal(n.api.calls, 1);
+        assert_contains(strbuf_str(&n.api.bodies), "\"reason\":\"AnnotationInvalid\"");
+        assert_contains(strbuf_str(&n.api.bodies), cases[i].key);
+        assert_contains(strbuf_str(&n.api.bodies), "\"name\":\"batch\"");
+        expect(&n, "cgroup/cpu/" BE_POD "/cpu.shares", "512");
+    }
+}
+
 static void test_a_new_resctrl_group_gives_an_event(void **state)
 {
     CLEANUP(node_fini) struct node_fixture n;
@@ -503,6 +538,7 @@ int main(int argc, char **argv)
         FIXTURE_TEST(test_oom_scores),
         FIXTURE_TEST(test_resctrl_groups_of_pods_come_and_go),
         FIXTURE_TEST(test_a_refused_pod_is_told_of_once_and_counted),
+        FIXTURE_TEST(test_a_bad_annotation_is_ignored_and_told),
         FIXTURE_TEST(test_a_new_resctrl_group_gives_an_event),
         FIXTURE_TEST(test_restore_needs_nothing_but_the_pods),
         FIXTURE_TEST(test_scores_of_the_kubelet),

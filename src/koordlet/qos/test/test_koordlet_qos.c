@@ -1,5 +1,6 @@
 /* test_koordlet_qos.c - the strategies' rounds: what reaches the kernel, and when (koordlet-qos 3,
  * 5, 9). */
+#include "base/test/asserts.h"
 #include "koordlet/qos/test/acting_fixture.h"
 
 #define LS_DIR BURSTABLE_DIR("ls")
@@ -119,6 +120,41 @@ static void test_the_cpuset_follows_the_load(void **state)
     fini(&f);
 }
 
+#define POLICY "kubelet.koordinator.sh/cpu-manager-policy"
+
+/* koord#395, koord#546: the kubelet makes a pod's cgroups while best effort is held to few CPUs.
+ * With its static policy it writes all CPUs of its pool to a new container, with none it writes
+ * nothing. */
+static void test_a_pod_starts_while_suppression_holds(void **state)
+{
+    static struct kstrpair policies[] = { { POLICY, "{\"policy\":\"none\"}" },
+                                          { POLICY, "{\"policy\":\"static\"}" } };
+
+    for (int i = 0; i < 2; i++) {
+        struct fixture f;
+        init(&f, *state, CPUSET);
+        f.a.topology = (kstrmap){ .items = &policies[i], .n = 1 };
+        acting_start(&f.a, "CPUBurst=false,RdtResctrl=false");
+        second(&f);
+        second(&f);
+        assert_int_equal(acting_dir(&f.a, BE_CTR)->cpus, 7);
+        model_mkdir(&f.a.model, BE_DIR("new"));
+        model_mkdir(&f.a.model, IN(BE_DIR("new"), "n1"));
+        if (i == 1)
+            assert_int_equal(model_write(&f.a.model, EXECUTOR_CGROUP,
+                                         "cpuset/" IN(BE_DIR("new"), "n1") "/cpuset.cpus", "0-7", 3,
+                                         false),
+                             0);
+        /* Suppression goes on as if it had always been there. */
+        f.ls_cores = 5, f.node_cores = 7;
+        second(&f);
+        assert_int_equal(acting_dir(&f.a, BE_CTR)->cpus, 3);
+        assert_int_equal(f.a.model.refused, 0);
+        assert_that(acting_dir(&f.a, IN(BE_DIR("new"), "n1"))->cpus, !=, 0);
+        fini(&f);
+    }
+}
+
 static void test_cgroup_v2_gets_the_same(void **state)
 {
     struct fixture f;
@@ -216,6 +252,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(test_the_quota_follows_the_load),
         FIXTURE_TEST(test_the_cpuset_follows_the_load),
+        FIXTURE_TEST(test_a_pod_starts_while_suppression_holds),
         FIXTURE_TEST(test_cgroup_v2_gets_the_same),
         FIXTURE_TEST(test_a_throttled_container_bursts),
         FIXTURE_TEST(test_saved_up_time_is_no_more_than_the_quota),
