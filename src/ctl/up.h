@@ -13,6 +13,7 @@
 struct ctl;
 struct kube;
 struct loop;
+struct timer;
 struct tls_ctx;
 
 /* ---- what main hands in ---------------------------------------------------------------------- */
@@ -70,4 +71,20 @@ int up_note_write(const struct up_dir *d, const struct up_note *n, struct kerr *
 /* -ENOENT when nothing runs here (a note left behind by a dead process counts as nothing). */
 int up_note_read(const struct up_dir *d, struct up_note *ret, struct kerr *err);
 void up_note_remove(const struct up_dir *d);
+
+/* ---- the clock: up_clock.c ------------------------------------------------------------------- */
+
+struct up_clock {
+    struct loop *loop;
+    const struct up_dir *dir;
+    unsigned pace;
+    nsec_t wall0, began; /* of the system, at the start */
+    struct timer *timer;
+};
+/* Sets the loop's clock, before it runs: where the last run left it, and `pace` times as fast as
+ * the system's. */
+void up_clock_start(struct up_clock *c, struct loop *l, const struct up_dir *dir, unsigned pace);
+void up_clock_stop(struct up_clock *c); /* also one that never started */
+/* A line for people, when it is not the system's clock. */
+void up_clock_text(const struct up_clock *c, struct strbuf *out);
 #endif

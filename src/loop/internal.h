@@ -5,11 +5,27 @@
  */
 #ifndef KOORD_LOOP_INTERNAL_H
 #define KOORD_LOOP_INTERNAL_H
+#include <stdatomic.h>
+
 #include "base/heap.h"
 #include "base/vec.h"
 #include "loop/loop.h"
 
 struct real; /* real.c */
+
+/* A real loop's clock, once it is not the kernel's: mono of the last reading, and when that was. */
+struct pace {
+    bool on;
+    unsigned by;
+    nsec_t kernel_from;
+    _Atomic nsec_t mono; /* other threads read it, for the log */
+};
+void pace_begin(struct pace *p, unsigned by, nsec_t kernel);
+nsec_t pace_last(const struct pace *p);
+/* The clock moves on; first_due: of the timers, NSEC_MAX without one. */
+nsec_t pace_read(struct pace *p, nsec_t kernel, nsec_t first_due);
+/* The kernel's time until then; 0: it is due. */
+nsec_t pace_wait(const struct pace *p, nsec_t due, nsec_t kernel);
 
 struct timer {
     struct heap_node hn;
@@ -45,7 +61,8 @@ struct loop {
     struct posts posts; /* real loop: under the lock of struct real */
     struct posts spare; /* emptied vector of the last turn: no allocation in the steady state */
 
-    nsec_t mono, wall_offset; /* virtual loop: its clocks */
+    nsec_t mono, wall_offset; /* virtual loop: its clocks; the latter also of a paced one */
+    struct pace pace;         /* real loop */
 };
 
 static inline nsec_t nsec_add_sat(nsec_t a, nsec_t b)
@@ -78,6 +95,7 @@ void real_fini(struct loop *l);
 nsec_t real_mono(const struct loop *l);
 nsec_t real_stopwatch(void);
 nsec_t real_wall(void);
+void real_pace(struct loop *l, unsigned by);
 void real_timers_changed(struct loop *l);
 void real_post(struct loop *l, struct post p);
 void real_work(struct loop *l, work_fn work, post_fn done, void *arg);

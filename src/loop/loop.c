@@ -169,7 +169,33 @@ nsec_t loop_stopwatch(const struct loop *l)
 
 nsec_t loop_wall(const struct loop *l)
 {
+    if (l->pace.on)
+        return nsec_add_sat(pace_last(&l->pace), l->wall_offset);
     return l->real ? real_wall() : nsec_add_sat(l->mono, l->wall_offset);
+}
+
+void loop_set_wall(struct loop *l, nsec_t wall)
+{
+    if (l->real)
+        real_pace(l, l->pace.on ? l->pace.by : 1);
+    l->wall_offset = nsec_add_sat(wall, -loop_mono(l));
+}
+
+void loop_set_pace(struct loop *l, unsigned pace)
+{
+    assert(l->real && pace > 0 && !l->in_turn);
+    nsec_t wall = loop_wall(l);
+    real_pace(l, pace);
+    l->wall_offset = nsec_add_sat(wall, -loop_mono(l));
+}
+
+nsec_t loop_outside(const struct loop *l, nsec_t d)
+{
+    nsec_t longer;
+
+    if (!l->pace.on || l->pace.by == 1)
+        return d;
+    return __builtin_mul_overflow(d, (nsec_t)l->pace.by, &longer) ? NSEC_MAX : longer;
 }
 
 nsec_t loop_wall_hook(void *loop)

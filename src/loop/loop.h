@@ -25,9 +25,11 @@ struct loop *loop_new_virtual(nsec_t wall0, uint64_t seed); /* time moves in loo
 struct loop *loop_free(struct loop *l);
 bool loop_is_virtual(const struct loop *l);
 
-nsec_t loop_mono(const struct loop *l);      /* for waiting; cached per turn on the real loop */
-nsec_t loop_stopwatch(const struct loop *l); /* the same, not cached: to measure within a turn */
-nsec_t loop_wall(const struct loop *l);      /* for timestamps people see */
+nsec_t loop_mono(const struct loop *l); /* for waiting; cached per turn on the real loop */
+/* To measure what takes time within a turn: the kernel's clock, not cached. Where loop_set_pace()
+ * was called it is not the one of loop_mono(). */
+nsec_t loop_stopwatch(const struct loop *l);
+nsec_t loop_wall(const struct loop *l); /* for timestamps people see */
 /* loop_wall() in the shape that klog_set_clock() wants; arg is the loop. Safe on any thread. */
 nsec_t loop_wall_hook(void *loop);
 uint64_t loop_rand(struct loop *l); /* jitter, sampling: seeded */
@@ -64,9 +66,16 @@ void loop_stop(struct loop *l);
  * waits for the next turn; loop_advance(l, 0) settles all that is due at this moment. */
 void loop_turn(struct loop *l);
 
-/* Virtual loop only. */
-void loop_advance(struct loop *l, nsec_t by);    /* a callback sees its own due time */
-void loop_set_wall(struct loop *l, nsec_t wall); /* a clock jump; mono does not move */
+void loop_advance(struct loop *l, nsec_t by); /* virtual only: a callback sees its own due time */
+/* A clock jump; mono does not move. On a real loop before it runs, and the wall clock then follows
+ * mono: it does not hear of the system's clock any more. */
+void loop_set_wall(struct loop *l, nsec_t wall);
+/* Real loop, before it runs: a second of the kernel is `pace` seconds of mono and wall. Timers keep
+ * their order and none is skipped: while the loop is behind, its clocks wait for it. What is
+ * measured with loop_stopwatch(), and what other processes do, takes the time that it takes. */
+void loop_set_pace(struct loop *l, unsigned pace);
+/* d of the kernel's time as time of this loop: how long to wait for somebody outside of it. */
+nsec_t loop_outside(const struct loop *l, nsec_t d);
 
 /* A signal handled on the loop (real loop only). One handler per signal number. NULL fn removes.
  * Does not keep loop_run() going. */

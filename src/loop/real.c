@@ -119,8 +119,19 @@ nsec_t real_mono(const struct loop *l)
     if (r->mono_cached)
         return r->mono;
     r->mono = clock_now(CLOCK_MONOTONIC);
+    if (l->pace.on) {
+        const struct timer *first = timers_first(l);
+        struct pace *p = (struct pace *)(uintptr_t)&l->pace; /* a reading moves it on */
+        r->mono = pace_read(p, r->mono, first ? first->due : NSEC_MAX);
+    }
     r->mono_cached = l->in_turn;
     return r->mono;
+}
+
+void real_pace(struct loop *l, unsigned by)
+{
+    pace_begin(&l->pace, by, clock_now(CLOCK_MONOTONIC));
+    l->real->mono_cached = false;
 }
 
 static void on_prepare(uv_prepare_t *h)
@@ -188,7 +199,8 @@ void real_timers_changed(struct loop *l)
     if (r->armed_for <= t->due)
         return;
     r->armed_for = t->due;
-    const nsec_t wait = t->due - clock_now(CLOCK_MONOTONIC);
+    const nsec_t kernel = clock_now(CLOCK_MONOTONIC);
+    const nsec_t wait = l->pace.on ? pace_wait(&l->pace, t->due, kernel) : t->due - kernel;
     if (wait <= 0) {
         uv_idle_start(&r->due, on_due);
         return;

@@ -94,9 +94,3 @@ void loop_advance(struct loop *l, nsec_t by)
     }
     l->mono = until; /* wall time moves along by the same amount */
 }
-
-void loop_set_wall(struct loop *l, nsec_t wall)
-{
-    assert(!l->real);
-    l->wall_offset = nsec_add_sat(wall, -l->mono);
-}

@@ -155,7 +155,7 @@ static void secure(struct dial *d, struct stream *raw)
         dial_done(d, raw);
         return;
     }
-    nsec_t left = d->timeout - (loop_mono(d->loop) - d->started);
+    nsec_t left = d->timeout - (loop_stopwatch(d->loop) - d->started);
     d->shake =
         tls_connect(d->loop, d->tls, raw, d->server_name, MAX(left, NSEC_PER_MSEC), on_tls, d);
 }
@@ -311,7 +311,8 @@ static void try_next(struct dial *d)
     d->attempts[i] = a;
     d->running++;
     if (d->tried < d->n_addrs)
-        d->next_timer = loop_after(d->loop, ATTEMPT_HEAD_START, on_next_timer, d);
+        d->next_timer =
+            loop_after(d->loop, loop_outside(d->loop, ATTEMPT_HEAD_START), on_next_timer, d);
 }
 
 static void on_looked_up(uv_getaddrinfo_t *req, int status, struct addrinfo *res)
@@ -447,7 +448,7 @@ struct dial *stream_dial(struct loop *l, const struct dial_opts *o, dial_fn fn, 
     d->fn = fn;
     d->arg = arg;
     d->timeout = o->timeout > 0 ? o->timeout : 30 * NSEC_PER_SEC;
-    d->started = loop_mono(l);
+    d->started = loop_stopwatch(l);
     d->host = dup_or_null(o->host);
     d->port = o->port;
     d->unix_path = dup_or_null(o->unix_path);
@@ -456,7 +457,7 @@ struct dial *stream_dial(struct loop *l, const struct dial_opts *o, dial_fn fn, 
     d->proxy_port = o->proxy_port;
     d->proxy_auth = dup_or_null(o->proxy_auth);
     d->tls = o->tls;
-    d->timer = loop_after(l, d->timeout, on_timeout, d);
+    d->timer = loop_after(l, loop_outside(l, d->timeout), on_timeout, d);
     if (!loop_uv(l)) {
         kerr_set(&d->last, -ENOTSUP, "a virtual loop has no sockets");
         d->next_timer = loop_after(l, 0, on_next_timer, d);

@@ -390,7 +390,7 @@ static void rest_start(struct sock *s)
     if (s->out.len > 0)
         strbuf_appendn(&g->data, s->out.data, s->out.len);
     g->watch = loop_watch_fd(s->loop, fd, LOOP_WRITE, rest_ready, g);
-    g->timer = loop_after(s->loop, LINGER_MAX, rest_timeout, g);
+    g->timer = loop_after(s->loop, loop_outside(s->loop, LINGER_MAX), rest_timeout, g);
     if (!g->watch)
         rest_free(g);
 }

@@ -149,7 +149,7 @@ static struct tls_shake *shake_new(struct loop *l, struct tls_ctx *c, struct str
     h->fn = fn;
     h->arg = arg;
     h->timeout = timeout > 0 ? timeout : 30 * NSEC_PER_SEC;
-    h->timer = loop_after(l, h->timeout, on_shake_timeout, h);
+    h->timer = loop_after(l, loop_outside(l, h->timeout), on_shake_timeout, h);
     stream_listen(raw, &shake_events, h);
     return h;
 }

@@ -308,7 +308,7 @@ void watch_resume(struct watcher *w)
 static void on_bookmark(struct loop *l, void *arg)
 {
     struct watcher *w = arg;
-    w->bookmark = loop_after(l, BOOKMARK_EVERY, on_bookmark, w);
+    w->bookmark = loop_after(l, loop_outside(l, BOOKMARK_EVERY), on_bookmark, w);
     if (!w->full && w->sw && w->seen > w->told)
         tell_bookmark(w, w->seen, false);
 }
@@ -343,9 +343,10 @@ static struct watcher *watcher_new(struct api_call *c, struct selection *sel)
     vec_push(&c->s->watches, c);
     c->s->stats.watches_started++;
     c->s->stats.open_watches = c->s->watches.n;
-    w->deadline = loop_after(l, seconds * NSEC_PER_SEC, on_deadline, w);
+    w->deadline = loop_after(l, loop_outside(l, seconds * NSEC_PER_SEC), on_deadline, w);
     if (c->bookmarks)
-        w->bookmark = loop_after(l, loop_jitter(l, BOOKMARK_EVERY, 0.25), on_bookmark, w);
+        w->bookmark =
+            loop_after(l, loop_jitter(l, loop_outside(l, BOOKMARK_EVERY), 0.25), on_bookmark, w);
     return w;
 }
 

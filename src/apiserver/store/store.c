@@ -53,8 +53,9 @@ int store_open(struct loop *l, const struct store_opts *o, struct store **ret, s
     CLEANUP(store_close) struct store *s = xnew0(struct store);
 
     s->loop = l;
-    s->history_ns = o->history ? o->history : 300 * NSEC_PER_SEC;
-    s->compact_ns = o->compact_every ? o->compact_every : 60 * NSEC_PER_SEC;
+    /* For watches and pages of clients outside: by their time. */
+    s->history_ns = loop_outside(l, o->history ? o->history : 300 * NSEC_PER_SEC);
+    s->compact_ns = loop_outside(l, o->compact_every ? o->compact_every : 60 * NSEC_PER_SEC);
     s->revision = 1; /* as in etcd: 0 means "any" to Kubernetes and is never a state */
     s->watches.prev = s->watches.next = &s->watches;
     index_init(&s->index);

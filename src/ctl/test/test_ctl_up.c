@@ -167,6 +167,10 @@ static void test_what_up_refuses(void **state)
     assert_int_equal(run(&x, "up", "--dashboard=off", "--data", t.path, "--tls-cert-file=x"),
                      CTL_FAILED);
     assert_contains(x.err, "go together");
+    assert_int_equal(run(&x, "up", "--data", t.path, "--pace=0"), CTL_USAGE);
+    assert_int_equal(
+        run(&x, "up", "--data", t.path, "--components=apiserver,koordlet", "--pace=60"), CTL_USAGE);
+    assert_contains(x.err, "without --pace");
     sys.fails = true;
     assert_int_equal(run(&x, "up", "--dashboard=off", "--data", t.path), CTL_FAILED);
     assert_string_equal(x.err, "error: up: disk is full\n");
@@ -176,6 +180,34 @@ static void test_what_up_refuses(void **state)
     assert_int_equal(run(&x, "up", "--dashboard=off", "--data", t.path), CTL_FAILED);
     assert_string_equal(x.err, "error: up: port is taken\n");
     assert_int_equal(sys.freed, 2);
+    tmpdir_fini(&t);
+}
+
+static void stop_loop(struct loop *l, void *arg)
+{
+    (void)arg;
+    loop_stop(l);
+}
+
+/* The next start goes on where a faster clock ended, and says so. */
+static void test_a_clock_that_ran_ahead_is_kept(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture x;
+    CLEANUP(loop_free) struct loop *systems = loop_new();
+    struct tmpdir t;
+
+    (void)state;
+    up_init(&x, &t);
+    tmpdir_write(&t, "clock", "7530\n");
+    assert_int_equal(run(&x, "up", "--dashboard=off", "--data", t.path), CTL_OK);
+    assert_contains(x.out, ", 2 h 5 min ahead after runs with --pace\n");
+    assert_that(loop_wall(x.l) - loop_wall(systems), >, 7400 * NSEC_PER_SEC);
+    tmpdir_write(&t, "clock", "nonsense\n");
+    loop_free(x.l);
+    x.l = loop_new();
+    loop_after(x.l, 10 * NSEC_PER_SEC, stop_loop, NULL);
+    assert_int_equal(run(&x, "up", "--dashboard=off", "--data", t.path, "--pace=60"), CTL_OK);
+    assert_contains(x.out, ", 60 times as fast as the system's\n");
     tmpdir_fini(&t);
 }
 
@@ -282,6 +314,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_up_runs_what_was_asked_for),
         cmocka_unit_test(test_what_up_refuses),
+        cmocka_unit_test(test_a_clock_that_ran_ahead_is_kept),
         cmocka_unit_test(test_commands_find_what_up_runs),
         cmocka_unit_test(test_a_renewed_certificate_is_used_at_once),
     };

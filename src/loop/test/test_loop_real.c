@@ -51,6 +51,98 @@ static void test_clocks_move(void **state)
     assert_that(loop_wall(l), >, INT64_C(1700000000) * NSEC_PER_SEC);
 }
 
+/* ---- a faster clock -------------------------------------------------------------------------- */
+
+struct paced {
+    nsec_t fired, wall, outside;
+    int order[2], n;
+};
+
+static void paced_fire(struct loop *l, void *arg)
+{
+    struct paced *p = arg;
+    p->fired = loop_mono(l);
+    p->wall = loop_wall(l);
+    p->order[p->n++] = 1;
+}
+
+static void paced_outside(struct loop *l, void *arg)
+{
+    struct paced *p = arg;
+    p->outside = loop_stopwatch(l);
+    p->order[p->n++] = 2;
+}
+
+/* An hour passes in a tenth of a second; what is for those outside takes their time. */
+static void test_a_paced_loop_runs_faster_than_the_kernel(void **state)
+{
+    CLEANUP(loop_free) struct loop *l = loop_new();
+    struct paced p = { 0 };
+
+    (void)state;
+    nsec_t wall = loop_wall(l);
+    loop_set_pace(l, 36000);
+    nsec_t mono = loop_mono(l), began = loop_stopwatch(l);
+    assert_that(loop_wall(l) - wall, >=, 0);
+    assert_int_equal(loop_outside(l, NSEC_PER_SEC), 36000 * NSEC_PER_SEC);
+    loop_after(l, loop_outside(l, 150 * NSEC_PER_MSEC), paced_outside, &p);
+    loop_after(l, 3600 * NSEC_PER_SEC, paced_fire, &p);
+    loop_run(l);
+    nsec_t took = loop_stopwatch(l) - began;
+    assert_int_equal(p.n, 2);
+    assert_int_equal(p.order[0], 1);
+    assert_that(p.fired - mono, >=, 3600 * NSEC_PER_SEC);
+    assert_that(p.wall - wall, >=, 3600 * NSEC_PER_SEC);
+    assert_that(p.outside - began, >=, 150 * NSEC_PER_MSEC);
+    assert_that(loop_mono(l) - mono, <=, (took + NSEC_PER_SEC) * 36000);
+}
+
+static void busy(struct loop *l, void *arg)
+{
+    nsec_t until = loop_stopwatch(l) + 20 * NSEC_PER_MSEC;
+
+    while (loop_stopwatch(l) < until)
+        ;
+    *(nsec_t *)arg = loop_mono(l);
+}
+
+static void note_time(struct loop *l, void *arg)
+{
+    *(nsec_t *)arg = loop_mono(l);
+}
+
+/* 20 ms of work are 200 s of this clock; a lease that is renewed after 10 s must not run out. */
+static void test_a_paced_clock_waits_for_a_slow_loop(void **state)
+{
+    CLEANUP(loop_free) struct loop *l = loop_new();
+    nsec_t first = 0, then = 0;
+
+    (void)state;
+    loop_set_pace(l, 10000);
+    loop_after(l, NSEC_PER_SEC, busy, &first);
+    loop_after(l, 11 * NSEC_PER_SEC, note_time, &then);
+    loop_run(l);
+    assert_that(then - first, >=, 9 * NSEC_PER_SEC);
+    assert_that(then - first, <=, 12 * NSEC_PER_SEC);
+}
+
+static void test_the_wall_clock_can_be_set(void **state)
+{
+    CLEANUP(loop_free) struct loop *l = loop_new();
+    const nsec_t date = INT64_C(1900000000) * NSEC_PER_SEC;
+    nsec_t mono = loop_mono(l), later = 0;
+
+    (void)state;
+    loop_set_wall(l, date);
+    assert_that(loop_wall(l), >=, date);
+    assert_that(loop_mono(l), >=, mono);
+    loop_set_pace(l, 1000);
+    loop_after(l, 10 * NSEC_PER_SEC, note_time, &later);
+    loop_run(l);
+    assert_that(loop_wall(l), >=, date + 10 * NSEC_PER_SEC);
+    assert_int_equal(loop_wall(l), loop_wall_hook(l));
+}
+
 struct firing {
     char order[8];
     nsec_t at[8];
@@ -633,6 +725,9 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_clocks_move),
+        cmocka_unit_test(test_a_paced_loop_runs_faster_than_the_kernel),
+        cmocka_unit_test(test_a_paced_clock_waits_for_a_slow_loop),
+        cmocka_unit_test(test_the_wall_clock_can_be_set),
         cmocka_unit_test(test_timers_fire_in_order_and_never_early),
         cmocka_unit_test(test_run_ends_at_once_with_nothing_to_do),
         cmocka_unit_test(test_callback_may_cancel_itself_and_others),

@@ -453,8 +453,8 @@ struct http *http_client_new(struct loop *l, const struct http_client_opts *o)
     cl->max_conns = o->max_conns ? o->max_conns : 6;
     cl->max_streams = o->max_streams;
     cl->connect_timeout = o->connect_timeout;
-    cl->idle_close = o->idle_close ? o->idle_close : 90 * NSEC_PER_SEC;
-    cl->ping_interval = o->ping_interval ? o->ping_interval : 30 * NSEC_PER_SEC;
+    cl->idle_close = loop_outside(l, o->idle_close ? o->idle_close : 90 * NSEC_PER_SEC);
+    cl->ping_interval = loop_outside(l, o->ping_interval ? o->ping_interval : 30 * NSEC_PER_SEC);
     cl->dial = o->dial;
     cl->dial_arg = o->dial_arg;
     cl->proto = !o->tls && !o->h2_prior_knowledge && !o->dial ? PROTO_H1 : PROTO_UNKNOWN;

@@ -115,7 +115,7 @@ struct call *call_new(struct client *cl, const struct http_req *r, const struct 
     c->timeout = r->timeout;
     c->idle_timeout = r->idle_timeout;
     if (r->timeout > 0)
-        c->deadline = loop_mono(cl->loop) + r->timeout;
+        c->deadline = loop_mono(cl->loop) + loop_outside(cl->loop, r->timeout);
     return c;
 }
 
@@ -207,7 +207,7 @@ static nsec_t idle_due(const struct call *c)
 {
     if (c->idle_timeout <= 0 || !c->conn || c->paused)
         return 0;
-    return c->last_activity + c->idle_timeout;
+    return c->last_activity + loop_outside(c->cl->loop, c->idle_timeout);
 }
 
 static void on_call_timer(struct loop *l, void *arg)

@@ -217,7 +217,7 @@ static void on_ping_timer(struct loop *l, void *arg)
         h->pinging = true;
         nghttp2_submit_ping(h->ng, NGHTTP2_FLAG_NONE, NULL);
         h2_flush_later(h);
-        h2_arm_ping(h, PING_PATIENCE);
+        h2_arm_ping(h, loop_outside(l, PING_PATIENCE));
     } else {
         struct kerr err;
         kerr_set(&err, -ETIMEDOUT, "the connection is dead: no answer to an HTTP/2 PING");

@@ -22,9 +22,10 @@ struct httpd *httpd_new(struct loop *l, const struct httpd_opts *o, httpd_fn fn,
     d->o.max_conns = OR(d->o.max_conns, 1024);
     d->o.max_streams = OR(d->o.max_streams, 250);
     d->o.header_timeout = OR(d->o.header_timeout, 15 * NSEC_PER_SEC);
-    d->o.body_timeout = OR(d->o.body_timeout, 60 * NSEC_PER_SEC);
-    d->o.idle_timeout = OR(d->o.idle_timeout, 120 * NSEC_PER_SEC);
-    d->o.write_timeout = OR(d->o.write_timeout, 60 * NSEC_PER_SEC);
+    /* Peers are outside: a faster clock gives them no less time. */
+    d->o.body_timeout = loop_outside(l, OR(d->o.body_timeout, 60 * NSEC_PER_SEC));
+    d->o.idle_timeout = loop_outside(l, OR(d->o.idle_timeout, 120 * NSEC_PER_SEC));
+    d->o.write_timeout = loop_outside(l, OR(d->o.write_timeout, 60 * NSEC_PER_SEC));
     d->fn = fn;
     d->arg = arg;
     d->refs = 1;
@@ -200,7 +201,7 @@ void httpd_stop(struct httpd *d, nsec_t grace, void (*done)(void *arg), void *ar
     }
     d->stop_timer = timer_cancel(d->stop_timer);
     if (d->n_conns > 0)
-        d->stop_timer = loop_after(d->loop, grace, on_grace_over, d);
+        d->stop_timer = loop_after(d->loop, loop_outside(d->loop, grace), on_grace_over, d);
     httpd_check_done(d);
 }
 

@@ -204,9 +204,9 @@ void conn_wait(struct httpd_conn *c, enum conn_wait w)
 {
     const struct httpd_opts *o = &c->d->o;
     const nsec_t how_long[] = {
-        [WAIT_HEAD] = o->header_timeout,
+        [WAIT_HEAD] = loop_outside(c->d->loop, o->header_timeout),
         [WAIT_IDLE] = o->idle_timeout,
-        [WAIT_LINGER] = LINGER_MAX,
+        [WAIT_LINGER] = loop_outside(c->d->loop, LINGER_MAX),
     };
 
     c->wait = (uint8_t)w;
