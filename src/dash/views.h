@@ -13,7 +13,7 @@ struct nodeview;
 
 enum {
     VIEW_CHUNK = 500, /* nodes of one message, so that no task of the page is long */
-    VIEW_PODS = 300,  /* rows of a list */
+    VIEW_PODS = 110,  /* rows of a list: as many as a kubelet runs by default */
     VIEW_REASONS = 12,
     VIEW_MOVES = 200,
     VIEW_EVENTS = 100,

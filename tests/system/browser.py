@@ -4,6 +4,7 @@ No driver and no package of Python: commands and events are JSON with a NUL behi
 scripts/setup unpacks the browser with the libraries that the machine lacks.
 """
 import base64
+import contextlib
 import glob
 import json
 import os
@@ -37,11 +38,11 @@ class Browser:
         libraries = sorted(set(os.path.dirname(p) for p in glob.glob(f'{TREE}/usr/lib/*-linux-gnu*/**/*.so*', recursive=True)))
         to_browser, from_browser = os.pipe(), os.pipe()
 
-        # The log is kept: a browser that does not start says why there.
+        # bash, because sh knows descriptors of one digit only. The log is kept: a browser that does not start says why there.
         self.log = f'{folder}/browser.log'
         with open(self.log, 'wb') as log:
             self.p = subprocess.Popen(
-                ['/bin/sh', '-c', f'exec "$0" "$@" 3<&{to_browser[0]} 4>&{from_browser[1]}', PROGRAM,
+                ['bash', '-c', f'exec "$0" "$@" 3<&{to_browser[0]} 4>&{from_browser[1]}', PROGRAM,
                  '--remote-debugging-pipe', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run',
                  '--disable-background-networking', '--disable-component-update', '--hide-scrollbars', '--lang=en-GB',
                  f'--user-data-dir={folder}/browser'],
@@ -53,6 +54,7 @@ class Browser:
         self.out, self.inp = os.fdopen(to_browser[1], 'wb'), os.fdopen(from_browser[0], 'rb')
         self.number = 0
         self.answers, self.pages = {}, {}
+        self.trace, self.traced = [], threading.Event()
         self.lock = threading.Lock()
         threading.Thread(target=self.read, daemon=True).start()
 
@@ -67,6 +69,10 @@ class Browser:
             for m in map(json.loads, messages):
                 if 'id' in m:
                     self.answers[m['id']].put(m)
+                elif m['method'] == 'Tracing.dataCollected':
+                    self.trace += m['params']['value']
+                elif m['method'] == 'Tracing.tracingComplete':
+                    self.traced.set()
                 elif m.get('sessionId') in self.pages:
                     self.pages[m['sessionId']].take(m['method'], m['params'])
         for q in list(self.answers.values()):
@@ -98,6 +104,24 @@ class Browser:
     def last_words(self):
         with open(self.log, encoding='utf-8', errors='replace') as f:
             return f.read()[-300:]
+
+    @contextlib.contextmanager
+    def tasks(self, to):
+        """Appends (CPU time, time) in ms of every task of the pages' main threads. A machine that is busy with other
+        things makes tasks longer, but not their CPU time."""
+        self.trace.clear()
+        self.traced.clear()
+        self.call('Tracing.start', transferMode='ReportEvents', traceConfig={
+            'includedCategories': ['disabled-by-default-devtools.timeline', 'devtools.timeline', '__metadata']})
+        try:
+            yield
+        finally:
+            self.call('Tracing.end')
+            if not self.traced.wait(PATIENCE_S):
+                raise Failed('the browser does not end its trace')
+        main = {(e['pid'], e['tid']) for e in self.trace if e['name'] == 'thread_name' and e['args']['name'] == 'CrRendererMain'}
+        to += [(e.get('tdur', 0) / 1000, e['dur'] / 1000) for e in self.trace
+               if e['name'] == 'RunTask' and (e['pid'], e['tid']) in main and 'dur' in e]
 
     def page(self, width=1280, height=900, scheme='light'):
         context = self.call('Target.createBrowserContext')['browserContextId']

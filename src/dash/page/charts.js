@@ -1,5 +1,5 @@
 // charts.js - utilisation over time, and nodes as a map by load: two canvases that the keyboard can walk through.
-import { $, USERS, colour, cores, count, fit, h, hour, memory, percent, pods, setText } from './lib.js';
+import { $, USERS, chosen, colour, cores, count, fit, h, hour, memory, percent, pods, setText } from './lib.js';
 
 const LAYERS = USERS.map(([name]) => name);
 const NAMES = { prod: 'Prod', mid: 'Mid', batch: 'Batch', system: 'System', idle: 'Idle' };
@@ -38,17 +38,14 @@ export class Chart {
     return this.now && (!last || this.now[0] > last[0]) ? [...this.minutes, this.now] : this.minutes;
   }
 
-  get isMemory() {
-    return document.querySelector('[name=chart-resource]:checked').value === 'memory';
-  }
-
   draw() {
-    if (!this.canvas.clientWidth) return;
+    if (this.canvas.closest('[hidden]')) return;
+    this.isMemory = chosen('chart-resource') === 'memory';
     const { ctx, width, height } = fit(this.canvas);
     const left = 44;
     const bottom = 22;
     const box = { x: left, y: 6, w: width - left - 6, h: height - bottom - 6 };
-    const range = Number(document.querySelector('[name=chart-range]:checked').value);
+    const range = Number(chosen('chart-range'));
     const all = this.points();
     const end = all.length ? all.at(-1)[0] : Math.floor(Date.now() / 60000);
     // A cluster that was just started is not one thin line at the right edge.
@@ -193,10 +190,9 @@ export class NodeMap {
   }
 
   load(r) {
-    const metric = document.querySelector('[name=map-metric]:checked').value;
     if (!r.fresh) return -1;
-    if (metric === 'memory') return percent(r.memUsed, r.memCap);
-    if (metric === 'batch') return percent(r.batch, r.batchAlloc);
+    if (this.metric === 'memory') return percent(r.memUsed, r.memCap);
+    if (this.metric === 'batch') return percent(r.batch, r.batchAlloc);
     return percent(r.used, r.cap);
   }
 
@@ -209,8 +205,9 @@ export class NodeMap {
   }
 
   draw() {
+    if (this.canvas.closest('[hidden]')) return;
+    this.metric = chosen('map-metric');
     const width = this.canvas.clientWidth;
-    if (!width) return;
     const { size, columns, height } = this.layout(width);
     const { ctx } = fit(this.canvas, height);
     const gap = size > 14 ? 3 : 1;

@@ -129,6 +129,11 @@ setInterval(() => {
 
 // ---- views
 
+function again() {
+  chart.draw();
+  redraw();
+}
+
 function route() {
   const [word, name] = decodeURIComponent(location.hash.slice(1)).split('/');
   if (word === 'main') return; // the link past the navigation
@@ -145,12 +150,14 @@ function route() {
   if (next === 'node') openNode(name);
   document.title = `${next === 'node' ? name : $(`h-${next}`).textContent} · koord dashboard`;
   if (!isFirst) {
-    $('main').focus({ preventScroll: true });
-    scrollTo(0, 0);
+    // In a frame of its own: it makes the browser lay out the page.
+    requestAnimationFrame(() => {
+      $('main').focus({ preventScroll: true });
+      scrollTo(0, 0);
+    });
   }
   listen(next === 'node' ? `node=${encodeURIComponent(name)}` : `view=${next}`);
-  chart.draw();
-  redraw();
+  again();
 }
 
 $('skip').addEventListener('click', (e) => {
@@ -159,7 +166,6 @@ $('skip').addEventListener('click', (e) => {
 });
 startNodes(redraw);
 addEventListener('hashchange', route);
-const again = () => { chart.draw(); redraw(); };
 new ResizeObserver(again).observe($('main'));
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', again);
 route();

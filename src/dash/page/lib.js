@@ -80,22 +80,31 @@ export function tag(text, kind = '') {
 
 // ---- tables
 
+const NEW_ROWS = 30; // in one frame, so that a long table is no long task
+
 /**
  * Rows by key: known ones are updated in place, so that focus and selection stay. While somebody is in the table with
- * the keyboard its order does not change.
+ * the keyboard its order does not change. A long list grows over several frames.
  */
 export function keyed(body, items, key, make, update) {
   const had = body.rowsByKey || (body.rowsByKey = new Map());
   const seen = new Set();
   const isBusy = body.contains(document.activeElement);
   let before = body.firstChild;
+  let made = 0;
+  const turn = (body.turn = (body.turn || 0) + 1);
   for (const item of items) {
     const k = key(item);
     let row = had.get(k);
     if (seen.has(k)) continue;
+    if (!row && made === NEW_ROWS) {
+      requestAnimationFrame(() => { if (body.turn === turn) keyed(body, items, key, make, update); });
+      return; // what is to go goes with the last of them
+    }
     seen.add(k);
     if (!row) {
       row = make(item);
+      made++;
       had.set(k, row);
       body.insertBefore(row, isBusy ? null : before);
     } else if (row === before) {
@@ -115,6 +124,7 @@ export function keyed(body, items, key, make, update) {
 export function forget(body) {
   body.replaceChildren();
   body.rowsByKey = new Map();
+  body.turn = 0;
 }
 
 /** A table with a caption that is read, not seen. */
@@ -130,6 +140,28 @@ export function cells(row, texts) {
   texts.forEach((text, i) => {
     if (typeof text === 'string') setText(row.children[i], text);
   });
+}
+
+/** The value of a group of radio buttons. */
+export const chosen = (name) => document.querySelector(`[name=${name}]:checked`).value;
+
+/** The first k items, by a number of each; without sorting all of them. */
+export function first(items, k, number) {
+  const kept = []; // [number, item], in order
+  items.forEach((item) => {
+    const n = number(item);
+    if (kept.length === k && n >= kept[k - 1][0]) return;
+    let lo = 0;
+    let hi = kept.length;
+    while (lo < hi) {
+      const mid = (lo + hi) >> 1;
+      if (n < kept[mid][0]) hi = mid;
+      else lo = mid + 1;
+    }
+    kept.splice(lo, 0, [n, item]);
+    if (kept.length > k) kept.pop();
+  });
+  return kept.map((e) => e[1]);
 }
 
 export function colour(name) {

@@ -1,5 +1,5 @@
 // views.js - tiles, tables and the view of one node.
-import { $, USERS, age, bar, cells, clock, cores, count, forget, h, keyed, memory, percent, pods, setText, table, tag, updateBar } from './lib.js';
+import { $, USERS, age, bar, cells, clock, cores, count, first, forget, h, keyed, memory, percent, pods, setText, table, tag, updateBar } from './lib.js';
 
 const link = (name) => h('a', { href: `#node/${name}` }, name);
 
@@ -46,7 +46,8 @@ export function showTiles(s) {
 
 // ---- nodes
 
-const order = { by: 'cpu', down: true, shown: 100 };
+const MORE = 60; // rows at first, and with each press of the button
+const order = { by: 'cpu', down: true, shown: MORE };
 const keys = {
   name: (r) => r.at,
   cpu: (r) => (r.fresh ? r.used / (r.cap || 1) : -1),
@@ -66,8 +67,8 @@ export function startNodes(redraw) {
       redraw();
     });
   }
-  $('node-filter').addEventListener('input', () => { order.shown = 100; redraw(); });
-  $('node-more').addEventListener('click', () => { order.shown += 100; redraw(); });
+  $('node-filter').addEventListener('input', () => { order.shown = MORE; redraw(); });
+  $('node-more').addEventListener('click', () => { order.shown += MORE; redraw(); });
 }
 
 function nodeRow(r) {
@@ -93,9 +94,8 @@ function updateNodeRow(row, r) {
 export function showNodes(rows) {
   const word = $('node-filter').value.trim().toLowerCase();
   const key = keys[order.by];
-  const list = rows.filter((r) => r.name.includes(word)).map((r) => [key(r), r]);
-  list.sort((a, b) => (order.down ? b[0] - a[0] : a[0] - b[0]) || a[1].at - b[1].at);
-  keyed($('node-rows'), list.slice(0, order.shown).map((p) => p[1]), (r) => r.name, nodeRow, updateNodeRow);
+  const list = word ? rows.filter((r) => r.name.includes(word)) : rows;
+  keyed($('node-rows'), first(list, order.shown, order.down ? (r) => -key(r) : key), (r) => r.name, nodeRow, updateNodeRow);
   const n = Math.min(order.shown, list.length);
   setText($('node-total'), list.length ? `${count(n)} of ${count(list.length)} nodes${word ? ` with “${word}” in their name` : ''}.` : 'No nodes.');
   $('node-more').hidden = n >= list.length;
