@@ -12,6 +12,7 @@
 #include "net/stream.h"
 #include "net/url.h"
 
+/* Of the person's time, however fast the loop's clock runs. */
 #define TICK      NSEC_PER_SEC
 #define HEARTBEAT (5 * NSEC_PER_SEC) /* the page says so when nothing comes for twice as long */
 enum { VIEWERS_MAX = 32, NAME_MAX_LEN = 253 };
@@ -51,7 +52,7 @@ static void send_state(struct viewer *v)
 
     view_state(d, &json);
     uint64_t hash = hash_bytes(json.data, json.len);
-    if (hash == v->state_hash && now - v->state_sent < HEARTBEAT)
+    if (hash == v->state_hash && now - v->state_sent < loop_outside(d->loop, HEARTBEAT))
         return;
     v->state_hash = hash;
     v->state_sent = now;
@@ -171,7 +172,7 @@ static void on_tick(struct loop *l, void *arg)
 {
     struct web *w = arg;
 
-    w->tick = loop_after(l, TICK, on_tick, w);
+    w->tick = loop_after(l, loop_outside(l, TICK), on_tick, w);
     vec_foreach(&w->viewers, i)
         viewer_tell(w->viewers.items[i]);
 }
@@ -222,6 +223,6 @@ void viewer_start(struct web *w, struct httpd_req *r)
     httpd_set_events(r, &events, v);
     httpd_respond(r, 200, h, web_headers(h, "text/event-stream"), false);
     if (!w->tick)
-        w->tick = loop_after(w->dash->loop, TICK, on_tick, w);
+        w->tick = loop_after(w->dash->loop, loop_outside(w->dash->loop, TICK), on_tick, w);
     viewer_tell(v);
 }
