@@ -44,7 +44,7 @@ struct informer {
     int64_t page;
     char *version, *list_version, *continue_token;
     nsec_t watch_began;
-    bool started, synced, listed_once, got_event;
+    bool started, synced, refused, listed_once, got_event;
     struct tombstone tombs[TOMBSTONES];
     size_t next_tomb;
     struct informer_stats stats;
@@ -57,7 +57,7 @@ static void watch(struct informer *inf);
 /* ---- telling handlers -------------------------------------------------------------------------
  */
 
-enum news { NEWS_ADD, NEWS_UPDATE, NEWS_DELETE, NEWS_SYNCED };
+enum news { NEWS_ADD, NEWS_UPDATE, NEWS_DELETE, NEWS_SYNCED, NEWS_REFUSED };
 
 static void subscription_tell(const struct subscription *s, enum news what, struct kobj *old,
                               struct kobj *obj)
@@ -72,6 +72,8 @@ static void subscription_tell(const struct subscription *s, enum news what, stru
         h->on_delete(s->arg, obj);
     else if (what == NEWS_SYNCED && h->on_synced)
         h->on_synced(s->arg);
+    else if (what == NEWS_REFUSED && h->on_refused)
+        h->on_refused(s->arg);
 }
 
 /* The end of a round of callbacks: handlers that were removed in it go now. */
@@ -114,6 +116,8 @@ static void replay(struct loop *l, void *arg)
     }
     if (inf->synced && !s->removed)
         subscription_tell(s, NEWS_SYNCED, NULL, NULL);
+    if (inf->refused && !s->removed)
+        subscription_tell(s, NEWS_REFUSED, NULL, NULL);
     tell_end(inf);
 }
 
@@ -306,6 +310,7 @@ static void list_complete(struct informer *inf)
     inf->problem = (struct kerr){ 0 };
     if (!inf->synced) {
         inf->synced = true;
+        inf->refused = false;
         tell(inf, NEWS_SYNCED, NULL, NULL);
     }
     watch(inf);
@@ -333,6 +338,10 @@ static void list_failed(struct informer *inf, const struct kerr *err)
     }
     relist(inf);
     retry_later(inf, err);
+    if (inf->synced || inf->refused || (err->reason != KR_FORBIDDEN && err->reason != KR_NOT_FOUND))
+        return;
+    inf->refused = true;
+    tell(inf, NEWS_REFUSED, NULL, NULL);
 }
 
 static void on_page(void *arg, struct kube_resp *r, const struct kerr *err)
@@ -554,6 +563,11 @@ const struct kind *informer_kind(const struct informer *inf)
 bool informer_synced(const struct informer *inf)
 {
     return inf->synced;
+}
+
+bool informer_refused(const struct informer *inf)
+{
+    return inf->refused;
 }
 
 struct kobj *informer_get(const struct informer *inf, const char *key)

@@ -29,6 +29,8 @@ struct informer_handler { /* any member may be NULL */
     void (*on_update)(void *arg, struct kobj *old, struct kobj *obj); /* old == obj: a resync */
     void (*on_delete)(void *arg, struct kobj *obj);                   /* last known state */
     void (*on_synced)(void *arg); /* the first complete list is in */
+    /* The first list was refused, and informer_refused() says so. It is tried again. */
+    void (*on_refused)(void *arg);
 };
 
 struct informer *informer_new(struct kube *k, const struct informer_opts *o);
@@ -43,6 +45,9 @@ struct subscription *informer_add_handler(struct informer *inf, const struct inf
 struct subscription *informer_remove_handler(struct subscription *s);
 void informer_start(struct informer *inf);
 bool informer_synced(const struct informer *inf);
+/* There was no complete list yet, and the server said that there is no such kind, or that we may
+ * not read it. */
+bool informer_refused(const struct informer *inf);
 const struct kind *informer_kind(const struct informer *inf);
 
 struct kobj *informer_get(const struct informer *inf, const char *key); /* "ns/name"; borrowed */

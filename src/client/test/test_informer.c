@@ -7,7 +7,7 @@
 #include "json/kj.h"
 
 struct news {
-    int adds, updates, deletes, synced, resyncs;
+    int adds, updates, deletes, synced, resyncs, refused;
     char last[128];
 };
 
@@ -36,7 +36,12 @@ static void on_synced(void *arg)
 {
     ((struct news *)arg)->synced++;
 }
-static const struct informer_handler handler = { on_add, on_update, on_delete, on_synced };
+static void on_refused(void *arg)
+{
+    ((struct news *)arg)->refused++;
+}
+static const struct informer_handler handler = { on_add, on_update, on_delete, on_synced,
+                                                 on_refused };
 
 static struct informer *start(struct client_fixture *r, const struct informer_opts *more,
                               struct news *n)
@@ -156,6 +161,43 @@ static void test_expired_place_lists_again_and_tells_only_differences(void **sta
     assert_int_equal(n.synced, 1);
     assert_int_equal(fake_stats(r.fake).lists, 2);
     assert_null(informer_problem(inf));
+}
+
+/* Whoever can do without the objects is told once that they are not to be had. */
+static void test_a_refused_list_is_told_once(void **state)
+{
+    static const int answers[] = { 403, 404 };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
+        CLEANUP(client_fixture_fini) struct client_fixture r;
+        struct news n = { 0 };
+        client_fixture_init(&r, 3);
+        put(&r, 1, "n1");
+        fake_answer_next(r.fake, 2, answers[i], -1);
+        CLEANUP(informer_free) struct informer *inf = start(&r, NULL, &n);
+        client_fixture_run(&r, NSEC_PER_SEC / 10);
+        assert_true(informer_refused(inf) && !informer_synced(inf));
+        client_fixture_run(&r, 60 * NSEC_PER_SEC);
+        assert_int_equal(n.refused, 1);
+        assert_true(!informer_refused(inf) && informer_synced(inf));
+        assert_equal_to_server(&r, inf);
+    }
+}
+
+/* A server in trouble refuses nothing. */
+static void test_a_failed_list_is_not_a_refused_one(void **state)
+{
+    CLEANUP(client_fixture_fini) struct client_fixture r;
+    struct news n = { 0 };
+
+    (void)state;
+    client_fixture_init(&r, 3);
+    fake_answer_next(r.fake, 1000, 500, -1);
+    CLEANUP(informer_free) struct informer *inf = start(&r, NULL, &n);
+    client_fixture_run(&r, 60 * NSEC_PER_SEC);
+    assert_false(informer_refused(inf));
+    assert_int_equal(n.refused, 0);
 }
 
 static void test_a_resumed_watch_ends_the_problem(void **state)
@@ -491,6 +533,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_lists_in_pages_then_watches),
         cmocka_unit_test(test_an_ended_watch_resumes_without_a_list),
         cmocka_unit_test(test_expired_place_lists_again_and_tells_only_differences),
+        cmocka_unit_test(test_a_refused_list_is_told_once),
+        cmocka_unit_test(test_a_failed_list_is_not_a_refused_one),
         cmocka_unit_test(test_a_resumed_watch_ends_the_problem),
         cmocka_unit_test(test_deleted_and_made_again_unseen_is_two_events),
         cmocka_unit_test(test_old_news_replayed_at_reconnect_changes_nothing),

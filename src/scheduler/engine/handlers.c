@@ -308,13 +308,39 @@ static void on_other_delete(void *arg, struct kobj *o)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
+static bool lists(const struct kind *const *kinds, const struct kind *k)
+{
+    for (; kinds && *kinds; kinds++)
+        if (*kinds == k)
+            return true;
+    return false;
+}
+
+/* Every plugin that reads it works without it. */
+static bool is_optional(const struct scheduler *s, const struct kind *k)
+{
+    for (unsigned i = 0; i < s->nprofiles; i++) {
+        const struct profile *p = s->profiles[i]->profile;
+        for (uint32_t j = 0; j < p->n; j++)
+            if (lists(p->slots[j].plugin->kinds, k) && !lists(p->slots[j].plugin->optional, k))
+                return false;
+    }
+    return true;
+}
+
+/* All of it is known, or it is not to be had. */
+static bool is_settled(const struct scheduler *s, const struct informer *inf)
+{
+    return informer_synced(inf) || (informer_refused(inf) && is_optional(s, informer_kind(inf)));
+}
+
 static void on_synced(void *arg)
 {
     struct scheduler *s = arg;
     bool all = informer_synced(s->pods) && informer_synced(s->nodes);
 
     for (unsigned i = 0; i < s->nothers; i++)
-        all = all && informer_synced(s->others[i]);
+        all = all && is_settled(s, s->others[i]);
     bool was = s->synced;
     s->synced = all;
     if (all && !was && (notify_all(s) || s->unsaid))
@@ -334,16 +360,13 @@ static bool watched(const struct scheduler *s, const struct kind *k)
 /* Plugins find nothing of this kind. */
 static bool left_out(const struct scheduler *s, const struct kind *k)
 {
-    for (const struct kind *const *at = s->unwatched; at && *at; at++)
-        if (*at == k)
-            return true;
-    return false;
+    return lists(s->unwatched, k);
 }
 
 static void watch_kind(struct scheduler *s, const struct kind *k)
 {
     static const struct informer_handler others = { on_other_add, on_other_update, on_other_delete,
-                                                    on_synced };
+                                                    on_synced, on_synced };
 
     if (watched(s, k) || left_out(s, k))
         return;

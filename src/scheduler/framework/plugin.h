@@ -326,6 +326,9 @@ struct ks_plugin {
     const struct kind *const *kinds; /* read from env->objects; ends with NULL. NULL: none */
     /* Those of them whose status counts too. Of kinds that belong to nodes it always does. */
     const struct kind *const *statuses;
+    /* Those of them without which it works too: where the server does not have the kind, or does
+     * not let us read it, nobody waits for its objects. */
+    const struct kind *const *optional;
     /* Keys of annotations that are read, of nodes and of the pod that looks for one. They end with
      * NULL; NULL: none. */
     const char *const *node_annotations, *const *pod_annotations;
