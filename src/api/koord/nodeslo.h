@@ -147,6 +147,15 @@ extern const struct kschema nodeslo_schema;
 extern const struct kind kind_nodeslo;
 extern const struct kind_crd crd_nodeslo;
 
+/* Does the strategy make koordlet evict pods by the node's memory or CPU usage? Then ret_lower is
+ * the percentage at which it stops; it begins at memory_evict_threshold_percent, or
+ * cpu_evict_threshold_percent. -EINVAL: it does not, and why. by_priority: not only best-effort
+ * pods, which the strategy for CPU is always. Whether it is enabled at all is not looked at. */
+int threshold_memory_eviction(const struct threshold_strategy *s, bool by_priority,
+                              int64_t *ret_lower, struct kerr *err);
+int threshold_cpu_eviction(const struct threshold_strategy *s, int64_t *ret_lower,
+                           struct kerr *err);
+
 static inline const struct nodeslo *nodeslo_of(const struct kobj *o)
 {
     return container_of(o, const struct nodeslo, obj);

@@ -3,7 +3,7 @@
 #include "base/num.h"
 #include "koordlet/qos/evict/task_int.h"
 
-enum { BE_USAGE_DEFAULT_PERCENT = 90, LOWER_MAX_PERCENT = 60, LOWER_DISTANCE = 2 };
+enum { BE_USAGE_DEFAULT_PERCENT = 90, LOWER_MAX_PERCENT = 60 };
 
 #define PERCENT(v) ((double)(v) / 100)
 
@@ -105,31 +105,11 @@ int evict_make_be_cpu(const struct evict_in *in, struct arena *a, struct evict_t
 
 /* ---- usage ----------------------------------------------------------------------------------- */
 
-static int check_usage(const struct threshold_strategy *s, int64_t *ret_lower, struct kerr *err)
-{
-    struct opt_i64 threshold = s->cpu_evict_threshold_percent;
-
-    if (!threshold.set)
-        return kerr_set(err, -EINVAL, "CPUEvictThresholdPercent not config");
-    if (threshold.v < 0)
-        return kerr_set(err, -EINVAL, "threshold percent(%lld) should greater than 0",
-                        (long long)threshold.v);
-    *ret_lower = s->cpu_evict_lower_percent.set ? s->cpu_evict_lower_percent.v
-                                                : threshold.v - LOWER_DISTANCE;
-    if (*ret_lower >= threshold.v)
-        return kerr_set(err, -EINVAL,
-                        "lower percent(%lld) should less than threshold percent(%lld)",
-                        (long long)*ret_lower, (long long)threshold.v);
-    if (!s->evict_enabled_priority_threshold.set)
-        return kerr_set(err, -EINVAL, "EvictEnabledPriorityThreshold not config");
-    return 0;
-}
-
 int evict_make_cpu(const struct evict_in *in, struct arena *a, struct evict_task *t,
                    struct kerr *err)
 {
     int64_t capacity = qty_milli(reslist_get(&in->node->status.capacity, RES_CPU)), lower = 0;
-    int r = check_usage(in->slo, &lower, err);
+    int r = threshold_cpu_eviction(in->slo, &lower, err);
 
     if (r < 0 || capacity <= 0 || !in->node_cores.set)
         return r;

@@ -3,39 +3,17 @@
 #include "base/num.h"
 #include "koordlet/qos/evict/task_int.h"
 
-enum { LOWER_DISTANCE = 2 };
 /* Upstream counts what MemoryEvict would release a thousand times too high, so one victim usually
  * ends a round, and the next round comes after the cool-down. Users rely on how gently that evicts.
  */
 enum { MEMORY_EVICT_FACTOR = 1000 };
-
-static int check(const struct threshold_strategy *s, bool by_priority, int64_t *ret_lower,
-                 struct kerr *err)
-{
-    struct opt_i64 threshold = s->memory_evict_threshold_percent;
-
-    if (!threshold.set)
-        return kerr_set(err, -EINVAL, "threshold percent is nil");
-    if (threshold.v < 0)
-        return kerr_set(err, -EINVAL, "threshold percent(%lld) should equal or greater than 0",
-                        (long long)threshold.v);
-    *ret_lower = s->memory_evict_lower_percent.set ? s->memory_evict_lower_percent.v
-                                                   : threshold.v - LOWER_DISTANCE;
-    if (*ret_lower >= threshold.v)
-        return kerr_set(err, -EINVAL,
-                        "lower percent(%lld) should less than threshold percent(%lld)",
-                        (long long)*ret_lower, (long long)threshold.v);
-    if (by_priority && !s->evict_enabled_priority_threshold.set)
-        return kerr_set(err, -EINVAL, "EvictEnabledPriorityThreshold not config");
-    return 0;
-}
 
 int evict_make_memory(const struct evict_in *in, struct arena *a, struct evict_task *t,
                       struct kerr *err)
 {
     bool by_priority = t->feature == EVICT_FEATURE_MEMORY;
     int64_t capacity = qty_value(reslist_get(&in->node->status.capacity, RES_MEMORY)), lower = 0;
-    int r = check(in->slo, by_priority, &lower, err);
+    int r = threshold_memory_eviction(in->slo, by_priority, &lower, err);
 
     if (r < 0 || capacity <= 0 || !in->node_bytes.set)
         return r;
