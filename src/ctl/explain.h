@@ -27,7 +27,8 @@ struct explain_scheduler {
     const struct kind *(*kind)(const void *self, unsigned i);
     int (*add)(void *self, struct kobj *o, struct kerr *err);
     /* The answer as JSON, which -o json shows:
-     *   nodes      by name: fit, and scores, total; or plugin, code, reasons, changes
+     *   nodes      by name: fit, and scores, total; or plugin, code, reasons, changes; and details:
+     *              what plugins know of the node
      *   best       names; or message: what the event says
      *   held       plugin, reasons: what keeps it out of the queue; absent: nothing
      *   preemption code, nominatedNode, victims, priorities, or message; absent: nobody makes room
@@ -102,7 +103,7 @@ void explain_reservation_text(const struct kj_val *answer, struct strbuf *out);
 /* How many nodes fit, and what the others lack: of an answer of try_pod(). */
 void explain_attempt_text(const struct kj_val *answer, struct strbuf *out);
 
-/* ---- between explain.c and explain_text.c ---------------------------------------------------- */
+/* ---- between explain.c, explain_text.c and explain_load.c ------------------------------------ */
 
 struct explain_options {
     const char *config, *file;
@@ -115,5 +116,8 @@ struct explained { /* what was found out */
     const struct kj_val *answer; /* of try_pod() */
     const char *scores;          /* the table; "" when no node fits */
 };
+/* explain_load.c: a table of use, estimates and thresholds; nothing where no plugin knows them. */
+void explain_load_text(const struct explained *e, const struct explain_options *o,
+                       struct strbuf *out);
 void explain_text(const struct explained *e, const struct explain_options *o, struct strbuf *out);
 #endif

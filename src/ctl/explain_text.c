@@ -348,6 +348,7 @@ void explain_text(const struct explained *e, const struct explain_options *o, st
         put_standing(e, out);
     if (!e->node || !fit || o->all_nodes)
         put_groups(nodes, o->all_nodes, out);
+    explain_load_text(e, o, out);
     if (!e->node)
         put_room(e, out);
     put_event(e, out);

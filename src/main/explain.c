@@ -129,7 +129,7 @@ static int attempt_try(void *self, struct kobj *pod, nsec_t now, struct strbuf *
 
     if (whatif_explain(a->whatif, pod, now, &result, err) < 0)
         return err->code;
-    whatif_write(&result, WHATIF_CHANGES, &text);
+    whatif_write(&result, WHATIF_CHANGES | WHATIF_DETAILS, &text);
     struct kj_mval *root = kj_mraw(d, text.data, text.len);
     if (!result.nbest) {
         int r = whatif_preempt(a->whatif, &room, err);

@@ -169,6 +169,47 @@ static void test_why_a_pod_has_no_node(void **state)
     assert_contains(x.out, "\"nominatedNode\": \"b\"");
 }
 
+#define LOAD(expired, used, percent, more)                                                       \
+    "\"details\":{\"LoadAwareScheduling\":{\"expired\":" expired ",\"aggregated\":false,"        \
+    "\"resources\":{\"cpu\":{\"used\":" used                                                     \
+    ",\"estimated\":850,\"incoming\":85,\"capacity\":16000,"                                     \
+    "\"percent\":" percent ",\"threshold\":65},\"memory\":{\"used\":1073741824,\"estimated\":0," \
+    "\"incoming\":209715200,\"capacity\":34359738368,\"percent\":4" more "}}}}"
+
+/* Use, estimate and thresholds of each node; those that are too busy come first. */
+static void test_the_load_of_nodes(void **state)
+{
+    static const char answer[] = "{\"nodes\":{\"a\":{\"fit\":true,\"scores\":{},\"total\":90," LOAD(
+        "false", "2000", "18",
+        "") "},\"b\":{\"fit\":false,\"plugin\":\"LoadAwareScheduling\",\"code\":\"Unschedulable\","
+            "\"reasons\":[\"node(s) cpu usage exceed threshold\"],\"changes\":[]," LOAD(
+                "true", "11200", "76",
+                ",\"evictionThreshold\":70") "},"
+                                             "\"c\":{\"fit\":true,\"scores\":{},\"total\":1,"
+                                             "\"details\":{}}},\"best\":[\"a\"]}";
+    CLEANUP(fixture_fini) struct fixture x;
+
+    (void)state;
+    explain_init(&x, answer, POD("web", ""));
+    assert_int_equal(run(&x, "explain", "pod", "ns/web"), CTL_OK);
+    assert_contains(
+        x.out, "\nLoad, with this pod:\n"
+               "  NODE                 RESOURCE        USED ESTIMATED  THIS POD        OF  TOTAL "
+               "THRESHOLD  EVICTION\n"
+               "  b                    its NodeMetric has expired\n"
+               "  b                    cpu           11200m      850m       85m        16    76% "
+               "      65%         -\n"
+               "                       memory           1Gi         0     200Mi      32Gi     4% "
+               "        -       70%\n"
+               "  a                    cpu                2      850m       85m        16    18% "
+               "      65%         -\n");
+    assert_int_equal(run(&x, "explain", "pod", "ns/web", "--top", "1"), CTL_OK);
+    assert_lacks(x.out, "  a                    cpu");
+    assert_contains(x.out, "  ... and 1 more (--all-nodes)\n");
+    assert_int_equal(run(&x, "explain", "pod", "ns/web", "--top", "1", "--all-nodes"), CTL_OK);
+    assert_contains(x.out, "  a                    cpu");
+}
+
 static void test_why_a_pod_has_this_node(void **state)
 {
     static const char answer[] =
@@ -293,6 +334,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_why_a_pod_has_no_node),
+        cmocka_unit_test(test_the_load_of_nodes),
         cmocka_unit_test(test_why_a_pod_has_this_node),
         cmocka_unit_test(test_every_way_to_name_a_pod),
         cmocka_unit_test(test_what_a_node_gives_and_why),

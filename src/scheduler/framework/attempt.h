@@ -158,6 +158,8 @@ enum ks_code attempt_code(const struct attempt *a, uint32_t row);
 /* The plugin that rejected the row; NULL when none did, or it was left out. */
 const char *attempt_plugin(const struct attempt *a, uint32_t row);
 void attempt_texts(struct attempt *a, uint32_t row, struct ks_texts *out);
+/* What plugins show of a row: members by the names of the plugins that have something to show. */
+void attempt_show(struct attempt *a, uint32_t row, struct kjw *w);
 /* "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable." */
 void attempt_message(struct attempt *a, struct strbuf *out);
 /* The same sentence from any texts: counts and sorts. */

@@ -2,6 +2,7 @@
 #include "base/arena.h"
 #include "base/strbuf.h"
 #include "scheduler/framework/attempt_int.h"
+#include "json/kj.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -193,4 +194,21 @@ void attempt_message(struct attempt *a, struct strbuf *out)
             tally_add(t, texts.items[k], 1);
     }
     tally_format(t, a->n, out);
+}
+
+void attempt_show(struct attempt *a, uint32_t row, struct kjw *w)
+{
+    for (uint32_t i = 0; i < a->profile->n; i++) {
+        const struct profile_slot *s = &a->profile->slots[i];
+        CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+        if (!s->plugin->show)
+            continue;
+        struct kjw own = kjw_to(&text);
+        attempt_enter(a, i, a->state[i]);
+        kjw_obj(&own, NULL);
+        s->plugin->show(s->self, &a->cycle, &a->pod, row, &own);
+        kjw_end(&own);
+        if (!streq(strbuf_str(&text), "{}"))
+            kjw_raw(w, s->plugin->name, text.data, text.len);
+    }
 }

@@ -379,6 +379,10 @@ struct ks_plugin {
     /* Texts for one row that filter() rejected, when one reason is not enough. */
     void (*explain)(void *self, const struct ks_cycle *c, const struct ks_pod *p, uint32_t row,
                     struct ks_texts *out);
+    /* What it knows of a row that people want to see beside its verdict or score (koordctl
+     * explain): members of a JSON object. c is filter's. */
+    void (*show)(void *self, const struct ks_cycle *c, const struct ks_pod *p, uint32_t row,
+                 struct kjw *w);
     /* In an overlay `other` was added to the row, or removed from it; the row's columns and list
      * of pods say so already. For a plugin whose state counts pods. Each exactly undoes the other:
      * the state is used again afterwards. Also called for a state that came with KS_SKIP, which

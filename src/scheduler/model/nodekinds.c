@@ -4,6 +4,7 @@
 #include "api/koord/device.h"
 #include "api/koord/nodemetric.h"
 #include "api/koord/noderesourcetopology.h"
+#include "api/koord/nodeslo.h"
 #include "api/koord/reservation.h"
 #include "api/storage.h"
 
@@ -27,6 +28,7 @@ static const struct nodekind {
     const char *(*node)(const struct kobj *o);
 } nodekinds[] = {
     { &kind_nodemetric, by_name },
+    { &kind_nodeslo, by_name },
     { &kind_noderesourcetopology, by_name },
     { &kind_noderesourcetopology_v1alpha2, by_name },
     { &kind_device, by_name },

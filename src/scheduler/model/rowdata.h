@@ -14,7 +14,7 @@
 struct kind;
 struct pod;
 
-enum { KS_ROW_COLUMNS = 16 }; /* at most */
+enum { KS_ROW_COLUMNS = 20 }; /* at most */
 
 struct ks_fill { /* one row is filled */
     const struct ks_nodes *nodes;

@@ -19,6 +19,7 @@ static void test_args_of_koordinators_plugins(void **state)
           TYPE("LoadAwareScheduling") ",\"filterExpiredNodeMetrics\":true,"
                                       "\"nodeMetricExpirationSeconds\":180,"
                                       "\"enableScheduleWhenNodeMetricsExpired\":false,"
+                                      "\"filterAboveEvictionThresholds\":true,"
                                       "\"resourceWeights\":{\"cpu\":1,\"memory\":1},"
                                       "\"usageThresholds\":{\"cpu\":65,"
                                       "\"memory\":95},\"estimatedScalingFactors\":{\"cpu\":85,"

@@ -408,7 +408,7 @@ static void test_bad_declarations(void **state)
 
     start(&f, state, table);
     d.columns = KS_ROW_COLUMNS + 1;
-    expect_refused(&f, d, "plugin Guard: row data needs fill(), and at most 16 columns");
+    expect_refused(&f, d, "plugin Guard: row data needs fill(), and at most 20 columns");
     d = guard_row;
     d.remove_pod = NULL;
     expect_refused(&f, d, "plugin Guard: row data cannot undo what it counts");

@@ -14,6 +14,7 @@
 #include "scheduler/model/objects.h"
 #include "scheduler/observe/debug.h"
 #include "scheduler/observe/explain/missing.h"
+#include "json/kj.h"
 
 struct whatif {
     struct nodecache *cache;
@@ -165,12 +166,24 @@ static void tell_scores(struct whatif *w, uint32_t row, struct whatif_node *n)
         qsort(n->scores, n->nscores, sizeof *n->scores, by_plugin);
 }
 
+static const char *tell_details(struct whatif *w, uint32_t row)
+{
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    struct kjw out = kjw_to(&text);
+
+    kjw_obj(&out, NULL);
+    attempt_show(&w->attempt, row, &out);
+    kjw_end(&out);
+    return arena_strdup(w->arena, strbuf_str(&text));
+}
+
 static void tell_node(struct whatif *w, uint32_t row, uint8_t *scratch, struct whatif_node *n)
 {
     struct ks_texts texts = { .arena = w->arena };
 
     n->name = nodecache_row_name(w->cache, row);
     n->code = attempt_code(&w->attempt, row);
+    n->details = tell_details(w, row);
     if (n->code == KS_SUCCESS) {
         tell_scores(w, row, n);
         return;

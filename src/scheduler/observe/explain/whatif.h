@@ -48,6 +48,7 @@ struct whatif_node {
     struct whatif_change *changes;
     struct whatif_score *scores; /* by name of the plugin; when the node fits */
     int64_t total;
+    const char *details; /* what plugins show of it: a JSON object by their names */
     uint32_t nreasons, nchanges, nscores;
 };
 struct whatif_result {
@@ -99,7 +100,10 @@ int whatif_preempt(struct whatif *w, struct whatif_preemption *ret, struct kerr 
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-enum { WHATIF_CHANGES = 1 << 0 }; /* what would have to change too */
+enum {
+    WHATIF_CHANGES = 1 << 0, /* what would have to change too */
+    WHATIF_DETAILS = 1 << 1  /* what plugins know of the nodes too: "details":{"Plugin":{..}} */
+};
 /* {"nodes":{"n1":{"fit":true,"scores":{..},"total":586},"n2":{"fit":false,"plugin":..,"code":..,
  * "reasons":[..]}},"best":["n1"]} or "message" */
 void whatif_write(const struct whatif_result *r, unsigned flags, struct strbuf *out);

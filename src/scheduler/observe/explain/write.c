@@ -72,6 +72,8 @@ void whatif_write(const struct whatif_result *r, unsigned flags, struct strbuf *
             write_scores(&w, &r->nodes[i]);
         else
             write_verdict(&w, &r->nodes[i], flags);
+        if (flags & WHATIF_DETAILS)
+            kjw_raw(&w, "details", r->nodes[i].details, strlen(r->nodes[i].details));
         kjw_end(&w);
     }
     kjw_end(&w);

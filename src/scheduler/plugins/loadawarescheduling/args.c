@@ -35,6 +35,7 @@ static const struct kfield loadaware_fields[] = {
     KF(STYPE, expiration, "nodeMetricExpirationSeconds", KF_OPT_I64, .meta = &def_180),
     KF(STYPE, schedule_expired, "enableScheduleWhenNodeMetricsExpired", KF_OPT_BOOL,
        .meta = &def_false),
+    KF(STYPE, filter_evicting, "filterAboveEvictionThresholds", KF_OPT_BOOL, .meta = &def_true),
     KF_MAP_OF(STYPE, weights, "resourceWeights", KF_I64, OMIT),
     KF(STYPE, dominant_weight, "dominantResourceWeight", KF_I64, OMIT),
     KF_MAP_OF(STYPE, thresholds, "usageThresholds", KF_I64, .meta = &def_thresholds),

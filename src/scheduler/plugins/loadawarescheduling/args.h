@@ -17,6 +17,7 @@ struct loadaware_aggregated {
 };
 struct loadaware_args {
     struct opt_bool filter_expired, schedule_expired;
+    struct opt_bool filter_evicting; /* BE pods stay away from where koordlet would evict them */
     struct opt_i64 expiration, after_scheduled, after_initialized;   /* seconds */
     loadaware_amounts weights, thresholds, prod_thresholds, factors; /* thresholds, factors: % */
     int64_t dominant_weight;

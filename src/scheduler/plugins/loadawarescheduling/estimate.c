@@ -84,5 +84,7 @@ nsec_t load_deadline(const struct loads *l, const struct pod *p, nsec_t timestam
 
 enum load_class load_class_of(const struct pod *p)
 {
-    return pod_priority_class(p) == PRIO_PROD ? LOAD_PROD : LOAD_ANY;
+    if (pod_priority_class(p) == PRIO_PROD)
+        return LOAD_PROD;
+    return pod_qos_class_raw(p) == QOS_BE ? LOAD_BE : LOAD_ANY; /* as koordlet finds its victims */
 }

@@ -5,12 +5,14 @@
  * row or removes from it make no difference: the load of the node is what it is.
  */
 #include "api/koord/nodemetric.h"
+#include "api/koord/nodeslo.h"
 #include "api/node.h"
 #include "api/pod.h"
 #include "api/protocol/keys.h"
 #include "base/arena.h"
 #include "scheduler/plugins/loadawarescheduling/loads.h"
 #include "scheduler/plugins/registry.h"
+#include "json/kj.h"
 
 /* ---- what is known of a row ------------------------------------------------------------------ */
 
@@ -19,7 +21,7 @@ enum { NARROW = 3 };
 enum {
     COLUMN_ROOM = 0,
     COLUMN_LEFT = COLUMN_ROOM + LOAD_CLASSES * NARROW,
-    COLUMN_CAPACITY = COLUMN_LEFT + LOAD_CLASSES * NARROW,
+    COLUMN_CAPACITY = COLUMN_LEFT + LOAD_SCORED * NARROW,
     COLUMN_STATE = COLUMN_CAPACITY + NARROW,
     COLUMNS
 };
@@ -27,7 +29,7 @@ enum {
 enum { STATE_EXPIRED = 1, STATE_AGGREGATED = 1 << LOAD_CLASSES };
 
 struct wide {
-    int64_t room[LOAD_CLASSES], left[LOAD_CLASSES], capacity;
+    int64_t room[LOAD_CLASSES], left[LOAD_SCORED], capacity;
 };
 struct load_row {
     struct wide *by_resource; /* [n]; NULL: the columns have it */
@@ -40,10 +42,10 @@ static void fill_wide(const struct loads *l, const struct load_limits *m, struct
     for (uint32_t r = 0; r < l->n; r++) {
         struct wide *w = &row->by_resource[r];
         w->capacity = m->capacity[r];
-        for (int class = 0; class < LOAD_CLASSES; class ++) {
+        for (int class = 0; class < LOAD_CLASSES; class ++)
             w->room[class] = m->room[class][r];
+        for (int class = 0; class < LOAD_SCORED; class ++)
             w->left[class] = m->left[class][r];
-        }
     }
 }
 
@@ -51,10 +53,10 @@ static void fill_columns(const struct loads *l, const struct load_limits *m, int
 {
     for (uint32_t r = 0; r < l->n; r++) {
         column[COLUMN_CAPACITY + r] = m->capacity[r];
-        for (uint32_t class = 0; class < LOAD_CLASSES; class ++) {
+        for (uint32_t class = 0; class < LOAD_CLASSES; class ++)
             column[COLUMN_ROOM + class * NARROW + r] = m->room[class][r];
+        for (uint32_t class = 0; class < LOAD_SCORED; class ++)
             column[COLUMN_LEFT + class * NARROW + r] = m->left[class][r];
-        }
     }
 }
 
@@ -155,14 +157,14 @@ KOORD_CLONES static void check_room(struct ks_span s, int64_t want, const int64_
         why[i] = (uint8_t)(why[i] | (want > room[i]) << 1);
 }
 
-static int64_t room_of(const struct loads *l, const struct ks_cycle *c, const struct incoming *in,
+static int64_t room_of(const struct loads *l, const struct ks_cycle *c, enum load_class class,
                        uint32_t r, uint32_t row)
 {
     const struct load_row *data = ks_row(c->rows, row);
 
     if (l->n > NARROW)
-        return data->by_resource[r].room[in->class];
-    return c->rows->column[COLUMN_ROOM + (uint32_t)in->class * NARROW + r][row];
+        return data->by_resource[r].room[class];
+    return c->rows->column[COLUMN_ROOM + (uint32_t) class * NARROW + r][row];
 }
 
 static void load_filter(void *self, const struct ks_cycle *c, const struct ks_pod *p,
@@ -183,8 +185,22 @@ static void load_filter(void *self, const struct ks_cycle *c, const struct ks_po
         if (l->n <= NARROW)
             check_room(s, in->want[r], column[COLUMN_ROOM + (uint32_t)in->class * NARROW + r], why);
         for (uint32_t i = s.begin; l->n > NARROW && i < s.end; i++)
-            why[i] = (uint8_t)(why[i] | (in->want[r] > room_of(l, c, in, r, i)) << 1);
+            why[i] = (uint8_t)(why[i] | (in->want[r] > room_of(l, c, in->class, r, i)) << 1);
     }
+}
+
+/* The usual threshold lets it in, and koordlet would evict it again. */
+static void explain_eviction(const struct loads *l, const struct ks_cycle *c, uint32_t row,
+                             uint32_t r, struct ks_texts *out)
+{
+    struct load_figures f = { 0 };
+
+    load_figures_of(l, c->nodes->node[row], LOAD_BE, c->now, &f);
+    const char *usual = f.threshold[r] ? arena_printf(out->arena, "usage threshold %lld%%",
+                                                      (long long)f.threshold[r])
+                                       : "no usage threshold";
+    ks_texts_addf(out, "node(s) %s usage exceed eviction threshold %lld%% of NodeSLO (%s)",
+                  l->names[r], (long long)f.evict[r], usual);
 }
 
 static void load_explain(void *self, const struct ks_cycle *c, const struct ks_pod *p, uint32_t row,
@@ -200,10 +216,54 @@ static void load_explain(void *self, const struct ks_cycle *c, const struct ks_p
         ks_texts_add(out, load_reasons[WHY_EXPIRED].text);
         return;
     }
-    while (r < l->n - 1 && in->want[r] <= room_of(l, c, in, r, row))
+    while (r < l->n - 1 && in->want[r] <= room_of(l, c, in->class, r, row))
         r++;
+    if (in->class == LOAD_BE && in->want[r] <= room_of(l, c, LOAD_ANY, r, row)) {
+        explain_eviction(l, c, row, r, out);
+        return;
+    }
     ks_texts_addf(out, "node(s) %s %susage exceed threshold", l->names[r],
                   state & STATE_AGGREGATED << in->class ? "aggregated " : "");
+}
+
+/* ---- figures --------------------------------------------------------------------------------- */
+
+static void show_resource(struct kjw *w, const struct loads *l, const struct load_figures *f,
+                          const struct incoming *in, uint32_t r)
+{
+    int64_t load = f->used[r] + f->estimated[r];
+
+    kjw_obj(w, l->names[r]);
+    kjw_i64(w, "used", f->used[r]);
+    kjw_i64(w, "estimated", f->estimated[r]);
+    kjw_i64(w, "incoming", in->want[r]);
+    kjw_i64(w, "capacity", f->capacity[r]);
+    if (f->capacity[r])
+        kjw_i64(w, "percent", load_percent(load + in->want[r], f->capacity[r]));
+    if (f->threshold[r])
+        kjw_i64(w, "threshold", f->threshold[r]);
+    if (f->evict[r] >= 0)
+        kjw_i64(w, "evictionThreshold", f->evict[r]);
+    kjw_end(w);
+}
+
+/* By resource: cpu in milli, others in units. */
+static void load_show(void *self, const struct ks_cycle *c, const struct ks_pod *p, uint32_t row,
+                      struct kjw *w)
+{
+    const struct loads *l = self;
+    CLEANUP(arena_free) struct arena *own = NULL;
+    const struct incoming *in = incoming_or(l, c, p, &own);
+    struct load_figures f;
+
+    if (!load_figures_of(l, c->nodes->node[row], in->class, c->now, &f))
+        return;
+    kjw_bool(w, "expired", f.expired);
+    kjw_bool(w, "aggregated", f.aggregated);
+    kjw_obj(w, "resources");
+    for (uint32_t r = 0; r < l->n; r++)
+        show_resource(w, l, &f, in, r);
+    kjw_end(w);
 }
 
 /* ---- score ----------------------------------------------------------------------------------- */
@@ -217,7 +277,7 @@ static struct scoring scoring_of(const struct loads *l, const struct ks_cycle *c
                                  const struct incoming *in, uint32_t r)
 {
     return (struct scoring){
-        .left = c->rows->column[COLUMN_LEFT + (uint32_t)in->class * NARROW + r],
+        .left = c->rows->column[COLUMN_LEFT + load_scored_as(in->class) * NARROW + r],
         .capacity = c->rows->column[COLUMN_CAPACITY + r],
         .want = in->want[r],
         .weight = l->weights[r],
@@ -283,7 +343,8 @@ static void score_wide(const struct loads *l, const struct ks_cycle *c, const st
         struct tally t = TALLY_INIT;
         for (uint32_t r = 0; r < l->n; r++) {
             const struct wide *w = &row->by_resource[r];
-            tally_add(&t, w->left[in->class] - in->want[r], w->capacity, l->weights[r]);
+            tally_add(&t, w->left[load_scored_as(in->class)] - in->want[r], w->capacity,
+                      l->weights[r]);
         }
         out[i] = tally_score(&t, dominant, weights);
     }
@@ -323,7 +384,8 @@ static uint64_t load_waits_for(void *self, const struct pod *p)
 static const struct ks_hint load_hints[] = {
     { KS_RES_NODE, KS_ADD | KS_NODE_ALLOCATABLE | KS_NODE_ANNOTATION, NULL, NULL },
 };
-static const struct kind *const load_kinds[] = { &kind_nodemetric, NULL };
+static const struct kind *const load_kinds[] = { &kind_nodemetric, &kind_nodeslo, NULL };
+static const struct kind *const load_optional[] = { &kind_nodeslo, NULL };
 static const char *const load_node_annotations[] = { ANNO_USAGE_THRESHOLDS, ANNO_RAW_ALLOCATABLE,
                                                      NULL };
 static const char *const load_pod_annotations[] = { ANNO_LOAD_SCALING_FACTORS, NULL };
@@ -336,6 +398,7 @@ const struct ks_plugin ks_plugin_load_aware_scheduling = {
     .reasons = load_reasons,
     .reuse = KS_REUSE_LOCAL,
     .kinds = load_kinds,
+    .optional = load_optional,
     .node_annotations = load_node_annotations,
     .pod_annotations = load_pod_annotations,
     .row = &load_row,
@@ -349,5 +412,6 @@ const struct ks_plugin ks_plugin_load_aware_scheduling = {
     .pre_filter = load_pre_filter,
     .filter = load_filter,
     .explain = load_explain,
+    .show = load_show,
     .score = load_score,
 };

@@ -6,9 +6,12 @@
 #include "scheduler/plugins/loadawarescheduling/loads.h"
 
 #include "api/koord/nodemetric.h"
+#include "api/koord/nodeslo.h"
 #include "api/pod.h"
 #include "api/protocol/keys.h"
+#include "api/protocol/loadaware.h"
 #include "base/arena.h"
+#include "base/klog.h"
 #include "base/num.h"
 #include "loop/loop.h"
 
@@ -153,6 +156,7 @@ static struct load_node *node_get(struct loads *l, const char *name)
 
 static void node_free(struct load_node *n)
 {
+    load_own_free(n->own);
     kobj_unref(n->metric);
     vec_fini(&n->pods);
     free(n->name);
@@ -176,6 +180,44 @@ static nsec_t interval_of(const struct nodemetric *m)
                : DEFAULT_INTERVAL;
 }
 
+static bool is_negative(const reslist *list)
+{
+    for (uint32_t i = 0; i < list->n; i++)
+        if (qty_sign(list->items[i].value) < 0)
+            return true;
+    return false;
+}
+
+static bool has_negative(const struct nodemetric *m)
+{
+    const struct node_metric_info *info = m->status.node_metric;
+
+    for (uint32_t i = 0; i < m->status.pods_metric.n; i++)
+        if (is_negative(&m->status.pods_metric.items[i].usage.resources))
+            return true;
+    return info &&
+           (is_negative(&info->node_usage.resources) || is_negative(&info->system_usage.resources));
+}
+
+/* What is wrong with the reports of a node is said once, whatever follows. */
+static void complain(const struct loads *l, struct load_node *n)
+{
+    static const char *const texts[] = {
+        "NodeMetric has no updateTime: it counts as expired",
+        "NodeMetric is from the future: it will expire late",
+        "NodeMetric has negative usage, which counts as 0",
+    };
+    const struct nodemetric *m = nodemetric_of(n->metric);
+    bool future = l->env.loop && m->status.update_time > loop_wall(l->env.loop) + n->interval;
+    unsigned bad = (m->status.update_time == 0 ? LOAD_WITHOUT_TIME : 0) |
+                   (future ? LOAD_FROM_THE_FUTURE : 0) | (has_negative(m) ? LOAD_NEGATIVE : 0);
+
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        if (bad & ~n->bad & 1u << i)
+            KLOG_W(texts[i], KV_S("node", n->name));
+    n->bad |= (uint8_t)bad;
+}
+
 static void read_metric(struct loads *l, struct load_node *n)
 {
     const struct nodemetric *m = nodemetric_of(n->metric);
@@ -185,6 +227,7 @@ static void read_metric(struct loads *l, struct load_node *n)
     const struct usage_index x = index_usage(m, l->scratch);
     n->update_time = m->status.update_time;
     n->interval = interval_of(m);
+    complain(l, n);
     memset(n->v, 0, LOAD_SUMS * l->n * sizeof *n->v);
     if (info)
         load_vector_of(l, &info->node_usage.resources, load_sum(n, l, LOAD_NODE_USAGE));
@@ -222,6 +265,16 @@ static void on_metric(void *arg, struct kobj *before, struct kobj *now)
     node_drop_if_unused(l, n);
 }
 
+/* Where koordlet evicts; the row knows of this one too. */
+static void on_slo(void *arg, struct kobj *before, struct kobj *now)
+{
+    struct loads *l = arg;
+    struct load_node *n = loads_find(l, (now ? now : before)->meta.name);
+
+    if (n)
+        loads_notice(l, n);
+}
+
 /* ---- pods ------------------------------------------------------------------------------------ */
 
 /* Its node is not told yet, and may be of no use any more. */
@@ -255,6 +308,19 @@ static nsec_t scheduled_at(const struct loads *l, const struct pod *p)
     if (c && c->status == COND_TRUE && c->last_transition_time)
         return c->last_transition_time;
     return l->env.loop ? loop_wall(l->env.loop) : SINCE_NOW;
+}
+
+/* Said when the pod gets its node. */
+static void complain_of_factors(const struct loads *l, const struct pod *p)
+{
+    struct i64map_value unused;
+    struct kerr err = { 0 };
+
+    if (l->args->customize &&
+        load_scaling_factors_read(&p->obj.meta.annotations, l->scratch, &unused, &err) < 0)
+        KLOG_W("Ignoring an annotation that cannot be read", KV_S("namespace", p->obj.meta.ns),
+               KV_S("pod", p->obj.meta.name), KV_S("annotation", ANNO_LOAD_SCALING_FACTORS),
+               KV_S("err", err.text));
 }
 
 static struct load_node *put_on(struct loads *l, const struct pod *pod, const char *node)
@@ -294,6 +360,8 @@ static void assign(struct loads *l, const struct pod *p, const char *node)
     struct load_node *was = known ? detach(l, known) : NULL;
     struct load_node *is = counts(p, node) ? put_on(l, p, node) : NULL;
 
+    if (is && !was)
+        complain_of_factors(l, p);
     if (is)
         pods_changed(l, is);
     if (was && was != is)
@@ -371,8 +439,10 @@ static void loads_destroy(void *service)
 {
     struct loads *l = service;
 
-    if (l->listener.fn)
+    if (l->listener.fn) {
         objects_unlisten(l->env.objects, &l->listener);
+        objects_unlisten(l->env.objects, &l->slo_listener);
+    }
     for (size_t it = 0; (service = uidmap_next(&l->pods, &it));) {
         kobj_unref(((struct load_pod *)service)->pod);
         free(service);
@@ -402,6 +472,8 @@ static int loads_create(const struct ks_env *env, const void *args, void **ret, 
     if (env->objects) {
         l->listener = (struct objects_listener){ &kind_nodemetric, on_metric, l, NULL };
         objects_listen(env->objects, &l->listener);
+        l->slo_listener = (struct objects_listener){ &kind_nodeslo, on_slo, l, NULL };
+        objects_listen(env->objects, &l->slo_listener);
         for (size_t it = 0; (o = objects_next(env->objects, &kind_nodemetric, &it));)
             on_metric(l, NULL, o);
     }

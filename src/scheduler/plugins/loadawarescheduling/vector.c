@@ -57,12 +57,14 @@ int loads_init_names(struct loads *l, struct kerr *err)
         r = add_name(l, a->supported.items[i], err);
     if (r < 0)
         return r;
-    vector_of_amounts(l, &a->thresholds, l->thresholds);
-    vector_of_amounts(l, &a->prod_thresholds, l->prod_thresholds);
+    vector_of_amounts(l, &a->thresholds, l->thresholds.usage);
+    vector_of_amounts(l, &a->prod_thresholds, l->thresholds.prod);
     vector_of_amounts(l, &a->weights, l->weights);
     vector_of_amounts(l, &a->factors, l->factors);
     if (g && !str_empty(g->usage_type))
-        vector_of_amounts(l, &g->thresholds, l->aggregated);
+        vector_of_amounts(l, &g->thresholds, l->thresholds.aggregated);
+    l->thresholds.type = g ? g->usage_type : NULL;
+    l->thresholds.duration = g ? g->usage_duration.v : 0;
     return 0;
 }
 

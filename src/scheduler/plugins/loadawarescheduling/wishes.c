@@ -2,7 +2,8 @@
  *
  * Pods with equal estimates wait under one key, and it is woken when a node that had no room for
  * them when attempts last looked has it now: not at each report of each node. A key that was woken
- * is forgotten; pods that are rejected again come back with it.
+ * is forgotten; pods that are rejected again come back with it. Where expired reports do not keep
+ * pods away, a report that expires makes room too: a timer looks at that.
  */
 #include "api/pod.h"
 #include "base/arena.h"
@@ -12,6 +13,10 @@
 /* So many different estimates; those beyond share a key that any fall of load wakes. */
 enum { WISHES_MAX = 256 };
 #define KEY_ANY UINT64_C(1)
+/* Every pod that waits is tried every five minutes, and waits anew then: behind a wish that is much
+ * older nobody stands any more. */
+#define WISH_AGE_MAX (15 * 60 * NSEC_PER_SEC)
+#define LOOK_AFTER   NSEC_PER_SEC /* at the earliest: reports expire one after the other */
 
 void loads_saw(struct loads *l, const char *node, const struct load_limits *m)
 {
@@ -74,14 +79,83 @@ void loads_notice(struct loads *l, struct load_node *n)
     }
 }
 
-static uint64_t remember(struct loads *l, struct load_wish w)
+/* ---- reports that expire --------------------------------------------------------------------- */
+
+static void watch_expiry(struct loads *l);
+
+static void on_expiry(struct loop *loop, void *arg)
+{
+    struct loads *l = arg;
+    nsec_t now = loop_wall(loop);
+
+    l->expiry = NULL;
+    map_foreach(&l->nodes, e) {
+        struct load_node *n = e->value;
+        if (n->metric && load_expires(l, n) <= now)
+            loads_notice(l, n);
+    }
+    watch_expiry(l);
+}
+
+/* For as long as somebody waits. */
+static void watch_expiry(struct loads *l)
+{
+    nsec_t now = l->env.loop ? loop_wall(l->env.loop) : 0, next = INT64_MAX;
+
+    if (!l->env.loop || l->expiry || !l->wishes.n || !l->args->schedule_expired.v ||
+        !l->args->filter_expired.v)
+        return;
+    map_foreach(&l->nodes, e) {
+        const struct load_node *n = e->value;
+        nsec_t expires = n->metric ? load_expires(l, n) : 0;
+        if (expires > now)
+            next = MIN(next, expires);
+    }
+    if (next != INT64_MAX)
+        l->expiry = loop_after(l->env.loop, MAX(next - now, LOOK_AFTER), on_expiry, l);
+}
+
+/* ---- wishes ---------------------------------------------------------------------------------- */
+
+static void drop_old(struct loads *l, nsec_t now)
+{
+    for (size_t i = l->wishes.n; i-- > 0;) {
+        struct load_wish *w = &l->wishes.items[i];
+        if (now - w->since < WISH_AGE_MAX)
+            continue;
+        free(w->want);
+        vec_swap_remove(&l->wishes, i);
+    }
+}
+
+static struct load_wish *find_wish(struct loads *l, uint64_t key)
 {
     vec_foreach(&l->wishes, i)
-        if (l->wishes.items[i].key == w.key)
-            return w.key;
+        if (l->wishes.items[i].key == key)
+            return &l->wishes.items[i];
+    return NULL;
+}
+
+static uint64_t remember(struct loads *l, struct load_wish w)
+{
+    nsec_t now = l->env.loop ? loop_mono(l->env.loop) : 0;
+    struct load_wish *known = find_wish(l, w.key);
+
+    if (!known && l->wishes.n >= WISHES_MAX)
+        drop_old(l, now);
+    if (!known && l->wishes.n >= WISHES_MAX) {
+        w = (struct load_wish){ .key = KEY_ANY };
+        known = find_wish(l, w.key);
+    }
+    w.since = now;
+    if (known) {
+        known->since = now;
+        return w.key;
+    }
     if (w.want)
         w.want = xmemdup(w.want, l->n * sizeof *w.want);
     vec_push(&l->wishes, w);
+    watch_expiry(l);
     return w.key;
 }
 
@@ -94,13 +168,12 @@ uint64_t loads_wait(struct loads *l, const struct pod *p)
     load_estimate(l, p, l->scratch, want);
     want[l->n] = w.class;
     w.key = hash_bytes(want, (l->n + 1) * sizeof *want) | 2; /* neither none nor any */
-    if (l->wishes.n >= WISHES_MAX)
-        w = (struct load_wish){ .key = KEY_ANY };
     return remember(l, w);
 }
 
 void loads_forget_wishes(struct loads *l)
 {
+    l->expiry = timer_cancel(l->expiry);
     vec_foreach(&l->wishes, i)
         free(l->wishes.items[i].want);
     vec_fini(&l->wishes);

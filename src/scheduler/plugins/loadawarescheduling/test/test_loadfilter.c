@@ -1,6 +1,9 @@
 /* test_loadfilter.c - nodes that are too busy are left out (sched-loadaware 1.1, 2, 5). */
 #include "scheduler/plugins/registry.h"
 
+#include "base/klog.h"
+#include "base/strbuf.h"
+#include "base/test/asserts.h"
 #include "load_fixture.h"
 
 #define EMPTY \
@@ -252,6 +255,62 @@ static void test_malformed_reports(void **state)
     expect(&f, EMPTY, "");
 }
 
+/* ---- bad input is said once ------------------------------------------------------------------- */
+
+static struct strbuf said;
+
+static void keep_line(void *arg, const char *text, size_t n)
+{
+    (void)arg;
+    strbuf_appendn(&said, text, n);
+}
+
+static unsigned lines(void)
+{
+    unsigned n = 0;
+
+    for (size_t i = 0; i < said.len; i++)
+        n += said.data[i] == '\n';
+    strbuf_reset(&said);
+    return n;
+}
+
+/* And another node is not disturbed by it. */
+static void test_bad_input_is_logged_once(void **state)
+{
+    CLEANUP(fixture_fini) struct plugin_fixture f;
+
+    klog_set_sink(keep_line, NULL);
+    load_start(&f, state, "{'allowCustomizeEstimation':true}");
+    load_node(&f, "n", OWN("{\\\"usageThresholds\\\":"));
+    load_node(&f, "other", "");
+    load_metric(&f, "other", JUST, "1/1Gi", "");
+    for (int i = 0; i < 3; i++) {
+        load_metric(&f, "n", NULL, "-1/-1Gi", "");
+        expect(&f, EMPTY, EXPIRED);
+        assert_string_equal(fixture_why(&f, "other"), "");
+    }
+    assert_contains(strbuf_str(&said), "NodeMetric has no updateTime");
+    assert_contains(strbuf_str(&said), "NodeMetric has negative usage");
+    assert_contains(strbuf_str(&said), "usage-thresholds");
+    assert_int_equal(lines(), 3);
+    load_metric(&f, "n", JUST, "1/1Gi", "");
+    load_metric(&f, "n", NULL, "-1/1Gi", "");
+    expect(&f, EMPTY, EXPIRED);
+    assert_int_equal(lines(), 0);
+    load_node(&f, "n", OWN("{\\\"usageThresholds\\\":[]}")); /* another text */
+    expect(&f, EMPTY, EXPIRED);
+    assert_int_equal(lines(), 1);
+    const char *factors = ",'annotations':{'scheduling.koordinator.sh/load-estimated-scaling-"
+                          "factors':'{\\\"cpu\\\":true}'}";
+    for (int i = 0; i < 3; i++)
+        fixture_pod(&f, load_pod(&f, "p", "n", "{}", factors));
+    assert_contains(strbuf_str(&said), "load-estimated-scaling-factors");
+    assert_int_equal(lines(), 1);
+    klog_set_sink(NULL, NULL);
+    strbuf_fini(&said);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -268,6 +327,7 @@ int main(int argc, char **argv)
         FIXTURE_TEST(test_reports_expire),
         FIXTURE_TEST(test_many_resources),
         FIXTURE_TEST(test_malformed_reports),
+        FIXTURE_TEST(test_bad_input_is_logged_once),
     };
 
     if (argc > 1)
