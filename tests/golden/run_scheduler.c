@@ -350,6 +350,40 @@ static int run_numa_plugin(const struct kj_val *in, struct arena *a, struct strb
     return 0;
 }
 
+/* What koordctl explain shows of the node's load. */
+static int run_figures(const struct kj_val *in, struct arena *a, struct strbuf *got,
+                       struct kerr *err)
+{
+    CLEANUP(whatif_free) struct whatif *w = NULL;
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    const char *plugin = "LoadAwareScheduling";
+    struct whatif_result result;
+
+    int r = explain_one(plugin, KS_AT(PRE_FILTER) | KS_AT(FILTER), in, a, &w, &result, err);
+    if (r == 0)
+        r = kj_parse(result.nodes[0].details, strlen(result.nodes[0].details), 0, &doc, err);
+    if (r < 0)
+        return r;
+    kj_write(kj_get(kj_root(doc), plugin), 0, got);
+    return 0;
+}
+
+/* Members that `out` does not name may have any value, at every depth. */
+static bool is_part(const struct kj_val *out, const struct kj_val *got)
+{
+    const struct kj_val *v;
+    struct str key;
+
+    if (kj_type(out) != KJ_OBJ)
+        return kj_equal(out, got);
+    for (struct kj_iter it = kj_iter(out); kj_next(&it, &key, &v);) {
+        const struct kj_val *of = kj_getn(got, key.p, key.n);
+        if (!of || !is_part(v, of))
+            return false;
+    }
+    return true;
+}
+
 /* Nothing more and nothing less. */
 const struct golden_runner golden_scheduler[] = {
     { "kube-plugins", run_pod, kj_equal },
@@ -361,6 +395,8 @@ const struct golden_runner golden_scheduler[] = {
     { "preemption", run_preemption, kj_equal },
     { "loadaware", run_loadaware, kj_equal },
     { "nodefit-plus", run_score, kj_equal },
+    { "loadaware-verdicts", run_loadaware, is_part },
+    { "loadaware-figures", run_figures, is_part },
     { "reservation-status", golden_reservation_status, NULL },
     { "cpu-accumulator", run_cpu_accumulator, kj_equal },
     { "numa-plugin", run_numa_plugin, same_but_order_of_reasons },
