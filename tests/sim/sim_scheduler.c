@@ -199,6 +199,8 @@ static void step(struct sim *s)
         clerk_unstamp(s);
     for (int n = s->parts & SIM_GAUGE ? sim_below(s, 4) : 0; n > 0; n--)
         gauge_report(s);
+    for (int n = s->parts & SIM_LOAD ? sim_below(s, 6) : 0; n > 0; n--)
+        load_report(s);
     loop_advance(s->loop, sim_below(s, 5000) * NSEC_PER_MSEC);
     judge_step(s);
 }
@@ -209,6 +211,8 @@ static void calm(struct sim *s)
     s->chaos = false;
     if (s->parts & SIM_GAUGE)
         gauge_calm(s);
+    if (s->parts & SIM_LOAD)
+        load_calm(s);
     set_faults(s, vec_last(&s->schedulers));
     fake_slow(s->fake, 0);
     fake_answer_next(s->fake, 0, 0, -1);
@@ -294,6 +298,8 @@ static uint64_t run(uint64_t seed)
     calm(s);
     judge_end(s);
     judge_restart(s);
+    if (s->parts & SIM_LOAD)
+        load_judge_end(s);
     for (int i = 0; i < s->npods; i++)
         sum = sum * 31 + (uint64_t)(s->pods[i].node + 2 + 100 * s->pods[i].alive);
     sum ^= fake_revision(s->fake) << 32 ^ fake_stats(s->fake).requests;
@@ -318,6 +324,7 @@ static uint64_t run(uint64_t seed)
     total.pairs += s->n.pairs;
     total.filled += s->n.filled;
     total.counted += s->n.counted;
+    total.judged += s->n.judged;
     sim_stop(s);
     running = NULL;
     return sum;
@@ -337,7 +344,7 @@ static void test_invariants_hold_under_faults(void **state)
                   "%llu patched, %llu attempts on "
                   "changed rows, %llu with the one row, %llu told that no node was found, %llu "
                   "plans for two pods, %llu times row data filled and %llu counted, %llu "
-                  "reservations bound\n",
+                  "reservations bound, %llu times load judged\n",
                   (unsigned long long)count, (unsigned long long)total.bound,
                   (unsigned long long)total.late, (unsigned long long)total.refused,
                   (unsigned long long)total.undone, (unsigned long long)total.waited,
@@ -348,7 +355,8 @@ static void test_invariants_hold_under_faults(void **state)
                   (unsigned long long)total.labelled, (unsigned long long)total.overlaid,
                   (unsigned long long)total.found, (unsigned long long)total.outcomes,
                   (unsigned long long)total.pairs, (unsigned long long)total.filled,
-                  (unsigned long long)total.counted, (unsigned long long)total.reserved);
+                  (unsigned long long)total.counted, (unsigned long long)total.reserved,
+                  (unsigned long long)total.judged);
     if (count < 100)
         return;
     /* The runs are worth something only if all of it happened. */
@@ -356,7 +364,7 @@ static void test_invariants_hold_under_faults(void **state)
     assert_true(total.leaders && total.pending && total.kept_out && total.fetched && total.stamped);
     assert_true(total.annotated && total.labelled && total.overlaid && total.found);
     assert_true(total.unstamped && total.outcomes && total.pairs && total.reserved);
-    assert_true(total.filled && total.counted);
+    assert_true(total.filled && total.counted && total.judged);
 }
 
 static void test_a_seed_gives_the_same_run_again(void **state)

@@ -31,7 +31,8 @@ enum { /* plugins that take part in a run; the seed decides */
        SIM_PAIR = 1 << 4,
        SIM_GAUGE = 1 << 5,
        SIM_RESERVE = 1 << 6,
-       SIM_ALL_PARTS = 7 /* so many */
+       SIM_LOAD = 1 << 7,
+       SIM_ALL_PARTS = 8 /* so many */
 };
 #define SIM_NODES_PATH "/api/v1/nodes"
 #define RESERVATIONS   "/apis/scheduling.koordinator.sh/v1alpha1/reservations"
@@ -64,6 +65,7 @@ struct sim_pod {
     bool kept_out; /* by the plugin Fetch, while its app is closed */
     bool paired;   /* the plugin Pair makes room for two of them at once */
     bool reserved; /* a Reservation; its pod is a placeholder */
+    bool best_effort;
     bool alive, dying;
     int node, nominated; /* as the server has it */
     int by;              /* the scheduler that bound it */
@@ -114,6 +116,7 @@ struct sim_scheduler { /* one instance; its record stays until the end of the ru
     bool leads, overlapped;          /* with another that led */
     struct controller *clerk;        /* runs; NULL: it does not */
     const struct ks_row_data *gauge; /* of the plugin Gauge */
+    struct sim_load *load;           /* of the plugin LoadJudge; NULL: gone */
 };
 struct sim_owed { /* a pod was evicted, and we have not seen yet for whom */
     int node, priority;
@@ -140,7 +143,7 @@ struct sim {
     struct sim_counts { /* the runs are worth something only if all of it happened */
         uint64_t bound, evicted, undone, late, refused, waited, pending, leaders, kept_out, fetched,
             stamped, annotated, labelled, unstamped, overlaid, found, outcomes, pairs, filled,
-            counted, reserved;
+            counted, reserved, judged;
     } n;
 };
 
@@ -162,6 +165,7 @@ void churn_delete_node(struct sim *s);
 void churn_new_pods(struct sim *s); /* a few, while there are fewer than SIM_PODS */
 void churn_change_pod(struct sim *s);
 void churn_end_pod(struct sim *s);
+void churn_end_all(struct sim *s);
 struct strbuf;
 /* The pod of a Reservation, without its last brace. */
 void churn_write_placeholder(const struct sim_pod *p, const char *node, struct strbuf *b);
@@ -214,6 +218,14 @@ void pair_for(struct sim_scheduler *s); /* the scheduler that is born next */
 const struct ks_plugin *gauge_for(struct sim_scheduler *s); /* the scheduler that is born next */
 void gauge_report(struct sim *s);
 void gauge_calm(struct sim *s); /* no node is too busy */
+
+/* sim_scheduler_load.c - LoadAwareScheduling, and a plugin that judges where it lets pods go. */
+extern const struct ks_plugin load_judge;
+void load_for(struct sim_scheduler *s); /* the scheduler that is born next */
+void load_report(struct sim *s);
+void load_calm(struct sim *s);              /* nodes report nothing */
+const char *load_annotation(struct sim *s); /* some thresholds of a node; "": none */
+void load_judge_end(struct sim *s);         /* nothing is left when all pods have gone */
 
 /* sim_scheduler_census.c - a service that is told of pods, and what it was told. */
 KS_SERVICE(census, struct sim_scheduler)

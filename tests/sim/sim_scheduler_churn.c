@@ -82,11 +82,13 @@ static void write_affinity(const struct sim_pod *p, struct strbuf *b)
 /* What follows the labels: the rest of the metadata, and the spec. */
 static void write_spec(const struct sim_pod *p, const char *node, struct strbuf *b)
 {
-    strbuf_appendf(b,
-                   ",\"labels\":{\"app\":\"a%d\"}},\"spec\":{\"schedulerName\":\"%s\",\"nodeName\":"
-                   "\"%s\",\"priority\":%d,\"containers\":[{\"name\":\"c\",\"resources\":{"
-                   "\"requests\":{\"cpu\":\"%dm\",\"memory\":\"%dMi\"}}",
-                   p->app, p->scheduler, node, p->priority, p->mcpu, p->mib);
+    strbuf_appendf(
+        b,
+        ",\"labels\":{%s\"app\":\"a%d\"}},\"spec\":{\"schedulerName\":\"%s\",\"nodeName\":"
+        "\"%s\",\"priority\":%d,\"containers\":[{\"name\":\"c\",\"resources\":{"
+        "\"requests\":{\"cpu\":\"%dm\",\"memory\":\"%dMi\"}}",
+        p->best_effort ? "\"koordinator.sh/qosClass\":\"BE\"," : "", p->app, p->scheduler, node,
+        p->priority, p->mcpu, p->mib);
     if (p->port)
         strbuf_appendf(b, ",\"ports\":[{\"containerPort\":80,\"hostPort\":%d}]", p->port);
     strbuf_append(b, "}]");
@@ -164,6 +166,7 @@ static void new_pod(struct sim *s)
         p->gated = p->kept_out = p->paired = p->spread = false;
         p->port = 0;
     }
+    p->best_effort = s->parts & SIM_LOAD && sim_chance(s, 20);
     p->foreign = !p->reserved && sim_chance(s, 5);
     p->scheduler = p->foreign          ? "foreign"
                    : sim_chance(s, 20) ? sim_scheduler_names[1]
@@ -210,6 +213,13 @@ void churn_end_pod(struct sim *s)
     }
 }
 
+void churn_end_all(struct sim *s)
+{
+    for (int i = 0; i < s->npods; i++)
+        if (s->pods[i].alive)
+            delete_pod(s, &s->pods[i]);
+}
+
 /* Its scheduler, which is none of ours, gives it some node, even one that is not there. */
 static void place_foreign(struct sim *s, struct sim_pod *p)
 {
@@ -247,13 +257,15 @@ static void put_node(struct sim *s, struct sim_node *n)
 {
     char body[768];
 
-    (void)snprintf(body, sizeof body,
-                   "{\"metadata\":{\"labels\":{\"kubernetes.io/hostname\":\"%s\",\"zone\":\"z%d\","
-                   "\"disk\":\"%s\"}},\"spec\":{\"unschedulable\":%s%s},\"status\":{\"allocatable\""
-                   ":{\"cpu\":\"%dm\",\"memory\":\"%dMi\",\"pods\":\"%d\"}}}",
-                   n->name, n->zone, n->ssd ? "ssd" : "disk", n->now.cordoned ? "true" : "false",
-                   n->now.tainted ? ",\"taints\":[{\"key\":\"t\",\"effect\":\"NoSchedule\"}]" : "",
-                   n->now.room.mcpu, n->now.room.mib, n->now.room.pods);
+    (void)snprintf(
+        body, sizeof body,
+        "{\"metadata\":{\"labels\":{\"kubernetes.io/hostname\":\"%s\",\"zone\":\"z%d\","
+        "\"disk\":\"%s\"}%s},\"spec\":{\"unschedulable\":%s%s},\"status\":{\"allocatable\""
+        ":{\"cpu\":\"%dm\",\"memory\":\"%dMi\",\"pods\":\"%d\"}}}",
+        n->name, n->zone, n->ssd ? "ssd" : "disk", s->parts & SIM_LOAD ? load_annotation(s) : "",
+        n->now.cordoned ? "true" : "false",
+        n->now.tainted ? ",\"taints\":[{\"key\":\"t\",\"effect\":\"NoSchedule\"}]" : "",
+        n->now.room.mcpu, n->now.room.mib, n->now.room.pods);
     fake_put(s->fake, SIM_NODES_PATH, n->name, body);
     n->alive = true;
     n->now.revision = fake_revision(s->fake);

@@ -295,13 +295,16 @@ const struct ks_registered *plugins_for(struct sim_scheduler *s)
     rows_for(s);
     reserve_for(s);
     pair_for(s);
+    load_for(s);
     if (parts & SIM_RESERVE) /* before the usual binder */
         all[n++] = (struct ks_registered){ &reserve_plugin, 0, true };
     if (parts & SIM_PAIR) /* before the usual preemption */
         all[n++] = (struct ks_registered){ &pair_plugin, 0, true };
     for (const struct ks_registered *r = ks_registry; r->plugin; r++) {
-        assert(n + 9 <= ARRAY_LEN(all));
+        assert(n + 10 <= ARRAY_LEN(all));
         all[n++] = *r;
+        if (parts & SIM_LOAD && r->plugin == &ks_plugin_load_aware_scheduling)
+            all[n - 1] = (struct ks_registered){ r->plugin, 1, true };
     }
     all[n++] = (struct ks_registered){ &ledger, 0, true };
     all[n++] = (struct ks_registered){ &chaos, 0, true };
@@ -315,6 +318,8 @@ const struct ks_registered *plugins_for(struct sim_scheduler *s)
         all[n++] = (struct ks_registered){ &rows_plugin, 0, true };
     if (parts & SIM_GAUGE)
         all[n++] = (struct ks_registered){ gauge_for(s), 1, true };
+    if (parts & SIM_LOAD)
+        all[n++] = (struct ks_registered){ &load_judge, 0, true };
     all[n] = (struct ks_registered){ NULL, 0, false };
     return all;
 }
