@@ -15,7 +15,8 @@ struct entry { /* of a container (v1) or a pod (v2) */
     char *key;
     nsec_t at;                                 /* the last look; monotonic */
     struct vec_of(struct thread_delay) delays; /* by ID, as it was then */
-    uint64_t other_ns;                         /* v1: throttled; v2: waited in all */
+    uint64_t other_ns;                         /* v1: throttled */
+    uint64_t stalled_ns[3];                    /* v2: in all, for a CPU, memory, I/O */
     uint32_t round;
 };
 struct delays {
@@ -155,22 +156,36 @@ static double look_v1(struct delays *d, const struct npod *p, const struct npod_
 
 /* ---- cgroup v2 ------------------------------------------------------------------------------- */
 
-/* Somebody waited, less the time when nobody could run: that is the pod's own limit. */
-static double look_v2(struct delays *d, const struct npod *p, nsec_t now)
+/* How long somebody waited, in all; false: the kernel does not say. Of CPUs less the time when
+ * nobody could run: that is the pod's own limit. */
+static bool read_stalled(const struct host *h, const struct npod *p, int what, uint64_t *ret)
 {
+    static const char *const files[] = { "cpu.pressure", "memory.pressure", "io.pressure" };
     struct str text;
     struct psi psi;
+
+    if (sysfs_text(h, h->cgroup_fd, &text, "%s/%s", p->cgroup_dir, files[what]) < 0 ||
+        psi_parse(text.p, text.n, &psi, NULL) < 0)
+        return false;
+    uint64_t own = what == 0 && psi.full_supported ? psi.full.total : 0;
+    *ret = (psi.some.total > own ? psi.some.total - own : 0) * 1000;
+    return true;
+}
+
+/* The longest of the three. */
+static double look_v2(struct delays *d, const struct npod *p, nsec_t now)
+{
+    struct entry *e = entry_get(d, p->uid);
     double share = 0;
 
-    if (sysfs_text(d->host, d->host->cgroup_fd, &text, "%s/cpu.pressure", p->cgroup_dir) < 0 ||
-        psi_parse(text.p, text.n, &psi, NULL) < 0)
-        return 0;
-    struct entry *e = entry_get(d, p->uid);
-    uint64_t own = psi.full_supported ? psi.full.total : 0;
-    uint64_t waited = (psi.some.total > own ? psi.some.total - own : 0) * 1000;
-    if (e->at > 0 && now > e->at && waited > e->other_ns)
-        share = (double)(waited - e->other_ns) / (double)(now - e->at);
-    e->other_ns = waited;
+    for (int i = 0; i < 3; i++) {
+        uint64_t stalled = 0, was = e->stalled_ns[i];
+        if (!read_stalled(d->host, p, i, &stalled))
+            continue;
+        if (e->at > 0 && now > e->at && stalled > was)
+            share = MAX(share, (double)(stalled - was) / (double)(now - e->at));
+        e->stalled_ns[i] = stalled;
+    }
     e->at = now;
     return share;
 }

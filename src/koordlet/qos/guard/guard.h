@@ -26,9 +26,9 @@ int64_t guard_next(int64_t cap_milli, const struct guard_in *in);
 /* ---- measuring ------------------------------------------------------------------------------- */
 
 /* How long containers waited between two looks: on cgroup v1 the run-queue delay of their threads
- * (/proc/TID/schedstat) less their own throttling, on v2 what cpu.pressure says of the same. A
- * round reads at most DELAYS_PER_ROUND threads and goes on with the others in the next. Loop thread
- * only.
+ * (/proc/TID/schedstat) less their own throttling, on v2 what cpu.pressure says of the same, or
+ * memory.pressure and io.pressure where those are worse. A round reads at most DELAYS_PER_ROUND
+ * threads and goes on with the others in the next. Loop thread only.
  */
 enum { DELAYS_PER_ROUND = 512 };
 struct delays;

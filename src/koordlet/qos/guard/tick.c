@@ -62,8 +62,7 @@ static void submit(struct self *s, struct qos_env *e, const struct snapshot *kno
 
     if (s->cap > 0) {
         plan_number(p, at, PLAN_CPU_QUOTA, s->cap * CFS_PERIOD_US / 1000)->rule = PLAN_AT_MOST;
-        PLAN_BECAUSE(
-            p, { "waited for a CPU, per mille of the time", (int64_t)(w->waited * 1000), NULL });
+        PLAN_BECAUSE(p, { "waited, per mille of the time", (int64_t)(w->waited * 1000), NULL });
     }
     executor_submit(e->executor, p);
     gauge_set(s->shown, s->cap > 0 ? (double)s->cap / 1000 : -1);
@@ -73,7 +72,7 @@ static void tell(struct self *s, struct qos_env *e, const struct delays_worst *w
 {
     counter_inc(s->halved);
     if (complaint_due(&s->complaint, loop_mono(e->loop)))
-        KLOG_I(0, "Best effort gives way: a container waits for a CPU",
+        KLOG_I(0, "Best effort gives way: a service has to wait",
                KV_S("namespace", npod_pod(w->pod)->obj.meta.ns),
                KV_S("pod", npod_pod(w->pod)->obj.meta.name), KV_S("container", w->container),
                KV_I("perMille", (int64_t)(w->waited * 1000)));

@@ -118,6 +118,18 @@ static void put_v2(struct fixture *f, const char *name, uint64_t some_ms, uint64
                 name);
 }
 
+static void put_stall(struct fixture *f, const char *name, const char *what, uint64_t ms)
+{
+    char text[128];
+
+    snprintf(text, sizeof text, "some avg10=0.00 avg60=0.00 avg300=0.00 total=%llu\n",
+             (unsigned long long)ms * 1000);
+    fixture_put(f, text,
+                "cgroup/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod%s"
+                ".slice/%s.pressure",
+                name, what);
+}
+
 static void test_pressure_on_cgroup_v2(void **state)
 {
     struct object_fixture *b = *state;
@@ -135,6 +147,15 @@ static void test_pressure_on_cgroup_v2(void **state)
     struct delays_worst w = delays_round(d, pods, 2 * SECOND);
     assert_that(w.waited, >, 0.0999);
     assert_that(w.waited, <, 0.1001);
+    /* Memory and I/O stall services too. */
+    put_stall(&f, "a", "memory", 50);
+    put_stall(&f, "a", "io", 0);
+    delays_round(d, pods, 3 * SECOND);
+    put_stall(&f, "a", "memory", 80);
+    put_stall(&f, "a", "io", 70);
+    w = delays_round(d, pods, 4 * SECOND);
+    assert_that(w.waited, >, 0.0699);
+    assert_that(w.waited, <, 0.0701);
     fixture_fini(&f);
 }
 
