@@ -1,4 +1,4 @@
-/* delays.c - who waits for a CPU. */
+/* delays.c - who waits for a CPU; on cgroup v2 also for memory and I/O. */
 #include "base/map.h"
 #include "base/num.h"
 #include "koordlet/kernel/parse.h"
