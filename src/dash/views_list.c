@@ -212,6 +212,9 @@ void view_node(struct dash *d, const char *name, const struct nodeview *nv, stru
         put_node_pods(&w, r);
         put_slo(&w, nodeview_slo(nv));
         put_events(&w, nodeview_events(nv));
+        kjw_bool(&w, "listing",
+                 dash_source_of(nodeview_slo(nv)).state == DASH_LISTING ||
+                     dash_source_of(nodeview_events(nv)).state == DASH_LISTING);
     }
     kjw_end(&w);
 }

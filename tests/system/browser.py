@@ -31,10 +31,8 @@ class Browser:
     def __init__(self, folder):
         # Fonts of the tree, where the machine has none of its own.
         with open(f'{folder}/fonts.conf', 'w', encoding='ascii') as conf:
-            conf.write(f'<fontconfig><dir>/usr/share/fonts</dir><dir>{TREE}/usr/share/fonts</dir>'
-                    f'<cachedir>{folder}/fonts</cachedir>' + ''.join(
-                        f'<alias><family>{f}</family><prefer><family>DejaVu Sans</family></prefer></alias>'
-                        for f in ('sans-serif', 'system-ui')) + '</fontconfig>')
+            conf.write('<fontconfig><include ignore_missing="yes">/etc/fonts/fonts.conf</include>'
+                       f'<dir>{TREE}/usr/share/fonts</dir><cachedir>{folder}/fonts</cachedir></fontconfig>')
         libraries = sorted(set(os.path.dirname(p) for p in glob.glob(f'{TREE}/usr/lib/*-linux-gnu*/**/*.so*', recursive=True)))
         to_browser, from_browser = os.pipe(), os.pipe()
 

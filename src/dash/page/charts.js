@@ -50,7 +50,7 @@ export class Chart {
     const end = all.length ? all.at(-1)[0] : Math.floor(Date.now() / 60000);
     // A cluster that was just started is not one thin line at the right edge.
     const first = all.length ? all[0][0] : end;
-    const span = Math.min(range, Math.max(10, Math.ceil((end - first) * 1.05)));
+    const span = Math.min(range, Math.max(5, Math.ceil((end - first) * 1.05)));
     const shown = all.filter((r) => r[0] >= end - span);
     Object.assign(this, { box, end, span, shown });
     this.grid(ctx, box, end, span);

@@ -26,7 +26,7 @@ export const pods = (n) => `${count(n)} ${n === 1 ? 'pod' : 'pods'}`;
 
 export function cores(mcpu) {
   const c = mcpu / 1000;
-  return c >= 100 ? number.format(c) : c >= 10 ? c.toFixed(1) : c.toFixed(2);
+  return c === 0 ? '0' : c >= 100 ? number.format(c) : c >= 10 ? c.toFixed(1) : c.toFixed(2);
 }
 
 export function memory(mib) {

@@ -119,7 +119,7 @@ export function openNode(name) {
   node.cpu = bar([], 0, '');
   node.mem = bar([], 0, '');
   node.batchBar = bar([], 0, '');
-  node.pods = table(`Pods of ${name}`, [['Pod'], ['Class'], ['QoS'], ['CPU', 'num'], ['of request', 'num'], ['Memory', 'num'], ['of request', 'num'], ['Phase']]);
+  node.pods = table(`Pods of ${name}`, [['Pod'], ['Class', 'wide'], ['QoS'], ['CPU', 'num'], ['of request', 'num wide'], ['Memory', 'num'], ['of request', 'num wide'], ['Phase', 'wide']]);
   node.pods.card.classList.add('pods');
   node.events = table(`Events of ${name}`, [['When'], ['Type'], ['Reason'], ['Text'], ['Times', 'num'], ['From', 'wide']]);
   $('node-body').replaceChildren(
@@ -163,11 +163,11 @@ const SLO = { resourceUsedThresholdWithBE: 'Suppression and eviction of BE pods'
   systemStrategy: 'System', hostApplications: 'Host applications', extensions: 'Extensions' };
 
 function showSlo(n) {
-  const text = JSON.stringify([n.slo, n.sloProblem]);
+  const text = JSON.stringify([n.slo, n.sloProblem, n.listing]);
   if (node.sloText === text) return;
   node.sloText = text;
   if (n.sloProblem) node.slo.replaceChildren(missing(n.sloProblem));
-  else if (!n.slo) node.slo.replaceChildren(h('p', { class: 'empty' }, 'This node has no NodeSLO.'));
+  else if (!n.slo) node.slo.replaceChildren(h('p', { class: 'empty' }, n.listing ? 'Loading' : 'This node has no NodeSLO.'));
   else {
     const parts = Object.entries(n.slo).map(([k, v]) => [SLO[k] || k, leaves(v)]).filter(([, l]) => l.length);
     node.slo.replaceChildren(...parts.map(([title, list]) => h('div', { class: 'slo' }, h('h3', {}, title),
@@ -176,8 +176,8 @@ function showSlo(n) {
 }
 
 function podRow(p) {
-  return h('tr', {}, h('th', { scope: 'row' }, `${p.ns}/${p.name}`), h('td'), h('td'), h('td', { class: 'num' }), h('td', { class: 'num' }),
-    h('td', { class: 'num' }), h('td', { class: 'num' }), h('td'));
+  return h('tr', {}, h('th', { scope: 'row' }, `${p.ns}/${p.name}`), h('td', { class: 'wide' }), h('td'), h('td', { class: 'num' }), h('td', { class: 'num wide' }),
+    h('td', { class: 'num' }), h('td', { class: 'num wide' }), h('td', { class: 'wide' }));
 }
 
 function updatePodRow(row, p) {
@@ -208,7 +208,7 @@ export function showNode(n, now) {
   keyed(node.events.body, n.events, (e) => `${e.at} ${e.reason} ${e.text}`, eventRow,
     (row, e) => cells(row, [clock(e.at), null, e.reason, e.text, count(e.count), e.from]));
   node.events.card.hidden = !n.events.length;
-  setText(node.eventsNote, n.eventsProblem ? `Events cannot be read: ${n.eventsProblem.problem}` : n.events.length ? '' : 'No events.');
+  setText(node.eventsNote, n.eventsProblem ? `Events cannot be read: ${n.eventsProblem.problem}` : n.events.length ? '' : n.listing ? 'Loading' : 'No events.');
 }
 
 // ---- pods that wait
@@ -220,9 +220,9 @@ const why = (p) => p.text || WHY[p.reason] || p.reason;
 export function showPending(data, now) {
   if (!pending) {
     pending = { note: h('p', { class: 'note' }) };
-    const t = table('Reasons', [['Pods', 'num'], ['Share', 'wide'], ['Reason'], ['Text']]);
+    const t = table('Reasons', [['Pods', 'num'], ['Share', 'wide'], ['Reason', 'wide'], ['Text']]);
     pending.reasons = t.body;
-    const p = table('Pods that wait for a node', [['Pod'], ['Since', 'num'], ['Priority', 'num'], ['QoS'], ['Requests'], ['Why']]);
+    const p = table('Pods that wait for a node', [['Pod'], ['Since', 'num'], ['Priority', 'num wide'], ['QoS', 'wide'], ['Requests', 'wide'], ['Why']]);
     pending.pods = p.body;
     p.card.classList.add('pods');
     $('pending-body').replaceChildren(pending.note, over('Reasons'), t.card, over('Pods'), p.card);
@@ -231,13 +231,14 @@ export function showPending(data, now) {
   for (const e of $('pending-body').children) e.hidden = e !== pending.note && !data.total;
   setText(pending.note, data.total ? (data.pods.length < data.total ? `${count(data.total)} pods wait; the ${count(data.pods.length)} oldest are listed.` : `${pods(data.total)} ${data.total === 1 ? 'waits' : 'wait'} for a node.`) : 'No pod waits for a node.');
   keyed(pending.reasons, data.reasons, (r) => `${r.reason} ${r.text}`,
-    () => h('tr', {}, h('td', { class: 'num' }), h('td', { class: 'bars wide' }, bar([], 0, '')), h('td'), h('td', { class: 'text' })),
+    () => h('tr', {}, h('td', { class: 'num' }), h('td', { class: 'bars wide' }, bar([], 0, '')), h('td', { class: 'wide' }), h('td', { class: 'text' })),
     (row, r) => {
       cells(row, [count(r.count), null, r.reason, why(r)]);
       updateBar(row.children[1].firstChild, [['count', r.count]], data.total, `${percent(r.count, data.total)}% of the pods that wait`);
     });
   keyed(pending.pods, data.pods, (p) => `${p.ns}/${p.name}`,
-    (p) => h('tr', {}, h('th', { scope: 'row' }, `${p.ns}/${p.name}`), h('td', { class: 'num' }), h('td', { class: 'num' }), h('td'), h('td', { class: 'asked' }), h('td', { class: 'text' })),
+    (p) => h('tr', {}, h('th', { scope: 'row' }, `${p.ns}/${p.name}`), h('td', { class: 'num' }), h('td', { class: 'num wide' }), h('td', { class: 'wide' }),
+      h('td', { class: 'asked wide' }), h('td', { class: 'text' })),
     (row, p) => cells(row, [null, age(p.since, now), String(p.priority), p.qos || '–', `${cores(p.requested[0])} ${p.isBatch ? 'batch ' : ''}cores, ${memory(p.requested[1])}`, why(p)]));
 }
 
