@@ -49,12 +49,23 @@ static void resv_destroy(void *self)
 
 /* ---- before the nodes are looked at ---------------------------------------------------------- */
 
+/* A pod of the API server that says it is a Reservation's: the webhook lets none through. */
+static bool pretends(const struct resv_plugin *x, const struct pod *p)
+{
+    return is_reserve_pod(&p->obj.meta.annotations) && !reservations_is_reserve_pod(x->cache, p);
+}
+
 static enum ks_code resv_transform(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                                    struct ks_overlay *o, void **ret_state, struct ks_texts *why)
 {
     struct resv_state *st = NULL;
-    enum ks_code code = state_make(self, c, p, o, &st, why);
 
+    if (pretends(self, p->pod)) {
+        ks_texts_add(why, "metadata.annotations[" ANNO_RESERVE_POD
+                          "]: Forbidden: cannot set in annotations");
+        return KS_UNRESOLVABLE;
+    }
+    enum ks_code code = state_make(self, c, p, o, &st, why);
     *ret_state = st;
     return code;
 }
@@ -337,7 +348,16 @@ static bool worth_of_reservation(void *self, const struct ks_event *e, const str
     return r->matchable && (reservation_is_ignored(&p->obj.meta.labels) || match_owner(r, p));
 }
 
+/* What it says about reservations is in annotations. */
+static bool worth_of_itself(void *self, const struct ks_event *e, const struct pod *p)
+{
+    (void)self;
+    return e->before && e->now && kuid_equal(e->now->meta.uid, p->obj.meta.uid) &&
+           !kstrmap_equal(&e->before->meta.annotations, &e->now->meta.annotations);
+}
+
 static const struct ks_hint hints[] = {
+    { KS_RES_UNSCHEDULABLE_POD, KS_UPDATE, worth_of_itself, NULL },
     { KS_RES_ASSIGNED_POD, KS_DELETE, NULL, NULL },
     { KS_RES_NODE, KS_ADD | KS_NODE_ALLOCATABLE | KS_NODE_LABEL, NULL, NULL },
     { KS_RES_OTHER, KS_ADD | KS_UPDATE | KS_DELETE, worth_of_reservation, &kind_reservation },
