@@ -201,6 +201,8 @@ static void step(struct sim *s)
         gauge_report(s);
     for (int n = s->parts & SIM_LOAD ? sim_below(s, 6) : 0; n > 0; n--)
         load_report(s);
+    if (s->parts & SIM_NUMA && sim_chance(s, 30))
+        numa_change_topology(s);
     loop_advance(s->loop, sim_below(s, 5000) * NSEC_PER_MSEC);
     judge_step(s);
 }
@@ -242,6 +244,8 @@ static void sim_start(struct sim *s, uint64_t seed)
     s->placeholder = rows_placeholder(s);
     churn_new_nodes(s);
     clerk_new_budgets(s);
+    if (s->parts & SIM_NUMA)
+        numa_new_topologies(s);
     start_scheduler(s);
 }
 
@@ -325,6 +329,7 @@ static uint64_t run(uint64_t seed)
     total.filled += s->n.filled;
     total.counted += s->n.counted;
     total.judged += s->n.judged;
+    total.pinned += s->n.pinned;
     sim_stop(s);
     running = NULL;
     return sum;
@@ -344,7 +349,7 @@ static void test_invariants_hold_under_faults(void **state)
                   "%llu patched, %llu attempts on "
                   "changed rows, %llu with the one row, %llu told that no node was found, %llu "
                   "plans for two pods, %llu times row data filled and %llu counted, %llu "
-                  "reservations bound, %llu times load judged\n",
+                  "reservations bound, %llu times load judged, %llu pods with CPUs of their own\n",
                   (unsigned long long)count, (unsigned long long)total.bound,
                   (unsigned long long)total.late, (unsigned long long)total.refused,
                   (unsigned long long)total.undone, (unsigned long long)total.waited,
@@ -356,7 +361,7 @@ static void test_invariants_hold_under_faults(void **state)
                   (unsigned long long)total.found, (unsigned long long)total.outcomes,
                   (unsigned long long)total.pairs, (unsigned long long)total.filled,
                   (unsigned long long)total.counted, (unsigned long long)total.reserved,
-                  (unsigned long long)total.judged);
+                  (unsigned long long)total.judged, (unsigned long long)total.pinned);
     if (count < 100)
         return;
     /* The runs are worth something only if all of it happened. */
@@ -364,7 +369,7 @@ static void test_invariants_hold_under_faults(void **state)
     assert_true(total.leaders && total.pending && total.kept_out && total.fetched && total.stamped);
     assert_true(total.annotated && total.labelled && total.overlaid && total.found);
     assert_true(total.unstamped && total.outcomes && total.pairs && total.reserved);
-    assert_true(total.filled && total.counted && total.judged);
+    assert_true(total.filled && total.counted && total.judged && total.pinned);
 }
 
 static void test_a_seed_gives_the_same_run_again(void **state)

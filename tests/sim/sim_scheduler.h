@@ -8,6 +8,7 @@
 #define KOORD_TESTS_SIM_SCHEDULER_H
 #include "client/test/client_fixture.h"
 
+#include "base/cpuset.h"
 #include "base/vec.h"
 #include "scheduler/framework/profile.h"
 #include "scheduler/scheduler.h"
@@ -32,7 +33,8 @@ enum { /* plugins that take part in a run; the seed decides */
        SIM_GAUGE = 1 << 5,
        SIM_RESERVE = 1 << 6,
        SIM_LOAD = 1 << 7,
-       SIM_ALL_PARTS = 8 /* so many */
+       SIM_NUMA = 1 << 8,
+       SIM_ALL_PARTS = 9 /* so many */
 };
 #define SIM_NODES_PATH "/api/v1/nodes"
 #define RESERVATIONS   "/apis/scheduling.koordinator.sh/v1alpha1/reservations"
@@ -49,6 +51,7 @@ struct sim_node {
     char name[8];
     int zone;
     bool ssd, alive;
+    bool has_topology; /* its CPUs are known */
     struct sim_version now;
     struct vec_of(struct sim_version) versions; /* all there were */
 };
@@ -64,6 +67,8 @@ struct sim_pod {
     bool foreign;
     bool kept_out; /* by the plugin Fetch, while its app is closed */
     bool paired;   /* the plugin Pair makes room for two of them at once */
+    bool pinned;   /* it wants CPUs of its own */
+    struct cpuset cpus;
     bool reserved; /* a Reservation; its pod is a placeholder */
     bool best_effort;
     bool alive, dying;
@@ -143,7 +148,7 @@ struct sim {
     struct sim_counts { /* the runs are worth something only if all of it happened */
         uint64_t bound, evicted, undone, late, refused, waited, pending, leaders, kept_out, fetched,
             stamped, annotated, labelled, unstamped, overlaid, found, outcomes, pairs, filled,
-            counted, reserved, judged;
+            counted, reserved, judged, pinned;
     } n;
 };
 
@@ -226,6 +231,14 @@ void load_report(struct sim *s);
 void load_calm(struct sim *s);              /* nodes report nothing */
 const char *load_annotation(struct sim *s); /* some thresholds of a node; "": none */
 void load_judge_end(struct sim *s);         /* nothing is left when all pods have gone */
+
+/* sim_scheduler_numa.c - pods with CPUs of their own. */
+void numa_new_topologies(struct sim *s);
+void numa_change_topology(struct sim *s);
+/* It is on its node now, by this binding. */
+void numa_judge_bind(struct sim *s, const struct sim_scheduler *by, struct sim_pod *p,
+                     const struct kj_val *body);
+bool numa_fits(const struct sim *s, const struct sim_pod *p, int node);
 
 /* sim_scheduler_census.c - a service that is told of pods, and what it was told. */
 KS_SERVICE(census, struct sim_scheduler)

@@ -87,8 +87,11 @@ static void write_spec(const struct sim_pod *p, const char *node, struct strbuf 
         ",\"labels\":{%s\"app\":\"a%d\"}},\"spec\":{\"schedulerName\":\"%s\",\"nodeName\":"
         "\"%s\",\"priority\":%d,\"containers\":[{\"name\":\"c\",\"resources\":{"
         "\"requests\":{\"cpu\":\"%dm\",\"memory\":\"%dMi\"}}",
-        p->best_effort ? "\"koordinator.sh/qosClass\":\"BE\"," : "", p->app, p->scheduler, node,
-        p->priority, p->mcpu, p->mib);
+        p->pinned        ? "\"koordinator.sh/qosClass\":\"LSR\","
+                           "\"koordinator.sh/priority-class\":\"koord-prod\","
+        : p->best_effort ? "\"koordinator.sh/qosClass\":\"BE\","
+                         : "",
+        p->app, p->scheduler, node, p->priority, p->mcpu, p->mib);
     if (p->port)
         strbuf_appendf(b, ",\"ports\":[{\"containerPort\":80,\"hostPort\":%d}]", p->port);
     strbuf_append(b, "}]");
@@ -168,6 +171,11 @@ static void new_pod(struct sim *s)
     }
     p->best_effort = s->parts & SIM_LOAD && sim_chance(s, 20);
     p->foreign = !p->reserved && sim_chance(s, 5);
+    p->pinned = s->parts & SIM_NUMA && !p->reserved && !p->foreign && sim_chance(s, 30);
+    if (p->pinned) {
+        p->mcpu = 1000 * (1 + sim_below(s, 2));
+        p->best_effort = false;
+    }
     p->scheduler = p->foreign          ? "foreign"
                    : sim_chance(s, 20) ? sim_scheduler_names[1]
                                        : sim_scheduler_names[0];

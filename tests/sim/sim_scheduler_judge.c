@@ -119,6 +119,7 @@ static void judge_bind(struct sim *s, struct sim_scheduler *by, struct sim_pod *
     *(p->reserved ? &s->n.reserved : &s->n.bound) += 1;
     s->n.late += !by->s;
     judge_place(s, by, p, h->revision);
+    numa_judge_bind(s, by, p, body);
 }
 
 /* ---- evictions ------------------------------------------------------------------------------- */
@@ -304,7 +305,7 @@ static bool fits(const struct sim *s, const struct sim_pod *p, int node)
     struct sim_room sum = { 0 };
 
     if (!n->alive || !welcome(p, n, &n->now) || !near_enough(s, p, n->zone) ||
-        !spread_enough(s, p, n->zone))
+        !spread_enough(s, p, n->zone) || !numa_fits(s, p, node))
         return false;
     add(&sum, p);
     if (rows_are_kept(s, node, p->priority)) {

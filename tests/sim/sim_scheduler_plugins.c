@@ -3,12 +3,13 @@
  */
 #include "sim_scheduler.h"
 
+#include "scheduler/plugins/registry.h"
+
 #include <stdlib.h>
 
 #include "api/node.h"
 #include "api/pod.h"
 #include "loop/loop.h"
-#include "scheduler/plugins/registry.h"
 
 static struct sim_scheduler *next_born;
 
@@ -304,6 +305,8 @@ const struct ks_registered *plugins_for(struct sim_scheduler *s)
         assert(n + 10 <= ARRAY_LEN(all));
         all[n++] = *r;
         if (parts & SIM_LOAD && r->plugin == &ks_plugin_load_aware_scheduling)
+            all[n - 1] = (struct ks_registered){ r->plugin, 1, true };
+        if (parts & SIM_NUMA && r->plugin == &ks_plugin_node_numa_resource)
             all[n - 1] = (struct ks_registered){ r->plugin, 1, true };
     }
     all[n++] = (struct ks_registered){ &ledger, 0, true };

@@ -43,7 +43,7 @@ static int assume(struct scheduler *s, struct attempt *a, uint32_t row, const ch
 /* Where plugins refused to reserve, and why. */
 struct refusals {
     struct tally *reasons;
-    uint32_t n;
+    uint32_t n, tries; /* rows, and how many of them were asked for */
     struct failure sum;
 };
 
@@ -56,12 +56,14 @@ static void refused(struct attempt *a, uint32_t row, const char *point, int slot
     if (f.error)
         strbuf_appendf(error, "running %s plugin \"%s\": %s", point,
                        a->profile->slots[slot].plugin->name, ks_texts_join(why));
+    attempt_refuse(a, row);
+    uint32_t alike = 1 + attempt_refuse_alike(a, (uint32_t)slot);
     for (uint32_t i = 0; i < why->n; i++)
-        tally_add(r->reasons, why->items[i], 1);
-    r->n++;
+        tally_add(r->reasons, why->items[i], alike);
+    r->n += alike;
+    r->tries++;
     r->sum.rejectors |= f.rejectors;
     r->sum.pending |= f.pending;
-    attempt_refuse(a, row);
 }
 
 static bool reserve(struct scheduler *s, struct active_profile *active, struct attempt *a,
@@ -125,7 +127,7 @@ static void place(struct scheduler *s, struct active_profile *active, struct att
     bool taken = false;
     uint32_t row = 0;
 
-    while (!taken && text.len == 0 && a->feasible && r.n < PLACE_TRIES) {
+    while (!taken && text.len == 0 && a->feasible && r.tries < PLACE_TRIES) {
         row = attempt_pick(a, s->loop);
         taken = take_row(s, active, a, row, &r, &text);
     }

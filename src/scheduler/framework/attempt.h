@@ -130,6 +130,9 @@ int attempt_compare(const struct attempt *a, const struct attempt *b, struct ker
 uint32_t attempt_pick(const struct attempt *a, struct loop *l);
 /* A candidate that was picked is none any more. */
 void attempt_refuse(struct attempt *a, uint32_t row);
+/* The plugin in this slot has refused a row, which is no candidate any more: nor are those that it
+ * would refuse too. Returns how many. */
+uint32_t attempt_refuse_alike(struct attempt *a, uint32_t slot);
 /* Plugins may change what the pod asks for on this row; *ret_changed: one did, and a->pod says
  * what. The slot that failed, with all reservations undone, or -1. */
 int attempt_resize(struct attempt *a, uint32_t row, bool *ret_changed, struct ks_texts *why);

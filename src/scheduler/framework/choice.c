@@ -97,6 +97,24 @@ void attempt_refuse(struct attempt *a, uint32_t row)
     a->feasible--;
 }
 
+uint32_t attempt_refuse_alike(struct attempt *a, uint32_t slot)
+{
+    const struct profile_slot *s = &a->profile->slots[slot];
+    uint32_t n = 0;
+
+    if (!s->plugin->would_refuse || a->feasible == 0)
+        return 0;
+    uint8_t *why = arena_zalloc(a->arena, a->n);
+    attempt_enter(a, slot, a->state[slot]);
+    s->plugin->would_refuse(s->self, &a->cycle, &a->pod, (struct ks_span){ 0, a->n }, a->by, why);
+    for (uint32_t row = 0; row < a->n; row++)
+        if (a->by[row] == 0 && why[row]) {
+            attempt_refuse(a, row);
+            n++;
+        }
+    return n;
+}
+
 /* ---- before it is bound ---------------------------------------------------------------------- */
 
 /* Undone are all reservations, as upstream: also of those that came after, or were not asked. */

@@ -407,6 +407,11 @@ struct ks_plugin {
     enum ks_code (*reserve)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                             uint32_t row, struct ks_texts *why);
     void (*unreserve)(void *self, const struct pod *p, const char *node);
+    /* It has just refused to reserve a row, which filter() lets pass: which other candidates would
+     * it refuse too? As filter(); they are not tried. For a plugin whose filter must not look as
+     * closely as its reserve. NULL: each is tried. */
+    void (*would_refuse)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                         struct ks_span s, const uint8_t *skip, uint8_t *restrict why);
     /* KS_WAIT: hold the pod, at most *ret_timeout, until ks_allow() or ks_reject(). */
     enum ks_code (*permit)(void *self, const struct pod *p, const char *node, nsec_t *ret_timeout,
                            struct ks_texts *why);

@@ -218,6 +218,21 @@ static enum ks_code numa_reserve(void *self, const struct ks_cycle *c, const str
     return code;
 }
 
+/* Preferred CPUs, and best effort on NUMA nodes, are not checked by the filter, as upstream. */
+static void numa_would_refuse(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                              struct ks_span s, const uint8_t *skip, uint8_t *restrict why)
+{
+    const struct incoming *in = c->state;
+    struct numa_request r;
+
+    (void)p;
+    for (uint32_t i = s.begin; i < s.end; i++) {
+        const struct stock *stock = ks_row(c->rows, i);
+        why[i] = in && !skip[i] && incoming_on(self, in, stock, &r) && r.bind &&
+                 r.cpus.need > cpuset_count(&stock->free);
+    }
+}
+
 static void numa_unreserve(void *self, const struct pod *p, const char *node)
 {
     struct numa_plugin *n = self;
@@ -379,6 +394,7 @@ const struct ks_plugin ks_plugin_node_numa_resource = {
     .score = numa_score,
     .reserve = numa_reserve,
     .unreserve = numa_unreserve,
+    .would_refuse = numa_would_refuse,
     .pre_bind = numa_pre_bind,
     .numa = &numa_provider,
 };
