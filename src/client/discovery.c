@@ -39,7 +39,7 @@ struct discovery {
     struct asking *asking;
     struct timer *timer; /* to the next round */
     struct backoff backoff;
-    nsec_t timeout;
+    nsec_t timeout, interval;
     uint64_t round;
     bool repeats, again; /* again: soon, whatever this round finds */
     bool complete, failed, gone;
@@ -160,7 +160,7 @@ static void end_round(struct discovery *d)
         backoff_reset(&d->backoff);
     if (d->repeats)
         next_round(d, soon          ? ROUND_SOON
-                      : d->complete ? ROUND_EVERY
+                      : d->complete ? d->interval
                                     : backoff_next(&d->backoff, d->kube->loop));
     vec_foreach(&d->listeners, i)
         d->listeners.items[i].fn(d->listeners.items[i].arg);
@@ -312,8 +312,9 @@ void discovery_on_round(struct discovery *d, discovery_fn fn, void *arg)
     vec_push(&d->listeners, l);
 }
 
-void discovery_start(struct discovery *d)
+void discovery_start(struct discovery *d, nsec_t interval)
 {
+    d->interval = interval ? interval : ROUND_EVERY;
     d->repeats = true;
     begin_round(d);
 }

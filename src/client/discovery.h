@@ -27,8 +27,8 @@ DEFINE_CLEANUP(discovery_free, struct discovery *)
 /* fn is called after each round. */
 typedef void (*discovery_fn)(void *arg);
 void discovery_on_round(struct discovery *d, discovery_fn fn, void *arg);
-/* A round now, and then every half minute; sooner when one failed. */
-void discovery_start(struct discovery *d);
+/* A round now, and then at every interval (0: half a minute); sooner when one failed. */
+void discovery_start(struct discovery *d, nsec_t interval);
 /* One round, for a tool; timeout: of each request, 0: the usual one. */
 void discovery_ask(struct discovery *d, nsec_t timeout);
 /* After discovery_start(): a round in a moment, since a kind came or went. */

@@ -76,7 +76,7 @@ struct cluster *cluster_new(struct loop *l, struct kube *k, const struct cluster
     controllers_start(c->controllers);
     caches_start(c->caches);
     if (c->discovery)
-        discovery_start(c->discovery);
+        discovery_start(c->discovery, c->o.discovery_interval);
     return take(c);
 }
 

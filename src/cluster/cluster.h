@@ -69,8 +69,9 @@ void hollow_shape_fini(struct hollow_shape_text *s);
 
 struct cluster_opts {
     bool deployment, replicaset, job, gc, namespaces, nodes, pdb;
-    nsec_t node_grace;     /* without a heartbeat a node's Ready is Unknown; 0: 40 s */
-    size_t ended_pods_max; /* more pods that have ended are garbage; 0: 12500 */
+    nsec_t node_grace;         /* without a heartbeat a node's Ready is Unknown; 0: 40 s */
+    nsec_t discovery_interval; /* of looks at which kinds there are, besides CRDs; 0: 30 s */
+    size_t ended_pods_max;     /* more pods that have ended are garbage; 0: 12500 */
     struct hollow_opts hollow;
 };
 

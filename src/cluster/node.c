@@ -289,7 +289,7 @@ static void sync(void *arg, struct batch *b, const char *key, struct kobj *o)
         return;
     }
     const struct node *node = node_of(o);
-    batch_again(b, LOOK_EVERY);
+    batch_again(b, MAX(LOOK_EVERY, n->c->o.node_grace / 8));
     see_taints(n, node);
     if (is_alive(n, key) || !mark_unknown(n, b, node))
         sync_taints(n, b, node);

@@ -137,7 +137,7 @@ static void test_what_could_not_be_asked_for_stays(void **state)
     (void)state;
     fixture_init(&x);
     answer_b(&x, 200, B_KINDS);
-    discovery_start(x.d);
+    discovery_start(x.d, 0);
     loop_advance(x.l, NSEC_PER_SEC);
     struct served_kind *other = discovery_find_word(x.d, "others");
     assert_true(other->served);
@@ -164,7 +164,7 @@ static void test_kinds_are_served_while_a_round_is_under_way(void **state)
     (void)state;
     fixture_init(&x);
     answer_b(&x, 200, B_KINDS);
-    discovery_start(x.d);
+    discovery_start(x.d, 0);
     loop_advance(x.l, NSEC_PER_SEC);
     discovery_refresh(x.d);
     discovery_refresh(x.d);                 /* one round */
@@ -186,7 +186,7 @@ static void test_a_server_that_does_not_answer_is_a_problem(void **state)
     fixture_init(&x);
     x.f.n = 0;
     fake_add(&x.f, (struct fake_answer){ "/api", 0, "" });
-    discovery_start(x.d);
+    discovery_start(x.d, 0);
     loop_advance(x.l, 100 * NSEC_PER_SEC);
     assert_false(discovery_complete(x.d));
     assert_contains(discovery_problem(x.d)->text, "connection refused");
