@@ -29,6 +29,26 @@ struct up_plan { /* what is to run */
     const char *const *shapes;    /* "10,cpu=32,memory=128Gi,zones=3" */
     size_t nshapes;
     uint64_t seed;
+    /* For a clock on which nothing but minutes counts (demo.h). */
+    bool no_metrics; /* hollow nodes publish no NodeMetric */
+    nsec_t
+        beat_interval; /* of the nodes' leases, and of looks at which kinds there are; 0: usual */
+};
+/* What has come of it so far, by the hollow nodes' model of contention. */
+struct up_use {             /* in core-milliseconds */
+    int64_t capacity, used; /* used: by pods and the system */
+    int64_t work_done;      /* of pods that have ended with their work done */
+    uint64_t slow_minutes;  /* in which a service got less CPU than it wanted */
+};
+struct up_stats {
+    struct up_use use;
+    uint64_t evicted; /* pods, to make room or because their node was lost */
+    size_t pending;   /* pods without a node */
+};
+struct up_node {      /* a hollow node, as of its last reading */
+    const char *name; /* lives as long as the system */
+    int64_t mcpu, used_mcpu;
+    unsigned services_short; /* get less CPU than they want */
 };
 struct up_system {
     /* Starts all of it, but nobody else can talk to it yet. *ret is set also when it fails
@@ -40,6 +60,8 @@ struct up_system {
     /* A renewed certificate, for connections to come. */
     void (*set_tls)(void *self, struct tls_ctx *tls);
     struct kube *(*kube)(const void *self); /* its client; borrowed */
+    struct up_stats (*stats)(const void *self);
+    bool (*node)(const void *self, size_t i, struct up_node *ret); /* false behind the last */
     /* First those that write, then what they write to; done is called when all is stored. */
     void (*stop)(void *self, void (*done)(void *arg), void *arg);
     void (*free)(void *self); /* NULL is fine */

@@ -11,6 +11,7 @@
 #include "main/up.h"
 #include "manager/manager.h"
 #include "manager/webhook/webhook.h"
+#include "scheduler/scheduler.h"
 
 #define STOP_GRACE (5 * NSEC_PER_SEC)
 enum { SHAPES_MAX = 32 };
@@ -49,7 +50,13 @@ static int make_cluster(struct wired *w, const struct up_plan *p, const struct h
         .namespaces = p->controllers,
         .nodes = p->controllers,
         .pdb = p->controllers,
-        .hollow = { .shapes = shapes, .nshapes = n, .seed = p->seed },
+        .hollow = { .shapes = shapes,
+                    .nshapes = n,
+                    .seed = p->seed,
+                    .no_metrics = p->no_metrics,
+                    .lease_interval = p->beat_interval },
+        .node_grace = 4 * p->beat_interval,
+        .discovery_interval = p->beat_interval,
     };
 
     w->cluster = cluster_new(p->loop, w->kube, &o, err);
@@ -144,6 +151,44 @@ static struct kube *kube(const void *self)
     return ((const struct wired *)self)->kube;
 }
 
+/* ---- what has come of it ----------------------------------------------------------------------- */
+
+static struct up_stats stats(const void *self)
+{
+    const struct wired *w = self;
+    struct cluster_usage u = { 0 };
+    struct cluster_stats c = { 0 };
+    struct scheduler_stats s = { 0 };
+
+    if (w->cluster) {
+        u = cluster_usage(w->cluster);
+        c = cluster_stats(w->cluster);
+    }
+    if (w->scheduler)
+        s = up_scheduler_stats(w->scheduler);
+    return (struct up_stats){
+        .use = { .capacity = u.capacity,
+                 .used = u.used,
+                 .work_done = u.work_done,
+                 .slow_minutes = u.slow_minutes },
+        .evicted = s.victims + c.evicted,
+        .pending = s.pending,
+    };
+}
+
+static bool node(const void *self, size_t i, struct up_node *ret)
+{
+    const struct wired *w = self;
+    struct cluster_node_usage n;
+
+    if (!w->cluster || !cluster_node_usage(w->cluster, i, &n))
+        return false;
+    *ret = (struct up_node){ n.name, n.mcpu, n.used_mcpu, n.services_short };
+    return true;
+}
+
+/* ---- the end ----------------------------------------------------------------------------------- */
+
 static void stop_writers(struct wired *w)
 {
     w->koordlet = up_koordlet_free(w->koordlet);
@@ -180,5 +225,7 @@ const struct up_system main_up = { .start = start,
                                    .listen = listen_last,
                                    .set_tls = set_tls,
                                    .kube = kube,
+                                   .stats = stats,
+                                   .node = node,
                                    .stop = stop,
                                    .free = free_all };

@@ -6,6 +6,7 @@
 struct apiserver;
 struct kube;
 struct loop;
+struct scheduler_stats;
 struct webhooks;
 
 /* From now on what is written passes the webhooks, which must outlive the server's requests. */
@@ -17,6 +18,7 @@ int up_scheduler_new(struct loop *l, struct kube *k, const char *file, struct up
                      struct kerr *err);
 struct up_scheduler *up_scheduler_free(struct up_scheduler *u); /* NULL is fine; returns NULL */
 DEFINE_CLEANUP(up_scheduler_free, struct up_scheduler *)
+struct scheduler_stats up_scheduler_stats(const struct up_scheduler *u);
 
 /* This machine, as a node. */
 struct up_host {

@@ -111,3 +111,8 @@ struct up_scheduler *up_scheduler_free(struct up_scheduler *u)
     free(u);
     return NULL;
 }
+
+struct scheduler_stats up_scheduler_stats(const struct up_scheduler *u)
+{
+    return scheduler_stats(u->scheduler);
+}

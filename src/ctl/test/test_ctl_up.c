@@ -90,8 +90,13 @@ static void sys_free(void *self)
     sys.freed += self != NULL;
 }
 
-static const struct up_system system_ops = { sys_start, sys_ready, sys_listen, sys_set_tls,
-                                             sys_kube,  sys_stop,  sys_free };
+static const struct up_system system_ops = { .start = sys_start,
+                                             .ready = sys_ready,
+                                             .listen = sys_listen,
+                                             .set_tls = sys_set_tls,
+                                             .kube = sys_kube,
+                                             .stop = sys_stop,
+                                             .free = sys_free };
 static const struct ctl_parts parts = { .up = &system_ops };
 
 static void up_init(struct fixture *x, struct tmpdir *t)
