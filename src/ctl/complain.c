@@ -2,6 +2,7 @@
 #include "ctl/ctl.h"
 
 #include <ctype.h>
+#include <unistd.h>
 
 void ctl_clean(struct strbuf *text)
 {
@@ -50,6 +51,33 @@ int ctl_usage(struct ctl *c, const char *fmt, ...)
     complain(c, fmt, ap, "help");
     va_end(ap);
     return CTL_USAGE;
+}
+
+/* ---- progress -------------------------------------------------------------------------------- */
+
+void ctl_progress(struct ctl *c, const char *fmt, ...)
+{
+    CLEANUP(strbuf_fini) struct strbuf line = STRBUF_INIT;
+    va_list ap;
+
+    if (isatty(fileno(c->err)) != 1)
+        return;
+    va_start(ap, fmt);
+    strbuf_vappendf(&line, fmt, ap);
+    va_end(ap);
+    ctl_clean(&line);
+    fprintf(c->err, "\r\033[K%s", strbuf_str(&line));
+    fflush(c->err);
+    c->progress_shown = true;
+}
+
+void ctl_progress_end(struct ctl *c)
+{
+    if (!c->progress_shown)
+        return;
+    fputs("\r\033[K", c->err);
+    fflush(c->err);
+    c->progress_shown = false;
 }
 
 /* "https://10.0.0.1:6443 (context prod)" */

@@ -18,6 +18,8 @@ struct ctl_parts;
 struct discovery;
 struct explain_manager;
 struct explain_scheduler;
+struct kind;
+struct kmerge;
 struct kube;
 struct kube_req;
 struct loop;
@@ -45,6 +47,7 @@ struct ctl {
     struct kube *kube;             /* NULL until then; a test puts its own here */
     struct discovery *discovery;   /* NULL: not asked for yet (resource.c) */
     bool out_broken;               /* whoever reads us has gone */
+    bool progress_shown;           /* a line of ctl_progress() stands on stderr */
     const struct ctl_parts *parts; /* may be NULL */
 };
 
@@ -53,6 +56,8 @@ struct ctl_parts {
     const struct explain_scheduler *explain;       /* explain.h */
     const struct explain_manager *explain_manager; /* the same */
     const struct up_system *up;                    /* up.h */
+    /* How lists of a built-in kind merge; NULL for others: apply sends a merge patch then. */
+    const struct kmerge *(*merge_of)(const struct kind *k);
 };
 
 struct ctl_command {
@@ -65,7 +70,7 @@ struct ctl_command {
 extern const struct ctl_command ctl_command_get, ctl_command_crds, ctl_command_version,
     ctl_command_completion, ctl_command_up, ctl_command_down, ctl_command_status,
     ctl_command_explain, ctl_command_demo, ctl_command_top, ctl_command_dashboard,
-    ctl_command_reserve;
+    ctl_command_reserve, ctl_command_apply, ctl_command_delete;
 
 /* Command number i; NULL behind the last. */
 const struct ctl_command *ctl_command_at(size_t i);
@@ -86,6 +91,10 @@ void ctl_wait(struct ctl *c, nsec_t d);
 bool ctl_print(struct ctl *c, const struct strbuf *text);
 /* Whatever a server put into its objects, lines stay lines: for text that has some of it. */
 void ctl_clean(struct strbuf *text);
+
+/* What a long piece of work is at: one line on stderr that is written over, on terminals only. */
+void ctl_progress(struct ctl *c, const char *fmt, ...) PRINTF(2, 3);
+void ctl_progress_end(struct ctl *c); /* the line goes away; before anything else is written */
 
 /* "error: ..." as one line; returns CTL_FAILED. */
 int ctl_fail(struct ctl *c, const char *fmt, ...) PRINTF(2, 3);

@@ -41,11 +41,15 @@ static int run_down(struct ctl *c, const void *options)
     struct up_note now;
     for (int i = 0; i < 300; i++) {
         if (up_note_read(&dir, &now, &err) < 0) {
+            ctl_progress_end(c);
             strbuf_appendf(&out, "stopped %s\n", note.url);
             return ctl_print(c, &out) ? CTL_OK : CTL_FAILED;
         }
+        ctl_progress(c, "waiting for process %lld to store everything and end",
+                     (long long)note.pid);
         ctl_wait(c, 100 * NSEC_PER_MSEC);
     }
+    ctl_progress_end(c);
     return ctl_fail(c, "process %lld did not stop within 30 s", (long long)note.pid);
 }
 

@@ -1,7 +1,6 @@
 /* objects.c - whole objects on stdout: json, yaml, name. */
-#include <ctype.h>
-
 #include "ctl/get.h"
+#include "ctl/resource.h"
 
 /* kubectl indents JSON by four: our writer does two, and no string contains a raw line break. */
 static void widen_indent(const struct strbuf *in, struct strbuf *out)
@@ -49,10 +48,7 @@ struct kj_mval *object_complete(const struct get *g, struct kj_mdoc *d, const st
 /* "node/n1", "deployment.apps/web" */
 static void put_name(const struct get *g, const struct kj_val *obj, struct strbuf *out)
 {
-    for (const char *p = g->kind->kind; *p; p++)
-        strbuf_appendc(out, (char)tolower((unsigned char)*p));
-    if (*g->kind->group)
-        strbuf_appendf(out, ".%s", g->kind->group);
+    resource_word(g->kind, out);
     strbuf_appendf(out, "/%s\n", kj_str_or(kj_path(obj, "metadata.name"), ""));
 }
 

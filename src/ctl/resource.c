@@ -1,10 +1,20 @@
 /* resource.c - finding kinds, by table and by discovery. */
 #include "ctl/resource.h"
 
+#include <ctype.h>
+
 #include "base/vec.h"
 #include "client/discovery.h"
 #include "ctl/ctl.h"
 #include "loop/loop.h"
+
+void resource_word(const struct kind *k, struct strbuf *out)
+{
+    for (const char *p = k->kind; *p; p++)
+        strbuf_appendc(out, (char)tolower((unsigned char)*p));
+    if (*k->group)
+        strbuf_appendf(out, ".%s", k->group);
+}
 
 static void on_round(void *arg)
 {
@@ -53,4 +63,38 @@ int resource_find(struct ctl *c, const char *word, const struct kind **ret)
     }
     const struct kerr *problem = discovery_problem(d);
     return problem ? ctl_complain(c, problem) : complain_unknown(c, d, word);
+}
+
+static const struct kind *table_kind(const char *api_version, const char *kind)
+{
+    const char *slash = strchr(api_version, '/');
+    CLEANUP(mem_free)
+    char *group = xstrndup(api_version, slash ? (size_t)(slash - api_version) : 0);
+    return kind_find_gvk(group, slash ? slash + 1 : api_version, kind);
+}
+
+int resource_of(struct ctl *c, const char *api_version, const char *kind, const char *where,
+                const struct kind **ret)
+{
+    *ret = table_kind(api_version, kind);
+    if (*ret)
+        return CTL_OK;
+    bool fresh = !c->discovery;
+    struct discovery *d = discover(c);
+    const struct served_kind *k = discovery_find(d, api_version, kind);
+    if (!k && !fresh) { /* a definition may have come with an object before this one */
+        discovery_ask(d, c->o.request_timeout);
+        loop_run(c->loop);
+        k = discovery_find(d, api_version, kind);
+    }
+    const struct kerr *problem = discovery_problem(d);
+    if (!k && problem)
+        return ctl_complain(c, problem);
+    if (!k)
+        return ctl_fail(c,
+                        "%s: no matches for kind \"%.63s\" in version \"%.120s\"; check both, and "
+                        "that its CustomResourceDefinition is installed",
+                        where, kind, api_version);
+    *ret = &k->kind;
+    return CTL_OK;
 }

@@ -28,6 +28,12 @@ int kj_patch_strategic(struct kj_mdoc *d, const struct kj_val *doc, const struct
 /* A merge patch that turns `from` into `to` (RFC 7386); {} when they are equal. */
 struct kj_mval *kj_diff_merge(struct kj_mdoc *d, const struct kj_val *from,
                               const struct kj_val *to);
+/* The patch of a client-side apply: of what was applied last (NULL: nothing is known), what shall
+ * be applied now and what the server has. A strategic merge patch by these tables; without tables a
+ * merge patch. {} when nothing is to be done. */
+struct kj_mval *kj_diff_apply(struct kj_mdoc *d, const struct kj_val *original,
+                              const struct kj_val *modified, const struct kj_val *current,
+                              const struct kmerge *fields);
 /* The text of a JSON patch (RFC 6902) that turns `from` into `to`, appended to out. Returns the
  * number of operations: 0 when they are equal, and the text is "[]". */
 size_t kj_diff_json(const struct kj_val *from, const struct kj_mval *to, struct strbuf *out);

@@ -1,14 +1,23 @@
 /* koordctl.c - the program koordctl, which kubectl also finds as its plugin kubectl-koord. */
 #include "main/koordctl.h"
 
+#include "api/kobj.h"
+#include "apiserver/schema/types.h"
 #include "ctl/ctl.h"
 #include "sys/crash.h"
+
+static const struct kmerge *merge_of(const struct kind *k)
+{
+    const struct t_type *t = types_find(k->group, k->version, k->kind);
+    return t ? types_merge(t) : NULL;
+}
 
 int main(int argc, char **argv)
 {
     static const struct ctl_parts parts = { .explain = &main_explain,
                                             .explain_manager = &main_explain_manager,
-                                            .up = &main_up };
+                                            .up = &main_up,
+                                            .merge_of = merge_of };
     const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
     const char *name = argc > 0 ? (slash ? slash + 1 : argv[0]) : "koordctl";
     struct ctl c = {

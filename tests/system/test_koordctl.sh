@@ -254,6 +254,90 @@ crds() {
     same_as_kubectl get priorityclasses
 }
 
+# manifest LABELS IMAGE ENV PROFILE_LABELS: a Deployment and an object of a CRD, as a person would write them
+manifest() {
+    cat <<EOF
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: turns, labels: {ours: "1"$1}}
+spec:
+  selector: {matchLabels: {app: turns}}
+  template:
+    metadata: {labels: {app: turns}}
+    spec:
+      containers:
+      - {name: main, image: "example/main:$2", env: [$3]}
+      - {name: side, image: "example/side:1", ports: [{containerPort: 80}]}
+---
+apiVersion: config.koordinator.sh/v1alpha1
+kind: ClusterColocationProfile
+metadata: {name: turns}
+spec: {selector: {matchLabels: {x: "1"}}, qosClass: BE, labels: {$4}}
+EOF
+}
+
+# spec_of KIND: what is stored, without what every write changes
+spec_of() {
+    "$kubectl" get "$1" turns -o json | python3 -c 'import json, sys
+o = json.load(sys.stdin)
+for key in "uid", "resourceVersion", "generation", "creationTimestamp":
+    o["metadata"].pop(key, None)
+o.pop("status", None)
+json.dump(o, sys.stdout, indent=1, sort_keys=True)'
+}
+
+# after PROGRAM...: each applies the next version, while others change the objects; then what is stored
+after() {
+    local n=0 tool
+    "$kubectl" delete deployment,clustercolocationprofile turns --ignore-not-found >/dev/null 2>&1
+    for tool in "$@"; do
+        n=$((n + 1))
+        "$tool" apply -f "$dir/turn$n.yaml" >"$dir/out" 2>"$dir/err" || return 1
+        "$kubectl" label --overwrite deployment turns theirs="$n" >/dev/null || return 1
+        "$kubectl" scale deployment turns --replicas="$n" >/dev/null || return 1
+        "$kubectl" annotate --overwrite clustercolocationprofile turns theirs="$n" >/dev/null || return 1
+    done
+    spec_of deployment && spec_of clustercolocationprofile
+}
+
+# One applies, then the other, and back: the same objects as from kubectl alone, nothing lost, no conflict.
+turns() {
+    local order
+    manifest ', gone: "1"' 1 '{name: A, value: x}, {name: B, value: b}' 'l1: a, l2: b' >"$dir/turn1.yaml"
+    manifest '' 2 '{name: B, value: c}, {name: C, value: d}' 'l2: c' >"$dir/turn2.yaml"
+    manifest '' 2 '{name: C, value: d}' 'l2: c, l3: d' >"$dir/turn3.yaml"
+    if ! after "$kubectl" "$kubectl" "$kubectl" >"$dir/expected"; then
+        not_ok 'kubectl apply alone'
+        return
+    fi
+    for order in "$koordctl $kubectl $koordctl" "$kubectl $koordctl $kubectl" "$koordctl $koordctl $koordctl"; do
+        # shellcheck disable=SC2086 # words
+        if after $order >"$dir/seen" && diff "$dir/expected" "$dir/seen" >"$dir/out"; then
+            ok "apply in turns: $(basename -a $order | xargs)"
+        else
+            not_ok "apply in turns: $order"
+        fi
+    done
+    run apply -f "$dir/turn3.yaml"
+    if ((code == 0)) && [[ $(cut -d' ' -f2 "$dir/out" | sort -u) == unchanged ]]; then
+        ok 'what is applied already is unchanged'
+    else
+        not_ok 'what is applied already is unchanged'
+    fi
+    run apply --dry-run=server -f "$dir/turn1.yaml"
+    if ((code == 0)) && diff "$dir/expected" <(spec_of deployment && spec_of clustercolocationprofile) >"$dir/out"; then
+        ok 'a dry run stores nothing'
+    else
+        not_ok 'a dry run stores nothing'
+    fi
+    run delete -f "$dir/turn3.yaml"
+    if ((code == 0)) && ! "$kubectl" get deployment turns >/dev/null 2>&1; then
+        ok 'delete by file'
+    else
+        not_ok 'delete by file'
+    fi
+}
+
 if [[ ! -x $koordctl ]]; then
     printf 'test_koordctl.sh: %s is not there: make build\n' "$koordctl" >&2
     exit 1
@@ -280,6 +364,7 @@ pages
 bad_input
 others
 crds
+turns
 watches
 
 printf 'system/koordctl: %d passed, %d failed\n' "$passed" "$failed"

@@ -505,6 +505,87 @@ static void test_json_diff_leads_from_any_tree_to_any_other(void **state)
     }
 }
 
+/* ---- client-side apply ----------------------------------------------------------------------- */
+
+struct apply_case {
+    bool strategic;
+    const char *docs[3]; /* applied last, to be applied, what the server has */
+    const char *patch, *result;
+};
+
+/* The patch, what it makes of the server's object, and that it is then at its goal. */
+static void applies(const struct apply_case *c)
+{
+    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT, rest = STRBUF_INIT;
+    CLEANUP(kj_doc_free) struct kj_doc *after = NULL;
+    struct kj_doc *v[3] = { NULL };
+    const struct kmerge *tables = c->strategic ? pod : NULL;
+    struct kerr err = { 0 };
+
+    for (int i = 0; i < 3; i++)
+        if (c->docs[i] && kj_parse(c->docs[i], strlen(c->docs[i]), 0, &v[i], &err) < 0)
+            fail_msg("%s: %s", c->docs[i], err.text);
+    kj_mwrite(kj_diff_apply(d, kj_root(v[0]), kj_root(v[1]), kj_root(v[2]), tables), 0, &text);
+    assert_string_equal(strbuf_str(&text), c->patch);
+    gives(c->strategic ? STRATEGIC : MERGE, c->docs[2], strbuf_str(&text), c->result);
+    assert_int_equal(kj_parse(c->result, strlen(c->result), 0, &after, &err), 0);
+    kj_mwrite(kj_diff_apply(d, kj_root(v[1]), kj_root(v[1]), kj_root(after), tables), 0, &rest);
+    assert_string_equal(strbuf_str(&rest), "{}");
+    for (int i = 0; i < 3; i++)
+        kj_doc_free(v[i]);
+}
+
+static void test_apply_of_three_documents(void **state)
+{
+    static const struct apply_case cases[] = {
+        /* What others set stays, what was ours and is not any more goes. */
+        { false,
+          { "{\"a\":1,\"b\":{\"x\":1,\"y\":2}}", "{\"a\":2,\"b\":{\"x\":1}}",
+            "{\"a\":1,\"b\":{\"x\":1,\"y\":2,\"z\":3},\"c\":4}" },
+          "{\"a\":2,\"b\":{\"y\":null}}",
+          "{\"a\":2,\"b\":{\"x\":1,\"z\":3},\"c\":4}" },
+        /* Nobody applied it before: nothing goes. Lists are replaced without tables. */
+        { false,
+          { NULL, "{\"l\":[1]}", "{\"l\":[1,2],\"m\":1}" },
+          "{\"l\":[1]}",
+          "{\"l\":[1],\"m\":1}" },
+        /* With tables, items are found by their keys; a default of the server stays. */
+        { true,
+          { "{\"spec\":{\"containers\":[{\"name\":\"a\",\"image\":\"1\"},{\"name\":\"b\"}]}}",
+            "{\"spec\":{\"containers\":[{\"name\":\"a\",\"image\":\"2\"}]}}",
+            "{\"spec\":{\"containers\":[{\"name\":\"a\",\"image\":\"1\",\"pull\":\"Always\"},{"
+            "\"name\":\"b\"},{\"name\":\"in\"}]}}" },
+          "{\"spec\":{\"containers\":[{\"image\":\"2\",\"name\":\"a\"},{\"$patch\":\"delete\","
+          "\"name\":\"b\"}],\"$setElementOrder/containers\":[{\"name\":\"a\"}]}}",
+          "{\"spec\":{\"containers\":[{\"name\":\"a\",\"image\":\"2\",\"pull\":\"Always\"},{"
+          "\"name\":\"in\"}]}}" },
+        /* Sets of plain values, and objects that are replaced whole. */
+        { true,
+          { "{\"metadata\":{\"finalizers\":[\"a\",\"b\"]}}",
+            "{\"metadata\":{\"finalizers\":[\"a\",\"d\"]},\"spec\":{\"selector\":{\"x\":\"1\"}}}",
+            "{\"metadata\":{\"finalizers\":[\"a\",\"b\",\"c\"]},\"spec\":{\"selector\":{\"y\":"
+            "\"1\"}}}" },
+          "{\"metadata\":{\"$deleteFromPrimitiveList/"
+          "finalizers\":[\"b\"],\"finalizers\":[\"d\"],\"$setElementOrder/"
+          "finalizers\":[\"a\",\"d\"]},\"spec\":{\"selector\":{\"x\":\"1\"}}"
+          "}",
+          "{\"metadata\":{\"finalizers\":[\"a\",\"d\",\"c\"]},\"spec\":{\"selector\":{\"x\":\"1\"}}"
+          "}" },
+        /* The order of a list is part of it. */
+        { true,
+          { "{\"spec\":{\"containers\":[{\"name\":\"a\"},{\"name\":\"b\"}]}}",
+            "{\"spec\":{\"containers\":[{\"name\":\"b\"},{\"name\":\"a\"}]}}",
+            "{\"spec\":{\"containers\":[{\"name\":\"a\"},{\"name\":\"b\"}]}}" },
+          "{\"spec\":{\"$setElementOrder/containers\":[{\"name\":\"b\"},{\"name\":\"a\"}]}}",
+          "{\"spec\":{\"containers\":[{\"name\":\"b\"},{\"name\":\"a\"}]}}" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        applies(&cases[i]);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -525,6 +606,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_json_diff_of_lists),
         cmocka_unit_test(test_json_diff_of_a_borrowed_copy),
         cmocka_unit_test(test_json_diff_leads_from_any_tree_to_any_other),
+        cmocka_unit_test(test_apply_of_three_documents),
     };
 
     if (argc > 1)
