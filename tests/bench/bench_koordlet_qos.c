@@ -319,7 +319,7 @@ int main(int argc, char **argv)
     gates_parse(&o.gates,
                 "CgroupReconcile=true,SystemConfig=true,BEMemoryEvict=true,MemoryEvict=true,"
                 "CPUEvict=true,BECPUEvict=true,CPUAllocatableEvict=true,"
-                "MemoryAllocatableEvict=true,RdtResctrl=false",
+                "MemoryAllocatableEvict=true,MemoryReclaim=true,RdtResctrl=false",
                 NULL);
     o.collect.interval = NSEC_PER_SEC;
     o.acting = (struct acting_options){ 1, 1, 20, 1, 4, 1, true, "", "", "" };

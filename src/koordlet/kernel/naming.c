@@ -39,15 +39,21 @@ const struct cgroup_layout cgroup_layouts[CGROUP_LAYOUTS] = {
     CGROUPFS("kubelet", "kubelet/"),
 };
 
+/* A component of a cgroupRoot; one that leads elsewhere is none. */
+static bool is_component(const char *p, size_t n)
+{
+    return n > 0 && !(n <= 2 && strncmp(p, "..", n) == 0);
+}
+
 /* "a.slice/a-b.slice/" and "a-b-" of "/a/b"; a dash within a component is escaped, as the kubelet
  * does. */
 static void slices_of(const char *root, struct strbuf *dir, struct strbuf *prefix)
 {
     for (const char *p = root; *p;) {
         size_t n = strcspn(p, "/");
-        for (size_t i = 0; i < n; i++)
-            strbuf_appendc(prefix, p[i] == '-' ? '_' : p[i]);
-        if (n > 0) {
+        if (is_component(p, n)) {
+            for (size_t i = 0; i < n; i++)
+                strbuf_appendc(prefix, p[i] == '-' ? '_' : p[i]);
             strbuf_appendf(dir, "%s%s/", strbuf_str(prefix), slice);
             strbuf_appendc(prefix, '-');
         }
@@ -59,7 +65,7 @@ static void paths_of(const char *root, struct strbuf *dir)
 {
     for (const char *p = root; *p;) {
         size_t n = strcspn(p, "/");
-        if (n > 0)
+        if (is_component(p, n))
             strbuf_appendf(dir, "%.*s/", (int)n, p);
         p += n + (p[n] == '/');
     }

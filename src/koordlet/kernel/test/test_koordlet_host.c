@@ -106,6 +106,8 @@ static void test_driver_by_directory(void **state)
     assert_true(h->driver->systemd);
     assert_ptr_equal(host_layout(h, true, "/kubelet"), h->driver);
     assert_ptr_equal(host_layout(h, false, "/"), CGROUP_CGROUPFS);
+    assert_ptr_equal(host_layout(h, false, "../.."), CGROUP_CGROUPFS);
+    assert_ptr_equal(host_layout(h, true, "/./kubelet/"), h->driver);
     fixture_fini(&f);
 }
 
