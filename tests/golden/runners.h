@@ -46,7 +46,7 @@ int golden_quota_preempt(const struct kj_val *in, struct arena *a, struct strbuf
                          struct kerr *err);
 
 extern const struct golden_runner golden_device[], golden_koordlet[], golden_kube[],
-    golden_manager[], golden_quota[], golden_scheduler[];
+    golden_manager[], golden_quota[], golden_reservation[], golden_scheduler[];
 /* Files of the scheduler's area that have a source of their own. */
 int golden_reservation_status(const struct kj_val *in, struct arena *a, struct strbuf *got,
                               struct kerr *err);

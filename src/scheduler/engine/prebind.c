@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "loop/loop.h"
 #include "scheduler/engine/binding.h"
+#include "scheduler/framework/reservation.h"
 
 static const struct profile_slot *at_work(const struct binding *b)
 {
@@ -46,7 +47,11 @@ static void pre_bind_next(struct binding *b)
         if (!(b->flight >> point->slots[b->at] & 1))
             continue;
         b->turn = b->each ? loop_stopwatch(b->s->loop) : 0;
-        enum ks_code code = s->plugin->pre_bind(s->self, &b->pub, &why);
+        const struct ks_reservation_hooks *hooks =
+            b->subject.how == &ks_subject_pod ? NULL : s->plugin->reservations;
+        enum ks_code code =
+            (hooks && hooks->pre_bind_reservation ? hooks->pre_bind_reservation
+                                                  : s->plugin->pre_bind)(s->self, &b->pub, &why);
         if (code == KS_WAIT) {
             b->asked = true;
             return;

@@ -477,6 +477,8 @@ struct ks_plugin {
                              uint32_t row, struct ks_texts *why);
     /* That one; NULL: none. state: pre_filter's. For ks_nominated(). */
     const struct ks_reservation *(*nominated)(void *self, void *state, uint32_t row);
+    /* Number i of those that the pod may use on the row; NULL behind the last. */
+    const struct ks_reservation *(*usable)(void *self, void *state, uint32_t row, uint32_t i);
     /* How the plugin takes part in reservations of others; NULL: it does not. */
     const struct ks_reservation_hooks *reservations;
 };

@@ -123,13 +123,28 @@ int64_t ks_reservation_score(const struct ks_cycle *c, const struct ks_pod *p,
     return sum;
 }
 
-const struct ks_reservation *ks_nominated(const struct ks_cycle *c, uint32_t row)
+/* Of the plugin that has them; *ret NULL: the pod has nothing to do with it. */
+static const struct profile_slot *provider(const struct ks_cycle *c, void **ret)
 {
     const struct attempt *a = attempt_of(c);
     int slot = a->profile->nominates;
 
-    if (slot < 0 || !a->state || !a->state[slot])
-        return NULL;
-    const struct profile_slot *s = &a->profile->slots[slot];
-    return s->plugin->nominated(s->self, a->state[slot], row);
+    *ret = slot >= 0 && a->state ? a->state[slot] : NULL;
+    return *ret ? &a->profile->slots[slot] : NULL;
+}
+
+const struct ks_reservation *ks_nominated(const struct ks_cycle *c, uint32_t row)
+{
+    void *state;
+    const struct profile_slot *s = provider(c, &state);
+
+    return s ? s->plugin->nominated(s->self, state, row) : NULL;
+}
+
+const struct ks_reservation *ks_usable(const struct ks_cycle *c, uint32_t row, uint32_t i)
+{
+    void *state;
+    const struct profile_slot *s = provider(c, &state);
+
+    return s ? s->plugin->usable(s->self, state, row, i) : NULL;
 }

@@ -94,6 +94,9 @@ struct ks_reservation_hooks {
  * (resize, reserve), and in scores for candidates. */
 const struct ks_reservation *ks_nominated(const struct ks_cycle *c, uint32_t row);
 
+/* Number i of the reservations of a row that the pod may use; NULL behind the last. */
+const struct ks_reservation *ks_usable(const struct ks_cycle *c, uint32_t row, uint32_t i);
+
 /* ---- for the plugin that has them ------------------------------------------------------------ */
 
 /* All plugins of the profile are asked; the first that says no is the answer. */

@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "scheduler/framework/attempt.h"
 #include "scheduler/framework/preemption.h"
+#include "scheduler/framework/reservation.h"
 #include "scheduler/model/nodecache.h"
 #include "scheduler/model/nominator.h"
 #include "scheduler/model/objects.h"
@@ -111,6 +112,18 @@ static int add_pod(struct whatif *w, struct kobj *o, struct kerr *err)
     return 0;
 }
 
+/* The pod that stands for the object, if there is one. */
+static int add_placeholder(struct whatif *w, const struct kobj *o, struct kerr *err)
+{
+    const struct service_instance *i = service_table_first(w->services);
+    CLEANUP(kobj_unref) struct kobj *pod = NULL;
+
+    while (i && !(i->key->placeholder && i->key->placeholder->kind == o->kind))
+        i = i->next;
+    pod = i ? i->key->placeholder->pod(i->self, o) : NULL;
+    return pod ? add_pod(w, pod, err) : 0;
+}
+
 int whatif_add(struct whatif *w, struct kobj *o, struct kerr *err)
 {
     attempt_end(&w->attempt);
@@ -121,6 +134,7 @@ int whatif_add(struct whatif *w, struct kobj *o, struct kerr *err)
         services_tell_node(w->services, NULL, node_of(o));
     } else if (somebody_reads(w, o->kind)) {
         objects_put(w->objects, o);
+        return add_placeholder(w, o, err);
     }
     return 0;
 }
@@ -132,16 +146,12 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* As plugins have said it: two reservations may be short of the same. */
 static const char **sorted(struct ks_texts *t, uint32_t *ret_n)
 {
-    uint32_t n = 0;
-
     if (t->n)
         qsort(t->items, t->n, sizeof *t->items, by_text);
-    for (uint32_t i = 0; i < t->n; i++)
-        if (n == 0 || !streq(t->items[n - 1], t->items[i]))
-            t->items[n++] = t->items[i];
-    *ret_n = n;
+    *ret_n = t->n;
     return t->items;
 }
 
@@ -177,6 +187,36 @@ static const char *tell_details(struct whatif *w, uint32_t row)
     return arena_strdup(w->arena, strbuf_str(&text));
 }
 
+/* All that pods of the node request: a pod that holds room for others in full, and these too. */
+static void sum_requests(struct whatif *w, const struct ks_podlist *pods, struct whatif_node *n)
+{
+    struct requests r;
+
+    for (uint32_t i = 0; i < pods->n; i++) {
+        requests_accounted(pods->items[i], w->arena, &r);
+        n->used_mcpu += r.fixed[KS_MCPU];
+        n->used_memory += r.fixed[KS_MEMORY];
+    }
+}
+
+static void tell_reservations(struct whatif *w, uint32_t row, struct whatif_node *n)
+{
+    const struct ks_cycle *c = &w->attempt.cycle;
+    const struct ks_reservation *r;
+
+    if (w->attempt.code != KS_SUCCESS) {
+        sum_requests(w, &c->nodes->pods[row], n);
+        return;
+    }
+    n->used_mcpu = c->nodes->used[KS_MCPU][row];
+    n->used_memory = c->nodes->used[KS_MEMORY][row];
+    for (uint32_t i = 0; ks_usable(c, row, i); i++)
+        n->nusable++;
+    n->usable = arena_newn0(w->arena, n->nusable, const char *);
+    for (uint32_t i = 0; (r = ks_usable(c, row, i)); i++)
+        n->usable[i] = r->name;
+}
+
 static void tell_node(struct whatif *w, uint32_t row, uint8_t *scratch, struct whatif_node *n)
 {
     struct ks_texts texts = { .arena = w->arena };
@@ -184,6 +224,7 @@ static void tell_node(struct whatif *w, uint32_t row, uint8_t *scratch, struct w
     n->name = nodecache_row_name(w->cache, row);
     n->code = attempt_code(&w->attempt, row);
     n->details = tell_details(w, row);
+    tell_reservations(w, row, n);
     if (n->code == KS_SUCCESS) {
         tell_scores(w, row, n);
         return;
@@ -353,7 +394,11 @@ int whatif_place(struct whatif *w, const char *node, struct whatif_placement *re
 
     if (!w->pod || row == KS_NO_ROW)
         return kerr_set(err, -ENOENT, "there is no node %s", node);
-    int slot = attempt_reserve(&w->attempt, row, &r.code, &why);
+    int slot = attempt_nominate(&w->attempt, row, &r.code, &why);
+    const struct ks_reservation *of = slot < 0 ? ks_nominated(&w->attempt.cycle, row) : NULL;
+    r.reservation = of ? of->name : NULL;
+    if (slot < 0)
+        slot = attempt_reserve(&w->attempt, row, &r.code, &why);
     if (slot < 0) {
         r.point = "PreBind";
         slot = try_pre_bind(w, nodecache_row_name(w->cache, row), &r, &why);

@@ -50,6 +50,11 @@ struct whatif_node {
     int64_t total;
     const char *details; /* what plugins show of it: a JSON object by their names */
     uint32_t nreasons, nchanges, nscores;
+    const char **usable; /* reservations of the node that the pod may use, by name */
+    uint32_t nusable;
+    /* By others, with those given back. When the pod was rejected before nodes were looked at:
+     * what all of them request. */
+    int64_t used_mcpu, used_memory;
 };
 struct whatif_result {
     const char *held_by; /* a plugin that keeps the pod out of the queue; NULL: none */
@@ -79,6 +84,7 @@ struct whatif_placement {
     const char **reasons;      /* sorted */
     struct whatif_note *notes; /* in the order of plugins */
     uint32_t nreasons, nnotes;
+    const char *reservation; /* that it would take; NULL: none */
 };
 /* For the pod of the last whatif_explain(), on a node that it found to fit: reserved, and given
  * back again. Plugins whose preparation takes time are left out. -ENOENT: no such node. */

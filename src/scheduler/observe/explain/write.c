@@ -54,6 +54,15 @@ static void write_verdict(struct kjw *w, const struct whatif_node *n, unsigned f
     kjw_end(w);
 }
 
+static void write_reservations(struct kjw *w, const struct whatif_node *n)
+{
+    write_texts(w, "reservations", n->usable, n->nusable);
+    kjw_obj(w, "usedByOthers");
+    kjw_i64(w, "cpu", n->used_mcpu);
+    kjw_i64(w, "memory", n->used_memory);
+    kjw_end(w);
+}
+
 void whatif_write(const struct whatif_result *r, unsigned flags, struct strbuf *out)
 {
     struct kjw w = kjw_to(out);
@@ -74,6 +83,8 @@ void whatif_write(const struct whatif_result *r, unsigned flags, struct strbuf *
             write_verdict(&w, &r->nodes[i], flags);
         if (flags & WHATIF_DETAILS)
             kjw_raw(&w, "details", r->nodes[i].details, strlen(r->nodes[i].details));
+        if (r->nodes[i].nusable)
+            write_reservations(&w, &r->nodes[i]);
         kjw_end(&w);
     }
     kjw_end(&w);

@@ -34,19 +34,11 @@ bool reservations_is_reserve_pod(const struct reservations *c, const struct pod 
 
 /* ---- can it be found? ------------------------------------------------------------------------ */
 
-/* An owner that is only assumed does not end it: whether it gets its node is not known yet. */
-static bool has_confirmed(const struct resv *r)
-{
-    for (size_t i = 0; i < r->owners.n; i++)
-        if (container_of(r->owners.items[i], struct resv_owner, view)->wants)
-            return true;
-    return false;
-}
-
+/* Looked at when the reservation changes, not when its owners do: one that is for one pod stays
+ * until its own state says that it is used (5, 'We can do better'). */
 void resv_refresh(struct reservations *c, struct resv *r)
 {
-    bool now =
-        r->available && !r->unmatchable && r->on && !(r->view.allocate_once && has_confirmed(r));
+    bool now = r->available && !r->unmatchable && r->on && !(r->view.allocate_once && r->owners.n);
 
     if (now == r->matchable)
         return;
@@ -144,7 +136,9 @@ static void make_pod(struct reservations *c, struct resv *r)
     struct kerr err = { 0 };
 
     r->view.pod = kobj_unref(r->view.pod);
-    if (r->ended || r->invalid || (r->view.node && !r->available))
+    /* One that has its node keeps it, whatever became of its spec. */
+    if (r->ended || (r->invalid && !r->available) || (r->view.node && !r->available) ||
+        !reservation_of(r->view.object)->spec.template)
         return;
     r->view.pod = resv_make_pod(c, r, &err);
     if (!r->view.pod)

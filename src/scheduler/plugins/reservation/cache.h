@@ -108,6 +108,10 @@ bool reservations_is_reserve_pod(const struct reservations *c, const struct pod 
 /* The pod takes room of r from now on. -EBUSY: r is for one pod, and has it; -ESHUTDOWN: r goes. */
 int reservations_assume(struct reservations *c, struct resv *r, const struct ks_pod *p,
                         struct kerr *err);
+/* A running pod, by a reservation that is about to get the node of it; all of them back again. */
+void reservations_take_over(struct reservations *c, struct resv *r, const struct pod *p,
+                            const struct requests *requests);
+void reservations_give_back(struct reservations *c, struct resv *r);
 /* That came to nothing. Fine for a pod that was not assumed. */
 void reservations_forget(struct reservations *c, struct kuid pod);
 extern const struct ks_pod_handler reservations_pods;

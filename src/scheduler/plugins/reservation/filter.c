@@ -137,13 +137,6 @@ static bool shares_names(const struct resv_state *st, const struct resv_match *m
     return false;
 }
 
-/* One that is for one pod and has it is of no use, unless the pod must have a reservation: then it
- * is refused when it is about to take it. */
-static bool is_used_up(const struct resv_state *st, const struct resv_match *m)
-{
-    return !st->m.has_affinity && m->r->view.allocate_once && m->r->owners.n > m->back;
-}
-
 static bool try_match(const struct resv_state *st, const struct ks_cycle *c, const struct ks_pod *p,
                       const struct resv_row *row, const struct resv_match *m,
                       struct resv_shortage *s)
@@ -170,8 +163,7 @@ bool filter_with(const struct resv_state *st, const struct ks_cycle *c, const st
         return true;
     for (uint32_t i = 0; i < row->n; i++) {
         const struct resv_match *m = &row->items[i];
-        if ((only && m != only) || is_used_up(st, m) ||
-            (!st->m.has_affinity && !shares_names(st, m)))
+        if ((only && m != only) || (!st->m.has_affinity && !shares_names(st, m)))
             continue;
         if (try_match(st, c, p, row, m, ret))
             return true;

@@ -106,29 +106,40 @@ static void leave(struct reservations *c, struct resv_owner *o)
 
 static void drop(struct reservations *c, struct resv_owner *o)
 {
-    struct resv *r = o->of;
-
     leave(c, o);
     uidmap_remove(&c->owners, o->uid);
     owner_free(o);
-    if (r)
-        resv_refresh(c, r);
+}
+
+void reservations_take_over(struct reservations *c, struct resv *r, const struct pod *p,
+                            const struct requests *requests)
+{
+    struct resv_owner *old = uidmap_get(&c->owners, p->obj.meta.uid);
+
+    if (old)
+        drop(c, old);
+    join(c, owner_new(c, p, requests), r);
 }
 
 int reservations_assume(struct reservations *c, struct resv *r, const struct ks_pod *p,
                         struct kerr *err)
 {
-    struct resv_owner *old = uidmap_get(&c->owners, p->pod->obj.meta.uid);
-
     if (r->terminating)
         return kerr_set(err, -ESHUTDOWN, "target reservation is terminating");
     if (r->view.allocate_once && r->owners.n)
         return kerr_set(err, -EBUSY,
                         "reservation has allocateOnce enabled and has already been allocated");
-    if (old)
-        drop(c, old);
-    join(c, owner_new(c, p->pod, &p->requests), r);
+    reservations_take_over(c, r, p->pod, &p->requests);
     return 0;
+}
+
+void reservations_give_back(struct reservations *c, struct resv *r)
+{
+    for (size_t i = r->owners.n; i-- > 0;) {
+        struct resv_owner *o = container_of(r->owners.items[i], struct resv_owner, view);
+        if (!o->wants)
+            drop(c, o);
+    }
 }
 
 void reservations_forget(struct reservations *c, struct kuid pod)
@@ -228,7 +239,6 @@ static void take_over(struct reservations *c, const struct pod *p)
         return;
     }
     join(c, o, r);
-    resv_refresh(c, r);
 }
 
 /* ---- pods that are reservations (13) ---------------------------------------------------------- */

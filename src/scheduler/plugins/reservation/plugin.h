@@ -12,6 +12,7 @@ struct resv_plugin {
     struct reservations *cache;
     bool omit_node_labels; /* the gate OmitNodeLabelsForReservation */
     struct budgets *budgets;
+    struct prewrites *prewrites; /* NULL: there is no API server */
 };
 
 extern const struct ks_subject resv_subject; /* of reserve pods; self is a struct resv_plugin */

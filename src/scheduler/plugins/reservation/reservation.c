@@ -9,17 +9,18 @@
 #include "base/strbuf.h"
 #include "scheduler/framework/budgets.h"
 #include "scheduler/plugins/registry.h"
-#include "scheduler/plugins/reservation/state.h"
+#include "scheduler/plugins/reservation/preallocate.h"
 
 #define NO_MATCH "node(s) no reservations match reservation affinity"
 
-enum { FITS, SHORT, OTHER_NODE, OTHER_POLICY };
+enum { FITS, SHORT, OTHER_NODE, OTHER_POLICY, NO_PRE_ALLOCATION };
 static const struct ks_reason reasons[] = {
     [FITS] = { KS_SUCCESS, "" },
     [SHORT] = { KS_UNSCHEDULABLE, "node(s) no reservation(s) to meet the requirements" },
     [OTHER_NODE] = { KS_UNRESOLVABLE,
                      "node(s) didn't match the nodeName specified by reservation" },
     [OTHER_POLICY] = { KS_UNRESOLVABLE, "node(s) reservation allocate policy conflict" },
+    [NO_PRE_ALLOCATION] = { KS_UNRESOLVABLE, "" }, /* st->pre->refusal */
 };
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -34,6 +35,7 @@ static int resv_create(const struct ks_env *env, const void *args, void **ret_se
     x->args = args;
     x->cache = reservations_of(env);
     x->budgets = budgets_new(env->objects);
+    x->prewrites = env->kube ? prewrites_new(env->kube) : NULL;
     x->omit_node_labels = ks_gate(env, "OmitNodeLabelsForReservation");
     *ret_self = x;
     return 0;
@@ -44,6 +46,7 @@ static void resv_destroy(void *self)
     struct resv_plugin *x = self;
 
     budgets_free(x->budgets);
+    prewrites_free(x->prewrites);
     free(x);
 }
 
@@ -70,6 +73,21 @@ static enum ks_code resv_transform(void *self, const struct ks_cycle *c, const s
     return code;
 }
 
+/* Only where there are pods to take over. */
+static enum ks_code narrow_to_pods(const struct resv_state *st, const struct ks_cycle *c,
+                                   struct ks_only *only, struct ks_texts *why)
+{
+    uint32_t *rows = arena_newn0(c->arena, st->pre->n, uint32_t);
+
+    for (uint32_t i = 0; i < st->pre->n; i++)
+        rows[i] = st->pre->rows[i].row;
+    *only = (struct ks_only){ rows, st->pre->n, true };
+    if (st->pre->n)
+        return KS_SUCCESS;
+    ks_texts_add(why, "node(s) no pod match reservation with pre allocation required");
+    return KS_UNRESOLVABLE;
+}
+
 static enum ks_code resv_pre_filter(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                                     void **ret_state, struct ks_only *only, struct ks_texts *why)
 {
@@ -79,6 +97,8 @@ static enum ks_code resv_pre_filter(void *self, const struct ks_cycle *c, const 
     *ret_state = st;
     if (!st)
         return KS_SKIP;
+    if (st->pre && st->pre->required && !st->pre->refusal)
+        return narrow_to_pods(st, c, only, why);
     if (!st->m.has_affinity)
         return KS_SUCCESS;
     if (st->nrows == 0) {
@@ -126,6 +146,21 @@ static void filter_node_name(const struct ks_cycle *c, const struct ks_pod *p, s
             why[i] = OTHER_NODE;
 }
 
+static void filter_pre_allocation(const struct resv_state *st, const struct ks_cycle *c,
+                                  const struct ks_pod *p, struct ks_span s, const uint8_t *skip,
+                                  uint8_t *why)
+{
+    for (uint32_t i = s.begin; i < s.end; i++) {
+        struct pre_shortage unread = { 0 };
+        if (why[i] != FITS || (s.end - s.begin > 1 && skip[i]))
+            continue;
+        if (st->pre->refusal)
+            why[i] = NO_PRE_ALLOCATION;
+        else if (!preallocate_fits(st, c, p, i, &unread))
+            why[i] = SHORT;
+    }
+}
+
 static uint8_t filter_row(const struct resv_state *st, const struct ks_cycle *c,
                           const struct ks_pod *p, const struct resv_row *row)
 {
@@ -145,6 +180,8 @@ static void resv_filter(void *self, const struct ks_cycle *c, const struct ks_po
         filter_node_name(c, p, s, why);
     if (st->own || st->operating)
         filter_policies(st, c, s, why);
+    if (st->pre)
+        filter_pre_allocation(st, c, p, s, skip, why);
     if (s.end - s.begin == 1) {
         const struct resv_row *row = state_row(st, s.begin);
         if (row && why[s.begin] == FITS)
@@ -165,11 +202,21 @@ static void resv_explain(void *self, const struct ks_cycle *c, const struct ks_p
     uint8_t *why = arena_zalloc(c->arena, row + 1), *skip = arena_zalloc(c->arena, row + 1);
 
     resv_filter(self, c, p, (struct ks_span){ row, row + 1 }, skip, why);
+    struct ks_texts by_reservation = { .arena = out->arena };
+    if (why[row] == NO_PRE_ALLOCATION) {
+        ks_texts_add(out, st->pre->refusal);
+        return;
+    }
     if (why[row] != SHORT) {
         ks_texts_add(out, reasons[why[row]].text);
         return;
     }
-    struct ks_texts by_reservation = { .arena = out->arena };
+    if (st->pre) {
+        struct pre_shortage lacks = { .why = &by_reservation };
+        (void)preallocate_fits(st, c, p, row, &lacks);
+        preallocate_texts(st, &lacks, out);
+        return;
+    }
     struct resv_shortage s = { .by_reservation = &by_reservation };
     filter_with(st, c, p, state_row(st, row), NULL, st->m.has_affinity, &s);
     shortage_texts(st, &s, st->m.has_affinity, out);
@@ -212,8 +259,10 @@ static enum ks_code resv_pre_score(void *self, const struct ks_cycle *c, const s
 
     (void)self, (void)why;
     *ret_state = st;
-    if (!st || st->own || st->m.ignores || st->nrows == 0)
+    if (!st || (st->own && !st->pre) || st->m.ignores || (!st->own && st->nrows == 0))
         return KS_SKIP;
+    if (st->own)
+        return KS_SUCCESS;
     st->preferred = KS_NO_ROW;
     for (uint32_t i = 0; i < st->nrows; i++) {
         struct resv_row *row = &st->rows[i];
@@ -236,6 +285,8 @@ static void resv_score(void *self, const struct ks_cycle *c, const struct ks_pod
 
     (void)self, (void)p;
     memset(out + s.begin, 0, (s.end - s.begin) * sizeof *out);
+    for (uint32_t i = s.begin; st->pre && !st->pre->refusal && i < s.end; i++)
+        out[i] = preallocate_score(st, c, i);
     for (uint32_t i = 0; i < st->nrows; i++) {
         const struct resv_row *row = &st->rows[i];
         const struct resv_match *m = match_of(row, row->nominated);
@@ -275,17 +326,42 @@ static const struct ks_reservation *resv_nominated(void *self, void *state, uint
     return at && at->nominated ? &at->nominated->view : NULL;
 }
 
-static enum ks_code reserve_own(struct resv_plugin *x, const struct ks_pod *p, struct arena *a,
+static const struct ks_reservation *resv_usable(void *self, void *state, uint32_t row, uint32_t i)
+{
+    const struct resv_state *st = state;
+    const struct resv_row *at = st->own ? NULL : state_row(st, row);
+
+    (void)self;
+    return at && i < at->n ? &at->items[i].r->view : NULL;
+}
+
+static void take_over(struct resv_plugin *x, const struct resv_state *st, const struct ks_cycle *c,
+                      struct resv *r, const struct ks_pod *p, uint32_t row)
+{
+    struct pre_shortage unread = { 0 };
+    struct pre_pod **pods;
+
+    (void)preallocate_fits(st, c, p, row, &unread); /* who is selected, on this row */
+    uint32_t n = preallocate_choose(st, c, row, &pods);
+    for (uint32_t i = 0; i < n; i++)
+        reservations_take_over(x->cache, r, pods[i]->pod, &pods[i]->requests);
+}
+
+static enum ks_code reserve_own(struct resv_plugin *x, const struct resv_state *st,
+                                const struct ks_cycle *c, const struct ks_pod *p, uint32_t row,
                                 struct ks_texts *why)
 {
-    const struct resv *r = reservations_find(x->cache, p->pod->obj.meta.uid);
+    struct resv *r = reservations_find(x->cache, p->pod->obj.meta.uid);
     struct kerr err = { 0 };
     reslist unused;
 
-    if (r && resv_allocatable(r, a, &unused, &err) == 0)
-        return KS_SUCCESS;
-    ks_texts_add(why, r ? arena_strdup(why->arena, err.text) : "reservation not found");
-    return KS_ERROR;
+    if (!r || resv_allocatable(r, c->arena, &unused, &err) < 0) {
+        ks_texts_add(why, r ? arena_strdup(why->arena, err.text) : "reservation not found");
+        return KS_ERROR;
+    }
+    if (st->pre)
+        take_over(x, st, c, r, p, row);
+    return KS_SUCCESS;
 }
 
 static enum ks_code resv_reserve(void *self, const struct ks_cycle *c, const struct ks_pod *p,
@@ -297,7 +373,7 @@ static enum ks_code resv_reserve(void *self, const struct ks_cycle *c, const str
     struct kerr err = { 0 };
 
     if (st && st->own)
-        return reserve_own(x, p, c->arena, why);
+        return reserve_own(x, st, c, p, row, why);
     if (!at || !at->nominated || reservations_assume(x->cache, at->nominated, p, &err) == 0)
         return KS_SUCCESS;
     ks_texts_add(why, arena_strdup(why->arena, err.text));
@@ -307,9 +383,32 @@ static enum ks_code resv_reserve(void *self, const struct ks_cycle *c, const str
 static void resv_unreserve(void *self, const struct pod *p, const char *node)
 {
     const struct resv_plugin *x = self;
+    struct resv *own = reservations_find(x->cache, p->obj.meta.uid);
 
     (void)node;
     reservations_forget(x->cache, p->obj.meta.uid);
+    if (!own || own->is_pod)
+        return;
+    reservations_give_back(x->cache, own);
+    if (x->prewrites)
+        prewrites_end(x->prewrites, p->obj.meta.uid, false);
+}
+
+static void resv_post_bind(void *self, const struct pod *p, const char *node)
+{
+    const struct resv_plugin *x = self;
+
+    (void)node;
+    if (x->prewrites)
+        prewrites_end(x->prewrites, p->obj.meta.uid, true);
+}
+
+static void resv_cancel(void *self, struct ks_bind *b)
+{
+    const struct resv_plugin *x = self;
+
+    if (x->prewrites)
+        prewrites_cancel(x->prewrites, b);
 }
 
 /* ---- binding --------------------------------------------------------------------------------- */
@@ -318,9 +417,12 @@ static enum ks_code resv_pre_bind(void *self, struct ks_bind *b, struct ks_texts
 {
     const struct resv_plugin *x = self;
     const struct resv *r = reservations_of_pod(x->cache, b->pod->meta.uid);
+    const struct resv *own = reservations_find(x->cache, b->pod->meta.uid);
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
 
     (void)why;
+    if (own && !own->is_pod)
+        return x->prewrites ? prewrites_start(x->prewrites, b, own) : KS_SKIP;
     if (!r)
         return KS_SKIP;
     reservation_allocated_encode(
@@ -391,8 +493,11 @@ const struct ks_plugin ks_plugin_reservation = {
     .normalize = ks_normalize,
     .nominate = resv_nominate,
     .nominated = resv_nominated,
+    .usable = resv_usable,
     .reserve = resv_reserve,
     .unreserve = resv_unreserve,
     .pre_bind = resv_pre_bind,
+    .cancel = resv_cancel,
+    .post_bind = resv_post_bind,
     .bind = resv_bind,
 };

@@ -9,7 +9,7 @@
 #include "api/pod.h"
 #include "base/arena.h"
 #include "scheduler/framework/nodematch.h"
-#include "scheduler/plugins/reservation/state.h"
+#include "scheduler/plugins/reservation/preallocate.h"
 
 uint32_t resv_row_of(struct resv *r, const struct ks_nodes *n)
 {
@@ -211,7 +211,9 @@ enum ks_code state_make(struct resv_plugin *x, const struct ks_cycle *c, const s
     }
     st->m.omit_node_labels = x->omit_node_labels;
     set_requests(st, &p->requests, c->arena);
-    if (!own)
+    if (own)
+        preallocate_make(st, c, p, o);
+    else
         restore_all(st, c, p->pod, o, found, n);
     if (ks_reservation_hooked(c))
         tell_plugins(st, c, p, o);

@@ -38,8 +38,9 @@ struct resv_state {
     uint32_t ignored; /* set of requests that are not looked at */
     struct resv_row *rows;
     uint32_t nrows, cap;
-    uint32_t *at;       /* [row]: place in rows + 1; NULL: there are none */
-    uint32_t preferred; /* row of the smallest order; KS_NO_ROW: none */
+    struct preallocation *pre; /* NULL: it takes over no pods */
+    uint32_t *at;              /* [row]: place in rows + 1; NULL: there are none */
+    uint32_t preferred;        /* row of the smallest order; KS_NO_ROW: none */
 };
 
 /* restore.c - finds what the pod may use, and frees it for the attempt. KS_SKIP: there is nothing,
