@@ -175,7 +175,7 @@ void preallocate_make(struct resv_state *st, const struct ks_cycle *c, const str
         take_away(st, c, p, o, &pre->rows[i]);
 }
 
-struct pre_row *preallocate_row(const struct resv_state *st, uint32_t row)
+static struct pre_row *preallocate_row(const struct resv_state *st, uint32_t row)
 {
     const struct preallocation *pre = st->pre;
     return pre && pre->at && pre->at[row] ? &pre->rows[pre->at[row] - 1] : NULL;
@@ -359,21 +359,22 @@ int64_t preallocate_score(const struct resv_state *st, const struct ks_cycle *c,
     return best ? score_of(st, best) : 0;
 }
 
-uint32_t preallocate_choose(const struct resv_state *st, const struct ks_cycle *c, uint32_t row,
-                            struct pre_pod ***ret)
+void preallocate_choose(struct resv_state *st, const struct ks_cycle *c, const struct ks_pod *p,
+                        uint32_t row)
 {
     struct pre_row *at = preallocate_row(st, row);
-    uint32_t n = 0;
+    struct preallocation *pre = st->pre;
+    struct pre_shortage unread = { 0 };
 
-    *ret = arena_newn0(c->arena, at ? at->n : 0, struct pre_pod *);
-    if (!st->pre->multiple) {
-        struct pre_pod *best = best_of(st, c, at);
-        if (best)
-            (*ret)[n++] = best;
-        return n;
-    }
-    for (uint32_t i = 0; at && i < at->n; i++)
+    pre->nchosen = 0;
+    (void)preallocate_fits(st, c, p, row, &unread); /* who is selected, on this row */
+    if (!at)
+        return;
+    pre->chosen = arena_newn0(c->arena, at->n, struct pre_pod *);
+    struct pre_pod *best = pre->multiple ? NULL : best_of(st, c, at);
+    if (best)
+        pre->chosen[pre->nchosen++] = best;
+    for (uint32_t i = 0; pre->multiple && i < at->n; i++)
         if (at->items[i].selected)
-            (*ret)[n++] = &at->items[i];
-    return n;
+            pre->chosen[pre->nchosen++] = &at->items[i];
 }

@@ -22,6 +22,8 @@ struct preallocation {
     const char *refusal; /* why it cannot be done at all; NULL: it can */
     struct pre_row *rows;
     uint32_t n, *at; /* [row]: place in rows + 1 */
+    struct pre_pod **chosen;
+    uint32_t nchosen;
 };
 struct pre_shortage {
     uint32_t by_node;
@@ -31,24 +33,23 @@ struct pre_shortage {
 /* st->pre is set, if the reserve pod's reservation wants it. */
 void preallocate_make(struct resv_state *st, const struct ks_cycle *c, const struct ks_pod *p,
                       struct ks_overlay *o);
-struct pre_row *preallocate_row(const struct resv_state *st, uint32_t row);
 bool preallocate_fits(const struct resv_state *st, const struct ks_cycle *c, const struct ks_pod *p,
                       uint32_t row, struct pre_shortage *s);
 void preallocate_texts(const struct resv_state *st, const struct pre_shortage *s,
                        struct ks_texts *out);
 int64_t preallocate_score(const struct resv_state *st, const struct ks_cycle *c, uint32_t row);
-/* The pods that are taken over on the row that was chosen; how many. */
-uint32_t preallocate_choose(const struct resv_state *st, const struct ks_cycle *c, uint32_t row,
-                            struct pre_pod ***ret);
+/* Which pods are taken over on the row that was chosen; before the reserve pod is assumed there. */
+void preallocate_choose(struct resv_state *st, const struct ks_cycle *c, const struct ks_pod *p,
+                        uint32_t row);
 
 /* prewrite.c - their annotations are written before the reservation gets its node, all of them or
  * none. */
 struct prewrites;
-struct prewrites *prewrites_new(struct kube *kube);
+struct prewrites *prewrites_new(struct kube *kube, const struct reservations *cache);
 struct prewrites *prewrites_free(struct prewrites *w);
 /* pre_bind of a reserve pod: KS_SKIP when there is nothing to write. */
 enum ks_code prewrites_start(struct prewrites *w, struct ks_bind *b, const struct resv *r);
 void prewrites_cancel(struct prewrites *w, struct ks_bind *b);
-/* The reservation has its node, or does not get it: then what was written is taken back. */
-void prewrites_end(struct prewrites *w, struct kuid reservation, bool placed);
+/* The reservation does not get its node: what was written is taken back. */
+void prewrites_undo(struct prewrites *w, struct kuid reservation);
 #endif

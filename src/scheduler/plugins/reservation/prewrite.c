@@ -28,13 +28,14 @@ struct prewrite {
 };
 struct prewrites {
     struct kube *kube;
+    const struct reservations *cache;
     struct prewrite *first;
 };
 
-struct prewrites *prewrites_new(struct kube *kube)
+struct prewrites *prewrites_new(struct kube *kube, const struct reservations *cache)
 {
     struct prewrites *w = xnew0(struct prewrites);
-    w->kube = kube;
+    *w = (struct prewrites){ .kube = kube, .cache = cache };
     return w;
 }
 
@@ -144,10 +145,23 @@ static void step(struct prewrite *p)
         ks_bind_done(b, KS_ERROR, why);
 }
 
+/* Those whose reservation has its node, or is gone, have done their work. */
+static void sweep(struct prewrites *w)
+{
+    for (struct prewrite *p = w->first, *next; p; p = next) {
+        next = p->next;
+        const struct resv *r =
+            reservations_find(w->cache, kuid_parse(p->uid_text, strlen(p->uid_text)));
+        if (!p->bind && !p->call && !p->back && (!r || r->view.node))
+            prewrite_free(p);
+    }
+}
+
 enum ks_code prewrites_start(struct prewrites *w, struct ks_bind *b, const struct resv *r)
 {
     CLEANUP(strbuf_fini) struct strbuf value = STRBUF_INIT;
 
+    sweep(w);
     if (r->owners.n == 0)
         return KS_SKIP;
     reservation_allocated_encode(
@@ -187,18 +201,14 @@ void prewrites_cancel(struct prewrites *w, struct ks_bind *b)
         }
 }
 
-void prewrites_end(struct prewrites *w, struct kuid reservation, bool placed)
+void prewrites_undo(struct prewrites *w, struct kuid reservation)
 {
     char uid[KUID_TEXT_MAX];
 
     kuid_format(reservation, uid, sizeof uid);
-    for (struct prewrite *p = w->first; p; p = p->next) {
-        if (!streq(p->uid_text, uid) || p->back)
-            continue;
-        if (placed)
-            prewrite_free(p);
-        else
+    for (struct prewrite *p = w->first; p; p = p->next)
+        if (streq(p->uid_text, uid) && !p->back) {
             take_back(p);
-        return;
-    }
+            return;
+        }
 }

@@ -35,7 +35,7 @@ static int resv_create(const struct ks_env *env, const void *args, void **ret_se
     x->args = args;
     x->cache = reservations_of(env);
     x->budgets = budgets_new(env->objects);
-    x->prewrites = env->kube ? prewrites_new(env->kube) : NULL;
+    x->prewrites = env->kube ? prewrites_new(env->kube, x->cache) : NULL;
     x->omit_node_labels = ks_gate(env, "OmitNodeLabelsForReservation");
     *ret_self = x;
     return 0;
@@ -305,6 +305,8 @@ static enum ks_code resv_nominate(void *self, const struct ks_cycle *c, const st
     struct resv_row *at = st && !st->own ? state_row(st, row) : NULL;
 
     (void)self;
+    if (st && st->pre && !st->pre->refusal)
+        preallocate_choose(st, c, p, row);
     if (!st || st->own || st->m.ignores || (at && nominate(st, c, p, at)))
         return KS_SUCCESS;
     if (st->m.has_affinity) {
@@ -335,20 +337,8 @@ static const struct ks_reservation *resv_usable(void *self, void *state, uint32_
     return at && i < at->n ? &at->items[i].r->view : NULL;
 }
 
-static void take_over(struct resv_plugin *x, const struct resv_state *st, const struct ks_cycle *c,
-                      struct resv *r, const struct ks_pod *p, uint32_t row)
-{
-    struct pre_shortage unread = { 0 };
-    struct pre_pod **pods;
-
-    (void)preallocate_fits(st, c, p, row, &unread); /* who is selected, on this row */
-    uint32_t n = preallocate_choose(st, c, row, &pods);
-    for (uint32_t i = 0; i < n; i++)
-        reservations_take_over(x->cache, r, pods[i]->pod, &pods[i]->requests);
-}
-
 static enum ks_code reserve_own(struct resv_plugin *x, const struct resv_state *st,
-                                const struct ks_cycle *c, const struct ks_pod *p, uint32_t row,
+                                const struct ks_cycle *c, const struct ks_pod *p,
                                 struct ks_texts *why)
 {
     struct resv *r = reservations_find(x->cache, p->pod->obj.meta.uid);
@@ -359,8 +349,8 @@ static enum ks_code reserve_own(struct resv_plugin *x, const struct resv_state *
         ks_texts_add(why, r ? arena_strdup(why->arena, err.text) : "reservation not found");
         return KS_ERROR;
     }
-    if (st->pre)
-        take_over(x, st, c, r, p, row);
+    for (uint32_t i = 0; st->pre && i < st->pre->nchosen; i++)
+        reservations_take_over(x->cache, r, st->pre->chosen[i]->pod, &st->pre->chosen[i]->requests);
     return KS_SUCCESS;
 }
 
@@ -373,7 +363,7 @@ static enum ks_code resv_reserve(void *self, const struct ks_cycle *c, const str
     struct kerr err = { 0 };
 
     if (st && st->own)
-        return reserve_own(x, st, c, p, row, why);
+        return reserve_own(x, st, c, p, why);
     if (!at || !at->nominated || reservations_assume(x->cache, at->nominated, p, &err) == 0)
         return KS_SUCCESS;
     ks_texts_add(why, arena_strdup(why->arena, err.text));
@@ -391,16 +381,7 @@ static void resv_unreserve(void *self, const struct pod *p, const char *node)
         return;
     reservations_give_back(x->cache, own);
     if (x->prewrites)
-        prewrites_end(x->prewrites, p->obj.meta.uid, false);
-}
-
-static void resv_post_bind(void *self, const struct pod *p, const char *node)
-{
-    const struct resv_plugin *x = self;
-
-    (void)node;
-    if (x->prewrites)
-        prewrites_end(x->prewrites, p->obj.meta.uid, true);
+        prewrites_undo(x->prewrites, p->obj.meta.uid);
 }
 
 static void resv_cancel(void *self, struct ks_bind *b)
@@ -498,6 +479,5 @@ const struct ks_plugin ks_plugin_reservation = {
     .unreserve = resv_unreserve,
     .pre_bind = resv_pre_bind,
     .cancel = resv_cancel,
-    .post_bind = resv_post_bind,
     .bind = resv_bind,
 };
