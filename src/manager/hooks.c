@@ -5,13 +5,17 @@
 #include <stdio.h>
 
 #include "api/core.h"
+#include "api/koord/quota.h"
 #include "api/node.h"
 #include "api/policy.h"
+#include "api/protocol/quota.h"
 #include "base/klog.h"
+#include "base/vec.h"
 #include "client/events.h"
 #include "manager/cached.h"
 #include "manager/manager_int.h"
 #include "manager/profile/profiles.h"
+#include "manager/quota/topology.h"
 #include "manager/webhook/source.h"
 #include "manager/webhook/validator.h"
 #include "manager/webhook/webhook.h"
@@ -23,8 +27,10 @@ struct manager_hooks {
     struct profile_set *profiles;
     struct informer *profile_cache, *namespaces, *classes;
     struct informer *pods; /* NULL: bindings are not checked */
-    struct subscription *profile_news, *class_news, *rule_news;
-    struct arena *rule_arena; /* of the rules; NULL: there are none */
+    struct subscription *profile_news, *class_news, *rule_news, *quota_news;
+    struct quota_topology *quotas; /* NULL: neither webhook of quotas is on */
+    struct informer *quota_pods;   /* with the label of a quota */
+    struct arena *rule_arena;      /* of the rules; NULL: there are none */
     struct validator rules;
     size_t node_i, node_it; /* the next node of the walk, and where it is */
 };
@@ -228,6 +234,78 @@ static void watch_rules(struct manager_hooks *h)
     h->source.rules = get_rules;
 }
 
+/* ---- quotas ---------------------------------------------------------------------------------- */
+
+static void put_quota(void *arg, struct kobj *o)
+{
+    topology_put(((struct manager_hooks *)arg)->quotas, o);
+}
+
+static void replace_quota(void *arg, struct kobj *old, struct kobj *o)
+{
+    (void)old;
+    put_quota(arg, o);
+}
+
+static void drop_quota(void *arg, struct kobj *o)
+{
+    topology_remove(((struct manager_hooks *)arg)->quotas, o->meta.name);
+}
+
+static int by_text(const void *x, const void *y)
+{
+    return strcmp(*(const char *const *)x, *(const char *const *)y);
+}
+
+static size_t labelled_pods(void *arg, const char *quota, const char **names, size_t max)
+{
+    const struct manager_hooks *h = arg;
+    struct vec_of(const char *) found = { 0 };
+    const struct kobj *o;
+
+    for (size_t it = 0; (o = informer_next(h->quota_pods, &it));)
+        if (streq(pod_quota_name(&o->meta.labels), quota))
+            vec_push(&found, o->meta.name);
+    if (found.n > 1)
+        qsort(found.items, found.n, sizeof *found.items, by_text);
+    size_t n = found.n;
+    for (size_t i = 0; i < MIN(n, max); i++)
+        names[i] = found.items[i];
+    vec_fini(&found);
+    return n;
+}
+
+static bool pods_in_namespace(void *arg, const char *ns)
+{
+    const struct manager_hooks *h = arg;
+    const struct kobj *o;
+
+    for (size_t it = 0; h->m->pods && (o = informer_next(h->m->pods, &it));)
+        if (streq(o->meta.ns, ns))
+            return true;
+    return false;
+}
+
+static struct quota_topology *get_quotas(void *self)
+{
+    return ((struct manager_hooks *)self)->quotas;
+}
+
+static void watch_quotas(struct manager_hooks *h, unsigned gates)
+{
+    static const struct informer_handler handler = { put_quota, replace_quota, drop_quota, NULL };
+    struct topology_gates g = { .guarantee = gates >> GATE_QUOTA_GUARANTEE & 1,
+                                .update_key = gates >> GATE_QUOTA_UPDATE_KEY & 1 };
+    struct topology_pods pods = { labelled_pods, pods_in_namespace, h };
+
+    h->quotas = topology_new(&g, &pods);
+    h->quota_pods = caches_get_some(
+        h->m->caches,
+        &(struct informer_opts){ .kind = &cached_pod_meta, .label_selector = LABEL_QUOTA_NAME });
+    h->quota_news = informer_add_handler(caches_get(h->m->caches, &kind_elasticquota), &handler, h);
+    h->source.quotas = get_quotas;
+}
+
 /* ---- life ------------------------------------------------------------------------------------ */
 
 struct manager_hooks *hooks_new(struct manager *m, const struct webhook_opts *given)
@@ -254,6 +332,8 @@ struct manager_hooks *hooks_new(struct manager *m, const struct webhook_opts *gi
                                          .self = h };
     if (o.gates >> GATE_ENHANCED_VALIDATOR & 1)
         watch_rules(h);
+    if (o.gates & (1u << GATE_QUOTA_MUTATING | 1u << GATE_QUOTA_VALIDATING))
+        watch_quotas(h, o.gates);
     h->webhooks = webhooks_new(m->loop, &h->source, &o);
     return h;
 }
@@ -266,6 +346,9 @@ struct manager_hooks *hooks_free(struct manager_hooks *h)
     informer_remove_handler(h->profile_news);
     informer_remove_handler(h->class_news);
     informer_remove_handler(h->rule_news);
+    informer_remove_handler(h->quota_news);
+    if (h->quotas)
+        topology_free(h->quotas);
     arena_free(h->rule_arena);
     profile_set_free(h->profiles);
     free(h);

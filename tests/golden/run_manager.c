@@ -159,6 +159,7 @@ const struct golden_runner golden_manager[] = {
     { "node-resources", run_node_resources, same_node_resources },
     { "nodeslo", run_nodeslo, manager_same },
     { "pod-validate", run_pod_validate, NULL },
+    { "quota-validate", run_quota_validate, same_quota_validate },
     { "profile", run_profile, same_profile },
     { NULL, NULL, NULL },
 };

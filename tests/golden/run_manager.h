@@ -18,6 +18,9 @@ int run_node_resources(const struct kj_val *in, struct arena *a, struct strbuf *
 int run_profile(const struct kj_val *in, struct arena *a, struct strbuf *got, struct kerr *err);
 int run_pod_validate(const struct kj_val *in, struct arena *a, struct strbuf *got,
                      struct kerr *err);
+int run_quota_validate(const struct kj_val *in, struct arena *a, struct strbuf *got,
+                       struct kerr *err);
+bool same_quota_validate(const struct kj_val *out, const struct kj_val *got);
 bool same_profile(const struct kj_val *out, const struct kj_val *got);
 bool same_node_resources(const struct kj_val *out, const struct kj_val *got);
 #endif

@@ -175,6 +175,22 @@ static void append_identity(struct strbuf *out)
                           "(has(oldObject.spec.priority) ? int(oldObject.spec.priority) : 0))");
 }
 
+/* Pods that name a quota, and those whose label preemptible comes, goes or stays. Pods that belong
+ * to a quota by their namespace are not sent: that would be every pod. */
+static void append_quota(unsigned gates, struct strbuf *out)
+{
+    if (!gate_on(gates, GATE_PARENT_QUOTA_PODS)) {
+        strbuf_append(out, OR "(");
+        append_has(out, "object", "labels", LABEL_QUOTA_NAME);
+        strbuf_appendc(out, ')');
+    }
+    strbuf_append(out, OR "(oldObject != null && ");
+    append_has(out, "oldObject", "labels", LABEL_QUOTA_PREEMPTIBLE);
+    strbuf_append(out, ")" OR "(");
+    append_has(out, "object", "labels", LABEL_QUOTA_PREEMPTIBLE);
+    strbuf_appendc(out, ')');
+}
+
 static void append_colocation(struct strbuf *out)
 {
     append_containers(out, "containers", batch, ARRAY_LEN(batch));
@@ -193,6 +209,7 @@ void matchcond_validate_pod(unsigned gates, struct strbuf *out)
     strbuf_append(out, "object != null && (false");
     append_annotation(out, ANNO_RESERVE_POD);
     append_identity(out);
+    append_quota(gates, out);
     append_colocation(out);
     if (gate_on(gates, GATE_VALIDATE_DEVICES))
         append_containers(out, "containers", gpus, ARRAY_LEN(gpus));

@@ -16,7 +16,7 @@ static void test_paths_are_found_and_gates_decide(void **state)
     assert_int_equal(webhook_find("/mutate-po", 10), -1);
     assert_true(webhook_active(x.w, WEBHOOK_MUTATE_NODE_STATUS));
     assert_false(webhook_active(x.w, WEBHOOK_VALIDATE_NODE)); /* its gate is off by default */
-    assert_false(webhook_active(x.w, WEBHOOK_MUTATE_QUOTA));  /* its gate is on */
+    assert_true(webhook_active(x.w, WEBHOOK_MUTATE_QUOTA));   /* its gate is on */
     assert_int_equal(webhook_op_parse("CONNECT"), WEBHOOK_CONNECT);
     assert_int_equal(webhook_op_parse("create"), 0);
 }

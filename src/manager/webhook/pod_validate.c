@@ -2,6 +2,8 @@
 #include "api/pod.h"
 #include "api/podresources.h"
 #include "api/protocol/protocol.h"
+#include "api/protocol/quota.h"
+#include "manager/quota/topology.h"
 #include "manager/webhook/validator.h"
 #include "manager/webhook/webhook_int.h"
 
@@ -145,13 +147,8 @@ static int check_identity(struct webhook_call *c)
 
 /* ---- quota ----------------------------------------------------------------------------------- */
 
-/* The part of the quota check that needs no quotas; the others come with them. */
-static int check_preemptible(struct webhook_call *c)
+static int check_preemptible(struct webhook_call *c, const struct decoded *d)
 {
-    const struct decoded *d = decode(c);
-
-    if (!d)
-        return -1;
     if (!d->old)
         return 0;
     const char *now = kstrmap_get(&d->pod->obj.meta.labels, LABEL_QUOTA_PREEMPTIBLE);
@@ -159,6 +156,24 @@ static int check_preemptible(struct webhook_call *c)
     if (streq(str_or(now, ""), str_or(was, "")))
         return 0;
     return webhook_refuse(c, 400, "Preemptible label is forbidden modify now.");
+}
+
+static int check_quota(struct webhook_call *c)
+{
+    const struct webhook_source *s = c->w->src;
+    const struct decoded *d = decode(c);
+
+    if (!d || check_preemptible(c, d) < 0)
+        return -1;
+    const struct objmeta *m = &d->pod->obj.meta;
+    struct quota_topology *t = s->quotas ? s->quotas(s->self) : NULL;
+    if (!t || webhook_gate_on(c->w, GATE_PARENT_QUOTA_PODS))
+        return 0;
+    const struct elasticquota *q = topology_of_pod(t, m, str_empty(m->ns) ? c->r->ns : m->ns, c->a);
+    if (!q || !quota_is_parent(&q->obj.meta.labels))
+        return 0;
+    return webhook_refuse(c, 400, "pod can not be linked to a parentQuotaGroup,quota:%s, pod:%s",
+                          q->obj.meta.name, m->name);
 }
 
 /* ---- devices --------------------------------------------------------------------------------- */
@@ -250,8 +265,8 @@ static int check_rules(struct webhook_call *c)
 const struct webhook_step pod_validate_steps[] = {
     { "ClusterReservation", check_reserve_pod },
     { "ClusterColocationProfile", check_identity },
-    { "ElasticQuota", check_preemptible },
-    /* EvaluateQuota belongs here; it comes with quotas. */
+    { "ElasticQuota", check_quota },
+    /* EvaluateQuota belongs here: it writes, so it needs steps that answer later. */
     { "DeviceResource", check_devices },
     { "EnhancedValidation", check_rules },
     { NULL, NULL },

@@ -1,6 +1,7 @@
 /* serve.c - paths of the HTTPS port (manager 7.1). */
 #include "manager/webhook/serve.h"
 
+#include "manager/quota/topology.h"
 #include "manager/webhook/webhook_int.h"
 #include "net/httpd.h"
 
@@ -39,6 +40,20 @@ static void on_convert(void *arg, struct httpd_req *r, char *body, size_t n)
     reply(r, &out);
 }
 
+/* What the checks of quotas see. */
+static void show_quotas(const struct webhooks *w, struct httpd_req *r)
+{
+    CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
+    const struct quota_topology *t = w->src->quotas(w->src->self);
+    struct kjw to = kjw_to(&out);
+
+    if (t)
+        topology_write(t, &to);
+    else
+        strbuf_appendf(&out, "{}");
+    reply(r, &out);
+}
+
 void webhook_serve(void *webhooks, struct httpd_req *r)
 {
     struct webhooks *w = webhooks;
@@ -46,7 +61,9 @@ void webhook_serve(void *webhooks, struct httpd_req *r)
     size_t n = strcspn(path, "?");
     int id = webhook_find(path, n);
 
-    if (id >= 0 && webhook_active(w, (enum webhook_id)id))
+    if (id == WEBHOOK_VALIDATE_QUOTA && streq(httpd_method(r), "GET") && w->src->quotas)
+        show_quotas(w, r);
+    else if (id >= 0 && webhook_active(w, (enum webhook_id)id))
         httpd_read_body(r, on_review, &w->routes[id]);
     else if (n == 8 && memcmp(path, "/healthz", n) == 0)
         httpd_reply(r, 200, NULL, "", 0);

@@ -10,6 +10,7 @@
 
 struct priority_class_obj;
 struct profile_set;
+struct quota_topology;
 struct validator;
 
 struct webhook_source { /* members may be NULL: there is nothing of the kind */
@@ -22,6 +23,8 @@ struct webhook_source { /* members may be NULL: there is nothing of the kind */
     slo_node_at_fn node_at;                       /* all nodes; arg is self */
     const kstrmap *(*slo_config)(void *self);     /* data of the ConfigMap; NULL: there is none */
     const struct validator *(*rules)(void *self); /* of the enhanced validator; NULL: it is off */
+    /* ElasticQuotas, for their own webhooks; NULL: they are not checked. */
+    struct quota_topology *(*quotas)(void *self);
     void *self;
 };
 #endif

@@ -50,6 +50,9 @@ const char *const webhook_gate_names[WEBHOOK_GATES + 1] = {
     [GATE_NO_EXTENDED_SPEC] = "DisableExtendedResourceSpec",
     [GATE_NO_DEVICE_SPEC] = "DisableDeviceResourceSpec",
     [GATE_BINDING_ADMISSION] = "BindingAdmissionWebhook",
+    [GATE_QUOTA_GUARANTEE] = "ElasticQuotaGuaranteeUsage",
+    [GATE_QUOTA_UPDATE_KEY] = "ElasticQuotaEnableUpdateResourceKey",
+    [GATE_PARENT_QUOTA_PODS] = "SupportParentQuotaSubmitPod",
 };
 
 unsigned webhook_gates_default(void)

@@ -3,7 +3,6 @@
 #include "loop/loop.h"
 #include "manager/webhook/webhook_int.h"
 
-/* NULL: not here yet. */
 static const struct webhook_step *const webhook_steps[WEBHOOK_COUNT] = {
     [WEBHOOK_MUTATE_POD] = pod_mutate_steps,
     [WEBHOOK_MUTATE_RESERVATION] = reservation_mutate_steps,
@@ -12,6 +11,8 @@ static const struct webhook_step *const webhook_steps[WEBHOOK_COUNT] = {
     [WEBHOOK_VALIDATE_BINDING] = binding_validate_steps,
     [WEBHOOK_VALIDATE_NODE] = node_validate_steps,
     [WEBHOOK_VALIDATE_CONFIGMAP] = configmap_validate_steps,
+    [WEBHOOK_MUTATE_QUOTA] = quota_mutate_steps,
+    [WEBHOOK_VALIDATE_QUOTA] = quota_validate_steps,
 };
 
 /* ---- answers --------------------------------------------------------------------------------- */

@@ -71,7 +71,7 @@ void webhook_warn(struct webhook_call *c, const char *fmt, ...) PRINTF(2, 3);
 /* The steps of each webhook; end with a NULL name. */
 extern const struct webhook_step pod_mutate_steps[], pod_validate_steps[], binding_validate_steps[],
     reservation_mutate_steps[], node_status_steps[], node_validate_steps[],
-    configmap_validate_steps[];
+    configmap_validate_steps[], quota_mutate_steps[], quota_validate_steps[];
 
 /* ---- observe.c: the metrics ------------------------------------------------------------------ */
 
