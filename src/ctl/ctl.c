@@ -18,10 +18,10 @@ static const struct ctl_command command_help = {
     .name = "help", .args = "[COMMAND]", .help = "Show what a command does", .run = run_help
 };
 static const struct ctl_command *const ctl_commands[] = {
-    &ctl_command_get,     &ctl_command_apply,      &ctl_command_delete,  &ctl_command_crds,
-    &ctl_command_version, &ctl_command_completion, &command_help,        &ctl_command_up,
-    &ctl_command_down,    &ctl_command_status,     &ctl_command_explain, &ctl_command_demo,
-    &ctl_command_top,     &ctl_command_dashboard,  &ctl_command_reserve,
+    &ctl_command_get,     &ctl_command_apply,      &ctl_command_delete,    &ctl_command_crds,
+    &ctl_command_version, &ctl_command_completion, &ctl_command_man,       &command_help,
+    &ctl_command_up,      &ctl_command_down,       &ctl_command_status,    &ctl_command_explain,
+    &ctl_command_demo,    &ctl_command_top,        &ctl_command_dashboard, &ctl_command_reserve,
 };
 
 const struct ctl_command *ctl_command_at(size_t i)
@@ -46,6 +46,12 @@ static const struct flag global_flags[] = {
     { "v", FLAG_INT, O(v), .help = "`level` of the log on stderr" },
 };
 #undef O
+
+const struct flag *ctl_global_flags(size_t *ret_n)
+{
+    *ret_n = ARRAY_LEN(global_flags);
+    return global_flags;
+}
 
 /* ---- help ------------------------------------------------------------------------------------ */
 
@@ -183,6 +189,7 @@ int ctl_main(struct ctl *c, int argc, char *const *argv)
     c->out = c->out ? c->out : stdout;
     c->err = c->err ? c->err : stderr;
     c->program = c->program ? c->program : "koordctl";
+    c->typed = streq(c->program, "koordctl") && argc > 0 ? argv[0] : c->program;
     c->flags = flags_new();
     flags_add(c->flags, GLOBAL_FLAGS, global_flags, ARRAY_LEN(global_flags), &c->o);
     int code = run_words(c, argc - 1, argv + 1);

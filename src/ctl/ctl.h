@@ -37,6 +37,7 @@ struct ctl_options { /* flags that every command takes */
 
 struct ctl {
     const char *program; /* "koordctl", or "kubectl koord" when started as a plugin */
+    const char *typed;   /* how a person starts it from here: "build/bin/koordctl" */
     FILE *out, *err;
     struct flags *flags;
     struct ctl_options o;
@@ -46,6 +47,7 @@ struct ctl {
     struct kube_config config;     /* of ctl_connect() */
     struct kube *kube;             /* NULL until then; a test puts its own here */
     struct discovery *discovery;   /* NULL: not asked for yet (resource.c) */
+    bool no_color;                 /* $NO_COLOR: also not on terminals */
     bool out_broken;               /* whoever reads us has gone */
     bool progress_shown;           /* a line of ctl_progress() stands on stderr */
     const struct ctl_parts *parts; /* may be NULL */
@@ -70,10 +72,12 @@ struct ctl_command {
 extern const struct ctl_command ctl_command_get, ctl_command_crds, ctl_command_version,
     ctl_command_completion, ctl_command_up, ctl_command_down, ctl_command_status,
     ctl_command_explain, ctl_command_demo, ctl_command_top, ctl_command_dashboard,
-    ctl_command_reserve, ctl_command_apply, ctl_command_delete;
+    ctl_command_reserve, ctl_command_apply, ctl_command_delete, ctl_command_man;
 
 /* Command number i; NULL behind the last. */
 const struct ctl_command *ctl_command_at(size_t i);
+/* Flags that every command takes, into struct ctl_options. */
+const struct flag *ctl_global_flags(size_t *ret_n);
 
 /* argv as main got it. What c needs is filled in where it is NULL; everything is released. */
 int ctl_main(struct ctl *c, int argc, char *const *argv);

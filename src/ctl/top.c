@@ -187,7 +187,7 @@ static int run_in(struct top *t)
     t->view.with_ns = t->o->all_namespaces;
     t->view.no_headers = t->o->no_headers;
     t->is_terminal = isatty(fileno(c->out)) == 1;
-    t->view.colour = t->is_terminal;
+    t->view.colour = t->is_terminal && !c->no_color;
     int code = settle(t);
     if (code == CTL_OK && !show(t))
         code = CTL_FAILED;

@@ -1,6 +1,8 @@
 /* koordctl.c - the program koordctl, which kubectl also finds as its plugin kubectl-koord. */
 #include "main/koordctl.h"
 
+#include <stdlib.h>
+
 #include "api/kobj.h"
 #include "apiserver/schema/types.h"
 #include "ctl/ctl.h"
@@ -25,6 +27,9 @@ int main(int argc, char **argv)
         .env = client_env_read(),
         .parts = &parts,
     };
+    const char *no_color = getenv("NO_COLOR");
+
+    c.no_color = !str_empty(no_color);
 
     crash_init("koordctl");
     return ctl_main(&c, argc, argv);

@@ -232,6 +232,17 @@ others() {
     else
         not_ok 'a plugin of kubectl'
     fi
+    # The shell itself completes: commands, flags of one, values, kinds.
+    # shellcheck disable=SC2016 # for the other shell
+    if bash -c 'source <("$1" completion bash)
+        ask() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _koordctl; echo "${COMPREPLY[*]}"; }
+        [[ $(ask koordctl ap) == apply && $(ask koordctl get nodes --field) == --field-selector &&
+           $(ask koordctl -o y) == yaml && $(ask koordctl delete deploy) == deployments && " $(ask koordctl "") " == *" top "* ]]' \
+        - "$koordctl" >"$dir/out" 2>"$dir/err"; then
+        ok 'bash completes'
+    else
+        not_ok 'bash completes'
+    fi
     # Its exit status then depends on who was faster, as that of any program; what it says must not.
     if (set +o pipefail; "$koordctl" get clusterroles -o yaml 2>"$dir/err" | head -n 1 | grep -q apiVersion) &&
         [[ ! -s $dir/err ]]; then

@@ -213,6 +213,67 @@ static void test_help_and_versions(void **state)
     fixture_fini(&b);
 }
 
+static void check_flags(const struct fixture *b, const struct flag *flags, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        CLEANUP(strbuf_fini) struct strbuf name = STRBUF_INIT;
+        if (flags[i].flags & FLAG_HIDDEN || flags[i].deprecated)
+            continue;
+        for (const char *p = flags[i].name; *p; p++)
+            strbuf_append(&name, *p == '-' ? "\\-" : (char[]){ *p, '\0' });
+        strbuf_append(&name, " ");
+        CLEANUP(mem_free) char *flag = xasprintf("\\-\\-%s", strbuf_str(&name));
+        assert_contains(b->out, flag);
+    }
+}
+
+/* Nothing of the tables is missing in the manual page, nor is anything of it a request. */
+static void test_the_manual_page_is_complete(void **state)
+{
+    const struct ctl_command *cmd;
+    struct fixture b;
+    size_t n;
+
+    (void)state;
+    fixture_init(&b);
+    assert_int_equal(run(&b, "man"), CTL_OK);
+    assert_starts(b.out, ".TH KOORDCTL 1 ");
+    for (size_t i = 0; (cmd = ctl_command_at(i)); i++) {
+        CLEANUP(mem_free) char *head = xasprintf("\n.SS %s", cmd->name);
+        assert_contains(b.out, head);
+        check_flags(&b, cmd->flags, cmd->nflags);
+    }
+    const struct flag *global = ctl_global_flags(&n);
+    check_flags(&b, global, n);
+    for (const char *p = b.out; *p; p += strcspn(p, "\n"), p += *p == '\n')
+        if (*p == '.' && !str_starts(p, ".TH ") && !str_starts(p, ".S") && !str_starts(p, ".B ") &&
+            !str_starts(p, ".br") && !str_starts(p, ".nf") && !str_starts(p, ".fi") &&
+            !str_starts(p, ".PP") && !str_starts(p, ".TP"))
+            fail_msg("a line is a request: %.40s", p);
+    fixture_fini(&b);
+}
+
+static void test_completion_has_every_command_and_flag(void **state)
+{
+    const struct ctl_command *cmd;
+    struct fixture b;
+
+    (void)state;
+    fixture_init(&b);
+    assert_int_equal(run(&b, "completion", "zsh"), CTL_OK);
+    assert_contains(b.out, "bashcompinit\n");
+    assert_contains(b.out, "    *:--output|*:-o) words='table wide json yaml name' ;;\n");
+    for (size_t i = 0; (cmd = ctl_command_at(i)); i++) {
+        CLEANUP(mem_free) char *head = xasprintf("\n    %s) flags=' --", cmd->name);
+        assert_contains(b.out, head);
+        for (size_t k = 0; k < cmd->nflags; k++) {
+            CLEANUP(mem_free) char *flag = xasprintf(" --%s ", cmd->flags[k].name);
+            assert_contains(b.out, flag);
+        }
+    }
+    fixture_fini(&b);
+}
+
 static void test_crd_manifests(void **state)
 {
     struct fixture b;
@@ -366,6 +427,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_failures_are_one_line),
         cmocka_unit_test(test_wrong_usage_exits_2_without_a_request),
         cmocka_unit_test(test_help_and_versions),
+        cmocka_unit_test(test_the_manual_page_is_complete),
+        cmocka_unit_test(test_completion_has_every_command_and_flag),
         cmocka_unit_test(test_crd_manifests),
         cmocka_unit_test(test_a_watch_resumes_where_it_was_cut),
         cmocka_unit_test(test_a_forgotten_version_lists_again_and_shows_differences),
