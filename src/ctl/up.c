@@ -395,6 +395,26 @@ static void fini(struct up *u)
         free(u->o->shapes.items[i]);
 }
 
+/* Commands that work as they stand there, in a second terminal. */
+static void say_what_next(const struct up *u, struct strbuf *out)
+{
+    const char *ctl = u->c->typed;
+    bool demo = !str_empty(u->o->apply);
+
+    strbuf_appendf(out, "\nTo try next, in another terminal:\n  export KUBECONFIG=%s\n",
+                   u->note.kubeconfig);
+    strbuf_appendf(out, "  %s get %s\n", ctl, demo ? "pods -A -o wide" : "nodes");
+    if (runs(u, "nodes") && runs(u, "manager"))
+        strbuf_appendf(
+            out, "  %s top nodes        (after a minute, when the nodes have reported)\n", ctl);
+    strbuf_appendf(
+        out,
+        "  %s apply -f FILE    (kubectl works as well)\n"
+        "  %s help             (explain, reserve, demo and more)\n"
+        "docs/tutorial.md takes ten minutes. Ctrl-C stops all of it and keeps the state.\n",
+        ctl, ctl);
+}
+
 static bool say_what_runs(struct up *u)
 {
     CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
@@ -410,8 +430,7 @@ static bool say_what_runs(struct up *u)
         strbuf_appendc(&out, '\n');
     }
     up_clock_text(&u->clock, &out);
-    strbuf_appendf(&out, "\nkubectl --kubeconfig %s get nodes\nCtrl-C stops; the state is kept.\n",
-                   u->note.kubeconfig);
+    say_what_next(u, &out);
     return ctl_print(u->c, &out);
 }
 
