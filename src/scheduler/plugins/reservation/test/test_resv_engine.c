@@ -441,7 +441,8 @@ static void test_a_bad_annotation_concerns_its_pod_alone(void **state)
              "{\"metadata\":{\"annotations\":{\"scheduling.koordinator.sh/reserve-pod\":\"true\"}},"
              "\"spec\":{\"schedulerName\":\"koord-scheduler\",\"containers\":[{\"name\":\"c\"}]}}");
     run(&b);
-    expect(&b, "fake", "n", "");
+    expect(&b, "fake", "", "");
+    assert_contains(engine_condition(&b, "fake", "message"), "reserve-pod");
     pod(&b, "good", 'r', 2, "", "");
     expect(&b, "good", "n", "r");
     engine_verify(&b);
