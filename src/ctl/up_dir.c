@@ -4,10 +4,12 @@
 
 #include "ctl/up.h"
 #include "sys/file.h"
+#include "sys/secret.h"
 #include "json/kj.h"
 
 #define NOTE_FILE  "up.json"
 #define TOKEN_FILE "token"
+enum { TOKEN_LEN = 48 };
 
 int up_dir_open(const char *data, const struct client_env *env, bool make, struct up_dir *ret,
                 struct kerr *err)
@@ -41,13 +43,11 @@ void up_dir_fini(struct up_dir *d)
 
 static int make_token(const struct up_dir *d, struct strbuf *ret, struct kerr *err)
 {
-    unsigned char raw[24];
-    CLEANUP(fd_close) int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    char token[TOKEN_LEN + 1];
 
-    if (fd < 0 || RETRY_EINTR(read(fd, raw, sizeof raw)) != (ssize_t)sizeof raw)
-        return kerr_set(err, -EIO, "read /dev/urandom: %s", strerror(errno));
-    for (size_t i = 0; i < sizeof raw; i++)
-        strbuf_appendf(ret, "%02x", raw[i]);
+    if (secret_make(token, TOKEN_LEN, err) < 0)
+        return err->code;
+    strbuf_append(ret, token);
     return file_write_atomic(d->fd, TOKEN_FILE, ret->data, ret->len, 0600, err);
 }
 

@@ -5,6 +5,7 @@
 #include "api/node.h"
 #include "api/podresources.h"
 #include "api/protocol/pod_protocol.h"
+#include "api/reduced.h"
 #include "base/intern.h"
 #include "base/map.h"
 #include "dash/amount.h"
@@ -25,45 +26,11 @@ static const struct kschema meta_schema = KSCHEMA("ObjectMeta", struct objmeta, 
 #define HEAD(stype) \
     KF(stype, obj.meta, "metadata", KF_OBJ, .flags = KF_REQUIRED, .sub = &meta_schema)
 
-static char *put_text(char **at, const char *text, size_t n)
-{
-    char *out = *at;
-
-    memcpy(out, text, n);
-    out[n] = '\0';
-    *at += n + 1;
-    return out;
-}
-
-/* A UUID lies in the struct itself; any other UID points to its text, which must be kept. */
-static size_t uid_room(struct kuid uid)
-{
-    char text[KUID_TEXT_MAX];
-    size_t n = kuid_format(uid, text, sizeof text);
-    struct kuid again = kuid_parse(text, n);
-
-    return again.hi == uid.hi && again.lo == uid.lo ? 0 : n + 1;
-}
-
-static size_t head_room(const struct objmeta *m)
-{
-    return strlen(m->name) + strlen(m->resource_version) + 2 + uid_room(m->uid);
-}
-
 /* The head of a reduced object: its texts lie behind the struct, from *at on. */
 static void put_head(struct kobj *out, const struct kind *k, size_t size, const struct objmeta *m,
                      char **at)
 {
-    *out = (struct kobj){ .kind = k, .refs = 1, .size = (uint32_t)size };
-    out->meta.name = put_text(at, m->name, strlen(m->name));
-    out->meta.resource_version = put_text(at, m->resource_version, strlen(m->resource_version));
-    out->meta.uid = m->uid;
-    if (uid_room(m->uid)) {
-        char text[KUID_TEXT_MAX];
-        size_t n = kuid_format(m->uid, text, sizeof text);
-        out->meta.uid = kuid_parse(put_text(at, text, n), n);
-    }
-    out->meta.ns = istr_ref(m->ns);
+    reduced_put_head(out, k, size, m, at);
     out->meta.created = m->created;
     out->meta.deleted = m->deleted;
 }
@@ -112,12 +79,13 @@ struct kobj *dash_pod_reduce(struct kobj *obj)
 
     waits_for(p, &reason, &text);
     size_t text_len = strnlen(text, POD_MESSAGE_MAX);
-    size_t size = sizeof(struct dash_pod) + head_room(&obj->meta) + strlen(reason) + text_len + 2;
+    size_t size =
+        sizeof(struct dash_pod) + reduced_head_room(&obj->meta) + strlen(reason) + text_len + 2;
     struct dash_pod *out = xcalloc(1, size);
     char *at = (char *)(out + 1);
     put_head(&out->obj, &dash_pod_kind, size, &obj->meta, &at);
-    out->reason = put_text(&at, reason, strlen(reason));
-    out->text = put_text(&at, text, text_len);
+    out->reason = reduced_put_text(&at, reason, strlen(reason));
+    out->text = reduced_put_text(&at, text, text_len);
     out->node = istr_ref(p->node_name);
     out->requested = amount_of(&requests, "cpu", "memory");
     out->batch_requested = amount_of(&requests, RES_BATCH_CPU, RES_BATCH_MEMORY);
@@ -240,7 +208,7 @@ struct kobj *dash_metric_reduce(struct kobj *obj)
     const struct nodemetric *m = nodemetric_of(obj);
     uint32_t n = m->status.pods_metric.n;
     size_t fixed = sizeof(struct dash_metric) + n * sizeof(struct dash_pod_metric);
-    size_t size = fixed + head_room(&obj->meta);
+    size_t size = fixed + reduced_head_room(&obj->meta);
     struct dash_metric *out = xcalloc(1, size);
     char *at = (char *)out + fixed;
     struct dash_amount pods = { 0, 0 };

@@ -2,39 +2,14 @@
 #include "dash/session.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
-#include "sys/file.h"
-
-static int make_secret(char out[SESSION_SECRET + 1], struct kerr *err)
-{
-    unsigned char raw[SESSION_SECRET / 2];
-    CLEANUP(fd_close) int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
-
-    if (fd < 0 || RETRY_EINTR(read(fd, raw, sizeof raw)) != (ssize_t)sizeof raw)
-        return kerr_set(err, -EIO, "read /dev/urandom: %s", strerror(errno));
-    for (size_t i = 0; i < sizeof raw; i++)
-        (void)snprintf(out + 2 * i, 3, "%02x", raw[i]);
-    return 0;
-}
+#include "sys/secret.h"
 
 int session_init(struct session *s, struct kerr *err)
 {
     *s = (struct session){ 0 };
-    int r = make_secret(s->key, err);
-    return r < 0 ? r : make_secret(s->cookie, err);
-}
-
-/* How long it takes does not tell how much was right. */
-static bool secret_equal(const char secret[SESSION_SECRET + 1], struct str given)
-{
-    unsigned char differ = 0;
-
-    if (given.n != SESSION_SECRET)
-        return false;
-    for (size_t i = 0; i < SESSION_SECRET; i++)
-        differ |= (unsigned char)(secret[i] ^ given.p[i]);
-    return differ == 0;
+    int r = secret_make(s->key, SESSION_SECRET, err);
+    return r < 0 ? r : secret_make(s->cookie, SESSION_SECRET, err);
 }
 
 bool session_host_ok(const struct session *s, struct str host)
@@ -77,7 +52,8 @@ bool session_cookie_ok(const struct session *s, struct str cookies)
         while (at < stop && *at == ' ')
             at++;
         if ((size_t)(stop - at) > n && memcmp(at, name, n) == 0)
-            return secret_equal(s->cookie, (struct str){ at + n, (size_t)(stop - at) - n });
+            return secret_equal(s->cookie, SESSION_SECRET,
+                                (struct str){ at + n, (size_t)(stop - at) - n });
         at = stop + 1;
     }
     return false;
@@ -85,7 +61,7 @@ bool session_cookie_ok(const struct session *s, struct str cookies)
 
 bool session_redeem(struct session *s, const char *key, struct str cookies)
 {
-    if (!secret_equal(s->key, str_of(key)))
+    if (!secret_equal(s->key, SESSION_SECRET, str_of(key)))
         return false;
     if (s->key_used)
         return session_cookie_ok(s, cookies);

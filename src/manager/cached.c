@@ -2,6 +2,7 @@
 #include "manager/cached.h"
 
 #include "api/protocol/cpu.h"
+#include "api/reduced.h"
 #include "base/arena.h"
 #include "base/intern.h"
 
@@ -210,36 +211,15 @@ const struct kind cached_pod_kind = {
     .schema = &cached_pod_schema,
 };
 
-static char *put_text(char **at, const char *text, size_t n)
-{
-    char *out = *at;
-
-    memcpy(out, text, n);
-    out[n] = '\0';
-    *at += n + 1;
-    return out;
-}
-
 struct kobj *cached_pod_reduce(struct kobj *obj)
 {
     const struct pod *p = pod_of(obj);
-    const struct objmeta *m = &obj->meta;
-    size_t name = strlen(m->name), version = strlen(m->resource_version);
-    char uid[KUID_TEXT_MAX];
-    size_t uid_len = kuid_format(m->uid, uid, sizeof uid);
-    struct kuid same = kuid_parse(uid, uid_len);
-    /* A UUID lies in the struct itself; any other UID points to its text. */
-    size_t uid_room = same.hi == m->uid.hi && same.lo == m->uid.lo ? 0 : uid_len + 1;
-    size_t size = sizeof(struct cached_pod) + name + version + uid_room + 2;
+    size_t size = sizeof(struct cached_pod) + reduced_head_room(&obj->meta);
     struct cached_pod *out = xcalloc(1, size);
     CLEANUP(arena_free) struct arena *a = arena_new();
     char *at = (char *)(out + 1);
 
-    out->obj = (struct kobj){ .kind = &cached_pod_kind, .refs = 1, .size = (uint32_t)size };
-    out->obj.meta.name = put_text(&at, m->name, name);
-    out->obj.meta.resource_version = put_text(&at, m->resource_version, version);
-    out->obj.meta.uid = uid_room ? kuid_parse(put_text(&at, uid, uid_len), uid_len) : m->uid;
-    out->obj.meta.ns = istr_ref(m->ns);
+    reduced_put_head(&out->obj, &cached_pod_kind, size, &obj->meta, &at);
     out->node_name = istr_ref(p->node_name);
     nr_pod_of(p, a, &out->pod);
     out->pod.name = out->obj.meta.name;
