@@ -289,12 +289,8 @@ EOF
 
 # spec_of KIND: what is stored, without what every write changes
 spec_of() {
-    "$kubectl" get "$1" turns -o json | python3 -c 'import json, sys
-o = json.load(sys.stdin)
-for key in "uid", "resourceVersion", "generation", "creationTimestamp":
-    o["metadata"].pop(key, None)
-o.pop("status", None)
-json.dump(o, sys.stdout, indent=1, sort_keys=True)'
+    "$kubectl" get "$1" turns -o yaml | sed '/^status:/,$d' |
+        grep -v -e ' uid:' -e ' resourceVersion:' -e ' generation:' -e ' creationTimestamp:'
 }
 
 # after PROGRAM...: each applies the next version, while others change the objects; then what is stored
