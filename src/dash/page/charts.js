@@ -136,7 +136,8 @@ export class Chart {
 
   describe(shown) {
     const what = this.isMemory ? 'Memory' : 'CPU';
-    const text = shown.length ? `${what} utilisation over time, ${shown.length} minutes. Now ${this.words(shown.at(-1))}` : `${what} utilisation over time: nothing measured yet`;
+    const text = `${what} utilisation over time` +
+      (shown.length ? `, ${shown.length} minutes. Now ${this.words(shown.at(-1))}` : ': nothing measured yet');
     if (this.canvas.getAttribute('aria-label') !== text) this.canvas.setAttribute('aria-label', text);
     if (!shown.length) setText($('chart-readout'), 'No node has reported its use yet.');
     else if (!this.at) setText($('chart-readout'), '');
@@ -179,7 +180,8 @@ export class NodeMap {
     this.canvas.addEventListener('pointerleave', () => this.point(-1));
     this.canvas.addEventListener('click', (e) => this.rows[this.under(e)] && open(this.rows[this.under(e)].name));
     for (const i of document.querySelectorAll('[name=map-metric]')) i.addEventListener('change', () => this.draw());
-    $('map-legend').append(...BINS.map((text, i) => h('li', {}, h('i', { class: `c-load${i}` }), text)), h('li', {}, h('i', { class: 'c-unknown' }), 'not reported'));
+    $('map-legend').append(...BINS.map((text, i) => h('li', {}, h('i', { class: `c-load${i}` }), text)),
+      h('li', {}, h('i', { class: 'c-unknown' }), 'not reported'));
   }
 
   set(rows) {
@@ -249,8 +251,8 @@ export class NodeMap {
     const said = bins.map((n, i) => [n, i === 5 ? 'not reported' : BINS[i]]).filter(([n]) => n).map(([n, t]) => `${count(n)} ${t}`);
     const text = `Map of ${count(this.rows.length)} nodes by load: ${said.join(', ') || 'none'}`;
     if (this.canvas.getAttribute('aria-label') !== text) this.canvas.setAttribute('aria-label', text);
-    if (this.at < 0) setText($('map-readout'), this.rows.length ? `${count(this.rows.length)} nodes. Click one, or walk with the arrow keys and press Enter.` : 'The cluster has no nodes.');
-    else setText($('map-readout'), this.words(this.rows[this.at]));
+    const hint = this.rows.length ? `${count(this.rows.length)} nodes. Click one, or walk with the arrow keys and press Enter.` : 'The cluster has no nodes.';
+    setText($('map-readout'), this.at < 0 ? hint : this.words(this.rows[this.at]));
   }
 
   words(r) {

@@ -23,7 +23,8 @@ const map = new NodeMap((name) => { location.hash = `#node/${name}`; });
 function takeRow(r) {
   const [name, flags, cap, prod, mid, batch, system, memCap, memUsed, batchAlloc, pods, used] = r;
   const row = nodes.get(name) || { name, at: nodes.size };
-  Object.assign(row, { fresh: !!(flags & 1), ready: !!(flags & 2), cordoned: !!(flags & 4), cap, prod, mid, batch, system, memCap, memUsed, batchAlloc, pods, used });
+  const state = { fresh: !!(flags & 1), ready: !!(flags & 2), cordoned: !!(flags & 4) };
+  Object.assign(row, state, { cap, prod, mid, batch, system, memCap, memUsed, batchAlloc, pods, used });
   nodes.set(name, row);
 }
 
@@ -51,7 +52,9 @@ function onNodes(m) {
 function alertOf(s) {
   const what = s.group ? `${s.resource}.${s.group}` : s.resource;
   if (s.state === 'forbidden') return [`You may not read ${what}.`, `Missing right: list and watch on ${what}. The server says: ${s.problem}`, 'warn'];
-  if (s.state === 'absent') return [`This cluster has no ${what}.`, "Its CustomResourceDefinition is not installed; koordctl crds prints Koordinator's.", 'warn'];
+  if (s.state === 'absent') {
+    return [`This cluster has no ${what}.`, "Its CustomResourceDefinition is not installed; koordctl crds prints Koordinator's.", 'warn'];
+  }
   return null;
 }
 

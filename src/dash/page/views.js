@@ -115,11 +115,14 @@ const over = (text) => h('h2', { class: 'over' }, text);
 export function openNode(name) {
   setText($('h-node'), name);
   setText($('node-state'), 'Loading');
-  node = { name, use: h('dl'), qos: h('dl'), batch: h('dl'), slo: h('div', { class: 'slos' }), podsNote: h('p', { class: 'empty' }), eventsNote: h('p', { class: 'empty' }) };
+  node = { name, use: h('dl'), qos: h('dl'), batch: h('dl'), slo: h('div', { class: 'slos' }) };
+  node.podsNote = h('p', { class: 'empty' });
+  node.eventsNote = h('p', { class: 'empty' });
   node.cpu = bar([], 0, '');
   node.mem = bar([], 0, '');
   node.batchBar = bar([], 0, '');
-  node.pods = table(`Pods of ${name}`, [['Pod'], ['Class', 'wide'], ['QoS'], ['CPU', 'num'], ['of request', 'num wide'], ['Memory', 'num'], ['of request', 'num wide'], ['Phase', 'wide']]);
+  node.pods = table(`Pods of ${name}`, [['Pod'], ['Class', 'wide'], ['QoS'], ['CPU', 'num'], ['of request', 'num wide'], ['Memory', 'num'],
+    ['of request', 'num wide'], ['Phase', 'wide']]);
   node.pods.card.classList.add('pods');
   node.events = table(`Events of ${name}`, [['When'], ['Type'], ['Reason'], ['Text'], ['Times', 'num'], ['From', 'wide']]);
   $('node-body').replaceChildren(
@@ -199,7 +202,8 @@ export function showNode(n, now) {
     return;
   }
   const reported = n.reported ? `last reported ${age(n.reported, now)} ago` : 'never reported';
-  setText($('node-state'), `${n.ready ? 'Ready' : 'Not ready'}${n.unschedulable ? ', cordoned' : ''}; ${reported}${n.fresh ? '' : ', so its use is not known'}; ${pods(n.podCount)}.`);
+  const state = `${n.ready ? 'Ready' : 'Not ready'}${n.unschedulable ? ', cordoned' : ''}`;
+  setText($('node-state'), `${state}; ${reported}${n.fresh ? '' : ', so its use is not known'}; ${pods(n.podCount)}.`);
   showUse(n);
   showSlo(n);
   keyed(node.pods.body, n.pods, (p) => `${p.ns}/${p.name}`, podRow, updatePodRow);
@@ -217,6 +221,12 @@ let pending = null;
 const WHY = { NotYetTried: 'No scheduler has tried it yet', SchedulingGated: 'Held by a scheduling gate' };
 const why = (p) => p.text || WHY[p.reason] || p.reason;
 
+function pendingNote(data) {
+  if (!data.total) return 'No pod waits for a node.';
+  if (data.pods.length < data.total) return `${count(data.total)} pods wait; the ${count(data.pods.length)} oldest are listed.`;
+  return `${pods(data.total)} ${data.total === 1 ? 'waits' : 'wait'} for a node.`;
+}
+
 export function showPending(data, now) {
   if (!pending) {
     pending = { note: h('p', { class: 'note' }) };
@@ -229,7 +239,7 @@ export function showPending(data, now) {
   }
   $('pending-body').hidden = false;
   for (const e of $('pending-body').children) e.hidden = e !== pending.note && !data.total;
-  setText(pending.note, data.total ? (data.pods.length < data.total ? `${count(data.total)} pods wait; the ${count(data.pods.length)} oldest are listed.` : `${pods(data.total)} ${data.total === 1 ? 'waits' : 'wait'} for a node.`) : 'No pod waits for a node.');
+  setText(pending.note, pendingNote(data));
   keyed(pending.reasons, data.reasons, (r) => `${r.reason} ${r.text}`,
     () => h('tr', {}, h('td', { class: 'num' }), h('td', { class: 'bars wide' }, bar([], 0, '')), h('td', { class: 'wide' }), h('td', { class: 'text' })),
     (row, r) => {
@@ -239,7 +249,8 @@ export function showPending(data, now) {
   keyed(pending.pods, data.pods, (p) => `${p.ns}/${p.name}`,
     (p) => h('tr', {}, h('th', { scope: 'row' }, `${p.ns}/${p.name}`), h('td', { class: 'num' }), h('td', { class: 'num wide' }), h('td', { class: 'wide' }),
       h('td', { class: 'asked wide' }), h('td', { class: 'text' })),
-    (row, p) => cells(row, [null, age(p.since, now), String(p.priority), p.qos || '–', `${cores(p.requested[0])} ${p.isBatch ? 'batch ' : ''}cores, ${memory(p.requested[1])}`, why(p)]));
+    (row, p) => cells(row, [null, age(p.since, now), String(p.priority), p.qos || '–',
+      `${cores(p.requested[0])} ${p.isBatch ? 'batch ' : ''}cores, ${memory(p.requested[1])}`, why(p)]));
 }
 
 // ---- Reservations and migrations

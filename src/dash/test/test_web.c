@@ -248,6 +248,18 @@ static void test_the_server_is_killed(void **state)
     assert_lacks(strbuf_str(&b.got), "lost");
 }
 
+static void test_loopback_only(void **state)
+{
+    struct kerr err = { 0 };
+
+    (void)state;
+    BROWSER(b);
+    assert_int_equal(web_listen(b.web, "0.0.0.0:0", &err), -EPERM);
+    assert_contains(err.text, "on loopback only");
+    assert_int_equal(web_listen(b.web, ":8080", &err), -EPERM);
+    assert_int_equal(web_listen(b.web, "127.0.0.1.evil.example:0", &err), -EPERM);
+}
+
 static void test_pages_have_a_bound(void **state)
 {
     struct stream *ends[40][2];
@@ -286,6 +298,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_moves),
         cmocka_unit_test(test_the_server_is_killed),
         cmocka_unit_test(test_pages_have_a_bound),
+        cmocka_unit_test(test_loopback_only),
     };
 
     if (argc > 1)
