@@ -19,7 +19,8 @@ static int64_t usable_mcpu(const struct stock *s, const struct numa_request *r, 
 
     if (!of_node)
         return 0;
-    struct cpuset free = cpuset_intersect(&s->free, of_node);
+    struct cpuset free = cpuset_minus(&s->free, &r->barred);
+    free = cpuset_intersect(&free, of_node);
     free = machine_usable(m, &free, r->cpus.bind);
     return 1000 * (int64_t)cpuset_count(&free);
 }
@@ -27,7 +28,7 @@ static int64_t usable_mcpu(const struct stock *s, const struct numa_request *r, 
 int64_t stock_left(const struct stock *s, const struct numa_request *r, uint32_t zone,
                    uint32_t resource)
 {
-    int64_t left = s->zone[zone].left[resource];
+    int64_t left = r->left ? r->left[zone][resource] : s->zone[zone].left[resource];
 
     if (resource != NUMA_RES_CPU || !r->bind || !r->required || left == 0)
         return left;
@@ -152,6 +153,7 @@ static uint32_t shares_of(const struct numa_allocation *x, struct cpu_share *sha
 static const char *allocate_cpus(const struct stock *s, const struct numa_request *r,
                                  struct numa_allocation *x)
 {
+    struct cpuset reserved = cpuset_union(&s->site->reserved, &r->barred);
     struct cpu_share shares[ZONES_MAX];
     struct cpu_want want = {
         .request = r->cpus,
@@ -164,7 +166,7 @@ static const char *allocate_cpus(const struct stock *s, const struct numa_reques
 
     want.nnodes = shares_of(x, shares);
     want.by_node = want.nnodes ? shares : NULL;
-    return holders_choose(&s->holders, s->site->machine, &s->site->reserved, &want, &x->cpus);
+    return holders_choose(&s->holders, s->site->machine, &reserved, &want, &x->cpus);
 }
 
 enum ks_code stock_allocate(const struct stock *s, const struct numa_names *names,
@@ -193,6 +195,6 @@ bool stock_can_allocate(const struct stock *s, const struct numa_request *r, uin
     struct numa_allocation x;
 
     if (!r->bind)
-        return allocate_parts(s, NULL, r, mask, NULL, NULL);
+        return !mask || allocate_parts(s, NULL, r, mask, NULL, NULL);
     return stock_allocate(s, NULL, r, mask, &x, NULL) == KS_SUCCESS;
 }

@@ -3,6 +3,7 @@
 
 #include "api/pod.h"
 #include "api/protocol/keys.h"
+#include "api/protocol/reservation.h"
 #include "base/arena.h"
 #include "base/klog.h"
 #include "scheduler/plugins/nodenumaresource/view.h"
@@ -22,6 +23,7 @@ static void grant_free(struct grant *x)
 {
     kobj_unref(x->pod);
     free(x->node);
+    free(x->reservation);
     free(x);
 }
 
@@ -127,11 +129,25 @@ static const char *status_text(const struct pod *p)
     return p ? kstrmap_get(&p->obj.meta.annotations, ANNO_RESOURCE_STATUS) : NULL;
 }
 
+/* Its annotation names the reservation by UID. */
+static char *reservation_of_pod(const struct grants *g, const struct pod *p)
+{
+    struct reservation_allocated of;
+    struct kerr err;
+
+    if (reservation_allocated_read(&p->obj.meta.annotations, g->scratch, &of, &err) <= 0 ||
+        str_empty(of.uid))
+        return NULL;
+    return xstrdup(of.uid);
+}
+
 static void read_pod(struct grants *g, const struct pod *p)
 {
     struct grant *was = uidmap_get(&g->by_uid, p->obj.meta.uid);
     struct grant *x = grant_of(g, p);
 
+    if (x)
+        x->reservation = reservation_of_pod(g, p);
     if (x)
         put(g, p, p->node_name, x);
     else if (was)
@@ -168,9 +184,16 @@ static const struct ks_pod_handler grants_pods = {
 };
 
 void grants_reserve(struct grants *g, const struct pod *p, const char *node,
-                    const struct numa_request *r, const struct numa_allocation *x)
+                    const struct ks_reservation *of, const struct numa_request *r,
+                    const struct numa_allocation *x)
 {
     struct grant *mine = grant_make(x, r->cpus.exclusive);
+    char uid[KUID_TEXT_MAX];
+
+    if (of) {
+        kuid_format(of->uid, uid, sizeof uid);
+        mine->reservation = xstrdup(uid);
+    }
 
     mine->bind = (uint8_t)r->cpus.bind;
     mine->required = r->required;

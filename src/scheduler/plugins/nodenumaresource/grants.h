@@ -8,6 +8,7 @@
 #ifndef KOORD_SCHEDULER_NODENUMARESOURCE_GRANTS_H
 #define KOORD_SCHEDULER_NODENUMARESOURCE_GRANTS_H
 #include "scheduler/framework/plugin.h"
+#include "scheduler/framework/reservation.h"
 #include "scheduler/model/uidmap.h"
 #include "scheduler/plugins/nodenumaresource/accumulator.h"
 #include "scheduler/plugins/nodenumaresource/site.h"
@@ -21,8 +22,10 @@ struct numa_request {                 /* what a pod asks of one row */
     int64_t original[NUMA_RESOURCES]; /* the same, not amplified */
     uint32_t asks;                    /* bits: resources that it asks for at all */
     bool bind, required;
-    struct cpu_request cpus; /* need: 0 unless bound */
-    struct cpuset preferred;
+    struct cpu_request cpus;         /* need: 0 unless bound */
+    struct cpuset preferred, barred; /* free CPUs that it takes first, and that are not for it */
+    /* By zone of the site: what is left for it; NULL: all that is left. */
+    const int64_t (*left)[NUMA_RESOURCES];
 };
 struct numa_allocation { /* what it gets */
     struct cpuset cpus;
@@ -39,6 +42,7 @@ struct grant {
     uint8_t bind;      /* enum cpu_bind_policy that counted; by reserve() only */
     bool required;     /* that policy was */
     bool reserved; /* by reserve(): what an annotation says does not count before it is written */
+    char *reservation; /* UID of the one that it has taken room of; NULL: none */
     uint32_t nparts;
     struct numa_part part[];
 };
@@ -57,9 +61,11 @@ const struct grant *grants_find(const struct grants *g, struct kuid uid);
 /* What an annotation says: 1, 0: nothing, negative: its cpuset does not parse. */
 int grants_read(struct grants *g, const struct resource_status *s, struct numa_allocation *ret,
                 struct kerr *err);
-/* The pod is on its way to the node with this. */
+/* The pod is on its way to the node with this, of which it takes what a reservation keeps there
+ * (NULL: of none). */
 void grants_reserve(struct grants *g, const struct pod *p, const char *node,
-                    const struct numa_request *r, const struct numa_allocation *x);
+                    const struct ks_reservation *of, const struct numa_request *r,
+                    const struct numa_allocation *x);
 /* It is not any more. A grant that the pod's annotation confirms stays. */
 void grants_release(struct grants *g, struct kuid uid);
 #endif

@@ -171,16 +171,17 @@ static enum ks_code provide_hints(void *self, const struct ks_cycle *c, const st
     struct numa_sums sums;
     uint64_t mask;
 
-    (void)p, (void)why;
+    (void)why;
     if (!c->state || !incoming_on(self, c->state, s, &q.r))
         return KS_SUCCESS;
     for (uint32_t res = 0; res < NUMA_RESOURCES; res++)
         q.min[res] = s->site->nzones;
     look_around(&q);
+    const struct numa_try t = { self, c, p, row, &q.r };
     /* Only single NUMA nodes decide, when nobody reads which others would do. */
     uint32_t largest = out->policy == NUMA_POLICY_SINGLE_NODE && !out->complete ? 1 : ZONES_MAX;
     while (masks_next(&m, &mask) && m.size <= largest) {
-        if (!sum_zones(&q, &m, &sums) || !stock_can_allocate(s, &q.r, mask))
+        if (!sum_zones(&q, &m, &sums) || numa_try(&t, mask, NULL, NULL) != KS_SUCCESS)
             continue;
         add_hints(&q, mask, m.size, numa_score_of(self, q.n->zone_strategy, &q.r, &sums),
                   out->arena);
@@ -192,15 +193,12 @@ static enum ks_code provide_hints(void *self, const struct ks_cycle *c, const st
 static enum ks_code provide_allocation(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                                        uint32_t row, uint64_t mask, struct ks_texts *why)
 {
-    struct numa_plugin *n = self;
     const struct stock *s = ks_row(c->rows, row);
-    struct numa_allocation x;
     struct numa_request r;
 
-    (void)p;
-    if (!c->state || !incoming_on(n, c->state, s, &r))
+    if (!c->state || !incoming_on(self, c->state, s, &r))
         return KS_SUCCESS;
-    return stock_allocate(s, &n->grants->names, &r, mask, &x, why);
+    return numa_try(&(struct numa_try){ self, c, p, row, &r }, mask, NULL, why);
 }
 
 const struct ks_numa numa_provider = { .hints = provide_hints, .allocate = provide_allocation };
@@ -222,47 +220,6 @@ enum ks_code numa_place(struct numa_plugin *n, const struct ks_cycle *c, const s
     stock_status(s, status);
     arena_reset(n->scratch);
     return numa_admit(c, p, row, &site, n->scratch, ret_mask, why);
-}
-
-/* ---- what it gets ---------------------------------------------------------------------------- */
-
-/* The CPUs that the hint names must be free; parts of NUMA nodes are taken as they are. */
-static const char *designated_why_not(const struct incoming *in, const struct stock *s,
-                                      const struct numa_request *r)
-{
-    const struct numa_allocation *x = in->designated;
-
-    if (!r->bind)
-        return NULL;
-    return cpuset_subset(&x->cpus, &s->free) && cpuset_count(&x->cpus) == r->cpus.need
-               ? NULL
-               : CPUS_NOT_ENOUGH;
-}
-
-enum ks_code numa_allocate(struct numa_plugin *n, const struct incoming *in, const struct stock *s,
-                           const struct numa_request *r, uint64_t mask, struct numa_allocation *ret,
-                           struct ks_texts *why)
-{
-    if (!in->designated)
-        return stock_allocate(s, &n->grants->names, r, mask, ret, why);
-    const char *text = designated_why_not(in, s, r);
-    if (text && why)
-        ks_texts_add(why, text);
-    *ret = *in->designated;
-    return text ? KS_UNSCHEDULABLE : KS_SUCCESS;
-}
-
-static uint8_t judge_designated(struct numa_plugin *n, const struct incoming *in,
-                                const struct stock *s, struct ks_texts *texts)
-{
-    struct numa_allocation x;
-    struct numa_request r;
-
-    if (!incoming_on(n, in, s, &r))
-        return WHY_INTEGER;
-    if (r.bind && !s->site->machine)
-        return WHY_TOPOLOGY;
-    return numa_allocate(n, in, s, &r, 0, &x, texts) == KS_SUCCESS ? WHY_FITS : WHY_CPUS;
 }
 
 /* ---- the verdict ----------------------------------------------------------------------------- */
@@ -287,10 +244,12 @@ static uint8_t judge_amplified(const struct ks_cycle *c, const struct incoming *
     return want > c->nodes->alloc[KS_MCPU][row] - used ? WHY_AMPLIFIED : WHY_FITS;
 }
 
-static uint8_t judge_bound(const struct numa_plugin *n, const struct incoming *in,
-                           const struct stock *s, const struct numa_request *r,
-                           enum numa_policy policy, struct ks_texts *texts)
+static uint8_t judge_bound(const struct numa_try *t, enum numa_policy policy,
+                           struct ks_texts *texts)
 {
+    const struct stock *s = ks_row(t->c->rows, t->row);
+    const struct incoming *in = t->c->state;
+    const struct numa_request *r = t->r;
     const struct machine *m = s->site->machine;
     enum cpu_bind_policy of_node = node_policy(s);
     enum cpu_bind_policy required = of_node != CPU_BIND_NONE ? of_node : in->required;
@@ -303,9 +262,16 @@ static uint8_t judge_bound(const struct numa_plugin *n, const struct incoming *i
         return WHY_SMT;
     if (required == CPU_BIND_NONE || policy != NUMA_POLICY_NONE)
         return WHY_FITS;
-    struct numa_allocation x;
-    return stock_allocate(s, &n->grants->names, r, 0, &x, texts) == KS_SUCCESS ? WHY_FITS
-                                                                               : WHY_CPUS;
+    return numa_try(t, 0, NULL, texts) == KS_SUCCESS ? WHY_FITS : WHY_CPUS;
+}
+
+static uint8_t judge_designated(const struct numa_try *t, struct ks_texts *texts)
+{
+    const struct stock *s = ks_row(t->c->rows, t->row);
+
+    if (t->r->bind && !s->site->machine)
+        return WHY_TOPOLOGY;
+    return numa_try(t, 0, NULL, texts) == KS_SUCCESS ? WHY_FITS : WHY_CPUS;
 }
 
 uint8_t numa_judge(struct numa_plugin *n, const struct ks_cycle *c, const struct ks_pod *p,
@@ -319,13 +285,14 @@ uint8_t numa_judge(struct numa_plugin *n, const struct ks_cycle *c, const struct
 
     if (!incoming_policy(in, s, &policy))
         return WHY_POLICY;
-    if (in->designated)
-        return judge_designated(n, in, s, texts);
     if (!incoming_on(n, in, s, &r))
         return WHY_INTEGER;
+    const struct numa_try t = { n, c, p, row, &r };
+    if (in->designated)
+        return judge_designated(&t, texts);
     uint8_t why = judge_amplified(c, in, s, row);
     if (why == WHY_FITS && r.bind)
-        why = judge_bound(n, in, s, &r, policy, texts);
+        why = judge_bound(&t, policy, texts);
     if (why != WHY_FITS || policy == NUMA_POLICY_NONE || policy == NUMA_POLICY_BEST_EFFORT)
         return why;
     if (s->site->nzones == 0)

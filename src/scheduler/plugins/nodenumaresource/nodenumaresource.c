@@ -212,9 +212,11 @@ static enum ks_code numa_reserve(void *self, const struct ks_cycle *c, const str
         if (code != KS_SUCCESS)
             return code;
     }
-    enum ks_code code = numa_allocate(n, in, s, &r, mask, &x, why);
+    const struct ks_reservation *of = ks_nominated(c, row);
+    const struct numa_try t = { n, c, p, row, &r };
+    enum ks_code code = numa_try_of(&t, of, mask, &x, why);
     if (code == KS_SUCCESS)
-        grants_reserve(n->grants, p->pod, c->nodes->node[row]->obj.meta.name, &r, &x);
+        grants_reserve(n->grants, p->pod, c->nodes->node[row]->obj.meta.name, of, &r, &x);
     return code;
 }
 
@@ -288,7 +290,7 @@ static const char *spec_of(const struct resource_spec *was, enum cpu_bind_policy
     return arena_strdup(a, strbuf_str(&b));
 }
 
-static enum ks_code numa_pre_bind(void *self, struct ks_bind *b, struct ks_texts *why)
+enum ks_code numa_pre_bind(void *self, struct ks_bind *b, struct ks_texts *why)
 {
     struct numa_plugin *n = self;
     const struct pod *p = pod_of(b->pod);
@@ -344,6 +346,8 @@ static void numa_destroy(void *self)
 {
     struct numa_plugin *n = self;
 
+    for (uint32_t i = 0; i < ATTEMPTS_NESTED; i++)
+        vec_fini(&n->restored[i].rows);
     arena_free(n->scratch);
     free(n);
 }
@@ -397,4 +401,5 @@ const struct ks_plugin ks_plugin_node_numa_resource = {
     .would_refuse = numa_would_refuse,
     .pre_bind = numa_pre_bind,
     .numa = &numa_provider,
+    .reservations = &numa_reservations,
 };

@@ -3,11 +3,24 @@
  */
 #ifndef KOORD_SCHEDULER_NODENUMARESOURCE_NUMARESOURCE_H
 #define KOORD_SCHEDULER_NODENUMARESOURCE_NUMARESOURCE_H
+#include "base/vec.h"
+#include "scheduler/framework/reservation.h"
 #include "scheduler/plugins/nodenumaresource/args.h"
 #include "scheduler/plugins/nodenumaresource/stock.h"
 
+/* Rows of an attempt where reserved room was given back; several attempts may be nested. */
+struct restored_rows {
+    const struct ks_cycle *of;
+    const struct pod *pod;
+    nsec_t now;
+    struct vec_of(struct ks_restored) rows;
+};
+enum { ATTEMPTS_NESTED = 4 };
+
 struct numa_plugin {
     struct grants *grants; /* first: row data is filled with it */
+    struct restored_rows restored[ATTEMPTS_NESTED];
+    uint32_t restored_next;
     const struct numa_args *args;
     enum cpu_bind_policy default_bind;
     enum numa_strategy node_strategy, zone_strategy;
@@ -53,10 +66,23 @@ bool incoming_policy(const struct incoming *in, const struct stock *s, enum numa
 enum ks_code numa_place(struct numa_plugin *n, const struct ks_cycle *c, const struct ks_pod *p,
                         uint32_t row, enum numa_policy policy, uint64_t *ret_mask,
                         struct ks_texts *why);
-/* What the pod gets on the row, on these NUMA nodes. */
-enum ks_code numa_allocate(struct numa_plugin *n, const struct incoming *in, const struct stock *s,
-                           const struct numa_request *r, uint64_t mask, struct numa_allocation *ret,
-                           struct ks_texts *why);
+/* What the pod gets on the row, on these NUMA nodes: of any reservation that it may use, or of what
+ * nobody reserved. ret and why may be NULL. */
+struct numa_try {
+    struct numa_plugin *n;
+    const struct ks_cycle *c;
+    const struct ks_pod *p;
+    uint32_t row;
+    const struct numa_request *r;
+};
+enum ks_code numa_try(const struct numa_try *t, uint64_t mask, struct numa_allocation *ret,
+                      struct ks_texts *why);
+/* The same of the reservation that it takes, or of none (NULL). */
+enum ks_code numa_try_of(const struct numa_try *t, const struct ks_reservation *of, uint64_t mask,
+                         struct numa_allocation *ret, struct ks_texts *why);
+/* Writes on the pod, or on the Reservation, what it got. */
+enum ks_code numa_pre_bind(void *self, struct ks_bind *b, struct ks_texts *why);
+extern const struct ks_reservation_hooks numa_reservations;
 extern const struct ks_numa numa_provider;
 
 /* requested + what the pod asks for, against the capacity (sched-numa 8.1). */

@@ -96,7 +96,8 @@ static int64_t score_row(struct numa_plugin *n, const struct ks_cycle *c, const 
     if (policy != NUMA_POLICY_BEST_EFFORT && !in->designated &&
         (s->site->nzones == 0 || numa_place(n, c, p, row, policy, &mask, NULL) != KS_SUCCESS))
         return 0;
-    if (numa_allocate(n, in, s, &r, mask, &x, NULL) != KS_SUCCESS)
+    const struct numa_try t = { n, c, p, row, &r };
+    if (numa_try_of(&t, ks_nominated(c, row), mask, &x, NULL) != KS_SUCCESS)
         return 0;
     if (x.nparts)
         sums_of_zones(s, &x, &sums);

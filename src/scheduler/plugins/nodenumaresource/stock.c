@@ -149,6 +149,36 @@ static int by_seq(const void *pa, const void *pb)
     return (*a)->seq < (*b)->seq ? -1 : (*a)->seq > (*b)->seq;
 }
 
+static int64_t part_amount(const struct grant *x, const struct numa_part *like)
+{
+    int64_t sum = 0;
+
+    for (uint32_t i = 0; i < x->nparts; i++)
+        if (x->part[i].numa_id == like->numa_id && x->part[i].resource == like->resource)
+            sum += x->part[i].amount;
+    return sum;
+}
+
+/* What owners have taken of a reservation is held by both, and counts once: at most as much as the
+ * reservation has. */
+static void count_once(struct stock *s, const struct grant *reserve, const struct grant **all,
+                       uint32_t n)
+{
+    char uid[KUID_TEXT_MAX];
+
+    kuid_format(reserve->uid, uid, sizeof uid);
+    for (uint32_t k = 0; k < reserve->nparts; k++) {
+        const struct numa_part *part = &reserve->part[k];
+        struct zone_stock *z = zone_of(s, part->numa_id);
+        int64_t taken = 0;
+        for (uint32_t i = 0; i < n; i++)
+            if (all[i]->reservation && streq(all[i]->reservation, uid))
+                taken += part_amount(all[i], part);
+        if (z)
+            z->held[part->resource] -= MIN(taken, part->amount);
+    }
+}
+
 static void count_pods(struct grants *g, const struct ks_podlist *pods, struct stock *s)
 {
     const struct grant **mine;
@@ -161,8 +191,13 @@ static void count_pods(struct grants *g, const struct ks_podlist *pods, struct s
         if ((mine[n] = grants_find(g, pods->items[i]->obj.meta.uid)))
             n++;
     qsort(mine, n, sizeof *mine, by_seq);
-    for (uint32_t i = 0; i < n; i++)
+    bool owners = false;
+    for (uint32_t i = 0; i < n; i++) {
         add_grant(s, mine[i]);
+        owners |= mine[i]->reservation != NULL;
+    }
+    for (uint32_t i = 0; owners && i < n; i++)
+        count_once(s, mine[i], mine, n);
     sum_up(s);
 }
 
