@@ -1,6 +1,7 @@
 /* forest.c - quotas come, change and go (sched-quota 3, 8, 12). */
 #include "api/protocol/protocol.h"
 #include "api/protocol/quota.h"
+#include "base/klog.h"
 #include "quota/forest_int.h"
 
 /* ---- nodes of the tree ----------------------------------------------------------------------- */
@@ -252,13 +253,30 @@ static void forest_widen(struct quota_forest *f)
     totals_mark(f);
 }
 
-static int add_columns(struct quota_forest *f, const reslist *l, struct kerr *err)
+/* How many of these have no column yet; names that stand in several lists count each time. */
+static uint32_t new_columns(const struct quota_forest *f, const reslist *l)
 {
+    uint32_t n = 0;
+
     for (uint32_t i = 0; i < l->n; i++)
-        if (quota_columns_add(&f->columns, l->items[i].name) < 0)
-            return kerr_set(err, -EINVAL,
-                            "quotas name more than %d resources in all: no room for %.64s",
-                            QUOTA_COLUMNS_MAX, l->items[i].name);
+        n += quota_columns_find(&f->columns, l->items[i].name) < 0;
+    return n;
+}
+
+/* All of a quota's, or none: one that is refused takes no columns away from others. */
+static int add_columns(struct quota_forest *f, const reslist *const *lists, struct kerr *err)
+{
+    uint32_t n = 0;
+
+    for (const reslist *const *l = lists; *l; l++)
+        n += new_columns(f, *l);
+    if (f->columns.n + n > QUOTA_COLUMNS_MAX)
+        return kerr_set(err, -EINVAL, "quotas name more than %d resources in all",
+                        QUOTA_COLUMNS_MAX);
+    for (const reslist *const *l = lists; *l; l++)
+        for (uint32_t i = 0; i < (*l)->n; i++)
+            (void)quota_columns_add(&f->columns, (*l)->items[i].name);
+    forest_widen(f);
     return 0;
 }
 
@@ -469,10 +487,9 @@ int forest_put(struct quota_forest *f, const struct elasticquota *object, struct
     CLEANUP(arena_free) struct arena *a = arena_new();
     struct quota_state s;
 
-    if (state_read(f, object, a, &s, err) < 0 || add_columns(f, &s.max, err) < 0 ||
-        add_columns(f, &s.min, err) < 0 || add_columns(f, &s.weight, err) < 0)
+    const reslist *const named[] = { &s.max, &s.min, &s.weight, NULL };
+    if (state_read(f, object, a, &s, err) < 0 || add_columns(f, named, err) < 0)
         return err->code;
-    forest_widen(f);
     if (q && q->sort != QUOTA_PLAIN)
         return put_special(f, q, &s);
     if (q && !streq(q->tree->id, s.tree))
@@ -494,12 +511,15 @@ void forest_set_special(struct quota_forest *f, const char *name, const reslist 
 {
     struct quota *q = map_getz(&f->by_name, name);
     struct quota_state s = { .name = name, .ns = "", .max = *max, .weight = *max };
+    const reslist *const named[] = { max, NULL };
     struct kerr err;
 
     assert(q && q->sort == QUOTA_SPECIAL);
-    if (add_columns(f, max, &err) < 0)
-        return; /* the first columns of all: there is room */
-    forest_widen(f);
+    if (add_columns(f, named, &err) < 0) {
+        KLOG_W("Max of a built-in quota cannot be used", KV_S("quota", name),
+               KV_S("why", err.text));
+        return;
+    }
     put_special(f, q, &s);
 }
 

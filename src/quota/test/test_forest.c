@@ -363,6 +363,25 @@ static void test_absurd_amounts(void **state)
     fixture_end(&x);
 }
 
+/* It is refused, and takes nothing away from those that come later. */
+static void test_too_many_resources(void **state)
+{
+    CLEANUP(strbuf_fini) struct strbuf max = STRBUF_INIT;
+    struct quota_fixture x;
+    struct kerr err = { 0 };
+
+    (void)state;
+    fixture_begin(&x, usual);
+    for (int i = 0; i < 70; i++)
+        strbuf_appendf(&max, "%s'example.com/r%d':'1'", i ? "," : "", i);
+    assert_int_equal(put_quota(&x, "many", "", "", strbuf_str(&max), "", &err), -EINVAL);
+    assert_string_equal(err.text, "quotas name more than 64 resources in all");
+    put(&x, "a", "", 10, 0);
+    put_pod(&x, 1, "a", 5, true);
+    assert_int_equal(USED("a"), 5);
+    fixture_end(&x);
+}
+
 static void test_a_tree_a_hundred_deep(void **state)
 {
     struct quota_fixture x;
@@ -438,6 +457,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_quota_waits_for_its_parent),
         cmocka_unit_test(test_negative_amounts_and_other_trees_are_refused),
         cmocka_unit_test(test_absurd_amounts),
+        cmocka_unit_test(test_too_many_resources),
         cmocka_unit_test(test_a_tree_a_hundred_deep),
         cmocka_unit_test(test_the_least_important_pods_go),
     };
