@@ -531,12 +531,22 @@ static void note_score(struct attempt *a)
         stopwatch_point(a->stopwatch, LAP_SCORE, KS_SUCCESS);
 }
 
+/* States of the shape that went with the attempt before, or will be made anew: a plugin that is not
+ * asked this time, since an earlier one rejects the pod, has none. */
+static void forget_states(struct attempt *a)
+{
+    for (uint32_t i = 0; i < a->profile->n; i++)
+        if (a->fresh || a->profile->slots[i].plugin->reuse == KS_REUSE_GLOBAL)
+            a->state[i] = NULL;
+}
+
 void attempt_filter(struct attempt *a)
 {
     stopwatch_plugin(a->stopwatch, LAP_NOBODY, 0, KS_SUCCESS);
     transform(a);
     attempt_reuse(a);
     a->state = a->shape ? a->shape->state : arena_newn0(a->arena, a->profile->n, void *);
+    forget_states(a);
     a->score_state = arena_newn0(a->arena, a->profile->n, void *);
     stopwatch_plugin(a->stopwatch, LAP_NOBODY, 0, KS_SUCCESS);
     if (a->code == KS_SUCCESS && pre_filter(a))
