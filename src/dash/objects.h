@@ -8,8 +8,6 @@
 #include "api/kobj.h"
 #include "dash/dash.h"
 
-struct informer_opts;
-
 enum { POD_MESSAGE_MAX = 600 }; /* of why a pod waits; longer texts are cut */
 
 struct dash_pod {
