@@ -16,12 +16,18 @@ struct kj_val;
 struct kobj;
 struct strbuf;
 
+/* Where profiles come from. */
+struct explain_config {
+    const char *file; /* of a person; "": none */
+    const char *text; /* of the cluster's scheduler; NULL: not known */
+};
 /* A scheduler that tries a pod on a cluster made of objects. */
 struct explain_scheduler {
-    /* By the profile of this name: of the configuration file, when one is given, else of the one
-     * that is shipped, else the default plugins. notes: lines that the person should know. */
-    int (*open)(const char *scheduler_name, const char *config, struct strbuf *notes, void **ret,
-                struct kerr *err);
+    /* By the profile of this name: of the file, when one is given, else of the cluster, else of the
+     * configuration that is shipped, else the default plugins. notes: lines that the person should
+     * know. */
+    int (*open)(const char *scheduler_name, const struct explain_config *config,
+                struct strbuf *notes, void **ret, struct kerr *err);
     void (*close)(void *self); /* NULL is fine */
     /* Kind number i that the profile reads beside nodes and pods; NULL behind the last. */
     const struct kind *(*kind)(const void *self, unsigned i);

@@ -1,4 +1,5 @@
 /* explain_cluster.c - the cluster is read into a scheduler that tries pods on it. */
+#include "api/core.h"
 #include "api/node.h"
 #include "api/pod.h"
 #include "base/arena.h"
@@ -58,13 +59,37 @@ static int read_kind(struct explain_cluster *x, const struct kind *k, struct ker
     return 0;
 }
 
+/* The ConfigMap of Koordinator's chart, which koordctl up has too (api-config 9). NULL: not there.
+ */
+static const char *read_config(struct explain_cluster *x)
+{
+    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    const struct kube_req r = { .verb = KUBE_GET,
+                                .kind = &kind_configmap,
+                                .ns = "koordinator-system",
+                                .name = "koord-scheduler-config" };
+    struct kerr err = { 0 };
+
+    if (ctl_call(x->c, &r, &body, &err) < 0 || kj_parse(body.data, body.len, 0, &doc, &err) < 0) {
+        if (err.reason == KR_FORBIDDEN)
+            fprintf(x->c->err,
+                    "note: the scheduler's configuration may not be read (get configmaps "
+                    "in koordinator-system): the one that is shipped counts\n");
+        return NULL;
+    }
+    const char *text = kj_str(kj_get(kj_get(kj_root(doc), "data"), "koord-scheduler-config"));
+    return text ? arena_strdup(x->arena, text) : NULL;
+}
+
 int explain_read_cluster(struct explain_cluster *x, const char *scheduler_name, const char *config)
 {
     CLEANUP(strbuf_fini) struct strbuf notes = STRBUF_INIT;
     const struct kind *k;
     struct kerr err = { 0 };
 
-    if (x->scheduler->open(scheduler_name, config, &notes, &x->self, &err) < 0)
+    const struct explain_config from = { config, str_empty(config) ? read_config(x) : NULL };
+    if (x->scheduler->open(scheduler_name, &from, &notes, &x->self, &err) < 0)
         return ctl_fail(x->c, "%s", err.text);
     (void)fputs(strbuf_str(&notes), x->c->err);
     if (read_kind(x, &kind_node, &err) < 0 || read_kind(x, &kind_pod, &err) < 0)

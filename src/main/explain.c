@@ -38,14 +38,30 @@ static const struct profile_config *find_profile(const struct sched_config *c, c
     return NULL;
 }
 
-/* The file's, else the one that is shipped for this scheduler, else the default plugins. */
-static int choose_profile(struct attempt *a, const char *name, const char *path,
+#define CLUSTERS "ConfigMap koord-scheduler-config"
+
+static int load_config(struct attempt *a, const struct explain_config *from, struct strbuf *notes,
+                       struct kerr *err)
+{
+    if (!str_empty(from->file))
+        return config_load(&sched_config_spec, from->file, &a->config, err);
+    if (from->text && config_parse(&sched_config_spec, from->text, strlen(from->text), CLUSTERS,
+                                   &a->config, err) == 0)
+        return 0;
+    if (from->text)
+        strbuf_appendf(notes, "note: %s; the configuration that is shipped counts\n", err->text);
+    return sched_config_shipped(&a->config, err);
+}
+
+/* The file's, else the cluster's, else the one that is shipped for this scheduler, else the default
+ * plugins. */
+static int choose_profile(struct attempt *a, const char *name, const struct explain_config *from,
                           struct strbuf *notes, struct profile_config *ret, struct kerr *err)
 {
+    const char *path = from->file;
     bool given = !str_empty(path);
 
-    int r = given ? config_load(&sched_config_spec, path, &a->config, err)
-                  : sched_config_shipped(&a->config, err);
+    int r = load_config(a, from, notes, err);
     if (r < 0)
         return r;
     const struct sched_config *c = a->config->value;
@@ -73,8 +89,8 @@ static void attempt_close(void *self)
     free(a);
 }
 
-static int attempt_open(const char *scheduler_name, const char *config, struct strbuf *notes,
-                        void **ret, struct kerr *err)
+static int attempt_open(const char *scheduler_name, const struct explain_config *config,
+                        struct strbuf *notes, void **ret, struct kerr *err)
 {
     struct attempt *a = xnew0(struct attempt);
     struct profile_config profile;

@@ -1,17 +1,22 @@
 /* up_scheduler.c - the scheduler of koordctl up: the profile of Koordinator's chart, or those of a
  * file, which is read again when it changes.
  */
+#include "api/core.h"
 #include "base/arena.h"
 #include "base/klog.h"
 #include "base/strbuf.h"
+#include "client/kube.h"
 #include "main/up.h"
 #include "scheduler/config/config.h"
 #include "scheduler/observe/explain/controller.h"
 #include "scheduler/scheduler.h"
+#include "json/kj.h"
 
 #define DEFAULT_NAME "default-scheduler"
 
 struct up_scheduler {
+    struct kube *kube;
+    struct kube_call *call; /* that publishes the configuration */
     struct scheduler *scheduler;
     struct explainer *explainer;
     struct config *config; /* of the start */
@@ -64,15 +69,82 @@ static void log_not_yet(const struct config *c)
                KV_S("plugins", strbuf_str(&names)));
 }
 
+/* ---- where others read it -------------------------------------------------------------------- */
+
+#define CONFIG_NS   "koordinator-system"
+#define CONFIG_NAME "koord-scheduler-config" /* the chart's, and so is its key */
+
+static void on_published(void *arg, struct kube_resp *r, const struct kerr *err)
+{
+    struct up_scheduler *u = arg;
+
+    (void)r;
+    u->call = NULL;
+    if (err)
+        KLOG_E(err, "Failed to publish the scheduler's configuration",
+               KV_S("configmap", CONFIG_NS "/" CONFIG_NAME));
+}
+
+static void write_configmap(const struct sched_config *c, struct strbuf *out)
+{
+    CLEANUP(strbuf_fini) struct strbuf json = STRBUF_INIT;
+    struct kjw w = kjw_to(out);
+
+    sched_config_write(c, false, &json);
+    kjw_obj(&w, NULL);
+    kjw_str(&w, "apiVersion", "v1");
+    kjw_str(&w, "kind", "ConfigMap");
+    kjw_obj(&w, "metadata");
+    kjw_str(&w, "name", CONFIG_NAME);
+    kjw_end(&w);
+    kjw_obj(&w, "data");
+    kjw_strn(&w, CONFIG_NAME, json.data, json.len);
+    kjw_end(&w);
+    kjw_end(&w);
+}
+
+static void publish(struct up_scheduler *u, const struct config *c, enum kube_verb verb);
+
+static void on_created(void *arg, struct kube_resp *r, const struct kerr *err)
+{
+    struct up_scheduler *u = arg;
+
+    if (!err || err->reason != KR_ALREADY_EXISTS) {
+        on_published(u, r, err);
+        return;
+    }
+    u->call = NULL;
+    publish(u, u->config, KUBE_PATCH);
+}
+
+/* For koordctl explain, as on a cluster that the chart installed. */
+static void publish(struct up_scheduler *u, const struct config *c, enum kube_verb verb)
+{
+    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
+    bool first = verb == KUBE_CREATE;
+
+    write_configmap(c->value, &body);
+    const struct kube_req r = { .verb = verb,
+                                .kind = &kind_configmap,
+                                .ns = CONFIG_NS,
+                                .name = first ? NULL : CONFIG_NAME,
+                                .patch = KUBE_PATCH_MERGE,
+                                .body = body.data,
+                                .body_len = body.len };
+    kube_cancel(u->call);
+    u->call = kube_do(u->kube, &r, first ? on_created : on_published, u);
+}
+
 static int on_change(void *arg, struct config *next, struct kerr *err)
 {
     CLEANUP(arena_free) struct arena *a = arena_new();
-    const struct up_scheduler *u = arg;
+    struct up_scheduler *u = arg;
     const struct scheduler_opts o = opts_of(next->value, a);
 
     if (scheduler_reload(u->scheduler, &o, err) < 0)
         return kerr_wrap(err, "%s", next->path);
     log_not_yet(next);
+    publish(u, next, KUBE_PATCH);
     KLOG_I(0, "Changed scheduler configuration is in force", KV_S("file", next->path));
     return 0;
 }
@@ -96,6 +168,8 @@ int up_scheduler_new(struct loop *l, struct kube *k, const char *file, struct up
     scheduler_start(u->scheduler);
     u->explainer = explainer_new(l, k, u->scheduler);
     u->watch = config_watch_new(l, u->config, &handler, u);
+    u->kube = k;
+    publish(u, u->config, KUBE_CREATE);
     *ret = take(u);
     return 0;
 }
@@ -104,6 +178,7 @@ struct up_scheduler *up_scheduler_free(struct up_scheduler *u)
 {
     if (!u)
         return NULL;
+    kube_cancel(u->call);
     config_watch_free(u->watch);
     explainer_free(u->explainer);
     scheduler_free(u->scheduler);

@@ -14,11 +14,11 @@ static struct {
     bool unknown; /* it does not know the profile */
 } sched;
 
-static int sched_open(const char *name, const char *config, struct strbuf *notes, void **ret,
-                      struct kerr *err)
+static int sched_open(const char *name, const struct explain_config *config, struct strbuf *notes,
+                      void **ret, struct kerr *err)
 {
     (void)snprintf(sched.profile, sizeof sched.profile, "%s", name);
-    (void)snprintf(sched.config, sizeof sched.config, "%s", config);
+    (void)snprintf(sched.config, sizeof sched.config, "%s", config->file);
     strbuf_append(notes, str_or(sched.notes, ""));
     *ret = &sched;
     return sched.unknown ? kerr_set(err, -ENOENT, "no profile for %s", name) : 0;

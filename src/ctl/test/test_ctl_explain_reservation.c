@@ -12,8 +12,8 @@
     "'koord-scheduler','containers':[{'name':'c','resources':{'requests':{'cpu':'4'}}}]}}}"
 #define META "'metadata':{'name':'r','uid':'u-1','creationTimestamp':'1970-01-01T00:00:00Z'}"
 
-static int sched_open(const char *name, const char *config, struct strbuf *notes, void **ret,
-                      struct kerr *err)
+static int sched_open(const char *name, const struct explain_config *config, struct strbuf *notes,
+                      void **ret, struct kerr *err)
 {
     (void)config, (void)notes, (void)err;
     assert_string_equal(name, "koord-scheduler");

@@ -290,8 +290,8 @@ static struct {
     int placed, room;
 } tried;
 
-static int try_open(const char *name, const char *config, struct strbuf *notes, void **ret,
-                    struct kerr *err)
+static int try_open(const char *name, const struct explain_config *config, struct strbuf *notes,
+                    void **ret, struct kerr *err)
 {
     (void)config, (void)notes, (void)err;
     assert_string_equal(name, "koord-scheduler");
