@@ -64,6 +64,7 @@ struct cluster *cluster_new(struct loop *l, struct kube *k, const struct cluster
     if (o->gc) {
         c->gc = gc_new(c);
         c->podgc = podgc_new(c);
+        c->eventgc = eventgc_new(c);
     }
     if (o->namespaces)
         c->ns = nsctl_new(c);
@@ -88,6 +89,7 @@ struct cluster *cluster_free(struct cluster *c)
     hollow_free(c->hollow);
     nsctl_free(c->ns);
     podgc_free(c->podgc);
+    eventgc_free(c->eventgc);
     gc_free(c->gc);
     nodectl_free(c->node);
     pdbctl_free(c->pdb);

@@ -19,6 +19,7 @@
 
 struct discovery;
 struct deployctl;
+struct eventgc;
 struct gc;
 struct hollow;
 struct jobctl;
@@ -41,6 +42,7 @@ struct cluster {
     struct jobctl *job;
     struct gc *gc;
     struct podgc *podgc;
+    struct eventgc *eventgc;
     struct nsctl *ns;
     struct nodectl *node;
     struct pdbctl *pdb;
@@ -108,6 +110,8 @@ struct gc *gc_new(struct cluster *c);
 struct gc *gc_free(struct gc *g);
 struct podgc *podgc_new(struct cluster *c);
 struct podgc *podgc_free(struct podgc *g);
+struct eventgc *eventgc_new(struct cluster *c);
+struct eventgc *eventgc_free(struct eventgc *g);
 struct nsctl *nsctl_new(struct cluster *c);
 struct nsctl *nsctl_free(struct nsctl *n);
 struct nodectl *nodectl_new(struct cluster *c);
