@@ -45,6 +45,8 @@ struct sim {
 };
 
 void sim_init(struct sim *s, uint64_t seed);
+/* The same with Koordinator's namespace, priority classes and configuration, as koordctl up. */
+void sim_init_koordinator(struct sim *s, uint64_t seed);
 /* opts NULL: all controllers and five nodes. */
 void sim_start(struct sim *s, const struct cluster_opts *o);
 void sim_stop_cluster(struct sim *s);

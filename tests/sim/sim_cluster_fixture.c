@@ -229,7 +229,7 @@ static void quiet(void *arg, const char *text, size_t n)
         (void)fwrite(text, 1, n, stderr);
 }
 
-void sim_init(struct sim *s, uint64_t seed)
+static void init(struct sim *s, uint64_t seed, const struct apiserver_opts *o)
 {
     struct kerr err = { 0 };
 
@@ -240,8 +240,7 @@ void sim_init(struct sim *s, uint64_t seed)
     if (getenv("SIM_LOG"))
         klog_set_level(atoi(getenv("SIM_LOG")));
     s->strings = intern_new();
-    if (apiserver_new(s->loop, &(struct apiserver_opts){ .version = "v1.35.4+koord" }, &s->server,
-                      &err) < 0)
+    if (apiserver_new(s->loop, o, &s->server, &err) < 0)
         fail_msg("apiserver: %s", err.text);
     s->kube = apiserver_kube(s->server, s->strings, NULL);
     s->faulty = fault_new(s);
@@ -250,6 +249,16 @@ void sim_init(struct sim *s, uint64_t seed)
     informer_start(s->pods);
     informer_start(s->nodes);
     s->binder = loop_after(s->loop, 1, binder, s);
+}
+
+void sim_init(struct sim *s, uint64_t seed)
+{
+    init(s, seed, &(struct apiserver_opts){ .version = "v1.35.4+koord" });
+}
+
+void sim_init_koordinator(struct sim *s, uint64_t seed)
+{
+    init(s, seed, &(struct apiserver_opts){ .version = "v1.35.4+koord", .koordinator = true });
 }
 
 void sim_start(struct sim *s, const struct cluster_opts *o)
