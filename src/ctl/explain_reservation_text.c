@@ -87,7 +87,7 @@ static void put_resources(const struct kj_val *root, struct strbuf *out)
 {
     const struct kj_val *all = kj_get(root, "resources");
 
-    if (!kj_len(all))
+    if (!kj_len(all) || kj_get(root, "ended"))
         return;
     strbuf_appendf(out, "\n%-32s %12s %12s %12s\n", "RESOURCE", "RESERVED", "USED", "LEFT");
     for (size_t i = 0; i < kj_len(all); i++) {

@@ -106,6 +106,19 @@ static void pause_for(struct reserve *x, nsec_t d)
     x->waiting = false;
 }
 
+/* Those that are waited for in vain: nobody has said why, so most likely nobody looks at them. */
+static void tell_untried(struct reserve *x)
+{
+    const char *scheduler =
+        kj_str_or(kj_path(reserve_template(x), "spec.schedulerName"), "default-scheduler");
+    const char *why =
+        arena_printf(x->arena, "nobody has tried them; does %s know Reservations?", scheduler);
+
+    vec_foreach(&x->all, i)
+        if (x->all.items[i].outcome == RESERVE_WAITS && !*x->all.items[i].message)
+            x->all.items[i].message = why;
+}
+
 int reserve_wait(struct reserve *x, struct kerr *err)
 {
     nsec_t began = loop_mono(x->c->loop), pause = LOOK_FIRST;
@@ -114,8 +127,10 @@ int reserve_wait(struct reserve *x, struct kerr *err)
         int r = look(x, err);
         nsec_t left = began + x->o->timeout - loop_mono(x->c->loop);
         if (r < 0 || x->interrupted || reserve_count(x, RESERVE_FAILED) ||
-            !reserve_count(x, RESERVE_WAITS) || left <= 0)
+            !reserve_count(x, RESERVE_WAITS) || left <= 0) {
+            tell_untried(x);
             return r;
+        }
         pause_for(x, MIN(pause, left));
         pause = MIN(pause * 3 / 2, LOOK_MAX);
     }

@@ -148,6 +148,7 @@ static void test_how_it_ended(void **state)
                            "passed since its creation. It holds nothing any more.\n");
     assert_contains(x.out, "  shop/web-1\n");
     assert_lacks(x.out, "Ends at");
+    assert_lacks(x.out, "LEFT");
 }
 
 static void test_the_answer_for_programs(void **state)

@@ -234,6 +234,20 @@ static void test_all_or_nothing_leaves_nothing(void **state)
     assert_int_equal(fake_count(x.client.fake, "reservations"), 5);
 }
 
+static void test_whom_nobody_tries_is_told_so(void **state)
+{
+    CLEANUP(cluster_fini) struct cluster x;
+
+    (void)state;
+    cluster_init(&x, 0);
+    fake_on_write(x.client.fake, NULL, NULL); /* no scheduler */
+    assert_int_equal(run(&x, "job/sum", "--replicas", "2", "--timeout", "5s"), CTL_FAILED);
+    assert_contains(
+        x.out,
+        "2 without a node: nobody has tried them; does default-scheduler know Reservations?");
+    assert_int_equal(fake_count(x.client.fake, "reservations"), 0);
+}
+
 static void test_who_does_not_wait_keeps_all(void **state)
 {
     CLEANUP(cluster_fini) struct cluster x;
@@ -357,6 +371,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_wrong_usage),
         cmocka_unit_test(test_what_does_not_fit_is_taken_back),
         cmocka_unit_test(test_all_or_nothing_leaves_nothing),
+        cmocka_unit_test(test_whom_nobody_tries_is_told_so),
         cmocka_unit_test(test_who_does_not_wait_keeps_all),
         cmocka_unit_test(test_a_refusal_in_the_middle_leaves_nothing),
         cmocka_unit_test(test_nothing_is_left_whatever_gets_lost),
