@@ -258,7 +258,7 @@ static int wait_until_gone(struct deletion *x)
                 "period; they go on without us, --wait=false does not wait",
                 left);
         }
-        ctl_progress(x->c, "waiting for %zu objects to go", left);
+        ctl_progress(x->c, "waiting for %zu object%s to go", left, left == 1 ? "" : "s");
         ctl_wait(x->c, pause);
         pause = MIN(pause * 2, LOOK_MAX);
     }
