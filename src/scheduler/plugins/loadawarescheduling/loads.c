@@ -95,16 +95,18 @@ static const struct pod_metric_info *find_usage(const struct nodemetric *m, cons
     return NULL;
 }
 
-static uint32_t name_hash(const char *ns, const char *name)
+static uint16_t name_hash(const char *name)
 {
-    uint64_t h = hash_bytes(name, strlen(name));
-
-    return (uint32_t)(h ^ (str_empty(ns) ? 0 : hash_bytes(ns, strlen(ns)) >> 7));
+    return (uint16_t)hash_bytes(name, strlen(name));
 }
 
-/* Where entries are, by the hash of their pod: index + 1, 0 is free. */
+/* Where entries are, by the hash of their pod's name. */
 struct usage_index {
-    uint32_t *slots, mask;
+    struct usage_slot {
+        uint32_t at; /* index + 1; 0: free */
+        uint16_t hash;
+    } * slots;
+    uint32_t mask;
 };
 
 static struct usage_index index_usage(const struct nodemetric *m, struct arena *a)
@@ -113,13 +115,13 @@ static struct usage_index index_usage(const struct nodemetric *m, struct arena *
 
     while (x.mask < 2 * m->status.pods_metric.n)
         x.mask = 2 * x.mask + 1;
-    x.slots = arena_newn0(a, x.mask + 1, uint32_t);
+    x.slots = arena_newn0(a, x.mask + 1, struct usage_slot);
     for (uint32_t i = m->status.pods_metric.n; i-- > 0;) { /* the last one is found first */
-        const struct pod_metric_info *p = &m->status.pods_metric.items[i];
-        uint32_t at = name_hash(p->ns, p->name) & x.mask;
-        while (x.slots[at])
+        uint16_t hash = name_hash(m->status.pods_metric.items[i].name);
+        uint32_t at = hash & x.mask;
+        while (x.slots[at].at)
             at = (at + 1) & x.mask;
-        x.slots[at] = i + 1;
+        x.slots[at] = (struct usage_slot){ i + 1, hash };
     }
     return x;
 }
@@ -127,9 +129,9 @@ static struct usage_index index_usage(const struct nodemetric *m, struct arena *
 static const struct pod_metric_info *look_up(const struct usage_index *x,
                                              const struct nodemetric *m, const struct load_pod *p)
 {
-    for (uint32_t at = p->hash & x->mask; x->slots[at]; at = (at + 1) & x->mask) {
-        const struct pod_metric_info *u = &m->status.pods_metric.items[x->slots[at] - 1];
-        if (is_about(u, pod_of(p->pod)))
+    for (uint32_t at = p->hash & x->mask; x->slots[at].at; at = (at + 1) & x->mask) {
+        const struct pod_metric_info *u = &m->status.pods_metric.items[x->slots[at].at - 1];
+        if (x->slots[at].hash == p->hash && is_about(u, pod_of(p->pod)))
             return u;
     }
     return NULL;
@@ -218,11 +220,26 @@ static void complain(const struct loads *l, struct load_node *n)
     n->bad |= (uint8_t)bad;
 }
 
+/* The pods of a node are all over the memory: waiting for them one by one would take longer than
+ * everything else. */
+static void fetch_pods(const struct load_node *n)
+{
+    vec_foreach(&n->pods, i) {
+        __builtin_prefetch(n->pods.items[i]);
+        __builtin_prefetch((const char *)n->pods.items[i] + 64);
+    }
+    vec_foreach(&n->pods, i) {
+        __builtin_prefetch(n->pods.items[i]->pod);
+        __builtin_prefetch((const char *)n->pods.items[i]->pod + 64);
+    }
+}
+
 static void read_metric(struct loads *l, struct load_node *n)
 {
     const struct nodemetric *m = nodemetric_of(n->metric);
     const struct node_metric_info *info = m->status.node_metric;
 
+    fetch_pods(n);
     arena_reset(l->scratch);
     const struct usage_index x = index_usage(m, l->scratch);
     n->update_time = m->status.update_time;
@@ -332,7 +349,7 @@ static struct load_node *put_on(struct loads *l, const struct pod *pod, const ch
     p->pod = kobj_ref((struct kobj *)&pod->obj);
     p->node = n;
     p->at = (uint32_t)n->pods.n;
-    p->hash = name_hash(pod->obj.meta.ns, pod->obj.meta.name);
+    p->hash = name_hash(pod->obj.meta.name);
     p->timestamp = scheduled_at(l, pod);
     p->deadline = load_deadline(l, pod, p->timestamp);
     arena_reset(l->scratch);

@@ -38,7 +38,7 @@ struct load_pod {
     nsec_t timestamp; /* when it got its node */
     nsec_t deadline;  /* the estimate counts until then, whatever was observed; 0: none */
     uint32_t at;      /* in node->pods */
-    uint32_t hash;    /* of namespace and name */
+    uint16_t hash;    /* of its name */
     uint8_t flags;    /* LOAD_* */
     int64_t v[];      /* [n] estimate, [n] usage: with the flags, what it contributes to sums */
 };

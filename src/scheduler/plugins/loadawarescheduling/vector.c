@@ -78,9 +78,14 @@ bool load_vector_is_empty(const struct loads *l, const int64_t *v)
 
 void load_vector_of(const struct loads *l, const reslist *from, int64_t *out)
 {
+    uint32_t at = 0; /* both are sorted */
+
     for (uint32_t r = 0; r < l->n; r++) {
-        const struct qty *q = reslist_find(from, l->names[r]);
-        int64_t v = q ? resource_count(l->names[r], *q) : 0;
+        int order = -1;
+        while (at < from->n && (order = strcmp(from->items[at].name, l->names[r])) < 0)
+            at++;
+        int64_t v =
+            at < from->n && order == 0 ? resource_count(l->names[r], from->items[at].value) : 0;
         out[r] = v < 0 ? 0 : MIN(v, LOADS_AMOUNT_MAX);
     }
 }
