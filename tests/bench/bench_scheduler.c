@@ -15,9 +15,11 @@
 
 #include "base/intern.h"
 #include "base/klog.h"
+#include "base/ktime.h"
 #include "base/strbuf.h"
 #include "component/metrics.h"
 #include "loop/loop.h"
+#include "scheduler/framework/profile.h"
 #include "scheduler/scheduler.h"
 #include "json/kj.h"
 
@@ -54,6 +56,9 @@ struct workload {
     int gated;                        /* so many more, as the init pods, wait for a gate for ever */
     bool leave;                       /* for each pod that is placed an init pod is deleted */
     bool mixed;                       /* init pods of five kinds */
+    bool running;                     /* 30 pods on each node before */
+    bool load;                        /* LoadAwareScheduling, and nodes that report */
+    int waiting;                      /* so many pods wait for load to fall */
     enum churn churn;
 };
 static const struct workload workloads[] = {
@@ -103,7 +108,14 @@ static const struct workload workloads[] = {
       .zones = 3 },
     { "SchedulingSecrets", 5000, 1000, 10000, 260, ",'volumes':[{'name':'s','secret':{}}]",
       ",'volumes':[{'name':'s','secret':{}}]" },
+    /* Ours: a NodeMetric of 30 pods after every 12 pods that are placed. */
+    { "SchedulingBesideRunningPods", 5000, 1000, 10000, 0, "", "", .running = true },
+    { "LoadAware", 5000, 1000, 10000, 0, "", "", .running = true, .load = true },
+    { "LoadAwareBesideWaitingPods", 5000, 1000, 10000, 0, "", "", .running = true, .load = true,
+      .waiting = 2000 },
 };
+/* As many as one minute of 5,000 nodes has at the rate at which an API server binds. */
+enum { PODS_PER_REPORT = 12, REPORTED_PODS = 30, REPORTS = 2000, WAITING_SHAPES = 50 };
 
 struct bench {
     const struct workload *w;
@@ -114,6 +126,9 @@ struct bench {
     uint64_t bound, want; /* bindings of pods that count */
     struct timer *churn;
     int churned;
+    struct kj_doc **reports; /* [REPORTS], in the order in which they come */
+    int reported;
+    size_t waiting; /* pods that found no node, and are to wait before the measurement begins */
 };
 
 static void quiet(void *arg, const char *text, size_t n)
@@ -223,10 +238,104 @@ static void leave(struct bench *b)
     memkube_push(b->kube, "pods", KUBE_DELETED, text);
 }
 
+/* ---- nodes that report their load ------------------------------------------------------------ */
+
+/* 57% of the CPU is used: room for three pods of these workloads, not for one that waits. */
+static const char *report_text(const struct bench *b, int i, int revision, struct strbuf *t)
+{
+    char at[KTIME_TEXT_MAX];
+
+    ktime_format(loop_wall(b->loop), at);
+    strbuf_reset(t);
+    strbuf_appendf(t,
+                   "{'metadata':{'name':'node-%d','uid':'m%d','resourceVersion':'%d'},'status':{"
+                   "'updateTime':'%s','nodeMetric':{'nodeUsage':{'resources':{'cpu':'%dm','memory':"
+                   "'8Gi'}}},'podsMetric':[",
+                   i, i, revision, at, 2280 + revision % 20);
+    for (int k = 0; k < REPORTED_PODS; k++)
+        strbuf_appendf(t,
+                       "%s{'namespace':'default','name':'old-%d-%d','priority':'koord-prod',"
+                       "'podUsage':{'resources':{'cpu':'%dm','memory':'200Mi'}}}",
+                       k ? "," : "", i, k, 60 + k);
+    strbuf_append(t, "]}}");
+    return quoted(t);
+}
+
+static void add_reports(struct bench *b)
+{
+    CLEANUP(strbuf_fini) struct strbuf t = STRBUF_INIT;
+
+    for (int i = 0; i < b->nodes; i++) {
+        if (b->w->load)
+            memkube_add(b->kube, "nodemetrics", report_text(b, i, 1, &t));
+        for (int k = 0; b->w->running && k < REPORTED_PODS; k++) {
+            strbuf_reset(&t);
+            strbuf_appendf(&t,
+                           "{'metadata':{'name':'old-%d-%d','namespace':'default','uid':"
+                           "'00000000-0000-4000-9000-%012d','resourceVersion':'1'},'spec':{"
+                           "'nodeName':'node-%d','containers':[{'name':'c','resources':{'requests':"
+                           "{'cpu':'100m','memory':'500Mi'}}}]},'status':{'phase':'Running',"
+                           "'conditions':[{'type':'PodScheduled','status':'True',"
+                           "'lastTransitionTime':'2025-01-01T00:00:00Z'}]}}",
+                           i, k, i * REPORTED_PODS + k, i);
+            memkube_add(b->kube, "pods", quoted(&t));
+        }
+    }
+    b->reports = xnewn0(REPORTS, struct kj_doc *);
+    for (int i = 0; b->w->load && i < REPORTS; i++) {
+        const char *text =
+            report_text(b, (int)((uint32_t)i * 2654435761u % (uint32_t)b->nodes), i + 2, &t);
+        if (kj_parse(text, strlen(text), 0, &b->reports[i], NULL) < 0)
+            abort();
+    }
+}
+
+static void free_reports(struct bench *b)
+{
+    for (int i = 0; i < REPORTS; i++)
+        kj_doc_free(b->reports[i]);
+    free(b->reports);
+}
+
+static void add_waiting(struct bench *b)
+{
+    char cpu[16];
+
+    b->waiting = (size_t)b->w->waiting;
+    for (int i = 0; i < b->w->waiting; i++) {
+        (void)snprintf(cpu, sizeof cpu, "%dm", 600 + i % WAITING_SHAPES);
+        memkube_push(b->kube, "pods", KUBE_ADDED, pod_text(b, "default", "", cpu));
+    }
+}
+
+static void report(struct bench *b)
+{
+    if (b->bound % PODS_PER_REPORT == 0 && b->reported < REPORTS)
+        memkube_push_read(b->kube, "nodemetrics", KUBE_MODIFIED,
+                          kj_root(b->reports[b->reported++]));
+}
+
+/* The registry, with this plugin among the default ones. */
+static const struct ks_registered *table_with_load(void)
+{
+    static struct ks_registered all[PROFILE_PLUGINS_MAX];
+    size_t n = 0;
+
+    for (; ks_registry[n].plugin; n++) {
+        all[n] = ks_registry[n];
+        if (streq(all[n].plugin->name, "LoadAwareScheduling"))
+            all[n] = (struct ks_registered){ all[n].plugin, 1, true };
+    }
+    all[n] = (struct ks_registered){ NULL, 0, false };
+    return all;
+}
+
 static void on_bind(void *arg, const char *pod)
 {
     struct bench *b = arg;
     (void)pod;
+    if (b->w->load && b->want)
+        report(b);
     if (b->w->leave && b->want && b->left < b->init)
         leave(b);
     if (++b->bound == b->want && b->want > (uint64_t)b->init)
@@ -426,7 +535,8 @@ static void on_poll(struct loop *l, void *arg)
 {
     struct bench *b = arg;
 
-    if (scheduler_synced(b->s) && b->bound >= (uint64_t)b->init)
+    if (scheduler_synced(b->s) && b->bound >= (uint64_t)b->init &&
+        scheduler_stats(b->s).unschedulable >= b->waiting)
         loop_stop(l);
     else
         loop_after(l, NSEC_PER_MSEC, on_poll, b);
@@ -448,8 +558,12 @@ static int run(const struct workload *w, int nodes, int pods)
     add_volumes(&b);
     add_local(&b);
     add_init(&b);
+    add_reports(&b);
     struct metrics *metrics = metrics_new(); /* counting and timing are part of the price */
-    b.s = scheduler_new(b.loop, b.kube, &(struct scheduler_opts){ .metrics = metrics }, &err);
+    b.s = scheduler_new(b.loop, b.kube,
+                        &(struct scheduler_opts){ .metrics = metrics,
+                                                  .plugins = w->load ? table_with_load() : NULL },
+                        &err);
     if (!b.s) {
         fprintf(stderr, "bench_scheduler: %s\n", err.text);
         return 1;
@@ -457,8 +571,14 @@ static int run(const struct workload *w, int nodes, int pods)
     scheduler_start(b.s);
     on_poll(b.loop, &b);
     loop_run(b.loop);
+    if (w->waiting) {
+        add_waiting(&b);
+        on_poll(b.loop, &b);
+        loop_run(b.loop);
+    }
     int r = measure(&b);
     timer_cancel(b.churn);
+    free_reports(&b);
     scheduler_free(b.s);
     metrics_free(metrics);
     kube_free(b.kube);

@@ -210,15 +210,21 @@ void memkube_add(struct kube *k, const char *plural, const char *json)
     strbuf_append(&l->items, json);
 }
 
+void memkube_push_read(struct kube *k, const char *plural, enum kube_event_type type,
+                       const struct kj_val *root)
+{
+    for (struct watch *w = of(k)->watches; w; w = w->next)
+        if (streq(w->plural, plural))
+            w->on->on_event(w->arg, type, root);
+}
+
 void memkube_push(struct kube *k, const char *plural, enum kube_event_type type, const char *json)
 {
     struct kj_doc *doc = NULL;
 
     if (kj_parse(json, strlen(json), 0, &doc, NULL) < 0)
         abort();
-    for (struct watch *w = of(k)->watches; w; w = w->next)
-        if (streq(w->plural, plural))
-            w->on->on_event(w->arg, type, kj_root(doc));
+    memkube_push_read(k, plural, type, kj_root(doc));
     kj_doc_free(doc);
 }
 

@@ -17,6 +17,9 @@ struct kube *memkube_new(struct loop *l, struct intern *strings);
 void memkube_add(struct kube *k, const char *plural, const char *json);
 /* An event to all watches of that kind; the type by name: "ADDED". */
 void memkube_push(struct kube *k, const char *plural, enum kube_event_type type, const char *json);
+/* The same with a document that was read before. */
+void memkube_push_read(struct kube *k, const char *plural, enum kube_event_type type,
+                       const struct kj_val *root);
 /* Called for each binding that is accepted: "namespace/name" and the node. May be NULL. */
 void memkube_on_bind(struct kube *k, void (*fn)(void *arg, const char *pod), void *arg);
 /* Called after a patch was answered, for who plays a controller: the body is the patch. May be
