@@ -183,16 +183,3 @@ const char *admit_text(struct quota_forest *f, const struct admit_verdict *v,
     }
     return "";
 }
-
-int64_t admit_missing(struct quota_forest *f, const struct admit_verdict *v,
-                      const struct admit_rules *r, const struct admit_request *p, uint64_t column)
-{
-    bool guarantee = v->code == ADMIT_NO_GUARANTEE;
-    uint64_t keys;
-    const int64_t *limit = guarantee ? quota_values(f, v->quota, QUOTA_MIN, &keys)
-                                     : admit_limit(f, v->limiter, r, &keys);
-    const int64_t *used =
-        quota_values(f, v->limiter, guarantee ? QUOTA_NP_USED : QUOTA_USED, &keys);
-
-    return quota_at(used, column) + wanted(p, v->quota, column) - quota_at(limit, column);
-}

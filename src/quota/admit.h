@@ -43,7 +43,4 @@ void admit_above(struct quota_forest *f, struct quota *q, const struct admit_rul
 /* As upstream words it. */
 const char *admit_text(struct quota_forest *f, const struct admit_verdict *v,
                        const struct admit_rules *r, const struct admit_request *p, struct arena *a);
-/* How much is missing of an exceeded column. */
-int64_t admit_missing(struct quota_forest *f, const struct admit_verdict *v,
-                      const struct admit_rules *r, const struct admit_request *p, uint64_t column);
 #endif

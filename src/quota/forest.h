@@ -56,7 +56,6 @@ enum quota_field {
 struct quota_forest *forest_new(const struct quota_options *o);
 struct quota_forest *forest_free(struct quota_forest *f);
 DEFINE_CLEANUP(forest_free, struct quota_forest *)
-const struct quota_options *forest_options(const struct quota_forest *f);
 const struct quota_columns *forest_columns(const struct quota_forest *f);
 /* enableMinQuotaScale of a new configuration. */
 void forest_scale_mins(struct quota_forest *f, bool on);

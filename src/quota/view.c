@@ -1,11 +1,6 @@
 /* view.c - reading quotas. */
 #include "quota/forest_int.h"
 
-const struct quota_options *forest_options(const struct quota_forest *f)
-{
-    return &f->options;
-}
-
 const struct quota_columns *forest_columns(const struct quota_forest *f)
 {
     return &f->columns;
