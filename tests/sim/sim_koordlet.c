@@ -259,7 +259,8 @@ static void disturb(struct sim *s)
     /* Writes below a class fail for a while. */
     if (s->faults && chance(s, 5)) {
         s->a.model.fail_path = chance(s, 50) ? "besteffort" : "burstable";
-        s->a.model.fail_code = chance(s, 50) ? -EINVAL : -EACCES;
+        static const int codes[] = { -EINVAL, -EACCES, -EBUSY, -ENOSPC, -EROFS };
+        s->a.model.fail_code = codes[draw(s, ARRAY_LEN(codes))];
     } else if (chance(s, 30)) {
         s->a.model.fail_path = NULL;
     }
