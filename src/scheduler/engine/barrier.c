@@ -12,7 +12,9 @@
 #include "json/kj.h"
 
 #define LOOK_PERIOD (100 * NSEC_PER_MSEC)
-#define ANNOTATION  "scheduling.koordinator.sh/sync-barrier-"
+#define LIST_PERIOD (2 * NSEC_PER_SEC) /* what is waited for may have been deleted */
+enum { PAGE = 500 };
+#define ANNOTATION "scheduling.koordinator.sh/sync-barrier-"
 
 struct barrier {
     struct scheduler *s;
@@ -21,8 +23,15 @@ struct barrier {
     void *arg;
     struct kube_call *call;
     struct timer *look, *limit;
-    char *version; /* of the pod after our write; NULL: not written yet */
-    char *anchor;  /* key of the newest pod with a node; NULL: not chosen yet */
+    char *version;           /* of the pod after our write; NULL: not written yet */
+    struct newest {          /* the last change of a kind whose objects get nodes like pods */
+        unsigned at;         /* of the scheduler's other informers */
+        char *key, *version; /* of the object that changed last; NULL: there is none */
+        char *token;         /* of the next page of the list */
+        bool listed;
+        nsec_t since;
+    } newest;
+    char *anchor; /* key of the newest pod with a node; NULL: not chosen yet */
     struct kuid anchor_uid;
     struct kerr problem; /* the last one, for when time is up */
 };
@@ -105,6 +114,90 @@ static bool seen(const struct barrier *b)
            barrier_reached(pod->meta.resource_version, b->version);
 }
 
+/* ---- objects that get nodes like pods --------------------------------------------------------- */
+
+/* Their watch may be behind that of pods: another leader has placed one, and this one would place
+ * it again. Nothing can be written to it without need, so the server is asked for the last change,
+ * and the watch must have shown it. */
+
+static void newest_clear(struct newest *n)
+{
+    free(n->key);
+    free(n->version);
+    free(n->token);
+    *n = (struct newest){ .at = n->at };
+}
+
+static void note_newest(struct newest *n, const struct kj_val *object)
+{
+    const char *version = kj_str_or(kj_path(object, "metadata.resourceVersion"), "");
+
+    if (n->version && !barrier_reached(version, n->version))
+        return;
+    free(n->version);
+    free(n->key);
+    n->version = xstrdup(version);
+    n->key = xstrdup(kj_str_or(kj_path(object, "metadata.name"), ""));
+}
+
+static void on_listed(void *arg, struct kube_resp *r, const struct kerr *err)
+{
+    struct barrier *b = arg;
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+
+    b->call = NULL;
+    b->problem = err ? *err : (struct kerr){ 0 };
+    if (err && err->reason == KR_NOT_FOUND) { /* there is no such kind: nothing to wait for */
+        b->problem = (struct kerr){ 0 };
+        b->newest.listed = true;
+    } else if (err || kj_parse(r->body, r->n, 0, &doc, &b->problem) < 0) {
+        newest_clear(&b->newest);
+    } else {
+        const struct kj_val *items = kj_get(kj_root(doc), "items");
+        for (size_t i = 0; i < kj_len(items); i++)
+            note_newest(&b->newest, kj_at(items, i));
+        const char *token = kj_str_or(kj_path(kj_root(doc), "metadata.continue"), "");
+        free(b->newest.token);
+        b->newest.token = *token ? xstrdup(token) : NULL;
+        b->newest.listed = !*token;
+    }
+    look_later(b);
+}
+
+static void list_newest(struct barrier *b, const struct kind *k)
+{
+    b->newest.since = loop_mono(b->s->loop);
+    b->call = kube_do(
+        b->s->kube,
+        &(struct kube_req){
+            .verb = KUBE_LIST, .kind = k, .limit = PAGE, .continue_token = b->newest.token },
+        on_listed, b);
+}
+
+/* True: all of them are as far as the server is. False: it goes on with a call, or a look. */
+static bool caught_up(struct barrier *b, bool *ret_called)
+{
+    for (; b->newest.at < b->s->nothers; b->newest.at++) {
+        struct informer *inf = b->s->others[b->newest.at];
+        if (!placeholder_is_made(b->s, informer_kind(inf)))
+            continue;
+        if (!b->newest.listed) {
+            list_newest(b, informer_kind(inf));
+            *ret_called = true;
+            return false;
+        }
+        const struct kobj *o = b->newest.key ? informer_get(inf, b->newest.key) : NULL;
+        if (b->newest.key && !(informer_synced(inf) && o &&
+                               barrier_reached(o->meta.resource_version, b->newest.version))) {
+            if (loop_mono(b->s->loop) - b->newest.since >= LIST_PERIOD)
+                newest_clear(&b->newest);
+            return false;
+        }
+        newest_clear(&b->newest);
+    }
+    return true;
+}
+
 static void choose_anchor(struct barrier *b)
 {
     const struct kobj *newest = NULL, *pod;
@@ -139,8 +232,11 @@ static void step(struct loop *l, void *arg)
         write_pod(b);
         return;
     }
-    if (!b->anchor && seen(b))
+    bool called = false;
+    if (!b->anchor && seen(b) && caught_up(b, &called))
         choose_anchor(b);
+    if (called)
+        return;
     if (b->anchor && anchored(b))
         end(b, NULL);
     else
@@ -185,6 +281,7 @@ struct barrier *barrier_free(struct barrier *b)
     timer_cancel(b->limit);
     kube_cancel(b->call);
     free(b->version);
+    newest_clear(&b->newest);
     free(b->anchor);
     free(b->annotation);
     free(b->ns);

@@ -140,6 +140,7 @@ void watch_room_free(struct scheduler *s, const struct kobj *pod);
 void placeholder_news(struct scheduler *s, const struct kobj *object); /* of any kind */
 void placeholder_gone(struct scheduler *s, const struct kobj *object);
 void placeholder_refresh(struct scheduler *s); /* there may be new services */
+bool placeholder_is_made(const struct scheduler *s, const struct kind *k); /* of such objects? */
 struct service_instance;
 void placeholder_service_ends(struct scheduler *s, const struct service_instance *ends);
 /* Iterate: size_t it = 0; while ((pod = placeholder_next(s, &it))) ... Do not change them. */

@@ -23,6 +23,11 @@ static const struct service_instance *maker(const struct scheduler *s, const str
     return i;
 }
 
+bool placeholder_is_made(const struct scheduler *s, const struct kind *k)
+{
+    return maker(s, k, NULL);
+}
+
 static void drop(struct scheduler *s, struct placeholder *p)
 {
     uidmap_remove(&s->placeholders, p->uid);

@@ -265,6 +265,33 @@ static void test_a_barrier_that_takes_too_long_is_given_up(void **state)
     assert_int_equal(p.passed, 1);
 }
 
+/* Another leader may have placed a Reservation: its watch is not that of pods. */
+static void test_the_barrier_waits_for_reservations(void **state)
+{
+    static const struct ks_registered reserving[] = {
+        { &ks_plugin_priority_sort, 0, true },
+        { &ks_plugin_fit, 1, true },
+        { &ks_plugin_reservation, 1, true },
+        { &ks_plugin_default_binder, 0, true },
+        { NULL, 0, false },
+    };
+    CLEANUP(passing_stop) struct passing p;
+
+    (void)state;
+    *(&p) = (struct passing){ 0 };
+    stand_by(&p.engine, &(struct scheduler_opts){ .plugins = reserving });
+    fake_put(p.engine.client.fake, KUBE_SYSTEM, BARRIER_POD, BARRIER_BODY);
+    client_fixture_run(&p.engine.client, SEC);
+    fake_answer_next_to(p.engine.client.fake, "GET", "/reservations", 1000, 500);
+    pass(&p);
+    client_fixture_run(&p.engine.client, 5 * SEC);
+    assert_int_equal(p.passed, 0);
+    fake_answer_next_to(p.engine.client.fake, "GET", "/reservations", 0, 500);
+    client_fixture_run(&p.engine.client, 2 * SEC);
+    assert_int_equal(p.passed, 1);
+    assert_int_equal(p.err.code, 0);
+}
+
 static void test_errors_are_tried_again(void **state)
 {
     CLEANUP(passing_stop) struct passing p;
@@ -303,6 +330,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_the_barrier_waits_for_our_own_write),
         cmocka_unit_test(test_the_barrier_waits_while_the_watch_is_behind),
         cmocka_unit_test(test_a_barrier_that_takes_too_long_is_given_up),
+        cmocka_unit_test(test_the_barrier_waits_for_reservations),
         cmocka_unit_test(test_errors_are_tried_again),
         cmocka_unit_test(test_without_its_pod_there_is_no_barrier),
     };
