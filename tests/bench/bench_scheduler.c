@@ -60,6 +60,11 @@ struct workload {
     bool load;                        /* LoadAwareScheduling, and nodes that report */
     int waiting;                      /* so many pods wait for load to fall */
     enum churn churn;
+    int reserved; /* Available Reservations, one a node; of 20 applications in turn */
+    bool once;    /* each is for one pod; otherwise a pod has half of it */
+    int owners;   /* so many of the pods own them, evenly among the others */
+    bool updates; /* every 100 pods a Reservation and a node change */
+    bool all_own; /* all pods are of one application, and so are the Reservations */
 };
 static const struct workload workloads[] = {
     { "SchedulingBasic", 5000, 1000, 10000, 270, "", "" },
@@ -106,6 +111,15 @@ static const struct workload workloads[] = {
     { "TopologySpreading", 5000, 5000, 5000, 85, "", SPREAD("DoNotSchedule"), .zones = 3 },
     { "PreferredTopologySpreading", 5000, 5000, 5000, 125, "", SPREAD("ScheduleAnyway"),
       .zones = 3 },
+    { "ReservationsOfOthers", 5000, 1000, 10000, 0, "", "", .reserved = 1000 },
+    { "ReservationsOfOthersChanging", 5000, 1000, 10000, 0, "", "", .reserved = 1000,
+      .updates = true },
+    { "ReservationsOwned", 5000, 1000, 10000, 0, "", "", .reserved = 2000, .once = true,
+      .owners = 2000 },
+    { "ReservationsOwnedChanging", 5000, 1000, 10000, 0, "", "", .reserved = 2000, .once = true,
+      .owners = 2000, .updates = true },
+    { "ReservationsAllMatch", 1024, 0, 100, 0, "", "", .reserved = 1024, .owners = 100,
+      .all_own = true },
     { "SchedulingSecrets", 5000, 1000, 10000, 260, ",'volumes':[{'name':'s','secret':{}}]",
       ",'volumes':[{'name':'s','secret':{}}]" },
     /* Ours: a NodeMetric of 30 pods after every 12 pods that are placed. */
@@ -125,7 +139,7 @@ struct bench {
     int nodes, init, pods, made, left;
     uint64_t bound, want; /* bindings of pods that count */
     struct timer *churn;
-    int churned;
+    int churned, changed;
     struct kj_doc **reports; /* [REPORTS], in the order in which they come */
     int reported;
     size_t waiting; /* pods that found no node, and are to wait before the measurement begins */
@@ -175,20 +189,96 @@ static void add_nodes(struct bench *b)
     }
 }
 
+/* ---- reservations ---------------------------------------------------------------------------- */
+
+enum { APPLICATIONS = 20 };
+
+/* Every so many-th of the measured pods is an owner. */
+static int application_of(const struct bench *b, int i)
+{
+    int every = b->w->owners ? b->pods / b->w->owners : 0;
+
+    if (!every || i < b->init || (i - b->init) % every)
+        return -1;
+    int per = MAX(b->w->owners / APPLICATIONS, 1); /* one application after the other grows */
+    return b->w->all_own ? 0 : (i - b->init) / every / per % APPLICATIONS;
+}
+
+static const char *reservation_text(const struct bench *b, int i, int version)
+{
+    static struct strbuf t;
+    int app = b->w->all_own ? 0 : i % APPLICATIONS;
+
+    strbuf_reset(&t);
+    strbuf_appendf(
+        &t,
+        "{'metadata':{'name':'r-%d','uid':'00000000-0000-4000-9000-%012d','resourceVersion':'%d',"
+        "'labels':{'version':'%d'}},'spec':{'ttl':'0s','allocateOnce':%s,'owners':[{'labelSelector'"
+        ":{'matchLabels':{'app':'%s%d'}}}],'template':{'spec':{'schedulerName':'koord-scheduler',"
+        "'containers':[{'name':'c','resources':{'requests':{'cpu':'1','memory':'1Gi'}}}]}}},"
+        "'status':{'phase':'Available','nodeName':'node-%d','allocatable':{'cpu':'1','memory':"
+        "'1Gi'}}}",
+        i, i, version, version, b->w->once ? "true" : "false", b->w->owners ? "a" : "none", app,
+        i % b->nodes);
+    return quoted(&t);
+}
+
+static void add_reservations(struct bench *b)
+{
+    CLEANUP(strbuf_fini) struct strbuf t = STRBUF_INIT;
+
+    for (int i = 0; i < b->w->reserved; i++)
+        memkube_add(b->kube, "reservations", reservation_text(b, i, 1));
+    for (int i = 0; !b->w->once && !b->w->all_own && i < b->w->reserved; i++) {
+        strbuf_reset(&t);
+        strbuf_appendf(
+            &t,
+            "{'metadata':{'name':'owner-%d','namespace':'default','uid':'00000000-0000-4000-a000-"
+            "%012d','resourceVersion':'1','annotations':{'scheduling.koordinator.sh/"
+            "reservation-allocated':'{\\'name\\':\\'r-%d\\',\\'uid\\':\\'00000000-0000-4000-9000-"
+            "%012d\\'}'}},'spec':{'nodeName':'node-%d','containers':[{'name':'c','resources':{"
+            "'requests':{'cpu':'500m','memory':'512Mi'}}}]},'status':{'phase':'Running'}}",
+            i, i, i, i, i % b->nodes);
+        memkube_add(b->kube, "pods", quoted(&t));
+    }
+}
+
+/* One of each, as controllers and kubelets do all the time. */
+static void update_some(struct bench *b)
+{
+    CLEANUP(strbuf_fini) struct strbuf t = STRBUF_INIT;
+    int i = b->changed++;
+
+    memkube_push(b->kube, "reservations", KUBE_MODIFIED,
+                 reservation_text(b, i * 7 % b->w->reserved, 2 + i));
+    strbuf_appendf(
+        &t,
+        "{'metadata':{'name':'node-%d','uid':'n%d','resourceVersion':'%d','labels':{'" HOST
+        "':'node-%d','changed':'%d'}},'status':{'allocatable':{'cpu':'4','memory':"
+        "'32Gi','pods':'110'}}}",
+        i * 13 % b->nodes, i * 13 % b->nodes, 2 + i, i * 13 % b->nodes, i);
+    memkube_push(b->kube, "nodes", KUBE_MODIFIED, quoted(&t));
+}
+
 /* What the text of a pod is; valid until the next. */
 static const char *pod_text(struct bench *b, const char *ns, const char *spec, const char *cpu)
 {
     static struct strbuf t;
-    int i = b->made++;
+    char app[32] = "";
+    int i = b->made++, owner = application_of(b, i);
+
+    if (owner >= 0)
+        (void)snprintf(app, sizeof app, ",'app':'a%d'", owner);
 
     strbuf_reset(&t);
-    strbuf_appendf(&t,
-                   "{'metadata':{'name':'pod-%d','namespace':'%s','uid':"
-                   "'00000000-0000-4000-8000-%012d','resourceVersion':'1','labels':{'color':'x'}},"
-                   "'spec':{'schedulerName':'koord-scheduler','containers':[{'name':'c','image':"
-                   "'registry.k8s.io/pause:3.10','resources':{'requests':{'cpu':'%s','memory':"
-                   "'500Mi'}}}]%s",
-                   i, ns, i, cpu, spec);
+    strbuf_appendf(
+        &t,
+        "{'metadata':{'name':'pod-%d','namespace':'%s','uid':"
+        "'00000000-0000-4000-8000-%012d','resourceVersion':'1','labels':{'color':'x'%s}},"
+        "'spec':{'schedulerName':'koord-scheduler','containers':[{'name':'c','image':"
+        "'registry.k8s.io/pause:3.10','resources':{'requests':{'cpu':'%s','memory':"
+        "'500Mi'}}}]%s",
+        i, ns, i, app, cpu, spec);
     if (b->w->volume || b->w->local)
         strbuf_appendf(&t, ",'volumes':[{'name':'v','persistentVolumeClaim':{'claimName':'c-%d'}}]",
                        i);
@@ -338,6 +428,8 @@ static void on_bind(void *arg, const char *pod)
         report(b);
     if (b->w->leave && b->want && b->left < b->init)
         leave(b);
+    if (b->w->updates && b->want && b->bound % 100 == 0)
+        update_some(b);
     if (++b->bound == b->want && b->want > (uint64_t)b->init)
         loop_stop(b->loop);
 }
@@ -542,6 +634,21 @@ static void on_poll(struct loop *l, void *arg)
         loop_after(l, NSEC_PER_MSEC, on_poll, b);
 }
 
+/* The default profile, and Reservation with the weight of the shipped one. */
+static const struct ks_registered *reserving(struct ks_registered *with)
+{
+    size_t n = 0;
+
+    do {
+        with[n] = ks_registry[n];
+        if (with[n].plugin && streq(with[n].plugin->name, "Reservation")) {
+            with[n].by_default = true;
+            with[n].weight = 5000;
+        }
+    } while (ks_registry[n++].plugin);
+    return with;
+}
+
 static int run(const struct workload *w, int nodes, int pods)
 {
     struct bench b = { .w = w, .nodes = nodes, .init = w->init, .pods = pods };
@@ -559,10 +666,14 @@ static int run(const struct workload *w, int nodes, int pods)
     add_local(&b);
     add_init(&b);
     add_reports(&b);
+    add_reservations(&b);
+    struct ks_registered with[PROFILE_PLUGINS_MAX + 1];
     struct metrics *metrics = metrics_new(); /* counting and timing are part of the price */
     b.s = scheduler_new(b.loop, b.kube,
                         &(struct scheduler_opts){ .metrics = metrics,
-                                                  .plugins = w->load ? table_with_load() : NULL },
+                                                  .plugins = w->load       ? table_with_load()
+                                                             : w->reserved ? reserving(with)
+                                                                           : NULL },
                         &err);
     if (!b.s) {
         fprintf(stderr, "bench_scheduler: %s\n", err.text);

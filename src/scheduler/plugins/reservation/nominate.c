@@ -5,7 +5,7 @@
 #include "scheduler/plugins/reservation/state.h"
 
 /* The fuller the better. Over what the reservation has; requests of the pod alone are no matter. */
-int64_t score_match(const struct resv_state *st, const struct resv_match *m)
+static int64_t score_match(const struct resv_state *st, const struct resv_match *m)
 {
     const struct ks_amounts *all = &m->r->view.allocatable;
     int64_t sum = 0, n = 0;
@@ -16,7 +16,7 @@ int64_t score_match(const struct resv_state *st, const struct resv_match *m)
         if (cap->count <= 0)
             continue;
         for (uint32_t k = 0; k < st->nrequests; k++)
-            if (streq(st->requests[k].name, cap->name))
+            if (m->parts[k].item == (int)i)
                 want = MAX(want - m->parts[k].back, 0) + st->requests[k].count;
         n++;
         sum += want <= cap->count ? (int64_t)((__int128)want * 100 / cap->count) : 0;
@@ -57,17 +57,21 @@ struct resv *nominate(struct resv_state *st, const struct ks_cycle *c, const str
     row->asked = true;
     if (st->m.ignores)
         return NULL;
-    if (row->n == 1 && st->m.has_affinity)
-        return row->nominated = row->items[0].r; /* the filter has looked at it */
+    if (row->n == 1 && st->m.has_affinity) { /* the filter has looked at it */
+        row->score = score_match(st, &row->items[0]);
+        return row->nominated = row->items[0].r;
+    }
     for (uint32_t i = 0; i < row->n; i++) {
         const struct resv_match *m = &row->items[i];
         if (!passes(st, c, p, row, m))
             continue;
-        int64_t score = score_match(st, m) + ks_reservation_score(c, p, &m->r->view, row->row);
+        int64_t own = score_match(st, m);
+        int64_t score = own + ks_reservation_score(c, p, &m->r->view, row->row);
         if (best && !is_better(m, score, best, best_score))
             continue;
         best = m;
         best_score = score;
+        row->score = own;
     }
     return row->nominated = best ? best->r : NULL;
 }

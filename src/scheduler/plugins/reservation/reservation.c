@@ -289,10 +289,26 @@ static void resv_score(void *self, const struct ks_cycle *c, const struct ks_pod
         out[i] = preallocate_score(st, c, i);
     for (uint32_t i = 0; i < st->nrows; i++) {
         const struct resv_row *row = &st->rows[i];
-        const struct resv_match *m = match_of(row, row->nominated);
         if (!in_span(s, row->row))
             continue;
-        out[row->row] = row->row == st->preferred ? 1000 : m ? score_match(st, m) : 0;
+        out[row->row] = row->row == st->preferred ? 1000 : row->nominated ? row->score : 0;
+    }
+}
+
+/* As ks_normalize(), over the rows that have a score at all. Those of reserve pods stay. */
+static void resv_normalize(void *self, const struct ks_cycle *c, const uint8_t *skip, uint32_t n,
+                           int64_t *scores)
+{
+    const struct resv_state *st = c->state;
+    int64_t best = 0;
+
+    (void)self, (void)n;
+    for (uint32_t i = 0; i < st->nrows; i++)
+        if (!skip[st->rows[i].row])
+            best = MAX(best, scores[st->rows[i].row]);
+    for (uint32_t i = 0; best && i < st->nrows; i++) {
+        int64_t *score = &scores[st->rows[i].row];
+        *score = *score * KS_SCORE_MAX / best;
     }
 }
 
@@ -471,7 +487,7 @@ const struct ks_plugin ks_plugin_reservation = {
     .post_filter = &resv_post_filter,
     .pre_score = resv_pre_score,
     .score = resv_score,
-    .normalize = ks_normalize,
+    .normalize = resv_normalize,
     .nominate = resv_nominate,
     .nominated = resv_nominated,
     .usable = resv_usable,

@@ -130,7 +130,9 @@ static void restore(struct resv_state *st, const struct ks_cycle *c, struct ks_o
     for (uint32_t k = 0; k < st->nrequests; k++) {
         const char *name = st->requests[k].name;
         const struct ks_request *taken = ks_amounts_find(&r->view.allocated, name);
-        m->parts[k] = (struct resv_part){ .cap = ks_amounts_get(&r->view.allocatable, name),
+        const struct ks_request *cap = ks_amounts_find(&r->view.allocatable, name);
+        m->parts[k] = (struct resv_part){ .cap = cap ? cap->count : 0,
+                                          .item = cap ? (int)(cap - r->view.allocatable.items) : -1,
                                           .taken = taken ? taken->count : 0,
                                           .kept = ks_amounts_get(&r->view.kept, name),
                                           .counted = taken };
@@ -140,6 +142,13 @@ static void restore(struct resv_state *st, const struct ks_cycle *c, struct ks_o
 
 /* ---- the search ------------------------------------------------------------------------------ */
 
+/* For one pod, and another is assumed into it: nobody else can, and nothing of it is free. */
+static bool is_assumed(const struct resv *r)
+{
+    return r->view.allocate_once && r->owners.n == 1 &&
+           !container_of(r->owners.items[0], struct resv_owner, view)->wants;
+}
+
 static bool may_use(const struct resv_state *st, const struct resv *r, const struct pod *p,
                     const struct node *node)
 {
@@ -147,6 +156,8 @@ static bool may_use(const struct resv_state *st, const struct resv *r, const str
 
     if (st->m.ignores)
         return true;
+    if (!st->m.has_affinity && is_assumed(r))
+        return false;
     return match_owner(r, p) && match_owned(&st->m, r, node, &unused) == MATCH_YES;
 }
 

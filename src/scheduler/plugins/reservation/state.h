@@ -13,6 +13,7 @@ struct resv_part { /* what a reservation has of one resource that the pod reques
     int64_t cap, taken, kept;
     int64_t back; /* of taken: owners that are tried away */
     int64_t rest; /* that its pod counted for on the row, and does no more */
+    int item;     /* its place in what is allocatable; -1: it is not */
     bool counted; /* owners are counted for it */
 };
 struct resv_match { /* a reservation that the pod may use */
@@ -26,6 +27,7 @@ struct resv_row {
     struct resv_match *items; /* by name */
     uint32_t n, cap;
     struct resv *nominated; /* when `asked` */
+    int64_t score;          /* of it */
     bool asked;
 };
 struct resv_state {
@@ -86,5 +88,4 @@ void by_node_texts(const struct resv_state *st, uint32_t set, struct ks_texts *o
 /* nominate.c - which of them, and how good it is. */
 struct resv *nominate(struct resv_state *st, const struct ks_cycle *c, const struct ks_pod *p,
                       struct resv_row *row);
-int64_t score_match(const struct resv_state *st, const struct resv_match *m);
 #endif
