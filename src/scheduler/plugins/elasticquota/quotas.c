@@ -5,6 +5,7 @@
 #include "api/node.h"
 #include "api/pod.h"
 #include "api/protocol/quota.h"
+#include "api/protocol/reservation.h"
 #include "base/arena.h"
 #include "loop/loop.h"
 #include "scheduler/plugins/elasticquota/control.h"
@@ -216,6 +217,9 @@ static void on_leave(struct loop *l, void *arg)
 static void put_pod(struct quotas *s, const struct pod *p, bool placed)
 {
     struct quota_pod known;
+
+    if (is_reserve_pod(&p->obj.meta.annotations))
+        return; /* in place of a Reservation: the pods that use it are charged */
     bool assigned = placed || (forest_pod(s->forest, p->obj.meta.uid, &known) && known.assigned);
 
     if (is_ignored(s, p))
@@ -332,8 +336,33 @@ static void quotas_destroy(void *service)
     free(s);
 }
 
+/* Hook plugins are compiled in; there are none yet, so whatever is configured is a mistake. */
+static int check_hooks(const struct quota_args *a, struct kerr *err)
+{
+    for (uint32_t i = 0; i < a->hooks.n; i++) {
+        const struct quota_hook *h = &a->hooks.items[i];
+        if (str_empty(h->key))
+            return kerr_set(err, -EINVAL,
+                            "failed to init hook plugins for tree , err=failed to initialize "
+                            "index-%u hook plugin: key is empty",
+                            i);
+        if (str_empty(h->factory))
+            return kerr_set(err, -EINVAL,
+                            "failed to init hook plugins for tree , err=failed to initialize hook "
+                            "plugin %.64s: factory key is empty",
+                            h->key);
+        return kerr_set(err, -EINVAL,
+                        "failed to init hook plugins for tree , err=failed to initialize hook "
+                        "plugin %.64s: factory %.64s not found",
+                        h->key, h->factory);
+    }
+    return 0;
+}
+
 static int quotas_create(const struct ks_env *env, const void *args, void **ret, struct kerr *err)
 {
+    if (check_hooks(args, err) < 0)
+        return err->code;
     struct quotas *s = xnew0(struct quotas);
     struct quota_options o = {
         .trees = ks_gate(env, "MultiQuotaTree"),
@@ -343,7 +372,6 @@ static int quotas_create(const struct ks_env *env, const void *args, void **ret,
     };
     struct kobj *q;
 
-    (void)err;
     s->env = *env;
     s->forest = forest_new(&o);
     s->args.arena = arena_new();

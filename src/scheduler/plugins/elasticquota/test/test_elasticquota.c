@@ -1,6 +1,7 @@
 /* test_elasticquota.c - ElasticQuota: what may be written about it (sched-quota). */
 #include "scheduler/plugins/elasticquota/args.h"
 
+#include "scheduler/plugins/elasticquota/quotas.h"
 #include "scheduler/test/plugin_checks.h"
 
 #define NAME "ElasticQuota"
@@ -41,12 +42,39 @@ static void test_refusals(void **state)
                    "systemQuotaGroupMax[cpu]: Invalid value: must not be negative");
 }
 
+static void refuse_hooks(struct object_fixture *f, const char *hooks, const char *want)
+{
+    char text[256];
+    void *service = NULL;
+    struct kerr err = { 0 };
+
+    (void)snprintf(text, sizeof text, "{'hookPlugins':[%s]}", hooks);
+    const struct quota_args *args = plugin_args(f, NAME, text);
+    assert_int_equal(quotas_service.create(&(struct ks_env){ 0 }, args, &service, &err), -EINVAL);
+    assert_string_equal(err.text, want);
+}
+
+/* None is compiled in: who configures one learns it at once (sched-quota 13). */
+static void test_hook_plugins(void **state)
+{
+    refuse_hooks(*state, "{}",
+                 "failed to init hook plugins for tree , err=failed to initialize index-0 "
+                 "hook plugin: key is empty");
+    refuse_hooks(*state, "{'key':'k'}",
+                 "failed to init hook plugins for tree , err=failed to initialize "
+                 "hook plugin k: factory key is empty");
+    refuse_hooks(*state, "{'key':'k','factoryKey':'f'}",
+                 "failed to init hook plugins for tree , err=failed to initialize hook plugin k: "
+                 "factory f not found");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(test_defaults),
         FIXTURE_TEST(test_what_is_written_counts),
         FIXTURE_TEST(test_refusals),
+        FIXTURE_TEST(test_hook_plugins),
     };
 
     if (argc > 1)

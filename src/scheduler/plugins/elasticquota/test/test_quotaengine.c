@@ -159,6 +159,26 @@ static void test_pods_of_other_schedulers_count(void **state)
     assert_true(runs(&b, "p"));
 }
 
+/* A Reservation is not charged: the pods that use it are. */
+static void test_placeholders_do_not_count(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    quota_start(&b, 100);
+    engine_quota(&b, "a", "", 10, 0);
+    client_fixture_run(&b.client, SEC);
+    fake_put(b.client.fake, PODS, "reserve",
+             "{\"metadata\":{\"labels\":{\"" LABEL_QUOTA_NAME
+             "\":\"a\"},\"annotations\":{\"" ANNO_RESERVE_POD
+             "\":\"true\"}},\"spec\":{\"nodeName\":\"n1\",\"containers\":[{"
+             "\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"8\"}}}]}}");
+    client_fixture_run(&b.client, SEC);
+    quota_pod(&b, "p", "a", 9, "");
+    settle(&b);
+    assert_true(runs(&b, "p"));
+}
+
 static void test_room_within_the_quota(void **state)
 {
     CLEANUP(engine_stop) struct engine_fixture b;
@@ -211,6 +231,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_quota_that_goes),
         cmocka_unit_test(test_others_are_not_tried),
         cmocka_unit_test(test_pods_of_other_schedulers_count),
+        cmocka_unit_test(test_placeholders_do_not_count),
         cmocka_unit_test(test_room_within_the_quota),
         cmocka_unit_test(test_no_victims_in_vain),
     };
