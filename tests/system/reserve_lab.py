@@ -212,7 +212,15 @@ class Scheduler:
             return f.read()
 
     def leads(self):
-        return '"Leading"' in self.text() or '"Started leading"' in self.text()
+        return self.p.poll() is None and '"Started leading"' in self.text()
+
+    def lost(self):
+        """It has ended because it lost its lease; anything else is a failure."""
+        if self.p.poll() is None:
+            return False
+        if self.p.returncode != 1 or 'Leaderelection lost' not in self.text() or SANITIZER.search(self.text()):
+            raise Failed(f'a replica ended: {self.text()[-1500:]}')
+        return True
 
     def kill(self):
         if self.p.poll() is None:
