@@ -211,8 +211,10 @@ static void complain(const struct loads *l, struct load_node *n)
     };
     const struct nodemetric *m = nodemetric_of(n->metric);
     bool future = l->env.loop && m->status.update_time > loop_wall(l->env.loop) + n->interval;
-    unsigned bad = (m->status.update_time == 0 ? LOAD_WITHOUT_TIME : 0) |
-                   (future ? LOAD_FROM_THE_FUTURE : 0) | (has_negative(m) ? LOAD_NEGATIVE : 0);
+    /* A NodeMetric is made before its node reports for the first time. */
+    bool timeless = m->status.node_metric && m->status.update_time == 0;
+    unsigned bad = (timeless ? LOAD_WITHOUT_TIME : 0) | (future ? LOAD_FROM_THE_FUTURE : 0) |
+                   (has_negative(m) ? LOAD_NEGATIVE : 0);
 
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         if (bad & ~n->bad & 1u << i)
