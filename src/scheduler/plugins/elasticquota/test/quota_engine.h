@@ -50,8 +50,9 @@ static inline UNUSED void quota_pod(struct engine_fixture *b, const char *name, 
     fake_put(b->client.fake, PODS, name, body);
 }
 
-/* args: of ElasticQuota, as JSON. */
-static inline UNUSED void quota_engine_new(struct engine_fixture *b, const char *args)
+/* args: of ElasticQuota, as JSON. A new engine, or one that gets a new configuration. */
+static inline UNUSED void quota_engine_config(struct engine_fixture *b, const char *args,
+                                              bool reload)
 {
     CLEANUP(arena_free) struct arena *a = arena_new();
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
@@ -67,14 +68,17 @@ static inline UNUSED void quota_engine_new(struct engine_fixture *b, const char 
     given.args = decoded;
     c.args = &given;
     c.nargs = 1;
-    engine_start_opts(
-        b, 1, (struct scheduler_opts){ .plugins = quota_table, .profiles = &c, .nprofiles = 1 });
+    struct scheduler_opts o = { .plugins = quota_table, .profiles = &c, .nprofiles = 1 };
+    if (!reload)
+        engine_start_opts(b, 1, o);
+    else if (scheduler_reload(b->s, &o, &err) < 0)
+        fail_msg("%s", err.text);
 }
 
 /* One node with this many CPUs. */
 static inline UNUSED void quota_start_args(struct engine_fixture *b, int cpus, const char *args)
 {
-    quota_engine_new(b, args);
+    quota_engine_config(b, args, false);
     engine_node(b, "n1", cpus * 1000, cpus * 1024, 110, "");
     client_fixture_run(&b->client, 2 * SEC);
 }

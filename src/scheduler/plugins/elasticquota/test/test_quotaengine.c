@@ -39,6 +39,30 @@ static void test_a_pod_without_room_is_told(void **state)
     engine_verify(&b);
 }
 
+/* A new configuration is taken over with all that is known. */
+static void test_reload_keeps_the_numbers(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    quota_start_args(&b, 100, "{}");
+    engine_quota(&b, "top", "\"is-parent\":\"true\"", 10, 5);
+    engine_quota(&b, "a", "\"parent\":\"top\"", 20, 5);
+    client_fixture_run(&b.client, SEC);
+    quota_pod(&b, "p1", "a", 8, "");
+    settle(&b);
+    quota_engine_config(&b, "{\"enableRuntimeQuota\":false,\"enableCheckParentQuota\":true}", true);
+    quota_pod(&b, "p2", "a", 4, "");
+    settle(&b);
+    assert_false(runs(&b, "p2"));
+    assert_non_null(strstr(engine_condition(&b, "p2", "message"),
+                           "Insufficient quotas, quotaNameTopo: [top a], runtime: cpu:10,"
+                           "memory:10Gi, used: cpu:8,memory:8Gi, pod's request: cpu:4"));
+    quota_engine_config(&b, "{\"enableRuntimeQuota\":false}", true);
+    settle(&b);
+    assert_true(runs(&b, "p2")); /* max of its own quota is the limit now */
+}
+
 /* a and b share ten CPUs; w waits in a for two more. */
 static void two_quotas(struct engine_fixture *b)
 {
@@ -225,6 +249,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_pod_without_room_is_told),
+        cmocka_unit_test(test_reload_keeps_the_numbers),
         cmocka_unit_test(test_a_sibling_that_asks_for_less),
         cmocka_unit_test(test_a_node_that_comes),
         cmocka_unit_test(test_a_quota_that_changes),
