@@ -494,7 +494,7 @@ static void test_another_object_is_bound(void **state)
     assert_true(budget_has(&b, "\"pen/drawn\":\"a cat\"")); /* by a patch before */
     assert_string_equal(written(), "");
     assert_string_equal(engine_node_of(&b, "p"), "");
-    assert_int_equal(engine_events(&b, "Scheduled", "Successfully assigned ns/p to n"), 1);
+    assert_int_equal(engine_events(&b, "Scheduled", "Successfully assigned ns/b to n"), 1);
     /* Nobody tells the cache of it in this test: the confirmation is asked for, of that object. */
     client_fixture_run(&b.client, 100 * SEC);
     assert_int_equal(scheduler_stats(b.s).assumed, 1);
