@@ -6,7 +6,7 @@
 #include "base/ktime.h"
 #include "controllers/conditions.h"
 
-static void set_ready(struct reservation_status *s, enum cond_status status, const char *reason,
+static void set_ready(struct reservation_status *s, uint8_t status, const char *reason,
                       const char *message, nsec_t now, struct arena *a)
 {
     const struct timed_condition c = { .type = RESERVATION_CONDITION_READY,
