@@ -174,8 +174,10 @@ static bool make_room(struct scheduler *s, struct active_profile *active, struct
     const char *words = found || r.why.n == 0 ? "" : ks_texts_join(&r.why);
     diagnosis_dump(s->diagnosis, a, words);
     f->tried = *words;
-    if (*words)
-        strbuf_appendf(message, " %s", words);
+    if (*words) {
+        strbuf_appendc(message, ' ');
+        strbuf_append(message, words); /* it may be long */
+    }
     f->message = strbuf_str(message);
     attempt_end(a);
     if (found && consult_victims(s, active, a->obj, &r.plan, f))

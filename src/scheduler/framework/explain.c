@@ -36,11 +36,15 @@ void ks_texts_addf(struct ks_texts *t, const char *fmt, ...)
 
 const char *ks_texts_join(const struct ks_texts *t)
 {
-    const char *all = t->n ? t->items[0] : "no reason given";
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
 
-    for (uint32_t i = 1; i < t->n; i++)
-        all = arena_printf(t->arena, "%s, %s", all, t->items[i]);
-    return all;
+    if (t->n < 2)
+        return t->n ? t->items[0] : "no reason given";
+    for (uint32_t i = 0; i < t->n; i++) {
+        strbuf_append(&b, i ? ", " : "");
+        strbuf_append(&b, t->items[i]);
+    }
+    return arena_strndup(t->arena, strbuf_str(&b), b.len);
 }
 
 const char *ks_code_name(enum ks_code c)

@@ -30,6 +30,7 @@ struct quota_preemption {
     struct quota_attempt *attempt;
     bool all_gone;    /* the next question is about the row without all that may go */
     bool filters_say; /* the last refusal was that of the filters, not of the quota */
+    uint32_t named;   /* nodes that a text names */
 };
 struct preemption_rules elastic_quota_rules(struct quota_preemption *p);
 extern const struct ks_post_filter elastic_quota_post_filter;
