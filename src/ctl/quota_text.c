@@ -274,8 +274,7 @@ static void differing_runtimes(struct quota_forest *before, struct quota_forest 
 
     for (uint32_t i = 0; i < n; i++) {
         struct quota *old = forest_find(before, quota_name(all[i]));
-        columns_foreach(c, quota_keys(all[i]))
-        {
+        columns_foreach(c, quota_keys(all[i])) {
             int was = quota_columns_find(forest_columns(before), forest_columns(after)->name[c]);
             int64_t now = amount_of(after, all[i], QUOTA_RUNTIME, c);
             int64_t had =

@@ -46,8 +46,7 @@ void admit_own(struct quota_forest *f, struct quota *q, const struct admit_rules
         ret->code = ADMIT_NO_PARENT;
         return;
     }
-    columns_foreach(c, limit_keys & (used_keys | asked))
-    {
+    columns_foreach(c, limit_keys & (used_keys | asked)) {
         if (in_use(p, used, c) + wanted(p, q, c) > quota_at(limit, c))
             ret->exceeded |= UINT64_C(1) << c;
     }
@@ -57,8 +56,7 @@ void admit_own(struct quota_forest *f, struct quota *q, const struct admit_rules
     }
     if (p->preemptible)
         return;
-    columns_foreach(c, min_keys & (np_keys | asked))
-    {
+    columns_foreach(c, min_keys & (np_keys | asked)) {
         if (quota_at(np_used, c) + wanted(p, q, c) > quota_at(min, c))
             ret->exceeded |= UINT64_C(1) << c;
     }
@@ -78,8 +76,7 @@ void admit_above(struct quota_forest *f, struct quota *q, const struct admit_rul
         const int64_t *limit = admit_limit(f, n, r, &keys);
         uint64_t limit_keys = keys;
         const int64_t *used = quota_values(f, n, QUOTA_USED, &keys);
-        columns_foreach(c, limit_keys & asked)
-        {
+        columns_foreach(c, limit_keys & asked) {
             if (in_use(p, used, c) + p->amount[c] > quota_at(limit, c))
                 ret->exceeded |= UINT64_C(1) << c;
         }
@@ -100,7 +97,8 @@ static const char *used_text(struct quota_forest *f, struct quota *q, const stru
     uint64_t keys;
     const int64_t *used = quota_values(f, q, QUOTA_USED, &keys);
 
-    columns_foreach(c, keys) shown[c] = in_use(p, used, c);
+    columns_foreach(c, keys)
+        shown[c] = in_use(p, used, c);
     return quota_columns_text(forest_columns(f), keys, shown, 1, a);
 }
 

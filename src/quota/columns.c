@@ -48,8 +48,7 @@ reslist quota_columns_list(const struct quota_columns *c, uint64_t set, const in
 {
     reslist out = { .items = arena_newn0(a, (size_t)__builtin_popcountll(set) + 1, struct resqty) };
 
-    columns_foreach(i, set)
-    {
+    columns_foreach(i, set) {
         out.items[out.n++] =
             (struct resqty){ .name = c->name[i],
                              .value = resource_from_count(c->name[i], vals[i * stride]) };
@@ -83,8 +82,7 @@ const char *quota_columns_text(const struct quota_columns *c, uint64_t set, cons
 
     if (set == 0)
         return "<empty>";
-    columns_foreach(i, set)
-    {
+    columns_foreach(i, set) {
         struct qty q = resource_from_count(c->name[i], vals[i * stride]);
         texts[n++] = arena_printf(a, "%s:%s", c->name[i], qty_format(q, a));
     }
@@ -96,6 +94,7 @@ const char *quota_columns_names(const struct quota_columns *c, uint64_t set, str
     const char *texts[QUOTA_COLUMNS_MAX];
     size_t n = 0;
 
-    columns_foreach(i, set) texts[n++] = c->name[i];
+    columns_foreach(i, set)
+        texts[n++] = c->name[i];
     return arena_printf(a, "[%s]", join(texts, n, " ", a));
 }

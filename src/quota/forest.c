@@ -79,8 +79,7 @@ static void tree_count_keys(struct quota_tree *t, uint64_t keys, int by)
 {
     uint64_t before = t->keys;
 
-    columns_foreach(c, keys)
-    {
+    columns_foreach(c, keys) {
         t->refs[c] += (uint32_t)by;
         t->keys = t->refs[c] ? t->keys | UINT64_C(1) << c : t->keys & ~(UINT64_C(1) << c);
     }

@@ -7,8 +7,7 @@ bool revoke_is_overused(struct quota_forest *f, struct quota *q)
     const int64_t *runtime = quota_values(f, q, QUOTA_RUNTIME, &limited);
     const int64_t *used = quota_values(f, q, QUOTA_USED, &keys);
 
-    columns_foreach(c, limited & keys)
-    {
+    columns_foreach(c, limited & keys) {
         if (quota_at(used, c) > quota_at(runtime, c))
             return true;
     }
@@ -63,8 +62,7 @@ struct balance { /* of a quota */
 
 static bool balance_holds(const struct balance *b)
 {
-    columns_foreach(c, b->limited & b->keys)
-    {
+    columns_foreach(c, b->limited & b->keys) {
         if (b->used[c] > quota_at(b->runtime, c))
             return false;
     }
@@ -73,15 +71,16 @@ static bool balance_holds(const struct balance *b)
 
 static void balance_add(struct balance *b, const struct quota_pod *p, int sign)
 {
-    columns_foreach(c, p->keys) b->used[c] =
-        (b->keys >> c & 1 ? b->used[c] : 0) + sign * p->amount[c];
+    columns_foreach(c, p->keys)
+        b->used[c] = (b->keys >> c & 1 ? b->used[c] : 0) + sign * p->amount[c];
     b->keys = b->exact ? b->keys | p->keys : p->keys;
 }
 
 /* A pod that is on its way out has given back what it uses. */
 static void balance_leave(struct balance *b, const struct quota_pod *p)
 {
-    columns_foreach(c, p->pod->obj.meta.deleted ? p->keys & b->keys : 0) b->used[c] -= p->amount[c];
+    columns_foreach(c, p->pod->obj.meta.deleted ? p->keys & b->keys : 0)
+        b->used[c] -= p->amount[c];
 }
 
 static struct balance balance_of(struct quota_forest *f, struct quota *q, bool exact)
@@ -89,7 +88,8 @@ static struct balance balance_of(struct quota_forest *f, struct quota *q, bool e
     struct balance b = { .exact = exact };
     const int64_t *used = quota_values(f, q, QUOTA_USED, &b.keys);
 
-    columns_foreach(c, b.keys) b.used[c] = quota_at(used, c);
+    columns_foreach(c, b.keys)
+        b.used[c] = quota_at(used, c);
     b.runtime = quota_values(f, q, QUOTA_RUNTIME, &b.limited);
     b.limited &= quota_keys(q);
     return b;

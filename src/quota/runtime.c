@@ -75,7 +75,8 @@ static void level_rekey(const struct quota_forest *f, struct quota *p, uint64_t 
         struct quota *q = p->children[i];
         if (q->runtime_keys == keys)
             continue;
-        columns_foreach(c, all_columns(f) & ~keys) set_runtime(q, c, 0);
+        columns_foreach(c, all_columns(f) & ~keys)
+            set_runtime(q, c, 0);
         q->runtime_keys = keys;
         q->dirty = UINT64_MAX;
     }
@@ -91,8 +92,7 @@ static void level_settle(struct quota_forest *f, struct quota *p)
         level_rekey(f, p, keys);
     p->level_keys = keys;
     p->dirty = 0;
-    columns_foreach(c, dirty)
-    {
+    columns_foreach(c, dirty) {
         scale_mins(f, p, c);
         if (!(keys >> c & 1))
             continue;

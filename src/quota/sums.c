@@ -106,8 +106,7 @@ static void sums_add(struct quota_forest *f, struct quota *q, struct quota_delta
     for (; q && q->sort != QUOTA_OUTSIDE; q = q->parent) {
         for (int k = 0; k < SEENS; k++)
             q->seen[k] |= d->seen[k];
-        columns_foreach(c, d->keys)
-        {
+        columns_foreach(c, d->keys) {
             bool used = d->at[c].used != 0;
             bool shares = add_column(f, q, d, c);
             if (q->sort == QUOTA_SPECIAL && used)
@@ -122,8 +121,7 @@ void sums_join(struct quota_forest *f, struct quota *q, int sign)
 {
     struct quota_delta d = { .keys = all_columns(f) };
 
-    columns_foreach(c, d.keys)
-    {
+    columns_foreach(c, d.keys) {
         const int64_t *v = quota_cell(q, c);
         d.at[c].request = sign * quota_limited(q, c);
         d.at[c].np_request = sign * v[QUOTA_NP_REQUEST];
@@ -144,15 +142,15 @@ static void self_add(struct quota *q, const struct podrec *r, bool request, bool
     int64_t any = 0;
 
     d->keys = r->keys & q->max_keys;
-    columns_foreach(c, d->keys) any |= r->amount[c];
+    columns_foreach(c, d->keys)
+        any |= r->amount[c];
     if (!any)
         d->keys = 0; /* upstream does not show a request for nothing either */
     d->seen[SEEN_REQUEST] = request ? d->keys : 0;
     d->seen[SEEN_NP_REQUEST] = request && !r->preemptible ? d->keys : 0;
     d->seen[SEEN_USED] = used ? d->keys : 0;
     d->seen[SEEN_NP_USED] = used && !r->preemptible ? d->keys : 0;
-    columns_foreach(c, d->keys)
-    {
+    columns_foreach(c, d->keys) {
         int64_t amount = sign * r->amount[c], *v = quota_cell(q, c);
         int64_t requested = request ? amount : 0, in_use = used ? amount : 0;
         d->at[c].request = requested;

@@ -77,7 +77,8 @@ static void check(struct quota_forest *f)
         for (int field = 0; field < QUOTA_FIELDS; field++) {
             uint64_t keys;
             const int64_t *v = quota_values(f, all[i], (enum quota_field)field, &keys);
-            columns_foreach(c, keys) assert(quota_at(v, c) >= 0);
+            columns_foreach(c, keys)
+                assert(quota_at(v, c) >= 0);
         }
     }
 }

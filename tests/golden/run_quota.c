@@ -114,8 +114,7 @@ static void write_field(struct quota_fixture *x, struct quota *q, enum quota_fie
     const int64_t *v = quota_values(x->forest, q, field, &keys);
 
     kjw_obj(w, name);
-    columns_foreach(c, keys & mask)
-    {
+    columns_foreach(c, keys & mask) {
         int64_t count = quota_at(v, c);
         if (quantities)
             kjw_str(w, cols->name[c], qty_format(resource_from_count(cols->name[c], count), a));

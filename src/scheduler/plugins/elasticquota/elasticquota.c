@@ -66,7 +66,8 @@ static void shift(struct elastic_quota *e, const struct ks_cycle *c, const struc
     if (!t || forest_charged(f, other->obj.meta.uid) != t->quota ||
         !forest_pod(f, other->obj.meta.uid, &known))
         return;
-    columns_foreach(i, known.keys & quota_keys(t->quota)) t->shift[i] += sign * known.amount[i];
+    columns_foreach(i, known.keys & quota_keys(t->quota))
+        t->shift[i] += sign * known.amount[i];
 }
 
 static void quota_add_pod(void *self, const struct ks_cycle *c, const struct ks_pod *p,

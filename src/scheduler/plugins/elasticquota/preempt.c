@@ -39,8 +39,7 @@ static bool has_room(const struct quota_preemption *p)
     const int64_t *limit = admit_limit(f, t->quota, &p->plugin->rules, &limited);
     const int64_t *used = quota_values(f, t->quota, QUOTA_USED, &keys);
 
-    columns_foreach(c, limited & t->keys & quota_keys(t->quota))
-    {
+    columns_foreach(c, limited & t->keys & quota_keys(t->quota)) {
         if (MAX(quota_at(used, c) + t->shift[c], 0) + t->amount[c] > quota_at(limit, c))
             return false;
     }
@@ -111,7 +110,8 @@ static bool is_in_vain(struct quota_preemption *p, const struct attempt *a)
     for (uint32_t at = 0; quota_next_pod(f, t->quota, &at, &other);) {
         if (!other.assigned || !gives_way(p, a->pod.pod, other.pod))
             continue;
-        columns_foreach(c, other.keys & quota_keys(t->quota)) t->shift[c] -= other.amount[c];
+        columns_foreach(c, other.keys & quota_keys(t->quota))
+            t->shift[c] -= other.amount[c];
     }
     bool vain = elastic_quota_judge(p->plugin, t, &request).code != ADMIT_OK;
     memcpy(t->shift, before, sizeof before);
