@@ -146,6 +146,7 @@ void placeholder_service_ends(struct scheduler *s, const struct service_instance
 /* Iterate: size_t it = 0; while ((pod = placeholder_next(s, &it))) ... Do not change them. */
 struct kobj *placeholder_next(const struct scheduler *s, size_t *it);
 struct kobj *placeholder_find(const struct scheduler *s, struct kuid uid); /* NULL: none */
+bool placeholder_stays(const struct scheduler *s, struct kuid uid); /* for no pod it makes way */
 void placeholder_free_all(struct scheduler *s);
 
 /* notify.c - services of plugins are told of pods. */

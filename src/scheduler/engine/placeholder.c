@@ -104,6 +104,12 @@ struct kobj *placeholder_find(const struct scheduler *s, struct kuid uid)
     return p ? p->pod : NULL;
 }
 
+bool placeholder_stays(const struct scheduler *s, struct kuid uid)
+{
+    const struct placeholder *p = uidmap_get(&s->placeholders, uid);
+    return p && p->service->placeholder->stays;
+}
+
 void placeholder_free_all(struct scheduler *s)
 {
     struct placeholder *p;

@@ -546,3 +546,8 @@ bool ks_making_room(const struct ks_env *env, struct kuid uid)
 {
     return env->scheduler && preempt_under_way(env->scheduler, uid);
 }
+
+bool ks_stays(const struct ks_env *env, struct kuid uid)
+{
+    return env->scheduler && placeholder_stays(env->scheduler, uid);
+}

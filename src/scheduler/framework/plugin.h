@@ -243,6 +243,8 @@ void ks_ask_next(const struct ks_env *env);
 void ks_warn(const struct ks_env *env, const struct pod *p, const char *reason, const char *note);
 /* Are victims of this pod being evicted right now? */
 bool ks_making_room(const struct ks_env *env, struct kuid uid);
+/* Is this the placeholder of an object that is never deleted to make room? */
+bool ks_stays(const struct ks_env *env, struct kuid uid);
 
 /* ---- what a configuration may say about a plugin ----------------------------------------------
  */

@@ -101,7 +101,7 @@ struct ks_controller {
 /* For each object of a kind (a Reservation) the scheduler keeps a placeholder: a pod that is
  * queued, gets a node and takes room there, of which services hear, and that no API server knows.
  * How the object is bound says the plugin's `bind` (subject.h). A placeholder that is evicted to
- * make room has its object deleted: its priority decides for whom. */
+ * make room has its object deleted: its priority decides for whom, unless the object stays. */
 struct ks_placeholder {
     const struct kind *kind; /* one of the plugin's kinds */
     /* With a reference for the caller. Its UID is that of the object, it names a scheduler, and it
@@ -109,6 +109,7 @@ struct ks_placeholder {
      * (the condition PodScheduled, the nominated node): what a pod does not say is written again.
      * NULL: the object needs none, or not any more. A function of the object alone. */
     struct kobj *(*pod)(void *service, const struct kobj *object);
+    bool stays; /* the object is not deleted to make room, whatever its priority; ks_stays() */
 };
 
 /* ---- the service ----------------------------------------------------------------------------- */

@@ -49,11 +49,22 @@ static enum ks_code preempt_pre_enqueue(void *self, const struct pod *p, struct 
 
 /* ---- making room ----------------------------------------------------------------------------- */
 
+static bool may_evict(void *arg, const struct attempt *a, const struct pod *victim, uint32_t row)
+{
+    const struct preempt *p = arg;
+
+    (void)row;
+    return pod_priority(victim) < pod_priority(a->pod.pod) &&
+           !ks_stays(&p->env, victim->obj.meta.uid);
+}
+
 static enum ks_code preempt_plan(void *self, struct attempt *a, struct preemption *ret,
                                  struct ks_texts *why)
 {
-    const struct preempt *p = self;
+    struct preempt *p = self;
     struct preemption_rules rules = {
+        .arg = p,
+        .may_evict = may_evict,
         .budgets = p->budgets,
         .percentage = p->percentage,
         .absolute = p->absolute,

@@ -264,7 +264,8 @@ static void stop_controller(void *started)
 }
 
 static const struct ks_controller controller = { start_controller, stop_controller };
-static const struct ks_placeholder placeholder = { &kind_reservation, placeholder_of };
+static const struct ks_placeholder placeholder = { &kind_reservation, placeholder_of,
+                                                   .stays = true };
 const struct ks_service reservations_service = {
     .name = "Reservation",
     .create = create,

@@ -389,6 +389,38 @@ static void test_no_owner_is_evicted_in_vain(void **state)
     engine_verify(&b);
 }
 
+/* 11, 'We can do better': not even with a low priority of its own. Pods beside it are victims. */
+static void test_a_reservation_is_no_victim(void **state)
+{
+    static const char low[] = "{\"spec\":{\"ttl\":\"0s\",\"owners\":[{\"labelSelector\":{"
+                              "\"matchLabels\":{\"app\":\"r\"}}}]"
+                              ",\"template\":{\"spec\":{\"priority\":1,\"schedulerName\":\"koord-"
+                              "scheduler\",\"containers\":["
+                              "{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"4\"}}}]}}}}";
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    start(&b);
+    node(&b, "n", 6);
+    fake_put(b.client.fake, RESERVATIONS, "r", low);
+    run(&b);
+    assert_true(has(&b, "r", "\"nodeName\":\"n\""));
+    pod(&b, "small", 'x', 2, ",\"priority\":2", "");
+    expect(&b, "small", "n", "");
+    pod(&b, "large", 'x', 4, ",\"priority\":1000", "");
+    client_fixture_run(&b.client, 30 * SEC);
+    expect(&b, "large", "", "");
+    expect(&b, "small", "n", "");
+    assert_true(has(&b, "r", "\"phase\":\"Available\""));
+    assert_int_equal(scheduler_stats(b.s).victims, 0);
+    pod(&b, "high", 'x', 2, ",\"priority\":1000", "");
+    client_fixture_run(&b.client, 30 * SEC);
+    expect(&b, "high", "n", "");
+    assert_null(fake_find(b.client.fake, PODS, "small"));
+    assert_true(has(&b, "r", "\"phase\":\"Available\""));
+    engine_verify(&b);
+}
+
 /* ---- binding a Reservation ------------------------------------------------------------------- */
 
 /* Somebody else changes it while it is on its way. */
@@ -527,6 +559,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_host_port_stays_taken),
         cmocka_unit_test(test_a_reservation_counts_for_spread),
         cmocka_unit_test(test_no_owner_is_evicted_in_vain),
+        cmocka_unit_test(test_a_reservation_is_no_victim),
         cmocka_unit_test(test_a_conflict_is_no_failure),
         cmocka_unit_test(test_one_that_waits_says_so),
         cmocka_unit_test(test_a_bad_annotation_concerns_its_pod_alone),
