@@ -15,10 +15,11 @@
 /* ---- a plugin that takes part in reservations ------------------------------------------------ */
 
 static struct {
-    int restored, unmatched, taken_over; /* calls */
-    char refuses[32];                    /* the name of a reservation that nobody may use */
+    int restored, unmatched; /* calls */
+    char refuses[32];        /* the name of a reservation that nobody may use */
     char prefers[32];
-    char nominated[32]; /* as seen when the pod is resized */
+    char nominated[32];  /* as seen when the pod is resized */
+    char candidates[64]; /* running pods whose room was given back at last: "node: name name" */
 } guest;
 
 static void guest_restore(void *self, const struct ks_cycle *c, const struct ks_pod *p,
@@ -33,8 +34,13 @@ static void guest_restore_pods(void *self, const struct ks_cycle *c, const struc
                                struct ks_overlay *o, uint32_t row, const struct pod *const *pods,
                                uint32_t n)
 {
-    (void)self, (void)c, (void)p, (void)o, (void)row, (void)pods;
-    guest.taken_over += (int)n;
+    size_t at = (size_t)snprintf(guest.candidates, sizeof guest.candidates,
+                                 "%s:", c->nodes->node[row]->obj.meta.name);
+
+    (void)self, (void)p, (void)o;
+    for (uint32_t i = 0; i < n && at < sizeof guest.candidates; i++)
+        at += (size_t)snprintf(guest.candidates + at, sizeof guest.candidates - at, " %s",
+                               pods[i]->obj.meta.name);
 }
 
 static enum ks_code guest_filter(void *self, const struct ks_cycle *c, const struct ks_pod *p,
@@ -542,8 +548,24 @@ static void test_plugins_take_part(void **state)
     pod(&b, "q", 'r', 1, "", "");
     assert_string_not_equal(owned(&b, "q"), "r3");
     assert_string_not_equal(owned(&b, "q"), "");
-    reserve(&b, "p4", 1, pre, "");
-    assert_that(guest.taken_over, >=, 0);
+    engine_verify(&b);
+}
+
+static void test_plugins_restore_what_is_taken_over(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    start_with(&b, with_guest);
+    node(&b, "n", 4);
+    pod(&b, "old", 'o', 3, "", "");
+    pod(&b, "other", 'x', 1, "", "");
+    reserve(&b, "r", 1, "", ""); /* takes over nobody */
+    assert_string_equal(guest.candidates, "");
+    reserve(&b, "o1", 3, pre, "");
+    assert_true(has(&b, "o1", "\"nodeName\":\"n\""));
+    expect(&b, "old", "n", "o1");
+    assert_string_equal(guest.candidates, "n: old");
     engine_verify(&b);
 }
 
@@ -566,6 +588,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_running_pod_is_taken_over),
         cmocka_unit_test(test_what_was_written_is_taken_back),
         cmocka_unit_test(test_plugins_take_part),
+        cmocka_unit_test(test_plugins_restore_what_is_taken_over),
     };
 
     if (argc > 1)
