@@ -13,6 +13,7 @@
 #include "client/kubeconfig.h"
 #include "component/flags.h"
 #include "component/options.h"
+#include "ctl/cpus.h"
 
 struct ctl_parts;
 struct discovery;
@@ -57,6 +58,7 @@ struct ctl {
 struct ctl_parts {
     const struct explain_scheduler *explain;       /* explain.h */
     const struct explain_manager *explain_manager; /* the same */
+    cpus_fn cpus;                                  /* cpus.h */
     const struct up_system *up;                    /* up.h */
     /* How lists of a built-in kind merge; NULL for others: apply sends a merge patch then. */
     const struct kmerge *(*merge_of)(const struct kind *k);
@@ -72,7 +74,8 @@ struct ctl_command {
 extern const struct ctl_command ctl_command_get, ctl_command_crds, ctl_command_version,
     ctl_command_completion, ctl_command_up, ctl_command_down, ctl_command_status,
     ctl_command_explain, ctl_command_demo, ctl_command_top, ctl_command_dashboard,
-    ctl_command_reserve, ctl_command_quota, ctl_command_apply, ctl_command_delete, ctl_command_man;
+    ctl_command_reserve, ctl_command_quota, ctl_command_apply, ctl_command_delete, ctl_command_man,
+    ctl_command_cpus;
 
 /* Command number i; NULL behind the last. */
 const struct ctl_command *ctl_command_at(size_t i);

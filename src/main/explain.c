@@ -164,6 +164,12 @@ static void attempt_scores(const void *self, unsigned max, struct strbuf *out)
     whatif_write_scores(a->whatif, max, out);
 }
 
+struct whatif *main_explain_whatif(void *self)
+{
+    struct attempt *a = self;
+    return a->whatif;
+}
+
 const struct explain_scheduler main_explain = {
     .open = attempt_open,
     .close = attempt_close,

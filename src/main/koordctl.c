@@ -18,6 +18,7 @@ int main(int argc, char **argv)
 {
     static const struct ctl_parts parts = { .explain = &main_explain,
                                             .explain_manager = &main_explain_manager,
+                                            .cpus = main_cpus,
                                             .up = &main_up,
                                             .merge_of = merge_of };
     const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;

@@ -2,15 +2,23 @@
 #ifndef KOORD_MAIN_KOORDCTL_H
 #define KOORD_MAIN_KOORDCTL_H
 
+struct cpus_want;
 struct explain_manager;
 struct explain_profile_objects;
 struct explain_scheduler;
+struct kerr;
 struct strbuf;
 struct up_system;
+struct whatif;
 
 extern const struct explain_scheduler main_explain;       /* explain.c */
 extern const struct explain_manager main_explain_manager; /* explain_node.c */
 /* explain_profile.c: a member of the former. */
 void main_explain_profile(const struct explain_profile_objects *o, struct strbuf *json);
+/* The cluster of objects behind what main_explain.open() made. */
+struct whatif *main_explain_whatif(void *self);
+/* cpus.c: cpus_fn of ctl/cpus.h */
+int main_cpus(void *self, const char *node, const struct cpus_want *want, struct strbuf *json,
+              struct kerr *err);
 extern const struct up_system main_up; /* up.c */
 #endif

@@ -286,6 +286,17 @@ static void tell_services(struct whatif *w)
         services_tell_all(w->services, pods, w->pods.n);
 }
 
+void *whatif_service(struct whatif *w, const struct ks_service *key)
+{
+    const struct service_instance *i = service_table_first(w->services);
+
+    attempt_end(&w->attempt);
+    tell_services(w);
+    while (i && i->key != key)
+        i = i->next;
+    return i ? i->self : NULL;
+}
+
 static void set_pod(struct whatif *w, struct kobj *pod)
 {
     attempt_end(&w->attempt);

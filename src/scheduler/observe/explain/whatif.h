@@ -25,6 +25,10 @@ int whatif_add(struct whatif *w, struct kobj *o, struct kerr *err);
 /* Kind number i that the profile's plugins read beside nodes and pods; NULL behind the last. */
 const struct kind *whatif_kind(const struct whatif *w, unsigned i);
 
+/* The service that a plugin of the profile provides under this key, which knows of everything that
+ * was added; NULL: no plugin does. */
+void *whatif_service(struct whatif *w, const struct ks_service *key);
+
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
 struct whatif_score {

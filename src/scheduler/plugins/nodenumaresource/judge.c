@@ -11,20 +11,10 @@ static bool is_bound(const struct incoming *in, const struct stock *s)
     return in->bind || (in->amount[NUMA_RES_CPU] > 0 && s->site->bind != NODE_CPU_BIND_NONE);
 }
 
-/* The node's policy is required of every pod. */
-static enum cpu_bind_policy node_policy(const struct stock *s)
-{
-    switch (s->site->bind) {
-    case NODE_CPU_BIND_FULL_PCPUS_ONLY: return CPU_BIND_FULL_PCPUS;
-    case NODE_CPU_BIND_SPREAD: return CPU_BIND_SPREAD_BY_PCPUS;
-    default: return CPU_BIND_NONE;
-    }
-}
-
 bool incoming_on(const struct numa_plugin *n, const struct incoming *in, const struct stock *s,
                  struct numa_request *ret)
 {
-    enum cpu_bind_policy of_node = node_policy(s);
+    enum cpu_bind_policy of_node = site_bind(s->site);
     struct numa_request r = { .asks = in->asks, .bind = is_bound(in, s) };
     int64_t mcpu = in->amount[NUMA_RES_CPU];
 
@@ -251,7 +241,7 @@ static uint8_t judge_bound(const struct numa_try *t, enum numa_policy policy,
     const struct incoming *in = t->c->state;
     const struct numa_request *r = t->r;
     const struct machine *m = s->site->machine;
-    enum cpu_bind_policy of_node = node_policy(s);
+    enum cpu_bind_policy of_node = site_bind(s->site);
     enum cpu_bind_policy required = of_node != CPU_BIND_NONE ? of_node : in->required;
 
     if (!m)

@@ -71,5 +71,12 @@ static inline enum numa_strategy site_strategy(const struct site *s, enum numa_s
            : s->flags & SITE_LEAST ? NUMA_LEAST_ALLOCATED
                                    : otherwise;
 }
+/* The bind policy that the node requires of every pod; CPU_BIND_NONE: none. */
+static inline enum cpu_bind_policy site_bind(const struct site *s)
+{
+    return s->bind == NODE_CPU_BIND_FULL_PCPUS_ONLY ? CPU_BIND_FULL_PCPUS
+           : s->bind == NODE_CPU_BIND_SPREAD        ? CPU_BIND_SPREAD_BY_PCPUS
+                                                    : CPU_BIND_NONE;
+}
 uint64_t site_zone_mask(const struct site *s);
 #endif
