@@ -4,6 +4,7 @@
 #include "api/pod.h"
 #include "api/protocol/keys.h"
 #include "api/protocol/reservation.h"
+#include "api/qos.h"
 #include "base/arena.h"
 #include "base/klog.h"
 #include "scheduler/plugins/nodenumaresource/view.h"
@@ -154,10 +155,32 @@ static void read_pod(struct grants *g, const struct pod *p)
         drop(g, was);
 }
 
+/* Is it bound by us, just now, to CPUs that the kubelet will not know of when it pins the pod too?
+ * What reserve() made is replaced when the pod is placed, so this is so once in its life, and not
+ * again after a restart. */
+static bool is_pinned_twice(const struct grants *g, const struct pod *p)
+{
+    const struct grant *x = grants_find(g, p->obj.meta.uid);
+
+    return x && x->reserved && x->kubelet_pins && !cpuset_is_empty(&x->cpus) &&
+           streq(x->node, p->node_name) && pod_qos(p) == KUBE_QOS_GUARANTEED &&
+           !is_reserve_pod(&p->obj.meta.annotations);
+}
+
 static void on_placed(void *service, const struct pod *before, const struct pod *now)
 {
+    struct grants *g = service;
+    bool twice = g->env.scheduler && is_pinned_twice(g, now);
+
     (void)before;
-    read_pod(service, now);
+    read_pod(g, now);
+    if (!twice)
+        return;
+    CLEANUP(mem_free)
+    char *note = xasprintf("the kubelet of node %s has the CPU manager policy static and pins this "
+                           "Guaranteed pod too, to CPUs of its own choice",
+                           now->node_name);
+    ks_warn(&g->env, now, "PinnedTwice", note);
 }
 
 static void on_changed(void *service, const struct pod *before, const struct pod *now)
@@ -197,6 +220,7 @@ void grants_reserve(struct grants *g, const struct pod *p, const char *node,
 
     mine->bind = (uint8_t)r->cpus.bind;
     mine->required = r->required;
+    mine->kubelet_pins = r->kubelet_pins;
     mine->reserved = true;
     put(g, p, node, mine);
 }

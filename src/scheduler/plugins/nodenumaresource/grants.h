@@ -22,6 +22,7 @@ struct numa_request {                 /* what a pod asks of one row */
     int64_t original[NUMA_RESOURCES]; /* the same, not amplified */
     uint32_t asks;                    /* bits: resources that it asks for at all */
     bool bind, required;
+    bool kubelet_pins;               /* the kubelet gives CPUs to Guaranteed pods by itself */
     struct cpu_request cpus;         /* need: 0 unless bound */
     struct cpuset preferred, barred; /* free CPUs that it takes first, and that are not for it */
     /* By zone of the site: what is left for it; NULL: all that is left. */
@@ -41,6 +42,7 @@ struct grant {
     uint8_t exclusive; /* enum cpu_exclusive_policy */
     uint8_t bind;      /* enum cpu_bind_policy that counted; by reserve() only */
     bool required;     /* that policy was */
+    bool kubelet_pins; /* numa_request; by reserve() only */
     bool reserved; /* by reserve(): what an annotation says does not count before it is written */
     char *reservation; /* UID of the one that it has taken room of; NULL: none */
     uint32_t nparts;

@@ -15,7 +15,9 @@ bool incoming_on(const struct numa_plugin *n, const struct incoming *in, const s
                  struct numa_request *ret)
 {
     enum cpu_bind_policy of_node = site_bind(s->site);
-    struct numa_request r = { .asks = in->asks, .bind = is_bound(in, s) };
+    struct numa_request r = { .asks = in->asks,
+                              .bind = is_bound(in, s),
+                              .kubelet_pins = s->site->kubelet_static };
     int64_t mcpu = in->amount[NUMA_RES_CPU];
 
     memcpy(r.amount, in->amount, sizeof r.amount);
