@@ -7,6 +7,7 @@
  * peak memory, upstream's threshold (0: it has no such workload), share of attempts that reused
  * something. Workloads have the names of scheduler_perf.
  */
+#include <malloc.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -65,6 +66,7 @@ struct workload {
     int owners;   /* so many of the pods own them, evenly among the others */
     bool updates; /* every 100 pods a Reservation and a node change */
     bool all_own; /* all pods are of one application, and so are the Reservations */
+    bool idle;    /* Reservations come, and then nothing happens: what does each cost? */
 };
 static const struct workload workloads[] = {
     { "SchedulingBasic", 5000, 1000, 10000, 270, "", "" },
@@ -120,6 +122,7 @@ static const struct workload workloads[] = {
       .owners = 2000, .updates = true },
     { "ReservationsAllMatch", 1024, 0, 100, 0, "", "", .reserved = 1024, .owners = 100,
       .all_own = true },
+    { "ReservationsIdle", 5000, 0, 0, 0, "", "", .reserved = 10000, .once = true, .idle = true },
     { "SchedulingSecrets", 5000, 1000, 10000, 260, ",'volumes':[{'name':'s','secret':{}}]",
       ",'volumes':[{'name':'s','secret':{}}]" },
     /* Ours: a NodeMetric of 30 pods after every 12 pods that are placed. */
@@ -622,6 +625,40 @@ static int measure(struct bench *b)
     return st.scheduled >= b->want ? 0 : 1;
 }
 
+static size_t heap(void)
+{
+    struct mallinfo2 m = mallinfo2();
+    return m.uordblks + m.hblkhd;
+}
+
+static void on_enough(struct loop *l, void *arg)
+{
+    (void)arg;
+    loop_stop(l);
+}
+
+static void rest(struct bench *b, nsec_t time)
+{
+    loop_after(b->loop, time, on_enough, NULL);
+    loop_run(b->loop);
+}
+
+static int measure_idle(struct bench *b)
+{
+    enum { REST_S = 5 };
+    size_t before = heap();
+
+    for (int i = 0; i < b->w->reserved; i++)
+        memkube_push(b->kube, "reservations", KUBE_ADDED, reservation_text(b, i, 1));
+    rest(b, 2 * NSEC_PER_SEC); /* all is told, written and counted */
+    size_t each = (heap() - before) / (size_t)b->w->reserved;
+    nsec_t cpu = cpu_time();
+    rest(b, REST_S * NSEC_PER_SEC);
+    printf("%s nodes=%d reservations=%d bytes=%zu cpu_us_per_s=%.1f\n", b->w->name, b->nodes,
+           b->w->reserved, each, (double)(cpu_time() - cpu) / 1e3 / REST_S);
+    return scheduler_stats(b->s).pods == (size_t)b->w->reserved ? 0 : 1;
+}
+
 /* Until the caches are full and the pods before the measured ones are placed. */
 static void on_poll(struct loop *l, void *arg)
 {
@@ -666,7 +703,8 @@ static int run(const struct workload *w, int nodes, int pods)
     add_local(&b);
     add_init(&b);
     add_reports(&b);
-    add_reservations(&b);
+    if (!w->idle)
+        add_reservations(&b);
     struct ks_registered with[PROFILE_PLUGINS_MAX + 1];
     struct metrics *metrics = metrics_new(); /* counting and timing are part of the price */
     b.s = scheduler_new(b.loop, b.kube,
@@ -687,7 +725,7 @@ static int run(const struct workload *w, int nodes, int pods)
         on_poll(b.loop, &b);
         loop_run(b.loop);
     }
-    int r = measure(&b);
+    int r = w->idle ? measure_idle(&b) : measure(&b);
     timer_cancel(b.churn);
     free_reports(&b);
     scheduler_free(b.s);
