@@ -37,14 +37,16 @@ static bool within(const struct sim_room *sum, const struct sim_room *room)
 }
 
 /* It is told for whom pods were evicted from a node: it has a claim there. A pod that is bound
- * elsewhere just afterwards may not have said so in time. */
+ * elsewhere just afterwards may not have said so in time; nor one that has lost its claim before it
+ * was written, because the node reported more load meanwhile. */
 static void settle_owed(struct sim *s, const struct sim_pod *p, int node)
 {
     nsec_t lately = loop_mono(s->loop) - 10 * NSEC_PER_SEC;
 
     for (size_t i = s->owed.n; i-- > 0;) {
         const struct sim_owed *o = &s->owed.items[i];
-        bool here = o->node == node || (p->node != SIM_NOWHERE && o->since > lately);
+        bool late = p->node != SIM_NOWHERE || (s->parts & SIM_LOAD && node != o->node);
+        bool here = o->node == node || (late && o->since > lately);
         if (here && o->priority < p->priority)
             vec_swap_remove(&s->owed, i);
     }
