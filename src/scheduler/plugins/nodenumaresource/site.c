@@ -123,7 +123,7 @@ static void read_machine(struct making *m, struct machines *machines)
         m->s->machine = machines_share(machines, machine);
 }
 
-/* Returns the kubelet's policy, all zero when there is none. */
+/* Returns the kubelet's policy, all zero when it does not parse. */
 static struct kubelet_cpu_manager read_kubelet(struct making *m)
 {
     struct kubelet_cpu_manager k = { 0 };
@@ -273,7 +273,8 @@ struct site *site_new(struct machines *machines, struct numa_names *names, const
         for (uint32_t i = 0; i < nrt->zones.n; i++)
             read_zone(&m, names, &nrt->zones.items[i], r > 0 && !amplified ? &ratios : NULL);
     }
-    s->bind = (uint8_t)node_cpu_bind_policy(&node->obj.meta.labels, nrt ? &kubelet : NULL);
+    s->bind =
+        (uint8_t)node_cpu_bind_policy(&node->obj.meta.labels, kubelet.policy ? &kubelet : NULL);
     s->policy = (uint8_t)node_numa_policy(&node->obj.meta.labels,
                                           nrt ? numa_policy_of_topology(&nrt->topology_policies)
                                               : NUMA_POLICY_NONE);

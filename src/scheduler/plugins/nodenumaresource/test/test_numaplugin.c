@@ -217,7 +217,8 @@ static void test_bad_annotations(void **state)
     fixture_put(
         &f, &kind_noderesourcetopology,
         "{'metadata':{'name':'n2','annotations':{'node.koordinator.sh/cpu-topology':'no "
-        "json','node.koordinator.sh/pod-cpu-allocs':'[{'}},'zones':[{'name':'node-x',"
+        "json','node.koordinator.sh/pod-cpu-allocs':'[{','kubelet.koordinator.sh/"
+        "cpu-manager-policy':'{'}},'zones':[{'name':'node-x',"
         "'type':'Node'},{'name':'node--1','type':'Node'},{'name':'node-99','type':'Node'}]}");
     topology(&f, "n1", 1, 4,
              "'node.koordinator.sh/reservation':'{\\\"reservedCPUs\\\":\\\"3-\\\"}',", "");
