@@ -158,6 +158,15 @@ static const struct pre_case pre_cases[] = {
       { { 11, 16, "" } },
       NULL,
       "Insufficient cpu by node" },
+    { "owners, those first that fill more of it",
+      "{}",
+      "{\"enableMultiple\":true}",
+      false,
+      8,
+      16,
+      { { 7, 1, "" }, { 1, 1, "1" }, { 4, 1, "4" }, { 2, 1, "2" } },
+      "4 2 ",
+      NULL },
     { "cluster mode is off",
       "{}",
       MANY,
@@ -173,11 +182,12 @@ static void put_held(struct engine_fixture *b, const struct held *h, int number)
 {
     char name[16];
     CLEANUP(mem_free)
-    char *meta = *h->rank ? xasprintf("\"labels\":{\"pod.koordinator.sh/is-pre-allocatable\":"
-                                      "\"true\"},\"annotations\":{\"pod.koordinator.sh/"
-                                      "pre-allocatable-priority\":\"%s\"}",
-                                      h->rank)
-                          : xstrdup("");
+    char *meta =
+        *h->rank ? xasprintf("\"labels\":{\"app\":\"a\",\"pod.koordinator.sh/is-pre-allocatable\":"
+                             "\"true\"},\"annotations\":{\"pod.koordinator.sh/"
+                             "pre-allocatable-priority\":\"%s\"}",
+                             h->rank)
+                 : xstrdup("");
     CLEANUP(mem_free)
     char *body = xasprintf("{\"metadata\":{%s},\"spec\":{\"nodeName\":\"n\",\"containers\":[{"
                            "\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"%d\","
