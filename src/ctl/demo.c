@@ -114,7 +114,7 @@ const struct ctl_command ctl_command_demo = {
     .about =
         "Runs everything that koordctl up runs, on hollow nodes and a clock of its own: a day "
         "takes\n"
-        "less than a minute. Services follow the hours of the day, batch jobs want whatever is\n"
+        "about a minute. Services follow the hours of the day, batch jobs want whatever is\n"
         "left, one node is hot, some neighbours are noisy. Nothing is kept and nothing outside of\n"
         "this process is touched.\n",
     .flags = demo_flags,
