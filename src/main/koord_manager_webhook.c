@@ -228,8 +228,9 @@ void webhook_part_leave(struct webhook_part *p, void (*left)(void *arg), void *a
     p->left = left;
     p->left_arg = arg;
     p->timer = timer_cancel(p->timer);
-    if (p->hookport)
+    if (p->hookport) {
+        hookport_leave(p->hookport);
         p->timer = loop_after(p->run->loop, LEAVING, on_leave, p);
-    else
+    } else
         loop_post(p->run->loop, on_left, p);
 }

@@ -46,6 +46,10 @@ int httpd_listen(struct httpd *d, const char *addr, struct tls_ctx *tls, uint16_
 void httpd_set_tls(struct httpd *d, struct tls_ctx *tls);
 /* Serves one connected stream (tests, socket activation); takes it over. */
 void httpd_serve(struct httpd *d, struct stream *s, const char *peer);
+/* Before a stop, when clients may still come: every answer over HTTP/1.1 says that it is the last
+ * of its connection, so that a client does not send the next request into one that is being closed.
+ * HTTP/2 needs no such notice: GOAWAY tells which requests to send again. */
+void httpd_leave(struct httpd *d);
 /* No new connections; requests in progress finish within grace, then all is closed. done may be
  * NULL. */
 void httpd_stop(struct httpd *d, nsec_t grace, void (*done)(void *arg), void *arg);

@@ -163,6 +163,11 @@ struct hookport *hookport_free(struct hookport *p)
     return NULL;
 }
 
+void hookport_leave(struct hookport *p)
+{
+    httpd_leave(p->httpd);
+}
+
 void hookport_stop(struct hookport *p, nsec_t grace, void (*done)(void *arg), void *arg)
 {
     p->timer = timer_cancel(p->timer);

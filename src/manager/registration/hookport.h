@@ -25,6 +25,8 @@ int hookport_new(struct loop *l, const struct hookport_opts *o, struct hookport 
 /* At once. NULL is fine; always returns NULL. */
 struct hookport *hookport_free(struct hookport *p);
 DEFINE_CLEANUP(hookport_free, struct hookport *)
+/* Answers are the last of their connections from now on (httpd_leave()). */
+void hookport_leave(struct hookport *p);
 /* No new connections; requests under way finish within grace. done may be NULL. */
 void hookport_stop(struct hookport *p, nsec_t grace, void (*done)(void *arg), void *arg);
 /* 0: it answered itself when it asked last. A readiness check. */

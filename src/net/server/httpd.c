@@ -188,12 +188,17 @@ static void on_grace_over(struct loop *l, void *arg)
     httpd_unref(d);
 }
 
+void httpd_leave(struct httpd *d)
+{
+    d->leaving = true;
+}
+
 void httpd_stop(struct httpd *d, nsec_t grace, void (*done)(void *arg), void *arg)
 {
     d->done = done;
     d->done_arg = arg;
     if (!d->stopping) {
-        d->stopping = true;
+        d->leaving = d->stopping = true;
         ports_close(d);
         struct httpd_conn *c;
         TAILQ_FOREACH(c, &d->conns, link)

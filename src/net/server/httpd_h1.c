@@ -232,7 +232,7 @@ static size_t conn_queued(const struct httpd_conn *c)
 static void finish_request(struct httpd_conn *c)
 {
     struct httpd_req *r = c->h1->cur;
-    bool close = r->close || c->d->stopping;
+    bool close = r->close || c->d->leaving;
 
     c->h1->cur = NULL;
     req_free(r);
@@ -409,7 +409,7 @@ static void h1_head(struct httpd_req *r, const struct http_header *hd, size_t n)
             strbuf_append(b, "transfer-encoding: chunked\r\n");
     }
     /* A client that was not told to go on may or may not send its body: only closing is clear. */
-    r->close |= c->d->stopping || (r->expects && !r->body_done);
+    r->close |= c->d->leaving || (r->expects && !r->body_done);
     if (r->close)
         strbuf_append(b, "connection: close\r\n");
     else if (r->http10)

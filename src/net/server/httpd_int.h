@@ -176,7 +176,7 @@ struct httpd {
     size_t buffered; /* request bodies in memory */
     struct strbuf scratch;
     struct timer *flush, *stop_timer, *done_timer;
-    bool stopping, freed;
+    bool leaving, stopping, freed;
     bool full; /* max_conns is reached, and that is in the log */
     void (*done)(void *arg);
     void *done_arg;

@@ -542,6 +542,26 @@ static void test_stop_lets_requests_finish(void **state)
     stream_close(idle);
 }
 
+static void test_a_server_that_leaves_says_so_in_its_answers(void **state)
+{
+    FIXTURE(b, NULL);
+
+    (void)state;
+    say(&b, GET("/hi"));
+    assert_false(b.closed);
+    httpd_leave(b.d);
+    loop_advance(b.l, SEC);
+    assert_false(b.closed); /* it may be sending just now */
+    say(&b, GET("/hi"));
+    assert_got(&b, "connection: close\r\n");
+    assert_true(b.closed);
+    stream_close(take(b.end));
+    fixture_connect(&b, NULL); /* whoever has not heard of it is still served */
+    say(&b, GET("/hi"));
+    assert_got(&b, "connection: close\r\n");
+    assert_log(&b, "GET /hi;GET /hi;GET /hi;");
+}
+
 static void test_stop_ends_when_the_grace_is_over(void **state)
 {
     FIXTURE(b, NULL);
@@ -598,6 +618,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_pipelining_waits_for_a_slow_reader),
         cmocka_unit_test(test_small_writes_leave_together),
         cmocka_unit_test(test_stop_lets_requests_finish),
+        cmocka_unit_test(test_a_server_that_leaves_says_so_in_its_answers),
         cmocka_unit_test(test_stop_ends_when_the_grace_is_over),
         cmocka_unit_test(test_stop_of_an_idle_server_is_told_later),
     };
