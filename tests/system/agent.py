@@ -373,7 +373,7 @@ def prepare(lab):
     """Kinds, permissions, and the objects that koord-manager would make. A kubeconfig with koordlet's own account."""
     lab.cluster.namespace('koordinator-system')
     lab.cluster.kubectl('apply', '-f', f'{ROOT}/packaging/crds', '-f', f'{ROOT}/packaging/rbac/koordlet.yaml')
-    lab.cluster.kubectl('wait', '--for=condition=Established', 'crd', '--all', f'--timeout={PATIENCE_S:.0f}s')
+    lab.cluster.established()
     token = lab.cluster.run('sa-token', 'koordinator-system', 'koordlet', '86400')
     return lab.kubeconfig('koordlet.kubeconfig', [f'token: {token}'])
 

@@ -155,6 +155,19 @@ class Cluster:
             raise Failed(f'kubectl {" ".join(words[:3])}: {out.stderr.strip()[-400:]}')
         return out.stdout
 
+    def established(self):
+        """Waits for all CRDs. kubectl wait cannot: it ends with an error at one that has no conditions yet."""
+        end = time.monotonic() + PATIENCE_S
+        while True:
+            crds = self.api('GET', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions')[1]['items']
+            waiting = [c['metadata']['name'] for c in crds if not any(
+                (k['type'], k['status']) == ('Established', 'True') for k in c.get('status', {}).get('conditions') or ())]
+            if not waiting:
+                return
+            if time.monotonic() > end:
+                raise Failed(f'not established: {waiting}')
+            time.sleep(0.05)
+
 
 class Probe:
     """A running kube_probe: its lines so far, and waiting for more."""

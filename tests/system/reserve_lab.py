@@ -252,7 +252,7 @@ def real(lab):
         subprocess.run([f'{ROOT}/scripts/kube-build', 'kubectl'], check=True, stdout=sys.stderr)
     token = c.run('sa-token', *own, '3600')
     c.kubectl('apply', '-f', f'{ROOT}/packaging/crds', '-f', f'{ROOT}/packaging/rbac/koord-scheduler.yaml')
-    c.kubectl('wait', '--for=condition=Established', 'crd', '--all', f'--timeout={PATIENCE_S:.0f}s')
+    c.established()
     subject = [{'kind': 'ServiceAccount', 'namespace': own[0], 'name': own[1]}]
     for role in ('system:kube-scheduler', 'system:volume-scheduler', 'koord-scheduler'):
         c.make(f'{RBAC}/clusterrolebindings', {
