@@ -165,6 +165,23 @@ static struct reconciler *make_hooks(struct agent *a)
     return reconciler_new(&env);
 }
 
+static struct delivery *make_delivery(struct agent *a)
+{
+    const struct delivery_env env = {
+        .loop = a->env.loop,
+        .host = a->host,
+        .snapshots = a->snapshots,
+        .executor = a->executor,
+        .reconciler = a->hooks,
+        .o = a->env.o,
+        .caps = &a->caps,
+        .metrics = a->env.internal,
+        .node_name = a->env.o->node_name,
+    };
+
+    return delivery_new(&env);
+}
+
 static struct podresources *make_podresources(const struct agent *a)
 {
     const struct podresources_env env = {
@@ -200,6 +217,8 @@ int agent_new(const struct agent_env *env, struct agent **ret, struct kerr *err)
     make_reporters(a);
     a->qos = make_qos(a);
     a->hooks = make_hooks(a);
+    if (!o->no_kubelet && !o->restore && !loop_is_virtual(env->loop))
+        a->delivery = make_delivery(a);
     if (gates_on(&o->gates, GATE_POD_RESOURCES_PROXY))
         a->podresources = make_podresources(a);
     gauge_set(metric_gauge(metrics_add(env->internal, &start_desc), METRIC_VALUES(o->node_name)),
@@ -216,6 +235,7 @@ struct agent *agent_free(struct agent *a)
     timer_cancel(a->waiting_timer);
     timer_cancel(a->restore_timer);
     podresources_free(a->podresources);
+    delivery_free(a->delivery);
     qos_free(a->qos);
     /* Listeners of the snapshots are the others, which let go of samples and files last. */
     states_free(a->states);
@@ -244,6 +264,7 @@ static void read_caps(struct agent *a)
         .containerd_endpoint = a->env.o->acting.containerd_endpoint,
         .docker_endpoint = a->env.o->acting.docker_endpoint,
         .pouch_endpoint = a->env.o->acting.pouch_endpoint,
+        .nri_socket = a->env.o->hooks.nri_socket,
     };
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
     struct feature_report f;
@@ -410,6 +431,8 @@ void agent_start(struct agent *a)
     if (a->device_reporter)
         device_reporter_start(a->device_reporter);
     reconciler_start(a->hooks);
+    if (a->delivery)
+        delivery_start(a->delivery);
     if (a->podresources)
         podresources_start(a->podresources);
     a->waiting_timer = loop_after(l, WAITING_FIRST, on_waiting, a);

@@ -10,6 +10,7 @@
 #include "koordlet/predict/server.h"
 #include "koordlet/qos/qos.h"
 #include "koordlet/report/report.h"
+#include "koordlet/runtime/delivery.h"
 #include "koordlet/states/podresources.h"
 #include "koordlet/states/states.h"
 
@@ -21,6 +22,7 @@ struct agent {
     struct audit *audit; /* NULL: gate AuditEvents is off */
     struct executor *executor;
     struct reconciler *hooks;
+    struct delivery *delivery; /* NULL: nobody starts containers here */
     struct snapshots *snapshots;
     struct states *states;
     struct metriccache *mc;

@@ -33,13 +33,35 @@ static void on_external(void *arg, struct httpd_req *r)
     reply_metrics(r, (struct metrics *const[]){ a->external }, 1);
 }
 
-static void on_capabilities(void *arg, struct httpd_req *r)
+/* By which path containers got what the hooks gave them, and whether those work. */
+static void on_hooks(void *arg, struct httpd_req *r)
 {
     const struct agent *a = arg;
     CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
 
     if (!serve_allow(r, "GET, HEAD"))
         return;
+    delivery_json(a->delivery, &out);
+    httpd_reply(r, 200, "application/json", out.data, out.len);
+}
+
+/* A socket that is there says little: what counts is the session. */
+static void look_at_nri(struct agent *a)
+{
+    char why[256];
+
+    if (a->delivery)
+        caps_set_nri(&a->caps, delivery_nri_connected(a->delivery, why, sizeof why), why);
+}
+
+static void on_capabilities(void *arg, struct httpd_req *r)
+{
+    struct agent *a = arg;
+    CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
+
+    if (!serve_allow(r, "GET, HEAD"))
+        return;
+    look_at_nri(a);
     caps_json(&a->caps, &a->env.o->gates, &out);
     httpd_reply(r, 200, "application/json", out.data, out.len);
 }
@@ -94,6 +116,8 @@ void agent_serve(struct agent *a, struct serve *s)
     serve_handle(s, "/capabilities", on_capabilities, a);
     serve_handle(s, "/missing", on_missing, a);
     serve_handle(s, "/plan", on_plan, a);
+    if (a->delivery)
+        serve_handle(s, "/hooks", on_hooks, a);
     if (a->audit && gates_on(&a->env.o->gates, GATE_AUDIT_EVENTS_HTTP))
         serve_handle(s, "/events", audit_serve, a->audit);
     serve_add_check(s, SERVE_READYZ, "agent", check_ready, a);

@@ -230,27 +230,53 @@ static const struct flag hooking[] = {
       .def = "/usr/local/vgpu/libvgpu.so", .help = "`file` of HAMi-core on the host" },
 };
 
-/* Known upstream, and without effect until the part that needs them is here. */
+static const char *const policies[] = { "Fail", "Ignore", NULL };
+static const char *const networks[] = { "unix", "tcp", NULL };
+static const struct flag delivering[] = {
+    { "default-runtime-type", FLAG_STR, O(hooks.default_runtime), .def = "containerd",
+      .help = "runtime of containers whose IDs come without it" },
+    { "runtime-hooks-plugin-failure-policy", FLAG_STR, O(hooks.plugin_failure_policy),
+      .def = "Ignore", .choices = policies,
+      .help = "Fail: a container whose hook fails is not created" },
+    { "runtime-hooks-disable-stages", FLAG_LIST, O(hooks.disable_stages),
+      .help = "`stages` whose hooks do not run, such as PreRunPodSandbox" },
+    { "runtime-hooks-network", FLAG_STR, O(hooks.network), .def = "unix", .choices = networks,
+      .help = "network of the hook server for koord-runtime-proxy" },
+    { "runtime-hooks-addr", FLAG_STR, O(hooks.addr), .def = "/host-var-run-koordlet/koordlet.sock",
+      .help = "`address` of the hook server; empty: none" },
+    { "runtime-hooks-failure-policy", FLAG_STR, O(hooks.failure_policy), .def = "Ignore",
+      .choices = policies,
+      .help = "what koord-runtime-proxy does when the hook server does not answer" },
+    { "runtime-hooks-config-path", FLAG_STR, O(hooks.config_dir),
+      .help = "`directory` of the file that tells koord-runtime-proxy of the hook server" },
+    { "runtime-hooks-host-endpoint", FLAG_STR, O(hooks.host_endpoint),
+      .def = "/var/run/koordlet/koordlet.sock",
+      .help = "the hook server's `socket` as koord-runtime-proxy sees it" },
+    { "enable-nri-runtime-hook", FLAG_BOOL, O(hooks.nri), .def = "true",
+      .help = "deliver hooks as a plugin of the runtime's NRI" },
+    { "runtime-hooks-nri-socket-path", FLAG_STR, O(hooks.nri_socket), .def = "nri/nri.sock",
+      .help = "`socket` of NRI, below --var-run-root-dir" },
+    { "runtime-hooks-nri-plugin-name", FLAG_STR, O(hooks.nri_name), .def = "koordlet_nri",
+      .help = "name of the plugin" },
+    { "runtime-hooks-nri-plugin-index", FLAG_STR, O(hooks.nri_index), .def = "00",
+      .help = "index of the plugin: two digits; plugins are asked in this order" },
+    { "runtime-hooks-nri-connect-timeout", FLAG_DUR, O(hooks.nri_connect_timeout), .def = "6s",
+      .help = "a session that lives so long was a good one" },
+    { "runtime-hooks-nri-backoff-duration", FLAG_DUR, O(hooks.nri_backoff), .def = "1s",
+      .help = "wait before the second attempt to connect" },
+    { "runtime-hooks-nri-backoff-factor", FLAG_F64, O(hooks.nri_backoff_factor), .def = "2",
+      .help = "each wait is so many times as long as the one before" },
+    { "runtime-hooks-nri-backoff-jitter", FLAG_F64, O(hooks.nri_backoff_jitter), .def = "0.1",
+      .help = "share by which waits vary" },
+    { "runtime-hooks-nri-backoff-cap", FLAG_DUR, O(hooks.nri_backoff_cap),
+      .def = "1281023h53m38.427387903s", .help = "longest wait; 30s when it is more" },
+    { "runtime-hooks-nri-backoff-steps", FLAG_I64, O(hooks.nri_backoff_steps), .def = "2147483647",
+      .help = "attempts in a row after which NRI is given up" },
+};
+
+/* Known upstream, and without effect. */
 static const struct flag acting[] = {
-    { "default-runtime-type", FLAG_STR, FLAG_IGNORED },
     { "qos-extension-plugins", FLAG_STR, FLAG_IGNORED },
-    { "runtime-hooks-network", FLAG_STR, FLAG_IGNORED },
-    { "runtime-hooks-addr", FLAG_STR, FLAG_IGNORED },
-    { "runtime-hooks-failure-policy", FLAG_STR, FLAG_IGNORED },
-    { "runtime-hooks-plugin-failure-policy", FLAG_STR, FLAG_IGNORED },
-    { "runtime-hooks-config-path", FLAG_STR, FLAG_IGNORED },
-    { "runtime-hooks-host-endpoint", FLAG_STR, FLAG_IGNORED },
-    { "runtime-hooks-disable-stages", FLAG_STR, FLAG_IGNORED },
-    { "enable-nri-runtime-hook", FLAG_BOOL, FLAG_IGNORED },
-    { "runtime-hooks-nri-connect-timeout", FLAG_DUR, FLAG_IGNORED },
-    { "runtime-hooks-nri-backoff-duration", FLAG_DUR, FLAG_IGNORED },
-    { "runtime-hooks-nri-backoff-cap", FLAG_DUR, FLAG_IGNORED },
-    { "runtime-hooks-nri-backoff-steps", FLAG_I64, FLAG_IGNORED },
-    { "runtime-hooks-nri-backoff-factor", FLAG_F64, FLAG_IGNORED },
-    { "runtime-hooks-nri-backoff-jitter", FLAG_F64, FLAG_IGNORED },
-    { "runtime-hooks-nri-socket-path", FLAG_STR, FLAG_IGNORED },
-    { "runtime-hooks-nri-plugin-name", FLAG_STR, FLAG_IGNORED },
-    { "runtime-hooks-nri-plugin-index", FLAG_STR, FLAG_IGNORED },
 };
 #undef O
 
@@ -268,6 +294,12 @@ static void add_roots(struct flags *f, struct koordlet_options *o)
     flags_default(f, "var-lib-kubelet-dir", d.var_lib_kubelet);
 }
 
+static const char *hook_config_dir(const char *agent_mode)
+{
+    return agent_mode && streq(agent_mode, "hostMode") ? "/etc/runtime/hookserver.d"
+                                                       : "/host-etc-hookserver";
+}
+
 void koordlet_options_add(struct flags *f, void *options)
 {
     struct koordlet_options *o = options;
@@ -282,6 +314,8 @@ void koordlet_options_add(struct flags *f, void *options)
     flags_add(f, "Time series flags", tsdb, ARRAY_LEN(tsdb), o);
     flags_add(f, "Strategy flags", strategies, ARRAY_LEN(strategies), o);
     flags_add(f, "Runtime hook flags", hooking, ARRAY_LEN(hooking), o);
+    flags_add(f, "Runtime hook delivery flags", delivering, ARRAY_LEN(delivering), o);
+    flags_default(f, "runtime-hooks-config-path", hook_config_dir(getenv("agent_mode")));
     flags_add(f, "Executor flags", executing, ARRAY_LEN(executing), o);
     flags_add(f, "Flags of the acting half", acting, ARRAY_LEN(acting), o);
     client_options_add(f, &o->client);
@@ -310,6 +344,13 @@ int koordlet_options_check(const struct koordlet_options *o, struct kerr *err)
     for (size_t i = 0; i < ARRAY_LEN(intervals); i++)
         if (intervals[i].value < NSEC_PER_SEC)
             return kerr_set(err, -EINVAL, "--%s must be at least 1s", intervals[i].flag);
+    if (strlen(o->hooks.nri_index) != 2 || strspn(o->hooks.nri_index, "0123456789") != 2)
+        return kerr_set(err, -EINVAL, "--runtime-hooks-nri-plugin-index must be two digits");
+    if (o->hooks.nri_connect_timeout <= 0 || o->hooks.nri_backoff <= 0 ||
+        o->hooks.nri_backoff_factor < 1)
+        return kerr_set(err, -EINVAL,
+                        "--runtime-hooks-nri-connect-timeout and -backoff-duration must be above "
+                        "0, -backoff-factor at least 1");
     if (o->kubelet_insecure_tls && !o->disable_kubelet_config)
         return kerr_set(err, -EINVAL,
                         "--kubelet-insecure-tls needs --disable-query-kubelet-config: the "

@@ -2,6 +2,7 @@
  * 1.6). */
 #ifndef KOORD_KOORDLET_OPTIONS_H
 #define KOORD_KOORDLET_OPTIONS_H
+#include "component/flags.h"
 #include "component/gates.h"
 #include "component/options.h"
 #include "koordlet/kernel/host.h"
@@ -83,9 +84,22 @@ struct executor_options {
     bool dry_run;
 };
 struct hooks_options {
-    nsec_t reconcile_interval; /* runtime-hooks-reconcile-interval */
-    bool keep_quota;           /* disable-unset-cpu-quota */
-    const char *hami_library;  /* hami-core-library-directory-path */
+    nsec_t reconcile_interval;         /* runtime-hooks-reconcile-interval */
+    bool keep_quota;                   /* disable-unset-cpu-quota */
+    const char *hami_library;          /* hami-core-library-directory-path */
+    const char *default_runtime;       /* default-runtime-type */
+    const char *plugin_failure_policy; /* "Fail", "Ignore": of a plugin, in both modes below */
+    struct flag_list disable_stages;
+    /* For koord-runtime-proxy. */
+    const char *network, *addr; /* "": no server */
+    const char *failure_policy; /* what the proxy does when we do not answer */
+    const char *config_dir, *host_endpoint;
+    /* As a plugin of NRI. */
+    bool nri;
+    const char *nri_socket, *nri_name, *nri_index;
+    nsec_t nri_connect_timeout, nri_backoff, nri_backoff_cap;
+    double nri_backoff_factor, nri_backoff_jitter;
+    int64_t nri_backoff_steps;
 };
 struct koordlet_options {
     const char *addr;      /* ":9316" */

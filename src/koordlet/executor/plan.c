@@ -4,6 +4,7 @@
 static const char *const owners[PLAN_OWNERS] = {
     [PLAN_KUBELET] = "kubelet",
     [PLAN_LEFTOVERS] = "Leftovers",
+    [PLAN_POD_START] = "PodStart",
     [PLAN_CPU_NORMALIZATION] = "CPUNormalization",
     [PLAN_BATCH_RESOURCE] = "BatchResource",
     [PLAN_CPUSET_ALLOCATOR] = "CPUSetAllocator",

@@ -23,6 +23,7 @@ enum plan_owner {
                      is put back and what others start from */
     PLAN_LEFTOVERS, /* what an agent that was killed may have left: put back after the start, where
                        nobody else has a say */
+    PLAN_POD_START, /* of pods that a runtime starts, until the hooks below know them */
     PLAN_CPU_NORMALIZATION,
     PLAN_BATCH_RESOURCE,
     PLAN_CPUSET_ALLOCATOR,

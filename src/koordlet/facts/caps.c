@@ -389,6 +389,12 @@ static void read_sockets(const struct host *h, const struct caps_options *o, str
                 h->roots.var_run, nri);
 }
 
+void caps_set_nri(struct caps *c, bool connected, const char *status)
+{
+    if (connected || c->caps[CAP_NRI].state == CAP_YES) /* else the reason why there is no socket */
+        cap_set(c, CAP_NRI, connected, "%s", status);
+}
+
 void caps_read(const struct host *h, const struct caps_options *o, struct caps *ret)
 {
     static const struct caps_options none = { 0 };

@@ -71,6 +71,8 @@ struct caps_options { /* NULL: none */
 
 /* Nothing here fails: what cannot be read is a "no" that says why. */
 void caps_read(const struct host *h, const struct caps_options *o, struct caps *ret);
+/* What a running agent knows better than the file of a socket tells. */
+void caps_set_nri(struct caps *c, bool connected, const char *status);
 const char *cap_name(enum capability c); /* "cpu-burst" */
 static inline bool caps_has(const struct caps *c, enum capability which)
 {

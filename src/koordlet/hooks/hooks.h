@@ -98,6 +98,8 @@ extern const struct hook_plugin hook_batch_resource, hook_cpu_normalization, hoo
 /* In the order of their names, which is the order in which they run; ends with NULL. */
 extern const struct hook_plugin *const hook_plugins[];
 
+const char *hook_stage_name(enum hook_stage s); /* "PreRunPodSandbox" */
+
 enum hook_failure_policy { HOOK_IGNORE, HOOK_FAIL };
 struct hook_runner {         /* which hooks run, and what a failure means */
     bool on[KOORDLET_GATES]; /* by gate */
@@ -107,6 +109,8 @@ struct hook_runner {         /* which hooks run, and what a failure means */
     nsec_t (*stopwatch)(void *arg); /* NULL: durations are 0 */
     void *stopwatch_arg;
 };
+/* Some hook of the stage is on. */
+bool hooks_any(const struct hook_runner *h, enum hook_stage s);
 /* All hooks of the stage, in ascending order of their names. A failure is logged and counted; with
  * HOOK_FAIL the run ends with it, else it goes on and 0 is returned. */
 int hooks_run(const struct hook_runner *h, enum hook_stage s, const struct hook_rules *r,

@@ -281,6 +281,13 @@ void reconciler_wake(struct reconciler *r)
     on_rules(r);
 }
 
+const struct hook_rules *reconciler_rules(struct reconciler *r)
+{
+    if (r->rules_old || !r->rules)
+        make_rules(r);
+    return r->rules;
+}
+
 /* At the first regular look the strategies had their say, and what they want is not touched; at the
  * second all of it is done. */
 static void put_leftovers_back(struct reconciler *r, const struct hook_view *v)

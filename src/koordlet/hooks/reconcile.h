@@ -38,6 +38,8 @@ DEFINE_CLEANUP(reconciler_free, struct reconciler *)
 void reconciler_start(struct reconciler *r);
 /* The cgroup driver became known, or another one. */
 void reconciler_wake(struct reconciler *r);
+/* What the hooks go by now; good until the next turn. */
+const struct hook_rules *reconciler_rules(struct reconciler *r);
 /* In place of a start: puts everything back as plan_restore() says. Pods are known. */
 void reconciler_restore(struct reconciler *r);
 

@@ -9,7 +9,7 @@ const struct hook_plugin *const hook_plugins[] = {
     &hook_resctrl,        &hook_gpu_env,           &hook_rdma_device,      NULL,
 };
 
-static const char *hook_stage_name(enum hook_stage s)
+const char *hook_stage_name(enum hook_stage s)
 {
     static const char *const names[HOOK_STAGES] = {
         [HOOK_PRE_RUN_POD_SANDBOX] = "PreRunPodSandbox",
@@ -49,6 +49,14 @@ static void count(const struct hook_runner *h, const struct hook_plugin *p, enum
         metric_histogram(m, METRIC_VALUES(str_or(h->node_name, ""), p->name, hook_stage_name(s),
                                           failed ? "failed" : "succeeded")),
         (double)took / (double)NSEC_PER_MSEC);
+}
+
+bool hooks_any(const struct hook_runner *h, enum hook_stage s)
+{
+    for (size_t i = 0; hook_plugins[i]; i++)
+        if (h->on[hook_plugins[i]->gate] && hook_plugins[i]->stages[s])
+            return true;
+    return false;
 }
 
 int hooks_run(const struct hook_runner *h, enum hook_stage s, const struct hook_rules *r,

@@ -128,6 +128,8 @@ static void test_values_that_cannot_work_are_refused(void **state)
         (void)snprintf(arg, sizeof arg, "-%s=-1h", intervals[i]);
         assert_refused(arg, intervals[i]);
     }
+    assert_refused("-runtime-hooks-nri-plugin-index=7", "two digits");
+    assert_refused("-runtime-hooks-failure-policy=Maybe", "runtime-hooks-failure-policy");
     assert_refused("-kubelet-insecure-tls", "disable-query-kubelet-config");
 }
 
