@@ -48,8 +48,14 @@ void front_handle(void *server, struct httpd_req *r);
 /* admission/admission.c: all steps. Mutating: 1 when defaults are to be applied again. */
 int admission_mutate(struct apiserver *s, const struct admission_req *r, struct kj_mdoc *d,
                      struct kj_mval *obj, struct kerr *err);
+/* -EINPROGRESS: a step answers later; the call waits, and api_again() goes on with it. */
 int admission_validate(struct apiserver *s, const struct admission_req *r, const struct kj_val *obj,
                        struct kerr *err);
+/* The object that a step was asked about and has answered to meanwhile; NULL: none. For creates,
+ * which would get another uid if they were made again. */
+const struct kj_val *admission_kept(const struct api_call *c);
+/* What steps said counts no more: the call ends, or its object is a new one. */
+void admission_forget(struct api_call *c);
 /* admission/builtin.c: the server's own steps, added at birth. */
 void admission_add_builtin(struct apiserver *s);
 void admission_fini(struct apiserver *s); /* before the store is closed */

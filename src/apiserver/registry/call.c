@@ -35,6 +35,7 @@ static void call_free(struct api_call *c)
         c->on_gone(c->gone_arg);
     if (c->op)
         c->op->c = NULL;
+    admission_forget(c);
     if (c->watch)
         watch_close(c->watch);
     resource_unref(c->res);
@@ -288,6 +289,13 @@ void api_run(struct api_call *c)
             return;
         run_resource(c);
     }
+}
+
+/* What the request says was read before, and its warnings are given once more. */
+void api_again(struct api_call *c)
+{
+    c->warnings.n = 0;
+    run_resource(c);
 }
 
 /* ---- writes -------------------------------------------------------------------------------------

@@ -216,7 +216,7 @@ static int load(struct change *x, struct api_call *c, struct kj_doc **ret, uint6
     return e < 0 ? e : object_load(x->r, text.data, text.len, ret, err);
 }
 
-/* Admission and validation of the changed object. false: answered. */
+/* Admission and validation of the changed object. false: answered, or a step answers later. */
 static bool judge(struct change *x, struct api_call *c, struct kj_mdoc *d, struct kj_mval *obj,
                   const struct kj_val *old, struct kj_doc **ret_fresh)
 {
@@ -240,11 +240,10 @@ static bool judge(struct change *x, struct api_call *c, struct kj_mdoc *d, struc
         api_fail_invalid(c, x->name, errors);
         return false;
     }
-    if (admission_validate(c->s, &req, kj_root(*ret_fresh), &err) < 0) {
+    int e = admission_validate(c->s, &req, kj_root(*ret_fresh), &err);
+    if (e < 0 && e != -EINPROGRESS)
         api_fail_admission(c, &err);
-        return false;
-    }
-    return true;
+    return e == 0;
 }
 
 static void fail_no_version(struct change *x, struct api_call *c)

@@ -4,11 +4,6 @@
 
 enum { NAME_ATTEMPTS = 8 }; /* of generateName, as kube-apiserver does */
 
-struct creation {
-    struct kj_doc *body;
-    bool generated;
-};
-
 struct admission_req admission_of(struct api_call *c, const struct resource *r, const char *ns,
                                   const char *name, const char *operation, const struct kj_val *old)
 {
@@ -28,10 +23,10 @@ bool api_admit(struct api_call *c, const char *operation, const struct kj_val *o
     struct admission_req req = admission_of(c, c->res, c->ns, c->name, operation, NULL);
     struct kerr err = { 0 };
 
-    if (admission_validate(c->s, &req, obj, &err) == 0)
-        return true;
-    api_fail_admission(c, &err);
-    return false;
+    int e = admission_validate(c->s, &req, obj, &err);
+    if (e < 0 && e != -EINPROGRESS)
+        api_fail_admission(c, &err);
+    return e == 0;
 }
 
 /* The object may name its namespace, but no other than the path does. One that belongs to no
@@ -72,7 +67,7 @@ static void meta_fill_new(struct api_call *c, struct kj_mdoc *d, struct kj_mval 
         kj_mset(d, meta, "generation", kj_mi64(d, 1));
 }
 
-static bool fill_name(struct api_call *c, struct kj_mdoc *d, struct kj_mval *obj)
+static void fill_name(struct api_call *c, struct kj_mdoc *d, struct kj_mval *obj)
 {
     CLEANUP(strbuf_fini) struct strbuf name = STRBUF_INIT;
     struct kj_mval *meta = object_meta(d, obj);
@@ -80,10 +75,9 @@ static bool fill_name(struct api_call *c, struct kj_mdoc *d, struct kj_mval *obj
     const char *base = kj_mstr_get(kj_mget(meta, "generateName"));
 
     if (!str_empty(given) || str_empty(base))
-        return false;
+        return;
     meta_generate_name(c->s->loop, base, &name);
     kj_mset(d, meta, "name", kj_mstrn(d, name.data, name.len));
-    return true;
 }
 
 static void on_created(void *arg, struct api_call *c, const char *doc, size_t n,
@@ -96,26 +90,24 @@ static void on_created(void *arg, struct api_call *c, const char *doc, size_t n,
         api_reply_object(c, 201, doc, n);
 }
 
-/* -EEXIST: the caller decides. Otherwise the call was answered, or will be. */
-static int attempt(struct api_call *c, const struct kj_val *body)
+/* Defaults, the server's own fields, the mutating steps, validation. NULL: answered. */
+static struct kj_mval *make(struct api_call *c, struct kj_mdoc *d, const struct kj_val *body,
+                            struct kj_doc **ret_frozen)
 {
-    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
-    CLEANUP(kj_doc_free) struct kj_doc *frozen = NULL;
     CLEANUP(field_errors_free) struct field_errors *errors = field_errors_new();
-    CLEANUP(strbuf_fini) struct strbuf doc = STRBUF_INIT;
     const struct resource *r = c->res;
     struct kj_mval *obj = kj_mcopy(d, body);
     struct kerr err = { 0 };
 
     object_default(r, d, obj);
     meta_fill_new(c, d, obj);
-    bool generated = fill_name(c, d, obj);
+    fill_name(c, d, obj);
     const char *name = str_or(kj_mstr_get(kj_mget(object_meta(d, obj), "name")), "");
     struct admission_req req = admission_of(c, r, c->ns, name, "CREATE", NULL);
     int mutated = admission_mutate(c->s, &req, d, obj, &err);
     if (mutated < 0) {
         api_fail_admission(c, &err);
-        return 0;
+        return NULL;
     }
     if (mutated)
         object_default(r, d, obj);
@@ -124,34 +116,57 @@ static int attempt(struct api_call *c, const struct kj_val *body)
         r->strategy->prepare(RES_CREATE, d, obj, NULL, loop_wall(c->s->loop));
     else if (r->has_status)
         kj_mdel(obj, "status", strlen("status"));
-    frozen = kj_freeze(obj);
-    object_validate(r, RES_CREATE, kj_root(frozen), NULL, errors);
-    if (field_errors_count(errors)) {
-        api_fail_invalid(c, name, errors);
+    *ret_frozen = kj_freeze(obj);
+    object_validate(r, RES_CREATE, kj_root(*ret_frozen), NULL, errors);
+    if (field_errors_count(errors) == 0)
+        return obj;
+    api_fail_invalid(c, name, errors);
+    return NULL;
+}
+
+static int put(struct api_call *c, struct kj_mval *obj, const char *name, struct kerr *err)
+{
+    CLEANUP(strbuf_fini) struct strbuf doc = STRBUF_INIT, there = STRBUF_INIT;
+    struct store_key k = { c->res->store_res, c->res->namespaced ? c->ns : "", name };
+
+    object_write(c->res, obj, c->dry_run ? 0 : store_next_revision(c->s->store), &doc);
+    if (!c->dry_run)
+        return call_put(c, &k, 0, &doc, on_created, NULL, err);
+    if (store_get_latest(c->s->store, &k, &there, NULL, err) == 0)
+        return -EEXIST;
+    on_created(NULL, c, doc.data, doc.len, NULL);
+    return 0;
+}
+
+/* -EAGAIN: with another name. Otherwise the call was answered, or will be. */
+static int attempt(struct api_call *c, const struct kj_val *body)
+{
+    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
+    CLEANUP(kj_doc_free) struct kj_doc *frozen = NULL;
+    const struct kj_val *val = admission_kept(c);
+    struct kj_mval *obj = val ? kj_mborrow(d, val) : make(c, d, body, &frozen);
+    struct kerr err = { 0 };
+
+    if (!obj)
         return 0;
-    }
-    if (admission_validate(c->s, &req, kj_root(frozen), &err) < 0) {
+    val = val ? val : kj_root(frozen);
+    const char *name = kj_str_or(kj_path(val, "metadata.name"), "");
+    struct admission_req req = admission_of(c, c->res, c->ns, name, "CREATE", NULL);
+    int e = admission_validate(c->s, &req, val, &err);
+    if (e == -EINPROGRESS)
+        return 0;
+    if (e < 0) {
         api_fail_admission(c, &err);
         return 0;
     }
-    struct store_key k = { r->store_res, r->namespaced ? c->ns : "", name };
-    object_write(r, obj, c->dry_run ? 0 : store_next_revision(c->s->store), &doc);
-    int e;
-    if (c->dry_run) {
-        CLEANUP(strbuf_fini) struct strbuf there = STRBUF_INIT;
-        e = store_get_latest(c->s->store, &k, &there, NULL, &err) == 0 ? -EEXIST : 0;
-        if (e == 0) {
-            on_created(NULL, c, doc.data, doc.len, NULL);
-            return 0;
-        }
-    } else {
-        e = call_put(c, &k, 0, &doc, on_created, NULL, &err);
+    e = put(c, obj, name, &err);
+    if (e == -EEXIST && str_empty(kj_str(kj_path(body, "metadata.name"))) &&
+        ++c->retries < NAME_ATTEMPTS) {
+        admission_forget(c);
+        return -EAGAIN;
     }
-    if (e == -EEXIST) {
-        if (generated && ++c->retries < NAME_ATTEMPTS)
-            return -EAGAIN;
-        api_err_exists(&err, r, name);
-    }
+    if (e == -EEXIST)
+        api_err_exists(&err, c->res, name);
     if (e < 0)
         api_fail(c, &err);
     return 0;

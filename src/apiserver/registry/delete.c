@@ -264,6 +264,8 @@ static void run(struct deletion *x, struct api_call *c)
         struct admission_req req = admission_of(c, x->r, x->ns, x->name, "DELETE", old);
         e = admission_validate(c->s, &req, NULL, &err);
     }
+    if (e == -EINPROGRESS)
+        return;
     if (e < 0) {
         api_fail_admission(c, &err);
         return;

@@ -15,6 +15,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 
+struct admission_later;
 struct api_call;
 struct apiserver;
 struct loop;
@@ -109,7 +110,8 @@ struct api_call {
     void (*on_gone)(void *arg); /* the call ends, answered or not; NULL: nobody to tell */
     void *gone_arg;
     bool done;
-    unsigned retries;
+    unsigned retries, asked;           /* asked: steps of admission that answer later */
+    struct admission_later *laters;    /* admission/admission.c */
     const struct api_refusal *refusal; /* of a webhook: admission_refuse(); NULL: none */
 };
 struct api_refusal {
@@ -121,6 +123,7 @@ struct api_refusal {
 struct api_call *api_call_new(struct apiserver *s, const struct api_sink *sink, void *sink_arg);
 void api_run(struct api_call *c);
 void api_resume(struct api_call *c); /* a watch: there is room for events again */
+void api_again(struct api_call *c);  /* a write that waited for admission: look at it once more */
 /* No answer follows; what is under way in the store still happens. */
 void api_cancel(struct api_call *c);
 

@@ -143,11 +143,145 @@ static void test_webhooks_are_worded_as_upstream_does(void **state)
                      201);
 }
 
+/* ---- answers that take time ------------------------------------------------------------------ */
+
+struct slow_step {
+    struct fixture *r;
+    struct admission_later *later; /* of the question that is open */
+    unsigned asked;
+    char about[100];    /* data.k of the objects it was asked about */
+    const char *change; /* the object is patched so while it waits; NULL: not */
+    const char *refuse; /* NULL: allowed */
+};
+
+static void change_done(void *arg, struct api_call *c, int status, const char *json, size_t n)
+{
+    (void)arg, (void)c, (void)json, (void)n;
+    assert_int_equal(status, 200);
+}
+
+static void answer_now(struct loop *l, void *arg)
+{
+    struct slow_step *s = arg;
+    const struct admission_refusal why = { "slow.koordinator.sh", 429, "", str_or(s->refuse, "") };
+
+    (void)l;
+    admission_answer(take(s->later), s->refuse ? &why : NULL);
+}
+
+/* Ours, and only once: somebody else writes while the first answer is on its way. */
+static void change_now(struct loop *l, void *arg)
+{
+    static const struct api_sink sink = { .reply = change_done };
+    struct slow_step *s = arg;
+
+    (void)l;
+    fixture_start(s->r, &sink, NULL, "PATCH", CMS "/a", MERGE, take(s->change));
+}
+
+static int ask_slowly(void *self, const struct admission_req *q, const struct kj_val *obj,
+                      struct kerr *err)
+{
+    struct slow_step *s = self;
+
+    (void)err;
+    if (streq(kj_str_or(kj_path(obj, "data.other"), ""), "writer") &&
+        !streq(kj_str_or(kj_path(obj, "data.k"), ""), "late"))
+        return 0;
+    if (s->later)
+        return 0; /* the other writer */
+    s->asked++;
+    (void)snprintf(s->about + strlen(s->about), sizeof s->about - strlen(s->about), "%s;",
+                   kj_str_or(kj_path(obj, "data.k"), "-"));
+    s->later = admission_later(q);
+    if (s->change)
+        loop_after(s->r->loop, 5 * NSEC_PER_MSEC, change_now, s);
+    loop_after(s->r->loop, 20 * NSEC_PER_MSEC, answer_now, s);
+    return -EINPROGRESS;
+}
+
+static const struct admission_step slow = { "slow", NULL, ask_slowly };
+
+static void test_a_step_answers_later(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+    struct slow_step s = { .r = &r };
+
+    (void)state;
+    fixture_init(&r, 5);
+    apiserver_add_admission(r.s, &slow, &s);
+    assert_int_equal(fixture_post(&r, CMS,
+                                  "{\"metadata\":{\"generateName\":\"g-\"},\"data\":{"
+                                  "\"k\":\"new\"}}"),
+                     201);
+    assert_int_equal(s.asked, 1); /* the object that it was asked about is the one that is stored */
+    assert_int_equal(
+        fixture_post(&r, CMS, "{\"metadata\":{\"name\":\"a\"},\"data\":{\"k\":\"1\"}}"), 201);
+    assert_int_equal(fixture_do(&r, "PATCH", CMS "/a", MERGE, "{\"data\":{\"k\":\"2\"}}"), 200);
+    assert_string_equal(fixture_str(&r, "data.k"), "2");
+    s.refuse = "not now";
+    assert_int_equal(fixture_do(&r, "PATCH", CMS "/a", MERGE, "{\"data\":{\"k\":\"3\"}}"), 429);
+    assert_string_equal(fixture_str(&r, "message"),
+                        "admission webhook \"slow.koordinator.sh\" denied the request: not now");
+    assert_int_equal(fixture_delete(&r, CMS "/a", NULL), 429);
+    s.refuse = NULL;
+    assert_int_equal(fixture_get(&r, CMS "/a"), 200);
+    assert_string_equal(fixture_str(&r, "data.k"), "2");
+    assert_int_equal(fixture_delete(&r, CMS "/a", NULL), 200);
+    assert_string_equal(s.about, "new;1;2;3;-;-;");
+}
+
+static void test_it_is_asked_again_when_the_object_changed(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+    struct slow_step s = { .r = &r };
+
+    (void)state;
+    fixture_init(&r, 6);
+    apiserver_add_admission(r.s, &slow, &s);
+    assert_int_equal(
+        fixture_post(&r, CMS, "{\"metadata\":{\"name\":\"a\"},\"data\":{\"k\":\"1\"}}"), 201);
+    s.asked = 0;
+    s.change = "{\"data\":{\"other\":\"writer\"}}";
+    assert_int_equal(fixture_do(&r, "PATCH", CMS "/a", MERGE, "{\"data\":{\"k\":\"late\"}}"), 200);
+    assert_string_equal(fixture_str(&r, "data.k"), "late"); /* both changes are in it */
+    assert_string_equal(fixture_str(&r, "data.other"), "writer");
+    assert_int_equal(s.asked, 2);
+}
+
+static void no_answer(void *arg, struct api_call *c, int status, const char *json, size_t n)
+{
+    (void)arg, (void)c, (void)status, (void)json, (void)n;
+    fail_msg("an answer to nobody");
+}
+
+static void test_a_client_that_went_away_stores_nothing(void **state)
+{
+    static const struct api_sink sink = { .reply = no_answer };
+    CLEANUP(fixture_fini) struct fixture r;
+    struct slow_step s = { .r = &r };
+
+    (void)state;
+    fixture_init(&r, 7);
+    apiserver_add_admission(r.s, &slow, &s);
+    struct api_call *c = fixture_start(&r, &sink, NULL, "POST", CMS, "application/json",
+                                       "{\"metadata\":{\"name\":\"a\"}}");
+    loop_advance(r.loop, 5 * NSEC_PER_MSEC);
+    api_cancel(c);
+    loop_advance(r.loop, NSEC_PER_SEC);
+    assert_int_equal(s.asked, 1);
+    assert_null(s.later); /* it was answered, and nobody heard */
+    assert_int_equal(fixture_get(&r, CMS "/a"), 404);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_pods_get_priority_and_tolerations),
     cmocka_unit_test(test_unknown_priority_classes_are_forbidden),
     cmocka_unit_test(test_steps_change_and_refuse),
     cmocka_unit_test(test_webhooks_are_worded_as_upstream_does),
+    cmocka_unit_test(test_a_step_answers_later),
+    cmocka_unit_test(test_it_is_asked_again_when_the_object_changed),
+    cmocka_unit_test(test_a_client_that_went_away_stores_nothing),
 };
 
 FIXTURE_MAIN(tests)
