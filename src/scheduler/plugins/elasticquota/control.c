@@ -184,6 +184,32 @@ static unsigned write_annotations(struct quota_control *c, struct quota_seen *se
     return n;
 }
 
+struct hook_patch { /* annotations of hook plugins, into a patch */
+    struct kjw *w;
+    const struct kobj *quota;
+    unsigned n;
+};
+
+static void put_hooked(void *to, const char *key, const char *value)
+{
+    struct hook_patch *p = to;
+    const char *is = kstrmap_get(&p->quota->meta.annotations, key);
+
+    if (is && streq(is, value))
+        return;
+    kjw_str(p->w, key, value);
+    p->n++;
+}
+
+static unsigned write_hooked(struct quota_control *c, const struct kobj *o, struct kjw *w)
+{
+    struct hook_patch p = { w, o, 0 };
+
+    quota_hooks_status(&c->quotas->hooks, elasticquota_of(o),
+                       &(struct quota_annotations){ put_hooked, &p });
+    return p.n;
+}
+
 static void sync_status(struct quota_control *c, struct batch *b, struct quota *q,
                         const struct kobj *o)
 {
@@ -198,7 +224,7 @@ static void sync_status(struct quota_control *c, struct batch *b, struct quota *
     kjw_obj(&w, "metadata");
     kjw_str(&w, "resourceVersion", o->meta.resource_version);
     kjw_obj(&w, "annotations");
-    unsigned n = write_annotations(c, seen, q, o, &w, b);
+    unsigned n = write_annotations(c, seen, q, o, &w, b) + write_hooked(c, o, &w);
     kjw_end(&w);
     kjw_end(&w);
     if (used_differs) {

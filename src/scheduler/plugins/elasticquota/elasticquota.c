@@ -47,6 +47,14 @@ static enum ks_code quota_pre_filter(void *self, const struct ks_cycle *c, const
     t->preemptible = pod_quota_preemptible(&p->pod->obj.meta.labels);
     *ret_state = t;
     struct admit_verdict v = elastic_quota_judge(e, t, &request);
+    /* Hook plugins come between the quota itself and those above. */
+    const char *hook = v.code == ADMIT_OK || v.code == ADMIT_NO_ROOM_ABOVE
+                           ? quota_hooks_check(&e->quotas->hooks, q, p->pod, c->arena)
+                           : NULL;
+    if (hook)
+        ks_texts_add(why, hook);
+    if (hook)
+        return KS_UNSCHEDULABLE;
     if (v.code == ADMIT_OK)
         return KS_SUCCESS;
     ks_texts_add(why, admit_text(e->quotas->forest, &v, &e->rules, &request, c->arena));

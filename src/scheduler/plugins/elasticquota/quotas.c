@@ -64,7 +64,8 @@ static struct quota_owner *owner_new(struct quotas *s, const struct kobj *object
     return o;
 }
 
-static void put_quota(struct quotas *s, const struct kobj *now)
+/* before NULL: it is new. */
+static void put_quota(struct quotas *s, const struct kobj *before, const struct kobj *now)
 {
     struct quota_owner *o = map_getz(&s->owners, now->meta.name);
     const struct kobj *had = o ? object_of(s, o) : NULL;
@@ -77,7 +78,10 @@ static void put_quota(struct quotas *s, const struct kobj *now)
         free(o->ns);
         o->ns = xstrdup(now->meta.ns);
     }
+    const struct elasticquota *old = before ? elasticquota_of(before) : NULL;
+    quota_hooks_pre(&s->hooks, old, elasticquota_of(now));
     owner_put(s, o, now);
+    quota_hooks_post(&s->hooks, old, elasticquota_of(now));
     if (s->refused)
         retry_refused(s, o);
     quotas_wake_all(s);
@@ -97,13 +101,15 @@ static void drop_quota(struct quotas *s, const struct kobj *last)
     s->refused -= o->code < 0;
     map_removez(&s->owners, o->name);
     owner_free(o);
+    quota_hooks_pre(&s->hooks, elasticquota_of(last), NULL);
     forest_remove(s->forest, last->meta.name);
+    quota_hooks_post(&s->hooks, elasticquota_of(last), NULL);
     if (streq(last->meta.name, QUOTA_DEFAULT_NAME))
         forest_set_special(s->forest, QUOTA_DEFAULT_NAME, &s->args.default_max);
     if (streq(last->meta.name, QUOTA_SYSTEM_NAME))
         forest_set_special(s->forest, QUOTA_SYSTEM_NAME, &s->args.system_max);
     if (heir)
-        put_quota(s, heir);
+        put_quota(s, NULL, heir);
     if (s->refused)
         retry_refused(s, NULL);
     quotas_wake_all(s);
@@ -130,8 +136,10 @@ static void on_quota(void *arg, struct kobj *before, struct kobj *now)
 
     if (!now)
         drop_quota(s, before);
-    else if (!now->meta.deleted && !(before && !differs(before, now)))
-        put_quota(s, now);
+    else if (!now->meta.deleted &&
+             (!before || differs(before, now) ||
+              quota_hooks_updated(&s->hooks, elasticquota_of(before), elasticquota_of(now))))
+        put_quota(s, before, now);
 }
 
 const struct quota_owner *quotas_problem(const struct quotas *s, const char *name)
@@ -214,18 +222,57 @@ static void on_leave(struct loop *l, void *arg)
     quotas_changed(s);
 }
 
+struct hooked { /* a pod as it was before an event, for hook plugins */
+    struct quota *quota;
+    struct kobj *pod; /* NULL: it had no node, or nobody wants to know */
+};
+
+static struct hooked hooked_of(struct quotas *s, struct kuid uid)
+{
+    struct hooked out = { .quota = NULL };
+    struct quota_pod known;
+
+    if (!s->hooks.all.n || !forest_pod(s->forest, uid, &known) || !known.assigned)
+        return out;
+    out.quota = forest_charged(s->forest, uid);
+    if (out.quota)
+        out.pod = kobj_ref((struct kobj *)(uintptr_t)&known.pod->obj);
+    return out;
+}
+
+/* After the event. Another quota: it left one and came to the other. */
+static void hooked_tell(struct quotas *s, struct kuid uid, struct hooked *before)
+{
+    struct hooked after = hooked_of(s, uid);
+    const struct pod *old = before->pod ? pod_of(before->pod) : NULL;
+    const struct pod *now = after.pod ? pod_of(after.pod) : NULL;
+
+    if (old && now && before->quota == after.quota) {
+        quota_hooks_pod(&s->hooks, after.quota, old, now);
+    } else {
+        if (old)
+            quota_hooks_pod(&s->hooks, before->quota, old, NULL);
+        if (now)
+            quota_hooks_pod(&s->hooks, after.quota, NULL, now);
+    }
+    kobj_unref(before->pod);
+    kobj_unref(after.pod);
+}
+
 static void put_pod(struct quotas *s, const struct pod *p, bool placed)
 {
     struct quota_pod known;
 
     if (is_reserve_pod(&p->obj.meta.annotations))
         return; /* in place of a Reservation: the pods that use it are charged */
+    struct hooked before = hooked_of(s, p->obj.meta.uid);
     bool assigned = placed || (forest_pod(s->forest, p->obj.meta.uid, &known) && known.assigned);
 
     if (is_ignored(s, p))
         forest_remove_pod(s->forest, p->obj.meta.uid);
     else
         forest_put_pod(s->forest, p, assigned);
+    hooked_tell(s, p->obj.meta.uid, &before);
     quotas_changed(s);
 }
 
@@ -245,7 +292,9 @@ static void on_gone(void *service, const struct pod *last)
 {
     struct quotas *s = service;
 
+    struct hooked before = hooked_of(s, last->obj.meta.uid);
     forest_remove_pod(s->forest, last->obj.meta.uid);
+    hooked_tell(s, last->obj.meta.uid, &before);
     quotas_changed(s);
 }
 
@@ -254,7 +303,9 @@ static void on_assumed(void *service, const struct pod *p, const char *node)
     struct quotas *s = service;
 
     (void)node;
+    struct hooked before = hooked_of(s, p->obj.meta.uid);
     forest_assign_pod(s->forest, p->obj.meta.uid, true);
+    hooked_tell(s, p->obj.meta.uid, &before);
     quotas_changed(s);
 }
 
@@ -263,7 +314,9 @@ static void on_forgotten(void *service, const struct pod *p, const char *node)
     struct quotas *s = service;
 
     (void)node;
+    struct hooked before = hooked_of(s, p->obj.meta.uid);
     forest_assign_pod(s->forest, p->obj.meta.uid, false);
+    hooked_tell(s, p->obj.meta.uid, &before);
     quotas_changed(s);
 }
 
@@ -322,6 +375,7 @@ static void quotas_destroy(void *service)
         objects_unlisten(s->env.objects, &s->listener);
     quotas_gauges_stop(s);
     quotas_waits_fini(s);
+    quota_hooks_stop(&s->hooks);
     if (s->leave)
         timer_cancel(s->leave);
     map_foreach(&s->owners, e)
@@ -336,33 +390,10 @@ static void quotas_destroy(void *service)
     free(s);
 }
 
-/* Hook plugins are compiled in; there are none yet, so whatever is configured is a mistake. */
-static int check_hooks(const struct quota_args *a, struct kerr *err)
+int quotas_create_with(const struct ks_env *env, const struct quota_args *args,
+                       const struct quota_hook_factory *const *factories, void **ret,
+                       struct kerr *err)
 {
-    for (uint32_t i = 0; i < a->hooks.n; i++) {
-        const struct quota_hook *h = &a->hooks.items[i];
-        if (str_empty(h->key))
-            return kerr_set(err, -EINVAL,
-                            "failed to init hook plugins for tree , err=failed to initialize "
-                            "index-%u hook plugin: key is empty",
-                            i);
-        if (str_empty(h->factory))
-            return kerr_set(err, -EINVAL,
-                            "failed to init hook plugins for tree , err=failed to initialize hook "
-                            "plugin %.64s: factory key is empty",
-                            h->key);
-        return kerr_set(err, -EINVAL,
-                        "failed to init hook plugins for tree , err=failed to initialize hook "
-                        "plugin %.64s: factory %.64s not found",
-                        h->key, h->factory);
-    }
-    return 0;
-}
-
-static int quotas_create(const struct ks_env *env, const void *args, void **ret, struct kerr *err)
-{
-    if (check_hooks(args, err) < 0)
-        return err->code;
     struct quotas *s = xnew0(struct quotas);
     struct quota_options o = {
         .trees = ks_gate(env, "MultiQuotaTree"),
@@ -379,6 +410,11 @@ static int quotas_create(const struct ks_env *env, const void *args, void **ret,
     s->ignore_terminating_at_once = ks_gate(env, "ElasticQuotaImmediateIgnoreTerminatingPod");
     quotas_set_args(s, args);
     quotas_gauges_start(s);
+    if (quota_hooks_start(&s->hooks, factories, args, env, err) < 0) {
+        quotas_destroy(s);
+        return err->code;
+    }
+    quota_hooks_begin(&s->hooks);
     if (env->objects) {
         s->listener = (struct objects_listener){ &kind_elasticquota, on_quota, s, NULL };
         objects_listen(env->objects, &s->listener);
@@ -387,8 +423,14 @@ static int quotas_create(const struct ks_env *env, const void *args, void **ret,
     }
     for (uint32_t i = 0; env->nodes && i < env->nodes->n; i++)
         on_node(s, NULL, env->nodes->node[i]);
+    quota_hooks_end(&s->hooks);
     *ret = s;
     return 0;
+}
+
+static int quotas_create(const struct ks_env *env, const void *args, void **ret, struct kerr *err)
+{
+    return quotas_create_with(env, args, quota_hook_factories, ret, err);
 }
 
 const struct ks_service quotas_service = {

@@ -10,6 +10,7 @@
 #include "scheduler/framework/plugin.h"
 #include "scheduler/model/objects.h"
 #include "scheduler/plugins/elasticquota/args.h"
+#include "scheduler/plugins/elasticquota/hooks.h"
 
 struct quota_control;
 struct timer;
@@ -55,9 +56,14 @@ struct quotas {
     } args;
     struct quota_control *control; /* NULL: the scheduler does not lead here */
     bool ignore_terminating, ignore_terminating_at_once;
+    struct quota_hooks hooks;
 };
 KS_SERVICE(quotas, struct quotas)
 
+/* The service with hook plugins of other factories than those that are built in. */
+int quotas_create_with(const struct ks_env *env, const struct quota_args *args,
+                       const struct quota_hook_factory *const *factories, void **ret,
+                       struct kerr *err);
 /* The args of a newer configuration. */
 void quotas_set_args(struct quotas *s, const struct quota_args *a);
 /* The quota of a pod; NULL: none. */
