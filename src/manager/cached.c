@@ -67,8 +67,14 @@ static const struct kfield node_status_fields[] = {
 };
 static const struct kschema node_status_schema =
     KSCHEMA("NodeStatus", struct node_status, node_status_fields);
+static const struct kfield node_spec_fields[] = {
+    KF(struct node_spec, unschedulable, "unschedulable", KF_BOOL, OMIT),
+};
+static const struct kschema node_spec_schema =
+    KSCHEMA("NodeSpec", struct node_spec, node_spec_fields);
 static const struct kfield node_fields[] = {
     HEAD(struct node, annotated_schema),
+    KF(struct node, spec, "spec", KF_OBJ, OMIT, .sub = &node_spec_schema),
     KF(struct node, status, "status", KF_OBJ, OMIT, .sub = &node_status_schema),
 };
 static const struct kschema cached_node_schema = KSCHEMA("Node", struct node, node_fields);

@@ -9,7 +9,7 @@
 
 struct informer_opts;
 
-/* struct node: metadata, capacity, allocatable, conditions.
+/* struct node: metadata, unschedulable, capacity, allocatable, conditions.
  * struct nodemetric: spec, latest use of node, system, pods and host applications, prediction.
  * struct noderesourcetopology: zones, and of the annotations the CPU's model.
  * struct device: labels; type, health and resources of the devices. */

@@ -158,6 +158,8 @@ struct manager *manager_new(struct loop *l, struct kube *k, const struct manager
         m->nodeslo = nodeslo_controller_new(m);
     if (runs(m, MANAGER_NODERESOURCE))
         m->noderesource = noderesource_controller_new(m);
+    if (runs(m, MANAGER_QUOTAPROFILE))
+        m->quotaprofile = quotaprofile_controller_new(m);
     bool apply = o->profiles.enabled && runs(m, MANAGER_COLOCATIONPROFILE);
     if (o->webhooks || apply)
         m->hooks = hooks_new(m, o->webhooks ? o->webhooks : &(struct webhook_opts){ 0 });
@@ -175,6 +177,7 @@ struct manager *manager_free(struct manager *m)
     nodeslo_controller_free(m->nodeslo);
     noderesource_controller_free(m->noderesource);
     profile_controller_free(m->profile_controller);
+    quotaprofile_controller_free(m->quotaprofile);
     hooks_free(m->hooks);
     controllers_free(m->controllers);
     configwatch_free(m->watch);

@@ -21,7 +21,7 @@ enum manager_controller {
     MANAGER_NODEMETRIC,
     MANAGER_NODERESOURCE,
     MANAGER_NODESLO,
-    MANAGER_QUOTAPROFILE,      /* not here yet */
+    MANAGER_QUOTAPROFILE,
     MANAGER_COLOCATIONPROFILE, /* only with manager_profile_opts.enabled */
     MANAGER_CONTROLLERS
 };

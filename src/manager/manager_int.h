@@ -11,6 +11,7 @@ struct nodemetric_controller;
 struct noderesource_controller;
 struct nodeslo_controller;
 struct profile_controller;
+struct quotaprofile_controller;
 
 /* How often each outcome came: status and reason. */
 struct outcomes {
@@ -36,6 +37,7 @@ struct manager {
     struct noderesource_controller *noderesource;
     struct nodeslo_controller *nodeslo;
     struct profile_controller *profile_controller;
+    struct quotaprofile_controller *quotaprofile;
     struct manager_hooks *hooks; /* NULL: neither webhooks nor profiles */
     bool leading;
 };
@@ -49,6 +51,8 @@ struct noderesource_controller *noderesource_controller_free(struct noderesource
 
 struct profile_controller *profile_controller_new(struct manager *m); /* m has its hooks */
 struct profile_controller *profile_controller_free(struct profile_controller *c);
+struct quotaprofile_controller *quotaprofile_controller_new(struct manager *m);
+struct quotaprofile_controller *quotaprofile_controller_free(struct quotaprofile_controller *c);
 
 /* The keys of all nodes, over a time that grows with their number, so that a change of the
  * configuration does not come to all of them in one moment. */
