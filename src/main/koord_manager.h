@@ -21,6 +21,8 @@ struct manager_options {
         *binding_bypass_annotations;
     bool binding_dry_run;
     struct manager_profile_opts profiles;
+    int charge_retries; /* of quota evaluate */
+    nsec_t charge_jitter, charge_total_jitter;
     struct client_options client;
     struct debug_options debug;
     struct gates gates;

@@ -78,20 +78,20 @@ static const struct flag served[] = {
     { "feature-gates", FLAG_CUSTOM, O(gates), .set = gates_set, .lines = gates_usage,
       .help = "`Name=true,...` switches features:" },
 };
-#undef O
-
-#define LATER(name, type, value, text)                     \
-    {                                                      \
-        name, type, FLAG_LATER, .def = value, .help = text \
-    }
-static const struct flag quota_later[] = {
-    LATER("quota-update-max-retries", FLAG_INT, "3", "attempts to write a quota"),
-    LATER("quota-update-retry-jitter", FLAG_DUR, "0s", "time between them"),
-    LATER("quota-update-max-total-jitter", FLAG_DUR, "1s", "all of them together"),
-    LATER("quota-update-conflict-fresh-get", FLAG_BOOL, NULL, "read again after a conflict"),
+static const struct flag of_quotas[] = {
+    { "quota-update-max-retries", FLAG_INT, O(charge_retries), .def = "3", .max = INT32_MAX,
+      .help = "how often a charge of many pods is written again at once after a conflict; beyond "
+              "that it is tried with pauses, until the request has waited 10 s" },
+    { "quota-update-retry-jitter", FLAG_DUR, O(charge_jitter), .def = "0s", .max = INT64_MAX,
+      .help = "longest pause before it" },
+    { "quota-update-max-total-jitter", FLAG_DUR, O(charge_total_jitter), .def = "1s",
+      .max = INT64_MAX, .help = "all these pauses together" },
+    { "quota-update-conflict-fresh-get", FLAG_BOOL, FLAG_IGNORED,
+      .help = "accepted; after a conflict the quota is always read from the API server" },
     { "disable-no-deepcopy", FLAG_BOOL, FLAG_IGNORED,
       .help = "accepted; objects in caches are never copied here" },
 };
+#undef O
 
 /* ---- feature gates --------------------------------------------------------------------------- */
 
@@ -137,7 +137,7 @@ void manager_options_add(struct flags *f, void *options)
     flags_add(f, "Manager flags", served, ARRAY_LEN(served), o);
     client_options_add(f, &o->client);
     debug_options_add(f, &o->debug);
-    flags_add(f, "Quota flags", quota_later, ARRAY_LEN(quota_later), o);
+    flags_add(f, "Quota flags", of_quotas, ARRAY_LEN(of_quotas), o);
 }
 
 bool manager_gate_on(const struct manager_options *o, const char *gate)

@@ -78,6 +78,9 @@ void webhook_part_options(const struct manager_options *o, struct webhook_opts *
         .binding_bypass_labels = o->binding_bypass_labels,
         .binding_bypass_annotations = o->binding_bypass_annotations,
         .binding_dry_run = o->binding_dry_run,
+        .charge_retries = o->charge_retries,
+        .charge_jitter = o->charge_jitter,
+        .charge_total_jitter = o->charge_total_jitter,
     };
 }
 

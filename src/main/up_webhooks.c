@@ -62,6 +62,34 @@ static int mutate(void *self, const struct admission_req *r, struct kj_mdoc *d, 
     return changed;
 }
 
+/* ---- a quota has to be charged first --------------------------------------------------------- */
+
+struct charge_wait {
+    struct admission_later *later;
+    enum webhook_id id;
+};
+
+static void on_charged(void *arg, int code, const char *why)
+{
+    struct charge_wait x = *(struct charge_wait *)arg;
+    struct admission_refusal refusal = {
+        .webhook = webhook_infos[x.id].name, .code = code, .reason = "", .message = why
+    };
+
+    free(arg);
+    admission_answer(x.later, code ? &refusal : NULL);
+}
+
+static int charge(struct webhooks *w, const struct admission_req *r, enum webhook_id id,
+                  const struct quota_charge *c)
+{
+    struct charge_wait *x = xnew0(struct charge_wait);
+
+    *x = (struct charge_wait){ admission_later(r), id };
+    (void)webhook_charge(w, c, on_charged, x);
+    return -EINPROGRESS;
+}
+
 static int validate(void *self, const struct admission_req *r, const struct kj_val *obj,
                     struct kerr *err)
 {
@@ -76,6 +104,8 @@ static int validate(void *self, const struct admission_req *r, const struct kj_v
         CLEANUP(arena_free) struct arena *arena = arena_new();
         webhook_validate(self, id, &q, obj, arena, &a);
         int e = answered(r, id, &a);
+        if (e == 0 && a.charge)
+            e = charge(self, r, id, a.charge);
         if (e < 0)
             return e;
     }

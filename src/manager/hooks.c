@@ -15,10 +15,16 @@
 #include "manager/cached.h"
 #include "manager/manager_int.h"
 #include "manager/profile/profiles.h"
+#include "manager/quota/evaluate.h"
 #include "manager/quota/topology.h"
 #include "manager/webhook/source.h"
 #include "manager/webhook/validator.h"
 #include "manager/webhook/webhook.h"
+
+/* Gates whose webhooks or steps read quotas. */
+#define QUOTA_READERS                                                                   \
+    (1u << GATE_QUOTA_MUTATING | 1u << GATE_QUOTA_VALIDATING | 1u << GATE_QUOTA_TREES | \
+     1u << GATE_QUOTA_ADMISSION)
 
 struct manager_hooks {
     struct manager *m;
@@ -30,7 +36,11 @@ struct manager_hooks {
     struct subscription *profile_news, *class_news, *rule_news, *quota_news;
     struct quota_topology *quotas; /* NULL: neither webhook of quotas is on */
     struct informer *quota_pods;   /* with the label of a quota */
-    struct arena *rule_arena;      /* of the rules; NULL: there are none */
+    struct informer *quota_cache;
+    struct informer *quota_profiles; /* NULL: there is one tree */
+    struct evaluator *evaluator;     /* NULL: quotas are not charged */
+    int quotas_by_name;              /* index */
+    struct arena *rule_arena;        /* of the rules; NULL: there are none */
     struct validator rules;
     size_t node_i, node_it; /* the next node of the walk, and where it is */
 };
@@ -291,6 +301,63 @@ static struct quota_topology *get_quotas(void *self)
     return ((struct manager_hooks *)self)->quotas;
 }
 
+static bool key_before(const struct kobj *a, const struct kobj *b)
+{
+    int r = strcmp(a->meta.ns, b->meta.ns);
+
+    return r ? r < 0 : strcmp(a->meta.name, b->meta.name) < 0;
+}
+
+static const struct elasticquotaprofile *get_tree_profile(void *self, const char *tree)
+{
+    const struct manager_hooks *h = self;
+    const struct kobj *first = NULL, *o;
+
+    for (size_t it = 0; h->quota_profiles && (o = informer_next(h->quota_profiles, &it));)
+        if (streq(quota_tree_id(&o->meta.labels), tree) && (!first || key_before(o, first)))
+            first = o;
+    return first ? elasticquotaprofile_of(first) : NULL;
+}
+
+static void index_name(const struct kobj *o, index_emit_fn emit, void *to)
+{
+    emit(to, o->meta.name);
+}
+
+/* A quota that was accepted a moment ago counts before the cache shows it. */
+static size_t count_named(void *self, const char *name, const char **ret_ns)
+{
+    const struct manager_hooks *h = self;
+    size_t n;
+    struct kobj *const *found = informer_by_index(h->quota_cache, h->quotas_by_name, name, &n);
+    const struct elasticquota *accepted = topology_find(h->quotas, name);
+
+    if (n > 0)
+        *ret_ns = found[0]->meta.ns;
+    else if (accepted)
+        *ret_ns = str_or(accepted->obj.meta.ns, "");
+    return n > 0 ? n : accepted != NULL;
+}
+
+static struct charging *charge(void *self, const struct quota_charge *c, charged_fn fn, void *arg)
+{
+    return evaluator_charge(((struct manager_hooks *)self)->evaluator, c, fn, arg);
+}
+
+static void start_evaluator(struct manager_hooks *h, const struct webhook_opts *o)
+{
+    h->evaluator =
+        evaluator_new(&(struct evaluator_opts){ .loop = h->m->loop,
+                                                .kube = h->m->kube,
+                                                .quotas = h->quota_cache,
+                                                .max_retries = o->charge_retries,
+                                                .retry_jitter = o->charge_jitter,
+                                                .max_total_jitter = o->charge_total_jitter });
+    h->quotas_by_name = informer_add_index(h->quota_cache, index_name);
+    h->source.quotas_named = count_named;
+    h->source.charge = charge;
+}
+
 static void watch_quotas(struct manager_hooks *h, unsigned gates)
 {
     static const struct informer_handler handler = { put_quota, replace_quota, drop_quota, NULL };
@@ -302,8 +369,13 @@ static void watch_quotas(struct manager_hooks *h, unsigned gates)
     h->quota_pods = caches_get_some(
         h->m->caches,
         &(struct informer_opts){ .kind = &cached_pod_meta, .label_selector = LABEL_QUOTA_NAME });
-    h->quota_news = informer_add_handler(caches_get(h->m->caches, &kind_elasticquota), &handler, h);
+    h->quota_cache = caches_get(h->m->caches, &kind_elasticquota);
+    h->quota_news = informer_add_handler(h->quota_cache, &handler, h);
     h->source.quotas = get_quotas;
+    if (gates >> GATE_QUOTA_TREES & 1) {
+        h->quota_profiles = caches_get(h->m->caches, &kind_elasticquotaprofile);
+        h->source.tree_profile = get_tree_profile;
+    }
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -332,8 +404,10 @@ struct manager_hooks *hooks_new(struct manager *m, const struct webhook_opts *gi
                                          .self = h };
     if (o.gates >> GATE_ENHANCED_VALIDATOR & 1)
         watch_rules(h);
-    if (o.gates & (1u << GATE_QUOTA_MUTATING | 1u << GATE_QUOTA_VALIDATING))
+    if (o.gates & QUOTA_READERS)
         watch_quotas(h, o.gates);
+    if (o.gates >> GATE_QUOTA_ADMISSION & 1)
+        start_evaluator(h, &o);
     h->webhooks = webhooks_new(m->loop, &h->source, &o);
     return h;
 }
@@ -342,6 +416,8 @@ struct manager_hooks *hooks_free(struct manager_hooks *h)
 {
     if (!h)
         return NULL;
+    h->source.charge = NULL; /* answers may bring requests back here */
+    evaluator_free(h->evaluator);
     webhooks_free(h->webhooks);
     informer_remove_handler(h->profile_news);
     informer_remove_handler(h->class_news);

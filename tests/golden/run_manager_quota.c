@@ -116,7 +116,7 @@ static const struct kj_val *review(struct cluster *c, enum webhook_id id, const 
     kjw_end(&w);
     size_t n = text.len;
     strbuf_reserve(&text, KJ_PADDING);
-    webhook_review(c->w, id, text.data, n, &out);
+    (void)webhook_review(c->w, id, text.data, n, &out);
     if (kj_parse(out.data, out.len, 0, ret, NULL) < 0)
         return NULL;
     return kj_get(kj_root(*ret), "response");

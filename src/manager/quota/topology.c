@@ -179,17 +179,26 @@ static const char *namespace_owner(const struct quota_topology *t, const char *n
     return NULL;
 }
 
+const char *topology_name_of_pod(const struct quota_topology *t, const struct objmeta *pod,
+                                 const char *ns, bool no_default, struct arena *a)
+{
+    const char *label = pod_quota_name(&pod->labels);
+
+    if (*label || no_default)
+        return label;
+    const struct elasticquota *q = topology_find(t, ns);
+    if (q && streq(str_or(q->obj.meta.ns, ""), ns))
+        return ns;
+    return str_or(namespace_owner(t, ns, "", a), QUOTA_DEFAULT_NAME);
+}
+
 const struct elasticquota *topology_of_pod(const struct quota_topology *t,
                                            const struct objmeta *pod, const char *ns,
                                            struct arena *a)
 {
-    const char *label = pod_quota_name(&pod->labels);
-    const struct elasticquota *q = topology_find(t, *label ? label : ns);
+    const char *name = topology_name_of_pod(t, pod, ns, false, a);
 
-    if (*label || (q && streq(str_or(q->obj.meta.ns, ""), ns)))
-        return q;
-    const char *owner = namespace_owner(t, ns, "", a);
-    return owner ? topology_find(t, owner) : NULL;
+    return streq(name, QUOTA_DEFAULT_NAME) ? NULL : topology_find(t, name);
 }
 
 static const char *check_namespaces(const struct quota_topology *t, const struct elasticquota *q,

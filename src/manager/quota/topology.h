@@ -38,6 +38,10 @@ const struct elasticquota *topology_of_pod(const struct quota_topology *t,
                                            const struct objmeta *pod, const char *ns,
                                            struct arena *a);
 
+/* The name of that quota, known or not; "": none (no_default: gate DisableDefaultQuota). */
+const char *topology_name_of_pod(const struct quota_topology *t, const struct objmeta *pod,
+                                 const char *ns, bool no_default, struct arena *a);
+
 /* NULL: fine; otherwise why not, in the arena. They are counted as accepted until `until`, when the
  * informer has not spoken by then (topology_expire()). */
 const char *topology_create(struct quota_topology *t, const struct elasticquota *q, nsec_t until,

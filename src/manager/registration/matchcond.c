@@ -144,6 +144,8 @@ void matchcond_mutate_pod(const struct profile_set *profiles, unsigned gates, st
 {
     CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
 
+    if (gate_on(gates, GATE_QUOTA_TREES))
+        return; /* a pod may belong to a tree by its namespace */
     strbuf_append(&b, "request.operation == 'CREATE' && (false");
     if (!append_profiles(&b, profiles))
         return;
@@ -204,7 +206,7 @@ static void append_colocation(struct strbuf *out)
 
 void matchcond_validate_pod(unsigned gates, struct strbuf *out)
 {
-    if (gate_on(gates, GATE_ENHANCED_VALIDATOR))
+    if (gate_on(gates, GATE_ENHANCED_VALIDATOR) || gate_on(gates, GATE_QUOTA_ADMISSION))
         return;
     strbuf_append(out, "object != null && (false");
     append_annotation(out, ANNO_RESERVE_POD);

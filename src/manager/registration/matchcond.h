@@ -15,7 +15,8 @@ struct profile_set;
 enum { MATCHCOND_PROFILES_MAX = 64, MATCHCOND_BYTES_MAX = 16 << 10 };
 
 /* gates: bits 1 << enum webhook_gate. Both append nothing when no condition is possible: a profile
- * selects by namespace, or all pods, or there are too many; the enhanced validator is on. */
+ * selects by namespace, or all pods, or there are too many; the enhanced validator, quota evaluate
+ * or several quota trees are on. */
 void matchcond_mutate_pod(const struct profile_set *profiles, unsigned gates, struct strbuf *out);
 void matchcond_validate_pod(unsigned gates, struct strbuf *out);
 #endif

@@ -1,7 +1,9 @@
 /* test_manager_webhook_mutate.c - profiles and resources of new pods and Reservations. */
+#include "api/koord/quota.h"
 #include "api/protocol/keys.h"
 #include "fixture_webhook.h"
 #include "manager/profile/explain.h"
+#include "manager/quota/topology.h"
 #include "json/patch.h"
 
 static void send(struct webhook_fixture *x, const char *pod)
@@ -348,6 +350,80 @@ static void test_reservations(void **state)
     assert_string_equal(webhook_fixture_meta(&x, "labels", LABEL_QOS_CLASS), "BE");
 }
 
+/* ---- quota trees ----------------------------------------------------------------------------- */
+
+static struct quota_topology *tree_topology;
+
+static struct quota_topology *tree_quotas(void *self)
+{
+    (void)self;
+    return tree_topology;
+}
+
+static const struct elasticquotaprofile *tree_profile(void *self, const char *tree)
+{
+    struct kobj *o = fixture_find(self, &kind_elasticquotaprofile, "pool");
+
+    return streq(tree, "t") ? elasticquotaprofile_of(o) : NULL;
+}
+
+#define TERMS \
+    "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
+
+static const char *terms_after(struct webhook_fixture *x, const char *pod)
+{
+    CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
+
+    webhook_fixture_send(x, WEBHOOK_MUTATE_POD, WEBHOOK_CREATE, pod, NULL);
+    assert_true(x->answer.allowed);
+    if (kj_path(kj_root(x->after), TERMS))
+        kj_write(kj_path(kj_root(x->after), TERMS), KJ_SORTED, &out);
+    return arena_strdup(x->f.arena, strbuf_str(&out));
+}
+
+static void test_pods_of_a_tree_run_on_its_nodes(void **state)
+{
+#define IN_POOL                                                                    \
+    "{\"key\":\"pool\",\"operator\":\"In\",\"values\":[\"1\"]},{\"key\":\"gone\"," \
+    "\"operator\":\"DoesNotExist\"}"
+    CLEANUP(webhook_fixture_fini) struct webhook_fixture x;
+    struct topology_gates gates = { 0 };
+    struct topology_pods pods = { 0 };
+
+    (void)state;
+    webhook_fixture_init(&x, "MultiQuotaTree");
+    tree_topology = topology_new(&gates, &pods);
+    x.src.quotas = tree_quotas;
+    x.src.tree_profile = tree_profile;
+    topology_put(tree_topology,
+                 webhook_fixture_object(&x, &kind_elasticquota,
+                                        "{metadata: {name: team, namespace: other, labels: "
+                                        "{quota.scheduling.koordinator.sh/tree-id: t}}}"));
+    topology_put(tree_topology,
+                 webhook_fixture_object(&x, &kind_elasticquota,
+                                        "{metadata: {name: plain, namespace: other}}"));
+    webhook_fixture_object(&x, &kind_elasticquotaprofile,
+                           "{metadata: {name: pool, namespace: n}, spec: {quotaName: q, "
+                           "nodeSelector: {matchLabels: {pool: '1'}, matchExpressions: [{key: "
+                           "gone, operator: DoesNotExist}]}}}");
+    assert_string_equal(
+        terms_after(&x, "{metadata: {name: p, labels: {quota.scheduling.koordinator.sh/name: "
+                        "team}}, spec: {containers: []}}"),
+        "[{\"matchExpressions\":[" IN_POOL "]}]");
+    /* By the name of the namespace; every term that is there gets the demand. */
+    assert_string_equal(
+        terms_after(&x, "{metadata: {name: p, namespace: team}, spec: {affinity: {nodeAffinity: "
+                        "{requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: "
+                        "[{matchExpressions: [{key: a, operator: Exists}]}, {matchFields: []}]}}}"
+                        "}}"),
+        "[{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"Exists\"}," IN_POOL
+        "]},{\"matchExpressions\":[" IN_POOL "],\"matchFields\":[]}]");
+    /* No such quota, none at all, a quota of the default tree. */
+    assert_string_equal(terms_after(&x, "{metadata: {name: p}, spec: {}}"), "");
+    assert_string_equal(terms_after(&x, "{metadata: {name: p, namespace: plain}, spec: {}}"), "");
+    topology_free(tree_topology);
+}
+
 /* ---- explanations ---------------------------------------------------------------------------- */
 
 static struct kj_doc *explain(struct webhook_fixture *x, const char *pod, const char *ranges)
@@ -442,6 +518,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_profiles_that_override_each_other_are_named),
         cmocka_unit_test(test_a_limit_range_that_gets_in_the_way_is_named),
         cmocka_unit_test(test_reservations),
+        cmocka_unit_test(test_pods_of_a_tree_run_on_its_nodes),
         cmocka_unit_test(test_an_explanation_says_why),
         cmocka_unit_test(test_an_explanation_counts_limit_ranges),
     };

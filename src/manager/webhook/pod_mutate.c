@@ -2,6 +2,8 @@
 #include "api/pod.h"
 #include "api/protocol/device.h"
 #include "api/protocol/hint.h"
+#include "api/protocol/quota.h"
+#include "manager/quota/topology.h"
 #include "manager/webhook/pod_view.h"
 #include "manager/webhook/profile_steps.h"
 
@@ -120,10 +122,84 @@ static int device_spec(struct webhook_call *c)
     return 0;
 }
 
+/* ---- quota trees ----------------------------------------------------------------------------- */
+
+/* The selector of the nodes of the pod's quota tree; NULL: it has none. */
+static const struct label_selector *tree_selector(struct webhook_call *c)
+{
+    const struct webhook_source *s = c->w->src;
+    const struct quota_topology *t = s->quotas ? s->quotas(s->self) : NULL;
+    const char *label = tree_meta_get(c->obj, "labels", LABEL_QUOTA_NAME);
+    const struct elasticquota *q = t ? topology_find(t, str_empty(label) ? c->r->ns : label) : NULL;
+
+    if (!q || !*quota_tree_id(&q->obj.meta.labels) || !s->tree_profile)
+        return NULL;
+    const struct elasticquotaprofile *p =
+        s->tree_profile(s->self, quota_tree_id(&q->obj.meta.labels));
+    return p ? p->spec.node_selector : NULL;
+}
+
+static void push_requirement(struct kj_mdoc *d, struct kj_mval *list, const char *key,
+                             const char *op, const char *const *values, uint32_t n)
+{
+    struct kj_mval *r = kj_mobj(d), *v = kj_marr(d);
+
+    kj_mset(d, r, "key", kj_mstr(d, key));
+    kj_mset(d, r, "operator", kj_mstr(d, op));
+    for (uint32_t i = 0; i < n; i++)
+        kj_mpush(v, kj_mstr(d, values[i]));
+    if (n > 0)
+        kj_mset(d, r, "values", v);
+    kj_mpush(list, r);
+}
+
+static struct kj_mval *list_under(struct kj_mdoc *d, struct kj_mval *obj, const char *key)
+{
+    struct kj_mval *list = kj_mget(obj, key);
+
+    if (kj_mtype(list) != KJ_ARR)
+        kj_mset(d, obj, key, list = kj_marr(d));
+    return list;
+}
+
+static void require_nodes(struct kj_mdoc *d, struct kj_mval *term, const struct label_selector *s)
+{
+    struct kj_mval *list = list_under(d, term, "matchExpressions");
+
+    for (uint32_t i = 0; i < s->match_labels.n; i++)
+        push_requirement(d, list, s->match_labels.items[i].key, "In",
+                         &s->match_labels.items[i].value, 1);
+    for (uint32_t i = 0; i < s->match_expressions.n; i++) {
+        const struct selreq *r = &s->match_expressions.items[i];
+        push_requirement(d, list, r->key, selop_names[r->op], r->values.items, r->values.n);
+    }
+}
+
+/* Pods of a tree run on the nodes of the tree: each term of the required node affinity demands
+ * that, too. */
+static int tree_affinity(struct webhook_call *c)
+{
+    const struct label_selector *s;
+
+    if (c->r->op != WEBHOOK_CREATE || !webhook_gate_on(c->w, GATE_QUOTA_TREES) ||
+        !(s = tree_selector(c)) || s->match_labels.n + s->match_expressions.n == 0)
+        return 0;
+    struct kj_mval *affinity = tree_object(c->d, tree_object(c->d, c->obj, "spec"), "affinity");
+    struct kj_mval *required = tree_object(c->d, tree_object(c->d, affinity, "nodeAffinity"),
+                                           "requiredDuringSchedulingIgnoredDuringExecution");
+    struct kj_mval *terms = list_under(c->d, required, "nodeSelectorTerms");
+    if (kj_mlen(terms) == 0)
+        kj_mpush(terms, kj_mobj(c->d));
+    for (size_t i = 0; i < kj_mlen(terms); i++)
+        require_nodes(c->d, kj_mat(terms, i), s);
+    c->answer->changed = true;
+    return 0;
+}
+
 const struct webhook_step pod_mutate_steps[] = {
     { "ClusterColocationProfile", by_profiles },
     { "ExtendedResourceSpec", extended_spec },
-    /* MultiQuotaTree belongs here; it comes with quotas. */
+    { "MultiQuotaTree", tree_affinity },
     { "DeviceResourceSpec", device_spec },
     { NULL, NULL },
 };

@@ -3,6 +3,7 @@
 #include "api/podresources.h"
 #include "api/protocol/protocol.h"
 #include "api/protocol/quota.h"
+#include "loop/loop.h"
 #include "manager/quota/topology.h"
 #include "manager/webhook/validator.h"
 #include "manager/webhook/webhook_int.h"
@@ -176,6 +177,88 @@ static int check_quota(struct webhook_call *c)
                           q->obj.meta.name, m->name);
 }
 
+/* ---- quota evaluate -------------------------------------------------------------------------- */
+
+static bool is_never_evaluated(const char *quota)
+{
+    return !*quota || streq(quota, QUOTA_DEFAULT_NAME) || streq(quota, QUOTA_SYSTEM_NAME) ||
+           streq(quota, QUOTA_ROOT_NAME);
+}
+
+static void replace_in(containerlist *l, const resource_replacements *r, struct arena *a)
+{
+    struct container *items = arena_newn0(a, l->n, struct container);
+
+    for (uint32_t i = 0; i < l->n; i++) {
+        items[i] = l->items[i];
+        items[i].resources.requests = reslist_replace(&l->items[i].resources.requests, r, a);
+        items[i].resources.limits = reslist_replace(&l->items[i].resources.limits, r, a);
+    }
+    l->items = items;
+}
+
+/* Ended, or its time to end is over: it asks for nothing. */
+static bool is_over(const struct webhook_call *c, const struct pod *p)
+{
+    const struct objmeta *m = &p->obj.meta;
+    nsec_t grace = m->grace_seconds.set ? m->grace_seconds.v * NSEC_PER_SEC : 0;
+
+    return pod_is_terminal(p) || (m->deleted && loop_wall(c->w->loop) > m->deleted + grace);
+}
+
+static reslist charged_request(const struct webhook_call *c, const struct pod *p)
+{
+    const char *text = kstrmap_get(&p->obj.meta.annotations, ANNO_REPLACE_RESOURCES);
+    struct podres_options o = { .exclude_overhead =
+                                    webhook_gate_on(c->w, GATE_QUOTA_IGNORE_OVERHEAD) };
+    struct pod_spec spec = *p->spec;
+
+    if (is_over(c, p))
+        return (reslist){ 0 };
+    if (!str_empty(text) && webhook_gate_on(c->w, GATE_QUOTA_TRANSFORM_POD) &&
+        webhook_gate_on(c->w, GATE_REPLACE_RESOURCES)) {
+        resource_replacements r;
+        resource_replacements_parse(text, c->a, &r);
+        replace_in(&spec.containers, &r, c->a);
+        replace_in(&spec.init_containers, &r, c->a);
+        spec.overhead = reslist_replace(&spec.overhead, &r, c->a);
+    }
+    return pod_spec_requests(&spec, &o, c->a);
+}
+
+/* Finds out what is to be charged to whom; it is charged when all steps have agreed. */
+static int evaluate_quota(struct webhook_call *c)
+{
+    const struct webhook_source *s = c->w->src;
+    bool no_default = webhook_gate_on(c->w, GATE_NO_DEFAULT_QUOTA);
+    const struct quota_topology *t = s->quotas ? s->quotas(s->self) : NULL;
+    const struct decoded *d;
+    const char *ns = NULL;
+
+    if (!webhook_gate_on(c->w, GATE_QUOTA_ADMISSION) || !s->charge || !t ||
+        (c->r->op == WEBHOOK_UPDATE && !webhook_gate_on(c->w, GATE_QUOTA_ADMISSION_ON_UPDATE)))
+        return 0;
+    if (!(d = decode(c)))
+        return -1;
+    const struct objmeta *m = &d->pod->obj.meta;
+    const char *pod_ns = str_empty(m->ns) ? c->r->ns : m->ns;
+    const char *name = topology_name_of_pod(t, m, pod_ns, no_default, c->a);
+    if (is_never_evaluated(name) ||
+        (d->old &&
+         streq(name, topology_name_of_pod(t, &d->old->obj.meta, pod_ns, no_default, c->a))))
+        return 0;
+    size_t n = s->quotas_named(s->self, name, &ns);
+    if (n != 1)
+        return webhook_refuse(
+            c, 400, n ? "more than one elastic quota %s found" : "elastic quota %s not found",
+            name);
+    struct quota_charge *charge = arena_new0(c->a, struct quota_charge);
+    *charge = (struct quota_charge){ ns, name, charged_request(c, d->pod), c->r->dry_run };
+    if (charge->request.n > 0)
+        c->answer->charge = charge;
+    return 0;
+}
+
 /* ---- devices --------------------------------------------------------------------------------- */
 
 #define REQUESTS "pod.spec.containers[*].resources.requests"
@@ -266,7 +349,7 @@ const struct webhook_step pod_validate_steps[] = {
     { "ClusterReservation", check_reserve_pod },
     { "ClusterColocationProfile", check_identity },
     { "ElasticQuota", check_quota },
-    /* EvaluateQuota belongs here: it writes, so it needs steps that answer later. */
+    { "EvaluateQuota", evaluate_quota },
     { "DeviceResource", check_devices },
     { "EnhancedValidation", check_rules },
     { NULL, NULL },

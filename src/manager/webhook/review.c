@@ -122,8 +122,70 @@ static void mutate(struct webhooks *w, enum webhook_id id, const struct webhook_
         strbuf_reset(patch);
 }
 
-void webhook_review(struct webhooks *w, enum webhook_id id, char *body, size_t n,
-                    struct strbuf *out)
+struct webhook_review { /* the answer is known but for the charge */
+    struct webhooks *w;
+    struct arena *arena;
+    const char *version, *uid;
+    struct webhook_answer answer;
+    struct quota_charge charge;
+    struct charging *charging;
+    webhook_reviewed_fn fn;
+    void *arg;
+};
+
+static struct webhook_review *review_keep(struct webhooks *w, const char *version, const char *uid,
+                                          const struct webhook_answer *a)
+{
+    struct arena *to = arena_new();
+    struct webhook_review *v = arena_new0(to, struct webhook_review);
+    const reslist *l = &a->charge->request;
+
+    *v = (struct webhook_review){ .w = w, .arena = to, .answer = *a };
+    v->version = arena_strdup(to, version);
+    v->uid = arena_strdup(to, uid);
+    for (size_t i = 0; i < a->nwarnings; i++)
+        v->answer.warnings[i] = arena_strdup(to, a->warnings[i]);
+    v->charge = (struct quota_charge){ .ns = arena_strdup(to, a->charge->ns),
+                                       .name = arena_strdup(to, a->charge->name),
+                                       .request = { arena_newn0(to, l->n, struct resqty), l->n },
+                                       .dry_run = a->charge->dry_run };
+    for (uint32_t i = 0; i < l->n; i++)
+        v->charge.request.items[i] =
+            (struct resqty){ arena_strdup(to, l->items[i].name), l->items[i].value };
+    return v;
+}
+
+static void on_charged(void *arg, int code, const char *why)
+{
+    struct webhook_review *v = arg;
+    CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
+
+    if (code) {
+        v->answer.allowed = false;
+        v->answer.code = code;
+        v->answer.message = why;
+    }
+    write_review(v->version, v->uid, &v->answer, NULL, &out);
+    v->fn(v->arg, &out);
+    arena_free(v->arena);
+}
+
+void webhook_review_finish(struct webhook_review *v, webhook_reviewed_fn fn, void *arg)
+{
+    v->fn = fn;
+    v->arg = arg;
+    v->charging = webhook_charge(v->w, &v->charge, on_charged, v);
+}
+
+void webhook_review_cancel(struct webhook_review *v)
+{
+    if (v->charging)
+        charging_cancel(v->charging);
+    arena_free(v->arena);
+}
+
+struct webhook_review *webhook_review(struct webhooks *w, enum webhook_id id, char *body, size_t n,
+                                      struct strbuf *out)
 {
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
     CLEANUP(strbuf_fini) struct strbuf patch = STRBUF_INIT;
@@ -132,20 +194,24 @@ void webhook_review(struct webhooks *w, enum webhook_id id, char *body, size_t n
 
     if (n == 0) {
         webhook_review_unread(400, "request body is empty", out);
-        return;
+        return NULL;
     }
     if (kj_parse_insitu(body, n, 0, &doc, &err) < 0 || check_review(kj_root(doc), &err) < 0) {
         webhook_review_unread(400, err.text, out);
-        return;
+        return NULL;
     }
     const struct kj_val *v = kj_get(kj_root(doc), "request"), *object = kj_get(v, "object");
+    const char *version = kj_str(kj_get(kj_root(doc), "apiVersion"));
     struct webhook_request r = request_of(v);
     arena_reset(w->scratch);
     if (webhook_infos[id].mutating)
         mutate(w, id, &r, object, &a, &patch);
     else
         webhook_validate(w, id, &r, object, w->scratch, &a);
-    write_review(kj_str(kj_get(kj_root(doc), "apiVersion")), text_of(v, "uid"), &a, &patch, out);
+    if (a.allowed && a.charge)
+        return review_keep(w, version, text_of(v, "uid"), &a);
+    write_review(version, text_of(v, "uid"), &a, &patch, out);
+    return NULL;
 }
 
 /* ---- conversion ------------------------------------------------------------------------------ */

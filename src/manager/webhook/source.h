@@ -6,8 +6,10 @@
 #ifndef KOORD_MANAGER_WEBHOOK_SOURCE_H
 #define KOORD_MANAGER_WEBHOOK_SOURCE_H
 #include "api/kobj.h"
+#include "manager/quota/evaluate.h"
 #include "manager/sloconfig/validate.h"
 
+struct elasticquotaprofile;
 struct priority_class_obj;
 struct profile_set;
 struct quota_topology;
@@ -25,6 +27,12 @@ struct webhook_source { /* members may be NULL: there is nothing of the kind */
     const struct validator *(*rules)(void *self); /* of the enhanced validator; NULL: it is off */
     /* ElasticQuotas, for their own webhooks; NULL: they are not checked. */
     struct quota_topology *(*quotas)(void *self);
+    /* The first profile, by namespace and name, that has this tree; NULL: there is none. */
+    const struct elasticquotaprofile *(*tree_profile)(void *self, const char *tree);
+    /* How many quotas have this name, and the namespace of one. */
+    size_t (*quotas_named)(void *self, const char *name, const char **ret_ns);
+    /* Charges a quota, see quota/evaluate.h; NULL: quotas are not evaluated. */
+    struct charging *(*charge)(void *self, const struct quota_charge *c, charged_fn fn, void *arg);
     void *self;
 };
 #endif

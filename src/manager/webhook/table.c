@@ -53,6 +53,13 @@ const char *const webhook_gate_names[WEBHOOK_GATES + 1] = {
     [GATE_QUOTA_GUARANTEE] = "ElasticQuotaGuaranteeUsage",
     [GATE_QUOTA_UPDATE_KEY] = "ElasticQuotaEnableUpdateResourceKey",
     [GATE_PARENT_QUOTA_PODS] = "SupportParentQuotaSubmitPod",
+    [GATE_QUOTA_TREES] = "MultiQuotaTree",
+    [GATE_NO_DEFAULT_QUOTA] = "DisableDefaultQuota",
+    [GATE_QUOTA_ADMISSION] = "EnableQuotaAdmission",
+    [GATE_QUOTA_ADMISSION_ON_UPDATE] = "EnableQuotaAdmissionOnUpdate",
+    [GATE_QUOTA_TRANSFORM_POD] = "ElasticQuotaEvaluationTransformPod",
+    [GATE_REPLACE_RESOURCES] = "ReplaceResourcesTransformer",
+    [GATE_QUOTA_IGNORE_OVERHEAD] = "ElasticQuotaIgnorePodOverhead",
 };
 
 unsigned webhook_gates_default(void)

@@ -131,6 +131,12 @@ void webhook_validate(struct webhooks *w, enum webhook_id id, const struct webho
     run(&c, id, r);
 }
 
+struct charging *webhook_charge(struct webhooks *w, const struct quota_charge *c, charged_fn fn,
+                                void *arg)
+{
+    return w->src->charge(w->src->self, c, fn, arg);
+}
+
 /* ---- life ------------------------------------------------------------------------------------ */
 
 static void word_list_parse(const char *text, struct arena *a, struct word_list *ret)

@@ -3,7 +3,8 @@
  * A webhook looks at one request, an object on its way into the API server, and answers: allowed or
  * not, with a code and a text, with warnings, and, when it mutates, with a changed object. The
  * functions work on JSON trees and do no I/O, so that they serve the HTTPS port (serve.h) and the
- * embedded API server's admission alike. What they know of the cluster comes from a source
+ * embedded API server's admission alike; what has to be written before the answer counts stands in
+ * the answer (charge). What they know of the cluster comes from a source
  * (source.h); answers live in the arena of the call. Loop thread only.
  *
  *     for (enum webhook_id id = 0; id < WEBHOOK_COUNT; id++)
@@ -13,6 +14,7 @@
 #ifndef KOORD_MANAGER_WEBHOOK_WEBHOOK_H
 #define KOORD_MANAGER_WEBHOOK_WEBHOOK_H
 #include "base/arena.h"
+#include "manager/quota/evaluate.h"
 #include "json/kj.h"
 
 struct kmerge;
@@ -57,6 +59,13 @@ enum webhook_gate {
     GATE_QUOTA_GUARANTEE,
     GATE_QUOTA_UPDATE_KEY,
     GATE_PARENT_QUOTA_PODS,
+    GATE_QUOTA_TREES,
+    GATE_NO_DEFAULT_QUOTA,
+    GATE_QUOTA_ADMISSION,
+    GATE_QUOTA_ADMISSION_ON_UPDATE,
+    GATE_QUOTA_TRANSFORM_POD,
+    GATE_REPLACE_RESOURCES,
+    GATE_QUOTA_IGNORE_OVERHEAD,
     WEBHOOK_GATES
 };
 extern const char *const webhook_gate_names[WEBHOOK_GATES + 1]; /* ends with NULL */
@@ -104,6 +113,9 @@ struct webhook_answer {
     const char *warnings[WEBHOOK_WARNINGS_MAX];
     size_t nwarnings;
     bool changed; /* by a mutating one; the caller has the object */
+    /* Of an answer that allows: only if a quota can be charged with this. Whoever carries the
+     * answer calls webhook_charge() first. NULL: nothing to charge. */
+    const struct quota_charge *charge;
 };
 
 /* ---- running them ---------------------------------------------------------------------------- */
@@ -122,7 +134,10 @@ struct webhook_opts {                    /* texts are copied; NULL: the default 
     void (*applied)(void *arg, const struct profile_target *t);
     void *applied_arg;
     const struct kmerge *pod_merge; /* how patches merge into pods; NULL: lists are replaced */
-    struct metrics *metrics;        /* NULL: not counted; must outlive them */
+    /* --quota-update-*: see quota/evaluate.h. */
+    int charge_retries;
+    nsec_t charge_jitter, charge_total_jitter;
+    struct metrics *metrics; /* NULL: not counted; must outlive them */
 };
 /* Source and loop (time for the metrics, chance for probabilities) must outlive them. */
 struct webhooks *webhooks_new(struct loop *l, const struct webhook_source *src,
@@ -142,4 +157,7 @@ void webhook_mutate(struct webhooks *w, enum webhook_id id, const struct webhook
 /* obj: NULL on delete. */
 void webhook_validate(struct webhooks *w, enum webhook_id id, const struct webhook_request *r,
                       const struct kj_val *obj, struct arena *a, struct webhook_answer *ret);
+/* fn is told in a later turn, exactly once unless charging_cancel() comes first. */
+struct charging *webhook_charge(struct webhooks *w, const struct quota_charge *c, charged_fn fn,
+                                void *arg);
 #endif
