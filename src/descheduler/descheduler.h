@@ -11,13 +11,14 @@
 struct desched_config;
 struct descheduler;
 struct gates;
+struct kd_observer;
 struct kd_placer;
-struct kd_plugin;
+struct kd_view;
+struct kd_why;
 struct kube;
 struct loop;
 struct metrics;
-struct serve;
-struct strbuf;
+struct pod;
 
 struct descheduler_opts {
     /* config/config.h; what is in force until descheduler_reload(). It must live as long as it is
@@ -27,9 +28,12 @@ struct descheduler_opts {
     struct metrics *metrics;        /* NULL: not counted; must outlive the descheduler */
     const struct gates *gates;      /* of framework/gates.h; NULL: defaults; must live on */
     const struct kd_placer *placer; /* the scheduler's own attempt; NULL: none; must live on */
-    /* Where the memory of moves is kept; NULL: koordinator-system. */
-    const char *memory_ns;
-    bool no_memory;
+    const char *moves_ns; /* of the ConfigMap koord-descheduler-moves; NULL: koordinator-system */
+    bool no_moves;        /* nothing is remembered */
+    /* Rounds are dry runs whatever the configuration says, and somebody watches; NULL: neither. */
+    const struct kd_observer *observer;
+    void (*round_done)(void *arg, const struct kerr *err); /* err NULL: it went well; may be NULL */
+    void *round_arg;
 };
 /* NULL with err set when a plugin is at fault. */
 struct descheduler *descheduler_new(struct loop *l, struct kube *k,
@@ -46,10 +50,18 @@ void descheduler_lead(struct descheduler *d);
  * under way. */
 int descheduler_reload(struct descheduler *d, const struct desched_config *c, struct kerr *err);
 
+/* What keeps a pod where it is, by the filters of the profile; NULL: of the first. False and a text
+ * when something does. */
+bool descheduler_may_go(struct descheduler *d, const char *profile, const struct kd_view *v,
+                        const struct pod *p, struct kd_why *why);
+/* The cluster at this moment, to be freed with kd_view_free(). */
+struct kd_view *descheduler_view(struct descheduler *d);
+
 struct descheduler_stats {
-    uint64_t rounds, failed, evicted; /* evicted: accepted by the evict plugin, dry runs too */
+    uint64_t rounds, failed;
+    uint64_t evicted; /* in the last round: accepted by the evict plugin, dry runs too */
     size_t nodes, pods, cache_bytes;
-    nsec_t longest_turn; /* of a round */
+    nsec_t busy, longest_turn; /* of rounds, measured */
 };
 struct descheduler_stats descheduler_stats(const struct descheduler *d);
 #endif

@@ -1,8 +1,18 @@
 /* registry.c - the plugins by which configurations may be written. */
 #include "descheduler/config/registry.h"
 
+#include "descheduler/framework/plugin.h"
 #include "descheduler/plugins/plugins.h"
 
 const struct kd_plugin *const kd_registry[] = {
-    0,
+    &plugin_lownodeload,
+    NULL,
 };
+
+const struct kd_plugin *registry_find(const char *name)
+{
+    for (const struct kd_plugin *const *p = kd_registry; *p; p++)
+        if (streq((*p)->name, name))
+            return *p;
+    return NULL;
+}

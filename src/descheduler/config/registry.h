@@ -4,5 +4,6 @@
 
 struct kd_plugin;
 
-extern const struct kd_plugin *const kd_registry[]; /* ends with NULL */
+extern const struct kd_plugin *const kd_registry[];      /* ends with NULL */
+const struct kd_plugin *registry_find(const char *name); /* NULL: there is none */
 #endif

@@ -19,6 +19,9 @@ bool kd_fits_any(const struct kd_view *v, const struct pod *p, const uint32_t *n
 /* The same without the node on which it is. */
 bool kd_fits_any_other(const struct kd_view *v, const struct pod *p, const uint32_t *nodes,
                        uint32_t n, enum kd_fit how);
+/* A term of p's anti-affinity keeps it away from this pod, where both are in one domain. Never from
+ * pods of its own name. */
+bool kd_apart_from(const struct kd_apart *a, const struct pod *p, const struct pod *other);
 /* nodeSelector and required node affinity alone. */
 bool kd_fits_affinity(const struct kd_view *v, const struct pod *p, const struct node *n);
 #endif

@@ -119,6 +119,14 @@ bool kd_pre_eviction_filter(struct kd_round *r, const struct pod *p);
  * told by an event, and a later round decides again. */
 bool kd_evict(struct kd_round *r, const struct pod *p, const struct kd_eviction *e);
 
+/* When a pod of this one's workload was last moved away from a node to relieve it; 0: not known.
+ * Among equals, the one moved longest ago goes first. */
+nsec_t kd_last_move(const struct kd_round *r, const struct pod *p);
+/* What the plugin makes of a node ("high", "low"), and why, for people who asked (koordctl
+ * rebalance). Costs nothing otherwise. */
+void kd_tell_node(const struct kd_round *r, uint32_t node, const char *class, const char *fmt, ...)
+    PRINTF(4, 5);
+
 /* The same outside of rounds, for plugins that are controllers and evict on events: filters and
  * limits are those of rounds, and the limits count anew with every round. e->plugin is needed. */
 bool kd_evict_now(struct kd_evictor *ev, const struct pod *p, const struct kd_eviction *e,

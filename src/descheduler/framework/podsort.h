@@ -1,6 +1,7 @@
 /* podsort.h - which pod goes first: Koordinator's PodSorter (descheduler 2).
  *
- * Ascending: who stands first is evicted first. Equal pods come by namespace and name.
+ * Ascending: who stands first is evicted first. Of equal pods the one whose workload was moved
+ * longest ago comes first, then they come by namespace and name.
  */
 #ifndef KOORD_DESCHEDULER_PODSORT_H
 #define KOORD_DESCHEDULER_PODSORT_H
@@ -16,7 +17,8 @@ struct podrank {
      * number go behind those with one. */
     bool has_score;
     double score;
-    void *data; /* the plugin's */
+    nsec_t moved;     /* kd_last_move(); 0: never */
+    const void *data; /* the plugin's */
 };
 struct podrank podrank_of(const struct pod *p);
 /* Negative: a goes first. By the first seven rules and the age; 0: equal. */

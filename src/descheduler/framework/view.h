@@ -34,7 +34,10 @@ struct kd_pods {
 
 struct kd_view_opts {
     struct informer *nodes, *pods;
-    struct caches *caches;          /* for other kinds */
+    struct caches *caches; /* for other kinds */
+    /* Instead of these three: objects of any kinds. They must outlive the view. */
+    const struct kobj *const *objects;
+    size_t nobjects;
     const struct labelsel *include; /* nodes to show; NULL: all */
     bool not_ready;                 /* also nodes that are not ready */
     nsec_t now;
@@ -54,17 +57,47 @@ int64_t kd_view_find(const struct kd_view *v, const char *name);
 struct kd_pods kd_view_pods(const struct kd_view *v, uint32_t i);
 /* The same without those that have ended (Succeeded, Failed). */
 struct kd_pods kd_view_active(const struct kd_view *v, uint32_t i);
-/* What they ask for together, by adapted names; `pods` is their number. */
-const reslist *kd_view_requested(const struct kd_view *v, uint32_t i);
-/* What one pod asks for, by adapted names. In the view's memory: once for each pod. */
-const reslist *kd_view_requests(const struct kd_view *v, const struct pod *p);
+/* Resources have numbers in a view, given when they are first seen. Amounts are in thousandths of
+ * the resource's unit, rounded up, and saturate. */
+uint32_t kd_view_resource(const struct kd_view *v, const char *name);
+const char *kd_view_resource_name(const struct kd_view *v, uint32_t resource);
+struct kd_amount {
+    uint32_t resource;
+    int64_t milli;
+};
+struct kd_amounts {
+    const struct kd_amount *items;
+    uint32_t n;
+};
+/* What the pod asks for, by adapted names; pods with equal specs share it. Without `pods`. */
+struct kd_amounts kd_view_requests(const struct kd_view *v, const struct pod *p);
+/* What the active pods of a node ask for together, of one resource; of `pods`: their number. */
+int64_t kd_view_requested(const struct kd_view *v, uint32_t i, uint32_t resource);
+/* 0 when the node has none. */
+int64_t kd_view_allocatable(const struct kd_view *v, uint32_t i, uint32_t resource);
 /* The node that the pod is bound to, as a number; -1: none that the view shows. */
 int64_t kd_view_node_of(const struct kd_view *v, const struct pod *p);
 
-/* Another object by its key; NULL when there is none. The kind is one of the plugin's. */
+/* Another object by its key; NULL when there is none. The kind is one of the plugin's. Borrowed
+ * until the next turn of the loop. */
 const struct kobj *kd_view_object(const struct kd_view *v, const struct kind *k, const char *key);
+/* Keeps an object as long as the view lives; returns it. */
+const struct kobj *kd_view_hold(const struct kd_view *v, const struct kobj *o);
 /* All of them, in no order: size_t it = 0; while ((o = kd_view_next(v, k, &it))) ... */
 const struct kobj *kd_view_next(const struct kd_view *v, const struct kind *k, size_t *it);
+
+/* Where a pod may go by its own words, compiled once for each spec. */
+struct kd_apart { /* a required term of its anti-affinity */
+    const struct pod_affinity_term *term;
+    const struct labelsel *selector; /* NULL: it cannot be understood, and matches nothing */
+};
+struct kd_where {
+    const struct labelsel *selector; /* nodeSelector; NULL: none */
+    const struct nodesel *required;  /* required node affinity; NULL: none */
+    const struct kd_apart *apart;
+    uint32_t napart;
+};
+const struct kd_where *kd_view_where(const struct kd_view *v, const struct pod *p);
 
 /* ---- adapted pods ----------------------------------------------------------------------------- */
 
