@@ -12,7 +12,7 @@ struct sched_options {
     const char *barrier_ns, *barrier_pod;
     int port, debug_scores;
     int diagnosis_queue, diagnosis_a_turn;
-    bool debug_filters, debug_diagnosis, debug_diagnosis_blocking;
+    bool debug_filters, debug_diagnosis, debug_diagnosis_blocking, network_topology;
     nsec_t monitor_period, monitor_timeout;
     nsec_t unschedulable_max, barrier_timeout;
     struct client_options client;

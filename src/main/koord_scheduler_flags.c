@@ -43,6 +43,9 @@ static const struct flag served[] = {
     { "controller-plugins", FLAG_LIST, O(controller_plugins), .def = "*",
       .help = "plugins whose controllers run here while this instance leads: `*,-Name`; the first "
               "mention of a name decides" },
+    { "enable-network-topology-manager", FLAG_BOOL, O(network_topology),
+      .help = "keep the tree of the network from the ClusterNetworkTopology \"default\" and the "
+              "labels of nodes, for gangs that gather in it; its status is written here" },
     { "feature-gates", FLAG_CUSTOM, O(gates), .set = gates_set, .lines = gates_usage,
       .help = "`Name=true,...` switches features; all of Koordinator's are known, most belong to "
               "plugins that are not here yet:" },
@@ -56,7 +59,6 @@ static const struct flag served[] = {
     }
 #define NO_PROFILES "accepted; there are no Go profiles here"
 static const struct flag koord_later[] = {
-    LATER("enable-network-topology-manager", FLAG_BOOL, NULL, "network topology for gangs"),
     { "scheduling-drop-unhandled-timeout", FLAG_DUR, FLAG_IGNORED, .def = "5s",
       .help = "accepted; the monitor looks at the queue itself and has nothing to forget" },
     LATER("enable-workload-auditor", FLAG_BOOL, NULL, "audit of workloads"),

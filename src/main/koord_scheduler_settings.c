@@ -2,6 +2,7 @@
  * of the scheduler, and changes of the file while it runs (scheduler-core 4, 9).
  */
 #include "api/dra.h"
+#include "api/koord/networktopology.h"
 #include "api/policy.h"
 #include "api/storage.h"
 #include "base/klog.h"
@@ -107,6 +108,8 @@ static void leave_out(struct program_state *p)
     for (size_t i = 0; i < ARRAY_LEN(table); i++)
         for (size_t k = 0; sched_gate_on(p->o, table[i].gate) && table[i].kinds[k]; k++)
             p->unwatched[n++] = table[i].kinds[k];
+    if (!p->o->network_topology)
+        p->unwatched[n++] = &kind_network_topology;
     assert(n < UNWATCHED_MAX);
 }
 
@@ -137,6 +140,7 @@ static struct scheduler_opts opts_of(const struct program_state *p, const struct
         .resize_pods = sched_gate_on(p->o, "ResizePod"),
         .nominated_once = sched_gate_on(p->o, "SkipFilterWithNominatedPods"),
         .foreign_nominations = sched_gate_on(p->o, "CrossSchedulerNomination"),
+        .network_topology = p->o->network_topology,
     };
 }
 

@@ -48,6 +48,7 @@ static struct scheduler_opts opts_of(const struct sched_config *c, struct arena 
         .nextenders = c->extenders.n,
         .backoff_initial = c->backoff_initial.v * NSEC_PER_SEC,
         .backoff_max = c->backoff_max.v * NSEC_PER_SEC,
+        .network_topology = true,
     };
 }
 

@@ -56,6 +56,7 @@ struct scheduler_opts {
     bool nominated_once; /* SkipFilterWithNominatedPods: attempt_input */
     bool foreign_nominations; /* CrossSchedulerNomination: nominated pods of other schedulers count
                                */
+    bool network_topology;    /* plugins keep the tree of the network, for gangs */
     bool verify_reuse; /* for tests: every attempt is made again from nothing, and compared */
 };
 /* NULL with err set when the options or a plugin are at fault. */

@@ -19,10 +19,15 @@
 #endif
 
 static const struct golden_area areas[] = {
-    { "descheduler", golden_descheduler }, { "device", golden_device },
-    { "koordlet", golden_koordlet },       { "kube", golden_kube },
-    { "manager", golden_manager },         { "quota", golden_quota },
-    { "reservation", golden_reservation }, { "scheduler", golden_scheduler },
+    { "descheduler", golden_descheduler },
+    { "device", golden_device },
+    { "gang", golden_gang },
+    { "koordlet", golden_koordlet },
+    { "kube", golden_kube },
+    { "manager", golden_manager },
+    { "quota", golden_quota },
+    { "reservation", golden_reservation },
+    { "scheduler", golden_scheduler },
 };
 
 struct golden {

@@ -45,8 +45,13 @@ bool same_but_order_of_reasons(const struct kj_val *out, const struct kj_val *go
 int golden_quota_preempt(const struct kj_val *in, struct arena *a, struct strbuf *got,
                          struct kerr *err);
 
-extern const struct golden_runner golden_descheduler[], golden_device[], golden_koordlet[],
-    golden_kube[], golden_manager[], golden_quota[], golden_reservation[], golden_scheduler[];
+/* run_gang_topology.c, for the table of run_gang.c. */
+int golden_gang_topology(const struct kj_val *in, struct arena *a, struct strbuf *got,
+                         struct kerr *err);
+
+extern const struct golden_runner golden_descheduler[], golden_device[], golden_gang[],
+    golden_koordlet[], golden_kube[], golden_manager[], golden_quota[], golden_reservation[],
+    golden_scheduler[];
 /* Files of the scheduler's area that have a source of their own. */
 int golden_reservation_status(const struct kj_val *in, struct arena *a, struct strbuf *got,
                               struct kerr *err);

@@ -34,7 +34,7 @@ static const struct kfield detail_fields[] = {
 static const struct kschema detail_schema =
     KSCHEMA("NetworkTopologyDetail", struct topology_detail, detail_fields);
 
-/* spec and status hold one list each: the lists stand directly in struct network_topology. */
+/* The spec holds one list, which stands directly in struct network_topology. */
 struct spec_layout {
     KLIST(struct topology_layer) layers;
 };
@@ -45,22 +45,19 @@ static const struct kfield spec_fields[] = {
 static const struct kschema spec_schema =
     KSCHEMA("ClusterNetworkTopologySpec", struct spec_layout, spec_fields);
 
-struct status_layout {
-    KLIST(struct topology_detail) details;
-};
 static const struct kfield status_fields[] = {
-    KF_LIST_OF(struct status_layout, details, "detailStatus", KF_OBJ, OMIT, .sub = &detail_schema,
-               DOC("the domains that the nodes' labels give")),
+    KF_LIST_OF(struct network_topology_status, details, "detailStatus", KF_OBJ, OMIT,
+               .sub = &detail_schema, DOC("the domains that the nodes' labels give")),
 };
-static const struct kschema status_schema =
-    KSCHEMA("ClusterNetworkTopologyStatus", struct status_layout, status_fields);
+const struct kschema network_topology_status_schema =
+    KSCHEMA("ClusterNetworkTopologyStatus", struct network_topology_status, status_fields);
 
 static const struct kfield network_topology_fields[] = {
     F_METADATA(struct network_topology),
     KF(struct network_topology, layers, "spec", KF_OBJ, OMIT, .sub = &spec_schema,
        DOC("how the network is layered")),
-    KF(struct network_topology, details, "status", KF_OBJ, OMIT, .sub = &status_schema,
-       DOC("the resulting tree")),
+    KF(struct network_topology, status, "status", KF_OBJ, OMIT,
+       .sub = &network_topology_status_schema, DOC("the resulting tree")),
 };
 const struct kschema network_topology_schema =
     KSCHEMA("ClusterNetworkTopology", struct network_topology, network_topology_fields);

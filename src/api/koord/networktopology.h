@@ -21,12 +21,15 @@ struct topology_detail {
     kstrlist child_names;
     int32_t node_num;
 };
+struct network_topology_status {
+    KLIST(struct topology_detail) details; /* detailStatus */
+};
 struct network_topology {
     struct kobj obj;
-    KLIST(struct topology_layer) layers;   /* spec.networkTopologySpec */
-    KLIST(struct topology_detail) details; /* status.detailStatus */
+    KLIST(struct topology_layer) layers; /* spec.networkTopologySpec */
+    struct network_topology_status status;
 };
-extern const struct kschema network_topology_schema;
+extern const struct kschema network_topology_schema, network_topology_status_schema;
 extern const struct kind kind_network_topology;
 extern const struct kind_crd crd_network_topology;
 

@@ -419,7 +419,8 @@ struct scheduler *scheduler_new(struct loop *l, struct kube *k, const struct sch
                               .scheduler = s,
                               .metrics = o->metrics,
                               .gates = o->gates,
-                              .service_table = s->services };
+                              .service_table = s->services,
+                              .network_topology = o->network_topology };
     s->extender_dial = o->extender_dial;
     s->extender_dial_arg = o->extender_dial_arg;
     if (first_profiles(s, o, err) < 0 || make_extenders(s, o, &s->extenders, err) < 0)

@@ -223,6 +223,7 @@ struct ks_env {
     const struct gates *gates;           /* for ks_gate() */
     struct service_table *service_table; /* for profile_new(); NULL: the profile has its own */
     const struct service_set *services;  /* for ks_service_find() */
+    bool network_topology;               /* --enable-network-topology-manager */
 };
 /* Is the feature gate on? It must be one of framework/gates.c. */
 bool ks_gate(const struct ks_env *env, const char *name);

@@ -61,9 +61,9 @@ static bool same_annotations(const struct profile *p, const kstrmap *a, const ks
 }
 
 /* Equal parts of cached pods are the same block, so addresses tell. */
-static bool same_shape(const struct profile *p, const struct pod *a, const struct pod *b)
+bool shapes_alike(const struct profile *p, const struct pod *a, const struct pod *b)
 {
-    return a->share[0] == b->share[0] && a->share[1] == b->share[1] &&
+    return a->share[0] && a->share[0] == b->share[0] && a->share[1] == b->share[1] &&
            streq(a->obj.meta.ns, b->obj.meta.ns) &&
            same_annotations(p, &a->obj.meta.annotations, &b->obj.meta.annotations);
 }
@@ -71,7 +71,7 @@ static bool same_shape(const struct profile *p, const struct pod *a, const struc
 static struct shape *find(const struct shapes *s, const struct profile *p, const struct pod *pod)
 {
     for (uint32_t i = 0; i < s->n; i++)
-        if (s->items[i]->profile == p && same_shape(p, pod_of(s->items[i]->pod), pod))
+        if (s->items[i]->profile == p && shapes_alike(p, pod_of(s->items[i]->pod), pod))
             return s->items[i];
     return NULL;
 }

@@ -38,6 +38,8 @@ DEFINE_CLEANUP(shapes_free, struct shapes *)
  * the form that is kept in caches, names its node, or more than its spec tells what it holds. */
 struct shape *shapes_get(struct shapes *s, const struct profile *p, struct kobj *pod,
                          const struct ks_nodes *nodes, uint64_t objects_generation);
+/* Are the two of one shape? Only pods in the form that is kept in caches are. */
+bool shapes_alike(const struct profile *p, const struct pod *a, const struct pod *b);
 /* What was kept is worth nothing: as if it were new. */
 void shape_clear(struct shape *h);
 /* The arrays by row, empty; for a shape that is not made. Not before they are needed: pods that

@@ -67,7 +67,8 @@ struct whatif *whatif_new(const struct profile_config *c, const struct ks_regist
     w->services = service_table_new();
     w->env = (struct ks_env){ .objects = w->objects,
                               .nodes = nodecache_nodes(w->cache),
-                              .service_table = w->services };
+                              .service_table = w->services,
+                              .network_topology = true };
     w->arena = arena_new();
     w->profile = profile_new(c, table, &w->env, err);
     if (!w->profile)
