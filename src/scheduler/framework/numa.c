@@ -347,3 +347,24 @@ enum ks_code numa_admit(const struct ks_cycle *c, const struct ks_pod *p, uint32
     a->cycle.rows = asking.rows;
     return code;
 }
+
+enum ks_code numa_affinity(const struct ks_cycle *c, const struct ks_pod *p, uint32_t row,
+                           uint64_t *ret_mask, struct ks_texts *why)
+{
+    struct attempt *a = attempt_of(c);
+    struct ks_cycle asking = a->cycle;
+    enum ks_code code = KS_SUCCESS;
+
+    *ret_mask = 0;
+    for (uint32_t i = 0; i < a->profile->n; i++) {
+        const struct profile_slot *s = &a->profile->slots[i];
+        if (!s->plugin->numa || !s->plugin->numa->place)
+            continue;
+        attempt_enter(a, i, a->state[i]);
+        code = s->plugin->numa->place(s->self, &a->cycle, p, row, ret_mask, why);
+        break;
+    }
+    a->cycle.state = asking.state;
+    a->cycle.rows = asking.rows;
+    return code;
+}

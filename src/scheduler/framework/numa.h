@@ -65,4 +65,8 @@ struct numa_site { /* of a row, as far as the manager needs to know */
 enum ks_code numa_admit(const struct ks_cycle *c, const struct ks_pod *p, uint32_t row,
                         const struct numa_site *site, struct arena *a, uint64_t *ret_mask,
                         struct ks_texts *why);
+/* The same answer for a plugin that does not know the policies: the one that does is asked. mask 0:
+ * it does not matter, or nobody knows policies. Not from inside of hints() and allocate(). */
+enum ks_code numa_affinity(const struct ks_cycle *c, const struct ks_pod *p, uint32_t row,
+                           uint64_t *ret_mask, struct ks_texts *why);
 #endif

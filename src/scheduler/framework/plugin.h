@@ -293,6 +293,11 @@ struct ks_numa {
     /* Would it be enough on these NUMA nodes? mask 0: on all of them. why may be NULL. */
     enum ks_code (*allocate)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                              uint32_t row, uint64_t mask, struct ks_texts *why);
+    /* For the plugin that knows the policies of nodes: on which NUMA nodes of the row shall the pod
+     * be, by numa_admit(); mask 0: it does not matter. NULL: another one knows. For
+     * numa_affinity(). */
+    enum ks_code (*place)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                          uint32_t row, uint64_t *ret_mask, struct ks_texts *why);
 };
 
 /* ---- the plugin ------------------------------------------------------------------------------ */
@@ -482,6 +487,9 @@ struct ks_plugin {
     const struct ks_reservation *(*nominated)(void *self, void *state, uint32_t row);
     /* Number i of those that the pod may use on the row; NULL behind the last. */
     const struct ks_reservation *(*usable)(void *self, void *state, uint32_t row, uint32_t i);
+    /* Number i of the running pods whose room the pod of a reservation takes over on the row; NULL
+     * behind the last. For ks_pre_allocated(). */
+    const struct pod *(*pre_allocated)(void *self, void *state, uint32_t row, uint32_t i);
     /* How the plugin takes part in reservations of others; NULL: it does not. */
     const struct ks_reservation_hooks *reservations;
 };

@@ -148,3 +148,11 @@ const struct ks_reservation *ks_usable(const struct ks_cycle *c, uint32_t row, u
 
     return s ? s->plugin->usable(s->self, state, row, i) : NULL;
 }
+
+const struct pod *ks_pre_allocated(const struct ks_cycle *c, uint32_t row, uint32_t i)
+{
+    void *state;
+    const struct profile_slot *s = provider(c, &state);
+
+    return s && s->plugin->pre_allocated ? s->plugin->pre_allocated(s->self, state, row, i) : NULL;
+}

@@ -97,6 +97,10 @@ const struct ks_reservation *ks_nominated(const struct ks_cycle *c, uint32_t row
 /* Number i of the reservations of a row that the pod may use; NULL behind the last. */
 const struct ks_reservation *ks_usable(const struct ks_cycle *c, uint32_t row, uint32_t i);
 
+/* Number i of the running pods whose room the attempt's reservation takes over on the row, from the
+ * choice of the node on; NULL behind the last. */
+const struct pod *ks_pre_allocated(const struct ks_cycle *c, uint32_t row, uint32_t i);
+
 /* ---- for the plugin that has them ------------------------------------------------------------ */
 
 /* All plugins of the profile are asked; the first that says no is the answer. */

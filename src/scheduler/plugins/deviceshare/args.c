@@ -13,7 +13,7 @@ ARGS_DEFAULT(def_device_strategy, "{\"type\":\"LeastAllocated\",\"resources\":["
 ARGS_DEFAULT(def_templates,
              "{\"configMapNamespace\":\"koordinator-system\",\"configMapName\":"
              "\"gpu-shared-resource-templates\",\"matchedResources\":[\"huawei.com/npu-core\"]}");
-#define STYPE struct gpu_templates
+#define STYPE struct gpu_templates_ref
 static const struct kfield gpu_templates_fields[] = {
     KF(STYPE, ns, "configMapNamespace", KF_STR, OMIT),
     KF(STYPE, name, "configMapName", KF_STR, OMIT),

@@ -5,7 +5,7 @@
 #include "scheduler/framework/plugin.h"
 #include "scheduler/plugins/scoringstrategy/scoringstrategy.h"
 
-struct gpu_templates {
+struct gpu_templates_ref {
     const char *ns, *name;
     kstrlist matched;
 };
@@ -16,7 +16,7 @@ struct deviceshare_args {
     const char *allocator; /* deprecated, without effect */
     struct scoring_strategy *strategy;
     bool no_alignment;
-    struct gpu_templates *templates;
+    struct gpu_templates_ref *templates;
     KLIST(struct gpu_model) unsupported;
 };
 extern const struct ks_args deviceshare_args;

@@ -1,17 +1,311 @@
-/* deviceshare.c - DeviceShare: GPUs, RDMA and FPGA devices, whole or in shares.
+/* deviceshare.c - DeviceShare: GPUs, RDMA and FPGA devices, whole or in shares (sched-device).
  *
- * Not implemented yet: the name, the extension points and the args are known, so that
- * configurations which name it are accepted and checked.
+ * What a row has left stands in its row data (devrow.h), made from the Device of the node and the
+ * holdings of its pods; whether a pod fits follows from that and from the pod alone. So verdicts
+ * and scores are reused, and overlays need nothing of their own.
  */
-#include "scheduler/plugins/deviceshare/args.h"
+#include "scheduler/plugins/deviceshare/deviceshare.h"
+#include "api/node.h"
+#include "api/pod.h"
+#include "api/protocol/keys.h"
+#include "api/protocol/reservation.h"
+#include "base/arena.h"
 #include "scheduler/plugins/registry.h"
+
+#define NAME "DeviceShare"
+
+enum { WHY_FITS, WHY_UNSCHEDULABLE, WHY_UNRESOLVABLE, WHY_ERROR };
+static const struct ks_reason device_reasons[] = {
+    [WHY_FITS] = { KS_SUCCESS, "" },
+    [WHY_UNSCHEDULABLE] = { KS_UNSCHEDULABLE, "Insufficient devices" },
+    [WHY_UNRESOLVABLE] = { KS_UNRESOLVABLE, "node(s) without suitable devices" },
+    [WHY_ERROR] = { KS_ERROR, "devices could not be looked at" },
+};
+
+static uint8_t why_of(enum ks_code code)
+{
+    return code == KS_SUCCESS         ? WHY_FITS
+           : code == KS_UNSCHEDULABLE ? WHY_UNSCHEDULABLE
+           : code == KS_UNRESOLVABLE  ? WHY_UNRESOLVABLE
+                                      : WHY_ERROR;
+}
+
+/* ---- the pod --------------------------------------------------------------------------------- */
+
+static enum ks_code device_pre_filter(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                                      void **ret_state, struct ks_only *only, struct ks_texts *why)
+{
+    const struct device_plugin *d = self;
+    const kstrlist *matched = d->args->templates ? &d->args->templates->matched : NULL;
+    struct wish *w = NULL;
+
+    (void)only;
+    enum ks_code code = wish_read(p->pod, matched, c->arena, &w, why);
+    *ret_state = w;
+    return code;
+}
+
+/* A pod that needs a template waits for those too. */
+static uint64_t device_waits_for(void *self, const struct pod *p)
+{
+    const struct device_plugin *d = self;
+    const kstrlist *matched = d->args->templates ? &d->args->templates->matched : NULL;
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    struct ks_texts unread = { .arena = a };
+    struct wish *w = NULL;
+
+    return wish_read(p, matched, a, &w, &unread) == KS_SUCCESS && w->templated
+               ? DEVICE_WAITS_FOR_TEMPLATES
+               : 0;
+}
+
+/* ---- filter ---------------------------------------------------------------------------------- */
+
+/* Rows that cannot do, whatever the allocator would say: one card has not so much, or there are not
+ * so many whole ones. */
+KOORD_CLONES static void drop_rows(const struct wish *w, int64_t *const *column, struct ks_span s,
+                                   uint8_t *restrict why)
+{
+    const struct kind_wish *gpu = &w->of[DEVICE_GPU];
+    const int64_t *special = column[ROW_SPECIAL], *gpus = column[ROW_GPUS];
+    const int64_t *whole = column[ROW_GPUS_FREE], *core = column[ROW_GPU_CORE];
+    const int64_t *memory = column[ROW_GPU_MEMORY], *ratio = column[ROW_GPU_RATIO];
+    const int64_t *rdmas = column[ROW_RDMAS], *rdma = column[ROW_RDMA];
+    const int64_t *fpgas = column[ROW_FPGAS], *fpga = column[ROW_FPGA];
+    bool asks_gpu = gpu->asked, asks_rdma = w->of[DEVICE_RDMA].asked;
+    bool asks_fpga = w->of[DEVICE_FPGA].asked;
+    int64_t want_core = gpu->each.v[GPU_CORE], want_memory = gpu->each.v[GPU_MEMORY];
+    int64_t want_ratio = gpu->each.v[GPU_RATIO];
+    int64_t want_whole = want_core >= 100 && want_ratio >= 100 ? gpu->count : 0;
+    int64_t want_rdma = MIN(w->of[DEVICE_RDMA].each.v[0], 100);
+    int64_t want_fpga = MIN(w->of[DEVICE_FPGA].each.v[0], 100);
+
+    for (uint32_t i = s.begin; i < s.end; i++) {
+        bool known = (special[i] == 0) & (!asks_gpu | (gpus[i] > 0)) &
+                     (!asks_rdma | (rdmas[i] > 0)) & (!asks_fpga | (fpgas[i] > 0));
+        bool lacks = (want_core > core[i]) | (want_memory > memory[i]) | (want_ratio > ratio[i]) |
+                     (want_whole > whole[i]) | (want_rdma > rdma[i]) | (want_fpga > fpga[i]);
+        why[i] = known & lacks ? WHY_UNSCHEDULABLE : WHY_FITS;
+    }
+}
+
+static void device_filter(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                          struct ks_span s, const uint8_t *skip, uint8_t *restrict why)
+{
+    const struct device_plugin *d = self;
+    const struct wish *w = c->state;
+    struct row_try t = { .d = self, .c = c, .p = p };
+
+    memset(why + s.begin, WHY_FITS, s.end - s.begin);
+    if (!w)
+        return;
+    if (w->plain && !(w->shared && d->args->unsupported.n))
+        drop_rows(w, c->rows->column, s, why);
+    for (t.row = s.begin; t.row < s.end; t.row++)
+        if (!skip[t.row] && why[t.row] == WHY_FITS)
+            why[t.row] = why_of(devices_judge(&t, NULL));
+}
+
+static void device_explain(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                           uint32_t row, struct ks_texts *out)
+{
+    struct row_try t = { .d = self, .c = c, .p = p, .row = row };
+    uint8_t why = why_of(devices_judge(&t, out));
+
+    if (out->n == 0)
+        ks_texts_add(out, device_reasons[why].text);
+}
+
+/* ---- scores ---------------------------------------------------------------------------------- */
+
+static enum ks_code device_pre_score(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                                     void **ret_state, struct ks_texts *why)
+{
+    (void)self, (void)p, (void)why;
+    *ret_state = c->state;
+    return c->state ? KS_SUCCESS : KS_SKIP;
+}
+
+static void device_score_rows(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                              struct ks_span s, int64_t *restrict out)
+{
+    struct row_try t = { .d = self, .c = c, .p = p };
+
+    for (t.row = s.begin; t.row < s.end; t.row++)
+        out[t.row] =
+            c->rows->column[ROW_DEVICES][t.row] ? devices_score_of(&t, ks_nominated(c, t.row)) : 0;
+}
+
+/* ---- reserve --------------------------------------------------------------------------------- */
+
+/* What the pod gets on the row that was chosen; result in the scratch arena. */
+static enum ks_code allocate(struct device_plugin *d, const struct ks_cycle *c,
+                             const struct ks_pod *p, uint32_t row, struct device_result *ret,
+                             struct ks_texts *why)
+{
+    struct row_try t = { .d = d, .c = c, .p = p, .row = row, .reserving = true };
+
+    *ret = (struct device_result){ 0 };
+    if (!d->args->no_alignment) {
+        enum ks_code code = numa_affinity(c, p, row, &t.numa, why);
+        if (code != KS_SUCCESS)
+            return code;
+    }
+    return devices_try_of(&t, ks_nominated(c, row), ret, why);
+}
+
+static enum ks_code device_reserve(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                                   uint32_t row, struct ks_texts *why)
+{
+    struct device_plugin *d = self;
+    struct device_result r;
+
+    if (!c->state)
+        return KS_SUCCESS;
+    enum ks_code code = allocate(d, c, p, row, &r, why);
+    if (code == KS_SUCCESS && r.n)
+        holdings_reserve(d->holdings, p->pod, c->nodes->node[row]->obj.meta.name,
+                         ks_nominated(c, row), r.items, r.n);
+    return code;
+}
+
+static void device_unreserve(void *self, const struct pod *p, const char *node)
+{
+    struct device_plugin *d = self;
+
+    (void)node;
+    holdings_release(d->holdings, p->obj.meta.uid);
+}
+
+/* ---- resizing -------------------------------------------------------------------------------- */
+
+static void add_request(const struct ks_cycle *c, struct requests *r, const char *name,
+                        int64_t amount)
+{
+    for (uint32_t i = 0; i < r->nmore; i++)
+        if (streq(r->more[i].name, name)) {
+            r->more[i].count = i64_add_sat(r->more[i].count, amount);
+            return;
+        }
+    struct ks_request *more = arena_newn0(c->arena, r->nmore + 1, struct ks_request);
+    if (r->nmore)
+        memcpy(more, r->more, r->nmore * sizeof *more);
+    more[r->nmore] = (struct ks_request){ name, amount, ks_column_of(c->nodes, name) };
+    r->more = more;
+    r->nmore++;
+}
+
+/* A reservation has what its devices come down to, not only what was asked for. */
+static enum ks_code device_resize(void *self, const struct ks_cycle *c, struct ks_pod *p,
+                                  uint32_t row, struct ks_texts *why)
+{
+    struct device_plugin *d = self;
+    struct device_result r;
+
+    if (!c->state || !is_reserve_pod(&p->pod->obj.meta.annotations))
+        return KS_SKIP;
+    enum ks_code code = allocate(d, c, p, row, &r, why);
+    if (code != KS_SUCCESS || r.n == 0)
+        return code == KS_SUCCESS ? KS_SKIP : code;
+    for (uint32_t i = 0; i < r.n; i++)
+        for (uint32_t k = 0; k < DEVICE_RESOURCES; k++)
+            if (r.items[i].amounts.v[k] > 0)
+                add_request(c, &p->requests,
+                            device_resource_name((enum device_kind)r.items[i].kind, k),
+                            r.items[i].amounts.v[k]);
+    return KS_SUCCESS;
+}
+
+/* ---- the plugin ------------------------------------------------------------------------------ */
+
+static struct device_scorer scorer_of(const struct scoring_strategy *s)
+{
+    struct device_scorer x = { .most = s->type && streq(s->type, "MostAllocated") };
+
+    for (uint32_t i = 0; i < s->resources.n; i++)
+        for (uint32_t k = 0; k < DEVICE_KINDS; k++)
+            for (uint32_t r = 0; r < DEVICE_RESOURCES; r++) {
+                const char *name = device_resource_name((enum device_kind)k, r);
+                if (name && streq(name, s->resources.items[i].name))
+                    x.weight[k][r] = s->resources.items[i].weight;
+            }
+    return x;
+}
+
+static int device_create(const struct ks_env *env, const void *args, void **ret_self,
+                         struct kerr *err)
+{
+    const struct deviceshare_args *given = args;
+    struct device_plugin *d = xnew0(struct device_plugin);
+
+    (void)err;
+    d->holdings = holdings_of(env);
+    d->templates = templates_of(env);
+    d->args = given;
+    d->scorer = scorer_of(given->strategy);
+    d->adapts = ks_gate(env, "DevicePluginAdaption");
+    d->resizes = ks_gate(env, "ResizePod");
+    d->env = *env;
+    d->scratch = arena_new();
+    *ret_self = d;
+    return 0;
+}
+
+static void device_destroy(void *self)
+{
+    struct device_plugin *d = self;
+
+    for (uint32_t i = 0; i < DEVICE_ATTEMPTS_NESTED; i++) {
+        vec_fini(&d->restored[i].rows);
+        vec_fini(&d->restored[i].taken);
+    }
+    arena_free(d->scratch);
+    free(d);
+}
+
+static const struct ks_hint device_hints[] = {
+    { KS_RES_ASSIGNED_POD, KS_DELETE, NULL, NULL },
+    { KS_RES_NODE, KS_ADD | KS_NODE_LABEL, NULL, NULL },
+    { KS_RES_OTHER, KS_ALL, NULL, &kind_device },
+};
+static const struct kind *const device_kinds[] = { &kind_device, NULL };
+static const char *const device_pod_annotations[] = {
+    ANNO_DEVICE_ALLOCATED,     ANNO_DEVICE_HINT,
+    ANNO_DEVICE_JOINT,         ANNO_GPU_PARTITION_SPEC,
+    ANNO_RESERVATION_AFFINITY, ANNO_SCHEDULING_HINT,
+    ANNO_SCHEDULING_HINT_OLD,  NULL
+};
+static const struct ks_service *const device_services[] = { &holdings_service, &templates_service,
+                                                            NULL };
 
 const struct ks_plugin ks_plugin_device_share = {
     .abi = KS_PLUGIN_ABI,
     .size = sizeof(struct ks_plugin),
-    .name = "DeviceShare",
-    .planned = true,
+    .name = NAME,
+    .reasons = device_reasons,
+    .reuse = KS_REUSE_LOCAL,
+    .kinds = device_kinds,
+    .pod_annotations = device_pod_annotations,
+    .row = &devrow_data,
     .points = KS_AT(PRE_FILTER) | KS_AT(FILTER) | KS_AT(PRE_SCORE) | KS_AT(SCORE) | KS_AT(RESERVE) |
               KS_AT(PRE_BIND),
     .args = &deviceshare_args,
+    .create = device_create,
+    .destroy = device_destroy,
+    .services = device_services,
+    .hints = device_hints,
+    .nhints = ARRAY_LEN(device_hints),
+    .waits_for = device_waits_for,
+    .pre_filter = device_pre_filter,
+    .filter = device_filter,
+    .explain = device_explain,
+    .pre_score = device_pre_score,
+    .score = device_score_rows,
+    .normalize = ks_normalize,
+    .reserve = device_reserve,
+    .unreserve = device_unreserve,
+    .resize = device_resize,
+    .pre_bind = devices_pre_bind,
+    .numa = &device_numa,
+    .reservations = &device_reservations,
 };

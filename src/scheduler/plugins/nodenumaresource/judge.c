@@ -193,8 +193,6 @@ static enum ks_code provide_allocation(void *self, const struct ks_cycle *c, con
     return numa_try(&(struct numa_try){ self, c, p, row, &r }, mask, NULL, why);
 }
 
-const struct ks_numa numa_provider = { .hints = provide_hints, .allocate = provide_allocation };
-
 enum ks_code numa_place(struct numa_plugin *n, const struct ks_cycle *c, const struct ks_pod *p,
                         uint32_t row, enum numa_policy policy, uint64_t *ret_mask,
                         struct ks_texts *why)
@@ -213,6 +211,25 @@ enum ks_code numa_place(struct numa_plugin *n, const struct ks_cycle *c, const s
     arena_reset(n->scratch);
     return numa_admit(c, p, row, &site, n->scratch, ret_mask, why);
 }
+
+static enum ks_code provide_place(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                                  uint32_t row, uint64_t *ret_mask, struct ks_texts *why)
+{
+    const struct stock *s = ks_row(c->rows, row);
+    const struct incoming *in = c->state;
+    enum numa_policy policy;
+
+    if (!in || in->designated || !incoming_policy(in, s, &policy) || policy == NUMA_POLICY_NONE ||
+        s->site->nzones == 0)
+        return KS_SUCCESS;
+    return numa_place(self, c, p, row, policy, ret_mask, why);
+}
+
+const struct ks_numa numa_provider = {
+    .hints = provide_hints,
+    .allocate = provide_allocation,
+    .place = provide_place,
+};
 
 /* ---- the verdict ----------------------------------------------------------------------------- */
 

@@ -353,6 +353,14 @@ static const struct ks_reservation *resv_usable(void *self, void *state, uint32_
     return at && i < at->n ? &at->items[i].r->view : NULL;
 }
 
+static const struct pod *resv_pre_allocated(void *self, void *state, uint32_t row, uint32_t i)
+{
+    const struct resv_state *st = state;
+
+    (void)self, (void)row; /* it was chosen for the row of the choice */
+    return st->pre && i < st->pre->nchosen ? st->pre->chosen[i]->pod : NULL;
+}
+
 static enum ks_code reserve_own(struct resv_plugin *x, const struct resv_state *st,
                                 const struct ks_cycle *c, const struct ks_pod *p,
                                 struct ks_texts *why)
@@ -491,6 +499,7 @@ const struct ks_plugin ks_plugin_reservation = {
     .nominate = resv_nominate,
     .nominated = resv_nominated,
     .usable = resv_usable,
+    .pre_allocated = resv_pre_allocated,
     .reserve = resv_reserve,
     .unreserve = resv_unreserve,
     .pre_bind = resv_pre_bind,

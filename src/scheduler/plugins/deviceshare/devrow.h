@@ -1,0 +1,43 @@
+/* devrow.h - what a row has of devices, and what of them is in use (sched-device 3).
+ *
+ * Row data of the plugin: made from the inventory of the node and the holdings of its pods, so
+ * overlays (victims that go, reserved room that is given back) are seen like everything else. What
+ * owners hold of a reservation counts once. The columns let one pass over all rows drop most of
+ * them before the allocator looks at any. Loop thread.
+ */
+#ifndef KOORD_SCHEDULER_DEVICESHARE_DEVROW_H
+#define KOORD_SCHEDULER_DEVICESHARE_DEVROW_H
+#include "scheduler/plugins/deviceshare/holdings.h"
+
+struct devrow {
+    struct inventory *inv; /* NULL: the node never had a Device */
+    struct amounts *used;  /* [cards] */
+    uint16_t *vf_refs;     /* [inv->nvfs]: how many pods have it */
+};
+enum {                /* columns */
+       ROW_DEVICES,   /* not 0: there is an inventory */
+       ROW_SPECIAL,   /* not 0: GPUs by partition only, or pods may need more than amounts */
+       ROW_GPUS,      /* how many GPUs there are, healthy or not */
+       ROW_GPUS_FREE, /* GPUs with 100 percent of compute and memory free */
+       ROW_GPU_CORE,  /* the most that is free of it on one GPU */
+       ROW_GPU_MEMORY,
+       ROW_GPU_RATIO,
+       ROW_RDMAS,
+       ROW_RDMA,
+       ROW_FPGAS,
+       ROW_FPGA,
+       ROW_COLUMNS
+};
+extern const struct ks_row_data devrow_data;
+
+/* One row by itself, for people who ask and for tests. */
+void devrow_init(struct devrow *r, struct holdings *h, const struct node *node,
+                 const struct ks_podlist *pods);
+void devrow_fini(struct devrow *r);
+/* The same from an inventory, whose reference it takes; then one holding after the other. */
+void devrow_make(struct devrow *r, struct inventory *inv);
+void devrow_add(struct devrow *r, const struct held *items, uint32_t n);
+
+/* What is free of a card. */
+struct amounts devrow_free(const struct devrow *r, uint32_t card);
+#endif

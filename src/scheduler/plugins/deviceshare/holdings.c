@@ -1,0 +1,363 @@
+/* holdings.c - which devices pods hold (sched-device 3). */
+#include "scheduler/plugins/deviceshare/holdings.h"
+
+#include "api/node.h"
+#include "api/pod.h"
+#include "api/protocol/keys.h"
+#include "api/protocol/reservation.h"
+#include "base/arena.h"
+#include "base/klog.h"
+#include "base/strbuf.h"
+#include "scheduler/model/objects.h"
+#include "scheduler/plugins/deviceshare/rest.h"
+
+const struct holding *holdings_find(const struct holdings *h, struct kuid uid)
+{
+    return uidmap_get(&h->by_uid, uid);
+}
+
+static void touch(const struct holdings *h, const char *node)
+{
+    if (h->env.nodes)
+        ks_touch_row(h->env.nodes, node);
+}
+
+static void holding_free(struct holding *x)
+{
+    kobj_unref(x->pod);
+    free(x->node);
+    free(x->reservation);
+    free(x);
+}
+
+static void drop(struct holdings *h, struct holding *x)
+{
+    uidmap_remove(&h->by_uid, x->uid);
+    touch(h, x->node);
+    holding_free(x);
+}
+
+static void put(struct holdings *h, const struct pod *p, const char *node, struct holding *x)
+{
+    struct holding *was = uidmap_get(&h->by_uid, p->obj.meta.uid);
+
+    x->uid = p->obj.meta.uid;
+    x->pod = kobj_ref((struct kobj *)&p->obj);
+    x->node = xstrdup(node);
+    if (was)
+        drop(h, was);
+    uidmap_put(&h->by_uid, x);
+    touch(h, node);
+}
+
+/* ---- items ----------------------------------------------------------------------------------- */
+
+static size_t text_size(const char *s)
+{
+    return s ? strlen(s) + 1 : 0;
+}
+
+static const char *text_put(char **at, const char *s)
+{
+    char *to = *at;
+
+    if (!s)
+        return NULL;
+    memcpy(to, s, strlen(s) + 1);
+    *at += strlen(s) + 1;
+    return to;
+}
+
+/* The items, their virtual functions and all texts in one block behind the struct. */
+static struct holding *holding_make(const struct held *items, uint32_t n)
+{
+    size_t nvfs = 0, texts = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        nvfs += items[i].nvfs;
+        texts += text_size(items[i].gpu_template);
+        for (uint32_t k = 0; k < items[i].nvfs; k++)
+            texts += text_size(items[i].vfs[k].bus_id);
+    }
+    struct holding *x =
+        xcalloc(1, sizeof *x + n * sizeof(struct held) + nvfs * sizeof(struct device_vf) + texts);
+    struct held *to = (struct held *)(x + 1);
+    struct device_vf *vf = (struct device_vf *)(to + n);
+    char *text = (char *)(vf + nvfs);
+    x->items = to;
+    x->n = n;
+    for (uint32_t i = 0; i < n; i++) {
+        to[i] = items[i];
+        to[i].gpu_template = text_put(&text, items[i].gpu_template);
+        to[i].vfs = vf;
+        for (uint32_t k = 0; k < items[i].nvfs; k++, vf++)
+            *vf = (struct device_vf){ items[i].vfs[k].minor,
+                                      text_put(&text, items[i].vfs[k].bus_id) };
+    }
+    return x;
+}
+
+static void read_device(enum device_kind kind, const struct device_allocation *from,
+                        struct held *to)
+{
+    const struct device_allocation_extension *more = from->extension;
+
+    *to = (struct held){ .amounts = amounts_of(kind, &from->resources, NULL),
+                         .minor = from->minor,
+                         .kind = (uint8_t)kind };
+    if (!more)
+        return;
+    to->vfs = more->vfs.items;
+    to->nvfs = (uint16_t)MIN(more->vfs.n, (uint32_t)UINT16_MAX);
+    to->gpu_template = str_empty(more->gpu_template) ? NULL : more->gpu_template;
+}
+
+uint32_t held_of(const struct device_allocations *from, struct arena *a, const struct held **ret)
+{
+    uint32_t n = 0, at = 0;
+
+    for (uint32_t t = 0; t < from->v.n; t++)
+        n += from->v.items[t].devices.v.n;
+    struct held *items = arena_newn0(a, n + 1, struct held);
+    for (uint32_t t = 0; t < from->v.n; t++) {
+        int kind = device_kind_of(from->v.items[t].type);
+        for (uint32_t i = 0; kind >= 0 && i < from->v.items[t].devices.v.n; i++)
+            read_device((enum device_kind)kind, &from->v.items[t].devices.v.items[i], &items[at++]);
+    }
+    *ret = items;
+    return at;
+}
+
+/* ---- what an annotation says ----------------------------------------------------------------- */
+
+/* NULL: the pod holds nothing, or says so in a way that nobody understands. */
+static struct holding *holding_of(struct holdings *h, const struct pod *p)
+{
+    struct device_allocations d;
+    const struct held *items;
+    struct kerr err = { 0 };
+
+    arena_reset(h->scratch);
+    int r = device_allocations_read(&p->obj.meta.annotations, h->scratch, &d, &err);
+    if (r < 0)
+        KLOG_W("Pod holds no devices: its annotation does not parse", KV_S("err", err.text),
+               KV_S("namespace", p->obj.meta.ns), KV_S("pod", p->obj.meta.name),
+               KV_S("annotation", ANNO_DEVICE_ALLOCATED));
+    uint32_t n = r > 0 ? held_of(&d, h->scratch, &items) : 0;
+    return n ? holding_make(items, n) : NULL;
+}
+
+/* Its annotation names the reservation by UID. */
+static char *reservation_of_pod(const struct holdings *h, const struct pod *p)
+{
+    struct reservation_allocated of;
+    struct kerr err;
+
+    if (reservation_allocated_read(&p->obj.meta.annotations, h->scratch, &of, &err) <= 0 ||
+        str_empty(of.uid))
+        return NULL;
+    return xstrdup(of.uid);
+}
+
+/* ---- pods ------------------------------------------------------------------------------------ */
+
+static void read_pod(struct holdings *h, const struct pod *p)
+{
+    struct holding *was = uidmap_get(&h->by_uid, p->obj.meta.uid);
+    struct holding *x = holding_of(h, p);
+
+    if (x)
+        x->reservation = reservation_of_pod(h, p);
+    if (x)
+        put(h, p, p->node_name, x);
+    else if (was)
+        drop(h, was);
+}
+
+static void on_placed(void *service, const struct pod *before, const struct pod *now)
+{
+    (void)before;
+    read_pod(service, now);
+}
+
+static bool differ(const struct pod *a, const struct pod *b, const char *key)
+{
+    return !streq(str_or(kstrmap_get(&a->obj.meta.annotations, key), ""),
+                  str_or(kstrmap_get(&b->obj.meta.annotations, key), ""));
+}
+
+static void on_changed(void *service, const struct pod *before, const struct pod *now)
+{
+    if (!before || differ(before, now, ANNO_DEVICE_ALLOCATED) ||
+        differ(before, now, ANNO_RESERVATION_ALLOCATED))
+        read_pod(service, now);
+}
+
+static void on_gone(void *service, const struct pod *last)
+{
+    struct holdings *h = service;
+    struct holding *x = uidmap_get(&h->by_uid, last->obj.meta.uid);
+
+    if (x)
+        drop(h, x);
+}
+
+static const struct ks_pod_handler holdings_pods = {
+    .placed = on_placed,
+    .changed = on_changed,
+    .gone = on_gone,
+};
+
+void holdings_reserve(struct holdings *h, const struct pod *p, const char *node,
+                      const struct ks_reservation *of, const struct held *items, uint32_t n)
+{
+    struct holding *x = holding_make(items, n);
+    char uid[KUID_TEXT_MAX];
+
+    if (of) {
+        kuid_format(of->uid, uid, sizeof uid);
+        x->reservation = xstrdup(uid);
+    }
+    x->reserved = true;
+    put(h, p, node, x);
+}
+
+void holdings_release(struct holdings *h, struct kuid uid)
+{
+    struct holding *x = uidmap_get(&h->by_uid, uid);
+
+    if (x && x->reserved)
+        drop(h, x);
+}
+
+/* ---- Devices --------------------------------------------------------------------------------- */
+
+struct last_device { /* of a node */
+    char *node;
+    struct kobj *device;
+};
+
+const struct device *holdings_device(struct holdings *h, const char *node, bool *ret_gone)
+{
+    struct kobj *o = objects_get(h->env.objects, &kind_device, NULL, node);
+    struct last_device *last = map_getz(&h->devices, node);
+
+    *ret_gone = !o;
+    if (o && !last) {
+        last = xnew0(struct last_device);
+        last->node = xstrdup(node);
+        map_putz(&h->devices, last->node, last);
+    }
+    if (o && last->device != o) {
+        kobj_unref(last->device);
+        last->device = kobj_ref(o);
+    }
+    return last ? device_of(last->device) : NULL;
+}
+
+static void last_free(struct last_device *last)
+{
+    kobj_unref(last->device);
+    free(last->node);
+    free(last);
+}
+
+static void on_node(void *service, const struct node *before, const struct node *now)
+{
+    struct holdings *h = service;
+    struct last_device *last = now ? NULL : map_removez(&h->devices, before->obj.meta.name);
+
+    if (last)
+        last_free(last);
+}
+
+/* ---- the annotation -------------------------------------------------------------------------- */
+
+static const char *id_of(const struct device *d, const struct held *item)
+{
+    for (uint32_t i = 0; d && i < d->devices.n; i++) {
+        const struct device_info *info = &d->devices.items[i];
+        if (info->minor.set && info->minor.v == item->minor &&
+            device_kind_of(info->type) == item->kind)
+            return info->id;
+    }
+    return NULL;
+}
+
+static void format_item(const struct held *from, const struct device *d,
+                        struct device_allocation *to, struct arena *a)
+{
+    *to = (struct device_allocation){
+        .minor = from->minor,
+        .resources = amounts_list((enum device_kind)from->kind, &from->amounts, a),
+        .id = id_of(d, from),
+    };
+    if (!from->nvfs && !from->gpu_template)
+        return;
+    to->extension = arena_new0(a, struct device_allocation_extension);
+    to->extension->gpu_template = from->gpu_template;
+    to->extension->vfs.items = (struct device_vf *)from->vfs;
+    to->extension->vfs.n = from->nvfs;
+}
+
+const char *held_format(const struct held *items, uint32_t n, const struct device *d,
+                        struct arena *a)
+{
+    static const enum device_kind by_name[] = { DEVICE_FPGA, DEVICE_GPU, DEVICE_RDMA };
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+    struct device_type_allocations types[DEVICE_KINDS] = { 0 };
+    struct device_allocations all = { .v = { .items = types } };
+    struct device_allocation *to = arena_newn0(a, n + 1, struct device_allocation);
+
+    for (size_t k = 0; k < ARRAY_LEN(by_name); k++) {
+        struct device_type_allocations *t = &types[all.v.n];
+        t->type = device_kind_name(by_name[k]);
+        t->devices.v.items = to;
+        for (uint32_t i = 0; i < n; i++)
+            if (items[i].kind == by_name[k])
+                format_item(&items[i], d, to + t->devices.v.n++, a);
+        to += t->devices.v.n;
+        all.v.n += t->devices.v.n > 0;
+    }
+    device_allocations_encode(&all, &b);
+    return arena_strdup(a, strbuf_str(&b));
+}
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static int holdings_create(const struct ks_env *env, const void *args, void **ret, struct kerr *err)
+{
+    struct holdings *h = xnew0(struct holdings);
+
+    (void)args, (void)err;
+    h->env = *env;
+    h->scratch = arena_new();
+    device_gauges_start(h);
+    *ret = h;
+    return 0;
+}
+
+static void holdings_destroy(void *service)
+{
+    struct holdings *h = service;
+    struct holding *x;
+
+    device_gauges_stop(h);
+    for (size_t it = 0; (x = uidmap_next(&h->by_uid, &it));)
+        holding_free(x);
+    uidmap_fini(&h->by_uid);
+    map_foreach(&h->devices, e)
+        last_free(e->value);
+    map_fini(&h->devices);
+    arena_free(h->scratch);
+    free(h);
+}
+
+const struct ks_service holdings_service = {
+    .name = "DeviceShare",
+    .create = holdings_create,
+    .destroy = holdings_destroy,
+    .pods = &holdings_pods,
+    .node = on_node,
+    .paths = device_paths,
+};

@@ -1,0 +1,60 @@
+/* holdings.h - which devices pods hold (sched-device 3).
+ *
+ * A service: one for all profiles and configurations. What a pod holds comes from the annotation of
+ * a pod that has a node, or from reserve() until the server confirms the pod. It is kept by the
+ * pod's UID, whether or not the node's Device is known (yet, or still); the rows (devrow.h) sum up
+ * what concerns them. So the state is a function of the objects that there are. The one thing that
+ * is remembered beyond them is the last Device of a node: one that was deleted counts as there,
+ * with nothing healthy, until its node goes. Loop thread.
+ */
+#ifndef KOORD_SCHEDULER_DEVICESHARE_HOLDINGS_H
+#define KOORD_SCHEDULER_DEVICESHARE_HOLDINGS_H
+#include "api/protocol/device.h"
+#include "base/map.h"
+#include "scheduler/framework/plugin.h"
+#include "scheduler/framework/reservation.h"
+#include "scheduler/model/uidmap.h"
+#include "scheduler/plugins/deviceshare/inventory.h"
+
+struct held { /* of one device */
+    struct amounts amounts;
+    int32_t minor;
+    uint8_t kind;
+    uint16_t nvfs;
+    const struct device_vf *vfs;
+    const char *gpu_template; /* NULL: none */
+};
+struct holding {
+    struct kuid uid; /* first: for the map */
+    char *node;
+    struct kobj *pod;
+    char *reservation; /* UID of the one that it has taken room of; NULL: none */
+    bool reserved; /* by reserve(): what an annotation says does not count before it is written */
+    uint32_t n;
+    const struct held *items; /* in the same block, as given */
+};
+struct holdings {
+    struct ks_env env;
+    struct uidmap by_uid;
+    struct map devices; /* of nodes: struct last_device */
+    struct arena *scratch;
+};
+KS_SERVICE(holdings, struct holdings)
+
+/* NULL: it holds nothing. */
+const struct holding *holdings_find(const struct holdings *h, struct kuid uid);
+/* What an annotation says; devices of unknown types are left out. In the arena; returns how many.
+ */
+uint32_t held_of(const struct device_allocations *from, struct arena *a, const struct held **ret);
+/* The pod is on its way to the node with this, of which it takes what a reservation keeps there
+ * (NULL: of none). The items are copied. */
+void holdings_reserve(struct holdings *h, const struct pod *p, const char *node,
+                      const struct ks_reservation *of, const struct held *items, uint32_t n);
+/* It is not any more. What the pod's annotation confirms stays. */
+void holdings_release(struct holdings *h, struct kuid uid);
+/* The Device of a node, also one that was deleted (*ret_gone); NULL: it never had one. */
+const struct device *holdings_device(struct holdings *h, const char *node, bool *ret_gone);
+/* The annotation for the items; ids are those of the Device, which may be NULL. */
+const char *held_format(const struct held *items, uint32_t n, const struct device *d,
+                        struct arena *a);
+#endif
