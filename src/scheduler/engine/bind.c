@@ -68,6 +68,7 @@ static void binding_end(struct binding *b)
     free(b->verdict);
     free(b->message);
     free(b->version);
+    free(b->nominated);
     kobj_unref(b->pub.pod);
     if (b->active)
         scheduler_profile_done(s, b->active);
@@ -95,6 +96,7 @@ static struct binding *binding_new(struct scheduler *s, struct active_profile *a
     b->pub = (struct ks_bind){ kobj_ref(pod), b->node, &bind_ops };
     b->wait = ASK_WAIT_MIN;
     b->since = loop_mono(s->loop);
+    b->turn_begun = s->turn;
     b->next = s->bindings;
     b->link = &s->bindings;
     if (b->next)
@@ -196,7 +198,8 @@ static void undo_end(struct scheduler *s, bool outermost)
     if (!outermost)
         return;
     while ((b = s->doomed.first))
-        binding_rejected(b, b->rejectors, b->verdict);
+        binding_rejected(b, b->rejectors,
+                         &(struct ks_rejection){ b->verdict, b->nomination, b->quiet });
     s->undoing = false;
 }
 
@@ -257,6 +260,7 @@ void binding_give_up(struct binding *b, const struct failure *f)
     struct scheduler *s = b->s;
     struct kobj *pod = NULL;
     bool outermost = undo_begin(s);
+    bool news = !(f->quiet && b->turn_begun == s->turn); /* nobody else was tried meanwhile */
 
     bool room = undo(b);
     if (podqueue_find(s->queue, b->pub.pod->meta.uid, &pod) == PODQUEUE_IN_FLIGHT) {
@@ -267,7 +271,7 @@ void binding_give_up(struct binding *b, const struct failure *f)
     } else if (!pod) {
         queue_again(s, b->pub.pod);
     }
-    if (room)
+    if (room && news)
         watch_room_free(s, b->pub.pod);
     binding_end(b);
     undo_end(s, outermost);
@@ -313,13 +317,30 @@ void binding_refused(struct binding *b, const char *point, uint32_t slot, enum k
     binding_give_up(b, &f);
 }
 
-void binding_rejected(struct binding *b, uint64_t rejectors, const char *why)
+/* What was nominated before its attempt has made room for others since; it is claimed again. */
+static void nominate_again(struct binding *b)
+{
+    struct kobj *pod;
+
+    if (b->nominated && podqueue_find(b->s->queue, b->uid, &pod) == PODQUEUE_IN_FLIGHT)
+        nominator_set(b->s->nominator, pod, b->nominated);
+}
+
+void binding_rejected(struct binding *b, uint64_t rejectors, const struct ks_rejection *r)
 {
     CLEANUP(arena_free) struct arena *a = arena_new();
     struct ks_texts one = { .arena = a };
+    struct failure f = { .rejectors = rejectors, .quiet = r->quiet };
 
-    ks_texts_add(&one, arena_strdup(a, why)); /* it may be the binding's own */
-    unschedulable(b, (struct failure){ .rejectors = rejectors }, &one);
+    if (r->nomination == KS_NOMINATION_ITS_NODE) {
+        f.nomination = NOMINATION_SET;
+        f.node = arena_strdup(a, b->node);
+    } else if (r->nomination == KS_NOMINATION_BEFORE && b->nominated) {
+        f.nomination = NOMINATION_KEEP;
+        nominate_again(b);
+    }
+    ks_texts_add(&one, arena_strdup(a, r->why)); /* it may be the binding's own */
+    unschedulable(b, f, &one);
 }
 
 bool binding_reject(struct scheduler *s, struct kuid uid, const char *plugin, const char *why)
@@ -330,7 +351,7 @@ bool binding_reject(struct scheduler *s, struct kuid uid, const char *plugin, co
                b->state != BIND_PRE_BIND))
         return false;
     int slot = profile_slot(b->active->profile, plugin);
-    permit_refuse(b, slot < 0 ? b->waits : UINT64_C(1) << slot, why);
+    permit_refuse(b, slot < 0 ? b->waits : UINT64_C(1) << slot, &(struct ks_rejection){ why });
     return true;
 }
 
@@ -351,8 +372,12 @@ void binding_start(struct scheduler *s, struct active_profile *active, struct ko
     bool takes_time;
     if (!prebind_flight(b, &takes_time))
         return;
+    const char *had = nominator_node(s->nominator, pod->meta.uid);
+    b->nominated = had ? xstrdup(had) : NULL;
     nominator_remove(s->nominator, pod->meta.uid);
-    if (takes_time || b->waits) /* others should know for whom the room is kept */
+    /* Others should know for whom the room is kept. One that is held is told of in permit_say(), if
+     * it still is then. */
+    if (takes_time && !b->waits)
         report_nominated(s, pod, node);
     binding_enter(b, b->waits ? BIND_HELD : BIND_LINE);
 }

@@ -60,6 +60,8 @@ struct binding {
     /* DOOMED */
     uint64_t rejectors; /* slots that did it, */
     char *verdict;      /* and why */
+    enum ks_nomination nomination;
+    bool quiet;
     /* PRE_BIND */
     uint32_t at;     /* the plugin at work */
     uint64_t flight; /* slots that have something to do */
@@ -83,10 +85,13 @@ struct binding {
     /* in any state */
     struct kube_call *call;
     struct timer *timer;
-    nsec_t since; /* when it began */
-    nsec_t began; /* what goes on: pre-bind, or the binding; by the stopwatch */
-    nsec_t turn;  /* of the pre-bind plugin at work, likewise */
-    bool each;    /* plugins are measured one by one */
+    nsec_t since;        /* when it began */
+    uint64_t turn_begun; /* in which turn that was */
+    char *nominated;     /* the node that was nominated for the pod until then; NULL: none */
+    bool said;           /* HELD: its condition says what it waits for */
+    nsec_t began;        /* what goes on: pre-bind, or the binding; by the stopwatch */
+    nsec_t turn;         /* of the pre-bind plugin at work, likewise */
+    bool each;           /* plugins are measured one by one */
 };
 
 /* bind.c */
@@ -108,13 +113,13 @@ void binding_failed(struct binding *b, const char *text);
 void binding_refused(struct binding *b, const char *point, uint32_t slot, enum ks_code code,
                      const struct ks_texts *why);
 /* The same for one reason that is no plugin's own. */
-void binding_rejected(struct binding *b, uint64_t rejectors, const char *why);
+void binding_rejected(struct binding *b, uint64_t rejectors, const struct ks_rejection *r);
 
 /* permit.c - plugins may hold the pod; then it waits for room. */
 bool permit_ask(struct binding *b, struct arena *a); /* false: the binding is over */
 void permit_hold(struct binding *b);                 /* HELD */
 void permit_line_up(struct binding *b);              /* LINE */
-void permit_refuse(struct binding *b, uint64_t rejectors, const char *why);
+void permit_refuse(struct binding *b, uint64_t rejectors, const struct ks_rejection *r);
 void waitlist_join(struct waitlist *l, struct binding *b);
 void waitlist_leave(struct binding *b); /* wherever it waits, if it does */
 

@@ -173,6 +173,7 @@ static bool make_room(struct scheduler *s, struct active_profile *active, struct
     bool found = r.code == KS_SUCCESS;
     const char *words = found || r.why.n == 0 ? "" : ks_texts_join(&r.why);
     diagnosis_dump(s->diagnosis, a, words);
+    const char *fit = arena_strdup(s->arena, strbuf_str(message));
     f->tried = *words;
     if (*words) {
         strbuf_appendc(message, ' ');
@@ -182,8 +183,8 @@ static bool make_room(struct scheduler *s, struct active_profile *active, struct
     attempt_end(a);
     if (found && consult_victims(s, active, a->obj, &r.plan, f))
         return true;
-    cycle_outcome(s, active, a->obj,
-                  &(struct post_filter_outcome){ r.code, f->message, found ? &r.plan : NULL }, f);
+    const struct post_filter_outcome o = { r.code, f->message, fit, found ? &r.plan : NULL };
+    cycle_outcome(s, active, a->obj, &o, f);
     return false;
 }
 

@@ -91,6 +91,8 @@ struct scheduler {
     struct waitlist line;   /* nor are these: they have their permits, and wait for room */
     struct waitlist doomed; /* to be undone when what is being undone now is */
     bool undoing;
+    bool unsaid_holds; /* pods are held since this turn */
+    uint64_t turn;     /* of attempts */
     bool verify_reuse, resize_pods, nominated_once, foreign_nominations;
     const struct kind *const *unwatched;   /* ends with NULL; NULL: none */
     const char *const *controller_plugins; /* NULL: all */
@@ -217,8 +219,10 @@ struct binding *binding_find(const struct scheduler *s, struct kuid uid); /* NUL
  * there is no such pod. */
 bool binding_reject(struct scheduler *s, struct kuid uid, const char *plugin, const char *why);
 size_t binding_waiting(const struct scheduler *s); /* for a permit */
-bool binding_room(const struct scheduler *s);      /* may one more be under way? */
-void binding_move_line(struct scheduler *s);       /* as many go on as there is room for */
+/* The turn is over: the conditions of pods that are still held say so. */
+void permit_say(struct scheduler *s);
+bool binding_room(const struct scheduler *s); /* may one more be under way? */
+void binding_move_line(struct scheduler *s);  /* as many go on as there is room for */
 
 /* preempt.c - making room: victims go, the pods for which they do keep their claims. */
 struct preemptions *preemptions_new(struct scheduler *s);
@@ -242,11 +246,14 @@ struct failure {
     bool tried; /* the message has words of a plugin that could not make room */
     enum nomination nomination;
     const char *node; /* NOMINATION_SET */
+    bool quiet;       /* there is no event */
 };
 void report_failure(struct scheduler *s, struct kobj *pod, const struct failure *f);
 void report_scheduled(struct active_profile *active, const struct kobj *pod, const char *node);
 /* A pod is held before its attempt, or after it: its condition says why. */
 void report_held(struct scheduler *s, struct kobj *pod, const char *reason, const char *message);
+/* The same without an event, for one of many. */
+void report_waits(struct scheduler *s, struct kobj *pod, const char *message);
 /* Nothing but the nominated node changes. node "": none. */
 void report_nominated(struct scheduler *s, struct kobj *pod, const char *node);
 /* What the server says of the pod's nominated node is out of date: ours is still to be written. */

@@ -10,7 +10,9 @@
 #include "loop/loop.h"
 #include "scheduler/engine/binding.h"
 
-#define PERMIT_WAIT_MAX (15 * 60 * NSEC_PER_SEC)
+/* When the plugin does not say; upstream cuts every wait at this. */
+#define PERMIT_WAIT_USUAL (15 * 60 * NSEC_PER_SEC)
+#define PERMIT_WAIT_MAX   (INT64_C(366) * 24 * 3600 * NSEC_PER_SEC)
 
 /* ---- room ------------------------------------------------------------------------------------ */
 
@@ -74,11 +76,11 @@ static void permit_count(const struct binding *b, enum ks_code code)
     smetrics_permit(b->active->metrics, ks_code_name(code), loop_mono(b->s->loop) - b->since);
 }
 
-void permit_refuse(struct binding *b, uint64_t rejectors, const char *why)
+void permit_refuse(struct binding *b, uint64_t rejectors, const struct ks_rejection *r)
 {
     if (b->state == BIND_HELD) /* otherwise it has its permits */
         permit_count(b, KS_UNSCHEDULABLE);
-    binding_rejected(b, rejectors, why);
+    binding_rejected(b, rejectors, r);
 }
 
 static void permit_arm(struct binding *b);
@@ -97,7 +99,7 @@ static void on_permit_timer(struct loop *l, void *arg)
         wait[kdur_format(b->permit[i].wait, wait)] = '\0';
         (void)snprintf(why, sizeof why, "rejected due to timeout after waiting %s at plugin %s",
                        wait, p->slots[i].plugin->name);
-        permit_refuse(b, UINT64_C(1) << i, why);
+        permit_refuse(b, UINT64_C(1) << i, &(struct ks_rejection){ why });
         return;
     }
     permit_arm(b);
@@ -126,7 +128,7 @@ bool permit_ask(struct binding *b, struct arena *a)
         uint32_t slot = point->slots[i];
         const struct profile_slot *s = &b->active->profile->slots[slot];
         struct ks_texts why = { .arena = a };
-        nsec_t wait = PERMIT_WAIT_MAX;
+        nsec_t wait = PERMIT_WAIT_USUAL;
         enum ks_code code = s->plugin->permit(s->self, pod_of(b->pub.pod), b->node, &wait, &why);
         stopwatch_plugin(w, LAP_PERMIT, slot, code);
         if (code == KS_SUCCESS)
@@ -148,6 +150,13 @@ bool permit_ask(struct binding *b, struct arena *a)
 
 void permit_hold(struct binding *b)
 {
+    podqueue_hold(b->s->queue, b->pub.pod->meta.uid);
+    b->s->unsaid_holds = true;
+    permit_arm(b);
+}
+
+static void say(struct binding *b)
+{
     struct scheduler *s = b->s;
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
     bool first = true;
@@ -160,9 +169,19 @@ void permit_hold(struct binding *b)
         first = false;
     }
     strbuf_appendf(&text, " for node %s", b->node);
-    podqueue_hold(s->queue, b->pub.pod->meta.uid);
+    b->said = true;
+    report_nominated(s, b->pub.pod, b->node);
     report_held(s, b->pub.pod, "Unschedulable", strbuf_str(&text));
-    permit_arm(b);
+}
+
+void permit_say(struct scheduler *s)
+{
+    if (!s->unsaid_holds)
+        return;
+    s->unsaid_holds = false;
+    for (struct binding *b = s->bindings; b; b = b->next)
+        if (b->state == BIND_HELD && !b->said)
+            say(b);
 }
 
 static void allow(struct binding *b, uint32_t slot)
@@ -198,23 +217,31 @@ void ks_allow(const struct ks_env *env, struct kuid uid, const char *plugin)
 
 /* When that which is being undone now is. Until then it can be neither let go nor rejected again.
  */
-static void doom(struct binding *b, uint64_t rejectors, const char *why)
+static void doom(struct binding *b, uint64_t rejectors, const struct ks_rejection *r)
 {
     bool held = b->state == BIND_HELD;
 
     if (held)
         permit_count(b, KS_UNSCHEDULABLE);
     b->rejectors = held ? rejectors : 0; /* nobody listens for it since it has its permits */
-    b->verdict = xstrdup(why);
+    b->verdict = xstrdup(r->why);
+    b->nomination = r->nomination;
+    b->quiet = r->quiet;
     binding_enter(b, BIND_DOOMED);
 }
 
-void ks_reject(const struct ks_env *env, struct kuid uid, const char *plugin, const char *why)
+void ks_reject_as(const struct ks_env *env, struct kuid uid, const char *plugin,
+                  const struct ks_rejection *r)
 {
     int slot;
     struct binding *b = waiting(env->scheduler, uid, plugin, &slot);
     if (b && env->scheduler->undoing)
-        doom(b, UINT64_C(1) << slot, why);
+        doom(b, UINT64_C(1) << slot, r);
     else if (b)
-        permit_refuse(b, UINT64_C(1) << slot, why);
+        permit_refuse(b, UINT64_C(1) << slot, r);
+}
+
+void ks_reject(const struct ks_env *env, struct kuid uid, const char *plugin, const char *why)
+{
+    ks_reject_as(env, uid, plugin, &(struct ks_rejection){ why });
 }

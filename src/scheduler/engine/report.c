@@ -277,7 +277,7 @@ void report_failure(struct scheduler *s, struct kobj *pod, const struct failure 
         nominator_set(s->nominator, pod, node);
     monitor_ended(s->monitor, pod->meta.uid);
     podqueue_fail(s->queue, pod->meta.uid, f->rejectors, f->pending);
-    if (active)
+    if (active && !f->quiet)
         event(active, pod, "FailedScheduling", f->message);
     report_status(s, pod, f->error ? "SchedulerError" : "Unschedulable", f->message, node);
     if (leaves)
@@ -293,6 +293,22 @@ void report_held(struct scheduler *s, struct kobj *pod, const char *reason, cons
     if (active)
         event(active, pod, "FailedScheduling", message);
     report_status(s, pod, reason, message, NULL);
+}
+
+void report_waits(struct scheduler *s, struct kobj *pod, const char *message)
+{
+    report_status(s, pod, "Unschedulable", message, NULL);
+}
+
+void ks_warn_about(const struct ks_env *env, const struct kobj *object, const char *reason,
+                   const char *note)
+{
+    const struct scheduler *s = env->scheduler;
+    size_t n = strlen(note);
+
+    if (s->leading && s->nprofiles)
+        recorder_event_on(s->profiles[0]->recorder, object, true, reason, "Scheduling", "%.*s%s",
+                          n > NOTE_MAX ? NOTE_MAX - 4 : (int)n, note, n > NOTE_MAX ? " ..." : "");
 }
 
 void report_nominated(struct scheduler *s, struct kobj *pod, const char *node)

@@ -63,13 +63,29 @@ static struct kobj *chosen_by(struct scheduler *s, const struct chooser *c)
 }
 
 /* Plugins may have wishes of their own; otherwise it goes by the queue. */
-static struct kobj *next_pod(struct scheduler *s)
+static struct kobj *chosen_pod(struct scheduler *s)
 {
     struct kobj *pod = NULL;
 
     for (size_t i = 0; i < s->choosers.n && !pod; i++)
         pod = chosen_by(s, &s->choosers.items[i]);
-    return pod ? pod : podqueue_pop(s->queue);
+    return pod;
+}
+
+/* One attempt, and all that belong to it: pods that plugins want next are not cut off, since a gang
+ * that is tried in one piece holds nothing from others in vain. False: there is nobody to try. */
+static bool attempt_some(struct scheduler *s)
+{
+    struct kobj *pod = chosen_pod(s);
+
+    if (!pod && !(pod = podqueue_pop(s->queue)))
+        return false;
+    /* each of them once */
+    for (size_t left = podqueue_size(s->queue); pod && left > 0; left--) {
+        cycle_run(s, pod);
+        pod = left > 1 && may_attempt(s) ? chosen_pod(s) : NULL;
+    }
+    return true;
 }
 
 static void on_pump(struct loop *l, void *arg)
@@ -82,13 +98,14 @@ static void on_pump(struct loop *l, void *arg)
         s->pump = loop_after(l, DOUBT_PERIOD, on_pump, s);
         return;
     }
+    s->turn++;
     binding_move_line(s);
-    for (int i = 0; i < ATTEMPTS_A_TURN && may_attempt(s); i++) {
-        struct kobj *pod = next_pod(s);
-        if (!pod)
-            return;
-        cycle_run(s, pod);
-    }
+    bool more = true;
+    for (int i = 0; more && i < ATTEMPTS_A_TURN && may_attempt(s); i++)
+        more = attempt_some(s);
+    permit_say(s);
+    if (!more)
+        return;
     /* A binding that ends wakes us too, and extenders that have answered. */
     if (may_attempt(s))
         scheduler_wake(s);
@@ -531,6 +548,21 @@ struct scheduler_stats scheduler_stats(const struct scheduler *s)
 void ks_activate(const struct ks_env *env, struct kuid uid)
 {
     podqueue_activate(env->scheduler->queue, uid);
+}
+
+void ks_retry(const struct ks_env *env, struct kuid uid)
+{
+    podqueue_retry(env->scheduler->queue, uid);
+}
+
+void ks_tell(const struct ks_env *env, struct kuid uid, const char *why)
+{
+    struct scheduler *s = env->scheduler;
+    struct kobj *pod;
+    enum podqueue_place place = podqueue_find(s->queue, uid, &pod);
+
+    if (s->leading && s->synced && place != PODQUEUE_NOWHERE && place != PODQUEUE_IN_FLIGHT)
+        report_waits(s, pod, why);
 }
 
 void ks_wake(const struct ks_env *env, const char *plugin, uint64_t key)

@@ -231,8 +231,30 @@ bool ks_gate(const struct ks_env *env, const char *name);
  * its permits and waits for its turn. */
 void ks_allow(const struct ks_env *env, struct kuid uid, const char *plugin);
 void ks_reject(const struct ks_env *env, struct kuid uid, const char *plugin, const char *why);
+enum ks_nomination {                       /* of a pod that is rejected while it is held */
+                     KS_NOMINATION_NONE,   /* it has none any more */
+                     KS_NOMINATION_BEFORE, /* it has the one again that it had before its attempt */
+                     KS_NOMINATION_ITS_NODE /* the node that was chosen for it */
+};
+struct ks_rejection {
+    const char *why;
+    enum ks_nomination nomination;
+    /* One of many for the same reason: it gets its condition and no event. Room that was taken and
+     * given back within one turn is no news for other pods. */
+    bool quiet;
+};
+void ks_reject_as(const struct ks_env *env, struct kuid uid, const char *plugin,
+                  const struct ks_rejection *r);
 /* A pod that waits anywhere gets its attempt now. */
 void ks_activate(const struct ks_env *env, struct kuid uid);
+/* The same, but not before its back-off is over. */
+void ks_retry(const struct ks_env *env, struct kuid uid);
+/* The condition of a pod that waits for an attempt says why; there is no event. Only where the
+ * scheduler leads. */
+void ks_tell(const struct ks_env *env, struct kuid uid, const char *why);
+/* A warning about an object of a plugin, by the profile that runs it. */
+void ks_warn_about(const struct ks_env *env, const struct kobj *object, const char *reason,
+                   const char *note);
 /* Pods that wait for this key of the plugin (waits_for) are worth another attempt; the others are
  * not looked at. */
 void ks_wake(const struct ks_env *env, const char *plugin, uint64_t key);

@@ -35,6 +35,7 @@ const char *preemption_node_for(const struct preemption *p, struct kuid uid);
 struct post_filter_outcome {       /* what became of an attempt that found no node */
     enum ks_code code;             /* KS_SUCCESS: the plan is about to be carried out */
     const char *message;           /* as people will read it */
+    const char *fit;               /* the same without what plugins said that make room */
     const struct preemption *plan; /* NULL: there is none */
 };
 struct ks_post_filter { /* a member that is NULL takes no part */

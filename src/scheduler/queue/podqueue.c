@@ -430,6 +430,13 @@ void podqueue_activate(struct podqueue *q, struct kuid uid)
     podqueue_requeue(q, p, PODQUEUE_BY_FORCE);
 }
 
+void podqueue_retry(struct podqueue *q, struct kuid uid)
+{
+    struct qpod *p = uidmap_get(&q->pods, uid);
+    if (p && (p->place == PODQUEUE_GATED || p->place == PODQUEUE_UNSCHEDULABLE))
+        podqueue_requeue(q, p, PODQUEUE_BY_FORCE);
+}
+
 void podqueue_recheck(struct podqueue *q, struct kuid uid)
 {
     struct qpod *p = uidmap_get(&q->pods, uid);

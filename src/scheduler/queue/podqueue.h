@@ -63,6 +63,8 @@ void podqueue_event(struct podqueue *q, const struct ks_event *e, const struct k
 void podqueue_wake(struct podqueue *q, const char *plugin, uint64_t key);
 /* The pod, wherever it waits, goes to the front part of the queue: no back-off any more. */
 void podqueue_activate(struct podqueue *q, struct kuid uid);
+/* The pod is worth another attempt when its back-off is over. */
+void podqueue_retry(struct podqueue *q, struct kuid uid);
 /* Why a plugin may let the pod in now: gated pods are looked at again. */
 void podqueue_recheck(struct podqueue *q, struct kuid uid);
 /* Profiles are about to be replaced: whoever waits for events is asked again afterwards. */
