@@ -61,7 +61,7 @@ static const char manifests[] = TEXT("{name: Reservation}, {name: NodeNUMAResour
                                      "0", "0", "");
 
 /* The chart leaves DefaultPreemption out because Coscheduling preempts in its place
- * (scheduler.enableJobPreemption). While that plugin is only planned, this is the chart with
+ * (scheduler.enableJobPreemption). While that one does not, this is the chart with
  * enableJobPreemption off. */
 static const char chart[] =
     TEXT("{name: Coscheduling}, {name: Reservation},\n"

@@ -32,5 +32,13 @@ static int coscheduling_check(const void *value, struct kerr *err)
     return config_range("controllerWorkers", g->workers.v, 1, INT64_MAX, err);
 }
 
+struct gang_defaults coscheduling_defaults(const struct coscheduling_args *a)
+{
+    struct gang_defaults d = { a->timeout.v, GANG_MATCH_ONCE_SATISFIED };
+
+    (void)gang_match_policy_parse(a->match_policy, &d.match_policy);
+    return d;
+}
+
 const struct ks_args coscheduling_args = { .schema = &coscheduling_schema,
                                            .check = coscheduling_check };

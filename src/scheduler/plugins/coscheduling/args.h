@@ -1,6 +1,7 @@
 /* args.h - CoschedulingArgs (api-config 4.2). */
 #ifndef KOORD_SCHEDULER_COSCHEDULING_ARGS_H
 #define KOORD_SCHEDULER_COSCHEDULING_ARGS_H
+#include "api/protocol/gang.h"
 #include "scheduler/framework/plugin.h"
 
 struct coscheduling_args {
@@ -11,4 +12,6 @@ struct coscheduling_args {
     const char *match_policy;
 };
 extern const struct ks_args coscheduling_args;
+/* What counts for a gang that does not say. */
+struct gang_defaults coscheduling_defaults(const struct coscheduling_args *a);
 #endif

@@ -1,0 +1,10 @@
+/* coscheduling.h - what the files of the plugin share beside the gangs. */
+#ifndef KOORD_SCHEDULER_COSCHEDULING_H
+#define KOORD_SCHEDULER_COSCHEDULING_H
+#include "scheduler/plugins/coscheduling/args.h"
+#include "scheduler/plugins/coscheduling/gangs.h"
+
+struct coscheduling { /* one for each profile */
+    struct gangs *gangs;
+};
+#endif

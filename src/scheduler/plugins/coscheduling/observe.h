@@ -1,0 +1,21 @@
+/* observe.h - what people and programs see of gangs: REST paths and metrics (sched-gang 4.1, 5).
+ * Loop thread.
+ */
+#ifndef KOORD_SCHEDULER_COSCHEDULING_OBSERVE_H
+#define KOORD_SCHEDULER_COSCHEDULING_OBSERVE_H
+#include "base/base.h"
+#include "scheduler/framework/service.h"
+
+struct gang_metrics;
+struct gang_round;
+struct gangs;
+struct metrics;
+
+extern const struct ks_path gangs_paths[];
+
+/* all NULL: nobody counts, and NULL is returned. */
+struct gang_metrics *gang_metrics_new(struct gangs *s, struct metrics *all);
+struct gang_metrics *gang_metrics_free(struct gang_metrics *m); /* NULL is fine; always NULL */
+/* For gang_ops: a round is over. arg is the struct gangs. */
+void gang_metrics_round(void *arg, const struct gang_round *r, const char *reason);
+#endif
