@@ -105,6 +105,24 @@ enum ks_code ks_reservation_filter_nominated(const struct ks_cycle *c, const str
     return code;
 }
 
+enum ks_code ks_reservation_filter_pre_allocated(const struct ks_cycle *c, const struct ks_pod *p,
+                                                 const struct pod *other, uint32_t row)
+{
+    struct ks_texts unread = { .arena = c->arena };
+    const struct profile_slot *s;
+    enum ks_code code = KS_SUCCESS;
+
+    if (!ks_reservation_hooked(c))
+        return KS_SUCCESS;
+    struct round r = begin(c);
+    while (code == KS_SUCCESS && (s = next(&r)))
+        if (s->plugin->reservations->filter_pre_allocated)
+            code =
+                s->plugin->reservations->filter_pre_allocated(s->self, c, p, other, row, &unread);
+    end(&r);
+    return code;
+}
+
 int64_t ks_reservation_score(const struct ks_cycle *c, const struct ks_pod *p,
                              const struct ks_reservation *of, uint32_t row)
 {

@@ -82,6 +82,10 @@ struct ks_reservation_hooks {
     enum ks_code (*filter_nominated)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                                      const struct ks_reservation *r, uint32_t row,
                                      struct ks_texts *why);
+    /* The pod is that of a reservation, which may take over the other: may it, on this row? */
+    enum ks_code (*filter_pre_allocated)(void *self, const struct ks_cycle *c,
+                                         const struct ks_pod *p, const struct pod *other,
+                                         uint32_t row, struct ks_texts *why);
     /* How good it is among those of the row: within [0, KS_SCORE_MAX]. */
     int64_t (*score_reservation)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                                  const struct ks_reservation *r, uint32_t row);
@@ -115,6 +119,8 @@ enum ks_code ks_reservation_filter(const struct ks_cycle *c, const struct ks_pod
                                    struct ks_texts *why);
 enum ks_code ks_reservation_filter_nominated(const struct ks_cycle *c, const struct ks_pod *p,
                                              const struct ks_reservation *r, uint32_t row);
+enum ks_code ks_reservation_filter_pre_allocated(const struct ks_cycle *c, const struct ks_pod *p,
+                                                 const struct pod *other, uint32_t row);
 /* The sum over plugins. */
 int64_t ks_reservation_score(const struct ks_cycle *c, const struct ks_pod *p,
                              const struct ks_reservation *r, uint32_t row);

@@ -125,9 +125,10 @@ static struct grant *grant_of(struct grants *g, const struct pod *p)
 
 /* ---- pods ------------------------------------------------------------------------------------ */
 
-static const char *status_text(const struct pod *p)
+static bool same_annotation(const struct pod *a, const struct pod *b, const char *key)
 {
-    return p ? kstrmap_get(&p->obj.meta.annotations, ANNO_RESOURCE_STATUS) : NULL;
+    return streq(str_or(kstrmap_get(&a->obj.meta.annotations, key), ""),
+                 str_or(kstrmap_get(&b->obj.meta.annotations, key), ""));
 }
 
 /* Its annotation names the reservation by UID. */
@@ -185,9 +186,9 @@ static void on_placed(void *service, const struct pod *before, const struct pod 
 
 static void on_changed(void *service, const struct pod *before, const struct pod *now)
 {
-    const char *was = status_text(before), *is = status_text(now);
-
-    if (!before || !streq(str_or(was, ""), str_or(is, "")))
+    /* A reservation may take it over while it runs. */
+    if (!before || !same_annotation(before, now, ANNO_RESOURCE_STATUS) ||
+        !same_annotation(before, now, ANNO_RESERVATION_ALLOCATED))
         read_pod(service, now);
 }
 

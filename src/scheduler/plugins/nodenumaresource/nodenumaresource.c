@@ -10,6 +10,7 @@
 #include "api/protocol/hint.h"
 #include "api/protocol/keys.h"
 #include "api/protocol/pod_protocol.h"
+#include "api/protocol/reservation.h"
 #include "base/arena.h"
 #include "base/strbuf.h"
 #include "scheduler/plugins/nodenumaresource/numaresource.h"
@@ -117,6 +118,7 @@ static enum ks_code numa_pre_filter(void *self, const struct ks_cycle *c, const 
 {
     const kstrmap *annotations = &p->pod->obj.meta.annotations;
     struct incoming *in = arena_new0(c->arena, struct incoming);
+    struct reservation_affinity affinity;
     struct numa_topology_spec topology;
     struct resource_spec spec;
     struct kerr err = { 0 };
@@ -129,6 +131,12 @@ static enum ks_code numa_pre_filter(void *self, const struct ks_cycle *c, const 
     }
     if (asks_for_nothing(&p->requests))
         return KS_SKIP;
+    int r = reservation_affinity_read(annotations, c->arena, &affinity, &err);
+    if (r < 0) {
+        ks_texts_add(why, arena_strdup(c->arena, err.text));
+        return KS_UNRESOLVABLE;
+    }
+    in->of_others = r > 0 || label_is_true(&p->pod->obj.meta.labels, LABEL_PRE_ALLOCATION_REQUIRED);
     read_requests(in, self, &p->requests);
     in->policy = (enum numa_policy)topology.policy;
     in->numa_exclusive = (enum numa_exclusive)topology.exclusive;
@@ -160,18 +168,6 @@ static const struct ks_reason numa_reasons[] = {
     [WHY_NUMA] = { KS_UNSCHEDULABLE, "node(s) Insufficient NUMA Node resources" },
     [WHY_NO_NUMA] = { KS_UNRESOLVABLE, "node(s) missing NUMA resources" },
 };
-
-static void numa_filter(void *self, const struct ks_cycle *c, const struct ks_pod *p,
-                        struct ks_span s, const uint8_t *skip, uint8_t *restrict why)
-{
-    const struct incoming *in = c->state;
-    const int64_t *special = c->rows->column[STOCK_SPECIAL];
-    bool plain = !in || (!in->bind && in->policy == NUMA_POLICY_NONE);
-
-    for (uint32_t i = s.begin; i < s.end; i++)
-        why[i] =
-            !in || skip[i] || (plain && !special[i]) ? WHY_FITS : numa_judge(self, c, p, i, NULL);
-}
 
 static void numa_explain(void *self, const struct ks_cycle *c, const struct ks_pod *p, uint32_t row,
                          struct ks_texts *out)
@@ -218,21 +214,6 @@ static enum ks_code numa_reserve(void *self, const struct ks_cycle *c, const str
     if (code == KS_SUCCESS)
         grants_reserve(n->grants, p->pod, c->nodes->node[row]->obj.meta.name, of, &r, &x);
     return code;
-}
-
-/* Preferred CPUs, and best effort on NUMA nodes, are not checked by the filter, as upstream. */
-static void numa_would_refuse(void *self, const struct ks_cycle *c, const struct ks_pod *p,
-                              struct ks_span s, const uint8_t *skip, uint8_t *restrict why)
-{
-    const struct incoming *in = c->state;
-    struct numa_request r;
-
-    (void)p;
-    for (uint32_t i = s.begin; i < s.end; i++) {
-        const struct stock *stock = ks_row(c->rows, i);
-        why[i] = in && !skip[i] && incoming_on(self, in, stock, &r) && r.bind &&
-                 r.cpus.need > cpuset_count(&stock->free);
-    }
 }
 
 static void numa_unreserve(void *self, const struct pod *p, const char *node)
@@ -367,10 +348,13 @@ static const struct ks_hint numa_hints[] = {
 };
 static const struct kind *const numa_kinds[] = { &kind_noderesourcetopology, NULL };
 static const char *const numa_node_annotations[] = { ANNO_AMPLIFICATION_RATIO, NULL };
-static const char *const numa_pod_annotations[] = {
-    ANNO_RESOURCE_SPEC,   ANNO_NUMA_TOPOLOGY_SPEC,  ANNO_RESOURCE_STATUS,
-    ANNO_SCHEDULING_HINT, ANNO_SCHEDULING_HINT_OLD, NULL
-};
+static const char *const numa_pod_annotations[] = { ANNO_RESOURCE_SPEC,
+                                                    ANNO_NUMA_TOPOLOGY_SPEC,
+                                                    ANNO_RESOURCE_STATUS,
+                                                    ANNO_SCHEDULING_HINT,
+                                                    ANNO_SCHEDULING_HINT_OLD,
+                                                    ANNO_RESERVATION_AFFINITY,
+                                                    NULL };
 static const struct ks_service *const numa_services[] = { &grants_service, NULL };
 
 const struct ks_plugin ks_plugin_node_numa_resource = {
@@ -394,6 +378,7 @@ const struct ks_plugin ks_plugin_node_numa_resource = {
     .pre_filter = numa_pre_filter,
     .filter = numa_filter,
     .explain = numa_explain,
+    .show = numa_show,
     .pre_score = numa_pre_score,
     .score = numa_score,
     .reserve = numa_reserve,

@@ -8,12 +8,21 @@
 #include "scheduler/plugins/nodenumaresource/args.h"
 #include "scheduler/plugins/nodenumaresource/stock.h"
 
-/* Rows of an attempt where reserved room was given back; several attempts may be nested. */
+/* A row where room was given back: what reservations keep that the pod may use, or what pods have
+ * that a reservation may take over. */
+struct restored_row {
+    uint32_t row;
+    const struct ks_reservation *const *matched;
+    uint32_t nmatched;
+    const struct pod *const *pods;
+    uint32_t npods;
+};
+/* Those of an attempt; several attempts may be nested. */
 struct restored_rows {
     const struct ks_cycle *of;
     const struct pod *pod;
     nsec_t now;
-    struct vec_of(struct ks_restored) rows;
+    struct vec_of(struct restored_row) rows;
 };
 enum { ATTEMPTS_NESTED = 4 };
 
@@ -35,6 +44,7 @@ struct incoming { /* the state: what the pod asks for, whatever the row */
     enum cpu_exclusive_policy exclusive;
     enum numa_policy policy;
     enum numa_exclusive numa_exclusive;
+    bool of_others; /* only what a reservation keeps will do, or what a running pod has */
     /* What a scheduling hint wants it to get, and nothing else; NULL: it may be anything. */
     const struct numa_allocation *designated;
 };
@@ -55,6 +65,13 @@ enum numa_why { /* why a row does not do */
 /* Does the pod fit the row? texts: of the reasons that have no constant one; may be NULL. */
 uint8_t numa_judge(struct numa_plugin *n, const struct ks_cycle *c, const struct ks_pod *p,
                    uint32_t row, struct ks_texts *texts);
+
+/* As in the contract (plugin.h): both say what numa_judge() and numa_reserve() would, by columns as
+ * far as these know it. */
+void numa_filter(void *self, const struct ks_cycle *c, const struct ks_pod *p, struct ks_span s,
+                 const uint8_t *skip, uint8_t *restrict why);
+void numa_would_refuse(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                       struct ks_span s, const uint8_t *skip, uint8_t *restrict why);
 
 /* The pod on a row: is it bound there, by which policy, and what does it weigh? false: it asks for
  * a part of a CPU where pods are bound. */
@@ -77,13 +94,22 @@ struct numa_try {
 };
 enum ks_code numa_try(const struct numa_try *t, uint64_t mask, struct numa_allocation *ret,
                       struct ks_texts *why);
-/* The same of the reservation that it takes, or of none (NULL). */
+/* The same of the reservation that it takes, or of none (NULL); a reservation: of the pods that it
+ * takes over. */
 enum ks_code numa_try_of(const struct numa_try *t, const struct ks_reservation *of, uint64_t mask,
                          struct numa_allocation *ret, struct ks_texts *why);
+/* Are there pods on the row that the reservation may take over? */
+bool numa_takes_over(const struct numa_try *t);
+/* Rows of the span where room was given back for this pod: what is `from` becomes `to`. */
+void numa_mark_restored(struct numa_plugin *n, const struct ks_cycle *c, const struct ks_pod *p,
+                        struct ks_span s, uint8_t from, uint8_t to, uint8_t *why);
 /* Writes on the pod, or on the Reservation, what it got. */
 enum ks_code numa_pre_bind(void *self, struct ks_bind *b, struct ks_texts *why);
 extern const struct ks_reservation_hooks numa_reservations;
 extern const struct ks_numa numa_provider;
+/* As in the contract: each NUMA node of the row (koordctl explain). */
+void numa_show(void *self, const struct ks_cycle *c, const struct ks_pod *p, uint32_t row,
+               struct kjw *w);
 
 /* requested + what the pod asks for, against the capacity (sched-numa 8.1). */
 struct numa_sums {

@@ -97,7 +97,10 @@ static int64_t score_row(struct numa_plugin *n, const struct ks_cycle *c, const 
         (s->site->nzones == 0 || numa_place(n, c, p, row, policy, &mask, NULL) != KS_SUCCESS))
         return 0;
     const struct numa_try t = { n, c, p, row, &r };
-    if (numa_try_of(&t, ks_nominated(c, row), mask, &x, NULL) != KS_SUCCESS)
+    /* Which pods a reservation takes over is not known before its node is. */
+    enum ks_code code = numa_takes_over(&t) ? numa_try(&t, mask, &x, NULL)
+                                            : numa_try_of(&t, ks_nominated(c, row), mask, &x, NULL);
+    if (code != KS_SUCCESS)
         return 0;
     if (x.nparts)
         sums_of_zones(s, &x, &sums);

@@ -21,14 +21,16 @@ static const struct noderesourcetopology *topology_of(const struct grants *g, co
     return o ? noderesourcetopology_of(o) : NULL;
 }
 
-static void read_site(struct grants *g, const struct node *node, struct stock *s)
+/* tell: whoever runs the cluster, about what does not parse. */
+static void read_site(struct grants *g, const struct node *node, struct stock *s, bool tell)
 {
     const char *name = node->obj.meta.name, *bad;
 
     arena_reset(g->scratch);
     struct site *is =
         site_new(&g->machines, &g->names, node, topology_of(g, name), g->scratch, &bad);
-    if (bad && !(s->site && s->site->bad == is->bad)) /* said once, not with each heartbeat */
+    if (tell && bad &&
+        !(s->site && s->site->bad == is->bad)) /* said once, not with each heartbeat */
         KLOG_W("Part of a node's CPU and NUMA description is ignored", KV_S("node", name),
                KV_S("err", bad));
     site_unref(s->site);
@@ -96,7 +98,7 @@ static void amplify_held(struct stock *s, const struct cpuset *taken, uint32_t z
     *held += amplify(mcpu, site->zone_ratio) - mcpu;
 }
 
-static void sum_up(struct stock *s)
+static void sum_up(struct stock *s, const struct grant *const *all, uint32_t n)
 {
     const struct site *site = s->site;
     struct cpuset taken = { 0 };
@@ -106,6 +108,8 @@ static void sum_up(struct stock *s)
         taken = holders_taken(&s->holders, site->machine);
         s->free = holders_available(&s->holders, site->machine, &site->reserved);
     }
+    for (uint32_t i = 0; !site->machine && i < n; i++) /* they weigh more, whichever they are */
+        taken = cpuset_union(&taken, &all[i]->cpus);
     s->ntaken = cpuset_count(&taken);
     for (uint32_t z = 0; z < site->nzones; z++) {
         amplify_held(s, &taken, z);
@@ -123,22 +127,45 @@ static void stock_reset(struct stock *s)
         holders_init(&s->holders, s->site->machine, MAX_REFS);
 }
 
+static void fill_zone_columns(const struct stock *s, int64_t *column)
+{
+    static const struct {
+        uint32_t resource, most, all;
+    } of[] = { { NUMA_RES_CPU, STOCK_CPU, STOCK_ALL_CPU },
+               { NUMA_RES_MEMORY, STOCK_MEMORY, STOCK_ALL_MEMORY } };
+
+    for (uint32_t k = 0; k < ARRAY_LEN(of); k++) {
+        int64_t most = 0, all = 0;
+        bool listed = false;
+        for (uint32_t z = 0; z < s->site->nzones; z++) {
+            int64_t left = s->zone[z].left[of[k].resource];
+            listed |= s->site->zone[z].has >> of[k].resource & 1;
+            most = MAX(most, left);
+            all = i64_add_sat(all, left);
+        }
+        column[of[k].most] = listed ? most : INT64_MAX;
+        column[of[k].all] = listed ? all : INT64_MAX;
+    }
+}
+
 static void fill_columns(const struct stock *s, int64_t *column)
 {
     const struct site *site = s->site;
+    const struct machine *m = site->machine;
 
-    if (site->machine) {
-        struct cpuset full = machine_usable(site->machine, &s->free, CPU_BIND_FULL_PCPUS);
+    if (m) {
+        struct cpuset full = machine_usable(m, &s->free, CPU_BIND_FULL_PCPUS);
         column[STOCK_FREE] = cpuset_count(&s->free);
         column[STOCK_FULL] = cpuset_count(&full);
-        column[STOCK_CORES] = machine_count_cores(site->machine, &s->free);
+        column[STOCK_CORES] = machine_count_cores(m, &s->free);
+        column[STOCK_PER_CORE] = m->per_core;
     }
-    for (uint32_t z = 0; z < site->nzones; z++) {
-        column[STOCK_CPU] = MAX(column[STOCK_CPU], s->zone[z].left[NUMA_RES_CPU]);
-        column[STOCK_MEMORY] = MAX(column[STOCK_MEMORY], s->zone[z].left[NUMA_RES_MEMORY]);
-    }
-    column[STOCK_SPECIAL] = site->bind != NODE_CPU_BIND_NONE || site->policy != NUMA_POLICY_NONE ||
-                            site->ratio > 1 || site->flags & SITE_BAD_RATIO;
+    fill_zone_columns(s, column);
+    column[STOCK_ZONES] = site->nzones;
+    column[STOCK_POLICY] = site->policy;
+    column[STOCK_BINDS] = site->bind != NODE_CPU_BIND_NONE;
+    column[STOCK_SPECIAL] = site->bind != NODE_CPU_BIND_NONE || site->ratio > 1 ||
+                            site->flags & SITE_BAD_RATIO || (m && m->per_core & (m->per_core - 1));
 }
 
 /* The order in a row means nothing, but who came last on a CPU decides its exclusive policy. */
@@ -198,14 +225,20 @@ static void count_pods(struct grants *g, const struct ks_podlist *pods, struct s
     }
     for (uint32_t i = 0; owners && i < n; i++)
         count_once(s, mine[i], mine, n);
-    sum_up(s);
+    sum_up(s, mine, n);
+}
+
+void stock_init_pods(struct stock *s, struct grants *g, const struct node *node,
+                     const struct ks_podlist *pods)
+{
+    *s = (struct stock){ 0 };
+    read_site(g, node, s, false);
+    count_pods(g, pods, s);
 }
 
 void stock_init(struct stock *s, struct grants *g, const struct ks_nodes *nodes, uint32_t row)
 {
-    *s = (struct stock){ 0 };
-    read_site(g, nodes->node[row], s);
-    count_pods(g, &nodes->pods[row], s);
+    stock_init_pods(s, g, nodes->node[row], &nodes->pods[row]);
 }
 
 void stock_fini(struct stock *s)
@@ -221,7 +254,7 @@ static void stock_fill(void *self, struct ks_fill *f)
     struct stock *s = f->data;
 
     if (!f->pods_only || !s->site)
-        read_site(g, f->nodes->node[f->row], s);
+        read_site(g, f->nodes->node[f->row], s, true);
     count_pods(g, &f->nodes->pods[f->row], s);
     fill_columns(s, f->column);
 }

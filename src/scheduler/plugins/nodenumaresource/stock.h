@@ -24,18 +24,29 @@ struct stock {
     struct zone_stock *zone; /* [site->nzones] */
 };
 
-enum {                /* columns of the row data */
-       STOCK_FREE,    /* CPUs */
-       STOCK_FULL,    /* of these, in cores that are free as a whole */
-       STOCK_CORES,   /* cores with a free CPU */
-       STOCK_CPU,     /* the most free milli-CPUs of one NUMA node */
-       STOCK_MEMORY,  /* the most free memory of one NUMA node */
-       STOCK_SPECIAL, /* not 0: node policies or ratios concern every pod */
-       STOCK_COLUMNS
+/* Columns of the row data. What NUMA nodes have left: INT64_MAX where none of them lists the
+ * resource, so that nobody lacks it. */
+enum {
+    STOCK_FREE,       /* CPUs */
+    STOCK_FULL,       /* of these, in cores that are free as a whole */
+    STOCK_CORES,      /* cores with a free CPU */
+    STOCK_PER_CORE,   /* CPUs per core; 0: no machine is known */
+    STOCK_CPU,        /* the most free milli-CPUs of one NUMA node */
+    STOCK_MEMORY,     /* the most free memory of one NUMA node */
+    STOCK_ALL_CPU,    /* the same of all NUMA nodes together */
+    STOCK_ALL_MEMORY, /* */
+    STOCK_ZONES,      /* NUMA nodes */
+    STOCK_POLICY,     /* enum numa_policy of the node */
+    STOCK_BINDS,      /* not 0: it binds every pod */
+    STOCK_SPECIAL,    /* not 0: columns alone say nothing about the row */
+    STOCK_COLUMNS
 };
 extern const struct ks_row_data stock_rows;
 /* The same for one row, for people who ask. */
 void stock_init(struct stock *s, struct grants *g, const struct ks_nodes *nodes, uint32_t row);
+/* As if these were the pods of the node. */
+void stock_init_pods(struct stock *s, struct grants *g, const struct node *node,
+                     const struct ks_podlist *pods);
 void stock_fini(struct stock *s);
 
 /* ---- what a pod would get -------------------------------------------------------------------- */

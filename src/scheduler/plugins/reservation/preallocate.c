@@ -333,7 +333,7 @@ static uint32_t count_selected(const struct pre_row *row)
 
 /* Of those that would do alone, the one that fills the reservation best. */
 static struct pre_pod *best_of(const struct resv_state *st, const struct ks_cycle *c,
-                               const struct pre_row *row)
+                               const struct ks_pod *p, const struct pre_row *row)
 {
     struct pre_pod *best = NULL;
 
@@ -343,19 +343,21 @@ static struct pre_pod *best_of(const struct resv_state *st, const struct ks_cycl
         struct pre_pod *x = &row->items[i];
         if (x->selected && shares_names(st, x) && holds(st, x->wants, 1, NULL) &&
             fits(st, c, row->row, row, x->wants, 1) == 0 &&
-            (!best || score_of(st, x) > score_of(st, best)))
+            (!best || score_of(st, x) > score_of(st, best)) &&
+            ks_reservation_filter_pre_allocated(c, p, x->pod, row->row) == KS_SUCCESS)
             best = x;
     }
     return best;
 }
 
-int64_t preallocate_score(const struct resv_state *st, const struct ks_cycle *c, uint32_t row)
+int64_t preallocate_score(const struct resv_state *st, const struct ks_cycle *c,
+                          const struct ks_pod *p, uint32_t row)
 {
     const struct pre_row *at = preallocate_row(st, row);
 
     if (st->pre->multiple)
         return 100 / (1 + (int64_t)count_selected(at));
-    const struct pre_pod *best = best_of(st, c, at);
+    const struct pre_pod *best = best_of(st, c, p, at);
     return best ? score_of(st, best) : 0;
 }
 
@@ -367,11 +369,12 @@ void preallocate_choose(struct resv_state *st, const struct ks_cycle *c, const s
     struct pre_shortage unread = { 0 };
 
     pre->nchosen = 0;
+    pre->chosen_row = row;
     (void)preallocate_fits(st, c, p, row, &unread); /* who is selected, on this row */
     if (!at)
         return;
     pre->chosen = arena_newn0(c->arena, at->n, struct pre_pod *);
-    struct pre_pod *best = pre->multiple ? NULL : best_of(st, c, at);
+    struct pre_pod *best = pre->multiple ? NULL : best_of(st, c, p, at);
     if (best)
         pre->chosen[pre->nchosen++] = best;
     for (uint32_t i = 0; pre->multiple && i < at->n; i++)

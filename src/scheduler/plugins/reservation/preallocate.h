@@ -23,7 +23,7 @@ struct preallocation {
     struct pre_row *rows;
     uint32_t n, *at; /* [row]: place in rows + 1 */
     struct pre_pod **chosen;
-    uint32_t nchosen;
+    uint32_t nchosen, chosen_row;
 };
 struct pre_shortage {
     uint32_t by_node;
@@ -37,7 +37,8 @@ bool preallocate_fits(const struct resv_state *st, const struct ks_cycle *c, con
                       uint32_t row, struct pre_shortage *s);
 void preallocate_texts(const struct resv_state *st, const struct pre_shortage *s,
                        struct ks_texts *out);
-int64_t preallocate_score(const struct resv_state *st, const struct ks_cycle *c, uint32_t row);
+int64_t preallocate_score(const struct resv_state *st, const struct ks_cycle *c,
+                          const struct ks_pod *p, uint32_t row);
 /* Which pods are taken over on the row that was chosen; before the reserve pod is assumed there. */
 void preallocate_choose(struct resv_state *st, const struct ks_cycle *c, const struct ks_pod *p,
                         uint32_t row);

@@ -283,10 +283,10 @@ static void resv_score(void *self, const struct ks_cycle *c, const struct ks_pod
 {
     const struct resv_state *st = c->state;
 
-    (void)self, (void)p;
+    (void)self;
     memset(out + s.begin, 0, (s.end - s.begin) * sizeof *out);
     for (uint32_t i = s.begin; st->pre && !st->pre->refusal && i < s.end; i++)
-        out[i] = preallocate_score(st, c, i);
+        out[i] = preallocate_score(st, c, p, i);
     for (uint32_t i = 0; i < st->nrows; i++) {
         const struct resv_row *row = &st->rows[i];
         if (!in_span(s, row->row))
@@ -357,8 +357,9 @@ static const struct pod *resv_pre_allocated(void *self, void *state, uint32_t ro
 {
     const struct resv_state *st = state;
 
-    (void)self, (void)row; /* it was chosen for the row of the choice */
-    return st->pre && i < st->pre->nchosen ? st->pre->chosen[i]->pod : NULL;
+    (void)self;
+    return st->pre && row == st->pre->chosen_row && i < st->pre->nchosen ? st->pre->chosen[i]->pod
+                                                                         : NULL;
 }
 
 static enum ks_code reserve_own(struct resv_plugin *x, const struct resv_state *st,

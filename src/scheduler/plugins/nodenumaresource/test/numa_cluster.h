@@ -16,28 +16,34 @@ static const struct ks_registered table[] = {
 };
 
 /* sockets x cores x 2 threads, one NUMA node per socket; CPU ids are consecutive within a core. */
-static inline UNUSED void topology(struct plugin_fixture *f, const char *node, int sockets,
-                                   int cores, const char *more_annotations, const char *more)
+static inline void topology_text(struct strbuf *b, const char *node, int sockets, int cores,
+                                 const char *more_annotations, const char *more)
 {
-    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
     int n = 0;
 
-    strbuf_appendf(&b,
+    strbuf_appendf(b,
                    "{'metadata':{'name':'%s','annotations':{%s'node.koordinator.sh/cpu-topology'"
                    ":'{\\\"detail\\\":[",
                    node, more_annotations);
     for (int c = 0; c < sockets * cores; c++)
         for (int t = 0; t < 2; t++, n++)
-            strbuf_appendf(&b,
-                           "%s{\\\"id\\\":%d,\\\"core\\\":%d,\\\"socket\\\":%d,\\\"node\\\":%d}",
+            strbuf_appendf(b, "%s{\\\"id\\\":%d,\\\"core\\\":%d,\\\"socket\\\":%d,\\\"node\\\":%d}",
                            n ? "," : "", n, c, c / cores, c / cores);
-    strbuf_append(&b, "]}'}},'zones':[");
+    strbuf_append(b, "]}'}},'zones':[");
     for (int s = 0; s < sockets; s++)
-        strbuf_appendf(&b,
+        strbuf_appendf(b,
                        "%s{'name':'node-%d','type':'Node','resources':[{'name':'cpu',"
                        "'allocatable':'%d'},{'name':'memory','allocatable':'32Gi'}]}",
                        s ? "," : "", s, 2 * cores);
-    strbuf_appendf(&b, "]%s}", more);
+    strbuf_appendf(b, "]%s}", more);
+}
+
+static inline UNUSED void topology(struct plugin_fixture *f, const char *node, int sockets,
+                                   int cores, const char *more_annotations, const char *more)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+
+    topology_text(&b, node, sockets, cores, more_annotations, more);
     attempt_end(&f->a);
     fixture_put(f, &kind_noderesourcetopology, strbuf_str(&b));
 }

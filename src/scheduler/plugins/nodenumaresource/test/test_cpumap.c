@@ -117,12 +117,53 @@ static void test_amplified_nodes(void **state)
     assert_contains(fits(&f, 8, CPU_BIND_NONE, false), "\"fits\":2,\"largest\":16}]");
 }
 
+/* koordctl explain: each NUMA node of the row, and who stands in the way there. */
+static const char *shown(struct plugin_fixture *f, const char *on)
+{
+    int slot = profile_slot(f->profile, NAME);
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+    struct kjw w = kjw_to(&b);
+
+    attempt_enter(&f->a, (uint32_t)slot, f->a.state[slot]);
+    kjw_obj(&w, NULL);
+    ks_plugin_node_numa_resource.show(f->profile->slots[slot].self, &f->a.cycle, &f->a.pod,
+                                      fixture_row(f, on), &w);
+    kjw_end(&w);
+    return arena_strdup(f->base->arena, strbuf_str(&b));
+}
+
+static void test_who_stands_in_the_way(void **state)
+{
+    CLEANUP(fixture_fini) struct plugin_fixture f;
+
+    fixture_init_with(&f, state, table, NULL);
+    node(&f, "n1", 16, "");
+    topology(&f, "n1", 2, 4, "", "");
+    fixture_pod(&f, pod(&f, "a", 2, "LSR", HOLDS("0-1"), "n1"));
+    fixture_pod(&f, pod(&f, "b", 2, "LSR", HOLDS("2,4"), "n1"));
+    fixture_pod(&f, pod(&f, "c", 7, "LSR", HOLDS("8-14"), "n1"));
+    fixture_try(&f, pod(&f, "new", 6, "LSR",
+                        ",'annotations':{'scheduling.koordinator.sh/resource-spec':'{"
+                        "\\\"requiredCPUBindPolicy\\\":\\\"FullPCPUs\\\"}'}",
+                        NULL));
+    assert_string_equal(
+        shown(&f, "n1"),
+        "{\"numaNodes\":[{\"node\":0,\"free\":{\"cpu\":8000,\"memory\":34359738368},"
+        "\"freeCPUs\":\"3,5-7\",\"freeCores\":1,\"wouldHaveToLeave\":[\"default/b\"]},{"
+        "\"node\":1,\"free\":{\"cpu\":8000,\"memory\":34359738368},\"freeCPUs\":\"15\","
+        "\"freeCores\":0,\"wouldHaveToLeave\":[\"default/c\"]}]}");
+    fixture_try(&f, pod(&f, "large", 10, "LSR", "", NULL));
+    assert_contains(shown(&f, "n1"), "\"freeCores\":1,\"tooSmall\":true}");
+    fixture_try(&f, pod(&f, "shared", 6, "LS", "", NULL));
+    assert_string_equal(shown(&f, "n1"), "{}");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(test_who_has_what),    FIXTURE_TEST(test_nodes_that_cannot_be_drawn),
         FIXTURE_TEST(test_how_many_fit),    FIXTURE_TEST(test_requests_of_shared_pods_count),
-        FIXTURE_TEST(test_amplified_nodes),
+        FIXTURE_TEST(test_amplified_nodes), FIXTURE_TEST(test_who_stands_in_the_way),
     };
 
     if (argc > 1)
