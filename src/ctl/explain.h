@@ -109,7 +109,7 @@ void explain_reservation_text(const struct kj_val *answer, struct strbuf *out);
 /* How many nodes fit, and what the others lack: of an answer of try_pod(). */
 void explain_attempt_text(const struct kj_val *answer, struct strbuf *out);
 
-/* ---- between explain.c, explain_text.c and explain_load.c ------------------------------------ */
+/* ---- between explain.c, explain_text.c, explain_load.c and explain_numa.c -------------------- */
 
 struct explain_options {
     const char *config, *file;
@@ -124,6 +124,9 @@ struct explained { /* what was found out */
 };
 /* explain_load.c: a table of use, estimates and thresholds; nothing where no plugin knows them. */
 void explain_load_text(const struct explained *e, const struct explain_options *o,
+                       struct strbuf *out);
+/* explain_numa.c: a table of NUMA nodes, in the same way. */
+void explain_numa_text(const struct explained *e, const struct explain_options *o,
                        struct strbuf *out);
 void explain_text(const struct explained *e, const struct explain_options *o, struct strbuf *out);
 #endif

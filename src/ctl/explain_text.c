@@ -349,6 +349,7 @@ void explain_text(const struct explained *e, const struct explain_options *o, st
     if (!e->node || !fit || o->all_nodes)
         put_groups(nodes, o->all_nodes, out);
     explain_load_text(e, o, out);
+    explain_numa_text(e, o, out);
     if (!e->node)
         put_room(e, out);
     put_event(e, out);

@@ -210,6 +210,37 @@ static void test_the_load_of_nodes(void **state)
     assert_contains(x.out, "  a                    cpu");
 }
 
+/* What each NUMA node has left, and who stands in the way there. */
+static void test_the_numa_nodes(void **state)
+{
+    static const char answer[] =
+        "{\"nodes\":{\"a\":{\"fit\":true,\"scores\":{},\"total\":90,\"details\":{"
+        "\"NodeNUMAResource\":{\"numaNodes\":[{\"node\":0,\"freeCPUs\":\"\",\"freeCores\":0,"
+        "\"tooSmall\":true}]}}},\"b\":{\"fit\":false,\"plugin\":\"NodeNUMAResource\",\"code\":"
+        "\"Unschedulable\",\"reasons\":[\"no\"],\"changes\":[],\"details\":{\"NodeNUMAResource\":{"
+        "\"policy\":\"SingleNUMANode\",\"numaNodes\":[{\"node\":0,\"free\":{\"cpu\":2500,"
+        "\"memory\":1073741824},\"freeCPUs\":\"0-1\",\"freeCores\":1,\"wouldHaveToLeave\":["
+        "\"ns/x\",\"ns/y\"]},{\"node\":1,\"free\":{\"cpu\":8000},\"freeCPUs\":\"8-15\","
+        "\"freeCores\":4,\"wouldHaveToLeave\":[]}]}}}},\"best\":[\"a\"]}";
+    CLEANUP(fixture_fini) struct fixture x;
+
+    (void)state;
+    explain_init(&x, answer, POD("web", ""));
+    assert_int_equal(run(&x, "explain", "pod", "ns/web"), CTL_OK);
+    assert_contains(
+        x.out,
+        "\nNUMA nodes, free:\n"
+        "  NODE                 NUMA      CPU   MEMORY  CORES  CPUS             THIS POD "
+        "THERE\n"
+        "  b                       0    2500m      1Gi      1  0-1              without "
+        "ns/x, ns/y\n"
+        "                          1        8        -      4  8-15             fits\n"
+        "  a                       0        -        -      0  -                too small\n");
+    assert_int_equal(run(&x, "explain", "pod", "ns/web", "--top", "1"), CTL_OK);
+    assert_lacks(x.out, "too small");
+    assert_contains(x.out, "  ... and 1 more (--all-nodes)\n");
+}
+
 static void test_why_a_pod_has_this_node(void **state)
 {
     static const char answer[] =
@@ -335,6 +366,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_why_a_pod_has_no_node),
         cmocka_unit_test(test_the_load_of_nodes),
+        cmocka_unit_test(test_the_numa_nodes),
         cmocka_unit_test(test_why_a_pod_has_this_node),
         cmocka_unit_test(test_every_way_to_name_a_pod),
         cmocka_unit_test(test_what_a_node_gives_and_why),
