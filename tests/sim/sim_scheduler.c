@@ -276,8 +276,10 @@ static void sim_stop(struct sim *s)
     vec_fini(&s->owed);
     for (int i = 0; i < s->npods; i++)
         timer_cancel(s->pods[i].end);
-    for (int k = 0; k < SIM_NODES; k++)
+    for (int k = 0; k < SIM_NODES; k++) {
         vec_fini(&s->nodes[k].versions);
+        vec_fini(&s->nodes[k].topologies);
+    }
     kobj_unref(s->placeholder);
     fake_free(s->fake);
     intern_free(s->strings);
@@ -330,6 +332,9 @@ static uint64_t run(uint64_t seed)
     total.counted += s->n.counted;
     total.judged += s->n.judged;
     total.pinned += s->n.pinned;
+    total.aligned += s->n.aligned;
+    total.amplified += s->n.amplified;
+    total.reserved_cpus += s->n.reserved_cpus;
     sim_stop(s);
     running = NULL;
     return sum;
@@ -342,26 +347,29 @@ static void test_invariants_hold_under_faults(void **state)
     (void)state;
     for (uint64_t seed = first; seed < first + count; seed++)
         run(seed);
-    print_message("%llu runs: %llu pods bound (%llu of them after their scheduler was gone), %llu "
-                  "bindings refused, %llu undone, %llu waits for a permit, %llu evicted, %llu "
-                  "leaders, %llu pods without room, %llu kept out and %llu of these fetched, "
-                  "%llu writes of a controller, %llu attempts in vain before, %llu annotated and "
-                  "%llu patched, %llu attempts on "
-                  "changed rows, %llu with the one row, %llu told that no node was found, %llu "
-                  "plans for two pods, %llu times row data filled and %llu counted, %llu "
-                  "reservations bound, %llu times load judged, %llu pods with CPUs of their own\n",
-                  (unsigned long long)count, (unsigned long long)total.bound,
-                  (unsigned long long)total.late, (unsigned long long)total.refused,
-                  (unsigned long long)total.undone, (unsigned long long)total.waited,
-                  (unsigned long long)total.evicted, (unsigned long long)total.leaders,
-                  (unsigned long long)total.pending, (unsigned long long)total.kept_out,
-                  (unsigned long long)total.fetched, (unsigned long long)total.stamped,
-                  (unsigned long long)total.unstamped, (unsigned long long)total.annotated,
-                  (unsigned long long)total.labelled, (unsigned long long)total.overlaid,
-                  (unsigned long long)total.found, (unsigned long long)total.outcomes,
-                  (unsigned long long)total.pairs, (unsigned long long)total.filled,
-                  (unsigned long long)total.counted, (unsigned long long)total.reserved,
-                  (unsigned long long)total.judged, (unsigned long long)total.pinned);
+    print_message(
+        "%llu runs: %llu pods bound (%llu of them after their scheduler was gone), %llu "
+        "bindings refused, %llu undone, %llu waits for a permit, %llu evicted, %llu "
+        "leaders, %llu pods without room, %llu kept out and %llu of these fetched, "
+        "%llu writes of a controller, %llu attempts in vain before, %llu annotated and "
+        "%llu patched, %llu attempts on "
+        "changed rows, %llu with the one row, %llu told that no node was found, %llu "
+        "plans for two pods, %llu times row data filled and %llu counted, %llu "
+        "reservations bound, %llu times load judged, %llu pods with CPUs of their own (%llu beside "
+        "reserved ones), %llu with parts of NUMA nodes, %llu on amplified nodes\n",
+        (unsigned long long)count, (unsigned long long)total.bound, (unsigned long long)total.late,
+        (unsigned long long)total.refused, (unsigned long long)total.undone,
+        (unsigned long long)total.waited, (unsigned long long)total.evicted,
+        (unsigned long long)total.leaders, (unsigned long long)total.pending,
+        (unsigned long long)total.kept_out, (unsigned long long)total.fetched,
+        (unsigned long long)total.stamped, (unsigned long long)total.unstamped,
+        (unsigned long long)total.annotated, (unsigned long long)total.labelled,
+        (unsigned long long)total.overlaid, (unsigned long long)total.found,
+        (unsigned long long)total.outcomes, (unsigned long long)total.pairs,
+        (unsigned long long)total.filled, (unsigned long long)total.counted,
+        (unsigned long long)total.reserved, (unsigned long long)total.judged,
+        (unsigned long long)total.pinned, (unsigned long long)total.reserved_cpus,
+        (unsigned long long)total.aligned, (unsigned long long)total.amplified);
     if (count < 100)
         return;
     /* The runs are worth something only if all of it happened. */
@@ -370,6 +378,7 @@ static void test_invariants_hold_under_faults(void **state)
     assert_true(total.annotated && total.labelled && total.overlaid && total.found);
     assert_true(total.unstamped && total.outcomes && total.pairs && total.reserved);
     assert_true(total.filled && total.counted && total.judged && total.pinned);
+    assert_true(total.reserved_cpus && total.aligned && total.amplified);
 }
 
 static void test_a_seed_gives_the_same_run_again(void **state)

@@ -22,6 +22,7 @@ enum {
     SIM_NOWHERE = -1,
     SIM_KEPT_MCPU = 500, /* what the plugin Rows keeps on some nodes */
     SIM_KEPT_PORT = 8000,
+    SIM_NUMA_NODES = 2,
     SIM_ATTEMPTS_MAX = 4000 /* of one scheduler: more, and it goes in circles */
 };
 enum { /* plugins that take part in a run; the seed decides */
@@ -46,14 +47,25 @@ struct sim_version { /* of a node, as it was at a revision of the server */
     uint64_t revision;
     struct sim_room room;
     bool cordoned, tainted;
+    int bind;  /* it binds every pod: enum sim_bind */
+    int ratio; /* its CPUs are amplified, in percent; 100: they are not */
+};
+enum sim_bind { SIM_BIND_ANY, SIM_BIND_FULL, SIM_BIND_SPREAD };
+struct sim_topology { /* of a node, as it was at a revision of the server */
+    uint64_t revision;
+    bool machine; /* its CPUs are described, in a way that can be read */
+    bool zones;   /* and so is what its NUMA nodes have */
+    int policy;   /* enum numa_policy */
+    struct cpuset reserved;
 };
 struct sim_node {
     char name[8];
     int zone;
     bool ssd, alive;
-    bool has_topology; /* its CPUs are known */
     struct sim_version now;
     struct vec_of(struct sim_version) versions; /* all there were */
+    struct sim_topology topology;               /* revision 0: there is none */
+    struct vec_of(struct sim_topology) topologies;
 };
 struct sim_pod {
     char name[8]; /* another pod may have had it before */
@@ -68,8 +80,10 @@ struct sim_pod {
     bool kept_out; /* by the plugin Fetch, while its app is closed */
     bool paired;   /* the plugin Pair makes room for two of them at once */
     bool pinned;   /* it wants CPUs of its own */
+    int bind;      /* enum sim_bind: a policy that it requires */
     struct cpuset cpus;
-    bool reserved; /* a Reservation; its pod is a placeholder */
+    struct sim_room parts[SIM_NUMA_NODES]; /* what it has of them */
+    bool reserved;                         /* a Reservation; its pod is a placeholder */
     bool best_effort;
     bool alive, dying;
     int node, nominated; /* as the server has it */
@@ -88,6 +102,7 @@ struct sim_hold {
     struct kuid uid;
     int node;
     uint64_t revision;   /* of the node that the scheduler saw */
+    uint64_t topology;   /* of its NodeResourceTopology; 0: none */
     struct timer *timer; /* the answer to a permit or a pre-bind */
     struct ks_bind *bind;
     enum ks_code answer;    /* then */
@@ -148,7 +163,7 @@ struct sim {
     struct sim_counts { /* the runs are worth something only if all of it happened */
         uint64_t bound, evicted, undone, late, refused, waited, pending, leaders, kept_out, fetched,
             stamped, annotated, labelled, unstamped, overlaid, found, outcomes, pairs, filled,
-            counted, reserved, judged, pinned;
+            counted, reserved, judged, pinned, aligned, amplified, reserved_cpus;
     } n;
 };
 
@@ -173,7 +188,8 @@ void churn_end_pod(struct sim *s);
 void churn_end_all(struct sim *s);
 struct strbuf;
 /* The pod of a Reservation, without its last brace. */
-void churn_write_placeholder(const struct sim_pod *p, const char *node, struct strbuf *b);
+void churn_write_placeholder(const struct sim_pod *p, const char *node, const char *annotations,
+                             struct strbuf *b);
 
 /* sim_scheduler_judge.c */
 void judge_wrote(void *sim, const char *agent, const char *method, const char *target,
@@ -228,16 +244,24 @@ void gauge_calm(struct sim *s); /* no node is too busy */
 extern const struct ks_plugin load_judge;
 void load_for(struct sim_scheduler *s); /* the scheduler that is born next */
 void load_report(struct sim *s);
-void load_calm(struct sim *s);              /* nodes report nothing */
-const char *load_annotation(struct sim *s); /* some thresholds of a node; "": none */
-void load_judge_end(struct sim *s);         /* nothing is left when all pods have gone */
+void load_calm(struct sim *s); /* nodes report nothing */
+/* Some thresholds of a node, with a comma behind; "": none. */
+const char *load_annotation(struct sim *s);
+void load_judge_end(struct sim *s); /* nothing is left when all pods have gone */
 
-/* sim_scheduler_numa.c - pods with CPUs of their own. */
+/* sim_scheduler_numa.c - pods with CPUs of their own, and with parts of NUMA nodes. */
 void numa_new_topologies(struct sim *s);
 void numa_change_topology(struct sim *s);
+/* Members of a node's labels and annotations, each with a comma behind. */
+const char *numa_labels(const struct sim_node *n);
+const char *numa_annotations(const struct sim_node *n);
+void numa_any_policies(struct sim *s, struct sim_node *n); /* other ones */
+/* An annotation of the pod; "": none. */
+const char *numa_annotation(const struct sim_pod *p);
 /* It is on its node now, by this binding. */
 void numa_judge_bind(struct sim *s, const struct sim_scheduler *by, struct sim_pod *p,
-                     const struct kj_val *body);
+                     const struct sim_hold *h, const struct kj_val *body);
+/* Certainly; in doubt it says no. */
 bool numa_fits(const struct sim *s, const struct sim_pod *p, int node);
 
 /* sim_scheduler_census.c - a service that is told of pods, and what it was told. */

@@ -79,9 +79,14 @@ static void write_affinity(const struct sim_pod *p, struct strbuf *b)
     strbuf_append(b, "}");
 }
 
-/* What follows the labels: the rest of the metadata, and the spec. */
-static void write_spec(const struct sim_pod *p, const char *node, struct strbuf *b)
+/* The rest of the metadata, and the spec. */
+static void write_spec(const struct sim_pod *p, const char *node, const char *annotations,
+                       struct strbuf *b)
 {
+    const char *own = numa_annotation(p);
+
+    strbuf_appendf(b, ",\"annotations\":{%s%s%s}", own, *own && *annotations ? "," : "",
+                   annotations);
     strbuf_appendf(
         b,
         ",\"labels\":{%s\"app\":\"a%d\"}},\"spec\":{\"schedulerName\":\"%s\",\"nodeName\":"
@@ -111,14 +116,15 @@ static void write_spec(const struct sim_pod *p, const char *node, struct strbuf 
     strbuf_append(b, "}}");
 }
 
-void churn_write_placeholder(const struct sim_pod *p, const char *node, struct strbuf *b)
+void churn_write_placeholder(const struct sim_pod *p, const char *node, const char *annotations,
+                             struct strbuf *b)
 {
     char uid[KUID_TEXT_MAX];
 
     kuid_format(p->uid, uid, sizeof uid);
     strbuf_appendf(b, "{\"metadata\":{\"name\":\"reserve-%s\",\"namespace\":\"ns\",\"uid\":\"%s\"",
                    p->name, uid);
-    write_spec(p, node, b);
+    write_spec(p, node, annotations, b);
     strbuf_truncate(b, b->len - 1);
 }
 
@@ -128,7 +134,7 @@ static void put_pod(struct sim *s, struct sim_pod *p)
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
 
     strbuf_append(&b, "{\"metadata\":{\"generation\":1");
-    write_spec(p, "", &b);
+    write_spec(p, "", "", &b);
     fake_put(s->fake, path_of(p), p->name, p->reserved ? "{}" : strbuf_str(&b));
     const char *json = sim_pod_json(s, p);
     if (kj_parse(json, strlen(json), 0, &doc, NULL) < 0)
@@ -171,9 +177,10 @@ static void new_pod(struct sim *s)
     }
     p->best_effort = s->parts & SIM_LOAD && sim_chance(s, 20);
     p->foreign = !p->reserved && sim_chance(s, 5);
-    p->pinned = s->parts & SIM_NUMA && !p->reserved && !p->foreign && sim_chance(s, 30);
+    p->pinned = s->parts & SIM_NUMA && !p->foreign && sim_chance(s, 35);
     if (p->pinned) {
-        p->mcpu = 1000 * (1 + sim_below(s, 2));
+        p->bind = sim_chance(s, 60) ? SIM_BIND_ANY : 1 + sim_below(s, 2);
+        p->mcpu = p->bind == SIM_BIND_FULL ? 2000 : 1000 * (1 + sim_below(s, 2));
         p->best_effort = false;
     }
     p->scheduler = p->foreign          ? "foreign"
@@ -263,15 +270,15 @@ void churn_change_pod(struct sim *s)
 
 static void put_node(struct sim *s, struct sim_node *n)
 {
-    char body[768];
+    char body[1024];
 
     (void)snprintf(
         body, sizeof body,
-        "{\"metadata\":{\"labels\":{\"kubernetes.io/hostname\":\"%s\",\"zone\":\"z%d\","
-        "\"disk\":\"%s\"}%s},\"spec\":{\"unschedulable\":%s%s},\"status\":{\"allocatable\""
-        ":{\"cpu\":\"%dm\",\"memory\":\"%dMi\",\"pods\":\"%d\"}}}",
-        n->name, n->zone, n->ssd ? "ssd" : "disk", s->parts & SIM_LOAD ? load_annotation(s) : "",
-        n->now.cordoned ? "true" : "false",
+        "{\"metadata\":{\"labels\":{%s\"kubernetes.io/hostname\":\"%s\",\"zone\":\"z%d\","
+        "\"disk\":\"%s\"},\"annotations\":{%s%s\"sim\":\"\"}},\"spec\":{\"unschedulable\":%s%s},"
+        "\"status\":{\"allocatable\":{\"cpu\":\"%dm\",\"memory\":\"%dMi\",\"pods\":\"%d\"}}}",
+        numa_labels(n), n->name, n->zone, n->ssd ? "ssd" : "disk", numa_annotations(n),
+        s->parts & SIM_LOAD ? load_annotation(s) : "", n->now.cordoned ? "true" : "false",
         n->now.tainted ? ",\"taints\":[{\"key\":\"t\",\"effect\":\"NoSchedule\"}]" : "",
         n->now.room.mcpu, n->now.room.mib, n->now.room.pods);
     fake_put(s->fake, SIM_NODES_PATH, n->name, body);
@@ -295,6 +302,8 @@ void churn_change_node(struct sim *s)
     case 1: n->now.tainted = !n->now.tainted && sim_chance(s, 70); break;
     case 2: n->now.room = any_room(s); break;
     }
+    if (s->parts & SIM_NUMA && sim_chance(s, 20))
+        numa_any_policies(s, n);
     put_node(s, n); /* also one that was gone */
 }
 
@@ -320,6 +329,9 @@ void churn_new_nodes(struct sim *s)
         n->zone = k % SIM_ZONES;
         n->ssd = sim_chance(s, 30);
         n->now.room = any_room(s);
+        n->now.ratio = 100;
+        if (s->parts & SIM_NUMA)
+            numa_any_policies(s, n);
         put_node(s, n);
     }
 }

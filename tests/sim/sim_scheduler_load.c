@@ -447,13 +447,13 @@ const char *load_annotation(struct sim *s)
         "",
         "",
         "",
-        ",\"annotations\":{\"" ANNO_USAGE_THRESHOLDS "\":"
-        "\"{\\\"usageThresholds\\\":{\\\"cpu\\\":40,\\\"memory\\\":80}}\"}",
-        ",\"annotations\":{\"" ANNO_USAGE_THRESHOLDS "\":"
-        "\"{\\\"prodUsageThresholds\\\":{\\\"cpu\\\":50}}\"}",
-        ",\"annotations\":{\"" ANNO_USAGE_THRESHOLDS "\":\"{\\\"usageThresholds\\\":\"}",
-        ",\"annotations\":{\"" ANNO_USAGE_THRESHOLDS "\":"
-        "\"{\\\"usageThresholds\\\":{\\\"cpu\\\":0}}\"}",
+        "\"" ANNO_USAGE_THRESHOLDS "\":"
+        "\"{\\\"usageThresholds\\\":{\\\"cpu\\\":40,\\\"memory\\\":80}}\",",
+        "\"" ANNO_USAGE_THRESHOLDS "\":"
+        "\"{\\\"prodUsageThresholds\\\":{\\\"cpu\\\":50}}\",",
+        "\"" ANNO_USAGE_THRESHOLDS "\":\"{\\\"usageThresholds\\\":\",",
+        "\"" ANNO_USAGE_THRESHOLDS "\":"
+        "\"{\\\"usageThresholds\\\":{\\\"cpu\\\":0}}\",",
     };
 
     return texts[sim_below(s, (int)ARRAY_LEN(texts))];

@@ -7,9 +7,11 @@
 
 #include <stdlib.h>
 
+#include "api/koord/noderesourcetopology.h"
 #include "api/node.h"
 #include "api/pod.h"
 #include "loop/loop.h"
+#include "scheduler/model/objects.h"
 
 static struct sim_scheduler *next_born;
 
@@ -79,6 +81,15 @@ static void ledger_add_up(struct sim_scheduler *s, const struct ks_cycle *c, uin
                  c->nodes->node[row]->obj.meta.name);
 }
 
+static uint64_t topology_revision(const struct sim_scheduler *s, const char *node)
+{
+    const struct kobj *o = s->sim->parts & SIM_NUMA
+                               ? objects_get(s->env.objects, &kind_noderesourcetopology, NULL, node)
+                               : NULL;
+
+    return o ? strtoull(o->meta.resource_version, NULL, 10) : 0;
+}
+
 static enum ks_code ledger_reserve(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                                    uint32_t row, struct ks_texts *why)
 {
@@ -94,6 +105,7 @@ static enum ks_code ledger_reserve(void *self, const struct ks_cycle *c, const s
     h->uid = p->pod->obj.meta.uid;
     h->node = sim_node_of(s->sim, node->obj.meta.name);
     h->revision = strtoull(node->obj.meta.resource_version, NULL, 10);
+    h->topology = topology_revision(s, node->obj.meta.name);
     vec_push(&s->holds, h);
     ledger_add_up(s, c, row);
     return KS_SUCCESS;
@@ -297,7 +309,8 @@ const struct ks_registered *plugins_for(struct sim_scheduler *s)
     reserve_for(s);
     pair_for(s);
     load_for(s);
-    if (parts & SIM_RESERVE) /* before the usual binder */
+    all[n++] = (struct ks_registered){ &ledger, 0, true }; /* before all who may refuse */
+    if (parts & SIM_RESERVE)                               /* before the usual binder */
         all[n++] = (struct ks_registered){ &reserve_plugin, 0, true };
     if (parts & SIM_PAIR) /* before the usual preemption */
         all[n++] = (struct ks_registered){ &pair_plugin, 0, true };
@@ -309,7 +322,6 @@ const struct ks_registered *plugins_for(struct sim_scheduler *s)
         if (parts & SIM_NUMA && r->plugin == &ks_plugin_node_numa_resource)
             all[n - 1] = (struct ks_registered){ r->plugin, 1, true };
     }
-    all[n++] = (struct ks_registered){ &ledger, 0, true };
     all[n++] = (struct ks_registered){ &chaos, 0, true };
     if (parts & SIM_CENSUS)
         all[n++] = (struct ks_registered){ &census_plugin, 0, true };

@@ -5,11 +5,12 @@
 
 #include "api/koord/reservation.h"
 #include "api/pod.h"
+#include "api/protocol/keys.h"
 #include "base/strbuf.h"
 #include "scheduler/model/objects.h"
 #include "json/kj.h"
 
-#define NOMINATED "nominated-node" /* an annotation: the status has no place for it */
+#define NOMINATED "nominated-node" /* a label: the status has no place for it */
 
 static struct sim_scheduler *next_born;
 
@@ -55,7 +56,7 @@ static void write_status(const struct kobj *o, struct strbuf *b)
 {
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
     const timed_conditionlist *conditions = &reservation_of(o)->status.conditions;
-    const char *nominated = kstrmap_get(&o->meta.annotations, NOMINATED);
+    const char *nominated = kstrmap_get(&o->meta.labels, NOMINATED);
     struct kjw w = kjw_to(&text);
 
     kjw_obj(&w, NULL);
@@ -67,12 +68,27 @@ static void write_status(const struct kobj *o, struct strbuf *b)
     strbuf_appendf(b, ",\"status\":%s}", strbuf_str(&text));
 }
 
+/* The CPUs and parts of NUMA nodes that it has. */
+static void write_annotations(const struct kobj *o, struct strbuf *b)
+{
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    const char *status = kstrmap_get(&o->meta.annotations, ANNO_RESOURCE_STATUS);
+    struct kjw w = kjw_to(&text);
+
+    if (!status)
+        return;
+    kjw_obj(&w, NULL);
+    kjw_str(&w, ANNO_RESOURCE_STATUS, status);
+    kjw_end(&w);
+    strbuf_appendn(b, strbuf_str(&text) + 1, text.len - 2); /* its members alone */
+}
+
 static struct kobj *placeholder_of(void *service, const struct kobj *o)
 {
     struct sim *s = ((struct sim_scheduler *)service)->sim;
     const struct reservation *r = reservation_of(o);
     const struct sim_pod *p = find(s, o->meta.uid);
-    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT, annotations = STRBUF_INIT;
     CLEANUP(kj_scratch_free) struct kj_scratch *scratch = kj_scratch_new(s->strings);
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
     struct kobj *pod = NULL;
@@ -81,7 +97,9 @@ static struct kobj *placeholder_of(void *service, const struct kobj *o)
         sim_fail(s, "a reservation is seen that was never made");
     if (r->spec.unschedulable)
         return NULL; /* it has ended */
-    churn_write_placeholder(p, str_empty(r->status.node_name) ? "" : r->status.node_name, &b);
+    write_annotations(o, &annotations);
+    churn_write_placeholder(p, str_empty(r->status.node_name) ? "" : r->status.node_name,
+                            strbuf_str(&annotations), &b);
     write_status(o, &b);
     if (kj_parse(b.data, b.len, 0, &doc, NULL) < 0 ||
         kobj_decode(&kind_pod, kj_root(doc), scratch, &pod, NULL) < 0)
@@ -108,7 +126,7 @@ static const struct kobj *object_of(void *self, const struct pod *p)
 
 static void write_nominated(struct kjw *w, const char *node)
 {
-    kjw_obj(w, "annotations");
+    kjw_obj(w, "labels");
     if (*node)
         kjw_str(w, NOMINATED, node);
     else
@@ -130,6 +148,7 @@ static void bind_status(void *self, const struct ks_bind *b, struct kube_req *r,
     kjw_str(w, "uid", uid);
     kjw_str(w, "resourceVersion", o->meta.resource_version); /* another may have bound it */
     write_nominated(w, "");
+    ks_bind_annotations(b, w);
     kjw_end(w);
     kjw_obj(w, "status");
     kjw_str(w, "nodeName", b->node);
@@ -166,9 +185,11 @@ static const char *node_in_status(const struct kj_val *o)
     return kj_str_or(kj_path(o, "status.nodeName"), "");
 }
 
-static const struct ks_subject subject = {
-    .object = object_of, .bind = bind_status, .waits = waits, .node = node_in_status
-};
+static const struct ks_subject subject = { .object = object_of,
+                                           .annotates = true,
+                                           .bind = bind_status,
+                                           .waits = waits,
+                                           .node = node_in_status };
 
 static const struct ks_subject *reserve_bind(void *self, const struct pod *p)
 {
