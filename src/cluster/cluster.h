@@ -33,15 +33,22 @@ struct hollow_shape {
     int64_t mcpu;             /* 0: 16 cores */
     int64_t memory_bytes;     /* 0: 64 GiB */
     int64_t storage_bytes;    /* 0: 200 GiB */
-    int64_t max_pods;         /* 0: 110 */
+    unsigned max_pods;        /* 0: 110 */
     unsigned zones;           /* nodes spread over zone-a, zone-b, ...; 0: 1 */
     unsigned gpus;            /* nvidia.com/gpu, and a Device object */
     int64_t gpu_memory_bytes; /* of each; 0: 80 GiB */
-    unsigned numa;            /* > 0: a NodeResourceTopology with so many NUMA nodes */
-    unsigned sockets;         /* 0: one for each NUMA node */
-    unsigned threads;         /* of a core; 0: 2 */
-    const char *numa_policy;  /* the kubelet's topology policy there; NULL: None */
-    bool cpu_manager;         /* the kubelet's CPU manager has policy static */
+    const char *gpu_model;    /* NULL: hollow-gpu */
+    /* NVLink between neighbours: cards are handed out in groups of 2, 4, 8, ... that a table names.
+     * Honor: only so, Prefer: where possible; NULL: no table. */
+    const char *gpu_partitions;
+    unsigned rdma;           /* NICs of the Device object */
+    unsigned rdma_vfs;       /* virtual functions of each */
+    unsigned pcie;           /* root complexes that share GPUs and NICs; 0: one for two GPUs */
+    unsigned numa;           /* > 0: a NodeResourceTopology with so many NUMA nodes */
+    unsigned sockets;        /* 0: one for each NUMA node */
+    unsigned threads;        /* of a core; 0: 2 */
+    const char *numa_policy; /* the kubelet's topology policy there; NULL: None */
+    const char *cpu_manager; /* policy of the kubelet's CPU manager; NULL: none */
     const struct hollow_pair *labels, *taints;
     size_t nlabels, ntaints;
 };
@@ -55,8 +62,9 @@ struct hollow_opts {
     nsec_t lease_interval;   /* of the nodes' leases; 0: 10 s */
 };
 
-/* "50,cpu=16,memory=64Gi,zones=3,gpus=8,numa=2,sockets=1,threads=2,numa-policy=Restricted,
- * cpu-manager=static,pods=110,prefix=big-,label:k=v,taint:k=v:NoSchedule"
+/* "50,cpu=16,memory=64Gi,zones=3,gpus=8,gpu-model=H800,gpu-partitions=Honor,rdma=4,rdma-vfs=8,
+ * pcie=4,numa=2,sockets=1,threads=2,numa-policy=Restricted,cpu-manager=static,pods=110,prefix=big-,
+ * label:k=v,taint:k=v:NoSchedule"
  * Texts live until hollow_shape_fini(). */
 struct hollow_shape_text {
     struct hollow_shape shape;

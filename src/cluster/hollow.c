@@ -62,7 +62,7 @@ static void create_extras(struct batch *b, struct hnode *n)
     CLEANUP(strbuf_fini) struct strbuf device = STRBUF_INIT, topology = STRBUF_INIT;
 
     n->extras_done = true;
-    if (n->shape->gpus) {
+    if (n->shape->gpus || n->shape->rdma) {
         hnode_write_device(n, &device);
         batch_create(b, &kind_device, NULL, &device, on_extra, NULL);
     }
@@ -231,6 +231,7 @@ static void copy_shapes(struct hollow *h, const struct hollow_opts *o)
         *s = o->shapes[i];
         hnode_defaults(s);
         s->prefix = dup(h->arena, s->prefix);
+        s->gpu_model = s->gpu_model ? dup(h->arena, s->gpu_model) : NULL;
         s->name = s->name ? dup(h->arena, s->name) : NULL;
         s->labels = copy_pairs(h->arena, o->shapes[i].labels, s->nlabels);
         s->taints = copy_pairs(h->arena, o->shapes[i].taints, s->ntaints);

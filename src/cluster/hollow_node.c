@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "api/protocol/cpu.h"
+#include "api/protocol/device.h"
 #include "api/protocol/keys.h"
 #include "cluster/hollow.h"
 
@@ -69,7 +70,7 @@ static void write_resources(struct kjw *w, const char *key, const struct hollow_
     kjw_str(w, "memory", text);
     (void)snprintf(text, sizeof text, "%lldKi", (long long)(s->storage_bytes / 1024));
     kjw_str(w, "ephemeral-storage", text);
-    (void)snprintf(text, sizeof text, "%lld", (long long)s->max_pods);
+    (void)snprintf(text, sizeof text, "%u", s->max_pods);
     kjw_str(w, "pods", text);
     if (s->gpus) {
         (void)snprintf(text, sizeof text, "%u", s->gpus);
@@ -156,49 +157,153 @@ static unsigned numa_of(const struct hollow_shape *s, unsigned i, unsigned n)
     return n ? MIN(i * numa / n, numa - 1) : 0;
 }
 
-void hnode_write_device(const struct hnode *n, struct strbuf *out)
+static unsigned complexes_of(const struct hollow_shape *s)
+{
+    unsigned usual = s->gpus ? (s->gpus + 1) / 2 : s->rdma;
+    return MAX(s->pcie ? s->pcie : usual, 1U);
+}
+
+static void write_topology_of(struct kjw *w, const struct hollow_shape *s, unsigned i, unsigned n,
+                              unsigned bus)
+{
+    unsigned all = complexes_of(s), complex = MIN(i * all / n, all - 1);
+    unsigned numa = numa_of(s, complex, all);
+    char text[64];
+
+    kjw_obj(w, "topology");
+    kjw_i64(w, "socketID", numa);
+    kjw_i64(w, "nodeID", numa);
+    (void)snprintf(text, sizeof text, "pci0000:%02x", complex);
+    kjw_str(w, "pcieID", text);
+    (void)snprintf(text, sizeof text, "0000:%02x:00.0", bus);
+    kjw_str(w, "busID", text);
+    kjw_end(w);
+}
+
+static void write_gpu(struct kjw *w, const struct hnode *n, unsigned i)
 {
     const struct hollow_shape *s = n->shape;
-    struct kjw w = kjw_to(out);
     char text[64];
+
+    kjw_obj(w, NULL);
+    kjw_str(w, "type", DEVICE_TYPE_GPU);
+    (void)snprintf(text, sizeof text, "GPU-%08x-0000-4000-8000-%012x", n->index, i);
+    kjw_str(w, "id", text);
+    kjw_i64(w, "minor", i);
+    kjw_i64(w, "moduleID", i);
+    kjw_bool(w, "health", true);
+    kjw_obj(w, "resources");
+    kjw_str(w, RES_GPU_CORE, "100");
+    (void)snprintf(text, sizeof text, "%lldKi", (long long)(s->gpu_memory_bytes / 1024));
+    kjw_str(w, RES_GPU_MEMORY, text);
+    kjw_str(w, RES_GPU_MEMORY_RATIO, "100");
+    kjw_end(w);
+    write_topology_of(w, s, i, s->gpus, i);
+    kjw_end(w);
+}
+
+enum { NIC_BUS = 0x80, FIRST_VF = 2 }; /* 0 is the card itself; drivers keep 1 */
+
+static void write_nic(struct kjw *w, const struct hollow_shape *s, unsigned i)
+{
+    char text[64];
+
+    kjw_obj(w, NULL);
+    kjw_str(w, "type", DEVICE_TYPE_RDMA);
+    (void)snprintf(text, sizeof text, "0000:%02x:00.0", NIC_BUS + i);
+    kjw_str(w, "id", text);
+    kjw_i64(w, "minor", i);
+    kjw_bool(w, "health", true);
+    kjw_obj(w, "resources");
+    kjw_str(w, RES_RDMA, "100");
+    kjw_end(w);
+    write_topology_of(w, s, i, s->rdma, NIC_BUS + i);
+    if (s->rdma_vfs) {
+        kjw_arr(w, "vfGroups");
+        kjw_obj(w, NULL);
+        kjw_obj(w, "labels");
+        kjw_str(w, "type", "general");
+        kjw_end(w);
+        kjw_arr(w, "vfs");
+        for (unsigned k = 0; k < s->rdma_vfs; k++) {
+            unsigned function = FIRST_VF + k;
+            kjw_obj(w, NULL);
+            kjw_i64(w, "minor", k);
+            (void)snprintf(text, sizeof text, "0000:%02x:%02x.%x", NIC_BUS + i, function / 8,
+                           function % 8);
+            kjw_str(w, "busID", text);
+            kjw_end(w);
+        }
+        kjw_end(w);
+        kjw_end(w);
+        kjw_end(w);
+    }
+    kjw_end(w);
+}
+
+/* {"2":[{"minors":[0,1],"gpuLinkType":"NVLink","allocationScore":1},...],"4":...} */
+static void write_partitions(const struct hollow_shape *s, struct strbuf *out)
+{
+    struct kjw w = kjw_to(out);
+    char size_text[16];
+
+    kjw_obj(&w, NULL);
+    for (unsigned size = 1; size <= s->gpus; size *= 2) {
+        (void)snprintf(size_text, sizeof size_text, "%u", size);
+        kjw_arr(&w, size_text);
+        for (unsigned first = 0; first + size <= s->gpus; first += size) {
+            kjw_obj(&w, NULL);
+            kjw_arr(&w, "minors");
+            for (unsigned i = first; i < first + size; i++)
+                kjw_i64(&w, NULL, i);
+            kjw_end(&w);
+            kjw_str(&w, "gpuLinkType", "NVLink");
+            kjw_i64(&w, "allocationScore", 1);
+            kjw_end(&w);
+        }
+        kjw_end(&w);
+    }
+    kjw_end(&w);
+}
+
+static void write_device_meta(struct kjw *w, const struct hnode *n)
+{
+    const struct hollow_shape *s = n->shape;
+
+    kjw_obj(w, "metadata");
+    kjw_str(w, "name", n->name);
+    if (s->gpus) {
+        kjw_obj(w, "labels");
+        kjw_str(w, LABEL_GPU_VENDOR, GPU_VENDOR_NVIDIA);
+        kjw_str(w, LABEL_GPU_MODEL, s->gpu_model ? s->gpu_model : "hollow-gpu");
+        if (s->gpu_partitions)
+            kjw_str(w, LABEL_GPU_PARTITION_POLICY, s->gpu_partitions);
+        kjw_end(w);
+    }
+    if (s->gpus && s->gpu_partitions) {
+        CLEANUP(strbuf_fini) struct strbuf table = STRBUF_INIT;
+        write_partitions(s, &table);
+        kjw_obj(w, "annotations");
+        kjw_str(w, ANNO_GPU_PARTITIONS, strbuf_str(&table));
+        kjw_end(w);
+    }
+    kjw_end(w);
+}
+
+void hnode_write_device(const struct hnode *n, struct strbuf *out)
+{
+    struct kjw w = kjw_to(out);
 
     kjw_obj(&w, NULL);
     kjw_str(&w, "apiVersion", "scheduling.koordinator.sh/v1alpha1");
     kjw_str(&w, "kind", "Device");
-    kjw_obj(&w, "metadata");
-    kjw_str(&w, "name", n->name);
-    kjw_obj(&w, "labels");
-    kjw_str(&w, LABEL_GPU_VENDOR, "nvidia");
-    kjw_str(&w, LABEL_GPU_MODEL, "hollow-gpu");
-    kjw_end(&w);
-    kjw_end(&w);
+    write_device_meta(&w, n);
     kjw_obj(&w, "spec");
     kjw_arr(&w, "devices");
-    for (unsigned i = 0; i < s->gpus; i++) {
-        kjw_obj(&w, NULL);
-        kjw_str(&w, "type", "gpu");
-        (void)snprintf(text, sizeof text, "GPU-%08x-0000-4000-8000-%012x", n->index, i);
-        kjw_str(&w, "id", text);
-        kjw_i64(&w, "minor", i);
-        kjw_i64(&w, "moduleID", i);
-        kjw_bool(&w, "health", true);
-        kjw_obj(&w, "resources");
-        kjw_str(&w, RES_GPU_CORE, "100");
-        (void)snprintf(text, sizeof text, "%lldKi", (long long)(s->gpu_memory_bytes / 1024));
-        kjw_str(&w, RES_GPU_MEMORY, text);
-        kjw_str(&w, RES_GPU_MEMORY_RATIO, "100");
-        kjw_end(&w);
-        unsigned numa = numa_of(s, i, s->gpus);
-        kjw_obj(&w, "topology");
-        kjw_i64(&w, "socketID", numa);
-        kjw_i64(&w, "nodeID", numa);
-        (void)snprintf(text, sizeof text, "pci0000:%02x", i / 2);
-        kjw_str(&w, "pcieID", text);
-        (void)snprintf(text, sizeof text, "0000:%02x:00.0", i);
-        kjw_str(&w, "busID", text);
-        kjw_end(&w);
-        kjw_end(&w);
-    }
+    for (unsigned i = 0; i < n->shape->gpus; i++)
+        write_gpu(&w, n, i);
+    for (unsigned i = 0; i < n->shape->rdma; i++)
+        write_nic(&w, n->shape, i);
     kjw_end(&w);
     kjw_end(&w);
     kjw_end(&w);
@@ -270,7 +375,7 @@ void hnode_write_topology(const struct hnode *n, struct strbuf *out)
     kjw_end(&w);
     kjw_obj(&w, "annotations");
     kjw_str(&w, ANNO_CPU_TOPOLOGY, strbuf_str(&cpus));
-    if (s->cpu_manager)
+    if (s->cpu_manager && streq(s->cpu_manager, KUBELET_CPU_POLICY_STATIC))
         kjw_str(&w, ANNO_KUBELET_CPU_MANAGER, "{\"policy\":\"" KUBELET_CPU_POLICY_STATIC "\"}");
     kjw_end(&w);
     kjw_end(&w);

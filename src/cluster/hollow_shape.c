@@ -63,66 +63,78 @@ static int add_pair(struct hollow_shape_text *t, struct str v, bool taint, struc
     return 0;
 }
 
-/* A name of upstream's NodeResourceTopology, which is how koordlet reports the kubelet's policy. */
-static int parse_numa_policy(struct str v, const char **ret, struct kerr *err)
+static int parse_choice(struct str v, const char *const *names, const char **ret, struct kerr *err)
 {
-    static const char *const names[] = { "None", "BestEffort", "Restricted",
-                                         "SingleNUMANodePodLevel" };
+    CLEANUP(strbuf_fini) struct strbuf all = STRBUF_INIT;
 
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+    for (size_t i = 0; names[i]; i++) {
         if (str_eqz(v, names[i])) {
             *ret = names[i];
             return 0;
         }
-    return kerr_set(err, -EINVAL, "must be None, BestEffort, Restricted or SingleNUMANodePodLevel");
+        strbuf_appendf(&all, "%s%s", i == 0 ? "" : names[i + 1] ? ", " : " or ", names[i]);
+    }
+    return kerr_set(err, -EINVAL, "must be %s", strbuf_str(&all));
 }
 
-static int parse_cpu_manager(struct str v, bool *ret, struct kerr *err)
-{
-    if (!str_eqz(v, "static") && !str_eqz(v, "none"))
-        return kerr_set(err, -EINVAL, "must be static or none");
-    *ret = str_eqz(v, "static");
-    return 0;
-}
+/* Names of upstream's NodeResourceTopology, which is how koordlet reports the kubelet's policy. */
+static const char *const numa_policies[] = { "None", "BestEffort", "Restricted",
+                                             "SingleNUMANodePodLevel", NULL };
+static const char *const partition_policies[] = { "Honor", "Prefer", NULL };
+static const char *const cpu_managers[] = { "static", "none", NULL };
+
+enum property_type {
+    COUNT,  /* unsigned, at most max */
+    CPU,    /* int64_t, in millis */
+    AMOUNT, /* int64_t */
+    TEXT,   /* const char * */
+    CHOICE, /* const char *, one of names */
+};
+static const struct property {
+    const char *name;
+    uint8_t type;
+    unsigned max;
+    size_t off;
+    const char *const *names;
+} properties[] = {
+#define P(member) offsetof(struct hollow_shape, member)
+    { "count", COUNT, 100000, P(count), NULL },
+    { "cpu", CPU, 0, P(mcpu), NULL },
+    { "memory", AMOUNT, 0, P(memory_bytes), NULL },
+    { "storage", AMOUNT, 0, P(storage_bytes), NULL },
+    { "pods", COUNT, 10000, P(max_pods), NULL },
+    { "zones", COUNT, 26, P(zones), NULL },
+    { "gpus", COUNT, 64, P(gpus), NULL },
+    { "gpu-memory", AMOUNT, 0, P(gpu_memory_bytes), NULL },
+    { "gpu-model", TEXT, 0, P(gpu_model), NULL },
+    { "gpu-partitions", CHOICE, 0, P(gpu_partitions), partition_policies },
+    { "rdma", COUNT, 64, P(rdma), NULL },
+    { "rdma-vfs", COUNT, 126, P(rdma_vfs), NULL },
+    { "pcie", COUNT, 64, P(pcie), NULL },
+    { "numa", COUNT, 16, P(numa), NULL },
+    { "sockets", COUNT, 16, P(sockets), NULL },
+    { "threads", COUNT, 8, P(threads), NULL },
+    { "numa-policy", CHOICE, 0, P(numa_policy), numa_policies },
+    { "cpu-manager", CHOICE, 0, P(cpu_manager), cpu_managers },
+    { "prefix", TEXT, 0, P(prefix), NULL },
+#undef P
+};
 
 static int parse_item(struct hollow_shape_text *t, struct str key, struct str v, struct kerr *err)
 {
-    struct hollow_shape *s = &t->shape;
-    unsigned pods = 0;
-    int r;
+    for (size_t i = 0; i < ARRAY_LEN(properties); i++) {
+        const struct property *p = &properties[i];
+        void *at = (char *)&t->shape + p->off;
 
-    if (str_eqz(key, "cpu"))
-        return parse_amount(v, true, &s->mcpu, err);
-    if (str_eqz(key, "memory"))
-        return parse_amount(v, false, &s->memory_bytes, err);
-    if (str_eqz(key, "storage"))
-        return parse_amount(v, false, &s->storage_bytes, err);
-    if (str_eqz(key, "gpu-memory"))
-        return parse_amount(v, false, &s->gpu_memory_bytes, err);
-    if (str_eqz(key, "zones"))
-        return parse_count(v, 26, &s->zones, err);
-    if (str_eqz(key, "gpus"))
-        return parse_count(v, 64, &s->gpus, err);
-    if (str_eqz(key, "numa"))
-        return parse_count(v, 16, &s->numa, err);
-    if (str_eqz(key, "sockets"))
-        return parse_count(v, 16, &s->sockets, err);
-    if (str_eqz(key, "threads"))
-        return parse_count(v, 8, &s->threads, err);
-    if (str_eqz(key, "numa-policy"))
-        return parse_numa_policy(v, &s->numa_policy, err);
-    if (str_eqz(key, "cpu-manager"))
-        return parse_cpu_manager(v, &s->cpu_manager, err);
-    if (str_eqz(key, "count"))
-        return parse_count(v, 100000, &s->count, err);
-    if (str_eqz(key, "pods")) {
-        r = parse_count(v, 10000, &pods, err);
-        s->max_pods = r == 0 ? pods : s->max_pods;
-        return r;
-    }
-    if (str_eqz(key, "prefix")) {
-        s->prefix = arena_strndup(t->arena, v.p, v.n);
-        return 0;
+        if (!str_eqz(key, p->name))
+            continue;
+        switch ((enum property_type)p->type) {
+        case COUNT: return parse_count(v, p->max, at, err);
+        case CPU:
+        case AMOUNT: return parse_amount(v, p->type == CPU, at, err);
+        case CHOICE: return parse_choice(v, p->names, at, err);
+        case TEXT: *(const char **)at = arena_strndup(t->arena, v.p, v.n); return 0;
+        }
     }
     return kerr_set(err, -EINVAL, "no such property of a shape");
 }

@@ -690,16 +690,34 @@ static void test_shapes_devices_and_metrics(void **state)
 
     (void)state;
     sim_init(&s, 20);
-    assert_int_equal(hollow_shape_parse("2,cpu=32,memory=128Gi,gpus=8,numa=2,zones=2,prefix=gpu-,"
-                                        "label:pool=ml,taint:ml=yes:PreferNoSchedule",
-                                        &t, &err),
+    assert_int_equal(hollow_shape_parse(
+                         "2,cpu=32,memory=128Gi,gpus=8,gpu-model=H800,gpu-partitions=Honor,rdma=4,"
+                         "rdma-vfs=7,numa=2,zones=2,prefix=gpu-,"
+                         "label:pool=ml,taint:ml=yes:PreferNoSchedule",
+                         &t, &err),
                      0);
     struct cluster_opts o = { .replicaset = true, .hollow = { .shapes = &t.shape, .nshapes = 1 } };
     sim_start(&s, &o);
     hollow_shape_fini(&t);
     sim_run(&s, 10 * SEC);
     CLEANUP(kj_doc_free) struct kj_doc *dev = sim_get(&s, &kind_device, NULL, "gpu-1");
-    assert_int_equal(kj_len(kj_path(kj_root(dev), "spec.devices")), 8);
+    const struct kj_val *devices = kj_path(kj_root(dev), "spec.devices");
+    assert_int_equal(kj_len(devices), 12);
+    /* The last NIC is on the root complex of the last two GPUs, and so on their NUMA node. */
+    const struct kj_val *nic = kj_at(devices, 11), *gpu = kj_at(devices, 7);
+    assert_string_equal(kj_str(kj_get(nic, "type")), "rdma");
+    assert_true(kj_equal(kj_path(nic, "topology.pcieID"), kj_path(gpu, "topology.pcieID")));
+    assert_int_equal(kj_i64_or(kj_path(nic, "topology.nodeID"), -1), 1);
+    const struct kj_val *vfs = kj_get(kj_at(kj_get(nic, "vfGroups"), 0), "vfs");
+    assert_int_equal(kj_len(vfs), 7);
+    assert_string_equal(kj_str(kj_get(kj_at(vfs, 0), "busID")), "0000:83:00.2");
+    assert_string_equal(kj_str(kj_get(kj_at(vfs, 6), "busID")), "0000:83:01.0");
+    assert_string_equal(
+        kj_str(kj_get(kj_path(kj_root(dev), "metadata.labels"), "node.koordinator.sh/gpu-model")),
+        "H800");
+    const char *table = kj_str(kj_get(kj_path(kj_root(dev), "metadata.annotations"),
+                                      "scheduling.koordinator.sh/gpu-partitions"));
+    assert_non_null(strstr(table, "\"4\":[{\"minors\":[0,1,2,3],"));
     CLEANUP(kj_doc_free)
     struct kj_doc *nrt = sim_get(&s, &kind_noderesourcetopology, NULL, "gpu-0");
     assert_int_equal(kj_len(kj_path(kj_root(nrt), "zones")), 2);

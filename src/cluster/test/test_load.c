@@ -126,11 +126,22 @@ static void test_shape(void **state)
                      0);
     assert_int_equal(t.shape.numa, 4);
     assert_int_equal(t.shape.threads, 1);
-    assert_true(t.shape.cpu_manager);
+    assert_string_equal(t.shape.cpu_manager, "static");
     assert_string_equal(t.shape.numa_policy, "Restricted");
     hollow_shape_fini(&t);
+    assert_int_equal(hollow_shape_parse("gpus=8,gpu-model=H800,gpu-partitions=Honor,rdma=4,"
+                                        "rdma-vfs=2,pcie=4",
+                                        &t, &err),
+                     0);
+    assert_string_equal(t.shape.gpu_model, "H800");
+    assert_string_equal(t.shape.gpu_partitions, "Honor");
+    assert_int_equal(t.shape.rdma * t.shape.rdma_vfs * t.shape.pcie, 32);
+    hollow_shape_fini(&t);
+    assert_that(hollow_shape_parse("1,numa-policy=Always", &t, &err), <, 0);
+    assert_string_equal(err.text, "shape: 'numa-policy=Always': must be None, BestEffort, "
+                                  "Restricted or SingleNUMANodePodLevel");
     static const char *const bad[] = { "1,sockets=2,numa=3",
-                                       "1,numa-policy=Always",
+                                       "1,gpu-partitions=Always",
                                        "1,cpu-manager=dynamic",
                                        "x",
                                        "1,cpu=0",
