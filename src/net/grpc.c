@@ -138,14 +138,20 @@ static const struct {
 };
 enum { TIMEOUT_DIGITS_MAX = 99999999 };
 
+/* Rounded up: a call is not to end before its caller gives up. */
+static nsec_t in_units(nsec_t t, nsec_t unit)
+{
+    return t / unit + (t % unit > 0);
+}
+
 /* In the finest unit whose number fits. */
 void grpc_timeout_format(nsec_t t, char out[16])
 {
     size_t i = 0;
 
-    while (i + 1 < ARRAY_LEN(units) && t / units[i].unit > TIMEOUT_DIGITS_MAX)
+    while (i + 1 < ARRAY_LEN(units) && in_units(t, units[i].unit) > TIMEOUT_DIGITS_MAX)
         i++;
-    nsec_t n = MIN(t / units[i].unit, (nsec_t)TIMEOUT_DIGITS_MAX);
+    nsec_t n = MIN(in_units(t, units[i].unit), (nsec_t)TIMEOUT_DIGITS_MAX);
     snprintf(out, 16, "%d%c", (int)MAX(n, (nsec_t)0), units[i].name);
 }
 

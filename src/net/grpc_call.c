@@ -23,8 +23,10 @@ struct grpc_call {
 struct http *grpc_client_new(struct loop *l, const char *unix_path, http_dial_fn dial,
                              void *dial_arg)
 {
+    /* A Go server hangs up on more than two PINGs within five minutes. */
     return http_client_new(l, &(struct http_client_opts){ .unix_path = unix_path,
                                                           .h2_prior_knowledge = true,
+                                                          .ping_interval = 360 * NSEC_PER_SEC,
                                                           .connect_timeout = 10 * NSEC_PER_SEC,
                                                           .no_gzip = true,
                                                           .dial = dial,
