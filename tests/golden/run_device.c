@@ -113,13 +113,6 @@ static uint64_t numa_of(const struct kj_val *ids)
     return mask;
 }
 
-static int by_minor(const void *pa, const void *pb)
-{
-    const struct held *a = pa, *b = pb;
-
-    return a->kind != b->kind ? a->kind - b->kind : (a->minor > b->minor) - (a->minor < b->minor);
-}
-
 static void allocate_on(const struct kj_val *in, const struct devrow *row, struct kobj *pod,
                         const struct kobj *device, struct arena *a, struct kjw *w)
 {
@@ -150,7 +143,6 @@ static void allocate_on(const struct kj_val *in, const struct devrow *row, struc
         write_refusal(w, "filter", &why);
         return;
     }
-    qsort(got.items, got.n, sizeof *got.items, by_minor);
     const char *text = held_format(got.items, got.n, device_of(device), a);
     kjw_bool(w, "feasible", true);
     kjw_raw(w, "allocations", text, strlen(text));

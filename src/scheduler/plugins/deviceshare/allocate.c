@@ -312,6 +312,14 @@ static enum ks_code pick_jointly(struct allocating *x)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+static int by_minor(const void *pa, const void *pb)
+{
+    const struct held *a = pa, *b = pb;
+
+    return a->kind != b->kind ? a->kind - b->kind : (a->minor > b->minor) - (a->minor < b->minor);
+}
+
+/* By kind and minor, in whatever order they were found. */
 static void give(const struct allocating *x, struct device_result *ret)
 {
     uint32_t n = 0;
@@ -336,6 +344,8 @@ static void give(const struct allocating *x, struct device_result *ret)
             to->vfs = mine;
             to->nvfs = 1;
         }
+    if (ret->n)
+        qsort(ret->items, ret->n, sizeof *ret->items, by_minor);
 }
 
 enum ks_code devices_allocate(const struct device_try *t, struct device_result *ret,
