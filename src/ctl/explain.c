@@ -2,6 +2,7 @@
 #include "ctl/explain.h"
 
 #include "api/koord/profile.h"
+#include "api/koord/quota.h"
 #include "api/koord/reservation.h"
 #include "api/node.h"
 #include "api/pod.h"
@@ -10,6 +11,7 @@
 #include "ctl/ctl.h"
 #include "ctl/get.h"
 #include "loop/loop.h"
+#include "quota/forest.h"
 #include "json/kj.h"
 
 #define O(member) .off = offsetof(struct explain_options, member)
@@ -31,7 +33,7 @@ struct explain { /* one run of the command */
     const char *ns, *name; /* ns NULL: the one in use */
     struct arena *arena;
     struct kobj *pod; /* as if it had no node */
-    struct kj_doc *answer;
+    struct kj_doc *answer, *quota;
     struct strbuf scores;
     struct explained e;
 };
@@ -130,6 +132,28 @@ static int find_out(struct explain *x)
     return CTL_OK;
 }
 
+static bool reads_quotas(const struct explain *x)
+{
+    const struct kind *k;
+
+    for (unsigned i = 0; (k = x->cluster.scheduler->kind(x->cluster.self, i)); i++)
+        if (k == &kind_elasticquota)
+            return true;
+    return false;
+}
+
+/* Only of a pod that waits, and where the scheduler knows quotas. */
+static int find_quota(struct explain *x)
+{
+    CLEANUP(strbuf_fini) struct strbuf json = STRBUF_INIT;
+
+    if (x->e.node || !reads_quotas(x) || !explain_quota(x->cluster.quotas, x->e.pod, &json) ||
+        kj_parse(strbuf_str(&json), json.len, 0, &x->quota, NULL) < 0)
+        return CTL_OK;
+    x->e.quota = kj_root(x->quota);
+    return CTL_OK;
+}
+
 static void put_tree(const struct explained *e, const char *form, struct strbuf *out)
 {
     CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
@@ -140,6 +164,8 @@ static void put_tree(const struct explained *e, const char *form, struct strbuf 
     kj_mset(d, root, "pod", kj_mstr(d, key));
     if (e->node)
         kj_mset(d, root, "node", kj_mstr(d, e->node));
+    if (e->quota)
+        kj_mset(d, root, "quota", kj_mcopy(d, e->quota));
     tree_put(form, root, out);
 }
 
@@ -176,7 +202,8 @@ static int answer(struct explain *x)
 
 static int run_steps(struct explain *x)
 {
-    static int (*const steps[])(struct explain *) = { read_pod, read_cluster, find_out, answer };
+    static int (*const steps[])(struct explain *) = { read_pod, read_cluster, find_out, find_quota,
+                                                      answer };
     int code = read_name(x);
 
     if (code == CTL_OK)
@@ -195,9 +222,12 @@ static int run_pod(struct ctl *c, const struct explain_options *o, struct arena 
         return ctl_fail(c, "this program has no scheduler to explain with");
     x.cluster.scheduler = c->parts->explain;
     x.cluster.scratch = kj_scratch_new(c->strings);
+    x.cluster.quotas = forest_new(&(struct quota_options){ .scale_min = true, .trees = true });
     int code = run_steps(&x);
     x.cluster.scheduler->close(x.cluster.self);
+    forest_free(x.cluster.quotas);
     kj_doc_free(x.answer);
+    kj_doc_free(x.quota);
     strbuf_fini(&x.scores);
     kobj_unref(x.pod);
     kj_scratch_free(x.cluster.scratch);

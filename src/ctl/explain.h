@@ -14,6 +14,8 @@ struct kind;
 struct kj_scratch;
 struct kj_val;
 struct kobj;
+struct pod;
+struct quota_forest;
 struct strbuf;
 
 /* Where profiles come from. */
@@ -75,6 +77,7 @@ struct explain_cluster { /* filled in by the caller, but for self */
     void *self; /* the scheduler's: close() it, whatever comes of the reading */
     struct kj_scratch *scratch;
     struct arena *arena;
+    struct quota_forest *quotas; /* filled too, when it is there; NULL */
 };
 /* Opens the scheduler and gives it everything that it reads. The exit code. */
 int explain_read_cluster(struct explain_cluster *x, const char *scheduler_name, const char *config);
@@ -121,7 +124,12 @@ struct explained { /* what was found out */
     const char *node;            /* where it is; NULL: nowhere yet */
     const struct kj_val *answer; /* of try_pod() */
     const char *scores;          /* the table; "" when no node fits */
+    const struct kj_val *quota;  /* of explain_quota(); NULL: it has none */
 };
+/* explain_quota.c: the quota of a pod without a node, what is short and which quota limits, as
+ * JSON; false: there is nothing to say. */
+bool explain_quota(struct quota_forest *f, const struct pod *p, struct strbuf *json);
+void explain_quota_text(const struct kj_val *quota, struct strbuf *out);
 /* explain_load.c: a table of use, estimates and thresholds; nothing where no plugin knows them. */
 void explain_load_text(const struct explained *e, const struct explain_options *o,
                        struct strbuf *out);

@@ -6,6 +6,7 @@
 #include "client/kube.h"
 #include "ctl/ctl.h"
 #include "ctl/explain.h"
+#include "ctl/quota.h"
 #include "json/kj.h"
 
 enum { PAGE = 500 };
@@ -15,8 +16,14 @@ static void add_object(struct explain_cluster *x, const struct kind *k, const st
     CLEANUP(kobj_unref) struct kobj *o = NULL;
     struct kerr err = { 0 };
 
-    if (kobj_decode(k, v, x->scratch, &o, &err) == 0 && x->scheduler->add(x->self, o, &err) == 0)
-        return;
+    if (kobj_decode(k, v, x->scratch, &o, &err) == 0) {
+        if (x->quotas) {
+            CLEANUP(strbuf_fini) struct strbuf notes = STRBUF_INIT;
+            quota_forest_add(x->quotas, o, &notes);
+        }
+        if (x->scheduler->add(x->self, o, &err) == 0)
+            return;
+    }
     /* One malformed object must not keep us from all the others. */
     (void)ctl_fail(x->c, "left out %s %s: %s", k->kind,
                    kj_str_or(kj_path(v, "metadata.name"), "without name"), err.text);

@@ -120,6 +120,24 @@ static const struct elasticquota *edited(const struct elasticquota *q, const str
     return out ? out : q;
 }
 
+static void add_quota(struct quota_forest *f, const struct elasticquota *q, struct strbuf *notes)
+{
+    struct kerr err = { 0 };
+
+    if (forest_put(f, q, &err) == -EINVAL)
+        strbuf_appendf(notes, "quota %s: %s\n", q->obj.meta.name, err.text);
+}
+
+void quota_forest_add(struct quota_forest *f, const struct kobj *o, struct strbuf *notes)
+{
+    if (o->kind == &kind_elasticquota)
+        add_quota(f, elasticquota_of(o), notes);
+    else if (o->kind == &kind_node)
+        forest_add_total(f, &node_of(o)->status.allocatable, 1);
+    else if (o->kind == &kind_pod && !pod_is_terminal(pod_of(o)))
+        forest_put_pod(f, pod_of(o), !str_empty(pod_of(o)->node_name));
+}
+
 /* A forest of these objects, with the edits made; problems go to `notes`, a line each. */
 static struct quota_forest *quota_forest_of(const struct quota_objects *o,
                                             const struct quota_edits *e, struct arena *a,
@@ -129,18 +147,11 @@ static struct quota_forest *quota_forest_of(const struct quota_objects *o,
         forest_new(&(struct quota_options){ .scale_min = true, .trees = true });
 
     vec_foreach(&o->nodes, i)
-        forest_add_total(f, &node_of(o->nodes.items[i])->status.allocatable, 1);
-    vec_foreach(&o->quotas, i) {
-        const struct elasticquota *q = edited(elasticquota_of(o->quotas.items[i]), e, a);
-        struct kerr err = { 0 };
-        if (forest_put(f, q, &err) == -EINVAL)
-            strbuf_appendf(notes, "quota %s: %s\n", q->obj.meta.name, err.text);
-    }
-    vec_foreach(&o->pods, i) {
-        const struct pod *p = pod_of(o->pods.items[i]);
-        if (!pod_is_terminal(p))
-            forest_put_pod(f, p, !str_empty(p->node_name));
-    }
+        quota_forest_add(f, o->nodes.items[i], notes);
+    vec_foreach(&o->quotas, i)
+        add_quota(f, edited(elasticquota_of(o->quotas.items[i]), e, a), notes);
+    vec_foreach(&o->pods, i)
+        quota_forest_add(f, o->pods.items[i], notes);
     return f;
 }
 

@@ -6,6 +6,10 @@
 
 struct strbuf;
 
+/* A quota, a node or a pod that has not ended; other kinds are not of interest. Problems go to
+ * `notes`, a line each. */
+void quota_forest_add(struct quota_forest *f, const struct kobj *o, struct strbuf *notes);
+
 void quota_tree_text(struct quota_forest *f, const char *resource, struct strbuf *out);
 /* Round by round how the runtime of a quota came about. */
 void quota_explain_text(struct quota_forest *f, struct quota *q, struct strbuf *out);

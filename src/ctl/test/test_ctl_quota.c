@@ -2,9 +2,11 @@
  * docs/quota.md. */
 #include "client/test/client_fixture.h"
 
+#include "api/koord/quota.h"
 #include "api/protocol/quota.h"
 #include "base/test/asserts.h"
 #include "ctl/ctl.h"
+#include "ctl/explain.h"
 
 #define QUOTAS "/apis/scheduling.sigs.k8s.io/v1alpha1/namespaces/ns/elasticquotas"
 
@@ -12,6 +14,7 @@ struct quota_fixture {
     struct client_fixture f;
     char *out, *err;
     size_t out_n, err_n;
+    const struct ctl_parts *parts;
 };
 
 static void put_quota(struct quota_fixture *x, const char *name, int weight, int min)
@@ -74,6 +77,7 @@ static int quota_run(struct quota_fixture *x, char *const *argv)
         .kube = take(x->f.kube), /* ctl_main() frees it */
         .out = open_memstream(&x->out, &x->out_n),
         .err = open_memstream(&x->err, &x->err_n),
+        .parts = x->parts,
     };
     while (argv[argc])
         argc++;
@@ -129,12 +133,113 @@ static void test_what_if(void **state)
     assert_int_equal(run(&x, "something"), CTL_USAGE);
 }
 
+/* ---- koordctl explain pod --------------------------------------------------------------------- */
+
+/* A scheduler that reads quotas, and has nothing to say. */
+static int stub_open(const char *name, const struct explain_config *config, struct strbuf *notes,
+                     void **ret, struct kerr *err)
+{
+    (void)name, (void)config, (void)notes, (void)err;
+    *ret = NULL;
+    return 0;
+}
+static void stub_close(void *self)
+{
+    (void)self;
+}
+static const struct kind *stub_kind(const void *self, unsigned i)
+{
+    (void)self;
+    return i == 0 ? &kind_elasticquota : NULL;
+}
+static int stub_add(void *self, struct kobj *o, struct kerr *err)
+{
+    (void)self, (void)o, (void)err;
+    return 0;
+}
+static int stub_try(void *self, struct kobj *pod, nsec_t now, struct strbuf *json, struct kerr *err)
+{
+    (void)self, (void)pod, (void)now, (void)err;
+    strbuf_append(json, "{\"nodes\":{}}");
+    return 0;
+}
+static const struct explain_scheduler stub = {
+    .open = stub_open, .close = stub_close, .kind = stub_kind, .add = stub_add, .try_pod = stub_try
+};
+
+static int explain(struct quota_fixture *x, const char *pod)
+{
+    static const struct ctl_parts parts = { .explain = &stub };
+
+    x->parts = &parts;
+    return quota_run(x,
+                     (char *const[]){ "koordctl", "explain", "pod", (char *)(uintptr_t)pod, NULL });
+}
+
+static void put_child(struct quota_fixture *x, const char *name, const char *parent, int max,
+                      int min)
+{
+    char body[512];
+
+    (void)snprintf(body, sizeof body,
+                   "{\"metadata\":{\"labels\":{\"%s\":\"%s\",\"%s\":\"%s\"}},\"spec\":{"
+                   "\"max\":{\"cpu\":\"%d\"},\"min\":{\"cpu\":\"%d\"}}}",
+                   LABEL_QUOTA_PARENT, parent, LABEL_QUOTA_IS_PARENT, *parent ? "false" : "true",
+                   max, min);
+    fake_put(x->f.fake, QUOTAS, name, body);
+}
+
+static void test_why_a_pod_waits_for_quota(void **state)
+{
+    CLEANUP(fixture_fini) struct quota_fixture x;
+
+    (void)state;
+    fixture_init(&x);
+    /* The tree is shared: nobody above is at its max. */
+    assert_int_equal(explain(&x, "ns/pd"), CTL_OK);
+    assert_contains(x.out, "Quota d has no room for it:\n  cpu: 0 of 39615m are used, the pod "
+                           "requests 70: 30385m are missing; the tree has no more, others have "
+                           "their share of it\n");
+    fake_put(x.f.fake, "/api/v1/nodes", "n", "{\"status\":{\"allocatable\":{\"cpu\":\"900\"}}}");
+    put_child(&x, "dept", "", 12, 5);
+    put_child(&x, "team", "dept", 100, 3);
+    put_pod(&x, "t1", "team", 10, true);
+    put_pod(&x, "t2", "team", 4, false);
+    assert_int_equal(explain(&x, "ns/t2"), CTL_OK);
+    assert_contains(x.out, "Quota team (below dept) has no room for it:\n  cpu: 10 of 12 are used, "
+                           "the pod requests 4: 2 are missing; dept above it is at its max of "
+                           "12\n");
+    put_child(&x, "team", "dept", 11, 3);
+    assert_int_equal(explain(&x, "ns/t2"), CTL_OK);
+    assert_contains(x.out, "3 are missing; its own max is 11\n");
+    put_pod(&x, "t2", "team", 1, false);
+    assert_int_equal(explain(&x, "ns/t2"), CTL_OK);
+    assert_contains(x.out, "Quota team (below dept) has room for it.\n");
+    fake_delete(x.f.fake, QUOTAS, "dept");
+    assert_int_equal(explain(&x, "ns/t2"), CTL_OK);
+    assert_contains(x.out,
+                    "waits for its parent, which does not exist:\n  there is no quota dept\n");
+    /* One that is not preemptible counts against min. */
+    put_child(&x, "dept", "", 12, 5);
+    fake_put(x.f.fake, PODS, "t2",
+             "{\"metadata\":{\"labels\":{\"" LABEL_QUOTA_NAME
+             "\":\"team\",\"" LABEL_QUOTA_PREEMPTIBLE
+             "\":\"false\"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{"
+             "\"requests\":{\"cpu\":\"500m\"}}},{\"name\":\"d\"}]}}");
+    put_child(&x, "team", "dept", 11, 0);
+    assert_int_equal(explain(&x, "ns/t2"), CTL_OK);
+    assert_contains(x.out, "they may not use more than the min of team\n");
+    assert_int_equal(explain(&x, "ns/pa"), CTL_OK); /* it has a node */
+    assert_null(strstr(x.out, "Quota"));
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tree),
         cmocka_unit_test(test_rounds),
         cmocka_unit_test(test_what_if),
+        cmocka_unit_test(test_why_a_pod_waits_for_quota),
     };
 
     if (argc > 1)
