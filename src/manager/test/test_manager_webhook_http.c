@@ -1,8 +1,10 @@
 /* test_manager_webhook_http.c - reviews over HTTP: versions, limits, what cannot be read. */
+#include "api/koord/quota.h"
 #include "api/protocol/keys.h"
 #include "base/b64.h"
 #include "base/test/asserts.h"
 #include "fixture_webhook.h"
+#include "manager/quota/topology.h"
 #include "manager/webhook/serve.h"
 #include "net/http.h"
 #include "net/httpd.h"
@@ -42,15 +44,20 @@ static void dial(void *self, struct loop *l, http_dialed_fn fn, void *arg)
     loop_post(l, dial_now, d);
 }
 
-static void http_fixture_init(struct http_fixture *h)
+static void http_fixture_init_with(struct http_fixture *h, const char *gates)
 {
     static const struct httpd_opts o = { .max_body = WEBHOOK_BODY_MAX, .tell_too_large = true };
 
     *h = (struct http_fixture){ 0 };
-    webhook_fixture_init(&h->x, "NodeMutatingWebhook,ConfigMapValidatingWebhook");
+    webhook_fixture_init(&h->x, gates);
     h->d = httpd_new(h->x.loop, &o, webhook_serve, h->x.w);
     h->client = http_client_new(
         h->x.loop, &(struct http_client_opts){ .host = "x", .dial = dial, .dial_arg = h });
+}
+
+static void http_fixture_init(struct http_fixture *h)
+{
+    http_fixture_init_with(h, "NodeMutatingWebhook,ConfigMapValidatingWebhook");
 }
 
 static void http_fixture_fini_p(struct http_fixture *h)
@@ -242,9 +249,135 @@ static void test_other_paths(void **state)
     assert_string_equal(kj_str(kj_get(r, "uid")), "c");
 }
 
+/* ---- quotas ---------------------------------------------------------------------------------- */
+
+static struct quota_topology *shown;
+
+static struct quota_topology *shown_quotas(void *self)
+{
+    (void)self;
+    return shown;
+}
+
+static const char *get_text(struct http_fixture *h, const char *path)
+{
+    static const struct http_handler on = { .on_headers = on_headers,
+                                            .on_data = on_data,
+                                            .on_end = on_end };
+
+    h->ended = false;
+    strbuf_reset(&h->body);
+    http_send(h->client, &(struct http_req){ .method = "GET", .target = path }, &on, h);
+    loop_advance(h->x.loop, NSEC_PER_SEC);
+    assert_true(h->ended);
+    return strbuf_str(&h->body);
+}
+
+static void test_quotas_are_shown(void **state)
+{
+    CLEANUP(http_fixture_fini) struct http_fixture h;
+    struct topology_gates gates = { 0 };
+    struct topology_pods pods = { 0 };
+
+    (void)state;
+    http_fixture_init(&h);
+    get_text(&h, "/elasticQuota");
+    assert_int_equal(h.status, 404); /* no quotas are known */
+    shown = topology_new(&gates, &pods);
+    h.x.src.quotas = shown_quotas;
+    topology_put(shown, webhook_fixture_object(&h.x, &kind_elasticquota,
+                                               "{metadata: {name: q, namespace: n}}"));
+    static const char dump[] =
+        "{\"quotaInfoMap\":{\"q\":{\"name\":\"q\",\"parentName\":\"koordinator-root-quota\","
+        "\"isParent\":false,\"allowLentResource\":true,\"max\":{},\"min\":{}}},"
+        "\"quotaHierarchyInfo\":{\"q\":[]}}";
+    assert_string_equal(get_text(&h, "/elasticQuota"), dump);
+    assert_string_equal(get_text(&h, "/validate-scheduling-sigs-k8s-io-v1alpha1-elasticquota"),
+                        dump);
+    topology_free(shown);
+}
+
+/* A manager that charges when it is told to, and the client that may hang up meanwhile. */
+static charged_fn charged;
+static void *charged_arg;
+
+static struct charging *charge_later(void *self, const struct quota_charge *c, charged_fn fn,
+                                     void *arg)
+{
+    (void)self;
+    assert_string_equal(c->ns, "n");
+    assert_string_equal(c->name, "q");
+    assert_int_equal(c->request.n, 1);
+    charged = fn;
+    charged_arg = arg;
+    return NULL;
+}
+
+static size_t one_named(void *self, const char *name, const char **ret_ns)
+{
+    (void)self;
+    *ret_ns = "n";
+    return streq(name, "q") ? 1 : streq(name, "twice") ? 2 : 0;
+}
+
+#define POD_REVIEW(quota)                                                                         \
+    "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":{\"uid\":"  \
+    "\"u\",\"operation\":\"CREATE\",\"resource\":{\"resource\":\"pods\"},\"namespace\":\"d\","    \
+    "\"object\":{\"metadata\":{\"name\":\"p\",\"labels\":{\"" LABEL_QUOTA_NAME "\":\"" quota      \
+    "\"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"2\"}}" \
+    "}]}}}}"
+
+static void test_an_answer_waits_for_the_charge(void **state)
+{
+    static const struct http_handler on = { .on_headers = on_headers,
+                                            .on_data = on_data,
+                                            .on_end = on_end };
+    static const struct http_header type = { STR("content-type"), STR("application/json") };
+    CLEANUP(http_fixture_fini) struct http_fixture h;
+    struct topology_gates gates = { 0 };
+    struct topology_pods pods = { 0 };
+
+    (void)state;
+    http_fixture_init_with(&h, "EnableQuotaAdmission");
+    shown = topology_new(&gates, &pods);
+    h.x.src.quotas = shown_quotas;
+    h.x.src.charge = charge_later;
+    h.x.src.quotas_named = one_named;
+    const struct kj_val *r = post_json(&h, "/validate-pod", POD_REVIEW("none"));
+    assert_string_equal(kj_str(kj_path(r, "status.message")), "elastic quota none not found");
+    r = post_json(&h, "/validate-pod", POD_REVIEW("twice"));
+    assert_string_equal(kj_str(kj_path(r, "status.message")),
+                        "more than one elastic quota twice found");
+    for (int i = 0; i < 2; i++) { /* allowed, then refused */
+        strbuf_reset(&h.body);
+        h.ended = false;
+        http_send(h.client,
+                  &(struct http_req){ .method = "POST",
+                                      .target = "/validate-pod",
+                                      .headers = { &type, 1 },
+                                      .body = POD_REVIEW("q"),
+                                      .body_len = sizeof POD_REVIEW("q") - 1 },
+                  &on, &h);
+        loop_advance(h.x.loop, NSEC_PER_SEC);
+        assert_false(h.ended); /* nobody has charged yet */
+        charged(charged_arg, i ? 400 : 0, i ? "exceeded quota" : NULL);
+        loop_advance(h.x.loop, NSEC_PER_SEC);
+        assert_true(h.ended);
+        h.doc = kj_doc_free(h.doc);
+        assert_int_equal(kj_parse(strbuf_str(&h.body), h.body.len, 0, &h.doc, NULL), 0);
+        r = kj_get(kj_root(h.doc), "response");
+        assert_int_equal(kj_bool(kj_get(r, "allowed"), i), !i);
+        assert_string_equal(kj_str(kj_get(r, "uid")), "u");
+    }
+    assert_string_equal(kj_str(kj_path(r, "status.message")), "exceeded quota");
+    topology_free(shown);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_quotas_are_shown),
+        cmocka_unit_test(test_an_answer_waits_for_the_charge),
         cmocka_unit_test(test_a_mutation_is_a_json_patch),
         cmocka_unit_test(test_a_refusal_has_code_and_message),
         cmocka_unit_test(test_what_cannot_be_read),

@@ -424,6 +424,44 @@ static void test_pods_of_a_tree_run_on_its_nodes(void **state)
     topology_free(tree_topology);
 }
 
+static void test_weights_that_were_given_are_shown(void **state)
+{
+    CLEANUP(webhook_fixture_fini) struct webhook_fixture x;
+    CLEANUP(strbuf_fini) struct strbuf before = STRBUF_INIT, after = STRBUF_INIT;
+    struct topology_gates gates = { 0 };
+    struct topology_pods pods = { 0 };
+    static const char given[] = "koord_manager_webhook_quota_shared_weight{elasticquota_name=\"q\","
+                                "resource_name=\"cpu\"} 4000";
+
+    (void)state;
+    webhook_fixture_init(&x, "");
+    tree_topology = topology_new(&gates, &pods);
+    x.src.quotas = tree_quotas;
+    webhook_fixture_send(&x, WEBHOOK_MUTATE_QUOTA, WEBHOOK_CREATE,
+                         "{metadata: {name: q}, spec: {max: {cpu: '4', memory: 1Gi}}}", NULL);
+    assert_true(x.answer.allowed);
+    webhook_fixture_send(&x, WEBHOOK_MUTATE_QUOTA, WEBHOOK_CREATE,
+                         "{metadata: {name: own, annotations: "
+                         "{quota.scheduling.koordinator.sh/shared-weight: '{\"cpu\":1}'}}, spec: "
+                         "{max: {cpu: '4'}}}",
+                         NULL);
+    metrics_write((struct metrics *const[]){ x.metrics }, 1, &before);
+    assert_non_null(strstr(strbuf_str(&before), given));
+    assert_null(strstr(strbuf_str(&before), "elasticquota_name=\"own\""));
+    topology_put(tree_topology, webhook_fixture_object(&x, &kind_elasticquota,
+                                                       "{metadata: {name: q, namespace: n}}"));
+    struct webhook_request r = { .op = WEBHOOK_DELETE,
+                                 .group = "scheduling.sigs.k8s.io",
+                                 .resource = "elasticquotas",
+                                 .ns = "n",
+                                 .name = "q" };
+    webhook_validate(x.w, WEBHOOK_VALIDATE_QUOTA, &r, NULL, x.f.arena, &x.answer);
+    assert_true(x.answer.allowed);
+    metrics_write((struct metrics *const[]){ x.metrics }, 1, &after);
+    assert_null(strstr(strbuf_str(&after), "elasticquota_name=\"q\""));
+    topology_free(tree_topology);
+}
+
 /* ---- explanations ---------------------------------------------------------------------------- */
 
 static struct kj_doc *explain(struct webhook_fixture *x, const char *pod, const char *ranges)
@@ -519,6 +557,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_limit_range_that_gets_in_the_way_is_named),
         cmocka_unit_test(test_reservations),
         cmocka_unit_test(test_pods_of_a_tree_run_on_its_nodes),
+        cmocka_unit_test(test_weights_that_were_given_are_shown),
         cmocka_unit_test(test_an_explanation_says_why),
         cmocka_unit_test(test_an_explanation_counts_limit_ranges),
     };

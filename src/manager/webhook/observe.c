@@ -5,7 +5,7 @@
 enum { STEPS_MAX = 8, OPS = 4 };
 
 struct webhook_observer {
-    struct metric *duration, *bindings;
+    struct metric *duration, *bindings, *weights;
     /* By webhook, step, operation and outcome: looked up once. */
     struct histogram *children[WEBHOOK_COUNT][STEPS_MAX][OPS][2];
 };
@@ -30,6 +30,13 @@ static const struct metric_desc bindings_desc = {
     .labels = { "decision" },
 };
 
+static const struct metric_desc weights_desc = {
+    "koord_manager_webhook_quota_shared_weight",
+    "Weights that were given to new quotas without one: cpu in milli, everything else in units.",
+    METRIC_GAUGE,
+    .labels = { "elasticquota_name", "resource_name" },
+};
+
 struct webhook_observer *webhook_observer_new(struct metrics *m)
 {
     struct webhook_observer *o;
@@ -39,6 +46,7 @@ struct webhook_observer *webhook_observer_new(struct metrics *m)
     o = xnew0(struct webhook_observer);
     o->duration = metrics_add(m, &duration_desc);
     o->bindings = metrics_add(m, &bindings_desc);
+    o->weights = metrics_add(m, &weights_desc);
     return o;
 }
 
@@ -52,6 +60,21 @@ void webhook_observe_binding(struct webhook_observer *o, int decision)
 {
     if (o && binding_decisions[decision])
         counter_inc(metric_counter(o->bindings, METRIC_VALUES(binding_decisions[decision])));
+}
+
+void webhook_observe_weight(struct webhook_observer *o, const char *quota, const reslist *weight)
+{
+    for (uint32_t i = 0; o && i < weight->n; i++) {
+        const struct resqty *w = &weight->items[i];
+        gauge_set(metric_gauge(o->weights, METRIC_VALUES(quota, w->name)),
+                  (double)resource_count(w->name, w->value));
+    }
+}
+
+void webhook_observe_quota_gone(struct webhook_observer *o, const char *quota)
+{
+    if (o)
+        metric_remove_where(o->weights, "elasticquota_name", quota);
 }
 
 static unsigned op_index(enum webhook_op op)

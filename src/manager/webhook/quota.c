@@ -60,6 +60,8 @@ static int fill_weight(struct webhook_call *c)
         strbuf_appendf(&text, "null"); /* as Go writes a list that is not there */
     if (tree_meta_set(c->d, c->obj, "annotations", ANNO_QUOTA_SHARED_WEIGHT, strbuf_str(&text)))
         c->answer->changed = true;
+    if (str_empty(given))
+        webhook_observe_weight(c->w->observer, c->r->name, &out);
     return 0;
 }
 
@@ -104,6 +106,8 @@ static int check(struct webhook_call *c)
         return 0;
     if (c->r->op == WEBHOOK_DELETE) {
         why = topology_delete(t, c->r->name, c->a);
+        if (!why)
+            webhook_observe_quota_gone(c->w->observer, c->r->name);
     } else if (decode(c, c->val, &q) < 0 ||
                (c->r->op == WEBHOOK_UPDATE && decode(c, c->r->old, &old) < 0)) {
         return -1;

@@ -80,6 +80,9 @@ struct webhook_observer *webhook_observer_free(struct webhook_observer *o);
 extern const char *const binding_decisions[]; /* of binding.c; ends with NULL */
 /* One of them; that of the end counts as none. */
 void webhook_observe_binding(struct webhook_observer *o, int decision);
+/* The weight that a new quota was given; and it is deleted. */
+void webhook_observe_weight(struct webhook_observer *o, const char *quota, const reslist *weight);
+void webhook_observe_quota_gone(struct webhook_observer *o, const char *quota);
 void webhook_observe(struct webhook_observer *o, enum webhook_id id, size_t step, const char *name,
                      enum webhook_op op, bool allowed, nsec_t took);
 #endif

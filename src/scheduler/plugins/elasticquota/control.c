@@ -210,6 +210,20 @@ static unsigned write_hooked(struct quota_control *c, const struct kobj *o, stru
     return p.n;
 }
 
+struct status_write {
+    struct quota_control *c;
+    nsec_t from;
+};
+
+static bool on_status(struct batch *b, struct kube_resp *r, const struct kerr *err, void *arg)
+{
+    const struct status_write *x = arg;
+
+    (void)b, (void)r;
+    quota_observe_status(&x->c->quotas->observer, x->from);
+    return !err || err->reason == KR_NOT_FOUND;
+}
+
 static void sync_status(struct quota_control *c, struct batch *b, struct quota *q,
                         const struct kobj *o)
 {
@@ -233,8 +247,11 @@ static void sync_status(struct quota_control *c, struct batch *b, struct quota *
         kjw_end(&w);
     }
     kjw_end(&w);
-    if (n || used_differs)
-        batch_patch(b, o, NULL, KUBE_PATCH_MERGE, &body, NULL, NULL);
+    if (!n && !used_differs)
+        return;
+    struct status_write *x = arena_new0(batch_arena(b), struct status_write);
+    *x = (struct status_write){ c, quota_observe_begin(&c->quotas->observer) };
+    batch_patch(b, o, NULL, KUBE_PATCH_MERGE, &body, on_status, x);
 }
 
 /* ---- the built-in quotas --------------------------------------------------------------------- */

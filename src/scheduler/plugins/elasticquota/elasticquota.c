@@ -46,7 +46,9 @@ static enum ks_code quota_pre_filter(void *self, const struct ks_cycle *c, const
     t->keys = forest_request(e->quotas->forest, &t->list, t->amount);
     t->preemptible = pod_quota_preemptible(&p->pod->obj.meta.labels);
     *ret_state = t;
+    nsec_t from = quota_observe_begin(&e->quotas->observer);
     struct admit_verdict v = elastic_quota_judge(e, t, &request);
+    quota_observe_end(&e->quotas->observer, QUOTA_OP_REFRESH, from);
     /* Hook plugins come between the quota itself and those above. */
     const char *hook = v.code == ADMIT_OK || v.code == ADMIT_NO_ROOM_ABOVE
                            ? quota_hooks_check(&e->quotas->hooks, q, p->pod, c->arena)

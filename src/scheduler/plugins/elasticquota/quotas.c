@@ -79,9 +79,11 @@ static void put_quota(struct quotas *s, const struct kobj *before, const struct 
         o->ns = xstrdup(now->meta.ns);
     }
     const struct elasticquota *old = before ? elasticquota_of(before) : NULL;
+    nsec_t from = quota_observe_begin(&s->observer);
     quota_hooks_pre(&s->hooks, old, elasticquota_of(now));
     owner_put(s, o, now);
     quota_hooks_post(&s->hooks, old, elasticquota_of(now));
+    quota_observe_end(&s->observer, QUOTA_OP_UPDATE, from);
     if (s->refused)
         retry_refused(s, o);
     quotas_wake_all(s);
@@ -101,9 +103,11 @@ static void drop_quota(struct quotas *s, const struct kobj *last)
     s->refused -= o->code < 0;
     map_removez(&s->owners, o->name);
     owner_free(o);
+    nsec_t from = quota_observe_begin(&s->observer);
     quota_hooks_pre(&s->hooks, elasticquota_of(last), NULL);
     forest_remove(s->forest, last->meta.name);
     quota_hooks_post(&s->hooks, elasticquota_of(last), NULL);
+    quota_observe_end(&s->observer, QUOTA_OP_DELETE, from);
     if (streq(last->meta.name, QUOTA_DEFAULT_NAME))
         forest_set_special(s->forest, QUOTA_DEFAULT_NAME, &s->args.default_max);
     if (streq(last->meta.name, QUOTA_SYSTEM_NAME))
@@ -261,18 +265,21 @@ static void hooked_tell(struct quotas *s, struct kuid uid, struct hooked *before
 
 static void put_pod(struct quotas *s, const struct pod *p, bool placed)
 {
+    nsec_t from = quota_observe_begin(&s->observer);
     struct quota_pod known;
 
     if (is_reserve_pod(&p->obj.meta.annotations))
         return; /* in place of a Reservation: the pods that use it are charged */
     struct hooked before = hooked_of(s, p->obj.meta.uid);
-    bool assigned = placed || (forest_pod(s->forest, p->obj.meta.uid, &known) && known.assigned);
+    bool is_known = forest_pod(s->forest, p->obj.meta.uid, &known);
+    bool assigned = placed || (is_known && known.assigned);
 
     if (is_ignored(s, p))
         forest_remove_pod(s->forest, p->obj.meta.uid);
     else
         forest_put_pod(s->forest, p, assigned);
     hooked_tell(s, p->obj.meta.uid, &before);
+    quota_observe_end(&s->observer, is_known ? QUOTA_OP_POD_UPDATE : QUOTA_OP_POD_ADD, from);
     quotas_changed(s);
 }
 
@@ -292,32 +299,35 @@ static void on_gone(void *service, const struct pod *last)
 {
     struct quotas *s = service;
 
+    nsec_t from = quota_observe_begin(&s->observer);
     struct hooked before = hooked_of(s, last->obj.meta.uid);
     forest_remove_pod(s->forest, last->obj.meta.uid);
     hooked_tell(s, last->obj.meta.uid, &before);
+    quota_observe_end(&s->observer, QUOTA_OP_POD_DELETE, from);
+    quotas_changed(s);
+}
+
+static void assign(struct quotas *s, const struct pod *p, bool assigned)
+{
+    nsec_t from = quota_observe_begin(&s->observer);
+    struct hooked before = hooked_of(s, p->obj.meta.uid);
+
+    forest_assign_pod(s->forest, p->obj.meta.uid, assigned);
+    hooked_tell(s, p->obj.meta.uid, &before);
+    quota_observe_end(&s->observer, assigned ? QUOTA_OP_RESERVE : QUOTA_OP_UNRESERVE, from);
     quotas_changed(s);
 }
 
 static void on_assumed(void *service, const struct pod *p, const char *node)
 {
-    struct quotas *s = service;
-
     (void)node;
-    struct hooked before = hooked_of(s, p->obj.meta.uid);
-    forest_assign_pod(s->forest, p->obj.meta.uid, true);
-    hooked_tell(s, p->obj.meta.uid, &before);
-    quotas_changed(s);
+    assign(service, p, true);
 }
 
 static void on_forgotten(void *service, const struct pod *p, const char *node)
 {
-    struct quotas *s = service;
-
     (void)node;
-    struct hooked before = hooked_of(s, p->obj.meta.uid);
-    forest_assign_pod(s->forest, p->obj.meta.uid, false);
-    hooked_tell(s, p->obj.meta.uid, &before);
-    quotas_changed(s);
+    assign(service, p, false);
 }
 
 static const struct ks_pod_handler pod_handler = {
@@ -410,6 +420,7 @@ int quotas_create_with(const struct ks_env *env, const struct quota_args *args,
     s->ignore_terminating_at_once = ks_gate(env, "ElasticQuotaImmediateIgnoreTerminatingPod");
     quotas_set_args(s, args);
     quotas_gauges_start(s);
+    quota_observer_init(&s->observer, env->loop, env->metrics);
     if (quota_hooks_start(&s->hooks, factories, args, env, err) < 0) {
         quotas_destroy(s);
         return err->code;

@@ -11,6 +11,7 @@
 #include "scheduler/model/objects.h"
 #include "scheduler/plugins/elasticquota/args.h"
 #include "scheduler/plugins/elasticquota/hooks.h"
+#include "scheduler/plugins/elasticquota/observe.h"
 
 struct quota_control;
 struct timer;
@@ -57,6 +58,7 @@ struct quotas {
     struct quota_control *control; /* NULL: the scheduler does not lead here */
     bool ignore_terminating, ignore_terminating_at_once;
     struct quota_hooks hooks;
+    struct quota_observer observer;
 };
 KS_SERVICE(quotas, struct quotas)
 

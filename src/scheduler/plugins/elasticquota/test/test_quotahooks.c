@@ -264,6 +264,10 @@ static void test_a_hook_adds_to_the_status(void **state)
     metrics_write((struct metrics *const[]){ c.metrics }, 1, &text);
     assert_non_null(strstr(strbuf_str(&text), "scheduler_elastic_quota_hook_plugin_latency_count{"
                                               "operation=\"on_pod_update\",plugin=\"k\"} 1"));
+    assert_non_null(strstr(strbuf_str(&text), "scheduler_elastic_quota_process_latency_count{"
+                                              "operation=\"OnPodAdd\"} 1"));
+    assert_non_null(strstr(strbuf_str(&text), "scheduler_elastic_quota_process_latency_count{"
+                                              "operation=\"UpdateQuota\"} 1"));
     stop(&c);
 }
 
