@@ -13,6 +13,20 @@
 #define GENERATION \
     KF(struct workload_status, observed_generation, "observedGeneration", KF_I64, .flags = OMIT)
 
+static const struct kfield rolling_fields[] = {
+    KF(struct workload_rolling, partition, "partition", KF_RAW, .flags = OMIT),
+};
+static const struct kschema rolling_schema =
+    KSCHEMA("RollingUpdate", struct workload_rolling, rolling_fields);
+static const struct kfield update_fields[] = {
+    KF(struct workload_update, type, "type", KF_STR, .flags = OMIT | KF_INTERN),
+    KF(struct workload_update, partition, "partition", KF_RAW, .flags = OMIT),
+    KF(struct workload_update, rolling, "rollingUpdate", KF_OBJ, .flags = OMIT,
+       .sub = &rolling_schema),
+};
+static const struct kschema update_schema =
+    KSCHEMA("UpdateStrategy", struct workload_update, update_fields);
+
 static const struct kfield deployment_spec[] = {
     SPEC(replicas, "replicas", KF_OPT_I32),
     SELECTOR,
@@ -21,6 +35,12 @@ static const struct kfield deployment_spec[] = {
 static const struct kfield replicaset_spec[] = {
     SPEC(replicas, "replicas", KF_OPT_I32),
     SELECTOR,
+};
+static const struct kfield statefulset_spec[] = {
+    SPEC(replicas, "replicas", KF_OPT_I32),
+    SELECTOR,
+    KF(struct workload_spec, update, "updateStrategy", KF_OBJ, .flags = OMIT | KF_PTR,
+       .sub = &update_schema),
 };
 static const struct kfield daemonset_spec[] = { SELECTOR };
 static const struct kfield rc_spec[] = {
@@ -53,7 +73,7 @@ static const struct kfield job_status[] = {
 };
 
 /* The schemas and the kind, from the tables of spec and status. */
-#define WORKLOAD(noun, Name, plural_, short_, group_, spec_table, status_table)                \
+#define WORKLOAD(noun, Name, plural_, short_, group_, version_, spec_table, status_table)      \
     static const struct kschema noun##_spec_schema =                                           \
         KSCHEMA(Name "Spec", struct workload_spec, spec_table);                                \
     static const struct kschema noun##_status_schema =                                         \
@@ -67,7 +87,7 @@ static const struct kfield job_status[] = {
     static const struct kschema noun##_schema = KSCHEMA(Name, struct workload, noun##_fields); \
     const struct kind kind_##noun = {                                                          \
         .group = (group_),                                                                     \
-        .version = "v1",                                                                       \
+        .version = (version_),                                                                 \
         .kind = (Name),                                                                        \
         .plural = (plural_),                                                                   \
         .short_names = (short_),                                                               \
@@ -76,15 +96,21 @@ static const struct kfield job_status[] = {
         .schema = &noun##_schema,                                                              \
     }
 
-WORKLOAD(deployment, "Deployment", "deployments", "deploy", "apps", deployment_spec,
+WORKLOAD(deployment, "Deployment", "deployments", "deploy", "apps", "v1", deployment_spec,
          deployment_status);
-WORKLOAD(replicaset, "ReplicaSet", "replicasets", "rs", "apps", replicaset_spec, deployment_status);
-WORKLOAD(statefulset, "StatefulSet", "statefulsets", "sts", "apps", replicaset_spec,
+WORKLOAD(replicaset, "ReplicaSet", "replicasets", "rs", "apps", "v1", replicaset_spec,
          deployment_status);
-WORKLOAD(daemonset, "DaemonSet", "daemonsets", "ds", "apps", daemonset_spec, daemonset_status);
-WORKLOAD(replicationcontroller, "ReplicationController", "replicationcontrollers", "rc", "",
+WORKLOAD(statefulset, "StatefulSet", "statefulsets", "sts", "apps", "v1", statefulset_spec,
+         deployment_status);
+WORKLOAD(daemonset, "DaemonSet", "daemonsets", "ds", "apps", "v1", daemonset_spec,
+         daemonset_status);
+WORKLOAD(replicationcontroller, "ReplicationController", "replicationcontrollers", "rc", "", "v1",
          rc_spec, deployment_status);
-WORKLOAD(job, "Job", "jobs", NULL, "batch", job_spec, job_status);
+WORKLOAD(job, "Job", "jobs", NULL, "batch", "v1", job_spec, job_status);
+WORKLOAD(cloneset, "CloneSet", "clonesets", NULL, "apps.kruise.io", "v1alpha1", statefulset_spec,
+         deployment_status);
+WORKLOAD(kruise_statefulset, "StatefulSet", "statefulsets", NULL, "apps.kruise.io", "v1beta1",
+         statefulset_spec, deployment_status);
 
 int32_t workload_replicas(const struct workload *w)
 {

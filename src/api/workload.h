@@ -1,5 +1,5 @@
 /* workload.h - what owns pods: Deployment, ReplicaSet, StatefulSet, DaemonSet,
- * ReplicationController, Job.
+ * ReplicationController, Job; CloneSet and StatefulSet of Kruise.
  *
  * One struct serves all, because readers ask the same of each: which pods, how many of them. The
  * template is not kept; a controller that makes pods works on the document.
@@ -8,10 +8,19 @@
 #define KOORD_API_WORKLOAD_H
 #include "api/types.h"
 
+struct workload_rolling {  /* updateStrategy.rollingUpdate of a StatefulSet */
+    const char *partition; /* JSON: a number, of Kruise also a percentage; NULL: none */
+};
+struct workload_update {   /* updateStrategy of StatefulSets and CloneSets */
+    const char *type;      /* "RollingUpdate", "OnDelete", ... */
+    const char *partition; /* CloneSet: as above */
+    struct workload_rolling rolling;
+};
 struct workload_spec {
     struct label_selector selector; /* required by the API; a ReplicationController's is a map */
     struct opt_i32 replicas;        /* Job: parallelism; DaemonSet: never set */
     struct opt_i32 completions;     /* Job only */
+    struct workload_update *update; /* NULL: not given, or the kind has none */
     bool paused;                    /* Deployment: paused; Job: suspend */
 };
 struct workload_status {
@@ -27,6 +36,8 @@ struct workload {
 };
 extern const struct kind kind_deployment, kind_replicaset, kind_statefulset, kind_daemonset,
     kind_replicationcontroller, kind_job;
+/* Of Kruise, where that is installed: not in the table of kinds (kind_find()). */
+extern const struct kind kind_cloneset, kind_kruise_statefulset;
 
 static inline const struct workload *workload_of(const struct kobj *o)
 {
