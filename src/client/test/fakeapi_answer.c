@@ -176,6 +176,19 @@ void fake_bookmark_all(struct fakeapi *f)
 /* ---- writes -----------------------------------------------------------------------------------
  */
 
+/* The body with the time of its creation, unless it names one. */
+static struct kj_doc *dated(struct fakeapi *f, const struct kj_val *body)
+{
+    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
+    struct kj_mval *root = kj_mcopy(d, body), *meta = kj_mget(root, "metadata");
+    char now[KTIME_TEXT_MAX];
+
+    ktime_format(loop_wall(f->loop), now);
+    if (!kj_mget(meta, "creationTimestamp"))
+        kj_mset(d, meta, "creationTimestamp", kj_mstr(d, now));
+    return kj_freeze(root);
+}
+
 static void answer_create(struct fakeapi *f, struct httpd_req *r, const char *prefix,
                           const char *ns, const struct kj_val *body)
 {
@@ -186,7 +199,8 @@ static void answer_create(struct fakeapi *f, struct httpd_req *r, const char *pr
     } else if (fake_object_find(f, prefix, ns, name)) {
         fake_answer_status(r, 409, "AlreadyExists", "the object already exists", -1);
     } else {
-        answer_json(r, 201, fake_object_store(f, prefix, ns, name, body)->json);
+        CLEANUP(kj_doc_free) struct kj_doc *doc = dated(f, body);
+        answer_json(r, 201, fake_object_store(f, prefix, ns, name, kj_root(doc))->json);
     }
 }
 
