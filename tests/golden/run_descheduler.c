@@ -411,5 +411,7 @@ static bool same_lists(const struct kj_val *out, const struct kj_val *got)
 const struct golden_runner golden_descheduler[] = {
     { "lownodeload", run_lownodeload, same_lists },
     { "sorter", run_sorter, NULL },
+    { "filter", golden_migration_filter, golden_migration_filter_same },
+    { "arbitrate", golden_migration_arbitrate, NULL },
     { NULL, NULL, NULL },
 };

@@ -49,6 +49,13 @@ int golden_quota_preempt(const struct kj_val *in, struct arena *a, struct strbuf
 int golden_gang_topology(const struct kj_val *in, struct arena *a, struct strbuf *got,
                          struct kerr *err);
 
+/* run_migration.c, for the table of the descheduler. */
+int golden_migration_filter(const struct kj_val *in, struct arena *a, struct strbuf *got,
+                            struct kerr *err);
+bool golden_migration_filter_same(const struct kj_val *out, const struct kj_val *got);
+int golden_migration_arbitrate(const struct kj_val *in, struct arena *a, struct strbuf *got,
+                               struct kerr *err);
+
 extern const struct golden_runner golden_descheduler[], golden_device[], golden_gang[],
     golden_koordlet[], golden_kube[], golden_manager[], golden_quota[], golden_reservation[],
     golden_scheduler[];

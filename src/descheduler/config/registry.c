@@ -2,9 +2,11 @@
 #include "descheduler/config/registry.h"
 
 #include "descheduler/framework/plugin.h"
+#include "descheduler/migration/migration.h"
 #include "descheduler/plugins/plugins.h"
 
 const struct kd_plugin *const kd_registry[] = {
+    &plugin_migrationcontroller,
     &plugin_lownodeload,
     NULL,
 };

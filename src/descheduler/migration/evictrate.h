@@ -1,0 +1,29 @@
+/* evictrate.h - how fast pods may be evicted: all together, and of one workload or namespace
+ * (descheduler 4.8, 4.10).
+ *
+ * Token buckets on the loop's monotonic clock. Those of workloads and namespaces come into being
+ * with the first eviction and are forgotten when they have been idle. Loop thread only.
+ */
+#ifndef KOORD_DESCHEDULER_MIGRATION_EVICTRATE_H
+#define KOORD_DESCHEDULER_MIGRATION_EVICTRATE_H
+#include "base/base.h"
+
+struct evictrate;
+struct migration_args;
+struct pod;
+struct workloads;
+
+struct evictrate *evictrate_new(struct workloads *w);
+struct evictrate *evictrate_free(struct evictrate *l); /* NULL is fine; always returns NULL */
+DEFINE_CLEANUP(evictrate_free, struct evictrate *)
+
+/* How long to wait until this pod may be evicted; 0: now. *ret_what: "workload", "namespace" or
+ * "evictQPS"; NULL is fine. With `objects_only` the rate of all evictions does not count. */
+nsec_t evictrate_wait(struct evictrate *l, const struct migration_args *a, const struct pod *p,
+                      bool objects_only, nsec_t now, const char **ret_what);
+/* It was evicted: takes from the buckets of its workload and namespace. */
+void evictrate_take_objects(struct evictrate *l, const struct migration_args *a,
+                            const struct pod *p, nsec_t now);
+/* An eviction is asked for, or was so at a time before we began: takes from the rate of all. */
+void evictrate_take_rate(struct evictrate *l, const struct migration_args *a, nsec_t when);
+#endif

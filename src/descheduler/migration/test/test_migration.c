@@ -1,0 +1,832 @@
+/* test_migration.c - jobs from their beginning to their end (descheduler 4.6, 4.7, 4.10). */
+#include "descheduler/migration/test/migration_fixture.h"
+
+/* Four replicas on n1, none of them limited but by the defaults. */
+static void four_pods(struct migration_fixture *f)
+{
+    mig_replicaset(f, "web", 4);
+    mig_pod(f, "web-0", "web", "n1");
+    mig_pod(f, "web-1", "web", "n1");
+    mig_pod(f, "web-2", "web", "n2");
+    mig_pod(f, "web-3", "web", "n3");
+}
+
+/* ---- the way of a job ------------------------------------------------------------------------ */
+
+static void test_a_place_is_reserved_first(void **state)
+{
+    CLEANUP(mig_end) struct migration_fixture f;
+    CLEANUP(strbuf_fini) struct strbuf events = STRBUF_INIT;
+
+    (void)state;
+    mig_prepare(&f, 1, "{}");
+    four_pods(&f);
+    mig_lead(&f);
+    mig_new_job(&f, "job", "web-0", "'ttl':'5m','mode':'ReservationFirst',");
+    f.no_scheduler = true;
+    mig_run(&f, 10 * SEC);
+    const char *uid = mig_job(&f, "job", "metadata.uid");
+    assert_string_equal(mig_job(&f, "job", "status.phase"), "Running");
+    assert_string_equal(mig_job(&f, "job", "spec.reservationOptions.reservationRef.name"), uid);
+    assert_true(mig_has(&f, RESERVATIONS, uid));
+    assert_int_equal(f.evictions, 0); /* there is no place yet */
+    f.no_scheduler = false;
+    mig_until_over(&f, "job", MINUTE);
+    assert_string_equal(mig_job(&f, "job", "status.phase"), "Succeeded");
+    assert_string_equal(mig_job(&f, "job", "status.status"), "Complete");
+    assert_string_equal(mig_job(&f, "job", "status.nodeName"), "n9");
+    assert_string_equal(mig_job(&f, "job", "status.podRef.name"), "web-0-new");
+    assert_string_equal(mig_condition(&f, "job", "Eviction", "reason"), "EvictComplete");
+    assert_string_equal(mig_condition(&f, "job", "BoundPodReady", "status"), "True");
+    assert_int_equal(f.evictions, 1);
+    mig_events(&f, &events);
+    static const char *const order[] = { "ReservationCreated: Successfully create",
+                                         "ReservationScheduled: Assigned Reservation",
+                                         "Evicting: Pod \"ns/web-0\" evicted from node \"n1\"",
+                                         "EvictComplete: Pod \"ns/web-0\" has been evicted",
+                                         "PodBoundReservation: Bind Pod \"ns/web-0-new\"",
+                                         "Complete: Bind Pod \"ns/web-0-new\" in Reservation" };
+    const char *at = strbuf_str(&events);
+    for (size_t i = 0; i < ARRAY_LEN(order); i++) {
+        const char *next = strstr(at, order[i]);
+        if (!next)
+            fail_msg("not there, or too early: %s\n%s", order[i], strbuf_str(&events));
+        at = next;
+    }
+}
+
+static void test_it_evicts_directly_when_asked(void **state)
+{
+    CLEANUP(mig_end) struct migration_fixture f;
+
+    (void)state;
+    mig_prepare(&f, 2, "{}");
+    four_pods(&f);
+    mig_lead(&f);
+    mig_new_job(&f, "job", "web-0", "'ttl':'5m','mode':'EvictDirectly',");
+    mig_until_over(&f, "job", MINUTE);
+    assert_string_equal(mig_job(&f, "job", "status.phase"), "Succeeded");
+    assert_string_equal(mig_job(&f, "job", "status.message"), "Pod \"ns/web-0\" has been evicted");
+    assert_int_equal(fake_count(f.client.fake, "reservations"), 0);
+    assert_false(mig_has(&f, PODS, "web-0"));
+}
+
+/* As spec 4 demands of a user's job: no mode, no ttl, a Reservation that is there and used. */
+static void test_a_given_reservation_is_used(void **state)
+{
+    CLEANUP(mig_end) struct migration_fixture f;
+
+    (void)state;
+    mig_prepare(&f, 3, "{}");
+    four_pods(&f);
+    f.no_scheduler = true;
+    mig_put(&f, RESERVATIONS, "mine",
+            "{'spec':{'owners':[{'labelSelector':{'matchLabels':{'a':'b'}}}]},'status':{"
+            "'currentOwners':[{'namespace':'ns','name':'web-3'}]}}");
+    mig_place(&f, "mine", "n3");
+    mig_lead(&f);
+    mig_new_job(&f, "job", "web-0", "'reservationOptions':{'reservationRef':{'name':'mine'}},");
+    mig_until_over(&f, "job", MINUTE);
+    assert_string_equal(mig_job(&f, "job", "status.phase"), "Succeeded");
+    assert_string_equal(mig_job(&f, "job", "status.status"), "Complete");
+    assert_int_equal(f.evictions, 1);
+    assert_true(strlen(mig_text(&f, RESERVATIONS, "mine", "metadata.labels")) == 0);
+    assert_string_not_equal(fake_find(f.client.fake, RESERVATIONS, "mine"), "");
+    assert_contains(fake_find(f.client.fake, RESERVATIONS, "mine"),
+                    "scheduling.koordinator.sh/reservation-order");
+}
+
+static void test_a_place_on_the_same_node_is_none(void **state)
+{
+    CLEANUP(mig_end) struct migration_fixture f;
+
+    (void)state;
+    mig_prepare(&f, 4, "{}");
+    four_pods(&f);
+    f.no_scheduler = true;
+    mig_lead(&f);
+    mig_new_job(&f, "job", "web-0", "'ttl':'5m',");
+    mig_run(&f, 3 * SEC);
+    CLEANUP(mem_free) char *uid = xstrdup(mig_job(&f, "job", "metadata.uid"));
+    mig_place(&f, uid, "n1");
+    mig_until_over(&f, "job", MINUTE);
+    assert_string_equal(mig_job(&f, "job", "status.phase"), "Failed");
+    assert_string_equal(mig_job(&f, "job", "status.reason"), "ForbiddenMigratePod");
+    assert_contains(mig_job(&f, "job", "status.message"), "on the same node as the Pod");
+    assert_int_equal(f.evictions, 0);
+    assert_false(mig_has(&f, RESERVATIONS, uid)); /* nobody needs it any more */
+}
+
+/* ---- pods and Reservations that vanish ------------------------------------------------------- */
+
+static void test_a_pod_that_went_before_fails_the_job(void **state)
+{
+    CLEANUP(mig_end) struct migration_fixture f;
+
+    (void)state;
+    mig_prepare(&f, 5, "{}");
+    four_pods(&f);
+    f.no_scheduler = true;
+    mig_lead(&f);
+    mig_new_job(&f, "job", "web-0", "'ttl':'5m',");
+    mig_new_job(&f, "nobody", "web-9", "'ttl':'5m',");
+    mig_run(&f, 3 * SEC);
+    assert_string_equal(mig_job(&f, "nobody", "status.reason"), "MissingPod");
+    assert_string_equal(mig_job(&f, "nobody", "status.message"),
+                        "Abort job caused by missing Pod \"ns/web-9\"");
+    fake_delete(f.client.fake, PODS, "web-0");
+    f.no_scheduler = false;
+    mig_until_over(&f, "job", MINUTE);
+    assert_string_equal(mig_job(&f, "job", "status.phase"), "Failed");
+    assert_string_equal(mig_job(&f, "job", "status.reason"), "MissingPod");
+    assert_int_equal(f.evictions, 0);
+    assert_int_equal(fake_count(f.client.fake, "reservations"), 0);
+}
+
+/* Another pod has the name by now: it is not the one that was meant. */
+static void test_a_successor_is_not_evicted(void **state)
+{
+    CLEANUP(mig_end) struct migration_fixture f;
+
+    (void)state;
+    mig_prepare(&f, 6, "{}");
+    four_pods(&f);
+    f.no_scheduler = true;
+    mig_lead(&f);
+    mig_new_job(&f, "job", "web-0", "'ttl':'5m',");
+    mig_run(&f, 3 * SEC);
+    fake_delete(f.client.fake, PODS, "web-0");
+    mig_pod(&f, "web-0", "web", "n1");
+    f.no_scheduler = false;
+    mig_until_over(&f, "job", MINUTE);
+    assert_string_equal(mig_job(&f, "job", "status.reason"), "MissingPod");
+    assert_int_equal(f.evictions, 0);
+    assert_true(mig_has(&f, PODS, "web-0"));
+}
+
+static void test_a_reservation_that_vanishes_fails_the_job(void **state)
+{
+    CLEANUP(mig_end) struct migration_fixture f;
+
+    (void)state;
+    mig_prepare(&f, 7, "{}");
+    four_pods(&f);
+    f.no_scheduler = true;
+    mig_lead(&f);
+    mig_new_job(&f, "job", "web-0", "'ttl':'5m',");
+    mig_run(&f, 3 * SEC);
+    fake_delete(f.client.fake, RESERVATIONS, mig_job(&f, "job", "metadata.uid"));
+    mig_until_over(&f, "job", MINUTE);
+    assert_string_equal(mig_job(&f, "job", "status.reason"), "MissingReservation");
+    assert_int_equal(f.evictions, 0);
+    mig_new_job(&f, "late", "web-1", "'ttl':'5m',");
+    mig_run(&f, 3 * SEC);
+    mig_patch(&f, RESERVATIONS, mig_job(&f, "late", "metadata.uid"),
+              "{'status':{'phase':'Failed','conditions':[{'type':'Ready','status':'False',"
+              "'reason':'Expired'}]}}");
+    mig_until_over(&f, "late", MINUTE);
+    assert_string_equal(mig_job(&f, "late", "status.reason"), "ReservationExpired");
+    assert_int_equal(f.evictions, 0);
+    assert_int_equal(fake_count(f.client.fake, "reservations"), 0);
+}
+
+static void test_an_unschedulable_reservation_is_told(void **state)
+{
+    CLEANUP(mig_end) struct migration_fixture f;
+
+    (void)state;
+    mig_prepare(&f, 8, "{}");
+    four_pods(&f);
+    f.no_scheduler = true;
+    mig_lead(&f);
+    mig_new_job(&f, "job", "web-0", "'ttl':'1m',");
+    mig_run(&f, 3 * SEC);
+    CLEANUP(mem_free) char *uid = xstrdup(mig_job(&f, "job", "metadata.uid"));
+    mig_patch(&f, RESERVATIONS, uid,
+              "{'status':{'phase':'Pending','conditions':[{'type':'Scheduled','status':'False',"
+              "'reason':'Unschedulable','message':'0/3 nodes are available'}]}}");
+    mig_run(&f, 5 * SEC);
+    assert_string_equal(mig_condition(&f, "job", "ReservationScheduled", "message"),
+                        "0/3 nodes are available");
+    assert_string_equal(mig_job(&f, "job", "status.reason"), "Unschedulable");
+    assert_string_equal(mig_job(&f, "job", "status.phase"), "Running");
+    mig_run(&f, MINUTE);
+    assert_string_equal(mig_job(&f, "job", "status.phase"), "Failed");
+    assert_string_equal(mig_job(&f, "job", "status.reason"), "Timeout");
+    assert_string_equal(mig_job(&f, "job", "status.message"), "Abort job caused by timeout");
+    assert_false(mig_has(&f, RESERVATIONS, uid));
+    assert_int_equal(f.evictions, 0);
+}
+
+/* ---- limits ---------------------------------------------------------------------------------- */
+
+/* koordinator#1150: more waiting jobs than the limit must not block each other. */
+static void test_ten_jobs_of_a_node_all_finish(void **state)
+{
+    CLEANUP(mig_end) struct migration_fixture f;
+    char pod[16], job[16];
+
+    (void)state;
+    mig_prepare(&f, 9,
+                "{'maxMigratingPerNode':2,'maxMigratingPerWorkload':10,"
+                "'maxUnavailablePerWorkload':10,'objectLimiters':{'workload':{'duration':'0s'}}"
+                "}");
+    mig_replicaset(&f, "web", 40);
+    for (int i = 0; i < 10; i++) {
+        (void)snprintf(pod, sizeof pod, "web-%d", i);
+        mig_pod(&f, pod, "web", "n1");
+    }
+    mig_lead(&f);
+    for (int i = 0; i < 10; i++) {
+        (void)snprintf(pod, sizeof pod, "web-%d", i);
+        (void)snprintf(job, sizeof job, "job-%d", i);
+        mig_new_job(&f, job, pod, "'ttl':'5m',");
+    }
+    f.no_scheduler = true;
+    mig_run(&f, 5 * SEC);
+    assert_int_equal(fake_count(f.client.fake, "reservations"), 2);
+    unsigned waiting = 0;
+    for (int i = 0; i < 10; i++) {
+        (void)snprintf(job, sizeof job, "job-%d", i);
+        if (*mig_annotation(&f, job, "descheduler.koordinator.sh/passed-arbitration"))
+            continue;
+        waiting++;
+        assert_string_equal(mig_job(&f, job, "status.phase"), "");
+        assert_string_equal(mig_condition(&f, job, "Arbitration", "reason"), "MaxMigratingPerNode");
+        assert_contains(mig_condition(&f, job, "Arbitration", "message"),
+                        "2 pods are being moved from node n1, and 2 may be; held by job-");
+    }
+    assert_int_equal(waiting, 8);
+    f.no_scheduler = false;
+    for (int i = 0; i < 10; i++) {
+        (void)snprintf(job, sizeof job, "job-%d", i);
+        mig_until_over(&f, job, 5 * MINUTE);
+        assert_string_equal(mig_job(&f, job, "status.phase"), "Succeeded");
+        assert_string_equal(mig_condition(&f, job, "Arbitration", "reason"), "");
+    }
+    assert_int_equal(f.evictions, 10);
+}
+
+/* An edit, even one that claims the verdict, does not replace it. */
+static void test_editing_a_waiting_job_does_not_let_it_pass(void **state)
+{
+    CLEANUP(mig_end) struct migration_fixture f;
+
+    (void)state;
+    mig_prepare(&f, 10, "{'maxMigratingGlobally':1}");
+    four_pods(&f);
+    f.no_scheduler = true;
+    mig_lead(&f);
+    mig_new_job(&f, "first", "web-0", "'ttl':'10m',");
+    mig_run(&f, 3 * SEC);
+    mig_new_job(&f, "second", "web-2", "'ttl':'10m',");
+    mig_run(&f, 3 * SEC);
+    mig_patch(&f, JOBS, "second", "{'metadata':{'labels':{'edited':'yes'}}}");
+    mig_run(&f, 5 * SEC);
+    mig_patch(&f, JOBS, "second",
+              "{'metadata':{'annotations':{'descheduler.koordinator.sh/passed-arbitration':'true'"
+              "}}}");
+    mig_run(&f, 10 * SEC);
+    assert_string_equal(mig_job(&f, "second", "status.phase"), "");
+    assert_int_equal(fake_count(f.client.fake, "reservations"), 1);
+    f.no_scheduler = false;
+    mig_until_over(&f, "second", 5 * MINUTE);
+    assert_string_equal(mig_job(&f, "second", "status.phase"), "Succeeded");
+}
+
+static void test_forbidden_pods_are_refused(void **state)
+{
+    CLEANUP(mig_end) struct migration_fixture f;
+
+    (void)state;
+    mig_prepare(&f, 11, "{}");
+    mig_replicaset(&f, "lone", 1);
+    mig_pod(&f, "lone", "lone", "n1");
+    mig_put(&f, PODS, "bare", "{'spec':{'nodeName':'n1','containers':[]},'status':{}}");
+    mig_lead(&f);
+    mig_new_job(&f, "lone", "lone", "'ttl':'5m',");
+    mig_new_job(&f, "bare", "bare", "'ttl':'5m','mode':'EvictDirectly',");
+    mig_run(&f, 5 * SEC);
+    assert_string_equal(mig_job(&f, "lone", "status.phase"), "Failed");
+    assert_string_equal(mig_job(&f, "lone", "status.reason"), "ForbiddenMigratePod");
+    assert_string_equal(mig_job(&f, "lone", "status.message"),
+                        "Pod \"ns/lone\" is forbidden to migrate because it does not meet the "
+                        "requirements");
+    assert_string_equal(mig_job(&f, "bare", "status.reason"), "ForbiddenMigratePod");
+    assert_int_equal(f.evictions, 0);
+}
+
+/* "0.1" is six in a minute. */
+static void test_evictions_keep_their_rate(void **state)
+{
+    CLEANUP(mig_end) struct migration_fixture f;
+    char pod[16], job[16];
+
+    (void)state;
+    mig_prepare(&f, 12,
+                "{'evictQPS':'0.1','maxMigratingPerNode':20,'maxMigratingPerWorkload':20,"
+                "'maxUnavailablePerWorkload':20,'objectLimiters':{'workload':{'duration':"
+                "'0s'}}}");
+    mig_replicaset(&f, "web", 40);
+    for (int i = 0; i < 8; i++) {
+        (void)snprintf(pod, sizeof pod, "web-%d", i);
+        mig_pod(&f, pod, "web", "n1");
+    }
+    mig_lead(&f);
+    for (int i = 0; i < 8; i++) {
+        (void)snprintf(pod, sizeof pod, "web-%d", i);
+        (void)snprintf(job, sizeof job, "job-%d", i);
+        mig_new_job(&f, job, pod, "'ttl':'10m','mode':'EvictDirectly',");
+    }
+    mig_run(&f, 2 * MINUTE);
+    assert_int_equal(f.evictions, 8);
+    for (unsigned i = 1; i < f.evictions; i++) {
+        assert_that(f.evicted_at[i] - f.evicted_at[i - 1], >=, 10 * SEC);
+        assert_that(f.evicted_at[i] - f.evicted_at[i - 1], <=, 12 * SEC);
+    }
+}
+
+/* The same after a restart: what was evicted before counts. */
+static void test_the_rate_survives_a_restart(void **state)
+{
+    CLEANUP(mig_end) struct migration_fixture f;
+
+    (void)state;
+    mig_prepare(&f, 13,
+                "{'evictQPS':0.02,'maxMigratingPerNode':20,'maxMigratingPerWorkload':3,"
+                "'maxUnavailablePerWorkload':3,'objectLimiters':{'workload':{'duration':"
+                "'0s'}}}");
+    four_pods(&f);
+    mig_lead(&f);
+    mig_new_job(&f, "a", "web-0", "'ttl':'10m','mode':'EvictDirectly',");
+    mig_until_over(&f, "a", MINUTE);
+    mig_resign(&f);
+    mig_lead(&f);
+    mig_new_job(&f, "b", "web-1", "'ttl':'10m','mode':'EvictDirectly',");
+    mig_until_over(&f, "b", 2 * MINUTE);
+    assert_int_equal(f.evictions, 2);
+    assert_that(f.evicted_at[1] - f.evicted_at[0], >=, 49 * SEC);
+}
+
+/* One of a workload of 100 in 30 s: ten in five minutes. */
+static void test_a_workload_is_not_moved_too_fast(void **state)
+{
+    CLEANUP(mig_end) struct migration_fixture f;
+
+    (void)state;
+    mig_prepare(&f, 14, "{}");
+    mig_replicaset(&f, "web", 100);
+    mig_pod(&f, "web-0", "web", "n1");
+    mig_pod(&f, "web-1", "web", "n2");
+    mig_lead(&f);
+    mig_new_job(&f, "a", "web-0", "'ttl':'10m','mode':'EvictDirectly',");
+    mig_until_over(&f, "a", MINUTE);
+    mig_new_job(&f, "b", "web-1", "'ttl':'10m','mode':'EvictDirectly',");
+    mig_run(&f, 5 * SEC);
+    assert_string_equal(mig_condition(&f, "b", "Arbitration", "reason"), "ObjectLimiter");
+    mig_until_over(&f, "b", 2 * MINUTE);
+    assert_string_equal(mig_job(&f, "b", "status.phase"), "Succeeded");
+    assert_that(f.evicted_at[1] - f.evicted_at[0], >=, 30 * SEC);
+    assert_that(f.evicted_at[1] - f.evicted_at[0], <=, 40 * SEC);
+}
+
+/* ---- workloads in the middle of something ---------------------------------------------------- */
+
+static void test_a_rollout_is_left_alone(void **state)
+{
+    CLEANUP(mig_end) struct migration_fixture f;
+
+    (void)state;
+    mig_prepare(&f, 15, "{}");
+    mig_put(&f, DEPLOYMENTS, "web",
+            "{'metadata':{'generation':2},'spec':{'replicas':4},'status':{'observedGeneration':2,"
+            "'replicas':5,'updatedReplicas':1,'readyReplicas':4}}");
+    mig_put(&f, REPLICASETS, "web",
+            "{'metadata':{'ownerReferences':[{'apiVersion':'apps/v1','kind':'Deployment','name':"
+            "'web','uid':'%s','controller':true}]},'spec':{'replicas':4}}",
+            mig_text(&f, DEPLOYMENTS, "web", "metadata.uid"));
+    mig_pod(&f, "web-0", "web", "n1");
+    mig_pod(&f, "web-1", "web", "n2");
+    mig_lead(&f);
+    mig_new_job(&f, "job", "web-0", "'ttl':'10m','mode':'EvictDirectly',");
+    mig_run(&f, 5 * SEC);
+    assert_string_equal(mig_condition(&f, "job", "Arbitration", "reason"), "WorkloadChanging");
+    assert_contains(mig_condition(&f, "job", "Arbitration", "message"),
+                    "Deployment ns/web is rolling out");
+    mig_patch(&f, DEPLOYMENTS, "web",
+              "{'status':{'replicas':5,'updatedReplicas':5,'readyReplicas':5}}");
+    mig_run(&f, 35 * SEC);
+    assert_contains(mig_condition(&f, "job", "Arbitration", "message"), "is scaling down");
+    /* Complete, but short of ready pods: two may be missing, and two are. */
+    mig_patch(&f, DEPLOYMENTS, "web",
+              "{'status':{'replicas':4,'updatedReplicas':4,'readyReplicas':2}}");
+    mig_run(&f, 35 * SEC);
+    assert_string_equal(mig_condition(&f, "job", "Arbitration", "reason"), "WorkloadNotReady");
+    assert_int_equal(f.evictions, 0);
+    mig_patch(&f, DEPLOYMENTS, "web", "{'status':{'readyReplicas':4}}");
+    mig_until_over(&f, "job", MINUTE);
+    assert_string_equal(mig_job(&f, "job", "status.phase"), "Succeeded");
+}
+
+/* ---- paused ---------------------------------------------------------------------------------- */
+
+static void test_a_paused_job_waits_and_holds_no_slot(void **state)
+{
+    CLEANUP(mig_end) struct migration_fixture f;
+
+    (void)state;
+    mig_prepare(&f, 16,
+                "{'maxMigratingGlobally':1,'objectLimiters':{'workload':{'duration':'0s'}}}");
+    four_pods(&f);
+    mig_lead(&f);
+    mig_new_job(&f, "held", "web-0", "'ttl':'2m','paused':true,");
+    mig_run(&f, 10 * MINUTE); /* longer than its time, and than the scavenger waits */
+    assert_true(mig_has(&f, JOBS, "held"));
+    assert_null(strstr(fake_find(f.client.fake, JOBS, "held"), "\"status\""));
+    mig_new_job(&f, "other", "web-2", "'ttl':'5m',");
+    mig_until_over(&f, "other", MINUTE);
+    assert_string_equal(mig_job(&f, "other", "status.phase"), "Succeeded");
+    mig_patch(&f, JOBS, "held", "{'spec':{'paused':false}}");
+    mig_until_over(&f, "held", MINUTE);
+    assert_string_equal(mig_job(&f, "held", "status.phase"), "Succeeded");
+    assert_int_equal(f.evictions, 2);
+}
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+static void test_old_jobs_and_their_reservations_go(void **state)
+{
+    CLEANUP(mig_end) struct migration_fixture f;
+
+    (void)state;
+    mig_prepare(&f, 17, "{}");
+    four_pods(&f);
+    mig_lead(&f);
+    mig_new_job(&f, "job", "web-0", "'ttl':'5m',");
+    mig_until_over(&f, "job", MINUTE);
+    assert_int_equal(fake_count(f.client.fake, "reservations"), 1);
+    mig_run(&f, 9 * MINUTE);
+    assert_true(mig_has(&f, JOBS, "job"));
+    mig_run(&f, 2 * MINUTE);
+    assert_false(mig_has(&f, JOBS, "job"));
+    assert_int_equal(fake_count(f.client.fake, "reservations"), 0);
+}
+
+static void test_a_deleted_job_takes_its_reservation_along(void **state)
+{
+    CLEANUP(mig_end) struct migration_fixture f;
+
+    (void)state;
+    mig_prepare(&f, 18, "{}");
+    four_pods(&f);
+    f.no_scheduler = true;
+    mig_lead(&f);
+    mig_new_job(&f, "job", "web-0", "'ttl':'5m',");
+    mig_new_job(&f, "other", "web-2", "'ttl':'5m',");
+    mig_run(&f, 5 * SEC);
+    assert_int_equal(fake_count(f.client.fake, "reservations"), 2);
+    fake_delete(f.client.fake, JOBS, "job");
+    mig_run(&f, 5 * SEC);
+    assert_int_equal(fake_count(f.client.fake, "reservations"), 1);
+    mig_resign(&f); /* also while nobody looks */
+    fake_delete(f.client.fake, JOBS, "other");
+    mig_lead(&f);
+    mig_run(&f, 5 * SEC);
+    assert_int_equal(fake_count(f.client.fake, "reservations"), 0);
+}
+
+/* ---- bad input ------------------------------------------------------------------------------- */
+
+static void test_bad_jobs_fail_with_a_reason(void **state)
+{
+    CLEANUP(mig_end) struct migration_fixture f;
+    static const struct {
+        const char *name, *json, *reason, *message;
+    } bad[] = {
+        { "no-ref", ",'spec':{'podRef':{}}}", "InvalidPodRef", "invalid PodRef" },
+        { "no-spec", "}", "InvalidPodRef", "invalid PodRef" },
+        { "mode", ",'spec':{'mode':'Teleport','podRef':{'namespace':'ns','name':'web-0'}}}",
+          "InvalidSpec", "spec.mode: \"Teleport\"" },
+        { "ttl", ",'spec':{'ttl':'-5m','podRef':{'namespace':'ns','name':'web-0'}}}", "InvalidSpec",
+          "spec.ttl: must not be negative" },
+        { "text",
+          ",'spec':{'podRef':{'namespace':'ns','name':'web-0'},'reservationOptions':{"
+          "'template':'x'}}}",
+          "InvalidSpec", "spec.reservationOptions.template: must be an object" },
+        { "list",
+          ",'spec':{'podRef':{'namespace':'ns','name':'web-0'},'reservationOptions':{"
+          "'template':{'spec':{'template':{'spec':{'affinity':[]}}}}}}}",
+          "InvalidSpec", "template.spec.template.spec.affinity: must be an object" },
+    };
+
+    (void)state;
+    mig_prepare(&f, 19, "{}");
+    four_pods(&f);
+    mig_lead(&f);
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        mig_put(&f, JOBS, bad[i].name, "{'metadata':{'creationTimestamp':'2025-11-15T09:46:40Z'}%s",
+                bad[i].json);
+    mig_run(&f, 5 * SEC);
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        assert_string_equal(mig_job(&f, bad[i].name, "status.phase"), "Failed");
+        assert_string_equal(mig_job(&f, bad[i].name, "status.reason"), bad[i].reason);
+        assert_contains(mig_job(&f, bad[i].name, "status.message"), bad[i].message);
+    }
+    assert_int_equal(f.evictions, 0);
+}
+
+/* ---- restarts and faults --------------------------------------------------------------------- */
+
+/* The program ends after each number of milliseconds, and another one goes on. */
+static void test_a_restart_at_any_step_loses_nothing(void **state)
+{
+    (void)state;
+    for (int ms = 5; ms < 1500; ms += 37) {
+        CLEANUP(mig_end) struct migration_fixture f;
+        mig_prepare(&f, (uint64_t)ms, "{}");
+        four_pods(&f);
+        mig_lead(&f);
+        mig_new_job(&f, "job", "web-0", "'ttl':'5m',");
+        for (int i = 0; i < 12; i++) {
+            loop_advance(f.client.loop, ms * NSEC_PER_MSEC);
+            mig_schedule(&f);
+            mig_resign(&f);
+            mig_lead(&f);
+        }
+        mig_until_over(&f, "job", 2 * MINUTE);
+        assert_string_equal(mig_job(&f, "job", "status.phase"), "Succeeded");
+        assert_int_equal(f.evictions, 1);
+        assert_int_equal(fake_count(f.client.fake, "reservations"), 1);
+    }
+}
+
+static void test_faults_of_the_server_are_outlived(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 100; seed < 160; seed++) {
+        CLEANUP(mig_end) struct migration_fixture f;
+        mig_prepare(&f, seed, "{'objectLimiters':{'workload':{'duration':'0s'}}}");
+        four_pods(&f);
+        mig_lead(&f);
+        mig_new_job(&f, "a", "web-0", "'ttl':'20m',");
+        mig_new_job(&f, "b", "web-2", "'ttl':'20m',");
+        http_fault_set(f.client.faulty, &(struct http_faults){ .refuse = 30,
+                                                               .lose_answer = 60,
+                                                               .reset = 20,
+                                                               .status_500 = 50,
+                                                               .status_503 = 30,
+                                                               .status_429 = 50,
+                                                               .slow = 200,
+                                                               .slow_max = 2 * SEC });
+        mig_until_over(&f, "a", 15 * MINUTE);
+        mig_until_over(&f, "b", 5 * MINUTE);
+        assert_string_equal(mig_job(&f, "a", "status.phase"), "Succeeded");
+        assert_string_equal(mig_job(&f, "b", "status.phase"), "Succeeded");
+        assert_int_equal(f.evictions, 2);
+        assert_int_equal(fake_count(f.client.fake, "reservations"), 2);
+    }
+}
+
+static void test_a_budget_that_refuses_is_asked_again(void **state)
+{
+    CLEANUP(mig_end) struct migration_fixture f;
+    CLEANUP(strbuf_fini) struct strbuf events = STRBUF_INIT;
+
+    (void)state;
+    mig_prepare(&f, 20, "{}");
+    four_pods(&f);
+    mig_lead(&f);
+    mig_new_job(&f, "job", "web-0", "'ttl':'10m',");
+    fake_answer_next_to(f.client.fake, "POST", "/eviction", 3, 429);
+    mig_run(&f, 8 * SEC);
+    assert_string_equal(mig_condition(&f, "job", "Eviction", "reason"), "FailedEvict");
+    assert_string_equal(mig_job(&f, "job", "status.phase"), "Running");
+    assert_true(mig_has(&f, PODS, "web-0"));
+    mig_until_over(&f, "job", MINUTE);
+    assert_string_equal(mig_job(&f, "job", "status.phase"), "Succeeded");
+    mig_events(&f, &events);
+    assert_contains(strbuf_str(&events), "FailedEvict: Failed evict Pod \"ns/web-0\" caused by");
+}
+
+/* ---- how a pod goes -------------------------------------------------------------------------- */
+
+static void test_the_policy_says_how_a_pod_goes(void **state)
+{
+    CLEANUP(mig_end) struct migration_fixture f;
+
+    (void)state;
+    mig_prepare(&f, 21,
+                "{'evictionPolicy':'Delete','maxMigratingPerWorkload':3,"
+                "'maxUnavailablePerWorkload':3,'objectLimiters':{'workload':{'duration':"
+                "'0s'}}}");
+    mig_replicaset(&f, "web", 4);
+    mig_pod(&f, "web-0", "web", "n1");
+    mig_pod_with(&f, "web-1", "web", "n2", "'annotations':{'a':'b'},");
+    mig_patch(&f, PODS, "web-1",
+              "{'metadata':{'labels':{'koordinator.sh/evict-policy':'SoftEviction'}}}");
+    mig_lead(&f);
+    mig_new_job(&f, "hard", "web-0", "'ttl':'10m','mode':'EvictDirectly',");
+    mig_new_job(&f, "soft", "web-1", "'ttl':'10m','mode':'EvictDirectly',");
+    mig_patch(&f, JOBS, "soft",
+              "{'metadata':{'annotations':{'koordinator.sh/evict-trigger':'LowNodeLoad',"
+              "'koordinator.sh/evict-reason':'hot'}}}");
+    mig_run(&f, 10 * SEC);
+    assert_string_equal(mig_job(&f, "hard", "status.phase"), "Succeeded");
+    assert_int_equal(f.evictions, 1);
+    const char *pod = fake_find(f.client.fake, PODS, "web-1");
+    assert_contains(pod, "scheduling.koordinator.sh/soft-eviction");
+    assert_contains(pod, "\\\"initiator\\\":\\\"LowNodeLoad\\\"");
+    assert_contains(pod, "\\\"reason\\\":\\\"hot\\\"");
+    assert_string_equal(mig_job(&f, "soft", "status.reason"), "Evicting");
+    fake_delete(f.client.fake, PODS, "web-1"); /* somebody else does it */
+    mig_until_over(&f, "soft", MINUTE);
+    assert_string_equal(mig_job(&f, "soft", "status.phase"), "Succeeded");
+}
+
+/* ---- jobs that plugins ask for --------------------------------------------------------------- */
+
+static bool evict(struct migration_fixture *f, const char *pod, struct kd_why *why)
+{
+    const struct kd_plugin *p = &plugin_migrationcontroller;
+    struct informer *pods = caches_get(f->caches, &kind_pod);
+    char key[64];
+
+    (void)snprintf(key, sizeof key, "ns/%s", pod);
+    *why = (struct kd_why){ 0 };
+    const struct kobj *o = informer_get(pods, key);
+    assert_non_null(o);
+    return p->filter(f->plugin, NULL, pod_of(o), why) &&
+           p->evict(f->plugin, NULL, pod_of(o),
+                    &(struct kd_eviction){ .plugin = "LowNodeLoad", .reason = "hot" }, why);
+}
+
+static const char *only_job(struct migration_fixture *f)
+{
+    static struct mig_names l;
+
+    l.n = 0;
+    fake_each(f->client.fake, "podmigrationjobs", mig_add_name, &l);
+    assert_int_equal(l.n, 1);
+    return l.items[0];
+}
+
+static void test_an_evicted_pod_gets_one_job(void **state)
+{
+    CLEANUP(mig_end) struct migration_fixture f;
+    CLEANUP(strbuf_fini) struct strbuf events = STRBUF_INIT;
+    struct kd_why why;
+
+    (void)state;
+    mig_prepare(&f, 22, "{'defaultDeleteOptions':{'gracePeriodSeconds':30}}");
+    four_pods(&f);
+    f.no_scheduler = true;
+    mig_lead(&f);
+    assert_true(evict(&f, "web-0", &why));
+    assert_false(evict(&f, "web-0", &why)); /* before the server has answered */
+    assert_string_equal(why.text, "there is a PodMigrationJob for it");
+    mig_run(&f, SEC);
+    assert_false(evict(&f, "web-0", &why));
+    const char *job = only_job(&f);
+    assert_int_equal(strlen(job), 36);
+    assert_string_equal(mig_annotation(&f, job, "koordinator.sh/evict-reason"), "hot");
+    assert_string_equal(mig_annotation(&f, job, "koordinator.sh/evict-trigger"), "LowNodeLoad");
+    assert_int_equal(strlen(mig_annotation(&f, job, "koordinator.sh/job-created-by")), 36);
+    assert_string_equal(mig_job(&f, job, "spec.mode"), "ReservationFirst");
+    assert_string_equal(mig_job(&f, job, "spec.ttl"), "5m0s");
+    assert_string_equal(mig_job(&f, job, "spec.podRef.uid"),
+                        mig_text(&f, PODS, "web-0", "metadata.uid"));
+    assert_contains(fake_find(f.client.fake, JOBS, job), "\"gracePeriodSeconds\":30");
+    f.no_scheduler = false;
+    mig_until_over(&f, job, MINUTE);
+    assert_string_equal(mig_job(&f, job, "status.phase"), "Succeeded");
+    mig_events(&f, &events);
+    assert_contains(strbuf_str(&events),
+                    "Descheduled: Pod evicted from node \"n1\" by the reason \"hot\"");
+}
+
+/* koordinator#1527: no job that cannot succeed. */
+static void test_no_job_that_cannot_succeed(void **state)
+{
+    CLEANUP(mig_end) struct migration_fixture f;
+    struct kd_why why;
+
+    (void)state;
+    mig_prepare(&f, 23, "{}");
+    mig_replicaset(&f, "lone", 1);
+    mig_pod(&f, "lone", "lone", "n1");
+    four_pods(&f);
+    mig_patch(&f, PODS, "web-0", "{'spec':{'schedulerName':'default-scheduler'}}");
+    mig_pod_with(&f, "web-1", "web", "n1",
+                 "'annotations':{'scheduling.koordinator.sh/eviction-cost':'2147483647'},");
+    mig_pod_with(&f, "web-2", "web", "n1", "'deletionTimestamp':'2025-11-15T09:46:40Z',");
+    mig_lead(&f);
+    assert_false(evict(&f, "lone", &why));
+    assert_contains(why.text, "has 1 replicas");
+    assert_false(evict(&f, "web-0", &why));
+    assert_contains(why.text, "scheduler");
+    assert_false(evict(&f, "web-1", &why));
+    assert_contains(why.text, "eviction cost");
+    assert_false(evict(&f, "web-2", &why));
+    assert_contains(why.text, "on its way out");
+    assert_true(evict(&f, "web-3", &why));
+}
+
+static void test_manual_approval_pauses_new_jobs(void **state)
+{
+    CLEANUP(mig_end) struct migration_fixture f;
+    struct kd_why why;
+
+    (void)state;
+    mig_prepare(&f, 24, "{'approval':'Manual','maxMigratingGlobally':1}");
+    four_pods(&f);
+    mig_lead(&f);
+    assert_true(evict(&f, "web-0", &why));
+    mig_run(&f, 20 * MINUTE);
+    const char *job = only_job(&f);
+    assert_contains(fake_find(f.client.fake, JOBS, job), "\"paused\":true");
+    assert_int_equal(f.evictions, 0);
+    assert_false(evict(&f, "web-0", &why)); /* one job is enough */
+    mig_patch(&f, JOBS, job, "{'spec':{'paused':false}}");
+    mig_until_over(&f, job, MINUTE);
+    assert_string_equal(mig_job(&f, job, "status.phase"), "Succeeded");
+}
+
+static void test_a_dry_run_makes_no_job(void **state)
+{
+    CLEANUP(mig_end) struct migration_fixture f;
+    struct kd_why why;
+
+    (void)state;
+    mig_prepare(&f, 25, "{'dryRun':true}");
+    four_pods(&f);
+    mig_lead(&f);
+    assert_true(evict(&f, "web-0", &why));
+    mig_run(&f, SEC);
+    assert_int_equal(fake_count(f.client.fake, "podmigrationjobs"), 0);
+}
+
+/* Jobs of another descheduler are its own; those of ours before a restart are not. */
+static void test_own_jobs_are_known_again(void **state)
+{
+    CLEANUP(mig_end) struct migration_fixture f;
+    struct kd_why why;
+
+    (void)state;
+    mig_prepare(&f, 26, "{}");
+    four_pods(&f);
+    f.no_scheduler = true;
+    mig_lead(&f);
+    assert_true(evict(&f, "web-0", &why));
+    mig_run(&f, SEC / 5);
+    mig_resign(&f);
+    mig_lead(&f);
+    f.no_scheduler = false;
+    CLEANUP(mem_free) char *job = xstrdup(only_job(&f));
+    mig_until_over(&f, job, MINUTE);
+    assert_string_equal(mig_job(&f, job, "status.phase"), "Succeeded");
+    mig_new_job(&f, "strange", "web-2", "'ttl':'2m',");
+    mig_patch(&f, JOBS, "strange",
+              "{'metadata':{'annotations':{'koordinator.sh/job-created-by':'somebody'}}}");
+    mig_run(&f, MINUTE);
+    assert_string_equal(mig_job(&f, "strange", "status.phase"), "");
+    mig_run(&f, 7 * MINUTE);
+    assert_false(mig_has(&f, JOBS, "strange")); /* its time is over by far */
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_place_is_reserved_first),
+        cmocka_unit_test(test_it_evicts_directly_when_asked),
+        cmocka_unit_test(test_a_given_reservation_is_used),
+        cmocka_unit_test(test_a_place_on_the_same_node_is_none),
+        cmocka_unit_test(test_a_pod_that_went_before_fails_the_job),
+        cmocka_unit_test(test_a_successor_is_not_evicted),
+        cmocka_unit_test(test_a_reservation_that_vanishes_fails_the_job),
+        cmocka_unit_test(test_an_unschedulable_reservation_is_told),
+        cmocka_unit_test(test_ten_jobs_of_a_node_all_finish),
+        cmocka_unit_test(test_editing_a_waiting_job_does_not_let_it_pass),
+        cmocka_unit_test(test_forbidden_pods_are_refused),
+        cmocka_unit_test(test_evictions_keep_their_rate),
+        cmocka_unit_test(test_the_rate_survives_a_restart),
+        cmocka_unit_test(test_a_workload_is_not_moved_too_fast),
+        cmocka_unit_test(test_a_rollout_is_left_alone),
+        cmocka_unit_test(test_a_paused_job_waits_and_holds_no_slot),
+        cmocka_unit_test(test_old_jobs_and_their_reservations_go),
+        cmocka_unit_test(test_a_deleted_job_takes_its_reservation_along),
+        cmocka_unit_test(test_bad_jobs_fail_with_a_reason),
+        cmocka_unit_test(test_a_restart_at_any_step_loses_nothing),
+        cmocka_unit_test(test_faults_of_the_server_are_outlived),
+        cmocka_unit_test(test_a_budget_that_refuses_is_asked_again),
+        cmocka_unit_test(test_the_policy_says_how_a_pod_goes),
+        cmocka_unit_test(test_an_evicted_pod_gets_one_job),
+        cmocka_unit_test(test_no_job_that_cannot_succeed),
+        cmocka_unit_test(test_manual_approval_pauses_new_jobs),
+        cmocka_unit_test(test_a_dry_run_makes_no_job),
+        cmocka_unit_test(test_own_jobs_are_known_again),
+    };
+
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
