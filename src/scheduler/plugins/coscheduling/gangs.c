@@ -521,7 +521,13 @@ void gangs_podgroup(struct gangs *s, const struct kobj *before, const struct kob
     bool made = !g || !g->by_podgroup || g->gone;
     g = g ? g : gang_get(s, m->ns, m->name);
     bool was_whole = gang_is_whole(g) && !made;
+    const struct gang_spec before_it = g->spec; /* its numbers; the texts are gone then */
     init_by_podgroup(s, g, now);
+    if (before_it.min_available != g->spec.min_available || before_it.mode != g->spec.mode ||
+        before_it.match_policy != g->spec.match_policy) {
+        g->group->root = NULL; /* what it waits for may not be needed any more */
+        g->group->urgent = true;
+    }
     if (!was_whole && gang_is_whole(g))
         activate_one(s, g);
     touched(s, g);

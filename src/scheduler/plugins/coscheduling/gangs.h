@@ -79,11 +79,12 @@ struct gang_group {
     uint64_t binding;                   /* members that were permitted together; 0: none */
     uint32_t nbinding;
     uint64_t series;
-    bool retries;  /* a round of the same series is about to begin */
-    bool stuck;    /* all were tried and they are too few: only news of its members help */
-    bool urgent;   /* the next try does not wait for a back-off */
-    bool queued;   /* in gangs.due */
-    char *failure; /* of the last round; NULL: it did not fail */
+    uint64_t round; /* the last one */
+    bool retries;   /* a round of the same series is about to begin */
+    bool stuck;     /* all were tried and they are too few: only news of its members help */
+    bool urgent;    /* the next try does not wait for a back-off */
+    bool queued;    /* in gangs.due */
+    char *failure;  /* of the last round; NULL: it did not fail */
 };
 
 struct gang_round {

@@ -149,9 +149,9 @@ static void on_tell(struct loop *l, void *arg)
         if (m->state != MEMBER_PENDING || !m->able)
             continue;
         const char *why = obstacle(s, pod_of(m->pod), a, &gang);
-        if (!why && m->gang->group && m->gang->group->failure &&
-            m->gang->group->representative != m)
-            why = sentence(s, m->gang->group->failure, a);
+        const struct gang_group *g = m->gang->group;
+        if (!why && g && g->failure && g->representative != m && m->tried != g->round)
+            why = sentence(s, g->failure, a);
         if (why && s->ops->tell)
             s->ops->tell(s->arg, m, why);
     }
@@ -308,6 +308,7 @@ static void round_open(struct gangs *s, struct gang_member *first)
     r->changes = s->changes - 1; /* the order is still to be made */
     first->tried = r->number;
     r->again = g->retries;
+    g->round = r->number;
     if (!g->retries)
         g->series = ++s->serial;
     g->retries = false;
