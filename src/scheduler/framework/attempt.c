@@ -469,7 +469,7 @@ static void find_one(struct attempt *a)
         find_one_refused(a, slot, code, &why);
 }
 
-static bool may_have(const struct attempt *a, uint32_t row)
+bool attempt_may_have(const struct attempt *a, uint32_t row)
 {
     bool found = !a->only.set;
     for (uint32_t i = 0; i < a->only.n && !found; i++)
@@ -480,7 +480,7 @@ static bool may_have(const struct attempt *a, uint32_t row)
 /* The row becomes the only candidate, if the pod fits there. */
 static bool take_alone(struct attempt *a, uint32_t row)
 {
-    if (!may_have(a, row))
+    if (!attempt_may_have(a, row))
         return false;
     if (!attempt_fits(a, row, NULL))
         return false;
@@ -540,7 +540,7 @@ static void forget_states(struct attempt *a)
             a->state[i] = NULL;
 }
 
-void attempt_filter(struct attempt *a)
+void attempt_prepare(struct attempt *a)
 {
     stopwatch_plugin(a->stopwatch, LAP_NOBODY, 0, KS_SUCCESS);
     transform(a);
@@ -552,6 +552,11 @@ void attempt_filter(struct attempt *a)
     if (a->code == KS_SUCCESS && pre_filter(a))
         after_pre_filter(a);
     attempt_follow(a);
+}
+
+void attempt_filter(struct attempt *a)
+{
+    attempt_prepare(a);
     find_one(a);
     stopwatch_point(a->stopwatch, LAP_PRE_FILTER, a->code);
     if (a->code != KS_SUCCESS) {

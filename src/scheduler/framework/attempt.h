@@ -114,6 +114,12 @@ struct attempt_input {
 };
 /* The attempt must not move in memory until attempt_end(). */
 void attempt_init(struct attempt *a, const struct attempt_input *in, struct arena *arena);
+/* Only the first part of attempt_filter(): the plugins have prepared themselves, a->code says
+ * whether one rejects the pod, and no row was looked at. For attempts within an attempt that are
+ * about few rows: attempt_may_have() and attempt_fits(). */
+void attempt_prepare(struct attempt *a);
+/* No pre_filter has left the row out. */
+bool attempt_may_have(const struct attempt *a, uint32_t row);
 /* Afterwards a->feasible candidates are left, or a->code, a->rejectors and the message say why
  * there is none. */
 void attempt_filter(struct attempt *a);

@@ -30,6 +30,7 @@ struct planner {
     struct attempt *around;
     const struct topo_job *job;
     struct arena *arena;
+    struct arena *scratch; /* of one member that is tried alone */
     struct member *members;
     struct kuid *uids;
     struct trial *trials; /* the latest first */
@@ -48,13 +49,10 @@ int topo_compare_pods(const void *a, const void *b)
                                gang_topology_index(&y->annotations), y->name);
 }
 
-/* Rows must be as the attempt around sees them: a trial is not begun in the middle of another. */
-static struct trial *begin_trial(struct planner *p, struct kobj *pod)
+static void prepare(const struct planner *p, struct attempt *a, struct kobj *pod,
+                    struct arena *arena)
 {
-    struct trial *t = arena_new0(p->arena, struct trial);
-
-    t->pod = pod_of(pod);
-    attempt_init(&t->a,
+    attempt_init(a,
                  &(struct attempt_input){ .profile = p->around->profile,
                                           .cache = p->around->cache,
                                           .nominator = p->around->nominator,
@@ -65,11 +63,20 @@ static struct trial *begin_trial(struct planner *p, struct kobj *pod)
                                           .within = p->around,
                                           .ignored = p->uids,
                                           .nignored = p->job->n },
-                 p->arena);
-    attempt_filter(&t->a);
+                 arena);
+    attempt_prepare(a);
+}
+
+/* Rows must be as the attempt around sees them: a trial is not begun in the middle of another. */
+static void begin_trial(struct planner *p, struct member *m)
+{
+    struct trial *t = arena_new0(p->arena, struct trial);
+
+    t->pod = pod_of(m->pod);
+    prepare(p, &t->a, m->pod, p->arena);
     t->next = p->trials;
     p->trials = t;
-    return t;
+    m->trial = t;
 }
 
 static struct trial *find_trial(struct planner *p, struct member *m)
@@ -80,23 +87,19 @@ static struct trial *find_trial(struct planner *p, struct member *m)
     return m->trial;
 }
 
-/* Does the member fit the row as it is now? Otherwise why gets the reasons. */
-static bool fits(struct member *m, uint32_t row, struct ks_texts *why)
+/* Does the pod fit the row as it is now? Otherwise why gets the reasons. */
+static bool fits(struct attempt *a, uint32_t row, struct ks_texts *why)
 {
-    struct attempt *a = &m->trial->a;
     struct attempt_verdict v;
 
-    if (a->code != KS_SUCCESS) {
+    if (a->code != KS_SUCCESS)
         ks_texts_add(why, a->text);
-        return false;
-    }
-    if (a->by[row] == ATTEMPT_LEFT_OUT) {
+    else if (!attempt_may_have(a, row))
         ks_texts_add(why, a->left_out);
-        return false;
-    }
-    if (attempt_fits(a, row, &v))
+    else if (attempt_fits(a, row, &v))
         return true;
-    attempt_fits_texts(a, row, &v, why);
+    else
+        attempt_fits_texts(a, row, &v, why);
     return false;
 }
 
@@ -117,7 +120,7 @@ static uint32_t count_slots(struct planner *p, uint32_t row, uint32_t *ret_next,
             n = UINT32_MAX;
             break;
         }
-        if (!fits(m, row, why))
+        if (!fits(&m->trial->a, row, why))
             break;
         if (n + 1 < p->job->n)
             ks_overlay_add_pod(o, row, m->pod);
@@ -131,10 +134,10 @@ static void offer_row(struct planner *p, uint32_t row)
     const char *name = p->around->cycle.nodes->node[row]->obj.meta.name;
     const struct topo_leaf *leaf = topo_tree_leaf(p->tree, name);
     struct ks_texts why = { .arena = p->arena };
-    uint32_t next, n;
+    uint32_t next = 0, n;
 
     while ((n = count_slots(p, row, &next, &why)) == UINT32_MAX)
-        p->members[next].trial = begin_trial(p, p->members[next].pod);
+        begin_trial(p, &p->members[next]);
     for (uint32_t i = 0; i < why.n; i++)
         tally_add(p->tally, why.items[i], 1);
     p->nconsidered++;
@@ -173,6 +176,28 @@ static void make_offers(struct planner *p)
 
 /* ---- does the plan hold? --------------------------------------------------------------------- */
 
+/* The member as it is alone, when none of the trials is about one like it. */
+static bool fits_alone(struct planner *p, struct member *m, uint32_t row, struct ks_texts *why)
+{
+    struct ks_texts said = { .arena = p->scratch };
+    struct attempt a;
+
+    arena_reset(p->scratch);
+    prepare(p, &a, m->pod, p->scratch);
+    bool ok = fits(&a, row, &said);
+    attempt_end(&a);
+    for (uint32_t i = 0; i < said.n; i++)
+        ks_texts_add(why, arena_strdup(p->arena, said.items[i]));
+    return ok;
+}
+
+static bool member_fits(struct planner *p, struct member *m, uint32_t row, struct ks_texts *why)
+{
+    if (m->trial || find_trial(p, m))
+        return fits(&m->trial->a, row, why);
+    return fits_alone(p, m, row, why);
+}
+
 /* All members go where the plan says. The share that does not hold counts for less from now on. */
 static bool holds(struct planner *p, const struct topo_solution *s)
 {
@@ -183,7 +208,7 @@ static bool holds(struct planner *p, const struct topo_solution *s)
 
     for (uint32_t i = 0; i < s->n && ok; i++) {
         uint32_t row = p->row[s->shares[i].leaf->at], k = 0;
-        for (; k < s->shares[i].n && fits(&p->members[at], row, &why); k++, at++)
+        for (; k < s->shares[i].n && member_fits(p, &p->members[at], row, &why); k++, at++)
             ks_overlay_add_pod(o, row, p->members[at].pod);
         ok = k == s->shares[i].n;
         if (!ok)
@@ -195,23 +220,11 @@ static bool holds(struct planner *p, const struct topo_solution *s)
     return ok;
 }
 
-static void begin_all(struct planner *p)
-{
-    for (uint32_t i = 0; i < p->job->n; i++)
-        if (!p->members[i].trial && !find_trial(p, &p->members[i]))
-            p->members[i].trial = begin_trial(p, p->members[i].pod);
-}
-
 static bool solve(struct planner *p, const struct topo_request *r, struct topo_solution *ret)
 {
-    bool begun = false;
-
     for (uint32_t i = 0; i < ROUNDS_MAX; i++) {
         if (!topo_solve(p->tree, r, p->offers, p->arena, ret))
             return false;
-        if (!begun)
-            begin_all(p);
-        begun = true;
         if (holds(p, ret))
             return true;
     }
@@ -287,6 +300,7 @@ enum ks_code topo_plan_make(struct topo_network *n, struct attempt *a, const str
                          .members = arena_newn0(a->arena, job->n, struct member),
                          .uids = arena_newn0(a->arena, job->n, struct kuid),
                          .tally = tally_new(a->arena) };
+    CLEANUP(arena_free) struct arena *scratch = arena_new();
     struct topo_request r = { job->spec, job->n, topo_selector(pod_of(job->pods[0])) };
     struct topo_solution s = { 0 };
 
@@ -294,6 +308,7 @@ enum ks_code topo_plan_make(struct topo_network *n, struct attempt *a, const str
         p.members[i].pod = job->pods[i];
         p.uids[i] = job->pods[i]->meta.uid;
     }
+    p.scratch = scratch;
     n->planning = true;
     make_offers(&p);
     bool found = solve(&p, &r, &s);
