@@ -8,6 +8,20 @@
 const struct kd_plugin *const kd_registry[] = {
     &plugin_migrationcontroller,
     &plugin_lownodeload,
+    &plugin_custompriority,
+    &plugin_fragmentationaware,
+    &plugin_scaledownbinpack,
+    &plugin_defaultevictor,
+    &plugin_highnodeutilization,
+    &plugin_lownodeutilization,
+    &plugin_podlifetime,
+    &plugin_removeduplicates,
+    &plugin_removefailedpods,
+    &plugin_toomanyrestarts,
+    &plugin_interpodantiaffinity,
+    &plugin_nodeaffinity,
+    &plugin_nodetaints,
+    &plugin_topologyspread,
     NULL,
 };
 
