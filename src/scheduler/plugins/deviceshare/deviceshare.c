@@ -10,6 +10,7 @@
 #include "api/protocol/keys.h"
 #include "api/protocol/reservation.h"
 #include "base/arena.h"
+#include "scheduler/plugins/deviceshare/vendor.h"
 #include "scheduler/plugins/registry.h"
 
 #define NAME "DeviceShare"
@@ -259,6 +260,7 @@ static void device_destroy(void *self)
         vec_fini(&d->restored[i].rows);
         vec_fini(&d->restored[i].taken);
     }
+    vendor_fini(d);
     arena_free(d->scratch);
     free(d);
 }
@@ -306,6 +308,7 @@ const struct ks_plugin ks_plugin_device_share = {
     .unreserve = device_unreserve,
     .resize = device_resize,
     .pre_bind = devices_pre_bind,
+    .cancel = vendor_cancel,
     .numa = &device_numa,
     .reservations = &device_reservations,
 };

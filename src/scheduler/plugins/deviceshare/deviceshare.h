@@ -27,6 +27,7 @@ struct taken_over { /* running pods that a reservation may take over: they are a
 };
 enum { DEVICE_ATTEMPTS_NESTED = 4 };
 
+struct node_locking;
 struct device_plugin {
     struct holdings *holdings; /* first: row data is filled with it */
     struct templates *templates;
@@ -36,7 +37,8 @@ struct device_plugin {
     struct ks_env env;
     struct restored_devices restored[DEVICE_ATTEMPTS_NESTED];
     uint32_t restored_next;
-    struct arena *scratch; /* of one row */
+    struct vec_of(struct node_locking *) locking; /* nodes that are being locked (vendor.h) */
+    struct arena *scratch;                        /* of one row */
 };
 
 struct row_try { /* a pod on a row; c->state is the wish */

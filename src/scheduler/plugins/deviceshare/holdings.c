@@ -300,17 +300,16 @@ static void format_item(const struct held *from, const struct device *d,
     to->extension->vfs.n = from->nvfs;
 }
 
-const char *held_format(const struct held *items, uint32_t n, const struct device *d,
-                        struct arena *a)
+struct device_allocations held_allocations(const struct held *items, uint32_t n,
+                                           const struct device *d, struct arena *a)
 {
     static const enum device_kind by_name[] = { DEVICE_FPGA, DEVICE_GPU, DEVICE_RDMA };
-    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
-    struct device_type_allocations types[DEVICE_KINDS] = { 0 };
-    struct device_allocations all = { .v = { .items = types } };
+    struct device_allocations all = { 0 };
     struct device_allocation *to = arena_newn0(a, n + 1, struct device_allocation);
 
+    all.v.items = arena_newn0(a, DEVICE_KINDS, struct device_type_allocations);
     for (size_t k = 0; k < ARRAY_LEN(by_name); k++) {
-        struct device_type_allocations *t = &types[all.v.n];
+        struct device_type_allocations *t = &all.v.items[all.v.n];
         t->type = device_kind_name(by_name[k]);
         t->devices.v.items = to;
         for (uint32_t i = 0; i < n; i++)
@@ -319,6 +318,15 @@ const char *held_format(const struct held *items, uint32_t n, const struct devic
         to += t->devices.v.n;
         all.v.n += t->devices.v.n > 0;
     }
+    return all;
+}
+
+const char *held_format(const struct held *items, uint32_t n, const struct device *d,
+                        struct arena *a)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+    struct device_allocations all = held_allocations(items, n, d, a);
+
     device_allocations_encode(&all, &b);
     return arena_strdup(a, strbuf_str(&b));
 }

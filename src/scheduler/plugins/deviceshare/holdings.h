@@ -54,7 +54,10 @@ void holdings_reserve(struct holdings *h, const struct pod *p, const char *node,
 void holdings_release(struct holdings *h, struct kuid uid);
 /* The Device of a node, also one that was deleted (*ret_gone); NULL: it never had one. */
 const struct device *holdings_device(struct holdings *h, const char *node, bool *ret_gone);
-/* The annotation for the items; ids are those of the Device, which may be NULL. */
+/* As the annotation has them, in the arena; ids are those of the Device, which may be NULL. */
+struct device_allocations held_allocations(const struct held *items, uint32_t n,
+                                           const struct device *d, struct arena *a);
+/* The annotation. */
 const char *held_format(const struct held *items, uint32_t n, const struct device *d,
                         struct arena *a);
 #endif

@@ -6,6 +6,7 @@
 #include "base/strbuf.h"
 #include "scheduler/model/objects.h"
 #include "scheduler/plugins/deviceshare/deviceshare.h"
+#include "scheduler/plugins/deviceshare/vendor.h"
 
 /* KS_SKIP: it holds none. */
 static enum ks_code write_allocated(struct device_plugin *d, struct ks_bind *b, struct arena *a,
@@ -28,9 +29,11 @@ static enum ks_code write_allocated(struct device_plugin *d, struct ks_bind *b, 
 enum ks_code devices_pre_bind(void *self, struct ks_bind *b, struct ks_texts *why)
 {
     CLEANUP(arena_free) struct arena *a = arena_new();
+    struct device_plugin *d = self;
     const struct holding *x;
 
-    return write_allocated(self, b, a, &x, why);
+    enum ks_code code = write_allocated(d, b, a, &x, why);
+    return code == KS_SUCCESS && d->adapts ? vendor_adapt(d, b, x, a, why) : code;
 }
 
 /* ---- reservations ---------------------------------------------------------------------------- */
