@@ -195,6 +195,8 @@ bool check_filter(const struct checks *c, const struct pod *p, struct strbuf *wh
 
     if (jobtally_has(c->tally, p))
         return no(why, "there is a PodMigrationJob for it");
+    if (jobtally_rejected(c->tally, p))
+        return no(why, "a person has rejected a PodMigrationJob for it");
     if (!check_scheduler(c->args, p))
         return no(why, "its scheduler makes no Reservations (schedulerNames)");
     switch (check_permanent(c, p, why)) {

@@ -27,6 +27,7 @@ struct jobtally {
     struct vec_of(struct entry *) entries;
     struct map by_name;        /* ns/name of the reference -> subject */
     struct map by_uid, by_job; /* UID of the reference -> counts; name of the job -> entry */
+    struct map rejected;       /* UID of the reference -> job */
     struct map nodes, spaces, workloads; /* -> group */
     struct counts jobs;
 };
@@ -47,6 +48,7 @@ struct jobtally *jobtally_free(struct jobtally *t)
     map_fini(&t->by_name);
     map_fini(&t->by_uid);
     map_fini(&t->by_job);
+    map_fini(&t->rejected);
     map_fini(&t->nodes);
     map_fini(&t->spaces);
     map_fini(&t->workloads);
@@ -140,6 +142,8 @@ void jobtally_add(struct jobtally *t, const struct podmigrationjob *j, const str
     const struct object_ref *ref = j->spec.pod_ref;
     struct key k;
 
+    if (ref && job_is_rejected(j) && !kuid_is_empty(ref->uid))
+        map_putz(&t->rejected, arena_strdup(t->arena, uid_key(&k, ref->uid)), (void *)(uintptr_t)j);
     if (job_is_over(j) || !ref)
         return;
     struct entry *e = arena_new0(t->arena, struct entry);
@@ -182,6 +186,12 @@ bool jobtally_has(const struct jobtally *t, const struct pod *p)
 {
     struct key k;
     return subject_of(t, p) || map_getz(&t->by_uid, uid_key(&k, p->obj.meta.uid));
+}
+
+bool jobtally_rejected(const struct jobtally *t, const struct pod *p)
+{
+    struct key k;
+    return map_getz(&t->rejected, uid_key(&k, p->obj.meta.uid)) != NULL;
 }
 
 /* Jobs that name the UID of this pod. */

@@ -25,12 +25,22 @@ static inline bool job_is_over(const struct podmigrationjob *j)
 {
     return j->status.phase >= MIGRATION_SUCCEEDED;
 }
-/* pod: of its reference, by name; NULL when there is none. Jobs that are over are ignored. */
+/* Of a job that is over: it was paused, and a person has said no. */
+#define MIGRATION_REASON_REJECTED "Rejected"
+static inline bool job_is_rejected(const struct podmigrationjob *j)
+{
+    return j->status.phase == MIGRATION_ABORTED &&
+           streq(str_or(j->status.reason, ""), MIGRATION_REASON_REJECTED);
+}
+/* pod: of its reference, by name; NULL when there is none. Jobs that are over are ignored, unless
+ * they were rejected. */
 void jobtally_add(struct jobtally *t, const struct podmigrationjob *j, const struct pod *pod,
                   bool has_passed);
 /* It passes now. */
 void jobtally_pass(struct jobtally *t, const struct podmigrationjob *j);
 
+/* A person has rejected a job for the pod with this UID, and the job is still there. */
+bool jobtally_rejected(const struct jobtally *t, const struct pod *p);
 /* An unfinished job is about this pod: by its UID, or by its name. */
 bool jobtally_has(const struct jobtally *t, const struct pod *p);
 /* How many, without those of the pod itself: jobs in the cluster and a namespace, pods with jobs on

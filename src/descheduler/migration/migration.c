@@ -95,7 +95,7 @@ static struct jobtally *tally(struct migration *m)
     m->tally = jobtally_new();
     for (size_t it = 0; (o = informer_next(m->jobs, &it));) {
         const struct podmigrationjob *j = podmigrationjob_of(o);
-        if (!job_is_over(j))
+        if (!job_is_over(j) || job_is_rejected(j))
             jobtally_add(m->tally, j, migration_pod_of(m, j), job_has_passed(m, j));
     }
     creations_count(m, m->tally);

@@ -11,6 +11,8 @@
 /* Jobs are deleted so long after their time, and those without one so long after their birth. */
 #define SCAVENGED_AFTER   (5 * 60 * NSEC_PER_SEC)
 #define SCAVENGED_WITHOUT (30 * 60 * NSEC_PER_SEC)
+/* A rejected job keeps its pod where it is, so it stays longer. */
+#define REJECTED_KEPT (24 * 3600 * NSEC_PER_SEC)
 /* An eviction that was accepted and shows no effect is repeated. */
 #define EVICTION_SHOWS_SOON (30 * NSEC_PER_SEC)
 
@@ -259,12 +261,14 @@ static bool is_scavenged(struct job_run *r)
     const struct podmigrationjob *j = r->f.job;
     nsec_t when;
 
-    if (j->spec.paused || *meta_annotation(&j->obj, ANNO_JOB_PAUSED_SINCE))
+    if (!job_is_over(j) && (j->spec.paused || *meta_annotation(&j->obj, ANNO_JOB_PAUSED_SINCE)))
         return false;
     if (job_deadline(j, &when))
         when += SCAVENGED_AFTER;
     else
         when = j->obj.meta.created + SCAVENGED_WITHOUT;
+    if (job_is_rejected(j))
+        when = j->obj.meta.created + REJECTED_KEPT;
     if (r->f.now < when) {
         batch_again(r->b, when - r->f.now);
         return false;

@@ -751,6 +751,29 @@ static void test_manual_approval_pauses_new_jobs(void **state)
     assert_string_equal(mig_job(&f, job, "status.phase"), "Succeeded");
 }
 
+/* What `koordctl migrate reject` writes: the pod stays, and gets no other job for a day. */
+static void test_a_rejected_pod_stays(void **state)
+{
+    CLEANUP(mig_end) struct migration_fixture f;
+    struct kd_why why;
+
+    (void)state;
+    mig_prepare(&f, 27, "{'approval':'Manual'}");
+    four_pods(&f);
+    mig_lead(&f);
+    assert_true(evict(&f, "web-0", &why));
+    mig_run(&f, SEC);
+    CLEANUP(mem_free) char *job = xstrdup(only_job(&f));
+    mig_patch(&f, JOBS, job, "{'status':{'phase':'Aborted','reason':'Rejected'}}");
+    mig_run(&f, 23 * 60 * MINUTE);
+    assert_false(evict(&f, "web-0", &why));
+    assert_contains(why.text, "a person has rejected");
+    assert_int_equal(f.evictions, 0);
+    mig_run(&f, 2 * 60 * MINUTE);
+    assert_false(mig_has(&f, JOBS, job));
+    assert_true(evict(&f, "web-0", &why));
+}
+
 static void test_a_dry_run_makes_no_job(void **state)
 {
     CLEANUP(mig_end) struct migration_fixture f;
@@ -822,6 +845,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_an_evicted_pod_gets_one_job),
         cmocka_unit_test(test_no_job_that_cannot_succeed),
         cmocka_unit_test(test_manual_approval_pauses_new_jobs),
+        cmocka_unit_test(test_a_rejected_pod_stays),
         cmocka_unit_test(test_a_dry_run_makes_no_job),
         cmocka_unit_test(test_own_jobs_are_known_again),
     };
