@@ -75,8 +75,11 @@ static void consider(struct merge *m, const struct numa_hint *h)
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-static const struct numa_hint *find_mask(const struct numa_hints *l, uint64_t mask)
+/* at: where it is in another list, and mostly in this one too. */
+static const struct numa_hint *find_mask(const struct numa_hints *l, uint64_t mask, uint32_t at)
 {
+    if (at < l->n && l->hints[at].mask == mask && l->hints[0].mask)
+        return &l->hints[at];
     for (uint32_t i = 0; i < l->n; i++)
         if (l->hints[i].mask == mask || !l->hints[i].mask)
             return &l->hints[i];
@@ -97,7 +100,7 @@ static void merge_equal(struct merge *m)
             const struct numa_hints *l = &m->lists[i];
             m->chosen[i] = i == first
                                ? &l->hints[k]
-                               : find_mask(l, first < m->n ? m->lists[first].hints[k].mask : 0);
+                               : find_mask(l, first < m->n ? m->lists[first].hints[k].mask : 0, k);
             if (!m->chosen[i])
                 break;
         }
@@ -290,20 +293,59 @@ static struct attempt *attempt_of(const struct ks_cycle *c)
     return container_of(c, struct attempt, cycle);
 }
 
+/* givers: how many plugins have a preference. */
 static enum ks_code ask_hints(struct attempt *a, const struct ks_pod *p, uint32_t row,
-                              struct numa_lists *lists, struct ks_texts *why)
+                              struct numa_lists *lists, uint32_t *givers, struct ks_texts *why)
 {
     enum ks_code code = KS_SUCCESS;
 
+    *givers = 0;
     for (uint32_t i = 0; i < a->profile->n; i++) {
         const struct profile_slot *s = &a->profile->slots[i];
+        uint32_t before = lists->n;
         if (!s->plugin->numa)
             continue;
         attempt_enter(a, i, a->state[i]);
         enum ks_code r = s->plugin->numa->hints(s->self, &a->cycle, p, row, lists, why);
         code = r == KS_SUCCESS ? code : KS_UNSCHEDULABLE;
+        *givers += lists->n > before;
     }
     return code;
+}
+
+static struct numa_answer ask_merge(const struct numa_site *site, const struct numa_lists *lists,
+                                    struct ks_texts *why)
+{
+    struct numa_question q = {
+        .policy = site->policy,
+        .exclusive = site->exclusive,
+        .nodes = site->nodes,
+        .status = site->status,
+        .lists = lists->items,
+        .nlists = lists->n,
+    };
+
+    return numa_merge(&q, lists->arena, why);
+}
+
+/* The narrowest set that is preferred wins, so wider ones are asked for only when there is none, or
+ * when plugins must agree. */
+static enum ks_code ask_all(struct attempt *a, const struct ks_pod *p, uint32_t row,
+                            const struct numa_site *site, struct arena *arena,
+                            struct numa_answer *ret, struct ks_texts *why)
+{
+    for (bool narrow = !why;; narrow = false) {
+        struct numa_lists lists = {
+            .arena = arena, .policy = site->policy, .complete = why != NULL, .narrow = narrow
+        };
+        uint32_t givers;
+        enum ks_code code = ask_hints(a, p, row, &lists, &givers, why);
+        if (code != KS_SUCCESS)
+            return code;
+        *ret = ask_merge(site, &lists, why);
+        if (!lists.cut || (givers < 2 && ret->admit && ret->best.preferred))
+            return KS_SUCCESS;
+    }
 }
 
 static enum ks_code ask_allocate(struct attempt *a, const struct ks_pod *p, uint32_t row,
@@ -327,19 +369,10 @@ enum ks_code numa_admit(const struct ks_cycle *c, const struct ks_pod *p, uint32
 {
     struct attempt *a = attempt_of(c);
     struct ks_cycle asking = a->cycle;
-    struct numa_lists lists = { .arena = arena, .policy = site->policy, .complete = why != NULL };
+    struct numa_answer r = { 0 };
 
-    enum ks_code code = ask_hints(a, p, row, &lists, why);
+    enum ks_code code = ask_all(a, p, row, site, arena, &r, why);
     if (code == KS_SUCCESS) {
-        struct numa_question q = {
-            .policy = site->policy,
-            .exclusive = site->exclusive,
-            .nodes = site->nodes,
-            .status = site->status,
-            .lists = lists.items,
-            .nlists = lists.n,
-        };
-        struct numa_answer r = numa_merge(&q, arena, why);
         code = r.admit ? ask_allocate(a, p, row, r.best.mask, why) : KS_UNSCHEDULABLE;
         *ret_mask = r.best.mask;
     }

@@ -50,6 +50,8 @@ struct numa_lists { /* what providers add to; memory from the arena */
     struct numa_hints *items;
     uint32_t n, cap;
     bool complete; /* somebody reads the reasons: also hints that cannot decide anything */
+    /* Wider sets than the narrowest that would do are not needed yet; cut: some were left out. */
+    bool narrow, cut;
 };
 void numa_lists_add(struct numa_lists *l, const struct numa_hints *h);
 

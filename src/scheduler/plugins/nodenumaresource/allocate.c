@@ -38,8 +38,12 @@ int64_t stock_left(const struct stock *s, const struct numa_request *r, uint32_t
 /* What a NUMA node has left, by its id. */
 static int64_t left_by_id(const struct deal *d, uint32_t resource, uint32_t numa_id)
 {
-    for (uint32_t z = 0; z < d->s->site->nzones; z++)
-        if (d->s->site->zone[z].id == numa_id)
+    const struct site *site = d->s->site;
+
+    if (numa_id < site->nzones && site->zone[numa_id].id == numa_id) /* ids without gaps */
+        return stock_left(d->s, d->r, numa_id, resource);
+    for (uint32_t z = 0; z < site->nzones; z++)
+        if (site->zone[z].id == numa_id)
             return stock_left(d->s, d->r, z, resource);
     return 0;
 }
@@ -175,9 +179,12 @@ enum ks_code stock_allocate(const struct stock *s, const struct numa_names *name
 {
     ret->cpus = (struct cpuset){ 0 };
     ret->nparts = 0;
-    if (mask && s->site->nzones == 0) {
+    const char *lacks = mask && s->site->nzones == 0   ? "insufficient resources on NUMA Node"
+                        : r->bind && !s->site->machine ? "node(s) invalid CPU Topology"
+                                                       : NULL;
+    if (lacks) {
         if (why)
-            ks_texts_add(why, "insufficient resources on NUMA Node");
+            ks_texts_add(why, lacks);
         return KS_UNRESOLVABLE;
     }
     if (mask && !allocate_parts(s, names, r, mask, ret, why))

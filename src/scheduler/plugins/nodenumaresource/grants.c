@@ -252,12 +252,9 @@ static void grants_destroy(void *service)
 {
     struct grants *g = service;
 
-    while (g->by_uid.n > 0) {
-        size_t it = 0;
-        struct grant *x = uidmap_next(&g->by_uid, &it);
-        uidmap_remove(&g->by_uid, x->uid);
+    struct grant *x;
+    for (size_t it = 0; (x = uidmap_next(&g->by_uid, &it));)
         grant_free(x);
-    }
     uidmap_fini(&g->by_uid);
     machines_fini(&g->machines);
     numa_names_fini(&g->names);

@@ -17,6 +17,12 @@ void holders_fini(struct holders *h)
     *h = (struct holders){ 0 };
 }
 
+void holders_clear(struct holders *h, const struct machine *m)
+{
+    memset(h->refs, 0, m->limit * sizeof *h->refs);
+    memset(h->exclusive, 0, m->limit * sizeof *h->exclusive);
+}
+
 void holders_copy(struct holders *to, const struct holders *from, const struct machine *m)
 {
     holders_init(to, m, from->max_refs);

@@ -15,6 +15,7 @@ struct holders {
 };
 void holders_init(struct holders *h, const struct machine *m, unsigned max_refs);
 void holders_fini(struct holders *h);
+void holders_clear(struct holders *h, const struct machine *m); /* nobody has any */
 void holders_copy(struct holders *to, const struct holders *from, const struct machine *m);
 /* CPUs that the machine lacks are passed over: the pod keeps them in its annotation. */
 void holders_add(struct holders *h, const struct machine *m, const struct cpuset *cpus,

@@ -172,9 +172,15 @@ static enum ks_code provide_hints(void *self, const struct ks_cycle *c, const st
     const struct numa_try t = { self, c, p, row, &q.r };
     /* Only single NUMA nodes decide, when nobody reads which others would do. */
     uint32_t largest = out->policy == NUMA_POLICY_SINGLE_NODE && !out->complete ? 1 : ZONES_MAX;
+    uint32_t found = 0; /* the size of the last that would do */
     while (masks_next(&m, &mask) && m.size <= largest) {
+        if (out->narrow && found && m.size > found) {
+            out->cut = true;
+            break;
+        }
         if (!sum_zones(&q, &m, &sums) || numa_try(&t, mask, NULL, NULL) != KS_SUCCESS)
             continue;
+        found = m.size;
         add_hints(&q, mask, m.size, numa_score_of(self, q.n->zone_strategy, &q.r, &sums),
                   out->arena);
     }

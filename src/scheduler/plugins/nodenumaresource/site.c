@@ -44,20 +44,40 @@ int numa_names_add(struct numa_names *t, const char *name)
 
 /* ---- machines -------------------------------------------------------------------------------- */
 
-/* Takes the reference; the one that is returned belongs to the caller. */
-static struct machine *machines_share(struct machines *t, struct machine *m)
+/* One that was made from this text, with a reference for the caller; NULL: none was. */
+static struct machine *machines_find(const struct machines *t, const char *text, size_t len)
 {
     for (size_t i = 0; i < t->n; i++)
-        if (machine_equal(t->items[i], m)) {
-            machine_unref(m);
-            return machine_ref(t->items[i]);
-        }
+        if (t->items[i].len == len && memcmp(t->items[i].text, text, len) == 0)
+            return machine_ref(t->items[i].machine);
+    return NULL;
+}
+
+/* Takes the reference; the one that is returned belongs to the caller. */
+static struct machine *machines_add(struct machines *t, struct machine *m, const char *text,
+                                    size_t len)
+{
+    struct machine *same = NULL;
+
+    for (size_t i = 0; i < t->n && !same; i++)
+        if (machine_equal(t->items[i].machine, m))
+            same = t->items[i].machine;
+    if (same) { /* in other words */
+        machine_unref(m);
+        return machine_ref(same);
+    }
     if (t->n == t->cap) {
         t->cap = t->cap ? 2 * t->cap : 8;
         t->items = xreallocarray(t->items, t->cap, sizeof *t->items);
     }
-    t->items[t->n++] = machine_ref(m);
+    t->items[t->n++] = (struct machine_kind){ machine_ref(m), xmemdup(text, len), len };
     return m;
+}
+
+static void machine_kind_fini(struct machine_kind *k)
+{
+    machine_unref(k->machine);
+    free(k->text);
 }
 
 void machines_sweep(struct machines *t)
@@ -65,8 +85,8 @@ void machines_sweep(struct machines *t)
     size_t n = 0;
 
     for (size_t i = 0; i < t->n; i++)
-        if (t->items[i]->refs == 1)
-            machine_unref(t->items[i]);
+        if (t->items[i].machine->refs == 1)
+            machine_kind_fini(&t->items[i]);
         else
             t->items[n++] = t->items[i];
     t->n = n;
@@ -75,7 +95,7 @@ void machines_sweep(struct machines *t)
 void machines_fini(struct machines *t)
 {
     for (size_t i = 0; i < t->n; i++)
-        machine_unref(t->items[i]);
+        machine_kind_fini(&t->items[i]);
     free(t->items);
     *t = (struct machines){ 0 };
 }
@@ -110,17 +130,21 @@ static void reserve_list(struct making *m, const char *what, const char *list)
 
 static void read_machine(struct making *m, struct machines *machines)
 {
+    const char *text = str_or(kstrmap_get(m->annotations, ANNO_CPU_TOPOLOGY), "");
+    size_t len = strlen(text);
     struct kerr err = { 0 };
     struct cpu_topology t;
     struct machine *machine;
 
+    if ((m->s->machine = machines_find(machines, text, len)))
+        return;
     int r = cpu_topology_read(m->annotations, m->arena, &t, &err);
     if (r > 0)
         r = machine_new(t.detail.items, t.detail.n, &machine, &err) < 0 ? -1 : 1;
     if (r < 0)
         note_bad(m, ANNO_CPU_TOPOLOGY, &err);
     if (r > 0)
-        m->s->machine = machines_share(machines, machine);
+        m->s->machine = machines_add(machines, machine, text, len);
 }
 
 /* Returns the kubelet's policy, all zero when it does not parse. */

@@ -24,8 +24,15 @@ void numa_names_fini(struct numa_names *t);
 int numa_names_find(const struct numa_names *t, const char *name);
 int numa_names_add(struct numa_names *t, const char *name);
 
-struct machines { /* each kind of machine once; references belong to the sites */
-    struct machine **items;
+/* Each kind of machine once; references belong to the sites. Nodes of one kind have the same text,
+ * so that it is read once too. */
+struct machine_kind {
+    struct machine *machine;
+    char *text; /* of the annotation that it was made from */
+    size_t len;
+};
+struct machines {
+    struct machine_kind *items;
     size_t n, cap;
 };
 /* Frees what no site uses any more. */

@@ -118,13 +118,23 @@ static void sum_up(struct stock *s, const struct grant *const *all, uint32_t n)
     }
 }
 
-static void stock_reset(struct stock *s)
+/* same: it has summed up this site before. */
+static void stock_reset(struct stock *s, bool same)
 {
+    const struct machine *m = s->site->machine;
+
+    if (same) {
+        if (s->zone)
+            memset(s->zone, 0, s->site->nzones * sizeof *s->zone);
+        if (m)
+            holders_clear(&s->holders, m);
+        return;
+    }
     holders_fini(&s->holders);
     free(s->zone);
     s->zone = s->site->nzones ? xnewn0(s->site->nzones, struct zone_stock) : NULL;
-    if (s->site->machine)
-        holders_init(&s->holders, s->site->machine, MAX_REFS);
+    if (m)
+        holders_init(&s->holders, m, MAX_REFS);
 }
 
 static void fill_zone_columns(const struct stock *s, int64_t *column)
@@ -206,18 +216,19 @@ static void count_once(struct stock *s, const struct grant *reserve, const struc
     }
 }
 
-static void count_pods(struct grants *g, const struct ks_podlist *pods, struct stock *s)
+static void count_pods(struct grants *g, const struct ks_podlist *pods, struct stock *s, bool same)
 {
     const struct grant **mine;
     uint32_t n = 0;
 
-    stock_reset(s);
+    stock_reset(s, same);
     arena_reset(g->scratch);
     mine = arena_newn0(g->scratch, pods->n + 1, const struct grant *);
     for (uint32_t i = 0; i < pods->n; i++)
         if ((mine[n] = grants_find(g, pods->items[i]->obj.meta.uid)))
             n++;
-    qsort(mine, n, sizeof *mine, by_seq);
+    if (n > 1)
+        qsort(mine, n, sizeof *mine, by_seq);
     bool owners = false;
     for (uint32_t i = 0; i < n; i++) {
         add_grant(s, mine[i]);
@@ -233,7 +244,7 @@ void stock_init_pods(struct stock *s, struct grants *g, const struct node *node,
 {
     *s = (struct stock){ 0 };
     read_site(g, node, s, false);
-    count_pods(g, pods, s);
+    count_pods(g, pods, s, false);
 }
 
 void stock_init(struct stock *s, struct grants *g, const struct ks_nodes *nodes, uint32_t row)
@@ -252,11 +263,25 @@ static void stock_fill(void *self, struct ks_fill *f)
 {
     struct grants *g = *(struct grants **)self; /* the plugin's first member */
     struct stock *s = f->data;
+    bool same = f->pods_only && s->site;
 
-    if (!f->pods_only || !s->site)
+    if (!same)
         read_site(g, f->nodes->node[f->row], s, true);
-    count_pods(g, &f->nodes->pods[f->row], s);
+    count_pods(g, &f->nodes->pods[f->row], s, same);
     fill_columns(s, f->column);
+}
+
+/* A pod came, or left. Most hold nothing that is counted here, also those that are on their way and
+ * have not reserved yet. */
+static void stock_pod(void *self, struct ks_fill *f, const struct pod *p)
+{
+    struct grants *g = *(struct grants **)self;
+
+    if (!grants_find(g, p->obj.meta.uid))
+        return;
+    count_pods(g, &f->nodes->pods[f->row], f->data, true);
+    memset(f->column, 0, STOCK_COLUMNS * sizeof *f->column);
+    fill_columns(f->data, f->column);
 }
 
 static void stock_drop(void *self, void *data)
@@ -288,6 +313,8 @@ const struct ks_row_data stock_rows = {
     .columns = STOCK_COLUMNS,
     .pods = true,
     .fill = stock_fill,
+    .add_pod = stock_pod,
+    .remove_pod = stock_pod,
     .drop = stock_drop,
     .copy = stock_copy,
 };

@@ -143,7 +143,7 @@ static const char *random_pod(struct plugin_fixture *f)
 
 /* ---- the comparison -------------------------------------------------------------------------- */
 
-static unsigned decided, refused;
+static unsigned decided, refused, wide;
 
 /* Preferred CPUs of a row whose NUMA nodes do not matter: both ways. Elsewhere there may be more
  * that speaks against it. */
@@ -174,6 +174,23 @@ static void compare_refusal(const struct numa_try *t, bool refuses)
     refused += refuses;
 }
 
+/* Where nobody reads why, fewer sets of NUMA nodes are looked at: the choice is the same. */
+static void compare_places(const struct numa_try *t)
+{
+    const struct stock *s = ks_row(t->c->rows, t->row);
+    struct ks_texts why = { .arena = t->c->arena };
+    uint64_t quick = 0, whole = 0;
+    enum numa_policy policy;
+
+    if (!incoming_policy(t->c->state, s, &policy) || policy == NUMA_POLICY_NONE || !s->site->nzones)
+        return;
+    assert_int_equal(numa_place(t->n, t->c, t->p, t->row, policy, &quick, NULL) == KS_SUCCESS,
+                     numa_place(t->n, t->c, t->p, t->row, policy, &whole, &why) == KS_SUCCESS);
+    if (why.n == 0)
+        assert_int_equal(quick, whole);
+    wide += (whole & (whole - 1)) != 0;
+}
+
 static void compare(struct plugin_fixture *f)
 {
     int slot = profile_slot(f->profile, NAME);
@@ -193,6 +210,7 @@ static void compare(struct plugin_fixture *f)
     for (uint32_t i = 0; i < NODES; i++) {
         assert_int_equal(why[i], numa_judge(n, c, &f->a.pod, i, NULL));
         decided += why[i] != WHY_FITS;
+        compare_places(&(struct numa_try){ n, c, &f->a.pod, i, NULL });
         if (why[i] == WHY_FITS)
             compare_refusal(&(struct numa_try){ n, c, &f->a.pod, i, NULL }, refuses[i]);
     }
@@ -212,6 +230,7 @@ static void test_columns_and_sets_agree(void **state)
     }
     assert_that(decided, >, CLUSTERS * PODS);
     assert_that(refused, >, 0);
+    assert_that(wide, >, 0);
 }
 
 int main(int argc, char **argv)
