@@ -151,7 +151,7 @@ static void fill_common(struct gang_spec *g, const struct objmeta *m, const char
         total >= g->min_available)
         g->total_number = total;
     fill_groups(g, &m->annotations, self, a);
-    (void)network_topology_spec_read(&m->annotations, a, &g->topology, NULL);
+    g->has_topology = network_topology_spec_read(&m->annotations, a, &g->topology, NULL) == 1;
 }
 
 int gang_spec_from_pod(const struct objmeta *pod, const struct gang_defaults *defaults,

@@ -445,7 +445,8 @@ static void find_one_refused(struct attempt *a, uint32_t slot, enum ks_code code
                                 "%s/%s",
                                 a->profile->slots[slot].plugin->name, m->ns, m->name));
     else
-        reject_all(a, code, code == KS_ERROR ? 0 : UINT64_C(1) << slot, ks_texts_join(why));
+        reject_all(a, code, code == KS_ERROR ? 0 : a->rejectors | UINT64_C(1) << slot,
+                   ks_texts_join(why));
 }
 
 /* A plugin may know the one row; the first of them is asked. */

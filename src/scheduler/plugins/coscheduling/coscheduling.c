@@ -13,6 +13,7 @@
 #include "scheduler/framework/preemption.h"
 #include "scheduler/plugins/coscheduling/control.h"
 #include "scheduler/plugins/coscheduling/observe.h"
+#include "scheduler/plugins/coscheduling/topo_gang.h"
 #include "scheduler/plugins/registry.h"
 
 /* ---- before and after the attempt ------------------------------------------------------------ */
@@ -36,9 +37,35 @@ static enum ks_code gang_transform(void *self, const struct ks_cycle *cycle, con
 static enum ks_code gang_pre_filter(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                                     void **ret_state, struct ks_only *only, struct ks_texts *why)
 {
-    (void)self, (void)c, (void)p, (void)ret_state, (void)only, (void)why;
-    return KS_SKIP;
+    (void)ret_state;
+    return topo_gang_pre_filter(self, c, p, only, why);
 }
+
+static enum ks_code gang_find_one(void *self, struct attempt *a, uint32_t *ret_row,
+                                  struct ks_texts *why)
+{
+    return topo_gang_find_one(self, a, ret_row, why);
+}
+
+/* ---- single pods near their peers -------------------------------------------------------------- */
+
+static enum ks_code gang_pre_score(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                                   void **ret_state, struct ks_texts *why)
+{
+    const struct coscheduling *x = self;
+
+    (void)why;
+    return topo_pre_score(x->network, c, p, ret_state);
+}
+
+static void gang_score(void *self, const struct ks_cycle *c, const struct ks_pod *p,
+                       struct ks_span s, int64_t *restrict out)
+{
+    (void)self, (void)p;
+    topo_score(c, s, out);
+}
+
+/* ---- the next one ------------------------------------------------------------------------------ */
 
 /* What the member before came to is known by now: who neither waits nor has gone went wrong, or
  * could not be fetched. */
@@ -341,6 +368,8 @@ static int gang_create(const struct ks_env *env, const void *args, void **ret_se
 
     (void)err;
     c->gangs = gangs_of(env);
+    c->network = topo_network_of(env);
+    c->topology = a->topology.v;
     gangs_set_defaults(c->gangs, &d);
     *ret_self = c;
     return 0;
@@ -351,7 +380,12 @@ static void gang_destroy(void *self)
     free(self);
 }
 
-/* No event helps a pod that this plugin rejects: members are tried with their group. */
+/* No other event helps a pod that this plugin rejects: members are tried with their group. */
+static const struct ks_hint gang_hints[] = {
+    { KS_RES_NODE, KS_ADD | KS_NODE_LABEL, topo_gang_worth, NULL },
+    { KS_RES_OTHER, KS_ADD | KS_UPDATE, topo_gang_worth, &kind_network_topology },
+};
+
 static uint64_t gang_waits_for(void *self, const struct pod *p)
 {
     const struct coscheduling *c = self;
@@ -360,8 +394,9 @@ static uint64_t gang_waits_for(void *self, const struct pod *p)
     return m && m->gang->group ? group_key(m->gang->group) : 0;
 }
 
-static const struct kind *const gang_kinds[] = { &kind_podgroup, NULL };
-static const struct ks_service *const gang_services[] = { &gangs_service, NULL };
+static const struct kind *const gang_kinds[] = { &kind_podgroup, &kind_network_topology, NULL };
+static const struct ks_service *const gang_services[] = { &gangs_service, &topo_network_service,
+                                                          NULL };
 
 const struct ks_plugin ks_plugin_coscheduling = {
     .abi = KS_PLUGIN_ABI,
@@ -378,9 +413,15 @@ const struct ks_plugin ks_plugin_coscheduling = {
     .services = gang_services,
     .pre_enqueue = gang_pre_enqueue,
     .gates_silently = true, /* it says why itself, when that is not over soon */
+    .hints = gang_hints,
+    .nhints = ARRAY_LEN(gang_hints),
     .waits_for = gang_waits_for,
     .transform = gang_transform,
     .pre_filter = gang_pre_filter,
+    .find_one = gang_find_one,
+    .pre_score = gang_pre_score,
+    .score = gang_score,
+    .normalize = ks_normalize_reversed,
     .next = gang_next,
     .post_filter = &gang_post_filter,
     .reserve = gang_reserve,

@@ -4,7 +4,11 @@
 #include "scheduler/plugins/coscheduling/args.h"
 #include "scheduler/plugins/coscheduling/gangs.h"
 
+struct topo_network;
+
 struct coscheduling { /* one for each profile */
     struct gangs *gangs;
+    struct topo_network *network;
+    bool topology; /* awareNetworkTopology */
 };
 #endif

@@ -327,6 +327,8 @@ static void member_free(struct gangs *s, struct gang_member *m)
     }
     if (s->round && s->round->last == m)
         s->round->last = NULL;
+    if (s->planned_for == m)
+        gangs_set_plan(s, NULL, NULL);
     for (size_t i = s->untold.n; m->untold && i-- > 0;)
         if (s->untold.items[i] == m)
             vec_swap_remove(&s->untold, i);
@@ -596,6 +598,7 @@ void gangs_fini(struct gangs *s)
     s->ops = &nobody;
     if (s->round)
         round_close(s, "");
+    gangs_set_plan(s, NULL, NULL);
     for (size_t it = 0; (e = map_next(&s->by_id, &it)); it = 0) {
         struct gang *g = e->value;
         g->by_podgroup = true; /* until its last member is gone */

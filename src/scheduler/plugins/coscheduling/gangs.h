@@ -24,6 +24,7 @@
 
 struct gang_control;
 struct gang_metrics;
+struct topo_plan;
 struct gangs;
 struct timer;
 
@@ -58,9 +59,10 @@ struct gang {
     struct arena *arena; /* of spec */
     struct gang_spec spec;
     nsec_t created;
-    bool by_podgroup; /* otherwise by annotations of a pod */
-    bool ready;       /* somebody has said how many it needs */
-    bool gone;        /* its PodGroup was deleted; the members are kept for the next one */
+    bool by_podgroup;   /* otherwise by annotations of a pod */
+    bool ready;         /* somebody has said how many it needs */
+    bool gone;          /* its PodGroup was deleted; the members are kept for the next one */
+    bool topology_told; /* people know that its network-topology-spec is ignored */
     struct vec_of(struct gang_member *) members;
     uint32_t count[MEMBER_STATES];
     uint32_t able;            /* members that are able, or have a node */
@@ -79,12 +81,13 @@ struct gang_group {
     uint64_t binding;                   /* members that were permitted together; 0: none */
     uint32_t nbinding;
     uint64_t series;
-    uint64_t round; /* the last one */
-    bool retries;   /* a round of the same series is about to begin */
-    bool stuck;     /* all were tried and they are too few: only news of its members help */
-    bool urgent;    /* the next try does not wait for a back-off */
-    bool queued;    /* in gangs.due */
-    char *failure;  /* of the last round; NULL: it did not fail */
+    uint64_t round;    /* the last one */
+    bool retries;      /* a round of the same series is about to begin */
+    bool stuck;        /* all were tried and they are too few: only news of its members help */
+    bool urgent;       /* the next try does not wait for a back-off */
+    bool queued;       /* in gangs.due */
+    bool plan_refused; /* the network had no room for all: another tree may help */
+    char *failure;     /* of the last round; NULL: it did not fail */
 };
 
 struct gang_round {
@@ -98,9 +101,10 @@ struct gang_round {
     bool lost;                  /* a member that waited does not any more */
     struct gang_member **order; /* members to try */
     uint32_t n, at;
-    uint64_t changes; /* gangs.changes when order was made */
-    char *failure;    /* why the rest is not tried; NULL: nobody has failed */
-    char *preemption; /* what came of making room; NULL: nobody tried */
+    uint64_t changes;       /* gangs.changes when order was made */
+    struct topo_plan *plan; /* which node each member goes to; NULL: any */
+    char *failure;          /* why the rest is not tried; NULL: nobody has failed */
+    char *preemption;       /* what came of making room; NULL: nobody tried */
 };
 
 /* ---- what follows ---------------------------------------------------------------------------- */
@@ -135,8 +139,10 @@ struct gangs {
     struct map groups; /* struct gang_group by id */
     struct uidmap members;
     struct gang_round *round; /* NULL: none is open */
-    uint64_t rounds, serial;  /* numbers given so far */
-    uint64_t changes;         /* of members */
+    struct topo_plan *plan;   /* for the round that this member begins; NULL: none */
+    const struct gang_member *planned_for;
+    uint64_t rounds, serial; /* numbers given so far */
+    uint64_t changes;        /* of members */
     uint32_t waiting_groups;
     uint32_t nodes;                         /* without env: how many there are */
     struct vec_of(struct gang_group *) due; /* to be looked at */
@@ -198,6 +204,8 @@ void gangs_unreserve(struct gangs *s, const struct pod *p);
 void gangs_failed(struct gangs *s, const struct pod *p, const char *fit);
 /* The member that goes next (4.3); NULL: the round is over. */
 struct gang_member *round_next(struct gangs *s);
+/* The plan of the round that the member is about to begin. Takes it. */
+void gangs_set_plan(struct gangs *s, struct topo_plan *plan, const struct gang_member *first);
 /* The members that will not be tried in this round are told why. */
 void round_tell_rest(struct gangs *s);
 /* A member has failed: the rest is not tried. Whoever waits is rejected, and when the others

@@ -10,6 +10,7 @@
 #include "base/strbuf.h"
 #include "loop/loop.h"
 #include "scheduler/plugins/coscheduling/gangs_int.h"
+#include "scheduler/plugins/coscheduling/topo_plan.h"
 
 #define ALL_TRIED "all pending pods is already been attempted"
 enum { SETTLE_TRIES = 16 };
@@ -308,12 +309,21 @@ static void round_open(struct gangs *s, struct gang_member *first)
     r->changes = s->changes - 1; /* the order is still to be made */
     first->tried = r->number;
     r->again = g->retries;
+    if (s->planned_for == first)
+        r->plan = take(s->plan);
     g->round = r->number;
     if (!g->retries)
         g->series = ++s->serial;
     g->retries = false;
     g->failure = mem_free(g->failure);
     s->round = r;
+}
+
+void gangs_set_plan(struct gangs *s, struct topo_plan *plan, const struct gang_member *first)
+{
+    topo_plan_free(s->plan);
+    s->plan = plan;
+    s->planned_for = first;
 }
 
 void round_close(struct gangs *s, const char *reason)
@@ -325,6 +335,7 @@ void round_close(struct gangs *s, const char *reason)
     if (s->ops->round_over)
         s->ops->round_over(s->arg, r, reason);
     group_due(s, r->group);
+    topo_plan_free(r->plan);
     free(r->order);
     free(r->failure);
     free(r->preemption);
@@ -425,7 +436,8 @@ struct gang_member *round_next(struct gangs *s)
             order_members(s, r);
         while (r->at < r->n) {
             struct gang_member *m = r->order[r->at++];
-            if (m->tried == r->number || m->state != MEMBER_PENDING)
+            if (m->tried == r->number || m->state != MEMBER_PENDING ||
+                (r->plan && !topo_plan_node(r->plan, m->uid)))
                 continue;
             m->tried = r->number;
             r->tried++;

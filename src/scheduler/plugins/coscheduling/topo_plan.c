@@ -38,6 +38,7 @@ struct planner {
     uint32_t *row;       /* by leaf->at; KS_NO_ROW: it is not considered */
     struct tally *tally; /* why nodes have no room for more */
     uint32_t nconsidered;
+    uint64_t rejectors; /* slots of plugins */
 };
 
 int topo_compare_pods(const void *a, const void *b)
@@ -87,19 +88,24 @@ static struct trial *find_trial(struct planner *p, struct member *m)
     return m->trial;
 }
 
-/* Does the pod fit the row as it is now? Otherwise why gets the reasons. */
-static bool fits(struct attempt *a, uint32_t row, struct ks_texts *why)
+/* Does the pod fit the row as it is now? Otherwise why gets the reasons, and those who gave them
+ * are rejectors: what helps them helps the gang. */
+static bool fits(struct planner *p, struct attempt *a, uint32_t row, struct ks_texts *why)
 {
     struct attempt_verdict v;
 
-    if (a->code != KS_SUCCESS)
+    if (a->code != KS_SUCCESS) {
         ks_texts_add(why, a->text);
-    else if (!attempt_may_have(a, row))
+        p->rejectors |= a->rejectors;
+    } else if (!attempt_may_have(a, row)) {
         ks_texts_add(why, a->left_out);
-    else if (attempt_fits(a, row, &v))
+        p->rejectors |= a->narrowed;
+    } else if (attempt_fits(a, row, &v)) {
         return true;
-    else
+    } else {
         attempt_fits_texts(a, row, &v, why);
+        p->rejectors |= UINT64_C(1) << (v.by - 1);
+    }
     return false;
 }
 
@@ -120,7 +126,7 @@ static uint32_t count_slots(struct planner *p, uint32_t row, uint32_t *ret_next,
             n = UINT32_MAX;
             break;
         }
-        if (!fits(&m->trial->a, row, why))
+        if (!fits(p, &m->trial->a, row, why))
             break;
         if (n + 1 < p->job->n)
             ks_overlay_add_pod(o, row, m->pod);
@@ -184,7 +190,7 @@ static bool fits_alone(struct planner *p, struct member *m, uint32_t row, struct
 
     arena_reset(p->scratch);
     prepare(p, &a, m->pod, p->scratch);
-    bool ok = fits(&a, row, &said);
+    bool ok = fits(p, &a, row, &said);
     attempt_end(&a);
     for (uint32_t i = 0; i < said.n; i++)
         ks_texts_add(why, arena_strdup(p->arena, said.items[i]));
@@ -194,7 +200,7 @@ static bool fits_alone(struct planner *p, struct member *m, uint32_t row, struct
 static bool member_fits(struct planner *p, struct member *m, uint32_t row, struct ks_texts *why)
 {
     if (m->trial || find_trial(p, m))
-        return fits(&m->trial->a, row, why);
+        return fits(p, &m->trial->a, row, why);
     return fits_alone(p, m, row, why);
 }
 
@@ -316,6 +322,7 @@ enum ks_code topo_plan_make(struct topo_network *n, struct attempt *a, const str
         attempt_end(&t->a);
     n->planning = false;
     if (!found) {
+        a->rejectors |= p.rejectors;
         refuse(&p, &r, &s, why);
         return KS_UNSCHEDULABLE;
     }

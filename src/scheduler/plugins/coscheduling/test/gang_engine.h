@@ -44,7 +44,9 @@ static inline UNUSED void gang_engine_config(struct engine_fixture *b, const cha
     given.args = decoded;
     c.args = &given;
     c.nargs = 1;
-    struct scheduler_opts o = { .plugins = gang_table, .profiles = &c, .nprofiles = 1 };
+    struct scheduler_opts o = {
+        .plugins = gang_table, .profiles = &c, .nprofiles = 1, .network_topology = true
+    };
     if (!reload)
         engine_start_opts(b, 1, o);
     else if (scheduler_reload(b->s, &o, &err) < 0)
