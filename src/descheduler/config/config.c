@@ -26,7 +26,7 @@ static const char *complete_address(const char *text, struct arena *a)
 {
     if (!*text)
         return arena_printf(a, "0.0.0.0:%d", DEFAULT_PORT);
-    if (*text == ':')
+    if (text[0] == ':' && text[1] != ':')
         return arena_printf(a, "0.0.0.0%s", text);
     if (has_port(text))
         return text;

@@ -42,7 +42,7 @@ static int instance_create(struct instance *in, const struct kd_env *env,
 {
     const struct kd_plugin *p = in->plugin;
 
-    for (const struct kind *const *k = p->kinds; k && *k; k++)
+    for (const struct kind *const *k = p->kinds; env->caches && k && *k; k++)
         (void)caches_get(env->caches, *k);
     if (p->create && p->create(env, args_of(c, p), &in->self, err) < 0)
         return kerr_wrap(err, "plugin %s", p->name);
