@@ -87,8 +87,8 @@ static void tell(const struct kd_evictor *ev, const struct pod *p, const struct 
                                                   .why = why->text });
 }
 
-bool evictor_evict(const struct kd_evictor *ev, const struct kd_view *v, const struct pod *p,
-                   const struct kd_eviction *e, struct kd_why *why)
+static bool evict(const struct kd_evictor *ev, const struct kd_view *v, const struct pod *p,
+                  const struct kd_eviction *e, struct kd_why *why)
 {
     struct kd_eviction all = e ? *e : (struct kd_eviction){ 0 };
     struct kd_why own = { 0 };
@@ -116,7 +116,7 @@ bool kd_pre_eviction_filter(struct kd_round *r, const struct pod *p)
 
 bool kd_evict(struct kd_round *r, const struct pod *p, const struct kd_eviction *e)
 {
-    return evictor_evict(r->evictor, r->view, p, e, NULL);
+    return evict(r->evictor, r->view, p, e, NULL);
 }
 
 struct kd_view *kd_view_now(struct kd_evictor *ev)
@@ -136,7 +136,7 @@ bool kd_evict_now(struct kd_evictor *ev, const struct pod *p, const struct kd_ev
     CLEANUP(kd_view_free) struct kd_view *v = kd_view_now(ev);
 
     return evictor_filter(ev, v, p, why) && evictor_pre_filter(ev, v, p, why) &&
-           evictor_evict(ev, v, p, e, why);
+           evict(ev, v, p, e, why);
 }
 
 nsec_t kd_last_move(const struct kd_round *r, const struct pod *p)

@@ -22,8 +22,6 @@ bool evictor_filter(const struct kd_evictor *ev, const struct kd_view *v, const 
                     struct kd_why *why);
 bool evictor_pre_filter(const struct kd_evictor *ev, const struct kd_view *v, const struct pod *p,
                         struct kd_why *why);
-bool evictor_evict(const struct kd_evictor *ev, const struct kd_view *v, const struct pod *p,
-                   const struct kd_eviction *e, struct kd_why *why);
 
 bool limiter_allows(const struct limiter *l, const struct pod *p, struct kd_why *why);
 void limiter_add(struct limiter *l, const struct pod *p);

@@ -77,8 +77,8 @@ static struct use *use_of(struct budgets *b, const struct kobj *o, nsec_t round)
     return u;
 }
 
-bool budgets_take(struct budgets *b, const struct kd_view *v, const struct pod *p,
-                  struct kd_why *why)
+bool eviction_budgets_take(struct budgets *b, const struct kd_view *v, const struct pod *p,
+                           struct kd_why *why)
 {
     CLEANUP(arena_free) struct arena *a = arena_new();
     struct use *u = NULL;

@@ -17,8 +17,8 @@ struct budgets { /* all zero is empty */
 };
 void budgets_fini(struct budgets *b);
 /* And take one of the disruptions that are allowed. */
-bool budgets_take(struct budgets *b, const struct kd_view *v, const struct pod *p,
-                  struct kd_why *why);
+bool eviction_budgets_take(struct budgets *b, const struct kd_view *v, const struct pod *p,
+                           struct kd_why *why);
 /* Some budget covers the pod. */
 bool budgets_cover(const struct kd_view *v, const struct pod *p);
 #endif

@@ -264,7 +264,7 @@ static bool evict(void *self, const struct kd_view *v, const struct pod *p,
     struct evictor *s = self;
     struct kobj *o;
 
-    if (!budgets_take(&s->budgets, v, p, why)) {
+    if (!eviction_budgets_take(&s->budgets, v, p, why)) {
         kd_count(&s->env, "error", e->plugin, p);
         return false;
     }
