@@ -133,8 +133,7 @@ static void device_score_rows(void *self, const struct ks_cycle *c, const struct
     struct row_try t = { .d = self, .c = c, .p = p };
 
     for (t.row = s.begin; t.row < s.end; t.row++)
-        out[t.row] =
-            c->rows->column[ROW_DEVICES][t.row] ? devices_score_of(&t, ks_nominated(c, t.row)) : 0;
+        out[t.row] = c->rows->column[ROW_DEVICES][t.row] ? devices_score_row(&t) : 0;
 }
 
 /* ---- reserve --------------------------------------------------------------------------------- */

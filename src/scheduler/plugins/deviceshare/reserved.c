@@ -372,7 +372,23 @@ enum ks_code devices_try_of(const struct row_try *t, const struct ks_reservation
     return code == KS_SUCCESS ? code : KS_UNSCHEDULABLE;
 }
 
-int64_t devices_score_of(const struct row_try *t, const struct ks_reservation *of)
+static int64_t score_with(const struct row_try *t, const struct kept *k)
+{
+    const struct ks_restored *row = restored_row(t);
+    const struct wish *w = t->c->state;
+    struct device_try x = base_try(t);
+
+    if (row && !w->ignores)
+        bar_others(t, row, k->of, &x);
+    if (k->n && k->of->policy == ALLOCATE_RESTRICTED) {
+        x.limited = true;
+        x.only = k->items;
+        x.nonly = k->n;
+    }
+    return devices_score(&x);
+}
+
+int64_t devices_score_row(const struct row_try *t)
 {
     const struct ks_restored *row = restored_row(t);
     const struct wish *w = t->c->state;
@@ -380,16 +396,12 @@ int64_t devices_score_of(const struct row_try *t, const struct ks_reservation *o
     arena_reset(t->d->scratch);
     if (!has_inventory(t))
         return 0;
-    struct device_try x = base_try(t);
-    if (row && !w->ignores)
-        bar_others(t, row, of, &x);
-    struct kept k = of && !w->ignores ? kept_of(t, of) : (struct kept){ 0 };
-    if (k.n && of->policy == ALLOCATE_RESTRICTED) {
-        x.limited = true;
-        x.only = k.items;
-        x.nonly = k.n;
+    for (uint32_t i = 0; row && !w->ignores && i < row->nmatched; i++) {
+        struct kept k = kept_of(t, row->matched[i]);
+        if (k.n && try_kept(t, &k, NULL, NULL) == KS_SUCCESS)
+            return score_with(t, &k);
     }
-    return devices_score(&x);
+    return score_with(t, &(struct kept){ 0 });
 }
 
 /* ---- hooks ----------------------------------------------------------------------------------- */
@@ -413,7 +425,11 @@ static int64_t score_reservation(void *self, const struct ks_cycle *c, const str
 {
     struct row_try t = { .d = self, .c = c, .p = p, .row = row };
 
-    return c->state ? MIN(devices_score_of(&t, of), KS_SCORE_MAX) : 0;
+    if (!c->state || !has_inventory(&t))
+        return 0;
+    arena_reset(t.d->scratch);
+    struct kept k = kept_of(&t, of);
+    return MIN(score_with(&t, &k), KS_SCORE_MAX);
 }
 
 const struct ks_reservation_hooks device_reservations = {
