@@ -150,6 +150,7 @@ static void offer_row(struct planner *p, uint32_t row)
     if (!leaf)
         return;
     p->offers[leaf->at].slots = n;
+    p->offers[leaf->at].score = p->job->score ? p->job->score[row] : 0;
     p->row[leaf->at] = row;
 }
 

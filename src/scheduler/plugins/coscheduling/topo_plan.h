@@ -21,6 +21,7 @@ struct topo_job {
     const struct network_topology_spec *spec;
     struct kobj *const *pods; /* members without a node, by index and name */
     uint32_t n;
+    const int64_t *score; /* by row: between domains that are equal otherwise; NULL: none */
 };
 /* Which one goes before which: by index, those without one last, then by name. For qsort() over
  * pods. */
