@@ -38,7 +38,8 @@ struct h2relay_opts { /* functions may be NULL when nothing is held */
 enum { H2RELAY_HELD_MAX = GRPC_MESSAGE_MAX /* bytes of a request or an answer */ };
 
 struct h2relay *h2relay_new(const struct h2relay_opts *o);
-/* Connections are closed, calls end without a callback. NULL is fine; always returns NULL. */
+/* Connections are closed; of calls that are shown on_gone tells. NULL is fine; always returns NULL.
+ */
 struct h2relay *h2relay_free(struct h2relay *r);
 DEFINE_CLEANUP(h2relay_free, struct h2relay *)
 
@@ -51,6 +52,7 @@ struct h2relay_stats {
     uint64_t calls; /* since the start */
     unsigned clients, open;
     bool connected; /* to the server */
+    bool refused;   /* the last attempt to reach it failed */
 };
 struct h2relay_stats h2relay_stats(const struct h2relay *r);
 

@@ -308,6 +308,32 @@ int listener_open(struct loop *l, const char *addr, accept_fn fn, void *arg, str
     return 0;
 }
 
+int listener_adopt(struct loop *l, int fd, accept_fn fn, void *arg, struct listener **ret,
+                   struct kerr *err)
+{
+    struct listener *ls = xnew0(struct listener);
+    union sock_addr a;
+    socklen_t len = sizeof a;
+
+    *ls = (struct listener){ .loop = l, .fn = fn, .arg = arg, .is_unix = true };
+    int r = getsockname(fd, &a.sa, &len) < 0 ? -errno : a.sa.sa_family == AF_UNIX ? 0 : -ENOTSOCK;
+    if (r < 0) {
+        free(ls);
+        return kerr_set(err, r, "descriptor %d is no unix socket", fd);
+    }
+    uv_pipe_init(loop_uv(l), &ls->pipe, 0);
+    ls->stream.data = ls;
+    r = uv_pipe_open(&ls->pipe, fd);
+    if (r == 0)
+        r = uv_listen(&ls->stream, LISTEN_BACKLOG, on_connection);
+    if (r < 0) {
+        listener_close(ls);
+        return kerr_set(err, r, "listen on descriptor %d: %s", fd, uv_strerror(r));
+    }
+    *ret = ls;
+    return 0;
+}
+
 uint16_t listener_port(const struct listener *ls)
 {
     return ls->port;

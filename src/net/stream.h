@@ -102,6 +102,9 @@ typedef void (*accept_fn)(void *arg, struct stream *s, const char *peer); /* cal
 /* addr: "127.0.0.1:8080", "[::1]:0", or "unix:/path" (mode 0600). Port 0: see listener_port(). */
 int listener_open(struct loop *l, const char *addr, accept_fn fn, void *arg, struct listener **ret,
                   struct kerr *err);
+/* A unix socket that listens already, of systemd; taken over, and its file is left alone. */
+int listener_adopt(struct loop *l, int fd, accept_fn fn, void *arg, struct listener **ret,
+                   struct kerr *err);
 uint16_t listener_port(const struct listener *ls);
 struct listener *listener_close(struct listener *ls); /* NULL is fine; returns NULL */
 

@@ -133,6 +133,7 @@ static void on_dialed(void *arg, struct stream *s, const struct kerr *err)
     }
     relay_enter(r);
     r->dialing = NULL;
+    r->refused = !s;
     if (s)
         r->back = relay_conn_new(r, s, true);
     else
@@ -174,8 +175,10 @@ struct h2relay *h2relay_free(struct h2relay *r)
     if (!r)
         return NULL;
     timer_cancel(r->drained_timer);
-    while ((call = TAILQ_FIRST(&r->calls)))
+    while ((call = TAILQ_FIRST(&r->calls))) {
+        relay_call_gone(call);
         relay_call_free(call);
+    }
     while ((c = LIST_FIRST(&r->conns)))
         relay_conn_free(c);
     if (r->dialing && r->dialing->dial) {
@@ -223,5 +226,6 @@ struct h2relay_stats h2relay_stats(const struct h2relay *r)
     struct h2relay_stats s = r->stats;
 
     s.connected = r->back != NULL;
+    s.refused = r->refused;
     return s;
 }

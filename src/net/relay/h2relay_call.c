@@ -137,7 +137,7 @@ static void call_release(struct h2relay_call *c)
         relay_call_free(c);
 }
 
-static void tell_gone(struct h2relay_call *c)
+void relay_call_gone(struct h2relay_call *c)
 {
     bool shown = c->hold == HOLD_SHOWN || c->hold == HOLD_ANSWER || c->hold == HOLD_DONE;
 
@@ -233,7 +233,7 @@ static void on_deadline(struct loop *l, void *arg)
     (void)l;
     c->timer = NULL;
     relay_enter(r);
-    tell_gone(c);
+    relay_call_gone(c);
     relay_call_fail(c, GRPC_DEADLINE_EXCEEDED, "context deadline exceeded");
     relay_leave(r);
 }
@@ -424,7 +424,7 @@ static void front_closed(struct h2relay_call *c, uint32_t code)
     c->front->calls--;
     c->front = NULL;
     back_reset(c, code == NGHTTP2_NO_ERROR ? NGHTTP2_CANCEL : code);
-    tell_gone(c);
+    relay_call_gone(c);
     call_release(c);
 }
 

@@ -92,7 +92,7 @@ struct h2relay {
     TAILQ_HEAD(, h2relay_call) calls;
     struct relay_dial *dialing; /* NULL: nobody is dialled */
     unsigned busy;              /* depth of events */
-    bool draining;
+    bool draining, refused;
     struct timer *drained_timer;
     void (*drained)(void *arg);
     void *drained_arg;
@@ -119,4 +119,5 @@ void relay_call_ended(struct h2relay_call *c); /* END_STREAM has left to the cli
 void relay_call_fail(struct h2relay_call *c, enum grpc_code code, const char *text);
 void relay_call_to_back(struct h2relay_call *c); /* there is a connection */
 void relay_call_free(struct h2relay_call *c);
+void relay_call_gone(struct h2relay_call *c); /* whoever looks at it hears of it */
 #endif

@@ -1,0 +1,38 @@
+/* proxy_int.h - the proxy's body, for its files. */
+#ifndef KOORD_RUNTIMEPROXY_PROXY_INT_H
+#define KOORD_RUNTIMEPROXY_PROXY_INT_H
+#include "component/metrics.h"
+#include "net/h2relay.h"
+#include "runtimeproxy/dispatch.h"
+#include "runtimeproxy/hookconfig.h"
+#include "runtimeproxy/merge.h"
+#include "runtimeproxy/proxy.h"
+#include "runtimeproxy/store.h"
+
+struct rebuild;
+
+struct proxy {
+    struct proxy_opts o;
+    struct hookconfigs *configs;
+    struct dispatch *dispatch;
+    struct store *store;
+    struct h2relay *relay;
+    struct rebuild *rebuild;                /* NULL: done */
+    struct metric *calls, *hooks, *changed; /* NULL: nobody counts */
+    void (*started)(void *arg, const struct kerr *err);
+    void *started_arg;
+    void (*drained)(void *arg);
+    void *drained_arg;
+};
+
+/* hooked.c: calls that are shown to hook servers */
+bool hooked_wants(void *arg, struct str path);
+void hooked_request(void *arg, struct h2relay_call *c, struct str path, struct str message);
+void hooked_answer(void *arg, struct h2relay_call *c, enum grpc_code code, struct str message);
+void hooked_gone(void *arg, struct h2relay_call *c);
+
+/* rebuild.c: what the runtime runs, at the start */
+struct rebuild *rebuild_new(struct proxy *p, void (*done)(void *arg, const struct kerr *err),
+                            void *arg);
+struct rebuild *rebuild_free(struct rebuild *r);
+#endif
