@@ -137,11 +137,17 @@ class Node:
             p.wait()
         self.running.clear()
 
-    def restart_kubelet(self):
-        """Its pods go on."""
+    def restart_kubelet(self, **config):
+        """Its pods go on. config: members of its configuration that are other ones from now on."""
         for pid in node_host.processes(KUBELET, f'--root-dir={self.folder}/kubelet'):
             os.kill(pid, signal.SIGTERM)
         self.running.pop('kubelet').wait(node_host.END_LIMIT_S)
+        if config:
+            path = f'{self.folder}/kubelet.json'
+            write(path, json.dumps({**json.loads(read(path)), **config}))
+        if 'cpuManagerPolicy' in config:  # it does not start with the state of another policy
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(f'{self.folder}/kubelet/cpu_manager_state')
         self._spawn_kubelet()
         self._wait_answer()
 

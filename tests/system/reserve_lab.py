@@ -244,9 +244,8 @@ def embedded(lab):
     return place
 
 
-def real(lab):
-    """With the scheduler's own account; lab.up() may say that there is none to be had."""
-    lab.up()
+def scheduler_account(lab):
+    """The kinds, and a kubeconfig with the account and the roles that are shipped for the scheduler."""
     c, own = lab.cluster, ('kube-system', 'koord-scheduler')
     if not os.access(KUBECTL, os.X_OK):
         subprocess.run([f'{ROOT}/scripts/kube-build', 'kubectl'], check=True, stdout=sys.stderr)
@@ -259,5 +258,12 @@ def real(lab):
             'metadata': {'name': f'test-{role.replace(":", "-")}'}, 'subjects': subject,
             'roleRef': {'apiGroup': 'rbac.authorization.k8s.io', 'kind': 'ClusterRole', 'name': role}})
     c.namespace('koordinator-system')
+    return lab.kubeconfig('scheduler.kubeconfig', [f'token: {token}'])
+
+
+def real(lab):
+    """With the scheduler's own account; lab.up() may say that there is none to be had."""
+    lab.up()
+    c, account = lab.cluster, scheduler_account(lab)
     c.namespace(NS)
-    return Place('real', c.port, c.tls, c.token, c.config(), lab.kubeconfig('scheduler.kubeconfig', [f'token: {token}']))
+    return Place('real', c.port, c.tls, c.token, c.config(), account)
