@@ -31,7 +31,8 @@ struct shape_list {
 struct up_options {
     struct flag_list components;
     struct shape_list shapes;
-    const char *data, *listen, *tls_cert, *tls_key, *apply, *dashboard, *scheduler_config;
+    const char *data, *listen, *tls_cert, *tls_key, *apply, *dashboard, *scheduler_config,
+        *descheduler_config;
     int nodes, pace;
     int64_t seed;
 };
@@ -49,7 +50,7 @@ static int add_shape(void *target, const char *value, struct kerr *err)
 #define O(member) .off = offsetof(struct up_options, member)
 static const struct flag up_flags[] = {
     { "components", FLAG_LIST, O(components),
-      .def = "apiserver,controllers,nodes,scheduler,manager",
+      .def = "apiserver,controllers,nodes,scheduler,manager,descheduler",
       .help = "`list` of what to run; koordlet (as root) adds this machine, with its true load" },
     { "nodes", FLAG_INT, O(nodes), .def = "50", .min = 0, .max = 10000,
       .help = "number of hollow nodes, when no --shape is given" },
@@ -66,6 +67,9 @@ static const struct flag up_flags[] = {
       .help = "`file` with objects (YAML) that are created unless they exist" },
     { "scheduler-config", FLAG_STR, O(scheduler_config),
       .help = "KubeSchedulerConfiguration `file`; without it the profile of Koordinator's chart" },
+    { "descheduler-config", FLAG_STR, O(descheduler_config),
+      .help = "DeschedulerConfiguration `file`; without it that of Koordinator's chart, which "
+              "carries out jobs and starts none" },
     { "dashboard", FLAG_STR, O(dashboard), .def = "127.0.0.1:0",
       .help = "`address` of the dashboard, on loopback; off: none" },
     { "pace", FLAG_INT, O(pace), .def = "1", .min = 1, .max = 600,
@@ -92,8 +96,8 @@ struct up {
     struct kerr err;
 };
 
-static const char *const known_components[] = { "apiserver", "controllers", "nodes",
-                                                "scheduler", "manager",     "koordlet" };
+static const char *const known_components[] = { "apiserver", "controllers", "nodes",   "scheduler",
+                                                "manager",   "descheduler", "koordlet" };
 
 static bool runs(const struct up *u, const char *component)
 {
@@ -114,7 +118,7 @@ static int check_components(struct ctl *c, const struct up_options *o)
         if (!known)
             return ctl_usage(c,
                              "unknown component '%.40s' (there are apiserver, controllers, nodes, "
-                             "scheduler, manager, koordlet)",
+                             "scheduler, manager, descheduler, koordlet)",
                              o->components.items[i]);
         if (streq(o->components.items[i], "koordlet") && geteuid() != 0)
             return ctl_fail(c, "koordlet measures this machine and needs root: use sudo, or leave "
@@ -232,8 +236,10 @@ static struct up_plan plan_of(struct up *u)
         .nodes = runs(u, "nodes"),
         .scheduler = runs(u, "scheduler"),
         .manager = runs(u, "manager"),
+        .descheduler = runs(u, "descheduler"),
         .koordlet = runs(u, "koordlet"),
         .scheduler_config = u->o->scheduler_config,
+        .descheduler_config = u->o->descheduler_config,
         .node_count = (unsigned)u->o->nodes,
         .shapes = (const char *const *)u->o->shapes.items,
         .nshapes = u->o->shapes.n,
@@ -482,9 +488,9 @@ const struct ctl_command ctl_command_up = {
     .help = "Run the whole system on this machine, with no cluster",
     .about =
         "Starts an embedded API server with its state in one file, the usual controllers, hollow\n"
-        "nodes, the scheduler and the manager, all in one process, and writes a kubeconfig for "
-        "any\n"
-        "kubectl (--kubeconfig says where). Production is a real Kubernetes; this is for trying\n"
+        "nodes, the scheduler, the manager and the descheduler, all in one process, and writes a\n"
+        "kubeconfig for any kubectl (--kubeconfig says where). Production is a real Kubernetes; "
+        "this is for trying\n"
         "out, for development and for tests.\n",
     .flags = up_flags,
     .nflags = ARRAY_LEN(up_flags),

@@ -1,9 +1,9 @@
 /* up.h - koordctl up, down and status: the whole system on this machine, with no cluster.
  *
- * `up` runs the embedded API server, the small controllers with their hollow nodes, the
- * scheduler and the manager in this process; its state is one SQLite file. A token, a kubeconfig
- * and a note of what runs stand beside it, for `down`, `status`, the other commands and any
- * kubectl. The rooms that it runs are of this level, so main hands them in (struct up_system).
+ * `up` runs the embedded API server, the small controllers with their hollow nodes, the scheduler,
+ * the manager and the descheduler in this process; its state is one SQLite file. A token, a
+ * kubeconfig and a note of what runs stand beside it, for `down`, `status`, the other commands and
+ * any kubectl. The rooms that it runs are of this level, so main hands them in (struct up_system).
  */
 #ifndef KOORD_CTL_UP_H
 #define KOORD_CTL_UP_H
@@ -23,10 +23,11 @@ struct up_plan { /* what is to run */
     struct intern *strings;
     const char *data_dir, *data_file, *token, *listen;
     struct tls_ctx *tls;
-    bool controllers, nodes, scheduler, manager, koordlet;
-    const char *scheduler_config; /* file; "": the profile of Koordinator's chart */
-    unsigned node_count;          /* of hollow nodes, when there are no shapes */
-    const char *const *shapes;    /* "10,cpu=32,memory=128Gi,zones=3" */
+    bool controllers, nodes, scheduler, manager, descheduler, koordlet;
+    const char *scheduler_config;   /* file; "": the profile of Koordinator's chart */
+    const char *descheduler_config; /* the same */
+    unsigned node_count;            /* of hollow nodes, when there are no shapes */
+    const char *const *shapes;      /* "10,cpu=32,memory=128Gi,zones=3" */
     size_t nshapes;
     uint64_t seed;
     /* For a clock on which nothing but minutes counts (demo.h). */

@@ -114,6 +114,15 @@ static void on_turn(struct loop *l, void *arg)
         d->timer = loop_after(l, 0, on_turn, d);
 }
 
+/* Without plugins a round is over before the cluster is looked at. */
+static bool has_plugins(const struct descheduler *d)
+{
+    for (uint32_t i = 0; i < d->config->profiles.n; i++)
+        if (d->config->made[i].points[KD_DESCHEDULE].n || d->config->made[i].points[KD_BALANCE].n)
+            return true;
+    return false;
+}
+
 static void on_round(struct loop *l, void *arg)
 {
     struct descheduler *d = arg;
@@ -123,6 +132,10 @@ static void on_round(struct loop *l, void *arg)
     d->timer = NULL;
     d->round = (struct round){ .point = KD_DESCHEDULE, .began = loop_mono(l) };
     limiter_reset(d->limiter);
+    if (!has_plugins(d)) {
+        round_end(d, NULL);
+        return;
+    }
     d->round.view = descheduler_view(d);
     d->stats.busy += loop_stopwatch(l) - since;
     if (kd_view_count(d->round.view) <= 1) {

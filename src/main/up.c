@@ -1,5 +1,5 @@
-/* up.c - what koordctl up runs: API server, controllers, hollow nodes, scheduler, manager
- * and koordlet, in one process on one loop.
+/* up.c - what koordctl up runs: API server, controllers, hollow nodes, scheduler, manager,
+ * descheduler and koordlet, in one process on one loop.
  */
 #include "ctl/up.h"
 #include "apiserver/schema/types.h"
@@ -22,6 +22,7 @@ struct wired {
     struct cluster *cluster;
     struct up_scheduler *scheduler;
     struct manager *manager;
+    struct up_descheduler *descheduler;
     struct up_koordlet *koordlet;
 };
 
@@ -124,6 +125,9 @@ static int start(const struct up_plan *p, void **ret, struct kerr *err)
         return err->code;
     if (p->manager)
         start_manager(w, p);
+    if (p->descheduler &&
+        up_descheduler_new(p->loop, w->kube, p->descheduler_config, &w->descheduler, err) < 0)
+        return err->code;
     if (p->koordlet)
         return up_koordlet_new(p->loop, w->kube, p->data_dir, &w->koordlet, err);
     return 0;
@@ -192,6 +196,7 @@ static bool node(const void *self, size_t i, struct up_node *ret)
 static void stop_writers(struct wired *w)
 {
     w->koordlet = up_koordlet_free(w->koordlet);
+    w->descheduler = up_descheduler_free(w->descheduler);
     w->scheduler = up_scheduler_free(w->scheduler);
     w->cluster = cluster_free(w->cluster);
 }

@@ -54,6 +54,8 @@ struct desched_config {
 extern const struct config_spec desched_config_spec;
 extern const struct kschema desched_config_schema;
 
+/* The one of Koordinator's chart (api-config 7): jobs are carried out, and no plugin starts any. */
+int desched_config_chart(struct config **ret, struct kerr *err);
 /* The configuration in force as JSON: reading it again gives the same. */
 void desched_config_write(const struct desched_config *c, struct strbuf *out);
 #endif
