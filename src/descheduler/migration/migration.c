@@ -6,6 +6,7 @@
 #include "api/selector/selector.h"
 #include "base/strbuf.h"
 #include "client/events.h"
+#include "controllers/conditions.h"
 #include "descheduler/framework/nodefit.h"
 #include "descheduler/migration/migration_int.h"
 #include "loop/loop.h"
@@ -217,16 +218,46 @@ static void on_reservation_update(void *arg, struct kobj *old, struct kobj *o)
 
 /* ---- leading --------------------------------------------------------------------------------- */
 
-/* Evictions before our time count for the rate. */
-static void recall_eviction(struct migration *m, const struct podmigrationjob *j)
+/* When the pod of a job went, by the wall clock; 0: it is still here. One that was announced and is
+ * gone may have gone this moment. */
+static nsec_t eviction_time(const struct migration *m, const struct podmigrationjob *j)
 {
-    const timed_conditionlist *l = &j->status.conditions;
+    const struct timed_condition *c = conditions_find(&j->status.conditions, MIGRATION_EVICTION);
+    const struct pod *p = migration_pod_of(m, j);
 
-    for (uint32_t i = 0; i < l->n; i++) {
-        nsec_t ago = loop_wall(m->env.loop) - l->items[i].last_transition_time;
-        if (streq(l->items[i].type, MIGRATION_EVICTION) && ago >= 0)
-            evictrate_take_rate(m->rate, m->args, loop_mono(m->env.loop) - ago);
+    if (!c)
+        return 0;
+    if (c->status == COND_TRUE)
+        return c->last_transition_time;
+    return !p || p->obj.meta.deleted || !kuid_equal(p->obj.meta.uid, j->spec.pod_ref->uid)
+               ? loop_wall(m->env.loop)
+               : 0;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    nsec_t x = *(const nsec_t *)a, y = *(const nsec_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Evictions before our time count for the rate. */
+static void recall_evictions(struct migration *m)
+{
+    struct vec_of(nsec_t) times = { 0 };
+    nsec_t wall = loop_wall(m->env.loop), mono = loop_mono(m->env.loop);
+    struct kobj *o;
+
+    for (size_t it = 0; (o = informer_next(m->jobs, &it));) {
+        const struct podmigrationjob *j = podmigrationjob_of(o);
+        nsec_t when = migration_owns(m, j) ? eviction_time(m, j) : 0;
+        if (when && when <= wall)
+            vec_push(&times, when);
     }
+    if (times.n)
+        qsort(times.items, times.n, sizeof *times.items, by_time);
+    vec_foreach(&times, i)
+        evictrate_take_rate(m->rate, m->args, mono - (wall - times.items[i]));
+    vec_fini(&times);
 }
 
 /* Jobs that passed before we led have passed: by the annotation, which counts at this moment only.
@@ -236,12 +267,11 @@ static void on_start(void *self)
     struct migration *m = self;
     struct kobj *o;
 
-    m->leads = true;
+    recall_evictions(m);
     for (size_t it = 0; (o = informer_next(m->jobs, &it));) {
         const struct podmigrationjob *j = podmigrationjob_of(o);
         if (!migration_owns(m, j))
             continue;
-        recall_eviction(m, j);
         if (!job_is_over(j) && kstrmap_get(&o->meta.annotations, ANNO_PASSED_ARBITRATION))
             migration_state(m, j)->passed = true;
     }
@@ -253,7 +283,6 @@ static void on_stop(void *self)
 {
     struct migration *m = self;
 
-    m->leads = false;
     arbitration_stop(m);
     map_foreach(&m->states, e)
         state_free(e->value);

@@ -47,7 +47,6 @@ struct migration {
     nsec_t round_took; /* the last arbitration, for tests and benchmarks */
     nsec_t tell_at;    /* mono: why a job waits can be told again then; 0: nothing is left */
     bool changed;      /* since the last round of arbitration */
-    bool leads;
 };
 
 /* ---- migration.c ----------------------------------------------------------------------------- */
