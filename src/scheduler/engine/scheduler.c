@@ -565,6 +565,18 @@ void ks_tell(const struct ks_env *env, struct kuid uid, const char *why)
         report_waits(s, pod, why);
 }
 
+void ks_unnominate(const struct ks_env *env, struct kuid uid)
+{
+    struct scheduler *s = env->scheduler;
+    struct kobj *pod;
+
+    if (podqueue_find(s->queue, uid, &pod) == PODQUEUE_NOWHERE ||
+        !nominator_remove(s->nominator, uid))
+        return;
+    report_nominated(s, pod, "");
+    watch_room_free(s, pod);
+}
+
 void ks_wake(const struct ks_env *env, const char *plugin, uint64_t key)
 {
     podqueue_wake(env->scheduler->queue, plugin, key);

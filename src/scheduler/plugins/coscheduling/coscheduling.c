@@ -8,9 +8,10 @@
 
 #include "api/koord/podgroup.h"
 #include "api/pod.h"
+#include "api/policy.h"
 #include "api/protocol/gang.h"
 #include "base/arena.h"
-#include "scheduler/framework/preemption.h"
+#include "scheduler/framework/budgets.h"
 #include "scheduler/plugins/coscheduling/control.h"
 #include "scheduler/plugins/coscheduling/observe.h"
 #include "scheduler/plugins/coscheduling/topo_gang.h"
@@ -22,6 +23,10 @@ static enum ks_code gang_pre_enqueue(void *self, const struct pod *p, struct ks_
 {
     const struct coscheduling *c = self;
 
+    if (c->preempts && ks_making_room(&c->env, p->obj.meta.uid)) {
+        ks_texts_add(why, "waiting for the preemption for this pod to be finished");
+        return KS_UNRESOLVABLE;
+    }
     return gangs_enqueue(c->gangs, p, why);
 }
 
@@ -80,56 +85,12 @@ static bool gang_next(void *self, struct kuid *ret_uid)
     if (last && last->state == MEMBER_PENDING && !s->round->failure)
         gangs_failed(s, pod_of(last->pod), NULL);
     if (s->round && s->round->failure)
-        round_give_up(s);
+        round_give_up(s, NULL);
     const struct gang_member *m = round_next(s);
     if (m)
         *ret_uid = m->uid;
     return m;
 }
-
-/* ---- no node ---------------------------------------------------------------------------------- */
-
-/* Would the group be satisfied if this one had a node? */
-static bool completes(const struct gangs *s, const struct gang_member *m)
-{
-    const struct gang_group *g = m->gang->group;
-
-    for (uint32_t i = 0; i < g->n; i++) {
-        const struct gang *gang = group_gang(s, g, i);
-        if (!gang || !gang->ready)
-            return false;
-        int64_t has = gang->count[MEMBER_WAITING] + (gang == m->gang);
-        if (gang->spec.match_policy == GANG_MATCH_WAITING_AND_RUNNING)
-            has += gang->count[MEMBER_BOUND];
-        if (has < gang->spec.min_available && !gang_is_free(gang))
-            return false;
-    }
-    return true;
-}
-
-/* Nobody makes room for a member of a gang that would not be whole by it. */
-static enum ks_code gang_plan(void *self, struct attempt *a, struct preemption *ret,
-                              struct ks_texts *why)
-{
-    const struct coscheduling *c = self;
-    const struct gang_member *m = gangs_member(c->gangs, a->obj->meta.uid);
-
-    (void)ret, (void)why;
-    if (!m || !m->gang->group || gang_is_free(m->gang) || completes(c->gangs, m))
-        return KS_UNSCHEDULABLE;
-    return KS_UNRESOLVABLE;
-}
-
-static void gang_after(void *self, const struct pod *p, const struct post_filter_outcome *o)
-{
-    const struct coscheduling *c = self;
-
-    gangs_failed(c->gangs, p, o->fit);
-    if (c->gangs->round && c->gangs->round->failure)
-        round_give_up(c->gangs);
-}
-
-static const struct ks_post_filter gang_post_filter = { gang_plan, gang_after };
 
 /* ---- binding ---------------------------------------------------------------------------------- */
 
@@ -268,6 +229,14 @@ static void op_refused(void *arg, const struct gang_group *g, const char *why)
     }
 }
 
+static void op_unnominate(void *arg, const struct gang_member *m)
+{
+    const struct gangs *s = arg;
+
+    if (s->env.scheduler)
+        ks_unnominate(&s->env, m->uid);
+}
+
 static void op_left(void *arg, const struct gang_member *m)
 {
     const struct gangs *s = arg;
@@ -290,6 +259,7 @@ static const struct gang_ops engine_ops = {
     .tell = op_tell,
     .let_in = op_let_in,
     .refused = op_refused,
+    .unnominate = op_unnominate,
     .left = op_left,
     .touched = op_touched,
     .round_over = gang_metrics_round,
@@ -367,7 +337,10 @@ static int gang_create(const struct ks_env *env, const void *args, void **ret_se
     struct gang_defaults d = coscheduling_defaults(a);
 
     (void)err;
+    c->env = *env;
     c->gangs = gangs_of(env);
+    c->preempts = a->preemption.v;
+    c->budgets = budgets_new(env->objects);
     c->network = topo_network_of(env);
     c->topology = a->topology.v;
     gangs_set_defaults(c->gangs, &d);
@@ -377,7 +350,10 @@ static int gang_create(const struct ks_env *env, const void *args, void **ret_se
 
 static void gang_destroy(void *self)
 {
-    free(self);
+    struct coscheduling *c = self;
+
+    budgets_free(c->budgets);
+    free(c);
 }
 
 /* No other event helps a pod that this plugin rejects: members are tried with their group. */
@@ -394,7 +370,9 @@ static uint64_t gang_waits_for(void *self, const struct pod *p)
     return m && m->gang->group ? group_key(m->gang->group) : 0;
 }
 
-static const struct kind *const gang_kinds[] = { &kind_podgroup, &kind_network_topology, NULL };
+static const struct kind *const gang_kinds[] = { &kind_podgroup, &kind_network_topology, &kind_pdb,
+                                                 NULL };
+static const struct kind *const gang_optional[] = { &kind_podgroup, &kind_network_topology, NULL };
 static const struct ks_service *const gang_services[] = { &gangs_service, &topo_network_service,
                                                           NULL };
 
@@ -404,7 +382,7 @@ const struct ks_plugin ks_plugin_coscheduling = {
     .name = PLUGIN,
     .reuse = KS_REUSE_GLOBAL, /* what the other members do counts */
     .kinds = gang_kinds,
-    .optional = gang_kinds,
+    .optional = gang_optional,
     .points = KS_AT(PRE_ENQUEUE) | KS_AT(PRE_FILTER) | KS_AT(POST_FILTER) | KS_AT(PRE_SCORE) |
               KS_AT(SCORE) | KS_AT(RESERVE) | KS_AT(PERMIT) | KS_AT(PRE_BIND) | KS_AT(POST_BIND),
     .args = &coscheduling_args,
@@ -423,7 +401,8 @@ const struct ks_plugin ks_plugin_coscheduling = {
     .score = gang_score,
     .normalize = ks_normalize_reversed,
     .next = gang_next,
-    .post_filter = &gang_post_filter,
+    .post_filter = &coscheduling_post_filter,
+    .seeks_victims = true,
     .reserve = gang_reserve,
     .unreserve = gang_unreserve,
     .permit = gang_permit,

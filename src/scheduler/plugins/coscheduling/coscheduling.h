@@ -4,11 +4,19 @@
 #include "scheduler/plugins/coscheduling/args.h"
 #include "scheduler/plugins/coscheduling/gangs.h"
 
+struct budgets;
+struct ks_post_filter;
 struct topo_network;
 
 struct coscheduling { /* one for each profile */
+    struct ks_env env;
     struct gangs *gangs;
     struct topo_network *network;
     bool topology; /* awareNetworkTopology */
+    bool preempts; /* enablePreemption */
+    struct budgets *budgets;
 };
+
+/* preempt.c */
+extern const struct ks_post_filter coscheduling_post_filter;
 #endif

@@ -24,9 +24,10 @@
 
 struct gang_control;
 struct gang_metrics;
-struct topo_plan;
 struct gangs;
+struct preemption;
 struct timer;
+struct topo_plan;
 
 /* ---- what there is --------------------------------------------------------------------------- */
 
@@ -104,7 +105,6 @@ struct gang_round {
     uint64_t changes;       /* gangs.changes when order was made */
     struct topo_plan *plan; /* which node each member goes to; NULL: any */
     char *failure;          /* why the rest is not tried; NULL: nobody has failed */
-    char *preemption;       /* what came of making room; NULL: nobody tried */
 };
 
 /* ---- what follows ---------------------------------------------------------------------------- */
@@ -126,6 +126,7 @@ struct gang_ops { /* members may be NULL */
     void (*let_in)(void *arg, const struct gang_group *g); /* gates may open */
     void (*left)(void *arg, const struct gang_member *m);  /* it has ended, or was deleted */
     void (*touched)(void *arg, const struct gang *g);      /* counts for its status changed */
+    void (*unnominate)(void *arg, const struct gang_member *m);
     void (*refused)(void *arg, const struct gang_group *g, const char *why); /* one event */
     void (*round_over)(void *arg, const struct gang_round *r, const char *reason);
 };
@@ -144,6 +145,7 @@ struct gangs {
     uint64_t rounds, serial; /* numbers given so far */
     uint64_t changes;        /* of members */
     uint32_t waiting_groups;
+    enum gang_rejection outcome;            /* what came of making room in this attempt */
     uint32_t nodes;                         /* without env: how many there are */
     struct vec_of(struct gang_group *) due; /* to be looked at */
     struct vec_of(struct gang_member *) untold;
@@ -209,8 +211,8 @@ void gangs_set_plan(struct gangs *s, struct topo_plan *plan, const struct gang_m
 /* The members that will not be tried in this round are told why. */
 void round_tell_rest(struct gangs *s);
 /* A member has failed: the rest is not tried. Whoever waits is rejected, and when the others
- * suffice the next round begins at once, without it. */
-void round_give_up(struct gangs *s);
+ * suffice the next round begins at once, without it; unless room is being made by this plan. */
+void round_give_up(struct gangs *s, const struct preemption *plan);
 void round_close(struct gangs *s, const char *reason);
 /* Groups that nobody would try any more get another try. */
 void gangs_settle(struct gangs *s);

@@ -22,10 +22,23 @@ static const struct metric_desc waiting_desc = {
     .type = METRIC_GAUGE,
 };
 
+static const double preemption_buckets[] = { 0.001,  0.002,  0.004,   0.008,   0.016,
+                                             0.032,  0.064,  0.128,   0.256,   0.512,
+                                             1.024,  2.048,  4.096,   8.192,   16.384,
+                                             32.768, 65.536, 131.072, 262.144, 524.288 };
+static const struct metric_desc preemption_desc = {
+    .name = "scheduler_job_preemption_duration_seconds",
+    .help = "Time to find out whom to evict for a gang",
+    .type = METRIC_HISTOGRAM,
+    .labels = { "jobName", "result" },
+    .buckets = preemption_buckets,
+    .nbuckets = ARRAY_LEN(preemption_buckets),
+};
+
 struct gang_metrics {
     const struct gangs *gangs;
     struct metrics *all;
-    struct metric *cycle;
+    struct metric *cycle, *preemption;
     struct gauge *waiting;
 };
 
@@ -44,6 +57,7 @@ struct gang_metrics *gang_metrics_new(struct gangs *s, struct metrics *all)
     m->gangs = s;
     m->all = all;
     m->cycle = metrics_add(all, &cycle_desc);
+    m->preemption = metrics_add(all, &preemption_desc);
     m->waiting = metric_gauge(metrics_add(all, &waiting_desc), NULL);
     metrics_on_scrape(all, on_scrape, m);
     return m;
@@ -80,4 +94,21 @@ void gang_metrics_round(void *arg, const struct gang_round *r, const char *reaso
     histogram_observe(metric_histogram(s->metrics->cycle,
                                        METRIC_VALUES(reason, size_of(r->tried, size, sizeof size))),
                       seconds);
+}
+
+nsec_t gang_metrics_now(const struct gangs *s)
+{
+    return s->metrics ? loop_stopwatch(s->env.loop) : 0;
+}
+
+void gang_metrics_preemption(const struct gangs *s, const struct gang_member *m, bool worked,
+                             nsec_t began)
+{
+    if (!s->metrics)
+        return;
+    double seconds = (double)(loop_stopwatch(s->env.loop) - began) / (double)NSEC_PER_SEC;
+    histogram_observe(
+        metric_histogram(s->metrics->preemption, METRIC_VALUES(m ? m->gang->group->id : "",
+                                                               worked ? "success" : "failure")),
+        seconds);
 }

@@ -18,4 +18,9 @@ struct gang_metrics *gang_metrics_new(struct gangs *s, struct metrics *all);
 struct gang_metrics *gang_metrics_free(struct gang_metrics *m); /* NULL is fine; always NULL */
 /* For gang_ops: a round is over. arg is the struct gangs. */
 void gang_metrics_round(void *arg, const struct gang_round *r, const char *reason);
+struct gang_member;
+/* Making room began at this time, for a gang or (NULL) for a pod, and is over. */
+nsec_t gang_metrics_now(const struct gangs *s);
+void gang_metrics_preemption(const struct gangs *s, const struct gang_member *m, bool worked,
+                             nsec_t began);
 #endif

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/strbuf.h"
 #include "loop/loop.h"
+#include "scheduler/framework/preemption.h"
 #include "scheduler/plugins/coscheduling/gangs_int.h"
 #include "scheduler/plugins/coscheduling/topo_plan.h"
 
@@ -338,7 +339,6 @@ void round_close(struct gangs *s, const char *reason)
     topo_plan_free(r->plan);
     free(r->order);
     free(r->failure);
-    free(r->preemption);
     free(r);
 }
 
@@ -508,7 +508,7 @@ void gangs_failed(struct gangs *s, const struct pod *p, const char *fit)
         mark_failed(s, m);
     }
     if (gang->spec.mode == GANG_STRICT) {
-        group_reject(s, g, GANG_REJECT, text);
+        group_reject(s, g, s->outcome, text);
         for (uint32_t i = 0; i < g->n; i++)
             group_set_waits(s, g, i, false);
     }
@@ -553,7 +553,26 @@ static bool others_suffice(const struct gangs *s, const struct gang_group *g)
     return any;
 }
 
-void round_give_up(struct gangs *s)
+/* Room was looked for in vain: what was nominated for its members is free again. */
+static void unnominate_all(struct gangs *s, const struct gang_group *g)
+{
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    uint32_t n;
+    struct gang_member **all = group_pending(s, g, a, &n);
+
+    for (uint32_t i = 0; s->ops->unnominate && i < n; i++)
+        s->ops->unnominate(s->arg, all[i]);
+}
+
+static bool evicts(const struct preemption *plan)
+{
+    for (uint32_t i = 0; i < plan->n; i++)
+        if (plan->nodes[i].n)
+            return true;
+    return false;
+}
+
+void round_give_up(struct gangs *s, const struct preemption *plan)
 {
     struct gang_round *r = s->round;
     struct gang_group *g = r->group;
@@ -565,8 +584,12 @@ void round_give_up(struct gangs *s)
     round_tell_rest(s);
     if (s->ops->refused)
         s->ops->refused(s->arg, g, r->failure);
-    group_reject(s, g, GANG_REJECT, r->failure);
-    if (!again && others_suffice(s, g))
+    group_reject(s, g, s->outcome, r->failure);
+    if (s->outcome == GANG_PREEMPTION_FAILED)
+        unnominate_all(s, g);
+    /* With a plan that evicts nobody there is room already, only elsewhere than the round looked.
+     */
+    if (plan ? !evicts(plan) : !again && others_suffice(s, g))
         g->retries = g->urgent = true;
     round_close(s, ALL_TRIED);
 }

@@ -1,0 +1,565 @@
+/* preempt.c - room for a whole gang at the cost of pods with lower priority, or no eviction at all
+ * (sched-gang 6).
+ *
+ * All members without a node get one in an overlay where those that may be evicted are away, row by
+ * row, the cheapest rows first; then as many of these as possible come back. A row is changed only
+ * when a member is tried there, so the cost is that of the rows that are used, not of the cluster.
+ */
+#include "api/pod.h"
+#include "api/protocol/quota.h"
+#include "base/arena.h"
+#include "base/strbuf.h"
+#include "base/vec.h"
+#include "scheduler/framework/budgets.h"
+#include "scheduler/framework/preemption.h"
+#include "scheduler/framework/shapes.h"
+#include "scheduler/model/nodecache.h"
+#include "scheduler/model/nominator.h"
+#include "scheduler/plugins/coscheduling/coscheduling.h"
+#include "scheduler/plugins/coscheduling/observe.h"
+#include "scheduler/plugins/coscheduling/topo_plan.h"
+
+/* ---- what is known --------------------------------------------------------------------------- */
+
+struct trial { /* members that are alike share an attempt */
+    struct attempt a;
+    const struct pod *pod;
+    struct trial *next;
+};
+struct claim { /* a member, and the row that it gets */
+    struct kobj *pod;
+    struct trial *trial;
+    uint32_t row;
+};
+struct site { /* a row where members may go when others are away */
+    uint32_t row;
+    uint32_t nvictims; /* that may go */
+    int64_t cost;
+    bool cleared; /* they are away */
+    bool used;
+    struct dry_run run;
+};
+struct job {
+    const struct coscheduling *c;
+    const struct gang_member *trigger; /* NULL: a pod of no gang */
+    struct attempt *a;
+    struct preemption_rules rules;
+    struct claim *claims;
+    uint32_t n;
+    struct kuid *uids;
+    struct trial *trials;
+    struct site *sites;        /* the cheapest first */
+    struct site **by_row;      /* NULL: no members there */
+    uint32_t nsites, helpless; /* helpless: rows that victims do not help */
+};
+
+static const char *label(const struct pod *p, const char *key)
+{
+    return str_or(kstrmap_get(&p->obj.meta.labels, key), "");
+}
+
+static bool may_evict(void *arg, const struct attempt *a, const struct pod *victim, uint32_t row)
+{
+    const struct job *j = arg;
+
+    (void)row;
+    return pod_priority(victim) < pod_priority(a->pod.pod) &&
+           pod_quota_preemptible(&victim->obj.meta.labels) &&
+           !streq(label(victim, LABEL_DISABLE_PREEMPTIBLE), "true") &&
+           !ks_stays(&j->c->env, victim->obj.meta.uid);
+}
+
+/* The most important first: priority, then job, then name. */
+static int by_importance(void *arg, const struct attempt *a, const struct pod *x,
+                         const struct pod *y)
+{
+    (void)arg, (void)a;
+    if (pod_priority(x) != pod_priority(y))
+        return pod_priority(x) > pod_priority(y) ? -1 : 1;
+    int r = strcmp(label(x, LABEL_QUESTIONED_OBJECT), label(y, LABEL_QUESTIONED_OBJECT));
+    if (r == 0)
+        r = strcmp(x->obj.meta.name, y->obj.meta.name);
+    return r ? r : strcmp(x->obj.meta.ns, y->obj.meta.ns);
+}
+
+/* ---- members --------------------------------------------------------------------------------- */
+
+/* All members of the group that have no node. */
+static struct topo_job job_of(const struct gangs *s, const struct gang_member *m, struct arena *a)
+{
+    uint32_t n;
+    struct gang_member **all = group_pending(s, m->gang->group, a, &n);
+    struct kobj **pods = arena_newn0(a, n + 1, struct kobj *);
+
+    for (uint32_t i = 0; i < n; i++)
+        pods[i] = all[i]->pod;
+    return (struct topo_job){ &m->gang->spec.topology, pods, n };
+}
+
+static void collect_claims(struct job *j)
+{
+    struct topo_job all = { 0 };
+
+    if (j->trigger)
+        all = job_of(j->c->gangs, j->trigger, j->a->arena);
+    j->n = all.n ? all.n : 1;
+    j->claims = arena_newn0(j->a->arena, j->n, struct claim);
+    j->uids = arena_newn0(j->a->arena, j->n, struct kuid);
+    for (uint32_t i = 0; i < j->n; i++) {
+        j->claims[i] = (struct claim){ all.n ? all.pods[i] : j->a->obj, NULL, KS_NO_ROW };
+        j->uids[i] = j->claims[i].pod->meta.uid;
+    }
+}
+
+/* Rows must be as the attempt around sees them: all trials begin before the first row changes. */
+static struct trial *begin_trial(struct job *j, struct kobj *pod)
+{
+    struct trial *t = arena_new0(j->a->arena, struct trial);
+
+    t->pod = pod_of(pod);
+    attempt_init(&t->a,
+                 &(struct attempt_input){ .profile = j->a->profile,
+                                          .cache = j->a->cache,
+                                          .nominator = j->a->nominator,
+                                          .objects = j->c->env.objects,
+                                          .pod = pod,
+                                          .now = j->a->cycle.now,
+                                          .nominated_once = j->a->nominated_once,
+                                          .within = j->a,
+                                          .ignored = j->uids,
+                                          .nignored = j->n },
+                 j->a->arena);
+    attempt_filter(&t->a);
+    t->next = j->trials;
+    j->trials = t;
+    return t;
+}
+
+static void begin_trials(struct job *j)
+{
+    bool was = j->c->network && j->c->network->planning;
+
+    if (j->c->network)
+        j->c->network->planning = true; /* no plans within it */
+    for (uint32_t i = 0; i < j->n; i++) {
+        struct claim *m = &j->claims[i];
+        for (struct trial *t = j->trials; t && !m->trial; t = t->next)
+            if (shapes_alike(j->a->profile, t->pod, pod_of(m->pod)))
+                m->trial = t;
+        m->trial = m->trial ? m->trial : begin_trial(j, m->pod);
+    }
+    if (j->c->network)
+        j->c->network->planning = was;
+}
+
+static void end_trials(struct job *j)
+{
+    for (struct trial *t = j->trials; t; t = t->next)
+        attempt_end(&t->a);
+}
+
+/* ---- is it allowed? -------------------------------------------------------------------------- */
+
+static bool makes_way(const struct pod *p)
+{
+    const struct condition *c = condition_find(&p->status.conditions, "DisruptionTarget");
+
+    return p->obj.meta.deleted && c && c->status == COND_TRUE &&
+           streq(c->reason, "PreemptionByScheduler");
+}
+
+/* Does somebody already leave the node that is nominated for a member? */
+static bool room_is_coming(struct job *j, const struct kobj *pod)
+{
+    const char *node = j->a->nominator ? nominator_node(j->a->nominator, pod->meta.uid) : NULL;
+    uint32_t row;
+
+    if (!node)
+        node = pod_of(pod)->status.nominated_node_name;
+    row = str_empty(node) ? KS_NO_ROW : ks_row_of(j->a->cycle.nodes, node);
+    if (row == KS_NO_ROW || (kuid_equal(pod->meta.uid, j->a->obj->meta.uid) &&
+                             attempt_code(j->a, row) == KS_UNRESOLVABLE))
+        return false;
+    const struct ks_podlist *on = &j->a->cycle.nodes->pods[row];
+    for (uint32_t i = 0; i < on->n; i++)
+        if (makes_way(on->items[i]) && may_evict(j, j->a, on->items[i], row))
+            return true;
+    return false;
+}
+
+/* Why not; NULL: it is. */
+static const char *forbidden(struct job *j)
+{
+    if (j->a->pod.pod->spec->preemption_policy == PREEMPT_NEVER)
+        return "not eligible due to preemptionPolicy=Never.";
+    for (uint32_t i = 0; i < j->n; i++)
+        if (room_is_coming(j, j->claims[i].pod))
+            return "not eligible due to terminating pod on the nominated node.";
+    return NULL;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static int by_number(const void *a, const void *b)
+{
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static uint32_t rank_of(const int32_t *priorities, uint32_t n, int32_t p)
+{
+    const int32_t *found = bsearch(&p, priorities, n, sizeof p, by_number);
+    return found ? (uint32_t)(found - priorities) : 0;
+}
+
+/* Priorities of all that may go, each once, the lowest first. */
+static int32_t *rank_priorities(struct job *j, uint32_t *ret_n)
+{
+    struct vec_of(int32_t) all = { 0 };
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < j->nsites; i++) {
+        const struct ks_podlist *on = &j->a->cycle.nodes->pods[j->sites[i].row];
+        for (uint32_t k = 0; k < on->n; k++) {
+            int32_t p = pod_priority(on->items[k]);
+            if (p >= pod_priority(j->a->pod.pod) || (all.n && vec_last(&all) == p) ||
+                !may_evict(j, j->a, on->items[k], j->sites[i].row))
+                continue;
+            vec_push(&all, p);
+        }
+    }
+    if (all.n)
+        qsort(all.items, all.n, sizeof *all.items, by_number);
+    for (size_t i = 0; i < all.n; i++)
+        if (n == 0 || all.items[i] != all.items[n - 1])
+            all.items[n++] = all.items[i];
+    int32_t *ranks = arena_newn0(j->a->arena, n + 1, int32_t);
+    if (n)
+        memcpy(ranks, all.items, n * sizeof *ranks);
+    vec_fini(&all);
+    *ret_n = n;
+    return ranks;
+}
+
+/* The ranks of the priorities of those that may go, one for each job; pods without a job share
+ * one. */
+static void weigh(struct job *j, struct site *s, const int32_t *ranks, uint32_t nranks)
+{
+    const struct ks_podlist *on = &j->a->cycle.nodes->pods[s->row];
+    const char *jobs[64];
+    uint32_t njobs = 0;
+
+    for (uint32_t i = 0; i < on->n; i++) {
+        const struct pod *p = on->items[i];
+        if (!may_evict(j, j->a, p, s->row))
+            continue;
+        s->nvictims++;
+        const char *key = label(p, LABEL_QUESTIONED_OBJECT);
+        uint32_t k = 0;
+        while (k < njobs && !streq(jobs[k], key))
+            k++;
+        if (k < njobs || njobs == ARRAY_LEN(jobs))
+            continue;
+        jobs[njobs++] = key;
+        s->cost += rank_of(ranks, nranks, pod_priority(p));
+    }
+}
+
+struct site_order {
+    struct nodecache *cache;
+};
+
+/* Where nobody has to go first; then by cost; then by name. */
+static int by_cost(const void *a, const void *b, void *arg)
+{
+    const struct site *x = a, *y = b;
+    const struct site_order *o = arg;
+
+    if ((x->nvictims == 0) != (y->nvictims == 0))
+        return x->nvictims == 0 ? -1 : 1;
+    if (x->cost != y->cost)
+        return x->cost < y->cost ? -1 : 1;
+    return strcmp(nodecache_row_name(o->cache, x->row), nodecache_row_name(o->cache, y->row));
+}
+
+static void find_sites(struct job *j)
+{
+    struct site_order o = { j->a->cache };
+    uint32_t nranks;
+
+    j->sites = arena_newn0(j->a->arena, j->a->n, struct site);
+    j->by_row = arena_newn0(j->a->arena, j->a->n, struct site *);
+    for (uint32_t row = 0; row < j->a->n; row++) {
+        if (attempt_code(j->a, row) == KS_UNSCHEDULABLE)
+            j->sites[j->nsites++].row = row;
+        else
+            j->helpless++;
+    }
+    const int32_t *ranks = rank_priorities(j, &nranks);
+    for (uint32_t i = 0; i < j->nsites; i++) {
+        weigh(j, &j->sites[i], ranks, nranks);
+        j->sites[i].run = (struct dry_run){ .a = j->a, .rules = &j->rules };
+    }
+    qsort_r(j->sites, j->nsites, sizeof *j->sites, by_cost, &o);
+    for (uint32_t i = 0; i < j->nsites; i++)
+        j->by_row[j->sites[i].row] = &j->sites[i];
+}
+
+static void clear_site(struct site *s)
+{
+    if (!s->cleared && s->nvictims)
+        (void)dry_run_remove(&s->run, s->row);
+    s->cleared = true;
+}
+
+/* ---- who goes where -------------------------------------------------------------------------- */
+
+static bool fits(const struct claim *m, uint32_t row)
+{
+    struct attempt *a = &m->trial->a;
+
+    return a->code == KS_SUCCESS && a->by[row] != ATTEMPT_LEFT_OUT && attempt_fits(a, row, NULL);
+}
+
+static void put(struct job *j, struct claim *m, struct site *s)
+{
+    m->row = s->row;
+    s->used = true;
+    ks_overlay_add_pod(j->a->overlay, s->row, m->pod);
+}
+
+/* Members that are alike go on where the one before them went: rows that were too small for it are
+ * too small for them. */
+static bool place_all(struct job *j)
+{
+    struct trial *last = NULL;
+    uint32_t from = 0;
+
+    for (uint32_t i = 0; i < j->n; i++) {
+        struct claim *m = &j->claims[i];
+        uint32_t k = m->trial == last ? from : 0;
+        for (; k < j->nsites; k++) {
+            clear_site(&j->sites[k]);
+            if (fits(m, j->sites[k].row))
+                break;
+        }
+        if (k == j->nsites)
+            return false;
+        put(j, m, &j->sites[k]);
+        last = m->trial;
+        from = k;
+    }
+    return true;
+}
+
+/* The same by the plan of the network topology, with everybody away who may go. */
+static bool place_by_plan(struct job *j, struct ks_texts *why)
+{
+    struct topo_job job = job_of(j->c->gangs, j->trigger, j->a->arena);
+    struct topo_plan *plan = NULL;
+
+    for (uint32_t i = 0; i < j->nsites; i++)
+        clear_site(&j->sites[i]);
+    if (topo_plan_make(j->c->network, j->a, &job, &plan, why) != KS_SUCCESS)
+        return false;
+    bool ok = true;
+    for (uint32_t i = 0; i < j->n && ok; i++) {
+        const char *node = topo_plan_node(plan, j->claims[i].pod->meta.uid);
+        uint32_t row = node ? ks_row_of(j->a->cycle.nodes, node) : KS_NO_ROW;
+        ok = row != KS_NO_ROW && j->by_row[row];
+        if (ok)
+            put(j, &j->claims[i], j->by_row[row]);
+    }
+    topo_plan_free(plan);
+    return ok;
+}
+
+/* For dry_run_spare(): do all members that get this row still fit it? */
+static bool all_fit(void *arg, struct attempt *a, uint32_t row)
+{
+    struct job *j = arg;
+
+    for (uint32_t i = 0; i < j->n; i++) {
+        const struct claim *m = &j->claims[i];
+        if (m->row != row || (i > 0 && j->claims[i - 1].row == row &&
+                              j->claims[i - 1].trial == m->trial)) /* as the one before it */
+            continue;
+        uint32_t mark = ks_overlay_mark(a->overlay);
+        ks_overlay_remove_pod(a->overlay, row, pod_of(m->pod));
+        bool ok = fits(m, row);
+        ks_overlay_rollback(a->overlay, mark);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+static void write_node(struct job *j, struct site *s, struct preemption_node *out)
+{
+    struct arena *a = j->a->arena;
+    struct kobj **nominees = arena_newn0(a, j->n, struct kobj *);
+    struct victims v = { 0 };
+
+    if (s->nvictims)
+        dry_run_spare(&s->run, s->row, &v);
+    *out = (struct preemption_node){ .node = nodecache_row_name(j->a->cache, s->row),
+                                     .nominees = nominees };
+    for (uint32_t i = 0; i < j->n; i++)
+        if (j->claims[i].row == s->row)
+            nominees[out->nnominees++] = j->claims[i].pod;
+    out->n = v.n;
+    out->violations = v.violations;
+    const struct pod **victims = arena_newn0(a, v.n + 1, const struct pod *);
+    if (v.n)
+        memcpy(victims, v.pods, v.n * sizeof *victims);
+    out->victims = victims;
+}
+
+static void write_plan(struct job *j, struct preemption *ret)
+{
+    struct preemption_node *nodes = arena_newn0(j->a->arena, j->n, struct preemption_node);
+    const struct objmeta *m = &j->a->obj->meta;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < j->nsites; i++)
+        if (j->sites[i].used)
+            write_node(j, &j->sites[i], &nodes[n++]);
+    *ret = (struct preemption){
+        .nodes = nodes,
+        .n = n,
+        .reason = arena_printf(j->a->arena,
+                               "preempting to accommodate higher priority pods, preemptor: %s, "
+                               "triggerPod: %s/%s",
+                               j->trigger ? j->trigger->gang->group->id : m->name, m->ns, m->name),
+    };
+}
+
+static const char *refusal(struct job *j)
+{
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    struct tally *t = tally_new(j->a->arena);
+
+    if (j->helpless)
+        tally_add(t, "Preemption is not helpful for scheduling", j->helpless);
+    for (uint32_t i = 0; i < j->nsites; i++) {
+        const struct site *s = &j->sites[i];
+        struct ks_texts why = { .arena = j->a->arena };
+        struct attempt_verdict v;
+        struct claim *m = &j->claims[0];
+        if (s->nvictims == 0) {
+            tally_add(t, "no potential victims", 1);
+            continue;
+        }
+        for (uint32_t k = 0; k < j->n; k++)
+            if (j->claims[k].row == KS_NO_ROW) {
+                m = &j->claims[k];
+                break;
+            }
+        if (m->trial->a.code == KS_SUCCESS && !attempt_fits(&m->trial->a, s->row, &v))
+            attempt_fits_texts(&m->trial->a, s->row, &v, &why);
+        for (uint32_t k = 0; k < why.n; k++)
+            tally_add(t, why.items[k], 1);
+    }
+    tally_format(t, j->a->n, &text);
+    return arena_strdup(j->a->arena, strbuf_str(&text));
+}
+
+/* NULL: there is a plan in *ret. *ret_tried: rows were looked at. */
+static const char *make_plan(struct job *j, struct preemption *ret, bool *ret_tried)
+{
+    struct ks_texts why = { .arena = j->a->arena };
+    const char *no = forbidden(j);
+
+    *ret_tried = !no;
+    if (no)
+        return no;
+    const struct topo_tree *tree = j->c->topology ? topo_network_tree(j->c->network) : NULL;
+    bool by_plan = j->trigger && tree && j->trigger->gang->spec.has_topology;
+    if (by_plan && j->c->gangs->round)
+        return "plan become invalid, wait for the next round";
+    uint32_t mark = ks_overlay_mark(j->a->overlay);
+    begin_trials(j);
+    find_sites(j);
+    if (j->rules.budgets)
+        budgets_refresh(j->rules.budgets);
+    bool ok = by_plan ? place_by_plan(j, &why) : place_all(j);
+    if (ok)
+        write_plan(j, ret);
+    else
+        no = why.n ? ks_texts_join(&why) : refusal(j);
+    ks_overlay_rollback(j->a->overlay, mark);
+    end_trials(j);
+    return no;
+}
+
+/* ---- the extension point --------------------------------------------------------------------- */
+
+/* Would the group be satisfied if this one had a node? */
+static bool completes(const struct gangs *s, const struct gang_member *m)
+{
+    const struct gang_group *g = m->gang->group;
+
+    for (uint32_t i = 0; i < g->n; i++) {
+        const struct gang *gang = group_gang(s, g, i);
+        if (!gang || !gang->ready)
+            return false;
+        int64_t has = gang->count[MEMBER_WAITING] + (gang == m->gang);
+        if (gang->spec.match_policy == GANG_MATCH_WAITING_AND_RUNNING)
+            has += gang->count[MEMBER_BOUND];
+        if (has < gang->spec.min_available && !gang_is_free(gang))
+            return false;
+    }
+    return true;
+}
+
+/* Nobody makes room for a member of a gang that would not be whole by it: the plugins that make
+ * room for one pod are not asked then. */
+static enum ks_code plan(void *self, struct attempt *a, struct preemption *ret,
+                         struct ks_texts *why)
+{
+    const struct coscheduling *c = self;
+    struct gangs *s = c->gangs;
+    const struct gang_member *m = gangs_member(s, a->obj->meta.uid);
+    const struct gang_member *in_gang =
+        m && m->gang->group && !m->gang->gone && !gang_is_free(m->gang) ? m : NULL;
+    enum ks_code no =
+        in_gang && (c->preempts || !completes(s, in_gang)) ? KS_UNRESOLVABLE : KS_UNSCHEDULABLE;
+
+    if (!c->preempts)
+        return no;
+    struct job j = { .c = c, .trigger = in_gang, .a = a };
+    j.rules = (struct preemption_rules){ .arg = &j,
+                                         .may_evict = may_evict,
+                                         .compare = by_importance,
+                                         .fits = all_fit,
+                                         .budgets = c->budgets };
+    collect_claims(&j);
+    bool tried;
+    nsec_t began = gang_metrics_now(s);
+    const char *text = make_plan(&j, ret, &tried);
+    gang_metrics_preemption(s, in_gang, text == NULL, began);
+    if (!text) {
+        s->outcome = GANG_PREEMPTION_WORKED;
+        return KS_SUCCESS;
+    }
+    if (tried)
+        s->outcome = GANG_PREEMPTION_FAILED;
+    else
+        ret->keep = true;
+    ks_texts_addf(why, "preemption: %s", text);
+    return no;
+}
+
+/* The others of the group keep or lose what was nominated for them, as it came out. */
+static void after(void *self, const struct pod *p, const struct post_filter_outcome *o)
+{
+    const struct coscheduling *c = self;
+    struct gangs *s = c->gangs;
+
+    gangs_failed(s, p, o->fit);
+    if (s->round && s->round->failure)
+        round_give_up(s, o->plan);
+    s->outcome = GANG_REJECT;
+}
+
+const struct ks_post_filter coscheduling_post_filter = { plan, after };
