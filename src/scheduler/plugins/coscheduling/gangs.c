@@ -256,14 +256,16 @@ static void touched(struct gangs *s, const struct gang *g)
 void member_set(struct gangs *s, struct gang_member *m, enum member_state state, const char *node)
 {
     struct gang *g = m->gang;
-    CLEANUP(mem_free) char *old = m->node;
+    bool stays = state == MEMBER_BOUND && !node; /* where it waited, until its pod says so */
+    CLEANUP(mem_free) char *old = stays ? NULL : m->node;
 
     g->count[m->state]--;
     g->able -= counts(m);
     bool changed = m->state != state;
     bool stops = m->state == MEMBER_WAITING && changed && g->count[MEMBER_WAITING] == 0;
     m->state = state;
-    m->node = node ? xstrdup(node) : NULL;
+    if (!stays)
+        m->node = node ? xstrdup(node) : NULL;
     m->allowed = m->allowed && state == MEMBER_WAITING;
     g->count[state]++;
     g->able += counts(m);

@@ -47,7 +47,7 @@ struct gang_member {
     bool untold;      /* kept out of the queue, and its condition does not say so yet */
     int32_t index;    /* its rank; -1: none */
     uint32_t at;      /* in gang->members */
-    char *node;       /* waiting: where */
+    char *node;       /* waiting: where; bound: where it waited. NULL: nowhere */
     uint64_t tried;   /* the round in which it was tried last */
     uint64_t failed;  /* the series in which it did not fit */
     uint64_t binding; /* the bindings that it is one of: gang_group.binding */

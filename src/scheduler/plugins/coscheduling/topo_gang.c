@@ -85,7 +85,8 @@ static const char **nodes_of(const struct gangs *s, const struct gang_group *g, 
         const struct gang *gang = group_gang(s, g, i);
         for (size_t k = 0; gang && k < gang->members.n; k++) {
             const struct gang_member *m = gang->members.items[k];
-            const char *node = m->node ? m->node : pod_of(m->pod)->node_name;
+            const char *node = pod_of(m->pod)->node_name;
+            node = str_empty(node) ? m->node : node; /* bound, and the watch is behind */
             if (m->state != MEMBER_PENDING && !str_empty(node))
                 nodes[n++] = node;
         }
