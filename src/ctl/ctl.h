@@ -25,6 +25,7 @@ struct kube;
 struct kube_req;
 struct loop;
 struct intern;
+struct rebalance_planner;
 struct up_system;
 
 enum { CTL_OK = 0, CTL_FAILED = 1, CTL_USAGE = 2 };
@@ -60,6 +61,7 @@ struct ctl_parts {
     const struct explain_manager *explain_manager; /* the same */
     cpus_fn cpus;                                  /* cpus.h */
     const struct up_system *up;                    /* up.h */
+    const struct rebalance_planner *rebalance;     /* rebalance.h */
     /* How lists of a built-in kind merge; NULL for others: apply sends a merge patch then. */
     const struct kmerge *(*merge_of)(const struct kind *k);
 };
@@ -75,7 +77,7 @@ extern const struct ctl_command ctl_command_get, ctl_command_crds, ctl_command_v
     ctl_command_completion, ctl_command_up, ctl_command_down, ctl_command_status,
     ctl_command_explain, ctl_command_demo, ctl_command_top, ctl_command_dashboard,
     ctl_command_reserve, ctl_command_quota, ctl_command_apply, ctl_command_delete, ctl_command_man,
-    ctl_command_cpus, ctl_command_migrate;
+    ctl_command_cpus, ctl_command_migrate, ctl_command_rebalance;
 
 /* Command number i; NULL behind the last. */
 const struct ctl_command *ctl_command_at(size_t i);

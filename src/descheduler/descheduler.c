@@ -221,6 +221,7 @@ static void put_in_force(struct descheduler *d, const struct desched_config *c)
     d->config = c;
     d->shared.include = c->nodes;
     d->shared.dry_run = c->dry_run || d->o.observer;
+    d->shared.at_once = d->o.observer != NULL;
     limiter_set(d->limiter, &c->limits);
 }
 
@@ -309,7 +310,8 @@ static void make_shared(struct descheduler *d)
                                                    .kube = d->kube,
                                                    .pods = d->shared.pods,
                                                    .ns = str_or(o->moves_ns, NAMESPACE),
-                                                   .name = MOVES_NAME });
+                                                   .name = MOVES_NAME,
+                                                   .read_only = o->observer != NULL });
     d->shared.moves = d->moves;
 }
 

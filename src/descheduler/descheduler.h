@@ -30,7 +30,8 @@ struct descheduler_opts {
     const struct kd_placer *placer; /* the scheduler's own attempt; NULL: none; must live on */
     const char *moves_ns; /* of the ConfigMap koord-descheduler-moves; NULL: koordinator-system */
     bool no_moves;        /* nothing is remembered */
-    /* Rounds are dry runs whatever the configuration says, and somebody watches; NULL: neither. */
+    /* Somebody asks what would be done: rounds are dry runs whatever the configuration says, what
+     * several rounds must agree on counts as agreed, and controllers stay off. NULL: nobody. */
     const struct kd_observer *observer;
     void (*round_done)(void *arg, const struct kerr *err); /* err NULL: it went well; may be NULL */
     void *round_arg;

@@ -20,6 +20,7 @@ int main(int argc, char **argv)
                                             .explain_manager = &main_explain_manager,
                                             .cpus = main_cpus,
                                             .up = &main_up,
+                                            .rebalance = &main_rebalance,
                                             .merge_of = merge_of };
     const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
     const char *name = argc > 0 ? (slash ? slash + 1 : argv[0]) : "koordctl";

@@ -7,6 +7,7 @@ struct explain_manager;
 struct explain_profile_objects;
 struct explain_scheduler;
 struct kerr;
+struct rebalance_planner;
 struct strbuf;
 struct up_system;
 struct whatif;
@@ -20,5 +21,6 @@ struct whatif *main_explain_whatif(void *self);
 /* cpus.c: cpus_fn of ctl/cpus.h */
 int main_cpus(void *self, const char *node, const struct cpus_want *want, struct strbuf *json,
               struct kerr *err);
-extern const struct up_system main_up; /* up.c */
+extern const struct up_system main_up;                /* up.c */
+extern const struct rebalance_planner main_rebalance; /* rebalance.c */
 #endif

@@ -27,6 +27,7 @@ struct moves_opts {
     struct kube *kube;
     struct informer *pods; /* tells who came back; must outlive it */
     const char *ns, *name; /* of the ConfigMap; copied */
+    bool read_only;        /* what changes is not written */
 };
 struct moves *moves_new(const struct moves_opts *o);
 /* What was not written is lost. NULL is fine; always returns NULL. */

@@ -143,7 +143,7 @@ static void write_later(struct moves *m)
 void moves_changed(struct moves *m)
 {
     m->dirty = true;
-    if (m->started && m->ready)
+    if (m->started && m->ready && !m->o.read_only)
         write_later(m);
 }
 
@@ -232,7 +232,7 @@ static void on_read(void *arg, struct kube_resp *r, const struct kerr *err)
     if (!err)
         take_text(m, r);
     if (m->dirty)
-        write_later(m);
+        moves_changed(m);
 }
 
 void moves_read(struct moves *m)

@@ -107,6 +107,8 @@ struct kd_round {
     nsec_t now;          /* wall clock, of the round */
     struct arena *arena; /* lives until the plugin has finished its part of the round */
     bool dry_run;        /* nothing must be written, whatever the plugin does beside evicting */
+    /* Somebody asks what would be done now: what several rounds must agree on counts as agreed. */
+    bool at_once;
     /* The plugin's own between the calls of one round; NULL at first. */
     void *state;
     struct kd_evictor *evictor;

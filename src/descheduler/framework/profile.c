@@ -241,6 +241,7 @@ struct kd_profile_run *kd_profile_run_new(struct kd_profile *p, enum kd_point po
                                   .now = kd_view_time(v),
                                   .arena = arena_new(),
                                   .dry_run = p->shared->dry_run,
+                                  .at_once = p->shared->at_once,
                                   .evictor = &p->evictor };
     select_nodes(r, v);
     return r;

@@ -69,8 +69,8 @@ struct kd_shared {     /* what all profiles of a descheduler share; must outlive
     struct informer *nodes, *pods;
     const struct labelsel *include; /* nodes of the configuration; NULL: all */
     struct limiter *limiter;
-    struct moves *moves; /* NULL: no memory of moves */
-    bool dry_run;
+    struct moves *moves;                /* NULL: no memory of moves */
+    bool dry_run, at_once;              /* as in struct kd_round */
     const struct kd_observer *observer; /* NULL: nobody */
 };
 struct kd_profile;

@@ -17,7 +17,8 @@ enum { NODES_A_TURN = 100, PODS_A_TURN = 500 };
 enum stage { STAGE_POOL, STAGE_MEASURE, STAGE_EVICT };
 struct state { /* of a round; in its arena */
     enum stage stage;
-    uint32_t pool;   /* the next one */
+    uint32_t pool; /* the next one */
+    bool at_once;
     bool *processed; /* nodes of the view that were sources */
     struct lnl_round r;
     uint32_t at;
@@ -84,7 +85,8 @@ static void filter_abnormal(struct state *s, struct detectors *d, const struct l
     const struct lnl_anomaly *a = s->r.pool->anomaly;
 
     for (size_t i = 0; i < hot->n; i++)
-        if (a->abnormal == 1 || detector_mark(d, hot->items[i]->name, true, a, s->r.now))
+        if (s->at_once || a->abnormal == 1 ||
+            detector_mark(d, hot->items[i]->name, true, a, s->r.now))
             list_add(out, hot->items[i]);
 }
 
@@ -300,6 +302,7 @@ static int balance(void *self, struct kd_round *round, struct kerr *err)
         return 0;
     if (!s) {
         s = round->state = arena_new0(round->arena, struct state);
+        s->at_once = round->at_once;
         s->processed = arena_newn0(round->arena, kd_view_count(round->view), bool);
         detectors_expire(&x->detectors, round->now);
         detectors_expire(&x->prod_detectors, round->now);
