@@ -16,6 +16,7 @@
 #include "scheduler/model/nominator.h"
 #include "scheduler/model/objects.h"
 #include "scheduler/model/overlay.h"
+#include "scheduler/model/uidmap.h"
 
 static void describe(struct attempt *a)
 {
@@ -38,6 +39,7 @@ void attempt_init(struct attempt *a, const struct attempt_input *in, struct aren
         .nominated_once = in->nominated_once,
         .ignored = in->ignored,
         .nignored = in->nignored,
+        .ignored_set = in->ignored_set,
         .advice = in->advice,
         .all_plans = in->all_plans,
         .stopwatch = in->stopwatch,
@@ -614,7 +616,7 @@ static bool is_ignored(const struct attempt *a, struct kuid uid)
     for (uint32_t i = 0; i < a->nignored; i++)
         if (kuid_equal(a->ignored[i], uid))
             return true;
-    return false;
+    return a->ignored_set && uidmap_get(a->ignored_set, uid);
 }
 
 bool attempt_nominated_counts(const struct attempt *a, const struct kobj *pod)

@@ -16,6 +16,7 @@ struct nominator;
 struct shape;
 struct shapes;
 struct strbuf;
+struct uidmap;
 
 /* A row that no plugin rejected, but a pre_filter left out. */
 enum { ATTEMPT_LEFT_OUT = 255 };
@@ -77,6 +78,7 @@ struct attempt {
     uint32_t ncounting;
     const struct kuid *ignored; /* pods whose nominations do not count */
     uint32_t nignored;
+    const struct uidmap *ignored_set; /* further ones; NULL: none. find_one() may set it */
 };
 
 /* What extenders said, who are asked before the attempt: about nodes by their names, because rows
@@ -111,6 +113,7 @@ struct attempt_input {
     struct attempt *within;
     const struct kuid *ignored; /* pods whose nominations do not count, as of the same job */
     uint32_t nignored;
+    const struct uidmap *ignored_set; /* further ones, when there are many; NULL: none */
 };
 /* The attempt must not move in memory until attempt_end(). */
 void attempt_init(struct attempt *a, const struct attempt_input *in, struct arena *arena);

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "loop/loop.h"
 #include "scheduler/plugins/coscheduling/gangs_int.h"
+#include "scheduler/plugins/coscheduling/topo_plan.h"
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
@@ -601,6 +602,7 @@ void gangs_fini(struct gangs *s)
     if (s->round)
         round_close(s, "");
     gangs_set_plan(s, NULL, NULL);
+    s->plan_before = topo_plan_free(s->plan_before);
     for (size_t it = 0; (e = map_next(&s->by_id, &it)); it = 0) {
         struct gang *g = e->value;
         g->by_podgroup = true; /* until its last member is gone */

@@ -139,8 +139,9 @@ struct gangs {
     struct map by_id;  /* struct gang */
     struct map groups; /* struct gang_group by id */
     struct uidmap members;
-    struct gang_round *round; /* NULL: none is open */
-    struct topo_plan *plan;   /* for the round that this member begins; NULL: none */
+    struct gang_round *round;      /* NULL: none is open */
+    struct topo_plan *plan;        /* for the round that this member begins; NULL: none */
+    struct topo_plan *plan_before; /* the one before it */
     const struct gang_member *planned_for;
     uint64_t rounds, serial; /* numbers given so far */
     uint64_t changes;        /* of members */

@@ -352,14 +352,19 @@ static bool place_all(struct job *j)
     return true;
 }
 
-/* The same by the plan of the network topology, with everybody away who may go. */
+/* The same by the plan of the network topology, with everybody away who may go; of domains that are
+ * equal otherwise the cheapest. */
 static bool place_by_plan(struct job *j, struct ks_texts *why)
 {
     struct topo_job job = job_of(j->c->gangs, j->trigger, j->a->arena);
+    int64_t *score = arena_newn0(j->a->arena, j->a->n, int64_t);
     struct topo_plan *plan = NULL;
 
-    for (uint32_t i = 0; i < j->nsites; i++)
+    for (uint32_t i = 0; i < j->nsites; i++) {
         clear_site(&j->sites[i]);
+        score[j->sites[i].row] = -(j->sites[i].cost + (j->sites[i].nvictims > 0));
+    }
+    job.score = score;
     if (topo_plan_make(j->c->network, j->a, &job, &plan, why) != KS_SUCCESS)
         return false;
     bool ok = true;

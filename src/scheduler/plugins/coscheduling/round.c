@@ -320,9 +320,18 @@ static void round_open(struct gangs *s, struct gang_member *first)
     s->round = r;
 }
 
+/* The attempt that is under way may still read it. */
+static void retire(struct gangs *s, struct topo_plan *plan)
+{
+    if (!plan)
+        return;
+    topo_plan_free(s->plan_before);
+    s->plan_before = plan;
+}
+
 void gangs_set_plan(struct gangs *s, struct topo_plan *plan, const struct gang_member *first)
 {
-    topo_plan_free(s->plan);
+    retire(s, s->plan);
     s->plan = plan;
     s->planned_for = first;
 }
@@ -336,7 +345,7 @@ void round_close(struct gangs *s, const char *reason)
     if (s->ops->round_over)
         s->ops->round_over(s->arg, r, reason);
     group_due(s, r->group);
-    topo_plan_free(r->plan);
+    retire(s, r->plan);
     free(r->order);
     free(r->failure);
     free(r);

@@ -194,8 +194,13 @@ enum ks_code topo_gang_find_one(struct coscheduling *c, struct attempt *a, uint3
 {
     struct gang_member *m = c->network->planning ? NULL : gangs_member(c->gangs, a->obj->meta.uid);
 
-    if (!m || !m->gang->group || is_in_round(c->gangs, m))
+    if (!m || !m->gang->group)
         return KS_SKIP;
+    if (is_in_round(c->gangs, m)) {
+        if (c->gangs->round->plan) /* what is nominated for the others is part of the plan */
+            a->ignored_set = topo_plan_members(c->gangs->round->plan);
+        return KS_SKIP;
+    }
     const struct network_topology_spec *spec = rules_of(c, m->gang, a->pod.pod, a->arena);
     if (!spec)
         return KS_SKIP;
@@ -205,8 +210,10 @@ enum ks_code topo_gang_find_one(struct coscheduling *c, struct attempt *a, uint3
         return KS_SKIP; /* near the others; pre_filter has seen to that */
     enum ks_code code = plan_for(c, a, m, spec, why);
     m->gang->group->plan_refused = code != KS_SUCCESS;
-    if (code == KS_SUCCESS)
-        *ret_row = ks_row_of(a->cycle.nodes, topo_plan_node(c->gangs->plan, m->uid));
+    if (code != KS_SUCCESS)
+        return code;
+    a->ignored_set = topo_plan_members(c->gangs->plan);
+    *ret_row = ks_row_of(a->cycle.nodes, topo_plan_node(c->gangs->plan, m->uid));
     return code;
 }
 

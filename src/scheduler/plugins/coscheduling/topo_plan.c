@@ -16,6 +16,7 @@ enum { ROUNDS_MAX = 32 };
 /* ---- members --------------------------------------------------------------------------------- */
 
 struct member {
+    struct kuid uid; /* first: uidmap */
     struct kobj *pod;
     struct trial *trial; /* NULL: not looked for yet */
 };
@@ -32,7 +33,7 @@ struct planner {
     struct arena *arena;
     struct arena *scratch; /* of one member that is tried alone */
     struct member *members;
-    struct kuid *uids;
+    struct uidmap by_uid; /* the same: what is nominated for them is theirs */
     struct trial *trials; /* the latest first */
     struct topo_offer *offers;
     uint32_t *row;       /* by leaf->at; KS_NO_ROW: it is not considered */
@@ -62,8 +63,7 @@ static void prepare(const struct planner *p, struct attempt *a, struct kobj *pod
                                           .now = p->around->cycle.now,
                                           .nominated_once = p->around->nominated_once,
                                           .within = p->around,
-                                          .ignored = p->uids,
-                                          .nignored = p->job->n },
+                                          .ignored_set = &p->by_uid },
                  arena);
     attempt_prepare(a);
 }
@@ -271,6 +271,11 @@ const char *topo_plan_node(const struct topo_plan *p, struct kuid uid)
     return item ? item->node : NULL;
 }
 
+const struct uidmap *topo_plan_members(const struct topo_plan *p)
+{
+    return &p->by_uid;
+}
+
 static struct topo_plan *write_down(const struct planner *p, const struct topo_solution *s)
 {
     struct topo_plan *plan = xcalloc(1, sizeof *plan + p->job->n * sizeof plan->items[0]);
@@ -305,7 +310,6 @@ enum ks_code topo_plan_make(struct topo_network *n, struct attempt *a, const str
                          .job = job,
                          .arena = a->arena,
                          .members = arena_newn0(a->arena, job->n, struct member),
-                         .uids = arena_newn0(a->arena, job->n, struct kuid),
                          .tally = tally_new(a->arena) };
     CLEANUP(arena_free) struct arena *scratch = arena_new();
     struct topo_request r = { job->spec, job->n, topo_selector(pod_of(job->pods[0])) };
@@ -313,7 +317,8 @@ enum ks_code topo_plan_make(struct topo_network *n, struct attempt *a, const str
 
     for (uint32_t i = 0; i < job->n; i++) {
         p.members[i].pod = job->pods[i];
-        p.uids[i] = job->pods[i]->meta.uid;
+        p.members[i].uid = job->pods[i]->meta.uid;
+        uidmap_put(&p.by_uid, &p.members[i]);
     }
     p.scratch = scratch;
     n->planning = true;
@@ -322,6 +327,7 @@ enum ks_code topo_plan_make(struct topo_network *n, struct attempt *a, const str
     for (struct trial *t = p.trials; t; t = t->next)
         attempt_end(&t->a);
     n->planning = false;
+    uidmap_fini(&p.by_uid);
     if (!found) {
         a->rejectors |= p.rejectors;
         refuse(&p, &r, &s, why);

@@ -35,6 +35,9 @@ struct topo_plan *topo_plan_free(struct topo_plan *p); /* NULL is fine; always r
 /* The node of a member; NULL: it is not in the plan. */
 const char *topo_plan_node(const struct topo_plan *p, struct kuid uid);
 
+/* Those that are in the plan, by UID. */
+const struct uidmap *topo_plan_members(const struct topo_plan *p);
+
 /* A member of a gang that has others on nodes already: the rows where it may go, so that they stay
  * together (koord#3181). nodes: of the others. KS_SKIP: anywhere. */
 enum ks_code topo_stay(const struct topo_tree *t, const struct network_topology_spec *spec,

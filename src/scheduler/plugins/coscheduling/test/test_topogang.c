@@ -304,6 +304,67 @@ static void test_a_whole_gang_made_again_gathers_anew(void **state)
                 are_in(&b, "p", 2, "node-4", "node-5"));
 }
 
+/* ---- at the cost of others -------------------------------------------------------------------- */
+
+static void test_room_is_made_where_the_plan_says(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    start(&b, "{\"awareNetworkTopology\":true,\"enablePreemption\":true}");
+    gang_pod_with(&b, "x", "", "", 1, ",\"priority\":1,\"nodeName\":\"node-1\"");
+    gang_pod_with(&b, "y", "", "", 1, ",\"priority\":1,\"nodeName\":\"node-4\"");
+    soon(&b);
+    gang_podgroup(&b, "g", 4, MUST_SPINE);
+    for (char name[] = "p0"; name[1] < '4'; name[1]++)
+        gang_pod_with(&b, name, LABEL("g"), "", 16, ",\"priority\":10");
+    settle(&b);
+    assert_null(fake_find(b.client.fake, PODS, "x"));
+    assert_non_null(fake_find(b.client.fake, PODS, "y")); /* nobody goes in vain */
+    assert_string_equal(nodes_of(&b, "p", 4), "node-1 node-8 node-2 node-7");
+    assert_int_equal(scheduler_stats(b.s).victims, 1);
+    assert_int_equal(scheduler_stats(b.s).nominated, 0);
+    engine_verify(&b);
+}
+
+/* Of two spines the one where less important pods go. */
+static void test_room_is_made_where_it_costs_least(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    start(&b, "{\"awareNetworkTopology\":true,\"enablePreemption\":true}");
+    gang_pod_with(&b, "x", "", "", 1, ",\"priority\":5,\"nodeName\":\"node-1\"");
+    gang_pod_with(&b, "y", "", "", 1, ",\"priority\":1,\"nodeName\":\"node-4\"");
+    soon(&b);
+    gang_podgroup(&b, "g", 4, MUST_SPINE);
+    for (char name[] = "p0"; name[1] < '4'; name[1]++)
+        gang_pod_with(&b, name, LABEL("g"), "", 16, ",\"priority\":10");
+    settle(&b);
+    assert_non_null(fake_find(b.client.fake, PODS, "x"));
+    assert_null(fake_find(b.client.fake, PODS, "y"));
+    assert_string_equal(nodes_of(&b, "p", 4), "node-3 node-6 node-4 node-5");
+    assert_int_equal(scheduler_stats(b.s).nominated, 0);
+}
+
+/* Nothing helps: nobody is evicted, though single members would fit. */
+static void test_no_eviction_when_no_domain_would_do(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    start(&b, "{\"awareNetworkTopology\":true,\"enablePreemption\":true}");
+    gang_pod_with(&b, "x", "", "", 1, ",\"priority\":1,\"nodeName\":\"node-1\"");
+    soon(&b);
+    gang_podgroup(&b, "g", 3, MUST_BLOCK); /* blocks have two nodes */
+    for (char name[] = "p0"; name[1] < '3'; name[1]++)
+        gang_pod_with(&b, name, LABEL("g"), "", 16, ",\"priority\":10");
+    settle(&b);
+    assert_non_null(fake_find(b.client.fake, PODS, "x"));
+    assert_int_equal(gang_bound(&b, "p", 3), 0);
+    assert_int_equal(scheduler_stats(b.s).victims, 0);
+}
+
 /* ---- what is ignored ------------------------------------------------------------------------- */
 
 static int events_with(const struct engine_fixture *b, const char *note)
@@ -406,6 +467,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_as_many_as_must_be),
         cmocka_unit_test(test_a_member_made_again_stays_in_the_domain),
         cmocka_unit_test(test_a_whole_gang_made_again_gathers_anew),
+        cmocka_unit_test(test_room_is_made_where_the_plan_says),
+        cmocka_unit_test(test_room_is_made_where_it_costs_least),
+        cmocka_unit_test(test_no_eviction_when_no_domain_would_do),
         cmocka_unit_test(test_without_the_argument_the_spec_is_ignored),
         cmocka_unit_test(test_without_a_tree_the_spec_is_ignored),
         cmocka_unit_test(test_a_bad_spec_is_ignored),
