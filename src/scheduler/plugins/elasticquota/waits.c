@@ -98,14 +98,19 @@ void quotas_changed(struct quotas *s)
         s->check = loop_after(s->env.loop, 0, on_check, s);
 }
 
+/* Who is woken may ask for its key again at once: those are not woken a second time. */
 void quotas_wake_all(struct quotas *s)
 {
+    struct vec_of(uint64_t) keys = { 0 };
+
     control_touch(s->control);
     while (s->waits.n) {
-        uint64_t key = vec_last(&s->waits)->key;
+        vec_push(&keys, vec_last(&s->waits)->key);
         wait_drop(s, s->waits.n - 1);
-        ks_wake(&s->env, PLUGIN, key);
     }
+    vec_foreach(&keys, i)
+        ks_wake(&s->env, PLUGIN, keys.items[i]);
+    vec_fini(&keys);
 }
 
 void quotas_waits_fini(struct quotas *s)
