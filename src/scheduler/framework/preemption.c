@@ -214,28 +214,38 @@ static void forget_texts(struct ks_texts *t, uint32_t n)
     t->cap -= n;
 }
 
+static void ask_for_plan(struct attempt *a, uint32_t slot, struct stopwatch *w,
+                         struct post_filter_result *ret)
+{
+    const struct profile_slot *s = &a->profile->slots[slot];
+    struct preemption plan = { 0 };
+    uint32_t said = ret->why.n;
+
+    if (!s->plugin->post_filter->plan)
+        return;
+    ret->searches += s->plugin->seeks_victims;
+    attempt_enter(a, slot, a->state[slot]);
+    ret->code = s->plugin->post_filter->plan(s->self, a, &plan, &ret->why);
+    stopwatch_plugin(w, LAP_POST_FILTER, slot, ret->code);
+    stopwatch_point(w, LAP_POST_FILTER, ret->code);
+    ret->keep |= plan.keep;
+    if (ret->code == KS_UNRESOLVABLE)
+        forget_texts(&ret->why, said);
+    if (ret->code == KS_SUCCESS)
+        ret->plan = plan;
+}
+
+/* Whoever rejected the pod is asked first, wherever it stands: it knows whether victims help at
+ * all. Others would find some on a full node and evict them in vain. */
 void post_filter_run(struct attempt *a, struct stopwatch *w, struct post_filter_result *ret)
 {
     const struct profile_point *point = &a->profile->points[KS_POINT_POST_FILTER];
 
     *ret = (struct post_filter_result){ .code = KS_UNSCHEDULABLE, .why = { .arena = a->arena } };
-    for (uint32_t i = 0; i < point->n && ret->code == KS_UNSCHEDULABLE; i++) {
-        const struct profile_slot *s = &a->profile->slots[point->slots[i]];
-        struct preemption plan = { 0 };
-        uint32_t said = ret->why.n;
-        if (!s->plugin->post_filter->plan)
-            continue;
-        ret->searches += s->plugin->seeks_victims;
-        attempt_enter(a, point->slots[i], a->state[point->slots[i]]);
-        ret->code = s->plugin->post_filter->plan(s->self, a, &plan, &ret->why);
-        stopwatch_plugin(w, LAP_POST_FILTER, point->slots[i], ret->code);
-        stopwatch_point(w, LAP_POST_FILTER, ret->code);
-        ret->keep |= plan.keep;
-        if (ret->code == KS_UNRESOLVABLE)
-            forget_texts(&ret->why, said);
-        if (ret->code == KS_SUCCESS)
-            ret->plan = plan;
-    }
+    for (int turn = 0; turn < 2; turn++)
+        for (uint32_t i = 0; i < point->n && ret->code == KS_UNSCHEDULABLE; i++)
+            if ((a->rejectors >> point->slots[i] & 1) != (unsigned)turn)
+                ask_for_plan(a, point->slots[i], w, ret);
 }
 
 void post_filter_finish(const struct profile *p, const struct pod *pod,

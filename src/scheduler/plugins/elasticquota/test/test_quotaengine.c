@@ -245,6 +245,55 @@ static void test_no_victims_in_vain(void **state)
     assert_non_null(fake_find(b.client.fake, PODS, "b1"));
 }
 
+/* The same wherever ElasticQuota stands among those that make room. */
+static void test_the_order_of_plugins_does_not_matter(void **state)
+{
+    static const struct ks_registered last[] = {
+        { &ks_plugin_priority_sort, 0, true },      { &ks_plugin_fit, 1, true },
+        { &ks_plugin_default_preemption, 0, true }, { &ks_plugin_default_binder, 0, true },
+        { &ks_plugin_elastic_quota, 0, true },      { NULL, 0, false },
+    };
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    engine_start_with(&b, 1, last);
+    engine_node(&b, "n1", 10000, 10 * 1024, 110, "");
+    engine_quota(&b, "a", "", 4, 0);
+    engine_quota(&b, "b", "", 10, 0);
+    client_fixture_run(&b.client, 2 * SEC);
+    quota_pod(&b, "a1", "a", 3, ",\"priority\":50");
+    quota_pod(&b, "b1", "b", 7, ",\"priority\":1");
+    settle(&b);
+    quota_pod(&b, "high", "a", 3, ",\"priority\":10");
+    settle(&b);
+    assert_false(runs(&b, "high"));
+    assert_non_null(fake_find(b.client.fake, PODS, "b1"));
+    assert_string_equal(engine_get(&b, "high", "status.nominatedNodeName"), "");
+}
+
+/* koord#2449: pods that name no quota are nobody's victims, unless it is asked for. */
+static void test_pods_without_a_quota_are_spared(void **state)
+{
+    static const char *const args[] = { "{\"enableRuntimeQuota\":false,\"defaultQuotaGroupMax\":{"
+                                        "\"cpu\":\"4\"}}",
+                                        "{\"enableRuntimeQuota\":false,\"defaultQuotaGroupMax\":{"
+                                        "\"cpu\":\"4\"},\"disableDefaultQuotaPreemption\":false}" };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(args); i++) {
+        CLEANUP(engine_stop) struct engine_fixture b;
+        quota_start_args(&b, 10, args[i]);
+        client_fixture_run(&b.client, 5 * SEC); /* the built-in quota has its object */
+        engine_pod(&b, "low", 3000, 64, ",\"priority\":1");
+        settle(&b);
+        assert_true(runs(&b, "low"));
+        engine_pod(&b, "high", 3000, 64, ",\"priority\":10");
+        settle(&b);
+        assert_int_equal(runs(&b, "high"), i == 1);
+        assert_int_equal(fake_find(b.client.fake, PODS, "low") == NULL, i == 1);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -259,6 +308,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_placeholders_do_not_count),
         cmocka_unit_test(test_room_within_the_quota),
         cmocka_unit_test(test_no_victims_in_vain),
+        cmocka_unit_test(test_the_order_of_plugins_does_not_matter),
+        cmocka_unit_test(test_pods_without_a_quota_are_spared),
     };
 
     if (argc > 1)
