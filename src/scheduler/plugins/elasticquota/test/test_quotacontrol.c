@@ -142,6 +142,71 @@ static void test_what_was_lent_comes_back(void **state)
     assert_int_equal(running(&b, "b"), 5);
 }
 
+/* volcano#3729, kueue#14468: both ask for more all the time, and whoever is evicted comes back. */
+static void test_no_eviction_after_the_balance(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+    char name[16];
+    unsigned gone = 0;
+
+    (void)state;
+    lend(&b);
+    client_fixture_run(&b.client, 120 * SEC);
+    for (int i = 0; i < 10; i++) { /* who was evicted is made again, and waits now */
+        (void)snprintf(name, sizeof name, "a%d", i);
+        if (!fake_find(b.client.fake, PODS, name))
+            quota_pod(&b, name, "a", 1, ",\"priority\":0");
+    }
+    settle(&b);
+    for (int hour = 0; hour < 24; hour++) {
+        client_fixture_run(&b.client, 3600 * SEC);
+        for (int i = 0; i < 20; i++) {
+            (void)snprintf(name, sizeof name, "%c%d", i < 10 ? 'a' : 'b', i % 10);
+            gone += !fake_find(b.client.fake, PODS, name);
+        }
+    }
+    assert_int_equal(gone, 0);
+    assert_int_equal(running(&b, "a") + running(&b, "b"), 10);
+    assert_int_equal(running(&b, "a"), 5);
+}
+
+#define BLOCKED                                                                                 \
+    "The quota uses more than its runtime, and the pods that may be evicted (preemptible, and " \
+    "allowed by their disruption budgets) are not enough"
+#define PDBS "/apis/policy/v1/namespaces/ns/poddisruptionbudgets"
+
+/* koord#2651: the least important ones are protected, so others go; and when nobody else is left,
+ * the quota says so. */
+static void test_budgets_decide_who_goes(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+    char name[16];
+
+    (void)state;
+    lend(&b);
+    for (int i = 0; i < 5; i++) {
+        (void)snprintf(name, sizeof name, "a%d", i);
+        fake_patch(b.client.fake, PODS, name, "{\"metadata\":{\"labels\":{\"keep\":\"yes\"}}}");
+    }
+    fake_put(b.client.fake, PDBS, "keep",
+             "{\"spec\":{\"selector\":{\"matchLabels\":{\"keep\":\"yes\"}}},\"status\":{"
+             "\"disruptionsAllowed\":0}}");
+    client_fixture_run(&b.client, 60 * SEC);
+    assert_int_equal(running(&b, "a"), 5);
+    for (int i = 0; i < 10; i++) {
+        (void)snprintf(name, sizeof name, "a%d", i);
+        assert_int_equal(fake_find(b.client.fake, PODS, name) != NULL, i < 5);
+    }
+    assert_int_equal(engine_events(&b, "RevokeBlocked", BLOCKED), 0);
+    engine_quota(&b, "a", "", 3, 3); /* two more would have to go */
+    client_fixture_run(&b.client, 120 * SEC);
+    assert_int_equal(running(&b, "a"), 5);
+    assert_true(engine_events(&b, "RevokeBlocked", BLOCKED) > 0);
+    fake_patch(b.client.fake, PDBS, "keep", "{\"status\":{\"disruptionsAllowed\":5}}");
+    client_fixture_run(&b.client, 120 * SEC);
+    assert_int_equal(running(&b, "a"), 3);
+}
+
 /* Pods that take their time to leave are not followed by others. */
 static void test_not_one_eviction_too_many(void **state)
 {
@@ -184,6 +249,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_wrong_quotas_get_an_event),
         cmocka_unit_test(test_what_was_lent_comes_back),
         cmocka_unit_test(test_not_one_eviction_too_many),
+        cmocka_unit_test(test_no_eviction_after_the_balance),
+        cmocka_unit_test(test_budgets_decide_who_goes),
         cmocka_unit_test(test_nothing_is_revoked_unless_asked_for),
     };
 
