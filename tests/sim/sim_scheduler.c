@@ -203,6 +203,8 @@ static void step(struct sim *s)
         load_report(s);
     if (s->parts & SIM_NUMA && sim_chance(s, 30))
         numa_change_topology(s);
+    if (s->parts & SIM_QUOTA && sim_chance(s, 30))
+        quota_change(s);
     loop_advance(s->loop, sim_below(s, 5000) * NSEC_PER_MSEC);
     judge_step(s);
 }
@@ -215,6 +217,8 @@ static void calm(struct sim *s)
         gauge_calm(s);
     if (s->parts & SIM_LOAD)
         load_calm(s);
+    if (s->parts & SIM_QUOTA)
+        quota_calm(s);
     set_faults(s, vec_last(&s->schedulers));
     fake_slow(s->fake, 0);
     fake_answer_next(s->fake, 0, 0, -1);
@@ -241,11 +245,16 @@ static void sim_start(struct sim *s, uint64_t seed)
     s->crowded = sim_chance(s, 25);
     for (int i = 0; i < SIM_ALL_PARTS; i++)
         s->parts |= (unsigned)sim_chance(s, 60) << i;
+    /* Placeholders of Reserve are not on the server, and Pair makes room without asking quotas. */
+    if (s->parts & SIM_QUOTA)
+        s->parts &= ~(unsigned)(sim_chance(s, 60) ? SIM_RESERVE | SIM_PAIR : SIM_QUOTA);
     s->placeholder = rows_placeholder(s);
     churn_new_nodes(s);
     clerk_new_budgets(s);
     if (s->parts & SIM_NUMA)
         numa_new_topologies(s);
+    if (s->parts & SIM_QUOTA)
+        quota_new(s);
     start_scheduler(s);
 }
 
@@ -255,6 +264,8 @@ static void judge_restart(struct sim *s)
     struct sim_scheduler *n = watch_scheduler(s);
 
     loop_advance(s->loop, 30 * NSEC_PER_SEC);
+    if (s->parts & SIM_QUOTA)
+        quota_judge_end(n);
     if (!(s->parts & SIM_CENSUS))
         return;
     census_judge(n);
@@ -303,6 +314,8 @@ static uint64_t run(uint64_t seed)
     }
     calm(s);
     judge_end(s);
+    if (s->parts & SIM_QUOTA)
+        quota_judge_end(vec_last(&s->schedulers));
     judge_restart(s);
     if (s->parts & SIM_LOAD)
         load_judge_end(s);
@@ -332,6 +345,9 @@ static uint64_t run(uint64_t seed)
     total.counted += s->n.counted;
     total.judged += s->n.judged;
     total.pinned += s->n.pinned;
+    total.quotas_judged += s->n.quotas_judged;
+    total.quotas_admitted += s->n.quotas_admitted;
+    total.quotas_gone += s->n.quotas_gone;
     total.aligned += s->n.aligned;
     total.amplified += s->n.amplified;
     total.reserved_cpus += s->n.reserved_cpus;
@@ -356,7 +372,9 @@ static void test_invariants_hold_under_faults(void **state)
         "changed rows, %llu with the one row, %llu told that no node was found, %llu "
         "plans for two pods, %llu times row data filled and %llu counted, %llu "
         "reservations bound, %llu times load judged, %llu pods with CPUs of their own (%llu beside "
-        "reserved ones), %llu with parts of NUMA nodes, %llu on amplified nodes\n",
+        "reserved ones), %llu with parts of NUMA nodes, %llu on amplified nodes, %llu times quotas "
+        "judged "
+        "with %llu pods let in\n",
         (unsigned long long)count, (unsigned long long)total.bound, (unsigned long long)total.late,
         (unsigned long long)total.refused, (unsigned long long)total.undone,
         (unsigned long long)total.waited, (unsigned long long)total.evicted,
@@ -369,7 +387,8 @@ static void test_invariants_hold_under_faults(void **state)
         (unsigned long long)total.filled, (unsigned long long)total.counted,
         (unsigned long long)total.reserved, (unsigned long long)total.judged,
         (unsigned long long)total.pinned, (unsigned long long)total.reserved_cpus,
-        (unsigned long long)total.aligned, (unsigned long long)total.amplified);
+        (unsigned long long)total.aligned, (unsigned long long)total.amplified,
+        (unsigned long long)total.quotas_judged, (unsigned long long)total.quotas_admitted);
     if (count < 100)
         return;
     /* The runs are worth something only if all of it happened. */
@@ -378,6 +397,7 @@ static void test_invariants_hold_under_faults(void **state)
     assert_true(total.annotated && total.labelled && total.overlaid && total.found);
     assert_true(total.unstamped && total.outcomes && total.pairs && total.reserved);
     assert_true(total.filled && total.counted && total.judged && total.pinned);
+    assert_true(total.quotas_judged && total.quotas_admitted && total.quotas_gone);
     assert_true(total.reserved_cpus && total.aligned && total.amplified);
 }
 

@@ -23,6 +23,7 @@ enum {
     SIM_KEPT_MCPU = 500, /* what the plugin Rows keeps on some nodes */
     SIM_KEPT_PORT = 8000,
     SIM_NUMA_NODES = 2,
+    SIM_QUOTAS = 6,
     SIM_ATTEMPTS_MAX = 4000 /* of one scheduler: more, and it goes in circles */
 };
 enum { /* plugins that take part in a run; the seed decides */
@@ -35,7 +36,8 @@ enum { /* plugins that take part in a run; the seed decides */
        SIM_RESERVE = 1 << 6,
        SIM_LOAD = 1 << 7,
        SIM_NUMA = 1 << 8,
-       SIM_ALL_PARTS = 9 /* so many */
+       SIM_QUOTA = 1 << 9,
+       SIM_ALL_PARTS = 10 /* so many */
 };
 #define SIM_NODES_PATH "/api/v1/nodes"
 #define RESERVATIONS   "/apis/scheduling.koordinator.sh/v1alpha1/reservations"
@@ -67,6 +69,10 @@ struct sim_node {
     struct sim_topology topology;               /* revision 0: there is none */
     struct vec_of(struct sim_topology) topologies;
 };
+struct sim_quota {
+    bool alive, lends, memory, by_namespace; /* memory: max names it */
+    int parent, max, min, weight;            /* in CPUs */
+};
 struct sim_pod {
     char name[8]; /* another pod may have had it before */
     struct kuid uid;
@@ -81,6 +87,7 @@ struct sim_pod {
     bool paired;   /* the plugin Pair makes room for two of them at once */
     bool pinned;   /* it wants CPUs of its own */
     int bind;      /* enum sim_bind: a policy that it requires */
+    int quota;     /* by label; SIM_NOWHERE: it has none */
     struct cpuset cpus;
     struct sim_room parts[SIM_NUMA_NODES]; /* what it has of them */
     bool reserved;                         /* a Reservation; its pod is a placeholder */
@@ -137,6 +144,7 @@ struct sim_scheduler { /* one instance; its record stays until the end of the ru
     struct controller *clerk;        /* runs; NULL: it does not */
     const struct ks_row_data *gauge; /* of the plugin Gauge */
     struct sim_load *load;           /* of the plugin LoadJudge; NULL: gone */
+    struct sim_charges *charges;     /* of the plugin QuotaJudge; NULL: gone */
 };
 struct sim_owed { /* a pod was evicted, and we have not seen yet for whom */
     int node, priority;
@@ -150,6 +158,7 @@ struct sim {
     struct intern *strings;
     struct fakeapi *fake;
     struct sim_node nodes[SIM_NODES];
+    struct sim_quota quotas[SIM_QUOTAS];
     struct sim_pod pods[SIM_PODS];
     int npods;
     struct vec_of(struct sim_scheduler *) schedulers;
@@ -163,7 +172,8 @@ struct sim {
     struct sim_counts { /* the runs are worth something only if all of it happened */
         uint64_t bound, evicted, undone, late, refused, waited, pending, leaders, kept_out, fetched,
             stamped, annotated, labelled, unstamped, overlaid, found, outcomes, pairs, filled,
-            counted, reserved, judged, pinned, aligned, amplified, reserved_cpus;
+            counted, reserved, judged, pinned, quotas_judged, quotas_admitted, quotas_gone, aligned,
+            amplified, reserved_cpus;
     } n;
 };
 
@@ -263,6 +273,19 @@ void numa_judge_bind(struct sim *s, const struct sim_scheduler *by, struct sim_p
                      const struct sim_hold *h, const struct kj_val *body);
 /* Certainly; in doubt it says no. */
 bool numa_fits(const struct sim *s, const struct sim_pod *p, int node);
+
+/* sim_scheduler_quota.c - ElasticQuota, and a plugin that knows what it should know. */
+extern const struct ks_plugin quota_judge_plugin;
+void quota_for(struct sim_scheduler *s); /* the scheduler that is born next */
+void quota_new(struct sim *s);
+void quota_change(struct sim *s);
+void quota_calm(struct sim *s); /* all parents are there */
+/* A label of the pod with a comma behind; "": none. And another one. */
+const char *quota_label(const struct sim_pod *p);
+void quota_change_pod(struct sim *s, struct sim_pod *p);
+void quota_judge(struct sim_scheduler *of);     /* by the objects that the scheduler knows */
+void quota_judge_end(struct sim_scheduler *of); /* by the server's, when all news have arrived */
+bool quota_fits(const struct sim *s, const struct sim_pod *p);
 
 /* sim_scheduler_census.c - a service that is told of pods, and what it was told. */
 KS_SERVICE(census, struct sim_scheduler)

@@ -89,14 +89,14 @@ static void write_spec(const struct sim_pod *p, const char *node, const char *an
                    annotations);
     strbuf_appendf(
         b,
-        ",\"labels\":{%s\"app\":\"a%d\"}},\"spec\":{\"schedulerName\":\"%s\",\"nodeName\":"
+        ",\"labels\":{%s%s\"app\":\"a%d\"}},\"spec\":{\"schedulerName\":\"%s\",\"nodeName\":"
         "\"%s\",\"priority\":%d,\"containers\":[{\"name\":\"c\",\"resources\":{"
         "\"requests\":{\"cpu\":\"%dm\",\"memory\":\"%dMi\"}}",
         p->pinned        ? "\"koordinator.sh/qosClass\":\"LSR\","
                            "\"koordinator.sh/priority-class\":\"koord-prod\","
         : p->best_effort ? "\"koordinator.sh/qosClass\":\"BE\","
                          : "",
-        p->app, p->scheduler, node, p->priority, p->mcpu, p->mib);
+        quota_label(p), p->app, p->scheduler, node, p->priority, p->mcpu, p->mib);
     if (p->port)
         strbuf_appendf(b, ",\"ports\":[{\"containerPort\":80,\"hostPort\":%d}]", p->port);
     strbuf_append(b, "}]");
@@ -168,8 +168,11 @@ static void new_pod(struct sim *s)
         .node = SIM_NOWHERE,
         .nominated = SIM_NOWHERE,
         .undone = SIM_NOWHERE,
+        .quota = SIM_NOWHERE,
         .sim = s,
     };
+    if (s->parts & SIM_QUOTA && sim_chance(s, 80))
+        p->quota = sim_below(s, SIM_QUOTAS);
     p->reserved = s->parts & SIM_RESERVE && sim_chance(s, 15);
     if (p->reserved) {
         p->gated = p->kept_out = p->paired = p->spread = false;
@@ -252,6 +255,10 @@ void churn_change_pod(struct sim *s)
 {
     struct sim_pod *p = any_pod(s);
 
+    if (p && s->parts & SIM_QUOTA && !p->reserved && sim_chance(s, 30)) {
+        quota_change_pod(s, p); /* also of one that has a node */
+        return;
+    }
     if (!p || p->node != SIM_NOWHERE || p->reserved)
         return;
     if (p->gated) {

@@ -239,6 +239,8 @@ void judge_step(struct sim *s)
             sim_fail(s, "%s", err.text);
         if (s->parts & SIM_CENSUS)
             census_judge(s->schedulers.items[i]);
+        if (s->parts & SIM_QUOTA)
+            quota_judge(s->schedulers.items[i]);
         struct scheduler_stats st = scheduler_stats(of);
         if (st.attempts > SIM_ATTEMPTS_MAX && !s->schedulers.items[i]->overlapped)
             sim_fail(s, "%llu attempts", (unsigned long long)st.attempts);
@@ -365,7 +367,8 @@ static void judge_pending(const struct sim *s, const struct sim_pod *p, int node
         sim_fail(s, "%s waits, and has the annotation of a binding that failed", p->name);
     if (p->gated)
         return;
-    for (int k = 0; k < SIM_NODES; k++)
+    bool room = !(s->parts & SIM_QUOTA) || quota_fits(s, p);
+    for (int k = 0; k < SIM_NODES && room; k++)
         if (fits(s, p, k))
             sim_fail(s, "%s was forgotten: it fits %s (%s)", p->name, s->nodes[k].name,
                      strbuf_str(&message));

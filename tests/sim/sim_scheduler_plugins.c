@@ -309,18 +309,21 @@ const struct ks_registered *plugins_for(struct sim_scheduler *s)
     reserve_for(s);
     pair_for(s);
     load_for(s);
+    quota_for(s);
     all[n++] = (struct ks_registered){ &ledger, 0, true }; /* before all who may refuse */
     if (parts & SIM_RESERVE)                               /* before the usual binder */
         all[n++] = (struct ks_registered){ &reserve_plugin, 0, true };
     if (parts & SIM_PAIR) /* before the usual preemption */
         all[n++] = (struct ks_registered){ &pair_plugin, 0, true };
     for (const struct ks_registered *r = ks_registry; r->plugin; r++) {
-        assert(n + 10 <= ARRAY_LEN(all));
+        assert(n + 11 <= ARRAY_LEN(all));
         all[n++] = *r;
         if (parts & SIM_LOAD && r->plugin == &ks_plugin_load_aware_scheduling)
             all[n - 1] = (struct ks_registered){ r->plugin, 1, true };
         if (parts & SIM_NUMA && r->plugin == &ks_plugin_node_numa_resource)
             all[n - 1] = (struct ks_registered){ r->plugin, 1, true };
+        if (parts & SIM_QUOTA && r->plugin == &ks_plugin_elastic_quota)
+            all[n - 1] = (struct ks_registered){ r->plugin, 0, true };
     }
     all[n++] = (struct ks_registered){ &chaos, 0, true };
     if (parts & SIM_CENSUS)
@@ -335,6 +338,8 @@ const struct ks_registered *plugins_for(struct sim_scheduler *s)
         all[n++] = (struct ks_registered){ gauge_for(s), 1, true };
     if (parts & SIM_LOAD)
         all[n++] = (struct ks_registered){ &load_judge, 0, true };
+    if (parts & SIM_QUOTA)
+        all[n++] = (struct ks_registered){ &quota_judge_plugin, 0, true };
     all[n] = (struct ks_registered){ NULL, 0, false };
     return all;
 }
