@@ -61,12 +61,14 @@ struct workload {
     bool load;                        /* LoadAwareScheduling, and nodes that report */
     int waiting;                      /* so many pods wait for load to fall */
     enum churn churn;
-    int reserved; /* Available Reservations, one a node; of 20 applications in turn */
-    bool once;    /* each is for one pod; otherwise a pod has half of it */
-    int owners;   /* so many of the pods own them, evenly among the others */
-    bool updates; /* every 100 pods a Reservation and a node change */
-    bool all_own; /* all pods are of one application, and so are the Reservations */
-    bool idle;    /* Reservations come, and then nothing happens: what does each cost? */
+    int reserved;      /* Available Reservations, one a node; of 20 applications in turn */
+    bool once;         /* each is for one pod; otherwise a pod has half of it */
+    int owners;        /* so many of the pods own them, evenly among the others */
+    bool updates;      /* every 100 pods a Reservation and a node change */
+    bool all_own;      /* all pods are of one application, and so are the Reservations */
+    bool idle;         /* Reservations come, and then nothing happens: what does each cost? */
+    int quotas;        /* pods belong to so many ElasticQuotas in turn, which have room for all */
+    bool quota_plugin; /* ElasticQuota is there */
 };
 static const struct workload workloads[] = {
     { "SchedulingBasic", 5000, 1000, 10000, 270, "", "" },
@@ -123,6 +125,8 @@ static const struct workload workloads[] = {
     { "ReservationsAllMatch", 1024, 0, 100, 0, "", "", .reserved = 1024, .owners = 100,
       .all_own = true },
     { "ReservationsIdle", 5000, 0, 0, 0, "", "", .reserved = 10000, .once = true, .idle = true },
+    { "QuotasNone", 5000, 1000, 10000, 0, "", "", .quotas = 100 },
+    { "Quotas", 5000, 1000, 10000, 0, "", "", .quota_plugin = true, .quotas = 100 },
     { "SchedulingSecrets", 5000, 1000, 10000, 260, ",'volumes':[{'name':'s','secret':{}}]",
       ",'volumes':[{'name':'s','secret':{}}]" },
     /* Ours: a NodeMetric of 30 pods after every 12 pods that are placed. */
@@ -263,15 +267,42 @@ static void update_some(struct bench *b)
     memkube_push(b->kube, "nodes", KUBE_MODIFIED, quoted(&t));
 }
 
+/* ---- quotas ---------------------------------------------------------------------------------- */
+
+#define QUOTA_LABEL "quota.scheduling.koordinator.sh/"
+
+/* Ten departments, and the quotas of pods below them. */
+static void add_quotas(struct bench *b)
+{
+    CLEANUP(strbuf_fini) struct strbuf t = STRBUF_INIT;
+
+    for (int i = -10; b->w->quota_plugin && i < b->w->quotas; i++) {
+        char name[32], parent[32];
+        (void)snprintf(name, sizeof name, i < 0 ? "dept%d" : "q-%d", i);
+        (void)snprintf(parent, sizeof parent, "dept-%d", i % 10 + 1);
+        strbuf_reset(&t);
+        strbuf_appendf(
+            &t,
+            "{'metadata':{'name':'%s','namespace':'default','uid':'%s',"
+            "'resourceVersion':'1','labels':{'" QUOTA_LABEL "is-parent':'%s','" QUOTA_LABEL
+            "parent':'%s'}},'spec':{'min':{'cpu':'10','memory':'10Gi'},"
+            "'max':{'cpu':'100000','memory':'100000Gi'}}}",
+            name, name, i < 0 ? "true" : "false", i < 0 ? "koordinator-root-quota" : parent);
+        memkube_add(b->kube, "elasticquotas", quoted(&t));
+    }
+}
+
 /* What the text of a pod is; valid until the next. */
 static const char *pod_text(struct bench *b, const char *ns, const char *spec, const char *cpu)
 {
     static struct strbuf t;
-    char app[32] = "";
+    char app[80] = "";
     int i = b->made++, owner = application_of(b, i);
 
     if (owner >= 0)
         (void)snprintf(app, sizeof app, ",'app':'a%d'", owner);
+    if (b->w->quotas)
+        (void)snprintf(app, sizeof app, ",'" QUOTA_LABEL "name':'q-%d'", i % b->w->quotas);
 
     strbuf_reset(&t);
     strbuf_appendf(
@@ -671,19 +702,29 @@ static void on_poll(struct loop *l, void *arg)
         loop_after(l, NSEC_PER_MSEC, on_poll, b);
 }
 
-/* The default profile, and Reservation with the weight of the shipped one. */
-static const struct ks_registered *reserving(struct ks_registered *with)
+/* The default profile with one more plugin: Reservation has the weight of the shipped one. */
+static const struct ks_registered *with_plugin(const char *name, int weight,
+                                               struct ks_registered *with)
 {
     size_t n = 0;
 
     do {
         with[n] = ks_registry[n];
-        if (with[n].plugin && streq(with[n].plugin->name, "Reservation")) {
+        if (with[n].plugin && streq(with[n].plugin->name, name)) {
             with[n].by_default = true;
-            with[n].weight = 5000;
+            with[n].weight = weight;
         }
     } while (ks_registry[n++].plugin);
     return with;
+}
+
+static const struct ks_registered *plugins_of(const struct workload *w, struct ks_registered *with)
+{
+    if (w->load)
+        return table_with_load();
+    if (w->reserved)
+        return with_plugin("Reservation", 5000, with);
+    return w->quota_plugin ? with_plugin("ElasticQuota", 0, with) : NULL;
 }
 
 static int run(const struct workload *w, int nodes, int pods)
@@ -703,16 +744,14 @@ static int run(const struct workload *w, int nodes, int pods)
     add_local(&b);
     add_init(&b);
     add_reports(&b);
+    add_quotas(&b);
     if (!w->idle)
         add_reservations(&b);
     struct ks_registered with[PROFILE_PLUGINS_MAX + 1];
     struct metrics *metrics = metrics_new(); /* counting and timing are part of the price */
-    b.s = scheduler_new(b.loop, b.kube,
-                        &(struct scheduler_opts){ .metrics = metrics,
-                                                  .plugins = w->load       ? table_with_load()
-                                                             : w->reserved ? reserving(with)
-                                                                           : NULL },
-                        &err);
+    b.s = scheduler_new(
+        b.loop, b.kube,
+        &(struct scheduler_opts){ .metrics = metrics, .plugins = plugins_of(w, with) }, &err);
     if (!b.s) {
         fprintf(stderr, "bench_scheduler: %s\n", err.text);
         return 1;
