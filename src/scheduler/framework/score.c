@@ -65,9 +65,89 @@ static bool keeps(const struct attempt *a, uint32_t slot)
     return a->shape && a->profile->slots[slot].plugin->reuse == KS_REUSE_LOCAL;
 }
 
+/* Its best candidate has 100 and the others their share of it: kept in the sum like scores that
+ * need no normalising, for as long as the best one does not change. */
+static bool is_scaled(const struct attempt *a, uint32_t slot)
+{
+    return keeps(a, slot) && a->profile->slots[slot].plugin->normalize == ks_normalize;
+}
+
 static bool in_sum(const struct attempt *a, uint32_t slot)
 {
-    return keeps(a, slot) && !a->profile->slots[slot].plugin->normalize;
+    return is_scaled(a, slot) || (keeps(a, slot) && !a->profile->slots[slot].plugin->normalize);
+}
+
+/* ---- scaled scores --------------------------------------------------------------------------- */
+
+static int64_t scaled(int64_t raw, int64_t scale)
+{
+    return scale > 0 ? KS_SCORE_MAX * raw / scale : raw;
+}
+
+KOORD_CLONES static int64_t best_raw(const uint8_t *restrict skip, uint32_t n,
+                                     const int64_t *restrict raw)
+{
+    int64_t best = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t score = skip[i] ? 0 : raw[i];
+        best = score > best ? score : best;
+    }
+    return best;
+}
+
+/* Beyond these the usual division. Below, x / scale is x * (2^32 / scale + 1) >> 32 for all x of up
+ * to 100 * RAW_SMALL: what is too much of the factor is less than scale * x, and that less than
+ * 2^32. */
+enum { RAW_SMALL = 4096 };
+
+KOORD_CLONES static bool are_small(uint32_t n, const int64_t *restrict raw)
+{
+    uint64_t beyond = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        beyond |= (uint64_t)raw[i] > RAW_SMALL;
+    return !beyond;
+}
+
+KOORD_CLONES static void rescale_small(uint32_t n, int64_t weight, const int64_t *restrict raw,
+                                       uint64_t from, uint64_t to, int64_t *restrict total)
+{
+    uint64_t was = (UINT64_C(1) << 32) / from + 1, is = (UINT64_C(1) << 32) / to + 1;
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t x = (uint64_t)raw[i] * KS_SCORE_MAX;
+        total[i] += weight * ((int64_t)(x * is >> 32) - (int64_t)(x * was >> 32));
+    }
+}
+
+static void rescale(const struct attempt *a, uint32_t slot, int64_t to)
+{
+    struct shape *h = a->shape;
+    int64_t from = h->scale[slot], weight = a->profile->slots[slot].weight;
+
+    h->scale[slot] = to;
+    if (MIN(from, to) >= 1 && MAX(from, to) <= RAW_SMALL && are_small(a->n, h->raw[slot])) {
+        rescale_small(a->n, weight, h->raw[slot], (uint64_t)from, (uint64_t)to, h->total);
+        return;
+    }
+    for (uint32_t i = 0; i < a->n; i++)
+        h->total[i] += weight * (scaled(h->raw[slot][i], to) - scaled(h->raw[slot][i], from));
+}
+
+/* The best candidate may be another one now. */
+static void rescale_all(const struct attempt *a)
+{
+    const struct profile_point *point = &a->profile->points[KS_POINT_SCORE];
+
+    for (uint32_t i = 0; i < point->n; i++) {
+        uint32_t slot = point->slots[i];
+        if (!is_scaled(a, slot) || (a->skip_score >> slot & 1) || !a->shape->raw[slot])
+            continue;
+        int64_t best = best_raw(a->by, a->n, a->shape->raw[slot]);
+        if (best != a->shape->scale[slot])
+            rescale(a, slot, best);
+    }
 }
 
 static void score_one(struct attempt *a, uint32_t slot, struct ks_span s, int64_t *out)
@@ -117,12 +197,14 @@ static enum ks_code pre_score_one(struct attempt *a, uint32_t slot)
 static void make_rows(struct attempt *a, uint32_t slot, struct ks_span s, int64_t *scratch)
 {
     struct shape *h = a->shape;
+    int64_t weight = a->profile->slots[slot].weight;
 
-    if (!in_sum(a, slot)) {
+    if (h->raw[slot]) {
         score_one(a, slot, s, h->raw[slot]);
+        for (uint32_t i = s.begin; is_scaled(a, slot) && i < s.end; i++)
+            h->total[i] += weight * scaled(h->raw[slot][i], h->scale[slot]);
         return;
     }
-    int64_t weight = a->profile->slots[slot].weight;
     score_one(a, slot, s, scratch);
     if (s.end - s.begin == 1 && (uint64_t)scratch[s.begin] <= KS_SCORE_MAX) {
         h->total[s.begin] += weight * scratch[s.begin]; /* no vectors for a dirty row */
@@ -150,7 +232,8 @@ static void make_shape(struct attempt *a, int64_t *scratch)
             h->skip_score |= UINT64_C(1) << slot;
         if (code != KS_SUCCESS)
             continue;
-        if (!in_sum(a, slot) && !h->raw[slot])
+        h->scale[slot] = 0;
+        if (a->profile->slots[slot].plugin->normalize && !h->raw[slot])
             h->raw[slot] = arena_newn0(h->arena, h->n, int64_t);
         make_rows(a, slot, (struct ks_span){ 0, a->n }, scratch);
     }
@@ -264,6 +347,8 @@ static int score_plugins(struct attempt *a)
         return score_failed(a);
     a->total =
         a->shape && !a->cycle.complete ? a->shape->total : arena_newn0(a->arena, a->n, int64_t);
+    if (a->shape && !a->cycle.complete)
+        rescale_all(a);
     int64_t *scratch = arena_alloc(a->arena, size, 16);
     for (uint32_t i = 0; i < point->n; i++) {
         uint32_t slot = point->slots[i];

@@ -137,6 +137,7 @@ void shape_clear(struct shape *h)
     h->state = arena_newn0(h->arena, slots, void *);
     h->score_state = arena_newn0(h->arena, slots, void *);
     h->raw = arena_newn0(h->arena, slots, int64_t *);
+    h->scale = arena_newn0(h->arena, slots, int64_t);
     h->by = h->why = NULL;
     h->noverlaid = 0;
 }

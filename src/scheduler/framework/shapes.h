@@ -22,9 +22,10 @@ struct shape {        /* filled and read by attempt.c */
     void **state, **score_state;
     uint64_t skip_filter, skip_score;
     uint8_t *by, *why; /* of LOCAL plugins alone */
-    int64_t *total;    /* weighted sum of LOCAL plugins that do not normalise */
-    int64_t **raw;     /* [slot][row] of LOCAL plugins that do */
-    uint32_t *dirty;   /* room for n rows */
+    int64_t *total;  /* weighted sum of LOCAL plugins, but for those that normalise by themselves */
+    int64_t **raw;   /* [slot][row] of LOCAL plugins that normalise */
+    int64_t *scale;  /* [slot]: the best raw score that counts as 100 in total; 0: none does */
+    uint32_t *dirty; /* room for n rows */
     /* Rows that an overlay had changed when they were looked at last: what is known of them is not
      * about the rows as they are. */
     uint32_t *overlaid;
