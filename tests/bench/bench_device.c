@@ -29,7 +29,16 @@
 #include "scheduler/scheduler.h"
 #include "json/kj.h"
 
-enum { NODES = 5000, PODS = 10000, GPUS = 8, RDMAS = 4, VFS = 8, SHAPES = 100, CHANGES = 100 };
+enum {
+    NODES = 5000,
+    PODS = 10000,
+    GPUS = 8,
+    RDMAS = 4,
+    VFS = 8,
+    SHAPES = 100,
+    CHANGES = 100,
+    INIT = 1000
+};
 
 static void quiet(void *arg, const char *text, size_t n)
 {
@@ -199,7 +208,7 @@ static void on_bind(void *arg, const char *pod)
     (void)pod;
     b->bound++;
     int64_t due = (loop_stopwatch(b->loop) - b->began) * CHANGES / NSEC_PER_SEC;
-    for (; b->w->changing && b->changed < due && b->changed < b->nodes; b->changed++)
+    for (; b->w->changing && b->began && b->changed < due && b->changed < b->nodes; b->changed++)
         memkube_push_read(b->kube, "devices", KUBE_MODIFIED,
                           kj_root(b->news[(int64_t)b->changed * 7 % b->nodes]));
     if (b->bound == b->pods)
@@ -270,6 +279,13 @@ static int drain(const struct workload *w, int nodes, int pods)
     on_poll(b.loop, &b);
     loop_run(b.loop);
     size_t before = heap();
+    int init = pods / 10 < INIT ? pods / 10 : INIT; /* as SchedulingBasic has them */
+    for (int i = 0; i < init; i++)
+        memkube_push(b.kube, "pods", KUBE_ADDED, pod_text(w, pods + i, &t));
+    b.pods = init;
+    loop_run(b.loop);
+    b.bound = 0;
+    b.pods = pods;
     for (int i = 0; i < pods; i++)
         memkube_push(b.kube, "pods", KUBE_ADDED, pod_text(w, i, &t));
     b.began = loop_stopwatch(b.loop);

@@ -107,7 +107,7 @@ static bool is_allowed(const struct device_try *t, const struct card *c, const s
         if (only->kind != c->kind || only->minor != c->minor || only->nvfs == 0)
             continue;
         for (uint32_t k = 0; k < only->nvfs; k++)
-            if (streq(str_or(only->vfs[k].bus_id, ""), vf->bus_id))
+            if (streq(str_or(only->vfs[k].bus_id, ""), card_vf_bus(vf)))
                 return true;
         return false;
     }
@@ -123,7 +123,8 @@ static const struct card_vf *free_vf(const struct allocating *x, const struct la
     for (uint32_t i = c->vf; i < c->vf + c->nvfs; i++) {
         const struct card_vf *vf = &x->inv->vf[i];
         if (x->t->row->vf_refs[i] == 0 && !(x->t->vf_barred && x->t->vf_barred[i]) &&
-            labelsel_matches(selector, &vf->group->labels) && is_allowed(x->t, c, vf))
+            labelsel_matches(selector, &c->info->vf_groups.items[vf->group].labels) &&
+            is_allowed(x->t, c, vf))
             return vf;
     }
     return NULL;
@@ -340,7 +341,7 @@ static void give(const struct allocating *x, struct device_result *ret)
             if (!vf)
                 continue;
             struct device_vf *mine = arena_new0(x->t->arena, struct device_vf);
-            *mine = (struct device_vf){ vf->minor, vf->bus_id };
+            *mine = (struct device_vf){ vf->info->minor, card_vf_bus(vf) };
             to->vfs = mine;
             to->nvfs = 1;
         }

@@ -10,6 +10,7 @@
 
 struct device_scorer {
     bool most; /* the fuller the better */
+    bool npu;  /* resources of NPUs weigh something too */
     int64_t weight[DEVICE_KINDS][DEVICE_RESOURCES];
 };
 /* How good a device, or a node, is: within [0, 100]. */
@@ -45,6 +46,9 @@ enum ks_code devices_allocate(const struct device_try *t, struct device_result *
                               struct ks_texts *why);
 /* The sum of the scores of all kinds that are asked for; may exceed 100. */
 int64_t devices_score(const struct device_try *t);
+/* The same for a pod where amounts decide, on all of the row. */
+int64_t devices_score_plain(const struct devrow *row, const struct wish *w,
+                            const struct device_scorer *s);
 /* How many devices of a kind the pod wants on this row, and how much of each. */
 enum ks_code devices_wanted(const struct device_try *t, enum device_kind kind, int64_t *ret_count,
                             struct amounts *ret_each, struct ks_texts *why);

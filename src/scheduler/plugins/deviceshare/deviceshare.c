@@ -90,6 +90,21 @@ KOORD_CLONES static void drop_rows(const struct wish *w, int64_t *const *column,
     }
 }
 
+/* As devices_judge() for a pod and a row where amounts decide: one that the columns let pass. */
+static bool quick_fits(const struct wish *w, const struct devrow *r)
+{
+    for (uint32_t k = 0; r->inv && k < DEVICE_KINDS; k++) {
+        const struct quick_wish *q = &w->quick[k];
+        int64_t found = 0;
+        for (uint32_t i = r->inv->first[k]; i < r->inv->first[k + 1] && found < q->count; i++)
+            found += r->left[i].first >= q->first && r->left[i].ratio >= q->ratio &&
+                     r->left[i].memory >= q->memory && r->inv->card[i].total.has;
+        if (found < q->count)
+            return false;
+    }
+    return true;
+}
+
 static void device_filter(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                           struct ks_span s, const uint8_t *skip, uint8_t *restrict why)
 {
@@ -100,11 +115,16 @@ static void device_filter(void *self, const struct ks_cycle *c, const struct ks_
     memset(why + s.begin, WHY_FITS, s.end - s.begin);
     if (!w)
         return;
-    if (w->plain && !(w->shared && d->args->unsupported.n))
+    bool plain = w->plain && !(w->shared && d->args->unsupported.n);
+    if (plain)
         drop_rows(w, c->rows->column, s, why);
-    for (t.row = s.begin; t.row < s.end; t.row++)
-        if (!skip[t.row] && why[t.row] == WHY_FITS)
+    for (t.row = s.begin; t.row < s.end; t.row++) {
+        if (skip[t.row] || why[t.row] != WHY_FITS)
+            continue;
+        bool quick = plain && !c->rows->column[ROW_SPECIAL][t.row] && !devices_restored(&t);
+        if (!quick || !quick_fits(w, ks_row(c->rows, t.row)))
             why[t.row] = why_of(devices_judge(&t, NULL));
+    }
 }
 
 static void device_explain(void *self, const struct ks_cycle *c, const struct ks_pod *p,
@@ -226,8 +246,10 @@ static struct device_scorer scorer_of(const struct scoring_strategy *s)
         for (uint32_t k = 0; k < DEVICE_KINDS; k++)
             for (uint32_t r = 0; r < DEVICE_RESOURCES; r++) {
                 const char *name = device_resource_name((enum device_kind)k, r);
-                if (name && streq(name, s->resources.items[i].name))
-                    x.weight[k][r] = s->resources.items[i].weight;
+                if (!name || !streq(name, s->resources.items[i].name))
+                    continue;
+                x.weight[k][r] = s->resources.items[i].weight;
+                x.npu |= r >= GPU_SUMMED;
             }
     return x;
 }

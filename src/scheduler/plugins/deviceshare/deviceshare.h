@@ -55,6 +55,8 @@ enum ks_code devices_try(const struct row_try *t, struct device_result *ret, str
 /* The same of the reservation that it takes, or of none (NULL). */
 enum ks_code devices_try_of(const struct row_try *t, const struct ks_reservation *of,
                             struct device_result *ret, struct ks_texts *why);
+/* Has the attempt something to do with reservations on this row? */
+bool devices_restored(const struct row_try *t);
 /* The score of the row, with what the first reservation keeps that would do for the pod. Which one
  * it will take is not known when scores are made that other pods use again. */
 int64_t devices_score_row(const struct row_try *t);

@@ -24,20 +24,32 @@ static struct inventory *read_inventory(struct holdings *h, const struct node *n
     return is;
 }
 
+/* What is in use, what is left, and the virtual functions: one block. */
+static size_t block_size(const struct inventory *inv)
+{
+    return inventory_cards(inv) * (sizeof(struct amounts) + sizeof(struct card_left)) +
+           inv->nvfs * sizeof(uint16_t);
+}
+
+static void sum_up(struct devrow *r);
+
 void devrow_make(struct devrow *r, struct inventory *inv)
 {
     uint32_t n = inv ? inventory_cards(inv) : 0;
 
     *r = (struct devrow){ .inv = inv };
-    r->used = n ? xnewn0(n, struct amounts) : NULL;
-    r->vf_refs = n && inv->nvfs ? xnewn0(inv->nvfs, uint16_t) : NULL;
+    if (n == 0)
+        return;
+    r->used = xcalloc(1, block_size(inv));
+    r->left = (struct card_left *)(r->used + n);
+    r->vf_refs = (uint16_t *)(r->left + n);
+    sum_up(r);
 }
 
 void devrow_fini(struct devrow *r)
 {
     inventory_unref(r->inv);
     free(r->used);
-    free(r->vf_refs);
     *r = (struct devrow){ 0 };
 }
 
@@ -48,7 +60,7 @@ static uint16_t *vf_of(const struct devrow *r, uint32_t card, const char *bus_id
     const struct card *c = &r->inv->card[card];
 
     for (uint32_t i = 0; i < c->nvfs; i++)
-        if (streq(r->inv->vf[c->vf + i].bus_id, str_or(bus_id, "")))
+        if (streq(card_vf_bus(&r->inv->vf[c->vf + i]), str_or(bus_id, "")))
             return &r->vf_refs[c->vf + i];
     return NULL;
 }
@@ -112,8 +124,7 @@ static void count_pods(struct holdings *h, const struct ks_podlist *pods, struct
     if (!r->inv || inventory_cards(r->inv) == 0)
         return;
     memset(r->used, 0, inventory_cards(r->inv) * sizeof *r->used);
-    if (r->inv->nvfs)
-        memset(r->vf_refs, 0, r->inv->nvfs * sizeof *r->vf_refs);
+    memset(r->vf_refs, 0, r->inv->nvfs * sizeof *r->vf_refs);
     arena_reset(h->scratch);
     mine = arena_newn0(h->scratch, pods->n + 1, const struct holding *);
     for (uint32_t i = 0; i < pods->n; i++) {
@@ -124,6 +135,7 @@ static void count_pods(struct holdings *h, const struct ks_podlist *pods, struct
     }
     for (uint32_t i = 0; owners && i < n; i++)
         count_once(r, mine[i], mine, n);
+    sum_up(r);
 }
 
 struct amounts devrow_free(const struct devrow *r, uint32_t card)
@@ -134,36 +146,53 @@ struct amounts devrow_free(const struct devrow *r, uint32_t card)
     return x;
 }
 
-/* ---- columns --------------------------------------------------------------------------------- */
+/* ---- what is left ---------------------------------------------------------------------------- */
 
-static void sum_gpus(const struct devrow *r, int64_t *column)
+static int32_t left_of(const struct amounts *left, uint32_t resource)
 {
-    const struct amounts whole = { .v = { [GPU_CORE] = 100, [GPU_RATIO] = 100 },
-                                   .has = 1u << GPU_CORE | 1u << GPU_RATIO };
+    return amounts_has(left, resource) ? (int32_t)MIN(left->v[resource], INT32_MAX) : -1;
+}
 
-    for (uint32_t i = r->inv->first[DEVICE_GPU]; i < r->inv->first[DEVICE_GPU + 1]; i++) {
+static void sum_up(struct devrow *r)
+{
+    memset(r->total, 0, sizeof r->total);
+    memset(r->free, 0, sizeof r->free);
+    for (uint32_t i = 0; r->inv && i < inventory_cards(r->inv); i++) {
+        const struct card *c = &r->inv->card[i];
         struct amounts left = devrow_free(r, i);
-        column[ROW_GPUS]++;
-        column[ROW_GPUS_FREE] += amounts_fit(&whole, &left);
-        column[ROW_GPU_CORE] = MAX(column[ROW_GPU_CORE], left.v[GPU_CORE]);
-        column[ROW_GPU_MEMORY] = MAX(column[ROW_GPU_MEMORY], left.v[GPU_MEMORY]);
-        column[ROW_GPU_RATIO] = MAX(column[ROW_GPU_RATIO], left.v[GPU_RATIO]);
+        bool gpu = c->kind == DEVICE_GPU;
+        r->left[i] = (struct card_left){
+            .memory = gpu && amounts_has(&left, GPU_MEMORY) ? left.v[GPU_MEMORY] : -1,
+            .first = left_of(&left, 0),
+            .ratio = gpu ? left_of(&left, GPU_RATIO) : -1,
+        };
+        for (uint32_t k = 0; k < (gpu ? GPU_SUMMED : 1u); k++) {
+            uint32_t at = gpu ? k : GPU_SUMMED - 1u + c->kind;
+            r->total[at] += c->total.v[k];
+            r->free[at] += left.v[k];
+        }
     }
 }
 
+/* ---- columns --------------------------------------------------------------------------------- */
+
 static void fill_columns(const struct devrow *r, int64_t *column)
 {
+    static const uint8_t counts[] = { ROW_GPUS, ROW_RDMAS, ROW_FPGAS };
+    static const uint8_t best[] = { ROW_GPU_CORE, ROW_RDMA, ROW_FPGA };
+
     if (!r->inv)
         return;
     column[ROW_DEVICES] = 1;
     column[ROW_SPECIAL] = (r->inv->flags & (INVENTORY_HONOR | INVENTORY_WELL_PLANNED)) != 0;
-    sum_gpus(r, column);
-    for (uint32_t i = r->inv->first[DEVICE_RDMA]; i < inventory_cards(r->inv); i++) {
-        bool rdma = r->inv->card[i].kind == DEVICE_RDMA;
-        int64_t left = devrow_free(r, i).v[0];
-        column[rdma ? ROW_RDMAS : ROW_FPGAS]++;
-        int64_t *best = &column[rdma ? ROW_RDMA : ROW_FPGA];
-        *best = MAX(*best, left);
+    for (uint32_t i = 0; i < inventory_cards(r->inv); i++) {
+        const struct card_left *left = &r->left[i];
+        uint8_t kind = r->inv->card[i].kind;
+        column[counts[kind]]++;
+        column[best[kind]] = MAX(column[best[kind]], left->first);
+        column[ROW_GPU_MEMORY] = MAX(column[ROW_GPU_MEMORY], left->memory);
+        column[ROW_GPU_RATIO] = MAX(column[ROW_GPU_RATIO], left->ratio);
+        column[ROW_GPUS_FREE] += kind == DEVICE_GPU && left->first >= 100 && left->ratio >= 100;
     }
 }
 
@@ -215,10 +244,11 @@ static void row_copy(void *self, void *to, const void *from)
 
     (void)self;
     devrow_make(b, a->inv ? inventory_ref(a->inv) : NULL);
-    if (b->used)
-        memcpy(b->used, a->used, inventory_cards(a->inv) * sizeof *b->used);
-    if (b->vf_refs)
-        memcpy(b->vf_refs, a->vf_refs, a->inv->nvfs * sizeof *b->vf_refs);
+    if (!b->used)
+        return;
+    memcpy(b->used, a->used, block_size(a->inv));
+    memcpy(b->total, a->total, sizeof b->total);
+    memcpy(b->free, a->free, sizeof b->free);
 }
 
 const struct ks_row_data devrow_data = {

@@ -9,10 +9,19 @@
 #define KOORD_SCHEDULER_DEVICESHARE_DEVROW_H
 #include "scheduler/plugins/deviceshare/holdings.h"
 
+struct card_left { /* for quick answers; -1: it is not listed, or the card is not healthy */
+    int64_t memory;
+    int32_t first; /* the kind's first resource: the compute of a GPU */
+    int32_t ratio;
+};
+/* Sums over the cards: of a GPU's first three resources, RDMA, FPGA. */
+enum { GPU_SUMMED = GPU_RATIO + 1, ROW_SUMS = GPU_SUMMED + 2 };
 struct devrow {
     struct inventory *inv; /* NULL: the node never had a Device */
     struct amounts *used;  /* [cards] */
-    uint16_t *vf_refs;     /* [inv->nvfs]: how many pods have it */
+    struct card_left *left;
+    uint16_t *vf_refs; /* [inv->nvfs]: how many pods have it */
+    int64_t total[ROW_SUMS], free[ROW_SUMS];
 };
 enum {                /* columns */
        ROW_DEVICES,   /* not 0: there is an inventory */
@@ -34,7 +43,8 @@ extern const struct ks_row_data devrow_data;
 void devrow_init(struct devrow *r, struct holdings *h, const struct node *node,
                  const struct ks_podlist *pods);
 void devrow_fini(struct devrow *r);
-/* The same from an inventory, whose reference it takes; then one holding after the other. */
+/* The same from an inventory, whose reference it takes; then one holding after the other, which
+ * changes `used` and `vf_refs` alone. */
 void devrow_make(struct devrow *r, struct inventory *inv);
 void devrow_add(struct devrow *r, const struct held *items, uint32_t n);
 

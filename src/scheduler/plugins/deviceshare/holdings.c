@@ -174,10 +174,33 @@ static void read_pod(struct holdings *h, const struct pod *p)
         drop(h, was);
 }
 
+/* Does the pod say what reserve() gave it? Then it is confirmed, and its row stays as it is. */
+static bool confirm(struct holdings *h, const struct pod *p)
+{
+    struct holding *x = uidmap_get(&h->by_uid, p->obj.meta.uid);
+    const char *text = kstrmap_get(&p->obj.meta.annotations, ANNO_DEVICE_ALLOCATED);
+
+    if (!x || !x->reserved || !text || x->text != hash_bytes(text, strlen(text)) ||
+        !streq(x->node, p->node_name))
+        return false;
+    arena_reset(h->scratch);
+    CLEANUP(mem_free) char *of = reservation_of_pod(h, p);
+    if (!streq(str_or(of, ""), str_or(x->reservation, "")))
+        return false;
+    uidmap_remove(&h->by_uid, x->uid);
+    kobj_unref(x->pod);
+    x->pod = kobj_ref((struct kobj *)&p->obj);
+    x->uid = p->obj.meta.uid;
+    x->reserved = false;
+    uidmap_put(&h->by_uid, x);
+    return true;
+}
+
 static void on_placed(void *service, const struct pod *before, const struct pod *now)
 {
     (void)before;
-    read_pod(service, now);
+    if (!confirm(service, now))
+        read_pod(service, now);
 }
 
 static bool differ(const struct pod *a, const struct pod *b, const char *key)
@@ -228,6 +251,14 @@ void holdings_release(struct holdings *h, struct kuid uid)
 
     if (x && x->reserved)
         drop(h, x);
+}
+
+void holdings_written(struct holdings *h, struct kuid uid, const char *text)
+{
+    struct holding *x = uidmap_get(&h->by_uid, uid);
+
+    if (x)
+        x->text = hash_bytes(text, strlen(text));
 }
 
 /* ---- Devices --------------------------------------------------------------------------------- */

@@ -30,6 +30,7 @@ struct holding {
     struct kobj *pod;
     char *reservation; /* UID of the one that it has taken room of; NULL: none */
     bool reserved; /* by reserve(): what an annotation says does not count before it is written */
+    uint64_t text; /* hash of the annotation that was written; 0: none was */
     uint32_t n;
     const struct held *items; /* in the same block, as given */
 };
@@ -52,6 +53,8 @@ void holdings_reserve(struct holdings *h, const struct pod *p, const char *node,
                       const struct ks_reservation *of, const struct held *items, uint32_t n);
 /* It is not any more. What the pod's annotation confirms stays. */
 void holdings_release(struct holdings *h, struct kuid uid);
+/* This is what was written on the pod: when it comes back, nothing has changed. */
+void holdings_written(struct holdings *h, struct kuid uid, const char *text);
 /* The Device of a node, also one that was deleted (*ret_gone); NULL: it never had one. */
 const struct device *holdings_device(struct holdings *h, const char *node, bool *ret_gone);
 /* As the annotation has them, in the arena; ids are those of the Device, which may be NULL. */

@@ -161,7 +161,7 @@ static int by_bus(const void *pa, const void *pb)
 {
     const struct card_vf *a = pa, *b = pb;
 
-    return strcmp(a->bus_id, b->bus_id);
+    return strcmp(card_vf_bus(a), card_vf_bus(b));
 }
 
 /* By bus id within a card: the first free one is the one to give. */
@@ -181,8 +181,7 @@ static void read_vfs(struct making *m)
         for (uint32_t g = 0; g < c->info->vf_groups.n; g++) {
             const struct vf_group *group = &c->info->vf_groups.items[g];
             for (uint32_t k = 0; k < group->vfs.n && x->nvfs < VFS_MAX; k++)
-                x->vf[x->nvfs++] = (struct card_vf){ str_or(group->vfs.items[k].bus_id, ""), group,
-                                                     group->vfs.items[k].minor, (uint16_t)i };
+                x->vf[x->nvfs++] = (struct card_vf){ &group->vfs.items[k], g };
         }
         c->nvfs = (uint16_t)(x->nvfs - c->vf);
         if (c->nvfs)

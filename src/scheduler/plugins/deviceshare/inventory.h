@@ -14,12 +14,14 @@ struct node;
 
 enum { NO_CARD = UINT16_MAX, CARDS_MAX = 4096, VFS_MAX = 16384, NUMA_IDS = 64 };
 
-struct card_vf { /* a virtual function */
-    const char *bus_id;
-    const struct vf_group *group;
-    int32_t minor;
-    uint16_t card;
+struct card_vf { /* a virtual function; its group is one of the card's */
+    const struct virtual_function *info;
+    uint32_t group;
 };
+static inline const char *card_vf_bus(const struct card_vf *v)
+{
+    return str_or(v->info->bus_id, "");
+}
 struct card {
     const struct device_info *info;
     struct amounts total; /* nothing listed: it is not healthy */

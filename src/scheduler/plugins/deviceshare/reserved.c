@@ -78,6 +78,13 @@ static const struct taken_over *taken_row(const struct row_try *t)
     return NULL;
 }
 
+bool devices_restored(const struct row_try *t)
+{
+    const struct restored_devices *x = restored_of(t->d, t->c, t->p);
+
+    return x && (restored_row(t) || taken_row(t));
+}
+
 /* ---- what they keep -------------------------------------------------------------------------- */
 
 struct kept { /* of a reservation, for owners to come */
@@ -149,7 +156,7 @@ static void bar(const struct device_try *x, struct bars *b, const struct held *i
         const struct card *c = &inv->card[card];
         for (uint32_t k = 0; k < items[i].nvfs; k++)
             for (uint32_t v = c->vf; v < c->vf + c->nvfs; v++)
-                if (streq(inv->vf[v].bus_id, str_or(items[i].vfs[k].bus_id, "")))
+                if (streq(card_vf_bus(&inv->vf[v]), str_or(items[i].vfs[k].bus_id, "")))
                     b->vfs[v] = 1;
     }
 }
@@ -396,6 +403,8 @@ int64_t devices_score_row(const struct row_try *t)
     arena_reset(t->d->scratch);
     if (!has_inventory(t))
         return 0;
+    if (!row && w->plain && !t->d->scorer.npu)
+        return devices_score_plain(ks_row(t->c->rows, t->row), w, &t->d->scorer);
     for (uint32_t i = 0; row && !w->ignores && i < row->nmatched; i++) {
         struct kept k = kept_of(t, row->matched[i]);
         if (k.n && try_kept(t, &k, NULL, NULL) == KS_SUCCESS)

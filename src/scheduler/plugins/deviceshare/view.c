@@ -109,6 +109,36 @@ int64_t device_score(const struct device_scorer *s, enum device_kind kind,
     return weights ? sum / weights : 0;
 }
 
+/* The sums of the row as amounts of a kind; resources that are not summed up count for nothing. */
+static struct amounts sums_of(const int64_t *sums, enum device_kind kind)
+{
+    struct amounts x = { 0 };
+
+    if (kind == DEVICE_GPU)
+        memcpy(x.v, sums, GPU_SUMMED * sizeof *sums);
+    else
+        x.v[0] = sums[GPU_SUMMED - 1 + (int)kind];
+    return x;
+}
+
+int64_t devices_score_plain(const struct devrow *row, const struct wish *w,
+                            const struct device_scorer *s)
+{
+    int64_t sum = 0;
+
+    for (uint32_t k = 0; k < DEVICE_KINDS; k++) {
+        enum device_kind kind = (enum device_kind)k;
+        if (!w->of[k].asked || row->inv->first[k] == row->inv->first[k + 1])
+            continue;
+        struct amounts total = sums_of(row->total, kind), left = sums_of(row->free, kind);
+        struct amounts each = w->of[k].each;
+        if (kind != DEVICE_GPU)
+            each.v[0] = w->quick[k].first;
+        sum += device_score(s, kind, &total, &left, &each);
+    }
+    return sum;
+}
+
 int64_t devices_score(const struct device_try *t)
 {
     const struct inventory *inv = t->row->inv;

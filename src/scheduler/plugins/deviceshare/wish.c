@@ -178,11 +178,40 @@ static void read_labels(struct reading *r)
 
 static bool is_plain(const struct wish *w)
 {
-    bool plain = !w->partition && !w->templated && !w->isolation && !w->ndesignated;
+    const uint8_t usual = 1u << GPU_CORE | 1u << GPU_MEMORY | 1u << GPU_RATIO;
+    bool plain = !w->partition && !w->templated && !w->isolation && !w->ndesignated &&
+                 !(w->njoint > 1 && w->same_pcie) && !(w->of[DEVICE_GPU].each.has & ~usual);
 
     for (uint32_t k = 0; k < DEVICE_KINDS; k++)
-        plain = plain && !w->of[k].scope && !w->of[k].strategy && !w->of[k].vf_selector;
+        plain = plain && !w->of[k].scope && !w->of[k].strategy && !w->of[k].selector &&
+                !w->of[k].vf_selector && w->of[k].exclusive != DEVICE_EXCLUSIVE_PCIE;
     return plain;
+}
+
+static int32_t quick_amount(const struct amounts *x, uint32_t resource)
+{
+    return amounts_has(x, resource) ? (int32_t)MIN(x->v[resource], INT32_MAX) : -2;
+}
+
+static void make_quick(struct wish *w)
+{
+    for (uint32_t k = 0; k < DEVICE_KINDS; k++) {
+        const struct kind_wish *from = &w->of[k];
+        struct quick_wish *to = &w->quick[k];
+        if (!from->asked)
+            continue;
+        *to = (struct quick_wish){ .count = k == DEVICE_GPU ? from->count : 1,
+                                   .memory = -2,
+                                   .first = quick_amount(&from->each, 0),
+                                   .ratio = -2 };
+        if (k == DEVICE_GPU) {
+            to->ratio = quick_amount(&from->each, GPU_RATIO);
+            to->memory = amounts_has(&from->each, GPU_MEMORY) ? from->each.v[GPU_MEMORY] : -2;
+        } else if (to->first > 100 && to->first % 100 == 0) {
+            to->count = to->first / 100;
+            to->first = 100;
+        }
+    }
 }
 
 enum ks_code wish_read(const struct pod *p, const kstrlist *matched, struct arena *a,
@@ -203,6 +232,7 @@ enum ks_code wish_read(const struct pod *p, const kstrlist *matched, struct aren
         return code;
     read_labels(&r);
     r.w->plain = is_plain(r.w);
+    make_quick(r.w);
     *ret = r.w;
     return KS_SUCCESS;
 }

@@ -19,7 +19,12 @@ struct kind_wish { /* devices of one kind */
     struct amounts each; /* of each GPU; of other kinds the whole request */
     struct labelsel *selector, *vf_selector; /* NULL: none */
 };
+struct quick_wish { /* of a kind, when amounts decide and nothing else; -2: not asked for */
+    int64_t count, memory;
+    int32_t first, ratio;
+};
 struct wish {
+    struct quick_wish quick[DEVICE_KINDS];
     struct kind_wish of[DEVICE_KINDS];
     bool shared;     /* parts of GPUs */
     bool partition;  /* of GPUs: a partition, and nothing else */

@@ -22,7 +22,9 @@ static enum ks_code write_allocated(struct device_plugin *d, struct ks_bind *b, 
         ks_texts_addf(why, "devices.scheduling.koordinator.sh \"%s\" not found", b->node);
         return KS_ERROR;
     }
-    ks_bind_annotate(b, ANNO_DEVICE_ALLOCATED, held_format(x->items, x->n, device_of(o), a));
+    const char *text = held_format(x->items, x->n, device_of(o), a);
+    ks_bind_annotate(b, ANNO_DEVICE_ALLOCATED, text);
+    holdings_written(d->holdings, b->pod->meta.uid, text);
     return KS_SUCCESS;
 }
 
