@@ -27,7 +27,8 @@ int64_t numa_score_of(const struct numa_plugin *n, enum numa_strategy strategy,
         if (res < 0 || !counts((uint32_t)res, r) || sums->capacity[res] <= 0)
             continue;
         int64_t weight = by->resources.items[i].weight;
-        sum += weight * share(strategy, sums->requested[res] + r->amount[res], sums->capacity[res]);
+        int64_t requested = i64_add_sat(sums->requested[res], r->amount[res]);
+        sum += weight * share(strategy, requested, sums->capacity[res]);
         weights += weight;
     }
     return weights ? sum / weights : 0;
@@ -58,7 +59,7 @@ static void sums_of_zones(const struct stock *s, const struct numa_allocation *x
         if (!(mask >> s->site->zone[z].id & 1))
             continue;
         for (uint32_t res = 0; res < NUMA_RESOURCES; res++) {
-            sums->requested[res] += s->zone[z].held[res];
+            sums->requested[res] = i64_add_sat(sums->requested[res], s->zone[z].held[res]);
             sums->capacity[res] += s->site->zone[z].capacity[res];
         }
     }

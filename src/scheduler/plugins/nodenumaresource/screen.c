@@ -46,19 +46,22 @@ KOORD_CLONES static void screen_rows(const struct screen *ask, int64_t *const *c
     const int64_t *special = column[STOCK_SPECIAL];
 
     for (uint32_t i = s.begin; i < s.end; i++) {
-        int64_t merged = policy[i] ? policy[i] : q.policy;
+        int64_t of_node = policy[i], cores = per_core[i];
+        int64_t most_cpu = cpu[i], sum_cpu = all_cpu[i];
+        int64_t most_memory = memory[i], sum_memory = all_memory[i];
+        int64_t merged = of_node ? of_node : q.policy;
         int64_t single = merged == NUMA_POLICY_SINGLE_NODE;
         int64_t strict = single | (merged == NUMA_POLICY_RESTRICTED);
-        int64_t lacks = (q.mcpu > (single ? cpu[i] : all_cpu[i])) |
-                        (q.memory > (single ? memory[i] : all_memory[i]));
+        int64_t lacks_one = (q.mcpu > most_cpu) | (q.memory > most_memory);
+        int64_t lacks_all = (q.mcpu > sum_cpu) | (q.memory > sum_memory);
         int64_t v = strict ? LOOK : WHY_FITS;
-        v = strict & lacks ? WHY_NUMA : v;
+        v = strict & (lacks_all | (single & lacks_one)) ? WHY_NUMA : v;
         v = strict & (zones[i] == 0) ? WHY_NO_NUMA : v;
         v = (merged == 0) & (q.need > enough[i]) ? WHY_CPUS : v;
-        v = q.whole & (per_core[i] - 1) ? WHY_SMT : v;
-        v = q.bound & (per_core[i] == 0) ? WHY_TOPOLOGY : v;
+        v = q.whole & (cores - 1) ? WHY_SMT : v;
+        v = q.bound & (cores == 0) ? WHY_TOPOLOGY : v;
         v = special[i] ? LOOK : v;
-        v = (q.policy != 0) & (policy[i] != 0) & (policy[i] != q.policy) ? WHY_POLICY : v;
+        v = (q.policy != 0) & (of_node != 0) & (of_node != q.policy) ? WHY_POLICY : v;
         why[i] = (uint8_t)v;
     }
 }

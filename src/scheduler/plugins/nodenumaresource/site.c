@@ -7,6 +7,7 @@
 #include "api/protocol/node.h"
 #include "base/map.h"
 #include "base/num.h"
+#include "scheduler/model/rows.h"
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
@@ -194,13 +195,29 @@ static void read_reserved(struct making *m)
         reserve_list(m, system_qos_resource_codec.key, sys.cpuset);
 }
 
+/* So that amounts stay numbers; nobody promises a thousand CPUs for each that there is. */
+enum { RATIO_MAX = 1000 };
+
+/* 1, 0: there are none, negative: they cannot be used. */
+static int read_ratios(const kstrmap *annotations, struct arena *a,
+                       struct amplification_ratios *ret, struct kerr *err)
+{
+    int r = amplification_ratios_read(annotations, a, ret, err);
+
+    for (uint32_t i = 0; r > 0 && i < ret->v.n; i++)
+        if (ret->v.items[i].ratio > RATIO_MAX)
+            r = kerr_set(err, -ERANGE, "%.64s: ratios end at %d", ret->v.items[i].resource,
+                         RATIO_MAX);
+    return r;
+}
+
 /* Ratios of the topology: what stands in its zones is amplified already. */
 static bool read_zone_ratio(struct making *m)
 {
     struct amplification_ratios ratios;
     struct kerr err = { 0 };
 
-    int r = amplification_ratios_read(m->annotations, m->arena, &ratios, &err);
+    int r = read_ratios(m->annotations, m->arena, &ratios, &err);
     if (r < 0)
         note_bad(m, amplification_ratios_codec.key, &err);
     if (r > 0)
@@ -253,6 +270,7 @@ static void read_zone(struct making *m, struct numa_names *names, const struct n
         }
         if (node_ratios && z->capacity[at])
             z->capacity[at] = amplify(z->capacity[at], amplification_of(node_ratios, r->name));
+        z->capacity[at] = MIN(MAX(z->capacity[at], -KS_ALLOC_MAX), KS_ALLOC_MAX);
     }
 }
 
@@ -280,7 +298,7 @@ struct site *site_new(struct machines *machines, struct numa_names *names, const
     struct kerr err = { 0 };
 
     s->refs = 1;
-    int r = amplification_ratios_read(&node->obj.meta.annotations, a, &ratios, &err);
+    int r = read_ratios(&node->obj.meta.annotations, a, &ratios, &err);
     if (r < 0) {
         s->flags |= SITE_BAD_RATIO;
         note_bad(&m, amplification_ratios_codec.key, &err);

@@ -78,7 +78,8 @@ static void add_grant(struct stock *s, const struct grant *x)
         struct zone_stock *z = zone_of(s, x->part[i].numa_id);
         if (!z)
             continue;
-        z->held[x->part[i].resource] += x->part[i].amount;
+        int64_t *held = &z->held[x->part[i].resource];
+        *held = i64_add_sat(*held, x->part[i].amount);
         z->counted = true;
     }
 }
@@ -95,7 +96,7 @@ static void amplify_held(struct stock *s, const struct cpuset *taken, uint32_t z
     struct cpuset here = cpuset_intersect(taken, of_node);
     int64_t mcpu = 1000 * (int64_t)cpuset_count(&here);
     int64_t *held = &s->zone[zone].held[NUMA_RES_CPU];
-    *held += amplify(mcpu, site->zone_ratio) - mcpu;
+    *held = i64_add_sat(*held, amplify(mcpu, site->zone_ratio) - mcpu);
 }
 
 static void sum_up(struct stock *s, const struct grant *const *all, uint32_t n)

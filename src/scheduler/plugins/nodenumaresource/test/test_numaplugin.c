@@ -231,6 +231,86 @@ static void test_bad_annotations(void **state)
     assert_int_equal(f.a.code, KS_ERROR);
 }
 
+/* One node is described in all kinds of bad ways; the other is never disturbed. */
+static void test_bad_nodes(void **state)
+{
+#define RATIO(v) "'node.koordinator.sh/resource-amplification-ratio':'" v "'"
+    static const struct {
+        const char *labels, *node, *topology, *more; /* annotations of both, and further members */
+        const char *outcome;                         /* of an LSR pod with 4 CPUs */
+    } cases[] = {
+        { "", RATIO("{\\\"cpu\\\":0.5}"), "", "", "0-3" },
+        { "", RATIO("{\\\"cpu\\\":-3}"), "", "", "0-3" },
+        { "", RATIO("{\\\"cpu\\\":1e300}"), "", "", "node(s) invalid CPU amplification ratio" },
+        { "", RATIO("{\\\"cpu\\\":\\\"x\\\"}"), "", "", "node(s) invalid CPU amplification ratio" },
+        { "", RATIO("[]"), "", "", "node(s) invalid CPU amplification ratio" },
+        { "", "", RATIO("{\\\"cpu\\\":1e300}") ",", "", "0-3" },
+        { "'node.koordinator.sh/cpu-bind-policy':'Sometimes'", "", "", "", "0-3" },
+        { "'node.koordinator.sh/numa-allocate-strategy':'x'", "", "", "", "0-3" },
+        { "", "", "'node.koordinator.sh/system-qos-resource':'{\\\"cpuset\\\":\\\"7-4\\\"}',", "",
+          "0-3" },
+        { "", "",
+          "'node.koordinator.sh/system-qos-resource':'{\\\"cpuset\\\":\\\"0-99999999\\\"}',", "",
+          "0-3" },
+        { "", "", "'node.koordinator.sh/pod-cpu-allocs':'[{\\\"managedByKubelet\\\":true}]',", "",
+          "0-3" },
+        { "", "",
+          "'kubelet.koordinator.sh/cpu-manager-policy':'{\\\"reservedCPUs\\\":\\\"-1\\\"}',", "",
+          "0-3" },
+        { "", "", "", ",'topologyPolicies':['Never','SingleNUMANodeContainerLevel']", "0-3" },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        CLEANUP(fixture_fini) struct plugin_fixture f;
+        fixture_init_with(&f, state, table, NULL);
+        fixture_node(&f, arena_printf(f.base->arena,
+                                      "{'metadata':{'name':'bad','labels':{%s},'annotations':{%s}},"
+                                      "'status':{'allocatable':{'cpu':'8','memory':'64Gi','pods':"
+                                      "'110'}}}",
+                                      cases[i].labels, cases[i].node));
+        topology(&f, "bad", 1, 4, cases[i].topology, cases[i].more);
+        node(&f, "good", 8, "");
+        topology(&f, "good", 1, 4, "", "");
+        fixture_try(&f, pod(&f, "p", 4, "LSR", "", NULL));
+        assert_true(fixture_fits(&f, "good"));
+        const char *got = fixture_fits(&f, "bad") ? reserve(&f, "bad") : fixture_why(&f, "bad");
+        if (!streq(got, cases[i].outcome))
+            fail_msg("case %zu: %s", i, got);
+    }
+}
+
+/* NUMA nodes with ids that have gaps, are doubled or too high; amounts that are no amounts. */
+static void test_bad_zones(void **state)
+{
+#define ZONE(name, cpu)                                                                            \
+    "{'name':'" name "','type':'Node','resources':[{'name':'cpu','allocatable':'" cpu "'},{'name'" \
+    ":'memory','allocatable':'32Gi'}]}"
+    static const struct {
+        const char *zones;
+        bool fits; /* a pod with 4 CPUs, on one of them */
+    } cases[] = {
+        { ZONE("node-3", "8") "," ZONE("node-63", "8"), true },
+        { ZONE("node-0", "8") "," ZONE("node-0", "1"), true }, /* the first counts */
+        { ZONE("node-64", "8"), false },
+        { ZONE("node-x", "8") "," ZONE("0", "8"), false },
+        { ZONE("node-0", "-8"), false },
+        { ZONE("node-0", "9E") "," ZONE("node-1", "9E"), true },
+        { ZONE("node-0", "1"), false },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        CLEANUP(fixture_fini) struct plugin_fixture f;
+        fixture_init_with(&f, state, table, NULL);
+        node(&f, "n1", 16, "'node.koordinator.sh/numa-topology-policy':'SingleNUMANode'");
+        fixture_put(
+            &f, &kind_noderesourcetopology,
+            arena_printf(f.base->arena, "{'metadata':{'name':'n1'},'zones':[%s]}", cases[i].zones));
+        fixture_try(&f, pod(&f, "p", 4, "LS", "", NULL));
+        if (fixture_fits(&f, "n1") != cases[i].fits)
+            fail_msg("case %zu: %s", i, fixture_why(&f, "n1"));
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +325,8 @@ int main(int argc, char **argv)
         FIXTURE_TEST(test_victims_free_their_cpus),
         FIXTURE_TEST(test_designated_cpus),
         FIXTURE_TEST(test_bad_annotations),
+        FIXTURE_TEST(test_bad_nodes),
+        FIXTURE_TEST(test_bad_zones),
     };
 
     if (argc > 1)
