@@ -374,8 +374,8 @@ static void judge_pending(const struct sim *s, const struct sim_pod *p, int node
                      strbuf_str(&message));
     (void)snprintf(begins, sizeof begins, "0/%d nodes are available: ", nodes);
     const char *said = strbuf_str(&message);
-    bool refused = s->parts & SIM_NUMA && /* by reserve, as upstream says it: of one node */
-                   strncmp(said, "0/1 nodes are available: ", strlen("0/1 nodes")) == 0;
+    bool refused = s->parts & SIM_NUMA && /* by reserve: of the nodes that were tried */
+                   strncmp(said, "0/", 2) == 0 && strstr(said, " nodes are available: ");
     if (!streq(strbuf_str(&reason), "Unschedulable") ||
         (strncmp(said, begins, strlen(begins)) != 0 && !refused))
         sim_fail(s, "%s does not say why it waits (%d nodes): %s: %s", p->name, nodes,
