@@ -67,7 +67,9 @@ static void link_lost(struct nri_link *l, const struct kerr *why)
     l->session = nri_session_free(l->session);
     set_connected(l, false);
     snprintf(l->status, sizeof l->status, "not connected: %.200s", why->text);
-    if (complaint_due(&l->complaint, now))
+    /* A runtime without NRI is no reason for a line a minute. */
+    bool told = l->complaint.bad && why->code == -ENOENT;
+    if (complaint_due(&l->complaint, now) && !told)
         KLOG_W("Not connected to the runtime's NRI: new containers get their settings by the "
                "reconciler, seconds later",
                KV_S("why", why->text));
