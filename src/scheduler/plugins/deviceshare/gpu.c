@@ -18,7 +18,9 @@ static uint32_t gpu_end(const struct allocating *x)
 enum ks_code gpu_find_template(struct allocating *x)
 {
     const struct gpu_template_list *l =
-        x->t->templates ? gpu_templates_of(x->t->templates, x->inv->vendor, x->inv->model) : NULL;
+        x->t->templates ? gpu_templates_of(x->t->templates, str_or(x->inv->vendor, ""),
+                                           str_or(x->inv->model, ""))
+                        : NULL;
     uint32_t found = 0;
 
     for (uint32_t i = 0; l && i < l->v.n; i++)

@@ -263,43 +263,25 @@ void holdings_written(struct holdings *h, struct kuid uid, const char *text)
 
 /* ---- Devices --------------------------------------------------------------------------------- */
 
-struct last_device { /* of a node */
-    char *node;
-    struct kobj *device;
-};
-
 const struct device *holdings_device(struct holdings *h, const char *node, bool *ret_gone)
 {
     struct kobj *o = objects_get(h->env.objects, &kind_device, NULL, node);
-    struct last_device *last = map_getz(&h->devices, node);
+    struct kobj *last = map_getz(&h->devices, node);
 
     *ret_gone = !o;
-    if (o && !last) {
-        last = xnew0(struct last_device);
-        last->node = xstrdup(node);
-        map_putz(&h->devices, last->node, last);
-    }
-    if (o && last->device != o) {
-        kobj_unref(last->device);
-        last->device = kobj_ref(o);
-    }
-    return last ? device_of(last->device) : NULL;
-}
-
-static void last_free(struct last_device *last)
-{
-    kobj_unref(last->device);
-    free(last->node);
-    free(last);
+    if (!o || o == last)
+        return last ? device_of(last) : NULL;
+    map_putz(&h->devices, o->meta.name, kobj_ref(o)); /* the name lives as long as the object */
+    kobj_unref(last);
+    return device_of(o);
 }
 
 static void on_node(void *service, const struct node *before, const struct node *now)
 {
     struct holdings *h = service;
-    struct last_device *last = now ? NULL : map_removez(&h->devices, before->obj.meta.name);
 
-    if (last)
-        last_free(last);
+    if (!now)
+        kobj_unref(map_removez(&h->devices, before->obj.meta.name));
 }
 
 /* ---- the annotation -------------------------------------------------------------------------- */
@@ -386,7 +368,7 @@ static void holdings_destroy(void *service)
         holding_free(x);
     uidmap_fini(&h->by_uid);
     map_foreach(&h->devices, e)
-        last_free(e->value);
+        kobj_unref(e->value);
     map_fini(&h->devices);
     arena_free(h->scratch);
     free(h);

@@ -37,7 +37,7 @@ struct holding {
 struct holdings {
     struct ks_env env;
     struct uidmap by_uid;
-    struct map devices; /* of nodes: struct last_device */
+    struct map devices; /* the last Device of each node: struct kobj */
     struct arena *scratch;
 };
 KS_SERVICE(holdings, struct holdings)

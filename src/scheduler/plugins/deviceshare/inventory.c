@@ -235,10 +235,10 @@ static const char *const nvswitch_models[] = { "H100", "H800", "H20" };
 
 static bool has_nvswitch(const struct inventory *x)
 {
-    if (*x->vendor && !streq(x->vendor, GPU_VENDOR_NVIDIA))
+    if (!str_empty(x->vendor) && !streq(x->vendor, GPU_VENDOR_NVIDIA))
         return false;
     for (size_t i = 0; i < ARRAY_LEN(nvswitch_models); i++)
-        if (streq(x->model, nvswitch_models[i]))
+        if (streq(str_or(x->model, ""), nvswitch_models[i]))
             return true;
     return false;
 }
@@ -324,9 +324,9 @@ static char *label_of(const struct device *d, const struct node *node, const cha
 {
     const char *v = node ? kstrmap_get(&node->obj.meta.labels, key) : NULL;
 
-    if (!v && d)
+    if (!v)
         v = kstrmap_get(&d->obj.meta.labels, key);
-    return xstrdup(str_or(v, ""));
+    return v ? xstrdup(v) : NULL;
 }
 
 struct inventory *inventory_new(const struct device *d, const struct node *node, bool gone,
@@ -341,7 +341,6 @@ struct inventory *inventory_new(const struct device *d, const struct node *node,
     x->device = kobj_ref((struct kobj *)&d->obj);
     x->vendor = label_of(d, node, LABEL_GPU_VENDOR);
     x->model = label_of(d, node, LABEL_GPU_MODEL);
-    x->isolation = label_of(NULL, node, LABEL_GPU_ISOLATION_PROVIDER);
     const struct device_info **list = list_devices(&m, d, &n);
     x->card = n ? xnewn0(n, struct card) : NULL;
     for (uint32_t i = 0; i < n; i++) {
@@ -375,7 +374,6 @@ struct inventory *inventory_unref(struct inventory *x)
     kobj_unref(x->device);
     free(x->vendor);
     free(x->model);
-    free(x->isolation);
     free(x->card);
     free(x->vf);
     free(x->scope);

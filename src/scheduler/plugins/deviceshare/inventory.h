@@ -25,11 +25,11 @@ static inline const char *card_vf_bus(const struct card_vf *v)
 struct card {
     const struct device_info *info;
     struct amounts total; /* nothing listed: it is not healthy */
+    uint32_t vf;          /* the first of its virtual functions */
     int32_t minor;
     int16_t numa;  /* -1: not known */
     uint16_t pcie; /* the order of its id among those of the node; NO_CARD: no topology */
     uint16_t nvfs;
-    uint32_t vf; /* the first of its virtual functions */
     uint8_t kind;
 };
 struct gpu_group { /* cards that may be given to one pod as a whole */
@@ -52,8 +52,7 @@ enum inventory_flags {
 struct inventory {
     uint32_t refs, flags;
     struct kobj *device;
-    char *vendor, *model; /* of the node's labels, else of the Device's; "": neither says */
-    char *isolation;      /* the node's isolation provider; "": none */
+    char *vendor, *model; /* of the node's labels, else of the Device's; NULL: neither says */
     uint32_t first[DEVICE_KINDS + 1]; /* cards of a kind: [first[k], first[k + 1]) */
     uint32_t nvfs, nscopes, ngroups;
     struct card *card;
