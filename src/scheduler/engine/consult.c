@@ -197,7 +197,7 @@ static void on_victims(void *arg, const struct preemption *left, const struct ke
                       &(struct post_filter_outcome){ left  ? KS_SUCCESS
                                                      : err ? KS_ERROR
                                                            : KS_UNSCHEDULABLE,
-                                                     f.message, c->message, left },
+                                                     f.message, c->message, left, true },
                       &f);
         cycle_failed(c->s, c->active, pod, &f);
     }

@@ -183,7 +183,8 @@ static bool make_room(struct scheduler *s, struct active_profile *active, struct
     attempt_end(a);
     if (found && consult_victims(s, active, a->obj, &r.plan, f))
         return true;
-    const struct post_filter_outcome o = { r.code, f->message, fit, found ? &r.plan : NULL };
+    const struct post_filter_outcome o = { r.code, f->message, fit, found ? &r.plan : NULL,
+                                           r.keep };
     cycle_outcome(s, active, a->obj, &o, f);
     return false;
 }

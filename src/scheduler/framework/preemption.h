@@ -37,6 +37,7 @@ struct post_filter_outcome {       /* what became of an attempt that found no no
     const char *message;           /* as people will read it */
     const char *fit;               /* the same without what plugins said that make room */
     const struct preemption *plan; /* NULL: there is none */
+    bool keep;                     /* room is being made already: nominations stay */
 };
 struct ks_post_filter { /* a member that is NULL takes no part */
     /* KS_SUCCESS with a plan, or KS_UNSCHEDULABLE with texts. */

@@ -585,6 +585,52 @@ struct gang_member **group_pending(const struct gangs *s, const struct gang_grou
     return all;
 }
 
+/* So many more members does the gang need. */
+static int64_t gang_lacks(const struct gang *g)
+{
+    int64_t has = g->count[MEMBER_WAITING];
+
+    if (gang_is_free(g))
+        return 0;
+    if (g->spec.match_policy == GANG_MATCH_WAITING_AND_RUNNING)
+        has += g->count[MEMBER_BOUND];
+    return MAX(g->spec.min_available - has, 0);
+}
+
+struct gang_member **group_wanted(const struct gangs *s, const struct gang_group *g,
+                                  struct arena *a, uint32_t *ret_n, uint32_t *ret_required)
+{
+    struct gang_member **all = group_pending(s, g, a, ret_n);
+    struct gang_member **wanted = arena_newn0(a, *ret_n + 1, struct gang_member *);
+    uint32_t at = 0;
+    bool enough = true;
+
+    for (int pass = 0; pass < 2; pass++) {
+        const struct gang *gang = NULL;
+        int64_t lacks = 0, seen = 0;
+        for (uint32_t i = 0; i < *ret_n; i++) {
+            if (all[i]->gang != gang) {
+                gang = all[i]->gang;
+                lacks = gang_lacks(gang);
+                seen = 0;
+            }
+            if ((seen++ >= lacks) == pass)
+                wanted[at++] = all[i];
+        }
+        *ret_required = pass ? *ret_required : at;
+    }
+    for (uint32_t i = 0; i < g->n; i++) {
+        const struct gang *gang = group_gang(s, g, i);
+        int64_t able = 0;
+        for (size_t k = 0; gang && k < gang->members.n; k++)
+            able += gang->members.items[k]->state == MEMBER_PENDING && gang->members.items[k]->able;
+        enough = enough && gang && gang->ready && able >= gang_lacks(gang);
+    }
+    if (!enough)
+        *ret_required = UINT32_MAX;
+    return wanted;
+}
+
 /* ---- life ------------------------------------------------------------------------------------ */
 
 void gangs_init(struct gangs *s, const struct gang_ops *ops, void *arg)

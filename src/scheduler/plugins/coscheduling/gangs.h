@@ -84,6 +84,7 @@ struct gang_group {
     uint64_t series;
     uint64_t round;    /* the last one */
     bool retries;      /* a round of the same series is about to begin */
+    bool lean;         /* this series tries no more members than are needed, before the others */
     bool stuck;        /* all were tried and they are too few: only news of its members help */
     bool urgent;       /* the next try does not wait for a back-off */
     bool queued;       /* in gangs.due */
@@ -113,7 +114,8 @@ enum gang_rejection {              /* by which of upstream's names a waiting mem
                       GANG_REJECT, /* JobRejectPlugin and the rest: nominations stay */
                       GANG_PREEMPTION_WORKED, /* JobPreemptionSuccessPlugin: it is nominated where
                                                  it waits */
-                      GANG_PREEMPTION_FAILED  /* JobPreemptionFailurePlugin: nominations go */
+                      GANG_PREEMPTION_FAILED  /* JobPreemptionFailurePlugin, or it cannot be whole:
+                                                 they go */
 };
 struct gang_ops { /* members may be NULL */
     void (*allow)(void *arg, const struct gang_member *m);
@@ -187,6 +189,10 @@ uint32_t group_count(const struct gangs *s, const struct gang_group *g, enum mem
  * arena. */
 struct gang_member **group_pending(const struct gangs *s, const struct gang_group *g,
                                    struct arena *a, uint32_t *ret_n);
+/* The same, those first without whom a gang would not have what it needs: *ret_required of them.
+ * UINT32_MAX: all of them are not enough. */
+struct gang_member **group_wanted(const struct gangs *s, const struct gang_group *g,
+                                  struct arena *a, uint32_t *ret_n, uint32_t *ret_required);
 /* Does it stand for a Reservation? */
 bool gangs_is_placeholder(const struct gang_member *m);
 const char *member_key(const struct gang_member *m, struct arena *a); /* "namespace/name" */

@@ -45,7 +45,7 @@ struct job {
     struct attempt *a;
     struct preemption_rules rules;
     struct claim *claims;
-    uint32_t n;
+    uint32_t n, required; /* the first so many must have a place */
     struct kuid *uids;
     struct trial *trials;
     struct site *sites;        /* the cheapest first */
@@ -96,19 +96,24 @@ static struct topo_job job_of(const struct gangs *s, const struct gang_member *m
     return (struct topo_job){ &m->gang->spec.topology, pods, n };
 }
 
-static void collect_claims(struct job *j)
+/* False: all of them would not be enough. */
+static bool collect_claims(struct job *j)
 {
-    struct topo_job all = { 0 };
+    struct arena *a = j->a->arena;
+    struct gang_member **all = NULL;
 
+    j->n = j->required = 1;
     if (j->trigger)
-        all = job_of(j->c->gangs, j->trigger, j->a->arena);
-    j->n = all.n ? all.n : 1;
-    j->claims = arena_newn0(j->a->arena, j->n, struct claim);
-    j->uids = arena_newn0(j->a->arena, j->n, struct kuid);
+        all = group_wanted(j->c->gangs, j->trigger->gang->group, a, &j->n, &j->required);
+    if (j->required == UINT32_MAX || j->n == 0)
+        return false;
+    j->claims = arena_newn0(a, j->n, struct claim);
+    j->uids = arena_newn0(a, j->n, struct kuid);
     for (uint32_t i = 0; i < j->n; i++) {
-        j->claims[i] = (struct claim){ all.n ? all.pods[i] : j->a->obj, NULL, KS_NO_ROW };
+        j->claims[i] = (struct claim){ all ? all[i]->pod : j->a->obj, NULL, KS_NO_ROW };
         j->uids[i] = j->claims[i].pod->meta.uid;
     }
+    return true;
 }
 
 /* Rows must be as the attempt around sees them: all trials begin before the first row changes. */
@@ -343,8 +348,12 @@ static bool place_all(struct job *j)
             if (fits(m, j->sites[k].row))
                 break;
         }
-        if (k == j->nsites)
-            return false;
+        if (k == j->nsites) {
+            last = NULL;
+            if (i < j->required)
+                return false;
+            continue;
+        }
         put(j, m, &j->sites[k]);
         last = m->trial;
         from = k;
@@ -538,7 +547,8 @@ static enum ks_code plan(void *self, struct attempt *a, struct preemption *ret,
                                          .compare = by_importance,
                                          .fits = all_fit,
                                          .budgets = c->budgets };
-    collect_claims(&j);
+    if (!collect_claims(&j))
+        return no;
     bool tried;
     nsec_t began = gang_metrics_now(s);
     const char *text = make_plan(&j, ret, &tried);
@@ -547,10 +557,7 @@ static enum ks_code plan(void *self, struct attempt *a, struct preemption *ret,
         s->outcome = GANG_PREEMPTION_WORKED;
         return KS_SUCCESS;
     }
-    if (tried)
-        s->outcome = GANG_PREEMPTION_FAILED;
-    else
-        ret->keep = true;
+    ret->keep = !tried;
     ks_texts_addf(why, "preemption: %s", text);
     return no;
 }
@@ -561,6 +568,10 @@ static void after(void *self, const struct pod *p, const struct post_filter_outc
     const struct coscheduling *c = self;
     struct gangs *s = c->gangs;
 
+    /* A gang that cannot be whole does not keep room for some of its members; upstream lets them
+     * keep their nominations, and two such gangs keep each other out. */
+    if (!o->plan && !o->keep)
+        s->outcome = GANG_PREEMPTION_FAILED;
     gangs_failed(s, p, o->fit);
     if (s->round && s->round->failure)
         round_give_up(s, o->plan);

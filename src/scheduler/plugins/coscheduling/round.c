@@ -313,8 +313,10 @@ static void round_open(struct gangs *s, struct gang_member *first)
     if (s->planned_for == first)
         r->plan = take(s->plan);
     g->round = r->number;
-    if (!g->retries)
+    if (!g->retries) {
         g->series = ++s->serial;
+        g->lean = false;
+    }
     g->retries = false;
     g->failure = mem_free(g->failure);
     s->round = r;
@@ -419,8 +421,9 @@ static void order_members(struct gangs *s, struct gang_round *r)
 {
     CLEANUP(arena_free) struct arena *a = arena_new();
     const struct gang_group *g = r->group;
-    uint32_t n, at = 0;
-    struct gang_member **all = group_pending(s, g, a, &n);
+    uint32_t n, required, at = 0;
+    struct gang_member **all =
+        g->lean ? group_wanted(s, g, a, &n, &required) : group_pending(s, g, a, &n);
 
     free(r->order);
     r->order = xnewn0(n + 1, struct gang_member *);
@@ -456,7 +459,7 @@ struct gang_member *round_next(struct gangs *s)
         reason = ALL_TRIED;
     }
     r->group->stuck = !r->lost && !r->failure;
-    group_reject(s, r->group, GANG_REJECT, reason);
+    group_reject(s, r->group, GANG_PREEMPTION_FAILED, reason);
     round_close(s, reason);
     return NULL;
 }
@@ -562,6 +565,18 @@ static bool others_suffice(const struct gangs *s, const struct gang_group *g)
     return any;
 }
 
+static bool has_spare(const struct gangs *s, const struct gang_group *g)
+{
+    CLEANUP(arena_free) struct arena *a = NULL;
+    uint32_t n, required;
+
+    if (g->n < 2)
+        return false;
+    a = arena_new();
+    (void)group_wanted(s, g, a, &n, &required);
+    return required < n;
+}
+
 /* Room was looked for in vain: what was nominated for its members is free again. */
 static void unnominate_all(struct gangs *s, const struct gang_group *g)
 {
@@ -600,6 +615,11 @@ void round_give_up(struct gangs *s, const struct preemption *plan)
      */
     if (plan ? !evicts(plan) : !again && others_suffice(s, g))
         g->retries = g->urgent = true;
+    else if (!plan && !g->lean && has_spare(s, g)) {
+        /* Spare members of one gang may have had the room that another one needs. */
+        g->retries = g->urgent = g->lean = true;
+        g->series = ++s->serial;
+    }
     round_close(s, ALL_TRIED);
 }
 
