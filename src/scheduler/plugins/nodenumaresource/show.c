@@ -10,7 +10,7 @@ struct showing {
     struct numa_plugin *n;
     const struct ks_cycle *c;
     uint32_t row;
-    const struct incoming *in;
+    struct site *site;
     const struct numa_request *r;
     struct arena *arena;
     const struct pod **pods; /* that hold something on the row, those that go first in front */
@@ -54,7 +54,7 @@ static bool fits_without(const struct showing *s, int numa_id, const bool *away)
     for (uint32_t i = 0; i < s->npods; i++)
         if (!away[i])
             rest[pods.n++] = s->pods[i];
-    stock_init_pods(&x, s->n->grants, s->c->nodes->node[s->row], &pods);
+    stock_init_pods(&x, s->n->grants, s->site, &pods);
     uint64_t mask = UINT64_C(1) << numa_id & site_zone_mask(x.site);
     if (r.bind) {
         const struct cpuset *here = machine_node_cpus(x.site->machine, numa_id);
@@ -151,7 +151,7 @@ void numa_show(void *self, const struct ks_cycle *c, const struct ks_pod *p, uin
         (r.bind && !x->site->machine))
         return;
     a = arena_new();
-    struct showing s = { .n = self, .c = c, .row = row, .in = c->state, .r = &r, .arena = a };
+    struct showing s = { .n = self, .c = c, .row = row, .site = x->site, .r = &r, .arena = a };
     find_pods(&s);
     if (policy != NUMA_POLICY_NONE)
         kjw_str(w, "policy", numa_policy_name(policy));

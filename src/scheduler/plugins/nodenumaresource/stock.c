@@ -240,17 +240,18 @@ static void count_pods(struct grants *g, const struct ks_podlist *pods, struct s
     sum_up(s, mine, n);
 }
 
-void stock_init_pods(struct stock *s, struct grants *g, const struct node *node,
+void stock_init_pods(struct stock *s, struct grants *g, struct site *site,
                      const struct ks_podlist *pods)
 {
-    *s = (struct stock){ 0 };
-    read_site(g, node, s, false);
+    *s = (struct stock){ .site = site_ref(site) };
     count_pods(g, pods, s, false);
 }
 
 void stock_init(struct stock *s, struct grants *g, const struct ks_nodes *nodes, uint32_t row)
 {
-    stock_init_pods(s, g, nodes->node[row], &nodes->pods[row]);
+    *s = (struct stock){ 0 };
+    read_site(g, nodes->node[row], s, false);
+    count_pods(g, &nodes->pods[row], s, false);
 }
 
 void stock_fini(struct stock *s)

@@ -44,8 +44,8 @@ enum {
 extern const struct ks_row_data stock_rows;
 /* The same for one row, for people who ask. */
 void stock_init(struct stock *s, struct grants *g, const struct ks_nodes *nodes, uint32_t row);
-/* As if these were the pods of the node. */
-void stock_init_pods(struct stock *s, struct grants *g, const struct node *node,
+/* As if these were the pods of a row whose site is known. */
+void stock_init_pods(struct stock *s, struct grants *g, struct site *site,
                      const struct ks_podlist *pods);
 void stock_fini(struct stock *s);
 
