@@ -192,9 +192,9 @@ def labelled(**labels):
 class Scheduler:
     """koord-scheduler with the profile that is shipped."""
 
-    def __init__(self, lab, place, name, lease=False):
+    def __init__(self, lab, place, name, lease=False, more=('--port=0',)):
         self.log = f'{lab.dir}/{place.name}-{name}.log'
-        words = ['--kubeconfig', place.scheduler_config, '--port=0', '--secure-port=0', '-v=4']
+        words = ['--kubeconfig', place.scheduler_config, *more, '--secure-port=0', '-v=4']
         if lease:
             words += ['--leader-elect-lease-duration=20s', '--leader-elect-renew-deadline=16s',
                       '--leader-elect-retry-period=1s']
