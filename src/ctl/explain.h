@@ -112,7 +112,7 @@ void explain_reservation_text(const struct kj_val *answer, struct strbuf *out);
 /* How many nodes fit, and what the others lack: of an answer of try_pod(). */
 void explain_attempt_text(const struct kj_val *answer, struct strbuf *out);
 
-/* ---- between explain.c, explain_text.c, explain_load.c and explain_numa.c -------------------- */
+/* ---- between explain.c, explain_text.c and explain_*.c --------------------------------------- */
 
 struct explain_options {
     const char *config, *file;
@@ -136,5 +136,8 @@ void explain_load_text(const struct explained *e, const struct explain_options *
 /* explain_numa.c: a table of NUMA nodes, in the same way. */
 void explain_numa_text(const struct explained *e, const struct explain_options *o,
                        struct strbuf *out);
+/* explain_device.c: a table of devices, in the same way. */
+void explain_device_text(const struct explained *e, const struct explain_options *o,
+                         struct strbuf *out);
 void explain_text(const struct explained *e, const struct explain_options *o, struct strbuf *out);
 #endif

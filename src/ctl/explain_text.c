@@ -350,6 +350,7 @@ void explain_text(const struct explained *e, const struct explain_options *o, st
         put_groups(nodes, o->all_nodes, out);
     explain_load_text(e, o, out);
     explain_numa_text(e, o, out);
+    explain_device_text(e, o, out);
     explain_quota_text(e->quota, out);
     if (!e->node)
         put_room(e, out);

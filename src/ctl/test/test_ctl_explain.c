@@ -241,6 +241,30 @@ static void test_the_numa_nodes(void **state)
     assert_contains(x.out, "  ... and 1 more (--all-nodes)\n");
 }
 
+/* What each card has left, what it lacks for the pod, and who has the rest. */
+static void test_the_devices(void **state)
+{
+    static const char answer[] =
+        "{\"nodes\":{\"b\":{\"fit\":false,\"plugin\":\"DeviceShare\",\"code\":"
+        "\"Unschedulable\",\"reasons\":[\"no\"],\"changes\":[],\"details\":{\"DeviceShare\":{"
+        "\"devices\":[{\"type\":\"gpu\",\"minor\":0,\"healthy\":true,\"free\":{"
+        "\"koordinator.sh/gpu-core\":25,\"koordinator.sh/gpu-memory\":2147483648},\"lacks\":{"
+        "\"koordinator.sh/gpu-core\":25,\"koordinator.sh/gpu-memory\":1073741824},\"holders\":["
+        "\"ns/x\",\"ns/y\"]},{\"type\":\"gpu\",\"minor\":1,\"healthy\":false,\"free\":{}},"
+        "{\"type\":\"rdma\",\"minor\":2,\"healthy\":true,\"free\":{\"koordinator.sh/rdma\":"
+        "100}}]}}}},\"best\":[]}";
+    CLEANUP(fixture_fini) struct fixture x;
+
+    (void)state;
+    explain_init(&x, answer, POD("web", ""));
+    (void)run(&x, "explain", "pod", "ns/web");
+    assert_contains(x.out, "\nDevices, free:\n  NODE                 TYPE MINOR  FREE ");
+    assert_contains(x.out, "  b                    gpu      0  gpu-core 25, gpu-memory 2Gi ");
+    assert_contains(x.out, "lacks gpu-core 25, gpu-memory 1Gi; held by ns/x, ns/y\n");
+    assert_contains(x.out, "not healthy\n");
+    assert_contains(x.out, "has enough\n");
+}
+
 static void test_why_a_pod_has_this_node(void **state)
 {
     static const char answer[] =
@@ -367,6 +391,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_why_a_pod_has_no_node),
         cmocka_unit_test(test_the_load_of_nodes),
         cmocka_unit_test(test_the_numa_nodes),
+        cmocka_unit_test(test_the_devices),
         cmocka_unit_test(test_why_a_pod_has_this_node),
         cmocka_unit_test(test_every_way_to_name_a_pod),
         cmocka_unit_test(test_what_a_node_gives_and_why),

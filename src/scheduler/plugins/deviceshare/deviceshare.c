@@ -322,6 +322,7 @@ const struct ks_plugin ks_plugin_device_share = {
     .pre_filter = device_pre_filter,
     .filter = device_filter,
     .explain = device_explain,
+    .show = devices_show,
     .pre_score = device_pre_score,
     .score = device_score_rows,
     .normalize = ks_normalize,

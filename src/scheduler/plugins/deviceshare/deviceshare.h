@@ -66,6 +66,10 @@ extern const struct ks_reservation_hooks device_reservations;
 enum ks_code devices_judge(const struct row_try *t, struct ks_texts *texts);
 extern const struct ks_numa device_numa;
 
+/* For koordctl explain: the devices of the kinds that the pod asks for. */
+void devices_show(void *self, const struct ks_cycle *c, const struct ks_pod *p, uint32_t row,
+                  struct kjw *w);
+
 /* Writes on the pod, or on the Reservation, what it got. */
 enum ks_code devices_pre_bind(void *self, struct ks_bind *b, struct ks_texts *why);
 enum ks_code devices_pre_bind_reservation(void *self, struct ks_bind *b, struct ks_texts *why);
