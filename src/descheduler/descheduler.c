@@ -301,6 +301,9 @@ static void make_shared(struct descheduler *d)
                                      .placer = o->placer };
     d->shared.nodes = caches_get(d->caches, &kind_node);
     d->shared.pods = caches_get(d->caches, &kind_pod);
+    /* Filled while pods arrive: made in the first round they would hold the loop up. */
+    (void)informer_add_index(d->shared.pods, index_pod_node);
+    (void)informer_add_index(d->shared.pods, index_owner);
     d->shared.limiter = d->limiter;
     d->shared.observer = o->observer;
     d->rounds = metrics_add(d->shared.env.metrics, &rounds_desc);

@@ -29,25 +29,91 @@ static bool is_wanted(const struct lnl_pass *p, const struct pod *pod)
            args_pod_selectors_match(&a->pods, pod) && kd_filter(p->round, pod);
 }
 
-static bool has_room(const struct lnl_pass *p, const struct lnl_level *l, const int64_t *usage)
+/* ---- room on targets --------------------------------------------------------------------------
+ *
+ * The first target that can take a pod is looked for thousands of times, and most of the first ones
+ * are full before long. So the targets are the leaves of a tree whose nodes know the most room
+ * below them, resource by resource: a subtree that cannot take the pod is passed over at once.
+ */
+
+static void set_room(struct lnl_pass *p, size_t at, size_t target)
 {
-    for (uint32_t i = 0; i < p->pool->nresources; i++)
-        if (i64_add_sat(l->usage[i], usage[i]) > l->high[i])
+    uint32_t n = p->pool->nresources;
+    const struct lnl_level *l = level_of(p, p->targets->items[target]);
+
+    for (uint32_t i = 0; i < n; i++)
+        p->room[at * n + i] = i64_sub_sat(l->high[i], l->usage[i]);
+}
+
+static void sum_up(struct lnl_pass *p, size_t at)
+{
+    uint32_t n = p->pool->nresources;
+
+    for (uint32_t i = 0; i < n; i++)
+        p->room[at * n + i] = MAX(p->room[2 * at * n + i], p->room[(2 * at + 1) * n + i]);
+}
+
+static void make_tree(struct lnl_pass *p)
+{
+    uint32_t n = p->pool->nresources;
+
+    for (p->leaves = 1; p->leaves < p->targets->n;)
+        p->leaves *= 2;
+    p->room = arena_newn0(p->pool->arena, 2 * p->leaves * n, int64_t);
+    for (size_t i = 0; i < p->leaves; i++)
+        if (i < p->targets->n)
+            set_room(p, p->leaves + i, i);
+        else
+            for (uint32_t j = 0; j < n; j++)
+                p->room[(p->leaves + i) * n + j] = INT64_MIN;
+    for (size_t at = p->leaves; --at > 0;)
+        sum_up(p, at);
+}
+
+static bool may_hold(const struct lnl_pass *p, size_t at, const int64_t *usage)
+{
+    uint32_t n = p->pool->nresources;
+
+    for (uint32_t i = 0; i < n; i++)
+        if (usage[i] > p->room[at * n + i])
             return false;
     return true;
+}
+
+/* The first target from this one on that has room; the number of targets when there is none. */
+static size_t next_room(const struct lnl_pass *p, size_t at, size_t first, size_t width,
+                        size_t from, const int64_t *usage)
+{
+    if (first + width <= from || !may_hold(p, at, usage))
+        return p->targets->n;
+    if (width == 1)
+        return first;
+    size_t found = next_room(p, 2 * at, first, width / 2, from, usage);
+    return found < p->targets->n
+               ? found
+               : next_room(p, 2 * at + 1, first + width / 2, width / 2, from, usage);
 }
 
 /* The target keeps the room for this pod, whatever becomes of it: those that follow must find
  * another place. */
 static bool find_target(struct lnl_pass *p, const struct pod *pod, const int64_t *usage)
 {
-    for (size_t i = 0; i < p->targets->n; i++) {
+    size_t i = 0;
+
+    if (!p->room)
+        make_tree(p);
+    while ((i = next_room(p, 1, 0, p->leaves, i, usage)) < p->targets->n) {
         struct lnl_node *t = p->targets->items[i];
         struct lnl_level *l = level_of(p, t);
-        if (!has_room(p, l, usage) || !kd_fits(p->pool->view, pod, t->node, KD_FIT_KOORD))
+        if (!kd_fits(p->pool->view, pod, t->node, KD_FIT_KOORD)) {
+            i++;
             continue;
+        }
         for (uint32_t j = 0; j < p->pool->nresources; j++)
             l->usage[j] = i64_add_sat(l->usage[j], usage[j]);
+        set_room(p, p->leaves + i, i);
+        for (size_t at = (p->leaves + i) / 2; at > 0; at /= 2)
+            sum_up(p, at);
         return true;
     }
     return false;

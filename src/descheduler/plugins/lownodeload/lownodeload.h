@@ -30,6 +30,8 @@ struct lnl_pass {
     bool prod;
     struct lnl_nodes *sources, *targets;
     int64_t *budget; /* for each resource: what the targets can take together */
+    int64_t *room;   /* a tree over the targets: the most room below; made when first asked */
+    size_t leaves;
 };
 /* One source node after the other. */
 void pass_source(struct lnl_pass *p, struct lnl_node *source);

@@ -37,10 +37,22 @@ static int64_t from_count(const struct lnl_resource *x, int64_t count)
     return i64_mul_sat(count, x->is_cpu ? PER_MILLI_CPU : PER_UNIT);
 }
 
+/* Most quantities are small whole numbers at a scale near ours. */
+static int64_t amount_of(const struct lnl_resource *x, struct qty q)
+{
+    static const int64_t powers[] = { 1,      10,      100,      1000,      10000,
+                                      100000, 1000000, 10000000, 100000000, 1000000000 };
+    int up = q.scale + (x->is_cpu ? 9 : 3);
+
+    if (q.hi == 0 && q.lo < UINT32_MAX && up >= 0 && up < (int)ARRAY_LEN(powers))
+        return (int64_t)q.lo * powers[up];
+    return qty_scaled(q, x->is_cpu ? -9 : -3);
+}
+
 static int64_t from_qty(const struct lnl_resource *x, const reslist *l)
 {
     const struct qty *q = reslist_find(l, x->name);
-    return q ? qty_scaled(*q, x->is_cpu ? -9 : -3) : 0;
+    return q ? amount_of(x, *q) : 0;
 }
 
 /* ---- resources -------------------------------------------------------------------------------- */
@@ -86,6 +98,7 @@ static void make_resources(struct lnl_round *r)
     r->resources = arena_newn0(r->arena, n, struct lnl_resource);
     r->nresources = n;
     r->pods_resource = -1;
+    r->has_prod = p->prod_low.n || p->prod_high.n;
     for (uint32_t i = 0; i < n; i++) {
         struct lnl_resource *x = &r->resources[i];
         x->name = names[i];
@@ -177,16 +190,26 @@ static bool is_prod(const struct pod *p)
     return pod_priority_class(p) == PRIO_PROD;
 }
 
+/* Both lists are sorted by name. */
 static void add_usage(const struct lnl_round *r, const reslist *l, int64_t *to)
 {
-    for (uint32_t i = 0; i < r->nresources; i++)
-        if (!r->resources[i].is_pods)
-            to[i] = i64_add_sat(to[i], from_qty(&r->resources[i], l));
+    for (uint32_t i = 0, j = 0; i < r->nresources && j < l->n;) {
+        struct lnl_resource *x = &r->resources[i];
+        int c = x->met == l->items[j].name ? 0 : strcmp(x->name, l->items[j].name);
+        if (c == 0) {
+            x->met = l->items[j].name;
+            if (!x->is_pods)
+                to[i] = i64_add_sat(to[i], amount_of(x, l->items[j].value));
+        }
+        i += c <= 0;
+        j += c >= 0;
+    }
 }
 
 static void add_pods(const struct lnl_round *r, struct lnl_node *n)
 {
-    struct kd_pods pods = kd_view_active(r->view, n->node);
+    bool looks = r->has_prod || r->pods_resource >= 0;
+    struct kd_pods pods = looks ? kd_view_active(r->view, n->node) : (struct kd_pods){ NULL, 0 };
     const struct nodemetric_status *s = &n->metric->status;
     int64_t prod = 0;
     uint32_t hint = 0;
@@ -196,13 +219,13 @@ static void add_pods(const struct lnl_round *r, struct lnl_node *n)
         if (is_negative(&e->usage.resources))
             continue;
         add_usage(r, &e->usage.resources, n->all.usage);
-        const struct pod *p = find_pod(&pods, e, &hint);
+        const struct pod *p = r->has_prod ? find_pod(&pods, e, &hint) : NULL;
         if (p && is_prod(p))
             add_usage(r, &e->usage.resources, n->prod.usage);
     }
     if (r->pods_resource < 0)
         return;
-    for (uint32_t i = 0; i < pods.n; i++)
+    for (uint32_t i = 0; i < pods.n && r->has_prod; i++)
         prod += is_prod(pods.items[i]);
     n->all.usage[r->pods_resource] = (int64_t)pods.n * PER_UNIT;
     n->prod.usage[r->pods_resource] = prod * PER_UNIT;

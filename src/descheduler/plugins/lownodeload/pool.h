@@ -23,6 +23,7 @@ extern const char *const lnl_class_names[LNL_CLASSES];
 /* A resource of the pool, with what the args say about it. */
 struct lnl_resource {
     const char *name;
+    const char *met; /* the same name as it was met last: names in reports are interned */
     bool is_cpu, is_pods;
     double low, high, prod_low, prod_high; /* percent; with deviations: from the average */
     int64_t weight;
@@ -49,6 +50,9 @@ struct lnl_round { /* of one pool */
     struct lnl_resource *resources; /* sorted by name */
     uint32_t nresources;
     int64_t pods_resource; /* index of `pods`; -1: not one of them */
+    /* Some prod threshold is given. Without one no node can be above it that is not above its other
+     * threshold too, so what prod pods use need not be known. */
+    bool has_prod;
     struct lnl_node *nodes;
     uint32_t nnodes;
 };
