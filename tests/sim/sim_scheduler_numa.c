@@ -235,6 +235,26 @@ static int capacity_of(const struct seen *x, int numa)
     return amplified(1000 * (NODE_CPUS - reserved), x->node->ratio);
 }
 
+/* While the pod was on its way others came, when the node or its topology may have had more: in one
+ * of the states since then all of it fits. */
+static bool holds_since(const struct sim *s, const struct sim_scheduler *by,
+                        const struct sim_pod *p, int numa, const struct seen *x)
+{
+    const struct sim_node *n = &s->nodes[p->node];
+
+    vec_foreach(&n->versions, i)
+        vec_foreach(&n->topologies, k) {
+            const struct seen y = { &n->versions.items[i], &n->topologies.items[k], x->bound };
+            if (y.node->revision < x->node->revision ||
+                y.topology->revision < x->topology->revision)
+                continue;
+            struct sim_room held = held_of(s, by, p, numa, &y);
+            if (held.mcpu <= capacity_of(&y, numa) && held.mib <= NODE_MIB)
+                return true;
+        }
+    return false;
+}
+
 /* On one NUMA node, or as the policy says; and no NUMA node gives more than it has. */
 static void judge_parts(struct sim *s, const struct sim_scheduler *by, const struct sim_pod *p,
                         const struct seen *x)
@@ -252,7 +272,7 @@ static void judge_parts(struct sim *s, const struct sim_scheduler *by, const str
         if (!part->mcpu && !part->mib)
             continue;
         struct sim_room held = held_of(s, by, p, z, x);
-        if (held.mcpu > capacity_of(x, z) || held.mib > NODE_MIB)
+        if (!holds_since(s, by, p, z, x))
             sim_fail(s, "%s is too much for NUMA node %d of %s: %dm of %dm, %d of %dMi", p->name, z,
                      s->nodes[p->node].name, held.mcpu, capacity_of(x, z), held.mib, NODE_MIB);
     }
@@ -269,17 +289,22 @@ static void judge_parts(struct sim *s, const struct sim_scheduler *by, const str
 static void judge_amplified(struct sim *s, const struct sim_scheduler *by, const struct sim_pod *p,
                             const struct seen *x)
 {
+    const struct sim_node *n = &s->nodes[p->node];
     int shared = 0, bound = 0;
 
     if (x->node->ratio == 100)
         return;
+    s->n.amplified++;
     for (int i = 0; i < s->npods; i++)
         if (is_known(by, p, &s->pods[i]))
             *(cpuset_is_empty(&s->pods[i].cpus) ? &shared : &bound) += s->pods[i].mcpu;
-    if (shared + amplified(bound, x->node->ratio) > x->node->room.mcpu)
-        sim_fail(s, "%s is too much for %s, where %dm are shared and %dm bound", p->name,
-                 s->nodes[p->node].name, shared, bound);
-    s->n.amplified++;
+    vec_foreach(&n->versions, i) { /* as above */
+        const struct sim_version *v = &n->versions.items[i];
+        if (v->revision >= x->node->revision && shared + amplified(bound, v->ratio) <= v->room.mcpu)
+            return;
+    }
+    sim_fail(s, "%s is too much for %s, where %dm are shared and %dm bound", p->name, n->name,
+             shared, bound);
 }
 
 static int amount(const struct kj_val *v, const char *name)

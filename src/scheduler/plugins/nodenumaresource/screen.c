@@ -55,13 +55,13 @@ KOORD_CLONES static void screen_rows(const struct screen *ask, int64_t *const *c
         int64_t lacks_one = (q.mcpu > most_cpu) | (q.memory > most_memory);
         int64_t lacks_all = (q.mcpu > sum_cpu) | (q.memory > sum_memory);
         int64_t v = strict ? LOOK : WHY_FITS;
-        v = strict & (lacks_all | (single & lacks_one)) ? WHY_NUMA : v;
-        v = strict & (zones[i] == 0) ? WHY_NO_NUMA : v;
-        v = (merged == 0) & (q.need > enough[i]) ? WHY_CPUS : v;
-        v = q.whole & (cores - 1) ? WHY_SMT : v;
-        v = q.bound & (cores == 0) ? WHY_TOPOLOGY : v;
+        v = (strict & (lacks_all | (single & lacks_one))) ? WHY_NUMA : v;
+        v = (strict & (zones[i] == 0)) ? WHY_NO_NUMA : v;
+        v = ((merged == 0) & (q.need > enough[i])) ? WHY_CPUS : v;
+        v = (q.whole & (cores - 1)) ? WHY_SMT : v;
+        v = (q.bound & (cores == 0)) ? WHY_TOPOLOGY : v;
         v = special[i] ? LOOK : v;
-        v = (q.policy != 0) & (of_node != 0) & (of_node != q.policy) ? WHY_POLICY : v;
+        v = ((q.policy != 0) & (of_node != 0) & (of_node != q.policy)) ? WHY_POLICY : v;
         why[i] = (uint8_t)v;
     }
 }

@@ -124,10 +124,11 @@ static const char *random_pod(struct plugin_fixture *f)
                                          "\\\"requiredCPUBindPolicy\\\":\\\"SpreadByPCPUs\\\"",
                                          "\\\"preferredCPUBindPolicy\\\":\\\"SpreadByPCPUs\\\"" };
     static const char *const policies[] = {
-        "", "", "\\\"numaTopologyPolicy\\\":\\\"SingleNUMANode\\\"",
+        "",
+        "",
+        "\\\"numaTopologyPolicy\\\":\\\"SingleNUMANode\\\"",
         "\\\"numaTopologyPolicy\\\":\\\"Restricted\\\"",
-        "\\\"numaTopologyPolicy\\\":\\\"BestEffort\\\",\\\"singleNUMANodeExclusive\\\":"
-        "\\\"Preferred\\\""
+        "\\\"numaTopologyPolicy\\\":\\\"BestEffort\\\"",
     };
     bool shared = chance(40);
 
