@@ -1,6 +1,7 @@
 /* explain.c - koordctl explain: reads the cluster, and lets the scheduler's attempt run on it. */
 #include "ctl/explain.h"
 
+#include "api/koord/podgroup.h"
 #include "api/koord/profile.h"
 #include "api/koord/quota.h"
 #include "api/koord/reservation.h"
@@ -63,8 +64,8 @@ static int read_name(struct explain *x)
 
     if (!first || !slash == !word || flags_nargs(x->c->flags) > 2 || kind_find(kind) != &kind_pod)
         return ctl_usage(
-            x->c, "explain takes: pod/NAME, pod [NAMESPACE/]NAME, node/NAME, reservation/NAME, "
-                  "or profile -f FILE");
+            x->c, "explain takes: pod/NAME, pod [NAMESPACE/]NAME, podgroup [NAMESPACE/]NAME, "
+                  "node/NAME, reservation/NAME, or profile -f FILE");
     x->name = slash ? slash + 1 : word;
     if (word && (slash = strchr(word, '/'))) {
         x->ns = arena_strndup(x->arena, word, (size_t)(slash - word));
@@ -73,6 +74,22 @@ static int read_name(struct explain *x)
     if ((x->ns && !*x->ns) || !*x->name || strchr(x->name, '/'))
         return ctl_usage(x->c, "'%.120s' is not the namespace/name of a pod", word ? word : first);
     return CTL_OK;
+}
+
+/* "podgroup NAMESPACE/NAME", "podgroup NAME" or "podgroup/NAME"; NULL: it is about another kind. */
+static const char *name_of_gang(struct ctl *c, struct arena *a, const char **ret_ns)
+{
+    const char *first = flags_arg(c->flags, 0), *word = flags_arg(c->flags, 1);
+    const char *slash = word ? strchr(word, '/') : NULL;
+
+    *ret_ns = NULL;
+    if (!slash)
+        return name_of(c, &kind_podgroup, a);
+    if (kind_find(first) != &kind_podgroup || flags_nargs(c->flags) > 2 || slash == word ||
+        !slash[1] || strchr(slash + 1, '/'))
+        return NULL;
+    *ret_ns = arena_strndup(a, word, (size_t)(slash - word));
+    return slash + 1;
 }
 
 /* A pod that has its node would fit that one only. */
@@ -243,12 +260,15 @@ static int run(struct ctl *c, const void *options)
 {
     CLEANUP(arena_free) struct arena *a = arena_new();
     const struct explain_options *o = options;
-    const char *node = name_of(c, &kind_node, a), *r = name_of(c, &kind_reservation, a);
+    const char *node = name_of(c, &kind_node, a), *r = name_of(c, &kind_reservation, a), *ns;
+    const char *gang = name_of_gang(c, a, &ns);
 
     if (streq(c->o.output, "wide") || streq(c->o.output, "name"))
         return ctl_usage(c, "explain knows -o table, json and yaml");
     if (flags_nargs(c->flags) == 1 && is_profile(flags_arg(c->flags, 0)))
         return explain_profile_run(c, o->file);
+    if (gang)
+        return explain_podgroup_run(c, ns, gang, o->config);
     if (r)
         return explain_reservation_run(c, r, o->config);
     return node ? explain_node_run(c, node) : run_pod(c, o, a);
@@ -256,9 +276,11 @@ static int run(struct ctl *c, const void *options)
 
 const struct ctl_command ctl_command_explain = {
     .name = "explain",
-    .args = "pod/NAME | pod [NAMESPACE/]NAME | node/NAME | reservation/NAME | profile -f FILE",
-    .help = "Tell why a pod has no node, or why it has this one; what a node gives to batch pods; "
-            "who uses a reservation; what profiles make of a pod",
+    .args = "pod/NAME | pod [NAMESPACE/]NAME | podgroup [NAMESPACE/]NAME | node/NAME | "
+            "reservation/NAME | profile -f FILE",
+    .help =
+        "Tell why a pod has no node, or why it has this one; what a gang waits for; what a node "
+        "gives to batch pods; who uses a reservation; what profiles make of a pod",
     .about =
         "For a pod without a node: what holds it back, what each node lacks, who would have to "
         "go to make\nroom, and what its event says. For a pod with a node: the score table as "
@@ -267,6 +289,9 @@ const struct ctl_command ctl_command_explain = {
         "koord-scheduler-config, else the one that koord-scheduler\nships; for other schedulers "
         "the "
         "default plugins.\n\n"
+        "For a gang (a PodGroup, or the name that annotations of pods share): who is there, how "
+        "many members\nfit now and the first that does not, room by kind of node and by part of "
+        "the network, and what one\nmore node of each kind would do.\n\n"
         "For a node: each term of the formulas of its batch and mid resources in numbers, where "
         "its\nstrategy comes from, and what holds a change back.\n\n"
         "For a reservation: why it waits, who may use it and who does, what is left of it, when it "

@@ -42,8 +42,19 @@ struct explain_scheduler {
      *   preemption code, nominatedNode, victims, priorities, or message; absent: nobody makes room
      */
     int (*try_pod)(void *self, struct kobj *pod, nsec_t now, struct strbuf *json, struct kerr *err);
-    /* The table of the best nodes of that. */
+    /* The table of the best nodes of a pod. */
     void (*scores)(const void *self, unsigned max, struct strbuf *out);
+    /* The answer about a gang, "namespace/name":
+     *   gang, onceSatisfied
+     *   gangs   of its group: name, and when it exists from, ready, minMember, mode, matchPolicy,
+     *           members, pending, bound, gated
+     *   wanted  members that wait, fitting: those that have room now; absent: none waits
+     *   first   that has none, message: why, full: why nodes take no more; absent: all fit
+     *   nodes   by kind: nodes, slots, oneMore: members that another one would take
+     *   network layer, domains: name and slots; absent: the network is nothing to it, or its rules
+     *           do not count: networkIgnored
+     */
+    int (*try_gang)(void *self, const char *id, nsec_t now, struct strbuf *json, struct kerr *err);
 };
 
 /* The manager's calculation on the objects of a node. */
@@ -101,6 +112,11 @@ void explain_node_text(const struct kj_val *answer, struct strbuf *out);
 /* ---- explain_profile.c ----------------------------------------------------------------------- */
 
 int explain_profile_run(struct ctl *c, const char *file); /* the exit code */
+
+/* ---- explain_podgroup.c ---------------------------------------------------------------------- */
+
+/* ns NULL: the one in use. The exit code. */
+int explain_podgroup_run(struct ctl *c, const char *ns, const char *name, const char *config);
 
 /* ---- explain_reservation.c ------------------------------------------------------------------- */
 

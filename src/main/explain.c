@@ -158,6 +158,13 @@ static int attempt_try(void *self, struct kobj *pod, nsec_t now, struct strbuf *
     return 0;
 }
 
+static int attempt_try_gang(void *self, const char *id, nsec_t now, struct strbuf *json,
+                            struct kerr *err)
+{
+    struct attempt *a = self;
+    return whatif_explain_gang(a->whatif, id, now, json, err);
+}
+
 static void attempt_scores(const void *self, unsigned max, struct strbuf *out)
 {
     const struct attempt *a = self;
@@ -176,5 +183,6 @@ const struct explain_scheduler main_explain = {
     .kind = attempt_kind,
     .add = attempt_add,
     .try_pod = attempt_try,
+    .try_gang = attempt_try_gang,
     .scores = attempt_scores,
 };

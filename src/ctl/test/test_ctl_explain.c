@@ -58,8 +58,20 @@ static void sched_scores(const void *self, unsigned max, struct strbuf *out)
     strbuf_appendf(out, "| table of %u |\n", max);
 }
 
-static const struct explain_scheduler scheduler = { sched_open, sched_close, sched_kind,
-                                                    sched_add,  sched_try,   sched_scores };
+static int sched_try_gang(void *self, const char *id, nsec_t now, struct strbuf *json,
+                          struct kerr *err)
+{
+    (void)self, (void)now;
+    (void)snprintf(sched.pod, sizeof sched.pod, "%s", id);
+    if (streq(id, "ns/no"))
+        return kerr_set(err, -ENOENT, "no gang %s", id);
+    strbuf_append(json, sched.answer);
+    return 0;
+}
+
+static const struct explain_scheduler scheduler = { sched_open,    sched_close, sched_kind,
+                                                    sched_add,     sched_try,   sched_scores,
+                                                    sched_try_gang };
 
 /* A manager that says what it was given. */
 static void manager_node(const struct explain_node_objects *o, nsec_t now, struct strbuf *json)
@@ -385,6 +397,55 @@ static void test_what_the_scheduler_refuses_is_said(void **state)
     assert_string_equal(x.err, "error: this program has no scheduler to explain with\n");
 }
 
+#define GANG(name, more)                                                                          \
+    "{\"name\":\"" name "\",\"from\":\"PodGroup\",\"ready\":true,\"minMember\":4,\"mode\":"       \
+    "\"Strict\",\"matchPolicy\":\"once-satisfied\",\"members\":4,\"pending\":3,\"bound\":1," more \
+    "}"
+
+static void test_what_a_gang_waits_for(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture x;
+
+    (void)state;
+    explain_init(
+        &x,
+        "{\"gang\":\"ns/g\",\"onceSatisfied\":false,\"gangs\":[" GANG(
+            "ns/g", "\"gated\":[\"ns/p3\"]") ",{\"name\":\"ns/h\"}],\"wanted\":3,"
+                                             "\"fitting\":2,\"first\":\"ns/p2\",\"message\":\"0/2 "
+                                             "nodes are available: 2 "
+                                             "Insufficient cpu.\",\"full\":\"0/2 nodes are "
+                                             "available: 2 Insufficient "
+                                             "cpu.\",\"nodes\":[{\"kind\":\"cpu=4\",\"nodes\":2,"
+                                             "\"slots\":2,\"oneMore\":1}]}",
+        "");
+    assert_int_equal(run(&x, "explain", "podgroup", "ns/g"), CTL_OK);
+    assert_string_equal(
+        x.out,
+        "Gang ns/g starts together with others:\n"
+        "  ns/g (PodGroup, Strict, once-satisfied): needs 4, has 4: 1 with a node, 3 without\n"
+        "    1 not ready (scheduling gates, or being deleted): ns/p3\n"
+        "  ns/h does not exist: the group waits for it\n"
+        "\n2 of 3 members fit now.\n"
+        "The first that does not is ns/p2: 0/2 nodes are available: 2 Insufficient cpu.\n"
+        "\nRoom, each node on its own:\n"
+        "  2 nodes with cpu=4: 2 slots; one more of them, empty: 1 more members\n"
+        "  Full: 0/2 nodes are available: 2 Insufficient cpu.\n");
+    assert_string_equal(sched.pod, "ns/g");
+    assert_int_equal(run(&x, "explain", "podgroup/g", "-o", "json"), CTL_OK);
+    assert_contains(x.out, "\"oneMore\": 1");
+    assert_string_equal(sched.pod, "default/g");
+    assert_int_equal(run(&x, "explain", "podgroup", "ns/no"), CTL_FAILED);
+    assert_string_equal(x.err, "error: left out Node bad: no good\nerror: no gang ns/no\n");
+    sched.answer = "{\"gang\":\"ns/g\",\"gangs\":[" GANG(
+        "ns/g",
+        "\"gated\":[]") "],\"wanted\":3,"
+                        "\"fitting\":1,\"message\":\"no candidate\",\"nodes\":[],\"network\":{"
+                        "\"layer\":\"SpineLayer\",\"domains\":[{\"name\":\"s1\",\"slots\":1}]}}";
+    assert_int_equal(run(&x, "explain", "podgroup", "ns/g"), CTL_OK);
+    assert_contains(x.out, "1 of 3 members fit now in one domain.\nno candidate\n");
+    assert_contains(x.out, "Room by SpineLayer:\n  s1: 1 slots\n");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -395,6 +456,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_why_a_pod_has_this_node),
         cmocka_unit_test(test_every_way_to_name_a_pod),
         cmocka_unit_test(test_what_a_node_gives_and_why),
+        cmocka_unit_test(test_what_a_gang_waits_for),
         cmocka_unit_test(test_what_the_scheduler_refuses_is_said),
     };
 

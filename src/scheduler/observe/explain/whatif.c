@@ -310,6 +310,21 @@ static void set_pod(struct whatif *w, struct kobj *pod)
         services_tell_gone(w->services, pod_of(pod));
 }
 
+struct attempt *whatif_begin(struct whatif *w, struct kobj *pod, nsec_t now)
+{
+    set_pod(w, pod);
+    attempt_init(&w->attempt,
+                 &(struct attempt_input){ .profile = w->profile,
+                                          .cache = w->cache,
+                                          .nominator = w->nominator,
+                                          .objects = w->objects,
+                                          .pod = pod,
+                                          .now = now },
+                 w->arena);
+    attempt_prepare(&w->attempt);
+    return &w->attempt;
+}
+
 int whatif_explain(struct whatif *w, struct kobj *pod, nsec_t now, struct whatif_result *ret,
                    struct kerr *err)
 {

@@ -12,6 +12,7 @@
 #define KOORD_SCHEDULER_OBSERVE_EXPLAIN_WHATIF_H
 #include "scheduler/framework/profile.h"
 
+struct attempt;
 struct strbuf;
 struct whatif;
 
@@ -72,6 +73,13 @@ struct whatif_result {
  * as not placed. -EIO: a plugin failed. */
 int whatif_explain(struct whatif *w, struct kobj *pod, nsec_t now, struct whatif_result *ret,
                    struct kerr *err);
+/* An attempt for the pod, in which no node was looked at yet, for those who try more than one pod;
+ * lives until the next call or change. */
+struct attempt *whatif_begin(struct whatif *w, struct kobj *pod, nsec_t now);
+/* What would become of a gang, "namespace/name", as JSON (whatgang.c). -ENOENT: nothing names it;
+ * -ENOTSUP: the profile knows no gangs. */
+int whatif_explain_gang(struct whatif *w, const char *id, nsec_t now, struct strbuf *json,
+                        struct kerr *err);
 /* A Markdown table of the best nodes of the last whatif_explain(), with weighted scores. */
 void whatif_write_scores(const struct whatif *w, unsigned max, struct strbuf *out);
 

@@ -36,6 +36,7 @@ struct planner {
     struct uidmap by_uid; /* the same: what is nominated for them is theirs */
     struct trial *trials; /* the latest first */
     struct topo_offer *offers;
+    uint32_t *slots;     /* by row */
     uint32_t *row;       /* by leaf->at; KS_NO_ROW: it is not considered */
     struct tally *tally; /* why nodes have no room for more */
     uint32_t nconsidered;
@@ -138,7 +139,7 @@ static uint32_t count_slots(struct planner *p, uint32_t row, uint32_t *ret_next,
 static void offer_row(struct planner *p, uint32_t row)
 {
     const char *name = p->around->cycle.nodes->node[row]->obj.meta.name;
-    const struct topo_leaf *leaf = topo_tree_leaf(p->tree, name);
+    const struct topo_leaf *leaf = p->tree ? topo_tree_leaf(p->tree, name) : NULL;
     struct ks_texts why = { .arena = p->arena };
     uint32_t next = 0, n;
 
@@ -147,6 +148,7 @@ static void offer_row(struct planner *p, uint32_t row)
     for (uint32_t i = 0; i < why.n; i++)
         tally_add(p->tally, why.items[i], 1);
     p->nconsidered++;
+    p->slots[row] = n;
     if (!leaf)
         return;
     p->offers[leaf->at].slots = n;
@@ -170,8 +172,9 @@ static void note_existing(struct planner *p)
 static void make_offers(struct planner *p)
 {
     const struct ks_only *only = &p->around->only;
-    uint32_t leaves = (uint32_t)p->tree->leaves.n;
+    uint32_t leaves = p->tree ? (uint32_t)p->tree->leaves.n : 0;
 
+    p->slots = arena_newn0(p->arena, p->around->n, uint32_t);
     p->offers = arena_newn0(p->arena, leaves, struct topo_offer);
     p->row = arena_newn0(p->arena, leaves, uint32_t);
     for (uint32_t i = 0; i < leaves; i++)
@@ -301,33 +304,50 @@ static void refuse(const struct planner *p, const struct topo_request *r,
     ks_texts_add(why, arena_strdup(why->arena, strbuf_str(&text)));
 }
 
+static void planner_begin(struct planner *p, struct topo_network *n, struct attempt *a,
+                          const struct topo_job *job)
+{
+    *p = (struct planner){ .network = n,
+                           .tree = topo_network_tree(n),
+                           .around = a,
+                           .job = job,
+                           .arena = a->arena,
+                           .scratch = arena_new(),
+                           .members = arena_newn0(a->arena, job->n, struct member),
+                           .tally = tally_new(a->arena) };
+    for (uint32_t i = 0; i < job->n; i++) {
+        p->members[i].pod = job->pods[i];
+        p->members[i].uid = job->pods[i]->meta.uid;
+        uidmap_put(&p->by_uid, &p->members[i]);
+    }
+    n->planning = true;
+    make_offers(p);
+}
+
+static void planner_end(struct planner *p)
+{
+    for (struct trial *t = p->trials; t; t = t->next)
+        attempt_end(&t->a);
+    p->network->planning = false;
+    uidmap_fini(&p->by_uid);
+    arena_free(p->scratch);
+}
+
+static struct topo_request request_of(const struct topo_job *job)
+{
+    return (struct topo_request){ job->spec, job->n, topo_selector(pod_of(job->pods[0])) };
+}
+
 enum ks_code topo_plan_make(struct topo_network *n, struct attempt *a, const struct topo_job *job,
                             struct topo_plan **ret, struct ks_texts *why)
 {
-    struct planner p = { .network = n,
-                         .tree = topo_network_tree(n),
-                         .around = a,
-                         .job = job,
-                         .arena = a->arena,
-                         .members = arena_newn0(a->arena, job->n, struct member),
-                         .tally = tally_new(a->arena) };
-    CLEANUP(arena_free) struct arena *scratch = arena_new();
-    struct topo_request r = { job->spec, job->n, topo_selector(pod_of(job->pods[0])) };
+    struct topo_request r = request_of(job);
     struct topo_solution s = { 0 };
+    struct planner p;
 
-    for (uint32_t i = 0; i < job->n; i++) {
-        p.members[i].pod = job->pods[i];
-        p.members[i].uid = job->pods[i]->meta.uid;
-        uidmap_put(&p.by_uid, &p.members[i]);
-    }
-    p.scratch = scratch;
-    n->planning = true;
-    make_offers(&p);
+    planner_begin(&p, n, a, job);
     bool found = solve(&p, &r, &s);
-    for (struct trial *t = p.trials; t; t = t->next)
-        attempt_end(&t->a);
-    n->planning = false;
-    uidmap_fini(&p.by_uid);
+    planner_end(&p);
     if (!found) {
         a->rejectors |= p.rejectors;
         refuse(&p, &r, &s, why);
@@ -335,6 +355,27 @@ enum ks_code topo_plan_make(struct topo_network *n, struct attempt *a, const str
     }
     *ret = write_down(&p, &s);
     return KS_SUCCESS;
+}
+
+void topo_survey(struct topo_network *n, struct attempt *a, const struct topo_job *job,
+                 struct topo_survey *ret)
+{
+    CLEANUP(strbuf_fini) struct strbuf fit = STRBUF_INIT;
+    struct topo_request r = request_of(job);
+    const char *must;
+    struct planner p;
+
+    planner_begin(&p, n, a, job);
+    planner_end(&p);
+    tally_format(p.tally, p.nconsidered, &fit);
+    *ret =
+        (struct topo_survey){ .slots = p.slots, .fit = arena_strdup(a->arena, strbuf_str(&fit)) };
+    if (!p.tree || !job->spec)
+        return;
+    ret->layer = topo_must_layer(p.tree, job->spec, &must);
+    if (ret->layer == 0 && p.tree->n > 2)
+        ret->layer = 1; /* nowhere in particular: the largest parts */
+    ret->rooms = topo_rooms(p.tree, &r, p.offers, ret->layer, a->arena, &ret->nrooms);
 }
 
 /* ---- later members --------------------------------------------------------------------------- */

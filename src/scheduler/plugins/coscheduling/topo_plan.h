@@ -31,6 +31,16 @@ int topo_compare_pods(const void *a, const void *b);
  * asked about each member: whoever makes plans must take no part then (topo_network.planning). */
 enum ks_code topo_plan_make(struct topo_network *n, struct attempt *a, const struct topo_job *job,
                             struct topo_plan **ret, struct ks_texts *why);
+struct topo_survey {         /* in the arena of the attempt */
+    const uint32_t *slots;   /* by row: so many of the members, in their order, have room there */
+    const char *fit;         /* why rows have no more: "0/3 nodes are available: ..." */
+    uint32_t layer;          /* of the rooms: where they must gather, or the topmost */
+    struct topo_room *rooms; /* without a tree or rules: none */
+    uint32_t nrooms;
+};
+/* The first part of a plan, for people: how much room there is. spec may be NULL. */
+void topo_survey(struct topo_network *n, struct attempt *a, const struct topo_job *job,
+                 struct topo_survey *ret);
 struct topo_plan *topo_plan_free(struct topo_plan *p); /* NULL is fine; always returns NULL */
 /* The node of a member; NULL: it is not in the plan. */
 const char *topo_plan_node(const struct topo_plan *p, struct kuid uid);

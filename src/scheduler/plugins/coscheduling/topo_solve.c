@@ -304,6 +304,28 @@ bool topo_solve(const struct topo_tree *t, const struct topo_request *r,
     return false;
 }
 
+static int by_room_name(const void *a, const void *b)
+{
+    return strcmp(((const struct topo_room *)a)->name, ((const struct topo_room *)b)->name);
+}
+
+struct topo_room *topo_rooms(const struct topo_tree *t, const struct topo_request *r,
+                             const struct topo_offer *offers, uint32_t layer, struct arena *a,
+                             uint32_t *ret_n)
+{
+    struct solve s = { .t = t, .arena = a, .want = r->want };
+    struct topo_solution sum = { 0 };
+
+    set_multiples(&s, r->spec);
+    number(&s);
+    sum_up(&s, r, offers);
+    note_rooms(&s, s.begin[layer], s.begin[layer + 1] - s.begin[layer], &sum);
+    if (sum.nrooms)
+        qsort(sum.rooms, sum.nrooms, sizeof *sum.rooms, by_room_name);
+    *ret_n = sum.nrooms;
+    return sum.rooms;
+}
+
 /* ---- why not --------------------------------------------------------------------------------- */
 
 static void list_rooms(const struct topo_solution *s, struct strbuf *out)

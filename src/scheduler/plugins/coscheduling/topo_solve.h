@@ -32,19 +32,24 @@ struct topo_share { /* in the order in which the pods are handed out */
     const struct topo_leaf *leaf;
     uint32_t n;
 };
+struct topo_room { /* a domain, and how many pods it has room for */
+    const char *layer, *name;
+    uint32_t slots;
+};
 struct topo_solution {
     const struct topo_share *shares;
     uint32_t n;
-    /* Without shares: the domains one of which should have had room for all, and their slots. */
-    struct topo_room {
-        const char *layer, *name;
-        uint32_t slots;
-    } * rooms; /* by their text */
+    /* Without shares: the domains one of which should have had room for all. */
+    struct topo_room *rooms;
     uint32_t nrooms;
 };
 /* offers: by leaf->at. False: there is no such domain. */
 bool topo_solve(const struct topo_tree *t, const struct topo_request *r,
                 const struct topo_offer *offers, struct arena *a, struct topo_solution *ret);
+/* The domains of a layer and their slots, by name; layer 0: the cluster. */
+struct topo_room *topo_rooms(const struct topo_tree *t, const struct topo_request *r,
+                             const struct topo_offer *offers, uint32_t layer, struct arena *a,
+                             uint32_t *ret_n);
 /* Why not, in upstream's words; fit: "0/3 nodes are available: ..." */
 void topo_refusal(const struct topo_request *r, const struct topo_solution *s, const char *fit,
                   struct strbuf *out);
