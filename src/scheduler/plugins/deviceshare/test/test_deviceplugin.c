@@ -2,6 +2,9 @@
  * scores, columns (sched-device 4, 5, 7), and random nodes where filter and reserve must agree. */
 #include "scheduler/plugins/deviceshare/test/device_cluster.h"
 
+#include "api/koord/noderesourcetopology.h"
+#include "scheduler/plugins/deviceshare/rest.h"
+
 #define NAME "DeviceShare"
 
 static const struct ks_registered table[] = {
@@ -219,6 +222,107 @@ static void test_annotations_that_nobody_understands(void **state)
     }
 }
 
+/* ---- with CPUs ------------------------------------------------------------------------------- */
+
+static const struct ks_registered with_numa[] = {
+    { &ks_plugin_priority_sort, 0, true },
+    { &ks_plugin_node_numa_resource, 1, true },
+    { &ks_plugin_device_share, 1, true },
+    { &ks_plugin_default_binder, 0, true },
+    { NULL, 0, false },
+};
+
+/* Two NUMA nodes of 16 CPUs; so many of the first one's are taken. */
+static void topology(struct plugin_fixture *f, int taken)
+{
+    attempt_end(&f->a);
+    fixture_put(f, &kind_noderesourcetopology,
+                arena_printf(f->base->arena,
+                             "{'metadata':{'name':'n1'},'topologyPolicies':["
+                             "'SingleNUMANodePodLevel'],'zones':[{'name':'node-0','type':'Node',"
+                             "'resources':[{'name':'cpu','allocatable':'%d'}]},{'name':'node-1',"
+                             "'type':'Node','resources':[{'name':'cpu','allocatable':'16'}]}]}",
+                             16 - taken));
+}
+
+/* CPUs and devices come from one NUMA node, whoever of the two plugins decides where. */
+static void test_devices_follow_the_cpus(void **state)
+{
+    CLEANUP(fixture_fini) struct plugin_fixture f;
+    struct pod_text pod = { .requests = "'cpu':'8'," GPUS(2) };
+
+    fixture_init_with(&f, state, with_numa, NULL);
+    node(&f, "");
+    device(&f, &(struct device_text){ NODE_T });
+    topology(&f, 0);
+    fixture_try(&f, wanting(f.base, &pod));
+    assert_string_equal(reserve(&f), "gpu 0,1");
+    profile_unreserve(f.profile, pod_of(f.obj), "n1", NULL);
+    nodecache_forget(f.cache, f.obj->meta.uid);
+    topology(&f, 12); /* four CPUs are left there */
+    fixture_try(&f, wanting(f.base, &pod));
+    assert_string_equal(reserve(&f), "gpu 4,5");
+    profile_unreserve(f.profile, pod_of(f.obj), "n1", NULL);
+    nodecache_forget(f.cache, f.obj->meta.uid);
+    holder(&f, "h", "{'gpu':[" FULL(4) "," FULL(5) "," FULL(6) "," FULL(7) "]}");
+    fixture_try(&f, wanting(f.base, &pod));
+    assert_false(fixture_fits(&f, "n1")); /* cards there, CPUs here */
+}
+
+/* Unless somebody switched it off. */
+static void test_devices_that_need_not_follow(void **state)
+{
+    CLEANUP(fixture_fini) struct plugin_fixture f;
+
+    fixture_init_with(&f, state, with_numa,
+                      "{'DeviceShare':{'disableDeviceNUMATopologyAlignment':true}}");
+    node(&f, "");
+    device(&f, &(struct device_text){ NODE_T });
+    topology(&f, 12);
+    fixture_try(&f, wanting(f.base, &(struct pod_text){ .requests = "'cpu':'8'," GPUS(2) }));
+    assert_string_equal(reserve(&f), "gpu 0,1");
+}
+
+/* ---- REST ------------------------------------------------------------------------------------ */
+
+static const char *rest(struct plugin_fixture *f, const char *name)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+    struct kjw w = kjw_to(&b);
+    struct kerr err = { 0 };
+    const struct ks_get g = { .params = &name, .arena = f->arena };
+    const struct ks_path *path = &device_paths[name ? 1 : 0];
+
+    if (path->get(plugin_of(f)->holdings, &g, &w, &err) < 0)
+        return arena_strdup(f->arena, err.text);
+    return arena_strdup(f->arena, strbuf_str(&b));
+}
+
+static void test_summaries(void **state)
+{
+    CLEANUP(fixture_fini) struct plugin_fixture f;
+
+    begin(&f, state, &(struct device_text){ .gpus = 2, .fpgas = 1 });
+    holder(&f, "h",
+           "{'gpu':[{'minor':0,'resources':{'koordinator.sh/gpu-core':'49'}},{'minor':1,"
+           "'resources':{'koordinator.sh/gpu-core':'49'}}],'fpga':[{'minor':0,'resources':{"
+           "'koordinator.sh/fpga':'51'}}]}");
+    fixture_node(&f, "{'metadata':{'name':'bare'},'status':{'allocatable':{'cpu':'1'}}}");
+    const char *one = rest(&f, "n1");
+    assert_non_null(strstr(one, "\"deviceTotal\":{\"koordinator.sh/fpga\":\"100\",\"koordinator.sh"
+                                "/gpu-core\":\"200\","));
+    assert_non_null(strstr(one, "\"deviceFree\":{\"koordinator.sh/fpga\":\"49\",\"koordinator.sh/"
+                                "gpu-core\":\"102\","));
+    assert_non_null(strstr(one, "\"deviceUsed\":{\"koordinator.sh/fpga\":\"51\",\"koordinator.sh/"
+                                "gpu-core\":\"98\"}"));
+    assert_non_null(strstr(one, "\"allocateSet\":{\"gpu\":{\"default/h\":{\"0\":{\"koordinator.sh"
+                                "/gpu-core\":\"49\"},"));
+    assert_non_null(strstr(rest(&f, NULL), "{\"n1\":{\"deviceTotal\""));
+    assert_null(strstr(rest(&f, NULL), "bare"));
+    assert_string_equal(rest(&f, "bare"), "cannot find node bare");
+    assert_string_equal(rest(&f, "nowhere"), "cannot find node nowhere");
+}
+
 /* ---- random nodes and pods ------------------------------------------------------------------- */
 
 struct dice {
@@ -366,6 +470,9 @@ int main(int argc, char **argv)
         FIXTURE_TEST(test_victims_free_their_cards),
         FIXTURE_TEST(test_models_that_cannot_share),
         FIXTURE_TEST(test_annotations_that_nobody_understands),
+        FIXTURE_TEST(test_devices_follow_the_cpus),
+        FIXTURE_TEST(test_devices_that_need_not_follow),
+        FIXTURE_TEST(test_summaries),
         FIXTURE_TEST(test_filter_and_reserve_agree),
     };
 
