@@ -37,7 +37,8 @@ enum ks_code gpu_find_template(struct allocating *x)
 
 /* ---- partitions ------------------------------------------------------------------------------ */
 
-/* All cards are there, healthy and unused; `also` (may be NULL) are cards that count as used. */
+/* All cards are there and unused. also: cards that count as used; NULL: each must have what is
+ * wanted too, since unused is not large enough. */
 static bool group_is_free(const struct allocating *x, const struct gpu_group *g,
                           const uint8_t *also)
 {
@@ -45,7 +46,7 @@ static bool group_is_free(const struct allocating *x, const struct gpu_group *g,
         uint32_t card = inventory_find(x->inv, DEVICE_GPU, g->minors[i]);
         if (card == NO_CARD || x->view.used[card] || (also && also[card]))
             return false;
-        if (!also && !x->view.total[card].has)
+        if (!also && !allocating_fits(x, DEVICE_GPU, card))
             return false;
     }
     return true;
