@@ -238,18 +238,6 @@ static void resv_remove_pod(void *self, const struct ks_cycle *c, const struct k
 
 /* ---- scores ---------------------------------------------------------------------------------- */
 
-static int64_t order_of(const struct resv_row *row)
-{
-    int64_t order = 0;
-
-    for (uint32_t i = 0; i < row->n; i++) {
-        int64_t x = row->items[i].r->order;
-        if (x && (!order || x < order))
-            order = x;
-    }
-    return order;
-}
-
 /* c->state is still pre_filter's. */
 static enum ks_code resv_pre_score(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                                    void **ret_state, struct ks_texts *why)
@@ -268,8 +256,9 @@ static enum ks_code resv_pre_score(void *self, const struct ks_cycle *c, const s
         struct resv_row *row = &st->rows[i];
         if (c->rejected && c->rejected[row->row])
             continue;
-        (void)nominate(st, c, p, row);
-        int64_t order = order_of(row);
+        /* One that is used up may still be listed: its node is not the one to prefer. */
+        const struct resv *chosen = nominate(st, c, p, row);
+        int64_t order = chosen ? chosen->order : 0;
         if (order && (st->preferred == KS_NO_ROW || order < best)) {
             best = order;
             st->preferred = row->row;

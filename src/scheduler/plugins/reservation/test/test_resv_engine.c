@@ -266,6 +266,38 @@ static void test_nobody_uses_reserved_room_unrecorded(void **state)
     engine_verify(&b);
 }
 
+/* One that is used up keeps its order: its node is not preferred to that of one which is free. */
+static void test_each_owner_takes_the_next_in_order(void **state)
+{
+    static const char body[] =
+        "{\"metadata\":{\"labels\":{\"app\":\"r\"}},\"spec\":{\"schedulerName\":"
+        "\"koord-scheduler\",\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{"
+        "\"cpu\":\"1\"}}}]}}";
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    start(&b);
+    node(&b, "n1", 8);
+    node(&b, "n2", 8);
+    reserve(&b, "r1", 6, "", "");
+    reserve(&b, "r2", 6, "", "");
+    fake_patch(
+        b.client.fake, RESERVATIONS, "r1",
+        "{\"metadata\":{\"labels\":{\"scheduling.koordinator.sh/reservation-order\":\"1\"}}}");
+    fake_patch(
+        b.client.fake, RESERVATIONS, "r2",
+        "{\"metadata\":{\"labels\":{\"scheduling.koordinator.sh/reservation-order\":\"2\"}}}");
+    run(&b);
+    fake_put(b.client.fake, PODS, "first", body);
+    client_fixture_run(&b.client, 50 * NSEC_PER_MSEC);
+    assert_string_equal(owned(&b, "first"), "r1");
+    assert_true(has(&b, "r1", "Available")); /* it has not been told yet */
+    fake_put(b.client.fake, PODS, "second", body);
+    run(&b);
+    assert_string_equal(owned(&b, "second"), "r2");
+    engine_verify(&b);
+}
+
 static void test_a_large_owner_over_commits_nobody(void **state)
 {
     CLEANUP(engine_stop) struct engine_fixture b;
@@ -587,6 +619,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_bad_annotation_concerns_its_pod_alone),
         cmocka_unit_test(test_a_running_pod_is_taken_over),
         cmocka_unit_test(test_what_was_written_is_taken_back),
+        cmocka_unit_test(test_each_owner_takes_the_next_in_order),
         cmocka_unit_test(test_plugins_take_part),
         cmocka_unit_test(test_plugins_restore_what_is_taken_over),
     };
