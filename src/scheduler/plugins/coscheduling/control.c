@@ -7,6 +7,7 @@
 #include "api/pod.h"
 #include "base/klog.h"
 #include "base/strbuf.h"
+#include "client/events.h"
 #include "controllers/controller.h"
 #include "loop/loop.h"
 #include "scheduler/plugins/coscheduling/gangs.h"
@@ -21,8 +22,9 @@ struct left { /* a member that went */
     char *name;
     enum fate fate;
 };
-struct followed { /* a PodGroup */
-    bool listed;  /* it is known who had ended before */
+struct followed {  /* a PodGroup */
+    bool listed;   /* it is known who had ended before */
+    uint64_t told; /* hash of what people were told to be wrong with it */
     struct vec_of(struct left) left;
     char key[];
 };
@@ -269,6 +271,19 @@ static void forget(struct gang_control *c, const char *key)
         followed_free(f);
 }
 
+/* Once, until it changes. */
+static void tell_problem(struct gang_control *c, struct followed *f, const struct kobj *o,
+                         struct arena *a)
+{
+    const struct gang *g = gangs_find(c->gangs, f->key);
+    const char *text = g ? gang_problem(&o->meta, g, a) : NULL;
+    uint64_t hash = text ? hash_bytes(text, strlen(text)) | 1 : 0;
+
+    if (hash && hash != f->told && c->env.events)
+        recorder_event_on(c->env.events, o, true, "InvalidGang", "Scheduling", "%s", text);
+    f->told = hash;
+}
+
 static void sync(void *self, struct batch *b, const char *key, struct kobj *o)
 {
     struct gang_control *c = self;
@@ -279,6 +294,7 @@ static void sync(void *self, struct batch *b, const char *key, struct kobj *o)
         return;
     }
     struct followed *f = follow(c, key);
+    tell_problem(c, f, o, batch_arena(b));
     if (ask(c, b, f, o->meta.ns))
         return;
     struct podgroup_facts facts = facts_of(c, f, batch_arena(b));

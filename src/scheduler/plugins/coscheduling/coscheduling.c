@@ -109,6 +109,20 @@ static void gang_unreserve(void *self, const struct pod *p, const char *node)
     gangs_unreserve(c->gangs, p);
 }
 
+/* Annotations that describe a gang have no object of their own to tell people about. */
+static void warn_of_problem(const struct gangs *s, const struct pod *p)
+{
+    const struct gang_member *m = gangs_member(s, p->obj.meta.uid);
+
+    if (!m || m->gang->by_podgroup || m->gang->problem_told || !m->gang->ready)
+        return;
+    m->gang->problem_told = true;
+    CLEANUP(arena_free) struct arena *a = arena_new_sized(512);
+    const char *text = gang_problem(&p->obj.meta, m->gang, a);
+    if (text && s->env.scheduler)
+        ks_warn(&s->env, p, "InvalidGang", text);
+}
+
 static enum ks_code gang_permit(void *self, const struct pod *p, const char *node,
                                 nsec_t *ret_timeout, struct ks_texts *why)
 {
@@ -116,6 +130,7 @@ static enum ks_code gang_permit(void *self, const struct pod *p, const char *nod
     enum ks_code code = gangs_permit(c->gangs, p, node, ret_timeout, why);
     if (code == KS_WAIT) /* also for one that upstream lets wait without the others */
         round_begin(c->gangs, p);
+    warn_of_problem(c->gangs, p);
     return code;
 }
 

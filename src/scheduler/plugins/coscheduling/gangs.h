@@ -63,6 +63,7 @@ struct gang {
     bool by_podgroup;   /* otherwise by annotations of a pod */
     bool ready;         /* somebody has said how many it needs */
     bool gone;          /* its PodGroup was deleted; the members are kept for the next one */
+    bool problem_told;  /* people know what is wrong with its description */
     bool topology_told; /* people know that its network-topology-spec is ignored */
     struct vec_of(struct gang_member *) members;
     uint32_t count[MEMBER_STATES];
@@ -193,6 +194,9 @@ struct gang_member **group_pending(const struct gangs *s, const struct gang_grou
  * UINT32_MAX: all of them are not enough. */
 struct gang_member **group_wanted(const struct gangs *s, const struct gang_group *g,
                                   struct arena *a, uint32_t *ret_n, uint32_t *ret_required);
+/* What is wrong with the annotations of the PodGroup or pod that describe it, and what counts
+ * instead; NULL: nothing is. */
+const char *gang_problem(const struct objmeta *m, const struct gang *g, struct arena *a);
 /* Does it stand for a Reservation? */
 bool gangs_is_placeholder(const struct gang_member *m);
 const char *member_key(const struct gang_member *m, struct arena *a); /* "namespace/name" */

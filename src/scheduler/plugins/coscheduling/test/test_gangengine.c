@@ -442,6 +442,37 @@ static void test_reload(void **state)
     engine_verify(&b);
 }
 
+/* What cannot be used has a default, and people are told which. */
+static void test_bad_input(void **state)
+{
+    static const struct {
+        const char *annotations, *event;
+    } cases[] = {
+        { "\"" ANNO_GANG_MODE "\":\"Loose\"",
+          ANNO_GANG_MODE ": \"Loose\" is neither Strict nor NonStrict: Strict counts" },
+        { "\"" ANNO_GANG_MATCH_POLICY "\":\"never\"",
+          ANNO_GANG_MATCH_POLICY ": \"never\" is unknown: once-satisfied counts" },
+        { "\"" ANNO_GANG_TOTAL_NUMBER "\":\"1\"",
+          ANNO_GANG_TOTAL_NUMBER ": 1 is below the minimum of 2, which counts" },
+        { "\"" ANNO_GANG_GROUPS "\":\"[\\\"ns/other\\\"]\"",
+          ANNO_GANG_GROUPS ": ns/g is not among them" },
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        CLEANUP(engine_stop) struct engine_fixture b;
+        gang_start(&b, "{}");
+        gang_node(&b, "n1", 10);
+        gang_podgroup(&b, "g", 2, cases[i].annotations);
+        gang_podgroup(&b, "other", 2, "");
+        pods(&b, "other", "other", 2, 1);
+        pods(&b, "g", "g", 2, 1);
+        settle(&b);
+        assert_int_equal(engine_events(&b, "InvalidGang", cases[i].event), 1);
+        assert_int_equal(gang_bound(&b, "other", 2), 2); /* nobody else is disturbed */
+        assert_int_equal(gang_bound(&b, "g", 2), 2);
+    }
+}
+
 /* A pod that is bound makes its group once-satisfied for a scheduler that has just started. */
 static void test_a_member_that_is_made_later(void **state)
 {
@@ -480,6 +511,7 @@ int main(void)
         cmocka_unit_test(test_no_useless_evictions),
         cmocka_unit_test(test_gangs_do_not_wake_each_other),
         cmocka_unit_test(test_reload),
+        cmocka_unit_test(test_bad_input),
         cmocka_unit_test(test_a_member_that_is_made_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
