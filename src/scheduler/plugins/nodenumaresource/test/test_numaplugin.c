@@ -231,6 +231,52 @@ static void test_bad_annotations(void **state)
     assert_int_equal(f.a.code, KS_ERROR);
 }
 
+/* What a pod says of itself (3): how it is bound, or that it cannot be. */
+static void test_what_pods_ask_for(void **state)
+{
+#define SPEC(text) "'scheduling.koordinator.sh/resource-spec':'{" text "}'"
+    static const struct {
+        const char *qos, *cpu, *annotations;
+        enum ks_code code; /* of the attempt */
+        const char *outcome;
+    } cases[] = {
+        { "LSR", "4", "", KS_SUCCESS, "0-3" },
+        { "LSR", "4500m", "", KS_UNRESOLVABLE, "the requested CPUs must be integer" },
+        { "LSE", "4500m", SPEC("\\\"preferredCPUBindPolicy\\\":\\\"test\\\""), KS_SUCCESS, "none" },
+        { "BE", "4", SPEC("\\\"requiredCPUBindPolicy\\\":\\\"FullPCPUs\\\""), KS_SUCCESS, "none" },
+        { "LSR", "4", SPEC("\\\"requiredCPUBindPolicy\\\":\\\"SpreadByPCPUs\\\""), KS_SUCCESS,
+          "0,2,4,6" },
+        { "LSR", "4", SPEC("\\\"preferredCPUBindPolicy\\\":\\\"ConstrainedBurst\\\""), KS_SUCCESS,
+          "none" },
+        { "LSR", "4", "'scheduling.koordinator.sh/numa-topology-spec':'{'", KS_ERROR, NULL },
+        { "LSR", "4", "'scheduling.koordinator.sh/resource-spec':'[]'", KS_ERROR, NULL },
+        { "LSR", "4", "'scheduling.koordinator.sh/reservation-affinity':'{'", KS_UNRESOLVABLE,
+          NULL },
+        { "LSR", "0", "", KS_SUCCESS, "none" },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        CLEANUP(fixture_fini) struct plugin_fixture f;
+        fixture_init_with(&f, state, table, NULL);
+        node(&f, "n1", 8, "");
+        topology(&f, "n1", 1, 4, "", "");
+        fixture_try(&f,
+                    arena_printf(f.base->arena,
+                                 "{'metadata':{'name':'p','namespace':'default','uid':'uid-p',"
+                                 "'labels':{'koordinator.sh/qosClass':'%s'},'annotations':{%s}},"
+                                 "'spec':{'priority':9500,'containers':[{'name':'c',"
+                                 "'resources':{'requests':{'cpu':'%s','memory':'1Gi'}}}]}}",
+                                 cases[i].qos, cases[i].annotations, cases[i].cpu));
+        if (f.a.code != cases[i].code)
+            fail_msg("case %zu: code %d", i, (int)f.a.code);
+        const char *got = f.a.code == KS_SUCCESS ? reserve(&f, "n1")
+                          : cases[i].outcome     ? fixture_why(&f, "n1")
+                                                 : NULL;
+        if (got && !streq(got, cases[i].outcome))
+            fail_msg("case %zu: %s", i, got);
+    }
+}
+
 /* One node is described in all kinds of bad ways; the other is never disturbed. */
 static void test_bad_nodes(void **state)
 {
@@ -325,6 +371,7 @@ int main(int argc, char **argv)
         FIXTURE_TEST(test_victims_free_their_cpus),
         FIXTURE_TEST(test_designated_cpus),
         FIXTURE_TEST(test_bad_annotations),
+        FIXTURE_TEST(test_what_pods_ask_for),
         FIXTURE_TEST(test_bad_nodes),
         FIXTURE_TEST(test_bad_zones),
     };
