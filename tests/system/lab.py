@@ -345,10 +345,11 @@ class Lab:
         """options: of tests/system/cluster up."""
         self.cluster = Cluster(f'{self.dir}/cluster', *options)
 
-    def node(self, name='lab-node'):
+    def node(self, name='lab-node', before_kubelet=None):
         """A node on this lab's cluster; only those who want one pay for its modules."""
         from node import Node
         n = Node(self.cluster, f'{self.dir}/node', name)
+        n.before_kubelet = before_kubelet
         self.closers.append(n.stop)
         n.start()
         return n

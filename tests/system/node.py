@@ -108,6 +108,8 @@ class Node:
         self.cluster, self.folder, self.name = cluster, folder, name
         self.host = node_host.Host(folder)
         self.socket = f'{folder}/containerd.sock'
+        self.endpoint = self.socket  # for the kubelet
+        self.before_kubelet = None  # called with the node once containerd runs
         self.running = {}
         self.port = self.ro_port = 0
         self.token = ''
@@ -123,6 +125,8 @@ class Node:
         try:
             self.host.start()
             self._start_containerd()
+            if self.before_kubelet:
+                self.before_kubelet(self)
             self._grant()
             self._start_kubelet()
             self._wait_usable()
@@ -214,7 +218,7 @@ class Node:
             'authentication': {'anonymous': {'enabled': False}, 'webhook': {'enabled': True},
                                'x509': {'clientCAFile': f'{pki}/ca.crt'}},
             'authorization': {'mode': 'Webhook'},
-            'containerRuntimeEndpoint': f'unix://{self.socket}',
+            'containerRuntimeEndpoint': f'unix://{self.endpoint}',
             'cgroupDriver': 'cgroupfs', 'failCgroupV1': False, 'failSwapOn': False, 'cpuManagerPolicy': 'none',
             # A full disk of the developer's must not take pods or images away.
             'evictionHard': {}, 'imageGCHighThresholdPercent': 100,
