@@ -18,11 +18,12 @@ static const struct ctl_command command_help = {
     .name = "help", .args = "[COMMAND]", .help = "Show what a command does", .run = run_help
 };
 static const struct ctl_command *const ctl_commands[] = {
-    &ctl_command_get,     &ctl_command_apply,      &ctl_command_delete,    &ctl_command_crds,
-    &ctl_command_version, &ctl_command_completion, &ctl_command_man,       &command_help,
-    &ctl_command_up,      &ctl_command_down,       &ctl_command_status,    &ctl_command_explain,
-    &ctl_command_demo,    &ctl_command_top,        &ctl_command_dashboard, &ctl_command_reserve,
-    &ctl_command_quota,   &ctl_command_cpus,       &ctl_command_migrate,   &ctl_command_rebalance,
+    &ctl_command_get,       &ctl_command_apply,      &ctl_command_delete,    &ctl_command_crds,
+    &ctl_command_version,   &ctl_command_completion, &ctl_command_man,       &command_help,
+    &ctl_command_up,        &ctl_command_down,       &ctl_command_status,    &ctl_command_explain,
+    &ctl_command_demo,      &ctl_command_top,        &ctl_command_dashboard, &ctl_command_reserve,
+    &ctl_command_quota,     &ctl_command_cpus,       &ctl_command_gpus,      &ctl_command_migrate,
+    &ctl_command_rebalance,
 };
 
 const struct ctl_command *ctl_command_at(size_t i)

@@ -19,6 +19,7 @@ int main(int argc, char **argv)
     static const struct ctl_parts parts = { .explain = &main_explain,
                                             .explain_manager = &main_explain_manager,
                                             .cpus = main_cpus,
+                                            .gpus = main_gpus,
                                             .up = &main_up,
                                             .rebalance = &main_rebalance,
                                             .merge_of = merge_of };

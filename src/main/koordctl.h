@@ -21,6 +21,8 @@ struct whatif *main_explain_whatif(void *self);
 /* cpus.c: cpus_fn of ctl/cpus.h */
 int main_cpus(void *self, const char *node, const struct cpus_want *want, struct strbuf *json,
               struct kerr *err);
+/* gpus.c: gpus_fn of ctl/gpus.h */
+int main_gpus(void *self, const char *node, struct strbuf *json, struct kerr *err);
 extern const struct up_system main_up;                /* up.c */
 extern const struct rebalance_planner main_rebalance; /* rebalance.c */
 #endif

@@ -3,6 +3,7 @@
 #include "scheduler/plugins/deviceshare/test/device_cluster.h"
 
 #include "api/koord/noderesourcetopology.h"
+#include "scheduler/plugins/deviceshare/cardmap.h"
 #include "scheduler/plugins/deviceshare/rest.h"
 
 #define NAME "DeviceShare"
@@ -323,6 +324,37 @@ static void test_summaries(void **state)
     assert_string_equal(rest(&f, "nowhere"), "cannot find node nowhere");
 }
 
+/* ---- who has what ---------------------------------------------------------------------------- */
+
+static const char *cards(struct plugin_fixture *f, const char *name)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+    struct kerr err = { 0 };
+    int r = cardmap_write(plugin_of(f)->holdings, name, &b, &err);
+
+    return arena_strdup(f->arena, r < 0 ? err.text : strbuf_str(&b));
+}
+
+static void test_cards_and_what_is_fragmented(void **state)
+{
+    CLEANUP(fixture_fini) struct plugin_fixture f;
+
+    begin(&f, state, &(struct device_text){ .gpus = 3 });
+    fixture_node(&f, "{'metadata':{'name':'bare'},'status':{'allocatable':{'cpu':'1'}}}");
+    holder(&f, "h",
+           "{'gpu':[{'minor':0,'resources':{'koordinator.sh/gpu-core':'30','koordinator.sh/"
+           "gpu-memory-ratio':'40'}}]}");
+    const char *all = cards(&f, NULL);
+    assert_non_null(strstr(all, "\"holders\":[{\"name\":\"default/h\",\"core\":30,\"memory\":"));
+    assert_non_null(strstr(all, "\"free\":260"));
+    assert_non_null(strstr(all, "{\"percent\":50,\"cards\":1,\"fits\":5,\"usable\":250}"));
+    assert_non_null(strstr(all, "{\"percent\":100,\"cards\":2,\"fits\":1,\"usable\":200}"));
+    assert_non_null(strstr(all, "{\"percent\":100,\"cards\":4,\"fits\":0,\"usable\":0}"));
+    assert_string_equal(all, cards(&f, "n1"));
+    assert_string_equal(cards(&f, "bare"), "node bare has no GPUs");
+    assert_string_equal(cards(&f, "nowhere"), "there is no node nowhere");
+}
+
 /* ---- random nodes and pods ------------------------------------------------------------------- */
 
 struct dice {
@@ -473,6 +505,7 @@ int main(int argc, char **argv)
         FIXTURE_TEST(test_devices_follow_the_cpus),
         FIXTURE_TEST(test_devices_that_need_not_follow),
         FIXTURE_TEST(test_summaries),
+        FIXTURE_TEST(test_cards_and_what_is_fragmented),
         FIXTURE_TEST(test_filter_and_reserve_agree),
     };
 
