@@ -310,25 +310,33 @@ static enum ks_code try_designated(const struct numa_try *t, const struct numa_a
     return KS_SUCCESS;
 }
 
-/* Each of them alone, in the order in which they are known. found: one that holds something. */
+static enum ks_code try_one(const struct numa_try *t, const struct restored_row *row,
+                            const struct choice *x, uint64_t mask, struct numa_allocation *ret,
+                            struct ks_texts *why, bool *found)
+{
+    struct kept k = kept_by(t, x);
+
+    *found |= k.any;
+    return k.any ? try_choice(t, row, x, &k, mask, ret, why) : KS_UNSCHEDULABLE;
+}
+
+/* Each of them alone, in the order in which they are known; then the first pods together, as a
+ * reservation that may take over several does it. found: one that holds something. */
 static enum ks_code try_each(const struct numa_try *t, const struct restored_row *row,
                              uint64_t mask, struct numa_allocation *ret, struct ks_texts *why,
                              bool *found)
 {
-    for (uint32_t i = 0; i < row->nmatched + row->npods; i++) {
-        struct choice x = { 0 };
-        if (i < row->nmatched)
-            x.of = row->matched[i];
-        else
-            x = (struct choice){ .pods = &row->pods[i - row->nmatched], .npods = 1 };
-        struct kept k = kept_by(t, &x);
-        if (!k.any)
-            continue;
-        *found = true;
-        if (try_choice(t, row, &x, &k, mask, ret, why) == KS_SUCCESS)
-            return KS_SUCCESS;
-    }
-    return KS_UNSCHEDULABLE;
+    enum ks_code code = KS_UNSCHEDULABLE;
+
+    for (uint32_t i = 0; code != KS_SUCCESS && i < row->nmatched; i++)
+        code = try_one(t, row, &(struct choice){ .of = row->matched[i] }, mask, ret, why, found);
+    for (uint32_t i = 0; code != KS_SUCCESS && i < row->npods; i++)
+        code = try_one(t, row, &(struct choice){ .pods = &row->pods[i], .npods = 1 }, mask, ret,
+                       why, found);
+    for (uint32_t n = 2; code != KS_SUCCESS && n <= row->npods; n++)
+        code = try_one(t, row, &(struct choice){ .pods = row->pods, .npods = n }, mask, ret, NULL,
+                       found);
+    return code;
 }
 
 static void add_prefixed(struct ks_texts *why, const struct ks_texts *texts)

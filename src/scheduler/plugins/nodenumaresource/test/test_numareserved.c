@@ -326,7 +326,8 @@ static void reserve(struct cluster *c, int cpu, const char *spec, const char *ho
         arena_printf(c->base->arena,
                      "{'metadata':{'name':'r','uid':'uid-r','annotations':{%s}},'spec':{'ttl':'0s',"
                      "'allocateOnce':false,'owners':[{'labelSelector':{'matchLabels':{'app':'r'}}}]"
-                     ",'template':{'metadata':{'labels':{'koordinator.sh/qosClass':'LSR'}},'spec':{"
+                     ",'template':{'metadata':{'labels':{'koordinator.sh/qosClass':'LSR'},"
+                     "'annotations':{" REQUIRED "}},'spec':{"
                      "'priority':9500,'containers':[{'name':'c','resources':{'requests':{'cpu':"
                      "'%d'}}}]}}%s}%s}",
                      annotations, cpu, spec, status));
@@ -447,6 +448,19 @@ static void test_none_of_the_pods_that_stay(void **state)
     whatif_free(c.w);
 }
 
+/* Two of them, when one is not enough: all CPUs of both. */
+static void test_several_pods_that_are_taken_over(void **state)
+{
+    struct cluster c;
+
+    cluster_init(&c, state, "", 16);
+    add(&c, &kind_pod, owned_pod(&c, "a", 4, "r", "'" STATUS "':'{" CPUS("0-3") "}'", ON_NODE));
+    add(&c, &kind_pod, owned_pod(&c, "b", 8, "r", "'" STATUS "':'{" CPUS("4-11") "}'", ON_NODE));
+    reserve(&c, 14, TAKES_OVER ",'preAllocationPolicy':{'enableMultiple':true}", NULL);
+    assert_string_equal(place_reservation(&c), "{\"cpuset\":\"0-13\"}");
+    whatif_free(c.w);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -458,6 +472,7 @@ int main(int argc, char **argv)
         FIXTURE_TEST(test_a_pod_that_owns_nothing),
         FIXTURE_TEST(test_all_cpus_of_the_pod_that_is_taken_over),
         FIXTURE_TEST(test_none_of_the_pods_that_stay),
+        FIXTURE_TEST(test_several_pods_that_are_taken_over),
     };
 
     if (argc > 1)
