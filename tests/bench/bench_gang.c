@@ -56,7 +56,8 @@ struct bench {
     struct scheduler *s;
     struct strbuf text;
     int nodes, wanted, bound, patches;
-    uint64_t failed; /* stop when so many attempts have */
+    uint64_t failed; /* stop when so many attempts have, */
+    int told;        /* and so many conditions are written */
     int serial;
 };
 
@@ -124,7 +125,10 @@ static void on_poll(struct loop *l, void *arg)
 {
     struct bench *b = arg;
 
-    if (b->failed ? scheduler_stats(b->s).failed >= b->failed : scheduler_synced(b->s))
+    bool over = b->failed ? scheduler_stats(b->s).failed >= b->failed && b->patches >= b->told
+                          : scheduler_synced(b->s);
+
+    if (over)
         loop_stop(l);
     else
         loop_after(l, NSEC_PER_MSEC / 4, on_poll, b);
@@ -198,6 +202,13 @@ static void drain(struct bench *b, const char *name, struct arena *a)
     begin(b, gangs || misfits, false, a);
     for (int i = 0; misfits && i < PODS / TEN; i++)
         push_gang(b, i, TEN, 1000, 0, ",'nodeSelector':{'no':'where'}");
+    if (misfits) { /* they wait already when the others come */
+        b->failed = PODS / TEN;
+        b->told = PODS;
+        on_poll(b->loop, b);
+        loop_run(b->loop);
+        b->failed = 0;
+    }
     for (int i = 0; i < PODS; i++)
         if (!gangs)
             memkube_push(b->kube, "pods", KUBE_ADDED, pod_text(b, "", 1000, 0, ""));

@@ -365,7 +365,7 @@ void binding_start(struct scheduler *s, struct active_profile *active, struct ko
 
     b->each = times_each(active->times);
     if (active->profile->points[KS_POINT_PERMIT].n) {
-        a = arena_new();
+        a = arena_new_sized(256); /* for texts, which are rare */
         if (!permit_ask(b, a))
             return;
     }

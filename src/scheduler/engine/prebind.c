@@ -42,7 +42,7 @@ static void pre_bind_next(struct binding *b)
 
     for (; b->at < point->n; b->at++) {
         const struct profile_slot *s = at_work(b);
-        CLEANUP(arena_free) struct arena *a = arena_new();
+        CLEANUP(arena_free) struct arena *a = arena_new_sized(256);
         struct ks_texts why = { .arena = a };
         if (!(b->flight >> point->slots[b->at] & 1))
             continue;

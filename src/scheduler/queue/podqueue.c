@@ -165,7 +165,7 @@ static void enter(struct podqueue *q, struct qpod *p, enum podqueue_place place)
 /* Into the queue, unless a plugin keeps it out. */
 static void enqueue(struct podqueue *q, struct qpod *p)
 {
-    CLEANUP(arena_free) struct arena *a = arena_new();
+    CLEANUP(arena_free) struct arena *a = arena_new_sized(256);
     struct ks_texts why = { .arena = a };
     int slot = q->o.pre_enqueue ? q->o.pre_enqueue(q->o.arg, p->profile, pod_of(p->pod), &why)
                                 : profile_pre_enqueue(p->profile, pod_of(p->pod), &why);

@@ -65,9 +65,15 @@ static bool any_gang(const struct gangs *s, const struct gang_group *g,
     return false;
 }
 
-/* Are all gangs of the group there, and whole? NULL: they are. */
-static const char *incomplete(const struct gangs *s, const struct gang *gang, const char *pod,
-                              struct arena *a)
+static bool is_incomplete(const struct gangs *s, const struct gang_group *g)
+{
+    return any_gang(s, g, is_missing) || any_gang(s, g, is_not_ready) ||
+           any_gang(s, g, is_too_small);
+}
+
+/* What is missing of the gangs of its group. */
+static const char *what_is_missing(const struct gangs *s, const struct gang *gang,
+                                   const struct pod *p, struct arena *a)
 {
     static const struct {
         bool (*is)(const struct gang *);
@@ -76,24 +82,28 @@ static const char *incomplete(const struct gangs *s, const struct gang *gang, co
     } checks[] = { { is_missing, false, "doesn't exists" },
                    { is_not_ready, false, "has not init" },
                    { is_too_small, true, "child pod not collect enough" } };
-    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT, all = STRBUF_INIT;
     const struct gang_group *g = gang->group;
-    bool found = false;
 
     for (size_t i = 0; i < ARRAY_LEN(checks); i++) {
         if (!any_gang(s, g, checks[i].is))
             continue;
-        strbuf_append(&b, found ? ", memberGangs " : "memberGangs ");
+        strbuf_append(&b, b.len ? ", memberGangs " : "memberGangs ");
         append_ids(&b, s, g, checks[i].names_all ? NULL : checks[i].is);
         strbuf_appendf(&b, " %s", checks[i].text);
-        found = true;
     }
-    if (!found)
-        return NULL;
-    CLEANUP(strbuf_fini) struct strbuf all = STRBUF_INIT;
     append_ids(&all, s, g, NULL);
     return arena_printf(a, "gangGroup %s basic check: %s, current gang: %s, podName: %s",
-                        strbuf_str(&all), strbuf_str(&b), gang->id, pod);
+                        strbuf_str(&all), strbuf_str(&b), gang->id, key_of(p, a));
+}
+
+/* The gang of a pod: most are members, for which no text has to be made. */
+static struct gang *gang_of(const struct gangs *s, const struct pod *p, const char *name,
+                            struct arena *a)
+{
+    const struct gang_member *m = gangs_member(s, p->obj.meta.uid);
+
+    return m ? (m->gang->gone ? NULL : m->gang) : gangs_find(s, gang_id(p->obj.meta.ns, name, a));
 }
 
 /* Why a pod with this gang may not be tried; NULL: it may. *ret_gang: NULL when it needs none. */
@@ -105,16 +115,15 @@ static const char *obstacle(const struct gangs *s, const struct pod *p, struct a
     *ret_gang = NULL;
     if (!name)
         return NULL;
-    const char *id = gang_id(p->obj.meta.ns, name, a);
-    struct gang *g = gangs_find(s, id);
-    if (!g)
-        return arena_printf(a, "can't find gang, gangName: %s, podName: %s", id, key_of(p, a));
-    if (!g->ready)
-        return arena_printf(a, "gang has not init, gangName: %s, podName: %s", id, key_of(p, a));
+    struct gang *g = gang_of(s, p, name, a);
+    if (!g || !g->ready)
+        return arena_printf(a, "%s, gangName: %s/%s, podName: %s",
+                            g ? "gang has not init" : "can't find gang", p->obj.meta.ns, name,
+                            key_of(p, a));
     if (gang_is_free(g))
         return NULL;
     *ret_gang = g;
-    return incomplete(s, g, key_of(p, a), a);
+    return is_incomplete(s, g->group) ? what_is_missing(s, g, p, a) : NULL;
 }
 
 static bool round_is_of(const struct gangs *s, const struct gang *g)
@@ -507,9 +516,7 @@ void gangs_failed(struct gangs *s, const struct pod *p, const char *fit)
     g->representative = g->representative == m ? NULL : g->representative;
     if (gang_is_free(gang) || (s->round && !round_is_of(s, gang)))
         return;
-    bool whole = !any_gang(s, g, is_missing) && !any_gang(s, g, is_not_ready) &&
-                 !any_gang(s, g, is_too_small);
-    if (!s->round && whole)
+    if (!s->round && !is_incomplete(s, g))
         round_open(s, m);
     struct gang_round *r = s->round;
     CLEANUP(mem_free) char *text = r && r->failure ? xstrdup(r->failure) : failure_of(s, m, r, fit);
@@ -632,8 +639,7 @@ static bool needs_a_try(const struct gangs *s, const struct gang_group *g)
     if (g->retries)
         return true;
     return !(g->root && g->root->state == MEMBER_PENDING && g->root->able) && !g->stuck &&
-           !any_gang(s, g, is_missing) && !any_gang(s, g, is_not_ready) &&
-           !any_gang(s, g, is_too_small);
+           !is_incomplete(s, g);
 }
 
 static void settle(struct gangs *s, struct gang_group *g)
