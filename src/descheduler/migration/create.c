@@ -198,6 +198,10 @@ bool migration_evict(void *self, const struct kd_view *v, const struct pod *p,
         return kd_no(why, "%s", strbuf_str(&body));
     if (evictrate_wait(m->rate, m->args, p, true, loop_mono(m->env.loop), &limit) > 0)
         return kd_no(why, "pods of its %s were evicted a short while ago (objectLimiters)", limit);
+    struct kd_placement at;
+    if (streq(m->args->default_job_mode, MIGRATION_MODE_EVICT_DIRECTLY) &&
+        !evict_has_place(m, p, &at))
+        return kd_no(why, "no other node: %s", *at.why ? at.why : "the scheduler cannot tell now");
     strbuf_reset(&body);
     struct creation *made = creation_new(m, p, e);
     write_job(made, e->delete_options ? e->delete_options : m->args->default_delete_options, &body);

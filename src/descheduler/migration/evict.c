@@ -1,10 +1,11 @@
 /* evict.c - the pod of a job goes: by Eviction, by Delete, or by asking (descheduler 4.10).
  *
- * Only the pod with the job's UID, and only while its new place is open: the Reservation is read
- * from the server once more, since a cache may show one that is gone.
+ * Only the pod with the job's UID, and only while its new place is open: the server is asked about
+ * the Reservation once more, since a cache may show one that is gone.
  */
 #include "api/koord/reservation_life.h"
 #include "base/klog.h"
+#include "base/num.h"
 #include "base/strbuf.h"
 #include "descheduler/migration/migration_int.h"
 #include "loop/loop.h"
@@ -12,6 +13,10 @@
 
 /* A budget that refuses is asked again after so long, unless the server says when. */
 #define REFUSED_AGAIN (5 * NSEC_PER_SEC)
+/* So is the scheduler, about a pod that it could place nowhere. */
+#define NO_PLACE_AGAIN (10 * NSEC_PER_SEC)
+/* Orders of Reservations are milliseconds since 1970; so much less is in front of all others. */
+#define FRONT_MS INT64_C(1000000000000)
 
 static struct delete_options options_of(const struct job_run *r, struct arena *a)
 {
@@ -184,6 +189,50 @@ static void send(struct job_run *r)
     }
 }
 
+/* ---- without a Reservation ------------------------------------------------------------------- */
+
+bool evict_has_place(const struct migration *m, const struct pod *p, struct kd_placement *ret)
+{
+    const struct kd_placer *placer = m->env.placer;
+
+    *ret = (struct kd_placement){ 0 };
+    if (!placer)
+        return true;
+    if (placer->place(placer->arg, p, ret) < 0) {
+        ret->why[0] = '\0';
+        return false;
+    }
+    return ret->node && !streq(ret->node, str_or(p->node_name, ""));
+}
+
+/* Nobody is evicted whom the scheduler could place nowhere else. */
+static void send_directly(struct job_run *r)
+{
+    struct arena *a = batch_arena(r->b);
+    struct job_state *s = migration_find_state(r->m, r->f.job);
+    struct job_plan p = { .to = r->f.job->status };
+    struct kd_placement at;
+
+    if (evict_has_place(r->m, r->f.pod, &at)) {
+        send(r);
+        return;
+    }
+    if (!*at.why) {
+        batch_again(r->b, NSEC_PER_SEC);
+        return;
+    }
+    const struct timed_condition c = { .type = MIGRATION_EVICTION,
+                                       .status = COND_FALSE,
+                                       .reason = MIGRATION_REASON_UNSCHEDULABLE,
+                                       .message = arena_printf(a, "no other node: %s", at.why),
+                                       .last_probe_time = r->f.now };
+    if (s)
+        s->refused_until = loop_mono(r->m->env.loop) + NO_PLACE_AGAIN;
+    batch_again(r->b, NO_PLACE_AGAIN);
+    job_plan_condition(&r->f, a, &c, &p);
+    act_write(r, &p);
+}
+
 /* ---- the place ------------------------------------------------------------------------------- */
 
 static bool on_reservation(struct batch *b, struct kube_resp *resp, const struct kerr *err,
@@ -210,10 +259,42 @@ static bool on_reservation(struct batch *b, struct kube_resp *resp, const struct
     return true;
 }
 
+/* Pods of one workload may have Reservations of several jobs to choose from, and take the one with
+ * the smallest order. Those whose pods go come before those whose pods are still there: or a job
+ * would lose its place before its turn, and another's would stay empty. */
+static void move_to_front(struct job_run *r)
+{
+    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
+    const char *order =
+        arena_printf(batch_arena(r->b), "%lld", (long long)(r->f.now / NSEC_PER_MSEC - FRONT_MS));
+    struct kjw w = kjw_to(&body);
+
+    kjw_obj(&w, NULL);
+    kjw_obj(&w, "metadata");
+    kjw_obj(&w, "labels");
+    kjw_str(&w, LABEL_RESERVATION_ORDER, order);
+    for (int i = 0; i < 3; i++)
+        kjw_end(&w);
+    batch_patch(r->b, &r->f.reservation->obj, NULL, KUBE_PATCH_MERGE, &body, on_reservation, r);
+}
+
+static bool is_in_front(const struct job_run *r)
+{
+    const char *text = kstrmap_get(&r->f.reservation->obj.meta.labels, LABEL_RESERVATION_ORDER);
+    int64_t order = 0;
+
+    return text && i64_parse(text, strlen(text), &order) == 0 &&
+           order < r->f.now / NSEC_PER_MSEC - FRONT_MS / 2;
+}
+
 void evict_pod(struct job_run *r)
 {
     if (job_evicts_directly(r->f.job, r->m->args)) {
-        send(r);
+        send_directly(r);
+        return;
+    }
+    if (!is_in_front(r)) {
+        move_to_front(r);
         return;
     }
     batch_call(r->b,

@@ -107,4 +107,8 @@ void clean_sync(void *self, struct batch *b, const char *key, struct kobj *o);
 /* ---- evict.c: the pod goes ------------------------------------------------------------------- */
 
 void evict_pod(struct job_run *r);
+/* Without a Reservation: would the scheduler find another node? Where nobody can be asked, it
+ * would. False: no, and ret says why; or it cannot be told at this moment, and the text is empty.
+ */
+bool evict_has_place(const struct migration *m, const struct pod *p, struct kd_placement *ret);
 #endif

@@ -34,7 +34,8 @@ struct migration_fixture {
     void *plugin;       /* NULL: nobody leads */
     unsigned evictions; /* requests that made a pod go */
     nsec_t evicted_at[64];
-    bool no_scheduler; /* Reservations stay as they are */
+    bool no_scheduler;              /* Reservations stay as they are */
+    const struct kd_placer *placer; /* NULL: there is none */
 };
 
 static inline char *mig_quoted(char *text)
@@ -275,6 +276,7 @@ static inline UNUSED void mig_lead(struct migration_fixture *f)
                                 .caches = f->caches,
                                 .events = f->events,
                                 .metrics = f->metrics,
+                                .placer = f->placer,
                                 .profile = "test" };
     assert_int_equal(plugin_migrationcontroller.create(&env, f->args, &f->plugin, &err), 0);
     caches_start(f->caches);

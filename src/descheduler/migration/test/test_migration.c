@@ -390,6 +390,38 @@ static void test_a_workload_is_not_moved_too_fast(void **state)
     assert_that(f.evicted_at[1] - f.evicted_at[0], <=, 40 * SEC);
 }
 
+static long long order_of(const struct migration_fixture *f, const char *job)
+{
+    const char *json = fake_find(f->client.fake, RESERVATIONS, mig_job(f, job, "metadata.uid"));
+    const char *at = json ? strstr(json, "scheduling.koordinator.sh/reservation-order\":\"") : NULL;
+
+    return at ? strtoll(strchr(at, ':') + 2, NULL, 10) : 0;
+}
+
+/* New pods of a workload take the Reservation with the smallest order: not that of a pod which is
+ * still there. */
+static void test_the_place_of_a_pod_that_goes_is_taken_first(void **state)
+{
+    CLEANUP(mig_end) struct migration_fixture f;
+
+    (void)state;
+    mig_prepare(&f, 29, "{'objectLimiters':{'workload':{'duration':'0s'}}}");
+    four_pods(&f);
+    f.no_scheduler = true;
+    mig_lead(&f);
+    mig_new_job(&f, "early", "web-0", "'ttl':'5m',");
+    mig_run(&f, 3 * SEC);
+    mig_new_job(&f, "late", "web-2", "'ttl':'5m',");
+    mig_run(&f, 3 * SEC);
+    assert_that(order_of(&f, "early"), <, order_of(&f, "late"));
+    mig_place(&f, mig_job(&f, "late", "metadata.uid"), "n9");
+    mig_run(&f, 3 * SEC);
+    assert_int_equal(f.evictions, 1);
+    assert_true(mig_has(&f, PODS, "web-0"));
+    assert_that(order_of(&f, "late"), <, order_of(&f, "early"));
+    assert_that(order_of(&f, "late"), >, 0);
+}
+
 /* ---- workloads in the middle of something ---------------------------------------------------- */
 
 static void test_a_rollout_is_left_alone(void **state)
@@ -788,6 +820,45 @@ static void test_a_dry_run_makes_no_job(void **state)
     assert_int_equal(fake_count(f.client.fake, "podmigrationjobs"), 0);
 }
 
+struct stub_placer {
+    const char *node; /* NULL: nowhere */
+};
+static int stub_place(void *arg, const struct pod *p, struct kd_placement *ret)
+{
+    const struct stub_placer *s = arg;
+
+    (void)p;
+    ret->node = s->node;
+    (void)snprintf(ret->why, sizeof ret->why, "%s", s->node ? "" : "0/3 nodes are available");
+    return 0;
+}
+
+static void test_nobody_is_evicted_who_has_nowhere_to_go(void **state)
+{
+    CLEANUP(mig_end) struct migration_fixture f;
+    struct stub_placer nodes = { NULL };
+    const struct kd_placer placer = { stub_place, &nodes };
+    struct kd_why why;
+
+    (void)state;
+    mig_prepare(&f, 28, "{'defaultJobMode':'EvictDirectly'}");
+    f.placer = &placer;
+    four_pods(&f);
+    mig_lead(&f);
+    assert_false(evict(&f, "web-0", &why));
+    assert_string_equal(why.text, "no other node: 0/3 nodes are available");
+    mig_new_job(&f, "job", "web-1", "'ttl':'5m',");
+    mig_run(&f, 30 * SEC);
+    assert_int_equal(f.evictions, 0);
+    assert_string_equal(mig_condition(&f, "job", "Eviction", "reason"), "Unschedulable");
+    assert_string_equal(mig_job(&f, "job", "status.message"),
+                        "no other node: 0/3 nodes are available");
+    nodes.node = "n7";
+    mig_until_over(&f, "job", MINUTE);
+    assert_string_equal(mig_job(&f, "job", "status.phase"), "Succeeded");
+    assert_true(evict(&f, "web-2", &why) || strstr(why.text, "objectLimiters"));
+}
+
 /* Jobs of another descheduler are its own; those of ours before a restart are not. */
 static void test_own_jobs_are_known_again(void **state)
 {
@@ -833,6 +904,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_evictions_keep_their_rate),
         cmocka_unit_test(test_the_rate_survives_a_restart),
         cmocka_unit_test(test_a_workload_is_not_moved_too_fast),
+        cmocka_unit_test(test_the_place_of_a_pod_that_goes_is_taken_first),
         cmocka_unit_test(test_a_rollout_is_left_alone),
         cmocka_unit_test(test_a_paused_job_waits_and_holds_no_slot),
         cmocka_unit_test(test_old_jobs_and_their_reservations_go),
@@ -847,6 +919,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_manual_approval_pauses_new_jobs),
         cmocka_unit_test(test_a_rejected_pod_stays),
         cmocka_unit_test(test_a_dry_run_makes_no_job),
+        cmocka_unit_test(test_nobody_is_evicted_who_has_nowhere_to_go),
         cmocka_unit_test(test_own_jobs_are_known_again),
     };
 
