@@ -163,20 +163,30 @@ static const struct elasticquota **children(const struct quota_topology *t, cons
 
 /* ---- namespaces ------------------------------------------------------------------------------ */
 
-/* The quota that has this namespace; NULL: none. */
+static bool lists_namespace(const struct elasticquota *q, const char *ns, struct arena *a)
+{
+    if (!kstrmap_get(&q->obj.meta.annotations, ANNO_QUOTA_NAMESPACES))
+        return false;
+    kstrlist l = quota_namespace_list(&q->obj.meta.annotations, a);
+    for (uint32_t k = 0; k < l.n; k++)
+        if (streq(l.items[k], ns))
+            return true;
+    return false;
+}
+
+/* The quota that has this namespace, of several the first by name; NULL: none. */
 static const char *namespace_owner(const struct quota_topology *t, const char *ns,
                                    const char *except, struct arena *a)
 {
-    size_t n;
-    const struct elasticquota **all = children(t, NULL, a, &n);
+    const char *first = NULL;
 
-    for (size_t i = 0; i < n; i++) {
-        kstrlist l = quota_namespace_list(&all[i]->obj.meta.annotations, a);
-        for (uint32_t k = 0; k < l.n; k++)
-            if (streq(l.items[k], ns) && !streq(all[i]->obj.meta.name, except))
-                return all[i]->obj.meta.name;
+    map_foreach(&t->entries, x) {
+        const struct elasticquota *q = entry_quota(x->value);
+        if (q && !streq(q->obj.meta.name, except) &&
+            (!first || strcmp(q->obj.meta.name, first) < 0) && lists_namespace(q, ns, a))
+            first = q->obj.meta.name;
     }
-    return NULL;
+    return first;
 }
 
 const char *topology_name_of_pod(const struct quota_topology *t, const struct objmeta *pod,
