@@ -129,6 +129,9 @@ bool quota_parent_flag(const struct quota *q);        /* its label is-parent */
 bool quota_lends(const struct quota *q);
 bool quota_heads_tree(const struct quota *q); /* its label is-root */
 uint64_t quota_runtime_version(const struct quota *q);
+/* Another number whenever what is used of the quota, or its runtime, may have changed; new limits
+ * aside. */
+uint64_t quota_stamp(struct quota_forest *f, struct quota *q);
 uint32_t quota_children(const struct quota *q, struct quota *const **ret); /* by name */
 /* Columns of max: what counts for the pods of the quota. */
 uint64_t quota_keys(const struct quota *q);

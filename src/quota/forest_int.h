@@ -41,6 +41,7 @@ struct quota {
     uint64_t dirty;        /* columns to be shared out among the children again */
     uint64_t overflowed;   /* columns with sums that had to be cut */
     uint64_t version;      /* of its runtime */
+    uint64_t uses;         /* how often its sums changed */
     kstrlist namespaces;   /* owned */
     struct totals total;   /* of its tree, when it is the head */
     uint8_t sort;          /* enum quota_sort */

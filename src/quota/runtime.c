@@ -84,10 +84,9 @@ static void level_rekey(const struct quota_forest *f, struct quota *p, uint64_t 
 
 static void level_settle(struct quota_forest *f, struct quota *p)
 {
-    uint64_t keys = level_keys(p), dirty = p->dirty & all_columns(f);
-
     if (!p->dirty)
         return;
+    uint64_t keys = level_keys(p), dirty = p->dirty & all_columns(f);
     if (p->dirty == UINT64_MAX || keys != p->level_keys)
         level_rekey(f, p, keys);
     p->level_keys = keys;
@@ -164,6 +163,12 @@ const int64_t *quota_values(struct quota_forest *f, struct quota *q, enum quota_
         mapping_settle(f);
     *ret_keys = field_keys(f, q, field) & all_columns(f);
     return q->v + field;
+}
+
+uint64_t quota_stamp(struct quota_forest *f, struct quota *q)
+{
+    path_settle(f, q);
+    return q->version + q->uses; /* both only grow */
 }
 
 reslist quota_list(struct quota_forest *f, struct quota *q, enum quota_field field, struct arena *a)

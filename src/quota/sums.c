@@ -104,6 +104,7 @@ static bool add_column(struct quota_forest *f, struct quota *q, struct quota_del
 static void sums_add(struct quota_forest *f, struct quota *q, struct quota_delta *d)
 {
     for (; q && q->sort != QUOTA_OUTSIDE; q = q->parent) {
+        q->uses++;
         for (int k = 0; k < SEENS; k++)
             q->seen[k] |= d->seen[k];
         columns_foreach(c, d->keys) {

@@ -98,12 +98,12 @@ static int64_t to_i64(__int128 v)
 
 void totals_settle(struct quota_forest *f, struct quota_tree *t)
 {
-    const struct quota *head = tree_head(f, t);
     uint64_t keys = 0, changed = 0;
     bool any = false;
 
     if (!t->total_dirty)
         return;
+    const struct quota *head = tree_head(f, t);
     t->total_dirty = false;
     for (uint32_t c = 0; c < f->columns.n; c++) {
         bool found = false;

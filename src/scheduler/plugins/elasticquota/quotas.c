@@ -369,6 +369,7 @@ void quotas_set_args(struct quotas *s, const struct quota_args *a)
     s->args.default_max = copy_list(&a->default_max, s->args.arena);
     s->args.system_max = copy_list(&a->system_max, s->args.arena);
     s->runtime = a->runtime.v;
+    s->check_parent |= a->check_parent.v;
     forest_scale_mins(s->forest, a->scale_min.v);
     if (!map_getz(&s->owners, QUOTA_DEFAULT_NAME))
         forest_set_special(s->forest, QUOTA_DEFAULT_NAME, &s->args.default_max);

@@ -26,6 +26,7 @@ struct quota_wait { /* pods wait for room in this quota */
     uint64_t key;   /* ks_wake() */
     uint32_t quota; /* number */
     uint32_t width; /* columns */
+    uint64_t stamp; /* quota_stamp() when it was looked at */
     int64_t room[]; /* as it was: own, of pods that are not preemptible, of those above */
 };
 
@@ -46,7 +47,8 @@ struct quotas {
     struct vec_of(struct quota_leaver) leavers;
     struct timer *check; /* has anybody got room? */
     struct timer *leave;
-    bool runtime; /* enableRuntimeQuota */
+    bool runtime;      /* enableRuntimeQuota */
+    bool check_parent; /* enableCheckParentQuota, of some profile, now or before */
     /* What controllers need, from the newest configuration. */
     struct {
         nsec_t delay_evict, revoke;

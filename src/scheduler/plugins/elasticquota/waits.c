@@ -10,40 +10,76 @@
 
 enum { ROOM_OWN, ROOM_GUARANTEED, ROOM_ABOVE, ROOMS };
 
-static int64_t room_of(struct quotas *s, struct quota *q, uint64_t column, bool guaranteed)
+struct room { /* a limit and what is used of it, by column */
+    const int64_t *limit, *used;
+    uint64_t limited; /* columns that have a limit */
+};
+
+static struct room room_of(struct quotas *s, struct quota *q, bool guaranteed)
 {
     struct admit_rules rules = { .runtime = s->runtime };
-    uint64_t limited, keys;
-    const int64_t *limit = guaranteed ? quota_values(s->forest, q, QUOTA_MIN, &limited)
-                                      : admit_limit(s->forest, q, &rules, &limited);
-    const int64_t *used =
-        quota_values(s->forest, q, guaranteed ? QUOTA_NP_USED : QUOTA_USED, &keys);
+    struct room r;
+    uint64_t keys;
 
-    return limited >> column & 1 ? quota_at(limit, column) - quota_at(used, column) : INT64_MAX;
+    r.limit = guaranteed ? quota_values(s->forest, q, QUOTA_MIN, &r.limited)
+                         : admit_limit(s->forest, q, &rules, &r.limited);
+    r.used = quota_values(s->forest, q, guaranteed ? QUOTA_NP_USED : QUOTA_USED, &keys);
+    return r;
 }
 
-static int64_t room_above(struct quotas *s, struct quota *q, uint64_t column)
+static int64_t room_at(const struct room *r, uint64_t column)
 {
-    int64_t room = INT64_MAX;
+    return r->limited >> column & 1 ? quota_at(r->limit, column) - quota_at(r->used, column)
+                                    : INT64_MAX;
+}
 
-    for (q = quota_above(q); q && !quota_is_root(q); q = quota_above(q))
-        room = MIN(room, room_of(s, q, column, false));
-    return room;
+/* true: there is more than there was, which is noted. */
+static bool note_room(const struct room *r, struct quota_wait *w, uint32_t which)
+{
+    bool more = false;
+
+    for (uint32_t c = 0; c < w->width; c++) {
+        int64_t now = room_at(r, c), *was = &w->room[which * w->width + c];
+        more |= now > *was;
+        *was = now;
+    }
+    return more;
+}
+
+/* Of those above the one with the least room counts. */
+static bool note_room_above(struct quotas *s, struct quota_wait *w, struct quota *q)
+{
+    int64_t least[QUOTA_COLUMNS_MAX];
+    bool more = false;
+
+    for (uint32_t c = 0; c < w->width; c++)
+        least[c] = INT64_MAX;
+    for (q = quota_above(q); q && !quota_is_root(q); q = quota_above(q)) {
+        struct room r = room_of(s, q, false);
+        for (uint32_t c = 0; c < w->width; c++)
+            least[c] = MIN(least[c], room_at(&r, c));
+    }
+    for (uint32_t c = 0; c < w->width; c++) {
+        int64_t *was = &w->room[ROOM_ABOVE * w->width + c];
+        more |= least[c] > *was;
+        *was = least[c];
+    }
+    return more;
 }
 
 /* Looks at the room again; true: there is more of some resource than there was. */
 static bool wait_look(struct quotas *s, struct quota_wait *w, struct quota *q)
 {
-    bool more = false;
+    uint64_t stamp = quota_stamp(s->forest, q);
 
-    for (uint32_t c = 0; c < w->width; c++) {
-        int64_t now[ROOMS] = { room_of(s, q, c, false), room_of(s, q, c, true),
-                               room_above(s, q, c) };
-        for (uint32_t k = 0; k < ROOMS; k++) {
-            more |= now[k] > w->room[c * ROOMS + k];
-            w->room[c * ROOMS + k] = now[k];
-        }
-    }
+    if (stamp == w->stamp && !s->check_parent)
+        return false;
+    w->stamp = stamp;
+    struct room own = room_of(s, q, false), guaranteed = room_of(s, q, true);
+    bool more = note_room(&own, w, ROOM_OWN);
+    more |= note_room(&guaranteed, w, ROOM_GUARANTEED);
+    if (s->check_parent)
+        more |= note_room_above(s, w, q);
     return more;
 }
 
@@ -67,7 +103,9 @@ uint64_t quotas_wait(struct quotas *s, const struct pod *p)
     if (!s->env.loop || map_get(&s->waits_by_key, (const char *)&key, sizeof key))
         return key;
     struct quota_wait *w = xcalloc(1, sizeof *w + (size_t)width * ROOMS * sizeof *w->room);
-    *w = (struct quota_wait){ .key = key, .quota = quota_id(q), .width = width };
+    *w = (struct quota_wait){
+        .key = key, .quota = quota_id(q), .width = width, .stamp = UINT64_MAX
+    };
     (void)wait_look(s, w, q);
     vec_push(&s->waits, w);
     map_put(&s->waits_by_key, (const char *)&w->key, sizeof w->key, w);
