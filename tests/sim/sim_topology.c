@@ -72,7 +72,7 @@ struct sim {
     uint64_t seed;
     struct gang gangs[GANGS_MAX];
     int ngangs, nsingle;
-    unsigned judged, binds, whole, late;
+    unsigned judged, binds, whole, late, victims;
 };
 
 static void die(const struct sim *s, const char *what, const char *name)
@@ -84,6 +84,12 @@ static void die(const struct sim *s, const char *what, const char *name)
 static bool has_faults(const struct sim *s)
 {
     return s->seed % 4 != 0;
+}
+
+/* Gangs evict single pods. */
+static bool preempts(const struct sim *s)
+{
+    return s->seed % 3 == 0;
 }
 
 static unsigned below(struct sim *s, unsigned n)
@@ -101,6 +107,7 @@ struct picture {
     struct vec_of(struct held) pods;
     bool there[NODES];
     int used[NODES];
+    int singles[NODES]; /* of that: by pods of no gang */
 };
 
 static void see_pod(void *arg, const char *ns, const char *name, const char *version)
@@ -122,6 +129,8 @@ static void see_pod(void *arg, const char *ns, const char *name, const char *ver
     vec_push(&p->pods, x);
     if (x.node >= 0)
         p->used[x.node] += x.cpu;
+    if (x.node >= 0 && x.gang < 0)
+        p->singles[x.node] += x.cpu;
 }
 
 static void see_node(void *arg, const char *ns, const char *name, const char *version)
@@ -210,22 +219,22 @@ static void on_write(void *arg, const char *agent, const char *method, const cha
 }
 
 /* Slots of a domain for pods of this size. */
-static int room_in(const struct picture *p, int layer, int domain, int cpu)
+static int room_in(const struct picture *p, int layer, int domain, int cpu, bool without_singles)
 {
     int slots = 0;
 
     for (int i = 0; i < NODES; i++)
         if (p->there[i] && domain_of(i, layer) == domain)
-            slots += MAX(NODE_CPU - p->used[i], 0) / cpu;
+            slots += MAX(NODE_CPU - p->used[i] + (without_singles ? p->singles[i] : 0), 0) / cpu;
     return slots;
 }
 
-static int most_room(const struct picture *p, int layer, int cpu)
+static int most_room(const struct picture *p, int layer, int cpu, bool without_singles)
 {
     int most = 0;
 
     for (int i = 0; i < NODES; i++)
-        most = MAX(most, room_in(p, layer, domain_of(i, layer), cpu));
+        most = MAX(most, room_in(p, layer, domain_of(i, layer), cpu, without_singles));
     return most;
 }
 
@@ -245,10 +254,12 @@ static void judge_end(struct sim *s)
         /* A binding that the server refused may find its room taken when it is tried again. */
         if (placed && placed < g->min && !g->lost && !has_faults(s))
             die(s, "a part of a gang runs", gang_name(i));
+        /* Room is made for all that wait, or not at all. */
         if (waiting && !placed && !g->ran && waiting >= g->min &&
-            most_room(&p, g->must, g->cpu) >= g->min)
+            (most_room(&p, g->must, g->cpu, false) >= g->min ||
+             (preempts(s) && most_room(&p, g->must, g->cpu, true) >= waiting)))
             die(s, "a gang that has room waits", gang_name(i));
-        if (waiting && domain >= 0 && g->ran && room_in(&p, g->must, domain, g->cpu) > 0)
+        if (waiting && domain >= 0 && g->ran && room_in(&p, g->must, domain, g->cpu, false) > 0)
             die(s, "a member that has room beside the others waits", gang_name(i));
         s->whole += placed >= g->min;
         s->late += placed > g->min;
@@ -260,7 +271,8 @@ static void judge_end(struct sim *s)
 
 static void scheduler_born(struct sim *s)
 {
-    static const char args[] = "{\"awareNetworkTopology\":true}";
+    const char *args = preempts(s) ? "{\"awareNetworkTopology\":true,\"enablePreemption\":true}"
+                                   : "{\"awareNetworkTopology\":true}";
     static const char *const names[] = { "koord-scheduler", NULL };
     CLEANUP(arena_free) struct arena *a = arena_new();
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
@@ -310,10 +322,11 @@ static void new_pod(struct sim *s, int gang)
         return;
     (void)snprintf(name, sizeof name, "g%d-%d", gang, g->members++);
     CLEANUP(mem_free)
-    char *body = xasprintf("{\"metadata\":{\"labels\":{\"" LABEL_POD_GROUP "\":\"g%d\"}},\"spec\":{"
-                           "\"schedulerName\":\"koord-scheduler\",\"containers\":[{\"name\":\"c\","
-                           "\"resources\":{\"requests\":{\"cpu\":\"%d\"}}}]}}",
-                           gang, g->cpu);
+    char *body = xasprintf(
+        "{\"metadata\":{\"labels\":{\"" LABEL_POD_GROUP "\":\"g%d\"}},\"spec\":{"
+        "\"priority\":10,\"schedulerName\":\"koord-scheduler\",\"containers\":[{\"name\":\"c\","
+        "\"resources\":{\"requests\":{\"cpu\":\"%d\"}}}]}}",
+        gang, g->cpu);
     fake_put(s->client.fake, PODS, name, body);
 }
 
@@ -451,6 +464,7 @@ static void run(uint64_t seed, struct sim *sum)
     client_fixture_run(&s.client, 120 * SEC); /* not as long as pods wait for the flush */
     judge(&s);
     judge_end(&s);
+    sum->victims += (unsigned)scheduler_stats(s.s).victims;
     scheduler_free(s.s);
     client_fixture_fini(&s.client);
     sum->judged += s.judged;
@@ -467,8 +481,9 @@ static int run_all(uint64_t first, uint64_t n)
     for (uint64_t i = 0; i < n; i++)
         run(first + i, &sum);
     printf(
-        "%llu runs: %u bindings judged, %u gangs whole at the end, %u with more than they need\n",
-        (unsigned long long)n, sum.binds, sum.whole, sum.late);
+        "%llu runs: %u bindings judged, %u gangs whole at the end, %u with more than they need, %u "
+        "evictions\n",
+        (unsigned long long)n, sum.binds, sum.whole, sum.late, sum.victims);
     bool idle = sum.whole == 0 || sum.late == 0; /* runs in which nothing happens prove nothing */
     printf("sim_topology: %llu passed, %d failed\n", (unsigned long long)(idle ? 0 : n), idle);
     return idle;
