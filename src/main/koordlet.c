@@ -10,11 +10,14 @@
 #include "koordlet/agent.h"
 #include "koordlet/device/gpu.h"
 #include "loop/loop.h"
-#include "main/koordlet_plan.h"
+#include "main/koordlet_ask.h"
+#include "json/kj.h"
 
-#define PROGRAM    "koordlet"
-#define STOP_GRACE (5 * NSEC_PER_SEC)
-#define END_GRACE  (3 * NSEC_PER_SEC) /* to let go of everything */
+#define PROGRAM        "koordlet"
+#define STOP_GRACE     (5 * NSEC_PER_SEC)
+#define PLAN_PATIENCE  (10 * NSEC_PER_SEC)
+#define CHECK_PATIENCE (2 * NSEC_PER_SEC)
+#define END_GRACE      (3 * NSEC_PER_SEC) /* to let go of everything */
 
 struct program_state {
     struct run *run;
@@ -29,8 +32,24 @@ static int check(struct run *r, struct kerr *err)
     return koordlet_options_check(r->options, err);
 }
 
-/* --check: the node's abilities, for a person. */
-static int say_capabilities(const struct koordlet_options *o, struct kerr *err)
+/* A socket that is there says little: whether NRI is connected the running agent knows. */
+static void take_nri(struct caps *caps, const char *body, size_t n)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    struct kerr err;
+
+    if (kj_parse(body, n, 0, &doc, &err) < 0)
+        return;
+    const struct kj_val *nri = kj_get(kj_root(doc), "nri");
+    if (nri)
+        caps_set_nri(caps, kj_bool(kj_get(nri, "connected"), false),
+                     kj_str_or(kj_get(nri, "status"), ""));
+}
+
+/* --check: the node's abilities, for a person. hooks: what the running agent says of its hooks;
+ * NULL: none runs. */
+static int say_capabilities(const struct koordlet_options *o, const char *hooks, size_t n,
+                            struct kerr *err)
 {
     CLEANUP(host_free) struct host *h = NULL;
     CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
@@ -40,15 +59,31 @@ static int say_capabilities(const struct koordlet_options *o, struct kerr *err)
     if (host_new(&o->roots, &h, err) < 0)
         return err->code;
     host_detect_driver(h, &unknown);
-    caps_read(h, NULL, &caps);
+    caps_read(h, &(struct caps_options){ .nri_socket = o->hooks.nri_socket }, &caps);
+    if (hooks)
+        take_nri(&caps, hooks, n);
     caps_table(&caps, &o->gates, &out);
     fputs(strbuf_str(&out), stdout);
     return 0;
 }
 
-static void on_plan(void *arg, int exit_code)
+static void on_hooks(void *arg, const char *body, size_t n, const struct kerr *err)
 {
-    run_exit(arg, exit_code);
+    struct run *r = arg;
+    struct kerr bad = { 0 };
+
+    if (say_capabilities(r->options, err ? NULL : body, n, &bad) < 0)
+        fprintf(stderr, PROGRAM ": %s\n", bad.text);
+    run_exit(r, bad.code < 0 ? 1 : 0);
+}
+
+static void on_plan(void *arg, const char *body, size_t n, const struct kerr *err)
+{
+    if (err)
+        fprintf(stderr, "koordlet --plan: %s\n", err->text);
+    else
+        fwrite(body, 1, n, stdout);
+    run_exit(arg, err ? 1 : 0);
 }
 
 static void on_restored(void *arg, uint64_t refused)
@@ -85,11 +120,13 @@ static int start(struct run *r, struct kerr *err)
     r->self = p;
     p->run = r;
     if (o->check) {
-        run_exit(r, 0);
-        return say_capabilities(o, err);
+        if (koordlet_ask(r->loop, o->addr, "/hooks", CHECK_PATIENCE, on_hooks, r, err) == 0)
+            return 0;
+        run_exit(r, 0); /* no port, no agent */
+        return say_capabilities(o, NULL, 0, err);
     }
     if (o->plan)
-        return koordlet_plan(r->loop, o->addr, on_plan, r, err);
+        return koordlet_ask(r->loop, o->addr, "/plan?format=text", PLAN_PATIENCE, on_plan, r, err);
     o->node_name = getenv("NODE_NAME");
     if (!o->node_name || !*o->node_name)
         return kerr_set(err, -EINVAL, "failed to new daemon: NODE_NAME env is empty");

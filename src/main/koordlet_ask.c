@@ -1,21 +1,18 @@
-/* koordlet_plan.c - koordlet --plan, one request to the agent of this machine. */
-#include "main/koordlet_plan.h"
-
-#include <stdio.h>
+/* koordlet_ask.c - one request to the agent of this machine. */
+#include "main/koordlet_ask.h"
 
 #include "base/num.h"
 #include "base/strbuf.h"
 #include "loop/loop.h"
 #include "net/http.h"
 
-#define PATIENCE (10 * NSEC_PER_SEC)
-
 struct asking {
     struct loop *loop;
     struct http *http;
     struct strbuf body;
-    int status, exit_code;
-    void (*done)(void *arg, int exit_code);
+    int status;
+    struct kerr err;
+    koordlet_answer_fn fn;
     void *arg;
 };
 
@@ -35,7 +32,7 @@ static void on_free(struct loop *l, void *arg)
     struct asking *a = arg;
 
     (void)l;
-    a->done(a->arg, a->exit_code);
+    a->fn(a->arg, strbuf_str(&a->body), a->body.len, a->err.code < 0 ? &a->err : NULL);
     strbuf_fini(&a->body);
     http_free(a->http);
     free(a);
@@ -44,19 +41,17 @@ static void on_free(struct loop *l, void *arg)
 static void on_end(void *arg, const struct kerr *err, bool sent)
 {
     struct asking *a = arg;
-    bool ok = !err && a->status == 200;
 
     (void)sent;
-    if (ok)
-        fwrite(strbuf_str(&a->body), 1, a->body.len, stdout);
-    else
-        fprintf(stderr, "koordlet --plan: %s\n", err ? err->text : "the agent refused to answer");
-    a->exit_code = ok ? 0 : 1;
+    if (err)
+        a->err = *err;
+    else if (a->status != 200)
+        kerr_set(&a->err, -EPROTO, "the agent refused to answer: HTTP status %d", a->status);
     loop_post(a->loop, on_free, a);
 }
 
-int koordlet_plan(struct loop *l, const char *addr, void (*done)(void *arg, int exit_code),
-                  void *arg, struct kerr *err)
+int koordlet_ask(struct loop *l, const char *addr, const char *path, nsec_t timeout,
+                 koordlet_answer_fn fn, void *arg, struct kerr *err)
 {
     static const struct http_handler on = { .on_headers = on_headers,
                                             .on_data = on_data,
@@ -70,16 +65,14 @@ int koordlet_plan(struct loop *l, const char *addr, void (*done)(void *arg, int 
     bool any = !*host || streq(host, "0.0.0.0") || streq(host, "[::]");
     struct asking *a = xnew0(struct asking);
     a->loop = l;
-    a->done = done;
+    a->fn = fn;
     a->arg = arg;
     a->http = http_client_new(l, &(struct http_client_opts){ .host = any ? "127.0.0.1" : host,
                                                              .port = (uint16_t)port,
                                                              .user_agent = "koordlet" });
     http_send(a->http,
-              &(struct http_req){ .method = "GET",
-                                  .target = "/plan?format=text",
-                                  .timeout = PATIENCE,
-                                  .max_body = 64 << 20 },
+              &(struct http_req){
+                  .method = "GET", .target = path, .timeout = timeout, .max_body = 64 << 20 },
               &on, a);
     return 0;
 }
