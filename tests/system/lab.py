@@ -345,11 +345,13 @@ class Lab:
         """options: of tests/system/cluster up."""
         self.cluster = Cluster(f'{self.dir}/cluster', *options)
 
-    def node(self, name='lab-node', before_kubelet=None):
+    def node(self, name='lab-node', before_kubelet=None, **more):
         """A node on this lab's cluster; only those who want one pay for its modules."""
         from node import Node
         n = Node(self.cluster, f'{self.dir}/node', name)
         n.before_kubelet = before_kubelet
+        for key, value in more.items():
+            setattr(n, key, value)
         self.closers.append(n.stop)
         n.start()
         return n

@@ -67,6 +67,33 @@ state = "{folder}/containerd-state"
       Root = "{folder}/runc"
       SystemdCgroup = false
 '''
+# containerd 2, with NRI at {folder}/nri/nri.sock.
+CONTAINERD_2_CONFIG = '''version = 3
+root = "{folder}/containerd"
+state = "{folder}/containerd-state"
+[grpc]
+  address = "{folder}/containerd.sock"
+[plugins."io.containerd.internal.v1.opt"]
+  path = "{folder}/opt"
+[plugins."io.containerd.nri.v1.nri"]
+  disable = false
+  socket_path = "{folder}/nri/nri.sock"
+  plugin_path = "{folder}/nri/plugins"
+  plugin_config_path = "{folder}/nri/conf.d"
+[plugins."io.containerd.cri.v1.images".pinned_images]
+  sandbox = "{pause}"
+[plugins."io.containerd.cri.v1.runtime"]
+  restrict_oom_score_adj = true
+  [plugins."io.containerd.cri.v1.runtime".cni]
+    bin_dirs = ["{folder}/cni"]
+    conf_dir = "{folder}/cni"
+  [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]
+    runtime_type = "io.containerd.runc.v2"
+    [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc.options]
+      BinaryName = "{runc}"
+      Root = "{folder}/runc"
+      SystemdCgroup = false
+'''
 # It makes the node ready for pods on the machine's network; any other would look for the plugin in vain.
 CNI_CONFIG = {'cniVersion': '0.4.0', 'name': 'none', 'plugins': [{'type': 'loopback'}]}
 
@@ -109,6 +136,7 @@ class Node:
         self.host = node_host.Host(folder)
         self.socket = f'{folder}/containerd.sock'
         self.endpoint = self.socket  # for the kubelet
+        self.containerd, self.containerd_config = None, CONTAINERD_CONFIG  # None: Debian's
         self.before_kubelet = None  # called with the node once containerd runs
         self.running = {}
         self.port = self.ro_port = 0
@@ -157,7 +185,7 @@ class Node:
 
     def pid(self, program):
         """Of containerd or the kubelet."""
-        words = {'containerd': (unpacked('containerd', 'containerd'), f'--config={self.folder}/containerd.toml'),
+        words = {'containerd': (self.containerd or unpacked('containerd', 'containerd'), f'--config={self.folder}/containerd.toml'),
                  'kubelet': (KUBELET, f'--root-dir={self.folder}/kubelet')}[program]
         found = list(node_host.processes(*words))
         if not found:
@@ -172,8 +200,8 @@ class Node:
             raise Failed(f'{program} ended: {self._last_words(program)}')
 
     def _start_containerd(self):
-        containerd, runc = unpacked('containerd', 'containerd'), unpacked('runc', 'runc')
-        write(f'{self.folder}/containerd.toml', CONTAINERD_CONFIG.format(
+        containerd, runc = self.containerd or unpacked('containerd', 'containerd'), unpacked('runc', 'runc')
+        write(f'{self.folder}/containerd.toml', self.containerd_config.format(
             folder=self.folder, pause=node_image.PAUSE, runc=runc))
         write(f'{self.folder}/cni/none.conflist', json.dumps(CNI_CONFIG))
         # The shim is beside it.
