@@ -21,6 +21,7 @@ struct creation {
     char *plugin, *reason;
     char name[37];
     struct object_ref ref;
+    struct kstrpair made_by;
     struct podmigrationjob job; /* as much of it as the tally reads */
 };
 
@@ -178,6 +179,9 @@ static struct creation *creation_new(struct migration *m, const struct pod *p,
     c->job.obj.meta.name = c->name;
     c->job.spec.pod_ref = &c->ref;
     c->job.spec.paused = m->args->approval == APPROVAL_MANUAL;
+    c->made_by = (struct kstrpair){ ANNO_JOB_CREATED_BY, m->identity };
+    c->job.obj.meta.annotations.items = &c->made_by;
+    c->job.obj.meta.annotations.n = 1;
     c->next = m->creations;
     m->creations = c;
     return c;

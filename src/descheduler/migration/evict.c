@@ -293,6 +293,13 @@ void evict_pod(struct job_run *r)
         send_directly(r);
         return;
     }
+    /* Only one that goes at once is put in front: not a crowd that waits for its turn. */
+    nsec_t wait =
+        evictrate_wait(r->m->rate, r->m->args, r->f.pod, false, loop_mono(r->m->env.loop), NULL);
+    if (wait > 0) {
+        batch_again(r->b, wait);
+        return;
+    }
     if (!is_in_front(r)) {
         move_to_front(r);
         return;

@@ -1,6 +1,7 @@
 /* jobtally.c - counting unfinished jobs. */
 #include "descheduler/migration/jobtally.h"
 
+#include "api/protocol/keys.h"
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/strbuf.h"
@@ -21,6 +22,7 @@ struct entry {
     const struct podmigrationjob *job;
     struct subject *subject;
     bool passed, paused;
+    bool proposed; /* paused, and by a descheduler: it waits for approval */
 };
 struct jobtally {
     struct arena *arena;
@@ -148,6 +150,7 @@ void jobtally_add(struct jobtally *t, const struct podmigrationjob *j, const str
         return;
     struct entry *e = arena_new0(t->arena, struct entry);
     *e = (struct entry){ .job = j, .passed = has_passed, .paused = j->spec.paused };
+    e->proposed = e->paused && kstrmap_get(&j->obj.meta.annotations, ANNO_JOB_CREATED_BY);
     e->subject = OF(t, &t->by_name, key_of(&k, ref->ns, ref->name), struct subject);
     if (!e->subject->pod)
         e->subject->pod = pod;
@@ -156,10 +159,9 @@ void jobtally_add(struct jobtally *t, const struct podmigrationjob *j, const str
     /* Known by its UID also while it is paused. */
     if (!kuid_is_empty(ref->uid))
         (void)OF(t, &t->by_uid, uid_key(&k, ref->uid), struct counts);
-    if (e->paused)
-        return;
-    count(t, e, TALLY_ALL);
-    if (has_passed)
+    if (!e->paused || e->proposed)
+        count(t, e, TALLY_ALL);
+    if (!e->paused && has_passed)
         count(t, e, TALLY_PASSED);
 }
 
@@ -261,7 +263,7 @@ static bool holds(const struct entry *e, enum tally_by by, enum tally_scope s, c
     const struct pod *o = e->subject->pod;
     struct key a, b;
 
-    if (e->paused || (s == TALLY_PASSED && !e->passed) ||
+    if ((e->paused && !e->proposed) || (s == TALLY_PASSED && (e->paused || !e->passed)) ||
         kuid_equal(e->job->spec.pod_ref->uid, p->obj.meta.uid))
         return false;
     switch (by) {

@@ -13,7 +13,8 @@ struct strbuf;
 struct jobtally;
 
 /* Which jobs count: a plugin that wants to add one looks at all, the arbitrator at those which have
- * passed or run. Paused ones hold no slot in either. */
+ * passed or run. Paused ones hold no slot; but those that wait for approval count when a plugin
+ * wants another one, or they would pile up. */
 enum tally_scope { TALLY_ALL, TALLY_PASSED, TALLY_SCOPES };
 enum tally_by { TALLY_CLUSTER, TALLY_NODE, TALLY_NAMESPACE, TALLY_WORKLOAD };
 
