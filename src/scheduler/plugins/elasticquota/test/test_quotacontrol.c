@@ -83,6 +83,70 @@ static void test_wrong_quotas_get_an_event(void **state)
     assert_true(says(&b, "a", "\"x\""));
 }
 
+#define OTHER "/apis/scheduling.sigs.k8s.io/v1alpha1/namespaces/other/elasticquotas"
+
+/* A quota that is wrong keeps its last good state and gets an event; others do not notice. */
+static void test_bad_input(void **state)
+{
+    static const struct {
+        const char *patch, *event;
+    } cases[] = {
+        { "{\"metadata\":{\"labels\":{\"" LABEL_QUOTA_PARENT "\":\"a\"}}}",
+          "quota a is its own parent" },
+        { "{\"metadata\":{\"labels\":{\"" LABEL_QUOTA_PARENT "\":\"below\"}}}",
+          "parent quota below is below quota a itself" },
+        { "{\"metadata\":{\"labels\":{\"" LABEL_QUOTA_PARENT "\":\"gone\"}}}",
+          "parent quota gone does not exist" },
+        { "{\"spec\":{\"max\":{\"cpu\":\"-1\"}}}", "max of cpu is negative" },
+        { "{\"spec\":{\"min\":{\"cpu\":\"-1\"}}}", "min of cpu is negative" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        CLEANUP(engine_stop) struct engine_fixture b;
+        quota_start(&b, 100);
+        engine_quota(&b, "a", "\"is-parent\":\"true\"", 10, 5);
+        engine_quota(&b, "below", "\"parent\":\"a\"", 10, 5);
+        engine_quota(&b, "beside", "", 10, 5);
+        client_fixture_run(&b.client, 2 * SEC);
+        quota_pod(&b, "p1", "below", 6, "");
+        settle(&b);
+        fake_patch(b.client.fake, QUOTAS, "a", cases[i].patch);
+        settle(&b);
+        assert_int_equal(engine_events(&b, "InvalidQuota", cases[i].event), 1);
+        quota_pod(&b, "p2", "below", 6, ""); /* judged by the last good state: 10, 6 are used */
+        quota_pod(&b, "p3", "below", 4, "");
+        quota_pod(&b, "p4", "beside", 9, "");
+        settle(&b);
+        assert_string_equal(engine_node_of(&b, "p2"), "");
+        assert_string_equal(engine_node_of(&b, "p3"), "n1");
+        assert_string_equal(engine_node_of(&b, "p4"), "n1");
+    }
+}
+
+static void test_one_name_in_two_namespaces(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    quota_start(&b, 100);
+    engine_quota(&b, "a", "", 10, 5);
+    settle(&b);
+    fake_put(b.client.fake, OTHER, "a", "{\"spec\":{\"max\":{\"cpu\":\"1\"}}}");
+    settle(&b);
+    assert_int_equal(engine_events(&b, "InvalidQuota", "the name belongs to quota ns/a"), 1);
+    quota_pod(&b, "p", "a", 8, "");
+    settle(&b);
+    assert_string_equal(engine_node_of(&b, "p"), "n1"); /* the older one has the name */
+    fake_delete(b.client.fake, QUOTAS, "a");
+    settle(&b);
+    quota_pod(&b, "q", "a", 1, ""); /* now the other has it, and more than its max is used */
+    settle(&b);
+    assert_string_equal(engine_node_of(&b, "q"), "");
+    assert_non_null(strstr(engine_condition(&b, "q", "message"),
+                           "runtime: cpu:1, used: cpu:8, pod's request: cpu:1"));
+}
+
 /* ---- revoking -------------------------------------------------------------------------------- */
 
 static int running(const struct engine_fixture *b, const char *prefix)
@@ -247,6 +311,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_status_is_written),
         cmocka_unit_test(test_built_in_quotas_come_back),
         cmocka_unit_test(test_wrong_quotas_get_an_event),
+        cmocka_unit_test(test_bad_input),
+        cmocka_unit_test(test_one_name_in_two_namespaces),
         cmocka_unit_test(test_what_was_lent_comes_back),
         cmocka_unit_test(test_not_one_eviction_too_many),
         cmocka_unit_test(test_no_eviction_after_the_balance),
