@@ -258,15 +258,17 @@ void member_set(struct gangs *s, struct gang_member *m, enum member_state state,
 {
     struct gang *g = m->gang;
     bool stays = state == MEMBER_BOUND && !node; /* where it waited, until its pod says so */
-    CLEANUP(mem_free) char *old = stays ? NULL : m->node;
+    char *next = node ? xstrdup(node) : NULL;    /* node may be the member's own */
 
     g->count[m->state]--;
     g->able -= counts(m);
     bool changed = m->state != state;
     bool stops = m->state == MEMBER_WAITING && changed && g->count[MEMBER_WAITING] == 0;
     m->state = state;
-    if (!stays)
-        m->node = node ? xstrdup(node) : NULL;
+    if (!stays) {
+        free(m->node);
+        m->node = next;
+    }
     m->allowed = m->allowed && state == MEMBER_WAITING;
     g->count[state]++;
     g->able += counts(m);
