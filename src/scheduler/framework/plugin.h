@@ -380,6 +380,11 @@ struct ks_plugin {
     void (*destroy)(void *self);
     const struct ks_service *const *services; /* that it provides; ends with NULL. NULL: none */
 
+    /* For a plugin whose verdicts and scores are reused and depend on something that is neither pod
+     * nor row nor object: another number, higher than before, when that has changed. Everything is
+     * made anew then. Asked at the start of each attempt; NULL: there is no such thing. */
+    uint64_t (*version)(void *self);
+
     /* Exactly one plugin of a profile orders the queue: true when a goes before b. */
     bool (*before)(const struct pod *a, nsec_t a_since, const struct pod *b, nsec_t b_since);
     /* May the pod enter the queue at all? Otherwise `why` says what it waits for. */

@@ -386,6 +386,9 @@ uint64_t profile_objects_generation(const struct profile *p, const struct object
         latest =
             MAX(latest, p->reused[i].status ? objects_generation_of(w, p->reused[i].kind)
                                             : objects_spec_generation_of(w, p->reused[i].kind));
+    for (uint32_t i = 0; i < p->n; i++)
+        if (p->slots[i].plugin->version)
+            latest += p->slots[i].plugin->version(p->slots[i].self);
     return latest;
 }
 

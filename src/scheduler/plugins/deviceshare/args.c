@@ -13,6 +13,18 @@ ARGS_DEFAULT(def_device_strategy, "{\"type\":\"LeastAllocated\",\"resources\":["
 ARGS_DEFAULT(def_templates,
              "{\"configMapNamespace\":\"koordinator-system\",\"configMapName\":"
              "\"gpu-shared-resource-templates\",\"matchedResources\":[\"huawei.com/npu-core\"]}");
+static const char *const strategy_types[] = { "MostAllocated", "BalancedAllocation",
+                                              "LeastAllocated", STRATEGY_FRAGMENTATION_AWARE,
+                                              NULL };
+static const struct kmeta strategy_meta = { .def = "\"LeastAllocated\"", .names = strategy_types };
+#define STYPE struct scoring_strategy
+static const struct kfield strategy_fields[] = {
+    KF(STYPE, type, "type", KF_STR, .meta = &strategy_meta),
+    KF_LIST_OF(STYPE, resources, "resources", KF_OBJ, .sub = &scoring_weight_schema),
+};
+static const struct kschema strategy_schema = KSCHEMA("ScoringStrategy", STYPE, strategy_fields);
+#undef STYPE
+
 #define STYPE struct gpu_templates_ref
 static const struct kfield gpu_templates_fields[] = {
     KF(STYPE, ns, "configMapNamespace", KF_STR, OMIT),
@@ -34,7 +46,7 @@ static const struct kschema gpu_model_schema = KSCHEMA("GPUModel", STYPE, gpu_mo
 #define STYPE struct deviceshare_args
 static const struct kfield deviceshare_fields[] = {
     KF(STYPE, allocator, "allocator", KF_STR, OMIT),
-    KF(STYPE, strategy, "scoringStrategy", KF_OBJ, .sub = &scoring_strategy_schema, .flags = KF_PTR,
+    KF(STYPE, strategy, "scoringStrategy", KF_OBJ, .sub = &strategy_schema, .flags = KF_PTR,
        .meta = &def_device_strategy),
     KF(STYPE, no_alignment, "disableDeviceNUMATopologyAlignment", KF_BOOL, OMIT),
     KF(STYPE, templates, "gpuSharedResourceTemplatesConfig", KF_OBJ, .sub = &gpu_templates_schema,

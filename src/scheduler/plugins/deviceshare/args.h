@@ -5,6 +5,9 @@
 #include "scheduler/framework/plugin.h"
 #include "scheduler/plugins/scoringstrategy/scoringstrategy.h"
 
+/* Our own, beside upstream's: what stays free is still of use (packing.h). */
+#define STRATEGY_FRAGMENTATION_AWARE "FragmentationAware"
+
 struct gpu_templates_ref {
     const char *ns, *name;
     kstrlist matched;

@@ -4,12 +4,12 @@
  * holdings of its pods; whether a pod fits follows from that and from the pod alone. So verdicts
  * and scores are reused, and overlays need nothing of their own.
  */
-#include "scheduler/plugins/deviceshare/deviceshare.h"
 #include "api/node.h"
 #include "api/pod.h"
 #include "api/protocol/keys.h"
 #include "api/protocol/reservation.h"
 #include "base/arena.h"
+#include "scheduler/plugins/deviceshare/packing.h"
 #include "scheduler/plugins/deviceshare/vendor.h"
 #include "scheduler/plugins/registry.h"
 
@@ -142,18 +142,51 @@ static void device_explain(void *self, const struct ks_cycle *c, const struct ks
 static enum ks_code device_pre_score(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                                      void **ret_state, struct ks_texts *why)
 {
-    (void)self, (void)p, (void)why;
+    const struct device_plugin *d = self;
+
+    (void)p, (void)why;
     *ret_state = c->state;
-    return c->state ? KS_SUCCESS : KS_SKIP;
+    return c->state || d->packing ? KS_SUCCESS : KS_SKIP; /* who asks for none takes CPUs away */
+}
+
+static void score_by_packing(struct device_plugin *d, struct row_try *t, struct ks_span s,
+                             int64_t *restrict out)
+{
+    const struct frag_mix *m = packing_look(d->packing);
+
+    for (t->row = s.begin; t->row < s.end; t->row++)
+        out[t->row] = packing_score(t, m);
 }
 
 static void device_score_rows(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                               struct ks_span s, int64_t *restrict out)
 {
-    struct row_try t = { .d = self, .c = c, .p = p };
+    struct device_plugin *d = self;
+    struct row_try t = { .d = d, .c = c, .p = p };
 
+    if (d->packing) {
+        score_by_packing(d, &t, s, out);
+        return;
+    }
     for (t.row = s.begin; t.row < s.end; t.row++)
         out[t.row] = c->rows->column[ROW_DEVICES][t.row] ? devices_score_row(&t) : 0;
+}
+
+static void device_normalize(void *self, const struct ks_cycle *c, const uint8_t *skip, uint32_t n,
+                             int64_t *scores)
+{
+    const struct device_plugin *d = self;
+
+    if (d->packing)
+        packing_normalize(skip, n, scores);
+    else
+        ks_normalize(self, c, skip, n, scores);
+}
+
+static uint64_t device_version(void *self)
+{
+    const struct device_plugin *d = self;
+    return d->packing ? packing_version(d->packing) : 0;
 }
 
 /* ---- reserve --------------------------------------------------------------------------------- */
@@ -170,6 +203,17 @@ static enum ks_code allocate(struct device_plugin *d, const struct ks_cycle *c,
         enum ks_code code = numa_affinity(c, p, row, &t.numa, why);
         if (code != KS_SUCCESS)
             return code;
+    }
+    /* The card that is best for the mix; any other where that one does not do after all. */
+    const struct wish *w = c->state;
+    uint32_t card = d->packing && w && w->plain && w->shared && !ks_nominated(c, row)
+                        ? packing_card(&t, packing_look(d->packing))
+                        : NO_CARD;
+    if (card != NO_CARD) {
+        t.card = &card;
+        if (devices_try_of(&t, NULL, ret, NULL) == KS_SUCCESS)
+            return KS_SUCCESS;
+        t.card = NULL;
     }
     return devices_try_of(&t, ks_nominated(c, row), ret, why);
 }
@@ -265,6 +309,8 @@ static int device_create(const struct ks_env *env, const void *args, void **ret_
     d->templates = templates_of(env);
     d->args = given;
     d->scorer = scorer_of(given->strategy);
+    if (given->strategy->type && streq(given->strategy->type, STRATEGY_FRAGMENTATION_AWARE))
+        d->packing = packing_of(env);
     d->adapts = ks_gate(env, "DevicePluginAdaption");
     d->resizes = ks_gate(env, "ResizePod");
     d->env = *env;
@@ -299,7 +345,7 @@ static const char *const device_pod_annotations[] = {
     ANNO_SCHEDULING_HINT_OLD,  NULL
 };
 static const struct ks_service *const device_services[] = { &holdings_service, &templates_service,
-                                                            NULL };
+                                                            &packing_service, NULL };
 
 const struct ks_plugin ks_plugin_device_share = {
     .abi = KS_PLUGIN_ABI,
@@ -325,7 +371,8 @@ const struct ks_plugin ks_plugin_device_share = {
     .show = devices_show,
     .pre_score = device_pre_score,
     .score = device_score_rows,
-    .normalize = ks_normalize,
+    .normalize = device_normalize,
+    .version = device_version,
     .reserve = device_reserve,
     .unreserve = device_unreserve,
     .resize = device_resize,

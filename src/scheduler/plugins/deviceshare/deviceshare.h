@@ -28,12 +28,14 @@ struct taken_over { /* running pods that a reservation may take over: they are a
 enum { DEVICE_ATTEMPTS_NESTED = 4 };
 
 struct node_locking;
+struct packing;
 struct device_plugin {
     struct holdings *holdings; /* first: row data is filled with it */
     struct templates *templates;
     const struct deviceshare_args *args;
     struct device_scorer scorer;
-    bool adapts, resizes; /* feature gates DevicePluginAdaption, ResizePod */
+    struct packing *packing; /* strategy FragmentationAware (packing.h); NULL: another one */
+    bool adapts, resizes;    /* feature gates DevicePluginAdaption, ResizePod */
     struct ks_env env;
     struct restored_devices restored[DEVICE_ATTEMPTS_NESTED];
     uint32_t restored_next;
@@ -46,8 +48,9 @@ struct row_try { /* a pod on a row; c->state is the wish */
     const struct ks_cycle *c;
     const struct ks_pod *p;
     uint32_t row;
-    uint64_t numa;  /* NUMA nodes; 0: any */
-    bool reserving; /* the answer counts: nothing is taken for granted */
+    uint64_t numa;        /* NUMA nodes; 0: any */
+    bool reserving;       /* the answer counts: nothing is taken for granted */
+    const uint32_t *card; /* the GPU that is best for a part of one; NULL: any */
 };
 /* What the pod gets on the row: of any reservation that it may use, or of what nobody reserved. The
  * result is in the plugin's scratch arena; ret and why may be NULL. */

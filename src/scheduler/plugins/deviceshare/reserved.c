@@ -187,6 +187,11 @@ static enum ks_code try_node(const struct row_try *t, struct device_result *ret,
 
     if (row && !w->ignores)
         bar_others(t, row, NULL, &x);
+    if (t->card) {
+        uint8_t *must = arena_newn0(x.arena, inventory_cards(x.row->inv) + 1, uint8_t);
+        must[*t->card] = 1;
+        x.must = must;
+    }
     return devices_allocate(&x, ret, why);
 }
 

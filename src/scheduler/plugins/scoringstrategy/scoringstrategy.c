@@ -6,7 +6,7 @@ static const struct kfield weight_fields[] = {
     KF(STYPE, name, "name", KF_STR),
     KF(STYPE, weight, "weight", KF_I64),
 };
-static const struct kschema weight_schema = KSCHEMA("ResourceSpec", STYPE, weight_fields);
+const struct kschema scoring_weight_schema = KSCHEMA("ResourceSpec", STYPE, weight_fields);
 #undef STYPE
 
 static const char *const strategy_types[] = { "MostAllocated", "BalancedAllocation",
@@ -15,7 +15,7 @@ static const struct kmeta strategy_meta = { .def = "\"LeastAllocated\"", .names 
 #define STYPE struct scoring_strategy
 static const struct kfield strategy_fields[] = {
     KF(STYPE, type, "type", KF_STR, .meta = &strategy_meta),
-    KF_LIST_OF(STYPE, resources, "resources", KF_OBJ, .sub = &weight_schema),
+    KF_LIST_OF(STYPE, resources, "resources", KF_OBJ, .sub = &scoring_weight_schema),
 };
 const struct kschema scoring_strategy_schema = KSCHEMA("ScoringStrategy", STYPE, strategy_fields);
 #undef STYPE

@@ -12,7 +12,7 @@ struct scoring_strategy {
     const char *type;
     KLIST(struct scoring_weight) resources;
 };
-extern const struct kschema scoring_strategy_schema;
+extern const struct kschema scoring_strategy_schema, scoring_weight_schema;
 
 /* The weights; path: of the strategy, for messages. */
 int scoring_strategy_check(const struct scoring_strategy *s, const char *path, struct kerr *err);

@@ -6,8 +6,10 @@
 #include "api/protocol/keys.h"
 #include "base/arena.h"
 #include "base/strbuf.h"
+#include "scheduler/framework/args.h"
 #include "scheduler/framework/profile.h"
 #include "scheduler/plugins/registry.h"
+#include "json/kj.h"
 
 #define DEVICES      "/apis/scheduling.koordinator.sh/v1alpha1/devices"
 #define RESERVATIONS "/apis/scheduling.koordinator.sh/v1alpha1/reservations"
@@ -17,6 +19,14 @@ static const struct ks_registered plugins[] = {
     { &ks_plugin_priority_sort, 0, true },  { &ks_plugin_fit, 1, true },
     { &ks_plugin_device_share, 1, true },   { &ks_plugin_reservation, 1, true },
     { &ks_plugin_default_binder, 0, true }, { NULL, 0, false },
+};
+
+/* Without those that score in another way. */
+static const struct ks_registered packing_plugins[] = {
+    { &ks_plugin_priority_sort, 0, true },
+    { &ks_plugin_device_share, 1, true },
+    { &ks_plugin_default_binder, 0, true },
+    { NULL, 0, false },
 };
 
 /* ' for ". */
@@ -442,6 +452,77 @@ static void test_pods_that_hold_more_than_there_is(void **state)
     engine_verify(&b);
 }
 
+/* ---- FragmentationAware ---------------------------------------------------------------------- */
+
+static void start_packing(struct engine_fixture *b, struct arena *a)
+{
+    static const char text[] = "{\"scoringStrategy\":{\"type\":\"FragmentationAware\"}}";
+    struct profile_config c = profile_config_default(packing_plugins, "koord-scheduler", a);
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    struct profile_args own = { "DeviceShare", NULL };
+    void *decoded = NULL;
+
+    assert_int_equal(kj_parse(text, strlen(text), 0, &doc, NULL), 0);
+    assert_int_equal(args_decode(ks_plugin_device_share.args, kj_root(doc),
+                                 &(struct ks_args_context){ 0 }, a, &decoded, NULL),
+                     0);
+    own.args = decoded;
+    c.args = &own;
+    c.nargs = 1;
+    engine_start_opts(
+        b, 1,
+        (struct scheduler_opts){ .profiles = &c, .nprofiles = 1, .plugins = packing_plugins });
+}
+
+/* Parts go to cards that are in use already, so that whole ones stay for those who want them; and
+ * who wants no GPU stays away from the CPUs of free cards. */
+static void test_what_stays_free_is_of_use(void **state)
+{
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    start_packing(&b, a);
+    put_node(&b, "n1", "");
+    put_device(&b, "n1", 2, -1);
+    put_node(&b, "n2", "");
+    put_device(&b, "n2", 2, -1);
+    put_percent(&b, "before", 200); /* such pods come here too */
+    drop(&b, PODS, "before");
+    put_percent(&b, "whole", 100);
+    put_percent(&b, "first", 50);
+    const char *with = engine_node_of(&b, "first");
+    CLEANUP(mem_free) char *node = xstrdup(with), *card = xstrdup(gpus_of(&b, PODS, "first"));
+    assert_string_not_equal(node, "");
+    put_percent(&b, "second", 50);
+    assert_string_equal(engine_node_of(&b, "second"), node);
+    assert_string_equal(gpus_of(&b, PODS, "second"), card);
+    put_percent(&b, "pair", 200); /* a node is still whole */
+    assert_string_not_equal(engine_node_of(&b, "pair"), "");
+    assert_string_not_equal(engine_node_of(&b, "pair"), node);
+    engine_verify(&b);
+}
+
+static void test_pods_without_gpus_leave_cpus_to_cards(void **state)
+{
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    start_packing(&b, a);
+    put_node(&b, "n1", "");
+    put_device(&b, "n1", 2, -1);
+    put_node(&b, "n2", "");
+    put_device(&b, "n2", 2, -1);
+    put_pod(&b, "before", &(struct wanted){ .requests = "'koordinator.sh/gpu':'200','cpu':'60'" });
+    drop(&b, PODS, "before");
+    put_pod(&b, "both", &(struct wanted){ .requests = "'koordinator.sh/gpu':'200','cpu':'2'" });
+    CLEANUP(mem_free) char *full = xstrdup(engine_node_of(&b, "both"));
+    put_pod(&b, "plain", &(struct wanted){ .requests = "'cpu':'30'" });
+    assert_string_equal(engine_node_of(&b, "plain"), full); /* its cards are gone anyway */
+    engine_verify(&b);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -459,6 +540,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_taking_over_a_pod_with_any_card),
         cmocka_unit_test(test_bad_devices_and_annotations),
         cmocka_unit_test(test_pods_that_hold_more_than_there_is),
+        cmocka_unit_test(test_what_stays_free_is_of_use),
+        cmocka_unit_test(test_pods_without_gpus_leave_cpus_to_cards),
     };
 
     if (argc > 1)

@@ -38,7 +38,8 @@ static void test_refusals(void **state)
                    "not in valid range [1, 100]");
     plugin_refuses(NAME, "{'scoringStrategy':{'type':'Best'}}",
                    "scoringStrategy.type: Unsupported value: \"Best\": supported values: "
-                   "\"MostAllocated\", \"BalancedAllocation\", \"LeastAllocated\"");
+                   "\"MostAllocated\", \"BalancedAllocation\", \"LeastAllocated\", "
+                   "\"FragmentationAware\"");
 }
 
 int main(int argc, char **argv)
