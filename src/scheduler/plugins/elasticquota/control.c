@@ -53,6 +53,8 @@ static struct quota_seen *seen_of(struct quota_control *c, const char *name)
     size_t n = strlen(name) + 1;
     s = xcalloc(1, sizeof *s + n);
     memcpy(s->name, name, n);
+    /* A leader that has just begun does not know how old a charge is. */
+    s->charged = MAX(loop_mono(c->env.loop), 1);
     map_putz(&c->seen, s->name, s);
     return s;
 }

@@ -40,6 +40,34 @@ static void test_status_is_written(void **state)
     assert_true(says(&b, "a", "\"used\":{\"cpu\":\"0\",\"memory\":\"0\"}"));
 }
 
+#define CHARGED(n) ANNO_QUOTA_CHILD_REQUEST "\":\"{\\\"cpu\\\":\\\"" n "\\\"}\""
+
+/* What quota evaluate has charged for pods that are on their way is not lowered for a while, also
+ * by a leader that has just begun; then the truth is written (sched-quota 20). */
+static void test_fresh_charges_stay(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    quota_start(&b, 100);
+    fake_put(b.client.fake, QUOTAS, "a",
+             "{\"metadata\":{\"annotations\":{\"" CHARGED("7") "}},\"spec\":{\"max\":{\"cpu\":"
+                                                               "\"10\"}}}");
+    client_fixture_run(&b.client, 3 * SEC);
+    assert_true(says(&b, "a", CHARGED("7")));
+    client_fixture_run(&b.client, 10 * SEC);
+    assert_false(says(&b, "a", CHARGED("7")));
+    fake_patch(b.client.fake, QUOTAS, "a", "{\"metadata\":{\"annotations\":{\"" CHARGED("5") "}}}");
+    client_fixture_run(&b.client, 3 * SEC);
+    assert_true(says(&b, "a", CHARGED("5")));
+    quota_pod(&b, "p", "a", 5, ""); /* here it comes */
+    client_fixture_run(&b.client, 20 * SEC);
+    assert_true(says(&b, "a", CHARGED("5")));
+    fake_delete(b.client.fake, PODS, "p");
+    client_fixture_run(&b.client, 20 * SEC);
+    assert_false(says(&b, "a", CHARGED("5")));
+}
+
 static void test_built_in_quotas_come_back(void **state)
 {
     CLEANUP(engine_stop) struct engine_fixture b;
@@ -309,6 +337,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_status_is_written),
+        cmocka_unit_test(test_fresh_charges_stay),
         cmocka_unit_test(test_built_in_quotas_come_back),
         cmocka_unit_test(test_wrong_quotas_get_an_event),
         cmocka_unit_test(test_bad_input),
