@@ -151,7 +151,9 @@ static void fill_common(struct gang_spec *g, const struct objmeta *m, const char
         total >= g->min_available)
         g->total_number = total;
     fill_groups(g, &m->annotations, self, a);
-    g->has_topology = network_topology_spec_read(&m->annotations, a, &g->topology, NULL) == 1;
+    int topology = network_topology_spec_read(&m->annotations, a, &g->topology, NULL);
+    g->has_topology = topology == 1;
+    g->bad_topology = topology < 0;
 }
 
 int gang_spec_from_pod(const struct objmeta *pod, const struct gang_defaults *defaults,

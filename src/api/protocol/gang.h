@@ -53,6 +53,7 @@ struct gang_spec {
     kstrlist groups;      /* ids of the gangs that bind together, sorted; never empty */
     const char *group_id; /* these joined by "," */
     bool has_topology;    /* network-topology-spec is there, and good */
+    bool bad_topology;    /* it is there, and cannot be read */
     struct network_topology_spec topology;
 };
 /* A gang declared by the annotations of a pod. -EINVAL: min-available is missing or bad, so the

@@ -42,9 +42,7 @@ static void warn_bad(const struct coscheduling *c, struct gang *g, const struct 
     struct network_topology_spec spec;
     struct kerr err = { 0 };
 
-    if (g->topology_told || !kstrmap_get(annotations, ANNO_GANG_TOPOLOGY_SPEC))
-        return;
-    if (network_topology_spec_read(annotations, a, &spec, &err) < 0)
+    if (!g->topology_told && network_topology_spec_read(annotations, a, &spec, &err) < 0)
         warn(c, g, p, arena_printf(a, "%s: %s", ANNO_GANG_TOPOLOGY_SPEC, err.text));
 }
 
@@ -52,10 +50,10 @@ static void warn_bad(const struct coscheduling *c, struct gang *g, const struct 
 static const struct network_topology_spec *rules_of(const struct coscheduling *c, struct gang *g,
                                                     const struct pod *p, struct arena *a)
 {
-    if (!g->spec.has_topology) {
+    if (g->spec.bad_topology)
         warn_bad(c, g, p, a);
+    if (!g->spec.has_topology)
         return NULL;
-    }
     if (!c->topology)
         warn(c, g, p,
              ANNO_GANG_TOPOLOGY_SPEC " is ignored: awareNetworkTopology is off in the scheduler's "
