@@ -86,7 +86,7 @@ KOORD_CLONES static void drop_rows(const struct wish *w, int64_t *const *column,
                      (!asks_rdma | (rdmas[i] > 0)) & (!asks_fpga | (fpgas[i] > 0));
         bool lacks = (want_core > core[i]) | (want_memory > memory[i]) | (want_ratio > ratio[i]) |
                      (want_whole > whole[i]) | (want_rdma > rdma[i]) | (want_fpga > fpga[i]);
-        why[i] = known & lacks ? WHY_UNSCHEDULABLE : WHY_FITS;
+        why[i] = (known & lacks) ? WHY_UNSCHEDULABLE : WHY_FITS;
     }
 }
 
