@@ -69,7 +69,7 @@ static void check_reservation(const struct strbuf *json)
 static void check_template(const struct podmigrationjob *j, const struct kj_val *pod)
 {
     CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
-    const struct template_opts o = { .ttl = NSEC_PER_SEC, .now = 1, .without_claims = true };
+    const struct template_opts o = { .now = 1, .without_claims = true };
     struct kerr err = { 0 };
 
     if (kuid_is_empty(j->obj.meta.uid))

@@ -215,10 +215,9 @@ static bool on_pod(struct batch *b, struct kube_resp *resp, const struct kerr *e
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
     CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
     struct kerr fault = { 0 };
-    const struct template_opts o = { .ttl = r->m->args->default_job_ttl.v,
-                                     .now = r->f.now,
-                                     .without_claims = kd_gate(r->m->env.gates,
-                                                               KD_GATE_DISABLE_PVC_RESERVATION) };
+    const struct template_opts o = {
+        .now = r->f.now, .without_claims = kd_gate(r->m->env.gates, KD_GATE_DISABLE_PVC_RESERVATION)
+    };
 
     if (err) /* gone: the next sync sees it too */
         return false;

@@ -19,7 +19,7 @@ struct ranked {
 
 static int by_rank(const void *a, const void *b)
 {
-    const struct ranked *x = a, *y = b;
+    const struct ranked *x = *(struct ranked *const *)a, *y = *(struct ranked *const *)b;
 
     /* Without a pod first; then by the pods; then the newest; then by name. */
     if (!x->c.pod != !y->c.pod)
@@ -35,7 +35,7 @@ static int by_rank(const void *a, const void *b)
 /* Those of a Job stand together, where its first stands; more of them under way: in front. */
 static int by_group(const void *a, const void *b)
 {
-    const struct ranked *x = a, *y = b;
+    const struct ranked *x = *(struct ranked *const *)a, *y = *(struct ranked *const *)b;
 
     if (x->moving != y->moving)
         return x->moving > y->moving ? -1 : 1;
@@ -55,13 +55,13 @@ static const char *group_of(const struct pod *p, struct arena *a)
     return uid;
 }
 
-static void sort(struct ranked *items, size_t n, struct arena *a)
+static void sort(struct ranked **items, size_t n, struct arena *a)
 {
     CLEANUP(map_fini) struct map firsts = { 0 };
 
     qsort(items, n, sizeof *items, by_rank);
     for (size_t i = 0; i < n; i++) {
-        struct ranked *x = &items[i];
+        struct ranked *x = items[i];
         x->place = x->first = i;
         x->group = group_of(x->c.pod, a);
         if (!x->group)
@@ -95,11 +95,12 @@ void arbitrate(const struct checks *c, struct jobtally *tally, struct candidate 
 {
     CLEANUP(arena_free) struct arena *a = arena_new();
     struct ranked *all = arena_newn0(a, n, struct ranked);
+    struct ranked **order = arena_newn0(a, n, struct ranked *);
 
     if (n == 0)
         return;
     for (size_t i = 0; i < n; i++) {
-        struct ranked *x = &all[i];
+        struct ranked *x = order[i] = &all[i];
         x->c = items[i];
         x->c.hit = (struct limit_hit){ 0 };
         x->created = x->c.job->obj.meta.created / NSEC_PER_SEC;
@@ -107,9 +108,9 @@ void arbitrate(const struct checks *c, struct jobtally *tally, struct candidate 
             x->rank = podrank_of(x->c.pod);
         x->moving = group_of(x->c.pod, a) ? jobtally_jobs_of(tally, x->c.pod) : 0;
     }
-    sort(all, n, a);
+    sort(order, n, a);
     for (size_t i = 0; i < n; i++) {
-        items[i] = all[i].c;
+        items[i] = order[i]->c;
         judge(c, tally, &items[i]);
     }
 }

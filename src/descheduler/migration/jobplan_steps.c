@@ -111,12 +111,23 @@ static bool has_place(const struct job_facts *f, struct arena *a, struct job_pla
     return true;
 }
 
+/* The pod waits for a node itself, and this one is for it. */
+static bool is_for_the_pod(const struct job_facts *f)
+{
+    for (uint32_t i = 0; i < f->reservation->spec.owners.n; i++) {
+        const struct object_ref *o = f->reservation->spec.owners.items[i].object;
+        if (o && kuid_equal(o->uid, f->job->spec.pod_ref->uid))
+            return true;
+    }
+    return false;
+}
+
 static bool is_elsewhere(const struct job_facts *f, struct arena *a, struct job_plan *p)
 {
     const struct reservation *r = f->reservation;
     const char *name = r->obj.meta.name, *node = r->status.node_name;
 
-    if (!job_has_begun_eviction(f->job) && f->pod && !has_left(f) &&
+    if (!is_for_the_pod(f) && !job_has_begun_eviction(f->job) && f->pod && !has_left(f) &&
         streq(str_or(f->pod->node_name, ""), node)) {
         job_plan_failure(
             f, a, MIGRATION_REASON_FORBIDDEN,
@@ -136,16 +147,6 @@ static bool is_elsewhere(const struct job_facts *f, struct arena *a, struct job_
 }
 
 /* ---- a pod that waits for a node itself ------------------------------------------------------ */
-
-static bool is_for_the_pod(const struct job_facts *f)
-{
-    for (uint32_t i = 0; i < f->reservation->spec.owners.n; i++) {
-        const struct object_ref *o = f->reservation->spec.owners.items[i].object;
-        if (o && kuid_equal(o->uid, f->job->spec.pod_ref->uid))
-            return true;
-    }
-    return false;
-}
 
 static bool is_bound_by_another(const struct job_facts *f)
 {

@@ -268,8 +268,9 @@ static int set_spec(const struct render *r, struct kj_mval *root, struct kerr *e
     set_template(r, spec);
     set_owners(r, spec);
     kj_mset(r->d, spec, "allocateOnce", kj_mbool(r->d, true));
-    if (!is_given(kj_mget(spec, "ttl")) && !is_given(kj_mget(spec, "expires"))) {
-        kdur_format(r->job->spec.ttl_ns.set ? r->job->spec.ttl_ns.v : r->o->ttl, ttl);
+    if (r->job->spec.ttl_ns.set && !is_given(kj_mget(spec, "ttl")) &&
+        !is_given(kj_mget(spec, "expires"))) {
+        kdur_format(r->job->spec.ttl_ns.v, ttl);
         kj_mset(r->d, spec, "ttl", kj_mstr(r->d, ttl));
     }
     struct kj_mval *pod_spec = child(r, child(r, spec, "template"), "spec");

@@ -7,7 +7,6 @@ struct kj_val;
 struct strbuf;
 
 struct template_opts {
-    nsec_t ttl;          /* of a job that says none itself */
     nsec_t now;          /* wall clock: the order of Reservations */
     bool without_claims; /* feature gate DisablePVCReservation */
 };

@@ -117,6 +117,35 @@ static void test_a_place_on_the_same_node_is_none(void **state)
     assert_false(mig_has(&f, RESERVATIONS, uid)); /* nobody needs it any more */
 }
 
+/* A pod that has no node: the Reservation is for itself, and nothing is evicted. */
+static void test_a_waiting_pod_is_given_a_place(void **state)
+{
+    CLEANUP(mig_end) struct migration_fixture f;
+
+    (void)state;
+    mig_prepare(&f, 30, "{}");
+    four_pods(&f);
+    f.no_scheduler = true;
+    mig_patch(&f, PODS, "web-0",
+              "{'spec':{'nodeName':null},'status':{'phase':'Pending','conditions':[{'type':"
+              "'PodScheduled','status':'False'}]}}");
+    mig_lead(&f);
+    mig_new_job(&f, "job", "web-0", "'ttl':'5m',");
+    mig_run(&f, 3 * SEC);
+    mig_place(&f, mig_job(&f, "job", "metadata.uid"), "n9");
+    mig_run(&f, 5 * SEC);
+    assert_string_equal(mig_job(&f, "job", "status.phase"), "Running");
+    assert_string_equal(mig_condition(&f, "job", "PodScheduled", "reason"), "Unschedulable");
+    mig_patch(&f, PODS, "web-0",
+              "{'spec':{'nodeName':'n9'},'status':{'conditions':[{'type':'PodScheduled','status':"
+              "'True'}]}}");
+    mig_until_over(&f, "job", MINUTE);
+    assert_string_equal(mig_job(&f, "job", "status.phase"), "Succeeded");
+    assert_string_equal(mig_job(&f, "job", "status.message"),
+                        "Assign Pod \"ns/web-0\" to node \"n9\"");
+    assert_int_equal(f.evictions, 0);
+}
+
 /* ---- pods and Reservations that vanish ------------------------------------------------------- */
 
 static void test_a_pod_that_went_before_fails_the_job(void **state)
@@ -894,6 +923,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_it_evicts_directly_when_asked),
         cmocka_unit_test(test_a_given_reservation_is_used),
         cmocka_unit_test(test_a_place_on_the_same_node_is_none),
+        cmocka_unit_test(test_a_waiting_pod_is_given_a_place),
         cmocka_unit_test(test_a_pod_that_went_before_fails_the_job),
         cmocka_unit_test(test_a_successor_is_not_evicted),
         cmocka_unit_test(test_a_reservation_that_vanishes_fails_the_job),

@@ -199,8 +199,7 @@ static struct kj_doc *render(const char *job_json, const char *pod_json, bool wi
     CLEANUP(mem_free) char *job_text = mig_quoted(xstrdup(job_json));
     CLEANUP(mem_free) char *pod_text = mig_quoted(xstrdup(pod_json));
     CLEANUP(kobj_unref) struct kobj *o = NULL;
-    const struct template_opts opts = { .ttl = 5 * MINUTE,
-                                        .now = 1234567 * NSEC_PER_MSEC,
+    const struct template_opts opts = { .now = 1234567 * NSEC_PER_MSEC,
                                         .without_claims = without_claims };
     struct kerr err = { 0 };
     struct kj_doc *doc = NULL;
@@ -269,7 +268,7 @@ static void test_a_reservation_like_the_pod(void **state)
     CLEANUP(kj_doc_free)
     struct kj_doc *bare = render("{" JOB_META ",'spec':{'podRef':{}}}", POD, true);
     assert_int_equal(kj_len(kj_path(kj_root(bare), "spec.template.spec.volumes")), 1);
-    assert_string_equal(str_at(bare, "spec.ttl"), "5m0s");
+    assert_string_equal(str_at(bare, "spec.ttl"), ""); /* as the job: none */
 }
 
 static void test_a_template_is_completed(void **state)
