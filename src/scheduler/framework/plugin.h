@@ -324,6 +324,18 @@ struct ks_numa {
                           uint32_t row, uint64_t *ret_mask, struct ks_texts *why);
 };
 
+/* ---- jobs ------------------------------------------------------------------------------------ */
+
+struct ks_job {          /* what a pod belongs to, for people (scheduler-core 11.2) */
+    const char *key;     /* "namespace/name" */
+    uint32_t waiting;    /* pods of it that have a node in our mind and wait for the others */
+    struct ks_job_slot { /* where these are, by the name of the node */
+        const char *node;
+        uint32_t n;
+    } * slots;
+    uint32_t nslots;
+};
+
 /* ---- the plugin ------------------------------------------------------------------------------ */
 
 /* How verdicts and scores may be used again for a pod of the same shape: same namespace, labels,
@@ -463,6 +475,10 @@ struct ks_plugin {
      * A function of the pod alone. */
     const struct ks_subject *(*bind)(void *self, const struct pod *p);
     void (*post_bind)(void *self, const struct pod *p, const char *node);
+
+    /* The job of a pod that has just found no node; texts live in the arena or longer. False: it is
+     * of none. */
+    bool (*job)(void *self, const struct pod *p, struct arena *a, struct ks_job *ret);
 
     const struct ks_numa *numa; /* NULL: nothing of it belongs to NUMA nodes */
 

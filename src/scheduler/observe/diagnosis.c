@@ -2,6 +2,7 @@
 #include "scheduler/observe/diagnosis.h"
 
 #include "api/pod.h"
+#include "base/arena.h"
 #include "base/klog.h"
 #include "base/ktime.h"
 #include "base/strbuf.h"
@@ -47,23 +48,50 @@ static void write_room(const char *no_room, struct kjw *w)
     kjw_end(w);
 }
 
+/* The first plugin that knows of one; else the pod stands for itself. */
+static struct ks_job job_of(struct attempt *a)
+{
+    struct ks_job job = { 0 };
+    char key[KOBJ_KEY_MAX];
+
+    for (uint32_t i = 0; i < a->profile->n; i++) {
+        const struct profile_slot *s = &a->profile->slots[i];
+        if (s->plugin->job && s->plugin->job(s->self, pod_of(a->obj), a->arena, &job))
+            return job;
+    }
+    kobj_key(a->obj, key, sizeof key);
+    job.key = arena_strdup(a->arena, key);
+    return job;
+}
+
+static void write_slots(const struct ks_job *job, struct kjw *w)
+{
+    if (job->nslots == 0)
+        return;
+    kjw_obj(w, "nodeOfferSlot");
+    for (uint32_t i = 0; i < job->nslots; i++)
+        kjw_i64(w, job->slots[i].node, job->slots[i].n);
+    kjw_end(w);
+}
+
 void diagnosis_write(struct attempt *a, const char *no_room, nsec_t now, struct strbuf *out)
 {
     const char *nominated = pod_of(a->obj)->status.nominated_node_name;
+    const struct ks_job job = job_of(a);
     struct kjw w = kjw_to(out);
-    char when[KTIME_TEXT_MAX], key[KOBJ_KEY_MAX];
+    char when[KTIME_TEXT_MAX];
 
-    kobj_key(a->obj, key, sizeof key);
     kjw_obj(&w, NULL);
     kjw_strn(&w, "timestamp", when, ktime_format(now, when));
-    kjw_str(&w, "questionedKey", key);
+    kjw_str(&w, "questionedKey", job.key);
     if (!str_empty(nominated))
         kjw_str(&w, "nominatedNode", nominated);
     if (a->code != KS_SUCCESS && !str_empty(a->text))
         kjw_str(&w, "preFilterMessage", a->text);
     kjw_bool(&w, "isRootCausePod", true);
     kjw_obj(&w, "scheduleDiagnosis");
-    kjw_i64(&w, "alreadyWaitForBound", 0);
+    kjw_i64(&w, "alreadyWaitForBound", job.waiting);
+    write_slots(&job, &w);
     refusals_write(a, &w);
     kjw_end(&w);
     write_room(no_room, &w);
@@ -130,7 +158,7 @@ void diagnosis_dump(struct diagnosis *d, struct attempt *a, const char *no_room)
     if (!d->o.on || full(d, a->obj))
         return;
     kuid_format(m->uid, uid, sizeof uid);
-    strbuf_appendf(&text, "dump diagnosis for %s/%s, targetPod: %s/%s/%s: $", m->ns, m->name, m->ns,
+    strbuf_appendf(&text, "dump diagnosis for %s, targetPod: %s/%s/%s: $", job_of(a).key, m->ns,
                    m->name, uid);
     diagnosis_write(a, no_room, loop_wall(d->loop), &text);
     if (d->o.blocking)

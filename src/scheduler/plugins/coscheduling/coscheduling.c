@@ -371,6 +371,13 @@ static void gang_destroy(void *self)
     free(c);
 }
 
+static bool gang_job(void *self, const struct pod *p, struct arena *a, struct ks_job *ret)
+{
+    const struct coscheduling *c = self;
+
+    return gangs_job(c->gangs, p, a, ret);
+}
+
 /* No other event helps a pod that this plugin rejects: members are tried with their group. */
 static const struct ks_hint gang_hints[] = {
     { KS_RES_NODE, KS_ADD | KS_NODE_LABEL, topo_gang_worth, NULL },
@@ -423,4 +430,5 @@ const struct ks_plugin ks_plugin_coscheduling = {
     .permit = gang_permit,
     .pre_bind = gang_pre_bind,
     .post_bind = gang_post_bind,
+    .job = gang_job,
 };

@@ -12,6 +12,11 @@ struct gangs;
 struct metrics;
 
 extern const struct ks_path gangs_paths[];
+struct arena;
+struct ks_job;
+struct pod;
+/* For ks_plugin.job. */
+bool gangs_job(const struct gangs *s, const struct pod *p, struct arena *a, struct ks_job *ret);
 
 /* all NULL: nobody counts, and NULL is returned. */
 struct gang_metrics *gang_metrics_new(struct gangs *s, struct metrics *all);

@@ -1,5 +1,6 @@
 /* rest.c - gangs as JSON: GET .../Coscheduling/gangs and gang/:namespace/:name (sched-gang 5). */
 #include "api/kobj.h"
+#include "api/pod.h"
 #include "base/arena.h"
 #include "scheduler/plugins/coscheduling/gangs.h"
 #include "scheduler/plugins/coscheduling/observe.h"
@@ -110,6 +111,41 @@ static void write_gang(struct kjw *w, const char *key, const struct gangs *s, co
     kjw_bool(w, "hasGangInit", g->ready);
     kjw_end(w);
 }
+
+/* ---- diagnosis ------------------------------------------------------------------------------- */
+
+static int by_node(const void *a, const void *b)
+{
+    return strcmp(((const struct ks_job_slot *)a)->node, ((const struct ks_job_slot *)b)->node);
+}
+
+bool gangs_job(const struct gangs *s, const struct pod *p, struct arena *a, struct ks_job *ret)
+{
+    const struct gang_member *m = gangs_member(s, p->obj.meta.uid);
+    const struct gang_group *g = m ? m->gang->group : NULL;
+    uint32_t n = 0;
+
+    if (!g)
+        return false;
+    *ret = (struct ks_job){ .key = m->gang->id, .waiting = group_count(s, g, MEMBER_WAITING) };
+    ret->slots = arena_newn0(a, ret->waiting + 1, struct ks_job_slot);
+    for (uint32_t i = 0; i < g->n; i++) {
+        const struct gang *gang = group_gang(s, g, i);
+        for (size_t k = 0; gang && k < gang->members.n; k++)
+            if (gang->members.items[k]->state == MEMBER_WAITING)
+                ret->slots[n++] = (struct ks_job_slot){ gang->members.items[k]->node, 1 };
+    }
+    qsort(ret->slots, n, sizeof *ret->slots, by_node);
+    for (uint32_t i = 0; i < n; i++) {
+        if (ret->nslots && streq(ret->slots[ret->nslots - 1].node, ret->slots[i].node))
+            ret->slots[ret->nslots - 1].n++;
+        else
+            ret->slots[ret->nslots++] = ret->slots[i];
+    }
+    return true;
+}
+
+/* ---- REST paths ------------------------------------------------------------------------------ */
 
 static int get_one(void *service, const struct ks_get *g, struct kjw *w, struct kerr *err)
 {

@@ -26,6 +26,9 @@ static const struct ks_registered gang_table[] = {
     { NULL, 0, false },
 };
 
+/* Further options of the next engine. */
+static struct scheduler_opts gang_opts;
+
 /* args: of Coscheduling, as JSON. A new engine, or one that gets a new configuration. */
 static inline UNUSED void gang_engine_config(struct engine_fixture *b, const char *args,
                                              bool reload)
@@ -44,9 +47,11 @@ static inline UNUSED void gang_engine_config(struct engine_fixture *b, const cha
     given.args = decoded;
     c.args = &given;
     c.nargs = 1;
-    struct scheduler_opts o = {
-        .plugins = gang_table, .profiles = &c, .nprofiles = 1, .network_topology = true
-    };
+    struct scheduler_opts o = gang_opts;
+    o.plugins = gang_table;
+    o.profiles = &c;
+    o.nprofiles = 1;
+    o.network_topology = true;
     if (!reload)
         engine_start_opts(b, 1, o);
     else if (scheduler_reload(b->s, &o, &err) < 0)

@@ -442,6 +442,41 @@ static void test_reload(void **state)
     engine_verify(&b);
 }
 
+struct logged {
+    char text[4096]; /* the last diagnosis */
+};
+
+static void on_line(void *arg, const char *text, size_t n)
+{
+    struct logged *l = arg;
+
+    if (n < sizeof l->text && memmem(text, n, "dump diagnosis", 14))
+        (void)snprintf(l->text, sizeof l->text, "%.*s", (int)n, text);
+}
+
+/* The diagnosis is about the gang: who waits where when one does not fit (scheduler-core 11.2). */
+static void test_diagnosis(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+    struct logged l = { { 0 } };
+
+    (void)state;
+    gang_opts =
+        (struct scheduler_opts){ .debug_diagnosis = true, .debug_diagnosis_blocking = true };
+    gang_start(&b, "{}");
+    gang_opts = (struct scheduler_opts){ 0 };
+    gang_node(&b, "n1", 2);
+    gang_podgroup(&b, "g", 3, "");
+    soon(&b);
+    klog_set_sink(on_line, &l);
+    pods(&b, "g", "g", 3, 1);
+    soon(&b);
+    klog_set_sink(client_fixture_quiet, NULL);
+    assert_non_null(strstr(l.text, "dump diagnosis for ns/g, targetPod: ns/g1/"));
+    assert_non_null(strstr(l.text, "\"questionedKey\":\"ns/g\""));
+    assert_non_null(strstr(l.text, "\"alreadyWaitForBound\":2,\"nodeOfferSlot\":{\"n1\":2}"));
+}
+
 /* What cannot be used has a default, and people are told which. */
 static void test_bad_input(void **state)
 {
@@ -512,6 +547,7 @@ int main(void)
         cmocka_unit_test(test_gangs_do_not_wake_each_other),
         cmocka_unit_test(test_reload),
         cmocka_unit_test(test_bad_input),
+        cmocka_unit_test(test_diagnosis),
         cmocka_unit_test(test_a_member_that_is_made_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
