@@ -2,6 +2,9 @@
  * when there is room, wherever it comes from. */
 #include "quota_engine.h"
 
+#include "component/gates.h"
+#include "scheduler/framework/gates.h"
+
 static void settle(struct engine_fixture *b)
 {
     client_fixture_run(&b->client, 15 * SEC); /* a pod may be backing off */
@@ -120,6 +123,44 @@ static void test_a_quota_that_changes(void **state)
     engine_quota(&b, "a", "", 30, 5);
     client_fixture_run(&b.client, SEC);
     assert_true(runs(&b, "w"));
+}
+
+static void put_tree(struct engine_fixture *b, int total)
+{
+    char body[600];
+
+    (void)snprintf(body, sizeof body,
+                   "{\"metadata\":{\"labels\":{\"" LABEL_QUOTA_TREE_ID
+                   "\":\"t\",\"" LABEL_QUOTA_IS_ROOT "\":\"true\",\"" LABEL_QUOTA_IS_PARENT
+                   "\":\"true\"},\"annotations\":{\"" ANNO_QUOTA_TOTAL_RESOURCE
+                   "\":\"{\\\"cpu\\\":\\\"%d\\\"}\"}},\"spec\":{\"max\":{\"cpu\":"
+                   "\"1000\"}}}",
+                   total);
+    fake_put(b->client.fake, QUOTAS, "head", body);
+}
+
+/* koord#2443: another total of the tree is room from elsewhere, too. */
+static void test_a_tree_that_grows(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+    struct kerr err = { 0 };
+    struct gates gates;
+
+    (void)state;
+    gates_init(&gates, ks_gates, ks_ngates);
+    assert_int_equal(gates_parse(&gates, "MultiQuotaTree=true", &err), 0);
+    engine_start_opts(&b, 1, (struct scheduler_opts){ .plugins = quota_table, .gates = &gates });
+    engine_node(&b, "n1", 100000, 100 * 1024, 110, "");
+    put_tree(&b, 4);
+    engine_quota(&b, "leaf", "\"parent\":\"head\",\"tree-id\":\"t\"", 50, 0);
+    client_fixture_run(&b.client, 2 * SEC);
+    quota_pod(&b, "p1", "leaf", 4, "");
+    quota_pod(&b, "p2", "leaf", 4, "");
+    settle(&b);
+    assert_int_equal(runs(&b, "p1") + runs(&b, "p2"), 1);
+    put_tree(&b, 8);
+    client_fixture_run(&b.client, SEC);
+    assert_int_equal(runs(&b, "p1") + runs(&b, "p2"), 2);
 }
 
 static void test_a_quota_that_goes(void **state)
@@ -302,6 +343,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_sibling_that_asks_for_less),
         cmocka_unit_test(test_a_node_that_comes),
         cmocka_unit_test(test_a_quota_that_changes),
+        cmocka_unit_test(test_a_tree_that_grows),
         cmocka_unit_test(test_a_quota_that_goes),
         cmocka_unit_test(test_others_are_not_tried),
         cmocka_unit_test(test_pods_of_other_schedulers_count),
