@@ -146,15 +146,27 @@ static int add_moved(struct rebalance *x, const struct kj_val *pod, const char *
     return x->on.scheduler->add(x->on.self, o, err);
 }
 
+/* As if it had no node yet. */
+static struct kj_doc *without_node(const struct kj_val *pod)
+{
+    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
+    struct kj_mval *copy = kj_mcopy(d, pod), *spec = kj_mget(copy, "spec");
+
+    if (spec)
+        kj_mdel(spec, "nodeName", strlen("nodeName"));
+    return kj_freeze(copy);
+}
+
 static int try_pod(struct rebalance *x, const struct kj_val *pod, const char *own,
                    const char **ret_node, const char **ret_message)
 {
+    CLEANUP(kj_doc_free) struct kj_doc *pending = without_node(pod);
     CLEANUP(kobj_unref) struct kobj *o = NULL;
     CLEANUP(strbuf_fini) struct strbuf json = STRBUF_INIT;
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
     struct kerr err = { 0 };
 
-    if (kobj_decode(&kind_pod, pod, x->on.scratch, &o, &err) < 0 ||
+    if (kobj_decode(&kind_pod, kj_root(pending), x->on.scratch, &o, &err) < 0 ||
         x->on.scheduler->try_pod(x->on.self, o, loop_wall(x->c->loop), &json, &err) < 0 ||
         kj_parse(strbuf_str(&json), json.len, 0, &doc, &err) < 0)
         return ctl_fail(x->c, "%s", err.text);

@@ -12,6 +12,7 @@
 #include "descheduler/config/config.h"
 #include "descheduler/descheduler.h"
 #include "loop/loop.h"
+#include "main/placer.h"
 
 struct program_state {
     struct run *run;
@@ -23,6 +24,7 @@ struct program_state {
     struct config_watch *watch;
     struct service_opts service_opts;
     struct service *service;
+    struct placer *placer;
     struct descheduler *descheduler;
     char *plain;
 };
@@ -197,7 +199,9 @@ static int start_service(struct program_state *p, struct kerr *err)
     service_options(p);
     if (service_new(p->run, &p->service_opts, &service, p, &p->service, err) < 0)
         return err->code;
+    p->placer = placer_new(p->run->loop, p->service->kube);
     const struct descheduler_opts o = { .config = &p->now,
+                                        .placer = placer_ops(p->placer),
                                         .instance = p->service->instance,
                                         .metrics = p->run->metrics,
                                         .gates = &p->o->gates };
@@ -234,6 +238,7 @@ static void stop_parts(struct program_state *p)
     if (p->service)
         service_close(p->service);
     p->descheduler = descheduler_free(p->descheduler);
+    p->placer = placer_free(p->placer);
 }
 
 static void stop(struct run *r)

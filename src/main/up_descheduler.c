@@ -7,6 +7,7 @@
 #include "client/kube.h"
 #include "descheduler/config/config.h"
 #include "descheduler/descheduler.h"
+#include "main/placer.h"
 #include "main/up.h"
 #include "json/kj.h"
 
@@ -16,6 +17,7 @@
 struct up_descheduler {
     struct kube *kube;
     struct kube_call *call; /* that publishes the configuration */
+    struct placer *placer;
     struct descheduler *descheduler;
     struct config *first, *current, *half; /* half: may be in force in part */
     struct config_watch *watch;
@@ -98,8 +100,11 @@ int up_descheduler_new(struct loop *l, struct kube *k, const char *file,
     if (r < 0)
         return kerr_wrap(err, "--descheduler-config");
     u->current = config_ref(u->first);
-    u->descheduler =
-        descheduler_new(l, k, &(struct descheduler_opts){ .config = u->first->value }, err);
+    u->placer = placer_new(l, k);
+    u->descheduler = descheduler_new(
+        l, k,
+        &(struct descheduler_opts){ .config = u->first->value, .placer = placer_ops(u->placer) },
+        err);
     if (!u->descheduler)
         return kerr_wrap(err, "%s", u->first->path);
     descheduler_watch(u->descheduler);
@@ -117,6 +122,7 @@ struct up_descheduler *up_descheduler_free(struct up_descheduler *u)
     kube_cancel(u->call);
     config_watch_free(u->watch);
     descheduler_free(u->descheduler);
+    placer_free(u->placer);
     config_unref(u->half);
     config_unref(u->current);
     config_unref(u->first);

@@ -1,6 +1,6 @@
 /* test_ctl_rebalance.c - koordctl rebalance: what it shows of a plan, and the jobs that it makes.
  */
-#include "api/kobj.h"
+#include "api/pod.h"
 #include "base/strbuf.h"
 #include "client/test/client_fixture.h"
 #include "ctl/ctl.h"
@@ -48,6 +48,7 @@ static int stub_add(void *self, struct kobj *o, struct kerr *err)
 static int stub_try(void *self, struct kobj *pod, nsec_t now, struct strbuf *json, struct kerr *err)
 {
     (void)self, (void)now, (void)err;
+    assert_string_equal(pod_of(pod)->node_name, ""); /* else no other node would fit */
     strbuf_appendf(json,
                    "{\"nodes\":{\"n1\":{\"fit\":true,\"total\":900},\"n2\":{\"fit\":%s,\"total\":"
                    "200},\"n3\":{\"fit\":false}},\"best\":[\"n1\"]}",
