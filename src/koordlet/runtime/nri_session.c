@@ -28,6 +28,7 @@ struct nri_session {
     struct vec_of(struct part) parts;
     size_t kept_bytes;
     struct timer *failing;
+    bool over; /* told, or about to be: nothing that comes counts any more */
     struct kerr why;
 };
 
@@ -46,8 +47,9 @@ static void on_failing(struct loop *l, void *arg)
 /* Told in a later turn: whoever frees the session does it from there. */
 static void fail(struct nri_session *s, const struct kerr *why)
 {
-    if (s->failing)
+    if (s->over)
         return;
+    s->over = true;
     s->why = *why;
     s->failing = loop_after(s->o.loop, 0, on_failing, s);
 }
@@ -324,7 +326,7 @@ static bool on_payload(void *arg, uint32_t id, const char *p, size_t n)
         ttrpc_feed(s->plugin, p, n);
     else if (id == NRIMUX_RUNTIME)
         ttrpc_feed(s->runtime, p, n);
-    return !s->failing;
+    return !s->over;
 }
 
 static void on_data(void *arg, const char *p, size_t n)
@@ -332,7 +334,7 @@ static void on_data(void *arg, const char *p, size_t n)
     struct nri_session *s = arg;
     struct kerr err;
 
-    if (!s->failing && nrimux_feed(&s->mux, p, n, on_payload, s, &err) < 0)
+    if (!s->over && nrimux_feed(&s->mux, p, n, on_payload, s, &err) < 0)
         fail(s, &err);
 }
 
