@@ -367,19 +367,20 @@ static void judge_pending(const struct sim *s, const struct sim_pod *p, int node
         sim_fail(s, "%s waits, and has the annotation of a binding that failed", p->name);
     if (p->gated)
         return;
-    bool room = !(s->parts & SIM_QUOTA) || quota_fits(s, p);
+    const char *said = strbuf_str(&message);
+    (void)snprintf(begins, sizeof begins, "0/%d nodes are available: ", nodes);
+    bool counts_all = strncmp(said, begins, strlen(begins)) == 0;
+    bool refused = s->parts & SIM_NUMA && !counts_all && /* by reserve: of those that were tried */
+                   strncmp(said, "0/", 2) == 0 && strstr(said, " nodes are available: ");
+    /* Whom reserve refused waits for events of the refusing plugin alone, as upstream: it may not
+     * hear that what kept it from other nodes has gone. */
+    bool room = !refused && (!(s->parts & SIM_QUOTA) || quota_fits(s, p));
     for (int k = 0; k < SIM_NODES && room; k++)
         if (fits(s, p, k))
-            sim_fail(s, "%s was forgotten: it fits %s (%s)", p->name, s->nodes[k].name,
-                     strbuf_str(&message));
-    (void)snprintf(begins, sizeof begins, "0/%d nodes are available: ", nodes);
-    const char *said = strbuf_str(&message);
-    bool refused = s->parts & SIM_NUMA && /* by reserve: of the nodes that were tried */
-                   strncmp(said, "0/", 2) == 0 && strstr(said, " nodes are available: ");
-    if (!streq(strbuf_str(&reason), "Unschedulable") ||
-        (strncmp(said, begins, strlen(begins)) != 0 && !refused))
+            sim_fail(s, "%s was forgotten: it fits %s (%s)", p->name, s->nodes[k].name, said);
+    if (!streq(strbuf_str(&reason), "Unschedulable") || (!counts_all && !refused))
         sim_fail(s, "%s does not say why it waits (%d nodes): %s: %s", p->name, nodes,
-                 strbuf_str(&reason), strbuf_str(&message));
+                 strbuf_str(&reason), said);
 }
 
 static void judge_bound(const struct sim *s, const struct sim_pod *p)
