@@ -203,9 +203,10 @@ bool migration_evict(void *self, const struct kd_view *v, const struct pod *p,
     if (evictrate_wait(m->rate, m->args, p, true, loop_mono(m->env.loop), &limit) > 0)
         return kd_no(why, "pods of its %s were evicted a short while ago (objectLimiters)", limit);
     struct kd_placement at;
+    /* Where the scheduler cannot tell yet, the job asks again before it evicts. */
     if (streq(m->args->default_job_mode, MIGRATION_MODE_EVICT_DIRECTLY) &&
-        !evict_has_place(m, p, &at))
-        return kd_no(why, "no other node: %s", *at.why ? at.why : "the scheduler cannot tell now");
+        !evict_has_place(m, p, &at) && *at.why)
+        return kd_no(why, "no other node: %s", at.why);
     strbuf_reset(&body);
     struct creation *made = creation_new(m, p, e);
     write_job(made, e->delete_options ? e->delete_options : m->args->default_delete_options, &body);
