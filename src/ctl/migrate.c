@@ -338,7 +338,7 @@ static int migrate_pod(struct ctl *c, const struct migrate_options *o)
     CLEANUP(arena_free) struct arena *a = arena_new();
     CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT, answer = STRBUF_INIT, text = STRBUF_INIT;
     struct kerr err = { 0 };
-    struct chosen x;
+    struct chosen x = { 0 };
     int code = choose(c, a, &x);
 
     if (code != CTL_OK)
