@@ -450,6 +450,9 @@ struct ks_plugin {
     /* Brings the scores of the candidates (skip[i] == 0) into [0, KS_SCORE_MAX]. */
     void (*normalize)(void *self, const struct ks_cycle *c, const uint8_t *skip, uint32_t n,
                       int64_t *scores);
+    /* Does normalize() of this instance do what ks_normalize() does? Then what it makes is kept.
+     * NULL: only if it is that function. */
+    bool (*scales)(void *self);
 
     /* After the choice, before the binding; c->state is pre_filter's. unreserve() exactly undoes
      * reserve(), and must bear being called for a pod that was not reserved. */

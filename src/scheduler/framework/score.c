@@ -69,7 +69,10 @@ static bool keeps(const struct attempt *a, uint32_t slot)
  * need no normalising, for as long as the best one does not change. */
 static bool is_scaled(const struct attempt *a, uint32_t slot)
 {
-    return keeps(a, slot) && a->profile->slots[slot].plugin->normalize == ks_normalize;
+    const struct profile_slot *s = &a->profile->slots[slot];
+
+    return keeps(a, slot) &&
+           (s->plugin->scales ? s->plugin->scales(s->self) : s->plugin->normalize == ks_normalize);
 }
 
 static bool in_sum(const struct attempt *a, uint32_t slot)

@@ -183,6 +183,13 @@ static void device_normalize(void *self, const struct ks_cycle *c, const uint8_t
         ks_normalize(self, c, skip, n, scores);
 }
 
+static bool device_scales(void *self)
+{
+    const struct device_plugin *d = self;
+
+    return !d->packing;
+}
+
 static uint64_t device_version(void *self)
 {
     const struct device_plugin *d = self;
@@ -372,6 +379,7 @@ const struct ks_plugin ks_plugin_device_share = {
     .pre_score = device_pre_score,
     .score = device_score_rows,
     .normalize = device_normalize,
+    .scales = device_scales,
     .version = device_version,
     .reserve = device_reserve,
     .unreserve = device_unreserve,
