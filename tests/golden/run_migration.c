@@ -44,9 +44,11 @@ static int read_objects(struct cluster *c, const struct kj_val *in, struct kj_sc
     return 0;
 }
 
-#define ADD_NAMES(vec, list)                           \
-    for (size_t add_ = 0; add_ < kj_len(list); add_++) \
-        vec_push((vec), kj_str_or(kj_at((list), add_), ""));
+#define ADD_NAMES(vec, list)                                     \
+    do                                                           \
+        for (size_t add_ = 0; add_ < kj_len(list); add_++)       \
+            vec_push((vec), kj_str_or(kj_at((list), add_), "")); \
+    while (0)
 #define HAS_NAME(vec, name) has_name((vec)->items, (vec)->n, (name))
 
 static bool has_name(const char *const *items, size_t n, const char *name)
@@ -162,8 +164,8 @@ static int run(const struct kj_val *in, struct arena *a, struct strbuf *got, str
         kjw_end(&w);
         return 0;
     }
-    ADD_NAMES(&c.passed, kj_get(in, "passed"))
-    ADD_NAMES(&c.waiting, kj_get(in, "waiting"))
+    ADD_NAMES(&c.passed, kj_get(in, "passed"));
+    ADD_NAMES(&c.waiting, kj_get(in, "waiting"));
     int r = read_objects(&c, in, scratch, err);
     if (r == 0) {
         const struct workload_source source = { &c, get, owned, scale };
@@ -324,7 +326,7 @@ static int arbitrate_case(struct cluster *c, struct checks *k, const struct kj_v
     (void)err;
     kjw_arr(w, "rounds");
     for (size_t i = 0; i < kj_len(rounds); i++) {
-        ADD_NAMES(&c->finished, kj_get(kj_at(rounds, i), "finished"))
+        ADD_NAMES(&c->finished, kj_get(kj_at(rounds, i), "finished"));
         arbitrate_round(c, k, w);
     }
     kjw_end(w);
