@@ -114,9 +114,9 @@ static struct str copy(struct hooked *h, struct str s)
 }
 
 /* What is stored about an ID, in memory of the call's own. */
-static bool recall(struct hooked *h, enum store_kind k, struct str id, void *ret)
+static bool recall(struct hooked *h, enum podstore_kind k, struct str id, void *ret)
 {
-    struct str bytes = store_get(h->p->store, k, id);
+    struct str bytes = podstore_get(h->p->store, k, id);
 
     if (!bytes.p)
         return false;
@@ -263,8 +263,8 @@ static void forward(struct hooked *h, struct str message)
     if (h->is_known && h->m->kind == UPDATE && h->id) {
         CLEANUP(strbuf_fini) struct strbuf now = STRBUF_INIT;
         encode_about(h, &now);
-        store_put(h->p->store, STORE_CONTAINER, str_of(h->id),
-                  (struct str){ strbuf_str(&now), now.len });
+        podstore_put(h->p->store, STORE_CONTAINER, str_of(h->id),
+                     (struct str){ strbuf_str(&now), now.len });
     } else if (h->is_known) {
         strbuf_reset(&h->stored);
         encode_about(h, &h->stored);
@@ -388,7 +388,7 @@ static void remember(struct hooked *h, struct str message)
         return;
     struct str stored = { strbuf_str(&h->stored), h->stored.len };
     if (h->m->kind == RUN_POD) {
-        store_put(h->p->store, STORE_POD, out.id, stored);
+        podstore_put(h->p->store, STORE_POD, out.id, stored);
         return;
     }
     CLEANUP(strbuf_fini) struct strbuf with_id = STRBUF_INIT;
@@ -398,8 +398,8 @@ static void remember(struct hooked *h, struct str message)
     if (c.container)
         c.container->id = out.id;
     wire_encode(&hook_container_request_table, &c, &with_id);
-    store_put(h->p->store, STORE_CONTAINER, out.id,
-              (struct str){ strbuf_str(&with_id), with_id.len });
+    podstore_put(h->p->store, STORE_CONTAINER, out.id,
+                 (struct str){ strbuf_str(&with_id), with_id.len });
 }
 
 /* One that stopped, or that the runtime does not know any more; after a failure the kubelet tries
@@ -407,9 +407,9 @@ static void remember(struct hooked *h, struct str message)
 static void forget(struct hooked *h)
 {
     if (h->id && (h->m->kind == STOP_POD || h->m->kind == REMOVE_POD))
-        store_remove(h->p->store, STORE_POD, str_of(h->id));
+        podstore_remove(h->p->store, STORE_POD, str_of(h->id));
     if (h->id && (h->m->kind == STOP || h->m->kind == REMOVE))
-        store_remove(h->p->store, STORE_CONTAINER, str_of(h->id));
+        podstore_remove(h->p->store, STORE_CONTAINER, str_of(h->id));
 }
 
 static void finish(struct hooked *h)

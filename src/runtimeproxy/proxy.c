@@ -32,9 +32,9 @@ static void on_scrape(void *arg)
     struct h2relay_stats s = h2relay_stats(p->relay);
 
     gauge_set(metric_gauge(metrics_add(m, &cached_desc), METRIC_VALUES("pod")),
-              (double)store_count(p->store, STORE_POD));
+              (double)podstore_count(p->store, STORE_POD));
     gauge_set(metric_gauge(metrics_add(m, &cached_desc), METRIC_VALUES("container")),
-              (double)store_count(p->store, STORE_CONTAINER));
+              (double)podstore_count(p->store, STORE_CONTAINER));
     gauge_set(metric_gauge(metrics_add(m, &clients_desc), NULL), s.clients);
     gauge_set(metric_gauge(metrics_add(m, &open_desc), NULL), s.open);
 }
@@ -46,7 +46,7 @@ struct proxy *proxy_new(const struct proxy_opts *o)
     p->o = *o;
     p->configs = hookconfigs_new(o->loop, o->config_dir);
     p->dispatch = dispatch_new(o->loop, o->hook_dial, o->dial_arg);
-    p->store = store_new(o->loop, o->checkpoint);
+    p->store = podstore_new(o->loop, o->checkpoint);
     p->relay = h2relay_new(&(struct h2relay_opts){ .loop = o->loop,
                                                    .unix_path = o->backend,
                                                    .dial = o->dial,
@@ -75,7 +75,7 @@ struct proxy *proxy_free(struct proxy *p)
     h2relay_free(p->relay);
     dispatch_free(p->dispatch);
     hookconfigs_free(p->configs);
-    store_free(p->store);
+    podstore_free(p->store);
     free(p);
     return NULL;
 }
@@ -87,8 +87,8 @@ static void on_rebuilt(void *arg, const struct kerr *err)
     p->rebuild = rebuild_free(p->rebuild);
     if (!err)
         KLOG_I(0, "Knows what the runtime runs",
-               KV_I("pods", (int64_t)store_count(p->store, STORE_POD)),
-               KV_I("containers", (int64_t)store_count(p->store, STORE_CONTAINER)));
+               KV_I("pods", (int64_t)podstore_count(p->store, STORE_POD)),
+               KV_I("containers", (int64_t)podstore_count(p->store, STORE_CONTAINER)));
     p->started(p->started_arg, err);
 }
 
@@ -99,7 +99,7 @@ int proxy_start(struct proxy *p, void (*done)(void *arg, const struct kerr *err)
 
     if (hookconfigs_start(p->configs, err) < 0)
         return err->code;
-    if (store_load(p->store, &bad) < 0)
+    if (podstore_load(p->store, &bad) < 0)
         KLOG_E(&bad, "What an earlier proxy knew cannot be read, asking the runtime for all of it");
     p->started = done;
     p->started_arg = arg;
@@ -117,7 +117,7 @@ static void on_drained(void *arg)
     struct proxy *p = arg;
     struct kerr err = { 0 };
 
-    if (store_flush(p->store, &err) < 0)
+    if (podstore_flush(p->store, &err) < 0)
         KLOG_E(&err, "Failed to keep pods and containers on disk");
     p->drained(p->drained_arg);
 }

@@ -15,7 +15,7 @@ struct proxy {
     struct proxy_opts o;
     struct hookconfigs *configs;
     struct dispatch *dispatch;
-    struct store *store;
+    struct podstore *store;
     struct h2relay *relay;
     struct rebuild *rebuild;                /* NULL: done */
     struct metric *calls, *hooks, *changed; /* NULL: nobody counts */

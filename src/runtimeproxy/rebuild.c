@@ -127,13 +127,13 @@ static struct cri_resources *resources_of(const struct kj_val *v, struct arena *
     return r;
 }
 
-static void put(struct rebuild *r, enum store_kind k, struct str id, const struct wire_table *t,
+static void put(struct rebuild *r, enum podstore_kind k, struct str id, const struct wire_table *t,
                 const void *message)
 {
     CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
 
     wire_encode(t, message, &out);
-    store_put(r->p->store, k, id, (struct str){ strbuf_str(&out), out.len });
+    podstore_put(r->p->store, k, id, (struct str){ strbuf_str(&out), out.len });
 }
 
 /* ---- containers ------------------------------------------------------------------------------ */
@@ -143,7 +143,7 @@ static void next_container(struct rebuild *r);
 static void on_container_status(struct rebuild *r)
 {
     const struct cri_container *c = &r->container_list.items.items[r->at++];
-    struct str pod_bytes = store_get(r->p->store, STORE_POD, c->pod_id);
+    struct str pod_bytes = podstore_get(r->p->store, STORE_POD, c->pod_id);
     CLEANUP(arena_free) struct arena *a = arena_new();
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
     struct cri_container_status_response st = { 0 };
@@ -178,7 +178,7 @@ static void on_container_status(struct rebuild *r)
 static void next_container(struct rebuild *r)
 {
     while (r->at < r->container_list.items.n &&
-           store_get(r->p->store, STORE_CONTAINER, r->container_list.items.items[r->at].id).p)
+           podstore_get(r->p->store, STORE_CONTAINER, r->container_list.items.items[r->at].id).p)
         r->at++;
     if (r->at == r->container_list.items.n) {
         r->why.code = 0;
@@ -209,7 +209,7 @@ static void on_containers(struct rebuild *r)
     }
     for (uint32_t i = 0; i < r->container_list.items.n; i++)
         vec_push(&ids, r->container_list.items.items[i].id);
-    store_keep_only(r->p->store, STORE_CONTAINER, ids.items, ids.n);
+    podstore_keep_only(r->p->store, STORE_CONTAINER, ids.items, ids.n);
     vec_fini(&ids);
     r->at = 0;
     next_container(r);
@@ -245,7 +245,7 @@ static void on_pod_status(struct rebuild *r)
 static void next_pod(struct rebuild *r)
 {
     while (r->at < r->pod_list.items.n &&
-           store_get(r->p->store, STORE_POD, r->pod_list.items.items[r->at].id).p)
+           podstore_get(r->p->store, STORE_POD, r->pod_list.items.items[r->at].id).p)
         r->at++;
     if (r->at < r->pod_list.items.n)
         call(r, CRI_RUNTIME_SERVICE "PodSandboxStatus", &cri_status_request_table,
@@ -273,7 +273,7 @@ static void on_pods(struct rebuild *r)
     }
     for (uint32_t i = 0; i < r->pod_list.items.n; i++)
         vec_push(&ids, r->pod_list.items.items[i].id);
-    store_keep_only(r->p->store, STORE_POD, ids.items, ids.n);
+    podstore_keep_only(r->p->store, STORE_POD, ids.items, ids.n);
     vec_fini(&ids);
     next_pod(r);
 }

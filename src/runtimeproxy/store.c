@@ -16,7 +16,7 @@ struct entry {
     struct str id, message; /* in the same block */
     char bytes[];
 };
-struct store {
+struct podstore {
     struct loop *loop;
     char *path;
     struct map of[STORE_KINDS];
@@ -47,7 +47,7 @@ static const struct wire_member all_members[] = {
 };
 static const struct wire_table all_table = WIRE_TABLE("checkpoint", struct saved_all, all_members);
 
-int store_flush(struct store *s, struct kerr *err)
+int podstore_flush(struct podstore *s, struct kerr *err)
 {
     CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
     CLEANUP(arena_free) struct arena *a = arena_new();
@@ -69,24 +69,24 @@ int store_flush(struct store *s, struct kerr *err)
 
 static void on_timer(struct loop *l, void *arg)
 {
-    struct store *s = arg;
+    struct podstore *s = arg;
     struct kerr err = { 0 };
 
     (void)l;
     s->timer = NULL;
-    int r = store_flush(s, &err);
+    int r = podstore_flush(s, &err);
     if (r < 0 && !s->broken)
         KLOG_E(&err, "Failed to keep pods and containers on disk, going on without");
     s->broken = r < 0;
 }
 
-static void changed(struct store *s)
+static void changed(struct podstore *s)
 {
     if (s->path && !s->timer)
         s->timer = loop_after(s->loop, WRITE_AFTER, on_timer, s);
 }
 
-int store_load(struct store *s, struct kerr *err)
+int podstore_load(struct podstore *s, struct kerr *err)
 {
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
     CLEANUP(arena_free) struct arena *a = arena_new();
@@ -103,21 +103,22 @@ int store_load(struct store *s, struct kerr *err)
         return kerr_set(err, -EBADMSG, "%s is no checkpoint of this program", s->path);
     for (int k = 0; k < STORE_KINDS; k++)
         for (uint32_t i = 0; i < all.of[k].n; i++)
-            store_put(s, (enum store_kind)k, all.of[k].items[i].id, all.of[k].items[i].message);
+            podstore_put(s, (enum podstore_kind)k, all.of[k].items[i].id,
+                         all.of[k].items[i].message);
     s->timer = timer_cancel(s->timer);
     return 0;
 }
 
 /* ---- entries --------------------------------------------------------------------------------- */
 
-struct str store_get(const struct store *s, enum store_kind k, struct str id)
+struct str podstore_get(const struct podstore *s, enum podstore_kind k, struct str id)
 {
     const struct entry *e = id.n > 0 ? map_get(&s->of[k], id.p, id.n) : NULL;
 
     return e ? e->message : (struct str){ NULL, 0 };
 }
 
-void store_put(struct store *s, enum store_kind k, struct str id, struct str message)
+void podstore_put(struct podstore *s, enum podstore_kind k, struct str id, struct str message)
 {
     struct entry *e;
 
@@ -133,7 +134,7 @@ void store_put(struct store *s, enum store_kind k, struct str id, struct str mes
     changed(s);
 }
 
-void store_remove(struct store *s, enum store_kind k, struct str id)
+void podstore_remove(struct podstore *s, enum podstore_kind k, struct str id)
 {
     struct entry *e = id.n > 0 ? map_remove(&s->of[k], id.p, id.n) : NULL;
 
@@ -143,12 +144,12 @@ void store_remove(struct store *s, enum store_kind k, struct str id)
     changed(s);
 }
 
-size_t store_count(const struct store *s, enum store_kind k)
+size_t podstore_count(const struct podstore *s, enum podstore_kind k)
 {
     return s->of[k].n;
 }
 
-void store_keep_only(struct store *s, enum store_kind k, const struct str *ids, size_t n)
+void podstore_keep_only(struct podstore *s, enum podstore_kind k, const struct str *ids, size_t n)
 {
     CLEANUP(map_fini) struct map kept = { 0 };
     struct vec_of(struct entry *) gone = { 0 };
@@ -160,22 +161,22 @@ void store_keep_only(struct store *s, enum store_kind k, const struct str *ids, 
         if (!map_get(&kept, e->key, e->len))
             vec_push(&gone, e->value);
     vec_foreach(&gone, i)
-        store_remove(s, k, gone.items[i]->id);
+        podstore_remove(s, k, gone.items[i]->id);
     vec_fini(&gone);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-struct store *store_new(struct loop *l, const char *path)
+struct podstore *podstore_new(struct loop *l, const char *path)
 {
-    struct store *s = xnew0(struct store);
+    struct podstore *s = xnew0(struct podstore);
 
     s->loop = l;
     s->path = path ? xstrdup(path) : NULL;
     return s;
 }
 
-struct store *store_free(struct store *s)
+struct podstore *podstore_free(struct podstore *s)
 {
     if (!s)
         return NULL;

@@ -9,26 +9,26 @@
 #include "base/strbuf.h"
 
 struct loop;
-struct store;
+struct podstore;
 
-enum store_kind { STORE_POD, STORE_CONTAINER, STORE_KINDS };
+enum podstore_kind { STORE_POD, STORE_CONTAINER, STORE_KINDS };
 
 /* path NULL: in memory only. */
-struct store *store_new(struct loop *l, const char *path);
+struct podstore *podstore_new(struct loop *l, const char *path);
 /* Nothing is written any more. */
-struct store *store_free(struct store *s);
-DEFINE_CLEANUP(store_free, struct store *)
+struct podstore *podstore_free(struct podstore *s);
+DEFINE_CLEANUP(podstore_free, struct podstore *)
 /* What was on disk. A file that is not there is no error; of one that is damaged nothing is taken.
  */
-int store_load(struct store *s, struct kerr *err);
+int podstore_load(struct podstore *s, struct kerr *err);
 /* Writes now, without waiting for the timer. */
-int store_flush(struct store *s, struct kerr *err);
+int podstore_flush(struct podstore *s, struct kerr *err);
 
 /* {NULL, 0}: not known. Borrowed until the entry changes. */
-struct str store_get(const struct store *s, enum store_kind k, struct str id);
-void store_put(struct store *s, enum store_kind k, struct str id, struct str message);
-void store_remove(struct store *s, enum store_kind k, struct str id);
-size_t store_count(const struct store *s, enum store_kind k);
+struct str podstore_get(const struct podstore *s, enum podstore_kind k, struct str id);
+void podstore_put(struct podstore *s, enum podstore_kind k, struct str id, struct str message);
+void podstore_remove(struct podstore *s, enum podstore_kind k, struct str id);
+size_t podstore_count(const struct podstore *s, enum podstore_kind k);
 /* Entries whose ID is in the list stay. */
-void store_keep_only(struct store *s, enum store_kind k, const struct str *ids, size_t n);
+void podstore_keep_only(struct podstore *s, enum podstore_kind k, const struct str *ids, size_t n);
 #endif

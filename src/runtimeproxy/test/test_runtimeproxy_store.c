@@ -36,39 +36,39 @@ static int tear_down(void **state)
 static void test_entries_survive(void **state)
 {
     CLEANUP(loop_free) struct loop *l = loop_new_virtual(0, 1);
-    struct store *s = store_new(l, path);
+    struct podstore *s = podstore_new(l, path);
     struct stat st;
     struct kerr err;
 
     (void)state;
-    assert_int_equal(store_load(s, &err), 0); /* none yet */
-    store_put(s, STORE_POD, STR("p1"), STR("pod"));
-    store_put(s, STORE_CONTAINER, STR("c1"), STR("container"));
-    store_put(s, STORE_CONTAINER, STR("c1"), STR("changed"));
-    store_put(s, STORE_CONTAINER, STR("c2"), STR(""));
-    store_put(s, STORE_CONTAINER, STR(""), STR("nobody"));
+    assert_int_equal(podstore_load(s, &err), 0); /* none yet */
+    podstore_put(s, STORE_POD, STR("p1"), STR("pod"));
+    podstore_put(s, STORE_CONTAINER, STR("c1"), STR("container"));
+    podstore_put(s, STORE_CONTAINER, STR("c1"), STR("changed"));
+    podstore_put(s, STORE_CONTAINER, STR("c2"), STR(""));
+    podstore_put(s, STORE_CONTAINER, STR(""), STR("nobody"));
     loop_advance(l, 2 * NSEC_PER_SEC); /* written by itself */
-    store_free(s);
+    podstore_free(s);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0600);
-    s = store_new(l, path);
-    assert_int_equal(store_load(s, &err), 0);
-    assert_true(str_eqz(store_get(s, STORE_POD, STR("p1")), "pod"));
-    assert_true(str_eqz(store_get(s, STORE_CONTAINER, STR("c1")), "changed"));
-    assert_non_null(store_get(s, STORE_CONTAINER, STR("c2")).p);
-    assert_null(store_get(s, STORE_POD, STR("c1")).p);
-    assert_int_equal(store_count(s, STORE_CONTAINER), 2);
-    store_keep_only(s, STORE_CONTAINER, (const struct str[]){ STR("c2"), STR("c9") }, 2);
-    assert_int_equal(store_count(s, STORE_CONTAINER), 1);
-    store_remove(s, STORE_CONTAINER, STR("c2"));
-    store_remove(s, STORE_CONTAINER, STR("c2"));
-    assert_int_equal(store_flush(s, &err), 0);
-    store_free(s);
-    s = store_new(l, path);
-    assert_int_equal(store_load(s, &err), 0);
-    assert_int_equal(store_count(s, STORE_CONTAINER), 0);
-    assert_int_equal(store_count(s, STORE_POD), 1);
-    store_free(s);
+    s = podstore_new(l, path);
+    assert_int_equal(podstore_load(s, &err), 0);
+    assert_true(str_eqz(podstore_get(s, STORE_POD, STR("p1")), "pod"));
+    assert_true(str_eqz(podstore_get(s, STORE_CONTAINER, STR("c1")), "changed"));
+    assert_non_null(podstore_get(s, STORE_CONTAINER, STR("c2")).p);
+    assert_null(podstore_get(s, STORE_POD, STR("c1")).p);
+    assert_int_equal(podstore_count(s, STORE_CONTAINER), 2);
+    podstore_keep_only(s, STORE_CONTAINER, (const struct str[]){ STR("c2"), STR("c9") }, 2);
+    assert_int_equal(podstore_count(s, STORE_CONTAINER), 1);
+    podstore_remove(s, STORE_CONTAINER, STR("c2"));
+    podstore_remove(s, STORE_CONTAINER, STR("c2"));
+    assert_int_equal(podstore_flush(s, &err), 0);
+    podstore_free(s);
+    s = podstore_new(l, path);
+    assert_int_equal(podstore_load(s, &err), 0);
+    assert_int_equal(podstore_count(s, STORE_CONTAINER), 0);
+    assert_int_equal(podstore_count(s, STORE_POD), 1);
+    podstore_free(s);
 }
 
 static void test_damaged_file(void **state)
@@ -78,27 +78,27 @@ static void test_damaged_file(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-        CLEANUP(store_free) struct store *s = store_new(l, path);
+        CLEANUP(podstore_free) struct podstore *s = podstore_new(l, path);
         struct kerr err = { 0 };
         assert_int_equal(file_write_atomic(AT_FDCWD, path, texts[i], strlen(texts[i]), 0600, NULL),
                          0);
-        assert_true(store_load(s, &err) < 0);
+        assert_true(podstore_load(s, &err) < 0);
         assert_contains(err.text, path);
-        assert_int_equal(store_count(s, STORE_POD), 0);
+        assert_int_equal(podstore_count(s, STORE_POD), 0);
     }
 }
 
 static void test_disk_that_does_not_take_it(void **state)
 {
     CLEANUP(loop_free) struct loop *l = loop_new_virtual(0, 1);
-    CLEANUP(store_free) struct store *s = store_new(l, "/proc/no/such/file");
+    CLEANUP(podstore_free) struct podstore *s = podstore_new(l, "/proc/no/such/file");
     struct kerr err;
 
     (void)state;
-    store_put(s, STORE_POD, STR("p1"), STR("pod"));
+    podstore_put(s, STORE_POD, STR("p1"), STR("pod"));
     loop_advance(l, 5 * NSEC_PER_SEC);
-    assert_true(str_eqz(store_get(s, STORE_POD, STR("p1")), "pod"));
-    assert_true(store_flush(s, &err) < 0);
+    assert_true(str_eqz(podstore_get(s, STORE_POD, STR("p1")), "pod"));
+    assert_true(podstore_flush(s, &err) < 0);
 }
 
 int main(int argc, char **argv)
