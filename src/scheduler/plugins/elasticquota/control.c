@@ -147,15 +147,36 @@ static bool charge_is_fresh(const struct quota_control *c, const struct quota_se
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static void write_list(struct kjw *w, const char *key, const reslist *l, bool as_text)
+static void write_text(struct kjw *w, const char *key, const reslist *l)
 {
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
 
     reslist_encode(l, &text);
-    if (as_text)
-        kjw_str(w, key, strbuf_str(&text));
-    else
-        kjw_raw(w, key, strbuf_str(&text), text.len);
+    kjw_str(w, key, strbuf_str(&text));
+}
+
+static void write_list(struct kjw *w, const char *key, const reslist *l)
+{
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+
+    reslist_encode(l, &text);
+    kjw_raw(w, key, strbuf_str(&text), text.len);
+}
+
+/* As a merge patch: what is not counted any more has to go by name. */
+static void write_used(struct kjw *w, const reslist *have, const reslist *want)
+{
+    char text[QTY_TEXT_MAX];
+
+    kjw_obj(w, "used");
+    for (uint32_t i = 0; i < want->n; i++) {
+        qty_print(want->items[i].value, text);
+        kjw_str(w, want->items[i].name, text);
+    }
+    for (uint32_t i = 0; i < have->n; i++)
+        if (!reslist_has(want, have->items[i].name))
+            kjw_null(w, have->items[i].name);
+    kjw_end(w);
 }
 
 /* The members of a patch that differ; their number. */
@@ -174,7 +195,7 @@ static unsigned write_annotations(struct quota_control *c, struct quota_seen *se
             batch_again(b, FRESH_CHARGE);
             continue;
         }
-        write_list(w, written[i].key, &want, true);
+        write_text(w, written[i].key, &want);
         n++;
         if (charge) {
             CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
@@ -245,7 +266,7 @@ static void sync_status(struct quota_control *c, struct batch *b, struct quota *
     kjw_end(&w);
     if (used_differs) {
         kjw_obj(&w, "status");
-        write_list(&w, "used", &used, false);
+        write_used(&w, &elasticquota_of(o)->used, &used);
         kjw_end(&w);
     }
     kjw_end(&w);
@@ -305,8 +326,7 @@ static void create_built_in(struct quota_control *c, struct batch *b, const char
     if (!streq(name, QUOTA_ROOT_NAME))
         write_list(&w, "max",
                    streq(name, QUOTA_SYSTEM_NAME) ? &c->quotas->args.system_max
-                                                  : &c->quotas->args.default_max,
-                   false);
+                                                  : &c->quotas->args.default_max);
     kjw_end(&w);
     kjw_end(&w);
     batch_create(b, &kind_elasticquota, ns, &body, on_created, (void *)(uintptr_t)name);

@@ -40,6 +40,26 @@ static void test_status_is_written(void **state)
     assert_true(says(&b, "a", "\"used\":{\"cpu\":\"0\",\"memory\":\"0\"}"));
 }
 
+/* A resource that is no key of max any more leaves the status, in one write. */
+static void test_what_is_not_counted_any_more_leaves_the_status(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    quota_start(&b, 100);
+    engine_quota(&b, "a", "", 10, 5);
+    quota_pod(&b, "p", "a", 8, "");
+    settle(&b);
+    assert_true(says(&b, "a", "\"used\":{\"cpu\":\"8\",\"memory\":\"8Gi\"}"));
+    fake_patch(b.client.fake, QUOTAS, "a",
+               "{\"spec\":{\"max\":{\"memory\":null},\"min\":{\"memory\":null}}}");
+    settle(&b);
+    assert_true(says(&b, "a", "\"used\":{\"cpu\":\"8\"}"));
+    unsigned before = fake_stats(b.client.fake).patches;
+    client_fixture_run(&b.client, 60 * SEC);
+    assert_int_equal(fake_stats(b.client.fake).patches, before);
+}
+
 #define CHARGED(n) ANNO_QUOTA_CHILD_REQUEST "\":\"{\\\"cpu\\\":\\\"" n "\\\"}\""
 
 /* What quota evaluate has charged for pods that are on their way is not lowered for a while, also
@@ -337,6 +357,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_status_is_written),
+        cmocka_unit_test(test_what_is_not_counted_any_more_leaves_the_status),
         cmocka_unit_test(test_fresh_charges_stay),
         cmocka_unit_test(test_built_in_quotas_come_back),
         cmocka_unit_test(test_wrong_quotas_get_an_event),
