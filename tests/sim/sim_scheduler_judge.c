@@ -372,9 +372,7 @@ static void judge_pending(const struct sim *s, const struct sim_pod *p, int node
     bool counts_all = strncmp(said, begins, strlen(begins)) == 0;
     bool refused = s->parts & SIM_NUMA && !counts_all && /* by reserve: of those that were tried */
                    strncmp(said, "0/", 2) == 0 && strstr(said, " nodes are available: ");
-    /* Whom reserve refused waits for events of the refusing plugin alone, as upstream: it may not
-     * hear that what kept it from other nodes has gone. */
-    bool room = !refused && (!(s->parts & SIM_QUOTA) || quota_fits(s, p));
+    bool room = !(s->parts & SIM_QUOTA) || quota_fits(s, p);
     for (int k = 0; k < SIM_NODES && room; k++)
         if (fits(s, p, k))
             sim_fail(s, "%s was forgotten: it fits %s (%s)", p->name, s->nodes[k].name, said);

@@ -131,6 +131,8 @@ static void place(struct scheduler *s, struct active_profile *active, struct att
         row = attempt_pick(a, s->loop);
         taken = take_row(s, active, a, row, &r, &text);
     }
+    if (!taken) /* what keeps it from the other rows may go, too */
+        attempt_note_rejectors(a);
     attempt_end(a);
     if (taken) {
         binding_start(s, active, a->obj, nodecache_row_name(s->cache, row));
@@ -140,6 +142,10 @@ static void place(struct scheduler *s, struct active_profile *active, struct att
         r.sum = (struct failure){ .error = true };
     else
         tally_format(r.reasons, r.n, &text);
+    if (!r.sum.error) {
+        r.sum.rejectors |= a->rejectors;
+        r.sum.pending |= a->pending;
+    }
     r.sum.message = strbuf_str(&text);
     cycle_failed(s, active, a->obj, &r.sum);
 }

@@ -357,7 +357,7 @@ static void filter_nominated(struct attempt *a)
     }
 }
 
-static void note_rejectors(struct attempt *a)
+void attempt_note_rejectors(struct attempt *a)
 {
     bool seen[256] = { false };
 
@@ -595,7 +595,7 @@ void attempt_filter(struct attempt *a)
         attempt_advise(a);
     a->feasible = count_zero(a->n, a->by);
     if (a->feasible == 0)
-        note_rejectors(a);
+        attempt_note_rejectors(a);
     stopwatch_point(a->stopwatch, LAP_FILTER, KS_SUCCESS);
 }
 

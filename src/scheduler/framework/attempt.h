@@ -137,6 +137,9 @@ int attempt_score(struct attempt *a);
 int attempt_compare(const struct attempt *a, const struct attempt *b, struct kerr *err);
 /* A random one among the best candidates. */
 uint32_t attempt_pick(const struct attempt *a, struct loop *l);
+/* Fills a->rejectors and a->pending from the verdicts on all rows: whom the pod waits for. The
+ * attempt does so by itself where no row does. */
+void attempt_note_rejectors(struct attempt *a);
 /* A candidate that was picked is none any more. */
 void attempt_refuse(struct attempt *a, uint32_t row);
 /* The plugin in this slot has refused a row, which is no candidate any more: nor are those that it
