@@ -618,9 +618,12 @@ void round_give_up(struct gangs *s, const struct preemption *plan)
     group_reject(s, g, s->outcome, r->failure);
     if (s->outcome == GANG_PREEMPTION_FAILED)
         unnominate_all(s, g);
-    /* With a plan that evicts nobody there is room already, only elsewhere than the round looked.
-     */
-    if (plan ? !evicts(plan) : !again && others_suffice(s, g))
+    if (plan && !evicts(plan)) {
+        /* There is room already, only elsewhere than the round looked. Where it did not find that
+         * room a second time, it waits for news as others do. */
+        g->retries |= !again;
+        g->urgent |= !again;
+    } else if (!plan && !again && others_suffice(s, g))
         g->retries = g->urgent = true;
     else if (!plan && !g->lean && has_spare(s, g)) {
         /* Spare members of one gang may have had the room that another one needs. */
