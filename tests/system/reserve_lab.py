@@ -86,10 +86,11 @@ class Place:
         self.ask('PATCH', f'/api/v1/nodes/{name}', {'spec': {'taints': None}}, MERGE)
 
     def pod(self, name, cpu, story, **meta):
-        """on: a label of nodes, instead of the story's."""
+        """on: the label host of a node, or any labels of nodes, instead of the story's."""
         on = meta.pop('on', None)
+        on = {'host': on} if isinstance(on, str) else on
         return self.ask('POST', f'/api/v1/namespaces/{NS}/pods', {
-            'metadata': {'name': name, **meta}, 'spec': pod_spec(cpu, {'host': on} if on else {'story': story})})
+            'metadata': {'name': name, **meta}, 'spec': pod_spec(cpu, on or {'story': story})})
 
     def get(self, pod):
         return self.ask('GET', f'/api/v1/namespaces/{NS}/pods/{pod}')
