@@ -33,13 +33,13 @@ static void tokens_fill(struct tokens *t, nsec_t now)
     }
 }
 
-/* Another rate by a new configuration counts from now on. */
-static void tokens_set(struct tokens *t, double rate, double burst, nsec_t now)
+/* Another rate by a new configuration counts from now on. left: in the beginning. */
+static void tokens_set(struct tokens *t, double rate, double burst, double left, nsec_t now)
 {
     if (t->rate > 0)
         tokens_fill(t, now);
     else
-        *t = (struct tokens){ .left = burst, .at = now };
+        *t = (struct tokens){ .left = left, .at = now };
     t->rate = rate;
     t->burst = burst;
 }
@@ -132,8 +132,9 @@ static void object_take(struct evictrate *l, const struct object *o, nsec_t now)
         memcpy(b->key, o->key, n + 1);
         map_put(&l->buckets, b->key, n, b);
     }
+    double burst = o->limiter->burst > 0 ? o->limiter->burst : 1;
     tokens_set(&b->tokens, (double)o->n / ((double)o->limiter->duration / (double)NSEC_PER_SEC),
-               o->limiter->burst > 0 ? o->limiter->burst : 1, now);
+               burst, burst, now);
     tokens_take(&b->tokens, now);
     b->forget_at = i64_add_sat(now, i64_add_sat(o->limiter->duration, o->limiter->duration / 2));
 }
@@ -159,6 +160,13 @@ struct evictrate *evictrate_free(struct evictrate *l)
     return NULL;
 }
 
+/* A leader that begins does not know what the last one evicted a moment ago: it has to earn its
+ * first eviction. */
+static void all_set(struct evictrate *l, const struct migration_args *a, nsec_t now)
+{
+    tokens_set(&l->all, a->evict_qps, a->evict_burst, 0, now);
+}
+
 nsec_t evictrate_wait(struct evictrate *l, const struct migration_args *a, const struct pod *p,
                       bool objects_only, nsec_t now, const char **ret_what)
 {
@@ -174,7 +182,7 @@ nsec_t evictrate_wait(struct evictrate *l, const struct migration_args *a, const
         wait = w;
         what = "namespace";
     }
-    tokens_set(&l->all, a->evict_qps, a->evict_burst, now);
+    all_set(l, a, now);
     if (!objects_only && (w = tokens_wait(&l->all, now)) > wait) {
         wait = w;
         what = "evictQPS";
@@ -218,6 +226,6 @@ void evictrate_take_objects(struct evictrate *l, const struct migration_args *a,
 
 void evictrate_take_rate(struct evictrate *l, const struct migration_args *a, nsec_t when)
 {
-    tokens_set(&l->all, a->evict_qps, a->evict_burst, when);
+    all_set(l, a, when);
     tokens_take(&l->all, when);
 }
