@@ -6,6 +6,7 @@
 #   make test-full                 the long forms too, and the optimised build
 #   make bench [ONLY=name]         the table of figures, and build/bench.json
 #   make fuzz  [SECONDS=60] [ONLY=target]
+#   make images                    the programs as container images: OCI archives in build/images
 #   make fmt | check | coverage | clean | install [DESTDIR=... PREFIX=/usr/local]
 #
 # VECTORS=DIR: golden vectors to run beside the project's own cases. CI=true: a skipped test is a failure.
@@ -23,7 +24,7 @@ fuzz_options = -Dfuzz=true $(sanitize) -Dc_args=-fsanitize=fuzzer-no-link
 # $(call configure,NAME,ENV,OPTIONS): a build directory, made once; Ninja follows later changes of meson.build.
 configure = @test -f build/$(1)/build.ninja || $(2) meson setup build/$(1) $(3)
 
-.PHONY: all build run test test-full bench fuzz fmt check coverage clean install release asan
+.PHONY: all build images run test test-full bench fuzz fmt check coverage clean install release asan
 
 all: build
 
@@ -41,6 +42,9 @@ asan:
 
 build: release
 	@scripts/link-programs build/release
+
+images: build
+	@tools/images
 
 # The whole system in one process, with a few objects to look at. Ctrl-C stops it; the state is kept.
 run: build
