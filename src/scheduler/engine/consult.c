@@ -189,7 +189,7 @@ static void on_victims(void *arg, const struct preemption *left, const struct ke
     if (pod) {
         strbuf_append(&message, c->message);
         if (err || !left)
-            strbuf_appendf(&message, "%s preemption: %s", f.tried ? "," : "",
+            strbuf_appendf(&message, " preemption: %s",
                            err ? err->text : "no candidate node for preemption");
         f.nomination = NOMINATION_KEEP;
         f.message = strbuf_str(&message);

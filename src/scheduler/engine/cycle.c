@@ -177,18 +177,17 @@ static bool make_room(struct scheduler *s, struct active_profile *active, struct
     if (r.keep || active->profile->points[KS_POINT_POST_FILTER].n == 0)
         f->nomination = NOMINATION_KEEP; /* nobody says that it is out of date */
     bool found = r.code == KS_SUCCESS;
-    const char *words = found || r.why.n == 0 ? "" : ks_texts_join(&r.why);
-    diagnosis_dump(s->diagnosis, a, words);
-    const char *fit = arena_strdup(s->arena, strbuf_str(message));
-    f->tried = *words;
+    const char *words = r.why.n == 0 ? "" : ks_texts_join(&r.why);
+    diagnosis_dump(s->diagnosis, a, found ? "" : words);
+    const char *fit = f->message = arena_strdup(s->arena, strbuf_str(message));
+    attempt_end(a);
+    if (found && consult_victims(s, active, a->obj, &r.plan, f))
+        return true;
     if (*words) {
         strbuf_appendc(message, ' ');
         strbuf_append(message, words); /* it may be long */
     }
     f->message = strbuf_str(message);
-    attempt_end(a);
-    if (found && consult_victims(s, active, a->obj, &r.plan, f))
-        return true;
     const struct post_filter_outcome o = { r.code, f->message, fit, found ? &r.plan : NULL,
                                            r.keep };
     cycle_outcome(s, active, a->obj, &o, f);

@@ -243,7 +243,6 @@ struct failure {
     uint64_t rejectors; /* slots that rejected it; none: it backs off */
     uint64_t pending;   /* of these: they wait for another component */
     const char *message;
-    bool tried; /* the message has words of a plugin that could not make room */
     enum nomination nomination;
     const char *node; /* NOMINATION_SET */
     bool quiet;       /* there is no event */

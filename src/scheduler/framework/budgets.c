@@ -142,17 +142,26 @@ static const struct peers *peers_of(struct budgets *b, const struct pod *p)
     return e;
 }
 
+/* The budgets that the pod's end counts for, one after the other; NULL behind the last. */
+static struct budget *next_budget(const struct peers *peers, const struct pod *p, uint32_t *at)
+{
+    while (*at < peers->n) {
+        struct budget *g = peers->budgets[(*at)++];
+        if (!is_disrupted(g->pdb, p->obj.meta.name))
+            return g;
+    }
+    return NULL;
+}
+
 bool budgets_take(struct budgets *b, const struct pod *p)
 {
     bool violated = false;
+    struct budget *g;
 
     if (b->n == 0 || p->obj.meta.labels.n == 0)
         return false;
     const struct peers *peers = peers_of(b, p);
-    for (uint32_t i = 0; i < peers->n; i++) {
-        struct budget *g = peers->budgets[i];
-        if (is_disrupted(g->pdb, p->obj.meta.name))
-            continue;
+    for (uint32_t at = 0; (g = next_budget(peers, p, &at));) {
         if (g->turn != b->turn) {
             g->turn = b->turn;
             g->left = g->pdb->status.disruptions_allowed;
@@ -160,4 +169,15 @@ bool budgets_take(struct budgets *b, const struct pod *p)
         violated |= --g->left < 0;
     }
     return violated;
+}
+
+void budgets_give(struct budgets *b, const struct pod *p)
+{
+    struct budget *g;
+
+    if (b->n == 0 || p->obj.meta.labels.n == 0)
+        return;
+    const struct peers *peers = peers_of(b, p);
+    for (uint32_t at = 0; (g = next_budget(peers, p, &at));)
+        g->left++;
 }

@@ -18,8 +18,10 @@ struct budgets *budgets_free(struct budgets *b);
 DEFINE_CLEANUP(budgets_free, struct budgets *)
 /* Before the first question of an attempt. */
 void budgets_refresh(struct budgets *b);
-/* All budgets are full again: the pods of the next node are asked about. */
+/* All budgets are full again: the pods of the next node, or of the next plan, are asked about. */
 void budgets_begin(struct budgets *b);
 /* The pod goes. true: some budget does not allow it. */
 bool budgets_take(struct budgets *b, const struct pod *p);
+/* One that was taken since the beginning stays after all. */
+void budgets_give(struct budgets *b, const struct pod *p);
 #endif

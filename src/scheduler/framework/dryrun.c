@@ -96,6 +96,20 @@ static void spare(struct dry_run *d, uint32_t row, uint32_t n, uint8_t fate)
     }
 }
 
+/* For the rows that come: only those that go have used what the budgets allow, and of those that
+ * were looked at first too many may have seemed to break one. */
+static void settle_budgets(struct dry_run *d, uint32_t n)
+{
+    struct budgets *budgets = d->rules->budgets;
+
+    for (uint32_t i = 0; i < n; i++)
+        budgets_give(budgets, d->pods[i]);
+    for (uint32_t i = 0; i < n; i++)
+        if (d->fate[i] & FATE_VICTIM)
+            d->fate[i] = (uint8_t)(budgets_take(budgets, d->pods[i]) ? d->fate[i] | FATE_COUNTS
+                                                                     : d->fate[i] & ~FATE_COUNTS);
+}
+
 /* Victims that break budgets come before the others. */
 static void order_by_turn(struct dry_run *d, uint32_t n)
 {
@@ -130,12 +144,14 @@ void dry_run_spare(struct dry_run *d, uint32_t row, struct victims *ret)
 
     *ret = (struct victims){ .row = row, .pods = d->pods };
 
-    if (budgets)
+    if (budgets && !d->rules->shares_budgets)
         budgets_begin(budgets);
     for (uint32_t i = 0; i < n; i++)
         d->fate[i] = budgets && budgets_take(budgets, d->pods[i]) ? FATE_VIOLATING : FATE_SPARED;
     spare(d, row, n, FATE_VIOLATING);
     spare(d, row, n, FATE_SPARED);
+    if (budgets && d->rules->shares_budgets)
+        settle_budgets(d, n);
     if (d->rules->in_turn)
         order_by_turn(d, n);
     for (uint32_t i = 0; i < n; i++) {

@@ -229,7 +229,7 @@ static void ask_for_plan(struct attempt *a, uint32_t slot, struct stopwatch *w,
     stopwatch_plugin(w, LAP_POST_FILTER, slot, ret->code);
     stopwatch_point(w, LAP_POST_FILTER, ret->code);
     ret->keep |= plan.keep;
-    if (ret->code == KS_UNRESOLVABLE)
+    if (ret->code == KS_UNRESOLVABLE || ret->code == KS_SUCCESS)
         forget_texts(&ret->why, said);
     if (ret->code == KS_SUCCESS)
         ret->plan = plan;

@@ -40,7 +40,8 @@ struct post_filter_outcome {       /* what became of an attempt that found no no
     bool keep;                     /* room is being made already: nominations stay */
 };
 struct ks_post_filter { /* a member that is NULL takes no part */
-    /* KS_SUCCESS with a plan, or KS_UNSCHEDULABLE with texts. */
+    /* KS_SUCCESS with a plan, or KS_UNSCHEDULABLE; both with texts, if there is something to say.
+     */
     enum ks_code (*plan)(void *self, struct attempt *a, struct preemption *ret,
                          struct ks_texts *why);
     /* When all have been asked, and extenders too; before the pod goes back to the queue. The
@@ -51,7 +52,7 @@ struct ks_post_filter { /* a member that is NULL takes no part */
 struct post_filter_result { /* what the plugins said */
     enum ks_code code;      /* of the last that was asked; KS_UNSCHEDULABLE when nobody was */
     struct preemption plan; /* KS_SUCCESS */
-    struct ks_texts why;    /* without a plan */
+    struct ks_texts why;    /* with a plan: what its plugin said */
     bool keep;              /* somebody wants nominations to stay as they are */
     uint32_t searches;      /* plugins that looked for victims */
 };
@@ -80,8 +81,10 @@ struct preemption_rules { /* what differs between plugins; NULL and 0 stand for 
     bool (*violates)(void *arg);
     bool in_turn; /* victims stand in the order in which they were tried: violating ones first */
     struct budgets *budgets; /* NULL: none count */
-    int64_t percentage;      /* so many of the rows in question have to do, */
-    int64_t absolute;        /* and at least so many. Both 0: all are tried */
+    /* Victims of several rows count together, from the caller's budgets_begin() on: for plans. */
+    bool shares_budgets;
+    int64_t percentage; /* so many of the rows in question have to do, */
+    int64_t absolute;   /* and at least so many. Both 0: all are tried */
 };
 
 struct victims { /* on one row */

@@ -4,6 +4,8 @@
  * All members without a node get one in an overlay where those that may be evicted are away, row by
  * row, the cheapest rows first; then as many of these as possible come back. A row is changed only
  * when a member is tried there, so the cost is that of the rows that are used, not of the cluster.
+ * Where that breaks disruption budgets, which count over all rows of the plan, another way is
+ * looked for in which nobody goes whose budget does not allow it.
  */
 #include "api/pod.h"
 #include "api/protocol/quota.h"
@@ -51,6 +53,8 @@ struct job {
     struct site *sites;        /* the cheapest first */
     struct site **by_row;      /* NULL: no members there */
     uint32_t nsites, helpless; /* helpless: rows that victims do not help */
+    bool by_plan;              /* of the network topology */
+    bool gentle;               /* nobody goes whose budget does not allow it */
 };
 
 static const char *label(const struct pod *p, const char *key)
@@ -67,6 +71,19 @@ static bool may_evict(void *arg, const struct attempt *a, const struct pod *vict
            pod_quota_preemptible(&victim->obj.meta.labels) &&
            !streq(label(victim, LABEL_DISABLE_PREEMPTIBLE), "true") &&
            !ks_stays(&j->c->env, victim->obj.meta.uid);
+}
+
+/* For the dry runs, which then take those away that may go. */
+static bool takes_away(void *arg, const struct attempt *a, const struct pod *victim, uint32_t row)
+{
+    const struct job *j = arg;
+
+    if (!may_evict(arg, a, victim, row))
+        return false;
+    if (!j->gentle || !budgets_take(j->rules.budgets, victim))
+        return true;
+    budgets_give(j->rules.budgets, victim);
+    return false;
 }
 
 /* The most important first: priority, then job, then name. */
@@ -317,6 +334,15 @@ static void clear_site(struct site *s)
     s->cleared = true;
 }
 
+/* The row is as before it was cleared. */
+static void fill_site(struct job *j, struct site *s, uint32_t mark)
+{
+    ks_overlay_rollback(j->a->overlay, mark);
+    for (uint32_t i = 0; i < s->run.n; i++)
+        budgets_give(j->rules.budgets, s->run.pods[i]);
+    s->cleared = false;
+}
+
 /* ---- who goes where -------------------------------------------------------------------------- */
 
 static bool fits(const struct claim *m, uint32_t row)
@@ -333,6 +359,19 @@ static void put(struct job *j, struct claim *m, struct site *s)
     ks_overlay_add_pod(j->a->overlay, s->row, m->pod);
 }
 
+/* What the budgets allow is kept for rows that are of use. */
+static bool has_room(struct job *j, const struct claim *m, struct site *s)
+{
+    uint32_t mark = ks_overlay_mark(j->a->overlay);
+    bool was_cleared = s->cleared;
+
+    clear_site(s);
+    bool ok = fits(m, s->row);
+    if (!ok && j->gentle && !was_cleared)
+        fill_site(j, s, mark);
+    return ok;
+}
+
 /* Members that are alike go on where the one before them went: rows that were too small for it are
  * too small for them. */
 static bool place_all(struct job *j)
@@ -343,11 +382,8 @@ static bool place_all(struct job *j)
     for (uint32_t i = 0; i < j->n; i++) {
         struct claim *m = &j->claims[i];
         uint32_t k = m->trial == last ? from : 0;
-        for (; k < j->nsites; k++) {
-            clear_site(&j->sites[k]);
-            if (fits(m, j->sites[k].row))
-                break;
-        }
+        while (k < j->nsites && !has_room(j, m, &j->sites[k]))
+            k++;
         if (k == j->nsites) {
             last = NULL;
             if (i < j->required)
@@ -435,6 +471,7 @@ static void write_plan(struct job *j, struct preemption *ret)
     const struct objmeta *m = &j->a->obj->meta;
     uint32_t n = 0;
 
+    budgets_begin(j->rules.budgets);
     for (uint32_t i = 0; i < j->nsites; i++)
         if (j->sites[i].used)
             write_node(j, &j->sites[i], &nodes[n++]);
@@ -478,6 +515,34 @@ static const char *refusal(struct job *j)
     return arena_strdup(j->a->arena, strbuf_str(&text));
 }
 
+static bool place(struct job *j, struct ks_texts *why)
+{
+    return j->by_plan ? place_by_plan(j, why) : place_all(j);
+}
+
+static bool breaks_budgets(const struct preemption *p)
+{
+    for (uint32_t i = 0; i < p->n; i++)
+        if (p->nodes[i].violations)
+            return true;
+    return false;
+}
+
+/* A plan that breaks no budget takes the place of the one that does, if there is one. */
+static void spare_budgets(struct job *j, struct preemption *plan)
+{
+    struct ks_texts unread = { .arena = j->a->arena };
+
+    for (uint32_t i = 0; i < j->n; i++)
+        j->claims[i].row = KS_NO_ROW;
+    for (uint32_t i = 0; i < j->nsites; i++)
+        j->sites[i].cleared = j->sites[i].used = false;
+    j->gentle = true;
+    budgets_begin(j->rules.budgets);
+    if (place(j, &unread))
+        write_plan(j, plan);
+}
+
 /* NULL: there is a plan in *ret. *ret_tried: rows were looked at. */
 static const char *make_plan(struct job *j, struct preemption *ret, bool *ret_tried)
 {
@@ -487,21 +552,23 @@ static const char *make_plan(struct job *j, struct preemption *ret, bool *ret_tr
     *ret_tried = !no;
     if (no)
         return no;
-    const struct topo_tree *tree = j->c->topology ? topo_network_tree(j->c->network) : NULL;
-    bool by_plan = j->trigger && tree && j->trigger->gang->spec.has_topology;
-    if (by_plan && j->c->gangs->round)
+    j->by_plan = j->trigger && j->c->topology && topo_network_tree(j->c->network) &&
+                 j->trigger->gang->spec.has_topology;
+    if (j->by_plan && j->c->gangs->round)
         return "plan become invalid, wait for the next round";
     uint32_t mark = ks_overlay_mark(j->a->overlay);
     begin_trials(j);
     find_sites(j);
-    if (j->rules.budgets)
-        budgets_refresh(j->rules.budgets);
-    bool ok = by_plan ? place_by_plan(j, &why) : place_all(j);
-    if (ok)
+    budgets_refresh(j->rules.budgets);
+    if (place(j, &why))
         write_plan(j, ret);
     else
         no = why.n ? ks_texts_join(&why) : refusal(j);
     ks_overlay_rollback(j->a->overlay, mark);
+    if (!no && breaks_budgets(ret)) {
+        spare_budgets(j, ret);
+        ks_overlay_rollback(j->a->overlay, mark);
+    }
     end_trials(j);
     return no;
 }
@@ -543,10 +610,11 @@ static enum ks_code plan(void *self, struct attempt *a, struct preemption *ret,
         return no;
     struct job j = { .c = c, .trigger = in_gang, .a = a };
     j.rules = (struct preemption_rules){ .arg = &j,
-                                         .may_evict = may_evict,
+                                         .may_evict = takes_away,
                                          .compare = by_importance,
                                          .fits = all_fit,
-                                         .budgets = c->budgets };
+                                         .budgets = c->budgets,
+                                         .shares_budgets = true };
     if (!collect_claims(&j))
         return no;
     bool tried;
@@ -554,6 +622,9 @@ static enum ks_code plan(void *self, struct attempt *a, struct preemption *ret,
     const char *text = make_plan(&j, ret, &tried);
     gang_metrics_preemption(s, in_gang, text == NULL, began);
     if (!text) {
+        uint32_t waiting = in_gang ? group_count(s, in_gang->gang->group, MEMBER_WAITING) : 0;
+        ks_texts_addf(why, "preemption: preempt success, alreadyWaitingForBound: %u/%u", waiting,
+                      waiting + j.n);
         s->outcome = GANG_PREEMPTION_WORKED;
         return KS_SUCCESS;
     }

@@ -26,7 +26,7 @@ static const struct ks_registered gang_table[] = {
     { NULL, 0, false },
 };
 
-/* Further options of the next engine. */
+/* Further options of the next engine; plugins NULL: those above. */
 static struct scheduler_opts gang_opts;
 
 /* args: of Coscheduling, as JSON. A new engine, or one that gets a new configuration. */
@@ -35,7 +35,8 @@ static inline UNUSED void gang_engine_config(struct engine_fixture *b, const cha
 {
     CLEANUP(arena_free) struct arena *a = arena_new();
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
-    struct profile_config c = profile_config_default(gang_table, "koord-scheduler", a);
+    const struct ks_registered *plugins = gang_opts.plugins ? gang_opts.plugins : gang_table;
+    struct profile_config c = profile_config_default(plugins, "koord-scheduler", a);
     struct profile_args given = { "Coscheduling", NULL };
     struct kerr err = { 0 };
     void *decoded = NULL;
@@ -48,7 +49,7 @@ static inline UNUSED void gang_engine_config(struct engine_fixture *b, const cha
     c.args = &given;
     c.nargs = 1;
     struct scheduler_opts o = gang_opts;
-    o.plugins = gang_table;
+    o.plugins = plugins;
     o.profiles = &c;
     o.nprofiles = 1;
     o.network_topology = true;
