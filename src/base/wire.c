@@ -126,3 +126,17 @@ void wire_put_bytes(struct strbuf *out, uint32_t num, struct str bytes)
     if (bytes.n > 0)
         strbuf_appendn(out, bytes.p, bytes.n);
 }
+
+void wire_wrap(struct strbuf *out, uint32_t num, size_t start)
+{
+    size_t n = out->len - start;
+
+    /* Written behind the message, then brought in front of it. */
+    put_key(out, num, WIRE_BYTES);
+    put_varint(out, n);
+    char head[2 * VARINT_MAX];
+    size_t h = out->len - start - n;
+    memcpy(head, out->data + start + n, h);
+    memmove(out->data + start + h, out->data + start, n);
+    memcpy(out->data + start, head, h);
+}

@@ -36,4 +36,6 @@ int wire_next_packed(struct str *rest, uint64_t *ret);
 
 void wire_put_varint(struct strbuf *out, uint32_t num, uint64_t v);
 void wire_put_bytes(struct strbuf *out, uint32_t num, struct str bytes);
+/* What was appended since out->len was `start` becomes field num: a message inside. */
+void wire_wrap(struct strbuf *out, uint32_t num, size_t start);
 #endif

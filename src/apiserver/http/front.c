@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <strings.h>
 
+#include "apiserver/http/protobuf.h"
 #include "apiserver/registry/registry.h"
 #include "apiserver/server_int.h"
 #include "net/httpd.h"
@@ -69,10 +70,22 @@ static void make_head(struct head *h, struct api_call *c, const char *type)
         add(h, "warning", warning_text(c->arena, c->warnings.items[i]));
 }
 
+static bool is_protobuf(const struct api_call *c)
+{
+    return c->reply_type && streq(c->reply_type, PROTOBUF_TYPE);
+}
+
 static void on_reply(void *arg, struct api_call *c, int status, const char *json, size_t n)
 {
     struct exchange *x = arg;
     struct httpd_req *r = x->r;
+
+    if (is_protobuf(c) && protobuf_encode(json, n, &x->out)) {
+        json = x->out.data;
+        n = x->out.len;
+    } else if (is_protobuf(c)) {
+        c->reply_type = NULL; /* the client is told what it gets */
+    }
     bool compress = n >= COMPRESS_MIN,
          newline = !c->reply_type && !c->pretty && n && json[n - 1] != '\n';
     struct head h;
@@ -95,18 +108,19 @@ static void on_open(void *arg, struct api_call *c)
 {
     struct exchange *x = arg;
     struct head h;
-    make_head(&h, c, "application/json");
+    make_head(&h, c, is_protobuf(c) ? PROTOBUF_WATCH_TYPE : "application/json");
     httpd_respond(x->r, 200, h.items, h.n, false);
 }
 
 static bool on_event(void *arg, struct api_call *c, const char *type, const char *json, size_t n)
 {
     struct exchange *x = arg;
-    (void)c;
     strbuf_reset(&x->out);
-    strbuf_appendf(&x->out, "{\"type\":\"%s\",\"object\":", type);
-    strbuf_appendn(&x->out, json, n);
-    strbuf_append(&x->out, "}\n");
+    if (!is_protobuf(c) || !protobuf_encode_event(type, json, n, &x->out)) {
+        strbuf_appendf(&x->out, "{\"type\":\"%s\",\"object\":", type);
+        strbuf_appendn(&x->out, json, n);
+        strbuf_append(&x->out, "}\n");
+    }
     httpd_write(x->r, x->out.data, x->out.len);
     if (x->out.cap > QUEUE_MAX)
         strbuf_fini(&x->out);

@@ -1,4 +1,4 @@
-/* protobuf.c - the envelope around a body in protobuf. */
+/* protobuf.c - the envelope around a body in protobuf, lists and events of watches. */
 #include "apiserver/http/protobuf.h"
 
 #include "apiserver/schema/types.h"
@@ -81,4 +81,97 @@ int protobuf_decode(const char *p, size_t n, const char *api_version, const char
     if (r == 0)
         *ret = kj_freeze(obj);
     return r;
+}
+
+/* ---- answers -----------------------------------------------------------------------------------
+ */
+
+static void put_envelope(struct strbuf *out, const char *api_version, const char *kind, size_t raw)
+{
+    CLEANUP(strbuf_fini) struct strbuf message = STRBUF_INIT;
+
+    strbuf_appendn(&message, out->data + raw, out->len - raw);
+    strbuf_truncate(out, raw);
+    strbuf_appendn(out, magic, sizeof magic);
+    size_t start = out->len;
+    wire_put_bytes(out, 1, str_of(api_version));
+    wire_put_bytes(out, 2, str_of(kind));
+    wire_wrap(out, 1, start);
+    wire_put_bytes(out, 2, (struct str){ message.data, message.len });
+    wire_put_bytes(out, 3, STR(""));
+    wire_put_bytes(out, 4, STR(""));
+}
+
+/* The type of an answer, or of the items of a list; NULL: none. */
+static const struct t_type *answer_type(const char *api_version, const char *kind, struct arena *a)
+{
+    if (streq(kind, "Status") && streq(api_version, "v1"))
+        return &meta_status;
+    if (streq(kind, "PartialObjectMetadata"))
+        return &meta_partial_object_metadata;
+    return type_find(api_version, kind, a);
+}
+
+static void put_list(const struct t_type *item, const struct kj_val *list, struct strbuf *out)
+{
+    struct kj_iter it = kj_iter(kj_get(list, "items"));
+    size_t start = out->len;
+    const struct kj_val *v;
+
+    types_write_protobuf(&meta_list_meta, kj_get(list, "metadata"), out);
+    wire_wrap(out, 1, start);
+    while (kj_next(&it, NULL, &v)) {
+        start = out->len;
+        types_write_protobuf(item, v, out);
+        wire_wrap(out, 2, start);
+    }
+}
+
+bool protobuf_encode(const char *json, size_t n, struct strbuf *out)
+{
+    static const char list[] = "List";
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    CLEANUP(arena_free) struct arena *a = arena_new_sized(256);
+    size_t raw = out->len;
+
+    if (kj_parse(json, n, 0, &doc, NULL) < 0)
+        return false;
+    const struct kj_val *root = kj_root(doc);
+    const char *api_version = kj_str_or(kj_get(root, "apiVersion"), ""),
+               *kind = kj_str_or(kj_get(root, "kind"), "");
+    bool is_list = str_ends(kind, list) && kj_type(kj_get(root, "items")) == KJ_ARR;
+    size_t base = strlen(kind) - (is_list ? sizeof list - 1 : 0);
+    const struct t_type *t = answer_type(api_version, arena_strndup(a, kind, base), a);
+    if (!t)
+        return false;
+    if (is_list)
+        put_list(t, root, out);
+    else
+        types_write_protobuf(t, root, out);
+    put_envelope(out, api_version, kind, raw);
+    return true;
+}
+
+bool protobuf_encode_event(const char *type, const char *json, size_t n, struct strbuf *out)
+{
+    size_t frame = out->len, start;
+
+    strbuf_appendn(out, "\0\0\0\0", 4); /* the length, once it is known */
+    wire_put_bytes(out, 1, str_of(type));
+    start = out->len;
+    if (!protobuf_encode(json, n, out)) {
+        strbuf_truncate(out, frame);
+        return false;
+    }
+    wire_wrap(out, 1, start); /* a RawExtension */
+    wire_wrap(out, 2, start);
+    uint32_t len = (uint32_t)(out->len - frame - 4);
+    for (unsigned i = 0; i < 4; i++)
+        out->data[frame + i] = (char)(len >> (24 - 8 * i));
+    return true;
+}
+
+bool protobuf_serves(const char *group, const char *version, const char *kind)
+{
+    return types_find(group, version, kind) != NULL;
 }

@@ -1,6 +1,7 @@
 /* accept.c - which media types the client sends and takes. */
 #include <strings.h>
 
+#include "apiserver/http/protobuf.h"
 #include "apiserver/registry/internal.h"
 
 static struct str trim(const char *p, size_t n)
@@ -28,14 +29,24 @@ static struct str piece(const char **p, const char *end, char sep)
     return s;
 }
 
+/* Tables are never told in protobuf, and objects only of kinds that have numbers. */
+static bool takes_protobuf(const struct api_call *c, enum api_format format)
+{
+    return format == API_AS_METADATA ||
+           (format == API_AS_OBJECT && !c->res->crd &&
+            protobuf_serves(c->res->group, c->res->version, c->res->kind));
+}
+
 /* One clause: "application/json;as=Table;v=v1;g=meta.k8s.io". false: not for us. */
 static bool take_clause(struct api_call *c, struct str clause)
 {
     const char *p = clause.p, *end = p + clause.n;
     struct str type = piece(&p, end, ';'), as = { 0 }, g = { 0 }, v = { 0 };
-    bool yaml = is(type, "application/yaml");
+    bool yaml = is(type, "application/yaml"), protobuf = is(type, PROTOBUF_TYPE);
+    enum api_format format = API_AS_OBJECT;
 
-    if (!yaml && !is(type, "application/json") && !is(type, "application/*") && !is(type, "*/*"))
+    if (!yaml && !protobuf && !is(type, "application/json") && !is(type, "application/*") &&
+        !is(type, "*/*"))
         return false;
     while (p < end) {
         struct str param = piece(&p, end, ';');
@@ -52,14 +63,17 @@ static bool take_clause(struct api_call *c, struct str clause)
         if (!str_eqz(g, "meta.k8s.io") || (!str_eqz(v, "v1") && !str_eqz(v, "v1beta1")))
             return false;
         if (str_eqz(as, "Table"))
-            c->format = API_AS_TABLE;
+            format = API_AS_TABLE;
         else if (str_eqz(as, "PartialObjectMetadata") || str_eqz(as, "PartialObjectMetadataList"))
-            c->format = API_AS_METADATA;
+            format = API_AS_METADATA;
         else
             return false;
     }
-    if (yaml)
-        c->reply_type = "application/yaml";
+    if (protobuf && !takes_protobuf(c, format))
+        return false;
+    c->format = format;
+    if (yaml || protobuf)
+        c->reply_type = yaml ? "application/yaml" : PROTOBUF_TYPE;
     return true;
 }
 

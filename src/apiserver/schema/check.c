@@ -78,9 +78,10 @@ static const char *json_name(const struct kj_val *v)
 static void scalar_go_name(const struct t_field *f, char *buf, size_t size)
 {
     static const char *const names[] = {
-        [T_STR] = "string",   [T_BOOL] = "bool",  [T_I32] = "int32",     [T_I64] = "int64",
-        [T_NUM] = "float64",  [T_QTY] = "string", [T_IOS] = "int32",     [T_TIME] = "string",
-        [T_MICRO] = "string", [T_DUR] = "string", [T_BYTES] = "[]uint8", [T_ANY] = "interface {}",
+        [T_STR] = "string",    [T_BOOL] = "bool",  [T_I32] = "int32",     [T_I64] = "int64",
+        [T_NUM] = "float64",   [T_QTY] = "string", [T_IOS] = "int32",     [T_TIME] = "string",
+        [T_MICRO] = "string",  [T_DUR] = "string", [T_BYTES] = "[]uint8", [T_ANY] = "interface {}",
+        [T_STRS] = "[]string",
     };
     if (f->kind == T_OBJ)
         snprintf(buf, size, "v1.%s", short_name(f->type));
@@ -212,6 +213,20 @@ static int check_bytes(struct checker *c, const struct kj_val *v)
     return kerr_api(c->err, -EINVAL, KR_BAD_REQUEST, "illegal base64 data at input byte %zu", i);
 }
 
+static int check_strings(struct checker *c, const struct at *at, const struct t_type *parent,
+                         const struct t_field *f, const struct kj_val *v)
+{
+    struct kj_iter it = kj_iter(v);
+    const struct kj_val *item;
+
+    if (kj_type(v) != KJ_ARR)
+        return mismatch(c, at, parent, f, T_ONE, v, false);
+    while (kj_next(&it, NULL, &item))
+        if (kj_type(item) != KJ_STR && kj_type(item) != KJ_NULL)
+            return mismatch(c, at, parent, f, T_ONE, item, false);
+    return 0;
+}
+
 static int check_item(struct checker *c, const struct at *at, const struct t_type *parent,
                       const struct t_field *f, const struct kj_val *v)
 {
@@ -231,6 +246,7 @@ static int check_item(struct checker *c, const struct at *at, const struct t_typ
     case T_IOS: return type == KJ_STR ? 0 : check_int(c, at, parent, f, v);
     case T_NUM: return type == KJ_NUM ? 0 : mismatch(c, at, parent, f, T_ONE, v, false);
     case T_QTY: return check_quantity(c, v);
+    case T_STRS: return check_strings(c, at, parent, f, v);
     default: break;
     }
     if (type != KJ_STR)

@@ -448,7 +448,7 @@ static const struct t_field core_toleration_fields[] = {
     F(5, "tolerationSeconds", T_I64, T_PTR),
     END,
 };
-static TYPE(core_toleration, "io.k8s.api.core.v1.Toleration");
+TYPE(core_toleration, "io.k8s.api.core.v1.Toleration");
 
 static const struct t_field core_host_alias_fields[] = {
     F(1, "ip", T_STR, T_REQ | T_EMIT),

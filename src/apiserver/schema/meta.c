@@ -86,3 +86,52 @@ static const struct t_field meta_delete_options_fields[] = {
     END,
 };
 TYPE(meta_delete_options, "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions");
+
+static const struct t_field meta_list_meta_fields[] = {
+    F(1, "selfLink", T_STR, 0),
+    F(2, "resourceVersion", T_STR, 0),
+    F(3, "continue", T_STR, 0),
+    F(4, "remainingItemCount", T_I64, T_PTR),
+    END,
+};
+TYPE(meta_list_meta, "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta");
+
+static const struct t_field meta_status_cause_fields[] = {
+    F(1, "reason", T_STR, 0, GO("v1.CauseType")),
+    F(2, "message", T_STR, 0),
+    F(3, "field", T_STR, 0),
+    END,
+};
+static TYPE(meta_status_cause, "io.k8s.apimachinery.pkg.apis.meta.v1.StatusCause");
+
+static const struct t_field meta_status_details_fields[] = {
+    F(1, "name", T_STR, 0),
+    F(2, "group", T_STR, 0),
+    F(3, "kind", T_STR, 0),
+    F(6, "uid", T_STR, 0, GO("types.UID")),
+    OBJS(4, "causes", meta_status_cause, T_ATOMIC),
+    F(5, "retryAfterSeconds", T_I32, 0),
+    END,
+};
+static TYPE(meta_status_details, "io.k8s.apimachinery.pkg.apis.meta.v1.StatusDetails");
+
+static const struct t_field meta_status_fields[] = {
+    F(0, "kind", T_STR, 0),
+    F(0, "apiVersion", T_STR, 0),
+    OBJ(1, "metadata", meta_list_meta, T_EMIT),
+    F(2, "status", T_STR, 0),
+    F(3, "message", T_STR, 0),
+    F(4, "reason", T_STR, 0, GO("v1.StatusReason")),
+    OBJ(5, "details", meta_status_details, T_PTR),
+    F(6, "code", T_I32, 0),
+    END,
+};
+TYPE(meta_status, "io.k8s.apimachinery.pkg.apis.meta.v1.Status");
+
+static const struct t_field meta_partial_object_metadata_fields[] = {
+    F(0, "kind", T_STR, 0),
+    F(0, "apiVersion", T_STR, 0),
+    OBJ(1, "metadata", meta_object_meta, T_EMIT),
+    END,
+};
+TYPE(meta_partial_object_metadata, "io.k8s.apimachinery.pkg.apis.meta.v1.PartialObjectMetadata");

@@ -67,6 +67,12 @@ static void write_scalar(struct kjw *w, const struct t_field *f)
     case T_MICRO: write_format(w, "string", "date-time"); break;
     case T_DUR: write_format(w, "string", NULL); break;
     case T_BYTES: write_format(w, "string", "byte"); break;
+    case T_STRS:
+        kjw_str(w, "type", "array");
+        kjw_obj(w, "items");
+        write_format(w, "string", NULL);
+        kjw_end(w);
+        break;
     case T_OBJ: write_ref(w, f->type->name); break;
     case T_ANY:
         kjw_str(w, "type", "object");
@@ -143,7 +149,7 @@ static void write_field(struct kjw *w, const struct t_field *f)
 
 static void write_type(struct kjw *w, const struct t_type *t)
 {
-    const char *group, *kind;
+    const char *group, *version, *kind;
     bool any_required = false;
 
     kjw_obj(w, t->name);
@@ -163,12 +169,12 @@ static void write_type(struct kjw *w, const struct t_type *t)
                 kjw_str(w, NULL, f->name);
         kjw_end(w);
     }
-    if (types_gvk(t, &group, &kind)) {
+    if (types_gvk(t, &group, &version, &kind)) {
         kjw_arr(w, "x-kubernetes-group-version-kind");
         kjw_obj(w, NULL);
         kjw_str(w, "group", group);
         kjw_str(w, "kind", kind);
-        kjw_str(w, "version", "v1");
+        kjw_str(w, "version", version);
         kjw_end(w);
         kjw_end(w);
     }

@@ -122,6 +122,21 @@ static struct kj_mval *raw_value(struct reader *r, struct str bytes)
     return m.s1.n ? kj_mraw(r->d, m.s1.p, m.s1.n) : kj_mnull(r->d);
 }
 
+/* A message around a list, since protobuf has no maps of lists: field 1 is each string. */
+static struct kj_mval *strings_value(struct reader *r, struct str bytes)
+{
+    struct kj_mval *list = kj_marr(r->d);
+    struct wire_field w;
+    int e;
+
+    while ((e = wire_next(&bytes, &w)) > 0) {
+        if (w.num != 1 || w.type != WIRE_BYTES)
+            return NULL;
+        kj_mpush(list, text_value(r, w.bytes));
+    }
+    return e < 0 ? NULL : list;
+}
+
 /* ---- fields ------------------------------------------------------------------------------------
  */
 
@@ -152,6 +167,7 @@ static struct kj_mval *bytes_value(struct reader *r, const struct t_field *f, st
     case T_MICRO: return time_value(r, bytes, true);
     case T_DUR: return duration_value(r, bytes);
     case T_ANY: return raw_value(r, bytes);
+    case T_STRS: return strings_value(r, bytes);
     case T_OBJ: v = kj_mobj(r->d); return read_message(r, f->type, 0, bytes, v) < 0 ? NULL : v;
     default: return NULL;
     }

@@ -135,3 +135,13 @@ static const struct t_field storage_volume_attachment_fields[] = {
     END,
 };
 TYPE(storage_volume_attachment, "io.k8s.api.storage.v1.VolumeAttachment");
+
+static const struct t_field storage_volume_attributes_class_fields[] = {
+    F(0, "kind", T_STR, 0),
+    F(0, "apiVersion", T_STR, 0),
+    OBJ(1, "metadata", meta_object_meta, T_EMIT),
+    F(2, "driverName", T_STR, T_REQ | T_EMIT),
+    MAP(3, "parameters", T_STR, 0),
+    END,
+};
+TYPE(storage_volume_attributes_class, "io.k8s.api.storage.v1.VolumeAttributesClass");

@@ -46,8 +46,9 @@
 
 /* types.c: the field of this name (any bytes), NULL when there is none. */
 const struct t_field *types_field(const struct t_type *t, const char *name, size_t n);
-/* Group and kind of a root type; false for the others. */
-bool types_gvk(const struct t_type *t, const char **ret_group, const char **ret_kind);
+/* Group, version and kind of a root type; false for the others. */
+bool types_gvk(const struct t_type *t, const char **ret_group, const char **ret_version,
+               const char **ret_kind);
 
 /* meta.c */
 extern const struct t_type meta_object_meta;
@@ -79,6 +80,7 @@ extern const struct t_type core_pod;
 extern const struct t_type core_pod_template_spec;
 extern const struct t_type core_pod_template;
 extern const struct t_type core_binding;
+extern const struct t_type core_toleration;
 extern const char *const preemption_policy_values[];
 extern const char *const protocol_values[];
 extern const char *const taint_effect_values[];
@@ -104,7 +106,11 @@ extern const struct t_type core_resource_quota;
 /* authorization.c */
 extern const struct t_type authorization_self_subject_access_review;
 extern const struct t_type authorization_self_subject_rules_review;
+extern const struct t_type authorization_subject_access_review;
+extern const struct t_type authorization_local_subject_access_review;
 extern const struct t_type authentication_self_subject_review;
+extern const struct t_type authentication_token_request;
+extern const struct t_type authentication_token_review;
 
 /* apps.c */
 extern const struct t_type apps_deployment;
@@ -134,6 +140,7 @@ extern const struct t_type storage_csi_node;
 extern const struct t_type storage_csi_driver;
 extern const struct t_type storage_csi_storage_capacity;
 extern const struct t_type storage_volume_attachment;
+extern const struct t_type storage_volume_attributes_class;
 
 /* resource.c */
 extern const struct t_type resource_resource_claim;
@@ -153,6 +160,26 @@ extern const struct t_type admission_validating_webhook_configuration;
 
 /* discovery.c */
 extern const struct t_type discovery_endpoint_slice;
+
+/* networking.c */
+extern const struct t_type networking_ingress;
+extern const struct t_type networking_ingress_class;
+extern const struct t_type networking_ip_address;
+extern const struct t_type networking_network_policy;
+extern const struct t_type networking_service_cidr;
+
+/* autoscaling.c */
+extern const struct t_type autoscaling_horizontal_pod_autoscaler;
+
+/* certificates.c */
+extern const struct t_type certificates_certificate_signing_request;
+
+/* flowcontrol.c */
+extern const struct t_type flowcontrol_flow_schema;
+extern const struct t_type flowcontrol_priority_level_configuration;
+
+/* runtimeclass.c */
+extern const struct t_type node_runtime_class;
 
 /* events.c */
 extern const struct t_type events_event;

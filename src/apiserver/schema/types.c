@@ -5,8 +5,8 @@
 static const struct {
     const char *group, *kind;
     const struct t_type *type;
+    const char *version; /* NULL: v1 */
 } roots[] = {
-    /* all of version v1 */
     { "", "Binding", &core_binding },
     { "", "ConfigMap", &core_config_map },
     { "", "Endpoints", &core_endpoints },
@@ -33,15 +33,32 @@ static const struct {
     { "apps", "ReplicaSet", &apps_replica_set },
     { "apps", "StatefulSet", &apps_stateful_set },
     { "authentication.k8s.io", "SelfSubjectReview", &authentication_self_subject_review },
+    { "authentication.k8s.io", "TokenRequest", &authentication_token_request },
+    { "authentication.k8s.io", "TokenReview", &authentication_token_review },
+    { "authorization.k8s.io", "LocalSubjectAccessReview",
+      &authorization_local_subject_access_review },
     { "authorization.k8s.io", "SelfSubjectAccessReview",
       &authorization_self_subject_access_review },
     { "authorization.k8s.io", "SelfSubjectRulesReview", &authorization_self_subject_rules_review },
+    { "authorization.k8s.io", "SubjectAccessReview", &authorization_subject_access_review },
+    { "autoscaling", "HorizontalPodAutoscaler", &autoscaling_horizontal_pod_autoscaler, "v2" },
     { "autoscaling", "Scale", &autoscaling_scale },
     { "batch", "CronJob", &batch_cron_job },
     { "batch", "Job", &batch_job },
+    { "certificates.k8s.io", "CertificateSigningRequest",
+      &certificates_certificate_signing_request },
     { "coordination.k8s.io", "Lease", &coordination_lease },
     { "discovery.k8s.io", "EndpointSlice", &discovery_endpoint_slice },
     { "events.k8s.io", "Event", &events_event },
+    { "flowcontrol.apiserver.k8s.io", "FlowSchema", &flowcontrol_flow_schema },
+    { "flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration",
+      &flowcontrol_priority_level_configuration },
+    { "networking.k8s.io", "Ingress", &networking_ingress },
+    { "networking.k8s.io", "IngressClass", &networking_ingress_class },
+    { "networking.k8s.io", "IPAddress", &networking_ip_address },
+    { "networking.k8s.io", "NetworkPolicy", &networking_network_policy },
+    { "networking.k8s.io", "ServiceCIDR", &networking_service_cidr },
+    { "node.k8s.io", "RuntimeClass", &node_runtime_class },
     { "policy", "Eviction", &policy_eviction },
     { "policy", "PodDisruptionBudget", &policy_pod_disruption_budget },
     { "rbac.authorization.k8s.io", "ClusterRole", &rbac_cluster_role },
@@ -58,26 +75,28 @@ static const struct {
     { "storage.k8s.io", "CSIStorageCapacity", &storage_csi_storage_capacity },
     { "storage.k8s.io", "StorageClass", &storage_storage_class },
     { "storage.k8s.io", "VolumeAttachment", &storage_volume_attachment },
+    { "storage.k8s.io", "VolumeAttributesClass", &storage_volume_attributes_class },
 };
 
 const struct t_type *types_find(const char *group, const char *version, const char *kind)
 {
     if (streq(group, "") && streq(version, "v1") && streq(kind, "DeleteOptions"))
         return &meta_delete_options;
-    if (!streq(version, "v1"))
-        return NULL;
     for (size_t i = 0; i < ARRAY_LEN(roots); i++)
-        if (streq(roots[i].kind, kind) && streq(roots[i].group, group))
+        if (streq(roots[i].kind, kind) && streq(roots[i].group, group) &&
+            streq(str_or(roots[i].version, "v1"), version))
             return roots[i].type;
     return NULL;
 }
 
-bool types_gvk(const struct t_type *t, const char **ret_group, const char **ret_kind)
+bool types_gvk(const struct t_type *t, const char **ret_group, const char **ret_version,
+               const char **ret_kind)
 {
     for (size_t i = 0; i < ARRAY_LEN(roots); i++) {
         if (roots[i].type != t)
             continue;
         *ret_group = roots[i].group;
+        *ret_version = str_or(roots[i].version, "v1");
         *ret_kind = roots[i].kind;
         return true;
     }

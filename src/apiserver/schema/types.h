@@ -22,6 +22,7 @@ enum t_kind {
     T_MICRO, /* metav1.MicroTime */
     T_DUR,
     T_BYTES, /* base64 */
+    T_STRS,  /* a list of strings, as the value of a map */
     T_OBJ,   /* struct: .type */
     T_ANY    /* anything, kept as it is */
 };
@@ -60,6 +61,10 @@ struct t_type {
 
 /* The root type of a built-in kind ("", "v1", "Pod"); NULL when not built in. */
 const struct t_type *types_find(const char *group, const char *version, const char *kind);
+/* Not served by themselves: Status, ListMeta and PartialObjectMetadata of meta/v1. */
+extern const struct t_type meta_status;
+extern const struct t_type meta_list_meta;
+extern const struct t_type meta_partial_object_metadata;
 
 /* Unknown fields and duplicate keys in the words of kube-apiserver: unknown field "spec.foo",
  * duplicate field "spec.x". fn is called for each, in order. Type mismatches are an error: what
@@ -80,6 +85,9 @@ void types_default(const struct t_type *t, struct kj_mdoc *d, struct kj_mval *v)
  * that is not zero: nothing is dropped in silence. */
 int types_read_protobuf(const struct t_type *t, struct str message, struct kj_mdoc *d,
                         struct kj_mval *out, struct kerr *err);
+/* The other way: a document that was checked and pruned, appended as a message of this type. Null
+ * members are left out, and so are fields that have no number. */
+void types_write_protobuf(const struct t_type *t, const struct kj_val *v, struct strbuf *out);
 /* Merge tables for kj_patch_strategic(), made once and kept. */
 const struct kmerge *types_merge(const struct t_type *t);
 /* OpenAPI v3 schema objects of the types reachable from these roots: the JSON object to put under

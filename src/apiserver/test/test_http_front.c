@@ -1,5 +1,6 @@
 /* test_http_front.c - the HTTP front over memory streams: who may, what comes back, watch streams.
  */
+#include "apiserver/http/protobuf.h"
 #include "apiserver/test/api_fixture.h"
 #include "base/test/asserts.h"
 #include "net/http.h"
@@ -9,6 +10,7 @@ struct front_fixture {
     struct loop *loop;
     struct apiserver *s;
     struct http *client;
+    const char *accept; /* of the requests; NULL: none */
     /* The last answer. */
     int status;
     char type[80], warning[200], cache[40];
@@ -99,6 +101,7 @@ static struct http_call *start(struct front_fixture *b, const char *method, cons
     struct http_header headers[] = {
         { STR("authorization"), { 0 } },
         { STR("content-type"), STR("application/json") },
+        { STR("accept"), str_of(str_or(b->accept, "*/*")) },
     };
     (void)snprintf(auth, sizeof auth, "Bearer %s", str_or(token, ""));
     headers[0].value = str_of(auth);
@@ -108,7 +111,7 @@ static struct http_call *start(struct front_fixture *b, const char *method, cons
     strbuf_reset(&b->body);
     struct http_req q = { .method = method,
                           .target = target,
-                          .headers = { token ? headers : headers + 1, token ? 2 : 1 },
+                          .headers = { token ? headers : headers + 1, token ? 3 : 2 },
                           .body = body,
                           .body_len = n };
     return http_send(b->client, &q, &handler, b);
@@ -258,7 +261,86 @@ static void test_a_watcher_that_pauses_gets_all_in_the_end(void **state)
     http_cancel(c);
 }
 
+/* The last answer, read as a client of protobuf does. */
+static struct kj_doc *read_protobuf(struct front_fixture *b)
+{
+    struct kj_doc *doc = NULL;
+    struct kerr err = { 0 };
+
+    assert_string_equal(b->type, PROTOBUF_TYPE);
+    if (protobuf_decode(b->body.data, b->body.len, "", "", &doc, &err) < 0)
+        fail_msg("%s", err.text);
+    return doc;
+}
+
+#define TYPED "application/vnd.kubernetes.protobuf,application/json"
+
+static void test_who_prefers_protobuf_gets_it(void **state)
+{
+    CLEANUP(front_fini) struct front_fixture b;
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    (void)state;
+    front_init(&b, 1);
+    b.accept = TYPED;
+    assert_int_equal(
+        ask(&b, "POST", CMS, "s3cret", "{\"metadata\":{\"name\":\"a\"},\"data\":{\"k\":\"v\"}}"),
+        201);
+    doc = read_protobuf(&b);
+    assert_string_equal(kj_str(kj_path(kj_root(doc), "metadata.name")), "a");
+    assert_string_equal(kj_str(kj_path(kj_root(doc), "data.k")), "v");
+    assert_non_null(kj_str(kj_path(kj_root(doc), "metadata.creationTimestamp")));
+
+    assert_int_equal(ask(&b, "GET", CMS "/b", "s3cret", NULL), 404); /* a Status */
+    assert_string_equal(b.type, PROTOBUF_TYPE);
+    assert_non_null(memmem(b.body.data, b.body.len, "NotFound", 8));
+
+    assert_int_equal(ask(&b, "GET", CMS, "s3cret", NULL), 200); /* a list */
+    assert_string_equal(b.type, PROTOBUF_TYPE);
+    assert_non_null(memmem(b.body.data, b.body.len, "ConfigMapList", 13));
+    assert_null(memchr(b.body.data, '{', b.body.len));
+}
+
+static void test_protobuf_is_for_objects_and_metadata(void **state)
+{
+    CLEANUP(front_fini) struct front_fixture b;
+    (void)state;
+    front_init(&b, 1);
+    b.accept = "application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io,application/json";
+    assert_int_equal(ask(&b, "GET", CMS, "s3cret", NULL), 200);
+    assert_string_equal(b.type, "application/json");
+    b.accept =
+        "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+    assert_int_equal(ask(&b, "GET", CMS, "s3cret", NULL), 200);
+    assert_string_equal(b.type, PROTOBUF_TYPE);
+    assert_non_null(memmem(b.body.data, b.body.len, "PartialObjectMetadataList", 25));
+}
+
+static void test_events_of_a_watch_come_with_their_length(void **state)
+{
+    CLEANUP(front_fini) struct front_fixture b;
+    (void)state;
+    front_init(&b, 1);
+    assert_int_equal(ask(&b, "POST", CMS, "s3cret", "{\"metadata\":{\"name\":\"a\"}}"), 201);
+    b.accept = TYPED;
+    struct http_call *w = start(&b, "GET", CMS "?watch=1&resourceVersion=0", "s3cret", NULL, 0);
+    loop_advance(b.loop, NSEC_PER_SEC);
+    assert_string_equal(b.type, PROTOBUF_WATCH_TYPE);
+    assert_that(b.body.len, >, 4);
+    const unsigned char *p = (const unsigned char *)b.body.data;
+    uint32_t first = (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+    assert_that(first + 4, <=, b.body.len);
+    assert_memory_equal(p + 4,
+                        "\x0a\x05"
+                        "ADDED",
+                        7);
+    assert_non_null(memmem(p, first, "k8s", 4)); /* the object has an envelope of its own */
+    http_cancel(w);
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_who_prefers_protobuf_gets_it),
+    cmocka_unit_test(test_protobuf_is_for_objects_and_metadata),
+    cmocka_unit_test(test_events_of_a_watch_come_with_their_length),
     cmocka_unit_test(test_the_token_is_enough),
     cmocka_unit_test(test_create_and_get),
     cmocka_unit_test(test_a_body_has_a_limit),
