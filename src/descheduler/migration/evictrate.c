@@ -62,10 +62,19 @@ static void tokens_take(struct tokens *t, nsec_t now)
         t->left = t->left > 1 ? t->left - 1 : 0;
 }
 
+/* One that was taken before our time, and is missing whether there was one or not: when that was is
+ * known to the second only. */
+static void tokens_recall(struct tokens *t, nsec_t when)
+{
+    tokens_fill(t, when);
+    t->left = t->left > 0 ? t->left - 1 : -1;
+}
+
 /* ---- buckets of objects ---------------------------------------------------------------------- */
 
 /* "workload/UID" or "namespace/NAME"; false: the pod has none, or there is no limit. n: how many
- * evictions in the limiter's duration. */
+ * evictions in the limiter's duration; a workload whose size is not known yet counts as one of a
+ * single pod. */
 struct object {
     const struct object_limiter *limiter;
     char key[KOBJ_KEY_MAX];
@@ -81,10 +90,9 @@ static void set_key(struct object *o, const char *prefix, const char *name)
     o->key[n + m] = '\0';
 }
 
-static bool workload_of_pod(struct evictrate *l, const struct migration_args *a,
-                            const struct pod *p, struct object *o)
+static bool find_workload(struct evictrate *l, const struct migration_args *a, const char *ns,
+                          const struct owner_ref *owner, struct object *o)
 {
-    const struct owner_ref *owner = kobj_controller(&p->obj);
     char uid[KUID_TEXT_MAX];
 
     o->limiter = args_limiter(a, "workload");
@@ -94,18 +102,28 @@ static bool workload_of_pod(struct evictrate *l, const struct migration_args *a,
         o->limiter->max_migrating ? o->limiter->max_migrating : a->max_migrating_per_workload;
     kuid_format(owner->uid, uid, sizeof uid);
     set_key(o, "workload/", uid);
-    o->n = max_of(workloads_find(l->workloads, p->obj.meta.ns, owner)->replicas, max);
+    const struct workload_state *w = workloads_find(l->workloads, ns, owner);
+    bool known = w->known == WORKLOAD_FOUND || w->known == WORKLOAD_NONE;
+    o->n = known ? max_of(w->replicas, max) : 1;
     return true;
 }
 
-static bool namespace_of_pod(const struct migration_args *a, const struct pod *p, struct object *o)
+static bool find_namespace(const struct migration_args *a, const char *ns, struct object *o)
 {
     o->limiter = args_limiter(a, "namespace");
     if (!o->limiter || !o->limiter->max_migrating)
         return false;
-    set_key(o, "namespace/", p->obj.meta.ns);
+    set_key(o, "namespace/", ns);
     o->n = o->limiter->max_migrating->s ? 0 : o->limiter->max_migrating->i; /* a share is off */
     return true;
+}
+
+static void set_rate(const struct object *o, struct tokens *t, nsec_t now)
+{
+    double burst = o->limiter->burst > 0 ? o->limiter->burst : 1;
+
+    tokens_set(t, (double)o->n / ((double)o->limiter->duration / (double)NSEC_PER_SEC), burst,
+               burst, now);
 }
 
 static nsec_t object_wait(struct evictrate *l, const struct object *o, nsec_t now)
@@ -117,26 +135,30 @@ static nsec_t object_wait(struct evictrate *l, const struct object *o, nsec_t no
         free(b);
         return 0;
     }
+    if (b && o->n > 0)
+        set_rate(o, &b->tokens, now);
     return b ? tokens_wait(&b->tokens, now) : 0;
 }
 
-static void object_take(struct evictrate *l, const struct object *o, nsec_t now)
+static struct object_bucket *object_bucket(struct evictrate *l, const struct object *o, nsec_t now)
 {
     struct object_bucket *b = map_getz(&l->buckets, o->key);
     size_t n = strlen(o->key);
 
-    if (o->n <= 0)
-        return;
     if (!b) {
         b = xcalloc(1, sizeof *b + n + 1);
         memcpy(b->key, o->key, n + 1);
         map_put(&l->buckets, b->key, n, b);
     }
-    double burst = o->limiter->burst > 0 ? o->limiter->burst : 1;
-    tokens_set(&b->tokens, (double)o->n / ((double)o->limiter->duration / (double)NSEC_PER_SEC),
-               burst, burst, now);
-    tokens_take(&b->tokens, now);
+    set_rate(o, &b->tokens, now);
     b->forget_at = i64_add_sat(now, i64_add_sat(o->limiter->duration, o->limiter->duration / 2));
+    return b;
+}
+
+static void object_take(struct evictrate *l, const struct object *o, nsec_t now)
+{
+    if (o->n > 0)
+        tokens_take(&object_bucket(l, o, now)->tokens, now);
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
@@ -170,15 +192,16 @@ static void all_set(struct evictrate *l, const struct migration_args *a, nsec_t 
 nsec_t evictrate_wait(struct evictrate *l, const struct migration_args *a, const struct pod *p,
                       bool objects_only, nsec_t now, const char **ret_what)
 {
-    const char *what = NULL;
+    const char *what = NULL, *ns = p->obj.meta.ns;
     struct object o;
     nsec_t wait = 0, w;
 
-    if (workload_of_pod(l, a, p, &o) && (w = object_wait(l, &o, now)) > wait) {
+    if (find_workload(l, a, ns, kobj_controller(&p->obj), &o) &&
+        (w = object_wait(l, &o, now)) > wait) {
         wait = w;
         what = "workload";
     }
-    if (namespace_of_pod(a, p, &o) && (w = object_wait(l, &o, now)) > wait) {
+    if (find_namespace(a, ns, &o) && (w = object_wait(l, &o, now)) > wait) {
         wait = w;
         what = "namespace";
     }
@@ -215,17 +238,38 @@ static void sweep(struct evictrate *l, nsec_t now)
 void evictrate_take_objects(struct evictrate *l, const struct migration_args *a,
                             const struct pod *p, nsec_t now)
 {
+    const char *ns = p->obj.meta.ns;
     struct object o;
 
     sweep(l, now);
-    if (workload_of_pod(l, a, p, &o))
+    if (find_workload(l, a, ns, kobj_controller(&p->obj), &o))
         object_take(l, &o, now);
-    if (namespace_of_pod(a, p, &o))
+    if (find_namespace(a, ns, &o))
         object_take(l, &o, now);
 }
 
-void evictrate_take_rate(struct evictrate *l, const struct migration_args *a, nsec_t when)
+nsec_t evictrate_memory(const struct migration_args *a)
 {
-    all_set(l, a, when);
-    tokens_take(&l->all, when);
+    const struct object_limiter *w = args_limiter(a, "workload"), *n = args_limiter(a, "namespace");
+
+    return MAX(w ? w->duration : 0, n ? n->duration : 0);
+}
+
+void evictrate_take_rate(struct evictrate *l, const struct migration_args *a, nsec_t now)
+{
+    all_set(l, a, now);
+    tokens_take(&l->all, now);
+}
+
+void evictrate_recall(struct evictrate *l, const struct migration_args *a, const char *ns,
+                      const struct owner_ref *owner, nsec_t when)
+{
+    struct object o;
+
+    tokens_set(&l->all, a->evict_qps, a->evict_burst, 1, when); /* the first one had a token */
+    tokens_recall(&l->all, when);
+    if (find_workload(l, a, ns, owner, &o) && o.n > 0)
+        tokens_recall(&object_bucket(l, &o, when)->tokens, when);
+    if (find_namespace(a, ns, &o) && o.n > 0)
+        tokens_recall(&object_bucket(l, &o, when)->tokens, when);
 }

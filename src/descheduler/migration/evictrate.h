@@ -10,6 +10,7 @@
 
 struct evictrate;
 struct migration_args;
+struct owner_ref;
 struct pod;
 struct workloads;
 
@@ -24,6 +25,12 @@ nsec_t evictrate_wait(struct evictrate *l, const struct migration_args *a, const
 /* It was evicted: takes from the buckets of its workload and namespace. */
 void evictrate_take_objects(struct evictrate *l, const struct migration_args *a,
                             const struct pod *p, nsec_t now);
-/* An eviction is asked for, or was so at a time before we began: takes from the rate of all. */
-void evictrate_take_rate(struct evictrate *l, const struct migration_args *a, nsec_t when);
+/* For so long after an eviction its object limiters may hold the next one back. */
+nsec_t evictrate_memory(const struct migration_args *a);
+/* An eviction is asked for: takes from the rate of all. */
+void evictrate_take_rate(struct evictrate *l, const struct migration_args *a, nsec_t now);
+/* A pod of this namespace and controller (NULL: it had none) was evicted before we began: takes
+ * from all buckets. To be told in the order of time. */
+void evictrate_recall(struct evictrate *l, const struct migration_args *a, const char *ns,
+                      const struct owner_ref *owner, nsec_t when);
 #endif

@@ -22,6 +22,9 @@ struct arena;
 #define ANNO_JOB_PAUSED_SINCE DOMAIN_DESCHEDULER "paused-since"
 #define ANNO_JOB_RELEASED_AT  DOMAIN_DESCHEDULER "released-at"
 
+/* Whose pod it is, as an owner reference: the object limiters of a new leader count by it. */
+#define ANNO_JOB_WORKLOAD DOMAIN_DESCHEDULER "workload"
+
 struct job_facts {
     const struct podmigrationjob *job;
     const struct pod *pod;                 /* of its reference; NULL: the server has none */

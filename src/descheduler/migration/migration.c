@@ -10,6 +10,7 @@
 #include "descheduler/framework/nodefit.h"
 #include "descheduler/migration/migration_int.h"
 #include "loop/loop.h"
+#include "json/kj.h"
 
 /* ---- what is known --------------------------------------------------------------------------- */
 
@@ -218,46 +219,67 @@ static void on_reservation_update(void *arg, struct kobj *old, struct kobj *o)
 
 /* ---- leading --------------------------------------------------------------------------------- */
 
-/* When the pod of a job went, by the wall clock; 0: it is still here. One that was announced and is
- * gone may have gone this moment. */
-static nsec_t eviction_time(const struct migration *m, const struct podmigrationjob *j)
+nsec_t migration_evicted_at(const struct migration *m, const struct podmigrationjob *j)
 {
     const struct timed_condition *c = conditions_find(&j->status.conditions, MIGRATION_EVICTION);
     const struct pod *p = migration_pod_of(m, j);
+    nsec_t now = loop_wall(m->env.loop), deadline;
 
-    if (!c)
+    if (!c || !j->spec.pod_ref)
         return 0;
-    if (c->status == COND_TRUE)
-        return c->last_transition_time;
-    return !p || p->obj.meta.deleted || !kuid_equal(p->obj.meta.uid, j->spec.pod_ref->uid)
-               ? loop_wall(m->env.loop)
-               : 0;
+    if (c->status == COND_TRUE) /* times in conditions are whole seconds, cut off */
+        return MIN(now, c->last_transition_time + NSEC_PER_SEC);
+    if (p && !p->obj.meta.deleted && kuid_equal(p->obj.meta.uid, j->spec.pod_ref->uid))
+        return 0;
+    if (!job_is_over(j))
+        return now;
+    return job_deadline(j, &deadline) ? MIN(now, deadline) : c->last_transition_time;
 }
+
+struct past_eviction {
+    const struct podmigrationjob *job;
+    nsec_t at; /* wall */
+};
 
 static int by_time(const void *a, const void *b)
 {
-    nsec_t x = *(const nsec_t *)a, y = *(const nsec_t *)b;
+    nsec_t x = ((const struct past_eviction *)a)->at, y = ((const struct past_eviction *)b)->at;
     return x < y ? -1 : x > y;
 }
 
-/* Evictions before our time count for the rate. */
+/* What a job says of its workload was written by us, but anybody may have edited it: what cannot be
+ * read counts for the namespace alone. */
+static void recall(struct migration *m, const struct podmigrationjob *j, nsec_t when)
+{
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    const char *text = kstrmap_get(&j->obj.meta.annotations, ANNO_JOB_WORKLOAD);
+    struct owner_ref owner;
+    bool known = text && kj_decode_text(&owner_ref_schema, text, strlen(text), 0, a, &owner,
+                                        &(struct kerr){ 0 }) == 0;
+
+    evictrate_recall(m->rate, m->args, str_or(j->spec.pod_ref->ns, ""), known ? &owner : NULL,
+                     when);
+}
+
+/* Evictions before our time count for the rate and for the limiters of their workloads and
+ * namespaces. */
 static void recall_evictions(struct migration *m)
 {
-    struct vec_of(nsec_t) times = { 0 };
+    struct vec_of(struct past_eviction) past = { 0 };
     nsec_t wall = loop_wall(m->env.loop), mono = loop_mono(m->env.loop);
     struct kobj *o;
 
     for (size_t it = 0; (o = informer_next(m->jobs, &it));) {
         const struct podmigrationjob *j = podmigrationjob_of(o);
-        nsec_t when = migration_owns(m, j) ? eviction_time(m, j) : 0;
+        nsec_t when = migration_owns(m, j) ? migration_evicted_at(m, j) : 0;
         if (when && when <= wall)
-            vec_push(&times, when);
+            vec_push(&past, ((struct past_eviction){ j, when }));
     }
-    if (times.n)
-        qsort(times.items, times.n, sizeof *times.items, by_time);
-    vec_foreach(&times, i)
-        evictrate_take_rate(m->rate, m->args, mono - (wall - times.items[i]));
-    vec_fini(&times);
+    if (past.n)
+        qsort(past.items, past.n, sizeof *past.items, by_time);
+    vec_foreach(&past, i)
+        recall(m, past.items[i].job, mono - (wall - past.items[i].at));
+    vec_fini(&past);
 }
 
 /* Jobs that passed before we led have passed: by the annotation, which counts at this moment only.

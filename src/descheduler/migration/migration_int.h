@@ -62,6 +62,9 @@ struct job_state *migration_state(struct migration *m, const struct podmigration
 struct job_state *migration_find_state(const struct migration *m, const struct podmigrationjob *j);
 void migration_forget(struct migration *m, const char *name);
 const struct pod *migration_pod_of(const struct migration *m, const struct podmigrationjob *j);
+/* When the pod of a job went, by the wall clock; 0: it is still here. One that was announced and is
+ * gone may have gone this moment, or when the job ended. */
+nsec_t migration_evicted_at(const struct migration *m, const struct podmigrationjob *j);
 bool job_has_passed(const struct migration *m, const struct podmigrationjob *j);
 void migration_event(const struct migration *m, const struct podmigrationjob *j,
                      const struct job_event *e);

@@ -2,6 +2,7 @@
  * 4.7). */
 #include "base/klog.h"
 #include "base/ktime.h"
+#include "base/num.h"
 #include "base/strbuf.h"
 #include "controllers/meta.h"
 #include "descheduler/migration/migration_int.h"
@@ -89,8 +90,14 @@ static void write_verdict(struct job_run *r, struct job_state *s, struct job_pla
 
     switch (s->verdict) {
     case VERDICT_PASS: {
-        const struct annotation_change c = { ANNO_PASSED_ARBITRATION, "true" };
-        annotate(r->b, &r->f.job->obj, &c, 1, on_passed, r);
+        CLEANUP(strbuf_fini) struct strbuf workload = STRBUF_INIT;
+        const struct pod *pod = migration_pod_of(r->m, r->f.job);
+        const struct owner_ref *owner = pod ? kobj_controller(&pod->obj) : NULL;
+        if (owner)
+            kj_encode(&owner_ref_schema, owner, &workload);
+        const struct annotation_change c[] = { { ANNO_PASSED_ARBITRATION, "true" },
+                                               { ANNO_JOB_WORKLOAD, strbuf_str(&workload) } };
+        annotate(r->b, &r->f.job->obj, c, owner ? 2 : 1, on_passed, r);
         return;
     }
     case VERDICT_FORBID:
@@ -269,6 +276,9 @@ static bool is_scavenged(struct job_run *r)
         when = j->obj.meta.created + SCAVENGED_WITHOUT;
     if (job_is_rejected(j))
         when = j->obj.meta.created + REJECTED_KEPT;
+    nsec_t evicted = job_is_over(j) ? migration_evicted_at(r->m, j) : 0;
+    if (evicted) /* a new leader would not know of it without the job */
+        when = MAX(when, i64_add_sat(evicted, evictrate_memory(r->m->args)));
     if (r->f.now < when) {
         batch_again(r->b, when - r->f.now);
         return false;
