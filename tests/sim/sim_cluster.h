@@ -27,6 +27,7 @@
 
 struct sim_faults { /* in 1/1000 of the calls of the controllers */
     unsigned refuse, lose, slow;
+    unsigned too_many; /* 429, with a Retry-After of a second */
     nsec_t slow_max;
 };
 struct sim {
@@ -56,6 +57,8 @@ static inline UNUSED void sim_fini_p(struct sim *s)
     sim_fini(s);
 }
 void sim_run(struct sim *s, nsec_t by);
+/* Binds a pod that waits for a node. */
+void sim_bind(struct sim *s, const struct kobj *pod, const char *node);
 /* Every watch of the spoiled client breaks off. */
 void sim_drop_watches(struct sim *s);
 

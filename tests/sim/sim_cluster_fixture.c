@@ -74,6 +74,13 @@ static struct kube_call *fault_do(struct kube *k, const struct kube_req *r, kube
         c->timer = loop_after(s->loop, NSEC_PER_MSEC, deliver, c);
         return &c->head;
     }
+    if (loop_rand_below(s->loop, 1000) < s->faults.too_many) {
+        kerr_api(&c->err, -EAGAIN, KR_TOO_MANY_REQUESTS, "too many requests (injected)");
+        c->has_err = true;
+        c->resp = (struct kube_resp){ .status = 429, .retry_after = SEC };
+        c->timer = loop_after(s->loop, NSEC_PER_MSEC, deliver, c);
+        return &c->head;
+    }
     c->lose = loop_rand_below(s->loop, 1000) < s->faults.lose;
     c->inner = kube_do(s->kube, r, answered, c);
     return &c->head;
@@ -176,10 +183,27 @@ static void bound(void *arg, struct kube_resp *r, const struct kerr *err)
     (void)arg, (void)r, (void)err;
 }
 
+void sim_bind(struct sim *s, const struct kobj *pod, const char *node)
+{
+    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
+
+    strbuf_appendf(&body,
+                   "{\"apiVersion\":\"v1\",\"kind\":\"Binding\",\"metadata\":{\"name\":\"%s\"},"
+                   "\"target\":{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"name\":\"%s\"}}",
+                   pod->meta.name, node);
+    struct kube_req r = { .verb = KUBE_CREATE,
+                          .kind = &kind_pod,
+                          .ns = pod->meta.ns,
+                          .name = pod->meta.name,
+                          .subresource = "binding",
+                          .body = body.data,
+                          .body_len = body.len };
+    kube_do(s->kube, &r, bound, NULL);
+}
+
 static void bind(struct sim *s, const struct kobj *pod)
 {
     size_t n = informer_count(s->nodes), it = 0, skip = s->next_node++ % n;
-    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
     struct kobj *node = NULL;
 
     for (size_t tries = 0; tries < n; tries++, skip = (skip + 1) % n) {
@@ -190,20 +214,8 @@ static void bind(struct sim *s, const struct kobj *pod)
             break;
         node = NULL;
     }
-    if (!node)
-        return;
-    strbuf_appendf(&body,
-                   "{\"apiVersion\":\"v1\",\"kind\":\"Binding\",\"metadata\":{\"name\":\"%s\"},"
-                   "\"target\":{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"name\":\"%s\"}}",
-                   pod->meta.name, node->meta.name);
-    struct kube_req r = { .verb = KUBE_CREATE,
-                          .kind = &kind_pod,
-                          .ns = pod->meta.ns,
-                          .name = pod->meta.name,
-                          .subresource = "binding",
-                          .body = body.data,
-                          .body_len = body.len };
-    kube_do(s->kube, &r, bound, NULL);
+    if (node)
+        sim_bind(s, pod, node->meta.name);
 }
 
 static void binder(struct loop *l, void *arg)
