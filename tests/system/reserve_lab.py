@@ -17,7 +17,6 @@ from lab import KUBECTL, PATIENCE_S, ROOT, SANITIZER, Failed, program
 from up import Up
 
 SCHEDULING = '/apis/scheduling.koordinator.sh/v1alpha1/reservations'
-RBAC = '/apis/rbac.authorization.k8s.io/v1'
 ALLOCATED = 'scheduling.koordinator.sh/reservation-allocated'
 AFFINITY = 'scheduling.koordinator.sh/reservation-affinity'
 NS = 'shop'
@@ -247,18 +246,13 @@ def embedded(lab):
 
 def scheduler_account(lab):
     """The kinds, and a kubeconfig with the account and the roles that are shipped for the scheduler."""
-    c, own = lab.cluster, ('kube-system', 'koord-scheduler')
+    c = lab.cluster
     if not os.access(KUBECTL, os.X_OK):
         subprocess.run([f'{ROOT}/scripts/kube-build', 'kubectl'], check=True, stdout=sys.stderr)
-    token = c.run('sa-token', *own, '3600')
+    c.namespace('koordinator-system')
     c.kubectl('apply', '-f', f'{ROOT}/packaging/crds', '-f', f'{ROOT}/packaging/rbac/koord-scheduler.yaml')
     c.established()
-    subject = [{'kind': 'ServiceAccount', 'namespace': own[0], 'name': own[1]}]
-    for role in ('system:kube-scheduler', 'system:volume-scheduler', 'koord-scheduler'):
-        c.make(f'{RBAC}/clusterrolebindings', {
-            'metadata': {'name': f'test-{role.replace(":", "-")}'}, 'subjects': subject,
-            'roleRef': {'apiGroup': 'rbac.authorization.k8s.io', 'kind': 'ClusterRole', 'name': role}})
-    c.namespace('koordinator-system')
+    token = c.run('sa-token', 'koordinator-system', 'koord-scheduler', '3600')
     return lab.kubeconfig('scheduler.kubeconfig', [f'token: {token}'])
 
 
