@@ -606,6 +606,66 @@ static void test_hundred_restarts_of_the_runtime(void **state)
     assert_true(is_connected(&f));
 }
 
+static bool has_group(const struct nri_fixture *f)
+{
+    char path[256];
+
+    snprintf(path, sizeof path, "%s/sys-fs/resctrl/koordlet-be", f->n.f.dir);
+    return access(path, F_OK) == 0;
+}
+
+/* A group of files goes only when it is empty; the kernel's goes as it is. */
+static void empty_group(struct nri_fixture *f)
+{
+    fixture_remove(&f->n.f, "sys-fs/resctrl/koordlet-be/schemata");
+    fixture_remove(&f->n.f, "sys-fs/resctrl/koordlet-be/tasks");
+}
+
+/* The runtime restarts while a pod goes and tells nobody of that (containerd#8426): its resctrl
+ * group goes all the same, whether the kubelet had told of the pod or not. */
+static void lose_a_removal(struct object_fixture *objects, bool told_by_kubelet)
+{
+    CLEANUP(nri_fini) struct nri_fixture f;
+    struct wire_pair annotations[2];
+    struct nri_pod pod = be_pod(annotations);
+
+    annotations[1] = (struct wire_pair){
+        STR("node.koordinator.sh/resctrl"),
+        STR("{\"llc\":{\"schemata\":{\"range\":[0,30]}}}"),
+    };
+    pod.annotations.n = 2;
+    nri_init(&f, objects);
+    delivery_free(f.d);
+    gates_set(&f.n.o.gates, "Resctrl=true", NULL);
+    make_delivery(&f);
+    fixture_put(&f.n.f, "    MB:0=100;1=100\n    L3:0=7ff;1=7ff\n", "sys-fs/resctrl/schemata");
+    fixture_put(&f.n.f, "7ff\n", "sys-fs/resctrl/info/L3/cbm_mask");
+    fixture_put(&f.n.f, "vendor_id : GenuineIntel\n", "proc/cpuinfo");
+    set_pods(&f.n, "[]");
+    nri_start(&f);
+    loop_advance(f.n.loop, 10 * SEC); /* the rules know resctrl */
+    fixture_put(&f.n.f, "", "sys-fs/resctrl/koordlet-be/tasks");
+    fixture_put(&f.n.f, "    L3:0=7ff;1=7ff\n", "sys-fs/resctrl/koordlet-be/schemata");
+    fake_ask(&f.runtime, "StateChange", &nri_state_change_table,
+             &(struct nri_state_change){ .event = NRI_RUN_POD_SANDBOX, .pod = &pod });
+    expect(&f.n, "sys-fs/resctrl/koordlet-be/schemata", "L3:0=f;1=f;\n");
+    if (told_by_kubelet)
+        set_pods(&f.n, "[" BE("'node.koordinator.sh/resctrl':'{\\\"llc\\\":{\\\"schemata\\\":"
+                              "{\\\"range\\\":[0,30]}}}'") "]");
+    fake_drop(&f.runtime);
+    empty_group(&f);
+    set_pods(&f.n, "[]");
+    loop_advance(f.n.loop, 90 * SEC);
+    assert_true(is_connected(&f));
+    assert_false(has_group(&f));
+}
+
+static void test_removal_lost_in_a_restart_of_the_runtime(void **state)
+{
+    lose_a_removal(*state, true);
+    lose_a_removal(*state, false);
+}
+
 /* ---- the ledger ------------------------------------------------------------------------------ */
 
 static void test_reconciled_container_shows(void **state)
@@ -649,6 +709,7 @@ int main(int argc, char **argv)
         FIXTURE_TEST(test_runtime_that_comes_later),
         FIXTURE_TEST(test_shutdown_is_answered),
         FIXTURE_TEST(test_hundred_restarts_of_the_runtime),
+        FIXTURE_TEST(test_removal_lost_in_a_restart_of_the_runtime),
         FIXTURE_TEST(test_reconciled_container_shows),
     };
 
