@@ -67,7 +67,14 @@ state = "{folder}/containerd-state"
       Root = "{folder}/runc"
       SystemdCgroup = false
 '''
-# containerd 2, with NRI at {folder}/nri/nri.sock.
+NRI_CONFIG = '''[plugins."io.containerd.nri.v1.nri"]
+  disable = false
+  socket_path = "{folder}/nri/nri.sock"
+  plugin_path = "{folder}/nri/plugins"
+  plugin_config_path = "{folder}/nri/conf.d"
+'''
+# containerd 1.7 and 2, with NRI at {folder}/nri/nri.sock.
+CONTAINERD_17_CONFIG = CONTAINERD_CONFIG + NRI_CONFIG
 CONTAINERD_2_CONFIG = '''version = 3
 root = "{folder}/containerd"
 state = "{folder}/containerd-state"
@@ -75,11 +82,6 @@ state = "{folder}/containerd-state"
   address = "{folder}/containerd.sock"
 [plugins."io.containerd.internal.v1.opt"]
   path = "{folder}/opt"
-[plugins."io.containerd.nri.v1.nri"]
-  disable = false
-  socket_path = "{folder}/nri/nri.sock"
-  plugin_path = "{folder}/nri/plugins"
-  plugin_config_path = "{folder}/nri/conf.d"
 [plugins."io.containerd.cri.v1.images".pinned_images]
   sandbox = "{pause}"
 [plugins."io.containerd.cri.v1.runtime"]
@@ -93,7 +95,7 @@ state = "{folder}/containerd-state"
       BinaryName = "{runc}"
       Root = "{folder}/runc"
       SystemdCgroup = false
-'''
+''' + NRI_CONFIG
 # It makes the node ready for pods on the machine's network; any other would look for the plugin in vain.
 CNI_CONFIG = {'cniVersion': '0.4.0', 'name': 'none', 'plugins': [{'type': 'loopback'}]}
 
@@ -199,23 +201,32 @@ class Node:
         if self.running[program].poll() is not None:
             raise Failed(f'{program} ended: {self._last_words(program)}')
 
-    def _start_containerd(self):
-        containerd, runc = self.containerd or unpacked('containerd', 'containerd'), unpacked('runc', 'runc')
-        write(f'{self.folder}/containerd.toml', self.containerd_config.format(
-            folder=self.folder, pause=node_image.PAUSE, runc=runc))
-        write(f'{self.folder}/cni/none.conflist', json.dumps(CNI_CONFIG))
+    def kill_containerd(self):
+        """kill -9, and started again; its containers go on."""
+        os.kill(self.pid('containerd'), signal.SIGKILL)
+        self.running.pop('containerd').wait(node_host.END_LIMIT_S)
+        self._spawn_containerd()
+
+    def _spawn_containerd(self):
+        containerd = self.containerd or unpacked('containerd', 'containerd')
         # The shim is beside it.
         self.running['containerd'] = self.host.spawn(
             'containerd', containerd, f'--config={self.folder}/containerd.toml',
             path=f'{os.path.dirname(containerd)}:{node_host.PATH}')
-        image = f'{self.folder}/image.tar'
-        node_image.write_image(image)
 
         def listens():
             self._alive('containerd')
             with socket.socket(socket.AF_UNIX) as s:
                 return s.connect_ex(self.socket) == 0
         wait_until('containerd listens', listens, START_LIMIT_S)
+
+    def _start_containerd(self):
+        write(f'{self.folder}/containerd.toml', self.containerd_config.format(
+            folder=self.folder, pause=node_image.PAUSE, runc=unpacked('runc', 'runc')))
+        write(f'{self.folder}/cni/none.conflist', json.dumps(CNI_CONFIG))
+        image = f'{self.folder}/image.tar'
+        node_image.write_image(image)
+        self._spawn_containerd()
         out = self.ctr('images', 'import', image)
         if out.returncode:
             raise Failed(f'ctr images import: {out.stderr.strip()[-400:]}')

@@ -3,7 +3,7 @@
 //
 // usage: runtimepeer serve SOCKET | shapes SOCKET DIRECT | calls SOCKET N | latency SOCKET METHOD N BYTES | relay SOCKET BACKEND |
 //
-//	hang SOCKET METHOD | nri SOCKET CONTAINERS | random PROBE N
+//	hang SOCKET METHOD | list SOCKET | events SOCKET | nri SOCKET CONTAINERS | random PROBE N
 package main
 
 import (
@@ -354,6 +354,51 @@ func latency(path, method string, n, bytes int) map[string]any {
 	return map[string]any{"p50_ms": took[len(took)/2], "p99_ms": took[len(took)*99/100]}
 }
 
+// list tells what a runtime has: pods, containers, images.
+func list(path string) (map[string]any, error) {
+	c, ctx := dial(path), context.Background()
+	pods, err := cri.NewRuntimeServiceClient(c).ListPodSandbox(ctx, &cri.ListPodSandboxRequest{})
+	if err != nil {
+		return nil, err
+	}
+	containers, err := cri.NewRuntimeServiceClient(c).ListContainers(ctx, &cri.ListContainersRequest{})
+	if err != nil {
+		return nil, err
+	}
+	images, err := cri.NewImageServiceClient(c).ListImages(ctx, &cri.ListImagesRequest{})
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]any{"pods": []any{}, "containers": []any{}, "images": []string{}}
+	name := map[string]string{}
+	for _, p := range pods.Items {
+		name[p.Id] = p.Metadata.Name
+		out["pods"] = append(out["pods"].([]any), map[string]any{"id": p.Id, "name": p.Metadata.Name, "attempt": p.Metadata.Attempt,
+			"ready": p.State == cri.PodSandboxState_SANDBOX_READY})
+	}
+	for _, c := range containers.Containers {
+		out["containers"] = append(out["containers"].([]any), map[string]any{"id": c.Id, "pod": name[c.PodSandboxId], "attempt": c.Metadata.Attempt,
+			"running": c.State == cri.ContainerState_CONTAINER_RUNNING})
+	}
+	for _, i := range images.Images {
+		out["images"] = append(out["images"].([]string), i.RepoTags...)
+	}
+	return out, nil
+}
+
+// events tells of containers as the runtime does, a line each; the last one says how it ended.
+func events(path string) {
+	say := json.NewEncoder(os.Stdout)
+	s, err := cri.NewRuntimeServiceClient(dial(path)).GetContainerEvents(context.Background(), &cri.GetEventsRequest{})
+	for err == nil {
+		var e *cri.ContainerEventResponse
+		if e, err = s.Recv(); err == nil {
+			say.Encode(map[string]any{"type": e.ContainerEventType.String(), "pod": e.PodSandboxStatus.GetMetadata().GetName(), "id": e.ContainerId})
+		}
+	}
+	say.Encode(map[string]any{"status": status.Code(err).String()})
+}
+
 // ---- NRI ----
 
 // A batch pod and its container; annotations of some size.
@@ -594,6 +639,10 @@ func main() {
 		out = latency(a[1], a[2], number(a[3]), number(a[4]))
 	case "hang":
 		_, err = unary(context.Background(), dial(a[1]), a[2], nil)
+	case "list":
+		out, err = list(a[1])
+	case "events":
+		events(a[1])
 	case "nri":
 		err = runtime(a[1], number(a[2]))
 	case "random":
