@@ -15,10 +15,12 @@
 #include "scheduler/observe/times.h"
 
 /* Attempts in one turn: enough to keep the loop's overhead out of sight, few enough to let others
- * (watches, answers) have their turn. */
+ * (watches, answers, the lease) have their turn, also when each of them is the round of a gang or
+ * searches for victims. */
 enum { ATTEMPTS_A_TURN = 64, SHAPES_KEPT = 128, EVENTS_QUEUED = 10000, EVENTS_BUSY_QPS = 50 };
-#define SWEEP_PERIOD (10 * NSEC_PER_SEC)
-#define DOUBT_PERIOD (100 * NSEC_PER_MSEC)
+#define ATTEMPTS_TIME (20 * NSEC_PER_MSEC)
+#define SWEEP_PERIOD  (10 * NSEC_PER_SEC)
+#define DOUBT_PERIOD  (100 * NSEC_PER_MSEC)
 
 struct active_profile *scheduler_profile(const struct scheduler *s, const struct pod *p)
 {
@@ -101,8 +103,12 @@ static void on_pump(struct loop *l, void *arg)
     s->turn++;
     binding_move_line(s);
     bool more = true;
-    for (int i = 0; more && i < ATTEMPTS_A_TURN && may_attempt(s); i++)
+    nsec_t began = loop_stopwatch(l);
+    for (int i = 0; more && i < ATTEMPTS_A_TURN && may_attempt(s); i++) {
         more = attempt_some(s);
+        if (loop_stopwatch(l) - began > ATTEMPTS_TIME)
+            break;
+    }
     permit_say(s);
     if (!more)
         return;
