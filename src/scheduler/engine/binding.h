@@ -37,7 +37,8 @@ struct written { /* what a plugin wants on the object */
     struct written *next;
     bool label;
     bool patched;      /* it may be on the object, by a patch of ours */
-    char *key, *value; /* value NULL: the key goes */
+    const char *value; /* behind the key; NULL: the key goes */
+    char key[];
 };
 struct binding {
     struct kuid uid; /* first: uidmap */

@@ -27,6 +27,19 @@ static const char *value_now(const struct binding *b, bool label, const char *ke
     return kstrmap_get(label ? &o->meta.labels : &o->meta.annotations, key);
 }
 
+static struct written *written_new(struct written *next, bool label, const char *key,
+                                   const char *value)
+{
+    size_t nkey = strlen(key) + 1, nvalue = value ? strlen(value) + 1 : 0;
+    struct written *w = xmalloc(sizeof *w + nkey + nvalue);
+
+    *w = (struct written){ .next = next, .label = label, .value = value ? w->key + nkey : NULL };
+    memcpy(w->key, key, nkey);
+    if (value)
+        memcpy(w->key + nkey, value, nvalue);
+    return w;
+}
+
 void bindwrite_want(struct ks_bind *pub, bool label, const char *key, const char *value)
 {
     struct binding *b = container_of(pub, struct binding, pub);
@@ -37,27 +50,18 @@ void bindwrite_want(struct ks_bind *pub, bool label, const char *key, const char
         if (w->label != label || !streq(w->key, key))
             continue;
         *at = w->next;
-        free(w->key);
-        free(w->value);
         free(w);
         break;
     }
     if (value ? has && streq(has, value) : !has)
         return; /* it is so already */
-    struct written *w = xnew0(struct written);
-    *w = (struct written){ .next = b->written,
-                           .label = label,
-                           .key = xstrdup(key),
-                           .value = value ? xstrdup(value) : NULL };
-    b->written = w;
+    b->written = written_new(b->written, label, key, value);
 }
 
 void bindwrite_fini(struct binding *b)
 {
     for (struct written *w; (w = b->written);) {
         b->written = w->next;
-        free(w->key);
-        free(w->value);
         free(w);
     }
 }
