@@ -57,9 +57,12 @@ void attempt_init(struct attempt *a, const struct attempt_input *in, struct aren
         nodecache_begin(in->cache);
     attempt_begin_rows(a);
     describe(a);
-    if (in->shapes && !in->complete && !in->within)
-        a->shape =
-            shapes_get(in->shapes, in->profile, in->pod, a->cycle.nodes, a->objects_generation);
+    if (in->shapes && !in->complete && !in->within) {
+        struct shape *of[SHAPE_PARTS];
+        shapes_get(in->shapes, in->profile, in->pod, a->cycle.nodes, a->objects_generation, of);
+        a->shape = of[SHAPE_LOCAL];
+        a->domains = of[SHAPE_DOMAIN];
+    }
 }
 
 /* ---- pre_filter ------------------------------------------------------------------------------ */
@@ -121,9 +124,9 @@ static enum ks_code pre_filter_one(struct attempt *a, uint32_t slot, struct ks_o
                                    struct ks_texts *why)
 {
     const struct profile_slot *s = &a->profile->slots[slot];
-    bool keep = a->shape && s->plugin->reuse != KS_REUSE_GLOBAL;
+    const struct shape *keeper = attempt_keeper(a, slot);
 
-    a->cycle.arena = keep ? a->shape->arena : a->arena;
+    a->cycle.arena = keeper ? keeper->arena : a->arena;
     attempt_enter(a, slot, a->carried ? a->carried[slot] : NULL);
     enum ks_code code =
         s->plugin->pre_filter(s->self, &a->cycle, &a->pod, &a->state[slot], only, why);
@@ -134,17 +137,19 @@ static enum ks_code pre_filter_one(struct attempt *a, uint32_t slot, struct ks_o
     return code;
 }
 
-/* A state that was kept is brought up to date; false: it could not be. */
+/* A state that was kept is brought up to date; false: there is none, or it could not be. */
 static bool refresh_one(struct attempt *a, uint32_t slot)
 {
     const struct profile_slot *s = &a->profile->slots[slot];
-    bool skip = slot_in(a->shape->skip_filter, slot);
+    const struct shape *keeper = attempt_keeper(a, slot);
 
-    a->state[slot] = a->shape->state[slot];
-    if (s->plugin->reuse == KS_REUSE_DOMAIN && a->state[slot] && a->dirty.n) {
-        a->cycle.arena = a->shape->arena;
+    if (!keeper || !keeper->made)
+        return false;
+    bool skip = slot_in(keeper->skip_filter, slot);
+    if (s->plugin->reuse == KS_REUSE_DOMAIN && a->state[slot] && a->domains_dirty.n) {
+        a->cycle.arena = keeper->arena;
         attempt_enter(a, slot, a->state[slot]);
-        bool ok = s->plugin->refresh(s->self, &a->cycle, &a->pod, &a->dirty, &skip);
+        bool ok = s->plugin->refresh(s->self, &a->cycle, &a->pod, &a->domains_dirty, &skip);
         a->cycle.arena = a->arena;
         stopwatch_plugin(a->stopwatch, LAP_PRE_FILTER, slot, KS_SUCCESS);
         if (!ok)
@@ -200,8 +205,7 @@ static bool pre_filter(struct attempt *a)
         struct ks_texts why = { .arena = a->arena };
         struct ks_only only = { 0 };
         a->asked |= UINT64_C(1) << slot;
-        if (!a->fresh && a->profile->slots[slot].plugin->reuse != KS_REUSE_GLOBAL &&
-            refresh_one(a, slot))
+        if (refresh_one(a, slot))
             continue;
         enum ks_code code = pre_filter_one(a, slot, &only, &why);
         if (code == KS_SUCCESS && only.set && !narrow(a, slot, &only))
@@ -413,7 +417,7 @@ static void transform(struct attempt *a)
     a->overlay->of = NULL;
     a->after = ks_overlay_mark(a->overlay);
     if (a->pod_replaced)
-        a->shape = NULL;
+        a->shape = a->domains = NULL;
 }
 
 static void after_pre_filter(struct attempt *a)
@@ -534,22 +538,12 @@ static void note_score(struct attempt *a)
         stopwatch_point(a->stopwatch, LAP_SCORE, KS_SUCCESS);
 }
 
-/* States of the shape that went with the attempt before, or will be made anew: a plugin that is not
- * asked this time, since an earlier one rejects the pod, has none. */
-static void forget_states(struct attempt *a)
-{
-    for (uint32_t i = 0; i < a->profile->n; i++)
-        if (a->fresh || a->profile->slots[i].plugin->reuse == KS_REUSE_GLOBAL)
-            a->state[i] = NULL;
-}
-
 void attempt_prepare(struct attempt *a)
 {
     stopwatch_plugin(a->stopwatch, LAP_NOBODY, 0, KS_SUCCESS);
     transform(a);
     attempt_reuse(a);
-    a->state = a->shape ? a->shape->state : arena_newn0(a->arena, a->profile->n, void *);
-    forget_states(a);
+    attempt_recall(a);
     a->score_state = arena_newn0(a->arena, a->profile->n, void *);
     stopwatch_plugin(a->stopwatch, LAP_NOBODY, 0, KS_SUCCESS);
     if (a->code == KS_SUCCESS && pre_filter(a))
@@ -564,8 +558,8 @@ void attempt_filter(struct attempt *a)
     stopwatch_point(a->stopwatch, LAP_PRE_FILTER, a->code);
     if (a->code != KS_SUCCESS) {
         reject_rows(a);
-        if (a->shape)
-            a->shape->made = false;
+        if (a->domains)
+            a->domains->made = false; /* some of its states are up to date, others are not */
         return;
     }
     uint8_t *said = arena_zalloc(a->arena, a->n);
@@ -574,8 +568,6 @@ void attempt_filter(struct attempt *a)
     if (!a->nominated_fits && !a->found_one)
         prefer(a);
     if (a->only.set) {
-        if (a->shape)
-            a->shape->made = false;
         a->shape = NULL; /* the arrays of a shape are about all rows */
         filter_few(a, said);
     } else {
@@ -583,12 +575,7 @@ void attempt_filter(struct attempt *a)
             shape_make_room(a->shape);
         filter_all(a, said);
     }
-    if (a->shape) {
-        a->shape->skip_filter = a->skip_filter;
-        a->shape->generation = a->cycle.nodes->changes.generation;
-        a->shape->node_generation = a->cycle.nodes->node_changes.generation;
-        shape_set_overlaid(a->shape, a->cache);
-    }
+    attempt_keep(a);
     note_score(a);
     filter_nominated(a);
     if (a->advice)

@@ -36,9 +36,10 @@ struct attempt {
     struct arena *arena;
     struct ks_cycle cycle;
     struct ks_pod pod;
-    struct shape *shape;
-    bool fresh, fresh_scores; /* nothing was kept with the shape, or no scores were */
-    struct ks_dirty dirty;    /* otherwise: the rows that changed since */
+    struct shape *shape, *domains; /* what is kept of LOCAL plugins, and of DOMAIN ones */
+    bool fresh, fresh_scores;      /* nothing was kept with the shape, or no scores were */
+    bool fresh_domains;
+    struct ks_dirty dirty, domains_dirty; /* otherwise: the rows that changed since */
     uint32_t n, feasible;
     uint8_t *by;                 /* slot + 1 of the first that rejected the row; 0: none did */
     uint8_t *why;                /* that plugin's reason */

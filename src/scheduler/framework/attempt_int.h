@@ -24,8 +24,13 @@ void attempt_end_rows(struct attempt *a);
 void attempt_advise(struct attempt *a);
 void attempt_add_advice(struct attempt *a);
 bool attempt_advised_against(const struct attempt *a, const char *node);
-/* reuse.c: what of the shape still holds; a->fresh, a->fresh_scores and a->dirty are set. */
+/* reuse.c: what of the shapes still holds; a->fresh ..., a->dirty ... are set. */
 void attempt_reuse(struct attempt *a);
+/* The shape that keeps what the plugin prepares; NULL: nothing is kept. */
+struct shape *attempt_keeper(const struct attempt *a, uint32_t slot);
+/* a->state: what was kept; once all plugins have prepared themselves, it is kept for the next. */
+void attempt_recall(struct attempt *a);
+void attempt_keep(const struct attempt *a);
 /* Scores of LOCAL plugins are kept with the shape: all of them, or those of dirty rows. */
 void attempt_note_score(struct attempt *a);
 /* Before something is added to the sum that was kept with the shape: the attempt gets a copy. */

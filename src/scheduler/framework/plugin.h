@@ -339,7 +339,9 @@ struct ks_job {          /* what a pod belongs to, for people (scheduler-core 11
 /* ---- the plugin ------------------------------------------------------------------------------ */
 
 /* How verdicts and scores may be used again for a pod of the same shape: same namespace, labels,
- * controller, spec, and annotations that some plugin of the profile declares.
+ * controller, spec, and annotations that some plugin of the profile declares. What LOCAL plugins
+ * say is shared by more pods: of labels they read those that they declare (pod_labels), of owners
+ * the kinds, and volumes not at all.
  *
  * A row is the node (labels, taints, unschedulable, allocatable resources, images, and annotations
  * that some plugin declares), the objects that belong to it (model/nodekinds.h), its pods, and the
@@ -348,7 +350,7 @@ struct ks_job {          /* what a pod belongs to, for people (scheduler-core 11
  * status alone, unless the plugin says that it reads statuses.
  *
  * A state that is kept must not point into nodes, pods or objects, which are replaced when they
- * change. Only what belongs to the shape stays: labels, owners, spec and volumes of the pod. */
+ * change. Only what belongs to the shape stays: what such a plugin may read of the pod. */
 enum ks_reuse {
     KS_REUSE_GLOBAL, /* never: also a function of other things of the pod, or of time */
     KS_REUSE_DOMAIN, /* other rows count too: refresh() brings the state up to date, then filter and
@@ -376,6 +378,8 @@ struct ks_plugin {
     /* Keys of annotations that are read, of nodes and of the pod that looks for one. They end with
      * NULL; NULL: none. */
     const char *const *node_annotations, *const *pod_annotations;
+    /* The same of the pod's labels, for a LOCAL plugin; others may read all of them. */
+    const char *const *pod_labels;
     const struct ks_row_data *row; /* what it derives from rows: c->rows. NULL: nothing */
 
     /* Where a configuration may enable it: bits by KS_AT(). Upstream's plugin may have points that

@@ -274,14 +274,14 @@ static void note_kind(struct profile *p, const struct kind *k, bool status)
     p->nreused = MAX(p->nreused, i + 1);
 }
 
-static void note_pod_annotations(struct profile *p, const char *const *keys)
+static void note_keys(struct profile_keys *all, const char *const *keys)
 {
     for (; keys && *keys; keys++) {
         size_t i = 0;
-        while (i < p->pod_annotations.n && !streq(p->pod_annotations.items[i], *keys))
+        while (i < all->n && !streq(all->items[i], *keys))
             i++;
-        if (i == p->pod_annotations.n)
-            vec_push(&p->pod_annotations, *keys);
+        if (i == all->n)
+            vec_push(all, *keys);
     }
 }
 
@@ -293,7 +293,8 @@ static void note_reads(struct profile *p, const struct ks_env *env)
         for (const struct kind *const *k = pl->kinds; pl->reuse != KS_REUSE_GLOBAL && k && *k; k++)
             if (!nodekinds_has(*k))
                 note_kind(p, *k, lists(pl->statuses, *k));
-        note_pod_annotations(p, pl->pod_annotations);
+        note_keys(&p->pod_annotations, pl->pod_annotations);
+        note_keys(&p->pod_labels, pl->pod_labels);
         if (env->nodes)
             ks_read_annotations(env->nodes, pl->node_annotations);
     }
@@ -363,6 +364,7 @@ struct profile *profile_free(struct profile *p)
     service_set_fini(&p->services);
     service_table_free(p->own_services);
     vec_fini(&p->pod_annotations);
+    vec_fini(&p->pod_labels);
     free(p->scheduler_name);
     free(p);
     return NULL;

@@ -69,6 +69,7 @@ struct profile_slot {
     struct rowset *rows; /* NULL: it derives nothing from rows */
 };
 enum { PROFILE_KINDS_MAX = 24 };
+struct profile_keys vec_of(const char *);
 struct profile {
     char *scheduler_name;
     struct arena *arena; /* of the args */
@@ -78,7 +79,8 @@ struct profile {
         bool status; /* counts too */
     } reused[PROFILE_KINDS_MAX];
     uint32_t nreused;
-    struct vec_of(const char *) pod_annotations; /* read by some plugin */
+    struct profile_keys pod_annotations; /* read by some plugin */
+    struct profile_keys pod_labels;      /* read by some LOCAL plugin */
     struct service_set services;
     struct service_table *own_services; /* when there is no other table; NULL: there is */
     uint32_t ncreated;                  /* slots whose plugin was created */

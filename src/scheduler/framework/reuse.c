@@ -5,14 +5,15 @@
 #include "scheduler/model/overlay.h"
 
 /* The rows that changed since the shape was used last; first those whose node changed. */
-static void find_dirty(struct attempt *a)
+static struct ks_dirty find_dirty(const struct attempt *a, struct shape *h)
 {
     const struct ks_nodes *nodes = a->cycle.nodes;
-    struct shape *h = a->shape;
     struct ks_changed it = ks_changed_since(&nodes->changes, a->n, h->generation);
     const uint64_t *node_changed = nodes->node_changes.changed;
     uint32_t n = 0, nnodes = 0;
 
+    if (!h->dirty)
+        h->dirty = arena_alloc(h->arena, a->n * sizeof *h->dirty, sizeof *h->dirty);
     for (uint32_t row; (row = ks_changed_next(&it)) != KS_NO_ROW;) {
         h->dirty[n++] = row;
         if (node_changed[row] > h->node_generation) {
@@ -20,26 +21,25 @@ static void find_dirty(struct attempt *a)
             h->dirty[nnodes++] = row;
         }
     }
-    a->dirty = (struct ks_dirty){ h->dirty, n, nnodes };
+    return (struct ks_dirty){ h->dirty, n, nnodes };
 }
 
 /* Rows that an overlay has changed, or had when the shape was used last, are dirty whatever their
  * generation. */
-static void add_overlaid(struct attempt *a)
+static void add_overlaid(struct attempt *a, struct shape *h, struct ks_dirty *d)
 {
-    struct shape *h = a->shape;
     uint32_t nnow, nthen = h->noverlaid;
     const uint32_t *now = overlay_rows(a->cache, &nnow);
 
     if (nnow + nthen == 0)
         return;
     uint8_t *seen = arena_zalloc(a->arena, a->n);
-    for (uint32_t i = 0; i < a->dirty.n; i++)
+    for (uint32_t i = 0; i < d->n; i++)
         seen[h->dirty[i]] = 1;
     for (uint32_t i = 0; i < nnow + nthen; i++) {
         uint32_t row = i < nnow ? now[i] : h->overlaid[i - nnow];
         if (!seen[row])
-            h->dirty[a->dirty.n++] = row;
+            h->dirty[d->n++] = row;
         seen[row] = 1;
     }
 }
@@ -83,10 +83,58 @@ static void refresh_local(struct attempt *a)
 void attempt_reuse(struct attempt *a)
 {
     a->fresh = a->fresh_scores = !a->shape || !a->shape->made;
-    if (a->fresh)
+    a->fresh_domains = !a->domains || !a->domains->made;
+    if (!a->fresh) {
+        a->dirty = find_dirty(a, a->shape);
+        add_overlaid(a, a->shape, &a->dirty);
+        if (a->dirty.nnodes)
+            refresh_local(a);
+    }
+    if (!a->fresh_domains) {
+        a->domains_dirty = find_dirty(a, a->domains);
+        add_overlaid(a, a->domains, &a->domains_dirty);
+    }
+}
+
+struct shape *attempt_keeper(const struct attempt *a, uint32_t slot)
+{
+    switch (a->profile->slots[slot].plugin->reuse) {
+    case KS_REUSE_LOCAL: return a->shape;
+    case KS_REUSE_DOMAIN: return a->domains;
+    case KS_REUSE_GLOBAL: break;
+    }
+    return NULL;
+}
+
+/* What is kept of a plugin, unless it is made anew: one that is not asked this time, since an
+ * earlier one rejects the pod, has no state then. */
+void attempt_recall(struct attempt *a)
+{
+    a->state = arena_newn0(a->arena, a->profile->n, void *);
+    for (uint32_t i = 0; i < a->profile->n; i++) {
+        const struct shape *h = attempt_keeper(a, i);
+        if (h && h->made)
+            a->state[i] = h->state[i];
+    }
+}
+
+static void keep(const struct attempt *a, struct shape *h)
+{
+    if (!h)
         return;
-    find_dirty(a);
-    add_overlaid(a);
-    if (a->dirty.nnodes)
-        refresh_local(a);
+    for (uint32_t i = 0; i < a->profile->n; i++)
+        if (attempt_keeper(a, i) == h)
+            h->state[i] = a->state[i];
+    h->skip_filter = a->skip_filter;
+    h->generation = a->cycle.nodes->changes.generation;
+    h->node_generation = a->cycle.nodes->node_changes.generation;
+    shape_set_overlaid(h, a->cache);
+}
+
+void attempt_keep(const struct attempt *a)
+{
+    keep(a, a->shape);
+    keep(a, a->domains);
+    if (a->domains)
+        a->domains->made = true;
 }

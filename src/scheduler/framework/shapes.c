@@ -11,9 +11,14 @@
 /* Shapes are kept up to so many rows in all, but a few in any case. */
 enum { ROWS_MAX = 512 * 1024, KEPT_MIN = 16 };
 
-struct shapes {
+struct shape_set {
     struct shape **items;
-    uint32_t n, max;
+    uint32_t n;
+};
+
+struct shapes {
+    struct shape_set of[SHAPE_PARTS];
+    uint32_t max;
     uint64_t clock, hits, misses;
 };
 
@@ -21,7 +26,8 @@ struct shapes *shapes_new(uint32_t max)
 {
     struct shapes *s = xnew0(struct shapes);
     s->max = max;
-    s->items = xnewn0(max, struct shape *);
+    for (unsigned part = 0; part < SHAPE_PARTS; part++)
+        s->of[part].items = xnewn0(max, struct shape *);
     return s;
 }
 
@@ -35,8 +41,9 @@ static void shape_free(struct shape *h)
 
 void shapes_clear(struct shapes *s)
 {
-    while (s->n)
-        shape_free(s->items[--s->n]);
+    for (unsigned part = 0; part < SHAPE_PARTS; part++)
+        while (s->of[part].n)
+            shape_free(s->of[part].items[--s->of[part].n]);
 }
 
 struct shapes *shapes_free(struct shapes *s)
@@ -44,39 +51,63 @@ struct shapes *shapes_free(struct shapes *s)
     if (!s)
         return NULL;
     shapes_clear(s);
-    free(s->items);
+    for (unsigned part = 0; part < SHAPE_PARTS; part++)
+        free(s->of[part].items);
     free(s);
     return NULL;
 }
 
-static bool same_annotations(const struct profile *p, const kstrmap *a, const kstrmap *b)
+static bool same_values(const struct profile_keys *keys, const kstrmap *a, const kstrmap *b)
 {
-    vec_foreach(&p->pod_annotations, i) {
-        const char *x = kstrmap_get(a, p->pod_annotations.items[i]);
-        const char *y = kstrmap_get(b, p->pod_annotations.items[i]);
+    vec_foreach(keys, i) {
+        const char *x = kstrmap_get(a, keys->items[i]);
+        const char *y = kstrmap_get(b, keys->items[i]);
         if (x != y && !(x && y && streq(x, y)))
             return false;
     }
     return true;
 }
 
-/* Equal parts of cached pods are the same block, so addresses tell. */
-bool shapes_alike(const struct profile *p, const struct pod *a, const struct pod *b)
+static bool same_owner_kinds(const struct objmeta *a, const struct objmeta *b)
 {
-    return a->share[0] && a->share[0] == b->share[0] && a->share[1] == b->share[1] &&
-           streq(a->obj.meta.ns, b->obj.meta.ns) &&
-           same_annotations(p, &a->obj.meta.annotations, &b->obj.meta.annotations);
+    for (uint32_t i = 0; i < a->owners.n && i < b->owners.n; i++)
+        if (!streq(a->owners.items[i].kind, b->owners.items[i].kind))
+            return false;
+    return a->owners.n == b->owners.n;
 }
 
-static struct shape *find(const struct shapes *s, const struct profile *p, const struct pod *pod)
+/* Equal parts of cached pods are the same block, so addresses tell: [0] is labels, owners and
+ * volumes, [1] the spec. */
+static bool equal_in(enum shape_part part, const struct profile *p, const struct pod *a,
+                     const struct pod *b)
 {
-    for (uint32_t i = 0; i < s->n; i++)
-        if (s->items[i]->profile == p && shapes_alike(p, pod_of(s->items[i]->pod), pod))
-            return s->items[i];
+    const struct objmeta *x = &a->obj.meta, *y = &b->obj.meta;
+    bool local = part == SHAPE_LOCAL;
+
+    return a->share[1] && a->share[1] == b->share[1] && (local || a->share[0] == b->share[0]) &&
+           streq(x->ns, y->ns) &&
+           (a->share[0] == b->share[0] ||
+            (same_values(&p->pod_labels, &x->labels, &y->labels) && same_owner_kinds(x, y))) &&
+           same_values(&p->pod_annotations, &x->annotations, &y->annotations);
+}
+
+bool shapes_alike(const struct profile *p, const struct pod *a, const struct pod *b)
+{
+    return equal_in(SHAPE_DOMAIN, p, a, b);
+}
+
+static struct shape *find(const struct shapes *s, enum shape_part part, const struct profile *p,
+                          const struct pod *pod)
+{
+    const struct shape_set *set = &s->of[part];
+
+    for (uint32_t i = 0; i < set->n; i++)
+        if (set->items[i]->profile == p && equal_in(part, p, pod_of(set->items[i]->pod), pod))
+            return set->items[i];
     return NULL;
 }
 
-static uint32_t oldest(const struct shapes *s)
+static uint32_t oldest(const struct shape_set *s)
 {
     uint32_t at = 0;
     for (uint32_t i = 1; i < s->n; i++)
@@ -86,9 +117,10 @@ static uint32_t oldest(const struct shapes *s)
 }
 
 /* A new one, which takes over the memory of the one that goes for it. */
-static struct shape *add(struct shapes *s, const struct profile *p, struct kobj *pod, uint32_t rows)
+static struct shape *add(struct shape_set *s, uint32_t max, const struct profile *p,
+                         struct kobj *pod, uint32_t rows)
 {
-    uint32_t fit = MIN(s->max, MAX(ROWS_MAX / (rows + 1), (uint32_t)KEPT_MIN));
+    uint32_t fit = MIN(max, MAX(ROWS_MAX / (rows + 1), (uint32_t)KEPT_MIN));
     struct arena *arena = NULL;
 
     while (s->n && s->n >= fit) {
@@ -111,7 +143,6 @@ void shape_make_room(struct shape *h)
     h->by = arena_zalloc(h->arena, h->n);
     h->why = arena_zalloc(h->arena, h->n);
     h->total = arena_newn0(h->arena, h->n, int64_t);
-    h->dirty = arena_newn0(h->arena, h->n, uint32_t);
 }
 
 void shape_set_overlaid(struct shape *h, const struct nodecache *c)
@@ -139,6 +170,7 @@ void shape_clear(struct shape *h)
     h->raw = arena_newn0(h->arena, slots, int64_t *);
     h->scale = arena_newn0(h->arena, slots, int64_t);
     h->by = h->why = NULL;
+    h->dirty = NULL;
     h->noverlaid = 0;
 }
 
@@ -148,29 +180,42 @@ static bool up_to_date(const struct shape *h, const struct ks_nodes *nodes, uint
            arena_used(h->arena) < ARENA_MAX;
 }
 
-struct shape *shapes_get(struct shapes *s, const struct profile *p, struct kobj *pod,
-                         const struct ks_nodes *nodes, uint64_t objects_generation)
+static struct shape *get_part(struct shapes *s, enum shape_part part, const struct profile *p,
+                              struct kobj *pod, const struct ks_nodes *nodes, uint64_t objects)
 {
-    if (!pod_of(pod)->share[1] || !str_empty(pod_of(pod)->node_name) ||
-        requests_in_status(pod_of(pod)))
-        return NULL;
-    struct shape *h = find(s, p, pod_of(pod));
+    struct shape *h = find(s, part, p, pod_of(pod));
+
     if (!h)
-        h = add(s, p, pod, nodes->n);
+        h = add(&s->of[part], s->max, p, pod, nodes->n);
     h->used = ++s->clock;
-    if (up_to_date(h, nodes, objects_generation)) {
-        s->hits++;
+    if (up_to_date(h, nodes, objects))
         return h;
-    }
-    s->misses++;
     h->n = nodes->n;
     h->layout = nodes->layout;
-    h->objects_generation = objects_generation;
+    h->objects_generation = objects;
     shape_clear(h);
     return h;
 }
 
+void shapes_get(struct shapes *s, const struct profile *p, struct kobj *pod,
+                const struct ks_nodes *nodes, uint64_t objects_generation,
+                struct shape *ret[SHAPE_PARTS])
+{
+    bool hit = true;
+
+    ret[SHAPE_LOCAL] = ret[SHAPE_DOMAIN] = NULL;
+    if (!pod_of(pod)->share[1] || !str_empty(pod_of(pod)->node_name) ||
+        requests_in_status(pod_of(pod)))
+        return;
+    for (unsigned part = 0; part < SHAPE_PARTS; part++) {
+        ret[part] = get_part(s, part, p, pod, nodes, objects_generation);
+        hit = hit && ret[part]->made;
+    }
+    s->hits += hit;
+    s->misses += !hit;
+}
+
 struct shapes_stats shapes_stats(const struct shapes *s)
 {
-    return (struct shapes_stats){ s->hits, s->misses, s->n };
+    return (struct shapes_stats){ s->hits, s->misses, s->of[SHAPE_LOCAL].n };
 }

@@ -52,6 +52,7 @@ static const struct kind *const count_kinds[] = {
 };
 static const struct kind *const count_statuses[] = { &kind_pvc, NULL };
 static const char *const node_keys[] = { "read/me", NULL }, *const pod_keys[] = { "mood", NULL };
+static const char *const label_keys[] = { "tier", NULL };
 static const struct ks_plugin count_plugin = {
     .abi = KS_PLUGIN_ABI,
     .size = sizeof(struct ks_plugin),
@@ -62,6 +63,7 @@ static const struct ks_plugin count_plugin = {
     .statuses = count_statuses,
     .node_annotations = node_keys,
     .pod_annotations = pod_keys,
+    .pod_labels = label_keys,
     .filter = count_filter,
 };
 static const struct ks_plugin domain_plugin = {
@@ -99,20 +101,26 @@ static void start(struct plugin_fixture *f, void **state)
 }
 
 /* How many rows the plugin looks at for the pod. */
-static uint32_t rows_for(struct plugin_fixture *f, const char *annotations)
+static uint32_t rows_with(struct plugin_fixture *f, const char *meta)
 {
-    char text[256];
+    char text[512];
     struct attempt a;
 
     kobj_unref(f->obj);
-    f->obj = fixture_object(
-        f->base, &kind_pod,
-        TEXT(text, "{'metadata':{'name':'p','namespace':'ns','uid':'p','annotations':{%s}}}",
-             annotations));
+    f->obj =
+        fixture_object(f->base, &kind_pod,
+                       TEXT(text, "{'metadata':{'name':'p','namespace':'ns','uid':'p',%s}}", meta));
     arena_reset(f->arena);
     seen.rows = 0;
     fixture_attempt(f, &a, false);
     return seen.rows;
+}
+
+static uint32_t rows_for(struct plugin_fixture *f, const char *annotations)
+{
+    char text[256];
+
+    return rows_with(f, TEXT(text, "'annotations':{%s}", annotations));
 }
 
 static uint32_t rows(struct plugin_fixture *f)
@@ -252,6 +260,50 @@ static void test_annotations_belong_to_the_shape(void **state)
     assert_int_equal(rows_for(&f, "'other':'2'"), 0);
 }
 
+/* Jobs of one template, or members of a StatefulSet: what LOCAL plugins cannot see of them does not
+ * tell them apart; a DOMAIN plugin may select pods by any label. */
+static void test_pods_that_differ_in_what_nobody_reads(void **state)
+{
+    CLEANUP(fixture_fini) struct plugin_fixture f;
+
+    start(&f, state);
+    assert_int_equal(rows_with(&f, "'labels':{'job':'a','tier':'web'}"), 4);
+    assert_int_equal(rows_with(&f, "'labels':{'job':'b','tier':'web'}"), 0);
+    assert_int_equal(seen.made, 2);
+    assert_int_equal(rows_with(&f, "'labels':{'job':'a','tier':'web'}"), 0);
+    assert_int_equal(seen.made, 2);
+    assert_int_equal(rows_with(&f, "'labels':{'job':'a','tier':'db'}"), 4);
+    assert_int_equal(rows_with(&f, "'labels':{'job':'a'}"), 4);
+    assert_int_equal(rows_with(&f, "'labels':{'job':'a'},'ownerReferences':[{'kind':'Job','name':"
+                                   "'x','uid':'x'}]"),
+                     4);
+    assert_int_equal(rows_with(&f, "'labels':{'job':'b'},'ownerReferences':[{'kind':'Job','name':"
+                                   "'y','uid':'y'}]"),
+                     0);
+    assert_int_equal(rows_with(&f, "'labels':{'job':'b'},'ownerReferences':[{'kind':'DaemonSet',"
+                                   "'name':'y','uid':'y'}]"),
+                     4);
+}
+
+/* Each keeps its own count of the changes that it has seen. */
+static void test_changes_reach_both_parts(void **state)
+{
+    CLEANUP(fixture_fini) struct plugin_fixture f;
+
+    start(&f, state);
+    rows_with(&f, "'labels':{'job':'a'}");
+    fixture_pod(&f, "{'metadata':{'name':'q','namespace':'ns','uid':'q'},'spec':{'nodeName':"
+                    "'n3'}}");
+    assert_int_equal(rows_with(&f, "'labels':{'job':'b'}"), 1);
+    fixture_pod(&f, "{'metadata':{'name':'r','namespace':'ns','uid':'r'},'spec':{'nodeName':"
+                    "'n0'}}");
+    assert_int_equal(rows_with(&f, "'labels':{'job':'a'}"), 1);
+    assert_int_equal(seen.dirty, 2);
+    assert_int_equal(rows_with(&f, "'labels':{'job':'b'}"), 0);
+    assert_int_equal(seen.dirty, 1);
+    assert_int_equal(seen.made, 2);
+}
+
 static void test_refresh_is_told_which_nodes_changed(void **state)
 {
     CLEANUP(fixture_fini) struct plugin_fixture f;
@@ -389,6 +441,8 @@ int main(int argc, char **argv)
         FIXTURE_TEST(test_objects_of_a_node),
         FIXTURE_TEST(test_other_kinds_count_by_what_is_read),
         FIXTURE_TEST(test_annotations_belong_to_the_shape),
+        FIXTURE_TEST(test_pods_that_differ_in_what_nobody_reads),
+        FIXTURE_TEST(test_changes_reach_both_parts),
         FIXTURE_TEST(test_refresh_is_told_which_nodes_changed),
         FIXTURE_TEST(test_random_changes),
     };

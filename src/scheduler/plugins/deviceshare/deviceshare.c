@@ -351,6 +351,9 @@ static const char *const device_pod_annotations[] = {
     ANNO_RESERVATION_AFFINITY, ANNO_SCHEDULING_HINT,
     ANNO_SCHEDULING_HINT_OLD,  NULL
 };
+static const char *const device_pod_labels[] = { LABEL_GPU_ISOLATION_PROVIDER,
+                                                 LABEL_RESERVATION_IGNORED,
+                                                 LABEL_PRE_ALLOCATION_REQUIRED, NULL };
 static const struct ks_service *const device_services[] = { &holdings_service, &templates_service,
                                                             &packing_service, NULL };
 
@@ -362,6 +365,7 @@ const struct ks_plugin ks_plugin_device_share = {
     .reuse = KS_REUSE_LOCAL,
     .kinds = device_kinds,
     .pod_annotations = device_pod_annotations,
+    .pod_labels = device_pod_labels,
     .row = &devrow_data,
     .points = KS_AT(PRE_FILTER) | KS_AT(FILTER) | KS_AT(PRE_SCORE) | KS_AT(SCORE) | KS_AT(RESERVE) |
               KS_AT(PRE_BIND),

@@ -389,6 +389,7 @@ static const struct kind *const load_optional[] = { &kind_nodeslo, NULL };
 static const char *const load_node_annotations[] = { ANNO_USAGE_THRESHOLDS, ANNO_RAW_ALLOCATABLE,
                                                      NULL };
 static const char *const load_pod_annotations[] = { ANNO_LOAD_SCALING_FACTORS, NULL };
+static const char *const load_pod_labels[] = { LABEL_QOS_CLASS, LABEL_PRIORITY_CLASS, NULL };
 static const struct ks_service *const load_services[] = { &loads_service, NULL };
 
 const struct ks_plugin ks_plugin_load_aware_scheduling = {
@@ -401,6 +402,7 @@ const struct ks_plugin ks_plugin_load_aware_scheduling = {
     .optional = load_optional,
     .node_annotations = load_node_annotations,
     .pod_annotations = load_pod_annotations,
+    .pod_labels = load_pod_labels,
     .row = &load_row,
     .points = KS_AT(PRE_FILTER) | KS_AT(FILTER) | KS_AT(SCORE) | KS_AT(RESERVE),
     .args = &loadaware_args,

@@ -355,6 +355,9 @@ static const char *const numa_pod_annotations[] = { ANNO_RESOURCE_SPEC,
                                                     ANNO_SCHEDULING_HINT_OLD,
                                                     ANNO_RESERVATION_AFFINITY,
                                                     NULL };
+static const char *const numa_pod_labels[] = { LABEL_QOS_CLASS, LABEL_PRIORITY_CLASS,
+                                               LABEL_PRE_ALLOCATION_REQUIRED,
+                                               LABEL_RESERVATION_IGNORED, NULL };
 static const struct ks_service *const numa_services[] = { &grants_service, NULL };
 
 const struct ks_plugin ks_plugin_node_numa_resource = {
@@ -366,6 +369,7 @@ const struct ks_plugin ks_plugin_node_numa_resource = {
     .kinds = numa_kinds,
     .node_annotations = numa_node_annotations,
     .pod_annotations = numa_pod_annotations,
+    .pod_labels = numa_pod_labels,
     .row = &stock_rows,
     .points = KS_AT(PRE_FILTER) | KS_AT(FILTER) | KS_AT(PRE_SCORE) | KS_AT(SCORE) | KS_AT(RESERVE) |
               KS_AT(PRE_BIND),
