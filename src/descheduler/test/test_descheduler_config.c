@@ -180,6 +180,13 @@ static void test_refused_args(void **state)
     refuse_args("DefaultEvictor", "{priorityThreshold: {value: 1, name: x}}", "priorityThreshold");
     refuse_args("DefaultEvictor", "{podProtections: {extraEnabled: [Nope]}}",
                 "podProtections.extraEnabled[0]");
+    refuse_args("DefaultEvictor",
+                "{ignorePvcPods: true, podProtections: {defaultDisabled: [DaemonSetPods]}}",
+                "podProtections");
+    refuse_args("DefaultEvictor",
+                "{podProtections: {extraEnabled: [PodsWithPVC], config: {PodsWithPVC: "
+                "{protectedStorageClasses: [{name: ''}]}}}}",
+                "protectedStorageClasses[0].name");
     refuse_args("LowNodeUtilization", "{}", "thresholds");
     refuse_args("LowNodeUtilization", "{thresholds: {cpu: 20}, targetThresholds: {memory: 20}}",
                 "targetThresholds[cpu]");
@@ -188,6 +195,8 @@ static void test_refused_args(void **state)
                 "KubernetesMetrics}}",
                 "metricsUtilization");
     refuse_args("PodLifeTime", "{}", "maxPodLifeTimeSeconds");
+    refuse_args("PodLifeTime", "{states: [Running, Sleeping]}", "states[1]");
+    refuse_args("PodLifeTime", "{conditions: [{}]}", "conditions[0]");
     refuse_args("RemovePodsHavingTooManyRestarts", "{}", "podRestartThreshold");
     refuse_args("RemovePodsViolatingNodeAffinity", "{}", "nodeAffinityType");
 }

@@ -242,6 +242,11 @@ static void test_protected_storage_classes(void **state)
     fixture_init(&f);
     add_node(&f, (struct node_text){ "n1" });
     add_node(&f, (struct node_text){ "n2" });
+    /* Of a claim that is not there the class is not known. */
+    add_pod(&f,
+            (struct pod_text){ "claimless", "n1",
+                               .spec = ",\"volumes\":[{\"name\":\"v\","
+                                       "\"persistentVolumeClaim\":{\"claimName\":\"gone\"}}]" });
     for (int i = 0; i < 2; i++) {
         const char *class = i ? "fast" : "slow";
         CLEANUP(strbuf_fini) struct strbuf volumes = STRBUF_INIT;

@@ -165,9 +165,15 @@ static void test_restarts(void **state)
                        counts[i]);
         add_pod(&f, (struct pod_text){ name, "n1", .status = strbuf_str(&status) });
     }
+    add_pod(&f, (struct pod_text){ "ended", "n1", .phase = "Failed",
+                                   .status = ",\"containerStatuses\":[{\"name\":\"c\","
+                                             "\"restartCount\":7}]" });
     assert_string_equal(
         run_plugin(&f, DESCHEDULE, "RemovePodsHavingTooManyRestarts", "{podRestartThreshold: 5}"),
-        "r9 r5");
+        "r9 ended r5");
+    assert_string_equal(run_plugin(&f, DESCHEDULE, "RemovePodsHavingTooManyRestarts",
+                                   "{podRestartThreshold: 5, states: [Running]}"),
+                        "r9 r5");
     assert_string_equal(run_plugin(&f, DESCHEDULE, "RemovePodsHavingTooManyRestarts",
                                    "{podRestartThreshold: 5, states: [CrashLoopBackOff]}"),
                         "");
@@ -322,6 +328,28 @@ static void test_spread_of_pods_that_fit_nowhere(void **state)
     fixture_fini(&f);
 }
 
+/* Who may not go is not counted. Who fits nowhere stays, and one that fits goes in its place. */
+static void test_spread_takes_who_can_go(void **state)
+{
+    struct fixture f;
+    const char *plugin = "RemovePodsViolatingTopologySpreadConstraint";
+    const char *app = ",\"labels\":{\"app\":\"s\"}";
+
+    (void)state;
+    fixture_init(&f);
+    add_node(&f, (struct node_text){ "a", .labels = "\"zone\":\"a\"" });
+    add_node(&f, (struct node_text){ "b", .labels = "\"zone\":\"b\"", .cpu = "1" });
+    add_pod(&f, (struct pod_text){ "large", "a", .cpu = "2", .meta = app, .spec = SPREAD });
+    add_pod(&f, (struct pod_text){ "small", "a", .meta = app, .spec = SPREAD ",\"priority\":9" });
+    assert_string_equal(run_plugin(&f, BALANCE, plugin, "{}"), "small");
+    for (int i = 0; i < 3; i++) {
+        CLEANUP(mem_free) char *name = xasprintf("bare%d", i);
+        add_pod(&f, (struct pod_text){ name, "b", .owner = "", .meta = app, .spec = SPREAD });
+    }
+    assert_string_equal(run_plugin(&f, BALANCE, plugin, "{}"), "small");
+    fixture_fini(&f);
+}
+
 /* ---- utilization ------------------------------------------------------------------------------ */
 
 static void test_low_node_utilization(void **state)
@@ -358,6 +386,55 @@ static void test_low_node_utilization(void **state)
     fixture_fini(&f);
 }
 
+/* A node that was promised more memory than it has goes on giving, though only cpu has a threshold.
+ * Among equals those stay that would rather. */
+static void test_low_node_utilization_of_the_rest(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    add_node(&f, (struct node_text){ "full", .memory = "1Gi" });
+    add_node(&f, (struct node_text){ "empty" });
+    for (int i = 0; i < 4; i++) {
+        CLEANUP(mem_free) char *name = xasprintf("p%d", i);
+        add_pod(&f, (struct pod_text){
+                        name, "full", .cpu = "600m", .memory = "400Mi",
+                        .meta = i ? NULL
+                                  : ",\"annotations\":{\"descheduler.alpha.kubernetes.io/"
+                                    "prefer-no-eviction\":\"\"}" });
+    }
+    assert_string_equal(run_plugin(&f, BALANCE, "LowNodeUtilization",
+                                   "{thresholds: {cpu: 30}, targetThresholds: {cpu: 50}}"),
+                        "p1 p2");
+    fixture_fini(&f);
+}
+
+/* The average is one of the nodes that have the resource. */
+static void test_low_node_utilization_by_deviation(void **state)
+{
+    struct fixture f;
+    const char *asks = ",\"overhead\":{\"example.com/d\":\"1\"}";
+
+    (void)state;
+    fixture_init(&f);
+    for (int i = 0; i < 4; i++)
+        fixture_add(&f, &kind_node,
+                    "{\"metadata\":{\"name\":\"n%d\"},\"status\":{\"allocatable\":{\"cpu\":\"4\","
+                    "\"memory\":\"8Gi\",\"pods\":\"9\"%s}}}",
+                    i, i < 2 ? ",\"example.com/d\":\"4\"" : "");
+    add_pod(&f, (struct pod_text){ "a", "n0", .spec = asks });
+    add_pod(&f, (struct pod_text){ "b", "n0", .spec = asks });
+    add_pod(&f, (struct pod_text){ "c", "n0", .spec = asks });
+    /* 75% and 0%: the average is 37.5%, and n0 is above 67.5% only. Of four nodes it would
+     * be 18.75%. */
+    assert_string_equal(run_plugin(&f, BALANCE, "LowNodeUtilization",
+                                   "{thresholds: {example.com/d: 30}, targetThresholds: "
+                                   "{example.com/d: 30}, useDeviationThresholds: true}"),
+                        "a");
+    fixture_fini(&f);
+}
+
 static void test_high_node_utilization(void **state)
 {
     struct fixture f;
@@ -373,6 +450,15 @@ static void test_high_node_utilization(void **state)
     assert_string_equal(
         run_plugin(&f, BALANCE, "HighNodeUtilization", "{thresholds: {cpu: 20}, numberOfNodes: 1}"),
         "");
+    add_pod(&f, (struct pod_text){ "names", "idle", .cpu = "0" });
+    assert_string_equal(run_plugin(&f, BALANCE, "HighNodeUtilization",
+                                   "{thresholds: {cpu: 20}, evictionModes: "
+                                   "[OnlyThresholdingResources]}"),
+                        "i names");
+    assert_string_equal(run_plugin(&f, BALANCE, "HighNodeUtilization",
+                                   "{thresholds: {pods: 2}, evictionModes: "
+                                   "[OnlyThresholdingResources]}"),
+                        "");
     fixture_fini(&f);
 }
 
@@ -391,7 +477,10 @@ int main(void)
         cmocka_unit_test(test_taints),
         cmocka_unit_test(test_spread_converges),
         cmocka_unit_test(test_spread_of_pods_that_fit_nowhere),
+        cmocka_unit_test(test_spread_takes_who_can_go),
         cmocka_unit_test(test_low_node_utilization),
+        cmocka_unit_test(test_low_node_utilization_of_the_rest),
+        cmocka_unit_test(test_low_node_utilization_by_deviation),
         cmocka_unit_test(test_high_node_utilization),
     };
     return cmocka_run_group_tests_name("descheduler_kube", tests, NULL, NULL);

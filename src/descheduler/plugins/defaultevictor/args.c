@@ -101,6 +101,27 @@ static int apply_list(struct evictor_args *x, const kstrlist *l, const char *pat
     return 0;
 }
 
+/* The lists and the older booleans do not mix. */
+static int check_lists(const struct evictor_args *x, struct kerr *err)
+{
+    const struct evictor_protections *p = x->protections;
+
+    if (x->local_storage || x->daemon_sets || x->system_critical || x->ignore_pvc ||
+        x->failed_bare || x->ignore_without_pdb)
+        return kerr_api(err, -EINVAL, KR_INVALID,
+                        "podProtections: Forbidden: extraEnabled and defaultDisabled cannot be "
+                        "used with the booleans evict... and ignore...");
+    if (!p->config || !p->config->pvc)
+        return 0;
+    for (uint32_t i = 0; i < p->config->pvc->storage_classes.n; i++)
+        if (!*p->config->pvc->storage_classes.items[i].name)
+            return kerr_api(err, -EINVAL, KR_INVALID,
+                            "podProtections.config.PodsWithPVC.protectedStorageClasses[%u].name: "
+                            "Required value: must not be empty",
+                            i);
+    return 0;
+}
+
 static int set_protections(struct evictor_args *x, struct kerr *err)
 {
     const struct evictor_protections *p = x->protections;
@@ -116,7 +137,9 @@ static int set_protections(struct evictor_args *x, struct kerr *err)
     }
     for (int i = PROTECT_LOCAL_STORAGE; i < PROTECT_PVC; i++)
         x->protects[i] = true;
-    int r = apply_list(x, &p->disabled, "defaultDisabled", 0, PROTECT_PVC, false, err);
+    int r = check_lists(x, err);
+    if (r == 0)
+        r = apply_list(x, &p->disabled, "defaultDisabled", 0, PROTECT_PVC, false, err);
     return r == 0 ? apply_list(x, &p->extra, "extraEnabled", PROTECT_PVC, PROTECTIONS, true, err)
                   : r;
 }

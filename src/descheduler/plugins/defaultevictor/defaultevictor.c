@@ -68,11 +68,12 @@ static bool has_local_storage(const struct pod *p)
     return false;
 }
 
+/* A claim that is not there, or has no class yet, may be of any class: its pod stays. */
 static bool is_protected_class(const struct evictor_args *x, const char *class)
 {
     const struct evictor_protection_config *c = x->protections ? x->protections->config : NULL;
 
-    if (!c || !c->pvc || c->pvc->storage_classes.n == 0)
+    if (!c || !c->pvc || c->pvc->storage_classes.n == 0 || !*class)
         return true;
     for (uint32_t i = 0; i < c->pvc->storage_classes.n; i++)
         if (streq(c->pvc->storage_classes.items[i].name, class))

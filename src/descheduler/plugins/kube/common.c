@@ -1,6 +1,7 @@
 /* common.c - what Kubernetes' plugins share. */
 #include "descheduler/plugins/kube/common.h"
 
+#include "api/protocol/migration.h"
 #include "api/qos.h"
 
 int kube_common_check(struct kube_common *c, struct arena *a, struct kerr *err)
@@ -50,6 +51,11 @@ static int qos_rank(const struct pod *p)
     }
 }
 
+static bool would_rather_stay(const struct pod *p)
+{
+    return kstrmap_get(&p->obj.meta.annotations, ANNO_PREFER_NO_EVICTION) != NULL;
+}
+
 static int by_priority(const void *a, const void *b)
 {
     const struct pod *x = *(const struct pod *const *)a, *y = *(const struct pod *const *)b;
@@ -57,6 +63,8 @@ static int by_priority(const void *a, const void *b)
 
     if (r == 0)
         r = cmp(qos_rank(x), qos_rank(y));
+    if (r == 0)
+        r = cmp(would_rather_stay(x), would_rather_stay(y));
     if (r == 0)
         r = strcmp(x->obj.meta.ns, y->obj.meta.ns);
     return r ? r : strcmp(x->obj.meta.name, y->obj.meta.name);

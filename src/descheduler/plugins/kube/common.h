@@ -30,7 +30,8 @@ struct kube_listing {
 };
 void kube_list(struct kd_round *r, uint32_t node, const struct kube_listing *how, podvec *out);
 
-/* Lowest priority first (none at all before), then BestEffort, Burstable, Guaranteed. */
+/* Lowest priority first (none at all before), then BestEffort, Burstable, Guaranteed; among equals
+ * those last that would rather not be evicted. */
 void kube_sort(podvec *pods);
 
 /* What these plugins have in common as instances: nothing but their args. */

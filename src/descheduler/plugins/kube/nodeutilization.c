@@ -246,18 +246,33 @@ static double clamp(double percent)
     return percent < 0 ? 0 : percent > 100 ? 100 : percent;
 }
 
+/* Of the nodes that have the resource at all; false: none has it. */
+static bool average_of(const struct utilization *u, uint32_t i, double *ret)
+{
+    double sum = 0;
+    uint32_t n = 0;
+
+    for (uint32_t j = 0; j < u->round->nnodes; j++) {
+        const struct kd_node *x = kd_view_node(u->round->view, u->nodes[j].node);
+        const reslist *l = x->allocatable.n ? &x->allocatable : &x->node->status.capacity;
+        if (!reslist_has(l, u->resources[i].name))
+            continue;
+        sum += u->nodes[j].percent[i];
+        n++;
+    }
+    *ret = n ? sum / n : 0;
+    return n > 0;
+}
+
 static void set_thresholds(struct utilization *u)
 {
     for (uint32_t i = 0; i < u->n; i++) {
         const struct resource *x = &u->resources[i];
-        double average = 0;
-        u->low[i] = x->low ? *x->low : 100;
-        u->target[i] = x->high ? *x->high : 100;
-        if (!u->args->deviation || !x->low)
+        double average;
+        u->low[i] = x->low && !u->args->deviation ? *x->low : 100;
+        u->target[i] = x->high && !u->args->deviation ? *x->high : 100;
+        if (!u->args->deviation || !x->low || !average_of(u, i, &average))
             continue;
-        for (uint32_t j = 0; j < u->round->nnodes; j++)
-            average += u->nodes[j].percent[i];
-        average /= (double)u->round->nnodes;
         u->low[i] = clamp(average - *x->low);
         u->target[i] = clamp(average + *x->high);
     }
@@ -343,8 +358,9 @@ static bool goes_on(const struct utilization *u, const struct measured *m)
 {
     bool above = u->high;
 
+    /* Without a threshold the node may not have more than it has. */
     for (uint32_t i = 0; i < u->n && !above; i++)
-        above = u->resources[i].high && m->used[i] > m->target[i];
+        above = m->used[i] > m->target[i];
     for (uint32_t i = 0; i < u->n && above; i++)
         above = u->budget[i] > 0;
     return above;
@@ -376,12 +392,19 @@ static int64_t amount_of(const struct utilization *u, const struct pod *p, uint3
     return 0;
 }
 
+static bool names_some(const struct utilization *u, const containerlist *l)
+{
+    for (uint32_t i = 0; i < l->n; i++)
+        for (uint32_t j = 0; j < u->args->thresholds.n; j++)
+            if (reslist_has(&l->items[i].resources.requests, u->args->thresholds.items[j].resource))
+                return true;
+    return false;
+}
+
+/* By its containers, whatever the amount. */
 static bool asks_for_some(const struct utilization *u, const struct pod *p)
 {
-    for (uint32_t i = 0; i < u->n; i++)
-        if (u->resources[i].low && !streq(u->resources[i].name, "pods") && amount_of(u, p, i) > 0)
-            return true;
-    return false;
+    return names_some(u, &p->spec->containers) || names_some(u, &p->spec->init_containers);
 }
 
 static void empty(struct utilization *u, struct measured *m)

@@ -59,6 +59,62 @@ static const struct kfield args_fields[] = {
 static const struct kschema args_schema = KSCHEMA("PodLifeTimeArgs", STYPE, args_fields);
 #undef STYPE
 
+/* Phases, then reasons of pods, of waiting and of terminated containers. */
+static const char *const states[] = {
+    "Running",
+    "Pending",
+    "Succeeded",
+    "Failed",
+    "Unknown",
+    "NodeAffinity",
+    "NodeLost",
+    "Shutdown",
+    "UnexpectedAdmissionError",
+    "PodInitializing",
+    "ContainerCreating",
+    "ImagePullBackOff",
+    "CrashLoopBackOff",
+    "CreateContainerConfigError",
+    "ErrImagePull",
+    "CreateContainerError",
+    "InvalidImageName",
+    "OOMKilled",
+    "Error",
+    "Completed",
+    "DeadlineExceeded",
+    "Evicted",
+    "ContainerCannotRun",
+    "StartError",
+};
+
+static int check_states(const kstrlist *l, struct kerr *err)
+{
+    for (uint32_t i = 0; i < l->n; i++) {
+        size_t k = 0;
+        while (k < ARRAY_LEN(states) && !streq(states[k], l->items[i]))
+            k++;
+        if (k == ARRAY_LEN(states))
+            return kerr_api(err, -EINVAL, KR_INVALID,
+                            "states[%u]: Unsupported value: \"%.64s\": no phase or reason that is "
+                            "known",
+                            i, l->items[i]);
+    }
+    return 0;
+}
+
+static int check_conditions(const struct lifetime_args *x, struct kerr *err)
+{
+    for (uint32_t i = 0; i < x->conditions.n; i++) {
+        const struct condition_filter *f = &x->conditions.items[i];
+        if (!*f->type && !*f->status && !*f->reason && !f->min_seconds.set)
+            return kerr_api(err, -EINVAL, KR_INVALID,
+                            "conditions[%u]: Required value: at least one of type, status, reason "
+                            "and minTimeSinceLastTransitionSeconds must be set",
+                            i);
+    }
+    return 0;
+}
+
 static int check(void *args, struct arena *a, struct kerr *err)
 {
     struct lifetime_args *x = args;
@@ -70,6 +126,10 @@ static int check(void *args, struct arena *a, struct kerr *err)
                      "maxPodLifeTimeSeconds, states, conditions and exitCodes must be set");
     if (r == 0 && x->max_seconds.set)
         r = config_range("maxPodLifeTimeSeconds", x->max_seconds.v, 0, INT64_MAX, err);
+    if (r == 0)
+        r = check_states(&x->states, err);
+    if (r == 0)
+        r = check_conditions(x, err);
     if (r == 0 && x->owners && x->owners->include.n && x->owners->exclude.n)
         r = kerr_api(err, -EINVAL, KR_INVALID,
                      "ownerKinds: Invalid value: only one of include and exclude can be set");
@@ -95,10 +155,7 @@ static bool has_exit_code(const struct lifetime_args *x, const struct pod *p)
     const struct pod_status *s = &p->status;
 
     return kube_has_exit_code(&s->container_statuses, &x->exit_codes) ||
-           (x->init_containers &&
-            kube_has_exit_code(&s->init_container_statuses, &x->exit_codes)) ||
-           (x->ephemeral_containers &&
-            kube_has_exit_code(&s->ephemeral_container_statuses, &x->exit_codes));
+           (x->init_containers && kube_has_exit_code(&s->init_container_statuses, &x->exit_codes));
 }
 
 static bool matches(const struct condition_filter *f, const struct condition *c, nsec_t now)

@@ -96,7 +96,9 @@ static int deschedule(void *self, struct kd_round *r, struct kerr *err)
     for (uint32_t i = 0; i < r->nnodes; i++) {
         podvec pods = { 0 };
         struct vec_of(struct counted) due = { 0 };
-        kube_list(r, r->nodes[i], &(struct kube_listing){ .common = &x->common, .filter = true },
+        /* Also those that have ended: how often they were tried counts all the same. */
+        kube_list(r, r->nodes[i],
+                  &(struct kube_listing){ .common = &x->common, .filter = true, .all = true },
                   &pods);
         vec_foreach(&pods, j) {
             struct counted c = { pods.items[j], restarts(pods.items[j], x->init_containers) };

@@ -132,7 +132,7 @@ static void add_constraints(const struct spread_args *x, const struct pod *p, co
 
 struct ranked { /* a pod of a domain; the last ones are moved first */
     const struct pod *pod;
-    bool evictable, bound, fits;
+    bool bound, fits;
     int64_t priority;
 };
 struct domain {
@@ -199,7 +199,6 @@ static size_t collect(struct balance *b, const podvec *pods)
         if (!value)
             continue;
         struct ranked x = { .pod = p,
-                            .evictable = kd_filter(r, p),
                             .bound = has_selector_or_affinity(p),
                             .priority = pod_priority(p) };
         vec_push(&domain_of(b, value)->pods, x);
@@ -212,14 +211,12 @@ static int by_rank(const void *a, const void *b)
 {
     const struct ranked *x = a, *y = b;
 
-    if (x->evictable != y->evictable)
-        return x->evictable ? 1 : -1;
+    if (x->fits != y->fits)
+        return x->fits ? 1 : -1;
     if (x->bound != y->bound)
         return x->bound ? -1 : 1;
     if (x->priority != y->priority)
         return x->priority > y->priority ? -1 : 1;
-    if (x->fits != y->fits)
-        return x->fits ? 1 : -1;
     int r = strcmp(x->pod->obj.meta.ns, y->pod->obj.meta.ns);
     return r ? r : strcmp(x->pod->obj.meta.name, y->pod->obj.meta.name);
 }
@@ -366,7 +363,8 @@ static int balance(void *self, struct kd_round *r, struct kerr *err)
 
     (void)err;
     for (uint32_t i = 0; i < r->nnodes; i++)
-        kube_list(r, r->nodes[i], &(struct kube_listing){ .common = &x->common }, &all);
+        kube_list(r, r->nodes[i], &(struct kube_listing){ .common = &x->common, .filter = true },
+                  &all);
     if (all.n)
         qsort(all.items, all.n, sizeof *all.items, by_ns);
     for (size_t i = 0; i < all.n; i += n) {
