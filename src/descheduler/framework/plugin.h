@@ -155,6 +155,8 @@ struct kd_plugin {
     /* The configuration was read again: the instance of the profile of the same name goes on with
      * these args. Must not fail. NULL: it is destroyed, and another one is created. */
     void (*update)(void *self, const void *args);
+    /* What it asked for in create() besides kinds has come, or will not. NULL: there is nothing. */
+    bool (*ready)(const void *self);
     /* We lead, and the caches are complete: controllers act from now on. And the reverse. */
     void (*start)(void *self);
     void (*stop)(void *self);

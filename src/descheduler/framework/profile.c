@@ -203,6 +203,8 @@ bool kd_profile_synced(const struct kd_profile *p)
                 !(is_listed(plugin->optional, *k) && informer_refused(inf)))
                 return false;
         }
+        if (plugin->ready && !plugin->ready(p->instances[i].self))
+            return false;
     }
     return true;
 }

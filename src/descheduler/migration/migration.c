@@ -456,6 +456,12 @@ static bool pre_eviction_filter(void *self, const struct kd_view *v, const struc
     return fits || kd_no(why, "it fits no other node");
 }
 
+static bool ready(const void *self)
+{
+    const struct migration *m = self;
+    return owners_ready(m->owners);
+}
+
 static const struct kind *const kinds[] = { &kind_podmigrationjob, &kind_reservation, NULL };
 
 const struct kd_plugin plugin_migrationcontroller = {
@@ -467,6 +473,7 @@ const struct kd_plugin plugin_migrationcontroller = {
     .create = create,
     .destroy = destroy,
     .update = update,
+    .ready = ready,
     .start = start,
     .stop = stop,
     .filter = filter,

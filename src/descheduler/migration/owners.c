@@ -15,11 +15,12 @@
 #define DISCOVERY_PERIOD (5 * 60 * NSEC_PER_SEC)
 enum { SCALES_MAX = 4096 };
 
-const struct kind *const owner_kinds[] = {
+/* Every cluster has the first ones; the others are watched where the server has them. */
+static const struct kind *const owner_kinds[] = {
     &kind_deployment, &kind_replicaset, &kind_statefulset,        &kind_replicationcontroller,
-    &kind_job,        &kind_cloneset,   &kind_kruise_statefulset, NULL
+    &kind_job,        &kind_cloneset,   &kind_kruise_statefulset,
 };
-enum { OWNER_KINDS = ARRAY_LEN(owner_kinds) - 1 };
+enum { OWNER_KINDS = ARRAY_LEN(owner_kinds), OWNER_KINDS_USUAL = OWNER_KINDS - 2 };
 
 struct scale {
     struct owners *owners;
@@ -32,9 +33,10 @@ struct scale {
 };
 struct owners {
     struct owners_opts o;
-    struct informer *informers[OWNER_KINDS], *pods, *replicasets;
+    struct informer *informers[OWNER_KINDS], *pods, *replicasets; /* NULL: not served, so far */
     struct subscription *news[OWNER_KINDS];
-    struct discovery *discovery; /* made when an owner of another kind is first seen */
+    struct discovery *discovery;
+    bool discovered; /* once at least */
     struct map scales;
 };
 
@@ -49,6 +51,8 @@ static enum workload_known get(void *arg, const struct kind *k, const char *ns, 
 
     while (owner_kinds[i] != k)
         i++;
+    if (!w->informers[i])
+        return w->discovered ? WORKLOAD_REFUSED : WORKLOAD_AWAITED;
     if (informer_refused(w->informers[i]))
         return WORKLOAD_REFUSED;
     if (!informer_synced(w->informers[i]))
@@ -125,22 +129,12 @@ static void on_scale(void *arg, struct kube_resp *r, const struct kerr *err)
            same ? (int32_t)MIN(MAX(n, (int64_t)0), (int64_t)INT32_MAX) : 0);
 }
 
-static void on_discovery(void *arg)
-{
-    on_object(arg, NULL);
-}
-
 /* NULL: it is not served, or not known yet (*ret_known says which). */
 static const struct kind *served(struct owners *w, const struct owner_ref *o,
                                  enum workload_known *ret_known)
 {
-    if (!w->discovery) {
-        w->discovery = discovery_new(w->o.kube);
-        discovery_on_round(w->discovery, on_discovery, w);
-        discovery_start(w->discovery, DISCOVERY_PERIOD);
-    }
     const struct served_kind *k = discovery_find(w->discovery, o->api_version, o->kind);
-    *ret_known = discovery_count(w->discovery) ? WORKLOAD_REFUSED : WORKLOAD_AWAITED;
+    *ret_known = w->discovered ? WORKLOAD_REFUSED : WORKLOAD_AWAITED;
     return k && k->served && k->kind.namespaced ? &k->kind : NULL;
 }
 
@@ -216,22 +210,59 @@ struct workload_source owners_source(struct owners *w)
     return (struct workload_source){ .arg = w, .get = get, .owned = owned, .scale = scale };
 }
 
-struct owners *owners_new(const struct owners_opts *o)
+static void watch_kind(struct owners *w, size_t i)
 {
     static const struct informer_handler news = { .on_add = on_object,
                                                   .on_update = on_update,
                                                   .on_delete = on_object,
                                                   .on_synced = on_synced,
                                                   .on_refused = on_synced };
+
+    w->informers[i] = caches_get(w->o.caches, owner_kinds[i]);
+    w->news[i] = informer_add_handler(w->informers[i], &news, w);
+}
+
+static bool is_served(const struct owners *w, const struct kind *k)
+{
+    CLEANUP(mem_free) char *version = xasprintf("%s/%s", k->group, k->version);
+    const struct served_kind *s = discovery_find(w->discovery, version, k->kind);
+    return s && s->served;
+}
+
+/* A server that does not answer is asked again soon; one that tells nobody what it has is not. */
+static void on_discovery(void *arg)
+{
+    struct owners *w = arg;
+    const struct kerr *problem = discovery_problem(w->discovery);
+
+    w->discovered |= !problem || problem->reason != KR_NONE;
+    for (size_t i = OWNER_KINDS_USUAL; i < OWNER_KINDS; i++)
+        if (!w->informers[i] && is_served(w, owner_kinds[i]))
+            watch_kind(w, i);
+    w->o.on_news(w->o.arg);
+}
+
+bool owners_ready(const struct owners *w)
+{
+    for (size_t i = 0; i < OWNER_KINDS; i++)
+        if (w->informers[i] && !informer_synced(w->informers[i]) &&
+            !informer_refused(w->informers[i]))
+            return false;
+    return w->discovered;
+}
+
+struct owners *owners_new(const struct owners_opts *o)
+{
     struct owners *w = xnew0(struct owners);
 
     w->o = *o;
     w->pods = caches_get(o->caches, &kind_pod);
     w->replicasets = caches_get(o->caches, &kind_replicaset);
-    for (size_t i = 0; i < OWNER_KINDS; i++) {
-        w->informers[i] = caches_get(o->caches, owner_kinds[i]);
-        w->news[i] = informer_add_handler(w->informers[i], &news, w);
-    }
+    for (size_t i = 0; i < OWNER_KINDS_USUAL; i++)
+        watch_kind(w, i);
+    w->discovery = discovery_new(o->kube);
+    discovery_on_round(w->discovery, on_discovery, w);
+    discovery_start(w->discovery, DISCOVERY_PERIOD);
     return w;
 }
 

@@ -1,5 +1,7 @@
 /* owners.h - workloads from the caches of the program, and from the server where no cache has them.
  *
+ * Kinds that come with an addition to Kubernetes (Kruise) are watched once the server says that it
+ * has them, which it is asked every five minutes.
  * The scale subresource of other kinds is asked for when somebody first wants to know, and kept for
  * half a minute. Loop thread only.
  */
@@ -11,8 +13,6 @@ struct kube;
 struct loop;
 struct owners;
 
-extern const struct kind *const owner_kinds[]; /* that are read by informers; ends with NULL */
-
 struct owners_opts {
     struct loop *loop;
     struct kube *kube;
@@ -23,6 +23,8 @@ struct owners_opts {
 struct owners *owners_new(const struct owners_opts *o);
 struct owners *owners_free(struct owners *w); /* NULL is fine; always returns NULL */
 DEFINE_CLEANUP(owners_free, struct owners *)
+/* Whatever is watched is there, or was refused. */
+bool owners_ready(const struct owners *w);
 /* What workloads_new() wants. */
 struct workload_source owners_source(struct owners *w);
 #endif
