@@ -323,3 +323,54 @@ def claims_in_a_table(t):
 def definitions_in_a_table(t):
     r = row(table(t, '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/podgroups.scheduling.sigs.k8s.io'))
     t.true(r['Name'] == 'podgroups.scheduling.sigs.k8s.io' and r['Created At'].endswith('Z'), f'row {r}')
+
+
+NETWORKING = '/apis/networking.k8s.io/v1'
+
+
+@check
+def an_ingress_shows_class_hosts_and_ports(t):
+    path = f'{NETWORKING}/namespaces/{t.ns}/ingresses'
+    backend = {'service': {'name': 's', 'port': {'number': 80}}}
+    rules = [{'host': h, 'http': {'paths': [{'path': '/', 'pathType': 'Prefix', 'backend': backend}]}}
+             for h in ('a.x', 'b.x', 'c.x', 'd.x')]
+    t.make(path, {'metadata': {'name': 'i'}, 'spec': {'ingressClassName': 'nginx', 'rules': rules, 'tls': [{}]}})
+    r = row(table(t, path))
+    t.eq((r['Class'], r['Hosts'], r['Address'], r['Ports']), ('nginx', 'a.x,b.x,c.x + 1 more...', '', '80, 443'), 'cells')
+
+
+@check
+def a_network_policy_shows_its_selector_and_gets_its_types(t):
+    path = f'{NETWORKING}/namespaces/{t.ns}/networkpolicies'
+    made = t.make(path, {'metadata': {'name': 'p'},
+                         'spec': {'podSelector': {'matchLabels': {'a': 'b'}}, 'egress': [{'ports': [{'port': 53}]}]}})
+    t.eq(made['spec']['policyTypes'], ['Ingress', 'Egress'], 'types')
+    t.eq(made['spec']['egress'][0]['ports'][0]['protocol'], 'TCP', 'protocol')
+    t.eq(row(table(t, path))['Pod-Selector'], 'a=b', 'selector')
+
+
+@check
+def an_autoscaler_shows_reference_targets_and_bounds(t):
+    path = f'/apis/autoscaling/v2/namespaces/{t.ns}/horizontalpodautoscalers'
+    made = t.make(path, {'metadata': {'name': 'h'}, 'spec': {
+        'scaleTargetRef': {'apiVersion': 'apps/v1', 'kind': 'Deployment', 'name': 'd'}, 'maxReplicas': 3}})
+    t.eq(made['spec']['minReplicas'], 1, 'minReplicas')
+    t.eq(made['spec']['metrics'][0]['resource']['target'], {'type': 'Utilization', 'averageUtilization': 80}, 'target')
+    r = row(table(t, path))
+    t.eq((r['Reference'], r['Targets'], r['MinPods'], r['MaxPods'], r['Replicas']),
+         ('Deployment/d', 'cpu: <unknown>/80%', '1', 3, 0), 'cells')
+
+
+@check
+def stored_kinds_show_what_matters(t):
+    rows = [('/apis/node.k8s.io/v1/runtimeclasses', {'handler': 'runc'}, ('Handler', 'runc')),
+            (f'{NETWORKING}/ingressclasses', {'spec': {'controller': 'a.com/c'}}, ('Controller', 'a.com/c')),
+            ('/apis/storage.k8s.io/v1/volumeattributesclasses', {'driverName': 'a.com', 'parameters': {'a': 'b'}},
+             ('DriverName', 'a.com')),
+            ('/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations',
+             {'spec': {'type': 'Limited', 'limited': {'limitResponse': {'type': 'Queue', 'queuing': {}}}}},
+             ('Queues', '64'))]
+    for path, fields, (column, cell) in rows:
+        name = t.name()
+        t.make(path, {'metadata': {'name': name}, **fields})
+        t.eq(str(row(table(t, f'{path}/{name}'))[column]), cell, path)

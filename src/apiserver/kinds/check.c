@@ -152,6 +152,43 @@ void check_dns_subdomain(struct check *c, const char *path, const char *s)
         err_invalid(c, path, s, why);
 }
 
+void check_wildcard_subdomain(struct check *c, const char *path, const char *s)
+{
+    if (!str_starts(s, "*.") || name_check_dns_subdomain(str_of(s + 2)))
+        err_invalid(c, path, s,
+                    "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS "
+                    "subdomain, which must consist of lower case alphanumeric characters, '-' or "
+                    "'.' and end with an alphanumeric character (e.g. '*.example.com', regex used "
+                    "for validation is "
+                    "'\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')");
+}
+
+void check_domain_path(struct check *c, const char *path, const char *s)
+{
+    const char *slash = strchr(s, '/');
+
+    if (!*s) {
+        err_required(c, path, "");
+        return;
+    }
+    if (!slash || !slash[1]) {
+        err_invalid(c, path, s, "must be a domain-prefixed path (such as \"acme.io/foo\")");
+        return;
+    }
+    const char *why = name_check_dns_subdomain((struct str){ s, (size_t)(slash - s) });
+    if (why)
+        err_invalid(c, path, arena_strndup(c->a, s, (size_t)(slash - s)), why);
+    for (const char *p = slash + 1; *p; p++)
+        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-._~%!$&'()*+,;"
+                    "=:@",
+                    *p)) {
+            err_invalid(c, path, slash + 1,
+                        "Invalid path (regex used for validation is "
+                        "'[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')");
+            return;
+        }
+}
+
 void check_qualified(struct check *c, const char *path, const char *s)
 {
     static const char empty[] = "name part must be non-empty";

@@ -8,6 +8,7 @@
  *   bind.c          pods/binding                       evict.c     pods/eviction
  *   downward.c      fieldRef, resourceFieldRef         apps_check.c, job_policy.c  workloads
  *   node.c namespace.c event.c service.c core.c apps.c job.c (with CronJob) policy.c storage.c
+ *   networking.c autoscaling.c   as their groups      stored.c    kinds that nothing acts on
  *   misc.c          the other kinds
  */
 #ifndef KOORD_APISERVER_KINDS_INTERNAL_H
@@ -27,7 +28,10 @@ extern const struct res_strategy pod_strategy, node_strategy, namespace_strategy
     cronjob_strategy, pdb_strategy, lease_strategy, priorityclass_strategy, storageclass_strategy,
     csinode_strategy, capacity_strategy, csidriver_strategy, attachment_strategy, claim_strategy,
     claim_template_strategy, deviceclass_strategy, slice_strategy, webhooks_strategy,
-    limitrange_strategy, quota_strategy, podtemplate_strategy, binding_strategy, role_strategy;
+    limitrange_strategy, quota_strategy, podtemplate_strategy, binding_strategy, role_strategy,
+    ingress_strategy, ingress_class_strategy, network_policy_strategy, service_cidr_strategy,
+    ip_address_strategy, hpa_strategy, runtimeclass_strategy, csr_strategy, flowschema_strategy,
+    priority_level_strategy, volume_attributes_strategy;
 
 struct columns {
     const struct res_column *list;
@@ -40,7 +44,10 @@ extern const struct columns pod_columns, node_columns, namespace_columns, event_
     replicaset_columns, statefulset_columns, daemonset_columns, revision_columns, job_columns,
     cronjob_columns, pdb_columns, lease_columns, priorityclass_columns, storageclass_columns,
     csinode_columns, csidriver_columns, attachment_columns, claim_columns, slice_columns,
-    binding_columns, webhooks_columns, endpointslice_columns;
+    binding_columns, webhooks_columns, endpointslice_columns, ingress_columns,
+    ingress_class_columns, network_policy_columns, service_cidr_columns, ip_address_columns,
+    hpa_columns, runtimeclass_columns, csr_columns, flowschema_columns, priority_level_columns,
+    volume_attributes_columns;
 /* clang-format on */
 
 /* ---- util.c: documents ----------------------------------------------------------------------- */
@@ -121,6 +128,8 @@ void check_own_label(struct check *c, const char *path, const char *name, struct
 
 void check_dns_label(struct check *c, const char *path, const char *s);
 void check_dns_subdomain(struct check *c, const char *path, const char *s);
+void check_wildcard_subdomain(struct check *c, const char *path, const char *s); /* "*.x.y" */
+void check_domain_path(struct check *c, const char *path, const char *s); /* "x.y/controller" */
 void check_qualified(struct check *c, const char *path, const char *s);
 void check_label_value(struct check *c, const char *path, const char *s);
 void check_labels(struct check *c, const char *path, const struct kj_val *labels);

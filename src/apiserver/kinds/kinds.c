@@ -10,11 +10,12 @@ struct entry {
     const struct columns *columns;
 };
 
-#define NAMES(g, k, p, s) \
-    .group = (g), .version = "v1", .kind = k, .list_kind = k "List", .plural = (p), .singular = (s)
-#define CORE(k, p, s)  NAMES("", k, p, s), .store_res = (p)
-#define IN(g, k, p, s) NAMES(g, k, p, s), .store_res = p "." g
-#define NAMESPACED     .namespaced = true
+#define NAMES(g, v, k, p, s) \
+    .group = (g), .version = (v), .kind = k, .list_kind = k "List", .plural = (p), .singular = (s)
+#define CORE(k, p, s)          NAMES("", "v1", k, p, s), .store_res = (p)
+#define VERSION(g, v, k, p, s) NAMES(g, v, k, p, s), .store_res = p "." g
+#define IN(g, k, p, s)         VERSION(g, "v1", k, p, s)
+#define NAMESPACED             .namespaced = true
 /* A status of its own, and changes of the spec are counted. */
 #define STATUS      .has_status = true
 #define COUNTED     .generation = true
@@ -27,6 +28,8 @@ struct entry {
 #define RBAC        "rbac.authorization.k8s.io"
 #define STORAGE     "storage.k8s.io"
 #define RESOURCE    "resource.k8s.io"
+#define NETWORKING  "networking.k8s.io"
+#define FLOWCONTROL "flowcontrol.apiserver.k8s.io"
 
 /* clang-format off */
 static const struct entry entries[] = {
@@ -55,13 +58,25 @@ static const struct entry entries[] = {
     { { IN("apps", "ReplicaSet", "replicasets", "replicaset"), NAMESPACED, STATUS, COUNTED, SHORT("rs"), ALL, SUBS("scale,status"), BY(replicaset_strategy) }, &replicaset_columns },
     { { IN("apps", "StatefulSet", "statefulsets", "statefulset"), NAMESPACED, STATUS, COUNTED, SHORT("sts"), ALL, SUBS("scale,status"), BY(statefulset_strategy) }, &statefulset_columns },
 
+    { { VERSION("autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", "horizontalpodautoscaler"), NAMESPACED, STATUS, SHORT("hpa"), ALL, SUBS("status"), BY(hpa_strategy) }, &hpa_columns },
+
     { { IN("batch", "CronJob", "cronjobs", "cronjob"), NAMESPACED, STATUS, COUNTED, SHORT("cj"), ALL, SUBS("status"), BY(cronjob_strategy) }, &cronjob_columns },
     { { IN("batch", "Job", "jobs", "job"), NAMESPACED, STATUS, COUNTED, ALL, SUBS("status"), BY(job_strategy) }, &job_columns },
 
+    { { IN("certificates.k8s.io", "CertificateSigningRequest", "certificatesigningrequests", "certificatesigningrequest"), STATUS, SHORT("csr"), SUBS("approval,status"), BY(csr_strategy) }, &csr_columns },
     { { IN("coordination.k8s.io", "Lease", "leases", "lease"), NAMESPACED, BY(lease_strategy) }, &lease_columns },
     { { IN("discovery.k8s.io", "EndpointSlice", "endpointslices", "endpointslice"), NAMESPACED, COUNTED }, &endpointslice_columns },
     /* Stored with the events of core/v1. */
-    { { NAMES("events.k8s.io", "Event", "events", "event"), .store_res = "events", NAMESPACED, SHORT("ev"), BY(event_v1_strategy) }, &event_columns },
+    { { NAMES("events.k8s.io", "v1", "Event", "events", "event"), .store_res = "events", NAMESPACED, SHORT("ev"), BY(event_v1_strategy) }, &event_columns },
+    { { IN(FLOWCONTROL, "FlowSchema", "flowschemas", "flowschema"), STATUS, COUNTED, SUBS("status"), BY(flowschema_strategy) }, &flowschema_columns },
+    { { IN(FLOWCONTROL, "PriorityLevelConfiguration", "prioritylevelconfigurations", "prioritylevelconfiguration"), STATUS, COUNTED, SUBS("status"), BY(priority_level_strategy) }, &priority_level_columns },
+
+    { { IN(NETWORKING, "IngressClass", "ingressclasses", "ingressclass"), COUNTED, BY(ingress_class_strategy) }, &ingress_class_columns },
+    { { IN(NETWORKING, "Ingress", "ingresses", "ingress"), NAMESPACED, STATUS, COUNTED, SHORT("ing"), SUBS("status"), BY(ingress_strategy) }, &ingress_columns },
+    { { IN(NETWORKING, "IPAddress", "ipaddresses", "ipaddress"), SHORT("ip"), BY(ip_address_strategy) }, &ip_address_columns },
+    { { IN(NETWORKING, "NetworkPolicy", "networkpolicies", "networkpolicy"), NAMESPACED, COUNTED, SHORT("netpol"), BY(network_policy_strategy) }, &network_policy_columns },
+    { { IN(NETWORKING, "ServiceCIDR", "servicecidrs", "servicecidr"), STATUS, SUBS("status"), BY(service_cidr_strategy) }, &service_cidr_columns },
+    { { IN("node.k8s.io", "RuntimeClass", "runtimeclasses", "runtimeclass"), BY(runtimeclass_strategy) }, &runtimeclass_columns },
     { { IN("policy", "PodDisruptionBudget", "poddisruptionbudgets", "poddisruptionbudget"), NAMESPACED, STATUS, COUNTED, SHORT("pdb"), SUBS("status"), BY(pdb_strategy) }, &pdb_columns },
 
     { { IN(RBAC, "ClusterRoleBinding", "clusterrolebindings", "clusterrolebinding"), BY(binding_strategy) }, &binding_columns },
@@ -81,6 +96,7 @@ static const struct entry entries[] = {
     { { IN(STORAGE, "CSIStorageCapacity", "csistoragecapacities", "csistoragecapacity"), NAMESPACED, BY(capacity_strategy) }, NULL },
     { { IN(STORAGE, "StorageClass", "storageclasses", "storageclass"), SHORT("sc"), BY(storageclass_strategy) }, &storageclass_columns },
     { { IN(STORAGE, "VolumeAttachment", "volumeattachments", "volumeattachment"), STATUS, SUBS("status"), BY(attachment_strategy) }, &attachment_columns },
+    { { IN(STORAGE, "VolumeAttributesClass", "volumeattributesclasses", "volumeattributesclass"), SHORT("vac"), BY(volume_attributes_strategy) }, &volume_attributes_columns },
 };
 /* clang-format on */
 

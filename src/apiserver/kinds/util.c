@@ -85,7 +85,7 @@ struct kj_mval *m_path(const struct kj_mval *v, const char *dotted)
 /* A status as the tables have it for an object that has none yet. */
 static struct kj_mval *new_status(struct kj_mdoc *d, const char *group, const char *kind)
 {
-    const struct t_type *t = types_find(group, "v1", kind);
+    const struct t_type *t = types_find(group, NULL, kind);
     struct kj_mval *status = kj_mobj(d);
 
     for (const struct t_field *f = t ? t->fields : NULL; f && f->name; f++) {

@@ -80,11 +80,11 @@ static const struct {
 
 const struct t_type *types_find(const char *group, const char *version, const char *kind)
 {
-    if (streq(group, "") && streq(version, "v1") && streq(kind, "DeleteOptions"))
+    if (streq(group, "") && streq(kind, "DeleteOptions") && version && streq(version, "v1"))
         return &meta_delete_options;
     for (size_t i = 0; i < ARRAY_LEN(roots); i++)
         if (streq(roots[i].kind, kind) && streq(roots[i].group, group) &&
-            streq(str_or(roots[i].version, "v1"), version))
+            (!version || streq(str_or(roots[i].version, "v1"), version)))
             return roots[i].type;
     return NULL;
 }

@@ -59,7 +59,8 @@ struct t_type {
     const char *doc;
 };
 
-/* The root type of a built-in kind ("", "v1", "Pod"); NULL when not built in. */
+/* The root type of a built-in kind ("", "v1", "Pod"); NULL when not built in. version NULL: the one
+ * that it is served in. */
 const struct t_type *types_find(const char *group, const char *version, const char *kind);
 /* Not served by themselves: Status, ListMeta and PartialObjectMetadata of meta/v1. */
 extern const struct t_type meta_status;
