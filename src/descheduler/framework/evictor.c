@@ -139,6 +139,13 @@ bool kd_evict_now(struct kd_evictor *ev, const struct pod *p, const struct kd_ev
            evict(ev, v, p, e, why);
 }
 
+bool kd_leaving(const struct kd_round *r, const char *ns, const char *name, nsec_t since)
+{
+    const struct instance *e = r->evictor->evict;
+
+    return e->plugin->leaving && e->plugin->leaving(e->self, ns, name, since);
+}
+
 nsec_t kd_last_move(const struct kd_round *r, const struct pod *p)
 {
     const struct moves *m = r->evictor->shared->moves;

@@ -121,6 +121,9 @@ bool kd_pre_eviction_filter(struct kd_round *r, const struct pod *p);
  * told by an event, and a later round decides again. */
 bool kd_evict(struct kd_round *r, const struct pod *p, const struct kd_eviction *e);
 
+/* An eviction of the pod by this name was accepted and is not over, or it was evicted after this
+ * time (wall). What it uses is free, or will be before long, whatever was measured then. */
+bool kd_leaving(const struct kd_round *r, const char *ns, const char *name, nsec_t since);
 /* When a pod of this one's workload was last moved away from a node to relieve it; 0: not known.
  * Among equals, the one moved longest ago goes first. */
 nsec_t kd_last_move(const struct kd_round *r, const struct pod *p);
@@ -176,5 +179,7 @@ struct kd_plugin {
      * and nothing will happen. True: it is on its way; kd_count() says later what became of it. */
     bool (*evict)(void *self, const struct kd_view *v, const struct pod *p,
                   const struct kd_eviction *e, struct kd_why *why);
+    /* kd_leaving(). Quick. NULL: it does not know. */
+    bool (*leaving)(void *self, const char *ns, const char *name, nsec_t since);
 };
 #endif

@@ -72,6 +72,44 @@ void creations_shown(struct migration *m, const struct kobj *job)
     }
 }
 
+/* ---- who leaves ------------------------------------------------------------------------------ */
+
+static void index_leaving(const struct kobj *o, index_emit_fn emit, void *to)
+{
+    const struct object_ref *ref = podmigrationjob_of(o)->spec.pod_ref;
+    char key[KOBJ_KEY_MAX];
+
+    if (!ref)
+        return;
+    (void)snprintf(key, sizeof key, "%s/%s", str_or(ref->ns, ""), str_or(ref->name, ""));
+    emit(to, key);
+}
+
+void leaving_init(struct migration *m)
+{
+    m->by_pod = informer_add_index(m->jobs, index_leaving);
+}
+
+/* Paused jobs may never be approved. */
+bool migration_leaving(void *self, const char *ns, const char *name, nsec_t since)
+{
+    const struct migration *m = self;
+    char key[KOBJ_KEY_MAX];
+    size_t n = 0;
+
+    (void)snprintf(key, sizeof key, "%s/%s", ns, name);
+    struct kobj *const *jobs = informer_by_index(m->jobs, m->by_pod, key, &n);
+    for (size_t i = 0; i < n; i++) {
+        const struct podmigrationjob *j = podmigrationjob_of(jobs[i]);
+        if (job_is_over(j) ? migration_evicted_at(m, j) >= since : !j->spec.paused)
+            return true;
+    }
+    for (const struct creation *c = m->creations; c; c = c->next)
+        if (streq(c->ref.ns, ns) && streq(c->ref.name, name) && !c->job.spec.paused)
+            return true;
+    return false;
+}
+
 /* ---- the call -------------------------------------------------------------------------------- */
 
 static void on_doubt(struct loop *l, void *arg)

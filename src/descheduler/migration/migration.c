@@ -391,6 +391,7 @@ static int create(const struct kd_env *env, const void *args, void **ret_self, s
     m->workloads = workloads_new(&source);
     m->rate = evictrate_new(m->workloads);
     make_controllers(m);
+    leaving_init(m);
     m->job_news = informer_add_handler(m->jobs, &jobs, m);
     m->pod_news = informer_add_handler(m->pods, &pods, m);
     *ret_self = m;
@@ -479,4 +480,5 @@ const struct kd_plugin plugin_migrationcontroller = {
     .filter = filter,
     .pre_eviction_filter = pre_eviction_filter,
     .evict = migration_evict,
+    .leaving = migration_leaving,
 };

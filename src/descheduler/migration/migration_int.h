@@ -38,6 +38,7 @@ struct migration {
     struct workloads *workloads;
     struct evictrate *rate;
     struct jobtally *tally; /* NULL: to be made anew */
+    int by_pod;             /* index of jobs: who leaves */
     struct map states;      /* name of the job -> job_state */
     struct creation *creations;
     struct controllers *controllers;
@@ -73,6 +74,9 @@ void migration_event(const struct migration *m, const struct podmigrationjob *j,
 
 bool migration_evict(void *self, const struct kd_view *v, const struct pod *p,
                      const struct kd_eviction *e, struct kd_why *why);
+/* kd_leaving(): by jobs that are under way, are being made, or have evicted. */
+void leaving_init(struct migration *m);
+bool migration_leaving(void *self, const char *ns, const char *name, nsec_t since);
 void creations_count(const struct migration *m, struct jobtally *t);
 void creations_shown(struct migration *m, const struct kobj *job);
 void creations_drop(struct migration *m);

@@ -258,6 +258,37 @@ static void test_stale_report_moves_nobody(void **state)
     fixture_fini(&f);
 }
 
+/* 2400m of 4000m, and 50 percent are allowed: one has to go, unless one is going already. */
+static const char *with_last_pod(struct fixture *f, const char *meta)
+{
+    static const char *const names[] = { "p1", "p2", "p3", "p4", "p5", "p6" };
+    const struct load l = { .memory = "0" };
+
+    add_load_node(f, "n1", 10, false, false);
+    add_load_node(f, "n2", 10, false, false);
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        add_pod(f, (struct pod_text){ names[i], "n1", .cpu = "400m", .memory = "0",
+                                      .meta = i == ARRAY_LEN(names) - 1 ? meta : "" });
+    add_metric(f, "n1", names, ARRAY_LEN(names), &l);
+    add_metric(f, "n2", names, 0, &l);
+    return run_plugin(f, "balance", "LowNodeLoad",
+                      "{lowThresholds: {cpu: 30}, highThresholds: {cpu: 50}, anomalyCondition: "
+                      "{consecutiveAbnormalities: 1}}");
+}
+
+static void test_who_goes_already_counts_as_gone(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    assert_int_equal(count_words(with_last_pod(&f, "")), 1);
+    fixture_fini(&f);
+    fixture_init(&f);
+    assert_string_equal(with_last_pod(&f, ",\"deletionTimestamp\":\"" NOW_TEXT "\""), "");
+    fixture_fini(&f);
+}
+
 static void test_negative_use_leaves_out_that_pod_or_node(void **state)
 {
     struct fixture f;
@@ -346,6 +377,7 @@ int main(void)
         cmocka_unit_test(test_rounds_before_the_first_eviction),
         cmocka_unit_test(test_default_needs_six_rounds),
         cmocka_unit_test(test_stale_report_moves_nobody),
+        cmocka_unit_test(test_who_goes_already_counts_as_gone),
         cmocka_unit_test(test_negative_use_leaves_out_that_pod_or_node),
         cmocka_unit_test(test_usage_score),
         cmocka_unit_test(test_costs_decide_between_equals),

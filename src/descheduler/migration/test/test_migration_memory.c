@@ -93,6 +93,32 @@ static void test_a_job_stays_while_its_eviction_counts(void **state)
     assert_false(mig_has(&f, JOBS, "a"));
 }
 
+static bool is_leaving(struct migration_fixture *f, const char *pod, nsec_t since)
+{
+    return plugin_migrationcontroller.leaving(f->plugin, "ns", pod, since);
+}
+
+/* What was measured before an eviction shows a pod that has gone; so it does to a new leader. */
+static void test_who_leaves_and_who_has_left(void **state)
+{
+    CLEANUP(mig_end) struct migration_fixture f;
+
+    (void)state;
+    begin(&f, "{}");
+    nsec_t before = loop_wall(f.client.loop) - MINUTE;
+    mig_resign(&f);
+    mig_lead(&f);
+    assert_true(is_leaving(&f, "web-0", before));
+    assert_false(is_leaving(&f, "web-0", loop_wall(f.client.loop) + MINUTE));
+    assert_false(is_leaving(&f, "web-1", before));
+    mig_new_job(&f, "held", "web-1", "'paused':true,'ttl':'10m',");
+    mig_run(&f, SEC);
+    assert_false(is_leaving(&f, "web-1", before));
+    mig_new_job(&f, "b", "web-1", "'ttl':'10m',");
+    mig_run(&f, SEC);
+    assert_true(is_leaving(&f, "web-1", loop_wall(f.client.loop)));
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -100,6 +126,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_so_does_one_of_a_namespace),
         cmocka_unit_test(test_what_cannot_be_read_does_not_count),
         cmocka_unit_test(test_a_job_stays_while_its_eviction_counts),
+        cmocka_unit_test(test_who_leaves_and_who_has_left),
     };
 
     if (argc > 1)

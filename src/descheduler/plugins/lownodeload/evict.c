@@ -254,10 +254,23 @@ static void subtract(struct lnl_pass *p, struct lnl_node *source, const int64_t 
     }
 }
 
+static bool is_leaving(void *arg, const struct pod_metric_info *e, const struct pod *p,
+                       nsec_t reported)
+{
+    const struct lnl_pass *pass = arg;
+
+    return (p && p->obj.meta.deleted) || kd_leaving(pass->round, e->ns, e->name, reported);
+}
+
+/* What was decided in rounds before, and does not show in the report yet, need not be decided
+ * again. */
 void pass_source(struct lnl_pass *p, struct lnl_node *source)
 {
     ranks all = { 0 };
 
+    pool_discount(p->pool, source, is_leaving, p);
+    if (!goes_on(p, source))
+        return;
     collect(p, source, &all);
     score(p, source, &all);
     podrank_sort(all.items, all.n);

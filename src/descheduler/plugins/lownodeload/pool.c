@@ -258,6 +258,33 @@ void pool_measure(struct lnl_round *r, uint32_t i)
     add_pods(r, n);
 }
 
+static void take_usage(const struct lnl_round *r, const int64_t *what, int64_t *from)
+{
+    for (uint32_t i = 0; i < r->nresources; i++)
+        from[i] = i64_sub_sat(from[i], what[i]);
+}
+
+void pool_discount(const struct lnl_round *r, struct lnl_node *n, pool_leaving_fn leaving,
+                   void *arg)
+{
+    struct kd_pods pods = kd_view_active(r->view, n->node);
+    const struct nodemetric_status *s = &n->metric->status;
+    int64_t *gone = amounts(r);
+    uint32_t hint = 0;
+
+    for (uint32_t i = 0; i < s->pods_metric.n; i++) {
+        const struct pod_metric_info *e = &s->pods_metric.items[i];
+        const struct pod *p = find_pod(&pods, e, &hint);
+        if (is_negative(&e->usage.resources) || !leaving(arg, e, p, s->update_time))
+            continue;
+        memset(gone, 0, r->nresources * sizeof *gone);
+        add_usage(r, &e->usage.resources, gone);
+        take_usage(r, gone, n->all.usage);
+        if (p && is_prod(p))
+            take_usage(r, gone, n->prod.usage);
+    }
+}
+
 static const struct pod_metric_info *find_entry(const struct lnl_node *n, const struct pod *p)
 {
     const struct nodemetric_status *s = &n->metric->status;

@@ -8,6 +8,7 @@
 #include "descheduler/plugins/lownodeload/args.h"
 
 struct nodemetric;
+struct pod_metric_info;
 
 enum lnl_class {
     LNL_NONE,
@@ -73,6 +74,12 @@ struct lnl_pod_usage {
 };
 const struct lnl_pod_usage *pool_pod_usage(const struct lnl_round *r, const struct lnl_node *n,
                                            const struct pod *p);
+/* Takes from the use of a source what is on its way out, or has gone since the report. */
+typedef bool (*pool_leaving_fn)(void *arg, const struct pod_metric_info *e,
+                                const struct pod *p, /* NULL: the node has no such pod */
+                                nsec_t reported);
+void pool_discount(const struct lnl_round *r, struct lnl_node *n, pool_leaving_fn leaving,
+                   void *arg);
 /* The amount in milli for cpu, else in units, rounded up: how upstream counts in scores. */
 int64_t pool_count(const struct lnl_resource *x, int64_t amount);
 /* The same in thousandths. */
