@@ -74,7 +74,7 @@ static struct kube_call *fault_do(struct kube *k, const struct kube_req *r, kube
         c->timer = loop_after(s->loop, NSEC_PER_MSEC, deliver, c);
         return &c->head;
     }
-    if (loop_rand_below(s->loop, 1000) < s->faults.too_many) {
+    if (s->faults.too_many && loop_rand_below(s->loop, 1000) < s->faults.too_many) {
         kerr_api(&c->err, -EAGAIN, KR_TOO_MANY_REQUESTS, "too many requests (injected)");
         c->has_err = true;
         c->resp = (struct kube_resp){ .status = 429, .retry_after = SEC };

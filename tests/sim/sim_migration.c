@@ -5,7 +5,7 @@
  *     sim_migration [FIRST [COUNT]]     20 nodes for half an hour; a run is its seed. 8 runs, with
  *                                       KOORD_TEST_FULL 2000
  *
- * sim_moves.h says what must hold.
+ * sim_moves.h says what must hold. sim_balance.c is about whether the right pods go.
  */
 #include "base/test/asserts.h"
 #include "sim_moves.h"
