@@ -364,4 +364,14 @@ static inline UNUSED void mig_events(struct migration_fixture *f, struct strbuf 
     }
     free(e);
 }
+
+/* Four replicas, two of them on n1, none of them limited but by the defaults. */
+static inline UNUSED void mig_four_pods(struct migration_fixture *f)
+{
+    mig_replicaset(f, "web", 4);
+    mig_pod(f, "web-0", "web", "n1");
+    mig_pod(f, "web-1", "web", "n1");
+    mig_pod(f, "web-2", "web", "n2");
+    mig_pod(f, "web-3", "web", "n3");
+}
 #endif
