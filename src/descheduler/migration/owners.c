@@ -222,11 +222,16 @@ static void watch_kind(struct owners *w, size_t i)
     w->news[i] = informer_add_handler(w->informers[i], &news, w);
 }
 
-static bool is_served(const struct owners *w, const struct kind *k)
+/* Discovery knows the kinds of the preferred version of a group, and CloneSets are not in Kruise's:
+ * the group has to do. */
+static bool is_served(const struct owners *w, const char *group)
 {
-    CLEANUP(mem_free) char *version = xasprintf("%s/%s", k->group, k->version);
-    const struct served_kind *s = discovery_find(w->discovery, version, k->kind);
-    return s && s->served;
+    for (size_t i = 0; i < discovery_count(w->discovery); i++) {
+        const struct served_kind *s = discovery_at(w->discovery, i);
+        if (s->served && streq(s->kind.group, group))
+            return true;
+    }
+    return false;
 }
 
 /* A server that does not answer is asked again soon; one that tells nobody what it has is not. */
@@ -237,7 +242,7 @@ static void on_discovery(void *arg)
 
     w->discovered |= !problem || problem->reason != KR_NONE;
     for (size_t i = OWNER_KINDS_USUAL; i < OWNER_KINDS; i++)
-        if (!w->informers[i] && is_served(w, owner_kinds[i]))
+        if (!w->informers[i] && is_served(w, owner_kinds[i]->group))
             watch_kind(w, i);
     w->o.on_news(w->o.arg);
 }
