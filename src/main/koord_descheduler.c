@@ -199,7 +199,9 @@ static int start_service(struct program_state *p, struct kerr *err)
     service_options(p);
     if (service_new(p->run, &p->service_opts, &service, p, &p->service, err) < 0)
         return err->code;
-    p->placer = placer_new(p->run->loop, p->service->kube);
+    p->placer = placer_new(p->run->loop, p->service->kube, p->o->scheduler_config, err);
+    if (!p->placer)
+        return kerr_wrap(err, "--scheduler-config");
     const struct descheduler_opts o = { .config = &p->now,
                                         .placer = placer_ops(p->placer),
                                         .instance = p->service->instance,

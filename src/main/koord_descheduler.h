@@ -7,7 +7,7 @@
 #include "component/secure.h"
 
 struct desched_options {
-    const char *config, *write_config_to;
+    const char *config, *write_config_to, *scheduler_config;
     const char *address;
     int port;
     struct client_options client;

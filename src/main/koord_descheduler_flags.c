@@ -9,6 +9,10 @@ static const struct flag served[] = {
               "when it changes; without it nothing is ever evicted" },
     { "write-config-to", FLAG_STR, O(write_config_to),
       .help = "write the configuration in force to this `file`, and exit" },
+    { "scheduler-config", FLAG_STR, O(scheduler_config),
+      .help =
+          "configuration `file` of the cluster's scheduler, for jobs that evict directly: nobody "
+          "goes whom its profiles can place nowhere else; without it the ones that are shipped" },
     { "address", FLAG_STR, O(address), .def = "0.0.0.0",
       .help = "`address` of the plain port; without --config only" },
     { "port", FLAG_INT, O(port), .def = "10251", .max = 65535,

@@ -17,7 +17,7 @@ struct placer {
     struct loop *loop;
     struct kube *kube;
     struct kd_placer ops;
-    struct config *config; /* the profiles that are shipped */
+    struct config *config; /* profiles of schedulers */
     struct caches *caches; /* NULL: nobody has asked yet */
     struct arena *arena;   /* of the profile under way */
     struct whatif *whatif;
@@ -140,8 +140,6 @@ static int place(void *arg, const struct pod *pod, struct kd_placement *ret)
         p->caches = caches_new(p->kube);
         caches_start(p->caches);
     }
-    if (!p->config && sched_config_shipped(&p->config, &err) < 0)
-        return err.code;
     bool fresh =
         p->whatif && streq(p->scheduler, scheduler) && loop_mono(p->loop) - p->made < FRESH;
     if (!fresh && make(p, scheduler, &err) < 0) {
@@ -157,14 +155,18 @@ static int place(void *arg, const struct pod *pod, struct kd_placement *ret)
 
 /* ---- life ------------------------------------------------------------------------------------- */
 
-struct placer *placer_new(struct loop *l, struct kube *k)
+struct placer *placer_new(struct loop *l, struct kube *k, const char *config, struct kerr *err)
 {
-    struct placer *p = xnew0(struct placer);
+    CLEANUP(placer_free) struct placer *p = xnew0(struct placer);
+    int r = str_empty(config) ? sched_config_shipped(&p->config, err)
+                              : config_load(&sched_config_spec, config, &p->config, err);
 
+    if (r < 0)
+        return NULL;
     p->loop = l;
     p->kube = k;
     p->ops = (struct kd_placer){ place, p };
-    return p;
+    return take(p);
 }
 
 struct placer *placer_free(struct placer *p)

@@ -9,8 +9,10 @@
 #include "descheduler/framework/plugin.h"
 
 struct placer;
-struct placer *placer_new(struct loop *l, struct kube *k); /* both must outlive it */
-struct placer *placer_free(struct placer *p);              /* NULL is fine; always returns NULL */
+/* Loop and client must outlive it. config: a file with the profiles of the cluster's schedulers;
+ * NULL or "": those that are shipped. NULL when the file is bad. */
+struct placer *placer_new(struct loop *l, struct kube *k, const char *config, struct kerr *err);
+struct placer *placer_free(struct placer *p); /* NULL is fine; always returns NULL */
 DEFINE_CLEANUP(placer_free, struct placer *)
 /* For descheduler_opts.placer; lives as long as the placer. */
 const struct kd_placer *placer_ops(const struct placer *p);
