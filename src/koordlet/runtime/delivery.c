@@ -135,6 +135,7 @@ static void look_at_container(struct delivery *d, const struct npod *p,
                                                                  : DELIVERED_RECONCILE,
                                    .after = expected ? 0 : age_of(d, c->cgroup_dir),
                                });
+        ledger_keep(d->ledger, id);
         return;
     }
 }
@@ -170,7 +171,7 @@ struct delivery *delivery_new(const struct delivery_env *env)
 
     d->env = *env;
     make_runner(d);
-    d->ledger = ledger_new(env->metrics, env->node_name);
+    d->ledger = ledger_new(env->loop, env->metrics, env->node_name);
     d->newpods = newpods_new(env);
     d->server = hookserver_new(d);
     if (env->o->hooks.nri)

@@ -4,17 +4,22 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "component/metrics.h"
+#include "loop/loop.h"
 #include "json/kj.h"
+
+#define UNSEEN_MAX (60 * NSEC_PER_SEC)
 
 enum { ENTRIES_MAX = 8192, EXPECTED_MAX = 4096, ROUNDS_MISSING = 2 };
 
 struct entry {
     char *id, *ns, *pod, *container;
     enum delivery_path path;
-    nsec_t after;
+    nsec_t after, since;
+    bool seen;        /* in a round */
     unsigned missing; /* rounds */
 };
 struct ledger {
+    struct loop *loop;
     struct map entries;
     struct map expected; /* "uid/name", keys and values are one */
     struct metrics *metrics;
@@ -40,10 +45,11 @@ static const struct metric_desc after_desc = {
     .nbuckets = ARRAY_LEN(buckets),
 };
 
-struct ledger *ledger_new(struct metrics *m, const char *node_name)
+struct ledger *ledger_new(struct loop *loop, struct metrics *m, const char *node_name)
 {
     struct ledger *l = xnew0(struct ledger);
 
+    l->loop = loop;
     l->metrics = m;
     l->node_name = node_name;
     return l;
@@ -92,7 +98,8 @@ void ledger_note(struct ledger *l, const struct delivered *d)
                          .pod = xstrdup(d->pod),
                          .container = xstrdup(d->container),
                          .path = d->path,
-                         .after = d->after };
+                         .after = d->after,
+                         .since = loop_mono(l->loop) };
     map_putz(&l->entries, e->id, e);
     if (l->metrics && d->path != DELIVERED_NOTHING && d->after >= 0)
         histogram_observe(metric_histogram(metrics_add(l->metrics, &after_desc),
@@ -129,8 +136,15 @@ void ledger_keep(struct ledger *l, const char *id)
 {
     struct entry *e = map_getz(&l->entries, id);
 
-    if (e)
-        e->missing = 0;
+    if (!e)
+        return;
+    e->seen = true;
+    e->missing = 0;
+}
+
+static bool is_gone(const struct ledger *l, const struct entry *e)
+{
+    return e->seen ? e->missing > ROUNDS_MISSING : loop_mono(l->loop) - e->since > UNSEEN_MAX;
 }
 
 void ledger_round_end(struct ledger *l)
@@ -138,7 +152,7 @@ void ledger_round_end(struct ledger *l)
     struct vec_of(struct entry *) gone = { 0 };
 
     map_foreach(&l->entries, e)
-        if (((struct entry *)e->value)->missing > ROUNDS_MISSING)
+        if (is_gone(l, e->value))
             vec_push(&gone, e->value);
     vec_foreach(&gone, i) {
         map_removez(&l->entries, gone.items[i]->id);

@@ -7,6 +7,7 @@
 #define KOORD_KOORDLET_RUNTIME_LEDGER_H
 #include "base/base.h"
 
+struct loop;
 struct metrics;
 struct strbuf;
 
@@ -20,7 +21,8 @@ enum delivery_path {
 };
 
 struct ledger;
-struct ledger *ledger_new(struct metrics *m, const char *node_name); /* m NULL: none */
+struct ledger *ledger_new(struct loop *l, struct metrics *m, /* m NULL: none */
+                          const char *node_name);
 struct ledger *ledger_free(struct ledger *l);
 
 struct delivered {
@@ -37,7 +39,9 @@ void ledger_expect(struct ledger *l, const char *uid, const char *container);
 bool ledger_take_expected(struct ledger *l, const char *uid, const char *container);
 bool ledger_has(const struct ledger *l, const char *id);
 /* Rounds over all containers of the node: begin, keep each that is there, end. An entry that was
- * missing in two rounds in a row is dropped: the kubelet hears later of a container than we do. */
+ * there and then is missing in two rounds in a row is dropped. The kubelet hears later of a
+ * container than we do, and rounds come fast while many start: one that was never there has a
+ * minute. */
 void ledger_round_begin(struct ledger *l);
 void ledger_keep(struct ledger *l, const char *id);
 void ledger_round_end(struct ledger *l);

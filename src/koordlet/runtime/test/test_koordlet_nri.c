@@ -668,6 +668,38 @@ static void test_removal_lost_in_a_restart_of_the_runtime(void **state)
 
 /* ---- the ledger ------------------------------------------------------------------------------ */
 
+/* While many pods start, their kubelet tells of each one late and of all of them often: who came by
+ * NRI is not taken for somebody whom the reconciler found. */
+static void test_path_stays_until_the_kubelet_tells(void **state)
+{
+    CLEANUP(nri_fini) struct nri_fixture f;
+    CLEANUP(strbuf_fini) struct strbuf json = STRBUF_INIT;
+    struct wire_pair annotations[1];
+    struct nri_pod pod = be_pod(annotations);
+    struct nri_container c = main_of("ctr", "sandbox-be");
+
+    nri_init(&f, *state);
+    nri_start(&f);
+    fake_ask(&f.runtime, "CreateContainer", &nri_container_request_table,
+             &(struct nri_container_request){ .pod = &pod, .container = &c });
+    for (int i = 0; i < 10; i++)
+        set_pods(&f.n, "[]");
+    set_pods(&f.n, "[" BE("") "]");
+    delivery_json(f.d, &json);
+    assert_contains(strbuf_str(&json), "\"path\":\"NRI\"");
+    assert_null(strstr(strbuf_str(&json), "reconcile"));
+    for (int i = 0; i < 4; i++)
+        set_pods(&f.n, "[]");
+    c.id = STR("never-started");
+    fake_ask(&f.runtime, "CreateContainer", &nri_container_request_table,
+             &(struct nri_container_request){ .pod = &pod, .container = &c });
+    loop_advance(f.n.loop, 61 * SEC);
+    set_pods(&f.n, "[]");
+    strbuf_reset(&json);
+    delivery_json(f.d, &json);
+    assert_contains(strbuf_str(&json), "\"containers\":[]");
+}
+
 static void test_reconciled_container_shows(void **state)
 {
     CLEANUP(nri_fini) struct nri_fixture f;
@@ -710,6 +742,7 @@ int main(int argc, char **argv)
         FIXTURE_TEST(test_shutdown_is_answered),
         FIXTURE_TEST(test_hundred_restarts_of_the_runtime),
         FIXTURE_TEST(test_removal_lost_in_a_restart_of_the_runtime),
+        FIXTURE_TEST(test_path_stays_until_the_kubelet_tells),
         FIXTURE_TEST(test_reconciled_container_shows),
     };
 
