@@ -3,7 +3,8 @@
 //
 // usage: runtimepeer serve SOCKET | shapes SOCKET DIRECT | calls SOCKET N | latency SOCKET METHOD N BYTES | relay SOCKET BACKEND |
 //
-//	hang SOCKET METHOD | list SOCKET | events SOCKET | nri SOCKET CONTAINERS | random PROBE N
+//	hang SOCKET METHOD | fill SOCKET PODS | hook SOCKET N | list SOCKET | events SOCKET | nri SOCKET CONTAINERS [BYTES] |
+//	random PROBE N
 package main
 
 import (
@@ -34,6 +35,7 @@ import (
 	"google.golang.org/grpc/encoding/gzip"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/emptypb"
@@ -54,6 +56,10 @@ func payload(n int) []byte { // one field of n random bytes
 	rand.Read(b)
 	out := append([]byte{0xfa, 0x01}, binary.AppendUvarint(nil, uint64(n))...)
 	return append(out, b...)
+}
+
+func id(s string) []byte { // the answer to a start
+	return protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), s)
 }
 
 // ---- the server ----
@@ -125,8 +131,18 @@ func handle(_ any, s grpc.ServerStream) error {
 			return send(payload(0))
 		}
 		return send(payload(int(time.Until(d).Milliseconds())))
-	case "/runtime.v1.RuntimeService/RunPodSandbox", "/runtime.v1.RuntimeService/CreateContainer":
-		return send(append([]byte{0x0a, 2}, "id"...))
+	case "/runtime.v1.RuntimeService/RunPodSandbox":
+		var r cri.RunPodSandboxRequest
+		if proto.Unmarshal(b, &r) == nil && r.GetConfig().GetMetadata().GetUid() != "" {
+			return send(id(r.Config.Metadata.Uid))
+		}
+		return send(id("id"))
+	case "/runtime.v1.RuntimeService/CreateContainer":
+		var r cri.CreateContainerRequest
+		if proto.Unmarshal(b, &r) == nil && r.GetConfig().GetMetadata() != nil {
+			return send(id("c-" + r.PodSandboxId))
+		}
+		return send(id("id"))
 	case "/runtime.v1.RuntimeService/ListPodSandbox", "/runtime.v1.RuntimeService/ListContainers":
 		return send(nil)
 	}
@@ -354,6 +370,79 @@ func latency(path, method string, n, bytes int) map[string]any {
 	return map[string]any{"p50_ms": took[len(took)/2], "p99_ms": took[len(took)*99/100]}
 }
 
+// One start of a pod with what a pod has: labels, annotations, variables.
+func config(i int) (*cri.PodSandboxConfig, *cri.ContainerConfig) {
+	pod, container := batch(i, 1000)
+	c := &cri.ContainerConfig{Metadata: &cri.ContainerMetadata{Name: container.Name}, Linux: &cri.LinuxContainerConfig{Resources: &cri.LinuxContainerResources{
+		CpuShares: 2, OomScoreAdj: 1000}}}
+	for k := range 20 {
+		c.Envs = append(c.Envs, &cri.KeyValue{Key: fmt.Sprint("VARIABLE_", k), Value: "some value of it"})
+	}
+	return &cri.PodSandboxConfig{Metadata: &cri.PodSandboxMetadata{Name: pod.Name, Uid: pod.Uid, Namespace: pod.Namespace}, Labels: pod.Labels,
+		Annotations: pod.Annotations, Linux: &cri.LinuxPodSandboxConfig{CgroupParent: pod.Linux.CgroupParent}}, c
+}
+
+// startPods starts pods of one container each.
+func startPods(path string, n int) (map[string]any, error) {
+	c, ctx := cri.NewRuntimeServiceClient(dial(path)), context.Background()
+	for i := range n {
+		pod, container := config(i)
+		p, err := c.RunPodSandbox(ctx, &cri.RunPodSandboxRequest{Config: pod})
+		if err != nil {
+			return nil, err
+		}
+		if _, err = c.CreateContainer(ctx, &cri.CreateContainerRequest{PodSandboxId: p.PodSandboxId, Config: container, SandboxConfig: pod}); err != nil {
+			return nil, err
+		}
+	}
+	return map[string]any{"pods": n}, nil
+}
+
+// hook asks a hook server about the container of a batch pod, as the proxy does (runtime.v1alpha1.ContainerResourceHookRequest).
+func hook(path string, n int) (map[string]any, error) {
+	pod, container := config(0)
+	sub := func(b []byte, field protowire.Number, m []byte) []byte {
+		return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), m)
+	}
+	encoded := func(m proto.Message) []byte {
+		b, _ := proto.Marshal(m)
+		return b
+	}
+	pairs := func(b []byte, field protowire.Number, m map[string]string) []byte {
+		for k, v := range m {
+			b = sub(b, field, sub(sub(nil, 1, []byte(k)), 2, []byte(v)))
+		}
+		return b
+	}
+	b := sub(sub(nil, 1, encoded(pod.Metadata)), 2, encoded(container.Metadata))
+	b = pairs(pairs(sub(b, 4, encoded(container.Linux.Resources)), 6, pod.Annotations), 7, pod.Labels)
+	b = sub(b, 8, []byte(pod.Linux.CgroupParent))
+	for _, e := range container.Envs {
+		b = pairs(b, 9, map[string]string{e.Key: e.Value})
+	}
+	c := dial(path)
+	var got []byte
+	for range n {
+		var err error
+		if got, err = unary(context.Background(), c, "/runtime.v1alpha1.RuntimeHookService/PreCreateContainerHook", b); err != nil {
+			return nil, err
+		}
+	}
+	// Of the answer: the quota, so that nobody measures a hook that does nothing.
+	quota := int64(0)
+	for len(got) > 0 {
+		field, kind, size := protowire.ConsumeTag(got)
+		m, more := protowire.ConsumeBytes(got[size:])
+		if kind == protowire.BytesType && field == 2 {
+			var r cri.LinuxContainerResources
+			proto.Unmarshal(m, &r)
+			quota = r.CpuQuota
+		}
+		got = got[size+more:]
+	}
+	return map[string]any{"quota": quota}, nil
+}
+
 // list tells what a runtime has: pods, containers, images.
 func list(path string) (map[string]any, error) {
 	c, ctx := dial(path), context.Background()
@@ -402,10 +491,10 @@ func events(path string) {
 // ---- NRI ----
 
 // A batch pod and its container; annotations of some size.
-func batch(i int) (*nri.PodSandbox, *nri.Container) {
+func batch(i, size int) (*nri.PodSandbox, *nri.Container) {
 	pod := &nri.PodSandbox{Id: fmt.Sprint("s", i), Name: fmt.Sprint("batch-", i), Uid: fmt.Sprint("u", i), Namespace: "default",
 		Labels: map[string]string{"koordinator.sh/qosClass": "BE"},
-		Annotations: map[string]string{"large": string(bytes.Repeat([]byte("x"), 16<<10)),
+		Annotations: map[string]string{"large": string(bytes.Repeat([]byte("x"), size)),
 			"node.koordinator.sh/extended-resource-spec": `{"containers":{"main":{"limits":{"kubernetes.io/batch-cpu":"500","kubernetes.io/batch-memory":"1Gi"},` +
 				`"requests":{"kubernetes.io/batch-cpu":"500","kubernetes.io/batch-memory":"1Gi"}}}}`},
 		Linux: &nri.LinuxPodSandbox{CgroupParent: fmt.Sprint("/kubepods/besteffort/podu", i)}}
@@ -433,13 +522,13 @@ func tell(s said) {
 
 // runtime serves NRI; at each registration it synchronizes n containers, at each line of its input it creates and updates
 // some, and tells what it was answered.
-func runtime(path string, n int) error {
+func runtime(path string, n, size int) error {
 	registered := -1 // the first one is its own, without a plugin
 	synchronize := func(ctx context.Context, cb adaptation.SyncCB) error {
 		var pods []*nri.PodSandbox
 		var ctrs []*nri.Container
 		for i := range n {
-			p, c := batch(i)
+			p, c := batch(i, size)
 			pods, ctrs = append(pods, p), append(ctrs, c)
 		}
 		start := time.Now()
@@ -470,17 +559,17 @@ func runtime(path string, n int) error {
 	in := bufio.NewScanner(os.Stdin)
 	for in.Scan() {
 		count, _ := strconv.Atoi(in.Text())
-		create(r, count)
+		create(r, count, size)
 	}
 	return nil
 }
 
-func create(r *adaptation.Adaptation, count int) {
+func create(r *adaptation.Adaptation, count, size int) {
 	ctx := context.Background()
 	s := said{Event: "create"}
 	var took []float64
 	for i := range count {
-		p, c := batch(100000 + i)
+		p, c := batch(100000+i, size)
 		if err := r.RunPodSandbox(ctx, &nri.StateChangeEvent{Pod: p}); err != nil {
 			s.Err = err.Error()
 		}
@@ -644,7 +733,15 @@ func main() {
 	case "events":
 		events(a[1])
 	case "nri":
-		err = runtime(a[1], number(a[2]))
+		size := number(a[3])
+		if size == 0 {
+			size = 16 << 10
+		}
+		err = runtime(a[1], number(a[2]), size)
+	case "fill":
+		out, err = startPods(a[1], number(a[2]))
+	case "hook":
+		out, err = hook(a[1], number(a[2]))
 	case "random":
 		out = random(a[1], number(a[2]))
 	default:
