@@ -20,7 +20,9 @@
 #include "base/map.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "component/gates.h"
 #include "scheduler/framework/args.h"
+#include "scheduler/framework/gates.h"
 #include "scheduler/framework/profile.h"
 #include "scheduler/plugins/registry.h"
 #include "scheduler/scheduler.h"
@@ -69,6 +71,7 @@ struct gang {
 struct sim {
     struct client_fixture client;
     struct scheduler *s;
+    struct gates gates;
     uint64_t seed;
     struct gang gangs[GANGS_MAX];
     int ngangs, nsingle;
@@ -84,6 +87,12 @@ static void die(const struct sim *s, const char *what, const char *name)
 static bool has_faults(const struct sim *s)
 {
     return s->seed % 4 != 0;
+}
+
+/* A gang is placed in one piece (gate EnableInlineBatchSchedule). */
+static bool batches(const struct sim *s)
+{
+    return s->seed % 5 < 2;
 }
 
 /* Gangs evict single pods. */
@@ -288,11 +297,15 @@ static void scheduler_born(struct sim *s)
     given.args = decoded;
     c.args = &given;
     c.nargs = 1;
+    gates_init(&s->gates, ks_gates, ks_ngates);
+    if (batches(s) && gates_parse(&s->gates, "EnableInlineBatchSchedule=true", &err) < 0)
+        die(s, "no gate", err.text);
     s->s = scheduler_new(s->client.loop, s->client.kube,
                          &(struct scheduler_opts){ .plugins = plugins,
                                                    .profiles = &c,
                                                    .nprofiles = 1,
                                                    .scheduler_names = names,
+                                                   .gates = &s->gates,
                                                    .network_topology = true,
                                                    .verify_reuse = true },
                          &err);

@@ -70,6 +70,8 @@ static void binding_end(struct binding *b)
     free(b->version);
     free(b->nominated);
     kobj_unref(b->pub.pod);
+    if (b->batch)
+        batch_left(b->batch, b->bound);
     if (b->active)
         scheduler_profile_done(s, b->active);
     free(b->node);
@@ -170,6 +172,7 @@ void binding_succeeded(struct binding *b)
         report_scheduled(b->active, b->pub.pod, b->node);
         KLOG_I(2, "Bound pod", KV_S("pod", LOG_KEY(b->pub.pod)), KV_S("node", b->node));
     }
+    b->bound = true;
     podqueue_remove(s->queue, uid);
     nodecache_bound(s->cache, uid, loop_mono(s->loop) + s->confirm_after);
     scheduler_watch_bound(s);
@@ -261,7 +264,12 @@ void binding_give_up(struct binding *b, const struct failure *f)
     struct kobj *pod = NULL;
     bool outermost = undo_begin(s);
     bool news = !(f->quiet && b->turn_begun == s->turn); /* nobody else was tried meanwhile */
+    enum bind_state was = b->state;
 
+    if (b->batch && was <= BIND_DOOMED)
+        batch_refused(b->batch, f->message);
+    else if (b->batch)
+        batch_failed(b->batch, f->error, was == BIND_PRE_BIND);
     bool room = undo(b);
     if (podqueue_find(s->queue, b->pub.pod->meta.uid, &pod) == PODQUEUE_IN_FLIGHT) {
         if (!b->was_bound)
@@ -358,11 +366,12 @@ bool binding_reject(struct scheduler *s, struct kuid uid, const char *plugin, co
 /* ---- the beginning --------------------------------------------------------------------------- */
 
 void binding_start(struct scheduler *s, struct active_profile *active, struct kobj *pod,
-                   const char *node)
+                   const char *node, struct batch *batch)
 {
     CLEANUP(arena_free) struct arena *a = NULL;
     struct binding *b = binding_new(s, active, pod, node);
 
+    b->batch = batch;
     b->each = times_each(active->times);
     if (active->profile->points[KS_POINT_PERMIT].n) {
         a = arena_new_sized(256); /* for texts, which are rare */

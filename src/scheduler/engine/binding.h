@@ -46,12 +46,14 @@ struct binding {
     struct scheduler *s;
     struct active_profile *active; /* NULL: its profile is gone, and it is only verified */
     struct subject subject;
+    struct batch *batch;            /* that it is part of; NULL: none */
     char object_uid[KUID_TEXT_MAX]; /* of what it stands for */
     struct binding *next, **link;
     enum bind_state state;
     struct waitlist *in; /* the line, or the doomed; NULL: neither */
     struct binding *ahead, *behind;
     char *node;
+    bool bound;     /* the server has it */
     bool was_bound; /* the server had accepted it; we only wonder why nobody confirms */
     /* START, HELD */
     uint64_t waits; /* slots whose permit is missing */

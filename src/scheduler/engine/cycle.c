@@ -118,6 +118,21 @@ static bool take_row(struct scheduler *s, struct active_profile *active, struct 
     return taken;
 }
 
+bool cycle_take(struct scheduler *s, struct active_profile *active, struct attempt *a, uint32_t row,
+                struct failure *ret_sum, struct strbuf *why)
+{
+    struct refusals r = { .reasons = tally_new(s->arena) };
+
+    if (take_row(s, active, a, row, &r, why))
+        return true;
+    *ret_sum = r.sum;
+    if (why->len)
+        *ret_sum = (struct failure){ .error = true };
+    else
+        tally_format(r.reasons, r.n, why);
+    return false;
+}
+
 /* Reserved for and bound to a node from here on, in our mind: the best, or when plugins refuse to
  * reserve there, one of the next best. */
 static void place(struct scheduler *s, struct active_profile *active, struct attempt *a)
@@ -135,7 +150,7 @@ static void place(struct scheduler *s, struct active_profile *active, struct att
         attempt_note_rejectors(a);
     attempt_end(a);
     if (taken) {
-        binding_start(s, active, a->obj, nodecache_row_name(s->cache, row));
+        binding_start(s, active, a->obj, nodecache_row_name(s->cache, row), NULL);
         return;
     }
     if (text.len)
@@ -292,7 +307,9 @@ void cycle_try(struct scheduler *s, struct active_profile *active, struct kobj *
                        a.feasible);
     if (s->debug_filters)
         debug_log_filters(&a);
-    if (a.feasible)
+    if (batch_is_wanted(s, &a))
+        batch_run(s, active, &a);
+    else if (a.feasible)
         place(s, active, &a);
     else
         nowhere(s, active, &a);

@@ -14,6 +14,7 @@
 #include "scheduler/queue/podqueue.h"
 #include "scheduler/scheduler.h"
 
+struct batch;
 struct binding;
 struct caches;
 struct consult;
@@ -26,6 +27,7 @@ struct preemption;
 struct preemptions;
 struct recorder;
 struct reports;
+struct strbuf;
 struct times;
 
 struct active_profile { /* a profile in force, or one that pods on their way still use */
@@ -94,6 +96,8 @@ struct scheduler {
     bool unsaid_holds; /* pods are held since this turn */
     uint64_t turn;     /* of attempts */
     bool verify_reuse, resize_pods, nominated_once, foreign_nominations;
+    bool batches;  /* gate EnableInlineBatchSchedule */
+    bool batching; /* permits are asked for all pods of a job: none goes on before the last */
     const struct kind *const *unwatched;   /* ends with NULL; NULL: none */
     const char *const *controller_plugins; /* NULL: all */
     size_t ncontroller_plugins;
@@ -185,6 +189,19 @@ void cycle_outcome(struct scheduler *s, struct active_profile *active, struct ko
 struct failure failure_of(enum ks_code code, uint32_t slot);
 void cycle_failed(struct scheduler *s, struct active_profile *active, struct kobj *pod,
                   const struct failure *f);
+/* The pod is assumed and reserved on the row, which filters let pass. False: *why says who did not
+ * let it, *ret_sum which slots. */
+bool cycle_take(struct scheduler *s, struct active_profile *active, struct attempt *a, uint32_t row,
+                struct failure *ret_sum, struct strbuf *why);
+
+/* batch.c - the pods of a job are placed in one piece (scheduler-core 10.3). */
+bool batch_is_wanted(const struct scheduler *s, const struct attempt *a);
+/* By the plan of the attempt, which ends. */
+void batch_run(struct scheduler *s, struct active_profile *active, struct attempt *a);
+/* A binding of the batch is refused a permit or comes to nothing; or it is over. */
+void batch_refused(struct batch *b, const char *why);
+void batch_failed(struct batch *b, bool error, bool prebind);
+void batch_left(struct batch *b, bool bound);
 
 /* consult.c - extenders are asked in the middle of an attempt. True: it goes on when they have
  * answered. */
@@ -210,8 +227,9 @@ bool subject_request(const struct subject *x, const struct pod *p, struct kube_r
 const char *subject_plugin(const struct subject *x, const struct active_profile *active);
 
 /* bind.c - from the choice of a node to the answer of the server. */
+/* batch: the one that it is part of; NULL: none. */
 void binding_start(struct scheduler *s, struct active_profile *active, struct kobj *pod,
-                   const char *node);
+                   const char *node, struct batch *batch);
 void binding_verify(struct scheduler *s, struct kobj *pod, const char *node);
 void binding_free_all(struct scheduler *s);
 struct binding *binding_find(const struct scheduler *s, struct kuid uid); /* NULL: none */

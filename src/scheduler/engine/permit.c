@@ -56,7 +56,7 @@ void permit_line_up(struct binding *b)
 
     podqueue_release(s->queue, b->uid);
     waitlist_join(&s->line, b);
-    if (s->line.first == b && binding_room(s))
+    if (s->line.first == b && binding_room(s) && !s->batching)
         go_on(b);
     else
         scheduler_wake(s);

@@ -10,6 +10,7 @@
 #include "loop/loop.h"
 #include "scheduler/engine/internal.h"
 #include "scheduler/extender/extender.h"
+#include "scheduler/framework/gates.h"
 #include "scheduler/observe/diagnosis.h"
 #include "scheduler/observe/monitor.h"
 #include "scheduler/observe/times.h"
@@ -428,6 +429,7 @@ struct scheduler *scheduler_new(struct loop *l, struct kube *k, const struct sch
     s->foreign_nominations = o->foreign_nominations;
     s->debug_scores = o->debug_scores;
     s->debug_filters = o->debug_filters;
+    s->batches = ks_gate_on(o->gates, "EnableInlineBatchSchedule");
     s->arena = arena_new();
     s->objects = objects_new();
     s->services = service_table_new();

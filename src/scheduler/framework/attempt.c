@@ -40,6 +40,7 @@ void attempt_init(struct attempt *a, const struct attempt_input *in, struct aren
         .ignored = in->ignored,
         .nignored = in->nignored,
         .ignored_set = in->ignored_set,
+        .node = in->node,
         .advice = in->advice,
         .all_plans = in->all_plans,
         .stopwatch = in->stopwatch,
@@ -455,12 +456,25 @@ static void find_one_refused(struct attempt *a, uint32_t slot, enum ks_code code
                    ks_texts_join(why));
 }
 
+/* A plan has named it: nobody is asked for one. */
+static void only_there(struct attempt *a)
+{
+    uint32_t *row = arena_new0(a->arena, uint32_t);
+
+    *row = ks_row_of(a->cycle.nodes, a->node);
+    intersect(a, &a->only, &(struct ks_only){ row, *row != KS_NO_ROW, true });
+    a->left_out = a->left_out ? a->left_out : "node(s) are not where the plan of its job has it";
+    a->found_one = true;
+}
+
 /* A plugin may know the one row; the first of them is asked. */
 static void find_one(struct attempt *a)
 {
     const struct profile_point *point = &a->profile->extras[PROFILE_FIND_ONE];
 
-    if (point->n == 0 || a->code != KS_SUCCESS)
+    if (a->node && a->code == KS_SUCCESS)
+        only_there(a);
+    if (a->node || point->n == 0 || a->code != KS_SUCCESS)
         return;
     uint32_t slot = point->slots[0], *row = arena_new0(a->arena, uint32_t);
     const struct profile_slot *s = &a->profile->slots[slot];

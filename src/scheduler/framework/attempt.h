@@ -21,6 +21,17 @@ struct uidmap;
 /* A row that no plugin rejected, but a pre_filter left out. */
 enum { ATTEMPT_LEFT_OUT = 255 };
 
+/* Where the pods of a job go, all of them together. */
+struct attempt_plan {
+    struct attempt_place {
+        struct kobj *pod;
+        const char *node; /* NULL: nowhere */
+    } * items;
+    uint32_t n;
+    int64_t min;                  /* fewer are of no use */
+    const struct uidmap *members; /* what is nominated for them is theirs; may be NULL */
+};
+
 struct attempt {
     /* given */
     const struct profile *profile;
@@ -62,8 +73,10 @@ struct attempt {
     uint64_t scored;         /* slots that gave scores */
     const struct attempt_opinion **opinion; /* by row, when there is advice */
     bool nominated_first, nominated_once;
-    bool nominated_fits; /* then: it fits there, and is tried nowhere else */
-    bool found_one;      /* a plugin named the one row */
+    bool nominated_fits;             /* then: it fits there, and is tried nowhere else */
+    bool found_one;                  /* a plugin named the one row */
+    const struct attempt_plan *plan; /* find_one() has one for the pod's whole job; NULL: none */
+    const char *node;                /* given: the one in question; NULL: all are */
     struct attempt_trial *trial;
     /* changes of rows, for the whole attempt and within it */
     struct ks_overlay {
@@ -109,6 +122,7 @@ struct attempt_input {
     const struct attempt_advice *advice;
     bool all_plans;
     struct stopwatch *stopwatch;
+    const char *node; /* a plan has chosen it: others do not count; NULL: all are in question */
     /* The attempt is made while another one is, on rows as that one sees them now: for the pods of
      * a job. Nothing is reused. */
     struct attempt *within;

@@ -506,10 +506,12 @@ struct ks_plugin {
     enum ks_code (*after_pre_filter)(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                                      struct ks_only *only, struct ks_texts *why);
     /* The one row for the pod, found in another way than by filters and scores over all of them:
-     * for instance by a plan for all pods of a job. The filters still judge it; the other rows are
-     * left out. KS_SKIP: the usual way. KS_SUCCESS without a row is an error; anything else rejects
-     * the pod: slots that it has put into a->rejectors are rejectors too, so that what they wait
-     * for brings the pod back. Only the first plugin with this member is asked. */
+     * for instance by a plan for all pods of a job (a->plan: with the gate
+     * EnableInlineBatchSchedule the engine places all of them at once). The filters still judge it;
+     * the other rows are left out. KS_SKIP: the usual way. KS_SUCCESS without a row is an error;
+     * anything else rejects the pod: slots that it has put into a->rejectors are rejectors too, so
+     * that what they wait for brings the pod back. Only the first plugin with this member is asked.
+     */
     enum ks_code (*find_one)(void *self, struct attempt *a, uint32_t *ret_row,
                              struct ks_texts *why);
     /* Rows to try first, in this order: the first that passes all filters is taken; none does: the

@@ -33,6 +33,19 @@ void smetrics_evicted(struct scheduler *s, bool failed, nsec_t took);
 /* Gauges: places of the queue, sizes of the cache. Called before they are read. */
 void smetrics_gauges(struct scheduler *s);
 
+/* ---- bmetrics.c: jobs that are placed in one piece -------------------------------------------- */
+
+void bmetrics_job(struct scheduler *s, bool failed, nsec_t took);
+/* Until a pod had its place, and all pods of a node. */
+void bmetrics_pod(struct scheduler *s, nsec_t took);
+void bmetrics_node(struct scheduler *s, nsec_t took);
+/* So many pods gave their places back. reason: batch_schedule_failure, batch_permit_failure */
+void bmetrics_cleanup(struct scheduler *s, const char *reason, uint32_t n);
+/* One of them could not be bound. */
+void bmetrics_bind_failure(struct scheduler *s, const char *reason, const char *phase);
+/* Some are bound, and some are not. */
+void bmetrics_partial(struct scheduler *s, uint32_t bound, uint32_t failed);
+
 /* ---- qmetrics.c: the queue and what happens in the cluster ----------------------------------- */
 
 struct qmetrics *qmetrics_new(struct scheduler *s); /* NULL when nothing is counted */

@@ -358,6 +358,7 @@ static int gang_create(const struct ks_env *env, const void *args, void **ret_se
     c->budgets = budgets_new(env->objects);
     c->network = topo_network_of(env);
     c->topology = a->topology.v;
+    c->batches = ks_gate(env, "EnableInlineBatchSchedule");
     gangs_set_defaults(c->gangs, &d);
     *ret_self = c;
     return 0;

@@ -14,6 +14,7 @@ struct coscheduling { /* one for each profile */
     struct topo_network *network;
     bool topology; /* awareNetworkTopology */
     bool preempts; /* enablePreemption */
+    bool batches;  /* gate EnableInlineBatchSchedule */
     struct budgets *budgets;
 };
 

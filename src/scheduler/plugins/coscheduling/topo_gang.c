@@ -167,11 +167,46 @@ enum ks_code topo_gang_pre_filter(struct coscheduling *c, const struct ks_cycle 
                   : topo_stay(topo_network_tree(c->network), spec, nodes, n, cycle, only, why);
 }
 
+/* How many the gangs of the group need that have no node yet. */
+static int64_t needed(const struct gangs *s, const struct gang_group *g)
+{
+    int64_t sum = 0;
+
+    for (uint32_t i = 0; i < g->n; i++) {
+        const struct gang *gang = group_gang(s, g, i);
+        if (!gang || gang_is_free(gang))
+            continue;
+        int64_t has = gang->spec.match_policy == GANG_MATCH_WAITING_AND_RUNNING
+                          ? gang->count[MEMBER_BOUND]
+                          : 0;
+        sum += MAX(gang->spec.min_available - has, 0);
+    }
+    return sum;
+}
+
+/* The plan as the engine carries it out, all at once. */
+static const struct attempt_plan *for_engine(const struct gangs *s, const struct gang_group *g,
+                                             const struct topo_job *job, struct topo_plan *plan,
+                                             struct arena *a)
+{
+    struct attempt_plan *p = arena_new0(a, struct attempt_plan);
+
+    p->items = arena_newn0(a, job->n, struct attempt_place);
+    p->n = job->n;
+    p->min = needed(s, g);
+    p->members = topo_plan_members(plan);
+    for (uint32_t i = 0; i < job->n; i++)
+        p->items[i] =
+            (struct attempt_place){ job->pods[i], topo_plan_node(plan, job->pods[i]->meta.uid) };
+    return p;
+}
+
 static enum ks_code plan_for(struct coscheduling *c, struct attempt *a,
                              const struct gang_member *first,
                              const struct network_topology_spec *spec, struct ks_texts *why)
 {
     struct topo_job all = { .spec = spec }, few = { .spec = spec };
+    const struct topo_job *job = &all;
     struct topo_plan *plan = NULL;
     struct ks_texts unused = { .arena = a->arena };
 
@@ -179,11 +214,15 @@ static enum ks_code plan_for(struct coscheduling *c, struct attempt *a,
     enum ks_code code = topo_plan_make(c->network, a, &all, &plan, why);
     if (code == KS_UNSCHEDULABLE) { /* not for all of them, but perhaps for as many as must be */
         pick(c->gangs, first, true, a->arena, &few);
+        job = &few;
         if (few.n < all.n)
             code = topo_plan_make(c->network, a, &few, &plan, &unused);
     }
-    if (code == KS_SUCCESS)
-        gangs_set_plan(c->gangs, plan, first);
+    if (code != KS_SUCCESS)
+        return code;
+    if (c->batches)
+        a->plan = for_engine(c->gangs, first->gang->group, job, plan, a->arena);
+    gangs_set_plan(c->gangs, plan, first);
     return code;
 }
 
