@@ -578,7 +578,7 @@ void ks_unnominate(const struct ks_env *env, struct kuid uid)
     struct scheduler *s = env->scheduler;
     struct kobj *pod;
 
-    if (podqueue_find(s->queue, uid, &pod) == PODQUEUE_NOWHERE ||
+    if (!s->leading || !s->synced || podqueue_find(s->queue, uid, &pod) == PODQUEUE_NOWHERE ||
         !nominator_remove(s->nominator, uid))
         return;
     report_nominated(s, pod, "");

@@ -645,6 +645,18 @@ static bool needs_a_try(const struct gangs *s, const struct gang_group *g)
            !is_incomplete(s, g);
 }
 
+/* A group that has lost members cannot take what is nominated for the others: others can. */
+static void free_nominated(struct gangs *s, const struct gang_group *g)
+{
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    uint32_t n;
+    struct gang_member **all = group_pending(s, g, a, &n);
+
+    for (uint32_t i = 0; s->ops->unnominate && i < n; i++)
+        if (!gang_is_free(all[i]->gang))
+            s->ops->unnominate(s->arg, all[i]);
+}
+
 static void settle(struct gangs *s, struct gang_group *g)
 {
     CLEANUP(arena_free) struct arena *a = NULL;
@@ -652,6 +664,8 @@ static void settle(struct gangs *s, struct gang_group *g)
     uint32_t n, tries = 0;
 
     g->urgent = false;
+    if (is_incomplete(s, g))
+        free_nominated(s, g);
     if (!needs_a_try(s, g) || group_count(s, g, MEMBER_PENDING) == 0)
         return;
     a = arena_new();

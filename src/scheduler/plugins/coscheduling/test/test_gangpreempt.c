@@ -95,6 +95,31 @@ static void test_one_that_waits_keeps_its_node(void **state)
 }
 
 /* Room for one would not do: nobody goes. */
+/* A member goes while room is made: what is nominated for the others is no use to them. */
+static void test_a_gang_that_breaks_up_frees_its_room(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    full_cluster(&b);
+    fake_graceful(b.client.fake, true);
+    member(&b, "g0", 16);
+    member(&b, "g1", 16);
+    soon(&b);
+    assert_string_equal(engine_get(&b, "g0", "status.nominatedNodeName"), "node-1");
+    fake_graceful(b.client.fake, false);
+    fake_delete(b.client.fake, PODS, "g1");
+    fake_delete(b.client.fake, PODS, "low0");
+    fake_delete(b.client.fake, PODS, "low1");
+    gang_pod_with(&b, "other0", "", "", 16, PRIORITY(100));
+    gang_pod_with(&b, "other1", "", "", 16, PRIORITY(100));
+    soon(&b);
+    assert_string_equal(engine_get(&b, "g0", "status.nominatedNodeName"), "");
+    assert_true(gang_runs(&b, "other0"));
+    assert_true(gang_runs(&b, "other1"));
+    assert_int_equal(scheduler_stats(b.s).victims, 2);
+}
+
 static void test_nobody_goes_in_vain(void **state)
 {
     CLEANUP(engine_stop) struct engine_fixture b;
@@ -288,6 +313,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_room_for_all_on_one_node),
         cmocka_unit_test(test_one_that_waits_keeps_its_node),
+        cmocka_unit_test(test_a_gang_that_breaks_up_frees_its_room),
         cmocka_unit_test(test_nobody_goes_in_vain),
         cmocka_unit_test(test_nobody_may_go),
         cmocka_unit_test(test_pods_that_stay),
