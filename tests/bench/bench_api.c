@@ -1,6 +1,7 @@
 /* bench_api.c - our client against a real API server: load, bind, watch. Prints one JSON object.
  *
- *     bench_api load  KUBECONFIG NAMESPACE NODES PODS   nodes node-0.., pods pod-0.. without a node
+ *     bench_api load  KUBECONFIG NAMESPACE NODES PODS [SCHEDULER [GANG]]
+ *                     nodes node-0.., pods pod-0.. without a node; GANG of them are a gang
  *     bench_api bind  KUBECONFIG NAMESPACE NODES IN_FLIGHT [FIRST COUNT]
  *     bench_api watch KUBECONFIG SECONDS                one TLS watch on nodes, nothing else
  */
@@ -8,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/time.h>
 
+#include "api/protocol/gang.h"
 #include "base/intern.h"
 #include "base/strbuf.h"
 #include "client/kube.h"
@@ -19,7 +21,7 @@ struct bench {
     struct loop *loop;
     struct kube *kube;
     const char *ns, *scheduler;
-    unsigned next, end, done, failed, in_flight, window, nodes;
+    unsigned next, end, done, failed, in_flight, window, nodes, gang;
     struct kube_req (*make)(struct bench *b, unsigned i, struct strbuf *body, char *name);
     char first_error[256];
 };
@@ -106,11 +108,17 @@ static struct kube_req make_pod(struct bench *b, unsigned i, struct strbuf *body
 {
     (void)name;
     strbuf_appendf(body,
-                   "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"pod-%u\"},"
-                   "\"spec\":{\"schedulerName\":\"%s\",\"containers\":[{\"name\":\"main\","
+                   "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"pod-%u\"", i);
+    if (b->gang)
+        strbuf_appendf(body,
+                       ",\"annotations\":{\"" ANNO_GANG_NAME
+                       "\":\"gang-%u\",\"" ANNO_GANG_MIN_AVAILABLE "\":\"%u\"}",
+                       i / b->gang, b->gang);
+    strbuf_appendf(body,
+                   "},\"spec\":{\"schedulerName\":\"%s\",\"containers\":[{\"name\":\"main\","
                    "\"image\":\"app:1\",\"resources\":{\"requests\":{\"cpu\":\"100m\",\"memory\":"
                    "\"128Mi\"}}}]}}",
-                   i, b->scheduler);
+                   b->scheduler);
     return (struct kube_req){ .verb = KUBE_CREATE, .kind = kind_find("pods"), .ns = b->ns };
 }
 
@@ -269,6 +277,7 @@ int main(int argc, char **argv)
         return bench_wait(&b, number(argc, argv, 4, 1), (long)number(argc, argv, 5, 300));
     b.nodes = number(argc, argv, 4, 1);
     b.scheduler = argc > 6 && streq(argv[1], "load") ? argv[6] : "nobody";
+    b.gang = number(argc, argv, 7, 0);
     if (streq(argv[1], "load"))
         return bench_load(&b, number(argc, argv, 5, 0));
     return bench_bind(&b, number(argc, argv, 6, 0), number(argc, argv, 7, 0),

@@ -1,9 +1,10 @@
 /* bench_gang.c - what gangs cost: the scheduler alone, as in bench_scheduler.c.
  *
- *     bench_gang basic | gangs | misfits | one | refused | preempt [NODES]
+ *     bench_gang basic | gangs | misfits | one | small | refused | preempt [NODES]
  *
  * basic: 10,000 pods without gangs and without the plugin; gangs: the same pods in 1,000 gangs of
- * 10; misfits: the pods of basic beside 1,000 gangs of 10 that fit nowhere; one: a gang of 512;
+ * 10; misfits: the pods of basic beside 1,000 gangs of 10 that fit nowhere; one: a gang of 512,
+ * each on a node of its own; small: the same with eight on a node;
  * refused: a gang of 512 with room for 511; preempt: a gang of 128 on nodes full of pods that may
  * be evicted, 8 on each. One line: a name, then words with numbers; cpu_ms is what the whole took.
  */
@@ -218,15 +219,15 @@ static void drain(struct bench *b, const char *name, struct arena *a)
     run_to_the_end(b, name);
 }
 
-/* One gang; room on so many nodes for one member each. */
+/* One gang; room on so many nodes for one member each. 0: room for eight on each node. */
 static void one(struct bench *b, const char *name, int room, struct arena *a)
 {
     for (int i = 0; i < b->nodes; i++)
         put_node(b, i, i < room ? "'room':'yes'" : "");
     begin(b, true, false, a);
-    push_gang(b, 0, ONE, 8000, 0, ",'nodeSelector':{'room':'yes'}");
+    push_gang(b, 0, ONE, room ? 8000 : 1000, 0, room ? ",'nodeSelector':{'room':'yes'}" : "");
     b->wanted = ONE;
-    b->failed = room < ONE ? (uint64_t)ONE : 0; /* each of them is told */
+    b->failed = room && room < ONE ? (uint64_t)ONE : 0; /* each of them is told */
     run_to_the_end(b, name);
 }
 
@@ -261,6 +262,8 @@ int main(int argc, char **argv)
     memkube_on_patch(b.kube, on_patch, &b);
     if (streq(name, "one"))
         one(&b, name, ONE, a);
+    else if (streq(name, "small"))
+        one(&b, name, 0, a);
     else if (streq(name, "refused"))
         one(&b, name, ONE - 1, a);
     else if (streq(name, "preempt"))
