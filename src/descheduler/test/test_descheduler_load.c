@@ -325,6 +325,34 @@ static void test_negative_use_leaves_out_that_pod_or_node(void **state)
     fixture_fini(&f);
 }
 
+/* A report may name pods that have moved on: they count as use, and nobody is taken from elsewhere.
+ */
+static void test_reported_pods_of_other_nodes_stay(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_init(&f);
+    add_load_node(&f, "n1", 10, false, false);
+    add_load_node(&f, "n2", 10, false, false);
+    add_pod(&f, (struct pod_text){ "mine", "n1", .cpu = "1", .memory = "0" });
+    add_pod(&f, (struct pod_text){ "other", "n2", .cpu = "1", .memory = "0" });
+    fixture_add(&f, &kind_nodemetric,
+                "{\"metadata\":{\"name\":\"n1\"},\"status\":{\"updateTime\":\"%s\",\"nodeMetric\":"
+                "{\"systemUsage\":{\"resources\":{}}},\"podsMetric\":[" ENTRY(
+                    "mine", "500m") "," ENTRY("other", "3") "," ENTRY("nobody", "0") "]}}",
+                NOW_TEXT);
+    fixture_add(&f, &kind_nodemetric,
+                "{\"metadata\":{\"name\":\"n2\"},\"status\":{\"updateTime\":\"%s\",\"nodeMetric\":"
+                "{\"systemUsage\":{\"resources\":{}}},\"podsMetric\":[]}}",
+                NOW_TEXT);
+    assert_string_equal(run_plugin(&f, "balance", "LowNodeLoad",
+                                   "{" AT_ONCE ", lowThresholds: {cpu: 20}, highThresholds: {cpu: "
+                                   "50}}"),
+                        "mine");
+    fixture_fini(&f);
+}
+
 /* ---- order of pods ---------------------------------------------------------------------------- */
 
 static void test_usage_score(void **state)
@@ -379,6 +407,7 @@ int main(void)
         cmocka_unit_test(test_stale_report_moves_nobody),
         cmocka_unit_test(test_who_goes_already_counts_as_gone),
         cmocka_unit_test(test_negative_use_leaves_out_that_pod_or_node),
+        cmocka_unit_test(test_reported_pods_of_other_nodes_stay),
         cmocka_unit_test(test_usage_score),
         cmocka_unit_test(test_costs_decide_between_equals),
     };

@@ -407,17 +407,22 @@ static void test_the_policy_says_how_a_pod_goes(void **state)
     mig_replicaset(&f, "web", 4);
     mig_pod(&f, "web-0", "web", "n1");
     mig_pod_with(&f, "web-1", "web", "n2", "'annotations':{'a':'b'},");
+    mig_pod(&f, "web-2", "web", "n3"); /* of a policy that nobody knows */
+    mig_patch(&f, PODS, "web-2",
+              "{'metadata':{'labels':{'koordinator.sh/evict-policy':'Gently'}}}");
     mig_patch(&f, PODS, "web-1",
               "{'metadata':{'labels':{'koordinator.sh/evict-policy':'SoftEviction'}}}");
     mig_lead(&f);
     mig_new_job(&f, "hard", "web-0", "'ttl':'10m','mode':'EvictDirectly',");
     mig_new_job(&f, "soft", "web-1", "'ttl':'10m','mode':'EvictDirectly',");
+    mig_new_job(&f, "odd", "web-2", "'ttl':'10m','mode':'EvictDirectly',");
     mig_patch(&f, JOBS, "soft",
               "{'metadata':{'annotations':{'koordinator.sh/evict-trigger':'LowNodeLoad',"
               "'koordinator.sh/evict-reason':'hot'}}}");
     mig_run(&f, 10 * SEC);
     assert_string_equal(mig_job(&f, "hard", "status.phase"), "Succeeded");
-    assert_int_equal(f.evictions, 1);
+    assert_string_equal(mig_job(&f, "odd", "status.phase"), "Succeeded");
+    assert_int_equal(f.evictions, 2);
     const char *pod = fake_find(f.client.fake, PODS, "web-1");
     assert_contains(pod, "scheduling.koordinator.sh/soft-eviction");
     assert_contains(pod, "\\\"initiator\\\":\\\"LowNodeLoad\\\"");
