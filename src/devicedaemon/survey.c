@@ -7,13 +7,13 @@
 #include "sys/file.h"
 #include "json/kj.h"
 
-static const char pci_devices[] = "sys/bus/pci/devices";
 static const struct vendor *const vendors[VENDORS] = { &vendor_huawei, &vendor_cambricon,
                                                        &vendor_kunlun, &vendor_metax };
 
 /* ---- the PCI bus ----------------------------------------------------------------------------- */
 
 struct search {
+    int root_fd;
     const struct vendor *vendor;
     int found;
 };
@@ -24,28 +24,22 @@ static uint16_t read_id(int dirfd, const char *device, const char *file)
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
     char path[128], *end;
 
-    if ((size_t)snprintf(path, sizeof path, "%s/%s/%s", pci_devices, device, file) >= sizeof path ||
+    if ((size_t)snprintf(path, sizeof path, PCI_DEVICES "/%s/%s", device, file) >= sizeof path ||
         file_read_all(dirfd, path, 64, &text, NULL) < 0)
         return 0;
     unsigned long v = strtoul(strbuf_str(&text), &end, 16);
     return end == strbuf_str(&text) || v > UINT16_MAX ? 0 : (uint16_t)v;
 }
 
-struct bus_walk {
-    int root_fd;
-    struct search *search;
-};
-
 static int look_at_device(int dirfd, const char *name, unsigned char type, void *arg,
                           struct kerr *err)
 {
-    const struct bus_walk *w = arg;
-    const struct vendor *v = w->search->vendor;
+    struct search *s = arg;
+    const struct vendor *v = s->vendor;
 
     (void)dirfd, (void)type, (void)err;
-    if (read_id(w->root_fd, name, "vendor") == v->pci_vendor &&
-        (!v->counts || v->counts(read_id(w->root_fd, name, "device"))))
-        w->search->found++;
+    s->found += read_id(s->root_fd, name, "vendor") == v->pci_vendor &&
+                (!v->counts || v->counts(read_id(s->root_fd, name, "device")));
     return 0;
 }
 
@@ -56,10 +50,9 @@ const char *survey_vendor_name(uint32_t vendor)
 
 int survey_vendor(struct survey *s, uint32_t vendor, struct kerr *err)
 {
-    struct search search = { .vendor = vendors[vendor] };
-    struct bus_walk walk = { s->root_fd, &search };
+    struct search search = { s->root_fd, vendors[vendor], 0 };
 
-    int e = dir_each(s->root_fd, pci_devices, look_at_device, &walk, err);
+    int e = dir_each(s->root_fd, PCI_DEVICES, look_at_device, &search, err);
     if (e < 0 || search.found == 0)
         return e == -ENOENT ? 0 : e; /* a machine without PCI has no cards */
     e = vendors[vendor]->look(s, vendors[vendor], err);

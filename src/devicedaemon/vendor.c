@@ -11,7 +11,6 @@
 #include "sys/file.h"
 
 enum { WORDS_MAX = 8, PCI_ADDRESS_MAX = 32 };
-static const char pci_devices[] = "sys/bus/pci/devices";
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
@@ -155,7 +154,7 @@ static struct str root_complex(struct str path)
 void card_place(const struct survey *s, struct card *c, struct str bus)
 {
     CLEANUP(strbuf_fini) struct strbuf node = STRBUF_INIT;
-    char address[PCI_ADDRESS_MAX], path[sizeof pci_devices + PCI_ADDRESS_MAX + 16], link[PATH_MAX];
+    char address[PCI_ADDRESS_MAX], path[sizeof PCI_DEVICES + PCI_ADDRESS_MAX + 16], link[PATH_MAX];
 
     if (bus.n == 0 || bus.n >= sizeof address || memchr(bus.p, '/', bus.n))
         return;
@@ -163,13 +162,13 @@ void card_place(const struct survey *s, struct card *c, struct str bus)
         address[i] = (char)tolower((unsigned char)bus.p[i]);
     address[bus.n] = '\0';
     c->bus = arena_strndup(s->a, address, bus.n);
-    snprintf(path, sizeof path, "%s/%s", pci_devices, address);
+    snprintf(path, sizeof path, PCI_DEVICES "/%s", address);
     ssize_t n = readlinkat(s->root_fd, path, link, sizeof link);
     if (n > 0) {
         struct str pcie = root_complex((struct str){ link, (size_t)n });
         c->pcie = arena_strndup(s->a, pcie.p, pcie.n);
     }
-    snprintf(path, sizeof path, "%s/%s/numa_node", pci_devices, address);
+    snprintf(path, sizeof path, PCI_DEVICES "/%s/numa_node", address);
     if (file_read_all(s->root_fd, path, 64, &node, NULL) < 0)
         return;
     struct str first = line_field((struct str){ strbuf_str(&node), node.len }, 1);

@@ -11,6 +11,7 @@
 #include "devicedaemon/devicedaemon.h"
 
 enum { CARDS_MAX = 1024, CARD_RESOURCES_MAX = 4 };
+#define PCI_DEVICES "sys/bus/pci/devices" /* below the host's root */
 
 struct card_resource {
     const char *name, *amount;
