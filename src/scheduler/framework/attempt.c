@@ -48,6 +48,7 @@ void attempt_init(struct attempt *a, const struct attempt_input *in, struct aren
         .cycle = { .nodes = nodecache_nodes(in->cache),
                    .arena = arena,
                    .now = in->now,
+                   .serial = nodecache_serial(in->cache),
                    .complete = in->complete },
     };
     a->n = a->cycle.nodes->n;

@@ -85,6 +85,7 @@ struct ks_cycle {
     const struct ks_nodes *nodes;
     struct arena *arena; /* lives as long as the state that is made in it; not for spans */
     nsec_t now;          /* wall clock */
+    uint64_t serial;     /* of the attempt: no other one of the plugin's has it */
     void *state;         /* what this plugin's pre_filter returned; from score on, its pre_score */
     const struct ks_rows *rows; /* this plugin's row data; NULL: it declares none */
     /* From pre_score on: rows that are no candidates. Their scores are not used. NULL for a LOCAL

@@ -135,6 +135,11 @@ void nodecache_begin(struct nodecache *c)
     labels_begin(c->reading->labels);
 }
 
+uint64_t nodecache_serial(struct nodecache *c)
+{
+    return ++c->attempts;
+}
+
 /* ---- accounting ------------------------------------------------------------------------------ */
 
 /* Sums of a row from its pods. The usual way is to add and subtract one pod; but next to pods with

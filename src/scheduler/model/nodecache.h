@@ -30,6 +30,8 @@ const char *nodecache_row_name(const struct nodecache *c, uint32_t row);
 
 /* An attempt begins: what earlier ones asked for and nobody needs any more goes. */
 void nodecache_begin(struct nodecache *c);
+/* A number for an attempt, also for one within another; never 0, and never twice. */
+uint64_t nodecache_serial(struct nodecache *c);
 
 /* New, or a new state. The row has changed only when the states differ in something that somebody
  * reads (compare.h, ks_read_annotations). */

@@ -60,6 +60,7 @@ struct nodecache {
     struct uidmap pods;            /* struct cpod */
     struct uidmap shares, holders; /* shares.c */
     size_t assumed;
+    uint64_t attempts;             /* how many serial numbers were given out */
     const struct objects *objects; /* NULL: none */
     struct objects_listener listener;
     struct reading { /* apart: whoever reads the rows may say what of */

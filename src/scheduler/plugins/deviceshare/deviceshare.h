@@ -15,9 +15,7 @@
 
 /* Rows of an attempt where reserved room was given back; several attempts may be nested. */
 struct restored_devices {
-    const struct ks_cycle *of;
-    const struct pod *pod;
-    nsec_t now;
+    uint64_t serial; /* of the attempt; 0: none */
     struct vec_of(struct ks_restored) rows;
     struct vec_of(struct taken_over) taken;
 };

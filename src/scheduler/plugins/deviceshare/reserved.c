@@ -13,26 +13,22 @@
 
 /* ---- which reservations ---------------------------------------------------------------------- */
 
-static struct restored_devices *restored_of(struct device_plugin *d, const struct ks_cycle *c,
-                                            const struct ks_pod *p)
+static struct restored_devices *restored_of(struct device_plugin *d, const struct ks_cycle *c)
 {
     for (uint32_t i = 0; i < DEVICE_ATTEMPTS_NESTED; i++)
-        if (d->restored[i].of == c && d->restored[i].pod == p->pod && d->restored[i].now == c->now)
+        if (d->restored[i].serial == c->serial)
             return &d->restored[i];
     return NULL;
 }
 
-static struct restored_devices *restored_make(struct device_plugin *d, const struct ks_cycle *c,
-                                              const struct ks_pod *p)
+static struct restored_devices *restored_make(struct device_plugin *d, const struct ks_cycle *c)
 {
-    struct restored_devices *x = restored_of(d, c, p);
+    struct restored_devices *x = restored_of(d, c);
 
     if (x)
         return x;
     x = &d->restored[d->restored_next++ % DEVICE_ATTEMPTS_NESTED];
-    x->of = c;
-    x->pod = p->pod;
-    x->now = c->now;
+    x->serial = c->serial;
     vec_clear(&x->rows);
     vec_clear(&x->taken);
     return x;
@@ -41,9 +37,9 @@ static struct restored_devices *restored_make(struct device_plugin *d, const str
 static void note_restored(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                           struct ks_overlay *o, const struct ks_restored *r)
 {
-    struct restored_devices *x = restored_make(self, c, p);
+    struct restored_devices *x = restored_make(self, c);
 
-    (void)o;
+    (void)o, (void)p;
     vec_push(&x->rows, *r);
 }
 
@@ -51,16 +47,16 @@ static void note_taken_over(void *self, const struct ks_cycle *c, const struct k
                             struct ks_overlay *o, uint32_t row, const struct pod *const *pods,
                             uint32_t n)
 {
-    struct restored_devices *x = restored_make(self, c, p);
+    struct restored_devices *x = restored_make(self, c);
     struct taken_over t = { row, n, pods };
 
-    (void)o;
+    (void)o, (void)p;
     vec_push(&x->taken, t);
 }
 
 static const struct ks_restored *restored_row(const struct row_try *t)
 {
-    const struct restored_devices *x = restored_of(t->d, t->c, t->p);
+    const struct restored_devices *x = restored_of(t->d, t->c);
 
     for (size_t i = x ? x->rows.n : 0; i-- > 0;)
         if (x->rows.items[i].row == t->row)
@@ -70,7 +66,7 @@ static const struct ks_restored *restored_row(const struct row_try *t)
 
 static const struct taken_over *taken_row(const struct row_try *t)
 {
-    const struct restored_devices *x = restored_of(t->d, t->c, t->p);
+    const struct restored_devices *x = restored_of(t->d, t->c);
 
     for (size_t i = x ? x->taken.n : 0; i-- > 0;)
         if (x->taken.items[i].row == t->row)
@@ -80,7 +76,7 @@ static const struct taken_over *taken_row(const struct row_try *t)
 
 bool devices_restored(const struct row_try *t)
 {
-    const struct restored_devices *x = restored_of(t->d, t->c, t->p);
+    const struct restored_devices *x = restored_of(t->d, t->c);
 
     return x && (restored_row(t) || taken_row(t));
 }

@@ -19,9 +19,7 @@ struct restored_row {
 };
 /* Those of an attempt; several attempts may be nested. */
 struct restored_rows {
-    const struct ks_cycle *of;
-    const struct pod *pod;
-    nsec_t now;
+    uint64_t serial; /* of the attempt; 0: none */
     struct vec_of(struct restored_row) rows;
 };
 enum { ATTEMPTS_NESTED = 4 };
@@ -101,8 +99,8 @@ enum ks_code numa_try_of(const struct numa_try *t, const struct ks_reservation *
 /* Are there pods on the row that the reservation may take over? */
 bool numa_takes_over(const struct numa_try *t);
 /* Rows of the span where room was given back for this pod: what is `from` becomes `to`. */
-void numa_mark_restored(struct numa_plugin *n, const struct ks_cycle *c, const struct ks_pod *p,
-                        struct ks_span s, uint8_t from, uint8_t to, uint8_t *why);
+void numa_mark_restored(struct numa_plugin *n, const struct ks_cycle *c, struct ks_span s,
+                        uint8_t from, uint8_t to, uint8_t *why);
 /* Writes on the pod, or on the Reservation, what it got. */
 enum ks_code numa_pre_bind(void *self, struct ks_bind *b, struct ks_texts *why);
 extern const struct ks_reservation_hooks numa_reservations;

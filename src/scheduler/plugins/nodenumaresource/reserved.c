@@ -15,25 +15,22 @@
 
 /* ---- which ones ------------------------------------------------------------------------------ */
 
-static struct restored_rows *restored_of(struct numa_plugin *n, const struct ks_cycle *c,
-                                         const struct ks_pod *p)
+static struct restored_rows *restored_of(struct numa_plugin *n, const struct ks_cycle *c)
 {
     for (uint32_t i = 0; i < ATTEMPTS_NESTED; i++)
-        if (n->restored[i].of == c && n->restored[i].pod == p->pod && n->restored[i].now == c->now)
+        if (n->restored[i].serial == c->serial)
             return &n->restored[i];
     return NULL;
 }
 
-static void add_restored(struct numa_plugin *n, const struct ks_cycle *c, const struct ks_pod *p,
+static void add_restored(struct numa_plugin *n, const struct ks_cycle *c,
                          const struct restored_row *r)
 {
-    struct restored_rows *x = restored_of(n, c, p);
+    struct restored_rows *x = restored_of(n, c);
 
     if (!x) {
         x = &n->restored[n->restored_next++ % ATTEMPTS_NESTED];
-        x->of = c;
-        x->pod = p->pod;
-        x->now = c->now;
+        x->serial = c->serial;
         vec_clear(&x->rows);
     }
     vec_push(&x->rows, *r);
@@ -42,22 +39,22 @@ static void add_restored(struct numa_plugin *n, const struct ks_cycle *c, const 
 static void note_restored(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                           struct ks_overlay *o, const struct ks_restored *r)
 {
-    (void)o;
+    (void)o, (void)p;
     add_restored(
-        self, c, p,
+        self, c,
         &(struct restored_row){ .row = r->row, .matched = r->matched, .nmatched = r->nmatched });
 }
 
 static void note_pods(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                       struct ks_overlay *o, uint32_t row, const struct pod *const *pods, uint32_t n)
 {
-    (void)o;
-    add_restored(self, c, p, &(struct restored_row){ .row = row, .pods = pods, .npods = n });
+    (void)o, (void)p;
+    add_restored(self, c, &(struct restored_row){ .row = row, .pods = pods, .npods = n });
 }
 
 static const struct restored_row *restored_row(const struct numa_try *t)
 {
-    const struct restored_rows *x = restored_of(t->n, t->c, t->p);
+    const struct restored_rows *x = restored_of(t->n, t->c);
 
     for (size_t i = x ? x->rows.n : 0; i-- > 0;)
         if (x->rows.items[i].row == t->row)
@@ -72,10 +69,10 @@ bool numa_takes_over(const struct numa_try *t)
     return row && row->npods;
 }
 
-void numa_mark_restored(struct numa_plugin *n, const struct ks_cycle *c, const struct ks_pod *p,
-                        struct ks_span s, uint8_t from, uint8_t to, uint8_t *why)
+void numa_mark_restored(struct numa_plugin *n, const struct ks_cycle *c, struct ks_span s,
+                        uint8_t from, uint8_t to, uint8_t *why)
 {
-    const struct restored_rows *x = restored_of(n, c, p);
+    const struct restored_rows *x = restored_of(n, c);
 
     for (size_t i = 0; x && i < x->rows.n; i++) {
         uint32_t row = x->rows.items[i].row;

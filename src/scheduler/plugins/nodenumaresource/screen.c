@@ -81,7 +81,7 @@ void numa_filter(void *self, const struct ks_cycle *c, const struct ks_pod *p, s
         struct screen q = screen_of(in);
         screen_rows(&q, c->rows->column, s, why);
         if (q.need) /* what reservations keep is free in columns, but not for everybody */
-            numa_mark_restored(self, c, p, s, WHY_FITS, LOOK, why);
+            numa_mark_restored(self, c, s, WHY_FITS, LOOK, why);
     }
     for (uint32_t i = s.begin; i < s.end; i++)
         if (why[i] == LOOK)
