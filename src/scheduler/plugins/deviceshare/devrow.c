@@ -65,15 +65,22 @@ static uint16_t *vf_of(const struct devrow *r, uint32_t card, const char *bus_id
     return NULL;
 }
 
+struct amounts devrow_held(const struct devrow *r, uint32_t card, const struct held *item)
+{
+    struct amounts held = item->amounts;
+
+    if (item->kind == DEVICE_GPU)
+        amounts_complete(&held, &r->inv->card[card].total);
+    return held;
+}
+
 void devrow_add(struct devrow *r, const struct held *items, uint32_t n)
 {
     for (uint32_t i = 0; r->inv && i < n; i++) {
         uint32_t card = inventory_find(r->inv, (enum device_kind)items[i].kind, items[i].minor);
         if (card == NO_CARD)
             continue; /* the pod keeps it, whether the Device lists it or not */
-        struct amounts held = items[i].amounts;
-        if (items[i].kind == DEVICE_GPU)
-            amounts_complete(&held, &r->inv->card[card].total);
+        struct amounts held = devrow_held(r, card, &items[i]);
         amounts_add(&r->used[card], &held);
         for (uint32_t k = 0; k < items[i].nvfs; k++) {
             uint16_t *refs = vf_of(r, card, items[i].vfs[k].bus_id);
@@ -103,15 +110,18 @@ static void count_once(struct devrow *r, const struct holding *reserve,
         const struct held *item = &reserve->items[k];
         uint32_t card = inventory_find(r->inv, (enum device_kind)item->kind, item->minor);
         struct amounts taken = { 0 };
-        for (uint32_t i = 0; card != NO_CARD && i < n; i++) {
+        if (card == NO_CARD)
+            continue;
+        for (uint32_t i = 0; i < n; i++) {
             const struct held *of = all[i]->reservation && streq(all[i]->reservation, uid)
                                         ? find_held(all[i], item)
                                         : NULL;
-            if (of)
-                amounts_add(&taken, &of->amounts);
+            struct amounts owned = of ? devrow_held(r, card, of) : (struct amounts){ 0 };
+            amounts_add(&taken, &owned);
         }
-        for (uint32_t res = 0; card != NO_CARD && res < DEVICE_RESOURCES; res++)
-            r->used[card].v[res] -= MIN(taken.v[res], item->amounts.v[res]);
+        struct amounts reserved = devrow_held(r, card, item);
+        for (uint32_t res = 0; res < DEVICE_RESOURCES; res++)
+            r->used[card].v[res] -= MIN(taken.v[res], reserved.v[res]);
     }
 }
 

@@ -25,7 +25,7 @@ struct devrow {
 };
 enum {                /* columns */
        ROW_DEVICES,   /* not 0: there is an inventory */
-       ROW_SPECIAL,   /* not 0: GPUs by partition only, or pods may need more than amounts */
+       ROW_SPECIAL,   /* devrow_is_special() */
        ROW_GPUS,      /* how many GPUs there are, healthy or not */
        ROW_GPUS_FREE, /* GPUs with 100 percent of compute and memory free */
        ROW_GPU_CORE,  /* the most that is free of it on one GPU */
@@ -48,6 +48,14 @@ void devrow_fini(struct devrow *r);
 void devrow_make(struct devrow *r, struct inventory *inv);
 void devrow_add(struct devrow *r, const struct held *items, uint32_t n);
 
+/* Are GPUs given away by partition only, or may pods need more than amounts? */
+static inline bool devrow_is_special(const struct devrow *r)
+{
+    return r->inv && r->inv->flags & (INVENTORY_HONOR | INVENTORY_WELL_PLANNED);
+}
+/* What somebody holds of a card: with the memory of a GPU's share, and the share of its memory,
+ * whichever of them was written. */
+struct amounts devrow_held(const struct devrow *r, uint32_t card, const struct held *item);
 /* What is free of a card. */
 struct amounts devrow_free(const struct devrow *r, uint32_t card);
 #endif

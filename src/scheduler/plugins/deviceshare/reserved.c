@@ -89,29 +89,41 @@ struct kept { /* of a reservation, for owners to come */
     uint32_t n;         /* 0: it has no devices */
 };
 
-static void take_owner(struct kept *k, const struct holding *owner)
+static struct amounts amounts_on(const struct devrow *row, const struct held *item)
+{
+    uint32_t card = inventory_find(row->inv, (enum device_kind)item->kind, item->minor);
+
+    return card == NO_CARD ? item->amounts : devrow_held(row, card, item);
+}
+
+static void take_owner(struct kept *k, const struct devrow *row, const struct holding *owner)
 {
     for (uint32_t i = 0; i < k->n; i++)
         for (uint32_t o = 0; o < owner->n; o++)
             if (owner->items[o].kind == k->items[i].kind &&
-                owner->items[o].minor == k->items[i].minor)
-                amounts_take(&k->items[i].amounts, &owner->items[o].amounts);
+                owner->items[o].minor == k->items[i].minor) {
+                struct amounts owned = amounts_on(row, &owner->items[o]);
+                amounts_take(&k->items[i].amounts, &owned);
+            }
 }
 
 static struct kept kept_of(const struct row_try *t, const struct ks_reservation *r)
 {
     const struct holding *x = holdings_find(t->d->holdings, r->uid);
+    const struct devrow *row = ks_row(t->c->rows, t->row);
     struct kept k = { .of = r };
 
-    if (!x)
+    if (!x || !row->inv)
         return k;
     k.n = x->n;
     k.items = arena_newn0(t->d->scratch, x->n + 1, struct held);
     memcpy(k.items, x->items, x->n * sizeof *k.items);
+    for (uint32_t i = 0; i < k.n; i++)
+        k.items[i].amounts = amounts_on(row, &x->items[i]);
     for (uint32_t i = 0; i < r->nowners; i++) {
         const struct holding *owner = holdings_find(t->d->holdings, r->owners[i]->uid);
         if (owner && streq(owner->node, x->node))
-            take_owner(&k, owner);
+            take_owner(&k, row, owner);
     }
     return k;
 }

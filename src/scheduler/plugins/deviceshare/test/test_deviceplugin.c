@@ -1,5 +1,5 @@
 /* test_deviceplugin.c - DeviceShare on small clusters: NUMA hints, designated cards, victims,
- * scores, columns (sched-device 4, 5, 7), and random nodes where filter and reserve must agree. */
+ * scores, columns (sched-device 4, 5, 7). Random ones: test_devicerandom.c. */
 #include "scheduler/plugins/deviceshare/test/device_cluster.h"
 
 #include "api/koord/noderesourcetopology.h"
@@ -355,144 +355,6 @@ static void test_cards_and_what_is_fragmented(void **state)
     assert_string_equal(cards(&f, "nowhere"), "there is no node nowhere");
 }
 
-/* ---- random nodes and pods ------------------------------------------------------------------- */
-
-struct dice {
-    uint64_t s;
-};
-static uint32_t roll(struct dice *d, uint32_t n) /* [0, n) */
-{
-    d->s = d->s * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)(d->s >> 33) % n;
-}
-
-struct chance { /* one node and one pod */
-    struct device_text device;
-    struct pod_text pod;
-    bool ruled; /* rules beyond amounts: a search does not find all that there is */
-    int used[16];
-    int count, percent;
-};
-
-static void draw_pod(struct object_fixture *f, struct dice *d, struct chance *c)
-{
-    const char *hint = "", *joint = "";
-    uint32_t kind = roll(d, 4);
-
-    c->count = 1 + (int)roll(d, 4);
-    c->percent = kind == 0 ? 100 : 10 * (1 + (int)roll(d, 9));
-    if (kind == 0)
-        c->pod.requests = arena_printf(f->arena, "'nvidia.com/gpu':'%d'", c->count);
-    else if (kind == 1)
-        c->pod.requests =
-            arena_printf(f->arena,
-                         "'koordinator.sh/gpu.shared':'%d','koordinator.sh/gpu-core':'%d',"
-                         "'koordinator.sh/gpu-memory-ratio':'%d'",
-                         c->count, c->count * c->percent, c->count * c->percent);
-    else {
-        c->count = 1;
-        c->pod.requests = arena_printf(f->arena, "'koordinator.sh/gpu':'%d'", c->percent);
-    }
-    if (c->device.per_pcie && roll(d, 4) == 0) {
-        static const char *const scopes[] = { "Node", "NUMANode", "PCIe" };
-        hint = arena_printf(f->arena, "'gpu':{'requiredTopologyScope':'%s'}", scopes[roll(d, 3)]);
-        c->ruled = true;
-    }
-    if (c->device.rdmas && roll(d, 2)) {
-        c->pod.requests = arena_printf(f->arena, "%s,'koordinator.sh/rdma':'%d'", c->pod.requests,
-                                       1 + (int)roll(d, 100));
-        joint = roll(d, 2) ? "{'deviceTypes':['gpu','rdma'],'requiredScope':'SamePCIe'}"
-                           : "{'deviceTypes':['gpu','rdma']}";
-        c->ruled = true;
-    }
-    c->pod.annotations = arena_printf(
-        f->arena, "%s%s%s",
-        *hint ? annotation(f, "device-allocate-hint", arena_printf(f->arena, "{%s}", hint)) : "",
-        *hint && *joint ? "," : "", *joint ? annotation(f, "device-joint-allocate", joint) : "");
-}
-
-static struct chance draw(struct object_fixture *f, struct dice *d)
-{
-    struct chance c = { .device = { .gpus = 1 + (int)roll(d, 8) } };
-
-    if (roll(d, 3)) {
-        c.device.per_pcie = 1 + (int)roll(d, 3);
-        c.device.pcies_per_numa = 1 + (int)roll(d, 2);
-    }
-    if (roll(d, 2))
-        c.device.rdmas = (c.device.gpus + 1) / 2;
-    if (roll(d, 8) == 0) {
-        c.device.has_unhealthy = true;
-        c.device.unhealthy = (int)roll(d, (uint32_t)c.device.gpus);
-    }
-    if (roll(d, 6) == 0) {
-        c.device.labels = "'node.koordinator.sh/gpu-model':'H100'";
-        c.ruled = true;
-    }
-    for (int i = 0; i < c.device.gpus; i++)
-        c.used[i] = roll(d, 2) ? 0 : 10 * (int)roll(d, 11);
-    draw_pod(f, d, &c);
-    return c;
-}
-
-/* Cards that have enough, one by one: nothing cleverer is needed without rules. */
-static bool brute_force(const struct chance *c)
-{
-    int found = 0;
-
-    for (int i = 0; i < c->device.gpus; i++)
-        found += !(c->device.has_unhealthy && c->device.unhealthy == i) &&
-                 100 - c->used[i] >= c->percent;
-    return found >= c->count;
-}
-
-static void check_one(void **state, struct dice *d)
-{
-    CLEANUP(fixture_fini) struct plugin_fixture f;
-    struct chance c = draw(*state, d);
-
-    begin(&f, state, &c.device);
-    for (int i = 0; i < c.device.gpus; i++)
-        if (c.used[i])
-            holder(&f, arena_printf(f.base->arena, "h%d", i),
-                   arena_printf(f.base->arena,
-                                "{'gpu':[{'minor':%d,'resources':{'koordinator.sh/gpu-core':'%d',"
-                                "'koordinator.sh/gpu-memory-ratio':'%d'}}]}",
-                                i, c.used[i], c.used[i]));
-    fixture_try(&f, wanting(f.base, &c.pod));
-    bool fits = fixture_fits(&f, "n1");
-    if (!c.ruled && fits != brute_force(&c))
-        fail_msg("%s on %s: the filter says %d", wanting(f.base, &c.pod),
-                 device_text(f.base, &c.device), fits);
-    if (!fits)
-        return;
-    const char *got = reserve(&f);
-    if (strncmp(got, "gpu ", 4) != 0)
-        fail_msg("%s on %s passes the filter, and then: %s", wanting(f.base, &c.pod),
-                 device_text(f.base, &c.device), got);
-    struct devrow row; /* and nothing is above its total */
-    const struct ks_nodes *n = nodecache_nodes(f.cache);
-    devrow_init(&row, plugin_of(&f)->holdings, n->node[0], &n->pods[0]);
-    for (uint32_t i = 0; i < inventory_cards(row.inv); i++)
-        if (row.inv->card[i].total.has)
-            assert_true(amounts_fit(&row.used[i], &row.inv->card[i].total));
-    devrow_fini(&row);
-}
-
-/* What the filter accepts reserve() allocates; and without rules nothing is denied that a search
- * would find. KOORD_DEVICE_ROUNDS: how many. */
-static void test_filter_and_reserve_agree(void **state)
-{
-    const char *text = getenv("KOORD_DEVICE_ROUNDS");
-    int rounds = text ? atoi(text) : 1000;
-    struct dice d = { 1 };
-
-    for (int i = 0; i < rounds; i++) {
-        check_one(state, &d);
-        arena_reset(((struct object_fixture *)*state)->arena);
-    }
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -506,7 +368,6 @@ int main(int argc, char **argv)
         FIXTURE_TEST(test_devices_that_need_not_follow),
         FIXTURE_TEST(test_summaries),
         FIXTURE_TEST(test_cards_and_what_is_fragmented),
-        FIXTURE_TEST(test_filter_and_reserve_agree),
     };
 
     if (argc > 1)
