@@ -317,6 +317,29 @@ static void filter_few(struct attempt *a, uint8_t *said)
         attempt_filter_row(a, a->only.rows[i], said, a->by, a->why);
 }
 
+/* The LOCAL filters over the rows that changed, one plugin after the other. */
+static void filter_dirty(struct attempt *a, uint8_t *said)
+{
+    const struct profile_point *point = &a->profile->points[KS_POINT_FILTER];
+    const uint32_t *rows = a->dirty.rows, n = a->dirty.n;
+
+    for (uint32_t i = 0; i < n; i++)
+        a->by[rows[i]] = a->why[rows[i]] = 0;
+    for (uint32_t k = 0; k < point->n && n; k++) {
+        uint32_t slot = point->slots[k];
+        const struct profile_slot *p = &a->profile->slots[slot];
+        if (!is_local(p) || slot_in(a->skip_filter, slot))
+            continue;
+        attempt_enter(a, slot, a->state[slot]);
+        for (uint32_t i = 0; i < n; i++) {
+            struct ks_span s = { rows[i], rows[i] + 1 };
+            p->plugin->filter(p->self, &a->cycle, &a->pod, s, a->by, said);
+            mark_row(rows[i], (uint8_t)(slot + 1), said, a->by, a->why);
+        }
+        stopwatch_plugin(a->stopwatch, LAP_FILTER, slot, KS_SUCCESS);
+    }
+}
+
 static void filter_all(struct attempt *a, uint8_t *said)
 {
     struct ks_span all = { 0, a->n };
@@ -325,11 +348,8 @@ static void filter_all(struct attempt *a, uint8_t *said)
     a->why = a->shape ? a->shape->why : arena_zalloc(a->arena, a->n);
     if (a->fresh)
         filter_span(a, true, all, said, a->by, a->why);
-    for (uint32_t i = 0; !a->fresh && i < a->dirty.n; i++) {
-        uint32_t row = a->dirty.rows[i];
-        a->by[row] = a->why[row] = 0;
-        filter_span(a, true, (struct ks_span){ row, row + 1 }, said, a->by, a->why);
-    }
+    else
+        filter_dirty(a, said);
     if (others_filter(a)) {
         attempt_own_verdicts(a);
         filter_span(a, false, all, said, a->by, a->why);

@@ -197,24 +197,42 @@ static enum ks_code pre_score_one(struct attempt *a, uint32_t slot)
     return code;
 }
 
-static void make_rows(struct attempt *a, uint32_t slot, struct ks_span s, int64_t *scratch)
+/* All rows, for a shape that is new. */
+static void make_all(struct attempt *a, uint32_t slot, int64_t *scratch)
 {
     struct shape *h = a->shape;
-    int64_t weight = a->profile->slots[slot].weight;
+    int64_t *raw = h->raw[slot], weight = a->profile->slots[slot].weight;
+    struct ks_span all = { 0, a->n };
 
-    if (h->raw[slot]) {
-        score_one(a, slot, s, h->raw[slot]);
-        for (uint32_t i = s.begin; is_scaled(a, slot) && i < s.end; i++)
-            h->total[i] += weight * scaled(h->raw[slot][i], h->scale[slot]);
-        return;
+    score_one(a, slot, all, raw ? raw : scratch);
+    if (!raw) {
+        check_scores(a, slot, all, NULL, scratch);
+        add_weighted(all, weight, scratch, h->total);
+    } else if (is_scaled(a, slot)) {
+        for (uint32_t i = 0; i < a->n; i++)
+            h->total[i] += weight * scaled(raw[i], h->scale[slot]);
     }
-    score_one(a, slot, s, scratch);
-    if (s.end - s.begin == 1 && (uint64_t)scratch[s.begin] <= KS_SCORE_MAX) {
-        h->total[s.begin] += weight * scratch[s.begin]; /* no vectors for a dirty row */
-        return;
+}
+
+/* The rows that changed, one by one: no vectors for those. */
+static void remake_dirty(struct attempt *a, uint32_t slot, int64_t *scratch)
+{
+    const struct profile_slot *p = &a->profile->slots[slot];
+    struct shape *h = a->shape;
+    int64_t *out = h->raw[slot] ? h->raw[slot] : scratch, scale = h->scale[slot];
+    bool plain = !h->raw[slot], counts = plain || is_scaled(a, slot);
+
+    attempt_enter(a, slot, a->score_state[slot]);
+    for (uint32_t d = 0; d < a->dirty.n; d++) {
+        uint32_t row = a->dirty.rows[d];
+        struct ks_span one = { row, row + 1 };
+        p->plugin->score(p->self, &a->cycle, &a->pod, one, out);
+        if (plain && (uint64_t)out[row] > KS_SCORE_MAX)
+            check_scores(a, slot, one, NULL, out);
+        if (counts)
+            h->total[row] += p->weight * (plain ? out[row] : scaled(out[row], scale));
     }
-    check_scores(a, slot, s, NULL, scratch);
-    add_weighted(s, weight, scratch, h->total);
+    stopwatch_plugin(a->stopwatch, LAP_SCORE, slot, KS_SUCCESS);
 }
 
 static void make_shape(struct attempt *a, int64_t *scratch)
@@ -238,7 +256,7 @@ static void make_shape(struct attempt *a, int64_t *scratch)
         h->scale[slot] = 0;
         if (a->profile->slots[slot].plugin->normalize && !h->raw[slot])
             h->raw[slot] = arena_newn0(h->arena, h->n, int64_t);
-        make_rows(a, slot, (struct ks_span){ 0, a->n }, scratch);
+        make_all(a, slot, scratch);
     }
     h->made = !a->score_error;
 }
@@ -256,8 +274,8 @@ static void remake_rows(struct attempt *a, int64_t *scratch)
         if (!keeps(a, slot) || (h->skip_score >> slot & 1))
             continue;
         a->score_state[slot] = h->score_state[slot];
-        for (uint32_t d = 0; d < a->dirty.n; d++)
-            make_rows(a, slot, (struct ks_span){ rows[d], rows[d] + 1 }, scratch);
+        if (a->dirty.n)
+            remake_dirty(a, slot, scratch);
     }
     h->made = !a->score_error;
 }

@@ -51,46 +51,69 @@ static uint64_t device_waits_for(void *self, const struct pod *p)
 {
     const struct device_plugin *d = self;
     const kstrlist *matched = d->args->templates ? &d->args->templates->matched : NULL;
-    CLEANUP(arena_free) struct arena *a = arena_new();
-    struct ks_texts unread = { .arena = a };
+    struct ks_texts unread = { .arena = d->scratch };
     struct wish *w = NULL;
 
-    return wish_read(p, matched, a, &w, &unread) == KS_SUCCESS && w->templated
+    arena_reset(d->scratch);
+    return wish_read(p, matched, d->scratch, &w, &unread) == KS_SUCCESS && w->templated
                ? DEVICE_WAITS_FOR_TEMPLATES
                : 0;
 }
 
 /* ---- filter ---------------------------------------------------------------------------------- */
 
-/* Rows that cannot do, whatever the allocator would say: one card has not so much, or there are not
- * so many whole ones. */
-KOORD_CLONES static void drop_rows(const struct wish *w, int64_t *const *column, struct ks_span s,
-                                   uint8_t *restrict why)
+/* What the columns are compared with. */
+struct floor {
+    int64_t core, memory, ratio, whole, rdma, fpga;
+    bool asks_gpu, asks_rdma, asks_fpga;
+};
+
+static struct floor floor_of(const struct wish *w)
 {
     const struct kind_wish *gpu = &w->of[DEVICE_GPU];
+    int64_t core = gpu->each.v[GPU_CORE], ratio = gpu->each.v[GPU_RATIO];
+
+    return (struct floor){
+        .core = core,
+        .memory = gpu->each.v[GPU_MEMORY],
+        .ratio = ratio,
+        .whole = core >= 100 && ratio >= 100 ? gpu->count : 0,
+        .rdma = MIN(w->of[DEVICE_RDMA].each.v[0], 100),
+        .fpga = MIN(w->of[DEVICE_FPGA].each.v[0], 100),
+        .asks_gpu = gpu->asked,
+        .asks_rdma = w->of[DEVICE_RDMA].asked,
+        .asks_fpga = w->of[DEVICE_FPGA].asked,
+    };
+}
+
+/* Rows that cannot do, whatever the allocator would say: one card has not so much, or there are not
+ * so many whole ones. */
+static inline void drop_span(const struct floor *f, int64_t *const *column, struct ks_span s,
+                             uint8_t *restrict why)
+{
     const int64_t *special = column[ROW_SPECIAL], *gpus = column[ROW_GPUS];
     const int64_t *whole = column[ROW_GPUS_FREE], *core = column[ROW_GPU_CORE];
     const int64_t *memory = column[ROW_GPU_MEMORY], *ratio = column[ROW_GPU_RATIO];
     const int64_t *rdmas = column[ROW_RDMAS], *rdma = column[ROW_RDMA];
     const int64_t *fpgas = column[ROW_FPGAS], *fpga = column[ROW_FPGA];
-    bool asks_gpu = gpu->asked, asks_rdma = w->of[DEVICE_RDMA].asked;
-    bool asks_fpga = w->of[DEVICE_FPGA].asked;
-    int64_t want_core = gpu->each.v[GPU_CORE], want_memory = gpu->each.v[GPU_MEMORY];
-    int64_t want_ratio = gpu->each.v[GPU_RATIO];
-    int64_t want_whole = want_core >= 100 && want_ratio >= 100 ? gpu->count : 0;
-    int64_t want_rdma = MIN(w->of[DEVICE_RDMA].each.v[0], 100);
-    int64_t want_fpga = MIN(w->of[DEVICE_FPGA].each.v[0], 100);
 
     for (uint32_t i = s.begin; i < s.end; i++) {
-        bool known = (special[i] == 0) & (!asks_gpu | (gpus[i] > 0)) &
-                     (!asks_rdma | (rdmas[i] > 0)) & (!asks_fpga | (fpgas[i] > 0));
-        bool lacks = (want_core > core[i]) | (want_memory > memory[i]) | (want_ratio > ratio[i]) |
-                     (want_whole > whole[i]) | (want_rdma > rdma[i]) | (want_fpga > fpga[i]);
+        bool known = (special[i] == 0) & (!f->asks_gpu | (gpus[i] > 0)) &
+                     (!f->asks_rdma | (rdmas[i] > 0)) & (!f->asks_fpga | (fpgas[i] > 0));
+        bool lacks = (f->core > core[i]) | (f->memory > memory[i]) | (f->ratio > ratio[i]) |
+                     (f->whole > whole[i]) | (f->rdma > rdma[i]) | (f->fpga > fpga[i]);
         why[i] = (known & lacks) ? WHY_UNSCHEDULABLE : WHY_FITS;
     }
 }
 
-/* As devices_judge() for a pod and a row where amounts decide: one that the columns let pass. */
+KOORD_CLONES static void drop_rows(struct floor f, int64_t *const *column, struct ks_span s,
+                                   uint8_t *restrict why)
+{
+    drop_span(&f, column, s, why);
+}
+
+/* As devices_judge() for a pod and a row where amounts decide. A card that is not healthy has less
+ * than nothing of whatever is asked for. */
 static bool quick_fits(const struct wish *w, const struct devrow *r)
 {
     for (uint32_t k = 0; r->inv && k < DEVICE_KINDS; k++) {
@@ -98,11 +121,38 @@ static bool quick_fits(const struct wish *w, const struct devrow *r)
         int64_t found = 0;
         for (uint32_t i = r->inv->first[k]; i < r->inv->first[k + 1] && found < q->count; i++)
             found += r->left[i].first >= q->first && r->left[i].ratio >= q->ratio &&
-                     r->left[i].memory >= q->memory && r->inv->card[i].total.has;
+                     r->left[i].memory >= q->memory;
         if (found < q->count)
             return false;
     }
     return true;
+}
+
+/* Do the amounts of the row decide? Then whether it has what is asked for. */
+static bool fits_at_once(const struct row_try *t)
+{
+    const struct devrow *r = ks_row(t->c->rows, t->row);
+
+    return !devrow_is_special(r) && quick_fits(t->c->state, r) && !devices_restored(t);
+}
+
+static void filter_plain(struct row_try *t, struct ks_span s, const uint8_t *skip,
+                         uint8_t *restrict why)
+{
+    struct floor floor = floor_of(t->c->state);
+    bool one =
+        s.end - s.begin == 1; /* a row that changed: what it has is nearer than the columns */
+
+    if (!one)
+        drop_rows(floor, t->c->rows->column, s, why);
+    for (t->row = s.begin; t->row < s.end; t->row++) {
+        if (skip[t->row] || why[t->row] != WHY_FITS || fits_at_once(t))
+            continue;
+        if (one)
+            drop_span(&floor, t->c->rows->column, s, why);
+        if (why[t->row] == WHY_FITS)
+            why[t->row] = why_of(devices_judge(t, NULL));
+    }
 }
 
 static void device_filter(void *self, const struct ks_cycle *c, const struct ks_pod *p,
@@ -115,16 +165,13 @@ static void device_filter(void *self, const struct ks_cycle *c, const struct ks_
     memset(why + s.begin, WHY_FITS, s.end - s.begin);
     if (!w)
         return;
-    bool plain = w->plain && !(w->shared && d->args->unsupported.n);
-    if (plain)
-        drop_rows(w, c->rows->column, s, why);
-    for (t.row = s.begin; t.row < s.end; t.row++) {
-        if (skip[t.row] || why[t.row] != WHY_FITS)
-            continue;
-        bool quick = plain && !c->rows->column[ROW_SPECIAL][t.row] && !devices_restored(&t);
-        if (!quick || !quick_fits(w, ks_row(c->rows, t.row)))
-            why[t.row] = why_of(devices_judge(&t, NULL));
+    if (w->plain && !(w->shared && d->args->unsupported.n)) {
+        filter_plain(&t, s, skip, why);
+        return;
     }
+    for (t.row = s.begin; t.row < s.end; t.row++)
+        if (!skip[t.row])
+            why[t.row] = why_of(devices_judge(&t, NULL));
 }
 
 static void device_explain(void *self, const struct ks_cycle *c, const struct ks_pod *p,

@@ -38,7 +38,7 @@ struct device_plugin {
     struct restored_devices restored[DEVICE_ATTEMPTS_NESTED];
     uint32_t restored_next;
     struct vec_of(struct node_locking *) locking; /* nodes that are being locked (vendor.h) */
-    struct arena *scratch;                        /* of one row */
+    struct arena *scratch;                        /* of one answer */
 };
 
 struct row_try { /* a pod on a row; c->state is the wish */

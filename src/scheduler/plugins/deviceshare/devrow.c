@@ -194,7 +194,7 @@ static void fill_columns(const struct devrow *r, int64_t *column)
     if (!r->inv)
         return;
     column[ROW_DEVICES] = 1;
-    column[ROW_SPECIAL] = (r->inv->flags & (INVENTORY_HONOR | INVENTORY_WELL_PLANNED)) != 0;
+    column[ROW_SPECIAL] = devrow_is_special(r);
     for (uint32_t i = 0; i < inventory_cards(r->inv); i++) {
         const struct card_left *left = &r->left[i];
         uint8_t kind = r->inv->card[i].kind;

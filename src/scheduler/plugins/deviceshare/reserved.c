@@ -413,11 +413,11 @@ int64_t devices_score_row(const struct row_try *t)
     const struct ks_restored *row = restored_row(t);
     const struct wish *w = t->c->state;
 
-    arena_reset(t->d->scratch);
     if (!has_inventory(t))
         return 0;
     if (!row && w->plain && !t->d->scorer.npu)
         return devices_score_plain(ks_row(t->c->rows, t->row), w, &t->d->scorer);
+    arena_reset(t->d->scratch);
     for (uint32_t i = 0; row && !w->ignores && i < row->nmatched; i++) {
         struct kept k = kept_of(t, row->matched[i]);
         if (k.n && try_kept(t, &k, NULL, NULL) == KS_SUCCESS)

@@ -85,11 +85,17 @@ void view_make(const struct device_try *t, struct view *v)
 
 /* ---- scores ---------------------------------------------------------------------------------- */
 
+/* In 64 bits where that will do: the division of more is slow. */
+static int64_t percent_of(int64_t part, int64_t whole)
+{
+    return part <= INT64_MAX / 100 ? part * 100 / whole : i64_muldiv(part, 100, whole);
+}
+
 static int64_t score_of(bool most, int64_t requested, int64_t capacity)
 {
     if (most)
-        return i64_muldiv(MIN(requested, capacity), 100, capacity);
-    return requested > capacity ? 0 : i64_muldiv(capacity - requested, 100, capacity);
+        return percent_of(MIN(requested, capacity), capacity);
+    return requested > capacity ? 0 : percent_of(capacity - requested, capacity);
 }
 
 int64_t device_score(const struct device_scorer *s, enum device_kind kind,
@@ -109,16 +115,22 @@ int64_t device_score(const struct device_scorer *s, enum device_kind kind,
     return weights ? sum / weights : 0;
 }
 
-/* The sums of the row as amounts of a kind; resources that are not summed up count for nothing. */
-static struct amounts sums_of(const int64_t *sums, enum device_kind kind)
+/* As device_score(), with the sums of the row in the place of amounts. */
+static int64_t score_sums(const struct device_scorer *s, enum device_kind kind,
+                          const struct devrow *row, const int64_t *want)
 {
-    struct amounts x = { 0 };
+    uint32_t at = kind == DEVICE_GPU ? 0 : GPU_SUMMED - 1 + kind;
+    uint32_t n = kind == DEVICE_GPU ? GPU_SUMMED : 1;
+    int64_t sum = 0, weights = 0;
 
-    if (kind == DEVICE_GPU)
-        memcpy(x.v, sums, GPU_SUMMED * sizeof *sums);
-    else
-        x.v[0] = sums[GPU_SUMMED - 1 + (int)kind];
-    return x;
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t weight = s->weight[kind][i], all = row->total[at + i], left = row->free[at + i];
+        if (!weight || all == 0)
+            continue;
+        sum += weight * score_of(s->most, all >= left ? all - left + want[i] : all, all);
+        weights += weight;
+    }
+    return weights ? sum / weights : 0;
 }
 
 int64_t devices_score_plain(const struct devrow *row, const struct wish *w,
@@ -127,14 +139,10 @@ int64_t devices_score_plain(const struct devrow *row, const struct wish *w,
     int64_t sum = 0;
 
     for (uint32_t k = 0; k < DEVICE_KINDS; k++) {
-        enum device_kind kind = (enum device_kind)k;
-        if (!w->of[k].asked || row->inv->first[k] == row->inv->first[k + 1])
-            continue;
-        struct amounts total = sums_of(row->total, kind), left = sums_of(row->free, kind);
-        struct amounts each = w->of[k].each;
-        if (kind != DEVICE_GPU)
-            each.v[0] = w->quick[k].first;
-        sum += device_score(s, kind, &total, &left, &each);
+        int64_t part = w->quick[k].first;
+        if (w->of[k].asked && row->inv->first[k] < row->inv->first[k + 1])
+            sum +=
+                score_sums(s, (enum device_kind)k, row, k == DEVICE_GPU ? w->of[k].each.v : &part);
     }
     return sum;
 }

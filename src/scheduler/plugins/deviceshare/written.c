@@ -30,12 +30,12 @@ static enum ks_code write_allocated(struct device_plugin *d, struct ks_bind *b, 
 
 enum ks_code devices_pre_bind(void *self, struct ks_bind *b, struct ks_texts *why)
 {
-    CLEANUP(arena_free) struct arena *a = arena_new();
     struct device_plugin *d = self;
     const struct holding *x;
 
-    enum ks_code code = write_allocated(d, b, a, &x, why);
-    return code == KS_SUCCESS && d->adapts ? vendor_adapt(d, b, x, a, why) : code;
+    arena_reset(d->scratch);
+    enum ks_code code = write_allocated(d, b, d->scratch, &x, why);
+    return code == KS_SUCCESS && d->adapts ? vendor_adapt(d, b, x, d->scratch, why) : code;
 }
 
 /* ---- reservations ---------------------------------------------------------------------------- */
@@ -75,12 +75,12 @@ static void write_resize(struct ks_bind *b, const struct holding *x, struct aren
 
 enum ks_code devices_pre_bind_reservation(void *self, struct ks_bind *b, struct ks_texts *why)
 {
-    CLEANUP(arena_free) struct arena *a = arena_new();
     struct device_plugin *d = self;
     const struct holding *x;
 
-    enum ks_code code = write_allocated(d, b, a, &x, why);
+    arena_reset(d->scratch);
+    enum ks_code code = write_allocated(d, b, d->scratch, &x, why);
     if (code == KS_SUCCESS && d->resizes)
-        write_resize(b, x, a);
+        write_resize(b, x, d->scratch);
     return code;
 }

@@ -50,12 +50,12 @@ static bool in_list(const kstrlist *l, const char *name, size_t n)
     return false;
 }
 
-/* Is the resource left to others? */
+/* Is the resource left to others? The lists first: asked for every row, and mostly empty. */
 static bool fit_ignores(const struct fit *f, const char *resource)
 {
-    return name_is_extended_resource(resource) &&
-           (in_list(&f->args->ignored, resource, strlen(resource)) ||
-            in_list(&f->args->ignored_groups, resource, strcspn(resource, "/")));
+    return (in_list(&f->args->ignored, resource, strlen(resource)) ||
+            in_list(&f->args->ignored_groups, resource, strcspn(resource, "/"))) &&
+           name_is_extended_resource(resource);
 }
 
 static struct prepared *prepare(const struct fit *f, const struct ks_cycle *c,
@@ -73,11 +73,29 @@ static struct prepared *prepare(const struct fit *f, const struct ks_cycle *c,
 
 /* ---- filter ---------------------------------------------------------------------------------- */
 
-KOORD_CLONES static void check_column(struct ks_span s, int64_t want, const int64_t *restrict alloc,
-                                      const int64_t *restrict used, uint8_t *restrict why)
+/* The cache bounds both: no overflow here. */
+static inline uint8_t check_row(int64_t want, int64_t alloc, int64_t used)
 {
-    for (uint32_t i = s.begin; i < s.end; i++) /* the cache bounds both: no overflow here */
-        why[i] = (uint8_t)(why[i] | (want > alloc[i] - used[i]) | ((want > alloc[i]) << 1));
+    return (uint8_t)((want > alloc - used) | ((want > alloc) << 1));
+}
+
+KOORD_CLONES static void check_rows(struct ks_span s, int64_t want, const int64_t *restrict alloc,
+                                    const int64_t *restrict used, uint8_t *restrict why)
+{
+    for (uint32_t i = s.begin; i < s.end; i++)
+        why[i] = (uint8_t)(why[i] | check_row(want, alloc[i], used[i]));
+}
+
+/* Dirty rows come one by one: without what it takes to get vectors going. */
+static void check_column(struct ks_span s, int64_t want, const int64_t *restrict alloc,
+                         const int64_t *restrict used, uint8_t *restrict why)
+{
+    uint32_t i = s.begin;
+
+    if (s.end - i == 1)
+        why[i] = (uint8_t)(why[i] | check_row(want, alloc[i], used[i]));
+    else
+        check_rows(s, want, alloc, used, why);
 }
 
 /* Too many pods on a node is a thing that preemption can change, whatever the limit is. */
