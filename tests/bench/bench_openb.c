@@ -3,16 +3,18 @@
  *
  *     bench_openb NODES.csv PODS.csv STRATEGY SEED...
  *
- * STRATEGY: Random, or a scoringStrategy of DeviceShareArgs. For each seed tasks are drawn from the
- * list until the GPUs that they ask for reach 130 % of the cluster; none ends. A line for each:
- * percent of all GPUs that are allocated when 100 % and when 130 % have arrived, seconds. Pods of a
- * draw arrive in their order; what found no node stays without one, since nothing becomes free.
+ * STRATEGY: Random, PlainGradient (openb.h; without the engine), or a scoringStrategy of
+ * DeviceShareArgs. For each seed tasks are drawn from the list until the GPUs that they ask for
+ * reach 130 % of the cluster; none ends. A line for each: percent of all GPUs that are allocated
+ * when 100 % and when 130 % have arrived, seconds. Pods of a draw arrive in their order; what found
+ * no node stays without one, since nothing becomes free.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "memkube.h"
+#include "openb.h"
 
 #include "base/arena.h"
 #include "base/intern.h"
@@ -26,16 +28,8 @@
 #include "scheduler/scheduler.h"
 #include "json/kj.h"
 
-enum { LINE_MAX_ = 512, FIELDS_MAX = 12, CARD = 1000 };
+enum { LINE_MAX_ = 512, FIELDS_MAX = 12, CARD = OPENB_CARD };
 
-struct task {
-    int cpu, memory, cards, milli;
-    char spec[64]; /* models, with | between */
-};
-struct gpu_node {
-    int cpu, memory, cards;
-    char model[32];
-};
 struct run {
     struct loop *loop;
     struct kube *kube;
@@ -266,6 +260,29 @@ static struct profile_config profile_of(const char *strategy, struct arena *a,
     return c;
 }
 
+static void print_run(const char *strategy, uint64_t seed, const struct run *r, nsec_t took)
+{
+    printf("%s seed=%llu pods=%zu at100=%.3f at130=%.3f seconds=%.3f\n", strategy,
+           (unsigned long long)seed, (size_t)r->drawn.n, allocated(r, r->at_full),
+           allocated(r, r->drawn.n), (double)took / 1e9);
+    fflush(stdout);
+}
+
+static int run_plain(const char *strategy, uint64_t seed)
+{
+    struct run r = { .loop = loop_new() };
+
+    draw(&r, seed);
+    nsec_t began = loop_stopwatch(r.loop);
+    openb_plain_gradient(tasks.items, tasks.n, nodes.items, nodes.n, r.drawn.items, r.drawn.n,
+                         r.bound.items);
+    print_run(strategy, seed, &r, loop_stopwatch(r.loop) - began);
+    loop_free(r.loop);
+    vec_fini(&r.drawn);
+    vec_fini(&r.bound);
+    return 0;
+}
+
 static int run_seed(const char *strategy, uint64_t seed)
 {
     CLEANUP(arena_free) struct arena *a = arena_new();
@@ -294,10 +311,7 @@ static int run_seed(const char *strategy, uint64_t seed)
         push_pod(&r, i);
     on_poll(r.loop, &r);
     loop_run(r.loop);
-    printf("%s seed=%llu pods=%zu at100=%.3f at130=%.3f seconds=%.3f\n", strategy,
-           (unsigned long long)seed, (size_t)r.drawn.n, allocated(&r, r.at_full),
-           allocated(&r, r.drawn.n), (double)(loop_stopwatch(r.loop) - began) / 1e9);
-    fflush(stdout);
+    print_run(strategy, seed, &r, loop_stopwatch(r.loop) - began);
     scheduler_free(r.s);
     kube_free(r.kube);
     intern_free(strings);
@@ -317,7 +331,8 @@ int main(int argc, char **argv)
     if (each_line(argv[1], read_node) < 0 || each_line(argv[2], read_task) < 0)
         return 1;
     for (int i = 4; i < argc; i++)
-        bad |= run_seed(argv[3], (uint64_t)atoll(argv[i]));
+        bad |= (streq(argv[3], "PlainGradient") ? run_plain : run_seed)(argv[3],
+                                                                        (uint64_t)atoll(argv[i]));
     vec_fini(&tasks);
     vec_fini(&nodes);
     return bad;
