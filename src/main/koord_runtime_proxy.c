@@ -13,6 +13,7 @@
 #include "runtimeproxy/options.h"
 #include "runtimeproxy/proxy.h"
 #include "sys/file.h"
+#include "sys/memory.h"
 
 #define PROGRAM "koord-runtime-proxy"
 
@@ -97,6 +98,7 @@ static void on_started(void *arg, const struct kerr *err)
         return;
     }
     KLOG_I(0, "Serving", KV_S("endpoint", o->endpoint), KV_S("runtime", o->backend));
+    memory_settle();
 }
 
 static int check_runtime(void *arg, struct kerr *err)

@@ -1,6 +1,8 @@
 /* store.c - entries in a map, and their file. */
 #include "runtimeproxy/store.h"
 
+#include <malloc.h>
+
 #include "base/klog.h"
 #include "base/map.h"
 #include "base/vec.h"
@@ -78,6 +80,7 @@ static void on_timer(struct loop *l, void *arg)
     if (r < 0 && !s->broken)
         KLOG_E(&err, "Failed to keep pods and containers on disk, going on without");
     s->broken = r < 0;
+    (void)malloc_trim(0); /* the text of the file was as large as all entries */
 }
 
 static void changed(struct podstore *s)
