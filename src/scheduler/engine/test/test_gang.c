@@ -16,6 +16,7 @@ static struct gang { /* a plugin that holds everybody, and the test decides */
     enum ks_code pre_bind;
     struct ks_bind *begun[GANG_MAX]; /* pre-bind, in this order */
     int nbegun, unreserved;
+    nsec_t wait;        /* for the permit; 0: a minute */
     bool all_or_none;   /* who is undone takes the others with him */
     bool lets_go;       /* and then they are let go, which comes too late */
     int depth, deepest; /* unreserve() within unreserve() */
@@ -66,7 +67,7 @@ static enum ks_code gang_permit(void *self, const struct pod *p, const char *nod
         return KS_SUCCESS;
     assert_that(gang.n, <, GANG_MAX);
     gang.members[gang.n++] = p->obj.meta.uid;
-    *ret_timeout = 60 * SEC;
+    *ret_timeout = gang.wait ? gang.wait : 60 * SEC;
     return KS_WAIT;
 }
 
@@ -253,6 +254,26 @@ static void test_the_first_whose_time_is_up_takes_all_with_him(void **state)
                       "plugin Gang.");
 }
 
+/* koord#1919: upstream cuts every wait at a quarter of an hour. */
+static void test_a_long_wait_is_honoured(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    start(&b, 0);
+    gang.wait = 3600 * SEC;
+    engine_pod(&b, "patient", 1, 1, "");
+    client_fixture_run(&b.client, 3500 * SEC);
+    assert_int_equal(scheduler_stats(b.s).waiting, 1);
+    assert_int_equal(gang.unreserved, 0);
+    client_fixture_run(&b.client, 110 * SEC);
+    assert_int_equal(gang.unreserved, 1);
+    assert_int_equal(engine_events(&b, "FailedScheduling",
+                                   "0/1 nodes are available: 1 rejected due to timeout after "
+                                   "waiting 1h0m0s at plugin Gang."),
+                     1);
+}
+
 static void test_one_that_fails_takes_those_in_line_with_him(void **state)
 {
     enum { MANY = 3 * BOUND };
@@ -280,6 +301,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_the_end_comes_while_some_are_in_line),
         cmocka_unit_test(test_one_takes_all_with_him),
         cmocka_unit_test(test_the_first_whose_time_is_up_takes_all_with_him),
+        cmocka_unit_test(test_a_long_wait_is_honoured),
         cmocka_unit_test(test_one_that_fails_takes_those_in_line_with_him),
     };
 

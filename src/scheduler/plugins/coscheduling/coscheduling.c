@@ -208,12 +208,29 @@ static void op_retry(void *arg, const struct gang_member *m)
         ks_retry(&s->env, m->uid);
 }
 
+/* Its condition says that the gang is not ready; the event, which annotation would make it so. */
+static void warn_of_no_minimum(const struct gangs *s, const struct gang_member *m)
+{
+    CLEANUP(arena_free) struct arena *a = NULL;
+
+    if (m->gang->ready || m->gang->problem_told)
+        return;
+    a = arena_new_sized(512);
+    const char *text = gang_no_minimum(&m->pod->meta, a);
+    if (!text)
+        return;
+    m->gang->problem_told = true;
+    ks_warn(&s->env, pod_of(m->pod), "InvalidGang", text);
+}
+
 static void op_tell(void *arg, const struct gang_member *m, const char *why)
 {
     const struct gangs *s = arg;
 
-    if (s->env.scheduler)
-        ks_tell(&s->env, m->uid, why);
+    if (!s->env.scheduler)
+        return;
+    ks_tell(&s->env, m->uid, why);
+    warn_of_no_minimum(s, m);
 }
 
 static uint64_t group_key(const struct gang_group *g)

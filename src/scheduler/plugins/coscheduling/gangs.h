@@ -197,6 +197,9 @@ struct gang_member **group_wanted(const struct gangs *s, const struct gang_group
 /* What is wrong with the annotations of the PodGroup or pod that describe it, and what counts
  * instead; NULL: nothing is. */
 const char *gang_problem(const struct objmeta *m, const struct gang *g, struct arena *a);
+/* Why a pod does not say how many its gang needs, by annotations or their old labels; NULL: it
+ * does, or a PodGroup has to. */
+const char *gang_no_minimum(const struct objmeta *m, struct arena *a);
 /* Does it stand for a Reservation? */
 bool gangs_is_placeholder(const struct gang_member *m);
 const char *member_key(const struct gang_member *m, struct arena *a); /* "namespace/name" */

@@ -72,3 +72,22 @@ const char *gang_problem(const struct objmeta *m, const struct gang *g, struct a
         problem = bad_total(m, g->spec.min_available, a);
     return problem || g->by_podgroup ? problem : bad_wait(m, a);
 }
+
+const char *gang_no_minimum(const struct objmeta *m, struct arena *a)
+{
+    const char *text = kstrmap_get(&m->labels, LABEL_POD_GROUP_MIN_AVAILABLE_OLD);
+    const char *key = text ? LABEL_POD_GROUP_MIN_AVAILABLE_OLD : ANNO_GANG_MIN_AVAILABLE;
+    int64_t min;
+
+    if (!str_empty(kstrmap_get(&m->labels, LABEL_POD_GROUP)))
+        return NULL;
+    text = text ? text : text_of(m, ANNO_GANG_MIN_AVAILABLE);
+    if (!text)
+        return arena_printf(a, "%s is missing: the gang waits for a pod that has it", key);
+    if (i64_parse(text, strlen(text), &min) < 0 || min < INT32_MIN || min > INT32_MAX)
+        return arena_printf(a,
+                            "%s: \"%s\" is not a whole number of 32 bits: the gang waits for a pod "
+                            "that has one",
+                            key, text);
+    return NULL;
+}

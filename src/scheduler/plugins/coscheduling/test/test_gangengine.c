@@ -489,6 +489,8 @@ static void test_bad_input(void **state)
           ANNO_GANG_MATCH_POLICY ": \"never\" is unknown: once-satisfied counts" },
         { "\"" ANNO_GANG_TOTAL_NUMBER "\":\"1\"",
           ANNO_GANG_TOTAL_NUMBER ": 1 is below the minimum of 2, which counts" },
+        { "\"" ANNO_GANG_TOTAL_NUMBER "\":\"many\"",
+          ANNO_GANG_TOTAL_NUMBER ": \"many\" is not a whole number: the minimum counts" },
         { "\"" ANNO_GANG_GROUPS "\":\"[\\\"ns/other\\\"]\"",
           ANNO_GANG_GROUPS ": ns/g is not among them" },
     };
@@ -505,6 +507,46 @@ static void test_bad_input(void **state)
         assert_int_equal(engine_events(&b, "InvalidGang", cases[i].event), 1);
         assert_int_equal(gang_bound(&b, "other", 2), 2); /* nobody else is disturbed */
         assert_int_equal(gang_bound(&b, "g", 2), 2);
+    }
+}
+
+/* The same of gangs by annotations. Nobody waits for a minimum of 0 or less; without a number the
+ * gang waits, and whose words would help is told. */
+static void test_bad_annotations(void **state)
+{
+    static const struct {
+        const char *annotations, *event;
+        int bound;
+    } cases[] = {
+        { "", ANNO_GANG_MIN_AVAILABLE " is missing: the gang waits for a pod that has it", 0 },
+        { ",\"" ANNO_GANG_MIN_AVAILABLE "\":\"x\"",
+          ANNO_GANG_MIN_AVAILABLE ": \"x\" is not a whole number of 32 bits: the gang waits for a "
+                                  "pod that has one",
+          0 },
+        { ",\"" ANNO_GANG_MIN_AVAILABLE "\":\"0\"",
+          ANNO_GANG_MIN_AVAILABLE ": 0: nobody is waited for", 2 },
+        { ",\"" ANNO_GANG_MIN_AVAILABLE "\":\"-3\"",
+          ANNO_GANG_MIN_AVAILABLE ": -3: nobody is waited for", 2 },
+        { ",\"" ANNO_GANG_MIN_AVAILABLE "\":\"2\",\"" ANNO_GANG_WAITING_TIME "\":\"soon\"",
+          ANNO_GANG_WAITING_TIME ": \"soon\" is not a positive duration: defaultTimeout counts",
+          2 },
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        CLEANUP(engine_stop) struct engine_fixture b;
+        char annotations[256];
+        gang_start(&b, "{}");
+        gang_node(&b, "n1", 10);
+        (void)snprintf(annotations, sizeof annotations, "\"" ANNO_GANG_NAME "\":\"g\"%s",
+                       cases[i].annotations);
+        gang_podgroup(&b, "other", 2, "");
+        pods(&b, "other", "other", 2, 1);
+        gang_pod_with(&b, "g0", "", annotations, 1, "");
+        gang_pod_with(&b, "g1", "", annotations, 1, "");
+        settle(&b);
+        assert_int_equal(engine_events(&b, "InvalidGang", cases[i].event), 1);
+        assert_int_equal(gang_bound(&b, "other", 2), 2); /* nobody else is disturbed */
+        assert_int_equal(gang_bound(&b, "g", 2), cases[i].bound);
     }
 }
 
@@ -547,6 +589,7 @@ int main(void)
         cmocka_unit_test(test_gangs_do_not_wake_each_other),
         cmocka_unit_test(test_reload),
         cmocka_unit_test(test_bad_input),
+        cmocka_unit_test(test_bad_annotations),
         cmocka_unit_test(test_diagnosis),
         cmocka_unit_test(test_a_member_that_is_made_later),
     };
