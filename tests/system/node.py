@@ -51,14 +51,14 @@ CONTAINERD_CONFIG = '''version = 2
 root = "{folder}/containerd"
 state = "{folder}/containerd-state"
 [grpc]
-  address = "{folder}/containerd.sock"
+  address = "{socket}"
 [plugins."io.containerd.internal.v1.opt"]
   path = "{folder}/opt"
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = "{pause}"
   restrict_oom_score_adj = true
   [plugins."io.containerd.grpc.v1.cri".cni]
-    bin_dir = "{folder}/cni"
+    bin_dir = "{cni}"
     conf_dir = "{folder}/cni"
   [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
     runtime_type = "io.containerd.runc.v2"
@@ -79,7 +79,7 @@ CONTAINERD_2_CONFIG = '''version = 3
 root = "{folder}/containerd"
 state = "{folder}/containerd-state"
 [grpc]
-  address = "{folder}/containerd.sock"
+  address = "{socket}"
 [plugins."io.containerd.internal.v1.opt"]
   path = "{folder}/opt"
 [plugins."io.containerd.cri.v1.images".pinned_images]
@@ -87,7 +87,7 @@ state = "{folder}/containerd-state"
 [plugins."io.containerd.cri.v1.runtime"]
   restrict_oom_score_adj = true
   [plugins."io.containerd.cri.v1.runtime".cni]
-    bin_dirs = ["{folder}/cni"]
+    bin_dirs = ["{cni}"]
     conf_dir = "{folder}/cni"
   [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]
     runtime_type = "io.containerd.runc.v2"
@@ -140,6 +140,8 @@ class Node:
         self.endpoint = self.socket  # for the kubelet
         self.containerd, self.containerd_config = None, CONTAINERD_CONFIG  # None: Debian's
         self.before_kubelet = None  # called with the node once containerd runs
+        self.cni, self.cni_config = f'{folder}/cni', CNI_CONFIG  # plugins, and what pods get of them
+        self.kubelet_flags = []
         self.running = {}
         self.port = self.ro_port = 0
         self.token = ''
@@ -222,8 +224,9 @@ class Node:
 
     def _start_containerd(self):
         write(f'{self.folder}/containerd.toml', self.containerd_config.format(
-            folder=self.folder, pause=node_image.PAUSE, runc=unpacked('runc', 'runc')))
-        write(f'{self.folder}/cni/none.conflist', json.dumps(CNI_CONFIG))
+            folder=self.folder, pause=node_image.PAUSE, runc=unpacked('runc', 'runc'), socket=self.socket, cni=self.cni))
+        write(f'{self.folder}/cni/none.conflist', json.dumps(self.cni_config))
+        os.makedirs(os.path.dirname(self.socket), exist_ok=True)
         image = f'{self.folder}/image.tar'
         node_image.write_image(image)
         self._spawn_containerd()
@@ -268,7 +271,7 @@ class Node:
     def _spawn_kubelet(self):
         self.running['kubelet'] = self.host.spawn(
             'kubelet', KUBELET, f'--root-dir={self.folder}/kubelet', f'--config={self.folder}/kubelet.json',
-            f'--kubeconfig={self.cluster.config()}', f'--hostname-override={self.name}', '--v=2')
+            f'--kubeconfig={self.cluster.config()}', f'--hostname-override={self.name}', '--v=2', *self.kubelet_flags)
 
     def _wait_answer(self):
         def answers():

@@ -181,7 +181,8 @@ class Host:
         name_owner(self.lock, self.folder)
 
     def _enter(self):
-        script = ['set -e', 'mount -t proc proc /proc']
+        # Pods may ask to see what is mounted later: a node's mounts are shared, here within its namespace.
+        script = ['set -e', 'mount --make-rshared /', 'mount -t proc proc /proc']
         for name in SETTINGS:
             if os.path.exists(f'/proc/sys/{name}'):
                 write(f'{self.folder}/settings/{name}', read(f'/proc/sys/{name}'))
