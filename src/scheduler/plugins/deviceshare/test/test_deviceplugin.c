@@ -223,6 +223,44 @@ static void test_annotations_that_nobody_understands(void **state)
     }
 }
 
+/* As upstream: what a hint says in other words is as if it were not said. */
+static void test_words_that_are_not_known(void **state)
+{
+    CLEANUP(fixture_fini) struct plugin_fixture f;
+    const char *hints = "{'gpu':{'requiredTopologyScope':'Rack','exclusivePolicy':'Mine'},"
+                        "'toaster':{'allocateStrategy':'Sometimes'}}";
+
+    begin(&f, state, &(struct device_text){ .gpus = 2 });
+    fixture_try(&f,
+                wanting(f.base, &(struct pod_text){ .requests = GPUS(2),
+                                                    .annotations = annotation(
+                                                        f.base, "device-allocate-hint", hints) }));
+    assert_string_equal(reserve(&f), "gpu 0,1");
+}
+
+/* A partition with a card that is not there is named, and the others serve. */
+static void test_partitions_with_unknown_minors(void **state)
+{
+    CLEANUP(fixture_fini) struct plugin_fixture f;
+    const struct device_text text = {
+        .gpus = 4,
+        .annotations = annotation(*state, "gpu-partitions",
+                                  "{'2':[{'minors':[0,9],'allocationScore':1},"
+                                  "{'minors':[2,3],'allocationScore':1}]}"),
+    };
+    const char *bad = NULL;
+
+    begin(&f, state, &text);
+    CLEANUP(kobj_unref)
+    struct kobj *o = fixture_object(f.base, &kind_device, device_text(f.base, &text));
+    CLEANUP(inventory_unref)
+    struct inventory *inv = inventory_new(device_of(o), NULL, false, f.base->arena, &bad);
+    assert_string_equal(bad,
+                        "scheduling.koordinator.sh/gpu-partitions: there is no GPU with minor 9");
+    fixture_try(&f, wanting(f.base, &(struct pod_text){ .requests = GPUS(2) }));
+    assert_string_equal(reserve(&f), "gpu 2,3");
+}
+
 /* ---- with CPUs ------------------------------------------------------------------------------- */
 
 static const struct ks_registered with_numa[] = {
@@ -364,6 +402,8 @@ int main(int argc, char **argv)
         FIXTURE_TEST(test_victims_free_their_cards),
         FIXTURE_TEST(test_models_that_cannot_share),
         FIXTURE_TEST(test_annotations_that_nobody_understands),
+        FIXTURE_TEST(test_words_that_are_not_known),
+        FIXTURE_TEST(test_partitions_with_unknown_minors),
         FIXTURE_TEST(test_devices_follow_the_cpus),
         FIXTURE_TEST(test_devices_that_need_not_follow),
         FIXTURE_TEST(test_summaries),
