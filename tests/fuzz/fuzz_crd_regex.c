@@ -35,8 +35,6 @@ static void check_wrapped(const char *pattern, const char *text, size_t n)
     static const char *const around[][3] = { { "(?:", ")", "" }, { "", "|", "again" } };
     bool found = finds(pattern, text, n);
 
-    if (str_starts(pattern, "(?i)")) /* only allowed in front */
-        return;
     for (size_t i = 0; i < ARRAY_LEN(around); i++) {
         CLEANUP(strbuf_fini) struct strbuf w = STRBUF_INIT;
         strbuf_appendf(&w, "%s%s%s%s", around[i][0], pattern, around[i][1],

@@ -1,7 +1,7 @@
 /* structural.c - is a schema structural, and one that this server can serve?
  *
- * Words and order of kube-apiserver 1.35. Refused beyond it: rules in CEL and patterns that cannot
- * be translated (regex.h), because accepting objects that they forbid would be worse.
+ * Words and order of kube-apiserver 1.35. Refused beyond it: rules in CEL, because accepting
+ * objects that they forbid would be worse.
  */
 #include <stdio.h>
 
