@@ -23,11 +23,18 @@ struct ktime_civil ktime_civil(nsec_t wall)
     int64_t sec = wall / NSEC_PER_SEC, nanos = wall % NSEC_PER_SEC;
     if (nanos < 0)
         nanos += NSEC_PER_SEC, sec--;
+    struct ktime_civil t = ktime_civil_seconds(sec);
+    t.nanos = (int)nanos;
+    return t;
+}
+
+struct ktime_civil ktime_civil_seconds(int64_t sec)
+{
     int64_t days = sec / SEC_PER_DAY, of_day = sec % SEC_PER_DAY;
     if (of_day < 0)
         of_day += SEC_PER_DAY, days--;
 
-    days += EPOCH_DAY; /* positive for all of nsec_t: 1677 is its first year */
+    days += EPOCH_DAY; /* positive: the year 0 begins with March here */
     int64_t y = (10000 * days + 14780) / 3652425;
     int64_t rest = days - (365 * y + y / 4 - y / 100 + y / 400);
     if (rest < 0) { /* the estimate is one year high on a few days */
@@ -42,7 +49,6 @@ struct ktime_civil ktime_civil(nsec_t wall)
         .hour = (int)(of_day / 3600),
         .minute = (int)(of_day / 60 % 60),
         .second = (int)(of_day % 60),
-        .nanos = (int)nanos,
     };
 }
 
@@ -162,6 +168,25 @@ static bool plain_utc(const char *s, nsec_t *ret)
     return true;
 }
 
+static int64_t seconds_of(const struct ktime_civil *t, int offset)
+{
+    return days_from_civil(t->year, t->month, t->day) * SEC_PER_DAY + t->hour * 3600 +
+           t->minute * 60 + t->second - offset;
+}
+
+int ktime_parse_seconds(const char *s, size_t n, int64_t *ret_seconds, int *ret_nanos)
+{
+    struct cursor c = cursor_at(s, n);
+    struct ktime_civil t = { 0 };
+    int offset;
+
+    if (!take_time(&c, &t, &offset))
+        return -EINVAL;
+    *ret_seconds = seconds_of(&t, offset);
+    *ret_nanos = t.nanos;
+    return 0;
+}
+
 int ktime_parse(const char *s, size_t n, nsec_t *ret, struct kerr *err)
 {
     if (n == 20 && plain_utc(s, ret))
@@ -174,8 +199,7 @@ int ktime_parse(const char *s, size_t n, nsec_t *ret, struct kerr *err)
     if (!take_time(&c, &t, &offset))
         return kerr_set(err, -EINVAL, "time %s is not RFC 3339 (like 2026-11-15T18:20:00Z)",
                         text_quote(shown, sizeof shown, s, n));
-    int64_t sec = days_from_civil(t.year, t.month, t.day) * SEC_PER_DAY + t.hour * 3600 +
-                  t.minute * 60 + t.second - offset;
+    int64_t sec = seconds_of(&t, offset);
     wide total = (wide)sec * NSEC_PER_SEC + t.nanos;
     if (total < INT64_MIN || total > INT64_MAX)
         return kerr_set(err, -ERANGE, "time %s is outside of the years 1677 to 2262",

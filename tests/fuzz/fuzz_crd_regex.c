@@ -5,6 +5,7 @@
  * text.
  */
 #include "apiserver/crd/regex.h"
+#include "base/strbuf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -35,6 +36,9 @@ static void check_wrapped(const char *pattern, const char *text, size_t n)
     static const char *const around[][3] = { { "(?:", ")", "" }, { "", "|", "again" } };
     bool found = finds(pattern, text, n);
 
+    /* Flags reach to the end of the group, and \Q to the end of the text. */
+    if (strstr(pattern, "(?") || strstr(pattern, "\\Q"))
+        return;
     for (size_t i = 0; i < ARRAY_LEN(around); i++) {
         CLEANUP(strbuf_fini) struct strbuf w = STRBUF_INIT;
         strbuf_appendf(&w, "%s%s%s%s", around[i][0], pattern, around[i][1],
@@ -57,7 +61,8 @@ static void check_quoted(const char *text, size_t n)
     strbuf_append(&p, "\\z");
     strbuf_appendn(&longer, text, n);
     strbuf_appendc(&longer, 'x');
-    assert(accepted(p.data));
+    if (!accepted(p.data)) /* no UTF-8 */
+        return;
     assert(finds(p.data, text, n));
     assert(!finds(p.data, longer.data, longer.len));
 }

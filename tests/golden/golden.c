@@ -19,6 +19,7 @@
 #endif
 
 static const struct golden_area areas[] = {
+    { "cel", golden_cel },
     { "descheduler", golden_descheduler },
     { "device", golden_device },
     { "gang", golden_gang },

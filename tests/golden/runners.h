@@ -56,9 +56,9 @@ bool golden_migration_filter_same(const struct kj_val *out, const struct kj_val 
 int golden_migration_arbitrate(const struct kj_val *in, struct arena *a, struct strbuf *got,
                                struct kerr *err);
 
-extern const struct golden_runner golden_descheduler[], golden_device[], golden_gang[],
-    golden_koordlet[], golden_kube[], golden_manager[], golden_quota[], golden_reservation[],
-    golden_scheduler[];
+extern const struct golden_runner golden_cel[], golden_descheduler[], golden_device[],
+    golden_gang[], golden_koordlet[], golden_kube[], golden_manager[], golden_quota[],
+    golden_reservation[], golden_scheduler[];
 /* Files of the scheduler's area that have a source of their own. */
 int golden_reservation_status(const struct kj_val *in, struct arena *a, struct strbuf *got,
                               struct kerr *err);

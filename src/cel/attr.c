@@ -1,0 +1,115 @@
+/* attr.c - selecting fields and elements, and asking whether they are there. */
+#include <math.h>
+
+#include "cel/prog.h"
+
+static struct cel_val no_key(struct cel_run *r, struct cel_val key)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+    (void)cel_to_string(r, key, &b);
+    return cel_v_error(r->a, "no such key: %s", strbuf_str(&b));
+}
+
+static struct cel_val list_element(struct cel_run *r, const struct cel_list *l, struct cel_val key)
+{
+    int64_t i = 0;
+
+    switch (key.kind) {
+    case CK_INT: i = key.i; break;
+    case CK_UINT: i = key.u > INT64_MAX ? INT64_MAX : (int64_t)key.u; break;
+    case CK_DOUBLE:
+        if (floor(key.d) != key.d || fabs(key.d) > 9e15) {
+            CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+            (void)cel_to_string(r, key, &b);
+            return cel_v_error(r->a, "unsupported index value %s in list", strbuf_str(&b));
+        }
+        i = (int64_t)key.d;
+        break;
+    default: return cel_v_error(r->a, "unsupported index type '%s' in list", cel_type_name(key));
+    }
+    if (i < 0 || i >= (int64_t)l->n)
+        return (struct cel_val){ .kind = CK_ABSENT, .i = i };
+    return cel_list_at(r->a, l, (uint32_t)i);
+}
+
+/* of[key]; CK_ABSENT: it is not there. */
+static struct cel_val element(struct cel_run *r, struct cel_val of, struct cel_val key)
+{
+    if (of.kind == CK_MAP) {
+        struct cel_val v = key.kind == CK_STRING ? cel_map_field(r->a, of.map, cel_str(key))
+                                                 : cel_map_find(r->a, of.map, key);
+        return v.kind == CK_ABSENT && of.map->open ? cel_v_map(r->a, NULL, 0) : v;
+    }
+    if (of.kind == CK_LIST)
+        return list_element(r, of.list, key);
+    return (struct cel_val){ .kind = CK_ABSENT };
+}
+
+static struct cel_val missing(struct cel_run *r, struct cel_val of, struct cel_val key,
+                              struct cel_val absent)
+{
+    if (of.kind == CK_LIST)
+        return cel_v_error(r->a, "index out of bounds: %lld", (long long)absent.i);
+    return no_key(r, key);
+}
+
+/* What a selection yields, with what it costs: one where something is found or was demanded. */
+static struct cel_val qualify(struct cel_run *r, const struct cel_node *n, struct cel_val of,
+                              struct cel_val key)
+{
+    bool through = of.kind == CK_OPTIONAL, lenient = through || n->optional;
+    uint8_t root = (uint8_t)(n->cost - 1);
+
+    if (through && !of.opt)
+        return cel_charge(r, root) ? of : cel_v_no_overload();
+    struct cel_val inner = through ? *of.opt : of, v = element(r, inner, key);
+    if (!cel_charge(r, v.kind == CK_ABSENT && lenient ? root : n->cost))
+        return cel_v_no_overload();
+    if (cel_is_err(v))
+        return v;
+    if (v.kind == CK_ABSENT)
+        return lenient ? cel_v_none() : missing(r, inner, key, v);
+    return lenient ? cel_v_some(r->a, v) : v;
+}
+
+struct cel_val cel_run_select(struct cel_run *r, const struct cel_node *n)
+{
+    struct cel_val of = cel_run_node(r, n->args[0]);
+
+    if (cel_is_err(of)) {
+        (void)cel_charge(r, n->cost - 1U);
+        return of;
+    }
+    return qualify(r, n, of, cel_v_str(n->name.p, n->name.n));
+}
+
+struct cel_val cel_run_index(struct cel_run *r, const struct cel_node *n)
+{
+    struct cel_val of = cel_run_node(r, n->args[0]), key;
+
+    if (cel_is_err(of)) {
+        (void)cel_charge(r, n->cost - 1U);
+        return of;
+    }
+    key = cel_run_node(r, n->args[1]);
+    if (cel_is_err(key)) {
+        (void)cel_charge(r, n->cost);
+        return key;
+    }
+    return qualify(r, n, of, key);
+}
+
+struct cel_val cel_run_has(struct cel_run *r, const struct cel_node *n)
+{
+    struct cel_val of = cel_run_node(r, n->args[0]);
+
+    if (!cel_charge(r, n->cost) || cel_is_err(of))
+        return of;
+    if (of.kind == CK_OPTIONAL) {
+        if (!of.opt)
+            return cel_v_bool(false);
+        of = *of.opt;
+    }
+    struct cel_val v = element(r, of, cel_v_str(n->name.p, n->name.n));
+    return cel_is_err(v) ? v : cel_v_bool(v.kind != CK_ABSENT);
+}

@@ -1,0 +1,150 @@
+/* device.c - expressions that select devices. */
+#include "cel/device.h"
+
+#include "cel/lib.h"
+
+static const struct cel_type any = { .kind = CT_DYN,
+                                     .name = "google.protobuf.Any",
+                                     .size_max = 64 },
+                             id = { .kind = CT_STRING, .name = "string", .size_max = 32 },
+                             domain = { .kind = CT_STRING, .name = "string", .size_max = 63 },
+                             capacity_value = { .kind = CT_OBJECT,
+                                                .name = "kubernetes.Quantity",
+                                                .size_max = CEL_SIZE_UNKNOWN },
+                             allow = { .kind = CT_BOOL, .name = "bool", .size_max = 1 };
+#define MAP(key_, elem_)                                                              \
+    {                                                                                 \
+        .kind = CT_MAP, .name = "map", .key = (key_), .elem = (elem_), .size_max = 32 \
+    }
+static const struct cel_type attrs = MAP(&id, &any), attr_domains = MAP(&domain, &attrs),
+                             amounts = MAP(&id, &capacity_value),
+                             amount_domains = MAP(&domain, &amounts);
+static const struct cel_field fields[] = {
+    { { "allowMultipleAllocations", 24 }, { "", 0 }, &allow },
+    { { "attributes", 10 }, { "", 0 }, &attr_domains },
+    { { "capacity", 8 }, { "", 0 }, &amount_domains },
+    { { "driver", 6 }, { "", 0 }, &domain },
+};
+static const struct cel_type device_type = { .kind = CT_OBJECT,
+                                             .name = "kubernetes.DRADevice",
+                                             .fields = fields + 1,
+                                             .n_fields = 3,
+                                             .size_max = CEL_SIZE_UNKNOWN },
+                             device_type_consumable = { .kind = CT_OBJECT,
+                                                        .name = "kubernetes.DRADevice",
+                                                        .fields = fields,
+                                                        .n_fields = 4,
+                                                        .size_max = CEL_SIZE_UNKNOWN };
+
+enum cel_failure cel_device_compile(const char *text, size_t n, bool consumable,
+                                    struct cel_expr **ret, struct strbuf *why)
+{
+    struct cel_var var = { "device", consumable ? &device_type_consumable : &device_type };
+    struct cel_env env = { .vars = &var, .n_vars = 1, .bind = true };
+    CLEANUP(strbuf_fini) struct strbuf text_why = STRBUF_INIT;
+    enum cel_failure f = cel_compile(&env, text, n, ret, &text_why);
+
+    if (f != CEL_OK) {
+        bool program = str_starts(strbuf_str(&text_why), "program ");
+        strbuf_appendf(why, "%s%s", program ? "" : "compilation failed: ", strbuf_str(&text_why));
+        return f;
+    }
+    enum cel_type_kind kind = cel_expr_type(*ret)->kind;
+    if (kind == CT_BOOL || kind == CT_DYN)
+        return CEL_OK;
+    strbuf_append(why, "must evaluate to bool or the unknown type, not ");
+    cel_type_print(cel_expr_type(*ret), false, why);
+    *ret = cel_expr_free(*ret);
+    return CEL_CHECK;
+}
+
+/* One entry of a map of maps: device.attributes[domain][name] */
+static void put(struct arena *a, struct cel_entry *domains, uint32_t *n, size_t cap,
+                struct str name, struct str driver, struct cel_val v)
+{
+    const char *slash = memchr(name.p, '/', name.n);
+    struct str of = slash ? (struct str){ name.p, (size_t)(slash - name.p) } : driver;
+    struct str local = slash ? (struct str){ slash + 1, name.n - of.n - 1 } : name;
+    uint32_t i = 0;
+
+    while (i < *n && !str_eq(cel_str(domains[i].key), of))
+        i++;
+    if (i == *n) {
+        struct cel_entry *inner = arena_alloc(a, cap * sizeof *inner, 16);
+        domains[(*n)++] = (struct cel_entry){ cel_v_str(of.p, of.n), cel_v_map(a, inner, 0) };
+    }
+    struct cel_map *m = (struct cel_map *)(uintptr_t)domains[i].val.map;
+    ((struct cel_entry *)(uintptr_t)m->entries)[m->n++] =
+        (struct cel_entry){ cel_v_str(local.p, local.n), v };
+}
+
+static struct cel_val domain_map(struct arena *a, struct cel_entry *domains, uint32_t n)
+{
+    struct cel_val v = cel_v_map(a, domains, n);
+    ((struct cel_map *)(uintptr_t)v.map)->open = true;
+    return v;
+}
+
+static struct cel_val attr_value(struct cel_run *r, const struct cel_device_attr *attr)
+{
+    switch (attr->kind) {
+    case CEL_ATTR_INT: return cel_v_int(attr->i);
+    case CEL_ATTR_BOOL: return cel_v_bool(attr->b);
+    case CEL_ATTR_VERSION: {
+        struct cel_val text = cel_v_str(attr->s.p, attr->s.n);
+        return cel_function_find(STR("semver"))->fn(r, &text, 1);
+    }
+    case CEL_ATTR_STRING: break;
+    }
+    return cel_v_str(attr->s.p, attr->s.n);
+}
+
+/* An attribute that cannot be read fails every expression, whatever it looks at. */
+static struct cel_val device_value(struct arena *a, const struct cel_device *d)
+{
+    struct cel_run r = { .a = a, .limit = UINT64_MAX };
+    struct cel_entry *top = arena_alloc(a, 4 * sizeof *top, 16);
+    struct cel_entry *by_attr = arena_alloc(a, (d->n_attrs + 1) * sizeof *by_attr, 16);
+    struct cel_entry *by_amount = arena_alloc(a, (d->n_capacity + 1) * sizeof *by_amount, 16);
+    uint32_t n_attr = 0, n_amount = 0;
+
+    for (size_t i = 0; i < d->n_attrs; i++) {
+        struct cel_val v = attr_value(&r, &d->attrs[i]);
+        if (cel_is_err(v))
+            return cel_v_error(a, "attribute %.*s: parse semantic version: %.*s",
+                               (int)d->attrs[i].name.n, d->attrs[i].name.p, (int)v.n, v.s);
+        put(a, by_attr, &n_attr, d->n_attrs, d->attrs[i].name, d->driver, v);
+    }
+    for (size_t i = 0; i < d->n_capacity; i++)
+        put(a, by_amount, &n_amount, d->n_capacity, d->capacity[i].name, d->driver,
+            (struct cel_val){ .kind = CK_QUANTITY, .qty = &d->capacity[i].value });
+    top[0] = (struct cel_entry){ cel_v_str("driver", 6), cel_v_str(d->driver.p, d->driver.n) };
+    top[1] = (struct cel_entry){ cel_v_str("attributes", 10), domain_map(a, by_attr, n_attr) };
+    top[2] = (struct cel_entry){ cel_v_str("capacity", 8), domain_map(a, by_amount, n_amount) };
+    top[3] = (struct cel_entry){ cel_v_str("allowMultipleAllocations", 24),
+                                 cel_v_bool(d->allow_multiple) };
+    struct cel_val v = cel_v_map(a, top, 4);
+    ((struct cel_map *)(uintptr_t)v.map)->type = &device_type_consumable;
+    return v;
+}
+
+enum cel_failure cel_device_eval(const struct cel_expr *e, const struct cel_device *device,
+                                 uint64_t limit, struct arena *a, struct cel_val *ret,
+                                 uint64_t *ret_cost)
+{
+    struct cel_val v = device_value(a, device);
+
+    if (cel_is_err(v)) {
+        *ret = v;
+        *ret_cost = 0;
+        return CEL_RUNTIME;
+    }
+    enum cel_failure f = cel_eval(e, &v, limit, a, ret, ret_cost);
+    if (f != CEL_OK || ret->kind == CK_BOOL)
+        return f;
+    *ret = cel_v_error(a,
+                       "CEL result of type %s could not be converted to bool: unsupported type "
+                       "conversion from '%s' to bool",
+                       cel_type_name(*ret), cel_type_name(*ret));
+    return CEL_RUNTIME;
+}

@@ -1,0 +1,374 @@
+/* eval.c - evaluation. */
+#include "cel/prog.h"
+
+bool cel_charge(struct cel_run *r, uint64_t cost)
+{
+    r->cost += cost;
+    if (r->cost > r->limit)
+        r->cancelled = true;
+    return !r->cancelled;
+}
+
+static struct cel_val cancelled(void)
+{
+    static const char text[] = "operation cancelled: actual cost limit exceeded";
+    return (struct cel_val){ .kind = CK_ERROR, .s = text, .n = sizeof text - 1 };
+}
+
+/* ---- calls --------------------------------------------------------------------------------------- */
+
+static struct cel_val misfit(struct cel_run *r, const struct cel_function *fn,
+                             const struct cel_val *args, unsigned n)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+
+    if (fn->misfit == CM_PLAIN || (fn->misfit == CM_TRAIT && (fn->traits >> args[0].kind & 1)))
+        return cel_v_no_overload();
+    if (fn->misfit != CM_TYPED)
+        return cel_v_error(r->a, "no such overload: %s", fn->name);
+    for (unsigned i = 0; i < n; i++)
+        strbuf_appendf(&b, "%s%s", i ? ", " : "", cel_type_name(args[i]));
+    return cel_v_error(r->a, "no such overload: %s(%s)", fn->name, strbuf_str(&b));
+}
+
+struct cel_val cel_call(struct cel_run *r, const struct cel_function *fn,
+                        const struct cel_val *args, unsigned n)
+{
+    struct cel_val v = fn->fn(r, args, n);
+    return v.kind == CK_ABSENT ? misfit(r, fn, args, n) : v;
+}
+
+static struct cel_val run_call(struct cel_run *r, const struct cel_node *n)
+{
+    struct cel_val args[4], v;
+    const struct cel_val *bad = NULL;
+
+    for (unsigned i = 0; i < n->n_args; i++) {
+        args[i] = cel_run_node(r, n->args[i]);
+        if (r->cancelled)
+            return cancelled();
+        if (!cel_is_err(args[i]) || bad)
+            continue;
+        if (n->n_args > 2) /* the others are not evaluated, and the call costs nothing */
+            return args[i];
+        bad = &args[i];
+    }
+    r->pattern = n->pattern;
+    v = bad && n->fn->misfit != CM_LENIENT ? *bad : cel_call(r, n->fn, args, n->n_args);
+    const struct cel_overload *o = n->single ? &n->fn->overloads[n->overload] : NULL;
+    if (!cel_charge(r, cel_call_cost(n->fn, o, args, n->n_args, v)))
+        return cancelled();
+    return v;
+}
+
+/* ---- logic --------------------------------------------------------------------------------------- */
+
+/* One side that decides wins over errors on the others. */
+static struct cel_val run_row(struct cel_run *r, const struct cel_node *n, bool decides)
+{
+    struct cel_val err = { .kind = CK_ABSENT };
+
+    for (uint32_t i = 0; i < n->n_more; i++) {
+        struct cel_val v = cel_run_node(r, n->args[i]);
+        if (r->cancelled)
+            return cancelled();
+        if (v.kind == CK_BOOL && v.b == decides)
+            return v;
+        if (v.kind != CK_BOOL && err.kind == CK_ABSENT)
+            err = cel_is_err(v) ? v : cel_v_no_overload();
+    }
+    return err.kind == CK_ABSENT ? cel_v_bool(!decides) : err;
+}
+
+static struct cel_val run_cond(struct cel_run *r, const struct cel_node *n)
+{
+    struct cel_val c = cel_run_node(r, n->args[0]);
+
+    if (cel_is_err(c))
+        return c;
+    if (c.kind != CK_BOOL)
+        return cel_v_no_overload();
+    return cel_run_node(r, n->args[c.b ? 1 : 2]);
+}
+
+static struct cel_val run_lookup(struct cel_run *r, const struct cel_node *n)
+{
+    struct cel_val args[2] = { cel_run_node(r, n->args[0]), n->args[1]->value };
+    return cel_is_err(args[0]) ? args[0] : cel_call(r, n->fn, args, 2);
+}
+
+/* a.or(b), a.orValue(b): b only when a is none. */
+static struct cel_val run_opt(struct cel_run *r, const struct cel_node *n)
+{
+    struct cel_val v = cel_run_node(r, n->args[0]);
+
+    if (cel_is_err(v))
+        return v;
+    if (v.kind != CK_OPTIONAL)
+        return cel_v_error(r->a, "no such overload: %s(%s)", n->fn->name, cel_type_name(v));
+    if (v.opt)
+        return n->op == OP_OPT_OR ? v : *v.opt;
+    return cel_run_node(r, n->args[1]);
+}
+
+/* ---- aggregates ---------------------------------------------------------------------------------- */
+
+/* Unwraps an optional entry; false: there is none. */
+static bool entry(struct cel_run *r, const struct cel_node *n, uint32_t i, struct cel_val *v)
+{
+    if (!n->which || !n->which[i] || cel_is_err(*v))
+        return true;
+    if (v->kind != CK_OPTIONAL) {
+        *v = cel_v_error(r->a, "cannot initialize optional %s entry from non-optional value %s",
+                         n->op == OP_LIST ? "list" : "map", cel_type_name(*v));
+        return true;
+    }
+    if (!v->opt)
+        return false;
+    *v = *v->opt;
+    return true;
+}
+
+static struct cel_val run_list(struct cel_run *r, const struct cel_node *n)
+{
+    struct cel_val *items = arena_alloc(r->a, (n->n_more + 1) * sizeof *items, 16);
+    size_t len = 0;
+
+    for (uint32_t i = 0; i < n->n_more; i++) {
+        items[len] = cel_run_node(r, n->args[i]);
+        if (!entry(r, n, i, &items[len]))
+            continue;
+        if (cel_is_err(items[len])) {
+            (void)cel_charge(r, n->cost);
+            return items[len];
+        }
+        len++;
+    }
+    (void)cel_charge(r, n->cost);
+    return cel_v_list(r->a, items, len);
+}
+
+static struct cel_val run_map(struct cel_run *r, const struct cel_node *n)
+{
+    struct cel_entry *e = arena_alloc(r->a, (n->n_more / 2 + 1) * sizeof *e, 16);
+    struct cel_map sofar = { .entries = e };
+
+    for (uint32_t i = 0; i < n->n_more; i += 2) {
+        struct cel_entry one = { cel_run_node(r, n->args[i]), cel_run_node(r, n->args[i + 1]) };
+        bool there = entry(r, n, i / 2, &one.val);
+        if (cel_is_err(one.key) || (there && cel_is_err(one.val))) {
+            (void)cel_charge(r, n->cost);
+            return cel_is_err(one.key) ? one.key : one.val;
+        }
+        if (!there)
+            continue;
+        uint32_t at = 0;
+        while (at < sofar.n) {
+            struct cel_val same = cel_equal(r->a, e[at].key, one.key);
+            if (same.kind == CK_BOOL && same.b)
+                break;
+            at++;
+        }
+        e[at] = one; /* the last of equal keys wins */
+        sofar.n += at == sofar.n;
+    }
+    (void)cel_charge(r, n->cost);
+    return cel_v_map(r->a, e, sofar.n);
+}
+
+static struct cel_val zero_of(struct cel_run *r, const struct cel_type *t)
+{
+    switch ((enum cel_type_kind)t->kind) {
+    case CT_TIMESTAMP: return (struct cel_val){ .kind = CK_TIMESTAMP };
+    case CT_DURATION: return (struct cel_val){ .kind = CK_DURATION };
+    case CT_INT: return cel_v_int(0);
+    case CT_UINT: return cel_v_uint(0);
+    case CT_DOUBLE: return cel_v_double(0);
+    case CT_BOOL: return cel_v_bool(false);
+    case CT_STRING: return cel_v_str("", 0);
+    case CT_BYTES: return (struct cel_val){ .kind = CK_BYTES, .s = "" };
+    case CT_LIST: return cel_v_list(r->a, NULL, 0);
+    default: return cel_v_map(r->a, NULL, 0);
+    }
+}
+
+/* A message of protobuf is the value it stands for. */
+static struct cel_val run_struct(struct cel_run *r, const struct cel_node *n)
+{
+    struct cel_val v = zero_of(r, n->type), part[2] = { cel_v_int(0), cel_v_int(0) };
+
+    for (uint32_t i = 0; i < n->n_more && i < 2; i++) {
+        part[i] = cel_run_node(r, n->args[i]);
+        if (cel_is_err(part[i]))
+            return part[i];
+    }
+    (void)cel_charge(r, n->cost);
+    if (n->n_more == 0)
+        return v;
+    struct cel_val seconds = n->slot ? part[1] : part[0], nanos = n->slot ? part[0] : part[1];
+    if (v.kind == CK_TIMESTAMP) {
+        v.i = seconds.i;
+        v.n = (uint32_t)nanos.i;
+        return v;
+    }
+    if (v.kind == CK_DURATION) {
+        if (__builtin_mul_overflow(seconds.i, (int64_t)1000000000, &v.i) ||
+            __builtin_add_overflow(v.i, nanos.i, &v.i))
+            return cel_v_error(r->a, "duration overflow");
+        return v;
+    }
+    return part[0];
+}
+
+/* ---- loops --------------------------------------------------------------------------------------- */
+
+/* A list that grows by one element at a time, twice as large when it is full. */
+struct growing {
+    struct cel_list list; /* first: the value points to it */
+    uint32_t cap;
+};
+
+static struct cel_val run_append(struct cel_run *r, const struct cel_node *n)
+{
+    struct cel_val *accu = &r->locals[n->slot], item = cel_run_node(r, n->args[0]);
+
+    if (!cel_charge(r, n->cost))
+        return cancelled();
+    if (cel_is_err(*accu))
+        return *accu;
+    if (cel_is_err(item))
+        return item;
+    struct growing *g = (struct growing *)(uintptr_t)accu->list;
+    if (g->list.n == g->cap) {
+        uint32_t cap = MAX(g->cap * 2, 8U);
+        struct cel_val *items = arena_alloc(r->a, cap * sizeof *items, 16);
+        if (g->list.n)
+            memcpy(items, g->list.items, g->list.n * sizeof *items);
+        g->list.items = items;
+        g->cap = cap;
+    }
+    ((struct cel_val *)(uintptr_t)g->list.items)[g->list.n++] = item;
+    return *accu;
+}
+
+static struct cel_val not_iterable(struct cel_run *r, struct cel_val v)
+{
+    static const char *const names[] = {
+        [CK_NULL] = "types.Null",
+        [CK_BOOL] = "types.Bool",
+        [CK_INT] = "types.Int",
+        [CK_UINT] = "types.Uint",
+        [CK_DOUBLE] = "types.Double",
+        [CK_STRING] = "types.String",
+        [CK_BYTES] = "types.Bytes",
+        [CK_TIMESTAMP] = "types.Timestamp",
+        [CK_DURATION] = "types.Duration",
+        [CK_TYPE] = "*types.Type",
+        [CK_OPTIONAL] = "*types.Optional",
+        [CK_QUANTITY] = "cel.Quantity",
+        [CK_IP] = "cel.IP",
+        [CK_CIDR] = "cel.CIDR",
+        [CK_URL] = "cel.URL",
+        [CK_SEMVER] = "cel.Semver",
+        [CK_FORMAT] = "*cel.Format",
+        [CK_NATIVE] = "object",
+    };
+    return cel_v_error(r->a, "got '%s', expected iterable type", names[v.kind]);
+}
+
+static struct cel_val run_fold(struct cel_run *r, const struct cel_node *n)
+{
+    const struct cel_node_fold *f = n->fold;
+    struct cel_iter it;
+    struct cel_val key, val;
+
+    if (f->bind) { /* evaluated where it is used first: OP_LOCAL does it */
+        r->locals[f->accu] = (struct cel_val){ .kind = CK_ABSENT, .opt = (const void *)f };
+        return cel_run_node(r, f->result);
+    }
+    struct cel_val range = cel_run_node(r, f->range);
+    if (cel_is_err(range))
+        return range;
+    if (!cel_iter_init(&it, r->a, range))
+        return not_iterable(r, range);
+    if (f->appends) {
+        static const struct cel_val nothing;
+        struct growing *own = arena_alloc(r->a, sizeof *own, 16);
+        *own = (struct growing){ .list.items = &nothing };
+        r->locals[f->accu] = (struct cel_val){ .kind = CK_LIST, .list = &own->list };
+    } else {
+        r->locals[f->accu] = cel_run_node(r, f->init);
+    }
+    while (!r->cancelled && cel_iter_next(&it, &key, &val)) {
+        r->locals[f->var] = f->var2 != UINT16_MAX || !it.list ? key : val;
+        if (f->var2 != UINT16_MAX)
+            r->locals[f->var2] = val;
+        struct cel_val go = cel_run_node(r, f->cond);
+        if (go.kind == CK_BOOL && !go.b)
+            break;
+        r->locals[f->accu] = cel_run_node(r, f->step);
+    }
+    return r->cancelled ? cancelled() : cel_run_node(r, f->result);
+}
+
+static struct cel_val run_local(struct cel_run *r, const struct cel_node *n)
+{
+    struct cel_val *slot = &r->locals[n->slot];
+
+    if (slot->kind == CK_ABSENT && slot->opt) {
+        const struct cel_node_fold *f = (const void *)slot->opt;
+        struct cel_val v = cel_run_node(r, f->init);
+        r->locals[n->slot] = v;
+    }
+    return *slot;
+}
+
+struct cel_val cel_run_node(struct cel_run *r, const struct cel_node *n)
+{
+    if (r->cancelled)
+        return cancelled();
+    switch ((enum cel_op)n->op) {
+    case OP_CONST: return n->value;
+    case OP_VAR:
+        if (!cel_charge(r, n->cost))
+            return cancelled();
+        if (r->vars[n->slot].kind == CK_ABSENT)
+            return cel_v_error(r->a, "no such attribute(s): %.*s", (int)n->name.n, n->name.p);
+        return r->vars[n->slot];
+    case OP_LOCAL: {
+        struct cel_val v = run_local(r, n);
+        return cel_charge(r, n->cost) ? v : cancelled();
+    }
+    case OP_SELECT: return cel_run_select(r, n);
+    case OP_HAS: return cel_run_has(r, n);
+    case OP_INDEX: return cel_run_index(r, n);
+    case OP_CALL: return run_call(r, n);
+    case OP_AND: return run_row(r, n, false);
+    case OP_OR: return run_row(r, n, true);
+    case OP_COND: return run_cond(r, n);
+    case OP_MEMBER_OF: return run_lookup(r, n);
+    case OP_OPT_OR:
+    case OP_OPT_OR_VALUE: return run_opt(r, n);
+    case OP_LIST: return run_list(r, n);
+    case OP_MAP: return run_map(r, n);
+    case OP_STRUCT: return run_struct(r, n);
+    case OP_FOLD: return run_fold(r, n);
+    case OP_APPEND: return run_append(r, n);
+    }
+    return cel_v_no_overload();
+}
+
+enum cel_failure cel_eval(const struct cel_expr *e, const struct cel_val *vars, uint64_t limit,
+                          struct arena *a, struct cel_val *ret, uint64_t *ret_cost)
+{
+    struct cel_run r = { .a = a, .limit = limit, .vars = vars };
+
+    assert(e->root);
+    r.locals = arena_zalloc(a, (e->n_locals + 1) * sizeof *r.locals);
+    *ret = cel_run_node(&r, e->root);
+    if (r.cancelled)
+        *ret = cancelled();
+    if (ret_cost)
+        *ret_cost = r.cost;
+    return r.cancelled ? CEL_COST : cel_is_err(*ret) ? CEL_RUNTIME : CEL_OK;
+}

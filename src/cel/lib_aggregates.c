@@ -1,0 +1,197 @@
+/* lib_aggregates.c - Kubernetes' functions of lists (isSorted, sum, min, max) and of patterns. */
+#include "cel/lib.h"
+#include "cel/prog.h"
+#include "cel/re.h"
+
+static struct cel_val is_sorted(struct cel_run *r, const struct cel_val *v, unsigned n)
+{
+    int c;
+
+    (void)n;
+    if (v[0].kind != CK_LIST)
+        return cel_misfit();
+    const struct cel_val *items = cel_list_items(r->a, v[0].list);
+    for (uint32_t i = 1; i < v[0].list->n; i++) {
+        int e = cel_compare(items[i - 1], items[i], &c);
+        if (e == -EDOM)
+            return cel_v_error(r->a, "NaN values cannot be ordered");
+        if (e == 0 && c > 0)
+            return cel_v_bool(false);
+    }
+    return cel_v_bool(true);
+}
+
+static struct cel_val sum(struct cel_run *r, const struct cel_val *v, unsigned n)
+{
+    const struct cel_function *add = cel_function_find(STR("_+_"));
+
+    (void)n;
+    if (v[0].kind != CK_LIST)
+        return cel_misfit();
+    const struct cel_val *items = cel_list_items(r->a, v[0].list);
+    if (v[0].list->n == 0)
+        return cel_v_int(0);
+    if (items[0].kind != CK_INT && items[0].kind != CK_UINT && items[0].kind != CK_DOUBLE &&
+        items[0].kind != CK_DURATION)
+        return cel_misfit();
+    struct cel_val total = items[0];
+    for (uint32_t i = 1; i < v[0].list->n && !cel_is_err(total); i++) {
+        total = add->fn(r, (struct cel_val[]){ total, items[i] }, 2);
+        if (total.kind == CK_ABSENT)
+            return cel_v_no_overload();
+    }
+    return total;
+}
+
+static struct cel_val extreme(struct cel_run *r, const struct cel_val *v, const char *name,
+                              int sign)
+{
+    int c;
+
+    if (v[0].kind != CK_LIST)
+        return cel_misfit();
+    const struct cel_val *items = cel_list_items(r->a, v[0].list);
+    if (v[0].list->n == 0)
+        return cel_v_error(r->a, "%s called on empty list", name);
+    struct cel_val best = items[0];
+    for (uint32_t i = 1; i < v[0].list->n; i++) {
+        int e = cel_compare(best, items[i], &c);
+        if (e == -EDOM)
+            return cel_v_error(r->a, "NaN values cannot be ordered");
+        if (e == 0 && c == sign)
+            best = items[i];
+    }
+    return best;
+}
+
+static struct cel_val min(struct cel_run *r, const struct cel_val *v, unsigned n)
+{
+    (void)n;
+    return extreme(r, v, "min", 1);
+}
+
+static struct cel_val max(struct cel_run *r, const struct cel_val *v, unsigned n)
+{
+    (void)n;
+    return extreme(r, v, "max", -1);
+}
+
+/* ---- patterns ------------------------------------------------------------------------------------ */
+
+static struct cel_val matches(struct cel_run *r, const struct cel_val *v, unsigned n)
+{
+    CLEANUP(re_free) struct re *made = NULL;
+    struct cel_val why;
+
+    (void)n;
+    if (v[0].kind != CK_STRING || v[1].kind != CK_STRING)
+        return cel_misfit();
+    const struct re *re = cel_run_pattern(r, v[1], &made, &why);
+    return re ? cel_v_bool(re_match(re, v[0].s, v[0].n)) : why;
+}
+
+static struct cel_val find(struct cel_run *r, const struct cel_val *v, unsigned n)
+{
+    CLEANUP(re_free) struct re *made = NULL;
+    struct cel_val why;
+    struct re_span span;
+
+    (void)n;
+    if (v[0].kind != CK_STRING || v[1].kind != CK_STRING)
+        return cel_misfit();
+    const struct re *re = cel_run_pattern(r, v[1], &made, &why);
+    if (!re)
+        return why;
+    if (!re_find(re, v[0].s, v[0].n, 0, &span))
+        return cel_v_str("", 0);
+    return cel_v_str(v[0].s + span.begin, span.end - span.begin);
+}
+
+static struct cel_val find_all(struct cel_run *r, const struct cel_val *v, unsigned n)
+{
+    CLEANUP(re_free) struct re *made = NULL;
+    struct cel_val why, *out = NULL;
+    struct re_span span;
+    size_t len = 0, cap = 0, from = 0, last_end = SIZE_MAX;
+
+    if (v[0].kind != CK_STRING || v[1].kind != CK_STRING || (n == 3 && v[2].kind != CK_INT))
+        return cel_misfit();
+    const struct re *re = cel_run_pattern(r, v[1], &made, &why);
+    if (!re)
+        return why;
+    int64_t most = n == 3 && v[2].i >= 0 ? v[2].i : INT64_MAX;
+    while ((int64_t)len < most && re_find(re, v[0].s, v[0].n, from, &span)) {
+        bool empty = span.begin == span.end;
+        from = span.end;
+        if (empty) { /* go on behind the next character */
+            from++;
+            while (from < v[0].n && ((unsigned char)v[0].s[from] & 0xc0) == 0x80)
+                from++;
+            if (span.begin == last_end)
+                continue;
+        }
+        last_end = span.end;
+        if (len == cap) {
+            cap = MAX(cap * 2, (size_t)8);
+            struct cel_val *grown = arena_alloc(r->a, cap * sizeof *grown, 16);
+            if (len)
+                memcpy(grown, out, len * sizeof *grown);
+            out = grown;
+        }
+        out[len++] = cel_v_str(v[0].s + span.begin, span.end - span.begin);
+    }
+    return cel_v_list(r->a, out, len);
+}
+
+#define LIST_OF(var, of)                                                            \
+    static const struct cel_type var = {                                            \
+        .kind = CT_LIST, .name = "list", .elem = (of), .size_max = CEL_SIZE_UNKNOWN \
+    }
+LIST_OF(l_uint, &cel_uint);
+LIST_OF(l_double, &cel_double);
+LIST_OF(l_bool, &cel_bool);
+LIST_OF(l_duration, &cel_duration);
+LIST_OF(l_timestamp, &cel_timestamp);
+LIST_OF(l_bytes, &cel_bytes);
+static const struct cel_overload o_sorted[] = {
+    CEL_MEMBER(&cel_bool, &cel_list_int),    CEL_MEMBER(&cel_bool, &l_uint),
+    CEL_MEMBER(&cel_bool, &l_double),        CEL_MEMBER(&cel_bool, &l_bool),
+    CEL_MEMBER(&cel_bool, &l_duration),      CEL_MEMBER(&cel_bool, &l_timestamp),
+    CEL_MEMBER(&cel_bool, &cel_list_string), CEL_MEMBER(&cel_bool, &l_bytes),
+};
+static const struct cel_overload o_sum[] = {
+    CEL_MEMBER(&cel_int, &cel_list_int),
+    CEL_MEMBER(&cel_uint, &l_uint),
+    CEL_MEMBER(&cel_double, &l_double),
+    CEL_MEMBER(&cel_duration, &l_duration),
+};
+static const struct cel_overload o_extreme[] = {
+    CEL_MEMBER(&cel_int, &cel_list_int),       CEL_MEMBER(&cel_uint, &l_uint),
+    CEL_MEMBER(&cel_double, &l_double),        CEL_MEMBER(&cel_bool, &l_bool),
+    CEL_MEMBER(&cel_duration, &l_duration),    CEL_MEMBER(&cel_timestamp, &l_timestamp),
+    CEL_MEMBER(&cel_string, &cel_list_string), CEL_MEMBER(&cel_bytes, &l_bytes),
+};
+static const struct cel_function functions[] = {
+    CEL_FN("isSorted", is_sorted, o_sorted, .cost = CC_TRAVERSE),
+    CEL_FN("sum", sum, o_sum, .cost = CC_TRAVERSE),
+    CEL_FN("min", min, o_extreme, .cost = CC_TRAVERSE),
+    CEL_FN("max", max, o_extreme, .cost = CC_TRAVERSE),
+};
+const struct cel_library cel_lib_aggregates = { functions, ARRAY_LEN(functions) };
+
+#define S &cel_string
+static const struct cel_overload o_matches[] = {
+    CEL_GLOBAL(&cel_bool, S, S),
+    CEL_MEMBER_COST(CC_MATCHES, &cel_bool, S, S),
+};
+static const struct cel_overload o_find[] = { CEL_MEMBER(S, S, S) };
+static const struct cel_overload o_find_all[] = {
+    CEL_MEMBER(&cel_list_string, S, S),
+    CEL_MEMBER(&cel_list_string, S, S, &cel_int),
+};
+static const struct cel_function regex_functions[] = {
+    CEL_FN("matches", matches, o_matches, .misfit = CM_PLAIN),
+    CEL_FN("find", find, o_find, .cost = CC_FIND),
+    CEL_FN("findAll", find_all, o_find_all, .cost = CC_FIND),
+};
+const struct cel_library cel_lib_regex = { regex_functions, ARRAY_LEN(regex_functions) };

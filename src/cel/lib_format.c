@@ -1,0 +1,250 @@
+/* lib_format.c - format(): %s %d %f %e %b %o %x %X and %%. */
+#include <math.h>
+#include <stdio.h>
+
+#include "cel/lib.h"
+
+static int fail(struct strbuf *out, const char *fmt, ...) PRINTF(2, 3);
+static int fail(struct strbuf *out, const char *fmt, ...)
+{
+    va_list ap;
+
+    strbuf_reset(out);
+    va_start(ap, fmt);
+    strbuf_vappendf(out, fmt, ap);
+    va_end(ap);
+    return -EINVAL;
+}
+
+static void quoted(struct str s, struct strbuf *out)
+{
+    strbuf_append_quoted(out, s.p, s.n);
+}
+
+static bool print_string(struct cel_run *r, struct cel_val v, bool inside, struct strbuf *out);
+
+static bool print_list(struct cel_run *r, const struct cel_list *l, struct strbuf *out)
+{
+    const struct cel_val *items = cel_list_items(r->a, l);
+
+    strbuf_appendc(out, '[');
+    for (uint32_t i = 0; i < l->n; i++) {
+        strbuf_append(out, i ? ", " : "");
+        if (!print_string(r, items[i], true, out))
+            return false;
+    }
+    strbuf_appendc(out, ']');
+    return true;
+}
+
+static bool print_map(struct cel_run *r, const struct cel_map *m, struct strbuf *out)
+{
+    const struct cel_entry *e = cel_map_sorted(r->a, m);
+
+    strbuf_appendc(out, '{');
+    for (uint32_t i = 0; i < m->n; i++) {
+        strbuf_append(out, i ? ", " : "");
+        if (!print_string(r, e[i].key, true, out))
+            return false;
+        strbuf_appendc(out, ':');
+        if (!print_string(r, e[i].val, true, out))
+            return false;
+    }
+    strbuf_appendc(out, '}');
+    return true;
+}
+
+/* %s; inside lists and maps strings are quoted and times named. */
+static bool print_string(struct cel_run *r, struct cel_val v, bool inside, struct strbuf *out)
+{
+    switch (v.kind) {
+    case CK_LIST: return print_list(r, v.list, out);
+    case CK_MAP: return print_map(r, v.map, out);
+    case CK_TIMESTAMP:
+    case CK_DURATION:
+        strbuf_append(out, !inside ? "" : v.kind == CK_DURATION ? "duration(\"" : "timestamp(\"");
+        (void)cel_to_string(r, v, out);
+        strbuf_append(out, inside ? "\")" : "");
+        return true;
+    case CK_STRING:
+        if (inside) {
+            quoted(cel_str(v), out);
+            return true;
+        }
+        return cel_to_string(r, v, out);
+    case CK_BOOL:
+    case CK_INT:
+    case CK_UINT:
+    case CK_DOUBLE:
+    case CK_BYTES:
+    case CK_TYPE:
+    case CK_NULL: return cel_to_string(r, v, out);
+    default: return false;
+    }
+}
+
+/* Digits in groups of three, as the English locale has it. */
+static void grouped(const char *digits, struct strbuf *out)
+{
+    size_t whole = strcspn(digits, ".");
+
+    for (size_t i = 0; i < whole; i++) {
+        strbuf_appendc(out, digits[i]);
+        if (digits[i] != '-' && i + 1 < whole && (whole - i - 1) % 3 == 0)
+            strbuf_appendc(out, ',');
+    }
+    strbuf_append(out, digits + whole);
+}
+
+static void print_fixed(double d, int precision, struct strbuf *out)
+{
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+
+    if (isnan(d) || isinf(d)) {
+        strbuf_append(out, isnan(d) ? "NaN" : d < 0 ? "-\u221e" : "\u221e");
+        return;
+    }
+    strbuf_appendf(&text, "%.*f", precision, d);
+    grouped(strbuf_str(&text), out);
+}
+
+static void print_scientific(double d, struct strbuf *out)
+{
+    static const char *const raised[] = { "\u2070", "\u00b9", "\u00b2", "\u00b3", "\u2074",
+                                          "\u2075", "\u2076", "\u2077", "\u2078", "\u2079" };
+    char text[64];
+
+    if (isnan(d) || isinf(d)) {
+        strbuf_append(out, isnan(d) ? "NaN" : d < 0 ? "    -\u221e" : "     \u221e");
+        return;
+    }
+    (void)snprintf(text, sizeof text, "%.6e", d); /* upstream does not look at the precision */
+    char *e = strchr(text, 'e');
+    *e++ = '\0';
+    strbuf_appendf(out, "%s\u00d710%s", text, *e == '-' ? "\u207b" : "");
+    for (e++; *e; e++)
+        strbuf_append(out, raised[*e - '0']);
+}
+
+static void print_base(uint64_t u, bool negative, unsigned base, bool upper, struct strbuf *out)
+{
+    char digits[65];
+    size_t at = sizeof digits - 1;
+
+    digits[at] = '\0';
+    do {
+        digits[--at] = (upper ? "0123456789ABCDEF" : "0123456789abcdef")[u % base];
+    } while (u /= base);
+    strbuf_appendf(out, "%s%s", negative ? "-" : "", digits + at);
+}
+
+/* Whole numbers, and for %b booleans, for %x texts. */
+static bool print_number(struct cel_val v, char verb, struct strbuf *out)
+{
+    unsigned base = verb == 'b' ? 2 : verb == 'o' ? 8 : verb == 'd' ? 10 : 16;
+
+    if (v.kind == CK_INT)
+        print_base(v.i < 0 ? 0 - (uint64_t)v.i : (uint64_t)v.i, v.i < 0, base, verb == 'X', out);
+    else if (v.kind == CK_UINT)
+        print_base(v.u, false, base, verb == 'X', out);
+    else if (v.kind == CK_BOOL && verb == 'b')
+        strbuf_append(out, v.b ? "1" : "0");
+    else if ((v.kind == CK_STRING || v.kind == CK_BYTES) && base == 16)
+        for (uint32_t i = 0; i < v.n; i++)
+            strbuf_appendf(out, verb == 'x' ? "%02x" : "%02X", (unsigned char)v.s[i]);
+    else
+        return false;
+    return true;
+}
+
+static const char *takes(char verb)
+{
+    switch (verb) {
+    case 's':
+        return "string clause can only be used on strings, bools, bytes, ints, doubles, maps, "
+               "lists, types, durations, and timestamps";
+    case 'd': return "decimal clause can only be used on integers";
+    case 'f': return "fixed-point clause can only be used on doubles";
+    case 'e': return "scientific clause can only be used on doubles";
+    case 'b': return "only integers and bools can be formatted as binary";
+    case 'o': return "octal clause can only be used on integers";
+    default: return "only integers, byte buffers, and strings can be formatted as hex";
+    }
+}
+
+static int clause(struct cel_run *r, char verb, int precision, struct cel_val v, struct strbuf *out)
+{
+    bool ok = false;
+
+    switch (verb) {
+    case 's': ok = print_string(r, v, false, out); break;
+    case 'f':
+    case 'e':
+        ok = v.kind == CK_DOUBLE;
+        if (ok && verb == 'f')
+            print_fixed(v.d, precision < 0 ? 6 : precision, out);
+        else if (ok)
+            print_scientific(v.d, out);
+        break;
+    default: ok = print_number(v, verb, out); break;
+    }
+    return ok ? 0
+              : fail(out, "error during formatting: %s, was given %s", takes(verb),
+                     cel_type_name(v));
+}
+
+/* ".12" behind the percent sign. -1: none. */
+static int read_precision(struct str fmt, size_t *at, int *ret, struct strbuf *out)
+{
+    size_t begin = *at + 1, i = begin;
+
+    *ret = -1;
+    if (*at >= fmt.n || fmt.p[*at] != '.')
+        return 0;
+    for (*ret = 0; i < fmt.n && fmt.p[i] >= '0' && fmt.p[i] <= '9'; i++)
+        *ret = MIN(*ret * 10 + (fmt.p[i] - '0'), 100000);
+    if (i == begin)
+        return fail(out, "could not parse formatting clause: error while parsing precision: error "
+                         "while converting precision to integer: strconv.Atoi: parsing \"\": "
+                         "invalid syntax");
+    *ret %= 256; /* upstream keeps it in a byte */
+    *at = i;
+    return 0;
+}
+
+int cel_format_text(struct cel_run *r, struct str fmt, const struct cel_val *items, uint32_t n,
+                    struct strbuf *out)
+{
+    uint32_t used = 0;
+
+    for (size_t i = 0; i < fmt.n; i++) {
+        int precision;
+        if (fmt.p[i] != '%') {
+            strbuf_appendc(out, fmt.p[i]);
+            continue;
+        }
+        if (++i >= fmt.n)
+            return fail(out, "unexpected end of string");
+        if (fmt.p[i] == '%') {
+            strbuf_appendc(out, '%');
+            continue;
+        }
+        if (used >= n)
+            return fail(out, "index %u out of range", used);
+        int e = read_precision(fmt, &i, &precision, out);
+        if (e < 0)
+            return e;
+        if (i >= fmt.n || !strchr("sdfeboxX", fmt.p[i]) || !fmt.p[i])
+            return fail(out,
+                        "could not parse formatting clause: unrecognized formatting clause "
+                        "\"%c\"",
+                        i < fmt.n ? fmt.p[i] : ' ');
+        e = clause(r, fmt.p[i], precision, items[used++], out);
+        if (e < 0)
+            return e;
+    }
+    if (used < n)
+        return fail(out, "too many arguments supplied to string.format (expected %u, got %u)", used,
+                    n);
+    return 0;
+}

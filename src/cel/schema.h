@@ -1,0 +1,12 @@
+/* schema.h - types from structural OpenAPI schemas of CustomResourceDefinitions. */
+#ifndef KOORD_CEL_SCHEMA_H
+#define KOORD_CEL_SCHEMA_H
+#include "cel/type.h"
+#include "json/kj.h"
+
+/* The type of values of a schema node, with what its limits say about sizes; NULL when it has none
+ * (unknown fields only). `name` is what its values call their type; `root`: apiVersion, kind and
+ * the name in metadata are there whatever the schema says. Lives in the arena. */
+const struct cel_type *cel_schema_type(struct arena *a, const struct kj_val *schema,
+                                       const char *name, bool root);
+#endif

@@ -1,0 +1,191 @@
+/* test_cel.c - expressions: what tests/golden cannot show - budgets, sharing, documents in place,
+ * bad input. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cel/cel.h"
+#include "cel/device.h"
+#include "cel/schema.h"
+
+static const struct cel_env nothing;
+
+static struct cel_expr *compile(const struct cel_env *env, const char *text)
+{
+    CLEANUP(strbuf_fini) struct strbuf why = STRBUF_INIT;
+    struct cel_expr *e = NULL;
+
+    if (cel_compile(env, text, strlen(text), &e, &why) != CEL_OK)
+        fail_msg("%s: %s", text, strbuf_str(&why));
+    return e;
+}
+
+static void expect(const char *text, const char *value)
+{
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    CLEANUP(cel_expr_free) struct cel_expr *e = compile(&nothing, text);
+    CLEANUP(strbuf_fini) struct strbuf shown = STRBUF_INIT;
+    struct cel_val v;
+
+    (void)cel_eval(e, NULL, CEL_LIMIT_CALL, a, &v, NULL);
+    cel_val_print(a, v, &shown);
+    assert_string_equal(strbuf_str(&shown), value);
+}
+
+static void refuse(const char *text, size_t n, enum cel_failure how, const char *part)
+{
+    CLEANUP(strbuf_fini) struct strbuf why = STRBUF_INIT;
+    CLEANUP(cel_expr_free) struct cel_expr *e = NULL;
+
+    assert_int_equal(cel_compile(&nothing, text, n, &e, &why), how);
+    if (!strstr(strbuf_str(&why), part))
+        fail_msg("%.80s: %s", text, strbuf_str(&why));
+}
+
+/* The 'Must hold' lists of the specification. */
+static void test_what_must_hold(void **state)
+{
+    (void)state;
+    expect("1/0 == 0 || true", "true");
+    expect("[0, 5].exists(x, 1/x > 0)", "division by zero");
+    expect("[0, 1].exists(x, 1/x > 0)", "true");
+    expect("dyn(1) == dyn('1')", "false");
+    expect("{1: 'a'}[dyn(1.0)]", "\"a\"");
+    expect("'\xc3\xa9\xf0\x9f\x98\x80'.size()", "2");
+    expect("b'\xc3\xa9'.size()", "2");
+    refuse("1 == '1'", 8, CEL_CHECK, "found no matching overload for '_==_'");
+}
+
+static void test_maps_are_walked_in_the_order_of_their_keys(void **state)
+{
+    (void)state;
+    expect("{'b': 1, 'c': 2, 'a': 3}.map(k, k)", "[\"a\", \"b\", \"c\"]");
+    expect("{'b': 1, 'a': 3}.transformList(k, v, v)", "[3, 1]");
+}
+
+static void test_no_evaluation_exceeds_its_budget(void **state)
+{
+    static const char *const texts[] = {
+        "lists.range(100000).map(x, lists.range(1000).map(y, x * y)).size() > 0",
+        "lists.range(5000).distinct().size() == 5000",
+        "lists.range(9223372036854775807).size() > 0",
+        "'a'.matches('(a+)+$') && lists.range(1000000).all(x, x >= 0)",
+    };
+    CLEANUP(arena_free) struct arena *a = arena_new();
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        CLEANUP(cel_expr_free) struct cel_expr *e = compile(&nothing, texts[i]);
+        struct cel_val v;
+        uint64_t cost;
+        assert_int_equal(cel_eval(e, NULL, 10000, a, &v, &cost), CEL_COST);
+        assert_string_equal(v.s, "operation cancelled: actual cost limit exceeded");
+        arena_reset(a);
+    }
+}
+
+/* Documents are read where they are; a compiled expression serves many of them. */
+static void test_schemas_give_types_and_documents_values(void **state)
+{
+    static const char schema_text[] =
+        "{\"type\":\"object\",\"properties\":{\"replicas\":{\"type\":\"integer\"},\"names\":{"
+        "\"type\":"
+        "\"array\",\"maxItems\":4,\"items\":{\"type\":\"string\",\"maxLength\":8},"
+        "\"x-kubernetes-list-type\":\"set\"},\"a-b\":{\"type\":\"string\"},\"if\":{\"type\":"
+        "\"boolean\"},\"at\":{\"type\":\"string\",\"format\":\"date-time\"}}}";
+    static const char object_text[] =
+        "{\"replicas\":3,\"names\":[\"x\",\"y\"],\"a-b\":\"dash\",\"if\":true,\"at\":"
+        "\"2026-01-02T03:04:05Z\",\"unknown\":1}";
+    CLEANUP(kj_doc_free) struct kj_doc *schema = NULL;
+    CLEANUP(kj_doc_free) struct kj_doc *object = NULL;
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    struct cel_val v;
+
+    (void)state;
+    assert_int_equal(kj_parse(schema_text, sizeof schema_text - 1, 0, &schema, NULL), 0);
+    assert_int_equal(kj_parse(object_text, sizeof object_text - 1, 0, &object, NULL), 0);
+    const struct cel_type *type = cel_schema_type(a, kj_root(schema), "type_self", false);
+    const struct cel_var var = { "self", type };
+    const struct cel_env env = { &var, 1, false };
+    CLEANUP(cel_expr_free)
+    struct cel_expr *e =
+        compile(&env, "self.replicas == 3 && self.names == ['y', 'x'] && self.__if__ "
+                      "&& self.a__dash__b == 'dash' && self.at.getHours() == 3 && "
+                      "self.names.all(n, n.size() < 4)");
+    assert_true(cel_expr_estimate(e).max < 100);
+    assert_true(cel_expr_bytes(e) < 4096);
+    struct cel_val self = cel_v_json(a, kj_root(object), type);
+    assert_int_equal(cel_eval(e, &self, CEL_LIMIT_CALL, a, &v, NULL), CEL_OK);
+    assert_true(v.kind == CK_BOOL && v.b);
+    CLEANUP(strbuf_fini) struct strbuf why = STRBUF_INIT;
+    CLEANUP(cel_expr_free) struct cel_expr *bad = NULL;
+    assert_int_equal(cel_compile(&env, "self.unknown", 12, &bad, &why), CEL_CHECK);
+    assert_non_null(strstr(strbuf_str(&why), "undefined field 'unknown'"));
+}
+
+static void test_a_warm_arena_is_enough(void **state)
+{
+    static const char selector[] = "device.driver == 'gpu.example.com' && device.attributes["
+                                   "'gpu.example.com'].model == 'a100'";
+    const struct cel_device_attr attr = { .name = STR("model"), .s = STR("a100") };
+    const struct cel_device d = { .driver = STR("gpu.example.com"), .attrs = &attr, .n_attrs = 1 };
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    CLEANUP(strbuf_fini) struct strbuf why = STRBUF_INIT;
+    CLEANUP(cel_expr_free) struct cel_expr *e = NULL;
+    struct cel_val v;
+    uint64_t cost, before = 0;
+
+    (void)state;
+    assert_int_equal(cel_device_compile(selector, sizeof selector - 1, false, &e, &why), CEL_OK);
+    for (int i = 0; i < 3; i++) {
+        if (i == 2)
+            before = alloc_count();
+        assert_int_equal(cel_device_eval(e, &d, CEL_LIMIT_CALL, a, &v, &cost), CEL_OK);
+        assert_true(v.b);
+        arena_reset(a);
+    }
+    assert_int_equal(alloc_count(), before);
+}
+
+static void test_bad_text_is_refused(void **state)
+{
+    CLEANUP(mem_free) char *large = xmalloc(200000);
+
+    (void)state;
+    memset(large, '(', 200000);
+    refuse(large, 10000, CEL_PARSE, "expression recursion limit exceeded: 250");
+    refuse(large, 200000, CEL_PARSE, "expression code point size exceeds limit: size: 200000");
+    memset(large, '!', 50000);
+    memcpy(large + 50000, "true", 4);
+    CLEANUP(strbuf_fini) struct strbuf why = STRBUF_INIT;
+    CLEANUP(cel_expr_free) struct cel_expr *e = NULL;
+    assert_int_equal(cel_compile(&nothing, large, 50004, &e, &why), CEL_OK);
+    refuse("'a\0b", 4, CEL_PARSE, "Syntax error");
+    refuse("\xff", 1, CEL_PARSE, "Syntax error");
+    refuse("", 0, CEL_PARSE, "Syntax error");
+    /* Each optMap doubles what it is applied to. */
+    CLEANUP(strbuf_fini) struct strbuf nested = STRBUF_INIT;
+    strbuf_append(&nested, "optional.of(1)");
+    for (int i = 0; i < 60; i++)
+        strbuf_append(&nested, ".optMap(x, x)");
+    refuse(nested.data, nested.len, CEL_CHECK, "expression too large");
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_must_hold),
+        cmocka_unit_test(test_maps_are_walked_in_the_order_of_their_keys),
+        cmocka_unit_test(test_no_evaluation_exceeds_its_budget),
+        cmocka_unit_test(test_schemas_give_types_and_documents_values),
+        cmocka_unit_test(test_a_warm_arena_is_enough),
+        cmocka_unit_test(test_bad_text_is_refused),
+    };
+
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,183 @@
+/* val.c - making values, their sizes and types, values of documents. */
+#include "cel/val.h"
+
+#include "base/b64.h"
+#include "cel/clock.h"
+
+struct cel_val cel_v_error(struct arena *a, const char *fmt, ...)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+    va_list ap;
+
+    va_start(ap, fmt);
+    strbuf_vappendf(&b, fmt, ap);
+    va_end(ap);
+    return (struct cel_val){ .kind = CK_ERROR,
+                             .n = (uint32_t)b.len,
+                             .s = arena_strndup(a, strbuf_str(&b), b.len) };
+}
+
+struct cel_val cel_v_no_overload(void)
+{
+    static const char text[] = "no such overload";
+    return (struct cel_val){ .kind = CK_ERROR, .n = sizeof text - 1, .s = text };
+}
+
+struct cel_val cel_v_list(struct arena *a, const struct cel_val *items, size_t n)
+{
+    struct cel_list *l = arena_new0(a, struct cel_list);
+    static const struct cel_val nothing[1];
+
+    l->n = (uint32_t)n;
+    l->items = items ? items : nothing;
+    return (struct cel_val){ .kind = CK_LIST, .list = l };
+}
+
+struct cel_val cel_v_map(struct arena *a, const struct cel_entry *entries, size_t n)
+{
+    struct cel_map *m = arena_new0(a, struct cel_map);
+    static const struct cel_entry nothing[1];
+
+    m->n = (uint32_t)n;
+    m->entries = entries ? entries : nothing;
+    return (struct cel_val){ .kind = CK_MAP, .map = m };
+}
+
+struct cel_val cel_v_some(struct arena *a, struct cel_val v)
+{
+    struct cel_val *box = arena_new0(a, struct cel_val);
+    *box = v;
+    return (struct cel_val){ .kind = CK_OPTIONAL, .opt = box };
+}
+
+struct cel_val cel_v_none(void)
+{
+    return (struct cel_val){ .kind = CK_OPTIONAL, .opt = NULL };
+}
+
+struct cel_val cel_v_type(const struct cel_type *t)
+{
+    return (struct cel_val){ .kind = CK_TYPE, .type = t };
+}
+
+/* ---- documents --------------------------------------------------------------------------------- */
+
+static struct cel_val json_number(const struct kj_val *v, const struct cel_type *t)
+{
+    char text[64];
+    int64_t i;
+    double d = 0;
+
+    if (t->kind == CT_DOUBLE) {
+        (void)kj_f64(v, &d);
+        return cel_v_double(d);
+    }
+    size_t n = kj_num_text(v, text, sizeof text);
+    bool whole =
+        n < sizeof text && !memchr(text, '.', n) && !memchr(text, 'e', n) && !memchr(text, 'E', n);
+    if ((whole || t->kind == CT_INT) && kj_i64(v, &i) == 0)
+        return cel_v_int(i);
+    (void)kj_f64(v, &d);
+    return cel_v_double(d);
+}
+
+static struct cel_val json_string(struct arena *a, const struct kj_val *v, const struct cel_type *t)
+{
+    struct str s = { kj_str(v), kj_len(v) };
+    struct cel_val out = cel_v_str(s.p, s.n);
+    nsec_t ns;
+
+    switch ((enum cel_type_kind)t->kind) {
+    case CT_BYTES: {
+        CLEANUP(strbuf_fini) struct strbuf bytes = STRBUF_INIT;
+        if (b64_decode(s.p, s.n, &bytes) < 0)
+            return cel_v_error(a, "illegal base64 data");
+        out.kind = CK_BYTES;
+        out.n = (uint32_t)bytes.len;
+        out.s = arena_strndup(a, strbuf_str(&bytes), bytes.len);
+        return out;
+    }
+    case CT_TIMESTAMP:
+        if (cel_time_parse(s, true, &out) < 0)
+            return cel_v_error(a, "parsing time \"%.*s\"", (int)s.n, s.p);
+        return out;
+    case CT_DURATION:
+        if (cel_duration_parse(s, &ns) < 0)
+            return cel_v_error(a, "unable to parse duration %.*s", (int)s.n, s.p);
+        return (struct cel_val){ .kind = CK_DURATION, .i = ns };
+    default: return out;
+    }
+}
+
+struct cel_val cel_v_json(struct arena *a, const struct kj_val *v, const struct cel_type *t)
+{
+    struct cel_list *l;
+    struct cel_map *m;
+
+    switch (kj_type(v)) {
+    case KJ_ABSENT: return (struct cel_val){ .kind = CK_ABSENT };
+    case KJ_NULL: return cel_v_null();
+    case KJ_BOOL: return cel_v_bool(kj_bool(v, false));
+    case KJ_NUM: return json_number(v, t);
+    case KJ_STR: return json_string(a, v, t);
+    case KJ_ARR:
+        l = arena_new0(a, struct cel_list);
+        l->n = (uint32_t)kj_len(v);
+        l->json = v;
+        l->type = t->kind == CT_LIST ? t : &cel_list_dyn;
+        return (struct cel_val){ .kind = CK_LIST, .list = l };
+    case KJ_OBJ: break;
+    }
+    m = arena_new0(a, struct cel_map);
+    m->n = (uint32_t)kj_len(v);
+    m->json = v;
+    m->type = t->kind == CT_OBJECT || t->kind == CT_MAP ? t : &cel_map_dyn;
+    return (struct cel_val){ .kind = CK_MAP, .map = m };
+}
+
+/* ---- types and sizes --------------------------------------------------------------------------- */
+
+static const struct cel_type *const type_of_kind[] = {
+    [CK_NULL] = &cel_null,     [CK_BOOL] = &cel_bool,           [CK_INT] = &cel_int,
+    [CK_UINT] = &cel_uint,     [CK_DOUBLE] = &cel_double,       [CK_STRING] = &cel_string,
+    [CK_BYTES] = &cel_bytes,   [CK_TIMESTAMP] = &cel_timestamp, [CK_DURATION] = &cel_duration,
+    [CK_LIST] = &cel_list_dyn, [CK_MAP] = &cel_map_dyn,         [CK_QUANTITY] = &cel_quantity,
+    [CK_IP] = &cel_ip,         [CK_CIDR] = &cel_cidr,           [CK_URL] = &cel_url,
+    [CK_SEMVER] = &cel_semver, [CK_FORMAT] = &cel_format,
+};
+
+const char *cel_type_name(struct cel_val v)
+{
+    switch (v.kind) {
+    case CK_TYPE: return "type";
+    case CK_OPTIONAL: return "optional_type";
+    case CK_ERROR: return "error";
+    case CK_NATIVE: return v.native->type->name;
+    case CK_MAP: /* objects of schemas are maps; others say what they are */
+        return v.map->entries && v.map->type ? v.map->type->name : "map";
+    default: return type_of_kind[v.kind] ? type_of_kind[v.kind]->name : "dyn";
+    }
+}
+
+size_t cel_runes(struct str s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s.n; i++)
+        n += ((unsigned char)s.p[i] & 0xc0) != 0x80;
+    return n;
+}
+
+uint64_t cel_size(struct cel_val v)
+{
+    switch (v.kind) {
+    case CK_STRING: return cel_runes(cel_str(v));
+    case CK_BYTES: return v.n;
+    case CK_LIST: return v.list->n;
+    case CK_MAP: return v.map->n;
+    case CK_CIDR: return (v.addr->bits + 7U) / 8;
+    case CK_IP: return v.addr->is6 ? 16 : 4;
+    case CK_OPTIONAL: return v.opt ? cel_size(*v.opt) : 1;
+    default: return 1;
+    }
+}
