@@ -495,7 +495,9 @@ static void change_something(struct sim *s)
         fake_delete(s->client.fake, RESERVATIONS, name);
         break;
     case 10: put_device(s, node, (int)below(s, GPUS + 4) - 4); break;
-    case 11:
+    case 11: /* not before the scheduler knows it: of a node without a Device it expects nothing */
+        if (!scheduler_synced(s->s))
+            break;
         (void)snprintf(name, sizeof name, "n%d", node);
         fake_delete(s->client.fake, DEVICES, name);
         client_fixture_run(&s->client, (nsec_t)below(s, 2000) * NSEC_PER_MSEC);
