@@ -125,8 +125,8 @@ static int start(const struct up_plan *p, void **ret, struct kerr *err)
         return err->code;
     if (p->manager)
         start_manager(w, p);
-    if (p->descheduler &&
-        up_descheduler_new(p->loop, w->kube, p->descheduler_config, &w->descheduler, err) < 0)
+    if (p->descheduler && up_descheduler_new(p->loop, w->kube, p->descheduler_config,
+                                             p->scheduler_config, &w->descheduler, err) < 0)
         return err->code;
     if (p->koordlet)
         return up_koordlet_new(p->loop, w->kube, p->data_dir, &w->koordlet, err);

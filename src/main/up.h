@@ -22,7 +22,7 @@ struct scheduler_stats up_scheduler_stats(const struct up_scheduler *u);
 
 /* The descheduler, at work; file as above. */
 struct up_descheduler;
-int up_descheduler_new(struct loop *l, struct kube *k, const char *file,
+int up_descheduler_new(struct loop *l, struct kube *k, const char *file, const char *scheduler_file,
                        struct up_descheduler **ret, struct kerr *err);
 struct up_descheduler *up_descheduler_free(struct up_descheduler *u); /* NULL is fine */
 DEFINE_CLEANUP(up_descheduler_free, struct up_descheduler *)

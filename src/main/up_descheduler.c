@@ -88,7 +88,7 @@ static int on_change(void *arg, struct config *next, struct kerr *err)
     return 0;
 }
 
-int up_descheduler_new(struct loop *l, struct kube *k, const char *file,
+int up_descheduler_new(struct loop *l, struct kube *k, const char *file, const char *scheduler_file,
                        struct up_descheduler **ret, struct kerr *err)
 {
     CLEANUP(up_descheduler_free) struct up_descheduler *u = xnew0(struct up_descheduler);
@@ -100,7 +100,9 @@ int up_descheduler_new(struct loop *l, struct kube *k, const char *file,
     if (r < 0)
         return kerr_wrap(err, "--descheduler-config");
     u->current = config_ref(u->first);
-    u->placer = placer_new(l, k);
+    u->placer = placer_new(l, k, scheduler_file, err);
+    if (!u->placer)
+        return kerr_wrap(err, "--scheduler-config");
     u->descheduler = descheduler_new(
         l, k,
         &(struct descheduler_opts){ .config = u->first->value, .placer = placer_ops(u->placer) },
