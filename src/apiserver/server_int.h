@@ -58,5 +58,6 @@ const struct kj_val *admission_kept(const struct api_call *c);
 void admission_forget(struct api_call *c);
 /* admission/builtin.c: the server's own steps, added at birth. */
 void admission_add_builtin(struct apiserver *s);
+void limitrange_add(struct apiserver *s); /* admission/limitrange.c */
 void admission_fini(struct apiserver *s); /* before the store is closed */
 #endif

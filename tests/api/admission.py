@@ -336,3 +336,89 @@ def gated_pods_carry_the_condition(t):
     got = t.make(t.pods(), pod('a', {'schedulingGates': [{'name': 'e.com/wait'}]}))
     c = got['status']['conditions'][0]
     t.eq((c['type'], c['status'], c['reason']), ('PodScheduled', 'False', 'SchedulingGated'), 'condition')
+
+
+# ---- limit ranges ----
+
+def limit_range(t, *items):
+    t.make(f'/api/v1/namespaces/{t.ns}/limitranges', {'metadata': {'name': 'limits'}, 'spec': {'limits': list(items)}})
+
+
+def asking(name='a', requests=None, limits=None, **more):
+    resources = {k: v for k, v in (('requests', requests), ('limits', limits)) if v}
+    return pod(name, {'containers': [{'name': 'c', 'image': 'x', 'resources': resources}], **more})
+
+
+def forbidden(t, path, body, message):
+    a = t.code(t.post(path, body), 403)
+    t.has(a, 'reason', 'Forbidden')
+    t.eq(a['message'], message, 'message')
+
+
+@check
+def a_container_gets_the_defaults_of_its_namespace(t):
+    limit_range(t, {'type': 'Container', 'default': {'cpu': '500m', 'memory': '1Gi'}, 'defaultRequest': {'cpu': '100m'}})
+    got = t.make(t.pods(), asking(initContainers=[{'name': 'i', 'image': 'x'}]))
+    t.has(got, 'spec.containers.0.resources', {'limits': {'cpu': '500m', 'memory': '1Gi'},
+                                               'requests': {'cpu': '100m', 'memory': '1Gi'}})
+    t.has(got, 'spec.initContainers.0.resources.limits.cpu', '500m')
+    t.has(got, 'status.qosClass', 'Burstable')
+    t.eq(got['metadata']['annotations']['kubernetes.io/limit-ranger'],
+         'LimitRanger plugin set: cpu, memory request for container c; cpu, memory limit for container c; '
+         'cpu, memory request for init container i; cpu, memory limit for init container i', 'annotation')
+
+
+@check
+def what_a_container_says_itself_is_kept(t):
+    limit_range(t, {'type': 'Container', 'default': {'cpu': '500m'}, 'defaultRequest': {'cpu': '100m'}})
+    got = t.make(t.pods(), asking(requests={'cpu': '200m'}, limits={'cpu': '300m'}))
+    t.has(got, 'spec.containers.0.resources', {'requests': {'cpu': '200m'}, 'limits': {'cpu': '300m'}})
+    t.true('annotations' not in got['metadata'], 'annotations')
+
+
+@check
+def a_container_below_the_minimum_is_refused(t):
+    limit_range(t, {'type': 'Container', 'min': {'cpu': '100m'}})
+    forbidden(t, t.pods(), asking(requests={'cpu': '50m'}, limits={'cpu': '1'}),
+              'pods "a" is forbidden: minimum cpu usage per Container is 100m, but request is 50m')
+    t.make(t.pods(), asking('b'))
+
+
+@check
+def a_container_above_the_maximum_is_refused(t):
+    limit_range(t, {'type': 'Container', 'max': {'memory': '1Gi'}})
+    forbidden(t, t.pods(), asking(requests={'memory': '1Gi'}, limits={'memory': '2Gi'}),
+              'pods "a" is forbidden: maximum memory usage per Container is 1Gi, but limit is 2Gi')
+
+
+@check
+def limits_far_above_the_requests_are_refused(t):
+    limit_range(t, {'type': 'Container', 'maxLimitRequestRatio': {'cpu': '2'}})
+    forbidden(t, t.pods(), asking(requests={'cpu': '1'}, limits={'cpu': '4'}),
+              'pods "a" is forbidden: cpu max limit to request ratio per Container is 2, but provided ratio is 4.000000')
+    forbidden(t, t.pods(), asking(), 'pods "a" is forbidden: cpu max limit to request ratio per Container is 2, '
+              'but no request is specified or request is 0')
+
+
+@check
+def the_sum_of_a_pod_has_bounds_too(t):
+    limit_range(t, {'type': 'Pod', 'max': {'cpu': '1'}})
+    two = [{'name': n, 'image': 'x', 'resources': {'limits': {'cpu': '600m'}}} for n in ('c', 'd')]
+    forbidden(t, t.pods(), pod('a', {'containers': two}),
+              'pods "a" is forbidden: maximum cpu usage per Pod is 1, but limit is 1200m')
+    forbidden(t, t.pods(), asking(), 'pods "a" is forbidden: maximum cpu usage per Pod is 1.  No limit is specified')
+
+
+@check
+def a_claim_has_bounds(t):
+    limit_range(t, {'type': 'PersistentVolumeClaim', 'min': {'storage': '2Gi'}, 'max': {'storage': '10Gi'}})
+    claims = f'/api/v1/namespaces/{t.ns}/persistentvolumeclaims'
+
+    def claim(size):
+        return {'metadata': {'name': 'p'}, 'spec': {'accessModes': ['ReadWriteOnce'],
+                                                    'resources': {'requests': {'storage': size}}}}
+    forbidden(t, claims, claim('1Gi'), 'persistentvolumeclaims "p" is forbidden: minimum storage usage per '
+              'PersistentVolumeClaim is 2Gi, but request is 1Gi')
+    forbidden(t, claims, claim('20Gi'), 'persistentvolumeclaims "p" is forbidden: maximum storage usage per '
+              'PersistentVolumeClaim is 10Gi, but request is 20Gi')
+    t.make(claims, claim('5Gi'))

@@ -305,6 +305,7 @@ void admission_add_builtin(struct apiserver *s)
     s->builtin->s = s;
     for (size_t i = 0; i < ARRAY_LEN(steps); i++)
         apiserver_add_admission(s, &steps[i], s->builtin);
+    limitrange_add(s);
 }
 
 void admission_fini(struct apiserver *s)
