@@ -236,33 +236,22 @@ static struct call_estimate traverse(struct estimator *e, struct cel_ast *target
     return costs(mul(size, each));
 }
 
-static uint64_t times(uint64_t size, uint64_t piece)
+/* How long a text may be after pieces of it were replaced. An empty piece stands before, between
+ * and behind all characters, which stay; otherwise the whole text counts as pieces, or as
+ * unchanged. */
+static uint64_t replaced(uint64_t len, uint64_t piece, uint64_t by, bool changes)
 {
-    return scale_u(size, 1.0 / (double)piece);
+    if (piece == 0)
+        return add_u(mul_u(add_u(len, 1), by), len);
+    return changes ? mul_u(scale_u(len, 1.0 / (double)piece), by) : len;
 }
 
 static struct call_estimate replace(struct cel_bounds s, struct cel_bounds from,
                                     struct cel_bounds to)
 {
-    struct cel_bounds count = { 0, 0 }, kept = { 0, 0 };
-
-    if (from.min == 0) {
-        count.max = add_u(s.max, 1);
-        kept.max = s.max;
-    } else if (to.max <= from.min) {
-        kept.max = s.max;
-    } else {
-        count.max = times(s.max, from.min);
-    }
-    if (from.max == 0) {
-        count.min = add_u(s.min, 1);
-        kept.min = s.min;
-    } else if (from.max <= to.min) {
-        kept.min = s.min;
-    } else {
-        count.min = times(s.min, from.max);
-    }
-    return sized(scale(s, 0.2), add(mul(count, to), kept));
+    struct cel_bounds size = { replaced(s.min, from.max, to.min, to.min < from.max),
+                               replaced(s.max, from.min, to.max, to.max > from.min) };
+    return sized(scale(s, 0.2), size);
 }
 
 static struct call_estimate join(struct estimator *e, struct cel_ast *n)

@@ -19,7 +19,8 @@ void cel_problem(struct cel_problems *p, uint32_t pos, const char *fmt, ...)
 static void print_one(const struct cel_problems *p, const struct cel_problem *one,
                       struct strbuf *out)
 {
-    const char *s = p->source.p, *end = s + p->source.n, *at = s + MIN(one->pos, p->source.n);
+    const char *s = p->source.n ? p->source.p : "";
+    const char *end = s + p->source.n, *at = s + MIN(one->pos, p->source.n);
     size_t line = 1;
 
     if (one->pos == CEL_NOWHERE) {

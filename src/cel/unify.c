@@ -84,99 +84,111 @@ static bool mentions(const struct cel_subst *s, const struct cel_type *t,
     return (t->elem && mentions(s, t->elem, param)) || (t->key && mentions(s, t->key, param));
 }
 
-static bool is_dyn(const struct cel_type *t)
+/* dyn, and what is not decided yet: every type is one of these. */
+static bool is_open(const struct cel_type *t)
 {
-    return t->kind == CT_DYN || t->kind == CT_ERROR;
+    return t->kind == CT_DYN || t->kind == CT_PARAM;
 }
 
-/* Is a as general as b, or more? */
-static bool as_general(const struct cel_type *a, const struct cel_type *b)
+/* Is every b an a? */
+static bool covers(const struct cel_type *a, const struct cel_type *b)
 {
-    if (a->kind == CT_DYN || a->kind == CT_PARAM)
-        return true;
-    if (b->kind == CT_DYN || b->kind == CT_PARAM)
-        return false;
+    if (is_open(a) || is_open(b))
+        return is_open(a);
     if (a->kind == CT_WRAPPER && b->kind != CT_WRAPPER)
         return b->kind == CT_NULL || cel_type_eq(a->elem, b);
-    if (a->kind != b->kind)
-        return false;
-    if (a->kind == CT_TYPE)
-        return true;
-    if (a->elem)
-        return as_general(a->elem, b->elem) && (!a->key || as_general(a->key, b->key));
-    return cel_type_eq(a, b);
+    if (a->kind != b->kind || a->kind == CT_TYPE)
+        return a->kind == b->kind;
+    if (!a->elem)
+        return cel_type_eq(a, b);
+    return covers(a->elem, b->elem) && (!a->key || covers(a->key, b->key));
 }
 
 const struct cel_type *cel_most_general(const struct cel_type *a, const struct cel_type *b)
 {
-    return as_general(a, b) ? a : b;
+    return covers(a, b) ? a : b;
 }
 
-static bool assignable(struct cel_subst *s, const struct cel_type *a, const struct cel_type *b);
+/* A type as it is known now: the last variable on the way to it, and what that stands for. */
+struct known {
+    const struct cel_type *var;  /* NULL: it is no variable */
+    const struct cel_type *type; /* NULL: a variable that is free */
+};
 
-/* Can `param` stand for t? 1: yes; 0: no, it stands for something else already; -1: not this way.
- */
-static int stands_for(struct cel_subst *s, const struct cel_type *t, const struct cel_type *param)
+static struct known look(const struct cel_subst *s, const struct cel_type *t)
 {
-    const struct cel_type *sub = find(s, param);
+    struct known k = { NULL, t };
 
-    if (t->kind == CT_PARAM && t->param == param->param)
-        return 1;
-    if (sub) {
-        if (cel_type_eq(t, sub))
-            return 1;
-        if (!assignable(s, t, sub))
-            return 0;
-        const struct cel_type *general = cel_most_general(t, sub);
-        if (!mentions(s, general, param))
-            bind(s, param, general);
-        return 1;
+    while (k.type && k.type->kind == CT_PARAM) {
+        k.var = k.type;
+        k.type = find(s, k.var);
     }
-    if (mentions(s, t, param))
-        return -1;
-    bind(s, param, t);
-    return 1;
+    return k;
 }
 
-static bool takes_null(const struct cel_type *t)
+static bool unite(struct cel_subst *s, const struct cel_type *a, const struct cel_type *b);
+
+/* The kinds beside which a null may stand. */
+static bool is_nullable(const struct cel_type *t)
 {
-    switch ((enum cel_type_kind)t->kind) {
-    case CT_OPAQUE:
-    case CT_OPTIONAL:
-    case CT_OBJECT:
-    case CT_DURATION:
-    case CT_TIMESTAMP:
-    case CT_WRAPPER:
-    case CT_NULL: return true;
-    default: return false;
-    }
+    static const bool nullable[] = {
+        [CT_OPAQUE] = true,   [CT_OPTIONAL] = true,  [CT_OBJECT] = true, [CT_WRAPPER] = true,
+        [CT_DURATION] = true, [CT_TIMESTAMP] = true, [CT_NULL] = true,
+    };
+    return t->kind < ARRAY_LEN(nullable) && nullable[t->kind];
 }
 
-static bool assignable(struct cel_subst *s, const struct cel_type *a, const struct cel_type *b)
+static const struct cel_type *unwrapped(const struct cel_type *t)
 {
-    if (b->kind == CT_PARAM) {
-        int r = stands_for(s, a, b);
-        if (r >= 0)
-            return r;
-    }
-    if (a->kind == CT_PARAM)
-        return stands_for(s, b, a) == 1;
-    if (is_dyn(a) || is_dyn(b))
+    return t->kind == CT_WRAPPER ? t->elem : t;
+}
+
+/* Two types that are known; the variables inside them may be bound. */
+static bool agree(struct cel_subst *s, const struct cel_type *a, const struct cel_type *b)
+{
+    if (a->kind == CT_DYN || b->kind == CT_DYN || a->kind == CT_ERROR || b->kind == CT_ERROR)
         return true;
-    if (a->kind == CT_NULL)
-        return takes_null(b);
-    if (b->kind == CT_NULL)
-        return takes_null(a);
-    if (a->kind == CT_WRAPPER || b->kind == CT_WRAPPER)
-        return cel_type_eq(a->kind == CT_WRAPPER ? a->elem : a,
-                           b->kind == CT_WRAPPER ? b->elem : b);
-    if (a->kind != b->kind)
+    if (a->kind == CT_NULL || b->kind == CT_NULL)
+        return is_nullable(a) && is_nullable(b);
+    a = unwrapped(a);
+    b = unwrapped(b);
+    if (a->kind != b->kind || a->kind == CT_TYPE)
+        return a->kind == b->kind;
+    if (!a->elem)
+        return cel_type_eq(a, b);
+    return (!a->key || unite(s, a->key, b->key)) && unite(s, a->elem, b->elem);
+}
+
+/* A variable that was decided for one type, and meets a wider one, stands for that from now on. */
+static void widen(struct cel_subst *s, struct known k, const struct cel_type *general)
+{
+    if (k.var && k.type != general && !mentions(s, general, k.var))
+        bind(s, k.var, general);
+}
+
+static bool unite(struct cel_subst *s, const struct cel_type *a, const struct cel_type *b)
+{
+    struct known x = look(s, a), y = look(s, b);
+
+    if (!x.type && !y.type) {
+        if (x.var->param != y.var->param)
+            bind(s, y.var, x.var);
+        return true;
+    }
+    if (!x.type || !y.type) {
+        struct known free = x.type ? y : x;
+        const struct cel_type *t = x.type ? x.type : y.type;
+        if (mentions(s, t, free.var)) /* a list of itself */
+            return false;
+        bind(s, free.var, t);
+        return true;
+    }
+    if (!agree(s, x.type, y.type))
         return false;
-    if (a->kind == CT_TYPE)
-        return true;
-    if (a->elem)
-        return (!a->key || assignable(s, a->key, b->key)) && assignable(s, a->elem, b->elem);
-    return cel_type_eq(a, b);
+    const struct cel_type *general = cel_most_general(x.type, y.type);
+    widen(s, x, general);
+    widen(s, y, general);
+    return true;
 }
 
 bool cel_assignable(struct cel_subst *s, const struct cel_type *to, const struct cel_type *from)
@@ -190,7 +202,7 @@ bool cel_assignable_all(struct cel_subst *s, const struct cel_type *const *to,
     uint32_t mark = s->n_trail;
 
     for (size_t i = 0; i < n; i++) {
-        if (!assignable(s, from[i], to[i])) {
+        if (!unite(s, from[i], to[i])) {
             take_back(s, mark);
             return false;
         }
