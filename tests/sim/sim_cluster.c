@@ -177,7 +177,8 @@ static void test_rollout_under_faults(void **state)
         CLEANUP(sim_fini) struct sim s;
         struct watched w = { .name = "web", .max_pods = 10, .min_available = 0 };
         begin(&s, seed);
-        s.faults = (struct sim_faults){ 50, 100, 200, 2 * SEC };
+        s.faults =
+            (struct sim_faults){ .refuse = 50, .lose = 100, .slow = 200, .slow_max = 2 * SEC };
         /* No surge: a pod too many can only be a double create. */
         assert_int_equal(sim_create(&s, DEPLOY("web", 10, "a:1",
                                                "\"strategy\":{\"rollingUpdate\":{\"maxSurge\":0,"
@@ -344,7 +345,7 @@ static void test_job_completes(void **state)
 
     (void)state;
     begin(&s, 9);
-    s.faults = (struct sim_faults){ 30, 60, 100, SEC };
+    s.faults = (struct sim_faults){ .refuse = 30, .lose = 60, .slow = 100, .slow_max = SEC };
     assert_int_equal(sim_create(&s, JOB("j", "\"completions\":7,\"parallelism\":3,",
                                         "\"sim.koordinator.sh/run\":\"4s\"")),
                      201);
@@ -414,7 +415,8 @@ static void test_indexed_job_under_faults(void **state)
     for (uint64_t seed = 1; seed <= seeds(); seed++) {
         CLEANUP(sim_fini) struct sim s;
         begin(&s, 100 + seed);
-        s.faults = (struct sim_faults){ 50, 150, 200, 2 * SEC };
+        s.faults =
+            (struct sim_faults){ .refuse = 50, .lose = 150, .slow = 200, .slow_max = 2 * SEC };
         assert_int_equal(sim_create(&s, JOB("j",
                                             "\"completions\":8,\"parallelism\":4,"
                                             "\"completionMode\":\"Indexed\",",
@@ -462,7 +464,7 @@ static void test_garbage_background(void **state)
 
     (void)state;
     begin(&s, 12);
-    s.faults = (struct sim_faults){ 30, 60, 100, SEC };
+    s.faults = (struct sim_faults){ .refuse = 30, .lose = 60, .slow = 100, .slow_max = SEC };
     assert_int_equal(sim_create(&s, DEPLOY("web", 5, "a:1", "")), 201);
     assert_true(sim_until(&s, 120 * SEC, rolled_out, "web"));
     assert_int_equal(sim_delete(&s, &kind_deployment, "default", "web", NULL), 200);
