@@ -30,18 +30,6 @@ size_t cel_expr_bytes(const struct cel_expr *e)
     return sizeof *e + arena_used(e->a);
 }
 
-/* Types of the tree die with its arena; the simple ones do not. */
-static const struct cel_type *keep_type(struct arena *a, const struct cel_type *t)
-{
-    if (!t || (!t->elem && t->kind != CT_OBJECT) || t->kind == CT_OBJECT)
-        return t;
-    struct cel_type *copy = arena_new0(a, struct cel_type);
-    *copy = *t;
-    copy->elem = keep_type(a, t->elem);
-    copy->key = keep_type(a, t->key);
-    return copy;
-}
-
 static enum cel_failure compile(const struct cel_env *env, struct str text, struct arena *a,
                                 struct cel_problems *problems, struct cel_expr *e,
                                 struct strbuf *why)
@@ -55,7 +43,7 @@ static enum cel_failure compile(const struct cel_env *env, struct str text, stru
         cel_check_literals(a, root, problems);
     if (problems->list.n)
         return CEL_CHECK;
-    e->type = keep_type(e->a, root->type);
+    e->type = cel_type_keep(e->a, root->type);
     e->estimate = cel_estimate_tree(env, a, root);
     return cel_plan(env, e, a, root, why) ? CEL_OK : CEL_CHECK;
 }

@@ -45,11 +45,13 @@ static struct cel_node *fail(struct planner *p, struct cel_val err)
     return node_new(p, OP_CONST, 0);
 }
 
-/* Text of the source belongs to the caller: what the program keeps is copied. */
+/* Text of the source belongs to the caller, types to the tree: what the program keeps is copied. */
 static struct cel_val keep(struct planner *p, struct cel_val v)
 {
     if (v.kind == CK_STRING || v.kind == CK_BYTES)
         v.s = arena_strndup(p->e->a, v.s, v.n);
+    else if (v.kind == CK_TYPE)
+        v.type = cel_type_keep(p->e->a, v.type);
     return v;
 }
 

@@ -127,3 +127,14 @@ void cel_type_print(const struct cel_type *t, bool message, struct strbuf *out)
     default: strbuf_append(out, t->name); break;
     }
 }
+
+const struct cel_type *cel_type_keep(struct arena *a, const struct cel_type *t)
+{
+    if (!t || !t->elem || t->kind == CT_OBJECT) /* a constant, or of a schema */
+        return t;
+    struct cel_type *copy = arena_new0(a, struct cel_type);
+    *copy = *t;
+    copy->elem = cel_type_keep(a, t->elem);
+    copy->key = cel_type_keep(a, t->key);
+    return copy;
+}
