@@ -136,7 +136,6 @@ static void test_nobody_goes_in_vain(void **state)
 static void test_nobody_may_go(void **state)
 {
     CLEANUP(engine_stop) struct engine_fixture b;
-    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
 
     (void)state;
     gang_start(&b, "{\"enablePreemption\":true}");

@@ -257,6 +257,7 @@ static void test_partitions_with_unknown_minors(void **state)
     struct inventory *inv = inventory_new(device_of(o), NULL, false, f.base->arena, &bad);
     assert_string_equal(bad,
                         "scheduling.koordinator.sh/gpu-partitions: there is no GPU with minor 9");
+    assert_non_null(inv);
     fixture_try(&f, wanting(f.base, &(struct pod_text){ .requests = GPUS(2) }));
     assert_string_equal(reserve(&f), "gpu 2,3");
 }
