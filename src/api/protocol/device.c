@@ -107,6 +107,38 @@ const struct device_hint *device_hint_of(const struct device_hints *h, const cha
     return NULL;
 }
 
+static bool is_word(const char *word, const char *const *known)
+{
+    for (; *known; known++)
+        if (streq(word, *known))
+            return true;
+    return false;
+}
+
+const char *device_hints_unknown(const kstrmap *annotations, struct arena *a)
+{
+    static const struct {
+        const char *key, *const *known;
+    } words[] = { { "allocateStrategy", strategy_names },
+                  { "requiredTopologyScope", scope_names },
+                  { "exclusivePolicy", exclusive_names } };
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    const char *text = kstrmap_get(annotations, ANNO_DEVICE_HINT);
+    const struct kj_val *hint;
+    struct str type;
+
+    if (!text || kj_parse(text, strlen(text), 0, &doc, NULL) < 0)
+        return NULL;
+    for (struct kj_iter it = kj_iter(kj_root(doc)); kj_next(&it, &type, &hint);)
+        for (size_t i = 0; type.p && i < ARRAY_LEN(words); i++) {
+            const char *word = kj_str_or(kj_get(hint, words[i].key), "");
+            if (!is_word(word, words[i].known))
+                return arena_printf(a, "%.*s.%s: \"%.60s\"", (int)MIN(type.n, (size_t)60), type.p,
+                                    words[i].key, word);
+        }
+    return NULL;
+}
+
 static const struct kfield joint_fields[] = {
     KF_LIST_OF(struct device_joint, device_types, "deviceTypes", KF_STR, OMIT),
     KF(struct device_joint, required_scope, "requiredScope", KF_STR, OMIT),

@@ -89,6 +89,9 @@ struct device_hints {
 };
 DECLARE_ANNOTATION(device_hints, struct device_hints)
 const struct device_hint *device_hint_of(const struct device_hints *h, const char *type);
+/* A word of the annotation that nobody knows, and that counts as absent: `gpu.exclusivePolicy:
+ * "x"`. NULL: there is none. */
+const char *device_hints_unknown(const kstrmap *annotations, struct arena *a);
 
 struct device_joint {
     kstrlist device_types;      /* the first is primary */

@@ -323,6 +323,12 @@ static void test_device_wishes(void **state)
     assert_int_equal(hint->exclusive, DEVICE_EXCLUSIVE_PCIE);
     assert_int_equal(DEVICE_SCOPE_DEVICE, 4);
     assert_null(device_hint_of(&h, "gpu"));
+    kstrmap m = pairs(a, ANNO_DEVICE_HINT, "{\"gpu\":{\"exclusivePolicy\":\"Mine\"}}", NULL);
+    assert_string_equal(device_hints_unknown(&m, a), "gpu.exclusivePolicy: \"Mine\"");
+    m = pairs(a, ANNO_DEVICE_HINT, "{\"gpu\":{\"exclusivePolicy\":\"PCIeLevel\"}}", NULL);
+    assert_null(device_hints_unknown(&m, a));
+    m = pairs(a, ANNO_DEVICE_HINT, "[{\"exclusivePolicy\":\"Mine\"}", NULL);
+    assert_null(device_hints_unknown(&m, a));
     assert_int_equal(device_joint_decode("{\"deviceTypes\":[\"gpu\",\"rdma\"],\"requiredScope\":"
                                          "\"SamePCIe\"}",
                                          a, &j, &err),

@@ -9,6 +9,7 @@
 #include "api/protocol/keys.h"
 #include "api/protocol/reservation.h"
 #include "base/arena.h"
+#include "base/klog.h"
 
 struct reading {
     const struct pod *p;
@@ -87,6 +88,12 @@ static enum ks_code read_hints(struct reading *r)
 
     if (device_hints_read(&r->p->obj.meta.annotations, r->arena, &hints, &err) < 0)
         return refuse(r, "invalid DeviceAllocateHint annotation, err: %s", err.text);
+    const char *unknown =
+        hints.v.n ? device_hints_unknown(&r->p->obj.meta.annotations, r->arena) : NULL;
+    if (unknown)
+        KLOG_W("A word of the device hint is not known and is ignored",
+               KV_S("namespace", r->p->obj.meta.ns), KV_S("pod", r->p->obj.meta.name),
+               KV_S("annotation", ANNO_DEVICE_HINT), KV_S("field", unknown));
     for (uint32_t i = 0; i < hints.v.n && code == KS_SUCCESS; i++) {
         const struct device_type_hint *from = &hints.v.items[i];
         int kind = device_kind_of(from->type);
