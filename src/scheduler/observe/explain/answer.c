@@ -266,6 +266,8 @@ void answer_write(struct scheduler *s, const char *key, struct arena *a, struct 
     struct answer r = { .arena = a };
     struct kobj *pod = informer_get(s->pods, key);
 
+    if (!pod && answer_write_gang(s, key, a, w))
+        return;
     if (pod)
         explain_pod(s, pod, &r);
     else if (!strchr(key, '/'))

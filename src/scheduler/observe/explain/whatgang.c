@@ -6,6 +6,7 @@
  * the plan of the network topology. Nothing is decided about where a member would go: the first
  * node that has room is taken.
  */
+#include "scheduler/observe/explain/whatgang.h"
 #include "api/node.h"
 #include "api/pod.h"
 #include "api/reslist.h"
@@ -26,7 +27,7 @@ struct node_kind { /* nodes that are alike */
     uint32_t nodes, slots;
 };
 struct whatgang {
-    struct whatif *w;
+    const struct whatgang_source *src;
     const struct gangs *gangs;
     struct topo_network *network;
     const struct gang *gang;
@@ -299,7 +300,11 @@ static void write_room(struct whatgang *g)
 {
     char key[KOBJ_KEY_MAX];
 
-    g->a = whatif_begin(g->w, g->job.pods[0], g->now);
+    g->network->planning = true;
+    g->a = g->src->begin(g->src->arg, g->job.pods[0]);
+    g->network->planning = false;
+    if (!g->a)
+        return;
     mind_network(g);
     topo_survey(g->network, g->a, &g->job, &g->survey);
     g->network->planning = true; /* members are tried one by one here: no rounds, no plans */
@@ -323,17 +328,18 @@ static void write_room(struct whatgang *g)
     g->network->planning = false;
 }
 
-int whatif_explain_gang(struct whatif *w, const char *id, nsec_t now, struct strbuf *json,
-                        struct kerr *err)
+int whatgang_write(const struct whatgang_source *src, const char *id, struct strbuf *json,
+                   struct kerr *err)
 {
     CLEANUP(arena_free) struct arena *arena = arena_new();
     struct kjw out = kjw_to(json);
-    struct whatgang g = { .w = w, .arena = arena, .now = now, .out = &out };
+    struct whatgang g = { .src = src,
+                          .gangs = src->gangs,
+                          .network = src->network,
+                          .arena = arena,
+                          .now = src->now,
+                          .out = &out };
 
-    g.gangs = whatif_service(w, &gangs_service);
-    g.network = whatif_service(w, &topo_network_service);
-    if (!g.gangs || !g.network)
-        return kerr_set(err, -ENOTSUP, "the scheduler's profile does not enable Coscheduling");
     g.gang = gangs_find(g.gangs, id);
     if (!g.gang)
         return kerr_set(err, -ENOENT,
@@ -348,4 +354,31 @@ int whatif_explain_gang(struct whatif *w, const char *id, nsec_t now, struct str
     kjw_end(&out);
     vec_fini(&g.kinds);
     return 0;
+}
+
+struct built { /* the cluster of a whatif */
+    struct whatif *w;
+    nsec_t now;
+};
+
+static struct attempt *begin_built(void *arg, struct kobj *pod)
+{
+    const struct built *b = arg;
+
+    return whatif_begin(b->w, pod, b->now);
+}
+
+int whatif_explain_gang(struct whatif *w, const char *id, nsec_t now, struct strbuf *json,
+                        struct kerr *err)
+{
+    struct built built = { w, now };
+    struct whatgang_source src = { .gangs = whatif_service(w, &gangs_service),
+                                   .network = whatif_service(w, &topo_network_service),
+                                   .now = now,
+                                   .begin = begin_built,
+                                   .arg = &built };
+
+    if (!src.gangs || !src.network)
+        return kerr_set(err, -ENOTSUP, "the scheduler's profile does not enable Coscheduling");
+    return whatgang_write(&src, id, json, err);
 }

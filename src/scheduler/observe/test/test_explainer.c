@@ -25,11 +25,24 @@ static const struct ks_registered plugins[] = {
     { &ks_plugin_default_binder, 0, true },
     { NULL, 0, false },
 };
+static const struct ks_registered with_gangs[] = {
+    { &ks_plugin_priority_sort, 0, true },
+    { &ks_plugin_scheduling_gates, 0, true },
+    { &ks_plugin_fit, 1, true },
+    { &ks_plugin_coscheduling, 0, true },
+    { &ks_plugin_default_binder, 0, true },
+    { NULL, 0, false },
+};
+
+static void desk_open_with(struct desk *d, const struct ks_registered *table)
+{
+    engine_start_with(&d->engine, 1, table);
+    d->x = explainer_new(d->engine.client.loop, d->engine.client.kube, d->engine.s);
+}
 
 static void desk_open(struct desk *d)
 {
-    engine_start_with(&d->engine, 1, plugins);
-    d->x = explainer_new(d->engine.client.loop, d->engine.client.kube, d->engine.s);
+    desk_open_with(d, plugins);
 }
 
 static void desk_close_p(struct desk *d)
@@ -186,6 +199,45 @@ static void test_questions_without_a_pod(void **state)
     assert_failed(&d, "missing", "pod ns/nobody does not exist, or has ended");
     assert_failed(&d, "gang", "questionObjectKey 'gang-1' is not the namespace/name of a pod");
     assert_failed(&d, "other", "scheduler mine is not run here");
+}
+
+static void put_member(struct desk *d, int i)
+{
+    char name[16], body[512];
+
+    (void)snprintf(name, sizeof name, "g-%d", i);
+    (void)snprintf(body, sizeof body,
+                   "{\"metadata\":{\"annotations\":{\"gang.scheduling.koordinator.sh/name\":\"g\","
+                   "\"gang.scheduling.koordinator.sh/min-available\":\"3\"}},\"spec\":{"
+                   "\"schedulerName\":\"koord-scheduler\",\"containers\":[{\"name\":\"c\","
+                   "\"resources\":{\"requests\":{\"cpu\":\"1\"}}}]}}");
+    fake_put(d->engine.client.fake, PODS, name, body);
+}
+
+/* The question may be about a gang: who is missing, then how many fit and what would help. */
+static void test_a_gang(void **state)
+{
+    CLEANUP(desk_close) struct desk d;
+
+    (void)state;
+    desk_open_with(&d, with_gangs);
+    engine_node(&d.engine, "n1", 2000, 1024, 10, "");
+    put_member(&d, 0);
+    put_member(&d, 1);
+    ask(&d, "gang", "ns/g");
+    client_fixture_run(&d.engine.client, 3 * SEC);
+    assert_non_null(
+        strstr(status(&d, "gang", NULL), "gang ns/g has 2 of 3 members that may be scheduled"));
+    put_member(&d, 2);
+    client_fixture_run(&d.engine.client, 10 * SEC);
+    assert_non_null(
+        strstr(status(&d, "gang", NULL),
+               "\"failedMessage\":\"2 of 3 members fit, ns/g-2 is the first that does not: 0/1 "
+               "nodes are available: 1 Insufficient cpu. one more node like cpu=2 memory=1Gi: 1 "
+               "more members\""));
+    engine_node(&d.engine, "n2", 1000, 1024, 10, "");
+    client_fixture_run(&d.engine.client, 12 * SEC);
+    assert_non_null(strstr(status(&d, "gang", NULL), "\"schedulable\":true"));
 }
 
 /* Held, so that nobody carries out what is planned. */
@@ -408,6 +460,7 @@ int main(void)
         cmocka_unit_test(test_a_pod_that_fits_nowhere),
         cmocka_unit_test(test_a_pod_that_has_a_node),
         cmocka_unit_test(test_questions_without_a_pod),
+        cmocka_unit_test(test_a_gang),
         cmocka_unit_test(test_a_held_pod_and_its_victims),
         cmocka_unit_test(test_the_answer_follows_the_pod),
         cmocka_unit_test(test_another_question),
