@@ -379,17 +379,24 @@ void preempt_start(struct scheduler *s, struct active_profile *active, struct ko
     smetrics_preempted(active->metrics, nvictims);
     if (preempt_under_way(s, pod->meta.uid))
         return;
-    struct preempting *p = preempting_new(s, active, pod, what, nvictims);
-    add_claimant(p, pod);
+    /* Where nobody has to go there is nothing to wait for, and nothing that lets the pods in again:
+     * who believes in the plan tries again by itself. */
+    struct preempting *p = nvictims ? preempting_new(s, active, pod, what, nvictims) : NULL;
+    if (p)
+        add_claimant(p, pod);
     for (uint32_t i = 0; i < what->n; i++) {
         const struct preemption_node *on = &what->nodes[i];
-        add_victims(p, active, on);
+        if (p)
+            add_victims(p, active, on);
         clear_nominations(s, what, on->node, pod_priority(pod_of(pod)));
         for (uint32_t k = 0; k < on->nnominees; k++) {
-            add_claimant(p, on->nominees[k]);
+            if (p)
+                add_claimant(p, on->nominees[k]);
             nominate(s, pod, on->nominees[k]->meta.uid, on->node);
         }
     }
+    if (!p)
+        return;
     p->left = p->n ? p->n - 1 : 0;
     s->victims += p->n;
     /* When the pod has its place in the queue again: a victim that is only given up makes room at
