@@ -128,6 +128,18 @@ void cel_type_print(const struct cel_type *t, bool message, struct strbuf *out)
     }
 }
 
+const struct cel_type *cel_type_with(struct arena *a, const struct cel_type *t,
+                                     const struct cel_type *key, const struct cel_type *elem)
+{
+    if (elem == t->elem && key == t->key)
+        return t;
+    struct cel_type *copy = arena_new0(a, struct cel_type);
+    *copy = *t;
+    copy->key = key;
+    copy->elem = elem;
+    return copy;
+}
+
 const struct cel_type *cel_type_keep(struct arena *a, const struct cel_type *t)
 {
     if (!t || !t->elem || t->kind == CT_OBJECT) /* a constant, or of a schema */

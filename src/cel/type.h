@@ -66,6 +66,9 @@ const struct cel_type *cel_type_map(struct arena *a, const struct cel_type *key,
 const struct cel_type *cel_type_of(
     struct arena *a, enum cel_type_kind kind,
     const struct cel_type *elem); /* CT_TYPE, CT_OPTIONAL, CT_WRAPPER */
+/* The type with other types inside; itself when they are the same. */
+const struct cel_type *cel_type_with(struct arena *a, const struct cel_type *t,
+                                     const struct cel_type *key, const struct cel_type *elem);
 /* The type in an arena that lives longer: types of a tree die with that of the tree. */
 const struct cel_type *cel_type_keep(struct arena *a, const struct cel_type *t);
 bool cel_type_eq(const struct cel_type *a, const struct cel_type *b);

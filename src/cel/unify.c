@@ -54,8 +54,6 @@ const struct cel_type *cel_subst_fresh(struct cel_subst *s)
 const struct cel_type *cel_subst_instance(struct cel_subst *s, const struct cel_type *t,
                                           const struct cel_type *fresh[4])
 {
-    struct cel_type *copy;
-
     if (t->kind == CT_PARAM) {
         if (!fresh[t->param])
             fresh[t->param] = cel_subst_fresh(s);
@@ -64,14 +62,7 @@ const struct cel_type *cel_subst_instance(struct cel_subst *s, const struct cel_
     if (!t->elem)
         return t;
     const struct cel_type *elem = cel_subst_instance(s, t->elem, fresh);
-    const struct cel_type *key = t->key ? cel_subst_instance(s, t->key, fresh) : NULL;
-    if (elem == t->elem && key == t->key)
-        return t;
-    copy = arena_new0(s->a, struct cel_type);
-    *copy = *t;
-    copy->elem = elem;
-    copy->key = key;
-    return copy;
+    return cel_type_with(s->a, t, t->key ? cel_subst_instance(s, t->key, fresh) : NULL, elem);
 }
 
 static bool mentions(const struct cel_subst *s, const struct cel_type *t,
@@ -213,7 +204,6 @@ bool cel_assignable_all(struct cel_subst *s, const struct cel_type *const *to,
 const struct cel_type *cel_subst_apply(struct cel_subst *s, const struct cel_type *t, bool dyn)
 {
     const struct cel_type *sub = find(s, t);
-    struct cel_type *copy;
 
     if (sub)
         return cel_subst_apply(s, sub, dyn);
@@ -222,12 +212,5 @@ const struct cel_type *cel_subst_apply(struct cel_subst *s, const struct cel_typ
     if (!t->elem)
         return t;
     const struct cel_type *elem = cel_subst_apply(s, t->elem, dyn);
-    const struct cel_type *key = t->key ? cel_subst_apply(s, t->key, dyn) : NULL;
-    if (elem == t->elem && key == t->key)
-        return t;
-    copy = arena_new0(s->a, struct cel_type);
-    *copy = *t;
-    copy->elem = elem;
-    copy->key = key;
-    return copy;
+    return cel_type_with(s->a, t, t->key ? cel_subst_apply(s, t->key, dyn) : NULL, elem);
 }
