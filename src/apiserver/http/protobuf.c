@@ -86,20 +86,14 @@ int protobuf_decode(const char *p, size_t n, const char *api_version, const char
 /* ---- answers -----------------------------------------------------------------------------------
  */
 
-static void put_envelope(struct strbuf *out, const char *api_version, const char *kind, size_t raw)
+/* The envelope up to what it holds. */
+static void put_head(struct strbuf *out, const char *api_version, const char *kind)
 {
-    CLEANUP(strbuf_fini) struct strbuf message = STRBUF_INIT;
-
-    strbuf_appendn(&message, out->data + raw, out->len - raw);
-    strbuf_truncate(out, raw);
     strbuf_appendn(out, magic, sizeof magic);
     size_t start = out->len;
     wire_put_bytes(out, 1, str_of(api_version));
     wire_put_bytes(out, 2, str_of(kind));
     wire_wrap(out, 1, start);
-    wire_put_bytes(out, 2, (struct str){ message.data, message.len });
-    wire_put_bytes(out, 3, STR(""));
-    wire_put_bytes(out, 4, STR(""));
 }
 
 /* The type of an answer, or of the items of a list; NULL: none. */
@@ -132,7 +126,6 @@ bool protobuf_encode(const char *json, size_t n, struct strbuf *out)
     static const char list[] = "List";
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
     CLEANUP(arena_free) struct arena *a = arena_new_sized(256);
-    size_t raw = out->len;
 
     if (kj_parse(json, n, 0, &doc, NULL) < 0)
         return false;
@@ -144,11 +137,15 @@ bool protobuf_encode(const char *json, size_t n, struct strbuf *out)
     const struct t_type *t = answer_type(api_version, arena_strndup(a, kind, base), a);
     if (!t)
         return false;
+    put_head(out, api_version, kind);
+    size_t start = out->len;
     if (is_list)
         put_list(t, root, out);
     else
         types_write_protobuf(t, root, out);
-    put_envelope(out, api_version, kind, raw);
+    wire_wrap(out, 2, start);
+    wire_put_bytes(out, 3, STR("")); /* contentEncoding and contentType, which Go always writes */
+    wire_put_bytes(out, 4, STR(""));
     return true;
 }
 
