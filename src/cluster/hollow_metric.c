@@ -158,17 +158,9 @@ static void write_status(struct hnode *n, const struct nodemetric *nm, nsec_t no
 
 /* ---- reporting ----------------------------------------------------------------------------- */
 
-struct reporting {
-    struct hnode *n;
-    nsec_t at;
-};
-
 static bool on_reported(struct batch *b, struct kube_resp *r, const struct kerr *err, void *arg)
 {
-    struct reporting *x = arg;
-    (void)b, (void)r;
-    if (!err)
-        x->n->metric_written = x->at / NSEC_PER_SEC;
+    (void)b, (void)r, (void)arg;
     return !err || err->reason == KR_NOT_FOUND;
 }
 
@@ -216,10 +208,10 @@ void hmetric_sync(void *arg, struct batch *b, const char *node, struct kobj *o)
     } else {
         batch_again(b, every);
         if (!is_foreign(n, nm, now)) {
-            struct reporting *x = arena_new0(batch_arena(b), struct reporting);
-            *x = (struct reporting){ n, now };
             write_status(n, nm, now, &body);
-            batch_patch(b, o, "status", KUBE_PATCH_MERGE, &body, on_reported, x);
+            /* Before the answer: it may get lost, and what is stored then is still ours. */
+            n->metric_written = now / NSEC_PER_SEC;
+            batch_patch(b, o, "status", KUBE_PATCH_MERGE, &body, on_reported, NULL);
         }
     }
 }

@@ -12,6 +12,7 @@
 #include "api/lease.h"
 #include "api/policy.h"
 #include "api/workload.h"
+#include "base/ktime.h"
 
 #define DEPLOY(name, replicas, image, extra)                                                  \
     "{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"metadata\":{\"name\":\"" name      \
@@ -734,6 +735,28 @@ static void test_shapes_devices_and_metrics(void **state)
     assert_int_equal(kj_len(kj_path(kj_root(nm), "status.nodeMetric.aggregatedNodeUsages")), 3);
 }
 
+/* A report that was stored, and whose answer got lost, is not taken for one of a real koordlet. */
+static void test_metrics_go_on_after_a_lost_answer(void **state)
+{
+    CLEANUP(sim_fini) struct sim s;
+    struct hollow_shape shape = { .count = 1 };
+    struct cluster_opts o = { .hollow = { .shapes = &shape, .nshapes = 1 } };
+    nsec_t updated = 0;
+
+    (void)state;
+    sim_init(&s, 22);
+    sim_start(&s, &o);
+    sim_run(&s, 70 * SEC);
+    s.faults = (struct sim_faults){ .lose = 1000, .slow_max = SEC };
+    sim_run(&s, 65 * SEC);
+    s.faults = (struct sim_faults){ 0 };
+    sim_run(&s, 150 * SEC);
+    CLEANUP(kj_doc_free) struct kj_doc *nm = sim_get(&s, &kind_nodemetric, NULL, "hollow-0");
+    const char *text = kj_str_or(kj_path(kj_root(nm), "status.updateTime"), "");
+    assert_int_equal(ktime_parse(text, strlen(text), &updated, NULL), 0);
+    assert_that(loop_wall(s.loop) - updated, <=, 61 * SEC);
+}
+
 static void test_restart_of_everything(void **state)
 {
     CLEANUP(sim_fini) struct sim s;
@@ -779,6 +802,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_kubelet_refuses_what_does_not_fit),
         cmocka_unit_test(test_init_containers_and_restarts),
         cmocka_unit_test(test_shapes_devices_and_metrics),
+        cmocka_unit_test(test_metrics_go_on_after_a_lost_answer),
         cmocka_unit_test(test_restart_of_everything),
     };
 
