@@ -51,6 +51,8 @@ struct hooked { /* one call */
         struct hook_container_request container;
     } about;
     struct strbuf stored; /* the same as bytes, made before the request is gone */
+    struct strbuf pod;    /* of a container: what is to be remembered of its pod too */
+    char *pod_id;
 };
 
 static const struct method *method_of(struct str path)
@@ -137,13 +139,29 @@ static bool read_run(struct hooked *h, struct str message, struct kerr *err)
     return !too_many(&h->about.pod.labels, &h->about.pod.annotations, 0);
 }
 
+/* The pod of a container whose RunPodSandbox lost its answer, in a runtime's restart say: the
+ * kubelet finds the sandbox ready and goes on with it. The request itself says what pod it is. */
+static bool pod_from_create(struct hooked *h, struct hook_pod_request *ret)
+{
+    const struct cri_create_request *in = &h->in.create;
+
+    if (in->pod_id.n == 0 || !in->pod_config || !in->pod_config->metadata)
+        return false;
+    merge_from_run_pod(&(struct cri_run_pod_request){ .config = in->pod_config }, ret);
+    if (too_many(&ret->labels, &ret->annotations, 0))
+        return false;
+    h->pod_id = xstrndup(in->pod_id.p, in->pod_id.n);
+    wire_encode(&hook_pod_request_table, ret, &h->pod);
+    return true;
+}
+
 static bool read_create(struct hooked *h, struct str message, struct kerr *err)
 {
     struct hook_pod_request pod;
 
     if (wire_decode(&cri_create_request_table, message, h->arena, &h->in.create, err) < 0)
         return false;
-    if (!recall(h, STORE_POD, h->in.create.pod_id, &pod)) {
+    if (!recall(h, STORE_POD, h->in.create.pod_id, &pod) && !pod_from_create(h, &pod)) {
         kerr_set(err, -ENOENT, "the pod is not known");
         return false;
     }
@@ -321,6 +339,8 @@ static void hooked_free(struct hooked *h)
     hook_call_cancel(h->hook);
     arena_free(h->arena);
     strbuf_fini(&h->stored);
+    strbuf_fini(&h->pod);
+    free(h->pod_id);
     free(h->id);
     free(h);
 }
@@ -391,6 +411,9 @@ static void remember(struct hooked *h, struct str message)
         podstore_put(h->p->store, STORE_POD, out.id, stored);
         return;
     }
+    if (h->pod_id)
+        podstore_put(h->p->store, STORE_POD, str_of(h->pod_id),
+                     (struct str){ strbuf_str(&h->pod), h->pod.len });
     CLEANUP(strbuf_fini) struct strbuf with_id = STRBUF_INIT;
     struct hook_container_request c;
     if (wire_decode(&hook_container_request_table, stored, a, &c, NULL) < 0)

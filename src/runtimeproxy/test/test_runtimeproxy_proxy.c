@@ -374,7 +374,7 @@ static struct cri_resources asked = {
     .cpu_period = 100000, .cpu_quota = 100000, .cpu_shares = 1024, .oom_score_adj = 7
 };
 
-static void create(struct fixture *f, const char *pod)
+static void create_in(struct fixture *f, const char *pod, struct cri_pod_config *pod_config)
 {
     struct cri_linux_container l = { .resources = &asked };
     struct cri_env env = { .key = STR("PATH"), .value = STR("/bin") };
@@ -383,7 +383,13 @@ static void create(struct fixture *f, const char *pod)
                                       .envs = { &env, 1 } };
 
     call(f, CRI "CreateContainer", &cri_create_request_table,
-         &(struct cri_create_request){ .pod_id = str_of(pod), .config = &c });
+         &(struct cri_create_request){
+             .pod_id = str_of(pod), .config = &c, .pod_config = pod_config });
+}
+
+static void create(struct fixture *f, const char *pod)
+{
+    create_in(f, pod, NULL);
 }
 
 static void by_id(struct fixture *f, const char *method, const char *id)
@@ -450,6 +456,49 @@ static void test_hooks_change_what_starts(void **state)
     expect_metric(&f, "koord_runtime_proxy_changed_total{method=\"CreateContainer\"} 1");
     expect_metric(&f, "koord_runtime_proxy_calls_total{method=\"CreateContainer\"} 1");
     expect_metric(&f, "koord_runtime_proxy_cached{kind=\"container\"} 2");
+    fixture_end(&f);
+}
+
+/* The runtime made a sandbox, its answer was lost: the kubelet goes on with what it finds. */
+static void test_pod_whose_answer_was_lost(void **state)
+{
+    struct wire_pair skip = { STR("skip"), STR("true") };
+    struct cri_linux_pod linux_pod = { .cgroup_parent = STR("/kubepods/besteffort/podu1") };
+    struct cri_pod_config config = { .metadata = &meta, .linux_pod = &linux_pod };
+    struct hook_container_request heard;
+    struct cri_create_request c;
+    struct fixture f;
+
+    (void)state;
+    fixture_make(&f);
+    f.mood = HOOK_CHANGES;
+    put_config(&f, "Ignore", ALL_HOOKS);
+    create(&f, "pod-lost"); /* nothing tells what pod it is */
+    assert_int_equal(f.code, GRPC_OK);
+    assert_int_equal(f.hook_calls, 0);
+
+    f.fail_with = GRPC_NOT_FOUND;
+    create_in(&f, "pod-lost", &config);
+    expect_metric(&f, "koord_runtime_proxy_cached{kind=\"pod\"} 1"); /* none of a failed call */
+    f.fail_with = GRPC_OK;
+    create_in(&f, "pod-lost", &config);
+    assert_int_equal(f.hook_calls, 2);
+    runtime_got(&f, &cri_create_request_table, &c);
+    assert_int_equal(c.config->linux_container->resources->cpu_quota, 50000);
+    assert_int_equal(wire_decode(&hook_container_request_table,
+                                 (struct str){ f.hook_message.data, f.hook_message.len }, f.a,
+                                 &heard, NULL),
+                     0);
+    assert_true(str_eqz(heard.pod->name, "web"));
+    assert_true(str_eqz(heard.cgroup_parent, "/kubepods/besteffort/podu1"));
+    f.mood = HOOK_ECHO;
+    by_id(&f, CRI "StopPodSandbox", "pod-lost");
+    assert_string_equal(f.last_hook, HOOK_SERVICE "PostStopPodSandboxHook");
+    assert_int_equal(f.hook_calls, 3);
+
+    config.labels = (wire_map){ &skip, 1 };
+    create_in(&f, "pod-own", &config);
+    assert_int_equal(f.hook_calls, 3);
     fixture_end(&f);
 }
 
@@ -740,6 +789,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hooks_change_what_starts),
+        cmocka_unit_test(test_pod_whose_answer_was_lost),
         cmocka_unit_test(test_all_points_are_told),
         cmocka_unit_test(test_failed_stop_keeps_the_entry),
         cmocka_unit_test(test_hook_server_that_is_away),
