@@ -127,12 +127,17 @@ class Cluster:
 
     def api(self, method, path, body=None, token=None, kind='application/json'):
         """(status, answer)"""
+        status, text = self.raw(method, path, body, token, kind)
+        return status, json.loads(text or b'null')
+
+    def raw(self, method, path, body=None, token=None, kind='application/json'):
+        """The same, the answer as bytes."""
         c = http.client.HTTPSConnection('127.0.0.1', self.port, context=self.tls, timeout=PATIENCE_S)
         try:
             c.request(method, path, json.dumps(body) if body is not None else None,
                       {'Authorization': f'Bearer {token or self.token}', 'Content-Type': kind})
             r = c.getresponse()
-            return r.status, json.loads(r.read() or b'null')
+            return r.status, r.read()
         finally:
             c.close()
 
