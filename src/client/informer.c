@@ -269,6 +269,8 @@ static void retry_later(struct informer *inf, const struct kerr *err)
     bool is_news = !streq(inf->problem.text, err->text);
 
     inf->problem = *err;
+    if (!inf->synced)
+        kube_set_problem(inf->kube, inf->o.kind, err);
     if (refused && is_news)
         KLOG_W("List or watch refused, trying again", KV_S("kind", inf->o.kind->kind),
                KV_S("err", err->text), KV_D("in", wait));
@@ -308,6 +310,7 @@ static void list_complete(struct informer *inf)
     inf->page = inf->o.page;
     backoff_reset(&inf->backoff);
     inf->problem = (struct kerr){ 0 };
+    kube_set_problem(inf->kube, inf->o.kind, NULL);
     if (!inf->synced) {
         inf->synced = true;
         inf->refused = false;

@@ -16,6 +16,7 @@ struct kj_scratch;
 struct kj_val;
 struct kube;
 struct kube_call;
+struct kube_problem;
 struct loop;
 
 enum kube_verb {
@@ -83,8 +84,9 @@ struct kube_ops {
 struct kube { /* head of every transport */
     const struct kube_ops *ops;
     struct loop *loop;
-    struct intern *strings;     /* the process's string table; borrowed */
-    struct kj_scratch *scratch; /* see kube_scratch() */
+    struct intern *strings;       /* the process's string table; borrowed */
+    struct kj_scratch *scratch;   /* see kube_scratch() */
+    struct kube_problem *problem; /* see kube_problem() */
 };
 struct kube_call { /* head of every transport's call */
     struct kube *kube;
@@ -110,6 +112,10 @@ static inline struct kube_call *kube_cancel(struct kube_call *c)
 /* To decode objects of this server with, made when first asked for: one for all, since it holds
  * some 100 KB and nobody is in the middle of a decode when another begins. */
 struct kj_scratch *kube_scratch(struct kube *k);
+/* Of the lists that a program waits for, the last that was refused, in one line for people: which
+ * kind, why, what to do; "" when none was. Informers tell it: err NULL means that the list came. */
+const char *kube_problem(const struct kube *k);
+void kube_set_problem(struct kube *k, const struct kind *kind, const struct kerr *err);
 /* Open calls end without a callback. NULL is fine; always returns NULL. */
 struct kube *kube_free(struct kube *k);
 DEFINE_CLEANUP(kube_free, struct kube *)

@@ -122,7 +122,7 @@ bool kube_status_err(int http_status, const char *body, size_t n, struct kerr *e
         kerr_api(err, code, reason, "%s", message);
     else if (n > 0)
         kerr_api(err, code, reason, "the server answered %d: %.*s", http_status,
-                 (int)MIN(strcspn(body, "\r\n"), (size_t)120), body);
+                 (int)MIN(strcspn(body, "\r\n"), (size_t)200), body);
     else
         kerr_api(err, code, reason, "the server answered %d without a message", http_status);
     return !str_empty(message);

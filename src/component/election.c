@@ -85,6 +85,7 @@ static void on_stopped(void *arg)
     if (e->run->stopping)
         return;
     KLOG_E(NULL, e->h->lost);
+    run_last_words(e->run, e->h->lost, NULL);
     run_exit(e->run, 1);
 }
 

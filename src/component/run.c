@@ -1,6 +1,7 @@
 /* run.c - the life of a program. */
 #include "component/run.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "component/metrics.h"
 #include "loop/loop.h"
 #include "sys/crash.h"
+#include "sys/file.h"
 
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
@@ -19,10 +21,28 @@ void version_text(const char *program, struct strbuf *out)
     strbuf_appendf(out, "%s v%s\n", program, KOORD_VERSION);
 }
 
+/* The kubelet makes this file and shows what is in it as the container's last state. Outside of a
+ * pod there is none. */
+static void write_last_words(const char *program, const char *what, const char *why)
+{
+    const char *path = getenv("KOORD_TERMINATION_LOG");
+    CLEANUP(fd_close)
+    int fd = open(path ? path : "/dev/termination-log", O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY);
+
+    if (fd >= 0)
+        (void)dprintf(fd, "%s: %s%s%s\n", program, what, *why ? ": " : "", why);
+}
+
+void run_last_words(const struct run *r, const char *what, const struct kerr *err)
+{
+    write_last_words(r->program ? r->program->name : "koord", what, err ? err->text : "");
+}
+
 /* "program: message" (and where help is, for usage errors) as one line on stderr; returns the exit
  * code. */
 static int run_complain(const char *program, int exit_code, const char *message)
 {
+    write_last_words(program, message, "");
     if (exit_code == EXIT_USAGE)
         fprintf(stderr, "%s: %s; see %s --help\n", program, message, program);
     else

@@ -50,6 +50,10 @@ struct program {
 int run_main(const struct program *p, void *options, int argc, char *const *argv);
 /* Ends the loop; the first code other than 0 counts. */
 void run_exit(struct run *r, int code);
+/* Why the program is about to end, for the status of its pod: one line in the container's
+ * termination log, where there is one. err may be NULL. What stops a start is written there anyway.
+ */
+void run_last_words(const struct run *r, const char *what, const struct kerr *err);
 
 /* "koordctl v0.1.0" */
 void version_text(const char *program, struct strbuf *out);

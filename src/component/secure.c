@@ -57,6 +57,7 @@ static void on_lookup_failed(void *arg, const struct kerr *err)
 {
     KLOG_E(err, "Failed to look up the cluster's client CA "
                 "(--authentication-tolerate-lookup-failure=false)");
+    run_last_words(arg, "failed to look up the cluster's client CA", err);
     run_exit(arg, 1);
 }
 

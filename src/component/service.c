@@ -100,3 +100,13 @@ struct service *service_free(struct service *s)
     free(s);
     return NULL;
 }
+
+int service_check_synced(const struct service *s, bool synced, struct kerr *err)
+{
+    const char *problem = kube_problem(s->kube);
+
+    if (synced)
+        return 0;
+    return kerr_set(err, -EAGAIN, "informers have not synced yet%s%s", *problem ? ": " : "",
+                    problem);
+}

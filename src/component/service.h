@@ -53,5 +53,7 @@ struct service *service_free(struct service *s);
 DEFINE_CLEANUP(service_free, struct service *)
 int service_start(struct service *s, struct kerr *err);
 void service_close(struct service *s);
+/* For a check of readiness: 0 when the program's caches are complete, else what they wait for. */
+int service_check_synced(const struct service *s, bool synced, struct kerr *err);
 void service_stop(struct service *s);
 #endif

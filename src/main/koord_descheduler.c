@@ -162,7 +162,8 @@ static void write_configz(void *arg, struct strbuf *out)
 
 static int check_synced(void *arg, struct kerr *err)
 {
-    return is_ready(arg) ? 0 : kerr_set(err, -EAGAIN, "informers have not synced yet");
+    const struct program_state *p = arg;
+    return service_check_synced(p->service, is_ready(arg), err);
 }
 
 static const struct service_handler service = {

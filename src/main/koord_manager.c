@@ -96,7 +96,8 @@ static void on_cmdline(void *arg, struct httpd_req *r)
 
 static int check_synced(void *arg, struct kerr *err)
 {
-    return is_ready(arg) ? 0 : kerr_set(err, -EAGAIN, "informers have not synced yet");
+    const struct program_state *p = arg;
+    return service_check_synced(p->service, is_ready(arg), err);
 }
 
 static void add_endpoints(struct program_state *p)

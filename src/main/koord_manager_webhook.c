@@ -118,6 +118,7 @@ static void installed(void *arg)
 
     if (hookport_new(p->run->loop, &o, &p->hookport, &err) < 0) {
         KLOG_E(&err, "Failed to serve webhooks");
+        run_last_words(p->run, "failed to serve webhooks", &err);
         run_exit(p->run, 1);
     }
 }

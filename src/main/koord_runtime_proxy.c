@@ -78,6 +78,7 @@ static int listen_for_kubelet(struct program_state *p, struct kerr *err)
 static void fail(struct run *r, const struct kerr *err, const char *what)
 {
     KLOG_E(err, what);
+    run_last_words(r, what, err);
     run_exit(r, 1);
 }
 

@@ -178,7 +178,9 @@ static void test_a_refused_list_is_told_once(void **state)
         CLEANUP(informer_free) struct informer *inf = start(&r, NULL, &n);
         client_fixture_run(&r, NSEC_PER_SEC / 10);
         assert_true(informer_refused(inf) && !informer_synced(inf));
+        assert_contains(kube_problem(r.kube), i == 0 ? "pods: " : "does not know pods: is its CRD");
         client_fixture_run(&r, 60 * NSEC_PER_SEC);
+        assert_string_equal(kube_problem(r.kube), "");
         assert_int_equal(n.refused, 1);
         assert_true(!informer_refused(inf) && informer_synced(inf));
         assert_equal_to_server(&r, inf);

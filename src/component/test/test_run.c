@@ -1,6 +1,7 @@
 /* test_run.c - what every main does: tried on this program itself, started again. */
 #include "component/run.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -16,7 +17,9 @@
 #include "client/kubeconfig.h"
 #include "component/election.h"
 #include "loop/loop.h"
+#include "sys/file.h"
 #include "sys/spawn.h"
+#include "sys/test/tmpdir.h"
 
 /* ---- the program under test ------------------------------------------------------------------ */
 
@@ -208,6 +211,34 @@ static void test_a_failed_start_exits_1(void **state)
     result_fini(&r);
 }
 
+/* The kubelet shows it as the last state of the container. */
+static void test_the_termination_log_has_the_last_words(void **state)
+{
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    struct tmpdir t;
+
+    (void)state;
+    tmpdir_init(&t);
+    const char *path = tmpdir_at(&t, "termination-log");
+    setenv("KOORD_TERMINATION_LOG", path, 1);
+    struct result r = run("--fail", "--config=/x");
+    assert_int_equal(access(path, F_OK), -1); /* nobody asked for it */
+    result_fini(&r);
+    tmpdir_write(&t, "termination-log", "what an earlier container said, which was much longer");
+    r = run("--fail", "--config=/x");
+    assert_int_equal(r.code, 1);
+    assert_int_equal(file_read_all(AT_FDCWD, path, 4096, &text, NULL), 0);
+    assert_string_equal(strbuf_str(&text), "koord-test: open /x: it does not exist\n");
+    result_fini(&r);
+    strbuf_reset(&text);
+    r = run("--contradict");
+    assert_int_equal(file_read_all(AT_FDCWD, path, 4096, &text, NULL), 0);
+    assert_string_equal(strbuf_str(&text), "koord-test: --contradict contradicts itself\n");
+    result_fini(&r);
+    unsetenv("KOORD_TERMINATION_LOG");
+    tmpdir_fini(&t);
+}
+
 static void test_sigterm_stops_in_order(void **state)
 {
     struct result r = run_signals("--grace=10ms", SIGTERM, 0);
@@ -306,6 +337,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_help_and_version_go_to_stdout),
         cmocka_unit_test(test_usage_errors_are_one_line_and_exit_2),
         cmocka_unit_test(test_a_failed_start_exits_1),
+        cmocka_unit_test(test_the_termination_log_has_the_last_words),
         cmocka_unit_test(test_sigterm_stops_in_order),
         cmocka_unit_test(test_the_log_has_its_own_clock_at_the_end),
         cmocka_unit_test(test_a_second_signal_does_not_wait),
