@@ -97,6 +97,33 @@ static bool is_refused(const struct fakeapi *f, const struct httpd_req *r)
            (!f->answer_target || strstr(httpd_target(r), f->answer_target));
 }
 
+void fake_say(struct fakeapi *f, const char *path, int status, const char *body)
+{
+    struct said *s = NULL;
+
+    vec_foreach(&f->sayings, i)
+        if (streq(f->sayings.items[i].path, path))
+            s = &f->sayings.items[i];
+    if (!s) {
+        vec_push(&f->sayings, ((struct said){ .path = xstrdup(path) }));
+        s = &vec_last(&f->sayings);
+    }
+    free(s->body);
+    s->body = xstrdup(body);
+    s->status = status;
+}
+
+static const struct said *find_saying(const struct fakeapi *f, const struct httpd_req *r)
+{
+    size_t n = strcspn(httpd_target(r), "?");
+
+    vec_foreach(&f->sayings, i)
+        if (strlen(f->sayings.items[i].path) == n &&
+            memcmp(f->sayings.items[i].path, httpd_target(r), n) == 0)
+            return &f->sayings.items[i];
+    return NULL;
+}
+
 static void on_body(void *arg, struct httpd_req *r, char *body, size_t n)
 {
     static const struct httpd_events waiting = { .on_close = delayed_closed };
@@ -115,6 +142,12 @@ static void on_body(void *arg, struct httpd_req *r, char *body, size_t n)
     if (f->answer_n > 0 && is_refused(f, r)) {
         f->answer_n--;
         fake_answer_status(r, f->answer_status, "", "asked to fail", f->answer_after);
+        return;
+    }
+    const struct said *said = find_saying(f, r);
+    if (said) {
+        httpd_reply(r, said->status, *said->body == '{' ? "application/json" : "text/plain",
+                    said->body, strlen(said->body));
         return;
     }
     if (f->slow == 0) {
@@ -218,6 +251,11 @@ struct fakeapi *fake_free(struct fakeapi *f)
     fake_store_fini(f);
     vec_fini(&f->watchers);
     vec_fini(&f->waiting);
+    vec_foreach(&f->sayings, i) {
+        free(f->sayings.items[i].path);
+        free(f->sayings.items[i].body);
+    }
+    vec_fini(&f->sayings);
     free(f->auth);
     free(f);
     return NULL;

@@ -47,6 +47,9 @@ void fake_answer_next(struct fakeapi *f, int n, int status, int retry_after);
 /* Only those of this method whose target contains this text; both must live on. */
 void fake_answer_next_to(struct fakeapi *f, const char *method, const char *target, int n,
                          int status);
+/* What requests of this path are answered with from now on, whatever their method: for what is no
+ * object, as reviews and proxies are. Said again: the new answer counts. */
+void fake_say(struct fakeapi *f, const char *path, int status, const char *body);
 /* At the start of a watch up to n older events are sent again, shuffled. */
 void fake_replay_on_watch(struct fakeapi *f, unsigned n);
 void fake_bookmark_all(struct fakeapi *f);

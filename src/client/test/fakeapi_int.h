@@ -40,6 +40,11 @@ struct delayed {
     char *agent, *target;
 };
 
+struct said {
+    char *path, *body;
+    int status;
+};
+
 struct fakeapi {
     struct loop *loop;
     struct httpd *httpd;
@@ -48,6 +53,7 @@ struct fakeapi {
     struct watchers vec_of(struct watcher *) watchers;
     struct snapshots vec_of(struct snapshot *) snapshots;
     struct waiting vec_of(struct delayed *) waiting;
+    struct sayings vec_of(struct said) sayings;
     uint64_t revision, floor, next_id, uids;
     int answer_n, answer_status, answer_after;
     const char *answer_method, *answer_target; /* NULL: any */

@@ -311,6 +311,10 @@ void caps_json(const struct caps *c, const struct gates *g, struct strbuf *out)
         kjw_obj(&w, NULL);
         kjw_str(&w, "name", f.name);
         kjw_str(&w, "state", state_name(f.state));
+        kjw_arr(&w, "needs");
+        for (const struct need *n = features[i].needs; n->consequence; n++)
+            kjw_str(&w, NULL, cap_name(n->cap));
+        kjw_end(&w);
         if (!f.possible) {
             kjw_str(&w, "missing", cap_name(f.missing));
             kjw_str(&w, "consequence", f.consequence);
