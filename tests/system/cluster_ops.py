@@ -1,0 +1,117 @@
+"""cluster_ops - what operators do beside Helm, on the cluster of test_cluster: koordctl check, bad input, a clean removal."""
+import glob
+import json
+import time
+
+import node_host
+from lab import PATIENCE_S, ROOT
+from node_host import wait_until
+from real_cluster import SYSTEM, run
+
+KOORDCTL = f'{ROOT}/build/bin/koordctl'
+LEASES = f'/apis/coordination.k8s.io/v1/namespaces/{SYSTEM}/leases'
+CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
+BINDINGS = '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings'
+NODE = '/api/v1/nodes/lab-node'
+
+
+def koordctl(real, *words):
+    return run(KOORDCTL, '--kubeconfig', real.config, *words, good=False)
+
+
+def check_before(real, check):
+    out = koordctl(real, 'check')
+    check('koordctl check before the installation: it can be installed', out.returncode == 0 and
+          'koord can be installed' in out.stdout and '13 are still to be installed' in out.stdout and
+          'you may install and remove koord' in out.stdout, out.stdout + out.stderr)
+
+
+def found(real):
+    """(exit code, {(section, level): texts}, {feature: (state, why)}) of koordctl check."""
+    out = koordctl(real, 'check', '-o', 'json')
+    answer = json.loads(out.stdout)
+    texts = {}
+    for f in answer['findings']:
+        texts.setdefault((f['section'], f['level']), []).append(f['text'])
+    return out.returncode, texts, {f['feature']: (f['state'], f['why']) for f in answer['features']}
+
+
+def all_is_well(real):
+    """The leases are taken a moment after the pods are ready."""
+    return 'failure' not in {level for _, level in found(real)[1]} and len(found(real)[1].get(('Leases', 'ok'), [])) == 3
+
+
+def check_after(real, check):
+    wait_until('koordctl check finds three leaders', lambda: all_is_well(real), PATIENCE_S)
+    code, texts, features = found(real)
+    check('koordctl check after it: nothing has failed', code == 0 and not any(level == 'failure' for _, level in texts), texts)
+    check('the programs, CRDs and webhooks work', texts[('CRDs', 'ok')] == ['13 are there'] and len(texts[('Programs', 'ok')]) == 5 and
+          any('reaches koordinator-webhook-service' in t for t in texts[('Webhooks', 'ok')]), texts)
+    check('koord\'s accounts may do what they must', len(texts[('Rights', 'ok')]) == 5, texts)
+    nodes = texts.get(('Nodes', 'ok'), []) + texts.get(('Nodes', 'warning'), [])
+    check('the node has told what it can do', any(t.startswith('lab-node: kernel ') for t in nodes), nodes)
+    check('features of the cluster are on', all(features[f][0] == 'on' for f in (
+        'batch and mid resources', 'ClusterColocationProfile', 'best effort is held back', 'gangs, reservations')), features)
+    check('those that need more say what', features['moving pods from hot nodes'] == (
+        'off', 'koord-descheduler-config does not enable LowNodeLoad under balance'), features)
+    check('features of the node are among them', features['BECPUSuppress'][0] == 'on', features)
+
+
+def last_words(real, app):
+    return [s['lastState']['terminated'].get('message', '') for p in real.pods(selector=f'koord-app={app}')
+            for s in p['status'].get('containerStatuses', []) if 'terminated' in s.get('lastState', {})]
+
+
+def bad_input(real, check):
+    """Each flaw is one line, and goes away with its cause."""
+    stolen = {'spec': {'holderIdentity': 'intruder', 'leaseDurationSeconds': 3600,
+                       'renewTime': time.strftime('%Y-%m-%dT%H:%M:%S.000000Z', time.gmtime())}}
+    real.patch(f'{LEASES}/koord-descheduler', stolen)
+    wait_until('the leader ends', lambda: last_words(real, 'koord-descheduler'), PATIENCE_S)
+    check('its last words are in the status of its pod', all(
+        w.startswith('koord-descheduler: ') and w.count('\n') == 1 for w in last_words(real, 'koord-descheduler')),
+          last_words(real, 'koord-descheduler'))
+    code, texts, _ = found(real)
+    check('a lease that another program holds is told', code == 1 and any(
+        t.startswith('koord-descheduler: held by intruder, which is no pod') for t in texts[('Leases', 'failure')]), texts)
+    real.api('DELETE', f'{LEASES}/koord-descheduler')
+    crd, binding = f'{CRDS}/recommendations.analysis.koordinator.sh', f'{BINDINGS}/koord-descheduler-rolebinding'
+    objects = {CRDS: real.get(crd), BINDINGS: real.get(binding)}
+    real.api('DELETE', crd)
+    real.api('DELETE', binding)
+    wait_until('the CRD is gone', lambda: not real.get(crd), PATIENCE_S)
+    code, texts, features = found(real)
+    check('a CRD that is missing is told', code == 1 and any(
+        t == '1 missing: recommendations.analysis.koordinator.sh; helm upgrade of release koord brings them back' for t in texts[('CRDs', 'failure')]), texts)
+    check('missing rights are told', any(
+        t.startswith('koord-descheduler may not ') for t in texts.get(('Rights', 'failure'), [])), texts)
+    check('and in the table of features', features['gangs, reservations'] == ('off', 'CRDs are missing'), features)
+    for path, lost in objects.items():  # with the labels of their release
+        for name in ('resourceVersion', 'uid', 'creationTimestamp', 'managedFields'):
+            lost['metadata'].pop(name, None)
+        real.api('POST', path, lost)
+    wait_until('all is well again', lambda: all_is_well(real), PATIENCE_S)
+
+
+def best_effort_limits():
+    """Of best effort as a whole, and of the memory of each pod in it: what koordlet has changed and the kubelet leaves open."""
+    roots = node_host.controllers()
+    cpu, memory = (roots.get('', roots.get(name)) for name in ('cpu', 'memory'))
+    files = [f'{cpu}/{node_host.KUBEPODS}/besteffort/{"cpu.max" if "" in roots else "cpu.cfs_quota_us"}']
+    files += glob.glob(f'{memory}/{node_host.KUBEPODS}/besteffort/pod*/{"memory.max" if "" in roots else "memory.limit_in_bytes"}')
+    values = {path: node_host.read(path).split()[0] for path in files}
+    return {path: value for path, value in values.items() if value not in ('max', '-1') and int(value) < 1 << 60}
+
+
+def removed(real, check):
+    """After helm uninstall, whose hook has run."""
+    node = real.get(NODE)
+    left = [name for part in ('capacity', 'allocatable') for name in node['status'][part]
+            if name.startswith(('kubernetes.io/batch-', 'kubernetes.io/mid-', 'koordinator.sh/'))]
+    check('the node has no resources of koord\'s any more', not left, left)
+    noted = [name for name in node['metadata'].get('annotations', {}) if name.startswith('node.koordinator.sh/')]
+    check('and none of its annotations', not noted, noted)
+    check('best effort has no limits any more', not best_effort_limits(), best_effort_limits())
+    check('nothing of the hook is left', not real.get('/apis/batch/v1/namespaces/default/jobs/koord-uninstall') and
+          not real.get(f'/api/v1/namespaces/{SYSTEM}/configmaps/koordlet-restore') and
+          not [p for p in real.pods() if p['metadata']['name'].startswith('koordlet-restore')])
