@@ -141,7 +141,7 @@ class Node:
         self.containerd, self.containerd_config = None, CONTAINERD_CONFIG  # None: Debian's
         self.before_kubelet = None  # called with the node once containerd runs
         self.cni, self.cni_config = f'{folder}/cni', CNI_CONFIG  # plugins, and what pods get of them
-        self.kubelet_flags = []
+        self.kubelet_flags, self.kubelet_config = [], {}  # more of both
         self.running = {}
         self.port = self.ro_port = 0
         self.token = ''
@@ -209,6 +209,13 @@ class Node:
         self.running.pop('containerd').wait(node_host.END_LIMIT_S)
         self._spawn_containerd()
 
+    def kill_kubelet(self):
+        """kill -9, and started again; its pods go on."""
+        os.kill(self.pid('kubelet'), signal.SIGKILL)
+        self.running.pop('kubelet').wait(node_host.END_LIMIT_S)
+        self._spawn_kubelet()
+        self._wait_answer()
+
     def _spawn_containerd(self):
         containerd = self.containerd or unpacked('containerd', 'containerd')
         # The shim is beside it.
@@ -266,7 +273,7 @@ class Node:
             'evictionHard': {}, 'imageGCHighThresholdPercent': 100,
             'podLogsDir': f'{self.folder}/var/log/pods', 'volumePluginDir': f'{self.folder}/volume-plugins',
             'resolvConf': '', 'makeIPTablesUtilChains': False, 'enableControllerAttachDetach': False,
-            'registerNode': True, 'eventRecordQPS': 0}))
+            'registerNode': True, 'eventRecordQPS': 0, **self.kubelet_config}))
 
     def _spawn_kubelet(self):
         self.running['kubelet'] = self.host.spawn(

@@ -5,6 +5,7 @@ One layer with two names: that of the sandbox ("pause") and busybox:local.
 import hashlib
 import io
 import json
+import os
 import platform
 import subprocess
 import tarfile
@@ -39,8 +40,23 @@ def layer():
     return out.getvalue()
 
 
+def program_layer(name, path):
+    """A tar with one program in its root."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode='w') as tar, open(path, 'rb') as f:
+        entry = tarfile.TarInfo(name)
+        entry.mode, entry.size = 0o755, os.fstat(f.fileno()).st_size
+        tar.addfile(entry, f)
+    return out.getvalue()
+
+
 def write_image(path):
-    """An OCI layout in a tar, for `ctr images import`."""
+    """What all pods of a node need."""
+    write_archive(path, layer(), (PAUSE, BUSYBOX), {'Env': ['PATH=/bin'], 'Cmd': ['/bin/sleep', '2147483647']})
+
+
+def write_archive(path, content, names, config):
+    """An OCI layout in a tar, for `ctr images import`: one layer under each of the names."""
     with tarfile.open(path, mode='w') as tar:
         def add(name, data):
             entry = tarfile.TarInfo(name)
@@ -55,13 +71,12 @@ def write_image(path):
             add(f'blobs/sha256/{digest}', data)
             return {'mediaType': f'{OCI}.{kind}', 'digest': f'sha256:{digest}', 'size': len(data)}
 
-        files = blob('layer.v1.tar', layer())
+        files = blob('layer.v1.tar', content)
         config = blob('config.v1+json', {
             'architecture': ARCHITECTURES.get(platform.machine(), platform.machine()), 'os': 'linux',
-            'config': {'Env': ['PATH=/bin'], 'Cmd': ['/bin/sleep', '2147483647']},
-            'rootfs': {'type': 'layers', 'diff_ids': [files['digest']]}})
+            'config': config, 'rootfs': {'type': 'layers', 'diff_ids': [files['digest']]}})
         manifest = blob('manifest.v1+json', {
             'schemaVersion': 2, 'mediaType': f'{OCI}.manifest.v1+json', 'config': config, 'layers': [files]})
         add('oci-layout', b'{"imageLayoutVersion": "1.0.0"}')
         add('index.json', json.dumps({'schemaVersion': 2, 'manifests': [
-            dict(manifest, annotations={'io.containerd.image.name': name}) for name in (PAUSE, BUSYBOX)]}).encode())
+            dict(manifest, annotations={'io.containerd.image.name': name}) for name in names]}).encode())
