@@ -176,6 +176,27 @@ void cycle_outcome(struct scheduler *s, struct active_profile *active, struct ko
     preempt_start(s, active, pod, o->plan);
 }
 
+/* What would help; type NULL: nobody knows. */
+static struct ks_suggestion suggest(const struct scheduler *s, struct attempt *a,
+                                    const struct post_filter_result *r)
+{
+    const char *node = nominator_node(s->nominator, a->obj->meta.uid);
+    struct ks_suggestion found = { NULL, NULL };
+
+    if (r->code == KS_SUCCESS)
+        return found;
+    if (node && r->keep)
+        return (struct ks_suggestion){
+            "WaitingVictimReleased", arena_printf(s->arena, "pods are leaving node %s for it", node)
+        };
+    for (uint32_t i = 0; i < a->profile->n; i++) {
+        const struct profile_slot *slot = &a->profile->slots[i];
+        if (slot->plugin->suggest && slot->plugin->suggest(slot->self, a, &found))
+            break;
+    }
+    return found;
+}
+
 /* Plugins that can make room are asked; a plan is carried out. True: extenders are asked about it
  * first. */
 static bool make_room(struct scheduler *s, struct active_profile *active, struct attempt *a,
@@ -193,7 +214,13 @@ static bool make_room(struct scheduler *s, struct active_profile *active, struct
         f->nomination = NOMINATION_KEEP; /* nobody says that it is out of date */
     bool found = r.code == KS_SUCCESS;
     const char *words = r.why.n == 0 ? "" : ks_texts_join(&r.why);
-    diagnosis_dump(s->diagnosis, a, found ? "" : words);
+    const struct ks_suggestion hint = suggest(s, a, &r);
+    diagnosis_dump(s->diagnosis, a,
+                   &(struct diagnosis_room){ .refused = found ? "" : words,
+                                             .suggestion = hint.type ? &hint : NULL });
+    if (hint.type)
+        words = arena_printf(s->arena, "%s%sSuggestion: {type: %s, message: %s}", words,
+                             *words ? " " : "", hint.type, hint.message);
     const char *fit = f->message = arena_strdup(s->arena, strbuf_str(message));
     attempt_end(a);
     if (found && consult_victims(s, active, a->obj, &r.plan, f))

@@ -569,8 +569,12 @@ void ks_tell(const struct ks_env *env, struct kuid uid, const char *why)
     struct kobj *pod;
     enum podqueue_place place = podqueue_find(s->queue, uid, &pod);
 
-    if (s->leading && s->synced && place != PODQUEUE_NOWHERE && place != PODQUEUE_IN_FLIGHT)
-        report_waits(s, pod, why);
+    if (!s->leading || !s->synced || place == PODQUEUE_NOWHERE || place == PODQUEUE_IN_FLIGHT)
+        return;
+    report_waits(s, pod, why);
+    const struct active_profile *active = scheduler_profile(s, pod_of(pod));
+    if (active)
+        diagnosis_follows(s->diagnosis, active->profile, pod, why);
 }
 
 void ks_unnominate(const struct ks_env *env, struct kuid uid)

@@ -335,6 +335,11 @@ struct ks_job {          /* what a pod belongs to, for people (scheduler-core 11
         uint32_t n;
     } * slots;
     uint32_t nslots;
+    bool follows; /* it was not looked for a node: another pod of the job found none */
+};
+struct ks_suggestion { /* what would help a pod that found no node (scheduler-core 11.2) */
+    const char *type;  /* one word */
+    const char *message;
 };
 
 /* ---- the plugin ------------------------------------------------------------------------------ */
@@ -487,6 +492,9 @@ struct ks_plugin {
     /* The job of a pod that has just found no node; texts live in the arena or longer. False: it is
      * of none. */
     bool (*job)(void *self, const struct pod *p, struct arena *a, struct ks_job *ret);
+    /* The attempt is over and found no node: what could people do about it? The first that knows
+     * something is heard; texts live in the arena or longer. False: nothing. */
+    bool (*suggest)(void *self, struct attempt *a, struct ks_suggestion *ret);
 
     const struct ks_numa *numa; /* NULL: nothing of it belongs to NUMA nodes */
 

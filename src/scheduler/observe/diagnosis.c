@@ -48,19 +48,29 @@ static void write_room(const char *no_room, struct kjw *w)
     kjw_end(w);
 }
 
+static void write_suggestion(const struct ks_suggestion *s, struct kjw *w)
+{
+    if (!s)
+        return;
+    kjw_obj(w, "suggestion");
+    kjw_str(w, "type", s->type);
+    kjw_str(w, "message", s->message);
+    kjw_end(w);
+}
+
 /* The first plugin that knows of one; else the pod stands for itself. */
-static struct ks_job job_of(struct attempt *a)
+static struct ks_job job_of(const struct profile *p, const struct kobj *pod, struct arena *a)
 {
     struct ks_job job = { 0 };
     char key[KOBJ_KEY_MAX];
 
-    for (uint32_t i = 0; i < a->profile->n; i++) {
-        const struct profile_slot *s = &a->profile->slots[i];
-        if (s->plugin->job && s->plugin->job(s->self, pod_of(a->obj), a->arena, &job))
+    for (uint32_t i = 0; i < p->n; i++) {
+        const struct profile_slot *s = &p->slots[i];
+        if (s->plugin->job && s->plugin->job(s->self, pod_of(pod), a, &job))
             return job;
     }
-    kobj_key(a->obj, key, sizeof key);
-    job.key = arena_strdup(a->arena, key);
+    kobj_key(pod, key, sizeof key);
+    job.key = arena_strdup(a, key);
     return job;
 }
 
@@ -74,27 +84,38 @@ static void write_slots(const struct ks_job *job, struct kjw *w)
     kjw_end(w);
 }
 
-void diagnosis_write(struct attempt *a, const char *no_room, nsec_t now, struct strbuf *out)
+/* What is known without looking at nodes, and the beginning of what is not. message: why they were
+ * not looked at; NULL or "": they were. */
+static void write_pod(struct kjw *w, const struct kobj *pod, const struct ks_job *job,
+                      const char *message, nsec_t now)
 {
-    const char *nominated = pod_of(a->obj)->status.nominated_node_name;
-    const struct ks_job job = job_of(a);
-    struct kjw w = kjw_to(out);
+    const char *nominated = pod_of(pod)->status.nominated_node_name;
     char when[KTIME_TEXT_MAX];
 
-    kjw_obj(&w, NULL);
-    kjw_strn(&w, "timestamp", when, ktime_format(now, when));
-    kjw_str(&w, "questionedKey", job.key);
+    kjw_obj(w, NULL);
+    kjw_strn(w, "timestamp", when, ktime_format(now, when));
+    kjw_str(w, "questionedKey", job->key);
     if (!str_empty(nominated))
-        kjw_str(&w, "nominatedNode", nominated);
-    if (a->code != KS_SUCCESS && !str_empty(a->text))
-        kjw_str(&w, "preFilterMessage", a->text);
-    kjw_bool(&w, "isRootCausePod", true);
-    kjw_obj(&w, "scheduleDiagnosis");
-    kjw_i64(&w, "alreadyWaitForBound", job.waiting);
-    write_slots(&job, &w);
+        kjw_str(w, "nominatedNode", nominated);
+    if (!str_empty(message))
+        kjw_str(w, "preFilterMessage", message);
+    kjw_bool(w, "isRootCausePod", !job->follows);
+    kjw_obj(w, "scheduleDiagnosis");
+    kjw_i64(w, "alreadyWaitForBound", job->waiting);
+    write_slots(job, w);
+}
+
+void diagnosis_write(struct attempt *a, const struct diagnosis_room *r, nsec_t now,
+                     struct strbuf *out)
+{
+    const struct ks_job job = job_of(a->profile, a->obj, a->arena);
+    struct kjw w = kjw_to(out);
+
+    write_pod(&w, a->obj, &job, a->code != KS_SUCCESS ? a->text : NULL, now);
     refusals_write(a, &w);
     kjw_end(&w);
-    write_room(no_room, &w);
+    write_room(r->refused, &w);
+    write_suggestion(r->suggestion, &w);
     kjw_end(&w);
 }
 
@@ -149,22 +170,54 @@ static bool full(const struct diagnosis *d, const struct kobj *pod)
     return true;
 }
 
-void diagnosis_dump(struct diagnosis *d, struct attempt *a, const char *no_room)
+static void begin_line(struct strbuf *text, const struct ks_job *job, const struct objmeta *m)
+{
+    char uid[KUID_TEXT_MAX];
+
+    kuid_format(m->uid, uid, sizeof uid);
+    strbuf_appendf(text, "dump diagnosis for %s, targetPod: %s/%s/%s: $", job->key, m->ns, m->name,
+                   uid);
+}
+
+static void write_line(struct diagnosis *d, const struct strbuf *text)
+{
+    if (d->o.blocking)
+        klog_text(strbuf_str(text));
+    else
+        line_up(d, xstrdup(strbuf_str(text)));
+}
+
+void diagnosis_dump(struct diagnosis *d, struct attempt *a, const struct diagnosis_room *r)
 {
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
-    const struct objmeta *m = &a->obj->meta;
-    char uid[KUID_TEXT_MAX];
 
     if (!d->o.on || full(d, a->obj))
         return;
-    kuid_format(m->uid, uid, sizeof uid);
-    strbuf_appendf(&text, "dump diagnosis for %s, targetPod: %s/%s/%s: $", job_of(a).key, m->ns,
-                   m->name, uid);
-    diagnosis_write(a, no_room, loop_wall(d->loop), &text);
-    if (d->o.blocking)
-        klog_text(strbuf_str(&text));
-    else
-        line_up(d, xstrdup(strbuf_str(&text)));
+    const struct ks_job job = job_of(a->profile, a->obj, a->arena);
+    begin_line(&text, &job, &a->obj->meta);
+    diagnosis_write(a, r, loop_wall(d->loop), &text);
+    write_line(d, &text);
+}
+
+void diagnosis_follows(struct diagnosis *d, const struct profile *p, const struct kobj *pod,
+                       const char *why)
+{
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    CLEANUP(arena_free) struct arena *a = NULL;
+
+    if (!d->o.on)
+        return;
+    a = arena_new_sized(512);
+    const struct ks_job job = job_of(p, pod, a);
+    if (!job.follows || full(d, pod))
+        return;
+    struct kjw w = kjw_to(&text);
+    begin_line(&text, &job, &pod->meta);
+    write_pod(&w, pod, &job, why, loop_wall(d->loop));
+    kjw_end(&w);
+    write_room("", &w);
+    kjw_end(&w);
+    write_line(d, &text);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */

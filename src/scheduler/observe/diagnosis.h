@@ -10,8 +10,11 @@
 
 struct attempt;
 struct diagnosis;
+struct kobj;
+struct ks_suggestion;
 struct loop;
 struct metrics;
+struct profile;
 struct strbuf;
 
 struct diagnosis_opts {
@@ -23,9 +26,17 @@ struct diagnosis_opts {
 struct diagnosis *diagnosis_new(struct loop *l, struct metrics *m, const struct diagnosis_opts *o);
 struct diagnosis *diagnosis_free(struct diagnosis *d); /* what waits is written */
 struct diagnosis_opts *diagnosis_settings(struct diagnosis *d);
-/* The attempt is over and no node was found. no_room: why none can be made; "": it can, or nobody
- * was asked. */
-void diagnosis_dump(struct diagnosis *d, struct attempt *a, const char *no_room);
+struct diagnosis_room {  /* what became of making room for the pod */
+    const char *refused; /* why none can be made; "": it can, or nobody was asked */
+    const struct ks_suggestion *suggestion; /* NULL: none */
+};
+/* The attempt is over and no node was found. */
+void diagnosis_dump(struct diagnosis *d, struct attempt *a, const struct diagnosis_room *r);
+/* The pod is not tried: if that is because another pod of its job found no node, it is not the root
+ * cause, and a line says so. */
+void diagnosis_follows(struct diagnosis *d, const struct profile *p, const struct kobj *pod,
+                       const char *why);
 /* The JSON alone. */
-void diagnosis_write(struct attempt *a, const char *no_room, nsec_t now, struct strbuf *out);
+void diagnosis_write(struct attempt *a, const struct diagnosis_room *r, nsec_t now,
+                     struct strbuf *out);
 #endif

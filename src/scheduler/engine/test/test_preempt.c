@@ -161,6 +161,34 @@ static void test_room_that_was_claimed_is_free_for_others(void **state)
     engine_verify(&b);
 }
 
+/* Its victim takes its time: people are told that there is nothing to do (scheduler-core 11.2). */
+static void test_a_pod_that_waits_for_its_victim_says_so(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    start(&b);
+    fake_put(
+        b.client.fake, PODS, "low",
+        "{\"metadata\":{\"deletionTimestamp\":\"2025-11-15T09:46:40Z\",\"finalizers\":[\"x/y\"]},"
+        "\"spec\":{\"schedulerName\":\"koord-scheduler\",\"nodeName\":\"n\",\"priority\":1,"
+        "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"800m\"}}}]},"
+        "\"status\":{\"conditions\":[{\"type\":\"DisruptionTarget\",\"status\":\"True\",\"reason\":"
+        "\"PreemptionByScheduler\"}]}}");
+    fake_put(b.client.fake, PODS, "high",
+             "{\"spec\":{\"schedulerName\":\"koord-scheduler\",\"priority\":10,\"containers\":[{"
+             "\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"800m\"}}}]},\"status\":{"
+             "\"nominatedNodeName\":\"n\"}}");
+    client_fixture_run(&b.client, SEC);
+    assert_contains(fake_find(b.client.fake, PODS, "high"),
+                    " Suggestion: {type: WaitingVictimReleased, message: pods are leaving node n "
+                    "for it}");
+    assert_string_equal(engine_get(&b, "high", "status.nominatedNodeName"), "n");
+    fake_delete(b.client.fake, PODS, "low");
+    client_fixture_run(&b.client, 20 * SEC);
+    assert_string_equal(engine_node_of(&b, "high"), "n");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +197,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_who_left_its_node_is_spared),
         cmocka_unit_test(test_who_waits_for_a_permit_is_only_given_up),
         cmocka_unit_test(test_room_that_was_claimed_is_free_for_others),
+        cmocka_unit_test(test_a_pod_that_waits_for_its_victim_says_so),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);

@@ -161,7 +161,7 @@ static void test_why_a_pod_found_no_node(void **state)
     fixture_try(&f, "{'metadata':{'name':'p','namespace':'ns','uid':'u'},'spec':{'containers':[{"
                     "'name':'c','resources':{'requests':{'cpu':'1'}}}]},'status':{"
                     "'nominatedNodeName':'a'}}");
-    diagnosis_write(&f.a, " no way", 0, &out);
+    diagnosis_write(&f.a, &(struct diagnosis_room){ .refused = " no way" }, 0, &out);
     assert_string_equal(
         strbuf_str(&out),
         "{\"timestamp\":\"1970-01-01T00:00:00Z\",\"questionedKey\":\"ns/p\",\"nominatedNode\":"
@@ -172,8 +172,13 @@ static void test_why_a_pod_found_no_node(void **state)
         "\"preemptMightHelp\":false,\"failedNodes\":[\"c\"]}]},\"preemptionDiagnosis\":{"
         "\"dryRunFilterDiagnosis\":null,\"otherDiagnosis\":null,\"failedMessage\":\"no way\"}}");
     strbuf_reset(&out);
-    diagnosis_write(&f.a, "", 0, &out);
-    assert_contains(strbuf_str(&out), "\"preemptionDiagnosis\":null}");
+    diagnosis_write(&f.a,
+                    &(struct diagnosis_room){
+                        .refused = "", .suggestion = &(struct ks_suggestion){ "Wait", "a while" } },
+                    0, &out);
+    assert_contains(strbuf_str(&out),
+                    "\"preemptionDiagnosis\":null,\"suggestion\":{\"type\":\"Wait\","
+                    "\"message\":\"a while\"}}");
 }
 
 static void test_what_pods_ask_for(void **state)

@@ -449,4 +449,5 @@ const struct ks_plugin ks_plugin_coscheduling = {
     .pre_bind = gang_pre_bind,
     .post_bind = gang_post_bind,
     .job = gang_job,
+    .suggest = topo_gang_suggest,
 };

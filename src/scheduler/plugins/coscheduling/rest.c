@@ -127,7 +127,11 @@ bool gangs_job(const struct gangs *s, const struct pod *p, struct arena *a, stru
 
     if (!g)
         return false;
-    *ret = (struct ks_job){ .key = m->gang->id, .waiting = group_count(s, g, MEMBER_WAITING) };
+    *ret = (struct ks_job){
+        .key = m->gang->id,
+        .waiting = group_count(s, g, MEMBER_WAITING),
+        .follows = s->round && s->round->group == g && s->round->failure,
+    };
     ret->slots = arena_newn0(a, ret->waiting + 1, struct ks_job_slot);
     for (uint32_t i = 0; i < g->n; i++) {
         const struct gang *gang = group_gang(s, g, i);

@@ -5,6 +5,7 @@
 #include "api/pod.h"
 #include "base/arena.h"
 #include "scheduler/framework/attempt.h"
+#include "scheduler/plugins/coscheduling/topo_solve.h"
 
 /* More rules than layers that anybody has: somebody wants to keep us busy. */
 enum { RULES_MAX = 64 };
@@ -252,6 +253,30 @@ enum ks_code topo_gang_find_one(struct coscheduling *c, struct attempt *a, uint3
     a->ignored_set = topo_plan_members(c->gangs->plan);
     *ret_row = ks_row_of(a->cycle.nodes, topo_plan_node(c->gangs->plan, m->uid));
     return code;
+}
+
+bool topo_gang_suggest(void *self, struct attempt *a, struct ks_suggestion *ret)
+{
+    const struct coscheduling *c = self;
+    const struct gang_member *m = gangs_member(c->gangs, a->obj->meta.uid);
+    const char *must;
+    uint32_t n;
+
+    if (!m || !m->gang->group || !gang_is_free(m->gang) || !m->gang->spec.has_topology ||
+        !c->topology || !topo_network_tree(c->network) ||
+        topo_must_layer(topo_network_tree(c->network), &m->gang->spec.topology, &must) == 0)
+        return false;
+    (void)nodes_of(c->gangs, m->gang->group, a->arena, &n);
+    if (n == 0)
+        return false;
+    *ret = (struct ks_suggestion){
+        "EvictWorkloadSelf",
+        arena_printf(a->arena,
+                     "members of gang %s must gather in one domain of %s, and that of the %u that "
+                     "have a node has no room: it can be placed anew without them",
+                     m->gang->id, must, n)
+    };
+    return true;
 }
 
 bool topo_gang_worth(void *self, const struct ks_event *e, const struct pod *p)

@@ -17,6 +17,8 @@ enum ks_code topo_gang_pre_filter(struct coscheduling *c, const struct ks_cycle 
 /* For find_one: the plan is made with the first member. */
 enum ks_code topo_gang_find_one(struct coscheduling *c, struct attempt *a, uint32_t *ret_row,
                                 struct ks_texts *why);
+/* A member that must be where the others are finds no room there: for suggest. */
+bool topo_gang_suggest(void *self, struct attempt *a, struct ks_suggestion *ret);
 /* Is another tree, or a node that comes into it, worth a try of this pod? For hints. */
 bool topo_gang_worth(void *self, const struct ks_event *e, const struct pod *p);
 #endif

@@ -2,6 +2,7 @@
  * wait for a node get theirs with the pod (scheduler-core 8.16). */
 #include "api/node.h"
 #include "base/arena.h"
+#include "scheduler/framework/attempt.h"
 #include "scheduler/plugins/registry.h"
 #include "scheduler/plugins/volumebinding/args.h"
 #include "scheduler/plugins/volumebinding/internal.h"
@@ -275,6 +276,37 @@ static const struct kind *const binding_kinds[] = {
 
 static const struct ks_service *const binding_services[] = { &volume_holds_service, NULL };
 
+/* Nowhere is there anything to wait for, and on some nodes only the volume of a claim is in the
+ * way.
+ */
+static bool binding_suggest(void *self, struct attempt *a, struct ks_suggestion *ret)
+{
+    uint32_t n = 0;
+
+    (void)self;
+    for (uint32_t row = 0; row < a->n; row++) {
+        const char *plugin = attempt_plugin(a, row);
+        struct ks_texts texts = { .arena = a->arena };
+        if (attempt_code(a, row) != KS_UNRESOLVABLE)
+            return false;
+        if (!plugin || !streq(plugin, ks_plugin_volume_binding.name))
+            continue;
+        attempt_texts(a, row, &texts);
+        for (uint32_t i = 0; i < texts.n; i++)
+            n += streq(texts.items[i], binding_texts[0].text);
+    }
+    if (n == 0)
+        return false;
+    *ret = (struct ks_suggestion){
+        "DeleteConflictPVC",
+        arena_printf(a->arena,
+                     "the volume of a claim keeps the pod from %u node(s), and no other node will "
+                     "do",
+                     n)
+    };
+    return true;
+}
+
 const struct ks_plugin ks_plugin_volume_binding = {
     .abi = KS_PLUGIN_ABI,
     .size = sizeof(struct ks_plugin),
@@ -299,4 +331,5 @@ const struct ks_plugin ks_plugin_volume_binding = {
     .pre_bind = binding_pre_bind,
     .cancel = binding_cancel,
     .post_bind = binding_drop,
+    .suggest = binding_suggest,
 };

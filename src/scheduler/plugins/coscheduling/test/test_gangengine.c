@@ -443,22 +443,25 @@ static void test_reload(void **state)
 }
 
 struct logged {
-    char text[4096]; /* the last diagnosis */
+    char first[4096], last[4096]; /* diagnoses */
+    int n;
 };
 
 static void on_line(void *arg, const char *text, size_t n)
 {
     struct logged *l = arg;
 
-    if (n < sizeof l->text && memmem(text, n, "dump diagnosis", 14))
-        (void)snprintf(l->text, sizeof l->text, "%.*s", (int)n, text);
+    if (!memmem(text, n, "dump diagnosis", 14))
+        return;
+    (void)snprintf(l->n++ == 0 ? l->first : l->last, sizeof l->last, "%.*s", (int)n, text);
 }
 
-/* The diagnosis is about the gang: who waits where when one does not fit (scheduler-core 11.2). */
+/* The diagnosis is about the gang: who waits where when one does not fit (scheduler-core 11.2).
+ * That one is the root cause; the others are not tried because of it, and say so. */
 static void test_diagnosis(void **state)
 {
     CLEANUP(engine_stop) struct engine_fixture b;
-    struct logged l = { { 0 } };
+    struct logged l = { .n = 0 };
 
     (void)state;
     gang_opts =
@@ -466,15 +469,22 @@ static void test_diagnosis(void **state)
     gang_start(&b, "{}");
     gang_opts = (struct scheduler_opts){ 0 };
     gang_node(&b, "n1", 2);
-    gang_podgroup(&b, "g", 3, "");
+    gang_podgroup(&b, "g", 5, "");
     soon(&b);
     klog_set_sink(on_line, &l);
-    pods(&b, "g", "g", 3, 1);
+    pods(&b, "g", "g", 5, 1);
     soon(&b);
     klog_set_sink(client_fixture_quiet, NULL);
-    assert_non_null(strstr(l.text, "dump diagnosis for ns/g, targetPod: ns/g1/"));
-    assert_non_null(strstr(l.text, "\"questionedKey\":\"ns/g\""));
-    assert_non_null(strstr(l.text, "\"alreadyWaitForBound\":2,\"nodeOfferSlot\":{\"n1\":2}"));
+    assert_int_equal(l.n, 3); /* two have a node */
+    assert_contains(l.first, "dump diagnosis for ns/g, targetPod: ns/g1/");
+    assert_contains(l.first, "\"questionedKey\":\"ns/g\"");
+    assert_contains(l.first, "\"isRootCausePod\":true");
+    assert_contains(l.first, "\"alreadyWaitForBound\":2,\"nodeOfferSlot\":{\"n1\":2}");
+    assert_null(strstr(l.first, "\"suggestion\""));
+    assert_contains(l.last, "dump diagnosis for ns/g, targetPod: ns/g3/");
+    assert_contains(l.last, "\"preFilterMessage\":\"0/1 nodes are available: GangGroup "
+                            "\\\"ns/g\\\" gets rejected due to member Pod \\\"ns/g1\\\"");
+    assert_contains(l.last, "\"isRootCausePod\":false");
 }
 
 /* What cannot be used has a default, and people are told which. */

@@ -275,6 +275,10 @@ static void test_a_member_made_again_stays_in_the_domain(void **state)
     gang_pod(&b, "p1", "g", 16);
     settle(&b);
     assert_false(gang_runs(&b, "p1"));
+    assert_contains(engine_condition(&b, "p1", "message"),
+                    " Suggestion: {type: EvictWorkloadSelf, message: members of gang ns/g must "
+                    "gather in one domain of BlockLayer, and that of the 1 that have a node has no "
+                    "room: it can be placed anew without them}");
     fake_delete(b.client.fake, PODS, "x");
     settle(&b);
     assert_string_equal(engine_node_of(&b, "p1"), "node-8");

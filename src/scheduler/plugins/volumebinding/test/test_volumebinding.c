@@ -2,6 +2,7 @@
 #include "base/test/asserts.h"
 #include "scheduler/test/volume_objects.h"
 
+#include "scheduler/plugins/registry.h"
 #include "scheduler/plugins/volumebinding/internal.h"
 #include "scheduler/test/plugin_checks.h"
 
@@ -129,11 +130,17 @@ static void test_bound_volumes(void **state)
     assert_true(fixture_fits(&f, "b"));
     vol_try(&f, CLAIM("nowhere"));
     assert_int_equal(f.a.feasible, 0);
+    struct ks_suggestion hint = { NULL, NULL };
+    assert_true(ks_plugin_volume_binding.suggest(NULL, &f.a, &hint));
+    assert_string_equal(hint.type, "DeleteConflictPVC");
+    assert_string_equal(hint.message, "the volume of a claim keeps the pod from 2 node(s), and no "
+                                      "other node will do");
     vol_pvc(&f, "dangling", "'pv.kubernetes.io/bind-completed':'yes'", "'volumeName':'gone'",
             "Bound");
     vol_try(&f, CLAIM("dangling"));
     assert_string_equal(fixture_why(&f, "a"), NO_PV);
     assert_int_equal(fixture_code(&f, "a"), KS_UNRESOLVABLE);
+    assert_false(ks_plugin_volume_binding.suggest(NULL, &f.a, &hint)); /* the volume may come */
 }
 
 static void test_all_reasons_are_told(void **state)
