@@ -10,6 +10,7 @@ struct coscheduling_args {
     bool skip_cycle;
     struct opt_bool preemption, topology;
     const char *match_policy;
+    struct opt_i64 hold_after, hold_for, hold_percentage; /* nanoseconds; ours */
 };
 extern const struct ks_args coscheduling_args;
 /* What counts for a gang that does not say. */

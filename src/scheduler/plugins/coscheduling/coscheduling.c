@@ -79,8 +79,12 @@ static bool gang_next(void *self, struct kuid *ret_uid)
     const struct coscheduling *c = self;
     struct gangs *s = c->gangs;
 
-    if (!s->round)
-        return false;
+    if (!s->round) {
+        const struct gang_member *first = hold_next(s);
+        if (first)
+            *ret_uid = first->uid;
+        return first;
+    }
     const struct gang_member *last = s->round->last;
     if (last && last->state == MEMBER_PENDING && !s->round->failure)
         gangs_failed(s, pod_of(last->pod), NULL);
@@ -246,19 +250,28 @@ static void op_let_in(void *arg, const struct gang_group *g)
         ks_wake(&s->env, PLUGIN, group_key(g));
 }
 
-/* One event for the whole gang; its pods have their conditions. */
-static void op_refused(void *arg, const struct gang_group *g, const char *why)
+static void warn_group(const struct gangs *s, const struct gang_group *g, const char *reason,
+                       const char *note)
 {
-    const struct gangs *s = arg;
-
     for (uint32_t i = 0; s->env.scheduler && i < g->n; i++) {
         const struct gang *gang = group_gang(s, g, i);
         CLEANUP(mem_free) char *ns = gang ? xstrndup(gang->id, gang->ns_len) : NULL;
         const struct kobj *o =
             gang ? objects_get(s->env.objects, &kind_podgroup, ns, gang->name) : NULL;
         if (o)
-            ks_warn_about(&s->env, o, "FailedScheduling", why);
+            ks_warn_about(&s->env, o, reason, note);
     }
+}
+
+/* One event for the whole gang; its pods have their conditions. */
+static void op_refused(void *arg, const struct gang_group *g, const char *why)
+{
+    warn_group(arg, g, "FailedScheduling", why);
+}
+
+static void op_holds(void *arg, const struct gang_group *g, const char *why)
+{
+    warn_group(arg, g, "GangHoldsRoom", why);
 }
 
 static void op_unnominate(void *arg, const struct gang_member *m)
@@ -291,6 +304,7 @@ static const struct gang_ops engine_ops = {
     .tell = op_tell,
     .let_in = op_let_in,
     .refused = op_refused,
+    .holds = op_holds,
     .unnominate = op_unnominate,
     .left = op_left,
     .touched = op_touched,
@@ -341,6 +355,15 @@ static void on_pod(void *service, const struct pod *before, const struct pod *no
 static void on_pod_gone(void *service, const struct pod *last)
 {
     gangs_pod_gone(service, last);
+    if (!str_empty(last->node_name))
+        gangs_room_freed(service);
+}
+
+static void on_node(void *service, const struct node *before, const struct node *now)
+{
+    (void)now;
+    if (!before)
+        gangs_room_freed(service);
 }
 
 static const struct ks_pod_handler pod_handler = {
@@ -355,6 +378,7 @@ const struct ks_service gangs_service = {
     .create = service_create,
     .destroy = service_destroy,
     .pods = &pod_handler,
+    .node = on_node,
     .paths = gangs_paths,
     .controller = &gangs_controller,
 };
@@ -377,6 +401,7 @@ static int gang_create(const struct ks_env *env, const void *args, void **ret_se
     c->topology = a->topology.v;
     c->batches = ks_gate(env, "EnableInlineBatchSchedule");
     gangs_set_defaults(c->gangs, &d);
+    gangs_set_hold(c->gangs, a->hold_after.v, a->hold_for.v, a->hold_percentage.v);
     *ret_self = c;
     return 0;
 }

@@ -161,6 +161,7 @@ static struct gang *gang_get(struct gangs *s, const char *ns, const char *name)
 
 static void gang_detach(struct gangs *s, struct gang *g)
 {
+    hold_drop(s, g->group); /* while it is still known: pods that hear of the room ask about it */
     struct gang_group *group = take(g->group);
 
     if (!group)
@@ -321,6 +322,7 @@ static void member_free(struct gangs *s, struct gang_member *m)
 
     if (m->state == MEMBER_WAITING)
         member_set(s, m, MEMBER_PENDING, NULL);
+    hold_release(s, m);
     g->able -= counts(m);
     g->count[m->state]--;
     vec_last(&g->members)->at = m->at;
@@ -532,6 +534,7 @@ void gangs_podgroup(struct gangs *s, const struct kobj *before, const struct kob
     init_by_podgroup(s, g, now);
     if (before_it.min_available != g->spec.min_available || before_it.mode != g->spec.mode ||
         before_it.match_policy != g->spec.match_policy) {
+        hold_drop(s, g->group);
         g->group->root = NULL; /* what it waits for may not be needed any more */
         g->group->urgent = true;
     }
@@ -664,6 +667,8 @@ void gangs_fini(struct gangs *s)
     uidmap_fini(&s->members);
     vec_fini(&s->due);
     vec_fini(&s->untold);
+    s->hold.end = timer_cancel(s->hold.end);
+    s->hold.again = timer_cancel(s->hold.again);
     s->settle = timer_cancel(s->settle);
     s->tell = timer_cancel(s->tell);
 }

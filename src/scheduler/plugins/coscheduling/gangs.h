@@ -44,6 +44,7 @@ struct gang_member {
     enum member_state state;
     bool able;        /* may be tried: no scheduling gates, and it is not being deleted */
     bool allowed;     /* waiting: it has its permit */
+    bool held;        /* pending: a node is kept for it by nomination (hold.c) */
     bool untold;      /* kept out of the queue, and its condition does not say so yet */
     int32_t index;    /* its rank; -1: none */
     uint32_t at;      /* in gang->members */
@@ -83,14 +84,15 @@ struct gang_group {
     uint64_t binding;                   /* members that were permitted together; 0: none */
     uint32_t nbinding;
     uint64_t series;
-    uint64_t round;    /* the last one */
-    bool retries;      /* a round of the same series is about to begin */
-    bool lean;         /* this series tries no more members than are needed, before the others */
-    bool stuck;        /* all were tried and they are too few: only news of its members help */
-    bool urgent;       /* the next try does not wait for a back-off */
-    bool queued;       /* in gangs.due */
-    bool plan_refused; /* the network had no room for all: another tree may help */
-    char *failure;     /* of the last round; NULL: it did not fail */
+    uint64_t round;       /* the last one */
+    bool retries;         /* a round of the same series is about to begin */
+    bool lean;            /* this series tries no more members than are needed, before the others */
+    bool stuck;           /* all were tried and they are too few: only news of its members help */
+    bool urgent;          /* the next try does not wait for a back-off */
+    bool queued;          /* in gangs.due */
+    bool plan_refused;    /* the network had no room for all: another tree may help */
+    char *failure;        /* of the last round; NULL: it did not fail */
+    nsec_t refused_since; /* monotonic; 0: it was not, since it is whole or held room last */
 };
 
 struct gang_round {
@@ -131,7 +133,18 @@ struct gang_ops { /* members may be NULL */
     void (*touched)(void *arg, const struct gang *g);      /* counts for its status changed */
     void (*unnominate)(void *arg, const struct gang_member *m);
     void (*refused)(void *arg, const struct gang_group *g, const char *why); /* one event */
+    void (*holds)(void *arg, const struct gang_group *g, const char *why);   /* it begins to */
     void (*round_over)(void *arg, const struct gang_round *r, const char *reason);
+};
+
+struct gang_hold {            /* room that is kept by nomination (hold.c) */
+    nsec_t after;             /* a group that was refused for so long may keep it; 0: none may */
+    nsec_t lasts;             /* for so long */
+    int64_t percentage;       /* of what the nodes have of each resource, at most */
+    struct gang_group *group; /* that keeps it; NULL: none */
+    struct timer *end, *again;
+    nsec_t tried; /* the last try that it got because pods left */
+    bool due;     /* it shall be tried next */
 };
 
 struct gangs {
@@ -158,7 +171,8 @@ struct gangs {
     struct gang_control *control; /* NULL: the scheduler does not lead here */
     struct gang_metrics *metrics; /* NULL: nobody counts */
     int64_t workers;              /* of the controller */
-    bool patches;                 /* gate GangPendingPodsConditionPatch */
+    struct gang_hold hold;
+    bool patches; /* gate GangPendingPodsConditionPatch */
 };
 KS_SERVICE(gangs, struct gangs)
 
@@ -167,12 +181,16 @@ void gangs_fini(struct gangs *s);
 /* New defaults: PodGroups are read again. */
 void gangs_set_defaults(struct gangs *s, const struct gang_defaults *d);
 
+void gangs_set_hold(struct gangs *s, nsec_t after, nsec_t lasts, int64_t percentage);
+
 /* ---- news ------------------------------------------------------------------------------------ */
 
 void gangs_podgroup(struct gangs *s, const struct kobj *before, const struct kobj *now);
 void gangs_pod(struct gangs *s, const struct pod *now); /* new or changed */
 void gangs_pod_gone(struct gangs *s, const struct pod *last);
 void gangs_bound(struct gangs *s, const struct pod *p);
+/* Room has become free, of a pod that left or by a new node: who keeps room is tried first. */
+void gangs_room_freed(struct gangs *s);
 
 /* ---- questions ------------------------------------------------------------------------------- */
 
@@ -220,6 +238,9 @@ void gangs_unreserve(struct gangs *s, const struct pod *p);
 void gangs_failed(struct gangs *s, const struct pod *p, const char *fit);
 /* The member that goes next (4.3); NULL: the round is over. */
 struct gang_member *round_next(struct gangs *s);
+/* Without a round: the member that goes next because its group keeps room and more may be free;
+ * NULL: none. */
+struct gang_member *hold_next(struct gangs *s);
 /* The plan of the round that the member is about to begin. Takes it. */
 void gangs_set_plan(struct gangs *s, struct topo_plan *plan, const struct gang_member *first);
 /* The members that will not be tried in this round are told why. */

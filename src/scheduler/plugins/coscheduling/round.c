@@ -246,6 +246,7 @@ static void group_reject(struct gangs *s, struct gang_group *g, enum gang_reject
 {
     struct vec_of(struct kuid) rejected = { 0 };
     CLEANUP(mem_free) char *text = xstrdup(why); /* it may be that of a round that ends by this */
+    struct hold_share share;
 
     group_foreach(s, g, gang) {
         vec_foreach(&gang->members, i) {
@@ -254,13 +255,19 @@ static void group_reject(struct gangs *s, struct gang_group *g, enum gang_reject
                 vec_push(&rejected, m->uid);
         }
     }
-    vec_foreach(&rejected, i)
-        member_set(s, gangs_member(s, rejected.items[i]), MEMBER_PENDING, NULL);
     vec_foreach(&rejected, i) {
         struct gang_member *m = gangs_member(s, rejected.items[i]);
-        if (m && s->ops->reject)
-            s->ops->reject(s->arg, m, how, text);
+        member_set(s, m, MEMBER_PENDING, NULL);
+        m->held = false; /* it is decided anew */
     }
+    hold_share_open(s, g, &share);
+    vec_foreach(&rejected, i) {
+        struct gang_member *m = gangs_member(s, rejected.items[i]);
+        bool keeps = m && how == GANG_PREEMPTION_FAILED && hold_share_take(s, &share, m);
+        if (m && s->ops->reject)
+            s->ops->reject(s->arg, m, keeps ? GANG_PREEMPTION_WORKED : how, text);
+    }
+    hold_share_close(&share);
     vec_fini(&rejected);
 }
 
@@ -393,6 +400,7 @@ enum ks_code gangs_permit(struct gangs *s, const struct pod *p, const char *node
         round_close(s, "gang is already succeed");
         g->failure = mem_free(g->failure);
         allow_all(s, g, m);
+        hold_drop(s, g);
         group_due(s, g);
         return KS_SUCCESS;
     }
@@ -523,6 +531,8 @@ void gangs_failed(struct gangs *s, const struct pod *p, const char *fit)
     if (r && !r->failure) {
         r->failure = xstrdup(text);
         g->root = r->group == g ? m : NULL;
+        m->held = false; /* what was kept for it does not do */
+        hold_refused(s, r->group);
         r->group->stuck = m->failed == r->group->series;
         mark_failed(s, m);
     }
@@ -592,7 +602,8 @@ static void unnominate_all(struct gangs *s, const struct gang_group *g)
     struct gang_member **all = group_pending(s, g, a, &n);
 
     for (uint32_t i = 0; s->ops->unnominate && i < n; i++)
-        s->ops->unnominate(s->arg, all[i]);
+        if (!all[i]->held)
+            s->ops->unnominate(s->arg, all[i]);
 }
 
 static bool evicts(const struct preemption *plan)
@@ -664,8 +675,10 @@ static void settle(struct gangs *s, struct gang_group *g)
     uint32_t n, tries = 0;
 
     g->urgent = false;
-    if (is_incomplete(s, g))
+    if (is_incomplete(s, g)) {
+        hold_drop(s, g);
         free_nominated(s, g);
+    }
     if (!needs_a_try(s, g) || group_count(s, g, MEMBER_PENDING) == 0)
         return;
     a = arena_new();

@@ -29,15 +29,17 @@ static const struct ks_registered gang_table[] = {
 /* Further options of the next engine; plugins NULL: those above. */
 static struct scheduler_opts gang_opts;
 
-/* args: of Coscheduling, as JSON. A new engine, or one that gets a new configuration. */
-static inline UNUSED void gang_engine_config(struct engine_fixture *b, const char *args,
-                                             bool reload)
+struct gang_config { /* what such an engine is made of; it lives in the arena */
+    struct profile_config profile;
+    struct profile_args args;
+    struct scheduler_opts opts;
+};
+/* args: of Coscheduling, as JSON. */
+static inline struct gang_config *gang_config(const char *args, struct arena *a)
 {
-    CLEANUP(arena_free) struct arena *a = arena_new();
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    struct gang_config *c = arena_new0(a, struct gang_config);
     const struct ks_registered *plugins = gang_opts.plugins ? gang_opts.plugins : gang_table;
-    struct profile_config c = profile_config_default(plugins, "koord-scheduler", a);
-    struct profile_args given = { "Coscheduling", NULL };
     struct kerr err = { 0 };
     void *decoded = NULL;
 
@@ -45,18 +47,44 @@ static inline UNUSED void gang_engine_config(struct engine_fixture *b, const cha
     if (args_decode(ks_plugin_coscheduling.args, kj_root(doc), &(struct ks_args_context){ 0 }, a,
                     &decoded, &err) < 0)
         fail_msg("%s", err.text);
-    given.args = decoded;
-    c.args = &given;
-    c.nargs = 1;
-    struct scheduler_opts o = gang_opts;
-    o.plugins = plugins;
-    o.profiles = &c;
-    o.nprofiles = 1;
-    o.network_topology = true;
+    c->args = (struct profile_args){ "Coscheduling", decoded };
+    c->profile = profile_config_default(plugins, "koord-scheduler", a);
+    c->profile.args = &c->args;
+    c->profile.nargs = 1;
+    c->opts = gang_opts;
+    c->opts.plugins = plugins;
+    c->opts.profiles = &c->profile;
+    c->opts.nprofiles = 1;
+    c->opts.network_topology = true;
+    return c;
+}
+
+/* A new engine, or one that gets a new configuration. */
+static inline UNUSED void gang_engine_config(struct engine_fixture *b, const char *args,
+                                             bool reload)
+{
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    struct gang_config *c = gang_config(args, a);
+    struct kerr err = { 0 };
+
     if (!reload)
-        engine_start_opts(b, 1, o);
-    else if (scheduler_reload(b->s, &o, &err) < 0)
+        engine_start_opts(b, 1, c->opts);
+    else if (scheduler_reload(b->s, &c->opts, &err) < 0)
         fail_msg("%s", err.text);
+}
+
+/* Another replica, which does not lead yet. */
+static inline UNUSED struct scheduler *gang_standby(struct engine_fixture *b, const char *args)
+{
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    struct gang_config *c = gang_config(args, a);
+    struct kerr err = { 0 };
+
+    c->opts.verify_reuse = true;
+    struct scheduler *s = scheduler_new(b->client.loop, b->client.kube, &c->opts, &err);
+    assert_string_equal(err.text, "");
+    scheduler_watch(s);
+    return s;
 }
 
 static inline UNUSED void gang_start(struct engine_fixture *b, const char *args)

@@ -15,6 +15,9 @@ static void test_defaults(void **state)
     assert_false(a->preemption.v);
     assert_false(a->topology.v);
     assert_string_equal(a->match_policy, "once-satisfied");
+    assert_int_equal(a->hold_after.v, 0);
+    assert_int_equal(a->hold_for.v, 600 * NSEC_PER_SEC);
+    assert_int_equal(a->hold_percentage.v, 50);
 }
 
 static void test_what_is_written_counts(void **state)
@@ -37,6 +40,13 @@ static void test_refusals(void **state)
         "defaultTimeout: Invalid value: coeSchedulingArgs DefaultTimeoutSeconds invalid");
     plugin_refuses(NAME, "{'controllerWorkers':0}",
                    "controllerWorkers: Invalid value: 0: must be greater than or equal to 1");
+    plugin_refuses(NAME, "{'holdAfter':'-1s'}",
+                   "holdAfter: Invalid value: must be 0 or at least a second");
+    plugin_refuses(NAME, "{'holdAfter':'1ms'}",
+                   "holdAfter: Invalid value: must be 0 or at least a second");
+    plugin_refuses(NAME, "{'holdFor':'0s'}", "holdFor: Invalid value: must be at least a second");
+    plugin_refuses(NAME, "{'holdPercentage':0}",
+                   "holdPercentage: Invalid value: 0: not in valid range [1, 100]");
 }
 
 int main(int argc, char **argv)
