@@ -24,6 +24,9 @@ CNI = {'cniVersion': '0.4.0', 'name': 'pods', 'plugins': [{
     'type': 'bridge', 'bridge': BRIDGE, 'isGateway': True, 'ipMasq': False,
     'ipam': {'type': 'host-local', 'ranges': [[{'subnet': '10.88.0.0/24'}]], 'routes': [{'dst': '0.0.0.0/0'}]}}]}
 
+# Containers that are killed over and over come back at once.
+KUBELET = {'featureGates': {'KubeletCrashLoopBackOffMax': True}, 'crashLoopBackOff': {'maxContainerRestartPeriod': '1s'}}
+
 
 def enter():
     """Starts this program again in a network namespace; returns when it runs in one."""
@@ -75,7 +78,8 @@ class RealCluster:
         wait_until('there is a service account', lambda: self.get('/api/v1/namespaces/default/serviceaccounts/default'), PATIENCE_S)
         folder = f'{lab.dir}/node'
         socket = f'{folder}/run/containerd/containerd.sock'
-        self.node = lab.node(socket=socket, endpoint=socket, cni=PLUGINS, cni_config=CNI, kubelet_flags=[f'--node-ip={NODE_IP}'])
+        self.node = lab.node(socket=socket, endpoint=socket, cni=PLUGINS, cni_config=CNI, kubelet_flags=[f'--node-ip={NODE_IP}'],
+                             kubelet_config=KUBELET)
 
     def start(self, name, *words):
         with open(f'{self.lab.dir}/{name}.log', 'ab') as log:
