@@ -388,6 +388,15 @@ static void test_costs_decide_between_equals(void **state)
     podrank_sort(all, 3);
     assert_string_equal(all[0].pod->obj.meta.name, "first");
     assert_string_equal(all[1].pod->obj.meta.name, "second");
+    /* What cannot be read counts as 0, and only for that pod. */
+    add_pod(&f, (struct pod_text){ "dear", "n", .meta = COSTS("1", "1") });
+    add_pod(&f, (struct pod_text){ "odd", "n", .meta = COSTS("much", "008") });
+    add_pod(&f, (struct pod_text){ "cheap", "n", .meta = COSTS("0", "-1") });
+    for (int i = 0; i < 3; i++)
+        all[i] = podrank_of(pod_of(f.objects.items[3 + i]));
+    podrank_sort(all, 3);
+    assert_string_equal(all[0].pod->obj.meta.name, "cheap");
+    assert_string_equal(all[1].pod->obj.meta.name, "odd");
     /* Among equals, the one moved longest ago. */
     all[0] = all[1] = podrank_of(pod_of(f.objects.items[0]));
     all[0].moved = 20;
