@@ -57,6 +57,7 @@ struct moves_sim {
     bool by_hand; /* pods that the test deletes are not judged */
     /* A pod went, by this job. May be NULL. */
     void (*on_move)(struct moves_sim *m, const struct podmigrationjob *j, const struct pod *p);
+    void (*on_failed)(struct moves_sim *m, const struct podmigrationjob *j); /* or NULL */
     unsigned judged, with_place, direct, succeeded, failed;
 };
 

@@ -261,6 +261,8 @@ static void on_job_update(void *arg, struct kobj *old, struct kobj *o)
 
     m->succeeded += was != is && is == MIGRATION_SUCCEEDED;
     m->failed += was != is && is == MIGRATION_FAILED;
+    if (m->on_failed && was != is && is == MIGRATION_FAILED)
+        m->on_failed(m, podmigrationjob_of(o));
     judge_soon(m);
 }
 
