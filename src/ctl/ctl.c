@@ -24,6 +24,7 @@ static const struct ctl_command *const ctl_commands[] = {
     &ctl_command_demo,      &ctl_command_top,        &ctl_command_dashboard, &ctl_command_reserve,
     &ctl_command_quota,     &ctl_command_cpus,       &ctl_command_gpus,      &ctl_command_migrate,
     &ctl_command_rebalance, &ctl_command_cel,        &ctl_command_check,     &ctl_command_uninstall,
+    &ctl_command_adopt,
 };
 
 const struct ctl_command *ctl_command_at(size_t i)

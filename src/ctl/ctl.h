@@ -16,6 +16,7 @@
 #include "ctl/cpus.h"
 #include "ctl/gpus.h"
 
+struct adopt_programs;
 struct ctl_parts;
 struct discovery;
 struct explain_manager;
@@ -64,6 +65,7 @@ struct ctl_parts {
     gpus_fn gpus;                                  /* gpus.h */
     const struct up_system *up;                    /* up.h */
     const struct rebalance_planner *rebalance;     /* rebalance.h */
+    const struct adopt_programs *adopt;            /* adopt.h */
     /* How lists of a built-in kind merge; NULL for others: apply sends a merge patch then. */
     const struct kmerge *(*merge_of)(const struct kind *k);
 };
@@ -80,7 +82,7 @@ extern const struct ctl_command ctl_command_get, ctl_command_crds, ctl_command_v
     ctl_command_explain, ctl_command_demo, ctl_command_top, ctl_command_dashboard,
     ctl_command_reserve, ctl_command_quota, ctl_command_apply, ctl_command_delete, ctl_command_man,
     ctl_command_cpus, ctl_command_gpus, ctl_command_migrate, ctl_command_rebalance, ctl_command_cel,
-    ctl_command_check, ctl_command_uninstall;
+    ctl_command_check, ctl_command_uninstall, ctl_command_adopt;
 
 /* Command number i; NULL behind the last. */
 const struct ctl_command *ctl_command_at(size_t i);

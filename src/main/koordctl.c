@@ -22,6 +22,7 @@ int main(int argc, char **argv)
                                             .gpus = main_gpus,
                                             .up = &main_up,
                                             .rebalance = &main_rebalance,
+                                            .adopt = &main_adopt,
                                             .merge_of = merge_of };
     const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
     const char *name = argc > 0 ? (slash ? slash + 1 : argv[0]) : "koordctl";

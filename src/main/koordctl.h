@@ -2,6 +2,7 @@
 #ifndef KOORD_MAIN_KOORDCTL_H
 #define KOORD_MAIN_KOORDCTL_H
 
+struct adopt_programs;
 struct cpus_want;
 struct explain_manager;
 struct explain_profile_objects;
@@ -23,6 +24,7 @@ int main_cpus(void *self, const char *node, const struct cpus_want *want, struct
               struct kerr *err);
 /* gpus.c: gpus_fn of ctl/gpus.h */
 int main_gpus(void *self, const char *node, struct strbuf *json, struct kerr *err);
+extern const struct adopt_programs main_adopt;        /* adopt.c */
 extern const struct up_system main_up;                /* up.c */
 extern const struct rebalance_planner main_rebalance; /* rebalance.c */
 #endif

@@ -1,12 +1,12 @@
-"""cluster_ops - what operators do beside Helm, on the cluster of test_cluster: koordctl check, bad input, a clean removal."""
+"""cluster_ops - what operators do beside Helm, on the cluster of test_cluster: koordctl check and adopt, bad input, a clean removal."""
 import glob
 import json
 import time
 
 import node_host
-from lab import PATIENCE_S, ROOT
+from lab import HERE, PATIENCE_S, ROOT
 from node_host import wait_until
-from real_cluster import SYSTEM, run
+from real_cluster import CHART, HELM, SYSTEM, run
 
 KOORDCTL = f'{ROOT}/build/bin/koordctl'
 LEASES = f'/apis/coordination.k8s.io/v1/namespaces/{SYSTEM}/leases'
@@ -55,6 +55,61 @@ def check_after(real, check):
     check('those that need more say what', features['moving pods from hot nodes'] == (
         'off', 'koord-descheduler-config does not enable LowNodeLoad under balance'), features)
     check('features of the node are among them', features['BECPUSuppress'][0] == 'on', features)
+
+
+# Koordinator 1.8.0 as its chart leaves it, as far as adopt reads it; nothing of it runs.
+OLD = 'old-koordinator'
+ARGS = {
+    'koord-manager': ['--enable-leader-election', '--metrics-addr=:8080', '--health-probe-addr=:8000', '--logtostderr=true',
+                      f'--leader-election-namespace={OLD}', f'--config-namespace={OLD}', '--v=5', '--feature-gates=', '--sync-period=0',
+                      '--rest-config-qps=50'],
+    'koord-scheduler': ['--port=10251', '--authentication-skip-lookup=true', '--v=4', '--feature-gates=',
+                        '--config=/config/koord-scheduler.config', '--enable-network-topology-manager=true', '--no-such-flag=1'],
+    'koord-descheduler': ['--v=4', '--config=/config/koord-descheduler.config'],
+    'koordlet': ['-addr=:9316', '-cgroup-root-dir=/host-cgroup/', '-feature-gates=BECPUEvict=true,NoSuchGate=true',
+                 '-runtime-hooks-host-endpoint=/var/run/koordlet/koordlet.sock', '--logtostderr=true', '--v=4', '--async-log=true'],
+}
+
+
+def workload(name):
+    spec = {'selector': {'matchLabels': {'koord-app': name}}, 'template': {'metadata': {'labels': {'koord-app': name}}, 'spec': {
+        'nodeSelector': {'no-such': 'node'}, 'containers': [{
+            'name': 'main', 'image': f'registry.example.org/koordinator-sh/{name}:v1.8.0', 'args': ARGS.get(name, [])}]}}}
+    kind = 'Deployment' if name.startswith('koord-') and name != 'koord-device-daemon' else 'DaemonSet'
+    return {'apiVersion': 'apps/v1', 'kind': kind, 'metadata': {'name': name, 'namespace': OLD},
+            'spec': {**spec, **({'replicas': 0} if kind == 'Deployment' else {})}}
+
+
+def old_chart(real):
+    """A chart with the name and the values of Koordinator's."""
+    folder = f'{real.lab.dir}/old-chart'
+    objects = [workload(name) for name in (*ARGS, 'koord-device-daemon')] + [
+        {'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {'name': 'slo-controller-config', 'namespace': OLD}, 'data': {
+            'colocation-config': '{"enable":true}', 'cpu-burst-config': '{"clusterStrategy":{"policy":"auto"}}', 'no-such-config': '{}'}}]
+    node_host.write(f'{folder}/Chart.yaml', 'apiVersion: v2\nname: koordinator\nversion: 1.8.0\nappVersion: v1.8.0\n')
+    node_host.write(f'{folder}/values.yaml', node_host.read(f'{HERE}/values/chart-1.8.0.yaml'))
+    node_host.write(f'{folder}/templates/all.yaml', '\n---\n'.join(json.dumps(o) for o in objects))
+    return folder
+
+
+def adopt(real, check):
+    """What becomes of a release of Koordinator's chart; Helm takes the values that are written."""
+    real.helm('install', 'koordinator', old_chart(real), '--namespace', OLD, '--create-namespace', '--set', 'manager.log.level=4',
+              '--set', 'koordlet.hostDirs.kubeletLibDir=/data/kubelet', '--set', 'koordlet.image.tag=v1.8.0')
+    values = f'{real.lab.dir}/adopted.yaml'
+    out = koordctl(real, '-n', OLD, 'adopt', '--release=koordinator', f'--out={values}')
+    check('koordctl adopt', out.returncode == 0, out.stderr)
+    for line in ('kept     koordlet.hostDirs.kubeletLibDir: "/data/kubelet"', 'kept     manager.log.level: 5 (by its argument, which was changed',
+                 'kept     argument of koord-manager: --rest-config-qps=50 (manager.extraArgs)', 'kept     slo-controller-config: cpu-burst-config',
+                 'changed  koordlet.image: {"tag":"v1.8.0"} (left out', 'missing  argument of koord-scheduler: --no-such-flag=1 (',
+                 'missing  feature gate of koordlet: NoSuchGate=true (', 'missing  slo-controller-config: no-such-config (a key that nothing reads)'):
+        check(f'it says: {line[:60]}', line in out.stdout, out.stdout)
+    text = run(HELM, 'template', 'koordinator', CHART, '-f', values, good=False)
+    check('our chart takes the values that it has written', text.returncode == 0 and '--v=5' in text.stdout and '--rest-config-qps=50' in text.stdout and
+          'path: /data/kubelet' in text.stdout and f'namespace: {OLD}' in text.stdout, text.stderr or node_host.read(values))
+    real.helm('uninstall', 'koordinator', '--namespace', OLD)
+    own = koordctl(real, 'adopt', '--release=koord', '--out=-')
+    check('a release of our own chart is none to adopt', own.returncode == 1 and 'nothing to adopt' in own.stderr, own.stderr)
 
 
 def last_words(real, app):
