@@ -18,6 +18,7 @@ struct kube;
 struct kube_call;
 struct kube_problem;
 struct loop;
+struct meter;
 
 enum kube_verb {
     KUBE_GET,
@@ -87,6 +88,7 @@ struct kube { /* head of every transport */
     struct intern *strings;       /* the process's string table; borrowed */
     struct kj_scratch *scratch;   /* see kube_scratch() */
     struct kube_problem *problem; /* see kube_problem() */
+    struct meter *meter;          /* counts what passes (meter.h); NULL: nobody does. Borrowed */
 };
 struct kube_call { /* head of every transport's call */
     struct kube *kube;

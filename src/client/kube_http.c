@@ -10,6 +10,7 @@
 #include "client/bucket.h"
 #include "client/kubeconfig.h"
 #include "client/lines.h"
+#include "client/meter.h"
 #include "loop/loop.h"
 #include "net/http.h"
 #include "net/pemfiles.h"
@@ -40,15 +41,17 @@ struct kube_http {
     char *cert_pem, *key_pem; /* of the configuration itself, not of a file; or NULL */
     bool insecure;
     struct kube_http_stats stats;
+    struct rest_meter meter;
 };
 
 struct call {
     struct kube_call head;
     struct call *prev, *next;
-    const char *method;
+    enum kube_verb verb;
     char *target, *body;
     size_t body_len;
     const char *content_type, *accept;
+    nsec_t begin;    /* when it was asked for */
     nsec_t deadline; /* of all attempts together; NSEC_MAX for a watch */
     nsec_t timeout;  /* of one attempt */
     struct http_call *http;
@@ -118,6 +121,8 @@ static void finish(struct call *c, const struct kerr *err)
     if (c->is_watch) {
         c->on->on_end(c->arg, err);
     } else {
+        nsec_t took = loop_mono(c->head.kube->loop) - c->begin;
+        rest_observe(&owner(c)->meter, METER_DURATION, c->verb, meter_seconds(took));
         struct kube_resp r = { .status = err && !c->status ? 0 : c->status,
                                .retry_after = c->retry_after };
         /* Padding for a parser that works in place. */
@@ -161,6 +166,7 @@ static bool retry_in(struct call *c, nsec_t wait)
     if (c->deadline != NSEC_MAX && loop_mono(l) + wait >= c->deadline)
         return false;
     owner(c)->stats.retries++;
+    rest_count(&owner(c)->meter, METER_RETRIES, c->verb, c->status);
     strbuf_reset(&c->answer);
     c->status = 0;
     c->retry_after = 0;
@@ -188,6 +194,7 @@ static void on_headers(void *arg, const struct http_resp *r)
     struct str after = http_header_get(&r->headers, "retry-after");
     c->status = r->status;
     c->retry_after = parse_retry_after(after);
+    rest_count(&owner(c)->meter, METER_REQUESTS, c->verb, c->status);
     if (!c->is_watch || c->status / 100 != 2 || !c->on->on_open)
         return;
     c->inside = true;
@@ -284,21 +291,25 @@ static void on_end(void *arg, const struct kerr *err, bool sent)
 
     c->http = NULL;
     if (err) {
+        if (!c->status)
+            rest_count(&owner(c)->meter, METER_REQUESTS, c->verb, 0);
         /* A kept-alive connection that the server had closed: nobody saw the request. */
         if (!sent && err->code == -ECONNRESET && c->lost++ < LOST_CONN_RETRIES && retry_in(c, 0))
             return;
         e = *err;
-        kerr_wrap(&e, "%s %s", c->method, c->target);
+        kerr_wrap(&e, "%s %s", rest_method(c->verb), c->target);
         finish(c, &e);
         return;
     }
+    if (!c->is_watch)
+        rest_observe(&owner(c)->meter, METER_RESPONSE_SIZE, c->verb, (double)c->answer.len);
     if (c->status / 100 != 2) {
         if (try_again(c))
             return;
         bool explained = kube_status_err(c->status, strbuf_str(&c->answer), c->answer.len, &e);
         /* A Status says what it is about, apart from "Unauthorized"; a proxy's page does not. */
         if (!explained || c->status == 401)
-            kerr_wrap(&e, "%s %s", c->method, c->target);
+            kerr_wrap(&e, "%s %s", rest_method(c->verb), c->target);
         finish(c, &e);
         return;
     }
@@ -354,7 +365,7 @@ static void attempt(struct call *c)
     if (k->impersonate)
         h[n++] = (struct http_header){ STR("impersonate-user"), str_of(k->impersonate) };
     struct http_req r = {
-        .method = c->method,
+        .method = rest_method(c->verb),
         .target = c->target,
         .headers = { h, n },
         .body = c->body,
@@ -363,18 +374,9 @@ static void attempt(struct call *c)
         .max_body = c->is_watch ? 0 : ANSWER_MAX,
     };
     k->stats.requests++;
+    if (!c->is_watch)
+        rest_observe(&k->meter, METER_REQUEST_SIZE, c->verb, (double)c->body_len);
     c->http = http_send(k->http, &r, &handler, c);
-}
-
-static const char *method_of(enum kube_verb v)
-{
-    static const char *const methods[] = {
-        [KUBE_GET] = "GET",       [KUBE_LIST] = "GET",
-        [KUBE_WATCH] = "GET",     [KUBE_CREATE] = "POST",
-        [KUBE_UPDATE] = "PUT",    [KUBE_PATCH] = "PATCH",
-        [KUBE_DELETE] = "DELETE", [KUBE_DELETE_COLLECTION] = "DELETE",
-    };
-    return methods[v];
 }
 
 static const char *content_type_of(const struct kube_req *r)
@@ -401,13 +403,14 @@ static struct call *call_new(struct kube *kube, const struct kube_req *r, void *
     if (c->next)
         c->next->prev = c;
     k->calls = c;
-    c->method = method_of(r->verb);
+    c->verb = r->verb;
     c->is_watch = r->verb == KUBE_WATCH;
     c->no_retry = r->no_retry;
     c->accept = r->as_table ? "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
                             : "application/json";
     c->timeout = r->timeout ? r->timeout : DEFAULT_TIMEOUT;
-    c->deadline = loop_mono(l) + c->timeout;
+    c->begin = loop_mono(l);
+    c->deadline = c->begin + c->timeout;
     nsec_t watch_timeout = 0;
     if (c->is_watch) {
         watch_timeout = r->timeout ? r->timeout : loop_jitter(l, 300 * NSEC_PER_SEC, 1.0);
@@ -427,7 +430,9 @@ static struct call *call_new(struct kube *kube, const struct kube_req *r, void *
         c->body_len = r->body_len;
         c->content_type = content_type_of(r);
     }
-    nsec_t wait = c->is_watch ? 0 : bucket_take(&k->bucket, loop_mono(l));
+    nsec_t wait = c->is_watch ? 0 : bucket_take(&k->bucket, c->begin);
+    if (!c->is_watch)
+        rest_observe(&k->meter, METER_LIMITER, c->verb, meter_seconds(wait));
     k->stats.throttled += wait > 0;
     if (wait > 0)
         c->timer = loop_after(l, wait, attempt_timer, c);
@@ -463,6 +468,7 @@ static void http_kube_free(struct kube *kube)
     while (k->calls)
         call_free(k->calls);
     http_free(k->own_http);
+    rest_meter_fini(&k->meter);
     auth_free(k->auth);
     free(k->prefix);
     free(k->impersonate);
@@ -479,6 +485,7 @@ static struct kube_http *kube_http_bare(struct loop *l, struct intern *strings)
 {
     struct kube_http *k = xnew0(struct kube_http);
     k->kube = (struct kube){ &ops, l, strings };
+    k->meter.kube = &k->kube;
     return k;
 }
 
@@ -593,6 +600,11 @@ static int set_proxy(const struct kube_config *c, struct arena *a, struct http_c
     return 0;
 }
 
+static char *host_port(const struct url *u)
+{
+    return xasprintf(strchr(u->host, ':') ? "[%s]:%d" : "%s:%d", u->host, u->port);
+}
+
 int kube_http_new(struct loop *l, struct intern *strings, const struct kube_config *c,
                   struct kube **ret, struct kerr *err)
 {
@@ -624,6 +636,7 @@ int kube_http_new(struct loop *l, struct intern *strings, const struct kube_conf
     while (plen > 0 && url.path[plen - 1] == '/')
         plen--;
     k->prefix = xstrndup(url.path, plen);
+    k->meter.host = o.unix_path ? xstrdup(o.host) : host_port(&url);
     k->impersonate = c->impersonate_user ? xstrdup(c->impersonate_user) : NULL;
     k->auth = auth_new(l, c);
     k->http = k->own_http = http_client_new(l, &o);

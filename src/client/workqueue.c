@@ -1,17 +1,21 @@
 /* workqueue.c - deduplicated keys with delays and back-off. */
 #include "client/workqueue.h"
 
+#include <sys/queue.h>
+
 #include "base/heap.h"
 #include "base/map.h"
 #include "base/num.h"
 #include "client/bucket.h"
+#include "client/meter.h"
 #include "loop/loop.h"
 
 struct work { /* one key, while anything is known of it */
     struct workqueue *q;
     struct heap_node delayed;
-    struct work *next; /* in the ready list */
-    nsec_t due, ready_since;
+    struct work *next;     /* in the ready list */
+    LIST_ENTRY(work) link; /* of those that run */
+    nsec_t due, ready_since, running_since;
     unsigned failures;
     bool ready, running, dirty;
     char key[];
@@ -27,10 +31,12 @@ struct workqueue {
     struct heap delayed;
     struct timer *timer; /* for the first delayed key */
     struct timer *pump;
-    size_t nready, nrunning;
+    size_t nready, nrunning, ndirty;
+    LIST_HEAD(, work) running;
     bool paused;
     struct bucket bucket; /* of all keys that failed */
     struct workqueue_stats stats;
+    struct queue_meter meter;
 };
 
 static bool due_earlier(const struct heap_node *a, const struct heap_node *b)
@@ -54,6 +60,8 @@ struct workqueue *workqueue_new(struct loop *l, const struct workqueue_opts *o, 
     bucket_init(&q->bucket, o->qps > 0 ? o->qps : 10, o->burst > 0 ? o->burst : 100, loop_mono(l));
     q->tail = &q->head;
     heap_init(&q->delayed, due_earlier);
+    if (o->meter)
+        o->meter->ops->add_queue(o->meter, q, str_or(o->name, ""), &q->meter);
     return q;
 }
 
@@ -61,6 +69,8 @@ struct workqueue *workqueue_free(struct workqueue *q)
 {
     if (!q)
         return NULL;
+    if (q->o.meter)
+        q->o.meter->ops->remove_queue(q->o.meter, q);
     timer_cancel(q->timer);
     timer_cancel(q->pump);
     map_foreach(&q->keys, e)
@@ -101,17 +111,10 @@ static void pump_soon(struct workqueue *q)
         q->pump = loop_after(q->loop, 0, pump, q);
 }
 
-static void make_ready(struct work *w)
+static void append(struct work *w)
 {
     struct workqueue *q = w->q;
-    if (w->ready)
-        return;
-    if (w->running) {
-        w->dirty = true;
-        return;
-    }
     w->ready = true;
-    w->ready_since = loop_mono(q->loop);
     w->next = NULL;
     *q->tail = w;
     q->tail = &w->next;
@@ -119,10 +122,25 @@ static void make_ready(struct work *w)
     pump_soon(q);
 }
 
+static void make_ready(struct work *w)
+{
+    struct workqueue *q = w->q;
+    if (w->ready || w->dirty)
+        return;
+    w->ready_since = loop_mono(q->loop);
+    if (q->meter.adds)
+        counter_inc(q->meter.adds);
+    if (w->running) {
+        w->dirty = true;
+        q->ndirty++;
+        return;
+    }
+    append(w);
+}
+
 static void pump(struct loop *l, void *arg)
 {
     struct workqueue *q = arg;
-    (void)l;
     q->pump = NULL;
     struct work *w = q->head;
     if (!w || q->paused || q->nrunning >= q->o.concurrency)
@@ -133,8 +151,12 @@ static void pump(struct loop *l, void *arg)
     q->nready--;
     w->ready = false;
     w->running = true;
+    w->running_since = loop_mono(l);
+    LIST_INSERT_HEAD(&q->running, w, link);
     q->nrunning++;
     q->stats.syncs++;
+    if (q->meter.waited)
+        histogram_observe(q->meter.waited, meter_seconds(w->running_since - w->ready_since));
     /* One sync a turn: a long queue must not keep the loop from everything else. */
     pump_soon(q);
     q->fn(q->arg, w->key, w);
@@ -187,6 +209,8 @@ void workqueue_add_after(struct workqueue *q, const char *key, nsec_t delay)
     nsec_t due = i64_add_sat(loop_mono(q->loop), MAX(delay, (nsec_t)0));
 
     q->stats.adds++;
+    if (q->meter.retries)
+        counter_inc(q->meter.retries);
     if (delay <= 0) {
         make_ready(w);
         return;
@@ -218,14 +242,20 @@ static void add_limited(struct workqueue *q, const char *key)
 
 static void stop_running(struct work *w)
 {
+    struct workqueue *q = w->q;
+
     assert(w->running);
     w->running = false;
-    w->q->nrunning--;
+    LIST_REMOVE(w, link);
+    q->nrunning--;
+    if (q->meter.worked)
+        histogram_observe(q->meter.worked, meter_seconds(loop_mono(q->loop) - w->running_since));
     if (w->dirty) {
         w->dirty = false;
-        make_ready(w);
+        q->ndirty--;
+        append(w);
     }
-    pump_soon(w->q);
+    pump_soon(q);
 }
 
 void work_done(struct work *w, const struct kerr *err)
@@ -252,6 +282,14 @@ struct workqueue_stats workqueue_stats(const struct workqueue *q)
     s.ready = q->nready;
     s.delayed = q->delayed.n;
     s.running = q->nrunning;
+    s.depth = q->nready + q->ndirty;
     s.oldest = q->head ? loop_mono(q->loop) - q->head->ready_since : 0;
+    const struct work *w;
+    LIST_FOREACH(w, &q->running, link)
+    {
+        nsec_t runs = loop_mono(q->loop) - w->running_since;
+        s.unfinished += runs;
+        s.longest = MAX(s.longest, runs);
+    }
     return s;
 }

@@ -8,6 +8,7 @@
 #include "base/base.h"
 
 struct loop;
+struct meter;
 struct work;
 struct workqueue;
 
@@ -19,6 +20,7 @@ struct workqueue_opts {
     nsec_t backoff_initial, backoff_max; /* per key; 0: 5 ms and 1000 s */
     double qps;                          /* over all keys that failed; 0: 10 */
     int burst;                           /* 0: 100 */
+    struct meter *meter;                 /* counts under the queue's name (meter.h); or NULL */
 };
 struct workqueue *workqueue_new(struct loop *l, const struct workqueue_opts *o, sync_fn fn,
                                 void *arg);
@@ -39,8 +41,10 @@ void work_again(struct work *w, nsec_t after);
 
 struct workqueue_stats {
     size_t ready, delayed, running;
+    size_t depth; /* ready, or to be synced once more when its sync ends */
     uint64_t adds, retries, syncs;
-    nsec_t oldest; /* how long the first ready key waits */
+    nsec_t oldest;              /* how long the first ready key waits */
+    nsec_t unfinished, longest; /* of the syncs under way: all together, the longest */
 };
 struct workqueue_stats workqueue_stats(const struct workqueue *q);
 #endif

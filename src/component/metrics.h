@@ -17,6 +17,7 @@
 #ifndef KOORD_COMPONENT_METRICS_H
 #define KOORD_COMPONENT_METRICS_H
 #include "base/base.h"
+#include "base/instrument.h"
 
 struct metric;
 struct metrics;
@@ -44,44 +45,6 @@ DEFINE_CLEANUP(metrics_free, struct metrics *)
  * it must have the same type and labels. Without labels its only child exists, and is shown, from
  * now on. */
 struct metric *metrics_add(struct metrics *m, const struct metric_desc *d);
-
-struct counter {
-    double v;
-};
-struct gauge {
-    double v;
-};
-struct histogram {
-    const double *bounds;
-    uint64_t *counts; /* n + 1; each for itself, summed up when shown */
-    double sum;
-    uint32_t n;
-};
-
-static inline void counter_inc(struct counter *c)
-{
-    c->v += 1;
-}
-static inline void counter_add(struct counter *c, double by) /* by >= 0 */
-{
-    c->v += by;
-}
-static inline void gauge_set(struct gauge *g, double v)
-{
-    g->v = v;
-}
-static inline void gauge_add(struct gauge *g, double by)
-{
-    g->v += by;
-}
-static inline void histogram_observe(struct histogram *h, double v)
-{
-    uint32_t i = 0;
-    while (i < h->n && v > h->bounds[i])
-        i++;
-    h->counts[i]++;
-    h->sum += v;
-}
 
 /* The child with these label values, in the order of the desc's labels; made when new. The pointer
  * is good until the child is removed. values may be NULL for a metric without labels. */

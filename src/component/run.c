@@ -9,6 +9,7 @@
 #include "base/intern.h"
 #include "base/klog.h"
 #include "base/strbuf.h"
+#include "component/client_metrics.h"
 #include "component/metrics.h"
 #include "loop/loop.h"
 #include "sys/crash.h"
@@ -162,7 +163,9 @@ int run_main(const struct program *p, void *options, int argc, char *const *argv
         r.strings = intern_new();
         r.metrics = metrics_new();
         metrics_add_process(r.metrics, NULL);
+        r.client_metrics = client_metrics_new(r.metrics);
         run_loop(&r);
+        client_metrics_free(r.client_metrics);
         metrics_free(r.metrics);
         loop_free(r.loop);
         intern_free(r.strings);

@@ -14,6 +14,7 @@
 #include "base/base.h"
 #include "component/options.h"
 
+struct client_metrics;
 struct flags;
 struct intern;
 struct loop;
@@ -24,8 +25,9 @@ struct run { /* lives in run_main(); borrowed by the program */
     void *options, *self; /* self: whatever start() wants to find again */
     struct loop *loop;
     struct flags *flags;
-    struct intern *strings;  /* the process's string table */
-    struct metrics *metrics; /* with the process metrics in it */
+    struct intern *strings;                /* the process's string table */
+    struct metrics *metrics;               /* with the process metrics in it */
+    struct client_metrics *client_metrics; /* in that registry; for every client of the program */
     struct client_env env;
     struct log_options log;
     int exit_code;

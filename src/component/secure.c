@@ -3,6 +3,7 @@
 
 #include "base/klog.h"
 #include "base/strbuf.h"
+#include "component/client_metrics.h"
 #include "component/flags.h"
 #include "component/run.h"
 #include "component/serve.h"
@@ -89,6 +90,7 @@ int secure_listen(struct run *r, struct serve *s, const struct secure_options *o
     if (delegate_new(r->loop, r->strings, &o->delegate, &r->env, r->program->name, on_lookup_failed,
                      r, ret, err) < 0)
         return err->code;
+    delegate_set_meter(*ret, client_metrics_meter(r->client_metrics));
     serve_set_guard(s, delegate_guard, *ret);
     return listen_tls(r, s, o, err);
 }

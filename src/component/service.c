@@ -6,6 +6,7 @@
 
 #include "base/strbuf.h"
 #include "client/kube.h"
+#include "component/client_metrics.h"
 #include "component/run.h"
 #include "component/secure.h"
 #include "component/serve.h"
@@ -41,6 +42,7 @@ int service_new(struct run *r, const struct service_opts *o, const struct servic
     if (client_options_kube(&o->client, &r->env, r->loop, r->strings, str_or(o->agent, program),
                             &s->kube, err) < 0)
         return err->code;
+    s->kube->meter = client_metrics_meter(r->client_metrics);
     if (election_new(r, s->kube, &o->election, &h->election, arg, &s->election, err) < 0)
         return err->code;
     s->serve =

@@ -157,6 +157,7 @@ static void start(struct controller *c)
     if (c->queue)
         return;
     o.name = c->o.name;
+    o.meter = c->all->env.kube->meter;
     c->queue = workqueue_new(c->all->env.loop, &o, on_work, c);
     vec_foreach(&c->watches, i)
         attach(c, &c->watches.items[i]);

@@ -5,6 +5,7 @@
 #include "base/strbuf.h"
 #include "client/kube.h"
 #include "client/kubeconfig.h"
+#include "component/client_metrics.h"
 #include "component/run.h"
 #include "component/serve.h"
 #include "koordlet/agent.h"
@@ -98,7 +99,10 @@ static int start_client(struct program_state *p, struct kerr *err)
     if (client_options_config(&o->client, &p->run->env, NULL, &p->config, err) < 0)
         return err->code;
     p->config.user_agent = PROGRAM;
-    return kube_http_new(p->run->loop, p->run->strings, &p->config, &p->kube, err);
+    if (kube_http_new(p->run->loop, p->run->strings, &p->config, &p->kube, err) < 0)
+        return err->code;
+    p->kube->meter = client_metrics_meter(p->run->client_metrics);
+    return 0;
 }
 
 static int start_serving(struct program_state *p, struct kerr *err)

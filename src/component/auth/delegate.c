@@ -129,6 +129,13 @@ int delegate_new(struct loop *l, struct intern *strings, const struct delegate_o
     return 0;
 }
 
+void delegate_set_meter(struct delegate *d, struct meter *m)
+{
+    for (size_t i = 0; i < ARRAY_LEN(d->own); i++)
+        if (d->own[i])
+            d->own[i]->meter = m;
+}
+
 int delegate_over(struct loop *l, struct kube *authn, struct kube *authz,
                   const struct delegate_options *o, struct delegate **ret, struct kerr *err)
 {

@@ -16,6 +16,7 @@
 struct client_env;
 struct delegate;
 struct intern;
+struct meter;
 
 struct delegate_options {
     struct authn_options authn;
@@ -28,6 +29,8 @@ int delegate_new(struct loop *l, struct intern *strings, const struct delegate_o
                  const struct client_env *env, const char *agent,
                  void (*failed)(void *arg, const struct kerr *err), void *arg,
                  struct delegate **ret, struct kerr *err);
+/* Its own clients are counted from now on. */
+void delegate_set_meter(struct delegate *d, struct meter *m);
 /* For tests: with clients that stay the caller's; either may be NULL. */
 int delegate_over(struct loop *l, struct kube *authn, struct kube *authz,
                   const struct delegate_options *o, struct delegate **ret, struct kerr *err);
