@@ -82,7 +82,11 @@ static int make_note(struct removal *x, const struct kj_val *daemonset, struct k
                                      .body = strbuf_str(&body),
                                      .body_len = body.len };
     r = ctl_call(x->c, &create, &answer, err);
-    return err->reason == KR_ALREADY_EXISTS ? 0 : r; /* of a run that was killed: it knows more */
+    if (r < 0 && err->reason == KR_ALREADY_EXISTS) { /* of an earlier removal: koordlet is back */
+        removal_delete(x, &kind_configmap, x->ns, NOTE);
+        r = ctl_call(x->c, &create, &answer, err);
+    }
+    return r;
 }
 
 void restore_remember(struct removal *x)

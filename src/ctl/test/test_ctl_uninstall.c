@@ -121,9 +121,16 @@ static void test_the_pod_that_restores(void **state)
     /* Nobody lets it end this time. */
     assert_int_equal(run(&x, "uninstall", "--prepare", "--timeout=3s"), CTL_FAILED);
     assert_contains(x.err, "koordlet --restore on node n1: it has not ended in time\n");
+    /* It was installed again in the meantime, on another node. */
+    fake_put(x.f.fake, NODES, "n2",
+             "{\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}");
+    cluster_put_part(&x, PART_KOORDLET, 1, 0);
+    cluster_put_pod(&x, "koordlet", "koordlet", "http", true);
+    fake_patch(x.f.fake, SYSTEM_PODS, "koordlet", "{\"spec\":{\"nodeName\":\"n2\"}}");
     j.phase = "Succeeded";
     fake_on_write(x.f.fake, on_write, &j);
     assert_int_equal(run(&x, "uninstall", "--prepare"), CTL_OK);
+    assert_contains(x.out, "restored the cgroups of node n2\n");
     assert_null(fake_find(x.f.fake, CONFIGMAPS, "koordlet-restore"));
 }
 
