@@ -45,7 +45,7 @@ static void put_features(const struct check *k, struct strbuf *out)
 
     vec_foreach(&k->features, i) {
         name = MAX(name, (int)strlen(k->features.items[i].name));
-        needs = MAX(needs, (int)MIN(strlen(k->features.items[i].needs), (size_t)48));
+        needs = MAX(needs, (int)strlen(k->features.items[i].needs));
     }
     strbuf_appendf(out, "\n%-*s  %-4s  %-*s  %s\n", name, "FEATURE", "HERE", needs, "NEEDS", "WHY");
     vec_foreach(&k->features, i) {

@@ -117,6 +117,11 @@ def last_words(real, app):
             for s in p['status'].get('containerStatuses', []) if 'terminated' in s.get('lastState', {})]
 
 
+def notes(real, *words):
+    """What an upgrade would say at its end."""
+    return real.helm('upgrade', 'koord', CHART, *real.values(), *words, '--dry-run=server').stdout.split('NOTES:')[-1]
+
+
 def bad_input(real, check):
     """Each flaw is one line, and goes away with its cause."""
     stolen = {'spec': {'holderIdentity': 'intruder', 'leaseDurationSeconds': 3600,
@@ -129,7 +134,9 @@ def bad_input(real, check):
     code, texts, _ = found(real)
     check('a lease that another program holds is told', code == 1 and any(
         t.startswith('koord-descheduler: held by intruder, which is no pod') for t in texts[('Leases', 'failure')]), texts)
+    check('and so do the notes of an upgrade', 'The lease koord-descheduler is held by intruder' in notes(real), notes(real))
     real.api('DELETE', f'{LEASES}/koord-descheduler')
+    real.ready()  # what it lists when it starts must not meet the flaws that follow
     crd, binding = f'{CRDS}/recommendations.analysis.koordinator.sh', f'{BINDINGS}/koord-descheduler-rolebinding'
     objects = {CRDS: real.get(crd), BINDINGS: real.get(binding)}
     real.api('DELETE', crd)
@@ -138,6 +145,8 @@ def bad_input(real, check):
     code, texts, features = found(real)
     check('a CRD that is missing is told', code == 1 and any(
         t == '1 missing: recommendations.analysis.koordinator.sh; helm upgrade of release koord brings them back' for t in texts[('CRDs', 'failure')]), texts)
+    check('and in the notes of an upgrade that does not bring it',
+          'Missing: recommendations.analysis.koordinator.sh' in notes(real, '--set', 'crds.managed=false'), notes(real))
     check('missing rights are told', any(
         t.startswith('koord-descheduler may not ') for t in texts.get(('Rights', 'failure'), [])), texts)
     check('and in the table of features', features['gangs, reservations'] == ('off', 'CRDs are missing'), features)
@@ -167,6 +176,6 @@ def removed(real, check):
     noted = [name for name in node['metadata'].get('annotations', {}) if name.startswith('node.koordinator.sh/')]
     check('and none of its annotations', not noted, noted)
     check('best effort has no limits any more', not best_effort_limits(), best_effort_limits())
-    check('nothing of the hook is left', not real.get('/apis/batch/v1/namespaces/default/jobs/koord-uninstall') and
+    check('nothing of the hook is left', not real.get(f'/apis/batch/v1/namespaces/{SYSTEM}/jobs/koord-uninstall') and
           not real.get(f'/api/v1/namespaces/{SYSTEM}/configmaps/koordlet-restore') and
           not [p for p in real.pods() if p['metadata']['name'].startswith('koordlet-restore')])
