@@ -148,6 +148,7 @@ static const struct snode *compile(struct crd_schema *s, const struct kj_val *v)
     n->preserve = kj_bool(kj_get(v, "x-kubernetes-preserve-unknown-fields"), false);
     n->embedded = kj_bool(kj_get(v, "x-kubernetes-embedded-resource"), false);
     n->int_or_string = kj_bool(kj_get(v, "x-kubernetes-int-or-string"), false);
+    n->atomic_map = streq(kj_str_or(kj_get(v, "x-kubernetes-map-type"), ""), "atomic");
     n->list_keys = value_or_null(v, "x-kubernetes-list-map-keys", KJ_ARR);
     n->def = kj_get(v, "default");
     n->rules = compile_rules(s, v);

@@ -184,7 +184,7 @@ static const struct t_field core_scope_selector_fields[] = {
     OBJS(1, "matchExpressions", core_scoped_resource_selector_requirement, T_ATOMIC),
     END,
 };
-static TYPE(core_scope_selector, "io.k8s.api.core.v1.ScopeSelector");
+static ATOMIC_TYPE(core_scope_selector, "io.k8s.api.core.v1.ScopeSelector");
 
 static const struct t_field core_resource_quota_spec_fields[] = {
     MAP(1, "hard", T_QTY, 0, GO("v1.ResourceList")),

@@ -7,13 +7,13 @@ static const struct t_field core_object_reference_fields[] = {
     F(5, "apiVersion", T_STR, 0), F(6, "resourceVersion", T_STR, 0),
     F(7, "fieldPath", T_STR, 0),  END,
 };
-TYPE(core_object_reference, "io.k8s.api.core.v1.ObjectReference");
+ATOMIC_TYPE(core_object_reference, "io.k8s.api.core.v1.ObjectReference");
 
 static const struct t_field core_local_object_reference_fields[] = {
     F(1, "name", T_STR, 0),
     END,
 };
-TYPE(core_local_object_reference, "io.k8s.api.core.v1.LocalObjectReference");
+ATOMIC_TYPE(core_local_object_reference, "io.k8s.api.core.v1.LocalObjectReference");
 
 static const struct t_field core_typed_local_object_reference_fields[] = {
     F(1, "apiGroup", T_STR, T_PTR | T_EMIT),
@@ -21,7 +21,7 @@ static const struct t_field core_typed_local_object_reference_fields[] = {
     F(3, "name", T_STR, T_REQ | T_EMIT),
     END,
 };
-TYPE(core_typed_local_object_reference, "io.k8s.api.core.v1.TypedLocalObjectReference");
+ATOMIC_TYPE(core_typed_local_object_reference, "io.k8s.api.core.v1.TypedLocalObjectReference");
 
 static const char *const node_selector_operator_values[] = {
     "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", NULL
@@ -39,13 +39,13 @@ static const struct t_field core_node_selector_term_fields[] = {
     OBJS(2, "matchFields", core_node_selector_requirement, T_ATOMIC),
     END,
 };
-TYPE(core_node_selector_term, "io.k8s.api.core.v1.NodeSelectorTerm");
+ATOMIC_TYPE(core_node_selector_term, "io.k8s.api.core.v1.NodeSelectorTerm");
 
 static const struct t_field core_node_selector_fields[] = {
     OBJS(1, "nodeSelectorTerms", core_node_selector_term, T_REQ | T_EMIT | T_ATOMIC),
     END,
 };
-TYPE(core_node_selector, "io.k8s.api.core.v1.NodeSelector");
+ATOMIC_TYPE(core_node_selector, "io.k8s.api.core.v1.NodeSelector");
 
 static const struct t_field core_topology_selector_label_requirement_fields[] = {
     F(1, "key", T_STR, T_REQ | T_EMIT),
@@ -59,4 +59,4 @@ static const struct t_field core_topology_selector_term_fields[] = {
     OBJS(1, "matchLabelExpressions", core_topology_selector_label_requirement, T_ATOMIC),
     END,
 };
-TYPE(core_topology_selector_term, "io.k8s.api.core.v1.TopologySelectorTerm");
+ATOMIC_TYPE(core_topology_selector_term, "io.k8s.api.core.v1.TopologySelectorTerm");

@@ -41,7 +41,7 @@ static const struct t_field core_config_map_key_selector_fields[] = {
     F(3, "optional", T_BOOL, T_PTR),
     END,
 };
-static TYPE(core_config_map_key_selector, "io.k8s.api.core.v1.ConfigMapKeySelector");
+static ATOMIC_TYPE(core_config_map_key_selector, "io.k8s.api.core.v1.ConfigMapKeySelector");
 
 static const struct t_field core_secret_key_selector_fields[] = {
     F(IN(1, 1), "name", T_STR, 0),
@@ -49,7 +49,7 @@ static const struct t_field core_secret_key_selector_fields[] = {
     F(3, "optional", T_BOOL, T_PTR),
     END,
 };
-static TYPE(core_secret_key_selector, "io.k8s.api.core.v1.SecretKeySelector");
+static ATOMIC_TYPE(core_secret_key_selector, "io.k8s.api.core.v1.SecretKeySelector");
 
 static const struct t_field core_file_key_selector_fields[] = {
     F(1, "volumeName", T_STR, T_REQ | T_EMIT),
@@ -58,7 +58,7 @@ static const struct t_field core_file_key_selector_fields[] = {
     F(4, "optional", T_BOOL, T_PTR, DEF("false")),
     END,
 };
-static TYPE(core_file_key_selector, "io.k8s.api.core.v1.FileKeySelector");
+static ATOMIC_TYPE(core_file_key_selector, "io.k8s.api.core.v1.FileKeySelector");
 
 static const struct t_field core_env_var_source_fields[] = {
     OBJ(1, "fieldRef", core_object_field_selector, T_PTR),

@@ -106,7 +106,7 @@ static const struct t_field core_endpoint_address_fields[] = {
     OBJ(2, "targetRef", core_object_reference, T_PTR),
     END,
 };
-static TYPE(core_endpoint_address, "io.k8s.api.core.v1.EndpointAddress");
+static ATOMIC_TYPE(core_endpoint_address, "io.k8s.api.core.v1.EndpointAddress");
 
 static const struct t_field core_endpoint_port_fields[] = {
     F(1, "name", T_STR, 0),
@@ -115,7 +115,7 @@ static const struct t_field core_endpoint_port_fields[] = {
     F(4, "appProtocol", T_STR, T_PTR),
     END,
 };
-static TYPE(core_endpoint_port, "io.k8s.api.core.v1.EndpointPort");
+static ATOMIC_TYPE(core_endpoint_port, "io.k8s.api.core.v1.EndpointPort");
 
 static const struct t_field core_endpoint_subset_fields[] = {
     OBJS(1, "addresses", core_endpoint_address, T_ATOMIC),

@@ -146,7 +146,7 @@ static const struct t_field core_secret_reference_fields[] = {
     F(2, "namespace", T_STR, 0),
     END,
 };
-static TYPE(core_secret_reference, "io.k8s.api.core.v1.SecretReference");
+static ATOMIC_TYPE(core_secret_reference, "io.k8s.api.core.v1.SecretReference");
 
 static const struct t_field core_rbd_persistent_volume_source_fields[] = {
     LIST(1, "monitors", T_STR, T_REQ | T_EMIT | T_ATOMIC),
@@ -371,7 +371,7 @@ static const struct t_field core_persistent_volume_spec_fields[] = {
     OBJ(IN(2, 22), "csi", core_csi_persistent_volume_source, T_PTR),
     ENUMS(3, "accessModes", persistent_volume_access_mode_values, "v1.PersistentVolumeAccessMode",
           T_ATOMIC),
-    OBJ(4, "claimRef", core_object_reference, T_PTR),
+    OBJ(4, "claimRef", core_object_reference, T_PTR | T_GRANULAR),
     ENUM(5, "persistentVolumeReclaimPolicy", persistent_volume_reclaim_policy_values,
          "v1.PersistentVolumeReclaimPolicy", 0, DEF("\"Retain\"")),
     F(6, "storageClassName", T_STR, 0),
@@ -518,7 +518,7 @@ static const struct t_field core_object_field_selector_fields[] = {
     F(2, "fieldPath", T_STR, T_REQ | T_EMIT),
     END,
 };
-TYPE(core_object_field_selector, "io.k8s.api.core.v1.ObjectFieldSelector");
+ATOMIC_TYPE(core_object_field_selector, "io.k8s.api.core.v1.ObjectFieldSelector");
 
 static const struct t_field core_resource_field_selector_fields[] = {
     F(1, "containerName", T_STR, 0),
@@ -526,7 +526,7 @@ static const struct t_field core_resource_field_selector_fields[] = {
     F(3, "divisor", T_QTY, T_EMIT),
     END,
 };
-TYPE(core_resource_field_selector, "io.k8s.api.core.v1.ResourceFieldSelector");
+ATOMIC_TYPE(core_resource_field_selector, "io.k8s.api.core.v1.ResourceFieldSelector");
 
 static const struct t_field core_downward_api_volume_file_fields[] = {
     F(1, "path", T_STR, T_REQ | T_EMIT),

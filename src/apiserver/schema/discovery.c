@@ -48,7 +48,7 @@ static const struct t_field discovery_endpoint_port_fields[] = {
     F(4, "appProtocol", T_STR, T_PTR),
     END,
 };
-static TYPE(discovery_endpoint_port, "io.k8s.api.discovery.v1.EndpointPort");
+static ATOMIC_TYPE(discovery_endpoint_port, "io.k8s.api.discovery.v1.EndpointPort");
 
 static const char *const address_type_values[] = { "IPv4", "IPv6", "FQDN", NULL };
 static const struct t_field discovery_endpoint_slice_fields[] = {

@@ -10,7 +10,7 @@ static const struct t_field meta_owner_reference_fields[] = {
     F(7, "blockOwnerDeletion", T_BOOL, T_PTR),
     END,
 };
-static TYPE(meta_owner_reference, "io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference");
+static ATOMIC_TYPE(meta_owner_reference, "io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference");
 
 static const struct t_field meta_managed_fields_entry_fields[] = {
     F(1, "manager", T_STR, 0),     F(2, "operation", T_STR, 0, GO("v1.ManagedFieldsOperationType")),
@@ -54,7 +54,7 @@ static const struct t_field meta_label_selector_fields[] = {
     OBJS(2, "matchExpressions", meta_label_selector_requirement, T_ATOMIC),
     END,
 };
-TYPE(meta_label_selector, "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector");
+ATOMIC_TYPE(meta_label_selector, "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector");
 
 static const struct t_field meta_condition_fields[] = {
     F(1, "type", T_STR, T_REQ | T_EMIT),

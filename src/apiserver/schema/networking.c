@@ -30,7 +30,7 @@ static const struct t_field networking_service_backend_port_fields[] = {
     F(2, "number", T_I32, 0),
     END,
 };
-static TYPE(networking_service_backend_port, "io.k8s.api.networking.v1.ServiceBackendPort");
+static ATOMIC_TYPE(networking_service_backend_port, "io.k8s.api.networking.v1.ServiceBackendPort");
 
 static const struct t_field networking_ingress_service_backend_fields[] = {
     F(1, "name", T_STR, T_REQ | T_EMIT),

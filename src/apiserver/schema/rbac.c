@@ -27,7 +27,7 @@ static const struct t_field rbac_subject_fields[] = {
     F(4, "namespace", T_STR, 0),
     END,
 };
-static TYPE(rbac_subject, "io.k8s.api.rbac.v1.Subject");
+static ATOMIC_TYPE(rbac_subject, "io.k8s.api.rbac.v1.Subject");
 
 static const struct t_field rbac_role_ref_fields[] = {
     F(1, "apiGroup", T_STR, T_REQ | T_EMIT, DEF("\"rbac.authorization.k8s.io\"")),
@@ -35,7 +35,7 @@ static const struct t_field rbac_role_ref_fields[] = {
     F(3, "name", T_STR, T_REQ | T_EMIT),
     END,
 };
-static TYPE(rbac_role_ref, "io.k8s.api.rbac.v1.RoleRef");
+static ATOMIC_TYPE(rbac_role_ref, "io.k8s.api.rbac.v1.RoleRef");
 
 static const struct t_field rbac_role_binding_fields[] = {
     F(0, "kind", T_STR, 0),

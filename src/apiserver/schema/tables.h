@@ -42,7 +42,10 @@
         .name = NULL \
     }
 /* The type whose fields are in <id>_fields. */
-#define TYPE(id, openapi) const struct t_type id = { (openapi), id##_fields, NULL }
+#define TYPE(id, openapi) const struct t_type id = { .name = (openapi), .fields = id##_fields }
+/* One that server-side apply replaces whole. */
+#define ATOMIC_TYPE(id, openapi) \
+    const struct t_type id = { .name = (openapi), .fields = id##_fields, .atomic = true }
 
 /* types.c: the field of this name (any bytes), NULL when there is none. */
 const struct t_field *types_field(const struct t_type *t, const char *name, size_t n);

@@ -35,7 +35,8 @@ enum {
     T_REPLACE = 1 << 4, /* patchStrategy replace */
     T_RETAIN = 1 << 5,  /* patchStrategy retainKeys */
     T_PTR = 1 << 6,     /* a pointer in Go: "", 0, false and {} are kept, absent is not zero */
-    T_EMIT = 1 << 7     /* no omitempty in Go: printed even when it is zero */
+    T_EMIT = 1 << 7,    /* no omitempty in Go: printed even when it is zero */
+    T_GRANULAR = 1 << 8 /* its struct is one that server-side apply replaces whole, but not here */
 };
 /* T_KEY or T_SET together with T_REPLACE: merged by server-side apply, replaced by a strategic
  * merge patch. */
@@ -45,7 +46,7 @@ struct t_field {
     uint16_t
         num; /* in protobuf: number, with that of an embedded struct in the high byte; 0: none */
     uint8_t kind, shape;
-    uint8_t flags;
+    uint16_t flags;
     const char *merge_key;     /* with T_KEY; more list-map keys after a comma for SSA */
     const struct t_type *type; /* T_OBJ */
     const char *def;           /* simple default as JSON text; applied when the parent exists */
@@ -57,6 +58,7 @@ struct t_type {
     const char *name;             /* "io.k8s.api.core.v1.PodSpec": its name in OpenAPI */
     const struct t_field *fields; /* ends with name == NULL */
     const char *doc;
+    bool atomic; /* replaced whole by server-side apply (structType atomic) */
 };
 
 /* The root type of a built-in kind ("", "v1", "Pod"); NULL when not built in. version NULL: the one
