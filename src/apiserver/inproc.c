@@ -219,6 +219,7 @@ static struct icall *start(struct kube *kube, const struct kube_req *r, kube_don
     c->content_type = content_type_of_req(&q);
     c->accept = r->as_table ? "application/json;as=Table;v=v1;g=meta.k8s.io" : NULL;
     c->user = k->user;
+    c->in_process = true;
     c->body_len = r->body_len;
     c->body = arena_alloc(c->arena, r->body_len + KJ_PADDING + 1, 1);
     if (r->body_len)

@@ -213,13 +213,6 @@ void merge_pod(struct hook_pod_request *cached, const struct hook_pod_response *
         cached->cgroup_parent = r->cgroup_parent;
 }
 
-void merge_pod_resources(struct hook_pod_request *cached, const struct cri_resources *r,
-                         struct arena *a)
-{
-    cached->resources = copy_resources(cached->resources, a);
-    over_response(cached->resources, r, a);
-}
-
 void merge_container(struct hook_container_request *cached, const struct hook_container_response *r,
                      struct arena *a)
 {
@@ -276,23 +269,6 @@ static bool put_map(struct strbuf *out, const char *field, wire_map *is, const w
     return changed;
 }
 
-static bool put_resources(struct strbuf *out, struct cri_resources *is,
-                          const struct cri_resources *to)
-{
-    bool c = put_number(out, "cpu_period", &is->cpu_period, to->cpu_period);
-
-    c |= put_number(out, "cpu_quota", &is->cpu_quota, to->cpu_quota);
-    c |= put_number(out, "cpu_shares", &is->cpu_shares, to->cpu_shares);
-    c |= put_number(out, "memory_limit_in_bytes", &is->memory_limit, to->memory_limit);
-    c |= put_number(out, "memory_swap_limit_in_bytes", &is->memory_swap_limit,
-                    to->memory_swap_limit);
-    c |= put_number(out, "oom_score_adj", &is->oom_score_adj, to->oom_score_adj);
-    c |= put_text(out, "cpuset_cpus", &is->cpuset_cpus, to->cpuset_cpus);
-    c |= put_text(out, "cpuset_mems", &is->cpuset_mems, to->cpuset_mems);
-    c |= put_map(out, "unified", &is->unified, &to->unified);
-    return c;
-}
-
 bool merge_to_run_pod(const struct hook_pod_request *cached, struct arena *a,
                       struct cri_run_pod_request *in, struct strbuf *changes)
 {
@@ -308,13 +284,25 @@ bool merge_to_run_pod(const struct hook_pod_request *cached, struct arena *a,
         c->linux_pod->cgroup_parent = parent;
         changed = true;
     }
-    struct cri_resources *r = copy_resources(c->linux_pod ? c->linux_pod->resources : NULL, a);
-    if (c->linux_pod && cached->resources && put_resources(changes, r, cached->resources)) {
-        c->linux_pod->resources = r;
-        changed = true;
-    }
     in->config = changed ? c : in->config;
     return changed;
+}
+
+static bool put_resources(struct strbuf *out, struct cri_resources *is,
+                          const struct cri_resources *to)
+{
+    bool c = put_number(out, "cpu_period", &is->cpu_period, to->cpu_period);
+
+    c |= put_number(out, "cpu_quota", &is->cpu_quota, to->cpu_quota);
+    c |= put_number(out, "cpu_shares", &is->cpu_shares, to->cpu_shares);
+    c |= put_number(out, "memory_limit_in_bytes", &is->memory_limit, to->memory_limit);
+    c |= put_number(out, "memory_swap_limit_in_bytes", &is->memory_swap_limit,
+                    to->memory_swap_limit);
+    c |= put_number(out, "oom_score_adj", &is->oom_score_adj, to->oom_score_adj);
+    c |= put_text(out, "cpuset_cpus", &is->cpuset_cpus, to->cpuset_cpus);
+    c |= put_text(out, "cpuset_mems", &is->cpuset_mems, to->cpuset_mems);
+    c |= put_map(out, "unified", &is->unified, &to->unified);
+    return c;
 }
 
 static int compare_envs(const void *x, const void *y)

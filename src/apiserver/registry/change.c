@@ -86,7 +86,6 @@ static void keep_meta(struct kj_mdoc *d, struct kj_mval *meta, const struct kj_v
                                         "resourceVersion" };
     for (size_t i = 0; i < ARRAY_LEN(keep); i++)
         object_dup_member(d, meta, old_meta, keep[i]);
-    kj_mdel(meta, "managedFields", strlen("managedFields"));
     kj_mdel(meta, "selfLink", strlen("selfLink"));
 }
 
@@ -121,6 +120,9 @@ static void prepare(struct change *x, struct api_call *c, struct kj_mdoc *d, str
     const struct resource *r = x->r;
 
     object_default(r, d, obj);
+    managed_note(c, r, d, obj, old);
+    struct kj_mval *managed = kj_mget(object_meta(d, obj), "managedFields");
+    managed = managed ? kj_mclone(d, managed) : NULL;
     if (x->ch.verb == RES_STATUS) {
         keep_all_but_status(d, obj, old, r->crd != NULL);
         object_dup_member(d, object_meta(d, obj), kj_get(old, "metadata"), "ownerReferences");
@@ -128,6 +130,10 @@ static void prepare(struct change *x, struct api_call *c, struct kj_mdoc *d, str
         object_dup_member(d, obj, old, "status");
     }
     keep_meta(d, object_meta(d, obj), kj_get(old, "metadata"));
+    if (managed)
+        kj_mset(d, object_meta(d, obj), "managedFields", managed);
+    else
+        kj_mdel(object_meta(d, obj), "managedFields", strlen("managedFields"));
     if (r->strategy && r->strategy->prepare)
         r->strategy->prepare(x->ch.verb, d, obj, old, loop_wall(c->s->loop));
 }
@@ -233,6 +239,11 @@ static bool judge(struct change *x, struct api_call *c, struct kj_mdoc *d, struc
         object_default(x->r, d, obj);
     count_generation(x, d, obj, old);
     *ret_fresh = kj_freeze(obj);
+    if (managed_only_times(kj_root(*ret_fresh), old)) {
+        object_dup_member(d, object_meta(d, obj), kj_get(old, "metadata"), "managedFields");
+        kj_doc_free(*ret_fresh);
+        *ret_fresh = kj_freeze(obj);
+    }
     if (x->ch.skip_prepare)
         return true;
     object_validate(x->r, x->ch.verb, kj_root(*ret_fresh), old, errors);

@@ -49,7 +49,7 @@ static int check_request(struct api_call *c, const struct kj_val *obj, struct ke
 static void meta_fill_new(struct api_call *c, struct kj_mdoc *d, struct kj_mval *obj)
 {
     static const char *const drop[] = { "deletionTimestamp", "deletionGracePeriodSeconds",
-                                        "managedFields", "selfLink", "resourceVersion" };
+                                        "selfLink", "resourceVersion" };
     struct kj_mval *meta = object_meta(d, obj);
     char uid[37], when[KTIME_TEXT_MAX];
 
@@ -100,6 +100,7 @@ static struct kj_mval *make(struct api_call *c, struct kj_mdoc *d, const struct 
     struct kerr err = { 0 };
 
     object_default(r, d, obj);
+    managed_note(c, r, d, obj, NULL);
     meta_fill_new(c, d, obj);
     fill_name(c, d, obj);
     const char *name = str_or(kj_mstr_get(kj_mget(object_meta(d, obj), "name")), "");
@@ -172,17 +173,27 @@ static int attempt(struct api_call *c, const struct kj_val *body)
     return 0;
 }
 
-void verb_create(struct api_call *c)
+void create_object(struct api_call *c, const struct kj_val *body)
 {
-    CLEANUP(kj_doc_free) struct kj_doc *body = NULL;
     struct kerr err = { 0 };
 
-    if (object_body(c, &body, &err) < 0 || check_request(c, kj_root(body), &err) < 0) {
+    if (check_request(c, body, &err) < 0) {
         api_fail(c, &err);
         return;
     }
     if (c->res->strategy && c->res->strategy->create_warning)
         api_warn(c, "%s", c->res->strategy->create_warning);
-    while (attempt(c, kj_root(body)) == -EAGAIN)
+    while (attempt(c, body) == -EAGAIN)
         continue;
+}
+
+void verb_create(struct api_call *c)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *body = NULL;
+    struct kerr err = { 0 };
+
+    if (object_body(c, &body, &err) < 0)
+        api_fail(c, &err);
+    else
+        create_object(c, kj_root(body));
 }

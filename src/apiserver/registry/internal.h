@@ -115,6 +115,15 @@ void verb_delete_collection(struct api_call *c);
 /* SelfSubjectAccessReview and its relatives: answered, not stored. false: not one of them. */
 bool review_handle(struct api_call *c);
 bool is_review(const struct resource *r);
+/* Server-side apply, of an object that is there or not. */
+void verb_apply(struct api_call *c);
+/* A create of this object, whatever the body of the call is. */
+void create_object(struct api_call *c, const struct kj_val *body);
+/* managed.c: notes who writes what into obj, which has its defaults; old NULL: a create. */
+void managed_note(struct api_call *c, const struct resource *r, struct kj_mdoc *d,
+                  struct kj_mval *obj, const struct kj_val *old);
+/* Equal but for the times of managedFields: no change. */
+bool managed_only_times(const struct kj_val *obj, const struct kj_val *old);
 /* The patch in the body applied to a document. */
 int patch_apply(struct api_call *c, const struct kj_val *old, struct kj_mdoc *d,
                 struct kj_mval **ret, struct kerr *err);

@@ -264,6 +264,7 @@ static const char *const meta_order[] = {
     "annotations",
     "ownerReferences",
     "finalizers",
+    "managedFields",
 };
 
 static void write_member(struct strbuf *out, const char *key, size_t n, const struct kj_mval *v)
@@ -283,7 +284,7 @@ static bool in_meta_order(struct str key)
     return false;
 }
 
-/* managedFields and selfLink are not kept (docs/compatibility-apiserver.md). */
+/* selfLink is not kept, as upstream. */
 static void write_meta(const struct kj_mval *meta, uint64_t rev, struct strbuf *out)
 {
     struct kj_mval *v;
@@ -302,7 +303,7 @@ static void write_meta(const struct kj_mval *meta, uint64_t rev, struct strbuf *
             write_member(out, meta_order[i], strlen(meta_order[i]), v);
     }
     for (struct kj_miter it = kj_miter(meta); kj_mnext(&it, &key, &v);)
-        if (!in_meta_order(key) && !str_eqz(key, "managedFields") && !str_eqz(key, "selfLink"))
+        if (!in_meta_order(key) && !str_eqz(key, "selfLink"))
             write_member(out, key.p, key.n, v);
     strbuf_appendc(out, '}');
 }

@@ -1,4 +1,4 @@
-/* patch.c - PATCH: JSON, merge and strategic merge patches. Server-side apply is refused. */
+/* patch.c - PATCH: JSON, merge and strategic merge patches; managed.c has server-side apply. */
 #include <strings.h>
 
 #include "apiserver/registry/internal.h"
@@ -14,7 +14,6 @@ int patch_type(struct api_call *c, struct kerr *err)
         { "application/merge-patch+json", API_PATCH_MERGE },
         { "application/strategic-merge-patch+json", API_PATCH_STRATEGIC },
         { "application/apply-patch+yaml", API_PATCH_APPLY },
-        { "application/apply-patch+cbor", API_PATCH_APPLY },
     };
     size_t n = c->content_type ? strcspn(c->content_type, "; ") : 0;
 
@@ -22,10 +21,6 @@ int patch_type(struct api_call *c, struct kerr *err)
         if (n != strlen(types[i].type) || strncasecmp(c->content_type, types[i].type, n) != 0)
             continue;
         c->patch = types[i].patch;
-        if (c->patch == API_PATCH_APPLY)
-            return kerr_api(err, -EINVAL, KR_UNSUPPORTED_MEDIA_TYPE,
-                            "server-side apply is not supported by this server; use client-side "
-                            "apply (kubectl apply --server-side=false) or another patch type");
         if (c->patch == API_PATCH_STRATEGIC && c->res->crd)
             return kerr_api(err, -EINVAL, KR_UNSUPPORTED_MEDIA_TYPE,
                             "the body of the request was in an unknown format - accepted media "
@@ -153,6 +148,10 @@ void verb_patch(struct api_call *c)
     struct kerr err = { 0 };
     if (patch_type(c, &err) < 0) {
         api_fail(c, &err);
+        return;
+    }
+    if (c->patch == API_PATCH_APPLY) {
+        verb_apply(c);
         return;
     }
     api_change(

@@ -39,7 +39,7 @@ static bool to_bool(const char *v)
 struct raw_query {
     const char *limit, *timeout, *seconds, *grace, *watch, *field_validation, *dry_run, *orphan,
         *include;
-    bool force;
+    const char *force;
 };
 
 static void take_param(struct api_call *c, struct raw_query *q, const char *k, const char *v)
@@ -74,7 +74,7 @@ static void take_param(struct api_call *c, struct raw_query *q, const char *k, c
     else if (streq(k, "sendInitialEvents"))
         c->send_initial = to_bool(v);
     else if (streq(k, "force"))
-        q->force = true;
+        q->force = v;
     else if (streq(k, "pretty"))
         c->pretty = to_bool(v);
     else if (streq(k, "dryRun") && *v)
@@ -165,8 +165,15 @@ static void check_write(struct api_call *c, const struct raw_query *q, struct fi
 {
     bool deletes = c->verb == API_DELETE || c->verb == API_DELETE_COLLECTION;
 
-    if (c->verb == API_PATCH && q->force && patch_type(c, NULL) == 0)
-        field_error(e, FIELD_FORBIDDEN, "force", NULL, "may not be specified for non-apply patch");
+    if (c->verb == API_PATCH && patch_type(c, NULL) == 0) {
+        bool apply = c->patch == API_PATCH_APPLY;
+        if (apply && str_empty(c->field_manager))
+            field_error(e, FIELD_REQUIRED, "fieldManager", NULL, "is required for apply patch");
+        if (!apply && q->force)
+            field_error(e, FIELD_FORBIDDEN, "force", NULL,
+                        "may not be specified for non-apply patch");
+        c->force = apply && q->force && to_bool(q->force);
+    }
     if (!deletes)
         check_manager(c->field_manager, e);
     check_dry_run(c, q->dry_run, e);

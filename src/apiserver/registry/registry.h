@@ -75,6 +75,7 @@ struct api_call {
     const char *target;                                             /* path and query, as sent */
     const char *content_type, *accept, *if_none_match, *user_agent; /* NULL when absent */
     const char *user; /* NULL: nobody (only open paths) */
+    bool in_process;  /* what it creates has no managedFields until somebody else applies it */
     char *body;       /* NUL-terminated with KJ_PADDING bytes of room; the carrier's or arena's */
     size_t body_len;
 
@@ -88,9 +89,9 @@ struct api_call {
     const char *label_selector, *field_selector; /* NULL when absent or empty */
     const char *resource_version, *rv_match, *continue_token;
     int64_t limit;
-    int64_t timeout_s; /* of a watch; 0: not given */
-    bool bookmarks, dry_run, pretty;
-    int send_initial; /* -1: not given */
+    int64_t timeout_s;                      /* of a watch; 0: not given */
+    bool bookmarks, dry_run, pretty, force; /* force: an apply wins its conflicts */
+    int send_initial;                       /* -1: not given */
     const char *field_manager;
     enum api_field_validation fields;
     enum api_patch_type patch;

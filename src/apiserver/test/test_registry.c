@@ -96,7 +96,7 @@ static const struct {
       "apply your changes to the latest version and try again" },
     { "PATCH", CMS "/a", "application/json", "{}", 415, "UnsupportedMediaType",
       "415: Unsupported Media Type" },
-    { "PATCH", CMS "/a", "application/apply-patch+yaml", "{}", 415, "UnsupportedMediaType", NULL },
+    { "PATCH", CMS "/a", "application/apply-patch+yaml", "{}", 422, "Invalid", NULL },
     { "PATCH", CMS "/a", MERGE, "[]", 400, "BadRequest", NULL },
     { "PATCH", CMS "/a", MERGE, "{\"metadata\":{\"name\":\"q\"}}", 400, "BadRequest", NULL },
     { "PATCH", CMS "/a", MERGE, "{\"metadata\":{\"resourceVersion\":\"1\"}}", 409, "Conflict",
