@@ -5,6 +5,8 @@
  */
 #include "net/relay/h2relay_int.h"
 
+#define PONG_AFTER NSEC_PER_MSEC
+
 /* ---- what nghttp2 tells ---------------------------------------------------------------------- */
 
 static struct h2relay_call *call_of(nghttp2_session *ng, int32_t id)
@@ -74,6 +76,39 @@ static void on_back_headers(struct h2relay_call *call, bool end)
     }
 }
 
+/* grpc-go sends a PING with each message, to measure. Its answer in a write of its own would double
+ * the writes of a call, and wake the peer for nothing. */
+static void send_pong(struct relay_conn *c)
+{
+    nghttp2_submit_ping(c->ng, NGHTTP2_FLAG_ACK, c->pong);
+    c->owes_pong = false;
+    c->pong_timer = timer_cancel(c->pong_timer);
+}
+
+static void on_pong_due(struct loop *l, void *arg)
+{
+    struct relay_conn *c = arg;
+    struct h2relay *r = c->r;
+
+    (void)l;
+    c->pong_timer = NULL;
+    relay_enter(r);
+    send_pong(c);
+    c->dirty = true;
+    relay_leave(r);
+}
+
+static void on_ping(struct relay_conn *c, const nghttp2_frame *f)
+{
+    if (f->hd.flags & NGHTTP2_FLAG_ACK)
+        return;
+    if (c->owes_pong)
+        send_pong(c);
+    memcpy(c->pong, f->ping.opaque_data, sizeof c->pong);
+    c->owes_pong = true;
+    c->pong_timer = loop_after(c->r->o.loop, PONG_AFTER, on_pong_due, c);
+}
+
 static int on_frame_recv(nghttp2_session *ng, const nghttp2_frame *f, void *arg)
 {
     struct relay_conn *c = arg;
@@ -85,6 +120,8 @@ static int on_frame_recv(nghttp2_session *ng, const nghttp2_frame *f, void *arg)
         if (c->r->back == c)
             c->r->back = NULL;
     }
+    if (f->hd.type == NGHTTP2_PING)
+        on_ping(c, f);
     if (!call)
         return 0;
     if (f->hd.type == NGHTTP2_HEADERS && !c->is_back)
@@ -151,6 +188,7 @@ static nghttp2_session *make_session(struct relay_conn *c)
     nghttp2_session_callbacks_set_on_stream_close_callback(cb, on_stream_close);
     nghttp2_session_callbacks_set_on_frame_send_callback(cb, on_frame_send);
     nghttp2_option_set_no_auto_window_update(opt, 1);
+    nghttp2_option_set_no_auto_ping_ack(opt, 1);
     nghttp2_option_set_max_outbound_ack(opt, 1000);
     nghttp2_option_set_no_closed_streams(opt, 1);
     if (c->is_back ? nghttp2_session_client_new2(&ng, cb, c, opt)
@@ -218,6 +256,8 @@ void relay_conn_flush(struct relay_conn *c)
     struct kerr err;
 
     c->dirty = false;
+    if (c->owes_pong && !c->dead && nghttp2_session_want_write(c->ng))
+        send_pong(c);
     while (!c->dead && stream_queued(c->stream) < STREAM_HIGH_WATER) {
         const uint8_t *p;
         ssize_t n = nghttp2_session_mem_send(c->ng, &p);
@@ -264,6 +304,7 @@ void relay_conn_free(struct relay_conn *c)
     if (!c->is_back)
         c->r->stats.clients--;
     LIST_REMOVE(c, link);
+    timer_cancel(c->pong_timer);
     nghttp2_session_del(c->ng);
     stream_close(c->stream);
     free(c);

@@ -77,9 +77,12 @@ struct relay_conn {
     struct stream *stream;
     nghttp2_session *ng;
     bool is_back;
-    bool dirty; /* has something to send */
-    bool dead;  /* to be freed at the end of the event */
-    bool going; /* takes no new calls */
+    bool dirty;     /* has something to send */
+    bool dead;      /* to be freed at the end of the event */
+    bool going;     /* takes no new calls */
+    bool owes_pong; /* the answer to a PING waits for other frames to leave with */
+    uint8_t pong[8];
+    struct timer *pong_timer; /* but not for long */
     unsigned calls;
     struct kerr why;
 };

@@ -37,7 +37,8 @@ struct peer {
     nghttp2_session *ng;
     bool is_server, no_window; /* no_window: what came is not drained */
     struct peer_stream of[STREAMS];
-    unsigned n, pings, goaways;
+    unsigned n, pings, pongs, goaways;
+    uint8_t pong[8]; /* the last one */
     bool gone;
 };
 
@@ -78,6 +79,10 @@ static int peer_frame(nghttp2_session *ng, const nghttp2_frame *f, void *arg)
     (void)ng;
     p->pings += f->hd.type == NGHTTP2_PING && !(f->hd.flags & NGHTTP2_FLAG_ACK);
     p->goaways += f->hd.type == NGHTTP2_GOAWAY;
+    if (f->hd.type == NGHTTP2_PING && (f->hd.flags & NGHTTP2_FLAG_ACK)) {
+        p->pongs++;
+        memcpy(p->pong, f->ping.opaque_data, sizeof p->pong);
+    }
     if (f->hd.type != NGHTTP2_HEADERS && f->hd.type != NGHTTP2_DATA)
         return 0;
     struct peer_stream *s = stream_at(p, f->hd.stream_id);
@@ -627,6 +632,45 @@ static void test_goaway_of_the_server(void **state)
     fixture_end(&f);
 }
 
+static void peer_ping(struct peer *p, const char *eight)
+{
+    nghttp2_submit_ping(p->ng, NGHTTP2_FLAG_NONE, (const uint8_t *)eight);
+    peer_flush(p);
+}
+
+/* With what else goes to the peer, and after a millisecond alone. */
+static void test_answers_to_pings_leave_with_other_frames(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    fixture_make(&f, 0);
+    step(&f);
+    peer_ping(&f.client, "12345678");
+    loop_advance(f.l, MS / 2);
+    assert_int_equal(f.client.pongs, 0);
+    loop_advance(f.l, MS);
+    assert_int_equal(f.client.pongs, 1);
+    assert_memory_equal(f.client.pong, "12345678", 8);
+    int32_t id = peer_open(&f.client, "/a/B", NULL);
+    step(&f);
+    peer_ping(&f.client, "abcdefgh");
+    loop_advance(f.l, MS / 4);
+    assert_int_equal(f.client.pongs, 1);
+    peer_answer(&f.server, f.server.of[0].id);
+    loop_advance(f.l, MS / 4);
+    assert_int_equal(f.client.pongs, 2); /* with the headers of the answer */
+    assert_non_null(strstr(strbuf_str(&stream_at(&f.client, id)->headers), ":status: 200"));
+    peer_ping(&f.client, "first 1.");
+    peer_ping(&f.client, "second 2");
+    loop_advance(f.l, 2 * MS);
+    assert_int_equal(f.client.pongs, 4);
+    assert_memory_equal(f.client.pong, "second 2", 8);
+    peer_ping(&f.client, "and gone"); /* its connection ends first */
+    loop_advance(f.l, 0);
+    fixture_end(&f);
+}
+
 static void test_never_pings(void **state)
 {
     struct fixture f;
@@ -857,6 +901,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_sender_waits_for_the_receiver),
         cmocka_unit_test(test_no_server),
         cmocka_unit_test(test_goaway_of_the_server),
+        cmocka_unit_test(test_answers_to_pings_leave_with_other_frames),
         cmocka_unit_test(test_never_pings),
         cmocka_unit_test(test_held_call_is_changed),
         cmocka_unit_test(test_held_call_as_it_came_or_refused),
