@@ -102,6 +102,11 @@ struct preemptions *preemptions_free(struct preemptions *all)
     return NULL;
 }
 
+bool ks_is_nominated(const struct ks_env *env, struct kuid uid)
+{
+    return env->scheduler && nominator_node(env->scheduler->nominator, uid);
+}
+
 bool preempt_under_way(const struct scheduler *s, struct kuid uid)
 {
     return uidmap_get(&s->preemptions->by_uid, uid);

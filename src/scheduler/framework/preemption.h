@@ -29,6 +29,8 @@ struct preemption { /* all nodes of a plan, or none: they are carried out togeth
 };
 /* The node that the plan nominates for a pod; NULL: none. */
 const char *preemption_node_for(const struct preemption *p, struct kuid uid);
+/* Does the pod have a claim on some node, by a plan or by what the server says? */
+bool ks_is_nominated(const struct ks_env *env, struct kuid uid);
 
 /* ---- the extension point --------------------------------------------------------------------- */
 

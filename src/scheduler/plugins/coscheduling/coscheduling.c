@@ -12,6 +12,7 @@
 #include "api/protocol/gang.h"
 #include "base/arena.h"
 #include "scheduler/framework/budgets.h"
+#include "scheduler/framework/preemption.h"
 #include "scheduler/plugins/coscheduling/control.h"
 #include "scheduler/plugins/coscheduling/observe.h"
 #include "scheduler/plugins/coscheduling/topo_gang.h"
@@ -274,12 +275,14 @@ static void op_holds(void *arg, const struct gang_group *g, const char *why)
     warn_group(arg, g, "GangHoldsRoom", why);
 }
 
-static void op_unnominate(void *arg, const struct gang_member *m)
+static bool op_unnominate(void *arg, const struct gang_member *m)
 {
     const struct gangs *s = arg;
+    bool had = ks_is_nominated(&s->env, m->uid);
 
-    if (s->env.scheduler)
+    if (had)
         ks_unnominate(&s->env, m->uid);
+    return had;
 }
 
 static void op_left(void *arg, const struct gang_member *m)

@@ -131,7 +131,7 @@ struct gang_ops { /* members may be NULL */
     void (*let_in)(void *arg, const struct gang_group *g); /* gates may open */
     void (*left)(void *arg, const struct gang_member *m);  /* it has ended, or was deleted */
     void (*touched)(void *arg, const struct gang *g);      /* counts for its status changed */
-    void (*unnominate)(void *arg, const struct gang_member *m);
+    bool (*unnominate)(void *arg, const struct gang_member *m); /* false: nothing was nominated */
     void (*refused)(void *arg, const struct gang_group *g, const char *why); /* one event */
     void (*holds)(void *arg, const struct gang_group *g, const char *why);   /* it begins to */
     void (*round_over)(void *arg, const struct gang_round *r, const char *reason);
@@ -248,6 +248,8 @@ void round_tell_rest(struct gangs *s);
 /* A member has failed: the rest is not tried. Whoever waits is rejected, and when the others
  * suffice the next round begins at once, without it; unless room is being made by this plan. */
 void round_give_up(struct gangs *s, const struct preemption *plan);
+/* Room is made for the pod's group by this plan, before gangs_failed(). */
+void gangs_planned(struct gangs *s, const struct pod *p, const struct preemption *plan);
 void round_close(struct gangs *s, const char *reason);
 /* Groups that nobody would try any more get another try. */
 void gangs_settle(struct gangs *s);

@@ -643,6 +643,8 @@ static void after(void *self, const struct pod *p, const struct post_filter_outc
      * keep their nominations, and two such gangs keep each other out. */
     if (!o->plan && !o->keep)
         s->outcome = GANG_PREEMPTION_FAILED;
+    if (o->plan)
+        gangs_planned(s, p, o->plan);
     gangs_failed(s, p, o->fit);
     if (s->round && s->round->failure)
         round_give_up(s, o->plan);

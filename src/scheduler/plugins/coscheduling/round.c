@@ -187,9 +187,18 @@ static enum ks_code keep_out(struct ks_texts *why, const char *text)
     return KS_UNRESOLVABLE;
 }
 
-enum ks_code gangs_enqueue(struct gangs *s, const struct pod *p, struct ks_texts *why)
+/* Outside of the queue it hears of nothing that could help it: it is not the one that waits. */
+static void drop_root(const struct gang_member *m)
 {
-    struct gang_member *m = gangs_member(s, p->obj.meta.uid);
+    struct gang_group *g = m ? m->gang->group : NULL;
+
+    if (g && g->root == m)
+        g->root = NULL;
+}
+
+static enum ks_code enqueue(struct gangs *s, struct gang_member *m, const struct pod *p,
+                            struct ks_texts *why)
+{
     struct gang *gang;
     const char *text = obstacle(s, p, why->arena, &gang);
 
@@ -219,6 +228,16 @@ enum ks_code gangs_enqueue(struct gangs *s, const struct pod *p, struct ks_texts
     }
     g->representative = m;
     return KS_SUCCESS;
+}
+
+enum ks_code gangs_enqueue(struct gangs *s, const struct pod *p, struct ks_texts *why)
+{
+    struct gang_member *m = gangs_member(s, p->obj.meta.uid);
+    enum ks_code code = enqueue(s, m, p, why);
+
+    if (code != KS_SUCCESS)
+        drop_root(m);
+    return code;
 }
 
 enum ks_code gangs_check(const struct gangs *s, const struct pod *p, struct ks_texts *why)
@@ -271,11 +290,16 @@ static void group_reject(struct gangs *s, struct gang_group *g, enum gang_reject
     vec_fini(&rejected);
 }
 
-static bool all_satisfied(const struct gangs *s, const struct gang_group *g)
+/* What a gang that has left the group would have to say does not bind members that need no others:
+ * the workers of a job may be made again when its annotated parameter servers have ended. Upstream
+ * lets them wait until they time out. */
+static bool all_satisfied(const struct gangs *s, const struct gang_member *m)
 {
+    const struct gang_group *g = m->gang->group;
+
     for (uint32_t i = 0; i < g->n; i++) {
         const struct gang *gang = group_gang(s, g, i);
-        if (!gang || !gang_is_satisfied(gang))
+        if (gang ? !gang_is_satisfied(gang) : !gang_is_free(m->gang))
             return false;
     }
     return true;
@@ -395,7 +419,7 @@ enum ks_code gangs_permit(struct gangs *s, const struct pod *p, const char *node
         return KS_WAIT;
     g->representative = g->representative == m ? NULL : g->representative;
     g->root = g->root == m ? NULL : g->root;
-    if (all_satisfied(s, g)) {
+    if (all_satisfied(s, m)) {
         note_binding(s, g);
         round_close(s, "gang is already succeed");
         g->failure = mem_free(g->failure);
@@ -594,16 +618,34 @@ static bool has_spare(const struct gangs *s, const struct gang_group *g)
     return required < n;
 }
 
-/* Room was looked for in vain: what was nominated for its members is free again. */
-static void unnominate_all(struct gangs *s, const struct gang_group *g)
+/* What is nominated for its members is free again; not for those with a place in the plan or, where
+ * that is NULL, with one that is held. True: there was something. */
+static bool unnominate_all(struct gangs *s, const struct gang_group *g,
+                           const struct preemption *plan)
 {
     CLEANUP(arena_free) struct arena *a = arena_new();
+    bool freed = false;
     uint32_t n;
     struct gang_member **all = group_pending(s, g, a, &n);
 
-    for (uint32_t i = 0; s->ops->unnominate && i < n; i++)
-        if (!all[i]->held)
-            s->ops->unnominate(s->arg, all[i]);
+    for (uint32_t i = 0; s->ops->unnominate && i < n; i++) {
+        if (gang_is_free(all[i]->gang) ||
+            (plan ? preemption_node_for(plan, all[i]->uid) != NULL : all[i]->held))
+            continue;
+        all[i]->held = false;
+        freed |= s->ops->unnominate(s->arg, all[i]);
+    }
+    return freed;
+}
+
+/* Those whom the plan gives no place would keep the others off what was nominated for them before.
+ */
+void gangs_planned(struct gangs *s, const struct pod *p, const struct preemption *plan)
+{
+    const struct gang_member *m = gangs_member(s, p->obj.meta.uid);
+
+    if (m && m->gang->group)
+        (void)unnominate_all(s, m->gang->group, plan);
 }
 
 static bool evicts(const struct preemption *plan)
@@ -627,15 +669,15 @@ void round_give_up(struct gangs *s, const struct preemption *plan)
     if (s->ops->refused)
         s->ops->refused(s->arg, g, r->failure);
     group_reject(s, g, s->outcome, r->failure);
-    if (s->outcome == GANG_PREEMPTION_FAILED)
-        unnominate_all(s, g);
+    /* Room was looked for in vain. */
+    bool freed = s->outcome == GANG_PREEMPTION_FAILED && unnominate_all(s, g, NULL);
     if (plan && !evicts(plan)) {
         /* There is room already, only elsewhere than the round looked. Where it did not find that
          * room a second time, it waits for news as others do. */
         g->retries |= !again;
         g->urgent |= !again;
-    } else if (!plan && !again && others_suffice(s, g))
-        g->retries = g->urgent = true;
+    } else if (!plan && !again && (freed || others_suffice(s, g)))
+        g->retries = g->urgent = true; /* what it lacked may have been nominated for its peers */
     else if (!plan && !g->lean && has_spare(s, g)) {
         /* Spare members of one gang may have had the room that another one needs. */
         g->retries = g->urgent = g->lean = true;
@@ -656,18 +698,6 @@ static bool needs_a_try(const struct gangs *s, const struct gang_group *g)
            !is_incomplete(s, g);
 }
 
-/* A group that has lost members cannot take what is nominated for the others: others can. */
-static void free_nominated(struct gangs *s, const struct gang_group *g)
-{
-    CLEANUP(arena_free) struct arena *a = arena_new();
-    uint32_t n;
-    struct gang_member **all = group_pending(s, g, a, &n);
-
-    for (uint32_t i = 0; s->ops->unnominate && i < n; i++)
-        if (!gang_is_free(all[i]->gang))
-            s->ops->unnominate(s->arg, all[i]);
-}
-
 static void settle(struct gangs *s, struct gang_group *g)
 {
     CLEANUP(arena_free) struct arena *a = NULL;
@@ -675,9 +705,9 @@ static void settle(struct gangs *s, struct gang_group *g)
     uint32_t n, tries = 0;
 
     g->urgent = false;
-    if (is_incomplete(s, g)) {
+    if (is_incomplete(s, g)) { /* it cannot take what is nominated for the others: others can */
         hold_drop(s, g);
-        free_nominated(s, g);
+        (void)unnominate_all(s, g, NULL);
     }
     if (!needs_a_try(s, g) || group_count(s, g, MEMBER_PENDING) == 0)
         return;
