@@ -590,8 +590,7 @@ struct gang_member **group_pending(const struct gangs *s, const struct gang_grou
     return all;
 }
 
-/* So many more members does the gang need. */
-static int64_t gang_lacks(const struct gang *g)
+int64_t gang_lacks(const struct gang *g)
 {
     int64_t has = g->count[MEMBER_WAITING];
 
@@ -599,6 +598,8 @@ static int64_t gang_lacks(const struct gang *g)
         return 0;
     if (g->spec.match_policy == GANG_MATCH_WAITING_AND_RUNNING)
         has += g->count[MEMBER_BOUND];
+    for (size_t i = 0; i < g->members.n && g->spec.match_policy == GANG_MATCH_ONLY_WAITING; i++)
+        has -= g->members.items[i]->allowed; /* soon it does not wait any more */
     return MAX(g->spec.min_available - has, 0);
 }
 

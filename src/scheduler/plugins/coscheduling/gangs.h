@@ -203,6 +203,8 @@ struct gang *group_gang(const struct gangs *s, const struct gang_group *g, uint3
 bool gang_is_satisfied(const struct gang *g);
 /* Its members need no others any more (the free pass of sched-gang 3). */
 bool gang_is_free(const struct gang *g);
+/* So many more members does it need, when those that have their permits are bound. */
+int64_t gang_lacks(const struct gang *g);
 uint32_t group_count(const struct gangs *s, const struct gang_group *g, enum member_state state);
 /* Members that may be tried, in the order of the group's gangs, then by rank and name; in the
  * arena. */

@@ -582,12 +582,7 @@ static bool completes(const struct gangs *s, const struct gang_member *m)
 
     for (uint32_t i = 0; i < g->n; i++) {
         const struct gang *gang = group_gang(s, g, i);
-        if (!gang || !gang->ready)
-            return false;
-        int64_t has = gang->count[MEMBER_WAITING] + (gang == m->gang);
-        if (gang->spec.match_policy == GANG_MATCH_WAITING_AND_RUNNING)
-            has += gang->count[MEMBER_BOUND];
-        if (has < gang->spec.min_available && !gang_is_free(gang))
+        if (!gang || !gang->ready || gang_lacks(gang) > (gang == m->gang))
             return false;
     }
     return true;
@@ -625,7 +620,6 @@ static enum ks_code plan(void *self, struct attempt *a, struct preemption *ret,
         uint32_t waiting = in_gang ? group_count(s, in_gang->gang->group, MEMBER_WAITING) : 0;
         ks_texts_addf(why, "preemption: preempt success, alreadyWaitingForBound: %u/%u", waiting,
                       waiting + j.n);
-        s->outcome = GANG_PREEMPTION_WORKED;
         return KS_SUCCESS;
     }
     ret->keep = !tried;
@@ -639,9 +633,13 @@ static void after(void *self, const struct pod *p, const struct post_filter_outc
     const struct coscheduling *c = self;
     struct gangs *s = c->gangs;
 
-    /* A gang that cannot be whole does not keep room for some of its members; upstream lets them
-     * keep their nominations, and two such gangs keep each other out. */
-    if (!o->plan && !o->keep)
+    /* Whoever waits keeps its node by nomination, also when it was another plugin that made room
+     * for the last one: otherwise others take it meanwhile, and the victims have gone in vain. A
+     * gang that cannot be whole does not keep room for some of its members; upstream lets them keep
+     * their nominations, and two such gangs keep each other out. */
+    if (o->plan)
+        s->outcome = GANG_PREEMPTION_WORKED;
+    else if (!o->keep)
         s->outcome = GANG_PREEMPTION_FAILED;
     if (o->plan)
         gangs_planned(s, p, o->plan);

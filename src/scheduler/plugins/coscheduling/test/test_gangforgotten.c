@@ -1,5 +1,5 @@
-/* test_gangforgotten.c - gangs that fit and that nobody would have tried any more: each case is one
- * that sim_gang has found. */
+/* test_gangforgotten.c - gangs that fit, and that nobody would have tried any more or whose room
+ * went to others: each case is one that sim_gang has found. */
 #include "gang_engine.h"
 
 #define HIGH ",\"priority\":100"
@@ -135,6 +135,55 @@ static void test_room_nominated_for_a_peer(void **state)
     assert_int_equal(gang_bound(&b, "g", 4), 3);
 }
 
+/* The last member gets room by DefaultPreemption, when its victim has gone: those that wait keep
+ * their nodes until then, and the pod that comes next does not take them. */
+static void test_the_others_keep_their_nodes_meanwhile(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    gang_start(&b, "{}");
+    gang_node(&b, "n1", 1);
+    gang_node(&b, "n2", 1);
+    low(&b, "low0", "n2");
+    gang_podgroup(&b, "g", 2, "");
+    soon(&b);
+    member(&b, "g0");
+    member(&b, "g1");
+    gang_pod_with(&b, "other", "", "", 1, HIGH);
+    one_backoff(&b);
+    assert_int_equal(scheduler_stats(b.s).victims, 1);
+    assert_int_equal(gang_bound(&b, "g", 2), 2);
+    assert_false(gang_runs(&b, "other"));
+}
+
+/* Those that have their permits are bound before any victim is gone: where only those count that
+ * wait, one more member would find nobody to be permitted with. */
+static void check_no_victims(const char *args)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    gang_start(&b, args);
+    gang_node(&b, "n1", 2);
+    gang_node(&b, "n2", 1);
+    low(&b, "low0", "n2");
+    gang_podgroup(&b, "g", 2, "\"" ANNO_GANG_MATCH_POLICY "\":\"only-waiting\"");
+    soon(&b);
+    member(&b, "g0");
+    member(&b, "g1");
+    member(&b, "g2");
+    one_backoff(&b);
+    assert_int_equal(gang_bound(&b, "g", 3), 2);
+    assert_int_equal(scheduler_stats(b.s).victims, 0);
+}
+
+static void test_no_victims_for_one_that_comes_too_late(void **state)
+{
+    (void)state;
+    check_no_victims("{}");
+    check_no_victims("{\"enablePreemption\":true}");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -142,6 +191,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_kept_out_while_another_represents_the_gang),
         cmocka_unit_test(test_a_spare_member_keeps_no_room),
         cmocka_unit_test(test_room_nominated_for_a_peer),
+        cmocka_unit_test(test_the_others_keep_their_nodes_meanwhile),
+        cmocka_unit_test(test_no_victims_for_one_that_comes_too_late),
     };
 
     if (argc > 1)
