@@ -239,6 +239,9 @@ bool binding_reject(struct scheduler *s, struct kuid uid, const char *plugin, co
 size_t binding_waiting(const struct scheduler *s); /* for a permit */
 /* The turn is over: the conditions of pods that are still held say so. */
 void permit_say(struct scheduler *s);
+/* Profiles were replaced: who waits for a plugin that its profile does not have any more is tried
+ * again without it. */
+void permit_new_profiles(struct scheduler *s);
 bool binding_room(const struct scheduler *s); /* may one more be under way? */
 void binding_move_line(struct scheduler *s);  /* as many go on as there is room for */
 

@@ -184,6 +184,32 @@ void permit_say(struct scheduler *s)
             say(b);
 }
 
+/* The plugin is not asked who goes next any more, and may never come to speak. */
+static bool waits_in_vain(const struct scheduler *s, const struct binding *b)
+{
+    const struct active_profile *now = scheduler_profile(s, pod_of(b->pub.pod));
+
+    for (uint32_t i = 0; b->state == BIND_HELD && i < b->active->profile->n; i++)
+        if (b->waits >> i & 1 &&
+            (!now || profile_slot(now->profile, b->active->profile->slots[i].plugin->name) < 0))
+            return true;
+    return false;
+}
+
+void permit_new_profiles(struct scheduler *s)
+{
+    struct binding *b = s->bindings;
+
+    while (b) {
+        if (!waits_in_vain(s, b)) {
+            b = b->next;
+            continue;
+        }
+        permit_refuse(b, 0, &(struct ks_rejection){ "the plugin that it waited for has gone" });
+        b = s->bindings; /* others may have gone with it */
+    }
+}
+
 static void allow(struct binding *b, uint32_t slot)
 {
     b->waits &= ~(UINT64_C(1) << slot);

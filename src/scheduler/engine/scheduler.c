@@ -343,6 +343,7 @@ static void replace_profiles(struct scheduler *s, struct active_profile **profil
         else
             active_free(s, before[i]);
     }
+    permit_new_profiles(s);
     control_start(s);
 }
 
