@@ -396,6 +396,8 @@ static int take_flag(struct flags *f, struct args *a, struct kerr *err)
         return FLAGS_HELP;
     if (n == 7 && memcmp(name, "version", 7) == 0)
         return FLAGS_VERSION;
+    if (n == 3 && memcmp(name, "man", 3) == 0)
+        return FLAGS_MAN;
     if (dashes == 1 && n > 0)
         return take_letters(f, word, a, err);
     return unknown(f, word, dashes, err);

@@ -81,8 +81,9 @@ void flags_default(struct flags *f, const char *name, const char *def);
 
 enum flags_result {
     FLAGS_OK,
-    FLAGS_HELP,   /* --help or -h */
-    FLAGS_VERSION /* --version */
+    FLAGS_HELP,    /* --help or -h */
+    FLAGS_VERSION, /* --version */
+    FLAGS_MAN      /* --man */
 };
 enum { FLAGS_STOP_AT_ARG = 1 << 0 }; /* the first argument that is no flag ends the parsing */
 /* argv without the program's name. Returns an enum flags_result, or -EINVAL with a message that

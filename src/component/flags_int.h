@@ -1,4 +1,4 @@
-/* flags_int.h - what the parser of flags and its usage text share. */
+/* flags_int.h - what the parser of flags, its usage text and the manual page share. */
 #ifndef KOORD_COMPONENT_FLAGS_INT_H
 #define KOORD_COMPONENT_FLAGS_INT_H
 #include "base/arena.h"
@@ -30,4 +30,12 @@ static inline bool flag_is_shown(const struct flag *f)
 {
     return !f->deprecated && !(f->flags & FLAG_HIDDEN) && !(f->flags & FLAG_IGNORED && !f->help);
 }
+
+/* The flags of a section that people are told of, by name. The caller frees the vector. */
+struct shown_flags vec_of(const struct flag_entry *);
+void flags_shown(const struct flags *f, size_t group, struct shown_flags *list);
+/* The word in `back quotes` of the help, else what the type is called; empty for a switch. */
+struct str flag_value_name(const struct flag *d);
+/* The help without back quotes, and the default. */
+void flag_text(const struct flag_entry *e, struct strbuf *out);
 #endif

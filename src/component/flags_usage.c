@@ -60,8 +60,7 @@ static int by_name(const void *a, const void *b)
     return strcmp((*x)->flag->name, (*y)->flag->name);
 }
 
-/* The word in `back quotes` of the help, else what the type is called. */
-static struct str value_name(const struct flag *d)
+struct str flag_value_name(const struct flag *d)
 {
     static const char *const types[] = {
         [FLAG_BOOL] = "",        [FLAG_INT] = "int",       [FLAG_I64] = "int",
@@ -78,7 +77,7 @@ static struct str value_name(const struct flag *d)
 
 static void put_head(const struct flag *d, struct strbuf *out)
 {
-    struct str value = value_name(d);
+    struct str value = flag_value_name(d);
 
     if (d->letter)
         strbuf_appendf(out, "  -%c, --%s", d->letter, d->name);
@@ -95,7 +94,7 @@ static bool default_is_shown(const struct flag_entry *e)
     return !str_empty(def) && !streq(def, "false") && !streq(def, "0") && !streq(def, "0s");
 }
 
-static void put_text(const struct flag_entry *e, struct strbuf *out)
+void flag_text(const struct flag_entry *e, struct strbuf *out)
 {
     const struct flag *d = e->flag;
 
@@ -155,9 +154,18 @@ static void put_lines(const char *text, size_t column, struct strbuf *out)
     }
 }
 
-struct shown vec_of(const struct flag_entry *);
+void flags_shown(const struct flags *f, size_t group, struct shown_flags *list)
+{
+    vec_foreach(&f->entries, i) {
+        const struct flag_entry *e = &f->entries.items[i];
+        if (e->group == group && flag_is_shown(e->flag))
+            vec_push(list, e);
+    }
+    if (list->n > 0)
+        qsort(list->items, list->n, sizeof *list->items, by_name);
+}
 
-static size_t help_column(const struct shown *list)
+static size_t help_column(const struct shown_flags *list)
 {
     CLEANUP(strbuf_fini) struct strbuf head = STRBUF_INIT;
     size_t column = 0;
@@ -182,7 +190,7 @@ static void put_flag(const struct flag_entry *e, size_t column, struct strbuf *o
         used = 0;
     }
     put_blanks(out, column - used);
-    put_text(e, &text);
+    flag_text(e, &text);
     put_wrapped(strbuf_str(&text), column, out);
     if (e->flag->lines) {
         strbuf_reset(&text);
@@ -193,15 +201,10 @@ static void put_flag(const struct flag_entry *e, size_t column, struct strbuf *o
 
 static void put_group(const struct flags *f, size_t group, struct strbuf *out)
 {
-    struct shown list = { 0 };
+    struct shown_flags list = { 0 };
 
-    vec_foreach(&f->entries, i) {
-        const struct flag_entry *e = &f->entries.items[i];
-        if (e->group == group && flag_is_shown(e->flag))
-            vec_push(&list, e);
-    }
+    flags_shown(f, group, &list);
     if (list.n > 0) {
-        qsort(list.items, list.n, sizeof *list.items, by_name);
         size_t column = help_column(&list);
         strbuf_appendf(out, "%s%s:\n", out->len ? "\n" : "", f->titles.items[group]);
         vec_foreach(&list, i)

@@ -10,6 +10,7 @@
 #include "base/klog.h"
 #include "base/strbuf.h"
 #include "component/client_metrics.h"
+#include "component/manpage.h"
 #include "component/metrics.h"
 #include "loop/loop.h"
 #include "sys/crash.h"
@@ -97,6 +98,25 @@ static void print_usage(const struct run *r)
     printf("%s\nUsage:\n  %s [flags]\n\n%s", r->program->about, r->program->name, strbuf_str(&out));
 }
 
+/* The parts that people write by hand (files, signals, examples) follow in packaging/man. */
+static void print_man(const struct run *r)
+{
+    CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
+    const struct program *p = r->program;
+
+    man_head(p->name, MAN_DAEMON, str_or(p->brief, p->name), &out);
+    strbuf_append(&out, ".SH SYNOPSIS\n.B ");
+    man_text(p->name, &out);
+    strbuf_append(&out, "\n[flags]\n.SH DESCRIPTION\n");
+    man_text(p->about, &out);
+    strbuf_append(&out, ".SH OPTIONS\n");
+    man_flags(r->flags, &out);
+    man_common_flags(&out);
+    strbuf_append(&out, ".SH EXIT STATUS\n"
+                        "0 after an orderly stop, 1 on failure, 2 on wrong usage.\n");
+    fputs(strbuf_str(&out), stdout);
+}
+
 /* -1: go on; else the exit code. */
 static int take_flags(struct run *r, int argc, char *const *argv)
 {
@@ -110,6 +130,10 @@ static int take_flags(struct run *r, int argc, char *const *argv)
     int e = flags_parse(r->flags, argc - 1, argv + 1, 0, &err);
     if (e == FLAGS_HELP) {
         print_usage(r);
+        return 0;
+    }
+    if (e == FLAGS_MAN) {
+        print_man(r);
         return 0;
     }
     if (e == FLAGS_VERSION) {

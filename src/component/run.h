@@ -36,6 +36,7 @@ struct run { /* lives in run_main(); borrowed by the program */
 
 struct program {
     const char *name;  /* "koord-scheduler" */
+    const char *brief; /* "places pods": a few words for the manual page's first line */
     const char *about; /* what it is, for --help; ends with a newline */
     void (*add_flags)(struct flags *f, void *options);
     /* Options that contradict each other: a usage error, exit code 2. May be NULL. */

@@ -144,6 +144,14 @@ static int run_help(struct ctl *c, const void *options)
 
 /* ---- running a command ----------------------------------------------------------------------- */
 
+static int show_version(struct ctl *c)
+{
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+
+    version_text("koordctl", &text);
+    return ctl_print(c, &text) ? CTL_OK : CTL_FAILED;
+}
+
 static int run_command(struct ctl *c, const struct ctl_command *cmd, int argc, char *const *argv)
 {
     CLEANUP(mem_free) void *options = xcalloc(1, cmd->options_size + 1);
@@ -155,6 +163,10 @@ static int run_command(struct ctl *c, const struct ctl_command *cmd, int argc, c
         return ctl_usage(c, "%s", err.text);
     if (r == FLAGS_HELP)
         return show_help(c, cmd);
+    if (r == FLAGS_VERSION)
+        return show_version(c);
+    if (r == FLAGS_MAN)
+        return ctl_command_man.run(c, NULL);
     klog_set_level(c->o.v);
     return cmd->run(c, options);
 }
@@ -166,11 +178,10 @@ static int run_words(struct ctl *c, int argc, char *const *argv)
     int r = flags_parse(c->flags, argc, argv, FLAGS_STOP_AT_ARG, &err);
     if (r < 0)
         return ctl_usage(c, "%s", err.text);
-    if (r == FLAGS_VERSION) {
-        CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
-        version_text("koordctl", &text);
-        return ctl_print(c, &text) ? CTL_OK : CTL_FAILED;
-    }
+    if (r == FLAGS_VERSION)
+        return show_version(c);
+    if (r == FLAGS_MAN)
+        return ctl_command_man.run(c, NULL);
     int at = flags_stopped_at(c->flags);
     if (r == FLAGS_HELP || at >= argc)
         return show_help(c, NULL);

@@ -1,63 +1,30 @@
 /* man.c - koordctl man: the manual page, from the tables of commands and flags. */
 #include "ctl/ctl.h"
 
-#include "component/version.h"
-
-/* Text as troff takes it literally; lines that begin with a dot or a quote are no requests. */
-static void put_text(const char *text, struct strbuf *out)
-{
-    bool begins = true;
-
-    for (const char *p = text; *p; p++) {
-        if (begins && (*p == '.' || *p == '\''))
-            strbuf_append(out, "\\&");
-        begins = *p == '\n';
-        if (*p == '\\')
-            strbuf_append(out, "\\e");
-        else if (*p == '-')
-            strbuf_append(out, "\\-");
-        else
-            strbuf_appendc(out, *p);
-    }
-}
-
-static void put_block(const char *text, struct strbuf *out)
-{
-    strbuf_append(out, ".nf\n");
-    put_text(text, out);
-    if (out->data[out->len - 1] != '\n')
-        strbuf_appendc(out, '\n');
-    strbuf_append(out, ".fi\n");
-}
+#include "component/manpage.h"
 
 static void put_flags(const struct flag *table, size_t n, size_t size, struct strbuf *out)
 {
     CLEANUP(flags_free) struct flags *f = flags_new();
     CLEANUP(mem_free) void *options = xcalloc(1, size + 1);
-    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
 
     if (n == 0)
         return;
     flags_add(f, "Flags", table, n, options);
-    flags_usage(f, &text);
-    strbuf_append(out, ".PP\n");
-    put_block(strbuf_str(&text), out);
+    man_flags_plain(f, out);
 }
 
 static void put_command(const struct ctl_command *cmd, struct strbuf *out)
 {
     strbuf_append(out, ".SS ");
-    put_text(cmd->name, out);
-    if (cmd->args) {
-        strbuf_appendc(out, ' ');
-        put_text(cmd->args, out);
-    }
-    strbuf_appendc(out, '\n');
-    put_text(cmd->help, out);
-    strbuf_append(out, ".\n");
+    CLEANUP(mem_free)
+    char *line = xasprintf("%s%s%s", cmd->name, cmd->args ? " " : "", str_or(cmd->args, ""));
+    man_text(line, out);
+    CLEANUP(mem_free) char *help = xasprintf("%s.", cmd->help);
+    man_text(help, out);
     if (cmd->about) {
         strbuf_append(out, ".PP\n");
-        put_block(cmd->about, out);
+        man_block(cmd->about, out);
     }
     put_flags(cmd->flags, cmd->nflags, cmd->options_size, out);
 }
@@ -68,9 +35,8 @@ static void put_page(struct strbuf *out)
     size_t n;
     const struct flag *global = ctl_global_flags(&n);
 
-    strbuf_append(out, ".TH KOORDCTL 1 \"\" \"koord " KOORD_VERSION "\" \"koord\"\n"
-                       ".SH NAME\nkoordctl \\- a person's tool for clusters with Koordinator\n"
-                       ".SH SYNOPSIS\n.B koordctl\n[flags] command [arguments]\n.br\n"
+    man_head("koordctl", MAN_COMMAND, "a person's tool for clusters with Koordinator", out);
+    strbuf_append(out, ".SH SYNOPSIS\n.B koordctl\n[flags] command [arguments]\n.br\n"
                        ".B kubectl koord\n[flags] command [arguments]\n"
                        ".SH DESCRIPTION\n"
                        "Shows and changes what runs in a cluster, explains decisions of the\n"
@@ -80,6 +46,7 @@ static void put_page(struct strbuf *out)
         put_command(cmd, out);
     strbuf_append(out, ".SH GLOBAL FLAGS\n");
     put_flags(global, n, sizeof(struct ctl_options), out);
+    man_common_flags(out);
     strbuf_append(out, ".SH EXIT STATUS\n0 on success, 1 on failure, 2 on wrong usage.\n"
                        ".SH ENVIRONMENT\n.TP\nKUBECONFIG\nfile that says where the cluster is\n"
                        ".TP\nNO_COLOR\nno colours, also on a terminal\n"

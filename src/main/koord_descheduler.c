@@ -269,6 +269,7 @@ static void fini(struct run *r)
 
 static const struct program program = {
     .name = "koord-descheduler",
+    .brief = "moves pods to where they fit better",
     .about = "Moves pods that had better run elsewhere, with a place secured first, as\n"
              "Koordinator's koord-descheduler does: the same configuration file, flags, jobs and\n"
              "metrics.\n",

@@ -291,6 +291,7 @@ int main(int argc, char **argv)
 {
     static const struct program program = {
         .name = "koord-device-daemon",
+        .brief = "reports the accelerators of a node",
         .about = "Asks the tools of accelerator vendors (npu-smi, cnmon, xpu_smi, mx-smi) for "
                  "their cards\n"
                  "and writes what they say to a file that koordlet reports as a Device.\n"

@@ -294,6 +294,7 @@ static void fini(struct run *r)
 
 static const struct program program = {
     .name = "koord-manager",
+    .brief = "resources for co-location, strategies of nodes, webhooks",
     .about =
         "Turns measured idle capacity into batch and mid resources of nodes, the ConfigMap\n"
         "slo-controller-config into the strategies that koordlets obey, and pods that profiles\n"

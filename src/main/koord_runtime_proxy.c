@@ -185,6 +185,7 @@ static void fini(struct run *r)
 
 static const struct program program = {
     .name = PROGRAM,
+    .brief = "stands between a kubelet and its container runtime",
     .about = "Sits between the kubelet and the container runtime: shows calls that start pods and\n"
              "containers to hook servers such as koordlet, and relays everything else as it is.\n",
     .add_flags = proxy_options_add,

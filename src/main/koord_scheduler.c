@@ -177,6 +177,7 @@ static void fini(struct run *r)
 
 static const struct program program = {
     .name = "koord-scheduler",
+    .brief = "places pods, with co-location in mind",
     .about = "Gives pods the best node there is, as kube-scheduler with Koordinator's plugins\n"
              "does: the same configuration files, flags, endpoints and metrics.\n",
     .add_flags = sched_options_add,

@@ -205,6 +205,7 @@ static void fini(struct run *r)
 
 static const struct program program = {
     .name = PROGRAM,
+    .brief = "measures a node and keeps its pods apart",
     .about = "Looks after one node: measures the node and its pods, predicts what they will use\n"
              "and reports it, as Koordinator's koordlet does: the same flags, feature gates,\n"
              "endpoints and metrics.\n",

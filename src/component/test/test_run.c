@@ -85,7 +85,14 @@ static void fini(struct run *r)
 }
 
 static const struct program program = {
-    "koord-test", "A program for tests.\n", add_flags, check, start, stop, fini
+    .name = "koord-test",
+    .brief = "is tested",
+    .about = "A program for tests.\n",
+    .add_flags = add_flags,
+    .check = check,
+    .start = start,
+    .stop = stop,
+    .fini = fini,
 };
 
 /* ---- running it ------------------------------------------------------------------------------ */
@@ -177,6 +184,23 @@ static void test_help_and_version_go_to_stdout(void **state)
     r = run("--version");
     assert_int_equal(r.code, 0);
     assert_string_equal(strbuf_str(&r.out), "koord-test v" KOORD_VERSION "\n");
+    result_fini(&r);
+}
+
+static void test_the_manual_page(void **state)
+{
+    struct result r = run("--man");
+
+    (void)state;
+    assert_int_equal(r.code, 0);
+    assert_starts(strbuf_str(&r.out), ".TH KOORD\\-TEST 8 \"\" \"koord " KOORD_VERSION "\"");
+    assert_contains(strbuf_str(&r.out), ".SH NAME\nkoord\\-test \\- is tested\n.SH SYNOPSIS\n");
+    assert_contains(strbuf_str(&r.out), ".SS Flags\n.TP\n\\fB\\-\\-config\\fR \\fIfile\\fR\n"
+                                        "configuration file\n.TP\n");
+    assert_contains(strbuf_str(&r.out), "\\fB\\-\\-grace\\fR \\fIduration\\fR\ntime to stop "
+                                        "(default 10ms)\n");
+    assert_lacks(strbuf_str(&r.out), "contradict");
+    assert_int_equal(r.err.len, 0);
     result_fini(&r);
 }
 
@@ -335,6 +359,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_help_and_version_go_to_stdout),
+        cmocka_unit_test(test_the_manual_page),
         cmocka_unit_test(test_usage_errors_are_one_line_and_exit_2),
         cmocka_unit_test(test_a_failed_start_exits_1),
         cmocka_unit_test(test_the_termination_log_has_the_last_words),

@@ -221,8 +221,7 @@ static void check_flags(const struct fixture *b, const struct flag *flags, size_
             continue;
         for (const char *p = flags[i].name; *p; p++)
             strbuf_append(&name, *p == '-' ? "\\-" : (char[]){ *p, '\0' });
-        strbuf_append(&name, " ");
-        CLEANUP(mem_free) char *flag = xasprintf("\\-\\-%s", strbuf_str(&name));
+        CLEANUP(mem_free) char *flag = xasprintf("\\fB\\-\\-%s\\fR", strbuf_str(&name));
         assert_contains(b->out, flag);
     }
 }
@@ -236,6 +235,8 @@ static void test_the_manual_page_is_complete(void **state)
 
     (void)state;
     fixture_init(&b);
+    assert_int_equal(run(&b, "get", "--man"), CTL_OK); /* as `man` does */
+    assert_starts(b.out, ".TH KOORDCTL 1 ");
     assert_int_equal(run(&b, "man"), CTL_OK);
     assert_starts(b.out, ".TH KOORDCTL 1 ");
     for (size_t i = 0; (cmd = ctl_command_at(i)); i++) {
