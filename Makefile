@@ -7,6 +7,7 @@
 #   make bench [ONLY=name]         the table of figures, and build/bench.json
 #   make fuzz  [SECONDS=60] [ONLY=target]
 #   make images                    the programs as container images: OCI archives in build/images
+#   make packages                  Debian packages of this release: build/packages
 #   make fmt | check | coverage | clean | install [DESTDIR=... PREFIX=/usr/local]
 #
 # VECTORS=DIR: golden vectors to run beside the project's own cases. CI=true: a skipped test is a failure.
@@ -24,7 +25,7 @@ fuzz_options = -Dfuzz=true $(sanitize) -Dc_args=-fsanitize=fuzzer-no-link
 # $(call configure,NAME,ENV,OPTIONS): a build directory, made once; Ninja follows later changes of meson.build.
 configure = @test -f build/$(1)/build.ninja || $(2) meson setup build/$(1) $(3)
 
-.PHONY: all build images run test test-full bench fuzz fmt check coverage clean install release asan
+.PHONY: all build images packages run test test-full bench fuzz fmt check coverage clean install release asan
 
 all: build
 
@@ -45,6 +46,10 @@ build: release
 
 images: build
 	@tools/images
+
+packages: build
+	@scripts/setup
+	@tools/packages
 
 # The whole system in one process, with a few objects to look at. Ctrl-C stops it; the state is kept.
 run: build
