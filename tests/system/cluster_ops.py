@@ -4,7 +4,7 @@ import json
 import time
 
 import node_host
-from lab import HERE, PATIENCE_S, ROOT
+from lab import HERE, PATIENCE_S, ROOT, Failed
 from node_host import wait_until
 from real_cluster import CHART, HELM, SYSTEM, run
 
@@ -36,13 +36,22 @@ def found(real):
     return out.returncode, texts, {f['feature']: (f['state'], f['why']) for f in answer['features']}
 
 
-def all_is_well(real):
+def wait_until_well(real):
     """The leases are taken a moment after the pods are ready."""
-    return 'failure' not in {level for _, level in found(real)[1]} and len(found(real)[1].get(('Leases', 'ok'), [])) == 3
+    texts = {}
+
+    def well():
+        texts.clear()
+        texts.update(found(real)[1])
+        return 'failure' not in {level for _, level in texts} and len(texts.get(('Leases', 'ok'), [])) == 3
+    try:
+        wait_until('koordctl check finds three leaders and no failure', well, PATIENCE_S)
+    except Failed as e:
+        raise Failed(f'{e}: {texts}') from e
 
 
 def check_after(real, check):
-    wait_until('koordctl check finds three leaders', lambda: all_is_well(real), PATIENCE_S)
+    wait_until_well(real)
     code, texts, features = found(real)
     check('koordctl check after it: nothing has failed', code == 0 and not any(level == 'failure' for _, level in texts), texts)
     check('the programs, CRDs and webhooks work', texts[('CRDs', 'ok')] == ['13 are there'] and len(texts[('Programs', 'ok')]) == 5 and
@@ -154,7 +163,7 @@ def bad_input(real, check):
         for name in ('resourceVersion', 'uid', 'creationTimestamp', 'managedFields'):
             lost['metadata'].pop(name, None)
         real.api('POST', path, lost)
-    wait_until('all is well again', lambda: all_is_well(real), PATIENCE_S)
+    wait_until_well(real)
 
 
 def best_effort_limits():
