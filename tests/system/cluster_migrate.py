@@ -133,7 +133,7 @@ def switch(real, names, before, step, check):
     """One of the two ways: when all pods of the release are there, those of users are as they were."""
     began = time.monotonic()
     step()
-    real.ready()
+    real.ready(3 * PATIENCE_S)
     print(f'# {time.monotonic() - began:.1f} s')
     after = lives(real, names)
     changed = {n: (before[n], after.get(n)) for n in before if after.get(n) != before[n]}

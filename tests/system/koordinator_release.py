@@ -10,7 +10,7 @@ import os
 import time
 
 import node_image
-from lab import ROOT, Failed
+from lab import PATIENCE_S, ROOT, Failed
 from node import sleep
 from node_host import write
 from real_cluster import BIN, SYSTEM
@@ -165,5 +165,5 @@ def install(real, release, *values):
     write_chart(folder)
     import_scheduler(real)
     real.helm('install', release, folder, *values)
-    real.ready()
+    real.ready(3 * PATIENCE_S)
     what_programs_made(real)
