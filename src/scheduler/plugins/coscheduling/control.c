@@ -15,6 +15,9 @@
 #include "json/kj.h"
 
 #define SOON NSEC_PER_MSEC
+/* Each look at a gang of many costs as much as it has members, and they change one by one. */
+enum { MANY = 256 };
+#define MANY_WAIT (100 * NSEC_PER_MSEC)
 
 enum fate { FATE_UNKNOWN, FATE_SUCCEEDED, FATE_FAILED };
 struct left { /* a member that went */
@@ -91,7 +94,7 @@ static void left_remove(struct followed *f, const char *uid)
 void gang_control_touch(struct gang_control *c, const struct gang *g)
 {
     if (c && g->by_podgroup)
-        controller_add(c->status, g->id);
+        controller_add_after(c->status, g->id, g->members.n > MANY ? MANY_WAIT : 0);
 }
 
 void gang_control_left(struct gang_control *c, const struct gang_member *m)
@@ -201,9 +204,15 @@ static void list_ended(struct gang_control *c, struct batch *b, const struct fol
 
 /* ---- the status ------------------------------------------------------------------------------ */
 
-static int by_name(const void *a, const void *b)
+/* The first by name comes first: its owner is the gang's. */
+static void first_to_front(struct kobj **pods, size_t n)
 {
-    return strcmp((*(struct kobj *const *)a)->meta.name, (*(struct kobj *const *)b)->meta.name);
+    for (size_t i = 1; i < n; i++)
+        if (strcmp(pods[i]->meta.name, pods[0]->meta.name) < 0) {
+            struct kobj *first = pods[i];
+            pods[i] = pods[0];
+            pods[0] = first;
+        }
 }
 
 static struct podgroup_facts facts_of(const struct gang_control *c, const struct followed *f,
@@ -222,7 +231,7 @@ static struct podgroup_facts facts_of(const struct gang_control *c, const struct
         else
             x.waiting++;
     }
-    qsort(pods, x.n, sizeof *pods, by_name);
+    first_to_front(pods, x.n);
     x.pods = pods;
     vec_foreach(&f->left, i) {
         x.succeeded += f->left.items[i].fate == FATE_SUCCEEDED;

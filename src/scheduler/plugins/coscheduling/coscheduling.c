@@ -128,6 +128,30 @@ static void warn_of_problem(const struct gangs *s, const struct pod *p)
         ks_warn(&s->env, p, "InvalidGang", text);
 }
 
+/* What is wrong between the gangs of a group is told when a member gets so far, or waits. Once,
+ * until it changes; on the PodGroup, or on the pod. */
+static void warn_of_group(const struct gangs *s, const struct gang_member *m)
+{
+    CLEANUP(arena_free) struct arena *a = NULL;
+    struct gang *g = m ? m->gang : NULL;
+
+    if (!g || !g->ready || !g->group || (g->group->n < 2 && !g->group_told) || !s->env.scheduler)
+        return;
+    a = arena_new_sized(512);
+    const char *text = gang_group_problem(s, g, a);
+    uint64_t hash = text ? hash_bytes(text, strlen(text)) | 1 : 0;
+    if (hash == g->group_told)
+        return;
+    g->group_told = hash;
+    const struct kobj *o = g->by_podgroup ? objects_get(s->env.objects, &kind_podgroup,
+                                                        arena_strndup(a, g->id, g->ns_len), g->name)
+                                          : NULL;
+    if (text && o)
+        ks_warn_about(&s->env, o, "InvalidGang", text);
+    else if (text)
+        ks_warn(&s->env, pod_of(m->pod), "InvalidGang", text);
+}
+
 static enum ks_code gang_permit(void *self, const struct pod *p, const char *node,
                                 nsec_t *ret_timeout, struct ks_texts *why)
 {
@@ -136,6 +160,7 @@ static enum ks_code gang_permit(void *self, const struct pod *p, const char *nod
     if (code == KS_WAIT) /* also for one that upstream lets wait without the others */
         round_begin(c->gangs, p);
     warn_of_problem(c->gangs, p);
+    warn_of_group(c->gangs, gangs_member(c->gangs, p->obj.meta.uid));
     return code;
 }
 
@@ -236,6 +261,7 @@ static void op_tell(void *arg, const struct gang_member *m, const char *why)
         return;
     ks_tell(&s->env, m->uid, why);
     warn_of_no_minimum(s, m);
+    warn_of_group(s, m);
 }
 
 static uint64_t group_key(const struct gang_group *g)

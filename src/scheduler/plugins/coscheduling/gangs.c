@@ -29,6 +29,18 @@ static struct gang_group *group_get(struct gangs *s, const struct gang_spec *spe
     return g;
 }
 
+static void set_partial(struct gangs *s, struct gang_group *g, bool partial)
+{
+    if (g->partial == partial)
+        return;
+    g->partial = partial;
+    if (partial)
+        vec_push(&s->partial, g);
+    for (size_t i = s->partial.n; !partial && i-- > 0;)
+        if (s->partial.items[i] == g)
+            vec_swap_remove(&s->partial, i);
+}
+
 static void group_free(struct gangs *s, struct gang_group *g)
 {
     for (uint32_t i = 0; i < g->n; i++)
@@ -38,6 +50,7 @@ static void group_free(struct gangs *s, struct gang_group *g)
     for (size_t i = s->due.n; i-- > 0;)
         if (s->due.items[i] == g)
             vec_swap_remove(&s->due, i);
+    set_partial(s, g, false);
     map_removez(&s->groups, g->id);
     for (uint32_t i = 0; i < g->n; i++)
         free(g->ids[i]);
@@ -58,6 +71,11 @@ static struct gang *group_gang_or_gone(const struct gangs *s, const struct gang_
                                        uint32_t i)
 {
     return map_getz(&s->by_id, g->ids[i]);
+}
+
+bool gang_is_apart(const struct gang *gang, const struct gang_group *g)
+{
+    return gang->group && gang->group != g && gang->group->n == 1;
 }
 
 static bool group_waits(const struct gang_group *g)
@@ -93,7 +111,7 @@ uint32_t group_count(const struct gangs *s, const struct gang_group *g, enum mem
 
     for (uint32_t i = 0; i < g->n; i++) {
         const struct gang *gang = group_gang_or_gone(s, g, i);
-        n += gang ? gang->count[state] : 0;
+        n += gang && !gang_is_apart(gang, g) ? gang->count[state] : 0;
     }
     return n;
 }
@@ -178,10 +196,12 @@ static void gang_detach(struct gangs *s, struct gang *g)
     for (uint32_t i = 0; i < group->n; i++)
         if (streq(group->ids[i], g->id))
             group_set_waits(s, group, i, false);
-    if (--group->refs == 0)
+    if (--group->refs == 0) {
         group_free(s, group);
-    else
-        group_changed(s, group);
+        return;
+    }
+    set_partial(s, group, true);
+    group_changed(s, group);
 }
 
 static void gang_free(struct gangs *s, struct gang *g)
@@ -202,7 +222,7 @@ static void gang_attach(struct gangs *s, struct gang *g)
     bool moves = g->group; /* otherwise the next news of a bound member says so */
     gang_detach(s, g);
     g->group = group_get(s, &g->spec);
-    g->group->refs++;
+    set_partial(s, g->group, ++g->group->refs < g->group->n);
     g->group->once_satisfied |= moves && g->count[MEMBER_BOUND] > 0;
     group_changed(s, g->group);
 }
@@ -249,8 +269,24 @@ static bool counts(const struct gang_member *m)
     return m->able || m->state != MEMBER_PENDING;
 }
 
+static bool names(const struct gang_group *g, const char *id)
+{
+    for (uint32_t i = 0; i < g->n; i++)
+        if (streq(g->ids[i], id))
+            return true;
+    return false;
+}
+
+/* Also those hear of it that wait for the gang though it does not wait for them. */
 static void touched(struct gangs *s, const struct gang *g)
 {
+    vec_foreach(&s->partial, i) {
+        struct gang_group *other = s->partial.items[i];
+        if (other != g->group && names(other, g->id)) {
+            other->stuck = false;
+            group_due(s, other);
+        }
+    }
     if (s->ops->touched)
         s->ops->touched(s->arg, g);
 }
@@ -584,7 +620,7 @@ struct gang_member **group_pending(const struct gangs *s, const struct gang_grou
     *ret_n = 0;
     for (uint32_t i = 0; i < g->n; i++) {
         const struct gang *gang = group_gang(s, g, i);
-        if (gang)
+        if (gang && !gang_is_apart(gang, g))
             *ret_n += gang_pending(gang, all + *ret_n);
     }
     return all;
@@ -628,6 +664,10 @@ struct gang_member **group_wanted(const struct gangs *s, const struct gang_group
     for (uint32_t i = 0; i < g->n; i++) {
         const struct gang *gang = group_gang(s, g, i);
         int64_t able = 0;
+        if (gang && gang_is_apart(gang, g)) {
+            enough = enough && gang_is_satisfied(gang);
+            continue;
+        }
         for (size_t k = 0; gang && k < gang->members.n; k++)
             able += gang->members.items[k]->state == MEMBER_PENDING && gang->members.items[k]->able;
         enough = enough && gang && gang->ready && able >= gang_lacks(gang);
@@ -667,6 +707,7 @@ void gangs_fini(struct gangs *s)
     map_fini(&s->groups);
     uidmap_fini(&s->members);
     vec_fini(&s->due);
+    vec_fini(&s->partial);
     vec_fini(&s->untold);
     s->hold.end = timer_cancel(s->hold.end);
     s->hold.again = timer_cancel(s->hold.again);

@@ -61,11 +61,12 @@ struct gang {
     struct arena *arena; /* of spec */
     struct gang_spec spec;
     nsec_t created;
-    bool by_podgroup;   /* otherwise by annotations of a pod */
-    bool ready;         /* somebody has said how many it needs */
-    bool gone;          /* its PodGroup was deleted; the members are kept for the next one */
-    bool problem_told;  /* people know what is wrong with its description */
-    bool topology_told; /* people know that its network-topology-spec is ignored */
+    bool by_podgroup;    /* otherwise by annotations of a pod */
+    bool ready;          /* somebody has said how many it needs */
+    bool gone;           /* its PodGroup was deleted; the members are kept for the next one */
+    bool problem_told;   /* people know what is wrong with its description */
+    uint64_t group_told; /* hash of what people know to be wrong with its group; 0: nothing */
+    bool topology_told;  /* people know that its network-topology-spec is ignored */
     struct vec_of(struct gang_member *) members;
     uint32_t count[MEMBER_STATES];
     uint32_t able;            /* members that are able, or have a node */
@@ -77,7 +78,8 @@ struct gang_group {
     char **ids;  /* of its gangs, sorted; some may not exist */
     bool *waits; /* by ids: members of it wait */
     uint32_t n;
-    uint32_t refs; /* gangs */
+    uint32_t refs; /* gangs that say so, too */
+    bool partial;  /* in gangs.partial: not all of them do */
     bool once_satisfied;
     struct gang_member *representative; /* the one that is let into the queue; NULL: none */
     struct gang_member *root;           /* did not fit, and waits for what may help; NULL: none */
@@ -165,6 +167,8 @@ struct gangs {
     enum gang_rejection outcome;            /* what came of making room in this attempt */
     uint32_t nodes;                         /* without env: how many there are */
     struct vec_of(struct gang_group *) due; /* to be looked at */
+    /* Groups that name gangs which are missing or do not name them back: few, and not for long. */
+    struct vec_of(struct gang_group *) partial;
     struct vec_of(struct gang_member *) untold;
     struct objects_listener listener;
     struct timer *settle, *tell;
@@ -217,6 +221,8 @@ struct gang_member **group_wanted(const struct gangs *s, const struct gang_group
 /* What is wrong with the annotations of the PodGroup or pod that describe it, and what counts
  * instead; NULL: nothing is. */
 const char *gang_problem(const struct objmeta *m, const struct gang *g, struct arena *a);
+/* The same of what its group's other gangs are: one is missing, or says something else. */
+const char *gang_group_problem(const struct gangs *s, const struct gang *g, struct arena *a);
 /* Why a pod does not say how many its gang needs, by annotations or their old labels; NULL: it
  * does, or a PodGroup has to. */
 const char *gang_no_minimum(const struct objmeta *m, struct arena *a);

@@ -6,6 +6,8 @@
 /* gangs.c */
 void group_set_waits(struct gangs *s, struct gang_group *g, uint32_t i, bool waits);
 void group_waits_for_all(struct gangs *s, struct gang_group *g);
+/* The group names the gang, and that one names nobody but itself: it goes its own way. */
+bool gang_is_apart(const struct gang *gang, const struct gang_group *g);
 void group_due(struct gangs *s, struct gang_group *g); /* is there still somebody to be tried? */
 bool gang_is_whole(const struct gang *g);              /* it has as many members as it needs */
 /* node: where it waits; NULL: it does not. */

@@ -73,6 +73,22 @@ const char *gang_problem(const struct objmeta *m, const struct gang *g, struct a
     return problem || g->by_podgroup ? problem : bad_wait(m, a);
 }
 
+const char *gang_group_problem(const struct gangs *s, const struct gang *g, struct arena *a)
+{
+    for (uint32_t i = 0; g->group && i < g->group->n; i++) {
+        const struct gang *other = group_gang(s, g->group, i);
+        if (!other)
+            return arena_printf(a, "%s: %s does not exist: %s waits for it", ANNO_GANG_GROUPS,
+                                g->group->ids[i], g->id);
+        if (other->ready && other->group != g->group)
+            return arena_printf(a,
+                                "%s: %s says [%s], and %s says [%s]: each waits for those that it "
+                                "names itself",
+                                ANNO_GANG_GROUPS, g->id, g->group->id, other->id, other->group->id);
+    }
+    return NULL;
+}
+
 const char *gang_no_minimum(const struct objmeta *m, struct arena *a)
 {
     const char *text = kstrmap_get(&m->labels, LABEL_POD_GROUP_MIN_AVAILABLE_OLD);

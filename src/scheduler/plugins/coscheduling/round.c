@@ -130,7 +130,7 @@ static bool round_is_of(const struct gangs *s, const struct gang *g)
 {
     for (uint32_t i = 0; s->round && i < s->round->group->n; i++)
         if (streq(s->round->group->ids[i], g->id))
-            return true;
+            return !gang_is_apart(g, s->round->group);
     return false;
 }
 
@@ -254,9 +254,10 @@ enum ks_code gangs_check(const struct gangs *s, const struct pod *p, struct ks_t
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-#define group_foreach(s, g, gang)                              \
-    for (uint32_t gang##_i = 0; gang##_i < (g)->n; gang##_i++) \
-        for (struct gang *gang = map_getz(&(s)->by_id, (g)->ids[gang##_i]); gang; gang = NULL)
+#define group_foreach(s, g, gang)                                           \
+    for (uint32_t gang##_i = 0; gang##_i < (g)->n; gang##_i++)              \
+        for (struct gang *gang = map_getz(&(s)->by_id, (g)->ids[gang##_i]); \
+             gang && !gang_is_apart(gang, (g)); gang = NULL)
 
 /* They stop counting before the first of them is told: whoever hears of it and looks at the gang
  * finds nobody waiting. */
@@ -590,8 +591,10 @@ static bool others_suffice(const struct gangs *s, const struct gang_group *g)
     for (uint32_t i = 0; i < g->n; i++) {
         const struct gang *gang = group_gang(s, g, i);
         int64_t n = 0;
-        if (!gang || !gang->ready)
+        if (!gang || !gang->ready || (gang_is_apart(gang, g) && !gang_is_satisfied(gang)))
             return false;
+        if (gang_is_apart(gang, g))
+            continue;
         vec_foreach(&gang->members, k) {
             const struct gang_member *m = gang->members.items[k];
             bool fresh = m->state == MEMBER_PENDING && m->able && m->failed != g->series;
