@@ -136,7 +136,7 @@ bool permit_ask(struct binding *b, struct arena *a)
         if (code == KS_WAIT) {
             wait = MIN(wait, PERMIT_WAIT_MAX);
             b->waits |= UINT64_C(1) << slot;
-            b->permit = b->permit ? b->permit : xnewn0(PROFILE_PLUGINS_MAX, struct permit);
+            b->permit = b->permit ? b->permit : xnewn0(b->active->profile->n, struct permit);
             b->permit[slot] = (struct permit){ now + wait, wait };
             continue;
         }

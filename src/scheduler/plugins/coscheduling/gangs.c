@@ -61,16 +61,16 @@ static void group_free(struct gangs *s, struct gang_group *g)
     free(g);
 }
 
-struct gang *group_gang(const struct gangs *s, const struct gang_group *g, uint32_t i)
+struct gang *group_gang_or_gone(const struct gangs *s, const struct gang_group *g, uint32_t i)
 {
-    return gangs_find(s, g->ids[i]);
+    return g->only ? g->only : map_getz(&s->by_id, g->ids[i]);
 }
 
-/* The same, though its PodGroup may be gone: its members are still to be dealt with. */
-static struct gang *group_gang_or_gone(const struct gangs *s, const struct gang_group *g,
-                                       uint32_t i)
+struct gang *group_gang(const struct gangs *s, const struct gang_group *g, uint32_t i)
 {
-    return map_getz(&s->by_id, g->ids[i]);
+    struct gang *gang = group_gang_or_gone(s, g, i);
+
+    return gang && !gang->gone ? gang : NULL;
 }
 
 bool gang_is_apart(const struct gang *gang, const struct gang_group *g)
@@ -184,6 +184,8 @@ static void gang_detach(struct gangs *s, struct gang *g)
 
     if (!group)
         return;
+    if (group->only == g)
+        group->only = NULL;
     if (s->round && s->round->first == g)
         s->round->first = NULL;
     vec_foreach(&g->members, i) {
@@ -223,6 +225,8 @@ static void gang_attach(struct gangs *s, struct gang *g)
     gang_detach(s, g);
     g->group = group_get(s, &g->spec);
     set_partial(s, g->group, ++g->group->refs < g->group->n);
+    if (g->group->n == 1 && streq(g->group->ids[0], g->id))
+        g->group->only = g;
     g->group->once_satisfied |= moves && g->count[MEMBER_BOUND] > 0;
     group_changed(s, g->group);
 }

@@ -78,8 +78,9 @@ struct gang_group {
     char **ids;  /* of its gangs, sorted; some may not exist */
     bool *waits; /* by ids: members of it wait */
     uint32_t n;
-    uint32_t refs; /* gangs that say so, too */
-    bool partial;  /* in gangs.partial: not all of them do */
+    struct gang *only; /* its only gang, which says so, too; NULL: there are several, or none */
+    uint32_t refs;     /* gangs that say so, too */
+    bool partial;      /* in gangs.partial: not all of them do */
     bool once_satisfied;
     struct gang_member *representative; /* the one that is let into the queue; NULL: none */
     struct gang_member *root;           /* did not fit, and waits for what may help; NULL: none */

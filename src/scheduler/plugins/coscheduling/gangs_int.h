@@ -9,7 +9,9 @@ void group_waits_for_all(struct gangs *s, struct gang_group *g);
 /* The group names the gang, and that one names nobody but itself: it goes its own way. */
 bool gang_is_apart(const struct gang *gang, const struct gang_group *g);
 void group_due(struct gangs *s, struct gang_group *g); /* is there still somebody to be tried? */
-bool gang_is_whole(const struct gang *g);              /* it has as many members as it needs */
+/* As group_gang(), though its PodGroup may be gone: its members are still to be dealt with. */
+struct gang *group_gang_or_gone(const struct gangs *s, const struct gang_group *g, uint32_t i);
+bool gang_is_whole(const struct gang *g); /* it has as many members as it needs */
 /* node: where it waits; NULL: it does not. */
 void member_set(struct gangs *s, struct gang_member *m, enum member_state state, const char *node);
 

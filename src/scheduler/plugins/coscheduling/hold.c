@@ -148,7 +148,7 @@ void hold_drop(struct gangs *s, struct gang_group *g)
     s->hold.end = timer_cancel(s->hold.end);
     s->hold.again = timer_cancel(s->hold.again);
     for (uint32_t i = 0; i < g->n; i++) {
-        const struct gang *gang = map_getz(&s->by_id, g->ids[i]);
+        const struct gang *gang = group_gang_or_gone(s, g, i);
         for (size_t k = 0; gang && k < gang->members.n; k++)
             hold_release(s, gang->members.items[k]);
     }

@@ -254,9 +254,9 @@ enum ks_code gangs_check(const struct gangs *s, const struct pod *p, struct ks_t
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-#define group_foreach(s, g, gang)                                           \
-    for (uint32_t gang##_i = 0; gang##_i < (g)->n; gang##_i++)              \
-        for (struct gang *gang = map_getz(&(s)->by_id, (g)->ids[gang##_i]); \
+#define group_foreach(s, g, gang)                                        \
+    for (uint32_t gang##_i = 0; gang##_i < (g)->n; gang##_i++)           \
+        for (struct gang *gang = group_gang_or_gone((s), (g), gang##_i); \
              gang && !gang_is_apart(gang, (g)); gang = NULL)
 
 /* They stop counting before the first of them is told: whoever hears of it and looks at the gang
