@@ -21,6 +21,10 @@ struct stream_events {
         void *arg); /* the write queue fell under STREAM_LOW_WATER again; may be NULL */
     /* The peer closed (err == NULL) or the connection failed. */
     void (*on_close)(void *arg, const struct kerr *err);
+    /* The peer has ended its side and may still read ours: writing goes on, and on_close comes only
+     * when that fails. NULL: the end of its side is the end of the stream (on_close). Sockets and
+     * memory; TLS knows no such half. */
+    void (*on_eof)(void *arg);
 };
 enum { STREAM_HIGH_WATER = 256 * 1024, STREAM_LOW_WATER = 64 * 1024 };
 

@@ -25,6 +25,7 @@ struct mem_end {
     size_t inbox; /* bytes in the segments */
     nsec_t eof_due;
     bool eof;      /* nothing follows the segments */
+    bool eof_told; /* by on_eof: only a failure can follow */
     bool shut;     /* our side has ended */
     bool broken;   /* err tells why */
     bool finished; /* on_close was called: no event follows */
@@ -56,7 +57,7 @@ static void inbox_clear(struct mem_end *e)
 
 static bool mem_can_read(const struct mem_end *e)
 {
-    return e->base.ev && !e->paused && (e->first || e->eof);
+    return e->base.ev && !e->paused && (e->first || (e->eof && !e->eof_told));
 }
 
 static nsec_t mem_read_due(const struct mem_end *e)
@@ -116,13 +117,16 @@ static void mem_events(struct mem_end *e)
     if (mem_can_read(e) && e->first && e->first->due <= loop_mono(e->loop) &&
         !mem_deliver(e, &gone))
         return;
-    if (e->base.ev &&
-        (e->broken || (mem_can_read(e) && !e->first && e->eof_due <= loop_mono(e->loop)))) {
+    bool ends = mem_can_read(e) && !e->first && e->eof_due <= loop_mono(e->loop);
+    if (ends && !e->broken && e->base.ev->on_eof) {
+        e->eof_told = true;
+        e->base.ev->on_eof(e->base.arg);
+    } else if (e->base.ev && (e->broken || ends)) {
         e->finished = true;
         e->base.ev->on_close(e->base.arg, e->broken ? &e->err : NULL);
-        if (gone)
-            return;
     }
+    if (gone)
+        return;
     e->gone = NULL;
     mem_kick(e);
 }
@@ -156,10 +160,22 @@ static void mem_kick(struct mem_end *e)
     e->timer = loop_after(e->loop, due - now, mem_fire, e);
 }
 
+static void mem_break(struct mem_end *e, int code, const char *why)
+{
+    if (e->broken || e->finished)
+        return;
+    e->broken = true;
+    kerr_set(&e->err, code, "%s", why);
+    inbox_clear(e);
+    mem_kick(e);
+}
+
 static void mem_write(struct stream *s, const void *p, size_t n)
 {
     struct mem_end *e = mem_end(s), *to = e->peer;
 
+    if (!to && e->eof_told && !e->shut)
+        mem_break(e, -EPIPE, "write: broken pipe");
     if (!to || e->shut || e->broken || n == 0)
         return;
     nsec_t due = loop_mono(e->loop) + e->opts.latency;
@@ -218,6 +234,8 @@ static void mem_close(struct stream *s)
     mem_shutdown(s);
     if (e->peer) {
         e->peer->peer = NULL;
+        if (e->peer->was_full && e->peer->eof_told)
+            mem_break(e->peer, -EPIPE, "write: broken pipe");
         e->peer->was_full = false;
     }
     if (e->gone)
@@ -249,16 +267,6 @@ void stream_mem_pair(struct loop *l, const struct mem_opts *o, struct stream *re
     }
     e[0]->peer = e[1];
     e[1]->peer = e[0];
-}
-
-static void mem_break(struct mem_end *e, int code, const char *why)
-{
-    if (e->broken || e->finished)
-        return;
-    e->broken = true;
-    kerr_set(&e->err, code, "%s", why);
-    inbox_clear(e);
-    mem_kick(e);
 }
 
 void stream_mem_break(struct stream *end, int code, const char *why)

@@ -158,6 +158,11 @@ static void on_read(uv_stream_t *h, ssize_t n, const uv_buf_t *buf)
         return;
     }
     s->eof = true;
+    if (n == UV_EOF && !s->broken && s->base.ev->on_eof) {
+        uv_read_stop(s->h);
+        s->base.ev->on_eof(s->base.arg);
+        return;
+    }
     if (s->broken)
         err = s->err;
     else if (n != UV_EOF)
@@ -171,6 +176,11 @@ static void sock_pause(struct stream *base, bool paused)
 
     if (s->closed || s->finished)
         return;
+    if (s->eof) { /* nothing more is read; why writing failed may still have to be told */
+        if (s->broken)
+            call_later(s);
+        return;
+    }
     s->paused = paused;
     if (paused) {
         uv_read_stop(s->h);

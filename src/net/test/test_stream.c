@@ -23,7 +23,7 @@ struct side {
     int calls;
     struct strbuf in;
     size_t got; /* bytes, also when not kept */
-    int closes, drains;
+    int closes, drains, eofs;
     struct kerr close_err;
     bool echo, count_only, pause_at_data, close_at_data;
     bool *want; /* the loop stops when this is true ... */
@@ -262,6 +262,41 @@ static void test_half_close(void **state)
     n.server.s = stream_close(n.server.s);
     run_until(n.l, n.client.closes == 1);
     assert_string_equal(n.client.in.data, "answer");
+    net_fini(&n);
+}
+
+static void on_eof(void *arg)
+{
+    ((struct side *)arg)->eofs++;
+}
+
+static void test_each_direction_ends_on_its_own(void **state)
+{
+    static const struct stream_events halves = { on_data, on_drain, on_close, on_eof };
+    static char block[STREAM_HIGH_WATER * 4];
+    struct net n = { 0 };
+
+    (void)state;
+    net_connect(&n);
+    n.client.count_only = true;
+    stream_listen(n.server.s, &halves, &n.server);
+    stream_write(n.client.s, "question", 8);
+    stream_shutdown(n.client.s);
+    run_until(n.l, n.server.eofs == 1);
+    stream_pause(n.server.s, true); /* as one does who waits for room */
+    stream_write(n.server.s, block, sizeof block);
+    stream_pause(n.server.s, false);
+    run_until(n.l, n.server.drains == 1);
+    run_until(n.l, n.client.got == sizeof block);
+    assert_int_equal(n.server.closes, 0);
+    n.client.s = stream_close(n.client.s);
+    for (int i = 0; i < 1000 && n.server.closes == 0; i++) {
+        stream_write(n.server.s, "nobody", 6); /* the first one brings the reset */
+        loop_turn(n.l);
+    }
+    assert_int_equal(n.server.closes, 1);
+    assert_true(n.server.close_err.code == -EPIPE || n.server.close_err.code == -ECONNRESET);
+    assert_int_equal(n.server.eofs, 1);
     net_fini(&n);
 }
 
@@ -508,6 +543,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_big_data_with_back_pressure),
         cmocka_unit_test(test_close_still_sends),
         cmocka_unit_test(test_half_close),
+        cmocka_unit_test(test_each_direction_ends_on_its_own),
         cmocka_unit_test(test_reset_is_an_error),
         cmocka_unit_test(test_paused_writer_learns_of_the_break),
         cmocka_unit_test(test_close_inside_data),

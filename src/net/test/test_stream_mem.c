@@ -16,7 +16,7 @@ struct end {
     struct stream *s;
     struct end *other;
     struct strbuf got;
-    int pieces, drains, closes, err;
+    int pieces, drains, closes, eofs, err;
     enum act act; /* at the first data */
 };
 
@@ -52,6 +52,13 @@ static void end_close(void *arg, const struct kerr *err)
 }
 
 static const struct stream_events end_events = { end_data, end_drain, end_close };
+
+static void end_eof(void *arg)
+{
+    ((struct end *)arg)->eofs++;
+}
+
+static const struct stream_events half_events = { end_data, end_drain, end_close, end_eof };
 
 struct pair {
     struct loop *l;
@@ -156,6 +163,36 @@ static void test_pause_and_drain(void **state)
     assert_string_equal(strbuf_str(&p.a.got), "back");
 }
 
+static void test_each_direction_ends_on_its_own(void **state)
+{
+    static char block[STREAM_HIGH_WATER];
+
+    (void)state;
+    for (int full = 0; full < 2; full++) {
+        CLEANUP(pair_fini) struct pair p;
+        pair_open(&p, NULL);
+        stream_listen(p.b.s, &half_events, &p.b);
+        stream_shutdown(p.a.s);
+        loop_advance(p.l, 1000);
+        assert_int_equal(p.b.eofs, 1);
+        stream_write(p.b.s, "back", 4);
+        loop_advance(p.l, 1000);
+        assert_string_equal(strbuf_str(&p.a.got), "back");
+        if (full) { /* the reader goes away with the writer's queue */
+            stream_pause(p.a.s, true);
+            stream_write(p.b.s, block, sizeof block);
+        }
+        p.a.s = stream_close(p.a.s);
+        loop_advance(p.l, 1000);
+        assert_int_equal(p.b.closes, full);
+        stream_write(p.b.s, "nobody", 6);
+        loop_advance(p.l, 1000);
+        assert_int_equal(p.b.closes, 1);
+        assert_int_equal(p.b.err, -EPIPE);
+        assert_int_equal(p.b.eofs, 1);
+    }
+}
+
 static void test_break_loses_data_and_tells_both(void **state)
 {
     CLEANUP(pair_fini) struct pair p;
@@ -197,6 +234,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_latency_and_pieces),
         cmocka_unit_test(test_data_waits_for_a_listener),
         cmocka_unit_test(test_pause_and_drain),
+        cmocka_unit_test(test_each_direction_ends_on_its_own),
         cmocka_unit_test(test_break_loses_data_and_tells_both),
         cmocka_unit_test(test_ending_inside_events),
     };
