@@ -1,105 +1,67 @@
-/* hooked.c - a CRI call that hooks may look at: asked before, changed, remembered, told after
- * (runtime-proxy 4.2). */
-#include <stdio.h>
+/* hooked.c - what hooks are asked about a request, and what becomes of it. */
+#include "runtimeproxy/hooked.h"
 
 #include "base/klog.h"
 #include "loop/loop.h"
-#include "runtimeproxy/proxy_int.h"
 
 #define PATIENCE      (2 * NSEC_PER_SEC)   /* under Ignore */
 #define PATIENCE_FAIL (120 * NSEC_PER_SEC) /* under Fail, when the caller has no deadline */
 
 enum { MAP_MAX = 4096 /* labels, annotations, variables: more are no business of hooks */ };
 
-enum method_kind { RUN_POD, STOP_POD, REMOVE_POD, CREATE, START, STOP, REMOVE, UPDATE };
-static const struct method {
-    const char *name;
-    enum method_kind kind;
-    int pre, post; /* enum hook_point; -1: none */
+static const struct hooked_method {
+    const char *name; /* CRI's, also of what comes by another protocol */
+    int pre, post;    /* enum hook_point; -1: none */
     const char *pre_method, *post_method;
-} methods[] = {
-    { "RunPodSandbox", RUN_POD, HOOK_PRE_RUN_POD, -1, HOOK_SERVICE "PreRunPodSandboxHook", NULL },
-    { "StopPodSandbox", STOP_POD, -1, HOOK_POST_STOP_POD, NULL,
-      HOOK_SERVICE "PostStopPodSandboxHook" },
-    { "RemovePodSandbox", REMOVE_POD, -1, -1, NULL, NULL },
-    { "CreateContainer", CREATE, HOOK_PRE_CREATE, -1, HOOK_SERVICE "PreCreateContainerHook", NULL },
-    { "StartContainer", START, HOOK_PRE_START, HOOK_POST_START,
-      HOOK_SERVICE "PreStartContainerHook", HOOK_SERVICE "PostStartContainerHook" },
-    { "StopContainer", STOP, -1, HOOK_POST_STOP, NULL, HOOK_SERVICE "PostStopContainerHook" },
-    { "RemoveContainer", REMOVE, -1, -1, NULL, NULL },
-    { "UpdateContainerResources", UPDATE, HOOK_PRE_UPDATE, -1,
-      HOOK_SERVICE "PreUpdateContainerResourcesHook", NULL },
+} methods[HOOKED_KINDS] = {
+    [HOOKED_RUN_POD] = { "RunPodSandbox", HOOK_PRE_RUN_POD, -1, HOOK_SERVICE "PreRunPodSandboxHook",
+                         NULL },
+    [HOOKED_STOP_POD] = { "StopPodSandbox", -1, HOOK_POST_STOP_POD, NULL,
+                          HOOK_SERVICE "PostStopPodSandboxHook" },
+    [HOOKED_REMOVE_POD] = { "RemovePodSandbox", -1, -1, NULL, NULL },
+    [HOOKED_CREATE] = { "CreateContainer", HOOK_PRE_CREATE, -1,
+                        HOOK_SERVICE "PreCreateContainerHook", NULL },
+    [HOOKED_START] = { "StartContainer", HOOK_PRE_START, HOOK_POST_START,
+                       HOOK_SERVICE "PreStartContainerHook",
+                       HOOK_SERVICE "PostStartContainerHook" },
+    [HOOKED_STOP] = { "StopContainer", -1, HOOK_POST_STOP, NULL,
+                      HOOK_SERVICE "PostStopContainerHook" },
+    [HOOKED_REMOVE] = { "RemoveContainer", -1, -1, NULL, NULL },
+    [HOOKED_UPDATE] = { "UpdateContainerResources", HOOK_PRE_UPDATE, -1,
+                        HOOK_SERVICE "PreUpdateContainerResourcesHook", NULL },
 };
 
-struct hooked { /* one call */
-    struct proxy *p;
-    struct h2relay_call *call;
-    const struct method *m;
-    struct arena *arena;
-    struct hook_call *hook; /* under way */
-    bool fail;              /* its policy */
-    bool is_known;          /* parsed, and what it is about is known */
-    bool is_skipped;        /* the pod has the label */
-    char *id;               /* of the pod or container; NULL: not known yet */
-    union {
-        struct cri_run_pod_request run;
-        struct cri_create_request create;
-        struct cri_update_request update;
-    } in;
-    union { /* what hooks are asked about; what is stored */
-        struct hook_pod_request pod;
-        struct hook_container_request container;
-    } about;
-    struct strbuf stored; /* the same as bytes, made before the request is gone */
-    struct strbuf pod;    /* of a container: what is to be remembered of its pod too */
-    char *pod_id;
-};
-
-static const struct method *method_of(struct str path)
+enum hooked_kind hooked_kind(const struct hooked *h)
 {
-    static const struct str prefix = { CRI_RUNTIME_SERVICE, sizeof CRI_RUNTIME_SERVICE - 1 };
+    return (enum hooked_kind)(h->m - methods);
+}
 
-    if (path.n <= prefix.n || memcmp(path.p, prefix.p, prefix.n) != 0)
-        return NULL;
-    struct str name = { path.p + prefix.n, path.n - prefix.n };
-    for (size_t i = 0; i < ARRAY_LEN(methods); i++)
-        if (str_eqz(name, methods[i].name))
-            return &methods[i];
-    return NULL;
+const char *hooked_name(enum hooked_kind kind)
+{
+    return methods[kind].name;
+}
+
+bool hooked_by_name(struct str name, enum hooked_kind *ret)
+{
+    for (int i = 0; i < HOOKED_KINDS; i++)
+        if (str_eqz(name, methods[i].name)) {
+            *ret = (enum hooked_kind)i;
+            return true;
+        }
+    return false;
 }
 
 static bool is_pod(const struct hooked *h)
 {
-    return h->m->kind <= REMOVE_POD;
+    return hooked_kind(h) <= HOOKED_REMOVE_POD;
 }
 
 /* ---- counting -------------------------------------------------------------------------------- */
 
-/* The method, for the services we know: others may have any name. */
-static void method_label(struct str path, char *name, size_t size)
+void hooked_count_call(struct proxy *p, const char *name)
 {
-    static const struct str known = { "/runtime.v1.", 12 };
-    size_t at = path.n;
-
-    snprintf(name, size, "other");
-    if (path.n <= known.n || memcmp(path.p, known.p, known.n) != 0)
-        return;
-    while (path.p[at - 1] != '/')
-        at--;
-    if (path.n - at < size)
-        snprintf(name, size, "%.*s", (int)(path.n - at), path.p + at);
-}
-
-bool hooked_wants(void *arg, struct str path)
-{
-    struct proxy *p = arg;
-    char name[64];
-
-    if (p->calls) {
-        method_label(path, name, sizeof name);
+    if (p->calls)
         counter_inc(metric_counter(p->calls, METRIC_VALUES(name)));
-    }
-    return method_of(path) != NULL;
 }
 
 static void count_hook(const struct hooked *h, const char *result)
@@ -131,10 +93,8 @@ static bool too_many(const wire_map *a, const wire_map *b, size_t more)
     return a->n > MAP_MAX || b->n > MAP_MAX || more > MAP_MAX;
 }
 
-static bool read_run(struct hooked *h, struct str message, struct kerr *err)
+bool hooked_read_run(struct hooked *h)
 {
-    if (wire_decode(&cri_run_pod_request_table, message, h->arena, &h->in.run, err) < 0)
-        return false;
     merge_from_run_pod(&h->in.run, &h->about.pod);
     return !too_many(&h->about.pod.labels, &h->about.pod.annotations, 0);
 }
@@ -155,12 +115,10 @@ static bool pod_from_create(struct hooked *h, struct hook_pod_request *ret)
     return true;
 }
 
-static bool read_create(struct hooked *h, struct str message, struct kerr *err)
+bool hooked_read_create(struct hooked *h, struct kerr *err)
 {
     struct hook_pod_request pod;
 
-    if (wire_decode(&cri_create_request_table, message, h->arena, &h->in.create, err) < 0)
-        return false;
     if (!recall(h, STORE_POD, h->in.create.pod_id, &pod) && !pod_from_create(h, &pod)) {
         kerr_set(err, -ENOENT, "the pod is not known");
         return false;
@@ -170,12 +128,15 @@ static bool read_create(struct hooked *h, struct str message, struct kerr *err)
     return !c || !too_many(&c->annotations, &c->labels, c->envs.n);
 }
 
-static bool read_update(struct hooked *h, struct str message, struct kerr *err)
+static void set_id(struct hooked *h, struct str id)
 {
-    if (wire_decode(&cri_update_request_table, message, h->arena, &h->in.update, err) < 0)
-        return false;
-    h->id = xstrndup(h->in.update.container_id.n ? h->in.update.container_id.p : "",
-                     h->in.update.container_id.n);
+    free(h->id);
+    h->id = xstrndup(id.n ? id.p : "", id.n);
+}
+
+bool hooked_read_update(struct hooked *h, struct kerr *err)
+{
+    set_id(h, h->in.update.container_id);
     if (!recall(h, STORE_CONTAINER, h->in.update.container_id, &h->about.container)) {
         kerr_set(err, -ENOENT, "the container is not known");
         return false;
@@ -184,35 +145,13 @@ static bool read_update(struct hooked *h, struct str message, struct kerr *err)
     return !too_many(&h->in.update.annotations, &h->in.update.annotations, 0);
 }
 
-static bool read_id(struct hooked *h, struct str message, struct kerr *err)
+bool hooked_read_id(struct hooked *h, struct str id, struct kerr *err)
 {
-    struct cri_id in;
-
-    if (wire_decode(&cri_id_table, message, h->arena, &in, err) < 0)
-        return false;
-    h->id = xstrndup(in.id.n ? in.id.p : "", in.id.n);
-    if (recall(h, is_pod(h) ? STORE_POD : STORE_CONTAINER, in.id, &h->about))
+    set_id(h, id);
+    if (recall(h, is_pod(h) ? STORE_POD : STORE_CONTAINER, id, &h->about))
         return true;
     kerr_set(err, -ENOENT, "it is not known");
     return false;
-}
-
-static bool read_request(struct hooked *h, struct str message)
-{
-    struct kerr err = { 0 };
-    bool ok = false;
-
-    if (message.p)
-        switch (h->m->kind) {
-        case RUN_POD: ok = read_run(h, message, &err); break;
-        case CREATE: ok = read_create(h, message, &err); break;
-        case UPDATE: ok = read_update(h, message, &err); break;
-        default: ok = read_id(h, message, &err);
-        }
-    if (!ok && err.code != -ENOENT)
-        KLOG_W("A CRI request cannot be read, hooks are not asked", KV_S("method", h->m->name),
-               KV_S("why", err.text[0] ? err.text : "no single message"));
-    return ok;
 }
 
 /* The label that keeps the hook server's own pod from waiting for itself. */
@@ -246,7 +185,7 @@ static bool ask(struct hooked *h, int point, const char *method, hook_done_fn fn
 
     if (!c)
         return false;
-    nsec_t left = h2relay_call_left(h->call), most = c->fail ? PATIENCE_FAIL : PATIENCE;
+    nsec_t left = h->ops->left(h->call), most = c->fail ? PATIENCE_FAIL : PATIENCE;
     h->fail = c->fail;
     encode_about(h, &message);
     h->hook = dispatch_call(h->p->dispatch, c->endpoint, method,
@@ -278,7 +217,7 @@ static void log_changes(const struct hooked *h, const struct strbuf *changes)
 /* What is known goes with the request: the answer will only bring the ID. */
 static void forward(struct hooked *h, struct str message)
 {
-    if (h->is_known && h->m->kind == UPDATE && h->id) {
+    if (h->is_known && hooked_kind(h) == HOOKED_UPDATE && h->id) {
         CLEANUP(strbuf_fini) struct strbuf now = STRBUF_INIT;
         encode_about(h, &now);
         podstore_put(h->p->store, STORE_CONTAINER, str_of(h->id),
@@ -287,27 +226,39 @@ static void forward(struct hooked *h, struct str message)
         strbuf_reset(&h->stored);
         encode_about(h, &h->stored);
     }
-    h2relay_forward(h->call, message);
+    h->ops->forward(h->call, message);
+}
+
+/* true: a hook changed something. */
+static bool apply(struct hooked *h, struct strbuf *changes)
+{
+    enum hooked_kind kind = hooked_kind(h);
+
+    if (kind == HOOKED_RUN_POD)
+        return merge_to_run_pod(&h->about.pod, h->arena, &h->in.run, changes);
+    if (kind == HOOKED_CREATE)
+        return merge_to_create(&h->about.container, h->arena, &h->in.create, changes);
+    if (kind != HOOKED_UPDATE)
+        return false;
+    if (h->ops->has_plain_updates) {
+        h->in.update.annotations = h->about.container.annotations;
+        if (h->in.update.resources && h->about.container.resources)
+            h->in.update.resources->oom_score_adj = h->about.container.resources->oom_score_adj;
+    }
+    return merge_to_update(&h->about.container, h->arena, &h->in.update, changes);
 }
 
 static void apply_and_forward(struct hooked *h, struct strbuf *changes)
 {
     CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
-    bool changed = false;
+    struct str message = { NULL, 0 };
 
-    if (h->m->kind == RUN_POD) {
-        changed = merge_to_run_pod(&h->about.pod, h->arena, &h->in.run, changes);
-        wire_encode(&cri_run_pod_request_table, &h->in.run, &out);
-    } else if (h->m->kind == CREATE) {
-        changed = merge_to_create(&h->about.container, h->arena, &h->in.create, changes);
-        wire_encode(&cri_create_request_table, &h->in.create, &out);
-    } else if (h->m->kind == UPDATE) {
-        changed = merge_to_update(&h->about.container, h->arena, &h->in.update, changes);
-        wire_encode(&cri_update_request_table, &h->in.update, &out);
-    }
-    if (changed)
+    if (apply(h, changes)) {
+        h->ops->encode(h, &out);
         log_changes(h, changes);
-    forward(h, changed ? (struct str){ strbuf_str(&out), out.len } : (struct str){ NULL, 0 });
+        message = (struct str){ strbuf_str(&out), out.len };
+    }
+    forward(h, message);
 }
 
 static int take_response(struct hooked *h, struct str message, struct kerr *err)
@@ -316,12 +267,14 @@ static int take_response(struct hooked *h, struct str message, struct kerr *err)
     struct hook_container_response container;
 
     message = copy(h, message);
-    if (h->m->kind == RUN_POD) {
+    if (hooked_kind(h) == HOOKED_RUN_POD) {
         if (merge_read_pod(message, h->arena, &pod, err) < 0)
             return err->code;
         if (too_many(&pod.labels, &pod.annotations, 0))
             return kerr_set(err, -E2BIG, "the answer has more than %d entries", MAP_MAX);
         merge_pod(&h->about.pod, &pod, h->arena);
+        if (h->ops->has_pod_resources && pod.resources)
+            merge_pod_resources(&h->about.pod, pod.resources, h->arena);
         return 0;
     }
     if (merge_read_container(message, h->arena, &container, err) < 0)
@@ -329,14 +282,16 @@ static int take_response(struct hooked *h, struct str message, struct kerr *err)
     if (too_many(&container.annotations, &container.envs,
                  container.resources ? container.resources->unified.n : 0))
         return kerr_set(err, -E2BIG, "the answer has more than %d entries", MAP_MAX);
-    if (h->m->kind != START)
+    if (hooked_kind(h) != HOOKED_START)
         merge_container(&h->about.container, &container, h->arena);
     return 0;
 }
 
-static void hooked_free(struct hooked *h)
+void hooked_free(struct hooked *h)
 {
     hook_call_cancel(h->hook);
+    if (h->ops->fini)
+        h->ops->fini(h);
     arena_free(h->arena);
     strbuf_fini(&h->stored);
     strbuf_fini(&h->pod);
@@ -348,14 +303,15 @@ static void hooked_free(struct hooked *h)
 static void refused(struct hooked *h, const char *why)
 {
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
-    struct h2relay_call *call = h->call;
+    const struct hooked_ops *ops = h->ops;
+    void *call = h->call;
 
     count_hook(h, "refused");
     strbuf_appendf(&text, "hook server err: %s", why);
     KLOG_W("A hook server failed, the call is refused", KV_S("method", h->m->name),
            KV_S("why", why));
     hooked_free(h);
-    h2relay_refuse(call, GRPC_UNKNOWN, strbuf_str(&text));
+    ops->refuse(call, strbuf_str(&text));
 }
 
 static void on_pre(void *arg, const char *why, struct str message)
@@ -384,14 +340,21 @@ static void on_pre(void *arg, const char *why, struct str message)
 
 /* ---- the call -------------------------------------------------------------------------------- */
 
-void hooked_request(void *arg, struct h2relay_call *c, struct str path, struct str message)
+struct hooked *hooked_new(struct proxy *p, const struct hooked_ops *ops, void *call,
+                          enum hooked_kind kind)
 {
     struct hooked *h = xnew0(struct hooked);
 
-    *h = (struct hooked){ .p = arg, .call = c, .m = method_of(path), .arena = arena_new() };
-    h2relay_call_set(c, h);
-    h->is_known = read_request(h, message);
-    h->is_skipped = h->is_known && is_skipped(h);
+    *h = (struct hooked){
+        .p = p, .ops = ops, .call = call, .m = &methods[kind], .arena = arena_new()
+    };
+    return h;
+}
+
+void hooked_begin(struct hooked *h, bool is_known)
+{
+    h->is_known = is_known;
+    h->is_skipped = is_known && is_skipped(h);
     if (!ask(h, h->m->pre, h->m->pre_method, on_pre))
         forward(h, (struct str){ NULL, 0 });
 }
@@ -399,16 +362,15 @@ void hooked_request(void *arg, struct h2relay_call *c, struct str path, struct s
 /* ---- the runtime's answer -------------------------------------------------------------------- */
 
 /* With the ID that the runtime gave it. */
-static void remember(struct hooked *h, struct str message)
+static void remember(struct hooked *h, struct str id)
 {
     CLEANUP(arena_free) struct arena *a = arena_new();
-    struct cri_id out;
 
-    if (!h->is_known || wire_decode(&cri_id_table, message, a, &out, NULL) < 0 || out.id.n == 0)
+    if (!h->is_known || id.n == 0)
         return;
     struct str stored = { strbuf_str(&h->stored), h->stored.len };
-    if (h->m->kind == RUN_POD) {
-        podstore_put(h->p->store, STORE_POD, out.id, stored);
+    if (is_pod(h)) {
+        podstore_put(h->p->store, STORE_POD, id, stored);
         return;
     }
     if (h->pod_id)
@@ -419,9 +381,9 @@ static void remember(struct hooked *h, struct str message)
     if (wire_decode(&hook_container_request_table, stored, a, &c, NULL) < 0)
         return;
     if (c.container)
-        c.container->id = out.id;
+        c.container->id = id;
     wire_encode(&hook_container_request_table, &c, &with_id);
-    podstore_put(h->p->store, STORE_CONTAINER, out.id,
+    podstore_put(h->p->store, STORE_CONTAINER, id,
                  (struct str){ strbuf_str(&with_id), with_id.len });
 }
 
@@ -429,18 +391,21 @@ static void remember(struct hooked *h, struct str message)
  * again, and hooks shall hear of that too. */
 static void forget(struct hooked *h)
 {
-    if (h->id && (h->m->kind == STOP_POD || h->m->kind == REMOVE_POD))
+    enum hooked_kind kind = hooked_kind(h);
+
+    if (h->id && (kind == HOOKED_STOP_POD || kind == HOOKED_REMOVE_POD))
         podstore_remove(h->p->store, STORE_POD, str_of(h->id));
-    if (h->id && (h->m->kind == STOP || h->m->kind == REMOVE))
+    if (h->id && (kind == HOOKED_STOP || kind == HOOKED_REMOVE))
         podstore_remove(h->p->store, STORE_CONTAINER, str_of(h->id));
 }
 
 static void finish(struct hooked *h)
 {
-    struct h2relay_call *call = h->call;
+    const struct hooked_ops *ops = h->ops;
+    void *call = h->call;
 
     hooked_free(h);
-    h2relay_release(call);
+    ops->release(call);
 }
 
 static void on_post(void *arg, const char *why, struct str message)
@@ -460,23 +425,16 @@ static bool recall_for_post(struct hooked *h)
     return h->id && recall(h, is_pod(h) ? STORE_POD : STORE_CONTAINER, str_of(h->id), &h->about);
 }
 
-void hooked_answer(void *arg, struct h2relay_call *c, enum grpc_code code, struct str message)
+void hooked_answered(struct hooked *h, enum hooked_end end, struct str id)
 {
-    struct hooked *h = h2relay_call_get(c);
+    enum hooked_kind kind = hooked_kind(h);
 
-    (void)arg;
-    if (code == GRPC_OK && (h->m->kind == RUN_POD || h->m->kind == CREATE))
-        remember(h, message);
+    if (end == HOOKED_OK && (kind == HOOKED_RUN_POD || kind == HOOKED_CREATE))
+        remember(h, id);
     bool asked = h->m->post >= 0 && h->is_known && recall_for_post(h) &&
                  ask(h, h->m->post, h->m->post_method, on_post);
-    if (code == GRPC_OK || code == GRPC_NOT_FOUND)
+    if (end != HOOKED_FAILED)
         forget(h);
     if (!asked)
         finish(h);
-}
-
-void hooked_gone(void *arg, struct h2relay_call *c)
-{
-    (void)arg;
-    hooked_free(h2relay_call_get(c));
 }

@@ -213,6 +213,13 @@ void merge_pod(struct hook_pod_request *cached, const struct hook_pod_response *
         cached->cgroup_parent = r->cgroup_parent;
 }
 
+void merge_pod_resources(struct hook_pod_request *cached, const struct cri_resources *r,
+                         struct arena *a)
+{
+    cached->resources = copy_resources(cached->resources, a);
+    over_response(cached->resources, r, a);
+}
+
 void merge_container(struct hook_container_request *cached, const struct hook_container_response *r,
                      struct arena *a)
 {
@@ -269,25 +276,6 @@ static bool put_map(struct strbuf *out, const char *field, wire_map *is, const w
     return changed;
 }
 
-bool merge_to_run_pod(const struct hook_pod_request *cached, struct arena *a,
-                      struct cri_run_pod_request *in, struct strbuf *changes)
-{
-    static const struct str none;
-    struct cri_pod_config *c = in->config ? in->config : arena_new0(a, struct cri_pod_config);
-    bool changed = put_map(changes, "labels", &c->labels, &cached->labels);
-
-    changed |= put_map(changes, "annotations", &c->annotations, &cached->annotations);
-    struct str parent = c->linux_pod ? c->linux_pod->cgroup_parent : none;
-    if (put_text(changes, "cgroup_parent", &parent, cached->cgroup_parent)) {
-        if (!c->linux_pod)
-            c->linux_pod = arena_new0(a, struct cri_linux_pod);
-        c->linux_pod->cgroup_parent = parent;
-        changed = true;
-    }
-    in->config = changed ? c : in->config;
-    return changed;
-}
-
 static bool put_resources(struct strbuf *out, struct cri_resources *is,
                           const struct cri_resources *to)
 {
@@ -303,6 +291,30 @@ static bool put_resources(struct strbuf *out, struct cri_resources *is,
     c |= put_text(out, "cpuset_mems", &is->cpuset_mems, to->cpuset_mems);
     c |= put_map(out, "unified", &is->unified, &to->unified);
     return c;
+}
+
+bool merge_to_run_pod(const struct hook_pod_request *cached, struct arena *a,
+                      struct cri_run_pod_request *in, struct strbuf *changes)
+{
+    static const struct str none;
+    struct cri_pod_config *c = in->config ? in->config : arena_new0(a, struct cri_pod_config);
+    bool changed = put_map(changes, "labels", &c->labels, &cached->labels);
+
+    changed |= put_map(changes, "annotations", &c->annotations, &cached->annotations);
+    struct str parent = c->linux_pod ? c->linux_pod->cgroup_parent : none;
+    if (put_text(changes, "cgroup_parent", &parent, cached->cgroup_parent)) {
+        if (!c->linux_pod)
+            c->linux_pod = arena_new0(a, struct cri_linux_pod);
+        c->linux_pod->cgroup_parent = parent;
+        changed = true;
+    }
+    struct cri_resources *r = copy_resources(c->linux_pod ? c->linux_pod->resources : NULL, a);
+    if (c->linux_pod && cached->resources && put_resources(changes, r, cached->resources)) {
+        c->linux_pod->resources = r;
+        changed = true;
+    }
+    in->config = changed ? c : in->config;
+    return changed;
 }
 
 static int compare_envs(const void *x, const void *y)

@@ -25,6 +25,9 @@ int merge_read_pod(struct str message, struct arena *a, struct hook_pod_response
 int merge_read_container(struct str message, struct arena *a, struct hook_container_response *ret,
                          struct kerr *err);
 void merge_pod(struct hook_pod_request *cached, const struct hook_pod_response *r, struct arena *a);
+/* Of runtimes whose sandboxes have resources: Docker's are containers. */
+void merge_pod_resources(struct hook_pod_request *cached, const struct cri_resources *r,
+                         struct arena *a);
 void merge_container(struct hook_container_request *cached, const struct hook_container_response *r,
                      struct arena *a);
 

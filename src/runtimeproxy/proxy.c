@@ -51,10 +51,10 @@ struct proxy *proxy_new(const struct proxy_opts *o)
                                                    .unix_path = o->backend,
                                                    .dial = o->dial,
                                                    .dial_arg = o->dial_arg,
-                                                   .wants = hooked_wants,
-                                                   .on_request = hooked_request,
-                                                   .on_answer = hooked_answer,
-                                                   .on_gone = hooked_gone,
+                                                   .wants = cri_wants,
+                                                   .on_request = cri_request,
+                                                   .on_answer = cri_answer,
+                                                   .on_gone = cri_gone,
                                                    .arg = p });
     if (o->metrics) {
         p->calls = metrics_add(o->metrics, &calls_desc);

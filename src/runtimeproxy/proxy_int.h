@@ -25,11 +25,11 @@ struct proxy {
     void *drained_arg;
 };
 
-/* hooked.c: calls that are shown to hook servers */
-bool hooked_wants(void *arg, struct str path);
-void hooked_request(void *arg, struct h2relay_call *c, struct str path, struct str message);
-void hooked_answer(void *arg, struct h2relay_call *c, enum grpc_code code, struct str message);
-void hooked_gone(void *arg, struct h2relay_call *c);
+/* cri.c: calls of CRI that are shown to hook servers */
+bool cri_wants(void *arg, struct str path);
+void cri_request(void *arg, struct h2relay_call *c, struct str path, struct str message);
+void cri_answer(void *arg, struct h2relay_call *c, enum grpc_code code, struct str message);
+void cri_gone(void *arg, struct h2relay_call *c);
 
 /* rebuild.c: what the runtime runs, at the start */
 struct rebuild *rebuild_new(struct proxy *p, void (*done)(void *arg, const struct kerr *err),
