@@ -28,7 +28,7 @@ struct program_state {
 
 static int check(struct run *r, struct kerr *err)
 {
-    return proxy_options_check(r->options, err) == -EINVAL ? err->code : 0;
+    return proxy_options_check(r->options, err);
 }
 
 /* ---- listening ------------------------------------------------------------------------------- */
@@ -128,12 +128,11 @@ static int start(struct run *r, struct kerr *err)
 
     r->self = p;
     p->run = r;
-    if (proxy_options_check(o, err) < 0) /* Docker */
-        return err->code;
     if (*o->checkpoint && make_parent(o->checkpoint, err) < 0)
         return kerr_wrap(err, "--checkpoint-file");
     p->proxy = proxy_new(&(struct proxy_opts){ .loop = r->loop,
                                                .backend = o->backend,
+                                               .is_docker = streq(o->mode, "Docker"),
                                                .config_dir = o->config_dir,
                                                .checkpoint = *o->checkpoint ? o->checkpoint : NULL,
                                                .skip_key = o->skip_key,

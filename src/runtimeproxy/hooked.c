@@ -205,7 +205,7 @@ static void log_changes(const struct hooked *h, const struct strbuf *changes)
     if (!m)
         m = &nobody;
     KLOG_I(
-        0, "A hook changed a CRI request", KV_S("method", h->m->name),
+        0, "A hook changed a request", KV_S("method", h->m->name),
         KV_S("namespace", arena_strndup(h->arena, m->ns.n ? m->ns.p : "", m->ns.n)),
         KV_S("pod", arena_strndup(h->arena, m->name.n ? m->name.p : "", m->name.n)),
         KV_S("container", c ? arena_strndup(h->arena, c->name.n ? c->name.p : "", c->name.n) : ""),

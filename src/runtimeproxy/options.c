@@ -11,7 +11,7 @@ static const struct flag upstream[] = {
     { "remote-runtime-service-endpoint", FLAG_STR, O(backend),
       .def = "/var/run/containerd/containerd.sock", .help = "`socket` of the runtime" },
     { "backend-runtime-mode", FLAG_STR, O(mode), .def = "Containerd",
-      .help = "what the runtime speaks: Containerd (CRI)" },
+      .help = "what the runtime speaks: Containerd (CRI) or Docker (its API)" },
     { "runtime-hook-server-key", FLAG_STR, O(skip_key),
       .def = "runtimeproxy.koordinator.sh/skip-hookserver",
       .help = "label of pods that are not shown to hook servers" },
@@ -38,12 +38,7 @@ void proxy_options_add(struct flags *f, void *options)
 
 int proxy_options_check(const struct proxy_options *o, struct kerr *err)
 {
-    if (streq(o->mode, "Docker"))
-        return kerr_set(
-            err, -ENOTSUP,
-            "--backend-runtime-mode=Docker is not supported: use cri-dockerd, whose CRI "
-            "socket works with --backend-runtime-mode=Containerd");
-    if (!streq(o->mode, "Containerd"))
+    if (!streq(o->mode, "Containerd") && !streq(o->mode, "Docker"))
         return kerr_set(err, -EINVAL, "unknown runtime engine backend %s", o->mode);
     if (!*o->endpoint || !*o->backend)
         return kerr_set(err, -EINVAL, "both sockets must be given");

@@ -1,5 +1,5 @@
 /* proxy.h - koord-runtime-proxy as a library: CRI calls between kubelet and runtime, with hooks
- * (runtime-proxy 1, 4).
+ * (runtime-proxy 1, 4), or requests of Docker's API in their place (7).
  *
  * Everything is relayed as it is but the calls that start, change and stop pods and containers:
  * those are shown to a hook server first. A hook server that is away or does not answer in two
@@ -17,6 +17,7 @@ struct stream;
 struct proxy_opts {
     struct loop *loop;
     const char *backend;               /* the runtime's socket */
+    bool is_docker;                    /* it speaks Docker's API, not CRI */
     const char *config_dir;            /* of hook servers */
     const char *checkpoint;            /* file; NULL: none */
     const char *skip_key, *skip_value; /* label of pods that are never hooked */
@@ -28,7 +29,7 @@ struct proxy_opts {
 struct proxy *proxy_new(const struct proxy_opts *o);
 struct proxy *proxy_free(struct proxy *p);
 DEFINE_CLEANUP(proxy_free, struct proxy *)
-/* Asks the runtime for its version and for what it runs, then calls done: NULL, or why it cannot
+/* Asks the runtime what it is and what it runs, then calls done: NULL, or why it cannot
  * work. -errno at once when the directory of hook servers cannot be used. */
 int proxy_start(struct proxy *p, void (*done)(void *arg, const struct kerr *err), void *arg,
                 struct kerr *err);

@@ -2,6 +2,7 @@
 #ifndef KOORD_RUNTIMEPROXY_PROXY_INT_H
 #define KOORD_RUNTIMEPROXY_PROXY_INT_H
 #include "component/metrics.h"
+#include "net/h1relay.h"
 #include "net/h2relay.h"
 #include "runtimeproxy/dispatch.h"
 #include "runtimeproxy/hookconfig.h"
@@ -9,6 +10,7 @@
 #include "runtimeproxy/proxy.h"
 #include "runtimeproxy/store.h"
 
+struct docker_rebuild;
 struct rebuild;
 
 struct proxy {
@@ -16,8 +18,11 @@ struct proxy {
     struct hookconfigs *configs;
     struct dispatch *dispatch;
     struct podstore *store;
-    struct h2relay *relay;
-    struct rebuild *rebuild;                /* NULL: done */
+    struct h2relay *relay;   /* of CRI */
+    struct h1relay *docker;  /* or of Docker's API */
+    bool has_systemd;        /* Docker: cgroups are slices */
+    struct rebuild *rebuild; /* NULL: done */
+    struct docker_rebuild *docker_rebuild;
     struct metric *calls, *hooks, *changed; /* NULL: nobody counts */
     void (*started)(void *arg, const struct kerr *err);
     void *started_arg;

@@ -1,9 +1,11 @@
 /* fuzz_runtimeproxy.c - what kubelets and hook servers send to the runtime proxy.
  *
  * Byte 0 divides the rest into a CRI request and the answer of a hook; the same bytes are read as
- * configurations of hook servers. A request that can be read and a hook that says nothing give no
- * change; what a hook changes can be read again, and asking it twice changes nothing more.
+ * configurations of hook servers and as bodies of Docker's API. A request that can be read and a
+ * hook that says nothing give no change; what a hook changes can be read again, and asking it twice
+ * changes nothing more. A body that is written as it was read says the same.
  */
+#include "runtimeproxy/docker_json.h"
 #include "runtimeproxy/hookconfig.h"
 #include "runtimeproxy/merge.h"
 
@@ -22,6 +24,43 @@ static void check_config(struct str text)
     }
     assert(c.endpoint && *c.endpoint);
     hookconfig_fini(&c);
+}
+
+/* Reads a body and writes it as it is. */
+static void copy_body(struct str text, bool has_systemd, struct strbuf *out, struct strbuf *update)
+{
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    struct docker_name name = { .pod = STR("p") };
+    struct docker_created made;
+    struct cri_resources r;
+
+    if (kj_parse(text.p, text.n, KJ_RAW_NUMBERS, &doc, NULL) < 0 || kj_type(kj_root(doc)) != KJ_OBJ)
+        return;
+    const struct kj_val *root = kj_root(doc);
+    docker_read_create(root, kj_get(root, "HostConfig"), &name, has_systemd, a, &made);
+    docker_write_create(root, &made, has_systemd, out);
+    docker_read_update(root, a, &r);
+    docker_write_update(root, &r, update);
+}
+
+static void check_docker(struct str text, bool has_systemd)
+{
+    CLEANUP(strbuf_fini) struct strbuf once = STRBUF_INIT, twice = STRBUF_INIT;
+    CLEANUP(strbuf_fini) struct strbuf update = STRBUF_INIT, again = STRBUF_INIT;
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    struct docker_name name;
+
+    (void)docker_name_split(arena_strndup(a, text.n ? text.p : "", text.n), a, &name);
+    copy_body(text, has_systemd, &once, &update);
+    if (once.len == 0)
+        return;
+    copy_body((struct str){ once.data, once.len }, has_systemd, &twice, &again);
+    assert(twice.len == once.len && memcmp(once.data, twice.data, once.len) == 0);
+    strbuf_reset(&again);
+    strbuf_reset(&twice);
+    copy_body((struct str){ update.data, update.len }, has_systemd, &twice, &again);
+    assert(again.len == update.len && memcmp(again.data, update.data, update.len) == 0);
 }
 
 static void check_pod(struct str request, struct str answer, struct arena *a)
@@ -97,6 +136,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct str request = { (const char *)data + 1, n };
     struct str answer = { (const char *)data + 1 + n, size - 1 - n };
     check_config((struct str){ (const char *)data + 1, size - 1 });
+    check_docker((struct str){ (const char *)data + 1, size - 1 }, data[0] & 1);
     check_pod(request, answer, a);
     check_container(request, answer, a);
     check_update(request, answer, a);

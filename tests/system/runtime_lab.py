@@ -143,6 +143,18 @@ def may_ask_kubelets(lab):
             '--kubelet-preferred-address-types=InternalIP')
 
 
+def start_server(lab):
+    """The embedded API server, without nodes; its directory."""
+    data, port = f'{lab.dir}/data', free_ports(1)[0]
+    with open(f'{lab.dir}/server.log', 'wb') as log:
+        p = subprocess.Popen([program('../../src/main/koordctl'), 'up', '--nodes', '0', '--data', data,
+                              '--components=apiserver', '--listen', f'127.0.0.1:{port}'],
+                             stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    lab.closers.append(lambda: (p.kill(), p.wait()))
+    until('the server', lambda: os.path.exists(f'{data}/kubeconfig'))
+    return data
+
+
 def peer(*words):
     """What runtimepeer says, a document."""
     out = subprocess.run([os.path.join(os.path.dirname(KUBECTL), 'runtimepeer'), *words], stdin=subprocess.DEVNULL,
@@ -157,8 +169,8 @@ def peer(*words):
 class Proxy:
     """koord-runtime-proxy on the node; spawned again after a kill."""
 
-    def __init__(self, folder):
-        self.folder, self.node, self.p = folder, None, None
+    def __init__(self, folder, *flags):
+        self.folder, self.flags, self.node, self.p = folder, flags, None, None
         self.socket = f'{folder}/proxy.sock'
         self.port = free_ports(1)[0]
 
@@ -175,7 +187,7 @@ class Proxy:
         self.p = self.node.host.spawn(
             'proxy', program('../../src/main/koord-runtime-proxy'), f'--koord-runtimeproxy-endpoint={self.socket}',
             f'--remote-runtime-service-endpoint={self.node.socket}', f'--hook-server-config-dir={self.folder}/hooks',
-            f'--checkpoint-file={self.folder}/proxy.checkpoint', f'--addr=127.0.0.1:{self.port}')
+            f'--checkpoint-file={self.folder}/proxy.checkpoint', f'--addr=127.0.0.1:{self.port}', *self.flags)
 
         def listens():
             with socket.socket(socket.AF_UNIX) as s:
