@@ -139,13 +139,11 @@ static void test_configuration_of_the_chart(void **state)
                         "NodeNUMAResource DeviceShare Coscheduling ElasticQuota");
     assert_contains(args_of(c, "LoadAwareScheduling"),
                     "\"usageThresholds\":{\"cpu\":65,\"memory\":95}");
-    assert_contains(args_of(c, "Coscheduling"), "\"awareNetworkTopology\":true");
+    assert_contains(args_of(c, "Coscheduling"),
+                    "\"enablePreemption\":true,\"awareNetworkTopology\":true");
     assert_contains(args_of(c, "DeviceShare"), "Ascend-310P3-300I-DUO");
-    /* One of the two makes room for pods: as the chart has it, Coscheduling for whole jobs. */
-    bool jobs = strstr(args_of(c, "Coscheduling"), "\"enablePreemption\":true");
-    assert_string_equal(order_of(c, KS_POINT_POST_FILTER),
-                        jobs ? "Reservation Coscheduling ElasticQuota"
-                             : "Reservation Coscheduling ElasticQuota DefaultPreemption");
+    /* Coscheduling makes room for pods, for whole jobs and single ones. */
+    assert_string_equal(order_of(c, KS_POINT_POST_FILTER), "Reservation Coscheduling ElasticQuota");
 }
 
 /* ---- merging --------------------------------------------------------------------------------- */
