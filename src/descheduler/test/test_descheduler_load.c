@@ -368,6 +368,14 @@ static void test_usage_score(void **state)
     assert_true(lnl_usage_score(c, excess, weights, 2) > lnl_usage_score(d, excess, weights, 2));
     double score = lnl_usage_score(b, excess, weights, 2);
     assert_true(score > 1.5833 && score < 1.5834);
+    /* Only cpu is over-used, by ten cores: whoever uses most of it, whatever memory says. */
+    const int64_t only_cpu[] = { 10000, 0 }, weight[] = { 1, 0 };
+    double last = 2;
+    for (int64_t cores = 4; cores > 0; cores--) {
+        const int64_t pod[] = { cores * 1000, (5 - cores) * gi };
+        assert_true(lnl_usage_score(pod, only_cpu, weight, 2) < last);
+        last = lnl_usage_score(pod, only_cpu, weight, 2);
+    }
 }
 
 static void test_costs_decide_between_equals(void **state)

@@ -293,6 +293,54 @@ static void test_reload(void **state)
     whole_fini(&w);
 }
 
+/* ---- CustomPriority --------------------------------------------------------------------------- */
+
+#define DRAIN(dry)                                                                                 \
+    "profiles:\n- name: p\n  plugins:\n    balance: {enabled: [{name: CustomPriority}]}\n" EVICTOR \
+    "  pluginConfig:\n  - name: CustomPriority\n    args: {mode: DrainNode, autoCordon: true, "    \
+    "dryRun: " dry ", evictionOrder: [{name: spot, nodeSelector: {matchLabels: {node: n1}}}, "     \
+    "{name: rest, nodeSelector: {matchLabels: {node: n2}}}]}\n"
+
+/* How many pods went of n1, which has two, and whether it is cordoned then. */
+static unsigned drained(const char *yaml, bool *cordoned)
+{
+    struct whole w;
+
+    whole_init(&w);
+    put_pod(&w, "a", "n1", HOUR, "Running");
+    put_pod(&w, "b", "n1", HOUR, "Running");
+    begin(&w, yaml);
+    client_fixture_run(&w.client, 5 * SEC);
+    *cordoned = strstr(fake_find(w.client.fake, NODES, "n1"), "\"unschedulable\":true") != NULL;
+    unsigned n = w.n;
+    whole_fini(&w);
+    return n;
+}
+
+static void test_a_drained_node_is_cordoned(void **state)
+{
+    bool cordoned;
+
+    (void)state;
+    assert_int_equal(drained(HEAD DRAIN("false"), &cordoned), 2);
+    assert_true(cordoned);
+    /* The second one may not go: the node is used again. */
+    assert_int_equal(drained(HEAD "maxNoOfPodsToEvictPerNode: 1\n" DRAIN("false"), &cordoned), 1);
+    assert_false(cordoned);
+}
+
+/* Upstream cordons it in a dry run too. */
+static void test_a_dry_run_does_not_cordon(void **state)
+{
+    bool cordoned;
+
+    (void)state;
+    assert_int_equal(drained(HEAD DRAIN("true"), &cordoned), 0);
+    assert_false(cordoned);
+    assert_int_equal(drained(HEAD "dryRun: true\n" DRAIN("false"), &cordoned), 0);
+    assert_false(cordoned);
+}
+
 /* ---- memory of moves -------------------------------------------------------------------------- */
 
 #define LOAD                                                                                    \
@@ -399,6 +447,8 @@ int main(void)
         cmocka_unit_test(test_a_refused_eviction_is_tried_in_the_next_round),
         cmocka_unit_test(test_a_used_up_budget_lets_others_go),
         cmocka_unit_test(test_reload),
+        cmocka_unit_test(test_a_drained_node_is_cordoned),
+        cmocka_unit_test(test_a_dry_run_does_not_cordon),
         cmocka_unit_test(test_who_returns_moves_twice_a_day),
         cmocka_unit_test(test_who_heats_every_node_moves_twice_a_day),
         cmocka_unit_test(test_a_restart_forgets_nothing),
