@@ -106,7 +106,7 @@ static const struct right manager_rights[] = { { "list", "", "nodes" },
                                                { "list", "", "configmaps" },
                                                { "create", SLO, "nodeslos" },
                                                { "create", SLO, "nodemetrics" },
-                                               { "update", ADMISSION,
+                                               { "patch", ADMISSION,
                                                  "mutatingwebhookconfigurations" } };
 static const struct right scheduler_rights[] = { { "list", "", "nodes" },
                                                  { "list", "", "pods" },

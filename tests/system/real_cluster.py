@@ -172,13 +172,5 @@ class RealCluster:
         return ' | '.join(told)
 
     def refusals(self):
-        """What accounts of the installation were not allowed to do: {(user, verb, path)}"""
-        found = set()
-        with open(self.audit, encoding='utf-8') as f:
-            for line in f:
-                e = json.loads(line)
-                if e.get('responseStatus', {}).get('code') == 403:
-                    found.add((e['user']['username'].rsplit(':', 1)[1], e['verb'], e['requestURI']))
-        return found
-
-
+        """What accounts of the installation were not allowed to do, and no role of packaging/rbac would let them do."""
+        return [line for line in run(f'{ROOT}/tools/check-rights', '--refused', self.audit, good=False).stdout.splitlines() if line.startswith('not ok')]
