@@ -17,32 +17,13 @@ static int by_element(const void *x, const void *y)
     return d ? d : (a > b) - (a < b);
 }
 
-/* Marks what is repeated and drops the later ones from both lists. */
-static void drop_repeated(struct items *items)
+static void find_repeated(struct items *items)
 {
-    size_t kept = 0;
-
-    for (size_t i = 0; i < items->n; i++) {
-        struct item *it = (struct item *)(uintptr_t)items->by_element[i];
-        if (kept && by_bytes(items->by_element[kept - 1]->element, it->element) == 0) {
-            ((struct item *)(uintptr_t)items->by_element[kept - 1])->repeated = true;
-            it->element.p = NULL;
-        } else {
-            items->by_element[kept++] = it;
-        }
+    for (size_t i = 1; i < items->n; i++) {
+        struct item *last = items->by_element[i - 1], *it = items->by_element[i];
+        if (by_bytes(last->element, it->element) == 0)
+            last->repeated = it->repeated = true;
     }
-    if (kept == items->n)
-        return;
-    struct item *list = arena_newn0(items->arena, kept + 1, struct item);
-    size_t n = 0;
-    for (size_t i = 0; i < items->n; i++)
-        if (items->list[i].element.p)
-            list[n++] = items->list[i];
-    items->list = list;
-    items->n = n;
-    for (size_t i = 0; i < n; i++)
-        items->by_element[i] = &list[i];
-    qsort(items->by_element, n, sizeof *items->by_element, by_element);
 }
 
 void items_read(const struct shape *s, const struct kj_val *list, struct items *ret)
@@ -54,7 +35,7 @@ void items_read(const struct shape *s, const struct kj_val *list, struct items *
 
     *ret = (struct items){ .arena = arena_new() };
     ret->list = arena_newn0(ret->arena, kj_len(list) + 1, struct item);
-    ret->by_element = arena_newn0(ret->arena, kj_len(list) + 1, const struct item *);
+    ret->by_element = arena_newn0(ret->arena, kj_len(list) + 1, struct item *);
     while (kj_type(list) == KJ_ARR && kj_next(&it, &key, &v)) {
         strbuf_reset(&text);
         if (shape_element(s, v, &text, NULL) < 0)
@@ -66,24 +47,46 @@ void items_read(const struct shape *s, const struct kj_val *list, struct items *
         ret->by_element[ret->n++] = item;
     }
     qsort(ret->by_element, ret->n, sizeof *ret->by_element, by_element);
-    drop_repeated(ret);
+    find_repeated(ret);
 }
 
-const struct item *items_find(const struct items *items, struct str element)
+/* The place of the first of this name, or where it would be. */
+static size_t place_of(const struct items *items, struct str element)
 {
     size_t lo = 0, hi = items->n;
 
     while (lo < hi) {
         size_t mid = (lo + hi) / 2;
-        int d = by_bytes(items->by_element[mid]->element, element);
-        if (d == 0)
-            return items->by_element[mid];
-        if (d < 0)
+        if (by_bytes(items->by_element[mid]->element, element) < 0)
             lo = mid + 1;
         else
             hi = mid;
     }
-    return NULL;
+    return lo;
+}
+
+static const struct item *named(const struct items *items, size_t at, struct str element)
+{
+    const struct item *it = at < items->n ? items->by_element[at] : NULL;
+
+    return it && by_bytes(it->element, element) == 0 ? it : NULL;
+}
+
+const struct item *items_find(const struct items *items, struct str element)
+{
+    return named(items, place_of(items, element), element);
+}
+
+bool items_same(const struct items *x, const struct items *y, struct str element)
+{
+    size_t i = place_of(x, element), j = place_of(y, element);
+    const struct item *a, *b;
+
+    do {
+        a = named(x, i++, element);
+        b = named(y, j++, element);
+    } while (a && b && kj_equal(a->value, b->value));
+    return !a && !b;
 }
 
 void items_fini(struct items *items)

@@ -48,7 +48,8 @@ static void take_over(struct zip *z, struct kj_mdoc *d, const struct shape *inne
 {
     const struct item *i = &z->over.list[z->o++], *was = items_find(&z->base, i->element);
 
-    kj_mpush(out, typed_merge(d, inner, was ? was->value : NULL, i->value));
+    /* Which of several would it be laid over? */
+    kj_mpush(out, typed_merge(d, inner, was && !was->repeated ? was->value : NULL, i->value));
 }
 
 static void zip_step(struct zip *z, struct kj_mdoc *d, const struct shape *inner,

@@ -133,9 +133,12 @@ static void diff_items(const struct diff *d, const struct shape *s, const struct
     for (size_t i = 0; i < was.n; i++) {
         struct field_at here = { at, was.list[i].element };
         const struct item *other = items_find(&is, was.list[i].element);
-        if (was.list[i].repeated || (other && other->repeated))
-            diff_leaf(d, was.list[i].value, other ? other->value : NULL, &here);
-        else
+        if (was.list[i].repeated && items_find(&was, here.element) != &was.list[i])
+            continue; /* looked at with the first of them */
+        bool repeated = was.list[i].repeated || (other && other->repeated);
+        if (repeated && other && !items_same(&was, &is, here.element))
+            fields_insert(d->a, d->modified, &here);
+        else if (!repeated || !other)
             diff(d, &inner, was.list[i].value, other ? other->value : NULL, &here);
     }
     for (size_t i = 0; i < is.n; i++)

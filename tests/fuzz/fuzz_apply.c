@@ -1,0 +1,159 @@
+/* fuzz_apply.c - applies and updates of anything to anything, and FieldsV1.
+ *
+ * Byte 0 picks a kind; the rest are JSON documents, a line each: the object, then what managers do
+ * with it. A line that starts with "+" is an apply, with "!" one that wins its conflicts, else an
+ * update; managers take turns.
+ *
+ * Sets of fields are read back as they were written. Who applied owns what the document names,
+ * nothing of it differs in the object, and the same apply again changes nothing.
+ */
+#include "apiserver/apply/managed.h"
+#include "apiserver/registry/resource.h"
+#include "apiserver/schema/types.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const char *const kinds[][3] = {
+    { "apps", "v1", "Deployment" },   { "", "v1", "Service" }, { "", "v1", "ConfigMap" },
+    { "", "v1", "PersistentVolume" }, { NULL, NULL, NULL }, /* of no schema */
+};
+
+struct run {
+    struct shape shape;
+    struct arena *arena;
+    struct managed m;
+    struct kj_doc *now;
+};
+
+static void check_written(struct arena *a, const struct fields *set)
+{
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    const struct fields *again = NULL;
+    struct kerr err;
+
+    fields_write(set, &text);
+    if (kj_parse(strbuf_str(&text), text.len, KJ_RAW_NUMBERS, &doc, &err) < 0 ||
+        fields_read(a, kj_root(doc), &again, &err) < 0)
+        return; /* deeper than anybody writes */
+    assert(fields_equal(set, again));
+}
+
+static struct managed_op op_of(const struct run *r, unsigned turn, bool force)
+{
+    static const char *const names[] = { "one", "two", "three" };
+
+    return (struct managed_op){ .shape = &r->shape,
+                                .manager = names[turn % 3],
+                                .api_version = "v1",
+                                .subresource = "",
+                                .now = "2026-01-01T00:00:00Z",
+                                .force = force };
+}
+
+static int apply(struct run *r, struct managed *m, const struct managed_op *op,
+                 const struct kj_val *doc, struct kj_doc **ret)
+{
+    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
+    struct managed_conflicts conflicts = { 0 };
+    struct kj_mval *obj = NULL;
+    struct kerr err = { 0 };
+    int e = managed_apply(m, op, kj_root(r->now), doc, d, &obj, &conflicts, &err);
+
+    assert(e == 0 || err.text[0]);
+    assert((e == -EBUSY) == (conflicts.n > 0));
+    vec_fini(&conflicts);
+    *ret = e == 0 && obj ? kj_freeze(obj) : NULL;
+    return e;
+}
+
+/* The same managers, as a server would read them again. */
+static struct managed copy_of(const struct managed *m)
+{
+    struct managed copy = { .arena = m->arena };
+
+    vec_foreach(&m->list, i)
+        vec_push(&copy.list, m->list.items[i]);
+    return copy;
+}
+
+static void check_applied(struct run *r, const struct managed_op *op, const struct kj_val *doc)
+{
+    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
+    CLEANUP(kj_doc_free) struct kj_doc *merged = NULL, *again = NULL;
+
+    merged = kj_freeze(typed_merge(d, &r->shape, kj_root(r->now), doc));
+    struct typed_diff diff = typed_compare(r->arena, &r->shape, kj_root(r->now), kj_root(merged));
+    assert(fields_empty(diff.modified) && fields_empty(diff.added));
+    struct managed same = copy_of(&r->m);
+    assert(apply(r, &same, op, doc, &again) == 0 && !again);
+    managed_fini(&same);
+}
+
+static void step(struct run *r, unsigned turn, char how, const struct kj_val *doc)
+{
+    struct managed_op op = op_of(r, turn, how == '!');
+
+    if (how != '+' && how != '!') {
+        CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
+        managed_update(&r->m, &op, kj_root(r->now), doc);
+        kj_doc_free(r->now);
+        r->now = kj_freeze(kj_mcopy(d, doc));
+        return;
+    }
+    struct managed tried = copy_of(&r->m);
+    struct kj_doc *obj = NULL;
+    if (apply(r, &tried, &op, doc, &obj) < 0) {
+        managed_fini(&tried);
+        return;
+    }
+    managed_fini(&r->m);
+    r->m = tried;
+    if (obj) {
+        kj_doc_free(r->now);
+        r->now = obj;
+    }
+    check_applied(r, &op, doc);
+}
+
+static void run_line(struct run *r, unsigned turn, const char *p, size_t n)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    char how = n ? *p : ' ';
+
+    if (how == '+' || how == '!')
+        p++, n--;
+    if (kj_parse(p, n, KJ_RAW_NUMBERS, &doc, NULL) < 0 || kj_type(kj_root(doc)) != KJ_OBJ)
+        return;
+    if (!r->now)
+        r->now = take(doc);
+    else
+        step(r, turn, how, kj_root(doc));
+    vec_foreach(&r->m.list, i)
+        check_written(r->arena, r->m.list.items[i].fields);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct run r = { .arena = arena_new() };
+    const char *p = (const char *)data + 1;
+    unsigned turn = 0;
+
+    if (size > 1) {
+        const char *const *k = kinds[data[0] % ARRAY_LEN(kinds)];
+        struct resource res = { .kind = k[2], .type = k[0] ? types_find(k[0], k[1], k[2]) : NULL };
+        r.shape = shape_of(&res);
+        r.m.arena = r.arena;
+        for (size_t left = size - 1; left > 0 && turn < 16; turn++) {
+            const char *end = memchr(p, '\n', left);
+            size_t n = end ? (size_t)(end - p) : left;
+            run_line(&r, turn, p, n);
+            p += n + (end != NULL);
+            left -= n + (end != NULL);
+        }
+    }
+    managed_fini(&r.m);
+    kj_doc_free(r.now);
+    arena_free(r.arena);
+    return 0;
+}
