@@ -28,6 +28,9 @@
 #define BACKOFF    (11 * SEC)        /* the longest, and a second for whole seconds */
 #define NO_FLUSH   (24 * 3600 * SEC) /* longer than a run */
 enum { STEPS = 60, SEEDS = 500, SHARED = 50 };
+/* They found faults that nothing smaller shows: a plan without victims was for other members than
+ * the one that was tried next. */
+static const uint64_t past[] = { 30033 };
 
 static const struct ks_registered plugins[] = {
     { &ks_plugin_scheduling_gates, 0, true },   { &ks_plugin_priority_sort, 0, true },
@@ -298,7 +301,8 @@ static void run(uint64_t seed, struct sim *sum)
         judge_rest(&s);
     }
     set_faults(&s, false);
-    client_fixture_run(&s.client, 60 * SEC); /* watches that were lost are back */
+    fake_answer_next(s.client.fake, 0, 0, -1);
+    client_fixture_run(&s.client, 70 * SEC); /* watches that were lost are back */
     client_fixture_run(&s.client, BACKOFF);
     judge_end(&s);
     scheduler_free(s.s);
@@ -348,6 +352,9 @@ int main(int argc, char **argv)
     uint64_t n =
         argc > 2 ? strtoull(argv[2], NULL, 10) : (getenv("KOORD_TEST_FULL") ? 10000 : SEEDS);
 
+    for (size_t i = 0; argc == 1 && i < ARRAY_LEN(past); i++)
+        if (run_all(past[i], 1))
+            return 1;
     if (n < SHARED || cpus < 2)
         return run_all(first, n);
     return share_out(first, n, (unsigned)MIN(cpus, 8)) != 0;

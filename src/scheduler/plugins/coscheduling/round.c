@@ -611,12 +611,9 @@ static bool others_suffice(const struct gangs *s, const struct gang_group *g)
 
 static bool has_spare(const struct gangs *s, const struct gang_group *g)
 {
-    CLEANUP(arena_free) struct arena *a = NULL;
+    CLEANUP(arena_free) struct arena *a = arena_new();
     uint32_t n, required;
 
-    if (g->n < 2)
-        return false;
-    a = arena_new();
     (void)group_wanted(s, g, a, &n, &required);
     return required < n;
 }
@@ -679,9 +676,10 @@ void round_give_up(struct gangs *s, const struct preemption *plan)
          * room a second time, it waits for news as others do. */
         g->retries |= !again;
         g->urgent |= !again;
+        g->lean |= !again && has_spare(s, g); /* the plan has places for those that it takes */
     } else if (!plan && !again && (freed || others_suffice(s, g)))
         g->retries = g->urgent = true; /* what it lacked may have been nominated for its peers */
-    else if (!plan && !g->lean && has_spare(s, g)) {
+    else if (!plan && !g->lean && g->n > 1 && has_spare(s, g)) {
         /* Spare members of one gang may have had the room that another one needs. */
         g->retries = g->urgent = g->lean = true;
         g->series = ++s->serial;
@@ -705,7 +703,7 @@ static void settle(struct gangs *s, struct gang_group *g)
 {
     CLEANUP(arena_free) struct arena *a = NULL;
     bool urgent = g->urgent;
-    uint32_t n, tries = 0;
+    uint32_t n, required, tries = 0;
 
     g->urgent = false;
     if (is_incomplete(s, g)) { /* it cannot take what is nominated for the others: others can */
@@ -715,7 +713,8 @@ static void settle(struct gangs *s, struct gang_group *g)
     if (!needs_a_try(s, g) || group_count(s, g, MEMBER_PENDING) == 0)
         return;
     a = arena_new();
-    struct gang_member **all = group_pending(s, g, a, &n);
+    struct gang_member **all =
+        g->lean && g->retries ? group_wanted(s, g, a, &n, &required) : group_pending(s, g, a, &n);
     for (int pass = 0; pass < 2; pass++) {
         for (uint32_t i = 0; i < n && tries < SETTLE_TRIES && !g->representative; i++) {
             if ((all[i]->failed == g->series) != pass)
