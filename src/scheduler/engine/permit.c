@@ -184,14 +184,15 @@ void permit_say(struct scheduler *s)
             say(b);
 }
 
-/* The plugin is not asked who goes next any more, and may never come to speak. */
+/* The plugin is not asked who goes next any more, and may never come to speak. Pods whose profile
+ * has gone as a whole end as they began. */
 static bool waits_in_vain(const struct scheduler *s, const struct binding *b)
 {
     const struct active_profile *now = scheduler_profile(s, pod_of(b->pub.pod));
 
-    for (uint32_t i = 0; b->state == BIND_HELD && i < b->active->profile->n; i++)
+    for (uint32_t i = 0; now && b->state == BIND_HELD && i < b->active->profile->n; i++)
         if (b->waits >> i & 1 &&
-            (!now || profile_slot(now->profile, b->active->profile->slots[i].plugin->name) < 0))
+            profile_slot(now->profile, b->active->profile->slots[i].plugin->name) < 0)
             return true;
     return false;
 }
