@@ -430,7 +430,8 @@ static int gang_create(const struct ks_env *env, const void *args, void **ret_se
     c->topology = a->topology.v;
     c->batches = ks_gate(env, "EnableInlineBatchSchedule");
     gangs_set_defaults(c->gangs, &d);
-    gangs_set_hold(c->gangs, a->hold_after.v, a->hold_for.v, a->hold_percentage.v);
+    const struct gang_hold_args hold = coscheduling_hold(a);
+    gangs_set_hold(c->gangs, hold.after, hold.duration, hold.percentage);
     *ret_self = c;
     return 0;
 }

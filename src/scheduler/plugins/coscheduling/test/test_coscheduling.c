@@ -15,9 +15,10 @@ static void test_defaults(void **state)
     assert_false(a->preemption.v);
     assert_false(a->topology.v);
     assert_string_equal(a->match_policy, "once-satisfied");
-    assert_int_equal(a->hold_after.v, 0);
-    assert_int_equal(a->hold_for.v, 600 * NSEC_PER_SEC);
-    assert_int_equal(a->hold_percentage.v, 50);
+    const struct gang_hold_args hold = coscheduling_hold(a);
+    assert_int_equal(hold.after, 0);
+    assert_int_equal(hold.duration, 600 * NSEC_PER_SEC);
+    assert_int_equal(hold.percentage, 50);
 }
 
 static void test_what_is_written_counts(void **state)
