@@ -28,9 +28,9 @@
 #define BACKOFF    (11 * SEC)        /* the longest, and a second for whole seconds */
 #define NO_FLUSH   (24 * 3600 * SEC) /* longer than a run */
 enum { STEPS = 60, SEEDS = 500, SHARED = 50 };
-/* They found faults that nothing smaller shows: a plan without victims was for other members than
- * the one that was tried next. */
-static const uint64_t past[] = { 30033 };
+/* They found faults that nothing smaller shows: room was made or kept for other members than those
+ * that were tried next. */
+static const uint64_t past[] = { 3726, 30033 };
 
 static const struct ks_registered plugins[] = {
     { &ks_plugin_scheduling_gates, 0, true },   { &ks_plugin_priority_sort, 0, true },

@@ -301,6 +301,13 @@ static void op_holds(void *arg, const struct gang_group *g, const char *why)
     warn_group(arg, g, "GangHoldsRoom", why);
 }
 
+static bool op_is_nominated(void *arg, const struct gang_member *m)
+{
+    const struct gangs *s = arg;
+
+    return ks_is_nominated(&s->env, m->uid);
+}
+
 static bool op_unnominate(void *arg, const struct gang_member *m)
 {
     const struct gangs *s = arg;
@@ -335,6 +342,7 @@ static const struct gang_ops engine_ops = {
     .refused = op_refused,
     .holds = op_holds,
     .unnominate = op_unnominate,
+    .is_nominated = op_is_nominated,
     .left = op_left,
     .touched = op_touched,
     .round_over = gang_metrics_round,

@@ -135,6 +135,7 @@ struct gang_ops { /* members may be NULL */
     void (*left)(void *arg, const struct gang_member *m);  /* it has ended, or was deleted */
     void (*touched)(void *arg, const struct gang *g);      /* counts for its status changed */
     bool (*unnominate)(void *arg, const struct gang_member *m); /* false: nothing was nominated */
+    bool (*is_nominated)(void *arg, const struct gang_member *m);
     void (*refused)(void *arg, const struct gang_group *g, const char *why); /* one event */
     void (*holds)(void *arg, const struct gang_group *g, const char *why);   /* it begins to */
     void (*round_over)(void *arg, const struct gang_round *r, const char *reason);

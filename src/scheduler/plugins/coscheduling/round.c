@@ -458,7 +458,16 @@ void gangs_unreserve(struct gangs *s, const struct pod *p)
 
 /* ---- the next one ---------------------------------------------------------------------------- */
 
-/* Those that failed in this series come last. */
+/* Who has room waiting for it comes first: others would find that taken. Those that failed in this
+ * series come last. */
+enum { RANKS = 3 };
+static int rank_of(const struct gangs *s, const struct gang_member *m, bool failed)
+{
+    if (failed)
+        return RANKS - 1;
+    return s->ops->is_nominated && s->ops->is_nominated(s->arg, m) ? 0 : 1;
+}
+
 static void order_members(struct gangs *s, struct gang_round *r)
 {
     CLEANUP(arena_free) struct arena *a = arena_new();
@@ -469,9 +478,9 @@ static void order_members(struct gangs *s, struct gang_round *r)
 
     free(r->order);
     r->order = xnewn0(n + 1, struct gang_member *);
-    for (int pass = 0; pass < 2; pass++)
+    for (int rank = 0; rank < RANKS; rank++)
         for (uint32_t i = 0; i < n; i++)
-            if ((r->again && all[i]->failed == g->series) == pass)
+            if (rank_of(s, all[i], r->again && all[i]->failed == g->series) == rank)
                 r->order[at++] = all[i];
     r->n = n;
     r->at = 0;
@@ -715,9 +724,9 @@ static void settle(struct gangs *s, struct gang_group *g)
     a = arena_new();
     struct gang_member **all =
         g->lean && g->retries ? group_wanted(s, g, a, &n, &required) : group_pending(s, g, a, &n);
-    for (int pass = 0; pass < 2; pass++) {
+    for (int rank = 0; rank < RANKS; rank++) {
         for (uint32_t i = 0; i < n && tries < SETTLE_TRIES && !g->representative; i++) {
-            if ((all[i]->failed == g->series) != pass)
+            if (rank_of(s, all[i], all[i]->failed == g->series) != rank)
                 continue;
             tries++;
             if (urgent && s->ops->activate)
