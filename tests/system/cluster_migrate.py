@@ -82,21 +82,32 @@ class Repeated:
 
 
 class Traffic:
-    """Requests to the service, each on a connection of its own."""
+    """Requests to the service, each on a connection of its own, and again on another one as clients do: a machine that is busy
+    elsewhere may let one stall. A service that is away fails both."""
 
     def __init__(self, address):
         self.address, self.answered, self.failed = address, 0, []
 
     def ask(self):
+        why = self.ask_once()
+        if why:
+            why = self.ask_once()
+        if why:
+            self.failed.append(why)
+        else:
+            self.answered += 1
+
+    def ask_once(self):
+        """What went wrong, or None."""
         c = http.client.HTTPConnection(self.address, HTTP_PORT, timeout=20)
         try:
             c.request('GET', '/')
             r = c.getresponse()
             if (r.status, r.read()) != (200, b'well\n'):
                 raise OSError(f'status {r.status}')
-            self.answered += 1
+            return None
         except (OSError, http.client.HTTPException) as e:
-            self.failed.append(f'{time.strftime("%T")} {type(e).__name__}: {e}')
+            return f'{time.strftime("%T")} {type(e).__name__}: {e}'
         finally:
             c.close()
 
