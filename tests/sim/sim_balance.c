@@ -203,7 +203,8 @@ static void judge_moves(struct fixture *w, bool tell)
                m->failed, w->restarts + w->scheduler_restarts, w->vanished, m->judged);
     __atomic_fetch_add(&totals->moves, w->moves, __ATOMIC_RELAXED);
     __atomic_fetch_add(&totals->needed, w->needed, __ATOMIC_RELAXED);
-    if (2 * w->moves > 3 * w->needed && w->moves > w->would_go)
+    /* Half as many again, in whole pods: where one would have sufficed a second is not too many. */
+    if (2 * w->moves > 3 * w->needed + 1 && w->moves > w->would_go)
         moves_die(m, "%u moves, where %u would have sufficed", w->moves, w->needed);
 }
 
