@@ -43,6 +43,14 @@ static size_t place(const struct fields *s, struct str element, bool *found)
     return lo;
 }
 
+struct str field_member(struct strbuf *buf, struct str key)
+{
+    strbuf_reset(buf);
+    strbuf_append(buf, "f:");
+    strbuf_appendn(buf, key.p, key.n);
+    return (struct str){ strbuf_str(buf), buf->len };
+}
+
 /* ---- building -----------------------------------------------------------------------------------
  */
 

@@ -25,6 +25,8 @@ struct field_at {
     struct str element;
 };
 
+/* The element of a member with this key; in buf. */
+struct str field_member(struct strbuf *buf, struct str key);
 struct fields *fields_new(struct arena *a);
 /* The place becomes a member of a set that is being made. */
 void fields_insert(struct arena *a, struct fields *s, const struct field_at *at);

@@ -127,10 +127,7 @@ static struct kj_mval *remove_members(struct kj_mdoc *d, const struct shape *s,
     while (kj_next(&it, &key, &m)) {
         bool declared, known;
         struct shape inner = shape_member(s, key, &declared, &known);
-        strbuf_reset(&name);
-        strbuf_append(&name, "f:");
-        strbuf_appendn(&name, key.p, key.n);
-        const struct fields *f = fields_below(gone, (struct str){ strbuf_str(&name), name.len });
+        const struct fields *f = fields_below(gone, field_member(&name, key));
         if (!f || !f->member)
             kj_msetn(d, out, key.p, key.n, typed_remove(d, &inner, m, f));
     }

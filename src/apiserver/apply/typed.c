@@ -2,14 +2,6 @@
 #include "apiserver/apply/typed.h"
 #include "apiserver/apply/items.h"
 
-static struct str member_element(struct strbuf *buf, struct str key)
-{
-    strbuf_reset(buf);
-    strbuf_append(buf, "f:");
-    strbuf_appendn(buf, key.p, key.n);
-    return (struct str){ strbuf_str(buf), buf->len };
-}
-
 /* ---- fields -------------------------------------------------------------------------------------
  */
 
@@ -37,7 +29,7 @@ static void collect_members(const struct walk *w, const struct shape *s, const s
     while (kj_next(&it, &key, &m)) {
         bool declared, known;
         struct shape inner = shape_member(s, key, &declared, &known);
-        struct field_at here = { at, member_element(&name, key) };
+        struct field_at here = { at, field_member(&name, key) };
         collect(w, &inner, m, &here);
         if (!declared || is_nothing(m))
             fields_insert(w->a, w->set, &here);
@@ -104,7 +96,7 @@ static void diff_member(const struct diff *d, const struct shape *s, struct str 
     CLEANUP(strbuf_fini) struct strbuf name = STRBUF_INIT;
     bool declared, known;
     struct shape inner = shape_member(s, key, &declared, &known);
-    struct field_at here = { at, member_element(&name, key) };
+    struct field_at here = { at, field_member(&name, key) };
 
     diff(d, &inner, x, y, &here);
 }

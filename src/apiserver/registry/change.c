@@ -130,10 +130,7 @@ static void prepare(struct change *x, struct api_call *c, struct kj_mdoc *d, str
         object_dup_member(d, obj, old, "status");
     }
     keep_meta(d, object_meta(d, obj), kj_get(old, "metadata"));
-    if (managed)
-        kj_mset(d, object_meta(d, obj), "managedFields", managed);
-    else
-        kj_mdel(object_meta(d, obj), "managedFields", strlen("managedFields"));
+    managed_set(d, obj, managed);
     if (r->strategy && r->strategy->prepare)
         r->strategy->prepare(x->ch.verb, d, obj, old, loop_wall(c->s->loop));
 }

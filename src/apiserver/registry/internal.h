@@ -122,6 +122,7 @@ void create_object(struct api_call *c, const struct kj_val *body);
 /* managed.c: notes who writes what into obj, which has its defaults; old NULL: a create. */
 void managed_note(struct api_call *c, const struct resource *r, struct kj_mdoc *d,
                   struct kj_mval *obj, const struct kj_val *old);
+void managed_set(struct kj_mdoc *d, struct kj_mval *obj, struct kj_mval *list); /* NULL: none */
 /* Equal but for the times of managedFields: no change. */
 bool managed_only_times(const struct kj_val *obj, const struct kj_val *old);
 /* The patch in the body applied to a document. */

@@ -102,7 +102,7 @@ static void read_managers(struct managed *m, const struct api_call *c, const str
     (void)managed_read(m, c->arena, kj_path(old, "metadata.managedFields"), NULL);
 }
 
-static void set_managed(struct kj_mdoc *d, struct kj_mval *obj, struct kj_mval *list)
+void managed_set(struct kj_mdoc *d, struct kj_mval *obj, struct kj_mval *list)
 {
     if (list)
         kj_mset(d, object_meta(d, obj), "managedFields", list);
@@ -130,7 +130,7 @@ void managed_note(struct api_call *c, const struct resource *r, struct kj_mdoc *
         nothing = old ? NULL : nothing_of(r);
         managed_update(&m, &op, old ? old : kj_root(nothing), kj_root(after));
     }
-    set_managed(d, obj, managed_write(&m, d));
+    managed_set(d, obj, managed_write(&m, d));
     managed_fini(&m);
 }
 
@@ -288,7 +288,7 @@ static int apply(struct api_call *c, const struct kj_val *document, const struct
         if (!*ret)
             *ret = kj_mcopy(d, live);
         renew_last_applied(c, d, *ret, document);
-        set_managed(d, *ret, managed_write(&m, d));
+        managed_set(d, *ret, managed_write(&m, d));
     } else if (e == -EBUSY) {
         fail_conflicts(c, &conflicts);
         e = 1;
