@@ -100,7 +100,7 @@ static struct cel_val attr_value(struct cel_run *r, const struct cel_device_attr
 }
 
 /* An attribute that cannot be read fails every expression, whatever it looks at. */
-static struct cel_val device_value(struct arena *a, const struct cel_device *d)
+struct cel_val cel_device_value(struct arena *a, const struct cel_device *d)
 {
     struct cel_run r = { .a = a, .limit = UINT64_MAX };
     struct cel_entry *top = arena_alloc(a, 4 * sizeof *top, 16);
@@ -128,18 +128,15 @@ static struct cel_val device_value(struct arena *a, const struct cel_device *d)
     return v;
 }
 
-enum cel_failure cel_device_eval(const struct cel_expr *e, const struct cel_device *device,
-                                 uint64_t limit, struct arena *a, struct cel_val *ret,
-                                 uint64_t *ret_cost)
+enum cel_failure cel_device_match(const struct cel_expr *e, struct cel_val device, uint64_t limit,
+                                  struct arena *a, struct cel_val *ret, uint64_t *ret_cost)
 {
-    struct cel_val v = device_value(a, device);
-
-    if (cel_is_err(v)) {
-        *ret = v;
+    if (cel_is_err(device)) {
+        *ret = device;
         *ret_cost = 0;
         return CEL_RUNTIME;
     }
-    enum cel_failure f = cel_eval(e, &v, limit, a, ret, ret_cost);
+    enum cel_failure f = cel_eval(e, &device, limit, a, ret, ret_cost);
     if (f != CEL_OK || ret->kind == CK_BOOL)
         return f;
     *ret = cel_v_error(a,
@@ -147,4 +144,11 @@ enum cel_failure cel_device_eval(const struct cel_expr *e, const struct cel_devi
                        "conversion from '%s' to bool",
                        cel_type_name(*ret), cel_type_name(*ret));
     return CEL_RUNTIME;
+}
+
+enum cel_failure cel_device_eval(const struct cel_expr *e, const struct cel_device *device,
+                                 uint64_t limit, struct arena *a, struct cel_val *ret,
+                                 uint64_t *ret_cost)
+{
+    return cel_device_match(e, cel_device_value(a, device), limit, a, ret, ret_cost);
 }

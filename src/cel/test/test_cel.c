@@ -150,6 +150,46 @@ static void test_a_warm_arena_is_enough(void **state)
     assert_int_equal(alloc_count(), before);
 }
 
+/* One value of a device serves many expressions, and its errors are the answer of all of them. */
+static void test_a_device_is_made_once(void **state)
+{
+    static const struct {
+        const char *text;
+        bool want;
+    } cases[] = { { "device.attributes['gpu.example.com'].model == 'a100'", true },
+                  { "'nic.example.com' in device.attributes", true },
+                  { "device.attributes['x.example.com'].size() == 0", true },
+                  { "device.attributes['nic.example.com'].up", false } };
+    struct cel_device_attr attrs[] = {
+        { .name = STR("model"), .s = STR("a100") },
+        { .name = STR("nic.example.com/up"), .kind = CEL_ATTR_BOOL },
+        { .name = STR("firmware"), .kind = CEL_ATTR_VERSION, .s = STR("1.2.3") },
+    };
+    const struct cel_device d = { .driver = STR("gpu.example.com"),
+                                  .attrs = attrs,
+                                  .n_attrs = ARRAY_LEN(attrs) };
+    CLEANUP(arena_free) struct arena *kept = arena_new(), *a = arena_new();
+    struct cel_val device = cel_device_value(kept, &d), v;
+    uint64_t cost;
+
+    (void)state;
+    attrs[2].s = STR("1.x");
+    struct cel_val broken = cel_device_value(kept, &d);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        CLEANUP(cel_expr_free) struct cel_expr *e = NULL;
+        CLEANUP(strbuf_fini) struct strbuf why = STRBUF_INIT;
+        assert_int_equal(cel_device_compile(cases[i].text, strlen(cases[i].text), false, &e, &why),
+                         CEL_OK);
+        for (int k = 0; k < 3; k++) {
+            arena_reset(a);
+            assert_int_equal(cel_device_match(e, device, CEL_LIMIT_CALL, a, &v, &cost), CEL_OK);
+            assert_int_equal(v.b, cases[i].want);
+        }
+        assert_int_equal(cel_device_match(e, broken, CEL_LIMIT_CALL, a, &v, &cost), CEL_RUNTIME);
+        assert_non_null(memmem(v.s, v.n, "parse semantic version", 22));
+    }
+}
+
 static void test_bad_text_is_refused(void **state)
 {
     CLEANUP(mem_free) char *large = xmalloc(200000);
@@ -182,6 +222,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_no_evaluation_exceeds_its_budget),
         cmocka_unit_test(test_schemas_give_types_and_documents_values),
         cmocka_unit_test(test_a_warm_arena_is_enough),
+        cmocka_unit_test(test_a_device_is_made_once),
         cmocka_unit_test(test_bad_text_is_refused),
     };
 
