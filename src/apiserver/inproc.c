@@ -13,7 +13,8 @@
 struct inproc {
     struct kube kube;
     struct apiserver *s;
-    char *user;
+    struct arena *arena;
+    const struct api_user *user;
     struct icall *calls;
 };
 
@@ -245,7 +246,7 @@ static void inproc_free(struct kube *kube)
     struct inproc *k = inproc_of(kube);
     while (k->calls)
         icall_free(k->calls);
-    free(k->user);
+    arena_free(k->arena);
     free(k);
 }
 
@@ -255,6 +256,7 @@ struct kube *apiserver_kube(struct apiserver *s, struct intern *strings, const c
     struct inproc *k = xnew0(struct inproc);
     k->kube = (struct kube){ .ops = &ops, .loop = apiserver_loop(s), .strings = strings };
     k->s = s;
-    k->user = xstrdup(str_or(user, "admin"));
+    k->arena = arena_new();
+    k->user = user_trusted(str_or(user, api_user_admin.name), k->arena);
     return &k->kube;
 }

@@ -1,6 +1,7 @@
 /* server.c - the embedded API server as a whole: birth, listening, end. */
 #include "apiserver/server.h"
 
+#include "apiserver/authn/tokenfile.h"
 #include "apiserver/kinds/kinds.h"
 #include "apiserver/registry/internal.h"
 #include "net/httpd.h"
@@ -26,6 +27,7 @@ int apiserver_new(struct loop *l, const struct apiserver_opts *o, struct apiserv
 
     s->loop = l;
     s->token = o->token ? xstrdup(o->token) : NULL;
+    s->anonymous = o->anonymous;
     s->version = xstrdup(str_or(o->version, DEFAULT_VERSION));
     s->resources = res_table_new();
     add_resources(s);
@@ -34,6 +36,8 @@ int apiserver_new(struct loop *l, const struct apiserver_opts *o, struct apiserv
                        .path = o->data_file, .ring_bytes = o->ring_bytes, .history = o->history },
                    &s->store, err);
     if (e < 0)
+        return e;
+    if (o->token_file && (e = tokenfile_load(o->token_file, &s->tokens, err)) < 0)
         return e;
     admission_add_builtin(s);
     e = bootstrap(s, o->koordinator, err);
@@ -59,6 +63,7 @@ struct apiserver *apiserver_free(struct apiserver *s)
     store_close(s->store);
     call_drop_writes(s);
     res_table_free(s->resources);
+    tokenfile_free(s->tokens);
     free(s->token);
     free(s->version);
     free(s);

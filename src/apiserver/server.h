@@ -16,11 +16,13 @@ struct stream;
 struct tls_ctx;
 
 struct apiserver_opts {
-    const char *data_file; /* SQLite file; NULL: memory only */
-    const char *token;     /* bearer token of the administrator; NULL: anybody (tests) */
-    bool no_crds;          /* do not install our own CRDs at start */
-    bool koordinator;      /* with Koordinator's namespace, priority classes and configuration */
-    const char *version;   /* "v1.35.4+koord": what /version says */
+    const char *data_file;  /* SQLite file; NULL: memory only */
+    const char *token;      /* bearer token of the administrator; NULL: anybody (tests) */
+    const char *token_file; /* further users: authn/tokenfile.h; NULL: none */
+    bool anonymous;      /* requests without a token are those of system:anonymous, not refused */
+    bool no_crds;        /* do not install our own CRDs at start */
+    bool koordinator;    /* with Koordinator's namespace, priority classes and configuration */
+    const char *version; /* "v1.35.4+koord": what /version says */
     size_t ring_bytes;
     nsec_t history;
 };
@@ -40,8 +42,9 @@ void apiserver_serve(struct apiserver *s, struct stream *st);
 /* No new requests; watches end in an orderly way; what is under way is finished. */
 void apiserver_stop(struct apiserver *s, nsec_t grace, void (*done)(void *arg), void *arg);
 
-/* The in-process transport: same registry, same answers, no sockets. As this user (NULL: the
- * administrator). strings: the process's string table. Free it before the server. */
+/* The in-process transport: same registry, same answers, no sockets. As this user, who
+ * is trusted with everything (NULL: the administrator). strings: the process's string table. Free
+ * it before the server. */
 struct kube *apiserver_kube(struct apiserver *s, struct intern *strings, const char *user);
 
 struct apiserver_stats {

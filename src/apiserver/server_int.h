@@ -7,6 +7,7 @@
 #include "base/vec.h"
 
 struct builtin;
+struct tokenfile;
 struct event_cache;
 struct crds;
 struct httpd;
@@ -24,6 +25,8 @@ struct apiserver {
     struct crds *crds;
     struct httpd *httpd; /* NULL until the first listen or serve */
     char *token, *version;
+    struct tokenfile *tokens; /* NULL: none */
+    bool anonymous;
     struct vec_of(struct admission_entry) steps;
     struct builtin *builtin;                  /* state of the server's own steps */
     struct vec_of(struct api_call *) watches; /* open ones */
@@ -38,9 +41,6 @@ int bootstrap(struct apiserver *s, bool koordinator, struct kerr *err);
 extern const struct resource
     review_resources[]; /* SelfSubjectAccessReview...; ends with kind NULL */
 
-/* http/front.c: whose token this is; NULL: nobody's. There is one user, the administrator. */
-#define APISERVER_ADMIN "admin"
-const char *apiserver_user_of(const struct apiserver *s, struct str token);
 /* http/front.c: the handler of struct httpd. */
 struct httpd_req;
 void front_handle(void *server, struct httpd_req *r);

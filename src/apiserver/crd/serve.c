@@ -254,7 +254,7 @@ static void request(struct crds *c, const char *method, const char *name, const 
         arena_printf(call->arena, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions%s%s",
                      *name ? "/" : "", name);
     call->content_type = type;
-    call->user = "system:apiserver";
+    call->user = &api_user_server;
     call->body = arena_alloc(call->arena, body->len + KJ_PADDING + 1, 16);
     memcpy(call->body, body->data, body->len);
     memset(call->body + body->len, 0, KJ_PADDING + 1);

@@ -1,7 +1,9 @@
 /* front.c - HTTP in front of the registry: authentication, bodies, headers, watch streams. */
 #include <stdio.h>
-#include <strings.h>
 
+#include "apiserver/authn/authn.h"
+#include "apiserver/authn/impersonate.h"
+#include "apiserver/authz/authorizer.h"
 #include "apiserver/http/protobuf.h"
 #include "apiserver/registry/registry.h"
 #include "apiserver/server_int.h"
@@ -147,17 +149,6 @@ static const char *header(struct api_call *c, const struct httpd_req *r, const c
     return v.p ? arena_strndup(c->arena, v.p, v.n) : NULL;
 }
 
-const char *apiserver_user_of(const struct apiserver *s, struct str token)
-{
-    if (!s->token)
-        return APISERVER_ADMIN;
-    size_t m = strlen(s->token);
-    unsigned diff = token.n != m;
-    for (size_t i = 0; i < token.n; i++) /* no early exit: time must not tell how much was right */
-        diff |= (unsigned char)(token.p[i] ^ s->token[i % (m ? m : 1)]);
-    return diff == 0 ? APISERVER_ADMIN : NULL;
-}
-
 static bool is_open_path(const char *target)
 {
     static const char *const open[] = { "/healthz", "/readyz", "/livez", "/version" };
@@ -170,17 +161,28 @@ static bool is_open_path(const char *target)
     return false;
 }
 
-static const char *authenticate(const struct apiserver *s, const struct httpd_req *r)
+static bool header_at(const void *arg, size_t i, struct http_header *ret)
 {
-    static const char scheme[] = "Bearer ";
-    struct str a = httpd_header(r, "authorization");
-    if (!s->token)
-        return APISERVER_ADMIN;
-    if (!a.p || a.n < sizeof scheme || strncasecmp(a.p, scheme, sizeof scheme - 1) != 0)
-        return NULL;
-    a.p += sizeof scheme - 1;
-    a.n -= sizeof scheme - 1;
-    return apiserver_user_of(s, a);
+    return httpd_header_at(arg, i, ret);
+}
+
+/* false: answered. */
+static bool authenticate(struct api_call *c, const struct httpd_req *r)
+{
+    const struct api_user *u = authn_header(c->s, httpd_header(r, "authorization"), c->arena);
+    struct kerr err;
+
+    if (!u && is_open_path(c->target)) {
+        c->authorized = true;
+        return true;
+    }
+    if (u) {
+        c->user = u;
+        return impersonate(c, header_at, r);
+    }
+    kerr_api(&err, -EACCES, KR_UNAUTHORIZED, "Unauthorized");
+    api_fail(c, &err);
+    return false;
 }
 
 static void on_body(void *arg, struct httpd_req *r, char *body, size_t n)
@@ -235,14 +237,10 @@ void front_handle(void *server, struct httpd_req *r)
     c->if_none_match = header(c, r, "if-none-match");
     c->user_agent = header(c, r, "user-agent");
     c->pretty = is_pretty_agent(c->user_agent);
-    c->user = authenticate(s, r);
     httpd_set_events(r, &events, x);
-    if (!c->user && !is_open_path(c->target)) {
-        struct kerr err;
-        kerr_api(&err, -EACCES, KR_UNAUTHORIZED, "Unauthorized");
-        api_fail(c, &err);
+    /* Who may not make the request does not get to send its body either. */
+    if (!authenticate(c, r) || !authz_call(c))
         return;
-    }
     if (streq(c->method, "GET") || streq(c->method, "HEAD"))
         api_run(c);
     else

@@ -1,6 +1,7 @@
 /* call.c - the life of a call: dispatch, answers, writes on its behalf. */
 #include <stdio.h>
 
+#include "apiserver/authz/authorizer.h"
 #include "apiserver/registry/internal.h"
 #include "base/klog.h"
 
@@ -26,6 +27,7 @@ struct api_call *api_call_new(struct apiserver *s, const struct api_sink *sink, 
     c->send_initial = -1;
     c->grace = -1;
     c->ns = c->name = c->sub = c->path = "";
+    c->user = &api_user_anonymous;
     return c;
 }
 
@@ -275,6 +277,8 @@ void api_run(struct api_call *c)
     bool page;
 
     c->s->stats.requests++;
+    if (!authz_call(c))
+        return;
     int e = path_parse(c, &page, &err);
     if (c->body_len > API_BODY_MAX) {
         api_fail_too_large(c);

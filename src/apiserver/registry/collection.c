@@ -88,7 +88,7 @@ static void delete_item(struct collection *x, const struct api_call *model, cons
     c->res = resource_ref(model->res);
     c->ns = arena_strdup(c->arena, ns);
     c->name = arena_strdup(c->arena, name);
-    c->user = model->user ? arena_strdup(c->arena, model->user) : NULL;
+    c->user = user_copy(model->user, c->arena);
     c->grace = model->grace;
     c->propagation = model->propagation ? arena_strdup(c->arena, model->propagation) : NULL;
     c->dry_run = model->dry_run;

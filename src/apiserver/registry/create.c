@@ -12,7 +12,7 @@ struct admission_req admission_of(struct api_call *c, const struct resource *r, 
                                    .name = name,
                                    .subresource = c->sub,
                                    .operation = operation,
-                                   .user = str_or(c->user, ""),
+                                   .user = c->user->name,
                                    .old = old,
                                    .dry_run = c->dry_run,
                                    .call = c };

@@ -10,6 +10,7 @@
  */
 #ifndef KOORD_APISERVER_REGISTRY_REGISTRY_H
 #define KOORD_APISERVER_REGISTRY_REGISTRY_H
+#include "apiserver/authn/user.h"
 #include "apiserver/registry/resource.h"
 #include "apiserver/registry/resources.h"
 #include "base/strbuf.h"
@@ -74,9 +75,10 @@ struct api_call {
     const char *method;                                             /* "GET" ... "PATCH" */
     const char *target;                                             /* path and query, as sent */
     const char *content_type, *accept, *if_none_match, *user_agent; /* NULL when absent */
-    const char *user; /* NULL: nobody (only open paths) */
-    bool in_process;  /* what it creates has no managedFields until somebody else applies it */
-    char *body;       /* NUL-terminated with KJ_PADDING bytes of room; the carrier's or arena's */
+    const struct api_user *user; /* anonymous unless the carrier knows better */
+    bool authorized;             /* authz_call() has said yes */
+    bool in_process; /* what it creates has no managedFields until somebody else applies it */
+    char *body;      /* NUL-terminated with KJ_PADDING bytes of room; the carrier's or arena's */
     size_t body_len;
 
     /* What the path says. */
@@ -120,7 +122,6 @@ struct api_refusal {
     const char *reason, *message;
 };
 
-/* user NULL: nobody. Strings are copied. */
 struct api_call *api_call_new(struct apiserver *s, const struct api_sink *sink, void *sink_arg);
 void api_run(struct api_call *c);
 void api_resume(struct api_call *c); /* a watch: there is room for events again */

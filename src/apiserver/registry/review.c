@@ -1,30 +1,50 @@
-/* review.c - the questions "may I?" and "who am I?": answered, never stored. Whoever has the token
- * is the administrator and may do everything; others, about whom components ask, may do nothing. */
+/* review.c - the questions "may I?", "may he?" and "who am I?": answered, never stored. */
+#include "apiserver/authn/authn.h"
+#include "apiserver/authz/authorizer.h"
 #include "apiserver/registry/internal.h"
 #include "base/ktime.h"
 
-static void write_allowed(struct kjw *w, bool allowed)
+/* ---- answers ---------------------------------------------------------------------------------- */
+
+static const char *text_of(const struct kj_val *v, const char *key)
 {
-    kjw_obj(w, "status");
-    kjw_bool(w, "allowed", allowed);
-    if (!allowed)
-        kjw_str(w, "reason", "only the administrator of this server may do anything");
-    kjw_end(w);
+    return kj_str_or(kj_get(v, key), "");
 }
 
-/* Of a SubjectAccessReview: is it about the administrator? */
-static bool is_about_admin(const struct kj_val *spec)
+static struct authz_attributes attributes_of(const struct kj_val *spec)
 {
-    struct kj_iter it = kj_iter(kj_get(spec, "groups"));
-    const struct kj_val *group;
-    struct str key;
+    const struct kj_val *res = kj_get(spec, "resourceAttributes"),
+                        *path = kj_get(spec, "nonResourceAttributes");
+    struct authz_attributes a = AUTHZ_ATTRIBUTES_INIT;
 
-    if (streq(kj_str_or(kj_get(spec, "user"), ""), APISERVER_ADMIN))
-        return true;
-    while (kj_next(&it, &key, &group))
-        if (streq(kj_str_or(group, ""), "system:masters"))
-            return true;
-    return false;
+    if (kj_type(res) != KJ_OBJ) {
+        a.is_path = true;
+        a.path = text_of(path, "path");
+        a.verb = text_of(path, "verb");
+        return a;
+    }
+    a.verb = text_of(res, "verb");
+    a.group = text_of(res, "group");
+    a.version = text_of(res, "version");
+    a.resource = text_of(res, "resource");
+    a.subresource = text_of(res, "subresource");
+    a.ns = text_of(res, "namespace");
+    a.name = text_of(res, "name");
+    return a;
+}
+
+static void write_allowed(struct api_call *c, const struct api_user *u, const struct kj_val *spec,
+                          struct kjw *w)
+{
+    CLEANUP(strbuf_fini) struct strbuf reason = STRBUF_INIT;
+    const struct authz_attributes a = attributes_of(spec);
+    bool allowed = authorizer_check(c->s, u, &a, &reason);
+
+    kjw_obj(w, "status");
+    kjw_bool(w, "allowed", allowed);
+    if (reason.len)
+        kjw_str(w, "reason", reason.data);
+    kjw_end(w);
 }
 
 static void write_rules(struct kjw *w)
@@ -43,25 +63,14 @@ static void write_rules(struct kjw *w)
     kjw_end(w);
 }
 
-static void write_user(struct kjw *w, const char *key, const char *user)
+static void write_token_owner(struct api_call *c, const struct kj_val *spec, struct kjw *w)
 {
-    kjw_obj(w, key);
-    kjw_str(w, "username", user);
-    kjw_arr(w, "groups");
-    kjw_str(w, NULL, "system:masters");
-    kjw_str(w, NULL, "system:authenticated");
-    kjw_end(w);
-    kjw_end(w);
-}
-
-static void write_token_owner(struct kjw *w, const struct apiserver *s, const struct kj_val *spec)
-{
-    const char *user = apiserver_user_of(s, str_of(kj_str(kj_get(spec, "token"))));
+    const struct api_user *u = authn_token(c->s, str_of(text_of(spec, "token")), c->arena);
 
     kjw_obj(w, "status");
-    if (user) {
+    if (u) {
         kjw_bool(w, "authenticated", true);
-        write_user(w, "user", user);
+        user_write(u, w, "user");
     } else {
         kjw_obj(w, "user");
         kjw_end(w);
@@ -69,6 +78,8 @@ static void write_token_owner(struct kjw *w, const struct apiserver *s, const st
     }
     kjw_end(w);
 }
+
+/* ---- questions --------------------------------------------------------------------------------- */
 
 bool is_review(const struct resource *r)
 {
@@ -132,15 +143,16 @@ static void write_answer(struct api_call *c, const struct kj_val *spec, struct k
     const char *kind = c->res->kind;
 
     if (streq(kind, "TokenReview")) {
-        write_token_owner(w, c->s, spec);
+        write_token_owner(c, spec, w);
     } else if (streq(kind, "SelfSubjectReview")) {
         kjw_obj(w, "status");
-        write_user(w, "userInfo", str_or(c->user, "system:anonymous"));
+        user_write(c->user, w, "userInfo");
         kjw_end(w);
     } else if (streq(kind, "SelfSubjectRulesReview")) {
         write_rules(w);
     } else {
-        write_allowed(w, str_starts(kind, "Self") || is_about_admin(spec));
+        const struct api_user *u = str_starts(kind, "Self") ? c->user : user_read(spec, c->arena);
+        write_allowed(c, u, spec, w);
     }
 }
 

@@ -78,7 +78,7 @@ static inline struct api_call *fixture_start(struct fixture *r, const struct api
     c->method = arena_strdup(c->arena, method);
     c->target = arena_strdup(c->arena, target);
     c->content_type = type;
-    c->user = "admin";
+    c->user = &api_user_admin;
     c->body = arena_alloc(c->arena, n + KJ_PADDING + 1, 1);
     memcpy(c->body, body ? body : "", n);
     memset(c->body + n, 0, KJ_PADDING + 1);

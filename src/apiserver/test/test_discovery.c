@@ -32,7 +32,7 @@ static int get_as(struct fixture *r, struct answer *a, const char *target, const
     c->target = target;
     c->accept = accept;
     c->if_none_match = if_none_match;
-    c->user = "admin";
+    c->user = &api_user_admin;
     api_run(c);
     assert_true(r->answered);
     return r->status;

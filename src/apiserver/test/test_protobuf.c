@@ -247,6 +247,7 @@ static void test_create_with_a_protobuf_body(void **state)
     c->method = "POST";
     c->target = CMS;
     c->content_type = "application/vnd.kubernetes.protobuf";
+    c->user = &api_user_admin;
     c->body = body.data;
     c->body_len = body.len;
     api_run(c);

@@ -134,6 +134,7 @@ static int get_as(struct fixture *r, const char *target, const char *accept)
     c->method = "GET";
     c->target = target;
     c->accept = accept;
+    c->user = &api_user_admin;
     api_run(c);
     assert_true(r->answered);
     return r->status;

@@ -15,7 +15,7 @@ static int get_as(struct fixture *r, const char *target, const char *accept)
     c->method = "GET";
     c->target = arena_strdup(c->arena, target);
     c->accept = accept;
-    c->user = "admin";
+    c->user = &api_user_admin;
     api_run(c);
     for (int i = 0; i < 100 && !r->answered; i++)
         loop_advance(r->loop, NSEC_PER_MSEC);
@@ -197,7 +197,7 @@ static void test_a_watch_names_its_columns_once(void **state)
     w.c->method = "GET";
     w.c->target = WIDGETS "?watch=1";
     w.c->accept = AS_TABLE;
-    w.c->user = "admin";
+    w.c->user = &api_user_admin;
     api_run(w.c);
     loop_advance(r.loop, 10 * NSEC_PER_MSEC);
     assert_int_equal(fixture_delete(&r, WIDGETS "/t1", NULL), 200);
