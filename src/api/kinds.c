@@ -54,6 +54,7 @@ static const struct kind *const kinds[] = {
     &kind_csi_storage_capacity,
     &kind_volume_attachment,
     &kind_resource_claim,
+    &kind_resource_claim_template,
     &kind_resource_slice,
     &kind_device_class,
     /* Koordinator, and what it shares with the scheduler plugins of SIG Scheduling */

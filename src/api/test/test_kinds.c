@@ -215,23 +215,110 @@ static void test_storage_kinds(void **state)
     assert_true(va->attached);
 }
 
-static void test_dynamic_resources(void **state)
+static void test_claims(void **state)
 {
     OBJECT(resource_claim, rc, kind_resource_claim,
            "{'metadata':{'name':'x'},'spec':{'devices':{'requests':[{'name':'gpu','exactly':"
-           "{'deviceClassName':'gpu.example.com'}}]}},'status':{'allocation':{'nodeSelector':"
-           "{'nodeSelectorTerms':[]}},'reservedFor':[{'resource':'pods','name':'p','uid':'u'}]}}");
+           "{'deviceClassName':'gpu.example.com','count':2,'allocationMode':'ExactCount',"
+           "'selectors':[{'cel':{'expression':'true'}},{}],'capacity':{'requests':{'m':'1Gi'}}}},"
+           "{'name':'any','firstAvailable':[{'name':'a','deviceClassName':'c',"
+           "'allocationMode':'All'}]}],'constraints':[{'matchAttribute':'d/a'}],'config':"
+           "[{'opaque':{'driver':'d','parameters':{'a':[1]}}}]}},'status':{'allocation':"
+           "{'nodeSelector':{'nodeSelectorTerms':[]},'devices':{'results':[{'request':'any/a',"
+           "'driver':'d','pool':'p','device':'g','adminAccess':true}]}},"
+           "'reservedFor':[{'resource':'pods','name':'p','uid':'u'}]}}");
     OBJECT(resource_claim, idle, kind_resource_claim, "{'metadata':{'name':'x'},'status':{}}");
-    OBJECT(resource_slice, rs, kind_resource_slice,
-           "{'metadata':{'name':'x'},'spec':{'driver':'d','pool':{'name':'p'},'allNodes':true}}");
+    const struct device_request *r = rc->spec.devices.requests.items;
 
-    assert_string_equal(rc->requests.items[0].device_class_name, "gpu.example.com");
-    assert_non_null(rc->allocation->node_selector);
-    assert_string_equal(rc->reserved_for.items[0].name, "p");
-    assert_null(idle->allocation);
-    assert_string_equal(rs->pool_name, "p");
-    assert_null(rs->node_name);
-    assert_true(rs->all_nodes.v);
+    assert_string_equal(r[0].exactly->device_class_name, "gpu.example.com");
+    assert_int_equal(r[0].exactly->count, 2);
+    assert_string_equal(r[0].exactly->selectors.items[0].cel->expression, "true");
+    assert_null(r[0].exactly->selectors.items[1].cel);
+    assert_int_equal(qty_value(reslist_get(&r[0].exactly->capacity.requests, "m")), 1 << 30);
+    assert_null(r[1].exactly);
+    assert_string_equal(r[1].first_available.items[0].allocation_mode, "All");
+    assert_string_equal(rc->spec.devices.constraints.items[0].match_attribute, "d/a");
+    assert_null(rc->spec.devices.constraints.items[0].distinct_attribute);
+    assert_string_equal(rc->spec.devices.config.items[0].opaque->parameters, "{\"a\":[1]}");
+    assert_non_null(rc->status.allocation->node_selector);
+    assert_true(rc->status.allocation->devices.results.items[0].admin_access.v);
+    assert_string_equal(rc->status.reserved_for.items[0].name, "p");
+    assert_true(claim_is_reserved_for(rc, kuid_parse("u", 1)));
+    assert_false(claim_is_reserved_for(rc, kuid_parse("v", 1)));
+    assert_null(idle->status.allocation);
+}
+
+/* What the allocator writes is what it would read. */
+static void test_allocations_are_written_as_read(void **state)
+{
+    static const char text[] =
+        "{\"devices\":{\"results\":[{\"request\":\"r\",\"driver\":\"d\",\"pool\":\"p\","
+        "\"device\":\"g\",\"tolerations\":[{\"key\":\"k\",\"operator\":\"Exists\"}],"
+        "\"shareID\":\"s\",\"consumedCapacity\":{\"m\":\"1Gi\"}}],\"config\":[{\"source\":"
+        "\"FromClass\",\"requests\":[\"r\"],\"opaque\":{\"driver\":\"d\",\"parameters\":{}}}]},"
+        "\"nodeSelector\":{\"nodeSelectorTerms\":[{\"matchFields\":[{\"key\":\"metadata.name\","
+        "\"operator\":\"In\",\"values\":[\"n\"]}]}]}}";
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
+    struct claim_allocation got;
+    struct kerr err = { 0 };
+
+    (void)state;
+    assert_int_equal(
+        kj_decode_text(&claim_allocation_schema, text, sizeof text - 1, KJ_STRICT, a, &got, &err),
+        0);
+    kj_encode(&claim_allocation_schema, &got, &out);
+    assert_string_equal(strbuf_str(&out), text);
+}
+
+static void test_claim_templates(void **state)
+{
+    OBJECT(resource_claim_template, t, kind_resource_claim_template,
+           "{'metadata':{'name':'x'},'spec':{'metadata':{'labels':{'a':'b'}},'spec':{'devices':"
+           "{'later':[]}}}}");
+
+    assert_string_equal(kstrmap_get(&t->labels, "a"), "b");
+    assert_string_equal(t->spec, "{\"devices\":{\"later\":[]}}");
+}
+
+static void test_devices(void **state)
+{
+    OBJECT(resource_slice, rs, kind_resource_slice,
+           "{'metadata':{'name':'x'},'spec':{'driver':'d','pool':{'name':'p','generation':3,"
+           "'resourceSliceCount':2},'allNodes':true,'sharedCounters':[{'name':'s','counters':"
+           "{'m':{'value':'4'}}}],'devices':[{'name':'g','attributes':{'model':{'string':'a100'},"
+           "'b':{'bool':false},'i':{'int':-1},'v':{'version':'1.0.0'}},'capacity':{'m':{'value':"
+           "'80Gi','requestPolicy':{'default':'1Gi','validValues':['1Gi','2Gi'],'validRange':"
+           "{'min':'1'}}}},'consumesCounters':[{'counterSet':'s','counters':{'m':{'value':'1'}}}],"
+           "'taints':[{'key':'k','effect':'NoExecute'}],'bindingConditions':['up']}]}}");
+    OBJECT(device_class, dc, kind_device_class,
+           "{'metadata':{'name':'c'},'spec':{'selectors':[{'cel':{'expression':'true'}}],"
+           "'config':[{'opaque':{'driver':'d','parameters':{}}}],'extendedResourceName':'e/r'}}");
+    OBJECT(device_taint_rule, rule, kind_device_taint_rule,
+           "{'metadata':{'name':'r'},'spec':{'deviceSelector':{'pool':'p'},'taint':{'key':'k',"
+           "'effect':'NoSchedule'}}}");
+    const struct slice_device *d = rs->spec.devices.items;
+
+    assert_string_equal(rs->spec.pool.name, "p");
+    assert_int_equal(rs->spec.pool.generation, 3);
+    assert_int_equal(rs->spec.pool.slice_count, 2);
+    assert_null(rs->spec.node_name);
+    assert_true(rs->spec.all_nodes.v);
+    assert_string_equal(rs->spec.shared_counters.items[0].counters.items[0].name, "m");
+    assert_string_equal(d->attributes.items[2].name, "model"); /* sorted */
+    assert_string_equal(d->attributes.items[2].value.string_value, "a100");
+    assert_null(d->attributes.items[2].value.version_value);
+    assert_int_equal(d->attributes.items[1].value.int_value.v, -1);
+    assert_int_equal(d->capacity.items[0].value.policy->valid_values.n, 2);
+    assert_null(d->capacity.items[0].value.policy->valid_range->max);
+    assert_string_equal(d->consumes_counters.items[0].name, "s");
+    assert_int_equal(d->taints.items[0].effect, DEVICE_TAINT_NO_EXECUTE);
+    assert_string_equal(d->binding_conditions.items[0], "up");
+    assert_string_equal(dc->spec.selectors.items[0].cel->expression, "true");
+    assert_string_equal(dc->spec.extended_resource_name, "e/r");
+    assert_null(rule->spec.selector->driver);
+    assert_string_equal(rule->spec.selector->pool, "p");
+    assert_int_equal(rule->spec.taint.effect, DEVICE_TAINT_NO_SCHEDULE);
 }
 
 int main(int argc, char **argv)
@@ -245,7 +332,10 @@ int main(int argc, char **argv)
         FIXTURE_TEST(test_workloads),
         FIXTURE_TEST(test_volumes_and_claims),
         FIXTURE_TEST(test_storage_kinds),
-        FIXTURE_TEST(test_dynamic_resources),
+        FIXTURE_TEST(test_claims),
+        cmocka_unit_test(test_allocations_are_written_as_read),
+        FIXTURE_TEST(test_claim_templates),
+        FIXTURE_TEST(test_devices),
     };
 
     if (argc > 1)
