@@ -149,7 +149,7 @@ static void on_end(void *arg, struct api_call *c)
     finish(i, 200, NULL, 0);
 }
 
-static const struct api_sink sink = { on_reply, on_open, on_event, on_end };
+static const struct api_sink sink = { on_reply, NULL, on_open, on_event, on_end };
 
 /* ---- requests -----------------------------------------------------------------------------------
  */

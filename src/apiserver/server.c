@@ -142,6 +142,7 @@ struct apiserver_stats apiserver_stats(const struct apiserver *s)
 {
     struct apiserver_stats st = s->stats;
     st.objects = store_stats(s->store).objects;
+    st.list_bytes = s->texts.bytes;
     st.revision = store_revision(s->store);
     return st;
 }

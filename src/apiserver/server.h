@@ -49,7 +49,7 @@ struct kube *apiserver_kube(struct apiserver *s, struct intern *strings, const c
 
 struct apiserver_stats {
     uint64_t requests, errors, watches_started;
-    size_t open_watches, objects;
+    size_t open_watches, objects, list_bytes; /* list_bytes: of answers that wait for clients */
     uint64_t revision;
 };
 struct apiserver_stats apiserver_stats(const struct apiserver *s);

@@ -2,6 +2,7 @@
 #ifndef KOORD_APISERVER_SERVER_INT_H
 #define KOORD_APISERVER_SERVER_INT_H
 #include "apiserver/admission/admission.h"
+#include "apiserver/registry/list_text.h"
 #include "apiserver/registry/registry.h"
 #include "apiserver/server.h"
 #include "base/vec.h"
@@ -31,6 +32,7 @@ struct apiserver {
     struct builtin *builtin;                  /* state of the server's own steps */
     struct vec_of(struct api_call *) watches; /* open ones */
     struct event_cache *events;               /* registry/watch.c */
+    struct list_texts texts;                  /* lists that clients are still taking */
     struct write_op *ops;                     /* writes that the store has not answered yet */
     struct apiserver_stats stats;
     bool stopping;

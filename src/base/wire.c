@@ -119,10 +119,15 @@ void wire_put_varint(struct strbuf *out, uint32_t num, uint64_t v)
     put_varint(out, v);
 }
 
-void wire_put_bytes(struct strbuf *out, uint32_t num, struct str bytes)
+void wire_put_length(struct strbuf *out, uint32_t num, size_t n)
 {
     put_key(out, num, WIRE_BYTES);
-    put_varint(out, bytes.n);
+    put_varint(out, n);
+}
+
+void wire_put_bytes(struct strbuf *out, uint32_t num, struct str bytes)
+{
+    wire_put_length(out, num, bytes.n);
     if (bytes.n > 0)
         strbuf_appendn(out, bytes.p, bytes.n);
 }
@@ -132,8 +137,7 @@ void wire_wrap(struct strbuf *out, uint32_t num, size_t start)
     size_t n = out->len - start;
 
     /* Written behind the message, then brought in front of it. */
-    put_key(out, num, WIRE_BYTES);
-    put_varint(out, n);
+    wire_put_length(out, num, n);
     char head[2 * VARINT_MAX];
     size_t h = out->len - start - n;
     memcpy(head, out->data + start + n, h);

@@ -36,6 +36,8 @@ int wire_next_packed(struct str *rest, uint64_t *ret);
 
 void wire_put_varint(struct strbuf *out, uint32_t num, uint64_t v);
 void wire_put_bytes(struct strbuf *out, uint32_t num, struct str bytes);
+/* Only what stands before n bytes that the caller sends himself. */
+void wire_put_length(struct strbuf *out, uint32_t num, size_t n);
 /* What was appended since out->len was `start` becomes field num: a message inside. */
 void wire_wrap(struct strbuf *out, uint32_t num, size_t start);
 #endif

@@ -12,6 +12,7 @@
 
 enum {
     QUEUE_MAX = 256 << 10,    /* of a watch; above it the store waits */
+    PIECE = 64 << 10,         /* of a list: more is written when this has left */
     COMPRESS_MIN = 128 << 10, /* as kube-apiserver: smaller answers are not worth it */
 };
 
@@ -19,6 +20,9 @@ struct exchange { /* one HTTP request and its call */
     struct httpd_req *r;
     struct api_call *c; /* NULL once it has ended */
     struct strbuf out;
+    struct list_text *items; /* of a list, sent up to sent */
+    size_t sent;
+    struct strbuf tail; /* follows them */
 };
 
 static void exchange_free(struct exchange *x)
@@ -26,6 +30,8 @@ static void exchange_free(struct exchange *x)
     if (x->c)
         api_cancel(x->c);
     strbuf_fini(&x->out);
+    strbuf_fini(&x->tail);
+    list_text_unref(x->items);
     free(x);
 }
 
@@ -106,6 +112,51 @@ static void on_reply(void *arg, struct api_call *c, int status, const char *json
     exchange_free(x);
 }
 
+/* ---- lists: a client gets the next piece when it has taken the one before
+ * -------------------------------------------------------------------------
+ */
+
+static void list_pump(struct exchange *x)
+{
+    const struct strbuf *items = &x->items->items;
+
+    while (x->sent < items->len) {
+        size_t n = MIN(items->len - x->sent, (size_t)PIECE);
+
+        if (httpd_queued(x->r) >= PIECE)
+            return;
+        httpd_write(x->r, items->data + x->sent, n);
+        x->sent += n;
+    }
+    httpd_write(x->r, x->tail.data, x->tail.len);
+    httpd_end(x->r);
+    exchange_free(x);
+}
+
+static void on_reply_list(void *arg, struct api_call *c, const struct api_list *l)
+{
+    struct exchange *x = arg;
+    struct head h;
+
+    strbuf_appendn(&x->tail, l->tail.p, l->tail.n);
+    if (!is_protobuf(c))
+        strbuf_appendc(&x->tail, '\n');
+    size_t n = l->head.n + l->items->items.len + x->tail.len;
+    make_head(&h, c, str_or(c->reply_type, "application/json"));
+    if (n < COMPRESS_MIN)
+        add(&h, "content-length", arena_printf(c->arena, "%zu", n));
+    x->c = NULL;
+    httpd_respond(x->r, 200, h.items, h.n, n >= COMPRESS_MIN);
+    if (streq(httpd_method(x->r), "HEAD")) {
+        httpd_end(x->r);
+        exchange_free(x);
+        return;
+    }
+    httpd_write(x->r, l->head.p, l->head.n);
+    x->items = list_text_ref(l->items);
+    list_pump(x);
+}
+
 static void on_open(void *arg, struct api_call *c)
 {
     struct exchange *x = arg;
@@ -138,7 +189,7 @@ static void on_end(void *arg, struct api_call *c)
     exchange_free(x);
 }
 
-static const struct api_sink sink = { on_reply, on_open, on_event, on_end };
+static const struct api_sink sink = { on_reply, on_reply_list, on_open, on_event, on_end };
 
 /* ---- the request --------------------------------------------------------------------------------
  */
@@ -208,6 +259,8 @@ static void on_drain(void *arg)
     struct exchange *x = arg;
     if (x->c)
         api_resume(x->c);
+    else if (x->items)
+        list_pump(x);
 }
 
 static void on_close(void *arg)

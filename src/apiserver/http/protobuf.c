@@ -106,19 +106,49 @@ static const struct t_type *answer_type(const char *api_version, const char *kin
     return type_find(api_version, kind, a);
 }
 
+void protobuf_put_item(const struct t_type *t, const struct kj_val *item, struct strbuf *out)
+{
+    size_t start = out->len;
+
+    types_write_protobuf(t, item, out);
+    wire_wrap(out, 2, start);
+}
+
+static void put_list_meta(const struct kj_val *meta, struct strbuf *out)
+{
+    size_t start = out->len;
+
+    types_write_protobuf(&meta_list_meta, meta, out);
+    wire_wrap(out, 1, start);
+}
+
 static void put_list(const struct t_type *item, const struct kj_val *list, struct strbuf *out)
 {
     struct kj_iter it = kj_iter(kj_get(list, "items"));
-    size_t start = out->len;
     const struct kj_val *v;
 
-    types_write_protobuf(&meta_list_meta, kj_get(list, "metadata"), out);
-    wire_wrap(out, 1, start);
-    while (kj_next(&it, NULL, &v)) {
-        start = out->len;
-        types_write_protobuf(item, v, out);
-        wire_wrap(out, 2, start);
-    }
+    put_list_meta(kj_get(list, "metadata"), out);
+    while (kj_next(&it, NULL, &v))
+        protobuf_put_item(item, v, out);
+}
+
+void protobuf_open_list(const char *api_version, const char *kind, const char *metadata,
+                        size_t items, struct strbuf *out)
+{
+    CLEANUP(strbuf_fini) struct strbuf meta = STRBUF_INIT;
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+
+    (void)kj_parse(metadata, strlen(metadata), 0, &doc, NULL);
+    put_list_meta(kj_root(doc), &meta);
+    put_head(out, api_version, kind);
+    wire_put_length(out, 2, meta.len + items);
+    strbuf_appendn(out, meta.data, meta.len);
+}
+
+void protobuf_close_list(struct strbuf *out)
+{
+    wire_put_bytes(out, 3, STR("")); /* contentEncoding and contentType, which Go always writes */
+    wire_put_bytes(out, 4, STR(""));
 }
 
 bool protobuf_encode(const char *json, size_t n, struct strbuf *out)
@@ -144,8 +174,7 @@ bool protobuf_encode(const char *json, size_t n, struct strbuf *out)
     else
         types_write_protobuf(t, root, out);
     wire_wrap(out, 2, start);
-    wire_put_bytes(out, 3, STR("")); /* contentEncoding and contentType, which Go always writes */
-    wire_put_bytes(out, 4, STR(""));
+    protobuf_close_list(out);
     return true;
 }
 

@@ -17,6 +17,13 @@ int protobuf_decode(const char *p, size_t n, const char *api_version, const char
 /* A whole answer: an object, a list or a Status, appended with its envelope. false: it has no
  * table, and nothing was appended. */
 bool protobuf_encode(const char *json, size_t n, struct strbuf *out);
+/* A list whose items are encoded one by one: an item, what stands before all of them (metadata:
+ * JSON text of its ListMeta; items: their length), and what stands behind. */
+struct t_type;
+void protobuf_put_item(const struct t_type *t, const struct kj_val *item, struct strbuf *out);
+void protobuf_open_list(const char *api_version, const char *kind, const char *metadata,
+                        size_t items, struct strbuf *out);
+void protobuf_close_list(struct strbuf *out);
 /* An event of a watch, with its length in front. */
 bool protobuf_encode_event(const char *type, const char *json, size_t n, struct strbuf *out);
 /* Can answers about this kind be told in protobuf? */

@@ -3,6 +3,7 @@
 
 #include "apiserver/authz/authorizer.h"
 #include "apiserver/registry/internal.h"
+#include "apiserver/registry/list_text.h"
 #include "base/klog.h"
 
 /* One write that the store has not answered yet. Outlives its call when that is cancelled. */
@@ -85,6 +86,25 @@ void api_reply(struct api_call *c, int status, const char *json, size_t n)
         }
     }
     send(c, status, json, n);
+}
+
+void api_reply_list(struct api_call *c, const struct api_list *l)
+{
+    CLEANUP(strbuf_fini) struct strbuf whole = STRBUF_INIT;
+    bool rewritten = c->pretty || (c->reply_type && streq(c->reply_type, "application/yaml"));
+
+    if (c->sink->reply_list && !rewritten) {
+        assert(!c->done);
+        c->done = true;
+        c->sink->reply_list(c->sink_arg, c, l);
+        call_free(c);
+        return;
+    }
+    strbuf_reserve(&whole, l->head.n + l->items->items.len + l->tail.n);
+    strbuf_appendn(&whole, l->head.p, l->head.n);
+    strbuf_appendn(&whole, strbuf_str(&l->items->items), l->items->items.len);
+    strbuf_appendn(&whole, l->tail.p, l->tail.n);
+    api_reply(c, 200, whole.data, whole.len);
 }
 
 void api_reply_object(struct api_call *c, int status, const char *doc, size_t n)

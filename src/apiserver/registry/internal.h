@@ -3,7 +3,7 @@
  *   call.c      life of a call, dispatch, answers        path.c, query.c  target -> call
  *   accept.c    content negotiation                       status.c   Status documents, field errors
  *   object.c    documents: reading, checking, writing     meta.c     rules of metadata
- *   read.c      get, list                                 select.c   selectors on documents
+ *   read.c      get, list; token.c, list_text.c           select.c   selectors on documents
  *   watch.c     watches                                   create.c, change.c, patch.c, delete.c
  */
 #ifndef KOORD_APISERVER_REGISTRY_INTERNAL_H
@@ -90,6 +90,17 @@ void uid_new(struct loop *l, char out[37]);
 bool allows_unconditional(const struct resource *r);
 bool allows_create_on_update(const struct resource *r);
 bool returns_deleted(const struct resource *r);
+
+/* ---- token.c ------------------------------------------------------------------------------------
+ */
+
+struct token {
+    int64_t rev;
+    const char *ns, *name; /* after this key */
+    int64_t rem;           /* items left, -1: not known (selectors) */
+};
+const char *token_text(struct arena *a, const struct token *t);
+int token_parse(struct api_call *c, struct token *t, struct kerr *err);
 
 /* ---- select.c -----------------------------------------------------------------------------------
  */

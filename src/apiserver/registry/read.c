@@ -1,7 +1,8 @@
 /* read.c - GET of one object, LIST with pages, selectors and revisions. */
+#include "apiserver/http/protobuf.h"
 #include "apiserver/registry/internal.h"
-#include "base/b64.h"
-#include "base/num.h"
+#include "apiserver/registry/list_text.h"
+#include "apiserver/schema/types.h"
 
 void verb_get(struct api_call *c)
 {
@@ -23,100 +24,35 @@ void verb_get(struct api_call *c)
         api_reply_object(c, 200, doc.data, doc.len);
 }
 
-/* ---- continue tokens ----------------------------------------------------------------------------
- * base64url without padding of {"v":"meta.k8s.io/v1","rv":7,"start":"ns/name\0","rem":12}. rv -1:
- * go on in the present, whatever happened meanwhile. */
-
-struct token {
-    int64_t rev;
-    const char *ns, *name; /* after this key */
-    int64_t rem;           /* items left, -1: not known (selectors) */
-};
-
-static const char *token_text(struct arena *a, const struct token *t)
-{
-    CLEANUP(strbuf_fini) struct strbuf json = STRBUF_INIT, out = STRBUF_INIT, start = STRBUF_INIT;
-    struct kjw w = kjw_to(&json);
-
-    strbuf_appendf(&start, "%s/%s", t->ns, t->name);
-    strbuf_appendn(&start, "", 1);
-    kjw_obj(&w, NULL);
-    kjw_str(&w, "v", "meta.k8s.io/v1");
-    kjw_i64(&w, "rv", t->rev);
-    kjw_strn(&w, "start", start.data, start.len);
-    if (t->rem >= 0)
-        kjw_i64(&w, "rem", t->rem);
-    kjw_end(&w);
-    b64_encode(json.data, json.len, &out);
-    while (out.len && out.data[out.len - 1] == '=')
-        strbuf_truncate(&out, out.len - 1);
-    for (char *p = out.data; *p; p++)
-        *p = *p == '+' ? '-' : *p == '/' ? '_' : *p;
-    return arena_strdup(a, out.data);
-}
-
-/* A key that a client made up and that does not stay where it belongs. */
-static bool goes_up(const char *start)
-{
-    for (const char *p = start; *p; p += strspn(p, "/")) {
-        size_t n = strcspn(p, "/");
-        if (n == 2 && p[0] == '.' && p[1] == '.')
-            return true;
-        p += n;
-    }
-    return false;
-}
-
-static int token_parse(struct api_call *c, struct token *t, struct kerr *err)
-{
-    CLEANUP(strbuf_fini) struct strbuf in = STRBUF_INIT, json = STRBUF_INIT;
-    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
-    struct kerr why = { 0 };
-
-    strbuf_append(&in, c->continue_token);
-    for (char *p = in.data; *p; p++)
-        *p = *p == '-' ? '+' : *p == '_' ? '/' : *p;
-    while (in.len % 4)
-        strbuf_appendc(&in, '=');
-    if (b64_decode(in.data, in.len, &json) < 0)
-        kerr_set(&why, -EINVAL, "it is not base64");
-    else if (kj_parse(strbuf_str(&json), json.len, 0, &doc, &why) == 0 &&
-             !streq(kj_str_or(kj_get(kj_root(doc), "v"), ""), "meta.k8s.io/v1"))
-        kerr_set(&why, -EINVAL, "incorrect version");
-    const char *start = kj_str(kj_get(kj_root(doc), "start"));
-    const char *slash = start ? strchr(start, '/') : NULL;
-    if (!why.code &&
-        (str_empty(start) || goes_up(start) || kj_i64(kj_get(kj_root(doc), "rv"), &t->rev) < 0 ||
-         t->rev < -1 || t->rev == 0))
-        kerr_set(&why, -EINVAL, "incorrect encoded start resourceVersion or key");
-    if (why.code)
-        return kerr_api(err, -EINVAL, KR_BAD_REQUEST,
-                        "invalid continue token: continue key is not valid: %s", why.text);
-    t->ns = slash ? arena_strndup(c->arena, start, (size_t)(slash - start)) : c->ns;
-    t->name = arena_strdup(c->arena, slash ? slash + 1 : start);
-    t->rem = kj_i64_or(kj_get(kj_root(doc), "rem"), -1);
-    return 0;
-}
-
 /* ---- list ---------------------------------------------------------------------------------------
  */
 
 struct listing {
     struct api_call *c;
     struct selection *sel;
+    const struct t_type *protobuf; /* items are encoded by this; NULL: JSON */
     struct strbuf items;
     int64_t n;
-    bool more, opened;         /* opened: items starts with the head of the list */
+    bool more;
     char *last_ns, *last_name; /* of the last one shown */
 };
+
+static void show_protobuf(struct listing *l, const char *doc, size_t n, struct kj_doc **parsed)
+{
+    if (!*parsed)
+        (void)object_load(l->c->res, doc, n, parsed, NULL);
+    protobuf_put_item(l->protobuf, kj_root(*parsed), &l->items);
+}
 
 static void show_item(struct listing *l, const char *doc, size_t n, struct kj_doc **parsed)
 {
     struct api_call *c = l->c;
-    if (l->n)
+    if (l->n && !l->protobuf)
         strbuf_appendc(&l->items, ',');
     l->n++;
-    if (c->format == API_AS_METADATA) {
+    if (l->protobuf) {
+        show_protobuf(l, doc, n, parsed);
+    } else if (c->format == API_AS_METADATA) {
         object_metadata_only(doc, n, true, &l->items);
     } else if (c->format == API_AS_TABLE) {
         if (!*parsed)
@@ -239,40 +175,103 @@ static const char *list_meta(struct listing *l, const struct token *t, uint64_t 
                         (unsigned long long)shown_rev, text);
 }
 
-static void open_list(const struct listing *l, const char *meta, struct strbuf *out)
+static void open_list(const struct api_call *c, const char *meta, size_t items, bool protobuf,
+                      struct strbuf *out)
 {
-    const struct resource *r = l->c->res;
-    bool partial = l->c->format == API_AS_METADATA;
+    bool partial = c->format == API_AS_METADATA;
+    const char *kind = partial ? "PartialObjectMetadataList" : c->res->list_kind,
+               *version = partial ? "meta.k8s.io/v1" : resource_api_version(c->res, c->arena);
 
-    strbuf_appendf(out, "{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":%s,\"items\":[",
-                   partial ? "PartialObjectMetadataList" : r->list_kind,
-                   partial ? "meta.k8s.io/v1" : resource_api_version(r, l->c->arena), meta);
+    if (protobuf)
+        protobuf_open_list(version, kind, meta, items, out);
+    else if (c->format == API_AS_TABLE)
+        table_open(c, meta, true, out);
+    else
+        strbuf_appendf(out, "{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":%s,\"items\":[",
+                       kind, version, meta);
 }
 
-static void reply_list(struct listing *l, const char *meta)
+static void reply_list(struct api_call *c, const char *meta, struct list_text *items, bool protobuf)
 {
-    CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
-    struct api_call *c = l->c;
+    CLEANUP(strbuf_fini) struct strbuf head = STRBUF_INIT, tail = STRBUF_INIT;
 
-    if (c->format == API_AS_TABLE) {
-        table_wrap(c, meta, &l->items, true, &out);
-    } else if (!l->opened) {
-        open_list(l, meta, &out);
-        strbuf_appendn(&out, strbuf_str(&l->items), l->items.len);
-        strbuf_append(&out, "]}");
-    } else {
-        strbuf_append(&l->items, "]}");
-    }
-    if (l->opened)
-        api_reply(c, 200, l->items.data, l->items.len);
+    open_list(c, meta, items->items.len, protobuf, &head);
+    if (protobuf)
+        protobuf_close_list(&tail);
     else
-        api_reply(c, 200, out.data, out.len);
+        strbuf_append(&tail, "]}");
+    api_reply_list(c, &(struct api_list){
+                          .head = { head.data, head.len },
+                          .items = items,
+                          .tail = { tail.data, tail.len },
+                      });
+}
+
+/* ---- one text for all
+ * -----------------------------------------------------------------------------
+ */
+
+/* The table by which items are encoded, when the carrier can say so in its answer. */
+static const struct t_type *protobuf_of(const struct api_call *c)
+{
+    if (!c->sink->reply_list || !c->reply_type || !streq(c->reply_type, PROTOBUF_TYPE))
+        return NULL;
+    return c->format == API_AS_METADATA ? &meta_partial_object_metadata
+                                        : types_find(c->res->group, c->res->version, c->res->kind);
+}
+
+/* Everything that the text of the items depends on but the objects; NULL: only this call has use
+ * for it. */
+static const char *share_key(const struct api_call *c, const struct listing *l, uint64_t at)
+{
+    if (at || c->limit > 0 || c->continue_token || !c->sink->reply_list)
+        return NULL;
+    return arena_printf(c->arena, "%llu %s %s %s %s %d %d %d %s %s",
+                        (unsigned long long)res_table_generation(c->s->resources), c->res->group,
+                        c->res->version, c->res->plural, c->ns, (int)c->format, (int)c->include,
+                        l->protobuf != NULL, str_or(c->label_selector, ""),
+                        str_or(c->field_selector, ""));
+}
+
+/* Clients that take their time, each with another list, hold no more than this together. */
+static bool fits(struct api_call *c, const struct strbuf *items)
+{
+    if (items->cap <= API_LIST_SMALL || c->s->texts.bytes + items->cap <= API_LISTS_MAX ||
+        c->s->texts.bytes == 0)
+        return true;
+    c->retry_after_s = 1;
+    return false;
+}
+
+/* The items as text; NULL: the call was answered with an error. */
+static struct list_text *encode_items(struct listing *l, const struct token *t, uint64_t at)
+{
+    struct api_call *c = l->c;
+    const char *ns = c->res->namespaced && *c->ns ? c->ns : NULL, *key = share_key(c, l, at);
+    uint64_t changed = store_changed(c->s->store, c->res->store_res);
+    struct store_key after = { c->res->store_res, t->ns, t->name };
+    struct list_text *shared = key ? list_text_find(&c->s->texts, key, changed) : NULL;
+    struct kerr err = { 0 };
+
+    if (shared) {
+        l->n = shared->n;
+        return shared;
+    }
+    int e = store_list(c->s->store, c->res->store_res, ns, at, t->name ? &after : NULL, on_item, l,
+                       &err);
+    if (e == 0 && !fits(c, &l->items))
+        e = kerr_api(&err, -EAGAIN, KR_TOO_MANY_REQUESTS,
+                     "Too many requests, please try again later.");
+    if (e == -EIDRM)
+        fail_expired(c, t);
+    else if (e < 0)
+        api_fail(c, &err);
+    return e < 0 ? NULL : list_text_new(&c->s->texts, key, changed, &l->items, l->n);
 }
 
 void verb_list(struct api_call *c)
 {
-    const char *ns = c->res->namespaced && *c->ns ? c->ns : NULL;
-    struct listing l = { .c = c };
+    struct listing l = { .c = c, .protobuf = protobuf_of(c) };
     struct token t = { 0 };
     struct kerr err = { 0 };
     uint64_t at;
@@ -281,20 +280,9 @@ void verb_list(struct api_call *c)
         api_fail(c, &err);
         return;
     }
-    struct store_key after = { c->res->store_res, t.ns, t.name };
     uint64_t shown = at ? at : store_revision(c->s->store);
-    /* A whole list can be large: it is written in one piece, its metadata being known. */
-    if (c->limit <= 0 && c->format != API_AS_TABLE) {
-        open_list(&l, list_meta(&l, &t, shown), &l.items);
-        l.opened = true;
-    }
-    int e = store_list(c->s->store, c->res->store_res, ns, at, t.name ? &after : NULL, on_item, &l,
-                       &err);
-    if (e == -EIDRM)
-        fail_expired(c, &t);
-    else if (e < 0)
-        api_fail(c, &err);
-    else
-        reply_list(&l, list_meta(&l, &t, shown));
+    CLEANUP(list_text_unref) struct list_text *items = encode_items(&l, &t, at);
+    if (items)
+        reply_list(c, list_meta(&l, &t, shown), items, l.protobuf != NULL);
     listing_fini(&l);
 }

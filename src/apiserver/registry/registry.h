@@ -18,7 +18,9 @@
 
 struct admission_later;
 struct api_call;
+struct api_list;
 struct apiserver;
+struct list_text;
 struct loop;
 struct store;
 struct watcher;
@@ -51,11 +53,20 @@ enum api_format { API_AS_OBJECT, API_AS_TABLE, API_AS_METADATA }; /* what the cl
 enum api_field_validation { API_FIELDS_WARN, API_FIELDS_STRICT, API_FIELDS_IGNORE };
 enum api_include { API_INCLUDE_METADATA, API_INCLUDE_NONE, API_INCLUDE_OBJECT }; /* Table rows */
 
+struct api_list { /* the document is these three texts in a row */
+    struct str head;
+    struct list_text *items; /* list_text.h */
+    struct str tail;
+};
+
 /* Where the answer goes. Texts are valid during the call only. */
 struct api_sink {
     /* The one answer of everything but an accepted watch. json is a whole document (or plain text
      * when c->reply_type says so). The call is gone afterwards. */
     void (*reply)(void *arg, struct api_call *c, int status, const char *json, size_t n);
+    /* The answer to a list in pieces, of which the items may be shared (take a reference, not a
+     * copy). NULL: reply() gets the whole document. */
+    void (*reply_list)(void *arg, struct api_call *c, const struct api_list *l);
     /* A watch was accepted: 200, events follow. */
     void (*open)(void *arg, struct api_call *c);
     /* type: "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR" (a Status; the end follows).
@@ -135,6 +146,8 @@ void api_cancel(struct api_call *c);
 
 /* A whole document or text as it is (pretty-printed on request). */
 void api_reply(struct api_call *c, int status, const char *json, size_t n);
+/* 200 with a list. */
+void api_reply_list(struct api_call *c, const struct api_list *l);
 /* An object of c->res as stored, in the form the client asked for (Table, metadata only). */
 void api_reply_object(struct api_call *c, int status, const char *doc, size_t n);
 /* metav1.Status "Success" with details of the object; uid may be NULL. */
@@ -150,7 +163,11 @@ void api_fail_admission(struct api_call *c, const struct kerr *err);
 /* Validating admission of what a subresource was sent, before it acts. false: answered. */
 bool api_admit(struct api_call *c, const char *operation, const struct kj_val *obj);
 /* 413: a body of more than API_BODY_MAX bytes. */
-enum { API_BODY_MAX = 3 << 20 };
+enum {
+    API_BODY_MAX = 3 << 20,
+    API_LISTS_MAX = 64 << 20, /* texts of lists that clients are still taking; beyond it 429, */
+    API_LIST_SMALL = 1 << 20, /* but not for lists of this size */
+};
 void api_fail_too_large(struct api_call *c);
 /* 422 with all causes: Pod "x" is invalid: [spec.a: Required value, spec.b: ...]. */
 void api_fail_invalid(struct api_call *c, const char *name, const struct field_errors *errors);
@@ -232,8 +249,9 @@ bool discovery_handle(struct api_call *c);
 
 /* registry/table.c: one row {"cells":[...],"object":...} of a Table, without a comma... */
 void table_row(const struct api_call *c, const struct kj_val *obj, struct strbuf *rows);
-/* ...and the document around them. metadata: JSON text of its ListMeta. columns false: a later
- * event of a watch, whose columnDefinitions are null. */
+/* ...what stands before them (behind them "]}"), and the whole document. metadata: JSON text of its
+ * ListMeta. columns false: a later event of a watch, whose columnDefinitions are null. */
+void table_open(const struct api_call *c, const char *metadata, bool columns, struct strbuf *out);
 void table_wrap(const struct api_call *c, const char *metadata, const struct strbuf *rows,
                 bool columns, struct strbuf *out);
 

@@ -210,10 +210,8 @@ void table_row(const struct api_call *c, const struct kj_val *obj, struct strbuf
     strbuf_appendc(rows, '}');
 }
 
-void table_wrap(const struct api_call *c, const char *metadata, const struct strbuf *rows,
-                bool columns, struct strbuf *out)
+void table_open(const struct api_call *c, const char *metadata, bool columns, struct strbuf *out)
 {
-    strbuf_reserve(out, rows->len + 512);
     strbuf_appendf(out,
                    "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":%s,"
                    "\"columnDefinitions\":",
@@ -223,6 +221,13 @@ void table_wrap(const struct api_call *c, const char *metadata, const struct str
     else
         strbuf_append(out, "null");
     strbuf_append(out, ",\"rows\":[");
+}
+
+void table_wrap(const struct api_call *c, const char *metadata, const struct strbuf *rows,
+                bool columns, struct strbuf *out)
+{
+    strbuf_reserve(out, rows->len + 512);
+    table_open(c, metadata, columns, out);
     strbuf_appendn(out, strbuf_str(rows), rows->len);
     strbuf_append(out, "]}");
 }

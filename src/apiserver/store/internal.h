@@ -54,6 +54,7 @@ struct resource {
     struct chunk **chunks;
     size_t n, cap;
     size_t live;  /* objects that exist (committed) */
+    uint64_t rev; /* of the last committed change */
     uint64_t gen; /* changes with every entry that comes or goes */
 };
 

@@ -13,7 +13,7 @@ static void load_row(void *arg, const struct load_row *r)
     const uint64_t prev = e->rev;
 
     e->res->live += (size_t)live - (size_t)was;
-    e->rev = r->rev;
+    e->rev = e->res->rev = r->rev;
     e->live = live;
     s->revision = MAX(s->revision, r->rev);
     if (r->rev > s->hist.floor) {
@@ -105,6 +105,13 @@ struct store *store_close(struct store *s)
 uint64_t store_revision(const struct store *s)
 {
     return s->revision;
+}
+
+uint64_t store_changed(const struct store *s, const char *res)
+{
+    const struct resource *r = index_resource(&s->index, res);
+
+    return r ? r->rev : 0;
 }
 
 void store_reading(struct store *s, bool on)

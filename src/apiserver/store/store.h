@@ -37,6 +37,9 @@ DEFINE_CLEANUP(store_close, struct store *)
 /* The last committed revision. Never goes back, also over restarts. An empty store stands at 1. */
 uint64_t store_revision(const struct store *s);
 
+/* The revision of the last committed change of this resource; 0: none is known. */
+uint64_t store_changed(const struct store *s, const char *res);
+
 /* A key: resource ("pods", "deployments.apps"), namespace ("" for cluster scope) and name. */
 struct store_key {
     const char *res, *ns, *name;

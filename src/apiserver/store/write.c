@@ -187,7 +187,7 @@ static void publish(struct store *s, const struct batch *b)
         else
             e->newest = NULL;
         e->res->live += (size_t)live - (size_t)e->live;
-        e->rev = w->rev;
+        e->rev = e->res->rev = w->rev;
         e->live = live;
         s->revision = w->rev;
         const struct hist_event ev = { .rev = w->rev, .prev = w->prev, .type = w->type, .e = e };

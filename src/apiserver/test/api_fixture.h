@@ -205,7 +205,7 @@ static inline void fixture_watch_reply(void *arg, struct api_call *c, int status
 
 static inline void fixture_watch(struct fixture *r, struct fixture_watch *w, const char *target)
 {
-    static const struct api_sink sink = { fixture_watch_reply, fixture_watch_open,
+    static const struct api_sink sink = { fixture_watch_reply, NULL, fixture_watch_open,
                                           fixture_watch_event, fixture_watch_end };
     int ended = w->ended;
     struct api_call *c = fixture_start(r, &sink, w, "GET", target, NULL, NULL);

@@ -50,8 +50,9 @@ static void front_init(struct front_fixture *b, uint64_t seed)
                       &b->s, &err) < 0)
         fail_msg("%s", err.text);
     b->client = http_client_new(
-        b->loop, &(struct http_client_opts){
-                     .host = "test", .port = 80, .dial = dial_later, .dial_arg = b });
+        b->loop,
+        &(struct http_client_opts){
+            .host = "test", .port = 80, .dial = dial_later, .dial_arg = b, .max_conns = 64 });
     loop_advance(b->loop, NSEC_PER_SEC);
 }
 
@@ -261,6 +262,152 @@ static void test_a_watcher_that_pauses_gets_all_in_the_end(void **state)
     http_cancel(c);
 }
 
+/* ---- clients that take their time
+ * -----------------------------------------------------------------
+ */
+
+struct taker {
+    struct http_call *call;
+    struct strbuf body;
+    int status;
+    bool ended;
+};
+
+static void taker_headers(void *arg, const struct http_resp *r)
+{
+    ((struct taker *)arg)->status = r->status;
+}
+
+static void taker_data(void *arg, const char *p, size_t n)
+{
+    strbuf_appendn(&((struct taker *)arg)->body, p, n);
+}
+
+static void taker_end(void *arg, const struct kerr *err, bool sent)
+{
+    (void)err, (void)sent;
+    ((struct taker *)arg)->ended = true;
+}
+
+static void taker_start(struct front_fixture *b, struct taker *t, const char *target)
+{
+    static const struct http_handler on = { taker_headers, taker_data, taker_end, NULL };
+    struct http_header headers[] = { { STR("authorization"), STR("Bearer s3cret") },
+                                     { STR("accept"), str_of(str_or(b->accept, "*/*")) } };
+    struct http_req q = { .method = "GET", .target = target, .headers = { headers, 2 } };
+
+    *t = (struct taker){ 0 };
+    t->call = http_send(b->client, &q, &on, t);
+    http_pause(t->call, true);
+    loop_advance(b->loop, NSEC_PER_SEC);
+}
+
+/* 40 of 50 KB each, of text that gzip makes little of. */
+static void put_large_objects(struct front_fixture *b)
+{
+    uint64_t x = 1;
+
+    for (int i = 0; i < 40; i++) {
+        CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
+
+        strbuf_appendf(&body, "{\"metadata\":{\"name\":\"a%02d\"},\"data\":{\"k\":\"", i);
+        for (int j = 0; j < 50000; j++) {
+            x = x * 6364136223846793005u + 1442695040888963407u;
+            strbuf_appendc(&body, (char)('0' + (x >> 33) % 42)); /* up to 'Y', no quotes */
+        }
+        strbuf_append(&body, "\"}}");
+        assert_int_equal(ask(b, "POST", CMS, "s3cret", body.data), 201);
+    }
+}
+
+static void test_clients_that_do_not_read_share_one_text(void **state)
+{
+    static const char *const forms[] = { "*/*", PROTOBUF_TYPE };
+    CLEANUP(front_fini) struct front_fixture b;
+    struct taker t[8];
+
+    (void)state;
+    front_init(&b, 9);
+    put_large_objects(&b);
+    for (size_t f = 0; f < ARRAY_LEN(forms); f++) {
+        b.accept = forms[f];
+        for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+            taker_start(&b, &t[i], CMS);
+            /* Writes to other resources change the head of the list, not its items. */
+            assert_int_equal(
+                ask(&b, "PATCH", "/api/v1/namespaces/default", "s3cret", "{\"metadata\":{}}"), 415);
+        }
+        size_t held = apiserver_stats(b.s).list_bytes;
+        assert_that(held, >, 2000000);
+        assert_that(held, <, 4200000); /* once, not eight times */
+        for (size_t i = 0; i < ARRAY_LEN(t); i++)
+            http_pause(t[i].call, false);
+        loop_advance(b.loop, 5 * NSEC_PER_SEC);
+        for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+            assert_true(t[i].ended);
+            assert_int_equal(t[i].status, 200);
+            assert_that(t[i].body.len, >, 2000000);
+            assert_int_equal(t[i].body.len, t[0].body.len);
+            assert_memory_equal(t[i].body.data, t[0].body.data, t[0].body.len);
+        }
+        for (size_t i = 0; i < ARRAY_LEN(t); i++)
+            strbuf_fini(&t[i].body);
+        assert_int_equal(apiserver_stats(b.s).list_bytes, 0);
+    }
+}
+
+/* A change of the resource makes a new text; the old one is what its clients asked for. */
+static void test_a_change_is_never_served_from_an_old_text(void **state)
+{
+    CLEANUP(front_fini) struct front_fixture b;
+    struct taker old, new;
+
+    (void)state;
+    front_init(&b, 10);
+    put_large_objects(&b);
+    taker_start(&b, &old, CMS);
+    assert_int_equal(ask(&b, "DELETE", CMS "/a07", "s3cret", NULL), 200);
+    taker_start(&b, &new, CMS);
+    http_pause(old.call, false);
+    http_pause(new.call, false);
+    loop_advance(b.loop, 5 * NSEC_PER_SEC);
+    assert_non_null(memmem(old.body.data, old.body.len, "\"a07\"", 5));
+    assert_null(memmem(new.body.data, new.body.len, "\"a07\"", 5));
+    assert_int_equal(apiserver_stats(b.s).list_bytes, 0);
+    strbuf_fini(&old.body);
+    strbuf_fini(&new.body);
+}
+
+/* Different lists do not add up without a bound: the one too many is told to come again. */
+static void test_lists_that_wait_are_bounded(void **state)
+{
+    CLEANUP(front_fini) struct front_fixture b;
+    struct taker t[40];
+    size_t refused = 0;
+
+    (void)state;
+    front_init(&b, 11);
+    put_large_objects(&b);
+    for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+        char target[80];
+
+        (void)snprintf(target, sizeof target, CMS "?labelSelector=x%%21%%3D%zu", i);
+        taker_start(&b, &t[i], target);
+    }
+    assert_that(apiserver_stats(b.s).list_bytes, <=, 64 << 20);
+    for (size_t i = 0; i < ARRAY_LEN(t); i++)
+        http_pause(t[i].call, false);
+    loop_advance(b.loop, 20 * NSEC_PER_SEC);
+    for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+        assert_true(t[i].ended);
+        refused += t[i].status == 429;
+        strbuf_fini(&t[i].body);
+    }
+    assert_that(refused, >, 0);
+    assert_that(refused, <, ARRAY_LEN(t));
+    assert_int_equal(apiserver_stats(b.s).list_bytes, 0);
+}
+
 /* The last answer, read as a client of protobuf does. */
 static struct kj_doc *read_protobuf(struct front_fixture *b)
 {
@@ -348,6 +495,9 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_watch_is_a_line_an_event),
     cmocka_unit_test(test_a_client_that_leaves_ends_its_watch),
     cmocka_unit_test(test_a_watcher_that_pauses_gets_all_in_the_end),
+    cmocka_unit_test(test_clients_that_do_not_read_share_one_text),
+    cmocka_unit_test(test_a_change_is_never_served_from_an_old_text),
+    cmocka_unit_test(test_lists_that_wait_are_bounded),
 };
 
 FIXTURE_MAIN(tests)
