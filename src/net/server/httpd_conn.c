@@ -235,26 +235,32 @@ static nsec_t tick_write(struct httpd_conn *c, nsec_t now)
     return MIN(c->taken_at + c->d->o.write_timeout, now + c->d->o.write_timeout / 4);
 }
 
+/* A connection whose every request has timed out goes too: it has shown what it is good for. */
 static nsec_t tick_reqs(struct httpd_conn *c, nsec_t now)
 {
     nsec_t next = NSEC_MAX;
     struct httpd_req *r;
+    size_t good = 0, late = 0;
 
     TAILQ_FOREACH(r, &c->reqs, link)
     {
         if (r->body_due <= now) {
             r->body_due = NSEC_MAX;
+            r->late = true;
             req_refuse(r, 408);
             if (c->dead)
                 return NSEC_MAX;
         }
         if (r->out.len > 0 && r->progress + c->d->o.write_timeout <= now) {
-            r->linger = true; /* no more patience */
+            r->linger = r->late = true; /* no more patience */
             c->proto->abort(r);
         } else if (r->out.len > 0)
             next = MIN(next, r->progress + c->d->o.write_timeout);
         next = MIN(next, r->body_due);
+        *(r->late ? &late : &good) += 1;
     }
+    if (late > 0 && good == 0)
+        c->proto->stop(c);
     return next;
 }
 

@@ -169,6 +169,8 @@ static int check_head(llhttp_t *p, struct httpd_req *r)
         return 505;
     if (p->method == HTTP_CONNECT)
         return 405;
+    if (p->http_minor == 0 && (p->flags & (F_CHUNKED | F_TRANSFER_ENCODING)))
+        return 400; /* 1.0 knows no chunks: a proxy before us would see another end of the body */
     vec_foreach(&r->headers, i)
         if (str_eqz(
                 (struct str){ req_text(r, r->headers.items[i].name), r->headers.items[i].name_len },

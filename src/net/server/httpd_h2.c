@@ -189,8 +189,6 @@ static int on_frame_recv(nghttp2_session *ng, const nghttp2_frame *f, void *arg)
     struct httpd_conn *c = arg;
     struct httpd_req *r;
 
-    if (f->hd.type == NGHTTP2_SETTINGS && c->wait == WAIT_HEAD) /* the handshake is complete */
-        wait_again(c);
     if (f->hd.type != NGHTTP2_HEADERS && f->hd.type != NGHTTP2_DATA)
         return 0;
     r = req_of(ng, f->hd.stream_id);
@@ -502,6 +500,8 @@ static void h2_timeout(struct httpd_conn *c)
 
 static void h2_stop(struct httpd_conn *c)
 {
+    if (c->h2->stopping)
+        return;
     c->h2->stopping = true;
     nghttp2_submit_goaway(c->h2->ng, NGHTTP2_FLAG_NONE,
                           nghttp2_session_get_last_proc_stream_id(c->h2->ng), NGHTTP2_NO_ERROR,

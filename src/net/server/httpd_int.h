@@ -93,6 +93,7 @@ struct httpd_req {
     size_t unconsumed; /* bytes of a held body that the peer's window waits for */
     struct strbuf out; /* answer bytes that flow control keeps back */
     size_t out_off;
+    bool late;       /* it took too long, and was told so */
     nsec_t progress; /* when the peer last took some */
 };
 

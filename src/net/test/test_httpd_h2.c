@@ -441,12 +441,47 @@ static void test_slow_peers_time_out(void **state)
     hello(&b);
     request(&b, 1, "POST", "/events", false);
     loop_advance(b.l, 61 * SEC);
-    assert_said(&b, "H1:408 D1+:20 R1:0 ");
+    assert_said(&b, "H1:408 G:0 D1+:20 R1:0 "); /* nobody else uses the connection */
     assert_int_equal(b.n_close, 2);
-    loop_advance(b.l, 110 * SEC);
+    loop_advance(b.l, SEC);
+    assert_true(b.closed);
+    fixture_connect(&b, NULL);
+    hello(&b); /* a handshake, and then no request */
+    loop_advance(b.l, 14 * SEC);
     assert_false(b.closed);
-    loop_advance(b.l, 20 * SEC); /* idle */
-    assert_said(&b, "G:0 ");
+    loop_advance(b.l, 2 * SEC);
+    assert_true(b.closed);
+    fixture_connect(&b, NULL);
+    hello(&b);
+    request(&b, 1, "GET", "/hi", true);
+    loop_advance(b.l, 119 * SEC);
+    assert_false(b.closed);
+    loop_advance(b.l, 2 * SEC); /* idle */
+    assert_true(b.closed);
+}
+
+/* Neither an answer that nobody takes nor a body that never comes holds a connection longer than
+ * over HTTP/1.1, whatever else the peer sends to look alive. */
+static void test_a_connection_of_stuck_requests_ends(void **state)
+{
+    static char block[300 * 1024];
+    FIXTURE(b, NULL);
+
+    (void)state;
+    hello(&b);
+    frame(&b, SETTINGS, 0, 0, "\0\4\0\0\0\0", 6); /* a window of 0 */
+    request(&b, 1, "GET", "/stream", true);
+    request(&b, 3, "POST", "/events", false);
+    httpd_write(b.kept[0], block, sizeof block);
+    for (int i = 0; i < 140 && !b.closed; i++) {
+        if (i == 70)
+            assert_false(b.closed); /* the words of the 408 have their time too */
+        frame(&b, PING, 0, 0, "12345678", 8);
+        loop_advance(b.l, SEC);
+    }
+    assert_said(&b, "R1:2 ");
+    assert_said(&b, "H3:408 ");
+    assert_int_equal(b.n_close, 2);
     assert_true(b.closed);
 }
 
@@ -619,6 +654,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_an_answer_to_a_large_body_is_not_reset_at_once),
         cmocka_unit_test(test_slow_peers_time_out),
+        cmocka_unit_test(test_a_connection_of_stuck_requests_ends),
         cmocka_unit_test(test_floods_end_the_connection),
         cmocka_unit_test(test_garbage_ends_the_connection),
         cmocka_unit_test(test_reset_and_vanish),

@@ -186,6 +186,8 @@ static void test_garbage_is_refused(void **state)
           "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
           "400" },
         { "POST /hi HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked, gzip\r\n\r\n", "400" },
+        { "POST /hi HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "400" },
+        { "POST /hi HTTP/1.0\r\nTransfer-Encoding: gzip\r\n\r\n", "400" },
         { "PRI * HTTP/2.0\r\n\r\nXX", "505" }, /* almost the preface */
     };
 
