@@ -53,6 +53,10 @@ struct cluster *cluster_new(struct loop *l, struct kube *k, const struct cluster
         make_discovery(c);
     if (o->replicaset)
         c->rs = rsctl_new(c);
+    if (o->statefulset)
+        c->sts = stsctl_new(c);
+    if (o->daemonset)
+        c->ds = dsctl_new(c);
     if (o->deployment)
         c->deploy = deployctl_new(c);
     if (o->job)
@@ -95,6 +99,8 @@ struct cluster *cluster_free(struct cluster *c)
     pdbctl_free(c->pdb);
     jobctl_free(c->job);
     deployctl_free(c->deploy);
+    dsctl_free(c->ds);
+    stsctl_free(c->sts);
     rsctl_free(c->rs);
     controllers_free(c->controllers);
     caches_free(c->caches); /* with kinds that the discovery found */

@@ -55,22 +55,15 @@ static int64_t dview_max_old_revision(const struct dview *v)
 /* ---- creating it --------------------------------------------------------------------------- */
 
 /* Stable over processes: the same template always gets the same name. */
-static void template_hash(const struct dview *v, char *out, size_t size)
+static void template_hash(const struct dview *v, char out[HASH_NAME_MAX])
 {
-    static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
     CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
-    char digits[24];
 
     kj_mwrite(without_hash(d, v->template), KJ_SORTED, &text);
     if (v->d->status.collisions.set)
         strbuf_append_i64(&text, v->d->status.collisions.v);
-    uint64_t h = hash_stable(text.data, text.len);
-    (void)snprintf(digits, sizeof digits, "%u", (unsigned)(h ^ (h >> 32)));
-    size_t n = 0;
-    for (; digits[n] && n + 1 < size; n++)
-        out[n] = letters[(unsigned char)digits[n] % (sizeof letters - 1)];
-    out[n] = '\0';
+    hash_name(text.data, text.len, out);
 }
 
 static bool is_copied_down(const char *key)
@@ -208,9 +201,9 @@ const char *sets_create_fresh(struct batch *b, const struct dview *v)
 {
     struct creating *x = arena_new0(batch_arena(b), struct creating);
     CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
-    char hash[24];
+    char hash[HASH_NAME_MAX];
 
-    template_hash(v, hash, sizeof hash);
+    template_hash(v, hash);
     batch_hold(b, &v->d->obj);
     x->d = v->d;
     x->name = arena_printf(batch_arena(b), "%s-%s", v->d->obj.meta.name, hash);

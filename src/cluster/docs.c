@@ -2,11 +2,7 @@
  *
  * Counters of a status are written even when they are 0: a change to 0 is sent as such.
  */
-#include "cluster/docs.h"
-
-#define OMIT .flags = KF_OMITEMPTY
-#define META(stype) \
-    KF(stype, obj.meta, "metadata", KF_OBJ, .flags = KF_REQUIRED, .sub = &objmeta_schema)
+#include "cluster/docs_int.h"
 
 #define F(member, json, type, ...) KF(struct timed_condition, member, json, type, __VA_ARGS__)
 static const struct kmeta status_meta = { .names = cond_status_names };
@@ -20,42 +16,15 @@ static const struct kfield condition_fields[] = {
     F(last_probe_time, "lastProbeTime", KF_TIME, OMIT),
 };
 #undef F
-static const struct kschema workload_condition_schema =
+const struct kschema workload_condition_schema =
     KSCHEMA("Condition", struct timed_condition, condition_fields);
-#define CONDITIONS(stype) \
-    KF_LIST_OF(stype, conditions, "conditions", KF_OBJ, OMIT, .sub = &workload_condition_schema)
-
-/* The whole of a kind, from its tables of spec and status. */
-#define DOC(noun, stype, Name, plural_, group_)                                            \
-    static const struct kschema noun##_spec_schema = { .name = Name "Spec",                \
-                                                       .size = sizeof(((stype *)0)->spec), \
-                                                       .nfields = ARRAY_LEN(noun##_spec),  \
-                                                       .fields = noun##_spec };            \
-    const struct kschema noun##_status_schema = { .name = Name "Status",                   \
-                                                  .size = sizeof(((stype *)0)->status),    \
-                                                  .nfields = ARRAY_LEN(noun##_status),     \
-                                                  .fields = noun##_status };               \
-    static const struct kfield noun##_fields[] = {                                         \
-        META(stype),                                                                       \
-        KF(stype, spec, "spec", KF_OBJ, OMIT, .sub = &noun##_spec_schema),                 \
-        KF(stype, status, "status", KF_OBJ, OMIT, .sub = &noun##_status_schema),           \
-    };                                                                                     \
-    static const struct kschema noun##_schema = KSCHEMA(Name, stype, noun##_fields);       \
-    const struct kind doc_##noun = { .group = (group_),                                    \
-                                     .version = "v1",                                      \
-                                     .kind = (Name),                                       \
-                                     .plural = (plural_),                                  \
-                                     .namespaced = true,                                   \
-                                     .has_status = true,                                   \
-                                     .schema = &noun##_schema }
-
 /* ---- Deployment ---------------------------------------------------------------------------- */
 
 static const struct kfield rolling_fields[] = {
     KF(struct rolling, max_surge, "maxSurge", KF_INT_OR_STR, OMIT),
     KF(struct rolling, max_unavailable, "maxUnavailable", KF_INT_OR_STR, OMIT),
 };
-static const struct kschema rolling_schema =
+const struct kschema rolling_schema =
     KSCHEMA("RollingUpdateDeployment", struct rolling, rolling_fields);
 static const struct kfield strategy_fields[] = {
     KF(struct strategy, type, "type", KF_STR, .flags = KF_INTERN),

@@ -52,6 +52,72 @@ struct rs {
     struct rs_status status;
 };
 
+struct sts_rolling {
+    struct opt_i32 partition;
+    struct int_or_str max_unavailable; /* not given: 0, which counts as 1 */
+};
+struct sts_strategy {
+    const char *type; /* "RollingUpdate", "OnDelete" */
+    struct sts_rolling *rolling;
+};
+struct sts_retention { /* "Retain", "Delete" */
+    const char *when_deleted, *when_scaled;
+};
+struct sts_ordinals {
+    int32_t start;
+};
+struct sts_spec {
+    struct opt_i32 replicas, revision_history_limit;
+    int32_t min_ready_seconds;
+    const char *service_name, *pod_management_policy;
+    struct label_selector selector;
+    struct sts_strategy strategy;
+    struct sts_retention retention;
+    struct sts_ordinals ordinals;
+    const char *template_json, *claims_json; /* claims: volumeClaimTemplates */
+};
+struct sts_status {
+    int64_t observed_generation;
+    int32_t replicas, ready, current, updated, available;
+    const char *current_revision, *update_revision;
+    struct opt_i32 collisions;
+    timed_conditionlist conditions;
+};
+struct sts {
+    struct kobj obj;
+    struct sts_spec spec;
+    struct sts_status status;
+};
+
+struct ds_strategy {
+    const char *type; /* "RollingUpdate", "OnDelete" */
+    struct rolling *rolling;
+};
+struct ds_spec {
+    struct opt_i32 revision_history_limit;
+    int32_t min_ready_seconds;
+    struct label_selector selector;
+    struct ds_strategy strategy;
+    const char *template_json;
+};
+struct ds_status {
+    int64_t observed_generation;
+    int32_t current, misscheduled, desired, ready, updated, available, unavailable;
+    struct opt_i32 collisions;
+    timed_conditionlist conditions;
+};
+struct ds {
+    struct kobj obj;
+    struct ds_spec spec;
+    struct ds_status status;
+};
+
+struct revision { /* ControllerRevision */
+    struct kobj obj;
+    const char *data_json;
+    int64_t revision;
+};
+
 struct job_uncounted {
     kstrlist succeeded, failed; /* UIDs */
 };
@@ -112,9 +178,10 @@ struct ns_doc {
     struct ns_doc_status status;
 };
 
-extern const struct kind doc_deployment, doc_replicaset, doc_job, doc_pdb, doc_namespace;
+extern const struct kind doc_deployment, doc_replicaset, doc_job, doc_pdb, doc_namespace,
+    doc_statefulset, doc_daemonset, doc_revision;
 extern const struct kschema deployment_status_schema, replicaset_status_schema, job_status_schema,
-    pdb_status_schema, namespace_status_schema;
+    pdb_status_schema, namespace_status_schema, statefulset_status_schema, daemonset_status_schema;
 
 #define DOC_OF(noun, type)                                           \
     static inline const struct type *noun##_of(const struct kobj *o) \
@@ -124,6 +191,9 @@ extern const struct kschema deployment_status_schema, replicaset_status_schema, 
 DOC_OF(deploy, deploy)
 DOC_OF(rs, rs)
 DOC_OF(job, job)
+DOC_OF(sts, sts)
+DOC_OF(ds, ds)
+DOC_OF(revision, revision)
 DOC_OF(pdb_doc, pdb_doc)
 DOC_OF(ns_doc, ns_doc)
 #undef DOC_OF

@@ -28,6 +28,8 @@ struct nsctl;
 struct pdbctl;
 struct podgc;
 struct rsctl;
+struct stsctl;
+struct dsctl;
 
 struct cluster {
     struct loop *loop;
@@ -39,6 +41,8 @@ struct cluster {
     struct discovery *discovery;
     struct deployctl *deploy;
     struct rsctl *rs;
+    struct stsctl *sts;
+    struct dsctl *ds;
     struct jobctl *job;
     struct gc *gc;
     struct podgc *podgc;
@@ -54,6 +58,9 @@ struct cluster {
 
 /* Five random letters of the alphabet that Kubernetes uses for names. */
 void name_suffix(struct loop *l, char out[6]);
+/* A text's hash in that alphabet; stable over processes. */
+enum { HASH_NAME_MAX = 12 };
+void hash_name(const char *text, size_t n, char out[HASH_NAME_MAX]);
 bool pod_is_active(const struct pod *p); /* neither ended nor being deleted */
 /* A node refused it, or it was removed from there before a container of it ran. */
 bool pod_is_refused(const struct pod *p);
@@ -92,6 +99,13 @@ struct podplan {
 };
 /* Creates them, a few at first and more as it goes well. Copies what it needs. */
 void make_pods(struct batch *b, const struct podplan *p);
+/* One pod of a plan, under a name of the caller's; prefix: its generateName, or NULL. */
+struct kj_val;
+void pod_write(const struct podplan *p, const struct kj_val *template, uint32_t i, const char *name,
+               const char *prefix, struct strbuf *out);
+/* For decorate(): an entry of the pod's "labels" or "annotations". */
+void pod_set_text(struct kj_mdoc *d, struct kj_mval *pod, const char *map, const char *key,
+                  const char *value);
 /* Deletes one of the owner's, with an event about the owner. */
 void unmake_pod(struct batch *b, struct cluster *c, struct expect *e, const struct kobj *owner,
                 const struct kobj *pod);
@@ -102,6 +116,10 @@ void rank_for_deletion(kobjvec *pods, const kobjvec *related, nsec_t now);
 
 struct rsctl *rsctl_new(struct cluster *c);
 struct rsctl *rsctl_free(struct rsctl *r);
+struct stsctl *stsctl_new(struct cluster *c);
+struct stsctl *stsctl_free(struct stsctl *s);
+struct dsctl *dsctl_new(struct cluster *c);
+struct dsctl *dsctl_free(struct dsctl *d);
 struct deployctl *deployctl_new(struct cluster *c);
 struct deployctl *deployctl_free(struct deployctl *d);
 struct jobctl *jobctl_new(struct cluster *c);

@@ -62,20 +62,13 @@ struct placing { /* which index the i-th new pod gets; in the arena */
 static void decorate(void *arg, uint32_t i, struct kj_mdoc *d, struct kj_mval *pod)
 {
     struct placing *p = arg;
-    struct kj_mval *meta = kj_mget(pod, "metadata"), *map;
     char text[24];
 
     if (!p->index)
         return;
     (void)snprintf(text, sizeof text, "%lld", (long long)p->index[i]);
-    map = kj_mget(meta, "annotations");
-    if (!map)
-        kj_mset(d, meta, "annotations", map = kj_mobj(d));
-    kj_mset(d, map, JOB_INDEX, kj_mstr(d, text));
-    map = kj_mget(meta, "labels");
-    if (!map)
-        kj_mset(d, meta, "labels", map = kj_mobj(d));
-    kj_mset(d, map, JOB_INDEX, kj_mstr(d, text));
+    pod_set_text(d, pod, "annotations", JOB_INDEX, text);
+    pod_set_text(d, pod, "labels", JOB_INDEX, text);
 }
 
 static const char *index_infix(void *arg, uint32_t i, struct arena *a)

@@ -61,14 +61,11 @@ static const char *choose_name(struct batch *b, const struct podplan *p, uint32_
     return arena_printf(a, "%s%s", *ret_prefix, end);
 }
 
-static void build(struct batch *b, const struct podplan *p, const struct kj_val *template,
-                  uint32_t i, struct making *out)
+void pod_write(const struct podplan *p, const struct kj_val *template, uint32_t i, const char *name,
+               const char *prefix, struct strbuf *out)
 {
     CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
-    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
     struct kj_mval *pod = kj_mobj(d);
-    const char *prefix;
-    char doubt[256];
 
     kj_mset(d, pod, "apiVersion", kj_mstr(d, "v1"));
     kj_mset(d, pod, "kind", kj_mstr(d, "Pod"));
@@ -76,15 +73,36 @@ static void build(struct batch *b, const struct podplan *p, const struct kj_val 
     kj_mset(d, pod, "spec", kj_mcopy(d, kj_get(template, "spec")));
     if (p->decorate)
         p->decorate(p->arg, i, d, pod);
+    struct kj_mval *meta = kj_mget(pod, "metadata");
+    if (prefix)
+        kj_mset(d, meta, "generateName", kj_mstr(d, prefix));
+    kj_mset(d, meta, "name", kj_mstr(d, name));
+    kj_mwrite(pod, 0, out);
+}
+
+void pod_set_text(struct kj_mdoc *d, struct kj_mval *pod, const char *map, const char *key,
+                  const char *value)
+{
+    struct kj_mval *meta = kj_mget(pod, "metadata"), *to = kj_mget(meta, map);
+
+    if (!to)
+        kj_mset(d, meta, map, to = kj_mobj(d));
+    kj_mset(d, to, key, kj_mstr(d, value));
+}
+
+static void build(struct batch *b, const struct podplan *p, const struct kj_val *template,
+                  uint32_t i, struct making *out)
+{
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    const char *prefix;
+    char doubt[256];
+
     out->name = choose_name(b, p, i, &prefix);
     if (expect_take_doubt(p->expect, batch_key(b), prefix, doubt, sizeof doubt)) {
         out->name = arena_strdup(batch_arena(b), doubt);
         out->again = true;
     }
-    struct kj_mval *meta = kj_mget(pod, "metadata");
-    kj_mset(d, meta, "generateName", kj_mstr(d, prefix));
-    kj_mset(d, meta, "name", kj_mstr(d, out->name));
-    kj_mwrite(pod, 0, &text);
+    pod_write(p, template, i, out->name, prefix, &text);
     out->body = arena_strndup(batch_arena(b), text.data, text.len);
     out->len = text.len;
 }

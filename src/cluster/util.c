@@ -1,4 +1,6 @@
 /* util.c - small things that several controllers need. */
+#include <stdio.h>
+
 #include "cluster/internal.h"
 
 void name_suffix(struct loop *l, char out[6])
@@ -7,6 +9,19 @@ void name_suffix(struct loop *l, char out[6])
     for (int i = 0; i < 5; i++)
         out[i] = letters[loop_rand_below(l, sizeof letters - 1)];
     out[5] = '\0';
+}
+
+void hash_name(const char *text, size_t n, char out[HASH_NAME_MAX])
+{
+    static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
+    uint64_t h = hash_stable(text, n);
+    char digits[HASH_NAME_MAX];
+    size_t i = 0;
+
+    (void)snprintf(digits, sizeof digits, "%u", (unsigned)(h ^ (h >> 32)));
+    for (; digits[i]; i++)
+        out[i] = letters[(unsigned char)digits[i] % (sizeof letters - 1)];
+    out[i] = '\0';
 }
 
 bool pod_is_active(const struct pod *p)

@@ -108,10 +108,11 @@ static bool has_controller(const struct kobj *child, struct kuid uid)
     return ref && kuid_equal(ref->uid, uid);
 }
 
-static bool is_adoptable(const struct kobj *o, const struct labelsel *selector)
+static bool is_adoptable(const struct claim *cl, const struct kobj *o)
 {
     bool ended = o->kind == &kind_pod && pod_is_terminal(pod_of(o));
-    return o->meta.deleted == 0 && !ended && labelsel_matches(selector, &o->meta.labels);
+    return o->meta.deleted == 0 && !ended && labelsel_matches(cl->selector, &o->meta.labels) &&
+           (!cl->is_adoptable || cl->is_adoptable(cl->owner, o));
 }
 
 bool claim_children(struct batch *b, const struct claim *cl, kobjvec *mine)
@@ -133,7 +134,7 @@ bool claim_children(struct batch *b, const struct claim *cl, kobjvec *mine)
     if (!dying)
         objects_by(cl->children, index_orphan, cl->owner->meta.ns, &orphans);
     vec_foreach(&orphans, i)
-        if (is_adoptable(orphans.items[i], cl->selector))
+        if (is_adoptable(cl, orphans.items[i]))
             vec_push(&wanted, orphans.items[i]);
     if (wanted.n)
         adopt(b, cl, &wanted), writes++;

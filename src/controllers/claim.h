@@ -12,6 +12,8 @@ struct claim {
     const struct kobj *owner;
     const struct labelsel *selector;
     struct informer *children;
+    /* Of those that match, only these are adopted; NULL: all. */
+    bool (*is_adoptable)(const struct kobj *owner, const struct kobj *child);
     const char *finalizer; /* put on what is adopted; NULL: none. It must outlive the batch */
 };
 /* The children that are the owner's: by reference, and matching its selector. Writes what must be

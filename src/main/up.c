@@ -46,6 +46,8 @@ static int make_cluster(struct wired *w, const struct up_plan *p, const struct h
     const struct cluster_opts o = {
         .deployment = p->controllers,
         .replicaset = p->controllers,
+        .statefulset = p->controllers,
+        .daemonset = p->controllers,
         .job = p->controllers,
         .gc = p->controllers,
         .namespaces = p->controllers,

@@ -201,8 +201,24 @@ void sim_bind(struct sim *s, const struct kobj *pod, const char *node)
     kube_do(s->kube, &r, bound, NULL);
 }
 
+/* The node that a pod's affinity names, as for the pods of a DaemonSet; NULL: any. */
+static const char *pinned_to(const struct pod *p)
+{
+    const struct affinity *a = p->spec->affinity;
+    const struct node_selector *sel = a && a->node ? a->node->required : NULL;
+
+    if (!sel || sel->terms.n != 1 || sel->terms.items[0].match_fields.n != 1)
+        return NULL;
+    return sel->terms.items[0].match_fields.items[0].values.items[0];
+}
+
 static void bind(struct sim *s, const struct kobj *pod)
 {
+    const char *pinned = pinned_to(pod_of(pod));
+    if (pinned) {
+        sim_bind(s, pod, pinned);
+        return;
+    }
     size_t n = informer_count(s->nodes), it = 0, skip = s->next_node++ % n;
     struct kobj *node = NULL;
 
@@ -279,6 +295,8 @@ void sim_start(struct sim *s, const struct cluster_opts *o)
     struct cluster_opts all = {
         .deployment = true,
         .replicaset = true,
+        .statefulset = true,
+        .daemonset = true,
         .job = true,
         .gc = true,
         .namespaces = true,
