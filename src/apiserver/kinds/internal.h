@@ -9,6 +9,7 @@
  *   downward.c      fieldRef, resourceFieldRef         apps_check.c, job_policy.c  workloads
  *   node.c namespace.c event.c service.c core.c apps.c job.c (with CronJob) policy.c storage.c
  *   networking.c autoscaling.c   as their groups      stored.c    kinds that nothing acts on
+ *   claim*.c slice.c device_check.c   resource.k8s.io (device_check.h)
  *   misc.c          the other kinds
  */
 #ifndef KOORD_APISERVER_KINDS_INTERNAL_H

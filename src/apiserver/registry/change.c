@@ -243,7 +243,7 @@ static bool judge(struct change *x, struct api_call *c, struct kj_mdoc *d, struc
     }
     if (x->ch.skip_prepare)
         return true;
-    object_validate(x->r, x->ch.verb, kj_root(*ret_fresh), old, errors);
+    object_validate(c->s, x->r, x->ch.verb, kj_root(*ret_fresh), old, errors);
     if (field_errors_count(errors)) {
         api_fail_invalid(c, x->name, errors);
         return false;

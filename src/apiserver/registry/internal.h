@@ -61,8 +61,9 @@ int object_check_fields(struct api_call *c, const struct kj_val *obj, bool of_pa
                         struct kerr *err);
 /* Prune, default. */
 void object_default(const struct resource *r, struct kj_mdoc *d, struct kj_mval *obj);
-void object_validate(const struct resource *r, enum res_verb verb, const struct kj_val *obj,
-                     const struct kj_val *old, struct field_errors *errors);
+void object_validate(struct apiserver *s, const struct resource *r, enum res_verb verb,
+                     const struct kj_val *obj, const struct kj_val *old,
+                     struct field_errors *errors);
 /* A stored document in the form of this resource, parsed. */
 int object_load(const struct resource *r, const char *doc, size_t n, struct kj_doc **ret,
                 struct kerr *err);

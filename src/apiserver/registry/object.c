@@ -204,8 +204,9 @@ void object_default(const struct resource *r, struct kj_mdoc *d, struct kj_mval 
         r->strategy->set_defaults(d, obj);
 }
 
-void object_validate(const struct resource *r, enum res_verb verb, const struct kj_val *obj,
-                     const struct kj_val *old, struct field_errors *errors)
+void object_validate(struct apiserver *s, const struct resource *r, enum res_verb verb,
+                     const struct kj_val *obj, const struct kj_val *old,
+                     struct field_errors *errors)
 {
     const char *kind = kj_str_or(kj_get(obj, "kind"), r->kind);
 
@@ -216,6 +217,8 @@ void object_validate(const struct resource *r, enum res_verb verb, const struct 
         crd_validate(r->crd, verb, obj, old, errors);
     if (r->strategy && r->strategy->validate)
         r->strategy->validate(verb, obj, old, errors);
+    if (r->strategy && r->strategy->validate_in)
+        r->strategy->validate_in(s, verb, obj, old, errors);
 }
 
 int object_load(const struct resource *r, const char *doc, size_t n, struct kj_doc **ret,

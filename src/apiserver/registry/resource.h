@@ -24,7 +24,8 @@ enum field_error_type {
     FIELD_TOO_LONG,
     FIELD_TOO_MANY,
     FIELD_NOT_FOUND,
-    FIELD_TYPE_INVALID
+    FIELD_TYPE_INVALID,
+    FIELD_INTERNAL
 };
 struct field_errors; /* collects causes for a 422 Status */
 /* value: the offending value as JSON text; may be NULL. */
@@ -47,6 +48,9 @@ struct res_strategy {
                     const struct kj_val *old, nsec_t now);
     void (*validate)(enum res_verb verb, const struct kj_val *obj, const struct kj_val *old,
                      struct field_errors *errors);
+    /* What depends on other objects of the server. */
+    void (*validate_in)(struct apiserver *s, enum res_verb verb, const struct kj_val *obj,
+                        const struct kj_val *old, struct field_errors *errors);
     /* The value of a field selector's path beyond metadata.name and metadata.namespace; NULL: the
      * path is not supported for this kind. "" counts as empty. */
     const char *(*field)(const struct kj_val *obj, const char *path, struct arena *a);

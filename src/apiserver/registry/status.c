@@ -18,6 +18,7 @@ static const struct {
     [FIELD_TOO_MANY] = { "FieldValueTooMany", "Too many" },
     [FIELD_NOT_FOUND] = { "FieldValueNotFound", "Not found" },
     [FIELD_TYPE_INVALID] = { "FieldValueTypeInvalid", "Invalid value" },
+    [FIELD_INTERNAL] = { "InternalError", "Internal error" },
 };
 enum { CAUSES_MAX = 500 }; /* nobody reads more; a hostile object can produce a million */
 

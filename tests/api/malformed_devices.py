@@ -1,0 +1,334 @@
+"""malformed_devices.py - claims, classes and slices of resource.k8s.io that a server refuses; see malformed.py for how to
+read a row."""
+from client import check
+from malformed import refuse_new, said
+
+GROUP = '/apis/resource.k8s.io/v1'
+CLAIMS = f'{GROUP}/namespaces/{{ns}}/resourceclaims'
+TEMPLATES = f'{GROUP}/namespaces/{{ns}}/resourceclaimtemplates'
+CLASSES = f'{GROUP}/deviceclasses'
+SLICES = f'{GROUP}/resourceslices'
+PLACE = 'spec.devices.requests[0]'
+
+
+def thing(kind, name, **fields):
+    return {'apiVersion': 'resource.k8s.io/v1', 'kind': kind, 'metadata': {'name': name}, **fields}
+
+
+def request(name='r', **fields):
+    return {'name': name, 'exactly': {'deviceClassName': 'c.example.com', **fields}}
+
+
+def first(*names, **fields):
+    return {'name': 'f', 'firstAvailable': [{'name': n, 'deviceClassName': 'c.example.com', **fields} for n in names]}
+
+
+def selector(text):
+    return {'cel': {'expression': text}}
+
+
+def opaque(**fields):
+    return {'opaque': {'driver': 'd.example.com', 'parameters': {'a': 1}, **fields}}
+
+
+def device(name='d0', **fields):
+    return {'name': name, **fields}
+
+
+CLAIM = thing('ResourceClaim', 'x', spec={'devices': {'requests': [request()]}})
+SLICE = thing('ResourceSlice', 'x', spec={
+    'driver': 'd.example.com', 'nodeName': 'n', 'pool': {'name': 'n', 'resourceSliceCount': 1, 'generation': 1},
+    'devices': [device()]})
+
+# ---- what a claim asks for ----
+
+ONE_OF = f'422 Invalid: Required {PLACE}'
+refuse_new('claim', CLAIMS, CLAIM, 'spec.devices', [
+    ('request_is_empty', {'requests': [{}]}, f'422 Invalid: Invalid {PLACE}.name, Required {PLACE}'),
+    ('request_has_no_kind', {'requests': [{'name': 'r'}]}, ONE_OF),
+    ('request_has_both_kinds', {'requests': [{**first('a'), **request()}]}, f'422 Invalid: Invalid {PLACE}'),
+    ('request_name_is_no_label', {'requests': [request('R_1')]}, f'422 Invalid: Invalid {PLACE}.name'),
+    ('request_name_is_too_long', {'requests': [request('r' * 64)]}, f'422 Invalid: Invalid {PLACE}.name'),
+    ('request_twice', {'requests': [request(), request()]}, '422 Invalid: Duplicate spec.devices.requests[1]'),
+    ('requests_are_too_many', {'requests': [request(f'r{i}') for i in range(33)]},
+     '422 Invalid: TooMany spec.devices.requests'),
+    ('class_is_missing', {'requests': [request(deviceClassName='')]},
+     f'422 Invalid: Required {PLACE}.exactly.deviceClassName'),
+    ('class_is_no_subdomain', {'requests': [request(deviceClassName='A/b')]},
+     f'422 Invalid: Invalid {PLACE}.exactly.deviceClassName'),
+    ('mode_is_unknown', {'requests': [request(allocationMode='Some')]},
+     f'422 Invalid: NotSupported {PLACE}.exactly.allocationMode'),
+    ('count_is_negative', {'requests': [request(count=-1)]}, f'422 Invalid: Invalid {PLACE}.exactly.count'),
+    ('count_beside_all', {'requests': [request(allocationMode='All', count=2)]},
+     f'422 Invalid: Invalid {PLACE}.exactly.count'),
+    ('count_is_a_word', {'requests': [request(count='x')]}, '400 BadRequest'),
+    ('selector_is_empty', {'requests': [request(selectors=[{}])]},
+     f'422 Invalid: Required {PLACE}.exactly.selectors[0].cel'),
+    ('selector_is_no_expression', {'requests': [request(selectors=[selector('device.driver ==')])]},
+     f'422 Invalid: Invalid {PLACE}.exactly.selectors[0].cel.expression'),
+    ('selector_has_no_text', {'requests': [request(selectors=[selector('')])]},
+     f'422 Invalid: Invalid {PLACE}.exactly.selectors[0].cel.expression'),
+    ('selector_is_a_string', {'requests': [request(selectors=[selector('"a"')])]},
+     f'422 Invalid: Invalid {PLACE}.exactly.selectors[0].cel.expression'),
+    ('selector_names_a_stranger', {'requests': [request(selectors=[selector('self.x == 1')])]},
+     f'422 Invalid: Invalid {PLACE}.exactly.selectors[0].cel.expression'),
+    ('selector_field_is_unknown', {'requests': [request(selectors=[selector('device.model == "a"')])]},
+     f'422 Invalid: Invalid {PLACE}.exactly.selectors[0].cel.expression'),
+    ('selector_is_too_long', {'requests': [request(selectors=[selector('true || ' * 1400 + 'true')])]},
+     f'422 Invalid: TooLong {PLACE}.exactly.selectors[0].cel.expression'),
+    ('selector_is_too_costly', {'requests': [request(selectors=[selector(
+        'device.attributes["a"].all(x, device.attributes["b"].all(y, device.attributes["c"].all(z, '
+        'device.attributes["d"].all(w, x + y + z + w != device.driver))))')])]},
+     f'422 Invalid: Forbidden {PLACE}.exactly.selectors[0].cel.expression'),
+    ('selectors_are_too_many', {'requests': [request(selectors=[selector('true')] * 33)]},
+     f'422 Invalid: TooMany {PLACE}.exactly.selectors'),
+    ('admin_access_without_the_label', {'requests': [request(adminAccess=True)]},
+     f'422 Invalid: Forbidden {PLACE}.adminAccess'),
+    ('alternative_twice', {'requests': [first('a', 'a')]}, f'422 Invalid: Duplicate {PLACE}.firstAvailable[1]'),
+    ('alternative_name_is_bad', {'requests': [first('A')]}, f'422 Invalid: Invalid {PLACE}.firstAvailable[0].name'),
+    ('alternatives_are_too_many', {'requests': [first(*'abcdefghi')]}, f'422 Invalid: TooMany {PLACE}.firstAvailable'),
+    ('alternative_without_a_class', {'requests': [first('a', deviceClassName='')]},
+     f'422 Invalid: Required {PLACE}.firstAvailable[0].deviceClassName'),
+    ('alternative_selector_is_bad', {'requests': [first('a', selectors=[selector('1')])]},
+     f'422 Invalid: Invalid {PLACE}.firstAvailable[0].selectors[0].cel.expression'),
+    ('alternative_count_beside_all', {'requests': [first('a', allocationMode='All', count=1)]},
+     f'422 Invalid: Invalid {PLACE}.firstAvailable[0].count'),
+])
+
+C0 = 'spec.devices.constraints[0]'
+refuse_new('claim_constraint', CLAIMS, CLAIM, 'spec.devices', [
+    ('is_empty', {'constraints': [{}]}, f'422 Invalid: Required {C0}.matchAttribute'),
+    ('attribute_has_no_domain', {'constraints': [{'matchAttribute': 'model'}]}, f'422 Invalid: Invalid {C0}.matchAttribute'),
+    ('attribute_domain_is_empty', {'constraints': [{'matchAttribute': '/model'}]},
+     f'422 Invalid: Invalid {C0}.matchAttribute'),
+    ('attribute_name_is_empty', {'constraints': [{'matchAttribute': 'd.example.com/'}]},
+     f'422 Invalid: Invalid {C0}.matchAttribute'),
+    ('attribute_is_no_identifier', {'constraints': [{'matchAttribute': 'd.example.com/a-b'}]},
+     f'422 Invalid: Invalid {C0}.matchAttribute'),
+    ('attribute_is_too_long', {'constraints': [{'matchAttribute': 'd.example.com/' + 'a' * 33}]},
+     f'422 Invalid: TooLong {C0}.matchAttribute'),
+    ('request_is_unknown', {'constraints': [{'matchAttribute': 'd/a', 'requests': ['s']}]},
+     f'422 Invalid: Invalid {C0}.requests[0]'),
+    ('alternative_is_unknown', {'constraints': [{'matchAttribute': 'd/a', 'requests': ['r/s']}]},
+     f'422 Invalid: Invalid {C0}.requests[0]'),
+    ('request_has_three_parts', {'constraints': [{'matchAttribute': 'd/a', 'requests': ['r/s/t']}]},
+     f'422 Invalid: Invalid {C0}.requests[0]'),
+    ('request_twice', {'constraints': [{'matchAttribute': 'd/a', 'requests': ['r', 'r']}]},
+     f'422 Invalid: Duplicate {C0}.requests[1]'),
+    ('too_many', {'constraints': [{'matchAttribute': 'd/a'}] * 33}, '422 Invalid: TooMany spec.devices.constraints'),
+])
+
+K0 = 'spec.devices.config[0]'
+refuse_new('claim_config', CLAIMS, CLAIM, 'spec.devices', [
+    ('is_empty', {'config': [{}]}, f'422 Invalid: Required {K0}.opaque'),
+    ('driver_is_missing', {'config': [opaque(driver='')]}, f'422 Invalid: Required {K0}.opaque.driver'),
+    ('driver_is_bad', {'config': [opaque(driver='a b')]}, f'422 Invalid: Invalid {K0}.opaque.driver'),
+    ('driver_is_too_long', {'config': [opaque(driver='d' * 64)]}, f'422 Invalid: TooLong {K0}.opaque.driver'),
+    ('parameters_are_missing', {'config': [{'opaque': {'driver': 'd'}}]}, f'422 Invalid: Required {K0}.opaque.parameters'),
+    ('parameters_are_a_list', {'config': [opaque(parameters=[1])]}, f'422 Invalid: Invalid {K0}.opaque.parameters'),
+    ('parameters_are_too_long', {'config': [opaque(parameters={'a': 'b' * 10300})]},
+     f'422 Invalid: TooLong {K0}.opaque.parameters'),
+    ('request_is_unknown', {'config': [{**opaque(), 'requests': ['s']}]}, f'422 Invalid: Invalid {K0}.requests[0]'),
+    ('too_many', {'config': [opaque()] * 33}, '422 Invalid: TooMany spec.devices.config'),
+])
+
+T0 = 'spec.spec.devices.requests[0]'
+refuse_new('claim_template', TEMPLATES, thing('ResourceClaimTemplate', 'x', spec={'spec': CLAIM['spec']}), 'spec', [
+    ('request_has_no_kind', {'spec.devices.requests': [{'name': 'r'}]}, f'422 Invalid: Required {T0}'),
+    ('class_is_missing', {'spec.devices.requests': [request(deviceClassName='')]},
+     f'422 Invalid: Required {T0}.exactly.deviceClassName'),
+    ('selector_is_bad', {'spec.devices.requests': [request(selectors=[selector('a')])]},
+     f'422 Invalid: Invalid {T0}.exactly.selectors[0].cel.expression'),
+    ('admin_access_without_the_label', {'spec.devices.requests': [request(adminAccess=True)]},
+     f'422 Invalid: Forbidden {PLACE}.adminAccess'),
+])
+
+# ---- classes ----
+
+refuse_new('device_class', CLASSES, thing('DeviceClass', 'x', spec={}), 'spec', [
+    ('selector_is_empty', {'selectors': [{}]}, '422 Invalid: Required spec.selectors[0].cel'),
+    ('selector_is_bad', {'selectors': [selector('device.')]}, '422 Invalid: Invalid spec.selectors[0].cel.expression'),
+    ('selectors_are_too_many', {'selectors': [selector('true')] * 33}, '422 Invalid: TooMany spec.selectors'),
+    ('config_is_empty', {'config': [{}]}, '422 Invalid: Required spec.config[0].opaque'),
+    ('config_driver_is_bad', {'config': [opaque(driver='-')]}, '422 Invalid: Invalid spec.config[0].opaque.driver'),
+    ('config_parameters_are_text', {'config': [opaque(parameters='a')]},
+     '422 Invalid: Invalid spec.config[0].opaque.parameters'),
+    ('configs_are_too_many', {'config': [opaque()] * 33}, '422 Invalid: TooMany spec.config'),
+])
+
+# ---- slices ----
+
+refuse_new('slice', SLICES, SLICE, 'spec', [
+    ('driver_is_missing', {'driver': ''}, '422 Invalid: Required spec.driver'),
+    ('driver_is_bad', {'driver': 'a_b'}, '422 Invalid: Invalid spec.driver'),
+    ('driver_is_too_long', {'driver': 'a' * 64}, '422 Invalid: TooLong spec.driver'),
+    ('pool_is_empty', {'pool': {}}, '422 Invalid: Invalid spec.pool.resourceSliceCount, Required spec.pool.name'),
+    ('pool_name_is_bad', {'pool.name': 'a//b'}, '422 Invalid: Invalid spec.pool.name'),
+    ('pool_name_is_too_long', {'pool.name': '/'.join(['a' * 200, 'b' * 100])}, '422 Invalid: TooLong spec.pool.name'),
+    ('pool_generation_is_negative', {'pool.generation': -1}, '422 Invalid: Invalid spec.pool.generation'),
+    ('pool_of_no_slices', {'pool.resourceSliceCount': 0}, '422 Invalid: Invalid spec.pool.resourceSliceCount'),
+    ('node_is_missing', {'nodeName': None}, '422 Invalid: Required spec'),
+    ('node_is_empty', {'nodeName': ''}, '422 Invalid: Invalid spec.nodeName, Required spec'),
+    ('node_is_bad', {'nodeName': 'A'}, '422 Invalid: Invalid spec.nodeName'),
+    ('nodes_twice', {'allNodes': True}, '422 Invalid: Invalid spec'),
+    ('all_nodes_is_false', {'nodeName': None, 'allNodes': False}, '422 Invalid: Invalid spec.allNodes, Required spec'),
+    ('node_selector_is_empty', {'nodeName': None, 'nodeSelector': {'nodeSelectorTerms': []}},
+     '422 Invalid: Invalid spec.nodeSelector.nodeSelectorTerms, Required spec.nodeSelector.nodeSelectorTerms'),
+    ('node_selector_has_two_terms', {'nodeName': None, 'nodeSelector': {'nodeSelectorTerms': [
+        {'matchExpressions': [{'key': k, 'operator': 'Exists'}]} for k in 'ab']}},
+     '422 Invalid: Invalid spec.nodeSelector.nodeSelectorTerms'),
+    ('device_twice', {'devices': [device(), device()]}, '422 Invalid: Duplicate spec.devices[1]'),
+    ('device_name_is_bad', {'devices': [device('D')]}, '422 Invalid: Invalid spec.devices[0].name'),
+    ('device_name_is_empty', {'devices': [device('')]}, '422 Invalid: Invalid spec.devices[0].name'),
+    ('devices_are_too_many', {'devices': [device(f'd{i}') for i in range(129)]}, '422 Invalid: TooMany spec.devices'),
+    ('attribute_without_a_value', {'devices': [device(attributes={'a': {}})]},
+     '422 Invalid: Invalid spec.devices[0].attributes[a]'),
+    ('attribute_with_two_values', {'devices': [device(attributes={'a': {'int': 1, 'bool': True}})]},
+     '422 Invalid: Invalid spec.devices[0].attributes[a]'),
+    ('attribute_text_is_too_long', {'devices': [device(attributes={'a': {'string': 'x' * 65}})]},
+     '422 Invalid: TooLong spec.devices[0].attributes[a].string'),
+    ('attribute_version_is_bad', {'devices': [device(attributes={'a': {'version': '1.0'}})]},
+     '422 Invalid: Invalid spec.devices[0].attributes[a].version'),
+    ('attribute_version_has_zeros', {'devices': [device(attributes={'a': {'version': '1.02.0'}})]},
+     '422 Invalid: Invalid spec.devices[0].attributes[a].version'),
+    ('attribute_version_ends_early', {'devices': [device(attributes={'a': {'version': '1.2.0-'}})]},
+     '422 Invalid: Invalid spec.devices[0].attributes[a].version'),
+    ('attribute_name_is_bad', {'devices': [device(attributes={'a-b': {'int': 1}})]},
+     '422 Invalid: Invalid spec.devices[0].attributes[a-b]'),
+    ('attribute_domain_is_bad', {'devices': [device(attributes={'_/b': {'int': 1}})]},
+     '422 Invalid: Invalid spec.devices[0].attributes[_/b]'),
+    ('attribute_name_is_long', {'devices': [device(attributes={'a' * 120: {'int': 1}})]},
+     '422 Invalid: TooLong spec.devices[0].attributes[' + 'a' * 47 + '...' + 'a' * 46 + ']'),
+    ('attributes_are_too_many', {'devices': [device(attributes={f'a{i}': {'int': 1} for i in range(30)},
+                                                    capacity={f'c{i}': {'value': '1'} for i in range(3)})]},
+     '422 Invalid: Invalid spec.devices[0]'),
+    ('capacity_is_no_quantity', {'devices': [device(capacity={'a': {'value': 'x'}})]}, '400 BadRequest'),
+    ('capacity_name_is_bad', {'devices': [device(capacity={'1': {'value': '1'}})]},
+     '422 Invalid: Invalid spec.devices[0].capacity[1]'),
+])
+
+
+# ---- what may change, and the status of claims ----
+
+def claimed(t):
+    """A claim in a namespace of its own: where it is, and its path."""
+    path = t.make(CLAIMS.format(ns=t.ns), {**CLAIM, 'metadata': {'name': 'c'}})
+    return f'{CLAIMS.format(ns=t.ns)}/c', path
+
+
+def allocation(**fields):
+    return {'devices': {'results': [{'request': 'r', 'driver': 'd.example.com', 'pool': 'p', 'device': 'd0', **fields}]}}
+
+
+def user(uid='1', **fields):
+    return {'resource': 'pods', 'name': 'p', 'uid': uid, **fields}
+
+
+def status(t, fields):
+    path, _ = claimed(t)
+    return said(t.call('PATCH', f'{path}/status', {'status': fields}, content='application/merge-patch+json'))
+
+
+R0 = 'status.allocation.devices.results[0]'
+STATUSES = [
+    ('reserved_but_not_allocated', {'reservedFor': [user()]}, '422 Invalid: Forbidden status.reservedFor'),
+    ('reserved_for_nobody', {'allocation': allocation(), 'reservedFor': [{}]},
+     '422 Invalid: Required status.reservedFor[0].name, Required status.reservedFor[0].resource, '
+     'Required status.reservedFor[0].uid'),
+    ('reserved_twice', {'allocation': allocation(), 'reservedFor': [user(), user(name='q')]},
+     '422 Invalid: Duplicate status.reservedFor[1]'),
+    ('reserved_for_too_many', {'allocation': allocation(), 'reservedFor': [user(str(i)) for i in range(257)]},
+     '422 Invalid: TooMany status.reservedFor'),
+    ('result_of_an_unknown_request', {'allocation': allocation(request='s')}, f'422 Invalid: Invalid {R0}.request'),
+    ('result_without_a_driver', {'allocation': allocation(driver='')}, f'422 Invalid: Required {R0}.driver'),
+    ('result_without_a_pool', {'allocation': allocation(pool='')}, f'422 Invalid: Required {R0}.pool'),
+    ('result_without_a_device', {'allocation': allocation(device='')}, f'422 Invalid: Invalid {R0}.device'),
+    ('results_are_too_many', {'allocation': {'devices': {'results': allocation()['devices']['results'] * 33}}},
+     '422 Invalid: TooMany status.allocation.devices.results'),
+    ('result_with_admin_access', {'allocation': allocation(adminAccess=True)}, f'422 Invalid: Forbidden {R0}.adminAccess'),
+    ('config_without_a_source', {'allocation': {'devices': {'config': [opaque()]}}},
+     '422 Invalid: Required status.allocation.devices.config[0].source'),
+    ('config_of_an_unknown_source', {'allocation': {'devices': {'config': [{**opaque(), 'source': 'X'}]}}},
+     '422 Invalid: NotSupported status.allocation.devices.config[0].source'),
+    ('device_that_is_not_allocated', {'allocation': allocation(), 'devices': [
+        {'driver': 'd.example.com', 'pool': 'p', 'device': 'd1'}]}, '422 Invalid: Invalid status.devices[0]'),
+    ('device_address_is_bad', {'allocation': allocation(), 'devices': [
+        {'driver': 'd.example.com', 'pool': 'p', 'device': 'd0', 'networkData': {'ips': ['10.0.0.1']}}]},
+     '422 Invalid: Invalid status.devices[0].networkData.ips[0]'),
+    ('device_address_is_not_canonical', {'allocation': allocation(), 'devices': [
+        {'driver': 'd.example.com', 'pool': 'p', 'device': 'd0', 'networkData': {'ips': ['2001:DB8::1/64']}}]},
+     '422 Invalid: Invalid status.devices[0].networkData.ips[0]'),
+]
+for _name, _fields, _answer in STATUSES:
+    def _check(t, fields=_fields, answer=_answer):
+        t.eq(status(t, fields), answer)
+    _check.__name__ = f'claim_status_{_name}'
+    check(_check)
+
+
+@check
+def claim_spec_is_immutable(t):
+    path, _ = claimed(t)
+    a = t.call('PATCH', path, {'spec': {'devices': {'requests': [request('other')]}}}, content='application/merge-patch+json')
+    t.eq(said(a), '422 Invalid: Invalid spec')
+
+
+@check
+def claim_allocation_is_immutable(t):
+    path, _ = claimed(t)
+    merge = 'application/merge-patch+json'
+    t.eq(t.call('PATCH', f'{path}/status', {'status': {'allocation': allocation()}}, content=merge).code, 200)
+    a = t.call('PATCH', f'{path}/status', {'status': {'allocation': allocation(device='d1')}}, content=merge)
+    t.eq(said(a), '422 Invalid: Invalid status.allocation')
+    t.eq(t.call('PATCH', f'{path}/status', {'status': {'allocation': None}}, content=merge).code, 200)
+    t.eq(t.call('PATCH', f'{path}/status', {'status': {'allocation': allocation(device='d1')}}, content=merge).code, 200)
+
+
+@check
+def claim_count_is_one_unless_said(t):
+    path, _ = claimed(t)
+    a = t.call('GET', path)
+    t.eq(a['spec.devices.requests'][0]['exactly'],
+         {'deviceClassName': 'c.example.com', 'allocationMode': 'ExactCount', 'count': 1})
+
+
+@check
+def claim_with_admin_access_in_a_labelled_namespace(t):
+    ns = t.name('admin')
+    t.make('/api/v1/namespaces', {'metadata': {'name': ns, 'labels': {'resource.kubernetes.io/admin-access': 'true'}}})
+    a = t.call('POST', CLAIMS.format(ns=ns), thing('ResourceClaim', 'a', spec={'devices': {'requests': [
+        request(adminAccess=True)]}}))
+    t.eq(a.code, 201)
+    t.eq(a['spec.devices.requests'][0]['exactly']['adminAccess'], True)
+
+
+@check
+def slice_of_a_driver_keeps_its_node_and_pool(t):
+    name = t.name('slice')
+    t.make(SLICES, {**SLICE, 'metadata': {'name': name}})
+    merge = 'application/merge-patch+json'
+    for fields, answer in (({'nodeName': 'm'}, 'Invalid spec.nodeName'), ({'driver': 'e'}, 'Invalid spec.driver'),
+                           ({'pool': {'name': 'm'}}, 'Invalid spec.pool.name')):
+        a = t.call('PATCH', f'{SLICES}/{name}', {'spec': fields}, content=merge)
+        t.eq(said(a), f'422 Invalid: {answer}')
+    a = t.call('PATCH', f'{SLICES}/{name}', {'spec': {'pool': {'generation': 2}, 'devices': [device('d1')]}}, content=merge)
+    t.eq(a.code, 200)
+    t.eq(a['metadata.generation'], 2)
+
+
+@check
+def slices_are_selected_by_node_and_driver(t):
+    name = t.name('slice')
+    t.make(SLICES, {**SLICE, 'metadata': {'name': name}, 'spec': {**SLICE['spec'], 'nodeName': name}})
+    for field, found in ((f'spec.nodeName={name}', 1), (f'spec.nodeName={name},spec.driver=d.example.com', 1),
+                         (f'spec.nodeName={name},spec.driver=e', 0)):
+        t.eq(len(t.call('GET', f'{SLICES}?fieldSelector={field}')['items']), found)
+
+
+@check
+def claim_state_is_a_column(t):
+    path, _ = claimed(t)
+    table = 'application/json;as=Table;v=v1;g=meta.k8s.io'
+    a = t.call('GET', path, accept=table)
+    t.eq([c['name'] for c in a['columnDefinitions']], ['Name', 'State', 'Age'])
+    t.eq(a['rows'][0]['cells'][:2], ['c', 'pending'])
