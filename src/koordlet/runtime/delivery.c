@@ -216,8 +216,10 @@ static void on_listen(struct loop *l, void *arg)
 
     d->regular = NULL;
     d->listening = hookserver_listen(d->server, &err) == 0;
-    if (d->listening)
+    if (d->listening) {
+        hookserver_announce(d->server);
         return;
+    }
     if (loop_mono(l) - d->started < LISTEN_AGAIN && err.code == -ENOENT)
         KLOG_I(0,
                "Not serving koord-runtime-proxy: the directory of --runtime-hooks-addr is not "

@@ -51,8 +51,10 @@ bool nri_link_connected(const struct nri_link *l, char *why, size_t size);
 /* ---- the hook server: hookserver.c ------------------------------------------------------------- */
 
 struct hookserver *hookserver_new(struct delivery *d);
-/* And tells the proxy where. */
 int hookserver_listen(struct hookserver *s, struct kerr *err);
+/* Tells the proxy where we listen, by a file; again when its directory appears or loses the file.
+ */
+void hookserver_announce(struct hookserver *s);
 void hookserver_serve(struct hookserver *s, struct stream *stream);
 struct hookserver *hookserver_free(struct hookserver *s);
 #endif

@@ -1,21 +1,29 @@
 /* hookserver.c - runtime.v1alpha1.RuntimeHookService, for koord-runtime-proxy (koordlet-qos 14.6).
  *
  * An answer starts as an echo of the request; what the hooks say overwrites it. The configuration
- * that tells the proxy of us is written once we listen.
+ * that tells the proxy of us is written once we listen, and again whenever it is gone: a proxy that
+ * is installed later, or anew, brings a directory without it.
  */
 #include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "api/wire/hook.h"
 #include "base/klog.h"
 #include "koordlet/runtime/delivery_int.h"
+#include "loop/loop.h"
 #include "net/grpc.h"
 #include "sys/file.h"
 #include "json/kj.h"
 
+#define CONFIG_FILE  "koordlet.json"
+#define CONFIG_CHECK (10 * NSEC_PER_SEC)
+
 struct hookserver {
     struct delivery *d;
     struct grpc_server *grpc;
+    struct timer *check; /* of the configuration; NULL: not announced */
+    int told;            /* what became of the last write of it; 1: none was tried */
 };
 
 /* ---- resources ------------------------------------------------------------------------------- */
@@ -206,7 +214,9 @@ static void config_text(const struct delivery *d, struct strbuf *out)
     strbuf_append(out, first ? "]\n}" : "\n\t]\n}");
 }
 
-static int write_config(const struct delivery *d, struct kerr *err)
+/* Returns 1 when it had to be written, 0 when it is there. No directory is made: where there is
+ * none, none was mounted for us, and no proxy looks yet. */
+static int write_config(const struct delivery *d, bool anew, struct kerr *err)
 {
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
     const char *dir = d->env.o->hooks.config_dir;
@@ -214,8 +224,29 @@ static int write_config(const struct delivery *d, struct kerr *err)
     CLEANUP(fd_close) int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return kerr_set(err, -errno, "%s: %s", dir, strerror(errno));
+    if (!anew && faccessat(fd, CONFIG_FILE, F_OK, 0) == 0)
+        return 0;
     config_text(d, &text);
-    return file_write_atomic(fd, "koordlet.json", text.data, text.len, 0644, err);
+    int r = file_write_atomic(fd, CONFIG_FILE, text.data, text.len, 0644, err);
+    return r < 0 ? r : 1;
+}
+
+/* The same failure is told once. */
+static void tell_proxy(struct loop *l, void *arg)
+{
+    struct hookserver *s = arg;
+    const struct hooks_options *o = &s->d->env.o->hooks;
+    struct kerr err = { 0 };
+
+    s->check = loop_after(l, CONFIG_CHECK, tell_proxy, s);
+    int r = write_config(s->d, s->told != 0, &err);
+    if (r < 0 && r != s->told)
+        KLOG_E(&err, "Failed to tell koord-runtime-proxy of the hook server, trying again",
+               KV_S("directory", o->config_dir));
+    else if (r > 0)
+        KLOG_I(0, "Serving hooks for koord-runtime-proxy", KV_S("address", o->addr),
+               KV_S("config", o->config_dir));
+    s->told = MIN(r, 0);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -225,11 +256,11 @@ struct hookserver *hookserver_new(struct delivery *d)
     struct hookserver *s = xnew0(struct hookserver);
 
     s->d = d;
+    s->told = 1;
     s->grpc = grpc_server_new(d->env.loop, NULL, on_call, s);
     return s;
 }
 
-/* No directory is made: where there is none, none was mounted for us, and no proxy will look. */
 int hookserver_listen(struct hookserver *s, struct kerr *err)
 {
     const struct delivery *d = s->d;
@@ -239,14 +270,12 @@ int hookserver_listen(struct hookserver *s, struct kerr *err)
 
     if (httpd_listen(grpc_server_httpd(s->grpc), addr, NULL, NULL, err) < 0)
         return err->code;
-    struct kerr ignored = { 0 };
-    if (write_config(d, &ignored) < 0)
-        KLOG_E(&ignored, "Failed to tell koord-runtime-proxy of the hook server",
-               KV_S("directory", o->config_dir));
-    else
-        KLOG_I(0, "Serving hooks for koord-runtime-proxy", KV_S("address", o->addr),
-               KV_S("config", o->config_dir));
     return 0;
+}
+
+void hookserver_announce(struct hookserver *s)
+{
+    tell_proxy(s->d->env.loop, s);
 }
 
 void hookserver_serve(struct hookserver *s, struct stream *stream)
@@ -258,6 +287,7 @@ struct hookserver *hookserver_free(struct hookserver *s)
 {
     if (!s)
         return NULL;
+    timer_cancel(s->check);
     grpc_server_free(s->grpc);
     free(s);
     return NULL;

@@ -2,7 +2,7 @@
 #include "koordlet/hooks/test/node_fixture.h"
 
 #include "api/wire/hook.h"
-#include "koordlet/runtime/delivery.h"
+#include "koordlet/runtime/delivery_int.h"
 #include "net/grpc.h"
 #include "net/stream.h"
 
@@ -218,6 +218,58 @@ static void test_bad_calls(void **state)
     assert_contains(f.text, "hook CPUSetAllocator");
 }
 
+/* A proxy that is installed after koordlet, and one that is installed anew. */
+static void test_the_proxy_is_told_when_its_directory_appears(void **state)
+{
+    CLEANUP(hook_fini) struct hook_fixture f;
+    char dir[256], file[300];
+
+    hook_init(&f, *state, "GPUEnvInject=true");
+    snprintf(dir, sizeof dir, "%s/hookserver.d", f.n.f.dir);
+    snprintf(file, sizeof file, "%s/koordlet.json", dir);
+    f.n.o.hooks.config_dir = dir;
+    f.n.o.hooks.host_endpoint = "/run/koordlet.sock";
+    f.n.o.hooks.failure_policy = "Ignore";
+    hookserver_announce(f.d->server);
+    loop_advance(f.n.loop, 60 * SEC);
+    assert_int_equal(access(dir, F_OK), -1);
+
+    fixture_dir(&f.n.f, "hookserver.d");
+    loop_advance(f.n.loop, 10 * SEC);
+    assert_int_equal(access(file, F_OK), 0);
+
+    /* What is there stays as it is: an operator may look at it, and the proxy reads it again. */
+    fixture_put(&f.n.f, "{}", "hookserver.d/koordlet.json");
+    loop_advance(f.n.loop, 60 * SEC);
+    expect(&f.n, "hookserver.d/koordlet.json", "{}");
+
+    assert_int_equal(unlink(file), 0);
+    assert_int_equal(rmdir(dir), 0);
+    loop_advance(f.n.loop, 60 * SEC);
+    fixture_dir(&f.n.f, "hookserver.d");
+    loop_advance(f.n.loop, 10 * SEC);
+    assert_int_equal(access(file, F_OK), 0);
+}
+
+/* Those of an older koordlet may name other hooks. */
+static void test_a_file_of_an_earlier_start_is_replaced(void **state)
+{
+    CLEANUP(hook_fini) struct hook_fixture f;
+    char dir[256];
+
+    hook_init(&f, *state, "GPUEnvInject=true");
+    snprintf(dir, sizeof dir, "%s/hookserver.d", f.n.f.dir);
+    fixture_put(&f.n.f, "{}", "hookserver.d/koordlet.json");
+    f.n.o.hooks.config_dir = dir;
+    f.n.o.hooks.host_endpoint = "/run/koordlet.sock";
+    f.n.o.hooks.failure_policy = "Ignore";
+    hookserver_announce(f.d->server);
+    expect(&f.n, "hookserver.d/koordlet.json",
+           "{\n\t\"remote-endpoint\": \"/run/koordlet.sock\",\n\t\"failure-policy\": \"Ignore\",\n"
+           "\t\"runtime-hooks\": [\n\t\t\"PreRunPodSandbox\",\n\t\t\"PreCreateContainer\",\n"
+           "\t\t\"PreUpdateContainerResources\"\n\t]\n}");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -225,6 +277,8 @@ int main(int argc, char **argv)
         FIXTURE_TEST(test_environment_is_merged),
         FIXTURE_TEST(test_pod_response_and_files),
         FIXTURE_TEST(test_bad_calls),
+        FIXTURE_TEST(test_the_proxy_is_told_when_its_directory_appears),
+        FIXTURE_TEST(test_a_file_of_an_earlier_start_is_replaced),
     };
 
     if (argc > 1)
