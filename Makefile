@@ -45,6 +45,7 @@ build: release
 	@scripts/link-programs build/release
 
 images: build
+	@scripts/setup
 	@tools/images
 
 packages: build

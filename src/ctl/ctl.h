@@ -63,12 +63,17 @@ struct ctl_parts {
     const struct explain_manager *explain_manager; /* the same */
     cpus_fn cpus;                                  /* cpus.h */
     gpus_fn gpus;                                  /* gpus.h */
-    const struct up_system *up;                    /* up.h */
+    const struct up_system *up;                    /* up.h; NULL: CTL_NO_SYSTEM */
     const struct rebalance_planner *rebalance;     /* rebalance.h */
     const struct adopt_programs *adopt;            /* adopt.h */
     /* How lists of a built-in kind merge; NULL for others: apply sends a merge patch then. */
     const struct kmerge *(*merge_of)(const struct kind *k);
 };
+
+/* Of `up` and `demo` in the program of the container image. */
+#define CTL_NO_SYSTEM                                                                           \
+    "the koordctl of the container image has no system to run: take that of the package or of " \
+    "`make build`"
 
 struct ctl_command {
     const char *name, *args, *help; /* "get", "KIND [NAME...]", one line */

@@ -97,7 +97,7 @@ static int run_demo(struct ctl *c, const void *options)
     if (flags_nargs(c->flags) > 0)
         return ctl_usage(c, "demo takes no arguments");
     if (!c->parts || !c->parts->up)
-        return ctl_fail(c, "this program has no system to run");
+        return ctl_fail(c, CTL_NO_SYSTEM);
     klog_set_level(c->o.v - 1); /* what components tell at the start is no part of the story */
     for (int i = BEFORE; i < RUNS; i++) {
         int code = demo_run(c, &plan, i == AFTER, &results[i]);

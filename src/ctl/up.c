@@ -467,7 +467,7 @@ static int run_up(struct ctl *c, const void *options)
     if (code != CTL_OK)
         return code;
     if (!c->parts || !c->parts->up)
-        return ctl_fail(c, "this program has no system to run");
+        return ctl_fail(c, CTL_NO_SYSTEM);
     u.system = c->parts->up;
     int r = start(&u, &u.err);
     if (r == 0)

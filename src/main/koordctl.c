@@ -1,4 +1,6 @@
-/* koordctl.c - the program koordctl, which kubectl also finds as its plugin kubectl-koord. */
+/* koordctl.c - the program koordctl, which kubectl also finds as its plugin kubectl-koord.
+ *
+ * Its image has the same program without the system of `up` and `demo` (koordctl_cluster.c). */
 #include "main/koordctl.h"
 
 #include <stdlib.h>
@@ -16,14 +18,14 @@ static const struct kmerge *merge_of(const struct kind *k)
 
 int main(int argc, char **argv)
 {
-    static const struct ctl_parts parts = { .explain = &main_explain,
-                                            .explain_manager = &main_explain_manager,
-                                            .cpus = main_cpus,
-                                            .gpus = main_gpus,
-                                            .up = &main_up,
-                                            .rebalance = &main_rebalance,
-                                            .adopt = &main_adopt,
-                                            .merge_of = merge_of };
+    const struct ctl_parts parts = { .explain = &main_explain,
+                                     .explain_manager = &main_explain_manager,
+                                     .cpus = main_cpus,
+                                     .gpus = main_gpus,
+                                     .up = main_system,
+                                     .rebalance = &main_rebalance,
+                                     .adopt = &main_adopt,
+                                     .merge_of = merge_of };
     const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
     const char *name = argc > 0 ? (slash ? slash + 1 : argv[0]) : "koordctl";
     struct ctl c = {

@@ -24,7 +24,8 @@ int main_cpus(void *self, const char *node, const struct cpus_want *want, struct
               struct kerr *err);
 /* gpus.c: gpus_fn of ctl/gpus.h */
 int main_gpus(void *self, const char *node, struct strbuf *json, struct kerr *err);
-extern const struct adopt_programs main_adopt;        /* adopt.c */
-extern const struct up_system main_up;                /* up.c */
+extern const struct adopt_programs main_adopt; /* adopt.c */
+/* What `up` and `demo` run; NULL in koordctl_cluster.c: the program of the image has none. */
+extern const struct up_system *const main_system;     /* up.c */
 extern const struct rebalance_planner main_rebalance; /* rebalance.c */
 #endif

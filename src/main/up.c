@@ -227,12 +227,13 @@ static void free_all(void *self)
     free(w);
 }
 
-const struct up_system main_up = { .start = start,
-                                   .ready = ready,
-                                   .listen = listen_last,
-                                   .set_tls = set_tls,
-                                   .kube = kube,
-                                   .stats = stats,
-                                   .node = node,
-                                   .stop = stop,
-                                   .free = free_all };
+static const struct up_system wired_system = { .start = start,
+                                               .ready = ready,
+                                               .listen = listen_last,
+                                               .set_tls = set_tls,
+                                               .kube = kube,
+                                               .stats = stats,
+                                               .node = node,
+                                               .stop = stop,
+                                               .free = free_all };
+const struct up_system *const main_system = &wired_system;
