@@ -105,7 +105,7 @@ const struct api_user *user_of_account(const char *ns, const char *name, const c
     return u;
 }
 
-void user_write(const struct api_user *u, struct kjw *w, const char *key)
+void api_user_write(const struct api_user *u, struct kjw *w, const char *key)
 {
     kjw_obj(w, key);
     kjw_str(w, "username", u->name);
@@ -144,7 +144,7 @@ static const char *const *texts_read(const struct kj_val *list, size_t *ret_n, s
     return texts;
 }
 
-const struct api_user *user_read(const struct kj_val *spec, struct arena *a)
+const struct api_user *api_user_read(const struct kj_val *spec, struct arena *a)
 {
     struct api_user *u = arena_new0(a, struct api_user);
     const struct kj_val *extra = kj_get(spec, "extra"), *v;

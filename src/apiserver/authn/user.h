@@ -50,8 +50,8 @@ const struct api_user *user_of_account(const char *ns, const char *name, const c
                                        struct arena *a);
 
 /* authentication.k8s.io UserInfo: {"username":..,"uid":..,"groups":[..],"extra":{..}}. */
-void user_write(const struct api_user *u, struct kjw *w, const char *key);
+void api_user_write(const struct api_user *u, struct kjw *w, const char *key);
 /* A user as a SubjectAccessReview describes him: user, uid, groups, extra. Texts are borrowed from
  * the document. */
-const struct api_user *user_read(const struct kj_val *spec, struct arena *a);
+const struct api_user *api_user_read(const struct kj_val *spec, struct arena *a);
 #endif

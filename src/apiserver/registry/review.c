@@ -70,7 +70,7 @@ static void write_token_owner(struct api_call *c, const struct kj_val *spec, str
     kjw_obj(w, "status");
     if (u) {
         kjw_bool(w, "authenticated", true);
-        user_write(u, w, "user");
+        api_user_write(u, w, "user");
     } else {
         kjw_obj(w, "user");
         kjw_end(w);
@@ -146,12 +146,13 @@ static void write_answer(struct api_call *c, const struct kj_val *spec, struct k
         write_token_owner(c, spec, w);
     } else if (streq(kind, "SelfSubjectReview")) {
         kjw_obj(w, "status");
-        user_write(c->user, w, "userInfo");
+        api_user_write(c->user, w, "userInfo");
         kjw_end(w);
     } else if (streq(kind, "SelfSubjectRulesReview")) {
         write_rules(w);
     } else {
-        const struct api_user *u = str_starts(kind, "Self") ? c->user : user_read(spec, c->arena);
+        const struct api_user *u =
+            str_starts(kind, "Self") ? c->user : api_user_read(spec, c->arena);
         write_allowed(c, u, spec, w);
     }
 }
