@@ -51,6 +51,8 @@ DEFINE_CLEANUP(cel_expr_free, struct cel_expr *)
 const struct cel_type *cel_expr_type(const struct cel_expr *e);
 /* The static bounds of what an evaluation costs, by the sizes in the types of the variables. */
 struct cel_cost cel_expr_estimate(const struct cel_expr *e);
+/* Does the expression refer to env->vars[i]? i < 64. */
+bool cel_expr_uses(const struct cel_expr *e, size_t i);
 size_t cel_expr_bytes(const struct cel_expr *e); /* of memory */
 
 #define CEL_LIMIT_CALL UINT64_C(1000000) /* of one evaluation in Kubernetes */

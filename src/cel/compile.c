@@ -25,6 +25,11 @@ struct cel_cost cel_expr_estimate(const struct cel_expr *e)
     return e->estimate;
 }
 
+bool cel_expr_uses(const struct cel_expr *e, size_t i)
+{
+    return i < 64 && (e->uses >> i & 1);
+}
+
 size_t cel_expr_bytes(const struct cel_expr *e)
 {
     return sizeof *e + arena_used(e->a);

@@ -18,7 +18,7 @@ const struct cel_type
 static const struct cel_library *const libraries[] = {
     &cel_lib_operators,  &cel_lib_convert, &cel_lib_time,    &cel_lib_strings,  &cel_lib_lists,
     &cel_lib_aggregates, &cel_lib_sets,    &cel_lib_regex,   &cel_lib_url,      &cel_lib_net,
-    &cel_lib_quantity,   &cel_lib_semver,  &cel_lib_formats, &cel_lib_optional,
+    &cel_lib_quantity,   &cel_lib_semver,  &cel_lib_formats, &cel_lib_optional, &cel_lib_authz,
 };
 
 const struct cel_function *cel_function_find(struct str name)

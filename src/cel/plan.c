@@ -96,6 +96,7 @@ static struct cel_node *plan_ident(struct planner *p, struct cel_ast *n, bool br
     for (size_t i = 0; i < p->env->n_vars; i++) {
         if (str_eqz(name, p->env->vars[i].name)) {
             v = node_new(p, OP_VAR, 0);
+            p->e->uses |= i < 64 ? UINT64_C(1) << i : 0;
             v->slot = (uint16_t)i;
             v->cost = !branch;
             v->name = str_of(p->env->vars[i].name);

@@ -68,6 +68,7 @@ struct cel_expr {
     struct cel_cost estimate;
     struct cel_pattern *patterns;
     uint32_t n_locals;
+    uint64_t uses; /* which of the first 64 variables */
 };
 
 /* false: *why has the error of a constant part. */

@@ -72,7 +72,7 @@ static const char *text_of(const struct kj_val *s, const char *key)
 }
 
 /* The fewest bytes that a value takes in JSON. */
-static uint64_t least_bytes(const struct kj_val *s)
+uint64_t cel_schema_least_bytes(const struct kj_val *s)
 {
     const char *type = text_of(s, "type"), *format = text_of(s, "format");
     uint64_t sum = 2;
@@ -95,7 +95,7 @@ static uint64_t least_bytes(const struct kj_val *s)
             const struct kj_val *p =
                 kj_getn(kj_get(s, "properties"), kj_str_or(name, ""), kj_len(name));
             if (p && !kj_get(p, "default"))
-                sum += kj_len(name) + least_bytes(p) + 4;
+                sum += kj_len(name) + cel_schema_least_bytes(p) + 4;
         }
     }
     return sum;
@@ -124,7 +124,8 @@ static uint64_t count_max(const struct kj_val *s, const char *key, const struct 
                           uint64_t extra)
 {
     int64_t limit = kj_i64_or(kj_get(s, key), -1);
-    return limit >= 0 ? (uint64_t)limit : (REQUEST_MAX - 2) / (least_bytes(items) + extra);
+    return limit >= 0 ? (uint64_t)limit
+                      : (REQUEST_MAX - 2) / (cel_schema_least_bytes(items) + extra);
 }
 
 /* ---- types --------------------------------------------------------------------------------------- */
@@ -203,7 +204,7 @@ static const struct cel_type *object_of(struct arena *a, const char *name, struc
     t->name = name;
     t->fields = fields;
     t->n_fields = n;
-    t->size_max = CEL_SIZE_UNKNOWN;
+    t->size_max = 0; /* the estimate counts no fields */
     return t;
 }
 

@@ -62,6 +62,49 @@ struct cel_val cel_v_type(const struct cel_type *t)
 
 /* ---- documents --------------------------------------------------------------------------------- */
 
+/* A document that does not fit its schema, as ratcheting lets it through. */
+static bool fits(const struct kj_val *v, const struct cel_type *t)
+{
+    int64_t i;
+
+    switch ((enum cel_type_kind)t->kind) {
+    case CT_BOOL: return kj_type(v) == KJ_BOOL;
+    case CT_INT: return kj_type(v) == KJ_NUM && kj_i64(v, &i) == 0;
+    case CT_DOUBLE: return kj_type(v) == KJ_NUM;
+    case CT_STRING:
+    case CT_BYTES:
+    case CT_TIMESTAMP:
+    case CT_DURATION: return kj_type(v) == KJ_STR;
+    case CT_LIST: return kj_type(v) == KJ_ARR;
+    case CT_MAP:
+    case CT_OBJECT: return kj_type(v) == KJ_OBJ;
+    default: return true;
+    }
+}
+
+static struct cel_val misfit(struct arena *a, const struct kj_val *v, const struct cel_type *t)
+{
+    static const char *const go[] = { [KJ_BOOL] = "bool",
+                                      [KJ_NUM] = "float64",
+                                      [KJ_STR] = "string",
+                                      [KJ_ARR] = "[]interface {}",
+                                      [KJ_OBJ] = "map[string]interface {}" };
+    int64_t i;
+
+    if (t->kind == CT_LIST)
+        return cel_v_error(a, "invalid data, expected an array for the provided schema with "
+                              "type=array");
+    if (t->kind == CT_MAP || t->kind == CT_OBJECT)
+        return cel_v_error(a,
+                           "invalid data, expected a map for the provided schema with type=object");
+    return cel_v_error(a, "invalid data, expected %s, got %s",
+                       t->kind == CT_BOOL     ? "bool"
+                       : t->kind == CT_INT    ? "int"
+                       : t->kind == CT_DOUBLE ? "float"
+                                              : "string",
+                       kj_type(v) == KJ_NUM && kj_i64(v, &i) == 0 ? "int64" : go[kj_type(v)]);
+}
+
 static struct cel_val json_number(const struct kj_val *v, const struct cel_type *t)
 {
     char text[64];
@@ -91,7 +134,8 @@ static struct cel_val json_string(struct arena *a, const struct kj_val *v, const
     case CT_BYTES: {
         CLEANUP(strbuf_fini) struct strbuf bytes = STRBUF_INIT;
         if (b64_decode(s.p, s.n, &bytes) < 0)
-            return cel_v_error(a, "illegal base64 data");
+            return cel_v_error(a, "Invalid byte formatted string %.*s: illegal base64 data",
+                               (int)s.n, s.p);
         out.kind = CK_BYTES;
         out.n = (uint32_t)bytes.len;
         out.s = arena_strndup(a, strbuf_str(&bytes), bytes.len);
@@ -99,11 +143,13 @@ static struct cel_val json_string(struct arena *a, const struct kj_val *v, const
     }
     case CT_TIMESTAMP:
         if (cel_time_parse(s, true, &out) < 0)
-            return cel_v_error(a, "parsing time \"%.*s\"", (int)s.n, s.p);
+            return cel_v_error(a, "Invalid date-time formatted string %.*s: not a time", (int)s.n,
+                               s.p);
         return out;
     case CT_DURATION:
         if (cel_duration_parse(s, &ns) < 0)
-            return cel_v_error(a, "unable to parse duration %.*s", (int)s.n, s.p);
+            return cel_v_error(a, "Invalid duration %.*s: unable to parse %.*s as duration",
+                               (int)s.n, s.p, (int)s.n, s.p);
         return (struct cel_val){ .kind = CK_DURATION, .i = ns };
     default: return out;
     }
@@ -114,6 +160,8 @@ struct cel_val cel_v_json(struct arena *a, const struct kj_val *v, const struct 
     struct cel_list *l;
     struct cel_map *m;
 
+    if (kj_type(v) > KJ_NULL && !fits(v, t))
+        return misfit(a, v, t);
     switch (kj_type(v)) {
     case KJ_ABSENT: return (struct cel_val){ .kind = CK_ABSENT };
     case KJ_NULL: return cel_v_null();

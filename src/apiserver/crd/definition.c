@@ -283,8 +283,19 @@ static void check_replicas_path(const struct kj_val *scale, const char *where, c
 /* One version, or what all have in common: where is "spec" or "spec.versions[1]". */
 enum part { SCHEMA = 1, SUBRESOURCES = 2, COLUMNS = 4 };
 
-static void check_version(const struct kj_val *v, const char *where, unsigned parts, bool hoisted,
-                          struct field_errors *e)
+/* Does a stored version of the same name have the same schema? */
+static bool is_stored(const struct kj_val *v, const struct kj_val *versions)
+{
+    for (size_t i = 0; i < kj_len(versions); i++) {
+        const struct kj_val *old = kj_at(versions, i);
+        if (streq(text_at(old, "name"), text_at(v, "name")))
+            return kj_equal(kj_get(old, "schema"), kj_get(v, "schema"));
+    }
+    return false;
+}
+
+static void check_version(const struct kj_val *v, const struct kj_val *old, const char *where,
+                          unsigned parts, bool hoisted, struct field_errors *e)
 {
     const struct kj_val *schema = kj_path(v, "schema.openAPIV3Schema");
     const struct kj_val *sub = kj_get(v, "subresources"), *scale = kj_get(sub, "scale");
@@ -293,7 +304,7 @@ static void check_version(const struct kj_val *v, const char *where, unsigned pa
     if ((parts & SCHEMA) && kj_type(schema) == KJ_OBJ) {
         CLEANUP(mem_free)
         char *at = xasprintf("%s.%s.openAPIV3Schema", where, hoisted ? "validation" : "schema");
-        structural_validate(schema, at, e);
+        structural_validate(schema, at, is_stored(v, old), e);
     }
     if ((parts & SUBRESOURCES) && kj_type(scale) == KJ_OBJ) {
         CLEANUP(mem_free) char *at = xasprintf("%s.subresources", where);
@@ -306,7 +317,8 @@ static void check_version(const struct kj_val *v, const char *where, unsigned pa
     }
 }
 
-static void check_versions(const struct kj_val *versions, struct field_errors *e)
+static void check_versions(const struct kj_val *versions, const struct kj_val *old,
+                           struct field_errors *e)
 {
     static const struct {
         const char *key;
@@ -326,9 +338,9 @@ static void check_versions(const struct kj_val *versions, struct field_errors *e
     }
     for (size_t i = 0; i < kj_len(versions); i++) {
         CLEANUP(mem_free) char *at = xasprintf("spec.versions[%zu]", i);
-        check_version(kj_at(versions, i), at, ~common, false, e);
+        check_version(kj_at(versions, i), old, at, ~common, false, e);
     }
-    check_version(first, "spec", common, true, e);
+    check_version(first, old, "spec", common, true, e);
 }
 
 /* ---- validation: the rest -----------------------------------------------------------------------
@@ -415,7 +427,7 @@ static void validate(enum res_verb verb, const struct kj_val *obj, const struct 
         if (field_errors_count(e) > before)
             return;
         check_identity(obj, !old, e);
-        check_versions(kj_get(spec, "versions"), e);
+        check_versions(kj_get(spec, "versions"), kj_path(old, "spec.versions"), e);
         check_names(kj_get(spec, "names"), e);
         check_conversion(spec, e);
     }

@@ -5,6 +5,8 @@
  *   structural.c  validation of schemas            schema.c    a schema compiled
  *   prune.c       unknown fields, pruning          defaults.c  defaulting, nulls
  *   validate.c    values against a schema          format.c    formats of strings
+ *   rules.c       rules in CEL compiled            rules_define.c  at the definition, rules_eval.c
+ *                                                  on objects
  *   version.c     one served version                serve.c     definitions become resources
  *   status.c      their conditions, accepted names  purge.c     what they leave when they go
  *   regex.c       patterns                         jsonpath.c  printer columns, scale
@@ -19,7 +21,10 @@
 enum s_type { S_ANY, S_OBJECT, S_ARRAY, S_STRING, S_INTEGER, S_NUMBER, S_BOOLEAN };
 enum s_list { S_ATOMIC, S_LIST_SET, S_LIST_MAP };
 
+struct cel_expr;
+struct cel_type;
 struct snode;
+struct srule;
 struct sprop {
     const char *name;
     const struct snode *node;
@@ -51,6 +56,10 @@ struct snode {
     const struct snode *items, *additional;
     const struct kj_val *def, *list_keys;
     const struct srules *rules;
+    const struct srule *cel;         /* x-kubernetes-validations: rules.h */
+    const struct cel_type *cel_type; /* of values here, where there are such */
+    size_t ncel;
+    bool cel_below; /* such rules here or further down */
 };
 
 /* One served version: schema, strings and columns of its struct resource. */
@@ -59,13 +68,16 @@ struct crd_schema {
     struct kj_doc *doc; /* the version's entry of spec.versions; nodes point into it */
     const struct snode *root;
     struct vec_of(struct regex *) regexes; /* one per pattern text */
-    struct api_scale_paths scale;          /* spec_replicas NULL: no such subresource */
-    struct resource res;                   /* as it was given to the table */
-    uint64_t hash;                         /* of the version's text */
+    struct vec_of(struct cel_expr *) exprs;
+    struct api_scale_paths scale; /* spec_replicas NULL: no such subresource */
+    struct resource res;          /* as it was given to the table */
+    uint64_t hash;                /* of the version's text */
 };
 
 /* schema.c: compiles the schema in s->doc. Never fails: what structural.c lets through. */
-void schema_compile(struct crd_schema *s, const struct kj_val *open_api);
+void schema_compile(struct crd_schema *s, const struct kj_val *open_api, bool root);
+/* What it made, but not the arena. */
+void schema_fini(struct crd_schema *s);
 /* The node under a member; *known false: not specified (and pruned unless preserved). */
 const struct snode *snode_member(const struct snode *n, const char *key, size_t len, bool *known);
 
@@ -73,8 +85,11 @@ const struct snode *snode_member(const struct snode *n, const char *key, size_t 
 struct crd_schema *crd_version_new(const struct kj_val *definition, const struct kj_val *version);
 void crd_schema_release(const struct resource *r);
 
-/* structural.c: where: "spec.validation.openAPIV3Schema". */
-void structural_validate(const struct kj_val *schema, const char *where,
+/* rules.c: the rules of a node. */
+void rules_compile(struct crd_schema *s, const struct kj_val *schema, struct snode *n, bool root);
+
+/* structural.c: where: "spec.validation.openAPIV3Schema"; same: as it is stored already. */
+void structural_validate(const struct kj_val *schema, const char *where, bool same,
                          struct field_errors *errors);
 /* validate.c: for defaults of definitions. */
 void value_validate(const struct snode *n, const struct kj_val *v, const char *path,

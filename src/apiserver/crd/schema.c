@@ -1,5 +1,6 @@
 /* schema.c - a structural schema compiled into nodes, once per served version. */
 #include "apiserver/crd/internal.h"
+#include "cel/cel.h"
 
 static const struct snode *compile(struct crd_schema *s, const struct kj_val *v);
 
@@ -108,6 +109,7 @@ static void compile_props(struct crd_schema *s, const struct kj_val *v, struct s
     while (kj_next(&it, &key, &m)) {
         props[n->nprops].name = key.p; /* NUL-terminated in the document */
         props[n->nprops].node = compile(s, m);
+        n->cel_below |= props[n->nprops].node->cel_below;
         n->defaults_below |= props[n->nprops++].node->defaults_below;
     }
     qsort(props, n->nprops, sizeof props[0], by_name);
@@ -127,6 +129,8 @@ static void compile_children(struct crd_schema *s, const struct kj_val *v, struc
     n->additional_any = kj_bool(additional, false);
     n->defaults_below |= n->def || (n->items && n->items->defaults_below) ||
                          (n->additional && n->additional->defaults_below);
+    n->cel_below |=
+        (n->items && n->items->cel_below) || (n->additional && n->additional->cel_below);
 }
 
 /* anyOf: [{type: integer}, {type: string}], as every int-or-string has it. */
@@ -137,7 +141,7 @@ static bool is_plain_any_of(const struct srules *r)
            !l[1]->rules && l[0]->type == S_INTEGER && l[1]->type == S_STRING;
 }
 
-static const struct snode *compile(struct crd_schema *s, const struct kj_val *v)
+static const struct snode *compile_node(struct crd_schema *s, const struct kj_val *v, bool root)
 {
     struct snode *n = arena_new0(s->arena, struct snode);
     const char *list = kj_str_or(kj_get(v, "x-kubernetes-list-type"), "");
@@ -154,12 +158,29 @@ static const struct snode *compile(struct crd_schema *s, const struct kj_val *v)
     n->rules = compile_rules(s, v);
     n->plain_any_of = n->int_or_string && n->rules && is_plain_any_of(n->rules);
     compile_children(s, v, n);
+    rules_compile(s, v, n, root);
+    n->cel_below |= n->ncel > 0;
     return n;
 }
 
-void schema_compile(struct crd_schema *s, const struct kj_val *open_api)
+static const struct snode *compile(struct crd_schema *s, const struct kj_val *v)
 {
-    s->root = compile(s, open_api);
+    return compile_node(s, v, false);
+}
+
+void schema_compile(struct crd_schema *s, const struct kj_val *open_api, bool root)
+{
+    s->root = compile_node(s, open_api, root);
+}
+
+void schema_fini(struct crd_schema *s)
+{
+    vec_foreach(&s->regexes, i)
+        regex_free(s->regexes.items[i]);
+    vec_fini(&s->regexes);
+    vec_foreach(&s->exprs, i)
+        cel_expr_free(s->exprs.items[i]);
+    vec_fini(&s->exprs);
 }
 
 static const struct snode *snode_prop(const struct snode *n, const char *name, size_t len)

@@ -1,11 +1,10 @@
 /* structural.c - is a schema structural, and one that this server can serve?
  *
- * Words and order of kube-apiserver 1.35. Refused beyond it: rules in CEL, because accepting
- * objects that they forbid would be worse.
+ * Words and order of kube-apiserver 1.35.
  */
 #include <stdio.h>
 
-#include "apiserver/crd/internal.h"
+#include "apiserver/crd/rules.h"
 
 enum level { ROOT, PROPERTY, ITEMS, NESTED /* inside anyOf, oneOf, allOf, not */ };
 enum { DEPTH_MAX = 100 };
@@ -13,6 +12,10 @@ enum { DEPTH_MAX = 100 };
 struct judge {
     struct strbuf path;
     struct field_errors *errors;
+    struct rules_define rules;
+    const char *uncorrelatable; /* the list above whose items have no old values; NULL: none */
+    uint64_t cardinality;       /* how many values of this node an object may have */
+    bool unbounded;
     int depth;
 };
 
@@ -69,9 +72,6 @@ static void judge_unsupported(struct judge *j, const struct kj_val *v)
     if (kj_type(kj_get(v, "additionalProperties")) > KJ_NULL && kj_len(kj_get(v, "properties")) > 0)
         say(j, FIELD_FORBIDDEN, "additionalProperties", NULL,
             "additionalProperties and properties are mutual exclusive");
-    if (kj_len(kj_get(v, "x-kubernetes-validations")) > 0)
-        say(j, FIELD_FORBIDDEN, "x-kubernetes-validations", NULL,
-            "rules in CEL are not supported by this server");
 }
 
 static void judge_pattern(struct judge *j, const struct kj_val *v)
@@ -139,6 +139,7 @@ static void judge_nested(struct judge *j, const struct kj_val *v, bool int_or_st
         { "x-kubernetes-list-type", "must be undefined to be structural" },
         { "x-kubernetes-list-map-keys", "must be undefined to be structural" },
         { "x-kubernetes-map-type", "must be undefined to be structural" },
+        { "x-kubernetes-validations", "must be empty to be structural" },
     };
     if (kj_get(v, "type") && !int_or_string)
         say(j, FIELD_FORBIDDEN, "type", NULL, "must be empty to be structural");
@@ -252,17 +253,18 @@ static void judge_default(struct judge *j, const struct kj_val *v)
     if (!def)
         return;
     tmp.arena = arena_new();
-    schema_compile(&tmp, v);
+    schema_compile(&tmp, v, false);
     if (has_unknown(tmp.root, def)) {
         CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
         kj_write(def, KJ_SORTED, &text);
         say(j, FIELD_INVALID, "default", text.data, "must not have unknown fields");
     } else if (kj_type(def) != KJ_NULL) {
+        size_t before = field_errors_count(j->errors);
         value_validate(tmp.root, def, under(j, "default", path), j->errors);
+        if (field_errors_count(j->errors) == before)
+            rules_eval(tmp.root, def, NULL, path, j->errors, j->errors);
     }
-    vec_foreach(&tmp.regexes, i)
-        regex_free(tmp.regexes.items[i]);
-    vec_fini(&tmp.regexes);
+    schema_fini(&tmp);
     arena_free(tmp.arena);
 }
 
@@ -310,6 +312,30 @@ static void judge_all(struct judge *j, const struct kj_val *v, const char *key, 
     }
 }
 
+/* Items or values: there may be many of them. */
+static void judge_many(struct judge *j, const struct kj_val *v, const char *key, enum level level)
+{
+    bool items = streq(key, "items"), unbounded = j->unbounded;
+    int64_t max = kj_i64_or(kj_get(v, items ? "maxItems" : "maxProperties"), -1);
+    const char *uncorrelatable = j->uncorrelatable;
+    uint64_t cardinality = j->cardinality;
+    char where[32];
+
+    if (max < 0)
+        j->unbounded = true;
+    else if (__builtin_mul_overflow(cardinality, (uint64_t)max, &j->cardinality))
+        j->cardinality = UINT64_MAX;
+    CLEANUP(mem_free) char *here = xstrdup(strbuf_str(&j->path));
+    if (items && !uncorrelatable &&
+        !streq(kj_str_or(kj_get(v, "x-kubernetes-list-type"), ""), "map"))
+        j->uncorrelatable = here;
+    int n = snprintf(where, sizeof where, ".%s", key);
+    judge_at(j, where, (size_t)n, kj_get(v, key), level, false);
+    j->uncorrelatable = uncorrelatable;
+    j->cardinality = cardinality;
+    j->unbounded = unbounded;
+}
+
 static void judge_below(struct judge *j, const struct kj_val *v, enum level level, bool ios)
 {
     struct kj_iter it = kj_iter(kj_get(v, "properties"));
@@ -323,15 +349,25 @@ static void judge_below(struct judge *j, const struct kj_val *v, enum level leve
         judge_at(j, where.data, where.len, m, inner, false);
     }
     if (kj_type(kj_get(v, "items")) == KJ_OBJ)
-        judge_at(j, ".items", 6, kj_get(v, "items"), level == NESTED ? NESTED : ITEMS, false);
+        judge_many(j, v, "items", level == NESTED ? NESTED : ITEMS);
     if (kj_type(kj_get(v, "additionalProperties")) == KJ_OBJ && level != NESTED)
-        judge_at(j, ".additionalProperties", 21, kj_get(v, "additionalProperties"), PROPERTY,
-                 false);
+        judge_many(j, v, "additionalProperties", PROPERTY);
     judge_all(j, v, "allOf", ios);
     judge_all(j, v, "anyOf", ios);
     judge_all(j, v, "oneOf", ios);
     if (kj_type(kj_get(v, "not")) == KJ_OBJ)
         judge_at(j, ".not", 4, kj_get(v, "not"), NESTED, false);
+}
+
+/* Rules are looked at when everything here and below is in order: their types follow from it. */
+static void judge_rules(struct judge *j, const struct kj_val *v, enum level level, size_t before)
+{
+    struct rules_place at = { strbuf_str(&j->path), j->uncorrelatable, j->cardinality, j->unbounded,
+                              level == ROOT };
+
+    rules_check_form(v, at.path, j->errors);
+    if (field_errors_count(j->errors) == before)
+        rules_check_node(&j->rules, v, &at);
 }
 
 /* int_or_string: the parent is one, so that anyOf may name the two types. */
@@ -360,14 +396,24 @@ static void judge_schema(struct judge *j, const struct kj_val *v, enum level lev
         judge_default(j, v);
     }
     judge_below(j, v, level, ios);
+    if (level != NESTED)
+        judge_rules(j, v, level, before);
     j->depth--;
 }
 
-void structural_validate(const struct kj_val *schema, const char *where,
+void structural_validate(const struct kj_val *schema, const char *where, bool same,
                          struct field_errors *errors)
 {
-    struct judge j = { .errors = errors };
+    CLEANUP(field_errors_free) struct field_errors *of_rules = field_errors_new();
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    struct judge j = { .errors = errors,
+                       .rules = { .a = a, .errors = of_rules, .old_costs = same },
+                       .cardinality = 1 };
+
     strbuf_append(&j.path, where);
     judge_schema(&j, schema, ROOT, false);
+    rules_check_total(&j.rules, where);
+    field_errors_move(errors, of_rules);
+    rules_define_fini(&j.rules);
     strbuf_fini(&j.path);
 }

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "apiserver/crd/internal.h"
+#include "apiserver/crd/rules.h"
 #include "base/map.h"
 #include "base/num.h"
 
@@ -492,11 +492,26 @@ void value_validate(const struct snode *n, const struct kj_val *v, const char *p
 }
 
 void crd_validate(const struct crd_schema *s, enum res_verb verb, const struct kj_val *obj,
-                  const struct kj_val *old, struct field_errors *errors)
+                  const struct kj_val *old, struct field_errors *errors,
+                  struct field_errors *warnings)
 {
+    static const enum field_error_type blocking[] = { FIELD_REQUIRED, FIELD_TOO_LONG,
+                                                      FIELD_TOO_MANY, FIELD_TYPE_INVALID,
+                                                      FIELD_NOT_SUPPORTED };
     struct walk w = { .errors = errors };
+    bool blocked = false;
 
     (void)verb; /* status updates are judged whole, as the others */
     check(&w, s->root, obj, old);
     strbuf_fini(&w.path);
+    if (!s->root->cel_below)
+        return;
+    for (size_t i = 0; i < ARRAY_LEN(blocking); i++)
+        blocked |= field_errors_any(errors, blocking[i]);
+    if (blocked)
+        field_error(errors, FIELD_INVALID, "<nil>", "null",
+                    "some validation rules were not checked because the object was invalid; "
+                    "correct the existing errors to complete validation");
+    else
+        rules_eval(s->root, obj, old, "", errors, warnings);
 }

@@ -83,7 +83,7 @@ struct crd_schema *crd_version_new(const struct kj_val *definition, const struct
     s->doc = kj_freeze(kj_mcopy(d, version));
     const struct kj_val *v = kj_root(s->doc);
     s->hash = hash_of(v);
-    schema_compile(s, kj_path(v, "schema.openAPIV3Schema"));
+    schema_compile(s, kj_path(v, "schema.openAPIV3Schema"), true);
     r->group = text(s, spec, "group");
     r->version = text(s, v, "name");
     r->kind = text(s, names, "kind");
@@ -105,9 +105,7 @@ static struct crd_schema *crd_schema_free(struct crd_schema *s)
 {
     if (!s)
         return NULL;
-    vec_foreach(&s->regexes, i)
-        regex_free(s->regexes.items[i]);
-    vec_fini(&s->regexes);
+    schema_fini(s);
     kj_doc_free(s->doc);
     arena_free(s->arena);
     free(s);

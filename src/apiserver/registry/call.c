@@ -140,6 +140,12 @@ void api_warn(struct api_call *c, const char *fmt, ...)
         vec_push(&c->warnings, arena_strdup(c->arena, text));
 }
 
+void warn_all(struct api_call *c, const struct field_errors *warnings)
+{
+    vec_foreach(warnings, i)
+        api_warn(c, "%s: %s", warnings->items[i].path, warnings->items[i].text);
+}
+
 void api_fail_too_large(struct api_call *c)
 {
     struct kerr err;

@@ -223,7 +223,8 @@ static int load(struct change *x, struct api_call *c, struct kj_doc **ret, uint6
 static bool judge(struct change *x, struct api_call *c, struct kj_mdoc *d, struct kj_mval *obj,
                   const struct kj_val *old, struct kj_doc **ret_fresh)
 {
-    CLEANUP(field_errors_free) struct field_errors *errors = field_errors_new();
+    CLEANUP(field_errors_free)
+    struct field_errors *errors = field_errors_new(), *warnings = field_errors_new();
     struct admission_req req = admission_of(c, x->r, x->ns, x->name, "UPDATE", old);
     struct kerr err = { 0 };
 
@@ -243,7 +244,8 @@ static bool judge(struct change *x, struct api_call *c, struct kj_mdoc *d, struc
     }
     if (x->ch.skip_prepare)
         return true;
-    object_validate(c->s, x->r, x->ch.verb, kj_root(*ret_fresh), old, errors);
+    object_validate(c->s, x->r, x->ch.verb, kj_root(*ret_fresh), old, errors, warnings);
+    warn_all(c, warnings);
     if (field_errors_count(errors)) {
         api_fail_invalid(c, x->name, errors);
         return false;

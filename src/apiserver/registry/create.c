@@ -118,7 +118,7 @@ static struct kj_mval *make(struct api_call *c, struct kj_mdoc *d, const struct 
     else if (r->has_status)
         kj_mdel(obj, "status", strlen("status"));
     *ret_frozen = kj_freeze(obj);
-    object_validate(c->s, r, RES_CREATE, kj_root(*ret_frozen), NULL, errors);
+    object_validate(c->s, r, RES_CREATE, kj_root(*ret_frozen), NULL, errors, NULL);
     if (field_errors_count(errors) == 0)
         return obj;
     api_fail_invalid(c, name, errors);

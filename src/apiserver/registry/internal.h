@@ -39,6 +39,8 @@ struct field_errors vec_of(struct field_cause);
 /* metadata: JSON text or NULL. details: JSON text or NULL (none at all). reason "": none. */
 void status_write(struct strbuf *out, const char *metadata, const char *message, const char *reason,
                   const char *details, int code);
+/* Warnings of the call, one per error. */
+void warn_all(struct api_call *c, const struct field_errors *warnings);
 /* Ends the call with 422 and these causes. */
 void fail_invalid(struct api_call *c, const char *group, const char *kind, const char *name,
                   const struct field_errors *errors);
@@ -63,7 +65,7 @@ int object_check_fields(struct api_call *c, const struct kj_val *obj, bool of_pa
 void object_default(const struct resource *r, struct kj_mdoc *d, struct kj_mval *obj);
 void object_validate(struct apiserver *s, const struct resource *r, enum res_verb verb,
                      const struct kj_val *obj, const struct kj_val *old,
-                     struct field_errors *errors);
+                     struct field_errors *errors, struct field_errors *warnings);
 /* A stored document in the form of this resource, parsed. */
 int object_load(const struct resource *r, const char *doc, size_t n, struct kj_doc **ret,
                 struct kerr *err);

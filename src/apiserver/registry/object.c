@@ -206,7 +206,7 @@ void object_default(const struct resource *r, struct kj_mdoc *d, struct kj_mval 
 
 void object_validate(struct apiserver *s, const struct resource *r, enum res_verb verb,
                      const struct kj_val *obj, const struct kj_val *old,
-                     struct field_errors *errors)
+                     struct field_errors *errors, struct field_errors *warnings)
 {
     const char *kind = kj_str_or(kj_get(obj, "kind"), r->kind);
 
@@ -214,7 +214,7 @@ void object_validate(struct apiserver *s, const struct resource *r, enum res_ver
     if (r->crd && !streq(kind, r->kind))
         field_error_text(errors, FIELD_INVALID, "kind", kind, "must be %s", r->kind);
     if (r->crd)
-        crd_validate(r->crd, verb, obj, old, errors);
+        crd_validate(r->crd, verb, obj, old, errors, warnings);
     if (r->strategy && r->strategy->validate)
         r->strategy->validate(verb, obj, old, errors);
     if (r->strategy && r->strategy->validate_in)

@@ -184,6 +184,7 @@ int api_err_method(struct kerr *err);     /* the server does not allow this meth
 struct field_errors *field_errors_new(void);
 struct field_errors *field_errors_free(struct field_errors *e); /* returns NULL */
 DEFINE_CLEANUP(field_errors_free, struct field_errors *)
+void field_errors_move(struct field_errors *to, struct field_errors *from); /* from is empty then */
 
 /* A Status as text; for those who answer without a call. */
 void api_status_text(struct strbuf *out, const struct kerr *err);
@@ -262,7 +263,8 @@ int crd_check(const struct crd_schema *s, const struct kj_val *obj, crd_problem_
 void crd_prune(const struct crd_schema *s, struct kj_mdoc *d, struct kj_mval *obj);
 void crd_default(const struct crd_schema *s, struct kj_mdoc *d, struct kj_mval *obj);
 void crd_validate(const struct crd_schema *s, enum res_verb verb, const struct kj_val *obj,
-                  const struct kj_val *old, struct field_errors *errors);
+                  const struct kj_val *old, struct field_errors *errors,
+                  struct field_errors *warnings);
 /* Scale and further subresources of custom resources. */
 void crd_subresource(struct apiserver *s, struct api_call *c);
 /* Serves stored CustomResourceDefinitions and follows changes; installs ours unless told not to. */

@@ -25,7 +25,7 @@ enum field_error_type {
     FIELD_TOO_MANY,
     FIELD_NOT_FOUND,
     FIELD_TYPE_INVALID,
-    FIELD_INTERNAL
+    FIELD_INTERNAL /* Internal error: why */
 };
 struct field_errors; /* collects causes for a 422 Status */
 /* value: the offending value as JSON text; may be NULL. */
@@ -35,6 +35,7 @@ void field_error(struct field_errors *e, enum field_error_type type, const char 
 void field_error_text(struct field_errors *e, enum field_error_type type, const char *path,
                       const char *value, const char *fmt, ...) PRINTF(5, 6);
 size_t field_errors_count(const struct field_errors *e);
+bool field_errors_any(const struct field_errors *e, enum field_error_type type);
 
 enum res_verb { RES_CREATE, RES_UPDATE, RES_STATUS };
 struct api_call;

@@ -82,6 +82,22 @@ void field_error_text(struct field_errors *e, enum field_error_type type, const 
     va_end(ap);
 }
 
+void field_errors_move(struct field_errors *to, struct field_errors *from)
+{
+    vec_foreach(from, i)
+        vec_push(to, from->items[i]);
+    from->n = 0;
+}
+
+bool field_errors_any(const struct field_errors *e, enum field_error_type type)
+{
+    vec_foreach(e, i) {
+        if (e->items[i].type == type)
+            return true;
+    }
+    return false;
+}
+
 size_t field_errors_count(const struct field_errors *e)
 {
     return e->n;

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "cel/authz.h"
 #include "cel/cel.h"
 #include "cel/device.h"
 #include "cel/schema.h"
@@ -190,6 +191,74 @@ static void test_a_device_is_made_once(void **state)
     }
 }
 
+/* Allows reading pods in "default", says what it was asked. */
+static void fake_check(void *arg, const struct cel_access *q, struct arena *a,
+                       struct cel_access_answer *ret)
+{
+    int *asked = arg;
+
+    (*asked)++;
+    ret->allowed = str_eqz(q->verb, "get") && str_eqz(q->resource, "pods") &&
+                   str_eqz(q->namespace, "default") && !q->service_account.n;
+    ret->reason = str_of(arena_printf(
+        a, "%.*s|%.*s|%.*s|%.*s|%.*s|%.*s|%.*s|%.*s", (int)q->service_account.n,
+        str_or(q->service_account.p, ""), (int)q->verb.n, q->verb.p, (int)q->path.n,
+        str_or(q->path.p, ""), (int)q->group.n, str_or(q->group.p, ""), (int)q->resource.n,
+        str_or(q->resource.p, ""), (int)q->subresource.n, str_or(q->subresource.p, ""),
+        (int)q->namespace.n, str_or(q->namespace.p, ""), (int)q->name.n, str_or(q->name.p, "")));
+    if (str_eqz(q->verb, "fail"))
+        ret->error = STR("no rules today");
+}
+
+static void test_an_expression_asks_the_authorizer(void **state)
+{
+    static const struct {
+        const char *text, *want; /* the value, or the error */
+        uint64_t cost;
+    } cases[] = {
+        { "authorizer.group('').resource('pods').namespace('default').check('get').allowed()",
+          "true", 350005 },
+        { "authorizer.group('apps').resource('pods').check('get').allowed()", "false", 350004 },
+        { "authorizer.requestResource.check('get').allowed()", "true", 350002 },
+        { "authorizer.path('/healthz').check('get').reason()", "\"|get|/healthz|||||\"", 350003 },
+        { "authorizer.serviceAccount('ns', 'sa').group('g').resource('r').subresource('s')"
+          ".name('n').check('v').reason()",
+          "\"ns:sa|v||g|r|s||n\"", 350007 },
+        { "authorizer.path('/').check('fail').errored()", "true", 350003 },
+        { "authorizer.path('/').check('fail').error()", "\"no rules today\"", 350003 },
+        { "authorizer.path('').check('get').allowed()", "path must not be empty", 350003 },
+        { "authorizer.group('').resource(' ').check('get').allowed()", "resource must not be empty",
+          350004 },
+        { "authorizer.serviceAccount('n s', 'x').path('/').check('get').allowed()",
+          "Invalid service account namespace", 350004 },
+    };
+    const struct cel_var vars[] = { { "authorizer", &cel_authorizer },
+                                    { "authorizer.requestResource", &cel_resource_check } };
+    const struct cel_env env = { .vars = vars, .n_vars = 2 };
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    int asked = 0;
+    const struct cel_authorizer auth = { fake_check, &asked };
+    const struct cel_access own = { .resource = STR("pods"), .namespace = STR("default") };
+    struct cel_val values[] = { cel_v_authorizer(a, &auth), cel_v_resource_check(a, &auth, &own) };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        CLEANUP(cel_expr_free) struct cel_expr *e = NULL;
+        CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+        struct cel_val v;
+        uint64_t cost;
+        if (cel_compile(&env, cases[i].text, strlen(cases[i].text), &e, &b) != CEL_OK)
+            fail_msg("%s", b.data);
+        if (cel_eval(e, values, CEL_LIMIT_CALL, a, &v, &cost) == CEL_OK)
+            cel_val_print(a, v, &b);
+        else
+            strbuf_appendn(&b, v.s, v.n);
+        assert_string_equal(strbuf_str(&b), cases[i].want);
+        assert_int_equal(cost, cases[i].cost);
+    }
+    assert_int_equal(asked, 7);
+}
+
 static void test_bad_text_is_refused(void **state)
 {
     CLEANUP(mem_free) char *large = xmalloc(200000);
@@ -223,6 +292,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_schemas_give_types_and_documents_values),
         cmocka_unit_test(test_a_warm_arena_is_enough),
         cmocka_unit_test(test_a_device_is_made_once),
+        cmocka_unit_test(test_an_expression_asks_the_authorizer),
         cmocka_unit_test(test_bad_text_is_refused),
     };
 

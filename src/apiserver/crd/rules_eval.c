@@ -1,0 +1,268 @@
+/* rules_eval.c - rules on objects.
+ *
+ * After everything else about the object is in order. A node's rules come before those below it.
+ * On an update a rule sees the value that this one replaces, where there is one: properties and map
+ * values by their names, items of list-type map by their keys. What a rule without oldSelf says
+ * about a value that did not change is a warning (ratcheting).
+ */
+#include "apiserver/crd/rules.h"
+
+struct rules_run {
+    struct arena *a;
+    struct strbuf path;
+    struct field_errors *errors, *warnings;
+    uint64_t budget; /* 0: nothing more runs */
+};
+
+/* A value, what it replaces, and the nearest part of the object, itself or above, that replaces
+ * something: whether that part is the same decides about ratcheting. */
+struct rules_at {
+    const struct snode *n;
+    const struct kj_val *v, *old;
+    const struct rules_at *up;
+};
+
+/* ---- what did not change ------------------------------------------------------------------------
+ */
+
+/* The item of the old list with the same keys. */
+static const struct kj_val *old_item(const struct snode *list, const struct kj_val *item,
+                                     const struct kj_val *old)
+{
+    struct kj_iter it = kj_iter(old);
+    const struct kj_val *o;
+    struct str none;
+
+    if (list->list != S_LIST_MAP || kj_type(old) != KJ_ARR)
+        return NULL;
+    while (kj_next(&it, &none, &o)) {
+        bool same = true;
+        for (size_t i = 0; i < kj_len(list->list_keys) && same; i++) {
+            const char *key = kj_str_or(kj_at(list->list_keys, i), "");
+            same = kj_equal(kj_get(o, key), kj_get(item, key));
+        }
+        if (same)
+            return o;
+    }
+    return NULL;
+}
+
+static bool ratchets(const struct rules_at *at)
+{
+    while (at && !at->old)
+        at = at->up;
+    return at && at->up && kj_equal(at->v, at->old); /* the whole object is never ratcheted */
+}
+
+/* ---- one rule -----------------------------------------------------------------------------------
+ */
+
+static const char *const type_names[] = {
+    [S_ANY] = "",           [S_OBJECT] = "object",   [S_ARRAY] = "array",
+    [S_STRING] = "string",  [S_INTEGER] = "integer", [S_NUMBER] = "number",
+    [S_BOOLEAN] = "boolean"
+};
+
+static const char *path_of(const struct rules_run *x)
+{
+    const char *p = strbuf_str(&x->path);
+    return !*p ? "<nil>" : *p == '.' ? p + 1 : p;
+}
+
+/* The rule could not be evaluated; that is never ratcheted. */
+static void broken(struct rules_run *x, const struct snode *n, const char *before,
+                   const struct cel_val *e, const char *after, struct str rule)
+{
+    field_error_text(x->errors, FIELD_INVALID, path_of(x), type_names[n->type], "%s%.*s%s%.*s",
+                     before, e ? (int)e->n : 0, e ? e->s : "", after, (int)rule.n, rule.p);
+}
+
+/* true: nothing more runs. */
+static bool report_failure(struct rules_run *x, const struct snode *n, const struct srule *r,
+                           enum cel_failure f, struct cel_val e)
+{
+    static const char overload[] = "no such overload";
+    struct str rule = r->plain.n ? r->plain : r->text;
+
+    if (f == CEL_COST)
+        broken(x, n, "'", &e,
+               "': no further validation rules will be run due to call cost exceeds limit for "
+               "rule: ",
+               rule);
+    else if (e.n >= sizeof overload - 1 && memcmp(e.s, overload, sizeof overload - 1) == 0)
+        broken(x, n, "'", &e,
+               "': call arguments did not match a supported operator, function or macro "
+               "signature for rule: ",
+               rule);
+    else
+        broken(x, n, "", &e, " evaluating rule: ", rule);
+    return f == CEL_COST;
+}
+
+/* false: the budget does not cover it. */
+static bool spend(struct rules_run *x, const struct snode *n, uint64_t cost)
+{
+    if (cost > x->budget) {
+        field_error_text(x->errors, FIELD_INVALID, path_of(x), type_names[n->type],
+                         "validation failed due to running out of cost budget, no further "
+                         "validation rules will be run");
+        x->budget = 0;
+        return false;
+    }
+    x->budget -= cost;
+    return true;
+}
+
+static bool is_blank(struct str s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        if (!strchr(" \t\r\n\v\f", s.p[i]))
+            return false;
+    }
+    return true;
+}
+
+/* The result of messageExpression, if it is fit to be shown. *ret stays as it is otherwise. false:
+ * the budget is gone. */
+static bool expressed(struct rules_run *x, const struct srule *r, const struct cel_val *vars,
+                      const struct snode *n, struct str *ret)
+{
+    struct cel_val v;
+    uint64_t cost;
+
+    if (!r->message)
+        return true;
+    enum cel_failure f = cel_eval(r->message, vars, CEL_LIMIT_CALL, x->a, &v, &cost);
+    if (!spend(x, n, cost))
+        return false;
+    if (f == CEL_OK && v.kind == CK_STRING && v.n <= RULE_MESSAGE_MAX && !is_blank(cel_str(v)) &&
+        !memchr(v.s, '\n', v.n))
+        *ret = cel_str(v);
+    return true;
+}
+
+static void refuse(struct rules_run *x, const struct rules_at *at, const struct srule *r,
+                   struct str message)
+{
+    CLEANUP(strbuf_fini) struct strbuf value = STRBUF_INIT;
+    size_t here = x->path.len;
+    enum kj_type t = kj_type(at->v);
+
+    if (t == KJ_STR)
+        strbuf_append_quoted(&value, kj_str(at->v), kj_len(at->v));
+    else if (t < KJ_ARR)
+        kj_write(at->v, KJ_SORTED, &value);
+    strbuf_append(&x->path, r->path);
+    struct field_errors *to = !r->uses_old && ratchets(at) ? x->warnings : x->errors;
+    if (r->type == FIELD_DUPLICATE)
+        field_error(to, r->type, path_of(x), value.len ? value.data : NULL, NULL);
+    else if (message.n)
+        field_error(to, r->type, path_of(x), value.len ? value.data : NULL, "%.*s", (int)message.n,
+                    message.p);
+    else
+        field_error(to, r->type, path_of(x), value.len ? value.data : NULL, "failed rule: %.*s",
+                    (int)r->text.n, r->text.p);
+    strbuf_truncate(&x->path, here);
+}
+
+/* false: nothing more runs. */
+static bool run_rule(struct rules_run *x, const struct rules_at *at, const struct srule *r)
+{
+    struct cel_val vars[2] = { cel_v_json(x->a, at->v, at->n->cel_type) }, v;
+    struct str message = r->plain;
+    uint64_t cost;
+
+    if (at->old)
+        vars[1] = cel_v_json(x->a, at->old, at->n->cel_type);
+    if (r->optional_old)
+        vars[1] = at->old ? cel_v_some(x->a, vars[1]) : cel_v_none();
+    enum cel_failure f = cel_eval(r->rule, vars, CEL_LIMIT_CALL, x->a, &v, &cost);
+    if (f == CEL_COST) {
+        (void)report_failure(x, at->n, r, f, v);
+        return false;
+    }
+    if (!spend(x, at->n, cost))
+        return false;
+    if (f != CEL_OK)
+        return !report_failure(x, at->n, r, f, v);
+    if (v.kind == CK_BOOL && v.b)
+        return true;
+    if (!expressed(x, r, vars, at->n, &message))
+        return false;
+    refuse(x, at, r, message);
+    return true;
+}
+
+/* ---- the walk -----------------------------------------------------------------------------------
+ */
+
+static bool walk(struct rules_run *x, const struct rules_at *at);
+
+static bool walk_list(struct rules_run *x, const struct rules_at *at)
+{
+    struct kj_iter it = kj_iter(at->v);
+    size_t here = x->path.len;
+    const struct kj_val *item;
+    struct str none;
+    bool go = true;
+
+    for (size_t i = 0; go && at->n->items && kj_next(&it, &none, &item); i++) {
+        struct rules_at below = { at->n->items, item, old_item(at->n, item, at->old), at };
+        strbuf_appendf(&x->path, "[%zu]", i);
+        go = walk(x, &below);
+        strbuf_truncate(&x->path, here);
+    }
+    return go;
+}
+
+static bool walk_object(struct rules_run *x, const struct rules_at *at)
+{
+    struct kj_iter it = kj_iter(at->v);
+    size_t here = x->path.len;
+    const struct kj_val *m;
+    struct str key;
+    bool go = true;
+
+    while (go && kj_next(&it, &key, &m)) {
+        bool known;
+        const struct snode *n = snode_member(at->n, key.p, key.n, &known);
+        if (!n || !n->cel_below)
+            continue;
+        struct rules_at below = { n, m, kj_getn(at->old, key.p, key.n), at };
+        strbuf_appendf(&x->path, n == at->n->additional ? "[%.*s]" : ".%.*s", (int)key.n, key.p);
+        go = walk(x, &below);
+        strbuf_truncate(&x->path, here);
+    }
+    return go;
+}
+
+static bool walk(struct rules_run *x, const struct rules_at *at)
+{
+    if (!at->n->cel_below || kj_type(at->v) == KJ_NULL)
+        return true;
+    for (size_t i = 0; i < at->n->ncel; i++) {
+        const struct srule *r = &at->n->cel[i];
+        if (r->uses_old && !r->optional_old && !at->old)
+            continue;
+        bool go = run_rule(x, at, r);
+        arena_reset(x->a);
+        if (!go)
+            return false;
+    }
+    return kj_type(at->v) == KJ_ARR ? walk_list(x, at) : walk_object(x, at);
+}
+
+void rules_eval(const struct snode *n, const struct kj_val *v, const struct kj_val *old,
+                const char *path, struct field_errors *errors, struct field_errors *warnings)
+{
+    struct rules_run x = { .errors = errors, .warnings = warnings, .budget = RULES_BUDGET };
+    struct rules_at at = { n, v, old, NULL };
+
+    if (!n->cel_below)
+        return;
+    x.a = arena_new();
+    strbuf_append(&x.path, path);
+    (void)walk(&x, &at);
+    strbuf_fini(&x.path);
+    arena_free(x.a);
+}

@@ -1,0 +1,224 @@
+/* Rules of CRDs through the whole server: what tests/golden (cel/crd-rules) cannot see. Rules are
+ * written with single quotes around JSON and double ones inside expressions. */
+#include "apiserver/test/api_fixture.h"
+
+#define CRDS   "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+#define THINGS "/apis/ex.io/v1/namespaces/default/things"
+
+/* ' becomes " and ` becomes ': JSON with expressions in it that people can read. */
+static char *json_of(const char *s)
+{
+    char *out = xstrdup(s);
+    for (char *p = out; *p; p++)
+        *p = *p == '\'' ? '"' : *p == '`' ? '\'' : *p;
+    return out;
+}
+
+static char *definition_with(const char *spec)
+{
+    CLEANUP(mem_free)
+    char *text = xasprintf(
+        "{'apiVersion':'apiextensions.k8s.io/v1','kind':'CustomResourceDefinition','metadata':"
+        "{'name':'things.ex.io'},'spec':{'group':'ex.io','scope':'Namespaced','names':{'plural':"
+        "'things','kind':'Thing'},'versions':[{'name':'v1','served':true,'storage':true,"
+        "'subresources':{'status':{}},'schema':{'openAPIV3Schema':{'type':'object','properties':{"
+        "'spec':%s,'status':{'type':'object','properties':{'ready':{'type':'integer',"
+        "'x-kubernetes-validations':[{'rule':'self >= 0'}]}}}}}}}]}}",
+        spec);
+    return json_of(text);
+}
+
+static int define(struct fixture *r, const char *spec)
+{
+    CLEANUP(mem_free) char *body = definition_with(spec);
+    int status = fixture_post(r, CRDS, body);
+    loop_advance(r->loop, NSEC_PER_SEC);
+    return status;
+}
+
+static int change(struct fixture *r, const char *target, const char *patch)
+{
+    CLEANUP(mem_free) char *body = json_of(patch);
+    int status = fixture_do(r, "PATCH", target, MERGE, body);
+    loop_advance(r->loop, NSEC_PER_SEC);
+    return status;
+}
+
+static int create(struct fixture *r, const char *name, const char *spec)
+{
+    CLEANUP(mem_free)
+    char *text = xasprintf("{'apiVersion':'ex.io/v1','kind':'Thing','metadata':{'name':'%s'},"
+                           "'spec':%s}",
+                           name, spec);
+    CLEANUP(mem_free) char *body = json_of(text);
+    return fixture_post(r, THINGS, body);
+}
+
+#define RANGE                                                                                 \
+    "{'type':'object','properties':{'min':{'type':'integer'},'max':{'type':'integer'},"       \
+    "'mode':{'type':'string','maxLength':9}},'x-kubernetes-validations':[{'rule':"            \
+    "'self.min <= self.max','messageExpression':'`min %d is above max %d`.format([self.min, " \
+    "self.max])','fieldPath':'.min'},{'rule':'!has(oldSelf.mode) || has(self.mode) && "       \
+    "self.mode == oldSelf.mode','message':'mode is immutable','reason':'FieldValueForbidden'}]}"
+
+static void test_rules_judge_objects(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+
+    (void)state;
+    fixture_init(&r, 7);
+    assert_int_equal(define(&r, RANGE), 201);
+    assert_int_equal(create(&r, "a", "{'min':3,'max':2}"), 422);
+    assert_string_equal(fixture_str(&r, "message"),
+                        "Thing.ex.io \"a\" is invalid: spec.min: Invalid value: min 3 is above "
+                        "max 2");
+    assert_int_equal(create(&r, "a", "{'min':1,'max':2,'mode':'x'}"), 201);
+    assert_int_equal(change(&r, THINGS "/a", "{'spec':{'mode':'y'}}"), 422);
+    assert_string_equal(fixture_str(&r, "message"),
+                        "Thing.ex.io \"a\" is invalid: spec: Forbidden: mode is immutable");
+    assert_int_equal(change(&r, THINGS "/a", "{'spec':{'max':9}}"), 200);
+    /* Status is written by its own subresource, and judged there. */
+    assert_int_equal(change(&r, THINGS "/a/status", "{'status':{'ready':-1}}"), 422);
+    assert_contains(fixture_str(&r, "message"),
+                    "status.ready: Invalid value: -1: failed rule: self >= 0");
+    assert_int_equal(change(&r, THINGS "/a/status", "{'status':{'ready':1}}"), 200);
+}
+
+/* A rule that came later warns about what was there before, and refuses what is new. */
+static void test_what_did_not_change_is_a_warning(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+
+    (void)state;
+    fixture_init(&r, 7);
+    assert_int_equal(define(&r, "{'type':'object','properties':{'n':{'type':'integer'}}}"), 201);
+    assert_int_equal(create(&r, "a", "{'n':30}"), 201);
+    CLEANUP(mem_free)
+    char *now = definition_with("{'type':'object','properties':{'n':{'type':'integer',"
+                                "'x-kubernetes-validations':[{'rule':'self < 10'}]}}}");
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    CLEANUP(strbuf_fini) struct strbuf patch = STRBUF_INIT;
+    assert_int_equal(kj_parse(now, strlen(now), 0, &doc, NULL), 0);
+    strbuf_append(&patch, "{\"spec\":{\"versions\":");
+    kj_write(kj_path(kj_root(doc), "spec.versions"), 0, &patch);
+    strbuf_append(&patch, "}}");
+    assert_int_equal(fixture_do(&r, "PATCH", CRDS "/things.ex.io", MERGE, patch.data), 200);
+    loop_advance(r.loop, NSEC_PER_SEC);
+
+    assert_int_equal(change(&r, THINGS "/a", "{'metadata':{'labels':{'x':'y'}}}"), 200);
+    assert_string_equal(r.warnings, "spec.n: Invalid value: 30: failed rule: self < 10;");
+    assert_int_equal(change(&r, THINGS "/a", "{'spec':{'n':31}}"), 422);
+    assert_int_equal(change(&r, THINGS "/a", "{'spec':{'n':3}}"), 200);
+    assert_string_equal(r.warnings, "");
+}
+
+/* cel.md 7: a rule refused at the definition leaves the old definition serving. */
+static void test_a_refused_definition_leaves_the_old_one(void **state)
+{
+    static const char bad[] =
+        "{'spec':{'versions':[{'name':'v1','served':true,'storage':true,'schema':"
+        "{'openAPIV3Schema':{'type':'object','properties':{'spec':{'type':'object','properties':{"
+        "'n':{'type':'integer'}},'x-kubernetes-validations':[{'rule':'self.m > 1'}]}}}}}]}}";
+    CLEANUP(fixture_fini) struct fixture r;
+
+    (void)state;
+    fixture_init(&r, 7);
+    assert_int_equal(define(&r, RANGE), 201);
+    assert_int_equal(change(&r, CRDS "/things.ex.io", bad), 422);
+    assert_contains(fixture_str(&r, "message"), "undefined field 'm'");
+    assert_int_equal(create(&r, "a", "{'min':3,'max':2}"), 422);
+    assert_int_equal(create(&r, "a", "{'min':1,'max':2}"), 201);
+}
+
+/* kubernetes#124234: the length of string(int) is not known, so that a message with it is refused.
+ */
+static void test_the_cost_of_string_of_int_is_unbounded(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+
+    (void)state;
+    fixture_init(&r, 7);
+    assert_int_equal(define(&r, "{'type':'object','properties':{'n':{'type':'integer'}},"
+                                "'x-kubernetes-validations':[{'rule':'self.n < 3',"
+                                "'messageExpression':'`n is ` + string(self.n)'}]}"),
+                     422);
+    assert_contains(fixture_str(&r, "message"),
+                    "messageExpression: Forbidden: estimated messageExpression cost exceeds budget "
+                    "by factor of more than 100x");
+    assert_int_equal(define(&r, "{'type':'object','properties':{'n':{'type':'integer'}},"
+                                "'x-kubernetes-validations':[{'rule':'self.n < 3',"
+                                "'messageExpression':'`n is %d`.format([self.n])'}]}"),
+                     201);
+}
+
+/* One budget for all rules of an object; beyond it nothing more runs. */
+static void test_the_budget_ends_everything(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+    CLEANUP(strbuf_fini) struct strbuf spec = STRBUF_INIT;
+
+    (void)state;
+    fixture_init(&r, 7);
+    assert_int_equal(
+        define(&r, "{'type':'object','properties':{'l':{'type':'array','maxItems':400,'items':"
+                   "{'type':'array','maxItems':30,'items':{'type':'integer'},"
+                   "'x-kubernetes-validations':[{'rule':'self.all(x, self.all(y, self.exists(z, "
+                   "x + y + z > 1000)))'},{'rule':'self.size() > 100','message':'never'}]}}}}"),
+        422); /* the estimate knows */
+    assert_contains(fixture_str(&r, "message"), "estimated rule cost exceeds budget by factor of ");
+    assert_int_equal(
+        define(&r, "{'type':'object','properties':{'s':{'type':'string','maxLength':200000,"
+                   "'x-kubernetes-validations':[{'rule':'self.find(`(a|b)*c`) == ``'}]}}}"),
+        201);
+    strbuf_append(&spec, "{'s':'");
+    for (int i = 0; i < 150000; i++)
+        strbuf_appendc(&spec, 'a');
+    strbuf_append(&spec, "'}");
+    assert_int_equal(create(&r, "a", spec.data), 201);
+}
+
+/* Expressions that are no expressions, or too much of one, are refused with a reason. */
+static void test_absurd_rules_are_refused(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+
+    (void)state;
+    fixture_init(&r, 7);
+    strbuf_append(&b, "{'type':'integer','x-kubernetes-validations':[{'rule':'self > ");
+    for (int i = 0; i < 100001; i++)
+        strbuf_appendc(&b, '1');
+    strbuf_append(&b, "'}]}");
+    assert_int_equal(define(&r, b.data), 422);
+    assert_contains(fixture_str(&r, "message"), "expression code point size exceeds limit");
+
+    strbuf_reset(&b);
+    strbuf_append(&b, "{'type':'integer','x-kubernetes-validations':[{'rule':'");
+    for (int i = 0; i < 10000; i++)
+        strbuf_appendc(&b, '(');
+    strbuf_append(&b, "'}]}");
+    assert_int_equal(define(&r, b.data), 422);
+    assert_contains(fixture_str(&r, "message"), "recursion limit exceeded: 250");
+
+    assert_int_equal(define(&r, "{'type':'object','properties':{'l':{'type':'array','items':{"
+                                "'type':'integer','x-kubernetes-validations':[{'rule':"
+                                "'self == oldSelf'}]}}}}"),
+                     422);
+    assert_contains(fixture_str(&r, "message"),
+                    "oldSelf cannot be used on the uncorrelatable portion of the schema within "
+                    "spec.validation.openAPIV3Schema.properties[spec].properties[l]");
+    assert_int_equal(fixture_get(&r, CRDS "/things.ex.io"), 404);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rules_judge_objects),
+        cmocka_unit_test(test_what_did_not_change_is_a_warning),
+        cmocka_unit_test(test_a_refused_definition_leaves_the_old_one),
+        cmocka_unit_test(test_the_cost_of_string_of_int_is_unbounded),
+        cmocka_unit_test(test_the_budget_ends_everything),
+        cmocka_unit_test(test_absurd_rules_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
