@@ -30,6 +30,16 @@ def priority_without_a_class_is_zero(t):
 
 
 @check
+def replace_without_a_priority_keeps_it(t):
+    name = priority_class(t, 77, preemptionPolicy='Never')
+    t.make(t.pods(), pod('a', {'priorityClassName': name}))
+    got = t.code(t.put(f'{t.pods()}/a', pod('a', {'priorityClassName': name})), 200)
+    t.has(got, 'spec.priority', 77)
+    t.has(got, 'spec.preemptionPolicy', 'Never')
+    t.invalid(t.put(f'{t.pods()}/a', pod('a', {'priorityClassName': name, 'priority': 5})), ('FieldValueForbidden', 'spec'))
+
+
+@check
 def priority_class_that_does_not_exist_is_forbidden(t):
     t.status(t.post(t.pods(), pod('a', {'priorityClassName': 'nope'})), 403, 'Forbidden',
              'pods "a" is forbidden: no PriorityClass with name nope was found')

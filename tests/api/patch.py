@@ -214,6 +214,18 @@ def strategic_patch_merges_a_list_of_plain_values(t):
 
 
 @check
+def strategic_patch_that_breaks_types_is_restored_with_a_word(t):
+    t.make(t.pods(), pod('a'))
+    for patch, word in (({'metadata': {'labels': 'x'}}, 'cannot restore map from string'),
+                        ({'metadata': {'finalizers': 'x'}}, 'cannot restore slice from string'),
+                        ({'spec': {'activeDeadlineSeconds': True}}, 'unrecognized type: int64'),
+                        ({'spec': {'restartPolicy': 5}}, 'cannot convert int64 to v1.RestartPolicy'),
+                        ({'spec': {'tolerations': ['x']}}, 'cannot restore struct from: string'),
+                        ({'spec': {'securityContext': 7}}, 'cannot restore struct from: int64')):
+        t.invalid(t.patch(f'{t.pods()}/a', patch, STRATEGIC), ('FieldValueInvalid', 'patch', word), part=word)
+
+
+@check
 def strategic_patch_orders_elements(t):
     path = t.at('deployments', 'apps')
     t.make(path, deploy(t, [{'name': n, 'image': 'i'} for n in 'abc']))

@@ -133,6 +133,18 @@ static int resolve(struct builtin *b, const struct admission_req *r, const char 
     return 0;
 }
 
+/* What this step computed when the pod was created stays where a client leaves it out. */
+static void priority_keep(const struct kj_val *old, struct kj_mdoc *d, struct kj_mval *spec)
+{
+    static const char *const fields[] = { "priority", "preemptionPolicy" };
+
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+        const struct kj_val *was = kj_get(kj_get(old, "spec"), fields[i]);
+        if (was && !kj_mget(spec, fields[i]))
+            kj_mset(d, spec, fields[i], kj_mcopy(d, was));
+    }
+}
+
 static int priority_mutate(void *self, const struct admission_req *r, struct kj_mdoc *d,
                            struct kj_mval *obj, struct kerr *err)
 {
@@ -142,8 +154,12 @@ static int priority_mutate(void *self, const struct admission_req *r, struct kj_
     CLEANUP(mem_free) char *policy = NULL;
     int64_t value = 0, given;
 
-    if (!is_core(r, "pods") || !streq(r->operation, "CREATE") || *r->subresource || !spec)
+    if (!is_core(r, "pods") || streq(r->operation, "DELETE") || *r->subresource || !spec)
         return 0;
+    if (streq(r->operation, "UPDATE")) {
+        priority_keep(r->old, d, spec);
+        return 0;
+    }
     if (str_empty(class)) {
         refresh_default(b);
         value = b->default_value;

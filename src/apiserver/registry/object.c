@@ -160,9 +160,11 @@ int object_check_fields(struct api_call *c, const struct kj_val *obj, bool of_pa
     const struct resource *r = c->res;
     struct problems p = { c, STRBUF_INIT, 0 };
     struct kerr why = { 0 };
-    int e = check_meta_types(obj, &why);
+    int e = 0;
 
-    if (e == 0 && r->type)
+    if (r->type && of_patch && c->patch == API_PATCH_STRATEGIC)
+        e = types_check_restored(r->type, obj, on_problem, &p, &why);
+    else if ((e = check_meta_types(obj, &why)) == 0 && r->type)
         e = types_check(r->type, obj, on_problem, &p, &why);
     else if (e == 0 && r->crd)
         e = crd_check(r->crd, obj, on_problem, &p, &why);

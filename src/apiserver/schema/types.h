@@ -76,6 +76,10 @@ typedef void (*types_problem_fn)(void *arg, const char *text);
 /* At most 100 problems are told, the same text once. */
 int types_check(const struct t_type *t, const struct kj_val *v, types_problem_fn fn, void *arg,
                 struct kerr *err);
+/* The same of an object that a strategic patch made, where type mismatches have the words of
+ * another decoder: "cannot restore map from string". */
+int types_check_restored(const struct t_type *t, const struct kj_val *v, types_problem_fn fn,
+                         void *arg, struct kerr *err);
 /* What decoding into Go's structs and encoding again does: unknown fields, null members and (as
  * omitempty does) empty optional ones go, fields without omitempty appear with their zero value,
  * quantities and times get their canonical text. Call it after types_check() found no error. */

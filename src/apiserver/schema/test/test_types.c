@@ -78,6 +78,34 @@ static void test_many_problems_are_cut(void **state)
     assert_lacks(strbuf_str(&got), "\"spec.f100\"");
 }
 
+static void test_patched_objects_are_restored_in_other_words(void **state)
+{
+    static const char *const cases[][2] = {
+        { "{\"metadata\":{\"labels\":\"x\"}}", "cannot restore map from string" },
+        { "{\"metadata\":{\"labels\":{\"a\":5}}}", "cannot convert int64 to string" },
+        { "{\"metadata\":{\"finalizers\":{}}}", "cannot restore slice from map" },
+        { "{\"spec\":{\"containers\":7}}", "cannot restore slice from int64" },
+        { "{\"spec\":[]}", "cannot restore struct from: slice" },
+        { "{\"spec\":{\"hostNetwork\":\"x\"}}", "unrecognized type: bool" },
+        { "{\"spec\":{\"nodeName\":{}}}", "unrecognized type: string" },
+        { "{\"spec\":{\"terminationGracePeriodSeconds\":true}}", "unrecognized type: int64" },
+        { "{\"spec\":{\"terminationGracePeriodSeconds\":1.5}}", "cannot convert float64 to int64" },
+        { "{\"spec\":{\"restartPolicy\":5}}", "cannot convert int64 to v1.RestartPolicy" },
+        { "{\"metadata\":{\"creationTimestamp\":5}}",
+          "json: cannot unmarshal number into Go value of type string" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        CLEANUP(kj_doc_free) struct kj_doc *doc = parse(cases[i][0]);
+        struct kerr err = { 0 };
+        assert_int_equal(
+            types_check_restored(types_find("", "v1", "Pod"), kj_root(doc), NULL, NULL, &err),
+            -EINVAL);
+        assert_string_equal(err.text, cases[i][1]);
+    }
+}
+
 static void test_type_errors_read_as_go_words_them(void **state)
 {
     static const char *const cases[][2] = {
@@ -316,6 +344,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_unknown_and_duplicate_fields_are_named_by_path),
         cmocka_unit_test(test_many_problems_are_cut),
+        cmocka_unit_test(test_patched_objects_are_restored_in_other_words),
         cmocka_unit_test(test_type_errors_read_as_go_words_them),
         cmocka_unit_test(test_null_is_absent_everywhere),
         cmocka_unit_test(test_pruning_is_a_round_trip_through_go),
