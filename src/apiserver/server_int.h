@@ -10,6 +10,7 @@
 struct builtin;
 struct tokenfile;
 struct event_cache;
+struct admithooks;
 struct crds;
 struct httpd;
 struct write_op;
@@ -28,7 +29,9 @@ struct apiserver {
     char *token, *version;
     struct tokenfile *tokens; /* NULL: none */
     bool anonymous;
-    struct vec_of(struct admission_entry) steps;
+    struct vec_of(struct admission_entry) steps, last_steps; /* last: webhooks, quotas */
+    size_t builtin_steps; /* of steps: those of admission_add_builtin(), which come first */
+    struct admithooks *webhooks;
     struct builtin *builtin;                  /* state of the server's own steps */
     struct vec_of(struct api_call *) watches; /* open ones */
     struct event_cache *events;               /* registry/watch.c */
@@ -47,10 +50,14 @@ extern const struct resource
 struct httpd_req;
 void front_handle(void *server, struct httpd_req *r);
 
-/* admission/admission.c: all steps. Mutating: 1 when defaults are to be applied again. */
+/* admission/admission.c: all steps. Mutating: 1 when defaults are to be applied again; d and obj
+ * are NULL for a deletion. */
 int admission_mutate(struct apiserver *s, const struct admission_req *r, struct kj_mdoc *d,
                      struct kj_mval *obj, struct kerr *err);
-/* -EINPROGRESS: a step answers later; the call waits, and api_again() goes on with it. */
+/* Only the server's own steps: they come again when a webhook has changed the object. */
+int admission_mutate_builtin(struct apiserver *s, const struct admission_req *r, struct kj_mdoc *d,
+                             struct kj_mval *obj, struct kerr *err);
+/* Both: -EINPROGRESS: a step answers later; the call waits, and api_again() goes on with it. */
 int admission_validate(struct apiserver *s, const struct admission_req *r, const struct kj_val *obj,
                        struct kerr *err);
 /* The object that a step was asked about and has answered to meanwhile; NULL: none. For creates,

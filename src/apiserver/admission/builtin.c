@@ -1,6 +1,7 @@
 /* builtin.c - the server's own admission steps: namespaces, priority classes, tolerations. */
 #include <stdio.h>
 
+#include "apiserver/admission/admithook.h"
 #include "apiserver/server_int.h"
 #include "apiserver/store/store.h"
 #include "base/num.h"
@@ -322,12 +323,16 @@ void admission_add_builtin(struct apiserver *s)
     for (size_t i = 0; i < ARRAY_LEN(steps); i++)
         apiserver_add_admission(s, &steps[i], s->builtin);
     limitrange_add(s);
+    s->builtin_steps = s->steps.n;
+    s->webhooks = admithooks_new(s);
 }
 
 void admission_fini(struct apiserver *s)
 {
     struct builtin *b = s->builtin;
+    s->webhooks = admithooks_free(s->webhooks);
     vec_fini(&s->steps);
+    vec_fini(&s->last_steps);
     if (!b)
         return;
     store_unwatch(b->classes);

@@ -144,7 +144,7 @@ void pod_bind(struct apiserver *s, struct api_call *c)
         api_fail(c, &err);
         return;
     }
-    if (!api_admit(c, "CREATE", kj_root(doc)))
+    if (!api_admit(c, "CREATE", "v1", "Binding", &doc))
         return;
     /* The edit may run again later, after a failed commit: what it reads lives in the arena. */
     const struct kj_val *body = kj_root(doc);

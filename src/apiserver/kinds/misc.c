@@ -141,10 +141,7 @@ static void webhooks_validate(enum res_verb verb, const struct kj_val *obj,
                          "must specify one of v1, v1beta1");
     }
 }
-const struct res_strategy webhooks_strategy = {
-    .validate = webhooks_validate,
-    .create_warning = "webhooks are stored but not called by this server yet"
-};
+const struct res_strategy webhooks_strategy = { .validate = webhooks_validate };
 
 static void cell_webhooks(const struct kj_val *obj, nsec_t now, struct strbuf *out)
 {

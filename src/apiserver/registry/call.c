@@ -131,13 +131,28 @@ void api_reply_object(struct api_call *c, int status, const char *doc, size_t n)
 
 void api_warn(struct api_call *c, const char *fmt, ...)
 {
-    char text[512];
+    enum { WARNINGS_MAX = 64, BYTES_MAX = 4096, CUT_TO = 256 };
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    size_t sum = 0;
     va_list ap;
+
     va_start(ap, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, ap);
+    strbuf_vappendf(&text, fmt, ap);
     va_end(ap);
-    if (c->warnings.n < 64)
-        vec_push(&c->warnings, arena_strdup(c->arena, text));
+    vec_foreach(&c->warnings, i) {
+        if (streq(c->warnings.items[i], strbuf_str(&text)))
+            return;
+        sum += strlen(c->warnings.items[i]);
+    }
+    /* Headers have their limits: when there is much to say, each is cut. */
+    if (sum + text.len > BYTES_MAX && text.len > CUT_TO) {
+        size_t end = CUT_TO;
+        while (end && ((unsigned char)text.data[end] & 0xc0) == 0x80)
+            end--; /* not inside a character */
+        strbuf_truncate(&text, end);
+    }
+    if (c->warnings.n < WARNINGS_MAX && sum + text.len <= 2 * BYTES_MAX)
+        vec_push(&c->warnings, arena_strdup(c->arena, strbuf_str(&text)));
 }
 
 void warn_all(struct api_call *c, const struct field_errors *warnings)
@@ -321,10 +336,9 @@ void api_run(struct api_call *c)
     }
 }
 
-/* What the request says was read before, and its warnings are given once more. */
+/* What the request says was read before; a warning that is given once more counts once. */
 void api_again(struct api_call *c)
 {
-    c->warnings.n = 0;
     run_resource(c);
 }
 

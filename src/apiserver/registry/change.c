@@ -230,11 +230,14 @@ static bool judge(struct change *x, struct api_call *c, struct kj_mdoc *d, struc
 
     int mutated = x->ch.skip_prepare ? 0 : admission_mutate(c->s, &req, d, obj, &err);
     if (mutated < 0) {
-        api_fail_admission(c, &err);
+        if (mutated != -EINPROGRESS)
+            api_fail_admission(c, &err);
         return false;
     }
-    if (mutated)
+    if (mutated) {
         object_default(x->r, d, obj);
+        keep_meta(d, object_meta(d, obj), kj_get(old, "metadata"));
+    }
     count_generation(x, d, obj, old);
     *ret_fresh = kj_freeze(obj);
     if (managed_only_times(kj_root(*ret_fresh), old)) {

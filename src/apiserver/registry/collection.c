@@ -7,7 +7,8 @@ struct collection {
     struct strbuf items;
     struct vec_of(char *) names; /* ns, name, ns, name ... */
     size_t waiting;
-    struct kerr err; /* the first failure that is not "not found" */
+    struct strbuf failure; /* the Status of the first one that is not "not found", and its code */
+    int code;
     uint64_t rev;
 };
 
@@ -17,6 +18,7 @@ static void collection_free(struct collection *x)
         free(x->names.items[i]);
     vec_fini(&x->names);
     strbuf_fini(&x->items);
+    strbuf_fini(&x->failure);
     free(x);
 }
 
@@ -30,8 +32,9 @@ static void finish(struct collection *x)
     struct api_call *c = x->c;
     CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
 
-    if (c && x->err.code < 0) {
-        api_fail(c, &x->err);
+    if (c && x->code) {
+        c->format = API_AS_OBJECT;
+        api_reply(c, x->code, x->failure.data, x->failure.len);
     } else if (c) {
         strbuf_appendf(&out,
                        "{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":{\"resourceVersion\":"
@@ -48,14 +51,11 @@ static void finish(struct collection *x)
 static void on_item_done(void *arg, struct api_call *item, int status, const char *json, size_t n)
 {
     struct collection *x = arg;
-    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
 
     (void)item;
-    if (status >= 400 && status != 404 && x->err.code == 0 &&
-        kj_parse(json, n, 0, &doc, NULL) == 0) {
-        enum kreason r = kreason_from_name(kj_str_or(kj_get(kj_root(doc), "reason"), ""));
-        kerr_api(&x->err, kreason_errno(r), r, "%s",
-                 kj_str_or(kj_get(kj_root(doc), "message"), ""));
+    if (status >= 400 && status != 404 && x->code == 0) {
+        x->code = status;
+        strbuf_appendn(&x->failure, json, n);
     }
     if (--x->waiting == 0)
         finish(x);
@@ -85,6 +85,8 @@ static void delete_item(struct collection *x, const struct api_call *model, cons
     struct api_call *c = api_call_new(model->s, &item_sink, x);
     c->method = "DELETE";
     c->verb = API_DELETE;
+    c->of_collection = true;
+    c->target = "";
     c->res = resource_ref(model->res);
     c->ns = arena_strdup(c->arena, ns);
     c->name = arena_strdup(c->arena, name);

@@ -18,12 +18,25 @@ struct admission_req admission_of(struct api_call *c, const struct resource *r, 
                                    .call = c };
 }
 
-bool api_admit(struct api_call *c, const char *operation, const struct kj_val *obj)
+bool api_admit(struct api_call *c, const char *operation, const char *api_version, const char *kind,
+               struct kj_doc **obj)
 {
+    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
     struct admission_req req = admission_of(c, c->res, c->ns, c->name, operation, NULL);
+    struct kj_mval *v = kj_mcopy(d, kj_root(*obj));
     struct kerr err = { 0 };
 
-    int e = admission_validate(c->s, &req, obj, &err);
+    req.api_version = api_version;
+    req.kind = kind;
+    kj_mset(d, v, "apiVersion", kj_mstr(d, api_version));
+    kj_mset(d, v, "kind", kj_mstr(d, kind));
+    int e = admission_mutate(c->s, &req, d, v, &err);
+    if (e > 0) {
+        kj_doc_free(*obj);
+        *obj = kj_freeze(v);
+    }
+    if (e >= 0)
+        e = admission_validate(c->s, &req, kj_root(*obj), &err);
     if (e < 0 && e != -EINPROGRESS)
         api_fail_admission(c, &err);
     return e == 0;
@@ -45,24 +58,33 @@ static int check_request(struct api_call *c, const struct kj_val *obj, struct ke
     return 0;
 }
 
-/* What the server fills in, whatever the client sent. */
-static void meta_fill_new(struct api_call *c, struct kj_mdoc *d, struct kj_mval *obj)
+/* What the server fills in, and nobody else: neither clients nor what mutates the object. */
+static void meta_wipe(struct api_call *c, struct kj_mdoc *d, struct kj_mval *obj)
 {
-    static const char *const drop[] = { "deletionTimestamp", "deletionGracePeriodSeconds",
-                                        "selfLink", "resourceVersion" };
+    static const char *const drop[] = {
+        "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion", "uid",
+        "creationTimestamp"
+    };
     struct kj_mval *meta = object_meta(d, obj);
-    char uid[37], when[KTIME_TEXT_MAX];
 
     for (size_t i = 0; i < ARRAY_LEN(drop); i++)
         kj_mdel(meta, drop[i], strlen(drop[i]));
-    uid_new(c->s->loop, uid);
-    ktime_format(loop_wall(c->s->loop), when);
-    kj_mset(d, meta, "uid", kj_mstr(d, uid));
-    kj_mset(d, meta, "creationTimestamp", kj_mstr(d, when));
     if (c->res->namespaced)
         kj_mset(d, meta, "namespace", kj_mstr(d, c->ns));
     else
         kj_mdel(meta, "namespace", strlen("namespace"));
+}
+
+static void meta_fill_new(struct api_call *c, struct kj_mdoc *d, struct kj_mval *obj)
+{
+    struct kj_mval *meta = object_meta(d, obj);
+    char uid[37], when[KTIME_TEXT_MAX];
+
+    meta_wipe(c, d, obj);
+    uid_new(c->s->loop, uid);
+    ktime_format(loop_wall(c->s->loop), when);
+    kj_mset(d, meta, "uid", kj_mstr(d, uid));
+    kj_mset(d, meta, "creationTimestamp", kj_mstr(d, when));
     if (c->res->generation)
         kj_mset(d, meta, "generation", kj_mi64(d, 1));
 }
@@ -90,7 +112,17 @@ static void on_created(void *arg, struct api_call *c, const char *doc, size_t n,
         api_reply_object(c, 201, doc, n);
 }
 
-/* Defaults, the server's own fields, the mutating steps, validation. NULL: answered. */
+/* How messages name an object that may have no name yet. */
+static const char *shown_name(const struct kj_mval *meta)
+{
+    const char *name = kj_mstr_get(kj_mget(meta, "name"));
+    const char *base = kj_mstr_get(kj_mget(meta, "generateName"));
+
+    return !str_empty(name) ? name : !str_empty(base) ? base : "Unknown";
+}
+
+/* Defaults, the mutating steps, the server's own fields, validation. NULL: answered, or a step
+ * answers later. */
 static struct kj_mval *make(struct api_call *c, struct kj_mdoc *d, const struct kj_val *body,
                             struct kj_doc **ret_frozen)
 {
@@ -101,17 +133,19 @@ static struct kj_mval *make(struct api_call *c, struct kj_mdoc *d, const struct 
 
     object_default(r, d, obj);
     managed_note(c, r, d, obj, NULL);
-    meta_fill_new(c, d, obj);
-    fill_name(c, d, obj);
-    const char *name = str_or(kj_mstr_get(kj_mget(object_meta(d, obj), "name")), "");
-    struct admission_req req = admission_of(c, r, c->ns, name, "CREATE", NULL);
+    meta_wipe(c, d, obj);
+    const char *shown = arena_strdup(c->arena, shown_name(object_meta(d, obj)));
+    struct admission_req req = admission_of(c, r, c->ns, shown, "CREATE", NULL);
     int mutated = admission_mutate(c->s, &req, d, obj, &err);
     if (mutated < 0) {
-        api_fail_admission(c, &err);
+        if (mutated != -EINPROGRESS)
+            api_fail_admission(c, &err);
         return NULL;
     }
     if (mutated)
         object_default(r, d, obj);
+    meta_fill_new(c, d, obj);
+    fill_name(c, d, obj);
     /* After the steps that may change it: a pod's QoS class follows from its final resources. */
     if (r->strategy && r->strategy->prepare)
         r->strategy->prepare(RES_CREATE, d, obj, NULL, loop_wall(c->s->loop));
@@ -121,7 +155,7 @@ static struct kj_mval *make(struct api_call *c, struct kj_mdoc *d, const struct 
     object_validate(c->s, r, RES_CREATE, kj_root(*ret_frozen), NULL, errors, NULL);
     if (field_errors_count(errors) == 0)
         return obj;
-    api_fail_invalid(c, name, errors);
+    api_fail_invalid(c, str_or(kj_mstr_get(kj_mget(object_meta(d, obj), "name")), ""), errors);
     return NULL;
 }
 
@@ -181,8 +215,6 @@ void create_object(struct api_call *c, const struct kj_val *body)
         api_fail(c, &err);
         return;
     }
-    if (c->res->strategy && c->res->strategy->create_warning)
-        api_warn(c, "%s", c->res->strategy->create_warning);
     while (attempt(c, body) == -EAGAIN)
         continue;
 }

@@ -262,7 +262,9 @@ static void run(struct deletion *x, struct api_call *c)
         e = check_preconditions(c, x, old, &err);
     if (e == 0) {
         struct admission_req req = admission_of(c, x->r, x->ns, x->name, "DELETE", old);
-        e = admission_validate(c->s, &req, NULL, &err);
+        e = admission_mutate(c->s, &req, NULL, NULL, &err);
+        if (e >= 0)
+            e = admission_validate(c->s, &req, NULL, &err);
     }
     if (e == -EINPROGRESS)
         return;

@@ -61,6 +61,8 @@ void fail_raw(struct api_call *c, int code, const char *reason, const char *mess
 int object_body(struct api_call *c, struct kj_doc **ret, struct kerr *err);
 int object_check_fields(struct api_call *c, const struct kj_val *obj, bool of_patch,
                         struct kerr *err);
+/* Only what cannot be read as an object of this resource at all; unknown fields may be there. */
+int object_check_types(const struct resource *r, const struct kj_val *obj, struct kerr *err);
 /* Prune, default. */
 void object_default(const struct resource *r, struct kj_mdoc *d, struct kj_mval *obj);
 void object_validate(struct apiserver *s, const struct resource *r, enum res_verb verb,

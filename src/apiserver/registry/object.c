@@ -138,6 +138,22 @@ int api_body(struct api_call *c, const char *want_api_version, const char *want_
     return 0;
 }
 
+static void ignore_problem(void *arg, const char *text)
+{
+    (void)arg, (void)text;
+}
+
+int object_check_types(const struct resource *r, const struct kj_val *obj, struct kerr *err)
+{
+    int e = check_type_meta(obj, r->kind, err);
+
+    if (e == 0)
+        e = check_meta_types(obj, err);
+    if (e == 0 && r->type)
+        e = types_check(r->type, obj, ignore_problem, NULL, err);
+    return e;
+}
+
 struct problems {
     struct api_call *c;
     struct strbuf text;

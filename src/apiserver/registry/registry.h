@@ -88,6 +88,7 @@ struct api_call {
     const char *content_type, *accept, *if_none_match, *user_agent; /* NULL when absent */
     const struct api_user *user; /* anonymous unless the carrier knows better */
     bool authorized;             /* authz_call() has said yes */
+    bool of_collection;          /* a deletion of one object of many: webhooks are told no name */
     bool in_process; /* what it creates has no managedFields until somebody else applies it */
     char *body;      /* NUL-terminated with KJ_PADDING bytes of room; the carrier's or arena's */
     size_t body_len;
@@ -130,7 +131,7 @@ struct api_call {
 };
 struct api_refusal {
     int code;
-    const char *reason, *message;
+    const char *reason, *message, *details; /* details: JSON text, NULL: none */
 };
 
 struct api_call *api_call_new(struct apiserver *s, const struct api_sink *sink, void *sink_arg);
@@ -160,8 +161,10 @@ void api_fail_cause(struct api_call *c, const struct kerr *err, const char *caus
                     const char *cause_message, int retry_after_s);
 /* The same, unless a webhook has said more. */
 void api_fail_admission(struct api_call *c, const struct kerr *err);
-/* Validating admission of what a subresource was sent, before it acts. false: answered. */
-bool api_admit(struct api_call *c, const char *operation, const struct kj_val *obj);
+/* Admission of what a subresource was sent, an object of this kind, before it acts; steps may put
+ * another one in its place. false: answered, or a step answers later. */
+bool api_admit(struct api_call *c, const char *operation, const char *api_version, const char *kind,
+               struct kj_doc **obj);
 /* 413: a body of more than API_BODY_MAX bytes. */
 enum {
     API_BODY_MAX = 3 << 20,

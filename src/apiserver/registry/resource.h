@@ -63,8 +63,6 @@ struct res_strategy {
      * form of this resource to the stored one, and back. NULL: they are the same. */
     void (*to_stored)(struct kj_mdoc *d, struct kj_mval *obj);
     void (*from_stored)(struct kj_mdoc *d, struct kj_mval *obj);
-    /* Told to whoever creates one (header Warning); NULL: nothing. */
-    const char *create_warning;
 };
 
 struct res_column {

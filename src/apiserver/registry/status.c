@@ -246,7 +246,7 @@ void api_fail(struct api_call *c, const struct kerr *err)
 void api_fail_admission(struct api_call *c, const struct kerr *err)
 {
     if (c->refusal)
-        fail_raw(c, c->refusal->code, c->refusal->reason, c->refusal->message, NULL);
+        fail_raw(c, c->refusal->code, c->refusal->reason, c->refusal->message, c->refusal->details);
     else
         api_fail(c, err);
 }

@@ -30,6 +30,7 @@ struct fixture {
     /* The last answer. */
     int status;
     bool answered;
+    nsec_t patience; /* how long an answer may take; 0: 100 ms */
     struct kj_doc *doc;
     struct strbuf text;
     char warnings[256];
@@ -95,7 +96,8 @@ static inline int fixture_do(struct fixture *r, const char *method, const char *
     r->answered = false;
     r->status = 0;
     fixture_start(r, &sink, r, method, target, type, body);
-    for (int i = 0; i < 100 && !r->answered; i++)
+    for (nsec_t left = r->patience ? r->patience : 100 * NSEC_PER_MSEC; left > 0 && !r->answered;
+         left -= NSEC_PER_MSEC)
         loop_advance(r->loop, NSEC_PER_MSEC);
     assert_true(r->answered);
     return r->status;

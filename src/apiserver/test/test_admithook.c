@@ -1,0 +1,364 @@
+/* test_admithook.c - webhooks: who is asked what, and what becomes of good and bad answers. */
+#include "apiserver/test/hook_fixture.h"
+
+#define CM(name) "{\"metadata\":{\"name\":\"" name "\"},\"data\":{\"k\":\"v\"}}"
+
+static void test_one_is_asked_and_changes_the_object(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+    CLEANUP(hook_server_fini) struct hook_server h;
+    (void)state;
+    fixture_init(&r, 1);
+    hook_server_init(&h, &r);
+    hook_config(&r, MUTATING, "m", HOOK("a", "label-x", ALL_RULES));
+    assert_int_equal(fixture_post(&r, CMS, CM("a")), 201);
+    assert_string_equal(fixture_str(&r, "data.x"), "1");
+    assert_string_equal(fixture_str(&r, "data.k"), "v");
+    assert_int_equal(h.n, 1);
+    assert_string_equal(h.paths[0], "/label-x?timeout=10s");
+    assert_string_equal(hook_asked(&h, 0, "apiVersion"), "admission.k8s.io/v1");
+    assert_string_equal(hook_asked(&h, 0, "request.operation"), "CREATE");
+    assert_string_equal(hook_asked(&h, 0, "request.kind.kind"), "ConfigMap");
+    assert_string_equal(hook_asked(&h, 0, "request.resource.resource"), "configmaps");
+    assert_string_equal(hook_asked(&h, 0, "request.namespace"), "default");
+    assert_string_equal(hook_asked(&h, 0, "request.name"), "a");
+    assert_string_equal(hook_asked(&h, 0, "request.userInfo.username"), "admin");
+    assert_string_equal(hook_asked(&h, 0, "request.object.kind"), "ConfigMap");
+    assert_string_equal(hook_asked(&h, 0, "request.object.metadata.uid"), ""); /* not yet */
+    assert_string_equal(hook_asked(&h, 0, "request.options.kind"), "CreateOptions");
+    assert_int_equal(kj_type(kj_path(kj_root(h.asked[0]), "request.oldObject")), KJ_NULL);
+    /* Reads ask nobody, nor do writes of kinds that no rule names. */
+    assert_int_equal(fixture_get(&r, CMS "/a"), 200);
+    assert_int_equal(
+        fixture_post(&r, "/api/v1/namespaces/default/secrets", "{\"metadata\":{\"name\":\"s\"}}"),
+        201);
+    assert_int_equal(h.n, 1);
+}
+
+static void test_refusals_keep_code_reason_and_details(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+    CLEANUP(hook_server_fini) struct hook_server h;
+    (void)state;
+    fixture_init(&r, 2);
+    hook_server_init(&h, &r);
+    hook_config(&r, VALIDATING, "v", HOOK("a", "deny", ALL_RULES));
+    assert_int_equal(fixture_post(&r, CMS, CM("a")), 418);
+    assert_string_equal(fixture_str(&r, "message"),
+                        "admission webhook \"a.ex.io\" denied the request: no");
+    assert_string_equal(fixture_str(&r, "reason"), "Teapot");
+    assert_string_equal(fixture_str(&r, "details.name"), "pot");
+    assert_string_equal(r.warnings, "hot;");
+    assert_int_equal(fixture_get(&r, CMS "/a"), 404);
+    assert_string_not_equal(hook_asked(&h, 0, "request.object.metadata.uid"), "");
+}
+
+static void test_deletions_show_the_old_object(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+    CLEANUP(hook_server_fini) struct hook_server h;
+    (void)state;
+    fixture_init(&r, 3);
+    hook_server_init(&h, &r);
+    fixture_cm(&r, "a", "");
+    fixture_cm(&r, "b", "");
+    hook_config(&r, VALIDATING, "v", HOOK("a", "deny", ALL_RULES));
+    assert_int_equal(fixture_delete(&r, CMS "/a", NULL), 418);
+    assert_int_equal(h.n, 1);
+    assert_string_equal(hook_asked(&h, 0, "request.operation"), "DELETE");
+    assert_string_equal(hook_asked(&h, 0, "request.oldObject.metadata.name"), "a");
+    assert_int_equal(kj_type(kj_path(kj_root(h.asked[0]), "request.object")), KJ_NULL);
+    assert_int_equal(fixture_delete(&r, CMS, NULL), 418); /* all of them, one by one */
+    assert_true(h.n >= 3);
+    assert_string_equal(hook_asked(&h, 1, "request.name"), "");
+    assert_int_equal(fixture_get(&r, CMS "/b"), 200);
+    /* A patch for what goes is an error of the webhook. */
+    assert_int_equal(fixture_delete(&r, VALIDATING "/v", NULL), 200);
+    hook_config(&r, MUTATING, "m", HOOK("m", "label-x", ALL_RULES));
+    assert_int_equal(fixture_delete(&r, CMS "/b", NULL), 500);
+    assert_contains(fixture_str(&r, "message"), "attempted to modify the object, which is not "
+                                                "supported for this operation");
+}
+
+static const struct {
+    const char *path, *message; /* of a failure that counts */
+} failures[] = {
+    { "hang", "failed to call webhook: Post \"https://127.0.0.1:9/hang?timeout=2s\": context "
+              "deadline exceeded" },
+    { "refuse", "failed to call webhook: Post \"https://127.0.0.1:9/refuse?timeout=2s\": dial tcp "
+                "127.0.0.1:9: connect: connection refused" },
+    { "cut", "failed to call webhook: Post \"https://127.0.0.1:9/cut?timeout=2s\": EOF" },
+    { "sick", "failed to call webhook: an error on the server (\"out of order\") has prevented the "
+              "request from succeeding" },
+    { "garbage", "failed to call webhook: couldn't get version/kind; json parse error: " },
+    { "liar", "received invalid webhook response: expected response.uid=" },
+};
+
+static void test_failures_count_or_not(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(failures) * 2; i++) {
+        const char *path = failures[i / 2].path;
+        bool ignore = i % 2;
+        CLEANUP(fixture_fini) struct fixture r;
+        CLEANUP(hook_server_fini) struct hook_server h;
+        char hook[600], want[400];
+        fixture_init(&r, 10 + i);
+        hook_server_init(&h, &r);
+        (void)snprintf(
+            hook, sizeof hook,
+            "{\"name\":\"a.ex.io\",\"clientConfig\":{\"url\":\"https://127.0.0.1:9/%s\"},"
+            "\"timeoutSeconds\":2,\"failurePolicy\":\"%s\"," ALL_RULES
+            "\"sideEffects\":\"None\",\"admissionReviewVersions\":[\"v1\"]}",
+            path, ignore ? "Ignore" : "Fail");
+        hook_config(&r, i % 4 < 2 ? MUTATING : VALIDATING, "c", hook);
+        r.patience = 3 * NSEC_PER_SEC;
+        assert_int_equal(fixture_post(&r, CMS, CM("a")), ignore ? 201 : 500);
+        (void)snprintf(want, sizeof want,
+                       "Internal error occurred: failed calling webhook \"a.ex.io\": %s",
+                       failures[i / 2].message);
+        if (!ignore) {
+            assert_contains(fixture_str(&r, "message"), want);
+            assert_string_equal(fixture_str(&r, "reason"), "InternalError");
+        }
+    }
+}
+
+static void test_patches_that_break_the_object(void **state)
+{
+    static const char *const paths[] = { HOOK("a", "broken", ALL_RULES),
+                                         HOOK("a", "mistyped", ALL_RULES) };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+        CLEANUP(fixture_fini) struct fixture r;
+        CLEANUP(hook_server_fini) struct hook_server h;
+        fixture_init(&r, 30 + i);
+        hook_server_init(&h, &r);
+        hook_config(&r, MUTATING, "m", paths[i]);
+        assert_int_equal(fixture_post(&r, CMS, CM("a")), 500);
+        assert_contains(fixture_str(&r, "message"), "Internal error occurred: ");
+        assert_int_equal(fixture_get(&r, CMS "/a"), 404);
+    }
+}
+
+static void test_order_and_reinvocation(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+    CLEANUP(hook_server_fini) struct hook_server h;
+    (void)state;
+    fixture_init(&r, 40);
+    hook_server_init(&h, &r);
+    hook_config(&r, MUTATING, "b", HOOK("b", "label-b", ALL_RULES));
+    hook_config(&r, MUTATING, "a",
+                HOOK("a1", "label-a1", ALL_RULES "\"reinvocationPolicy\":\"IfNeeded\",") "," HOOK(
+                    "a2", "warn", ALL_RULES));
+    assert_int_equal(fixture_post(&r, CMS, CM("a")), 201);
+    assert_int_equal(h.n, 4);
+    assert_string_equal(h.paths[0], "/label-a1?timeout=10s");
+    assert_string_equal(h.paths[1], "/warn?timeout=10s");
+    assert_string_equal(h.paths[2], "/label-b?timeout=10s");
+    assert_string_equal(h.paths[3], "/label-a1?timeout=10s"); /* b came after it */
+    assert_string_equal(hook_asked(&h, 3, "request.object.data.b"), "1");
+    assert_string_equal(r.warnings, "mind the gap;");
+}
+
+static void test_validating_ones_are_asked_at_once(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+    CLEANUP(hook_server_fini) struct hook_server h;
+    (void)state;
+    fixture_init(&r, 41);
+    hook_server_init(&h, &r);
+    hook_config(
+        &r, VALIDATING, "v",
+        HOOK("a", "ok", ALL_RULES) "," HOOK("b", "deny", ALL_RULES) "," HOOK("c", "ok", ALL_RULES));
+    assert_int_equal(fixture_post(&r, CMS, CM("a")), 418);
+    assert_int_equal(h.open_max, 3);
+    assert_int_equal(h.n, 3);
+}
+
+static void test_dry_runs_ask_only_who_has_no_side_effects(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+    CLEANUP(hook_server_fini) struct hook_server h;
+    (void)state;
+    fixture_init(&r, 42);
+    hook_server_init(&h, &r);
+    hook_config(&r, MUTATING, "m", HOOK("a", "label-x", ALL_RULES));
+    assert_int_equal(fixture_post(&r, CMS "?dryRun=All", CM("a")), 201);
+    assert_string_equal(fixture_str(&r, "data.x"), "1");
+    assert_true(kj_bool(kj_path(kj_root(h.asked[0]), "request.dryRun"), false));
+    assert_int_equal(fixture_get(&r, CMS "/a"), 404);
+}
+
+/* ---- while it waits -------------------------------------------------------------------------- */
+
+static void on_other(void *arg, struct api_call *c, int status, const char *json, size_t n)
+{
+    (void)arg, (void)c, (void)json, (void)n;
+    assert_int_equal(status, 200);
+}
+
+/* Somebody else writes the object while the first question about it is open. */
+static void write_beside(struct hook_server *h, void *arg)
+{
+    static const struct api_sink sink = { .reply = on_other };
+
+    h->on_ask = NULL;
+    fixture_start(arg, &sink, NULL, "PATCH", CMS "/a", MERGE, "{\"data\":{\"o\":\"w\"}}");
+}
+
+static void test_asked_again_when_the_object_changed(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+    CLEANUP(hook_server_fini) struct hook_server h;
+    (void)state;
+    fixture_init(&r, 50);
+    hook_server_init(&h, &r);
+    fixture_cm(&r, "a", "");
+    hook_config(
+        &r, MUTATING, "m",
+        HOOK("a", "label-x", ALL_RULES "\"objectSelector\":{\"matchLabels\":{\"t\":\"1\"}},"));
+    h.delay = 20 * NSEC_PER_MSEC;
+    h.on_ask = write_beside;
+    h.arg = &r;
+    assert_int_equal(
+        fixture_do(&r, "PATCH", CMS "/a", MERGE, "{\"metadata\":{\"labels\":{\"t\":\"1\"}}}"), 200);
+    assert_string_equal(fixture_str(&r, "data.o"), "w"); /* neither write was lost */
+    assert_string_equal(fixture_str(&r, "data.x"), "1");
+    assert_int_equal(h.n, 2);
+    assert_string_equal(hook_asked(&h, 1, "request.oldObject.data.o"), "w");
+}
+
+static void no_answer(void *arg, struct api_call *c, int status, const char *json, size_t n)
+{
+    (void)arg, (void)c, (void)status, (void)json, (void)n;
+    fail_msg("an answer to nobody");
+}
+
+static void test_a_client_that_goes_takes_its_question_along(void **state)
+{
+    static const struct api_sink sink = { .reply = no_answer };
+    CLEANUP(fixture_fini) struct fixture r;
+    CLEANUP(hook_server_fini) struct hook_server h;
+    (void)state;
+    fixture_init(&r, 51);
+    hook_server_init(&h, &r);
+    hook_config(&r, MUTATING, "m", HOOK("a", "label-x", ALL_RULES));
+    hook_config(&r, VALIDATING, "v", HOOK("b", "hang", ALL_RULES));
+    struct api_call *c = fixture_start(&r, &sink, NULL, "POST", CMS, "application/json", CM("a"));
+    loop_advance(r.loop, 5 * NSEC_PER_MSEC);
+    assert_int_equal(h.n, 2);
+    assert_int_equal(h.open, 1);
+    api_cancel(c);
+    assert_int_equal(h.open, 0);
+    loop_advance(r.loop, 20 * NSEC_PER_SEC);
+    assert_int_equal(fixture_get(&r, CMS "/a"), 404);
+}
+
+static void test_the_server_may_end_before_the_answer(void **state)
+{
+    static const struct api_sink sink = { .reply = fixture_on_reply };
+    CLEANUP(hook_server_fini) struct hook_server h;
+    struct fixture r;
+    (void)state;
+    fixture_init(&r, 52);
+    hook_server_init(&h, &r);
+    hook_config(&r, VALIDATING, "v", HOOK("b", "hang", ALL_RULES));
+    r.answered = false;
+    fixture_start(&r, &sink, &r, "POST", CMS, "application/json", CM("a"));
+    loop_advance(r.loop, 5 * NSEC_PER_MSEC);
+    r.s = apiserver_free(r.s);
+    assert_true(r.answered);
+    assert_int_equal(r.status, 503);
+    fixture_fini_p(&r);
+}
+
+/* ---- who is meant ---------------------------------------------------------------------------- */
+
+#define RULE(ops, groups, versions, resources, more)                                             \
+    "\"rules\":[{\"operations\":[" ops "],\"apiGroups\":[" groups "],\"apiVersions\":[" versions \
+    "],\"resources\":[" resources "]" more "}],"
+
+static const struct {
+    const char *hook;
+    bool create_cm, patch_cm, pod_status, namespace;
+} rules[] = {
+    { HOOK("a", "ok", RULE("\"CREATE\"", "\"\"", "\"v1\"", "\"configmaps\"", "")), 1, 0, 0, 0 },
+    { HOOK("a", "ok", RULE("\"UPDATE\"", "\"\"", "\"v1\"", "\"configmaps\"", "")), 0, 1, 0, 0 },
+    { HOOK("a", "ok", RULE("\"*\"", "\"*\"", "\"*\"", "\"*\"", "")), 1, 1, 0, 1 },
+    { HOOK("a", "ok", RULE("\"*\"", "\"*\"", "\"*\"", "\"*/*\"", "")), 1, 1, 1, 1 },
+    { HOOK("a", "ok", RULE("\"*\"", "\"*\"", "\"*\"", "\"pods/status\"", "")), 0, 0, 1, 0 },
+    { HOOK("a", "ok", RULE("\"*\"", "\"*\"", "\"*\"", "\"*/status\"", "")), 0, 0, 1, 0 },
+    { HOOK("a", "ok", RULE("\"*\"", "\"apps\"", "\"*\"", "\"*\"", "")), 0, 0, 0, 0 },
+    { HOOK("a", "ok", RULE("\"*\"", "\"\"", "\"v2\"", "\"configmaps\"", "")), 0, 0, 0, 0 },
+    { HOOK("a", "ok", RULE("\"*\"", "\"\"", "\"*\"", "\"*\"", ",\"scope\":\"Cluster\"")), 0, 0, 0,
+      1 },
+    { HOOK("a", "ok", RULE("\"*\"", "\"\"", "\"*\"", "\"*\"", ",\"scope\":\"Namespaced\"")), 1, 1,
+      0, 0 },
+    { HOOK("a", "ok",
+           ALL_RULES "\"namespaceSelector\":{\"matchLabels\":{\"kubernetes.io/metadata.name\":"
+                     "\"kube-system\"}},"),
+      0, 0, 0, 0 },
+    { HOOK("a", "ok", ALL_RULES "\"objectSelector\":{\"matchLabels\":{\"no\":\"such\"}},"), 0, 0, 0,
+      0 },
+    { HOOK("a", "ok",
+           ALL_RULES "\"objectSelector\":{\"matchExpressions\":[{\"key\":\"no\",\"operator\":"
+                     "\"DoesNotExist\"}]},"),
+      1, 1, 1, 0 },
+};
+
+static size_t asked_by(struct hook_server *h, struct fixture *r, const char *method,
+                       const char *target, const char *type, const char *body)
+{
+    size_t before = h->n;
+
+    if (fixture_do(r, method, target, type, body) >= 300)
+        fail_msg("%s", r->text.data);
+    return h->n - before;
+}
+
+static void test_rules_and_selectors(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
+        CLEANUP(fixture_fini) struct fixture r;
+        CLEANUP(hook_server_fini) struct hook_server h;
+        fixture_init(&r, 60 + i);
+        hook_server_init(&h, &r);
+        assert_int_equal(fixture_post(&r, PODS,
+                                      "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{"
+                                      "\"name\":\"c\",\"image\":\"i\"}]}}"),
+                         201);
+        hook_config(&r, VALIDATING, "v", rules[i].hook);
+        assert_int_equal(asked_by(&h, &r, "POST", CMS, "application/json", CM("a")),
+                         rules[i].create_cm);
+        assert_int_equal(asked_by(&h, &r, "PATCH", CMS "/a", MERGE, "{\"data\":{\"k\":\"2\"}}"),
+                         rules[i].patch_cm);
+        assert_int_equal(asked_by(&h, &r, "PATCH", PODS "/p/status", MERGE,
+                                  "{\"status\":{\"phase\":\"Running\"}}"),
+                         rules[i].pod_status);
+        assert_int_equal(asked_by(&h, &r, "POST", "/api/v1/namespaces", "application/json",
+                                  "{\"metadata\":{\"name\":\"n\"}}"),
+                         rules[i].namespace);
+        /* Configurations themselves ask nobody. */
+        assert_int_equal(asked_by(&h, &r, "DELETE", VALIDATING "/v", NULL, NULL), 0);
+    }
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_one_is_asked_and_changes_the_object),
+    cmocka_unit_test(test_refusals_keep_code_reason_and_details),
+    cmocka_unit_test(test_deletions_show_the_old_object),
+    cmocka_unit_test(test_failures_count_or_not),
+    cmocka_unit_test(test_patches_that_break_the_object),
+    cmocka_unit_test(test_order_and_reinvocation),
+    cmocka_unit_test(test_validating_ones_are_asked_at_once),
+    cmocka_unit_test(test_dry_runs_ask_only_who_has_no_side_effects),
+    cmocka_unit_test(test_asked_again_when_the_object_changed),
+    cmocka_unit_test(test_a_client_that_goes_takes_its_question_along),
+    cmocka_unit_test(test_the_server_may_end_before_the_answer),
+    cmocka_unit_test(test_rules_and_selectors),
+};
+
+FIXTURE_MAIN(tests)
