@@ -47,12 +47,7 @@ static void on_put(void *arg, uint64_t rev, const struct kerr *err)
     (void)arg, (void)rev, (void)err; /* a store that cannot be written shows in the next request */
 }
 
-struct first_object {
-    const char *group, *plural, *ns, *name, *body;
-};
-
-/* 1: made; 0: it was there. */
-static int put(struct apiserver *s, const struct first_object *f, struct kerr *err)
+int bootstrap_put(struct apiserver *s, const struct first_object *f, struct kerr *err)
 {
     const struct resource *r = res_table_find(s->resources, f->group, "v1", f->plural);
     CLEANUP(strbuf_fini) struct strbuf there = STRBUF_INIT, doc = STRBUF_INIT;
@@ -93,9 +88,10 @@ static int bootstrap_koordinator(struct apiserver *s, struct kerr *err)
 {
     static const struct first_object config = { "", "configmaps", KOORD_NAMESPACE,
                                                 "slo-controller-config", KOORD_CONFIG };
-    int made = put(s, &(struct first_object){ "", "namespaces", "", KOORD_NAMESPACE, "{}" }, err);
+    int made = bootstrap_put(
+        s, &(struct first_object){ "", "namespaces", "", KOORD_NAMESPACE, "{}" }, err);
 
-    if (made < 0 || (made > 0 && put(s, &config, err) < 0))
+    if (made < 0 || (made > 0 && bootstrap_put(s, &config, err) < 0))
         return err->code;
     for (unsigned c = PRIO_PROD; c < PRIO_COUNT; c++) {
         CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
@@ -103,7 +99,7 @@ static int bootstrap_koordinator(struct apiserver *s, struct kerr *err)
         const struct first_object f = { "scheduling.k8s.io", "priorityclasses", "",
                                         priority_class_name((enum priority_class)c),
                                         strbuf_str(&body) };
-        if (put(s, &f, err) < 0)
+        if (bootstrap_put(s, &f, err) < 0)
             return err->code;
     }
     return 0;
@@ -114,7 +110,7 @@ int bootstrap(struct apiserver *s, bool koordinator, struct kerr *err)
     for (size_t i = 0; i < ARRAY_LEN(first); i++) {
         const struct first_object f = { first[i].group, first[i].plural, "", first[i].name,
                                         first[i].body };
-        if (put(s, &f, err) < 0)
+        if (bootstrap_put(s, &f, err) < 0)
             return kerr_wrap(err, "create %s %s", f.plural, f.name);
     }
     if (koordinator && bootstrap_koordinator(s, err) < 0)

@@ -94,7 +94,13 @@ int apiserver_listen(struct apiserver *s, const char *addr, struct tls_ctx *tls,
     if (!tls && !is_local(addr))
         return kerr_set(err, -EPERM,
                         "listen on %s: without TLS only loopback addresses are allowed", addr);
-    return httpd_listen(front(s), addr, tls, ret_port, err);
+    uint16_t port = 0;
+    int e = httpd_listen(front(s), addr, tls, &port, err);
+    if (e < 0)
+        return e;
+    if (ret_port)
+        *ret_port = port;
+    return bootstrap_kubernetes(s, addr, port, err);
 }
 
 void apiserver_set_tls(struct apiserver *s, struct tls_ctx *tls)

@@ -43,6 +43,13 @@ struct apiserver {
 
 /* bootstrap.c: what every cluster has from the start: namespaces, system priority classes. */
 int bootstrap(struct apiserver *s, bool koordinator, struct kerr *err);
+struct first_object {
+    const char *group, *plural, *ns, *name, *body;
+};
+/* 1: made; 0: it was there. */
+int bootstrap_put(struct apiserver *s, const struct first_object *f, struct kerr *err);
+/* bootstrap_kubernetes.c: the Service default/kubernetes, which says where we listen. */
+int bootstrap_kubernetes(struct apiserver *s, const char *addr, uint16_t port, struct kerr *err);
 extern const struct resource
     review_resources[]; /* SelfSubjectAccessReview...; ends with kind NULL */
 

@@ -57,6 +57,8 @@ struct cluster *cluster_new(struct loop *l, struct kube *k, const struct cluster
         c->sts = stsctl_new(c);
     if (o->daemonset)
         c->ds = dsctl_new(c);
+    if (o->endpoints)
+        c->ep = epctl_new(c);
     if (o->deployment)
         c->deploy = deployctl_new(c);
     if (o->job)
@@ -99,6 +101,7 @@ struct cluster *cluster_free(struct cluster *c)
     pdbctl_free(c->pdb);
     jobctl_free(c->job);
     deployctl_free(c->deploy);
+    epctl_free(c->ep);
     dsctl_free(c->ds);
     stsctl_free(c->sts);
     rsctl_free(c->rs);

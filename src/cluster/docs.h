@@ -118,6 +118,53 @@ struct revision { /* ControllerRevision */
     int64_t revision;
 };
 
+struct svc_port {
+    const char *name, *protocol, *app_protocol; /* app_protocol: NULL when absent */
+    int32_t port;
+    struct int_or_str target;
+};
+struct svc_spec {
+    kstrmap selector;
+    KLIST(struct svc_port) ports;
+    kstrlist ip_families;
+    const char *type, *cluster_ip;
+    bool publish_not_ready;
+};
+struct svc {
+    struct kobj obj;
+    struct svc_spec spec;
+};
+struct endpoints_doc {
+    struct kobj obj;
+    const char *subsets_json;
+};
+struct slice_doc {
+    struct kobj obj;
+    const char *address_type, *endpoints_json, *ports_json;
+};
+
+/* A pod behind Services: what their controller needs and caches of pods leave out. */
+struct backend_port {
+    const char *name, *protocol;
+    int32_t port;
+};
+struct backend_container {
+    KLIST(struct backend_port) ports;
+};
+struct backend_spec {
+    const char *node_name, *hostname, *subdomain;
+    KLIST(struct backend_container) containers;
+};
+struct backend_status {
+    const char *phase, *pod_ip;
+    conditionlist conditions;
+};
+struct backend {
+    struct kobj obj;
+    struct backend_spec spec;
+    struct backend_status status;
+};
+
 struct job_uncounted {
     kstrlist succeeded, failed; /* UIDs */
 };
@@ -179,7 +226,8 @@ struct ns_doc {
 };
 
 extern const struct kind doc_deployment, doc_replicaset, doc_job, doc_pdb, doc_namespace,
-    doc_statefulset, doc_daemonset, doc_revision;
+    doc_statefulset, doc_daemonset, doc_revision, doc_service, doc_endpoints, doc_slice,
+    doc_backend;
 extern const struct kschema deployment_status_schema, replicaset_status_schema, job_status_schema,
     pdb_status_schema, namespace_status_schema, statefulset_status_schema, daemonset_status_schema;
 
@@ -194,6 +242,10 @@ DOC_OF(job, job)
 DOC_OF(sts, sts)
 DOC_OF(ds, ds)
 DOC_OF(revision, revision)
+DOC_OF(svc, svc)
+DOC_OF(endpoints_doc, endpoints_doc)
+DOC_OF(slice_doc, slice_doc)
+DOC_OF(backend, backend)
 DOC_OF(pdb_doc, pdb_doc)
 DOC_OF(ns_doc, ns_doc)
 #undef DOC_OF

@@ -75,6 +75,7 @@ struct hreadings {
     uint32_t n, next;
     uint32_t mcpu[READINGS_MAX], kib[READINGS_MAX];
 };
+enum { HOLLOW_IPS = 4094 }; /* addresses for the pods of a node: 1 ... */
 struct hnode {
     struct hollow *h;
     char *name, *zone;
@@ -83,7 +84,7 @@ struct hnode {
     bool registered, gone, extras_done, lease_known;
     nsec_t status_at; /* wall: last heartbeat in the status */
     struct vec_of(struct hpod *) pods;
-    unsigned next_ip;
+    unsigned next_ip;      /* the last number that was handed out; 0: none yet */
     nsec_t metric_written; /* updateTime of our last NodeMetric, in seconds; 0: none */
     nsec_t used_until;     /* wall: what pods got is counted until then; 0: nothing yet */
     nsec_t reading_at;     /* wall: of the last reading that is kept */

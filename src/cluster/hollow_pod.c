@@ -42,6 +42,28 @@ void hpod_free(struct hollow *h, struct hpod *hp)
     free(hp);
 }
 
+static bool ip_is_taken(const struct hnode *n, unsigned ip)
+{
+    vec_foreach(&n->pods, i)
+        if (n->pods.items[i]->ip == ip)
+            return true;
+    return false;
+}
+
+/* The number of an address that no other pod of the node has. Addresses of pods that an earlier
+ * life of this process started are not known: those handed out begin somewhere. */
+static unsigned ip_take(struct hnode *n)
+{
+    if (n->next_ip == 0)
+        n->next_ip = 1 + (unsigned)loop_rand_below(n->h->c->loop, HOLLOW_IPS);
+    for (unsigned tries = 0; tries < HOLLOW_IPS; tries++) {
+        n->next_ip = n->next_ip % HOLLOW_IPS + 1;
+        if (!ip_is_taken(n, n->next_ip))
+            break;
+    }
+    return n->next_ip;
+}
+
 static struct hpod *hpod_new(struct hnode *n, const struct kobj *o, const char *key)
 {
     struct hpod *hp = xnew0(struct hpod);
@@ -49,7 +71,7 @@ static struct hpod *hpod_new(struct hnode *n, const struct kobj *o, const char *
     hp->key = xstrdup(key);
     kuid_format(o->meta.uid, hp->uid_text, sizeof hp->uid_text);
     hp->seed = n->h->o.seed ^ hash_stable(key, strlen(key));
-    hp->ip = n->next_ip++;
+    hp->ip = ip_take(n);
     hp->since = loop_wall(n->h->c->loop);
     vec_push(&n->pods, hp);
     map_putz(&n->h->pods, hp->key, hp);

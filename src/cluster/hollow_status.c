@@ -118,7 +118,8 @@ static void write_addresses(struct kjw *w, const struct hpod *hp, const struct p
     kjw_end(w);
     if (hp->stage < H_INIT)
         return;
-    (void)snprintf(ip, sizeof ip, "10.%u.%u.%u", (node >> 8) & 255, node & 255, hp->ip % 254 + 1);
+    unsigned number = (node & 4095) << 12 | hp->ip;
+    (void)snprintf(ip, sizeof ip, "10.%u.%u.%u", number >> 16, (number >> 8) & 255, number & 255);
     kjw_str(w, "podIP", p->spec->host_network ? host : ip);
     kjw_arr(w, "podIPs");
     kjw_obj(w, NULL);

@@ -30,6 +30,7 @@ struct podgc;
 struct rsctl;
 struct stsctl;
 struct dsctl;
+struct epctl;
 
 struct cluster {
     struct loop *loop;
@@ -43,6 +44,7 @@ struct cluster {
     struct rsctl *rs;
     struct stsctl *sts;
     struct dsctl *ds;
+    struct epctl *ep;
     struct jobctl *job;
     struct gc *gc;
     struct podgc *podgc;
@@ -120,6 +122,8 @@ struct stsctl *stsctl_new(struct cluster *c);
 struct stsctl *stsctl_free(struct stsctl *s);
 struct dsctl *dsctl_new(struct cluster *c);
 struct dsctl *dsctl_free(struct dsctl *d);
+struct epctl *epctl_new(struct cluster *c);
+struct epctl *epctl_free(struct epctl *e);
 struct deployctl *deployctl_new(struct cluster *c);
 struct deployctl *deployctl_free(struct deployctl *d);
 struct jobctl *jobctl_new(struct cluster *c);

@@ -48,6 +48,7 @@ static int make_cluster(struct wired *w, const struct up_plan *p, const struct h
         .replicaset = p->controllers,
         .statefulset = p->controllers,
         .daemonset = p->controllers,
+        .endpoints = p->controllers,
         .job = p->controllers,
         .gc = p->controllers,
         .namespaces = p->controllers,

@@ -297,6 +297,7 @@ void sim_start(struct sim *s, const struct cluster_opts *o)
         .replicaset = true,
         .statefulset = true,
         .daemonset = true,
+        .endpoints = true,
         .job = true,
         .gc = true,
         .namespaces = true,
