@@ -250,6 +250,15 @@ def limit_beyond_the_list_has_no_continue(t):
 
 
 @check
+def limit_is_not_heeded_where_any_version_will_do(t):
+    for n in 'abc':
+        t.make(t.maps(), config_map(n))
+    got = t.until('all in one', lambda: (lambda a: len(a['items']) == 3 and a)(
+        t.code(t.get(t.maps(), limit=2, resourceVersion='0'), 200)))
+    t.true('continue' not in got['metadata'], 'a page of a list that has none')
+
+
+@check
 def limit_that_is_negative_or_no_number(t):
     t.status(t.get(t.maps(), limit='many'), 400, 'BadRequest')
 

@@ -35,6 +35,14 @@ def a_table_has_columns_rows_and_a_version(t):
 
 
 @check
+def a_review_has_no_table(t):
+    review = {'spec': {'resourceAttributes': {'verb': 'get', 'resource': 'pods'}}}
+    path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'
+    t.status(t.post(path, review, accept=TABLE.split(',')[0]), 406, 'NotAcceptable', part='only the following media types')
+    t.code(t.post(path, review, accept=f'{TABLE.split(",")[0]},application/json'), 201)
+
+
+@check
 def a_row_carries_the_metadata_of_its_object(t):
     made = t.make(t.maps(), config_map('a', labels={'x': 'y'}))
     obj = table(t, t.maps())['rows.0.object']

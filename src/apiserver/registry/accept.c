@@ -69,7 +69,7 @@ static bool take_clause(struct api_call *c, struct str clause)
         else
             return false;
     }
-    if (protobuf && !takes_protobuf(c, format))
+    if ((protobuf && !takes_protobuf(c, format)) || (format == API_AS_TABLE && is_review(c->res)))
         return false;
     c->format = format;
     if (yaml || protobuf)
@@ -86,6 +86,29 @@ bool accept_parse(struct api_call *c)
         if (take_clause(c, piece(&p, end, ',')))
             return true;
     return false;
+}
+
+/* There are two texts: of the router, which knows media types, and of what looks at their
+ * parameters afterwards. */
+void fail_not_acceptable(struct api_call *c)
+{
+    static const char *const known[] = { "application/json", "application/yaml", PROTOBUF_TYPE };
+
+    for (size_t i = 0; i < ARRAY_LEN(known); i++)
+        if (strcasestr(str_or(c->accept, ""), known[i])) {
+            fail_raw(c, 406, "NotAcceptable",
+                     "only the following media types are accepted: application/json, "
+                     "application/yaml, application/vnd.kubernetes.protobuf",
+                     NULL);
+            return;
+        }
+    c->pretty = true;
+    fail_raw(
+        c, 406, "NotAcceptable",
+        "406: Not Acceptable\n\nAvailable representations: application/json, "
+        "application/yaml, application/vnd.kubernetes.protobuf, application/json;stream=watch, "
+        "application/vnd.kubernetes.protobuf;stream=watch",
+        "{}");
 }
 
 enum body_type content_type_of(const struct api_call *c)

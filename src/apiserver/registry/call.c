@@ -285,11 +285,7 @@ static void run_resource(struct api_call *c)
     if (!query_parse(c))
         return;
     if (!accept_parse(c)) {
-        c->pretty = true;
-        fail_raw(c, 406, "NotAcceptable",
-                 "406: Not Acceptable\n\nAvailable representations: application/json, "
-                 "application/yaml, application/json;stream=watch",
-                 "{}");
+        fail_not_acceptable(c);
         return;
     }
     if (*c->sub && !streq(c->sub, "status")) {

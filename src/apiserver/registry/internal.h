@@ -25,6 +25,7 @@ const char *path_segment_problem(struct str s);
 bool query_parse(struct api_call *c);
 /* The form the client takes; false: 406. */
 bool accept_parse(struct api_call *c);
+void fail_not_acceptable(struct api_call *c); /* 406 */
 enum body_type { BODY_JSON, BODY_YAML, BODY_PROTOBUF, BODY_OTHER };
 enum body_type content_type_of(const struct api_call *c);
 

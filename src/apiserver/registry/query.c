@@ -248,6 +248,9 @@ bool query_parse(struct api_call *c)
                      : streq(q.include, "Object") ? API_INCLUDE_OBJECT
                                                   : API_INCLUDE_METADATA;
     check_options(c, &q, errors);
+    /* "Any version will do" is answered from the cache there, which has no pages. */
+    if (c->resource_version && streq(c->resource_version, "0") && !c->continue_token)
+        c->limit = 0;
     if (!field_errors_count(errors))
         return true;
     fail_invalid(c, "meta.k8s.io", options_kind(c), "", errors);

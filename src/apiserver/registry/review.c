@@ -168,6 +168,11 @@ bool review_handle(struct api_call *c)
 
     if (!is_review(r))
         return false;
+    if (!accept_parse(c)) {
+        fail_not_acceptable(c);
+        return true;
+    }
+    c->reply_type = NULL; /* JSON, whatever is preferred */
     if (api_body(c, resource_api_version(r, c->arena), r->kind, &body, &err) < 0) {
         api_fail(c, &err);
         return true;
