@@ -2,6 +2,9 @@
 #include "apiserver/server.h"
 
 #include "apiserver/authn/tokenfile.h"
+#include "apiserver/authz/aggregate.h"
+#include "apiserver/authz/escalation.h"
+#include "apiserver/authz/rbac.h"
 #include "apiserver/kinds/kinds.h"
 #include "apiserver/registry/internal.h"
 #include "net/httpd.h"
@@ -40,7 +43,15 @@ int apiserver_new(struct loop *l, const struct apiserver_opts *o, struct apiserv
     if (o->token_file && (e = tokenfile_load(o->token_file, &s->tokens, err)) < 0)
         return e;
     admission_add_builtin(s);
+    if (o->authorization == APISERVER_RBAC) {
+        s->rbac = rbac_new(s->store);
+        escalation_add(s);
+    }
     e = bootstrap(s, o->koordinator, err);
+    if (e == 0 && s->rbac)
+        e = bootstrap_rbac(s, err);
+    if (e == 0 && s->rbac)
+        s->aggregate = aggregate_start(s);
     if (e == 0)
         e = crds_start(s, !o->no_crds, &s->crds, err);
     if (e < 0)
@@ -60,6 +71,8 @@ struct apiserver *apiserver_free(struct apiserver *s)
     vec_fini(&s->watches);
     watch_drop_cache(s);
     admission_fini(s);
+    s->aggregate = aggregate_stop(s->aggregate);
+    s->rbac = rbac_free(s->rbac);
     store_close(s->store);
     call_drop_writes(s);
     res_table_free(s->resources);

@@ -19,6 +19,7 @@ struct apiserver_opts {
     const char *data_file;  /* SQLite file; NULL: memory only */
     const char *token;      /* bearer token of the administrator; NULL: anybody (tests) */
     const char *token_file; /* further users: authn/tokenfile.h; NULL: none */
+    enum { APISERVER_ALWAYS_ALLOW, APISERVER_RBAC } authorization;
     bool anonymous;      /* requests without a token are those of system:anonymous, not refused */
     bool no_crds;        /* do not install our own CRDs at start */
     bool koordinator;    /* with Koordinator's namespace, priority classes and configuration */

@@ -8,6 +8,8 @@
 #include "base/vec.h"
 
 struct builtin;
+struct aggregate;
+struct rbac;
 struct tokenfile;
 struct event_cache;
 struct admithooks;
@@ -29,6 +31,8 @@ struct apiserver {
     char *token, *version;
     struct tokenfile *tokens; /* NULL: none */
     bool anonymous;
+    struct rbac *rbac; /* NULL: who is authenticated may do everything */
+    struct aggregate *aggregate;
     struct vec_of(struct admission_entry) steps, last_steps; /* last: webhooks, quotas */
     size_t builtin_steps; /* of steps: those of admission_add_builtin(), which come first */
     struct admithooks *webhooks;
@@ -50,6 +54,7 @@ struct first_object {
 int bootstrap_put(struct apiserver *s, const struct first_object *f, struct kerr *err);
 /* bootstrap_kubernetes.c: the Service default/kubernetes, which says where we listen. */
 int bootstrap_kubernetes(struct apiserver *s, const char *addr, uint16_t port, struct kerr *err);
+int bootstrap_rbac(struct apiserver *s, struct kerr *err); /* authz/bootstrap_rbac.c */
 extern const struct resource
     review_resources[]; /* SelfSubjectAccessReview...; ends with kind NULL */
 

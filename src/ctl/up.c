@@ -32,7 +32,8 @@ struct up_options {
     struct flag_list components;
     struct shape_list shapes;
     const char *data, *listen, *tls_cert, *tls_key, *apply, *dashboard, *scheduler_config,
-        *descheduler_config;
+        *descheduler_config, *token_file, *authorization;
+    bool anonymous;
     int nodes, pace;
     int64_t seed;
 };
@@ -63,6 +64,12 @@ static const struct flag up_flags[] = {
     { "tls-cert-file", FLAG_STR, O(tls_cert),
       .help = "certificate `file` of the API server; read again when it is renewed" },
     { "tls-private-key-file", FLAG_STR, O(tls_key), .help = "key `file` of that certificate" },
+    { "token-auth-file", FLAG_STR, O(token_file),
+      .help = "`file` of further users: token,user,uid,\"group1,group2\" on each line" },
+    { "authorization-mode", FLAG_STR, O(authorization), .def = "AlwaysAllow",
+      .help = "`mode`: RBAC, or AlwaysAllow: whoever has a token may do everything" },
+    { "anonymous-auth", FLAG_BOOL, O(anonymous),
+      .help = "requests without a token are those of system:anonymous, and not refused at once" },
     { "apply", FLAG_STR, O(apply),
       .help = "`file` with objects (YAML) that are created unless they exist" },
     { "scheduler-config", FLAG_STR, O(scheduler_config),
@@ -107,8 +114,11 @@ static bool runs(const struct up *u, const char *component)
     return false;
 }
 
-static int check_components(struct ctl *c, const struct up_options *o)
+static int check_options(struct ctl *c, const struct up_options *o)
 {
+    if (!streq(o->authorization, "RBAC") && !streq(o->authorization, "AlwaysAllow"))
+        return ctl_usage(c, "--authorization-mode %.40s: it is RBAC or AlwaysAllow",
+                         o->authorization);
     for (size_t i = 0; i < o->components.n; i++) {
         if (streq(o->components.items[i], "koordlet") && o->pace > 1)
             return ctl_usage(c, "koordlet measures true load by the true clock: without --pace");
@@ -231,6 +241,9 @@ static struct up_plan plan_of(struct up *u)
         .data_file = u->db,
         .token = strbuf_str(&u->token),
         .listen = u->o->listen,
+        .token_file = str_empty(u->o->token_file) ? NULL : u->o->token_file,
+        .rbac = streq(u->o->authorization, "RBAC"),
+        .anonymous = u->o->anonymous,
         .tls = u->tls,
         .controllers = runs(u, "controllers"),
         .nodes = runs(u, "nodes"),
@@ -463,7 +476,7 @@ static int run_up(struct ctl *c, const void *options)
 
     if (flags_nargs(c->flags) > 0)
         return ctl_usage(c, "up takes no arguments");
-    int code = check_components(c, u.o);
+    int code = check_options(c, u.o);
     if (code != CTL_OK)
         return code;
     if (!c->parts || !c->parts->up)

@@ -22,6 +22,8 @@ struct up_plan { /* what is to run */
     struct loop *loop;
     struct intern *strings;
     const char *data_dir, *data_file, *token, *listen;
+    const char *token_file; /* of users beside the administrator; NULL: none */
+    bool rbac, anonymous;   /* roles count; who has no token is system:anonymous */
     struct tls_ctx *tls;
     bool controllers, nodes, scheduler, manager, descheduler, koordlet;
     const char *scheduler_config;   /* file; "": the profile of Koordinator's chart */

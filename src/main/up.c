@@ -30,6 +30,10 @@ static int start_server(struct wired *w, const struct up_plan *p, struct kerr *e
 {
     const struct apiserver_opts a = { .data_file = p->data_file,
                                       .token = p->token,
+                                      .token_file = p->token_file,
+                                      .authorization =
+                                          p->rbac ? APISERVER_RBAC : APISERVER_ALWAYS_ALLOW,
+                                      .anonymous = p->anonymous,
                                       .koordinator = true };
 
     if (apiserver_new(p->loop, &a, &w->server, err) < 0)

@@ -5,6 +5,7 @@ differently. The docstring of a module says which behaviours it is about; the na
 Checks run side by side on several threads: each works in a namespace of its own, or on names of its own, and what it
 made is deleted after it. One that would disturb others says @check(alone=True) and runs when the others are done.
 """
+import csv
 import http.client
 import itertools
 import json
@@ -43,10 +44,14 @@ def check(fn=None, *, alone=False):
 class Server:
     """Where the server is, and what the run knows of it."""
 
-    def __init__(self, url, token, ca=None, expired=None):
+    def __init__(self, url, token, ca=None, expired=None, users=None):
         u = urllib.parse.urlsplit(url)
         self.host, self.port, self.token, self.expired = u.hostname, u.port, token, expired
         self.tls = ssl.create_default_context(cafile=ca) if u.scheme == 'https' else None
+        self.users = {}
+        if users:
+            with open(users, newline='', encoding='utf-8') as f:
+                self.users = {row[1]: row[0] for row in csv.reader(f) if len(row) > 2}
         self.local = threading.local()
         self.run_id = f'{os.getpid():x}{int(time.time()) % 0x10000:x}'
         self.numbers = itertools.count(1)
@@ -223,6 +228,12 @@ class Trial:
 
     def maps(self):
         return self.at('configmaps')
+
+    def token(self, user):
+        """The token of a user of the token file, who has no rights but what the check gives him."""
+        if user not in self.server.users:
+            self.skip('the run knows no users: --users')
+        return self.server.users[user]
 
     # ---- requests ----
 

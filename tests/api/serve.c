@@ -1,6 +1,7 @@
 /* serve.c - the embedded API server alone, for tests/api/run.
  *
- *     api_serve [--data FILE] [--token TOKEN] [--listen ADDRESS]
+ *     api_serve [--data FILE] [--token TOKEN] [--listen ADDRESS] [--token-auth-file FILE]
+ *               [--authorization-mode RBAC|AlwaysAllow] [--anonymous-auth]
  *
  * Prints its URL and serves until SIGTERM or SIGINT. Without --data everything is in memory.
  * SIGUSR1 forgets all history and prints "compacted REVISION": older resource versions get 410 from
@@ -80,6 +81,9 @@ int main(int argc, char **argv)
         { "data", required_argument, NULL, 'd' },
         { "token", required_argument, NULL, 't' },
         { "listen", required_argument, NULL, 'l' },
+        { "token-auth-file", required_argument, NULL, 'f' },
+        { "authorization-mode", required_argument, NULL, 'z' },
+        { "anonymous-auth", no_argument, NULL, 'a' },
         { 0 },
     };
     CLEANUP(loop_free) struct loop *l = NULL;
@@ -93,6 +97,11 @@ int main(int argc, char **argv)
         case 'd': o.data_file = optarg; break;
         case 't': o.token = optarg; break;
         case 'l': listen = optarg; break;
+        case 'f': o.token_file = optarg; break;
+        case 'z':
+            o.authorization = streq(optarg, "RBAC") ? APISERVER_RBAC : APISERVER_ALWAYS_ALLOW;
+            break;
+        case 'a': o.anonymous = true; break;
         default: return 2;
         }
     }

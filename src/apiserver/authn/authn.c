@@ -16,12 +16,32 @@ static bool is_admin(const char *token, struct str given)
     return diff == 0;
 }
 
-const struct api_user *authn_token(const struct apiserver *s, struct str token, struct arena *a)
+static const char *const own_audience[] = { AUTHN_ISSUER, NULL };
+
+/* Whoever has a static token is known to this server, which is one audience. */
+static const struct api_user *by_static_token(const struct apiserver *s, struct str token,
+                                              struct arena *a)
 {
     if (!s->token || is_admin(s->token, token))
         return &api_user_admin;
     const struct api_user *u = tokenfile_find(s->tokens, token);
     return u ? user_copy(u, a) : NULL;
+}
+
+static bool wants(const char *const *wanted, const char *audience)
+{
+    for (; wanted && *wanted; wanted++)
+        if (streq(*wanted, audience))
+            return true;
+    return false;
+}
+
+bool authn_token(const struct apiserver *s, struct str token, const char *const *wanted,
+                 struct arena *a, struct authn_answer *ret)
+{
+    ret->user = by_static_token(s, token, a);
+    ret->audiences = own_audience;
+    return ret->user && (!wanted || wants(wanted, AUTHN_ISSUER));
 }
 
 const struct api_user *authn_header(const struct apiserver *s, struct str authorization,
@@ -34,7 +54,8 @@ const struct api_user *authn_header(const struct apiserver *s, struct str author
         return &api_user_admin;
     if (authorization.p && authorization.n > k && strncasecmp(authorization.p, scheme, k) == 0) {
         struct str token = { authorization.p + k, authorization.n - k };
-        return authn_token(s, token, a);
+        struct authn_answer who;
+        return authn_token(s, token, NULL, a, &who) ? who.user : NULL;
     }
     return s->anonymous ? &api_user_anonymous : NULL;
 }

@@ -50,14 +50,11 @@ static void read_headers(struct mask *m, struct arena *a, header_at_fn at, const
     }
 }
 
-/* As kube-apiserver answers: a page, no Status. */
 static void fail_without_user(struct api_call *c, const struct mask *m)
 {
     CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
 
-    strbuf_append(&b, "Internal Server Error: ");
-    strbuf_append_quoted(&b, c->target, strlen(c->target));
-    strbuf_append(&b, ": requested [");
+    strbuf_append(&b, "requested [");
     vec_foreach(&m->groups, i)
         strbuf_appendf(&b, "%s{Group  %s    }", i ? " " : "", m->groups.items[i]);
     vec_foreach(&m->extra, i)
@@ -66,9 +63,8 @@ static void fail_without_user(struct api_call *c, const struct mask *m)
     if (*m->uid)
         strbuf_appendf(&b, "%s{UID  %s  " AUTHN_GROUP "/v1  }",
                        m->groups.n || m->extra.n ? " " : "", m->uid);
-    strbuf_append(&b, "] without impersonating a user\n");
-    c->reply_type = "text/plain; charset=utf-8";
-    api_reply(c, 500, b.data, b.len);
+    strbuf_append(&b, "] without impersonating a user");
+    fail_raw(c, 400, "BadRequest", b.data, NULL);
 }
 
 static bool may(struct api_call *c, const struct authz_attributes *what)

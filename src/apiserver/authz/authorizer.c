@@ -1,17 +1,18 @@
 /* authorizer.c - decides by the server's mode, and says no in the words of kube-apiserver. */
 #include "apiserver/authz/authorizer.h"
 
-#include "apiserver/authn/user.h"
+#include "apiserver/authz/rbac.h"
 #include "apiserver/registry/internal.h"
 
 bool authorizer_check(const struct apiserver *s, const struct api_user *u,
                       const struct authz_attributes *a, struct strbuf *reason)
 {
-    (void)s, (void)a;
     if (reason)
         strbuf_reset(reason);
     if (user_in_group(u, GROUP_MASTERS))
         return true;
+    if (s->rbac)
+        return rbac_check(s->rbac, u, a, reason);
     /* Reviews may ask about anybody, whom this server has never seen. */
     return user_in_group(u, GROUP_AUTHENTICATED);
 }

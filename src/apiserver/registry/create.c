@@ -1,4 +1,5 @@
 /* create.c - POST to a collection. */
+#include "apiserver/authz/authorizer.h"
 #include "apiserver/registry/internal.h"
 #include "base/ktime.h"
 
@@ -207,10 +208,32 @@ static int attempt(struct api_call *c, const struct kj_val *body)
     return 0;
 }
 
+/* A PUT or an apply that finds nothing creates: that is a right of its own. */
+static bool may_create(struct api_call *c)
+{
+    CLEANUP(strbuf_fini) struct strbuf reason = STRBUF_INIT;
+    struct authz_attributes a = AUTHZ_ATTRIBUTES_INIT;
+
+    if (c->verb == API_CREATE)
+        return true;
+    a.verb = "create";
+    a.group = c->res->group;
+    a.version = c->res->version;
+    a.resource = c->res->plural;
+    a.ns = c->ns;
+    a.name = c->name;
+    if (authorizer_check(c->s, c->user, &a, &reason))
+        return true;
+    authz_forbid(c, c->user, &a, strbuf_str(&reason));
+    return false;
+}
+
 void create_object(struct api_call *c, const struct kj_val *body)
 {
     struct kerr err = { 0 };
 
+    if (!may_create(c))
+        return;
     if (check_request(c, body, &err) < 0) {
         api_fail(c, &err);
         return;

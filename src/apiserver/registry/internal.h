@@ -118,6 +118,9 @@ int selection_new(struct api_call *c, struct selection **ret, struct kerr *err);
 bool selection_match(struct selection *sel, const struct store_key *k, const char *doc, size_t n,
                      struct kj_doc **parsed);
 
+/* A LabelSelector of a document on the labels of an object; one that is wrong matches nothing. */
+bool selector_matches(const struct kj_val *selector, const struct kj_val *obj);
+
 /* ---- verbs --------------------------------------------------------------------------------------
  */
 

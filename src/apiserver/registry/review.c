@@ -1,6 +1,7 @@
 /* review.c - the questions "may I?", "may he?" and "who am I?": answered, never stored. */
 #include "apiserver/authn/authn.h"
 #include "apiserver/authz/authorizer.h"
+#include "apiserver/authz/rbac.h"
 #include "apiserver/registry/internal.h"
 #include "base/ktime.h"
 
@@ -47,7 +48,32 @@ static void write_allowed(struct api_call *c, const struct api_user *u, const st
     kjw_end(w);
 }
 
-static void write_rules(struct kjw *w)
+/* All that somebody may do, rule by rule, as they were written. */
+static void write_rules_of(struct api_call *c, const char *ns, struct kjw *w)
+{
+    CLEANUP(strbuf_fini) struct strbuf problems = STRBUF_INIT;
+    struct rbac_rules rules = { 0 };
+
+    rbac_rules_of(c->s->rbac, c->user, ns, &rules, &problems);
+    kjw_obj(w, "status");
+    kjw_arr(w, "resourceRules");
+    vec_foreach(&rules, i)
+        if (*rules.items[i]->resources)
+            rbac_rule_write(rules.items[i], false, w);
+    kjw_end(w);
+    kjw_arr(w, "nonResourceRules");
+    vec_foreach(&rules, i)
+        if (*rules.items[i]->urls)
+            rbac_rule_write(rules.items[i], true, w);
+    kjw_end(w);
+    kjw_bool(w, "incomplete", false); /* so says kube-apiserver */
+    if (problems.len)
+        kjw_str(w, "evaluationError", problems.data);
+    kjw_end(w);
+    vec_fini(&rules);
+}
+
+static void write_every_rule(struct kjw *w)
 {
     static const char resource[] =
         "{\"verbs\":[\"*\"],\"apiGroups\":[\"*\"],\"resources\":[\"*\"]}";
@@ -65,12 +91,22 @@ static void write_rules(struct kjw *w)
 
 static void write_token_owner(struct api_call *c, const struct kj_val *spec, struct kjw *w)
 {
-    const struct api_user *u = authn_token(c->s, str_of(text_of(spec, "token")), c->arena);
+    const struct kj_val *wanted = kj_get(spec, "audiences");
+    const char **audiences = arena_newn0(c->arena, kj_len(wanted) + 1, const char *);
+    struct authn_answer who;
 
+    for (size_t i = 0, n = 0; i < kj_len(wanted); i++)
+        if (kj_str(kj_at(wanted, i)))
+            audiences[n++] = kj_str(kj_at(wanted, i));
     kjw_obj(w, "status");
-    if (u) {
+    if (authn_token(c->s, str_of(text_of(spec, "token")), *audiences ? audiences : NULL, c->arena,
+                    &who)) {
         kjw_bool(w, "authenticated", true);
-        api_user_write(u, w, "user");
+        api_user_write(who.user, w, "user");
+        kjw_arr(w, "audiences");
+        for (const char *const *a = who.audiences; *a; a++)
+            kjw_str(w, NULL, *a);
+        kjw_end(w);
     } else {
         kjw_obj(w, "user");
         kjw_end(w);
@@ -87,9 +123,30 @@ bool is_review(const struct resource *r)
            (streq(r->group, "authentication.k8s.io") && str_ends(r->kind, "Review"));
 }
 
-static void check_attributes(const struct resource *r, const struct kj_val *spec,
+static void check_local(const struct api_call *c, const struct kj_val *spec, struct field_errors *e)
+{
+    const struct kj_val *res = kj_get(spec, "resourceAttributes"),
+                        *path = kj_get(spec, "nonResourceAttributes");
+
+    if (kj_type(res) == KJ_OBJ && !streq(text_of(res, "namespace"), c->ns))
+        field_error_text(e, FIELD_INVALID, "spec.resourceAttributes.namespace",
+                         text_of(res, "namespace"), "must match metadata.namespace");
+    if (kj_type(path) != KJ_OBJ)
+        return;
+    CLEANUP(strbuf_fini) struct strbuf value = STRBUF_INIT;
+    struct kjw w = kjw_to(&value);
+    kjw_obj(&w, NULL);
+    kjw_str(&w, "Path", text_of(path, "path"));
+    kjw_str(&w, "Verb", text_of(path, "verb"));
+    kjw_end(&w);
+    field_error(e, FIELD_INVALID, "spec.nonResourceAttributes", value.data,
+                "disallowed on this kind of request");
+}
+
+static void check_attributes(const struct api_call *c, const struct kj_val *spec,
                              struct field_errors *e)
 {
+    const struct resource *r = c->res;
     const struct kj_val *path = kj_get(spec, "nonResourceAttributes");
     bool res = kj_type(kj_get(spec, "resourceAttributes")) == KJ_OBJ,
          other = kj_type(path) == KJ_OBJ;
@@ -100,6 +157,8 @@ static void check_attributes(const struct resource *r, const struct kj_val *spec
     else if (res && other)
         field_error(e, FIELD_INVALID, "spec.nonResourceAttributes", "{}",
                     "cannot be specified in combination with resourceAttributes");
+    if (streq(r->kind, "LocalSubjectAccessReview"))
+        check_local(c, spec, e);
     if (!str_starts(r->kind, "Self") && str_empty(kj_str(kj_get(spec, "user"))) &&
         kj_len(kj_get(spec, "groups")) == 0)
         field_error_text(e, FIELD_INVALID, "spec.user", "",
@@ -130,7 +189,7 @@ static bool check_question(struct api_call *c, const struct kj_val *spec)
         kerr_api(&err, -EINVAL, KR_BAD_REQUEST,
                  "token is required for TokenReview in authentication");
     else if (str_ends(kind, "AccessReview"))
-        check_attributes(c->res, spec, errors);
+        check_attributes(c, spec, errors);
     if (err.code < 0)
         api_fail(c, &err);
     else if (field_errors_count(errors))
@@ -149,7 +208,10 @@ static void write_answer(struct api_call *c, const struct kj_val *spec, struct k
         api_user_write(c->user, w, "userInfo");
         kjw_end(w);
     } else if (streq(kind, "SelfSubjectRulesReview")) {
-        write_rules(w);
+        if (c->s->rbac)
+            write_rules_of(c, text_of(spec, "namespace"), w);
+        else
+            write_every_rule(w);
     } else {
         const struct api_user *u =
             str_starts(kind, "Self") ? c->user : api_user_read(spec, c->arena);
@@ -178,6 +240,14 @@ bool review_handle(struct api_call *c)
         return true;
     }
     const struct kj_val *in = kj_get(kj_root(body), "spec");
+    const char *ns = kj_str_or(kj_path(kj_root(body), "metadata.namespace"), "");
+    if (r->namespaced && *ns && !streq(ns, c->ns)) {
+        kerr_api(&err, -EINVAL, KR_BAD_REQUEST,
+                 "the namespace of the provided object does not match the namespace sent on the "
+                 "request");
+        api_fail(c, &err);
+        return true;
+    }
     if (!check_question(c, in))
         return true;
     ktime_format(loop_wall(c->s->loop), now);
@@ -185,9 +255,15 @@ bool review_handle(struct api_call *c)
     kjw_str(&w, "kind", r->kind);
     kjw_str(&w, "apiVersion", resource_api_version(r, c->arena));
     kjw_obj(&w, "metadata");
-    kjw_str(&w, "creationTimestamp", now);
+    if (streq(r->kind, "SelfSubjectReview"))
+        kjw_str(&w, "creationTimestamp", now);
+    if (r->namespaced)
+        kjw_str(&w, "namespace", c->ns);
     kjw_end(&w);
-    if (kj_type(in) == KJ_OBJ) {
+    if (streq(r->kind,
+              "SelfSubjectRulesReview")) { /* the namespace asked about is not told again */
+        kjw_raw(&w, "spec", "{}", 2);
+    } else if (kj_type(in) == KJ_OBJ) {
         kj_write(in, 0, &spec);
         kjw_raw(&w, "spec", spec.data, spec.len);
     }

@@ -3,6 +3,7 @@
 #include "api/selector/selector.h"
 
 #include "apiserver/registry/internal.h"
+#include "json/schema.h"
 
 struct selection {
     const struct resource *res;
@@ -99,9 +100,8 @@ static int by_label_key(const void *a, const void *b)
 }
 
 /* Keys of a parsed document do not end with NUL: copy what is compared. */
-static bool match_labels(const struct selection *s, const struct kj_val *obj)
+static kstrmap labels_of(const struct kj_val *obj, struct arena *a)
 {
-    CLEANUP(arena_free) struct arena *a = arena_new();
     const struct kj_val *labels = kj_path(obj, "metadata.labels"), *v;
     size_t n = kj_type(labels) == KJ_OBJ ? kj_len(labels) : 0;
     struct kstrpair *pairs = arena_newn0(a, n + 1, struct kstrpair);
@@ -114,7 +114,26 @@ static bool match_labels(const struct selection *s, const struct kj_val *obj)
     qsort(pairs, n, sizeof *pairs, by_label_key);
     m.items = pairs;
     m.n = (uint32_t)n;
-    return labelsel_matches(s->labels, &m);
+    return m;
+}
+
+static bool match_labels(const struct selection *s, const struct kj_val *obj)
+{
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    const kstrmap labels = labels_of(obj, a);
+
+    return labelsel_matches(s->labels, &labels);
+}
+
+bool selector_matches(const struct kj_val *selector, const struct kj_val *obj)
+{
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    const kstrmap labels = labels_of(obj, a);
+    struct label_selector s = { 0 };
+    struct labelsel *compiled;
+
+    return kj_decode(&label_selector_schema, selector, 0, a, &s, NULL) == 0 &&
+           labelsel_from(&s, a, &compiled, NULL) == 0 && labelsel_matches(compiled, &labels);
 }
 
 bool selection_match(struct selection *sel, const struct store_key *k, const char *doc, size_t n,
