@@ -42,8 +42,8 @@ ALERTS = [
      'Evictions of {{ $labels.strategy }} fail.'),
     ('KoordConfigRefused', f'sum by (job) (increase({{__name__=~"koord_.*_config_reloads_total",result="refused"}}[10m])) > 0',
      '0m', 'warning', '{{ $labels.job }} refused a changed configuration and goes on with the one before.'),
-    ('KoordWebhookErrors', 'sum by (plugin_name) (rate(koord_manager_webhook_webhook_duration_milliseconds_count'
-     '{status="error"}[10m])) > 0', '10m', 'warning', 'The webhook {{ $labels.plugin_name }} of koord-manager fails.'),
+    ('KoordWebhookErrors', 'sum by (plugin_name) (rate(koord_manager_webhook_errors_total[10m])) > 0', '10m', 'warning',
+     'The webhook {{ $labels.plugin_name }} of koord-manager fails.'),
     ('KoordAPIRequestsForbidden', f'sum by (job, method) (increase(rest_client_requests_total{{code="403",{KOORD}}}[10m])) > 0',
      '0m', 'warning', 'The API server refuses {{ $labels.method }} requests of {{ $labels.job }}: a right is missing.'),
     ('KoordAPIRequestsFailing', f'sum by (job) (rate(rest_client_requests_total{{code=~"5..|<error>",{KOORD}}}[5m])) / '

@@ -31,6 +31,17 @@ PATIENCE_S = 120.0
 SANITIZER = re.compile(r'ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|: runtime error: ')
 
 
+REPORT_CHARS = 8000
+
+
+def sanitizer_report(path):
+    """What a sanitizer has said in this log, with what follows it, or ''."""
+    with open(path, encoding='utf-8', errors='replace') as f:
+        text = f.read()
+    found = SANITIZER.search(text)
+    return text[found.start():][:REPORT_CHARS] if found else ''
+
+
 class Failed(Exception):
     """A check that the rest of its scenario depends on."""
 
@@ -412,6 +423,11 @@ class Lab:
         for fn in self.closers:
             with contextlib.suppress(OSError):
                 fn()
+        # The logs go with the directory. Whatever a test made of such a report, its text must not be lost.
+        for name in sorted(n for n in os.listdir(self.dir) if n.endswith('.log')):
+            report = sanitizer_report(f'{self.dir}/{name}')
+            if report:
+                print(f'# {name}:\n{report}\n# end of {name}', flush=True)
         # The guard does the rest; an interrupt must not cut it short.
         for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(s, signal.SIG_IGN)

@@ -181,6 +181,24 @@ static void test_steps_are_counted(void **state)
                     "koord_manager_webhook_webhook_duration_milliseconds_count{"
                     "object_type=\"configmap\",operation=\"CREATE\",plugin_name="
                     "\"SLOControllerConfig\",status=\"rejected\",webhook_type=\"validate\"} 1");
+    assert_lacks(strbuf_str(&text), "koord_manager_webhook_errors_total{"); /* the sender's fault */
+}
+
+static void test_what_went_wrong_is_told_from_what_is_refused(void **state)
+{
+    CLEANUP(webhook_fixture_fini) struct webhook_fixture x;
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+
+    (void)state;
+    webhook_fixture_init(&x, "NodeMutatingWebhook");
+    send_status(&x, STATUS(RATIO("x"), "'1'"), STATUS("", "'1'"));
+    assert_int_equal(x.answer.code, 500);
+    send_status(&x, "{metadata: {name: n1}, status: {allocatable: {cpu: many}}}", NULL);
+    assert_int_equal(x.answer.code, 400);
+    metrics_write((struct metrics *const[]){ x.metrics }, 1, &text);
+    assert_contains(strbuf_str(&text),
+                    "koord_manager_webhook_errors_total{object_type=\"node\",plugin_name="
+                    "\"ResourceAmplification\",webhook_type=\"mutate\"} 1");
 }
 
 int main(int argc, char **argv)
@@ -194,6 +212,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_bad_configuration_is_refused),
         cmocka_unit_test(test_a_node_under_two_entries),
         cmocka_unit_test(test_steps_are_counted),
+        cmocka_unit_test(test_what_went_wrong_is_told_from_what_is_refused),
     };
 
     if (argc > 1)

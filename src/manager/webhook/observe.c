@@ -5,7 +5,7 @@
 enum { STEPS_MAX = 8, OPS = 4 };
 
 struct webhook_observer {
-    struct metric *duration, *bindings, *weights;
+    struct metric *duration, *errors, *bindings, *weights;
     /* By webhook, step, operation and outcome: looked up once. */
     struct histogram *children[WEBHOOK_COUNT][STEPS_MAX][OPS][2];
 };
@@ -21,6 +21,15 @@ static const struct metric_desc duration_desc = {
     .labels = { "webhook_type", "object_type", "operation", "plugin_name", "status" },
     .buckets = bounds,
     .nbuckets = ARRAY_LEN(bounds),
+};
+
+/* The status of the former has two words, as upstream's, and does not tell what must be refused
+ * from what went wrong. */
+static const struct metric_desc errors_desc = {
+    "koord_manager_webhook_errors_total",
+    "Steps of webhooks that failed with code 500: the request was not at fault.",
+    METRIC_COUNTER,
+    .labels = { "webhook_type", "object_type", "plugin_name" },
 };
 
 static const struct metric_desc bindings_desc = {
@@ -45,6 +54,7 @@ struct webhook_observer *webhook_observer_new(struct metrics *m)
         return NULL;
     o = xnew0(struct webhook_observer);
     o->duration = metrics_add(m, &duration_desc);
+    o->errors = metrics_add(m, &errors_desc);
     o->bindings = metrics_add(m, &bindings_desc);
     o->weights = metrics_add(m, &weights_desc);
     return o;
@@ -75,6 +85,15 @@ void webhook_observe_quota_gone(struct webhook_observer *o, const char *quota)
 {
     if (o)
         metric_remove_where(o->weights, "elasticquota_name", quota);
+}
+
+void webhook_observe_error(struct webhook_observer *o, enum webhook_id id, const char *name)
+{
+    const struct webhook_info *i = &webhook_infos[id];
+
+    if (o)
+        counter_inc(metric_counter(
+            o->errors, METRIC_VALUES(i->mutating ? "mutate" : "validate", i->object_type, name)));
 }
 
 static unsigned op_index(enum webhook_op op)

@@ -86,6 +86,8 @@ static void run_steps(struct webhook_call *c, enum webhook_id id)
         int r = s[i].run(c);
         nsec_t now = loop_stopwatch(c->w->loop);
         webhook_observe(c->w->observer, id, i, s[i].name, c->r->op, r == 0, now - at);
+        if (r < 0 && c->answer->code >= 500)
+            webhook_observe_error(c->w->observer, id, s[i].name);
         if (r < 0)
             return;
         at = now;

@@ -85,4 +85,6 @@ void webhook_observe_weight(struct webhook_observer *o, const char *quota, const
 void webhook_observe_quota_gone(struct webhook_observer *o, const char *quota);
 void webhook_observe(struct webhook_observer *o, enum webhook_id id, size_t step, const char *name,
                      enum webhook_op op, bool allowed, nsec_t took);
+/* A step that could not do its work: code 500. */
+void webhook_observe_error(struct webhook_observer *o, enum webhook_id id, const char *name);
 #endif
