@@ -121,9 +121,18 @@ def adopt(real, check):
     check('a release of our own chart is none to adopt', own.returncode == 1 and 'nothing to adopt' in own.stderr, own.stderr)
 
 
-def last_words(real, app):
-    return [s['lastState']['terminated'].get('message', '') for p in real.pods(selector=f'koord-app={app}')
-            for s in p['status'].get('containerStatuses', []) if 'terminated' in s.get('lastState', {})]
+def wait_last_words(real, app):
+    """Of containers that have ended. A busy kubelet may remove one before its successor runs: then they are shown for a moment only."""
+    said = []
+
+    def ended():
+        for p in real.pods(selector=f'koord-app={app}'):
+            for status in p['status'].get('containerStatuses', []):
+                said.extend(status[which]['terminated'].get('message', '') for which in ('state', 'lastState')
+                            if 'terminated' in status.get(which, {}))
+        return said
+    wait_until('the leader ends', ended, PATIENCE_S)
+    return said
 
 
 def notes(real, *words):
@@ -136,10 +145,8 @@ def bad_input(real, check):
     stolen = {'spec': {'holderIdentity': 'intruder', 'leaseDurationSeconds': 3600,
                        'renewTime': time.strftime('%Y-%m-%dT%H:%M:%S.000000Z', time.gmtime())}}
     real.patch(f'{LEASES}/koord-descheduler', stolen)
-    wait_until('the leader ends', lambda: last_words(real, 'koord-descheduler'), PATIENCE_S)
-    check('its last words are in the status of its pod', all(
-        w.startswith('koord-descheduler: ') and w.count('\n') == 1 for w in last_words(real, 'koord-descheduler')),
-          last_words(real, 'koord-descheduler'))
+    said = wait_last_words(real, 'koord-descheduler')
+    check('its last words are in the status of its pod', all(w.startswith('koord-descheduler: ') and w.count('\n') == 1 for w in said), said)
     code, texts, _ = found(real)
     check('a lease that another program holds is told', code == 1 and any(
         t.startswith('koord-descheduler: held by intruder, which is no pod') for t in texts[('Leases', 'failure')]), texts)
