@@ -1,6 +1,7 @@
 /* server.c - the embedded API server as a whole: birth, listening, end. */
 #include "apiserver/server.h"
 
+#include "apiserver/admission/quota.h"
 #include "apiserver/authn/tokenfile.h"
 #include "apiserver/authz/aggregate.h"
 #include "apiserver/authz/escalation.h"
@@ -56,6 +57,7 @@ int apiserver_new(struct loop *l, const struct apiserver_opts *o, struct apiserv
         e = crds_start(s, !o->no_crds, &s->crds, err);
     if (e < 0)
         return e;
+    quotas_count_all(s->quotas); /* a crash may have parted an object from its account */
     *ret = take(s);
     return 0;
 }

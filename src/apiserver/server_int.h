@@ -13,6 +13,7 @@ struct rbac;
 struct tokenfile;
 struct event_cache;
 struct admithooks;
+struct quotas;
 struct crds;
 struct httpd;
 struct write_op;
@@ -36,6 +37,7 @@ struct apiserver {
     struct vec_of(struct admission_entry) steps, last_steps; /* last: webhooks, quotas */
     size_t builtin_steps; /* of steps: those of admission_add_builtin(), which come first */
     struct admithooks *webhooks;
+    struct quotas *quotas;
     struct builtin *builtin;                  /* state of the server's own steps */
     struct vec_of(struct api_call *) watches; /* open ones */
     struct event_cache *events;               /* registry/watch.c */

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "apiserver/admission/admithook.h"
+#include "apiserver/admission/quota.h"
 #include "apiserver/server_int.h"
 #include "apiserver/store/store.h"
 #include "base/num.h"
@@ -325,12 +326,14 @@ void admission_add_builtin(struct apiserver *s)
     limitrange_add(s);
     s->builtin_steps = s->steps.n;
     s->webhooks = admithooks_new(s);
+    s->quotas = quotas_new(s);
 }
 
 void admission_fini(struct apiserver *s)
 {
     struct builtin *b = s->builtin;
     s->webhooks = admithooks_free(s->webhooks);
+    s->quotas = quotas_free(s->quotas);
     vec_fini(&s->steps);
     vec_fini(&s->last_steps);
     if (!b)

@@ -1,6 +1,7 @@
 /* call.c - the life of a call: dispatch, answers, writes on its behalf. */
 #include <stdio.h>
 
+#include "apiserver/admission/quota.h"
 #include "apiserver/authz/authorizer.h"
 #include "apiserver/registry/internal.h"
 #include "apiserver/registry/list_text.h"
@@ -386,23 +387,40 @@ static struct write_op *op_new(struct api_call *c, struct strbuf *doc, write_don
     return op;
 }
 
+/* What quotas have to know of the object as it is before a write. */
+static bool note_before(struct apiserver *s, const struct store_key *k, struct strbuf *ret)
+{
+    if (!quotas_concern(s->quotas, k))
+        return false;
+    (void)store_get_latest(s->store, k, ret, NULL, NULL);
+    return true;
+}
+
 int call_put(struct api_call *c, const struct store_key *k, uint64_t from, struct strbuf *doc,
              write_done_fn fn, void *arg, struct kerr *err)
 {
+    CLEANUP(strbuf_fini) struct strbuf before = STRBUF_INIT;
+    bool counts = note_before(c->s, k, &before);
     struct write_op *op = op_new(c, doc, fn, arg);
     int e = store_put(c->s->store, k, from, op->doc, op->n, op_done, op, err);
     if (e < 0)
         op_free(op);
+    else if (counts)
+        quotas_account(c->s->quotas, k, &before, op->doc, op->n);
     return e;
 }
 
 int call_remove(struct api_call *c, const struct store_key *k, uint64_t from, struct strbuf *doc,
                 write_done_fn fn, void *arg, struct kerr *err)
 {
+    CLEANUP(strbuf_fini) struct strbuf before = STRBUF_INIT;
+    bool counts = note_before(c->s, k, &before);
     struct write_op *op = op_new(c, doc, fn, arg);
     int e = store_delete(c->s->store, k, from, op->doc, op->n, op_done, op, err);
     if (e < 0)
         op_free(op);
+    else if (counts)
+        quotas_account(c->s->quotas, k, &before, "", 0);
     return e;
 }
 

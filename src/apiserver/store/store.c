@@ -216,6 +216,48 @@ int store_list(struct store *s, const char *res, const char *ns, uint64_t at,
     return ret;
 }
 
+int store_list_latest(struct store *s, const char *res, const char *ns, store_fn fn, void *arg,
+                      struct kerr *err)
+{
+    const struct resource *r = index_resource(&s->index, res);
+    struct range g = { 0 };
+    int ret = 0;
+
+    if (!r)
+        return 0;
+    s->calling++;
+    store_reading(s, true);
+    g = range_start(r, ns, NULL);
+    for (struct entry *e; ret == 0 && (e = range_next(&g));) {
+        const struct write *w = e->newest;
+        const struct store_key k = { e->res->name, e->ns, e->name };
+        if (w ? w->type == STORE_DELETED : !e->live)
+            continue;
+        CLEANUP(doc_unref) struct doc *d = w ? doc_ref(w->doc) : store_doc(s, e->rev, err);
+        if (!d)
+            ret = kerr_wrap(err, "read %s \"%s\"", k.res, k.name);
+        else if (!fn(arg, &k, w ? w->rev : e->rev, d->data, d->n))
+            break;
+    }
+    store_reading(s, false);
+    s->calling--;
+    return ret;
+}
+
+bool store_has_latest(const struct store *s, const char *res, const char *ns)
+{
+    const struct resource *r = index_resource(&s->index, res);
+    struct range g = { 0 };
+
+    if (!r)
+        return false;
+    g = range_start(r, ns, NULL);
+    for (const struct entry *e; (e = range_next(&g));)
+        if (e->newest ? e->newest->type != STORE_DELETED : e->live)
+            return true;
+    return false;
+}
+
 size_t store_count(const struct store *s, const char *res, const char *ns)
 {
     const struct resource *r = index_resource(&s->index, res);

@@ -65,6 +65,11 @@ size_t store_count(const struct store *s, const char *res, const char *ns);
 /* The newest version, committed or under way: what an update has to be computed from. */
 int store_get_latest(struct store *s, const struct store_key *k, struct strbuf *doc,
                      uint64_t *ret_rev, struct kerr *err);
+/* All newest versions of a resource, committed or under way, in key order; fn must not write. */
+int store_list_latest(struct store *s, const char *res, const char *ns, store_fn fn, void *arg,
+                      struct kerr *err);
+/* Is there any? Reads no documents. */
+bool store_has_latest(const struct store *s, const char *res, const char *ns);
 /* The revision the next store_put() or store_delete() gets: put it into the document. */
 uint64_t store_next_revision(const struct store *s);
 
