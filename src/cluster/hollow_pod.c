@@ -93,14 +93,23 @@ static int64_t annotation_number(const struct pod *p, const char *key, int64_t o
     return *text && i64_parse(text, strlen(text), &n) == 0 && n >= 0 && n <= 100000 ? n : otherwise;
 }
 
+/* registry.k8s.io/pause:3.10: the one image of which everybody knows what it does. */
+static bool pauses(const struct container *c)
+{
+    const char *image = str_or(c->image, ""), *slash = strrchr(image, '/');
+    const char *name = slash ? slash + 1 : image;
+    return strcspn(name, ":@") == strlen("pause") && str_starts(name, "pause");
+}
+
 /* 0: for ever. */
 static nsec_t run_time(const struct pod *p)
 {
-    return annotation_time(p, ANNO_RUN,
-                           p->spec->restart_policy == RESTART_ON_FAILURE ||
-                                   p->spec->restart_policy == RESTART_NEVER
-                               ? RUN_DEFAULT
-                               : 0);
+    bool ends =
+        p->spec->restart_policy == RESTART_ON_FAILURE || p->spec->restart_policy == RESTART_NEVER;
+
+    for (uint32_t i = 0; ends && i < p->spec->containers.n; i++)
+        ends = !pauses(&p->spec->containers.items[i]);
+    return annotation_time(p, ANNO_RUN, ends ? RUN_DEFAULT : 0);
 }
 
 /* About d: between 0.75 and 1.5 of it, by the pod. */

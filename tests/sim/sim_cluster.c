@@ -365,6 +365,33 @@ static void test_job_completes(void **state)
     assert_int_equal(sim_count(&s, &kind_pod, "default", NULL), 7);
 }
 
+#define ONCE(name, image)                                                                          \
+    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"" name                       \
+    "\"},\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"" image \
+    "\"}]}}"
+
+static void test_pause_does_not_end(void **state)
+{
+    CLEANUP(sim_fini) struct sim s;
+    int64_t ended = 0, running = 0;
+    struct kobj *o;
+    size_t it = 0;
+
+    (void)state;
+    begin(&s, 9);
+    assert_int_equal(sim_create(&s, ONCE("a", "registry.k8s.io/pause:3.10")), 201);
+    assert_int_equal(sim_create(&s, ONCE("b", "pause@sha256:00")), 201);
+    assert_int_equal(sim_create(&s, ONCE("c", "pauser")), 201);
+    sim_run(&s, 60 * SEC);
+    while ((o = informer_next(s.pods, &it)))
+        if (pod_is_terminal(pod_of(o)))
+            ended++;
+        else
+            running++;
+    assert_int_equal(ended, 1);
+    assert_int_equal(running, 2);
+}
+
 static void test_job_backs_off_and_fails(void **state)
 {
     CLEANUP(sim_fini) struct sim s;
@@ -788,6 +815,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_adoption_and_release),
         cmocka_unit_test(test_scale_down_prefers_the_cheap),
         cmocka_unit_test(test_job_completes),
+        cmocka_unit_test(test_pause_does_not_end),
         cmocka_unit_test(test_job_backs_off_and_fails),
         cmocka_unit_test(test_job_indexed_and_suspended),
         cmocka_unit_test(test_indexed_job_under_faults),
