@@ -18,6 +18,7 @@ struct gc {
     struct cluster *c;
     struct controller *controller; /* keys are "plural.group/namespace/name" */
     struct vec_of(struct gcache *) caches;
+    bool strangers; /* objects have owners of kinds that were not served when they were judged */
 };
 
 #define FIN_ORPHAN     "orphan"
@@ -371,6 +372,8 @@ static void ask_for(struct batch *b, struct judging *j, size_t i, const struct g
     struct served_kind *k = discovery_find(j->gc->c->discovery, ref->api_version, ref->kind);
     struct question *q = arena_new0(batch_arena(b), struct question);
 
+    if (!k)
+        g->gc->strangers = true;
     if (!k || (k->kind.namespaced && !g->k->kind.namespaced))
         return; /* a kind that nobody serves (now), or of no namespace: it may be there */
     *q = (struct question){ j, i };
@@ -491,15 +494,32 @@ static bool has_owners(const struct kind *k)
     return !streq(k->plural, "events") || (*k->group && !streq(k->group, "events.k8s.io"));
 }
 
+/* Kinds are served that were not, or that a failed round had missed: their objects may be owners. */
+static void judge_all(struct gc *gc)
+{
+    gc->strangers = false;
+    vec_foreach(&gc->caches, i) {
+        struct kobj *o;
+        size_t it = 0;
+        while ((o = informer_next(gc->caches.items[i]->inf, &it)))
+            if (o->meta.owners.n)
+                enqueue(gc->caches.items[i], o);
+    }
+}
+
 static void on_round(void *arg)
 {
     struct gc *gc = arg;
+    size_t known = gc->caches.n;
+
     for (size_t i = 0; i < discovery_count(gc->c->discovery); i++) {
         struct served_kind *k = discovery_at(gc->c->discovery, i);
         if (k->served && k->list && k->watch && k->delete_one && has_owners(&k->kind) &&
             !cache_of(gc, k))
             add_cache(gc, k);
     }
+    if (gc->caches.n > known && gc->strangers)
+        judge_all(gc);
 }
 
 struct gc *gc_new(struct cluster *c)
