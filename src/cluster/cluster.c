@@ -65,6 +65,8 @@ struct cluster *cluster_new(struct loop *l, struct kube *k, const struct cluster
         c->job = jobctl_new(c);
     if (o->pdb)
         c->pdb = pdbctl_new(c);
+    if (o->resourceclaims)
+        c->claims = claimctl_new(c);
     if (o->nodes)
         c->node = nodectl_new(c);
     if (o->gc) {
@@ -98,6 +100,7 @@ struct cluster *cluster_free(struct cluster *c)
     eventgc_free(c->eventgc);
     gc_free(c->gc);
     nodectl_free(c->node);
+    claimctl_free(c->claims);
     pdbctl_free(c->pdb);
     jobctl_free(c->job);
     deployctl_free(c->deploy);

@@ -25,6 +25,12 @@ struct loop;
 struct hollow_pair {
     const char *key, *value, *effect; /* effect: of taints */
 };
+struct hollow_driver { /* a DRA driver and what it offers on each node */
+    const char *name;
+    unsigned count;                             /* devices */
+    const struct hollow_pair *attrs, *capacity; /* of each device */
+    size_t nattrs, ncapacity;
+};
 struct hollow_shape {
     const char *prefix;       /* names are prefix0, prefix1, ...; NULL: "hollow-" */
     unsigned count;           /* how many nodes */
@@ -51,6 +57,8 @@ struct hollow_shape {
     const char *cpu_manager; /* policy of the kubelet's CPU manager; NULL: none */
     const struct hollow_pair *labels, *taints;
     size_t nlabels, ntaints;
+    const struct hollow_driver *drivers; /* their ResourceSlices are published */
+    size_t ndrivers;
 };
 struct hollow_opts {
     const struct hollow_shape *shapes; /* copied */
@@ -64,7 +72,8 @@ struct hollow_opts {
 
 /* "50,cpu=16,memory=64Gi,zones=3,gpus=8,gpu-model=H800,gpu-partitions=Honor,rdma=4,rdma-vfs=8,
  * pcie=4,numa=2,sockets=1,threads=2,numa-policy=Restricted,cpu-manager=static,pods=110,prefix=big-,
- * label:k=v,taint:k=v:NoSchedule"
+ * dra=gpu.example.com:8,dra-attr:model=a100,dra-capacity:memory=80Gi,label:k=v,taint:k=v:NoSchedule"
+ * dra-attr and dra-capacity are of the driver named last.
  * Texts live until hollow_shape_fini(). */
 struct hollow_shape_text {
     struct hollow_shape shape;
@@ -76,7 +85,8 @@ void hollow_shape_fini(struct hollow_shape_text *s);
 /* ---- the cluster --------------------------------------------------------------------------- */
 
 struct cluster_opts {
-    bool deployment, replicaset, statefulset, daemonset, endpoints, job, gc, namespaces, nodes, pdb;
+    bool deployment, replicaset, statefulset, daemonset, endpoints, job, gc, namespaces, nodes, pdb,
+        resourceclaims;
     nsec_t node_grace;         /* without a heartbeat a node's Ready is Unknown; 0: 40 s */
     nsec_t discovery_interval; /* of looks at which kinds there are, besides CRDs; 0: 30 s */
     size_t ended_pods_max;     /* more pods that have ended are garbage; 0: 12500 */

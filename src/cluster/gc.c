@@ -494,7 +494,8 @@ static bool has_owners(const struct kind *k)
     return !streq(k->plural, "events") || (*k->group && !streq(k->group, "events.k8s.io"));
 }
 
-/* Kinds are served that were not, or that a failed round had missed: their objects may be owners. */
+/* Kinds are served that were not, or that a failed round had missed: their objects may be owners.
+ */
 static void judge_all(struct gc *gc)
 {
     gc->strangers = false;

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "api/dra.h"
 #include "api/koord/device.h"
 #include "api/koord/nodemetric.h"
 #include "api/koord/noderesourcetopology.h"
@@ -57,7 +58,7 @@ static bool on_extra(struct batch *b, struct kube_resp *r, const struct kerr *er
     return err && (err->reason == KR_ALREADY_EXISTS || err->reason == KR_NOT_FOUND);
 }
 
-static void create_extras(struct batch *b, struct hnode *n)
+static void create_extras(struct batch *b, struct hnode *n, const struct kobj *node)
 {
     CLEANUP(strbuf_fini) struct strbuf device = STRBUF_INIT, topology = STRBUF_INIT;
 
@@ -70,6 +71,7 @@ static void create_extras(struct batch *b, struct hnode *n)
         hnode_write_topology(n, &topology);
         batch_create(b, &kind_noderesourcetopology, NULL, &topology, on_extra, NULL);
     }
+    hnode_publish_slices(b, n, node);
 }
 
 /* ---- leases -------------------------------------------------------------------------------- */
@@ -151,7 +153,7 @@ static void node_sync(void *arg, struct batch *b, const char *key, struct kobj *
         batch_again(b, NSEC_PER_SEC);
     } else if (o) {
         if (!n->extras_done)
-            create_extras(b, n);
+            create_extras(b, n, o);
         beat(b, n, o);
         if (now - n->status_at >= STATUS_EVERY ||
             !condition_is_true(&node_of(o)->status.conditions, "Ready"))
@@ -208,6 +210,21 @@ static void on_node_delete(void *arg, struct kobj *o)
         controller_add(h->node_controller, o->meta.name);
 }
 
+/* A claim that is reserved for a pod: the pod may wait for it. */
+static void on_claim_update(void *arg, struct kobj *old, struct kobj *o)
+{
+    struct hollow *h = arg;
+    const struct resource_claim *c = resource_claim_of(o);
+    char key[KOBJ_KEY_MAX];
+
+    (void)old;
+    for (uint32_t i = 0; i < c->status.reserved_for.n; i++) {
+        (void)snprintf(key, sizeof key, "%s/%s", o->meta.ns, c->status.reserved_for.items[i].name);
+        if (map_getz(&h->pods, key))
+            controller_add(h->pod_controller, key);
+    }
+}
+
 /* ---- life ---------------------------------------------------------------------------------- */
 
 static const char *dup(struct arena *a, const char *s)
@@ -223,6 +240,19 @@ static const struct hollow_pair *copy_pairs(struct arena *a, const struct hollow
     return out;
 }
 
+static const struct hollow_driver *copy_drivers(struct arena *a, const struct hollow_driver *d,
+                                                size_t n)
+{
+    struct hollow_driver *out = arena_newn0(a, n + 1, struct hollow_driver);
+    for (size_t i = 0; i < n; i++) {
+        out[i] = d[i];
+        out[i].name = dup(a, d[i].name);
+        out[i].attrs = copy_pairs(a, d[i].attrs, d[i].nattrs);
+        out[i].capacity = copy_pairs(a, d[i].capacity, d[i].ncapacity);
+    }
+    return out;
+}
+
 static void copy_shapes(struct hollow *h, const struct hollow_opts *o)
 {
     h->shapes = arena_newn0(h->arena, o->nshapes, struct hollow_shape);
@@ -235,6 +265,7 @@ static void copy_shapes(struct hollow *h, const struct hollow_opts *o)
         s->name = s->name ? dup(h->arena, s->name) : NULL;
         s->labels = copy_pairs(h->arena, o->shapes[i].labels, s->nlabels);
         s->taints = copy_pairs(h->arena, o->shapes[i].taints, s->ntaints);
+        s->drivers = copy_drivers(h->arena, o->shapes[i].drivers, s->ndrivers);
     }
 }
 
@@ -281,6 +312,7 @@ static void make_controllers(struct hollow *h)
     static const struct informer_handler nodes = { .on_add = on_node,
                                                    .on_update = on_node_update,
                                                    .on_delete = on_node_delete };
+    static const struct informer_handler claims = { .on_update = on_claim_update };
     struct controllers *cs = h->c->controllers;
     const struct workqueue_opts queue = { .backoff_max = 10 * NSEC_PER_SEC, .qps = 1000 };
     struct controller_opts o = { .name = "hollow-node",
@@ -300,6 +332,7 @@ static void make_controllers(struct hollow *h)
     h->pod_controller = controller_new(cs, &o);
     controller_watch(h->pod_controller, h->pod_cache, &pods, h);
     controller_read(h->pod_controller, h->node_cache);
+    controller_watch(h->pod_controller, h->claim_cache, &claims, h);
     if (h->o.no_metrics)
         return;
     o = (struct controller_opts){ .name = "hollow-metric",
@@ -333,6 +366,7 @@ struct hollow *hollow_new(struct cluster *c, const struct hollow_opts *o, struct
     h->node_cache = caches_get(c->caches, &kind_node);
     h->pod_cache = caches_get(c->caches, &kind_pod);
     h->slo_cache = caches_get(c->caches, &kind_nodeslo);
+    h->claim_cache = caches_get(c->caches, &kind_resource_claim);
     make_nodes(h);
     make_controllers(h);
     husage_start(h);

@@ -2,6 +2,8 @@
  *
  *   hollow.c          the nodes: born, registered, alive (leases, heartbeats)
  *   hollow_node.c     what their objects say: Node, Device, NodeResourceTopology
+ *   hollow_slice.c    ResourceSlices of its DRA drivers
+ *   hollow_claim.c    pods with ResourceClaims: when they may start, when devices are free
  *   hollow_pod.c      pods as state machines: admitted, started, ready, ended, stopped
  *   hollow_status.c   the status of a pod in each of its stages
  *   hollow_usage.c    what pods want and what they get: readings, work, slow minutes
@@ -105,6 +107,7 @@ struct hollow {
     struct controller *node_controller, *pod_controller;
     struct controller *metric_controller; /* NULL: no NodeMetrics are published */
     struct informer *node_cache, *pod_cache, *slo_cache;
+    struct informer *claim_cache; /* ResourceClaims */
     struct timer *usage_timer;
     unsigned usage_slot;
     claimvec others, be; /* of the node that is read just now */
@@ -118,6 +121,17 @@ void hnode_write_status(const struct hnode *n, nsec_t now, const struct node *ol
                         struct strbuf *out);
 void hnode_write_device(const struct hnode *n, struct strbuf *out);
 void hnode_write_topology(const struct hnode *n, struct strbuf *out);
+void hnode_gpu_uuid(const struct hnode *n, unsigned i, char *out, size_t size);
+
+/* hollow_slice.c: makes what is missing, brings what is there to this shape. */
+void hnode_publish_slices(struct batch *b, const struct hnode *n, const struct kobj *node);
+
+/* hollow_claim.c */
+/* May its containers start? If not, the pod is looked at again in time. */
+bool hpod_prepare_claims(struct batch *b, struct hpod *hp, const struct pod *p);
+/* From hpod_prepare_claims() on, until the claims are released. */
+bool hpod_holds_devices(const struct pod *p);
+void hpod_release_claims(struct batch *b, const struct pod *p); /* its containers have ended */
 
 /* hollow_pod.c */
 void hpod_sync(void *arg, struct batch *b, const char *key, struct kobj *pod);

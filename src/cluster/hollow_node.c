@@ -180,6 +180,11 @@ static void write_topology_of(struct kjw *w, const struct hollow_shape *s, unsig
     kjw_end(w);
 }
 
+void hnode_gpu_uuid(const struct hnode *n, unsigned i, char *out, size_t size)
+{
+    (void)snprintf(out, size, "GPU-%08x-0000-4000-8000-%012x", n->index, i);
+}
+
 static void write_gpu(struct kjw *w, const struct hnode *n, unsigned i)
 {
     const struct hollow_shape *s = n->shape;
@@ -187,7 +192,7 @@ static void write_gpu(struct kjw *w, const struct hnode *n, unsigned i)
 
     kjw_obj(w, NULL);
     kjw_str(w, "type", DEVICE_TYPE_GPU);
-    (void)snprintf(text, sizeof text, "GPU-%08x-0000-4000-8000-%012x", n->index, i);
+    hnode_gpu_uuid(n, i, text, sizeof text);
     kjw_str(w, "id", text);
     kjw_i64(w, "minor", i);
     kjw_i64(w, "moduleID", i);

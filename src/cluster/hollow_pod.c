@@ -393,9 +393,12 @@ static void stop(struct batch *b, struct hpod *hp, const struct pod *p, nsec_t n
     CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
     nsec_t grace = p->obj.meta.grace_seconds.set ? p->obj.meta.grace_seconds.v * NSEC_PER_SEC : 0;
     bool runs = hp->stage >= H_STARTED && hp->stage <= H_BACKOFF;
+    nsec_t takes = about(hp, hp->node->h->o.start_delay, 4);
 
+    /* Without grace too, containers need a while to end; but then nobody waits for them, unless
+     * they have devices. */
     if (hp->stop_at == 0)
-        hp->stop_at = now + (runs ? MIN(grace, about(hp, hp->node->h->o.start_delay, 4)) : 0);
+        hp->stop_at = now + (!runs ? 0 : hpod_holds_devices(p) ? takes : MIN(grace, takes));
     if (now < hp->stop_at) {
         batch_again(b, hp->stop_at - now);
         return;
@@ -409,6 +412,7 @@ static void stop(struct batch *b, struct hpod *hp, const struct pod *p, nsec_t n
         return; /* the news of it brings the next step */
     }
     give_back(hp);
+    hpod_release_claims(b, p);
     if (p->obj.meta.grace_seconds.set && p->obj.meta.grace_seconds.v == 0)
         return; /* confirmed: it waits for its finalizers */
     confirm(b, &p->obj);
@@ -437,6 +441,7 @@ static void sync_pod(struct batch *b, struct hpod *hp, const struct pod *p)
     if (pod_is_terminal(p)) {
         give_back(hp);
         hp->stage = hp->written = H_ENDED;
+        hpod_release_claims(b, p);
         return;
     }
     if (hp->stage == H_NEW)
@@ -444,6 +449,8 @@ static void sync_pod(struct batch *b, struct hpod *hp, const struct pod *p)
     restart_on_demand(hp, p, now);
     nsec_t length = stage_length(hp, p);
     if (hp->written == hp->stage && length && now >= hp->since + length) {
+        if (hp->stage == H_CREATING && !hpod_prepare_claims(b, hp, p))
+            return;
         next_stage(hp, p, now);
         length = stage_length(hp, p);
     }
@@ -474,5 +481,7 @@ void hpod_sync(void *arg, struct batch *b, const char *key, struct kobj *o)
         sync_pod(b, hp, pod_of(o));
     } else if (n && !n->gone) {
         batch_again(b, NSEC_PER_SEC); /* the node is not up yet */
+    } else if (n && o->meta.deleted) {
+        hpod_release_claims(b, pod_of(o)); /* with the node its devices are gone */
     }
 }

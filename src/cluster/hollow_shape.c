@@ -1,9 +1,12 @@
 /* hollow_shape.c - the shape of hollow nodes from a flag. */
 #include <stdio.h>
 
+#include "api/names.h"
 #include "base/num.h"
 #include "base/qty.h"
 #include "cluster/hollow.h"
+
+enum { SLICE_DEVICES_MAX = 128 }; /* as many as a slice may have */
 
 static int parse_count(struct str v, unsigned max, unsigned *ret, struct kerr *err)
 {
@@ -60,6 +63,59 @@ static int add_pair(struct hollow_shape_text *t, struct str v, bool taint, struc
         return r;
     *list = grown;
     (*n)++;
+    return 0;
+}
+
+/* "gpu.example.com:8" */
+static int add_driver(struct hollow_shape_text *t, struct str v, struct kerr *err)
+{
+    struct hollow_shape *s = &t->shape;
+    struct hollow_driver *grown = arena_newn0(t->arena, s->ndrivers + 1, struct hollow_driver);
+    const char *colon = memrchr(v.p, ':', v.n);
+    struct hollow_driver *d = &grown[s->ndrivers];
+
+    if (!colon || colon == v.p)
+        return kerr_set(err, -EINVAL, "must be driver:count");
+    d->name = arena_strndup(t->arena, v.p, (size_t)(colon - v.p));
+    const char *why = name_check_dns_subdomain(str_of(d->name));
+    if (why)
+        return kerr_set(err, -EINVAL, "%s", why);
+    int r = parse_count((struct str){ colon + 1, (size_t)(v.p + v.n - colon - 1) },
+                        SLICE_DEVICES_MAX, &d->count, err);
+    if (r < 0)
+        return r;
+    if (s->ndrivers)
+        memcpy(grown, s->drivers, s->ndrivers * sizeof *grown);
+    s->drivers = grown;
+    s->ndrivers++;
+    return 0;
+}
+
+/* An attribute or a capacity of the driver that was named last. */
+static int add_property(struct hollow_shape_text *t, struct str v, bool capacity, struct kerr *err)
+{
+    struct hollow_shape *s = &t->shape;
+    struct hollow_pair pair;
+    struct qty q;
+    int r = parse_pair(t->arena, v, false, &pair, err);
+
+    if (r < 0)
+        return r;
+    if (s->ndrivers == 0)
+        return kerr_set(err, -EINVAL, "must come after dra=driver:count");
+    if (capacity && (r = qty_parse(pair.value, strlen(pair.value), &q, err)) < 0)
+        return r;
+    struct hollow_driver *d = arena_newn0(t->arena, s->ndrivers, struct hollow_driver);
+    memcpy(d, s->drivers, s->ndrivers * sizeof *d);
+    s->drivers = d;
+    d += s->ndrivers - 1;
+    const struct hollow_pair **list = capacity ? &d->capacity : &d->attrs;
+    size_t *n = capacity ? &d->ncapacity : &d->nattrs;
+    struct hollow_pair *grown = arena_newn0(t->arena, *n + 1, struct hollow_pair);
+    if (*n)
+        memcpy(grown, *list, *n * sizeof *grown);
+    grown[(*n)++] = pair;
+    *list = grown;
     return 0;
 }
 
@@ -147,6 +203,12 @@ static int parse_word(struct hollow_shape_text *t, struct str w, bool first, str
         return add_pair(t, (struct str){ w.p + 6, w.n - 6 }, false, err);
     if (w.n > 6 && memcmp(w.p, "taint:", 6) == 0)
         return add_pair(t, (struct str){ w.p + 6, w.n - 6 }, true, err);
+    if (w.n > 9 && memcmp(w.p, "dra-attr:", 9) == 0)
+        return add_property(t, (struct str){ w.p + 9, w.n - 9 }, false, err);
+    if (w.n > 13 && memcmp(w.p, "dra-capacity:", 13) == 0)
+        return add_property(t, (struct str){ w.p + 13, w.n - 13 }, true, err);
+    if (w.n > 4 && memcmp(w.p, "dra=", 4) == 0)
+        return add_driver(t, (struct str){ w.p + 4, w.n - 4 }, err);
     if (!eq && first)
         return parse_count(w, 100000, &t->shape.count, err);
     if (!eq)

@@ -18,6 +18,7 @@
 #include "json/kj.h"
 
 struct discovery;
+struct claimctl;
 struct deployctl;
 struct eventgc;
 struct gc;
@@ -52,6 +53,7 @@ struct cluster {
     struct nsctl *ns;
     struct nodectl *node;
     struct pdbctl *pdb;
+    struct claimctl *claims;
     struct hollow *hollow;
     struct cluster_stats stats; /* what the controllers' own do not count */
 };
@@ -140,6 +142,8 @@ struct nodectl *nodectl_new(struct cluster *c);
 struct nodectl *nodectl_free(struct nodectl *n);
 struct pdbctl *pdbctl_new(struct cluster *c);
 struct pdbctl *pdbctl_free(struct pdbctl *p);
+struct claimctl *claimctl_new(struct cluster *c);
+struct claimctl *claimctl_free(struct claimctl *k);
 struct hollow *hollow_new(struct cluster *c, const struct hollow_opts *o, struct kerr *err);
 struct hollow *hollow_free(struct hollow *h);
 bool hollow_ready(const struct hollow *h);

@@ -58,6 +58,7 @@ static int make_cluster(struct wired *w, const struct up_plan *p, const struct h
         .namespaces = p->controllers,
         .nodes = p->controllers,
         .pdb = p->controllers,
+        .resourceclaims = p->controllers,
         .hollow = { .shapes = shapes,
                     .nshapes = n,
                     .seed = p->seed,

@@ -303,6 +303,7 @@ void sim_start(struct sim *s, const struct cluster_opts *o)
         .namespaces = true,
         .nodes = true,
         .pdb = true,
+        .resourceclaims = true,
         .hollow = { .shapes = &shape, .nshapes = 1, .seed = 7 },
     };
     struct kerr err = { 0 };

@@ -126,6 +126,7 @@ static void start_cluster(struct moves_sim *m, const struct moves_shape *of)
                                     .namespaces = true,
                                     .nodes = true,
                                     .pdb = true,
+                                    .resourceclaims = true,
                                     .node_grace = 20 * MINUTE,
                                     .discovery_interval = 10 * MINUTE,
                                     .hollow = { .shapes = &shape,

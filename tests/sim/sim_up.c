@@ -62,6 +62,7 @@ static void start_cluster(struct fixture *w)
         .namespaces = true,
         .nodes = true,
         .pdb = true,
+        .resourceclaims = true,
         .node_grace = 20 * MINUTE,
         .discovery_interval = ROUND,
         .hollow = { .shapes = &shape, .nshapes = 1, .seed = 3, .lease_interval = ROUND }
