@@ -86,8 +86,9 @@ extern const struct ctl_command ctl_command_get, ctl_command_crds, ctl_command_v
     ctl_command_completion, ctl_command_up, ctl_command_down, ctl_command_status,
     ctl_command_explain, ctl_command_demo, ctl_command_top, ctl_command_dashboard,
     ctl_command_reserve, ctl_command_quota, ctl_command_apply, ctl_command_delete, ctl_command_man,
-    ctl_command_cpus, ctl_command_gpus, ctl_command_migrate, ctl_command_rebalance, ctl_command_cel,
-    ctl_command_check, ctl_command_uninstall, ctl_command_adopt;
+    ctl_command_cpus, ctl_command_gpus, ctl_command_devices, ctl_command_migrate,
+    ctl_command_rebalance, ctl_command_cel, ctl_command_check, ctl_command_uninstall,
+    ctl_command_adopt;
 
 /* Command number i; NULL behind the last. */
 const struct ctl_command *ctl_command_at(size_t i);

@@ -1,0 +1,87 @@
+/* test_ctl_devices.c - koordctl devices: slices and claims joined, what it prints. */
+#include "base/test/asserts.h"
+#include "ctl/test/fixture.h"
+
+#define SLICES "/apis/resource.k8s.io/v1/resourceslices"
+#define CLAIMS "/apis/resource.k8s.io/v1/resourceclaims"
+
+static const char slices[] =
+    "{\"metadata\":{},\"items\":["
+    "{\"spec\":{\"driver\":\"gpu.example.com\",\"nodeName\":\"n1\",\"pool\":{\"name\":\"n1\","
+    "\"generation\":2,\"resourceSliceCount\":1},\"devices\":[{\"name\":\"d0\",\"attributes\":{"
+    "\"model\":{\"string\":\"a100\"},\"index\":{\"int\":0}}},{\"name\":\"d1\",\"taints\":[{\"key\":"
+    "\"x.io/broken\",\"effect\":\"NoSchedule\"}]},{\"name\":\"d2\"}]}},"
+    "{\"spec\":{\"driver\":\"gpu.example.com\",\"nodeName\":\"n1\",\"pool\":{\"name\":\"n1\","
+    "\"generation\":1,\"resourceSliceCount\":1},\"devices\":[{\"name\":\"old\"}]}},"
+    "{\"spec\":{\"driver\":\"net.example.com\",\"allNodes\":true,\"pool\":{\"name\":\"fabric\","
+    "\"generation\":1,\"resourceSliceCount\":2},\"devices\":[{\"name\":\"p0\"}]}}]}";
+
+#define RESULT(device, more)                                                                 \
+    "{\"request\":\"r\",\"driver\":\"gpu.example.com\",\"pool\":\"n1\",\"device\":\"" device \
+    "\"" more "}"
+static const char claims[] =
+    "{\"metadata\":{},\"items\":[{\"metadata\":{\"namespace\":\"ns\",\"name\":\"mine\"},"
+    "\"status\":{\"allocation\":{\"devices\":{\"results\":[" RESULT(
+        "d0", "") "]}},"
+                  "\"reservedFor\":[{\"resource\":\"pods\",\"name\":\"a\",\"uid\":\"1\"},{"
+                  "\"resource\":\"pods\","
+                  "\"name\":\"b\",\"uid\":\"2\"}]}},{\"metadata\":{\"namespace\":\"ns\",\"name\":"
+                  "\"watch\"},"
+                  "\"status\":{\"allocation\":{\"devices\":{\"results\":[" RESULT(
+                      "d2", ",\"adminAccess\":true") "]}}}},{\"metadata\":{\"namespace\":\"ns\","
+                                                     "\"name\":\"waits\"}}]}";
+
+static void cluster(struct fixture *x)
+{
+    fixture_init(x);
+    fake_add(&x->f, (struct fake_answer){ SLICES, 200, slices });
+    fake_add(&x->f, (struct fake_answer){ CLAIMS, 200, claims });
+}
+
+static void test_pools_with_their_holders(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture x;
+
+    (void)state;
+    cluster(&x);
+    assert_int_equal(run(&x, "devices"), CTL_OK);
+    assert_string_equal(
+        x.out, "gpu.example.com, pool n1: 1 of 3 devices held\n"
+               "    d0  ns/mine for a, b  index=0  model=a100\n"
+               "    d1  free  taint x.io/broken:NoSchedule\n"
+               "    d2  ns/watch (admin access)  free\n"
+               "net.example.com, pool fabric for several nodes: 0 of 1 devices held; incomplete: 1 "
+               "of 2 slices, nothing of it is given away\n"
+               "    p0  free\n");
+    assert_int_equal(run(&x, "devices", "n1"), CTL_OK);
+    assert_contains(x.out, "pool n1");
+    assert_lacks(x.out, "fabric");
+    assert_int_equal(run(&x, "devices", "n2"), CTL_OK);
+    assert_string_equal(x.out, "No driver has published devices there.\n");
+    assert_int_equal(run(&x, "devices", "-o", "json"), CTL_OK);
+    assert_contains(x.out, "\"claim\": \"ns/mine\"");
+}
+
+static void test_wrong_usage_and_a_server_without_claims(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture x;
+
+    (void)state;
+    fixture_init(&x);
+    assert_int_equal(run(&x, "devices", "n1", "n2"), CTL_USAGE);
+    assert_int_equal(run(&x, "devices", "-o", "wide"), CTL_USAGE);
+    assert_int_equal(run(&x, "devices"), CTL_FAILED);
+    assert_starts(x.err, "Error from server (NotFound)");
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pools_with_their_holders),
+        cmocka_unit_test(test_wrong_usage_and_a_server_without_claims),
+    };
+
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
