@@ -82,5 +82,6 @@ void admission_forget(struct api_call *c);
 /* admission/builtin.c: the server's own steps, added at birth. */
 void admission_add_builtin(struct apiserver *s);
 void limitrange_add(struct apiserver *s); /* admission/limitrange.c */
+void requester_add(struct apiserver *s);  /* admission/requester.c */
 void admission_fini(struct apiserver *s); /* before the store is closed */
 #endif

@@ -432,3 +432,28 @@ def a_claim_has_bounds(t):
     forbidden(t, claims, claim('20Gi'), 'persistentvolumeclaims "p" is forbidden: maximum storage usage per '
               'PersistentVolumeClaim is 10Gi, but request is 20Gi')
     t.make(claims, claim('5Gi'))
+
+
+# ---- certificate requests ----
+
+# What a signing request has to look like: any key will do, nobody signs it. (openssl req -new -key ... -subj /CN=x)
+SIGNING_REQUEST = ('LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlIR01HNENBUUF3RERFS01BZ0dBMVVFQXd3QmVEQlpNQk1HQnlx'
+                   'R1NNNDlBZ0VHQ0NxR1NNNDlBd0VIQTBJQQpCTFBNRCtjT0h0NWpLVXprZTV3UGNXTktXRWtDUDZialM1MXBsQk1KNFhnaDJEZXI4'
+                   'elZveUVlQXBKWWcxQUh2CjJsREYzQmtoVGZrQ3czaGdsNnB4alJlZ0FEQUtCZ2dxaGtqT1BRUURBZ05JQURCRkFpRUFwVHV4Y1kz'
+                   'QkpiUmQKTHVDUGY4ZExGS2J5SEoxUEk5R0dQT3M4YmhYNGw2QUNJRG5lNVF5dWF6ZzhrUk9NL0hJdjBYZ1lkTktpaWV5dgpISGhQ'
+                   'aThnT0YyUUsKLS0tLS1FTkQgQ0VSVElGSUNBVEUgUkVRVUVTVC0tLS0tCg==')
+
+
+@check
+def a_certificate_request_says_who_made_it(t):
+    me = t.code(t.post('/apis/authentication.k8s.io/v1/selfsubjectreviews', {}), 201)['status.userInfo']
+    name = t.name('csr')
+    path = '/apis/certificates.k8s.io/v1/certificatesigningrequests'
+    spec = {'request': SIGNING_REQUEST, 'signerName': 'example.com/none', 'usages': ['client auth'], 'username': 'somebody',
+            'groups': ['else'], 'uid': 'u', 'extra': {'a': ['b']}}
+    got = t.make(path, {'metadata': {'name': name}, 'spec': spec})
+    t.has(got, 'spec.username', me['username'])
+    t.eq(got['spec'].get('groups'), me.get('groups'), 'groups')
+    t.eq(got['spec'].get('uid'), me.get('uid'), 'uid')
+    t.eq(got['spec'].get('extra'), me.get('extra'), 'extra')
+    t.code(t.delete(f'{path}/{name}'), 200)

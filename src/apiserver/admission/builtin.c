@@ -324,6 +324,7 @@ void admission_add_builtin(struct apiserver *s)
     for (size_t i = 0; i < ARRAY_LEN(steps); i++)
         apiserver_add_admission(s, &steps[i], s->builtin);
     limitrange_add(s);
+    requester_add(s);
     s->builtin_steps = s->steps.n;
     s->webhooks = admithooks_new(s);
     s->quotas = quotas_new(s);
