@@ -323,6 +323,8 @@ class Utils(Case):
         self.core.read_namespaced_config_map(good, self.ns)
 
     def test_api_service(self):
+        if 'apiregistration.k8s.io' not in [g.name for g in client.ApisApi(self.api).get_api_versions().groups]:
+            self.skipTest('APIService is not served')
         body = {'apiVersion': 'apiregistration.k8s.io/v1', 'kind': 'APIService', 'metadata': {'name': 'v1alpha1.wardle.k8s.io'},
                 'spec': {'insecureSkipTLSVerify': True, 'group': 'wardle.k8s.io', 'groupPriorityMinimum': 1000,
                          'versionPriority': 15, 'service': {'name': 'api', 'namespace': 'wardle'}, 'version': 'v1alpha1'}}
@@ -433,6 +435,9 @@ class Said(unittest.TestResult):
 
     def addSuccess(self, test):
         self.say('ok', test)
+
+    def addSkip(self, test, reason):
+        print(f'# left out: {test.id()}: {reason}', flush=True)
 
     def addFailure(self, test, err):
         super().addFailure(test, err)
