@@ -1,9 +1,9 @@
 /* crash.c - the only signal handler of ours: async-signal-safe calls, then the signal again. */
 #include "sys/crash.h"
 
-#include <execinfo.h>
 #include <signal.h>
 #include <unistd.h>
+#include <unwind.h>
 
 /* Where the program lies in memory; both names are the linker's. */
 extern const char __executable_start[], etext[];
@@ -43,6 +43,28 @@ static void line_address(struct line *l, uintptr_t a)
     line_number(l, inside ? a - start : a, 16);
 }
 
+/* ---- backtraces ------------------------------------------------------------------------------ */
+
+/* By the unwinder that is linked into the program: glibc's backtrace() loads libgcc_s.so at run
+ * time, which a container image does not have. */
+struct walk {
+    uintptr_t frames[48];
+    size_t n;
+};
+
+static _Unwind_Reason_Code on_frame(struct _Unwind_Context *c, void *arg)
+{
+    struct walk *w = arg;
+    const uintptr_t ip = _Unwind_GetIP(c);
+
+    if (!ip || w->n == ARRAY_LEN(w->frames))
+        return _URC_END_OF_STACK;
+    w->frames[w->n++] = ip;
+    return _URC_NO_REASON;
+}
+
+/* ---- the handler ----------------------------------------------------------------------------- */
+
 static const char *signal_name(int signum)
 {
     switch (signum) {
@@ -58,7 +80,7 @@ static const char *signal_name(int signum)
 
 static void on_crash(int signum, siginfo_t *info, void *context)
 {
-    void *frames[48];
+    struct walk w = { 0 };
     struct line l = { 0 };
     const int saved = errno;
 
@@ -74,10 +96,10 @@ static void on_crash(int signum, siginfo_t *info, void *context)
         line_address(&l, (uintptr_t)info->si_addr);
     }
     line_text(&l, ", backtrace:");
-    const int n = backtrace(frames, (int)ARRAY_LEN(frames));
-    for (int i = 0; i < n; i++) {
+    _Unwind_Backtrace(on_frame, &w);
+    for (size_t i = 0; i < w.n; i++) {
         line_text(&l, " ");
-        line_address(&l, (uintptr_t)frames[i]);
+        line_address(&l, w.frames[i]);
     }
     l.text[l.n++] = '\n';
     if (write(STDERR_FILENO, l.text, l.n) < 0) {
@@ -109,10 +131,8 @@ void crash_init(const char *program)
     const int signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS, SIGABRT };
     const struct sigaction ignore = { .sa_handler = SIG_IGN };
     stack_t old;
-    void *warm[1];
 
     crash_program = program;
-    backtrace(warm, 1); /* the first call loads the unwinder, which a handler must not do */
     if (sigaltstack(NULL, &old) == 0 && old.ss_flags & SS_DISABLE)
         sigaltstack(&alt, NULL);
     for (size_t i = 0; i < ARRAY_LEN(signals); i++)
