@@ -38,6 +38,12 @@ def runs_again(victim):
     return bool([pid for pid, words in node_host.processes(f'/{victim}').items() if words])
 
 
+def restarts(status):
+    """How often a container ran before. A kubelet that was killed between creating and starting one makes another and counts it; then
+    the state before is no end."""
+    return status['restartCount'] if 'terminated' in status.get('lastState', {}) else 0
+
+
 def outcome(real, name, memory_limit):
     """What has become of a Job: its pod's state as users see it."""
     pods = [p for p in real.pods('default', f'job-name={name}') if 'deletionTimestamp' not in p['metadata']]
@@ -46,7 +52,7 @@ def outcome(real, name, memory_limit):
     p = pods[0]
     return {'scheduler': p['spec']['schedulerName'], 'priority': p['spec']['priority'], 'node': p['spec']['nodeName'],
             'class': p['metadata']['labels'].get('koordinator.sh/qosClass'), 'resources': p['spec']['containers'][0]['resources'],
-            'restarts': p['status']['containerStatuses'][0]['restartCount'],
+            'restarts': restarts(p['status']['containerStatuses'][0]),
             'kernel': memory_limit('besteffort', f'pod{p["metadata"]["uid"]}')}
 
 
