@@ -3,6 +3,7 @@
 Nobody notices: pods that run are not touched, requests to a service are answered throughout, and every pod that is created meanwhile
 is placed, once. Pods of another scheduler's are not ours.
 """
+import contextlib
 import http.client
 import json
 import threading
@@ -21,6 +22,7 @@ USERS = 40 if FULL else 12
 PODS = '/api/v1/namespaces/default/pods'
 HTTP_PORT = 8080
 PAUSE_S = 1.0  # between two new pods
+ARRIVALS_MOST = 30  # of them
 # A release on one node of two CPUs: whatever an operator would set there.
 SMALL = [word for part in ('manager', 'scheduler', 'descheduler') for word in ('--set', f'{part}.resources.requests.cpu=10m')]
 
@@ -113,12 +115,20 @@ class Traffic:
 
 
 class Arrivals:
-    """Short pods for koord-scheduler, whoever that is."""
+    """Short pods for koord-scheduler, whoever that is. Only so many wait or run at once: a kubelet on a busy machine may be slower than
+    one per second, and the node takes 110 pods."""
 
     def __init__(self, real):
         self.real, self.names, self.refused = real, [], []
 
+    def unfinished(self):
+        return sum(p['metadata']['name'].startswith('new-') and p['status'].get('phase') not in ('Succeeded', 'Failed')
+                   for p in self.real.pods('default', 'part=migrate'))
+
     def make(self):
+        with contextlib.suppress(OSError, http.client.HTTPException, Failed):
+            if self.unfinished() >= ARRIVALS_MOST:
+                return
         name = f'new-{len(self.names)}'
         try:
             self.real.lab.cluster.make(PODS, pod(name, 'koord-scheduler', ['true'], restartPolicy='Never'))
