@@ -63,7 +63,8 @@ static struct cel_val qualify(struct cel_run *r, const struct cel_node *n, struc
     if (through && !of.opt)
         return cel_charge(r, root) ? of : cel_v_no_overload();
     struct cel_val inner = through ? *of.opt : of, v = element(r, inner, key);
-    if (!cel_charge(r, v.kind == CK_ABSENT && lenient ? root : n->cost))
+    bool free = (v.kind == CK_ABSENT && lenient) || (cel_is_err(v) && n->optional);
+    if (!cel_charge(r, free ? root : n->cost))
         return cel_v_no_overload();
     if (cel_is_err(v))
         return v;
@@ -93,7 +94,7 @@ struct cel_val cel_run_index(struct cel_run *r, const struct cel_node *n)
     }
     key = cel_run_node(r, n->args[1]);
     if (cel_is_err(key)) {
-        (void)cel_charge(r, n->cost);
+        (void)cel_charge(r, n->optional ? n->cost - 1U : n->cost);
         return key;
     }
     return qualify(r, n, of, key);
@@ -103,7 +104,7 @@ struct cel_val cel_run_has(struct cel_run *r, const struct cel_node *n)
 {
     struct cel_val of = cel_run_node(r, n->args[0]);
 
-    if (!cel_charge(r, n->cost) || cel_is_err(of))
+    if (cel_is_err(of) || !cel_charge(r, n->cost))
         return of;
     if (of.kind == CK_OPTIONAL) {
         if (!of.opt)

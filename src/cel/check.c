@@ -126,6 +126,10 @@ static const struct cel_type *field_type(struct checker *c, const struct cel_ast
     case CT_MAP: t = of->elem; break;
     case CT_OBJECT:
         f = cel_type_field(of, name);
+        if (!f && !of->fields) {
+            cel_problem(c->problems, at->pos, "unexpected failed resolution of '%s'", of->name);
+            return &cel_error;
+        }
         if (!f) {
             cel_problem(c->problems, at->pos, "undefined field '%.*s'", (int)name.n, name.p);
             return &cel_error;
@@ -178,8 +182,9 @@ static const struct cel_type *no_overload(struct checker *c, const struct cel_as
     }
     if (count == 0)
         strbuf_appendc(&b, '(');
+    bool dot = n->name.n && n->name.p[0] == '.';
     cel_problem(c->problems, n->pos, "found no matching overload for '%.*s' applied to '%s)'",
-                (int)n->name.n, n->name.p, strbuf_str(&b));
+                (int)n->name.n - dot, n->name.p + dot, strbuf_str(&b));
     return &cel_error;
 }
 
@@ -282,7 +287,7 @@ static const struct cel_type *entry_type(struct checker *c, struct cel_ast *n, b
         return t;
     if (t->kind == CT_OPTIONAL)
         return t->elem;
-    if (!is_dyn(t))
+    if (t->kind != CT_DYN)
         mismatch(c, n, cel_type_of(c->a, CT_OPTIONAL, t), t);
     return t;
 }

@@ -18,6 +18,12 @@ int cel_time_parse(struct str s, bool date, struct cel_val *ret)
         seconds > CEL_TIME_MAX)
         return -EINVAL;
     *ret = (struct cel_val){ .kind = CK_TIMESTAMP, .i = seconds, .n = (uint32_t)nanos };
+    const char *sign = s.n > 6 ? s.p + s.n - 6 : "";
+    if (*sign == '+' || *sign == '-') {
+        int minutes =
+            (sign[1] - '0') * 600 + (sign[2] - '0') * 60 + (sign[4] - '0') * 10 + (sign[5] - '0');
+        ret->zone = (int16_t)(*sign == '-' ? -minutes : minutes);
+    }
     return 0;
 }
 
@@ -43,12 +49,16 @@ static void print_fraction(uint32_t nanos, struct strbuf *out)
 
 void cel_time_print(struct cel_val t, struct strbuf *out)
 {
-    struct ktime_civil c = ktime_civil_seconds(t.i);
+    struct ktime_civil c = ktime_civil_seconds(t.i + t.zone * 60);
+    int off = t.zone < 0 ? -t.zone : t.zone;
 
     strbuf_appendf(out, "%04d-%02d-%02dT%02d:%02d:%02d", c.year, c.month, c.day, c.hour, c.minute,
                    c.second);
     print_fraction(t.n, out);
-    strbuf_appendc(out, 'Z');
+    if (t.zone)
+        strbuf_appendf(out, "%c%02d:%02d", t.zone < 0 ? '-' : '+', off / 60, off % 60);
+    else
+        strbuf_appendc(out, 'Z');
 }
 
 void cel_duration_print(int64_t ns, struct strbuf *out)

@@ -49,7 +49,7 @@ static struct cel_val run_call(struct cel_run *r, const struct cel_node *n)
             return cancelled();
         if (!cel_is_err(args[i]) || bad)
             continue;
-        if (n->n_args > 2) /* the others are not evaluated, and the call costs nothing */
+        if (n->in_order && i + 1U < n->n_args) /* such a call costs nothing */
             return args[i];
         bad = &args[i];
     }
@@ -154,8 +154,10 @@ static struct cel_val run_map(struct cel_run *r, const struct cel_node *n)
     struct cel_map sofar = { .entries = e };
 
     for (uint32_t i = 0; i < n->n_more; i += 2) {
-        struct cel_entry one = { cel_run_node(r, n->args[i]), cel_run_node(r, n->args[i + 1]) };
-        bool there = entry(r, n, i / 2, &one.val);
+        struct cel_entry one = { .key = cel_run_node(r, n->args[i]) };
+        if (!cel_is_err(one.key))
+            one.val = cel_run_node(r, n->args[i + 1]);
+        bool there = cel_is_err(one.key) || entry(r, n, i / 2, &one.val);
         if (cel_is_err(one.key) || (there && cel_is_err(one.val))) {
             (void)cel_charge(r, n->cost);
             return cel_is_err(one.key) ? one.key : one.val;

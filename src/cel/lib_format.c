@@ -104,26 +104,31 @@ static void print_fixed(double d, int precision, struct strbuf *out)
         strbuf_append(out, isnan(d) ? "NaN" : d < 0 ? "-\u221e" : "\u221e");
         return;
     }
-    strbuf_appendf(&text, "%.*f", precision, d);
+    strbuf_appendf(&text, "%.*f", precision, d == 0 ? 0.0 : d); /* no sign of zero */
     grouped(strbuf_str(&text), out);
 }
 
-static void print_scientific(double d, struct strbuf *out)
+/* Upstream takes the precision for a width. */
+static void print_scientific(double d, int width, struct strbuf *all)
 {
     static const char *const raised[] = { "\u2070", "\u00b9", "\u00b2", "\u00b3", "\u2074",
                                           "\u2075", "\u2076", "\u2077", "\u2078", "\u2079" };
+    CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
     char text[64];
 
     if (isnan(d) || isinf(d)) {
-        strbuf_append(out, isnan(d) ? "NaN" : d < 0 ? "    -\u221e" : "     \u221e");
-        return;
+        strbuf_append(&out, isnan(d) ? "NaN" : d < 0 ? "-\u221e" : "\u221e");
+    } else {
+        (void)snprintf(text, sizeof text, "%.6e", d == 0 ? 0.0 : d);
+        char *e = strchr(text, 'e');
+        *e++ = '\0';
+        strbuf_appendf(&out, "%s\u00d710%s", text, *e == '-' ? "\u207b" : "");
+        for (e++; *e; e++)
+            strbuf_append(&out, raised[*e - '0']);
     }
-    (void)snprintf(text, sizeof text, "%.6e", d); /* upstream does not look at the precision */
-    char *e = strchr(text, 'e');
-    *e++ = '\0';
-    strbuf_appendf(out, "%s\u00d710%s", text, *e == '-' ? "\u207b" : "");
-    for (e++; *e; e++)
-        strbuf_append(out, raised[*e - '0']);
+    for (size_t n = cel_runes((struct str){ out.data, out.len }); n < (size_t)width; n++)
+        strbuf_appendc(all, ' ');
+    strbuf_append(all, out.data);
 }
 
 static void print_base(uint64_t u, bool negative, unsigned base, bool upper, struct strbuf *out)
@@ -184,7 +189,7 @@ static int clause(struct cel_run *r, char verb, int precision, struct cel_val v,
         if (ok && verb == 'f')
             print_fixed(v.d, precision < 0 ? 6 : precision, out);
         else if (ok)
-            print_scientific(v.d, out);
+            print_scientific(v.d, precision < 0 ? 6 : precision, out);
         break;
     default: ok = print_number(v, verb, out); break;
     }

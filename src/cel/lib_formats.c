@@ -50,14 +50,17 @@ static void check_name(struct cel_run *r, struct str s, size_t most, const char 
                        const char *text, struct cel_val *msgs, unsigned *n)
 {
     if (s.n > most)
-        say(r, msgs, n, arena_printf(r->a, "must be no more than %zu bytes", most));
+        say(r, msgs, n,
+            arena_printf(r->a, "must be no more than %zu %s", most,
+                         text == value_text ? "bytes" : "characters"));
     if (!whole_match(pattern, s))
         say(r, msgs, n, text);
 }
 
 static void label(struct cel_run *r, struct str s, struct cel_val *m, unsigned *n)
 {
-    check_name(r, s, 63, LABEL, label_text, m, n);
+    bool dots = !whole_match(LABEL, s) && whole_match(SUBDOMAIN, s);
+    check_name(r, s, 63, LABEL, dots ? "must not contain dots" : label_text, m, n);
 }
 static void subdomain(struct cel_run *r, struct str s, struct cel_val *m, unsigned *n)
 {

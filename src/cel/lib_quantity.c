@@ -1,4 +1,6 @@
 /* lib_quantity.c - quantities and versions: what can be compared, added and taken apart. */
+#include <math.h>
+
 #include "cel/lib.h"
 
 /* ---- semantic versions --------------------------------------------------------------------------- */
@@ -251,10 +253,17 @@ static struct cel_val as_integer(struct cel_run *r, const struct cel_val *v, uns
                                : cel_v_error(r->a, "cannot convert value to integer");
 }
 
+/* As Go multiplies, which is not always the nearest double. */
+static double approximate(struct qty q)
+{
+    __int128 mantissa = (__int128)q.hi * ((__int128)1 << 64) + (__int128)q.lo;
+    return q.scale ? (double)mantissa * pow(10, q.scale) : (double)mantissa;
+}
+
 static struct cel_val as_float(struct cel_run *r, const struct cel_val *v, unsigned n)
 {
     (void)r, (void)n;
-    return v[0].kind == CK_QUANTITY ? cel_v_double(qty_f64(*v[0].qty)) : cel_misfit();
+    return v[0].kind == CK_QUANTITY ? cel_v_double(approximate(*v[0].qty)) : cel_misfit();
 }
 
 static struct cel_val sign(struct cel_run *r, const struct cel_val *v, unsigned n)
@@ -267,7 +276,7 @@ static bool other_qty(struct cel_val v, struct qty *ret)
 {
     if (v.kind != CK_QUANTITY && v.kind != CK_INT)
         return false;
-    *ret = v.kind == CK_INT ? qty_from_i64(v.i, QTY_DECIMAL_SI) : *v.qty;
+    *ret = v.kind == CK_INT ? qty_from_i64(v.i, QTY_DECIMAL_EXP) : *v.qty;
     return true;
 }
 

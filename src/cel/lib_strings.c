@@ -52,14 +52,14 @@ static struct cel_val index_of(struct cel_run *r, const struct cel_val *v, unsig
     if (v[0].kind != CK_STRING || v[1].kind != CK_STRING || (n == 3 && v[2].kind != CK_INT))
         return cel_misfit();
     int64_t from = n == 3 ? v[2].i : 0, len = (int64_t)cel_size(v[0]);
-    if (v[1].n == 0 && n == 2)
-        return cel_v_int(0);
+    if (v[1].n == 0) /* upstream does not look at the offset then */
+        return cel_v_int(from);
     if (from < 0)
         return out_of_range(r, from);
-    if (from > len || (from == len && v[1].n))
+    if (from >= len)
         return cel_v_int(-1);
     size_t at = byte_at(cel_str(v[0]), from);
-    const char *hit = v[1].n ? memmem(v[0].s + at, v[0].n - at, v[1].s, v[1].n) : v[0].s + at;
+    const char *hit = memmem(v[0].s + at, v[0].n - at, v[1].s, v[1].n);
     return cel_v_int(hit ? (int64_t)cel_runes((struct str){ v[0].s, (size_t)(hit - v[0].s) }) : -1);
 }
 
@@ -70,10 +70,10 @@ static struct cel_val last_index_of(struct cel_run *r, const struct cel_val *v, 
     if (v[0].kind != CK_STRING || v[1].kind != CK_STRING || (n == 3 && v[2].kind != CK_INT))
         return cel_misfit();
     int64_t len = (int64_t)cel_size(v[0]), from = n == 3 ? v[2].i : len - 1;
+    if (v[1].n == 0)
+        return cel_v_int(n == 3 ? from : len);
     if (n == 3 && from < 0)
         return out_of_range(r, from);
-    if (v[1].n == 0)
-        return cel_v_int(n == 3 ? MIN(from, len) : len);
     if (v[1].n > v[0].n || (n == 3 && from >= len))
         return cel_v_int(-1);
     for (int64_t i = MIN(from, len - 1); i >= 0; i--) {

@@ -77,6 +77,15 @@ static struct str escaped_path(struct arena *a, struct str path)
     return (struct str){ arena_strndup(a, strbuf_str(&b), b.len), b.len };
 }
 
+static bool has_upper(struct str s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        if (isupper((unsigned char)s.p[i]))
+            return true;
+    }
+    return false;
+}
+
 const char *cel_url_parse(struct arena *a, struct str s, struct cel_url *u)
 {
     struct str rest = s;
@@ -92,6 +101,12 @@ const char *cel_url_parse(struct arena *a, struct str s, struct cel_url *u)
     const char *colon = memchr(s.p, ':', s.n);
     if (colon && is_scheme((struct str){ s.p, (size_t)(colon - s.p) })) {
         u->scheme = (struct str){ s.p, (size_t)(colon - s.p) };
+        if (has_upper(u->scheme)) { /* as Go writes it */
+            char *lower = arena_strndup(a, s.p, s.n);
+            for (size_t i = 0; i < u->scheme.n; i++)
+                lower[i] = (char)tolower((unsigned char)lower[i]);
+            u->scheme.p = u->text.p = lower;
+        }
         rest = (struct str){ colon + 1, s.n - u->scheme.n - 1 };
     } else if (s.p[0] == ':') {
         return "missing protocol scheme";

@@ -42,6 +42,20 @@ static bool format_arg(struct validator *v, struct cel_ast *n, struct cel_val *r
     }
 }
 
+/* The first part of a literal list or map that %s cannot print; NULL: none. */
+static struct cel_ast *unprintable(struct validator *v, struct cel_ast *n, struct cel_val *ret)
+{
+    if (n->kind == CA_LIST || n->kind == CA_MAP) {
+        for (uint32_t i = 0; i < n->n_args; i++) {
+            struct cel_ast *bad = unprintable(v, n->args[i], ret);
+            if (bad)
+                return bad;
+        }
+        return NULL;
+    }
+    return format_arg(v, n, ret) && (ret->kind == CK_OPTIONAL || ret->kind == CK_NATIVE) ? n : NULL;
+}
+
 /* A clause is tried with a value of the argument's type. */
 static void check_format(struct validator *v, struct cel_ast *n)
 {
@@ -71,13 +85,15 @@ static void check_format(struct validator *v, struct cel_ast *n)
             known = true;
         }
         strbuf_reset(&out);
+        struct cel_ast *at = used < list->n_args ? list->args[used] : NULL;
+        if (at && (at->kind == CA_LIST || at->kind == CA_MAP) && part.p[part.n - 1] == 's')
+            at = unprintable(v, at, &arg) ?: at;
         if (cel_format_text(&r, part, &arg, known, &out) < 0) {
             bool typed = str_starts(strbuf_str(&out), "error during");
             if (str_starts(strbuf_str(&out), "index 0"))
                 cel_problem(v->problems, n->pos, "index %u out of range", used);
             else
-                cel_problem(v->problems, typed ? list->args[used]->pos : n->pos, "%s",
-                            strbuf_str(&out));
+                cel_problem(v->problems, typed ? at->pos : n->pos, "%s", strbuf_str(&out));
             return;
         }
         used++;

@@ -146,6 +146,12 @@ static bool is_conversion(const struct cel_function *fn)
     return fn >= l->functions && fn < l->functions + l->n;
 }
 
+static bool is_operator(const struct cel_function *fn)
+{
+    const struct cel_library *l = &cel_lib_operators;
+    return fn >= l->functions && fn < l->functions + l->n;
+}
+
 static struct cel_node *fold_conversion(struct planner *p, struct cel_node *call)
 {
     struct cel_run r = { .a = p->e->a, .limit = UINT64_MAX };
@@ -187,6 +193,7 @@ static struct cel_node *plan_pattern(struct planner *p, struct cel_node *call)
     owner->next = p->e->patterns;
     p->e->patterns = owner;
     call->pattern = re;
+    call->in_order = true;
     return call;
 }
 
@@ -247,6 +254,7 @@ static struct cel_node *plan_call(struct planner *p, struct cel_ast *n, bool bra
         call->args[0] = plan(p, n->target, false);
     for (uint32_t i = 0; i < n->n_args; i++)
         call->args[i + extra] = plan(p, n->args[i], false);
+    call->in_order = call->n_args > 2 || (!call->single && !is_operator(n->fn));
     if (p->failed)
         return call;
     if (streq(name, "or") || streq(name, "orValue"))

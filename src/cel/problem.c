@@ -38,8 +38,11 @@ static void print_one(const struct cel_problems *p, const struct cel_problem *on
     size_t column = cel_runes((struct str){ begin, (size_t)(at - begin) });
     strbuf_appendf(out, "ERROR: <input>:%zu:%zu: %s\n | %.*s\n | ", line, column + 1, one->text,
                    (int)((line_end ? line_end : end) - begin), begin);
-    for (size_t i = 0; i < column; i++)
-        strbuf_appendc(out, '.');
+    for (const char *q = begin; q < at; q++) { /* one dot per sign, a wide one for a long one */
+        if (((unsigned char)*q & 0xc0) == 0x80)
+            continue;
+        strbuf_append(out, (unsigned char)*q < 0x80 ? "." : "\uff0e");
+    }
     strbuf_appendc(out, '^');
 }
 

@@ -32,6 +32,7 @@ struct cel_node {
     uint8_t cost;     /* of the node itself, where that is fixed */
     bool optional;    /* a.?b, a[?b] */
     bool single;      /* OP_CALL: one overload fits */
+    bool in_order;    /* OP_CALL: an argument that fails ends it before the others */
     uint8_t overload; /* which */
     uint8_t n_args;   /* 255: n_more has it */
     uint16_t slot;

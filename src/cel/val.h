@@ -46,6 +46,7 @@ struct cel_native;
 
 struct cel_val {
     uint8_t kind;
+    int16_t zone; /* CK_TIMESTAMP: minutes east of UTC that its text has; for printing only */
     uint32_t n;
     union {
         bool b;

@@ -178,6 +178,8 @@ static void print_other(struct strbuf *w, struct arena *a, struct cel_val v)
     CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
     struct cel_run r = { .a = a, .limit = UINT64_MAX };
 
+    if (v.kind == CK_TIMESTAMP)
+        v.zone = 0;
     if (v.kind == CK_UINT) {
         strbuf_appendf(&b, "%" PRIu64, v.u);
         print_tag(w, "uint", b.data, b.len);
@@ -415,6 +417,8 @@ static bool same_outcome(const struct kj_val *out, const struct kj_val *got)
         if (!same_value(v, kj_getn(got, key.p, key.n)))
             return false;
     }
+    if (!kj_get(out, "message")) /* in words of Go's own parsers, which nobody compares */
+        return true;
     return streq(error, "parse") ? same_place(message, said) : streq(message, said);
 }
 
