@@ -2,6 +2,7 @@
 #include "apiserver/server.h"
 
 #include "apiserver/admission/quota.h"
+#include "apiserver/authn/accounts.h"
 #include "apiserver/authn/tokenfile.h"
 #include "apiserver/authz/aggregate.h"
 #include "apiserver/authz/escalation.h"
@@ -32,6 +33,8 @@ int apiserver_new(struct loop *l, const struct apiserver_opts *o, struct apiserv
     s->loop = l;
     s->token = o->token ? xstrdup(o->token) : NULL;
     s->anonymous = o->anonymous;
+    s->account_mode = o->accounts;
+    s->root_ca = o->root_ca ? xstrdup(o->root_ca) : NULL;
     s->version = xstrdup(str_or(o->version, DEFAULT_VERSION));
     s->resources = res_table_new();
     add_resources(s);
@@ -48,7 +51,9 @@ int apiserver_new(struct loop *l, const struct apiserver_opts *o, struct apiserv
         s->rbac = rbac_new(s->store);
         escalation_add(s);
     }
-    e = bootstrap(s, o->koordinator, err);
+    e = accounts_new(s, o->data_file != NULL, &s->accounts, err);
+    if (e == 0)
+        e = bootstrap(s, o->koordinator, err);
     if (e == 0 && s->rbac)
         e = bootstrap_rbac(s, err);
     if (e == 0 && s->rbac)
@@ -75,10 +80,12 @@ struct apiserver *apiserver_free(struct apiserver *s)
     admission_fini(s);
     s->aggregate = aggregate_stop(s->aggregate);
     s->rbac = rbac_free(s->rbac);
+    s->accounts = accounts_free(s->accounts);
     store_close(s->store);
     call_drop_writes(s);
     res_table_free(s->resources);
     tokenfile_free(s->tokens);
+    free(s->root_ca);
     free(s->token);
     free(s->version);
     free(s);

@@ -15,11 +15,21 @@ struct loop;
 struct stream;
 struct tls_ctx;
 
+/* What admission does about the service accounts of pods. Lenient: as kube-apiserver, but a pod
+ * that names none in a namespace without the account "default" (no controller runs) stays as it is.
+ */
+enum apiserver_accounts {
+    APISERVER_ACCOUNTS_LENIENT,
+    APISERVER_ACCOUNTS_STRICT,
+    APISERVER_ACCOUNTS_OFF
+};
 struct apiserver_opts {
     const char *data_file;  /* SQLite file; NULL: memory only */
     const char *token;      /* bearer token of the administrator; NULL: anybody (tests) */
     const char *token_file; /* further users: authn/tokenfile.h; NULL: none */
     enum { APISERVER_ALWAYS_ALLOW, APISERVER_RBAC } authorization;
+    enum apiserver_accounts accounts;
+    const char *root_ca; /* PEM: what clients trust, for Secrets with tokens; NULL: none */
     bool anonymous;      /* requests without a token are those of system:anonymous, not refused */
     bool no_crds;        /* do not install our own CRDs at start */
     bool koordinator;    /* with Koordinator's namespace, priority classes and configuration */

@@ -8,6 +8,7 @@
 #include "base/vec.h"
 
 struct builtin;
+struct accounts;
 struct aggregate;
 struct rbac;
 struct tokenfile;
@@ -32,6 +33,9 @@ struct apiserver {
     char *token, *version;
     struct tokenfile *tokens; /* NULL: none */
     bool anonymous;
+    struct accounts *accounts; /* tokens of service accounts */
+    enum apiserver_accounts account_mode;
+    char *root_ca;     /* PEM, for Secrets with a token; NULL: none */
     struct rbac *rbac; /* NULL: who is authenticated may do everything */
     struct aggregate *aggregate;
     struct vec_of(struct admission_entry) steps, last_steps; /* last: webhooks, quotas */
@@ -81,7 +85,8 @@ const struct kj_val *admission_kept(const struct api_call *c);
 void admission_forget(struct api_call *c);
 /* admission/builtin.c: the server's own steps, added at birth. */
 void admission_add_builtin(struct apiserver *s);
-void limitrange_add(struct apiserver *s); /* admission/limitrange.c */
-void requester_add(struct apiserver *s);  /* admission/requester.c */
-void admission_fini(struct apiserver *s); /* before the store is closed */
+void limitrange_add(struct apiserver *s);     /* admission/limitrange.c */
+void requester_add(struct apiserver *s);      /* admission/requester.c */
+void serviceaccount_add(struct apiserver *s); /* admission/serviceaccount.c */
+void admission_fini(struct apiserver *s);     /* before the store is closed */
 #endif

@@ -44,11 +44,11 @@ def check(fn=None, *, alone=False):
 class Server:
     """Where the server is, and what the run knows of it."""
 
-    def __init__(self, url, token, ca=None, expired=None, users=None):
+    def __init__(self, url, token, ca=None, expired=None, users=None, accounts=False):
         u = urllib.parse.urlsplit(url)
         self.host, self.port, self.token, self.expired = u.hostname, u.port, token, expired
         self.tls = ssl.create_default_context(cafile=ca) if u.scheme == 'https' else None
-        self.users = {}
+        self.accounts, self.users = accounts, {}
         if users:
             with open(users, newline='', encoding='utf-8') as f:
                 self.users = {row[1]: row[0] for row in csv.reader(f) if len(row) > 2}

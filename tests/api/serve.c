@@ -1,9 +1,11 @@
 /* serve.c - the embedded API server alone, for tests/api/run.
  *
  *     api_serve [--data FILE] [--token TOKEN] [--listen ADDRESS] [--token-auth-file FILE]
- *               [--authorization-mode RBAC|AlwaysAllow] [--anonymous-auth]
+ *               [--authorization-mode RBAC|AlwaysAllow] [--anonymous-auth] [--service-accounts]
  *
  * Prints its URL and serves until SIGTERM or SIGINT. Without --data everything is in memory.
+ * Pods need no service account, as on a server without that admission plugin, unless
+ * --service-accounts is given.
  * SIGUSR1 forgets all history and prints "compacted REVISION": older resource versions get 410 from
  * then on.
  */
@@ -84,10 +86,11 @@ int main(int argc, char **argv)
         { "token-auth-file", required_argument, NULL, 'f' },
         { "authorization-mode", required_argument, NULL, 'z' },
         { "anonymous-auth", no_argument, NULL, 'a' },
+        { "service-accounts", no_argument, NULL, 's' },
         { 0 },
     };
     CLEANUP(loop_free) struct loop *l = NULL;
-    struct apiserver_opts o = { 0 };
+    struct apiserver_opts o = { .accounts = APISERVER_ACCOUNTS_OFF };
     const char *listen = "127.0.0.1:0";
     struct kerr err = { 0 };
     int c;
@@ -102,6 +105,7 @@ int main(int argc, char **argv)
             o.authorization = streq(optarg, "RBAC") ? APISERVER_RBAC : APISERVER_ALWAYS_ALLOW;
             break;
         case 'a': o.anonymous = true; break;
+        case 's': o.accounts = APISERVER_ACCOUNTS_STRICT; break;
         default: return 2;
         }
     }

@@ -325,6 +325,7 @@ void admission_add_builtin(struct apiserver *s)
         apiserver_add_admission(s, &steps[i], s->builtin);
     limitrange_add(s);
     requester_add(s);
+    serviceaccount_add(s);
     s->builtin_steps = s->steps.n;
     s->webhooks = admithooks_new(s);
     s->quotas = quotas_new(s);

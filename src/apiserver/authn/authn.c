@@ -3,6 +3,7 @@
 
 #include <strings.h>
 
+#include "apiserver/authn/accounts.h"
 #include "apiserver/authn/tokenfile.h"
 #include "apiserver/server_int.h"
 
@@ -41,7 +42,9 @@ bool authn_token(const struct apiserver *s, struct str token, const char *const 
 {
     ret->user = by_static_token(s, token, a);
     ret->audiences = own_audience;
-    return ret->user && (!wanted || wants(wanted, AUTHN_ISSUER));
+    if (ret->user)
+        return !wanted || wants(wanted, AUTHN_ISSUER);
+    return accounts_authenticate(s->accounts, token, wanted ? wanted : own_audience, a, ret);
 }
 
 const struct api_user *authn_header(const struct apiserver *s, struct str authorization,

@@ -4,10 +4,12 @@
  * written faster than a cache would be kept right.
  */
 #include "apiserver/http/discovery.h"
+#include "apiserver/authn/accounts.h"
 
 #include <ctype.h>
 #include <stdio.h>
 
+#include "apiserver/authn/openid.h"
 #include "apiserver/http/openapi.h"
 #include "apiserver/http/served.h"
 #include "base/map.h"
@@ -439,6 +441,8 @@ bool discovery_handle(struct api_call *c)
         return handle_groups(c);
     if (is_under(c->path, "/openapi/v3"))
         return openapi_handle(c);
+    if (openid_handle(c))
+        return true;
     if (streq(c->path, "/openapi/v2")) {
         reply_openapi_v2(c);
         return true;

@@ -46,7 +46,7 @@ static const struct entry entries[] = {
     { { CORE("ReplicationController", "replicationcontrollers", "replicationcontroller"), NAMESPACED, STATUS, COUNTED, SHORT("rc"), ALL, SUBS("scale,status"), BY(rc_strategy) }, &rc_columns },
     { { CORE("ResourceQuota", "resourcequotas", "resourcequota"), NAMESPACED, STATUS, SHORT("quota"), SUBS("status"), BY(quota_strategy) }, &quota_columns },
     { { CORE("Secret", "secrets", "secret"), NAMESPACED, BY(secret_strategy) }, &secret_columns },
-    { { CORE("ServiceAccount", "serviceaccounts", "serviceaccount"), NAMESPACED, SHORT("sa"), BY(serviceaccount_strategy) }, &age_columns },
+    { { CORE("ServiceAccount", "serviceaccounts", "serviceaccount"), NAMESPACED, SHORT("sa"), SUBS("token"), BY(serviceaccount_strategy) }, &age_columns },
     { { CORE("Service", "services", "service"), NAMESPACED, STATUS, SHORT("svc"), ALL, SUBS("status"), BY(service_strategy) }, &service_columns },
 
     { { IN(ADMISSION, "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", "mutatingwebhookconfiguration"), COUNTED, .categories = "api-extensions", BY(webhooks_strategy) }, &webhooks_columns },

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "api/names.h"
+#include "apiserver/authn/token_request.h"
 #include "apiserver/kinds/internal.h"
 #include "base/map.h"
 
@@ -270,7 +271,8 @@ const struct res_strategy service_strategy = { .set_defaults = service_set_defau
                                                .prepare = service_prepare,
                                                .validate = service_validate,
                                                .field = service_field };
-const struct res_strategy serviceaccount_strategy = { .set_defaults = NULL };
+/* Its one subresource is "token". */
+const struct res_strategy serviceaccount_strategy = { .subresource = token_request };
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
