@@ -55,7 +55,7 @@ class Server:
         self.local = threading.local()
         self.run_id = f'{os.getpid():x}{int(time.time()) % 0x10000:x}'
         self.numbers = itertools.count(1)
-        self.lock, self.things, self.left = threading.Lock(), {}, []
+        self.lock, self.things, self.left = threading.RLock(), {}, []
 
     def once(self, key, make):
         """What make() answered to the first who asked; a failure is everybody's."""

@@ -74,7 +74,6 @@ static void write_options(struct kjw *w, const struct admission_req *r)
     kjw_obj(w, "options");
     kjw_str(w, "kind",
             delete                          ? "DeleteOptions"
-            : c->verb == API_PATCH          ? "PatchOptions"
             : streq(r->operation, "CREATE") ? "CreateOptions"
                                             : "UpdateOptions");
     kjw_str(w, "apiVersion", "meta.k8s.io/v1");

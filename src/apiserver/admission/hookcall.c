@@ -44,6 +44,7 @@ struct hookcall {
     struct timer *failing; /* it failed before anything was sent */
     char *url;             /* for messages */
     int status;
+    bool is_text; /* the body of an error is for people */
     struct strbuf body, error;
     hook_done_fn fn;
     void *arg;
@@ -232,16 +233,19 @@ static void explain_status(struct hookcall *c)
             strbuf_append(e, known[i].text);
             return;
         }
+    if (!c->is_text || c->body.len == 0) {
+        strbuf_reset(&c->body);
+        strbuf_append(&c->body, "unknown");
+    }
     size_t shown = c->body.len < ERROR_SHOWN ? c->body.len : ERROR_SHOWN;
-    while (shown && strbuf_str(&c->body)[shown - 1] == '\n')
+    while (shown && c->body.data[shown - 1] == '\n')
         shown--;
     if (c->status >= 500) {
         strbuf_append(e, "an error on the server (");
-        strbuf_append_quoted(e, strbuf_str(&c->body), shown);
+        strbuf_append_quoted(e, c->body.data, shown);
         strbuf_append(e, ") has prevented the request from succeeding");
     } else if (c->status == 403 || c->status == 406 || c->status == 415) {
-        strbuf_append(e, shown ? "" : "unknown");
-        strbuf_appendn(e, strbuf_str(&c->body), shown);
+        strbuf_appendn(e, c->body.data, shown);
     } else {
         strbuf_appendf(e,
                        "the server responded with the status code %d but did not return more "
@@ -273,7 +277,11 @@ static void explain_error(struct hookcall *c, const struct kerr *err)
 
 static void on_headers(void *arg, const struct http_resp *r)
 {
-    ((struct hookcall *)arg)->status = r->status;
+    struct hookcall *c = arg;
+    struct str type = http_header_get(&r->headers, "content-type");
+
+    c->status = r->status;
+    c->is_text = type.n == 0 || (type.n > 5 && memcmp(type.p, "text/", 5) == 0);
 }
 
 static void on_data(void *arg, const char *p, size_t n)
