@@ -139,10 +139,17 @@ enum cel_failure cel_device_match(const struct cel_expr *e, struct cel_val devic
     enum cel_failure f = cel_eval(e, &device, limit, a, ret, ret_cost);
     if (f != CEL_OK || ret->kind == CK_BOOL)
         return f;
-    *ret = cel_v_error(a,
-                       "CEL result of type %s could not be converted to bool: unsupported type "
-                       "conversion from '%s' to bool",
-                       cel_type_name(*ret), cel_type_name(*ret));
+    /* Upstream's words for text are others than for numbers. */
+    const char *type = cel_type_name(*ret);
+    *ret = ret->kind == CK_STRING
+               ? cel_v_error(a,
+                             "CEL result of type %s could not be converted to bool: unsupported "
+                             "native conversion from %s to 'bool'",
+                             type, type)
+               : cel_v_error(a,
+                             "CEL result of type %s could not be converted to bool: unsupported "
+                             "type conversion from '%s' to bool",
+                             type, type);
     return CEL_RUNTIME;
 }
 

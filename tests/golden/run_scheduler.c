@@ -398,6 +398,8 @@ const struct golden_runner golden_scheduler[] = {
     { "loadaware-verdicts", run_loadaware, is_part },
     { "loadaware-figures", run_figures, is_part },
     { "reservation-status", golden_reservation_status, NULL },
+    { "dra-allocate", golden_dra_allocate, golden_dra_same },
+    { "dra-plugin", golden_dra_plugin, golden_dra_plugin_same },
     { "cpu-accumulator", run_cpu_accumulator, kj_equal },
     { "numa-plugin", run_numa_plugin, same_but_order_of_reasons },
     { "numa-hints", run_numa_hints, same_but_order_of_reasons },

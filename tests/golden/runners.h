@@ -41,6 +41,15 @@ int run_numa_hints(const struct kj_val *in, struct arena *a, struct strbuf *got,
 /* Equal, but for the order of "reasons". */
 bool same_but_order_of_reasons(const struct kj_val *out, const struct kj_val *got);
 
+/* In run_dra.c, for the table of the scheduler. Texts of CEL's syntax errors may differ. */
+int golden_dra_allocate(const struct kj_val *in, struct arena *a, struct strbuf *got,
+                        struct kerr *err);
+bool golden_dra_same(const struct kj_val *out, const struct kj_val *got);
+/* In run_dra_plugin.c. */
+int golden_dra_plugin(const struct kj_val *in, struct arena *a, struct strbuf *got,
+                      struct kerr *err);
+bool golden_dra_plugin_same(const struct kj_val *out, const struct kj_val *got);
+
 /* run_quota_preempt.c, for the table of run_quota.c. */
 int golden_quota_preempt(const struct kj_val *in, struct arena *a, struct strbuf *got,
                          struct kerr *err);

@@ -383,6 +383,29 @@ static void filter_nominated(struct attempt *a)
     }
 }
 
+/* A filter that could not do its work on some row ends the attempt. */
+static void find_filter_error(struct attempt *a)
+{
+    const struct profile_point *point = &a->profile->points[KS_POINT_FILTER];
+
+    for (uint32_t i = 0; i < point->n; i++) {
+        uint32_t slot = point->slots[i];
+        const struct ks_plugin *p = a->profile->slots[slot].plugin;
+        if (!p->filter_error || slot_in(a->skip_filter, slot))
+            continue;
+        for (uint32_t row = 0; row < a->n; row++) {
+            struct ks_texts why = { .arena = a->arena };
+            if (a->by[row] != slot + 1 || a->why[row] != p->filter_error)
+                continue;
+            attempt_verdict_texts(a, row, a->by[row], a->why[row], &why);
+            reject_all(a, KS_ERROR, 0,
+                       arena_printf(a->arena, "running \"%s\" filter plugin: %s", p->name,
+                                    ks_texts_join(&why)));
+            return;
+        }
+    }
+}
+
 void attempt_note_rejectors(struct attempt *a)
 {
     bool seen[256] = { false };
@@ -615,6 +638,11 @@ void attempt_filter(struct attempt *a)
     filter_nominated(a);
     if (a->advice)
         attempt_advise(a);
+    find_filter_error(a);
+    if (a->code != KS_SUCCESS) {
+        reject_rows(a);
+        return;
+    }
     a->feasible = count_zero(a->n, a->by);
     if (a->feasible == 0)
         attempt_note_rejectors(a);

@@ -435,6 +435,9 @@ struct ks_plugin {
      * unused. Writes every row of the span. */
     void (*filter)(void *self, const struct ks_cycle *c, const struct ks_pod *p, struct ks_span s,
                    const uint8_t *skip, uint8_t *restrict why);
+    /* The reason of rows where filter() failed: that is no verdict, and ends the attempt as an
+     * error with the texts of such a row. 0: it never does. */
+    uint8_t filter_error;
     /* Texts for one row that filter() rejected, when one reason is not enough. */
     void (*explain)(void *self, const struct ks_cycle *c, const struct ks_pod *p, uint32_t row,
                     struct ks_texts *out);

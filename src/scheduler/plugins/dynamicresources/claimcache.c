@@ -1,0 +1,392 @@
+/* claimcache.c - claims as this scheduler knows them, and the devices that they hold. */
+#include "scheduler/plugins/dynamicresources/claimcache.h"
+
+#include "api/node.h"
+#include "api/pod.h"
+#include "scheduler/plugins/dynamicresources/metrics.h"
+
+/* ---- versions -------------------------------------------------------------------------------- */
+
+/* Kubernetes promises since 1.35 that versions of one kind can be compared as numbers. */
+static bool is_newer(const struct kobj *a, const struct kobj *than)
+{
+    const char *x = a->meta.resource_version, *y = than->meta.resource_version;
+    size_t n = strlen(x), m = strlen(y);
+
+    return n != m ? n > m : strcmp(x, y) > 0;
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+static struct kobj *newest(const struct claim_record *r)
+{
+    return r->assumed ? r->assumed : r->seen;
+}
+
+/* The pools know what the newest state holds. */
+static void hold(struct claimcache *cc, struct claim_record *r)
+{
+    const struct kobj *o = newest(r);
+    const struct claim_allocation *now = o ? resource_claim_of(o)->status.allocation : NULL;
+
+    if (now)
+        pools_hold(cc->pools, now, r->key);
+    if (r->held)
+        pools_give(cc->pools, r->held, r->key);
+    r->held = now;
+}
+
+static struct claim_record *record_of(struct claimcache *cc, const struct kobj *claim)
+{
+    struct claim_record *r = uidmap_get(&cc->records, claim->meta.uid);
+    char key[KOBJ_KEY_MAX];
+
+    if (r)
+        return r;
+    r = xnew0(struct claim_record);
+    r->uid = uidmap_own(claim->meta.uid, &r->uid_text);
+    kobj_key(claim, key, sizeof key);
+    r->key = xstrdup(key);
+    uidmap_put(&cc->records, r);
+    return r;
+}
+
+static void record_free(struct claimcache *cc, struct claim_record *r)
+{
+    if (r->held)
+        pools_give(cc->pools, r->held, r->key);
+    kobj_unref(r->seen);
+    kobj_unref(r->assumed);
+    free(r->key);
+    free(r->uid_text);
+    free(r);
+}
+
+static void drop_if_empty(struct claimcache *cc, struct claim_record *r)
+{
+    if (r->seen || r->assumed || r->in_flight)
+        return;
+    uidmap_remove(&cc->records, r->uid);
+    record_free(cc, r);
+}
+
+static void swap(struct kobj **at, struct kobj *now, struct kobj **ret_old)
+{
+    *ret_old = *at;
+    *at = now ? kobj_ref(now) : NULL;
+}
+
+static void on_claim(void *arg, struct kobj *before, struct kobj *now)
+{
+    struct claimcache *cc = arg;
+    struct kobj *seen = NULL, *assumed = NULL;
+
+    if (before && now && !kuid_equal(before->meta.uid, now->meta.uid)) {
+        on_claim(cc, before, NULL);
+        before = NULL;
+    }
+    struct claim_record *r = record_of(cc, now ? now : before);
+    swap(&r->seen, now, &seen);
+    if (r->assumed && (!now || !is_newer(r->assumed, now)))
+        swap(&r->assumed, NULL, &assumed);
+    hold(cc, r); /* while what was held is still there */
+    kobj_unref(seen);
+    kobj_unref(assumed);
+    drop_if_empty(cc, r);
+}
+
+void claimcache_assume(struct claimcache *cc, struct kobj *claim)
+{
+    struct claim_record *r = uidmap_get(&cc->records, claim->meta.uid);
+    struct kobj *old = NULL;
+
+    /* A claim that has gone meanwhile holds nothing. */
+    if (!r || !r->seen || !is_newer(claim, newest(r)))
+        return;
+    swap(&r->assumed, claim, &old);
+    hold(cc, r);
+    kobj_unref(old);
+}
+
+const struct resource_claim *claimcache_get(const struct claimcache *cc, const char *ns,
+                                            const char *name)
+{
+    const struct kobj *o =
+        cc->env.objects ? objects_get(cc->env.objects, &kind_resource_claim, ns, name) : NULL;
+    const struct claim_record *r = o ? uidmap_get(&cc->records, o->meta.uid) : NULL;
+
+    return r && newest(r) ? resource_claim_of(newest(r)) : o ? resource_claim_of(o) : NULL;
+}
+
+bool claimcache_is_in_flight(const struct claimcache *cc, const struct resource_claim *c)
+{
+    const struct claim_record *r = uidmap_get(&cc->records, c->obj.meta.uid);
+    return r && r->in_flight;
+}
+
+/* ---- bookings -------------------------------------------------------------------------------- */
+
+struct booking *booking_new(struct claimcache *cc, struct kobj *pod,
+                            const struct resource_claim *const *claims,
+                            struct claim_allocation *const *allocations, uint32_t n)
+{
+    struct booking *b = xnew0(struct booking);
+
+    b->cc = cc;
+    b->pod = kobj_ref(pod);
+    b->uid = pod->meta.uid;
+    b->arena = arena_new();
+    b->claims = arena_newn0(b->arena, n, struct booked);
+    b->n = n;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct objmeta *m = &claims[i]->obj.meta;
+        struct booked *to = &b->claims[i];
+        to->uid = uidmap_own(m->uid, &to->uid_text);
+        to->ns = arena_strdup(b->arena, m->ns);
+        to->name = arena_strdup(b->arena, m->name);
+        to->key = arena_printf(b->arena, "%s/%s", m->ns, m->name);
+        if (!allocations[i])
+            continue;
+        to->allocation = arena_new0(b->arena, struct claim_allocation);
+        kj_copy(&claim_allocation_schema, allocations[i], b->arena, to->allocation);
+        struct claim_record *r = record_of(cc, &claims[i]->obj);
+        r->in_flight = to->allocation;
+        pools_hold(cc->pools, to->allocation, r->key);
+    }
+    uidmap_put(&cc->bookings, b);
+    return b;
+}
+
+struct booking *booking_find(const struct claimcache *cc, struct kuid pod)
+{
+    return uidmap_get(&cc->bookings, pod);
+}
+
+void booking_land(struct booking *b, struct booked *c)
+{
+    struct claim_record *r = uidmap_get(&b->cc->records, c->uid);
+
+    if (!r || !c->allocation || r->in_flight != c->allocation)
+        return;
+    r->in_flight = NULL;
+    pools_give(b->cc->pools, c->allocation, r->key);
+    drop_if_empty(b->cc, r);
+}
+
+static void unlink_booking(struct booking *b)
+{
+    if (!b->left) {
+        uidmap_remove(&b->cc->bookings, b->uid);
+        return;
+    }
+    for (struct booking **at = &b->cc->leaving; *at; at = &(*at)->next)
+        if (*at == b) {
+            *at = b->next;
+            return;
+        }
+}
+
+void booking_end(struct booking *b)
+{
+    unlink_booking(b);
+    for (uint32_t i = 0; i < b->n; i++) {
+        booking_land(b, &b->claims[i]);
+        free(b->claims[i].uid_text);
+    }
+    claimwrite_stop(b);
+    kobj_unref(b->latest);
+    kobj_unref(b->pod);
+    free(b->failure);
+    arena_free(b->arena);
+    free(b);
+}
+
+/* Whoever the server shows as reserved for the pod is released. */
+static void release_claims(struct booking *b)
+{
+    for (uint32_t i = 0; i < b->n; i++) {
+        const struct resource_claim *c = claimcache_get(b->cc, b->claims[i].ns, b->claims[i].name);
+        if (c && kuid_equal(c->obj.meta.uid, b->claims[i].uid) && c->status.allocation &&
+            claim_is_reserved_for(c, b->uid))
+            claimwrite_release(b->cc, c, b->uid);
+    }
+}
+
+void booking_leave(struct booking *b)
+{
+    if (!b->left) {
+        uidmap_remove(&b->cc->bookings, b->uid);
+        b->left = true;
+        b->next = b->cc->leaving;
+        b->cc->leaving = b;
+    }
+    b->bind = NULL;
+    if (claimwrite_is_under_way(b))
+        return; /* comes back when its outcome is known */
+    release_claims(b);
+    booking_end(b);
+}
+
+/* ---- claims of a pod ------------------------------------------------------------------------- */
+
+enum { NOT_NEEDED = 1 };
+
+/* The name of the claim for an entry. */
+static int claim_name(const struct pod *p, const struct pod_resource_claim *e, const char **ret,
+                      struct ks_texts *why)
+{
+    const struct objmeta *m = &p->obj.meta;
+
+    *ret = e->claim_name;
+    if (!str_empty(e->claim_name))
+        return 0;
+    if (str_empty(e->template_name)) {
+        ks_texts_addf(why,
+                      "pod \"%s/%s\", spec.resourceClaim \"%s\": none of the supported fields "
+                      "are set",
+                      m->ns, m->name, e->name);
+        return -EINVAL;
+    }
+    for (uint32_t i = 0; i < p->status.resource_claim_statuses.n; i++) {
+        const struct resource_claim_status *s = &p->status.resource_claim_statuses.items[i];
+        if (!streq(s->name, e->name))
+            continue;
+        *ret = s->claim_name;
+        return str_empty(s->claim_name) ? NOT_NEEDED : 0;
+    }
+    ks_texts_addf(why, "pod \"%s/%s\": ResourceClaim not created yet", m->ns, m->name);
+    return -ENOENT;
+}
+
+static int check_claim(const struct resource_claim *c, const struct pod *p, const char *name,
+                       bool made, struct ks_texts *why)
+{
+    const struct objmeta *m = &p->obj.meta;
+
+    if (!c) {
+        ks_texts_addf(why, "could not find ResourceClaim \"%s/%s\"", m->ns, name);
+        return -ENOENT;
+    }
+    if (c->obj.meta.deleted) {
+        ks_texts_addf(why, "resourceclaim \"%s\" is being deleted", name);
+        return -ENOENT;
+    }
+    const struct owner_ref *owner = made ? kobj_controller(&c->obj) : NULL;
+    if (made && (!owner || !kuid_equal(owner->uid, m->uid))) {
+        ks_texts_addf(why, "ResourceClaim %s/%s was not created for pod %s/%s (pod is not owner)",
+                      m->ns, name, m->ns, m->name);
+        return -EPERM;
+    }
+    return 0;
+}
+
+int pod_claims(const struct claimcache *cc, const struct pod *p, struct arena *a,
+               const struct resource_claim ***ret, uint32_t *ret_n, struct ks_texts *why)
+{
+    uint32_t n = p->spec->resource_claims.n;
+
+    *ret = arena_newn0(a, n, const struct resource_claim *);
+    *ret_n = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct pod_resource_claim *e = &p->spec->resource_claims.items[i];
+        const char *name;
+        int r = claim_name(p, e, &name, why);
+        if (r == NOT_NEEDED)
+            continue;
+        const struct resource_claim *c = r < 0 ? NULL : claimcache_get(cc, p->obj.meta.ns, name);
+        if (r == 0)
+            r = check_claim(c, p, name, str_empty(e->claim_name), why);
+        if (r < 0)
+            return r;
+        (*ret)[(*ret_n)++] = c;
+    }
+    return 0;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static void on_slice(void *arg, struct kobj *before, struct kobj *now)
+{
+    struct claimcache *cc = arg;
+
+    if (before)
+        pools_remove_slice(cc->pools, before);
+    if (now)
+        pools_put_slice(cc->pools, now);
+}
+
+static void listen(struct claimcache *cc, struct objects_listener *l, const struct kind *k,
+                   void (*fn)(void *, struct kobj *, struct kobj *))
+{
+    struct kobj *o;
+
+    *l = (struct objects_listener){ .kind = k, .fn = fn, .arg = cc };
+    for (size_t it = 0; (o = objects_next(cc->env.objects, k, &it));)
+        fn(cc, NULL, o);
+    objects_listen(cc->env.objects, l);
+}
+
+static int claimcache_create(const struct ks_env *env, const void *args, void **ret,
+                             struct kerr *err)
+{
+    const struct dra_gates gates = {
+        .admin_access = ks_gate(env, "DRAAdminAccess"),
+        .prioritized_list = ks_gate(env, "DRAPrioritizedList"),
+        .partitionable = ks_gate(env, "DRAPartitionableDevices"),
+        .taints = ks_gate(env, "DRADeviceTaints"),
+        .consumable = ks_gate(env, "DRAConsumableCapacity"),
+        .binding_conditions = ks_gate(env, "DRADeviceBindingConditions"),
+    };
+    struct claimcache *cc = xnew0(struct claimcache);
+
+    (void)args, (void)err;
+    cc->env = *env;
+    cc->pools = pools_new(&gates);
+    if (env->objects) {
+        listen(cc, &cc->on_slice, &kind_resource_slice, on_slice);
+        listen(cc, &cc->on_claim, &kind_resource_claim, on_claim);
+    }
+    if (env->metrics)
+        cc->metrics = dra_metrics_new(cc->pools, env->metrics);
+    *ret = cc;
+    return 0;
+}
+
+static void claimcache_destroy(void *service)
+{
+    struct claimcache *cc = service;
+    struct claim_record *r;
+    struct booking *b;
+
+    dra_metrics_free(cc->metrics);
+    claimwrite_end(cc);
+    if (cc->env.objects) {
+        objects_unlisten(cc->env.objects, &cc->on_slice);
+        objects_unlisten(cc->env.objects, &cc->on_claim);
+    }
+    for (size_t it = 0; (b = uidmap_next(&cc->bookings, &it)); it = 0)
+        booking_end(b);
+    while (cc->leaving)
+        booking_end(cc->leaving);
+    for (size_t it = 0; (r = uidmap_next(&cc->records, &it));)
+        record_free(cc, r);
+    uidmap_fini(&cc->records);
+    uidmap_fini(&cc->bookings);
+    pools_free(cc->pools);
+    free(cc);
+}
+
+static void on_node(void *service, const struct node *before, const struct node *now)
+{
+    struct claimcache *cc = service;
+
+    if (!now)
+        pools_forget_node(cc->pools, before->obj.meta.name);
+}
+
+const struct ks_service claimcache_service = {
+    .name = "DynamicResources",
+    .create = claimcache_create,
+    .destroy = claimcache_destroy,
+    .node = on_node,
+};
