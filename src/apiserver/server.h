@@ -16,7 +16,7 @@ struct stream;
 struct tls_ctx;
 
 /* What admission does about the service accounts of pods. Lenient: as kube-apiserver, but a pod
- * that names none in a namespace without the account "default" (no controller runs) stays as it is.
+ * that runs as "default" in a namespace without that account (no controller runs) stays as it is.
  */
 enum apiserver_accounts {
     APISERVER_ACCOUNTS_LENIENT,

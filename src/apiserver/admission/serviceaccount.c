@@ -127,10 +127,9 @@ static int pod_mutate(void *self, const struct admission_req *r, struct kj_mdoc 
     if (!is_core(r, "pods") || !streq(r->operation, "CREATE") || *r->subresource || !spec)
         return 0;
     const char *name = str_or(kj_mstr_get(kj_mget(spec, "serviceAccountName")), "");
-    bool given = *name;
-    name = given ? arena_strdup(r->call->arena, name) : "default";
+    name = *name ? arena_strdup(r->call->arena, name) : "default";
     account_of(s, r->ns, name, &account);
-    if (!account && !given && s->account_mode == APISERVER_ACCOUNTS_LENIENT)
+    if (!account && s->account_mode == APISERVER_ACCOUNTS_LENIENT && streq(name, "default"))
         return 0;
     if (!account)
         return kerr_api(err, -EPERM, KR_FORBIDDEN,

@@ -1,6 +1,6 @@
 /* bootstrap_policy.c - the roles and bindings that Kubernetes 1.35 has from the start, as data.
  *
- * Observed on a running kube-apiserver 1.35.4; tests/system/test_authz compares them rule by rule.
+ * Observed on a running kube-apiserver 1.35.4; tests/system/test_api_real compares them.
  * A rule is "VERBS GROUPS RESOURCES [NAMES]" or "VERBS PATHS", lists joined by commas, rules by
  * semicolons; "core" stands for the group "".
  */

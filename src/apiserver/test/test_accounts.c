@@ -185,6 +185,8 @@ static void test_pods_where_nobody_makes_accounts(void **state)
     assert_string_equal(fixture_str(&r, "spec.serviceAccountName"), "");
     assert_int_equal(kj_len(fixture_val(&r, "spec.volumes")), 0);
     assert_int_equal(make_pod(&r, "b", "'serviceAccountName':'robot',"), 403);
+    assert_int_equal(make_pod(&r, "d", "'serviceAccountName':'default',"), 201);
+    assert_int_equal(kj_len(fixture_val(&r, "spec.volumes")), 0);
     make_account(&r, "default");
     assert_int_equal(make_pod(&r, "c", ""), 201);
     assert_string_equal(fixture_str(&r, "spec.serviceAccountName"), "default");
