@@ -454,6 +454,10 @@ static struct cel_bounds call(struct estimator *e, struct cel_ast *n)
 static struct cel_bounds ident(struct estimator *e, struct cel_ast *n)
 {
     if (!local(e, n)) {
+        /* kube-apiserver takes every other name, such as that of a type, for the root of the
+         * schema: type(self) == int has the size of self as its bound. */
+        if (n->value.kind == CK_TYPE && e->env->n_vars)
+            sizes_of(e, n)->path = e->env->vars[0].type;
         for (size_t i = 0; i < e->env->n_vars; i++) {
             if (str_eqz(n->name, e->env->vars[i].name))
                 sizes_of(e, n)->path = e->env->vars[i].type;
