@@ -213,7 +213,7 @@ static int find_budget(struct eviction *e, struct api_call *c, const struct kj_v
 
 /* ---- the call -------------------------------------------------------------------------------- */
 
-/* Positive: the call was answered. */
+/* Positive: the call was answered, or waits for a step of admission. */
 static int read_options(struct api_call *c, struct kerr *err)
 {
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
@@ -224,6 +224,9 @@ static int read_options(struct api_call *c, struct kerr *err)
     if (!streq(kj_str_or(kj_path(kj_root(doc), "metadata.name"), ""), c->name))
         return kerr_api(err, -EINVAL, KR_BAD_REQUEST,
                         "name in URL does not match name in Eviction object");
+    if (!api_admit(c, "CREATE", "policy/v1", "Eviction", &doc))
+        return 1;
+    c->admitted = true;
     const struct kj_val *options = kj_get(kj_root(doc), "deleteOptions");
     if (kj_type(options) > KJ_NULL && kj_type(options) != KJ_OBJ)
         return kerr_api(err, -EINVAL, KR_BAD_REQUEST,

@@ -260,7 +260,7 @@ static void run(struct deletion *x, struct api_call *c)
 
     if (e == 0)
         e = check_preconditions(c, x, old, &err);
-    if (e == 0) {
+    if (e == 0 && !c->admitted) {
         struct admission_req req = admission_of(c, x->r, x->ns, x->name, "DELETE", old);
         e = admission_mutate(c->s, &req, NULL, NULL, &err);
         if (e >= 0)

@@ -88,6 +88,7 @@ struct api_call {
     const char *content_type, *accept, *if_none_match, *user_agent; /* NULL when absent */
     const struct api_user *user; /* anonymous unless the carrier knows better */
     bool authorized;             /* authz_call() has said yes */
+    bool admitted;               /* an eviction was: the deletion that it means asks nobody */
     bool of_collection;          /* a deletion of one object of many: webhooks are told no name */
     bool in_process; /* what it creates has no managedFields until somebody else applies it */
     char *body;      /* NUL-terminated with KJ_PADDING bytes of room; the carrier's or arena's */

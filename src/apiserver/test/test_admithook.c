@@ -346,7 +346,31 @@ static void test_rules_and_selectors(void **state)
     }
 }
 
+/* The eviction is asked about, the deletion that it means is not: kube-apiserver does the same, and
+ * a budget is taken from once. */
+static void test_evictions_are_asked_about(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+    CLEANUP(hook_server_fini) struct hook_server h;
+    (void)state;
+    fixture_init(&r, 90);
+    hook_server_init(&h, &r);
+    assert_int_equal(fixture_post(&r, PODS,
+                                  "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{"
+                                  "\"name\":\"c\",\"image\":\"i\"}]}}"),
+                     201);
+    hook_config(&r, VALIDATING, "v", HOOK("a", "ok", ALL_RULES));
+    assert_int_equal(fixture_post(&r, PODS "/p/eviction",
+                                  "{\"metadata\":{\"name\":\"p\"},\"apiVersion\":\"policy/v1\","
+                                  "\"kind\":\"Eviction\"}"),
+                     201);
+    assert_int_equal(h.n, 1);
+    assert_string_equal(hook_asked(&h, 0, "request.kind.kind"), "Eviction");
+    assert_string_equal(hook_asked(&h, 0, "request.subResource"), "eviction");
+}
+
 static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_evictions_are_asked_about),
     cmocka_unit_test(test_one_is_asked_and_changes_the_object),
     cmocka_unit_test(test_refusals_keep_code_reason_and_details),
     cmocka_unit_test(test_deletions_show_the_old_object),
