@@ -16,7 +16,8 @@ struct question {
     uint32_t entry;
 };
 
-bool pod_is_done(const struct pod *p)
+/* Will never run (again): ended, or deleted before it had a node. */
+static bool pod_is_done(const struct pod *p)
 {
     return pod_is_terminal(p) || (p->obj.meta.deleted != 0 && str_empty(p->node_name));
 }

@@ -21,15 +21,11 @@ struct claimctl {
     struct informer *pods, *claims, *templates;
 };
 
-/* Will never run (again): ended, or deleted before it had a node. */
-bool pod_is_done(const struct pod *p);
 /* The claim that an entry of spec.resourceClaims stands for, as far as the pod says: NULL when it
  * was not made yet, "" when none is needed. */
 const char *pod_claim_name(const struct pod *p, const struct pod_resource_claim *entry);
 /* Index of pods: "namespace/name" of all their claims. */
 void index_claims(const struct kobj *o, index_emit_fn emit, void *to);
-/* Is it controlled by this pod? */
-bool claim_is_of(const struct kobj *claim, struct kuid pod);
 
 void claimctl_init_pods(struct claimctl *k); /* resourceclaim_pods.c: the controller of pods */
 #endif

@@ -42,7 +42,7 @@ const char *pod_claim_name(const struct pod *p, const struct pod_resource_claim 
     return NULL;
 }
 
-bool claim_is_of(const struct kobj *claim, struct kuid pod)
+static bool claim_is_of(const struct kobj *claim, struct kuid pod)
 {
     const struct owner_ref *ref = kobj_controller(claim);
     return ref && kuid_equal(ref->uid, pod);
