@@ -52,7 +52,9 @@ struct cluster *cluster_new(struct loop *l, struct kube *k, const struct cluster
     if (o->gc || o->namespaces)
         make_discovery(c);
     if (o->replicaset)
-        c->rs = rsctl_new(c);
+        c->rs = rsctl_new(c, &doc_replicaset);
+    if (o->replicationcontroller)
+        c->rc = rsctl_new(c, &doc_rc);
     if (o->statefulset)
         c->sts = stsctl_new(c);
     if (o->daemonset)
@@ -107,6 +109,7 @@ struct cluster *cluster_free(struct cluster *c)
     epctl_free(c->ep);
     dsctl_free(c->ds);
     stsctl_free(c->sts);
+    rsctl_free(c->rc);
     rsctl_free(c->rs);
     controllers_free(c->controllers);
     caches_free(c->caches); /* with kinds that the discovery found */

@@ -84,6 +84,27 @@ static const struct kfield replicaset_status[] = {
 #undef F
 DOC(replicaset, struct rs, "ReplicaSet", "replicasets", "apps");
 
+/* A ReplicationController is the same with a selector that is a map. */
+#define F(member, json, type, ...) KF(struct rs_spec, member, json, type, __VA_ARGS__)
+static const struct kfield rc_spec[] = {
+    F(replicas, "replicas", KF_OPT_I32, OMIT),
+    F(min_ready_seconds, "minReadySeconds", KF_I32, OMIT),
+    KF_MAP_OF(struct rs_spec, selector.match_labels, "selector", KF_STR, .flags = KF_INTERN),
+    F(template_json, "template", KF_RAW, OMIT),
+};
+#undef F
+#define F(member, json, type, ...) KF(struct rs_status, member, json, type, __VA_ARGS__)
+static const struct kfield rc_status[] = {
+    F(observed_generation, "observedGeneration", KF_I64),
+    F(replicas, "replicas", KF_I32),
+    F(fully_labeled, "fullyLabeledReplicas", KF_I32),
+    F(ready, "readyReplicas", KF_I32),
+    F(available, "availableReplicas", KF_I32),
+    CONDITIONS(struct rs_status),
+};
+#undef F
+DOC(rc, struct rs, "ReplicationController", "replicationcontrollers", "");
+
 /* ---- Job ----------------------------------------------------------------------------------- */
 
 static const struct kfield uncounted_fields[] = {

@@ -225,11 +225,12 @@ struct ns_doc {
     struct ns_doc_status status;
 };
 
-extern const struct kind doc_deployment, doc_replicaset, doc_job, doc_pdb, doc_namespace,
+extern const struct kind doc_deployment, doc_replicaset, doc_rc, doc_job, doc_pdb, doc_namespace,
     doc_statefulset, doc_daemonset, doc_revision, doc_service, doc_endpoints, doc_slice,
     doc_backend;
-extern const struct kschema deployment_status_schema, replicaset_status_schema, job_status_schema,
-    pdb_status_schema, namespace_status_schema, statefulset_status_schema, daemonset_status_schema;
+extern const struct kschema deployment_status_schema, replicaset_status_schema, rc_status_schema,
+    job_status_schema, pdb_status_schema, namespace_status_schema, statefulset_status_schema,
+    daemonset_status_schema;
 
 #define DOC_OF(noun, type)                                           \
     static inline const struct type *noun##_of(const struct kobj *o) \

@@ -42,7 +42,7 @@ struct cluster {
     struct controllers *controllers;
     struct discovery *discovery;
     struct deployctl *deploy;
-    struct rsctl *rs;
+    struct rsctl *rs, *rc; /* rc: of ReplicationControllers */
     struct stsctl *sts;
     struct dsctl *ds;
     struct epctl *ep;
@@ -118,7 +118,8 @@ void rank_for_deletion(kobjvec *pods, const kobjvec *related, nsec_t now);
 
 /* ---- the controllers ----------------------------------------------------------------------- */
 
-struct rsctl *rsctl_new(struct cluster *c);
+/* kind: doc_replicaset or doc_rc. */
+struct rsctl *rsctl_new(struct cluster *c, const struct kind *kind);
 struct rsctl *rsctl_free(struct rsctl *r);
 struct stsctl *stsctl_new(struct cluster *c);
 struct stsctl *stsctl_free(struct stsctl *s);

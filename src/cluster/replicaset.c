@@ -1,4 +1,4 @@
-/* replicaset.c - as many pods as a ReplicaSet asks for. */
+/* replicaset.c - as many pods as a ReplicaSet or a ReplicationController asks for. */
 #include <stdio.h>
 
 #include "cluster/internal.h"
@@ -10,6 +10,8 @@ enum { DELETES_A_SYNC = 500 };
 
 struct rsctl {
     struct cluster *c;
+    const struct kind *kind;             /* both are decoded into the same struct */
+    const struct kschema *status_schema; /* of that kind */
     struct controller *controller;
     struct expect *expect;
     struct podhold *hold;
@@ -73,7 +75,8 @@ static struct tally count(const struct rs *rs, const kobjvec *pods, nsec_t now, 
     return t;
 }
 
-static void write_status(struct batch *b, const struct rs *rs, const struct tally *t)
+static void write_status(struct rsctl *r, struct batch *b, const struct rs *rs,
+                         const struct tally *t)
 {
     const struct rs_status *old = &rs->status;
     struct rs_status now = { .observed_generation = rs->obj.meta.generation,
@@ -89,7 +92,7 @@ static void write_status(struct batch *b, const struct rs *rs, const struct tall
         conditions_remove(&now.conditions, "ReplicaFailure", batch_arena(b));
     batch_patch_change(b, &rs->obj,
                        &(struct change){ .member = "status",
-                                         .schema = &replicaset_status_schema,
+                                         .schema = r->status_schema,
                                          .from = old->observed_generation ? old : NULL,
                                          .to = &now },
                        NULL, NULL);
@@ -102,6 +105,7 @@ static void write_status(struct batch *b, const struct rs *rs, const struct tall
 static void on_refused(void *arg, struct batch *b, const struct kerr *err)
 {
     const struct rs *rs = arg;
+    bool is_set = rs->obj.kind == &doc_replicaset;
     struct rs_status now = rs->status;
     struct timed_condition failure = { .type = "ReplicaFailure",
                                        .status = COND_TRUE,
@@ -109,12 +113,13 @@ static void on_refused(void *arg, struct batch *b, const struct kerr *err)
                                        .message = err->text };
 
     conditions_set(&now.conditions, &failure, loop_wall(batch_env(b)->loop), batch_arena(b));
-    batch_patch_change(b, &rs->obj,
-                       &(struct change){ .member = "status",
-                                         .schema = &replicaset_status_schema,
-                                         .from = &rs->status,
-                                         .to = &now },
-                       NULL, NULL);
+    batch_patch_change(
+        b, &rs->obj,
+        &(struct change){ .member = "status",
+                          .schema = is_set ? &replicaset_status_schema : &rc_status_schema,
+                          .from = &rs->status,
+                          .to = &now },
+        NULL, NULL);
 }
 
 static void delete_surplus(struct rsctl *r, struct batch *b, const struct rs *rs, kobjvec *active,
@@ -185,7 +190,7 @@ static void sync_one(struct rsctl *r, struct batch *b, const struct rs *rs)
     struct tally t = count(rs, &mine, loop_wall(r->c->loop), batch_arena(b));
     if (settled && rs->obj.meta.deleted == 0 && expect_settled(r->expect, batch_key(b)))
         manage(r, b, rs, &active);
-    write_status(b, rs, &t);
+    write_status(r, b, rs, &t);
     if (t.wait)
         batch_again(b, t.wait);
     vec_fini(&mine);
@@ -240,7 +245,7 @@ static void on_pod_change(struct rsctl *r, struct kobj *old, struct kobj *pod)
 {
     char key[KOBJ_KEY_MAX];
 
-    if (owner_key(pod, "ReplicaSet", key, sizeof key)) {
+    if (owner_key(pod, r->kind->kind, key, sizeof key)) {
         /* What happened before our start is no news. */
         if (informer_synced(r->pods))
             note_fate(r, key, old, pod);
@@ -266,8 +271,8 @@ static void on_pod_update(void *arg, struct kobj *old, struct kobj *pod)
     char before[KOBJ_KEY_MAX], now[KOBJ_KEY_MAX];
 
     /* Another owner than before: the old one counts anew too. */
-    if (old != pod && owner_key(old, "ReplicaSet", before, sizeof before) &&
-        (!owner_key(pod, "ReplicaSet", now, sizeof now) || !streq(before, now)))
+    if (old != pod && owner_key(old, r->kind->kind, before, sizeof before) &&
+        (!owner_key(pod, r->kind->kind, now, sizeof now) || !streq(before, now)))
         controller_add(r->controller, before);
     on_pod_change(r, old, pod);
 }
@@ -277,7 +282,7 @@ static void on_pod_delete(void *arg, struct kobj *pod)
     struct rsctl *r = arg;
     char key[KOBJ_KEY_MAX];
 
-    if (!owner_key(pod, "ReplicaSet", key, sizeof key))
+    if (!owner_key(pod, r->kind->kind, key, sizeof key))
         return;
     expect_created(r->expect, key, pod->meta.name);
     expect_deleted(r->expect, key, pod->meta.name);
@@ -292,7 +297,7 @@ static void forget_all(void *arg)
     podhold_forget_all(r->hold);
 }
 
-struct rsctl *rsctl_new(struct cluster *c)
+struct rsctl *rsctl_new(struct cluster *c, const struct kind *kind)
 {
     static const struct informer_handler sets = { .on_update = on_set_update };
     static const struct informer_handler pods = { .on_add = on_pod,
@@ -301,12 +306,14 @@ struct rsctl *rsctl_new(struct cluster *c)
     struct rsctl *r = xnew0(struct rsctl);
 
     r->c = c;
+    r->kind = kind;
+    r->status_schema = kind == &doc_replicaset ? &replicaset_status_schema : &rc_status_schema;
     r->expect = expect_new(c->loop);
     r->hold = podhold_new(c->loop);
-    r->sets = caches_get(c->caches, &doc_replicaset);
+    r->sets = caches_get(c->caches, kind);
     r->pods = caches_get(c->caches, &kind_pod);
     r->controller =
-        controller_new(c->controllers, &(struct controller_opts){ .name = "replicaset",
+        controller_new(c->controllers, &(struct controller_opts){ .name = kind->plural,
                                                                   .of = r->sets,
                                                                   .sync = sync,
                                                                   .stop = forget_all,

@@ -50,6 +50,7 @@ static int make_cluster(struct wired *w, const struct up_plan *p, const struct h
     const struct cluster_opts o = {
         .deployment = p->controllers,
         .replicaset = p->controllers,
+        .replicationcontroller = p->controllers,
         .statefulset = p->controllers,
         .daemonset = p->controllers,
         .endpoints = p->controllers,

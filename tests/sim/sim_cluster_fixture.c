@@ -295,6 +295,7 @@ void sim_start(struct sim *s, const struct cluster_opts *o)
     struct cluster_opts all = {
         .deployment = true,
         .replicaset = true,
+        .replicationcontroller = true,
         .statefulset = true,
         .daemonset = true,
         .endpoints = true,

@@ -32,6 +32,12 @@ static const struct kind kind_revisions = { .group = "apps",
                                             .plural = "controllerrevisions",
                                             .namespaced = true,
                                             .schema = &kobj_schema };
+static const struct kind kind_rc = { .group = "",
+                                     .version = "v1",
+                                     .kind = "ReplicationController",
+                                     .plural = "replicationcontrollers",
+                                     .namespaced = true,
+                                     .schema = &kobj_schema };
 static const struct sim_faults some_faults = {
     .refuse = 50, .lose = 100, .slow = 200, .slow_max = 2 * SEC
 };
@@ -486,6 +492,58 @@ static void test_failed_daemons_come_back(void **state)
     assert_null(sim_get(&s, &kind_pod, "default", name));
 }
 
+/* ---- ReplicationControllers ---------------------------------------------------------------- */
+
+#define RC(name, replicas)                                                                     \
+    "{\"apiVersion\":\"v1\",\"kind\":\"ReplicationController\",\"metadata\":{\"name\":\"" name \
+    "\"},\"spec\":{\"replicas\":" #replicas ",\"selector\":{\"app\":\"" name                   \
+    "\"}," TEMPLATE(name, "a:1") "}}"
+
+static int create_rc(struct sim *s, const char *json)
+{
+    struct kube_req r = { .verb = KUBE_CREATE,
+                          .kind = &kind_rc,
+                          .ns = "default",
+                          .body = json,
+                          .body_len = strlen(json) };
+    return sim_do(s, &r, NULL);
+}
+
+static bool rc_done(struct sim *s, void *arg)
+{
+    return sim_num(s, &kind_rc, "default", arg, "status.readyReplicas") ==
+               sim_num(s, &kind_rc, "default", arg, "spec.replicas") &&
+           sim_num(s, &kind_rc, "default", arg, "status.replicas") ==
+               sim_num(s, &kind_rc, "default", arg, "spec.replicas");
+}
+
+static void test_replication_controllers(void **state)
+{
+    CLEANUP(sim_fini) struct sim s;
+
+    (void)state;
+    begin(&s, 5);
+    s.faults = some_faults;
+    assert_int_equal(create_rc(&s, RC("old", 4)), 201);
+    sim_run(&s, SEC);
+    assert_true(sim_until(&s, 300 * SEC, rc_done, "old"));
+    scale(&s, &kind_rc, "old", 2);
+    assert_true(sim_until(&s, 300 * SEC, rc_done, "old"));
+    sim_run(&s, 60 * SEC);
+    assert_int_equal(sim_count(&s, &kind_pod, "default", "app=old"), 2);
+    /* A pod that no longer matches is let go and replaced. */
+    CLEANUP(kj_doc_free) struct kj_doc *doc = sim_list(&s, &kind_pod, "default", "app=old");
+    const char *pod =
+        kj_str_or(kj_path(kj_at(kj_get(kj_root(doc), "items"), 0), "metadata.name"), "");
+    assert_int_equal(sim_patch(&s, &kind_pod, "default", pod, NULL,
+                               "{\"metadata\":{\"labels\":{\"app\":\"free\"}}}"),
+                     200);
+    sim_run(&s, 120 * SEC);
+    assert_int_equal(sim_count(&s, &kind_pod, "default", "app=old"), 2);
+    CLEANUP(kj_doc_free) struct kj_doc *freed = sim_get(&s, &kind_pod, "default", pod);
+    assert_int_equal(kj_len(kj_path(kj_root(freed), "metadata.ownerReferences")), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -499,6 +557,7 @@ int main(void)
         cmocka_unit_test(test_daemons_under_faults),
         cmocka_unit_test(test_daemons_follow_nodes),
         cmocka_unit_test(test_failed_daemons_come_back),
+        cmocka_unit_test(test_replication_controllers),
     };
     return cmocka_run_group_tests_name("sim_sets", tests, NULL, NULL);
 }
