@@ -112,7 +112,7 @@ struct pod_spec {
     KLIST(struct scheduling_gate) scheduling_gates;
     KLIST(struct pod_resource_claim) resource_claims;
     reslist overhead;
-    struct opt_i64 termination_grace_period_seconds;
+    struct opt_i64 termination_grace_period_seconds, active_deadline_seconds;
     struct opt_i32 priority;
     uint8_t restart_policy;    /* enum restart_policy */
     uint8_t preemption_policy; /* enum preemption_policy */

@@ -27,6 +27,8 @@ extern const struct kschema pod_volume_schema, scheduling_gate_schema, pod_resou
                 .meta = &restart_policy_meta),                                                 \
         SPEC_KF(termination_grace_period_seconds, "terminationGracePeriodSeconds", KF_OPT_I64, \
                 .flags = KF_OMITEMPTY),                                                        \
+        SPEC_KF(active_deadline_seconds, "activeDeadlineSeconds", KF_OPT_I64,                  \
+                .flags = KF_OMITEMPTY),                                                        \
         KF_STRMAP(struct pod_spec, node_selector, "nodeSelector"),                             \
         SPEC_KF(host_network, "hostNetwork", KF_BOOL, .flags = KF_OMITEMPTY),                  \
         SPEC_KF(affinity, "affinity", KF_OBJ, .flags = KF_PTR | KF_OMITEMPTY,                  \

@@ -5,6 +5,7 @@
  *   hollow_slice.c    ResourceSlices of its DRA drivers
  *   hollow_claim.c    pods with ResourceClaims: when they may start, when devices are free
  *   hollow_pod.c      pods as state machines: admitted, started, ready, ended, stopped
+ *   hollow_script.c   what the commands of containers mean: how long they run, how they end
  *   hollow_status.c   the status of a pod in each of its stages
  *   hollow_usage.c    what pods want and what they get: readings, work, slow minutes
  *   hollow_metric.c   NodeMetric, as koordlet would publish it
@@ -13,6 +14,7 @@
 #define KOORD_CLUSTER_HOLLOW_H
 #include "api/node.h"
 #include "cluster/contention.h"
+#include "cluster/hollow_script.h"
 #include "cluster/internal.h"
 #include "cluster/load.h"
 
@@ -66,6 +68,9 @@ struct hpod {
     struct vec_of(struct hcount) requests; /* counted against the node */
     struct vec_of(int32_t) host_ports;
     bool holds; /* resources */
+    bool script_asked, script_known;
+    struct hscript script; /* what its commands do */
+    bool past_deadline;    /* activeDeadlineSeconds is over */
     bool demand_known;
     struct hdemand demand;
     struct husage usage;
@@ -136,6 +141,9 @@ void hpod_release_claims(struct batch *b, const struct pod *p); /* its container
 /* hollow_pod.c */
 void hpod_sync(void *arg, struct batch *b, const char *key, struct kobj *pod);
 void hpod_free(struct hollow *h, struct hpod *p);
+
+/* The first image of the pod that cannot be pulled; NULL: all can. */
+const char *hpod_missing_image(const struct pod *p);
 
 /* hollow_status.c */
 void hpod_write_status(const struct hpod *hp, const struct pod *p, nsec_t now, struct strbuf *out);

@@ -101,15 +101,30 @@ static bool pauses(const struct container *c)
     return strcspn(name, ":@") == strlen("pause") && str_starts(name, "pause");
 }
 
-/* 0: for ever. */
-static nsec_t run_time(const struct pod *p)
+static bool is_to_end(const struct pod *p)
 {
     bool ends =
         p->spec->restart_policy == RESTART_ON_FAILURE || p->spec->restart_policy == RESTART_NEVER;
 
     for (uint32_t i = 0; ends && i < p->spec->containers.n; i++)
         ends = !pauses(&p->spec->containers.items[i]);
-    return annotation_time(p, ANNO_RUN, ends ? RUN_DEFAULT : 0);
+    return ends;
+}
+
+/* 0: for ever. */
+static nsec_t run_time(const struct hpod *hp, const struct pod *p)
+{
+    nsec_t usual = hp->script_known ? MAX(hp->script.run, NSEC_PER_MSEC) : RUN_DEFAULT;
+
+    return annotation_time(p, ANNO_RUN, is_to_end(p) ? usual : 0);
+}
+
+const char *hpod_missing_image(const struct pod *p)
+{
+    for (uint32_t i = 0; i < p->spec->containers.n; i++)
+        if (hscript_image_is_missing(p->spec->containers.items[i].image))
+            return p->spec->containers.items[i].image;
+    return NULL;
 }
 
 /* About d: between 0.75 and 1.5 of it, by the pod. */
@@ -260,7 +275,8 @@ static void start(struct hpod *hp, nsec_t now)
 static void end(struct hpod *hp, const struct pod *p, nsec_t now)
 {
     husage_pod_ended(hp);
-    hp->exit_code = (int32_t)annotation_number(p, ANNO_EXIT_CODE, 0);
+    hp->exit_code =
+        (int32_t)annotation_number(p, ANNO_EXIT_CODE, hp->script_known ? hp->script.exit_code : 0);
     bool again = p->spec->restart_policy == RESTART_ALWAYS ||
                  p->spec->restart_policy == RESTART_NONE ||
                  (p->spec->restart_policy == RESTART_ON_FAILURE && hp->exit_code != 0);
@@ -271,11 +287,18 @@ static void end(struct hpod *hp, const struct pod *p, nsec_t now)
 static nsec_t ready_length(struct hpod *hp, const struct pod *p)
 {
     const struct hdemand *d = husage_demand(hp, p);
-    nsec_t run = run_time(p);
+    nsec_t run = run_time(hp, p);
 
     if (d->work)
         return hp->usage.done >= d->work ? 1 : 0;
     return run ? MAX(hp->started_at + run - hp->since, (nsec_t)1) : 0;
+}
+
+/* Containers may end before they are ready. */
+static nsec_t started_length(struct hpod *hp, const struct pod *p, nsec_t until_ready)
+{
+    nsec_t run = run_time(hp, p);
+    return run && !husage_demand(hp, p)->work ? MIN(run, until_ready) : until_ready;
 }
 
 /* How long the stage lasts; 0: until something else happens. */
@@ -283,9 +306,9 @@ static nsec_t stage_length(struct hpod *hp, const struct pod *p)
 {
     nsec_t delay = hp->node->h->o.start_delay;
     switch (hp->stage) {
-    case H_CREATING: return MAX(about(hp, delay, 1), (nsec_t)1);
+    case H_CREATING: return hpod_missing_image(p) ? 0 : MAX(about(hp, delay, 1), (nsec_t)1);
     case H_INIT: return MAX(about(hp, delay, 2) * p->spec->init_containers.n, (nsec_t)1);
-    case H_STARTED: return MAX(about(hp, delay / 2, 3), (nsec_t)1);
+    case H_STARTED: return started_length(hp, p, MAX(about(hp, delay / 2, 3), (nsec_t)1));
     case H_READY: return ready_length(hp, p);
     case H_BACKOFF: return MIN((10 * NSEC_PER_SEC) << MIN(hp->restarts, 5), BACKOFF_MAX);
     default: return 0;
@@ -302,10 +325,17 @@ static void next_stage(struct hpod *hp, const struct pod *p, nsec_t now)
             start(hp, now);
         break;
     case H_INIT: start(hp, now); break;
-    case H_STARTED: enter(hp, H_READY, now); break;
+    case H_STARTED:
+        if (run_time(hp, p) && !husage_demand(hp, p)->work &&
+            now >= hp->started_at + run_time(hp, p))
+            end(hp, p, now);
+        else
+            enter(hp, H_READY, now);
+        break;
     case H_READY: end(hp, p, now); break;
     case H_BACKOFF:
         hp->restarts++;
+        hp->script_asked = false;
         start(hp, now);
         break;
     default: break;
@@ -381,6 +411,38 @@ static void write_stage(struct batch *b, struct hpod *hp, const struct pod *p)
     batch_patch(b, &p->obj, "status", KUBE_PATCH_STRATEGIC, &body, on_written, x);
 }
 
+/* ---- commands ------------------------------------------------------------------------------ */
+
+static bool on_read(struct batch *b, struct kube_resp *r, const struct kerr *err, void *arg)
+{
+    struct writing *x = arg;
+    struct hpod *hp = map_getz(&x->h->pods, x->key);
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+
+    (void)b;
+    if (hp && streq(hp->uid_text, x->uid) && !err && kj_parse(r->body, r->n, 0, &doc, NULL) == 0)
+        hp->script_known = hscript_read(kj_root(doc), hp->restarts, hp->seed, &hp->script);
+    return true; /* without it the usual time counts */
+}
+
+/* Caches leave commands out: those of a pod that is meant to end are read when it begins, and again
+ * when its containers are started anew. */
+static void read_script(struct batch *b, struct hpod *hp, const struct pod *p)
+{
+    struct arena *a = batch_arena(b);
+    struct writing *x = arena_new0(a, struct writing);
+
+    if (hp->script_asked || !is_to_end(p))
+        return;
+    hp->script_asked = true;
+    *x = (struct writing){ hp->node->h, arena_strdup(a, hp->key), arena_strdup(a, hp->uid_text),
+                           hp->stage };
+    struct kube_req r = {
+        .verb = KUBE_GET, .kind = &kind_pod, .ns = p->obj.meta.ns, .name = p->obj.meta.name
+    };
+    batch_call(b, &r, on_read, x);
+}
+
 /* ---- deletion ------------------------------------------------------------------------------ */
 
 static void confirm(struct batch *b, const struct kobj *o)
@@ -430,6 +492,26 @@ static void restart_on_demand(struct hpod *hp, const struct pod *p, nsec_t now)
     }
 }
 
+/* activeDeadlineSeconds, from the time the node has seen the pod. */
+static bool is_past_deadline(struct batch *b, struct hpod *hp, const struct pod *p, nsec_t now)
+{
+    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
+
+    if (!p->spec->active_deadline_seconds.set || !p->status.start_time || hp->stage == H_REJECTED ||
+        hp->stage == H_ENDED)
+        return false;
+    nsec_t left =
+        p->status.start_time + i64_mul_sat(p->spec->active_deadline_seconds.v, NSEC_PER_SEC) - now;
+    if (left > 0) {
+        batch_again(b, left);
+        return false;
+    }
+    hp->past_deadline = true;
+    hpod_write_stopped(hp, p, now, &body);
+    batch_patch(b, &p->obj, "status", KUBE_PATCH_STRATEGIC, &body, NULL, NULL);
+    return true;
+}
+
 static void sync_pod(struct batch *b, struct hpod *hp, const struct pod *p)
 {
     nsec_t now = loop_wall(hp->node->h->c->loop);
@@ -447,6 +529,9 @@ static void sync_pod(struct batch *b, struct hpod *hp, const struct pod *p)
     if (hp->stage == H_NEW)
         first_look(hp, p, now, batch_arena(b));
     restart_on_demand(hp, p, now);
+    read_script(b, hp, p);
+    if (is_past_deadline(b, hp, p, now))
+        return;
     nsec_t length = stage_length(hp, p);
     if (hp->written == hp->stage && length && now >= hp->since + length) {
         if (hp->stage == H_CREATING && !hpod_prepare_claims(b, hp, p))

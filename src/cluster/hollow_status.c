@@ -75,6 +75,8 @@ static void write_container(struct kjw *w, const struct hpod *hp, const struct p
         write_terminated(w, hp, hp->started_at, now, hp->exit_code);
     else if (hp->stage == H_BACKOFF)
         write_waiting(w, "CrashLoopBackOff");
+    else if (hscript_image_is_missing(c->image) && !p->spec->init_containers.n)
+        write_waiting(w, "ImagePullBackOff");
     else
         write_waiting(w, p->spec->init_containers.n ? "PodInitializing" : "ContainerCreating");
     kjw_end(w);
@@ -173,6 +175,10 @@ void hpod_write_status(const struct hpod *hp, const struct pod *p, nsec_t now, s
         kjw_str(&w, "reason", hp->reject_reason);
         kjw_str(&w, "message", hp->reject_message);
     } else {
+        if (hp->past_deadline) {
+            kjw_str(&w, "reason", "DeadlineExceeded");
+            kjw_str(&w, "message", "Pod was active on the node longer than the specified deadline");
+        }
         write_addresses(&w, hp, p);
         write_conditions(&w, hp, p, now);
         if (p->spec->init_containers.n) {
