@@ -113,6 +113,42 @@ static const struct kfield uncounted_fields[] = {
 };
 static const struct kschema uncounted_schema =
     KSCHEMA("UncountedTerminatedPods", struct job_uncounted, uncounted_fields);
+#define F(member, json, type, ...) KF(struct job_exit_codes, member, json, type, __VA_ARGS__)
+static const struct kfield exit_codes_fields[] = {
+    F(container, "containerName", KF_OPT_STR, OMIT),
+    F(op, "operator", KF_STR, .flags = KF_INTERN),
+    KF_LIST_OF(struct job_exit_codes, values, "values", KF_I32, OMIT),
+};
+#undef F
+static const struct kschema exit_codes_schema =
+    KSCHEMA("PodFailurePolicyOnExitCodesRequirement", struct job_exit_codes, exit_codes_fields);
+static const struct kfield failure_rule_fields[] = {
+    KF(struct job_failure_rule, action, "action", KF_STR, .flags = KF_INTERN),
+    KF(struct job_failure_rule, exit_codes, "onExitCodes", KF_OBJ, .flags = KF_OMITEMPTY | KF_PTR,
+       .sub = &exit_codes_schema),
+    KF_LIST_OF(struct job_failure_rule, conditions, "onPodConditions", KF_OBJ, OMIT,
+               .sub = &condition_schema),
+};
+static const struct kschema failure_rule_schema =
+    KSCHEMA("PodFailurePolicyRule", struct job_failure_rule, failure_rule_fields);
+static const struct kfield failure_policy_fields[] = {
+    KF_LIST_OF(struct job_failure_policy, rules, "rules", KF_OBJ, OMIT,
+               .sub = &failure_rule_schema),
+};
+static const struct kschema failure_policy_schema =
+    KSCHEMA("PodFailurePolicy", struct job_failure_policy, failure_policy_fields);
+static const struct kfield success_rule_fields[] = {
+    KF(struct job_success_rule, indexes, "succeededIndexes", KF_OPT_STR, OMIT),
+    KF(struct job_success_rule, count, "succeededCount", KF_OPT_I32, OMIT),
+};
+static const struct kschema success_rule_schema =
+    KSCHEMA("SuccessPolicyRule", struct job_success_rule, success_rule_fields);
+static const struct kfield success_policy_fields[] = {
+    KF_LIST_OF(struct job_success_policy, rules, "rules", KF_OBJ, OMIT,
+               .sub = &success_rule_schema),
+};
+static const struct kschema success_policy_schema =
+    KSCHEMA("SuccessPolicy", struct job_success_policy, success_policy_fields);
 #define F(member, json, type, ...) KF(struct job_spec, member, json, type, __VA_ARGS__)
 static const struct kfield job_spec[] = {
     F(parallelism, "parallelism", KF_OPT_I32, OMIT),
@@ -120,6 +156,13 @@ static const struct kfield job_spec[] = {
     F(backoff_limit, "backoffLimit", KF_OPT_I32, OMIT),
     F(ttl_seconds, "ttlSecondsAfterFinished", KF_OPT_I32, OMIT),
     F(active_deadline_seconds, "activeDeadlineSeconds", KF_OPT_I64, OMIT),
+    F(backoff_limit_per_index, "backoffLimitPerIndex", KF_OPT_I32, OMIT),
+    F(max_failed_indexes, "maxFailedIndexes", KF_OPT_I32, OMIT),
+    F(failure_policy, "podFailurePolicy", KF_OBJ, .flags = KF_OMITEMPTY | KF_PTR,
+      .sub = &failure_policy_schema),
+    F(success_policy, "successPolicy", KF_OBJ, .flags = KF_OMITEMPTY | KF_PTR,
+      .sub = &success_policy_schema),
+    F(managed_by, "managedBy", KF_STR, .flags = KF_INTERN | KF_OMITEMPTY),
     F(suspend, "suspend", KF_BOOL, OMIT),
     F(manual_selector, "manualSelector", KF_OPT_BOOL, OMIT),
     F(completion_mode, "completionMode", KF_STR, .flags = KF_INTERN | KF_OMITEMPTY),
@@ -137,6 +180,7 @@ static const struct kfield job_status[] = {
     F(start_time, "startTime", KF_TIME, OMIT),
     F(completion_time, "completionTime", KF_TIME, OMIT),
     F(completed_indexes, "completedIndexes", KF_STR, OMIT),
+    F(failed_indexes, "failedIndexes", KF_OPT_STR),
     F(uncounted, "uncountedTerminatedPods", KF_OBJ, .flags = KF_OMITEMPTY | KF_PTR,
       .sub = &uncounted_schema),
     CONDITIONS(struct job_status),

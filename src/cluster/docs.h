@@ -168,8 +168,31 @@ struct backend {
 struct job_uncounted {
     kstrlist succeeded, failed; /* UIDs */
 };
+struct job_exit_codes {         /* onExitCodes */
+    const char *container, *op; /* container NULL: any */
+    KLIST(int32_t) values;
+};
+struct job_failure_rule {
+    const char *action;
+    struct job_exit_codes *exit_codes;
+    conditionlist conditions; /* onPodConditions: type and status */
+};
+struct job_failure_policy {
+    KLIST(struct job_failure_rule) rules;
+};
+struct job_success_rule {
+    const char *indexes; /* NULL: all */
+    struct opt_i32 count;
+};
+struct job_success_policy {
+    KLIST(struct job_success_rule) rules;
+};
 struct job_spec {
     struct opt_i32 parallelism, completions, backoff_limit, ttl_seconds;
+    struct opt_i32 backoff_limit_per_index, max_failed_indexes;
+    struct job_failure_policy *failure_policy;
+    struct job_success_policy *success_policy;
+    const char *managed_by;
     struct opt_i64 active_deadline_seconds;
     bool suspend;
     struct opt_bool manual_selector;
@@ -181,7 +204,7 @@ struct job_status {
     int32_t active, succeeded, failed;
     struct opt_i32 ready, terminating;
     nsec_t start_time, completion_time;
-    const char *completed_indexes;
+    const char *completed_indexes, *failed_indexes; /* failed: NULL when absent */
     struct job_uncounted *uncounted;
     timed_conditionlist conditions;
 };

@@ -68,7 +68,7 @@ struct hpod {
     struct vec_of(struct hcount) requests; /* counted against the node */
     struct vec_of(int32_t) host_ports;
     bool holds; /* resources */
-    bool script_asked, script_known;
+    bool script_asked, script_read, script_known;
     struct hscript script; /* what its commands do */
     bool past_deadline;    /* activeDeadlineSeconds is over */
     bool demand_known;

@@ -335,7 +335,7 @@ static void next_stage(struct hpod *hp, const struct pod *p, nsec_t now)
     case H_READY: end(hp, p, now); break;
     case H_BACKOFF:
         hp->restarts++;
-        hp->script_asked = false;
+        hp->script_read = false;
         start(hp, now);
         break;
     default: break;
@@ -420,9 +420,16 @@ static bool on_read(struct batch *b, struct kube_resp *r, const struct kerr *err
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
 
     (void)b;
-    if (hp && streq(hp->uid_text, x->uid) && !err && kj_parse(r->body, r->n, 0, &doc, NULL) == 0)
+    if (!hp || !streq(hp->uid_text, x->uid))
+        return true;
+    hp->script_asked = false;
+    if (err)
+        return err->reason == KR_NOT_FOUND; /* else: asked again */
+    hp->script_read = true;
+    if (kj_parse(r->body, r->n, 0, &doc, NULL) == 0)
         hp->script_known = hscript_read(kj_root(doc), hp->restarts, hp->seed, &hp->script);
-    return true; /* without it the usual time counts */
+    batch_again(b, 1);
+    return true;
 }
 
 /* Caches leave commands out: those of a pod that is meant to end are read when it begins, and again
@@ -432,7 +439,7 @@ static void read_script(struct batch *b, struct hpod *hp, const struct pod *p)
     struct arena *a = batch_arena(b);
     struct writing *x = arena_new0(a, struct writing);
 
-    if (hp->script_asked || !is_to_end(p))
+    if (hp->script_asked || hp->script_read || !is_to_end(p))
         return;
     hp->script_asked = true;
     *x = (struct writing){ hp->node->h, arena_strdup(a, hp->key), arena_strdup(a, hp->uid_text),
@@ -533,7 +540,8 @@ static void sync_pod(struct batch *b, struct hpod *hp, const struct pod *p)
     if (is_past_deadline(b, hp, p, now))
         return;
     nsec_t length = stage_length(hp, p);
-    if (hp->written == hp->stage && length && now >= hp->since + length) {
+    bool waits = is_to_end(p) && !hp->script_read; /* for its commands */
+    if (hp->written == hp->stage && length && now >= hp->since + length && !waits) {
         if (hp->stage == H_CREATING && !hpod_prepare_claims(b, hp, p))
             return;
         next_stage(hp, p, now);
@@ -541,8 +549,8 @@ static void sync_pod(struct batch *b, struct hpod *hp, const struct pod *p)
     }
     if (hp->written != hp->stage)
         write_stage(b, hp, p);
-    if (length)
-        batch_again(b, hp->since + length - now);
+    if (length && !waits)
+        batch_again(b, MAX(hp->since + length - now, (nsec_t)1));
 }
 
 void hpod_sync(void *arg, struct batch *b, const char *key, struct kobj *o)

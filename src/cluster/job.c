@@ -15,18 +15,33 @@ struct jobctl {
 
 /* ---- how it goes --------------------------------------------------------------------------- */
 
-static void decide_end(struct jview *v, nsec_t now)
+static void decide_end(struct jview *v, nsec_t now, struct arena *a)
 {
     const struct job *j = v->j;
     const timed_conditionlist *had = &j->status.conditions;
     const struct timed_condition *target = conditions_find(had, "FailureTarget");
     const struct timed_condition *met = conditions_find(had, "SuccessCriteriaMet");
-    int64_t limit = j->spec.backoff_limit.set ? j->spec.backoff_limit.v : 6;
+    int64_t usual = v->by_index ? INT32_MAX : 6;
+    int64_t limit = j->spec.backoff_limit.set ? j->spec.backoff_limit.v : usual;
+    int64_t most = j->spec.max_failed_indexes.set ? j->spec.max_failed_indexes.v : INT32_MAX;
+    int64_t rule = job_success_rule(v);
 
     if (met && met->status == COND_TRUE) {
         v->ended = "Complete", v->reason = met->reason, v->message = met->message;
     } else if (target && target->status == COND_TRUE) {
         v->ended = "Failed", v->reason = target->reason, v->message = target->message;
+    } else if (v->fail_job) {
+        v->ended = "Failed", v->reason = "PodFailurePolicy", v->message = v->fail_job;
+    } else if (v->by_index && v->failed_indexes > most) {
+        v->ended = "Failed", v->reason = "MaxFailedIndexesExceeded";
+        v->message = "Job has exceeded the specified maximal number of failed indexes";
+    } else if (rule >= 0) {
+        v->ended = "Complete", v->reason = "SuccessPolicy";
+        v->message = arena_printf(a, "Matched rules at index %lld", (long long)rule);
+    } else if (v->by_index && v->failed_indexes > 0 && v->active.n + v->terminating.n == 0 &&
+               v->succeeded + v->failed_indexes >= v->completions) {
+        v->ended = "Failed", v->reason = "FailedIndexes";
+        v->message = "Job has failed indexes";
     } else if (v->failed > limit) {
         v->ended = "Failed", v->reason = "BackoffLimitExceeded";
         v->message = "Job has reached the specified backoff limit";
@@ -50,14 +65,45 @@ static int64_t wanted(const struct jview *v)
         return 0;
     if (v->completions < 0) /* a work queue: the first success says that the work is running out */
         return v->succeeded > 0 ? (int64_t)v->active.n : v->parallelism;
-    return MIN(v->parallelism, v->completions - v->succeeded);
+    return MIN(v->parallelism, v->completions - v->succeeded - v->failed_indexes);
 }
 
 /* ---- pods ---------------------------------------------------------------------------------- */
 
 struct placing { /* which index the i-th new pod gets; in the arena */
     int64_t *index;
+    const struct jview *v; /* while the pods are built */
+    const char *name;      /* of the Job */
 };
+
+/* JOB_COMPLETION_INDEX, in every container that does not set it itself. */
+static void add_env(struct kj_mdoc *d, struct kj_mval *containers)
+{
+    for (size_t i = 0; containers && i < kj_mlen(containers); i++) {
+        struct kj_mval *c = kj_mat(containers, i), *env = kj_mget(c, "env");
+        bool has = false;
+        if (!env)
+            kj_mset(d, c, "env", env = kj_marr(d));
+        for (size_t k = 0; k < kj_mlen(env); k++)
+            has = has || streq(str_or(kj_mstr_get(kj_mget(kj_mat(env, k), "name")), ""),
+                               "JOB_COMPLETION_INDEX");
+        if (has)
+            continue;
+        struct kj_mval *var = kj_mobj(d), *from = kj_mobj(d), *field = kj_mobj(d);
+        kj_mset(d, field, "fieldPath", kj_mstr(d, "metadata.labels['" JOB_INDEX "']"));
+        kj_mset(d, from, "fieldRef", field);
+        kj_mset(d, var, "name", kj_mstr(d, "JOB_COMPLETION_INDEX"));
+        kj_mset(d, var, "valueFrom", from);
+        kj_mpush(env, var);
+    }
+}
+
+static void set_number(struct kj_mdoc *d, struct kj_mval *pod, const char *key, int64_t n)
+{
+    char text[24];
+    (void)snprintf(text, sizeof text, "%lld", (long long)n);
+    pod_set_text(d, pod, "annotations", key, text);
+}
 
 static void decorate(void *arg, uint32_t i, struct kj_mdoc *d, struct kj_mval *pod)
 {
@@ -69,6 +115,18 @@ static void decorate(void *arg, uint32_t i, struct kj_mdoc *d, struct kj_mval *p
     (void)snprintf(text, sizeof text, "%lld", (long long)p->index[i]);
     pod_set_text(d, pod, "annotations", JOB_INDEX, text);
     pod_set_text(d, pod, "labels", JOB_INDEX, text);
+    struct kj_mval *spec = kj_mget(pod, "spec");
+    char host[80];
+    (void)snprintf(host, sizeof host, "%.*s-%s", (int)(62 - strlen(text)), p->name, text);
+    kj_mset(d, spec, "hostname", kj_mstr(d, host));
+    add_env(d, kj_mget(spec, "containers"));
+    add_env(d, kj_mget(spec, "initContainers"));
+    if (!p->v->by_index)
+        return;
+    const struct job_index *x = &p->v->index[p->index[i]];
+    set_number(d, pod, JOB_INDEX_FAILURES, x->failures);
+    if (x->ignored)
+        set_number(d, pod, JOB_INDEX_IGNORED, x->ignored);
 }
 
 static const char *index_infix(void *arg, uint32_t i, struct arena *a)
@@ -77,7 +135,7 @@ static const char *index_infix(void *arg, uint32_t i, struct arena *a)
     return arena_printf(a, "%lld-", (long long)p->index[i]);
 }
 
-static void create_pods(struct jobctl *jc, struct batch *b, struct jview *v, int64_t n)
+static void create_pods(struct jobctl *jc, struct batch *b, struct jview *v, int64_t n, nsec_t now)
 {
     struct arena *a = batch_arena(b);
     struct placing *p = arena_new0(a, struct placing);
@@ -85,9 +143,15 @@ static void create_pods(struct jobctl *jc, struct batch *b, struct jview *v, int
     if (v->indexed) {
         int64_t found = 0;
         p->index = arena_newn0(a, (size_t)n + 1, int64_t);
-        for (int64_t i = 0; i < v->completions && found < n; i++)
-            if (!v->index_state[i])
+        p->v = v;
+        p->name = v->j->obj.meta.name;
+        for (int64_t i = 0; i < v->completions && found < n; i++) {
+            nsec_t wait = v->index_state[i] ? 0 : jview_index_backoff(v, i, now);
+            if (wait > 0)
+                batch_again(b, wait);
+            else if (!v->index_state[i])
                 p->index[found++] = i;
+        }
         n = found;
     }
     if (n > 0)
@@ -124,7 +188,7 @@ static void manage(struct jobctl *jc, struct batch *b, struct jview *v, nsec_t n
     if (wait > 0)
         batch_again(b, wait);
     else
-        create_pods(jc, b, v, room);
+        create_pods(jc, b, v, room, now);
 }
 
 /* ---- after the end ------------------------------------------------------------------------- */
@@ -175,7 +239,7 @@ static void pass(struct jobctl *jc, struct batch *b, const struct job *j, const 
             job_release_pod(b, v.uncounted.items[i]);
         expire(b, j, now);
     } else {
-        decide_end(&v, now);
+        decide_end(&v, now, batch_arena(b));
         if (expect_settled(jc->expect, batch_key(b)))
             manage(jc, b, &v, now);
         jstatus_write(b, &v);
@@ -187,6 +251,12 @@ static void pass(struct jobctl *jc, struct batch *b, const struct job *j, const 
     jview_fini(&v);
 }
 
+static bool is_managed_elsewhere(const struct job *j)
+{
+    return !str_empty(j->spec.managed_by) &&
+           !streq(j->spec.managed_by, "kubernetes.io/job-controller");
+}
+
 static void sync(void *arg, struct batch *b, const char *key, struct kobj *o)
 {
     struct jobctl *jc = arg;
@@ -196,6 +266,8 @@ static void sync(void *arg, struct batch *b, const char *key, struct kobj *o)
 
     if (!o) {
         expect_forget(jc->expect, key);
+    } else if (is_managed_elsewhere(job_of(o))) {
+        return;
     } else if (labelsel_from(&job_of(o)->spec.selector, batch_arena(b), &selector, &err) == 0) {
         if (claim_children(b,
                            &(struct claim){ .owner = o,

@@ -73,6 +73,8 @@ static struct tally tally(const struct jview *v, struct arena *a)
         if (contains(t.new_succeeded.items, t.new_succeeded.n, uid) ||
             contains(t.new_failed.items, t.new_failed.n, uid))
             continue;
+        if (job_pod_failed(p) && job_policy_match(v->j, p, a, NULL) == JOB_IGNORE)
+            continue;
         if (job_pod_failed(p))
             t.new_failed.items[t.new_failed.n++] = arena_strdup(a, uid);
         else if (!v->indexed)
@@ -99,25 +101,38 @@ static void release_listed(struct batch *b, const struct jview *v)
         bool index_done = v->indexed && !job_pod_failed(pod_of(o)) &&
                           v->j->status.completed_indexes && *v->j->status.completed_indexes &&
                           v->j->status.succeeded >= v->succeeded;
-        if (listed || index_done || over)
+        bool ignored = job_pod_failed(pod_of(o)) &&
+                       job_policy_match(v->j, pod_of(o), batch_arena(b), NULL) == JOB_IGNORE;
+        if (listed || index_done || over || ignored)
             job_release_pod(b, o);
     }
 }
 
 /* ---- conditions ---------------------------------------------------------------------------- */
 
+static void tell(const struct jview *v, const struct timed_condition *c)
+{
+    struct recorder *to = v->c->events;
+
+    if (streq(c->type, "Complete"))
+        recorder_event_on(to, &v->j->obj, false, "Completed", NULL, "Job completed");
+    else if (streq(c->type, "Failed"))
+        recorder_event_on(to, &v->j->obj, true, c->reason, NULL, "%s", c->message);
+    else if (streq(c->type, "Suspended"))
+        recorder_event_on(to, &v->j->obj, false, c->status == COND_TRUE ? "Suspended" : "Resumed",
+                          NULL, "%s", c->message);
+}
+
 static void set(const struct jview *v, timed_conditionlist *l, const char *type, uint8_t status,
                 const char *reason, const char *message, struct arena *a)
 {
     nsec_t now = loop_wall(v->c->loop);
+    struct timed_condition c = {
+        .type = type, .status = status, .reason = reason, .message = message, .last_probe_time = now
+    };
 
-    conditions_set(l,
-                   &(struct timed_condition){ .type = type,
-                                              .status = status,
-                                              .reason = reason,
-                                              .message = message,
-                                              .last_probe_time = now },
-                   now, a);
+    if (conditions_set(l, &c, now, a))
+        tell(v, &c);
 }
 
 /* A Job first announces how it ends and is over when its last pod has stopped and is counted. */
@@ -166,8 +181,10 @@ void jstatus_write(struct batch *b, const struct jview *v)
         .succeeded = (int32_t)t.succeeded,
         .failed = (int32_t)t.failed,
         .start_time = start_time(v),
-        .completed_indexes =
-            v->indexed ? jview_indexes_text(v, batch_arena(b)) : old->completed_indexes,
+        .completed_indexes = v->indexed ? jview_indexes_text(v, JOB_IDX_DONE, batch_arena(b))
+                                        : old->completed_indexes,
+        .failed_indexes =
+            v->by_index ? jview_indexes_text(v, JOB_IDX_FAILED, batch_arena(b)) : NULL,
         .uncounted = &uncounted,
         .conditions = old->conditions,
     };

@@ -45,8 +45,7 @@ static nsec_t finished_at(const struct pod *p)
     return last ? last : p->obj.meta.deleted ? p->obj.meta.deleted : p->obj.meta.created;
 }
 
-/* "0-3,5,7" into done[]. */
-static void read_indexes(struct jview *v, const char *text)
+void job_indexes_each(const char *text, int64_t limit, void (*fn)(void *arg, int64_t i), void *arg)
 {
     while (text && *text) {
         size_t n = strcspn(text, ",");
@@ -55,21 +54,31 @@ static void read_indexes(struct jview *v, const char *text)
         int64_t from, to;
         if (i64_parse(text, m, &from) == 0 &&
             (dash ? i64_parse(dash + 1, n - m - 1, &to) == 0 : (to = from, true)))
-            for (int64_t i = MAX(from, (int64_t)0); i <= to && i < v->completions; i++)
-                v->index_state[i] |= JOB_IDX_DONE;
+            for (int64_t i = MAX(from, (int64_t)0); i <= to && i < limit; i++)
+                fn(arg, i);
         text += n + (text[n] == ',');
     }
 }
 
-const char *jview_indexes_text(const struct jview *v, struct arena *a)
+static void mark_done(void *arg, int64_t i)
+{
+    ((struct jview *)arg)->index_state[i] |= JOB_IDX_DONE;
+}
+
+static void mark_failed(void *arg, int64_t i)
+{
+    ((struct jview *)arg)->index_state[i] |= JOB_IDX_FAILED;
+}
+
+const char *jview_indexes_text(const struct jview *v, unsigned state, struct arena *a)
 {
     CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
 
     for (int64_t i = 0; i < v->completions; i++) {
         int64_t from = i;
-        if (!(v->index_state[i] & JOB_IDX_DONE))
+        if (!(v->index_state[i] & state))
             continue;
-        while (i + 1 < v->completions && v->index_state[i + 1] & JOB_IDX_DONE)
+        while (i + 1 < v->completions && v->index_state[i + 1] & state)
             i++;
         strbuf_appendf(&out, "%s%lld", out.len ? "," : "", (long long)from);
         if (i > from)
@@ -78,7 +87,45 @@ const char *jview_indexes_text(const struct jview *v, struct arena *a)
     return arena_strdup(a, strbuf_str(&out));
 }
 
-static void look_at(struct jview *v, struct kobj *o, const struct job_uncounted *listed)
+static int32_t number_in(const struct kobj *pod, const char *annotation)
+{
+    const char *text = meta_annotation(pod, annotation);
+    int64_t n;
+    return i64_parse(text, strlen(text), &n) == 0 && n >= 0 && n < INT32_MAX ? (int32_t)n : 0;
+}
+
+/* A failed pod, where each index has failures of its own: its annotations say how many there were
+ * before it. */
+static void note_index_failure(struct jview *v, const struct kobj *o, int64_t index,
+                               enum job_action action)
+{
+    struct job_index *x = &v->index[index];
+    int32_t limit = v->j->spec.backoff_limit_per_index.v;
+
+    x->failures =
+        MAX(x->failures, number_in(o, JOB_INDEX_FAILURES) + (action == JOB_IGNORE ? 0 : 1));
+    x->ignored = MAX(x->ignored, number_in(o, JOB_INDEX_IGNORED) + (action == JOB_IGNORE ? 1 : 0));
+    x->last_failure = MAX(x->last_failure, finished_at(pod_of(o)));
+    if (x->failures > limit || action == JOB_FAIL_INDEX)
+        v->index_state[index] |= JOB_IDX_FAILED;
+}
+
+/* The pods of a Job that is over anyway fail without a rule. */
+static enum job_action judge_failure(struct jview *v, const struct kobj *o, int64_t index,
+                                     struct arena *a)
+{
+    const char *why = NULL;
+    enum job_action action = job_policy_match(v->j, pod_of(o), a, &why);
+
+    if (action == JOB_FAIL_JOB && !v->fail_job)
+        v->fail_job = why;
+    if (v->by_index && index >= 0)
+        note_index_failure(v, o, index, action);
+    return action;
+}
+
+static void look_at(struct jview *v, struct kobj *o, const struct job_uncounted *listed,
+                    struct arena *a)
 {
     const struct pod *p = pod_of(o);
     char uid[KUID_TEXT_MAX];
@@ -95,14 +142,17 @@ static void look_at(struct jview *v, struct kobj *o, const struct job_uncounted 
         v->ready += !o->meta.deleted && pod_is_ready(p);
         return;
     }
-    if (job_pod_failed(p))
+    enum job_action action = JOB_COUNT;
+    if (job_pod_failed(p)) {
         v->last_failure = MAX(v->last_failure, finished_at(p));
+        action = judge_failure(v, o, index, a);
+    }
     if (!meta_has_finalizer(o, JOB_FINALIZER))
         return; /* counted */
     vec_push(&v->uncounted, o);
     bool known = listed && (is_listed(&listed->succeeded, uid) || is_listed(&listed->failed, uid));
     if (job_pod_failed(p)) {
-        v->failed += !known;
+        v->failed += !known && action != JOB_IGNORE;
     } else if (!v->indexed) {
         v->succeeded += !known;
     } else if (index >= 0 && !(v->index_state[index] & JOB_IDX_DONE)) {
@@ -124,14 +174,20 @@ void jview_init(struct jview *v, struct cluster *c, const struct job *j, const k
     v->failed = j->status.failed + (u ? u->failed.n : 0);
     if (v->indexed) {
         v->index_state = arena_zalloc(a, (size_t)v->completions + 1);
-        read_indexes(v, j->status.completed_indexes);
+        job_indexes_each(j->status.completed_indexes, v->completions, mark_done, v);
+        job_indexes_each(j->status.failed_indexes, v->completions, mark_failed, v);
+        v->by_index = j->spec.backoff_limit_per_index.set;
+        if (v->by_index)
+            v->index = arena_newn0(a, (size_t)v->completions + 1, struct job_index);
     }
     vec_foreach(pods, i)
-        look_at(v, pods->items[i], u);
+        look_at(v, pods->items[i], u, a);
     if (v->indexed) {
         v->succeeded = 0;
         for (int64_t i = 0; i < v->completions; i++)
             v->succeeded += v->index_state[i] & JOB_IDX_DONE ? 1 : 0;
+        for (int64_t i = 0; i < v->completions; i++)
+            v->failed_indexes += v->index_state[i] & JOB_IDX_FAILED ? 1 : 0;
     }
 }
 
@@ -142,12 +198,22 @@ void jview_fini(struct jview *v)
     vec_fini(&v->uncounted);
 }
 
+static nsec_t backoff(int64_t failures, nsec_t last, nsec_t now)
+{
+    if (failures == 0 || last == 0)
+        return 0;
+    unsigned doublings = (unsigned)MIN(failures - 1, (int64_t)20);
+    nsec_t wait = MIN(i64_mul_sat(JOB_BACKOFF, INT64_C(1) << doublings), JOB_BACKOFF_MAX);
+    return MAX(last + wait - now, (nsec_t)0);
+}
+
 /* Doubled by every failure since the last success would be exact; the total is what we know. */
 nsec_t jview_backoff(const struct jview *v, nsec_t now)
 {
-    if (v->failed == 0 || v->last_failure == 0)
-        return 0;
-    unsigned doublings = (unsigned)MIN(v->failed - 1, (int64_t)20);
-    nsec_t wait = MIN(i64_mul_sat(JOB_BACKOFF, INT64_C(1) << doublings), JOB_BACKOFF_MAX);
-    return MAX(v->last_failure + wait - now, (nsec_t)0);
+    return v->by_index ? 0 : backoff(v->failed, v->last_failure, now);
+}
+
+nsec_t jview_index_backoff(const struct jview *v, int64_t i, nsec_t now)
+{
+    return v->by_index ? backoff(v->index[i].failures, v->index[i].last_failure, now) : 0;
 }

@@ -1,0 +1,230 @@
+/* sim_jobs.c - Jobs with policies and CronJobs against the embedded API server, on the virtual
+ * loop, with lost, refused and slow answers. */
+#include "base/test/asserts.h"
+#include "sim_cluster.h"
+
+#include <stdio.h>
+
+#include "api/workload.h"
+
+static const struct sim_faults some_faults = {
+    .refuse = 50, .lose = 100, .slow = 200, .slow_max = 2 * SEC
+};
+
+#define JOB(name, spec, script)                                                              \
+    "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"" name           \
+    "\"},\"spec\":{" spec "\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"containers" \
+    "\":[{\"name\":\"c\",\"image\":\"a\",\"command\":[\"sh\",\"-c\",\"" script "\"]}]}}}}"
+#define INDEXED(n) "\"completionMode\":\"Indexed\",\"completions\":" #n ",\"parallelism\":" #n ","
+
+static bool nodes_ready(struct sim *s, void *arg)
+{
+    (void)arg;
+    return cluster_ready(s->cluster);
+}
+
+static void begin(struct sim *s, uint64_t seed)
+{
+    sim_init(s, seed);
+    sim_start(s, NULL);
+    assert_true(sim_until(s, 30 * SEC, nodes_ready, NULL));
+}
+
+static bool is_over(struct sim *s, void *arg)
+{
+    return streq(sim_condition(s, &kind_job, "default", arg, "Complete"), "True") ||
+           streq(sim_condition(s, &kind_job, "default", arg, "Failed"), "True");
+}
+
+static void check_text(struct sim *s, const char *job, const char *path, const char *want)
+{
+    char text[160];
+
+    sim_text(s, &kind_job, "default", job, path, text, sizeof text);
+    assert_string_equal(text, want);
+}
+
+/* The reason of the condition that says how it ended. */
+static void check_end(struct sim *s, const char *job, const char *type, const char *reason)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *doc = sim_get(s, &kind_job, "default", job);
+    const struct kj_val *c;
+    struct str key;
+
+    for (struct kj_iter it = kj_iter(kj_path(kj_root(doc), "status.conditions"));
+         kj_next(&it, &key, &c);)
+        if (streq(kj_str_or(kj_get(c, "type"), ""), type)) {
+            assert_string_equal(kj_str_or(kj_get(c, "reason"), ""), reason);
+            return;
+        }
+    fail_msg("%s has no condition %s", job, type);
+}
+
+static void run_job(struct sim *s, const char *json, const char *name)
+{
+    assert_int_equal(sim_create(s, json), 201);
+    assert_true(sim_until(s, 1200 * SEC, is_over, (void *)(uintptr_t)name));
+}
+
+static void test_index_is_known_to_the_pod(void **state)
+{
+    CLEANUP(sim_fini) struct sim s;
+
+    (void)state;
+    begin(&s, 1);
+    assert_int_equal(sim_create(&s, JOB("j", INDEXED(3), "sleep 60")), 201);
+    sim_run(&s, 10 * SEC);
+    CLEANUP(kj_doc_free)
+    struct kj_doc *doc =
+        sim_list(&s, &kind_pod, "default", "batch.kubernetes.io/job-completion-index=2");
+    const struct kj_val *pod = kj_at(kj_get(kj_root(doc), "items"), 0);
+    assert_string_equal(kj_str_or(kj_path(pod, "spec.hostname"), ""), "j-2");
+    const struct kj_val *env = kj_get(kj_at(kj_path(pod, "spec.containers"), 0), "env");
+    assert_string_equal(kj_str_or(kj_get(kj_at(env, 0), "name"), ""), "JOB_COMPLETION_INDEX");
+    assert_int_equal(sim_num(&s, &kind_job, "default", "j", "status.active"), 3);
+}
+
+static void test_failures_by_index_under_faults(void **state)
+{
+    CLEANUP(sim_fini) struct sim s;
+
+    (void)state;
+    begin(&s, 2);
+    s.faults = some_faults;
+    run_job(&s,
+            JOB("odd", INDEXED(4) "\"backoffLimitPerIndex\":1,",
+                "exit $(expr ${JOB_COMPLETION_INDEX} % 2)"),
+            "odd");
+    check_end(&s, "odd", "Failed", "FailedIndexes");
+    check_text(&s, "odd", "status.completedIndexes", "0,2");
+    check_text(&s, "odd", "status.failedIndexes", "1,3");
+    assert_int_equal(sim_num(&s, &kind_job, "default", "odd", "status.failed"), 4);
+    run_job(&s,
+            JOB("few", INDEXED(4) "\"backoffLimitPerIndex\":0,\"maxFailedIndexes\":1,",
+                "exit $(expr ${JOB_COMPLETION_INDEX} % 2)"),
+            "few");
+    check_end(&s, "few", "Failed", "MaxFailedIndexesExceeded");
+    run_job(
+        &s,
+        JOB("idx",
+            INDEXED(2) "\"backoffLimitPerIndex\":5,\"podFailurePolicy\":{\"rules\":[{\"action\":"
+                       "\"FailIndex\",\"onExitCodes\":{\"operator\":\"In\",\"values\":[1]}}]},",
+            "exit $(expr ${JOB_COMPLETION_INDEX} % 2)"),
+        "idx");
+    check_end(&s, "idx", "Failed", "FailedIndexes");
+    assert_int_equal(sim_num(&s, &kind_job, "default", "idx", "status.failed"), 1);
+}
+
+static void test_failure_policy(void **state)
+{
+    CLEANUP(sim_fini) struct sim s;
+
+    (void)state;
+    begin(&s, 3);
+    run_job(&s,
+            JOB("all",
+                "\"podFailurePolicy\":{\"rules\":[{\"action\":\"FailJob\",\"onExitCodes\":"
+                "{\"containerName\":\"c\",\"operator\":\"NotIn\",\"values\":[7]}}]},",
+                "exit 3"),
+            "all");
+    check_end(&s, "all", "Failed", "PodFailurePolicy");
+    assert_int_equal(sim_num(&s, &kind_job, "default", "all", "status.failed"), 1);
+    /* Disruptions that are ignored do not count, and another pod is made. */
+    assert_int_equal(
+        sim_create(&s, JOB("kept",
+                           "\"backoffLimit\":0,\"podFailurePolicy\":{\"rules\":[{\"action\":"
+                           "\"Ignore\",\"onPodConditions\":[{\"type\":\"DisruptionTarget\","
+                           "\"status\":\"True\"}]}]},",
+                           "sleep 60")),
+        201);
+    sim_run(&s, 10 * SEC);
+    CLEANUP(kj_doc_free)
+    struct kj_doc *doc = sim_list(&s, &kind_pod, "default", "batch.kubernetes.io/job-name=kept");
+    const char *pod =
+        kj_str_or(kj_path(kj_at(kj_get(kj_root(doc), "items"), 0), "metadata.name"), "");
+    assert_int_equal(sim_patch(&s, &kind_pod, "default", pod, "status",
+                               "{\"status\":{\"phase\":\"Failed\",\"conditions\":[{\"type\":"
+                               "\"DisruptionTarget\",\"status\":\"True\"}]}}"),
+                     200);
+    assert_true(sim_until(&s, 600 * SEC, is_over, "kept"));
+    check_end(&s, "kept", "Complete", "CompletionsReached");
+    assert_true(sim_num(&s, &kind_job, "default", "kept", "status.failed") <= 0);
+}
+
+static void test_success_policy(void **state)
+{
+    CLEANUP(sim_fini) struct sim s;
+
+    (void)state;
+    begin(&s, 4);
+    s.faults = some_faults;
+    run_job(&s,
+            JOB("lead", INDEXED(3) "\"successPolicy\":{\"rules\":[{\"succeededIndexes\":\"0\"}]},",
+                "exit $(expr ${JOB_COMPLETION_INDEX} % 9)"),
+            "lead");
+    check_end(&s, "lead", "Complete", "SuccessPolicy");
+    run_job(&s,
+            JOB("some",
+                INDEXED(4) "\"successPolicy\":{\"rules\":[{\"succeededIndexes\":\"0-2\","
+                           "\"succeededCount\":2}]},",
+                "exit $(expr ${JOB_COMPLETION_INDEX} % 2)"),
+            "some");
+    check_end(&s, "some", "Complete", "SuccessPolicy");
+}
+
+static void test_managed_elsewhere(void **state)
+{
+    CLEANUP(sim_fini) struct sim s;
+
+    (void)state;
+    begin(&s, 5);
+    assert_int_equal(sim_create(&s, JOB("j", "\"managedBy\":\"example.com/queue\",", "exit 0")),
+                     201);
+    sim_run(&s, 20 * SEC);
+    assert_int_equal(sim_count(&s, &kind_pod, "default", NULL), 0);
+}
+
+/* ---- pods that a hollow node ends, or cannot start ------------------------------------------ */
+
+static void test_deadline_and_missing_images(void **state)
+{
+    CLEANUP(sim_fini) struct sim s;
+    char text[80];
+
+    (void)state;
+    begin(&s, 6);
+    assert_int_equal(
+        sim_create(&s, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"short\"},"
+                       "\"spec\":{\"activeDeadlineSeconds\":20,\"containers\":[{\"name\":\"c\","
+                       "\"image\":\"a\"}]}}"),
+        201);
+    assert_int_equal(
+        sim_create(&s,
+                   "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"stuck\"},"
+                   "\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"foo:non-existent\"}]}}"),
+        201);
+    sim_run(&s, 15 * SEC);
+    sim_text(&s, &kind_pod, "default", "short", "status.phase", text, sizeof text);
+    assert_string_equal(text, "Running");
+    sim_run(&s, 15 * SEC);
+    sim_text(&s, &kind_pod, "default", "short", "status.phase", text, sizeof text);
+    assert_string_equal(text, "Failed");
+    sim_text(&s, &kind_pod, "default", "short", "status.reason", text, sizeof text);
+    assert_string_equal(text, "DeadlineExceeded");
+    CLEANUP(kj_doc_free) struct kj_doc *doc = sim_get(&s, &kind_pod, "default", "stuck");
+    const struct kj_val *status = kj_at(kj_path(kj_root(doc), "status.containerStatuses"), 0);
+    assert_string_equal(kj_str_or(kj_path(status, "state.waiting.reason"), ""), "ImagePullBackOff");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_index_is_known_to_the_pod),
+        cmocka_unit_test(test_failures_by_index_under_faults),
+        cmocka_unit_test(test_failure_policy),
+        cmocka_unit_test(test_success_policy),
+        cmocka_unit_test(test_managed_elsewhere),
+        cmocka_unit_test(test_deadline_and_missing_images),
+    };
+    return cmocka_run_group_tests_name("sim_jobs", tests, NULL, NULL);
+}
