@@ -24,8 +24,6 @@ struct ep_group { /* addresses with the same ports */
 };
 typedef struct vec_of(struct ep_group) epgroupvec;
 void epgroups_fini(epgroupvec *g);
-/* The group with these ports; made when it is missing. */
-struct ep_group *epgroups_get(epgroupvec *g, const char *ports_json);
 
 /* Pods of a Service: sorted by namespace and name. */
 void ep_view_service(const struct svc *s, const kobjvec *pods, struct informer *nodes,

@@ -12,7 +12,8 @@ void epgroups_fini(epgroupvec *g)
     vec_fini(g);
 }
 
-struct ep_group *epgroups_get(epgroupvec *g, const char *ports_json)
+/* The group with these ports; made when it is missing. */
+static struct ep_group *group_of(epgroupvec *g, const char *ports_json)
 {
     struct ep_group fresh = { .ports_json = ports_json };
 
@@ -111,7 +112,7 @@ void ep_view_service(const struct svc *s, const kobjvec *pods, struct informer *
         const struct backend *p = backend_of(pods->items[i]);
         if (!is_behind(p) || !labelsel_matches(selector, &p->obj.meta.labels))
             continue;
-        struct ep_group *g = epgroups_get(out, write_ports(s, p, a));
+        struct ep_group *g = group_of(out, write_ports(s, p, a));
         vec_push(&g->addrs, addr_of(s, p, nodes, a));
     }
 }
@@ -156,7 +157,7 @@ void ep_view_endpoints(const struct endpoints_doc *e, epgroupvec *out, struct ar
             kj_write(kj_get(v, "ports"), 0, &ports);
         else
             strbuf_append(&ports, "[]");
-        struct ep_group *g = epgroups_get(out, arena_strndup(a, ports.data, ports.len));
+        struct ep_group *g = group_of(out, arena_strndup(a, ports.data, ports.len));
         add_addresses(g, kj_get(v, "addresses"), true, a);
         add_addresses(g, kj_get(v, "notReadyAddresses"), false, a);
     }

@@ -142,9 +142,6 @@ void hpod_release_claims(struct batch *b, const struct pod *p); /* its container
 void hpod_sync(void *arg, struct batch *b, const char *key, struct kobj *pod);
 void hpod_free(struct hollow *h, struct hpod *p);
 
-/* The first image of the pod that cannot be pulled; NULL: all can. */
-const char *hpod_missing_image(const struct pod *p);
-
 /* hollow_status.c */
 void hpod_write_status(const struct hpod *hp, const struct pod *p, nsec_t now, struct strbuf *out);
 /* Stopped by a deletion: containers ended, a phase that is final. */

@@ -119,12 +119,12 @@ static nsec_t run_time(const struct hpod *hp, const struct pod *p)
     return annotation_time(p, ANNO_RUN, is_to_end(p) ? usual : 0);
 }
 
-const char *hpod_missing_image(const struct pod *p)
+static bool lacks_image(const struct pod *p)
 {
     for (uint32_t i = 0; i < p->spec->containers.n; i++)
         if (hscript_image_is_missing(p->spec->containers.items[i].image))
-            return p->spec->containers.items[i].image;
-    return NULL;
+            return true;
+    return false;
 }
 
 /* About d: between 0.75 and 1.5 of it, by the pod. */
@@ -306,7 +306,7 @@ static nsec_t stage_length(struct hpod *hp, const struct pod *p)
 {
     nsec_t delay = hp->node->h->o.start_delay;
     switch (hp->stage) {
-    case H_CREATING: return hpod_missing_image(p) ? 0 : MAX(about(hp, delay, 1), (nsec_t)1);
+    case H_CREATING: return lacks_image(p) ? 0 : MAX(about(hp, delay, 1), (nsec_t)1);
     case H_INIT: return MAX(about(hp, delay, 2) * p->spec->init_containers.n, (nsec_t)1);
     case H_STARTED: return started_length(hp, p, MAX(about(hp, delay / 2, 3), (nsec_t)1));
     case H_READY: return ready_length(hp, p);
