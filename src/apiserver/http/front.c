@@ -12,7 +12,7 @@
 
 enum {
     QUEUE_MAX = 256 << 10,    /* of a watch; above it the store waits */
-    PIECE = 64 << 10,         /* of a list: more is written when this has left */
+    PIECE = 32 << 10,         /* of a list: more is written when this has left */
     COMPRESS_MIN = 128 << 10, /* as kube-apiserver: smaller answers are not worth it */
 };
 

@@ -3,6 +3,26 @@
 
 PREPARE_STATUS(hpa_prepare, "autoscaling", "HorizontalPodAutoscaler")
 
+static void rules_default(struct kj_mdoc *d, struct kj_mval *rules, const char *policies)
+{
+    m_default_str(d, rules, "selectPolicy", "Max");
+    if (!m_has(rules, "policies"))
+        kj_mset(d, rules, "policies", kj_mraw(d, policies, strlen(policies)));
+}
+
+/* Who says something about the behavior gets the rest of it spelled out. How long to look back
+ * before scaling down is left to the controller, whose flag it is. */
+static void behavior_default(struct kj_mdoc *d, struct kj_mval *behavior)
+{
+    struct kj_mval *up = m_obj(d, behavior, "scaleUp"), *down = m_obj(d, behavior, "scaleDown");
+
+    m_default_i64(d, up, "stabilizationWindowSeconds", 0);
+    rules_default(d, up,
+                  "[{\"type\":\"Pods\",\"value\":4,\"periodSeconds\":15},"
+                  "{\"type\":\"Percent\",\"value\":100,\"periodSeconds\":15}]");
+    rules_default(d, down, "[{\"type\":\"Percent\",\"value\":100,\"periodSeconds\":15}]");
+}
+
 /* Without metrics: the CPU that the pods ask for, used to 80%. */
 static void hpa_set_defaults(struct kj_mdoc *d, struct kj_mval *obj)
 {
@@ -10,8 +30,12 @@ static void hpa_set_defaults(struct kj_mdoc *d, struct kj_mval *obj)
                               "\"type\":\"Utilization\",\"averageUtilization\":80}}}]";
     struct kj_mval *spec = kj_mget(obj, "spec");
 
-    if (kj_mtype(spec) == KJ_OBJ && kj_mlen(kj_mget(spec, "metrics")) == 0)
+    if (kj_mtype(spec) != KJ_OBJ)
+        return;
+    if (kj_mlen(kj_mget(spec, "metrics")) == 0)
         kj_mset(d, spec, "metrics", kj_mraw(d, cpu, sizeof cpu - 1));
+    if (kj_mtype(kj_mget(spec, "behavior")) == KJ_OBJ)
+        behavior_default(d, kj_mget(spec, "behavior"));
 }
 
 /* What one type of metric keeps under its own key, and what its target may be. */
@@ -77,6 +101,18 @@ static void check_metric(struct check *c, const char *p, const struct kj_val *me
     }
 }
 
+static void check_limits(struct check *c, const char *path, const struct kj_val *v, int64_t lo,
+                         int64_t hi)
+{
+    int64_t n = kj_i64_or(v, lo);
+
+    if (n < lo)
+        err_invalid_i64(c, path, n,
+                        lo ? "must be greater than zero" : "must be greater than or equal to zero");
+    else if (n > hi)
+        err_invalid_i64(c, path, n, at(c, "must be less than or equal to %lld", (long long)hi));
+}
+
 static void check_scaling(struct check *c, const char *p, const struct kj_val *rules)
 {
     enum { WINDOW_MAX_S = 3600, PERIOD_MAX_S = 1800 };
@@ -85,8 +121,8 @@ static void check_scaling(struct check *c, const char *p, const struct kj_val *r
     struct kj_iter it = kj_iter(kj_get(rules, "policies"));
     const struct kj_val *v;
 
-    check_range(c, at(c, "%s.stabilizationWindowSeconds", p),
-                kj_get(rules, "stabilizationWindowSeconds"), 0, WINDOW_MAX_S);
+    check_limits(c, at(c, "%s.stabilizationWindowSeconds", p),
+                 kj_get(rules, "stabilizationWindowSeconds"), 0, WINDOW_MAX_S);
     check_enum(c, at(c, "%s.selectPolicy", p), v_str(rules, "selectPolicy"), selects, true);
     for (size_t i = 0; kj_next(&it, NULL, &v); i++) {
         const char *where = at(c, "%s.policies[%zu]", p, i);
@@ -94,9 +130,21 @@ static void check_scaling(struct check *c, const char *p, const struct kj_val *r
         if (kj_i64_or(kj_get(v, "value"), 0) <= 0)
             err_invalid_i64(c, at(c, "%s.value", where), kj_i64_or(kj_get(v, "value"), 0),
                             "must be greater than zero");
-        check_range(c, at(c, "%s.periodSeconds", where), kj_get(v, "periodSeconds"), 1,
-                    PERIOD_MAX_S);
+        check_limits(c, at(c, "%s.periodSeconds", where), kj_get(v, "periodSeconds"), 1,
+                     PERIOD_MAX_S);
     }
+}
+
+/* By something that can be measured without pods. */
+static bool scales_from_zero(const struct kj_val *metrics)
+{
+    struct kj_iter it = kj_iter(metrics);
+    const struct kj_val *m;
+
+    while (kj_next(&it, NULL, &m))
+        if (streq(v_str(m, "type"), "Object") || streq(v_str(m, "type"), "External"))
+            return true;
+    return false;
 }
 
 static void hpa_validate(enum res_verb verb, const struct kj_val *obj, const struct kj_val *old,
@@ -124,6 +172,10 @@ static void hpa_validate(enum res_verb verb, const struct kj_val *obj, const str
         err_required(&c, "spec.scaleTargetRef.name", "");
     for (size_t i = 0; kj_next(&it, NULL, &m); i++)
         check_metric(&c, at(&c, "spec.metrics[%zu]", i), m);
+    if (v_has(spec, "minReplicas") && min == 0 && !scales_from_zero(kj_get(spec, "metrics")))
+        err_forbidden(&c, "spec.metrics",
+                      "must specify at least one Object or External metric to support scaling to "
+                      "zero replicas");
     check_scaling(&c, "spec.behavior.scaleUp", kj_path(spec, "behavior.scaleUp"));
     check_scaling(&c, "spec.behavior.scaleDown", kj_path(spec, "behavior.scaleDown"));
 }
@@ -169,6 +221,11 @@ static void cell_targets(const struct kj_val *obj, nsec_t now, struct strbuf *ou
 {
     enum { SHOWN = 2 };
     CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+    CLEANUP(kj_doc_free) struct kj_doc *v2 = NULL;
+    if (streq(v_str(obj, "apiVersion"), "autoscaling/v1")) {
+        v2 = hpa_v1_as_v2(obj);
+        obj = kj_root(v2);
+    }
     const struct kj_val *current = kj_path(obj, "status.currentMetrics"), *m;
     struct kj_iter it = kj_iter(kj_path(obj, "spec.metrics"));
     size_t n = 0;

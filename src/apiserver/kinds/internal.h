@@ -31,8 +31,11 @@ extern const struct res_strategy pod_strategy, node_strategy, namespace_strategy
     claim_template_strategy, deviceclass_strategy, slice_strategy, webhooks_strategy,
     limitrange_strategy, quota_strategy, podtemplate_strategy, binding_strategy, role_strategy,
     ingress_strategy, ingress_class_strategy, network_policy_strategy, service_cidr_strategy,
-    ip_address_strategy, hpa_strategy, runtimeclass_strategy, csr_strategy, flowschema_strategy,
-    priority_level_strategy, volume_attributes_strategy;
+    ip_address_strategy, hpa_strategy, hpa_v1_strategy, runtimeclass_strategy, csr_strategy,
+    flowschema_strategy, priority_level_strategy, volume_attributes_strategy;
+
+struct kj_doc *hpa_v1_as_v2(const struct kj_val *obj); /* hpa_v1.c; the caller's */
+enum { HPA_CPU_PERCENT = 80 }; /* what an autoscaler without metrics aims at */
 
 struct columns {
     const struct res_column *list;

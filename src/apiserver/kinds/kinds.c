@@ -59,6 +59,8 @@ static const struct entry entries[] = {
     { { IN("apps", "StatefulSet", "statefulsets", "statefulset"), NAMESPACED, STATUS, COUNTED, SHORT("sts"), ALL, SUBS("scale,status"), BY(statefulset_strategy) }, &statefulset_columns },
 
     { { VERSION("autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", "horizontalpodautoscaler"), NAMESPACED, STATUS, SHORT("hpa"), ALL, SUBS("status"), BY(hpa_strategy) }, &hpa_columns },
+    /* Stored with those of v2. */
+    { { IN("autoscaling", "HorizontalPodAutoscaler", "horizontalpodautoscalers", "horizontalpodautoscaler"), NAMESPACED, STATUS, SHORT("hpa"), ALL, SUBS("status"), BY(hpa_v1_strategy) }, &hpa_columns },
 
     { { IN("batch", "CronJob", "cronjobs", "cronjob"), NAMESPACED, STATUS, COUNTED, SHORT("cj"), ALL, SUBS("status"), BY(cronjob_strategy) }, &cronjob_columns },
     { { IN("batch", "Job", "jobs", "job"), NAMESPACED, STATUS, COUNTED, ALL, SUBS("status"), BY(job_strategy) }, &job_columns },

@@ -1,5 +1,4 @@
-/* autoscaling.c - autoscaling/v2: HorizontalPodAutoscaler. Scale, which is of v1, stands with
- * policy. */
+/* autoscaling.c - autoscaling/v2 and v1: HorizontalPodAutoscaler. Scale stands with policy. */
 #include "apiserver/schema/tables.h"
 
 static const struct t_field autoscaling_cross_version_object_reference_fields[] = {
@@ -201,3 +200,45 @@ static const struct t_field autoscaling_horizontal_pod_autoscaler_fields[] = {
     END,
 };
 TYPE(autoscaling_horizontal_pod_autoscaler, "io.k8s.api.autoscaling.v2.HorizontalPodAutoscaler");
+
+/* ---- v1 -------------------------------------------------------------------------------------- */
+
+static const struct t_field autoscaling_v1_cross_version_object_reference_fields[] = {
+    F(1, "kind", T_STR, T_REQ | T_EMIT),
+    F(2, "name", T_STR, T_REQ | T_EMIT),
+    F(3, "apiVersion", T_STR, 0),
+    END,
+};
+static ATOMIC_TYPE(autoscaling_v1_cross_version_object_reference,
+                   "io.k8s.api.autoscaling.v1.CrossVersionObjectReference");
+
+static const struct t_field autoscaling_v1_horizontal_pod_autoscaler_spec_fields[] = {
+    OBJ(1, "scaleTargetRef", autoscaling_v1_cross_version_object_reference, T_REQ | T_EMIT),
+    F(2, "minReplicas", T_I32, T_PTR, DEF("1")),
+    F(3, "maxReplicas", T_I32, T_REQ | T_EMIT),
+    F(4, "targetCPUUtilizationPercentage", T_I32, T_PTR),
+    END,
+};
+static TYPE(autoscaling_v1_horizontal_pod_autoscaler_spec,
+            "io.k8s.api.autoscaling.v1.HorizontalPodAutoscalerSpec");
+
+static const struct t_field autoscaling_v1_horizontal_pod_autoscaler_status_fields[] = {
+    F(1, "observedGeneration", T_I64, T_PTR),
+    F(2, "lastScaleTime", T_TIME, T_PTR),
+    F(3, "currentReplicas", T_I32, T_REQ | T_EMIT),
+    F(4, "desiredReplicas", T_I32, T_REQ | T_EMIT),
+    F(5, "currentCPUUtilizationPercentage", T_I32, T_PTR),
+    END,
+};
+static TYPE(autoscaling_v1_horizontal_pod_autoscaler_status,
+            "io.k8s.api.autoscaling.v1.HorizontalPodAutoscalerStatus");
+
+static const struct t_field autoscaling_v1_horizontal_pod_autoscaler_fields[] = {
+    F(0, "kind", T_STR, 0),
+    F(0, "apiVersion", T_STR, 0),
+    OBJ(1, "metadata", meta_object_meta, T_EMIT),
+    OBJ(2, "spec", autoscaling_v1_horizontal_pod_autoscaler_spec, T_EMIT),
+    OBJ(3, "status", autoscaling_v1_horizontal_pod_autoscaler_status, T_EMIT),
+    END,
+};
+TYPE(autoscaling_v1_horizontal_pod_autoscaler, "io.k8s.api.autoscaling.v1.HorizontalPodAutoscaler");

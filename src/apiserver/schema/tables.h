@@ -173,6 +173,7 @@ extern const struct t_type networking_service_cidr;
 
 /* autoscaling.c */
 extern const struct t_type autoscaling_horizontal_pod_autoscaler;
+extern const struct t_type autoscaling_v1_horizontal_pod_autoscaler;
 
 /* certificates.c */
 extern const struct t_type certificates_certificate_signing_request;

@@ -42,6 +42,7 @@ static const struct {
     { "authorization.k8s.io", "SelfSubjectRulesReview", &authorization_self_subject_rules_review },
     { "authorization.k8s.io", "SubjectAccessReview", &authorization_subject_access_review },
     { "autoscaling", "HorizontalPodAutoscaler", &autoscaling_horizontal_pod_autoscaler, "v2" },
+    { "autoscaling", "HorizontalPodAutoscaler", &autoscaling_v1_horizontal_pod_autoscaler },
     { "autoscaling", "Scale", &autoscaling_scale },
     { "batch", "CronJob", &batch_cron_job },
     { "batch", "Job", &batch_job },
