@@ -33,6 +33,9 @@ static const struct {
     { "", "namespaces", "kube-system", "{}" },
     { "", "namespaces", "kube-public", "{}" },
     { "", "namespaces", "kube-node-lease", "{}" },
+    /* The store answers as long as the server does; schedulers and controllers are not asked. */
+    { "", "componentstatuses", "etcd-0",
+      "{\"conditions\":[{\"type\":\"Healthy\",\"status\":\"True\",\"message\":\"ok\"}]}" },
     { "scheduling.k8s.io", "priorityclasses", "system-cluster-critical",
       "{\"value\":2000000000,\"description\":\"Used for system critical pods that must run in the "
       "cluster, but can be moved to another node if necessary.\"}" },

@@ -36,6 +36,7 @@ int apiserver_new(struct loop *l, const struct apiserver_opts *o, struct apiserv
     s->account_mode = o->accounts;
     s->root_ca = o->root_ca ? xstrdup(o->root_ca) : NULL;
     s->version = xstrdup(str_or(o->version, DEFAULT_VERSION));
+    s->metrics = api_metrics_new(s);
     s->resources = res_table_new();
     add_resources(s);
     e = store_open(l,
@@ -84,6 +85,7 @@ struct apiserver *apiserver_free(struct apiserver *s)
     store_close(s->store);
     call_drop_writes(s);
     res_table_free(s->resources);
+    api_metrics_free(s->metrics);
     tokenfile_free(s->tokens);
     free(s->root_ca);
     free(s->token);

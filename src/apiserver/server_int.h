@@ -7,6 +7,7 @@
 #include "apiserver/server.h"
 #include "base/vec.h"
 
+struct api_metrics;
 struct builtin;
 struct accounts;
 struct aggregate;
@@ -45,6 +46,7 @@ struct apiserver {
     struct builtin *builtin;                  /* state of the server's own steps */
     struct vec_of(struct api_call *) watches; /* open ones */
     struct event_cache *events;               /* registry/watch.c */
+    struct api_metrics *metrics;              /* registry/metrics.c */
     struct list_texts texts;                  /* lists that clients are still taking */
     struct write_op *ops;                     /* writes that the store has not answered yet */
     struct apiserver_stats stats;

@@ -471,6 +471,7 @@ static const struct resource resource = {
     .categories = "api-extensions",
     .has_status = true,
     .generation = true,
+    .stored_as = "apiextensions.k8s.io/v1beta1",
     .subresources = "status",
     .store_res = "customresourcedefinitions.apiextensions.k8s.io",
     .type = &crd_definition_type,

@@ -72,6 +72,7 @@ struct crd_schema {
     struct api_scale_paths scale; /* spec_replicas NULL: no such subresource */
     struct resource res;          /* as it was given to the table */
     uint64_t hash;                /* of the version's text */
+    uint64_t since;               /* revision of the definition it comes from */
 };
 
 /* schema.c: compiles the schema in s->doc. Never fails: what structural.c lets through. */

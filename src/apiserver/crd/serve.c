@@ -88,6 +88,8 @@ static void serve(struct crds *c, struct definition *def, const struct kj_val *o
     vec_foreach(&now, i)
         vec_push(&def->versions, now.items[i]);
     vec_fini(&now);
+    if (c->started)
+        apiservices_sync(c->s);
 }
 
 static void take_names(struct definition *def, const struct kj_val *obj)
@@ -149,6 +151,7 @@ static void forget(struct crds *c, const char *name)
     if (!def)
         return;
     unserve(c, def);
+    apiservices_sync(c->s);
     vec_foreach(&c->defs, i)
         if (c->defs.items[i] == def) {
             vec_remove(&c->defs, i);
@@ -331,6 +334,9 @@ int crds_start(struct apiserver *s, bool ours, struct crds **ret, struct kerr *e
     res_table_add(apiserver_resources(s), crd_resource(), NULL);
     follow(c);
     int e = ours ? install_ours(c, err) : 0;
+    c->started = true;
+    if (e == 0)
+        apiservices_sync(s);
     if (e < 0)
         crds_stop(c);
     else

@@ -22,7 +22,7 @@ struct crds {
     struct vec_of(struct definition *) defs;
     struct vec_of(struct purge *) purges;
     struct vec_of(struct api_call *) calls; /* the server's own, unanswered */
-    bool stopping;
+    bool stopping, started;                 /* started: all that is stored is served */
 };
 
 /* Looks at the newest stored form again; nothing happens when it is gone. */

@@ -69,7 +69,9 @@ static void judge_unsupported(struct judge *j, const struct kj_val *v)
             "uniqueItems cannot be set to true since the runtime complexity becomes quadratic");
     if (kj_type(kj_get(v, "items")) == KJ_ARR)
         say(j, FIELD_FORBIDDEN, "items", NULL, "items must be a schema object and not an array");
-    if (kj_type(kj_get(v, "additionalProperties")) > KJ_NULL && kj_len(kj_get(v, "properties")) > 0)
+    const struct kj_val *additional = kj_get(v, "additionalProperties");
+    if (kj_type(additional) > KJ_NULL && !kj_bool(additional, false) &&
+        kj_len(kj_get(v, "properties")) > 0)
         say(j, FIELD_FORBIDDEN, "additionalProperties", NULL,
             "additionalProperties and properties are mutual exclusive");
 }

@@ -65,6 +65,17 @@ static void add_subresources(struct crd_schema *s, const struct kj_val *sub)
                                                  : NULL;
 }
 
+static const char *stored_as(struct crd_schema *s, const struct kj_val *spec)
+{
+    struct kj_iter it = kj_iter(kj_get(spec, "versions"));
+    const struct kj_val *v;
+
+    while (kj_next(&it, NULL, &v))
+        if (kj_bool(kj_get(v, "storage"), false))
+            return arena_printf(s->arena, "%s/%s", s->res.group, kj_str_or(kj_get(v, "name"), ""));
+    return NULL;
+}
+
 static uint64_t hash_of(const struct kj_val *v)
 {
     CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
@@ -83,6 +94,7 @@ struct crd_schema *crd_version_new(const struct kj_val *definition, const struct
     s->doc = kj_freeze(kj_mcopy(d, version));
     const struct kj_val *v = kj_root(s->doc);
     s->hash = hash_of(v);
+    s->since = strtoull(kj_str_or(kj_path(definition, "metadata.resourceVersion"), "0"), NULL, 10);
     schema_compile(s, kj_path(v, "schema.openAPIV3Schema"), true);
     r->group = text(s, spec, "group");
     r->version = text(s, v, "name");
@@ -96,6 +108,11 @@ struct crd_schema *crd_version_new(const struct kj_val *definition, const struct
     r->generation = true;
     r->store_res = arena_printf(s->arena, "%s.%s", r->plural, r->group);
     r->crd = s;
+    r->stored_as = stored_as(s, spec);
+    if (kj_bool(kj_get(v, "deprecated"), false))
+        r->deprecated = kj_str_or(
+            kj_get(v, "deprecationWarning"),
+            arena_printf(s->arena, "%s/%s %s is deprecated", r->group, r->version, r->kind));
     add_subresources(s, kj_get(v, "subresources"));
     add_columns(s, kj_get(v, "additionalPrinterColumns"));
     return s;
@@ -120,6 +137,11 @@ void crd_schema_release(const struct resource *r)
 const struct kj_val *crd_schema_openapi(const struct crd_schema *s)
 {
     return kj_path(kj_root(s->doc), "schema.openAPIV3Schema");
+}
+
+bool crd_may_lack_defaults(const struct crd_schema *s, uint64_t rev)
+{
+    return s->root->defaults_below && rev < s->since;
 }
 
 uint64_t crd_schema_hash(const struct crd_schema *s)

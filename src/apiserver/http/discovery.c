@@ -12,7 +12,9 @@
 #include "apiserver/authn/openid.h"
 #include "apiserver/http/openapi.h"
 #include "apiserver/http/served.h"
+#include "base/b64.h"
 #include "base/map.h"
+#include "net/digest.h"
 
 /* ---- parts of both forms ------------------------------------------------------------------------
  */
@@ -26,6 +28,23 @@ static void write_verbs(struct kjw *w, const struct resource *r)
         if (served_has_verb(r, verbs[i]))
             kjw_str(w, NULL, verbs[i]);
     kjw_end(w);
+}
+
+/* Of the version in which objects are stored: the first 8 bytes of the SHA-256 of its name. */
+static void write_storage_hash(struct kjw *w, const struct resource *r)
+{
+    CLEANUP(strbuf_fini) struct strbuf name = STRBUF_INIT, text = STRBUF_INIT;
+    uint8_t sum[DIGEST_SIZE];
+
+    if (!served_has_verb(r, "create") || !served_has_verb(r, "get"))
+        return;
+    if (r->stored_as)
+        strbuf_appendf(&name, "%s/%s", r->stored_as, r->kind);
+    else
+        strbuf_appendf(&name, "%s/%s/%s", r->group, r->version, r->kind);
+    digest_sha256(name.data, name.len, sum);
+    b64_encode(sum, 8, &text);
+    kjw_str(w, "storageVersionHash", text.data);
 }
 
 /* "pod" of Pod, where the table has no singular. */
@@ -51,6 +70,17 @@ static void write_list(struct kjw *w, const char *key, const char *comma_separat
     kjw_end(w);
 }
 
+/* What a subresource takes and gives: the object itself, or a kind of its own. */
+static const char *sub_kind(const struct resource *r, const struct subresource *s, char *buf,
+                            size_t size)
+{
+    if (streq(s->name, "proxy")) {
+        (void)snprintf(buf, size, "%sProxyOptions", r->kind);
+        return buf;
+    }
+    return s->kind ? s->kind : r->kind;
+}
+
 /* ---- the old form -------------------------------------------------------------------------------
  */
 
@@ -64,6 +94,7 @@ static void write_old_resource(struct kjw *w, const struct resource *r)
     write_verbs(w, r);
     write_list(w, "shortNames", r->short_names);
     write_list(w, "categories", r->categories);
+    write_storage_hash(w, r);
     kjw_end(w);
     for (size_t i = 0; i < served_nsubs; i++) {
         const struct subresource *s = &served_subs[i];
@@ -79,7 +110,7 @@ static void write_old_resource(struct kjw *w, const struct resource *r)
             kjw_str(w, "group", s->group);
             kjw_str(w, "version", s->version);
         }
-        kjw_str(w, "kind", s->kind ? s->kind : r->kind);
+        kjw_str(w, "kind", sub_kind(r, s, name, sizeof name));
         write_list(w, "verbs", s->verbs);
         kjw_end(w);
     }
@@ -240,10 +271,12 @@ static void write_new_resource(struct kjw *w, const struct resource *r)
         open = true;
         kjw_obj(w, NULL);
         kjw_str(w, "subresource", s->name);
+        char name[256];
+        const char *kind = sub_kind(r, s, name, sizeof name);
         if (s->kind)
-            write_kind(w, s->group, s->version, s->kind);
+            write_kind(w, s->group, s->version, kind);
         else
-            write_kind(w, group, version, r->kind);
+            write_kind(w, group, version, kind);
         write_list(w, "verbs", s->verbs);
         kjw_end(w);
     }

@@ -8,11 +8,12 @@
 #include "apiserver/registry/registry.h"
 #include "apiserver/server_int.h"
 #include "net/httpd.h"
+#include "net/stream.h"
 #include "json/kj.h"
 
 enum {
     QUEUE_MAX = 256 << 10,    /* of a watch; above it the store waits */
-    PIECE = 32 << 10,         /* of a list: more is written when this has left */
+    PIECE = 32 << 10,         /* of a list; more is written when less than 64 KB wait */
     COMPRESS_MIN = 128 << 10, /* as kube-apiserver: smaller answers are not worth it */
 };
 
@@ -123,8 +124,8 @@ static void list_pump(struct exchange *x)
     while (x->sent < items->len) {
         size_t n = MIN(items->len - x->sent, (size_t)PIECE);
 
-        if (httpd_queued(x->r) >= PIECE)
-            return;
+        if (httpd_queued(x->r) >= STREAM_LOW_WATER)
+            return; /* on_drain comes when it is less */
         httpd_write(x->r, items->data + x->sent, n);
         x->sent += n;
     }

@@ -107,8 +107,7 @@ void served_list(const struct res_table *t, const char *group, const char *versi
 /* Answered, never stored. */
 static bool is_create_only(const struct resource *r)
 {
-    return streq(r->group, "authorization.k8s.io") || streq(r->group, "authentication.k8s.io") ||
-           (!*r->group && streq(r->plural, "bindings"));
+    return streq(r->group, "authorization.k8s.io") || streq(r->group, "authentication.k8s.io");
 }
 
 bool served_has_verb(const struct resource *r, const char *verb)
@@ -116,6 +115,8 @@ bool served_has_verb(const struct resource *r, const char *verb)
     bool changes = streq(verb, "patch") || streq(verb, "update");
     if (is_create_only(r))
         return streq(verb, "create");
+    if (!resource_has_verb(r, verb))
+        return false;
     if (streq(verb, "deletecollection") && !*r->group && streq(r->plural, "namespaces"))
         return false;
     return !(changes && r->no_update);

@@ -135,6 +135,31 @@ static void check_scaling(struct check *c, const char *p, const struct kj_val *r
     }
 }
 
+/* Kind and name become parts of a path. */
+static void check_segment(struct check *c, const char *path, const char *s)
+{
+    if (!*s)
+        err_required(c, path, "");
+    else if (streq(s, ".") || streq(s, ".."))
+        err_invalid(c, path, s, at(c, "may not be '%s'", s));
+    else if (strpbrk(s, "/%"))
+        err_invalid(c, path, s, at(c, "may not contain '%c'", *strpbrk(s, "/%")));
+}
+
+/* What scales is found by group; core has one kind that does. */
+static void check_target_version(struct check *c, const char *kind, const char *version)
+{
+    static const char path[] = "spec.scaleTargetRef.apiVersion";
+    const char *slash = strchr(version, '/');
+
+    if (streq(kind, "ReplicationController"))
+        return;
+    if (slash && strchr(slash + 1, '/'))
+        err_invalid(c, path, version, at(c, "unexpected GroupVersion string: %s", version));
+    else if (!slash || slash == version)
+        err_invalid(c, path, version, "apiVersion must specify API group");
+}
+
 /* By something that can be measured without pods. */
 static bool scales_from_zero(const struct kj_val *metrics)
 {
@@ -156,7 +181,6 @@ static void hpa_validate(enum res_verb verb, const struct kj_val *obj, const str
     int64_t min = kj_i64_or(kj_get(spec, "minReplicas"), 1),
             max = kj_i64_or(kj_get(spec, "maxReplicas"), 0);
 
-    (void)old;
     if (verb == RES_STATUS)
         return;
     if (min < 1)
@@ -166,10 +190,10 @@ static void hpa_validate(enum res_verb verb, const struct kj_val *obj, const str
     if (max < min)
         err_invalid_i64(&c, "spec.maxReplicas", max,
                         "must be greater than or equal to `minReplicas`");
-    if (!*v_str(ref, "kind"))
-        err_required(&c, "spec.scaleTargetRef.kind", "");
-    if (!*v_str(ref, "name"))
-        err_required(&c, "spec.scaleTargetRef.name", "");
+    check_segment(&c, "spec.scaleTargetRef.kind", v_str(ref, "kind"));
+    check_segment(&c, "spec.scaleTargetRef.name", v_str(ref, "name"));
+    if (verb == RES_CREATE || !kj_equal(ref, kj_path(old, "spec.scaleTargetRef")))
+        check_target_version(&c, v_str(ref, "kind"), v_str(ref, "apiVersion"));
     for (size_t i = 0; kj_next(&it, NULL, &m); i++)
         check_metric(&c, at(&c, "spec.metrics[%zu]", i), m);
     if (v_has(spec, "minReplicas") && min == 0 && !scales_from_zero(kj_get(spec, "metrics")))

@@ -131,6 +131,28 @@ static int check_binding(struct api_call *c, const struct kj_val *body, struct k
     return 0;
 }
 
+static void old_bind(struct apiserver *s, struct api_call *c)
+{
+    const struct resource *pods = res_table_find(apiserver_resources(s), "", "v1", "pods");
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    struct kerr err = { 0 };
+    int r = api_body(c, "v1", "Binding", &doc, &err);
+
+    if (r == 0 && !*kj_str_or(kj_path(kj_root(doc), "metadata.name"), ""))
+        r = kerr_api(&err, -EINVAL, KR_BAD_REQUEST, "Name parameter required.");
+    if (r < 0) {
+        api_fail(c, &err);
+        return;
+    }
+    /* From here on it is a request for pods/NAME/binding. */
+    c->name = arena_strdup(c->arena, kj_str(kj_path(kj_root(doc), "metadata.name")));
+    c->sub = "binding";
+    resource_unref(c->res);
+    c->res = resource_ref(pods);
+    pod_bind(s, c);
+}
+const struct res_strategy old_binding_strategy = { .create = old_bind };
+
 void pod_bind(struct apiserver *s, struct api_call *c)
 {
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;

@@ -31,8 +31,8 @@ extern const struct res_strategy pod_strategy, node_strategy, namespace_strategy
     claim_template_strategy, deviceclass_strategy, slice_strategy, webhooks_strategy,
     limitrange_strategy, quota_strategy, podtemplate_strategy, binding_strategy, role_strategy,
     ingress_strategy, ingress_class_strategy, network_policy_strategy, service_cidr_strategy,
-    ip_address_strategy, hpa_strategy, hpa_v1_strategy, runtimeclass_strategy, csr_strategy,
-    flowschema_strategy, priority_level_strategy, volume_attributes_strategy;
+    ip_address_strategy, hpa_strategy, hpa_v1_strategy, apiservice_strategy, runtimeclass_strategy,
+    csr_strategy, flowschema_strategy, priority_level_strategy, volume_attributes_strategy;
 
 struct kj_doc *hpa_v1_as_v2(const struct kj_val *obj); /* hpa_v1.c; the caller's */
 enum { HPA_CPU_PERCENT = 80 }; /* what an autoscaler without metrics aims at */
@@ -51,7 +51,7 @@ extern const struct columns pod_columns, node_columns, namespace_columns, event_
     binding_columns, webhooks_columns, endpointslice_columns, ingress_columns,
     ingress_class_columns, network_policy_columns, service_cidr_columns, ip_address_columns,
     hpa_columns, runtimeclass_columns, csr_columns, flowschema_columns, priority_level_columns,
-    volume_attributes_columns;
+    volume_attributes_columns, component_columns, apiservice_columns;
 /* clang-format on */
 
 /* ---- util.c: documents ----------------------------------------------------------------------- */
@@ -203,7 +203,17 @@ bool pod_is_ready(const struct kj_val *pod);
 bool pod_is_ended(const struct kj_val *pod);
 void pod_bind(struct apiserver *s, struct api_call *c);  /* bind.c */
 void pod_evict(struct apiserver *s, struct api_call *c); /* evict.c */
-void not_supported(struct api_call *c, const char *what);
+/* The old path of bindings: the name of the pod is in the body. */
+extern const struct res_strategy old_binding_strategy;
+/* pod_parts.c */
+void pod_prepare_part(enum res_verb verb, struct kj_mdoc *d, struct kj_mval *obj,
+                      const struct kj_val *old);
+void check_pod_part(struct check *c, enum res_verb verb, const struct kj_val *spec,
+                    const struct kj_val *old);
+/* kubelet.c */
+bool pod_is_kubelets(const char *sub);
+void pod_ask_kubelet(struct apiserver *s, struct api_call *c);
+void object_proxy(struct apiserver *s, struct api_call *c);
 
 /* ---- cell.c ---------------------------------------------------------------------------------- */
 

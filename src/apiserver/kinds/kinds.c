@@ -33,24 +33,28 @@ struct entry {
 
 /* clang-format off */
 static const struct entry entries[] = {
+    { { CORE("Binding", "bindings", "binding"), NAMESPACED, .verbs = "create", BY(old_binding_strategy) }, NULL },
+    { { CORE("ComponentStatus", "componentstatuses", "componentstatus"), SHORT("cs"), .verbs = "get,list", .deprecated = "v1 ComponentStatus is deprecated in v1.19+" }, &component_columns },
     { { CORE("ConfigMap", "configmaps", "configmap"), NAMESPACED, SHORT("cm"), BY(configmap_strategy) }, &configmap_columns },
-    { { CORE("Endpoints", "endpoints", "endpoints"), NAMESPACED, SHORT("ep") }, &endpoints_columns },
+    { { CORE("Endpoints", "endpoints", "endpoints"), NAMESPACED, SHORT("ep"), .deprecated = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice" }, &endpoints_columns },
     { { CORE("Event", "events", "event"), NAMESPACED, SHORT("ev"), BY(event_strategy) }, &event_columns },
     { { CORE("LimitRange", "limitranges", "limitrange"), NAMESPACED, SHORT("limits"), BY(limitrange_strategy) }, NULL },
     { { CORE("Namespace", "namespaces", "namespace"), STATUS, SHORT("ns"), SUBS("finalize,status"), BY(namespace_strategy) }, &namespace_columns },
-    { { CORE("Node", "nodes", "node"), STATUS, SHORT("no"), SUBS("status"), BY(node_strategy) }, &node_columns },
+    { { CORE("Node", "nodes", "node"), STATUS, SHORT("no"), SUBS("proxy,status"), BY(node_strategy) }, &node_columns },
     { { CORE("PersistentVolumeClaim", "persistentvolumeclaims", "persistentvolumeclaim"), NAMESPACED, STATUS, SHORT("pvc"), SUBS("status"), BY(pvc_strategy) }, &pvc_columns },
     { { CORE("PersistentVolume", "persistentvolumes", "persistentvolume"), STATUS, SHORT("pv"), SUBS("status"), BY(pv_strategy) }, &pv_columns },
-    { { CORE("Pod", "pods", "pod"), NAMESPACED, STATUS, COUNTED, SHORT("po"), ALL, SUBS("attach,binding,eviction,exec,log,portforward,proxy,status"), BY(pod_strategy) }, &pod_columns },
+    { { CORE("Pod", "pods", "pod"), NAMESPACED, STATUS, COUNTED, SHORT("po"), ALL, SUBS("attach,binding,ephemeralcontainers,eviction,exec,log,portforward,proxy,resize,status"), BY(pod_strategy) }, &pod_columns },
     { { CORE("PodTemplate", "podtemplates", "podtemplate"), NAMESPACED, COUNTED, BY(podtemplate_strategy) }, &podtemplate_columns },
     { { CORE("ReplicationController", "replicationcontrollers", "replicationcontroller"), NAMESPACED, STATUS, COUNTED, SHORT("rc"), ALL, SUBS("scale,status"), BY(rc_strategy) }, &rc_columns },
     { { CORE("ResourceQuota", "resourcequotas", "resourcequota"), NAMESPACED, STATUS, SHORT("quota"), SUBS("status"), BY(quota_strategy) }, &quota_columns },
     { { CORE("Secret", "secrets", "secret"), NAMESPACED, BY(secret_strategy) }, &secret_columns },
     { { CORE("ServiceAccount", "serviceaccounts", "serviceaccount"), NAMESPACED, SHORT("sa"), SUBS("token"), BY(serviceaccount_strategy) }, &age_columns },
-    { { CORE("Service", "services", "service"), NAMESPACED, STATUS, SHORT("svc"), ALL, SUBS("status"), BY(service_strategy) }, &service_columns },
+    { { CORE("Service", "services", "service"), NAMESPACED, STATUS, SHORT("svc"), ALL, SUBS("proxy,status"), BY(service_strategy) }, &service_columns },
 
     { { IN(ADMISSION, "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", "mutatingwebhookconfiguration"), COUNTED, .categories = "api-extensions", BY(webhooks_strategy) }, &webhooks_columns },
     { { IN(ADMISSION, "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", "validatingwebhookconfiguration"), COUNTED, .categories = "api-extensions", BY(webhooks_strategy) }, &webhooks_columns },
+
+    { { IN("apiregistration.k8s.io", "APIService", "apiservices", "apiservice"), STATUS, .categories = "api-extensions", SUBS("status"), BY(apiservice_strategy) }, &apiservice_columns },
 
     { { IN("apps", "ControllerRevision", "controllerrevisions", "controllerrevision"), NAMESPACED, BY(revision_strategy) }, &revision_columns },
     { { IN("apps", "DaemonSet", "daemonsets", "daemonset"), NAMESPACED, STATUS, COUNTED, SHORT("ds"), ALL, SUBS("status"), BY(daemonset_strategy) }, &daemonset_columns },
@@ -60,7 +64,7 @@ static const struct entry entries[] = {
 
     { { VERSION("autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", "horizontalpodautoscaler"), NAMESPACED, STATUS, SHORT("hpa"), ALL, SUBS("status"), BY(hpa_strategy) }, &hpa_columns },
     /* Stored with those of v2. */
-    { { IN("autoscaling", "HorizontalPodAutoscaler", "horizontalpodautoscalers", "horizontalpodautoscaler"), NAMESPACED, STATUS, SHORT("hpa"), ALL, SUBS("status"), BY(hpa_v1_strategy) }, &hpa_columns },
+    { { IN("autoscaling", "HorizontalPodAutoscaler", "horizontalpodautoscalers", "horizontalpodautoscaler"), NAMESPACED, STATUS, SHORT("hpa"), ALL, .stored_as = "autoscaling/v2", SUBS("status"), BY(hpa_v1_strategy) }, &hpa_columns },
 
     { { IN("batch", "CronJob", "cronjobs", "cronjob"), NAMESPACED, STATUS, COUNTED, SHORT("cj"), ALL, SUBS("status"), BY(cronjob_strategy) }, &cronjob_columns },
     { { IN("batch", "Job", "jobs", "job"), NAMESPACED, STATUS, COUNTED, ALL, SUBS("status"), BY(job_strategy) }, &job_columns },
@@ -69,7 +73,7 @@ static const struct entry entries[] = {
     { { IN("coordination.k8s.io", "Lease", "leases", "lease"), NAMESPACED, BY(lease_strategy) }, &lease_columns },
     { { IN("discovery.k8s.io", "EndpointSlice", "endpointslices", "endpointslice"), NAMESPACED, COUNTED }, &endpointslice_columns },
     /* Stored with the events of core/v1. */
-    { { NAMES("events.k8s.io", "v1", "Event", "events", "event"), .store_res = "events", NAMESPACED, SHORT("ev"), BY(event_v1_strategy) }, &event_columns },
+    { { NAMES("events.k8s.io", "v1", "Event", "events", "event"), .store_res = "events", .stored_as = "/v1", NAMESPACED, SHORT("ev"), BY(event_v1_strategy) }, &event_columns },
     { { IN(FLOWCONTROL, "FlowSchema", "flowschemas", "flowschema"), STATUS, COUNTED, SUBS("status"), BY(flowschema_strategy) }, &flowschema_columns },
     { { IN(FLOWCONTROL, "PriorityLevelConfiguration", "prioritylevelconfigurations", "prioritylevelconfiguration"), STATUS, COUNTED, SUBS("status"), BY(priority_level_strategy) }, &priority_level_columns },
 

@@ -93,17 +93,11 @@ static const char *node_field(const struct kj_val *obj, const char *path, struct
     return NULL;
 }
 
-static void node_subresource(struct apiserver *s, struct api_call *c)
-{
-    (void)s;
-    not_supported(c, c->sub);
-}
-
 const struct res_strategy node_strategy = { .set_defaults = node_set_defaults,
                                             .prepare = node_prepare,
                                             .validate = node_validate,
                                             .field = node_field,
-                                            .subresource = node_subresource };
+                                            .subresource = object_proxy };
 
 /* ---- columns --------------------------------------------------------------------------------- */
 

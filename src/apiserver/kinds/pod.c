@@ -128,6 +128,10 @@ static void pod_prepare(enum res_verb verb, struct kj_mdoc *d, struct kj_mval *o
         set_new_status(d, obj, now);
         return;
     }
+    if (verb == RES_EPHEMERAL || verb == RES_RESIZE) {
+        pod_prepare_part(verb, d, obj, old);
+        return;
+    }
     prepare_status(verb, d, obj, old, "", "Pod");
     if (verb == RES_STATUS && kj_mtype(kj_mget(obj, "status")) == KJ_OBJ) {
         struct kj_mval *meta = m_obj(d, obj, "metadata");
@@ -164,6 +168,10 @@ static void pod_validate(enum res_verb verb, const struct kj_val *obj, const str
             check_pod_spec(&c, "spec", spec);
             check_pod_update(&c, obj, old);
         }
+        return;
+    }
+    if (verb == RES_EPHEMERAL || verb == RES_RESIZE) {
+        check_pod_part(&c, verb, spec, kj_get(old, "spec"));
         return;
     }
     check_pod_spec(&c, "spec", spec);
@@ -222,31 +230,13 @@ static int64_t pod_grace(const struct kj_val *obj, int64_t asked)
     return grace < 0 ? 1 : grace;
 }
 
-void not_supported(struct api_call *c, const char *what)
-{
-    struct kerr err;
-    kerr_api(&err, -EOPNOTSUPP, KR_BAD_REQUEST,
-             "%s is not supported here: the pods of this server have no containers behind them",
-             what);
-    api_fail(c, &err);
-}
-
 static void pod_subresource(struct apiserver *s, struct api_call *c)
 {
-    static const char *const refused[] = { "log", "exec", "attach", "portforward", "proxy" };
     struct kerr err;
 
-    for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
-        CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
-        if (!streq(c->sub, refused[i]))
-            continue;
-        if (api_read(s, c->res, c->ns, c->name, &doc, NULL, &err) < 0)
-            api_fail(c, &err);
-        else
-            not_supported(c, refused[i]);
-        return;
-    }
-    if (c->verb != API_CREATE) {
+    if (pod_is_kubelets(c->sub)) {
+        pod_ask_kubelet(s, c);
+    } else if (c->verb != API_CREATE) {
         api_err_method(&err);
         api_fail(c, &err);
     } else if (streq(c->sub, "binding")) {

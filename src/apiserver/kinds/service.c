@@ -270,7 +270,8 @@ static const char *service_field(const struct kj_val *obj, const char *path, str
 const struct res_strategy service_strategy = { .set_defaults = service_set_defaults,
                                                .prepare = service_prepare,
                                                .validate = service_validate,
-                                               .field = service_field };
+                                               .field = service_field,
+                                               .subresource = object_proxy };
 /* Its one subresource is "token". */
 const struct res_strategy serviceaccount_strategy = { .subresource = token_request };
 

@@ -105,6 +105,7 @@ void prepare_status(enum res_verb verb, struct kj_mdoc *d, struct kj_mval *obj,
     case RES_CREATE: kj_mset(d, obj, "status", new_status(d, group, kind)); break;
     case RES_UPDATE: m_keep_old(d, obj, old, "status"); break;
     case RES_STATUS: m_keep_old(d, obj, old, "spec"); break;
+    default: break; /* of pods only, which see to it themselves */
     }
 }
 

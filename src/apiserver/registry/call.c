@@ -41,6 +41,9 @@ static void call_free(struct api_call *c)
         c->op->c = NULL;
     admission_forget(c);
     if (c->watch)
+        metrics_answer(c, 200);
+    metrics_end(c);
+    if (c->watch)
         watch_close(c->watch);
     resource_unref(c->res);
     vec_fini(&c->warnings);
@@ -67,6 +70,7 @@ static void send(struct api_call *c, int status, const char *json, size_t n)
     c->done = true;
     if (status >= 400)
         c->s->stats.errors++;
+    metrics_answer(c, status);
     c->sink->reply(c->sink_arg, c, status, json, n);
     call_free(c);
 }
@@ -97,6 +101,7 @@ void api_reply_list(struct api_call *c, const struct api_list *l)
     if (c->sink->reply_list && !rewritten) {
         assert(!c->done);
         c->done = true;
+        metrics_answer(c, 200);
         c->sink->reply_list(c->sink_arg, c, l);
         call_free(c);
         return;
@@ -203,37 +208,6 @@ static void reply_version(struct api_call *c)
     api_reply(c, 200, b.data, b.len);
 }
 
-/* /healthz, or one of its checks: /healthz/ping. */
-static bool is_health(const char *path)
-{
-    static const char *const roots[] = { "/healthz", "/readyz", "/livez" };
-
-    for (size_t i = 0; i < ARRAY_LEN(roots); i++) {
-        const char *rest = path + strlen(roots[i]);
-        if (str_starts(path, roots[i]) &&
-            (!*rest || streq(rest, "/ping") || streq(rest, "/store") || streq(rest, "/shutdown")))
-            return true;
-    }
-    return false;
-}
-
-static void reply_health(struct api_call *c)
-{
-    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
-    bool sick = c->s->stopping && str_starts(c->path, "/readyz");
-    bool verbose = strstr(c->target, "?verbose") || strstr(c->target, "&verbose");
-    const char *name = c->path + 1;
-
-    if (verbose || sick)
-        strbuf_appendf(&b, "[+]ping ok\n[+]store ok\n[%c]shutdown %s\n%.*s check %s\n",
-                       sick ? '-' : '+', sick ? "failed: reason withheld" : "ok",
-                       (int)strcspn(name, "/"), name, sick ? "failed" : "passed");
-    else
-        strbuf_append(&b, "ok");
-    c->reply_type = "text/plain; charset=utf-8";
-    api_reply(c, sick ? 500 : 200, b.data, b.len);
-}
-
 bool api_reads(const struct api_call *c)
 {
     return streq(c->method, "GET") || streq(c->method, "HEAD");
@@ -255,8 +229,10 @@ static void run_version(struct api_call *c)
 
 static void run_other(struct api_call *c)
 {
-    if (is_health(c->path))
-        reply_health(c);
+    if (health_handle(c))
+        return;
+    if (streq(c->path, "/metrics") && api_reads(c))
+        metrics_reply(c);
     else if (streq(c->path, "/version") || str_starts(c->path, "/version/"))
         run_version(c);
     else if (!discovery_handle(c))
@@ -278,6 +254,41 @@ static void run_verb(struct api_call *c)
     }
 }
 
+static const struct {
+    const char *sub;
+    enum res_verb verb;
+} parts[] = { { "status", RES_STATUS },
+              { "ephemeralcontainers", RES_EPHEMERAL },
+              { "resize", RES_RESIZE } };
+
+bool is_part(const char *sub)
+{
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        if (streq(parts[i].sub, sub))
+            return true;
+    return false;
+}
+
+enum res_verb call_res_verb(const struct api_call *c)
+{
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        if (streq(parts[i].sub, c->sub))
+            return parts[i].verb;
+    return RES_UPDATE;
+}
+
+/* Kinds that cannot be written, or only that. */
+static bool has_call_verb(const struct api_call *c)
+{
+    static const char *const words[] = {
+        [API_GET] = "get",       [API_LIST] = "list",
+        [API_WATCH] = "watch",   [API_CREATE] = "create",
+        [API_UPDATE] = "update", [API_PATCH] = "patch",
+        [API_DELETE] = "delete", [API_DELETE_COLLECTION] = "deletecollection",
+    };
+    return *c->sub || resource_has_verb(c->res, words[c->verb]);
+}
+
 static void run_resource(struct api_call *c)
 {
     const struct resource *r = c->res;
@@ -289,7 +300,14 @@ static void run_resource(struct api_call *c)
         fail_not_acceptable(c);
         return;
     }
-    if (*c->sub && !streq(c->sub, "status")) {
+    if (r->deprecated)
+        api_warn(c, "%s", r->deprecated);
+    if (!has_call_verb(c)) {
+        api_err_method(&err);
+        api_fail(c, &err);
+        return;
+    }
+    if (*c->sub && !is_part(c->sub)) {
         if (r->crd)
             crd_subresource(c->s, c);
         else if (r->strategy && r->strategy->subresource)
@@ -306,7 +324,10 @@ static void run_resource(struct api_call *c)
         api_fail(c, &err);
         return;
     }
-    run_verb(c);
+    if (c->verb == API_CREATE && r->strategy && r->strategy->create)
+        r->strategy->create(c->s, c);
+    else
+        run_verb(c);
 }
 
 void api_run(struct api_call *c)
@@ -315,6 +336,7 @@ void api_run(struct api_call *c)
     bool page;
 
     c->s->stats.requests++;
+    metrics_begin(c);
     if (!authz_call(c))
         return;
     int e = path_parse(c, &page, &err);

@@ -363,6 +363,5 @@ void verb_update(struct api_call *c)
         verb_create(c);
         return;
     }
-    api_change(
-        c, &(struct api_change){ .verb = *c->sub ? RES_STATUS : RES_UPDATE, .make = from_body });
+    api_change(c, &(struct api_change){ .verb = call_res_verb(c), .make = from_body });
 }

@@ -121,9 +121,23 @@ bool selection_match(struct selection *sel, const struct store_key *k, const cha
 /* A LabelSelector of a document on the labels of an object; one that is wrong matches nothing. */
 bool selector_matches(const struct kj_val *selector, const struct kj_val *obj);
 
+/* ---- health.c, metrics.c ------------------------------------------------------------------------
+ */
+
+bool health_handle(struct api_call *c); /* false: not a path of its own */
+struct api_metrics *api_metrics_new(struct apiserver *s);
+struct api_metrics *api_metrics_free(struct api_metrics *m); /* returns NULL */
+void metrics_begin(struct api_call *c);
+void metrics_answer(struct api_call *c, int status);
+void metrics_end(struct api_call *c);
+void metrics_reply(struct api_call *c);
+
 /* ---- verbs --------------------------------------------------------------------------------------
  */
 
+/* What a PUT or PATCH of this path changes. */
+bool is_part(const char *sub); /* a path that shows the whole object, and writes a part of it */
+enum res_verb call_res_verb(const struct api_call *c);
 void verb_get(struct api_call *c);
 void verb_list(struct api_call *c);
 void verb_watch(struct api_call *c);

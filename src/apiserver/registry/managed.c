@@ -369,6 +369,5 @@ void verb_apply(struct api_call *c)
     if (!*c->sub && store_get_latest(c->s->store, &k, &there, NULL, NULL) == -ENOENT)
         create_applied(c);
     else
-        api_change(c, &(struct api_change){ .verb = *c->sub ? RES_STATUS : RES_UPDATE,
-                                            .make = from_apply });
+        api_change(c, &(struct api_change){ .verb = call_res_verb(c), .make = from_apply });
 }

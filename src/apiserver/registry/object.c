@@ -239,6 +239,31 @@ void object_validate(struct apiserver *s, const struct resource *r, enum res_ver
         r->strategy->validate_in(s, verb, obj, old, errors);
 }
 
+static const char rev_mark[] = "\"resourceVersion\":\"";
+
+/* The revision inside a stored document; 0: none. */
+static uint64_t stored_rev(const char *doc, size_t n)
+{
+    const char *p = memmem(doc, n, rev_mark, sizeof rev_mark - 1);
+    return p ? strtoull(p + sizeof rev_mark - 1, NULL, 10) : 0;
+}
+
+/* Whether the document is not shown as it is stored. */
+static bool needs_reading(const struct resource *r, const char *doc, size_t n)
+{
+    if (r->crd)
+        return crd_may_lack_defaults(r->crd, stored_rev(doc, n));
+    return r->strategy && r->strategy->from_stored;
+}
+
+static void from_stored(const struct resource *r, struct kj_mdoc *d, struct kj_mval *v)
+{
+    if (r->crd)
+        crd_default(r->crd, d, v);
+    else
+        r->strategy->from_stored(d, v);
+}
+
 int object_load(const struct resource *r, const char *doc, size_t n, struct kj_doc **ret,
                 struct kerr *err)
 {
@@ -247,10 +272,10 @@ int object_load(const struct resource *r, const char *doc, size_t n, struct kj_d
 
     if (e < 0)
         return e;
-    if (r->strategy && r->strategy->from_stored) {
+    if (needs_reading(r, doc, n)) {
         CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
         struct kj_mval *v = kj_mcopy(d, kj_root(stored));
-        r->strategy->from_stored(d, v);
+        from_stored(r, d, v);
         *ret = kj_freeze(v);
     } else {
         *ret = take(stored);
@@ -372,7 +397,7 @@ void object_show(const struct resource *r, const char *doc, size_t n, bool in_li
     CLEANUP(strbuf_fini) struct strbuf converted = STRBUF_INIT;
 
     assert(meta);
-    if (r->strategy && r->strategy->from_stored) {
+    if (needs_reading(r, doc, n)) {
         CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
         CLEANUP(kj_doc_free) struct kj_doc *stored = NULL;
         if (kj_parse(doc, n, KJ_RAW_NUMBERS, &stored, NULL) == 0) {
@@ -380,7 +405,7 @@ void object_show(const struct resource *r, const char *doc, size_t n, bool in_li
             uint64_t rev = 0;
             (void)parse_rev(kj_str_or(kj_path(kj_root(stored), "metadata.resourceVersion"), ""),
                             &rev);
-            r->strategy->from_stored(d, v);
+            from_stored(r, d, v);
             write_object(r, v, rev, &converted);
             doc = converted.data;
             n = converted.len;
@@ -396,11 +421,10 @@ void object_show(const struct resource *r, const char *doc, size_t n, bool in_li
 
 void object_set_rev(const char *doc, size_t n, uint64_t rev, struct strbuf *out)
 {
-    static const char mark[] = "\"resourceVersion\":\"";
-    const char *p = memmem(doc, n, mark, sizeof mark - 1);
+    const char *p = memmem(doc, n, rev_mark, sizeof rev_mark - 1);
 
     assert(p); /* names and uids before it hold no quotes */
-    p += sizeof mark - 1;
+    p += sizeof rev_mark - 1;
     strbuf_appendn(out, doc, (size_t)(p - doc));
     strbuf_appendf(out, "%llu", (unsigned long long)rev);
     p += strspn(p, "0123456789");

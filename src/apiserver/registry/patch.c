@@ -64,9 +64,8 @@ int patch_apply(struct api_call *c, const struct kj_val *old, struct kj_mdoc *d,
         e = parse(c, &patch, err);
     if (e < 0)
         return e;
-    const struct kmerge *merge = c->res->type && !*c->sub ? types_merge(c->res->type) : NULL;
-    if (c->res->type && streq(c->sub, "status"))
-        merge = types_merge(c->res->type);
+    const struct kmerge *merge =
+        c->res->type && (!*c->sub || is_part(c->sub)) ? types_merge(c->res->type) : NULL;
     switch (c->patch) {
     case API_PATCH_JSON:
         e = kj_patch_json(d, old, kj_root(patch), ret, err);
@@ -154,6 +153,5 @@ void verb_patch(struct api_call *c)
         verb_apply(c);
         return;
     }
-    api_change(
-        c, &(struct api_change){ .verb = *c->sub ? RES_STATUS : RES_UPDATE, .make = from_patch });
+    api_change(c, &(struct api_change){ .verb = call_res_verb(c), .make = from_patch });
 }

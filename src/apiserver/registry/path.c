@@ -46,8 +46,10 @@ static int parse_object(struct api_call *c, const char *group, const char *versi
         n -= 2;
     }
     r = res_table_find(t, group, version, seg[0]);
-    if (!r || n > 3 || (scoped && !r->namespaced) || (!scoped && r->namespaced && n > 1) ||
-        streq(c->ns, ".") || streq(c->ns, "..") || (scoped && !*c->ns))
+    bool proxy = n > 3 && streq(seg[2], "proxy"); /* the rest is somebody else's path */
+    if (!r || (n > 3 && !proxy) || (scoped && !r->namespaced) ||
+        (!scoped && r->namespaced && n > 1) || streq(c->ns, ".") || streq(c->ns, "..") ||
+        (scoped && !*c->ns))
         return api_err_not_served(err);
     if (n > 1)
         c->name = seg[1];

@@ -125,7 +125,8 @@ struct api_call {
     struct write_op *op;        /* under way in the store */
     void (*on_gone)(void *arg); /* the call ends, answered or not; NULL: nobody to tell */
     void *gone_arg;
-    bool done;
+    nsec_t began;
+    bool done, counted;                /* counted: among the requests under way */
     unsigned retries, asked;           /* asked: steps of admission that answer later */
     struct admission_later *laters;    /* admission/admission.c */
     const struct api_refusal *refusal; /* of a webhook: admission_refuse(); NULL: none */
@@ -175,6 +176,9 @@ enum {
 void api_fail_too_large(struct api_call *c);
 /* 422 with all causes: Pod "x" is invalid: [spec.a: Required value, spec.b: ...]. */
 void api_fail_invalid(struct api_call *c, const char *name, const struct field_errors *errors);
+/* ...of another kind than that of the call. */
+void api_fail_invalid_kind(struct api_call *c, const char *kind, const char *name,
+                           const struct field_errors *errors);
 /* Header Warning: 299. */
 void api_warn(struct api_call *c, const char *fmt, ...) PRINTF(2, 3);
 
@@ -260,12 +264,17 @@ void table_open(const struct api_call *c, const char *metadata, bool columns, st
 void table_wrap(const struct api_call *c, const char *metadata, const struct strbuf *rows,
                 bool columns, struct strbuf *out);
 
+/* apiservices.c: what is served has changed. */
+void apiservices_sync(struct apiserver *s);
+
 /* crd/: what a structural schema does to an object of a custom resource. */
 typedef void (*crd_problem_fn)(void *arg, const char *text); /* unknown field "spec.foo" */
 int crd_check(const struct crd_schema *s, const struct kj_val *obj, crd_problem_fn fn, void *arg,
               struct kerr *err);
 void crd_prune(const struct crd_schema *s, struct kj_mdoc *d, struct kj_mval *obj);
 void crd_default(const struct crd_schema *s, struct kj_mdoc *d, struct kj_mval *obj);
+/* An object of this revision may have been stored before a default came: reads fill it in. */
+bool crd_may_lack_defaults(const struct crd_schema *s, uint64_t rev);
 void crd_validate(const struct crd_schema *s, enum res_verb verb, const struct kj_val *obj,
                   const struct kj_val *old, struct field_errors *errors,
                   struct field_errors *warnings);

@@ -37,7 +37,8 @@ void field_error_text(struct field_errors *e, enum field_error_type type, const 
 size_t field_errors_count(const struct field_errors *e);
 bool field_errors_any(const struct field_errors *e, enum field_error_type type);
 
-enum res_verb { RES_CREATE, RES_UPDATE, RES_STATUS };
+/* RES_EPHEMERAL, RES_RESIZE: pods only, through the paths of these names. */
+enum res_verb { RES_CREATE, RES_UPDATE, RES_STATUS, RES_EPHEMERAL, RES_RESIZE };
 struct api_call;
 
 /* What a kind does differently; any member may be NULL. Objects are mutable documents. */
@@ -59,6 +60,8 @@ struct res_strategy {
     int64_t (*grace)(const struct kj_val *obj, int64_t asked /* -1: not given */);
     /* A further subresource ("binding", "eviction", "scale", "log" ...); see registry.h. */
     void (*subresource)(struct apiserver *s, struct api_call *c);
+    /* Answers a create itself; nothing is stored under this resource. */
+    void (*create)(struct apiserver *s, struct api_call *c);
     /* A kind that is stored in the form of another one (events.k8s.io as core events): from the
      * form of this resource to the stored one, and back. NULL: they are the same. */
     void (*to_stored)(struct kj_mdoc *d, struct kj_mval *obj);
@@ -80,8 +83,11 @@ struct resource {
     const char *short_names;                            /* comma separated, NULL */
     const char *categories;                             /* "all", NULL */
     bool namespaced, has_status, no_update, generation; /* generation: counts changes of spec */
-    const char *subresources;  /* "status,binding,eviction", comma separated, NULL */
-    const char *store_res;     /* key in the store: "pods", "deployments.apps" */
+    const char *deprecated;   /* told to whoever asks (header Warning); NULL: it is not */
+    const char *verbs;        /* the only ones: "create", "get,list"; NULL: all */
+    const char *subresources; /* "status,binding,eviction", comma separated, NULL */
+    const char *stored_as; /* group/version, where objects are stored in another; NULL: its own */
+    const char *store_res; /* key in the store: "pods", "deployments.apps" */
     const struct t_type *type; /* NULL for custom resources */
     const struct res_strategy *strategy;
     const struct res_column *columns;

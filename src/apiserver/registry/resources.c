@@ -145,15 +145,27 @@ const char *resource_api_version(const struct resource *r, struct arena *a)
     return *r->group ? arena_printf(a, "%s/%s", r->group, r->version) : r->version;
 }
 
-bool resource_has_sub(const struct resource *r, const char *sub)
+static bool has_word(const char *comma_separated, const char *word)
 {
-    size_t n = strlen(sub);
-    for (const char *p = r->subresources; p && *p;) {
+    size_t n = strlen(word);
+    for (const char *p = comma_separated; p && *p;) {
         size_t len = strcspn(p, ",");
-        if (len == n && memcmp(p, sub, n) == 0)
+        if (len == n && memcmp(p, word, n) == 0)
             return true;
         p += len;
         p += *p == ',';
     }
+    return false;
+}
+
+bool resource_has_verb(const struct resource *r, const char *verb)
+{
+    return !r->verbs || has_word(r->verbs, verb);
+}
+
+bool resource_has_sub(const struct resource *r, const char *sub)
+{
+    if (has_word(r->subresources, sub))
+        return true;
     return r->has_status && streq(sub, "status");
 }

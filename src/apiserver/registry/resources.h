@@ -44,4 +44,6 @@ const char *resource_group_resource(const struct resource *r, struct arena *a);
 /* "v1", "apps/v1". */
 const char *resource_api_version(const struct resource *r, struct arena *a);
 bool resource_has_sub(const struct resource *r, const char *sub);
+/* "create", "get", "list", "deletecollection"... */
+bool resource_has_verb(const struct resource *r, const char *verb);
 #endif

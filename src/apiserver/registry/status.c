@@ -302,6 +302,12 @@ void api_fail_invalid(struct api_call *c, const char *name, const struct field_e
     fail_invalid(c, c->res->group, c->res->kind, name, errors);
 }
 
+void api_fail_invalid_kind(struct api_call *c, const char *kind, const char *name,
+                           const struct field_errors *errors)
+{
+    fail_invalid(c, "", kind, name, errors);
+}
+
 void fail_field(struct api_call *c, const char *group, const char *kind, const char *name,
                 enum field_error_type type, const char *field, const char *value, const char *why)
 {

@@ -171,6 +171,10 @@ extern const struct t_type networking_ip_address;
 extern const struct t_type networking_network_policy;
 extern const struct t_type networking_service_cidr;
 
+/* registration.c */
+extern const struct t_type core_component_status;
+extern const struct t_type registration_api_service;
+
 /* autoscaling.c */
 extern const struct t_type autoscaling_horizontal_pod_autoscaler;
 extern const struct t_type autoscaling_v1_horizontal_pod_autoscaler;

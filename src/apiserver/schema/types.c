@@ -8,6 +8,7 @@ static const struct {
     const char *version; /* NULL: v1 */
 } roots[] = {
     { "", "Binding", &core_binding },
+    { "", "ComponentStatus", &core_component_status },
     { "", "ConfigMap", &core_config_map },
     { "", "Endpoints", &core_endpoints },
     { "", "Event", &core_event },
@@ -27,6 +28,7 @@ static const struct {
       &admission_mutating_webhook_configuration },
     { "admissionregistration.k8s.io", "ValidatingWebhookConfiguration",
       &admission_validating_webhook_configuration },
+    { "apiregistration.k8s.io", "APIService", &registration_api_service },
     { "apps", "ControllerRevision", &apps_controller_revision },
     { "apps", "DaemonSet", &apps_daemon_set },
     { "apps", "Deployment", &apps_deployment },

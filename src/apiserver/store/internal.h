@@ -211,8 +211,9 @@ struct store {
 
     struct index index;
     struct history hist;
-    uint64_t revision; /* committed */
-    uint64_t last;     /* handed out */
+    uint64_t revision;   /* committed */
+    struct kerr failing; /* of the last commit; code 0: it went well */
+    uint64_t last;       /* handed out */
 
     struct write_list queue; /* judged, not yet in a batch */
     size_t queue_bytes, pending;

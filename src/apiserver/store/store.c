@@ -107,6 +107,11 @@ uint64_t store_revision(const struct store *s)
     return s->revision;
 }
 
+const struct kerr *store_failing(const struct store *s)
+{
+    return s->failing.code ? &s->failing : NULL;
+}
+
 uint64_t store_changed(const struct store *s, const char *res)
 {
     const struct resource *r = index_resource(&s->index, res);

@@ -121,6 +121,8 @@ struct store_stats {
     size_t objects, ring_bytes, watchers, pending;
     uint64_t oldest; /* revision from which history is there */
 };
+/* Why the last commit failed; NULL: it did not. Reads go on, and every write tries again. */
+const struct kerr *store_failing(const struct store *s);
 struct store_stats store_stats(const struct store *s);
 /* Drops history up to a revision now (tests; otherwise by time). */
 void store_compact(struct store *s, uint64_t upto);

@@ -252,10 +252,22 @@ static void acknowledge(struct store *s, const struct write_list *l, const struc
     s->calling--;
 }
 
+/* The operator is told once when writing begins to fail, and once when it is over. */
+static void note_result(struct store *s, const struct kerr *err)
+{
+    if (err->code && !s->failing.code)
+        KLOG_E(err, "Cannot write to the store, reads go on", KV_S("path", str_or(s->path, "")));
+    else if (!err->code && s->failing.code)
+        KLOG_I(0, "Writing to the store works again", KV_S("path", str_or(s->path, "")));
+    s->failing = *err;
+}
+
 static void batch_done(struct store *s, struct batch *b)
 {
     struct batch *lost = xnew0(struct batch);
     const bool ok = b->err.code == 0;
+
+    note_result(s, &b->err);
 
     s->batch = NULL;
     s->batches++;

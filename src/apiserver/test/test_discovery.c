@@ -89,11 +89,11 @@ static void test_groups_and_resources(void **state)
     assert_int_equal(fixture_get(&r, "/apis/ex.io"), 200);
     assert_string_equal(fixture_str(&r, "kind"), "APIGroup");
     assert_int_equal(fixture_get(&r, "/apis/ex.io/v1"), 200);
-    expect_json(
-        find(fixture_val(&r, "resources"), "name", "widgets"),
-        "{\"name\":\"widgets\",\"singularName\":\"widget\",\"namespaced\":true,\"kind\":"
-        "\"Widget\",\"verbs\":[\"create\",\"delete\",\"deletecollection\",\"get\",\"list\","
-        "\"patch\",\"update\",\"watch\"],\"shortNames\":[\"wd\"],\"categories\":[\"all\"]}");
+    expect_json(find(fixture_val(&r, "resources"), "name", "widgets"),
+                "{\"name\":\"widgets\",\"singularName\":\"widget\",\"namespaced\":true,\"kind\":"
+                "\"Widget\",\"verbs\":[\"create\",\"delete\",\"deletecollection\",\"get\",\"list\","
+                "\"patch\",\"update\",\"watch\"],\"shortNames\":[\"wd\"],\"categories\":[\"all\"],"
+                "\"storageVersionHash\":\"RDFwhYKgK0s=\"}");
     assert_non_null(find(fixture_val(&r, "resources"), "name", "widgets/scale"));
     assert_int_equal(fixture_get(&r, "/apis/none"), 404);
     assert_string_equal(r.text.data, "404 page not found\n");

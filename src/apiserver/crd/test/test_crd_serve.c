@@ -86,6 +86,73 @@ static void test_a_name_in_use_is_not_accepted_until_it_is_free(void **state)
     assert_string_equal(condition(&r, "Established", "status"), "True");
 }
 
+/* Objects that are older than a default have it when they are read, also in lists. */
+static void test_a_default_that_came_later_is_read(void **state)
+{
+    static const char add[] =
+        "[{\"op\":\"add\",\"path\":\"/spec/versions/0/schema/openAPIV3Schema/properties/spec/"
+        "properties/late\",\"value\":{\"type\":\"integer\",\"default\":5}}]";
+    CLEANUP(fixture_fini) struct fixture r;
+
+    (void)state;
+    fixture_with_widgets(&r);
+    assert_int_equal(fixture_post_widget(&r, "old", "{\"size\":1}"), 201);
+    assert_int_equal(
+        fixture_do(&r, "PATCH", CRDS "/widgets.ex.io", "application/json-patch+json", add), 200);
+    loop_advance(r.loop, NSEC_PER_SEC);
+    assert_int_equal(fixture_get(&r, WIDGETS "/old"), 200);
+    assert_int_equal(kj_i64_or(fixture_val(&r, "spec.late"), 0), 5);
+    assert_int_equal(fixture_get(&r, WIDGETS), 200);
+    assert_int_equal(kj_i64_or(kj_path(kj_at(fixture_val(&r, "items"), 0), "spec.late"), 0), 5);
+    assert_int_equal(fixture_post_widget(&r, "new", "{\"size\":1,\"late\":6}"), 201);
+    assert_int_equal(fixture_get(&r, WIDGETS "/new"), 200);
+    assert_int_equal(kj_i64_or(fixture_val(&r, "spec.late"), 0), 6);
+}
+
+static void test_a_deprecated_version_warns(void **state)
+{
+    static const char add[] =
+        "[{\"op\":\"add\",\"path\":\"/spec/versions/0/deprecated\",\"value\":true}]";
+    static const char words[] = "[{\"op\":\"add\",\"path\":\"/spec/versions/0/deprecationWarning\","
+                                "\"value\":\"use gadgets\"}]";
+    CLEANUP(fixture_fini) struct fixture r;
+
+    (void)state;
+    fixture_with_widgets(&r);
+    assert_int_equal(fixture_get(&r, WIDGETS), 200);
+    assert_string_equal(r.warnings, "");
+    assert_int_equal(
+        fixture_do(&r, "PATCH", CRDS "/widgets.ex.io", "application/json-patch+json", add), 200);
+    loop_advance(r.loop, NSEC_PER_SEC);
+    assert_int_equal(fixture_get(&r, WIDGETS), 200);
+    assert_string_equal(r.warnings, "ex.io/v1 Widget is deprecated;");
+    assert_int_equal(
+        fixture_do(&r, "PATCH", CRDS "/widgets.ex.io", "application/json-patch+json", words), 200);
+    loop_advance(r.loop, NSEC_PER_SEC);
+    assert_int_equal(fixture_post_widget(&r, "a", "{\"size\":1}"), 201);
+    assert_string_equal(r.warnings, "use gadgets;");
+}
+
+/* What is served has an APIService, and loses it when it goes. */
+static void test_groups_are_registered(void **state)
+{
+#define SERVICES "/apis/apiregistration.k8s.io/v1/apiservices"
+    CLEANUP(fixture_fini) struct fixture r;
+
+    (void)state;
+    fixture_with_widgets(&r);
+    assert_int_equal(fixture_get(&r, SERVICES "/v1."), 200);
+    assert_int_equal(fixture_get(&r, SERVICES "/v2.autoscaling"), 200);
+    assert_int_equal(kj_i64_or(fixture_val(&r, "spec.versionPriority"), 0), 30);
+    assert_int_equal(fixture_get(&r, SERVICES "/v1.ex.io"), 200);
+    assert_int_equal(kj_i64_or(fixture_val(&r, "spec.groupPriorityMinimum"), 0), 1000);
+    assert_string_equal(condition(&r, "Available", "status"), "True");
+    assert_int_equal(fixture_delete(&r, CRDS "/widgets.ex.io", NULL), 200);
+    loop_advance(r.loop, NSEC_PER_SEC);
+    assert_int_equal(fixture_get(&r, SERVICES "/v1.ex.io"), 404);
+    assert_int_equal(fixture_get(&r, SERVICES "/v1.apps"), 200);
+}
+
 static void test_versions_share_their_objects(void **state)
 {
     CLEANUP(fixture_fini) struct fixture r;
@@ -219,6 +286,9 @@ static void test_definitions_survive_a_restart(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_definition_is_established_then_served),
     cmocka_unit_test(test_a_name_in_use_is_not_accepted_until_it_is_free),
+    cmocka_unit_test(test_a_default_that_came_later_is_read),
+    cmocka_unit_test(test_a_deprecated_version_warns),
+    cmocka_unit_test(test_groups_are_registered),
     cmocka_unit_test(test_versions_share_their_objects),
     cmocka_unit_test(test_deletion_takes_the_objects_along),
     cmocka_unit_test(test_a_status_update_changes_nothing_served),

@@ -199,16 +199,24 @@ static void test_two_budgets_are_too_many(void **state)
                         "subresource does not support.");
 }
 
-static void test_logs_and_exec_are_refused(void **state)
+static void test_what_only_a_kubelet_could_answer(void **state)
 {
     CLEANUP(fixture_fini) struct fixture r;
 
     (void)state;
     fixture_init(&r, 3);
     make_pod(&r, "p", "");
-    assert_int_equal(fixture_get(&r, PODS "/p/log"), 400);
-    assert_contains(fixture_str(&r, "message"), "log is not supported here");
+    make_pod(&r, "q", ",'nodeName':'n1'");
+    assert_int_equal(fixture_get(&r, PODS "/p/log"), 204); /* not placed yet */
+    assert_int_equal(fixture_get(&r, PODS "/q/log"), 200);
+    assert_int_equal(fixture_get(&r, PODS "/q/log?container=x"), 400);
+    assert_string_equal(fixture_str(&r, "message"), "container x is not valid for pod q");
+    assert_int_equal(fixture_get(&r, PODS "/q/log?tailLines=-1"), 422);
+    assert_int_equal(fixture_get(&r, PODS "/q/log?limitBytes=x"), 400);
     assert_int_equal(fixture_post(&r, PODS "/p/exec?command=ls", NULL), 400);
+    assert_string_equal(fixture_str(&r, "message"), "pod p does not have a host assigned");
+    assert_int_equal(fixture_post(&r, PODS "/q/exec?command=ls", NULL), 400);
+    assert_contains(fixture_str(&r, "message"), "exec is not supported here");
     assert_int_equal(fixture_get(&r, PODS "/nope/log"), 404);
 }
 
@@ -273,7 +281,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_eviction_without_a_budget_deletes),
         cmocka_unit_test(test_pods_that_are_not_ready),
         cmocka_unit_test(test_two_budgets_are_too_many),
-        cmocka_unit_test(test_logs_and_exec_are_refused),
+        cmocka_unit_test(test_what_only_a_kubelet_could_answer),
         cmocka_unit_test(test_scale_of_a_deployment),
         cmocka_unit_test(test_namespace_goes_when_it_is_finalized),
     };
