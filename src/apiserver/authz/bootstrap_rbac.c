@@ -25,7 +25,7 @@ static void write_list(struct kjw *w, const char *key, const char *p, size_t n)
 
 static void write_rule(struct kjw *w, const char *p, size_t n)
 {
-    struct str words[4];
+    struct str words[4] = { 0 };
     size_t count = 0;
 
     for (size_t i = 0; i < n && count < ARRAY_LEN(words); count++) {
