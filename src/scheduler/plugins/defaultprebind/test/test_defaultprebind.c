@@ -10,7 +10,7 @@ static void test_it_may_be_ordered_and_disabled(void **state)
     assert_string_equal(order_of(c, KS_POINT_PRE_BIND),
                         "VolumeBinding DynamicResources DefaultPreBind");
     assert_string_equal(names_of(&of(c)->made->points[KS_POINT_PRE_BIND]),
-                        "VolumeBinding DefaultPreBind");
+                        "VolumeBinding DynamicResources DefaultPreBind");
     for (const char *const *name = of(c)->not_yet; *name; name++)
         assert_string_not_equal(*name, "DefaultPreBind");
     config_unref(c);
