@@ -39,18 +39,12 @@ static void start(struct sim *s)
                                          .hollow = { .shapes = &shape, .nshapes = 1, .seed = 7 } });
 }
 
-static bool is_up(struct sim *s, void *arg)
-{
-    (void)arg;
-    return cluster_ready(s->cluster);
-}
-
 static void begin(struct sim *s, uint64_t seed)
 {
     sim_init(s, seed);
     s->no_binder = true;
     start(s);
-    assert_true(sim_until(s, 30 * SEC, is_up, NULL));
+    assert_true(sim_until(s, 30 * SEC, sim_nodes_ready, NULL));
 }
 
 static void make_pod(struct sim *s, const char *name, const char *source, const char *more)

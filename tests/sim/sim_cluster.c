@@ -33,19 +33,6 @@ static bool rolled_out(struct sim *s, void *arg)
            kj_i64_or(kj_path(r, "status.availableReplicas"), 0) == want;
 }
 
-static bool nodes_ready(struct sim *s, void *arg)
-{
-    (void)arg;
-    return cluster_ready(s->cluster);
-}
-
-static void begin(struct sim *s, uint64_t seed)
-{
-    sim_init(s, seed);
-    sim_start(s, NULL);
-    assert_true(sim_until(s, 30 * SEC, nodes_ready, NULL));
-}
-
 /* ---- nodes and pods ------------------------------------------------------------------------ */
 
 static void test_nodes_register_and_live(void **state)
@@ -53,7 +40,7 @@ static void test_nodes_register_and_live(void **state)
     CLEANUP(sim_fini) struct sim s;
 
     (void)state;
-    begin(&s, 1);
+    sim_begin(&s, 1);
     assert_int_equal(sim_count(&s, &kind_node, NULL, NULL), 5);
     sim_run(&s, 120 * SEC);
     for (int i = 0; i < 5; i++) {
@@ -69,7 +56,7 @@ static void test_deployment_runs(void **state)
     CLEANUP(sim_fini) struct sim s;
 
     (void)state;
-    begin(&s, 2);
+    sim_begin(&s, 2);
     assert_int_equal(sim_create(&s, DEPLOY("web", 10, "a:1", "")), 201);
     assert_true(sim_until(&s, 60 * SEC, rolled_out, "web"));
     sim_run(&s, 2 * SEC);
@@ -148,7 +135,7 @@ static void test_rolling_update_keeps_its_limits(void **state)
     char revision[16];
 
     (void)state;
-    begin(&s, 3);
+    sim_begin(&s, 3);
     assert_int_equal(sim_create(&s, DEPLOY("web", 10, "a:1", "")), 201);
     assert_true(sim_until(&s, 60 * SEC, rolled_out, "web"));
     set_image(&s, "web", "a:2");
@@ -177,7 +164,7 @@ static void test_rollout_under_faults(void **state)
     for (uint64_t seed = 1; seed <= seeds(); seed++) {
         CLEANUP(sim_fini) struct sim s;
         struct watched w = { .name = "web", .max_pods = 10, .min_available = 0 };
-        begin(&s, seed);
+        sim_begin(&s, seed);
         s.faults =
             (struct sim_faults){ .refuse = 50, .lose = 100, .slow = 200, .slow_max = 2 * SEC };
         /* No surge: a pod too many can only be a double create. */
@@ -203,7 +190,7 @@ static void test_scale_pause_and_history(void **state)
     CLEANUP(sim_fini) struct sim s;
 
     (void)state;
-    begin(&s, 4);
+    sim_begin(&s, 4);
     assert_int_equal(sim_create(&s, DEPLOY("web", 4, "a:1", "\"revisionHistoryLimit\":1,")), 201);
     assert_true(sim_until(&s, 60 * SEC, rolled_out, "web"));
     assert_int_equal(
@@ -235,7 +222,7 @@ static void test_recreate_never_mixes(void **state)
     CLEANUP(sim_fini) struct sim s;
 
     (void)state;
-    begin(&s, 5);
+    sim_begin(&s, 5);
     assert_int_equal(
         sim_create(&s, DEPLOY("web", 4, "a:1", "\"strategy\":{\"type\":\"Recreate\"},")), 201);
     assert_true(sim_until(&s, 60 * SEC, rolled_out, "web"));
@@ -262,7 +249,7 @@ static void test_progress_deadline(void **state)
     const struct kj_val *c;
 
     (void)state;
-    begin(&s, 6);
+    sim_begin(&s, 6);
     s.no_binder = true;
     assert_int_equal(sim_create(&s, DEPLOY("web", 2, "a:1", "\"progressDeadlineSeconds\":30,")),
                      201);
@@ -292,7 +279,7 @@ static void test_adoption_and_release(void **state)
     CLEANUP(sim_fini) struct sim s;
 
     (void)state;
-    begin(&s, 7);
+    sim_begin(&s, 7);
     assert_int_equal(sim_create(&s, POD("stray", "\"app\":\"r\"", "", "")), 201);
     sim_run(&s, 5 * SEC);
     assert_int_equal(sim_create(&s, RS("r", 3)), 201);
@@ -316,7 +303,7 @@ static void test_scale_down_prefers_the_cheap(void **state)
     CLEANUP(sim_fini) struct sim s;
 
     (void)state;
-    begin(&s, 8);
+    sim_begin(&s, 8);
     assert_int_equal(
         sim_create(&s, POD("dear", "\"app\":\"r\"",
                            "\"controller.kubernetes.io/pod-deletion-cost\":\"100\"", "")),
@@ -345,7 +332,7 @@ static void test_job_completes(void **state)
     int64_t most = 0;
 
     (void)state;
-    begin(&s, 9);
+    sim_begin(&s, 9);
     s.faults = (struct sim_faults){ .refuse = 30, .lose = 60, .slow = 100, .slow_max = SEC };
     assert_int_equal(sim_create(&s, JOB("j", "\"completions\":7,\"parallelism\":3,",
                                         "\"sim.koordinator.sh/run\":\"4s\"")),
@@ -378,7 +365,7 @@ static void test_pause_does_not_end(void **state)
     size_t it = 0;
 
     (void)state;
-    begin(&s, 9);
+    sim_begin(&s, 9);
     assert_int_equal(sim_create(&s, ONCE("a", "registry.k8s.io/pause:3.10")), 201);
     assert_int_equal(sim_create(&s, ONCE("b", "pause@sha256:00")), 201);
     assert_int_equal(sim_create(&s, ONCE("c", "pauser")), 201);
@@ -397,7 +384,7 @@ static void test_job_backs_off_and_fails(void **state)
     CLEANUP(sim_fini) struct sim s;
 
     (void)state;
-    begin(&s, 10);
+    sim_begin(&s, 10);
     assert_int_equal(sim_create(&s, JOB("j", "\"backoffLimit\":2,\"ttlSecondsAfterFinished\":60,",
                                         "\"sim.koordinator.sh/run\":\"2s\","
                                         "\"sim.koordinator.sh/exit-code\":\"3\"")),
@@ -418,7 +405,7 @@ static void test_job_indexed_and_suspended(void **state)
     char text[64];
 
     (void)state;
-    begin(&s, 11);
+    sim_begin(&s, 11);
     assert_int_equal(
         sim_create(&s, JOB("j",
                            "\"completions\":5,\"parallelism\":2,\"completionMode\":\"Indexed\","
@@ -442,7 +429,7 @@ static void test_indexed_job_under_faults(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= seeds(); seed++) {
         CLEANUP(sim_fini) struct sim s;
-        begin(&s, 100 + seed);
+        sim_begin(&s, 100 + seed);
         s.faults =
             (struct sim_faults){ .refuse = 50, .lose = 150, .slow = 200, .slow_max = 2 * SEC };
         assert_int_equal(sim_create(&s, JOB("j",
@@ -475,7 +462,7 @@ static void test_a_thousand_pods(void **state)
     (void)state;
     sim_init(&s, 30);
     sim_start(&s, &o);
-    assert_true(sim_until(&s, 60 * SEC, nodes_ready, NULL));
+    assert_true(sim_until(&s, 60 * SEC, sim_nodes_ready, NULL));
     assert_int_equal(sim_create(&s, RS("r", 1000)), 201);
     assert_true(sim_until(&s, 120 * SEC, many_ready, NULL));
     assert_int_equal(cluster_stats(s.cluster).pods_created, 1000);
@@ -491,7 +478,7 @@ static void test_garbage_background(void **state)
     CLEANUP(sim_fini) struct sim s;
 
     (void)state;
-    begin(&s, 12);
+    sim_begin(&s, 12);
     s.faults = (struct sim_faults){ .refuse = 30, .lose = 60, .slow = 100, .slow_max = SEC };
     assert_int_equal(sim_create(&s, DEPLOY("web", 5, "a:1", "")), 201);
     assert_true(sim_until(&s, 120 * SEC, rolled_out, "web"));
@@ -506,7 +493,7 @@ static void test_garbage_foreground(void **state)
     CLEANUP(sim_fini) struct sim s;
 
     (void)state;
-    begin(&s, 13);
+    sim_begin(&s, 13);
     assert_int_equal(sim_create(&s, DEPLOY("web", 3, "a:1", "")), 201);
     assert_true(sim_until(&s, 60 * SEC, rolled_out, "web"));
     assert_int_equal(sim_delete(&s, &kind_deployment, "default", "web",
@@ -528,7 +515,7 @@ static void test_garbage_orphan(void **state)
     CLEANUP(sim_fini) struct sim s;
 
     (void)state;
-    begin(&s, 14);
+    sim_begin(&s, 14);
     assert_int_equal(sim_create(&s, DEPLOY("web", 3, "a:1", "")), 201);
     assert_true(sim_until(&s, 60 * SEC, rolled_out, "web"));
     assert_int_equal(
@@ -549,7 +536,7 @@ static void test_namespace_ends(void **state)
     CLEANUP(sim_fini) struct sim s;
 
     (void)state;
-    begin(&s, 15);
+    sim_begin(&s, 15);
     assert_int_equal(
         sim_create(&s,
                    "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"x\"}}"),
@@ -624,7 +611,7 @@ static void test_pods_of_a_deleted_node_are_collected(void **state)
     CLEANUP(sim_fini) struct sim s;
 
     (void)state;
-    begin(&s, 22);
+    sim_begin(&s, 22);
     assert_int_equal(sim_create(&s, RS("r", 10)), 201);
     sim_run(&s, 20 * SEC);
     assert_int_equal(sim_delete(&s, &kind_node, NULL, "hollow-2", NULL), 200);
@@ -640,7 +627,7 @@ static void test_budget_status(void **state)
     CLEANUP(sim_fini) struct sim s;
 
     (void)state;
-    begin(&s, 17);
+    sim_begin(&s, 17);
     assert_int_equal(sim_create(&s, DEPLOY("web", 10, "a:1", "")), 201);
     assert_int_equal(
         sim_create(&s, "{\"apiVersion\":\"policy/v1\",\"kind\":\"PodDisruptionBudget\","
@@ -671,7 +658,7 @@ static void test_kubelet_refuses_what_does_not_fit(void **state)
     char text[64];
 
     (void)state;
-    begin(&s, 18);
+    sim_begin(&s, 18);
     assert_int_equal(
         sim_create(&s,
                    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"big\"},"
@@ -691,7 +678,7 @@ static void test_init_containers_and_restarts(void **state)
     char text[64];
 
     (void)state;
-    begin(&s, 19);
+    sim_begin(&s, 19);
     assert_int_equal(
         sim_create(&s, POD("p", "", "", "\"initContainers\":[{\"name\":\"i\",\"image\":\"a\"}],")),
         201);
@@ -789,7 +776,7 @@ static void test_restart_of_everything(void **state)
     CLEANUP(sim_fini) struct sim s;
 
     (void)state;
-    begin(&s, 21);
+    sim_begin(&s, 21);
     assert_int_equal(sim_create(&s, DEPLOY("web", 6, "a:1", "")), 201);
     sim_run(&s, 3 * SEC);
     for (int i = 0; i < 5; i++) {

@@ -83,4 +83,8 @@ size_t sim_count(struct sim *s, const struct kind *k, const char *ns, const char
 /* Runs until fn says so, at most `limit`; false when it never did. */
 typedef bool (*sim_fn)(struct sim *s, void *arg);
 bool sim_until(struct sim *s, nsec_t limit, sim_fn fn, void *arg);
+/* For sim_until(): the controllers have their caches, and all hollow nodes are registered. */
+bool sim_nodes_ready(struct sim *s, void *arg);
+/* sim_init(), sim_start() with everything, and the wait until its nodes are ready. */
+void sim_begin(struct sim *s, uint64_t seed);
 #endif

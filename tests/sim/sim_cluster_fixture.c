@@ -493,3 +493,16 @@ bool sim_until(struct sim *s, nsec_t limit, sim_fn fn, void *arg)
     }
     return fn(s, arg);
 }
+
+bool sim_nodes_ready(struct sim *s, void *arg)
+{
+    (void)arg;
+    return cluster_ready(s->cluster);
+}
+
+void sim_begin(struct sim *s, uint64_t seed)
+{
+    sim_init(s, seed);
+    sim_start(s, NULL);
+    assert_true(sim_until(s, 30 * SEC, sim_nodes_ready, NULL));
+}

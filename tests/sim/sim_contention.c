@@ -32,12 +32,6 @@ static void make_pod(struct sim *s, const struct podspec *p)
     assert_int_equal(sim_create(s, body), 201);
 }
 
-static bool nodes_ready(struct sim *s, void *arg)
-{
-    (void)arg;
-    return cluster_ready(s->cluster);
-}
-
 static void begin(struct sim *s)
 {
     static const struct hollow_shape shape = { .count = 1 };
@@ -45,7 +39,7 @@ static void begin(struct sim *s)
     sim_init(s, 31);
     s->no_binder = true;
     sim_start(s, &(struct cluster_opts){ .hollow = { .shapes = &shape, .nshapes = 1 } });
-    assert_true(sim_until(s, 10 * SEC, nodes_ready, NULL));
+    assert_true(sim_until(s, 10 * SEC, sim_nodes_ready, NULL));
 }
 
 /* Milli-cores that the last NodeMetric gives a pod, "": the node. */

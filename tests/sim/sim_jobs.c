@@ -17,19 +17,6 @@ static const struct sim_faults some_faults = {
     "\":[{\"name\":\"c\",\"image\":\"a\",\"command\":[\"sh\",\"-c\",\"" script "\"]}]}}}}"
 #define INDEXED(n) "\"completionMode\":\"Indexed\",\"completions\":" #n ",\"parallelism\":" #n ","
 
-static bool nodes_ready(struct sim *s, void *arg)
-{
-    (void)arg;
-    return cluster_ready(s->cluster);
-}
-
-static void begin(struct sim *s, uint64_t seed)
-{
-    sim_init(s, seed);
-    sim_start(s, NULL);
-    assert_true(sim_until(s, 30 * SEC, nodes_ready, NULL));
-}
-
 static bool is_over(struct sim *s, void *arg)
 {
     return streq(sim_condition(s, &kind_job, "default", arg, "Complete"), "True") ||
@@ -71,7 +58,7 @@ static void test_index_is_known_to_the_pod(void **state)
     CLEANUP(sim_fini) struct sim s;
 
     (void)state;
-    begin(&s, 1);
+    sim_begin(&s, 1);
     assert_int_equal(sim_create(&s, JOB("j", INDEXED(3), "sleep 60")), 201);
     sim_run(&s, 10 * SEC);
     CLEANUP(kj_doc_free)
@@ -89,7 +76,7 @@ static void test_failures_by_index_under_faults(void **state)
     CLEANUP(sim_fini) struct sim s;
 
     (void)state;
-    begin(&s, 2);
+    sim_begin(&s, 2);
     s.faults = some_faults;
     run_job(&s,
             JOB("odd", INDEXED(4) "\"backoffLimitPerIndex\":1,",
@@ -120,7 +107,7 @@ static void test_failure_policy(void **state)
     CLEANUP(sim_fini) struct sim s;
 
     (void)state;
-    begin(&s, 3);
+    sim_begin(&s, 3);
     run_job(&s,
             JOB("all",
                 "\"podFailurePolicy\":{\"rules\":[{\"action\":\"FailJob\",\"onExitCodes\":"
@@ -156,7 +143,7 @@ static void test_success_policy(void **state)
     CLEANUP(sim_fini) struct sim s;
 
     (void)state;
-    begin(&s, 4);
+    sim_begin(&s, 4);
     s.faults = some_faults;
     run_job(&s,
             JOB("lead", INDEXED(3) "\"successPolicy\":{\"rules\":[{\"succeededIndexes\":\"0\"}]},",
@@ -177,7 +164,7 @@ static void test_managed_elsewhere(void **state)
     CLEANUP(sim_fini) struct sim s;
 
     (void)state;
-    begin(&s, 5);
+    sim_begin(&s, 5);
     assert_int_equal(sim_create(&s, JOB("j", "\"managedBy\":\"example.com/queue\",", "exit 0")),
                      201);
     sim_run(&s, 20 * SEC);
@@ -192,7 +179,7 @@ static void test_deadline_and_missing_images(void **state)
     char text[80];
 
     (void)state;
-    begin(&s, 6);
+    sim_begin(&s, 6);
     assert_int_equal(
         sim_create(&s, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"short\"},"
                        "\"spec\":{\"activeDeadlineSeconds\":20,\"containers\":[{\"name\":\"c\","

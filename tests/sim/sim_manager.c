@@ -53,12 +53,6 @@ struct fixture {
 /* ---- the cluster ------------------------------------------------------------------------------
  */
 
-static bool nodes_ready(struct sim *s, void *arg)
-{
-    (void)arg;
-    return cluster_ready(s->cluster);
-}
-
 static void lead(struct fixture *w)
 {
     w->m = manager_new(w->s.loop, w->s.faulty, &(struct manager_opts){ 0 });
@@ -137,7 +131,7 @@ static void begin(struct fixture *w, unsigned nodes)
                                                          .seed = 3,
                                                          .metrics_interval = REPORT_EVERY,
                                                          .lease_interval = HOUR } });
-    assert_true(sim_until(&w->s, 10 * MINUTE, nodes_ready, NULL));
+    assert_true(sim_until(&w->s, 10 * MINUTE, sim_nodes_ready, NULL));
     make_own_node(&w->s, "hot");
     make_own_node(&w->s, "silent");
     make_pods(w);

@@ -111,12 +111,6 @@ void moves_drop_any(struct moves_sim *m, struct informer *inf)
 
 /* ---- life ------------------------------------------------------------------------------------- */
 
-static bool nodes_ready(struct sim *s, void *arg)
-{
-    (void)arg;
-    return cluster_ready(s->cluster);
-}
-
 static void start_cluster(struct moves_sim *m, const struct moves_shape *of)
 {
     const struct hollow_shape shape = { .count = of->nodes };
@@ -135,7 +129,7 @@ static void start_cluster(struct moves_sim *m, const struct moves_shape *of)
                                                 .metrics_interval = of->metrics_interval,
                                                 .lease_interval = 5 * MINUTE } };
     sim_start(&m->s, &o);
-    if (!sim_until(&m->s, 10 * MINUTE, nodes_ready, NULL))
+    if (!sim_until(&m->s, 10 * MINUTE, sim_nodes_ready, NULL))
         moves_die(m, "nodes do not become ready");
 }
 

@@ -25,12 +25,6 @@
     "\"nodeName\":\"hollow-0\",\"containers\":[{\"name\":\"c\",\"image\":\"a\","            \
     "\"resources\":{\"requests\":{\"cpu\":\"15\"}}}]}}"
 
-static bool nodes_ready(struct sim *s, void *arg)
-{
-    (void)arg;
-    return cluster_ready(s->cluster);
-}
-
 /* One node of 16 cores; a pod holds 15 of them. */
 static void begin(struct sim *s, size_t ended_pods_max)
 {
@@ -43,7 +37,7 @@ static void begin(struct sim *s, size_t ended_pods_max)
                                          .nodes = true,
                                          .ended_pods_max = ended_pods_max,
                                          .hollow = { .shapes = &shape, .nshapes = 1 } });
-    assert_true(sim_until(s, 30 * SEC, nodes_ready, NULL));
+    assert_true(sim_until(s, 30 * SEC, sim_nodes_ready, NULL));
     assert_int_equal(sim_create(s, HOLDER), 201);
     sim_run(s, 5 * SEC);
 }

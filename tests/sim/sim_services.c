@@ -32,19 +32,6 @@ static const struct kind kind_ep = { .group = "",
                                      .namespaced = true,
                                      .schema = &kobj_schema };
 
-static bool nodes_ready(struct sim *s, void *arg)
-{
-    (void)arg;
-    return cluster_ready(s->cluster);
-}
-
-static void begin(struct sim *s, uint64_t seed)
-{
-    sim_init(s, seed);
-    sim_start(s, NULL);
-    assert_true(sim_until(s, 30 * SEC, nodes_ready, NULL));
-}
-
 struct found { /* in the slices of a Service */
     size_t slices, endpoints, ready, terminating, most, ports;
     int64_t port; /* the last one */
@@ -102,7 +89,7 @@ static void test_pods_are_found_under_faults(void **state)
     for (uint64_t seed = 1; seed <= 2; seed++) {
         CLEANUP(sim_fini) struct sim s;
         struct wanted w = { "web", 230 };
-        begin(&s, seed);
+        sim_begin(&s, seed);
         s.faults =
             (struct sim_faults){ .refuse = 50, .lose = 100, .slow = 200, .slow_max = 2 * SEC };
         assert_int_equal(sim_create(&s, SERVICE("web", "\"selector\":{\"app\":\"web\"}," WEB_PORT)),
@@ -133,7 +120,7 @@ static void test_ports_differ_between_pods(void **state)
     CLEANUP(sim_fini) struct sim s;
 
     (void)state;
-    begin(&s, 1);
+    sim_begin(&s, 1);
     assert_int_equal(sim_create(&s, SERVICE("all", "\"selector\":{\"tier\":\"all\"}," WEB_PORT)),
                      201);
     sim_run(&s, 2 * SEC);
@@ -160,7 +147,7 @@ static void test_unready_pods(void **state)
     struct found f;
 
     (void)state;
-    begin(&s, 2);
+    sim_begin(&s, 2);
     assert_int_equal(sim_create(&s, SERVICE("head", "\"clusterIP\":\"None\",\"selector\":{"
                                                     "\"app\":\"web\"}")),
                      201);
@@ -204,7 +191,7 @@ static void test_endpoints_of_others_are_mirrored(void **state)
     CLEANUP(sim_fini) struct sim s;
 
     (void)state;
-    begin(&s, 3);
+    sim_begin(&s, 3);
     struct kube_req r = { .verb = KUBE_CREATE,
                           .kind = &kind_ep,
                           .ns = "default",

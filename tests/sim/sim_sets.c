@@ -48,19 +48,6 @@ static uint64_t seeds(void)
     return n ? strtoull(n, NULL, 10) : 3;
 }
 
-static bool nodes_ready(struct sim *s, void *arg)
-{
-    (void)arg;
-    return cluster_ready(s->cluster);
-}
-
-static void begin(struct sim *s, uint64_t seed)
-{
-    sim_init(s, seed);
-    sim_start(s, NULL);
-    assert_true(sim_until(s, 30 * SEC, nodes_ready, NULL));
-}
-
 static void set_image(struct sim *s, const struct kind *k, const char *name, const char *image)
 {
     char body[256];
@@ -150,7 +137,7 @@ static void test_pods_come_and_go_in_order(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= seeds(); seed++) {
         CLEANUP(sim_fini) struct sim s;
-        begin(&s, seed);
+        sim_begin(&s, seed);
         s.faults = some_faults;
         assert_int_equal(sim_create(&s, STS("web", 4, "")), 201);
         assert_true(watched(&s, "web", 600 * SEC, check_order));
@@ -169,7 +156,7 @@ static void test_identity(void **state)
     char text[64];
 
     (void)state;
-    begin(&s, 1);
+    sim_begin(&s, 1);
     assert_int_equal(sim_create(&s, STS("web", 2, "\"ordinals\":{\"start\":3}," CLAIMS)), 201);
     assert_true(sim_until(&s, 60 * SEC, sts_done, "web"));
     CLEANUP(kj_doc_free) struct kj_doc *doc = sim_get(&s, &kind_pod, "default", "web-4");
@@ -224,7 +211,7 @@ static void test_update_and_back_under_faults(void **state)
     for (uint64_t seed = 1; seed <= seeds(); seed++) {
         CLEANUP(sim_fini) struct sim s;
         char before[64], after[64];
-        begin(&s, seed);
+        sim_begin(&s, seed);
         assert_int_equal(sim_create(&s, STS("web", 4, "")), 201);
         assert_true(sim_until(&s, 60 * SEC, sts_done, "web"));
         sim_text(&s, &kind_statefulset, "default", "web", "status.currentRevision", before,
@@ -252,7 +239,7 @@ static void test_partition_and_history(void **state)
     char current[64], update[64];
 
     (void)state;
-    begin(&s, 2);
+    sim_begin(&s, 2);
     assert_int_equal(sim_create(&s, STS("web", 4,
                                         "\"revisionHistoryLimit\":1,\"updateStrategy\":{\"type\":"
                                         "\"RollingUpdate\",\"rollingUpdate\":{\"partition\":3}},")),
@@ -292,7 +279,7 @@ static void test_on_delete(void **state)
     CLEANUP(sim_fini) struct sim s;
 
     (void)state;
-    begin(&s, 3);
+    sim_begin(&s, 3);
     assert_int_equal(sim_create(&s, STS("web", 3, "\"updateStrategy\":{\"type\":\"OnDelete\"},")),
                      201);
     assert_true(sim_until(&s, 60 * SEC, sts_done, "web"));
@@ -312,7 +299,7 @@ static void test_parallel_with_claims_under_faults(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= seeds(); seed++) {
         CLEANUP(sim_fini) struct sim s;
-        begin(&s, seed);
+        sim_begin(&s, seed);
         s.faults = some_faults;
         assert_int_equal(
             sim_create(&s, STS("web", 8,
@@ -339,7 +326,7 @@ static void test_failed_pods_are_made_again(void **state)
     CLEANUP(sim_fini) struct sim s;
 
     (void)state;
-    begin(&s, 4);
+    sim_begin(&s, 4);
     assert_int_equal(sim_create(&s, STS("web", 2, "")), 201);
     assert_true(sim_until(&s, 60 * SEC, sts_done, "web"));
     assert_int_equal(sim_patch(&s, &kind_pod, "default", "web-1", "status",
@@ -408,7 +395,7 @@ static void test_daemons_under_faults(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= seeds(); seed++) {
         CLEANUP(sim_fini) struct sim s;
-        begin(&s, seed);
+        sim_begin(&s, seed);
         s.faults = some_faults;
         assert_int_equal(sim_create(&s, DS("agent", "")), 201);
         assert_true(watched_ds(&s, "agent", 1, 0));
@@ -434,7 +421,7 @@ static void test_daemons_follow_nodes(void **state)
     const struct kj_val *r;
 
     (void)state;
-    begin(&s, 2);
+    sim_begin(&s, 2);
     assert_int_equal(sim_create(&s, DS("agent", "")), 201);
     sim_run(&s, 2 * SEC);
     assert_true(sim_until(&s, 60 * SEC, ds_done, "agent"));
@@ -477,7 +464,7 @@ static void test_failed_daemons_come_back(void **state)
     CLEANUP(sim_fini) struct sim s;
 
     (void)state;
-    begin(&s, 3);
+    sim_begin(&s, 3);
     assert_int_equal(sim_create(&s, DS("agent", "")), 201);
     sim_run(&s, 2 * SEC);
     assert_true(sim_until(&s, 60 * SEC, ds_done, "agent"));
@@ -522,7 +509,7 @@ static void test_replication_controllers(void **state)
     CLEANUP(sim_fini) struct sim s;
 
     (void)state;
-    begin(&s, 5);
+    sim_begin(&s, 5);
     s.faults = some_faults;
     assert_int_equal(create_rc(&s, RC("old", 4)), 201);
     sim_run(&s, SEC);

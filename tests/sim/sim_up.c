@@ -386,12 +386,6 @@ static void disturb(struct fixture *w, unsigned round)
 
 /* ---- life --------------------------------------------------------------------------------------- */
 
-static bool nodes_ready(struct sim *s, void *arg)
-{
-    (void)arg;
-    return cluster_ready(s->cluster);
-}
-
 static void begin(struct fixture *w, unsigned nodes)
 {
     static const struct informer_handler pods = { .on_update = on_pod_update };
@@ -414,7 +408,7 @@ static void begin(struct fixture *w, unsigned nodes)
     start_cluster(w);
     start_scheduler(w);
     start_leader(w);
-    assert_true(sim_until(&w->s, 10 * MINUTE, nodes_ready, NULL));
+    assert_true(sim_until(&w->s, 10 * MINUTE, sim_nodes_ready, NULL));
     create_profile(w, "service", "LS", "koord-prod");
     create_profile(w, "batch", "BE", "koord-batch");
     sim_run(&w->s, 5 * MINUTE);

@@ -1,44 +1,11 @@
 /* test_rank.c - which pods go first, and how long a pod bears a taint. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
-#include "base/intern.h"
 #include "cluster/node.h"
+#include "cluster/test/fixture_pods.h"
 
-#define NOW (INT64_C(1763200000) * NSEC_PER_SEC)
-
-struct fixture {
-    struct intern *strings;
-    struct kj_scratch *scratch;
-    kobjvec pods;
-};
-
-static void fixture_init(struct fixture *b)
+static void add_pod(struct fixture *b, const char *name, const char *json)
 {
-    memset(b, 0, sizeof *b);
-    b->strings = intern_new();
-    b->scratch = kj_scratch_new(b->strings);
-}
-
-static void fixture_fini(struct fixture *b)
-{
-    vec_foreach(&b->pods, i)
-        kobj_unref(b->pods.items[i]);
-    vec_fini(&b->pods);
-    kj_scratch_free(b->scratch);
-    intern_free(b->strings);
-}
-
-static void fixture_add(struct fixture *b, const char *name, const char *json)
-{
-    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
-    struct kerr err = { 0 };
-    struct kobj *o = NULL;
     char text[1024];
 
     (void)snprintf(text, sizeof text,
@@ -46,10 +13,7 @@ static void fixture_add(struct fixture *b, const char *name, const char *json)
                    "\"00000000-0000-4000-8000-%012zx\",\"creationTimestamp\":"
                    "\"2025-11-14T00:00:00Z\"%s",
                    name, b->pods.n + 1, json);
-    if (kj_parse(text, strlen(text), 0, &doc, &err) < 0 ||
-        kobj_decode(&kind_pod, kj_root(doc), b->scratch, &o, &err) < 0)
-        fail_msg("%s: %s", text, err.text);
-    vec_push(&b->pods, o);
+    fixture_add(b, text);
 }
 
 #define READY(node, since)                                                                       \
@@ -64,17 +28,15 @@ static void test_order_of_deletion(void **state)
 
     (void)state;
     fixture_init(&b);
-    fixture_add(&b, "alone", READY("n2", "2025-11-14T00:00:00Z"));
-    fixture_add(&b, "crowded-a", READY("n1", "2025-11-14T00:00:00Z"));
-    fixture_add(&b, "crowded-b", READY("n1", "2025-11-14T00:00:00Z"));
-    fixture_add(&b, "cheap",
-                ",\"annotations\":{\"controller.kubernetes.io/pod-deletion-cost\":\"-5\"}" READY(
-                    "n3", "2025-11-14T00:00:00Z"));
-    fixture_add(&b, "notready",
-                "},\"spec\":{\"nodeName\":\"n4\"},\"status\":{\"phase\":\"Running\"}}");
-    fixture_add(&b, "pending",
-                "},\"spec\":{\"nodeName\":\"n5\"},\"status\":{\"phase\":\"Pending\"}}");
-    fixture_add(&b, "unassigned", "},\"spec\":{},\"status\":{\"phase\":\"Pending\"}}");
+    add_pod(&b, "alone", READY("n2", "2025-11-14T00:00:00Z"));
+    add_pod(&b, "crowded-a", READY("n1", "2025-11-14T00:00:00Z"));
+    add_pod(&b, "crowded-b", READY("n1", "2025-11-14T00:00:00Z"));
+    add_pod(&b, "cheap",
+            ",\"annotations\":{\"controller.kubernetes.io/pod-deletion-cost\":\"-5\"}" READY(
+                "n3", "2025-11-14T00:00:00Z"));
+    add_pod(&b, "notready", "},\"spec\":{\"nodeName\":\"n4\"},\"status\":{\"phase\":\"Running\"}}");
+    add_pod(&b, "pending", "},\"spec\":{\"nodeName\":\"n5\"},\"status\":{\"phase\":\"Pending\"}}");
+    add_pod(&b, "unassigned", "},\"spec\":{},\"status\":{\"phase\":\"Pending\"}}");
     rank_for_deletion(&b.pods, &b.pods, NOW);
     for (size_t i = 0; i < ARRAY_LEN(want); i++)
         assert_string_equal(b.pods.items[i]->meta.name, want[i]);
@@ -96,30 +58,28 @@ static void test_tolerations_in_time(void **state)
 
     (void)state;
     fixture_init(&b);
-    fixture_add(&b, "none", "},\"spec\":{}}");
-    fixture_add(
-        &b, "forever",
-        "},\"spec\":{\"tolerations\":[{\"operator\":\"Exists\",\"effect\":\"NoExecute\"}]}}");
-    fixture_add(
-        &b, "limited",
-        "},\"spec\":{\"tolerations\":[{\"key\":\"node.kubernetes.io/unreachable\",\"operator\":"
-        "\"Exists\",\"effect\":\"NoExecute\",\"tolerationSeconds\":300}]}}");
+    add_pod(&b, "none", "},\"spec\":{}}");
+    add_pod(&b, "forever",
+            "},\"spec\":{\"tolerations\":[{\"operator\":\"Exists\",\"effect\":\"NoExecute\"}]}}");
+    add_pod(&b, "limited",
+            "},\"spec\":{\"tolerations\":[{\"key\":\"node.kubernetes.io/unreachable\",\"operator\":"
+            "\"Exists\",\"effect\":\"NoExecute\",\"tolerationSeconds\":300}]}}");
     assert_int_equal(evict_after(pod_of(b.pods.items[0]), &taints, NOW), 0);
     assert_int_equal(evict_after(pod_of(b.pods.items[1]), &taints, NOW), NSEC_MAX);
     assert_int_equal(evict_after(pod_of(b.pods.items[2]), &taints, NOW + 100 * NSEC_PER_SEC),
                      200 * NSEC_PER_SEC);
     /* One that came later has its time from then on, wherever it is told. */
-    fixture_add(&b, "bound later",
-                LIMITED "\"conditions\":[{\"type\":\"PodScheduled\",\"status\":"
-                        "\"True\",\"lastTransitionTime\":" LATER "}]}}");
-    fixture_add(&b, "started later", LIMITED "\"startTime\":" LATER "}}");
+    add_pod(&b, "bound later",
+            LIMITED "\"conditions\":[{\"type\":\"PodScheduled\",\"status\":"
+                    "\"True\",\"lastTransitionTime\":" LATER "}]}}");
+    add_pod(&b, "started later", LIMITED "\"startTime\":" LATER "}}");
     for (size_t i = 3; i < 5; i++)
         assert_int_equal(evict_after(pod_of(b.pods.items[i]), &taints, NOW + 100 * NSEC_PER_SEC),
                          260 * NSEC_PER_SEC);
     /* The first toleration that matches decides. */
-    fixture_add(&b, "two",
-                "},\"spec\":{\"tolerations\":[{\"operator\":\"Exists\",\"effect\":\"NoExecute\"},{"
-                "\"operator\":\"Exists\",\"effect\":\"NoExecute\",\"tolerationSeconds\":5}]}}");
+    add_pod(&b, "two",
+            "},\"spec\":{\"tolerations\":[{\"operator\":\"Exists\",\"effect\":\"NoExecute\"},{"
+            "\"operator\":\"Exists\",\"effect\":\"NoExecute\",\"tolerationSeconds\":5}]}}");
     assert_int_equal(evict_after(pod_of(b.pods.items[5]), &taints, NOW), NSEC_MAX);
     t.effect = TAINT_NO_SCHEDULE;
     assert_int_equal(evict_after(pod_of(b.pods.items[0]), &taints, NOW), NSEC_MAX);

@@ -1,46 +1,13 @@
 /* test_sets.c - which pods of StatefulSets and DaemonSets are made and deleted next. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
-#include "base/intern.h"
 #include "cluster/ds.h"
 #include "cluster/sts.h"
-
-#define NOW (INT64_C(1763200000) * NSEC_PER_SEC)
-
-struct fixture {
-    struct intern *strings;
-    struct kj_scratch *scratch;
-    kobjvec pods;
-};
-
-static void fixture_init(struct fixture *b)
-{
-    memset(b, 0, sizeof *b);
-    b->strings = intern_new();
-    b->scratch = kj_scratch_new(b->strings);
-}
-
-static void fixture_fini(struct fixture *b)
-{
-    vec_foreach(&b->pods, i)
-        kobj_unref(b->pods.items[i]);
-    vec_fini(&b->pods);
-    kj_scratch_free(b->scratch);
-    intern_free(b->strings);
-}
+#include "cluster/test/fixture_pods.h"
 
 /* what: r ready, p pending, f failed, d ready and being deleted. */
 static void add(struct fixture *b, const char *name, char what, const char *revision)
 {
-    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
-    struct kerr err = { 0 };
-    struct kobj *o = NULL;
     char text[1024];
     const char *phase = what == 'p' ? "Pending" : what == 'f' ? "Failed" : "Running";
 
@@ -52,10 +19,7 @@ static void add(struct fixture *b, const char *name, char what, const char *revi
                    name, revision,
                    what == 'd' ? ",\"deletionTimestamp\":\"2025-11-14T00:00:00Z\"" : "", phase,
                    what == 'r' || what == 'd' ? "True" : "False");
-    if (kj_parse(text, strlen(text), 0, &doc, &err) < 0 ||
-        kobj_decode(&kind_pod, kj_root(doc), b->scratch, &o, &err) < 0)
-        fail_msg("%s: %s", text, err.text);
-    vec_push(&b->pods, o);
+    fixture_add(b, text);
 }
 
 /* Pods w-0, w-1 ... as the letters say: state and revision, "rN" new, "rO" old, "--" none. */
