@@ -7,7 +7,8 @@
  * when its object changed meanwhile (admission.h, admission_later()). Loop thread only.
  *
  *   admithook_set.c     the configurations, as read from the store
- *   admithook_match.c   does a webhook want this request: rules, selectors, equivalent versions
+ *   admithook_match.c   does a webhook want this request: rules, selectors, equivalent versions,
+ *                       matchConditions (admitexpr.h)
  *   admithook_review.c  AdmissionReview: the question as text, the answer read and checked
  *   admithook_patch.c   objects in another version, and what a patch makes of them
  *   admithook_run.c     the questions of one request, and what comes of their answers

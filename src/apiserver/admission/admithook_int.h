@@ -6,6 +6,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 
+struct conditions;
 struct store_watch;
 
 /* ---- admithook_set.c --------------------------------------------------------------------------- */
@@ -20,6 +21,7 @@ struct admithook {
     bool reinvoke;       /* reinvocationPolicy IfNeeded */
     bool dry_run_safe;   /* sideEffects None or NoneOnDryRun */
     int64_t timeout_s;
+    struct conditions *conditions; /* NULL: none */
     const char *version; /* of the AdmissionReview: "v1" or "v1beta1"; NULL: none that we know */
 };
 struct admithook_list vec_of(struct admithook);
@@ -49,16 +51,25 @@ DEFINE_CLEANUP(admithook_set_unref, struct admithook_set *)
  * with matchPolicy Equivalent), by its rules alone; NULL: it does not ask for such requests. */
 const struct resource *admithook_rules_match(const struct admithook *h,
                                              const struct admission_req *r);
-/* Selectors and conditions. 1 or 0; negative: the namespace is not there. */
+/* Selectors. 1 or 0; negative: the namespace is not there. */
 int admithook_selectors_match(struct apiserver *s, const struct admithook *h,
                               const struct admission_req *r, const struct kj_val *obj,
                               struct kerr *err);
+/* matchConditions. 1 or 0; -EINVAL: nobody knows, and why says why. */
+int admithook_conditions_match(const struct admithook *h, const struct admission_req *r,
+                               const struct resource *as, const struct kj_val *obj,
+                               struct strbuf *why);
 /* Requests about webhook configurations themselves ask nobody. */
 bool admithook_is_exempt(const struct resource *r);
 
 /* ---- admithook_review.c ------------------------------------------------------------------------ */
 
 /* as: see admithook_rules_match(). obj is NULL for a deletion. */
+/* The members of an AdmissionRequest; uid NULL: those that expressions see, which have the objects
+ * beside it. */
+void admithook_request_write(struct kjw *w, const struct resource *as,
+                             const struct admission_req *r, const struct kj_val *obj,
+                             const char *uid);
 void admithook_review_write(const struct admithook *h, const struct resource *as,
                             const struct admission_req *r, const struct kj_val *obj,
                             const char *uid, struct strbuf *out);

@@ -1,4 +1,5 @@
 /* admithook_match.c - which requests a webhook wants to see. */
+#include "apiserver/admission/admitexpr.h"
 #include "apiserver/admission/admithook_int.h"
 #include "apiserver/kinds/internal.h"
 #include "apiserver/store/store.h"
@@ -126,14 +127,6 @@ static int namespace_matches(struct apiserver *s, const struct kj_val *selector,
     return labels_match(selector, kj_root(ns));
 }
 
-/* The one place for matchConditions: until expressions are evaluated here they hold. */
-static bool conditions_hold(const struct admithook *h, const struct admission_req *r,
-                            const struct kj_val *obj)
-{
-    (void)h, (void)r, (void)obj;
-    return true;
-}
-
 int admithook_selectors_match(struct apiserver *s, const struct admithook *h,
                               const struct admission_req *r, const struct kj_val *obj,
                               struct kerr *err)
@@ -143,7 +136,17 @@ int admithook_selectors_match(struct apiserver *s, const struct admithook *h,
 
     if (e <= 0)
         return e;
-    return (is_everything(objects) || labels_match(objects, obj) ||
-            labels_match(objects, r->old)) &&
-           conditions_hold(h, r, obj);
+    return is_everything(objects) || labels_match(objects, obj) || labels_match(objects, r->old);
+}
+
+int admithook_conditions_match(const struct admithook *h, const struct admission_req *r,
+                               const struct resource *as, const struct kj_val *obj,
+                               struct strbuf *why)
+{
+    CLEANUP(admitexpr_input_fini) struct admitexpr_input in = { 0 };
+
+    if (!h->conditions)
+        return 1;
+    admitexpr_input_init(&in, r, as, obj);
+    return conditions_eval(h->conditions, &in, why);
 }

@@ -103,13 +103,42 @@ static const char *name_of(const struct admission_req *r, const struct kj_val *o
     return r->name;
 }
 
-void admithook_review_write(const struct admithook *h, const struct resource *as,
-                            const struct admission_req *r, const struct kj_val *obj,
-                            const char *uid, struct strbuf *out)
+void admithook_request_write(struct kjw *w, const struct resource *as,
+                             const struct admission_req *r, const struct kj_val *obj,
+                             const char *uid)
 {
     const char *name = name_of(r, obj);
     bool is_namespace = !*r->res->group && streq(r->res->plural, "namespaces");
     const char *ns = is_namespace ? r->name : r->ns;
+
+    if (uid)
+        kjw_str(w, "uid", uid);
+    write_kind(w, "kind", as, r);
+    write_resource(w, "resource", as);
+    if (*r->subresource)
+        kjw_str(w, "subResource", r->subresource);
+    write_kind(w, "requestKind", r->res, r);
+    write_resource(w, "requestResource", r->res);
+    if (*r->subresource)
+        kjw_str(w, "requestSubResource", r->subresource);
+    if (*name)
+        kjw_str(w, "name", name);
+    if (*ns)
+        kjw_str(w, "namespace", ns);
+    kjw_str(w, "operation", r->operation);
+    api_user_write(r->call->user, w, "userInfo");
+    if (uid) {
+        write_object(w, "object", r, as, obj);
+        write_object(w, "oldObject", r, as, r->old);
+    }
+    kjw_bool(w, "dryRun", r->dry_run);
+    write_options(w, r);
+}
+
+void admithook_review_write(const struct admithook *h, const struct resource *as,
+                            const struct admission_req *r, const struct kj_val *obj,
+                            const char *uid, struct strbuf *out)
+{
     struct kjw w = kjw_to(out);
 
     kjw_obj(&w, NULL);
@@ -117,25 +146,7 @@ void admithook_review_write(const struct admithook *h, const struct resource *as
     kjw_str(&w, "apiVersion",
             streq(h->version, "v1") ? "admission.k8s.io/v1" : "admission.k8s.io/v1beta1");
     kjw_obj(&w, "request");
-    kjw_str(&w, "uid", uid);
-    write_kind(&w, "kind", as, r);
-    write_resource(&w, "resource", as);
-    if (*r->subresource)
-        kjw_str(&w, "subResource", r->subresource);
-    write_kind(&w, "requestKind", r->res, r);
-    write_resource(&w, "requestResource", r->res);
-    if (*r->subresource)
-        kjw_str(&w, "requestSubResource", r->subresource);
-    if (*name)
-        kjw_str(&w, "name", name);
-    if (*ns)
-        kjw_str(&w, "namespace", ns);
-    kjw_str(&w, "operation", r->operation);
-    api_user_write(r->call->user, &w, "userInfo");
-    write_object(&w, "object", r, as, obj);
-    write_object(&w, "oldObject", r, as, r->old);
-    kjw_bool(&w, "dryRun", r->dry_run);
-    write_options(&w, r);
+    admithook_request_write(&w, as, r, obj, uid);
     kjw_end(&w);
     kjw_end(&w);
 }

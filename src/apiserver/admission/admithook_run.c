@@ -131,6 +131,50 @@ static struct api_refusal call_failed(struct admithook_run *x, const struct admi
         x->arena, arena_printf(x->arena, "failed calling webhook \"%s\": %s", h->name, why));
 }
 
+/* As kube-apiserver refuses what it cannot decide about. */
+static struct api_refusal forbidden(const struct admithook_run *x, const char *why)
+{
+    CLEANUP(strbuf_fini) struct strbuf details = STRBUF_INIT, what = STRBUF_INIT;
+    const struct resource *res = x->req.res;
+    const char *name = x->req.name;
+    struct kjw w = kjw_to(&details);
+
+    if (!*name && x->obj && !*x->req.subresource)
+        name = kj_str_or(kj_path(kj_root(x->obj), "metadata.name"), "");
+    strbuf_appendf(&what, "%s%s%s", res->plural, *res->group ? "." : "", res->group);
+    if (*name)
+        strbuf_appendf(&what, " \"%s\"", name);
+    kjw_obj(&w, NULL);
+    if (*name)
+        kjw_str(&w, "name", name);
+    if (*res->group)
+        kjw_str(&w, "group", res->group);
+    kjw_str(&w, "kind", res->plural);
+    kjw_end(&w);
+    return (struct api_refusal){ .code = 403,
+                                 .reason = "Forbidden",
+                                 .message =
+                                     arena_printf(x->arena, "%s is forbidden: %s", what.data, why),
+                                 .details = arena_strdup(x->arena, details.data) };
+}
+
+/* Conditions that cannot be decided are as a webhook that cannot be asked. */
+static int conditions_hold(struct admithook_run *x, const struct admithook *h,
+                           const struct resource *as)
+{
+    CLEANUP(strbuf_fini) struct strbuf why = STRBUF_INIT;
+    int e = admithook_conditions_match(h, &x->req, as, object_of(x), &why);
+
+    if (e >= 0)
+        return e;
+    KLOG_W("Failed evaluating match conditions", KV_S("webhook", h->name),
+           KV_S("configuration", h->config), KV_S("policy", h->ignore_failure ? "Ignore" : "Fail"),
+           KV_S("reason", why.data));
+    if (!h->ignore_failure)
+        x->refusal = forbidden(x, why.data);
+    return 0;
+}
+
 /* What stands between a webhook and its question; message NULL: nothing. */
 static struct api_refusal not_to_ask(struct admithook_run *x, const struct admithook *h)
 {
@@ -176,6 +220,8 @@ static int wants(struct admithook_run *x, const struct admithook *h, const struc
                                            .reason = kreason_name(err.reason),
                                            .message = arena_strdup(x->arena, err.text) };
     if (e > 0)
+        e = conditions_hold(x, h, *ret_as);
+    if (e > 0)
         x->refusal = not_to_ask(x, h);
     return x->refusal.message ? -EPERM : e;
 }
@@ -199,6 +245,7 @@ static int finish_now(struct admithook_run *x)
         struct api_refusal *r = arena_new0(c->arena, struct api_refusal);
         *r = x->refusal;
         r->message = arena_strdup(c->arena, r->message);
+        r->details = r->details ? arena_strdup(c->arena, r->details) : NULL;
         c->refusal = r;
         e = -EPERM;
     }

@@ -1,4 +1,5 @@
 /* admithook_set.c - webhook configurations, read from the store when they changed. */
+#include "apiserver/admission/admitexpr.h"
 #include "apiserver/admission/admithook_int.h"
 #include "apiserver/admission/hookcall.h"
 #include "apiserver/store/store.h"
@@ -9,6 +10,13 @@ static const char *const kinds[] = {
     "validatingwebhookconfigurations.admissionregistration.k8s.io"
 };
 
+static void hooks_fini(struct admithook_list *l)
+{
+    vec_foreach(l, i)
+        conditions_free(l->items[i].conditions);
+    vec_fini(l);
+}
+
 struct admithook_set *admithook_set_unref(struct admithook_set *set)
 {
     if (!set || --set->refs)
@@ -16,8 +24,8 @@ struct admithook_set *admithook_set_unref(struct admithook_set *set)
     vec_foreach(&set->docs, i)
         kj_doc_free(set->docs.items[i]);
     vec_fini(&set->docs);
-    vec_fini(&set->mutating);
-    vec_fini(&set->validating);
+    hooks_fini(&set->mutating);
+    hooks_fini(&set->validating);
     free(set);
     return NULL;
 }
@@ -73,6 +81,7 @@ static bool on_config(void *arg, const struct store_key *k, uint64_t rev, const 
             .dry_run_safe =
                 is(spec, "sideEffects", "None") || is(spec, "sideEffects", "NoneOnDryRun"),
             .timeout_s = kj_i64_or(kj_get(spec, "timeoutSeconds"), 10),
+            .conditions = conditions_new(kj_get(spec, "matchConditions"), false),
             .version = review_version(spec),
         };
         vec_push(x->mutating ? &x->set->mutating : &x->set->validating, h);
