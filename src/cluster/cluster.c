@@ -65,6 +65,8 @@ struct cluster *cluster_new(struct loop *l, struct kube *k, const struct cluster
         c->deploy = deployctl_new(c);
     if (o->job)
         c->job = jobctl_new(c);
+    if (o->cronjob)
+        c->cron = cronctl_new(c);
     if (o->pdb)
         c->pdb = pdbctl_new(c);
     if (o->resourceclaims)
@@ -104,6 +106,7 @@ struct cluster *cluster_free(struct cluster *c)
     nodectl_free(c->node);
     claimctl_free(c->claims);
     pdbctl_free(c->pdb);
+    cronctl_free(c->cron);
     jobctl_free(c->job);
     deployctl_free(c->deploy);
     epctl_free(c->ep);

@@ -214,6 +214,25 @@ struct job {
     struct job_status status;
 };
 
+struct cron_spec {
+    const char *schedule, *time_zone; /* time_zone: NULL when absent */
+    const char *concurrency_policy;   /* "Allow", "Forbid", "Replace" */
+    bool suspend;
+    struct opt_i64 starting_deadline_seconds;
+    struct opt_i32 successful_limit, failed_limit; /* of the history */
+    const char *template_json;                     /* jobTemplate */
+};
+typedef KLIST(struct object_ref) object_reflist;
+struct cron_status {
+    object_reflist active;
+    nsec_t last_schedule_time, last_successful_time;
+};
+struct cronjob {
+    struct kobj obj;
+    struct cron_spec spec;
+    struct cron_status status;
+};
+
 struct disrupted {
     const char *name;
     nsec_t since;
@@ -248,12 +267,12 @@ struct ns_doc {
     struct ns_doc_status status;
 };
 
-extern const struct kind doc_deployment, doc_replicaset, doc_rc, doc_job, doc_pdb, doc_namespace,
-    doc_statefulset, doc_daemonset, doc_revision, doc_service, doc_endpoints, doc_slice,
-    doc_backend;
+extern const struct kind doc_deployment, doc_replicaset, doc_rc, doc_job, doc_cronjob, doc_pdb,
+    doc_namespace, doc_statefulset, doc_daemonset, doc_revision, doc_service, doc_endpoints,
+    doc_slice, doc_backend;
 extern const struct kschema deployment_status_schema, replicaset_status_schema, rc_status_schema,
-    job_status_schema, pdb_status_schema, namespace_status_schema, statefulset_status_schema,
-    daemonset_status_schema;
+    job_status_schema, cronjob_status_schema, pdb_status_schema, namespace_status_schema,
+    statefulset_status_schema, daemonset_status_schema;
 
 #define DOC_OF(noun, type)                                           \
     static inline const struct type *noun##_of(const struct kobj *o) \
@@ -263,6 +282,7 @@ extern const struct kschema deployment_status_schema, replicaset_status_schema, 
 DOC_OF(deploy, deploy)
 DOC_OF(rs, rs)
 DOC_OF(job, job)
+DOC_OF(cronjob, cronjob)
 DOC_OF(sts, sts)
 DOC_OF(ds, ds)
 DOC_OF(revision, revision)

@@ -19,6 +19,7 @@
 
 struct discovery;
 struct claimctl;
+struct cronctl;
 struct deployctl;
 struct eventgc;
 struct gc;
@@ -47,6 +48,7 @@ struct cluster {
     struct dsctl *ds;
     struct epctl *ep;
     struct jobctl *job;
+    struct cronctl *cron;
     struct gc *gc;
     struct podgc *podgc;
     struct eventgc *eventgc;
@@ -131,6 +133,8 @@ struct deployctl *deployctl_new(struct cluster *c);
 struct deployctl *deployctl_free(struct deployctl *d);
 struct jobctl *jobctl_new(struct cluster *c);
 struct jobctl *jobctl_free(struct jobctl *j);
+struct cronctl *cronctl_new(struct cluster *c);
+struct cronctl *cronctl_free(struct cronctl *k);
 struct gc *gc_new(struct cluster *c);
 struct gc *gc_free(struct gc *g);
 struct podgc *podgc_new(struct cluster *c);

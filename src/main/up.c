@@ -55,6 +55,7 @@ static int make_cluster(struct wired *w, const struct up_plan *p, const struct h
         .daemonset = p->controllers,
         .endpoints = p->controllers,
         .job = p->controllers,
+        .cronjob = p->controllers,
         .gc = p->controllers,
         .namespaces = p->controllers,
         .nodes = p->controllers,

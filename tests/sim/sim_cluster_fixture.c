@@ -300,6 +300,7 @@ void sim_start(struct sim *s, const struct cluster_opts *o)
         .daemonset = true,
         .endpoints = true,
         .job = true,
+        .cronjob = true,
         .gc = true,
         .namespaces = true,
         .nodes = true,

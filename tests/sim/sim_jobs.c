@@ -1,5 +1,5 @@
-/* sim_jobs.c - Jobs with policies and CronJobs against the embedded API server, on the virtual
- * loop, with lost, refused and slow answers. */
+/* sim_jobs.c - Jobs with policies against the embedded API server, on the virtual loop, with
+ * lost, refused and slow answers. */
 #include "base/test/asserts.h"
 #include "sim_cluster.h"
 

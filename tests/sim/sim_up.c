@@ -58,6 +58,7 @@ static void start_cluster(struct fixture *w)
         .deployment = true,
         .replicaset = true,
         .job = true,
+        .cronjob = true,
         .gc = true,
         .namespaces = true,
         .nodes = true,
