@@ -15,6 +15,7 @@ struct rbac;
 struct tokenfile;
 struct event_cache;
 struct admithooks;
+struct policies;
 struct quotas;
 struct crds;
 struct httpd;
@@ -39,8 +40,9 @@ struct apiserver {
     char *root_ca;     /* PEM, for Secrets with a token; NULL: none */
     struct rbac *rbac; /* NULL: who is authenticated may do everything */
     struct aggregate *aggregate;
-    struct vec_of(struct admission_entry) steps, last_steps; /* last: webhooks, quotas */
+    struct vec_of(struct admission_entry) steps, last_steps; /* last: policies, webhooks, quotas */
     size_t builtin_steps; /* of steps: those of admission_add_builtin(), which come first */
+    struct policies *policies;
     struct admithooks *webhooks;
     struct quotas *quotas;
     struct builtin *builtin;                  /* state of the server's own steps */

@@ -43,6 +43,13 @@ struct cel_val cel_v_map(struct arena *a, const struct cel_entry *entries, size_
     return (struct cel_val){ .kind = CK_MAP, .map = m };
 }
 
+struct cel_val cel_v_lazy(struct arena *a, const struct cel_lazy *lazy)
+{
+    struct cel_map *m = arena_new0(a, struct cel_map);
+    m->lazy = lazy;
+    return (struct cel_val){ .kind = CK_MAP, .map = m };
+}
+
 struct cel_val cel_v_some(struct arena *a, struct cel_val v)
 {
     struct cel_val *box = arena_new0(a, struct cel_val);

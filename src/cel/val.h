@@ -79,7 +79,14 @@ struct cel_entry {
     struct cel_val key, val;
 };
 
+/* An object whose members are made when they are asked for. */
+struct cel_lazy {
+    struct cel_val (*get)(void *arg, struct str name); /* CK_ABSENT: there is none */
+    void *arg;
+};
+
 struct cel_map {
+    const struct cel_lazy *lazy; /* NULL: all of it is here */
     uint32_t n;
     bool open;                       /* what is not there reads as an empty map */
     const struct cel_entry *entries; /* or NULL: */
@@ -139,6 +146,7 @@ struct cel_val cel_v_error(struct arena *a, const char *fmt, ...) PRINTF(2, 3);
 struct cel_val cel_v_no_overload(void);
 struct cel_val cel_v_list(struct arena *a, const struct cel_val *items, size_t n); /* borrowed */
 struct cel_val cel_v_map(struct arena *a, const struct cel_entry *entries, size_t n);
+struct cel_val cel_v_lazy(struct arena *a, const struct cel_lazy *lazy); /* borrowed */
 struct cel_val cel_v_some(struct arena *a, struct cel_val v);
 struct cel_val cel_v_none(void);
 struct cel_val cel_v_type(const struct cel_type *t);

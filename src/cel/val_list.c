@@ -37,6 +37,8 @@ static struct cel_val json_field(struct arena *a, const struct cel_map *m, struc
 
 struct cel_val cel_map_field(struct arena *a, const struct cel_map *m, struct str name)
 {
+    if (m->lazy)
+        return m->lazy->get(m->lazy->arg, name);
     if (m->entries)
         return cel_map_find(a, m, cel_v_str(name.p, name.n));
     return json_field(a, m, name);

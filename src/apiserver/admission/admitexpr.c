@@ -110,26 +110,62 @@ static const struct cel_var vars[ADMITEXPR_VARS] = {
     [ADMITEXPR_AUTHORIZER] = { "authorizer", &cel_authorizer },
     [ADMITEXPR_RESOURCE] = { "authorizer.requestResource", &cel_resource_check },
     [ADMITEXPR_PARAMS] = { "params", &cel_dyn },
+    [ADMITEXPR_VARIABLES] = { "variables", NULL },
 };
+const struct cel_type *const admitexpr_bool[] = { &cel_bool, NULL },
+                             *const admitexpr_text[] = { &cel_string, NULL },
+                             *const admitexpr_note[] = { &cel_string, &cel_null, NULL };
 
-int admitexpr_compile(bool params, const char *text, size_t n, const struct cel_type *want,
-                      struct cel_expr **ret, struct strbuf *why)
+static bool is_wanted(const struct cel_type *t, const struct cel_type *const *want)
 {
-    const struct cel_env env = { .vars = vars, .n_vars = ADMITEXPR_VARS - !params };
+    bool found = !want;
+    for (size_t i = 0; want && want[i]; i++)
+        found |= cel_type_eq(t, want[i]);
+    return found;
+}
+
+static void tell_misfit(const struct cel_type *t, const struct cel_type *const *want,
+                        struct strbuf *why)
+{
+    strbuf_append(why, want[1] ? "must evaluate to one of [" : "must evaluate to ");
+    for (size_t i = 0; want[i]; i++) {
+        if (i)
+            strbuf_appendc(why, ' ');
+        cel_type_print(want[i], false, why);
+    }
+    strbuf_append(why, want[1] ? "] but got " : " but got ");
+    cel_type_print(t, false, why);
+}
+
+/* A variable that is not there keeps its place, under a name that nobody can write. */
+static void env_vars(const struct admitexpr_env *env, struct cel_var *ret)
+{
+    memcpy(ret, vars, sizeof vars);
+    if (!env->authorizer)
+        ret[ADMITEXPR_AUTHORIZER].name = ret[ADMITEXPR_RESOURCE].name = "";
+    if (!env->params)
+        ret[ADMITEXPR_PARAMS].name = "";
+    ret[ADMITEXPR_VARIABLES] = (struct cel_var){ env->variables ? "variables" : "",
+                                                 env->variables ? env->variables : &cel_dyn };
+}
+
+int admitexpr_compile(const struct admitexpr_env *env, struct str text,
+                      const struct cel_type *const *want, struct cel_expr **ret, struct strbuf *why)
+{
+    struct cel_var own[ADMITEXPR_VARS];
+    const struct cel_env cel = { .vars = own, .n_vars = ADMITEXPR_VARS };
     CLEANUP(cel_expr_free) struct cel_expr *e = NULL;
     CLEANUP(strbuf_fini) struct strbuf text_why = STRBUF_INIT;
 
-    enum cel_failure f = cel_compile(&env, text, n, &e, &text_why);
+    env_vars(env, own);
+    enum cel_failure f = cel_compile(&cel, text.p, text.n, &e, &text_why);
     bool program = f != CEL_OK && str_starts(strbuf_str(&text_why), "program ");
     if (f != CEL_OK && !program) {
         strbuf_appendf(why, "compilation failed: %s", strbuf_str(&text_why));
         return -EINVAL;
     }
-    if (e && !cel_type_eq(cel_expr_type(e), want)) {
-        strbuf_append(why, "must evaluate to ");
-        cel_type_print(want, false, why);
-        strbuf_append(why, " but got ");
-        cel_type_print(cel_expr_type(e), false, why);
+    if (e && !is_wanted(cel_expr_type(e), want)) {
+        tell_misfit(cel_expr_type(e), want, why);
         return -EINVAL;
     }
     if (program) {
@@ -138,6 +174,59 @@ int admitexpr_compile(bool params, const char *text, size_t n, const struct cel_
     }
     *ret = take(e);
     return 0;
+}
+
+/* ---- variables ------------------------------------------------------------------------------- */
+
+/* What later expressions know of a variable's type: structures of Kubernetes' own are dyn. */
+static const struct cel_type *known_type(struct arena *a, const struct cel_type *t)
+{
+    switch ((enum cel_type_kind)t->kind) {
+    case CT_NULL:
+    case CT_BOOL:
+    case CT_INT:
+    case CT_UINT:
+    case CT_DOUBLE:
+    case CT_STRING:
+    case CT_BYTES:
+    case CT_TIMESTAMP:
+    case CT_DURATION: return cel_type_keep(a, t);
+    case CT_LIST: return cel_type_list(a, known_type(a, t->elem));
+    case CT_MAP: return cel_type_map(a, known_type(a, t->key), known_type(a, t->elem));
+    default: return &cel_dyn;
+    }
+}
+
+void admitexpr_variables_init(struct admitexpr_variables *v, struct arena *a, size_t n_max)
+{
+    v->a = a;
+    v->fields = arena_newn0(a, n_max + 1, struct cel_field);
+    v->type = (struct cel_type){ .kind = CT_OBJECT,
+                                 .name = "kubernetes.variables",
+                                 .fields = v->fields,
+                                 .size_max = CEL_SIZE_UNKNOWN };
+}
+
+void admitexpr_variables_add(struct admitexpr_variables *v, struct str name,
+                             const struct cel_expr *expr)
+{
+    const struct cel_type *t = expr ? known_type(v->a, cel_expr_type(expr)) : &cel_dyn;
+    struct cel_field *known = (struct cel_field *)(uintptr_t)cel_type_field(&v->type, name);
+    uint32_t i = v->type.n_fields;
+
+    if (known) {
+        known->type = t;
+        return;
+    }
+    for (; i > 0; i--) {
+        struct str before = v->fields[i - 1].name;
+        int c = memcmp(before.p, name.p, MIN(before.n, name.n));
+        if (c < 0 || (c == 0 && before.n < name.n))
+            break;
+        v->fields[i] = v->fields[i - 1];
+    }
+    v->fields[i] = (struct cel_field){ name, name, t };
+    v->type.n_fields++;
 }
 
 /* ---- the authorizer -------------------------------------------------------------------------- */
@@ -230,6 +319,11 @@ void admitexpr_input_init(struct admitexpr_input *in, const struct admission_req
     };
     in->vars[ADMITEXPR_RESOURCE] = cel_v_resource_check(in->a, &in->authorizer, &access);
     in->vars[ADMITEXPR_PARAMS] = cel_v_null();
+}
+
+void admitexpr_input_namespace(struct admitexpr_input *in, const struct kj_val *ns)
+{
+    in->vars[ADMITEXPR_NAMESPACE] = ns ? cel_v_json(in->a, ns, &namespace_type) : cel_v_null();
 }
 
 void admitexpr_input_fini(struct admitexpr_input *in)

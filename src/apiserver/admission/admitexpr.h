@@ -2,7 +2,7 @@
  *
  * The same for matchConditions of webhooks and for everything in a ValidatingAdmissionPolicy:
  * object, oldObject, request, namespaceObject, authorizer and authorizer.requestResource; policies
- * may add params. Loop thread only.
+ * may add params and variables. Loop thread only.
  */
 #ifndef KOORD_APISERVER_ADMISSION_ADMITEXPR_H
 #define KOORD_APISERVER_ADMISSION_ADMITEXPR_H
@@ -11,7 +11,7 @@
 #include "cel/authz.h"
 #include "cel/cel.h"
 
-/* The order of the variables in the environment: those that not all have come last. */
+/* The order of the variables in every environment. */
 enum admitexpr_var {
     ADMITEXPR_OBJECT,
     ADMITEXPR_OLD,
@@ -20,13 +20,32 @@ enum admitexpr_var {
     ADMITEXPR_AUTHORIZER,
     ADMITEXPR_RESOURCE,
     ADMITEXPR_PARAMS,
+    ADMITEXPR_VARIABLES,
     ADMITEXPR_VARS
 };
 
-/* 0; -EINVAL: it is no expression of this type; -EIO: only a constant part of it fails. Then why
- * has the words of kube-apiserver. */
-int admitexpr_compile(bool params, const char *text, size_t n, const struct cel_type *want,
-                      struct cel_expr **ret, struct strbuf *why);
+struct admitexpr_env {
+    bool params, authorizer;
+    const struct cel_type *variables; /* NULL: there are none */
+};
+/* want: types that the result may have, NULL at the end; NULL: any. 0; -EINVAL: it is no such
+ * expression; -EIO: only a constant part of it fails. Then why has the words of kube-apiserver. */
+int admitexpr_compile(const struct admitexpr_env *env, struct str text,
+                      const struct cel_type *const *want, struct cel_expr **ret,
+                      struct strbuf *why);
+extern const struct cel_type *const admitexpr_bool[], *const admitexpr_text[],
+                                                          *const admitexpr_note[];
+
+/* The type of `variables`: a field for each that came before. */
+struct admitexpr_variables {
+    struct arena *a;
+    struct cel_type type;
+    struct cel_field *fields;
+};
+void admitexpr_variables_init(struct admitexpr_variables *v, struct arena *a, size_t n_max);
+/* expr NULL: one that does not compile. The name lives longer than the type. */
+void admitexpr_variables_add(struct admitexpr_variables *v, struct str name,
+                             const struct cel_expr *expr);
 
 /* What the variables are for one request. */
 struct admitexpr_input {
@@ -40,6 +59,8 @@ struct admitexpr_input {
 void admitexpr_input_init(struct admitexpr_input *in, const struct admission_req *r,
                           const struct resource *as, const struct kj_val *obj);
 void admitexpr_input_fini(struct admitexpr_input *in);
+/* ns, a Namespace, is borrowed; NULL: null. */
+void admitexpr_input_namespace(struct admitexpr_input *in, const struct kj_val *ns);
 static inline UNUSED void admitexpr_input_fini_p(struct admitexpr_input *in)
 {
     admitexpr_input_fini(in);

@@ -51,10 +51,14 @@ DEFINE_CLEANUP(admithook_set_unref, struct admithook_set *)
  * with matchPolicy Equivalent), by its rules alone; NULL: it does not ask for such requests. */
 const struct resource *admithook_rules_match(const struct admithook *h,
                                              const struct admission_req *r);
-/* Selectors. 1 or 0; negative: the namespace is not there. */
-int admithook_selectors_match(struct apiserver *s, const struct admithook *h,
-                              const struct admission_req *r, const struct kj_val *obj,
-                              struct kerr *err);
+/* The same for a list of rules, those of policies too. exact: no other versions. name: the
+ * object's, for rules with resourceNames. */
+const struct resource *rules_match(const struct kj_val *rules, bool exact,
+                                   const struct admission_req *r, const char *name);
+/* namespaceSelector and objectSelector of a webhook or of matchResources. 1 or 0; negative: the
+ * namespace is not there. */
+int selectors_match(struct apiserver *s, const struct kj_val *spec, const struct admission_req *r,
+                    const struct kj_val *obj, struct kerr *err);
 /* matchConditions. 1 or 0; -EINVAL: nobody knows, and why says why. */
 int admithook_conditions_match(const struct admithook *h, const struct admission_req *r,
                                const struct resource *as, const struct kj_val *obj,
@@ -64,9 +68,10 @@ bool admithook_is_exempt(const struct resource *r);
 
 /* ---- admithook_review.c ------------------------------------------------------------------------ */
 
-/* as: see admithook_rules_match(). obj is NULL for a deletion. */
-/* The members of an AdmissionRequest; uid NULL: those that expressions see, which have the objects
- * beside it. */
+/* What the request calls the object: "" when the server has yet to make the name. */
+const char *admithook_name(const struct admission_req *r, const struct kj_val *obj);
+/* The members of an AdmissionRequest. as: see admithook_rules_match(). obj is NULL for a deletion.
+ * uid NULL: those that expressions see, which have the objects beside it. */
 void admithook_request_write(struct kjw *w, const struct resource *as,
                              const struct admission_req *r, const struct kj_val *obj,
                              const char *uid);

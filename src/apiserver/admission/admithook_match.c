@@ -55,6 +55,15 @@ static bool scope_matches(const struct kj_val *rule, const struct resource *r)
     return !streq(scope, "Cluster") || !r->namespaced;
 }
 
+/* Names that only rules of policies have; none: every name. */
+static bool names_object(const struct kj_val *list, const char *name)
+{
+    for (size_t i = 0; i < kj_len(list); i++)
+        if (streq(kj_str_or(kj_at(list, i), ""), name))
+            return true;
+    return kj_len(list) == 0;
+}
+
 static bool rule_matches(const struct kj_val *rule, const struct resource *as,
                          const struct admission_req *r)
 {
@@ -77,20 +86,25 @@ static const struct resource *equivalent(const struct kj_val *rule, const struct
     return NULL;
 }
 
-const struct resource *admithook_rules_match(const struct admithook *h,
-                                             const struct admission_req *r)
+const struct resource *rules_match(const struct kj_val *rules, bool exact,
+                                   const struct admission_req *r, const char *name)
 {
-    const struct kj_val *rules = kj_get(h->spec, "rules");
-
     for (size_t i = 0; i < kj_len(rules); i++)
-        if (rule_matches(kj_at(rules, i), r->res, r))
+        if (rule_matches(kj_at(rules, i), r->res, r) &&
+            names_object(kj_get(kj_at(rules, i), "resourceNames"), name))
             return r->res;
-    for (size_t i = 0; i < kj_len(rules) && !h->exact; i++) {
+    for (size_t i = 0; i < kj_len(rules) && !exact; i++) {
         const struct resource *as = equivalent(kj_at(rules, i), r);
-        if (as)
+        if (as && names_object(kj_get(kj_at(rules, i), "resourceNames"), name))
             return as;
     }
     return NULL;
+}
+
+const struct resource *admithook_rules_match(const struct admithook *h,
+                                             const struct admission_req *r)
+{
+    return rules_match(kj_get(h->spec, "rules"), h->exact, r, "");
 }
 
 /* ---- selectors ------------------------------------------------------------------------------- */
@@ -127,12 +141,11 @@ static int namespace_matches(struct apiserver *s, const struct kj_val *selector,
     return labels_match(selector, kj_root(ns));
 }
 
-int admithook_selectors_match(struct apiserver *s, const struct admithook *h,
-                              const struct admission_req *r, const struct kj_val *obj,
-                              struct kerr *err)
+int selectors_match(struct apiserver *s, const struct kj_val *spec, const struct admission_req *r,
+                    const struct kj_val *obj, struct kerr *err)
 {
-    const struct kj_val *objects = kj_get(h->spec, "objectSelector");
-    int e = namespace_matches(s, kj_get(h->spec, "namespaceSelector"), r, obj, err);
+    const struct kj_val *objects = kj_get(spec, "objectSelector");
+    int e = namespace_matches(s, kj_get(spec, "namespaceSelector"), r, obj, err);
 
     if (e <= 0)
         return e;

@@ -94,7 +94,7 @@ static void write_options(struct kjw *w, const struct admission_req *r)
 }
 
 /* A name that the server has yet to make is not told, nor that of one deletion of many. */
-static const char *name_of(const struct admission_req *r, const struct kj_val *obj)
+const char *admithook_name(const struct admission_req *r, const struct kj_val *obj)
 {
     if (r->call->of_collection)
         return "";
@@ -107,7 +107,7 @@ void admithook_request_write(struct kjw *w, const struct resource *as,
                              const struct admission_req *r, const struct kj_val *obj,
                              const char *uid)
 {
-    const char *name = name_of(r, obj);
+    const char *name = admithook_name(r, obj);
     bool is_namespace = !*r->res->group && streq(r->res->plural, "namespaces");
     const char *ns = is_namespace ? r->name : r->ns;
 

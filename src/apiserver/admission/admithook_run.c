@@ -214,7 +214,7 @@ static int wants(struct admithook_run *x, const struct admithook *h, const struc
     struct kerr err = { 0 };
 
     *ret_as = admithook_rules_match(h, &x->req);
-    int e = *ret_as ? admithook_selectors_match(x->w->s, h, &x->req, object_of(x), &err) : 0;
+    int e = *ret_as ? selectors_match(x->w->s, h->spec, &x->req, object_of(x), &err) : 0;
     if (e < 0)
         x->refusal = (struct api_refusal){ .code = kreason_http(err.reason),
                                            .reason = kreason_name(err.reason),

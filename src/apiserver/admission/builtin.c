@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "apiserver/admission/admithook.h"
+#include "apiserver/admission/policy.h"
 #include "apiserver/admission/quota.h"
 #include "apiserver/server_int.h"
 #include "apiserver/store/store.h"
@@ -327,6 +328,7 @@ void admission_add_builtin(struct apiserver *s)
     requester_add(s);
     serviceaccount_add(s);
     s->builtin_steps = s->steps.n;
+    s->policies = policies_new(s);
     s->webhooks = admithooks_new(s);
     s->quotas = quotas_new(s);
 }
@@ -334,6 +336,7 @@ void admission_add_builtin(struct apiserver *s)
 void admission_fini(struct apiserver *s)
 {
     struct builtin *b = s->builtin;
+    s->policies = policies_free(s->policies);
     s->webhooks = admithooks_free(s->webhooks);
     s->quotas = quotas_free(s->quotas);
     vec_fini(&s->steps);

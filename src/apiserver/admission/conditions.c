@@ -26,8 +26,9 @@ struct conditions *conditions_new(const struct kj_val *list, bool params)
         CLEANUP(strbuf_fini) struct strbuf why = STRBUF_INIT;
         const struct kj_val *text = kj_get(kj_at(list, i), "expression");
         c->list[i].text = xstrdup(kj_str_or(text, ""));
-        (void)admitexpr_compile(params, kj_str_or(text, ""), kj_len(text), &cel_bool,
-                                &c->list[i].expr, &why);
+        const struct admitexpr_env env = { .params = params, .authorizer = true };
+        (void)admitexpr_compile(&env, (struct str){ kj_str_or(text, ""), kj_len(text) },
+                                admitexpr_bool, &c->list[i].expr, &why);
     }
     return c;
 }
@@ -134,7 +135,8 @@ static void check_one(struct check *c, const struct kj_val *entry, bool params, 
     struct str text = rule_trim(kj_get(entry, "expression"));
     const char *where = at(c, "%s.expression", path), *name = v_str(entry, "name");
 
-    int e = text.n ? admitexpr_compile(params, text.p, text.n, &cel_bool, &expr, &why) : 0;
+    const struct admitexpr_env env = { .params = params, .authorizer = true };
+    int e = text.n ? admitexpr_compile(&env, text, admitexpr_bool, &expr, &why) : 0;
     if (!text.n)
         err_required(c, where, "");
     else if (e == -EINVAL)

@@ -10,7 +10,7 @@
  *   node.c namespace.c event.c service.c core.c apps.c job.c (with CronJob) policy.c storage.c
  *   networking.c autoscaling.c   as their groups      stored.c    kinds that nothing acts on
  *   claim*.c slice.c device_check.c   resource.k8s.io (device_check.h)
- *   misc.c          the other kinds
+ *   admission_policy.c   policies and their bindings   misc.c   the other kinds
  */
 #ifndef KOORD_APISERVER_KINDS_INTERNAL_H
 #define KOORD_APISERVER_KINDS_INTERNAL_H
@@ -32,7 +32,8 @@ extern const struct res_strategy pod_strategy, node_strategy, namespace_strategy
     limitrange_strategy, quota_strategy, podtemplate_strategy, binding_strategy, role_strategy,
     ingress_strategy, ingress_class_strategy, network_policy_strategy, service_cidr_strategy,
     ip_address_strategy, hpa_strategy, hpa_v1_strategy, apiservice_strategy, runtimeclass_strategy,
-    csr_strategy, flowschema_strategy, priority_level_strategy, volume_attributes_strategy;
+    csr_strategy, flowschema_strategy, priority_level_strategy, volume_attributes_strategy,
+    policy_strategy, policy_binding_strategy;
 
 struct kj_doc *hpa_v1_as_v2(const struct kj_val *obj); /* hpa_v1.c; the caller's */
 enum { HPA_CPU_PERCENT = 80 }; /* what an autoscaler without metrics aims at */
@@ -51,7 +52,8 @@ extern const struct columns pod_columns, node_columns, namespace_columns, event_
     binding_columns, webhooks_columns, endpointslice_columns, ingress_columns,
     ingress_class_columns, network_policy_columns, service_cidr_columns, ip_address_columns,
     hpa_columns, runtimeclass_columns, csr_columns, flowschema_columns, priority_level_columns,
-    volume_attributes_columns, component_columns, apiservice_columns;
+    volume_attributes_columns, component_columns, apiservice_columns, policy_columns,
+    policy_binding_columns;
 /* clang-format on */
 
 /* ---- util.c: documents ----------------------------------------------------------------------- */

@@ -52,6 +52,8 @@ static const struct entry entries[] = {
     { { CORE("Service", "services", "service"), NAMESPACED, STATUS, SHORT("svc"), ALL, SUBS("proxy,status"), BY(service_strategy) }, &service_columns },
 
     { { IN(ADMISSION, "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", "mutatingwebhookconfiguration"), COUNTED, .categories = "api-extensions", BY(webhooks_strategy) }, &webhooks_columns },
+    { { IN(ADMISSION, "ValidatingAdmissionPolicy", "validatingadmissionpolicies", "validatingadmissionpolicy"), STATUS, COUNTED, .categories = "api-extensions", SUBS("status"), BY(policy_strategy) }, &policy_columns },
+    { { IN(ADMISSION, "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", "validatingadmissionpolicybinding"), COUNTED, .categories = "api-extensions", BY(policy_binding_strategy) }, &policy_binding_columns },
     { { IN(ADMISSION, "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", "validatingwebhookconfiguration"), COUNTED, .categories = "api-extensions", BY(webhooks_strategy) }, &webhooks_columns },
 
     { { IN("apiregistration.k8s.io", "APIService", "apiservices", "apiservice"), STATUS, .categories = "api-extensions", SUBS("status"), BY(apiservice_strategy) }, &apiservice_columns },

@@ -51,6 +51,8 @@ bool allows_unconditional(const struct resource *r)
         "volumeattachments.storage.k8s.io",
         "mutatingwebhookconfigurations.admissionregistration.k8s.io",
         "validatingwebhookconfigurations.admissionregistration.k8s.io",
+        "validatingadmissionpolicies.admissionregistration.k8s.io",
+        "validatingadmissionpolicybindings.admissionregistration.k8s.io",
         NULL
     };
     return !r->crd && !is_one_of(r, refuse);

@@ -297,12 +297,18 @@ static const struct t_field *field_numbered(const struct message *m, uint32_t nu
     return NULL;
 }
 
-static bool has_embedded(const struct t_type *t, uint32_t num)
+/* The embedded struct with this number, as the high byte of its fields' numbers tells it; 0: none.
+ */
+static unsigned embedded_numbered(const struct message *m, uint32_t num)
 {
-    for (const struct t_field *f = t->fields; f->name; f++)
-        if ((uint32_t)f->num >> 8 == num)
-            return true;
-    return false;
+    for (const struct t_field *f = m->type->fields; f->name && num && num < 16; f++) {
+        unsigned outer = f->num >> 8 & 15, middle = f->num >> 12;
+        if (!m->embedded && outer == num)
+            return outer;
+        if (m->embedded == outer && middle == num)
+            return f->num >> 8;
+    }
+    return 0;
 }
 
 static int put_field(struct reader *r, const struct wire_field *w, struct message *m)
@@ -313,8 +319,9 @@ static int put_field(struct reader *r, const struct wire_field *w, struct messag
         return put_map(r, f, *w, m);
     if (f)
         return f->shape == T_LIST ? put_item(r, f, w, m) : put_one(r, f, w, m);
-    if (!m->embedded && w->type == WIRE_BYTES && has_embedded(m->type, w->num))
-        return read_message(r, m->type, w->num, w->bytes, m->out);
+    unsigned embedded = w->type == WIRE_BYTES ? embedded_numbered(m, w->num) : 0;
+    if (embedded)
+        return read_message(r, m->type, embedded, w->bytes, m->out);
     if (w->value != 0 || w->bytes.n != 0)
         return kerr_api(r->err, -EINVAL, KR_UNSUPPORTED_MEDIA_TYPE,
                         "this server does not know protobuf field %u of %s - use application/json",

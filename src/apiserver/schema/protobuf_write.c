@@ -161,19 +161,36 @@ static void put_fields(struct strbuf *out, const struct t_type *t, unsigned oute
     }
 }
 
-void types_write_protobuf(const struct t_type *t, const struct kj_val *v, struct strbuf *out)
+/* The embedded struct right below this one in which a field is; 0: none. */
+static unsigned embedded_below(unsigned outer, const struct t_field *f)
+{
+    unsigned of = f->num >> 8;
+
+    if (outer == 0)
+        return of & 15;
+    return (of & 15) == outer && of != outer ? of : 0;
+}
+
+/* The type itself, or what is embedded in it, with what is embedded in that. */
+static void put_message(struct strbuf *out, const struct t_type *t, unsigned outer,
+                        const struct kj_val *v)
 {
     unsigned done = 0; /* the embedded struct written last: its fields stand together */
 
-    put_fields(out, t, 0, v);
+    put_fields(out, t, outer, v);
     for (const struct t_field *f = t->fields; f->name; f++) {
-        unsigned outer = f->num >> 8;
+        unsigned below = embedded_below(outer, f);
         size_t start = out->len;
-        if (outer == 0 || outer == done)
+        if (below == 0 || below == done)
             continue;
-        put_fields(out, t, outer, v);
+        put_message(out, t, below, v);
         if (out->len > start)
-            wire_wrap(out, outer, start);
-        done = outer;
+            wire_wrap(out, outer ? below >> 4 : below, start);
+        done = below;
     }
+}
+
+void types_write_protobuf(const struct t_type *t, const struct kj_val *v, struct strbuf *out)
+{
+    put_message(out, t, 0, v);
 }

@@ -11,6 +11,8 @@
 /* The number of a field that JSON shows in its parent, but protobuf keeps in a message of its own,
  * which is field `outer` of the parent: Go's embedded structs. */
 #define IN(outer, inner) ((outer) << 8 | (inner))
+/* The same in a struct `middle` that is embedded in `outer`; both are below 16. */
+#define IN_IN(outer, middle, inner) ((middle) << 12 | (outer) << 8 | (inner))
 
 /* Scalars: one, a list, a map with string keys. */
 #define F(p, n, k, f, ...)                                                \
@@ -160,6 +162,8 @@ extern const struct t_type rbac_cluster_role_binding;
 /* admission.c */
 extern const struct t_type admission_mutating_webhook_configuration;
 extern const struct t_type admission_validating_webhook_configuration;
+extern const struct t_type admission_validating_admission_policy;
+extern const struct t_type admission_validating_admission_policy_binding;
 
 /* discovery.c */
 extern const struct t_type discovery_endpoint_slice;

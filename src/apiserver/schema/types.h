@@ -43,8 +43,8 @@ enum {
 struct t_type;
 struct t_field {
     const char *name;
-    uint16_t
-        num; /* in protobuf: number, with that of an embedded struct in the high byte; 0: none */
+    uint16_t num; /* in protobuf: number, with that of an embedded struct in the high byte (one in
+                   * it above that); 0: none */
     uint8_t kind, shape;
     uint16_t flags;
     const char *merge_key;     /* with T_KEY; more list-map keys after a comma for SSA */

@@ -354,7 +354,7 @@ static void test_every_kind_has_its_tables(void **state)
     const struct resource *r = builtin_resources(&n);
 
     (void)state;
-    assert_int_equal(n, 57);
+    assert_int_equal(n, 59);
     for (size_t i = 0; i < n; i++) {
         assert_non_null(r[i].type);
         assert_true(str_ends(r[i].list_kind, "List"));

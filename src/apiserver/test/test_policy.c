@@ -1,0 +1,427 @@
+/* test_policy.c - ValidatingAdmissionPolicies: what they judge, how they deny, and what cannot be
+ * written. Bodies are written with ' for ". */
+#include "apiserver/test/api_fixture.h"
+
+#define POLICIES "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
+#define BINDINGS "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
+#define CM(name) "{\"metadata\":{\"name\":\"" name "\"},\"data\":{\"k\":\"v\"}}"
+#define RULE(operations)                                                    \
+    "{'operations':[" operations "],'apiGroups':[''],'apiVersions':['v1']," \
+    "'resources':['configmaps']}"
+#define MAPS "'matchConstraints':{'resourceRules':[" RULE("'*'") "]},"
+
+static void post(struct fixture *r, const char *path, const char *body)
+{
+    if (fixture_post(r, path, fixture_json(body)) != 201)
+        fail_msg("%s: %s", body, r->text.data);
+}
+
+/* spec: members of the policy's spec, each with a comma behind it but the last. */
+static void policy(struct fixture *r, const char *name, const char *spec)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+
+    strbuf_appendf(&b, "{'metadata':{'name':'%s'},'spec':{%s}}", name, spec);
+    post(r, POLICIES, b.data);
+}
+
+static void binding(struct fixture *r, const char *name, const char *policy_name, const char *more)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+
+    strbuf_appendf(&b,
+                   "{'metadata':{'name':'%s'},'spec':{'policyName':'%s',%s"
+                   "'validationActions':['Deny']}}",
+                   name, policy_name, more);
+    post(r, BINDINGS, b.data);
+}
+
+/* ---- verdicts -------------------------------------------------------------------------------- */
+
+#define DENIED                                                                              \
+    "configmaps \"a\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied " \
+    "request: "
+
+static const struct {
+    const char *spec;
+    int status;
+    const char *message; /* NULL: allowed */
+} verdicts[] = {
+    { MAPS "'validations':[{'expression':'true'}]", 201, NULL },
+    { MAPS "'validations':[{'expression':'false'}]", 422, DENIED "failed expression: false" },
+    { MAPS "'validations':[{'expression':'false','message':' no '}]", 422, DENIED "no" },
+    { MAPS "'validations':[{'expression':'false','reason':'Forbidden'}]", 403,
+      DENIED "failed expression: false" },
+    { MAPS "'validations':[{'expression':'false','reason':'RequestEntityTooLarge'}]", 413,
+      DENIED "failed expression: false" },
+    { MAPS "'validations':[{'expression':'object.data.k.size() > 1','message':'m',"
+           "'messageExpression':'string(object.data.k.size()) + object.data.k'}]",
+      422, DENIED "1v" },
+    /* What is not fit to be shown: an error, blanks, two lines. */
+    { MAPS "'validations':[{'expression':'false','message':'m',"
+           "'messageExpression':'object.nothing'},{'expression':'true'}]",
+      0, NULL },
+    { MAPS "'validations':[{'expression':'false','message':'m',"
+           "'messageExpression':'string(object.nothing)'}]",
+      422, DENIED "m" },
+    { MAPS "'validations':[{'expression':'true'},{'expression':'object.x == 1'}]", 422,
+      DENIED "expression 'object.x == 1' resulted in error: no such key: x" },
+    { MAPS "'failurePolicy':'Ignore','validations':[{'expression':'object.x == 1'}]", 201, NULL },
+    { MAPS "'failurePolicy':'Ignore','validations':[{'expression':'false'}]", 422,
+      DENIED "failed expression: false" },
+    { MAPS "'matchConditions':[{'name':'c','expression':'false'}],"
+           "'validations':[{'expression':'false'}]",
+      201, NULL },
+    { MAPS "'matchConditions':[{'name':'c','expression':'object.x == 1'}],"
+           "'validations':[{'expression':'true'}]",
+      422, DENIED "expression 'object.x == 1' resulted in error: no such key: x" },
+    { MAPS "'failurePolicy':'Ignore','matchConditions':[{'name':'c','expression':'object.x == "
+           "1'}],'validations':[{'expression':'false'}]",
+      201, NULL },
+    { MAPS "'variables':[{'name':'n','expression':'object.data.k.size()'},{'name':'m',"
+           "'expression':'variables.n + 1'}],'validations':[{'expression':'variables.m == 2'},"
+           "{'expression':'variables.n > 1','messageExpression':'string(variables.m)'}]",
+      422, DENIED "2" },
+    /* A variable that nobody asks for harms nobody. */
+    { MAPS "'variables':[{'name':'bad','expression':'object.x'}],"
+           "'validations':[{'expression':'true || variables.bad == 1'}]",
+      201, NULL },
+    { MAPS "'variables':[{'name':'bad','expression':'object.x'}],"
+           "'validations':[{'expression':'variables.bad == 1'}]",
+      422,
+      DENIED "expression 'variables.bad == 1' resulted in error: composited variable \"bad\" fails "
+             "to evaluate: no such key: x" },
+    { MAPS "'validations':[{'expression':'namespaceObject.metadata.name == request.namespace'}]",
+      201, NULL },
+    { MAPS "'validations':[{'expression':'authorizer.requestResource.check(request.operation."
+           "lowerAscii()).allowed()'}]",
+      201, NULL },
+    { MAPS "'auditAnnotations':[{'key':'k','valueExpression':'object.x'}]", 0, NULL },
+    { MAPS "'auditAnnotations':[{'key':'k','valueExpression':'string(object.x)'}]", 422,
+      DENIED "expression 'string(object.x)' resulted in error: no such key: x" },
+    { MAPS "'auditAnnotations':[{'key':'k','valueExpression':'object.data.k'}]", 0, NULL },
+    { MAPS "'auditAnnotations':[{'key':'k','valueExpression':'string(object.data.k)'}]", 201,
+      NULL },
+    { MAPS "'validations':[{'expression':'lists.range(3000).all(i, lists.range(1000).all(j, "
+           "true))'}]",
+      422, "operation cancelled: actual cost limit exceeded" },
+    /* Who is meant. */
+    { "'matchConstraints':{'resourceRules':[" RULE(
+          "'UPDATE'") "]},"
+                      "'validations':[{'expression':'false'}]",
+      201, NULL },
+    { "'matchConstraints':{'resourceRules':[" RULE("'*'") "],'excludeResourceRules':[" RULE(
+          "'CREATE'") "]},'validations':[{'expression':'false'}]",
+      201, NULL },
+    { "'matchConstraints':{'resourceRules':[{'resourceNames':['b'],"
+      "'operations':['*'],'apiGroups':[''],'apiVersions':['v1'],'resources':['configmaps']}]},"
+      "'validations':[{'expression':'false'}]",
+      201, NULL },
+    { "'matchConstraints':{'resourceRules':[{'resourceNames':['b','a'],"
+      "'operations':['*'],'apiGroups':[''],'apiVersions':['v1'],'resources':['configmaps']}]},"
+      "'validations':[{'expression':'false'}]",
+      422, DENIED "failed expression: false" },
+    { "'matchConstraints':{'resourceRules':[" RULE(
+          "'*'") "],'objectSelector':{'matchLabels':"
+                 "{'a':'b'}}},'validations':[{'expression':'false'}]",
+      201, NULL },
+    { "'matchConstraints':{'resourceRules':[" RULE(
+          "'*'") "],'namespaceSelector':{'matchLabels':"
+                 "{'kubernetes.io/"
+                 "metadata.name':'default'}}},'validations':[{'expression':'false'}]",
+      422, DENIED "failed expression: false" },
+    { "'paramKind':{'apiVersion':'x.io/v1','kind':'Limit'}," MAPS
+      "'validations':[{'expression':'true'}]",
+      422,
+      "configmaps \"a\" is forbidden: ValidatingAdmissionPolicy 'p' denied request: failed to "
+      "configure policy: failed to find resource referenced by paramKind: 'x.io/v1, Kind=Limit'" },
+};
+
+static void test_verdicts(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(verdicts); i++) {
+        CLEANUP(fixture_fini) struct fixture r;
+        CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+        fixture_init(&r, 1 + i);
+        strbuf_appendf(&b, "{'metadata':{'name':'p'},'spec':{%s}}", verdicts[i].spec);
+        int made = fixture_post(&r, POLICIES, fixture_json(b.data));
+        if (!verdicts[i].status) { /* types that dyn is not */
+            assert_int_equal(made, 422);
+            assert_non_null(strstr(r.text.data, "must evaluate to"));
+            continue;
+        }
+        if (made != 201)
+            fail_msg("%s: %s", verdicts[i].spec, r.text.data);
+        /* A policy without a binding does nothing. */
+        assert_int_equal(fixture_post(&r, CMS, CM("free")), 201);
+        binding(&r, "b", "p", "");
+        int status = fixture_post(&r, CMS, CM("a"));
+        if (status != verdicts[i].status)
+            fail_msg("%s: %d %s", verdicts[i].spec, status, r.text.data);
+        if (verdicts[i].message && !strstr(fixture_str(&r, "message"), verdicts[i].message))
+            fail_msg("%s: %s", verdicts[i].spec, fixture_str(&r, "message"));
+        assert_int_equal(fixture_delete(&r, BINDINGS "/b", NULL), 200);
+        assert_int_equal(fixture_post(&r, CMS, CM("b")), 201);
+    }
+}
+
+static void test_the_answer_has_a_cause(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+    (void)state;
+    fixture_init(&r, 70);
+    policy(&r, "p", MAPS "'validations':[{'expression':'false','message':'no'}]");
+    binding(&r, "b", "p", "");
+    assert_int_equal(fixture_post(&r, CMS, CM("a")), 422);
+    assert_string_equal(fixture_str(&r, "reason"), "Invalid");
+    assert_string_equal(fixture_str(&r, "details.name"), "a");
+    assert_string_equal(fixture_str(&r, "details.kind"), "configmaps");
+    assert_string_equal(
+        kj_str_or(kj_get(kj_at(fixture_val(&r, "details.causes"), 0), "message"), ""),
+        "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no");
+    /* Policies do not judge policies, and a deletion shows the old object. */
+    assert_int_equal(fixture_delete(&r, POLICIES "/p", NULL), 200);
+    assert_int_equal(fixture_post(&r, CMS, CM("a")), 201);
+    policy(&r, "p",
+           MAPS "'validations':[{'expression':'request.operation != \\\"DELETE\\\" || "
+                "(object == null && oldObject.data.k == \\\"w\\\")'}]");
+    assert_int_equal(fixture_delete(&r, CMS "/a", NULL), 422);
+    assert_int_equal(fixture_get(&r, CMS "/a"), 200);
+    assert_int_equal(fixture_do(&r, "PATCH", CMS "/a", MERGE, "{\"data\":{\"k\":\"w\"}}"), 200);
+    assert_int_equal(fixture_delete(&r, CMS "/a", NULL), 200);
+}
+
+/* Each variable uses the one before it: as many as are allowed, and one more. */
+static void test_variables_in_variables(void **state)
+{
+    (void)state;
+    for (int n = 32; n <= 33; n++) {
+        CLEANUP(fixture_fini) struct fixture r;
+        CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+        fixture_init(&r, 60 + (uint64_t)n);
+        strbuf_append(&b, MAPS "'variables':[{'name':'v1','expression':'1'}");
+        for (int i = 2; i <= n; i++)
+            strbuf_appendf(&b, ",{'name':'v%d','expression':'variables.v%d + 1'}", i, i - 1);
+        strbuf_appendf(&b, "],'validations':[{'expression':'variables.v%d == %d'}]", n, n);
+        policy(&r, "p", b.data);
+        binding(&r, "b", "p", "");
+        assert_int_equal(fixture_post(&r, CMS, CM("a")), n == 32 ? 201 : 422);
+        if (n > 32)
+            assert_non_null(strstr(fixture_str(&r, "message"), "too many variables in each other"));
+    }
+}
+
+/* ---- bindings -------------------------------------------------------------------------------- */
+
+#define PARAMS                                                                    \
+    "'paramKind':{'apiVersion':'v1','kind':'ConfigMap'},'matchConstraints':{"     \
+    "'resourceRules':[{'operations':['*'],'apiGroups':[''],'apiVersions':['v1']," \
+    "'resources':['secrets']}]},"
+#define SECRETS "/api/v1/namespaces/default/secrets"
+
+static const struct {
+    const char *ref;
+    int status;
+    const char *message;
+} params[] = {
+    { "'name':'limits','namespace':'kube-system','parameterNotFoundAction':'Deny'", 422, "max 3" },
+    { "'name':'limits','parameterNotFoundAction':'Deny'", 422,
+      "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: failed to configure binding: "
+      "no params found for policy binding with `Deny` parameterNotFoundAction" },
+    { "'name':'limits','parameterNotFoundAction':'Allow'", 201, NULL },
+    { "'name':'own','parameterNotFoundAction':'Deny'", 422, "max 5" },
+    { "'selector':{},'namespace':'kube-system','parameterNotFoundAction':'Deny'", 422, "max 3" },
+    { "'selector':{'matchLabels':{'a':'b'}},'namespace':'kube-system',"
+      "'parameterNotFoundAction':'Allow'",
+      201, NULL },
+};
+
+static void test_params(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(params); i++) {
+        CLEANUP(fixture_fini) struct fixture r;
+        CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+        fixture_init(&r, 80 + i);
+        post(&r, CMS, "{'metadata':{'name':'own'},'data':{'max':'5'}}");
+        post(&r, "/api/v1/namespaces/kube-system/configmaps",
+             "{'metadata':{'name':'limits'},'data':{'max':'3'}}");
+        policy(&r, "p",
+               PARAMS "'validations':[{'expression':'params == null || size(object.data) < "
+                      "int(params.data.max) - 10',"
+                      "'messageExpression':'params.kind == \\\"ConfigMap\\\" ? \\\"max \\\" + "
+                      "string(params.data.max) : \\\"\\\"'}]");
+        strbuf_appendf(&b, "'paramRef':{%s},", params[i].ref);
+        binding(&r, "b", "p", b.data);
+        int status =
+            fixture_post(&r, SECRETS, "{\"metadata\":{\"name\":\"s\"},\"data\":{\"k\":\"dg==\"}}");
+        if (status != params[i].status)
+            fail_msg("%s: %d %s", params[i].ref, status, r.text.data);
+        if (params[i].message && !strstr(fixture_str(&r, "message"), params[i].message))
+            fail_msg("%s: %s", params[i].ref, fixture_str(&r, "message"));
+    }
+}
+
+static void test_a_binding_without_a_ref_has_null_params(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+    (void)state;
+    fixture_init(&r, 90);
+    policy(&r, "p", PARAMS "'validations':[{'expression':'params != null'}]");
+    binding(&r, "b", "p", "");
+    assert_int_equal(fixture_post(&r, SECRETS, "{\"metadata\":{\"name\":\"s\"}}"), 422);
+    assert_non_null(strstr(fixture_str(&r, "message"), "failed expression: params != null"));
+}
+
+static void test_bindings_narrow_policies(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+    (void)state;
+    fixture_init(&r, 91);
+    policy(&r, "p", MAPS "'validations':[{'expression':'false'}]");
+    binding(&r, "b", "p", "'matchResources':{'namespaceSelector':{'matchLabels':{'x':'y'}}},");
+    binding(&r, "c", "other", "");
+    assert_int_equal(fixture_post(&r, CMS, CM("a")), 201);
+    binding(&r, "d", "p", "'matchResources':{'resourceRules':[" RULE("'UPDATE'") "]},");
+    assert_int_equal(fixture_post(&r, CMS, CM("b")), 201);
+    assert_int_equal(fixture_do(&r, "PATCH", CMS "/b", MERGE, "{\"data\":{\"k\":\"w\"}}"), 422);
+    assert_non_null(strstr(fixture_str(&r, "message"), "with binding 'd' denied"));
+}
+
+static void test_warnings(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+    (void)state;
+    fixture_init(&r, 92);
+    policy(&r, "p", MAPS "'validations':[{'expression':'false','message':'no'}]");
+    post(&r, BINDINGS,
+         "{'metadata':{'name':'b'},'spec':{'policyName':'p','validationActions':['Warn',"
+         "'Audit']}}");
+    assert_int_equal(fixture_post(&r, CMS, CM("a")), 201);
+    assert_non_null(strstr(r.warnings, "Validation failed for ValidatingAdmissionPolicy 'p' with "
+                                       "binding 'b': no"));
+}
+
+/* ---- what cannot be written ------------------------------------------------------------------ */
+
+static const struct {
+    const char *path, *spec, *why;
+} refused[] = {
+    { POLICIES, "'validations':[{'expression':'true'}]", "spec.matchConstraints: Required value" },
+    { POLICIES, "'matchConstraints':{},'validations':[{'expression':'true'}]",
+      "spec.matchConstraints.resourceRules: Required value" },
+    { POLICIES,
+      "'matchConstraints':{'resourceRules':[" RULE("") "]},"
+                                                       "'validations':[{'expression':'true'}]",
+      "spec.matchConstraints.resourceRules[0].operations: Required value" },
+    { POLICIES, MAPS "'failurePolicy':'Never','validations':[{'expression':'true'}]",
+      "spec.failurePolicy: Unsupported value: \"Never\": supported values: \"Fail\", \"Ignore\"" },
+    { POLICIES, MAPS "'validations':[]",
+      "spec.validations: Required value: validations or auditAnnotations must contain at least one "
+      "item" },
+    { POLICIES, MAPS "'validations':[{'expression':' '}]",
+      "spec.validations[0].expression: Required value: expression is not specified" },
+    { POLICIES, MAPS "'validations':[{'expression':'1'}]",
+      "spec.validations[0].expression: Invalid value: \"1\": must evaluate to bool but got int" },
+    { POLICIES, MAPS "'validations':[{'expression':'params.x'}]",
+      "undeclared reference to 'params'" },
+    { POLICIES, MAPS "'validations':[{'expression':'variables.x'}]",
+      "undeclared reference to 'variables'" },
+    { POLICIES,
+      MAPS "'variables':[{'name':'a','expression':'variables.b'},{'name':'b',"
+           "'expression':'1'}],'validations':[{'expression':'true'}]",
+      "spec.variables[0].expression: Invalid value: \"variables.b\": compilation failed: ERROR: "
+      "<input>:1:10: undefined field 'b'" },
+    { POLICIES,
+      MAPS "'variables':[{'name':'in','expression':'1'}],"
+           "'validations':[{'expression':'true'}]",
+      "spec.variables[0].name: Invalid value: \"in\": must be a valid CEL identifier" },
+    { POLICIES,
+      MAPS "'variables':[{'name':'a','expression':'1'}],"
+           "'validations':[{'expression':'variables.a == \\\"x\\\"'}]",
+      "found no matching overload for '_==_' applied to '(int, string)'" },
+    { POLICIES, MAPS "'validations':[{'expression':'true','messageExpression':'1'}]",
+      "spec.validations[0].messageExpression: Invalid value: \"1\": must evaluate to string but "
+      "got int" },
+    { POLICIES,
+      MAPS "'validations':[{'expression':'true','messageExpression':'authorizer.path("
+           "\\\"/\\\").check(\\\"get\\\").reason()'}]",
+      "undeclared reference to 'authorizer'" },
+    { POLICIES, MAPS "'validations':[{'expression':'true','message':'a\\nb'}]",
+      "spec.validations[0].message: Invalid value: \"a\\nb\": must not contain line "
+      "breaks" },
+    { POLICIES, MAPS "'validations':[{'expression':'true','reason':'Gone'}]",
+      "spec.validations[0].reason: Unsupported value: \"Gone\": supported values: \"Forbidden\", "
+      "\"Invalid\", \"RequestEntityTooLarge\"" },
+    { POLICIES, MAPS "'auditAnnotations':[{'key':'k','valueExpression':'1'}]",
+      "must evaluate to one of [string null_type] but got int" },
+    { POLICIES,
+      "'paramKind':{'apiVersion':'a/b/c','kind':'X'}," MAPS "'validations':[{'expression':'true'}]",
+      "spec.paramKind.apiVersion: Invalid value: \"a/b/c\": unexpected GroupVersion string: "
+      "a/b/c" },
+    { BINDINGS, "'validationActions':['Deny']", "spec.policyName: Required value" },
+    { BINDINGS, "'policyName':'p'",
+      "spec.validationActions: Required value: at least one validation action is required" },
+    { BINDINGS, "'policyName':'p','validationActions':['Deny','Warn']",
+      "must not contain both Deny and Warn" },
+    { BINDINGS, "'policyName':'p','validationActions':['Shout']",
+      "spec.validationActions[0]: Unsupported value: \"Shout\": supported values: \"Audit\", "
+      "\"Deny\", \"Warn\"" },
+    { BINDINGS,
+      "'policyName':'p','validationActions':['Deny'],'paramRef':{"
+      "'parameterNotFoundAction':'Deny'}",
+      "spec.paramRef: Required value: one of name or selector must be specified" },
+    { BINDINGS,
+      "'policyName':'p','validationActions':['Deny'],'paramRef':{'name':'x',"
+      "'selector':{},'parameterNotFoundAction':'Deny'}",
+      "spec.paramRef.name: Forbidden: name and selector are mutually exclusive" },
+    { BINDINGS, "'policyName':'p','validationActions':['Deny'],'paramRef':{'name':'x'}",
+      "spec.paramRef.parameterNotFoundAction: Required value" },
+};
+
+static void test_what_cannot_be_written(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+    (void)state;
+    fixture_init(&r, 93);
+    for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
+        CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+        strbuf_appendf(&b, "{'metadata':{'name':'x'},'spec':{%s}}", refused[i].spec);
+        int status = fixture_post(&r, refused[i].path, fixture_json(b.data));
+        if (status != 422 || !strstr(fixture_str(&r, "message"), refused[i].why))
+            fail_msg("%s: %d %s", refused[i].spec, status, r.text.data);
+    }
+}
+
+static void test_defaults_and_status(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+    (void)state;
+    fixture_init(&r, 94);
+    policy(&r, "p", MAPS "'validations':[{'expression':'true'}]");
+    assert_string_equal(fixture_str(&r, "spec.failurePolicy"), "Fail");
+    assert_string_equal(fixture_str(&r, "spec.matchConstraints.matchPolicy"), "Equivalent");
+    assert_int_equal(kj_type(fixture_val(&r, "spec.matchConstraints.objectSelector")), KJ_OBJ);
+    assert_int_equal(kj_i64_or(fixture_val(&r, "metadata.generation"), 0), 1);
+    assert_int_equal(fixture_do(&r, "PATCH", POLICIES "/p/status", MERGE,
+                                "{\"status\":{\"observedGeneration\":1,\"typeChecking\":{}},"
+                                "\"spec\":{\"failurePolicy\":\"Ignore\"}}"),
+                     200);
+    assert_string_equal(fixture_str(&r, "spec.failurePolicy"), "Fail");
+    assert_int_equal(kj_i64_or(fixture_val(&r, "status.observedGeneration"), 0), 1);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_verdicts),
+    cmocka_unit_test(test_the_answer_has_a_cause),
+    cmocka_unit_test(test_variables_in_variables),
+    cmocka_unit_test(test_params),
+    cmocka_unit_test(test_a_binding_without_a_ref_has_null_params),
+    cmocka_unit_test(test_bindings_narrow_policies),
+    cmocka_unit_test(test_warnings),
+    cmocka_unit_test(test_what_cannot_be_written),
+    cmocka_unit_test(test_defaults_and_status),
+};
+
+FIXTURE_MAIN(tests)
