@@ -135,7 +135,7 @@ static inline struct cel_val cel_v_null(void)
 }
 static inline struct str cel_str(struct cel_val v)
 {
-    return (struct str){ v.s, v.n };
+    return (struct str){ v.n ? v.s : "", v.n }; /* never NULL: memchr() and its kind want none */
 }
 static inline bool cel_is_err(struct cel_val v)
 {
