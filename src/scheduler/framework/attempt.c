@@ -384,7 +384,7 @@ static void filter_nominated(struct attempt *a)
 }
 
 /* A filter that could not do its work on some row ends the attempt. */
-static void find_filter_error(struct attempt *a)
+static bool find_filter_error(struct attempt *a)
 {
     const struct profile_point *point = &a->profile->points[KS_POINT_FILTER];
 
@@ -401,9 +401,10 @@ static void find_filter_error(struct attempt *a)
             reject_all(a, KS_ERROR, 0,
                        arena_printf(a->arena, "running \"%s\" filter plugin: %s", p->name,
                                     ks_texts_join(&why)));
-            return;
+            return true;
         }
     }
+    return false;
 }
 
 void attempt_note_rejectors(struct attempt *a)
@@ -638,8 +639,7 @@ void attempt_filter(struct attempt *a)
     filter_nominated(a);
     if (a->advice)
         attempt_advise(a);
-    find_filter_error(a);
-    if (a->code != KS_SUCCESS) {
+    if (find_filter_error(a)) {
         reject_rows(a);
         return;
     }
