@@ -312,13 +312,12 @@ RULES = [
 
 
 def seen(t):
-    """(server, order of requests): one after the other, each seen by those that want to."""
+    """(server, namespace, order of requests): one after the other, each seen by those that want to."""
     def make():
         server, ns = hooks_of(t), shared_namespace(t, 'seen')
         for kind in KINDS:
             configure(t, server, kind, ns, [hook(server, ns, f'{kind}-sees-{r[0]}', rule=r[1], **r[2]) for r in RULES], keep=True)
         maps, pods = t.at('configmaps', ns=ns), t.at('pods', ns=ns)
-        server.asked_before = len(server.asked)
         marks = {}
 
         def step(name, a, *codes):
@@ -337,7 +336,7 @@ def seen(t):
         t.post(maps, config_map('c', labels={'app': 'x'}))
         marks['before-collection'] = len(server.asked)
         step('collection', t.delete(maps, labelSelector='app=x'), 200)
-        return server, marks
+        return server, ns, marks
     return t.server.once('seen', make)
 
 
@@ -346,9 +345,11 @@ BEFORE = {'create': 'start', 'update': 'create', 'delete': 'between', 'pod-creat
 
 
 def of(t, path, name):
-    """The reviews that a path got because of one request."""
-    server, marks = seen(t)
-    return [r for p, _, r in server.asked[marks[BEFORE[name]]:marks[name]] if p == path]
+    """The reviews that a path got because of one request. No selector of namespaces keeps requests of other checks for objects
+    without a namespace away (TokenReviews, for one)."""
+    server, ns, marks = seen(t)
+    return [r for p, _, r in server.asked[marks[BEFORE[name]]:marks[name]]
+            if p == path and r['request'].get('namespace') == ns]
 
 
 @rows([(f'{kind}-{r[0]}', kind, r) for kind in KINDS for r in RULES])
