@@ -302,6 +302,25 @@ static bool spread_enough(const struct sim *s, const struct sim_pod *p, int zone
     return count[zone] + 1 - least <= 1;
 }
 
+/* Room on a node that waiting pods of at least the same priority have claimed (nominatedNodeName)
+ * is theirs until they are tried again: no other pod gets it. */
+static void add_nominated(const struct sim *s, const struct sim_pod *p, int node,
+                          struct sim_room *sum)
+{
+    for (int i = 0; i < s->npods; i++) {
+        const struct sim_pod *o = &s->pods[i];
+        CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+        const char *json;
+        if (o == p || !o->alive || o->node != SIM_NOWHERE || o->priority < p->priority)
+            continue;
+        json = sim_pod_json(s, o);
+        if (json && kj_parse(json, strlen(json), 0, &doc, NULL) == 0 &&
+            streq(kj_str_or(kj_path(kj_root(doc), "status.nominatedNodeName"), ""),
+                  s->nodes[node].name))
+            add(sum, o);
+    }
+}
+
 static bool fits(const struct sim *s, const struct sim_pod *p, int node)
 {
     const struct sim_node *n = &s->nodes[node];
@@ -325,6 +344,9 @@ static bool fits(const struct sim *s, const struct sim_pod *p, int node)
             return false;
         add(&sum, o);
     }
+    if (!within(&sum, &n->now.room))
+        return false;
+    add_nominated(s, p, node, &sum); /* seldom: only here documents are read */
     return within(&sum, &n->now.room);
 }
 
