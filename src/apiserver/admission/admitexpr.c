@@ -178,9 +178,13 @@ int admitexpr_compile(const struct admitexpr_env *env, struct str text,
 
 /* ---- variables ------------------------------------------------------------------------------- */
 
+enum { TYPE_DEPTH = 32 }; /* of lists in lists, which variables could nest without end */
+
 /* What later expressions know of a variable's type: structures of Kubernetes' own are dyn. */
-static const struct cel_type *known_type(struct arena *a, const struct cel_type *t)
+static const struct cel_type *known_type(struct arena *a, const struct cel_type *t, unsigned depth)
 {
+    if (depth == TYPE_DEPTH)
+        return &cel_dyn;
     switch ((enum cel_type_kind)t->kind) {
     case CT_NULL:
     case CT_BOOL:
@@ -191,8 +195,9 @@ static const struct cel_type *known_type(struct arena *a, const struct cel_type 
     case CT_BYTES:
     case CT_TIMESTAMP:
     case CT_DURATION: return cel_type_keep(a, t);
-    case CT_LIST: return cel_type_list(a, known_type(a, t->elem));
-    case CT_MAP: return cel_type_map(a, known_type(a, t->key), known_type(a, t->elem));
+    case CT_LIST: return cel_type_list(a, known_type(a, t->elem, depth + 1));
+    case CT_MAP:
+        return cel_type_map(a, known_type(a, t->key, depth + 1), known_type(a, t->elem, depth + 1));
     default: return &cel_dyn;
     }
 }
@@ -210,7 +215,7 @@ void admitexpr_variables_init(struct admitexpr_variables *v, struct arena *a, si
 void admitexpr_variables_add(struct admitexpr_variables *v, struct str name,
                              const struct cel_expr *expr)
 {
-    const struct cel_type *t = expr ? known_type(v->a, cel_expr_type(expr)) : &cel_dyn;
+    const struct cel_type *t = expr ? known_type(v->a, cel_expr_type(expr), 0) : &cel_dyn;
     struct cel_field *known = (struct cel_field *)(uintptr_t)cel_type_field(&v->type, name);
     uint32_t i = v->type.n_fields;
 

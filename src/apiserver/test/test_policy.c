@@ -212,6 +212,29 @@ static void test_variables_in_variables(void **state)
     }
 }
 
+/* 1,000 variables, each 200 lists around the one before: types do not grow with all of them. */
+static void test_lists_in_lists(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+    char before[201], behind[201];
+    (void)state;
+    fixture_init(&r, 95);
+    memset(before, '[', 200);
+    memset(behind, ']', 200);
+    before[200] = behind[200] = '\0';
+    strbuf_append(&b, "{\"metadata\":{\"name\":\"p\"},\"spec\":{");
+    strbuf_append(&b, fixture_json(MAPS));
+    strbuf_append(&b, "\"variables\":[{\"name\":\"v0\",\"expression\":\"1\"}");
+    for (int i = 1; i <= 1000; i++)
+        strbuf_appendf(&b, ",{\"name\":\"v%d\",\"expression\":\"%svariables.v%d%s\"}", i, before,
+                       i - 1, behind);
+    strbuf_append(&b, "],\"validations\":[{\"expression\":\"size(variables.v9) == 1\"}]}}");
+    assert_int_equal(fixture_post(&r, POLICIES, b.data), 201);
+    binding(&r, "b", "p", "");
+    assert_int_equal(fixture_post(&r, CMS, CM("a")), 201);
+}
+
 /* ---- bindings -------------------------------------------------------------------------------- */
 
 #define PARAMS                                                                    \
@@ -416,6 +439,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_verdicts),
     cmocka_unit_test(test_the_answer_has_a_cause),
     cmocka_unit_test(test_variables_in_variables),
+    cmocka_unit_test(test_lists_in_lists),
     cmocka_unit_test(test_params),
     cmocka_unit_test(test_a_binding_without_a_ref_has_null_params),
     cmocka_unit_test(test_bindings_narrow_policies),
