@@ -256,7 +256,7 @@ static int finish_now(struct admithook_run *x)
 static void finish(struct admithook_run *x)
 {
     struct admission_later *l = take(x->later);
-    CLEANUP(arena_free) struct arena *a = take(x->arena);
+    struct arena *texts = take(x->arena); /* of the refusal, which the answer still reads */
     struct api_refusal r = x->refusal;
     struct kj_doc *obj = x->changed ? take(x->obj) : NULL;
 
@@ -266,6 +266,7 @@ static void finish(struct admithook_run *x)
         admission_answer_status(l, r.code, r.reason, r.message, r.details);
     else
         admission_answer_object(l, obj);
+    arena_free(texts);
 }
 
 /* ---- mutating -------------------------------------------------------------------------------- */
