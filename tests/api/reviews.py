@@ -138,12 +138,12 @@ def token_that_is_missing(t):
 # ---- may he ----
 
 MAY = [  # name, spec, status
-    ('stranger', {'user': 'x', 'resourceAttributes': {'verb': 'get', 'resource': 'pods', 'namespace': 'a'}}, {'allowed': False}),
+    ('stranger', {'user': 'unbound', 'resourceAttributes': {'verb': 'get', 'resource': 'pods', 'namespace': 'a'}}, {'allowed': False}),
     ('masters', {'groups': ['system:masters'], 'resourceAttributes': {'verb': 'get', 'resource': 'pods'}}, {'allowed': True}),
-    ('group_and_path', {'user': 'x', 'groups': ['system:unauthenticated'], 'nonResourceAttributes': {'verb': 'get', 'path': '/version'}},
+    ('group_and_path', {'user': 'unbound', 'groups': ['system:unauthenticated'], 'nonResourceAttributes': {'verb': 'get', 'path': '/version'}},
      {'allowed': True, 'reason': 'RBAC: allowed by ClusterRoleBinding "system:public-info-viewer" of ClusterRole '
       '"system:public-info-viewer" to Group "system:unauthenticated"'}),
-    ('path_of_nobody', {'user': 'x', 'nonResourceAttributes': {'verb': 'get', 'path': '/version'}}, {'allowed': False}),
+    ('path_of_nobody', {'user': 'unbound', 'nonResourceAttributes': {'verb': 'get', 'path': '/version'}}, {'allowed': False}),
     ('service_account', {'user': 'system:serviceaccount:kube-system:job-controller',
                          'resourceAttributes': {'verb': 'list', 'group': 'batch', 'resource': 'jobs', 'namespace': 'a'}},
      {'allowed': True, 'reason': 'RBAC: allowed by ClusterRoleBinding "system:controller:job-controller" of ClusterRole '
@@ -157,8 +157,8 @@ MAY = [  # name, spec, status
         'verb': 'get', 'resource': 'configmaps', 'namespace': 'kube-system', 'name': 'extension-apiserver-authentication'}},
      {'allowed': True, 'reason': 'RBAC: allowed by RoleBinding "system::extension-apiserver-authentication-reader/kube-system" of '
       'Role "extension-apiserver-authentication-reader" to User "system:kube-scheduler"'}),
-    ('unknown_resource', {'user': 'x', 'resourceAttributes': {'verb': 'get', 'resource': 'no-such', 'group': 'g'}}, {'allowed': False}),
-    ('resource_that_is_missing', {'user': 'x', 'resourceAttributes': {'verb': 'get'}}, {'allowed': False}),
+    ('unknown_resource', {'user': 'unbound', 'resourceAttributes': {'verb': 'get', 'resource': 'no-such', 'group': 'g'}}, {'allowed': False}),
+    ('resource_that_is_missing', {'user': 'unbound', 'resourceAttributes': {'verb': 'get'}}, {'allowed': False}),
 ]
 
 
@@ -213,17 +213,17 @@ def may_i(t):
 @check
 def may_in_a_namespace(t):
     asked = {'verb': 'get', 'resource': 'pods', 'namespace': t.ns}
-    a = t.code(access(t, 'LocalSubjectAccessReview', {'user': 'x', 'resourceAttributes': asked}, t.ns), 201)
+    a = t.code(access(t, 'LocalSubjectAccessReview', {'user': 'unbound', 'resourceAttributes': asked}, t.ns), 201)
     t.has(a, 'status', {'allowed': False})
     t.has(a, 'metadata.namespace', t.ns)
 
 
 LOCAL_WRONG = [  # name, spec, cause
-    ('another_namespace', {'user': 'x', 'resourceAttributes': {'verb': 'get', 'resource': 'pods', 'namespace': 'other'}},
+    ('another_namespace', {'user': 'unbound', 'resourceAttributes': {'verb': 'get', 'resource': 'pods', 'namespace': 'other'}},
      'spec.resourceAttributes.namespace: Invalid value: "other": must match metadata.namespace'),
-    ('no_namespace', {'user': 'x', 'resourceAttributes': {'verb': 'get', 'resource': 'pods'}},
+    ('no_namespace', {'user': 'unbound', 'resourceAttributes': {'verb': 'get', 'resource': 'pods'}},
      'spec.resourceAttributes.namespace: Invalid value: "": must match metadata.namespace'),
-    ('a_path', {'user': 'x', 'nonResourceAttributes': {'verb': 'get', 'path': '/x'}},
+    ('a_path', {'user': 'unbound', 'nonResourceAttributes': {'verb': 'get', 'path': '/x'}},
      'spec.nonResourceAttributes: Invalid value: {"Path":"/x","Verb":"get"}: disallowed on this kind of request'),
 ]
 
@@ -243,7 +243,7 @@ for _row in LOCAL_WRONG:
 @check
 def may_in_another_namespace_than_the_requests_is_bad(t):
     a = t.post(f'{ACCESS}/namespaces/{t.ns}/localsubjectaccessreviews', {'metadata': {'namespace': 'other'}, 'spec': {
-        'user': 'x', 'resourceAttributes': {'verb': 'get', 'resource': 'pods', 'namespace': t.ns}}})
+        'user': 'unbound', 'resourceAttributes': {'verb': 'get', 'resource': 'pods', 'namespace': t.ns}}})
     t.status(a, 400, 'BadRequest', 'the namespace of the provided object does not match the namespace sent on the request')
 
 
