@@ -2,7 +2,6 @@
  *
  *   cronjob.c        news, what one pass does: which scheduled time is due, and its Job
  *   cronjob_view.c   what a pass sees: the CronJob's Jobs, the status they make, what is history
- *   cron_schedule.c  schedules
  *   tzone.c          time zones
  *
  * The Job of a scheduled time has one name, and says in an annotation which time it is for. So a
@@ -11,9 +10,9 @@
  */
 #ifndef KOORD_CLUSTER_CRONJOB_H
 #define KOORD_CLUSTER_CRONJOB_H
-#include "cluster/cron_schedule.h"
 #include "cluster/internal.h"
-#include "cluster/tzone.h"
+#include "sys/cron_schedule.h"
+#include "sys/tzone.h"
 
 #define CRON_SCHEDULED "batch.kubernetes.io/cronjob-scheduled-timestamp"
 

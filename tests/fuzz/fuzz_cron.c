@@ -2,8 +2,8 @@
  * says why; times come one after another, show what the fields say, and none lies between. */
 #include "base/ktime.h"
 #include "base/strbuf.h"
-#include "cluster/cron_schedule.h"
-#include "cluster/tzone.h"
+#include "sys/cron_schedule.h"
+#include "sys/tzone.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

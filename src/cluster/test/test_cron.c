@@ -9,8 +9,8 @@
 
 #include "base/ktime.h"
 #include "base/strbuf.h"
-#include "cluster/cron_schedule.h"
-#include "cluster/tzone.h"
+#include "sys/cron_schedule.h"
+#include "sys/tzone.h"
 
 static int64_t at(const char *text)
 {
@@ -181,6 +181,11 @@ static void test_system_zone(void **state)
     assert_int_equal(tzone_offset(z, at("2026-07-01T00:00:00Z"), &end), 7200);
     assert_int_equal(end, at("2026-10-25T01:00:00Z"));
     assert_int_equal(tzone_offset(z, at("2060-07-01T00:00:00Z"), &end), 7200);
+    for (int i = 0; i < 2; i++) { /* read, then kept */
+        assert_int_equal(tzone_offset_of(STR("Europe/Berlin"), 0, &end), 0);
+        assert_int_equal(end, 3600);
+    }
+    assert_int_equal(tzone_offset_of(STR("Nowhere/Town"), 0, &end), -ENOENT);
     tzone_free(z);
 }
 

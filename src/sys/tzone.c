@@ -1,6 +1,7 @@
 /* tzone.c - TZif files: a table of changes, then a rule for all years behind it. */
-#include "cluster/tzone.h"
+#include "sys/tzone.h"
 
+#include <pthread.h>
 #include <stdio.h>
 
 #include "base/ktime.h"
@@ -173,7 +174,7 @@ static int64_t rule_offset(const struct tzrule *r, int64_t t, int64_t *ret_until
     if (!r->has_dst)
         return r->std;
     /* The year's changes and those around it, in the order of time. */
-    int64_t year = ktime_civil_seconds(MAX(t, 0)).year;
+    int64_t year = ktime_civil_seconds(t).year;
     for (int64_t y = year - 1; y <= year + 1; y++) {
         struct tzchange two[] = { { day_in(&r->start, y) * DAY + r->start.time - r->std, r->dst },
                                   { day_in(&r->end, y) * DAY + r->end.time - r->dst, r->std } };
@@ -337,6 +338,52 @@ int64_t tzone_offset(const struct tzone *z, int64_t t, int64_t *ret_until)
     if (low < z->n)
         *ret_until = z->at[low];
     return low > 0 ? z->offset[low - 1] : z->before;
+}
+
+/* There are about 600 names, each at most three times. */
+enum { KEPT_MAX = 2048 };
+struct kept {
+    struct kept *next;
+    const struct tzone *zone;
+    char name[];
+};
+
+static const struct tzone *kept_get(struct str name)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static struct kept *all;
+    static unsigned count;
+    char text[64];
+    struct tzone *z = NULL;
+
+    if (name.n >= sizeof text || memchr(name.p, 0, name.n))
+        return NULL;
+    memcpy(text, name.p, name.n);
+    text[name.n] = '\0';
+    (void)pthread_mutex_lock(&lock);
+    struct kept *k = all;
+    while (k && !streq(k->name, text))
+        k = k->next;
+    if (!k && count < KEPT_MAX && tzone_open(text, &z, NULL) == 0) {
+        k = xmalloc(sizeof *k + name.n + 1);
+        *k = (struct kept){ .next = all, .zone = z };
+        memcpy(k->name, text, name.n + 1);
+        all = k;
+        count++;
+    }
+    (void)pthread_mutex_unlock(&lock);
+    return k ? k->zone : NULL;
+}
+
+int tzone_offset_of(struct str name, int64_t t, int64_t *ret)
+{
+    int64_t until;
+    const struct tzone *z = kept_get(name);
+
+    if (!z)
+        return -ENOENT;
+    *ret = tzone_offset(z, t, &until);
+    return 0;
 }
 
 void tzone_format(const struct tzone *z, int64_t t, char buf[TZONE_TEXT_MAX])

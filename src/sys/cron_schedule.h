@@ -10,8 +10,8 @@
  * Times are seconds since 1970. A moment counts when clocks at the place show what the fields say:
  * a time that clocks skip does not come that day, one that they show twice comes twice.
  */
-#ifndef KOORD_CLUSTER_CRON_SCHEDULE_H
-#define KOORD_CLUSTER_CRON_SCHEDULE_H
+#ifndef KOORD_SYS_CRON_SCHEDULE_H
+#define KOORD_SYS_CRON_SCHEDULE_H
 #include "base/base.h"
 
 struct tzone;

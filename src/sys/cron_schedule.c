@@ -1,11 +1,11 @@
 /* cron_schedule.c - schedules: read once, then asked for their next time. */
-#include "cluster/cron_schedule.h"
+#include "sys/cron_schedule.h"
 
 #include <strings.h>
 
 #include "base/ktime.h"
 #include "base/num.h"
-#include "cluster/tzone.h"
+#include "sys/tzone.h"
 
 enum { DAY = 86400, FIELDS = 5, YEARS_AHEAD = 5 };
 /* In the year 9993: what comes after has four digits too. */
