@@ -3,19 +3,15 @@
 
 #include <stdio.h>
 
-char *strbuf_reserve(struct strbuf *b, size_t n)
+void strbuf_grow(struct strbuf *b, size_t n)
 {
-    size_t need = b->len + n + 1;
+    size_t need = b->len + n + 1, cap = b->cap ? b->cap : 64;
+
     assert(need > n && need <= SIZE_MAX / 2); /* doubling below must not wrap */
-    if (need > b->cap) {
-        size_t cap = b->cap ? b->cap : 64;
-        while (cap < need)
-            cap *= 2;
-        b->data = xrealloc(b->data, cap);
-        b->cap = cap;
-    }
-    b->data[b->len] = '\0';
-    return b->data + b->len;
+    while (cap < need)
+        cap *= 2;
+    b->data = xrealloc(b->data, cap);
+    b->cap = cap;
 }
 
 void strbuf_appendn(struct strbuf *b, const void *p, size_t n)
@@ -24,7 +20,7 @@ void strbuf_appendn(struct strbuf *b, const void *p, size_t n)
     if (n)
         memcpy(at, p, n);
     b->len += n;
-    b->data[b->len] = '\0';
+    at[n] = '\0';
 }
 
 void strbuf_append(struct strbuf *b, const char *s)
@@ -34,7 +30,10 @@ void strbuf_append(struct strbuf *b, const char *s)
 
 void strbuf_appendc(struct strbuf *b, char c)
 {
-    strbuf_appendn(b, &c, 1);
+    char *at = strbuf_reserve(b, 1);
+    at[0] = c;
+    at[1] = '\0';
+    b->len++;
 }
 
 void strbuf_vappendf(struct strbuf *b, const char *fmt, va_list ap)

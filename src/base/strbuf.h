@@ -21,8 +21,15 @@ void strbuf_appendc(struct strbuf *b, char c);
 void strbuf_appendf(struct strbuf *b, const char *fmt, ...) PRINTF(2, 3);
 void strbuf_vappendf(struct strbuf *b, const char *fmt, va_list ap) PRINTF(2, 0);
 void strbuf_append_i64(struct strbuf *b, int64_t v);
+void strbuf_grow(struct strbuf *b, size_t n); /* strbuf_reserve() where there is no room yet */
 /* Room for n more bytes at the end; after writing there, add to b->len and terminate. */
-char *strbuf_reserve(struct strbuf *b, size_t n);
+static inline char *strbuf_reserve(struct strbuf *b, size_t n)
+{
+    if (UNLIKELY(n >= b->cap - b->len)) /* a NUL follows; an empty buffer has no room at all */
+        strbuf_grow(b, n);
+    b->data[b->len] = '\0';
+    return b->data + b->len;
+}
 void strbuf_truncate(struct strbuf *b, size_t len);
 /* Removes the first n bytes: for stream buffers that are consumed from the front. */
 void strbuf_consume(struct strbuf *b, size_t n);

@@ -99,6 +99,9 @@ struct kj_mval *kj_mborrow(struct kj_mdoc *d, const struct kj_val *v);
 /* A value has at most one parent: clone to use it twice. Replaces in place when the key exists. */
 void kj_mset(struct kj_mdoc *d, struct kj_mval *obj, const char *key, struct kj_mval *v);
 void kj_msetn(struct kj_mdoc *d, struct kj_mval *obj, const char *key, size_t n, struct kj_mval *v);
+/* The same for a key that the object is known not to have: no search. */
+void kj_mappend(struct kj_mdoc *d, struct kj_mval *obj, const char *key, size_t n,
+                struct kj_mval *v);
 bool kj_mdel(struct kj_mval *obj, const char *key, size_t n); /* false when absent */
 void kj_mpush(struct kj_mval *arr, struct kj_mval *v);
 void kj_minsert(struct kj_mval *arr, size_t at, struct kj_mval *v);
@@ -127,6 +130,8 @@ bool kj_mnext(struct kj_miter *it, struct str *key, struct kj_mval **val);
 
 /* A parsed document with the same content, independent of the mutable one. */
 struct kj_doc *kj_freeze(const struct kj_mval *v);
+/* The same with the texts of v, whose document must live longer: later changes of v do not show. */
+struct kj_doc *kj_view(const struct kj_mval *v);
 
 /* ---- writing --------------------------------------------------------------------------------- */
 

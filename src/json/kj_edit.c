@@ -236,6 +236,46 @@ struct kj_doc *kj_freeze(const struct kj_mval *v)
     return doc;
 }
 
+static size_t count_values(const yyjson_mut_val *v)
+{
+    const yyjson_mut_val *c = v->uni.ptr;
+    size_t n = 1;
+
+    if (!kj_is_ctn((const yyjson_val *)v))
+        return n;
+    /* Keys and values follow each other in the ring of an object. */
+    for (size_t left = kj_ylen((const yyjson_val *)v) << kj_is_obj((const yyjson_val *)v); left;
+         left--, c = c->next)
+        n += count_values(c);
+    return n;
+}
+
+/* In reading order, as the parser lays them out; returns where the next one goes. */
+static yyjson_val *flatten(const yyjson_mut_val *v, yyjson_val *to)
+{
+    yyjson_val *next = to + 1;
+
+    to->tag = v->tag;
+    to->uni = v->uni;
+    if (!kj_is_ctn(to))
+        return next;
+    size_t left = kj_ylen(to) << kj_is_obj(to);
+    const yyjson_mut_val *c = left ? (const yyjson_mut_val *)kj_first(to, true) : NULL;
+    for (; left; left--, c = c->next)
+        next = flatten(c, next);
+    to->uni.ofs = (size_t)(next - to) * sizeof *to;
+    return next;
+}
+
+struct kj_doc *kj_view(const struct kj_mval *v)
+{
+    struct kj_doc *doc = xnew0(struct kj_doc);
+
+    doc->root = doc->vals = xmalloc(count_values(kj_my(v)) * sizeof *doc->vals);
+    (void)flatten(kj_my(v), doc->vals);
+    return doc;
+}
+
 /* ---- objects --------------------------------------------------------------------------------- */
 
 /* The member before the one with this key (its key, in the ring); NULL when there is none. */
@@ -281,6 +321,13 @@ void kj_msetn(struct kj_mdoc *d, struct kj_mval *obj, const char *key, size_t n,
         return;
     v->next = old->next; /* in a ring of one this is k itself */
     k->next = v;
+}
+
+void kj_mappend(struct kj_mdoc *d, struct kj_mval *obj, const char *key, size_t n,
+                struct kj_mval *v)
+{
+    if (v && kj_mtype(obj) == KJ_OBJ)
+        kj_madd(kj_ymdoc(d), kj_my(obj), key, n, kj_my(v));
 }
 
 void kj_mset(struct kj_mdoc *d, struct kj_mval *obj, const char *key, struct kj_mval *v)

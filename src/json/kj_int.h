@@ -17,8 +17,8 @@ struct kj_doc {
     yyjson_val *root;
     yyjson_doc *ydoc;      /* from JSON or a frozen mutable document; NULL for YAML */
     char *text;            /* JSON that had to be sanitised lives here */
-    yyjson_val *vals;      /* YAML: the flat values ... */
-    struct arena *strings; /* ... and their texts */
+    yyjson_val *vals;      /* YAML and views: the flat values ... */
+    struct arena *strings; /* ... and the texts of YAML */
 };
 
 static inline yyjson_val *kj_y(const struct kj_val *v)

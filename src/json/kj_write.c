@@ -11,6 +11,16 @@ static const bool special[256] = {
     [128 ... 255] = true,
 };
 
+/* A byte; here, since a document is little else than these and texts. */
+static inline void put(struct strbuf *out, char c)
+{
+    char *at = strbuf_reserve(out, 1);
+
+    at[0] = c;
+    at[1] = '\0';
+    out->len++;
+}
+
 static void append_escaped(struct strbuf *out, unsigned char c)
 {
     static const char hex[] = "0123456789abcdef";
@@ -25,22 +35,33 @@ static void append_escaped(struct strbuf *out, unsigned char c)
         strbuf_appendn(out, (char[]){ '\\', 'u', '0', '0', hex[c >> 4], hex[c & 15] }, 6);
 }
 
+/* Whether one of eight bytes is special: a byte that is zero after the XOR, or below 32, borrows
+ * into its highest bit. True in vain at times, behind a byte that is special; never false in vain.
+ */
+static inline bool any_special(const unsigned char *s)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
+    uint64_t w;
+
+    memcpy(&w, s, 8);
+    uint64_t quote = w ^ ones * '"', slash = w ^ ones * '\\';
+    return (w | (w - ones * 32) | (quote - ones) | (slash - ones)) & high;
+}
+
 static size_t plain_run(const unsigned char *s, size_t n)
 {
     size_t i = 0;
+
+    while (n - i >= 8 && !any_special(s + i))
+        i += 8;
     while (i < n && !special[s[i]])
         i++;
     return i;
 }
 
-void kj_append_string(struct strbuf *out, const char *text, size_t n)
+/* The rest of a text from its first special byte on. */
+static void append_special(struct strbuf *out, const unsigned char *s, size_t n)
 {
-    const unsigned char *s = (const unsigned char *)text;
-    /* Room for the worst case of every byte would be 6n; most strings need n + 2. */
-    char *at = strbuf_reserve(out, n + 2);
-
-    *at = '"';
-    out->len++;
     for (size_t i = 0; i < n;) {
         size_t run = plain_run(s + i, n - i);
         strbuf_appendn(out, s + i, run);
@@ -59,7 +80,21 @@ void kj_append_string(struct strbuf *out, const char *text, size_t n)
         }
         i += len ? len : 1;
     }
-    strbuf_appendc(out, '"');
+}
+
+void kj_append_string(struct strbuf *out, const char *text, size_t n)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    size_t run = plain_run(s, n);
+    char *at = strbuf_reserve(out, n + 2); /* enough for most: nothing is special */
+
+    *at = '"';
+    if (run)
+        memcpy(at + 1, text, run);
+    out->len += run + 1;
+    if (run < n)
+        append_special(out, s + run, n - run);
+    put(out, '"');
 }
 
 /* ---- trees ----------------------------------------------------------------------------------- */
@@ -90,7 +125,7 @@ static void write_member(struct writer *w, const char *key, size_t n, const yyjs
     if (w->flags & KJ_PRETTY)
         strbuf_appendn(w->out, ": ", 2);
     else
-        strbuf_appendc(w->out, ':');
+        put(w->out, ':');
     write_value(w, v, mut);
 }
 
@@ -99,7 +134,7 @@ static void write_sorted(struct writer *w, const yyjson_val *obj, bool mut)
     CLEANUP(kj_index_fini) struct kj_index ix = kj_index_of(obj, mut);
     for (size_t i = 0; i < ix.n; i++) {
         if (i)
-            strbuf_appendc(w->out, ',');
+            put(w->out, ',');
         new_line(w);
         write_member(w, ix.m[i].key, ix.m[i].key_len, ix.m[i].val, mut);
     }
@@ -113,7 +148,7 @@ static void write_members(struct writer *w, const yyjson_val *ctn, bool mut)
 
     for (size_t i = 0; i < n; i++) {
         if (i)
-            strbuf_appendc(w->out, ',');
+            put(w->out, ',');
         new_line(w);
         if (is_obj) {
             const yyjson_val *v = kj_val_of_key(c, mut);
@@ -130,7 +165,7 @@ static void write_container(struct writer *w, const yyjson_val *v, bool mut)
 {
     bool is_obj = kj_is_obj(v);
 
-    strbuf_appendc(w->out, is_obj ? '{' : '[');
+    put(w->out, is_obj ? '{' : '[');
     if (kj_ylen(v) > 0) {
         w->depth++;
         if (is_obj && w->flags & KJ_SORTED)
@@ -140,7 +175,7 @@ static void write_container(struct writer *w, const yyjson_val *v, bool mut)
         w->depth--;
         new_line(w);
     }
-    strbuf_appendc(w->out, is_obj ? '}' : ']');
+    put(w->out, is_obj ? '}' : ']');
 }
 
 static void write_number(struct writer *w, const yyjson_val *v)

@@ -378,6 +378,31 @@ static void test_copies_are_independent(void **state)
     assert_json(kj_root(frozen), 0, "{\"a\":{\"b\":[1,{\"c\":\"x\"}]}}");
 }
 
+/* A view is made of the values as they are, with the texts of the document. */
+static void test_views_do_not_follow_changes(void **state)
+{
+    static const char text[] =
+        "{\"a\":{\"b\":[1,{\"c\":\"x\"},[],{}]},\"d\":1.50,\"e\":true,\"f\":null,\"g\":\"y\"}";
+    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL, *view = NULL, *scalar = NULL;
+    struct kerr err = { 0 };
+
+    (void)state;
+    assert_int_equal(kj_parse(text, strlen(text), KJ_RAW_NUMBERS, &doc, &err), 0);
+    struct kj_mval *m = kj_mcopy(d, kj_root(doc));
+    view = kj_view(m);
+    assert_json(kj_root(view), 0, text);
+    assert_true(kj_equal(kj_root(view), kj_root(doc)));
+    assert_string_equal(kj_str(kj_get(kj_root(view), "g")), "y");
+    kj_mset(d, kj_mget(m, "a"), "b", kj_mi64(d, 1));
+    kj_mappend(d, m, "new", 3, kj_mstr(d, "z"));
+    kj_mdel(m, "g", 1);
+    assert_json(kj_root(view), 0, text);
+    assert_mjson(m, "{\"a\":{\"b\":1},\"d\":1.50,\"e\":true,\"f\":null,\"new\":\"z\"}");
+    scalar = kj_view(kj_mget(m, "new"));
+    assert_json(kj_root(scalar), 0, "\"z\"");
+}
+
 static void test_values_that_json_cannot_hold(void **state)
 {
     CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
@@ -445,6 +470,30 @@ static void test_strings_are_escaped(void **state)
                                 "\\u0000!\"");
 }
 
+/* Eight bytes are looked at together: at every place of them, beside every neighbour. */
+static void test_special_bytes_are_found_anywhere(void **state)
+{
+    static const char *const special[][2] = {
+        { "\"", "\\\"" },      { "\\", "\\\\" },           { "\n", "\\n" },
+        { "\x1f", "\\u001f" }, { "\xC3\xA9", "\xC3\xA9" }, { "\xFF", "\xEF\xBF\xBD" },
+        { " ", " " },          { "\x7f", "\x7f" }
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(special); i++)
+        for (int before = 0; before < 20; before++)
+            for (int after = 0; after < 20; after++) {
+                CLEANUP(strbuf_fini)
+                struct strbuf in = STRBUF_INIT, out = STRBUF_INIT, want = STRBUF_INIT;
+                strbuf_appendf(&in, "%.*s%s%.*s", before, "!#[]~ a!#[]~ a!#[]~ a", special[i][0],
+                               after, "#![] ~b#![] ~b#![] ~b");
+                strbuf_appendf(&want, "\"%.*s%s%.*s\"", before, "!#[]~ a!#[]~ a!#[]~ a",
+                               special[i][1], after, "#![] ~b#![] ~b#![] ~b");
+                kj_append_string(&out, in.data, in.len);
+                assert_string_equal(out.data, want.data);
+            }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -462,10 +511,12 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_objects_are_edited_in_place),
         cmocka_unit_test(test_arrays_are_edited_in_place),
         cmocka_unit_test(test_copies_are_independent),
+        cmocka_unit_test(test_views_do_not_follow_changes),
         cmocka_unit_test(test_values_that_json_cannot_hold),
         cmocka_unit_test(test_iterators_visit_everything_in_order),
         cmocka_unit_test(test_writing_sorted_and_pretty),
         cmocka_unit_test(test_strings_are_escaped),
+        cmocka_unit_test(test_special_bytes_are_found_anywhere),
     };
 
     if (argc > 1)
