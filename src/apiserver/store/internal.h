@@ -35,6 +35,8 @@ enum {
     WATCH_SCAN = 16384,        /*   and events of others looked at */
 };
 #define PROGRESS_EVERY NSEC_PER_SEC
+#define PROBE_FIRST    NSEC_PER_SEC /* after a failed commit; then twice as long each time */
+#define PROBE_MAX      (30 * NSEC_PER_SEC)
 
 /* ---- documents: counted on the loop thread; the writer thread only reads the bytes ----------- */
 
@@ -129,7 +131,6 @@ struct write {
     struct doc *doc;
     uint64_t rev, prev;
     enum store_event_type type;
-    bool lost; /* its batch failed, or that of a write before it */
     store_done_fn fn;
     void *arg;
 };
@@ -143,6 +144,7 @@ struct batch {
     struct write_list writes;
     struct revs drops; /* versions nobody can reach any more */
     uint64_t floor;    /* to be remembered with the drops */
+    bool probe;        /* without writes: writes something of its own, to see whether it can */
     int inject;        /* an errno: the commit fails at its very end */
     struct kerr err;   /* the result; code 0: on disk */
 };
@@ -213,6 +215,9 @@ struct store {
     struct history hist;
     uint64_t revision;   /* committed */
     struct kerr failing; /* of the last commit; code 0: it went well */
+    struct timer *probe; /* while it fails: tries again, should nobody write */
+    nsec_t probe_wait;   /* of the last one; 0: none yet */
+    bool probing;        /* the next batch is one */
     uint64_t last;       /* handed out */
 
     struct write_list queue; /* judged, not yet in a batch */

@@ -35,6 +35,7 @@ enum {
     SQL_DROP_VERSION,
     SQL_DROP_DOC,
     SQL_FLOOR,
+    SQL_PROBE,
     SQL_COUNT
 };
 static const char *const writer_sql[SQL_COUNT] = {
@@ -46,6 +47,9 @@ static const char *const writer_sql[SQL_COUNT] = {
     [SQL_DROP_VERSION] = "DELETE FROM history WHERE rev = ?1",
     [SQL_DROP_DOC] = "DELETE FROM docs WHERE rev = ?1",
     [SQL_FLOOR] = "UPDATE meta SET value = ?1 WHERE key = 'floor'",
+    /* Another value each time: SQLite does not write what is there already. */
+    [SQL_PROBE] = ("INSERT INTO meta VALUES('probe', 1) "
+                   "ON CONFLICT(key) DO UPDATE SET value = value + 1"),
 };
 enum { SQL_READ_BEGIN, SQL_READ_END, SQL_READ_DOC, SQL_READ_COUNT };
 static const char *const reader_sql[SQL_READ_COUNT] = {
@@ -129,6 +133,8 @@ static bool insert(struct sqlite *q, const struct write *w)
 
 static bool fill(struct sqlite *q, const struct batch *b)
 {
+    if (b->probe && !run(q->w[SQL_PROBE]))
+        return false;
     for (const struct write *w = b->writes.first; w; w = w->next)
         if (!insert(q, w))
             return false;

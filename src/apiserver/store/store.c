@@ -86,6 +86,7 @@ struct store *store_close(struct store *s)
     watch_end_all(s);
     s->compact_timer = timer_cancel(s->compact_timer);
     s->progress = timer_cancel(s->progress);
+    s->probe = timer_cancel(s->probe);
     if (s->be) {
         write_finish(s);
         s->be = s->be->ops->free(s->be);

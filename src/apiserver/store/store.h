@@ -121,7 +121,8 @@ struct store_stats {
     size_t objects, ring_bytes, watchers, pending;
     uint64_t oldest; /* revision from which history is there */
 };
-/* Why the last commit failed; NULL: it did not. Reads go on, and every write tries again. */
+/* Why the last commit failed; NULL: it did not. Reads go on, every write tries again, and so does
+ * the store by itself when nobody writes, after a second and then less often (30 s at most). */
 const struct kerr *store_failing(const struct store *s);
 struct store_stats store_stats(const struct store *s);
 /* Drops history up to a revision now (tests; otherwise by time). */

@@ -157,7 +157,9 @@ static struct batch *batch_make(struct store *s)
         list_push(&b->writes, list_pop(&s->queue));
     }
     s->queue_bytes -= bytes;
-    if (b->writes.n) {
+    b->probe = s->probing && !b->writes.n;
+    s->probing = false;
+    if (b->writes.n || b->probe) {
         b->inject = s->inject;
         s->inject = 0;
     }
@@ -221,23 +223,16 @@ static void forget(struct store *s, const struct write_list *a, const struct wri
         }
 }
 
-/* The writes of a failed batch leave the overlay, and so do those in the queue that were judged
- * against them: every later write to the same key. The latter move to `lost`. */
+/* The writes of a failed batch leave the overlay, and so do all that wait behind it, which move to
+ * `lost`: each was judged against a state that never came. Not only the key it writes counts: an
+ * address that a lost deletion had freed may be given away in it, or a quota's last unit. */
 static void roll_back(struct store *s, struct batch *b, struct write_list *lost)
 {
-    struct write_list queue = s->queue;
-
-    s->failed++;
-    s->queue = (struct write_list){ 0 };
-    s->queue_bytes = 0;
-    for (struct write *w = b->writes.first; w; w = w->next)
-        w->lost = true;
-    while (queue.first) {
-        struct write *w = list_pop(&queue);
-        w->lost = w->older && w->older->lost;
-        list_push(w->lost ? lost : &s->queue, w);
-        if (!w->lost)
-            s->queue_bytes += w->doc->n;
+    s->failed += !b->probe;
+    if (b->writes.n) {
+        *lost = s->queue;
+        s->queue = (struct write_list){ 0 };
+        s->queue_bytes = 0;
     }
     forget(s, &b->writes, lost);
 }
@@ -252,6 +247,31 @@ static void acknowledge(struct store *s, const struct write_list *l, const struc
     s->calling--;
 }
 
+static void on_probe(struct loop *l, void *arg)
+{
+    struct store *s = arg;
+
+    (void)l;
+    s->probe = NULL;
+    if (s->batch) /* its end decides */
+        return;
+    s->probing = true;
+    write_kick(s);
+}
+
+/* A store that failed is looked after until it works: what it waits for (room on the disk) may come
+ * while nobody writes. */
+static void watch_failing(struct store *s)
+{
+    if (!s->failing.code) {
+        s->probe = timer_cancel(s->probe);
+        s->probe_wait = 0;
+    } else if (!s->probe) {
+        s->probe_wait = s->probe_wait ? MIN(2 * s->probe_wait, PROBE_MAX) : PROBE_FIRST;
+        s->probe = loop_after(s->loop, loop_outside(s->loop, s->probe_wait), on_probe, s);
+    }
+}
+
 /* The operator is told once when writing begins to fail, and once when it is over. */
 static void note_result(struct store *s, const struct kerr *err)
 {
@@ -260,6 +280,7 @@ static void note_result(struct store *s, const struct kerr *err)
     else if (!err->code && s->failing.code)
         KLOG_I(0, "Writing to the store works again", KV_S("path", str_or(s->path, "")));
     s->failing = *err;
+    watch_failing(s);
 }
 
 static void batch_done(struct store *s, struct batch *b)
@@ -281,12 +302,12 @@ static void batch_done(struct store *s, struct batch *b)
     if (ok) {
         compact_committed(s);
         watch_pump(s);
-    } else if (b->writes.n == 0) {
+    } else if (b->writes.n == 0 && !b->probe) {
         KLOG_E(&b->err, "Failed to remove old revisions"); /* nobody else hears of it */
     }
     acknowledge(s, &b->writes, ok ? NULL : &b->err);
     if (lost->writes.n) {
-        kerr_wrap(&b->err, "an earlier write to this object was lost");
+        kerr_wrap(&b->err, "an earlier write was lost");
         acknowledge(s, &lost->writes, &b->err);
     }
     batch_free(lost);

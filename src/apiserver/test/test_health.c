@@ -23,9 +23,14 @@ static void test_a_full_disk_is_told_and_reads_go_on(void **state)
     assert_int_equal(fixture_get(&r, CMS "/a"), 200);
     assert_int_equal(fixture_get(&r, CMS "/b"), 404);
     assert_int_equal(fixture_get(&r, "/readyz"), 500);
-    assert_contains(text(&r), "[-]etcd failed: ");
-    assert_contains(text(&r), "readyz check failed");
+#define WHY "failed: commit 1 writes to memory: No space left on device\n"
+    assert_string_equal(text(&r), "[+]ping ok\n[+]log ok\n[-]etcd " WHY "[-]etcd-readiness " WHY
+                                  "[+]informer-sync ok\n[+]shutdown ok\n[-]store " WHY
+                                  "readyz check failed\n");
     assert_int_equal(fixture_get(&r, "/readyz/etcd"), 500);
+    assert_string_equal(text(&r), "[-]etcd " WHY "readyz check failed\n");
+    assert_int_equal(fixture_get(&r, "/readyz/store"), 500);
+    assert_string_equal(text(&r), "[-]store " WHY "readyz check failed\n");
     assert_int_equal(fixture_get(&r, "/readyz/ping"), 200);
     assert_int_equal(fixture_get(&r, "/livez"), 200); /* a restart would not help */
     assert_int_equal(fixture_get(&r, "/readyz?exclude=etcd&exclude=etcd-readiness&exclude=store"),
@@ -34,6 +39,21 @@ static void test_a_full_disk_is_told_and_reads_go_on(void **state)
     assert_int_equal(fixture_get(&r, "/readyz"), 200);
     assert_string_equal(text(&r), "ok");
     assert_int_equal(fixture_post(&r, CMS, "{\"metadata\":{\"name\":\"b\"}}"), 201);
+}
+
+static void test_a_full_disk_is_over_without_writers(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+    (void)state;
+    fixture_init(&r, 1);
+    store_fail_next_commit(apiserver_store(r.s), ENOSPC);
+    assert_int_equal(fixture_post(&r, CMS, "{\"metadata\":{\"name\":\"b\"}}"), 500);
+    assert_int_equal(fixture_get(&r, "/readyz"), 500);
+    store_fail_next_commit(apiserver_store(r.s), ENOSPC);
+    loop_advance(r.loop, 2 * NSEC_PER_SEC);
+    assert_int_equal(fixture_get(&r, "/readyz"), 500);
+    loop_advance(r.loop, 2 * NSEC_PER_SEC);
+    assert_int_equal(fixture_get(&r, "/readyz"), 200);
 }
 
 static void test_checks_have_the_names_of_upstream(void **state)
@@ -50,9 +70,13 @@ static void test_checks_have_the_names_of_upstream(void **state)
     assert_int_equal(fixture_get(&r, "/readyz/nothing"), 404);
     assert_int_equal(fixture_get(&r, "/readyzz"), 404);
     assert_int_equal(fixture_get(&r, "/readyz?verbose"), 200);
-    assert_contains(text(&r), "[+]ping ok\n[+]log ok\n[+]etcd ok\n");
-    assert_contains(text(&r), "[+]shutdown ok\n");
-    assert_contains(text(&r), "readyz check passed\n");
+    assert_string_equal(text(&r),
+                        "[+]ping ok\n[+]log ok\n[+]etcd ok\n[+]etcd-readiness ok\n[+]informer-sync "
+                        "ok\n[+]shutdown ok\n[+]store ok\nreadyz check passed\n");
+    assert_int_equal(fixture_get(&r, "/readyz?verbose&exclude=store"), 200);
+    assert_contains(text(&r), "[+]store excluded: ok\nreadyz check passed\n");
+    assert_int_equal(fixture_get(&r, "/livez?verbose"), 200);
+    assert_string_equal(text(&r), "[+]ping ok\n[+]log ok\nlivez check passed\n");
 }
 
 static void test_requests_are_counted(void **state)
@@ -82,6 +106,7 @@ static void test_requests_are_counted(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_full_disk_is_told_and_reads_go_on),
+    cmocka_unit_test(test_a_full_disk_is_over_without_writers),
     cmocka_unit_test(test_checks_have_the_names_of_upstream),
     cmocka_unit_test(test_requests_are_counted),
 };

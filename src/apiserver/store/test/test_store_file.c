@@ -148,6 +148,33 @@ static void test_full_disk_fails_writes_and_recovers(void **state)
     assert_int_equal(store_count(b->s, "pods", NULL), 2);
 }
 
+/* What looks whether there is room again must really write. */
+static void test_full_disk_is_over_without_writers(void **state)
+{
+    CLEANUP(fixture_free) struct fixture *b = fixture_new(on_disk, NULL);
+    struct ack a = { 0 };
+    struct kerr err = { 0 };
+    struct rlimit old;
+
+    (void)state;
+    fixture_put(b, POD("", "first"), 0, "1");
+    getrlimit(RLIMIT_FSIZE, &old);
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){ 4096, old.rlim_max });
+    assert_int_equal(store_put(b->s, POD("", "next"), 0, "1", 1, ack_fn, &a, &err), 0);
+    fixture_settle(b);
+    const bool failed = store_failing(b->s);
+    loop_advance(b->l, 100 * NSEC_PER_SEC);
+    const bool still = store_failing(b->s);
+    setrlimit(RLIMIT_FSIZE, &old);
+    signal(SIGXFSZ, SIG_DFL);
+    assert_true(a.err.code < 0 && failed && still);
+    loop_advance(b->l, 31 * NSEC_PER_SEC);
+    assert_null(store_failing(b->s));
+    fixture_reopen(b);
+    assert_int_equal(store_count(b->s, "pods", NULL), 1);
+}
+
 /* Closing does not wait for versions that are still to be removed: like a crash in between. */
 static void test_deleted_stay_deleted_when_compaction_is_cut_short(void **state)
 {
@@ -199,6 +226,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_foreign_and_newer_files),
         cmocka_unit_test(test_deleted_stay_deleted_when_compaction_is_cut_short),
         cmocka_unit_test(test_full_disk_fails_writes_and_recovers),
+        cmocka_unit_test(test_full_disk_is_over_without_writers),
     };
 
     if (argc > 1)
