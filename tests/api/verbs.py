@@ -481,6 +481,44 @@ def accept_with_quality_and_alternatives_gets_json(t):
         t.eq(a.type, 'application/json', f'type for {accept}')
 
 
+# A named type goes before any type, then the greater quality, then the first; what is no number is 0, and 0 is last, not never.
+JSON_TYPE, YAML_TYPE, PROTOBUF_TYPE = 'application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'
+PREFERENCES = [
+    ('a_lesser_one_first', f'{YAML_TYPE};q=0.1,{JSON_TYPE}', JSON_TYPE),
+    ('a_greater_one_last', f'{JSON_TYPE};q=0.5,{YAML_TYPE}', YAML_TYPE),
+    ('two_of_the_same', f'{YAML_TYPE};q=0.9,{JSON_TYPE};q=0.9', YAML_TYPE),
+    ('of_three_types', f'{JSON_TYPE};q=0.2,{YAML_TYPE};q=0.3,{PROTOBUF_TYPE};q=0.8', PROTOBUF_TYPE),
+    ('with_spaces', f'{YAML_TYPE}; q=0.5, {JSON_TYPE}; q=0.7', JSON_TYPE),
+    ('a_space_in_the_number', f'{YAML_TYPE};q= 0.9,{JSON_TYPE};q=0.5', JSON_TYPE),
+    ('zero', f'{JSON_TYPE};q=0', JSON_TYPE),
+    ('zero_before_another', f'{YAML_TYPE};q=0,{JSON_TYPE};q=0.1', JSON_TYPE),
+    ('zero_before_anything', f'{YAML_TYPE};q=0,*/*;q=0', YAML_TYPE),
+    ('less_than_zero', f'{YAML_TYPE};q=-1,{JSON_TYPE};q=0', JSON_TYPE),
+    ('more_than_one', f'{JSON_TYPE},{YAML_TYPE};q=1.5', YAML_TYPE),
+    ('an_exponent', f'{YAML_TYPE};q=1e-3,{JSON_TYPE};q=0.1', JSON_TYPE),
+    ('no_number', f'{YAML_TYPE};q=x,{JSON_TYPE};q=0.1', JSON_TYPE),
+    ('two_equal_signs', f'{YAML_TYPE};q=0.5=3,{JSON_TYPE};q=0.9', YAML_TYPE),
+    ('anything_and_a_type', f'*/*,{YAML_TYPE};q=0.1', YAML_TYPE),
+    ('anything_of_a_type_and_a_type', f'application/*,{YAML_TYPE};q=0.2', YAML_TYPE),
+    ('a_star_and_a_type', f'*;q=0.1,{YAML_TYPE};q=0.05', YAML_TYPE),
+    ('an_unknown_one_and_anything', f'text/html,{YAML_TYPE};q=0.5,*/*;q=0.1', YAML_TYPE),
+]
+for _name, _accept, _want in PREFERENCES:
+    def accept_prefers(t, accept=_accept, want=_want):
+        for path in (f'/api/v1/namespaces/{t.ns}', '/apis/apps/v1'):
+            t.eq(t.code(t.get(path, accept=accept), 200).type, want, f'type of {path}')
+    accept_prefers.__name__ = f'accept_prefers_{_name}'
+    check(accept_prefers)
+
+
+@check
+def accept_prefers_a_form_by_quality(t):
+    table = 'application/json;as=Table;g=meta.k8s.io;v=v1'
+    path = f'/api/v1/namespaces/{t.ns}'
+    t.eq(t.get(path, accept=f'{JSON_TYPE};q=0.3,{table}')['kind'], 'Table', 'kind')
+    t.eq(t.get(path, accept=f'{table};q=0.3,{JSON_TYPE}')['kind'], 'Namespace', 'kind')
+
+
 @check
 def accept_partial_object_metadata(t):
     t.make(t.maps(), config_map('a', labels={'x': 'y'}))

@@ -3,6 +3,7 @@
 
 #include "apiserver/http/protobuf.h"
 #include "apiserver/registry/internal.h"
+#include "base/num.h"
 
 static struct str trim(const char *p, size_t n)
 {
@@ -46,7 +47,7 @@ static bool take_clause(struct api_call *c, struct str clause)
     enum api_format format = API_AS_OBJECT;
 
     if (!yaml && !protobuf && !is(type, "application/json") && !is(type, "application/*") &&
-        !is(type, "*/*"))
+        !is(type, "*/*") && !is(type, "*"))
         return false;
     while (p < end) {
         struct str param = piece(&p, end, ';');
@@ -56,8 +57,6 @@ static bool take_clause(struct api_call *c, struct str clause)
             g = (struct str){ param.p + 2, param.n - 2 };
         else if (param.n > 2 && strncmp(param.p, "v=", 2) == 0)
             v = (struct str){ param.p + 2, param.n - 2 };
-        else if (param.n == 3 && strncmp(param.p, "q=0", 3) == 0)
-            return false;
     }
     if (as.n) {
         if (!str_eqz(g, "meta.k8s.io") || (!str_eqz(v, "v1") && !str_eqz(v, "v1beta1")))
@@ -77,9 +76,79 @@ static bool take_clause(struct api_call *c, struct str clause)
     return true;
 }
 
+/* ---- order --------------------------------------------------------------------------------------
+ */
+
+struct clause {
+    struct str text;
+    double q;
+    bool any_type, any_subtype;
+};
+
+/* What cannot be read as a number counts as 0, and that is last, not never. */
+static double quality(struct str clause)
+{
+    const char *p = clause.p, *end = p + clause.n;
+    double q = 1;
+
+    (void)piece(&p, end, ';');
+    while (p < end) {
+        struct str param = piece(&p, end, ';');
+        if (param.n < 3 || strncmp(param.p, "q=", 2) != 0 || memchr(param.p + 2, '=', param.n - 2))
+            continue;
+        if (f64_parse(param.p + 2, param.n - 2, &q) < 0)
+            q = 0;
+    }
+    return q;
+}
+
+static struct clause read_clause(struct str text)
+{
+    const char *p = text.p, *end = p + text.n;
+    struct str type = piece(&p, end, ';');
+    const char *slash = memchr(type.p, '/', type.n);
+
+    return (struct clause){
+        .text = text,
+        .q = quality(text),
+        .any_type = type.n && *type.p == '*',
+        .any_subtype = is(type, "*") || (slash && slash + 2 == type.p + type.n && slash[1] == '*')
+    };
+}
+
+/* Upstream's rule. It is no order (a type that is named goes before any type, whatever their
+ * qualities), so what comes out depends on the way of sorting too: by insertion, as there. */
+static bool goes_before(const struct clause *a, const struct clause *b)
+{
+    return a->q > b->q || (!a->any_type && b->any_type) || (!a->any_subtype && b->any_subtype);
+}
+
+const char *accept_by_preference(const struct api_call *c)
+{
+    enum { CLAUSES_MAX = 64 }; /* those beyond are not looked at */
+    const char *p = str_or(c->accept, ""), *end = p + strlen(p);
+    CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
+    struct clause list[CLAUSES_MAX];
+    size_t n = 0;
+
+    if (!strchr(p, ',') || (!strstr(p, "q=") && !strchr(p, '*')))
+        return p;
+    while (p < end && n < CLAUSES_MAX)
+        list[n++] = read_clause(piece(&p, end, ','));
+    for (size_t i = 1; i < n; i++)
+        for (size_t j = i; j > 0 && goes_before(&list[j], &list[j - 1]); j--) {
+            struct clause x = list[j];
+            list[j] = list[j - 1];
+            list[j - 1] = x;
+        }
+    for (size_t i = 0; i < n; i++)
+        strbuf_appendf(&out, "%s%.*s", i ? "," : "", (int)list[i].text.n, list[i].text.p);
+    return arena_strdup(c->arena, strbuf_str(&out));
+}
+
 bool accept_parse(struct api_call *c)
 {
-    const char *p = c->accept;
+    const char *p = accept_by_preference(c);
     if (str_empty(p))
         return true;
     for (const char *end = p + strlen(p); p < end;)

@@ -249,6 +249,8 @@ void api_scale(struct api_call *c, const struct api_scale_paths *p);
  * ------------------------------------------------------------------------
  */
 
+/* The clauses of the Accept header, the preferred ones first; "" when there are none. */
+const char *accept_by_preference(const struct api_call *c);
 /* GET or HEAD. */
 bool api_reads(const struct api_call *c);
 
