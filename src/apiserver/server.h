@@ -1,5 +1,5 @@
 /* server.h - the embedded API server: small but true. What it answers is what kube-apiserver 1.35
- * would answer (docs/compatibility-apiserver.md lists what is missing). JSON only.
+ * would answer (docs/compatibility-apiserver.md lists what is missing).
  *
  * A library like every component: it lives on the loop it is given, keeps its objects in a store
  * (SQLite file or memory), and is reached over HTTP or in process through the same registry.

@@ -119,6 +119,13 @@ void wire_put_varint(struct strbuf *out, uint32_t num, uint64_t v)
     put_varint(out, v);
 }
 
+void wire_put_fixed64(struct strbuf *out, uint32_t num, uint64_t v)
+{
+    put_key(out, num, WIRE_FIXED64);
+    for (unsigned i = 0; i < 8; i++)
+        strbuf_appendc(out, (char)(v >> 8 * i));
+}
+
 void wire_put_length(struct strbuf *out, uint32_t num, size_t n)
 {
     put_key(out, num, WIRE_BYTES);

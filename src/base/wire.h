@@ -35,6 +35,7 @@ bool wire_valid(struct str message);
 int wire_next_packed(struct str *rest, uint64_t *ret);
 
 void wire_put_varint(struct strbuf *out, uint32_t num, uint64_t v);
+void wire_put_fixed64(struct strbuf *out, uint32_t num, uint64_t v);
 void wire_put_bytes(struct strbuf *out, uint32_t num, struct str bytes);
 /* Only what stands before n bytes that the caller sends himself. */
 void wire_put_length(struct strbuf *out, uint32_t num, size_t n);

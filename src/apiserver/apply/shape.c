@@ -66,7 +66,7 @@ enum shape_form shape_form(const struct shape *s, const struct kj_val *v)
 /* One value of a field: itself, or an item or member of its list or map. */
 static struct shape value_of(const struct t_field *f, bool granular)
 {
-    if (f->kind != T_OBJ || (f->type->atomic && !granular))
+    if (f->kind != T_OBJ || f->type->either || (f->type->atomic && !granular))
         return atomic;
     return of_type(f->type);
 }
@@ -87,7 +87,7 @@ static struct shape node_member(const struct shape *s, struct str key, bool *dec
     *declared = true;
     *known = true;
     if (s->is_root && str_eqz(key, "metadata"))
-        return of_type(crd_meta_type());
+        return of_type(&meta_object_meta);
     if (s->is_root && (str_eqz(key, "kind") || str_eqz(key, "apiVersion")))
         return atomic;
     const struct snode *m = snode_member(n, key.p, key.n, known);

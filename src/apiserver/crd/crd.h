@@ -15,5 +15,4 @@ const struct resource *crd_resource(void);
 const struct kj_val *crd_schema_openapi(const struct crd_schema *s);
 /* Changes when the definition of the version does; the same over restarts. */
 uint64_t crd_schema_hash(const struct crd_schema *s);
-const struct t_type *crd_meta_type(void); /* metav1.ObjectMeta */
 #endif

@@ -10,6 +10,7 @@
 #include "api/names.h"
 #include "apiserver/crd/internal.h"
 #include "apiserver/crd/jsonpath.h"
+#include "apiserver/schema/tables.h"
 
 /* ---- defaults, status ---------------------------------------------------------------------------
  */
@@ -474,7 +475,7 @@ static const struct resource resource = {
     .stored_as = "apiextensions.k8s.io/v1beta1",
     .subresources = "status",
     .store_res = "customresourcedefinitions.apiextensions.k8s.io",
-    .type = &crd_definition_type,
+    .type = &extensions_definition,
     .strategy = &strategy,
     .columns = columns,
     .ncolumns = ARRAY_LEN(columns),

@@ -101,6 +101,4 @@ bool has_unknown(const struct snode *n, const struct kj_val *v);
 bool format_is_known(const char *format);
 bool format_matches(const char *format, const char *s, size_t n);
 
-/* types.c */
-extern const struct t_type crd_definition_type;
 #endif

@@ -83,7 +83,7 @@ static void check_meta(struct finding *f, const struct kj_val *meta)
 
     if (kj_type(meta) != KJ_OBJ || f->code < 0)
         return;
-    if (types_check(crd_meta_type(), meta, on_meta_problem, f, &why) == 0)
+    if (types_check(&meta_object_meta, meta, on_meta_problem, f, &why) == 0)
         return;
     CLEANUP(strbuf_fini) struct strbuf value = STRBUF_INIT;
     kj_write(meta, 0, &value);
@@ -196,7 +196,7 @@ static void prune(const struct snode *n, struct kj_mdoc *d, struct kj_mval *v, b
         const struct snode *below = snode_member(n, key.p, key.n, &known);
         if (resource && is_resource_field(key)) {
             if (str_eqz(key, "metadata"))
-                types_prune(crd_meta_type(), d, m);
+                types_prune(&meta_object_meta, d, m);
         } else if (!known && !n->preserve) {
             vec_push(&gone, key);
         } else if (below) {

@@ -11,10 +11,60 @@
 
 #include "apiserver/authn/openid.h"
 #include "apiserver/http/openapi.h"
+#include "apiserver/http/protobuf.h"
 #include "apiserver/http/served.h"
 #include "base/b64.h"
 #include "base/map.h"
 #include "net/digest.h"
+
+/* ---- what the client takes ----------------------------------------------------------------------
+ */
+
+/* The next clause of an Accept header; "": there is none. */
+static const char *next_clause(struct arena *a, const char **p)
+{
+    size_t n = strcspn(*p, ",");
+    const char *clause = arena_strndup(a, *p, n);
+
+    *p += n;
+    *p += **p == ',';
+    return clause;
+}
+
+/* The version of the aggregated form that the client prefers; NULL: the old form. */
+static const char *aggregated_version(const struct api_call *c)
+{
+    for (const char *p = accept_by_preference(c); *p;) {
+        const char *clause = next_clause(c->arena, &p);
+        bool known = strstr(clause, "application/json") || strstr(clause, PROTOBUF_TYPE);
+        if (known && strstr(clause, "as=APIGroupDiscoveryList"))
+            return strstr(clause, "v=v2beta1") ? "v2beta1" : "v2";
+        if (known || strstr(clause, "*/*"))
+            return NULL;
+    }
+    return NULL;
+}
+
+/* The media type of the first clause that we have an answer for; NULL: JSON. */
+static const char *form_of(const struct api_call *c)
+{
+    for (const char *p = accept_by_preference(c); *p;) {
+        const char *clause = next_clause(c->arena, &p);
+        if (strstr(clause, PROTOBUF_TYPE))
+            return PROTOBUF_TYPE;
+        if (strstr(clause, "application/yaml"))
+            return "application/yaml";
+        if (strstr(clause, "application/json") || strstr(clause, "*/*"))
+            return NULL;
+    }
+    return NULL;
+}
+
+/* A document of the old form. */
+static void reply_form(struct api_call *c, const struct strbuf *doc)
+{
+    discovery_reply(c, form_of(c), doc);
+}
 
 /* ---- parts of both forms ------------------------------------------------------------------------
  */
@@ -134,7 +184,7 @@ static void reply_resources(struct api_call *c, const char *group, const char *v
     kjw_end(&w);
     kjw_end(&w);
     vec_fini(&list);
-    discovery_reply(c, NULL, &b);
+    reply_form(c, &b);
 }
 
 static void write_version(struct kjw *w, struct arena *a, const char *key, const char *group,
@@ -182,7 +232,7 @@ static void reply_groups(struct api_call *c)
     kjw_end(&w);
     kjw_end(&w);
     vec_fini(&groups);
-    discovery_reply(c, NULL, &b);
+    reply_form(c, &b);
 }
 
 static void reply_group(struct api_call *c, const char *group)
@@ -190,7 +240,7 @@ static void reply_group(struct api_call *c, const char *group)
     CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
     struct kjw w = kjw_to(&b);
     write_group(&w, c, group, true);
-    discovery_reply(c, NULL, &b);
+    reply_form(c, &b);
 }
 
 static void reply_versions(struct api_call *c)
@@ -200,7 +250,7 @@ static void reply_versions(struct api_call *c)
         "[{\"clientCIDR\":\"0.0.0.0/0\",\"serverAddress\":\"127.0.0.1\"}]}";
     CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
     strbuf_append(&b, text);
-    discovery_reply(c, NULL, &b);
+    reply_form(c, &b);
 }
 
 static void reply_paths(struct api_call *c)
@@ -336,27 +386,9 @@ static void reply_aggregated(struct api_call *c, bool core, const char *version)
     kjw_end(&w);
     vec_fini(&groups);
     discovery_reply(c,
-                    arena_printf(c->arena,
-                                 "application/json;g=apidiscovery.k8s.io;v=%s;"
-                                 "as=APIGroupDiscoveryList",
-                                 version),
+                    arena_printf(c->arena, "%s;g=apidiscovery.k8s.io;v=%s;as=APIGroupDiscoveryList",
+                                 str_or(form_of(c), "application/json"), version),
                     &b);
-}
-
-/* The version of the aggregated form that the client prefers; NULL: the old form. */
-static const char *aggregated_version(const struct api_call *c)
-{
-    for (const char *p = str_or(c->accept, ""); *p;) {
-        size_t n = strcspn(p, ",");
-        CLEANUP(mem_free) char *clause = xstrndup(p, n);
-        if (strstr(clause, "application/json") && strstr(clause, "as=APIGroupDiscoveryList"))
-            return strstr(clause, "v=v2beta1") ? "v2beta1" : "v2";
-        if (strstr(clause, "application/json") || strstr(clause, "*/*"))
-            return NULL;
-        p += n;
-        p += *p == ',';
-    }
-    return NULL;
 }
 
 /* ---- answers ------------------------------------------------------------------------------------

@@ -81,7 +81,7 @@ static void make_head(struct head *h, struct api_call *c, const char *type)
 
 static bool is_protobuf(const struct api_call *c)
 {
-    return c->reply_type && streq(c->reply_type, PROTOBUF_TYPE);
+    return c->reply_type && str_starts(c->reply_type, PROTOBUF_TYPE);
 }
 
 static void on_reply(void *arg, struct api_call *c, int status, const char *json, size_t n)

@@ -277,7 +277,7 @@ static void write_schemas(struct kjw *w, struct api_call *c, const char *group, 
     }
     kjw_end(&cw);
     if (n)
-        vec_push(&roots, crd_meta_type());
+        vec_push(&roots, &meta_object_meta);
     types_openapi(roots.items, roots.n, &typed);
     vec_fini(&roots);
     if (n && typed.len > 2) { /* one object of the two */

@@ -1,31 +1,59 @@
 /* protobuf.c - the envelope around a body in protobuf, lists and events of watches. */
 #include "apiserver/http/protobuf.h"
 
+#include "apiserver/schema/protobuf_odd.h"
 #include "apiserver/schema/types.h"
-#include "base/wire_codec.h"
+#include "base/arena.h"
+#include "base/wire.h"
 
 static const char magic[4] = "k8s";
 
-struct type_meta {
-    struct str api_version, kind, unknown;
+struct envelope { /* runtime.Unknown: contentEncoding and contentType mean nothing here */
+    struct str api_version, kind, raw;
 };
-static const struct wire_member type_meta_members[] = {
-    WIRE_MEMBER(struct type_meta, api_version, 1, WK_STR),
-    WIRE_MEMBER(struct type_meta, kind, 2, WK_STR),
-};
-static const struct wire_table type_meta_table =
-    WIRE_TABLE("TypeMeta", struct type_meta, type_meta_members);
 
-struct envelope { /* runtime.Unknown, without contentEncoding and contentType */
-    struct type_meta *type;
-    struct str raw, unknown;
+/* Fields of a message of texts and one message, by their numbers from 1 on. */
+struct texts {
+    const char *message; /* Go's name */
+    const char *const *names;
+    size_t n;
 };
-static const struct wire_member envelope_members[] = {
-    WIRE_MEMBER(struct envelope, type, 1, WK_MSG, .sub = &type_meta_table),
-    WIRE_MEMBER(struct envelope, raw, 2, WK_STR),
-};
-static const struct wire_table envelope_table =
-    WIRE_TABLE("Unknown", struct envelope, envelope_members);
+
+/* Walks one; -EBADMSG: why. */
+static int read_texts(const struct texts *t, struct str rest, struct str *ret, struct strbuf *why)
+{
+    struct wire_field w;
+    int e;
+
+    while ((e = wire_next(&rest, &w)) != 0) {
+        uint32_t num = e > 0 ? w.num : protobuf_odd_number(rest);
+        const char *known = num > 0 && num <= t->n ? t->names[num - 1] : NULL;
+        if (e < 0 && (e = protobuf_odd(&rest, t->message, known, why)) < 0)
+            return e;
+        if (e == 0 || !known)
+            continue;
+        if (w.type != WIRE_BYTES) {
+            protobuf_wrong_type(w.type, known, why);
+            return -EBADMSG;
+        }
+        ret[num - 1] = w.bytes;
+    }
+    return 0;
+}
+
+static int envelope_read(struct str body, struct envelope *ret, struct strbuf *why)
+{
+    static const char *const type_names[] = { "apiVersion", "kind" };
+    static const char *const names[] = { "typeMeta", "raw", "contentEncoding", "contentType" };
+    static const struct texts type = { "TypeMeta", type_names, ARRAY_LEN(type_names) };
+    static const struct texts unknown = { "Unknown", names, ARRAY_LEN(names) };
+    struct str meta[ARRAY_LEN(type_names)] = { 0 }, parts[ARRAY_LEN(names)] = { 0 };
+
+    if (read_texts(&unknown, body, parts, why) < 0 || read_texts(&type, parts[0], meta, why) < 0)
+        return -EBADMSG;
+    *ret = (struct envelope){ meta[0], meta[1], parts[1] };
+    return 0;
+}
 
 /* NULL: there is no table. */
 static const struct t_type *type_find(const char *api_version, const char *kind, struct arena *a)
@@ -33,11 +61,11 @@ static const struct t_type *type_find(const char *api_version, const char *kind,
     const char *slash = strchr(api_version, '/');
 
     if (streq(kind, "DeleteOptions")) /* of any group */
-        return types_find("", "v1", kind);
+        return types_find_message("", "v1", kind);
     if (!slash)
-        return types_find("", api_version, kind);
-    return types_find(arena_strndup(a, api_version, (size_t)(slash - api_version)), slash + 1,
-                      kind);
+        return types_find_message("", api_version, kind);
+    return types_find_message(arena_strndup(a, api_version, (size_t)(slash - api_version)),
+                              slash + 1, kind);
 }
 
 static const char *text_or(struct str s, const char *otherwise, struct arena *a)
@@ -45,14 +73,30 @@ static const char *text_or(struct str s, const char *otherwise, struct arena *a)
     return s.n ? arena_strndup(a, s.p, s.n) : otherwise;
 }
 
-static int decode(const struct envelope *e, struct kj_mdoc *d, const char *api_version,
-                  const char *kind, struct arena *a, struct kj_mval *obj, struct kerr *err)
+static int refuse(struct kerr *err, const char *got, const char *version, const char *kind,
+                  const char *why)
 {
-    if (e->type) {
-        api_version = text_or(e->type->api_version, api_version, a);
-        kind = text_or(e->type->kind, kind, a);
-    }
+    return kerr_api(err, -EINVAL, KR_BAD_REQUEST,
+                    "%.80s in version \"%.80s\" cannot be handled as a %s: %.200s", got, version,
+                    kind, why);
+}
+
+static int decode(const struct envelope *e, struct kj_mdoc *d, const char *wanted_version,
+                  const char *wanted, struct arena *a, struct kj_mval *obj, struct kerr *err)
+{
+    const char *api_version = text_or(e->api_version, wanted_version, a);
+    const char *kind = text_or(e->kind, wanted, a), *slash = strchr(api_version, '/');
+    const char *version = slash ? slash + 1 : api_version;
     const struct t_type *t = type_find(api_version, kind, a);
+    struct kerr why = { 0 };
+
+    if (!t && type_find(wanted_version, wanted, a))
+        return refuse(
+            err, kind, version, wanted,
+            arena_printf(a,
+                         "no kind \"%.80s\" is registered for version \"%.80s\" in scheme "
+                         "\"pkg/runtime/scheme.go:111\"",
+                         kind, api_version));
     if (!t)
         return kerr_api(err, -EINVAL, KR_UNSUPPORTED_MEDIA_TYPE,
                         "the body of the request was in an unknown format - accepted media types "
@@ -61,7 +105,24 @@ static int decode(const struct envelope *e, struct kj_mdoc *d, const char *api_v
                         kind);
     kj_mset(d, obj, "apiVersion", kj_mstr(d, api_version));
     kj_mset(d, obj, "kind", kj_mstr(d, kind));
-    return types_read_protobuf(t, e->raw, d, obj, err);
+    if (types_read_protobuf(t, e->raw, d, obj, &why) < 0)
+        return refuse(err, kind, version, wanted, why.text);
+    return 0;
+}
+
+/* The first bytes of a body, for a message. */
+static const char *shown(const char *p, size_t n, struct arena *a)
+{
+    enum { SHOWN = 30 };
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+
+    if (n == 0)
+        return "<empty>";
+    for (size_t i = 0; i < MIN(n, (size_t)SHOWN); i++)
+        strbuf_appendf(&b, "%02x", (unsigned char)p[i]);
+    if (n > SHOWN)
+        strbuf_append(&b, " ...");
+    return arena_strdup(a, b.data);
 }
 
 int protobuf_decode(const char *p, size_t n, const char *api_version, const char *kind,
@@ -69,14 +130,23 @@ int protobuf_decode(const char *p, size_t n, const char *api_version, const char
 {
     CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
     CLEANUP(arena_free) struct arena *a = arena_new_sized(512);
+    CLEANUP(strbuf_fini) struct strbuf why = STRBUF_INIT;
     struct kj_mval *obj = kj_mobj(d);
-    struct envelope e;
+    struct envelope e = { 0 };
 
-    if (n < sizeof magic || memcmp(p, magic, sizeof magic) != 0 ||
-        wire_decode(&envelope_table, (struct str){ p + sizeof magic, n - sizeof magic }, a, &e,
-                    NULL) < 0)
+    if (n == 0)
+        strbuf_append(&why, "empty data");
+    else if (n < sizeof magic || memcmp(p, magic, sizeof magic) != 0)
+        strbuf_append(&why, "provided data does not appear to be a protobuf message, expected "
+                            "prefix [107 56 115 0]");
+    else if (n == sizeof magic)
+        strbuf_append(&why, "empty body");
+    else
+        (void)envelope_read((struct str){ p + sizeof magic, n - sizeof magic }, &e, &why);
+    if (why.len)
         return kerr_api(err, -EINVAL, KR_BAD_REQUEST,
-                        "the protobuf body could not be decoded: its envelope is malformed");
+                        "the object provided is unrecognized (must be of type %s): %s (%s)", kind,
+                        why.data, shown(p, n, a));
     int r = decode(&e, d, api_version, kind, a, obj, err);
     if (r == 0)
         *ret = kj_freeze(obj);
@@ -96,6 +166,15 @@ static void put_head(struct strbuf *out, const char *api_version, const char *ki
     wire_wrap(out, 1, start);
 }
 
+/* Never stored, and told only. */
+static const struct {
+    const char *kind;
+    const struct t_type *type;
+} discovery[] = { { "APIVersions", &meta_api_versions },
+                  { "APIGroup", &meta_api_group },
+                  { "APIGroupList", &meta_api_group_list },
+                  { "APIResourceList", &meta_api_resource_list } };
+
 /* The type of an answer, or of the items of a list; NULL: none. */
 static const struct t_type *answer_type(const char *api_version, const char *kind, struct arena *a)
 {
@@ -103,6 +182,11 @@ static const struct t_type *answer_type(const char *api_version, const char *kin
         return &meta_status;
     if (streq(kind, "PartialObjectMetadata"))
         return &meta_partial_object_metadata;
+    if (streq(kind, "APIGroupDiscovery"))
+        return &apidiscovery_group;
+    for (size_t i = 0; i < ARRAY_LEN(discovery); i++)
+        if (streq(kind, discovery[i].kind))
+            return discovery[i].type;
     return type_find(api_version, kind, a);
 }
 
@@ -199,5 +283,5 @@ bool protobuf_encode_event(const char *type, const char *json, size_t n, struct 
 
 bool protobuf_serves(const char *group, const char *version, const char *kind)
 {
-    return types_find(group, version, kind) != NULL;
+    return types_find_message(group, version, kind) != NULL;
 }

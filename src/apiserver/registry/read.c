@@ -216,8 +216,9 @@ static const struct t_type *protobuf_of(const struct api_call *c)
 {
     if (!c->sink->reply_list || !c->reply_type || !streq(c->reply_type, PROTOBUF_TYPE))
         return NULL;
-    return c->format == API_AS_METADATA ? &meta_partial_object_metadata
-                                        : types_find(c->res->group, c->res->version, c->res->kind);
+    return c->format == API_AS_METADATA
+               ? &meta_partial_object_metadata
+               : types_find_message(c->res->group, c->res->version, c->res->kind);
 }
 
 /* Everything that the text of the items depends on but the objects; NULL: only this call has use

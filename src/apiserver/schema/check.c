@@ -32,6 +32,8 @@ struct checker {
 
 static int check_object(struct checker *c, const struct at *at, const struct t_type *t,
                         const struct kj_val *v);
+static int check_field(struct checker *c, const struct at *at, const struct t_type *parent,
+                       const struct t_field *f, const struct kj_val *v);
 
 static void append_path(struct strbuf *b, const struct at *at, bool go)
 {
@@ -272,6 +274,22 @@ static int check_strings(struct checker *c, const struct at *at, const struct t_
     return 0;
 }
 
+/* One form or another. Go reads it with a decoder of its own, which tells nobody of unknown fields,
+ * and leaves a value that has none of the forms away. */
+static int check_either(struct checker *c, const struct at *at, const struct t_type *t,
+                        const struct kj_val *v)
+{
+    const struct t_field *f = types_form(t, kj_type(v));
+    types_problem_fn fn = c->fn;
+
+    if (!f && types_form(t, KJ_BOOL))
+        return kerr_api(c->err, -EINVAL, KR_BAD_REQUEST, "boolean or JSON schema expected");
+    c->fn = NULL;
+    int r = f ? check_field(c, at, t, f, v) : 0;
+    c->fn = fn;
+    return r;
+}
+
 static int check_item(struct checker *c, const struct at *at, const struct t_type *parent,
                       const struct t_field *f, const struct kj_val *v)
 {
@@ -283,6 +301,8 @@ static int check_item(struct checker *c, const struct at *at, const struct t_typ
         return 0;
     switch ((enum t_kind)f->kind) {
     case T_OBJ:
+        if (f->type->either)
+            return check_either(c, at, f->type, v);
         return type == KJ_OBJ ? check_object(c, at, f->type, v)
                               : mismatch(c, at, parent, f, T_ONE, v, 0);
     case T_BOOL: return type == KJ_BOOL ? 0 : mismatch(c, at, parent, f, T_ONE, v, false);

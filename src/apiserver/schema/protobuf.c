@@ -3,10 +3,14 @@
  * Go's generated code writes every field that is no pointer, zero or not; a zero is left out here,
  * as encoding/json would, unless the field is a pointer in Go.
  */
+#include <math.h>
+
+#include "apiserver/schema/protobuf_odd.h"
 #include "apiserver/schema/tables.h"
 #include "base/arena.h"
 #include "base/b64.h"
 #include "base/ktime.h"
+#include "base/map.h"
 #include "base/num.h"
 #include "base/wire_codec.h"
 
@@ -23,10 +27,9 @@ struct message { /* one, while it is walked */
     struct kj_mval *out;
 };
 
-static int malformed(struct reader *r, const char *what)
+static int malformed(struct reader *r, const char *why)
 {
-    return kerr_api(r->err, -EINVAL, KR_BAD_REQUEST,
-                    "the protobuf body could not be decoded: %s is malformed", what);
+    return kerr_api(r->err, -EINVAL, KR_BAD_REQUEST, "%s", why);
 }
 
 /* ---- small messages that are scalars in JSON --------------------------------------------------
@@ -75,7 +78,9 @@ static struct kj_mval *time_value(struct reader *r, struct str bytes, bool micro
         return kj_mnull(r->d);
     if (!read_small(r, &numbers_table, bytes, &m))
         return NULL;
-    nsec_t t = i64_add_sat(i64_mul_sat(m.i1, NSEC_PER_SEC), m.i2);
+    /* Beyond what we count: the first or last second, which reads back as itself. */
+    nsec_t t = MAX(i64_add_sat(i64_mul_sat(m.i1, NSEC_PER_SEC), m.i2),
+                   INT64_MIN / NSEC_PER_SEC * NSEC_PER_SEC);
     if (micro)
         ktime_format_micro(t, text);
     else
@@ -148,6 +153,41 @@ static bool is_number(const struct t_field *f)
     return f->kind == T_BOOL || f->kind == T_I32 || f->kind == T_I64;
 }
 
+/* A double. */
+static struct kj_mval *float_value(struct reader *r, uint64_t bits)
+{
+    char text[40];
+    double v;
+
+    memcpy(&v, &bits, sizeof v);
+    if (!isfinite(v))
+        return NULL; /* JSON has no such number */
+    return kj_mraw(r->d, text, f64_format(v, text, sizeof text));
+}
+
+/* The value of whichever field of the message is set. */
+static struct kj_mval *either_value(struct reader *r, const struct t_type *t, struct kj_mval *m)
+{
+    static const char *const forms[] = { "list", "object", "bool" };
+    struct kj_mval *v = types_field(t, "bool", 4) ? kj_mbool(r->d, false) : kj_mnull(r->d);
+
+    for (size_t i = 0; i < ARRAY_LEN(forms); i++)
+        if (kj_mget(m, forms[i])) {
+            kj_massign(v, kj_mget(m, forms[i]));
+            break;
+        }
+    return v;
+}
+
+static struct kj_mval *object_value(struct reader *r, const struct t_type *t, struct str bytes)
+{
+    struct kj_mval *v = kj_mobj(r->d);
+
+    if (read_message(r, t, 0, bytes, v) < 0)
+        return NULL;
+    return t->either ? either_value(r, t, v) : v;
+}
+
 static struct kj_mval *number_value(struct reader *r, const struct t_field *f, uint64_t v)
 {
     return f->kind == T_BOOL ? kj_mbool(r->d, v != 0) : kj_mi64(r->d, (int64_t)v);
@@ -156,8 +196,6 @@ static struct kj_mval *number_value(struct reader *r, const struct t_field *f, u
 /* NULL, with or without an error told: malformed. */
 static struct kj_mval *bytes_value(struct reader *r, const struct t_field *f, struct str bytes)
 {
-    struct kj_mval *v;
-
     switch ((enum t_kind)f->kind) {
     case T_STR: return text_value(r, bytes);
     case T_BYTES: return base64_value(r, bytes);
@@ -168,7 +206,7 @@ static struct kj_mval *bytes_value(struct reader *r, const struct t_field *f, st
     case T_DUR: return duration_value(r, bytes);
     case T_ANY: return raw_value(r, bytes);
     case T_STRS: return strings_value(r, bytes);
-    case T_OBJ: v = kj_mobj(r->d); return read_message(r, f->type, 0, bytes, v) < 0 ? NULL : v;
+    case T_OBJ: return object_value(r, f->type, bytes);
     default: return NULL;
     }
 }
@@ -186,25 +224,39 @@ static bool is_unset(const struct t_field *f, const struct wire_field *w, const 
     }
 }
 
+static int wrong_type(struct reader *r, const struct t_field *f, const struct wire_field *w)
+{
+    CLEANUP(strbuf_fini) struct strbuf why = STRBUF_INIT;
+
+    protobuf_wrong_type(w->type, f->name, &why);
+    return malformed(r, why.data);
+}
+
 static struct kj_mval *field_value(struct reader *r, const struct t_field *f,
                                    const struct wire_field *w)
 {
     struct kj_mval *v = NULL;
 
     r->err->code = 0;
-    if (w->type == (is_number(f) ? WIRE_VARINT : WIRE_BYTES))
+    if (f->kind == T_NUM && w->type == WIRE_FIXED64)
+        v = float_value(r, w->value);
+    else if (f->kind != T_NUM && w->type == (is_number(f) ? WIRE_VARINT : WIRE_BYTES))
         v = is_number(f) ? number_value(r, f, w->value) : bytes_value(r, f, w->bytes);
+    else
+        wrong_type(r, f, w);
     if (!v && r->err->code == 0)
-        malformed(r, f->name);
+        malformed(r, "unexpected EOF"); /* of a small message inside */
     return v;
 }
+
+static const char at_twice[] = "a message that is no list is there twice";
 
 static int put_one(struct reader *r, const struct t_field *f, const struct wire_field *w,
                    struct message *m)
 {
     /* Protobuf would merge the two. No client writes this. */
     if (f->kind == T_OBJ && kj_mget(m->out, f->name))
-        return malformed(r, f->name);
+        return malformed(r, at_twice);
     struct kj_mval *v = field_value(r, f, w);
     if (!v)
         return r->err->code;
@@ -224,7 +276,7 @@ static int put_packed(struct reader *r, const struct t_field *f, struct str byte
 
     while ((e = wire_next_packed(&bytes, &v)) > 0)
         kj_mpush(list, number_value(r, f, v));
-    return e < 0 ? malformed(r, f->name) : 0;
+    return e < 0 ? malformed(r, "unexpected EOF") : 0;
 }
 
 static int put_item(struct reader *r, const struct t_field *f, const struct wire_field *w,
@@ -245,22 +297,37 @@ static int put_item(struct reader *r, const struct t_field *f, const struct wire
     return 0;
 }
 
-/* One entry as JSON text; false: malformed. */
-static bool write_entry(struct reader *r, const struct t_field *f, struct str entry,
-                        struct strbuf *out)
+/* One entry as JSON text. */
+static int put_entry(struct reader *r, const struct t_field *f, struct str entry,
+                     struct kj_mval *out, struct map *seen)
 {
-    struct small m;
+    CLEANUP(strbuf_fini) struct strbuf why = STRBUF_INIT;
+    struct str key, value;
 
-    if (!read_small(r, &texts_table, entry, &m))
-        return false;
-    struct kj_mval *v = bytes_value(r, f, m.s2);
+    if (protobuf_entry(entry, &key, &value, &why) < 0)
+        return malformed(r, why.data);
+    r->err->code = 0;
+    struct kj_mval *v = bytes_value(r, f, value);
     if (!v)
-        return false;
-    strbuf_appendc(out, out->len ? ',' : '{');
-    kj_append_string(out, m.s1.n ? m.s1.p : "", m.s1.n);
-    strbuf_appendc(out, ':');
-    kj_mwrite(v, 0, out);
-    return true;
+        return r->err->code ? r->err->code : malformed(r, "unexpected EOF");
+    const char *name = key.n ? key.p : "";
+    if (map_put(seen, name, key.n, v))
+        kj_msetn(r->d, out, name, key.n, v); /* the last one counts */
+    else
+        kj_mappend(r->d, out, name, key.n, v);
+    return 0;
+}
+
+/* The next field, whichever it is; groups are passed over. */
+static int next_entry(struct str *rest, struct wire_field *w)
+{
+    CLEANUP(strbuf_fini) struct strbuf why = STRBUF_INIT;
+    int e;
+
+    while ((e = wire_next(rest, w)) < 0)
+        if (protobuf_odd(rest, "", NULL, &why) < 0)
+            return e;
+    return e;
 }
 
 /* All entries from this one on at once: setting them one by one would look for each key in all
@@ -268,21 +335,22 @@ static bool write_entry(struct reader *r, const struct t_field *f, struct str en
 static int put_map(struct reader *r, const struct t_field *f, struct wire_field w,
                    struct message *m)
 {
-    CLEANUP(strbuf_fini) struct strbuf json = STRBUF_INIT;
+    CLEANUP(map_fini) struct map seen = { 0 };
+    struct kj_mval *out = kj_mobj(r->d);
     struct str rest = m->rest;
     uint32_t num = w.num;
     int e = 1;
 
     if (kj_mget(m->out, f->name))
         return 0; /* with the first entry */
-    r->err->code = 0;
-    for (; e > 0; e = wire_next(&rest, &w))
-        if (w.num == num && (w.type != WIRE_BYTES || !write_entry(r, f, w.bytes, &json)))
-            return r->err->code ? r->err->code : malformed(r, f->name);
-    if (e < 0)
-        return malformed(r, "a message");
-    strbuf_appendc(&json, '}');
-    kj_mset(r->d, m->out, f->name, kj_mraw(r->d, json.data, json.len));
+    for (; e > 0; e = next_entry(&rest, &w)) {
+        if (w.num != num)
+            continue;
+        e = w.type != WIRE_BYTES ? wrong_type(r, f, &w) : put_entry(r, f, w.bytes, out, &seen);
+        if (e < 0)
+            return e;
+    } /* what ends it is told by whoever walks the message */
+    kj_mset(r->d, m->out, f->name, out);
     return 0;
 }
 
@@ -322,10 +390,18 @@ static int put_field(struct reader *r, const struct wire_field *w, struct messag
     unsigned embedded = w->type == WIRE_BYTES ? embedded_numbered(m, w->num) : 0;
     if (embedded)
         return read_message(r, m->type, embedded, w->bytes, m->out);
-    if (w->value != 0 || w->bytes.n != 0)
-        return kerr_api(r->err, -EINVAL, KR_UNSUPPORTED_MEDIA_TYPE,
-                        "this server does not know protobuf field %u of %s - use application/json",
-                        w->num, m->type->name);
+    return 0; /* nobody knows it: dropped, as there */
+}
+
+/* What wire_next() does not read: a group that nobody knows is passed over. */
+static int odd_field(struct reader *r, struct message *m)
+{
+    CLEANUP(strbuf_fini) struct strbuf why = STRBUF_INIT;
+    const struct t_field *f = field_numbered(m, protobuf_odd_number(m->rest));
+    const char *name = strrchr(m->type->name, '.');
+
+    if (protobuf_odd(&m->rest, name ? name + 1 : m->type->name, f ? f->name : NULL, &why) < 0)
+        return malformed(r, why.data);
     return 0;
 }
 
@@ -336,13 +412,15 @@ static int read_message(struct reader *r, const struct t_type *t, unsigned embed
     struct wire_field w;
     int e = 0;
 
-    if (r->depth == WIRE_DEPTH_MAX)
-        return malformed(r, "the nesting");
+    /* No document nests deeper. Schemas of CRDs need more than the few levels of other protocols.
+     */
+    if (r->depth == KJ_DEPTH_MAX)
+        return malformed(r, "messages are nested too deep");
     r->depth++;
-    while (e == 0 && (e = wire_next(&m.rest, &w)) > 0)
-        e = put_field(r, &w, &m);
+    while (e == 0 && (e = wire_next(&m.rest, &w)) != 0)
+        e = e > 0 ? put_field(r, &w, &m) : odd_field(r, &m);
     r->depth--;
-    return e == -EBADMSG ? malformed(r, "a message") : e;
+    return e;
 }
 
 int types_read_protobuf(const struct t_type *t, struct str message, struct kj_mdoc *d,

@@ -96,6 +96,17 @@ static void put_strings(struct strbuf *out, uint32_t num, const struct kj_val *v
     wire_wrap(out, num, start);
 }
 
+/* A double. */
+static void put_float(struct strbuf *out, uint32_t num, const struct kj_val *v)
+{
+    double d = 0;
+    uint64_t bits;
+
+    (void)kj_f64(v, &d);
+    memcpy(&bits, &d, sizeof bits);
+    wire_put_fixed64(out, num, bits);
+}
+
 /* ---- fields ------------------------------------------------------------------------------------
  */
 
@@ -121,7 +132,7 @@ static void put_one(struct strbuf *out, uint32_t num, const struct t_field *f,
         types_write_protobuf(f->type, v, out);
         wire_wrap(out, num, start);
         break;
-    case T_NUM: assert(!"no kind has a float"); break;
+    case T_NUM: put_float(out, num, v); break;
     }
 }
 
@@ -190,7 +201,21 @@ static void put_message(struct strbuf *out, const struct t_type *t, unsigned out
     }
 }
 
+/* The field for a value of this form. An object beside a bool says "true" too, as Go's does. */
+static void put_either(struct strbuf *out, const struct t_type *t, const struct kj_val *v)
+{
+    const struct t_field *f = types_form(t, kj_type(v)), *allows = types_form(t, KJ_BOOL);
+
+    if (allows && kj_type(v) == KJ_OBJ)
+        wire_put_varint(out, allows->num, 1);
+    if (f)
+        put_field(out, f, v);
+}
+
 void types_write_protobuf(const struct t_type *t, const struct kj_val *v, struct strbuf *out)
 {
-    put_message(out, t, 0, v);
+    if (t->either)
+        put_either(out, t, v);
+    else
+        put_message(out, t, 0, v);
 }

@@ -155,7 +155,21 @@ static void prune_map(const struct t_field *f, struct kj_mdoc *d, struct kj_mval
     vec_fini(&changed);
 }
 
-/* Leaves *v as it is, changed inside, or replaced. */
+/* NULL: it has none of the forms, or says nothing. */
+static struct kj_mval *prune_either(const struct t_type *t, struct kj_mdoc *d, struct kj_mval *v)
+{
+    const struct t_field *f = types_form(t, kj_mtype(v));
+
+    if (!f || (f->shape == T_LIST && kj_mlen(v) == 0))
+        return NULL;
+    if (f->shape == T_LIST)
+        prune_list(f, d, v);
+    else if (f->kind == T_OBJ)
+        types_prune(f->type, d, v);
+    return v;
+}
+
+/* Leaves *v as it is, changed inside, or replaced. NULL: it goes. */
 static struct kj_mval *prune_field(const struct t_field *f, struct kj_mdoc *d, struct kj_mval *v)
 {
     if (f->kind == T_ANY)
@@ -164,6 +178,8 @@ static struct kj_mval *prune_field(const struct t_field *f, struct kj_mdoc *d, s
         prune_list(f, d, v);
     else if (f->shape == T_MAP)
         prune_map(f, d, v);
+    else if (f->kind == T_OBJ && f->type->either)
+        return prune_either(f->type, d, v);
     else if (f->kind == T_OBJ)
         types_prune(f->type, d, v);
     else
@@ -203,7 +219,7 @@ void types_prune(const struct t_type *t, struct kj_mdoc *d, struct kj_mval *v)
     struct kj_mval *member;
     struct str key;
 
-    if (kj_mtype(v) != KJ_OBJ)
+    if (kj_mtype(v) != KJ_OBJ || t->either)
         return;
     while (kj_mnext(&it, &key, &member))
         prune_member(t, d, key, member, &changes);
@@ -258,7 +274,7 @@ void types_default(const struct t_type *t, struct kj_mdoc *d, struct kj_mval *v)
     struct kj_mval *member;
     struct str key;
 
-    if (kj_mtype(v) != KJ_OBJ)
+    if (kj_mtype(v) != KJ_OBJ || t->either)
         return;
     for (const struct t_field *f = t->fields; f->name; f++) {
         if (!f->def)

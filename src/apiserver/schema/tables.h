@@ -54,13 +54,14 @@ const struct t_field *types_field(const struct t_type *t, const char *name, size
 /* Group, version and kind of a root type; false for the others. */
 bool types_gvk(const struct t_type *t, const char **ret_group, const char **ret_version,
                const char **ret_kind);
+/* types.c: the field for a value of this form, of a type that is one or the other (t_type.either).
+ */
+const struct t_field *types_form(const struct t_type *t, enum kj_type is);
 
 /* meta.c */
-extern const struct t_type meta_object_meta;
 extern const struct t_type meta_label_selector_requirement;
 extern const struct t_type meta_label_selector;
 extern const struct t_type meta_condition;
-extern const struct t_type meta_delete_options;
 
 /* core_common.c */
 extern const struct t_type core_object_reference;
@@ -116,6 +117,9 @@ extern const struct t_type authorization_local_subject_access_review;
 extern const struct t_type authentication_self_subject_review;
 extern const struct t_type authentication_token_request;
 extern const struct t_type authentication_token_review;
+
+/* apiextensions.c */
+extern const struct t_type extensions_definition;
 
 /* apps.c */
 extern const struct t_type apps_deployment;

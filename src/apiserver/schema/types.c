@@ -96,6 +96,14 @@ const struct t_type *types_find(const char *group, const char *version, const ch
     return NULL;
 }
 
+const struct t_type *types_find_message(const char *group, const char *version, const char *kind)
+{
+    if (streq(group, "apiextensions.k8s.io") && streq(version, "v1") &&
+        streq(kind, "CustomResourceDefinition"))
+        return &extensions_definition;
+    return types_find(group, version, kind);
+}
+
 bool types_gvk(const struct t_type *t, const char **ret_group, const char **ret_version,
                const char **ret_kind)
 {
@@ -108,6 +116,14 @@ bool types_gvk(const struct t_type *t, const char **ret_group, const char **ret_
         return true;
     }
     return false;
+}
+
+const struct t_field *types_form(const struct t_type *t, enum kj_type is)
+{
+    for (const struct t_field *f = t->fields; f->name; f++)
+        if (is == (f->shape == T_LIST ? KJ_ARR : f->kind == T_OBJ ? KJ_OBJ : KJ_BOOL))
+            return f;
+    return NULL;
 }
 
 const struct t_field *types_field(const struct t_type *t, const char *name, size_t n)

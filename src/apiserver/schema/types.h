@@ -58,12 +58,16 @@ struct t_type {
     const char *name;             /* "io.k8s.api.core.v1.PodSpec": its name in OpenAPI */
     const struct t_field *fields; /* ends with name == NULL */
     const char *doc;
-    bool atomic; /* replaced whole by server-side apply (structType atomic) */
+    bool atomic;                  /* replaced whole by server-side apply (structType atomic) */
+    bool either; /* in JSON the value of the one field that is set, in protobuf a message */
 };
 
 /* The root type of a built-in kind ("", "v1", "Pod"); NULL when not built in. version NULL: the one
  * that it is served in. */
 const struct t_type *types_find(const char *group, const char *version, const char *kind);
+/* As types_find(), and CustomResourceDefinition, which is no built-in kind but one of
+ * apiserver/crd. */
+const struct t_type *types_find_message(const char *group, const char *version, const char *kind);
 /* Not served by themselves: Status, ListMeta and PartialObjectMetadata of meta/v1. */
 extern const struct t_type meta_status;
 extern const struct t_type meta_list_meta;
@@ -100,4 +104,12 @@ const struct kmerge *types_merge(const struct t_type *t);
 /* OpenAPI v3 schema objects of the types reachable from these roots: the JSON object to put under
  * "components" as "schemas", braces included. */
 void types_openapi(const struct t_type *const *roots, size_t n, struct strbuf *out);
+/* Discovery: what /api, /apis and below answer. */
+extern const struct t_type meta_api_versions;
+extern const struct t_type meta_api_group;
+extern const struct t_type meta_api_group_list;
+extern const struct t_type meta_api_resource_list;
+extern const struct t_type apidiscovery_group;
+extern const struct t_type meta_object_meta;
+extern const struct t_type meta_delete_options;
 #endif

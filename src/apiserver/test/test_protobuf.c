@@ -1,6 +1,7 @@
 /* test_protobuf.c - bodies of typed clients: translated, refused, or found to be broken. */
 #include "apiserver/http/protobuf.h"
 #include "base/test/asserts.h"
+#include "base/wire.h"
 
 #include "apiserver/test/api_fixture.h"
 
@@ -88,6 +89,104 @@ static void test_a_lease_becomes_a_document(void **state)
                    "\"metadata\":{\"name\":\"l\",\"namespace\":\"default\","
                    "\"labels\":{\"app\":\"web\"}},\"spec\":{\"holderIdentity\":\"me\","
                    "\"leaseDurationSeconds\":0,\"renewTime\":\"2025-11-15T09:46:40.000005Z\"}}");
+}
+
+/* What values of each form become, there and back. */
+static void round_trip(const char *schema)
+{
+    CLEANUP(strbuf_fini) struct strbuf json = STRBUF_INIT, body = STRBUF_INIT, got = STRBUF_INIT;
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    struct kerr err = { 0 };
+
+    strbuf_appendf(&json,
+                   "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":"
+                   "\"CustomResourceDefinition\",\"metadata\":{\"name\":\"as.x.io\"},\"spec\":{"
+                   "\"group\":\"x.io\",\"names\":{\"plural\":\"as\",\"kind\":\"A\"},"
+                   "\"scope\":\"Namespaced\",\"versions\":[{\"name\":\"v1\",\"served\":true,"
+                   "\"schema\":{\"openAPIV3Schema\":%s},\"subresources\":{\"status\":{}}}]}}",
+                   schema);
+    assert_true(protobuf_encode(json.data, json.len, &body));
+    if (protobuf_decode(body.data, body.len, "", "", &doc, &err) < 0)
+        fail_msg("%s: %s", schema, err.text);
+    kj_write(kj_root(doc), 0, &got);
+    assert_string_equal(got.data, json.data);
+    for (size_t n = 0; n < body.len; n++) {
+        CLEANUP(mem_free) char *cut = xmemdup(body.data, n + 1);
+        CLEANUP(kj_doc_free) struct kj_doc *part = NULL;
+        (void)protobuf_decode(cut, n, "", "", &part, &err);
+    }
+}
+
+static void test_definitions_keep_the_form_of_their_schemas(void **state)
+{
+    static const char *const schemas[] = {
+        "{\"type\":\"object\"}",
+        "{}",
+        "{\"default\":{\"a\":[1,null]},\"maximum\":1.5,\"minimum\":0,\"multipleOf\":-3}",
+        "{\"maxLength\":0,\"enum\":[\"a\",1,true,null]}",
+        "{\"items\":{\"type\":\"string\"}}",
+        "{\"items\":[{\"type\":\"string\"},{}]}",
+        "{\"properties\":{\"a\":{\"not\":{}},\"b\":{\"additionalProperties\":{}}}}",
+        "{\"additionalProperties\":true,\"additionalItems\":false}",
+        "{\"dependencies\":{\"a\":[\"b\",\"c\"],\"d\":{\"required\":[\"e\"]}}}",
+        ("{\"x-kubernetes-preserve-unknown-fields\":false,"
+         "\"x-kubernetes-validations\":[{\"rule\":\"self\",\"optionalOldSelf\":false}]}"),
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(schemas); i++)
+        round_trip(schemas[i]);
+}
+
+static void test_schemas_nest_as_deep_as_documents(void **state)
+{
+    CLEANUP(strbuf_fini)
+    struct strbuf json = STRBUF_INIT, schema = STRBUF_INIT, v = STRBUF_INIT, version = STRBUF_INIT,
+                  spec = STRBUF_INIT, m = STRBUF_INIT, body = STRBUF_INIT;
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    struct kerr err = { 0 };
+
+    (void)state;
+    for (int i = 0; i < 60; i++)
+        strbuf_append(&json, "{\"properties\":{\"a\":{\"items\":");
+    strbuf_append(&json, "{\"type\":\"string\"}");
+    for (int i = 0; i < 60; i++)
+        strbuf_append(&json, "}}}");
+    round_trip(json.data);
+
+    for (int i = 0; i < 1000; i++) { /* "not" in "not" */
+        CLEANUP(strbuf_fini) struct strbuf outer = STRBUF_INIT;
+        put_msg(&outer, 28, &schema);
+        strbuf_reset(&schema);
+        strbuf_appendn(&schema, outer.data, outer.len);
+    }
+    put_msg(&v, 1, &schema);
+    put_msg(&version, 4, &v);
+    put_msg(&spec, 7, &version);
+    put_msg(&m, 2, &spec);
+    wrap(&body, "apiextensions.k8s.io/v1", "CustomResourceDefinition", &m);
+    assert_int_equal(protobuf_decode(body.data, body.len, "", "", &doc, &err), -EINVAL);
+    assert_int_equal(err.reason, KR_BAD_REQUEST);
+    assert_contains(err.text, "nested too deep");
+}
+
+static void test_a_schema_without_a_number_is_refused(void **state)
+{
+    CLEANUP(strbuf_fini)
+    struct strbuf schema = STRBUF_INIT, v = STRBUF_INIT, version = STRBUF_INIT, spec = STRBUF_INIT,
+                  m = STRBUF_INIT, body = STRBUF_INIT;
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    struct kerr err = { 0 };
+
+    (void)state;
+    wire_put_fixed64(&schema, 9, UINT64_C(0x7ff0000000000000)); /* infinity */
+    put_msg(&v, 1, &schema);
+    put_msg(&version, 4, &v);
+    put_msg(&spec, 7, &version);
+    put_msg(&m, 2, &spec);
+    wrap(&body, "apiextensions.k8s.io/v1", "CustomResourceDefinition", &m);
+    assert_int_equal(protobuf_decode(body.data, body.len, "", "", &doc, &err), -EINVAL);
+    assert_int_equal(err.reason, KR_BAD_REQUEST);
 }
 
 static void test_every_cut_of_a_body_is_refused_or_read(void **state)
@@ -218,10 +317,10 @@ static void test_a_status_comes_along(void **state)
                                    "\"2025-11-15T09:46:40Z\"},\"currentHealthy\":2}");
 }
 
-static void test_what_no_table_knows_is_415(void **state)
+static void test_what_no_table_knows(void **state)
 {
     CLEANUP(strbuf_fini) struct strbuf kind = STRBUF_INIT, field = STRBUF_INIT, m = STRBUF_INIT;
-    struct kj_doc *doc = NULL;
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
     struct kerr err = { 0 };
     (void)state;
     wrap(&kind, "example.com/v1", "Widget", &m); /* as all custom resources */
@@ -229,8 +328,39 @@ static void test_what_no_table_knows_is_415(void **state)
     assert_int_equal(err.reason, KR_UNSUPPORTED_MEDIA_TYPE);
     put_int(&m, 77, 1);
     wrap(&field, "v1", "ConfigMap", &m);
-    assert_that(protobuf_decode(field.data, field.len, "", "", &doc, &err), <, 0);
-    assert_int_equal(err.reason, KR_UNSUPPORTED_MEDIA_TYPE);
+    assert_int_equal(protobuf_decode(field.data, field.len, "", "", &doc, &err), 0);
+    assert_int_equal(kj_len(kj_root(doc)), 2); /* a field that nobody knows is dropped */
+}
+
+/* An unknown group in a map, and bytes that end in it. */
+static void test_groups_are_passed_over(void **state)
+{
+    CLEANUP(strbuf_fini) struct strbuf m = STRBUF_INIT, entry = STRBUF_INIT, body = STRBUF_INIT;
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    struct kerr err = { 0 };
+
+    (void)state;
+    put_str(&entry, 1, "a");
+    put_str(&entry, 2, "b");
+    put_msg(&m, 2, &entry);
+    strbuf_appendc(&m, 9 << 3 | 3);
+    put_int(&m, 2, 1); /* in the group: not data */
+    strbuf_appendc(&m, 9 << 3 | 4);
+    strbuf_reset(&entry);
+    put_str(&entry, 1, "c");
+    put_str(&entry, 2, "d");
+    put_msg(&m, 2, &entry);
+    wrap(&body, "v1", "ConfigMap", &m);
+    assert_int_equal(protobuf_decode(body.data, body.len, "", "", &doc, &err), 0);
+    assert_string_equal(kj_str(kj_path(kj_root(doc), "data.a")), "b");
+    assert_string_equal(kj_str(kj_path(kj_root(doc), "data.c")), "d");
+    strbuf_reset(&body);
+    strbuf_appendc(&m, 9 << 3 | 3);
+    wrap(&body, "v1", "ConfigMap", &m);
+    struct kj_doc *none = NULL;
+    assert_that(protobuf_decode(body.data, body.len, "v1", "ConfigMap", &none, &err), <, 0);
+    assert_string_equal(err.text, "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: "
+                                  "unexpected EOF");
 }
 
 static void test_create_with_a_protobuf_body(void **state)
@@ -258,12 +388,16 @@ static void test_create_with_a_protobuf_body(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_lease_becomes_a_document),
+    cmocka_unit_test(test_definitions_keep_the_form_of_their_schemas),
+    cmocka_unit_test(test_schemas_nest_as_deep_as_documents),
+    cmocka_unit_test(test_a_schema_without_a_number_is_refused),
     cmocka_unit_test(test_every_cut_of_a_body_is_refused_or_read),
     cmocka_unit_test(test_maps_keep_the_last_of_equal_keys),
     cmocka_unit_test(test_embedded_structs_lie_flat),
     cmocka_unit_test(test_numbers_in_lists_may_come_packed),
     cmocka_unit_test(test_a_status_comes_along),
-    cmocka_unit_test(test_what_no_table_knows_is_415),
+    cmocka_unit_test(test_what_no_table_knows),
+    cmocka_unit_test(test_groups_are_passed_over),
     cmocka_unit_test(test_create_with_a_protobuf_body),
 };
 
