@@ -478,22 +478,6 @@ static bool is_under(const char *path, const char *root)
     return str_starts(path, root) && (!path[n] || path[n] == '/');
 }
 
-/* kubectl turns to the old document, in protobuf, for kinds that the new one does not know. One
- * without definitions lets it go on to say that there is no such kind. */
-static void reply_openapi_v2(struct api_call *c)
-{
-    static const char type[] = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
-    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
-    bool binary = c->accept && strstr(c->accept, "proto-openapi.spec.v2");
-
-    strbuf_append(&b, binary
-                          ? "\n\x03" /* field 1, 3 bytes */
-                            "2.0"
-                          : "{\"swagger\":\"2.0\",\"info\":{\"title\":\"Kubernetes\",\"version\":"
-                            "\"v1.35.4\"},\"paths\":{},\"definitions\":{}}");
-    discovery_reply(c, binary ? type : NULL, &b);
-}
-
 bool discovery_handle(struct api_call *c)
 {
     if (streq(c->path, "/")) {
@@ -509,7 +493,7 @@ bool discovery_handle(struct api_call *c)
     if (openid_handle(c))
         return true;
     if (streq(c->path, "/openapi/v2")) {
-        reply_openapi_v2(c);
+        openapi_v2_reply(c);
         return true;
     }
     return false;

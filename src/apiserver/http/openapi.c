@@ -10,13 +10,9 @@
  */
 #include "apiserver/http/openapi.h"
 
-#include <ctype.h>
-#include <stdio.h>
-
-#include "apiserver/crd/crd.h"
 #include "apiserver/http/discovery.h"
+#include "apiserver/http/openapi_int.h"
 #include "apiserver/http/served.h"
-#include "apiserver/schema/types.h"
 #include "base/map.h"
 
 static bool in_version(const struct resource *r, const char *group, const char *version)
@@ -31,42 +27,8 @@ static const char *doc_name(struct arena *a, const struct resource *r)
                      : arena_printf(a, "api/%s", r->version);
 }
 
-/* "io.ex.v1.Widget": the group backwards. */
-static const char *schema_name(struct arena *a, const struct resource *r, const char *kind)
-{
-    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
-    for (const char *end = r->group + strlen(r->group); end > r->group;) {
-        const char *p = end;
-        while (p > r->group && p[-1] != '.')
-            p--;
-        strbuf_appendn(&b, p, (size_t)(end - p));
-        strbuf_appendc(&b, '.');
-        end = p > r->group ? p - 1 : p;
-    }
-    strbuf_appendf(&b, "%s.%s", r->version, kind);
-    return arena_strdup(a, b.data);
-}
-
-static const char *schema_of(struct arena *a, const struct resource *r)
-{
-    return r->type ? r->type->name : schema_name(a, r, r->kind);
-}
-
 /* ---- the index ----------------------------------------------------------------------------------
  */
-
-static uint64_t doc_hash(const struct api_call *c, const struct resource *first)
-{
-    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
-    const struct resource *r;
-
-    strbuf_append(&b, apiserver_version(c->s));
-    for (size_t i = 0; (r = res_table_at(apiserver_resources(c->s), i)); i++)
-        if (in_version(r, first->group, first->version))
-            strbuf_appendf(&b, ";%s %s %s %llx", r->plural, r->kind, str_or(r->subresources, ""),
-                           r->crd ? (unsigned long long)crd_schema_hash(r->crd) : 0);
-    return hash_stable(b.data, b.len);
-}
 
 static void reply_index(struct api_call *c)
 {
@@ -84,7 +46,7 @@ static void reply_index(struct api_call *c)
         kjw_obj(&w, name);
         kjw_str(&w, "serverRelativeURL",
                 arena_printf(c->arena, "/openapi/v3/%s?hash=%016llX", name,
-                             (unsigned long long)doc_hash(c, r)));
+                             (unsigned long long)openapi_hash(c, r->group, r->version)));
         kjw_end(&w);
     }
     kjw_end(&w);
@@ -135,7 +97,7 @@ static void write_body(struct kjw *w, struct api_call *c, const struct resource 
         if (patch)
             kjw_raw(w, "schema", "{\"type\":\"object\"}", 17);
         else
-            write_ref(w, "schema", c->arena, schema_of(c->arena, r));
+            write_ref(w, "schema", c->arena, openapi_schema_name(c->arena, r));
         kjw_end(w);
         p += n;
         p += *p == ',';
@@ -226,67 +188,8 @@ static void write_path(struct kjw *w, struct api_call *c, const struct resource 
     kjw_end(w);
 }
 
-/* ---- schemas ------------------------------------------------------------------------------------
+/* ---- documents ----------------------------------------------------------------------------------
  */
-
-/* The schema of a custom resource with the fields that every object has. */
-static void write_custom(struct kjw *w, struct api_call *c, const struct resource *r)
-{
-    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
-    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
-    static const char meta[] = "{\"allOf\":[{\"$ref\":\"#/components/schemas/io.k8s.apimachinery."
-                               "pkg.apis.meta.v1.ObjectMeta\"}]}";
-    struct kj_mval *schema = kj_mcopy(d, crd_schema_openapi(r->crd));
-    struct kj_mval *props = kj_mget(schema, "properties"), *gvk = kj_mobj(d), *list = kj_marr(d);
-
-    if (!props) {
-        props = kj_mobj(d);
-        kj_mset(d, schema, "properties", props);
-    }
-    for (int i = 0; i < 2; i++) {
-        const char *key = i ? "kind" : "apiVersion";
-        if (!kj_mget(props, key))
-            kj_mset(d, props, key, kj_mraw(d, "{\"type\":\"string\"}", 17));
-    }
-    kj_mset(d, props, "metadata", kj_mraw(d, meta, sizeof meta - 1));
-    kj_mset(d, gvk, "group", kj_mstr(d, r->group));
-    kj_mset(d, gvk, "kind", kj_mstr(d, r->kind));
-    kj_mset(d, gvk, "version", kj_mstr(d, r->version));
-    kj_mpush(list, gvk);
-    kj_mset(d, schema, "x-kubernetes-group-version-kind", list);
-    kj_mwrite(schema, 0, &text);
-    kjw_raw(w, schema_name(c->arena, r, r->kind), text.data, text.len);
-}
-
-static void write_schemas(struct kjw *w, struct api_call *c, const char *group, const char *version)
-{
-    CLEANUP(strbuf_fini) struct strbuf typed = STRBUF_INIT, custom = STRBUF_INIT;
-    struct vec_of(const struct t_type *) roots = { 0 };
-    struct kjw cw = kjw_to(&custom);
-    const struct resource *r;
-    size_t n = 0;
-
-    kjw_obj(&cw, NULL);
-    for (size_t i = 0; (r = res_table_at(apiserver_resources(c->s), i)); i++) {
-        if (!in_version(r, group, version))
-            continue;
-        if (r->type)
-            vec_push(&roots, r->type);
-        else if (r->crd && ++n)
-            write_custom(&cw, c, r);
-    }
-    kjw_end(&cw);
-    if (n)
-        vec_push(&roots, &meta_object_meta);
-    types_openapi(roots.items, roots.n, &typed);
-    vec_fini(&roots);
-    if (n && typed.len > 2) { /* one object of the two */
-        strbuf_truncate(&typed, typed.len - 1);
-        strbuf_appendc(&typed, ',');
-        strbuf_appendn(&typed, custom.data + 1, custom.len - 1);
-    }
-    kjw_raw(w, "schemas", typed.data, typed.len);
-}
 
 static void reply_document(struct api_call *c, const char *group, const char *version)
 {
@@ -302,7 +205,7 @@ static void reply_document(struct api_call *c, const char *group, const char *ve
     kjw_end(&w);
     kjw_obj(&w, "paths");
     for (size_t i = 0; (r = res_table_at(apiserver_resources(c->s), i)); i++) {
-        if (!in_version(r, group, version) || (!r->type && !r->crd))
+        if (!in_version(r, group, version) || (!openapi_type(r) && !r->crd))
             continue;
         write_path(&w, c, r, false);
         if (served_has_verb(r, "get"))
@@ -310,7 +213,9 @@ static void reply_document(struct api_call *c, const char *group, const char *ve
     }
     kjw_end(&w);
     kjw_obj(&w, "components");
-    write_schemas(&w, c, group, version);
+    kjw_obj(&w, "schemas");
+    openapi_write_schemas(&w, c, OPENAPI_V3, group, version);
+    kjw_end(&w);
     kjw_end(&w);
     kjw_end(&w);
     discovery_reply(c, NULL, &b);

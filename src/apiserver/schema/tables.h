@@ -51,9 +51,6 @@
 
 /* types.c: the field of this name (any bytes), NULL when there is none. */
 const struct t_field *types_field(const struct t_type *t, const char *name, size_t n);
-/* Group, version and kind of a root type; false for the others. */
-bool types_gvk(const struct t_type *t, const char **ret_group, const char **ret_version,
-               const char **ret_kind);
 /* types.c: the field for a value of this form, of a type that is one or the other (t_type.either).
  */
 const struct t_field *types_form(const struct t_type *t, enum kj_type is);

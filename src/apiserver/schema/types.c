@@ -104,20 +104,6 @@ const struct t_type *types_find_message(const char *group, const char *version, 
     return types_find(group, version, kind);
 }
 
-bool types_gvk(const struct t_type *t, const char **ret_group, const char **ret_version,
-               const char **ret_kind)
-{
-    for (size_t i = 0; i < ARRAY_LEN(roots); i++) {
-        if (roots[i].type != t)
-            continue;
-        *ret_group = roots[i].group;
-        *ret_version = str_or(roots[i].version, "v1");
-        *ret_kind = roots[i].kind;
-        return true;
-    }
-    return false;
-}
-
 const struct t_field *types_form(const struct t_type *t, enum kj_type is)
 {
     for (const struct t_field *f = t->fields; f->name; f++)

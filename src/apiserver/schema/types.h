@@ -51,13 +51,11 @@ struct t_field {
     const struct t_type *type; /* T_OBJ */
     const char *def;           /* simple default as JSON text; applied when the parent exists */
     const char *const *values; /* enum, NULL-terminated; NULL: any */
-    const char *doc;           /* one short sentence of our own, or NULL */
     const char *go;            /* Go's name of the type where it has one: "v1.RestartPolicy" */
 };
 struct t_type {
     const char *name;             /* "io.k8s.api.core.v1.PodSpec": its name in OpenAPI */
     const struct t_field *fields; /* ends with name == NULL */
-    const char *doc;
     bool atomic;                  /* replaced whole by server-side apply (structType atomic) */
     bool either; /* in JSON the value of the one field that is set, in protobuf a message */
 };
@@ -101,9 +99,20 @@ int types_read_protobuf(const struct t_type *t, struct str message, struct kj_md
 void types_write_protobuf(const struct t_type *t, const struct kj_val *v, struct strbuf *out);
 /* Merge tables for kj_patch_strategic(), made once and kept. */
 const struct kmerge *types_merge(const struct t_type *t);
-/* OpenAPI v3 schema objects of the types reachable from these roots: the JSON object to put under
- * "components" as "schemas", braces included. */
-void types_openapi(const struct t_type *const *roots, size_t n, struct strbuf *out);
+/* What a kind or field is for, in one sentence of our own; NULL: nothing is said. The type by its
+ * name in OpenAPI, or the end of it. */
+const char *types_describe(const char *type_name);
+const char *types_describe_field(const char *type_name, const char *field);
+/* OpenAPI schema objects of the types reachable from these roots, by name: members of the JSON
+ * object under "components", "schemas" (v3) or "definitions" (v2). */
+enum openapi_version { OPENAPI_V2 = 2, OPENAPI_V3 = 3 };
+struct t_root {
+    const struct t_type *type;
+    const char *group, *version, *kind; /* kind NULL: no kind of its own */
+    bool listed;                        /* there are lists of it */
+};
+struct kjw;
+void types_openapi(enum openapi_version v, const struct t_root *roots, size_t n, struct kjw *w);
 /* Discovery: what /api, /apis and below answer. */
 extern const struct t_type meta_api_versions;
 extern const struct t_type meta_api_group;

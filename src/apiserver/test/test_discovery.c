@@ -2,6 +2,7 @@
 #include "apiserver/crd/test/widget.h"
 #include "apiserver/http/served.h"
 #include "base/test/asserts.h"
+#include "base/wire.h"
 
 #define AGGREGATED                                                          \
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList," \
@@ -99,8 +100,49 @@ static void test_groups_and_resources(void **state)
     assert_string_equal(r.text.data, "404 page not found\n");
     assert_int_equal(fixture_get(&r, "/apis/ex.io/v9"), 404);
     assert_string_equal(fixture_str(&r, "reason"), "NotFound");
+}
+
+/* What field `num` of the message holds; NULL when absent. */
+static struct str field_of(struct str message, uint32_t num)
+{
+    struct wire_field f;
+
+    while (wire_next(&message, &f) == 1)
+        if (f.num == num)
+            return f.bytes;
+    return (struct str){ NULL, 0 };
+}
+
+static void test_openapi_v2(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+    struct answer a;
+
+    (void)state;
+    fixture_with_widgets(&r);
     assert_int_equal(fixture_get(&r, "/openapi/v2"), 200);
     assert_string_equal(fixture_str(&r, "swagger"), "2.0");
+    const struct kj_val *widget = kj_get(fixture_val(&r, "definitions"), "io.ex.v1.Widget");
+    assert_int_equal(kj_type(widget), KJ_OBJ);
+    CLEANUP(strbuf_fini) struct strbuf path = STRBUF_INIT;
+    strbuf_append(&path, "/apis/ex.io/v1/namespaces/{namespace}/widgets");
+    const struct kj_val *op = kj_get(kj_get(fixture_val(&r, "paths"), path.data), "get");
+    assert_string_equal(kj_str_or(kj_get(op, "operationId"), ""), "listExIoV1NamespacedWidget");
+    /* The same in protobuf: swagger is field 1, then paths, definitions and parameters. */
+    static const char binary[] = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+    assert_int_equal(get_as(&r, &a, "/openapi/v2", binary, NULL), 200);
+    assert_string_equal(a.type, binary);
+    struct str doc = { r.text.data, r.text.len }, field = field_of(doc, 1);
+    assert_true(wire_valid(doc));
+    assert_int_equal(field.n, 3);
+    assert_memory_equal(field.p, "2.0", 3);
+    assert_true(field_of(doc, 8).n > 100000);
+    assert_true(field_of(doc, 9).n > 100000);
+    assert_true(field_of(doc, 10).n > 1000);
+    /* Whoever has it gets nothing. */
+    CLEANUP(mem_free) char *etag = xstrdup(a.etag);
+    assert_int_equal(get_as(&r, &a, "/openapi/v2", binary, etag), 304);
+    assert_int_equal(get_as(&r, &a, "/openapi/v2", NULL, etag), 200);
 }
 
 static void test_aggregated_discovery(void **state)
@@ -202,6 +244,7 @@ static void test_the_hash_follows_the_definition(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_versions_by_age),
     cmocka_unit_test(test_groups_and_resources),
+    cmocka_unit_test(test_openapi_v2),
     cmocka_unit_test(test_aggregated_discovery),
     cmocka_unit_test(test_openapi_says_what_kubectl_needs),
     cmocka_unit_test(test_the_hash_follows_the_definition),

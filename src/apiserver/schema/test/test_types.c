@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "apiserver/kinds/kinds.h"
 #include "apiserver/schema/types.h"
 #include "base/strbuf.h"
 #include "base/test/asserts.h"
@@ -266,12 +267,16 @@ static void test_strategic_patch_merges_by_the_tables(void **state)
 
 static void test_openapi_describes_what_is_reachable(void **state)
 {
-    const struct t_type *roots[] = { types_find("", "v1", "Pod"),
-                                     types_find("policy", "v1", "PodDisruptionBudget") };
+    const struct t_root roots[] = { { types_find("", "v1", "Pod"), "", "v1", "Pod" },
+                                    { types_find("policy", "v1", "PodDisruptionBudget"), "policy",
+                                      "v1", "PodDisruptionBudget" } };
     CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+    struct kjw w = kjw_to(&b);
 
     (void)state;
-    types_openapi(roots, 2, &b);
+    kjw_obj(&w, NULL);
+    types_openapi(OPENAPI_V3, roots, 2, &w);
+    kjw_end(&w);
     CLEANUP(kj_doc_free) struct kj_doc *doc = parse(strbuf_str(&b));
     const struct kj_val *pod = kj_get(kj_root(doc), "io.k8s.api.core.v1.Pod");
     const struct kj_val *spec = kj_get(kj_root(doc), "io.k8s.api.core.v1.PodSpec");
@@ -315,6 +320,38 @@ static void check_numbers(const struct t_type *t, int depth)
     }
 }
 
+static void check_texts(const struct t_type *t, int depth)
+{
+    assert_in_range(depth, 0, 20);
+    for (const struct t_field *f = t->fields; f->name; f++) {
+        if (!types_describe_field(t->name, f->name))
+            fail_msg("%s.%s has no description", t->name, f->name);
+        if (f->kind == T_OBJ)
+            check_texts(f->type, depth + 1);
+    }
+}
+
+static void test_every_kind_and_field_is_described(void **state)
+{
+    const struct resource *list;
+    size_t n;
+
+    (void)state;
+    list = builtin_resources(&n);
+    for (size_t i = 0; i < n; i++) {
+        if (!list[i].type)
+            continue;
+        if (!types_describe(list[i].type->name))
+            fail_msg("%s has no description", list[i].kind);
+        check_texts(list[i].type, 0);
+    }
+    assert_string_equal(types_describe_field("io.k8s.api.core.v1.Event", "type"),
+                        "Normal or Warning.");
+    assert_string_equal(types_describe_field("io.k8s.api.core.v1.Other", "type"),
+                        "Which type it is.");
+    assert_null(types_describe("io.ex.Unheard"));
+}
+
 static void test_every_field_has_a_protobuf_number_of_its_own(void **state)
 {
     static const char *const kinds[][2] = {
@@ -351,6 +388,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_defaults_of_the_tables),
         cmocka_unit_test(test_strategic_patch_merges_by_the_tables),
         cmocka_unit_test(test_openapi_describes_what_is_reachable),
+        cmocka_unit_test(test_every_kind_and_field_is_described),
         cmocka_unit_test(test_every_field_has_a_protobuf_number_of_its_own),
         cmocka_unit_test(test_kinds_that_are_not_built_in),
     };

@@ -1,0 +1,235 @@
+/* openapi_schema.c - the schemas of built-in and custom kinds in OpenAPI. */
+#include "apiserver/crd/crd.h"
+#include "apiserver/http/openapi_int.h"
+#include "apiserver/http/served.h"
+#include "base/map.h"
+
+static bool is_wanted(const struct resource *r, const char *group, const char *version)
+{
+    return !group || (streq(r->group, group) && streq(r->version, version));
+}
+
+/* The group backwards. */
+static const char *custom_name(struct arena *a, const struct resource *r)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+
+    for (const char *end = r->group + strlen(r->group); end > r->group;) {
+        const char *p = end;
+        while (p > r->group && p[-1] != '.')
+            p--;
+        strbuf_appendn(&b, p, (size_t)(end - p));
+        strbuf_appendc(&b, '.');
+        end = p > r->group ? p - 1 : p;
+    }
+    strbuf_appendf(&b, "%s.%s", r->version, r->kind);
+    return arena_strdup(a, b.data);
+}
+
+/* Reviews have a table, but are not stored by it. */
+const struct t_type *openapi_type(const struct resource *r)
+{
+    return r->type || r->crd ? r->type : types_find(r->group, r->version, r->kind);
+}
+
+const char *openapi_schema_name(struct arena *a, const struct resource *r)
+{
+    const struct t_type *t = openapi_type(r);
+    return t ? t->name : custom_name(a, r);
+}
+
+uint64_t openapi_hash(const struct api_call *c, const char *group, const char *version)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+    const struct resource *r;
+
+    strbuf_append(&b, apiserver_version(c->s));
+    for (size_t i = 0; (r = res_table_at(apiserver_resources(c->s), i)); i++)
+        if (is_wanted(r, group, version))
+            strbuf_appendf(&b, ";%s %s %s %s %s %llx", group ? "" : r->group,
+                           group ? "" : r->version, r->plural, r->kind, str_or(r->subresources, ""),
+                           r->crd ? (unsigned long long)crd_schema_hash(r->crd) : 0);
+    return hash_stable(b.data, b.len);
+}
+
+/* ---- custom kinds ---------------------------------------------------------------------------- */
+
+static void simplify(struct kj_mdoc *d, struct kj_mval *schema);
+
+static void simplify_members(struct kj_mdoc *d, struct kj_mval *map)
+{
+    struct kj_mval *v;
+    struct str key;
+
+    if (kj_mtype(map) == KJ_OBJ)
+        for (struct kj_miter it = kj_miter(map); kj_mnext(&it, &key, &v);)
+            simplify(d, v);
+}
+
+/* Version 2 has no alternatives, and no null: what has them may be anything. */
+static void simplify(struct kj_mdoc *d, struct kj_mval *schema)
+{
+    static const char *const unknown[] = { "oneOf", "anyOf", "allOf", "not" };
+    struct kj_mval *nullable, *either;
+
+    if (kj_mtype(schema) != KJ_OBJ)
+        return;
+    for (size_t i = 0; i < ARRAY_LEN(unknown); i++)
+        kj_mdel(schema, unknown[i], strlen(unknown[i]));
+    nullable = kj_mget(schema, "nullable");
+    either = kj_mget(schema, "x-kubernetes-int-or-string");
+    if (nullable || either) {
+        kj_mdel(schema, "type", 4);
+        kj_mdel(schema, "nullable", 8);
+    }
+    if (nullable) {
+        kj_mdel(schema, "properties", 10);
+        kj_mdel(schema, "items", 5);
+    }
+    simplify_members(d, kj_mget(schema, "properties"));
+    simplify(d, kj_mget(schema, "items"));
+    simplify(d, kj_mget(schema, "additionalProperties"));
+}
+
+static struct kj_mval *text_schema(struct kj_mdoc *d, const char *field)
+{
+    struct kj_mval *v = kj_mobj(d);
+
+    kj_mset(d, v, "description", kj_mstr(d, types_describe_field("", field)));
+    kj_mset(d, v, "type", kj_mstr(d, "string"));
+    return v;
+}
+
+static struct kj_mval *meta_schema(struct kj_mdoc *d, enum openapi_version v)
+{
+    struct kj_mval *ref = kj_mobj(d), *list = kj_marr(d), *schema = kj_mobj(d);
+    CLEANUP(mem_free)
+    char *to = xasprintf("#/%s/%s", v == OPENAPI_V2 ? "definitions" : "components/schemas",
+                         meta_object_meta.name);
+
+    kj_mset(d, ref, "$ref", kj_mstr(d, to));
+    if (v == OPENAPI_V2) {
+        kj_mset(d, ref, "description", kj_mstr(d, types_describe_field("", "metadata")));
+        return ref;
+    }
+    kj_mpush(list, ref);
+    kj_mset(d, schema, "allOf", list);
+    kj_mset(d, schema, "description", kj_mstr(d, types_describe_field("", "metadata")));
+    return schema;
+}
+
+static void set_gvk(struct kj_mdoc *d, struct kj_mval *schema, const struct resource *r,
+                    const char *kind)
+{
+    struct kj_mval *gvk = kj_mobj(d), *list = kj_marr(d);
+
+    kj_mset(d, gvk, "group", kj_mstr(d, r->group));
+    kj_mset(d, gvk, "kind", kj_mstr(d, kind));
+    kj_mset(d, gvk, "version", kj_mstr(d, r->version));
+    kj_mpush(list, gvk);
+    kj_mset(d, schema, "x-kubernetes-group-version-kind", list);
+}
+
+/* The fields that every object has. */
+static void add_common(struct kj_mdoc *d, struct kj_mval *schema, enum openapi_version v)
+{
+    struct kj_mval *props = kj_mget(schema, "properties");
+
+    if (kj_mtype(props) != KJ_OBJ) {
+        props = kj_mobj(d);
+        kj_mset(d, schema, "properties", props);
+    }
+    kj_mset(d, props, "apiVersion", text_schema(d, "apiVersion"));
+    kj_mset(d, props, "kind", text_schema(d, "kind"));
+    kj_mset(d, props, "metadata", meta_schema(d, v));
+}
+
+/* The schema of a custom resource. Where its root keeps unknown fields, version 2 says no more than
+ * that it is an object: kubectl would refuse whatever is not among its properties. */
+static void write_custom(struct kjw *w, struct arena *a, const struct resource *r,
+                         enum openapi_version v)
+{
+    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    const struct kj_val *own = crd_schema_openapi(r->crd);
+    struct kj_mval *schema;
+
+    if (v == OPENAPI_V2 && kj_bool(kj_get(own, "x-kubernetes-preserve-unknown-fields"), false)) {
+        schema = kj_mobj(d);
+        kj_mset(d, schema, "type", kj_mstr(d, "object"));
+    } else {
+        schema = kj_mcopy(d, own);
+        if (v == OPENAPI_V2)
+            simplify(d, schema);
+        add_common(d, schema, v);
+    }
+    set_gvk(d, schema, r, r->kind);
+    kj_mwrite(schema, 0, &text);
+    kjw_raw(w, custom_name(a, r), text.data, text.len);
+}
+
+static void write_custom_list(struct kjw *w, struct arena *a, const struct resource *r)
+{
+    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    struct kj_mval *schema = kj_mobj(d), *props = kj_mobj(d), *items = kj_mobj(d),
+                   *item = kj_mobj(d), *meta = kj_mobj(d), *required = kj_marr(d);
+    CLEANUP(mem_free) char *about = xasprintf("A list of objects of the kind %s.", r->kind);
+    CLEANUP(mem_free) char *ref = xasprintf("#/definitions/%s", custom_name(a, r));
+    CLEANUP(mem_free) char *list_meta = xasprintf("#/definitions/%s", meta_list_meta.name);
+
+    kj_mset(d, schema, "description", kj_mstr(d, about));
+    kj_mset(d, schema, "type", kj_mstr(d, "object"));
+    kj_mpush(required, kj_mstr(d, "items"));
+    kj_mset(d, schema, "required", required);
+    kj_mset(d, item, "$ref", kj_mstr(d, ref));
+    kj_mset(d, items, "description", kj_mstr(d, types_describe_field("", "items")));
+    kj_mset(d, items, "type", kj_mstr(d, "array"));
+    kj_mset(d, items, "items", item);
+    kj_mset(d, meta, "$ref", kj_mstr(d, list_meta));
+    kj_mset(d, props, "apiVersion", text_schema(d, "apiVersion"));
+    kj_mset(d, props, "items", items);
+    kj_mset(d, props, "kind", text_schema(d, "kind"));
+    kj_mset(d, props, "metadata", meta);
+    kj_mset(d, schema, "properties", props);
+    set_gvk(d, schema, r, r->list_kind);
+    kj_mwrite(schema, 0, &text);
+    kjw_raw(w, arena_printf(a, "%sList", custom_name(a, r)), text.data, text.len);
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+void openapi_write_schemas(struct kjw *w, struct api_call *c, enum openapi_version v,
+                           const char *group, const char *version)
+{
+    struct vec_of(struct t_root) roots = { 0 };
+    const struct res_table *t = apiserver_resources(c->s);
+    const struct resource *r;
+
+    for (size_t i = 0; (r = res_table_at(t, i)); i++)
+        if (is_wanted(r, group, version) && openapi_type(r))
+            vec_push(&roots, ((struct t_root){ openapi_type(r), r->group, r->version, r->kind,
+                                               served_has_verb(r, "list") }));
+    vec_push(&roots, ((struct t_root){ .type = &meta_object_meta }));
+    if (v == OPENAPI_V2) {
+        static const struct t_type *const more[] = { &meta_list_meta,        &meta_status,
+                                                     &meta_delete_options,   &meta_api_versions,
+                                                     &meta_api_group,        &meta_api_group_list,
+                                                     &meta_api_resource_list };
+        for (size_t i = 0; i < ARRAY_LEN(more); i++)
+            vec_push(&roots, ((struct t_root){ .type = more[i] }));
+        vec_push(&roots, ((struct t_root){ .type = types_find("autoscaling", "v1", "Scale") }));
+        vec_push(&roots, ((struct t_root){ .type = types_find("policy", "v1", "Eviction") }));
+        vec_push(&roots, ((struct t_root){
+                             .type = types_find("authentication.k8s.io", "v1", "TokenRequest") }));
+    }
+    types_openapi(v, roots.items, roots.n, w);
+    vec_fini(&roots);
+    for (size_t i = 0; (r = res_table_at(t, i)); i++) {
+        if (!is_wanted(r, group, version) || !r->crd)
+            continue;
+        write_custom(w, c->arena, r, v);
+        if (v == OPENAPI_V2)
+            write_custom_list(w, c->arena, r);
+    }
+}
