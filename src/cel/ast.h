@@ -13,6 +13,8 @@ enum cel_ast_kind {
     CA_MAP,    /* args: key, value, key, value ... */
     CA_STRUCT, /* name { args }, fields in names */
     CA_FOLD,
+    CA_BROKEN, /* what stands where an error was: neither a name nor anything else that macros take
+                */
 };
 
 /* What a macro over a list becomes: accu = init; for x in range while cond: accu = step; result. */
@@ -33,6 +35,7 @@ struct cel_sizes {
     bool has_size, has_entry;
     uint8_t entry_kind;          /* CT_LIST, CT_MAP */
     const struct cel_type *path; /* the node of a schema that it reads; NULL: none */
+    uint32_t depth;              /* how many names lead there */
 };
 
 struct cel_ast {
@@ -54,31 +57,41 @@ struct cel_ast {
     struct cel_bounds *cost; /* the estimate, once made: macros use some nodes twice */
     struct cel_node *node;   /* of the program, once made */
     bool checked;
-    bool mixed;     /* a literal whose elements may have any types */
-    uint8_t walked; /* by which walk last */
+    bool mixed;      /* a literal whose elements may have any types */
+    uint8_t walked;  /* by which walk last */
+    uint16_t height; /* levels that count against CEL_DEPTH_MAX */
 };
 
-/* Errors of parsing and checking, in the order of their places. */
+/* Errors of parsing and checking. The first CEL_PROBLEMS_MAX are kept, all are counted. */
 struct cel_problem {
     uint32_t pos;
     const char *text;
 };
-#define CEL_NOWHERE UINT32_MAX /* -1:0 */
+#define CEL_NOWHERE  (UINT32_MAX - 1) /* -1:0 */
+#define CEL_UNPLACED UINT32_MAX       /* 1:0: about a part of which nothing could be read */
 struct cel_problems {
     struct arena *a;
     struct str source;
     struct vec_of(struct cel_problem) list;
+    size_t left_out;
 };
+enum { CEL_PROBLEMS_MAX = 100 };
 void cel_problem(struct cel_problems *p, uint32_t pos, const char *fmt, ...) PRINTF(3, 4);
-/* "ERROR: <input>:1:5: TEXT\n | SOURCE\n | ....^", one after the other. */
+/* Forgets those after the first n. */
+void cel_problems_cut(struct cel_problems *p, size_t n);
+/* Those of from behind those of p. */
+void cel_problems_join(struct cel_problems *p, const struct cel_problems *from);
+/* "ERROR: <input>:1:5: TEXT\n | SOURCE\n | ....^", one after the other in the order of their
+ * places. */
 void cel_problems_print(struct cel_problems *p, struct strbuf *out);
 
 /* ---- tokens -------------------------------------------------------------------------------------- */
 
 enum cel_token {
     TOK_END,
-    TOK_BAD,
+    TOK_BAD, /* no token: the text at which the lexer gave up */
     TOK_IDENT,
+    TOK_ESCAPED, /* `a name` */
     TOK_INT,
     TOK_UINT,
     TOK_DOUBLE,
@@ -109,15 +122,28 @@ struct cel_parser {
     struct arena *a;
     struct cel_lexer lex;
     struct cel_problems *problems;
-    bool bind;          /* cel.bind is there */
-    bool failed;        /* a syntax error: nothing more is read */
-    int depth, members; /* of the grammar; of selections and operators in a row */
+    bool bind;                   /* cel.bind is there */
+    bool failed;                 /* an error of syntax, or too deep: nothing more is read */
+    int depth, relations, calcs; /* rules of the grammar that are open, by kind */
 };
 enum { CEL_DEPTH_MAX = 250, CEL_LENGTH_MAX = 100000 };
 
+/* Parts of trees, for both passes of the parser. */
+struct nodes vec_of(struct cel_ast *);
+void cel_ast_keep(struct arena *a, struct cel_ast *n, struct nodes *list); /* takes the list */
+struct cel_ast *cel_ast_call(struct arena *a, const char *fn, uint32_t pos, struct cel_ast *x,
+                             struct cel_ast *y);
+struct cel_ast *cel_ast_number(struct cel_parser *p, enum cel_token tok, struct str text,
+                               bool negative, uint32_t pos);
+struct cel_ast *cel_ast_text(struct cel_parser *p, bool bytes, struct str text, uint32_t pos);
+bool cel_name_is_reserved(struct str s);
+/* The macro, or the call as it is, one level (of the limit) above what it is made from. */
+struct cel_ast *cel_ast_called(struct cel_parser *p, struct cel_ast *call);
+/* Sets the height: levels above the highest child. */
+struct cel_ast *cel_ast_raise(struct cel_ast *n, unsigned levels);
+
 /* NULL: the problems tell. */
-struct cel_ast *cel_parse(struct arena *a, struct str text, bool bind,
-                          struct cel_problems *problems);
+struct cel_ast *cel_parse(struct arena *a, bool bind, struct cel_problems *problems);
 struct cel_ast *cel_ast_new(struct arena *a, enum cel_ast_kind kind, uint32_t pos);
 /* The macro of this call, expanded; the call itself when it is none. */
 struct cel_ast *cel_expand(struct cel_parser *p, struct cel_ast *call);

@@ -429,6 +429,7 @@ static const struct cel_type *check(struct checker *c, struct cel_ast *n)
     case CA_MAP: n->type = check_map(c, n); break;
     case CA_STRUCT: n->type = check_struct(c, n); break;
     case CA_FOLD: n->type = check_fold(c, n); break;
+    case CA_BROKEN: break; /* no tree with an error comes here */
     }
     return n->type;
 }

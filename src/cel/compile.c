@@ -35,11 +35,11 @@ size_t cel_expr_bytes(const struct cel_expr *e)
     return sizeof *e + arena_used(e->a);
 }
 
-static enum cel_failure compile(const struct cel_env *env, struct str text, struct arena *a,
+static enum cel_failure compile(const struct cel_env *env, struct arena *a,
                                 struct cel_problems *problems, struct cel_expr *e,
                                 struct strbuf *why)
 {
-    struct cel_ast *root = cel_parse(a, text, env->bind, problems);
+    struct cel_ast *root = cel_parse(a, env->bind, problems);
 
     if (!root)
         return CEL_PARSE;
@@ -62,7 +62,7 @@ enum cel_failure cel_compile(const struct cel_env *env, const char *text, size_t
 
     *ret = NULL;
     e->a = arena_new_sized(1024);
-    enum cel_failure f = compile(env, problems.source, a, &problems, e, why);
+    enum cel_failure f = compile(env, a, &problems, e, why);
     if (problems.list.n)
         cel_problems_print(&problems, why);
     vec_fini(&problems.list);

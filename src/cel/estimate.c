@@ -576,7 +576,8 @@ static struct cel_bounds cost_of(struct estimator *e, struct cel_ast *n)
     if (n->cost)
         return *n->cost;
     switch ((enum cel_ast_kind)n->kind) {
-    case CA_CONST: break;
+    case CA_CONST:
+    case CA_BROKEN: break;
     case CA_IDENT: b = ident(e, n); break;
     case CA_SELECT: b = selecting(e, n); break;
     case CA_CALL: b = call(e, n); break;

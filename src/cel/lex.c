@@ -63,49 +63,71 @@ static enum cel_token lex_number(struct cel_lexer *l)
     return tok;
 }
 
-/* Is an escape sequence well formed? Its length, 0: no. p behind the backslash. */
-static size_t escape_length(const char *p, const char *end)
+/* How much of an escape sequence is well formed, *whole: all of it. p behind the backslash. */
+static size_t escape_length(const char *p, const char *end, bool *whole)
 {
-    size_t digits = 0;
+    size_t n = 1, digits;
 
+    *whole = false;
     if (p >= end)
         return 0;
-    if (strchr("abfnrtv\\?'\"`", *p) && *p)
+    if (strchr("abfnrtv\\?'\"`", *p) && *p) {
+        *whole = true;
         return 1;
-    if (*p >= '0' && *p <= '3')
-        return end - p >= 3 && p[1] >= '0' && p[1] <= '7' && p[2] >= '0' && p[2] <= '7' ? 3 : 0;
-    digits = *p == 'x' || *p == 'X' ? 2 : *p == 'u' ? 4 : *p == 'U' ? 8 : 0;
-    if (!digits || (size_t)(end - p) <= digits)
-        return 0;
-    for (size_t i = 1; i <= digits; i++) {
-        if (!isxdigit((unsigned char)p[i]))
-            return 0;
     }
-    return digits + 1;
+    if (*p >= '0' && *p <= '3') {
+        while (n < 3 && p + n < end && p[n] >= '0' && p[n] <= '7')
+            n++;
+        *whole = n == 3;
+        return n;
+    }
+    digits = *p == 'x' || *p == 'X' ? 2 : *p == 'u' ? 4 : *p == 'U' ? 8 : 0;
+    if (!digits)
+        return 0;
+    while (n <= digits && p + n < end && isxdigit((unsigned char)p[n]))
+        n++;
+    *whole = n == digits + 1;
+    return n;
 }
 
+/* Behind the string that begins at p; NULL: it does not end, *stop is what does not belong to it.
+ */
+static const char *string_end(const char *p, const char *end, bool raw, bool triple,
+                              const char **stop)
+{
+    char quote = *p;
+
+    for (p += triple ? 3 : 1; p < end; p++) {
+        if (*p == quote && (!triple || (end - p >= 3 && p[1] == quote && p[2] == quote)))
+            return p + (triple ? 3 : 1);
+        if (!triple && (*p == '\n' || *p == '\r'))
+            break;
+        if (*p == '\\' && !raw) {
+            bool whole;
+            size_t n = escape_length(p + 1, end, &whole);
+            p += n;
+            if (!whole) {
+                p++;
+                break;
+            }
+        }
+    }
+    *stop = p;
+    return NULL;
+}
+
+/* Three quotes that nothing closes are an empty string and what comes then. */
 static bool lex_string(struct cel_lexer *l, bool raw)
 {
-    char quote = *l->p;
-    bool triple = l->end - l->p >= 3 && l->p[1] == quote && l->p[2] == quote;
-    const char *p = l->p + (triple ? 3 : 1);
+    const char *p = l->p, *stop = p, *at;
+    bool empty = l->end - p >= 2 && p[1] == *p;
+    bool triple = empty && l->end - p >= 3 && p[2] == *p;
 
-    while (p < l->end) {
-        if (*p == quote && (!triple || (l->end - p >= 3 && p[1] == quote && p[2] == quote))) {
-            l->p = p + (triple ? 3 : 1);
-            return true;
-        }
-        if (!triple && (*p == '\n' || *p == '\r'))
-            return false;
-        if (*p == '\\' && !raw) {
-            size_t n = escape_length(p + 1, l->end);
-            if (n == 0)
-                return false;
-            p += n;
-        }
-        p++;
-    }
-    return false;
+    at = string_end(p, l->end, raw, triple, &stop);
+    if (!at && empty)
+        at = p + 2;
+    l->p = at ? at : stop;
+    return at != NULL;
 }
 
 /* r'..', b"..", br'''..''': the length of the prefix when a quote follows. */
@@ -113,16 +135,34 @@ static size_t string_prefix(const struct cel_lexer *l, bool *raw, bool *bytes)
 {
     const char *p = l->p;
 
-    *raw = *bytes = false;
-    for (; p < l->end && p - l->p < 2; p++) {
-        if ((*p == 'r' || *p == 'R') && !*raw)
-            *raw = true;
-        else if ((*p == 'b' || *p == 'B') && !*bytes)
-            *bytes = true;
-        else
-            break;
-    }
+    *bytes = *p == 'b' || *p == 'B';
+    p += *bytes;
+    *raw = p < l->end && (*p == 'r' || *p == 'R');
+    p += *raw;
     return p < l->end && (*p == '\'' || *p == '"') ? (size_t)(p - l->p) : SIZE_MAX;
+}
+
+/* The sign at which no token went on belongs to what is wrong, and is skipped with it. */
+static enum cel_token lex_bad(struct cel_lexer *l)
+{
+    if (l->p < l->end)
+        l->p++;
+    while (l->p < l->end && ((unsigned char)*l->p & 0xc0) == 0x80)
+        l->p++;
+    return TOK_BAD;
+}
+
+/* `a name` */
+static enum cel_token lex_escaped(struct cel_lexer *l)
+{
+    const char *begin = ++l->p;
+
+    while (l->p < l->end && (ident_part(*l->p) || (strchr("./- ", *l->p) && *l->p)))
+        l->p++;
+    if (l->p == begin || l->p == l->end || *l->p != '`')
+        return lex_bad(l);
+    l->p++;
+    return TOK_ESCAPED;
 }
 
 static enum cel_token lex_one(struct cel_lexer *l)
@@ -136,9 +176,16 @@ static enum cel_token lex_one(struct cel_lexer *l)
     size_t prefix = string_prefix(l, &raw, &bytes);
 
     if (prefix != SIZE_MAX) {
+        const char *at = l->p;
         l->p += prefix;
-        return lex_string(l, raw) ? (bytes ? TOK_BYTES : TOK_STRING) : TOK_BAD;
+        if (lex_string(l, raw))
+            return bytes ? TOK_BYTES : TOK_STRING;
+        if (prefix == 0)
+            return lex_bad(l);
+        l->p = at; /* the prefix is a name then */
     }
+    if (*l->p == '`')
+        return lex_escaped(l);
     if (ident_start(*l->p)) {
         while (l->p < l->end && ident_part(*l->p))
             l->p++;
@@ -148,9 +195,7 @@ static enum cel_token lex_one(struct cel_lexer *l)
         return lex_number(l);
     if (*l->p == '.' && l->end - l->p >= 2 && isdigit((unsigned char)l->p[1])) {
         /* .5 is a number: the digits before the point may be missing. */
-        l->p++;
-        (void)lex_number(l);
-        return TOK_DOUBLE;
+        return lex_number(l);
     }
     for (size_t i = 0; l->end - l->p >= 2 && i < ARRAY_LEN(pairs); i++) {
         if (memcmp(l->p, pairs[i].text, 2) == 0) {
@@ -158,8 +203,11 @@ static enum cel_token lex_one(struct cel_lexer *l)
             return pairs[i].tok;
         }
     }
-    l->ch = *l->p++;
-    return strchr("[]{}().,-!?+*/%<>:", l->ch) && l->ch ? TOK_SIGN : TOK_BAD;
+    l->ch = *l->p;
+    if (!l->ch || !strchr("[]{}().,-!?+*/%<>:=&|", l->ch))
+        return lex_bad(l);
+    l->p++;
+    return strchr("=&|", l->ch) ? lex_bad(l) : TOK_SIGN;
 }
 
 void cel_lex_next(struct cel_lexer *l)
@@ -254,8 +302,9 @@ const char *cel_lex_unquote(struct arena *a, struct str body, bool bytes, struct
             strbuf_appendc(&b, *p++);
             continue;
         }
-        size_t n = escape_length(p + 1, end);
-        const char *why = n ? unescape(p + 1, n, bytes, &b) : "unable to unescape string";
+        bool whole;
+        size_t n = escape_length(p + 1, end, &whole);
+        const char *why = whole ? unescape(p + 1, n, bytes, &b) : "unable to unescape string";
         if (why)
             return why;
         p += n + 1;

@@ -164,6 +164,7 @@ static inline struct cel_val cel_v_take(struct arena *a, struct strbuf *b)
 bool cel_same_list_key(struct arena *a, const struct cel_type *t, struct cel_val x,
                        struct cel_val y);
 int cel_semver_cmp(const struct cel_semver *x, const struct cel_semver *y);
+bool cel_is_utf8(struct str s);
 /* string(x), as far as there is one. false: no overload. */
 bool cel_to_string(struct cel_run *r, struct cel_val v, struct strbuf *out);
 void cel_addr_print(const struct cel_addr *addr, bool prefix, struct strbuf *out);

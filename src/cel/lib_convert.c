@@ -139,7 +139,7 @@ bool cel_to_string(struct cel_run *r, struct cel_val v, struct strbuf *out)
     }
 }
 
-static bool is_utf8(struct str s)
+bool cel_is_utf8(struct str s)
 {
     for (size_t i = 0; i < s.n;) {
         unsigned char c = (unsigned char)s.p[i];
@@ -171,7 +171,7 @@ static struct cel_val to_string(struct cel_run *r, const struct cel_val *v, unsi
     switch (v[0].kind) {
     case CK_STRING: return v[0];
     case CK_BYTES:
-        if (!is_utf8(cel_str(v[0])))
+        if (!cel_is_utf8(cel_str(v[0])))
             return cel_v_error(r->a, "invalid UTF-8 in bytes, cannot convert to string");
         return cel_v_str(v[0].s, v[0].n);
     case CK_NULL:

@@ -50,22 +50,28 @@ static struct cel_ast *method(struct cel_parser *p, struct cel_ast *target, cons
 static struct cel_ast *problem(struct cel_parser *p, const struct cel_ast *at, const char *text)
 {
     cel_problem(p->problems, at->pos, "%s", text);
-    return literal(p, cel_v_null(), at->pos);
+    return cel_ast_new(p->a, CA_BROKEN, at->pos);
 }
 
-/* A variable of a macro; false after a complaint. */
-static bool variable(struct cel_parser *p, const struct cel_ast *n, struct str *ret)
+/* NULL: the argument is a name. Otherwise what the macro has become: broken, where it was found. */
+static struct cel_ast *name_of(struct cel_parser *p, const struct cel_ast *n, const char *complaint,
+                               struct str *ret)
 {
-    if (n->kind != CA_IDENT || n->name.p[0] == '.') {
-        (void)problem(p, n, "argument must be a simple name");
-        return false;
-    }
-    if (str_eqz(n->name, "__result__")) {
-        (void)problem(p, n, "iteration variable overwrites accumulator variable");
-        return false;
-    }
+    if (n->kind != CA_IDENT)
+        return problem(p, n, complaint);
     *ret = n->name;
-    return true;
+    return NULL;
+}
+
+/* The same for a variable of a macro that loops. */
+static struct cel_ast *variable(struct cel_parser *p, const struct cel_ast *n,
+                                const char *complaint, struct str *ret)
+{
+    struct cel_ast *broken = name_of(p, n, complaint, ret);
+
+    if (!broken && str_eqz(n->name, "__result__"))
+        return problem(p, n, "iteration variable overwrites accumulator variable");
+    return broken;
 }
 
 static struct cel_ast *fold_node(struct cel_parser *p, uint32_t pos, struct cel_fold f)
@@ -95,6 +101,9 @@ static struct cel_ast *accu(struct cel_parser *p, uint32_t pos)
 {
     return ident(p, ACCU, pos);
 }
+
+static const char not_simple[] = "argument must be a simple name",
+                  not_a_name[] = "argument is not an identifier";
 
 /* ---- loops --------------------------------------------------------------------------------------- */
 
@@ -156,8 +165,9 @@ static struct cel_ast *expand_loop(struct cel_parser *p, struct cel_ast *c)
     struct str name = c->name;
     bool map = str_eqz(name, "map"), filter = str_eqz(name, "filter");
 
-    if (!variable(p, a[0], &f.var))
-        return c;
+    struct cel_ast *broken = variable(p, a[0], map || filter ? not_a_name : not_simple, &f.var);
+    if (broken)
+        return broken;
     if (str_eqz(name, "all"))
         make_all(p, &f, a[1], c->pos);
     else if (str_eqz(name, "exists"))
@@ -173,6 +183,22 @@ static struct cel_ast *expand_loop(struct cel_parser *p, struct cel_ast *c)
     return fold_node(p, c->pos, f);
 }
 
+static struct cel_ast *variables(struct cel_parser *p, struct cel_ast **a, struct cel_fold *f)
+{
+    struct cel_ast *broken = name_of(p, a[0], not_simple, &f->var);
+
+    if (!broken)
+        broken = name_of(p, a[1], not_simple, &f->var2);
+    if (!broken && str_eq(f->var, f->var2)) {
+        cel_problem(p->problems, a[1]->pos, "duplicate variable name: %.*s", (int)f->var2.n,
+                    f->var2.p);
+        return cel_ast_new(p->a, CA_BROKEN, a[1]->pos);
+    }
+    if (!broken)
+        broken = variable(p, a[0], not_simple, &f->var);
+    return broken ? broken : variable(p, a[1], not_simple, &f->var2);
+}
+
 /* Two variables: index or key, then value. */
 static struct cel_ast *expand_loop2(struct cel_parser *p, struct cel_ast *c)
 {
@@ -181,13 +207,9 @@ static struct cel_ast *expand_loop2(struct cel_parser *p, struct cel_ast *c)
     struct str name = c->name;
     uint32_t at = c->pos;
 
-    if (!variable(p, a[0], &f.var) || !variable(p, a[1], &f.var2))
-        return c;
-    if (str_eq(f.var, f.var2)) {
-        cel_problem(p->problems, a[1]->pos, "duplicate variable name: %.*s", (int)f.var2.n,
-                    f.var2.p);
-        return c;
-    }
+    struct cel_ast *broken = variables(p, a, &f);
+    if (broken)
+        return broken;
     if (str_eqz(name, "all"))
         make_all(p, &f, last, at);
     else if (str_eqz(name, "exists"))
@@ -211,7 +233,7 @@ static struct cel_ast *expand_has(struct cel_parser *p, struct cel_ast *c)
 {
     struct cel_ast *arg = c->args[0];
 
-    if (arg->kind != CA_SELECT || arg->test_only)
+    if (arg->kind != CA_SELECT)
         return problem(p, arg, "invalid argument to has() macro");
     arg->test_only = true;
     arg->pos = c->pos;
@@ -224,8 +246,12 @@ static struct cel_ast *expand_opt_map(struct cel_parser *p, struct cel_ast *c, b
     uint32_t at = c->pos;
     struct str var;
 
-    if (!variable(p, c->args[0], &var))
-        return c;
+    struct cel_ast *broken = name_of(p, c->args[0],
+                                     flat ? "optFlatMap() variable name must be a simple identifier"
+                                          : "optMap() variable name must be a simple identifier",
+                                     &var);
+    if (broken)
+        return broken;
     struct cel_ast *mapped = bind(p, at, var, method(p, c->target, "value", at, NULL), c->args[1]);
     if (!flat)
         mapped = call(p, "optional.of", at, mapped, NULL, NULL);
@@ -239,12 +265,14 @@ static struct cel_ast *expand_sort_by(struct cel_parser *p, struct cel_ast *c)
     uint32_t at = c->pos;
     struct cel_fold f = { .accu = ACCU };
 
-    if (c->target->kind == CA_CONST || c->target->kind == CA_MAP || c->target->kind == CA_STRUCT)
+    if (c->target->kind == CA_CONST || c->target->kind == CA_MAP || c->target->kind == CA_STRUCT ||
+        c->target->kind == CA_BROKEN)
         return problem(p, c->target,
                        "sortBy can only be applied to a list, identifier, "
                        "comprehension, call or select expression");
-    if (!variable(p, c->args[0], &var))
-        return c;
+    struct cel_ast *broken = variable(p, c->args[0], not_a_name, &var);
+    if (broken)
+        return broken;
     f.var = var;
     f.range = ident(p, input, at);
     make_collect(p, &f, list_of(p, NULL, at), NULL, append(p, c->args[1], at), at);
@@ -256,7 +284,10 @@ static struct cel_ast *expand_sort_by(struct cel_parser *p, struct cel_ast *c)
 static struct cel_ast *expand_bind(struct cel_parser *p, struct cel_ast *c)
 {
     struct str var;
-    return variable(p, c->args[0], &var) ? bind(p, c->pos, var, c->args[1], c->args[2]) : c;
+    struct cel_ast *broken =
+        name_of(p, c->args[0], "cel.bind() variable names must be simple identifiers", &var);
+
+    return broken ? broken : bind(p, c->pos, var, c->args[1], c->args[2]);
 }
 
 static bool one_of(struct str name, const char *const *list)

@@ -3,6 +3,8 @@
 
 #include "base/num.h"
 #include "cel/ast.h"
+#include "cel/re_unicode.h"
+#include "cel/syntax.h"
 
 static struct cel_ast *parse_expr(struct cel_parser *p);
 
@@ -42,18 +44,10 @@ static struct cel_ast *nothing(struct cel_parser *p)
     return cel_ast_new(p->a, CA_CONST, here(p));
 }
 
-static struct cel_ast *syntax_error(struct cel_parser *p, const char *expected)
+/* Nothing more is read; cel_syntax() finds the words. */
+static struct cel_ast *syntax_error(struct cel_parser *p)
 {
-    if (p->failed)
-        return nothing(p);
     p->failed = true;
-    if (p->lex.tok == TOK_BAD)
-        cel_problem(p->problems, here(p), "Syntax error: token recognition error at: '%.*s'",
-                    (int)MIN(p->lex.body.n, (size_t)60), p->lex.body.p);
-    else
-        cel_problem(p->problems, here(p), "Syntax error: mismatched input '%.*s' expecting %s",
-                    (int)(p->lex.tok == TOK_END ? 5 : MIN(p->lex.body.n, (size_t)60)),
-                    p->lex.tok == TOK_END ? "<EOF>" : p->lex.body.p, expected);
     p->lex.p = p->lex.end;
     p->lex.tok = TOK_END;
     return nothing(p);
@@ -61,53 +55,76 @@ static struct cel_ast *syntax_error(struct cel_parser *p, const char *expected)
 
 static bool expect(struct cel_parser *p, char c)
 {
-    char what[4] = { '\'', c, '\'', '\0' };
-
     if (accept(p, c))
         return true;
-    (void)syntax_error(p, what);
+    (void)syntax_error(p);
     return false;
 }
 
-/* The levels of the grammar and of operators in a row are bounded: recursion over trees is safe. */
-static bool too_deep(struct cel_parser *p, int count, const char *why)
+/* The levels of the grammar and of trees are bounded: recursion over both is safe. */
+static bool too_deep(struct cel_parser *p, int count)
 {
-    if (count <= CEL_DEPTH_MAX || p->failed)
-        return p->failed;
-    p->failed = true;
-    cel_problem(p->problems, CEL_NOWHERE, "%s", why);
-    p->lex.p = p->lex.end;
-    p->lex.tok = TOK_END;
-    return true;
+    if (count > CEL_DEPTH_MAX && !p->failed)
+        (void)syntax_error(p);
+    return p->failed;
 }
 
-static bool too_many(struct cel_parser *p, int count)
+struct cel_ast *cel_ast_raise(struct cel_ast *n, unsigned levels)
 {
-    return too_deep(p, count, "max recursion depth exceeded");
+    unsigned most = n->target ? n->target->height : 0;
+
+    for (uint32_t i = 0; i < n->n_args; i++)
+        most = MAX(most, n->args[i] ? n->args[i]->height : 0U);
+    n->height = (uint16_t)(most + levels);
+    return n;
 }
 
-static struct cel_ast *call(struct cel_parser *p, const char *fn, uint32_t pos, struct cel_ast *x,
-                            struct cel_ast *y)
+static struct cel_ast *raise(struct cel_parser *p, struct cel_ast *n, unsigned levels)
 {
-    struct cel_ast *n = cel_ast_new(p->a, CA_CALL, pos);
+    (void)too_deep(p, cel_ast_raise(n, levels)->height);
+    return n;
+}
+
+struct cel_ast *cel_ast_call(struct arena *a, const char *fn, uint32_t pos, struct cel_ast *x,
+                             struct cel_ast *y)
+{
+    struct cel_ast *n = cel_ast_new(a, CA_CALL, pos);
 
     n->name = str_of(fn);
     n->n_args = y ? 2 : 1;
-    n->args = arena_newn0(p->a, 2, struct cel_ast *);
+    n->args = arena_newn0(a, 2, struct cel_ast *);
     n->args[0] = x;
     n->args[1] = y;
     return n;
 }
 
-struct nodes vec_of(struct cel_ast *);
+static struct cel_ast *binary(struct cel_parser *p, const char *fn, uint32_t pos, struct cel_ast *x,
+                              struct cel_ast *y)
+{
+    return raise(p, cel_ast_call(p->a, fn, pos, x, y), 1);
+}
 
-static void keep(struct cel_parser *p, struct cel_ast *n, struct nodes *list)
+void cel_ast_keep(struct arena *a, struct cel_ast *n, struct nodes *list)
 {
     n->n_args = (uint32_t)list->n;
-    n->args = arena_newn0(p->a, list->n + 1, struct cel_ast *);
+    n->args = arena_newn0(a, list->n + 1, struct cel_ast *);
     if (list->n)
         memcpy(n->args, list->items, list->n * sizeof *n->args);
     vec_fini(list);
+}
+
+static void keep(struct cel_parser *p, struct cel_ast *n, struct nodes *list)
+{
+    cel_ast_keep(p->a, n, list);
+    (void)cel_ast_raise(n, 0);
+}
+
+struct cel_ast *cel_ast_called(struct cel_parser *p, struct cel_ast *call)
+{
+    (void)cel_ast_raise(call, call->target != NULL);
+    struct cel_ast *n = cel_expand(p, call);
+    n->height = call->height;
+    return n;
 }
 
 /* expr, expr ... ")" */
@@ -133,36 +150,34 @@ static struct cel_ast *constant(struct cel_parser *p, struct cel_val v, uint32_t
     return n;
 }
 
-static struct cel_ast *number(struct cel_parser *p, bool negative, uint32_t pos)
+static bool whole_number(struct str s, uint64_t *ret)
 {
-    struct str s = p->lex.body;
-    enum cel_token tok = p->lex.tok;
-    struct cel_val v = { 0 };
+    if (s.n <= 2 || s.p[1] != 'x')
+        return u64_parse(s.p, s.n, ret) == 0;
+    CLEANUP(mem_free) char *text = xstrndup(s.p + 2, s.n - 2);
+    errno = 0;
+    *ret = strtoull(text, NULL, 16);
+    return errno == 0;
+}
+
+struct cel_ast *cel_ast_number(struct cel_parser *p, enum cel_token tok, struct str s,
+                               bool negative, uint32_t pos)
+{
+    struct cel_val v;
     uint64_t u = 0;
     bool ok;
 
-    next(p);
     if (tok == TOK_DOUBLE) {
         CLEANUP(mem_free) char *text = xasprintf("%s%.*s", negative ? "-" : "", (int)s.n, s.p);
         v = cel_v_double(strtod(text, NULL));
         ok = isfinite(v.d);
+    } else if (tok == TOK_UINT) {
+        s.n--;
+        ok = whole_number(s, &u);
+        v = cel_v_uint(u);
     } else {
-        s.n -= tok == TOK_UINT;
-        if (s.n > 2 && s.p[1] == 'x') {
-            CLEANUP(mem_free) char *text = xstrndup(s.p + 2, s.n - 2);
-            errno = 0;
-            u = strtoull(text, NULL, 16);
-            ok = errno == 0;
-        } else {
-            ok = u64_parse(s.p, s.n, &u) == 0;
-        }
-        if (tok == TOK_UINT) {
-            v = cel_v_uint(u);
-            ok = ok && !negative;
-        } else {
-            ok = ok && u <= (uint64_t)INT64_MAX + negative;
-            v = cel_v_int(negative ? (int64_t)(0 - u) : (int64_t)u);
-        }
+        ok = whole_number(s, &u) && u <= (uint64_t)INT64_MAX + negative;
+        v = cel_v_int(negative ? (int64_t)(0 - u) : (int64_t)u);
     }
     if (!ok)
         cel_problem(p->problems, pos, "invalid %s literal",
@@ -172,21 +187,33 @@ static struct cel_ast *number(struct cel_parser *p, bool negative, uint32_t pos)
     return constant(p, v, pos);
 }
 
-static struct cel_ast *text(struct cel_parser *p)
+static struct cel_ast *number(struct cel_parser *p, bool negative, uint32_t pos)
 {
-    uint32_t pos = here(p);
+    struct cel_ast *n = cel_ast_number(p, p->lex.tok, p->lex.body, negative, pos);
+    next(p);
+    return n;
+}
+
+struct cel_ast *cel_ast_text(struct cel_parser *p, bool bytes, struct str s, uint32_t pos)
+{
     struct cel_val v = { .kind = CK_STRING, .s = "" };
-    const char *why = cel_lex_unquote(p->a, p->lex.body, p->lex.tok == TOK_BYTES, &v);
+    const char *why = cel_lex_unquote(p->a, s, bytes, &v);
 
     if (why)
         cel_problem(p->problems, pos, "%s", why);
-    next(p);
     return constant(p, v, pos);
+}
+
+static struct cel_ast *text(struct cel_parser *p)
+{
+    struct cel_ast *n = cel_ast_text(p, p->lex.tok == TOK_BYTES, p->lex.body, here(p));
+    next(p);
+    return n;
 }
 
 /* ---- names --------------------------------------------------------------------------------------- */
 
-static bool is_reserved(struct str s)
+bool cel_name_is_reserved(struct str s)
 {
     static const char *const words[] = { "as",   "break",    "const",     "continue", "else",
                                          "for",  "function", "if",        "import",   "let",
@@ -211,34 +238,54 @@ static struct cel_ast *word(struct cel_parser *p)
     uint32_t pos = here(p);
 
     if (str_eqz(s, "in"))
-        return syntax_error(p, "an expression");
+        return syntax_error(p);
     next(p);
     return constant(p, str_eqz(s, "null") ? cel_v_null() : cel_v_bool(str_eqz(s, "true")), pos);
 }
 
-static struct cel_ast *name(struct cel_parser *p, bool dot)
+/* name(args), or what a macro makes of it; at the parenthesis. What a reserved name gets is not
+ * judged. */
+static struct cel_ast *called(struct cel_parser *p, struct cel_ast *target, struct str name,
+                              bool reserved)
+{
+    struct cel_ast *n = cel_ast_new(p->a, CA_CALL, here(p));
+    size_t problems = p->problems->list.n;
+
+    n->name = name;
+    n->target = target;
+    next(p);
+    parse_args(p, n);
+    if (p->failed)
+        return n;
+    if (reserved) {
+        cel_problems_cut(p->problems, problems);
+        n->kind = CA_BROKEN;
+        return cel_ast_raise(n, 0);
+    }
+    n = cel_ast_called(p, n);
+    (void)too_deep(p, n->height);
+    return n;
+}
+
+static struct cel_ast *name(struct cel_parser *p, bool dot, uint32_t pos)
 {
     struct str s = p->lex.body;
-    uint32_t pos = here(p);
     struct cel_ast *n;
+    bool reserved = cel_name_is_reserved(s);
+    uint32_t at = here(p);
 
     if (!dot && is_word(s))
         return word(p);
     if (is_word(s))
-        return syntax_error(p, "IDENTIFIER");
+        return syntax_error(p);
     next(p);
-    if (is_reserved(s))
+    if (reserved)
         cel_problem(p->problems, pos, "reserved identifier: %.*s", (int)s.n, s.p);
     if (dot)
         s = str_of(arena_printf(p->a, ".%.*s", (int)s.n, s.p));
-    if (at_sign(p, '(')) {
-        n = cel_ast_new(p->a, CA_CALL, here(p));
-        n->name = s;
-        next(p);
-        parse_args(p, n);
-        return p->failed ? n : cel_expand(p, n);
-    }
-    n = cel_ast_new(p->a, CA_IDENT, pos);
+    if (at_sign(p, '('))
+        return called(p, NULL, s, reserved);
+    n = cel_ast_new(p->a, reserved ? CA_BROKEN : CA_IDENT, at);
     n->name = s;
     return n;
 }
@@ -267,7 +314,8 @@ static struct cel_ast *list(struct cel_parser *p)
     struct flags optional = { 0 };
 
     next(p);
-    while (!p->failed && !at_sign(p, ']')) {
+    bool bare = accept(p, ','); /* the comma may trail nothing */
+    while (!bare && !p->failed && !at_sign(p, ']')) {
         vec_push(&optional, accept(p, '?'));
         vec_push(&items, parse_expr(p));
         if (!accept(p, ','))
@@ -286,7 +334,8 @@ static struct cel_ast *map(struct cel_parser *p)
     struct flags optional = { 0 };
 
     next(p);
-    while (!p->failed && !at_sign(p, '}')) {
+    bool bare = accept(p, ','); /* the comma may trail nothing */
+    while (!bare && !p->failed && !at_sign(p, '}')) {
         vec_push(&optional, accept(p, '?'));
         vec_push(&items, parse_expr(p));
         if (!expect(p, ':'))
@@ -328,10 +377,11 @@ static struct cel_ast *message(struct cel_parser *p, const struct cel_ast *type)
     (void)qualified(type, &full);
     n->name = (struct str){ arena_strndup(p->a, strbuf_str(&full), full.len), full.len };
     next(p);
-    while (!p->failed && !at_sign(p, '}')) {
+    bool bare = accept(p, ','); /* the comma may trail nothing */
+    while (!bare && !p->failed && !at_sign(p, '}')) {
         vec_push(&optional, accept(p, '?'));
         if (p->lex.tok != TOK_IDENT) {
-            (void)syntax_error(p, "IDENTIFIER");
+            (void)syntax_error(p);
             break;
         }
         vec_push(&names, p->lex.body);
@@ -357,6 +407,7 @@ static struct cel_ast *message(struct cel_parser *p, const struct cel_ast *type)
 static struct cel_ast *primary(struct cel_parser *p)
 {
     struct cel_ast *n;
+    uint32_t dot = here(p);
 
     switch (p->lex.tok) {
     case TOK_INT:
@@ -364,22 +415,20 @@ static struct cel_ast *primary(struct cel_parser *p)
     case TOK_DOUBLE: return number(p, false, here(p));
     case TOK_STRING:
     case TOK_BYTES: return text(p);
-    case TOK_IDENT: return name(p, false);
+    case TOK_IDENT: return name(p, false, here(p));
     case TOK_SIGN: break;
-    default: return syntax_error(p, "an expression");
+    default: return syntax_error(p);
     }
     switch (p->lex.ch) {
     case '[': return list(p);
     case '{': return map(p);
-    case '.':
-        next(p);
-        return p->lex.tok == TOK_IDENT ? name(p, true) : syntax_error(p, "IDENTIFIER");
+    case '.': next(p); return p->lex.tok == TOK_IDENT ? name(p, true, dot) : syntax_error(p);
     case '(':
         next(p);
         n = parse_expr(p);
         (void)expect(p, ')');
         return n;
-    default: return syntax_error(p, "an expression");
+    default: return syntax_error(p);
     }
 }
 
@@ -393,22 +442,16 @@ static struct cel_ast *selection(struct cel_parser *p, struct cel_ast *of)
     struct str field = p->lex.body;
     uint32_t field_pos = here(p);
     if (p->lex.tok != TOK_IDENT || is_word(field))
-        return syntax_error(p, "IDENTIFIER");
+        return syntax_error(p);
     next(p);
     if (optional)
-        return call(p, "_?._", pos, of, constant(p, cel_v_str(field.p, field.n), field_pos));
-    if (at_sign(p, '(')) {
-        n = cel_ast_new(p->a, CA_CALL, here(p));
-        n->name = field;
-        n->target = of;
-        next(p);
-        parse_args(p, n);
-        return p->failed ? n : cel_expand(p, n);
-    }
+        return binary(p, "_?._", pos, of, constant(p, cel_v_str(field.p, field.n), field_pos));
+    if (at_sign(p, '('))
+        return called(p, of, field, false);
     n = cel_ast_new(p->a, CA_SELECT, pos);
     n->name = field;
     n->target = of;
-    return n;
+    return raise(p, n, 1);
 }
 
 static struct cel_ast *indexed(struct cel_parser *p, struct cel_ast *of)
@@ -419,26 +462,39 @@ static struct cel_ast *indexed(struct cel_parser *p, struct cel_ast *of)
     bool optional = accept(p, '?');
     struct cel_ast *by = parse_expr(p);
     (void)expect(p, ']');
-    return call(p, optional ? "_[?_]" : "_[_]", pos, of, by);
+    return binary(p, optional ? "_[?_]" : "_[_]", pos, of, by);
 }
 
-static struct cel_ast *member(struct cel_parser *p, struct cel_ast *n)
+/* Behind a primary; plain: names and dots only, which may be the type of a message. */
+static struct cel_ast *suffixes(struct cel_parser *p, struct cel_ast *n, bool plain,
+                                size_t problems)
 {
-    CLEANUP(strbuf_fini) struct strbuf scratch = STRBUF_INIT;
-
-    for (int count = 2; !p->failed; count++) {
-        if ((at_sign(p, '.') || at_sign(p, '[')) && too_many(p, count))
-            break;
-        if (at_sign(p, '.'))
+    while (!p->failed) {
+        if (at_sign(p, '.')) {
             n = selection(p, n);
-        else if (at_sign(p, '['))
+            plain = plain && n->kind == CA_SELECT;
+        } else if (at_sign(p, '[')) {
             n = indexed(p, n);
-        else if (at_sign(p, '{') && qualified(n, &scratch))
-            return message(p, n);
-        else
+            plain = false;
+        } else if (at_sign(p, '{') && plain) {
+            cel_problems_cut(p->problems, problems); /* types may have reserved names */
+            n = message(p, n);
+            plain = false;
+        } else {
             break;
+        }
     }
     return n;
+}
+
+static struct cel_ast *member(struct cel_parser *p)
+{
+    size_t problems = p->problems->list.n;
+    bool plain = p->lex.tok == TOK_IDENT || at_sign(p, '.');
+    struct cel_ast *n = primary(p);
+
+    plain = plain && (n->kind == CA_IDENT || (n->kind == CA_BROKEN && n->name.n && !n->args));
+    return suffixes(p, n, plain, problems);
 }
 
 static struct cel_ast *unary(struct cel_parser *p)
@@ -448,45 +504,59 @@ static struct cel_ast *unary(struct cel_parser *p)
     int count = 0;
 
     if (!op)
-        return member(p, primary(p));
+        return member(p);
     for (; at_sign(p, op); count++)
         next(p);
     if (op == '-' && count == 1 && (p->lex.tok == TOK_INT || p->lex.tok == TOK_DOUBLE))
-        return member(p, number(p, true, pos));
-    struct cel_ast *n = member(p, primary(p));
-    return count % 2 ? call(p, op == '!' ? "!_" : "-_", pos, n, NULL) : n;
+        return suffixes(p, number(p, true, pos), false, 0);
+    uint32_t minus = here(p);
+    struct cel_ast *n;
+    if (op == '!' && at_sign(p, '-')) { /* the sign of a literal */
+        next(p);
+        if (p->lex.tok != TOK_INT && p->lex.tok != TOK_DOUBLE)
+            return syntax_error(p);
+        n = suffixes(p, number(p, true, minus), false, 0);
+    } else {
+        n = member(p);
+    }
+    if (count % 2 == 0)
+        return n;
+    return cel_ast_raise(cel_ast_call(p->a, op == '!' ? "!_" : "-_", pos, n, NULL), 0);
 }
 
 /* ---- operators ----------------------------------------------------------------------------------- */
 
-static struct cel_ast *product(struct cel_parser *p, int *count)
+static struct cel_ast *product(struct cel_parser *p)
 {
     struct cel_ast *n = unary(p);
 
     while (at_sign(p, '*') || at_sign(p, '/') || at_sign(p, '%')) {
         const char *fn = p->lex.ch == '*' ? "_*_" : p->lex.ch == '/' ? "_/_" : "_%_";
         uint32_t pos = here(p);
-        if (too_many(p, ++*count))
+        if (too_deep(p, ++p->calcs))
             break;
         next(p);
-        n = call(p, fn, pos, n, unary(p));
+        n = binary(p, fn, pos, n, unary(p));
+        p->calcs--;
     }
     return n;
 }
 
 static struct cel_ast *sum(struct cel_parser *p)
 {
-    int count = 1;
-    struct cel_ast *n = product(p, &count);
-
+    if (too_deep(p, ++p->calcs))
+        return nothing(p);
+    struct cel_ast *n = product(p);
     while (at_sign(p, '+') || at_sign(p, '-')) {
         const char *fn = p->lex.ch == '+' ? "_+_" : "_-_";
         uint32_t pos = here(p);
-        if (too_many(p, ++count))
+        if (too_deep(p, ++p->calcs))
             break;
         next(p);
-        n = call(p, fn, pos, n, product(p, &count));
+        n = binary(p, fn, pos, n, product(p));
+        p->calcs--;
     }
+    p->calcs--;
     return n;
 }
 
@@ -505,16 +575,18 @@ static const char *relation_at(const struct cel_parser *p)
 
 static struct cel_ast *relation(struct cel_parser *p)
 {
+    if (too_deep(p, ++p->relations))
+        return nothing(p);
     struct cel_ast *n = sum(p);
-    const char *fn;
-
-    for (int count = 2; (fn = relation_at(p)); count++) {
+    for (const char *fn; (fn = relation_at(p));) {
         uint32_t pos = here(p);
-        if (too_many(p, count))
+        if (too_deep(p, ++p->relations))
             break;
         next(p);
-        n = call(p, fn, pos, n, sum(p));
+        n = binary(p, fn, pos, n, sum(p));
+        p->relations--;
     }
+    p->relations--;
     return n;
 }
 
@@ -550,7 +622,7 @@ static struct cel_ast *disjunction(struct cel_parser *p)
 
 static struct cel_ast *parse_expr(struct cel_parser *p)
 {
-    if (too_deep(p, ++p->depth, "expression recursion limit exceeded: 250"))
+    if (too_deep(p, ++p->depth))
         return nothing(p);
     struct cel_ast *n = disjunction(p);
     if (at_sign(p, '?')) {
@@ -563,17 +635,40 @@ static struct cel_ast *parse_expr(struct cel_parser *p)
         c->args[1] = disjunction(p);
         (void)expect(p, ':');
         c->args[2] = parse_expr(p);
-        n = c;
+        n = raise(p, c, 1);
     }
     p->depth--;
     return n;
 }
 
-struct cel_ast *cel_parse(struct arena *a, struct str source, bool bind,
-                          struct cel_problems *problems)
+/* The same text with U+FFFD for each byte that is no part of a sign, as upstream reads it. */
+static struct str repair(struct arena *a, struct str s)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+    unsigned len;
+
+    for (size_t i = 0; i < s.n; i += len) {
+        bool bad = re_rune(s.p + i, s.n - i, &len) == RE_RUNE_BAD && len == 1;
+        strbuf_appendn(&b, bad ? "\xef\xbf\xbd" : s.p + i, bad ? 3 : len);
+    }
+    return (struct str){ arena_strndup(a, strbuf_str(&b), b.len), b.len };
+}
+
+static size_t count_runes(struct str s)
+{
+    size_t count = 0;
+    unsigned len;
+
+    for (size_t i = 0; i < s.n; i += len, count++)
+        (void)re_rune(s.p + i, s.n - i, &len);
+    return count;
+}
+
+struct cel_ast *cel_parse(struct arena *a, bool bind, struct cel_problems *problems)
 {
     struct cel_parser p = { .a = a, .problems = problems, .bind = bind };
-    size_t runes = cel_runes(source);
+    bool clean = cel_is_utf8(problems->source);
+    size_t runes = clean ? cel_runes(problems->source) : count_runes(problems->source);
 
     if (runes > CEL_LENGTH_MAX) {
         cel_problem(problems, CEL_NOWHERE,
@@ -581,10 +676,18 @@ struct cel_ast *cel_parse(struct arena *a, struct str source, bool bind,
                     CEL_LENGTH_MAX);
         return NULL;
     }
-    p.lex = (struct cel_lexer){ .text = source.p, .p = source.p, .end = source.p + source.n };
+    if (!clean)
+        problems->source = repair(a, problems->source);
+    struct str s = problems->source;
+    p.lex = (struct cel_lexer){ .text = s.p, .p = s.p, .end = s.p + s.n };
     next(&p);
     struct cel_ast *n = parse_expr(&p);
     if (!p.failed && p.lex.tok != TOK_END)
-        (void)syntax_error(&p, "<EOF>");
+        (void)syntax_error(&p);
+    if (p.failed) {
+        cel_problems_cut(problems, 0);
+        problems->left_out = 0;
+        cel_syntax(a, bind, problems);
+    }
     return problems->list.n ? NULL : n;
 }

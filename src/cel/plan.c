@@ -381,6 +381,7 @@ static struct cel_node *plan(struct planner *p, struct cel_ast *n, bool branch)
     case CA_MAP: return plan_aggregate(p, n);
     case CA_STRUCT: return plan_struct(p, n);
     case CA_FOLD: return plan_fold(p, n);
+    case CA_BROKEN: break;
     }
     return NULL;
 }

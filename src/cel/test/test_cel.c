@@ -259,6 +259,118 @@ static void test_an_expression_asks_the_authorizer(void **state)
     assert_int_equal(asked, 7);
 }
 
+#define OPERAND                                                                              \
+    "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, " \
+    "STRING, BYTES, IDENTIFIER}"
+
+/* cel-go's words for them (celpeer one EXPR): all messages without the source, "LINE:COLUMN: TEXT".
+ */
+static const struct {
+    const char *text, *errors;
+} broken[] = {
+    { "", "1:0: Syntax error: mismatched input '<EOF>' expecting " OPERAND "\n" },
+    { "1 +", "1:4: Syntax error: mismatched input '<EOF>' expecting " OPERAND "\n" },
+    { "1 + + 2", "1:5: Syntax error: extraneous input '+' expecting " OPERAND "\n" },
+    { "(1", "1:3: Syntax error: missing ')' at '<EOF>'\n" },
+    { "[1", "1:3: Syntax error: mismatched input '<EOF>' expecting {']', ','}\n" },
+    { "a..b", "1:3: Syntax error: no viable alternative at input '..'\n" },
+    { "a.true", "1:3: Syntax error: mismatched input 'true' expecting IDENTIFIER\n" },
+    { "!", "1:2: Syntax error: extraneous input '<EOF>' expecting " OPERAND "\n" },
+    { "-1 2", "1:4: Syntax error: extraneous input '2' expecting <EOF>\n" },
+    { "1 = 1", "1:3: Syntax error: token recognition error at: '= '\n"
+               "1:5: Syntax error: extraneous input '1' expecting <EOF>\n" },
+    { "'a\\q'", "1:1: Syntax error: token recognition error at: ''a\\q'\n"
+                "1:5: Syntax error: token recognition error at: '''\n"
+                "1:6: Syntax error: mismatched input '<EOF>' expecting " OPERAND "\n" },
+    { "rb'x'", "1:3: Syntax error: extraneous input ''x'' expecting <EOF>\n" },
+    { "(a){}", "1:4: Syntax error: mismatched input '{' expecting <EOF>\n" },
+    { "a.?1", "1:4: Syntax error: mismatched input '1' expecting {IDENTIFIER, ESC_IDENTIFIER}\n"
+              "1:4: unsupported ident kind\n" },
+    { "a.`b`", "1:3: unsupported syntax: '`'\n" },
+    { "-1.f(].g",
+      "1:6: Syntax error: extraneous input ']' expecting {'[', '{', '(', ')', '.', '-', "
+      "'!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, "
+      "IDENTIFIER}\n1:9: Syntax error: missing ')' at '<EOF>'\n" },
+    { "[1].map(., 1)", "1:0: argument is not an identifier\n"
+                       "1:10: Syntax error: no viable alternative at input '.,'\n" },
+    { "if(if)", "1:1: reserved identifier: if\n" },
+    { "[1].transformList(1, x, x).sortBy(y, y)",
+      "1:19: argument must be a simple name\n1:19: sortBy can only be applied to a list, "
+      "identifier, comprehension, call or select expression\n" },
+    { "[1].all(if, 1)", "1:9: reserved identifier: if\n1:9: argument must be a simple name\n" },
+};
+
+/* The lines that begin with ERROR. */
+static void errors_of(const char *why, struct strbuf *out)
+{
+    static const char head[] = "ERROR: <input>:";
+
+    for (const char *p = why; p && (p = strstr(p, head)); p = strchr(p, '\n')) {
+        p += sizeof head - 1;
+        strbuf_appendn(out, p, strcspn(p, "\n"));
+        strbuf_appendc(out, '\n');
+    }
+}
+
+static void test_errors_of_syntax_have_upstreams_words(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(broken); i++) {
+        CLEANUP(strbuf_fini) struct strbuf why = STRBUF_INIT, errors = STRBUF_INIT;
+        CLEANUP(cel_expr_free) struct cel_expr *e = NULL;
+        assert_int_equal(cel_compile(&nothing, broken[i].text, strlen(broken[i].text), &e, &why),
+                         CEL_PARSE);
+        errors_of(strbuf_str(&why), &errors);
+        assert_string_equal(strbuf_str(&errors), broken[i].errors);
+    }
+    refuse("a\t@\xc3\xa9", 5, CEL_PARSE,
+           "ERROR: <input>:1:3: Syntax error: token recognition error at: '@'\n | a @\xc3\xa9\n | "
+           "..^\nERROR: <input>:1:4: Syntax error: token recognition error at: '\xc3\xa9'\n | a "
+           "@\xc3\xa9\n | ...\uff3e");
+}
+
+static void repeat(struct strbuf *b, const char *part, int n)
+{
+    while (n--)
+        strbuf_append(b, part);
+}
+
+static void test_errors_of_syntax_are_bounded(void **state)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+
+    (void)state;
+    repeat(&b, "@", 99999);
+    refuse(b.data, b.len, CEL_PARSE, "\n1 more errors were truncated");
+    strbuf_reset(&b);
+    repeat(&b, "[?", 60);
+    refuse(b.data, b.len, CEL_PARSE, "error recovery attempt limit exceeded: 30");
+    strbuf_reset(&b);
+    strbuf_append(&b, "(1 1");
+    repeat(&b, " 1", 300);
+    refuse(b.data, b.len, CEL_PARSE, "error recovery token lookahead limit exceeded: 256");
+    strbuf_reset(&b);
+    repeat(&b, "1+(", 126); /* two levels of one rule each */
+    strbuf_append(&b, "1");
+    repeat(&b, ")", 126);
+    refuse(b.data, b.len, CEL_PARSE, "expression recursion limit exceeded: 250");
+}
+
+static void test_text_that_is_no_utf8(void **state)
+{
+    enum { SIZE = 10 << 20 };
+    CLEANUP(mem_free) char *huge = xmalloc(SIZE);
+
+    (void)state;
+    expect("'a\xff' + 'b' == 'a\xef\xbf\xbd' + 'b'", "true");
+    expect("'a\xe2\x82'.size()", "3");
+    expect("b'\xff'.size()", "3");
+    memset(huge, '1', SIZE);
+    refuse(huge, SIZE, CEL_PARSE, "expression code point size exceeds limit: size: 10485760");
+    memset(huge, 0x80, SIZE);
+    refuse(huge, SIZE, CEL_PARSE, "expression code point size exceeds limit: size: 10485760");
+}
+
 static void test_bad_text_is_refused(void **state)
 {
     CLEANUP(mem_free) char *large = xmalloc(200000);
@@ -272,6 +384,7 @@ static void test_bad_text_is_refused(void **state)
     CLEANUP(strbuf_fini) struct strbuf why = STRBUF_INIT;
     CLEANUP(cel_expr_free) struct cel_expr *e = NULL;
     assert_int_equal(cel_compile(&nothing, large, 50004, &e, &why), CEL_OK);
+    refuse("[1,,]", 5, CEL_PARSE, "1:4: Syntax error: extraneous input ',' expecting ']'");
     refuse("'a\0b", 4, CEL_PARSE, "Syntax error");
     refuse("\xff", 1, CEL_PARSE, "Syntax error");
     refuse("", 0, CEL_PARSE, "Syntax error");
@@ -293,6 +406,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_warm_arena_is_enough),
         cmocka_unit_test(test_a_device_is_made_once),
         cmocka_unit_test(test_an_expression_asks_the_authorizer),
+        cmocka_unit_test(test_errors_of_syntax_have_upstreams_words),
+        cmocka_unit_test(test_errors_of_syntax_are_bounded),
+        cmocka_unit_test(test_text_that_is_no_utf8),
         cmocka_unit_test(test_bad_text_is_refused),
     };
 
