@@ -167,6 +167,8 @@ int cel_semver_cmp(const struct cel_semver *x, const struct cel_semver *y);
 bool cel_is_utf8(struct str s);
 /* string(x), as far as there is one. false: no overload. */
 bool cel_to_string(struct cel_run *r, struct cel_val v, struct strbuf *out);
+/* An address without a zone. NULL, or what is wrong. */
+const char *cel_addr_parse(struct str s, struct cel_addr *out);
 void cel_addr_print(const struct cel_addr *addr, bool prefix, struct strbuf *out);
 void cel_semver_print(const struct cel_semver *v, struct strbuf *out);
 /* The work of format(); types NULL: values are there. 0, or -EINVAL with the text in `out`. */

@@ -132,8 +132,7 @@ static void qualified_name(struct cel_run *r, struct str s, struct cel_val *m, u
 
 static void uri(struct cel_run *r, struct str s, struct cel_val *m, unsigned *n)
 {
-    struct cel_url u;
-    const char *why = cel_url_parse(r->a, s, &u);
+    const char *why = cel_uri_check(r->a, s);
     if (why)
         say(r, m, n, arena_printf(r->a, "parse \"%.*s\": %s", (int)s.n, s.p, why));
 }

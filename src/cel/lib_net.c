@@ -103,7 +103,7 @@ static const char *parse6(struct str s, uint8_t out[16])
     return NULL;
 }
 
-static const char *parse_addr(struct str s, struct cel_addr *out)
+const char *cel_addr_parse(struct str s, struct cel_addr *out)
 {
     *out = (struct cel_addr){ 0 };
     for (size_t i = 0; i < s.n; i++) {
@@ -168,7 +168,7 @@ static struct cel_val parse_ip(struct cel_run *r, struct cel_val text)
     struct str s = cel_str(text);
     struct cel_addr a;
     const char *zone = memchr(s.p, '%', s.n);
-    const char *why = parse_addr(zone ? (struct str){ s.p, (size_t)(zone - s.p) } : s, &a);
+    const char *why = cel_addr_parse(zone ? (struct str){ s.p, (size_t)(zone - s.p) } : s, &a);
 
     if (why)
         return cel_v_error(r->a,
@@ -288,7 +288,7 @@ static struct cel_val parse_cidr(struct cel_run *r, struct cel_val text)
     const char *zone = memchr(host.p, '%', host.n);
     if (zone)
         host.n = (size_t)(zone - host.p);
-    const char *why = parse_addr(host, &a);
+    const char *why = cel_addr_parse(host, &a);
     if (why)
         return no_cidr(r, s,
                        arena_printf(r->a, "ParseAddr(\"%.*s\"): %s", (int)host.n, host.p, why));
@@ -347,9 +347,10 @@ static struct cel_val contains_ip(struct cel_run *r, const struct cel_val *v, un
     struct cel_val a = v[1].kind == CK_STRING ? parse_ip(r, v[1]) : v[1];
 
     (void)n;
-    if (v[0].kind != CK_CIDR || (a.kind != CK_IP && !cel_is_err(a)))
-        return cel_misfit();
-    return cel_is_err(a) ? a : cel_v_bool(in_prefix(v[0].addr, a.addr));
+    if (v[0].kind == CK_CIDR && cel_is_err(a)) /* upstream loses why the text is no address */
+        return cel_v_no_overload();
+    return v[0].kind == CK_CIDR && a.kind == CK_IP ? cel_v_bool(in_prefix(v[0].addr, a.addr))
+                                                   : cel_misfit();
 }
 
 static struct cel_val contains_cidr(struct cel_run *r, const struct cel_val *v, unsigned n)

@@ -3,140 +3,9 @@
 
 #include "cel/urls.h"
 
-static bool is_scheme(struct str s)
-{
-    for (size_t i = 0; i < s.n; i++) {
-        if (!isalpha((unsigned char)s.p[i]) &&
-            (i == 0 || (!isdigit((unsigned char)s.p[i]) && !strchr("+-.", s.p[i]))))
-            return false;
-    }
-    return s.n > 0;
-}
-
 static int hex(char c)
 {
     return isdigit((unsigned char)c) ? c - '0' : (tolower((unsigned char)c) - 'a') + 10;
-}
-
-/* Percent signs must be followed by two digits. NULL or what is wrong. */
-static const char *bad_escape(struct arena *a, struct str s)
-{
-    for (size_t i = 0; i < s.n; i++) {
-        if (s.p[i] == '%' && (i + 2 >= s.n || !isxdigit((unsigned char)s.p[i + 1]) ||
-                              !isxdigit((unsigned char)s.p[i + 2])))
-            return arena_printf(a, "invalid URL escape \"%.*s\"", (int)MIN(s.n - i, (size_t)3),
-                                s.p + i);
-    }
-    return NULL;
-}
-
-static const char *parse_host(struct arena *a, struct str host, struct cel_url *u)
-{
-    const char *colon = NULL;
-
-    if (host.n && host.p[0] == '[') {
-        const char *close = memchr(host.p, ']', host.n);
-        if (!close)
-            return "missing ']' in host";
-        u->hostname = (struct str){ host.p + 1, (size_t)(close - host.p) - 1 };
-        if (close + 1 < host.p + host.n)
-            colon = close + 1;
-    } else {
-        colon = memrchr(host.p, ':', host.n);
-        u->hostname = (struct str){ host.p, colon ? (size_t)(colon - host.p) : host.n };
-    }
-    if (colon) {
-        u->port = (struct str){ colon + 1, host.n - (size_t)(colon + 1 - host.p) };
-        bool ok = *colon == ':';
-        for (size_t i = 0; i < u->port.n; i++)
-            ok = ok && isdigit((unsigned char)u->port.p[i]);
-        if (!ok)
-            return arena_printf(a, "invalid port \"%.*s\" after host", (int)(u->port.n + 1), colon);
-    }
-    for (size_t i = 0; i < host.n; i++) {
-        unsigned char c = (unsigned char)host.p[i];
-        if (c <= ' ' || strchr("\"<>\\^`{|}", c))
-            return arena_printf(a, "invalid character \"%c\" in host name", c);
-    }
-    u->host = host;
-    return bad_escape(a, host);
-}
-
-/* The path as it is sent: what may not stand in one is escaped. */
-static struct str escaped_path(struct arena *a, struct str path)
-{
-    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
-
-    for (size_t i = 0; i < path.n; i++) {
-        unsigned char c = (unsigned char)path.p[i];
-        if (isalnum(c) || strchr("-_.~$&+,/:;=@%!'()*[]", c))
-            strbuf_appendc(&b, (char)c);
-        else
-            strbuf_appendf(&b, "%%%02X", c);
-    }
-    return (struct str){ arena_strndup(a, strbuf_str(&b), b.len), b.len };
-}
-
-static bool has_upper(struct str s)
-{
-    for (size_t i = 0; i < s.n; i++) {
-        if (isupper((unsigned char)s.p[i]))
-            return true;
-    }
-    return false;
-}
-
-const char *cel_url_parse(struct arena *a, struct str s, struct cel_url *u)
-{
-    struct str rest = s;
-    const char *why;
-
-    *u = (struct cel_url){ .text = s };
-    if (s.n == 0)
-        return "empty url";
-    for (size_t i = 0; i < s.n; i++) {
-        if ((unsigned char)s.p[i] < ' ' || s.p[i] == 0x7f)
-            return "net/url: invalid control character in URL";
-    }
-    const char *colon = memchr(s.p, ':', s.n);
-    if (colon && is_scheme((struct str){ s.p, (size_t)(colon - s.p) })) {
-        u->scheme = (struct str){ s.p, (size_t)(colon - s.p) };
-        if (has_upper(u->scheme)) { /* as Go writes it */
-            char *lower = arena_strndup(a, s.p, s.n);
-            for (size_t i = 0; i < u->scheme.n; i++)
-                lower[i] = (char)tolower((unsigned char)lower[i]);
-            u->scheme.p = u->text.p = lower;
-        }
-        rest = (struct str){ colon + 1, s.n - u->scheme.n - 1 };
-    } else if (s.p[0] == ':') {
-        return "missing protocol scheme";
-    }
-    const char *query = memchr(rest.p, '?', rest.n);
-    if (query) {
-        u->query = (struct str){ query + 1, rest.n - (size_t)(query + 1 - rest.p) };
-        rest.n = (size_t)(query - rest.p);
-    }
-    if (!rest.n || rest.p[0] != '/')
-        return u->scheme.n && rest.n ? NULL : "invalid URI for request";
-    if (u->scheme.n && rest.n >= 2 && rest.p[1] == '/') {
-        rest.p += 2;
-        rest.n -= 2;
-        const char *slash = memchr(rest.p, '/', rest.n);
-        struct str authority = { rest.p, slash ? (size_t)(slash - rest.p) : rest.n };
-        rest.p += authority.n;
-        rest.n -= authority.n;
-        const char *at = memrchr(authority.p, '@', authority.n);
-        if (at) {
-            authority.n -= (size_t)(at + 1 - authority.p);
-            authority.p = at + 1;
-        }
-        if ((why = parse_host(a, authority, u)))
-            return why;
-    }
-    if ((why = bad_escape(a, rest)))
-        return why;
-    u->path = escaped_path(a, rest);
-    return NULL;
 }
 
 static struct cel_val url(struct cel_run *r, const struct cel_val *v, unsigned n)
@@ -217,7 +86,7 @@ static struct cel_val get_query(struct cel_run *r, const struct cel_val *v, unsi
         const char *eq = pair.n ? memchr(pair.p, '=', pair.n) : NULL;
         struct str key = { pair.p, eq ? (size_t)(eq - pair.p) : pair.n };
         struct str val = { eq ? eq + 1 : "", eq ? pair.n - key.n - 1 : 0 };
-        if (pair.n && !memchr(pair.p, ';', pair.n) && !bad_escape(r->a, pair))
+        if (pair.n && !memchr(pair.p, ';', pair.n) && !cel_url_bad_escape(r->a, pair))
             add_query(r->a, e, &count, unescape(r->a, key), unescape(r->a, val));
     }
     return cel_v_map(r->a, e, count);

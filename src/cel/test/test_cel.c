@@ -60,6 +60,24 @@ static void test_what_must_hold(void **state)
     refuse("1 == '1'", 8, CEL_CHECK, "found no matching overload for '_==_'");
 }
 
+static void test_urls(void **state)
+{
+    (void)state;
+    expect("url('http://[fe80::1%25eth0]:80/').getHost()", "\"[fe80::1%eth0]:80\"");
+    expect("url('http://[::1]:80/').getHostname()", "\"::1\"");
+    expect("url('HTTP://a/b c#d').getEscapedPath()", "\"/b%20c\"");
+    expect("url('//a/b').getHost()", "\"a\"");
+    static const char *const bad[] = { "http://[::1/",     "http://[a^b]/",  "http://[10.0.0.1]/",
+                                       "http://x[::1]/",   "http://[::1]x/", "http://[::1%25]/",
+                                       "http://[::1%zz]/", "http://a:1:b/",  "http://a b/",
+                                       "http://u|@a/" };
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+        strbuf_appendf(&text, "isURL('%s')", bad[i]);
+        expect(strbuf_str(&text), "false");
+    }
+}
+
 static void test_maps_are_walked_in_the_order_of_their_keys(void **state)
 {
     (void)state;
@@ -400,6 +418,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_must_hold),
+        cmocka_unit_test(test_urls),
         cmocka_unit_test(test_maps_are_walked_in_the_order_of_their_keys),
         cmocka_unit_test(test_no_evaluation_exceeds_its_budget),
         cmocka_unit_test(test_schemas_give_types_and_documents_values),
