@@ -18,11 +18,16 @@ struct checker {
 
 static const struct cel_type *check(struct checker *c, struct cel_ast *n);
 
-static const char *shown(struct checker *c, const struct cel_type *t)
+static const char *as_found(struct checker *c, const struct cel_type *t)
 {
     CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
-    cel_type_print(cel_subst_apply(&c->subst, t, true), true, &b);
+    cel_type_print(t, true, &b);
     return arena_strndup(c->a, strbuf_str(&b), b.len);
+}
+
+static const char *shown(struct checker *c, const struct cel_type *t)
+{
+    return as_found(c, cel_subst_apply(&c->subst, t, true));
 }
 
 static const struct cel_type *now(struct checker *c, const struct cel_type *t)
@@ -35,11 +40,17 @@ static bool is_dyn(const struct cel_type *t)
     return t->kind == CT_DYN || t->kind == CT_ERROR;
 }
 
+/* What may be a list or a map; an attribute of a device may not. */
+static bool is_range(const struct cel_type *t)
+{
+    return (is_dyn(t) && !cel_type_is_any(t)) || t->kind == CT_PARAM;
+}
+
 static void mismatch(struct checker *c, const struct cel_ast *at, const struct cel_type *expected,
                      const struct cel_type *found)
 {
-    cel_problem(c->problems, at->pos, "expected type '%s' but found '%s'", shown(c, expected),
-                shown(c, found));
+    cel_problem(c->problems, at->pos, "expected type '%s' but found '%s'", as_found(c, expected),
+                as_found(c, found));
 }
 
 static void expect(struct checker *c, const struct cel_ast *n, const struct cel_type *t)
@@ -140,7 +151,7 @@ static const struct cel_type *field_type(struct checker *c, const struct cel_ast
     default:
         if (!is_dyn(of)) {
             cel_problem(c->problems, at->pos, "type '%s' does not support field selection",
-                        shown(c, of));
+                        as_found(c, of));
             return &cel_error;
         }
         break;
@@ -195,13 +206,17 @@ static const struct cel_type *resolve(struct checker *c, struct cel_ast *n)
     const struct cel_type **types = arena_newn0(c->a, count + 1, const struct cel_type *);
 
     if (n->target)
-        types[0] = now(c, n->target->type);
+        types[0] = n->target->type;
     for (uint32_t i = 0; i < n->n_args; i++)
-        types[i + (n->target != NULL)] = now(c, n->args[i]->type);
+        types[i + (n->target != NULL)] = n->args[i]->type;
     for (size_t i = 0; i < n->fn->n_overloads && count <= 4; i++) {
         const struct cel_overload *o = &n->fn->overloads[i];
         const struct cel_type *fresh[4] = { NULL }, *params[4];
-        if (o->n_args != count || o->member != (n->target != NULL))
+        if (o->member != (n->target != NULL))
+            continue;
+        for (size_t k = 0; k < o->n_args; k++) /* messages tell their numbers */
+            (void)cel_subst_instance(&c->subst, o->args[k], fresh);
+        if (o->n_args != count)
             continue;
         for (size_t k = 0; k < count; k++)
             params[k] = cel_subst_instance(&c->subst, o->args[k], fresh);
@@ -230,7 +245,7 @@ static const struct cel_type *check_opt_select(struct checker *c, struct cel_ast
 
     (void)check(c, n->args[1]);
     const struct cel_type *t = field_type(c, n, of, cel_str(n->args[1]->value));
-    return t->kind == CT_OPTIONAL ? t : cel_type_of(c->a, CT_OPTIONAL, t);
+    return of->kind == CT_OPTIONAL ? t : cel_type_of(c->a, CT_OPTIONAL, t);
 }
 
 static const struct cel_type *check_call(struct checker *c, struct cel_ast *n)
@@ -258,10 +273,11 @@ static const struct cel_type *check_call(struct checker *c, struct cel_ast *n)
     if (!n->fn)
         return undeclared(c, n);
     if (str_eqz(n->name, "_&&_") || str_eqz(n->name, "_||_")) {
+        size_t before = c->problems->list.n + c->problems->left_out;
         n->overloads = 1;
         for (uint32_t i = 0; i < n->n_args; i++)
             expect(c, n->args[i], &cel_bool);
-        return &cel_bool;
+        return c->problems->list.n + c->problems->left_out == before ? &cel_bool : &cel_error;
     }
     return resolve(c, n);
 }
@@ -281,7 +297,7 @@ static const struct cel_type *join(struct checker *c, const struct cel_type *bef
 /* What an optional entry holds. */
 static const struct cel_type *entry_type(struct checker *c, struct cel_ast *n, bool optional)
 {
-    const struct cel_type *t = now(c, check(c, n));
+    const struct cel_type *t = check(c, n); /* as it was found: what a variable means may widen */
 
     if (!optional)
         return t;
@@ -306,7 +322,7 @@ static const struct cel_type *check_map(struct checker *c, struct cel_ast *n)
     const struct cel_type *key = NULL, *val = NULL;
 
     for (uint32_t i = 0; i < n->n_args; i += 2) {
-        key = join(c, key, now(c, check(c, n->args[i])));
+        key = join(c, key, check(c, n->args[i]));
         val = join(c, val, entry_type(c, n->args[i + 1], n->optional && n->optional[i / 2]));
     }
     return cel_type_map(c->a, key ? key : cel_subst_fresh(&c->subst),
@@ -380,14 +396,14 @@ static const struct cel_type *check_fold(struct checker *c, struct cel_ast *n)
         two.type = range->elem;
         break;
     default:
-        if (!is_dyn(range) && range->kind != CT_PARAM)
+        if (!is_range(range))
             cel_problem(c->problems, f->range->pos,
                         "expression of type '%s' cannot be range of a comprehension (must be list, "
                         "map, or dynamic)",
-                        shown(c, range));
+                        as_found(c, range));
         else
             (void)cel_assignable(&c->subst, &cel_dyn, range);
-        one.type = two.type = is_dyn(range) || range->kind == CT_PARAM ? &cel_dyn : &cel_error;
+        one.type = two.type = is_range(range) ? &cel_dyn : &cel_error;
         break;
     }
     accu.up = outer;
@@ -399,7 +415,7 @@ static const struct cel_type *check_fold(struct checker *c, struct cel_ast *n)
     (void)check(c, f->step);
     expect(c, f->step, accu.type);
     c->scope = &accu;
-    const struct cel_type *t = check(c, f->result);
+    const struct cel_type *t = now(c, check(c, f->result));
     c->scope = outer;
     return t;
 }

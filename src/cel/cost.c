@@ -70,13 +70,13 @@ static uint64_t self_compare(struct cel_val v)
     return (uint64_t)((double)(n * n) * factor) + 11;
 }
 
-static uint64_t contains_cost(const struct cel_val *v, bool cidr)
+static uint64_t contains_cost(const struct cel_overload *o, const struct cel_val *v, bool cidr)
 {
     uint64_t n = cel_size(v[0]), cost = part(n + n, 0.1);
 
     if (cidr)
         cost += part(n, 0.1) + 1;
-    if (v[1].kind == CK_STRING)
+    if (o && o->args[1]->kind == CT_STRING) /* known to be text before there is a value */
         cost += part(cel_size(v[1]), 0.1);
     return cost;
 }
@@ -119,8 +119,8 @@ uint64_t cel_call_cost(const struct cel_function *fn, const struct cel_overload 
     case CC_ADD_TEXT: return part(cel_size(v[0]) + cel_size(v[1]), 0.1);
     case CC_TRAVERSE: return traversal(v[0]);
     case CC_IP: return v[0].kind == CK_CIDR ? 1 : part(cel_size(v[0]), 0.1);
-    case CC_CONTAINS_IP: return contains_cost(v, false);
-    case CC_CONTAINS_CIDR: return contains_cost(v, true);
+    case CC_CONTAINS_IP: return contains_cost(overload, v, false);
+    case CC_CONTAINS_CIDR: return contains_cost(overload, v, true);
     case CC_VALIDATE:
         return v[0].kind == CK_FORMAT
                    ? part(1 + cel_size(v[1]), 0.1) * part(v[0].format->regex_size, 0.25)

@@ -44,14 +44,15 @@ enum cel_failure cel_device_compile(const char *text, size_t n, bool consumable,
     CLEANUP(strbuf_fini) struct strbuf text_why = STRBUF_INIT;
     enum cel_failure f = cel_compile(&env, text, n, ret, &text_why);
 
-    if (f != CEL_OK) {
-        bool program = str_starts(strbuf_str(&text_why), "program ");
-        strbuf_appendf(why, "%s%s", program ? "" : "compilation failed: ", strbuf_str(&text_why));
+    if (!*ret) {
+        strbuf_appendf(why, "compilation failed: %s", strbuf_str(&text_why));
         return f;
     }
-    enum cel_type_kind kind = cel_expr_type(*ret)->kind;
-    if (kind == CT_BOOL || kind == CT_DYN)
-        return CEL_OK;
+    const struct cel_type *type = cel_expr_type(*ret);
+    if (type->kind == CT_BOOL || cel_type_is_any(type)) {
+        strbuf_append(why, strbuf_str(&text_why)); /* of a constant part that fails */
+        return f;
+    }
     strbuf_append(why, "must evaluate to bool or the unknown type, not ");
     cel_type_print(cel_expr_type(*ret), false, why);
     *ret = cel_expr_free(*ret);
@@ -85,15 +86,12 @@ static struct cel_val domain_map(struct arena *a, struct cel_entry *domains, uin
     return v;
 }
 
-static struct cel_val attr_value(struct cel_run *r, const struct cel_device_attr *attr)
+static struct cel_val attr_value(struct arena *a, const struct cel_device_attr *attr)
 {
     switch (attr->kind) {
     case CEL_ATTR_INT: return cel_v_int(attr->i);
     case CEL_ATTR_BOOL: return cel_v_bool(attr->b);
-    case CEL_ATTR_VERSION: {
-        struct cel_val text = cel_v_str(attr->s.p, attr->s.n);
-        return cel_function_find(STR("semver"))->fn(r, &text, 1);
-    }
+    case CEL_ATTR_VERSION: return cel_v_semver(a, attr->s);
     case CEL_ATTR_STRING: break;
     }
     return cel_v_str(attr->s.p, attr->s.n);
@@ -102,14 +100,13 @@ static struct cel_val attr_value(struct cel_run *r, const struct cel_device_attr
 /* An attribute that cannot be read fails every expression, whatever it looks at. */
 struct cel_val cel_device_value(struct arena *a, const struct cel_device *d)
 {
-    struct cel_run r = { .a = a, .limit = UINT64_MAX };
     struct cel_entry *top = arena_alloc(a, 4 * sizeof *top, 16);
     struct cel_entry *by_attr = arena_alloc(a, (d->n_attrs + 1) * sizeof *by_attr, 16);
     struct cel_entry *by_amount = arena_alloc(a, (d->n_capacity + 1) * sizeof *by_amount, 16);
     uint32_t n_attr = 0, n_amount = 0;
 
     for (size_t i = 0; i < d->n_attrs; i++) {
-        struct cel_val v = attr_value(&r, &d->attrs[i]);
+        struct cel_val v = attr_value(a, &d->attrs[i]);
         if (cel_is_err(v))
             return cel_v_error(a, "attribute %.*s: parse semantic version: %.*s",
                                (int)d->attrs[i].name.n, d->attrs[i].name.p, (int)v.n, v.s);

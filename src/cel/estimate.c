@@ -175,10 +175,48 @@ static void copy_sizes(struct estimator *e, struct cel_ast *to, struct cel_ast *
     set_entries(e, to, entries_of(e, from));
 }
 
-static const struct cel_type *path_of(struct estimator *e, struct cel_ast *n)
+/* ---- places in the schema ------------------------------------------------------------------------ */
+
+/* kube-apiserver knows the size of a part by the names on the way to it, without the first one,
+ * which it takes for self. So what a call returns has no place, its fields and elements are taken
+ * for the root, and theirs for those of the root. It decides which rules are accepted, and
+ * therefore is the same here. A place is the type there; NULL: none. */
+static const struct cel_type nowhere = { .size_max = CEL_SIZE_UNKNOWN };
+
+static const struct cel_type *root_of(const struct estimator *e)
+{
+    if (!e->env->n_vars || e->env->bind) /* selectors of devices know no other names */
+        return &nowhere;
+    const struct cel_type *t = e->env->vars[0].type;
+    return t->kind == CT_OPTIONAL ? t->elem : t;
+}
+
+static const struct cel_sizes *place_of(struct estimator *e, struct cel_ast *n)
 {
     const struct scope *v = local(e, n);
-    return v ? v->sizes.path : sizes_of(e, n)->path;
+    return v ? &v->sizes : sizes_of(e, n);
+}
+
+static const struct cel_type *path_of(struct estimator *e, struct cel_ast *n)
+{
+    return place_of(e, n)->path;
+}
+
+/* One step further than `from`, which leads `to` or nowhere. */
+static void path_step(const struct estimator *e, struct cel_sizes *s, const struct cel_sizes *from,
+                      const struct cel_type *to)
+{
+    s->depth = from->path ? from->depth + 1 : 1;
+    s->path = !from->path ? root_of(e) : to ? to : &nowhere;
+}
+
+static const struct cel_type *path_field(const struct cel_type *path, struct str name)
+{
+    const struct cel_field *f = path && path->kind == CT_OBJECT ? cel_type_field(path, name) : NULL;
+
+    if (path && path->kind == CT_MAP && cel_type_is_any(path->elem))
+        return path->elem; /* an attribute of a device */
+    return f ? f->type : NULL;
 }
 
 /* ---- calls --------------------------------------------------------------------------------------- */
@@ -219,8 +257,7 @@ static struct call_estimate list_call(double factor, struct cel_bounds size)
 /* The elements of a list by its type and place in a schema. */
 static struct cel_bounds element_size(struct estimator *e, struct cel_ast *list)
 {
-    const struct cel_type *path = path_of(e, list);
-    const struct cel_type *elem = path && path->kind == CT_LIST ? path->elem : NULL;
+    const struct cel_type *path = path_of(e, list), *elem = path ? path->elem : NULL;
     return elem && elem->size_max != CEL_SIZE_UNKNOWN ? (struct cel_bounds){ 0, elem->size_max }
                                                       : unknown;
 }
@@ -287,13 +324,14 @@ static struct call_estimate equal(struct estimator *e, struct cel_ast *n, bool e
     return costs(scale(b, 0.1));
 }
 
-static struct call_estimate contains_addr(struct estimator *e, struct cel_ast *n, bool cidr)
+static struct call_estimate contains_addr(struct estimator *e, struct cel_ast *n,
+                                          const struct cel_overload *o, bool cidr)
 {
     struct cel_bounds s = { 4, 16 }, cost = scale(add(s, s), 0.1);
 
     if (cidr)
         cost = add(add(cost, scale(s, 0.1)), fixed(1));
-    if (n->args[0]->type->kind == CT_STRING)
+    if (o->args[1]->kind == CT_STRING)
         cost = add(cost, scale(size_of(e, n->args[0]), 0.1));
     return costs(cost);
 }
@@ -353,8 +391,8 @@ static struct call_estimate call_rule(struct estimator *e, struct cel_ast *n,
     case CC_ADD_LIST: return add_sizes(e, n, false);
     case CC_TRAVERSE: return traverse(e, n->target);
     case CC_IP: return costs(o->member ? fixed(1) : scale(s, 0.1));
-    case CC_CONTAINS_IP: return contains_addr(e, n, false);
-    case CC_CONTAINS_CIDR: return contains_addr(e, n, true);
+    case CC_CONTAINS_IP: return contains_addr(e, n, o, false);
+    case CC_CONTAINS_CIDR: return contains_addr(e, n, o, true);
     case CC_VALIDATE: return costs(scale(scale(size_of(e, n->args[0]), 0.1), 32));
     case CC_RANGE: return list_call(1, fixed(int_or(n->args[0], UNBOUNDED)));
     case CC_SLICE: return list_call(1, fixed(int_or(n->args[1], s.max) - int_or(n->args[0], 0)));
@@ -367,8 +405,9 @@ static struct call_estimate call_rule(struct estimator *e, struct cel_ast *n,
         enum cel_type_kind k = o->args[rule == CC_SORT_BY]->elem->kind;
         return list_call(k == CT_STRING || k == CT_BYTES ? 2.1 : 2, mul(by, by));
     }
-    case CC_SETS: return costs(add(mul(s, size_of(e, n->args[1])), fixed(1)));
-    case CC_SETS_EQUIVALENT: return costs(add(scale(mul(s, size_of(e, n->args[1])), 2), fixed(1)));
+    case CC_SETS: /* scaled by 1: it is rounded as upstream's is */
+    case CC_SETS_EQUIVALENT:
+        return costs(add(scale(mul(s, size_of(e, n->args[1])), rule == CC_SETS ? 1 : 2), fixed(1)));
     case CC_CHECK: return costs(fixed(350000));
     case CC_SELECTOR: return costs(selector(size_of(e, n->args[0])));
     default: return costs(fixed(1));
@@ -433,11 +472,11 @@ static struct cel_bounds call(struct estimator *e, struct cel_ast *n)
         }
         if (o->cost == CC_INDEX_LIST || o->cost == CC_INDEX_MAP) {
             const struct cel_sizes *s = entries_of(e, n->args[0]);
-            const struct cel_type *path = path_of(e, n->args[0]);
+            const struct cel_sizes *from = place_of(e, n->args[0]);
             has_result = s != NULL;
             if (s)
                 result = s->val;
-            sizes_of(e, n)->path = path && path->elem ? path->elem : NULL;
+            path_step(e, sizes_of(e, n), from, from->path ? from->path->elem : NULL);
         }
         if (!has_result && size_known(e, n, &b)) {
             result = b;
@@ -453,16 +492,19 @@ static struct cel_bounds call(struct estimator *e, struct cel_ast *n)
 
 static struct cel_bounds ident(struct estimator *e, struct cel_ast *n)
 {
-    if (!local(e, n)) {
-        /* kube-apiserver takes every other name, such as that of a type, for the root of the
-         * schema: type(self) == int has the size of self as its bound. */
-        if (n->value.kind == CK_TYPE && e->env->n_vars)
-            sizes_of(e, n)->path = e->env->vars[0].type;
+    const struct scope *v = local(e, n);
+    const struct cel_type *path = v ? v->sizes.path : root_of(e);
+
+    if (!v) {
+        /* Names of types too: type(self) == int has the size of self as its bound. */
         for (size_t i = 0; i < e->env->n_vars; i++) {
             if (str_eqz(n->name, e->env->vars[i].name))
-                sizes_of(e, n)->path = e->env->vars[i].type;
+                path = e->env->vars[i].type;
         }
+        path = path->kind == CT_OPTIONAL ? path->elem : path;
     }
+    sizes_of(e, n)->path = path;
+    sizes_of(e, n)->depth = v ? v->sizes.depth : 1;
     return fixed(1);
 }
 
@@ -470,20 +512,13 @@ static struct cel_bounds selecting(struct estimator *e, struct cel_ast *n)
 {
     struct cel_bounds cost = cost_of(e, n->target);
     enum cel_type_kind k = n->target->type->kind;
-    const struct cel_type *path = path_of(e, n->target);
 
     if (n->test_only)
         return cost;
     if (k == CT_MAP || k == CT_OBJECT || k == CT_PARAM)
         cost = add(cost, fixed(1));
-    if (path && path->kind == CT_OPTIONAL)
-        path = path->elem;
-    if (path && path->kind == CT_OBJECT) {
-        const struct cel_field *f = cel_type_field(path, n->name);
-        sizes_of(e, n)->path = f ? f->type : NULL;
-    } else if (path && path->kind == CT_MAP) {
-        sizes_of(e, n)->path = path->elem;
-    }
+    const struct cel_sizes *from = place_of(e, n->target);
+    path_step(e, sizes_of(e, n), from, path_field(from->path, n->name));
     return cost;
 }
 
@@ -514,17 +549,23 @@ static struct cel_bounds structure(struct estimator *e, struct cel_ast *n)
 /* A variable of a loop: what it may be of the range. */
 static struct cel_sizes loop_var(struct estimator *e, struct cel_ast *range, bool key)
 {
-    const struct cel_sizes *s = entries_of(e, range);
-    const struct cel_type *path = path_of(e, range);
+    const struct cel_sizes *s = entries_of(e, range), *from = place_of(e, range);
+    const struct cel_type *path = from->path;
     struct cel_sizes v = { 0 };
 
     if (s) {
         v.has_size = true;
         v.size = key ? s->key : s->val;
     }
-    if (path)
-        v.path = key ? path->key : path->elem;
+    path_step(e, &v, from, !path ? NULL : key ? path->key : path->elem);
     return v;
+}
+
+/* Go's append() writes into the array of the shorter path where there is room, which is unless its
+ * length is a power of two: then the place of the second variable replaces that of the first. */
+static bool shares_array(uint32_t depth)
+{
+    return (depth & (depth - 1)) != 0;
 }
 
 static struct cel_bounds loop(struct estimator *e, struct cel_ast *n)
@@ -533,17 +574,18 @@ static struct cel_bounds loop(struct estimator *e, struct cel_ast *n)
     struct scope *outer = e->scope;
     struct cel_bounds sum = add(cost_of(e, f->range), cost_of(e, f->init)), b;
     const struct cel_sizes *s = entries_of(e, f->init);
-    struct scope accu = { .up = outer, .name = f->accu, .sizes = { .path = path_of(e, f->init) } };
+    struct scope accu = { .up = outer, .name = f->accu };
 
     if (s)
         accu.sizes = *s;
     accu.sizes.path = path_of(e, f->init);
+    accu.sizes.depth = place_of(e, f->init)->depth;
     accu.sizes.has_size = size_known(e, f->init, &accu.sizes.size);
     if (f->bind) {
         e->scope = &accu;
         sum = add(sum, cost_of(e, f->result));
-        copy_sizes(e, n, f->result);
         e->scope = outer;
+        copy_sizes(e, n, f->result); /* upstream has forgotten the variable by then */
         return sum;
     }
     s = entries_of(e, f->range);
@@ -552,6 +594,8 @@ static struct cel_bounds loop(struct estimator *e, struct cel_ast *n)
     struct scope two = { .up = &one, .name = f->var2 };
     one.sizes = loop_var(e, f->range, f->var2.n ? true : !is_list);
     two.sizes = loop_var(e, f->range, false);
+    if (f->var2.n && shares_array(two.sizes.depth - 1))
+        one.sizes.path = two.sizes.path;
     e->scope = f->var2.n ? &two : &one;
     struct cel_bounds each = add(cost_of(e, f->cond), cost_of(e, f->step));
     e->scope = &accu;

@@ -53,9 +53,10 @@ static struct cel_val run_call(struct cel_run *r, const struct cel_node *n)
             return args[i];
         bad = &args[i];
     }
-    r->pattern = n->pattern;
-    v = bad && n->fn->misfit != CM_LENIENT ? *bad : cel_call(r, n->fn, args, n->n_args);
     const struct cel_overload *o = n->single ? &n->fn->overloads[n->overload] : NULL;
+    r->pattern = n->pattern;
+    r->overload = o;
+    v = bad && n->fn->misfit != CM_LENIENT ? *bad : cel_call(r, n->fn, args, n->n_args);
     if (!cel_charge(r, cel_call_cost(n->fn, o, args, n->n_args, v)))
         return cancelled();
     return v;
@@ -102,10 +103,8 @@ static struct cel_val run_opt(struct cel_run *r, const struct cel_node *n)
 {
     struct cel_val v = cel_run_node(r, n->args[0]);
 
-    if (cel_is_err(v))
+    if (v.kind != CK_OPTIONAL) /* an error, or a dyn that is none: upstream takes it as it is */
         return v;
-    if (v.kind != CK_OPTIONAL)
-        return cel_v_error(r->a, "no such overload: %s(%s)", n->fn->name, cel_type_name(v));
     if (v.opt)
         return n->op == OP_OPT_OR ? v : *v.opt;
     return cel_run_node(r, n->args[1]);
@@ -255,27 +254,7 @@ static struct cel_val run_append(struct cel_run *r, const struct cel_node *n)
 
 static struct cel_val not_iterable(struct cel_run *r, struct cel_val v)
 {
-    static const char *const names[] = {
-        [CK_NULL] = "types.Null",
-        [CK_BOOL] = "types.Bool",
-        [CK_INT] = "types.Int",
-        [CK_UINT] = "types.Uint",
-        [CK_DOUBLE] = "types.Double",
-        [CK_STRING] = "types.String",
-        [CK_BYTES] = "types.Bytes",
-        [CK_TIMESTAMP] = "types.Timestamp",
-        [CK_DURATION] = "types.Duration",
-        [CK_TYPE] = "*types.Type",
-        [CK_OPTIONAL] = "*types.Optional",
-        [CK_QUANTITY] = "cel.Quantity",
-        [CK_IP] = "cel.IP",
-        [CK_CIDR] = "cel.CIDR",
-        [CK_URL] = "cel.URL",
-        [CK_SEMVER] = "cel.Semver",
-        [CK_FORMAT] = "*cel.Format",
-        [CK_NATIVE] = "object",
-    };
-    return cel_v_error(r->a, "got '%s', expected iterable type", names[v.kind]);
+    return cel_v_error(r->a, "got '%s', expected iterable type", cel_go_type(v));
 }
 
 static struct cel_val run_fold(struct cel_run *r, const struct cel_node *n)

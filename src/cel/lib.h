@@ -131,7 +131,9 @@ struct cel_run {
     bool cancelled; /* the cost went beyond the limit: unwind */
     const struct cel_val *vars;
     struct cel_val *locals;
-    const struct re *pattern; /* of the call that runs, where it is constant */
+    /* Of the call that runs: its pattern where that is constant, its overload where one fits. */
+    const struct re *pattern;
+    const struct cel_overload *overload;
 };
 
 bool cel_charge(struct cel_run *r, uint64_t cost); /* false: beyond the limit */
@@ -163,6 +165,8 @@ static inline struct cel_val cel_v_take(struct arena *a, struct strbuf *b)
 /* Elements of a set list or list map with the same identity. */
 bool cel_same_list_key(struct arena *a, const struct cel_type *t, struct cel_val x,
                        struct cel_val y);
+/* A version, or an error that says what is wrong with it. Borrows s. */
+struct cel_val cel_v_semver(struct arena *a, struct str s);
 int cel_semver_cmp(const struct cel_semver *x, const struct cel_semver *y);
 bool cel_is_utf8(struct str s);
 /* string(x), as far as there is one. false: no overload. */

@@ -3,22 +3,60 @@
 #include "cel/prog.h"
 #include "cel/re.h"
 
-static struct cel_val is_sorted(struct cel_run *r, const struct cel_val *v, unsigned n)
+static bool has_order(struct cel_val v)
 {
     int c;
+    return cel_compare(v, v, &c) != -EINVAL;
+}
 
+/* How the two compare, as Kubernetes' functions ask it: 0 also where they cannot (NaN, other
+ * types).
+ */
+static int order(struct cel_val x, struct cel_val y)
+{
+    int c;
+    return cel_compare(x, y, &c) == 0 ? c : 0;
+}
+
+static struct cel_val is_sorted(struct cel_run *r, const struct cel_val *v, unsigned n)
+{
     (void)n;
     if (v[0].kind != CK_LIST)
         return cel_misfit();
     const struct cel_val *items = cel_list_items(r->a, v[0].list);
-    for (uint32_t i = 1; i < v[0].list->n; i++) {
-        int e = cel_compare(items[i - 1], items[i], &c);
-        if (e == -EDOM)
-            return cel_v_error(r->a, "NaN values cannot be ordered");
-        if (e == 0 && c > 0)
+    for (uint32_t i = 0; i < v[0].list->n; i++) {
+        if (!has_order(items[i])) /* the first one decides what the list is */
+            return i ? cel_v_no_overload() : cel_misfit();
+        if (i && order(items[i - 1], items[i]) > 0)
             return cel_v_bool(false);
     }
     return cel_v_bool(true);
+}
+
+static struct cel_val zero(enum cel_type_kind t)
+{
+    switch (t) {
+    case CT_UINT: return cel_v_uint(0);
+    case CT_DOUBLE: return cel_v_double(0);
+    case CT_DURATION: return (struct cel_val){ .kind = CK_DURATION };
+    default: return cel_v_int(0);
+    }
+}
+
+/* The list knows its type, or its first element tells. */
+static enum cel_type_kind summed(const struct cel_run *r, const struct cel_val *items, uint32_t n)
+{
+    if (r->overload)
+        return r->overload->result->kind;
+    if (n == 0)
+        return CT_INT;
+    switch (items[0].kind) {
+    case CK_INT: return CT_INT;
+    case CK_UINT: return CT_UINT;
+    case CK_DOUBLE: return CT_DOUBLE;
+    case CK_DURATION: return CT_DURATION;
+    default: return CT_DYN;
+    }
 }
 
 static struct cel_val sum(struct cel_run *r, const struct cel_val *v, unsigned n)
@@ -29,13 +67,11 @@ static struct cel_val sum(struct cel_run *r, const struct cel_val *v, unsigned n
     if (v[0].kind != CK_LIST)
         return cel_misfit();
     const struct cel_val *items = cel_list_items(r->a, v[0].list);
-    if (v[0].list->n == 0)
-        return cel_v_int(0);
-    if (items[0].kind != CK_INT && items[0].kind != CK_UINT && items[0].kind != CK_DOUBLE &&
-        items[0].kind != CK_DURATION)
+    enum cel_type_kind kind = summed(r, items, v[0].list->n);
+    if (kind == CT_DYN)
         return cel_misfit();
-    struct cel_val total = items[0];
-    for (uint32_t i = 1; i < v[0].list->n && !cel_is_err(total); i++) {
+    struct cel_val total = zero(kind);
+    for (uint32_t i = 0; i < v[0].list->n && !cel_is_err(total); i++) {
         total = add->fn(r, (struct cel_val[]){ total, items[i] }, 2);
         if (total.kind == CK_ABSENT)
             return cel_v_no_overload();
@@ -46,19 +82,16 @@ static struct cel_val sum(struct cel_run *r, const struct cel_val *v, unsigned n
 static struct cel_val extreme(struct cel_run *r, const struct cel_val *v, const char *name,
                               int sign)
 {
-    int c;
-
     if (v[0].kind != CK_LIST)
         return cel_misfit();
     const struct cel_val *items = cel_list_items(r->a, v[0].list);
     if (v[0].list->n == 0)
         return cel_v_error(r->a, "%s called on empty list", name);
     struct cel_val best = items[0];
-    for (uint32_t i = 1; i < v[0].list->n; i++) {
-        int e = cel_compare(best, items[i], &c);
-        if (e == -EDOM)
-            return cel_v_error(r->a, "NaN values cannot be ordered");
-        if (e == 0 && c == sign)
+    for (uint32_t i = 0; i < v[0].list->n; i++) {
+        if (!has_order(items[i])) /* the first one decides what the list is */
+            return i ? cel_v_no_overload() : cel_misfit();
+        if (order(best, items[i]) == sign)
             best = items[i];
     }
     return best;

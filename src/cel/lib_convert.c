@@ -237,7 +237,7 @@ static struct cel_val to_duration(struct cel_run *r, const struct cel_val *v, un
     (void)n;
     switch (v[0].kind) {
     case CK_DURATION: return v[0];
-    case CK_INT: out.i = v[0].i; return out;
+    case CK_INT: return cannot(r, "int", "google.protobuf.Duration"); /* declared, but not made */
     case CK_STRING:
         if (cel_duration_parse(cel_str(v[0]), &out.i) < 0)
             return cannot(r, "string", "google.protobuf.Duration");

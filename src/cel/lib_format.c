@@ -37,48 +37,86 @@ static bool print_list(struct cel_run *r, const struct cel_list *l, struct strbu
     return true;
 }
 
+struct pair {
+    const char *key, *val;
+};
+
+static int by_key(const void *a, const void *b)
+{
+    return strcmp(((const struct pair *)a)->key, ((const struct pair *)b)->key);
+}
+
+static const char *printed(struct cel_run *r, struct cel_val v)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+    return print_string(r, v, true, &b) ? arena_strndup(r->a, strbuf_str(&b), b.len) : NULL;
+}
+
+/* In the order of the keys as they are printed: 10 before 2. */
 static bool print_map(struct cel_run *r, const struct cel_map *m, struct strbuf *out)
 {
     const struct cel_entry *e = cel_map_sorted(r->a, m);
+    struct pair *all = arena_newn0(r->a, m->n + 1, struct pair);
 
-    strbuf_appendc(out, '{');
     for (uint32_t i = 0; i < m->n; i++) {
-        strbuf_append(out, i ? ", " : "");
-        if (!print_string(r, e[i].key, true, out))
+        uint8_t k = e[i].key.kind;
+        if (k != CK_STRING && k != CK_BOOL && k != CK_INT && k != CK_UINT)
             return false;
-        strbuf_appendc(out, ':');
-        if (!print_string(r, e[i].val, true, out))
+        all[i] = (struct pair){ printed(r, e[i].key), printed(r, e[i].val) };
+        if (!all[i].key || !all[i].val)
             return false;
     }
+    qsort(all, m->n, sizeof *all, by_key);
+    strbuf_appendc(out, '{');
+    for (uint32_t i = 0; i < m->n; i++)
+        strbuf_appendf(out, "%s%s:%s", i ? ", " : "", all[i].key, all[i].val);
     strbuf_appendc(out, '}');
     return true;
 }
 
-/* %s; inside lists and maps strings are quoted and times named. */
+/* As a literal inside a list or map. */
+static bool print_inside(struct cel_run *r, struct cel_val v, struct strbuf *out)
+{
+    switch (v.kind) {
+    case CK_TIMESTAMP:
+    case CK_DURATION:
+        strbuf_append(out, v.kind == CK_DURATION ? "duration(\"" : "timestamp(\"");
+        (void)cel_to_string(r, v, out);
+        strbuf_append(out, "\")");
+        return true;
+    case CK_BYTES:
+    case CK_STRING:
+        strbuf_append(out, v.kind == CK_BYTES ? "b" : "");
+        quoted(cel_str(v), out);
+        return true;
+    case CK_DOUBLE:
+        if (isnan(v.d) || isinf(v.d))
+            strbuf_append(out, isnan(v.d) ? "\"NaN\"" : v.d < 0 ? "\"-Inf\"" : "\"+Inf\"");
+        else
+            strbuf_appendf(out, "%.6f", v.d);
+        return true;
+    default: return cel_to_string(r, v, out);
+    }
+}
+
+/* %s */
 static bool print_string(struct cel_run *r, struct cel_val v, bool inside, struct strbuf *out)
 {
+    if (v.kind == CK_BYTES && !cel_is_utf8(cel_str(v)))
+        return false;
     switch (v.kind) {
     case CK_LIST: return print_list(r, v.list, out);
     case CK_MAP: return print_map(r, v.map, out);
     case CK_TIMESTAMP:
     case CK_DURATION:
-        strbuf_append(out, !inside ? "" : v.kind == CK_DURATION ? "duration(\"" : "timestamp(\"");
-        (void)cel_to_string(r, v, out);
-        strbuf_append(out, inside ? "\")" : "");
-        return true;
     case CK_STRING:
-        if (inside) {
-            quoted(cel_str(v), out);
-            return true;
-        }
-        return cel_to_string(r, v, out);
     case CK_BOOL:
     case CK_INT:
     case CK_UINT:
     case CK_DOUBLE:
     case CK_BYTES:
     case CK_TYPE:
-    case CK_NULL: return cel_to_string(r, v, out);
+    case CK_NULL: return inside ? print_inside(r, v, out) : cel_to_string(r, v, out);
     default: return false;
     }
 }
@@ -248,8 +286,5 @@ int cel_format_text(struct cel_run *r, struct str fmt, const struct cel_val *ite
         if (e < 0)
             return e;
     }
-    if (used < n)
-        return fail(out, "too many arguments supplied to string.format (expected %u, got %u)", used,
-                    n);
-    return 0;
+    return 0; /* arguments that are left: check_format() complains where both are literals */
 }

@@ -170,18 +170,26 @@ static struct cel_val sort_by_keys(struct cel_run *r, const struct cel_val *v, u
 
 /* ---- sets ---------------------------------------------------------------------------------------- */
 
-static bool has_all(struct cel_run *r, struct cel_val list, struct cel_val of)
+/* Its items are made once, however often they are compared. */
+static struct cel_list unpacked(struct cel_run *r, struct cel_val v)
 {
-    const struct cel_val *xs = cel_list_items(r->a, list.list), *ys = cel_list_items(r->a, of.list);
+    struct cel_list l = *v.list;
 
-    for (uint32_t i = 0; i < of.list->n; i++) {
-        bool found = false;
-        for (uint32_t k = 0; k < list.list->n && !found; k++)
-            found = truth(cel_equal(r->a, xs[k], ys[i]));
-        if (!found)
-            return false;
-    }
-    return true;
+    l.items = cel_list_items(r->a, v.list);
+    return l;
+}
+
+/* The answer about the first that is not in the list, or true. */
+static struct cel_val has_all(struct cel_run *r, struct cel_val list, struct cel_val of)
+{
+    struct cel_list in = unpacked(r, list);
+    struct cel_iter it;
+    struct cel_val k, one, has = cel_v_bool(true);
+
+    (void)cel_iter_init(&it, r->a, of);
+    while (truth(has) && cel_iter_next(&it, &k, &one))
+        has = cel_list_contains(r->a, &in, one);
+    return has;
 }
 
 static bool two_lists(const struct cel_val *v)
@@ -192,29 +200,31 @@ static bool two_lists(const struct cel_val *v)
 static struct cel_val sets_contains(struct cel_run *r, const struct cel_val *v, unsigned n)
 {
     (void)n;
-    return two_lists(v) ? cel_v_bool(has_all(r, v[0], v[1])) : cel_misfit();
+    return two_lists(v) ? has_all(r, v[0], v[1]) : cel_misfit();
 }
 
 static struct cel_val sets_equivalent(struct cel_run *r, const struct cel_val *v, unsigned n)
 {
     (void)n;
-    return two_lists(v) ? cel_v_bool(has_all(r, v[0], v[1]) && has_all(r, v[1], v[0]))
-                        : cel_misfit();
+    if (!two_lists(v))
+        return cel_misfit();
+    struct cel_val has = has_all(r, v[0], v[1]);
+    return truth(has) ? has_all(r, v[1], v[0]) : has;
 }
 
 static struct cel_val sets_intersects(struct cel_run *r, const struct cel_val *v, unsigned n)
 {
+    struct cel_iter it;
+    struct cel_val k, one;
+
     (void)n;
     if (!two_lists(v))
         return cel_misfit();
-    const struct cel_val *xs = cel_list_items(r->a, v[0].list),
-                         *ys = cel_list_items(r->a, v[1].list);
-    for (uint32_t i = 0; i < v[0].list->n; i++) {
-        for (uint32_t k = 0; k < v[1].list->n; k++) {
-            if (truth(cel_equal(r->a, xs[i], ys[k])))
-                return cel_v_bool(true);
-        }
-    }
+    struct cel_list in = unpacked(r, v[1]);
+    (void)cel_iter_init(&it, r->a, v[0]);
+    while (cel_iter_next(&it, &k, &one))
+        if (truth(cel_list_contains(r->a, &in, one)))
+            return cel_v_bool(true);
     return cel_v_bool(false);
 }
 
@@ -282,7 +292,8 @@ static struct cel_val unwrap(struct cel_run *r, const struct cel_val *v, unsigne
     struct cel_val *out = arena_alloc(r->a, (v[0].list->n + 1) * sizeof *out, 16);
     for (uint32_t i = 0; i < v[0].list->n; i++) {
         if (items[i].kind != CK_OPTIONAL)
-            return cel_v_error(r->a, "value %s is not optional", cel_type_name(items[i]));
+            return i ? cel_v_error(r->a, "value %s is not optional", cel_type_name(items[i]))
+                     : cel_misfit();
         if (items[i].opt)
             out[len++] = *items[i].opt;
     }

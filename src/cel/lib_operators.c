@@ -179,7 +179,7 @@ static struct cel_val op_eq(struct cel_run *r, const struct cel_val *v, unsigned
 static struct cel_val op_ne(struct cel_run *r, const struct cel_val *v, unsigned n)
 {
     struct cel_val e = op_eq(r, v, n);
-    return e.kind == CK_BOOL ? cel_v_bool(!e.b) : e;
+    return cel_v_bool(e.kind != CK_BOOL || !e.b); /* what does not compare is not equal */
 }
 
 /* Which outcomes of a comparison are true: less, equal, greater. */
@@ -218,20 +218,10 @@ static struct cel_val op_ge(struct cel_run *r, const struct cel_val *v, unsigned
 
 static struct cel_val op_in(struct cel_run *r, const struct cel_val *v, unsigned n)
 {
-    struct cel_iter it;
-    struct cel_val k, item;
-
     (void)n;
     if (v[1].kind == CK_MAP)
         return cel_v_bool(cel_map_find(r->a, v[1].map, v[0]).kind != CK_ABSENT);
-    if (v[1].kind != CK_LIST || !cel_iter_init(&it, r->a, v[1]))
-        return cel_misfit();
-    while (cel_iter_next(&it, &k, &item)) {
-        struct cel_val same = cel_equal(r->a, item, v[0]);
-        if (same.kind == CK_BOOL && same.b)
-            return same;
-    }
-    return cel_v_bool(false);
+    return v[1].kind == CK_LIST ? cel_list_contains(r->a, v[1].list, v[0]) : cel_misfit();
 }
 
 static struct cel_val fn_size(struct cel_run *r, const struct cel_val *v, unsigned n)
@@ -258,7 +248,8 @@ static struct cel_val fn_not_false(struct cel_run *r, const struct cel_val *v, u
 static struct cel_val insert_failed(struct cel_run *r, struct cel_val key)
 {
     CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
-    (void)cel_to_string(r, key, &b);
+    if (!cel_to_string(r, key, &b))
+        cel_val_print(r->a, key, &b); /* a list, which upstream takes for a key */
     return cel_v_error(r->a, "insert failed: key %s already exists", strbuf_str(&b));
 }
 

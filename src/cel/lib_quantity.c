@@ -175,18 +175,21 @@ void cel_semver_print(const struct cel_semver *v, struct strbuf *out)
         strbuf_appendf(out, "+%.*s", (int)v->build.n, v->build.p);
 }
 
+struct cel_val cel_v_semver(struct arena *a, struct str s)
+{
+    struct cel_semver *out = arena_new0(a, struct cel_semver);
+    const char *why = parse_semver(a, s, out);
+
+    if (why)
+        return cel_v_error(a, "%s", why);
+    return (struct cel_val){ .kind = CK_SEMVER, .semver = out };
+}
+
 static struct cel_val semver(struct cel_run *r, const struct cel_val *v, unsigned n)
 {
-    struct cel_semver *out;
-
     if (v[0].kind != CK_STRING || (n == 2 && v[1].kind != CK_BOOL))
         return cel_misfit();
-    struct str s = n == 2 && v[1].b ? normalized(r->a, cel_str(v[0])) : cel_str(v[0]);
-    out = arena_new0(r->a, struct cel_semver);
-    const char *why = parse_semver(r->a, s, out);
-    if (why)
-        return cel_v_error(r->a, "%s", why);
-    return (struct cel_val){ .kind = CK_SEMVER, .semver = out };
+    return cel_v_semver(r->a, n == 2 && v[1].b ? normalized(r->a, cel_str(v[0])) : cel_str(v[0]));
 }
 
 static struct cel_val is_semver(struct cel_run *r, const struct cel_val *v, unsigned n)
@@ -207,11 +210,37 @@ NUMBER(patch, patch)
 
 /* ---- quantities ---------------------------------------------------------------------------------- */
 
-static struct cel_val make_qty(struct cel_run *r, struct qty q)
+/* Upstream computes small quantities in 64 bits and others with all digits: `wide` tells which. */
+static struct cel_val make_qty(struct cel_run *r, struct qty q, bool wide)
 {
     struct qty *keep = arena_new0(r->a, struct qty);
     *keep = q;
-    return (struct cel_val){ .kind = CK_QUANTITY, .qty = keep };
+    return (struct cel_val){ .kind = CK_QUANTITY, .zone = wide, .qty = keep };
+}
+
+static size_t digits_at(struct str s, size_t i)
+{
+    size_t n = 0;
+    while (i + n < s.n && s.p[i + n] >= '0' && s.p[i + n] <= '9')
+        n++;
+    return n;
+}
+
+/* Does the text of a quantity have more digits than upstream keeps in 64 bits? */
+static bool is_wide(struct str s, struct qty q)
+{
+    size_t i = s.n && (s.p[0] == '+' || s.p[0] == '-');
+
+    while (i < s.n && s.p[i] == '0')
+        i++;
+    size_t whole = digits_at(s, i), at = i + whole, fraction = 0;
+    if (at < s.n && s.p[at] == '.')
+        fraction = digits_at(s, at + 1);
+    whole = MAX(whole, (size_t)1);
+    if (q.format != QTY_BINARY_SI)
+        return whole + fraction > 18 || q.scale < -9;
+    const char *unit = memchr("KMGTPE", s.p[s.n - 2], 6), *all = "KMGTPE";
+    return !unit || fraction || whole + (size_t)(unit - all + 1) * 3 > 14;
 }
 
 static struct cel_val quantity(struct cel_run *r, const struct cel_val *v, unsigned n)
@@ -224,7 +253,7 @@ static struct cel_val quantity(struct cel_run *r, const struct cel_val *v, unsig
     if (qty_parse(v[0].s, v[0].n, &q, NULL) < 0)
         return cel_v_error(r->a, "quantities must match the regular expression "
                                  "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
-    return make_qty(r, q);
+    return make_qty(r, q, is_wide(cel_str(v[0]), q));
 }
 
 static struct cel_val is_quantity(struct cel_run *r, const struct cel_val *v, unsigned n)
@@ -280,24 +309,38 @@ static bool other_qty(struct cel_val v, struct qty *ret)
     return true;
 }
 
+static bool fits_64(struct qty q)
+{
+    return q.hi == (int64_t)q.lo >> 63;
+}
+
+/* x + y, x - y */
+static struct cel_val combine(struct cel_run *r, const struct cel_val *v, bool minus)
+{
+    struct qty x, y;
+
+    if (v[0].kind != CK_QUANTITY || !other_qty(v[1], &y))
+        return cel_misfit();
+    x = *v[0].qty;
+    bool wide = v[0].zone || (v[1].kind == CK_QUANTITY && v[1].zone);
+    /* Upstream's slip: the smallest integer has no opposite in 64 bits, so that it is added. */
+    if (minus && !wide && y.hi == -1 && y.lo == (uint64_t)INT64_MIN && qty_sign(x) >= 0 &&
+        (qty_is_zero(x) || (x.scale >= y.scale && qty_fits_i64(x, y.scale))))
+        minus = false;
+    struct qty sum = minus ? qty_sub(x, y) : qty_add(x, y);
+    return make_qty(r, sum, wide || !fits_64(sum));
+}
+
 static struct cel_val add(struct cel_run *r, const struct cel_val *v, unsigned n)
 {
-    struct qty q;
-
     (void)n;
-    if (v[0].kind != CK_QUANTITY || !other_qty(v[1], &q))
-        return cel_misfit();
-    return make_qty(r, qty_add(*v[0].qty, q));
+    return combine(r, v, false);
 }
 
 static struct cel_val sub(struct cel_run *r, const struct cel_val *v, unsigned n)
 {
-    struct qty q;
-
     (void)n;
-    if (v[0].kind != CK_QUANTITY || !other_qty(v[1], &q))
-        return cel_misfit();
-    return make_qty(r, qty_sub(*v[0].qty, q));
+    return combine(r, v, true);
 }
 
 /* Of either kind. */

@@ -165,6 +165,18 @@ static struct cel_val split(struct cel_run *r, const struct cel_val *v, unsigned
     return list;
 }
 
+/* The first element decides whether it is a list of text at all. */
+static struct cel_val not_text(struct cel_run *r, struct cel_val v)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+
+    if (v.kind == CK_NULL)
+        strbuf_appendc(&b, '0');
+    else
+        (void)cel_to_string(r, v, &b);
+    return cel_v_error(r->a, "join: invalid input: %s", strbuf_str(&b));
+}
+
 static struct cel_val join(struct cel_run *r, const struct cel_val *v, unsigned n)
 {
     CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
@@ -175,7 +187,7 @@ static struct cel_val join(struct cel_run *r, const struct cel_val *v, unsigned 
         return cel_misfit();
     for (cel_iter_init(&it, r->a, v[0]); cel_iter_next(&it, &k, &item);) {
         if (item.kind != CK_STRING)
-            return cel_misfit();
+            return k.i ? not_text(r, item) : cel_misfit();
         if (n == 2 && k.i > 0)
             strbuf_appendn(&b, v[1].s, v[1].n);
         strbuf_appendn(&b, item.s, item.n);
@@ -268,7 +280,7 @@ static struct cel_val contains(struct cel_run *r, const struct cel_val *v, unsig
     (void)r, (void)n;
     if (!two_strings(v))
         return cel_misfit();
-    return cel_v_bool(v[1].n == 0 || memmem(v[0].s, v[0].n, v[1].s, v[1].n));
+    return cel_v_bool(v[1].n == 0 || (v[0].n && memmem(v[0].s, v[0].n, v[1].s, v[1].n)));
 }
 
 static struct cel_val starts_with(struct cel_run *r, const struct cel_val *v, unsigned n)

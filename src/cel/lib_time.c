@@ -20,7 +20,7 @@ static struct cel_val of_duration(struct cel_val d, enum part part)
     case HOURS: return cel_v_int(d.i / 3600000000000);
     case MINUTES: return cel_v_int(d.i / 60000000000);
     case SECONDS: return cel_v_int(d.i / 1000000000);
-    case MILLIS: return cel_v_int(d.i / 1000000 % 1000);
+    case MILLIS: return cel_v_int(d.i / 1000000);
     default: return cel_misfit();
     }
 }

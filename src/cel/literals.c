@@ -25,12 +25,15 @@ static bool format_arg(struct validator *v, struct cel_ast *n, struct cel_val *r
     };
 
     switch ((enum cel_type_kind)n->type->kind) {
-    case CT_DYN:
     case CT_PARAM: return false;
     case CT_LIST: *ret = cel_v_list(v->a, NULL, 0); return true;
     case CT_MAP: *ret = cel_v_map(v->a, NULL, 0); return true;
     case CT_TYPE: *ret = cel_v_type(&cel_int); return true;
     case CT_OPTIONAL: *ret = cel_v_none(); return true;
+    case CT_DYN:
+        if (!cel_type_is_any(n->type))
+            return false;
+        __attribute__((fallthrough)); /* which no clause prints */
     case CT_OBJECT:
     case CT_OPAQUE: {
         struct cel_native *native = arena_new0(v->a, struct cel_native);

@@ -18,6 +18,7 @@ struct planner {
     struct cel_expr *e;
     struct local *locals;
     uint32_t depth, count;
+    uint32_t high; /* the most variables at once in what was planned since it was set */
     struct strbuf *why;
     bool failed;
     struct str appends; /* the accumulator of the loop that collects a list */
@@ -74,6 +75,14 @@ static bool is_attribute(const struct cel_node *n)
            n->op == OP_COND;
 }
 
+/* Is something selected of a ?: here? */
+static bool is_conditional(const struct cel_node *n)
+{
+    while (n->op == OP_SELECT || n->op == OP_INDEX)
+        n = n->args[0];
+    return n->op == OP_COND;
+}
+
 static struct cel_node *plan_ident(struct planner *p, struct cel_ast *n, bool branch)
 {
     struct str name = n->name;
@@ -118,6 +127,9 @@ static struct cel_node *selection(struct planner *p, enum cel_op op, struct cel_
     n->cost = op != OP_HAS;
     if (!is_attribute(of) && !(branch && op != OP_HAS))
         n->cost += 1;
+    /* has(a.b) in a branch costs its selection in place of its name; a ?: has no name. */
+    if (op == OP_HAS && branch && is_conditional(of))
+        n->cost += 1;
     return n;
 }
 
@@ -133,9 +145,8 @@ static struct cel_node *plan_index(struct planner *p, struct cel_ast *n, bool br
     struct cel_node *s = selection(p, OP_INDEX, n->args[0], branch, str_eqz(n->name, "_[?_]"));
     /* The name of an index costs nothing, as in a branch. */
     s->args[1] = plan(p, n->args[1], true);
-    if (s->args[1]->op == OP_CONST && s->args[1]->value.kind == CK_NULL)
-        return fail(p, (struct cel_val){ .s = "invalid qualifier type: types.Null", .n = 34 });
-    return s;
+    const char *bad = s->args[1]->op == OP_CONST ? cel_not_a_key(s->args[1]->value) : NULL;
+    return bad ? fail(p, cel_v_error(p->e->a, "invalid qualifier type: %s", bad)) : s;
 }
 
 /* ---- calls --------------------------------------------------------------------------------------- */
@@ -254,16 +265,21 @@ static struct cel_node *plan_call(struct planner *p, struct cel_ast *n, bool bra
         call->args[0] = plan(p, n->target, false);
     for (uint32_t i = 0; i < n->n_args; i++)
         call->args[i + extra] = plan(p, n->args[i], false);
-    call->in_order = call->n_args > 2 || (!call->single && !is_operator(n->fn));
+    /* Upstream has one implementation for all overloads of operators and of sorting, which gets all
+     * arguments; others are looked up by the arguments, one after the other. */
+    call->in_order = call->n_args > 2 || (!call->single && !is_operator(n->fn) &&
+                                          n->fn->overloads[0].cost != CC_SORT_BY);
     if (p->failed)
         return call;
     if (streq(name, "or") || streq(name, "orValue"))
         call->op = streq(name, "or") ? OP_OPT_OR : OP_OPT_OR_VALUE;
     else if (call->n_args == 1 && is_conversion(n->fn) && call->args[0]->op == OP_CONST)
         return fold_conversion(p, call);
-    else if (streq(name, "@in") && call->single && is_lookup(call->args[1]))
+    else if (streq(name, "@in") && call->single && is_lookup(call->args[1])) {
+        if (call->args[1]->value.list->n == 0) /* whatever the other side is */
+            return constant(p, cel_v_bool(false));
         call->op = OP_MEMBER_OF;
-    else if (streq(name, "matches") || streq(name, "find") || streq(name, "findAll"))
+    } else if (streq(name, "matches") || streq(name, "find") || streq(name, "findAll"))
         return plan_pattern(p, call);
     return call;
 }
@@ -327,6 +343,7 @@ static uint16_t declare(struct planner *p, struct local *l, struct str name)
     l->slot = (uint16_t)p->depth++;
     l->up = p->locals;
     p->locals = l;
+    p->high = MAX(p->high, p->depth);
     p->e->n_locals = MAX(p->e->n_locals, p->depth);
     return l->slot;
 }
@@ -345,7 +362,12 @@ static struct cel_node *plan_fold(struct planner *p, struct cel_ast *n)
         return fail(p, (struct cel_val){ .s = "too many variables", .n = 18 });
     p->appends = (struct str){ 0 };
     g->range = plan(p, f->range, false);
+    uint32_t high = p->high;
+    p->high = depth;
     g->init = plan(p, f->init, false);
+    if (f->bind) /* evaluated in the middle of the result: they must not share variables */
+        p->depth = p->high;
+    p->high = MAX(high, p->high);
     g->accu = declare(p, &accu, f->accu);
     struct local *with_accu = p->locals;
     g->var = declare(p, &one, f->var);

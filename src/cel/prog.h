@@ -79,6 +79,10 @@ struct cel_val cel_run_node(struct cel_run *r, const struct cel_node *n);
 struct cel_val cel_run_select(struct cel_run *r, const struct cel_node *n);
 struct cel_val cel_run_has(struct cel_run *r, const struct cel_node *n);
 struct cel_val cel_run_index(struct cel_run *r, const struct cel_node *n);
+/* What upstream calls the type of a value that is no index; NULL: it may be one. */
+const char *cel_not_a_key(struct cel_val v);
+/* What cel-go calls the type of a value in its errors; NULL: it never gets there. */
+const char *cel_go_type(struct cel_val v);
 struct cel_val cel_call(struct cel_run *r, const struct cel_function *fn,
                         const struct cel_val *args, unsigned n);
 /* What a call costs beyond its arguments. overload NULL: more than one fits. */

@@ -36,8 +36,10 @@ static bool is_reserved(struct str s)
     return false;
 }
 
-/* The name in expressions; false: it cannot be written there. */
-static bool escape_name(struct arena *a, struct str s, struct str *ret)
+/* Keys of maps: kube-apiserver takes them for empty when it estimates costs. */
+static const struct cel_type key_type = { .kind = CT_STRING, .name = "string", .size_max = 0 };
+
+bool cel_field_name(struct arena *a, struct str s, struct str *ret)
 {
     CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
 
@@ -71,6 +73,19 @@ static const char *text_of(const struct kj_val *s, const char *key)
     return kj_str_or(kj_get(s, key), "");
 }
 
+/* Is there a type for values of the schema? */
+static bool has_type(const struct kj_val *s)
+{
+    const char *type = text_of(s, "type");
+    const struct kj_val *more = kj_get(s, "additionalProperties");
+
+    if (kj_bool(kj_get(s, "x-kubernetes-int-or-string"), false))
+        return true;
+    if (streq(type, "array"))
+        return has_type(kj_get(s, "items"));
+    return streq(type, "object") && kj_type(more) == KJ_OBJ ? has_type(more) : *type != 0;
+}
+
 /* The fewest bytes that a value takes in JSON. */
 uint64_t cel_schema_least_bytes(const struct kj_val *s)
 {
@@ -94,7 +109,7 @@ uint64_t cel_schema_least_bytes(const struct kj_val *s)
         for (struct kj_iter it = kj_iter(kj_get(s, "required")); kj_next(&it, &key, &name);) {
             const struct kj_val *p =
                 kj_getn(kj_get(s, "properties"), kj_str_or(name, ""), kj_len(name));
-            if (p && !kj_get(p, "default"))
+            if (p && !kj_get(p, "default") && has_type(p)) /* upstream leaves others out */
                 sum += kj_len(name) + cel_schema_least_bytes(p) + 4;
         }
     }
@@ -155,6 +170,7 @@ static const struct cel_type *array_type(struct arena *a, const struct kj_val *s
     if (!elem)
         return NULL;
     struct cel_type *t = copy_of(a, cel_type_list(a, elem), count_max(s, "maxItems", items, 1));
+    t->of_schema = true;
     t->list_kind = streq(kind, "set")   ? CEL_LIST_SET
                    : streq(kind, "map") ? CEL_LIST_MAP
                                         : CEL_LIST_ATOMIC;
@@ -162,7 +178,7 @@ static const struct cel_type *array_type(struct arena *a, const struct kj_val *s
     struct str *list = arena_newn0(a, kj_len(keys) + 1, struct str);
     for (struct kj_iter it = kj_iter(keys); kj_next(&it, &key, &v);) {
         struct str plain = { kj_str_or(v, ""), kj_len(v) };
-        if (!escape_name(a, plain, &list[n]))
+        if (!cel_field_name(a, plain, &list[n]))
             list[n] = plain;
         n++;
     }
@@ -183,7 +199,7 @@ static void add_field(struct arena *a, struct cel_field *fields, uint32_t *n, st
 {
     struct cel_field f = { .json = json, .type = type };
 
-    if (!type || !escape_name(a, json, &f.name))
+    if (!type || !cel_field_name(a, json, &f.name))
         return;
     for (uint32_t i = 0; i < *n; i++) {
         if (str_eq(fields[i].json, json)) {
@@ -201,6 +217,7 @@ static const struct cel_type *object_of(struct arena *a, const char *name, struc
 
     qsort(fields, n, sizeof *fields, field_cmp);
     t->kind = CT_OBJECT;
+    t->of_schema = true;
     t->name = name;
     t->fields = fields;
     t->n_fields = n;
@@ -237,12 +254,10 @@ static const struct cel_type *object_type(struct arena *a, const struct kj_val *
         if (!elem)
             return NULL;
         struct cel_type *t =
-            copy_of(a, cel_type_map(a, &cel_string, elem), count_max(s, "maxProperties", more, 5));
+            copy_of(a, cel_type_map(a, &key_type, elem), count_max(s, "maxProperties", more, 6));
+        t->of_schema = true;
         return t;
     }
-    if (!kj_len(properties) && !root &&
-        kj_bool(kj_get(s, "x-kubernetes-preserve-unknown-fields"), false))
-        return NULL;
     struct cel_field *fields = arena_newn0(a, kj_len(properties) + 4, struct cel_field);
     for (struct kj_iter it = kj_iter(properties); kj_next(&it, &key, &p);)
         add_field(a, fields, &n, key,
@@ -257,8 +272,10 @@ static const struct cel_type *node_type(struct arena *a, const struct kj_val *s,
 {
     const char *type = text_of(s, "type");
 
-    if (kj_bool(kj_get(s, "x-kubernetes-int-or-string"), false))
-        return copy_of(a, &cel_dyn, REQUEST_MAX - 2);
+    if (kj_bool(kj_get(s, "x-kubernetes-int-or-string"), false)) {
+        int64_t limit = kj_i64_or(kj_get(s, "maxLength"), -1);
+        return copy_of(a, &cel_dyn, limit >= 0 ? (uint64_t)limit * 4 : REQUEST_MAX - 2);
+    }
     if (streq(type, "array"))
         return array_type(a, s, name);
     if (streq(type, "object") || root ||

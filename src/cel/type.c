@@ -64,6 +64,11 @@ const struct cel_type *cel_type_of(struct arena *a, enum cel_type_kind kind,
     return make(a, kind, name, NULL, elem);
 }
 
+bool cel_type_is_any(const struct cel_type *t)
+{
+    return t->kind == CT_DYN && streq(t->name, "google.protobuf.Any");
+}
+
 bool cel_type_eq(const struct cel_type *a, const struct cel_type *b)
 {
     if (a == b)
@@ -79,6 +84,7 @@ bool cel_type_eq(const struct cel_type *a, const struct cel_type *b)
     case CT_OPTIONAL:
     case CT_WRAPPER: return cel_type_eq(a->elem, b->elem);
     case CT_MAP: return cel_type_eq(a->key, b->key) && cel_type_eq(a->elem, b->elem);
+    case CT_DYN: return cel_type_is_any(a) == cel_type_is_any(b);
     default: return true;
     }
 }
@@ -124,6 +130,13 @@ void cel_type_print(const struct cel_type *t, bool message, struct strbuf *out)
     case CT_DURATION: strbuf_append(out, message ? "duration" : t->name); break;
     case CT_NULL: strbuf_append(out, message ? "null" : t->name); break;
     case CT_ERROR: strbuf_append(out, "!error!"); break;
+    case CT_DYN: strbuf_append(out, message && cel_type_is_any(t) ? "any" : t->name); break;
+    case CT_PARAM:
+        if (t->param >= CEL_PARAM_FIRST)
+            strbuf_appendf(out, "_var%u", t->param - CEL_PARAM_FIRST);
+        else
+            strbuf_append(out, t->name);
+        break;
     default: strbuf_append(out, t->name); break;
     }
 }

@@ -43,6 +43,7 @@ struct cel_field {
 struct cel_type {
     uint8_t kind;      /* enum cel_type_kind */
     uint8_t list_kind; /* enum cel_list_kind: what equality and + mean */
+    bool of_schema;    /* a list, map or object that a structural schema describes */
     uint32_t param;    /* CT_PARAM: which */
     uint32_t n_fields, n_list_keys;
     const char *name; /* of the value's type at run time */
@@ -74,6 +75,7 @@ const struct cel_type *cel_type_keep(struct arena *a, const struct cel_type *t);
 bool cel_type_eq(const struct cel_type *a, const struct cel_type *b);
 /* NULL: the object has no such field. */
 const struct cel_field *cel_type_field(const struct cel_type *t, struct str name);
+bool cel_type_is_any(const struct cel_type *t); /* that of devices' attributes, which is dyn too */
 /* "list(google.protobuf.Timestamp)"; in messages upstream writes "list(timestamp)". */
 void cel_type_print(const struct cel_type *t, bool message, struct strbuf *out);
 

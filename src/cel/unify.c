@@ -168,15 +168,18 @@ static bool unite(struct cel_subst *s, const struct cel_type *a, const struct ce
     }
     if (!x.type || !y.type) {
         struct known free = x.type ? y : x;
-        const struct cel_type *t = x.type ? x.type : y.type;
-        if (mentions(s, t, free.var)) /* a list of itself */
+        struct known other = x.type ? x : y;
+        if (mentions(s, other.type, free.var)) /* a list of itself */
             return false;
-        bind(s, free.var, t);
+        /* To the variable where there is one: both widen together. */
+        bind(s, free.var, other.var ? other.var : other.type);
         return true;
     }
     if (!agree(s, x.type, y.type))
         return false;
     const struct cel_type *general = cel_most_general(x.type, y.type);
+    if (x.var && covers(y.type, x.type)) /* dyn and any are each as wide as the other */
+        general = y.type;
     widen(s, x, general);
     widen(s, y, general);
     return true;

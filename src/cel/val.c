@@ -89,6 +89,16 @@ static bool fits(const struct kj_val *v, const struct cel_type *t)
     }
 }
 
+static const char *scalar_word(const struct cel_type *t)
+{
+    switch ((enum cel_type_kind)t->kind) {
+    case CT_BOOL: return "bool";
+    case CT_INT: return "int";
+    case CT_DOUBLE: return "float";
+    default: return "string";
+    }
+}
+
 static struct cel_val misfit(struct arena *a, const struct kj_val *v, const struct cel_type *t)
 {
     static const char *const go[] = { [KJ_BOOL] = "bool",
@@ -104,11 +114,7 @@ static struct cel_val misfit(struct arena *a, const struct kj_val *v, const stru
     if (t->kind == CT_MAP || t->kind == CT_OBJECT)
         return cel_v_error(a,
                            "invalid data, expected a map for the provided schema with type=object");
-    return cel_v_error(a, "invalid data, expected %s, got %s",
-                       t->kind == CT_BOOL     ? "bool"
-                       : t->kind == CT_INT    ? "int"
-                       : t->kind == CT_DOUBLE ? "float"
-                                              : "string",
+    return cel_v_error(a, "invalid data, expected %s, got %s", scalar_word(t),
                        kj_type(v) == KJ_NUM && kj_i64(v, &i) == 0 ? "int64" : go[kj_type(v)]);
 }
 
@@ -188,6 +194,46 @@ struct cel_val cel_v_json(struct arena *a, const struct kj_val *v, const struct 
     m->json = v;
     m->type = t->kind == CT_OBJECT || t->kind == CT_MAP ? t : &cel_map_dyn;
     return (struct cel_val){ .kind = CK_MAP, .map = m };
+}
+
+/* What Go calls the type of what is inside a value. */
+static const char *native_word(struct cel_val v)
+{
+    switch (v.kind) {
+    case CK_BOOL: return "bool";
+    case CK_INT: return "int64";
+    case CK_UINT: return "uint64";
+    case CK_DOUBLE: return "float64";
+    case CK_STRING: return "string";
+    case CK_BYTES: return "[]uint8";
+    case CK_TIMESTAMP: return "time.Time";
+    case CK_DURATION: return "time.Duration";
+    case CK_LIST: return v.list->type ? "[]interface {}" : "[]ref.Val";
+    case CK_MAP: return v.map->type ? "map[string]interface {}" : "map[ref.Val]ref.Val";
+    default: return cel_type_name(v);
+    }
+}
+
+struct cel_val cel_v_refit(struct arena *a, struct cel_val v, const struct cel_type *t)
+{
+    bool fine = true;
+
+    if (cel_is_err(v) || v.kind == CK_NULL)
+        return v;
+    switch ((enum cel_type_kind)t->kind) {
+    case CT_BOOL: fine = v.kind == CK_BOOL; break;
+    case CT_INT: fine = v.kind == CK_INT; break;
+    case CT_STRING: fine = v.kind == CK_STRING; break;
+    case CT_DOUBLE:
+        if (v.kind == CK_INT)
+            return cel_v_double((double)v.i);
+        fine = v.kind == CK_DOUBLE;
+        break;
+    default: break;
+    }
+    return fine ? v
+                : cel_v_error(a, "invalid data, expected %s, got %s", scalar_word(t),
+                              native_word(v));
 }
 
 /* ---- types and sizes --------------------------------------------------------------------------- */

@@ -45,8 +45,8 @@ struct cel_named_format;
 struct cel_native;
 
 struct cel_val {
-    uint8_t kind;
-    int16_t zone; /* CK_TIMESTAMP: minutes east of UTC that its text has; for printing only */
+    uint16_t kind; /* enum cel_kind */
+    int16_t zone;  /* CK_TIMESTAMP: minutes east of UTC that its text has; for printing only */
     uint32_t n;
     union {
         bool b;
@@ -153,6 +153,9 @@ struct cel_val cel_v_type(const struct cel_type *t);
 /* A value of a document, by its type; CT_DYN for what it looks like. CK_ABSENT for an absent one.
  */
 struct cel_val cel_v_json(struct arena *a, const struct kj_val *v, const struct cel_type *t);
+/* A value that becomes an item of a list of a schema, whose items have this type: itself, a double
+ * for an int, or an error where a document could not have it. */
+struct cel_val cel_v_refit(struct arena *a, struct cel_val v, const struct cel_type *t);
 
 /* The name of a value's type: "int", "google.protobuf.Timestamp". */
 const char *cel_type_name(struct cel_val v);
@@ -165,6 +168,8 @@ void cel_val_print(struct arena *a, struct cel_val v, struct strbuf *out);
 
 /* true and false, or an error: values of Kubernetes' types do not compare with others. */
 struct cel_val cel_equal(struct arena *a, struct cel_val x, struct cel_val y);
+/* Is an element equal? In lists of schemas a comparison that fails makes false an error. */
+struct cel_val cel_list_contains(struct arena *a, const struct cel_list *l, struct cel_val v);
 /* -1, 0, 1 in *ret. 0, or -EINVAL: no order between the two; -EDOM: NaN. */
 int cel_compare(struct cel_val x, struct cel_val y, int *ret);
 

@@ -1,4 +1,5 @@
 /* val_equal.c - equality and order. Numbers compare by value across their types. */
+#include "base/map.h"
 #include "cel/lib.h"
 
 #include <math.h>
@@ -144,8 +145,54 @@ static bool equal_lists(struct arena *a, const struct cel_list *x, const struct 
     return equal_in_order(a, x, y);
 }
 
+static bool is_field(const struct cel_type *t, struct str json)
+{
+    for (uint32_t i = 0; i < t->n_fields; i++) {
+        if (str_eq(t->fields[i].json, json))
+            return true;
+    }
+    return false;
+}
+
+static void add_members(struct map *to, const struct kj_val *obj)
+{
+    struct kj_iter it = kj_iter(obj);
+    struct str key;
+    const struct kj_val *v;
+
+    while (kj_next(&it, &key, &v)) /* of equal keys the last counts */
+        map_put(to, key.p, key.n, (void *)(uintptr_t)v);
+}
+
+/* Members of documents that have no type, which expressions cannot see, are compared as they are,
+ * and a member that is null is one more than none. */
+static bool equal_untyped(const struct cel_map *x, const struct cel_map *y)
+{
+    CLEANUP(map_fini) struct map by_key = { 0 };
+    struct kj_iter beside = kj_iter(y->json);
+    bool in_order = true; /* until now, as those of two versions of one object nearly always are */
+    struct str key, other;
+    const struct kj_val *v, *w;
+
+    if (kj_len(x->json) != kj_len(y->json))
+        return false;
+    for (struct kj_iter it = kj_iter(x->json); kj_next(&it, &key, &v);) {
+        if (in_order && !(kj_next(&beside, &other, &w) && str_eq(other, key))) {
+            in_order = false;
+            add_members(&by_key, y->json);
+        }
+        if (!in_order)
+            w = map_get(&by_key, key.p, key.n);
+        if (w && !is_field(x->type, key) && !kj_equal(v, w))
+            return false;
+    }
+    return true;
+}
+
 static bool equal_objects(struct arena *a, const struct cel_map *x, const struct cel_map *y)
 {
+    if (x->json && y->json && !equal_untyped(x, y))
+        return false;
     for (uint32_t i = 0; i < x->type->n_fields; i++) {
         struct cel_val v = cel_map_field(a, x, x->type->fields[i].name);
         struct cel_val w = cel_map_field(a, y, x->type->fields[i].name);
@@ -179,15 +226,25 @@ static struct cel_val equal_kubernetes(struct cel_val x, struct cel_val y)
     case CK_SEMVER: return cel_v_bool(cel_semver_cmp(x.semver, y.semver) == 0);
     case CK_URL: return cel_v_bool(str_eq(x.url->text, y.url->text));
     case CK_FORMAT: return cel_v_bool(x.format == y.format);
-    case CK_NATIVE: return cel_v_bool(x.native == y.native);
+    case CK_NATIVE: return cel_v_no_overload(); /* not even with itself */
     default: return cel_v_bool(memcmp(x.addr, y.addr, sizeof *x.addr) == 0);
     }
+}
+
+static bool is_of_schema(struct cel_val v)
+{
+    const struct cel_type *t = v.kind == CK_LIST  ? v.list->type
+                               : v.kind == CK_MAP ? v.map->type
+                                                  : NULL;
+    return t && t->of_schema;
 }
 
 struct cel_val cel_equal(struct arena *a, struct cel_val x, struct cel_val y)
 {
     int c;
 
+    if (x.kind == CK_STRING && y.kind == CK_STRING)
+        return cel_v_bool(x.n == y.n && (x.n == 0 || memcmp(x.s, y.s, x.n) == 0));
     if (cel_is_err(x))
         return x;
     if (cel_is_err(y))
@@ -196,8 +253,8 @@ struct cel_val cel_equal(struct arena *a, struct cel_val x, struct cel_val y)
         return cel_v_bool(compare_numbers(x, y, &c) == 0 && c == 0);
     if (x.kind >= CK_QUANTITY)
         return equal_kubernetes(x, y);
-    if (x.kind != y.kind)
-        return cel_v_bool(false);
+    if (x.kind != y.kind) /* upstream's values of schemas compare with their like only, and null */
+        return is_of_schema(x) && y.kind != CK_NULL ? cel_v_no_overload() : cel_v_bool(false);
     switch (x.kind) {
     case CK_NULL: return cel_v_bool(true);
     case CK_LIST: return cel_v_bool(equal_lists(a, x.list, y.list));
@@ -207,4 +264,23 @@ struct cel_val cel_equal(struct arena *a, struct cel_val x, struct cel_val y)
         return x.opt && y.opt ? cel_equal(a, *x.opt, *y.opt) : cel_v_bool(!x.opt && !y.opt);
     default: return cel_v_bool(cel_compare(x, y, &c) == 0 && c == 0);
     }
+}
+
+struct cel_val cel_list_contains(struct arena *a, const struct cel_list *l, struct cel_val v)
+{
+    bool strict = l->type && l->type->of_schema;
+    struct cel_val k, item, why = cel_v_bool(false);
+    struct cel_iter it;
+
+    if (strict && cel_is_err(v))
+        return v;
+    (void)cel_iter_init(&it, a, (struct cel_val){ .kind = CK_LIST, .list = l });
+    while (cel_iter_next(&it, &k, &item)) {
+        struct cel_val same = strict ? cel_equal(a, item, v) : cel_equal(a, v, item);
+        if (same.kind == CK_BOOL && same.b)
+            return same;
+        if (strict && why.kind == CK_BOOL && same.kind != CK_BOOL)
+            why = same;
+    }
+    return why;
 }

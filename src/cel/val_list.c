@@ -135,41 +135,47 @@ bool cel_iter_next(struct cel_iter *it, struct cel_val *ret_key, struct cel_val 
 
 /* ---- putting together -------------------------------------------------------------------------- */
 
-/* What is equal, or has the same keys, replaces the left element in its place. */
-static struct cel_val merge(struct arena *a, const struct cel_type *t, const struct cel_list *l,
-                            const struct cel_list *r)
+static struct cel_val list_of(struct arena *a, const struct cel_type *t,
+                              const struct cel_val *items, uint32_t n)
 {
-    struct cel_val *out = arena_alloc(a, (MAX(l->n + r->n, 1U)) * sizeof *out, 16);
-    const struct cel_val *more = cel_list_items(a, r);
-    uint32_t n = l->n;
+    struct cel_list *list = arena_new0(a, struct cel_list);
 
-    if (l->n)
-        memcpy(out, cel_list_items(a, l), l->n * sizeof *out);
-    for (uint32_t i = 0; i < r->n; i++) {
+    *list = (struct cel_list){ .n = n, .items = items, .type = t };
+    return (struct cel_val){ .kind = CK_LIST, .list = list };
+}
+
+/* Sets and lists by key: what is equal, or has the same keys, replaces the left element in its
+ * place. */
+static uint32_t merge(struct arena *a, const struct cel_type *t, struct cel_val *out, uint32_t n,
+                      const struct cel_val *more, uint32_t nmore)
+{
+    for (uint32_t i = 0; i < nmore; i++) {
         uint32_t j = 0;
         while (j < n && !cel_same_list_key(a, t, out[j], more[i]))
             j++;
-        out[j] = more[i];
+        out[j] = cel_v_refit(a, more[i], t->elem);
         n += j == n;
     }
-    struct cel_list *list = arena_new0(a, struct cel_list);
-    *list = (struct cel_list){ .n = n, .items = out, .type = t };
-    return (struct cel_val){ .kind = CK_LIST, .list = list };
+    return n;
 }
 
 struct cel_val cel_list_concat(struct arena *a, struct cel_val l, struct cel_val r)
 {
-    const struct cel_type *t = l.list->type;
+    const struct cel_type *t = l.list->type && l.list->type->of_schema ? l.list->type : NULL;
+    uint32_t n = l.list->n;
 
-    if (t && t->list_kind != CEL_LIST_ATOMIC)
-        return merge(a, t, l.list, r.list);
     if (r.list->n == 0)
         return l;
-    if (l.list->n == 0)
+    if (n == 0 && !t)
         return r;
-    uint32_t n = l.list->n + r.list->n;
-    struct cel_val *out = arena_alloc(a, n * sizeof *out, 16);
-    memcpy(out, cel_list_items(a, l.list), l.list->n * sizeof *out);
-    memcpy(out + l.list->n, cel_list_items(a, r.list), r.list->n * sizeof *out);
-    return cel_v_list(a, out, n);
+    struct cel_val *out = arena_alloc(a, (n + r.list->n) * sizeof *out, 16);
+    const struct cel_val *more = cel_list_items(a, r.list);
+    if (n)
+        memcpy(out, cel_list_items(a, l.list), n * sizeof *out);
+    if (t && t->list_kind != CEL_LIST_ATOMIC)
+        return list_of(a, t, out, merge(a, t, out, n, more, r.list->n));
+    /* What is added to a list of a schema is one of its items from then on. */
+    for (uint32_t i = 0; i < r.list->n; i++)
+        out[n + i] = t ? cel_v_refit(a, more[i], t->elem) : more[i];
+    return list_of(a, t, out, n + r.list->n);
 }
