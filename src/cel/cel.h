@@ -8,7 +8,7 @@
  * The environment is that of Kubernetes: all libraries of its base environment.
  *
  * Every evaluation ends: cost is counted as upstream counts it, and beyond the limit nothing more
- * is evaluated.
+ * is evaluated. Who has no time for that much may interrupt it (struct cel_interrupt).
  */
 #ifndef KOORD_CEL_CEL_H
 #define KOORD_CEL_CEL_H
@@ -21,11 +21,16 @@ struct cel_var {
     const struct cel_type *type;
 };
 
+/* Seconds that clocks in the zone of this name ("Europe/Berlin") are ahead of UTC at t (seconds
+ * since 1970). -ENOENT: unknown. Called by every thread that evaluates. */
+typedef int (*cel_zone_fn)(struct str name, int64_t t, int64_t *ret);
+
 /* What an expression may refer to. Types must outlive the expressions compiled with them. */
 struct cel_env {
     const struct cel_var *vars;
     size_t n_vars;
-    bool bind; /* cel.bind(), in device selectors */
+    bool bind;               /* cel.bind(), in device selectors */
+    cel_zone_fn zone;        /* NULL: UTC and offsets are all there is */
 };
 
 struct cel_cost {
@@ -38,6 +43,7 @@ enum cel_failure {
     CEL_CHECK,   /* types do not fit, names are not known, a literal is none */
     CEL_RUNTIME, /* an error is the result */
     CEL_COST,    /* the limit was reached */
+    CEL_STOPPED, /* the caller interrupted it */
 };
 
 /* On failure *why (which the caller frees) has upstream's text: one or more errors with place and
@@ -57,8 +63,19 @@ size_t cel_expr_bytes(const struct cel_expr *e); /* of memory */
 
 #define CEL_LIMIT_CALL UINT64_C(1000000) /* of one evaluation in Kubernetes */
 
+/* Asked every 100 rounds of loops, as upstream looks at its context; true ends the evaluation. */
+struct cel_interrupt {
+    bool (*is_set)(void *arg);
+    void *arg;
+};
+enum { CEL_INTERRUPT_ROUNDS = 100 };
+
 /* vars[i]: the value of env->vars[i], CK_ABSENT when unbound. The result lives as long as arena,
- * variables and expression. After CEL_RUNTIME and CEL_COST *ret is a CK_ERROR. */
+ * variables and expression. After CEL_RUNTIME, CEL_COST and CEL_STOPPED *ret is a CK_ERROR. */
 enum cel_failure cel_eval(const struct cel_expr *e, const struct cel_val *vars, uint64_t limit,
                           struct arena *a, struct cel_val *ret, uint64_t *ret_cost);
+/* The same; stop NULL: nobody interrupts it. */
+enum cel_failure cel_eval_until(const struct cel_expr *e, const struct cel_val *vars,
+                                uint64_t limit, const struct cel_interrupt *stop, struct arena *a,
+                                struct cel_val *ret, uint64_t *ret_cost);
 #endif

@@ -1,6 +1,8 @@
 /* clock.c - times and durations. */
 #include "cel/clock.h"
 
+#include <stdio.h>
+
 #include "base/ktime.h"
 
 int cel_time_parse(struct str s, bool date, struct cel_val *ret)
@@ -63,21 +65,28 @@ void cel_time_print(struct cel_val t, struct strbuf *out)
 
 void cel_duration_print(int64_t ns, struct strbuf *out)
 {
-    uint64_t abs = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+    /* Upstream prints the double of the seconds, with as many digits as tell it. */
+    double seconds = (double)(ns / 1000000000) + (double)(ns % 1000000000) / 1e9;
+    char text[64];
 
-    strbuf_appendf(out, "%s%llu", ns < 0 ? "-" : "", (unsigned long long)(abs / 1000000000));
-    print_fraction((uint32_t)(abs % 1000000000), out);
-    strbuf_appendc(out, 's');
+    for (int digits = 0; digits < 32; digits++) {
+        (void)snprintf(text, sizeof text, "%.*f", digits, seconds);
+        if (strtod(text, NULL) == seconds)
+            break;
+    }
+    strbuf_appendf(out, "%ss", text);
 }
 
 struct cel_civil cel_civil(int64_t seconds)
 {
+    const int64_t cycle =
+        INT64_C(146097) * 86400; /* 400 years: offsets may lead before the year 1 */
     static const int before[] = { 0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334 };
-    struct ktime_civil c = ktime_civil_seconds(seconds);
+    struct ktime_civil c = ktime_civil_seconds(seconds + cycle);
     bool leap = (c.year % 4 == 0 && c.year % 100 != 0) || c.year % 400 == 0;
     int64_t days = (seconds - (((seconds % 86400) + 86400) % 86400)) / 86400;
 
-    return (struct cel_civil){ .year = c.year,
+    return (struct cel_civil){ .year = c.year - 400,
                                .month = c.month,
                                .day = c.day,
                                .hour = c.hour,
@@ -87,26 +96,47 @@ struct cel_civil cel_civil(int64_t seconds)
                                .yearday = before[c.month - 1] + (c.month > 2 && leap) + c.day - 1 };
 }
 
-int cel_zone_offset(struct str zone, int64_t *ret)
+/* A whole number with its sign. */
+static int read_number(struct str s, int64_t *ret)
 {
-    const char *colon = memchr(zone.p, ':', zone.n);
-    int part[2] = { 0, 0 };
-    size_t i = 0;
+    bool negative = s.n && s.p[0] == '-';
+    size_t i = negative || (s.n && s.p[0] == '+');
+    int64_t n = 0;
+    bool large = false;
 
-    *ret = 0;
-    if (zone.n == 0 || str_eqz(zone, "UTC"))
-        return 0;
+    if (i == s.n)
+        return -EINVAL;
+    for (; i < s.n; i++) {
+        if (s.p[i] < '0' || s.p[i] > '9')
+            return -EINVAL;
+        large =
+            large || __builtin_mul_overflow(n, (int64_t)10, &n) ||
+            __builtin_sub_overflow(n, (int64_t)(s.p[i] - '0'), &n); /* below zero: room for all */
+    }
+    if (large || (!negative && n == INT64_MIN))
+        return -ERANGE;
+    *ret = negative ? n : -n;
+    return 0;
+}
+
+int cel_zone_offset(struct str zone, int64_t *ret, struct str *ret_bad)
+{
+    const char *colon = zone.n ? memchr(zone.p, ':', zone.n) : NULL;
+    int64_t hours = 0, minutes = 0;
+
     if (!colon)
         return -ENOENT;
-    bool west = zone.p[0] == '-';
-    i += west || zone.p[0] == '+';
-    for (int k = 0; k < 2; k++, i++) {
-        size_t digits = 0;
-        for (; i < zone.n && zone.p[i] >= '0' && zone.p[i] <= '9' && digits < 2; i++, digits++)
-            part[k] = part[k] * 10 + (zone.p[i] - '0');
-        if (digits == 0 || (k == 0 ? i >= zone.n || zone.p[i] != ':' : i != zone.n))
-            return -EINVAL;
-    }
-    *ret = (part[0] * 3600 + part[1] * 60) * (west ? -1 : 1);
+    *ret_bad = (struct str){ zone.p, (size_t)(colon - zone.p) };
+    int e = read_number(*ret_bad, &hours);
+    if (e < 0)
+        return e;
+    *ret_bad = (struct str){ colon + 1, zone.n - ret_bad->n - 1 };
+    e = read_number(*ret_bad, &minutes);
+    if (e < 0)
+        return e;
+    /* As many minutes as wrap in nanoseconds of 64 bits wrap upstream too. */
+    uint64_t all = (uint64_t)hours * 60;
+    all = zone.p[0] == '-' ? all - (uint64_t)minutes : all + (uint64_t)minutes;
+    *ret = (int64_t)(all * UINT64_C(60000000000)) / 1000000000;
     return 0;
 }

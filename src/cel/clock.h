@@ -12,7 +12,7 @@ int cel_time_parse(struct str s, bool date, struct cel_val *ret);
 int cel_duration_parse(struct str s, nsec_t *ret);
 /* "2020-01-01T00:00:00.5Z" */
 void cel_time_print(struct cel_val t, struct strbuf *out);
-/* "3661.5s", as protobuf writes durations */
+/* "3661.5s" */
 void cel_duration_print(int64_t ns, struct strbuf *out);
 
 struct cel_civil {
@@ -21,6 +21,7 @@ struct cel_civil {
     int weekday, yearday;                 /* from 0; Sunday is 0 */
 };
 struct cel_civil cel_civil(int64_t seconds);
-/* The offset from UTC in seconds of "+02:00", "02:00" or "UTC". -ENOENT: a name. */
-int cel_zone_offset(struct str zone, int64_t *ret);
+/* The offset from UTC in seconds of "+02:00" or "02:00". -ENOENT: a name; -EINVAL and -ERANGE: a
+ * part is no number or too large a one, *ret_bad. */
+int cel_zone_offset(struct str zone, int64_t *ret, struct str *ret_bad);
 #endif

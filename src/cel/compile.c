@@ -48,6 +48,7 @@ static enum cel_failure compile(const struct cel_env *env, struct arena *a,
         cel_check_literals(a, root, problems);
     if (problems->list.n)
         return CEL_CHECK;
+    e->zone = env->zone;
     e->type = cel_type_keep(e->a, root->type);
     e->estimate = cel_estimate_tree(env, a, root);
     return cel_plan(env, e, a, root, why) ? CEL_OK : CEL_CHECK;

@@ -36,11 +36,13 @@ static const struct cel_type device_type = { .kind = CT_OBJECT,
                                                         .n_fields = 4,
                                                         .size_max = CEL_SIZE_UNKNOWN };
 
-enum cel_failure cel_device_compile(const char *text, size_t n, bool consumable,
+enum cel_failure cel_device_compile(const struct cel_device_env *with, const char *text, size_t n,
                                     struct cel_expr **ret, struct strbuf *why)
 {
-    struct cel_var var = { "device", consumable ? &device_type_consumable : &device_type };
-    struct cel_env env = { .vars = &var, .n_vars = 1, .bind = true };
+    struct cel_var var = { "device", with->consumable ? &device_type_consumable : &device_type };
+    struct cel_env env = {
+        .vars = &var, .n_vars = 1, .bind = true, .zone = with->zone
+    };
     CLEANUP(strbuf_fini) struct strbuf text_why = STRBUF_INIT;
     enum cel_failure f = cel_compile(&env, text, n, ret, &text_why);
 
@@ -126,14 +128,16 @@ struct cel_val cel_device_value(struct arena *a, const struct cel_device *d)
 }
 
 enum cel_failure cel_device_match(const struct cel_expr *e, struct cel_val device, uint64_t limit,
-                                  struct arena *a, struct cel_val *ret, uint64_t *ret_cost)
+                                  const struct cel_interrupt *stop, struct arena *a,
+                                  struct cel_val *ret, uint64_t *ret_cost)
 {
     if (cel_is_err(device)) {
         *ret = device;
-        *ret_cost = 0;
+        if (ret_cost)
+            *ret_cost = 0;
         return CEL_RUNTIME;
     }
-    enum cel_failure f = cel_eval(e, &device, limit, a, ret, ret_cost);
+    enum cel_failure f = cel_eval_until(e, &device, limit, stop, a, ret, ret_cost);
     if (f != CEL_OK || ret->kind == CK_BOOL)
         return f;
     /* Upstream's words for text are others than for numbers. */
@@ -154,5 +158,5 @@ enum cel_failure cel_device_eval(const struct cel_expr *e, const struct cel_devi
                                  uint64_t limit, struct arena *a, struct cel_val *ret,
                                  uint64_t *ret_cost)
 {
-    return cel_device_match(e, cel_device_value(a, device), limit, a, ret, ret_cost);
+    return cel_device_match(e, cel_device_value(a, device), limit, NULL, a, ret, ret_cost);
 }

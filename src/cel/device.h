@@ -28,18 +28,23 @@ struct cel_device {
     bool allow_multiple;
 };
 
-/* `consumable`: the gate DRAConsumableCapacity is on. Otherwise as cel_compile(): a result that can
- * never be bool is refused too. */
-enum cel_failure cel_device_compile(const char *text, size_t n, bool consumable,
+struct cel_device_env {
+    bool consumable;         /* the gate DRAConsumableCapacity is on */
+    cel_zone_fn zone;        /* as in struct cel_env */
+};
+/* As cel_compile(); a result that can never be bool is refused too. */
+enum cel_failure cel_device_compile(const struct cel_device_env *env, const char *text, size_t n,
                                     struct cel_expr **ret, struct strbuf *why);
 /* The device as a value, in the arena: made once per device and given to many expressions. Borrows
  * the device. An attribute that cannot be read makes it an error, which every match then returns.
  */
 struct cel_val cel_device_value(struct arena *a, const struct cel_device *device);
 /* Does the device match? *ret is bool, or an error after a failure. Allocates in the arena only:
- * who resets it between devices allocates nothing in the steady state. Any number of threads. */
+ * who resets it between devices allocates nothing in the steady state. Any number of threads. stop:
+ * as cel_eval_until(). */
 enum cel_failure cel_device_match(const struct cel_expr *e, struct cel_val device, uint64_t limit,
-                                  struct arena *a, struct cel_val *ret, uint64_t *ret_cost);
+                                  const struct cel_interrupt *stop, struct arena *a,
+                                  struct cel_val *ret, uint64_t *ret_cost);
 /* Both in one, for a device that is looked at once. */
 enum cel_failure cel_device_eval(const struct cel_expr *e, const struct cel_device *device,
                                  uint64_t limit, struct arena *a, struct cel_val *ret,

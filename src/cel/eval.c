@@ -1,17 +1,15 @@
 /* eval.c - evaluation. */
 #include "cel/prog.h"
 
-bool cel_charge(struct cel_run *r, uint64_t cost)
-{
-    r->cost += cost;
-    if (r->cost > r->limit)
-        r->cancelled = true;
-    return !r->cancelled;
-}
-
 static struct cel_val cancelled(void)
 {
     static const char text[] = "operation cancelled: actual cost limit exceeded";
+    return (struct cel_val){ .kind = CK_ERROR, .s = text, .n = sizeof text - 1 };
+}
+
+static struct cel_val stopped(void)
+{
+    static const char text[] = "operation interrupted";
     return (struct cel_val){ .kind = CK_ERROR, .s = text, .n = sizeof text - 1 };
 }
 
@@ -257,6 +255,15 @@ static struct cel_val not_iterable(struct cel_run *r, struct cel_val v)
     return cel_v_error(r->a, "got '%s', expected iterable type", cel_go_type(v));
 }
 
+/* A round of a loop is over: does somebody want the evaluation to end? */
+static bool round_ends(struct cel_run *r)
+{
+    if (!r->stop || ++r->rounds % CEL_INTERRUPT_ROUNDS || !r->stop->is_set(r->stop->arg))
+        return false;
+    r->cancelled = r->stopped = true;
+    return true;
+}
+
 static struct cel_val run_fold(struct cel_run *r, const struct cel_node *n)
 {
     const struct cel_node_fold *f = n->fold;
@@ -288,6 +295,8 @@ static struct cel_val run_fold(struct cel_run *r, const struct cel_node *n)
         if (go.kind == CK_BOOL && !go.b)
             break;
         r->locals[f->accu] = cel_run_node(r, f->step);
+        if (round_ends(r))
+            break;
     }
     return r->cancelled ? cancelled() : cel_run_node(r, f->result);
 }
@@ -339,17 +348,28 @@ struct cel_val cel_run_node(struct cel_run *r, const struct cel_node *n)
     return cel_v_no_overload();
 }
 
-enum cel_failure cel_eval(const struct cel_expr *e, const struct cel_val *vars, uint64_t limit,
-                          struct arena *a, struct cel_val *ret, uint64_t *ret_cost)
+enum cel_failure cel_eval_until(const struct cel_expr *e, const struct cel_val *vars,
+                                uint64_t limit, const struct cel_interrupt *stop, struct arena *a,
+                                struct cel_val *ret, uint64_t *ret_cost)
 {
-    struct cel_run r = { .a = a, .limit = limit, .vars = vars };
+    struct cel_run r = {
+        .a = a, .limit = limit, .stop = stop, .vars = vars, .zone = e->zone
+    };
 
     assert(e->root);
     r.locals = arena_zalloc(a, (e->n_locals + 1) * sizeof *r.locals);
     *ret = cel_run_node(&r, e->root);
     if (r.cancelled)
-        *ret = cancelled();
+        *ret = r.stopped ? stopped() : cancelled();
     if (ret_cost)
         *ret_cost = r.cost;
+    if (r.stopped)
+        return CEL_STOPPED;
     return r.cancelled ? CEL_COST : cel_is_err(*ret) ? CEL_RUNTIME : CEL_OK;
+}
+
+enum cel_failure cel_eval(const struct cel_expr *e, const struct cel_val *vars, uint64_t limit,
+                          struct arena *a, struct cel_val *ret, uint64_t *ret_cost)
+{
+    return cel_eval_until(e, vars, limit, NULL, a, ret, ret_cost);
 }

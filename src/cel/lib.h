@@ -125,18 +125,29 @@ const struct cel_function *cel_function_find(struct str name);
 
 /* ---- the state of an evaluation, as far as functions see it -------------------------------------- */
 
+struct cel_interrupt;
 struct cel_run {
     struct arena *a;
     uint64_t cost, limit;
-    bool cancelled; /* the cost went beyond the limit: unwind */
+    bool cancelled;  /* the cost went beyond the limit, or somebody interrupts: unwind */
+    bool stopped;    /* the latter */
+    uint32_t rounds; /* of loops; counted while somebody may interrupt */
+    const struct cel_interrupt *stop; /* NULL: nobody does */
     const struct cel_val *vars;
     struct cel_val *locals;
     /* Of the call that runs: its pattern where that is constant, its overload where one fits. */
     const struct re *pattern;
     const struct cel_overload *overload;
+    int (*zone)(struct str name, int64_t t, int64_t *ret);
 };
 
-bool cel_charge(struct cel_run *r, uint64_t cost); /* false: beyond the limit */
+static inline bool cel_charge(struct cel_run *r, uint64_t cost) /* false: beyond the limit */
+{
+    r->cost += cost;
+    if (r->cost > r->limit)
+        r->cancelled = true;
+    return !r->cancelled;
+}
 
 /* ---- shared by libraries ------------------------------------------------------------------------- */
 

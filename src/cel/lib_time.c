@@ -25,6 +25,24 @@ static struct cel_val of_duration(struct cel_val d, enum part part)
     }
 }
 
+/* *ret is the offset of v[1] at the time v[0]; otherwise an error. */
+static struct cel_val in_zone(struct cel_run *r, const struct cel_val *v, int64_t *ret)
+{
+    struct str name = cel_str(v[1]), bad;
+    int e = cel_zone_offset(name, ret, &bad);
+
+    if (e == -EINVAL || e == -ERANGE)
+        return cel_v_error(r->a, "strconv.Atoi: parsing \"%.*s\": %s", (int)bad.n, bad.p,
+                           e == -EINVAL ? "invalid syntax" : "value out of range");
+    if (e == 0 || name.n == 0 || str_eqz(name, "UTC") || str_eqz(name, "Local"))
+        return cel_v_null();
+    if ((memchr("/\\", name.p[0], 2)) || memmem(name.p, name.n, "..", 2))
+        return cel_v_error(r->a, "time: invalid location name");
+    if (r->zone && r->zone(name, v[0].i, ret) == 0)
+        return cel_v_null();
+    return cel_v_error(r->a, "unknown time zone %.*s", (int)name.n, name.p);
+}
+
 static struct cel_val of_time(struct cel_run *r, const struct cel_val *v, unsigned n,
                               enum part part)
 {
@@ -34,8 +52,9 @@ static struct cel_val of_time(struct cel_run *r, const struct cel_val *v, unsign
         return of_duration(v[0], part);
     if (v[0].kind != CK_TIMESTAMP || (n == 2 && v[1].kind != CK_STRING))
         return cel_misfit();
-    if (n == 2 && cel_zone_offset(cel_str(v[1]), &offset) < 0)
-        return cel_v_error(r->a, "unknown time zone %.*s", (int)v[1].n, v[1].s);
+    struct cel_val why = n == 2 ? in_zone(r, v, &offset) : cel_v_null();
+    if (cel_is_err(why))
+        return why;
     struct cel_civil c = cel_civil(v[0].i + offset);
     switch (part) {
     case YEAR: return cel_v_int(c.year);

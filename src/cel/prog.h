@@ -68,6 +68,7 @@ struct cel_expr {
     const struct cel_type *type;
     struct cel_cost estimate;
     struct cel_pattern *patterns;
+    cel_zone_fn zone;
     uint32_t n_locals;
     uint64_t uses; /* which of the first 64 variables */
 };

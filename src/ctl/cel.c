@@ -6,6 +6,7 @@
 #include "cel/schema.h"
 #include "ctl/ctl.h"
 #include "sys/file.h"
+#include "sys/tzone.h"
 
 enum { FILE_MAX = 4 << 20 };
 
@@ -145,7 +146,9 @@ static int try_device(struct ctl *c, struct trial *t, const char *text)
 
     if (code != CTL_OK)
         return code;
-    t->failure = cel_device_compile(text, strlen(text), true, &t->expr, &t->why);
+    const struct cel_device_env env = { .consumable = true,
+                                        .zone = tzone_offset_of };
+    t->failure = cel_device_compile(&env, text, strlen(text), &t->expr, &t->why);
     if (t->failure == CEL_OK)
         t->failure = cel_device_eval(t->expr, &d, CEL_LIMIT_CALL, t->a, &t->value, &t->cost);
     return CTL_OK;

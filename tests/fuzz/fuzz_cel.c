@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
     const char *text = (const char *)data, *line = size ? memchr(text, '\n', size) : NULL;
     const struct cel_var var = { "self", &cel_dyn };
-    const struct cel_env env = { &var, 1, true };
+    const struct cel_env env = { &var, 1, true, NULL };
     size_t n = line ? (size_t)(line - text) : size;
     uint64_t cost1, cost2;
 

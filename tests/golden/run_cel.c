@@ -13,6 +13,7 @@
 #include "cel/lib.h"
 #include "cel/schema.h"
 #include "runners.h"
+#include "sys/tzone.h"
 
 /* ---- types and values of the input --------------------------------------------------------------- */
 
@@ -332,8 +333,9 @@ static int run_device(const struct kj_val *in, struct arena *a, struct strbuf *g
     struct kjw w = kjw_to(got);
 
     read_device(a, kj_get(in, "device"), &d);
-    o.failure = cel_device_compile(text, kj_len(kj_get(in, "expr")),
-                                   has_gate(in, "DRAConsumableCapacity"), &e, &why);
+    const struct cel_device_env env = { .consumable = has_gate(in, "DRAConsumableCapacity"),
+                                        .zone = tzone_offset_of };
+    o.failure = cel_device_compile(&env, text, kj_len(kj_get(in, "expr")), &e, &why);
     o.why = strbuf_str(&why);
     if (o.failure == CEL_OK)
         o.failure =
@@ -350,7 +352,7 @@ static int run_eval(const struct kj_val *in, struct arena *a, struct strbuf *got
     const struct kj_val *vars = kj_get(in, "vars"), *v;
     struct cel_var *declared = arena_newn0(a, kj_len(vars) + 1, struct cel_var);
     struct cel_val *values = arena_newn0(a, kj_len(vars) + 1, struct cel_val);
-    struct cel_env env = { .vars = declared };
+    struct cel_env env = { .vars = declared, .zone = tzone_offset_of };
     struct outcome o = { 0 };
     struct kjw w = kjw_to(got);
     bool schemas = false;

@@ -5,6 +5,7 @@
 #include "apiserver/admission/admithook_patch.h"
 #include "apiserver/authn/user.h"
 #include "apiserver/authz/authorizer.h"
+#include "sys/tzone.h"
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
@@ -153,7 +154,7 @@ int admitexpr_compile(const struct admitexpr_env *env, struct str text,
                       const struct cel_type *const *want, struct cel_expr **ret, struct strbuf *why)
 {
     struct cel_var own[ADMITEXPR_VARS];
-    const struct cel_env cel = { .vars = own, .n_vars = ADMITEXPR_VARS };
+    const struct cel_env cel = { .vars = own, .n_vars = ADMITEXPR_VARS, .zone = tzone_offset_of };
     CLEANUP(cel_expr_free) struct cel_expr *e = NULL;
     CLEANUP(strbuf_fini) struct strbuf text_why = STRBUF_INIT;
 

@@ -4,6 +4,7 @@
 #include <ctype.h>
 
 #include "cel/schema.h"
+#include "sys/tzone.h"
 
 struct str rule_trim(const struct kj_val *v)
 {
@@ -100,7 +101,7 @@ void rule_compile(const struct kj_val *entry, const struct cel_type *type, struc
     bool optional = kj_bool(kj_get(entry, "optionalOldSelf"), false);
     struct cel_var vars[] = { { "self", type },
                               { "oldSelf", optional ? cel_type_of(a, CT_OPTIONAL, type) : type } };
-    struct cel_env env = { .vars = vars, .n_vars = ARRAY_LEN(vars) };
+    struct cel_env env = { .vars = vars, .n_vars = ARRAY_LEN(vars), .zone = tzone_offset_of };
 
     *ret = (struct srule){ .text = rule_trim(kj_get(entry, "rule")),
                            .plain = rule_trim(kj_get(entry, "message")),

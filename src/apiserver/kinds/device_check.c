@@ -121,7 +121,9 @@ static void check_expression(struct check *c, const char *path, const struct kj_
         check_length(c, path, kj_len(v), EXPRESSION_MAX);
         return;
     }
-    enum cel_failure f = cel_device_compile(text, kj_len(v), false, &e, &why);
+    /* As if the gate were on, since slices keep the field too. */
+    static const struct cel_device_env env = { .consumable = true };
+    enum cel_failure f = cel_device_compile(&env, text, kj_len(v), &e, &why);
     if (f == CEL_OK && cel_expr_estimate(e).max > ESTIMATE_MAX)
         err_forbidden(c, path, "too complex, exceeds cost limit");
     else if (f != CEL_OK && str_starts(strbuf_str(&why), "program "))

@@ -15,6 +15,7 @@
 #include "cel/schema.h"
 
 static const struct cel_env nothing;
+static const struct cel_device_env plain;
 
 static struct cel_expr *compile(const struct cel_env *env, const char *text)
 {
@@ -109,6 +110,55 @@ static void test_what_is_bound_has_variables_of_its_own(void **state)
            "true");
 }
 
+static int two_zones(struct str name, int64_t t, int64_t *ret)
+{
+    if (!str_eqz(name, "Europe/Berlin"))
+        return -ENOENT;
+    *ret = t < 1000000000 ? 3600 : 7200;
+    return 0;
+}
+
+/* Names are the caller's, offsets need nobody. */
+static void test_time_zones(void **state)
+{
+    static const struct {
+        const char *zone, *value;
+    } cases[] = {
+        { "UTC", "1" },
+        { "", "1" },
+        { "Local", "1" },
+        { "Europe/Berlin", "3" },
+        { "+02:30", "4" },
+        { "-3:00", "22" },
+        { "2:00", "3" },
+        { "1:-60", "1" },
+        { "Nowhere/Town", "unknown time zone Nowhere/Town" },
+        { "/etc/localtime", "time: invalid location name" },
+        { "../x", "time: invalid location name" },
+        { "x:0", "strconv.Atoi: parsing \"x\": invalid syntax" },
+        { "1:", "strconv.Atoi: parsing \"\": invalid syntax" },
+        { "99999999999999999999:0",
+          "strconv.Atoi: parsing \"99999999999999999999\": value out of range" },
+    };
+    static const struct cel_var var = { "z", &cel_string };
+    static const struct cel_env env = { .vars = &var, .n_vars = 1, .zone = two_zones };
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    CLEANUP(cel_expr_free)
+    struct cel_expr *e = compile(&env, "timestamp('2020-06-01T01:45:00Z').getHours(z)");
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        CLEANUP(strbuf_fini) struct strbuf shown = STRBUF_INIT;
+        struct cel_val v, zone = cel_v_str(cases[i].zone, strlen(cases[i].zone));
+        (void)cel_eval(e, &zone, CEL_LIMIT_CALL, a, &v, NULL);
+        cel_val_print(a, v, &shown);
+        assert_string_equal(strbuf_str(&shown), cases[i].value);
+    }
+    expect("timestamp('2020-01-01T00:00:00Z').getHours('Europe/Berlin')",
+           "unknown time zone Europe/Berlin");
+    expect("timestamp('0001-01-01T00:00:00Z').getFullYear('-9999:00')", "-1");
+}
+
 static void test_urls(void **state)
 {
     (void)state;
@@ -164,6 +214,55 @@ static void test_no_evaluation_exceeds_its_budget(void **state)
         uint64_t cost;
         assert_int_equal(cel_eval(e, NULL, 10000, a, &v, &cost), CEL_COST);
         assert_string_equal(v.s, "operation cancelled: actual cost limit exceeded");
+        arena_reset(a);
+    }
+}
+
+static bool looks_run_out(void *arg)
+{
+    unsigned *left = arg;
+    return (*left)-- == 0;
+}
+
+/* Looked at every 100 rounds, whatever loops these are; a limit that is reached before says so. */
+static void test_an_evaluation_can_be_interrupted(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t limit;
+        unsigned looks; /* that find nothing */
+        enum cel_failure failure;
+        const char *says;
+    } cases[] = {
+        { "lists.range(1000).all(x, x >= 0)", CEL_LIMIT_CALL, 0, CEL_STOPPED,
+          "operation interrupted" },
+        { "lists.range(1000).all(x, x >= 0)", CEL_LIMIT_CALL, 9, CEL_STOPPED,
+          "operation interrupted" },
+        { "lists.range(1000).all(x, x >= 0)", CEL_LIMIT_CALL, 10, CEL_OK, NULL },
+        { "lists.range(1000).all(x, x >= 0)", 1500, 9, CEL_COST,
+          "operation cancelled: actual cost limit exceeded" },
+        { "lists.range(99).all(x, x >= 0)", CEL_LIMIT_CALL, 0, CEL_OK, NULL },
+        { "lists.range(50).map(x, lists.range(20).exists(y, y > x + 100)).size() == 50",
+          CEL_LIMIT_CALL, 4, CEL_STOPPED, "operation interrupted" },
+        /* An error or a side that decides does not hide it. */
+        { "lists.range(200).exists(x, 1 / 0 == x) || lists.range(200).map(x, x).size() == 200",
+          CEL_LIMIT_CALL, 2, CEL_STOPPED, "operation interrupted" },
+        { "lists.range(200).map(x, x).size() == 200 || true", CEL_LIMIT_CALL, 0, CEL_STOPPED,
+          "operation interrupted" },
+    };
+    CLEANUP(arena_free) struct arena *a = arena_new();
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        CLEANUP(cel_expr_free) struct cel_expr *e = compile(&nothing, cases[i].text);
+        unsigned looks = cases[i].looks;
+        const struct cel_interrupt stop = { looks_run_out, &looks };
+        struct cel_val v;
+        assert_int_equal(cel_eval_until(e, NULL, cases[i].limit, &stop, a, &v, NULL),
+                         cases[i].failure);
+        if (cases[i].says)
+            assert_string_equal(v.s, cases[i].says);
+        assert_int_equal(cel_eval_until(e, NULL, CEL_LIMIT_CALL, NULL, a, &v, NULL), CEL_OK);
         arena_reset(a);
     }
 }
@@ -243,7 +342,7 @@ static void test_bounds_are_upstreams(void **state)
                                ".validate(x).hasValue())"; /* a key has the size of a value */
     CLEANUP(cel_expr_free) struct cel_expr *e = NULL;
     CLEANUP(strbuf_fini) struct strbuf why = STRBUF_INIT;
-    assert_int_equal(cel_device_compile(keys, sizeof keys - 1, false, &e, &why), CEL_OK);
+    assert_int_equal(cel_device_compile(&plain, keys, sizeof keys - 1, &e, &why), CEL_OK);
     assert_int_equal(cel_expr_estimate(e).max, 7791);
 }
 
@@ -353,7 +452,7 @@ static void test_a_warm_arena_is_enough(void **state)
     uint64_t cost, before = 0;
 
     (void)state;
-    assert_int_equal(cel_device_compile(selector, sizeof selector - 1, false, &e, &why), CEL_OK);
+    assert_int_equal(cel_device_compile(&plain, selector, sizeof selector - 1, &e, &why), CEL_OK);
     for (int i = 0; i < 3; i++) {
         if (i == 2)
             before = alloc_count();
@@ -392,16 +491,53 @@ static void test_a_device_is_made_once(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         CLEANUP(cel_expr_free) struct cel_expr *e = NULL;
         CLEANUP(strbuf_fini) struct strbuf why = STRBUF_INIT;
-        assert_int_equal(cel_device_compile(cases[i].text, strlen(cases[i].text), false, &e, &why),
+        assert_int_equal(cel_device_compile(&plain, cases[i].text, strlen(cases[i].text), &e, &why),
                          CEL_OK);
         for (int k = 0; k < 3; k++) {
             arena_reset(a);
-            assert_int_equal(cel_device_match(e, device, CEL_LIMIT_CALL, a, &v, &cost), CEL_OK);
+            assert_int_equal(cel_device_match(e, device, CEL_LIMIT_CALL, NULL, a, &v, &cost),
+                             CEL_OK);
             assert_int_equal(v.b, cases[i].want);
         }
-        assert_int_equal(cel_device_match(e, broken, CEL_LIMIT_CALL, a, &v, &cost), CEL_RUNTIME);
+        assert_int_equal(cel_device_match(e, broken, CEL_LIMIT_CALL, NULL, a, &v, &cost),
+                         CEL_RUNTIME);
         assert_non_null(memmem(v.s, v.n, "parse semantic version", 22));
     }
+}
+
+/* What a selector may return, and what may be done with an attribute, whose type nobody knows. */
+static void test_selectors_that_are_refused(void **state)
+{
+    static const struct {
+        const char *text, *why;
+    } cases[] = {
+        { "dyn(true)", "must evaluate to bool or the unknown type, not dyn" },
+        { "string(timestamp(string(1.5)))",
+          "must evaluate to bool or the unknown type, not string" },
+        { "timestamp(string(1.5)) == timestamp('2020-01-01T00:00:00Z')",
+          "program instantiation failed: " },
+        { "[1, device.attributes['a'].b] == []", "expected type 'int' but found 'any'" },
+        { "device.attributes['a'].b.all(x, true)",
+          "expression of type 'any' cannot be range of a comprehension" },
+        { "'%s'.format([device.attributes['a'].b]) == ''", "was given google.protobuf.Any" },
+        { "device.allowMultipleAllocations", "undefined field 'allowMultipleAllocations'" },
+    };
+    static const struct cel_device_env consumable = { .consumable = true };
+    CLEANUP(cel_expr_free) struct cel_expr *last = NULL;
+    CLEANUP(strbuf_fini) struct strbuf none = STRBUF_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        CLEANUP(cel_expr_free) struct cel_expr *e = NULL;
+        CLEANUP(strbuf_fini) struct strbuf why = STRBUF_INIT;
+        assert_int_equal(cel_device_compile(&plain, cases[i].text, strlen(cases[i].text), &e, &why),
+                         CEL_CHECK);
+        if (!strstr(strbuf_str(&why), cases[i].why))
+            fail_msg("%s: %s", cases[i].text, strbuf_str(&why));
+    }
+    assert_int_equal(
+        cel_device_compile(&consumable, "device.allowMultipleAllocations", 31, &last, &none),
+        CEL_OK);
 }
 
 /* Allows reading pods in "default", says what it was asked. */
@@ -683,16 +819,19 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_what_must_hold),
         cmocka_unit_test(test_odd_corners_are_upstreams),
         cmocka_unit_test(test_what_is_bound_has_variables_of_its_own),
+        cmocka_unit_test(test_time_zones),
         cmocka_unit_test(test_urls),
         cmocka_unit_test(test_the_smallest_integer_taken_from_a_quantity),
         cmocka_unit_test(test_maps_are_walked_in_the_order_of_their_keys),
         cmocka_unit_test(test_no_evaluation_exceeds_its_budget),
+        cmocka_unit_test(test_an_evaluation_can_be_interrupted),
         cmocka_unit_test(test_schemas_give_types_and_documents_values),
         cmocka_unit_test(test_bounds_are_upstreams),
         cmocka_unit_test(test_values_of_schemas_are_strict),
         cmocka_unit_test(test_equality_of_objects),
         cmocka_unit_test(test_a_warm_arena_is_enough),
         cmocka_unit_test(test_a_device_is_made_once),
+        cmocka_unit_test(test_selectors_that_are_refused),
         cmocka_unit_test(test_an_expression_asks_the_authorizer),
         cmocka_unit_test(test_threads_share_nothing),
         cmocka_unit_test(test_errors_of_syntax_have_upstreams_words),

@@ -363,6 +363,37 @@ static void test_every_kind_has_its_tables(void **state)
     }
 }
 
+/* Slices keep fields of gates that are off elsewhere, so selectors may ask for them. */
+static void test_selectors_know_what_slices_keep(void **state)
+{
+    static const char classes[] = "/apis/resource.k8s.io/v1/deviceclasses";
+    CLEANUP(fixture_fini) struct fixture r;
+
+    (void)state;
+    fixture_init(&r, 1);
+    assert_int_equal(
+        fixture_post(&r, classes,
+                     fixture_json("{'metadata':{'name':'a'},'spec':{'selectors':[{'cel':{"
+                                  "'expression':'device.allowMultipleAllocations'}}]}}")),
+        201);
+    assert_int_equal(
+        fixture_post(&r, classes,
+                     fixture_json("{'metadata':{'name':'b'},'spec':{'selectors':[{'cel':{"
+                                  "'expression':'device.allowNothing'}}]}}")),
+        422);
+    assert_contains(fixture_str(&r, "message"), "undefined field 'allowNothing'");
+    assert_int_equal(
+        fixture_post(
+            &r, classes,
+            fixture_json("{'metadata':{'name':'b'},'spec':{'selectors':[{'cel':{"
+                         "'expression':'device.attributes.all(a, device.attributes.all(b, "
+                         "device.attributes.all(c, device.attributes.all(d, "
+                         "device.attributes.all(e, a + b + c + d + e != device.driver)))))'"
+                         "}}]}}")),
+        422);
+    assert_contains(fixture_str(&r, "message"), "too complex, exceeds cost limit");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -377,6 +408,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_events_have_two_forms),
         cmocka_unit_test(test_field_selectors),
         cmocka_unit_test(test_every_kind_has_its_tables),
+        cmocka_unit_test(test_selectors_know_what_slices_keep),
     };
 
     if (argc > 1)

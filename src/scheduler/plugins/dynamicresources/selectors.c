@@ -2,6 +2,7 @@
 #include "base/strbuf.h"
 #include "cel/device.h"
 #include "scheduler/plugins/dynamicresources/pools.h"
+#include "sys/tzone.h"
 
 struct attribute {
     uint32_t number;
@@ -46,12 +47,14 @@ static void add_texts(struct strbuf *key, const device_selectorlist *l)
  * are. */
 static void compile(struct selection *s, const device_selectorlist *l, bool of_class)
 {
+    static const struct cel_device_env env = { .consumable = true, .zone = tzone_offset_of };
+
     for (uint32_t i = 0; i < l->n; i++) {
         CLEANUP(strbuf_fini) struct strbuf why = STRBUF_INIT;
         struct selector *to = &s->selectors[s->n++];
         const char *text = text_of(&l->items[i]);
         *to = (struct selector){ .of_class = of_class, .index = i };
-        if (cel_device_compile(text, strlen(text), true, &to->expr, &why) == CEL_OK)
+        if (cel_device_compile(&env, text, strlen(text), &to->expr, &why) == CEL_OK)
             continue;
         to->expr = cel_expr_free(to->expr);
         to->broken = xstrdup(strbuf_str(&why));
@@ -176,7 +179,7 @@ static int evaluate(const struct selection *s, const struct pool *p, const struc
             *ret_failure = failure_text(s, at, "compile", at->broken, scratch);
             return -1;
         }
-        if (cel_device_match(at->expr, device, CEL_LIMIT_CALL, scratch, &v, &cost) != CEL_OK) {
+        if (cel_device_match(at->expr, device, CEL_LIMIT_CALL, NULL, scratch, &v, &cost) != CEL_OK) {
             const char *why = arena_strndup(scratch, v.s, v.n);
             *ret_failure = failure_text(s, at, "runtime", why, scratch);
             return -1;
