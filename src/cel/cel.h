@@ -15,6 +15,7 @@
 #include "cel/val.h"
 
 struct cel_expr;
+struct cel_trace;
 
 struct cel_var {
     const char *name;
@@ -31,6 +32,7 @@ struct cel_env {
     size_t n_vars;
     bool bind;               /* cel.bind(), in device selectors */
     cel_zone_fn zone;        /* NULL: UTC and offsets are all there is */
+    struct cel_trace *trace; /* trace.h; NULL: nobody asks which part costs how much */
 };
 
 struct cel_cost {

@@ -49,8 +49,11 @@ static enum cel_failure compile(const struct cel_env *env, struct arena *a,
     if (problems->list.n)
         return CEL_CHECK;
     e->zone = env->zone;
+    e->trace = env->trace;
     e->type = cel_type_keep(e->a, root->type);
     e->estimate = cel_estimate_tree(env, a, root);
+    if (env->trace)
+        cel_trace_bounds(env->trace, root);
     return cel_plan(env, e, a, root, why) ? CEL_OK : CEL_CHECK;
 }
 

@@ -41,7 +41,7 @@ enum cel_failure cel_device_compile(const struct cel_device_env *with, const cha
 {
     struct cel_var var = { "device", with->consumable ? &device_type_consumable : &device_type };
     struct cel_env env = {
-        .vars = &var, .n_vars = 1, .bind = true, .zone = with->zone
+        .vars = &var, .n_vars = 1, .bind = true, .zone = with->zone, .trace = with->trace
     };
     CLEANUP(strbuf_fini) struct strbuf text_why = STRBUF_INIT;
     enum cel_failure f = cel_compile(&env, text, n, ret, &text_why);

@@ -31,6 +31,7 @@ struct cel_device {
 struct cel_device_env {
     bool consumable;         /* the gate DRAConsumableCapacity is on */
     cel_zone_fn zone;        /* as in struct cel_env */
+    struct cel_trace *trace; /* the same */
 };
 /* As cel_compile(); a result that can never be bool is refused too. */
 enum cel_failure cel_device_compile(const struct cel_device_env *env, const char *text, size_t n,

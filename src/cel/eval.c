@@ -313,7 +313,7 @@ static struct cel_val run_local(struct cel_run *r, const struct cel_node *n)
     return *slot;
 }
 
-struct cel_val cel_run_node(struct cel_run *r, const struct cel_node *n)
+struct cel_val cel_run_plain(struct cel_run *r, const struct cel_node *n)
 {
     if (r->cancelled)
         return cancelled();
@@ -353,7 +353,7 @@ enum cel_failure cel_eval_until(const struct cel_expr *e, const struct cel_val *
                                 struct cel_val *ret, uint64_t *ret_cost)
 {
     struct cel_run r = {
-        .a = a, .limit = limit, .stop = stop, .vars = vars, .zone = e->zone
+        .a = a, .limit = limit, .stop = stop, .vars = vars, .zone = e->zone, .trace = e->trace
     };
 
     assert(e->root);

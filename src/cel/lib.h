@@ -126,6 +126,7 @@ const struct cel_function *cel_function_find(struct str name);
 /* ---- the state of an evaluation, as far as functions see it -------------------------------------- */
 
 struct cel_interrupt;
+struct cel_trace;
 struct cel_run {
     struct arena *a;
     uint64_t cost, limit;
@@ -139,6 +140,7 @@ struct cel_run {
     const struct re *pattern;
     const struct cel_overload *overload;
     int (*zone)(struct str name, int64_t t, int64_t *ret);
+    struct cel_trace *trace;
 };
 
 static inline bool cel_charge(struct cel_run *r, uint64_t cost) /* false: beyond the limit */

@@ -28,7 +28,7 @@ static struct cel_node *plan(struct planner *p, struct cel_ast *n, bool branch);
 
 static struct cel_node *node_new(struct planner *p, enum cel_op op, uint32_t n_args)
 {
-    struct cel_node *n = arena_zalloc(p->e->a, sizeof *n);
+    struct cel_node *n = arena_zalloc(p->e->a, p->env->trace ? cel_trace_node_size() : sizeof *n);
 
     n->op = (uint8_t)op;
     n->n_args = (uint8_t)MIN(n_args, 255U);
@@ -387,13 +387,8 @@ static struct cel_node *plan_fold(struct planner *p, struct cel_ast *n)
     return out;
 }
 
-/* branch: of a ?: or an index, where upstream does not count the name itself. */
-static struct cel_node *plan(struct planner *p, struct cel_ast *n, bool branch)
+static struct cel_node *plan_one(struct planner *p, struct cel_ast *n, bool branch)
 {
-    if (p->failed)
-        return node_new(p, OP_CONST, 0);
-    if (++p->count > NODES_MAX)
-        return fail(p, (struct cel_val){ .s = "expression too large", .n = 20 });
     switch ((enum cel_ast_kind)n->kind) {
     case CA_CONST: return constant(p, n->value);
     case CA_IDENT: return plan_ident(p, n, branch);
@@ -406,6 +401,19 @@ static struct cel_node *plan(struct planner *p, struct cel_ast *n, bool branch)
     case CA_BROKEN: break;
     }
     return NULL;
+}
+
+/* branch: of a ?: or an index, where upstream does not count the name itself. */
+static struct cel_node *plan(struct planner *p, struct cel_ast *n, bool branch)
+{
+    if (p->failed)
+        return node_new(p, OP_CONST, 0);
+    if (++p->count > NODES_MAX)
+        return fail(p, (struct cel_val){ .s = "expression too large", .n = 20 });
+    struct cel_node *node = plan_one(p, n, branch);
+    if (p->env->trace)
+        cel_trace_mark(p->env->trace, node, n);
+    return node;
 }
 
 bool cel_plan(const struct cel_env *env, struct cel_expr *e, struct arena *scratch,

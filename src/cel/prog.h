@@ -3,6 +3,7 @@
 #define KOORD_CEL_PROG_H
 #include "cel/cel.h"
 #include "cel/lib.h"
+#include "cel/trace.h"
 
 struct cel_ast;
 
@@ -69,6 +70,7 @@ struct cel_expr {
     struct cel_cost estimate;
     struct cel_pattern *patterns;
     cel_zone_fn zone;
+    struct cel_trace *trace;
     uint32_t n_locals;
     uint64_t uses; /* which of the first 64 variables */
 };
@@ -76,7 +78,19 @@ struct cel_expr {
 /* false: *why has the error of a constant part. */
 bool cel_plan(const struct cel_env *env, struct cel_expr *e, struct arena *scratch,
               struct cel_ast *root, struct strbuf *why);
-struct cel_val cel_run_node(struct cel_run *r, const struct cel_node *n);
+struct cel_val cel_run_plain(struct cel_run *r, const struct cel_node *n);
+static inline struct cel_val cel_run_node(struct cel_run *r, const struct cel_node *n)
+{
+    if (r->trace)
+        return cel_trace_run(r, n);
+    if (n->op == OP_CONST)
+        return n->value;
+    if (n->op == OP_LOCAL && r->locals[n->slot].kind != CK_ABSENT) { /* no cel.bind() that waits */
+        (void)cel_charge(r, n->cost);
+        return r->locals[n->slot];
+    }
+    return cel_run_plain(r, n);
+}
 struct cel_val cel_run_select(struct cel_run *r, const struct cel_node *n);
 struct cel_val cel_run_has(struct cel_run *r, const struct cel_node *n);
 struct cel_val cel_run_index(struct cel_run *r, const struct cel_node *n);

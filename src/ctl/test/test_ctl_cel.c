@@ -83,6 +83,66 @@ static void test_a_device_is_tried(void **state)
     unlink(path);
 }
 
+/* What is no file is asked of the server. */
+static void test_names_are_looked_up(void **state)
+{
+    static const char crd[] =
+        "{\"spec\":{\"versions\":[{\"storage\":true,\"schema\":{\"openAPIV3Schema\":{"
+        "\"type\":\"object\",\"properties\":{\"names\":{\"type\":\"array\",\"items\":{\"type\":"
+        "\"string\"}},\"n\":{\"type\":\"integer\"}}}}}]}}";
+    static const char slices[] =
+        "{\"metadata\":{},\"items\":["
+        "{\"spec\":{\"driver\":\"gpu.example.com\",\"nodeName\":\"n1\",\"pool\":{\"name\":\"p\","
+        "\"generation\":2},\"devices\":[{\"name\":\"d0\",\"attributes\":{\"model\":{\"string\":"
+        "\"a100\"}}}]}},"
+        "{\"spec\":{\"driver\":\"gpu.example.com\",\"nodeName\":\"n1\",\"pool\":{\"name\":\"p\","
+        "\"generation\":1},\"devices\":[{\"name\":\"d0\"}]}},"
+        "{\"spec\":{\"driver\":\"gpu.example.com\",\"nodeName\":\"n2\",\"pool\":{\"name\":\"p\","
+        "\"generation\":9},\"devices\":[{\"name\":\"d0\"}]}}]}";
+    CLEANUP(fixture_fini) struct fixture x;
+
+    (void)state;
+    fixture_init(&x);
+    fake_add(&x.f, (struct fake_answer){
+                       "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.example.com",
+                       200, crd });
+    fake_add(&x.f, (struct fake_answer){ "/api/v1/nodes/n1", 200,
+                                         "{\"metadata\":{\"labels\":{\"a/b\":\"c\"}}}" });
+    fake_add(&x.f, (struct fake_answer){ "/apis/resource.k8s.io/v1/resourceslices", 200, slices });
+    assert_int_equal(run(&x, "cel", "'a/b' in object.metadata.labels", "--object", "node/n1"),
+                     CTL_OK);
+    assert_contains(x.out, "Value:     true\n");
+    assert_int_equal(run(&x, "cel", "self.x", "--crd", "things.example.com"), CTL_FAILED);
+    assert_contains(x.out, "undefined field 'x'");
+    /* kubernetes#124234 */
+    assert_int_equal(run(&x, "cel", "'n is ' + string(self.n)", "--crd", "things.example.com"),
+                     CTL_FAILED);
+    assert_contains(x.out, "to unlimited, most of it at 1:9  + string(self.n)\n");
+    assert_contains(x.out, "how long the text of string(x) becomes");
+    static char model[] = "device.attributes['gpu.example.com'].model == 'a100'";
+    assert_int_equal(run(&x, "cel", model, "--device", "n1/p/d0"), CTL_OK);
+    assert_contains(x.out, "Value:     true\n");
+    assert_int_equal(run(&x, "cel", model, "--device", "n3/p/d0"), CTL_FAILED);
+    assert_string_equal(x.err, "error: no ResourceSlice has device d0 in pool p for node n3\n");
+    assert_int_equal(run(&x, "cel", "true", "--crd", "gone.example.com"), CTL_FAILED);
+    assert_int_equal(run(&x, "cel", "true", "--object", "node/gone"), CTL_FAILED);
+}
+
+static void test_the_expensive_part_is_named(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture x;
+
+    (void)state;
+    fixture_init(&x);
+    assert_int_equal(
+        run(&x, "cel", "1 < 2 && lists.range(100).all(n, string(n).matches('^[0-9]+$'))"), CTL_OK);
+    assert_contains(x.out, "Parts:     ");
+    assert_contains(x.out, "  at 1:27  all(n, ");
+    assert_contains(x.out, "matches('^[0-9]+$'))  (100 times)\n");
+    assert_int_equal(run(&x, "-o", "json", "cel", "1 + 2"), CTL_OK);
+    assert_contains(x.out, "\"parts\":[{\"cost\":1,\"times\":1,\"offset\":2}]");
+}
+
 static void test_wrong_usage(void **state)
 {
     CLEANUP(fixture_fini) struct fixture x;
@@ -101,6 +161,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_schema_gives_types_and_bounds),
         cmocka_unit_test(test_people_get_a_hint),
         cmocka_unit_test(test_a_device_is_tried),
+        cmocka_unit_test(test_names_are_looked_up),
+        cmocka_unit_test(test_the_expensive_part_is_named),
         cmocka_unit_test(test_wrong_usage),
     };
 
