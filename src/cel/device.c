@@ -70,7 +70,8 @@ static void put(struct arena *a, struct cel_entry *domains, uint32_t *n, size_t 
     struct str local = slash ? (struct str){ slash + 1, name.n - of.n - 1 } : name;
     uint32_t i = 0;
 
-    while (i < *n && !str_eq(cel_str(domains[i].key), of))
+    while (i < *n && !(domains[i].key.s == of.p && domains[i].key.n == of.n) &&
+           !str_eq(cel_str(domains[i].key), of))
         i++;
     if (i == *n) {
         struct cel_entry *inner = arena_alloc(a, cap * sizeof *inner, 16);

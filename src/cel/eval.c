@@ -264,6 +264,38 @@ static bool round_ends(struct cel_run *r)
     return true;
 }
 
+/* all() and exists(): what the condition, the name in the step and the name of the result cost is
+ * counted, without their being run. */
+static struct cel_val run_quick(struct cel_run *r, const struct cel_node_fold *f,
+                                struct cel_iter *it)
+{
+    bool decides = f->how == FOLD_EXISTS;
+    unsigned cond = decides ? 3 : 2;
+    struct cel_val accu = cel_v_bool(!decides), key, val;
+
+    while (cel_iter_next(it, &key, &val)) {
+        if (!cel_charge(r, cond))
+            return cancelled();
+        if (accu.kind == CK_BOOL && accu.b == decides)
+            break;
+        r->locals[f->var] = f->var2 != UINT16_MAX || !it->list ? key : val;
+        if (f->var2 != UINT16_MAX)
+            r->locals[f->var2] = val;
+        if (!cel_charge(r, 1))
+            return cancelled();
+        struct cel_val v = cel_run_node(r, f->each);
+        if (r->cancelled)
+            return cancelled();
+        if (v.kind == CK_BOOL && v.b == decides)
+            accu = v;
+        else if (v.kind != CK_BOOL && accu.kind == CK_BOOL)
+            accu = cel_is_err(v) ? v : cel_v_no_overload();
+        if (round_ends(r))
+            return cancelled();
+    }
+    return cel_charge(r, 1) ? accu : cancelled();
+}
+
 static struct cel_val run_fold(struct cel_run *r, const struct cel_node *n)
 {
     const struct cel_node_fold *f = n->fold;
@@ -279,6 +311,8 @@ static struct cel_val run_fold(struct cel_run *r, const struct cel_node *n)
         return range;
     if (!cel_iter_init(&it, r->a, range))
         return not_iterable(r, range);
+    if (f->how != FOLD_PLAIN)
+        return run_quick(r, f, &it);
     if (f->appends) {
         static const struct cel_val nothing;
         struct growing *own = arena_alloc(r->a, sizeof *own, 16);
@@ -333,6 +367,11 @@ struct cel_val cel_run_plain(struct cel_run *r, const struct cel_node *n)
     case OP_HAS: return cel_run_has(r, n);
     case OP_INDEX: return cel_run_index(r, n);
     case OP_CALL: return run_call(r, n);
+    case OP_KNOWN: return cel_charge(r, n->n_more) ? n->value : cancelled();
+    case OP_NOT_FALSE: {
+        struct cel_val v = cel_run_node(r, n->args[0]);
+        return cel_charge(r, 1) ? cel_v_bool(v.kind != CK_BOOL || v.b) : cancelled();
+    }
     case OP_AND: return run_row(r, n, false);
     case OP_OR: return run_row(r, n, true);
     case OP_COND: return run_cond(r, n);

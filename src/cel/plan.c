@@ -175,6 +175,34 @@ static struct cel_node *fold_conversion(struct planner *p, struct cel_node *call
     return n;
 }
 
+/* quantity('1Gi'), ip('::1') and the like: read once. Upstream reads them each time, so they cost
+ * what that costs, and what is wrong with one is an error of every evaluation. */
+static bool is_reader(const struct cel_function *fn)
+{
+    static const struct cel_library *const of[] = { &cel_lib_quantity, &cel_lib_semver,
+                                                    &cel_lib_net, &cel_lib_url };
+    for (size_t i = 0; i < ARRAY_LEN(of); i++) {
+        if (fn >= of[i]->functions && fn < of[i]->functions + of[i]->n)
+            return true;
+    }
+    return false;
+}
+
+static struct cel_node *plan_known(struct planner *p, struct cel_node *call)
+{
+    struct cel_run r = { .a = p->e->a, .limit = UINT64_MAX };
+    const struct cel_val *arg = &call->args[0]->value;
+    struct cel_val v = cel_call(&r, call->fn, arg, 1);
+    uint64_t cost = cel_call_cost(call->fn, &call->fn->overloads[call->overload], arg, 1, v);
+
+    if (cost > UINT32_MAX)
+        return call;
+    struct cel_node *n = node_new(p, OP_KNOWN, 0);
+    n->value = v;
+    n->n_more = (uint32_t)cost;
+    return n;
+}
+
 /* The elements of a constant list can be looked up at once, without the cost of a search. */
 static bool is_lookup(const struct cel_node *list)
 {
@@ -275,6 +303,10 @@ static struct cel_node *plan_call(struct planner *p, struct cel_ast *n, bool bra
         call->op = streq(name, "or") ? OP_OPT_OR : OP_OPT_OR_VALUE;
     else if (call->n_args == 1 && is_conversion(n->fn) && call->args[0]->op == OP_CONST)
         return fold_conversion(p, call);
+    else if (call->n_args == 1 && call->single && call->args[0]->op == OP_CONST && is_reader(n->fn))
+        return plan_known(p, call);
+    else if (streq(name, "@not_strictly_false"))
+        call->op = OP_NOT_FALSE;
     else if (streq(name, "@in") && call->single && is_lookup(call->args[1])) {
         if (call->args[1]->value.list->n == 0) /* whatever the other side is */
             return constant(p, cel_v_bool(false));
@@ -348,6 +380,28 @@ static uint16_t declare(struct planner *p, struct local *l, struct str name)
     return l->slot;
 }
 
+static bool is_accu(const struct cel_node_fold *g, const struct cel_node *n)
+{
+    return n->op == OP_LOCAL && n->slot == g->accu && n->cost == 1;
+}
+
+/* The loops of all() and exists(), as their macros write them. */
+static void plan_quick(struct cel_node_fold *g)
+{
+    const struct cel_node *cond = g->cond, *step = g->step;
+
+    if (cond->op != OP_NOT_FALSE || (step->op != OP_AND && step->op != OP_OR) ||
+        step->n_more != 2 || !is_accu(g, step->args[0]) || !is_accu(g, g->result) ||
+        g->init->op != OP_CONST)
+        return;
+    const struct cel_node *of = cond->args[0];
+    bool negated = of->op == OP_CALL && streq(of->fn->name, "!_") && is_accu(g, of->args[0]);
+    if (step->op == OP_AND ? !is_accu(g, of) : !negated)
+        return;
+    g->how = step->op == OP_AND ? FOLD_ALL : FOLD_EXISTS;
+    g->each = step->args[1];
+}
+
 static struct cel_node *plan_fold(struct planner *p, struct cel_ast *n)
 {
     struct cel_fold *f = n->fold;
@@ -384,6 +438,8 @@ static struct cel_node *plan_fold(struct planner *p, struct cel_ast *n)
     p->locals = outer;
     p->depth = depth;
     p->appends = appends;
+    if (!p->failed && !g->bind && !p->env->trace)
+        plan_quick(g);
     return out;
 }
 

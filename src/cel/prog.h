@@ -15,6 +15,8 @@ enum cel_op {
     OP_HAS,
     OP_INDEX,
     OP_CALL,
+    OP_KNOWN, /* a call whose value is known since the program was made; it costs all the same */
+    OP_NOT_FALSE, /* the condition of loops */
     OP_AND,
     OP_OR,
     OP_COND,
@@ -56,6 +58,8 @@ struct cel_node_fold {
     const struct cel_node *range, *init, *cond, *step, *result;
     uint16_t var, var2, accu; /* slots; var2 UINT16_MAX: none */
     bool bind, appends;
+    enum { FOLD_PLAIN, FOLD_ALL, FOLD_EXISTS } how; /* all(), exists(): a loop of their own */
+    const struct cel_node *each;                    /* their predicate */
 };
 
 struct cel_pattern {

@@ -262,10 +262,16 @@ const char *cel_type_name(struct cel_val v)
 
 size_t cel_runes(struct str s)
 {
-    size_t n = 0;
+    size_t n = s.n, i = 0;
 
-    for (size_t i = 0; i < s.n; i++)
-        n += ((unsigned char)s.p[i] & 0xc0) != 0x80;
+    for (; i + 8 <= s.n; i += 8) { /* a byte that continues a sign has its top bits 10 */
+        uint64_t w;
+        memcpy(&w, s.p + i, 8);
+        w = (w >> 7) & ~(w >> 6) & UINT64_C(0x0101010101010101);
+        n -= (size_t)(w * UINT64_C(0x0101010101010101) >> 56);
+    }
+    for (; i < s.n; i++)
+        n -= ((unsigned char)s.p[i] & 0xc0) == 0x80;
     return n;
 }
 
