@@ -79,6 +79,24 @@ def place(value, dotted, new):
     value[last] = new
 
 
+# What may stand in a text of JSON that is no text: bytes that are sent, what is read. As Go's decoder, which puts U+FFFD in the
+# place of each byte that is not UTF-8, and of half a pair.
+NO_TEXTS = [
+    ('a_byte_that_is_no_utf8', b'\xff', '\ufffd'),
+    ('half_a_character', b'\xc3', '\ufffd'),
+    ('a_character_in_too_many_bytes', b'\xc0\xaf', '\ufffd\ufffd'),
+    ('a_surrogate_in_bytes', b'\xed\xa0\x80', '\ufffd\ufffd\ufffd'),
+    ('half_a_pair', rb'\ud83d', '\ufffd'),
+    ('a_character_beyond_unicode', b'\xf4\x90\x80\x80', '\ufffd' * 4),
+    ('a_nul', rb'\u0000', '\0'),
+]
+
+
+def raw_with(body, sent):
+    """The body as JSON, with these bytes in the place of each MARK."""
+    return json.dumps(body).encode().replace(b'MARK', sent)
+
+
 def get(path, **more):
     return {'method': 'GET', 'path': path, **more}
 

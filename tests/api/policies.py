@@ -1,8 +1,9 @@
 """policies.py - what may be written into matchConditions of webhooks, ValidatingAdmissionPolicies and their bindings.
 
-A row is a check. What they do to requests is in src/apiserver/test/test_conditions.c and test_policy.c.
+A row is a check. What they do to requests is in verdicts.py and src/apiserver/test/test_conditions.c.
 """
 from client import check
+from malformed import NO_TEXTS, raw_with
 from webhooks import KINDS, MAPS, rows
 
 GROUP = '/apis/admissionregistration.k8s.io/v1'
@@ -110,6 +111,27 @@ def policies_written(t, _name, change, part):
         t.code(a, 201)
         t.has(a, 'spec.failurePolicy', 'Fail')
         t.has(a, 'spec.matchConstraints.matchPolicy', 'Equivalent')
+
+
+@rows(NO_TEXTS)
+def policies_with_bytes_that_are_no_text(t, _name, sent, read):
+    """In a literal they are a text as any other; outside they are no expression."""
+    good = {'variables': [{'name': 'v', 'expression': "'MARK'"}], 'matchConditions': condition("'MARK' != 'a'"),
+            'validations': validation("'aMARKb' != variables.v", message='mMARK', messageExpression="'MARK'"),
+            'auditAnnotations': [{'key': 'k', 'valueExpression': "'MARK'"}]}
+    make = lambda spec: t.call('POST', POLICIES, raw=raw_with(  # noqa: E731
+        {'metadata': {'name': t.name('p')}, 'spec': {**policy_spec(None), **spec}}, sent), dryRun='All')
+    a = t.code(make(good), 201)
+    t.has(a, 'spec.validations', validation(f"'a{read}b' != variables.v", message=f'm{read}', messageExpression=f"'{read}'"))
+    t.has(a, 'spec.variables', [{'name': 'v', 'expression': f"'{read}'"}])
+    t.has(a, 'spec.matchConditions.0.expression', f"'{read}' != 'a'")
+    t.has(a, 'spec.auditAnnotations.0.valueExpression', f"'{read}'")
+    for bad in {'validations': validation('true MARK')}, {'variables': [{'name': 'v', 'expression': 'MARK'}]}, \
+            {'matchConditions': condition('MARKtrue')}, {'auditAnnotations': [{'key': 'k', 'valueExpression': "'a' + MARK'b'"}]}:
+        t.invalid(make({**good, **bad}), part='Syntax error')
+    t.invalid(make({**good, 'variables': [{'name': 'vMARK', 'expression': '1'}]}), part='must be a valid CEL identifier')
+    t.invalid(make({**good, 'auditAnnotations': [{'key': 'kMARK', 'valueExpression': "'a'"}]}), part='spec.auditAnnotations[0].key: Invalid value')
+    t.invalid(make({**good, 'matchConditions': [{'name': 'cMARK', 'expression': 'true'}]}), part='spec.matchConditions[0].name: Invalid value')
 
 
 # name, what is different from a good binding, part of the message; '' when it is accepted

@@ -1,6 +1,8 @@
 """rules.py - x-kubernetes-validations: what definitions may say, what rules say about objects, what did not change."""
 from client import check
 from crds import CRDS, crd
+from malformed import NO_TEXTS, raw_with
+from webhooks import rows
 
 WHERE = 'spec.validation.openAPIV3Schema.properties[spec]'
 ADVICE = 'try simplifying the rule, or adding maxItems, maxProperties, and maxLength'
@@ -94,6 +96,21 @@ def definition(name, schema, part):
 
 for _name, (_schema, _part) in DEFINITIONS.items():
     definition(_name, _schema, _part)
+
+
+@rows(NO_TEXTS)
+def rules_with_bytes_that_are_no_text(t, _name, sent, read):
+    """In a literal they are a text as any other; outside they are no expression."""
+    schema = spec({'rule': "self.s != 'aMARKb'", 'message': 'mMARK', 'messageExpression': "'MARK'"}, s=TEXT)
+    entry = 'spec.versions.0.schema.openAPIV3Schema.properties.spec.x-kubernetes-validations.0'
+    a = t.code(t.call('POST', CRDS, raw=raw_with(crd(t, schema=schema), sent), dryRun='All'), 201)
+    t.has(a, f'{entry}.rule', f"self.s != 'a{read}b'")
+    t.has(a, f'{entry}.message', f'm{read}')
+    t.has(a, f'{entry}.messageExpression', f"'{read}'")
+    for rule in 'self.s MARK', 'MARKself.s == "a"', 'self.MARKs == "a"':
+        a = t.call('POST', CRDS, raw=raw_with(crd(t, schema=spec(rule, s=TEXT)), sent), dryRun='All')
+        t.invalid(a, part='Syntax error')
+
 
 # One definition for all objects: each property has its own rule.
 OBJECTS = spec(
@@ -227,6 +244,9 @@ def rules_that_came_later_warn_about_what_was_there(t):
     body['spec']['versions'][0]['schema']['openAPIV3Schema']['properties']['spec'] = spec(n=rules('self < 10', **INT), o=INT)
     t.code(t.patch(f'{CRDS}/{body["metadata"]["name"]}', {'spec': {'versions': body['spec']['versions']}}), 200)
     t.until('the new rule is in force', lambda: t.post(path, widget(path, 'b', {'n': 30}), dryRun='All').code == 422)
-    t.code(t.patch(f'{path}/a', {'spec': {'o': 1}}), 200)
+    a = t.code(t.patch(f'{path}/a', {'spec': {'o': 1}}), 200)
+    t.eq(a.headers.get_all('Warning'), ['299 - "spec.n: Invalid value: 30: failed rule: self < 10"'], 'Warning headers')
     t.invalid(t.patch(f'{path}/a', {'spec': {'n': 31}}), part='failed rule: self < 10')
+    a = t.code(t.patch(f'{path}/a', {'spec': {'n': 3}}), 200)
+    t.eq(a.headers.get_all('Warning'), None, 'Warning headers')
     t.true(made is not None, 'the definition was made')

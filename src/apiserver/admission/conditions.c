@@ -133,7 +133,7 @@ static void check_one(struct check *c, const struct kj_val *entry, bool params, 
     CLEANUP(strbuf_fini) struct strbuf why = STRBUF_INIT;
     CLEANUP(cel_expr_free) struct cel_expr *expr = NULL;
     struct str text = rule_trim(kj_get(entry, "expression"));
-    const char *where = at(c, "%s.expression", path), *name = v_str(entry, "name");
+    const char *where = at(c, "%s.expression", path), *name = v_name(c->a, entry, "name");
 
     const struct admitexpr_env env = { .params = params, .authorizer = true };
     int e = text.n ? admitexpr_compile(&env, text, admitexpr_bool, &expr, &why) : 0;
@@ -159,7 +159,7 @@ void conditions_check(const struct kj_val *list, bool params, const char *path,
         field_error(errors, FIELD_TOO_MANY, path, NULL, "%zu: must have at most %d items",
                     kj_len(list), CONDITIONS_MAX);
     for (size_t i = 0; i < kj_len(list); i++) {
-        const char *p = at(&c, "%s[%zu]", path, i), *name = v_str(kj_at(list, i), "name");
+        const char *p = at(&c, "%s[%zu]", path, i), *name = v_name(c.a, kj_at(list, i), "name");
         check_one(&c, kj_at(list, i), params, p);
         if (*name && !names_add(&seen, name))
             err_duplicate(&c, at(&c, "%s.name", p), name);

@@ -149,7 +149,7 @@ static struct str text_of(const struct kj_val *obj, const char *key)
     return (struct str){ kj_str_or(v, ""), kj_str(v) ? kj_len(v) : 0 };
 }
 
-static bool is_identifier(const char *s)
+static bool is_identifier(struct str s)
 {
     static const char *const reserved[] = {
         "true",     "false",   "null",      "in",       "as",  "break",  "const",
@@ -160,9 +160,9 @@ static bool is_identifier(const char *s)
                       more[] = "_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 
     for (size_t i = 0; i < ARRAY_LEN(reserved); i++)
-        if (streq(s, reserved[i]))
+        if (str_eqz(s, reserved[i]))
             return false;
-    return *s && strchr(letters, *s) && s[strspn(s, more)] == '\0';
+    return *s.p && strchr(letters, *s.p) && strspn(s.p, more) == s.n; /* a NUL is none of them */
 }
 
 /* The exprs live until the end: their types are those of later ones. */
@@ -175,7 +175,7 @@ static void check_variable(struct check *c, const char *path, const struct admit
 
     if (!rule_trim(kj_get(entry, "name")).n)
         err_required(c, at(c, "%s.name", path), "name is not specified");
-    else if (!is_identifier(name))
+    else if (!is_identifier(text_of(entry, "name")))
         err_invalid(c, at(c, "%s.name", path), name, "must be a valid CEL identifier");
     if (!rule_trim(kj_get(entry, "expression")).n) {
         err_required(c, where, "expression is not specified");
@@ -224,7 +224,7 @@ static void check_annotation(struct check *c, const char *path, const struct adm
 {
     enum { EXPRESSION_MAX = 5 * 1024 };
     CLEANUP(cel_expr_free) struct cel_expr *expr = NULL;
-    const char *key = v_str(entry, "key"), *where = at(c, "%s.valueExpression", path);
+    const char *key = v_name(c->a, entry, "key"), *where = at(c, "%s.valueExpression", path);
     struct str trimmed = rule_trim(kj_get(entry, "valueExpression"));
 
     if (*policy)
@@ -252,7 +252,7 @@ static void check_annotations(struct check *c, const struct admitexpr_env *env,
     for (size_t i = 0; i < kj_len(list); i++) {
         const char *p = at(c, "spec.auditAnnotations[%zu]", i);
         check_annotation(c, p, env, kj_at(list, i), policy);
-        if (!names_add(&seen, v_str(kj_at(list, i), "key")))
+        if (!names_add(&seen, v_name(c->a, kj_at(list, i), "key")))
             err_duplicate(c, at(c, "%s.key", p), v_str(kj_at(list, i), "key"));
     }
 }

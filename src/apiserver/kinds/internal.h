@@ -71,8 +71,12 @@ void m_default_bool(struct kj_mdoc *d, struct kj_mval *obj, const char *key, boo
 void m_keep_old(struct kj_mdoc *d, struct kj_mval *obj, const struct kj_val *old, const char *key);
 struct kj_mval *m_path(const struct kj_mval *v, const char *dotted);
 
-const char *v_str(const struct kj_val *obj, const char *key); /* "" if absent */
-bool v_has(const struct kj_val *obj, const char *key);        /* present and not null */
+/* "" if absent. A text with a NUL in it, which would end early here, is one that no name, value of
+ * an enum or path may be. */
+const char *v_str(const struct kj_val *obj, const char *key);
+/* The same, for a message: only the NUL is another character. */
+const char *v_name(struct arena *a, const struct kj_val *obj, const char *key);
+bool v_has(const struct kj_val *obj, const char *key); /* present and not null */
 /* The value of a dotted path as a field selector sees it: "" when absent. */
 const char *v_text(const struct kj_val *obj, const char *path, struct arena *a);
 /* Quantity of a resource list; false when absent or no quantity. */

@@ -111,7 +111,25 @@ void prepare_status(enum res_verb verb, struct kj_mdoc *d, struct kj_mval *obj,
 
 const char *v_str(const struct kj_val *obj, const char *key)
 {
-    return kj_str_or(kj_get(obj, key), "");
+    const struct kj_val *v = kj_get(obj, key);
+    const char *s = kj_str(v);
+
+    if (!s)
+        return "";
+    return strlen(s) == kj_len(v) ? s : "\1";
+}
+
+const char *v_name(struct arena *a, const struct kj_val *obj, const char *key)
+{
+    const struct kj_val *v = kj_get(obj, key);
+    size_t n = kj_str(v) ? kj_len(v) : 0;
+
+    if (!n || !memchr(kj_str(v), '\0', n))
+        return n ? kj_str(v) : "";
+    char *s = arena_strndup(a, kj_str(v), n);
+    for (size_t i = 0; i < n; i++)
+        s[i] = kj_str(v)[i] ? kj_str(v)[i] : '\1';
+    return s;
 }
 
 bool v_has(const struct kj_val *obj, const char *key)
