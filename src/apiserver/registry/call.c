@@ -423,6 +423,9 @@ int call_put(struct api_call *c, const struct store_key *k, uint64_t from, struc
 {
     CLEANUP(strbuf_fini) struct strbuf before = STRBUF_INIT;
     bool counts = note_before(c->s, k, &before);
+    if (object_too_deep(doc->data, doc->len))
+        return kerr_api(err, -EINVAL, KR_BAD_REQUEST,
+                        "the object nests too deep: more than %d levels", OBJECT_DEPTH_MAX);
     struct write_op *op = op_new(c, doc, fn, arg);
     int e = store_put(c->s->store, k, from, op->doc, op->n, op_done, op, err);
     if (e < 0)

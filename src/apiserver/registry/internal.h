@@ -78,6 +78,9 @@ void object_write(const struct resource *r, const struct kj_mval *obj, uint64_t 
 /* A stored document as this resource shows it; in_list: without kind and apiVersion. */
 void object_show(const struct resource *r, const char *doc, size_t n, bool in_list,
                  struct strbuf *out);
+/* What is stored is read again inside of lists and events, which nest deeper. */
+enum { OBJECT_DEPTH_MAX = KJ_DEPTH_MAX - 16 };
+bool object_too_deep(const char *doc, size_t n);
 /* The same document with another resourceVersion. */
 void object_set_rev(const char *doc, size_t n, uint64_t rev, struct strbuf *out);
 /* metav1.PartialObjectMetadata of a stored document. */

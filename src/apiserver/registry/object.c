@@ -500,3 +500,34 @@ bool object_has_finalizers(const struct resource *r, const struct kj_val *obj)
         return true;
     return streq(r->kind, "Namespace") && !*r->group && kj_len(kj_path(obj, "spec.finalizers")) > 0;
 }
+
+/* Objects and lists that begin in these bytes, those inside of texts included: compilers make this
+ * loop fast, and few documents have so many that the other one is needed. */
+static size_t count_openings(const char *doc, size_t n)
+{
+    size_t openings = 0;
+
+    for (size_t i = 0; i < n; i++)
+        openings += (doc[i] == '{') | (doc[i] == '[');
+    return openings;
+}
+
+bool object_too_deep(const char *doc, size_t n)
+{
+    unsigned depth = 0;
+    bool in_text = false;
+
+    if (count_openings(doc, n) <= OBJECT_DEPTH_MAX)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        if (in_text && doc[i] == '\\')
+            i++;
+        else if (doc[i] == '"')
+            in_text = !in_text;
+        else if (!in_text && (doc[i] == '{' || doc[i] == '[') && ++depth > OBJECT_DEPTH_MAX)
+            return true;
+        else if (!in_text && (doc[i] == '}' || doc[i] == ']'))
+            depth--;
+    }
+    return false;
+}

@@ -92,6 +92,37 @@ static void test_what_means_nothing_is_refused_in_these_words(void **state)
     assert_int_equal(fixture_get(&r, CMS "/a"), 200);
 }
 
+/* What is stored must be readable inside of lists and events too. */
+static void test_what_is_stored_can_be_listed(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+    const char *path = "/apis/apps/v1/namespaces/default/controllerrevisions";
+
+    (void)state;
+    fixture_init(&r, 1);
+    for (int depth = 480; depth < 512; depth++) {
+        char name[16];
+        (void)snprintf(name, sizeof name, "r%d", depth);
+        strbuf_reset(&b);
+        strbuf_appendf(&b, "{\"metadata\":{\"name\":\"%s\"},\"revision\":1,\"data\":", name);
+        for (int i = 0; i < depth; i++)
+            strbuf_append(&b, "{\"a\":");
+        strbuf_append(&b, "1");
+        for (int i = 0; i < depth + 1; i++)
+            strbuf_append(&b, "}");
+        int code = fixture_post(&r, path, b.data);
+        if (code == 400)
+            assert_contains(fixture_str(&r, "message"), "nests too deep: more than 496 levels");
+        assert_int_equal(code, depth < 496 ? 201 : 400);
+    }
+    assert_int_equal(fixture_get(&r, path), 200);
+    assert_int_equal(kj_len(fixture_val(&r, "items")), 16);
+    assert_int_equal(fixture_delete(&r, path, NULL), 200);
+    assert_int_equal(fixture_get(&r, path), 200);
+    assert_int_equal(kj_len(fixture_val(&r, "items")), 0);
+}
+
 static void test_a_name_does_not_end_at_a_nul(void **state)
 {
     CLEANUP(fixture_fini) struct fixture r;
@@ -147,6 +178,7 @@ static void test_a_term_without_field_and_value_selects_everything(void **state)
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_what_means_nothing_is_refused_in_these_words),
+    cmocka_unit_test(test_what_is_stored_can_be_listed),
     cmocka_unit_test(test_a_name_does_not_end_at_a_nul),
     cmocka_unit_test(test_an_old_watch_of_one_object_sees_only_that_one),
     cmocka_unit_test(test_a_patch_cannot_make_another_kind),
