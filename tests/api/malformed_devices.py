@@ -1,7 +1,8 @@
 """malformed_devices.py - claims, classes and slices of resource.k8s.io that a server refuses; see malformed.py for how to
 read a row."""
 from client import check
-from malformed import refuse_new, said
+from malformed import NO_TEXTS, raw_with, refuse_new, said
+from webhooks import rows
 
 GROUP = '/apis/resource.k8s.io/v1'
 CLAIMS = f'{GROUP}/namespaces/{{ns}}/resourceclaims'
@@ -62,6 +63,8 @@ refuse_new('claim', CLAIMS, CLAIM, 'spec.devices', [
     ('count_beside_all', {'requests': [request(allocationMode='All', count=2)]},
      f'422 Invalid: Invalid {PLACE}.exactly.count'),
     ('count_is_a_word', {'requests': [request(count='x')]}, '400 BadRequest'),
+    ('count_is_a_fraction', {'requests': [request(count=1.5)]}, '400 BadRequest'),
+    ('count_is_beyond_64_bits', {'requests': [request(count=2 ** 63)]}, '400 BadRequest'),
     ('selector_is_empty', {'requests': [request(selectors=[{}])]},
      f'422 Invalid: Required {PLACE}.exactly.selectors[0].cel'),
     ('selector_is_no_expression', {'requests': [request(selectors=[selector('device.driver ==')])]},
@@ -166,6 +169,7 @@ refuse_new('slice', SLICES, SLICE, 'spec', [
     ('pool_name_is_bad', {'pool.name': 'a//b'}, '422 Invalid: Invalid spec.pool.name'),
     ('pool_name_is_too_long', {'pool.name': '/'.join(['a' * 200, 'b' * 100])}, '422 Invalid: TooLong spec.pool.name'),
     ('pool_generation_is_negative', {'pool.generation': -1}, '422 Invalid: Invalid spec.pool.generation'),
+    ('pool_generation_is_beyond_64_bits', {'pool.generation': 2 ** 63}, '400 BadRequest'),
     ('pool_of_no_slices', {'pool.resourceSliceCount': 0}, '422 Invalid: Invalid spec.pool.resourceSliceCount'),
     ('node_is_missing', {'nodeName': None}, '422 Invalid: Required spec'),
     ('node_is_empty', {'nodeName': ''}, '422 Invalid: Invalid spec.nodeName, Required spec'),
@@ -180,6 +184,7 @@ refuse_new('slice', SLICES, SLICE, 'spec', [
     ('device_twice', {'devices': [device(), device()]}, '422 Invalid: Duplicate spec.devices[1]'),
     ('device_name_is_bad', {'devices': [device('D')]}, '422 Invalid: Invalid spec.devices[0].name'),
     ('device_name_is_empty', {'devices': [device('')]}, '422 Invalid: Invalid spec.devices[0].name'),
+    ('devices_are_a_thousand', {'devices': [device(f'd{i}') for i in range(1000)]}, '422 Invalid: TooMany spec.devices'),
     ('devices_are_too_many', {'devices': [device(f'd{i}') for i in range(129)]}, '422 Invalid: TooMany spec.devices'),
     ('attribute_without_a_value', {'devices': [device(attributes={'a': {}})]},
      '422 Invalid: Invalid spec.devices[0].attributes[a]'),
@@ -191,6 +196,17 @@ refuse_new('slice', SLICES, SLICE, 'spec', [
      '422 Invalid: Invalid spec.devices[0].attributes[a].version'),
     ('attribute_version_has_zeros', {'devices': [device(attributes={'a': {'version': '1.02.0'}})]},
      '422 Invalid: Invalid spec.devices[0].attributes[a].version'),
+    ('attribute_version_has_a_prefix', {'devices': [device(attributes={'a': {'version': 'v1.2.3'}})]},
+     '422 Invalid: Invalid spec.devices[0].attributes[a].version'),
+    ('attribute_version_has_four_parts', {'devices': [device(attributes={'a': {'version': '1.2.3.4'}})]},
+     '422 Invalid: Invalid spec.devices[0].attributes[a].version'),
+    ('attribute_version_is_empty', {'devices': [device(attributes={'a': {'version': ''}})]},
+     '422 Invalid: Invalid spec.devices[0].attributes[a].version'),
+    ('attribute_version_has_spaces', {'devices': [device(attributes={'a': {'version': ' 1.2.3'}})]},
+     '422 Invalid: Invalid spec.devices[0].attributes[a].version'),
+    ('attribute_version_is_long', {'devices': [device(attributes={'a': {'version': '1.2.3-' + 'a' * 64}})]},
+     '422 Invalid: TooLong spec.devices[0].attributes[a].version'),
+    ('attribute_number_is_beyond_64_bits', {'devices': [device(attributes={'a': {'int': 2 ** 63}})]}, '400 BadRequest'),
     ('attribute_version_ends_early', {'devices': [device(attributes={'a': {'version': '1.2.0-'}})]},
      '422 Invalid: Invalid spec.devices[0].attributes[a].version'),
     ('attribute_name_is_bad', {'devices': [device(attributes={'a-b': {'int': 1}})]},
@@ -205,6 +221,40 @@ refuse_new('slice', SLICES, SLICE, 'spec', [
     ('capacity_is_no_quantity', {'devices': [device(capacity={'a': {'value': 'x'}})]}, '400 BadRequest'),
     ('capacity_name_is_bad', {'devices': [device(capacity={'1': {'value': '1'}})]},
      '422 Invalid: Invalid spec.devices[0].capacity[1]'),
+])
+
+# Fields behind gates that are off: the real server drops them before it looks at what they say, so only what cannot be read
+# at all is refused by both.
+
+
+def counters(value, name='m', field='name'):
+    return [{field: 's', 'counters': {name: value}}]
+
+
+refuse_new('slice_behind_gates', SLICES, SLICE, 'spec', [
+    ('counter_is_no_quantity', {'sharedCounters': counters({'value': 'x'})}, '400 BadRequest'),
+    ('counter_is_empty', {'sharedCounters': counters({'value': ''})}, '400 BadRequest'),
+    ('counter_is_a_list', {'sharedCounters': counters([1])}, '400 BadRequest'),
+    ('counters_are_a_list', {'sharedCounters': [{'name': 's', 'counters': [{'m': {'value': '1'}}]}]}, '400 BadRequest'),
+    ('counter_sets_are_a_map', {'sharedCounters': {'s': {}}}, '400 BadRequest'),
+    ('consumed_counter_is_no_quantity', {'devices': [device(consumesCounters=counters({'value': '1 2'}, field='counterSet'))]},
+     '400 BadRequest'),
+    ('consumed_counter_ends_early', {'devices': [device(consumesCounters=counters({'value': '1e'}, field='counterSet'))]},
+     '400 BadRequest'),
+    ('consumed_counters_are_text', {'devices': [device(consumesCounters='m')]}, '400 BadRequest'),
+    ('consumed_set_is_a_number', {'devices': [device(consumesCounters=[{'counterSet': 1}])]}, '400 BadRequest'),
+    ('taint_is_text', {'devices': [device(taints=['a'])]}, '400 BadRequest'),
+    ('taints_are_a_map', {'devices': [device(taints={'key': 'a', 'effect': 'NoSchedule'})]}, '400 BadRequest'),
+    ('taint_key_is_a_number', {'devices': [device(taints=[{'key': 1, 'effect': 'NoSchedule'}])]}, '400 BadRequest'),
+    ('taint_effect_is_a_list', {'devices': [device(taints=[{'key': 'a', 'effect': ['NoSchedule']}])]}, '400 BadRequest'),
+    ('taint_time_is_no_time', {'devices': [device(taints=[{'key': 'a', 'effect': 'NoSchedule', 'timeAdded': 'yesterday'}])]},
+     '400 BadRequest'),
+    ('binding_conditions_are_text', {'devices': [device(bindingConditions='a')]}, '400 BadRequest'),
+    ('binding_condition_is_a_number', {'devices': [device(bindingConditions=[1])]}, '400 BadRequest'),
+    ('binding_failure_conditions_are_a_map', {'devices': [device(bindingFailureConditions={})]}, '400 BadRequest'),
+    ('binds_to_node_is_text', {'devices': [device(bindsToNode='yes')]}, '400 BadRequest'),
+    ('shared_is_a_number', {'devices': [device(allowMultipleAllocations=1)]}, '400 BadRequest'),
+    ('nodes_by_device_are_text', {'perDeviceNodeSelection': 'true'}, '400 BadRequest'),
 ])
 
 
@@ -235,6 +285,9 @@ STATUSES = [
     ('reserved_for_nobody', {'allocation': allocation(), 'reservedFor': [{}]},
      '422 Invalid: Required status.reservedFor[0].name, Required status.reservedFor[0].resource, '
      'Required status.reservedFor[0].uid'),
+    ('reserved_without_a_name', {'allocation': allocation(), 'reservedFor': [user(name='')]},
+     '422 Invalid: Required status.reservedFor[0].name'),
+    ('reserved_by_a_list', {'allocation': allocation(), 'reservedFor': {'resource': 'pods'}}, '422 Invalid: Invalid patch'),
     ('reserved_twice', {'allocation': allocation(), 'reservedFor': [user(), user(name='q')]},
      '422 Invalid: Duplicate status.reservedFor[1]'),
     ('reserved_for_too_many', {'allocation': allocation(), 'reservedFor': [user(str(i)) for i in range(257)]},
@@ -332,3 +385,116 @@ def claim_state_is_a_column(t):
     a = t.call('GET', path, accept=table)
     t.eq([c['name'] for c in a['columnDefinitions']], ['Name', 'State', 'Age'])
     t.eq(a['rows'][0]['cells'][:2], ['c', 'pending'])
+
+
+# ---- what looks wrong and is accepted: schedulers and controllers have to live with it ----
+
+@check
+def slice_without_devices_and_with_as_many_as_there_may_be(t):
+    for n in (0, 1, 128):
+        name = t.name('slice')
+        t.make(SLICES, {**SLICE, 'metadata': {'name': name}, 'spec': {**SLICE['spec'], 'devices': [device(f'd{i}') for i in range(n)]}})
+        t.eq(len(t.call('GET', f'{SLICES}/{name}')['spec'].get('devices') or []), n)
+
+
+@check
+def slices_that_contradict_each_other(t):
+    """Two of one pool: other generations, another count, the same device. And a generation that goes back."""
+    one, two = t.name('slice'), t.name('slice')
+    for name, generation, count in ((one, 5, 1), (two, 4, 7)):
+        t.make(SLICES, {**SLICE, 'metadata': {'name': name}, 'spec': {
+            **SLICE['spec'], 'pool': {'name': 'n', 'generation': generation, 'resourceSliceCount': count}}})
+    a = t.call('PATCH', f'{SLICES}/{one}', {'spec': {'pool': {'generation': 1}}}, content='application/merge-patch+json')
+    t.eq((a.code, a['spec.pool.generation']), (200, 1))
+
+
+@check
+def slice_with_a_capacity_below_zero_or_beyond_reason(t):
+    name = t.name('slice')
+    t.make(SLICES, {**SLICE, 'metadata': {'name': name}, 'spec': {**SLICE['spec'], 'devices': [
+        device(capacity={'low': {'value': '-1'}, 'high': {'value': '9223372036854775807'}, 'none': {'value': '0'}})]}})
+    capacity = t.call('GET', f'{SLICES}/{name}')['spec.devices'][0]['capacity']
+    t.eq({k: v['value'] for k, v in capacity.items()}, {'low': '-1', 'high': '9223372036854775807', 'none': '0'})
+
+
+@check
+def claim_for_more_devices_than_it_can_have(t):
+    for i, count in enumerate((33, 2 ** 63 - 1)):
+        a = t.call('POST', CLAIMS.format(ns=t.ns), thing('ResourceClaim', f'c{i}', spec={'devices': {'requests': [request(count=count)]}}))
+        t.eq((a.code, a['spec.devices.requests'][0]['exactly']['count']), (201, count))
+
+
+@check
+def claim_of_a_class_that_does_not_exist(t):
+    a = t.call('POST', CLAIMS.format(ns=t.ns), thing('ResourceClaim', 'c', spec={'devices': {'requests': [
+        request(deviceClassName='nobody.example.com')]}}))
+    t.eq(a.code, 201)
+
+
+@check
+def claim_is_reserved_for_strangers(t):
+    """Other kinds, pods that do not exist: the server does not ask."""
+    path, _ = claimed(t)
+    users = [user(), user('2', resource='jobs', apiGroup='batch', name='j'), user('not-a-uid', name='no such pod')]
+    a = t.call('PATCH', f'{path}/status', {'status': {'allocation': allocation(), 'reservedFor': users}}, content='application/merge-patch+json')
+    t.eq((a.code, a['status.reservedFor']), (200, users))
+
+
+@check
+def claim_that_is_being_deleted_takes_no_more_users(t):
+    path, _ = claimed(t)
+    merge = 'application/merge-patch+json'
+    t.eq(t.call('PATCH', path, {'metadata': {'finalizers': ['example.com/hold']}}, content=merge).code, 200)
+    t.eq(t.call('PATCH', f'{path}/status', {'status': {'allocation': allocation(), 'reservedFor': [user()]}}, content=merge).code, 200)
+    t.call('DELETE', path)
+    a = t.call('PATCH', f'{path}/status', {'status': {'reservedFor': [user(), user('2', name='q')]}}, content=merge)
+    t.eq(said(a), '422 Invalid: Forbidden status.reservedFor')
+    t.eq(t.call('PATCH', f'{path}/status', {'status': {'reservedFor': None, 'allocation': None}}, content=merge).code, 200)
+    t.eq(t.call('PATCH', path, {'metadata': {'finalizers': None}}, content=merge).code, 200)
+    t.eq(t.call('GET', path).code, 404)
+
+
+@check
+def claim_that_is_in_use_keeps_its_allocation(t):
+    path, _ = claimed(t)
+    merge = 'application/merge-patch+json'
+    t.eq(t.call('PATCH', f'{path}/status', {'status': {'allocation': allocation(), 'reservedFor': [user()]}}, content=merge).code, 200)
+    a = t.call('PATCH', f'{path}/status', {'status': {'allocation': None}}, content=merge)
+    t.eq(said(a), '422 Invalid: Forbidden status.reservedFor')
+
+
+@check
+def pod_with_claims_that_are_at_fault(t):
+    def pod(entries, claims):
+        return {'apiVersion': 'v1', 'kind': 'Pod', 'metadata': {'name': 'p'}, 'spec': {
+            'resourceClaims': entries, 'containers': [{'name': 'c', 'image': 'i', 'resources': {'claims': claims}}]}}
+
+    place = 'spec.resourceClaims[0]'
+    for entries, claims, answer in (
+            ([{'name': 'a', 'resourceClaimName': 'x', 'resourceClaimTemplateName': 'y'}], [], f'422 Invalid: Invalid {place}'),
+            ([{'name': 'a'}], [], f'422 Invalid: Invalid {place}'),
+            ([{'name': 'A', 'resourceClaimName': 'x'}], [], f'422 Invalid: Invalid {place}.name'),
+            ([{'name': 'a', 'resourceClaimName': 'X/'}], [], f'422 Invalid: Invalid {place}.resourceClaimName'),
+            ([{'name': 'a', 'resourceClaimName': 'x'}] * 2, [], '422 Invalid: Duplicate spec.resourceClaims[1].name'),
+            ([], [{'name': 'a'}], '422 Invalid: NotFound spec.containers[0].resources.claims[0]'),
+            ([{'name': 'a', 'resourceClaimName': 'x'}], [{'name': 'a'}] * 2,
+             '422 Invalid: Duplicate spec.containers[0].resources.claims[1]')):
+        a = t.call('POST', f'/api/v1/namespaces/{t.ns}/pods?dryRun=All', pod(entries, claims))
+        t.eq(said(a), answer, str(a))
+
+
+# ---- texts that are none ----
+
+@rows(NO_TEXTS)
+def selectors_with_bytes_that_are_no_text(t, _name, sent, read):
+    """In a literal they are a text as any other; outside they are no expression."""
+    def made(text):
+        class_ = thing('DeviceClass', t.name('c') + '.example.com', spec={'selectors': [selector(text)]})
+        claim = thing('ResourceClaim', 'x', spec={'devices': {'requests': [request(selectors=[selector(text)])]}})
+        return [t.call('POST', path.format(ns=t.ns), raw=raw_with(body, sent), dryRun='All')
+                for path, body in ((CLASSES, class_), (CLAIMS, claim))]
+    for a, path in zip(made("device.driver != 'aMARKb'"), ('spec.selectors.0', 'spec.devices.requests.0.exactly.selectors.0')):
+        t.has(t.code(a, 201), f'{path}.cel.expression', f"device.driver != 'a{read}b'")
+    for bad in 'MARK', "device.driver == 'a'MARK", "device.MARKdriver == 'a'":
+        for a in made(bad):
+            t.invalid(a, part='Syntax error')

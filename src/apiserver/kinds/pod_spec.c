@@ -104,13 +104,14 @@ static const char *claim_text(struct check *c, const struct kj_val *v)
 
 static void check_claims(struct check *c, const char *path, const struct kj_val *list)
 {
+    static const char *const sources[] = { "resourceClaimName", "resourceClaimTemplateName" };
     CLEANUP(map_fini) struct map seen = { 0 };
     struct kj_iter it = kj_iter(list);
     const struct kj_val *v;
 
     for (size_t i = 0; kj_next(&it, NULL, &v); i++) {
         const char *p = at(c, "%s[%zu]", path, i), *name = v_str(v, "name");
-        bool direct = v_has(v, "resourceClaimName"), made = v_has(v, "resourceClaimTemplateName");
+        bool direct = v_has(v, sources[0]), made = v_has(v, sources[1]);
         if (!*name)
             err_required(c, at(c, "%s.name", p), "");
         else if (!names_add(&seen, name))
@@ -124,6 +125,9 @@ static void check_claims(struct check *c, const char *path, const struct kj_val 
         else if (!direct && !made)
             field_error(c->errors, FIELD_INVALID, p, claim_text(c, v),
                         "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`");
+        for (size_t k = 0; k < ARRAY_LEN(sources); k++)
+            if (v_has(v, sources[k]))
+                check_dns_subdomain(c, at(c, "%s.%s", p, sources[k]), v_str(v, sources[k]));
     }
 }
 
