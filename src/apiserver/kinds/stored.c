@@ -1,8 +1,6 @@
 /* stored.c - kinds that are kept for the programs that read them, and that nothing here acts on:
- * RuntimeClass, CertificateSigningRequest, FlowSchema, PriorityLevelConfiguration,
- * VolumeAttributesClass. */
+ * RuntimeClass, FlowSchema, PriorityLevelConfiguration, VolumeAttributesClass. */
 #include "apiserver/kinds/internal.h"
-#include "apiserver/registry/registry.h"
 
 /* ---- RuntimeClass ---------------------------------------------------------------------------- */
 
@@ -26,115 +24,6 @@ static const struct res_column runtimeclass_columns_list[] = {
     AGE_COLUMN,
 };
 COLUMNS(runtimeclass_columns);
-
-/* ---- CertificateSigningRequest --------------------------------------------------------------- */
-
-/* The spec never changes; approval and status have paths of their own. */
-static void csr_prepare(enum res_verb verb, struct kj_mdoc *d, struct kj_mval *obj,
-                        const struct kj_val *old, nsec_t now)
-{
-    (void)now;
-    prepare_status(verb, d, obj, old, "certificates.k8s.io", "CertificateSigningRequest");
-    if (verb == RES_UPDATE)
-        m_keep_old(d, obj, old, "spec");
-}
-
-static void csr_validate(enum res_verb verb, const struct kj_val *obj, const struct kj_val *old,
-                         struct field_errors *errors)
-{
-    enum { EXPIRATION_MIN_S = 600 };
-    CLEANUP(check_end) struct check c = check_begin(errors);
-    const struct kj_val *spec = kj_get(obj, "spec");
-
-    (void)old;
-    if (verb != RES_CREATE)
-        return;
-    if (!*v_str(spec, "request"))
-        err_required(&c, "spec.request", "");
-    if (kj_len(kj_get(spec, "usages")) == 0)
-        err_required(&c, "spec.usages", "usages must be provided");
-    check_domain_path(&c, "spec.signerName", v_str(spec, "signerName"));
-    if (v_has(spec, "expirationSeconds") &&
-        kj_i64_or(kj_get(spec, "expirationSeconds"), 0) < EXPIRATION_MIN_S)
-        err_invalid_i64(&c, "spec.expirationSeconds",
-                        kj_i64_or(kj_get(spec, "expirationSeconds"), 0),
-                        "may not specify a duration less than 600 seconds (10 minutes)");
-}
-
-/* Approving and denying: the conditions of the body, and nothing else of it. */
-static int edit_approval(void *arg, struct api_call *c, const struct kj_val *old, struct kj_mdoc *d,
-                         struct kj_mval *obj, struct kerr *err)
-{
-    CLEANUP(kj_doc_free) struct kj_doc *body = NULL;
-    int r = api_body(c, "certificates.k8s.io/v1", "CertificateSigningRequest", &body, err);
-
-    (void)arg, (void)old;
-    if (r < 0)
-        return r;
-    kj_mset(d, m_obj(d, obj, "status"), "conditions",
-            kj_mcopy(d, kj_path(kj_root(body), "status.conditions")));
-    return 0;
-}
-
-static void csr_subresource(struct apiserver *s, struct api_call *c)
-{
-    struct kerr err;
-
-    (void)s;
-    if (!streq(c->sub, "approval") || c->verb != API_UPDATE) {
-        api_err_method(&err);
-        api_fail(c, &err);
-        return;
-    }
-    api_change(c, &(struct api_change){ .verb = RES_STATUS, .edit = edit_approval });
-}
-const struct res_strategy csr_strategy = { .prepare = csr_prepare,
-                                           .validate = csr_validate,
-                                           .subresource = csr_subresource };
-
-TEXT_CELL(cell_signer, "spec.signerName", "")
-TEXT_CELL(cell_requestor, "spec.username", "")
-
-static void cell_requested(const struct kj_val *obj, nsec_t now, struct strbuf *out)
-{
-    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
-    const struct kj_val *s = kj_path(obj, "spec.expirationSeconds");
-
-    (void)now;
-    if (kj_type(s) == KJ_NUM)
-        duration_text(kj_i64_or(s, 0) * NSEC_PER_SEC, &b);
-    cell_text(out, b.len ? b.data : "<none>");
-}
-
-static void cell_condition(const struct kj_val *obj, nsec_t now, struct strbuf *out)
-{
-    struct kj_iter it = kj_iter(kj_path(obj, "status.conditions"));
-    bool approved = false, denied = false, failed = false;
-    const struct kj_val *v;
-
-    (void)now;
-    while (kj_next(&it, NULL, &v)) {
-        approved |= streq(v_str(v, "type"), "Approved");
-        denied |= streq(v_str(v, "type"), "Denied");
-        failed |= streq(v_str(v, "type"), "Failed");
-    }
-    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
-    strbuf_append(&b, denied ? "Denied" : approved ? "Approved" : "Pending");
-    if (failed)
-        strbuf_append(&b, ",Failed");
-    if (*kj_str_or(kj_path(obj, "status.certificate"), ""))
-        strbuf_append(&b, ",Issued");
-    cell_text(out, b.data);
-}
-static const struct res_column csr_columns_list[] = {
-    NAME_COLUMN,
-    AGE_COLUMN,
-    { .name = "SignerName", .type = "string", .cell = cell_signer },
-    { .name = "Requestor", .type = "string", .cell = cell_requestor },
-    { .name = "RequestedDuration", .type = "string", .cell = cell_requested },
-    { .name = "Condition", .type = "string", .cell = cell_condition },
-};
-COLUMNS(csr_columns);
 
 /* ---- flow control ---------------------------------------------------------------------------- */
 

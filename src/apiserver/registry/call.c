@@ -259,7 +259,8 @@ static const struct {
     enum res_verb verb;
 } parts[] = { { "status", RES_STATUS },
               { "ephemeralcontainers", RES_EPHEMERAL },
-              { "resize", RES_RESIZE } };
+              { "resize", RES_RESIZE },
+              { "approval", RES_APPROVAL } };
 
 bool is_part(const char *sub)
 {

@@ -123,7 +123,7 @@ static void prepare(struct change *x, struct api_call *c, struct kj_mdoc *d, str
     managed_note(c, r, d, obj, old);
     struct kj_mval *managed = kj_mget(object_meta(d, obj), "managedFields");
     managed = managed ? kj_mclone(d, managed) : NULL;
-    if (x->ch.verb == RES_STATUS) {
+    if (x->ch.verb == RES_STATUS || x->ch.verb == RES_APPROVAL) {
         keep_all_but_status(d, obj, old, r->crd != NULL);
         object_dup_member(d, object_meta(d, obj), kj_get(old, "metadata"), "ownerReferences");
     } else if (r->has_status) {

@@ -37,8 +37,9 @@ void field_error_text(struct field_errors *e, enum field_error_type type, const 
 size_t field_errors_count(const struct field_errors *e);
 bool field_errors_any(const struct field_errors *e, enum field_error_type type);
 
-/* RES_EPHEMERAL, RES_RESIZE: pods only, through the paths of these names. */
-enum res_verb { RES_CREATE, RES_UPDATE, RES_STATUS, RES_EPHEMERAL, RES_RESIZE };
+/* RES_EPHEMERAL, RES_RESIZE: pods only; RES_APPROVAL: requests for certificates only; through the
+ * paths of these names. */
+enum res_verb { RES_CREATE, RES_UPDATE, RES_STATUS, RES_EPHEMERAL, RES_RESIZE, RES_APPROVAL };
 struct api_call;
 
 /* What a kind does differently; any member may be NULL. Objects are mutable documents. */
