@@ -286,22 +286,6 @@ static void check_expressions(struct check *c, const struct kj_val *spec, const 
 
 /* ---- policies -------------------------------------------------------------------------------- */
 
-/* NULL: it is one. */
-static const char *check_dns1035(const char *s)
-{
-    static const char first[] = "abcdefghijklmnopqrstuvwxyz",
-                      more[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
-    size_t n = strlen(s);
-
-    if (n > 63)
-        return "must be no more than 63 characters";
-    if (n && strchr(first, *s) && strspn(s, more) == n && s[n - 1] != '-')
-        return NULL;
-    return "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with "
-           "an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or "
-           "'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
-}
-
 static const char *lowered(struct check *c, const char *s)
 {
     char *out = arena_strdup(c->a, s);
@@ -326,7 +310,7 @@ static void check_param_kind(struct check *c, const struct kj_val *kind)
             check_dns_subdomain(c, "spec.paramKind.apiVersion",
                                 arena_strndup(c->a, version, (size_t)(slash - version)));
         const char *v = slash ? slash + 1 : version;
-        why = check_dns1035(v);
+        why = dns1035_problem(v);
         if (!*v)
             err_invalid(c, "spec.paramKind.apiVersion", version, "version must be specified");
         else if (why)
@@ -334,7 +318,7 @@ static void check_param_kind(struct check *c, const struct kj_val *kind)
     }
     if (!*name)
         err_required(c, "spec.paramKind.kind", "");
-    else if ((why = check_dns1035(lowered(c, name))))
+    else if ((why = dns1035_problem(lowered(c, name))))
         err_invalid(c, "spec.paramKind.kind", name,
                     arena_printf(c->a, "may have mixed case, but should otherwise match: %s", why));
 }

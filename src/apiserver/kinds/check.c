@@ -120,6 +120,16 @@ bool check_enum(struct check *c, const char *path, const char *value, const char
     return false;
 }
 
+bool check_at_most(struct check *c, const char *path, const struct kj_val *list, size_t max)
+{
+    size_t n = kj_len(list);
+
+    if (n <= max)
+        return true;
+    field_error(c->errors, FIELD_TOO_MANY, path, NULL, "%zu: must have at most %zu items", n, max);
+    return false;
+}
+
 bool names_add(struct map *seen, const char *name)
 {
     static int present;
@@ -150,6 +160,21 @@ void check_dns_subdomain(struct check *c, const char *path, const char *s)
     const char *why = name_check_dns_subdomain(str_of(s));
     if (why)
         err_invalid(c, path, s, why);
+}
+
+const char *dns1035_problem(const char *s)
+{
+    static const char first[] = "abcdefghijklmnopqrstuvwxyz",
+                      more[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+    size_t n = strlen(s);
+
+    if (n > 63)
+        return "must be no more than 63 characters";
+    if (n && strchr(first, *s) && strspn(s, more) == n && s[n - 1] != '-')
+        return NULL;
+    return "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with "
+           "an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or "
+           "'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
 }
 
 void check_wildcard_subdomain(struct check *c, const char *path, const char *s)

@@ -1,4 +1,4 @@
-/* core.c - small kinds of core/v1: config maps, secrets, accounts, endpoints, quotas, templates. */
+/* core.c - small kinds of core/v1: config maps, secrets, accounts, quotas, templates. */
 #include "apiserver/kinds/internal.h"
 #include "base/b64.h"
 #include "base/vec.h"
@@ -177,37 +177,7 @@ static const struct res_column secret_columns_list[] = {
 };
 COLUMNS(secret_columns);
 
-/* ---- endpoints, quotas, limits, templates ---------------------------------------------------- */
-
-static void cell_endpoints(const struct kj_val *obj, nsec_t now, struct strbuf *out)
-{
-    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
-    struct kj_iter subsets = kj_iter(kj_get(obj, "subsets")), ports, ips;
-    const struct kj_val *s, *p, *a;
-    size_t n = 0;
-    enum { SHOWN = 3 };
-
-    (void)now;
-    while (kj_next(&subsets, NULL, &s)) {
-        ports = kj_iter(kj_get(s, "ports"));
-        while (kj_next(&ports, NULL, &p)) {
-            ips = kj_iter(kj_get(s, "addresses"));
-            for (; kj_next(&ips, NULL, &a); n++)
-                if (n < SHOWN)
-                    strbuf_appendf(&b, "%s%s:%lld", n ? "," : "", v_str(a, "ip"),
-                                   (long long)kj_i64_or(kj_get(p, "port"), 0));
-        }
-    }
-    if (n > SHOWN)
-        strbuf_appendf(&b, " + %zu more...", n - SHOWN);
-    cell_text(out, n ? strbuf_str(&b) : "<none>");
-}
-static const struct res_column endpoints_columns_list[] = {
-    NAME_COLUMN,
-    { .name = "Endpoints", .type = "string", .cell = cell_endpoints },
-    AGE_COLUMN,
-};
-COLUMNS(endpoints_columns);
+/* ---- quotas, limits, templates --------------------------------------------------------------- */
 
 /* A container's limits fill each other in: max -> default -> defaultRequest, min last. */
 static void fill(struct kj_mdoc *d, struct kj_mval *item, const char *to, const char *from)

@@ -17,16 +17,6 @@ enum {
 };
 #define ESTIMATE_MAX UINT64_C(1000000)
 
-bool check_at_most(struct check *c, const char *path, const struct kj_val *list, size_t max)
-{
-    size_t n = kj_len(list);
-
-    if (n <= max)
-        return true;
-    field_error(c->errors, FIELD_TOO_MANY, path, NULL, "%zu: must have at most %zu items", n, max);
-    return false;
-}
-
 void check_length(struct check *c, const char *path, size_t n, size_t max)
 {
     if (n > max)

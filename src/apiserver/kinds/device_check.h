@@ -8,8 +8,6 @@
 #define KOORD_APISERVER_KINDS_DEVICE_CHECK_H
 #include "apiserver/kinds/internal.h"
 
-/* false: there are more than max entries. That has been said, and nobody should look at them. */
-bool check_at_most(struct check *c, const char *path, const struct kj_val *list, size_t max);
 void check_length(struct check *c, const char *path, size_t n, size_t max);
 
 void check_driver(struct check *c, const char *path, const char *s);

@@ -9,6 +9,7 @@
  *   downward.c      fieldRef, resourceFieldRef         apps_check.c, job_policy.c  workloads
  *   node.c namespace.c event.c service.c core.c apps.c job.c (with CronJob) policy.c storage.c
  *   networking.c autoscaling.c   as their groups      stored.c    kinds that nothing acts on
+ *   endpoints.c     Endpoints and EndpointSlices       address.c   their addresses
  *   claim*.c slice.c device_check.c   resource.k8s.io (device_check.h)
  *   admission_policy.c   policies and their bindings   misc.c   the other kinds
  */
@@ -33,7 +34,8 @@ extern const struct res_strategy pod_strategy, node_strategy, namespace_strategy
     ingress_strategy, ingress_class_strategy, network_policy_strategy, service_cidr_strategy,
     ip_address_strategy, hpa_strategy, hpa_v1_strategy, apiservice_strategy, runtimeclass_strategy,
     csr_strategy, flowschema_strategy, priority_level_strategy, volume_attributes_strategy,
-    policy_strategy, policy_binding_strategy;
+    policy_strategy, policy_binding_strategy, endpoints_strategy,
+    endpointslice_strategy;
 
 struct kj_doc *hpa_v1_as_v2(const struct kj_val *obj); /* hpa_v1.c; the caller's */
 enum { HPA_CPU_PERCENT = 80 }; /* what an autoscaler without metrics aims at */
@@ -138,6 +140,7 @@ void check_own_label(struct check *c, const char *path, const char *name, struct
 
 void check_dns_label(struct check *c, const char *path, const char *s);
 void check_dns_subdomain(struct check *c, const char *path, const char *s);
+const char *dns1035_problem(const char *s); /* NULL: it is a DNS-1035 label */
 void check_wildcard_subdomain(struct check *c, const char *path, const char *s); /* "*.x.y" */
 void check_domain_path(struct check *c, const char *path, const char *s); /* "x.y/controller" */
 void check_qualified(struct check *c, const char *path, const char *s);
@@ -145,6 +148,8 @@ void check_label_value(struct check *c, const char *path, const char *s);
 void check_labels(struct check *c, const char *path, const struct kj_val *labels);
 void check_config_key(struct check *c, const char *path, const char *s);
 void check_ip(struct check *c, const char *path, const char *s);
+/* false: there are more than max entries. That has been said, and nobody should look at them. */
+bool check_at_most(struct check *c, const char *path, const struct kj_val *list, size_t max);
 /* 1..65535 */
 void check_port(struct check *c, const char *path, int64_t port);
 /* A port name (IANA service name); one error for each rule it breaks. */
@@ -164,6 +169,17 @@ void check_resources(struct check *c, const char *path, const struct kj_val *res
                      const struct kj_val *claims, bool of_pod);
 /* Quantities of a resource list: names known, not negative, extended ones whole. */
 void check_resource_list(struct check *c, const char *path, const struct kj_val *list);
+
+/* ---- address.c ------------------------------------------------------------------------------- */
+
+int address_family(const char *s); /* 4, 6, or 0 for what is no address; ::ffff:1.2.3.4 is of 4 */
+/* An address in any form that was ever taken; in the one form of today. */
+bool check_ip_loosely(struct check *c, const char *path, const char *s);
+bool check_ip_strictly(struct check *c, const char *path, const char *s);
+/* One that others can reach: no loopback, nothing link-local. */
+void check_endpoint_ip(struct check *c, const char *path, const char *s);
+/* Tells the sender of an unusual form which one is better. */
+void warn_of_ip(struct api_call *call, struct check *c, const char *path, const char *s);
 
 /* ---- pods ------------------------------------------------------------------------------------ */
 

@@ -36,7 +36,7 @@ static const struct entry entries[] = {
     { { CORE("Binding", "bindings", "binding"), NAMESPACED, .verbs = "create", BY(old_binding_strategy) }, NULL },
     { { CORE("ComponentStatus", "componentstatuses", "componentstatus"), SHORT("cs"), .verbs = "get,list", .deprecated = "v1 ComponentStatus is deprecated in v1.19+" }, &component_columns },
     { { CORE("ConfigMap", "configmaps", "configmap"), NAMESPACED, SHORT("cm"), BY(configmap_strategy) }, &configmap_columns },
-    { { CORE("Endpoints", "endpoints", "endpoints"), NAMESPACED, SHORT("ep"), .deprecated = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice" }, &endpoints_columns },
+    { { CORE("Endpoints", "endpoints", "endpoints"), NAMESPACED, SHORT("ep"), .deprecated = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice", BY(endpoints_strategy) }, &endpoints_columns },
     { { CORE("Event", "events", "event"), NAMESPACED, SHORT("ev"), BY(event_strategy) }, &event_columns },
     { { CORE("LimitRange", "limitranges", "limitrange"), NAMESPACED, SHORT("limits"), BY(limitrange_strategy) }, NULL },
     { { CORE("Namespace", "namespaces", "namespace"), STATUS, SHORT("ns"), SUBS("finalize,status"), BY(namespace_strategy) }, &namespace_columns },
@@ -73,7 +73,7 @@ static const struct entry entries[] = {
 
     { { IN("certificates.k8s.io", "CertificateSigningRequest", "certificatesigningrequests", "certificatesigningrequest"), STATUS, SHORT("csr"), SUBS("approval,status"), BY(csr_strategy) }, &csr_columns },
     { { IN("coordination.k8s.io", "Lease", "leases", "lease"), NAMESPACED, BY(lease_strategy) }, &lease_columns },
-    { { IN("discovery.k8s.io", "EndpointSlice", "endpointslices", "endpointslice"), NAMESPACED, COUNTED }, &endpointslice_columns },
+    { { IN("discovery.k8s.io", "EndpointSlice", "endpointslices", "endpointslice"), NAMESPACED, COUNTED, BY(endpointslice_strategy) }, &endpointslice_columns },
     /* Stored with the events of core/v1. */
     { { NAMES("events.k8s.io", "v1", "Event", "events", "event"), .store_res = "events", .stored_as = "/v1", NAMESPACED, SHORT("ev"), BY(event_v1_strategy) }, &event_columns },
     { { IN(FLOWCONTROL, "FlowSchema", "flowschemas", "flowschema"), STATUS, COUNTED, SUBS("status"), BY(flowschema_strategy) }, &flowschema_columns },

@@ -253,6 +253,8 @@ static bool judge(struct change *x, struct api_call *c, struct kj_mdoc *d, struc
         api_fail_invalid(c, x->name, errors);
         return false;
     }
+    if (x->r->strategy && x->r->strategy->warn)
+        x->r->strategy->warn(c, x->ch.verb, kj_root(*ret_fresh));
     int e = admission_validate(c->s, &req, kj_root(*ret_fresh), &err);
     if (e < 0 && e != -EINPROGRESS)
         api_fail_admission(c, &err);

@@ -154,8 +154,11 @@ static struct kj_mval *make(struct api_call *c, struct kj_mdoc *d, const struct 
         kj_mdel(obj, "status", strlen("status"));
     *ret_frozen = kj_freeze(obj);
     object_validate(c->s, r, RES_CREATE, kj_root(*ret_frozen), NULL, errors, NULL);
-    if (field_errors_count(errors) == 0)
+    if (field_errors_count(errors) == 0) {
+        if (r->strategy && r->strategy->warn)
+            r->strategy->warn(c, RES_CREATE, kj_root(*ret_frozen));
         return obj;
+    }
     api_fail_invalid(c, str_or(kj_mstr_get(kj_mget(object_meta(d, obj), "name")), ""), errors);
     return NULL;
 }

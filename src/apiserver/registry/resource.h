@@ -51,6 +51,8 @@ struct res_strategy {
                     const struct kj_val *old, nsec_t now);
     void (*validate)(enum res_verb verb, const struct kj_val *obj, const struct kj_val *old,
                      struct field_errors *errors);
+    /* Tells by api_warn() what is taken and better written otherwise. */
+    void (*warn)(struct api_call *c, enum res_verb verb, const struct kj_val *obj);
     /* What depends on other objects of the server. */
     void (*validate_in)(struct apiserver *s, enum res_verb verb, const struct kj_val *obj,
                         const struct kj_val *old, struct field_errors *errors);

@@ -28,6 +28,8 @@
     "'volumeClaimTemplates':[{'metadata':{'name':'data'},'spec':{'accessModes':['ReadWriteOnce'" \
     "],'resources':{'requests':{'storage':'1Gi'}}}}]"
 #define SERVICE(spec) "{'metadata':{'name':'s'},'spec':{'ports':[{'port':80}]" spec "}}"
+#define ENDPOINTS     "/api/v1/namespaces/default/endpoints"
+#define SLICES        "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
 #define RULES         "spec.podFailurePolicy.rules[0]"
 
 static const struct {
@@ -83,6 +85,36 @@ static const struct {
       "`ipFamilies[0]`" },
     { SERVICES, SERVICE(",'type':'ExternalName','externalName':'a.b','clusterIP':'10.96.0.5'"),
       "spec.clusterIPs: Forbidden: may not be set for ExternalName services" },
+    { ENDPOINTS,
+      "{'metadata':{'name':'x'},'subsets':[{'addresses':[{'ip':'x','hostname':'a.b'}],'ports':[{"
+      "'port':0},{'name':'a','port':1,'protocol':'x'}]}]}",
+      "[subsets[0].addresses[0].ip: Invalid value: \"x\": must be a valid IP address, (e.g. "
+      "10.9.8.7 "
+      "or 2001:db8::ffff), subsets[0].addresses[0].hostname: Invalid value: \"a.b\": must not "
+      "contain dots, subsets[0].addresses[0].ip: Invalid value: \"x\": must be a valid IP address, "
+      "subsets[0].ports[0].name: Required value, subsets[0].ports[0].port: Invalid value: 0: must "
+      "be "
+      "between 1 and 65535, inclusive, subsets[0].ports[1].protocol: Unsupported value: \"x\": "
+      "supported values: \"SCTP\", \"TCP\", \"UDP\"]" },
+    { SLICES,
+      "{'metadata':{'name':'x'},'addressType':'IPv6','endpoints':[{'addresses':['::1.2.3.4',"
+      "'::ffff:1.2.3.4','10.0.0.1','::01.2.3.4','::1']},{'addresses':[]}],'ports':[{},{}]}",
+      "[ports[1].name: Duplicate value: \"\", endpoints[0].addresses[0]: Invalid value: "
+      "\"::1.2.3.4\": must be in canonical form (\"::102:304\"), endpoints[0].addresses[1]: "
+      "Invalid "
+      "value: \"::ffff:1.2.3.4\": must not be an IPv4-mapped IPv6 address, endpoints[0].addresses: "
+      "Invalid value: \"10.0.0.1\": must be an IPv6 address, endpoints[0].addresses[3]: Invalid "
+      "value: \"::01.2.3.4\": must not have leading 0s, endpoints[0].addresses[4]: Invalid value: "
+      "\"::1\": may not be in the loopback range (127.0.0.0/8, ::1/128), endpoints[1].addresses: "
+      "Required value: must contain at least 1 address]" },
+    { SLICES,
+      "{'metadata':{'name':'x'},'addressType':'FQDN','endpoints':[{'addresses':['a','b.c','b.c.']}]"
+      "}",
+      "endpoints[0].addresses[0]: Invalid value: \"a\": should be a domain with at least two "
+      "segments "
+      "separated by dots" },
+    { SLICES, "{'metadata':{'name':'x'},'addressType':'IP'}",
+      "addressType: Unsupported value: \"IP\": supported values: \"FQDN\", \"IPv4\", \"IPv6\"" },
 };
 
 static void test_these_are_refused_in_these_words(void **state)
