@@ -93,7 +93,7 @@ static void check_resource_names(struct check *c, const char *path, const struct
     }
 }
 
-static void check_rule(struct check *c, const char *path, const struct kj_val *rule)
+void check_admission_rule(struct check *c, const char *path, const struct kj_val *rule)
 {
     const struct kj_val *ops = kj_get(rule, "operations"), *versions = kj_get(rule, "apiVersions");
 
@@ -123,7 +123,7 @@ static void check_match(struct check *c, const char *path, const struct kj_val *
     for (size_t k = 0; k < ARRAY_LEN(lists); k++) {
         const struct kj_val *rules = kj_get(spec, lists[k]);
         for (size_t i = 0; i < kj_len(rules); i++)
-            check_rule(c, at(c, "%s.%s[%zu]", path, lists[k], i), kj_at(rules, i));
+            check_admission_rule(c, at(c, "%s.%s[%zu]", path, lists[k], i), kj_at(rules, i));
     }
 }
 

@@ -215,6 +215,8 @@ void check_daemonset_strategy(struct check *c, const struct kj_val *strategy);
 struct kj_doc *statefulset_with_claims(const struct kj_val *spec);
 /* {"Type":"x","RollingUpdate":null}: a strategy of an unknown type as Go prints it. */
 const char *strategy_text(struct check *c, const char *type);
+/* admission_policy.c: a rule with operations, of a policy or a webhook. */
+void check_admission_rule(struct check *c, const char *path, const struct kj_val *rule);
 /* service_check.c */
 void check_service_addresses(struct check *c, const struct kj_val *spec);
 void check_service_traffic(struct check *c, const struct kj_val *spec);

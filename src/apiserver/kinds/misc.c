@@ -1,6 +1,5 @@
-/* misc.c - kinds of rbac.authorization.k8s.io, admissionregistration.k8s.io and discovery.k8s.io:
- * mostly stored as they come. */
-#include "apiserver/admission/admitexpr.h"
+/* misc.c - kinds of rbac.authorization.k8s.io and admissionregistration.k8s.io: mostly stored as
+ * they come. */
 #include "apiserver/kinds/internal.h"
 
 /* ---- rbac.authorization.k8s.io --------------------------------------------------------------- */
@@ -122,45 +121,6 @@ static const struct res_column binding_columns_list[] = {
 COLUMNS(binding_columns);
 
 /* ---- admissionregistration.k8s.io ------------------------------------------------------------ */
-
-/* Conditions that stay as they were are not looked at again. */
-static bool same_conditions(const struct kj_val *list, const struct kj_val *old)
-{
-    if (kj_len(list) != kj_len(old))
-        return false;
-    for (size_t i = 0; i < kj_len(list); i++) {
-        const struct kj_val *x = kj_get(kj_at(list, i), "matchConditions"),
-                            *y = kj_get(kj_at(old, i), "matchConditions");
-        if (kj_len(x) != kj_len(y) || (kj_len(x) && !kj_equal(x, y)))
-            return false;
-    }
-    return true;
-}
-
-static void webhooks_validate(enum res_verb verb, const struct kj_val *obj,
-                              const struct kj_val *old, struct field_errors *errors)
-{
-    CLEANUP(check_end) struct check c = check_begin(errors);
-    struct kj_iter it = kj_iter(kj_get(obj, "webhooks"));
-    const struct kj_val *w;
-
-    bool known =
-        verb != RES_CREATE && same_conditions(kj_get(obj, "webhooks"), kj_get(old, "webhooks"));
-    for (size_t i = 0; kj_next(&it, NULL, &w); i++) {
-        const char *p = at(&c, "webhooks[%zu]", i);
-        if (!*v_str(w, "name"))
-            err_required(&c, at(&c, "%s.name", p), "");
-        if (!v_has(w, "sideEffects"))
-            err_required(&c, at(&c, "%s.sideEffects", p), "must specify one of None, NoneOnDryRun");
-        if (kj_len(kj_get(w, "admissionReviewVersions")) == 0)
-            err_required(&c, at(&c, "%s.admissionReviewVersions", p),
-                         "must specify one of v1, v1beta1");
-        if (!known)
-            conditions_check(kj_get(w, "matchConditions"), false, at(&c, "%s.matchConditions", p),
-                             errors);
-    }
-}
-const struct res_strategy webhooks_strategy = { .validate = webhooks_validate };
 
 static void cell_webhooks(const struct kj_val *obj, nsec_t now, struct strbuf *out)
 {
