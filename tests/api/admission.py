@@ -419,6 +419,37 @@ def the_sum_of_a_pod_has_bounds_too(t):
     forbidden(t, t.pods(), asking(), 'pods "a" is forbidden: maximum cpu usage per Pod is 1.  No limit is specified')
 
 
+def resized(t, **resources):
+    return t.patch(f'{t.pods()}/a/resize', {'spec': {'containers': [{'name': 'c', 'resources': resources}]}}, content=client.STRATEGIC)
+
+
+@check
+def a_resize_stays_within_the_bounds(t):
+    t.make(t.pods(), asking(requests={'cpu': '100m'}, limits={'cpu': '100m'}))
+    limit_range(t, {'type': 'Container', 'min': {'cpu': '50m'}, 'max': {'cpu': '200m'}}, {'type': 'Pod', 'max': {'cpu': '250m'}})
+    t.until('the bounds are known', lambda: t.post(t.pods(), asking('b', limits={'cpu': '1'}), dryRun='All').code == 403)
+    t.status(resized(t, requests={'cpu': '100m'}, limits={'cpu': '220m'}), 403, 'Forbidden', details={'kind': 'pods', 'name': 'a'},
+             part='pods "a" is forbidden: maximum cpu usage per Container is 200m, but limit is 220m')
+    t.status(resized(t, requests={'cpu': '10m'}, limits={'cpu': '150m'}), 403, 'Forbidden',
+             part='pods "a" is forbidden: minimum cpu usage per Container is 50m, but request is 10m')
+    a = resized(t, requests={'cpu': '300m'}, limits={'cpu': '300m'})
+    t.status(a, 403, 'Forbidden', part='maximum cpu usage per Container is 200m, but limit is 300m')
+    t.true('maximum cpu usage per Pod is 250m, but limit is 300m' in a['message'], a['message'])
+    got = t.code(resized(t, requests={'cpu': '100m'}, limits={'cpu': '200m'}), 200)
+    t.eq(got['spec.containers.0.resources'], {'requests': {'cpu': '100m'}, 'limits': {'cpu': '200m'}}, 'resources')
+
+
+@check
+def a_resize_gets_the_defaults_of_its_namespace(t):
+    t.make(t.pods(), asking(requests={'cpu': '100m'}))
+    limit_range(t, {'type': 'Container', 'default': {'cpu': '500m', 'memory': '1Gi'}, 'defaultRequest': {'memory': '1Mi'}})
+    t.until('the defaults are known', lambda: t.post(t.pods(), asking('b'), dryRun='All')['metadata.annotations'])
+    got = t.code(resized(t, requests={'cpu': '200m'}), 200)
+    t.eq(got['spec.containers.0.resources'], {'requests': {'cpu': '200m', 'memory': '1Mi'}, 'limits': {'cpu': '500m', 'memory': '1Gi'}},
+         'resources')
+    t.true('annotations' not in got['metadata'], 'annotations')
+
+
 @check
 def a_claim_has_bounds(t):
     limit_range(t, {'type': 'PersistentVolumeClaim', 'min': {'storage': '2Gi'}, 'max': {'storage': '10Gi'}})

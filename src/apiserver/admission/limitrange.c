@@ -101,10 +101,14 @@ static void default_item(struct walk *w, const struct kj_val *item)
     default_containers(w, item, "initContainers", "init container");
 }
 
-static bool is_new_pod(const struct admission_req *r)
+/* A pod that is made or resized: no other request changes what its containers ask for. */
+static bool is_sized(const struct admission_req *r)
 {
-    return !*r->res->group && streq(r->res->plural, "pods") && !*r->subresource &&
-           streq(r->operation, "CREATE");
+    if (*r->res->group || !streq(r->res->plural, "pods") ||
+        kj_path(r->old, "metadata.deletionTimestamp"))
+        return false;
+    return *r->subresource ? streq(r->subresource, "resize") && streq(r->operation, "UPDATE")
+                           : streq(r->operation, "CREATE");
 }
 
 static int limitrange_mutate(void *self, const struct admission_req *r, struct kj_mdoc *d,
@@ -115,11 +119,14 @@ static int limitrange_mutate(void *self, const struct admission_req *r, struct k
     CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
 
     (void)err;
-    if (!is_new_pod(r))
+    if (!is_sized(r))
         return 0;
     walk_ranges(self, r->ns, &w);
-    if (w.set.len == 0)
-        return 0;
+    if (w.set.len == 0 || *r->subresource) { /* a resize leaves the annotations alone */
+        bool changed = w.set.len > 0;
+        strbuf_fini(&w.set);
+        return changed;
+    }
     strbuf_appendf(&text, "LimitRanger plugin set: %s", w.set.data);
     strbuf_fini(&w.set);
     notes = kj_mget(meta, "annotations");
@@ -284,11 +291,12 @@ static void check_all(struct walk *w, const struct kj_val *item, const char *typ
 
 static void check_pod(struct walk *w, const struct kj_val *item)
 {
+    static const struct podres_options containers = { .exclude_overhead = true };
     struct pod *pod;
 
     if (pod_decode(w->obj, w->a, &pod, NULL) < 0)
         return;
-    struct totals t = { pod_requests(pod, NULL, w->a), pod_limits(pod, NULL, w->a) };
+    struct totals t = { pod_requests(pod, &containers, w->a), pod_limits(pod, &containers, w->a) };
     check_all(w, item, "Pod", ask_totals, &t);
 }
 
@@ -329,7 +337,8 @@ static int limitrange_validate(void *self, const struct admission_req *r, const 
     struct walk w = { .fn = claim ? check_claim_item : check_pod_item, .obj = obj };
     int e = 0;
 
-    if (!obj || *r->subresource || (!claim && !is_new_pod(r)))
+    if (!obj ||
+        (claim ? *r->subresource || kj_path(r->old, "metadata.deletionTimestamp") : !is_sized(r)))
         return 0;
     w.a = arena_new();
     walk_ranges(self, r->ns, &w);

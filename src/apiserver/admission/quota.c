@@ -335,15 +335,22 @@ static int check_quota(struct quotas *q, const struct one_quota *o, const struct
                                   o->name, x.requested.data, x.used.data, x.limited.data));
 }
 
-/* Objects count when they are made; Services and claims also when they change. */
-static bool is_counted(const struct admission_req *r)
+/* Objects count when they are made; Services and claims also when they change, pods when they are
+ * resized or move between the scopes Terminating and NotTerminating. */
+static bool is_counted(const struct admission_req *r, const struct kj_val *obj)
 {
     const char *res = r->res->store_res;
-    bool grows = streq(res, "services") || streq(res, "persistentvolumeclaims");
+    bool update = streq(r->operation, "UPDATE"), pod = streq(res, "pods");
 
-    if (!r->res->namespaced || *r->subresource)
+    if (!r->res->namespaced)
         return false;
-    return streq(r->operation, "CREATE") || (grows && streq(r->operation, "UPDATE"));
+    if (*r->subresource)
+        return pod && update && streq(r->subresource, "resize");
+    if (pod && update)
+        return quota_pod_terminating(r->old) != quota_pod_terminating(obj);
+    return streq(r->operation, "CREATE") ||
+           (update && (streq(res, "services") || streq(res, "persistentvolumeclaims") ||
+                       streq(res, "resourceclaims.resource.k8s.io")));
 }
 
 static int quota_validate(void *self, const struct admission_req *r, const struct kj_val *obj,
@@ -353,7 +360,7 @@ static int quota_validate(void *self, const struct admission_req *r, const struc
     struct store_key k = { r->res->store_res, r->ns, r->name };
 
     (void)err;
-    if (!obj || !is_counted(r) || !quotas_concern(q, &k))
+    if (!obj || !is_counted(r, obj) || !quotas_concern(q, &k))
         return 0;
     CLEANUP(arena_free) struct arena *a = arena_new();
     CLEANUP(list_fini) struct quota_list list = quotas_of(q, r->ns, a);

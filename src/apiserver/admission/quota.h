@@ -1,11 +1,12 @@
 /* quota.h - ResourceQuota: no namespace gets more than its quotas allow.
  *
- * The last step of admission compares what a new object adds (or a changed Service or claim) with
- * status.used of every quota that counts it. What is then stored is accounted in the same turn, and
- * so is what is deleted or ends: status.used of the newest version, committed or under way, is
- * always the sum over the objects in the same state, and no two writes can both take the last of
- * something. Quotas are counted anew when they are made or changed, when the server starts, after
- * a write of theirs failed, and every five minutes while there is something to account.
+ * The last step of admission compares what a new object adds (or a changed Service or claim, or a
+ * resized pod) with status.used of every quota that counts it. What is then stored is accounted in
+ * the same turn, and so is what is deleted or ends: status.used of the newest version, committed or
+ * under way, is always the sum over the objects in the same state, and no two writes can both take
+ * the last of something. Quotas are counted anew when they are made or changed, when the server
+ * starts, after a write of theirs failed, and every five minutes while there is something to
+ * account.
  *
  *   quota.c        the step, accounting, counting anew
  *   quota_usage.c  what one object counts for; scopes     quota_pod.c  pods
@@ -51,6 +52,8 @@ void quota_usage_of(struct quota_usage *u, const char *res, const struct kj_val 
 void quota_usage_of_pod(struct quota_usage *u, const struct kj_val *pod, nsec_t now);
 /* A pod that waits for a node that does not answer counts no longer once its time is over. */
 bool quota_pod_overdue(const struct kj_val *pod, nsec_t now);
+/* It has a deadline: the scope Terminating. */
+bool quota_pod_terminating(const struct kj_val *pod);
 /* The resource whose objects count under this name; the text may be in the arena. */
 const char *quota_counts(const char *name, struct arena *a);
 /* Do the scopes of a quota's spec let this object count? */

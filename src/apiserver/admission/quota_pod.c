@@ -30,8 +30,14 @@ bool quota_pod_overdue(const struct kj_val *pod, nsec_t now)
            ktime_parse(since, strlen(since), &at, NULL) == 0 && now > at + grace * NSEC_PER_SEC;
 }
 
+bool quota_pod_terminating(const struct kj_val *pod)
+{
+    return kj_i64_or(kj_path(pod, "spec.activeDeadlineSeconds"), -1) >= 0;
+}
+
 void quota_usage_of_pod(struct quota_usage *u, const struct kj_val *obj, nsec_t now)
 {
+    static const struct podres_options with_status = { .use_status = true };
     const char *phase = kj_str_or(kj_path(obj, "status.phase"), "");
     struct pod *pod;
 
@@ -39,7 +45,8 @@ void quota_usage_of_pod(struct quota_usage *u, const struct kj_val *obj, nsec_t 
         pod_decode(obj, u->a, &pod, NULL) < 0)
         return;
     quota_usage_add(u, "pods", qty_from_i64(1, QTY_DECIMAL_SI));
-    reslist requests = pod_requests(pod, NULL, u->a), limits = pod_limits(pod, NULL, u->a);
+    reslist requests = pod_requests(pod, &with_status, u->a);
+    reslist limits = pod_limits(pod, &with_status, u->a);
     for (size_t i = 0; i < requests.n; i++)
         add_request(u, requests.items[i].name, requests.items[i].value);
     for (size_t i = 0; i < limits.n; i++)

@@ -78,8 +78,13 @@ static void usage_of_claim(struct quota_usage *u, const struct kj_val *obj)
     static const char beta[] = "volume.beta.kubernetes.io/storage-class";
     const struct kj_val *spec = kj_get(obj, "spec");
     const char *class = kj_str(kj_get(kj_path(obj, "metadata.annotations"), beta));
-    struct qty storage;
+    struct qty storage, allocated;
     bool has = v_qty(kj_path(spec, "resources.requests"), "storage", &storage);
+
+    /* An expansion that was taken back counts until the volume is known to be small. */
+    if (has && v_qty(kj_path(obj, "status.allocatedResources"), "storage", &allocated) &&
+        qty_cmp(allocated, storage) > 0)
+        storage = allocated;
 
     class = str_empty(class) ? v_str(spec, "storageClassName") : class;
     add_count(u, "persistentvolumeclaims", 1);
@@ -220,11 +225,11 @@ static bool class_matches(const char *op, const struct kj_val *values, const cha
     return streq(op, "DoesNotExist") ? !*class : *class != '\0';
 }
 
-static bool scope_matches(const char *scope, const char *op, const struct kj_val *values,
-                          const struct kj_val *pod)
+static bool pod_matches(const char *scope, const char *op, const struct kj_val *values,
+                        const struct kj_val *pod)
 {
     const struct kj_val *spec = kj_get(pod, "spec");
-    bool ends = kj_i64_or(kj_get(spec, "activeDeadlineSeconds"), -1) >= 0;
+    bool ends = quota_pod_terminating(pod);
     bool best_effort = kube_qos_of_document(spec) == KUBE_QOS_BEST_EFFORT;
 
     if (streq(scope, "Terminating"))
@@ -241,19 +246,47 @@ static bool scope_matches(const char *scope, const char *op, const struct kj_val
            class_matches(op, values, v_str(spec, "priorityClassName"));
 }
 
+/* A claim counts with every class that it has, had or is to get. */
+static bool claim_matches(const char *scope, const char *op, const struct kj_val *values,
+                          const struct kj_val *claim)
+{
+    static const char *const paths[] = {
+        "spec.volumeAttributesClassName", "status.currentVolumeAttributesClassName",
+        "status.modifyVolumeStatus.targetVolumeAttributesClassName"
+    };
+    bool any = false;
+
+    if (!streq(scope, "VolumeAttributesClass"))
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+        const char *class = kj_str_or(kj_path(claim, paths[i]), "");
+        if (*class && class_matches(op, values, class))
+            return true;
+        any = any || *class;
+    }
+    return !any && class_matches(op, values, "");
+}
+
+static bool scope_matches(const char *scope, const char *op, const struct kj_val *values,
+                          const char *res, const struct kj_val *obj)
+{
+    if (streq(res, "pods"))
+        return pod_matches(scope, op, values, obj);
+    return streq(res, "persistentvolumeclaims") && claim_matches(scope, op, values, obj);
+}
+
 bool quota_scopes_match(const struct kj_val *spec, const char *res, const struct kj_val *obj)
 {
     const struct kj_val *scopes = kj_get(spec, "scopes");
     const struct kj_val *list = kj_path(spec, "scopeSelector.matchExpressions");
 
-    if ((kj_len(scopes) || kj_len(list)) && !streq(res, "pods"))
-        return false;
     for (size_t i = 0; i < kj_len(scopes); i++)
-        if (!scope_matches(kj_str_or(kj_at(scopes, i), ""), "Exists", NULL, obj))
+        if (!scope_matches(kj_str_or(kj_at(scopes, i), ""), "Exists", NULL, res, obj))
             return false;
     for (size_t i = 0; i < kj_len(list); i++) {
         const struct kj_val *e = kj_at(list, i);
-        if (!scope_matches(v_str(e, "scopeName"), v_str(e, "operator"), kj_get(e, "values"), obj))
+        if (!scope_matches(v_str(e, "scopeName"), v_str(e, "operator"), kj_get(e, "values"), res,
+                           obj))
             return false;
     }
     return true;

@@ -206,7 +206,16 @@ static void limitrange_set_defaults(struct kj_mdoc *d, struct kj_mval *obj)
         fill(d, item, "defaultRequest", "min");
     }
 }
-const struct res_strategy limitrange_strategy = { .set_defaults = limitrange_set_defaults };
+static void limitrange_validate(enum res_verb verb, const struct kj_val *obj,
+                                const struct kj_val *old, struct field_errors *errors)
+{
+    CLEANUP(check_end) struct check c = check_begin(errors);
+
+    (void)verb, (void)old;
+    check_limit_range(&c, kj_path(obj, "spec.limits"));
+}
+const struct res_strategy limitrange_strategy = { .set_defaults = limitrange_set_defaults,
+                                                  .validate = limitrange_validate };
 
 PREPARE_STATUS(quota_prepare, "", "ResourceQuota")
 static void quota_validate(enum res_verb verb, const struct kj_val *obj, const struct kj_val *old,
@@ -215,7 +224,7 @@ static void quota_validate(enum res_verb verb, const struct kj_val *obj, const s
     CLEANUP(check_end) struct check c = check_begin(errors);
     (void)old;
     if (verb != RES_STATUS)
-        check_resource_list(&c, "spec.hard", kj_path(obj, "spec.hard"));
+        check_quota(&c, kj_get(obj, "spec"));
 }
 const struct res_strategy quota_strategy = { .prepare = quota_prepare, .validate = quota_validate };
 

@@ -167,6 +167,14 @@ void check_int_or_percent(struct check *c, const char *path, const struct kj_val
 /* ResourceRequirements of a container (or pod). claims: names in spec.resourceClaims. */
 void check_resources(struct check *c, const char *path, const struct kj_val *resources,
                      const struct kj_val *claims, bool of_pod);
+/* Names of resources: of anything; of containers. */
+void check_resource_name(struct check *c, const char *path, const char *name);
+void check_container_resource(struct check *c, const char *path, const char *name);
+bool resource_is_extended(const char *name);
+bool resource_may_overcommit(const char *name);
+/* limits_check.c */
+void check_limit_range(struct check *c, const struct kj_val *limits);
+void check_quota(struct check *c, const struct kj_val *spec);
 /* Quantities of a resource list: names known, not negative, extended ones whole. */
 void check_resource_list(struct check *c, const char *path, const struct kj_val *list);
 

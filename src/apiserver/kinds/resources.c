@@ -21,19 +21,19 @@ static bool resource_is_native(const char *name)
     return !strchr(name, '/') || strstr(name, "kubernetes.io/");
 }
 
-static bool resource_is_extended(const char *name)
+bool resource_is_extended(const char *name)
 {
     if (resource_is_native(name) || str_starts(name, "requests."))
         return false;
     return name_check_label_key(str_of(name)) == NULL;
 }
 
-static bool may_overcommit(const char *name)
+bool resource_may_overcommit(const char *name)
 {
     return resource_is_native(name) && !resource_is_hugepages(name);
 }
 
-static void check_name(struct check *c, const char *path, const char *name, bool of_pod)
+void check_resource_name(struct check *c, const char *path, const char *name)
 {
     static const char *const standard[] = { "cpu",
                                             "memory",
@@ -56,6 +56,16 @@ static void check_name(struct check *c, const char *path, const char *name, bool
                                             "services.nodeports",
                                             "services.loadbalancers",
                                             NULL };
+    const char *why = name_check_label_key(str_of(name));
+
+    if (why)
+        err_invalid(c, path, name, why);
+    else if (!strchr(name, '/') && !among(name, standard) && !resource_is_hugepages(name))
+        err_invalid(c, path, name, "must be a standard resource type or fully qualified");
+}
+
+static void check_name(struct check *c, const char *path, const char *name, bool of_pod)
+{
     static const char *const of_containers[] = { "cpu", "memory", "ephemeral-storage", NULL };
     static const char *const of_pods[] = { "cpu", "hugepages-", "memory", NULL };
 
@@ -64,17 +74,18 @@ static void check_name(struct check *c, const char *path, const char *name, bool
             err_unsupported(c, path, name, of_pods);
         return;
     }
-    const char *why = name_check_label_key(str_of(name));
-    if (why)
-        err_invalid(c, path, name, why);
+    check_resource_name(c, path, name);
     if (!strchr(name, '/')) {
-        if (!why && !among(name, standard) && !resource_is_hugepages(name))
-            err_invalid(c, path, name, "must be a standard resource type or fully qualified");
         if (!among(name, of_containers) && !resource_is_hugepages(name))
             err_invalid(c, path, name, "must be a standard resource for containers");
     } else if (!resource_is_native(name) && !resource_is_extended(name)) {
         err_invalid(c, path, name, "doesn't follow extended resource name standard");
     }
+}
+
+void check_container_resource(struct check *c, const char *path, const char *name)
+{
+    check_name(c, path, name, false);
 }
 
 static void check_value(struct check *c, const char *path, const char *name, const char *text,
@@ -133,13 +144,13 @@ static void check_requests(struct check *c, const char *path, const struct kj_va
         if (qty_parse(text, strlen(text), &want, NULL) < 0)
             continue;
         if (!v_qty(limits, name, &limit)) {
-            if (!may_overcommit(name))
+            if (!resource_may_overcommit(name))
                 err_required(c, at(c, "%s.limits", path),
                              "Limit must be set for non overcommitable resources");
-        } else if (!may_overcommit(name) && qty_cmp(want, limit) != 0) {
+        } else if (!resource_may_overcommit(name) && qty_cmp(want, limit) != 0) {
             err_invalid(c, p, text,
                         at(c, "must be equal to %s limit of %s", name, v_str(limits, name)));
-        } else if (may_overcommit(name) && qty_cmp(want, limit) > 0) {
+        } else if (resource_may_overcommit(name) && qty_cmp(want, limit) > 0) {
             err_invalid(
                 c, p, text,
                 at(c, "must be less than or equal to %s limit of %s", name, v_str(limits, name)));

@@ -166,6 +166,42 @@ static void test_scopes(void **state)
     }
 }
 
+/* Claims count by the class that they ask for, have, and are changed to. */
+static void test_claims_by_their_attributes(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+
+    (void)state;
+    fixture_init(&r, 29);
+    make_quota(&r, "gold",
+               "\"hard\":{\"persistentvolumeclaims\":\"1\"},\"scopeSelector\":{"
+               "\"matchExpressions\":[{\"scopeName\":\"VolumeAttributesClass\",\"operator\":"
+               "\"In\",\"values\":[\"gold\"]}]}");
+    make_quota(&r, "none",
+               "\"hard\":{\"persistentvolumeclaims\":\"5\"},\"scopeSelector\":{"
+               "\"matchExpressions\":[{\"scopeName\":\"VolumeAttributesClass\",\"operator\":"
+               "\"DoesNotExist\"}]}");
+#define CLAIM_OF(name, more)                                                                       \
+    "{\"metadata\":{\"name\":\"" name "\"},\"spec\":{" more "\"accessModes\":[\"ReadWriteOnce\"]," \
+    "\"resources\":{\"requests\":{\"storage\":\"1Gi\"}}}}"
+    assert_int_equal(fixture_post(&r, CLAIMS, CLAIM_OF("plain", "")), 201);
+    assert_string_equal(used(&r, "gold", "persistentvolumeclaims"), "0");
+    assert_string_equal(used(&r, "none", "persistentvolumeclaims"), "1");
+    assert_int_equal(fixture_do(&r, "PATCH", CLAIMS "/plain/status", MERGE,
+                                "{\"status\":{\"modifyVolumeStatus\":{\"status\":\"Pending\","
+                                "\"targetVolumeAttributesClassName\":\"gold\"}}}"),
+                     200);
+    assert_string_equal(used(&r, "gold", "persistentvolumeclaims"), "1");
+    assert_string_equal(used(&r, "none", "persistentvolumeclaims"), "0");
+    assert_int_equal(
+        fixture_post(&r, CLAIMS, CLAIM_OF("more", "\"volumeAttributesClassName\":\"gold\",")), 403);
+    assert_contains(fixture_str(&r, "message"), "exceeded quota: gold");
+    assert_int_equal(
+        fixture_post(&r, CLAIMS, CLAIM_OF("more", "\"volumeAttributesClassName\":\"iron\",")), 201);
+    assert_string_equal(used(&r, "none", "persistentvolumeclaims"), "0");
+#undef CLAIM_OF
+}
+
 static void test_services_and_claims_count_when_they_change(void **state)
 {
     CLEANUP(fixture_fini) struct fixture r;
@@ -224,6 +260,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_many_at_once_do_not_exceed_it),
     cmocka_unit_test(test_resources_and_what_containers_must_say),
     cmocka_unit_test(test_scopes),
+    cmocka_unit_test(test_claims_by_their_attributes),
     cmocka_unit_test(test_services_and_claims_count_when_they_change),
     cmocka_unit_test(test_a_changed_quota_is_counted_anew),
 };
