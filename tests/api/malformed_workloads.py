@@ -1,5 +1,5 @@
 """malformed_workloads.py - workloads that a server refuses, field by field; see malformed.py for how to read a row."""
-from client import deployment, job, template
+from client import check, deployment, job, template
 from malformed import APPS, JOBS, refuse_new
 
 # ---- workloads ----
@@ -232,12 +232,55 @@ refuse_new('job', JOBS, job('x'), 'spec', [
     ('success_rule_counts_too_many',
      {'completionMode': 'Indexed', 'completions': 2, 'successPolicy': {'rules': [{'succeededCount': 3}]}},
      '422 Invalid: Invalid spec.successPolicy.rules[0].succeededCount'),
+    *[(f'success_rule_{name}', {'completionMode': 'Indexed', 'completions': 5, 'successPolicy': {'rules': [rule]}},
+       f'422 Invalid: Invalid spec.successPolicy.rules[0].{field}') for name, rule, field in (
+           ('index_is_a_word', {'succeededIndexes': 'a'}, 'succeededIndexes'),
+           ('index_is_negative', {'succeededIndexes': '-1'}, 'succeededIndexes'),
+           ('index_is_too_large', {'succeededIndexes': '5'}, 'succeededIndexes'),
+           ('range_is_too_large', {'succeededIndexes': '0-5'}, 'succeededIndexes'),
+           ('range_has_three_ends', {'succeededIndexes': '0-1-2'}, 'succeededIndexes'),
+           ('range_goes_down', {'succeededIndexes': '3-1'}, 'succeededIndexes'),
+           ('range_is_one', {'succeededIndexes': '1-1'}, 'succeededIndexes'),
+           ('indexes_go_down', {'succeededIndexes': '3,1'}, 'succeededIndexes'),
+           ('indexes_overlap', {'succeededIndexes': '0-2,2'}, 'succeededIndexes'),
+           ('index_is_empty', {'succeededIndexes': '1,,2'}, 'succeededIndexes'),
+           ('index_has_a_blank', {'succeededIndexes': '1, 2'}, 'succeededIndexes'),
+           ('count_is_negative', {'succeededCount': -1}, 'succeededCount'),
+           ('counts_more_than_its_indexes', {'succeededIndexes': '0-1', 'succeededCount': 3}, 'succeededCount'))],
+    ('success_rules_are_too_many',
+     {'completionMode': 'Indexed', 'completions': 5, 'successPolicy': {'rules': [{'succeededCount': 1}] * 21}},
+     '422 Invalid: TooMany spec.successPolicy.rules'),
+    ('success_rule_indexes_are_too_long',
+     {'completionMode': 'Indexed', 'completions': 100000, 'parallelism': 1,
+      'successPolicy': {'rules': [{'succeededIndexes': ','.join(str(i) for i in range(20000))}]}},
+     '422 Invalid: TooLong spec.successPolicy.rules[0].succeededIndexes'),
 ])
 
 CRON = {'metadata': {'name': 'x'}, 'spec': {'schedule': '* * * * *', 'jobTemplate': {'spec': job('x')['spec']}}}
 refuse_new('cron_job', '/apis/batch/v1/namespaces/{ns}/cronjobs', CRON, 'spec', [
     ('schedule_is_missing', {'schedule': ''}, '422 Invalid: Required spec.schedule'),
     ('schedule_is_bad', {'schedule': 'bad'}, '422 Invalid: Invalid spec.schedule'),
+    *[(f'schedule_{name}', {'schedule': text}, '422 Invalid: Invalid spec.schedule') for name, text in (
+        ('has_four_fields', '* * * *'), ('has_six_fields', '* * * * * *'), ('is_blank', '   '),
+        ('minute_is_too_large', '60 * * * *'), ('hour_is_too_large', '* 24 * * *'), ('day_is_zero', '* * 0 * *'),
+        ('month_is_too_large', '* * * 13 *'), ('weekday_is_too_large', '* * * * 8'), ('minute_is_negative', '-1 * * * *'),
+        ('minute_is_a_word', 'x * * * *'), ('month_is_a_word', '* * * foo *'), ('range_goes_down', '5-1 * * * *'),
+        ('range_has_three_ends', '1-2-3 * * * *'), ('step_is_zero', '*/0 * * * *'), ('step_is_a_word', '*/x * * * *'),
+        ('has_two_steps', '*/1/2 * * * *'), ('word_is_unknown', '@never'),
+        ('word_has_no_duration', '@every'), ('duration_is_a_word', '@every x'), ('has_a_cron_zone', 'CRON_TZ=UTC * * * * *'))],
+    ('zone_is_empty', {'timeZone': ''}, '422 Invalid: Invalid spec.timeZone'),
+    ('zone_is_unknown', {'timeZone': 'Moon/Base'}, '422 Invalid: Invalid spec.timeZone'),
+    ('zone_is_local', {'timeZone': 'Local'}, '422 Invalid: Invalid spec.timeZone'),
+    ('zone_is_local_in_capitals', {'timeZone': 'LOCAL'}, '422 Invalid: Invalid spec.timeZone'),
+    ('zone_leads_out', {'timeZone': '../../etc/passwd'}, '422 Invalid: Invalid spec.timeZone'),
+    ('zone_is_a_path', {'timeZone': '/etc/localtime'}, '422 Invalid: Invalid spec.timeZone'),
+    ('zone_has_a_blank', {'timeZone': 'Europe/Ber lin'}, '422 Invalid: Invalid spec.timeZone'),
+    ('zone_and_schedule_have_one', {'schedule': 'TZ=UTC * * * * *', 'timeZone': 'Etc/UTC'},
+     '422 Invalid: Invalid spec.schedule'),
+    ('template_has_a_selector', {'jobTemplate.spec.selector': {'matchLabels': {'a': 'b'}}},
+     '422 Invalid: Invalid spec.jobTemplate.spec.selector'),
+    ('template_selects_by_hand', {'jobTemplate.spec.manualSelector': True},
+     '422 Invalid: NotSupported spec.jobTemplate.spec.manualSelector'),
     ('schedule_has_a_zone', {'schedule': 'TZ=UTC * * * * *'}, '422 Invalid: Invalid spec.schedule'),
     ('policy_is_unknown', {'concurrencyPolicy': 'X'}, '422 Invalid: NotSupported spec.concurrencyPolicy'),
     ('history_is_negative', {'successfulJobsHistoryLimit': -1},
@@ -247,6 +290,21 @@ refuse_new('cron_job', '/apis/batch/v1/namespaces/{ns}/cronjobs', CRON, 'spec', 
      '422 Invalid: Required spec.jobTemplate.spec.template.spec.containers, '
      'Required spec.jobTemplate.spec.template.spec.restartPolicy'),
 ])
+
+refuse_new('cron_job', '/apis/batch/v1/namespaces/{ns}/cronjobs', CRON, '', [
+    ('name_is_too_long', {'metadata.name': 'x' * 53}, '422 Invalid: Invalid metadata.name'),
+])
+
+
+@check
+def good_schedules_are_taken(t):
+    path = f'/apis/batch/v1/namespaces/{t.ns}/cronjobs'
+    for i, (schedule, zone) in enumerate((
+            ('*/15 0-6,12 1,15 jan-mar,Dec mon-fri', None), ('@daily', 'Europe/Berlin'), ('@every 1h30m', 'Etc/UTC'),
+            ('? ? ? ? ?', 'UTC'), ('5/15 * * * SUN', 'America/Argentina/Ushuaia'), ('0 0 31 2 *', 'Etc/GMT+8'))):
+        t.make(path, {'metadata': {'name': f'c{i}'}, 'spec': {**CRON['spec'], 'schedule': schedule,
+                                                              **({'timeZone': zone} if zone else {})}})
+
 
 PDBS = '/apis/policy/v1/namespaces/{ns}/poddisruptionbudgets'
 refuse_new('disruption_budget', PDBS, {'metadata': {'name': 'x'}, 'spec': {'selector': {}}}, 'spec', [

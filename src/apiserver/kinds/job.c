@@ -1,6 +1,10 @@
 /* job.c - jobs and cron jobs. */
+#include <strings.h>
+
 #include "apiserver/kinds/internal.h"
 #include "base/ktime.h"
+#include "sys/cron_schedule.h"
+#include "sys/tzone.h"
 
 #define UID_LABEL "batch.kubernetes.io/controller-uid"
 
@@ -201,23 +205,79 @@ static void cronjob_set_defaults(struct kj_mdoc *d, struct kj_mval *obj)
 
 PREPARE_STATUS(cronjob_prepare, "batch", "CronJob")
 
-static size_t count_words(const char *s)
+/* old: the schedule before; one that names a zone is from a time when that was allowed. */
+static void check_schedule(struct check *c, const struct kj_val *spec, const char *old)
 {
-    size_t n = 0;
-    for (const char *p = s; *p; p++)
-        n += *p != ' ' && (p == s || p[-1] == ' ');
-    return n;
+    const char *s = v_str(spec, "schedule"), *fields = s;
+    bool zoned = strstr(s, "TZ") != NULL, may = strstr(old, "TZ") != NULL;
+    struct cron_schedule parsed;
+    struct kerr err = { 0 };
+
+    if (!*s) {
+        err_required(c, "spec.schedule", "");
+        return;
+    }
+    if (str_starts(s, "TZ=") || str_starts(s, "CRON_TZ=")) {
+        fields = s + strcspn(s, " ");
+        fields += strspn(fields, " ");
+    }
+    if (cron_parse(fields, &parsed, &err) < 0)
+        err_invalid(c, "spec.schedule", s, err.text);
+    if (may && zoned && v_has(spec, "timeZone"))
+        err_invalid(c, "spec.schedule", s,
+                    "cannot use both timeZone field and TZ or CRON_TZ in schedule");
+    else if (zoned && !may)
+        err_invalid(c, "spec.schedule", s,
+                    "cannot use TZ or CRON_TZ in schedule, use timeZone field instead");
 }
 
-static void check_schedule(struct check *c, const char *s)
+static bool is_zone_name(const char *s)
 {
-    size_t words = count_words(s);
+    static const char good[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_+";
+    enum { PART_MAX = 14 };
 
-    if (!*s)
-        err_required(c, "spec.schedule", "");
-    else if (*s != '@' && words != 5)
-        err_invalid(c, "spec.schedule", s,
-                    at(c, "expected exactly 5 fields, found %zu: [%s]", words, s));
+    for (size_t n;; s += n + 1) {
+        n = strcspn(s, "/");
+        if (n == 0 || n > PART_MAX || *s == '-' || strspn(s, good) < n || (n == 1 && *s == '.') ||
+            (n == 2 && s[0] == '.' && s[1] == '.'))
+            return false;
+        if (!s[n])
+            return true;
+    }
+}
+
+static void check_time_zone(struct check *c, const char *name)
+{
+    CLEANUP(tzone_free) struct tzone *zone = NULL;
+    static const char path[] = "spec.timeZone";
+
+    if (!*name) {
+        err_invalid(c, path, name, "timeZone must be nil or non-empty string");
+        return;
+    }
+    if (!is_zone_name(name)) {
+        err_invalid(c, path, name, arena_printf(c->a, "unknown time zone %s", name));
+        return;
+    }
+    if (strcasecmp(name, "Local") == 0)
+        err_invalid(c, path, name,
+                    "timeZone must be an explicit time zone as defined in "
+                    "https://www.iana.org/time-zones");
+    /* "Local" itself is the machine's own to Go. */
+    if (!streq(name, "Local") && tzone_open(name, &zone, NULL) < 0)
+        err_invalid(c, path, name, arena_printf(c->a, "unknown time zone %s", name));
+}
+
+/* A Job of each time gets its selector from the server. */
+static void check_job_template(struct check *c, const struct kj_val *job)
+{
+    static const char *const off[] = { "nil", "false", NULL };
+
+    if (v_has(job, "selector"))
+        field_error(c->errors, FIELD_INVALID, "spec.jobTemplate.spec.selector",
+                    as_json(c, kj_get(job, "selector")), "`selector` will be auto-generated");
+    if (kj_bool(kj_get(job, "manualSelector"), false))
+        err_unsupported(c, "spec.jobTemplate.spec.manualSelector", "true", off);
 }
 
 static void cronjob_validate(enum res_verb verb, const struct kj_val *obj, const struct kj_val *old,
@@ -226,17 +286,24 @@ static void cronjob_validate(enum res_verb verb, const struct kj_val *obj, const
     static const char *const policies[] = { "Allow", "Forbid", "Replace", NULL };
     static const char *const numbers[] = { "startingDeadlineSeconds", "successfulJobsHistoryLimit",
                                            "failedJobsHistoryLimit" };
+    enum { NAME_LONGEST = 52 }; /* its Jobs have a time behind it */
     CLEANUP(check_end) struct check c = check_begin(errors);
-    const struct kj_val *spec = kj_get(obj, "spec");
+    const struct kj_val *spec = kj_get(obj, "spec"), *was = kj_get(old, "spec");
+    const char *name = kj_str_or(kj_path(obj, "metadata.name"), "");
 
-    (void)old;
     if (verb == RES_STATUS)
         return;
-    check_schedule(&c, v_str(spec, "schedule"));
+    check_schedule(&c, spec, v_str(was, "schedule"));
+    if (v_has(spec, "timeZone") &&
+        (!v_has(was, "timeZone") || !streq(v_str(spec, "timeZone"), v_str(was, "timeZone"))))
+        check_time_zone(&c, v_str(spec, "timeZone"));
+    if (verb == RES_CREATE && strlen(name) > NAME_LONGEST)
+        err_invalid(&c, "metadata.name", name, "must be no more than 52 characters");
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
         check_not_negative(&c, at(&c, "spec.%s", numbers[i]), kj_get(spec, numbers[i]));
     check_enum(&c, "spec.concurrencyPolicy", v_str(spec, "concurrencyPolicy"), policies, false);
     check_job_spec(&c, "spec.jobTemplate.spec", kj_path(spec, "jobTemplate.spec"));
+    check_job_template(&c, kj_path(spec, "jobTemplate.spec"));
 }
 const struct res_strategy cronjob_strategy = { .set_defaults = cronjob_set_defaults,
                                                .prepare = cronjob_prepare,

@@ -1,7 +1,7 @@
 /* job_policy.c - what a job does about failed pods and finished indexes. */
 #include "apiserver/kinds/internal.h"
 
-enum { INDEXES_MANY = 100000, RULES_MAX = 20, MANAGER_MAX = 63 };
+enum { INDEXES_MANY = 100000, RULES_MAX = 20, MANAGER_MAX = 63, INDEXES_TEXT_MAX = 64 << 10 };
 
 /* ---- failures -----------------------------------------------------------------------------------
  */
@@ -121,10 +121,119 @@ static void check_failure_policy(struct check *c, const char *path, const struct
 /* ---- success ------------------------------------------------------------------------------------
  */
 
+/* "12" within the completions; false: said so in why. */
+static bool parse_index(struct check *c, struct str s, int64_t completions, int64_t *ret,
+                        const char **why)
+{
+    const char *text = arena_strndup(c->a, s.p, s.n);
+    char *end;
+
+    errno = 0;
+    *ret = strtoll(text, &end, 10);
+    if (!s.n || *end || end == text || strchr(" \t\n\v\f\r", *text)) {
+        *why =
+            arena_printf(c->a, "cannot convert string to integer for index: %s", quoted(c, text));
+        return false;
+    }
+    if (errno || *ret >= completions) {
+        *why = arena_printf(c->a, "too large index: %s", quoted(c, text));
+        return false;
+    }
+    return true;
+}
+
+static bool parse_interval(struct check *c, struct str s, int64_t completions, int64_t ret[2],
+                           const char **why)
+{
+    const char *dash = memchr(s.p, '-', s.n);
+    struct str from = { s.p, dash ? (size_t)(dash - s.p) : s.n };
+    struct str to = dash ? (struct str){ dash + 1, s.n - from.n - 1 } : from;
+
+    if (dash && memchr(to.p, '-', to.n)) {
+        *why = arena_printf(
+            c->a,
+            "the fragment %s violates the requirement that an index interval can have at "
+            "most two parts separated by '-'",
+            quoted(c, arena_strndup(c->a, s.p, s.n)));
+        return false;
+    }
+    if (!parse_index(c, from, completions, &ret[0], why) ||
+        !parse_index(c, to, completions, &ret[1], why))
+        return false;
+    if (dash && ret[0] >= ret[1]) {
+        *why = at(c, "non-increasing order, previous: %lld, current: %lld", (long long)ret[0],
+                  (long long)ret[1]);
+        return false;
+    }
+    return true;
+}
+
+/* "1,3-5,7": how many these are; -1: said so in why. */
+static int64_t count_indexes(struct check *c, const char *text, int64_t completions,
+                             const char **why)
+{
+    int64_t total = 0, last = -1, x[2];
+
+    if (!*text)
+        return 0;
+    for (const char *p = text; p;) {
+        const char *comma = strchr(p, ',');
+        struct str s = { p, comma ? (size_t)(comma - p) : strlen(p) };
+        if (!parse_interval(c, s, completions, x, why))
+            return -1;
+        if (last >= x[0] && p != text) {
+            *why = at(c, "non-increasing order, previous: %lld, current: %lld", (long long)last,
+                      (long long)x[0]);
+            return -1;
+        }
+        total += x[1] - x[0] + 1;
+        last = x[1];
+        p = comma ? comma + 1 : NULL;
+    }
+    return total;
+}
+
+static void check_count(struct check *c, const char *path, const struct kj_val *v, int64_t most,
+                        const char *what)
+{
+    int64_t count;
+
+    if (kj_i64(v, &count) == 0 && count > most)
+        err_invalid_i64(
+            c, path, count,
+            at(c, "must be less than or equal to %lld (the number of %s)", (long long)most, what));
+}
+
+static void check_success_rule(struct check *c, const char *p, const struct kj_val *v,
+                               int64_t completions)
+{
+    const struct kj_val *count = kj_get(v, "succeededCount");
+    const char *indexes = v_str(v, "succeededIndexes"), *why = NULL;
+    const char *at_indexes = at(c, "%s.succeededIndexes", p);
+    int64_t n = 0;
+
+    if (!v_has(v, "succeededCount") && !v_has(v, "succeededIndexes"))
+        err_required(c, p, "at least one of succeededCount or succeededIndexes must be specified");
+    if (v_has(v, "succeededIndexes")) {
+        if (strlen(indexes) > INDEXES_TEXT_MAX)
+            field_error(c->errors, FIELD_TOO_LONG, at_indexes, NULL,
+                        "may not be more than %d bytes", INDEXES_TEXT_MAX);
+        n = count_indexes(c, indexes, completions, &why);
+        if (n < 0)
+            err_invalid(c, at_indexes, indexes,
+                        arena_printf(c->a, "error parsing succeededIndexes: %s", why));
+    }
+    check_not_negative(c, at(c, "%s.succeededCount", p), count);
+    check_count(c, at(c, "%s.succeededCount", p), count, completions, "specified completions");
+    if (v_has(v, "succeededIndexes"))
+        check_count(c, at(c, "%s.succeededCount", p), count, MAX(n, (int64_t)0),
+                    "indexes in the specified succeededIndexes field");
+}
+
 static void check_success_policy(struct check *c, const char *path, const struct kj_val *spec)
 {
     const struct kj_val *rules = kj_path(spec, "successPolicy.rules"), *v;
-    int64_t completions = kj_i64_or(kj_get(spec, "completions"), 0), count;
+    int64_t completions = kj_i64_or(kj_get(spec, "completions"), 0);
     struct kj_iter it = kj_iter(rules);
 
     if (!streq(v_str(spec, "completionMode"), "Indexed")) {
@@ -135,19 +244,11 @@ static void check_success_policy(struct check *c, const char *path, const struct
     if (kj_len(rules) == 0)
         err_required(c, at(c, "%s.successPolicy.rules", path),
                      "at least one rules must be specified when the successPolicy is specified");
-    for (size_t i = 0; kj_next(&it, NULL, &v); i++) {
-        const char *p = at(c, "%s.successPolicy.rules[%zu]", path, i);
-        if (!v_has(v, "succeededCount") && !v_has(v, "succeededIndexes"))
-            err_required(c, p,
-                         "at least one of succeededCount or succeededIndexes must be specified");
-        check_not_negative(c, at(c, "%s.succeededCount", p), kj_get(v, "succeededCount"));
-        if (kj_i64(kj_get(v, "succeededCount"), &count) == 0 && count > completions)
-            err_invalid_i64(c, at(c, "%s.succeededCount", p), count,
-                            at(c,
-                               "must be less than or equal to %lld (the number of specified "
-                               "completions)",
-                               (long long)completions));
-    }
+    if (kj_len(rules) > RULES_MAX)
+        field_error(c->errors, FIELD_TOO_MANY, at(c, "%s.successPolicy.rules", path), NULL,
+                    "%zu: must have at most %d items", kj_len(rules), RULES_MAX);
+    for (size_t i = 0; kj_next(&it, NULL, &v); i++)
+        check_success_rule(c, at(c, "%s.successPolicy.rules[%zu]", path, i), v, completions);
 }
 
 /* ---- indexes ------------------------------------------------------------------------------------
