@@ -458,6 +458,42 @@ def a_patch_that_makes_the_object_invalid_is_refused(t):
     t.invalid(t.post(t.maps(), config_map('a', labels={'case': name})), ('FieldValueInvalid', 'metadata.labels'))
 
 
+SPOILED = '299 - ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; ' \
+          'please fix your requests: '
+OWNER = {'manager': 'hook', 'operation': 'Update', 'apiVersion': 'v1', 'fieldsType': 'FieldsV1', 'fieldsV1': {'f:data': {'f:k': {}}}}
+# name, managedFields after the webhook (None: none), who owns something then, what the warning ends with (None: there is none)
+OWNERS = [
+    ('of-an-unknown-operation', [{**OWNER, 'operation': 'Steal'}], ['me'], 'operation must be `Apply` or `Update`'),
+    ('of-no-version', [{**OWNER, 'apiVersion': ''}], ['me'], 'apiVersion must not be empty'),
+    ('of-no-type', [OWNER, {**OWNER, 'fieldsType': ''}], ['me'], 'missing fieldsType in managed fields entry 1'),
+    ('of-another-type', [{**OWNER, 'fieldsType': 'FieldsV2'}], ['me'], 'invalid fieldsType \\"FieldsV2\\" in managed fields entry 0'),
+    ('of-bad-fields', [{**OWNER, 'fieldsV1': {'data': {}}}], ['me'], ''),
+    ('an-empty-entry', [{}], ['me'], 'operation must be `Apply` or `Update`'),
+    ('good', [OWNER], ['hook'], None),
+    ('none', None, [], None),
+    ('empty', [], [], None),
+]
+
+
+@rows(OWNERS)
+def owners_after_a_webhook(t, case, list_, want, warning):
+    server, ns = hooks_of(t), t.ns
+    name = t.name('owns')
+    change = add('/metadata/managedFields', list_) if list_ is not None else {'op': 'remove', 'path': '/metadata/managedFields'}
+    server.answers[name] = lambda r: patch_of(change) if r['object']['metadata'].get('managedFields') else {'allowed': True}
+    configure(t, server, 'mutating', ns, [hook(server, ns, name, rule={**MAPS, 'operations': ['CREATE', 'UPDATE']}, **for_label(name))])
+
+    def right(a, when):
+        t.eq([m['manager'] for m in a['metadata.managedFields'] or ()], want, f'owners after {when}')
+        said = a.headers.get_all('Warning') or []
+        t.eq(len(said), 0 if warning is None else 1, f'warnings {said} after {when}')
+        if said:
+            t.true(said[0].startswith(SPOILED) and warning in said[0], said[0])
+    right(t.code(t.post(t.maps(), config_map('a', labels={'case': name}), fieldManager='me'), 201), 'a create')
+    t.make(t.maps(), config_map('b', {'k': '1'}), fieldManager='me')
+    right(t.code(t.patch(f'{t.maps()}/b', {'metadata': {'labels': {'case': name}}}, fieldManager='me'), 200), 'a patch')
+
+
 @check
 def a_patch_for_a_deletion_is_an_error(t):
     server, ns = hooks_of(t), t.ns

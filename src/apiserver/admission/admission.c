@@ -1,5 +1,6 @@
 /* admission.c - runs the steps in order. */
 #include "apiserver/admission/later.h"
+#include "apiserver/registry/internal.h"
 #include "apiserver/server_int.h"
 
 void apiserver_add_admission(struct apiserver *s, const struct admission_step *step, void *self)
@@ -69,8 +70,10 @@ static int mutate(const struct admission_entry *at, size_t i, const struct admis
     if (l) {
         const struct kj_val *result = later_result(l);
         int e = refuse_later(r, l);
-        if (e == 0 && result)
+        if (e == 0 && result) {
             kj_massign(obj, kj_mcopy(d, result));
+            managed_mend(r->call, d, obj, kj_root(now), result);
+        }
         return e < 0 ? e : result != NULL;
     }
     int e = at->step->mutate(at->self, r, d, obj, err);

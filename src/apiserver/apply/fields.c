@@ -8,15 +8,18 @@
 /* Members before items by key, by value, by place. */
 static int rank(struct str element)
 {
-    static const char order[] = "fkvi";
-    const char *at = element.n ? strchr(order, element.p[0]) : NULL;
-
-    return at ? (int)(at - order) : (int)sizeof order;
+    switch (element.n ? element.p[0] : '\0') {
+    case 'f': return 0;
+    case 'k': return 1;
+    case 'v': return 2;
+    case 'i': return 3;
+    default: return 4;
+    }
 }
 
 static int compare(struct str x, struct str y)
 {
-    int d = rank(x) - rank(y);
+    int d = x.n && y.n && x.p[0] == y.p[0] ? 0 : rank(x) - rank(y);
 
     if (d == 0)
         d = memcmp(x.p, y.p, MIN(x.n, y.n));
@@ -43,12 +46,15 @@ static size_t place(const struct fields *s, struct str element, bool *found)
     return lo;
 }
 
-struct str field_member(struct strbuf *buf, struct str key)
+struct str field_member(struct arena *a, struct str key)
 {
-    strbuf_reset(buf);
-    strbuf_append(buf, "f:");
-    strbuf_appendn(buf, key.p, key.n);
-    return (struct str){ strbuf_str(buf), buf->len };
+    char *p = arena_alloc(a, key.n + 3, 1);
+
+    p[0] = 'f';
+    p[1] = ':';
+    memcpy(p + 2, key.p, key.n);
+    p[key.n + 2] = '\0';
+    return (struct str){ p, key.n + 2 };
 }
 
 /* ---- building -----------------------------------------------------------------------------------
@@ -74,24 +80,62 @@ static void add_kid(struct arena *a, struct fields *s, size_t at, struct fields 
     s->n++;
 }
 
-static struct fields *descend(struct arena *a, struct fields *s, const struct field_at *at)
+/* The node of this element below s, made where there is none. */
+static struct fields *enter(struct arena *a, struct fields *s, const struct field_at *at)
 {
     bool found;
+    struct str element = at->name ? field_member(a, at->element) : at->element;
+    size_t i = place(s, element, &found);
 
-    if (!at)
-        return s;
-    s = descend(a, s, at->up);
-    size_t i = place(s, at->element, &found);
     if (!found) {
         struct fields *kid = fields_new(a);
         kid->element =
-            (struct str){ arena_strndup(a, at->element.p, at->element.n), at->element.n };
+            at->name ? element : (struct str){ arena_strndup(a, element.p, element.n), element.n };
         add_kid(a, s, i, kid);
     }
     return s->kids[i];
 }
 
-void fields_insert(struct arena *a, struct fields *s, const struct field_at *at)
+/* A walker comes to a place many times: with each of the fields below it. */
+static struct fields *descend(struct arena *a, struct fields *s, struct field_at *at)
+{
+    struct known_at *known = at ? at->known : NULL;
+
+    if (!at)
+        return s;
+    for (size_t i = 0; i < ARRAY_LEN(at->known) && known->set; i++, known++)
+        if (known->set == s)
+            return known->node;
+    struct fields *node = enter(a, descend(a, s, at->up), at);
+    if (known < at->known + ARRAY_LEN(at->known))
+        *known = (struct known_at){ s, node };
+    return node;
+}
+
+struct fields *fields_open(struct arena *a, const struct fields *s, struct str element)
+{
+    bool found;
+    size_t i = place(s, element, &found);
+
+    if (found)
+        return s->kids[i];
+    struct fields *kid = fields_new(a);
+    kid->element = element;
+    return kid;
+}
+
+void fields_close(struct arena *a, struct fields *s, struct fields *kid)
+{
+    bool found;
+
+    if (!kid->member && kid->n == 0)
+        return;
+    size_t i = place(s, kid->element, &found);
+    if (!found)
+        add_kid(a, s, i, kid);
+}
+
+void fields_insert(struct arena *a, struct fields *s, struct field_at *at)
 {
     if (at)
         descend(a, s, at)->member = true;
@@ -264,6 +308,16 @@ void fields_each(const struct fields *s, fields_fn fn, void *arg)
 /* ---- FieldsV1 -----------------------------------------------------------------------------------
  */
 
+static bool is_index(struct str s)
+{
+    size_t sign = s.n > 1 && (s.p[0] == '-' || s.p[0] == '+');
+
+    for (size_t i = sign; i < s.n; i++)
+        if (s.p[i] < '0' || s.p[i] > '9')
+            return false;
+    return s.n > sign;
+}
+
 /* Keys and values in one form, whoever wrote them: sorted, without blanks. */
 static int canonical(struct arena *a, struct str key, struct str *ret, struct kerr *err)
 {
@@ -278,6 +332,7 @@ static int canonical(struct arena *a, struct str key, struct str *ret, struct ke
         if (!bad)
             kj_write(kj_root(doc), KJ_SORTED, &text);
     } else {
+        bad = bad || (key.p[0] == 'i' && !is_index((struct str){ key.p + 2, key.n - 2 }));
         strbuf_appendn(&text, key.p, key.n);
     }
     if (bad)
@@ -288,7 +343,7 @@ static int canonical(struct arena *a, struct str key, struct str *ret, struct ke
 }
 
 static int read_node(struct arena *a, const struct kj_val *v, struct fields *out, int depth,
-                     struct kerr *err)
+                     bool ours, struct kerr *err)
 {
     struct kj_iter it = kj_iter(v);
     const struct kj_val *m;
@@ -306,7 +361,12 @@ static int read_node(struct arena *a, const struct kj_val *v, struct fields *out
             out->member = true;
             continue;
         }
-        e = canonical(a, key, &element, err);
+        if (key.n >= 2 && key.p[1] == ':' && rank(key) > 3)
+            continue; /* of a kind yet to come: ignored, as there */
+        if (ours)
+            element = (struct str){ arena_strndup(a, key.p, key.n), key.n };
+        else
+            e = canonical(a, key, &element, err);
         if (e < 0)
             return e;
         size_t i = place(out, element, &found);
@@ -315,47 +375,34 @@ static int read_node(struct arena *a, const struct kj_val *v, struct fields *out
             kid->element = element;
             add_kid(a, out, i, kid);
         }
-        e = read_node(a, m, out->kids[i], depth + 1, err);
+        e = read_node(a, m, out->kids[i], depth + 1, ours, err);
     }
     return e;
 }
 
-int fields_read(struct arena *a, const struct kj_val *v, const struct fields **ret,
+int fields_read(struct arena *a, const struct kj_val *v, bool ours, const struct fields **ret,
                 struct kerr *err)
 {
     struct fields *s = fields_new(a);
-    int e = read_node(a, v, s, 0, err);
+    int e = read_node(a, v, s, 0, ours, err);
 
     s->member = false;
     *ret = s;
     return e;
 }
 
-static void write_node(const struct fields *s, struct strbuf *out)
+struct kj_mval *fields_value(const struct fields *s, struct kj_mdoc *d)
 {
-    const char *comma = "";
+    struct kj_mval *out = kj_mobj(d);
 
-    strbuf_appendc(out, '{');
-    if (s->member && s->n) {
-        strbuf_append(out, "\".\":{}");
-        comma = ",";
-    }
+    if (!s)
+        return out;
+    if (s->member && s->n)
+        kj_mappend(d, out, ".", 1, kj_mobj(d));
     for (uint32_t i = 0; i < s->n; i++) {
-        if (fields_empty(s->kids[i]))
-            continue;
-        strbuf_append(out, comma);
-        comma = ",";
-        kj_append_string(out, s->kids[i]->element.p, s->kids[i]->element.n);
-        strbuf_appendc(out, ':');
-        write_node(s->kids[i], out);
+        const struct fields *kid = s->kids[i];
+        if (!fields_empty(kid))
+            kj_mappend(d, out, kid->element.p, kid->element.n, fields_value(kid, d));
     }
-    strbuf_appendc(out, '}');
-}
-
-void fields_write(const struct fields *s, struct strbuf *out)
-{
-    if (s)
-        write_node(s, out);
-    else
-        strbuf_append(out, "{}");
+    return out;
 }

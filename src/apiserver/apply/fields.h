@@ -21,15 +21,24 @@ struct fields {
 
 /* A place in a document: a list from the last element to the first, on the walker's stack. */
 struct field_at {
-    const struct field_at *up; /* NULL: the root */
+    struct field_at *up; /* NULL: the root */
     struct str element;
+    bool name;        /* the element is the name of a member, without "f:" */
+    struct known_at { /* where it is in sets that it, or something below it, was put into */
+        const struct fields *set;
+        struct fields *node;
+    } known[3];
 };
 
-/* The element of a member with this key; in buf. */
-struct str field_member(struct strbuf *buf, struct str key);
+/* The element of a member with this key. */
+struct str field_member(struct arena *a, struct str key);
 struct fields *fields_new(struct arena *a);
+/* A node that is being made below s: the one with this element if there is one. Elements are not
+ * copied. It is closed when all below it is known, and kept if there is something. */
+struct fields *fields_open(struct arena *a, const struct fields *s, struct str element);
+void fields_close(struct arena *a, struct fields *s, struct fields *kid);
 /* The place becomes a member of a set that is being made. */
-void fields_insert(struct arena *a, struct fields *s, const struct field_at *at);
+void fields_insert(struct arena *a, struct fields *s, struct field_at *at);
 bool fields_empty(const struct fields *s);
 /* The node below this element, NULL when the set has nothing there. */
 const struct fields *fields_below(const struct fields *s, struct str element);
@@ -48,8 +57,9 @@ typedef void (*fields_fn)(void *arg, const char *path);
 void fields_each(const struct fields *s, fields_fn fn, void *arg);
 
 /* FieldsV1. Refused: what is no object, elements of an unknown form, more than FIELDS_DEPTH_MAX. */
-enum { FIELDS_DEPTH_MAX = 256 };
-int fields_read(struct arena *a, const struct kj_val *v, const struct fields **ret,
+enum { FIELDS_DEPTH_MAX = KJ_DEPTH_MAX };
+/* ours: made by fields_value(), so that its elements are as they should be. */
+int fields_read(struct arena *a, const struct kj_val *v, bool ours, const struct fields **ret,
                 struct kerr *err);
-void fields_write(const struct fields *s, struct strbuf *out);
+struct kj_mval *fields_value(const struct fields *s, struct kj_mdoc *d);
 #endif

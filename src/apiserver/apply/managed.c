@@ -10,7 +10,8 @@ static const char *text_of(struct arena *a, const struct kj_val *entry, const ch
     return arena_strdup(a, kj_str_or(kj_get(entry, key), ""));
 }
 
-static int read_entry(struct managed *m, const struct kj_val *entry, struct kerr *err)
+static int read_entry(struct managed *m, const struct kj_val *entry, size_t at, bool ours,
+                      struct kerr *err)
 {
     const char *operation = kj_str_or(kj_get(entry, "operation"), "");
     struct manager who = { .name = text_of(m->arena, entry, "manager"),
@@ -20,25 +21,72 @@ static int read_entry(struct managed *m, const struct kj_val *entry, struct kerr
                            .applied = streq(operation, "Apply") };
 
     if (!who.applied && !streq(operation, "Update"))
-        return kerr_set(err, -EINVAL, "operation \"%.40s\" is neither Apply nor Update", operation);
-    if (!streq(kj_str_or(kj_get(entry, "fieldsType"), ""), "FieldsV1"))
-        return kerr_set(err, -EINVAL, "fieldsType is not FieldsV1");
+        return kerr_set(err, -EINVAL, "operation must be `Apply` or `Update`");
+    if (!*who.api_version)
+        return kerr_set(err, -EINVAL, "apiVersion must not be empty");
+    const char *slash = strchr(who.api_version, '/');
+    m->broken = m->broken || (slash && strchr(slash + 1, '/'));
+    const char *type = kj_str_or(kj_get(entry, "fieldsType"), "");
+    if (!*type)
+        return kerr_set(err, -EINVAL, "missing fieldsType in managed fields entry %zu", at);
+    if (!streq(type, "FieldsV1"))
+        return kerr_set(err, -EINVAL, "invalid fieldsType \"%.40s\" in managed fields entry %zu",
+                        type, at);
     const struct kj_val *fields = kj_get(entry, "fieldsV1");
-    int e = fields ? fields_read(m->arena, fields, &who.fields, err) : 0;
+    int e = fields ? fields_read(m->arena, fields, ours, &who.fields, err) : 0;
     if (e == 0)
         vec_push(&m->list, who);
     return e;
 }
 
-int managed_read(struct managed *ret, struct arena *a, const struct kj_val *list, struct kerr *err)
+static int by_identity(const void *x, const void *y)
+{
+    const struct manager *a = *(struct manager *const *)x, *b = *(struct manager *const *)y;
+    int d = a->applied - b->applied;
+
+    d = d ? d : strcmp(a->name, b->name);
+    d = d ? d : strcmp(a->subresource, b->subresource);
+    return d || a->applied ? d : strcmp(a->api_version, b->api_version);
+}
+
+static int by_identity_and_place(const void *x, const void *y)
+{
+    const struct manager *a = *(struct manager *const *)x, *b = *(struct manager *const *)y;
+    int d = by_identity(x, y);
+
+    return d ? d : (a > b) - (a < b);
+}
+
+/* Of several entries of one manager the last counts. */
+static void drop_replaced(struct managed *m)
+{
+    struct manager **sorted = arena_newn0(m->arena, m->list.n + 1, struct manager *);
+    size_t n = 0;
+
+    vec_foreach(&m->list, i)
+        sorted[i] = &m->list.items[i];
+    qsort(sorted, m->list.n, sizeof *sorted, by_identity_and_place);
+    for (size_t i = 0; i + 1 < m->list.n; i++)
+        if (by_identity(&sorted[i], &sorted[i + 1]) == 0)
+            sorted[i]->name = NULL;
+    vec_foreach(&m->list, i)
+        if (m->list.items[i].name)
+            m->list.items[n++] = m->list.items[i];
+    m->list.n = n;
+}
+
+int managed_read(struct managed *ret, struct arena *a, const struct kj_val *list, bool ours,
+                 struct kerr *err)
 {
     int e = 0;
 
     *ret = (struct managed){ .arena = a };
     for (size_t i = 0; e == 0 && kj_type(list) == KJ_ARR && i < kj_len(list); i++)
-        e = read_entry(ret, kj_at(list, i), err);
+        e = read_entry(ret, kj_at(list, i), i, ours, err);
     if (e < 0)
         vec_clear(&ret->list);
+    if (ret->list.n > 1)
+        drop_replaced(ret);
     return e;
 }
 
@@ -60,7 +108,6 @@ static int in_order(const void *x, const void *y)
 
 static struct kj_mval *write_entry(const struct manager *who, struct kj_mdoc *d)
 {
-    CLEANUP(strbuf_fini) struct strbuf fields = STRBUF_INIT;
     struct kj_mval *out = kj_mobj(d);
 
     if (*who->name)
@@ -71,8 +118,7 @@ static struct kj_mval *write_entry(const struct manager *who, struct kj_mdoc *d)
     if (*who->time)
         kj_mset(d, out, "time", kj_mstr(d, who->time));
     kj_mset(d, out, "fieldsType", kj_mstr(d, "FieldsV1"));
-    fields_write(who->fields, &fields);
-    kj_mset(d, out, "fieldsV1", kj_mraw(d, strbuf_str(&fields), fields.len));
+    kj_mset(d, out, "fieldsV1", fields_value(who->fields, d));
     if (*who->subresource)
         kj_mset(d, out, "subresource", kj_mstr(d, who->subresource));
     return out;
@@ -129,7 +175,7 @@ static const struct fields *the_servers(struct arena *a)
     for (size_t i = 0; i < ARRAY_LEN(top); i++)
         fields_insert(a, s, &(struct field_at){ .element = str_of(top[i]) });
     for (size_t i = 0; i < ARRAY_LEN(meta); i++)
-        fields_insert(a, s, &(struct field_at){ &metadata, str_of(meta[i]) });
+        fields_insert(a, s, &(struct field_at){ .up = &metadata, .element = str_of(meta[i]) });
     return s;
 }
 
@@ -325,20 +371,23 @@ int managed_apply(struct managed *m, const struct managed_op *op, const struct k
                   const struct kj_val *document, struct kj_mdoc *d, struct kj_mval **ret,
                   struct managed_conflicts *conflicts, struct kerr *err)
 {
-    CLEANUP(kj_mdoc_free) struct kj_mdoc *scratch = kj_mdoc_new();
     CLEANUP(kj_doc_free) struct kj_doc *merged = NULL;
     const struct fields *last;
     int e = typed_check(op->shape, document, err);
 
     if (e < 0)
         return e;
-    merged = kj_freeze(typed_merge(scratch, op->shape, live, document));
+    struct kj_mval *tree = typed_merge(d, op->shape, live, document);
+    merged = kj_view(tree);
     size_t at = begin_apply(m, op, document, &last);
     struct manager *me = &m->list.items[at];
-    if (!fields_empty(last)) {
+    /* Nothing that it named is left out: nothing goes. The usual case, and pruning is the larger
+     * part of an apply. */
+    if (!fields_empty(fields_minus(m->arena, last, me->fields))) {
         struct kj_doc *pruned = prune(m, op->shape, kj_root(merged), last);
         kj_doc_free(merged);
         merged = pruned;
+        tree = NULL;
     }
     struct typed_diff diff = typed_compare(m->arena, op->shape, live, kj_root(merged));
     e = op->force ? 0 : find_conflicts(m, op, &diff, me, conflicts);
@@ -349,7 +398,7 @@ int managed_apply(struct managed *m, const struct managed_op *op, const struct k
     bool same = kj_equal(live, kj_root(merged));
     if (!same)
         me->time = op->now;
-    *ret = same ? NULL : kj_mcopy(d, kj_root(merged));
+    *ret = same ? NULL : tree ? tree : kj_mcopy(d, kj_root(merged));
     drop_empty(m);
     return 0;
 }

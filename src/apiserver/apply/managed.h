@@ -18,6 +18,7 @@ struct manager {
 struct managed {
     struct arena *arena; /* the caller's; of all that is below */
     struct vec_of(struct manager) list;
+    bool broken; /* an entry has an apiVersion that is none */
 };
 /* Update managers beyond so many are put together, the oldest first. */
 enum { MANAGERS_MAX = 10 };
@@ -38,14 +39,16 @@ struct managed_conflict {
 struct managed_conflicts vec_of(struct managed_conflict);
 
 /* -EINVAL: not what a server has written; *ret is empty then. */
-int managed_read(struct managed *ret, struct arena *a, const struct kj_val *list, struct kerr *err);
+int managed_read(struct managed *ret, struct arena *a, const struct kj_val *list, bool ours,
+                 struct kerr *err);
 void managed_fini(struct managed *m);
 /* As a list in the server's order; NULL when nobody owns anything. */
 struct kj_mval *managed_write(struct managed *m, struct kj_mdoc *d);
 
 void managed_update(struct managed *m, const struct managed_op *op, const struct kj_val *before,
                     const struct kj_val *after);
-/* The object with the document applied, *ret NULL when it stays as it is. -EBUSY: conflicts, texts
+/* The object with the document applied, *ret NULL when it stays as it is; with the texts of both,
+ * which must live longer than d. -EBUSY: conflicts, texts
  * in the arena; m is of no use then. -EINVAL: the document does not fit the schema. */
 int managed_apply(struct managed *m, const struct managed_op *op, const struct kj_val *live,
                   const struct kj_val *document, struct kj_mdoc *d, struct kj_mval **ret,

@@ -15,11 +15,11 @@ static struct kj_mval *merge_members(struct kj_mdoc *d, const struct shape *s,
 
     for (struct kj_iter it = kj_iter(x); kj_next(&it, &key, &m);) {
         struct shape inner = shape_member(s, key, &declared, &known);
-        kj_msetn(d, out, key.p, key.n, typed_merge(d, &inner, m, kj_getn(y, key.p, key.n)));
+        kj_mappend(d, out, key.p, key.n, typed_merge(d, &inner, m, kj_getn(y, key.p, key.n)));
     }
     for (struct kj_iter it = kj_iter(y); kj_next(&it, &key, &m);)
         if (!kj_getn(x, key.p, key.n))
-            kj_msetn(d, out, key.p, key.n, kj_mcopy(d, m));
+            kj_msetn(d, out, key.p, key.n, kj_mborrow(d, m));
     return out;
 }
 
@@ -59,7 +59,7 @@ static void zip_step(struct zip *z, struct kj_mdoc *d, const struct shape *inner
     const struct item *in_over = b ? items_find(&z->over, b->element) : NULL;
 
     if (b && !in_over) {
-        kj_mpush(out, kj_mcopy(d, b->value));
+        kj_mpush(out, kj_mborrow(d, b->value));
         z->b++;
         return;
     }
@@ -99,11 +99,11 @@ struct kj_mval *typed_merge(struct kj_mdoc *d, const struct shape *s, const stru
     enum kj_type want = form == SHAPE_MAP ? KJ_OBJ : KJ_ARR;
 
     if (!base || !over || form == SHAPE_LEAF)
-        return kj_mcopy(d, over ? over : base);
+        return kj_mborrow(d, over ? over : base);
     if (kj_type(base) != want || kj_len(base) == 0)
-        return kj_mcopy(d, over);
+        return kj_mborrow(d, over);
     if (kj_type(over) != want || kj_len(over) == 0)
-        return kj_mcopy(d, base);
+        return kj_mborrow(d, base);
     return form == SHAPE_MAP ? merge_members(d, s, base, over) : merge_items(d, s, base, over);
 }
 
@@ -118,7 +118,7 @@ static struct kj_mval *or_null(struct kj_mdoc *d, struct kj_mval *v)
 static struct kj_mval *remove_members(struct kj_mdoc *d, const struct shape *s,
                                       const struct kj_val *v, const struct fields *gone)
 {
-    CLEANUP(strbuf_fini) struct strbuf name = STRBUF_INIT;
+    CLEANUP(arena_free) struct arena *a = arena_new_sized(1024);
     struct kj_mval *out = kj_mobj(d);
     struct kj_iter it = kj_iter(v);
     const struct kj_val *m;
@@ -127,7 +127,7 @@ static struct kj_mval *remove_members(struct kj_mdoc *d, const struct shape *s,
     while (kj_next(&it, &key, &m)) {
         bool declared, known;
         struct shape inner = shape_member(s, key, &declared, &known);
-        const struct fields *f = fields_below(gone, field_member(&name, key));
+        const struct fields *f = fields_below(gone, field_member(a, key));
         if (!f || !f->member)
             kj_msetn(d, out, key.p, key.n, typed_remove(d, &inner, m, f));
     }
@@ -173,25 +173,33 @@ struct kj_mval *typed_remove(struct kj_mdoc *d, const struct shape *s, const str
 static int check(const struct shape *s, const struct kj_val *v, struct strbuf *path,
                  struct kerr *err);
 
+static int wrong(struct kerr *err, const struct strbuf *path, const char *why)
+{
+    return path ? kerr_set(err, -EINVAL, "%s: %s", strbuf_str(path), why) : -EINVAL;
+}
+
 static int check_members(const struct shape *s, const struct kj_val *v, struct strbuf *path,
                          struct kerr *err)
 {
     struct kj_iter it = kj_iter(v);
     const struct kj_val *m;
-    size_t n = path->len;
+    size_t n = path ? path->len : 0;
     struct str key;
     int e = 0;
 
     while (e == 0 && kj_next(&it, &key, &m)) {
         bool declared, known;
         struct shape inner = shape_member(s, key, &declared, &known);
-        strbuf_appendc(path, '.');
-        strbuf_appendn(path, key.p, key.n);
+        if (path) {
+            strbuf_appendc(path, '.');
+            strbuf_appendn(path, key.p, key.n);
+        }
         if (!known)
-            e = kerr_set(err, -EINVAL, "%s: field not declared in schema", strbuf_str(path));
+            e = wrong(err, path, "field not declared in schema");
         else
             e = check(&inner, m, path, err);
-        strbuf_truncate(path, n);
+        if (path)
+            strbuf_truncate(path, n);
     }
     return e;
 }
@@ -203,23 +211,28 @@ static int check_items(const struct shape *s, const struct kj_val *v, struct str
     CLEANUP(items_fini) struct items items = { 0 };
     struct shape inner = shape_item(s);
     struct kerr why = { 0 };
-    size_t n = path->len;
+    size_t n = path ? path->len : 0;
     int e = 0;
 
     for (size_t i = 0; e == 0 && i < kj_len(v); i++) {
         strbuf_reset(&element);
         e = shape_element(s, kj_at(v, i), &element, &why);
         if (e < 0)
-            return kerr_set(err, e, "%s: element %zu: %s", strbuf_str(path), i, why.text);
-        strbuf_appendf(path, "[%.*s]", (int)element.len - 2, strbuf_str(&element) + 2);
+            return path ? kerr_set(err, e, "%s: element %zu: %s", strbuf_str(path), i, why.text)
+                        : e;
+        if (path)
+            strbuf_appendf(path, "[%.*s]", (int)element.len - 2, strbuf_str(&element) + 2);
         e = check(&inner, kj_at(v, i), path, err);
-        strbuf_truncate(path, n);
+        if (path)
+            strbuf_truncate(path, n);
     }
     if (e < 0)
         return e;
     items_read(s, v, &items);
     for (size_t i = 0; i < items.n; i++)
-        if (items.list[i].repeated)
+        if (items.list[i].repeated && !path)
+            return -EINVAL;
+        else if (items.list[i].repeated)
             return kerr_set(err, -EINVAL, "%s: duplicate entries for key [%.*s]", strbuf_str(path),
                             (int)items.list[i].element.n - 2, items.list[i].element.p + 2);
     return 0;
@@ -233,8 +246,7 @@ static int check(const struct shape *s, const struct kj_val *v, struct strbuf *p
     if (form == SHAPE_LEAF || kj_type(v) == KJ_NULL)
         return 0;
     if (kj_type(v) != (form == SHAPE_MAP ? KJ_OBJ : KJ_ARR))
-        return kerr_set(err, -EINVAL, "%s: expected %s", strbuf_str(path),
-                        form == SHAPE_MAP ? "map" : "list");
+        return wrong(err, path, form == SHAPE_MAP ? "expected map" : "expected list");
     return form == SHAPE_MAP ? check_members(s, v, path, err) : check_items(s, v, path, err);
 }
 
@@ -242,5 +254,6 @@ int typed_check(const struct shape *s, const struct kj_val *v, struct kerr *err)
 {
     CLEANUP(strbuf_fini) struct strbuf path = STRBUF_INIT;
 
-    return check(s, v, &path, err);
+    /* Where it is wrong is only asked when it is. */
+    return check(s, v, NULL, NULL) < 0 ? check(s, v, &path, err) : 0;
 }

@@ -5,23 +5,17 @@
 /* ---- fields -------------------------------------------------------------------------------------
  */
 
-struct walk {
-    struct arena *a;
-    struct fields *set;
-};
-
-static void collect(const struct walk *w, const struct shape *s, const struct kj_val *v,
-                    const struct field_at *at);
+static void collect(struct arena *a, const struct shape *s, const struct kj_val *v,
+                    struct fields *out);
 
 static bool is_nothing(const struct kj_val *v)
 {
     return kj_type(v) == KJ_NULL || (kj_type(v) == KJ_OBJ && kj_len(v) == 0);
 }
 
-static void collect_members(const struct walk *w, const struct shape *s, const struct kj_val *v,
-                            const struct field_at *at)
+static void collect_members(struct arena *a, const struct shape *s, const struct kj_val *v,
+                            struct fields *out)
 {
-    CLEANUP(strbuf_fini) struct strbuf name = STRBUF_INIT;
     struct kj_iter it = kj_iter(v);
     const struct kj_val *m;
     struct str key;
@@ -29,43 +23,47 @@ static void collect_members(const struct walk *w, const struct shape *s, const s
     while (kj_next(&it, &key, &m)) {
         bool declared, known;
         struct shape inner = shape_member(s, key, &declared, &known);
-        struct field_at here = { at, field_member(&name, key) };
-        collect(w, &inner, m, &here);
-        if (!declared || is_nothing(m))
-            fields_insert(w->a, w->set, &here);
+        struct fields *kid = fields_open(a, out, field_member(a, key));
+        collect(a, &inner, m, kid);
+        kid->member = kid->member || !declared || is_nothing(m);
+        fields_close(a, out, kid);
     }
 }
 
-static void collect_items(const struct walk *w, const struct shape *s, const struct kj_val *v,
-                          const struct field_at *at)
+static void collect_items(struct arena *a, const struct shape *s, const struct kj_val *v,
+                          struct fields *out)
 {
     CLEANUP(items_fini) struct items items = { 0 };
     struct shape inner = shape_item(s);
 
     items_read(s, v, &items);
     for (size_t i = 0; i < items.n; i++) {
-        struct field_at here = { at, items.list[i].element };
-        collect(w, &inner, items.list[i].value, &here);
-        fields_insert(w->a, w->set, &here);
+        struct str e = items.list[i].element;
+        struct fields *kid = fields_open(a, out, (struct str){ arena_strndup(a, e.p, e.n), e.n });
+        collect(a, &inner, items.list[i].value, kid);
+        kid->member = true;
+        fields_close(a, out, kid);
     }
 }
 
-static void collect(const struct walk *w, const struct shape *s, const struct kj_val *v,
-                    const struct field_at *at)
+/* Into the node of this place. */
+static void collect(struct arena *a, const struct shape *s, const struct kj_val *v,
+                    struct fields *out)
 {
     switch (shape_form(s, v)) {
-    case SHAPE_LEAF: fields_insert(w->a, w->set, at); break;
-    case SHAPE_MAP: collect_members(w, s, v, at); break;
-    default: collect_items(w, s, v, at);
+    case SHAPE_LEAF: out->member = true; break;
+    case SHAPE_MAP: collect_members(a, s, v, out); break;
+    default: collect_items(a, s, v, out);
     }
 }
 
 const struct fields *typed_fields(struct arena *a, const struct shape *s, const struct kj_val *v)
 {
-    struct walk w = { a, fields_new(a) };
+    struct fields *set = fields_new(a);
 
-    collect(&w, s, v, NULL);
-    return w.set;
+    collect(a, s, v, set);
+    set->member = false;
+    return set;
 }
 
 /* ---- differences --------------------------------------------------------------------------------
@@ -77,10 +75,10 @@ struct diff {
 };
 
 static void diff(const struct diff *d, const struct shape *s, const struct kj_val *x,
-                 const struct kj_val *y, const struct field_at *at);
+                 const struct kj_val *y, struct field_at *at);
 
 static void diff_leaf(const struct diff *d, const struct kj_val *x, const struct kj_val *y,
-                      const struct field_at *at)
+                      struct field_at *at)
 {
     if (!x)
         fields_insert(d->a, d->added, at);
@@ -91,18 +89,17 @@ static void diff_leaf(const struct diff *d, const struct kj_val *x, const struct
 }
 
 static void diff_member(const struct diff *d, const struct shape *s, struct str key,
-                        const struct kj_val *x, const struct kj_val *y, const struct field_at *at)
+                        const struct kj_val *x, const struct kj_val *y, struct field_at *at)
 {
-    CLEANUP(strbuf_fini) struct strbuf name = STRBUF_INIT;
     bool declared, known;
     struct shape inner = shape_member(s, key, &declared, &known);
-    struct field_at here = { at, field_member(&name, key) };
+    struct field_at here = { .up = at, .element = key, .name = true };
 
     diff(d, &inner, x, y, &here);
 }
 
 static void diff_members(const struct diff *d, const struct shape *s, const struct kj_val *x,
-                         const struct kj_val *y, const struct field_at *at)
+                         const struct kj_val *y, struct field_at *at)
 {
     const struct kj_val *m;
     struct str key;
@@ -115,7 +112,7 @@ static void diff_members(const struct diff *d, const struct shape *s, const stru
 }
 
 static void diff_items(const struct diff *d, const struct shape *s, const struct kj_val *x,
-                       const struct kj_val *y, const struct field_at *at)
+                       const struct kj_val *y, struct field_at *at)
 {
     CLEANUP(items_fini) struct items was = { 0 }, is = { 0 };
     struct shape inner = shape_item(s);
@@ -123,7 +120,7 @@ static void diff_items(const struct diff *d, const struct shape *s, const struct
     items_read(s, x, &was);
     items_read(s, y, &is);
     for (size_t i = 0; i < was.n; i++) {
-        struct field_at here = { at, was.list[i].element };
+        struct field_at here = { .up = at, .element = was.list[i].element };
         const struct item *other = items_find(&is, was.list[i].element);
         if (was.list[i].repeated && items_find(&was, here.element) != &was.list[i])
             continue; /* looked at with the first of them */
@@ -135,14 +132,16 @@ static void diff_items(const struct diff *d, const struct shape *s, const struct
     }
     for (size_t i = 0; i < is.n; i++)
         if (!items_find(&was, is.list[i].element)) {
-            struct field_at here = { at, is.list[i].element };
+            struct field_at here = { .up = at, .element = is.list[i].element };
             diff(d, &inner, NULL, is.list[i].value, &here);
         }
 }
 
 static void diff(const struct diff *d, const struct shape *s, const struct kj_val *x,
-                 const struct kj_val *y, const struct field_at *at)
+                 const struct kj_val *y, struct field_at *at)
 {
+    if (x && y && kj_equal(x, y))
+        return; /* most of a document, and cheaper than a walk by its schema */
     enum shape_form form = shape_form(s, kj_type(y) > KJ_NULL || !x ? y : x);
     enum kj_type want = form == SHAPE_MAP ? KJ_OBJ : KJ_ARR;
     const struct kj_val *in_x = kj_type(x) == want ? x : NULL,

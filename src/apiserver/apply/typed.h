@@ -16,7 +16,7 @@ struct typed_diff {
 struct typed_diff typed_compare(struct arena *a, const struct shape *s, const struct kj_val *before,
                                 const struct kj_val *after);
 /* `over` laid over `base`: its leaves win, its lists give the order, what it does not name stays.
- */
+ * With the texts of both, whose documents must live longer. */
 struct kj_mval *typed_merge(struct kj_mdoc *d, const struct shape *s, const struct kj_val *base,
                             const struct kj_val *over);
 /* Without these fields. An object or list that loses all it has becomes null. */

@@ -94,13 +94,13 @@ static void pod_set_defaults(struct kj_mdoc *d, struct kj_mval *obj)
 
 static void set_new_status(struct kj_mdoc *d, struct kj_mval *obj, nsec_t now)
 {
-    CLEANUP(kj_doc_free) struct kj_doc *frozen = kj_freeze(kj_mget(obj, "spec"));
-    enum kube_qos qos = kube_qos_of_document(kj_root(frozen));
+    CLEANUP(kj_doc_free) struct kj_doc *spec = kj_view(kj_mget(obj, "spec"));
+    enum kube_qos qos = kube_qos_of_document(kj_root(spec));
     struct kj_mval *status = kj_mobj(d);
     char when[KTIME_TEXT_MAX];
 
     kj_mset(d, status, "phase", kj_mstr(d, "Pending"));
-    if (kj_len(kj_get(kj_root(frozen), "schedulingGates")) > 0) {
+    if (kj_len(kj_get(kj_root(spec), "schedulingGates")) > 0) {
         struct kj_mval *list = kj_marr(d), *c = kj_mobj(d);
         ktime_format(now, when);
         kj_mset(d, c, "type", kj_mstr(d, "PodScheduled"));

@@ -47,7 +47,16 @@ static void call_free(struct api_call *c)
         watch_close(c->watch);
     resource_unref(c->res);
     vec_fini(&c->warnings);
+    vec_foreach(&c->docs, i)
+        kj_doc_free(c->docs.items[i]);
+    vec_fini(&c->docs);
     arena_free(c->arena);
+}
+
+const struct kj_val *call_keep(struct api_call *c, struct kj_doc *doc)
+{
+    vec_push(&c->docs, doc);
+    return kj_root(doc);
 }
 
 void api_cancel(struct api_call *c)
@@ -165,6 +174,11 @@ void warn_all(struct api_call *c, const struct field_errors *warnings)
 {
     vec_foreach(warnings, i)
         api_warn(c, "%s: %s", warnings->items[i].path, warnings->items[i].text);
+}
+
+void warn_anew(struct api_call *c)
+{
+    c->warnings.n = MIN(c->warnings.n, (size_t)(c->res->deprecated ? 1 : 0)); /* it comes first */
 }
 
 void api_fail_too_large(struct api_call *c)

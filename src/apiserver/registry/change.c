@@ -95,14 +95,13 @@ static void keep_meta(struct kj_mdoc *d, struct kj_mval *meta, const struct kj_v
 static void keep_all_but_status(struct kj_mdoc *d, struct kj_mval *obj, const struct kj_val *old,
                                 bool keep_metadata)
 {
-    struct kj_mval *status = kj_mget(obj, "status"), *v;
     CLEANUP(arena_free) struct arena *a = arena_new();
     struct vec_of(struct str) gone = { 0 };
     struct kj_iter it = kj_iter(old);
     const struct kj_val *ov;
+    struct kj_mval *v;
     struct str key;
 
-    (void)status;
     for (struct kj_miter mi = kj_miter(obj); kj_mnext(&mi, &key, &v);)
         if (!str_eqz(key, "status") && !str_eqz(key, "metadata"))
             vec_push(&gone, ((struct str){ arena_strndup(a, key.p, key.n), key.n }));
@@ -111,7 +110,7 @@ static void keep_all_but_status(struct kj_mdoc *d, struct kj_mval *obj, const st
     vec_fini(&gone);
     while (kj_next(&it, &key, &ov))
         if (!str_eqz(key, "status") && (keep_metadata || !str_eqz(key, "metadata")))
-            kj_msetn(d, obj, arena_strndup(a, key.p, key.n), key.n, kj_mcopy(d, ov));
+            kj_msetn(d, obj, key.p, key.n, kj_mborrow(d, ov));
 }
 
 static void prepare(struct change *x, struct api_call *c, struct kj_mdoc *d, struct kj_mval *obj,
@@ -141,7 +140,7 @@ static void count_generation(struct change *x, struct kj_mdoc *d, struct kj_mval
     CLEANUP(kj_doc_free) struct kj_doc *now = NULL;
     if (!x->r->generation || x->ch.verb == RES_STATUS)
         return;
-    now = kj_freeze(obj);
+    now = kj_view(obj);
     if (!object_spec_equal(x->r, kj_root(now), old))
         kj_mset(d, object_meta(d, obj), "generation",
                 kj_mi64(d, kj_i64_or(kj_path(old, "metadata.generation"), 0) + 1));
@@ -239,11 +238,11 @@ static bool judge(struct change *x, struct api_call *c, struct kj_mdoc *d, struc
         keep_meta(d, object_meta(d, obj), kj_get(old, "metadata"));
     }
     count_generation(x, d, obj, old);
-    *ret_fresh = kj_freeze(obj);
+    *ret_fresh = kj_view(obj);
     if (managed_only_times(kj_root(*ret_fresh), old)) {
         object_dup_member(d, object_meta(d, obj), kj_get(old, "metadata"), "managedFields");
         kj_doc_free(*ret_fresh);
-        *ret_fresh = kj_freeze(obj);
+        *ret_fresh = kj_view(obj);
     }
     if (x->ch.skip_prepare)
         return true;
@@ -288,7 +287,7 @@ static void run(struct change *x, struct api_call *c)
     if (e == 0 && x->ch.make) {
         e = x->ch.make(x->ch.arg, c, old, d, &obj, &err);
     } else if (e == 0) {
-        obj = kj_mcopy(d, old);
+        obj = kj_mborrow(d, old);
         e = x->ch.edit(x->ch.arg, c, old, d, obj, &err);
     }
     if (e > 0)
@@ -338,7 +337,7 @@ static int from_body(void *arg, struct api_call *c, const struct kj_val *old, st
     (void)arg, (void)old;
     int e = object_body(c, &body, err);
     if (e == 0)
-        *ret = kj_mcopy(d, kj_root(body));
+        *ret = kj_mborrow(d, call_keep(c, take(body)));
     return e;
 }
 

@@ -129,7 +129,7 @@ static struct kj_mval *make(struct api_call *c, struct kj_mdoc *d, const struct 
 {
     CLEANUP(field_errors_free) struct field_errors *errors = field_errors_new();
     const struct resource *r = c->res;
-    struct kj_mval *obj = kj_mcopy(d, body);
+    struct kj_mval *obj = kj_mborrow(d, body);
     struct kerr err = { 0 };
 
     object_default(r, d, obj);
@@ -152,7 +152,7 @@ static struct kj_mval *make(struct api_call *c, struct kj_mdoc *d, const struct 
         r->strategy->prepare(RES_CREATE, d, obj, NULL, loop_wall(c->s->loop));
     else if (r->has_status)
         kj_mdel(obj, "status", strlen("status"));
-    *ret_frozen = kj_freeze(obj);
+    *ret_frozen = kj_view(obj);
     object_validate(c->s, r, RES_CREATE, kj_root(*ret_frozen), NULL, errors, NULL);
     if (field_errors_count(errors) == 0) {
         if (r->strategy && r->strategy->warn)

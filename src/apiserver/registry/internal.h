@@ -42,6 +42,8 @@ void status_write(struct strbuf *out, const char *metadata, const char *message,
                   const char *details, int code);
 /* Warnings of the call, one per error. */
 void warn_all(struct api_call *c, const struct field_errors *warnings);
+/* Forgets what an attempt before has warned of; that the resource is deprecated stays. */
+void warn_anew(struct api_call *c);
 /* Ends the call with 422 and these causes. */
 void fail_invalid(struct api_call *c, const char *group, const char *kind, const char *name,
                   const struct field_errors *errors);
@@ -160,6 +162,10 @@ void create_object(struct api_call *c, const struct kj_val *body);
 void managed_note(struct api_call *c, const struct resource *r, struct kj_mdoc *d,
                   struct kj_mval *obj, const struct kj_val *old);
 void managed_set(struct kj_mdoc *d, struct kj_mval *obj, struct kj_mval *list); /* NULL: none */
+/* obj was changed from `before` to `after` by somebody outside: managedFields that cannot be read
+ * any more are those from before again, with a warning. */
+void managed_mend(struct api_call *c, struct kj_mdoc *d, struct kj_mval *obj,
+                  const struct kj_val *before, const struct kj_val *after);
 /* Equal but for the times of managedFields: no change. */
 bool managed_only_times(const struct kj_val *obj, const struct kj_val *old);
 /* The patch in the body applied to a document. */
@@ -197,6 +203,8 @@ struct admission_req admission_of(struct api_call *c, const struct resource *r, 
  * cancelled; then the write happens all the same. */
 typedef void (*write_done_fn)(void *arg, struct api_call *c, const char *doc, size_t n,
                               const struct kerr *err);
+/* The document lives as long as the call: for objects that are made with its texts. */
+const struct kj_val *call_keep(struct api_call *c, struct kj_doc *doc);
 int call_put(struct api_call *c, const struct store_key *k, uint64_t from, struct strbuf *doc,
              write_done_fn fn, void *arg, struct kerr *err);
 /* doc: the last state, as watchers see it. */

@@ -66,25 +66,30 @@ static struct managed_op op_of(const struct api_call *c, const struct resource *
                                 .force = c->force };
 }
 
-/* An object of this kind that says nothing, as Go prints one: what a create starts from. */
-static struct kj_doc *nothing_of(const struct resource *r)
+/* An object of this type that says nothing, as Go prints one: what a create starts from. */
+static struct kj_doc *nothing_of(const struct t_type *t)
 {
     CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
     struct kj_mval *v = kj_mobj(d);
 
-    if (r->type)
-        types_prune(r->type, d, v);
+    if (t)
+        types_prune(t, d, v);
     return kj_freeze(v);
+}
+
+static bool is_apply(const struct api_call *c)
+{
+    return c->verb == API_PATCH && c->patch == API_PATCH_APPLY;
 }
 
 /* ---- creates and updates ------------------------------------------------------------------------
  */
 
-/* [{}]: forget who owns what. */
+/* [] and [{}]: forget who owns what. */
 static bool is_reset(const struct kj_val *list)
 {
-    return kj_type(list) == KJ_ARR && kj_len(list) > 0 && kj_type(kj_at(list, 0)) == KJ_OBJ &&
-           kj_len(kj_at(list, 0)) == 0;
+    return kj_type(list) == KJ_ARR && (kj_len(list) == 0 || (kj_type(kj_at(list, 0)) == KJ_OBJ &&
+                                                             kj_len(kj_at(list, 0)) == 0));
 }
 
 /* Those of the request where it names some, else those of the object. */
@@ -96,10 +101,10 @@ static void read_managers(struct managed *m, const struct api_call *c, const str
     *m = (struct managed){ .arena = c->arena };
     if (!*c->sub && is_reset(given))
         return;
-    if (!*c->sub && managed_read(m, c->arena, given, NULL) == 0 && m->list.n > 0)
+    if (!*c->sub && managed_read(m, c->arena, given, false, NULL) == 0 && m->list.n > 0)
         return;
     managed_fini(m);
-    (void)managed_read(m, c->arena, kj_path(old, "metadata.managedFields"), NULL);
+    (void)managed_read(m, c->arena, kj_path(old, "metadata.managedFields"), true, NULL);
 }
 
 void managed_set(struct kj_mdoc *d, struct kj_mval *obj, struct kj_mval *list)
@@ -117,20 +122,43 @@ void managed_note(struct api_call *c, const struct resource *r, struct kj_mdoc *
     struct shape shape = shape_of(r);
     struct managed m;
 
-    if (c->patch == API_PATCH_APPLY && c->verb == API_PATCH)
+    if (is_apply(c))
         return; /* said so itself */
     bool tracked = old ? kj_len(kj_path(old, "metadata.managedFields")) > 0 : !c->in_process;
     if (!tracked && !kj_mget(object_meta(d, obj), "managedFields"))
         return;
-    after = kj_freeze(obj);
+    after = kj_view(obj);
     read_managers(&m, c, kj_root(after), old);
     /* Of an object that nobody owned anything of so far, an update does not begin to. */
-    if (m.list.n > 0 || (!old && tracked)) {
+    if (m.broken) {
+        vec_clear(&m.list); /* nobody owns anything of it any more, as there */
+    } else if (m.list.n > 0 || (!old && tracked)) {
         struct managed_op op = op_of(c, r, &shape);
-        nothing = old ? NULL : nothing_of(r);
+        nothing = old ? NULL : nothing_of(r->type);
         managed_update(&m, &op, old ? old : kj_root(nothing), kj_root(after));
     }
     managed_set(d, obj, managed_write(&m, d));
+    managed_fini(&m);
+}
+
+void managed_mend(struct api_call *c, struct kj_mdoc *d, struct kj_mval *obj,
+                  const struct kj_val *before, const struct kj_val *after)
+{
+    const struct kj_val *was = kj_path(before, "metadata.managedFields");
+    const struct kj_val *is = kj_path(after, "metadata.managedFields");
+    struct managed m;
+    struct kerr why = { 0 };
+
+    if (kj_type(is) != KJ_ARR || (was && kj_equal(was, is)))
+        return;
+    if (managed_read(&m, c->arena, is, false, &why) < 0) {
+        managed_set(d, obj, was ? kj_mcopy(d, was) : NULL);
+        api_warn(c,
+                 ".metadata.managedFields was in an invalid state after admission; this could be "
+                 "caused by an outdated mutating admission controller; please fix your requests: "
+                 "%s",
+                 why.text);
+    }
     managed_fini(&m);
 }
 
@@ -169,7 +197,47 @@ bool managed_only_times(const struct kj_val *obj, const struct kj_val *old)
 /* ---- apply --------------------------------------------------------------------------------------
  */
 
-static int read_document(struct api_call *c, struct kj_doc **ret, struct kerr *err)
+/* Names the document as it names itself. */
+static int typed_error(const struct kj_val *document, const char *why, struct kerr *err)
+{
+    const struct kj_val *meta = kj_get(document, "metadata");
+    const char *version = kj_str_or(kj_get(document, "apiVersion"), "");
+
+    return kerr_set(
+        err, -EINVAL, "failed to create typed patch object (%.60s/%.60s; %s%.60s, Kind=%.60s): %s",
+        kj_str_or(kj_get(meta, "namespace"), ""), kj_str_or(kj_get(meta, "name"), ""),
+        strchr(version, '/') ? "" : "/", version, kj_str_or(kj_get(document, "kind"), ""), why);
+}
+
+/* An applier says nothing about owners; nulls in the list are nothing. */
+static int check_no_owners(struct api_call *c, const struct kj_val *document, struct kerr *err)
+{
+    const struct kj_val *list = kj_path(document, "metadata.managedFields");
+    struct kj_iter it = kj_iter(list);
+    const struct kj_val *v;
+    size_t i = 0;
+
+    if (kj_type(list) <= KJ_NULL)
+        return 0;
+    bool odd = kj_type(list) != KJ_ARR, null = false;
+    for (; !odd && kj_next(&it, NULL, &v); i++) {
+        odd = kj_type(v) > KJ_NULL && kj_type(v) != KJ_OBJ;
+        null = null || kj_type(v) == KJ_NULL;
+    }
+    if (odd)
+        return typed_error(document,
+                           arena_printf(c->arena,
+                                        ".metadata.managedFields%s: expected %s, got &{%.60s}",
+                                        i ? arena_printf(c->arena, "[%zu]", i - 1) : "",
+                                        i ? "map" : "list", kj_str_or(i ? v : list, "...")),
+                           err);
+    if (null)
+        return 0;
+    return kerr_api(err, -EINVAL, KR_BAD_REQUEST, "metadata.managedFields must be nil");
+}
+
+static int read_document(struct api_call *c, const char *want_version, const char *want_kind,
+                         struct kj_doc **ret, struct kerr *err)
 {
     struct kerr why = { 0 };
     int e = kj_parse_yaml(c->body ? c->body : "", c->body_len, KJ_RAW_NUMBERS, ret, &why);
@@ -181,15 +249,13 @@ static int read_document(struct api_call *c, struct kj_doc **ret, struct kerr *e
         return kerr_api(err, -EINVAL, KR_BAD_REQUEST, "error decoding YAML: %s", why.text);
     const char *version = kj_str_or(kj_get(v, "apiVersion"), "");
     const char *kind = kj_str_or(kj_get(v, "kind"), "");
-    if (!streq(kind, c->res->kind) || !streq(version, resource_api_version(c->res, c->arena))) {
+    if (!streq(kind, want_kind) || !streq(version, want_version)) {
         const char *slash = strchr(version, '/');
         return kerr_api(err, -EINVAL, KR_BAD_REQUEST, "invalid object type: %.*s/%s, Kind=%.80s",
                         slash ? (int)(slash - version) : 0, version, slash ? slash + 1 : version,
                         kind);
     }
-    if (kj_type(kj_path(v, "metadata.managedFields")) > KJ_NULL)
-        return kerr_api(err, -EINVAL, KR_BAD_REQUEST, "metadata.managedFields must be nil");
-    return 0;
+    return check_no_owners(c, v, err);
 }
 
 static void fail_conflicts(struct api_call *c, const struct managed_conflicts *list)
@@ -258,13 +324,13 @@ static void renew_last_applied(struct api_call *c, struct kj_mdoc *d, struct kj_
 }
 
 /* Who applies to an object that nobody was noted for shares it with all that were before. */
-static void note_before(struct managed *m, struct api_call *c, const struct shape *shape,
+static void note_before(struct managed *m, const struct managed_op *apply, const char *subresource,
                         const struct kj_val *live, const struct kj_val *nothing)
 {
-    struct managed_op op = op_of(c, c->res, shape);
+    struct managed_op op = *apply;
 
     op.manager = "before-first-apply";
-    op.subresource = "";
+    op.subresource = subresource;
     if (m->list.n == 0)
         managed_update(m, &op, nothing, live);
 }
@@ -273,15 +339,15 @@ static void note_before(struct managed *m, struct api_call *c, const struct shap
 static int apply(struct api_call *c, const struct kj_val *document, const struct kj_val *live,
                  struct kj_mdoc *d, struct kj_mval **ret, struct kerr *err)
 {
-    CLEANUP(kj_doc_free) struct kj_doc *nothing = nothing_of(c->res);
+    CLEANUP(kj_doc_free) struct kj_doc *nothing = nothing_of(c->res->type);
     struct managed_conflicts conflicts = { 0 };
     struct shape shape = shape_of(c->res);
     struct managed_op op = op_of(c, c->res, &shape);
     struct managed m;
     struct kerr why = { 0 };
 
-    (void)managed_read(&m, c->arena, kj_path(live, "metadata.managedFields"), NULL);
-    note_before(&m, c, &shape, live, kj_root(nothing));
+    (void)managed_read(&m, c->arena, kj_path(live, "metadata.managedFields"), true, NULL);
+    note_before(&m, &op, "", live, kj_root(nothing));
     op.allowed = from_last_applied(c, &shape, live);
     int e = managed_apply(&m, &op, live, document, d, ret, &conflicts, &why);
     if (e == 0) {
@@ -293,8 +359,7 @@ static int apply(struct api_call *c, const struct kj_val *document, const struct
         fail_conflicts(c, &conflicts);
         e = 1;
     } else {
-        kerr_set(err, e, "failed to create typed patch object (%s/%s; %s, Kind=%s): %s", c->ns,
-                 c->name, resource_api_version(c->res, c->arena), c->res->kind, why.text);
+        typed_error(document, why.text, err);
     }
     vec_fini(&conflicts);
     managed_fini(&m);
@@ -306,15 +371,15 @@ static int from_apply(void *arg, struct api_call *c, const struct kj_val *old, s
 {
     CLEANUP(kj_doc_free) struct kj_doc *document = NULL, *patched = NULL;
     struct kerr why = { 0 };
-    int e = read_document(c, &document, err);
+    int e = read_document(c, resource_api_version(c->res, c->arena), c->res->kind, &document, err);
 
     (void)arg;
     if (e == 0)
-        e = apply(c, kj_root(document), old, d, ret, err);
+        e = apply(c, call_keep(c, take(document)), old, d, ret, err);
     if (e != 0)
         return e;
-    c->warnings.n = 0; /* of an attempt before */
-    patched = kj_freeze(*ret);
+    warn_anew(c);
+    patched = kj_view(*ret);
     if (object_check_fields(c, kj_root(patched), true, &why) < 0)
         return fail_patched(c, kj_root(patched), &why);
     return 0;
@@ -335,11 +400,11 @@ static int check_no_uid(struct api_call *c, const struct kj_val *document, struc
 static void create_applied(struct api_call *c)
 {
     CLEANUP(kj_doc_free)
-    struct kj_doc *document = NULL, *body = NULL, *nothing = nothing_of(c->res);
+    struct kj_doc *document = NULL, *body = NULL, *nothing = nothing_of(c->res->type);
     CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
     struct kj_mval *obj = NULL;
     struct kerr err = { 0 };
-    int e = read_document(c, &document, &err);
+    int e = read_document(c, resource_api_version(c->res, c->arena), c->res->kind, &document, &err);
 
     if (e == 0)
         e = check_no_uid(c, kj_root(document), &err);

@@ -135,8 +135,8 @@ static int from_patch(void *arg, struct api_call *c, const struct kj_val *old, s
     (void)arg;
     if (e < 0)
         return e;
-    patched = kj_freeze(*ret);
-    c->warnings.n = 0; /* of an attempt before */
+    patched = kj_view(*ret);
+    warn_anew(c);
     if (object_check_fields(c, kj_root(patched), true, &why) < 0)
         return fail_patched(c, kj_root(patched), &why);
     return keep_type(c, old, kj_root(patched), d, *ret);

@@ -120,6 +120,7 @@ struct api_call {
     const char *reply_type, *reply_etag;
     int retry_after_s;                    /* header Retry-After; 0: none */
     struct vec_of(const char *) warnings; /* header Warning: 299 - "..." */
+    struct vec_of(struct kj_doc *) docs;  /* call_keep() */
 
     struct watcher *watch;      /* registry/watch.c */
     struct write_op *op;        /* under way in the store */

@@ -35,7 +35,7 @@ static const struct t_field meta_object_meta_fields[] = {
     MAP(12, "annotations", T_STR, 0),
     OBJS(13, "ownerReferences", meta_owner_reference, T_KEY, KEYS("uid")),
     LIST(14, "finalizers", T_STR, T_SET),
-    OBJS(17, "managedFields", meta_managed_fields_entry, T_ATOMIC),
+    OBJS(17, "managedFields", meta_managed_fields_entry, T_ATOMIC | T_EMPTY),
     END,
 };
 TYPE(meta_object_meta, "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta");

@@ -205,7 +205,7 @@ static void prune_member(const struct t_type *t, struct kj_mdoc *d, struct str k
         now = zero_value(f, d);
     else if (f && !null)
         now = prune_field(f, d, v);
-    if (now && !(f->flags & (T_EMIT | T_PTR)) && is_zero(f, now))
+    if (now && !(f->flags & (T_EMIT | T_PTR | T_EMPTY)) && is_zero(f, now))
         now = NULL;
     if (now != v)
         vec_push(out, ((struct change){ key, now }));

@@ -28,15 +28,16 @@ enum t_kind {
 };
 enum t_shape { T_ONE, T_LIST, T_MAP }; /* T_MAP: string keys */
 enum {
-    T_REQ = 1 << 0,     /* required in OpenAPI */
-    T_KEY = 1 << 1,     /* merge list by .merge_key */
-    T_SET = 1 << 2,     /* merge list of scalars as a set */
-    T_ATOMIC = 1 << 3,  /* list or map replaced whole, also under server-side apply */
-    T_REPLACE = 1 << 4, /* patchStrategy replace */
-    T_RETAIN = 1 << 5,  /* patchStrategy retainKeys */
-    T_PTR = 1 << 6,     /* a pointer in Go: "", 0, false and {} are kept, absent is not zero */
-    T_EMIT = 1 << 7,    /* no omitempty in Go: printed even when it is zero */
-    T_GRANULAR = 1 << 8 /* its struct is one that server-side apply replaces whole, but not here */
+    T_REQ = 1 << 0,      /* required in OpenAPI */
+    T_KEY = 1 << 1,      /* merge list by .merge_key */
+    T_SET = 1 << 2,      /* merge list of scalars as a set */
+    T_ATOMIC = 1 << 3,   /* list or map replaced whole, also under server-side apply */
+    T_REPLACE = 1 << 4,  /* patchStrategy replace */
+    T_RETAIN = 1 << 5,   /* patchStrategy retainKeys */
+    T_PTR = 1 << 6,      /* a pointer in Go: "", 0, false and {} are kept, absent is not zero */
+    T_EMIT = 1 << 7,     /* no omitempty in Go: printed even when it is zero */
+    T_GRANULAR = 1 << 8, /* its struct is one that server-side apply replaces whole, but not here */
+    T_EMPTY = 1 << 9     /* an empty list is not an absent one, until the kind has judged it */
 };
 /* T_KEY or T_SET together with T_REPLACE: merged by server-side apply, replaced by a strategic
  * merge patch. */

@@ -105,6 +105,14 @@ static inline void hook_answer(struct hook_call *c, const char *path, const stru
         c->body = hook_patch(uid, "[{\"op\":\"remove\",\"path\":\"/spec/nothing/here\"}]");
     } else if (streq(name, "mistyped")) {
         c->body = hook_patch(uid, "[{\"op\":\"add\",\"path\":\"/data\",\"value\":7}]");
+    } else if (streq(name, "spoil-owners")) {
+        c->body = hook_patch(uid, "[{\"op\":\"add\",\"path\":\"/metadata/managedFields\",\"value\":"
+                                  "[{\"manager\":\"hook\",\"operation\":\"Steal\"}]}]");
+    } else if (streq(name, "take-owners")) {
+        c->body = hook_patch(uid, "[{\"op\":\"add\",\"path\":\"/metadata/managedFields\",\"value\":"
+                                  "[{\"manager\":\"hook\",\"operation\":\"Update\",\"apiVersion\":"
+                                  "\"v1\",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{\"f:data\":{"
+                                  "\"f:k\":{}}}}]}]");
     } else if (streq(name, "liar")) {
         c->body = hook_review("somebody-else", "\"allowed\":true");
     } else if (streq(name, "garbage")) {

@@ -141,6 +141,36 @@ static void test_patches_that_break_the_object(void **state)
     }
 }
 
+/* managedFields that cannot be read any more are put back, with a warning; others are taken. */
+static void test_webhooks_and_owners(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+    CLEANUP(hook_server_fini) struct hook_server h;
+    const struct kj_val *list;
+
+    (void)state;
+    fixture_init(&r, 35);
+    hook_server_init(&h, &r);
+    hook_config(&r, MUTATING, "m", HOOK("a", "spoil-owners", ALL_RULES));
+    assert_int_equal(fixture_post(&r, CMS "?fieldManager=me", CM("a")), 201);
+    list = kj_path(kj_root(r.doc), "metadata.managedFields");
+    assert_int_equal(kj_len(list), 1);
+    assert_string_equal(kj_str_or(kj_get(kj_at(list, 0), "manager"), ""), "me");
+    assert_string_equal(
+        r.warnings,
+        ".metadata.managedFields was in an invalid state after admission; this could be caused by "
+        "an outdated mutating admission controller; please fix your requests: operation must be "
+        "`Apply` or `Update`;");
+    assert_int_equal(fixture_do(&r, "DELETE", MUTATING "/m", NULL, NULL), 200);
+    hook_config(&r, MUTATING, "n", HOOK("a", "take-owners", ALL_RULES));
+    assert_int_equal(
+        fixture_do(&r, "PATCH", CMS "/a?fieldManager=you", MERGE, "{\"data\":{\"k\":\"2\"}}"), 200);
+    list = kj_path(kj_root(r.doc), "metadata.managedFields");
+    assert_int_equal(kj_len(list), 1);
+    assert_string_equal(kj_str_or(kj_get(kj_at(list, 0), "manager"), ""), "hook");
+    assert_string_equal(r.warnings, "");
+}
+
 static void test_order_and_reinvocation(void **state)
 {
     CLEANUP(fixture_fini) struct fixture r;
@@ -376,6 +406,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_deletions_show_the_old_object),
     cmocka_unit_test(test_failures_count_or_not),
     cmocka_unit_test(test_patches_that_break_the_object),
+    cmocka_unit_test(test_webhooks_and_owners),
     cmocka_unit_test(test_order_and_reinvocation),
     cmocka_unit_test(test_validating_ones_are_asked_at_once),
     cmocka_unit_test(test_dry_runs_ask_only_who_has_no_side_effects),
