@@ -53,4 +53,13 @@ void managed_update(struct managed *m, const struct managed_op *op, const struct
 int managed_apply(struct managed *m, const struct managed_op *op, const struct kj_val *live,
                   const struct kj_val *document, struct kj_mdoc *d, struct kj_mval **ret,
                   struct managed_conflicts *conflicts, struct kerr *err);
+
+/* Of a Scale somebody can own spec.replicas, which stands for a field of the object. */
+#define MANAGED_SCALE_VERSION "autoscaling/v1"
+/* Who owns `replicas`, a set of one field of the object, as managers of its Scale. */
+void managed_to_scale(const struct managed *m, const struct fields *replicas, struct managed *ret);
+/* And back, after the Scale was changed. Who owns replicas through an update, of whatever, gets an
+ * entry of its own that has no time, as there. */
+void managed_from_scale(struct managed *m, const struct fields *replicas, const char *api_version,
+                        const struct managed *scale);
 #endif

@@ -95,6 +95,8 @@ void structural_validate(const struct kj_val *schema, const char *where, bool sa
 /* validate.c: for defaults of definitions. */
 void value_validate(const struct snode *n, const struct kj_val *v, const char *path,
                     struct field_errors *errors);
+/* scale.c: path: "spec.replicas", NULL: none. */
+void scale_validate(const struct kj_val *obj, const char *path, struct field_errors *errors);
 /* prune.c: at most so many unknown fields are told. */
 bool has_unknown(const struct snode *n, const struct kj_val *v);
 /* format.c: unknown formats accept everything. */

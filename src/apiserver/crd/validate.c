@@ -504,6 +504,8 @@ void crd_validate(const struct crd_schema *s, enum res_verb verb, const struct k
     (void)verb; /* status updates are judged whole, as the others */
     check(&w, s->root, obj, old);
     strbuf_fini(&w.path);
+    scale_validate(obj, s->scale.spec_replicas, errors);
+    scale_validate(obj, s->scale.status_replicas, errors);
     if (!s->root->cel_below)
         return;
     for (size_t i = 0; i < ARRAY_LEN(blocking); i++)

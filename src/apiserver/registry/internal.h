@@ -166,6 +166,10 @@ void managed_set(struct kj_mdoc *d, struct kj_mval *obj, struct kj_mval *list); 
  * any more are those from before again, with a warning. */
 void managed_mend(struct api_call *c, struct kj_mdoc *d, struct kj_mval *obj,
                   const struct kj_val *before, const struct kj_val *after);
+/* An update, patch or apply of /scale: who owns obj's replicas, which are at `path`, when `before`
+ * becomes *after; an apply makes *after. Positive: answered. */
+int managed_scale(struct api_call *c, const char *path, const struct kj_val *before,
+                  struct kj_doc **after, struct kj_mdoc *d, struct kj_mval *obj, struct kerr *err);
 /* Equal but for the times of managedFields: no change. */
 bool managed_only_times(const struct kj_val *obj, const struct kj_val *old);
 /* The patch in the body applied to a document. */

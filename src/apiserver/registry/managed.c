@@ -8,6 +8,7 @@
 
 #include "apiserver/apply/managed.h"
 #include "apiserver/registry/internal.h"
+#include "apiserver/schema/tables.h"
 #include "apiserver/schema/types.h"
 #include "base/ktime.h"
 
@@ -122,7 +123,7 @@ void managed_note(struct api_call *c, const struct resource *r, struct kj_mdoc *
     struct shape shape = shape_of(r);
     struct managed m;
 
-    if (is_apply(c))
+    if (is_apply(c) || streq(c->sub, "scale"))
         return; /* said so itself */
     bool tracked = old ? kj_len(kj_path(old, "metadata.managedFields")) > 0 : !c->in_process;
     if (!tracked && !kj_mget(object_meta(d, obj), "managedFields"))
@@ -435,4 +436,87 @@ void verb_apply(struct api_call *c)
         create_applied(c);
     else
         api_change(c, &(struct api_change){ .verb = call_res_verb(c), .make = from_apply });
+}
+
+/* ---- scale --------------------------------------------------------------------------------------
+ */
+
+/* The field at a dotted path. */
+static const struct fields *field_of(struct arena *a, const char *path)
+{
+    struct fields *s = fields_new(a);
+    struct field_at *last = NULL;
+
+    path += *path == '.';
+    for (size_t n; (n = strcspn(path, ".")) > 0; path += n + (path[n] == '.')) {
+        struct field_at *at = arena_new0(a, struct field_at);
+        *at = (struct field_at){ .up = last, .element = field_member(a, (struct str){ path, n }) };
+        last = at;
+    }
+    fields_insert(a, s, last);
+    return s;
+}
+
+static int read_scale(struct api_call *c, struct kj_doc **ret, struct kerr *err)
+{
+    int e = read_document(c, MANAGED_SCALE_VERSION, "Scale", ret, err);
+    const struct kj_val *v = e == 0 ? kj_path(kj_root(*ret), "spec.replicas") : NULL;
+
+    if (kj_str(v))
+        return typed_error(kj_root(*ret),
+                           ".spec.replicas: expected numeric (int or float), got string", err);
+    return e;
+}
+
+static int apply_scale(struct api_call *c, struct managed *m, const struct managed_op *op,
+                       const struct kj_val *live, struct kj_doc **ret, struct kerr *err)
+{
+    CLEANUP(kj_doc_free)
+    struct kj_doc *document = NULL, *nothing = nothing_of(&autoscaling_scale);
+    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
+    struct managed_conflicts conflicts = { 0 };
+    struct kj_mval *scale = NULL;
+    struct kerr why = { 0 };
+    int e = read_scale(c, &document, err);
+
+    if (e < 0)
+        return e;
+    note_before(m, op, c->sub, live, kj_root(nothing));
+    e = managed_apply(m, op, live, kj_root(document), d, &scale, &conflicts, &why);
+    if (e == 0) {
+        *ret = kj_freeze(scale ? scale : kj_mcopy(d, live));
+    } else if (e == -EBUSY) {
+        fail_conflicts(c, &conflicts);
+        e = 1;
+    } else {
+        typed_error(kj_root(document), why.text, err);
+    }
+    vec_fini(&conflicts);
+    return e;
+}
+
+int managed_scale(struct api_call *c, const char *path, const struct kj_val *before,
+                  struct kj_doc **after, struct kj_mdoc *d, struct kj_mval *obj, struct kerr *err)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *old = kj_freeze(obj);
+    const struct fields *replicas = field_of(c->arena, path);
+    struct shape shape = { .of = SHAPE_TYPE, .type = &autoscaling_scale };
+    struct managed_op op = op_of(c, c->res, &shape);
+    struct managed m, scale;
+    int e = 0;
+
+    op.api_version = MANAGED_SCALE_VERSION;
+    (void)managed_read(&m, c->arena, kj_path(kj_root(old), "metadata.managedFields"), true, NULL);
+    managed_to_scale(&m, replicas, &scale);
+    if (is_apply(c))
+        e = apply_scale(c, &scale, &op, before, after, err);
+    else if (scale.list.n > 0) /* else nobody owns it, and an update does not begin to */
+        managed_update(&scale, &op, before, kj_root(*after));
+    if (e == 0) {
+        managed_from_scale(&m, replicas, resource_api_version(c->res, c->arena), &scale);
+        managed_set(d, obj, managed_write(&m, d));
+    }
+    managed_fini(&m);
+    managed_fini(&scale);
+    return e;
 }

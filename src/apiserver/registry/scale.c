@@ -81,21 +81,30 @@ static void reply(void *arg, struct api_call *c, const char *doc, size_t n)
     api_reply(c, 200, out.data, out.len);
 }
 
-/* The Scale the client wants: its body, or its patch applied to ours. */
-static int wanted(struct api_call *c, const struct kj_val *old, const struct scaling *x,
-                  struct kj_doc **ret, struct kerr *err)
+static struct kj_doc *scale_of(const struct api_scale_paths *p, const struct kj_val *obj)
 {
-    CLEANUP(strbuf_fini) struct strbuf now = STRBUF_INIT;
-    CLEANUP(kj_doc_free) struct kj_doc *scale = NULL;
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    struct kj_doc *doc = NULL;
+
+    write_scale(p, obj, &text);
+    (void)kj_parse(text.data, text.len, KJ_RAW_NUMBERS, &doc, NULL);
+    return doc;
+}
+
+/* The Scale the client wants: its body, or its patch applied to ours. None of an apply, which is
+ * about owners too. */
+static int wanted(struct api_call *c, const struct kj_val *now, struct kj_doc **ret,
+                  struct kerr *err)
+{
     CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
     struct kj_mval *patched;
 
     if (c->verb == API_UPDATE)
         return api_body(c, "autoscaling/v1", "Scale", ret, err);
-    write_scale(&x->paths, old, &now);
-    int e = kj_parse(now.data, now.len, KJ_RAW_NUMBERS, &scale, err);
-    if (e == 0)
-        e = patch_apply(c, kj_root(scale), d, &patched, err);
+    int e = patch_type(c, err);
+    if (e < 0 || c->patch == API_PATCH_APPLY)
+        return e;
+    e = patch_apply(c, now, d, &patched, err);
     if (e == 0)
         *ret = kj_freeze(patched);
     return e;
@@ -150,22 +159,46 @@ static int check_scale(struct api_call *c, const struct kj_val *scale, struct ke
     return 0;
 }
 
+/* Of custom resources upstream does not look at it. */
+static int check_uid(struct api_call *c, const struct kj_val *scale, const struct kj_val *old,
+                     struct kerr *err)
+{
+    const char *uid = kj_str_or(kj_path(scale, "metadata.uid"), "");
+    const char *is = kj_str_or(kj_path(old, "metadata.uid"), "");
+
+    if (!*uid || streq(uid, is) || c->res->crd)
+        return 0;
+    return kerr_api(err, -ESTALE, KR_CONFLICT,
+                    "Operation cannot be fulfilled on %s/scale%s%s \"%.60s\": Precondition failed: "
+                    "UID in precondition: %.40s, UID in object meta: %s",
+                    c->res->plural, *c->res->group ? "." : "", c->res->group, c->name, uid, is);
+}
+
 static int edit(void *arg, struct api_call *c, const struct kj_val *old, struct kj_mdoc *d,
                 struct kj_mval *obj, struct kerr *err)
 {
     struct scaling *x = arg;
-    CLEANUP(kj_doc_free) struct kj_doc *scale = NULL;
-    int e = wanted(c, old, x, &scale, err);
+    CLEANUP(kj_doc_free) struct kj_doc *now = scale_of(&x->paths, old), *scale = NULL;
+    int e = wanted(c, kj_root(now), &scale, err);
 
-    if (e < 0)
+    if (e == 0)
+        e = managed_scale(c, x->paths.spec_replicas, kj_root(now), &scale, d, obj, err);
+    if (e != 0)
         return e;
     const struct kj_val *root = kj_root(scale);
     e = check_scale(c, root, err);
     if (e == -EBADMSG && c->verb == API_PATCH)
         return fail_patched(c, root, err);
+    if (e == 0)
+        e = check_uid(c, root, old, err);
     if (e < 0)
         return e;
     x->replicas = kj_i64_or(kj_path(root, "spec.replicas"), 0);
+    if (c->verb == API_PATCH && c->res->crd && !kj_path(old, x->paths.spec_replicas) &&
+        !kj_path(root, "spec.replicas"))
+        return kerr_api(err, -EINVAL, KR_BAD_REQUEST,
+                        "the spec replicas field \".%.80s\" cannot be empty",
+                        x->paths.spec_replicas);
     if (x->replicas < 0 || x->replicas > INT32_MAX)
         return refuse(c, x->replicas);
     set_path(d, obj, x->paths.spec_replicas, x->replicas);

@@ -194,6 +194,59 @@ static void test_bad_applies(void **state)
     }
 }
 
+#define SCALE(n) \
+    "apiVersion: autoscaling/v1\nkind: Scale\nmetadata: {name: d}\nspec: {replicas: " #n "}\n"
+
+/* Who owns the replicas, by the object itself. */
+static const char *replicas_owners(struct fixture *r, struct strbuf *out)
+{
+    assert_int_equal(fixture_get(r, DEPS "/d"), 200);
+    strbuf_reset(out);
+    const struct kj_val *list = kj_path(kj_root(r->doc), "metadata.managedFields");
+    for (size_t i = 0; i < kj_len(list); i++) {
+        const struct kj_val *e = kj_at(list, i);
+        if (kj_get(kj_path(e, "fieldsV1.f:spec"), "f:replicas"))
+            strbuf_appendf(out, "%s %s %s %s;", kj_str_or(kj_get(e, "manager"), "?"),
+                           kj_str_or(kj_get(e, "operation"), "?"),
+                           kj_str_or(kj_get(e, "apiVersion"), "?"),
+                           kj_str_or(kj_get(e, "subresource"), ""));
+    }
+    return strbuf_str(out);
+}
+
+static void test_owners_of_a_scale(void **state)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+    CLEANUP(fixture_fini) struct fixture r;
+
+    (void)state;
+    fixture_init(&r, 7);
+    assert_int_equal(fixture_post(&r, DEPS "?fieldManager=maker", DEPLOYMENT(",\"replicas\":1")),
+                     201);
+    assert_string_equal(replicas_owners(&r, &b), "maker Update apps/v1 ;");
+    assert_int_equal(apply(&r, DEPS "/d/scale", "x", SCALE(2)), 409);
+    assert_contains(fixture_str(&r, "message"), "conflict with \"maker\" using autoscaling/v1");
+    assert_int_equal(apply(&r, DEPS "/d/scale", "x&force=true", SCALE(2)), 200);
+    assert_string_equal(fixture_str(&r, "kind"), "Scale");
+    assert_string_equal(replicas_owners(&r, &b), "x Apply apps/v1 scale;");
+    assert_int_equal(apply(&r, DEPS "/d/scale", "y", SCALE(2)), 200);
+    assert_string_equal(replicas_owners(&r, &b), "x Apply apps/v1 scale;y Apply apps/v1 scale;");
+    assert_int_equal(fixture_do(&r, "PATCH", DEPS "/d/scale?fieldManager=hand", MERGE,
+                                "{\"spec\":{\"replicas\":3}}"),
+                     200);
+    assert_string_equal(replicas_owners(&r, &b), "hand Update apps/v1 scale;");
+    /* What nobody owns is not begun to be owned by an update. */
+    assert_int_equal(apply(&r, DEPS "/d/scale", "x&force=true", SCALE(4)), 200);
+    assert_int_equal(
+        apply(&r, DEPS "/d/scale", "x", "{\"apiVersion\":\"autoscaling/v1\",\"kind\":\"Scale\"}"),
+        200);
+    assert_string_equal(replicas_owners(&r, &b), "");
+    assert_int_equal(fixture_do(&r, "PATCH", DEPS "/d/scale?fieldManager=hand", MERGE,
+                                "{\"spec\":{\"replicas\":5}}"),
+                     200);
+    assert_string_equal(replicas_owners(&r, &b), "");
+}
+
 static void tell(void *arg, const char *path)
 {
     strbuf_appendf(arg, "%s ", path);
@@ -250,6 +303,7 @@ int main(void)
         cmocka_unit_test(test_many_updaters_become_one),
         cmocka_unit_test(test_lists_keep_their_order),
         cmocka_unit_test(test_bad_applies),
+        cmocka_unit_test(test_owners_of_a_scale),
         cmocka_unit_test(test_sets_of_fields),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
