@@ -122,6 +122,47 @@ def a_definition_needs_a_structural_schema(t):
 
 
 @check
+def a_definition_has_no_additional_properties_at_its_root(t):
+    for more in ({'type': 'string'}, True, False):
+        body = crd(t)
+        body['spec']['versions'][0]['schema']['openAPIV3Schema'] = {'type': 'object', 'additionalProperties': more}
+        t.invalid(t.post(CRDS, body), ('FieldValueForbidden', 'spec.validation.openAPIV3Schema.additionalProperties',
+                                       'must not be used at the root'))
+
+
+# Parts of a schema that have one form or another: name, schema, what is kept of it or what is said.
+UNIONS = [
+    ('additional_properties_lose_unknown_fields', {'type': 'object', 'additionalProperties': {'type': 'string', 'foo': 1, 'description': ''}},
+     {'type': 'object', 'additionalProperties': {'type': 'string'}}),
+    ('additional_properties_may_be_true', {'type': 'object', 'additionalProperties': True},
+     {'type': 'object', 'additionalProperties': True}),
+    ('items_lose_unknown_fields', {'type': 'array', 'items': {'type': 'string', 'foo': 1}},
+     {'type': 'array', 'items': {'type': 'string'}}),
+    ('additional_properties_of_a_wrong_type', {'type': 'object', 'additionalProperties': {'type': 5}},
+     '400 BadRequest cannot unmarshal number into Go struct field '
+     'JSONSchemaProps.spec.versions.schema.openAPIV3Schema.properties.properties.additionalProperties.type of type'),
+    ('additional_properties_as_a_word', {'type': 'object', 'additionalProperties': 'x'}, '400 BadRequest boolean or JSON schema expected'),
+    ('additional_properties_as_a_list', {'type': 'object', 'additionalProperties': []}, '400 BadRequest boolean or JSON schema expected'),
+    ('items_as_a_list', {'type': 'array', 'items': [{'type': 'string'}]},
+     '422 Invalid items: Forbidden: items must be a schema object and not an array'),
+    ('items_as_an_empty_list', {'type': 'array', 'items': []}, '422 Invalid items: Required value: must be specified'),
+    ('items_as_a_word', {'type': 'array', 'items': 'x'}, '422 Invalid items: Required value: must be specified'),
+    ('dependencies', {'type': 'object', 'dependencies': {'x': ['a']}}, '422 Invalid dependencies: Forbidden: dependencies is not supported'),
+]
+for _name, _schema, _want in UNIONS:
+    def _union(t, schema=_schema, want=_want):
+        body = crd(t, schema={'type': 'object', 'properties': {'a': schema}})
+        a = t.post(CRDS, body, dryRun='All', fieldValidation='Strict')
+        if isinstance(want, str):
+            code, reason, part = want.split(' ', 2)
+            t.status(a, int(code), reason, part=part)
+        else:
+            t.eq(t.code(a, 201)['spec.versions.0.schema.openAPIV3Schema.properties.spec.properties.a'], want, 'schema')
+    _union.__name__ = f'in_a_schema_{_name}'
+    check(_union)
+
+
+@check
 def a_definition_with_a_default_that_does_not_fit_is_invalid(t):
     body = crd(t, schema={'type': 'object', 'properties': {'x': {'type': 'integer', 'default': 'no'}}})
     t.invalid(t.post(CRDS, body), part='properties[spec].properties[x].default')
@@ -228,6 +269,49 @@ def defaults_replace_null_where_null_is_not_allowed(t):
 
 
 @check
+def defaults_that_came_later_are_filled_in_when_objects_are_read(t):
+    path = install(t, schema={'type': 'object', 'properties': {'size': {'type': 'integer'}, 'nested': {
+        'type': 'object', 'properties': {'on': {'type': 'boolean'}}}}})
+    t.make(path, widget(path, spec={'size': 3, 'nested': {}}))
+    before = t.read(f'{path}/a')
+    t.true('late' not in before['spec'], f'{before["spec"]}')
+    at = '/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties'
+    t.code(t.patch(f'{CRDS}/widgets.{path.split("/")[2]}', [
+        {'op': 'add', 'path': f'{at}/late', 'value': {'type': 'string', 'default': 'yes'}},
+        {'op': 'add', 'path': f'{at}/nested/properties/on/default', 'value': True}], JSON_PATCH), 200)
+    t.until('the default is there', lambda: t.read(f'{path}/a')['spec'].get('late') == 'yes')
+    got = t.read(f'{path}/a')
+    t.eq(got['spec'], {'size': 3, 'late': 'yes', 'nested': {'on': True}}, 'spec')
+    t.eq((got['metadata']['resourceVersion'], got['metadata']['generation']),
+         (before['metadata']['resourceVersion'], before['metadata']['generation']), 'version and generation')
+    t.eq(t.read(path)['items'][0]['spec'], got['spec'], 'in a list')
+    kind, seen = t.watching(path, resourceVersion='0').next()
+    t.eq((kind, seen['spec']), ('ADDED', got['spec']), 'in a watch')
+    a = t.code(t.patch(f'{path}/a', {'metadata': {'labels': {'a': 'b'}}}), 200)
+    t.eq(a['spec'], got['spec'], 'after a change of something else')
+
+
+@check
+def a_deprecated_version_is_warned_of(t):
+    body = crd(t)
+    group, one = body['spec']['group'], body['spec']['versions'][0]
+    body['spec']['versions'] += [{**one, 'name': 'v1beta1', 'storage': False, 'deprecated': True},
+                                 {**one, 'name': 'v1alpha1', 'storage': False, 'deprecated': True,
+                                  'deprecationWarning': 'take v1 of widgets'}]
+    t.make(CRDS, body)
+    paths = {v: t.at('widgets', group, v) for v in ('v1', 'v1beta1', 'v1alpha1')}
+    t.until('all versions are served', lambda: all(t.get(p).code == 200 for p in paths.values()))
+    t.make(paths['v1'], widget(paths['v1']))
+    for v, want in (('v1', None), ('v1beta1', f'299 - "{group}/v1beta1 Widget is deprecated; use {group}/v1 Widget"'),
+                    ('v1alpha1', '299 - "take v1 of widgets"')):
+        w = {**widget(paths[v], 'b'), 'apiVersion': f'{group}/{v}'}
+        for what, a in (('list', t.get(paths[v])), ('get', t.get(f'{paths[v]}/a')), ('create', t.post(paths[v], w)),
+                        ('patch', t.patch(f'{paths[v]}/b', {'spec': {'size': 4}})), ('delete', t.delete(f'{paths[v]}/b'))):
+            t.code(a, 200, 201)
+            t.eq(a.headers.get_all('Warning'), want and [want], f'warnings of {what} in {v}')
+
+
+@check
 def unknown_fields_are_pruned(t):
     path = shared(t)
     got = t.make(path, widget(path, spec={'size': 1, 'other': 1, 'nested': {'more': 1},
@@ -256,6 +340,36 @@ def unknown_fields_are_warned_of(t):
     path = shared(t)
     a = t.code(t.post(path, widget(path, spec={'size': 1, 'other': 1})), 201)
     t.eq(a.headers.get('Warning'), '299 - "unknown field \\"spec.other\\""', 'Warning header')
+
+
+OPEN = {'type': 'object', 'properties': {
+    'any': {'type': 'object', 'additionalProperties': True},
+    'mixed': {'type': 'object', 'properties': {'a': {'type': 'string'}, 'd': {'type': 'string', 'default': 'x'}}, 'additionalProperties': True},
+    'kept': {'type': 'object', 'additionalProperties': True, 'x-kubernetes-preserve-unknown-fields': True},
+    'list': {'type': 'array', 'items': {'type': 'object', 'additionalProperties': True}},
+    'none': {'type': 'object', 'additionalProperties': False}}}
+
+
+@check
+def members_of_any_name_are_kept_but_not_what_is_in_them(t):
+    path = install(t, schema=OPEN)
+    spec = {'any': {'s': 'x', 'n': 1, 'o': {'p': 1, 'q': {'r': 1}}, 'l': [1, {'m': 2}, [{'z': 1}], 'w']},
+            'mixed': {'a': 's', 'b': 't', 'c': {'e': 1}, 'f': [1]},
+            'kept': {'s': 'x', 'o': {'p': 1}, 'l': [{'m': 2}]},
+            'list': [{'a': 1, 'b': {'c': 2}}], 'none': {}}
+    unknown = ['any.l[1].m', 'any.l[2][0].z', 'any.o.p', 'any.o.q', 'kept.l[0].m', 'kept.o.p', 'list[0].b.c', 'mixed.c.e']
+    a = t.post(path, widget(path, spec=spec), fieldValidation='Strict')
+    t.status(a, 400, 'BadRequest', part='strict decoding error: ' + ', '.join(f'unknown field "spec.{u}"' for u in unknown[:3]))
+    a = t.code(t.post(path, widget(path, spec=spec)), 201)
+    t.eq(a.headers.get_all('Warning'), [f'299 - "unknown field \\"spec.{u}\\""' for u in unknown], 'Warning headers')
+    t.eq(a['spec'], {'any': {'s': 'x', 'n': 1, 'o': {}, 'l': [1, {}, [{}], 'w']}, 'mixed': {'a': 's', 'b': 't', 'c': {}, 'd': 'x', 'f': [1]},
+                     'kept': {'s': 'x', 'o': {}, 'l': [{}]}, 'list': [{'a': 1, 'b': {}}], 'none': {}}, 'spec')
+    t.eq(t.read(f'{path}/a')['spec'], a['spec'], 'what is stored')
+    # Those that have a schema of their own are judged by it.
+    refused(t, path, {'mixed': {'a': 5, 'b': 5}}, ('FieldValueTypeInvalid', 'spec.mixed.a'))
+    # And where there may be none, they are not dropped but refused.
+    refused(t, path, {'none': {'x': 1, 'y': {'z': 1}}}, ('FieldValueInvalid', 'spec.none', 'spec.none.x in body is a forbidden property'),
+            ('FieldValueInvalid', 'spec.none', 'spec.none.y in body is a forbidden property'))
 
 
 @check
@@ -468,6 +582,9 @@ def the_scale_subresource_maps_paths(t):
     t.has(a, 'status', {'replicas': 1, 'selector': 'a=b'})
     t.code(t.patch(f'{path}/a/scale', {'spec': {'replicas': 5}}), 200)
     t.has(t.read(f'{path}/a'), 'spec.replicas', 5)
+    t.invalid(t.patch(f'{path}/a', {'spec': {'replicas': -1}}), ('FieldValueInvalid', '.spec.replicas', 'should be a non-negative integer'))
+    t.invalid(t.patch(f'{path}/a', {'spec': {'replicas': 1 << 31}}),
+              ('FieldValueInvalid', '.spec.replicas', 'should be less than or equal to 2147483647'))
 
 
 # ---- columns ----

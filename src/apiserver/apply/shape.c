@@ -92,7 +92,7 @@ static struct shape node_member(const struct shape *s, struct str key, bool *dec
         return atomic;
     const struct snode *m = snode_member(n, key.p, key.n, known);
     *declared = m && m != n->additional;
-    *known = *known || n->preserve || s->node->type == S_ANY;
+    *known = !n->additional_none && (*known || n->preserve || s->node->type == S_ANY);
     return of_node(m);
 }
 

@@ -46,7 +46,7 @@ static bool is_uuid(const char *s, size_t n)
 static bool is_byte(const char *s, size_t n)
 {
     CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
-    return b64_decode(s, n, &b) == 0;
+    return n > 0 && b64_decode(s, n, &b) == 0; /* nothing is no base64 there */
 }
 
 static bool is_address(int family, const char *s)

@@ -48,7 +48,8 @@ struct srules {
 struct snode {
     uint8_t type, list;
     bool nullable, preserve, embedded, int_or_string, additional_any;
-    bool atomic_map;   /* x-kubernetes-map-type: replaced whole by server-side apply */
+    bool additional_none; /* additionalProperties: false: not pruned, but refused */
+    bool atomic_map;      /* x-kubernetes-map-type: replaced whole by server-side apply */
     bool plain_any_of; /* int-or-string with no more than anyOf integer, string: told by the type */
     bool defaults_below;       /* a default here or further down: defaulting skips what has none */
     const struct sprop *props; /* sorted by name */

@@ -91,6 +91,25 @@ static void check_meta(struct finding *f, const struct kj_val *meta)
                        strbuf_str(&f->path), strbuf_str(&value), why.text);
 }
 
+/* The schema of what is below additionalProperties: true (or false, which validation refuses):
+ * values of any type, and objects whose members nobody specifies. */
+static const struct snode bare = { .type = S_ANY };
+
+/* What holds for a member. NULL: nothing, it is kept as it is. */
+static const struct snode *below(const struct snode *n, struct str key, bool *known)
+{
+    const struct snode *m = snode_member(n, key.p, key.n, known);
+
+    *known = *known || n->additional_none;
+    return m || !(n->additional_any || n->additional_none) ? m : &bare;
+}
+
+/* And for the items of a list. */
+static const struct snode *items_of(const struct snode *n)
+{
+    return n == &bare ? n : n->items;
+}
+
 /* n NULL: below something that is kept as it is. */
 static void check(struct finding *f, const struct snode *n, const struct kj_val *v, bool root)
 {
@@ -103,7 +122,7 @@ static void check(struct finding *f, const struct snode *n, const struct kj_val 
         size_t at = f->path.len;
         for (size_t i = 0; kj_next(&it, &key, &m); i++) {
             strbuf_appendf(&f->path, "[%zu]", i);
-            check(f, n ? n->items : NULL, m, false);
+            check(f, n ? items_of(n) : NULL, m, false);
             strbuf_truncate(&f->path, at);
         }
         return;
@@ -113,7 +132,7 @@ static void check(struct finding *f, const struct snode *n, const struct kj_val 
     find_twice(f, v);
     while (kj_next(&it, &key, &m)) {
         bool known = true;
-        const struct snode *below = n ? snode_member(n, key.p, key.n, &known) : NULL;
+        const struct snode *sub = n ? below(n, key, &known) : NULL;
         size_t at = path_push(&f->path, key);
         if (resource && is_resource_field(key)) {
             if (str_eqz(key, "metadata"))
@@ -121,7 +140,7 @@ static void check(struct finding *f, const struct snode *n, const struct kj_val 
         } else if (!known && !n->preserve) {
             tell(f, false);
         } else {
-            check(f, below, m, false);
+            check(f, sub, m, false);
         }
         strbuf_truncate(&f->path, at);
     }
@@ -185,22 +204,22 @@ static void prune(const struct snode *n, struct kj_mdoc *d, struct kj_mval *v, b
     bool resource = root || n->embedded;
 
     if (kj_mtype(v) == KJ_ARR) {
-        while (n->items && kj_mnext(&it, &key, &m))
-            prune(n->items, d, m, false);
+        while (items_of(n) && kj_mnext(&it, &key, &m))
+            prune(items_of(n), d, m, false);
         return;
     }
     if (kj_mtype(v) != KJ_OBJ)
         return;
     while (kj_mnext(&it, &key, &m)) {
         bool known;
-        const struct snode *below = snode_member(n, key.p, key.n, &known);
+        const struct snode *sub = below(n, key, &known);
         if (resource && is_resource_field(key)) {
             if (str_eqz(key, "metadata"))
                 types_prune(&meta_object_meta, d, m);
         } else if (!known && !n->preserve) {
             vec_push(&gone, key);
-        } else if (below) {
-            prune(below, d, m, false);
+        } else if (sub) {
+            prune(sub, d, m, false);
         }
     }
     vec_foreach(&gone, i)

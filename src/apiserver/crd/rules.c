@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 
+#include "base/klog.h"
 #include "cel/schema.h"
 #include "sys/tzone.h"
 
@@ -119,6 +120,17 @@ void rule_compile(const struct kj_val *entry, const struct cel_type *type, struc
                     "messageExpression must evaluate to a string", &faults->message);
 }
 
+/* What is stored was accepted once: it is worth a line in the log. */
+static void tell_faults(const char *rule, const struct rule_faults *faults)
+{
+    if (faults->rule.len)
+        KLOG_W("A stored rule does not compile and is not judged", KV_S("rule", rule),
+               KV_S("why", faults->rule.data));
+    if (faults->message.len)
+        KLOG_W("A stored messageExpression does not compile and is not used", KV_S("rule", rule),
+               KV_S("why", faults->message.data));
+}
+
 void rules_compile(struct crd_schema *s, const struct kj_val *schema, struct snode *n, bool root)
 {
     const struct kj_val *list = kj_get(schema, "x-kubernetes-validations");
@@ -132,7 +144,7 @@ void rules_compile(struct crd_schema *s, const struct kj_val *schema, struct sno
         struct rule_faults faults = { STRBUF_INIT, STRBUF_INIT };
         struct srule *r = &rules[n->ncel];
         rule_compile(entry, n->cel_type, s->arena, r, &faults);
-        if (r->rule) { /* always, in what was accepted */
+        if (r->rule) {
             const char *at =
                 kj_len(path) ? rule_path(s->arena, schema, kj_str_or(path, ""), kj_len(path)) : "";
             r->path = at ? at : "";
@@ -141,6 +153,7 @@ void rules_compile(struct crd_schema *s, const struct kj_val *schema, struct sno
         }
         if (r->message)
             vec_push(&s->exprs, r->message);
+        tell_faults(kj_str_or(kj_get(entry, "rule"), ""), &faults);
         strbuf_fini(&faults.rule);
         strbuf_fini(&faults.message);
     }

@@ -127,6 +127,7 @@ static void compile_children(struct crd_schema *s, const struct kj_val *v, struc
     if (kj_type(additional) == KJ_OBJ)
         n->additional = compile(s, additional);
     n->additional_any = kj_bool(additional, false);
+    n->additional_none = !kj_bool(additional, true);
     n->defaults_below |= n->def || (n->items && n->items->defaults_below) ||
                          (n->additional && n->additional->defaults_below);
     n->cel_below |=

@@ -384,8 +384,11 @@ static void judge_schema(struct judge *j, const struct kj_val *v, enum level lev
         return;
     }
     size_t before = field_errors_count(j->errors);
+    if (level == ROOT && kj_type(kj_get(v, "additionalProperties")) > KJ_NULL)
+        say(j, FIELD_FORBIDDEN, "additionalProperties", NULL, "must not be used at the root");
+    size_t supported = field_errors_count(j->errors);
     judge_unsupported(j, v);
-    bool fit = field_errors_count(j->errors) == before;
+    bool fit = field_errors_count(j->errors) == supported;
     judge_pattern(j, v);
     if (level == NESTED)
         judge_nested(j, v, int_or_string);

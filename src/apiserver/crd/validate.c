@@ -101,6 +101,14 @@ static void too_many(struct walk *w, size_t have, int64_t max)
                 "%zu: must have at most %lld items", have, (long long)max);
 }
 
+static void forbidden(struct walk *w, struct str key)
+{
+    CLEANUP(strbuf_fini) struct strbuf quoted = STRBUF_INIT;
+    strbuf_append_quoted(&quoted, key.p, key.n);
+    field_error(w->errors, FIELD_INVALID, strbuf_str(&w->path), quoted.data,
+                "%s.%.*s in body is a forbidden property", said(w), (int)key.n, key.p);
+}
+
 static void wrong_type(struct walk *w, const char *want, const char *have)
 {
     CLEANUP(strbuf_fini) struct strbuf quoted = STRBUF_INIT;
@@ -184,6 +192,17 @@ static void check_multiple(struct walk *w, const struct srules *r, const struct 
         invalid(w, v, "should be a multiple of ", limit_text(r->multiple_of, text), "");
 }
 
+/* A bound as the message has it: whole where the value is. */
+static const char *bound_text(const struct kj_val *v, const struct kj_val *limit, char buf[64])
+{
+    int64_t x, y;
+
+    if (kj_i64(v, &x) < 0 || kj_i64(limit, &y) < 0)
+        return limit_text(limit, buf);
+    (void)snprintf(buf, 64, "%lld", (long long)y);
+    return buf;
+}
+
 static void check_number(struct walk *w, const struct srules *r, const struct kj_val *v)
 {
     char text[64];
@@ -192,11 +211,11 @@ static void check_number(struct walk *w, const struct srules *r, const struct kj
         check_multiple(w, r, v);
     if (r->max && compare(v, r->max) >= (r->excl_max ? 0 : 1))
         invalid(w, v, r->excl_max ? "should be less than " : "should be less than or equal to ",
-                limit_text(r->max, text), "");
+                bound_text(v, r->max, text), "");
     if (r->min && compare(v, r->min) <= (r->excl_min ? 0 : -1))
         invalid(w, v,
                 r->excl_min ? "should be greater than " : "should be greater than or equal to ",
-                limit_text(r->min, text), "");
+                bound_text(v, r->min, text), "");
 }
 
 static void check_enum(struct walk *w, const struct kj_val *values, const struct kj_val *v)
@@ -242,6 +261,28 @@ static void item_keys(const struct snode *n, const struct kj_val *item, struct s
     kj_mwrite(keys, KJ_SORTED, out);
 }
 
+/* The first item that is none is told, and then nobody looks for duplicates. */
+static bool all_objects(struct walk *w, const struct kj_val *list)
+{
+    struct kj_iter it = kj_iter(list);
+    const struct kj_val *item;
+    struct str none;
+    size_t at = w->path.len;
+
+    for (size_t i = 0; kj_next(&it, &none, &item); i++) {
+        CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+        if (kj_type(item) == KJ_OBJ || kj_type(item) == KJ_NULL)
+            continue;
+        value_text(item, &text);
+        strbuf_appendf(&w->path, "[%zu]", i);
+        field_error(w->errors, FIELD_INVALID, w->path.data, text.data,
+                    "must be an object for an array of list-type map");
+        strbuf_truncate(&w->path, at);
+        return false;
+    }
+    return true;
+}
+
 static void check_unique(struct walk *w, const struct snode *n, const struct kj_val *v)
 {
     CLEANUP(arena_free) struct arena *a = arena_new();
@@ -252,26 +293,19 @@ static void check_unique(struct walk *w, const struct snode *n, const struct kj_
     struct str none;
     size_t at = w->path.len;
 
+    if (n->list == S_LIST_MAP && !all_objects(w, v))
+        return;
     for (size_t i = 0; kj_next(&it, &none, &item); i++) {
         CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
-        bool is_map = n->list == S_LIST_MAP;
-        if (kj_type(item) == KJ_NULL)
-            continue;
-        strbuf_appendf(&w->path, "[%zu]", i);
-        if (is_map && kj_type(item) != KJ_OBJ) {
+        if (n->list == S_LIST_MAP)
+            item_keys(n, item, &text); /* of null: none */
+        else
             value_text(item, &text);
-            field_error(w->errors, FIELD_INVALID, w->path.data, text.data,
-                        "must be an object for an array of list-type map");
-        } else {
-            if (is_map)
-                item_keys(n, item, &text);
-            else
-                value_text(item, &text);
-            const void *mark = map_get(&seen, text.data, text.len);
-            if (mark == &once)
-                field_error(w->errors, FIELD_DUPLICATE, w->path.data, text.data, NULL);
-            map_put(&seen, arena_strndup(a, text.data, text.len), text.len, mark ? &told : &once);
-        }
+        strbuf_appendf(&w->path, "[%zu]", i);
+        const void *mark = map_get(&seen, text.data, text.len);
+        if (mark == &once)
+            field_error(w->errors, FIELD_DUPLICATE, w->path.data, text.data, NULL);
+        map_put(&seen, arena_strndup(a, text.data, text.len), text.len, mark ? &told : &once);
         strbuf_truncate(&w->path, at);
     }
 }
@@ -353,6 +387,8 @@ static void check_object(struct walk *w, const struct snode *n, const struct kj_
     while (kj_next(&it, &key, &m)) {
         bool known;
         const struct snode *below = snode_member(n, key.p, key.n, &known);
+        if (!known && n->additional_none)
+            forbidden(w, key);
         if (!below)
             continue;
         size_t at = push(w, key.p, key.n);

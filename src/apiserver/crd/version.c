@@ -1,6 +1,7 @@
 /* version.c - one served version of a definition: its schema, and the struct resource it becomes.
  */
 #include "apiserver/crd/internal.h"
+#include "apiserver/http/served.h"
 #include "base/map.h"
 
 static const char *text(struct crd_schema *s, const struct kj_val *v, const char *key)
@@ -76,6 +77,26 @@ static const char *stored_as(struct crd_schema *s, const struct kj_val *spec)
     return NULL;
 }
 
+/* What is told of a deprecated version without words of its own: which newer one to use. */
+static const char *deprecation(struct crd_schema *s, const struct kj_val *spec)
+{
+    struct kj_iter it = kj_iter(kj_get(spec, "versions"));
+    const struct resource *r = &s->res;
+    const char *best = r->version;
+    const struct kj_val *v;
+
+    while (kj_next(&it, NULL, &v)) {
+        const char *name = kj_str_or(kj_get(v, "name"), "");
+        if (kj_bool(kj_get(v, "served"), false) && !kj_bool(kj_get(v, "deprecated"), false) &&
+            version_compare(name, best) < 0)
+            best = name;
+    }
+    if (best == r->version)
+        return arena_printf(s->arena, "%s/%s %s is deprecated", r->group, r->version, r->kind);
+    return arena_printf(s->arena, "%s/%s %s is deprecated; use %s/%s %s", r->group, r->version,
+                        r->kind, r->group, best, r->kind);
+}
+
 static uint64_t hash_of(const struct kj_val *v)
 {
     CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
@@ -110,9 +131,7 @@ struct crd_schema *crd_version_new(const struct kj_val *definition, const struct
     r->crd = s;
     r->stored_as = stored_as(s, spec);
     if (kj_bool(kj_get(v, "deprecated"), false))
-        r->deprecated = kj_str_or(
-            kj_get(v, "deprecationWarning"),
-            arena_printf(s->arena, "%s/%s %s is deprecated", r->group, r->version, r->kind));
+        r->deprecated = kj_str_or(kj_get(v, "deprecationWarning"), deprecation(s, spec));
     add_subresources(s, kj_get(v, "subresources"));
     add_columns(s, kj_get(v, "additionalPrinterColumns"));
     return s;

@@ -146,6 +146,7 @@ static void test_formats(void **state)
         { "uuid", "11e669da", false },
         { "byte", "aGk=", true },
         { "byte", "a", false },
+        { "byte", "", false },
         { "ipv4", "10.0.0.1", true },
         { "ipv4", "10.0.0", false },
         { "ipv6", "::1", true },

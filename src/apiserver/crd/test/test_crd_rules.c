@@ -1,6 +1,8 @@
 /* Rules of CRDs through the whole server: what tests/golden (cel/crd-rules) cannot see. Rules are
  * written with single quotes around JSON and double ones inside expressions. */
+#include "apiserver/crd/internal.h"
 #include "apiserver/test/api_fixture.h"
+#include "base/klog.h"
 
 #define CRDS   "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 #define THINGS "/apis/ex.io/v1/namespaces/default/things"
@@ -151,8 +153,9 @@ static void test_the_cost_of_string_of_int_is_unbounded(void **state)
                      201);
 }
 
-/* One budget for all rules of an object; beyond it nothing more runs. */
-static void test_the_budget_ends_everything(void **state)
+/* The bound decides at the definition: a rule that is too much for what the schema allows is
+ * refused before there is an object, one that is linear in a long text is not, and runs. */
+static void test_the_estimate_decides_at_the_definition(void **state)
 {
     CLEANUP(fixture_fini) struct fixture r;
     CLEANUP(strbuf_fini) struct strbuf spec = STRBUF_INIT;
@@ -164,7 +167,7 @@ static void test_the_budget_ends_everything(void **state)
                    "{'type':'array','maxItems':30,'items':{'type':'integer'},"
                    "'x-kubernetes-validations':[{'rule':'self.all(x, self.all(y, self.exists(z, "
                    "x + y + z > 1000)))'},{'rule':'self.size() > 100','message':'never'}]}}}}"),
-        422); /* the estimate knows */
+        422);
     assert_contains(fixture_str(&r, "message"), "estimated rule cost exceeds budget by factor of ");
     assert_int_equal(
         define(&r, "{'type':'object','properties':{'s':{'type':'string','maxLength':200000,"
@@ -175,6 +178,175 @@ static void test_the_budget_ends_everything(void **state)
         strbuf_appendc(&spec, 'a');
     strbuf_append(&spec, "'}");
     assert_int_equal(create(&r, "a", spec.data), 201);
+}
+
+/* A list with n rules of n x n steps, and after it a property whose rule says that it ran. */
+static char *quadratic(int rules, int max_items)
+{
+    struct strbuf b = STRBUF_INIT;
+
+    strbuf_appendf(&b,
+                   "{'type':'object','properties':{'l':{'type':'array','maxItems':%d,'items':{"
+                   "'type':'integer'},'x-kubernetes-validations':[",
+                   max_items);
+    for (int i = 0; i < rules; i++)
+        strbuf_appendf(&b, "%s{'rule':'self.all(x, self.all(y, x + y >= 0))','message':'rule %d'}",
+                       i ? "," : "", i);
+    strbuf_append(&b, "]},'z':{'type':'integer','x-kubernetes-validations':[{'rule':'self > 9',"
+                      "'message':'the later rule ran'}]}}}");
+    return strbuf_take(&b);
+}
+
+static int create_long(struct fixture *r, const char *name, int items)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+
+    strbuf_append(&b, "{'l':[0");
+    for (int i = 1; i < items; i++)
+        strbuf_append(&b, ",1");
+    strbuf_append(&b, "],'z':1}");
+    return create(r, name, b.data);
+}
+
+/* Each rule is cheap enough, all of them together are not: 10,000,000 for one object. */
+static void test_rules_share_one_budget(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+    CLEANUP(mem_free) char *spec = quadratic(30, 300);
+
+    (void)state;
+    fixture_init(&r, 7);
+    if (define(&r, spec) != 201)
+        fail_msg("%s", fixture_str(&r, "message"));
+    assert_int_equal(create_long(&r, "a", 100), 422);
+    assert_string_equal(fixture_str(&r, "message"),
+                        "Thing.ex.io \"a\" is invalid: spec.z: Invalid value: 1: the later rule "
+                        "ran");
+    assert_int_equal(create_long(&r, "a", 300), 422);
+    assert_string_equal(
+        fixture_str(&r, "message"),
+        "Thing.ex.io \"a\" is invalid: spec.l: Invalid value: \"array\": validation "
+        "failed due to running out of cost budget, no further validation rules "
+        "will be run");
+}
+
+/* One rule that costs more than 1,000,000, though its bound was good enough for the definition. */
+static void test_a_rule_that_costs_too_much_is_the_last(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+    CLEANUP(mem_free) char *spec = quadratic(2, 1000);
+
+    (void)state;
+    fixture_init(&r, 7);
+    if (define(&r, spec) != 201)
+        fail_msg("%s", fixture_str(&r, "message"));
+    assert_int_equal(create_long(&r, "a", 100), 422);
+    assert_contains(fixture_str(&r, "message"), "the later rule ran");
+    assert_int_equal(create_long(&r, "a", 900), 422);
+    assert_string_equal(
+        fixture_str(&r, "message"),
+        "Thing.ex.io \"a\" is invalid: spec.l: Invalid value: \"array\": 'operation cancelled: "
+        "actual "
+        "cost limit exceeded': no further validation rules will be run due to call cost exceeds "
+        "limit for rule: rule 0");
+}
+
+/* The stored definition with another limit of its list, as a server with other estimates would have
+ * let it in. */
+static void store_with(struct fixture *r, const char *from, const char *to)
+{
+    const struct store_key k = { "customresourcedefinitions.apiextensions.k8s.io", "",
+                                 "things.ex.io" };
+    CLEANUP(strbuf_fini) struct strbuf doc = STRBUF_INIT, changed = STRBUF_INIT;
+    CLEANUP(kj_doc_free) struct kj_doc *old = NULL;
+    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
+    struct store *store = apiserver_store(r->s);
+    struct kerr err = { 0 };
+    uint64_t rev;
+    char next[24];
+
+    assert_int_equal(store_get(store, &k, &doc, &rev, &err), 0);
+    const char *text = strbuf_str(&doc), *at = strstr(text, from);
+    assert_non_null(at);
+    strbuf_appendn(&changed, text, (size_t)(at - text));
+    strbuf_appendf(&changed, "%s%s", to, at + strlen(from));
+    assert_int_equal(kj_parse(changed.data, changed.len, KJ_RAW_NUMBERS, &old, &err), 0);
+    struct kj_mval *obj = kj_mcopy(d, kj_root(old));
+    (void)snprintf(next, sizeof next, "%llu", (unsigned long long)store_next_revision(store));
+    kj_mset(d, kj_mget(obj, "metadata"), "resourceVersion", kj_mstr(d, next));
+    strbuf_reset(&changed);
+    kj_mwrite(obj, 0, &changed);
+    assert_int_equal(store_put(store, &k, rev, changed.data, changed.len, NULL, NULL, &err), 0);
+    loop_advance(r->loop, NSEC_PER_SEC);
+}
+
+/* As upstream: where the schema of a version is as it was, what one of its expressions may cost
+ * is not asked again; what all of them may cost together is. */
+static void test_stored_rules_may_cost_more_than_new_ones(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+    CLEANUP(mem_free) char *spec = quadratic(1, 1000);
+
+    (void)state;
+    fixture_init(&r, 7);
+    assert_int_equal(define(&r, spec), 201);
+    store_with(&r, "\"maxItems\":1000", "\"maxItems\":2000");
+    assert_int_equal(change(&r, CRDS "/things.ex.io", "{'metadata':{'labels':{'a':'b'}}}"), 200);
+    assert_int_equal(fixture_do(&r, "PATCH", CRDS "/things.ex.io", "application/json-patch+json",
+                                "[{\"op\":\"add\",\"path\":\"/spec/versions/0/deprecated\","
+                                "\"value\":true}]"),
+                     200);
+    assert_int_equal(create_long(&r, "a", 100), 422); /* and the rules are in force */
+    assert_contains(fixture_str(&r, "message"), "the later rule ran");
+
+    /* Anything else in the schema: the cost counts again. */
+    assert_int_equal(fixture_do(&r, "PATCH", CRDS "/things.ex.io", "application/json-patch+json",
+                                "[{\"op\":\"add\",\"path\":\"/spec/versions/0/schema/"
+                                "openAPIV3Schema/description\",\"value\":\"new\"}]"),
+                     422);
+    assert_contains(fixture_str(&r, "message"), "properties[l].x-kubernetes-validations[0].rule: "
+                                                "Forbidden: estimated rule cost exceeds budget by "
+                                                "factor of ");
+    store_with(&r, "\"maxItems\":2000", "\"maxItems\":20000");
+    assert_int_equal(change(&r, CRDS "/things.ex.io", "{'spec':{'names':{'shortNames':['t']}}}"),
+                     422);
+    assert_contains(fixture_str(&r, "message"),
+                    "estimated rule cost total for entire OpenAPIv3 schema exceeds budget by "
+                    "factor of ");
+    assert_null(strstr(fixture_str(&r, "message"), "Forbidden: estimated rule cost exceeds"));
+}
+
+static void keep_line(void *arg, const char *text, size_t n)
+{
+    strbuf_appendn(arg, text, n);
+}
+
+/* Definitions that are stored were judged before; if one does not compile now, somebody must know.
+ */
+static void test_a_stored_rule_that_does_not_compile_is_logged(void **state)
+{
+    static const char text[] =
+        "{'spec':{'group':'ex.io','scope':'Namespaced','names':{'kind':'Thing','plural':'things'},"
+        "'versions':[{'name':'v1','schema':{'openAPIV3Schema':{'type':'object','properties':{'spec'"
+        ":{'type':'object','properties':{'n':{'type':'integer'}},'x-kubernetes-validations':[{"
+        "'rule':'self.gone > 1'},{'rule':'self.n > 1','messageExpression':'self.n'}]}}}}}]}}";
+    CLEANUP(strbuf_fini) struct strbuf log = STRBUF_INIT;
+    CLEANUP(mem_free) char *json = json_of(text);
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+
+    (void)state;
+    assert_int_equal(kj_parse(json, strlen(json), KJ_RAW_NUMBERS, &doc, NULL), 0);
+    klog_set_sink(keep_line, &log);
+    struct crd_schema *s =
+        crd_version_new(kj_root(doc), kj_at(kj_path(kj_root(doc), "spec.versions"), 0));
+    klog_set_sink(NULL, NULL);
+    crd_schema_release(&s->res);
+    assert_contains(strbuf_str(&log), "\"A stored rule does not compile and is not judged\"");
+    assert_contains(strbuf_str(&log), "rule=\"self.gone > 1\"");
+    assert_contains(strbuf_str(&log), "undefined field 'gone'");
+    assert_contains(strbuf_str(&log),
+                    "\"A stored messageExpression does not compile and is not used\"");
+    assert_contains(strbuf_str(&log), "must evaluate to a string");
 }
 
 /* Expressions that are no expressions, or too much of one, are refused with a reason. */
@@ -217,7 +389,11 @@ int main(void)
         cmocka_unit_test(test_what_did_not_change_is_a_warning),
         cmocka_unit_test(test_a_refused_definition_leaves_the_old_one),
         cmocka_unit_test(test_the_cost_of_string_of_int_is_unbounded),
-        cmocka_unit_test(test_the_budget_ends_everything),
+        cmocka_unit_test(test_the_estimate_decides_at_the_definition),
+        cmocka_unit_test(test_stored_rules_may_cost_more_than_new_ones),
+        cmocka_unit_test(test_rules_share_one_budget),
+        cmocka_unit_test(test_a_rule_that_costs_too_much_is_the_last),
+        cmocka_unit_test(test_a_stored_rule_that_does_not_compile_is_logged),
         cmocka_unit_test(test_absurd_rules_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -153,6 +153,33 @@ static void test_groups_are_registered(void **state)
     assert_int_equal(fixture_get(&r, SERVICES "/v1.apps"), 200);
 }
 
+/* An APIService that stands for another server is kept, says so, and serves nothing. */
+static void test_groups_of_other_servers_are_not_aggregated(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+
+    (void)state;
+    fixture_init(&r, 7);
+    assert_int_equal(
+        fixture_post(&r, SERVICES,
+                     fixture_json("{'metadata':{'name':'v1.other.io'},'spec':{'group':'other.io',"
+                                  "'version':'v1','groupPriorityMinimum':100,'versionPriority':10,"
+                                  "'service':{'namespace':'default','name':'s'}}}")),
+        201);
+    assert_string_equal(condition(&r, "Available", "status"), "False");
+    assert_string_equal(condition(&r, "Available", "reason"), "NotAggregated");
+    assert_string_equal(condition(&r, "Available", "message"),
+                        "this server does not pass requests on to other servers");
+    loop_advance(r.loop, NSEC_PER_SEC);
+    assert_int_equal(fixture_get(&r, "/apis/other.io/v1"), 404);
+    assert_int_equal(fixture_get(&r, SERVICES "/v1.other.io"), 200);
+    assert_string_equal(condition(&r, "Available", "reason"), "NotAggregated");
+    assert_int_equal(fixture_do(&r, "PATCH", SERVICES "/v1.other.io",
+                                "application/merge-patch+json", "{\"spec\":{\"service\":null}}"),
+                     200);
+    assert_string_equal(condition(&r, "Available", "reason"), "Local");
+}
+
 static void test_versions_share_their_objects(void **state)
 {
     CLEANUP(fixture_fini) struct fixture r;
@@ -283,17 +310,61 @@ static void test_definitions_survive_a_restart(void **state)
     unlink(shm);
 }
 
+/* cel.md 7: a stored definition never fails to compile later. */
+static void test_rules_survive_a_restart(void **state)
+{
+    static const char definition[] =
+        "{'apiVersion':'apiextensions.k8s.io/v1','kind':'CustomResourceDefinition','metadata':{"
+        "'name':'ranges.ex.io'},'spec':{'group':'ex.io','scope':'Namespaced','names':{'plural':"
+        "'ranges','kind':'Range'},'versions':[{'name':'v1','served':true,'storage':true,'schema':{"
+        "'openAPIV3Schema':{'type':'object','properties':{'min':{'type':'integer'},'max':{'type':"
+        "'integer'}},'x-kubernetes-validations':[{'rule':'self.min <= self.max',"
+        "'messageExpression':'\\u0027above %d\\u0027.format([self.max])'}]}}}]}}";
+    static const char ranges[] = "/apis/ex.io/v1/namespaces/default/ranges";
+    char file[] = "/tmp/koord-crd-XXXXXX";
+    CLEANUP(mem_free) char *wal = xasprintf("%s-wal", file), *shm = xasprintf("%s-shm", file);
+    struct fixture r;
+
+    (void)state;
+    close(mkstemp(file));
+    unlink(file);
+    start(&r, file);
+    assert_int_equal(fixture_post(&r, CRDS, fixture_json(definition)), 201);
+    loop_advance(r.loop, NSEC_PER_SEC);
+    for (int round = 0; round < 2; round++) {
+        static const char bad[] = "{'apiVersion':'ex.io/v1','kind':'Range','metadata':{'name':'b'},"
+                                  "'min':3,'max':2}";
+        assert_int_equal(fixture_post(&r, ranges, fixture_json(bad)), 422);
+        assert_contains(fixture_str(&r, "message"), "above 2");
+        if (round == 0) {
+            fixture_fini_p(&r);
+            start(&r, file);
+        }
+    }
+    assert_int_equal(
+        fixture_post(&r, ranges,
+                     fixture_json("{'apiVersion':'ex.io/v1','kind':'Range','metadata':{'name':'a'},"
+                                  "'min':1,'max':2}")),
+        201);
+    fixture_fini_p(&r);
+    unlink(file);
+    unlink(wal);
+    unlink(shm);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_definition_is_established_then_served),
     cmocka_unit_test(test_a_name_in_use_is_not_accepted_until_it_is_free),
     cmocka_unit_test(test_a_default_that_came_later_is_read),
     cmocka_unit_test(test_a_deprecated_version_warns),
     cmocka_unit_test(test_groups_are_registered),
+    cmocka_unit_test(test_groups_of_other_servers_are_not_aggregated),
     cmocka_unit_test(test_versions_share_their_objects),
     cmocka_unit_test(test_deletion_takes_the_objects_along),
     cmocka_unit_test(test_a_status_update_changes_nothing_served),
     cmocka_unit_test(test_ours_are_served_from_the_first_turn),
     cmocka_unit_test(test_a_server_stopped_at_once_leaks_nothing),
     cmocka_unit_test(test_definitions_survive_a_restart),
+    cmocka_unit_test(test_rules_survive_a_restart),
 };
 FIXTURE_MAIN(tests)

@@ -52,6 +52,38 @@ static const struct {
     { "{\"size\":1,\"name\":\"toolong!\"}", "spec.name: Too long: may not be more than 4 bytes" },
     { "{\"size\":1,\"list\":[{\"name\":\"a\"},{\"name\":\"a\"},{\"name\":\"a\"}]}",
       "spec.list[1]: Duplicate value: {\"name\":\"a\"}" },
+    { "{\"size\":1,\"list\":[{\"name\":\"a\"},3,{\"name\":\"a\"},true]}",
+      "[spec.list[1]: Invalid value: \"integer\": spec.list[1] in body must be of type object: "
+      "\"integer\", spec.list[3]: Invalid value: \"boolean\": spec.list[3] in body must be of type "
+      "object: \"boolean\", spec.list[1]: Invalid value: 3: must be an object for an array of "
+      "list-type map]" },
+    { "{\"size\":1,\"list\":[null,{\"name\":\"a\"},null]}",
+      "[spec.list[0]: Invalid value: \"null\": spec.list[0] in body must be of type object: "
+      "\"null\", spec.list[2]: Invalid value: \"null\": spec.list[2] in body must be of type "
+      "object: \"null\", spec.list[2]: Duplicate value: {}]" },
+    { "{\"size\":1,\"tags\":[\"a\",null,null]}",
+      "[spec.tags[1]: Invalid value: \"null\": spec.tags[1] in body must be of type string: "
+      "\"null\", spec.tags[2]: Invalid value: \"null\": spec.tags[2] in body must be of type "
+      "string: \"null\", spec.tags[2]: Duplicate value: null]" },
+    { "{\"size\":1,\"replicas\":true}",
+      "[spec.replicas: Invalid value: \"boolean\": spec.replicas in body must be of type integer: "
+      "\"boolean\", .spec.replicas: Invalid value: 0: .spec.replicas accessor error: true is of "
+      "the type bool, expected int64]" },
+    { "{\"size\":1,\"replicas\":{}}",
+      "[spec.replicas: Invalid value: \"object\": spec.replicas in body must be of type integer: "
+      "\"object\", .spec.replicas: Invalid value: 0: .spec.replicas accessor error: map[] is of "
+      "the type map[string]interface {}, expected int64]" },
+    { "{\"size\":1,\"replicas\":1.5}",
+      "[spec.replicas: Invalid value: \"number\": spec.replicas in body must be of type integer: "
+      "\"number\", .spec.replicas: Invalid value: 0: .spec.replicas accessor error: 1.5 is of the "
+      "type float64, expected int64]" },
+    { "{\"size\":1,\"replicas\":-1}",
+      ".spec.replicas: Invalid value: -1: should be a non-negative integer" },
+    { "{\"size\":1,\"replicas\":3000000000}",
+      ".spec.replicas: Invalid value: 3000000000: should be less than or equal to 2147483647" },
+    { "\"x\"", "[spec: Invalid value: \"string\": spec in body must be of type object: \"string\", "
+               ".spec.replicas: Invalid value: 0: .spec.replicas accessor error: x is of the type "
+               "string, expected map[string]interface{}]" },
     { "{\"size\":1,\"uuid\":\"yesterday\"}",
       "spec.uuid: Invalid value: \"yesterday\": spec.uuid in body must be of type uuid: "
       "\"yesterday\"" },
@@ -217,6 +249,48 @@ static void test_unknown_fields_are_pruned_and_warned_of(void **state)
     assert_int_equal(kj_len(fixture_val(&r, "spec.free.a.b")), 1);
 }
 
+#define OPEN_SPEC(spec)          \
+    "{\"apiVersion\":\"open.io/" \
+    "v1\",\"kind\":\"Open\",\"metadata\":{\"name\":\"a\"},\"spec\":" spec "}"
+#define OPENS "/apis/open.io/v1/namespaces/default/opens"
+
+/* additionalProperties: true lets members of any name in, and nothing into them; false refuses. */
+static void test_members_of_any_name(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+
+    (void)state;
+    fixture_init(&r, 1);
+    assert_int_equal(
+        fixture_post(&r, CRDS,
+                     "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":"
+                     "\"CustomResourceDefinition\",\"metadata\":{\"name\":\"opens.open.io\"},"
+                     "\"spec\":{\"group\":\"open.io\",\"scope\":\"Namespaced\",\"names\":"
+                     "{\"plural\":\"opens\",\"kind\":\"Open\"},\"versions\":[{\"name\":\"v1\","
+                     "\"served\":true,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":"
+                     "\"object\",\"properties\":{\"spec\":{\"type\":\"object\",\"properties\":"
+                     "{\"mixed\":{\"type\":\"object\",\"additionalProperties\":true,"
+                     "\"properties\":{\"a\":{\"type\":\"string\"}}},"
+                     "\"kept\":{\"type\":\"object\",\"additionalProperties\":true,"
+                     "\"x-kubernetes-preserve-unknown-fields\":true},"
+                     "\"none\":{\"type\":\"object\",\"additionalProperties\":false}}}}}}}]}}"),
+        201);
+    loop_advance(r.loop, NSEC_PER_SEC);
+    assert_int_equal(fixture_post(&r, OPENS,
+                                  OPEN_SPEC("{\"mixed\":{\"a\":\"s\",\"b\":{\"c\":1},\"l\":[{\"d\":"
+                                            "1},2]},\"kept\":{\"e\":{\"f\":1}},\"none\":{}}")),
+                     201);
+    assert_string_equal(r.warnings, "unknown field \"spec.kept.e.f\";"
+                                    "unknown field \"spec.mixed.b.c\";"
+                                    "unknown field \"spec.mixed.l[0].d\";");
+    assert_contains(r.text.data, "\"spec\":{\"mixed\":{\"a\":\"s\",\"b\":{},\"l\":[{},2]},"
+                                 "\"kept\":{\"e\":{}},\"none\":{}}");
+    assert_int_equal(fixture_post(&r, OPENS, OPEN_SPEC("{\"mixed\":{\"a\":5}}")), 422);
+    assert_int_equal(fixture_post(&r, OPENS, OPEN_SPEC("{\"none\":{\"x\":1}}")), 422);
+    assert_contains(fixture_str(&r, "message"),
+                    "spec.none: Invalid value: \"x\": spec.none.x in body is a forbidden property");
+}
+
 static void test_numbers_are_stored_as_go_writes_them(void **state)
 {
     CLEANUP(fixture_fini) struct fixture r;
@@ -279,6 +353,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_values_get_the_answer_of_kube_apiserver),
     cmocka_unit_test(test_unchanged_faults_pass_an_update),
     cmocka_unit_test(test_unknown_fields_are_pruned_and_warned_of),
+    cmocka_unit_test(test_members_of_any_name),
     cmocka_unit_test(test_numbers_are_stored_as_go_writes_them),
     cmocka_unit_test(test_status_is_apart_from_spec),
     cmocka_unit_test(test_scale_reads_and_writes_the_paths),
