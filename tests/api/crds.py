@@ -676,3 +676,109 @@ def a_reservation_of_a_wrong_shape_is_refused(t):
         'apiVersion': 'scheduling.koordinator.sh/v1alpha1', 'kind': 'Reservation', 'metadata': {'name': t.name('r')},
         'spec': {'template': {}, 'owners': 'everybody'}})
     t.invalid(a, ('FieldValueTypeInvalid', 'spec.owners'))
+
+
+# ---- selectableFields ----
+
+FIELDS = {'type': 'object', 'properties': {
+    'color': {'type': 'string'}, 'on': {'type': 'boolean'}, 'n': {'type': 'integer'}, 'ratio': {'type': 'number'},
+    'deep': {'type': 'object', 'properties': {'er': {'type': 'string'}}}, 'map': {'type': 'object', 'additionalProperties': {'type': 'string'}},
+    'list': {'type': 'array', 'items': {'type': 'string'}}, **{f'f{i}': {'type': 'string'} for i in range(10)}}}
+SELECTABLE = ['.spec.color', '.spec.on', '.spec.n', '.spec.deep.er']
+
+
+def selectable(t, paths, **kw):
+    body = crd(t, schema=FIELDS, **kw)
+    body['spec']['versions'][0]['selectableFields'] = [{'jsonPath': p} for p in paths]
+    return body
+
+
+def install_selectable(t):
+    body = selectable(t, SELECTABLE)
+    t.make(CRDS, body)
+    path = t.at('widgets', body['spec']['group'])
+    t.until('the new resource is served', lambda: t.get(path).code == 200)
+    for name, spec in (('a', {'color': 'red', 'on': True, 'n': 3, 'deep': {'er': 'x'}}), ('b', {'color': 'blue', 'on': False, 'n': 0}),
+                       ('c', {}), ('d', {'color': 'red', 'n': -5})):
+        t.make(path, widget(path, name, spec))
+    return path
+
+
+@check
+def selectable_fields_in_lists(t):
+    path = install_selectable(t)
+    for selector, want in (('spec.color=red', 'ad'), ('spec.color==red', 'ad'), ('spec.color!=red', 'bc'), ('spec.color=', 'c'),
+                           ('spec.on=true', 'a'), ('spec.on=false', 'b'), ('spec.on=', 'cd'), ('spec.n=3', 'a'), ('spec.n=0', 'b'),
+                           ('spec.n=-5', 'd'), ('spec.deep.er=x', 'a'), ('spec.color=red,spec.n=3', 'a'),
+                           ('spec.color=red,metadata.name=d', 'd'), ('metadata.name!=a,spec.color=red', 'd')):
+        t.eq(''.join(sorted(names(t.read(path, fieldSelector=selector)))), want, selector)
+
+
+@check
+def selectable_fields_that_are_not(t):
+    path = install_selectable(t)
+    for field in ('spec.f1', '.spec.color', 'spec', 'status.phase', 'spec.deep'):
+        t.status(t.get(path, fieldSelector=f'{field}=x'), 400, 'BadRequest', message=f'field label not supported: {field}')
+
+
+@check
+def selectable_fields_in_watches(t):
+    path = install_selectable(t)
+    w = t.watching(path, fieldSelector='spec.color=red', resourceVersion=t.read(path)['metadata']['resourceVersion'])
+    t.code(t.patch(f'{path}/a', {'spec': {'color': 'green'}}, MERGE), 200)
+    t.code(t.patch(f'{path}/b', {'spec': {'color': 'red'}}, MERGE), 200)
+    t.code(t.patch(f'{path}/c', {'spec': {'n': 1}}, MERGE), 200)
+    t.code(t.patch(f'{path}/d', {'spec': {'n': 1}}, MERGE), 200)
+    t.code(t.delete(f'{path}/d'), 200)
+    t.eq(w.take(4), ['DELETED a', 'ADDED b', 'MODIFIED d', 'DELETED d'], 'events')
+
+
+@check
+def selectable_fields_in_deletecollection(t):
+    path = install_selectable(t)
+    t.code(t.delete(path, fieldSelector='spec.color=red'), 200)
+    t.until('they are gone', lambda: names(t.get(path)) == ['b', 'c'])
+
+
+@check
+def selectable_fields_of_definitions(t):
+    at = 'spec.selectableFields'
+    for paths, reason, field, part in (
+            ([''], 'FieldValueRequired', f'{at}[0].jsonPath', ''),
+            (['.spec.nothing'], 'FieldValueInvalid', f'{at}[0].jsonPath', 'is an invalid path: does not refer to a valid field'),
+            (['spec.color'], 'FieldValueInvalid', f'{at}[0].jsonPath', 'is an invalid path: expected [ or . but got: spec'),
+            (['.spec.'], 'FieldValueInvalid', f'{at}[0].jsonPath', 'is an invalid path: unexpected end of JSON path'),
+            ([".spec['color']"], 'FieldValueInvalid', f'{at}[0].jsonPath', 'is an invalid path: array notation is not allowed'),
+            (['.metadata.name'], 'FieldValueInvalid', f'{at}[0].jsonPath', ''),
+            (['.spec'], 'FieldValueInvalid', f'{at}[0].jsonPath', 'must point to a field of type string, boolean or integer'),
+            (['.spec.ratio'], 'FieldValueInvalid', f'{at}[0].jsonPath', 'must point to a field of type string, boolean or integer'),
+            (['.spec.list'], 'FieldValueInvalid', f'{at}[0].jsonPath', 'must point to a field of type string, boolean or integer'),
+            (['.spec.color', '.spec.color'], 'FieldValueDuplicate', f'{at}[1].jsonPath', ''),
+            ([f'.spec.f{i}' for i in range(9)], 'FieldValueTooMany', at, 'must have at most 8 items')):
+        t.invalid(t.post(CRDS, selectable(t, paths)), (reason, field, part))
+    t.code(t.post(CRDS, selectable(t, [f'.spec.f{i}' for i in range(8)]), dryRun='All'), 201)
+    t.code(t.post(CRDS, selectable(t, ['.spec.map.anything']), dryRun='All'), 201)
+
+
+@check
+def selectable_fields_by_version(t):
+    body = selectable(t, ['.spec.color'])
+    one = body['spec']['versions'][0]
+    two = {**one, 'name': 'v2', 'storage': False, 'selectableFields': [{'jsonPath': '.spec.n'}]}
+    body['spec']['versions'].append(two)
+    t.invalid(t.post(CRDS, body), ('FieldValueInvalid', 'spec.versions[0].selectableFields', 'may only be set when'),
+              ('FieldValueInvalid', 'spec.versions[1].selectableFields', 'may only be set when'))
+    two['schema'] = {'openAPIV3Schema': {**one['schema']['openAPIV3Schema'], 'description': 'another'}}
+    t.invalid(t.post(CRDS, {**body, 'spec': {**body['spec'], 'versions': [one, {**two, 'selectableFields': one['selectableFields']}]}}),
+              ('FieldValueInvalid', 'spec.selectableFields', 'may only be set when'))
+    t.make(CRDS, body)
+    paths = {v: t.at('widgets', body['spec']['group'], v) for v in ('v1', 'v2')}
+    t.until('both versions are served', lambda: all(t.get(p).code == 200 for p in paths.values()))
+    t.make(paths['v1'], widget(paths['v1'], 'a', {'color': 'red', 'n': 1}))
+    t.eq(names(t.read(paths['v1'], fieldSelector='spec.color=red')), ['a'], 'v1')
+    t.eq(names(t.read(paths['v2'], fieldSelector='spec.n=1')), ['a'], 'v2')
+    t.code(t.get(paths['v2'], fieldSelector='spec.color=red'), 400)
+    t.code(t.get(paths['v1'], fieldSelector='spec.n=1'), 400)
+    bad = selectable(t, ['.spec.nothing'])
+    bad['spec']['versions'].append(two)
+    t.invalid(t.post(CRDS, bad), ('FieldValueInvalid', 'spec.versions[0].selectableFields[0].jsonPath'))

@@ -13,6 +13,7 @@
 const struct resource *crd_resource(void);
 /* The OpenAPI schema of the objects of a custom resource, as its definition has it. */
 const struct kj_val *crd_schema_openapi(const struct crd_schema *s);
+const struct kj_val *crd_schema_selectable(const struct crd_schema *s); /* selectableFields */
 /* Changes when the definition of the version does; the same over restarts. */
 uint64_t crd_schema_hash(const struct crd_schema *s);
 #endif

@@ -282,7 +282,7 @@ static void check_replicas_path(const struct kj_val *scale, const char *where, c
 }
 
 /* One version, or what all have in common: where is "spec" or "spec.versions[1]". */
-enum part { SCHEMA = 1, SUBRESOURCES = 2, COLUMNS = 4 };
+enum part { SCHEMA = 1, SUBRESOURCES = 2, COLUMNS = 4, SELECTABLE = 8 };
 
 /* Does a stored version of the same name have the same schema? */
 static bool is_stored(const struct kj_val *v, const struct kj_val *versions)
@@ -293,6 +293,34 @@ static bool is_stored(const struct kj_val *v, const struct kj_val *versions)
             return kj_equal(kj_get(old, "schema"), kj_get(v, "schema"));
     }
     return false;
+}
+
+/* Does a stored version of the same name have as many selectable fields, the same ones? */
+static bool is_stored_selection(const struct kj_val *v, const struct kj_val *versions)
+{
+    for (size_t i = 0; i < kj_len(versions); i++)
+        if (streq(text_at(kj_at(versions, i), "name"), text_at(v, "name")))
+            return kj_equal(kj_get(kj_at(versions, i), "selectableFields"),
+                            kj_get(v, "selectableFields"));
+    return false;
+}
+
+/* They are judged by a schema of the same place: kube-apiserver refuses fields that differ between
+ * versions whose schemas do not, and the reverse. */
+static void check_selectable(const struct kj_val *v, const struct kj_val *old, const char *where,
+                             bool schema, bool hoisted, struct field_errors *e)
+{
+    const struct kj_val *list = kj_get(v, "selectableFields");
+    CLEANUP(mem_free) char *at = xasprintf("%s.selectableFields", where);
+
+    if (kj_len(list) > 0 && !schema)
+        field_error_text(e, FIELD_INVALID, at, "",
+                         hoisted ? "may only be set when validations.schema is included"
+                                 : "may only be set when `version.schema.openAPIV3Schema` is not "
+                                   "included");
+    else
+        selectable_check(list, kj_path(v, "schema.openAPIV3Schema"), at,
+                         is_stored_selection(v, old), e);
 }
 
 static void check_version(const struct kj_val *v, const struct kj_val *old, const char *where,
@@ -316,6 +344,8 @@ static void check_version(const struct kj_val *v, const struct kj_val *old, cons
         CLEANUP(mem_free) char *at = xasprintf("%s.additionalPrinterColumns[%zu]", where, i);
         check_column(kj_at(columns, i), at, e);
     }
+    if (parts & SELECTABLE)
+        check_selectable(v, old, where, parts & SCHEMA, hoisted, e);
 }
 
 static void check_versions(const struct kj_val *versions, const struct kj_val *old,
@@ -326,7 +356,8 @@ static void check_versions(const struct kj_val *versions, const struct kj_val *o
         unsigned part;
     } parts[] = { { "schema", SCHEMA },
                   { "subresources", SUBRESOURCES },
-                  { "additionalPrinterColumns", COLUMNS } };
+                  { "additionalPrinterColumns", COLUMNS },
+                  { "selectableFields", SELECTABLE } };
     const struct kj_val *first = kj_at(versions, 0);
     unsigned common = 0;
 

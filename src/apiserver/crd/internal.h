@@ -104,4 +104,7 @@ bool has_unknown(const struct snode *n, const struct kj_val *v);
 bool format_is_known(const char *format);
 bool format_matches(const char *format, const char *s, size_t n);
 
+/* selectable.c: where is "spec.selectableFields"; stored: as it is stored already. */
+void selectable_check(const struct kj_val *list, const struct kj_val *schema, const char *where,
+                      bool stored, struct field_errors *e);
 #endif

@@ -158,6 +158,11 @@ const struct kj_val *crd_schema_openapi(const struct crd_schema *s)
     return kj_path(kj_root(s->doc), "schema.openAPIV3Schema");
 }
 
+const struct kj_val *crd_schema_selectable(const struct crd_schema *s)
+{
+    return kj_get(kj_root(s->doc), "selectableFields");
+}
+
 bool crd_may_lack_defaults(const struct crd_schema *s, uint64_t rev)
 {
     return s->root->defaults_below && rev < s->since;

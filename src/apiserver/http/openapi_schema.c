@@ -130,6 +130,21 @@ static void set_gvk(struct kj_mdoc *d, struct kj_mval *schema, const struct reso
     kj_mset(d, schema, "x-kubernetes-group-version-kind", list);
 }
 
+static void set_selectable(struct kj_mdoc *d, struct kj_mval *schema, const struct resource *r)
+{
+    const struct kj_val *fields = crd_schema_selectable(r->crd);
+    struct kj_mval *list = kj_marr(d);
+
+    for (size_t i = 0; i < kj_len(fields); i++) {
+        struct kj_mval *v = kj_mobj(d);
+        const char *path = kj_str_or(kj_get(kj_at(fields, i), "jsonPath"), "");
+        kj_mset(d, v, "fieldPath", kj_mstr(d, path + (*path == '.')));
+        kj_mpush(list, v);
+    }
+    if (kj_len(fields))
+        kj_mset(d, schema, "x-kubernetes-selectable-fields", list);
+}
+
 /* The fields that every object has. */
 static void add_common(struct kj_mdoc *d, struct kj_mval *schema, enum openapi_version v)
 {
@@ -164,6 +179,7 @@ static void write_custom(struct kjw *w, struct arena *a, const struct resource *
         add_common(d, schema, v);
     }
     set_gvk(d, schema, r, r->kind);
+    set_selectable(d, schema, r);
     kj_mwrite(schema, 0, &text);
     kjw_raw(w, custom_name(a, r), text.data, text.len);
 }

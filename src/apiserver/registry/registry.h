@@ -281,6 +281,9 @@ bool crd_may_lack_defaults(const struct crd_schema *s, uint64_t rev);
 void crd_validate(const struct crd_schema *s, enum res_verb verb, const struct kj_val *obj,
                   const struct kj_val *old, struct field_errors *errors,
                   struct field_errors *warnings);
+/* A field that selectors may name, as text; NULL: they may not. obj NULL: only that is asked. */
+const char *crd_field(const struct crd_schema *s, const struct kj_val *obj, const char *field,
+                      struct arena *a);
 /* Scale and further subresources of custom resources. */
 void crd_subresource(struct apiserver *s, struct api_call *c);
 /* Serves stored CustomResourceDefinitions and follows changes; installs ours unless told not to. */

@@ -22,6 +22,8 @@ static const char *object_field(const struct selection *s, const struct kj_val *
         return s->key ? s->key->name : "";
     if (streq(path, "metadata.namespace"))
         return s->key ? s->key->ns : "";
+    if (s->res->crd)
+        return crd_field(s->res->crd, obj, path, s->scratch);
     return st && st->field ? st->field(obj, path, s->scratch) : NULL;
 }
 
