@@ -1,6 +1,7 @@
 /* bootstrap.c - what is there from the start: namespaces, priority classes, Koordinator's
  * configuration, reviews. */
 #include "api/koord/crds.h"
+#include "apiserver/ranges.h"
 #include "apiserver/registry/internal.h"
 #include "base/ktime.h"
 
@@ -36,6 +37,10 @@ static const struct {
     /* The store answers as long as the server does; schedulers and controllers are not asked. */
     { "", "componentstatuses", "etcd-0",
       "{\"conditions\":[{\"type\":\"Healthy\",\"status\":\"True\",\"message\":\"ok\"}]}" },
+    { "networking.k8s.io", "servicecidrs", "kubernetes",
+      "{\"spec\":{\"cidrs\":[\"" RANGES_CIDR "\"]},\"status\":{\"conditions\":[{\"type\":\"Ready\","
+      "\"status\":\"True\",\"reason\":\"\","
+      "\"message\":\"Kubernetes default Service CIDR is ready\"}]}}" },
     { "scheduling.k8s.io", "priorityclasses", "system-cluster-critical",
       "{\"value\":2000000000,\"description\":\"Used for system critical pods that must run in the "
       "cluster, but can be moved to another node if necessary.\"}" },
@@ -45,9 +50,44 @@ static const struct {
       "from their current node.\"}" },
 };
 
+/* Conditions of a first object, which hold from now on. */
+static void put_status(struct kj_mdoc *d, struct kj_mval *obj, const struct kj_val *body,
+                       const char *now)
+{
+    const struct kj_val *status = kj_get(body, "status");
+    struct kj_mval *v;
+
+    if (!status)
+        return;
+    kj_mset(d, obj, "status", kj_mcopy(d, status));
+    struct kj_miter it = kj_miter(kj_mget(kj_mget(obj, "status"), "conditions"));
+    while (kj_mnext(&it, NULL, &v))
+        kj_mset(d, v, "lastTransitionTime", kj_mstr(d, now));
+}
+
+static int allocate(struct apiserver *s, const struct resource *r, struct kj_mdoc *d,
+                    struct kj_mval *obj, struct kerr *err)
+{
+    CLEANUP(field_errors_free) struct field_errors *errors = field_errors_new();
+    const struct res_allocation x = {
+        .s = s, .verb = RES_CREATE, .d = d, .obj = obj, .errors = errors
+    };
+
+    if (!r->strategy || !r->strategy->allocate)
+        return 0;
+    int e = r->strategy->allocate(&x, err);
+    if (e == 0 && field_errors_count(errors))
+        e = kerr_set(err, -EINVAL, "%s: %s", errors->items[0].path, errors->items[0].text);
+    return e;
+}
+
 static void on_put(void *arg, uint64_t rev, const struct kerr *err)
 {
-    (void)arg, (void)rev, (void)err; /* a store that cannot be written shows in the next request */
+    struct apiserver *s = arg;
+
+    (void)rev;
+    if (err) /* that the store cannot be written shows in the next request */
+        ranges_doubt(s->ranges);
 }
 
 int bootstrap_put(struct apiserver *s, const struct first_object *f, struct kerr *err)
@@ -80,8 +120,14 @@ int bootstrap_put(struct apiserver *s, const struct first_object *f, struct kerr
         kj_mset(d, meta, "generation", kj_mi64(d, 1));
     if (r->strategy && r->strategy->prepare)
         r->strategy->prepare(RES_CREATE, d, obj, NULL, loop_wall(s->loop));
+    put_status(d, obj, kj_root(parsed), now);
+    e = allocate(s, r, d, obj, err);
+    if (e < 0)
+        return e;
     object_write(r, obj, store_next_revision(s->store), &doc);
     e = store_put(s->store, &k, 0, doc.data, doc.len, on_put, s, err);
+    if (e == 0 && ranges_concern(&k))
+        ranges_account(s->ranges, &k, &there, doc.data, doc.len);
     return e < 0 ? e : 1;
 }
 

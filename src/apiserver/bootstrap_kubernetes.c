@@ -8,6 +8,7 @@
 
 #include "apiserver/registry/internal.h"
 #include "apiserver/server_int.h"
+#include "base/klog.h"
 
 /* The first address of the range that Services get theirs from. */
 #define SERVICE                                                                                  \
@@ -85,9 +86,11 @@ int bootstrap_kubernetes(struct apiserver *s, const char *addr, uint16_t port, s
     strbuf_appendf(&service, SERVICE, port);
     strbuf_appendf(&ep, ENDPOINTS, host, port);
     strbuf_appendf(&sl, SLICE, host, port);
+    /* Somebody may have its address: the API must be there, or nobody could mend that. */
     if (put(s, &(struct first_object){ "", "services", "default", "kubernetes", service.data },
-            none, err) < 0 ||
-        put(s, &(struct first_object){ "", "endpoints", "default", "kubernetes", ep.data }, subsets,
+            none, err) < 0)
+        KLOG_E(err, "Failed to make the Service of this server");
+    if (put(s, &(struct first_object){ "", "endpoints", "default", "kubernetes", ep.data }, subsets,
             err) < 0 ||
         put(s,
             &(struct first_object){ "discovery.k8s.io", "endpointslices", "default", "kubernetes",

@@ -8,6 +8,7 @@
 #include "apiserver/authz/escalation.h"
 #include "apiserver/authz/rbac.h"
 #include "apiserver/kinds/kinds.h"
+#include "apiserver/ranges.h"
 #include "apiserver/registry/internal.h"
 #include "net/httpd.h"
 
@@ -37,6 +38,7 @@ int apiserver_new(struct loop *l, const struct apiserver_opts *o, struct apiserv
     s->root_ca = o->root_ca ? xstrdup(o->root_ca) : NULL;
     s->version = xstrdup(str_or(o->version, DEFAULT_VERSION));
     s->metrics = api_metrics_new(s);
+    s->ranges = ranges_new(s);
     s->resources = res_table_new();
     add_resources(s);
     e = store_open(l,
@@ -84,6 +86,7 @@ struct apiserver *apiserver_free(struct apiserver *s)
     s->accounts = accounts_free(s->accounts);
     store_close(s->store);
     call_drop_writes(s);
+    s->ranges = ranges_free(s->ranges);
     res_table_free(s->resources);
     api_metrics_free(s->metrics);
     tokenfile_free(s->tokens);

@@ -17,6 +17,7 @@ struct event_cache;
 struct admithooks;
 struct policies;
 struct quotas;
+struct ranges;
 struct crds;
 struct httpd;
 struct write_op;
@@ -45,6 +46,7 @@ struct apiserver {
     struct policies *policies;
     struct admithooks *webhooks;
     struct quotas *quotas;
+    struct ranges *ranges;                    /* addresses and node ports of Services */
     struct builtin *builtin;                  /* state of the server's own steps */
     struct vec_of(struct api_call *) watches; /* open ones */
     struct event_cache *events;               /* registry/watch.c */

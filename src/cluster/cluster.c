@@ -71,6 +71,8 @@ struct cluster *cluster_new(struct loop *l, struct kube *k, const struct cluster
         c->pdb = pdbctl_new(c);
     if (o->resourceclaims)
         c->claims = claimctl_new(c);
+    if (o->servicecidrs)
+        c->cidrs = cidrctl_new(c);
     if (o->nodes)
         c->node = nodectl_new(c);
     if (o->gc) {
@@ -104,6 +106,7 @@ struct cluster *cluster_free(struct cluster *c)
     eventgc_free(c->eventgc);
     gc_free(c->gc);
     nodectl_free(c->node);
+    cidrctl_free(c->cidrs);
     claimctl_free(c->claims);
     pdbctl_free(c->pdb);
     cronctl_free(c->cron);

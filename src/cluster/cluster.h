@@ -86,7 +86,8 @@ void hollow_shape_fini(struct hollow_shape_text *s);
 
 struct cluster_opts {
     bool deployment, replicaset, replicationcontroller, statefulset, daemonset, endpoints, job,
-        cronjob, gc, namespaces, nodes, pdb, resourceclaims;
+        cronjob, gc, namespaces, nodes, pdb, resourceclaims,
+        servicecidrs;
     nsec_t node_grace;         /* without a heartbeat a node's Ready is Unknown; 0: 40 s */
     nsec_t discovery_interval; /* of looks at which kinds there are, besides CRDs; 0: 30 s */
     size_t ended_pods_max;     /* more pods that have ended are garbage; 0: 12500 */

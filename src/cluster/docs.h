@@ -214,6 +214,16 @@ struct job {
     struct job_status status;
 };
 
+struct cidr { /* ServiceCIDR */
+    struct kobj obj;
+    struct cidr_spec {
+        kstrlist cidrs;
+    } spec;
+    struct cidr_status {
+        timed_conditionlist conditions;
+    } status;
+};
+
 struct cron_spec {
     const char *schedule, *time_zone; /* time_zone: NULL when absent */
     const char *concurrency_policy;   /* "Allow", "Forbid", "Replace" */
@@ -269,10 +279,10 @@ struct ns_doc {
 
 extern const struct kind doc_deployment, doc_replicaset, doc_rc, doc_job, doc_cronjob, doc_pdb,
     doc_namespace, doc_statefulset, doc_daemonset, doc_revision, doc_service, doc_endpoints,
-    doc_slice, doc_backend;
+    doc_slice, doc_backend, doc_cidr;
 extern const struct kschema deployment_status_schema, replicaset_status_schema, rc_status_schema,
-    job_status_schema, cronjob_status_schema, pdb_status_schema, namespace_status_schema,
-    statefulset_status_schema, daemonset_status_schema;
+    cidr_status_schema, job_status_schema, cronjob_status_schema, pdb_status_schema,
+    namespace_status_schema, statefulset_status_schema, daemonset_status_schema;
 
 #define DOC_OF(noun, type)                                           \
     static inline const struct type *noun##_of(const struct kobj *o) \

@@ -118,3 +118,26 @@ const struct kind doc_backend = { .group = "",
                                   .namespaced = true,
                                   .has_status = true,
                                   .schema = &backend_schema };
+
+/* ---- ServiceCIDR --------------------------------------------------------------------------- */
+
+static const struct kfield cidr_status_fields[] = { CONDITIONS(struct cidr_status) };
+const struct kschema cidr_status_schema =
+    KSCHEMA("ServiceCIDRStatus", struct cidr_status, cidr_status_fields);
+static const struct kfield cidr_spec_fields[] = {
+    KF_LIST_OF(struct cidr_spec, cidrs, "cidrs", KF_STR, OMIT),
+};
+static const struct kschema cidr_spec_schema =
+    KSCHEMA("ServiceCIDRSpec", struct cidr_spec, cidr_spec_fields);
+static const struct kfield cidr_fields[] = {
+    META(struct cidr),
+    KF(struct cidr, spec, "spec", KF_OBJ, OMIT, .sub = &cidr_spec_schema),
+    KF(struct cidr, status, "status", KF_OBJ, OMIT, .sub = &cidr_status_schema),
+};
+static const struct kschema cidr_schema = KSCHEMA("ServiceCIDR", struct cidr, cidr_fields);
+const struct kind doc_cidr = { .group = "networking.k8s.io",
+                               .version = "v1",
+                               .kind = "ServiceCIDR",
+                               .plural = "servicecidrs",
+                               .has_status = true,
+                               .schema = &cidr_schema };

@@ -18,6 +18,7 @@
 #include "json/kj.h"
 
 struct discovery;
+struct cidrctl;
 struct claimctl;
 struct cronctl;
 struct deployctl;
@@ -56,6 +57,7 @@ struct cluster {
     struct nodectl *node;
     struct pdbctl *pdb;
     struct claimctl *claims;
+    struct cidrctl *cidrs;
     struct hollow *hollow;
     struct cluster_stats stats; /* what the controllers' own do not count */
 };
@@ -149,6 +151,8 @@ struct pdbctl *pdbctl_new(struct cluster *c);
 struct pdbctl *pdbctl_free(struct pdbctl *p);
 struct claimctl *claimctl_new(struct cluster *c);
 struct claimctl *claimctl_free(struct claimctl *k);
+struct cidrctl *cidrctl_new(struct cluster *c);
+struct cidrctl *cidrctl_free(struct cidrctl *k);
 struct hollow *hollow_new(struct cluster *c, const struct hollow_opts *o, struct kerr *err);
 struct hollow *hollow_free(struct hollow *h);
 bool hollow_ready(const struct hollow *h);

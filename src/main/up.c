@@ -61,6 +61,7 @@ static int make_cluster(struct wired *w, const struct up_plan *p, const struct h
         .nodes = p->controllers,
         .pdb = p->controllers,
         .resourceclaims = p->controllers,
+        .servicecidrs = p->controllers,
         .hollow = { .shapes = shapes,
                     .nshapes = n,
                     .seed = p->seed,

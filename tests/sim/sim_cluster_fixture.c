@@ -306,6 +306,7 @@ void sim_start(struct sim *s, const struct cluster_opts *o)
         .nodes = true,
         .pdb = true,
         .resourceclaims = true,
+        .servicecidrs = true,
         .hollow = { .shapes = &shape, .nshapes = 1, .seed = 7 },
     };
     struct kerr err = { 0 };

@@ -217,9 +217,81 @@ static void test_endpoints_of_others_are_mirrored(void **state)
     assert_int_equal(sim_count(&s, &kind_slice, "default", NULL), 0);
 }
 
+/* ---- ranges of addresses --------------------------------------------------------------------- */
+
+static const struct kind kind_cidr = { .group = "networking.k8s.io",
+                                       .version = "v1",
+                                       .kind = "ServiceCIDR",
+                                       .plural = "servicecidrs",
+                                       .schema = &kobj_schema };
+
+static void make_cidr(struct sim *s, const char *name, const char *cidr)
+{
+    char json[300];
+
+    (void)snprintf(
+        json, sizeof json,
+        "{\"apiVersion\":\"networking.k8s.io/v1\",\"kind\":\"ServiceCIDR\",\"metadata\":{"
+        "\"name\":\"%s\"},\"spec\":{\"cidrs\":[\"%s\"]}}",
+        name, cidr);
+    const struct kube_req r = {
+        .verb = KUBE_CREATE, .kind = &kind_cidr, .body = json, .body_len = strlen(json)
+    };
+    assert_int_equal(sim_do(s, &r, NULL), 201);
+}
+
+static bool is_ready(struct sim *s, void *arg)
+{
+    return streq(sim_condition(s, &kind_cidr, NULL, arg, "Ready"), "True");
+}
+
+static bool is_held(struct sim *s, void *arg)
+{
+    return streq(sim_condition(s, &kind_cidr, NULL, arg, "Ready"), "False");
+}
+
+static bool is_gone(struct sim *s, void *arg)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *doc = sim_get(s, &kind_cidr, NULL, arg);
+    return !doc;
+}
+
+/* Held while a Service has an address of it; a range around it lets it go. */
+static void test_ranges_in_use_stay(void **state)
+{
+    CLEANUP(sim_fini) struct sim s;
+
+    (void)state;
+    sim_begin(&s, 60);
+    s.faults = (struct sim_faults){ .refuse = 100, .lose = 100, .slow = 200, .slow_max = 2 * SEC };
+    make_cidr(&s, "idle", "10.201.0.0/24");
+    make_cidr(&s, "used", "10.200.0.0/24");
+    assert_true(sim_until(&s, 60 * SEC, is_ready, "used"));
+    assert_true(sim_until(&s, 60 * SEC, is_ready, "idle"));
+    assert_int_equal(
+        sim_create(&s, "{\"apiVersion\":\"v1\",\"kind\":\"Service\",\"metadata\":{\"name\":\"a\"},"
+                       "\"spec\":{\"clusterIP\":\"10.200.0.9\",\"ports\":[{\"port\":80}]}}"),
+        201);
+    sim_run(&s, 10 * SEC);
+    assert_int_equal(sim_delete(&s, &kind_cidr, NULL, "used", NULL), 200);
+    assert_int_equal(sim_delete(&s, &kind_cidr, NULL, "idle", NULL), 200);
+    assert_true(sim_until(&s, 60 * SEC, is_held, "used"));
+    assert_false(is_gone(&s, "idle")); /* servers that give addresses have to hear of it */
+    assert_true(sim_until(&s, 60 * SEC, is_gone, "idle"));
+    sim_run(&s, 60 * SEC);
+    assert_false(is_gone(&s, "used"));
+    make_cidr(&s, "around", "10.200.0.0/16");
+    assert_true(sim_until(&s, 60 * SEC, is_gone, "used"));
+    assert_int_equal(sim_delete(&s, &kind_cidr, NULL, "around", NULL), 200);
+    assert_true(sim_until(&s, 60 * SEC, is_held, "around"));
+    assert_int_equal(sim_delete(&s, &kind_service, "default", "a", NULL), 200);
+    assert_true(sim_until(&s, 60 * SEC, is_gone, "around"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ranges_in_use_stay),
         cmocka_unit_test(test_pods_are_found_under_faults),
         cmocka_unit_test(test_ports_differ_between_pods),
         cmocka_unit_test(test_unready_pods),

@@ -148,6 +148,7 @@ void check_label_value(struct check *c, const char *path, const char *s);
 void check_labels(struct check *c, const char *path, const struct kj_val *labels);
 void check_config_key(struct check *c, const char *path, const char *s);
 void check_ip(struct check *c, const char *path, const char *s);
+void check_cidr(struct check *c, const char *path, const char *s);
 /* false: there are more than max entries. That has been said, and nobody should look at them. */
 bool check_at_most(struct check *c, const char *path, const struct kj_val *list, size_t max);
 /* 1..65535 */
@@ -225,8 +226,16 @@ struct kj_doc *statefulset_with_claims(const struct kj_val *spec);
 const char *strategy_text(struct check *c, const char *type);
 /* admission_policy.c: a rule with operations, of a policy or a webhook. */
 void check_admission_rule(struct check *c, const char *path, const struct kj_val *rule);
+/* service_alloc.c */
+int service_allocate(const struct res_allocation *x, struct kerr *err);
+bool service_still_free(struct apiserver *s, const struct kj_val *obj);
 /* service_check.c */
+/* clusterIP, clusterIPs, ipFamilies and ipFamilyPolicy, each by itself and beside the others. */
+void check_service_ips(struct check *c, const struct kj_val *spec);
 void check_service_addresses(struct check *c, const struct kj_val *spec);
+/* What may not change, and what load balancers tell. */
+void check_service_change(struct check *c, const struct kj_val *spec, const struct kj_val *old);
+void check_service_status(struct check *c, const struct kj_val *obj);
 void check_service_traffic(struct check *c, const struct kj_val *spec);
 /* job_policy.c: what a job does about failed and finished indexes. */
 void check_job_policy(struct check *c, const char *path, const struct kj_val *spec);

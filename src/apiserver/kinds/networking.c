@@ -31,7 +31,7 @@ static bool cidr_parse(const char *s, struct cidr *ret)
     return ret->total && *end == '\0' && bits <= ret->total;
 }
 
-static bool check_cidr(struct check *c, const char *path, const char *s, struct cidr *ret)
+static bool check_parsed_cidr(struct check *c, const char *path, const char *s, struct cidr *ret)
 {
     if (cidr_parse(s, ret))
         return true;
@@ -40,6 +40,12 @@ static bool check_cidr(struct check *c, const char *path, const char *s, struct 
 }
 
 /* Is b strictly inside a? */
+void check_cidr(struct check *c, const char *path, const char *s)
+{
+    struct cidr parsed;
+    check_parsed_cidr(c, path, s, &parsed);
+}
+
 static bool cidr_contains(const struct cidr *a, const struct cidr *b)
 {
     if (a->total != b->total || a->bits >= b->bits)
@@ -341,11 +347,11 @@ static void check_ip_block(struct check *c, const char *p, const struct kj_val *
         err_required(c, at(c, "%s.cidr", p), "");
         return;
     }
-    if (!check_cidr(c, at(c, "%s.cidr", p), cidr, &whole))
+    if (!check_parsed_cidr(c, at(c, "%s.cidr", p), cidr, &whole))
         return;
     for (size_t i = 0; kj_next(&it, NULL, &v); i++) {
         const char *where = at(c, "%s.except[%zu]", p, i), *s = kj_str_or(v, "");
-        if (check_cidr(c, where, s, &except) && !cidr_contains(&whole, &except))
+        if (check_parsed_cidr(c, where, s, &except) && !cidr_contains(&whole, &except))
             err_invalid(c, where, s, at(c, "must be a strict subset of `%s`", cidr));
     }
 }
@@ -429,7 +435,6 @@ static void service_cidr_validate(enum res_verb verb, const struct kj_val *obj,
     CLEANUP(check_end) struct check c = check_begin(errors);
     const struct kj_val *list = kj_path(obj, "spec.cidrs"), *v;
     struct kj_iter it = kj_iter(list);
-    struct cidr parsed;
 
     if (verb == RES_STATUS)
         return;
@@ -443,7 +448,7 @@ static void service_cidr_validate(enum res_verb verb, const struct kj_val *obj,
         field_error(errors, FIELD_INVALID, "spec", as_json(&c, kj_get(obj, "spec")),
                     "may only hold up to 2 values");
     for (size_t i = 0; kj_next(&it, NULL, &v); i++)
-        check_cidr(&c, at(&c, "spec.cidrs[%zu]", i), kj_str_or(v, ""), &parsed);
+        check_cidr(&c, at(&c, "spec.cidrs[%zu]", i), kj_str_or(v, ""));
 }
 const struct res_strategy service_cidr_strategy = { .prepare = service_cidr_prepare,
                                                     .validate = service_cidr_validate };

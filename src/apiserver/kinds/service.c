@@ -1,24 +1,9 @@
-/* service.c - services and service accounts.
- *
- * Nothing routes to a service here. Addresses come from a hash of namespace and name, so that the
- * same object gets the same address on every run; two services may share one, which nobody notices
- * as long as nobody routes.
- */
-#include <stdio.h>
-
+/* service.c - services and service accounts. Nothing routes to a service here; service_alloc.c
+ * gives it its addresses and ports. */
 #include "api/names.h"
 #include "apiserver/authn/token_request.h"
 #include "apiserver/kinds/internal.h"
 #include "base/map.h"
-
-static uint64_t service_hash(const struct kj_mval *obj, uint64_t salt)
-{
-    char text[600];
-    struct kj_mval *meta = kj_mget(obj, "metadata");
-    int n = snprintf(text, sizeof text, "%s/%s/%llu", m_str(meta, "namespace"), m_str(meta, "name"),
-                     (unsigned long long)salt);
-    return hash_stable(text, n < 0 ? 0 : MIN((size_t)n, sizeof text - 1));
-}
 
 static bool is_exposed(const char *type)
 {
@@ -49,59 +34,11 @@ static void service_set_defaults(struct kj_mdoc *d, struct kj_mval *obj)
         m_default_str(d, spec, "internalTrafficPolicy", "Cluster");
     if (streq(type, "LoadBalancer"))
         m_default_bool(d, spec, "allocateLoadBalancerNodePorts", true);
-}
-
-static void allocate_ip(struct kj_mdoc *d, struct kj_mval *obj, struct kj_mval *spec)
-{
-    if (!*m_str(spec, "clusterIP") && kj_mlen(kj_mget(spec, "clusterIPs")) == 0) {
-        char ip[32];
-        unsigned host = (unsigned)(service_hash(obj, 0) % 65534) + 1;
-        snprintf(ip, sizeof ip, "10.96.%u.%u", host >> 8, host & 255);
-        kj_mset(d, spec, "clusterIP", kj_mstr(d, ip));
-    }
-    if (kj_mlen(kj_mget(spec, "clusterIPs")) == 0) {
-        struct kj_mval *list = kj_marr(d);
-        kj_mpush(list, kj_mstr(d, m_str(spec, "clusterIP")));
-        kj_mset(d, spec, "clusterIPs", list);
-    }
-    if (!m_has(spec, "ipFamilies")) {
-        struct kj_mval *list = kj_marr(d);
-        kj_mpush(list, kj_mstr(d, strchr(m_str(spec, "clusterIP"), ':') ? "IPv6" : "IPv4"));
-        kj_mset(d, spec, "ipFamilies", list);
-    }
-    m_default_str(d, spec, "ipFamilyPolicy", "SingleStack");
-}
-
-static void allocate_ports(struct kj_mdoc *d, struct kj_mval *obj, struct kj_mval *spec)
-{
-    enum { FIRST = 30000, RANGE = 2768 };
-    struct kj_miter it = kj_miter(kj_mget(spec, "ports"));
-    struct kj_mval *p;
-
-    while (kj_mnext(&it, NULL, &p)) {
-        uint64_t salt = (uint64_t)m_i64(p, "port", 0) + 1;
-        if (m_i64(p, "nodePort", 0) == 0)
-            kj_mset(d, p, "nodePort",
-                    kj_mi64(d, FIRST + (int64_t)(service_hash(obj, salt) % RANGE)));
-    }
-}
-
-/* The client may leave out what the server gave: it stays. */
-static void keep_addresses(struct kj_mdoc *d, struct kj_mval *spec, const struct kj_val *old)
-{
-    static const char *const keep[] = { "clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy" };
-
-    if (streq(m_str(spec, "type"), "ExternalName"))
-        return;
-    for (size_t i = 0; i < ARRAY_LEN(keep); i++) {
-        const struct kj_val *v = kj_get(old, keep[i]);
-        bool empty =
-            !m_has(spec, keep[i]) || streq(str_or(kj_mstr_get(kj_mget(spec, keep[i])), "x"), "");
-        if (v && empty &&
-            !(i == 1 && m_has(spec, "clusterIP") &&
-              !streq(m_str(spec, "clusterIP"), v_str(old, "clusterIP"))))
-            kj_mset(d, spec, keep[i], kj_mcopy(d, v));
-    }
+    if (streq(type, "LoadBalancer"))
+        for (struct kj_miter it = kj_miter(m_path(obj, "status.loadBalancer.ingress"));
+             kj_mnext(&it, NULL, &p);)
+            if (*m_str(p, "ip"))
+                m_default_str(d, p, "ipMode", "VIP");
 }
 
 static void drop_if_old(struct kj_mval *spec, const struct kj_val *old, const char *key)
@@ -116,15 +53,37 @@ static void drop_if_old(struct kj_mval *spec, const struct kj_val *old, const ch
         kj_mdel(spec, key, strlen(key));
 }
 
-static bool had_node_port(const struct kj_val *old, int64_t port)
+/* Every node port that it asks for is one that it had. */
+static bool asks_no_new_ports(const struct kj_mval *spec, const struct kj_val *old)
 {
-    struct kj_iter it = kj_iter(kj_get(old, "ports"));
+    uint64_t had[65536 / 64] = { 0 };
+    struct kj_mval *p;
     const struct kj_val *v;
 
-    while (kj_next(&it, NULL, &v))
-        if (port && kj_i64_or(kj_get(v, "nodePort"), 0) == port)
-            return true;
-    return false;
+    for (struct kj_iter it = kj_iter(kj_get(old, "ports")); kj_next(&it, NULL, &v);) {
+        int64_t port = kj_i64_or(kj_get(v, "nodePort"), 0) & 65535;
+        had[port / 64] |= UINT64_C(1) << (port % 64);
+    }
+    for (struct kj_miter it = kj_miter(kj_mget(spec, "ports")); kj_mnext(&it, NULL, &p);) {
+        int64_t port = m_i64(p, "nodePort", 0);
+        if (port && (port < 0 || port > 65535 || !(had[port / 64] >> (port % 64) & 1)))
+            return false;
+    }
+    return true;
+}
+
+static void drop_ports(struct kj_mval *spec)
+{
+    struct kj_miter it = kj_miter(kj_mget(spec, "ports"));
+    struct kj_mval *p;
+
+    while (kj_mnext(&it, NULL, &p))
+        kj_mdel(p, "nodePort", strlen("nodePort"));
+}
+
+static bool is_reachable(const char *type, size_t external_ips)
+{
+    return is_exposed(type) || (streq(type, "ClusterIP") && external_ips > 0);
 }
 
 /* A service that becomes another type gives back what only the old type has, unless the client
@@ -134,18 +93,23 @@ static void drop_of_old_type(struct kj_mval *spec, const struct kj_val *old)
     static const char *const addresses[] = { "clusterIP", "clusterIPs", "ipFamilies",
                                              "ipFamilyPolicy" };
     const char *type = m_str(spec, "type"), *was = v_str(old, "type");
-    struct kj_mval *p;
+    bool balancer = streq(type, "LoadBalancer"), was_balancer = streq(was, "LoadBalancer");
 
     if (streq(type, "ExternalName") && !streq(was, "ExternalName"))
         for (size_t i = 0; i < ARRAY_LEN(addresses); i++)
             drop_if_old(spec, old, addresses[i]);
-    if (is_exposed(type) || !is_exposed(was))
-        return;
-    drop_if_old(spec, old, "externalTrafficPolicy");
-    drop_if_old(spec, old, "allocateLoadBalancerNodePorts");
-    for (struct kj_miter it = kj_miter(kj_mget(spec, "ports")); kj_mnext(&it, NULL, &p);)
-        if (had_node_port(old, m_i64(p, "nodePort", 0)))
-            kj_mdel(p, "nodePort", strlen("nodePort"));
+    if (is_exposed(was) && !is_exposed(type) && asks_no_new_ports(spec, old))
+        drop_ports(spec);
+    if (was_balancer && streq(v_str(old, "externalTrafficPolicy"), "Local") &&
+        !(balancer && streq(m_str(spec, "externalTrafficPolicy"), "Local")))
+        drop_if_old(spec, old, "healthCheckNodePort");
+    if (was_balancer && !balancer) {
+        drop_if_old(spec, old, "allocateLoadBalancerNodePorts");
+        drop_if_old(spec, old, "loadBalancerClass");
+    }
+    if (is_reachable(was, kj_len(kj_get(old, "externalIPs"))) &&
+        !is_reachable(type, kj_mlen(kj_mget(spec, "externalIPs"))))
+        drop_if_old(spec, old, "externalTrafficPolicy");
 }
 
 static void service_prepare(enum res_verb verb, struct kj_mdoc *d, struct kj_mval *obj,
@@ -155,17 +119,12 @@ static void service_prepare(enum res_verb verb, struct kj_mdoc *d, struct kj_mva
 
     (void)now;
     prepare_status(verb, d, obj, old, "", "Service");
-    if (verb == RES_STATUS)
+    if (verb != RES_UPDATE)
         return;
     spec = m_obj(d, obj, "spec");
-    if (verb == RES_UPDATE)
-        keep_addresses(d, spec, kj_get(old, "spec"));
-    if (verb == RES_UPDATE)
-        drop_of_old_type(spec, kj_get(old, "spec"));
-    if (!streq(m_str(spec, "type"), "ExternalName"))
-        allocate_ip(d, obj, spec);
-    if (is_exposed(m_str(spec, "type")))
-        allocate_ports(d, obj, spec);
+    drop_of_old_type(spec, kj_get(old, "spec"));
+    if (!streq(m_str(spec, "type"), "LoadBalancer"))
+        kj_mset(d, m_obj(d, obj, "status"), "loadBalancer", kj_mobj(d));
 }
 
 /* ---- validation ------------------------------------------------------------------------------ */
@@ -231,11 +190,13 @@ static void service_validate(enum res_verb verb, const struct kj_val *obj, const
                                          NULL };
     static const char *const affinities[] = { "ClientIP", "None", NULL };
     CLEANUP(check_end) struct check c = check_begin(errors);
-    const struct kj_val *spec = kj_get(obj, "spec"), *was = kj_path(old, "spec");
+    const struct kj_val *spec = kj_get(obj, "spec");
     const char *type = v_str(spec, "type");
 
-    if (verb == RES_STATUS)
+    if (verb == RES_STATUS) {
+        check_service_status(&c, obj);
         return;
+    }
     if (verb == RES_CREATE)
         check_service_name(&c, obj);
     if (kj_len(kj_get(spec, "ports")) == 0 && !streq(type, "ExternalName") &&
@@ -253,11 +214,8 @@ static void service_validate(enum res_verb verb, const struct kj_val *obj, const
     check_labels(&c, "spec.selector", kj_get(spec, "selector"));
     check_enum(&c, "spec.sessionAffinity", v_str(spec, "sessionAffinity"), affinities, false);
     check_enum(&c, "spec.type", type, types, false);
-    if (verb == RES_UPDATE && !streq(type, "ExternalName") &&
-        !streq(v_str(was, "type"), "ExternalName") && *v_str(was, "clusterIP") &&
-        !streq(v_str(was, "clusterIP"), v_str(spec, "clusterIP")))
-        field_error(errors, FIELD_INVALID, "spec.clusterIPs[0]",
-                    as_json(&c, kj_get(spec, "clusterIPs")), "may not change once set");
+    if (verb == RES_UPDATE)
+        check_service_change(&c, spec, kj_get(old, "spec"));
 }
 
 static const char *service_field(const struct kj_val *obj, const char *path, struct arena *a)
@@ -269,6 +227,8 @@ static const char *service_field(const struct kj_val *obj, const char *path, str
 
 const struct res_strategy service_strategy = { .set_defaults = service_set_defaults,
                                                .prepare = service_prepare,
+                                               .allocate = service_allocate,
+                                               .still_free = service_still_free,
                                                .validate = service_validate,
                                                .field = service_field,
                                                .subresource = object_proxy };

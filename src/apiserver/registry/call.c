@@ -3,6 +3,7 @@
 
 #include "apiserver/admission/quota.h"
 #include "apiserver/authz/authorizer.h"
+#include "apiserver/ranges.h"
 #include "apiserver/registry/internal.h"
 #include "apiserver/registry/list_text.h"
 #include "base/klog.h"
@@ -12,6 +13,7 @@ struct write_op {
     struct write_op *prev, *next;
     struct apiserver *s;
     struct api_call *c; /* NULL: cancelled */
+    bool ranged;        /* accounted by ranges_account() */
     char *doc;
     size_t n;
     write_done_fn fn;
@@ -399,6 +401,8 @@ static void op_done(void *arg, uint64_t rev, const struct kerr *err)
     struct api_call *c = op->c;
 
     (void)rev;
+    if (err && op->ranged)
+        ranges_doubt(op->s->ranges);
     if (c) {
         c->op = NULL;
         op->c = NULL;
@@ -424,44 +428,59 @@ static struct write_op *op_new(struct api_call *c, struct strbuf *doc, write_don
     return op;
 }
 
-/* What quotas have to know of the object as it is before a write. */
-static bool note_before(struct apiserver *s, const struct store_key *k, struct strbuf *ret)
+/* What quotas and the ranges of Services have to know of an object as it is before a write. */
+struct account {
+    bool quotas, ranges;
+    struct strbuf before;
+};
+
+static void account_open(struct account *a, struct apiserver *s, const struct store_key *k)
 {
-    if (!quotas_concern(s->quotas, k))
-        return false;
-    (void)store_get_latest(s->store, k, ret, NULL, NULL);
-    return true;
+    *a = (struct account){ .quotas = quotas_concern(s->quotas, k), .ranges = ranges_concern(k) };
+    if (a->quotas || a->ranges)
+        (void)store_get_latest(s->store, k, &a->before, NULL, NULL);
+}
+
+/* e: what the store said to the write. */
+static int account_close(struct account *a, struct write_op *op, const struct store_key *k,
+                         const char *doc, size_t n, int e)
+{
+    struct apiserver *s = op->s;
+
+    op->ranged = a->ranges;
+    if (e >= 0 && a->quotas)
+        quotas_account(s->quotas, k, &a->before, doc, n);
+    if (e >= 0 && a->ranges)
+        ranges_account(s->ranges, k, &a->before, doc, n);
+    if (e < 0)
+        op_free(op);
+    strbuf_fini(&a->before);
+    return e;
 }
 
 int call_put(struct api_call *c, const struct store_key *k, uint64_t from, struct strbuf *doc,
              write_done_fn fn, void *arg, struct kerr *err)
 {
-    CLEANUP(strbuf_fini) struct strbuf before = STRBUF_INIT;
-    bool counts = note_before(c->s, k, &before);
     if (object_too_deep(doc->data, doc->len))
         return kerr_api(err, -EINVAL, KR_BAD_REQUEST,
                         "the object nests too deep: more than %d levels", OBJECT_DEPTH_MAX);
     struct write_op *op = op_new(c, doc, fn, arg);
+    struct account a;
+
+    account_open(&a, c->s, k);
     int e = store_put(c->s->store, k, from, op->doc, op->n, op_done, op, err);
-    if (e < 0)
-        op_free(op);
-    else if (counts)
-        quotas_account(c->s->quotas, k, &before, op->doc, op->n);
-    return e;
+    return account_close(&a, op, k, op->doc, op->n, e);
 }
 
 int call_remove(struct api_call *c, const struct store_key *k, uint64_t from, struct strbuf *doc,
                 write_done_fn fn, void *arg, struct kerr *err)
 {
-    CLEANUP(strbuf_fini) struct strbuf before = STRBUF_INIT;
-    bool counts = note_before(c->s, k, &before);
     struct write_op *op = op_new(c, doc, fn, arg);
+    struct account a;
+
+    account_open(&a, c->s, k);
     int e = store_delete(c->s->store, k, from, op->doc, op->n, op_done, op, err);
-    if (e < 0)
-        op_free(op);
-    else if (counts)
-        quotas_account(c->s->quotas, k, &before, "", 0);
-    return e;
+    return account_close(&a, op, k, "", 0, e);
 }
 
 void call_drop_writes(struct apiserver *s)

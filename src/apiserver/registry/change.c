@@ -237,6 +237,8 @@ static bool judge(struct change *x, struct api_call *c, struct kj_mdoc *d, struc
         object_default(x->r, d, obj);
         keep_meta(d, object_meta(d, obj), kj_get(old, "metadata"));
     }
+    if (!x->ch.skip_prepare && !object_allocate(c, x->r, x->ch.verb, d, obj, old))
+        return false;
     count_generation(x, d, obj, old);
     *ret_fresh = kj_view(obj);
     if (managed_only_times(kj_root(*ret_fresh), old)) {

@@ -152,6 +152,8 @@ static struct kj_mval *make(struct api_call *c, struct kj_mdoc *d, const struct 
         r->strategy->prepare(RES_CREATE, d, obj, NULL, loop_wall(c->s->loop));
     else if (r->has_status)
         kj_mdel(obj, "status", strlen("status"));
+    if (!object_allocate(c, r, RES_CREATE, d, obj, NULL))
+        return NULL;
     *ret_frozen = kj_view(obj);
     object_validate(c->s, r, RES_CREATE, kj_root(*ret_frozen), NULL, errors, NULL);
     if (field_errors_count(errors) == 0) {

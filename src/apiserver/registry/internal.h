@@ -68,6 +68,9 @@ int object_check_fields(struct api_call *c, const struct kj_val *obj, bool of_pa
 int object_check_types(const struct resource *r, const struct kj_val *obj, struct kerr *err);
 /* Prune, default. */
 void object_default(const struct resource *r, struct kj_mdoc *d, struct kj_mval *obj);
+/* false: refused, and the call was answered. */
+bool object_allocate(struct api_call *c, const struct resource *r, enum res_verb verb,
+                     struct kj_mdoc *d, struct kj_mval *obj, const struct kj_val *old);
 void object_validate(struct apiserver *s, const struct resource *r, enum res_verb verb,
                      const struct kj_val *obj, const struct kj_val *old,
                      struct field_errors *errors, struct field_errors *warnings);

@@ -222,6 +222,32 @@ void object_default(const struct resource *r, struct kj_mdoc *d, struct kj_mval 
         r->strategy->set_defaults(d, obj);
 }
 
+bool object_allocate(struct api_call *c, const struct resource *r, enum res_verb verb,
+                     struct kj_mdoc *d, struct kj_mval *obj, const struct kj_val *old)
+{
+    CLEANUP(field_errors_free) struct field_errors *errors = NULL;
+    struct kerr err = { 0 };
+
+    if (!r->strategy || !r->strategy->allocate || (verb != RES_CREATE && verb != RES_UPDATE))
+        return true;
+    errors = field_errors_new();
+    int e = r->strategy->allocate(&(struct res_allocation){ .s = c->s,
+                                                            .verb = verb,
+                                                            .dry_run = c->dry_run,
+                                                            .d = d,
+                                                            .obj = obj,
+                                                            .old = old,
+                                                            .errors = errors },
+                                  &err);
+    if (e < 0)
+        api_fail(c, &err);
+    else if (field_errors_count(errors))
+        api_fail_invalid(c, str_or(kj_mstr_get(kj_mget(object_meta(d, obj), "name")), ""), errors);
+    else
+        return true;
+    return false;
+}
+
 void object_validate(struct apiserver *s, const struct resource *r, enum res_verb verb,
                      const struct kj_val *obj, const struct kj_val *old,
                      struct field_errors *errors, struct field_errors *warnings)

@@ -42,6 +42,16 @@ bool field_errors_any(const struct field_errors *e, enum field_error_type type);
 enum res_verb { RES_CREATE, RES_UPDATE, RES_STATUS, RES_EPHEMERAL, RES_RESIZE, RES_APPROVAL };
 struct api_call;
 
+struct res_allocation {
+    struct apiserver *s;
+    enum res_verb verb; /* RES_CREATE or RES_UPDATE */
+    bool dry_run;
+    struct kj_mdoc *d;
+    struct kj_mval *obj;
+    const struct kj_val *old; /* NULL on create */
+    struct field_errors *errors;
+};
+
 /* What a kind does differently; any member may be NULL. Objects are mutable documents. */
 struct res_strategy {
     /* Defaults beyond the tables (t_field.def), before admission. */
@@ -49,6 +59,11 @@ struct res_strategy {
     /* Fields the server owns: drop a client's status on create, keep the old on update... */
     void (*prepare)(enum res_verb verb, struct kj_mdoc *d, struct kj_mval *obj,
                     const struct kj_val *old, nsec_t now);
+    /* Takes what only one object may have (addresses and ports of services), after admission has
+     * changed the object and before it is validated. Refuses by causes (422) or by err. */
+    int (*allocate)(const struct res_allocation *x, struct kerr *err);
+    /* Is what was allocated for a new object still free? Asked when it had to wait meanwhile. */
+    bool (*still_free)(struct apiserver *s, const struct kj_val *obj);
     void (*validate)(enum res_verb verb, const struct kj_val *obj, const struct kj_val *old,
                      struct field_errors *errors);
     /* Tells by api_warn() what is taken and better written otherwise. */
