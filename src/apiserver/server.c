@@ -9,6 +9,7 @@
 #include "apiserver/authz/rbac.h"
 #include "apiserver/kinds/kinds.h"
 #include "apiserver/ranges.h"
+#include "apiserver/registry/convert.h"
 #include "apiserver/registry/internal.h"
 #include "net/httpd.h"
 
@@ -39,6 +40,7 @@ int apiserver_new(struct loop *l, const struct apiserver_opts *o, struct apiserv
     s->version = xstrdup(str_or(o->version, DEFAULT_VERSION));
     s->metrics = api_metrics_new(s);
     s->ranges = ranges_new(s);
+    s->conversions = conversions_new(s);
     s->resources = res_table_new();
     add_resources(s);
     e = store_open(l,
@@ -80,6 +82,7 @@ struct apiserver *apiserver_free(struct apiserver *s)
         api_cancel(s->watches.items[0]);
     vec_fini(&s->watches);
     watch_drop_cache(s);
+    conversions_stop(s->conversions);
     admission_fini(s);
     s->aggregate = aggregate_stop(s->aggregate);
     s->rbac = rbac_free(s->rbac);
@@ -87,6 +90,7 @@ struct apiserver *apiserver_free(struct apiserver *s)
     store_close(s->store);
     call_drop_writes(s);
     s->ranges = ranges_free(s->ranges);
+    s->conversions = conversions_free(s->conversions);
     res_table_free(s->resources);
     api_metrics_free(s->metrics);
     tokenfile_free(s->tokens);

@@ -9,6 +9,7 @@
 
 struct api_metrics;
 struct builtin;
+struct conversions;
 struct accounts;
 struct aggregate;
 struct rbac;
@@ -32,7 +33,8 @@ struct apiserver {
     struct store *store;
     struct res_table *resources;
     struct crds *crds;
-    struct httpd *httpd; /* NULL until the first listen or serve */
+    struct conversions *conversions; /* registry/convert.c */
+    struct httpd *httpd;             /* NULL until the first listen or serve */
     char *token, *version;
     struct tokenfile *tokens; /* NULL: none */
     bool anonymous;

@@ -79,6 +79,16 @@ class Server:
         return http.client.HTTPConnection(self.host, self.port, timeout=limit)
 
     def call(self, method, path, body=None, headers=None):
+        """As client-go does, a request is sent again while the server says that it is not ready for it: kube-apiserver
+        does so for a moment after a definition has changed."""
+        end = time.monotonic() + LIMIT_S
+        while True:
+            a = self.send(method, path, body, headers)
+            if not a.not_ready() or time.monotonic() > end:
+                return a
+            time.sleep(0.2)
+
+    def send(self, method, path, body, headers):
         """On this thread's connection. A connection that the server closed while it was idle is opened anew."""
         while True:
             c = getattr(self.local, 'connection', None)
@@ -117,6 +127,9 @@ class Answer:
     def __getitem__(self, path):
         """A value by its dotted path; None when there is none."""
         return dig(self.json, path)
+
+    def not_ready(self):
+        return self.code == 429 and self['message'] == 'storage is (re)initializing'
 
     def __str__(self):
         text = self['message'] if self['kind'] == 'Status' and self['message'] else self.data.decode(errors='replace')
@@ -281,9 +294,12 @@ class Trial:
 
     def watching(self, path, **query):
         """A watch that must be accepted."""
-        w = self.watch(path, **query)
-        if w.code != 200:
-            raise Failed(str(w.answer()))
+        end = time.monotonic() + LIMIT_S
+        while (w := self.watch(path, **query)).code != 200:
+            a = w.answer()
+            if not a.not_ready() or time.monotonic() > end:
+                raise Failed(str(a))
+            time.sleep(0.2)
         return w
 
     # ---- what must hold ----

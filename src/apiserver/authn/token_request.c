@@ -75,7 +75,7 @@ static int look_up(struct request *q, const char *plural, const char *ns, const 
 {
     const struct resource *r = res_table_find(q->c->s->resources, "", "v1", plural);
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
-    int e = api_read(q->c->s, r, ns, name, &doc, NULL, err);
+    int e = api_read(q->c, r, ns, name, &doc, NULL, err);
 
     if (e < 0)
         return e;

@@ -27,6 +27,7 @@ static struct kj_mval *member(struct kj_mdoc *d, struct kj_mval *obj, const char
 
 static void set_defaults(struct kj_mdoc *d, struct kj_mval *obj)
 {
+    enum { HTTPS = 443 };
     struct kj_mval *spec = member(d, obj, "spec"), *names = member(d, spec, "names");
     const char *kind = str_or(kj_mstr_get(kj_mget(names, "kind")), "");
     CLEANUP(mem_free) char *lower = xstrdup(kind), *list = xasprintf("%sList", kind);
@@ -39,6 +40,10 @@ static void set_defaults(struct kj_mdoc *d, struct kj_mval *obj)
         kj_mset(d, names, "listKind", kj_mstr(d, list));
     if (!kj_mget(spec, "conversion"))
         kj_mset(d, member(d, spec, "conversion"), "strategy", kj_mstr(d, "None"));
+    struct kj_mval *webhook = kj_mget(kj_mget(spec, "conversion"), "webhook");
+    struct kj_mval *service = kj_mget(kj_mget(webhook, "clientConfig"), "service");
+    if (kj_mtype(service) == KJ_OBJ && kj_mtype(kj_mget(service, "port")) <= KJ_NULL)
+        kj_mset(d, service, "port", kj_mi64(d, HTTPS));
 }
 
 static bool is_true(const struct kj_mval *v)
@@ -102,6 +107,12 @@ static bool is_label(const char *s, bool any_case)
             return false;
     }
     return n > 0 && n <= 63;
+}
+
+void definition_check_label(const char *path, const char *name, struct field_errors *e)
+{
+    if (!is_label(name, false))
+        field_error_text(e, FIELD_INVALID, path, name, LABEL_WORDS);
 }
 
 static const char *text_at(const struct kj_val *obj, const char *key)
@@ -378,16 +389,10 @@ static void check_versions(const struct kj_val *versions, const struct kj_val *o
 /* ---- validation: the rest -----------------------------------------------------------------------
  */
 
-static void check_conversion(const struct kj_val *spec, struct field_errors *e)
+static void check_conversion(const struct kj_val *spec, const struct kj_val *old,
+                             struct field_errors *e)
 {
-    const char *strategy = kj_str_or(kj_path(spec, "conversion.strategy"), "");
-
-    if (streq(strategy, "Webhook"))
-        field_error(e, FIELD_FORBIDDEN, "spec.conversion.strategy", NULL,
-                    "conversion by webhook is not supported by this server");
-    else if (!streq(strategy, "None"))
-        field_error_text(e, FIELD_NOT_SUPPORTED, "spec.conversion.strategy", strategy,
-                         "supported values: \"None\", \"Webhook\"");
+    conversion_check(kj_get(spec, "conversion"), old, e);
     if (kj_bool(kj_get(spec, "preserveUnknownFields"), false))
         field_error(e, FIELD_INVALID, "spec.preserveUnknownFields", "true",
                     "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in "
@@ -420,7 +425,7 @@ static void check_stored(const struct kj_val *obj, struct field_errors *e)
     }
 }
 
-static bool is_established(const struct kj_val *obj)
+bool definition_is_established(const struct kj_val *obj)
 {
     const struct kj_val *c =
         jsonpath_first(".status.conditions[?(@.type==\"Established\")].status", obj);
@@ -439,7 +444,7 @@ static void check_immutable(const struct kj_val *obj, const struct kj_val *old,
                    { "spec.names.plural", true } };
     for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
         const char *now = kj_str_or(kj_path(obj, fields[i].path), "");
-        if ((fields[i].always || is_established(old)) &&
+        if ((fields[i].always || definition_is_established(old)) &&
             !streq(now, kj_str_or(kj_path(old, fields[i].path), "")))
             field_error_text(e, FIELD_INVALID, fields[i].path, now, "field is immutable");
     }
@@ -461,7 +466,7 @@ static void validate(enum res_verb verb, const struct kj_val *obj, const struct 
         check_identity(obj, !old, e);
         check_versions(kj_get(spec, "versions"), kj_path(old, "spec.versions"), e);
         check_names(kj_get(spec, "names"), e);
-        check_conversion(spec, e);
+        check_conversion(spec, old, e);
     }
     check_stored(obj, e);
 }

@@ -10,6 +10,7 @@
  *   version.c     one served version                serve.c     definitions become resources
  *   status.c      their conditions, accepted names  purge.c     what they leave when they go
  *   regex.c       patterns                         jsonpath.c  printer columns, scale
+ *   conversion.c  conversion by webhook: ConversionReview    selectable.c  selectableFields
  */
 #ifndef KOORD_APISERVER_CRD_INTERNAL_H
 #define KOORD_APISERVER_CRD_INTERNAL_H
@@ -22,6 +23,7 @@ enum s_type { S_ANY, S_OBJECT, S_ARRAY, S_STRING, S_INTEGER, S_NUMBER, S_BOOLEAN
 enum s_list { S_ATOMIC, S_LIST_SET, S_LIST_MAP };
 
 struct cel_expr;
+struct crd_conversion;
 struct cel_type;
 struct snode;
 struct srule;
@@ -70,10 +72,11 @@ struct crd_schema {
     const struct snode *root;
     struct vec_of(struct regex *) regexes; /* one per pattern text */
     struct vec_of(struct cel_expr *) exprs;
-    struct api_scale_paths scale; /* spec_replicas NULL: no such subresource */
-    struct resource res;          /* as it was given to the table */
-    uint64_t hash;                /* of the version's text */
-    uint64_t since;               /* revision of the definition it comes from */
+    struct api_scale_paths scale;      /* spec_replicas NULL: no such subresource */
+    struct resource res;               /* as it was given to the table */
+    uint64_t hash;                     /* of the version's text */
+    struct crd_conversion *conversion; /* NULL: objects are the same in all versions */
+    uint64_t since;                    /* revision of the definition it comes from */
 };
 
 /* schema.c: compiles the schema in s->doc. Never fails: what structural.c lets through. */
@@ -103,6 +106,12 @@ bool has_unknown(const struct snode *n, const struct kj_val *v);
 /* format.c: unknown formats accept everything. */
 bool format_is_known(const char *format);
 bool format_matches(const char *format, const char *s, size_t n);
+
+/* conversion_check.c, definition.c: validation of definitions. */
+void conversion_check(const struct kj_val *conversion, const struct kj_val *old,
+                      struct field_errors *e);
+bool definition_is_established(const struct kj_val *obj);
+void definition_check_label(const char *path, const char *name, struct field_errors *e);
 
 /* selectable.c: where is "spec.selectableFields"; stored: as it is stored already. */
 void selectable_check(const struct kj_val *list, const struct kj_val *schema, const char *where,

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "api/koord/crds.h"
+#include "apiserver/crd/conversion.h"
 #include "apiserver/crd/serve.h"
 #include "apiserver/schema/types.h"
 #include "base/klog.h"
@@ -74,12 +75,14 @@ static void serve(struct crds *c, struct definition *def, const struct kj_val *o
 {
     const struct kj_val *versions = kj_path(obj, "spec.versions");
     struct vec_of(char *) now = { 0 };
+    CLEANUP(crd_conversion_unref) struct crd_conversion *conversion = crd_conversion_new(obj);
 
     for (size_t i = 0; i < kj_len(versions); i++) {
         const struct kj_val *v = kj_at(versions, i);
         if (!kj_bool(kj_get(v, "served"), false))
             continue;
         struct crd_schema *s = crd_version_new(obj, v);
+        s->conversion = crd_conversion_ref(conversion);
         (void)drop_version(def, s->res.version);
         vec_push(&now, xstrdup(s->res.version));
         res_table_add(apiserver_resources(c->s), &s->res, crd_schema_release);

@@ -1,5 +1,6 @@
 /* version.c - one served version of a definition: its schema, and the struct resource it becomes.
  */
+#include "apiserver/crd/conversion.h"
 #include "apiserver/crd/internal.h"
 #include "apiserver/http/served.h"
 #include "base/map.h"
@@ -142,6 +143,7 @@ static struct crd_schema *crd_schema_free(struct crd_schema *s)
     if (!s)
         return NULL;
     schema_fini(s);
+    crd_conversion_unref(s->conversion);
     kj_doc_free(s->doc);
     arena_free(s->arena);
     free(s);

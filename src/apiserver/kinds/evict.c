@@ -249,7 +249,7 @@ void pod_evict(struct apiserver *s, struct api_call *c)
     e->budgets = res_table_find(apiserver_resources(s), "policy", "v1", "poddisruptionbudgets");
     ktime_format(loop_wall(apiserver_loop(s)), e->now);
     if (r == 0)
-        r = api_read(s, c->res, c->ns, c->name, &pod, NULL, &err);
+        r = api_read(c, c->res, c->ns, c->name, &pod, NULL, &err);
     bool free_to_go = r == 0 && is_free_to_go(kj_root(pod));
     if (r == 0 && !free_to_go && e->budgets)
         r = find_budget(e, c, kj_root(pod), &err);

@@ -150,7 +150,8 @@ void pod_ask_kubelet(struct apiserver *s, struct api_call *c)
     bool stream = !streq(c->sub, "log") && !streq(c->sub, "proxy");
     struct kerr err = { 0 };
 
-    if (api_read(s, c->res, c->ns, c->name, &doc, NULL, &err) < 0) {
+    (void)s;
+    if (api_read(c, c->res, c->ns, c->name, &doc, NULL, &err) < 0) {
         api_fail(c, &err);
     } else if (streq(c->sub, "log") && c->verb != API_GET) {
         api_err_method(&err);
@@ -170,10 +171,11 @@ void object_proxy(struct apiserver *s, struct api_call *c)
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
     struct kerr err = { 0 };
 
+    (void)s;
     if (!streq(c->sub, "proxy")) {
         api_err_method(&err);
         api_fail(c, &err);
-    } else if (api_read(s, c->res, c->ns, c->name, &doc, NULL, &err) < 0) {
+    } else if (api_read(c, c->res, c->ns, c->name, &doc, NULL, &err) < 0) {
         api_fail(c, &err);
     } else {
         not_supported(c, "proxy");

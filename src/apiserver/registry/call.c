@@ -4,6 +4,7 @@
 #include "apiserver/admission/quota.h"
 #include "apiserver/authz/authorizer.h"
 #include "apiserver/ranges.h"
+#include "apiserver/registry/convert.h"
 #include "apiserver/registry/internal.h"
 #include "apiserver/registry/list_text.h"
 #include "base/klog.h"
@@ -42,6 +43,7 @@ static void call_free(struct api_call *c)
     if (c->op)
         c->op->c = NULL;
     admission_forget(c);
+    convert_forget(c);
     if (c->watch)
         metrics_answer(c, 200);
     metrics_end(c);
@@ -124,10 +126,19 @@ void api_reply_list(struct api_call *c, const struct api_list *l)
     api_reply(c, 200, whole.data, whole.len);
 }
 
+static void reply_object_again(void *arg, struct api_call *c, const char *doc, size_t n)
+{
+    api_reply_object(c, *(const int *)arg, doc, n);
+}
+
 void api_reply_object(struct api_call *c, int status, const char *doc, size_t n)
 {
     CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+    int *kept = arena_new0(c->arena, int);
 
+    *kept = status;
+    if (!convert_ready(c, c->res, &doc, &n, reply_object_again, kept))
+        return;
     if (c->format == API_AS_METADATA) {
         object_metadata_only(doc, n, false, &b);
     } else if (c->format == API_AS_TABLE) {
@@ -489,18 +500,24 @@ void call_drop_writes(struct apiserver *s)
         op_free(s->ops);
 }
 
-int api_read(struct apiserver *s, const struct resource *r, const char *ns, const char *name,
+int api_read(struct api_call *c, const struct resource *r, const char *ns, const char *name,
              struct kj_doc **ret_doc, uint64_t *ret_rev, struct kerr *err)
 {
     CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
     struct store_key k = { r->store_res, r->namespaced ? ns : "", name };
     uint64_t rev;
-    int e = store_get_latest(s->store, &k, &b, &rev, err);
+    int e = store_get_latest(c->s->store, &k, &b, &rev, err);
+    const char *doc = b.data;
+    size_t n = b.len;
 
     if (e == -ENOENT)
         return api_err_not_found(err, r, name);
     if (e == 0)
-        e = object_load(r, b.data, b.len, ret_doc, err);
+        e = convert_stored(c, r, &doc, &n, err);
+    if (e == -EINPROGRESS)
+        e = convert_wait_object(c, r, name, err);
+    if (e == 0)
+        e = object_load(r, doc, n, ret_doc, err);
     if (e == 0 && ret_rev)
         *ret_rev = rev;
     return e;

@@ -3,6 +3,7 @@
  * All of it happens in one turn against the newest version, committed or under way, so two changes
  * never meet; only a commit that failed underneath can make one start again.
  */
+#include "apiserver/registry/convert.h"
 #include "apiserver/registry/internal.h"
 
 enum { CHANGE_ATTEMPTS = 5 };
@@ -149,8 +150,12 @@ static void count_generation(struct change *x, struct kj_mdoc *d, struct kj_mval
 /* ---- storing ------------------------------------------------------------------------------------
  */
 
-static void reply(struct change *x, struct api_call *c, const char *doc, size_t n)
+static void reply(void *arg, struct api_call *c, const char *doc, size_t n)
 {
+    const struct change *x = arg;
+
+    if (!convert_ready(c, x->r, &doc, &n, reply, arg))
+        return;
     if (x->ch.reply)
         x->ch.reply(x->ch.arg, c, doc, n);
     else
@@ -176,19 +181,56 @@ static bool is_finished(const struct resource *r, const struct kj_val *obj)
            kj_i64_or(kj_path(obj, "metadata.deletionGracePeriodSeconds"), 0) == 0;
 }
 
+/* The text that is stored, in the version in which objects of this kind are. */
+static int write_text(struct change *x, struct api_call *c, struct kj_mval *obj,
+                      const struct kj_val *fresh, uint64_t rev, struct strbuf *doc,
+                      struct kerr *err)
+{
+    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = NULL;
+    const struct kj_val *converted;
+    int e = convert_written(c, x->r, fresh, &converted, err);
+
+    if (e == 0 && converted) {
+        d = kj_mdoc_new();
+        obj = kj_mborrow(d, converted);
+    }
+    if (e == 0)
+        object_write(x->r, obj, rev, doc);
+    return e;
+}
+
+/* A change of nothing, of an object that is stored as it would be now; *ret is what is stored. */
+static bool is_same(struct change *x, struct api_call *c, const struct store_key *k,
+                    const struct kj_val *fresh, const struct kj_val *old, uint64_t rev,
+                    struct strbuf *ret)
+{
+    return kj_equal(fresh, old) && rev <= store_revision(c->s->store) &&
+           !is_finished(x->r, fresh) && store_get_latest(c->s->store, k, ret, NULL, NULL) == 0 &&
+           (c->dry_run || object_is_current(x->r, ret->data, ret->len));
+}
+
 static void store(struct change *x, struct api_call *c, struct kj_mval *obj,
                   const struct kj_val *fresh, const struct kj_val *old, uint64_t rev)
 {
-    CLEANUP(strbuf_fini) struct strbuf doc = STRBUF_INIT;
+    CLEANUP(strbuf_fini) struct strbuf doc = STRBUF_INIT, stored = STRBUF_INIT;
     struct store_key k = { x->r->store_res, x->r->namespaced ? x->ns : "", x->name };
-    bool same = kj_equal(fresh, old) && rev <= store_revision(c->s->store);
     struct kerr err = { 0 };
-    int e;
 
-    object_write(x->r, obj, same || c->dry_run ? rev : store_next_revision(c->s->store), &doc);
+    if (is_same(x, c, &k, fresh, old, rev, &stored)) {
+        reply(x, c, stored.data, stored.len);
+        return;
+    }
+    int e = write_text(x, c, obj, fresh, c->dry_run ? rev : store_next_revision(c->s->store), &doc,
+                       &err);
+    if (e == -EINPROGRESS)
+        return;
     bool remove = is_finished(x->r, fresh);
-    if ((same && !remove) || c->dry_run) {
+    if (e == 0 && c->dry_run) {
         reply(x, c, doc.data, doc.len);
+        return;
+    }
+    if (e < 0) {
+        api_fail(c, &err);
         return;
     }
     if (remove)
@@ -205,18 +247,6 @@ static void store(struct change *x, struct api_call *c, struct kj_mval *obj,
 
 /* ---- the whole ----------------------------------------------------------------------------------
  */
-
-static int load(struct change *x, struct api_call *c, struct kj_doc **ret, uint64_t *ret_rev,
-                struct kerr *err)
-{
-    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
-    struct store_key k = { x->r->store_res, x->r->namespaced ? x->ns : "", x->name };
-    int e = store_get_latest(c->s->store, &k, &text, ret_rev, err);
-
-    if (e == -ENOENT)
-        return api_err_not_found(err, x->r, x->name);
-    return e < 0 ? e : object_load(x->r, text.data, text.len, ret, err);
-}
 
 /* Admission and validation of the changed object. false: answered, or a step answers later. */
 static bool judge(struct change *x, struct api_call *c, struct kj_mdoc *d, struct kj_mval *obj,
@@ -283,9 +313,12 @@ static void run(struct change *x, struct api_call *c)
     struct kj_mval *obj = NULL;
     struct kerr err = { 0 };
     uint64_t rev;
-    int e = load(x, c, &old_doc, &rev, &err);
+    int e = api_read(c, x->r, x->ns, x->name, &old_doc, &rev, &err);
     const struct kj_val *old = kj_root(old_doc);
 
+    if (e == -EINPROGRESS)
+        return;
+    c->creating = false;
     if (e == 0 && x->ch.make) {
         e = x->ch.make(x->ch.arg, c, old, d, &obj, &err);
     } else if (e == 0) {

@@ -1,4 +1,5 @@
 /* collection.c - DELETE of a collection: a call of its own for each object that matches. */
+#include "apiserver/registry/convert.h"
 #include "apiserver/registry/internal.h"
 
 struct collection {
@@ -10,6 +11,8 @@ struct collection {
     struct strbuf failure; /* the Status of the first one that is not "not found", and its code */
     int code;
     uint64_t rev;
+    int error; /* of a conversion; -EINPROGRESS: one is missing */
+    struct kerr why;
 };
 
 static void collection_free(struct collection *x)
@@ -69,6 +72,11 @@ static bool on_item(void *arg, const struct store_key *k, uint64_t rev, const ch
     CLEANUP(kj_doc_free) struct kj_doc *parsed = NULL;
 
     (void)rev;
+    int e = convert_stored(x->c, x->c->res, &doc, &n, &x->why);
+    if (e < 0) {
+        x->error = e;
+        return e == -EINPROGRESS;
+    }
     if (!selection_match(x->sel, k, doc, n, &parsed))
         return true;
     if (x->items.len)
@@ -113,6 +121,16 @@ void verb_delete_collection(struct api_call *c)
         store_list(c->s->store, c->res->store_res, ns, 0, NULL, on_item, x, &err) < 0) {
         collection_free(x);
         api_fail(c, &err);
+        return;
+    }
+    if (x->error) {
+        int e = x->error;
+        err = x->why;
+        collection_free(x);
+        if (e == -EINPROGRESS)
+            e = convert_wait_object(c, c->res, "", &err);
+        if (e != -EINPROGRESS)
+            api_fail(c, &err);
         return;
     }
     c->on_gone = on_gone;

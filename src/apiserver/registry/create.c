@@ -1,5 +1,6 @@
 /* create.c - POST to a collection. */
 #include "apiserver/authz/authorizer.h"
+#include "apiserver/registry/convert.h"
 #include "apiserver/registry/internal.h"
 #include "base/ktime.h"
 
@@ -165,11 +166,22 @@ static struct kj_mval *make(struct api_call *c, struct kj_mdoc *d, const struct 
     return NULL;
 }
 
-static int put(struct api_call *c, struct kj_mval *obj, const char *name, struct kerr *err)
+/* -EINPROGRESS: the call is looked at again. */
+static int put(struct api_call *c, struct kj_mval *obj, const struct kj_val *val, const char *name,
+               struct kerr *err)
 {
     CLEANUP(strbuf_fini) struct strbuf doc = STRBUF_INIT, there = STRBUF_INIT;
+    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = NULL;
     struct store_key k = { c->res->store_res, c->res->namespaced ? c->ns : "", name };
+    const struct kj_val *converted;
+    int e = convert_written(c, c->res, val, &converted, err);
 
+    if (e < 0)
+        return e;
+    if (converted) {
+        d = kj_mdoc_new();
+        obj = kj_mborrow(d, converted);
+    }
     object_write(c->res, obj, c->dry_run ? 0 : store_next_revision(c->s->store), &doc);
     if (!c->dry_run)
         return call_put(c, &k, 0, &doc, on_created, NULL, err);
@@ -179,12 +191,33 @@ static int put(struct api_call *c, struct kj_mval *obj, const char *name, struct
     return 0;
 }
 
+/* The object that waited for a step of admission or a conversion, as it was then; NULL: none, or
+ * somebody took meanwhile what it was given. */
+static const struct kj_val *kept(struct api_call *c)
+{
+    const struct res_strategy *st = c->res->strategy;
+
+    if (!c->creating) { /* what waited was to change an object that has gone since */
+        admission_forget(c);
+        convert_forget_written(c);
+        c->creating = true;
+        return NULL;
+    }
+    const struct kj_val *val = admission_kept(c);
+    if (!val)
+        return convert_kept(c);
+    if (!st || !st->still_free || c->dry_run || st->still_free(c->s, val))
+        return val;
+    admission_forget(c);
+    return NULL;
+}
+
 /* -EAGAIN: with another name. Otherwise the call was answered, or will be. */
 static int attempt(struct api_call *c, const struct kj_val *body)
 {
     CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
     CLEANUP(kj_doc_free) struct kj_doc *frozen = NULL;
-    const struct kj_val *val = admission_kept(c);
+    const struct kj_val *val = kept(c);
     struct kj_mval *obj = val ? kj_mborrow(d, val) : make(c, d, body, &frozen);
     struct kerr err = { 0 };
 
@@ -200,10 +233,13 @@ static int attempt(struct api_call *c, const struct kj_val *body)
         api_fail_admission(c, &err);
         return 0;
     }
-    e = put(c, obj, name, &err);
+    e = put(c, obj, val, name, &err);
+    if (e == -EINPROGRESS)
+        return 0;
     if (e == -EEXIST && str_empty(kj_str(kj_path(body, "metadata.name"))) &&
         ++c->retries < NAME_ATTEMPTS) {
         admission_forget(c);
+        convert_forget_written(c);
         return -EAGAIN;
     }
     if (e == -EEXIST)

@@ -1,6 +1,7 @@
 /* delete.c - DELETE of one object: preconditions, propagation, grace, finalizers. */
 #include <stdio.h>
 
+#include "apiserver/registry/convert.h"
 #include "apiserver/registry/internal.h"
 #include "base/ktime.h"
 #include "base/num.h"
@@ -228,6 +229,30 @@ static void on_stored(void *arg, struct api_call *c, const char *doc, size_t n,
         answer(x, c, doc, n);
 }
 
+/* A deletion changes metadata only, and no labels or annotations: what is stored stays in the
+ * version that it is stored in, and no webhook is asked. */
+static void write_marked(struct deletion *x, struct api_call *c, const struct kj_mval *obj,
+                         uint64_t rev, struct strbuf *out)
+{
+    static const char *const kept[] = { "labels", "annotations" };
+    CLEANUP(strbuf_fini) struct strbuf text = STRBUF_INIT;
+    CLEANUP(kj_doc_free) struct kj_doc *stored = NULL;
+    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
+    struct store_key k = { x->r->store_res, x->r->namespaced ? x->ns : "", x->name };
+
+    if (!x->r->crd || store_get_latest(c->s->store, &k, &text, NULL, NULL) < 0 ||
+        kj_parse(text.data, text.len, KJ_RAW_NUMBERS, &stored, NULL) < 0) {
+        object_write(x->r, obj, rev, out);
+        return;
+    }
+    const struct kj_val *old = kj_root(stored);
+    struct kj_mval *v = kj_mborrow(d, old), *meta = kj_mclone(d, kj_mget(obj, "metadata"));
+    for (size_t i = 0; i < ARRAY_LEN(kept); i++)
+        object_dup_member(d, meta, kj_get(old, "metadata"), kept[i]);
+    kj_mset(d, v, "metadata", meta);
+    object_write_as(x->r->kind, kj_str_or(kj_get(old, "apiVersion"), ""), v, rev, out);
+}
+
 static void store(struct deletion *x, struct api_call *c, const struct kj_mval *obj,
                   const struct kj_val *fresh, const struct kj_val *old, uint64_t rev)
 {
@@ -237,7 +262,7 @@ static void store(struct deletion *x, struct api_call *c, const struct kj_mval *
     struct kerr err = { 0 };
     int e = 0;
 
-    object_write(x->r, obj, c->dry_run || same ? rev : store_next_revision(c->s->store), &doc);
+    write_marked(x, c, obj, c->dry_run || same ? rev : store_next_revision(c->s->store), &doc);
     if (c->dry_run || same)
         answer(x, c, doc.data, doc.len);
     else if (x->removed)
@@ -255,7 +280,7 @@ static void run(struct deletion *x, struct api_call *c)
     const struct res_strategy *st = x->r->strategy;
     struct kerr err = { 0 };
     uint64_t rev;
-    int e = api_read(c->s, x->r, x->ns, x->name, &old_doc, &rev, &err);
+    int e = api_read(c, x->r, x->ns, x->name, &old_doc, &rev, &err);
     const struct kj_val *old = kj_root(old_doc);
 
     if (e == 0)

@@ -5,6 +5,7 @@
  *   object.c    documents: reading, checking, writing     meta.c     rules of metadata
  *   read.c      get, list; token.c, list_text.c           select.c   selectors on documents
  *   watch.c     watches                                   create.c, change.c, patch.c, delete.c
+ *   convert.c   custom objects in other versions, by webhook
  */
 #ifndef KOORD_APISERVER_REGISTRY_INTERNAL_H
 #define KOORD_APISERVER_REGISTRY_INTERNAL_H
@@ -80,6 +81,13 @@ int object_load(const struct resource *r, const char *doc, size_t n, struct kj_d
 /* The canonical text: kind, apiVersion, metadata, then the rest. rev 0: no resourceVersion. */
 void object_write(const struct resource *r, const struct kj_mval *obj, uint64_t rev,
                   struct strbuf *out);
+/* The same in the words of this kind and version. */
+void object_write_as(const char *kind, const char *api_version, const struct kj_mval *obj,
+                     uint64_t rev, struct strbuf *out);
+/* The defaults that a custom object lacks in the version it is stored in; false: none. */
+bool object_fill(const struct crd_schema *schema, const char *doc, size_t n, struct strbuf *out);
+/* It is stored in the version in which it would be stored now. */
+bool object_is_current(const struct resource *r, const char *doc, size_t n);
 /* A stored document as this resource shows it; in_list: without kind and apiVersion. */
 void object_show(const struct resource *r, const char *doc, size_t n, bool in_list,
                  struct strbuf *out);
@@ -99,6 +107,8 @@ bool object_has_finalizers(const struct resource *r, const struct kj_val *obj);
 
 void meta_validate(const struct resource *r, const struct kj_val *obj, const struct kj_val *old,
                    struct field_errors *errors);
+void meta_check_labels(const struct kj_val *meta, struct field_errors *errors);
+void meta_check_annotations(const struct kj_val *meta, struct field_errors *errors);
 void meta_generate_name(struct loop *l, const char *base, struct strbuf *out);
 void uid_new(struct loop *l, char out[37]);
 bool allows_unconditional(const struct resource *r);

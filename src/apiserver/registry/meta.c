@@ -134,7 +134,7 @@ static void check_names(const struct resource *r, const struct kj_val *meta,
     }
 }
 
-static void check_labels(const struct kj_val *meta, struct field_errors *errors)
+void meta_check_labels(const struct kj_val *meta, struct field_errors *errors)
 {
     struct kj_iter it = kj_iter(kj_get(meta, "labels"));
     const struct kj_val *v;
@@ -151,7 +151,7 @@ static void check_labels(const struct kj_val *meta, struct field_errors *errors)
     }
 }
 
-static void check_annotations(const struct kj_val *meta, struct field_errors *errors)
+void meta_check_annotations(const struct kj_val *meta, struct field_errors *errors)
 {
     struct kj_iter it = kj_iter(kj_get(meta, "annotations"));
     const struct kj_val *v;
@@ -269,8 +269,8 @@ void meta_validate(const struct resource *r, const struct kj_val *obj, const str
         field_error(errors, FIELD_INVALID, "metadata.generation", text,
                     "must be greater than or equal to 0");
     }
-    check_labels(meta, errors);
-    check_annotations(meta, errors);
+    meta_check_labels(meta, errors);
+    meta_check_annotations(meta, errors);
     check_owners(meta, errors);
     check_finalizers(meta, old ? kj_get(old, "metadata") : NULL, errors);
 }

@@ -290,6 +290,22 @@ static void from_stored(const struct resource *r, struct kj_mdoc *d, struct kj_m
         r->strategy->from_stored(d, v);
 }
 
+/* Custom objects that are the same in all versions are stored in one of them. */
+static bool names_other_version(const struct resource *r, const struct kj_val *stored)
+{
+    const char *version = kj_str_or(kj_get(stored, "apiVersion"), "");
+    size_t n = strlen(r->group);
+
+    return r->crd && (strncmp(version, r->group, n) != 0 || version[n] != '/' ||
+                      !streq(version + n + 1, r->version));
+}
+
+static void set_version(const struct resource *r, struct kj_mdoc *d, struct kj_mval *v)
+{
+    CLEANUP(mem_free) char *version = xasprintf("%s/%s", r->group, r->version);
+    kj_mset(d, v, "apiVersion", kj_mstr(d, version));
+}
+
 int object_load(const struct resource *r, const char *doc, size_t n, struct kj_doc **ret,
                 struct kerr *err)
 {
@@ -298,15 +314,35 @@ int object_load(const struct resource *r, const char *doc, size_t n, struct kj_d
 
     if (e < 0)
         return e;
-    if (needs_reading(r, doc, n)) {
+    bool other = names_other_version(r, kj_root(stored)), lacks = needs_reading(r, doc, n);
+    if (other || lacks) {
         CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
         struct kj_mval *v = kj_mcopy(d, kj_root(stored));
-        from_stored(r, d, v);
+        if (lacks)
+            from_stored(r, d, v);
+        if (other)
+            set_version(r, d, v);
         *ret = kj_freeze(v);
     } else {
         *ret = take(stored);
     }
     return 0;
+}
+
+bool object_fill(const struct crd_schema *schema, const char *doc, size_t n, struct strbuf *out)
+{
+    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = NULL;
+    CLEANUP(kj_doc_free) struct kj_doc *stored = NULL;
+    uint64_t rev = stored_rev(doc, n);
+
+    if (!crd_may_lack_defaults(schema, rev) || kj_parse(doc, n, KJ_RAW_NUMBERS, &stored, NULL) < 0)
+        return false;
+    d = kj_mdoc_new();
+    struct kj_mval *v = kj_mcopy(d, kj_root(stored));
+    crd_default(schema, d, v);
+    object_write_as(kj_str_or(kj_get(kj_root(stored), "kind"), ""),
+                    kj_str_or(kj_get(kj_root(stored), "apiVersion"), ""), v, rev, out);
+    return true;
 }
 
 struct kj_mval *object_meta(struct kj_mdoc *d, struct kj_mval *obj)
@@ -386,13 +422,11 @@ static void write_head(const struct resource *r, struct strbuf *out)
                    *r->group ? "/" : "", r->version);
 }
 
-static void write_object(const struct resource *r, const struct kj_mval *obj, uint64_t rev,
-                         struct strbuf *out)
+static void write_members(const struct kj_mval *obj, uint64_t rev, struct strbuf *out)
 {
     struct kj_mval *v;
     struct str key;
 
-    write_head(r, out);
     strbuf_append(out, ",\"metadata\":");
     write_meta(kj_mget(obj, "metadata"), rev, out);
     for (struct kj_miter it = kj_miter(obj); kj_mnext(&it, &key, &v);)
@@ -401,10 +435,26 @@ static void write_object(const struct resource *r, const struct kj_mval *obj, ui
     strbuf_appendc(out, '}');
 }
 
+static void write_object(const struct resource *r, const struct kj_mval *obj, uint64_t rev,
+                         struct strbuf *out)
+{
+    write_head(r, out);
+    write_members(obj, rev, out);
+}
+
+void object_write_as(const char *kind, const char *api_version, const struct kj_mval *obj,
+                     uint64_t rev, struct strbuf *out)
+{
+    strbuf_appendf(out, "{\"kind\":\"%s\",\"apiVersion\":\"%s\"", kind, api_version);
+    write_members(obj, rev, out);
+}
+
 void object_write(const struct resource *r, const struct kj_mval *obj, uint64_t rev,
                   struct strbuf *out)
 {
-    if (r->strategy && r->strategy->to_stored) {
+    if (r->crd && r->stored_as) {
+        object_write_as(r->kind, r->stored_as, obj, rev, out);
+    } else if (r->strategy && r->strategy->to_stored) {
         CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
         struct kj_mval *v = kj_mclone(d, (struct kj_mval *)(uintptr_t)obj);
         r->strategy->to_stored(d, v);
@@ -412,6 +462,17 @@ void object_write(const struct resource *r, const struct kj_mval *obj, uint64_t 
     } else {
         write_object(r, obj, rev, out);
     }
+}
+
+bool object_is_current(const struct resource *r, const char *doc, size_t n)
+{
+    static const char mark[] = "\"apiVersion\":\"";
+    const char *p = memmem(doc, n, mark, sizeof mark - 1);
+
+    if (!r->crd || !r->stored_as || !p)
+        return true;
+    p += sizeof mark - 1;
+    return strncmp(p, r->stored_as, strlen(r->stored_as)) == 0 && p[strlen(r->stored_as)] == '"';
 }
 
 static const char meta_mark[] = ",\"metadata\":";

@@ -1,5 +1,6 @@
 /* read.c - GET of one object, LIST with pages, selectors and revisions. */
 #include "apiserver/http/protobuf.h"
+#include "apiserver/registry/convert.h"
 #include "apiserver/registry/internal.h"
 #include "apiserver/registry/list_text.h"
 #include "apiserver/schema/types.h"
@@ -33,6 +34,9 @@ struct listing {
     const struct t_type *protobuf; /* items are encoded by this; NULL: JSON */
     struct strbuf items;
     int64_t n;
+    int64_t missing; /* conversions that a webhook has to make first */
+    int64_t ahead;   /* so many of them, and items, are looked at before the webhook is asked */
+    struct kerr *err;
     bool more;
     char *last_ns, *last_name; /* of the last one shown */
 };
@@ -69,6 +73,11 @@ static bool on_item(void *arg, const struct store_key *k, uint64_t rev, const ch
     CLEANUP(kj_doc_free) struct kj_doc *parsed = NULL;
 
     (void)rev;
+    int e = convert_stored(l->c, l->c->res, &doc, &n, l->err);
+    if (e == -EINPROGRESS)
+        return ++l->missing + l->n < l->ahead;
+    if (e < 0)
+        return false;
     if (!selection_match(l->sel, k, doc, n, &parsed))
         return true;
     if (l->c->limit > 0 && l->n >= l->c->limit) {
@@ -123,6 +132,8 @@ static int choose_revision(struct api_call *c, struct token *t, uint64_t *at, st
     bool exact = c->rv_match ? streq(c->rv_match, "Exact") : c->limit > 0;
     if (rv > 0 && exact)
         *at = rv;
+    if (c->list_rev) /* what was looked at when the conversions were asked for */
+        *at = c->list_rev;
     return 0;
 }
 
@@ -258,8 +269,15 @@ static struct list_text *encode_items(struct listing *l, const struct token *t, 
         l->n = shared->n;
         return shared;
     }
+    l->err = &err;
     int e = store_list(c->s->store, c->res->store_res, ns, at, t->name ? &after : NULL, on_item, l,
                        &err);
+    if (e == 0 && l->missing) {
+        c->list_rev = at ? at : store_revision(c->s->store);
+        convert_wait_again(c);
+        return NULL;
+    }
+    e = e == 0 ? err.code : e;
     if (e == 0 && !fits(c, &l->items))
         e = kerr_api(&err, -EAGAIN, KR_TOO_MANY_REQUESTS,
                      "Too many requests, please try again later.");
@@ -268,6 +286,18 @@ static struct list_text *encode_items(struct listing *l, const struct token *t, 
     else if (e < 0)
         api_fail(c, &err);
     return e < 0 ? NULL : list_text_new(&c->s->texts, key, changed, &l->items, l->n);
+}
+
+/* As many as the page may need, not all that there are. Where a selector leaves most out nobody
+ * knows how many these are: more each time, so that a few rounds see all of them. */
+static int64_t look_ahead(const struct api_call *c, const struct selection *sel)
+{
+    enum { FIRST = 100, DOUBLED_MAX = 20 };
+
+    if (c->limit <= 0)
+        return INT64_MAX;
+    return sel ? MAX(c->limit, (int64_t)FIRST << MIN(convert_waits(c), (unsigned)DOUBLED_MAX))
+               : c->limit;
 }
 
 void verb_list(struct api_call *c)
@@ -281,6 +311,7 @@ void verb_list(struct api_call *c)
         api_fail(c, &err);
         return;
     }
+    l.ahead = look_ahead(c, l.sel);
     uint64_t shown = at ? at : store_revision(c->s->store);
     CLEANUP(list_text_unref) struct list_text *items = encode_items(&l, &t, at);
     if (items)

@@ -20,6 +20,7 @@ struct admission_later;
 struct api_call;
 struct api_list;
 struct apiserver;
+struct call_conversions;
 struct list_text;
 struct loop;
 struct store;
@@ -127,10 +128,13 @@ struct api_call {
     void (*on_gone)(void *arg); /* the call ends, answered or not; NULL: nobody to tell */
     void *gone_arg;
     nsec_t began;
-    bool done, counted;                /* counted: among the requests under way */
-    unsigned retries, asked;           /* asked: steps of admission that answer later */
-    struct admission_later *laters;    /* admission/admission.c */
-    const struct api_refusal *refusal; /* of a webhook: admission_refuse(); NULL: none */
+    bool done, counted;                   /* counted: among the requests under way */
+    bool creating;                        /* what waits is a new object, not a changed one */
+    unsigned retries, asked;              /* asked: steps of admission that answer later */
+    struct admission_later *laters;       /* admission/admission.c */
+    struct call_conversions *conversions; /* registry/convert.c */
+    uint64_t list_rev;                    /* of a list that waits for conversions; 0: it does not */
+    const struct api_refusal *refusal;    /* of a webhook: admission_refuse(); NULL: none */
 };
 struct api_refusal {
     int code;
@@ -203,8 +207,9 @@ void api_status_text(struct strbuf *out, const struct kerr *err);
  */
 
 /* The newest version, committed or under way, in the form of this resource. *ret_doc is the
- * caller's. -ENOENT with the message of kube-apiserver. ret_rev may be NULL. */
-int api_read(struct apiserver *s, const struct resource *r, const char *ns, const char *name,
+ * caller's. -ENOENT with the message of kube-apiserver. -EINPROGRESS (custom resources only): a
+ * webhook converts it, and the call is looked at again. ret_rev may be NULL. */
+int api_read(struct api_call *c, const struct resource *r, const char *ns, const char *name,
              struct kj_doc **ret_doc, uint64_t *ret_rev, struct kerr *err);
 
 /* Read, change, check, store, answer: what PUT, PATCH, status, binding and scale are made of. */

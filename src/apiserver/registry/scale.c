@@ -76,7 +76,7 @@ static void reply(void *arg, struct api_call *c, const char *doc, size_t n)
     CLEANUP(kj_doc_free) struct kj_doc *parsed = NULL;
     CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
 
-    (void)kj_parse(doc, n, KJ_RAW_NUMBERS, &parsed, NULL);
+    (void)object_load(c->res, doc, n, &parsed, NULL);
     write_scale(&x->paths, kj_root(parsed), &out);
     api_reply(c, 200, out.data, out.len);
 }
@@ -215,6 +215,7 @@ void api_scale(struct api_call *c, const struct api_scale_paths *p)
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
     CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
     struct kerr err = { 0 };
+    int e = 0;
 
     x->paths = *p;
     if (c->verb == API_UPDATE || c->verb == API_PATCH) {
@@ -225,7 +226,9 @@ void api_scale(struct api_call *c, const struct api_scale_paths *p)
     if (c->verb != API_GET)
         api_err_method(&err);
     else
-        (void)api_read(c->s, c->res, c->ns, c->name, &doc, NULL, &err);
+        e = api_read(c, c->res, c->ns, c->name, &doc, NULL, &err);
+    if (e == -EINPROGRESS)
+        return;
     if (err.code < 0) {
         api_fail(c, &err);
         return;

@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 
+#include "apiserver/registry/convert.h"
 #include "apiserver/registry/internal.h"
 #include "base/num.h"
 
@@ -24,8 +25,20 @@ struct watcher {
     uint64_t skip_to;                         /* events up to here are not wanted */
     char *after_ns, *after_name;
     bool listing, full, columns_sent;
-    int count; /* in this chunk */
+    int count;               /* in this chunk */
+    int missing;             /* of them: conversions that a webhook has to make first */
+    struct store_event held; /* an event that waits for its conversion; doc NULL: none */
+    struct kerr why;
 };
+
+static void drop_held(struct watcher *w)
+{
+    free((char *)(uintptr_t)w->held.doc);
+    free((char *)(uintptr_t)w->held.old_doc);
+    free((char *)(uintptr_t)w->held.key.ns);
+    free((char *)(uintptr_t)w->held.key.name);
+    w->held = (struct store_event){ 0 };
+}
 
 static void watcher_free(struct watcher *w)
 {
@@ -41,6 +54,7 @@ static void watcher_free(struct watcher *w)
     timer_cancel(w->step);
     free(w->after_ns);
     free(w->after_name);
+    drop_held(w);
     s->stats.open_watches = s->watches.n;
     free(w);
 }
@@ -67,6 +81,24 @@ static void fail(struct watcher *w, const struct kerr *err)
     api_status_text(&b, err);
     c->sink->event(c->sink_arg, c, "ERROR", b.data, b.len);
     finish(w);
+}
+
+/* A text of any length, from a webhook. */
+static void fail_text(struct watcher *w, const char *message)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+    struct api_call *c = w->c;
+    status_write(&b, NULL, message, "", NULL, 500);
+    c->sink->event(c->sink_arg, c, "ERROR", b.data, b.len);
+    finish(w);
+}
+
+static void fail_later(struct loop *l, void *arg)
+{
+    struct watcher *w = arg;
+    (void)l;
+    w->step = NULL;
+    fail(w, &w->why);
 }
 
 /* ---- telling ------------------------------------------------------------------------------------
@@ -173,14 +205,11 @@ static struct event_docs *docs_of(struct apiserver *s, const struct resource *r,
 /* ---- events of the store ------------------------------------------------------------------------
  */
 
-static bool on_event(void *arg, const struct store_event *e)
+/* An event whose documents are in the version of the watch. */
+static bool take_event(struct watcher *w, const struct store_event *e)
 {
-    struct watcher *w = arg;
     bool is, was;
 
-    w->seen = e->rev;
-    if (e->rev <= w->skip_to)
-        return true;
     if (!w->sel) {
         static const char *const names[] = { "ADDED", "MODIFIED", "DELETED" };
         w->told = e->rev;
@@ -201,6 +230,69 @@ static bool on_event(void *arg, const struct store_event *e)
     CLEANUP(strbuf_fini) struct strbuf last = STRBUF_INIT;
     object_set_rev(e->old_doc, e->old_n, e->rev, &last);
     return tell(w, "DELETED", last.data, last.len, NULL);
+}
+
+/* The documents of an event in the version of the watch. */
+static int convert_event(struct watcher *w, struct store_event *e, struct kerr *err)
+{
+    struct api_call *c = w->c;
+    int now = convert_stored(c, c->res, &e->doc, &e->n, err), before = 0;
+
+    if (w->sel && e->old_doc && (now == 0 || now == -EINPROGRESS))
+        before = convert_stored(c, c->res, &e->old_doc, &e->old_n, err);
+    return now == 0 || (before < 0 && before != -EINPROGRESS) ? before : now;
+}
+
+static void hold(struct watcher *w, const struct store_event *e)
+{
+    w->held = *e;
+    w->held.key.ns = xstrdup(e->key.ns);
+    w->held.key.name = xstrdup(e->key.name);
+    w->held.doc = xstrndup(e->doc, e->n);
+    w->held.old_doc = e->old_doc ? xstrndup(e->old_doc, e->old_n) : NULL;
+}
+
+static void on_converted(void *arg, struct api_call *c, const char *error);
+
+static bool on_event(void *arg, const struct store_event *stored)
+{
+    struct watcher *w = arg;
+    struct store_event e = *stored;
+
+    w->seen = e.rev;
+    if (e.rev <= w->skip_to)
+        return true;
+    int r = convert_event(w, &e, &w->why);
+    if (r == 0) {
+        bool more = take_event(w, &e);
+        convert_release(w->c);
+        return more;
+    }
+    hold(w, stored); /* the store's cursor waits with it */
+    if (r == -EINPROGRESS)
+        convert_wait(w->c, on_converted, w);
+    else
+        w->step = loop_after(w->c->s->loop, 0, fail_later, w);
+    return false;
+}
+
+/* What the webhook has converted is told now, and the cursor goes on. */
+static void on_converted(void *arg, struct api_call *c, const char *error)
+{
+    struct watcher *w = arg;
+    struct store_event e = w->held;
+
+    (void)c;
+    if (error) {
+        fail_text(w, error);
+        return;
+    }
+    if (convert_event(w, &e, &w->why) == 0)
+        (void)take_event(w, &e);
+    convert_release(w->c);
+    drop_held(w);
+    if (w->sw && !w->full)
+        store_watch_resume(w->sw);
 }
 
 static void on_progress(void *arg, uint64_t rev)
@@ -242,6 +334,18 @@ static int follow(struct watcher *w, uint64_t from, struct kerr *err)
  * ----------------------------------------------------------------------
  */
 
+static void list_step(struct loop *l, void *arg);
+
+static void on_list_converted(void *arg, struct api_call *c, const char *error)
+{
+    struct watcher *w = arg;
+
+    if (error)
+        fail_text(w, error);
+    else
+        w->step = loop_after(c->s->loop, 0, list_step, w);
+}
+
 static bool on_listed(void *arg, const struct store_key *k, uint64_t rev, const char *doc, size_t n)
 {
     struct watcher *w = arg;
@@ -252,6 +356,12 @@ static bool on_listed(void *arg, const struct store_key *k, uint64_t rev, const 
         w->listing = true; /* more to come */
         return false;
     }
+    int e = convert_stored(w->c, w->c->res, &doc, &n, &w->why);
+    if (e < 0 && e != -EINPROGRESS)
+        return false;
+    w->missing += e == -EINPROGRESS;
+    if (w->missing) /* what comes after one that is missing waits with it */
+        return true;
     free(w->after_ns);
     free(w->after_name);
     w->after_ns = xstrdup(k->ns);
@@ -270,12 +380,22 @@ static void list_step(struct loop *l, void *arg)
     struct kerr err = { 0 };
 
     w->step = NULL;
-    w->count = 0;
+    w->count = w->missing = 0;
     w->listing = false;
     int e = store_list(c->s->store, c->res->store_res, ns, w->list_at,
                        w->after_name ? &after : NULL, on_listed, w, &err);
     if (e == -EIDRM)
         too_old(&err, w->list_at, c->s->store);
+    if (e == 0 && w->why.code) {
+        err = w->why;
+        e = err.code;
+    }
+    if (e == 0 && w->missing) {
+        w->listing = true;
+        convert_wait(c, on_list_converted, w);
+        return;
+    }
+    convert_release(c);
     if (e == 0 && w->listing) {
         if (!w->full)
             w->step = loop_after(l, 0, list_step, w);
@@ -296,9 +416,9 @@ void watch_resume(struct watcher *w)
     if (!w->full)
         return;
     w->full = false;
-    if (w->listing && !w->step)
+    if (w->listing && !w->step && !w->missing)
         w->step = loop_after(w->c->s->loop, 0, list_step, w);
-    if (w->sw)
+    if (w->sw && !w->held.doc)
         store_watch_resume(w->sw);
 }
 
@@ -309,13 +429,13 @@ static void on_bookmark(struct loop *l, void *arg)
 {
     struct watcher *w = arg;
     w->bookmark = loop_after(l, loop_outside(l, BOOKMARK_EVERY), on_bookmark, w);
-    if (!w->full && w->sw && w->seen > w->told)
+    if (!w->full && w->sw && w->seen > w->told && !w->held.doc)
         tell_bookmark(w, w->seen, false);
 }
 
 void watch_finish(struct watcher *w)
 {
-    if (w->c->bookmarks && !w->full && w->sw && w->seen > w->told)
+    if (w->c->bookmarks && !w->full && w->sw && w->seen > w->told && !w->held.doc)
         tell_bookmark(w, w->seen, false);
     finish(w);
 }

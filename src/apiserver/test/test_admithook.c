@@ -260,6 +260,48 @@ static void test_asked_again_when_the_object_changed(void **state)
     assert_string_equal(hook_asked(&h, 1, "request.oldObject.data.o"), "w");
 }
 
+/* Somebody deletes the object while a question about its change is open. */
+static void delete_beside(struct hook_server *h, void *arg)
+{
+    static const struct api_sink sink = { .reply = on_other };
+
+    h->on_ask = NULL;
+    fixture_start(arg, &sink, NULL, "DELETE", CMS "/a", NULL, "");
+}
+
+/* An apply that finds nothing any more makes a new object, of which nothing is the old one's. */
+static void test_an_object_that_goes_meanwhile_is_made_anew(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+    CLEANUP(hook_server_fini) struct hook_server h;
+    char uid[40];
+
+    (void)state;
+    fixture_init(&r, 53);
+    hook_server_init(&h, &r);
+    fixture_cm(&r, "a", "");
+    (void)snprintf(uid, sizeof uid, "%s", fixture_str(&r, "metadata.uid"));
+    hook_config(&r, VALIDATING, "v",
+                HOOK("a", "ok",
+                     "\"rules\":[{\"operations\":[\"CREATE\",\"UPDATE\"],\"apiGroups\":[\"\"],"
+                     "\"apiVersions\":[\"v1\"],\"resources\":[\"configmaps\"]}],"));
+    h.delay = 20 * NSEC_PER_MSEC;
+    h.on_ask = delete_beside;
+    h.arg = &r;
+    assert_int_equal(fixture_do(&r, "PATCH", CMS "/a?fieldManager=me",
+                                "application/apply-patch+yaml",
+                                "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, "
+                                "data: {n: \"1\"}}"),
+                     201);
+    assert_int_equal(h.n, 2);
+    assert_string_equal(hook_asked(&h, 0, "request.operation"), "UPDATE");
+    assert_string_equal(hook_asked(&h, 1, "request.operation"), "CREATE");
+    assert_true(*uid && *fixture_str(&r, "metadata.uid"));
+    assert_string_not_equal(fixture_str(&r, "metadata.uid"), uid);
+    assert_string_equal(fixture_str(&r, "data.n"), "1");
+    assert_null(fixture_val(&r, "data.k"));
+}
+
 static void no_answer(void *arg, struct api_call *c, int status, const char *json, size_t n)
 {
     (void)arg, (void)c, (void)status, (void)json, (void)n;
@@ -411,6 +453,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_validating_ones_are_asked_at_once),
     cmocka_unit_test(test_dry_runs_ask_only_who_has_no_side_effects),
     cmocka_unit_test(test_asked_again_when_the_object_changed),
+    cmocka_unit_test(test_an_object_that_goes_meanwhile_is_made_anew),
     cmocka_unit_test(test_a_client_that_goes_takes_its_question_along),
     cmocka_unit_test(test_the_server_may_end_before_the_answer),
     cmocka_unit_test(test_rules_and_selectors),

@@ -305,8 +305,8 @@ static void test_what_we_cannot_do_is_refused_clearly(void **state)
                       "expression, but isn't: error parsing regexp: invalid character class range: "
                       "`\\p{Klingon}`");
     expect(&r, "{\"spec\":{\"conversion\":{\"strategy\":\"Webhook\"}}}",
-           "spec.conversion.strategy: Forbidden: conversion by webhook is not supported by this "
-           "server");
+           "[spec.conversion.webhookClientConfig: Required value: required when strategy is set to "
+           "Webhook, spec.conversion.conversionReviewVersions: Required value]");
 }
 
 static void test_what_may_not_change(void **state)
