@@ -93,6 +93,7 @@ const struct kj_val *admission_kept(const struct api_call *c);
 void admission_forget(struct api_call *c);
 /* admission/builtin.c: the server's own steps, added at birth. */
 void admission_add_builtin(struct apiserver *s);
+void runtimeclass_add(struct apiserver *s);   /* admission/runtimeclass.c */
 void limitrange_add(struct apiserver *s);     /* admission/limitrange.c */
 void requester_add(struct apiserver *s);      /* admission/requester.c */
 void serviceaccount_add(struct apiserver *s); /* admission/serviceaccount.c */

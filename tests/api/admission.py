@@ -488,3 +488,51 @@ def a_certificate_request_says_who_made_it(t):
     t.eq(got['spec'].get('uid'), me.get('uid'), 'uid')
     t.eq(got['spec'].get('extra'), me.get('extra'), 'extra')
     t.code(t.delete(f'{path}/{name}'), 200)
+
+
+# ---- runtime classes ----
+
+RUNTIMES = '/apis/node.k8s.io/v1/runtimeclasses'
+
+
+def runtime_class(t, **fields):
+    name = t.name('rc')
+    t.make(RUNTIMES, {'metadata': {'name': name}, 'handler': 'runc', **fields})
+    return name
+
+
+@check
+def runtime_class_that_does_not_exist_is_forbidden(t):
+    t.status(t.post(t.pods(), pod('a', {'runtimeClassName': 'nope'})), 403, 'Forbidden',
+             'pods "a" is forbidden: pod rejected: RuntimeClass "nope" not found')
+
+
+@check
+def overhead_comes_from_the_runtime_class(t):
+    name = runtime_class(t, overhead={'podFixed': {'cpu': '250m', 'memory': '64Mi'}})
+    got = t.make(t.pods(), pod('a', {'runtimeClassName': name}))
+    t.has(got, 'spec.overhead', {'cpu': '250m', 'memory': '64Mi'})
+    t.make(t.pods(), pod('b', {'runtimeClassName': name, 'overhead': {'cpu': '0.25', 'memory': '64Mi'}}))
+    t.status(t.post(t.pods(), pod('c', {'runtimeClassName': name, 'overhead': {'cpu': '1'}})), 403, 'Forbidden',
+             'pods "c" is forbidden: pod rejected: Pod\'s Overhead doesn\'t match RuntimeClass\'s defined Overhead')
+
+
+@check
+def overhead_without_that_of_a_class_is_forbidden(t):
+    name = runtime_class(t)
+    t.has(t.make(t.pods(), pod('a', {'runtimeClassName': name})), 'spec.overhead', None)
+    t.status(t.post(t.pods(), pod('b', {'runtimeClassName': name, 'overhead': {'cpu': '1'}})), 403, 'Forbidden',
+             'pods "b" is forbidden: pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead')
+
+
+@check
+def scheduling_of_the_runtime_class_is_added(t):
+    name = runtime_class(t, scheduling={'nodeSelector': {'kind': 'big'}, 'tolerations': [
+        {'key': 'gpu', 'operator': 'Exists', 'effect': 'NoSchedule'}]})
+    got = t.make(t.pods(), pod('a', {'runtimeClassName': name, 'nodeSelector': {'zone': 'x'}, 'tolerations': [
+        {'key': 'gpu', 'operator': 'Equal', 'value': 'v', 'effect': 'NoSchedule'}]}))
+    t.has(got, 'spec.nodeSelector', {'zone': 'x', 'kind': 'big'})
+    t.eq([x.get('operator') for x in got['spec']['tolerations'] if x['key'] == 'gpu'], ['Exists'], 'tolerations')
+    t.status(t.post(t.pods(), pod('b', {'runtimeClassName': name, 'nodeSelector': {'kind': 'small'}})), 403, 'Forbidden',
+             'pods "b" is forbidden: conflict: runtimeClass.scheduling.nodeSelector[kind] = big; '
+             'pod.spec.nodeSelector[kind] = small')

@@ -256,26 +256,6 @@ static int tolerations_mutate(void *self, const struct admission_req *r, struct 
     return 0;
 }
 
-/* ---- RuntimeClass -------------------------------------------------------------------------------
- */
-
-/* Classes are not kept here, so their names are not looked up; but overhead comes from a class. */
-static int overhead_validate(void *self, const struct admission_req *r, const struct kj_val *obj,
-                             struct kerr *err)
-{
-    const struct kj_val *spec = kj_get(obj, "spec");
-
-    (void)self;
-    if (!is_core(r, "pods") || !streq(r->operation, "CREATE") || *r->subresource ||
-        kj_len(kj_get(spec, "overhead")) == 0 ||
-        !str_empty(kj_str(kj_get(spec, "runtimeClassName"))))
-        return 0;
-    return kerr_api(err, -EPERM, KR_FORBIDDEN,
-                    "pods \"%.80s\" is forbidden: pod rejected: Pod Overhead set without "
-                    "corresponding RuntimeClass defined Overhead",
-                    r->name);
-}
-
 /* ---- TaintNodesByCondition ----------------------------------------------------------------------
  */
 
@@ -318,12 +298,12 @@ void admission_add_builtin(struct apiserver *s)
         { "Priority", priority_mutate, priority_validate },
         { "DefaultTolerationSeconds", tolerations_mutate, NULL },
         { "TaintNodesByCondition", taint_mutate, NULL },
-        { "RuntimeClass", NULL, overhead_validate },
     };
     s->builtin = xnew0(struct builtin);
     s->builtin->s = s;
     for (size_t i = 0; i < ARRAY_LEN(steps); i++)
         apiserver_add_admission(s, &steps[i], s->builtin);
+    runtimeclass_add(s);
     limitrange_add(s);
     requester_add(s);
     serviceaccount_add(s);

@@ -194,11 +194,17 @@ static void test_overhead_comes_from_a_runtime_class(void **state)
     assert_string_equal(fixture_str(&r, "message"),
                         "pods \"p\" is forbidden: pod rejected: Pod Overhead set without "
                         "corresponding RuntimeClass defined Overhead");
-    assert_int_equal(fixture_post(&r, PODS,
-                                  fixture_json("{'metadata':{'name':'p'},'spec':{'containers':[{"
-                                               "'name':'c','image':'x'}],'overhead':{'cpu':'1'},"
-                                               "'runtimeClassName':'kata'}}")),
+    static const char kata[] = "{'metadata':{'name':'p'},'spec':{'containers':[{'name':'c',"
+                               "'image':'x'}],'runtimeClassName':'kata'}}";
+    assert_int_equal(fixture_post(&r, PODS, fixture_json(kata)), 403);
+    assert_string_equal(fixture_str(&r, "message"),
+                        "pods \"p\" is forbidden: pod rejected: RuntimeClass \"kata\" not found");
+    assert_int_equal(fixture_post(&r, "/apis/node.k8s.io/v1/runtimeclasses",
+                                  fixture_json("{'metadata':{'name':'kata'},'handler':'kata',"
+                                               "'overhead':{'podFixed':{'cpu':'250m'}}}")),
                      201);
+    assert_int_equal(fixture_post(&r, PODS, fixture_json(kata)), 201);
+    assert_string_equal(fixture_str(&r, "spec.overhead.cpu"), "250m");
 }
 
 static const struct CMUnitTest tests[] = {
