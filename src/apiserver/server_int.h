@@ -95,6 +95,9 @@ void admission_forget(struct api_call *c);
 void admission_add_builtin(struct apiserver *s);
 void runtimeclass_add(struct apiserver *s);   /* admission/runtimeclass.c */
 void limitrange_add(struct apiserver *s);     /* admission/limitrange.c */
+void classes_add(struct apiserver *s);        /* admission/classes.c */
+void topology_add(struct apiserver *s);       /* admission/topology.c */
+void volumes_add(struct apiserver *s);        /* admission/volumes.c */
 void requester_add(struct apiserver *s);      /* admission/requester.c */
 void serviceaccount_add(struct apiserver *s); /* admission/serviceaccount.c */
 void admission_fini(struct apiserver *s);     /* before the store is closed */

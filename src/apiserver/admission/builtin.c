@@ -305,6 +305,9 @@ void admission_add_builtin(struct apiserver *s)
         apiserver_add_admission(s, &steps[i], s->builtin);
     runtimeclass_add(s);
     limitrange_add(s);
+    classes_add(s);
+    volumes_add(s);
+    topology_add(s);
     requester_add(s);
     serviceaccount_add(s);
     s->builtin_steps = s->steps.n;

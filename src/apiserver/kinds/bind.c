@@ -5,7 +5,7 @@
 #include "loop/loop.h"
 
 struct binding {
-    bool has_meta; /* labels or annotations to copy: they are read from the body again */
+    const struct kj_val *meta; /* of the Binding as admission left it: labels and annotations */
     const char *node, *uid, *rv;
     char now[KTIME_TEXT_MAX];
 };
@@ -35,7 +35,7 @@ static int check_preconditions(const struct binding *b, const struct api_call *c
 }
 
 static void copy_map(struct kj_mdoc *d, struct kj_mval *meta, const char *key,
-                     const struct kj_val *from, bool overwrite)
+                     const struct kj_val *from)
 {
     struct kj_iter it = kj_iter(kj_get(from, key));
     const struct kj_val *v;
@@ -43,8 +43,7 @@ static void copy_map(struct kj_mdoc *d, struct kj_mval *meta, const char *key,
 
     while (kj_next(&it, &k, &v)) {
         struct kj_mval *map = m_obj(d, meta, key);
-        if (overwrite || !kj_mgetn(map, k.p, k.n))
-            kj_msetn(d, map, k.p, k.n, kj_mcopy(d, v));
+        kj_msetn(d, map, k.p, k.n, kj_mcopy(d, v));
     }
 }
 
@@ -93,15 +92,9 @@ static int bind_edit(void *arg, struct api_call *c, const struct kj_val *old, st
         return conflict(c, err, "has non-empty .spec.schedulingGates");
 
     kj_mset(d, m_obj(d, obj, "spec"), "nodeName", kj_mstr(d, b->node));
-    if (b->has_meta) {
-        CLEANUP(kj_doc_free) struct kj_doc *body = NULL;
-        r = api_body(c, "v1", "Binding", &body, err);
-        if (r < 0)
-            return r;
-        const struct kj_val *from = kj_get(kj_root(body), "metadata");
-        copy_map(d, m_obj(d, obj, "metadata"), "annotations", from, true);
-        copy_map(d, m_obj(d, obj, "metadata"), "labels", from, false);
-    }
+    copy_map(d, m_obj(d, obj, "metadata"), "annotations", b->meta);
+    copy_map(d, m_obj(d, obj, "metadata"), "labels", b->meta);
+    kj_mdel(m_obj(d, obj, "status"), "nominatedNodeName", strlen("nominatedNodeName"));
     set_scheduled(d, m_obj(d, obj, "status"), b->now);
     return 0;
 }
@@ -168,14 +161,15 @@ void pod_bind(struct apiserver *s, struct api_call *c)
     }
     if (!api_admit(c, "CREATE", "v1", "Binding", &doc))
         return;
-    /* The edit may run again later, after a failed commit: what it reads lives in the arena. */
+    /* The edit may run again later, after a failed commit: what it reads lives as long as the call.
+     */
     const struct kj_val *body = kj_root(doc);
-    b->node = arena_strdup(c->arena, kj_str(kj_path(body, "target.name")));
-    b->uid = arena_strdup(c->arena, kj_str_or(kj_path(body, "metadata.uid"), ""));
-    b->rv = arena_strdup(c->arena, kj_str_or(kj_path(body, "metadata.resourceVersion"), ""));
+    vec_push(&c->docs, take(doc));
+    b->node = kj_str(kj_path(body, "target.name"));
+    b->uid = kj_str_or(kj_path(body, "metadata.uid"), "");
+    b->rv = kj_str_or(kj_path(body, "metadata.resourceVersion"), "");
     ktime_format(loop_wall(apiserver_loop(s)), b->now);
-    b->has_meta = kj_len(kj_path(body, "metadata.labels")) > 0 ||
-                  kj_len(kj_path(body, "metadata.annotations")) > 0;
+    b->meta = kj_get(body, "metadata");
     /* verb RES_STATUS: a binding does not count as a change of the spec (generation). */
     api_change(c, &(struct api_change){ .verb = RES_STATUS,
                                         .edit = bind_edit,

@@ -1,7 +1,4 @@
 /* storage.c - persistent volumes and claims, storage classes and what drivers publish.
- *
- * The protection finalizers that kube-apiserver's admission adds to volumes and claims are left
- * out: no controller here would ever take them off again.
  */
 #include "apiserver/kinds/internal.h"
 #include "base/ktime.h"
@@ -159,25 +156,90 @@ void check_pvc_spec(struct check *c, const char *path, const struct kj_val *spec
 
 PREPARE_STATUS(pvc_prepare, "", "PersistentVolumeClaim")
 
-static bool claim_is_kept(const struct kj_val *spec, const struct kj_val *old, bool bound)
+static const char class_note[] = "volume.beta.kubernetes.io/storage-class";
+
+/* The class by the annotation that came before the field; NULL: none. */
+static const char *noted_class(const struct kj_val *claim)
+{
+    return kj_str(kj_get(kj_path(claim, "metadata.annotations"), class_note));
+}
+
+/* A class may be given to a claim that has none, but not another than its annotation says. */
+static bool may_get_class(const struct kj_val *claim, const struct kj_val *old)
+{
+    const char *class = kj_str(kj_path(claim, "spec.storageClassName")), *noted = noted_class(old);
+
+    return class && !kj_path(old, "spec.storageClassName") && (!noted || streq(class, noted));
+}
+
+static bool claim_is_kept(const struct kj_val *claim, const struct kj_val *old)
 {
     CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
-    struct kj_mval *a = kj_mcopy(d, spec), *b = kj_mcopy(d, old);
+    const struct kj_val *spec = kj_get(claim, "spec"), *old_spec = kj_get(old, "spec");
+    struct kj_mval *a = kj_mcopy(d, spec), *b = kj_mcopy(d, old_spec);
 
-    if (!*v_str(old, "volumeName")) /* the binder fills it in */
+    if (!*v_str(old_spec, "volumeName")) /* the binder fills it in */
         kj_mdel(a, "volumeName", strlen("volumeName"));
-    if (bound) {
-        struct kj_mval *ra = kj_mget(a, "resources"), *rb = kj_mget(b, "resources");
-        if (ra)
-            kj_mdel(ra, "requests", strlen("requests"));
-        if (rb)
-            kj_mdel(rb, "requests", strlen("requests"));
+    if (streq(v_str(kj_get(old, "status"), "phase"), "Bound")) {
+        struct kj_mval *ra = kj_mget(kj_mget(a, "resources"), "requests");
+        struct kj_mval *rb = kj_mget(kj_mget(b, "resources"), "requests");
+        if (ra && rb) {
+            kj_mdel(ra, "storage", strlen("storage"));
+            kj_mdel(rb, "storage", strlen("storage"));
+        }
         kj_mdel(a, "volumeAttributesClassName", strlen("volumeAttributesClassName"));
         kj_mdel(b, "volumeAttributesClassName", strlen("volumeAttributesClassName"));
     }
-    if (!v_has(old, "storageClassName")) /* a default class may come late */
+    if (may_get_class(claim, old))
         kj_mdel(a, "storageClassName", strlen("storageClassName"));
     return kj_mequal(a, b);
+}
+
+/* A request that grew may be taken back while the volume has not grown; volumes never shrink. */
+static void check_claim_size(struct check *c, const struct kj_val *claim, const struct kj_val *old)
+{
+    struct qty now = { 0 }, was = { 0 }, has = { 0 };
+
+    (void)v_qty(kj_path(claim, "spec.resources.requests"), "storage", &now);
+    (void)v_qty(kj_path(old, "spec.resources.requests"), "storage", &was);
+    (void)v_qty(kj_path(old, "status.capacity"), "storage", &has);
+    if (qty_cmp(now, was) < 0 && qty_cmp(now, has) <= 0)
+        err_forbidden(c, "spec.resources.requests.storage",
+                      "field can not be less than status.capacity");
+}
+
+static void check_attributes_class(struct check *c, const struct kj_val *spec,
+                                   const struct kj_val *old)
+{
+    static const char key[] = "volumeAttributesClassName";
+    const char *path = at(c, "spec.%s", key);
+    const char *now = kj_str(kj_get(spec, key)), *was = kj_str(kj_path(old, path));
+    const char *current = kj_str(kj_path(old, "status.currentVolumeAttributesClassName"));
+
+    if (!current || (now && was && streq(now, was)) || (now && *now) || (!now && !was))
+        return;
+    err_forbidden(c, path,
+                  at(c,
+                     "update to %s is forbidden when status.currentVolumeAttributesClassName is "
+                     "not nil",
+                     now ? "empty string" : "nil"));
+}
+
+static void check_claim_update(struct check *c, const struct kj_val *claim,
+                               const struct kj_val *old)
+{
+    const struct kj_val *spec = kj_get(claim, "spec");
+    const char *noted = str_or(noted_class(claim), ""), *was = str_or(noted_class(old), "");
+
+    if (!streq(noted, was) && (*noted || !may_get_class(claim, old)))
+        err_invalid(c, at(c, "metadata.annotations.%s", class_note), noted, "field is immutable");
+    if (!claim_is_kept(claim, old))
+        err_forbidden(c, "spec",
+                      "spec is immutable after creation except resources.requests and "
+                      "volumeAttributesClassName for bound claims");
+    check_claim_size(c, claim, old);
+    check_immutable(c, "volumeMode", kj_get(spec, "volumeMode"), kj_path(old, "spec.volumeMode"));
+    check_attributes_class(c, spec, old);
 }
 
 static void pvc_validate(enum res_verb verb, const struct kj_val *obj, const struct kj_val *old,
@@ -189,12 +251,8 @@ static void pvc_validate(enum res_verb verb, const struct kj_val *obj, const str
     if (verb == RES_STATUS)
         return;
     check_pvc_spec(&c, "spec", spec);
-    if (verb == RES_UPDATE &&
-        !claim_is_kept(spec, kj_get(old, "spec"),
-                       streq(kj_str_or(kj_path(old, "status.phase"), ""), "Bound")))
-        err_forbidden(&c, "spec",
-                      "spec is immutable after creation except resources.requests and "
-                      "volumeAttributesClassName for bound claims");
+    if (verb == RES_UPDATE)
+        check_claim_update(&c, obj, old);
 }
 
 const struct res_strategy pvc_strategy = { .prepare = pvc_prepare, .validate = pvc_validate };

@@ -49,7 +49,7 @@ static void test_binding_gives_a_pod_its_node_once(void **state)
     assert_int_equal(fixture_get(&r, PODS "/p"), 200);
     assert_string_equal(fixture_str(&r, "spec.nodeName"), "n1");
     assert_string_equal(fixture_str(&r, "metadata.annotations.x"), "y");
-    assert_string_equal(fixture_str(&r, "metadata.labels.a"), "b"); /* never overwritten */
+    assert_string_equal(fixture_str(&r, "metadata.labels.a"), "z"); /* the binding's wins */
     assert_string_equal(fixture_str(&r, "metadata.labels.zone"), "1");
     assert_int_equal(kj_i64_or(fixture_val(&r, "metadata.generation"), 0), 1);
     const struct kj_val *c = kj_at(fixture_val(&r, "status.conditions"), 0);
