@@ -51,8 +51,11 @@ int apiserver_new(struct loop *l, const struct apiserver_opts *o, struct apiserv
         return e;
     if (o->token_file && (e = tokenfile_load(o->token_file, &s->tokens, err)) < 0)
         return e;
-    admission_add_builtin(s);
-    if (o->authorization == APISERVER_RBAC) {
+    e = admission_add_builtin(s, o->disabled_admission, o->ndisabled, err);
+    if (e < 0)
+        return e;
+    s->always_allow = o->authorization == 0 || (o->authorization & APISERVER_ALWAYS_ALLOW);
+    if (o->authorization & APISERVER_RBAC) {
         s->rbac = rbac_new(s->store);
         escalation_add(s);
     }

@@ -15,24 +15,32 @@ struct loop;
 struct stream;
 struct tls_ctx;
 
-/* What admission does about the service accounts of pods. Lenient: as kube-apiserver, but a pod
- * that runs as "default" in a namespace without that account (no controller runs) stays as it is.
- */
+/* What admission does about the service accounts of pods: as kube-apiserver, but for a pod that
+ * runs as "default" in a namespace that has no such account. */
 enum apiserver_accounts {
-    APISERVER_ACCOUNTS_LENIENT,
-    APISERVER_ACCOUNTS_STRICT,
-    APISERVER_ACCOUNTS_OFF
+    APISERVER_ACCOUNTS_LENIENT, /* it is taken as it is: nobody makes accounts */
+    APISERVER_ACCOUNTS_MADE,    /* a controller makes it in a moment: as if it were there, empty */
+    APISERVER_ACCOUNTS_STRICT   /* it is refused, as by kube-apiserver */
+};
+/* One mode that says yes suffices. */
+enum apiserver_authorization {
+    APISERVER_RBAC = 1 << 0,
+    APISERVER_ALWAYS_ALLOW = 1 << 1, /* whoever is not anonymous may do everything */
+    APISERVER_ALWAYS_DENY = 1 << 2   /* says yes to nobody */
 };
 struct apiserver_opts {
     const char *data_file;  /* SQLite file; NULL: memory only */
     const char *token;      /* bearer token of the administrator; NULL: anybody (tests) */
     const char *token_file; /* further users: authn/tokenfile.h; NULL: none */
-    enum { APISERVER_ALWAYS_ALLOW, APISERVER_RBAC } authorization;
+    unsigned authorization; /* modes, enum apiserver_authorization; 0: APISERVER_ALWAYS_ALLOW */
     enum apiserver_accounts accounts;
     const char *root_ca; /* PEM: what clients trust, for Secrets with tokens; NULL: none */
     bool anonymous;      /* requests without a token are those of system:anonymous, not refused */
     bool no_crds;        /* do not install our own CRDs at start */
     bool koordinator;    /* with Koordinator's namespace, priority classes and configuration */
+    /* Admission plugins that are left out, by kube-apiserver's names; an unknown one: -EINVAL. */
+    const char *const *disabled_admission;
+    size_t ndisabled;
     const char *version; /* "v1.35.4+koord": what /version says */
     size_t ring_bytes;
     nsec_t history;

@@ -41,7 +41,8 @@ struct apiserver {
     struct accounts *accounts; /* tokens of service accounts */
     enum apiserver_accounts account_mode;
     char *root_ca;     /* PEM, for Secrets with a token; NULL: none */
-    struct rbac *rbac; /* NULL: who is authenticated may do everything */
+    struct rbac *rbac; /* NULL: not among the modes */
+    bool always_allow; /* the other mode */
     struct aggregate *aggregate;
     struct vec_of(struct admission_entry) steps, last_steps; /* last: policies, webhooks, quotas */
     size_t builtin_steps; /* of steps: those of admission_add_builtin(), which come first */
@@ -92,7 +93,9 @@ const struct kj_val *admission_kept(const struct api_call *c);
 /* What steps said counts no more: the call ends, or its object is a new one. */
 void admission_forget(struct api_call *c);
 /* admission/builtin.c: the server's own steps, added at birth. */
-void admission_add_builtin(struct apiserver *s);
+/* But for those of disabled, kube-apiserver's names: an unknown one is an error. */
+int admission_add_builtin(struct apiserver *s, const char *const *disabled, size_t n,
+                          struct kerr *err);
 void runtimeclass_add(struct apiserver *s);   /* admission/runtimeclass.c */
 void limitrange_add(struct apiserver *s);     /* admission/limitrange.c */
 void classes_add(struct apiserver *s);        /* admission/classes.c */

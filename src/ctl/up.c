@@ -29,7 +29,7 @@ struct shape_list {
     size_t n;
 };
 struct up_options {
-    struct flag_list components;
+    struct flag_list components, disabled_admission;
     struct shape_list shapes;
     const char *data, *listen, *tls_cert, *tls_key, *apply, *dashboard, *scheduler_config,
         *descheduler_config, *token_file, *authorization;
@@ -67,9 +67,13 @@ static const struct flag up_flags[] = {
     { "token-auth-file", FLAG_STR, O(token_file),
       .help = "`file` of further users: token,user,uid,\"group1,group2\" on each line" },
     { "authorization-mode", FLAG_STR, O(authorization), .def = "AlwaysAllow",
-      .help = "`mode`: RBAC, or AlwaysAllow: whoever has a token may do everything" },
+      .help = "`list` of modes, of which one has to allow a request: RBAC; AlwaysAllow: whoever "
+              "has a token may do everything; AlwaysDeny" },
     { "anonymous-auth", FLAG_BOOL, O(anonymous),
       .help = "requests without a token are those of system:anonymous, and not refused at once" },
+    { "disable-admission-plugins", FLAG_LIST, O(disabled_admission),
+      .help = "`list` of admission plugins that are left out, by kube-apiserver's names, as "
+              "ServiceAccount" },
     { "apply", FLAG_STR, O(apply),
       .help = "`file` with objects (YAML) that are created unless they exist" },
     { "scheduler-config", FLAG_STR, O(scheduler_config),
@@ -114,11 +118,46 @@ static bool runs(const struct up *u, const char *component)
     return false;
 }
 
+static const char *const modes[] = { "RBAC", "AlwaysAllow", "AlwaysDeny" };
+
+static bool has_mode(const char *list, const char *mode)
+{
+    size_t n = strlen(mode);
+
+    for (const char *p = list; p; p = strchr(p, ','), p = p ? p + 1 : NULL)
+        if (strncmp(p, mode, n) == 0 && (p[n] == ',' || p[n] == '\0'))
+            return true;
+    return false;
+}
+
+/* Each is known and there once. */
+static int check_modes(struct ctl *c, const char *list)
+{
+    unsigned seen = 0;
+
+    for (const char *p = list; p; p = strchr(p, ','), p = p ? p + 1 : NULL) {
+        size_t n = strcspn(p, ","), i = 0;
+        while (i < ARRAY_LEN(modes) && (strlen(modes[i]) != n || strncmp(p, modes[i], n) != 0))
+            i++;
+        if (i == ARRAY_LEN(modes))
+            return ctl_usage(c,
+                             "--authorization-mode \"%.*s\" is not a valid mode (there are RBAC, "
+                             "AlwaysAllow, AlwaysDeny)",
+                             (int)MIN(n, (size_t)40), p);
+        if (seen >> i & 1)
+            return ctl_usage(c, "--authorization-mode \"%.80s\" has mode specified more than once",
+                             list);
+        seen |= 1u << i;
+    }
+    return 0;
+}
+
 static int check_options(struct ctl *c, const struct up_options *o)
 {
-    if (!streq(o->authorization, "RBAC") && !streq(o->authorization, "AlwaysAllow"))
-        return ctl_usage(c, "--authorization-mode %.40s: it is RBAC or AlwaysAllow",
-                         o->authorization);
+    int e = check_modes(c, o->authorization);
+
+    if (e)
+        return e;
     for (size_t i = 0; i < o->components.n; i++) {
         if (streq(o->components.items[i], "koordlet") && o->pace > 1)
             return ctl_usage(c, "koordlet measures true load by the true clock: without --pace");
@@ -242,8 +281,11 @@ static struct up_plan plan_of(struct up *u)
         .token = strbuf_str(&u->token),
         .listen = u->o->listen,
         .token_file = str_empty(u->o->token_file) ? NULL : u->o->token_file,
-        .rbac = streq(u->o->authorization, "RBAC"),
+        .rbac = has_mode(u->o->authorization, "RBAC"),
+        .always_allow = has_mode(u->o->authorization, "AlwaysAllow"),
         .anonymous = u->o->anonymous,
+        .disabled_admission = u->o->disabled_admission.items,
+        .ndisabled = u->o->disabled_admission.n,
         .tls = u->tls,
         .controllers = runs(u, "controllers"),
         .nodes = runs(u, "nodes"),

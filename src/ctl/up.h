@@ -22,8 +22,11 @@ struct up_plan { /* what is to run */
     struct loop *loop;
     struct intern *strings;
     const char *data_dir, *data_file, *token, *listen;
-    const char *token_file; /* of users beside the administrator; NULL: none */
-    bool rbac, anonymous;   /* roles count; who has no token is system:anonymous */
+    const char *token_file;                /* of users beside the administrator; NULL: none */
+    bool rbac, always_allow;               /* modes of authorization */
+    bool anonymous;                        /* who has no token is system:anonymous */
+    const char *const *disabled_admission; /* plugins of the server's admission, by their names */
+    size_t ndisabled;
     struct tls_ctx *tls;
     bool controllers, nodes, scheduler, manager, descheduler, koordlet;
     const char *scheduler_config;   /* file; "": the profile of Koordinator's chart */

@@ -26,14 +26,22 @@ struct wired {
     struct up_koordlet *koordlet;
 };
 
+static unsigned modes_of(const struct up_plan *p)
+{
+    unsigned modes =
+        (p->rbac ? APISERVER_RBAC : 0) | (p->always_allow ? APISERVER_ALWAYS_ALLOW : 0);
+    return modes ? modes : APISERVER_ALWAYS_DENY;
+}
+
 static int start_server(struct wired *w, const struct up_plan *p, struct kerr *err)
 {
     const struct apiserver_opts a = { .data_file = p->data_file,
                                       .token = p->token,
                                       .token_file = p->token_file,
-                                      .authorization =
-                                          p->rbac ? APISERVER_RBAC : APISERVER_ALWAYS_ALLOW,
+                                      .authorization = modes_of(p),
                                       .anonymous = p->anonymous,
+                                      .disabled_admission = p->disabled_admission,
+                                      .ndisabled = p->ndisabled,
                                       .koordinator = true };
 
     if (apiserver_new(p->loop, &a, &w->server, err) < 0)

@@ -1,7 +1,7 @@
 /* serve.c - the embedded API server alone, for tests/api/run.
  *
  *     api_serve [--data FILE] [--token TOKEN] [--listen ADDRESS] [--token-auth-file FILE]
- *               [--authorization-mode RBAC|AlwaysAllow] [--anonymous-auth] [--service-accounts]
+ *               [--authorization-mode MODE,...] [--anonymous-auth] [--service-accounts]
  *
  * Prints its URL and serves until SIGTERM or SIGINT. Without --data everything is in memory.
  * Pods need no service account, as on a server without that admission plugin, unless
@@ -89,8 +89,13 @@ int main(int argc, char **argv)
         { "service-accounts", no_argument, NULL, 's' },
         { 0 },
     };
+    /* As the cluster of tests/system starts kube-apiserver, unless service accounts are asked for.
+     */
+    static const char *const disabled[] = { "ServiceAccount" };
     CLEANUP(loop_free) struct loop *l = NULL;
-    struct apiserver_opts o = { .accounts = APISERVER_ACCOUNTS_OFF };
+    struct apiserver_opts o = { .accounts = APISERVER_ACCOUNTS_STRICT,
+                                .disabled_admission = disabled,
+                                .ndisabled = ARRAY_LEN(disabled) };
     const char *listen = "127.0.0.1:0";
     struct kerr err = { 0 };
     int c;
@@ -102,10 +107,12 @@ int main(int argc, char **argv)
         case 'l': listen = optarg; break;
         case 'f': o.token_file = optarg; break;
         case 'z':
-            o.authorization = streq(optarg, "RBAC") ? APISERVER_RBAC : APISERVER_ALWAYS_ALLOW;
+            o.authorization = (strstr(optarg, "RBAC") ? APISERVER_RBAC : 0u) |
+                              (strstr(optarg, "AlwaysAllow") ? APISERVER_ALWAYS_ALLOW : 0u) |
+                              (strstr(optarg, "AlwaysDeny") ? APISERVER_ALWAYS_DENY : 0u);
             break;
         case 'a': o.anonymous = true; break;
-        case 's': o.accounts = APISERVER_ACCOUNTS_STRICT; break;
+        case 's': o.ndisabled = 0; break;
         default: return 2;
         }
     }

@@ -291,7 +291,43 @@ static int taint_mutate(void *self, const struct admission_req *r, struct kj_mdo
     return 0;
 }
 
-void admission_add_builtin(struct apiserver *s)
+/* ---- all of them --------------------------------------------------------------------------------
+ */
+
+static int leave_out(struct apiserver *s, const char *name, struct kerr *err)
+{
+    /* Not those that make objects what they are, as certificate requests with their user. */
+    static const char *const known[] = { "NamespaceLifecycle",
+                                         "Priority",
+                                         "DefaultTolerationSeconds",
+                                         "TaintNodesByCondition",
+                                         "RuntimeClass",
+                                         "LimitRanger",
+                                         "DefaultStorageClass",
+                                         "DefaultIngressClass",
+                                         "StorageObjectInUseProtection",
+                                         "PersistentVolumeClaimResize",
+                                         "PodTopologyLabels",
+                                         "ServiceAccount" };
+    CLEANUP(strbuf_fini) struct strbuf names = STRBUF_INIT;
+    bool is_known = false;
+
+    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+        is_known = is_known || streq(known[i], name);
+        strbuf_appendf(&names, "%s%s", i ? ", " : "", known[i]);
+    }
+    if (!is_known)
+        return kerr_set(err, -EINVAL,
+                        "disable-admission-plugins plugin \"%.40s\" is unknown (there are %s)",
+                        name, names.data);
+    for (size_t i = s->steps.n; i-- > 0;)
+        if (streq(s->steps.items[i].step->name, name))
+            vec_remove(&s->steps, i);
+    return 0;
+}
+
+int admission_add_builtin(struct apiserver *s, const char *const *disabled, size_t n,
+                          struct kerr *err)
 {
     static const struct admission_step steps[] = {
         { "NamespaceLifecycle", namespace_mutate, namespace_validate },
@@ -310,10 +346,14 @@ void admission_add_builtin(struct apiserver *s)
     topology_add(s);
     requester_add(s);
     serviceaccount_add(s);
+    for (size_t i = 0; i < n; i++)
+        if (leave_out(s, disabled[i], err) < 0)
+            return err->code;
     s->builtin_steps = s->steps.n;
     s->policies = policies_new(s);
     s->webhooks = admithooks_new(s);
     s->quotas = quotas_new(s);
+    return 0;
 }
 
 void admission_fini(struct apiserver *s)

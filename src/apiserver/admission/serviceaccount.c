@@ -129,9 +129,11 @@ static int pod_mutate(void *self, const struct admission_req *r, struct kj_mdoc 
     const char *name = str_or(kj_mstr_get(kj_mget(spec, "serviceAccountName")), "");
     name = *name ? arena_strdup(r->call->arena, name) : "default";
     account_of(s, r->ns, name, &account);
-    if (!account && s->account_mode == APISERVER_ACCOUNTS_LENIENT && streq(name, "default"))
+    bool is_default = streq(name, "default");
+    if (!account && s->account_mode == APISERVER_ACCOUNTS_LENIENT && is_default)
         return 0;
-    if (!account)
+    /* MADE: the account to come has nothing in it, so the pod is as it will be. */
+    if (!account && !(s->account_mode == APISERVER_ACCOUNTS_MADE && is_default))
         return kerr_api(err, -EPERM, KR_FORBIDDEN,
                         "pods \"%.60s\" is forbidden: error looking up service account "
                         "%.63s/%.60s: serviceaccount \"%.60s\" not found",
@@ -207,7 +209,6 @@ void serviceaccount_add(struct apiserver *s)
     static const struct admission_step pod = { "ServiceAccount", pod_mutate, NULL },
                                        secret = { "TokenController", secret_mutate, NULL };
 
-    if (s->account_mode != APISERVER_ACCOUNTS_OFF)
-        apiserver_add_admission(s, &pod, s);
+    apiserver_add_admission(s, &pod, s);
     apiserver_add_admission(s, &secret, s);
 }

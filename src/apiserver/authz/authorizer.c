@@ -11,10 +11,15 @@ bool authorizer_check(const struct apiserver *s, const struct api_user *u,
         strbuf_reset(reason);
     if (user_in_group(u, GROUP_MASTERS))
         return true;
-    if (s->rbac)
-        return rbac_check(s->rbac, u, a, reason);
-    /* Reviews may ask about anybody, whom this server has never seen. */
-    return user_in_group(u, GROUP_AUTHENTICATED);
+    if (s->rbac && rbac_check(s->rbac, u, a, reason))
+        return true;
+    if (s->always_allow && reason)
+        strbuf_reset(reason); /* why roles do not allow it */
+    else if (reason && !s->rbac)
+        strbuf_append(reason, "Everything is forbidden.");
+    /* Reviews may ask about anybody, whom this server has never seen. There no server with this
+     * mode takes requests of anonymous users. */
+    return s->always_allow && !user_in_group(u, GROUP_UNAUTHENTICATED);
 }
 
 /* `User "x" cannot list resource "pods" in API group "" in the namespace "y"`. */

@@ -193,6 +193,37 @@ static void test_pods_where_nobody_makes_accounts(void **state)
     assert_int_equal(kj_len(fixture_val(&r, "spec.volumes")), 1);
 }
 
+static void test_admission_without_some_plugins(void **state)
+{
+    static const char *const none[] = { "ServiceAccount", "DefaultTolerationSeconds" },
+                             *const bad[] = { "ServiceAccount", "CertificateRequester" };
+    CLEANUP(fixture_fini) struct fixture r;
+    struct apiserver_opts o = { .no_crds = true,
+                                .accounts = APISERVER_ACCOUNTS_MADE,
+                                .disabled_admission = none,
+                                .ndisabled = ARRAY_LEN(none) };
+    struct kerr err = { 0 };
+
+    (void)state;
+    fixture_init(&r, 8);
+    r.s = apiserver_free(r.s);
+    assert_int_equal(apiserver_new(r.loop, &o, &r.s, &err), 0);
+    make_account(&r, "default");
+    assert_int_equal(make_pod(&r, "a", ""), 201);
+    assert_string_equal(fixture_str(&r, "spec.serviceAccountName"), "");
+    assert_int_equal(kj_len(fixture_val(&r, "spec.volumes")), 0);
+    assert_int_equal(kj_len(fixture_val(&r, "spec.tolerations")), 0);
+    assert_int_equal(make_pod(&r, "b", "'serviceAccountName':'nobody',"), 201);
+    assert_int_equal(fixture_post(&r, "/api/v1/namespaces/nowhere/configmaps",
+                                  fixture_json("{'metadata':{'name':'a'}}")),
+                     404); /* the others are there */
+    r.s = apiserver_free(r.s);
+    o.disabled_admission = bad;
+    assert_int_equal(apiserver_new(r.loop, &o, &r.s, &err), -EINVAL);
+    assert_contains(err.text,
+                    "disable-admission-plugins plugin \"CertificateRequester\" is unknown");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +235,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_keys_round_trip),
         cmocka_unit_test(test_a_secret_gets_a_token),
         cmocka_unit_test(test_pods_where_nobody_makes_accounts),
+        cmocka_unit_test(test_admission_without_some_plugins),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);

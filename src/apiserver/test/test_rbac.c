@@ -7,15 +7,19 @@
 #define ROLES    RBAC "/clusterroles"
 #define BINDINGS RBAC "/clusterrolebindings"
 
-static void rbac_init(struct fixture *r, uint64_t seed)
+static void modes_init(struct fixture *r, uint64_t seed, unsigned modes)
 {
     struct kerr err = { 0 };
     *r = (struct fixture){ .loop = loop_new_virtual(WALL0, seed) };
-    if (apiserver_new(r->loop,
-                      &(struct apiserver_opts){ .no_crds = true, .authorization = APISERVER_RBAC },
+    if (apiserver_new(r->loop, &(struct apiserver_opts){ .no_crds = true, .authorization = modes },
                       &r->s, &err) < 0)
         fail_msg("%s", err.text);
     loop_advance(r->loop, NSEC_PER_SEC);
+}
+
+static void rbac_init(struct fixture *r, uint64_t seed)
+{
+    modes_init(r, seed, APISERVER_RBAC);
 }
 
 static bool may(struct fixture *r, const char *user, const char *verb, const char *resource,
@@ -166,6 +170,38 @@ static void test_absurd_grants(void **state)
     vec_fini(&missing);
 }
 
+/* One mode that says yes suffices; nobody but the administrator gets past AlwaysDeny. */
+static void test_modes(void **state)
+{
+    static const struct {
+        unsigned modes;
+        bool known, unknown, anonymous; /* who may list pods: one of a token file, a reviewed one */
+    } rows[] = {
+        { 0, true, true, false },
+        { APISERVER_ALWAYS_ALLOW, true, true, false },
+        { APISERVER_RBAC, false, false, false },
+        { APISERVER_RBAC | APISERVER_ALWAYS_ALLOW, true, true, false },
+        { APISERVER_ALWAYS_DENY, false, false, false },
+        { APISERVER_RBAC | APISERVER_ALWAYS_DENY, false, false, false },
+    };
+    struct authz_attributes a = AUTHZ_ATTRIBUTES_INIT;
+
+    (void)state;
+    a.verb = "list";
+    a.resource = "pods";
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        CLEANUP(fixture_fini) struct fixture r;
+        CLEANUP(strbuf_fini) struct strbuf why = STRBUF_INIT;
+        const struct api_user reviewed = { .name = "x", .uid = "" };
+        modes_init(&r, 20 + i, rows[i].modes);
+        assert_int_equal(may(&r, "jane", "list", "pods", ""), rows[i].known);
+        assert_int_equal(authorizer_check(r.s, &reviewed, &a, &why), rows[i].unknown);
+        assert_int_equal(why.len > 0, rows[i].modes == APISERVER_ALWAYS_DENY);
+        assert_int_equal(authorizer_check(r.s, &api_user_anonymous, &a, NULL), rows[i].anonymous);
+        assert_true(authorizer_check(r.s, &api_user_admin, &a, NULL));
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +211,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_aggregation_follows_its_parts),
         cmocka_unit_test(test_first_roles_are_made_once),
         cmocka_unit_test(test_absurd_grants),
+        cmocka_unit_test(test_modes),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
