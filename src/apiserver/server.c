@@ -15,12 +15,14 @@
 
 #define DEFAULT_VERSION "v1.35.4+koord"
 
-static void add_resources(struct apiserver *s)
+/* Kinds of alpha versions are not served unless somebody asks, as upstream. */
+static void add_resources(struct apiserver *s, bool alpha)
 {
     size_t n;
     const struct resource *builtin = builtin_resources(&n);
     for (size_t i = 0; i < n; i++)
-        res_table_add(s->resources, &builtin[i], NULL);
+        if (alpha || !strstr(builtin[i].version, "alpha"))
+            res_table_add(s->resources, &builtin[i], NULL);
     for (const struct resource *r = review_resources; r->kind; r++)
         if (!res_table_find(s->resources, r->group, r->version, r->plural))
             res_table_add(s->resources, r, NULL);
@@ -42,7 +44,7 @@ int apiserver_new(struct loop *l, const struct apiserver_opts *o, struct apiserv
     s->ranges = ranges_new(s);
     s->conversions = conversions_new(s);
     s->resources = res_table_new();
-    add_resources(s);
+    add_resources(s, o->alpha_apis);
     e = store_open(l,
                    &(struct store_opts){
                        .path = o->data_file, .ring_bytes = o->ring_bytes, .history = o->history },

@@ -37,6 +37,7 @@ struct apiserver_opts {
     const char *root_ca; /* PEM: what clients trust, for Secrets with tokens; NULL: none */
     bool anonymous;      /* requests without a token are those of system:anonymous, not refused */
     bool no_crds;        /* do not install our own CRDs at start */
+    bool alpha_apis;     /* kinds of alpha versions are served too: DeviceTaintRule */
     bool koordinator;    /* with Koordinator's namespace, priority classes and configuration */
     /* Admission plugins that are left out, by kube-apiserver's names; an unknown one: -EINVAL. */
     const char *const *disabled_admission;

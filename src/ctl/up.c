@@ -32,7 +32,7 @@ struct up_options {
     struct flag_list components, disabled_admission;
     struct shape_list shapes;
     const char *data, *listen, *tls_cert, *tls_key, *apply, *dashboard, *scheduler_config,
-        *descheduler_config, *token_file, *authorization;
+        *descheduler_config, *token_file, *authorization, *runtime_config;
     bool anonymous;
     int nodes, pace;
     int64_t seed;
@@ -71,6 +71,9 @@ static const struct flag up_flags[] = {
               "has a token may do everything; AlwaysDeny" },
     { "anonymous-auth", FLAG_BOOL, O(anonymous),
       .help = "requests without a token are those of system:anonymous, and not refused at once" },
+    { "runtime-config", FLAG_STR, O(runtime_config),
+      .help = "versions that are served beside the usual ones: `resource.k8s.io/v1alpha3=true` "
+              "(DeviceTaintRules), api/alpha=true" },
     { "disable-admission-plugins", FLAG_LIST, O(disabled_admission),
       .help = "`list` of admission plugins that are left out, by kube-apiserver's names, as "
               "ServiceAccount" },
@@ -154,10 +157,17 @@ static int check_modes(struct ctl *c, const char *list)
 
 static int check_options(struct ctl *c, const struct up_options *o)
 {
+    const char *versions = str_or(o->runtime_config, "");
     int e = check_modes(c, o->authorization);
 
     if (e)
         return e;
+    if (*versions && !streq(versions, "resource.k8s.io/v1alpha3=true") &&
+        !streq(versions, "api/alpha=true"))
+        return ctl_usage(c,
+                         "--runtime-config '%.80s': there are resource.k8s.io/v1alpha3=true and "
+                         "api/alpha=true",
+                         versions);
     for (size_t i = 0; i < o->components.n; i++) {
         if (streq(o->components.items[i], "koordlet") && o->pace > 1)
             return ctl_usage(c, "koordlet measures true load by the true clock: without --pace");
@@ -284,6 +294,7 @@ static struct up_plan plan_of(struct up *u)
         .rbac = has_mode(u->o->authorization, "RBAC"),
         .always_allow = has_mode(u->o->authorization, "AlwaysAllow"),
         .anonymous = u->o->anonymous,
+        .alpha_apis = !str_empty(u->o->runtime_config),
         .disabled_admission = u->o->disabled_admission.items,
         .ndisabled = u->o->disabled_admission.n,
         .tls = u->tls,

@@ -25,6 +25,7 @@ struct up_plan { /* what is to run */
     const char *token_file;                /* of users beside the administrator; NULL: none */
     bool rbac, always_allow;               /* modes of authorization */
     bool anonymous;                        /* who has no token is system:anonymous */
+    bool alpha_apis;                       /* kinds of alpha versions are served */
     const char *const *disabled_admission; /* plugins of the server's admission, by their names */
     size_t ndisabled;
     struct tls_ctx *tls;

@@ -40,6 +40,7 @@ static int start_server(struct wired *w, const struct up_plan *p, struct kerr *e
                                       .token_file = p->token_file,
                                       .authorization = modes_of(p),
                                       .anonymous = p->anonymous,
+                                      .alpha_apis = p->alpha_apis,
                                       .disabled_admission = p->disabled_admission,
                                       .ndisabled = p->ndisabled,
                                       .koordinator = true };

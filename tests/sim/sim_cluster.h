@@ -46,7 +46,10 @@ struct sim {
 };
 
 void sim_init(struct sim *s, uint64_t seed);
-/* The same with Koordinator's namespace, priority classes and configuration, as koordctl up. */
+/* The same with kinds of alpha versions: DeviceTaintRule. */
+void sim_init_alpha(struct sim *s, uint64_t seed);
+/* The same as sim_init() with Koordinator's namespace, priority classes and configuration, as
+ * koordctl up. */
 void sim_init_koordinator(struct sim *s, uint64_t seed);
 /* opts NULL: all controllers and five nodes. */
 void sim_start(struct sim *s, const struct cluster_opts *o);

@@ -281,7 +281,15 @@ static void init(struct sim *s, uint64_t seed, const struct apiserver_opts *o)
 
 void sim_init(struct sim *s, uint64_t seed)
 {
-    init(s, seed, &(struct apiserver_opts){ .version = "v1.35.4+koord" });
+    init(s, seed,
+         &(struct apiserver_opts){ .version = "v1.35.4+koord" });
+}
+
+void sim_init_alpha(struct sim *s, uint64_t seed)
+{
+    init(s, seed,
+         &(struct apiserver_opts){
+             .version = "v1.35.4+koord", .accounts = APISERVER_ACCOUNTS_MADE, .alpha_apis = true });
 }
 
 void sim_init_koordinator(struct sim *s, uint64_t seed)

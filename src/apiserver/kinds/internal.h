@@ -34,7 +34,7 @@ extern const struct res_strategy pod_strategy, node_strategy, namespace_strategy
     ingress_strategy, ingress_class_strategy, network_policy_strategy, service_cidr_strategy,
     ip_address_strategy, hpa_strategy, hpa_v1_strategy, apiservice_strategy, runtimeclass_strategy,
     csr_strategy, flowschema_strategy, priority_level_strategy, volume_attributes_strategy,
-    policy_strategy, policy_binding_strategy, endpoints_strategy,
+    policy_strategy, policy_binding_strategy, taintrule_strategy, endpoints_strategy,
     endpointslice_strategy;
 
 struct kj_doc *hpa_v1_as_v2(const struct kj_val *obj); /* hpa_v1.c; the caller's */
@@ -50,7 +50,7 @@ extern const struct columns pod_columns, node_columns, namespace_columns, event_
     pvc_columns, endpoints_columns, quota_columns, podtemplate_columns, deployment_columns,
     replicaset_columns, statefulset_columns, daemonset_columns, revision_columns, job_columns,
     cronjob_columns, pdb_columns, lease_columns, priorityclass_columns, storageclass_columns,
-    csinode_columns, csidriver_columns, attachment_columns, claim_columns, slice_columns,
+    csinode_columns, csidriver_columns, attachment_columns, claim_columns, slice_columns, taintrule_columns,
     binding_columns, webhooks_columns, endpointslice_columns, ingress_columns,
     ingress_class_columns, network_policy_columns, service_cidr_columns, ip_address_columns,
     hpa_columns, runtimeclass_columns, csr_columns, flowschema_columns, priority_level_columns,

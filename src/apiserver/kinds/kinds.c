@@ -96,6 +96,7 @@ static const struct entry entries[] = {
     { { IN(RESOURCE, "ResourceClaim", "resourceclaims", "resourceclaim"), NAMESPACED, STATUS, SUBS("status"), BY(claim_strategy) }, &claim_columns },
     { { IN(RESOURCE, "ResourceClaimTemplate", "resourceclaimtemplates", "resourceclaimtemplate"), NAMESPACED, BY(claim_template_strategy) }, &age_columns },
     { { IN(RESOURCE, "ResourceSlice", "resourceslices", "resourceslice"), COUNTED, BY(slice_strategy) }, &slice_columns },
+    { { VERSION(RESOURCE, "v1alpha3", "DeviceTaintRule", "devicetaintrules", "devicetaintrule"), STATUS, COUNTED, SUBS("status"), BY(taintrule_strategy) }, &taintrule_columns },
 
     { { IN("scheduling.k8s.io", "PriorityClass", "priorityclasses", "priorityclass"), COUNTED, SHORT("pc"), BY(priorityclass_strategy) }, &priorityclass_columns },
 

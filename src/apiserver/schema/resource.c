@@ -342,3 +342,46 @@ static const struct t_field resource_device_class_fields[] = {
     END,
 };
 TYPE(resource_device_class, "io.k8s.api.resource.v1.DeviceClass");
+
+/* ---- v1alpha3 -------------------------------------------------------------------------------- */
+
+static const struct t_field resource_alpha_device_taint_fields[] = {
+    F(1, "key", T_STR, T_REQ | T_EMIT),
+    F(2, "value", T_STR, 0),
+    ENUM(3, "effect", device_taint_effect_values, "v1alpha3.DeviceTaintEffect", T_REQ | T_EMIT),
+    F(4, "timeAdded", T_TIME, T_PTR),
+    END,
+};
+static TYPE(resource_alpha_device_taint, "io.k8s.api.resource.v1alpha3.DeviceTaint");
+
+static const struct t_field resource_device_taint_selector_fields[] = {
+    F(2, "driver", T_STR, T_PTR),
+    F(3, "pool", T_STR, T_PTR),
+    F(4, "device", T_STR, T_PTR),
+    END,
+};
+static TYPE(resource_device_taint_selector, "io.k8s.api.resource.v1alpha3.DeviceTaintSelector");
+
+static const struct t_field resource_device_taint_rule_spec_fields[] = {
+    OBJ(1, "deviceSelector", resource_device_taint_selector, T_PTR),
+    OBJ(2, "taint", resource_alpha_device_taint, T_REQ | T_EMIT),
+    END,
+};
+static TYPE(resource_device_taint_rule_spec, "io.k8s.api.resource.v1alpha3.DeviceTaintRuleSpec");
+
+static const struct t_field resource_device_taint_rule_status_fields[] = {
+    OBJS(1, "conditions", meta_condition, T_KEY, KEYS("type")),
+    END,
+};
+static TYPE(resource_device_taint_rule_status,
+            "io.k8s.api.resource.v1alpha3.DeviceTaintRuleStatus");
+
+static const struct t_field resource_device_taint_rule_fields[] = {
+    F(0, "kind", T_STR, 0),
+    F(0, "apiVersion", T_STR, 0),
+    OBJ(1, "metadata", meta_object_meta, T_EMIT),
+    OBJ(2, "spec", resource_device_taint_rule_spec, T_REQ | T_EMIT),
+    OBJ(3, "status", resource_device_taint_rule_status, T_EMIT),
+    END,
+};
+TYPE(resource_device_taint_rule, "io.k8s.api.resource.v1alpha3.DeviceTaintRule");

@@ -152,6 +152,7 @@ extern const struct t_type storage_volume_attributes_class;
 extern const struct t_type resource_resource_claim;
 extern const struct t_type resource_resource_claim_template;
 extern const struct t_type resource_resource_slice;
+extern const struct t_type resource_device_taint_rule;
 extern const struct t_type resource_device_class;
 
 /* rbac.c */

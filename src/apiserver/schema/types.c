@@ -73,6 +73,7 @@ static const struct {
     { "rbac.authorization.k8s.io", "Role", &rbac_role },
     { "rbac.authorization.k8s.io", "RoleBinding", &rbac_role_binding },
     { "resource.k8s.io", "DeviceClass", &resource_device_class },
+    { "resource.k8s.io", "DeviceTaintRule", &resource_device_taint_rule, "v1alpha3" },
     { "resource.k8s.io", "ResourceClaim", &resource_resource_claim },
     { "resource.k8s.io", "ResourceClaimTemplate", &resource_resource_claim_template },
     { "resource.k8s.io", "ResourceSlice", &resource_resource_slice },

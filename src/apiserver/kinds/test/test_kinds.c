@@ -354,7 +354,7 @@ static void test_every_kind_has_its_tables(void **state)
     const struct resource *r = builtin_resources(&n);
 
     (void)state;
-    assert_int_equal(n, 59);
+    assert_int_equal(n, 60);
     for (size_t i = 0; i < n; i++) {
         assert_non_null(r[i].type);
         assert_true(str_ends(r[i].list_kind, "List"));
@@ -394,6 +394,47 @@ static void test_selectors_know_what_slices_keep(void **state)
     assert_contains(fixture_str(&r, "message"), "too complex, exceeds cost limit");
 }
 
+/* DeviceTaintRule is of an alpha version: served on request. */
+static void test_alpha_kinds_are_served_on_request(void **state)
+{
+    static const char rules[] = "/apis/resource.k8s.io/v1alpha3/devicetaintrules";
+    static const struct {
+        const char *body, *message;
+    } refused[] = {
+        { "{'metadata':{'name':'a'},'spec':{'taint':{'key':'k'}}}", "spec.taint.effect: Required" },
+        { "{'metadata':{'name':'a'},'spec':{'taint':{'key':'k','effect':'No'}}}",
+          "spec.taint.effect: Unsupported value: \"No\"" },
+        { "{'metadata':{'name':'a'},'spec':{'taint':{'key':'','effect':'None'}}}",
+          "spec.taint.key" },
+        { "{'metadata':{'name':'a'},'spec':{'deviceSelector':{'device':'A_'},'taint':{'key':'k',"
+          "'effect':'None'}}}",
+          "spec.deviceSelector.device" },
+    };
+    CLEANUP(fixture_fini) struct fixture r;
+    struct kerr err = { 0 };
+
+    (void)state;
+    fixture_init(&r, 1);
+    assert_int_equal(fixture_get(&r, rules), 404);
+    apiserver_free(r.s);
+    assert_int_equal(apiserver_new(r.loop,
+                                   &(struct apiserver_opts){ .no_crds = true, .alpha_apis = true },
+                                   &r.s, &err),
+                     0);
+    for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
+        assert_int_equal(fixture_post(&r, rules, fixture_json(refused[i].body)), 422);
+        assert_contains(fixture_str(&r, "message"), refused[i].message);
+    }
+    assert_int_equal(
+        fixture_post(&r, rules,
+                     fixture_json("{'metadata':{'name':'a'},'spec':{'deviceSelector':{'pool':'p'},"
+                                  "'taint':{'key':'x.io/k','value':'v','effect':'NoSchedule'}},"
+                                  "'status':{'conditions':[]}}")),
+        201);
+    assert_int_equal(fixture_get(&r, rules), 200);
+    assert_int_equal(kj_len(fixture_val(&r, "items")), 1);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -409,6 +450,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_field_selectors),
         cmocka_unit_test(test_every_kind_has_its_tables),
         cmocka_unit_test(test_selectors_know_what_slices_keep),
+        cmocka_unit_test(test_alpha_kinds_are_served_on_request),
     };
 
     if (argc > 1)
