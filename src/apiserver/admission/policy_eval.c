@@ -20,36 +20,51 @@ void policy_result_fini(struct policy_result *r)
 
 /* ---- expressions ----------------------------------------------------------------------------- */
 
-enum {
-    VARIABLES_DEPTH = 32
-}; /* of variables that use variables: each is an evaluation on the stack */
+enum { VARIABLES_DEPTH = 32 }; /* of variables that use variables: evaluations on the stack */
+#define WASTE_MAX (4 * (uint64_t)POLICY_BUDGET)
 
+/* A chain of variables may be as long as a policy is. What lies deeper than the stack may go is
+ * evaluated first, and what wanted it anew: the evaluation has come there, so it is needed. Each
+ * variable uses earlier ones only, so this ends. Costs count once. */
 struct policy_run {
     const struct policy *p;
     struct admitexpr_input *in;
     struct cel_lazy lazy;
     struct cel_val *values; /* of the variables; CK_ABSENT: not evaluated yet */
+    size_t known;           /* variables that the expression at hand may use: so many, the first */
+    uint64_t budget;        /* of the expression at hand */
     uint64_t spent;         /* on variables, by the expression at hand */
+    uint64_t wasted;        /* on what was evaluated in vain */
     unsigned depth;
+    bool too_deep; /* the evaluations under way are in vain: this variable comes first */
+    size_t first;
 };
 
-static struct cel_val evaluate_variable(struct policy_run *x, const struct policy_expr *e)
+static bool is_spent(const struct policy_run *x)
 {
+    return x->spent > x->budget || x->wasted > WASTE_MAX;
+}
+
+static struct cel_val evaluate_variable(struct policy_run *x, size_t i)
+{
+    const struct policy_expr *e = &x->p->variables[i];
     struct arena *a = x->in->a;
+    size_t known = x->known;
     struct cel_val v;
     uint64_t cost = 0;
 
     if (!e->expr)
         return cel_v_error(a, "composited variable \"%.*s\" fails to compile", (int)e->name.n,
                            e->name.p);
-    if (x->depth == VARIABLES_DEPTH)
-        return cel_v_error(a,
-                           "composited variable \"%.*s\" fails to evaluate: too many variables "
-                           "in each other",
-                           (int)e->name.n, e->name.p);
+    x->known = i;
     x->depth++;
     enum cel_failure f = cel_eval(e->expr, x->in->vars, CEL_LIMIT_CALL, a, &v, &cost);
     x->depth--;
+    x->known = known;
+    if (x->too_deep) {
+        x->wasted += cost;
+        return cel_v_error(a, "not yet");
+    }
     x->spent += cost;
     if (f != CEL_OK)
         return cel_v_error(a, "composited variable \"%.*s\" fails to evaluate: %.*s",
@@ -60,21 +75,63 @@ static struct cel_val evaluate_variable(struct policy_run *x, const struct polic
 static struct cel_val variable_get(void *arg, struct str name)
 {
     struct policy_run *x = arg;
+    size_t i = x->known;
 
-    for (size_t i = x->p->n_variables; i-- > 0;) {
-        if (!str_eq(x->p->variables[i].name, name))
-            continue;
-        if (x->values[i].kind == CK_ABSENT)
-            x->values[i] = evaluate_variable(x, &x->p->variables[i]);
+    while (i > 0 && !str_eq(x->p->variables[i - 1].name, name))
+        i--;
+    if (i-- == 0)
+        return (struct cel_val){ .kind = CK_ABSENT };
+    if (x->values[i].kind != CK_ABSENT)
         return x->values[i];
+    if (x->too_deep || is_spent(x)) /* whatever comes of it, nobody will look at it */
+        return cel_v_error(x->in->a, "not yet");
+    if (x->depth == VARIABLES_DEPTH) {
+        x->too_deep = true;
+        x->first = i;
+        return cel_v_error(x->in->a, "not yet");
     }
-    return (struct cel_val){ .kind = CK_ABSENT };
+    struct cel_val v = evaluate_variable(x, i);
+    if (!x->too_deep)
+        x->values[i] = v;
+    return v;
+}
+
+/* As cel_eval(), however deep its variables are in each other. */
+static enum cel_failure evaluate_deep(struct policy_run *x, const struct policy_expr *e,
+                                      struct cel_val *ret, uint64_t *ret_cost)
+{
+    struct vec_of(size_t) firsts = { 0 };
+    enum cel_failure f = CEL_OK;
+    struct cel_val v = { 0 };
+
+    for (bool done = false; !done;) {
+        bool whole = firsts.n == 0;
+        if (whole) {
+            x->known = x->p->n_variables;
+            *ret_cost = 0;
+            f = cel_eval(e->expr, x->in->vars, CEL_LIMIT_CALL, x->in->a, ret, ret_cost);
+        } else {
+            v = evaluate_variable(x, firsts.items[firsts.n - 1]);
+        }
+        if (x->too_deep) {
+            x->too_deep = false;
+            x->wasted += whole ? *ret_cost : 0;
+            vec_push(&firsts, x->first);
+        } else if (!whole) {
+            x->values[firsts.items[--firsts.n]] = v;
+        } else {
+            done = true;
+        }
+    }
+    vec_fini(&firsts);
+    return f;
 }
 
 /* Variables are new to each of the three lists. */
 static void begin_list(struct policy_run *x)
 {
     x->values = arena_newn0(x->in->a, x->p->n_variables + 1, struct cel_val);
+    x->wasted = 0;
     x->in->vars[ADMITEXPR_VARIABLES] = cel_v_lazy(x->in->a, &x->lazy);
 }
 
@@ -89,8 +146,9 @@ static int evaluate(struct policy_run *x, const struct policy_expr *e, uint64_t 
         return -EINVAL;
     }
     x->spent = 0;
-    enum cel_failure f = cel_eval(e->expr, x->in->vars, CEL_LIMIT_CALL, x->in->a, ret, &cost);
-    if (x->spent > *budget || cost > *budget - x->spent)
+    x->budget = *budget;
+    enum cel_failure f = evaluate_deep(x, e, ret, &cost);
+    if (is_spent(x) || cost > *budget - x->spent)
         return -E2BIG;
     *budget -= x->spent + cost;
     if (f == CEL_OK)

@@ -1,6 +1,7 @@
 /* test_policy.c - ValidatingAdmissionPolicies: what they judge, how they deny, and what cannot be
  * written. Bodies are written with ' for ". */
 #include "apiserver/test/api_fixture.h"
+#include "base/klog.h"
 
 #define POLICIES "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
 #define BINDINGS "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
@@ -192,24 +193,74 @@ static void test_the_answer_has_a_cause(void **state)
     assert_int_equal(fixture_delete(&r, CMS "/a", NULL), 200);
 }
 
-/* Each variable uses the one before it: as many as are allowed, and one more. */
+/* The verdict of a policy with n variables. In "each", # is the variable before and @ one far
+ * before. */
+static int chain(int n, const char *each, const char *validation)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+
+    fixture_init(&r, 60);
+    strbuf_append(&b, "{'metadata':{'name':'p'},'spec':{" MAPS
+                      "'variables':[{'name':'v1','expression':'1'}");
+    for (int i = 2; i <= n; i++) {
+        strbuf_appendf(&b, ",{'name':'v%d','expression':'", i);
+        for (const char *p = each; *p; p++) {
+            if (*p == '#')
+                strbuf_appendf(&b, "variables.v%d", i - 1);
+            else if (*p == '@')
+                strbuf_appendf(&b, "variables.v%d", i > 50 ? i - 50 : 1);
+            else
+                strbuf_appendc(&b, *p);
+        }
+        strbuf_append(&b, "'}");
+    }
+    strbuf_appendf(&b, "],'validations':[{'expression':'%s'}]}}", validation);
+    for (size_t i = 0; i < b.len; i++)
+        b.data[i] = b.data[i] == '\'' ? '"' : b.data[i];
+    r.patience = NSEC_PER_SEC;
+    if (fixture_post(&r, POLICIES, b.data) != 201)
+        fail_msg("%s", r.text.data);
+    binding(&r, "b", "p", "");
+    int status = fixture_post(&r, CMS, CM("a"));
+    if (status != 201 && !strstr(fixture_str(&r, "message"), "failed expression") &&
+        !strstr(fixture_str(&r, "message"), "running out of cost budget"))
+        fail_msg("%s", r.text.data);
+    return status;
+}
+
+/* Each variable uses the one before it: more of them than the stack may hold, as upstream. */
 static void test_variables_in_variables(void **state)
 {
     (void)state;
-    for (int n = 32; n <= 33; n++) {
-        CLEANUP(fixture_fini) struct fixture r;
-        CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
-        fixture_init(&r, 60 + (uint64_t)n);
-        strbuf_append(&b, MAPS "'variables':[{'name':'v1','expression':'1'}");
-        for (int i = 2; i <= n; i++)
-            strbuf_appendf(&b, ",{'name':'v%d','expression':'variables.v%d + 1'}", i, i - 1);
-        strbuf_appendf(&b, "],'validations':[{'expression':'variables.v%d == %d'}]", n, n);
-        policy(&r, "p", b.data);
-        binding(&r, "b", "p", "");
-        assert_int_equal(fixture_post(&r, CMS, CM("a")), n == 32 ? 201 : 422);
-        if (n > 32)
-            assert_non_null(strstr(fixture_str(&r, "message"), "too many variables in each other"));
-    }
+    assert_int_equal(chain(32, "# + 1", "variables.v32 == 32"), 201);
+    assert_int_equal(chain(33, "# + 1", "variables.v33 == 33"), 201);
+    assert_int_equal(chain(34, "# + 1", "variables.v34 == 0"), 422);
+    assert_int_equal(chain(2000, "# + 1", "variables.v2000 == 2000 && variables.v1000 == 1000"),
+                     201);
+    /* Two ways down, and an error on the way that the other side of an || would hide. */
+    assert_int_equal(chain(500, "# - @ + @ + 1", "variables.v500 == 500"), 201);
+    assert_int_equal(chain(500, "# == 0 || true ? # + 1 : 0", "variables.v500 == 500"), 201);
+    /* What is not used is not evaluated, however deep it is. */
+    assert_int_equal(chain(500, "# / 0", "true || variables.v500 == 1"), 201);
+    assert_int_equal(chain(500, "# > 0 ? # : @", "variables.v500 == 1"), 201);
+}
+
+/* A variable counts once, with what it costs: 500 of them do not fit into the budget. */
+static void test_deep_variables_share_one_budget(void **state)
+{
+    (void)state;
+    assert_int_equal(chain(100,
+                           "# + [1,2,3,4,5,6,7,8,9,0].filter(a, [1,2,3,4,5,6,7,8,9,0].all(b, "
+                           "b < 99)).size() / 10",
+                           "variables.v100 == 100"),
+                     201);
+    assert_int_equal(chain(500,
+                           "# + [1,2,3,4,5,6,7,8,9,0].filter(a, [1,2,3,4,5,6,7,8,9,0].all(b, "
+                           "[1,2,3,4,5,6,7,8,9,0].all(c, [1,2,3,4,5,6,7,8,9,0].all(d, c < 99))))"
+                           ".size() / 10",
+                           "variables.v500 == 500"),
+                     422);
 }
 
 /* 1,000 variables, each 200 lists around the one before: types do not grow with all of them. */
@@ -326,6 +377,174 @@ static void test_warnings(void **state)
                                        "binding 'b': no"));
 }
 
+static void keep_line(void *arg, const char *text, size_t n)
+{
+    strbuf_appendn(arg, text, n);
+}
+
+/* Audit and annotations go to the log, where no client sees them. */
+static void test_audit_is_a_line_in_the_log(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+    CLEANUP(strbuf_fini) struct strbuf log = STRBUF_INIT;
+
+    (void)state;
+    fixture_init(&r, 93);
+    policy(&r, "p",
+           MAPS "'validations':[{'expression':'false','message':'no'},{'expression':'true'}],"
+                "'auditAnnotations':[{'key':'who','valueExpression':'request.userInfo.username'},"
+                "{'key':'nothing','valueExpression':'null'}]");
+    post(&r, BINDINGS,
+         "{'metadata':{'name':'b'},'spec':{'policyName':'p','validationActions':['Audit']}}");
+    klog_set_sink(keep_line, &log);
+    int status = fixture_post(&r, CMS, CM("a"));
+    klog_set_sink(NULL, NULL);
+    assert_int_equal(status, 201);
+    assert_string_equal(r.warnings, "");
+    assert_contains(strbuf_str(&log), "\"Validation failure\" policy=\"p\" binding=\"b\" "
+                                      "resource=\"configmaps\" namespace=\"default\" name=\"a\" "
+                                      "message=\"no\"\n");
+    assert_contains(strbuf_str(&log), "\"Audit annotation\" policy=\"p\" key=\"who\" value=\"");
+    assert_null(strstr(strbuf_str(&log), "nothing"));
+    assert_int_equal(fixture_delete(&r, BINDINGS "/b", NULL), 200);
+    strbuf_reset(&log);
+    binding(&r, "b", "p", "");
+    klog_set_sink(keep_line, &log);
+    status = fixture_post(&r, CMS, CM("b"));
+    klog_set_sink(NULL, NULL);
+    assert_int_equal(status, 422);
+    assert_null(strstr(strbuf_str(&log), "Validation failure")); /* Deny says it to the client */
+}
+
+/* ---- costs ----------------------------------------------------------------------------------- */
+
+/* 876,492: eleven fit into the budget of 10,000,000, twelve do not. */
+#define COSTLY "lists.range(330).all(i, lists.range(330).all(j, i + j >= 0))"
+#define SPENT                                                                           \
+    "validation failed due to running out of cost budget, no further validation rules " \
+    "will be run"
+
+static int judge_costly(uint64_t seed, int n, const char *before, const char *last, char *message,
+                        size_t size)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+
+    fixture_init(&r, seed);
+    strbuf_appendf(&b, MAPS "%s'validations':[", before);
+    for (int i = 0; i < n; i++)
+        strbuf_append(&b, "{'expression':'" COSTLY "'},");
+    strbuf_appendf(&b, "%s]", last);
+    policy(&r, "p", b.data);
+    binding(&r, "b", "p", "");
+    int status = fixture_post(&r, CMS, CM("a"));
+    (void)snprintf(message, size, "%s", fixture_str(&r, "message"));
+    return status;
+}
+
+static void test_validations_share_one_budget(void **state)
+{
+    static const char truth[] = "{'expression':'true'}",
+                      lie[] = "{'expression':'false','message':'ran'}",
+                      said[] =
+                          "{'expression':'false','message':'plain','messageExpression':'" COSTLY
+                          " ? \\u0027a\\u0027 : \\u0027b\\u0027'}";
+    char message[600];
+
+    (void)state;
+    assert_int_equal(judge_costly(1, 11, "", truth, message, sizeof message), 201);
+    assert_int_equal(judge_costly(2, 11, "", lie, message, sizeof message), 422);
+    assert_string_equal(message, DENIED "ran");
+    assert_int_equal(judge_costly(3, 12, "", lie, message, sizeof message), 422);
+    assert_string_equal(message, DENIED SPENT);
+    assert_int_equal(judge_costly(4, 12, "'failurePolicy':'Ignore',", lie, message, sizeof message),
+                     201);
+    /* What validations leave is what messages may cost. */
+    assert_int_equal(judge_costly(5, 10, "", said, message, sizeof message), 422);
+    assert_string_equal(message, DENIED "a");
+    assert_int_equal(judge_costly(6, 11, "", said, message, sizeof message), 422);
+    assert_string_equal(message, DENIED "failed messageExpression: " SPENT);
+    /* A variable counts where it is first used, and once. */
+    assert_int_equal(judge_costly(7, 10, "'variables':[{'name':'v','expression':'" COSTLY "'}],",
+                                  "{'expression':'variables.v'},{'expression':'variables.v'}",
+                                  message, sizeof message),
+                     201);
+    assert_int_equal(judge_costly(8, 11, "'variables':[{'name':'v','expression':'" COSTLY "'}],",
+                                  "{'expression':'variables.v'}", message, sizeof message),
+                     422);
+    assert_string_equal(message, DENIED SPENT);
+}
+
+/* ---- the authorizer -------------------------------------------------------------------------- */
+
+/* It allows what this server's authorization allows, here RBAC. */
+static void test_the_authorizer_asks_rbac(void **state)
+{
+    static const char rbac[] = "/apis/rbac.authorization.k8s.io/v1";
+    CLEANUP(fixture_fini) struct fixture r = { .loop = loop_new_virtual(WALL0, 94) };
+    CLEANUP(mem_free) char *roles = xasprintf("%s/clusterroles", rbac);
+    CLEANUP(mem_free) char *bindings = xasprintf("%s/namespaces/default/rolebindings", rbac);
+    const struct apiserver_opts opts = { .no_crds = true, .authorization = APISERVER_RBAC };
+    struct kerr err = { 0 };
+
+    (void)state;
+    assert_int_equal(apiserver_new(r.loop, &opts, &r.s, &err), 0);
+    loop_advance(r.loop, NSEC_PER_SEC);
+    policy(&r, "p",
+           MAPS "'validations':[{'expression':'authorizer.serviceAccount(object.metadata.namespace,"
+                " \\u0027robot\\u0027).group(\\u0027\\u0027).resource(\\u0027pods\\u0027)"
+                ".namespace(object.metadata.namespace).check(\\u0027list\\u0027).allowed()',"
+                "'message':'robot may not list pods'},{'expression':'authorizer.requestResource."
+                "check(\\u0027create\\u0027).allowed()','message':'the user may not create'}]");
+    binding(&r, "b", "p", "");
+    assert_int_equal(fixture_post(&r, CMS, CM("a")), 422);
+    assert_string_equal(fixture_str(&r, "message"), DENIED "robot may not list pods");
+    post(&r, roles,
+         "{'metadata':{'name':'lister'},'rules':[{'verbs':['list'],'apiGroups':[''],'resources':["
+         "'pods']}]}");
+    post(&r, bindings,
+         "{'metadata':{'name':'robot'},'roleRef':{'apiGroup':'rbac.authorization.k8s.io','kind':"
+         "'ClusterRole','name':'lister'},'subjects':[{'kind':'ServiceAccount','name':'robot',"
+         "'namespace':'default'}]}");
+    assert_int_equal(fixture_post(&r, CMS, CM("a")), 201);
+}
+
+/* Equivalent, the default: rules of one version are about requests of others too. */
+static void test_other_versions_of_the_kind(void **state)
+{
+    static const char scaler[] =
+        "{'metadata':{'name':'a'},'spec':{'maxReplicas':3,'scaleTargetRef':{'apiVersion':'apps/v1',"
+        "'kind':'Deployment','name':'d'}}}";
+    static const char *const matches[] = { "Exact", "Equivalent" };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(matches); i++) {
+        CLEANUP(fixture_fini) struct fixture r;
+        CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+        fixture_init(&r, 95 + i);
+        strbuf_appendf(&b,
+                       "'matchConstraints':{'matchPolicy':'%s','resourceRules':[{'operations':["
+                       "'*'],'apiGroups':['autoscaling'],'apiVersions':['v1'],'resources':["
+                       "'horizontalpodautoscalers']}]},'validations':[{'expression':'false',"
+                       "'messageExpression':'request.kind.version + request.requestKind.version + "
+                       "object.apiVersion'}]",
+                       matches[i]);
+        policy(&r, "p", b.data);
+        binding(&r, "b", "p", "");
+        int status =
+            fixture_post(&r, "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers",
+                         fixture_json(scaler));
+        assert_int_equal(status, i ? 422 : 201);
+        if (i)
+            assert_contains(fixture_str(&r, "message"), "denied request: v1v2autoscaling/v1");
+        assert_int_equal(
+            fixture_post(&r, "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers",
+                         fixture_json(scaler)),
+            422);
+        assert_contains(fixture_str(&r, "message"), "denied request: v1v1autoscaling/v1");
+    }
+}
+
 /* ---- what cannot be written ------------------------------------------------------------------ */
 
 static const struct {
@@ -439,11 +658,16 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_verdicts),
     cmocka_unit_test(test_the_answer_has_a_cause),
     cmocka_unit_test(test_variables_in_variables),
+    cmocka_unit_test(test_deep_variables_share_one_budget),
     cmocka_unit_test(test_lists_in_lists),
     cmocka_unit_test(test_params),
     cmocka_unit_test(test_a_binding_without_a_ref_has_null_params),
     cmocka_unit_test(test_bindings_narrow_policies),
     cmocka_unit_test(test_warnings),
+    cmocka_unit_test(test_audit_is_a_line_in_the_log),
+    cmocka_unit_test(test_validations_share_one_budget),
+    cmocka_unit_test(test_the_authorizer_asks_rbac),
+    cmocka_unit_test(test_other_versions_of_the_kind),
     cmocka_unit_test(test_what_cannot_be_written),
     cmocka_unit_test(test_defaults_and_status),
 };
