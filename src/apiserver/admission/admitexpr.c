@@ -146,6 +146,12 @@ static void env_vars(const struct admitexpr_env *env, struct cel_var *ret)
         ret[ADMITEXPR_AUTHORIZER].name = ret[ADMITEXPR_RESOURCE].name = "";
     if (!env->params)
         ret[ADMITEXPR_PARAMS].name = "";
+    if (env->object) {
+        ret[ADMITEXPR_OBJECT].type = ret[ADMITEXPR_OLD].type = env->object;
+        ret[ADMITEXPR_RESOURCE].name = ""; /* upstream's check does not know it */
+    }
+    if (env->params_type)
+        ret[ADMITEXPR_PARAMS].type = env->params_type;
     ret[ADMITEXPR_VARIABLES] = (struct cel_var){ env->variables ? "variables" : "",
                                                  env->variables ? env->variables : &cel_dyn };
 }

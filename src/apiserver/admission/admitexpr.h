@@ -27,6 +27,8 @@ enum admitexpr_var {
 struct admitexpr_env {
     bool params, authorizer;
     const struct cel_type *variables; /* NULL: there are none */
+    /* Of object and oldObject, and of params, where types are all that is checked; NULL: dyn. */
+    const struct cel_type *object, *params_type;
 };
 /* want: types that the result may have, NULL at the end; NULL: any. 0; -EINVAL: it is no such
  * expression; -EIO: only a constant part of it fails. Then why has the words of kube-apiserver. */

@@ -5,6 +5,7 @@
  * first denial is the answer. Loop thread only.
  *
  *   policy_set.c     policies and bindings as read from the store, compiled once
+ *   policy_types.c   status.typeChecking: expressions against the types of what is matched
  *   policy_params.c  the objects that a binding's paramRef means
  *   policy_eval.c    the expressions of a policy on one request with one params object
  *   policy_run.c     who is meant, and what comes of it

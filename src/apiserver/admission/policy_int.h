@@ -42,6 +42,12 @@ struct policy_set *policy_set_get(struct policies *p);       /* the caller's ref
 struct policy_set *policy_set_unref(struct policy_set *set); /* NULL is fine; returns NULL */
 DEFINE_CLEANUP(policy_set_unref, struct policy_set *)
 
+/* ---- policy_types.c -------------------------------------------------------------------------- */
+
+struct store_event;
+/* After a policy was written: its status tells what does not fit the kinds that it matches. */
+void policy_status_update(struct apiserver *s, const struct store_event *e);
+
 /* ---- policy_params.c ------------------------------------------------------------------------- */
 
 struct policy_params vec_of(struct kj_doc *); /* NULL: params is null */

@@ -163,6 +163,12 @@ static bool on_event(void *arg, const struct store_event *e)
     return true;
 }
 
+static bool on_policy_event(void *arg, const struct store_event *e)
+{
+    policy_status_update(((struct policies *)arg)->s, e);
+    return on_event(arg, e);
+}
+
 static void policies_ended(void *arg, const struct kerr *err)
 {
     struct policies *p = arg;
@@ -183,8 +189,9 @@ static void bindings_ended(void *arg, const struct kerr *err)
 
 static void follow(struct policies *p)
 {
-    static const struct store_watch_handler handlers[] = { { on_event, NULL, policies_ended },
-                                                           { on_event, NULL, bindings_ended } };
+    static const struct store_watch_handler handlers[] = {
+        { on_policy_event, NULL, policies_ended }, { on_event, NULL, bindings_ended }
+    };
     struct store *st = p->s->store;
 
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
@@ -212,6 +219,7 @@ struct policies *policies_new(struct apiserver *s)
 
     p->s = s;
     vec_push(&s->last_steps, ((struct admission_entry){ &policy_step, p }));
+    follow(p);
     return p;
 }
 
