@@ -1,7 +1,7 @@
-/* bootstrap_kubernetes.c - the Service default/kubernetes with its Endpoints and EndpointSlice:
- * where programs inside the cluster find the API server.
+/* bootstrap_kubernetes.c - what programs beside the server look for: the Service default/kubernetes
+ * with its Endpoints and EndpointSlice, and since when legacy tokens are tracked.
  *
- * What stands behind it is where we listen now: it is put right at every start.
+ * What stands behind the Service is where we listen now: it is put right at every start.
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -9,6 +9,7 @@
 #include "apiserver/registry/internal.h"
 #include "apiserver/server_int.h"
 #include "base/klog.h"
+#include "base/ktime.h"
 
 /* The first address of the range that Services get theirs from. */
 #define SERVICE                                                                                  \
@@ -73,6 +74,22 @@ static int put(struct apiserver *s, const struct first_object *f, const char *co
     return made < 0 ? kerr_wrap(err, "write %s default/kubernetes", f->plural) : 0;
 }
 
+/* kube-controller-manager, which removes legacy tokens that nobody has used since, reads the day.
+ */
+static int put_token_tracking(struct apiserver *s, struct kerr *err)
+{
+    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
+    char now[KTIME_TEXT_MAX];
+
+    ktime_format(loop_wall(s->loop), now);
+    strbuf_appendf(&body, "{\"data\":{\"since\":\"%.10s\"}}", now); /* 2026-11-17T... */
+    return bootstrap_put(
+        s,
+        &(struct first_object){ "", "configmaps", "kube-system",
+                                "kube-apiserver-legacy-service-account-token-tracking", body.data },
+        err);
+}
+
 int bootstrap_kubernetes(struct apiserver *s, const char *addr, uint16_t port, struct kerr *err)
 {
     static const char *const none[] = { NULL }, *const subsets[] = { "subsets", NULL },
@@ -95,7 +112,8 @@ int bootstrap_kubernetes(struct apiserver *s, const char *addr, uint16_t port, s
         put(s,
             &(struct first_object){ "discovery.k8s.io", "endpointslices", "default", "kubernetes",
                                     sl.data },
-            endpoints, err) < 0)
+            endpoints, err) < 0 ||
+        put_token_tracking(s, err) < 0)
         return err->code;
     return 0;
 }

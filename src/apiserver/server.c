@@ -139,8 +139,10 @@ int apiserver_listen(struct apiserver *s, const char *addr, struct tls_ctx *tls,
     return bootstrap_kubernetes(s, addr, port, err);
 }
 
-void apiserver_set_tls(struct apiserver *s, struct tls_ctx *tls)
+void apiserver_set_tls(struct apiserver *s, struct tls_ctx *tls, const char *root_ca)
 {
+    free(s->root_ca);
+    s->root_ca = root_ca ? xstrdup(root_ca) : NULL;
     httpd_set_tls(front(s), tls);
 }
 

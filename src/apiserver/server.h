@@ -55,8 +55,9 @@ DEFINE_CLEANUP(apiserver_free, struct apiserver *)
 /* tls NULL: plain HTTP, allowed on loopback and unix sockets only (-EPERM otherwise). */
 int apiserver_listen(struct apiserver *s, const char *addr, struct tls_ctx *tls, uint16_t *ret_port,
                      struct kerr *err);
-/* New connections to listeners with TLS use this context (a renewed certificate); old ones stay. */
-void apiserver_set_tls(struct apiserver *s, struct tls_ctx *tls);
+/* New connections to listeners with TLS use this context (a renewed certificate); old ones stay.
+ * root_ca: as in the options. */
+void apiserver_set_tls(struct apiserver *s, struct tls_ctx *tls, const char *root_ca);
 /* Serves one connection (tests on the virtual loop). */
 void apiserver_serve(struct apiserver *s, struct stream *st);
 /* No new requests; watches end in an orderly way; what is under way is finished. */

@@ -67,7 +67,8 @@ struct first_object {
 };
 /* 1: made; 0: it was there. */
 int bootstrap_put(struct apiserver *s, const struct first_object *f, struct kerr *err);
-/* bootstrap_kubernetes.c: the Service default/kubernetes, which says where we listen. */
+/* bootstrap_kubernetes.c: the Service default/kubernetes, which says where we listen, and the day
+ * since which legacy tokens are tracked. */
 int bootstrap_kubernetes(struct apiserver *s, const char *addr, uint16_t port, struct kerr *err);
 int bootstrap_rbac(struct apiserver *s, struct kerr *err); /* authz/bootstrap_rbac.c */
 extern const struct resource

@@ -82,12 +82,15 @@ struct cluster *cluster_new(struct loop *l, struct kube *k, const struct cluster
     }
     if (o->namespaces)
         c->ns = nsctl_new(c);
+    if (o->accounts)
+        c->accounts = nsaccounts_new(c, o->root_ca);
     if (o->hollow.nshapes) {
         c->hollow = hollow_new(c, &o->hollow, err);
         if (!c->hollow)
             return NULL;
     }
     memset(&c->o.hollow, 0, sizeof c->o.hollow); /* its shapes are the caller's */
+    c->o.root_ca = NULL;
     controllers_start(c->controllers);
     caches_start(c->caches);
     if (c->discovery)
@@ -101,6 +104,7 @@ struct cluster *cluster_free(struct cluster *c)
         return NULL;
     controllers_stop(c->controllers);
     hollow_free(c->hollow);
+    nsaccounts_free(c->accounts);
     nsctl_free(c->ns);
     podgc_free(c->podgc);
     eventgc_free(c->eventgc);
@@ -123,6 +127,12 @@ struct cluster *cluster_free(struct cluster *c)
     recorder_free(c->events);
     free(c);
     return NULL;
+}
+
+void cluster_set_root_ca(struct cluster *c, const char *pem)
+{
+    if (c->accounts)
+        nsaccounts_set_root_ca(c->accounts, pem);
 }
 
 /* Kinds that every server has; others may be missing, or come later. */

@@ -87,9 +87,11 @@ void hollow_shape_fini(struct hollow_shape_text *s);
 struct cluster_opts {
     bool deployment, replicaset, replicationcontroller, statefulset, daemonset, endpoints, job,
         cronjob, gc, namespaces, nodes, pdb, resourceclaims,
-        servicecidrs;
+        accounts, servicecidrs;
     nsec_t node_grace;         /* without a heartbeat a node's Ready is Unknown; 0: 40 s */
     nsec_t discovery_interval; /* of looks at which kinds there are, besides CRDs; 0: 30 s */
+    const char *root_ca;       /* PEM: what clients verify the server with, published in every
+                                * namespace beside its account (accounts); NULL: it is not */
     size_t ended_pods_max;     /* more pods that have ended are garbage; 0: 12500 */
     struct hollow_opts hollow;
 };
@@ -99,6 +101,8 @@ struct cluster *cluster_new(struct loop *l, struct kube *k, const struct cluster
                             struct kerr *err);
 struct cluster *cluster_free(struct cluster *c); /* NULL is fine; always returns NULL */
 DEFINE_CLEANUP(cluster_free, struct cluster *)
+/* Another certificate is published from now on. */
+void cluster_set_root_ca(struct cluster *c, const char *pem);
 /* All caches are filled and all hollow nodes registered. */
 bool cluster_ready(const struct cluster *c);
 

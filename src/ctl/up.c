@@ -241,7 +241,7 @@ static int use_certificate(void *arg, const struct str pem[PEM_FILES], struct ke
     u->tls = take(next);
     if (u->note.pid == 0) /* nobody can have connected yet */
         return 0;
-    u->system->set_tls(u->self, u->tls);
+    u->system->set_tls(u->self, u->tls, strbuf_str(&u->cert));
     return write_kubeconfig(u, err);
 }
 
@@ -298,6 +298,7 @@ static struct up_plan plan_of(struct up *u)
         .disabled_admission = u->o->disabled_admission.items,
         .ndisabled = u->o->disabled_admission.n,
         .tls = u->tls,
+        .root_ca = strbuf_str(&u->cert),
         .controllers = runs(u, "controllers"),
         .nodes = runs(u, "nodes"),
         .scheduler = runs(u, "scheduler"),

@@ -29,6 +29,7 @@ struct up_plan { /* what is to run */
     const char *const *disabled_admission; /* plugins of the server's admission, by their names */
     size_t ndisabled;
     struct tls_ctx *tls;
+    const char *root_ca; /* PEM: what clients verify its certificate with */
     bool controllers, nodes, scheduler, manager, descheduler, koordlet;
     const char *scheduler_config;   /* file; "": the profile of Koordinator's chart */
     const char *descheduler_config; /* the same */
@@ -64,8 +65,8 @@ struct up_system {
     bool (*ready)(const void *self); /* what others write meets all that has a say in it */
     /* After that: listens, *ret_port is that of the API server. */
     int (*listen)(void *self, const struct up_plan *p, uint16_t *ret_port, struct kerr *err);
-    /* A renewed certificate, for connections to come. */
-    void (*set_tls)(void *self, struct tls_ctx *tls);
+    /* A renewed certificate, for connections to come; root_ca as in the plan. */
+    void (*set_tls)(void *self, struct tls_ctx *tls, const char *root_ca);
     struct kube *(*kube)(const void *self); /* its client; borrowed */
     struct up_stats (*stats)(const void *self);
     bool (*node)(const void *self, size_t i, struct up_node *ret); /* false behind the last */

@@ -40,6 +40,9 @@ static int start_server(struct wired *w, const struct up_plan *p, struct kerr *e
                                       .token_file = p->token_file,
                                       .authorization = modes_of(p),
                                       .anonymous = p->anonymous,
+                                      .accounts = p->controllers ? APISERVER_ACCOUNTS_MADE
+                                                                 : APISERVER_ACCOUNTS_LENIENT,
+                                      .root_ca = p->root_ca,
                                       .alpha_apis = p->alpha_apis,
                                       .disabled_admission = p->disabled_admission,
                                       .ndisabled = p->ndisabled,
@@ -70,7 +73,9 @@ static int make_cluster(struct wired *w, const struct up_plan *p, const struct h
         .nodes = p->controllers,
         .pdb = p->controllers,
         .resourceclaims = p->controllers,
+        .accounts = p->controllers,
         .servicecidrs = p->controllers,
+        .root_ca = p->root_ca,
         .hollow = { .shapes = shapes,
                     .nshapes = n,
                     .seed = p->seed,
@@ -165,9 +170,13 @@ static int listen_last(void *self, const struct up_plan *p, uint16_t *ret_port, 
     return apiserver_listen(w->server, p->listen, p->tls, ret_port, err);
 }
 
-static void set_tls(void *self, struct tls_ctx *tls)
+static void set_tls(void *self, struct tls_ctx *tls, const char *root_ca)
 {
-    apiserver_set_tls(((struct wired *)self)->server, tls);
+    struct wired *w = self;
+
+    apiserver_set_tls(w->server, tls, root_ca);
+    if (w->cluster)
+        cluster_set_root_ca(w->cluster, root_ca);
 }
 
 static struct kube *kube(const void *self)

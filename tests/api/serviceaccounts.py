@@ -2,6 +2,7 @@
 import base64
 import hashlib
 import json
+import re
 
 from client import CHECKS, check, node, pod
 from rbac import acting, forbidden, give, rule, somebody
@@ -342,3 +343,11 @@ def a_secret_for_a_token_must_name_its_account(t):
 @check
 def a_review_of_a_token_is_not_kept(t):
     t.code(t.get(f'{AUTHN}/tokenreviews'), 405)
+
+
+# ---- legacy tokens ----
+
+@check
+def the_server_says_since_when_it_tracks_legacy_tokens(t):
+    path = '/api/v1/namespaces/kube-system/configmaps/kube-apiserver-legacy-service-account-token-tracking'
+    t.until('a day', lambda: re.fullmatch(r'\d{4}-\d\d-\d\d', t.get(path)['data.since'] or ''))

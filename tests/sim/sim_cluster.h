@@ -22,8 +22,9 @@
 #include "loop/loop.h"
 #include "json/kj.h"
 
-#define WALL0 (INT64_C(1763200000) * NSEC_PER_SEC)
-#define SEC   NSEC_PER_SEC
+#define WALL0       (INT64_C(1763200000) * NSEC_PER_SEC)
+#define SEC         NSEC_PER_SEC
+#define SIM_ROOT_CA "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n"
 
 struct sim_faults { /* in 1/1000 of the calls of the controllers */
     unsigned refuse, lose, slow;

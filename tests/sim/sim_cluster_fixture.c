@@ -282,7 +282,8 @@ static void init(struct sim *s, uint64_t seed, const struct apiserver_opts *o)
 void sim_init(struct sim *s, uint64_t seed)
 {
     init(s, seed,
-         &(struct apiserver_opts){ .version = "v1.35.4+koord" });
+         &(struct apiserver_opts){ .version = "v1.35.4+koord",
+                                   .accounts = APISERVER_ACCOUNTS_MADE });
 }
 
 void sim_init_alpha(struct sim *s, uint64_t seed)
@@ -294,7 +295,10 @@ void sim_init_alpha(struct sim *s, uint64_t seed)
 
 void sim_init_koordinator(struct sim *s, uint64_t seed)
 {
-    init(s, seed, &(struct apiserver_opts){ .version = "v1.35.4+koord", .koordinator = true });
+    init(s, seed,
+         &(struct apiserver_opts){ .version = "v1.35.4+koord",
+                                   .accounts = APISERVER_ACCOUNTS_MADE,
+                                   .koordinator = true });
 }
 
 void sim_start(struct sim *s, const struct cluster_opts *o)
@@ -314,7 +318,9 @@ void sim_start(struct sim *s, const struct cluster_opts *o)
         .nodes = true,
         .pdb = true,
         .resourceclaims = true,
+        .accounts = true,
         .servicecidrs = true,
+        .root_ca = SIM_ROOT_CA,
         .hollow = { .shapes = &shape, .nshapes = 1, .seed = 7 },
     };
     struct kerr err = { 0 };

@@ -59,16 +59,18 @@ static int sys_listen(void *self, const struct up_plan *p, uint16_t *ret_port, s
     (void)self;
     assert_that(sys.looks, >=, 3); /* not before it is ready */
     assert_non_null(p->tls);
+    assert_true(str_starts(p->root_ca, "-----BEGIN CERTIFICATE-----"));
     *ret_port = 6480;
     if (sys.renew)
         put_certificate(sys.renew, &sys.cert);
     return sys.taken ? kerr_set(err, -EADDRINUSE, "port is taken") : 0;
 }
 
-static void sys_set_tls(void *self, struct tls_ctx *tls)
+static void sys_set_tls(void *self, struct tls_ctx *tls, const char *root_ca)
 {
     (void)self;
     assert_non_null(tls);
+    assert_string_equal(root_ca, strbuf_str(&sys.cert));
     sys.renewed++;
     loop_stop(sys.plan.loop);
 }
