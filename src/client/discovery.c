@@ -14,6 +14,7 @@
 
 #define ROUND_EVERY (30 * NSEC_PER_SEC)
 #define ROUND_SOON  (500 * NSEC_PER_MSEC)
+enum { TRIES = 3 }; /* of a question whose answer gets lost */
 
 struct entry {
     struct served_kind k;
@@ -26,10 +27,15 @@ struct asking { /* one question of the round under way */
     struct asking *next;
     char *group_version; /* NULL: the list of groups */
     size_t order;
+    unsigned tries;
 };
 struct listener {
     discovery_fn fn;
     void *arg;
+};
+struct failures {
+    struct strbuf text;
+    size_t n;
 };
 struct discovery {
     struct kube *kube;
@@ -44,6 +50,7 @@ struct discovery {
     bool repeats, again; /* again: soon, whatever this round finds */
     bool complete, failed, gone;
     struct kerr problem;
+    struct failures now, last; /* of the round under way, and of the one before */
 };
 
 /* ---- what a server says ---------------------------------------------------------------------- */
@@ -149,6 +156,12 @@ static void end_round(struct discovery *d)
 {
     bool soon = d->again || d->gone;
 
+    struct failures before = d->last;
+
+    d->last = d->now;
+    d->now = before;
+    strbuf_reset(&d->now.text);
+    d->now.n = 0;
     d->complete = !d->failed;
     d->again = false;
     /* Not before: who looks in the middle of a round must not miss a kind. */
@@ -178,6 +191,7 @@ static void asking_free(struct asking *q)
     free(q);
 }
 
+static void send(struct asking *q);
 static void ask(struct discovery *d, const char *group_version, size_t order);
 
 /* What could not be asked for is served as before. */
@@ -201,6 +215,8 @@ static void note_failure(struct asking *q, const struct kerr *err)
 
     keep_kinds(d, q);
     d->failed = true;
+    strbuf_appendf(&d->now.text, "%s%s: %s", d->now.n++ ? ", " : "",
+                   str_or(q->group_version, "groups"), err->text);
     /* A group that is coming or going is asked for again soon. */
     d->gone = d->gone || (is_group && err->reason == KR_NOT_FOUND);
     if (d->problem.code == 0 && !(is_group && err->reason != KR_NONE))
@@ -235,6 +251,12 @@ static void on_answer(void *arg, struct kube_resp *r, const struct kerr *err)
         kerr_wrap(&bad, "answer about the kinds of %s", str_or(q->group_version, "all groups"));
         err = &bad;
     }
+    /* A round asks for every group: one would hardly be complete where some answers get lost. Who
+     * asks for one round is told at once. */
+    if (err && err->reason == KR_NONE && d->repeats && ++q->tries < TRIES) {
+        send(q);
+        return;
+    }
     if (err)
         note_failure(q, err);
     else if (!q->group_version)
@@ -248,21 +270,29 @@ static void on_answer(void *arg, struct kube_resp *r, const struct kerr *err)
         end_round(d);
 }
 
+static void send(struct asking *q)
+{
+    const char *gv = q->group_version;
+    CLEANUP(mem_free)
+    char *path = !gv               ? xstrdup("/apis")
+                 : strchr(gv, '/') ? xasprintf("/apis/%s", gv)
+                                   : xasprintf("/api/%s", gv);
+
+    q->call =
+        kube_do(q->d->kube,
+                &(struct kube_req){ .verb = KUBE_GET, .raw_path = path, .timeout = q->d->timeout },
+                on_answer, q);
+}
+
 /* "v1" at /api/v1, "apps/v1" at /apis/apps/v1; NULL: which groups there are. */
 static void ask(struct discovery *d, const char *group_version, size_t order)
 {
     struct asking *q = xnew0(struct asking);
-    CLEANUP(mem_free)
-    char *path = !group_version               ? xstrdup("/apis")
-                 : strchr(group_version, '/') ? xasprintf("/apis/%s", group_version)
-                                              : xasprintf("/api/%s", group_version);
 
     *q = (struct asking){ .d = d, .next = d->asking, .order = order };
     q->group_version = group_version ? xstrdup(group_version) : NULL;
     d->asking = q;
-    q->call = kube_do(
-        d->kube, &(struct kube_req){ .verb = KUBE_GET, .raw_path = path, .timeout = d->timeout },
-        on_answer, q);
+    send(q);
 }
 
 static void begin_round(struct discovery *d)
@@ -301,6 +331,8 @@ struct discovery *discovery_free(struct discovery *d)
         free(d->kinds.items[i]);
     vec_fini(&d->kinds);
     vec_fini(&d->listeners);
+    strbuf_fini(&d->now.text);
+    strbuf_fini(&d->last.text);
     arena_free(d->arena);
     free(d);
     return NULL;
@@ -343,6 +375,12 @@ bool discovery_complete(const struct discovery *d)
 const struct kerr *discovery_problem(const struct discovery *d)
 {
     return d->problem.code ? &d->problem : NULL;
+}
+
+size_t discovery_failed_groups(const struct discovery *d, const char **ret)
+{
+    *ret = strbuf_str(&d->last.text);
+    return d->last.n;
 }
 
 /* ---- looking up ------------------------------------------------------------------------------ */

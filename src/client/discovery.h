@@ -38,6 +38,8 @@ bool discovery_complete(const struct discovery *d); /* the last round had no fai
 /* Why kinds may be missing after the last round: the server did not answer, or refused to list its
  * groups. One group that is out of order does not count. NULL: nothing. */
 const struct kerr *discovery_problem(const struct discovery *d);
+/* How many groups did not answer in the last round; *ret: "apps/v1: connection refused, ...". */
+size_t discovery_failed_groups(const struct discovery *d, const char **ret);
 
 /* In the order of the server: core, then its groups. */
 size_t discovery_count(const struct discovery *d);

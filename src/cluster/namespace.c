@@ -1,7 +1,10 @@
 /* namespace.c - a namespace that is being deleted takes all it holds along.
  *
- * Every kind that the server serves is emptied; when all are found empty in one pass, the finalizer
- * "kubernetes" is removed and the server lets the namespace go.
+ * Pods go first: while one is left nothing else is touched, so that what a pod needs until it has
+ * ended (its configuration, its claims, policies that shield it) is there that long. Then every
+ * kind that the server serves is emptied; when all are found empty in one pass, the finalizer
+ * "kubernetes" is removed and the server lets the namespace go. Conditions of its status say what
+ * is in the way.
  */
 #include <stdio.h>
 
@@ -9,16 +12,24 @@
 #include "cluster/internal.h"
 
 #define ROUND_AGAIN (NSEC_PER_SEC)
+enum { TRIES = 4 }; /* of a list whose answer gets lost */
 
 struct nsctl {
     struct cluster *c;
     struct controller *controller;
     struct informer *inf;
 };
+struct told { /* a line of a condition's message */
+    struct told *next;
+    const char *text;
+    size_t n;
+};
 struct emptied { /* one kind in one pass */
     struct emptying *e;
     struct served_kind *k;
-    size_t left;
+    size_t deletes;          /* under way */
+    unsigned tries;          /* of the list */
+    bool is_pods, is_second; /* second: the list behind the deletes, which counts */
 };
 struct emptying { /* one pass over one namespace; in the arena */
     struct nsctl *n;
@@ -26,9 +37,8 @@ struct emptying { /* one pass over one namespace; in the arena */
     struct kuid uid;
     struct emptied *kinds;
     size_t nkinds, pending;
-    struct kerr failure;   /* the first */
-    const char *finalizer; /* one that holds an object; NULL: none */
-    size_t held;
+    bool pods_are_gone;
+    struct told *left, *held, *failures; /* by kind, by finalizer, by text */
 };
 
 static bool has_ours(const struct ns_doc *d)
@@ -39,40 +49,32 @@ static bool has_ours(const struct ns_doc *d)
     return false;
 }
 
-/* ---- the end ------------------------------------------------------------------------------- */
+/* ---- what is in the way -------------------------------------------------------------------- */
 
-static bool on_current(struct batch *b, struct kube_resp *r, const struct kerr *err, void *arg)
+/* Sorted, so that the same state has the same message. */
+static void tell(struct arena *a, struct told **list, const char *text, size_t n)
 {
-    struct emptying *e = arg;
-    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
-    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
-    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
-    struct kj_mval *root, *spec, *list = kj_marr(d);
-    struct str key;
-    const struct kj_val *v;
+    struct told **p = list;
 
-    if (err || kj_parse(r->body, r->n, 0, &doc, NULL) < 0)
-        return err && err->reason == KR_NOT_FOUND;
-    for (struct kj_iter it = kj_iter(kj_path(kj_root(doc), "spec.finalizers"));
-         kj_next(&it, &key, &v);)
-        if (!streq(kj_str_or(v, ""), "kubernetes"))
-            kj_mpush(list, kj_mcopy(d, v));
-    root = kj_mcopy(d, kj_root(doc));
-    spec = kj_mobj(d);
-    kj_mset(d, spec, "finalizers", list);
-    kj_mset(d, root, "spec", spec);
-    kj_mwrite(root, 0, &body);
-    struct kube_req q = { .verb = KUBE_UPDATE,
-                          .kind = &doc_namespace,
-                          .name = e->name,
-                          .subresource = "finalize",
-                          .body = body.data,
-                          .body_len = body.len };
-    batch_call(b, &q, NULL, NULL);
-    return true;
+    while (*p && strcmp((*p)->text, text) < 0)
+        p = &(*p)->next;
+    if (*p && streq((*p)->text, text)) {
+        (*p)->n += n;
+        return;
+    }
+    struct told *t = arena_new0(a, struct told);
+    *t = (struct told){ .next = *p, .text = arena_strdup(a, text), .n = n };
+    *p = t;
 }
 
-/* ---- conditions ---------------------------------------------------------------------------- */
+static size_t told_count(const struct told *t)
+{
+    size_t n = 0;
+
+    for (; t; t = t->next)
+        n++;
+    return n;
+}
 
 static void set(const struct emptying *e, timed_conditionlist *l, const char *type, bool yes,
                 const char *reason, const char *message, struct arena *a)
@@ -83,90 +85,184 @@ static void set(const struct emptying *e, timed_conditionlist *l, const char *ty
     conditions_set(l, &c, loop_wall(e->n->c->loop), a);
 }
 
+static const char *discovery_text(const struct discovery *d, struct arena *a)
+{
+    const char *groups;
+    size_t n = discovery_failed_groups(d, &groups);
+
+    return n ? arena_printf(a,
+                            "Discovery failed for some groups, %zu failing: unable to retrieve the "
+                            "complete list of server APIs: %s",
+                            n, groups)
+             : "The kinds that the server has are not known yet";
+}
+
+static const char *failure_text(const struct told *t, struct arena *a)
+{
+    CLEANUP(strbuf_fini) struct strbuf s = STRBUF_INIT;
+
+    strbuf_appendf(&s, "Failed to delete all resource types, %zu remaining: ", told_count(t));
+    for (const struct told *i = t; i; i = i->next)
+        strbuf_appendf(&s, "%s%s", i == t ? "" : ", ", i->text);
+    return arena_strdup(a, s.data);
+}
+
+static const char *told_text(const char *head, const struct told *t, const char *between,
+                             struct arena *a)
+{
+    CLEANUP(strbuf_fini) struct strbuf s = STRBUF_INIT;
+
+    strbuf_append(&s, head);
+    for (const struct told *i = t; i; i = i->next)
+        strbuf_appendf(&s, "%s%s %s %zu resource instances", i == t ? "" : ", ", i->text, between,
+                       i->n);
+    return arena_strdup(a, s.data);
+}
+
 static void set_conditions(const struct emptying *e, timed_conditionlist *l, struct arena *a)
 {
-    CLEANUP(strbuf_fini) struct strbuf rest = STRBUF_INIT;
-    bool known = discovery_complete(e->n->c->discovery);
+    const struct discovery *d = e->n->c->discovery;
+    bool known = discovery_complete(d);
 
     set(e, l, "NamespaceDeletionDiscoveryFailure", !known,
         known ? "ResourcesDiscovered" : "DiscoveryFailed",
-        known ? "All resources successfully discovered" : "Discovery failed for some groups", a);
+        known ? "All resources successfully discovered" : discovery_text(d, a), a);
     set(e, l, "NamespaceDeletionGroupVersionParsingFailure", false, "ParsedGroupVersions",
         "All legacy kube types successfully parsed", a);
-    set(e, l, "NamespaceDeletionContentFailure", e->failure.code != 0,
-        e->failure.code ? "ContentDeletionFailed" : "ContentDeleted",
-        e->failure.code ? e->failure.text
-                        : "All content successfully deleted, may be waiting on finalization",
+    set(e, l, "NamespaceDeletionContentFailure", e->failures != NULL,
+        e->failures ? "ContentDeletionFailed" : "ContentDeleted",
+        e->failures ? failure_text(e->failures, a)
+                    : "All content successfully deleted, may be waiting on finalization",
         a);
-    for (size_t i = 0; i < e->nkinds; i++)
-        if (e->kinds[i].left)
-            strbuf_appendf(&rest, "%s%s.%s has %zu resource instances", rest.len ? ", " : "",
-                           e->kinds[i].k->kind.plural, e->kinds[i].k->kind.group, e->kinds[i].left);
-    set(e, l, "NamespaceContentRemaining", rest.len > 0,
-        rest.len ? "SomeResourcesRemain" : "ContentRemoved",
-        rest.len ? arena_printf(a, "Some resources are remaining: %s", rest.data)
-                 : "All content successfully removed",
+    set(e, l, "NamespaceContentRemaining", e->left != NULL,
+        e->left ? "SomeResourcesRemain" : "ContentRemoved",
+        e->left ? told_text("Some resources are remaining: ", e->left, "has", a)
+                : "All content successfully removed",
         a);
-    set(e, l, "NamespaceFinalizersRemaining", e->held > 0,
+    set(e, l, "NamespaceFinalizersRemaining", e->held != NULL,
         e->held ? "SomeFinalizersRemain" : "ContentHasNoFinalizers",
-        e->held ? arena_printf(a,
-                               "Some content in the namespace has finalizers remaining: %s "
-                               "in %zu resource instances",
-                               e->finalizer, e->held)
+        e->held ? told_text("Some content in the namespace has finalizers remaining: ", e->held,
+                            "in", a)
                 : "All content-preserving finalizers finished",
         a);
+}
+
+/* ---- the end of a pass ----------------------------------------------------------------------- */
+
+static void finalize(struct batch *b, const struct emptying *e, const struct kj_val *ns)
+{
+    CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
+    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
+    struct kj_mval *root = kj_mcopy(d, ns), *spec = kj_mobj(d), *list = kj_marr(d);
+    struct str key;
+    const struct kj_val *v;
+
+    for (struct kj_iter it = kj_iter(kj_path(ns, "spec.finalizers")); kj_next(&it, &key, &v);)
+        if (!streq(kj_str_or(v, ""), "kubernetes"))
+            kj_mpush(list, kj_mcopy(d, v));
+    kj_mset(d, spec, "finalizers", list);
+    kj_mset(d, root, "spec", spec);
+    kj_mwrite(root, 0, &body);
+    batch_call(b,
+               &(struct kube_req){ .verb = KUBE_UPDATE,
+                                   .kind = &doc_namespace,
+                                   .name = e->name,
+                                   .subresource = "finalize",
+                                   .body = body.data,
+                                   .body_len = body.len },
+               NULL, NULL);
+}
+
+static bool on_current(struct batch *b, struct kube_resp *r, const struct kerr *err, void *arg)
+{
+    const struct emptying *e = arg;
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+
+    if (err || kj_parse(r->body, r->n, 0, &doc, NULL) < 0)
+        return err && err->reason == KR_NOT_FOUND;
+    const char *uid = kj_str_or(kj_path(kj_root(doc), "metadata.uid"), "");
+    /* Another of the same name may be there by now. */
+    if (kuid_equal(kuid_parse(uid, strlen(uid)), e->uid))
+        finalize(b, e, kj_root(doc));
+    return true;
+}
+
+static void read_current(struct batch *b, struct emptying *e)
+{
+    struct kube_req r = { .verb = KUBE_GET, .kind = &doc_namespace, .name = e->name };
+    batch_call(b, &r, on_current, e);
+}
+
+static bool on_told(struct batch *b, struct kube_resp *r, const struct kerr *err, void *arg)
+{
+    (void)r;
+    if (!err)
+        read_current(b, arg);
+    return !err || err->reason == KR_NOT_FOUND;
 }
 
 static void finish_pass(struct batch *b, struct emptying *e)
 {
     struct kobj *o = informer_get(e->n->inf, e->name);
-    size_t left = 0;
+    bool is_empty = !e->left && !e->failures && discovery_complete(e->n->c->discovery);
 
-    for (size_t i = 0; i < e->nkinds; i++)
-        left += e->kinds[i].left;
-    if (left == 0 && e->failure.code == 0) {
-        struct kube_req r = { .verb = KUBE_GET, .kind = &doc_namespace, .name = e->name };
-        batch_call(b, &r, on_current, e);
-        return;
-    }
-    batch_again(b, ROUND_AGAIN);
+    if (!is_empty)
+        batch_again(b, ROUND_AGAIN);
     if (!o || !kuid_equal(o->meta.uid, e->uid))
         return;
     struct ns_doc_status now = ns_doc_of(o)->status;
     set_conditions(e, &now.conditions, batch_arena(b));
-    batch_patch_change(b, o,
-                       &(struct change){ .member = "status",
-                                         .schema = &namespace_status_schema,
-                                         .from = &ns_doc_of(o)->status,
-                                         .to = &now },
-                       NULL, NULL);
+    bool writes = batch_patch_change(b, o,
+                                     &(struct change){ .member = "status",
+                                                       .schema = &namespace_status_schema,
+                                                       .from = &ns_doc_of(o)->status,
+                                                       .to = &now },
+                                     is_empty ? on_told : NULL, e);
+    if (is_empty && !writes)
+        read_current(b, e);
 }
 
 /* ---- emptying ------------------------------------------------------------------------------ */
 
+static void begin_others(struct batch *b, struct emptying *e);
+
 static void step(struct batch *b, struct emptying *e)
 {
-    if (--e->pending == 0)
+    if (--e->pending > 0)
+        return;
+    if (!e->pods_are_gone && !e->left && !e->failures)
+        begin_others(b, e);
+    else
         finish_pass(b, e);
 }
 
-static void note_failure(struct emptying *e, const struct kerr *err, const struct served_kind *k)
+static void note_failure(struct batch *b, struct emptied *x, const struct kerr *err)
 {
-    if (e->failure.code)
-        return;
-    e->failure = *err;
-    e->failure.code = err->code ? err->code : -EIO;
-    kerr_wrap(&e->failure, "%s", k->kind.plural);
+    tell(batch_arena(b), &x->e->failures, err->text, 1);
 }
+
+static void list(struct batch *b, struct emptied *x);
 
 static bool on_deleted(struct batch *b, struct kube_resp *r, const struct kerr *err, void *arg)
 {
     struct emptied *x = arg;
+
     (void)r;
     if (err && err->reason != KR_NOT_FOUND)
-        note_failure(x->e, err, x->k);
+        note_failure(b, x, err);
+    if (--x->deletes == 0) {
+        x->is_second = true;
+        list(b, x);
+    }
     step(b, x->e);
     return true;
+}
+
+static void call_delete(struct batch *b, struct emptied *x, const struct kube_req *r)
+{
+    x->deletes++;
+    x->e->pending++;
+    batch_call(b, r, on_deleted, x);
 }
 
 static void delete_all(struct batch *b, struct emptied *x, const struct kj_val *items)
@@ -182,36 +278,41 @@ static void delete_all(struct batch *b, struct emptied *x, const struct kj_val *
     const struct kj_val *item;
 
     if (x->k->delete_collection) {
-        x->e->pending++;
-        batch_call(b, &r, on_deleted, x);
+        call_delete(b, x, &r);
         return;
     }
     r.verb = KUBE_DELETE;
     for (struct kj_iter it = kj_iter(items); kj_next(&it, &key, &item);) {
         r.name = kj_str(kj_path(item, "metadata.name"));
-        x->e->pending++;
-        batch_call(b, &r, on_deleted, x);
+        call_delete(b, x, &r);
     }
 }
 
-static void look_through(struct batch *b, struct emptied *x, const struct kj_val *items)
+static void count_left(struct batch *b, struct emptied *x, const struct kj_val *items)
+{
+    struct arena *a = batch_arena(b);
+    const struct kind *k = &x->k->kind;
+    struct str key;
+    const struct kj_val *item, *f;
+
+    if (kj_len(items) == 0)
+        return;
+    tell(a, &x->e->left, arena_printf(a, "%s.%s", k->plural, k->group), kj_len(items));
+    for (struct kj_iter it = kj_iter(items); kj_next(&it, &key, &item);)
+        for (struct kj_iter fs = kj_iter(kj_path(item, "metadata.finalizers"));
+             kj_next(&fs, &key, &f);)
+            tell(a, &x->e->held, kj_str_or(f, ""), 1);
+}
+
+static bool any_alive(const struct kj_val *items)
 {
     struct str key;
     const struct kj_val *item;
-    bool any_alive = false;
 
-    for (struct kj_iter it = kj_iter(items); kj_next(&it, &key, &item);) {
-        const struct kj_val *f = kj_path(item, "metadata.finalizers");
-        x->left++;
-        any_alive = any_alive || !kj_path(item, "metadata.deletionTimestamp");
-        if (kj_len(f) > 0) {
-            x->e->held++;
-            if (!x->e->finalizer)
-                x->e->finalizer = arena_strdup(batch_arena(b), kj_str_or(kj_at(f, 0), ""));
-        }
-    }
-    if (any_alive)
-        delete_all(b, x, items);
+    for (struct kj_iter it = kj_iter(items); kj_next(&it, &key, &item);)
+        if (!kj_path(item, "metadata.deletionTimestamp"))
+            return true;
+    return false;
 }
 
 static bool on_listed(struct batch *b, struct kube_resp *r, const struct kerr *err, void *arg)
@@ -220,17 +321,48 @@ static bool on_listed(struct batch *b, struct kube_resp *r, const struct kerr *e
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
     struct kerr e = { 0 };
 
+    /* A pass asks for every kind there is: it would never succeed where some answers get lost. */
+    if (err && err->reason == KR_NONE && ++x->tries < TRIES) {
+        list(b, x);
+        step(b, x->e);
+        return true;
+    }
+    x->tries = 0;
     if (err && err->reason != KR_NOT_FOUND && err->reason != KR_METHOD_NOT_ALLOWED)
-        note_failure(x->e, err, x->k);
+        note_failure(b, x, err);
     else if (!err && kj_parse(r->body, r->n, 0, &doc, &e) < 0)
-        note_failure(x->e, &e, x->k);
-    else if (!err)
-        look_through(b, x, kj_get(kj_root(doc), "items"));
+        note_failure(b, x, &e);
+    const struct kj_val *items = doc ? kj_get(kj_root(doc), "items") : NULL;
+    /* More than a page: behind those that wait for their finalizers others may live. */
+    bool more = doc && *kj_str_or(kj_path(kj_root(doc), "metadata.continue"), "");
+    if (!x->is_second && (more || any_alive(items)))
+        delete_all(b, x, items);
+    else
+        count_left(b, x, items);
     step(b, x->e);
     return true;
 }
 
-static void begin(struct nsctl *n, struct batch *b, const struct ns_doc *d)
+static void list(struct batch *b, struct emptied *x)
+{
+    x->e->pending++;
+    batch_call(b,
+               &(struct kube_req){
+                   .verb = KUBE_LIST, .kind = &x->k->kind, .ns = x->e->name, .limit = 500 },
+               on_listed, x);
+}
+
+static void begin_others(struct batch *b, struct emptying *e)
+{
+    e->pods_are_gone = true;
+    e->pending++;
+    for (size_t i = 0; i < e->nkinds; i++)
+        if (!e->kinds[i].is_pods)
+            list(b, &e->kinds[i]);
+    step(b, e);
+}
+
+static struct emptying *plan(struct nsctl *n, struct batch *b, const struct ns_doc *d)
 {
     struct discovery *kinds = n->c->discovery;
     struct arena *a = batch_arena(b);
@@ -240,20 +372,25 @@ static void begin(struct nsctl *n, struct batch *b, const struct ns_doc *d)
     e->name = arena_strdup(a, d->obj.meta.name);
     e->uid = d->obj.meta.uid;
     e->kinds = arena_newn0(a, discovery_count(kinds) + 1, struct emptied);
-    e->pending = 1;
     for (size_t i = 0; i < discovery_count(kinds); i++) {
         struct served_kind *k = discovery_at(kinds, i);
         if (!k->kind.namespaced || !k->served || !k->list || !k->delete_one)
             continue;
-        struct emptied *x = &e->kinds[e->nkinds++];
-        *x = (struct emptied){ .e = e, .k = k };
-        e->pending++;
-        batch_call(
-            b,
-            &(struct kube_req){ .verb = KUBE_LIST, .kind = &k->kind, .ns = e->name, .limit = 500 },
-            on_listed, x);
+        bool is_pods = !*k->kind.group && streq(k->kind.plural, "pods");
+        e->kinds[e->nkinds++] = (struct emptied){ .e = e, .k = k, .is_pods = is_pods };
     }
-    step(b, e);
+    return e;
+}
+
+static void begin(struct nsctl *n, struct batch *b, const struct ns_doc *d)
+{
+    struct emptying *e = plan(n, b, d);
+
+    for (size_t i = 0; i < e->nkinds; i++)
+        if (e->kinds[i].is_pods)
+            list(b, &e->kinds[i]);
+    if (e->pending == 0) /* nothing goes before we know of pods */
+        finish_pass(b, e);
 }
 
 static void sync(void *arg, struct batch *b, const char *key, struct kobj *o)
@@ -263,10 +400,10 @@ static void sync(void *arg, struct batch *b, const char *key, struct kobj *o)
     (void)key;
     if (!o || !o->meta.deleted || !has_ours(ns_doc_of(o)))
         return;
-    if (discovery_complete(n->c->discovery))
+    if (discovery_count(n->c->discovery) > 0)
         begin(n, b, ns_doc_of(o));
     else
-        batch_again(b, ROUND_AGAIN); /* a kind that we do not know of could remain */
+        batch_again(b, ROUND_AGAIN);
 }
 
 /* ---- life ---------------------------------------------------------------------------------- */

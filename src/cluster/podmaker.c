@@ -111,11 +111,19 @@ static void build(struct batch *b, const struct podplan *p, const struct kj_val 
 
 static void next_wave(struct batch *b, struct maker *m);
 
+/* The owner's namespace is going: nothing to repeat, and no news. */
+static bool is_ending(const struct kerr *err)
+{
+    return err->reason == KR_FORBIDDEN && strstr(err->text, "being terminated");
+}
+
 static void tell_refusal(struct batch *b, struct maker *m, const struct kerr *err)
 {
     if (m->stop)
         return;
     m->stop = true;
+    if (is_ending(err))
+        return;
     recorder_event_on(m->c->events, m->owner, true, "FailedCreate", NULL, "Error creating: %s",
                       err->text);
     if (m->on_refused)
@@ -143,8 +151,7 @@ static bool on_created(struct batch *b, struct kube_resp *r, const struct kerr *
     }
     if (m->waiting == 0)
         next_wave(b, m);
-    /* The owner's namespace is going: nothing to repeat. */
-    return was_ours || (err && err->reason == KR_FORBIDDEN && strstr(err->text, "terminated"));
+    return was_ours || (err && is_ending(err));
 }
 
 static void next_wave(struct batch *b, struct maker *m)

@@ -133,6 +133,7 @@ static void test_kinds_are_found_by_what_people_and_objects_call_them(void **sta
 static void test_what_could_not_be_asked_for_stays(void **state)
 {
     CLEANUP(fixture_fini) struct fixture x;
+    const char *failed;
 
     (void)state;
     fixture_init(&x);
@@ -148,6 +149,8 @@ static void test_what_could_not_be_asked_for_stays(void **state)
     assert_false(discovery_complete(x.d));
     assert_true(other->served);
     assert_null(discovery_problem(x.d)); /* one group that is out of order */
+    assert_int_equal(discovery_failed_groups(x.d, &failed), 1);
+    assert_true(str_starts(failed, "b.io/v2: "));
 
     answer_b(&x, 200, "{\"resources\":[]}");
     loop_advance(x.l, 60 * NSEC_PER_SEC);
