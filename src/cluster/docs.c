@@ -166,6 +166,7 @@ static const struct kfield job_spec[] = {
     F(suspend, "suspend", KF_BOOL, OMIT),
     F(manual_selector, "manualSelector", KF_OPT_BOOL, OMIT),
     F(completion_mode, "completionMode", KF_STR, .flags = KF_INTERN | KF_OMITEMPTY),
+    F(replacement, "podReplacementPolicy", KF_STR, .flags = KF_INTERN | KF_OMITEMPTY),
     F(selector, "selector", KF_OBJ, OMIT, .sub = &label_selector_schema),
     F(template_json, "template", KF_RAW, OMIT),
 };

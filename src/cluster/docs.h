@@ -198,6 +198,7 @@ struct job_spec {
     struct opt_bool manual_selector;
     struct label_selector selector;
     const char *completion_mode; /* "Indexed" */
+    const char *replacement;     /* podReplacementPolicy: "TerminatingOrFailed", "Failed" */
     const char *template_json;
 };
 struct job_status {

@@ -15,6 +15,13 @@ struct jobctl {
 
 /* ---- how it goes --------------------------------------------------------------------------- */
 
+/* Containers that are restarted in place make no failed pod. As upstream, the limit is reached by
+ * as many restarts as it says, where failed pods have to exceed it. */
+static bool is_past_restarts(const struct jview *v, int64_t limit)
+{
+    return limit == 0 ? v->restarts > 0 : v->restarts >= limit;
+}
+
 static void decide_end(struct jview *v, nsec_t now, struct arena *a)
 {
     const struct job *j = v->j;
@@ -42,7 +49,7 @@ static void decide_end(struct jview *v, nsec_t now, struct arena *a)
                v->succeeded + v->failed_indexes >= v->completions) {
         v->ended = "Failed", v->reason = "FailedIndexes";
         v->message = "Job has failed indexes";
-    } else if (v->failed > limit) {
+    } else if (v->failed > limit || is_past_restarts(v, limit)) {
         v->ended = "Failed", v->reason = "BackoffLimitExceeded";
         v->message = "Job has reached the specified backoff limit";
     } else if (j->spec.active_deadline_seconds.set && j->status.start_time && !j->spec.suspend &&
@@ -179,9 +186,9 @@ static void manage(struct jobctl *jc, struct batch *b, struct jview *v, nsec_t n
         }
         return;
     }
-    int64_t room = want - have - (int64_t)v->terminating.n;
-    if (v->completions < 0)
-        room = want - have;
+    int64_t room = want - have;
+    if (job_replaces_ended_only(v->j))
+        room -= (int64_t)v->terminating.n;
     if (room <= 0)
         return;
     nsec_t wait = jview_backoff(v, now);
@@ -223,6 +230,12 @@ static void release_all(struct batch *b, const kobjvec *pods)
 }
 
 /* ---- sync ---------------------------------------------------------------------------------- */
+
+static bool is_adoptable(const struct kobj *owner, const struct kobj *pod)
+{
+    (void)pod;
+    return !job_is_over(job_of(owner));
+}
 
 static void pass(struct jobctl *jc, struct batch *b, const struct job *j, const kobjvec *pods)
 {
@@ -273,6 +286,7 @@ static void sync(void *arg, struct batch *b, const char *key, struct kobj *o)
                            &(struct claim){ .owner = o,
                                             .selector = selector,
                                             .children = jc->pods,
+                                            .is_adoptable = is_adoptable,
                                             .finalizer = JOB_FINALIZER },
                            &mine))
             pass(jc, b, job_of(o), &mine);
@@ -280,19 +294,21 @@ static void sync(void *arg, struct batch *b, const char *key, struct kobj *o)
     vec_fini(&mine);
 }
 
-/* A pod with our finalizer and without a Job would never go. */
+/* A pod with our finalizer and without a Job would never go. One that belongs to a controller of
+ * another kind is that one's business. */
 static void sync_orphan(void *arg, struct batch *b, const char *key, struct kobj *o)
 {
     struct jobctl *jc = arg;
     const struct owner_ref *ref = o ? kobj_controller(o) : NULL;
     char job[KOBJ_KEY_MAX];
+    bool owned = ref && owner_key(o, "Job", job, sizeof job);
 
     (void)key;
-    if (!o)
+    if (!o || !meta_has_finalizer(o, JOB_FINALIZER) || (ref && !owned))
         return;
-    struct kobj *j = owner_key(o, "Job", job, sizeof job) ? informer_get(jc->jobs, job) : NULL;
+    struct kobj *j = owned ? informer_get(jc->jobs, job) : NULL;
     if (!j || !kuid_equal(j->meta.uid, ref->uid))
-        job_release_pod(b, o);
+        job_release_orphan(b, o);
 }
 
 /* ---- news ---------------------------------------------------------------------------------- */
@@ -306,6 +322,11 @@ static void on_job_delete(void *arg, struct kobj *o)
     controller_add_by(jc->orphans, jc->pods, index_owner, uid);
 }
 
+static const struct label_selector *selector_of(const struct kobj *o)
+{
+    return &job_of(o)->spec.selector;
+}
+
 static void on_pod(void *arg, struct kobj *o)
 {
     struct jobctl *jc = arg;
@@ -317,7 +338,12 @@ static void on_pod(void *arg, struct kobj *o)
         if (o->meta.deleted)
             expect_deleted(jc->expect, key, o->meta.name);
         controller_add(jc->controller, key);
+    } else if (!kobj_controller(o) && o->meta.labels.n && !o->meta.deleted) {
+        /* A pod without controller concerns every Job whose selector it matches. */
+        controller_add_selecting(jc->controller, jc->jobs, selector_of, o->meta.ns,
+                                 &o->meta.labels);
     }
+    /* Later: a Job that adopts the pod meanwhile goes on counting it. */
     if (meta_has_finalizer(o, JOB_FINALIZER) && (!owned || !informer_get(jc->jobs, key))) {
         kobj_key(o, pod, sizeof pod);
         controller_add_after(jc->orphans, pod, NSEC_PER_SEC);
@@ -326,8 +352,14 @@ static void on_pod(void *arg, struct kobj *o)
 
 static void on_pod_update(void *arg, struct kobj *old, struct kobj *o)
 {
-    (void)old;
-    on_pod(arg, o);
+    struct jobctl *jc = arg;
+    char before[KOBJ_KEY_MAX], now[KOBJ_KEY_MAX];
+
+    /* Another owner than before: the old one counts anew too. */
+    if (old != o && owner_key(old, "Job", before, sizeof before) &&
+        (!owner_key(o, "Job", now, sizeof now) || !streq(before, now)))
+        controller_add(jc->controller, before);
+    on_pod(jc, o);
 }
 
 static void on_pod_delete(void *arg, struct kobj *o)

@@ -21,11 +21,12 @@ struct jview {
     struct cluster *c;
     const struct job *j;
     kobjvec active;                   /* running or about to */
-    kobjvec terminating;              /* being deleted, not ended yet */
+    kobjvec terminating;              /* being deleted, not ended yet; may be failed already */
     kobjvec uncounted;                /* ended, with the finalizer: not in the counters yet */
     int64_t parallelism, completions; /* completions -1: any pod's success ends the Job */
     int64_t succeeded, failed;        /* counters with what is uncounted */
     int64_t ready;
+    int64_t restarts; /* of containers that are restarted in place: restartPolicy OnFailure */
     bool indexed;
     unsigned char *index_state; /* by index: JOB_IDX_DONE, JOB_IDX_ACTIVE, JOB_IDX_FAILED */
     bool by_index;              /* failures count for each index: backoffLimitPerIndex */
@@ -52,7 +53,10 @@ int64_t job_success_rule(const struct jview *v);
 void job_indexes_each(const char *text, int64_t limit, void (*fn)(void *arg, int64_t i), void *arg);
 
 bool job_is_over(const struct job *j); /* Complete or Failed stands in its conditions */
-bool job_pod_failed(const struct pod *p);
+/* A pod that is being deleted is replaced when it has ended, not before; and only then it counts.
+ */
+bool job_replaces_ended_only(const struct job *j);
+bool job_pod_failed(const struct job *j, const struct pod *p);
 void jview_init(struct jview *v, struct cluster *c, const struct job *j, const kobjvec *pods,
                 struct arena *a);
 void jview_fini(struct jview *v);
@@ -66,4 +70,6 @@ const char *jview_indexes_text(const struct jview *v, unsigned state, struct are
 /* The status with what this pass knows; then, in answers, the finalizers of counted pods. */
 void jstatus_write(struct batch *b, const struct jview *v);
 void job_release_pod(struct batch *b, const struct kobj *pod);
+/* The same, unless somebody changed the pod meanwhile: a Job may have adopted it. */
+void job_release_orphan(struct batch *b, const struct kobj *pod);
 #endif

@@ -7,16 +7,34 @@
 
 /* ---- pods ---------------------------------------------------------------------------------- */
 
-void job_release_pod(struct batch *b, const struct kobj *pod)
+static void release(struct batch *b, const struct kobj *pod, bool same_version)
 {
     CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
+    struct kjw w = kjw_to(&body);
     char uid[KUID_TEXT_MAX];
 
     kuid_format(pod->meta.uid, uid, sizeof uid);
-    strbuf_appendf(
-        &body, "{\"metadata\":{\"uid\":\"%s\",\"$deleteFromPrimitiveList/finalizers\":[\"%s\"]}}",
-        uid, JOB_FINALIZER);
+    kjw_obj(&w, NULL);
+    kjw_obj(&w, "metadata");
+    kjw_str(&w, "uid", uid);
+    if (same_version)
+        kjw_str(&w, "resourceVersion", pod->meta.resource_version);
+    kjw_arr(&w, "$deleteFromPrimitiveList/finalizers");
+    kjw_str(&w, NULL, JOB_FINALIZER);
+    kjw_end(&w);
+    kjw_end(&w);
+    kjw_end(&w);
     batch_patch(b, pod, NULL, KUBE_PATCH_STRATEGIC, &body, NULL, NULL);
+}
+
+void job_release_pod(struct batch *b, const struct kobj *pod)
+{
+    release(b, pod, false);
+}
+
+void job_release_orphan(struct batch *b, const struct kobj *pod)
+{
+    release(b, pod, true);
 }
 
 struct tally {
@@ -73,9 +91,9 @@ static struct tally tally(const struct jview *v, struct arena *a)
         if (contains(t.new_succeeded.items, t.new_succeeded.n, uid) ||
             contains(t.new_failed.items, t.new_failed.n, uid))
             continue;
-        if (job_pod_failed(p) && job_policy_match(v->j, p, a, NULL) == JOB_IGNORE)
+        if (job_pod_failed(v->j, p) && job_policy_match(v->j, p, a, NULL) == JOB_IGNORE)
             continue;
-        if (job_pod_failed(p))
+        if (job_pod_failed(v->j, p))
             t.new_failed.items[t.new_failed.n++] = arena_strdup(a, uid);
         else if (!v->indexed)
             t.new_succeeded.items[t.new_succeeded.n++] = arena_strdup(a, uid);
@@ -98,10 +116,10 @@ static void release_listed(struct batch *b, const struct jview *v)
         bool listed = u && (contains(u->succeeded.items, u->succeeded.n, uid) ||
                             contains(u->failed.items, u->failed.n, uid));
         /* Indexes are their own list: the status names those that are done. */
-        bool index_done = v->indexed && !job_pod_failed(pod_of(o)) &&
+        bool index_done = v->indexed && !job_pod_failed(v->j, pod_of(o)) &&
                           v->j->status.completed_indexes && *v->j->status.completed_indexes &&
                           v->j->status.succeeded >= v->succeeded;
-        bool ignored = job_pod_failed(pod_of(o)) &&
+        bool ignored = job_pod_failed(v->j, pod_of(o)) &&
                        job_policy_match(v->j, pod_of(o), batch_arena(b), NULL) == JOB_IGNORE;
         if (listed || index_done || over || ignored)
             job_release_pod(b, o);

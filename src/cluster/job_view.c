@@ -10,12 +10,21 @@ bool job_is_over(const struct job *j)
     return conditions_is_true(l, "Complete") || conditions_is_true(l, "Failed");
 }
 
-/* Only an end that a kubelet wrote counts: a pod on its way out still occupies its place. One that
- * is deleted before it has a node has no kubelet that would write one. */
-bool job_pod_failed(const struct pod *p)
+/* A failure policy judges how a pod has ended. */
+bool job_replaces_ended_only(const struct job *j)
 {
-    return p->status.phase == POD_FAILED ||
-           (p->obj.meta.deleted && str_empty(p->node_name) && !pod_is_terminal(p));
+    return streq(str_or(j->spec.replacement, ""), "Failed") || j->spec.failure_policy;
+}
+
+/* A deletion is a failure at once, or when a kubelet has written the end; a pod that is deleted
+ * before it has a node has no kubelet that would. Without the finalizer a pod on its way out was
+ * counted before, or given up by the Job itself. */
+bool job_pod_failed(const struct job *j, const struct pod *p)
+{
+    if (pod_is_terminal(p) || !p->obj.meta.deleted)
+        return p->status.phase == POD_FAILED;
+    return str_empty(p->node_name) ||
+           (!job_replaces_ended_only(j) && meta_has_finalizer(&p->obj, JOB_FINALIZER));
 }
 
 static int64_t job_pod_index(const struct kobj *pod, int64_t completions)
@@ -42,7 +51,11 @@ static nsec_t finished_at(const struct pod *p)
         if (t)
             last = MAX(last, t->finished_at);
     }
-    return last ? last : p->obj.meta.deleted ? p->obj.meta.deleted : p->obj.meta.created;
+    if (last || !p->obj.meta.deleted)
+        return last ? last : p->obj.meta.created;
+    /* The deletion is dated when its grace is over. */
+    int64_t grace = p->obj.meta.grace_seconds.set ? p->obj.meta.grace_seconds.v : 0;
+    return p->obj.meta.deleted - i64_mul_sat(grace, NSEC_PER_SEC);
 }
 
 void job_indexes_each(const char *text, int64_t limit, void (*fn)(void *arg, int64_t i), void *arg)
@@ -124,6 +137,41 @@ static enum job_action judge_failure(struct jview *v, const struct kobj *o, int6
     return action;
 }
 
+static int64_t restarts_of(const containerstatuslist *l)
+{
+    int64_t n = 0;
+    for (uint32_t i = 0; i < l->n; i++)
+        n += MAX(l->items[i].restart_count, 0);
+    return n;
+}
+
+static int64_t restarts_in_place(const struct pod *p)
+{
+    if (p->spec->restart_policy != RESTART_ON_FAILURE)
+        return 0;
+    return restarts_of(&p->status.init_container_statuses) +
+           restarts_of(&p->status.container_statuses);
+}
+
+static void note_active(struct jview *v, struct kobj *o, int64_t index)
+{
+    if (index >= 0)
+        v->index_state[index] |= JOB_IDX_ACTIVE;
+    vec_push(&v->active, o);
+    v->ready += pod_is_ready(pod_of(o));
+}
+
+/* It keeps its place where only ended pods are replaced. Else its place is free when the back-off
+ * is over, which counts from the deletion even after the finalizer has gone. */
+static void note_terminating(struct jview *v, struct kobj *o, int64_t index)
+{
+    vec_push(&v->terminating, o);
+    if (!job_replaces_ended_only(v->j))
+        v->last_failure = MAX(v->last_failure, finished_at(pod_of(o)));
+    else if (index >= 0)
+        v->index_state[index] |= JOB_IDX_ACTIVE;
+}
+
 static void look_at(struct jview *v, struct kobj *o, const struct job_uncounted *listed,
                     struct arena *a)
 {
@@ -132,18 +180,17 @@ static void look_at(struct jview *v, struct kobj *o, const struct job_uncounted 
     int64_t index = v->indexed ? job_pod_index(o, v->completions) : -1;
 
     kuid_format(o->meta.uid, uid, sizeof uid);
-    if (!pod_is_terminal(p) && !job_pod_failed(p)) {
-        if (index >= 0)
-            v->index_state[index] |= JOB_IDX_ACTIVE;
-        if (o->meta.deleted)
-            vec_push(&v->terminating, o);
-        else
-            vec_push(&v->active, o);
-        v->ready += !o->meta.deleted && pod_is_ready(p);
+    if (!pod_is_terminal(p))
+        v->restarts += restarts_in_place(p);
+    if (!pod_is_terminal(p) && o->meta.deleted && !str_empty(p->node_name))
+        note_terminating(v, o, index);
+    if (!pod_is_terminal(p) && !job_pod_failed(v->j, p)) {
+        if (!o->meta.deleted)
+            note_active(v, o, index);
         return;
     }
     enum job_action action = JOB_COUNT;
-    if (job_pod_failed(p)) {
+    if (job_pod_failed(v->j, p)) {
         v->last_failure = MAX(v->last_failure, finished_at(p));
         action = judge_failure(v, o, index, a);
     }
@@ -151,11 +198,11 @@ static void look_at(struct jview *v, struct kobj *o, const struct job_uncounted 
         return; /* counted */
     vec_push(&v->uncounted, o);
     bool known = listed && (is_listed(&listed->succeeded, uid) || is_listed(&listed->failed, uid));
-    if (job_pod_failed(p)) {
+    if (job_pod_failed(v->j, p)) {
         v->failed += !known && action != JOB_IGNORE;
     } else if (!v->indexed) {
         v->succeeded += !known;
-    } else if (index >= 0 && !(v->index_state[index] & JOB_IDX_DONE)) {
+    } else if (!known && index >= 0 && !(v->index_state[index] & JOB_IDX_DONE)) {
         v->index_state[index] |= JOB_IDX_DONE;
     }
 }

@@ -138,6 +138,27 @@ static void test_failure_policy(void **state)
     assert_true(sim_num(&s, &kind_job, "default", "kept", "status.failed") <= 0);
 }
 
+/* One pod, whose container is started again and again. */
+static void test_restarts_in_place_reach_the_limit(void **state)
+{
+    static const char json[] =
+        "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"j\"},\"spec\":{"
+        "\"backoffLimit\":2,\"template\":{\"spec\":{\"restartPolicy\":\"OnFailure\","
+        "\"containers\":[{\"name\":\"c\",\"image\":\"a\",\"command\":[\"sh\",\"-c\","
+        "\"exit 1\"]}]}}}}";
+
+    (void)state;
+    for (uint64_t seed = 30; seed < 33; seed++) {
+        CLEANUP(sim_fini) struct sim s;
+        sim_begin(&s, seed);
+        s.faults = some_faults;
+        run_job(&s, json, "j");
+        check_end(&s, "j", "Failed", "BackoffLimitExceeded");
+        assert_int_equal(sim_num(&s, &kind_job, "default", "j", "status.failed"), 1);
+        assert_true(sim_num(&s, &kind_job, "default", "j", "status.active") <= 0);
+    }
+}
+
 static void test_success_policy(void **state)
 {
     CLEANUP(sim_fini) struct sim s;
@@ -169,6 +190,215 @@ static void test_managed_elsewhere(void **state)
                      201);
     sim_run(&s, 20 * SEC);
     assert_int_equal(sim_count(&s, &kind_pod, "default", NULL), 0);
+}
+
+/* ---- pods that come and go ------------------------------------------------------------------ */
+
+static void first_pod(struct sim *s, const char *selector, char *out, size_t size)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *doc = sim_list(s, &kind_pod, "default", selector);
+    const struct kj_val *pod = kj_at(kj_get(kj_root(doc), "items"), 0);
+
+    (void)snprintf(out, size, "%s", kj_str_or(kj_path(pod, "metadata.name"), ""));
+}
+
+static void check_owned(struct sim *s, const char *pod, bool owned)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *doc = sim_get(s, &kind_pod, "default", pod);
+    const struct kj_val *meta = kj_get(kj_root(doc), "metadata");
+
+    assert_int_equal(kj_len(kj_get(meta, "ownerReferences")), owned ? 1 : 0);
+    assert_int_equal(kj_len(kj_get(meta, "finalizers")), owned ? 1 : 0);
+}
+
+static bool has_two_active(struct sim *s, void *arg)
+{
+    return sim_num(s, &kind_job, "default", arg, "status.active") == 2 &&
+           sim_count(s, &kind_pod, "default", "batch.kubernetes.io/job-name=j") == 2;
+}
+
+/* As the conformance test has it: nothing else happens that would wake the Job. */
+static void adopt_and_release(struct sim *s)
+{
+    char pod[128];
+
+    assert_int_equal(
+        sim_create(s, JOB("j", "\"parallelism\":2,\"completions\":2,", "sleep 100000")), 201);
+    assert_true(sim_until(s, 120 * SEC, has_two_active, "j"));
+    sim_run(s, 60 * SEC);
+    first_pod(s, "batch.kubernetes.io/job-name=j", pod, sizeof pod);
+    assert_int_equal(
+        sim_patch(s, &kind_pod, "default", pod, NULL, "{\"metadata\":{\"ownerReferences\":null}}"),
+        200);
+    sim_run(s, 60 * SEC);
+    check_owned(s, pod, true);
+    assert_true(has_two_active(s, "j"));
+    assert_int_equal(
+        sim_patch(s, &kind_pod, "default", pod, NULL, "{\"metadata\":{\"labels\":null}}"), 200);
+    sim_run(s, 60 * SEC);
+    check_owned(s, pod, false);
+    assert_true(has_two_active(s, "j")); /* another one was made in its place */
+}
+
+static void test_adoption_and_release(void **state)
+{
+    CLEANUP(sim_fini) struct sim s;
+
+    (void)state;
+    sim_begin(&s, 7);
+    adopt_and_release(&s);
+}
+
+static void test_adoption_and_release_under_faults(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 8; seed < 14; seed++) {
+        CLEANUP(sim_fini) struct sim s;
+        sim_begin(&s, seed);
+        s.faults = some_faults;
+        adopt_and_release(&s);
+    }
+}
+
+/* What is adopted counts as one that was made, and no other is made for it. */
+static void test_adopted_pod_is_counted_once(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 14; seed < 20; seed++) {
+        CLEANUP(sim_fini) struct sim s;
+        char pod[128];
+        sim_begin(&s, seed);
+        assert_int_equal(
+            sim_create(&s, JOB("j", "\"parallelism\":2,\"completions\":2,", "sleep 300")), 201);
+        assert_true(sim_until(&s, 120 * SEC, has_two_active, "j"));
+        s.faults = some_faults;
+        first_pod(&s, "batch.kubernetes.io/job-name=j", pod, sizeof pod);
+        assert_int_equal(sim_patch(&s, &kind_pod, "default", pod, NULL,
+                                   "{\"metadata\":{\"ownerReferences\":null}}"),
+                         200);
+        assert_true(sim_until(&s, 1200 * SEC, is_over, "j"));
+        check_end(&s, "j", "Complete", "CompletionsReached");
+        assert_int_equal(sim_num(&s, &kind_job, "default", "j", "status.succeeded"), 2);
+        assert_int_equal(sim_count(&s, &kind_pod, "default", NULL), 2);
+    }
+}
+
+/* A new pod that matches is the Job's at once, here one too many. */
+static void test_new_orphan_is_adopted(void **state)
+{
+    CLEANUP(sim_fini) struct sim s;
+    static const char matching[] = "\"labels\":{\"app\":\"m\"}";
+    static const char spec[] = "\"spec\":{\"restartPolicy\":\"Never\",\"containers\":[{\"name\":"
+                               "\"c\",\"image\":\"a\",\"command\":[\"sleep\",\"100000\"]}]}";
+    char json[1024];
+
+    (void)state;
+    sim_begin(&s, 20);
+    (void)snprintf(
+        json, sizeof json,
+        "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"m\"},"
+        "\"spec\":{\"manualSelector\":true,\"selector\":{\"matchLabels\":{\"app\":\"m\"}},"
+        "\"template\":{\"metadata\":{%s},%s}}}",
+        matching, spec);
+    assert_int_equal(sim_create(&s, json), 201);
+    sim_run(&s, 60 * SEC);
+    assert_int_equal(sim_count(&s, &kind_pod, "default", "app=m"), 1);
+    (void)snprintf(
+        json, sizeof json,
+        "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"stray\",%s},%s}",
+        matching, spec);
+    assert_int_equal(sim_create(&s, json), 201);
+    sim_run(&s, 60 * SEC);
+    assert_int_equal(sim_count(&s, &kind_pod, "default", "app=m"), 1);
+    assert_int_equal(sim_num(&s, &kind_job, "default", "m", "status.active"), 1);
+    check_text(&s, "m", "status.failed", "");
+}
+
+/* ---- pods that are being deleted ------------------------------------------------------------- */
+
+/* A pod of a node whose kubelet is away: what is deleted there ends when somebody says so. */
+static void begin_on_silent_node(struct sim *s, uint64_t seed, const char *more)
+{
+    char json[1024];
+
+    sim_begin(s, seed);
+    assert_int_equal(sim_create(s,
+                                "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":"
+                                "\"silent\"}}"),
+                     201);
+    (void)snprintf(json, sizeof json,
+                   "{\"apiVersion\":\"batch/v1\",\"kind\":\"Job\",\"metadata\":{\"name\":\"j\"},"
+                   "\"spec\":{%s\"template\":{\"spec\":{\"restartPolicy\":\"Never\",\"nodeName\":"
+                   "\"silent\",\"containers\":[{\"name\":\"c\",\"image\":\"a\"}]}}}}",
+                   more);
+    assert_int_equal(sim_create(s, json), 201);
+    sim_run(s, 5 * SEC);
+    assert_int_equal(sim_count(s, &kind_pod, "default", NULL), 1);
+}
+
+static int64_t job_num(struct sim *s, const char *path)
+{
+    return MAX(sim_num(s, &kind_job, "default", "j", path), (int64_t)0);
+}
+
+static void check_replaced_at_once(struct sim *s, const char *pod)
+{
+    char text[80];
+
+    sim_run(s, 12 * SEC); /* the back-off of one failure */
+    sim_text(s, &kind_pod, "default", pod, "metadata.deletionTimestamp", text, sizeof text);
+    assert_true(text[0] != 0); /* still there */
+    assert_int_equal(sim_count(s, &kind_pod, "default", NULL), 2);
+    assert_int_equal(job_num(s, "status.active"), 1);
+    assert_int_equal(job_num(s, "status.terminating"), 1);
+    assert_int_equal(job_num(s, "status.failed"), 1);
+}
+
+static void test_deleted_pod_is_replaced_at_once(void **state)
+{
+    static const char *const kinds[] = { "", "\"completionMode\":\"Indexed\",\"completions\":1," };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        CLEANUP(sim_fini) struct sim s;
+        char pod[128];
+        begin_on_silent_node(&s, 40 + i, kinds[i]);
+        first_pod(&s, NULL, pod, sizeof pod);
+        assert_int_equal(sim_delete(&s, &kind_pod, "default", pod, NULL), 200);
+        sim_run(&s, 5 * SEC);
+        assert_int_equal(sim_count(&s, &kind_pod, "default", NULL), 1);
+        check_replaced_at_once(&s, pod);
+        /* That it ended well after all does not count twice. */
+        assert_int_equal(sim_patch(&s, &kind_pod, "default", pod, "status",
+                                   "{\"status\":{\"phase\":\"Succeeded\"}}"),
+                         200);
+        sim_run(&s, 5 * SEC);
+        assert_int_equal(job_num(&s, "status.terminating"), 0);
+        assert_int_equal(job_num(&s, "status.succeeded"), 0);
+        assert_int_equal(job_num(&s, "status.failed"), 1);
+    }
+}
+
+static void test_deleted_pod_is_replaced_when_it_has_ended(void **state)
+{
+    CLEANUP(sim_fini) struct sim s;
+    char pod[128];
+
+    (void)state;
+    begin_on_silent_node(&s, 42, "\"podReplacementPolicy\":\"Failed\",");
+    first_pod(&s, NULL, pod, sizeof pod);
+    assert_int_equal(sim_delete(&s, &kind_pod, "default", pod, NULL), 200);
+    sim_run(&s, 25 * SEC);
+    assert_int_equal(sim_count(&s, &kind_pod, "default", NULL), 1);
+    assert_int_equal(job_num(&s, "status.terminating"), 1);
+    assert_int_equal(job_num(&s, "status.failed"), 0);
+    assert_int_equal(
+        sim_patch(&s, &kind_pod, "default", pod, "status", "{\"status\":{\"phase\":\"Failed\"}}"),
+        200);
+    sim_run(&s, 12 * SEC);
+    assert_int_equal(job_num(&s, "status.terminating"), 0);
+    assert_int_equal(job_num(&s, "status.failed"), 1);
+    assert_int_equal(job_num(&s, "status.active"), 1);
 }
 
 /* ---- pods that a hollow node ends, or cannot start ------------------------------------------ */
@@ -209,8 +439,15 @@ int main(void)
         cmocka_unit_test(test_index_is_known_to_the_pod),
         cmocka_unit_test(test_failures_by_index_under_faults),
         cmocka_unit_test(test_failure_policy),
+        cmocka_unit_test(test_restarts_in_place_reach_the_limit),
         cmocka_unit_test(test_success_policy),
         cmocka_unit_test(test_managed_elsewhere),
+        cmocka_unit_test(test_adoption_and_release),
+        cmocka_unit_test(test_adoption_and_release_under_faults),
+        cmocka_unit_test(test_adopted_pod_is_counted_once),
+        cmocka_unit_test(test_new_orphan_is_adopted),
+        cmocka_unit_test(test_deleted_pod_is_replaced_at_once),
+        cmocka_unit_test(test_deleted_pod_is_replaced_when_it_has_ended),
         cmocka_unit_test(test_deadline_and_missing_images),
     };
     return cmocka_run_group_tests_name("sim_jobs", tests, NULL, NULL);
