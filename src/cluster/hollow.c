@@ -385,6 +385,7 @@ struct hollow *hollow_free(struct hollow *h)
     for (size_t i = 0; i < h->n; i++) {
         drop_pods(&h->nodes[i]);
         vec_fini(&h->nodes[i].pods);
+        hfiles_fini(&h->nodes[i].files);
     }
     map_fini(&h->by_name);
     map_fini(&h->pods);

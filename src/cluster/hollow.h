@@ -99,6 +99,7 @@ struct hnode {
     int64_t be_mcpu;
     unsigned services_short; /* got less than they wanted */
     struct hreadings readings;
+    struct hfiles files;
 };
 struct hollow {
     struct cluster *c;

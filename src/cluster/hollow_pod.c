@@ -389,8 +389,9 @@ static bool on_written(struct batch *b, struct kube_resp *r, const struct kerr *
     struct hpod *hp = map_getz(&x->h->pods, x->key);
 
     (void)b, (void)r;
-    if (err)
-        return err->reason == KR_NOT_FOUND;
+    if (err && err->reason != KR_NOT_FOUND)
+        return false;
+    /* A pod that is gone is told nothing more: the news of its end is on its way. */
     if (hp && streq(hp->uid_text, x->uid)) {
         hp->written = x->stage;
         if (x->stage == H_ENDED || x->stage == H_REJECTED)
@@ -427,7 +428,8 @@ static bool on_read(struct batch *b, struct kube_resp *r, const struct kerr *err
         return err->reason == KR_NOT_FOUND; /* else: asked again */
     hp->script_read = true;
     if (kj_parse(r->body, r->n, 0, &doc, NULL) == 0)
-        hp->script_known = hscript_read(kj_root(doc), hp->restarts, hp->seed, &hp->script);
+        hp->script_known =
+            hscript_read(kj_root(doc), hp->restarts, hp->seed, &hp->node->files, &hp->script);
     batch_again(b, 1);
     return true;
 }

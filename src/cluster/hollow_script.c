@@ -3,14 +3,16 @@
 
 #include <ctype.h>
 
+#include "base/map.h"
 #include "base/num.h"
 #include "json/kj.h"
 
 #define FOR_EVER (365 * 24 * 3600 * NSEC_PER_SEC)
-enum { NESTING_MAX = 4 };
+enum { NESTING_MAX = 4, FILES_MAX = 1024 };
 
 struct script {
-    const struct kj_val *pod;
+    const struct kj_val *pod, *container;
+    struct hfiles *files;
     int32_t restarts;
     uint64_t seed;
     nsec_t run;
@@ -53,6 +55,29 @@ static struct str after(struct str s, const char *text)
         if (memcmp(s.p + i, text, n) == 0)
             return (struct str){ s.p + i + n, s.n - i - n };
     return (struct str){ NULL, 0 };
+}
+
+static bool ends_word(char c)
+{
+    return isspace((unsigned char)c) || c == ';';
+}
+
+/* What follows the first occurrence of a whole word; p NULL: it does not occur. */
+static struct str after_word(struct str s, const char *word)
+{
+    size_t n = strlen(word);
+
+    for (size_t i = 0; i + n <= s.n; i++)
+        if (memcmp(s.p + i, word, n) == 0 && (i == 0 || ends_word(s.p[i - 1])) &&
+            (i + n == s.n || ends_word(s.p[i + n])))
+            return (struct str){ s.p + i + n, s.n - i - n };
+    return (struct str){ NULL, 0 };
+}
+
+/* What stands before a word whose end is where `rest` begins. */
+static struct str before_word(struct str s, struct str rest, const char *word)
+{
+    return (struct str){ s.p, (size_t)(rest.p - s.p) - strlen(word) };
 }
 
 /* ---- numbers ------------------------------------------------------------------------------- */
@@ -123,6 +148,87 @@ static bool read_time(struct str w, nsec_t *ret)
     return true;
 }
 
+/* ---- files --------------------------------------------------------------------------------- */
+
+static const char *host_path_of(const struct script *s, const char *volume)
+{
+    struct kj_iter it = kj_iter(kj_path(s->pod, "spec.volumes"));
+    const struct kj_val *v;
+
+    while (kj_next(&it, NULL, &v))
+        if (streq(kj_str_or(kj_get(v, "name"), ""), volume))
+            return kj_str_or(kj_path(v, "hostPath.path"), NULL);
+    return NULL;
+}
+
+/* Variables that may stand in a file's name. */
+static void expand(const struct script *s, struct str w, struct strbuf *out)
+{
+    struct str rest = after(w, "$");
+    int64_t n;
+
+    if (!rest.p) {
+        strbuf_appendn(out, w.p, w.n);
+        return;
+    }
+    struct str variable = { rest.p - 1, rest.n + 1 };
+    strbuf_appendn(out, w.p, (size_t)(variable.p - w.p));
+    if (read_number(s, variable, &n))
+        strbuf_appendf(out, "%lld", (long long)n);
+    else
+        strbuf_appendn(out, variable.p, variable.n);
+}
+
+/* Identifies a file that the node keeps; false: it goes with its pod. */
+static bool host_file(const struct script *s, struct str name, uint64_t *ret)
+{
+    CLEANUP(strbuf_fini) struct strbuf path = STRBUF_INIT, host = STRBUF_INIT;
+    struct kj_iter it = kj_iter(kj_get(s->container, "volumeMounts"));
+    const struct kj_val *m;
+
+    expand(s, name, &path);
+    while (kj_next(&it, NULL, &m)) {
+        const char *mount = kj_str_or(kj_get(m, "mountPath"), "");
+        const char *dir = host_path_of(s, kj_str_or(kj_get(m, "name"), ""));
+        if (!dir || !*mount || !str_starts(strbuf_str(&path), mount))
+            continue;
+        strbuf_appendf(&host, "%s/%s", dir, strbuf_str(&path) + strlen(mount));
+        *ret = hash_stable(host.data, host.len);
+        return true;
+    }
+    return false;
+}
+
+static bool file_is_there(const struct script *s, struct str name)
+{
+    uint64_t id;
+
+    if (!host_file(s, name, &id))
+        return s->restarts > 0; /* what a first try made is there for the next */
+    for (size_t i = 0; i < s->files->made.n; i++)
+        if (s->files->made.items[i] == id)
+            return true;
+    return false;
+}
+
+static void make_file(struct script *s, struct str name)
+{
+    struct hfiles *f = s->files;
+    uint64_t id;
+
+    if (!host_file(s, name, &id) || file_is_there(s, name))
+        return;
+    if (f->made.n < FILES_MAX)
+        vec_push(&f->made, id);
+    else
+        f->made.items[f->next++ % FILES_MAX] = id;
+}
+
+void hfiles_fini(struct hfiles *f)
+{
+    vec_fini(&f->made);
+}
+
 /* ---- commands ------------------------------------------------------------------------------ */
 
 static bool run_simple(struct script *s, struct str text)
@@ -146,6 +252,8 @@ static bool run_simple(struct script *s, struct str text)
         s->code = 0;
         return true;
     }
+    if (is_word(word, "touch"))
+        make_file(s, text);
     s->code = is_word(word, "false") ? 1 : 0;
     bool known = is_word(word, "false");
     for (size_t i = 0; i < ARRAY_LEN(harmless); i++)
@@ -155,19 +263,46 @@ static bool run_simple(struct script *s, struct str text)
 
 static bool run_script(struct script *s, struct str text, int depth);
 
-/* "if [[ -r FILE ]] ; then A ; else B ; fi": what a first try made is there for the next. */
+/* "[ A -ne B ]", "[[ -r FILE ]]", brackets and all. */
+static bool run_test(const struct script *s, struct str t, bool *ret)
+{
+    static const char *const ops[] = { " -eq ", " -ne ", " -lt ", " -le ", " -gt ", " -ge " };
+    int64_t a, b;
+
+    while (t.n && (t.p[0] == '[' || isspace((unsigned char)t.p[0])))
+        t.p++, t.n--;
+    while (t.n && (t.p[t.n - 1] == ']' || ends_word(t.p[t.n - 1])))
+        t.n--;
+    if (t.n > 3 && t.p[0] == '-' && strchr("ref", t.p[1]) && t.p[2] == ' ') {
+        *ret = file_is_there(s, trim((struct str){ t.p + 3, t.n - 3 }));
+        return true;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(ops); i++) {
+        struct str right = after(t, ops[i]);
+        if (!right.p)
+            continue;
+        if (!read_expression(s, before_word(t, right, ops[i]), &a) ||
+            !read_expression(s, right, &b))
+            return false;
+        const bool results[] = { a == b, a != b, a<b, a <= b, a> b, a >= b };
+        *ret = results[i];
+        return true;
+    }
+    return false;
+}
+
+/* "TEST ; then A ; else B ; fi", on one line or on several. */
 static bool run_if(struct script *s, struct str text, int depth)
 {
-    struct str test = trim(text), rest = after(text, "then ");
-    struct str yes = rest, no = after(rest, "else ");
+    struct str yes = after_word(text, "then"), no = after_word(yes, "else"), end;
+    bool is;
 
-    if (!rest.p || !no.p || !after(no, "fi").p)
+    if (!yes.p || !no.p || !(end = after_word(no, "fi")).p)
         return false;
-    if (!after((struct str){ test.p, MIN(test.n, (size_t)6) }, "[ -").p)
+    if (!run_test(s, before_word(text, yes, "then"), &is))
         return false;
-    yes.n = (size_t)(no.p - yes.p) - strlen("else ");
-    no.n = (size_t)(after(no, "fi").p - no.p) - strlen("fi");
-    return run_script(s, s->restarts > 0 ? yes : no, depth + 1);
+    struct str a = before_word(yes, no, "else"), b = before_word(no, end, "fi");
+    return run_script(s, is ? a : b, depth + 1);
 }
 
 static struct str next_statement(struct str *rest, bool *ret_if_good)
@@ -241,14 +376,19 @@ static bool run_container(struct script *s, const struct kj_val *c)
     return run_simple(s, (struct str){ words.data + skip, words.len - skip });
 }
 
-bool hscript_read(const struct kj_val *pod, int32_t restarts, uint64_t seed, struct hscript *ret)
+bool hscript_read(const struct kj_val *pod, int32_t restarts, uint64_t seed, struct hfiles *files,
+                  struct hscript *ret)
 {
     const struct kj_val *containers = kj_path(pod, "spec.containers");
     struct hscript all = { 0 };
 
     for (size_t i = 0; i < kj_len(containers); i++) {
-        struct script s = { .pod = pod, .restarts = restarts, .seed = seed + i };
-        if (!run_container(&s, kj_at(containers, i)))
+        struct script s = { .pod = pod,
+                            .container = kj_at(containers, i),
+                            .files = files,
+                            .restarts = restarts,
+                            .seed = seed + i };
+        if (!run_container(&s, s.container))
             return false;
         all.run = MAX(all.run, s.run);
         all.exit_code = all.exit_code ? all.exit_code : s.code;
