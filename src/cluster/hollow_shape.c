@@ -1,4 +1,5 @@
 /* hollow_shape.c - the shape of hollow nodes from a flag. */
+#include <ctype.h>
 #include <stdio.h>
 
 #include "api/names.h"
@@ -6,7 +7,12 @@
 #include "base/qty.h"
 #include "cluster/hollow.h"
 
-enum { SLICE_DEVICES_MAX = 128 }; /* as many as a slice may have */
+enum {
+    SLICE_DEVICES_MAX = 128, /* as many as a slice may have */
+    DRIVER_MAX = 63,
+    IDENTIFIER_MAX = 32,
+    ATTRIBUTE_MAX = 64, /* the value */
+};
 
 static int parse_count(struct str v, unsigned max, unsigned *ret, struct kerr *err)
 {
@@ -66,6 +72,21 @@ static int add_pair(struct hollow_shape_text *t, struct str v, bool taint, struc
     return 0;
 }
 
+/* What the API server takes for an attribute or a capacity, but for its domain. */
+static bool is_device_name(const char *name)
+{
+    const char *slash = strchr(name, '/'), *id = slash ? slash + 1 : name;
+    size_t n = strlen(id);
+
+    if (slash && name_check_dns_subdomain((struct str){ name, (size_t)(slash - name) }))
+        return false;
+    for (const char *p = id; *p; p++) {
+        if (*p != '_' && !isalpha((unsigned char)*p) && (p == id || !isdigit((unsigned char)*p)))
+            return false;
+    }
+    return n > 0 && n <= IDENTIFIER_MAX;
+}
+
 /* "gpu.example.com:8" */
 static int add_driver(struct hollow_shape_text *t, struct str v, struct kerr *err)
 {
@@ -80,6 +101,12 @@ static int add_driver(struct hollow_shape_text *t, struct str v, struct kerr *er
     const char *why = name_check_dns_subdomain(str_of(d->name));
     if (why)
         return kerr_set(err, -EINVAL, "%s", why);
+    if (strlen(d->name) > DRIVER_MAX)
+        return kerr_set(err, -EINVAL, "a driver's name has at most %d bytes", DRIVER_MAX);
+    for (size_t i = 0; i < s->ndrivers; i++) {
+        if (streq(s->drivers[i].name, d->name)) /* their slices would have one name */
+            return kerr_set(err, -EINVAL, "names a driver twice");
+    }
     int r = parse_count((struct str){ colon + 1, (size_t)(v.p + v.n - colon - 1) },
                         SLICE_DEVICES_MAX, &d->count, err);
     if (r < 0)
@@ -103,6 +130,11 @@ static int add_property(struct hollow_shape_text *t, struct str v, bool capacity
         return r;
     if (s->ndrivers == 0)
         return kerr_set(err, -EINVAL, "must come after dra=driver:count");
+    if (!is_device_name(pair.key))
+        return kerr_set(err, -EINVAL,
+                        "must be name=value; a name is made of letters, digits and _");
+    if (!capacity && (!*pair.value || strlen(pair.value) > ATTRIBUTE_MAX))
+        return kerr_set(err, -EINVAL, "must have a value of 1 to %d bytes", ATTRIBUTE_MAX);
     if (capacity && (r = qty_parse(pair.value, strlen(pair.value), &q, err)) < 0)
         return r;
     struct hollow_driver *d = arena_newn0(t->arena, s->ndrivers, struct hollow_driver);
@@ -199,15 +231,15 @@ static int parse_word(struct hollow_shape_text *t, struct str w, bool first, str
 {
     const char *eq = memchr(w.p, '=', w.n);
 
-    if (w.n > 6 && memcmp(w.p, "label:", 6) == 0)
+    if (w.n >= 6 && memcmp(w.p, "label:", 6) == 0)
         return add_pair(t, (struct str){ w.p + 6, w.n - 6 }, false, err);
-    if (w.n > 6 && memcmp(w.p, "taint:", 6) == 0)
+    if (w.n >= 6 && memcmp(w.p, "taint:", 6) == 0)
         return add_pair(t, (struct str){ w.p + 6, w.n - 6 }, true, err);
-    if (w.n > 9 && memcmp(w.p, "dra-attr:", 9) == 0)
+    if (w.n >= 9 && memcmp(w.p, "dra-attr:", 9) == 0)
         return add_property(t, (struct str){ w.p + 9, w.n - 9 }, false, err);
-    if (w.n > 13 && memcmp(w.p, "dra-capacity:", 13) == 0)
+    if (w.n >= 13 && memcmp(w.p, "dra-capacity:", 13) == 0)
         return add_property(t, (struct str){ w.p + 13, w.n - 13 }, true, err);
-    if (w.n > 4 && memcmp(w.p, "dra=", 4) == 0)
+    if (w.n >= 4 && memcmp(w.p, "dra=", 4) == 0)
         return add_driver(t, (struct str){ w.p + 4, w.n - 4 }, err);
     if (!eq && first)
         return parse_count(w, 100000, &t->shape.count, err);

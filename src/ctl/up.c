@@ -56,7 +56,8 @@ static const struct flag up_flags[] = {
     { "nodes", FLAG_INT, O(nodes), .def = "50", .min = 0, .max = 10000,
       .help = "number of hollow nodes, when no --shape is given" },
     { "shape", FLAG_CUSTOM, O(shapes), .set = add_shape,
-      .help = "hollow nodes of a `shape`, as 10,cpu=32,memory=128Gi,zones=3; may be repeated" },
+      .help = "hollow nodes of a `shape`, as 10,cpu=32,memory=128Gi,zones=3, or with devices for "
+              "ResourceClaims 2,dra=gpu.example.com:8,dra-attr:model=a100; may be repeated" },
     { "data", FLAG_STR, O(data),
       .help = "`directory` of the state; without it ~/.local/share/koord" },
     { "listen", FLAG_STR, O(listen), .def = "127.0.0.1:6480",

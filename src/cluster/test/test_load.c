@@ -158,12 +158,98 @@ static void test_shape(void **state)
     }
 }
 
+static void test_shape_with_devices(void **state)
+{
+    struct hollow_shape_text t;
+    struct kerr err = { 0 };
+
+    (void)state;
+    assert_int_equal(hollow_shape_parse("dra=gpu.example.com:8,dra-attr:model=a100", &t, &err), 0);
+    assert_int_equal(t.shape.count, 1);
+    assert_int_equal(t.shape.ndrivers, 1);
+    assert_string_equal(t.shape.drivers[0].name, "gpu.example.com");
+    assert_int_equal(t.shape.drivers[0].count, 8);
+    assert_int_equal(t.shape.drivers[0].nattrs, 1);
+    assert_string_equal(t.shape.drivers[0].attrs[0].key, "model");
+    assert_string_equal(t.shape.drivers[0].attrs[0].value, "a100");
+    hollow_shape_fini(&t);
+    /* Each property is of the driver before it; a value may have any of the other separators. */
+    assert_int_equal(hollow_shape_parse("3,dra=gpu.example.com:128,dra-capacity:memory=80Gi,"
+                                        "dra-attr:example.org/link=a=b:c/d,dra-attr:fw=1.2.3,"
+                                        "dra=nic:0,dra-attr:speed_2=100,cpu=4",
+                                        &t, &err),
+                     0);
+    assert_int_equal(t.shape.ndrivers, 2);
+    assert_int_equal(t.shape.drivers[0].count, 128);
+    assert_int_equal(t.shape.drivers[0].nattrs, 2);
+    assert_string_equal(t.shape.drivers[0].attrs[0].key, "example.org/link");
+    assert_string_equal(t.shape.drivers[0].attrs[0].value, "a=b:c/d");
+    assert_int_equal(t.shape.drivers[0].ncapacity, 1);
+    assert_string_equal(t.shape.drivers[0].capacity[0].value, "80Gi");
+    assert_string_equal(t.shape.drivers[1].name, "nic");
+    assert_int_equal(t.shape.drivers[1].count, 0);
+    assert_string_equal(t.shape.drivers[1].attrs[0].value, "100");
+    assert_int_equal(t.shape.mcpu, 4000);
+    hollow_shape_fini(&t);
+}
+
+static void test_shape_with_bad_devices(void **state)
+{
+    static const struct {
+        const char *text, *says;
+    } bad[] = {
+        { "dra=", "'dra=': must be driver:count" },
+        { "dra=gpu.example.com", "must be driver:count" },
+        { "dra=:8", "must be driver:count" },
+        { "dra=gpu.example.com:", "must be a number up to 128" },
+        { "dra=gpu.example.com:129", "must be a number up to 128" },
+        { "dra=gpu.example.com:-1", "must be a number up to 128" },
+        { "dra=gpu.example.com:99999999999999999999", "must be a number up to 128" },
+        { "dra=GPU.example.com:8", "lower case" },
+        { "dra=gpu_x:8", "lower case" },
+        { "dra=aaaaaaaaaaaaaaaa.aaaaaaaaaaaaaaaa.aaaaaaaaaaaaaaaa.aaaaaaaaaaaaaaaa:8", "63 bytes" },
+        { "dra=a.io:8,dra=b.io:8,dra=a.io:1", "twice" },
+        { "dra-attr:model=a100", "must come after dra=driver:count" },
+        { "dra-capacity:memory=1Gi,dra=a.io:8", "must come after dra=driver:count" },
+        { "dra=a.io:8,dra-attr:", "'dra-attr:': must be key=value" },
+        { "dra=a.io:8,dra-attr:model", "must be key=value" },
+        { "dra=a.io:8,dra-attr:=a100", "must be key=value" },
+        { "dra=a.io:8,dra-attr:model=", "1 to 64 bytes" },
+        { "dra=a.io:8,dra-attr:m="
+          "0123456789012345678901234567890123456789012345678901234567890123456",
+          "1 to 64 bytes" },
+        { "dra=a.io:8,dra-attr:my-model=a100", "letters, digits and _" },
+        { "dra=a.io:8,dra-attr:2nd=a100", "letters, digits and _" },
+        { "dra=a.io:8,dra-attr:/model=a100", "letters, digits and _" },
+        { "dra=a.io:8,dra-attr:B.io/model=a100", "letters, digits and _" },
+        { "dra=a.io:8,dra-attr:b.io/=a100", "letters, digits and _" },
+        { "dra=a.io:8,dra-attr:a0123456789012345678901234567890x=1", "letters, digits and _" },
+        { "dra=a.io:8,dra-capacity:memory=lots", "'dra-capacity:memory=lots': " },
+        { "dra=a.io:8,dra-capacity:memory=", "'dra-capacity:memory=': " },
+        { "dra=a.io:8,dra-colour=red", "no such property" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        struct hollow_shape_text t;
+        struct kerr err = { 0 };
+        assert_int_equal(hollow_shape_parse(bad[i].text, &t, &err), -EINVAL);
+        if (!strstr(err.text, bad[i].says))
+            fail_msg("%s: %s", bad[i].text, err.text);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_constant), cmocka_unit_test(test_wave),
-        cmocka_unit_test(test_spikes),   cmocka_unit_test(test_same_at_every_reading),
-        cmocka_unit_test(test_refusals), cmocka_unit_test(test_shape),
+        cmocka_unit_test(test_constant),
+        cmocka_unit_test(test_wave),
+        cmocka_unit_test(test_spikes),
+        cmocka_unit_test(test_same_at_every_reading),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_shape),
+        cmocka_unit_test(test_shape_with_devices),
+        cmocka_unit_test(test_shape_with_bad_devices),
     };
 
     if (argc > 1)
