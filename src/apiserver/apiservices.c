@@ -29,6 +29,7 @@ static const struct {
     { "discovery.k8s.io", 16200, 15 },
     { "events.k8s.io", 17750, 15 },
     { "flowcontrol.apiserver.k8s.io", 16100, 21 },
+    { "metrics.k8s.io", 100, 100 },
     { "networking.k8s.io", 17200, 15 },
     { "node.k8s.io", 16300, 15 },
     { "policy", 17100, 15 },

@@ -67,6 +67,25 @@ void apiserver_stop(struct apiserver *s, nsec_t grace, void (*done)(void *arg), 
  * is trusted with everything (NULL: the administrator). strings: the process's string table. Free
  * it before the server. */
 struct kube *apiserver_kube(struct apiserver *s, struct intern *strings, const char *user);
+/* ---- what nodes and pods use --------------------------------------------------------------------- */
+
+struct apiserver_use {
+    nsec_t at, window; /* wall: measured in the window that ends then */
+    int64_t ncpu;      /* billionths of a core */
+    int64_t bytes;     /* of memory */
+};
+struct apiserver_pod { /* as it is stored */
+    const char *ns, *name, *uid;
+    const char *node; /* "": none yet */
+};
+struct apiserver_usage { /* somebody who knows; false: nothing yet */
+    bool (*node)(void *self, const char *name, struct apiserver_use *ret);
+    bool (*pod)(void *self, const struct apiserver_pod *pod, struct apiserver_use *ret);
+};
+/* Serves metrics.k8s.io/v1beta1 from now on, for `kubectl top` and autoscalers. u NULL: who knew is
+ * gone, and nothing is known any more. */
+int apiserver_serve_usage(struct apiserver *s, const struct apiserver_usage *u, void *self,
+                          struct kerr *err);
 
 struct apiserver_stats {
     uint64_t requests, errors, watches_started;

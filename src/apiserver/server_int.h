@@ -40,6 +40,8 @@ struct apiserver {
     bool anonymous;
     struct accounts *accounts; /* tokens of service accounts */
     enum apiserver_accounts account_mode;
+    const struct apiserver_usage *usage; /* who knows what pods and nodes use; NULL: nobody */
+    void *usage_self;
     char *root_ca;     /* PEM, for Secrets with a token; NULL: none */
     struct rbac *rbac; /* NULL: not among the modes */
     bool always_allow; /* the other mode */

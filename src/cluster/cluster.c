@@ -1,4 +1,5 @@
 /* cluster.c - life of the room: in which order all begins and ends. */
+#include "api/koord/nodemetric.h"
 #include "api/node.h"
 #include "client/discovery.h"
 #include "cluster/internal.h"
@@ -84,6 +85,8 @@ struct cluster *cluster_new(struct loop *l, struct kube *k, const struct cluster
         c->ns = nsctl_new(c);
     if (o->accounts)
         c->accounts = nsaccounts_new(c, o->root_ca);
+    if (o->usage)
+        c->reports = caches_get(c->caches, &kind_nodemetric);
     if (o->hollow.nshapes) {
         c->hollow = hollow_new(c, &o->hollow, err);
         if (!c->hollow)

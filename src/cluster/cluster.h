@@ -88,6 +88,7 @@ struct cluster_opts {
     bool deployment, replicaset, replicationcontroller, statefulset, daemonset, endpoints, job,
         cronjob, gc, namespaces, nodes, pdb, resourceclaims,
         accounts, servicecidrs;
+    bool usage;                /* cluster_node_use() and cluster_pod_use() are asked */
     nsec_t node_grace;         /* without a heartbeat a node's Ready is Unknown; 0: 40 s */
     nsec_t discovery_interval; /* of looks at which kinds there are, besides CRDs; 0: 30 s */
     const char *root_ca;       /* PEM: what clients verify the server with, published in every
@@ -112,6 +113,19 @@ struct cluster_stats {
     size_t hollow_nodes, hollow_pods, in_flight;
 };
 struct cluster_stats cluster_stats(const struct cluster *c);
+
+/* What a node or a pod uses, by its last reading or report; false: nothing is known (yet). */
+struct cluster_use {
+    nsec_t at, window; /* wall: measured in the window that ends then */
+    int64_t mcpu, bytes;
+};
+bool cluster_node_use(const struct cluster *c, const char *name, struct cluster_use *ret);
+struct cluster_pod {
+    const char *ns, *name, *uid;
+    const char *node; /* "": none yet */
+};
+bool cluster_pod_use(const struct cluster *c, const struct cluster_pod *pod,
+                     struct cluster_use *ret);
 
 /* What the pods of hollow nodes got since the start, by the model of contention (README.md), in
  * core-milliseconds. */

@@ -61,6 +61,7 @@ struct cluster {
     struct claimctl *claims;
     struct cidrctl *cidrs;
     struct hollow *hollow;
+    struct informer *reports;   /* NodeMetrics, for use.c; or NULL */
     struct cluster_stats stats; /* what the controllers' own do not count */
 };
 

@@ -5,6 +5,7 @@
 #include "apiserver/schema/types.h"
 
 #include "apiserver/server.h"
+#include "base/num.h"
 #include "client/kube.h"
 #include "cluster/cluster.h"
 #include "main/koordctl.h"
@@ -54,6 +55,38 @@ static int start_server(struct wired *w, const struct up_plan *p, struct kerr *e
     return 0;
 }
 
+/* ---- what nodes and pods use, for kubectl top and autoscalers ---------------------------------- */
+
+static struct apiserver_use use_of(const struct cluster_use *u)
+{
+    return (struct apiserver_use){
+        .at = u->at, .window = u->window, .ncpu = i64_mul_sat(u->mcpu, 1000000), .bytes = u->bytes
+    };
+}
+
+static bool node_use(void *self, const char *name, struct apiserver_use *ret)
+{
+    struct cluster_use u;
+    bool known = cluster_node_use(self, name, &u);
+
+    if (known)
+        *ret = use_of(&u);
+    return known;
+}
+
+static bool pod_use(void *self, const struct apiserver_pod *pod, struct apiserver_use *ret)
+{
+    struct cluster_use u;
+    bool known =
+        cluster_pod_use(self, &(struct cluster_pod){ pod->ns, pod->name, pod->uid, pod->node }, &u);
+
+    if (known)
+        *ret = use_of(&u);
+    return known;
+}
+
+static const struct apiserver_usage usage = { node_use, pod_use };
+
 /* ---- controllers and hollow nodes ------------------------------------------------------------ */
 
 static int make_cluster(struct wired *w, const struct up_plan *p, const struct hollow_shape *shapes,
@@ -75,6 +108,7 @@ static int make_cluster(struct wired *w, const struct up_plan *p, const struct h
         .resourceclaims = p->controllers,
         .accounts = p->controllers,
         .servicecidrs = p->controllers,
+        .usage = true,
         .root_ca = p->root_ca,
         .hollow = { .shapes = shapes,
                     .nshapes = n,
@@ -86,7 +120,7 @@ static int make_cluster(struct wired *w, const struct up_plan *p, const struct h
     };
 
     w->cluster = cluster_new(p->loop, w->kube, &o, err);
-    return w->cluster ? 0 : err->code;
+    return w->cluster ? apiserver_serve_usage(w->server, &usage, w->cluster, err) : err->code;
 }
 
 static int start_cluster(struct wired *w, const struct up_plan *p, struct kerr *err)
@@ -227,6 +261,8 @@ static void stop_writers(struct wired *w)
     w->koordlet = up_koordlet_free(w->koordlet);
     w->descheduler = up_descheduler_free(w->descheduler);
     w->scheduler = up_scheduler_free(w->scheduler);
+    if (w->cluster)
+        (void)apiserver_serve_usage(w->server, NULL, NULL, NULL);
     w->cluster = cluster_free(w->cluster);
 }
 

@@ -320,6 +320,7 @@ void sim_start(struct sim *s, const struct cluster_opts *o)
         .resourceclaims = true,
         .accounts = true,
         .servicecidrs = true,
+        .usage = true,
         .root_ca = SIM_ROOT_CA,
         .hollow = { .shapes = &shape, .nshapes = 1, .seed = 7 },
     };

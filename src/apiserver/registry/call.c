@@ -354,6 +354,8 @@ static void run_resource(struct api_call *c)
     }
     if (c->verb == API_CREATE && r->strategy && r->strategy->create)
         r->strategy->create(c->s, c);
+    else if ((c->verb == API_GET || c->verb == API_LIST) && r->strategy && r->strategy->read)
+        r->strategy->read(c->s, c);
     else
         run_verb(c);
 }

@@ -78,6 +78,8 @@ struct res_strategy {
     int64_t (*grace)(const struct kj_val *obj, int64_t asked /* -1: not given */);
     /* A further subresource ("binding", "eviction", "scale", "log" ...); see registry.h. */
     void (*subresource)(struct apiserver *s, struct api_call *c);
+    /* Answers get and list itself, in any format; nothing is stored under this resource. */
+    void (*read)(struct apiserver *s, struct api_call *c);
     /* Answers a create itself; nothing is stored under this resource. */
     void (*create)(struct apiserver *s, struct api_call *c);
     /* A kind that is stored in the form of another one (events.k8s.io as core events): from the

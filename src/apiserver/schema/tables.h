@@ -192,6 +192,10 @@ extern const struct t_type certificates_certificate_signing_request;
 extern const struct t_type flowcontrol_flow_schema;
 extern const struct t_type flowcontrol_priority_level_configuration;
 
+/* metrics.c */
+extern const struct t_type metrics_node_metrics;
+extern const struct t_type metrics_pod_metrics;
+
 /* runtimeclass.c */
 extern const struct t_type node_runtime_class;
 

@@ -60,6 +60,8 @@ static const struct {
     { "flowcontrol.apiserver.k8s.io", "FlowSchema", &flowcontrol_flow_schema },
     { "flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration",
       &flowcontrol_priority_level_configuration },
+    { "metrics.k8s.io", "NodeMetrics", &metrics_node_metrics, "v1beta1" },
+    { "metrics.k8s.io", "PodMetrics", &metrics_pod_metrics, "v1beta1" },
     { "networking.k8s.io", "Ingress", &networking_ingress },
     { "networking.k8s.io", "IngressClass", &networking_ingress_class },
     { "networking.k8s.io", "IPAddress", &networking_ip_address },
