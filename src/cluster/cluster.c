@@ -50,7 +50,7 @@ struct cluster *cluster_new(struct loop *l, struct kube *k, const struct cluster
         k, &(struct recorder_opts){ .component = "koord-cluster", .instance = "koord-cluster" });
     c->caches = caches_new(k);
     c->controllers = controllers_new(&(struct controller_env){ l, k, c->caches, c->events });
-    if (o->gc || o->namespaces)
+    if (o->gc || o->namespaces || o->autoscaler)
         make_discovery(c);
     if (o->replicaset)
         c->rs = rsctl_new(c, &doc_replicaset);
@@ -74,6 +74,8 @@ struct cluster *cluster_new(struct loop *l, struct kube *k, const struct cluster
         c->claims = claimctl_new(c);
     if (o->servicecidrs)
         c->cidrs = cidrctl_new(c);
+    if (o->autoscaler)
+        c->hpa = hpactl_new(c);
     if (o->nodes)
         c->node = nodectl_new(c);
     if (o->gc) {
@@ -113,6 +115,7 @@ struct cluster *cluster_free(struct cluster *c)
     eventgc_free(c->eventgc);
     gc_free(c->gc);
     nodectl_free(c->node);
+    hpactl_free(c->hpa);
     cidrctl_free(c->cidrs);
     claimctl_free(c->claims);
     pdbctl_free(c->pdb);

@@ -25,6 +25,7 @@ struct deployctl;
 struct eventgc;
 struct gc;
 struct hollow;
+struct hpactl;
 struct jobctl;
 struct nodectl;
 struct nsaccounts;
@@ -60,6 +61,7 @@ struct cluster {
     struct pdbctl *pdb;
     struct claimctl *claims;
     struct cidrctl *cidrs;
+    struct hpactl *hpa;
     struct hollow *hollow;
     struct informer *reports;   /* NodeMetrics, for use.c; or NULL */
     struct cluster_stats stats; /* what the controllers' own do not count */
@@ -159,6 +161,8 @@ struct claimctl *claimctl_new(struct cluster *c);
 struct claimctl *claimctl_free(struct claimctl *k);
 struct cidrctl *cidrctl_new(struct cluster *c);
 struct cidrctl *cidrctl_free(struct cidrctl *k);
+struct hpactl *hpactl_new(struct cluster *c);
+struct hpactl *hpactl_free(struct hpactl *h);
 struct hollow *hollow_new(struct cluster *c, const struct hollow_opts *o, struct kerr *err);
 struct hollow *hollow_free(struct hollow *h);
 bool hollow_ready(const struct hollow *h);

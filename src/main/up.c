@@ -107,6 +107,7 @@ static int make_cluster(struct wired *w, const struct up_plan *p, const struct h
         .pdb = p->controllers,
         .resourceclaims = p->controllers,
         .accounts = p->controllers,
+        .autoscaler = p->controllers,
         .servicecidrs = p->controllers,
         .usage = true,
         .root_ca = p->root_ca,

@@ -319,6 +319,7 @@ void sim_start(struct sim *s, const struct cluster_opts *o)
         .pdb = true,
         .resourceclaims = true,
         .accounts = true,
+        .autoscaler = true,
         .servicecidrs = true,
         .usage = true,
         .root_ca = SIM_ROOT_CA,

@@ -121,9 +121,13 @@ static void check_scaling(struct check *c, const char *p, const struct kj_val *r
     struct kj_iter it = kj_iter(kj_get(rules, "policies"));
     const struct kj_val *v;
 
+    if (kj_type(rules) != KJ_OBJ)
+        return;
     check_limits(c, at(c, "%s.stabilizationWindowSeconds", p),
                  kj_get(rules, "stabilizationWindowSeconds"), 0, WINDOW_MAX_S);
     check_enum(c, at(c, "%s.selectPolicy", p), v_str(rules, "selectPolicy"), selects, true);
+    if (kj_len(kj_get(rules, "policies")) == 0)
+        err_required(c, at(c, "%s.policies", p), "must specify at least one Policy");
     for (size_t i = 0; kj_next(&it, NULL, &v); i++) {
         const char *where = at(c, "%s.policies[%zu]", p, i);
         check_enum(c, at(c, "%s.type", where), v_str(v, "type"), types, false);

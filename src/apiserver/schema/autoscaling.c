@@ -86,7 +86,7 @@ static TYPE(autoscaling_hpa_scaling_policy, "io.k8s.api.autoscaling.v2.HPAScalin
 static const struct t_field autoscaling_hpa_scaling_rules_fields[] = {
     F(3, "stabilizationWindowSeconds", T_I32, T_PTR),
     F(1, "selectPolicy", T_STR, T_PTR, GO("v1.ScalingPolicySelect")),
-    OBJS(2, "policies", autoscaling_hpa_scaling_policy, T_ATOMIC),
+    OBJS(2, "policies", autoscaling_hpa_scaling_policy, T_ATOMIC | T_EMPTY),
     F(4, "tolerance", T_QTY, T_PTR),
     END,
 };
