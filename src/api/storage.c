@@ -57,6 +57,7 @@ static const struct kfield pv_spec_fields[] = {
     SOURCE(claim_ref, "claimRef", object_ref_schema),
     F(storage_class_name, "storageClassName", KF_STR, .flags = INTERN_OMIT),
     F(volume_mode, "volumeMode", KF_STR, .flags = INTERN_OMIT),
+    F(reclaim_policy, "persistentVolumeReclaimPolicy", KF_STR, .flags = INTERN_OMIT),
     F(node_affinity, "nodeAffinity", KF_OBJ, .flags = OMIT, .sub = &pv_affinity_schema),
     F(volume_attributes_class_name, "volumeAttributesClassName", KF_OPT_STR, .flags = INTERN_OMIT),
 };
@@ -135,6 +136,7 @@ static const struct kschema topology_term_schema =
 static const struct kfield storage_class_fields[] = {
     KF_OBJMETA(struct storage_class),
     F(provisioner, "provisioner", KF_STR, .flags = KF_INTERN),
+    F(reclaim_policy, "reclaimPolicy", KF_OPT_STR, .flags = INTERN_OMIT),
     F(volume_binding_mode, "volumeBindingMode", KF_ENUM, .flags = OMIT, .meta = &binding_mode_meta),
     KF_LIST_OF(struct storage_class, allowed_topologies, "allowedTopologies", KF_OBJ, .flags = OMIT,
                .sub = &topology_term_schema),

@@ -12,6 +12,7 @@ struct pv_spec {
     kstrlist access_modes;
     const char *storage_class_name, *volume_mode; /* mode "": Filesystem */
     const char *volume_attributes_class_name;     /* NULL when absent */
+    const char *reclaim_policy;                   /* "Retain", "Delete", "Recycle" */
     struct object_ref *claim_ref;                 /* NULL: not bound */
     struct node_selector *node_affinity;          /* nodeAffinity.required */
     struct pv_csi *csi;
@@ -45,6 +46,7 @@ struct topology_term { /* all expressions must match; In only */
 struct storage_class {
     struct kobj obj;
     const char *provisioner;
+    const char *reclaim_policy;                     /* of its volumes; NULL: Delete */
     KLIST(struct topology_term) allowed_topologies; /* empty: everywhere */
     uint8_t volume_binding_mode;                    /* enum binding_mode */
 };

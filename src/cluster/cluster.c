@@ -76,6 +76,8 @@ struct cluster *cluster_new(struct loop *l, struct kube *k, const struct cluster
         c->cidrs = cidrctl_new(c);
     if (o->autoscaler)
         c->hpa = hpactl_new(c);
+    if (o->volumes)
+        c->volumes = volctl_new(c);
     if (o->nodes)
         c->node = nodectl_new(c);
     if (o->gc) {
@@ -115,6 +117,7 @@ struct cluster *cluster_free(struct cluster *c)
     eventgc_free(c->eventgc);
     gc_free(c->gc);
     nodectl_free(c->node);
+    volctl_free(c->volumes);
     hpactl_free(c->hpa);
     cidrctl_free(c->cidrs);
     claimctl_free(c->claims);

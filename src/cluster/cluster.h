@@ -86,8 +86,9 @@ void hollow_shape_fini(struct hollow_shape_text *s);
 
 struct cluster_opts {
     bool deployment, replicaset, replicationcontroller, statefulset, daemonset, endpoints, job,
-        cronjob, gc, namespaces, nodes, pdb, resourceclaims,
-        accounts, autoscaler, servicecidrs;
+        cronjob, gc, namespaces, nodes, pdb, resourceclaims, accounts, autoscaler, volumes,
+        servicecidrs;
+    bool provisioner;          /* with volumes: class "hollow", and volumes for its claims */
     bool usage;                /* cluster_node_use() and cluster_pod_use() are asked */
     nsec_t node_grace;         /* without a heartbeat a node's Ready is Unknown; 0: 40 s */
     nsec_t discovery_interval; /* of looks at which kinds there are, besides CRDs; 0: 30 s */

@@ -204,18 +204,8 @@ static void remove_finalizer(struct batch *b, const struct gcache *g, const stru
                              const char *name)
 {
     CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
-    struct kjw w = kjw_to(&body);
 
-    kjw_obj(&w, NULL);
-    kjw_obj(&w, "metadata");
-    kjw_str(&w, "resourceVersion", o->meta.resource_version);
-    kjw_arr(&w, "finalizers");
-    for (uint32_t i = 0; i < o->meta.finalizers.n; i++)
-        if (!streq(o->meta.finalizers.items[i], name))
-            kjw_str(&w, NULL, o->meta.finalizers.items[i]);
-    kjw_end(&w);
-    kjw_end(&w);
-    kjw_end(&w);
+    meta_finalizer_patch(o, o->meta.resource_version, name, false, &body);
     send_patch(b, g, o, &body);
 }
 

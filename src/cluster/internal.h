@@ -36,6 +36,7 @@ struct rsctl;
 struct stsctl;
 struct dsctl;
 struct epctl;
+struct volctl;
 
 struct cluster {
     struct loop *loop;
@@ -62,6 +63,7 @@ struct cluster {
     struct claimctl *claims;
     struct cidrctl *cidrs;
     struct hpactl *hpa;
+    struct volctl *volumes;
     struct hollow *hollow;
     struct informer *reports;   /* NodeMetrics, for use.c; or NULL */
     struct cluster_stats stats; /* what the controllers' own do not count */
@@ -163,6 +165,8 @@ struct cidrctl *cidrctl_new(struct cluster *c);
 struct cidrctl *cidrctl_free(struct cidrctl *k);
 struct hpactl *hpactl_new(struct cluster *c);
 struct hpactl *hpactl_free(struct hpactl *h);
+struct volctl *volctl_new(struct cluster *c);
+struct volctl *volctl_free(struct volctl *vc);
 struct hollow *hollow_new(struct cluster *c, const struct hollow_opts *o, struct kerr *err);
 struct hollow *hollow_free(struct hollow *h);
 bool hollow_ready(const struct hollow *h);

@@ -44,20 +44,10 @@ void index_claims(const struct kobj *o, index_emit_fn emit, void *to)
 static void drop_finalizer(struct batch *b, const struct kobj *o, const char *version)
 {
     CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
-    struct kjw w = kjw_to(&body);
 
     if (!meta_has_finalizer(o, CLAIM_FINALIZER))
         return;
-    kjw_obj(&w, NULL);
-    kjw_obj(&w, "metadata");
-    kjw_str(&w, "resourceVersion", version);
-    kjw_arr(&w, "finalizers");
-    for (uint32_t i = 0; i < o->meta.finalizers.n; i++)
-        if (!streq(o->meta.finalizers.items[i], CLAIM_FINALIZER))
-            kjw_str(&w, NULL, o->meta.finalizers.items[i]);
-    kjw_end(&w);
-    kjw_end(&w);
-    kjw_end(&w);
+    meta_finalizer_patch(o, version, CLAIM_FINALIZER, false, &body);
     batch_patch(b, o, NULL, KUBE_PATCH_MERGE, &body, NULL, NULL);
 }
 

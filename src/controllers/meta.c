@@ -1,6 +1,7 @@
 /* meta.c - reading and naming metadata. */
 #include "controllers/meta.h"
 
+#include "base/strbuf.h"
 #include "json/kj.h"
 
 const char *meta_annotation(const struct kobj *o, const char *key)
@@ -21,4 +22,23 @@ void meta_write_version(struct kjw *w, const struct kobj *o)
     kjw_obj(w, "metadata");
     kjw_str(w, "resourceVersion", o->meta.resource_version);
     kjw_end(w);
+}
+
+void meta_finalizer_patch(const struct kobj *o, const char *version, const char *name, bool with,
+                          struct strbuf *out)
+{
+    struct kjw w = kjw_to(out);
+
+    kjw_obj(&w, NULL);
+    kjw_obj(&w, "metadata");
+    kjw_str(&w, "resourceVersion", version);
+    kjw_arr(&w, "finalizers");
+    for (uint32_t i = 0; i < o->meta.finalizers.n; i++)
+        if (!streq(o->meta.finalizers.items[i], name))
+            kjw_str(&w, NULL, o->meta.finalizers.items[i]);
+    if (with)
+        kjw_str(&w, NULL, name);
+    kjw_end(&w);
+    kjw_end(&w);
+    kjw_end(&w);
 }
