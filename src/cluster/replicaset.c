@@ -112,6 +112,10 @@ static void on_refused(void *arg, struct batch *b, const struct kerr *err)
                                        .reason = "FailedCreate",
                                        .message = err->text };
 
+    /* The message names a pod, which is another one each time: what stands there stays, or each
+     * write would bring the next try at once. */
+    if (conditions_is_true(&now.conditions, failure.type))
+        return;
     conditions_set(&now.conditions, &failure, loop_wall(batch_env(b)->loop), batch_arena(b));
     batch_patch_change(
         b, &rs->obj,

@@ -111,7 +111,7 @@ static void create(struct revset *s, struct batch *b, const struct revowner *o, 
     kj_mset(d, obj, "metadata", meta);
     kj_mset(d, obj, "data", data);
     kj_mset(d, obj, "revision", kj_mi64(d, number));
-    kj_mwrite(obj, 0, &body);
+    kj_mwrite(obj, KJ_SORTED, &body); /* as Go writes maps: programs compare the bytes of data */
     batch_create(b, &doc_revision, o->obj->meta.ns, &body, NULL, NULL);
 }
 

@@ -150,6 +150,18 @@ static void test_pods_come_and_go_in_order(void **state)
     }
 }
 
+/* kubectl and Go's controllers compare data with what they would write themselves: maps by key. */
+static void check_sorted(struct sim *s, const char *name)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *doc = sim_get(s, &kind_revisions, "default", name);
+    CLEANUP(strbuf_fini) struct strbuf is = STRBUF_INIT, sorted = STRBUF_INIT;
+
+    kj_write(kj_get(kj_root(doc), "data"), 0, &is);
+    kj_write(kj_get(kj_root(doc), "data"), KJ_SORTED, &sorted);
+    assert_string_equal(is.data, sorted.data);
+    assert_true(str_starts(is.data, "{\"spec\":{\"template\":{\"$patch\":\"replace\""));
+}
+
 static void test_identity(void **state)
 {
     CLEANUP(sim_fini) struct sim s;
@@ -168,6 +180,7 @@ static void test_identity(void **state)
     assert_string_equal(kj_str_or(kj_get(labels, "apps.kubernetes.io/pod-index"), ""), "4");
     sim_text(&s, &kind_statefulset, "default", "web", "status.updateRevision", text, sizeof text);
     assert_string_equal(kj_str_or(kj_get(labels, "controller-revision-hash"), ""), text);
+    check_sorted(&s, text);
     const struct kj_val *volume = kj_at(kj_path(r, "spec.volumes"), 0);
     assert_string_equal(kj_str_or(kj_path(volume, "persistentVolumeClaim.claimName"), ""),
                         "data-web-4");
