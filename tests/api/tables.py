@@ -382,3 +382,20 @@ def stored_kinds_show_what_matters(t):
         name = t.name()
         t.make(path, {'metadata': {'name': name}, **fields})
         t.eq(str(row(table(t, f'{path}/{name}'))[column]), cell, path)
+
+
+@check
+def slices_classes_and_claims_in_tables(t):
+    group, name = '/apis/resource.k8s.io/v1', t.name('dev')
+    t.make(f'{group}/deviceclasses', {'metadata': {'name': name}, 'spec': {}})
+    a = table(t, f'{group}/deviceclasses/{name}')
+    t.eq((columns(a), row(a)['Name']), (['Name', 'Age'], name), 'class')
+    t.make(f'{group}/resourceslices', {'metadata': {'name': name}, 'spec': {
+        'driver': 'd.example.com', 'nodeName': 'n1', 'pool': {'name': 'p1', 'resourceSliceCount': 1, 'generation': 1}, 'devices': [{'name': 'd0'}]}})
+    a = table(t, f'{group}/resourceslices/{name}')
+    t.eq(columns(a), ['Name', 'Node', 'Driver', 'Pool', 'Age'], 'columns of a slice')
+    t.eq(a['rows.0.cells'][:4], [name, 'n1', 'd.example.com', 'p1'], 'slice')
+    t.make(f'{group}/namespaces/{t.ns}/resourceclaims', {'metadata': {'name': 'c'}, 'spec': {'devices': {'requests': [
+        {'name': 'r', 'exactly': {'deviceClassName': name}}]}}})
+    a = table(t, f'{group}/namespaces/{t.ns}/resourceclaims')
+    t.eq((columns(a), a['rows.0.cells'][:2]), (['Name', 'State', 'Age'], ['c', 'pending']), 'claim')
