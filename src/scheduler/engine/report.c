@@ -221,7 +221,9 @@ static void report_status(struct scheduler *s, struct kobj *pod, const char *rea
         node = old_node = xstrdup(unsaid->node);
     if (knows_reason && says_so_already(pod_of(pod), reason, message))
         reason = NULL;
-    if (knows_node && streq(node, has ? has : ""))
+    /* Where something is written anyway, "none" is written too: the cache may not show yet that our
+     * last word was a node. */
+    if (knows_node && streq(node, has ? has : "") && (*node || !reason))
         node = NULL;
     if (is_being_said(unsaid, pod, reason, message, node))
         return;

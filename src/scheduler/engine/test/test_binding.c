@@ -283,6 +283,27 @@ static void test_a_waiting_pod_is_deleted(void **state)
     assert_int_equal(scheduler_stats(b.s).waiting, 0);
 }
 
+/* What was nominated and answered is taken back though the watch has not shown it yet. */
+static void test_a_nomination_is_taken_back_while_the_watch_lags(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+    (void)state;
+    start(&b);
+    fake.permit = KS_WAIT;
+    engine_pod(&b, "p", 100, 100, "");
+    while (scheduler_stats(b.s).waiting == 0)
+        client_fixture_run(&b.client, NSEC_PER_MSEC);
+    assert_string_equal(engine_get(&b, "p", "status.nominatedNodeName"), "");
+    fake_answer_next_to(b.client.fake, "GET", "watch=", 1000, 500);
+    fake_end_watches(b.client.fake);
+    client_fixture_run(&b.client, SEC);
+    assert_string_equal(engine_get(&b, "p", "status.nominatedNodeName"), "n");
+    fake.permit = KS_UNSCHEDULABLE;
+    ks_reject(&fake.env, engine_uid(&b, "p"), "Fake", "no");
+    client_fixture_run(&b.client, SEC);
+    assert_string_equal(engine_get(&b, "p", "status.nominatedNodeName"), "");
+}
+
 static void test_pre_bind_takes_its_time(void **state)
 {
     CLEANUP(engine_stop) struct engine_fixture b;
@@ -648,6 +669,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_all_reasons_are_told),
         cmocka_unit_test(test_a_reservation_is_refused_or_fails),
         cmocka_unit_test(test_a_waiting_pod_is_deleted),
+        cmocka_unit_test(test_a_nomination_is_taken_back_while_the_watch_lags),
         cmocka_unit_test(test_pre_bind_takes_its_time),
         cmocka_unit_test(test_another_binds_it_during_pre_bind),
         cmocka_unit_test(test_pre_bind_fails),
