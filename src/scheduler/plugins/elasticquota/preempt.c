@@ -118,6 +118,37 @@ static bool is_in_vain(struct quota_preemption *p, const struct attempt *a)
     return vain;
 }
 
+static bool is_victim(const struct preemption *plan, struct kuid uid)
+{
+    for (uint32_t i = 0; i < plan->n; i++)
+        for (uint32_t k = 0; k < plan->nodes[i].n; k++)
+            if (kuid_equal(plan->nodes[i].victims[k]->obj.meta.uid, uid))
+                return true;
+    return false;
+}
+
+/* Victims are chosen by what the pod asks for. A quota that is above its limit in something else,
+ * or below a parent that is full, lets it in only if they make room there too. */
+static bool lets_in_after(struct quota_preemption *p, const struct preemption *plan)
+{
+    struct quota_forest *f = p->plugin->quotas->forest;
+    struct quota_attempt *t = p->attempt;
+    int64_t before[QUOTA_COLUMNS_MAX];
+    struct admit_request request;
+    struct quota_pod other;
+
+    memcpy(before, t->shift, sizeof before);
+    for (uint32_t at = 0; quota_next_pod(f, t->quota, &at, &other);) {
+        if (!other.assigned || !is_victim(plan, other.pod->obj.meta.uid))
+            continue;
+        columns_foreach(c, other.keys & quota_keys(t->quota))
+            t->shift[c] -= other.amount[c];
+    }
+    bool ok = elastic_quota_judge(p->plugin, t, &request).code == ADMIT_OK;
+    memcpy(t->shift, before, sizeof before);
+    return ok;
+}
+
 /* When the quota has no room, no victims of others give it any: nobody else need look. */
 static enum ks_code plan(void *self, struct attempt *a, struct preemption *ret,
                          struct ks_texts *why)
@@ -135,6 +166,11 @@ static enum ks_code plan(void *self, struct attempt *a, struct preemption *ret,
     }
     rules = elastic_quota_rules(&p);
     enum ks_code code = preemption_plan(&rules, a, ret, why);
+    if (code == KS_SUCCESS && !lets_in_after(&p, ret)) {
+        *ret = (struct preemption){ 0 };
+        ks_texts_add(why, "preemption: the quota would not let the pod in afterwards.");
+        return KS_UNRESOLVABLE;
+    }
     if (code == KS_SUCCESS || elastic_quota_judge(self, p.attempt, &request).code == ADMIT_OK)
         return code;
     return KS_UNRESOLVABLE;

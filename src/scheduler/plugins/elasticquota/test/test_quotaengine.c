@@ -286,6 +286,35 @@ static void test_no_victims_in_vain(void **state)
     assert_non_null(fake_find(b.client.fake, PODS, "b1"));
 }
 
+/* The quota is above its limit in something that the pod does not ask for: one victim gives enough
+ * CPUs, and the pod would still not be let in. */
+static void test_no_victims_for_a_pod_that_stays_out(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    quota_start(&b, 10);
+    engine_quota(&b, "a", "", 6, 0);
+    client_fixture_run(&b.client, SEC);
+    quota_pod(&b, "low1", "a", 3, ",\"priority\":1");
+    quota_pod(&b, "low2", "a", 3, ",\"priority\":2");
+    settle(&b);
+    assert_true(runs(&b, "low1") && runs(&b, "low2"));
+    fake_put(b.client.fake, QUOTAS, "a",
+             "{\"metadata\":{\"labels\":{}},\"spec\":{\"max\":{\"cpu\":\"6\",\"memory\":\"1Gi\"},"
+             "\"min\":{\"cpu\":\"0\",\"memory\":\"0\"}}}");
+    client_fixture_run(&b.client, 5 * SEC);
+    fake_put(b.client.fake, PODS, "high",
+             "{\"metadata\":{\"labels\":{\"" LABEL_QUOTA_NAME
+             "\":\"a\"}},\"spec\":{\"priority\":10,"
+             "\"schedulerName\":\"koord-scheduler\",\"containers\":[{\"name\":\"c\",\"resources\":{"
+             "\"requests\":{\"cpu\":\"3\"}}}]}}");
+    settle(&b);
+    assert_false(runs(&b, "high"));
+    assert_true(runs(&b, "low1") && runs(&b, "low2"));
+    assert_string_equal(engine_get(&b, "high", "status.nominatedNodeName"), "");
+}
+
 /* The same wherever ElasticQuota stands among those that make room. */
 static void test_the_order_of_plugins_does_not_matter(void **state)
 {
@@ -350,6 +379,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_placeholders_do_not_count),
         cmocka_unit_test(test_room_within_the_quota),
         cmocka_unit_test(test_no_victims_in_vain),
+        cmocka_unit_test(test_no_victims_for_a_pod_that_stays_out),
         cmocka_unit_test(test_the_order_of_plugins_does_not_matter),
         cmocka_unit_test(test_pods_without_a_quota_are_spared),
     };
