@@ -113,7 +113,7 @@ static const struct kschema device_claim_schema =
 static const struct kfield claim_spec_fields[] = {
     KF(struct claim_spec, devices, "devices", KF_OBJ, .flags = OMIT, .sub = &device_claim_schema),
 };
-static const struct kschema claim_spec_schema =
+const struct kschema claim_spec_schema =
     KSCHEMA("ResourceClaimSpec", struct claim_spec, claim_spec_fields);
 
 /* ---- ResourceClaim: status ------------------------------------------------------------------- */
@@ -184,7 +184,7 @@ static const struct kfield claim_status_fields[] = {
     KF_LIST_OF(struct claim_status, devices, "devices", KF_OBJ, .flags = OMIT,
                .sub = &allocated_device_status_schema),
 };
-static const struct kschema claim_status_schema =
+const struct kschema claim_status_schema =
     KSCHEMA("ResourceClaimStatus", struct claim_status, claim_status_fields);
 
 static const struct kfield resource_claim_fields[] = {

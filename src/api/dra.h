@@ -11,6 +11,7 @@
 #define CLAIM_FINALIZER "resource.kubernetes.io/delete-protection" /* while it is allocated */
 /* On a claim made from a template: which entry of the pod's spec.resourceClaims it is for. */
 #define CLAIM_POD_ENTRY_ANNOTATION "resource.kubernetes.io/pod-claim-name"
+#define CLAIM_EXTENDED_ANNOTATION  "resource.kubernetes.io/extended-resource-claim"
 
 enum {
     CLAIM_DEVICES_MAX = 32,   /* in one claim */
@@ -84,6 +85,7 @@ struct device_claim { /* spec.devices */
 struct claim_spec {
     struct device_claim devices;
 };
+extern const struct kschema claim_spec_schema;
 
 /* ---- what it got ----------------------------------------------------------------------------- */
 
@@ -121,6 +123,7 @@ struct claim_status {
     KLIST(struct claim_consumer) reserved_for;
     KLIST(struct allocated_device_status) devices;
 };
+extern const struct kschema claim_status_schema;
 
 struct resource_claim {
     struct kobj obj;
@@ -250,7 +253,7 @@ struct device_taint_rule {
     struct device_taint_rule_spec {
         struct device_taint_selector {
             const char *driver, *pool, *device; /* NULL: any */
-        } * selector;                           /* NULL: no device */
+        } * selector;                           /* NULL: see the plugin */
         struct device_taint taint;
     } spec;
 };

@@ -223,3 +223,9 @@ static const struct kfield resource_claim_status_fields[] = {
 };
 const struct kschema resource_claim_status_schema =
     KSCHEMA("PodResourceClaimStatus", struct resource_claim_status, resource_claim_status_fields);
+
+static const struct kfield extended_claim_status_fields[] = {
+    KF(struct extended_claim_status, claim_name, "resourceClaimName", KF_STR, .flags = OMIT),
+};
+const struct kschema extended_claim_status_schema = KSCHEMA(
+    "PodExtendedResourceClaimStatus", struct extended_claim_status, extended_claim_status_fields);

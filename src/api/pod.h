@@ -156,14 +156,18 @@ struct resource_claim_status {
     const char *name;
     const char *claim_name; /* "" while the claim was not made, or is not needed */
 };
+struct extended_claim_status {
+    const char *claim_name; /* made by the scheduler, for extended resources that classes back */
+};
 struct pod_status {
     const char *reason, *nominated_node_name;
     nsec_t start_time;
     conditionlist conditions;
     containerstatuslist container_statuses, init_container_statuses, ephemeral_container_statuses;
     KLIST(struct resource_claim_status) resource_claim_statuses;
-    KLIST(struct pod_ip) pod_ips; /* not cached */
-    uint8_t phase;                /* enum pod_phase */
+    struct extended_claim_status *extended_claim; /* NULL for nearly all */
+    KLIST(struct pod_ip) pod_ips;                 /* not cached */
+    uint8_t phase;                                /* enum pod_phase */
     uint8_t qos_class; /* enum kube_qos of protocol.h: 1 Guaranteed, 2 Burstable, 3 BestEffort */
 };
 
@@ -194,6 +198,12 @@ static inline int32_t pod_priority(const struct pod *p)
 static inline bool pod_is_terminal(const struct pod *p)
 {
     return p->status.phase == POD_SUCCEEDED || p->status.phase == POD_FAILED;
+}
+/* The claim of its extended resources; NULL: it has none. */
+static inline const char *pod_extended_claim(const struct pod *p)
+{
+    const struct extended_claim_status *s = p->status.extended_claim;
+    return s && !str_empty(s->claim_name) ? s->claim_name : NULL;
 }
 static inline bool pod_is_ready(const struct pod *p)
 {

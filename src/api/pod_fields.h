@@ -7,9 +7,9 @@
 
 extern const struct kmeta restart_policy_meta, preemption_policy_meta, pod_phase_meta, pod_qos_meta;
 extern const struct kschema pod_volume_schema, scheduling_gate_schema, pod_resource_claim_schema,
-    resource_claim_status_schema, container_state_schema, pod_ip_schema, volume_presence_schema,
-    volume_gce_schema, volume_ebs_schema, volume_azure_schema, volume_cinder_schema,
-    volume_portworx_schema;
+    resource_claim_status_schema, extended_claim_status_schema, container_state_schema,
+    pod_ip_schema, volume_presence_schema, volume_gce_schema, volume_ebs_schema,
+    volume_azure_schema, volume_cinder_schema, volume_portworx_schema;
 
 /* Different on every pod. */
 #define POD_NODE_NAME_FIELD(stype) \
@@ -72,7 +72,9 @@ extern const struct kschema pod_volume_schema, scheduling_gate_schema, pod_resou
         STATUS_KF(start_time, "startTime", KF_TIME, .flags = KF_OMITEMPTY),                      \
         STATUS_KF(qos_class, "qosClass", KF_ENUM, .flags = KF_OMITEMPTY, .meta = &pod_qos_meta), \
         STATUS_LIST(resource_claim_statuses, "resourceClaimStatuses",                            \
-                    resource_claim_status_schema)
+                    resource_claim_status_schema),                                               \
+        STATUS_KF(extended_claim, "extendedResourceClaimStatus", KF_OBJ,                         \
+                  .flags = KF_PTR | KF_OMITEMPTY, .sub = &extended_claim_status_schema)
 #define POD_STATUS_REST_FIELDS             STATUS_LIST(pod_ips, "podIPs", pod_ip_schema)
 #define STATUS_KF(member, json, type, ...) KF(struct pod_status, member, json, type, __VA_ARGS__)
 #define STATUS_LIST(member, json, schema) \

@@ -12,6 +12,7 @@ struct apiserver;
 struct intern;
 struct kube;
 struct loop;
+struct metrics;
 struct stream;
 struct tls_ctx;
 
@@ -67,6 +68,9 @@ void apiserver_stop(struct apiserver *s, nsec_t grace, void (*done)(void *arg), 
  * is trusted with everything (NULL: the administrator). strings: the process's string table. Free
  * it before the server. */
 struct kube *apiserver_kube(struct apiserver *s, struct intern *strings, const char *user);
+/* What /metrics shows: others of the process may add theirs. */
+struct metrics *apiserver_metrics(const struct apiserver *s);
+
 /* ---- what nodes and pods use --------------------------------------------------------------------- */
 
 struct apiserver_use {

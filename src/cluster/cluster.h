@@ -19,6 +19,7 @@
 struct cluster;
 struct kube;
 struct loop;
+struct metrics;
 
 /* ---- hollow nodes -------------------------------------------------------------------------- */
 
@@ -95,6 +96,7 @@ struct cluster_opts {
     const char *root_ca;       /* PEM: what clients verify the server with, published in every
                                 * namespace beside its account (accounts); NULL: it is not */
     size_t ended_pods_max;     /* more pods that have ended are garbage; 0: 12500 */
+    struct metrics *metrics; /* where controllers count; NULL: they do not; outlives the cluster */
     struct hollow_opts hollow;
 };
 

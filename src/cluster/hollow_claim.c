@@ -12,17 +12,12 @@
 
 #define FINALIZER "sim.koordinator.sh/devices"
 
-/* NULL when the claim of this entry is the pod's to use, else why not. */
-static const char *why_not(const struct hollow *h, const struct pod *p,
-                           const struct pod_resource_claim *entry, struct arena *a)
+/* NULL when the claim is the pod's to use, else why not. */
+static const char *why_not(const struct hollow *h, const struct pod *p, const char *name,
+                           struct arena *a)
 {
-    const char *name = pod_claim_name(p, entry);
     char key[KOBJ_KEY_MAX];
 
-    if (!name)
-        return arena_printf(a, "claim %s: ResourceClaim not created yet", entry->name);
-    if (!*name)
-        return NULL;
     (void)snprintf(key, sizeof key, "%s/%s", p->obj.meta.ns, name);
     struct kobj *o = informer_get(h->claim_cache, key);
     if (!o)
@@ -32,6 +27,22 @@ static const char *why_not(const struct hollow *h, const struct pod *p,
     if (!claim_is_reserved_for(resource_claim_of(o), p->obj.meta.uid))
         return arena_printf(a, "ResourceClaim %s not reserved for pod", name);
     return NULL;
+}
+
+/* The same of all claims of the pod, that of its extended resources included. */
+static const char *why_none(const struct hollow *h, const struct pod *p, struct arena *a)
+{
+    const char *extended = pod_extended_claim(p), *why = NULL;
+
+    for (uint32_t i = 0; !why && i < p->spec->resource_claims.n; i++) {
+        const struct pod_resource_claim *entry = &p->spec->resource_claims.items[i];
+        const char *name = pod_claim_name(p, entry);
+        if (!name)
+            why = arena_printf(a, "claim %s: ResourceClaim not created yet", entry->name);
+        else if (*name)
+            why = why_not(h, p, name, a);
+    }
+    return why || !extended ? why : why_not(h, p, extended, a);
 }
 
 static void write_finalizer(struct batch *b, const struct pod *p, bool add)
@@ -49,12 +60,10 @@ bool hpod_prepare_claims(struct batch *b, struct hpod *hp, const struct pod *p)
 {
     struct hollow *h = hp->node->h;
 
-    if (p->spec->resource_claims.n == 0)
+    if (p->spec->resource_claims.n == 0 && !pod_extended_claim(p))
         return true;
-    for (uint32_t i = 0; i < p->spec->resource_claims.n; i++) {
-        const char *why = why_not(h, p, &p->spec->resource_claims.items[i], batch_arena(b));
-        if (!why)
-            continue;
+    const char *why = why_none(h, p, batch_arena(b));
+    if (why) {
         recorder_event_on(h->c->events, &p->obj, true, "FailedPrepareDynamicResources", NULL,
                           "Failed to prepare dynamic resources: prepare dynamic resources: %s",
                           why);

@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "api/names.h"
 #include "api/podresources.h"
 #include "base/ktime.h"
 #include "base/num.h"
@@ -208,6 +209,13 @@ static bool ports_fit(struct hpod *hp, const struct pod *p)
     return true;
 }
 
+/* As a kubelet, the node leaves extended resources that it does not list to others: devices of a
+ * claim may stand behind them. */
+static bool is_left_to_others(const struct node *node, const char *name)
+{
+    return name_is_extended_resource(name) && !reslist_has(&node->status.allocatable, name);
+}
+
 static bool resources_fit(struct hpod *hp, const struct node *node, const rescountlist *counts)
 {
     char reason[160];
@@ -217,7 +225,7 @@ static bool resources_fit(struct hpod *hp, const struct node *node, const rescou
         int64_t want = i < counts->n ? counts->items[i].count : 1;
         int64_t used = in_use(hp->node, name);
         int64_t room = resource_count(name, reslist_get(&node->status.allocatable, name));
-        if (want == 0 || i64_add_sat(used, want) <= room)
+        if (want == 0 || i64_add_sat(used, want) <= room || is_left_to_others(node, name))
             continue;
         (void)snprintf(reason, sizeof reason, "OutOf%s", name);
         reject(hp, reason,

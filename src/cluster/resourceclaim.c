@@ -22,18 +22,23 @@ static bool pod_is_done(const struct pod *p)
     return pod_is_terminal(p) || (p->obj.meta.deleted != 0 && str_empty(p->node_name));
 }
 
+static void emit_claim(const struct kobj *pod, const char *name, index_emit_fn emit, void *to)
+{
+    char key[KOBJ_KEY_MAX];
+
+    if (str_empty(name))
+        return;
+    (void)snprintf(key, sizeof key, "%s/%s", pod->meta.ns, name);
+    emit(to, key);
+}
+
 void index_claims(const struct kobj *o, index_emit_fn emit, void *to)
 {
     const struct pod *p = pod_of(o);
-    char key[KOBJ_KEY_MAX];
 
-    for (uint32_t i = 0; i < p->spec->resource_claims.n; i++) {
-        const char *name = pod_claim_name(p, &p->spec->resource_claims.items[i]);
-        if (str_empty(name))
-            continue;
-        (void)snprintf(key, sizeof key, "%s/%s", o->meta.ns, name);
-        emit(to, key);
-    }
+    for (uint32_t i = 0; i < p->spec->resource_claims.n; i++)
+        emit_claim(o, pod_claim_name(p, &p->spec->resource_claims.items[i]), emit, to);
+    emit_claim(o, pod_extended_claim(p), emit, to);
 }
 
 /* ---- writes -------------------------------------------------------------------------------- */
@@ -109,8 +114,30 @@ static void write_status(struct batch *b, struct review *v, uint32_t kept)
 
 /* ---- claims that were made for a pod ------------------------------------------------------- */
 
-/* The pod may stay for long after it has ended; its claim need not. A pod that is gone is the
- * garbage collection's business, and so is one that the cache does not show yet. */
+static void delete_generated(struct batch *b, const struct kobj *o)
+{
+    batch_delete(b, o, &(struct delete_opts){ .grace = -1, .any_version = true }, NULL, NULL);
+}
+
+/* The server has the last word about who has the pod's name: the cache may show the one before. */
+static bool on_owner_answer(struct batch *b, struct kube_resp *r, const struct kerr *err, void *arg)
+{
+    const struct kobj *o = arg;
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    char uid[KUID_TEXT_MAX];
+
+    if (err)
+        return err->reason == KR_NOT_FOUND;
+    kuid_format(kobj_controller(o)->uid, uid, sizeof uid);
+    if (kj_parse(r->body, r->n, 0, &doc, NULL) == 0 &&
+        !streq(kj_str_or(kj_path(kj_root(doc), "metadata.uid"), uid), uid))
+        delete_generated(b, o);
+    return true;
+}
+
+/* The pod may stay for long after it has ended; its claim need not. Nor may the claim of a pod
+ * whose name another one has by now. A pod that is gone is the garbage collection's business, and
+ * so is one that the cache does not show yet. */
 static void delete_unused(struct batch *b, struct claimctl *k, const struct kobj *o)
 {
     const struct owner_ref *ref = kobj_controller(o);
@@ -120,8 +147,15 @@ static void delete_unused(struct batch *b, struct claimctl *k, const struct kobj
         return;
     (void)snprintf(key, sizeof key, "%s/%s", o->meta.ns, ref->name);
     struct kobj *pod = informer_get(k->pods, key);
-    if (pod && kuid_equal(pod->meta.uid, ref->uid) && pod_is_done(pod_of(pod)))
-        batch_delete(b, o, &(struct delete_opts){ .grace = -1, .any_version = true }, NULL, NULL);
+    if (!pod)
+        return;
+    if (!kuid_equal(pod->meta.uid, ref->uid))
+        batch_call(b,
+                   &(struct kube_req){
+                       .verb = KUBE_GET, .kind = &kind_pod, .ns = o->meta.ns, .name = ref->name },
+                   on_owner_answer, (void *)(uintptr_t)o);
+    else if (pod_is_done(pod_of(pod)))
+        delete_generated(b, o);
 }
 
 /* ---- the verdict --------------------------------------------------------------------------- */
@@ -243,6 +277,8 @@ struct claimctl *claimctl_new(struct cluster *c)
     k->pods = caches_get(c->caches, &kind_pod);
     k->claims = caches_get(c->caches, &kind_resource_claim);
     k->templates = caches_get(c->caches, &kind_resource_claim_template);
+    if (c->o.metrics)
+        k->metrics = claim_metrics_new(c->o.metrics, k->claims);
     claimctl_init_pods(k);
     k->of_claims =
         controller_new(c->controllers, &(struct controller_opts){ .name = "resourceclaim",
@@ -261,6 +297,7 @@ struct claimctl *claimctl_free(struct claimctl *k)
         return NULL;
     controller_free(k->of_pods);
     controller_free(k->of_claims);
+    claim_metrics_free(k->metrics);
     free(k);
     return NULL;
 }

@@ -19,6 +19,7 @@ struct claimctl {
     struct cluster *c;
     struct controller *of_pods, *of_claims;
     struct informer *pods, *claims, *templates;
+    struct claim_metrics *metrics; /* NULL: nobody counts */
 };
 
 /* The claim that an entry of spec.resourceClaims stands for, as far as the pod says: NULL when it
@@ -28,4 +29,12 @@ const char *pod_claim_name(const struct pod *p, const struct pod_resource_claim 
 void index_claims(const struct kobj *o, index_emit_fn emit, void *to);
 
 void claimctl_init_pods(struct claimctl *k); /* resourceclaim_pods.c: the controller of pods */
+
+/* ---- resourceclaim_metrics.c ------------------------------------------------------------------ */
+
+struct metrics;
+struct claim_metrics *claim_metrics_new(struct metrics *all, struct informer *claims);
+struct claim_metrics *claim_metrics_free(struct claim_metrics *m); /* NULL is fine */
+/* The server has answered a create; spec: of the template. */
+void claim_metrics_created(struct claim_metrics *m, const char *spec, bool success);
 #endif

@@ -194,6 +194,7 @@ static bool on_created(struct batch *b, struct kube_resp *r, const struct kerr *
     const char *ns = x->m->pod->obj.meta.ns;
 
     (void)r;
+    claim_metrics_created(x->m->k->metrics, x->template->spec, !err);
     if (!err) {
         note_found(x->m, x->entry, x->name);
         created_one(b, x->m);

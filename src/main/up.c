@@ -106,6 +106,7 @@ static int make_cluster(struct wired *w, const struct up_plan *p, const struct h
         .nodes = p->controllers,
         .pdb = p->controllers,
         .resourceclaims = p->controllers,
+        .metrics = w->server ? apiserver_metrics(w->server) : NULL,
         .accounts = p->controllers,
         .autoscaler = p->controllers,
         .volumes = p->controllers,

@@ -25,6 +25,8 @@
 #define STATUS(started)                                                                      \
     "'status':{'phase':'Running','qosClass':'Burstable','startTime':'2026-11-15T18:20:00Z'," \
     "'podIPs':[{'ip':'10.0.0.1'}],"                                                          \
+    "'extendedResourceClaimStatus':{'resourceClaimName':'a-extended-resources-x',"           \
+    "'requestMappings':[]},"                                                                 \
     "'conditions':[{'type':'Ready','status':'True','lastTransitionTime':'" started "'},"     \
     "{'type':'example.com/gate','status':'False','reason':'Waiting','message':'not yet'}],"  \
     "'containerStatuses':[{'name':'app','ready':true,'restartCount':2,"                      \
@@ -88,6 +90,7 @@ static void check_status(const struct pod *p)
     assert_true(cs->ready);
     assert_null(cs->state.waiting);
     assert_that(cs->state.running->started_at, >, p->status.start_time);
+    assert_string_equal(pod_extended_claim(p), "a-extended-resources-x");
     assert_int_equal(qty_milli(reslist_get(&cs->allocated_resources, "cpu")), 500);
     assert_int_equal(qty_milli(reslist_get(&cs->resources->requests, "cpu")), 500);
 }

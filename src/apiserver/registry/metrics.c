@@ -221,6 +221,11 @@ struct api_metrics *api_metrics_new(struct apiserver *s)
     return m;
 }
 
+struct metrics *apiserver_metrics(const struct apiserver *s)
+{
+    return s->metrics->reg;
+}
+
 struct api_metrics *api_metrics_free(struct api_metrics *m)
 {
     if (!m)
