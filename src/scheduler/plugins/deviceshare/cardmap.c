@@ -21,8 +21,12 @@ struct mapping {
     int64_t fits[ARRAY_LEN(common)];
 };
 
-static void write_holders(struct mapping *m, const struct ks_podlist *pods, const struct card *c)
+static void write_holders(struct mapping *m, const struct devrow *r, uint32_t at,
+                          const struct ks_podlist *pods)
 {
+    const struct card *c = &r->inv->card[at];
+    const char *claim = devrow_claim(r, m->h, at);
+
     kjw_arr(m->w, "holders");
     for (uint32_t i = 0; i < pods->n; i++) {
         const struct holding *x = holdings_find(m->h, pods->items[i]->obj.meta.uid);
@@ -39,6 +43,13 @@ static void write_holders(struct mapping *m, const struct ks_podlist *pods, cons
             kjw_i64(m->w, "memory", held.v[GPU_MEMORY]);
             kjw_end(m->w);
         }
+    }
+    if (claim) { /* all of it: DeviceShare gives nothing more of the card */
+        kjw_obj(m->w, NULL);
+        kjw_str(m->w, "name", arena_printf(m->arena, "%s (ResourceClaim)", claim));
+        kjw_i64(m->w, "core", c->total.v[GPU_CORE]);
+        kjw_i64(m->w, "memory", c->total.v[GPU_MEMORY]);
+        kjw_end(m->w);
     }
     kjw_end(m->w);
 }
@@ -60,7 +71,7 @@ static void write_card(struct mapping *m, const struct devrow *r, uint32_t i,
     kjw_i64(m->w, "coreFree", left.v[GPU_CORE]);
     kjw_i64(m->w, "memory", c->total.v[GPU_MEMORY]);
     kjw_i64(m->w, "memoryFree", left.v[GPU_MEMORY]);
-    write_holders(m, pods, c);
+    write_holders(m, r, i, pods);
     kjw_end(m->w);
 }
 

@@ -9,6 +9,8 @@
 #include "api/protocol/keys.h"
 #include "api/protocol/reservation.h"
 #include "base/arena.h"
+#include "scheduler/plugins/cards/cards.h"
+#include "scheduler/plugins/deviceshare/hints.h"
 #include "scheduler/plugins/deviceshare/packing.h"
 #include "scheduler/plugins/deviceshare/vendor.h"
 #include "scheduler/plugins/registry.h"
@@ -280,10 +282,14 @@ static enum ks_code device_reserve(void *self, const struct ks_cycle *c, const s
 
     if (!c->state)
         return KS_SUCCESS;
+    const char *node = c->nodes->node[row]->obj.meta.name;
+    /* Claims of this pod, which it may have by resources of device classes too, may have just got
+     * cards. */
+    if (d->holdings->cards && cards_any(d->holdings->cards, CARDS_OF_CLAIMS, node))
+        devrow_recount(ks_row(c->rows, row), d->holdings, &c->nodes->pods[row]);
     enum ks_code code = allocate(d, c, p, row, &r, why);
     if (code == KS_SUCCESS && r.n)
-        holdings_reserve(d->holdings, p->pod, c->nodes->node[row]->obj.meta.name,
-                         ks_nominated(c, row), r.items, r.n);
+        holdings_reserve(d->holdings, p->pod, node, ks_nominated(c, row), r.items, r.n);
     return code;
 }
 
@@ -360,6 +366,7 @@ static int device_create(const struct ks_env *env, const void *args, void **ret_
 
     (void)err;
     d->holdings = holdings_of(env);
+    holdings_link(d->holdings, cards_of(env));
     d->templates = templates_of(env);
     d->args = given;
     d->scorer = scorer_of(given->strategy);
@@ -386,11 +393,6 @@ static void device_destroy(void *self)
     free(d);
 }
 
-static const struct ks_hint device_hints[] = {
-    { KS_RES_ASSIGNED_POD, KS_DELETE, NULL, NULL },
-    { KS_RES_NODE, KS_ADD | KS_NODE_LABEL, NULL, NULL },
-    { KS_RES_OTHER, KS_ALL, NULL, &kind_device },
-};
 static const struct kind *const device_kinds[] = { &kind_device, NULL };
 static const char *const device_pod_annotations[] = {
     ANNO_DEVICE_ALLOCATED,     ANNO_DEVICE_HINT,
@@ -401,8 +403,10 @@ static const char *const device_pod_annotations[] = {
 static const char *const device_pod_labels[] = { LABEL_GPU_ISOLATION_PROVIDER,
                                                  LABEL_RESERVATION_IGNORED,
                                                  LABEL_PRE_ALLOCATION_REQUIRED, NULL };
-static const struct ks_service *const device_services[] = { &holdings_service, &templates_service,
-                                                            &packing_service, NULL };
+/* The cards outlive those who hold them. */
+static const struct ks_service *const device_services[] = { &cards_service, &holdings_service,
+                                                            &templates_service, &packing_service,
+                                                            NULL };
 
 const struct ks_plugin ks_plugin_device_share = {
     .abi = KS_PLUGIN_ABI,
@@ -421,7 +425,7 @@ const struct ks_plugin ks_plugin_device_share = {
     .destroy = device_destroy,
     .services = device_services,
     .hints = device_hints,
-    .nhints = ARRAY_LEN(device_hints),
+    .nhints = DEVICE_HINTS,
     .waits_for = device_waits_for,
     .pre_filter = device_pre_filter,
     .filter = device_filter,

@@ -5,6 +5,7 @@
 #include "api/pod.h"
 #include "base/arena.h"
 #include "base/klog.h"
+#include "scheduler/plugins/cards/cards.h"
 
 /* ---- the inventory --------------------------------------------------------------------------- */
 
@@ -125,6 +126,27 @@ static void count_once(struct devrow *r, const struct holding *reserve,
     }
 }
 
+const char *devrow_claim(const struct devrow *r, const struct holdings *h, uint32_t card)
+{
+    CLEANUP(card_ids_fini) struct card_ids ids = { 0 };
+    const char *node = r->inv->device->meta.name;
+
+    if (!h->cards || !cards_any(h->cards, CARDS_OF_CLAIMS, node))
+        return NULL;
+    device_ids(r->inv->card[card].info, &ids);
+    return cards_holder(h->cards, CARDS_OF_CLAIMS, node, &ids);
+}
+
+/* A card of which a claim has anything is not given away in parts either. */
+static void count_claims(const struct holdings *h, struct devrow *r)
+{
+    if (!h->cards || !cards_any(h->cards, CARDS_OF_CLAIMS, r->inv->device->meta.name))
+        return;
+    for (uint32_t i = 0; i < inventory_cards(r->inv); i++)
+        if (devrow_claim(r, h, i))
+            amounts_add(&r->used[i], &r->inv->card[i].total);
+}
+
 static void count_pods(struct holdings *h, const struct ks_podlist *pods, struct devrow *r)
 {
     const struct holding **mine;
@@ -145,7 +167,13 @@ static void count_pods(struct holdings *h, const struct ks_podlist *pods, struct
     }
     for (uint32_t i = 0; owners && i < n; i++)
         count_once(r, mine[i], mine, n);
+    count_claims(h, r);
     sum_up(r);
+}
+
+void devrow_recount(struct devrow *r, struct holdings *h, const struct ks_podlist *pods)
+{
+    count_pods(h, pods, r);
 }
 
 struct amounts devrow_free(const struct devrow *r, uint32_t card)

@@ -43,6 +43,10 @@ extern const struct ks_row_data devrow_data;
 void devrow_init(struct devrow *r, struct holdings *h, const struct node *node,
                  const struct ks_podlist *pods);
 void devrow_fini(struct devrow *r);
+/* The claim that has the card, or a part of it; NULL: none. */
+const char *devrow_claim(const struct devrow *r, const struct holdings *h, uint32_t card);
+/* What is held has changed since the row was made. */
+void devrow_recount(struct devrow *r, struct holdings *h, const struct ks_podlist *pods);
 /* The same from an inventory, whose reference it takes; then one holding after the other, which
  * changes `used` and `vf_refs` alone. */
 void devrow_make(struct devrow *r, struct inventory *inv);

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/klog.h"
 #include "base/strbuf.h"
-#include "scheduler/model/objects.h"
+#include "scheduler/plugins/cards/cards.h"
 #include "scheduler/plugins/deviceshare/rest.h"
 
 const struct holding *holdings_find(const struct holdings *h, struct kuid uid)
@@ -30,9 +30,113 @@ static void holding_free(struct holding *x)
     free(x);
 }
 
+/* ---- cards that DynamicResources knows too --------------------------------------------------- */
+
+void device_ids(const struct device_info *d, struct card_ids *ret)
+{
+    card_ids_add(ret, d->id);
+    if (d->topology)
+        card_ids_add(ret, d->topology->bus_id);
+    for (uint32_t i = 0; i < d->vf_groups.n; i++)
+        for (uint32_t k = 0; k < d->vf_groups.items[i].vfs.n; k++)
+            card_ids_add(ret, d->vf_groups.items[i].vfs.items[k].bus_id);
+}
+
+static const struct device_info *find_info(const struct device *d, const struct held *item)
+{
+    for (uint32_t i = 0; d && i < d->devices.n; i++) {
+        const struct device_info *info = &d->devices.items[i];
+        if (info->minor.set && info->minor.v == item->minor &&
+            device_kind_of(info->type) == item->kind)
+            return info;
+    }
+    return NULL;
+}
+
+/* Cards that the Device does not list any more stay what they were. */
+static void link_holding(struct holdings *h, struct holding *x, const struct device *d)
+{
+    CLEANUP(card_ids_fini) struct card_ids ids = { 0 };
+    struct card_hold *old = x->cards;
+    char key[KOBJ_KEY_MAX];
+
+    for (uint32_t i = 0; i < x->n; i++) {
+        const struct device_info *info = find_info(d, &x->items[i]);
+        if (info)
+            device_ids(info, &ids);
+        else if (old)
+            return;
+    }
+    if (ids.text.len == 0 || card_hold_is(old, x->node, &ids))
+        return;
+    kobj_key(x->pod, key, sizeof key);
+    x->cards = cards_hold(h->cards, CARDS_OF_DEVICES, x->node, &ids, key);
+    cards_give(h->cards, old);
+}
+
+static bool same_ids(const struct device *a, const struct device *b)
+{
+    CLEANUP(card_ids_fini) struct card_ids x = { 0 }, y = { 0 };
+
+    for (uint32_t i = 0; i < a->devices.n; i++)
+        device_ids(&a->devices.items[i], &x);
+    for (uint32_t i = 0; i < b->devices.n; i++)
+        device_ids(&b->devices.items[i], &y);
+    return x.text.len == y.text.len &&
+           memcmp(strbuf_str(&x.text), strbuf_str(&y.text), x.text.len) == 0;
+}
+
+static void on_device(void *arg, struct kobj *before, struct kobj *now)
+{
+    struct holdings *h = arg;
+    struct holding *x;
+
+    if (!now || (before && same_ids(device_of(before), device_of(now))))
+        return;
+    for (size_t it = 0; (x = uidmap_next(&h->by_uid, &it));)
+        if (streq(x->node, now->meta.name))
+            link_holding(h, x, device_of(now));
+}
+
+static void on_cards(void *arg, const char *node)
+{
+    touch(arg, node);
+}
+
+void holdings_link(struct holdings *h, struct cards *cards)
+{
+    struct holding *x;
+    bool gone;
+
+    if (h->cards || !h->env.objects)
+        return;
+    h->cards = cards;
+    cards_listen(cards, CARDS_OF_DEVICES, on_cards, h);
+    h->on_device = (struct objects_listener){ .kind = &kind_device, .fn = on_device, .arg = h };
+    objects_listen(h->env.objects, &h->on_device);
+    for (size_t it = 0; (x = uidmap_next(&h->by_uid, &it));)
+        link_holding(h, x, holdings_device(h, x->node, &gone));
+}
+
+static void holdings_unlink(struct holdings *h)
+{
+    struct holding *x;
+
+    if (!h->cards)
+        return;
+    objects_unlisten(h->env.objects, &h->on_device);
+    cards_listen(h->cards, CARDS_OF_DEVICES, NULL, NULL);
+    for (size_t it = 0; (x = uidmap_next(&h->by_uid, &it));)
+        cards_give(h->cards, take(x->cards));
+}
+
+/* ---- holdings -------------------------------------------------------------------------------- */
+
 static void drop(struct holdings *h, struct holding *x)
 {
     uidmap_remove(&h->by_uid, x->uid);
+    if (x->cards)
+        cards_give(h->cards, x->cards);
     touch(h, x->node);
     holding_free(x);
 }
@@ -40,6 +144,7 @@ static void drop(struct holdings *h, struct holding *x)
 static void put(struct holdings *h, const struct pod *p, const char *node, struct holding *x)
 {
     struct holding *was = uidmap_get(&h->by_uid, p->obj.meta.uid);
+    bool gone;
 
     x->uid = p->obj.meta.uid;
     x->pod = kobj_ref((struct kobj *)&p->obj);
@@ -48,6 +153,8 @@ static void put(struct holdings *h, const struct pod *p, const char *node, struc
         drop(h, was);
     uidmap_put(&h->by_uid, x);
     touch(h, node);
+    if (h->cards)
+        link_holding(h, x, holdings_device(h, node, &gone));
 }
 
 /* ---- items ----------------------------------------------------------------------------------- */
@@ -288,13 +395,8 @@ static void on_node(void *service, const struct node *before, const struct node 
 
 static const char *id_of(const struct device *d, const struct held *item)
 {
-    for (uint32_t i = 0; d && i < d->devices.n; i++) {
-        const struct device_info *info = &d->devices.items[i];
-        if (info->minor.set && info->minor.v == item->minor &&
-            device_kind_of(info->type) == item->kind)
-            return info->id;
-    }
-    return NULL;
+    const struct device_info *info = find_info(d, item);
+    return info ? info->id : NULL;
 }
 
 static void format_item(const struct held *from, const struct device *d,
@@ -364,6 +466,7 @@ static void holdings_destroy(void *service)
     struct holding *x;
 
     device_gauges_stop(h);
+    holdings_unlink(h);
     for (size_t it = 0; (x = uidmap_next(&h->by_uid, &it));)
         holding_free(x);
     uidmap_fini(&h->by_uid);

@@ -13,8 +13,13 @@
 #include "base/map.h"
 #include "scheduler/framework/plugin.h"
 #include "scheduler/framework/reservation.h"
+#include "scheduler/model/objects.h"
 #include "scheduler/model/uidmap.h"
 #include "scheduler/plugins/deviceshare/inventory.h"
+
+struct card_hold;
+struct card_ids;
+struct cards;
 
 struct held { /* of one device */
     struct amounts amounts;
@@ -31,16 +36,24 @@ struct holding {
     char *reservation; /* UID of the one that it has taken room of; NULL: none */
     bool reserved; /* by reserve(): what an annotation says does not count before it is written */
     uint64_t text; /* hash of the annotation that was written; 0: none was */
+    struct card_hold *cards; /* as DynamicResources hears of it; NULL: the cards are not known */
     uint32_t n;
     const struct held *items; /* in the same block, as given */
 };
 struct holdings {
     struct ks_env env;
     struct uidmap by_uid;
-    struct map devices; /* the last Device of each node: struct kobj */
+    struct map devices;  /* the last Device of each node: struct kobj */
+    struct cards *cards; /* NULL: nobody else hands out cards */
+    struct objects_listener on_device;
     struct arena *scratch;
 };
 KS_SERVICE(holdings, struct holdings)
+
+/* From here on DynamicResources knows what is held, and the rows what it holds. Once. */
+void holdings_link(struct holdings *h, struct cards *cards);
+/* What identifies a device: UUID, PCI address, those of its virtual functions. */
+void device_ids(const struct device_info *d, struct card_ids *ret);
 
 /* NULL: it holds nothing. */
 const struct holding *holdings_find(const struct holdings *h, struct kuid uid);

@@ -29,9 +29,16 @@ static void write_lacks(const struct amounts *want, enum device_kind kind,
 }
 
 static void write_holders(const struct holdings *h, const struct ks_podlist *pods,
-                          const struct card *c, struct arena *a, struct kjw *w)
+                          const struct devrow *r, uint32_t at, struct arena *a, struct kjw *w)
 {
-    bool open = false;
+    const struct card *c = &r->inv->card[at];
+    const char *claim = devrow_claim(r, h, at);
+    bool open = claim != NULL;
+
+    if (claim) {
+        kjw_arr(w, "holders");
+        kjw_str(w, NULL, arena_printf(a, "%s (ResourceClaim)", claim));
+    }
 
     for (uint32_t i = 0; i < pods->n; i++) {
         const struct holding *x = holdings_find(h, pods->items[i]->obj.meta.uid);
@@ -75,7 +82,7 @@ void devices_show(void *self, const struct ks_cycle *c, const struct ks_pod *p, 
         kjw_bool(w, "healthy", card->total.has != 0);
         write_amounts("free", kind, &left, w);
         write_lacks(&each, kind, &left, w);
-        write_holders(d->holdings, &c->nodes->pods[row], card, a, w);
+        write_holders(d->holdings, &c->nodes->pods[row], r, i, a, w);
         kjw_end(w);
     }
     kjw_end(w);
