@@ -63,6 +63,9 @@ struct loop {
 
     nsec_t mono, wall_offset; /* virtual loop: its clocks; the latter also of a paced one */
     struct pace pace;         /* real loop */
+    struct looks {
+        nsec_t each, sum;
+    } * looks; /* virtual loop: what looks at the stopwatch have taken; NULL: nothing */
 };
 
 static inline nsec_t nsec_add_sat(nsec_t a, nsec_t b)

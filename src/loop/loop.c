@@ -148,6 +148,7 @@ struct loop *loop_free(struct loop *l)
     timers_drop(l);
     vec_fini(&l->posts);
     vec_fini(&l->spare);
+    free(l->looks);
     free(l);
     return NULL;
 }
@@ -164,7 +165,11 @@ nsec_t loop_mono(const struct loop *l)
 
 nsec_t loop_stopwatch(const struct loop *l)
 {
-    return l->real ? real_stopwatch() : l->mono;
+    if (l->real)
+        return real_stopwatch();
+    if (l->looks)
+        l->looks->sum = nsec_add_sat(l->looks->sum, l->looks->each);
+    return l->looks ? nsec_add_sat(l->mono, l->looks->sum) : l->mono;
 }
 
 nsec_t loop_wall(const struct loop *l)

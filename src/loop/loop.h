@@ -67,6 +67,9 @@ void loop_stop(struct loop *l);
 void loop_turn(struct loop *l);
 
 void loop_advance(struct loop *l, nsec_t by); /* virtual only: a callback sees its own due time */
+/* Virtual only: each look at loop_stopwatch() takes so long, by the stopwatch alone. So work that
+ * looks at it takes time, and the same on every machine. */
+void loop_set_stopwatch(struct loop *l, nsec_t each);
 /* A clock jump; mono does not move. On a real loop before it runs, and the wall clock then follows
  * mono: it does not hear of the system's clock any more. */
 void loop_set_wall(struct loop *l, nsec_t wall);

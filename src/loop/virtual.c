@@ -35,6 +35,14 @@ void loop_set_worker(struct loop *l, worker_fn fn, void *arg)
     l->worker_arg = arg;
 }
 
+void loop_set_stopwatch(struct loop *l, nsec_t each)
+{
+    assert(!l->real);
+    if (!l->looks)
+        l->looks = xnew0(struct looks);
+    l->looks->each = each;
+}
+
 void virtual_work(struct loop *l, work_fn work, post_fn done, void *arg)
 {
     if (l->worker && l->worker(l->worker_arg, work, done, arg))

@@ -96,12 +96,13 @@ static void leave_out(struct program_state *p)
 {
     const struct {
         const char *gate;
-        const struct kind *kinds[4];
+        const struct kind *kinds[5];
     } table[] = {
         { "DisableCSIStorageCapacityInformer", { &kind_csi_storage_capacity } },
         { "DisablePodDisruptionBudgetInformer", { &kind_pdb } },
         { "DisableDynamicResourceAllocationInformer",
-          { &kind_resource_claim, &kind_resource_slice, &kind_device_class } },
+          { &kind_resource_claim, &kind_resource_slice, &kind_device_class,
+            &kind_device_taint_rule } },
     };
     size_t n = 0;
 

@@ -56,7 +56,7 @@ static void write_node(const struct plan *p, struct node_devices *nd, const stru
     struct outcome o;
 
     node_devices_refresh(nd, node);
-    enum counts counts = counts_say(p, nd);
+    enum counts counts = counts_say(p, nd, NULL);
     search_node(p, nd, NULL, a, &o);
     if (counts == COUNTS_TOO_FEW && o.found != FOUND_NONE)
         o = (struct outcome){ FOUND_ERROR, .why = "the counts are wrong" };
@@ -90,7 +90,7 @@ static void write_nodes(struct pools *in, const struct objects *objects, const s
     struct plan *p = NULL;
     const char *why = NULL;
 
-    (void)plan_make(in, objects, claims, n, a, &p, &why);
+    (void)plan_make(in, objects, claims, n, NULL, a, &p, &why);
     for (size_t i = 0; i < kj_len(nodes); i++) {
         const char *name = kj_str_or(kj_get(kj_get(kj_at(nodes, i), "metadata"), "name"), "");
         const struct kobj *o = objects_get(objects, &kind_node, NULL, name);

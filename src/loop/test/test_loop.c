@@ -359,6 +359,24 @@ static void test_jitter_stretches_within_the_factor(void **state)
     assert_that(loop_jitter(l, NSEC_MAX, 1.0), ==, NSEC_MAX);
 }
 
+/* Looks at the stopwatch take time by the stopwatch, and by no other clock. */
+static void test_looks_at_the_stopwatch_can_take_time(void **state)
+{
+    CLEANUP(loop_free) struct loop *l = loop_new_virtual(0, 1);
+
+    (void)state;
+    assert_int_equal(loop_stopwatch(l), 0);
+    assert_int_equal(loop_stopwatch(l), 0);
+    loop_set_stopwatch(l, 5);
+    assert_int_equal(loop_stopwatch(l), 5);
+    loop_advance(l, 100);
+    assert_int_equal(loop_stopwatch(l), 110);
+    assert_int_equal(loop_mono(l), 100);
+    loop_set_stopwatch(l, 0);
+    assert_int_equal(loop_stopwatch(l), 110);
+    assert_int_equal(loop_stopwatch(l), 110);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -379,6 +397,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_random_numbers_follow_from_the_seed),
         cmocka_unit_test(test_random_below_is_in_range_and_even),
         cmocka_unit_test(test_jitter_stretches_within_the_factor),
+        cmocka_unit_test(test_looks_at_the_stopwatch_can_take_time),
     };
 
     if (argc > 1)

@@ -7,6 +7,7 @@
 #include "client/informer.h"
 #include "controllers/caches.h"
 #include "scheduler/engine/internal.h"
+#include "scheduler/framework/gates.h"
 #include "scheduler/queue/changes.h"
 
 enum role { ROLE_NONE, ROLE_PENDING, ROLE_ASSIGNED, ROLE_FOREIGN };
@@ -383,7 +384,8 @@ void watch_kinds(struct scheduler *s)
         const struct profile *p = s->profiles[i]->profile;
         for (uint32_t k = 0; k < p->n; k++)
             for (const struct kind *const *kind = p->slots[k].plugin->kinds; kind && *kind; kind++)
-                watch_kind(s, *kind);
+                if (ks_reads_kind(p->slots[k].plugin, *kind, s->env.gates))
+                    watch_kind(s, *kind);
     }
 }
 

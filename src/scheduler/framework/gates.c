@@ -79,6 +79,14 @@ bool ks_gate_on(const struct gates *g, const char *name)
     return g ? gates_on(g, i) : ks_gates[i].def;
 }
 
+bool ks_reads_kind(const struct ks_plugin *p, const struct kind *k, const struct gates *g)
+{
+    for (const struct ks_gated_kind *at = p->gated; at && at->kind; at++)
+        if (at->kind == k)
+            return ks_gate_on(g, at->gate);
+    return true;
+}
+
 bool ks_gate(const struct ks_env *env, const char *name)
 {
     return ks_gate_on(env->gates, name);

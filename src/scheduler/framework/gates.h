@@ -7,9 +7,14 @@
 #define KOORD_SCHEDULER_FRAMEWORK_GATES_H
 #include "component/gates.h"
 
+struct kind;
+struct ks_plugin;
+
 extern const struct gate ks_gates[]; /* for gates_init() */
 extern const size_t ks_ngates;
 
 /* g was made from the table; NULL: nobody has switched anything. The gate must exist. */
 bool ks_gate_on(const struct gates *g, const char *name);
+/* Does the plugin read this kind of its, with these gates? */
+bool ks_reads_kind(const struct ks_plugin *p, const struct kind *k, const struct gates *g);
 #endif

@@ -381,6 +381,12 @@ struct ks_plugin {
     /* Those of them without which it works too: where the server does not have the kind, or does
      * not let us read it, nobody waits for its objects. */
     const struct kind *const *optional;
+    /* Those of them that are read only where a feature gate is on. Ends with kind NULL; NULL: none.
+     */
+    const struct ks_gated_kind {
+        const struct kind *kind;
+        const char *gate;
+    } * gated;
     /* Keys of annotations that are read, of nodes and of the pod that looks for one. They end with
      * NULL; NULL: none. */
     const char *const *node_annotations, *const *pod_annotations;

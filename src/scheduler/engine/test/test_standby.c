@@ -3,9 +3,11 @@
 #include "base/test/asserts.h"
 #include "scheduler/test/engine_fixture.h"
 
+#include "api/dra.h"
 #include "api/policy.h"
 #include "api/storage.h"
 #include "scheduler/engine/barrier.h"
+#include "scheduler/framework/gates.h"
 #include "scheduler/framework/profile.h"
 #include "scheduler/plugins/registry.h"
 
@@ -159,6 +161,49 @@ static void test_kinds_left_out_are_not_asked_for(void **state)
     scheduler_lead(few.s);
     client_fixture_run(&few.client, SEC);
     assert_string_equal(engine_node_of(&few, "p"), "n1");
+}
+
+/* DisableDynamicResourceAllocationInformer: nothing of resource.k8s.io is watched, pods with claims
+ * wait, others do not. */
+static void test_without_the_kinds_of_claims(void **state)
+{
+    static const struct kind *const out[] = { &kind_resource_claim, &kind_resource_slice,
+                                              &kind_device_class, &kind_device_taint_rule, NULL };
+    CLEANUP(engine_stop) struct engine_fixture all, few;
+    struct gates gates;
+
+    (void)state;
+    gates_init(&gates, ks_gates, ks_ngates);
+    assert_int_equal(gates_parse(&gates, "DRADeviceTaints=true,DRADeviceTaintRules=true", NULL), 0);
+    stand_by(&all, &(struct scheduler_opts){ .gates = &gates });
+    client_fixture_run(&all.client, SEC);
+    stand_by(&few, &(struct scheduler_opts){ .gates = &gates, .unwatched = out });
+    client_fixture_run(&few.client, SEC);
+    assert_true(scheduler_synced(few.s));
+    assert_int_equal(fake_stats(few.client.fake).lists + 4, fake_stats(all.client.fake).lists);
+    struct engine_fixture *const both[] = { &all, &few };
+    for (size_t i = 0; i < ARRAY_LEN(both); i++) {
+        struct engine_fixture *b = both[i];
+        engine_node(b, "n1", 1000, 8192, 110, "");
+        fake_put(b->client.fake, "/apis/resource.k8s.io/v1/deviceclasses", "gpu", "{\"spec\":{}}");
+        fake_put(b->client.fake, "/apis/resource.k8s.io/v1/resourceslices", "s",
+                 "{\"spec\":{\"driver\":\"d\",\"nodeName\":\"n1\",\"pool\":{\"name\":\"n1\","
+                 "\"generation\":1,\"resourceSliceCount\":1},\"devices\":[{\"name\":\"g0\"}]}}");
+        fake_put(b->client.fake, "/apis/resource.k8s.io/v1/namespaces/ns/resourceclaims", "c",
+                 "{\"metadata\":{\"namespace\":\"ns\"},\"spec\":{\"devices\":{\"requests\":[{"
+                 "\"name\":\"r\",\"exactly\":{\"deviceClassName\":\"gpu\",\"count\":1}}]}}}");
+        engine_pod(b, "plain", 100, 100, "");
+        engine_pod(b, "claims", 100, 100,
+                   ",\"resourceClaims\":[{\"name\":\"gpu\",\"resourceClaimName\":\"c\"}]");
+        scheduler_lead(b->s);
+        client_fixture_run(&b->client, 60 * SEC);
+        assert_string_equal(engine_node_of(b, "plain"), "n1");
+    }
+    assert_string_equal(engine_node_of(&all, "claims"), "n1");
+    assert_string_equal(engine_node_of(&few, "claims"), "");
+    assert_null(strstr(
+        fake_find(few.client.fake, "/apis/resource.k8s.io/v1/namespaces/ns/resourceclaims", "c"),
+        "allocation"));
 }
 
 /* ---- the barrier ----------------------------------------------------------------------------- */
@@ -326,6 +371,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_bindings_of_the_leader_are_seen),
         cmocka_unit_test(test_leading_before_the_caches_are_complete_waits),
         cmocka_unit_test(test_kinds_left_out_are_not_asked_for),
+        cmocka_unit_test(test_without_the_kinds_of_claims),
         cmocka_unit_test(test_versions_are_compared_by_length_first),
         cmocka_unit_test(test_the_barrier_waits_for_our_own_write),
         cmocka_unit_test(test_the_barrier_waits_while_the_watch_is_behind),

@@ -8,6 +8,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "scheduler/framework/attempt.h"
+#include "scheduler/framework/gates.h"
 #include "scheduler/framework/preemption.h"
 #include "scheduler/framework/reservation.h"
 #include "scheduler/model/nodecache.h"
@@ -45,7 +46,8 @@ static void note_kinds(struct whatif *w)
 {
     for (uint32_t i = 0; i < w->profile->n; i++)
         for (const struct kind *const *k = w->profile->slots[i].plugin->kinds; k && *k; k++)
-            if (!somebody_reads(w, *k)) {
+            if (!somebody_reads(w, *k) &&
+                ks_reads_kind(w->profile->slots[i].plugin, *k, w->env.gates)) {
                 assert(w->nkinds < SCHEDULER_KINDS_MAX);
                 w->kinds[w->nkinds++] = *k;
             }

@@ -53,10 +53,12 @@ struct plan {
     struct arena *arena;
 };
 /* Negative, with upstream's text in *ret_why (in the arena): a claim that nobody can satisfy.
- * Classes are looked up in objects. */
+ * -ETIMEDOUT, without one: the patience was over before all selectors had been compiled. Classes
+ * are looked up in objects. */
 int plan_make(struct pools *in, const struct objects *objects,
-              const struct resource_claim *const *claims, uint32_t n, struct arena *a,
-              struct plan **ret, const char **ret_why);
+              const struct resource_claim *const *claims, uint32_t n,
+              const struct patience *patience, struct arena *a, struct plan **ret,
+              const char **ret_why);
 
 /* ---- what can be had ------------------------------------------------------------------------- */
 
@@ -80,12 +82,9 @@ struct outcome {
     const char *why;
     struct pick *picks; /* in the order of claims and requests */
     uint32_t n;
+    uint64_t steps; /* that it took */
 };
-struct patience { /* how long a search may take; NULL: as long as it needs */
-    bool (*is_over)(void *arg);
-    void *arg;
-};
-/* The node's devices must be refreshed. */
+/* The node's devices must be refreshed. When the patience is over the outcome is FOUND_TIMEOUT. */
 void search_node(const struct plan *p, struct node_devices *n, const struct patience *patience,
                  struct arena *a, struct outcome *ret);
 /* What follows from counts alone, without a search. For claims that search_is_needed() is not true
@@ -93,10 +92,17 @@ void search_node(const struct plan *p, struct node_devices *n, const struct pati
 enum counts {
     COUNTS_ENOUGH,
     COUNTS_TOO_FEW, /* there is no choice */
-    COUNTS_UNSURE   /* bad pools, selectors that fail, parts of devices: the search knows */
+    COUNTS_UNSURE   /* bad pools, selectors that fail or take too long, parts of devices: the
+                       search knows */
 };
-enum counts counts_say(const struct plan *p, const struct node_devices *n);
+enum counts counts_say(const struct plan *p, const struct node_devices *n,
+                       const struct patience *patience);
+/* The selectors of all requests, on all devices of the node; false: the patience was over. */
+bool plan_evaluate(const struct plan *p, const struct node_devices *n,
+                   const struct patience *patience);
 bool search_is_needed(const struct plan *p);
+/* Has it a taint that the request does not tolerate? */
+bool device_is_tainted(const struct pool_device *d, const struct device_ask *ask);
 /* The sum over requests with alternatives: the earlier the better. */
 int64_t outcome_score(const struct plan *p, const struct outcome *o);
 

@@ -4,11 +4,13 @@
 #include "scheduler/framework/args.h"
 
 ARGS_DEFAULT(def_10s, "\"10s\"");
+ARGS_DEFAULT(def_card, "[\"uuid\",\"pciBusID\",\"pcieBusID\"]");
 
 #define STYPE struct dynamicresources_args
 static const struct kfield dynamicresources_fields[] = {
     KF(STYPE, filter_timeout, "filterTimeout", KF_OPT_DUR, .meta = &def_10s),
     KF(STYPE, binding_timeout, "bindingTimeout", KF_OPT_DUR, .flags = KF_OMITEMPTY),
+    KF_LIST_OF(STYPE, card_attributes, "cardAttributes", KF_STR, .meta = &def_card),
 };
 static const struct kschema dynamicresources_schema =
     KSCHEMA("DynamicResourcesArgs", STYPE, dynamicresources_fields);

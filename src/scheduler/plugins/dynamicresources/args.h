@@ -5,6 +5,7 @@
 
 struct dynamicresources_args {
     struct opt_i64 filter_timeout, binding_timeout; /* nanoseconds */
+    kstrlist card_attributes; /* by which a device is the card of a Device; ours */
 };
 extern const struct ks_args dynamicresources_args;
 #endif

@@ -315,6 +315,16 @@ static void on_slice(void *arg, struct kobj *before, struct kobj *now)
         pools_put_slice(cc->pools, now);
 }
 
+static void on_rule(void *arg, struct kobj *before, struct kobj *now)
+{
+    struct claimcache *cc = arg;
+
+    if (now)
+        pools_put_rule(cc->pools, now);
+    else
+        pools_remove_rule(cc->pools, before);
+}
+
 static void listen(struct claimcache *cc, struct objects_listener *l, const struct kind *k,
                    void (*fn)(void *, struct kobj *, struct kobj *))
 {
@@ -334,15 +344,18 @@ static int claimcache_create(const struct ks_env *env, const void *args, void **
         .prioritized_list = ks_gate(env, "DRAPrioritizedList"),
         .partitionable = ks_gate(env, "DRAPartitionableDevices"),
         .taints = ks_gate(env, "DRADeviceTaints"),
+        .taint_rules = ks_gate(env, "DRADeviceTaintRules"),
         .consumable = ks_gate(env, "DRAConsumableCapacity"),
         .binding_conditions = ks_gate(env, "DRADeviceBindingConditions"),
     };
     struct claimcache *cc = xnew0(struct claimcache);
 
-    (void)args, (void)err;
+    (void)err;
     cc->env = *env;
+    cc->args = args;
     cc->pools = pools_new(&gates);
     if (env->objects) {
+        listen(cc, &cc->on_rule, &kind_device_taint_rule, on_rule);
         listen(cc, &cc->on_slice, &kind_resource_slice, on_slice);
         listen(cc, &cc->on_claim, &kind_resource_claim, on_claim);
     }
@@ -361,6 +374,7 @@ static void claimcache_destroy(void *service)
     dra_metrics_free(cc->metrics);
     claimwrite_end(cc);
     if (cc->env.objects) {
+        objects_unlisten(cc->env.objects, &cc->on_rule);
         objects_unlisten(cc->env.objects, &cc->on_slice);
         objects_unlisten(cc->env.objects, &cc->on_claim);
     }

@@ -27,12 +27,13 @@ struct claim_record { /* a claim that was seen, or is in flight */
 struct claimcache {
     struct ks_env env;
     struct pools *pools;
-    struct uidmap records;   /* struct claim_record */
-    struct uidmap bookings;  /* struct booking, by pod */
-    struct booking *leaving; /* whose pods do not wait any more */
-    struct errand *errands;  /* of write.c */
-    struct objects_listener on_claim, on_slice;
+    struct uidmap records;    /* struct claim_record */
+    struct uidmap bookings;   /* struct booking, by pod */
+    struct booking *leaving;  /* whose pods do not wait any more */
+    struct errand *errands;   /* of write.c */
+    struct objects_listener on_claim, on_slice, on_rule;
     struct dra_metrics *metrics; /* NULL: none */
+    const struct dynamicresources_args *args;
 };
 KS_SERVICE(claimcache, struct claimcache)
 

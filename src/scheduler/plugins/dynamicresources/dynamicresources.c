@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "loop/loop.h"
 #include "scheduler/framework/preemption.h"
+#include "scheduler/plugins/cards/cards.h"
 #include "scheduler/plugins/dynamicresources/allocate.h"
 #include "scheduler/plugins/dynamicresources/args.h"
 #include "scheduler/plugins/dynamicresources/claimcache.h"
@@ -129,7 +130,7 @@ static enum ks_code dra_pre_filter(void *self, const struct ks_cycle *c, const s
     if (!read_claims(d, st, c->arena, why))
         return KS_UNRESOLVABLE;
     if (st->nmissing) {
-        (void)plan_make(d->cache->pools, d->cache->env.objects, st->missing, st->nmissing, c->arena,
+        (void)plan_make(d->cache->pools, d->cache->env.objects, st->missing, st->nmissing, NULL, c->arena,
                         &st->plan, &st->failure);
         st->searches = st->plan && search_is_needed(st->plan);
         if (st->plan && st->plan->alternatives)
@@ -154,6 +155,7 @@ static void dra_fill(void *self, struct ks_fill *f)
     struct dra_row *row = f->data;
 
     row->devices = pools_node(d->cache->pools, f->nodes->node[f->row]->obj.meta.name);
+    row->devices->gone = false;
     node_devices_touch(row->devices);
 }
 
@@ -235,7 +237,7 @@ static enum verdict allocate_row(struct dra *d, struct dra_state *st, const stru
     struct outcome o;
 
     node_devices_refresh(n, node);
-    switch (counts_say(st->plan, n)) {
+    switch (counts_say(st->plan, n, NULL)) {
     case COUNTS_TOO_FEW: return NO_CHOICE;
     case COUNTS_ENOUGH:
         if (!st->searches && !has_selectors(n))
@@ -507,6 +509,7 @@ static int dra_create(const struct ks_env *env, const void *args, void **ret_sel
 
     (void)err;
     d->cache = claimcache_of(env);
+    pools_link(d->cache->pools, cards_of(env), &d->cache->args->card_attributes);
     d->loop = env->loop;
     d->timeout = ks_gate(env, "DRASchedulerFilterTimeout") ? in->filter_timeout.v : 0;
     d->scratch = arena_new();
@@ -524,8 +527,13 @@ static void dra_destroy(void *self)
 }
 
 static const struct kind *const dra_kinds[] = { &kind_resource_claim, &kind_resource_slice,
-                                                &kind_device_class, NULL };
-static const struct ks_service *const dra_services[] = { &claimcache_service, NULL };
+                                                &kind_device_class, &kind_device_taint_rule, NULL };
+static const struct ks_gated_kind dra_gated[] = {
+    { &kind_device_taint_rule, "DRADeviceTaintRules" }, { NULL, NULL }
+};
+/* The cards outlive those who hold them. */
+static const struct ks_service *const dra_services[] = { &cards_service, &claimcache_service,
+                                                         NULL };
 
 const struct ks_plugin ks_plugin_dynamic_resources = {
     .abi = KS_PLUGIN_ABI,
@@ -537,6 +545,7 @@ const struct ks_plugin ks_plugin_dynamic_resources = {
     .kinds = dra_kinds,
     .statuses = dra_kinds,
     .optional = dra_kinds,
+    .gated = dra_gated,
     .row = &dra_row,
     .points = KS_AT(PRE_ENQUEUE) | KS_AT(PRE_FILTER) | KS_AT(FILTER) | KS_AT(POST_FILTER) |
               KS_AT(SCORE) | KS_AT(RESERVE) | KS_AT(PRE_BIND),

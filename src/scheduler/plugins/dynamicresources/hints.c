@@ -4,6 +4,7 @@
 #include "api/dra.h"
 #include "api/pod.h"
 #include "base/arena.h"
+#include "scheduler/plugins/cards/cards.h"
 #include "scheduler/plugins/dynamicresources/claimcache.h"
 #include "scheduler/plugins/dynamicresources/internal.h"
 
@@ -35,23 +36,15 @@ static bool is_its_own(const struct kobj *claim, const struct pod *p)
     return false;
 }
 
-static bool same_users(const struct claim_status *a, const struct claim_status *b)
-{
-    bool same = a->reserved_for.n == b->reserved_for.n;
-
-    for (uint32_t i = 0; same && i < a->reserved_for.n; i++)
-        same = kuid_equal(a->reserved_for.items[i].uid, b->reserved_for.items[i].uid);
-    return same;
-}
-
 static bool worth_claim(void *self, const struct ks_event *e, const struct pod *p)
 {
     if (is_allocated(e->before) && !is_allocated(e->now))
         return has_its_claims(self, p);
     if (!e->now || !is_its_own(e->now, p) || !has_its_claims(self, p))
         return false;
-    return !e->before || is_allocated(e->before) != is_allocated(e->now) ||
-           !same_users(&resource_claim_of(e->before)->status, &resource_claim_of(e->now)->status);
+    return !e->before ||
+           !kj_struct_equal(&claim_status_schema, &resource_claim_of(e->before)->status,
+                            &resource_claim_of(e->now)->status);
 }
 
 static bool worth_own_statuses(void *self, const struct ks_event *e, const struct pod *p)
@@ -60,13 +53,35 @@ static bool worth_own_statuses(void *self, const struct ks_event *e, const struc
            has_its_claims(self, pod_of(e->now));
 }
 
-/* A pod with claims that was on its way and is not any more: its devices are free. */
+/* Something that DeviceShare gives: koordinator.sh/gpu, nvidia.com/gpu, and what vendors have. */
+static bool ask_for_devices(const struct container *list, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const reslist *l = &list[i].resources.requests;
+        for (uint32_t k = 0; k < l->n; k++)
+            if (strchr(l->items[k].name, '/'))
+                return true;
+    }
+    return false;
+}
+
+static bool asks_for_devices(const struct pod *p)
+{
+    return ask_for_devices(p->spec->containers.items, p->spec->containers.n) ||
+           ask_for_devices(p->spec->init_containers.items, p->spec->init_containers.n);
+}
+
+/* A pod with claims that was on its way and is not any more: its devices are free. So are the cards
+ * of a pod that had them by DeviceShare, wherever it was. */
 static bool worth_given_back(void *self, const struct ks_event *e, const struct pod *p)
 {
     const struct pod *gone = pod_of(e->before);
+    const struct dra *d = self;
 
-    (void)self, (void)p;
-    return str_empty(gone->node_name) && gone->spec->resource_claims.n > 0;
+    (void)p;
+    if (str_empty(gone->node_name) && gone->spec->resource_claims.n > 0)
+        return true;
+    return cards_are_shared(d->cache->pools->cards) && asks_for_devices(gone);
 }
 
 const struct ks_hint dra_hints[DRA_HINTS] = {
@@ -76,4 +91,5 @@ const struct ks_hint dra_hints[DRA_HINTS] = {
     { KS_RES_ASSIGNED_POD, KS_DELETE, worth_given_back },
     { KS_RES_DEVICE_CLASS, KS_ADD | KS_UPDATE, NULL },
     { KS_RES_RESOURCE_SLICE, KS_ADD | KS_UPDATE, NULL },
+    { KS_RES_OTHER, KS_ALL, NULL, &kind_device_taint_rule },
 };

@@ -3,6 +3,6 @@
 #define KOORD_SCHEDULER_DYNAMICRESOURCES_HINTS_H
 #include "scheduler/framework/plugin.h"
 
-enum { DRA_HINTS = 6 };
+enum { DRA_HINTS = 7 };
 extern const struct ks_hint dra_hints[DRA_HINTS];
 #endif

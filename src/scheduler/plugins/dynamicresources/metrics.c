@@ -6,7 +6,7 @@
 
 static const struct metric_desc devices_desc = {
     .name = "koord_scheduler_dra_devices",
-    .help = "Devices that ResourceSlices publish, by driver and whether a claim has them",
+    .help = "Devices that ResourceSlices publish, by driver and whether somebody has them",
     .type = METRIC_GAUGE,
     .labels = { "driver", "state" },
 };
@@ -22,6 +22,12 @@ static void add(const struct dra_metrics *m, const char *driver, const char *sta
     gauge_add(metric_gauge(m->devices, METRIC_VALUES(driver, state)), n);
 }
 
+/* Incomplete and invalid pools give nothing: neither free nor allocated. */
+static bool gives(const struct pool *p)
+{
+    return p->complete && !p->invalid && !(p->node && p->repeats);
+}
+
 static void on_scrape(void *arg)
 {
     const struct dra_metrics *m = arg;
@@ -31,8 +37,10 @@ static void on_scrape(void *arg)
         struct pool *p = e->value;
         uint32_t taken = 0;
         pool_refresh(p);
+        if (!gives(p))
+            continue;
         for (uint32_t i = 0; i < p->ndevices; i++)
-            taken += p->devices[i].holding != NULL;
+            taken += p->devices[i].holding || cardlink_holder(NULL, p, &p->devices[i]);
         add(m, p->driver, "allocated", taken);
         add(m, p->driver, "free", p->ndevices - taken);
     }

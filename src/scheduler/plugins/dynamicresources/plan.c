@@ -45,9 +45,9 @@ static int read_selectors(struct making *m, struct ask *to, const char *name)
                           "claim %s, request %s, selector #%u: CEL expression empty (unsupported "
                           "selector type?)",
                           m->claim, name, i);
-    if (++m->p->nasks > SELECTIONS_MAX)
+    if (++m->p->nasks > PLAN_ASKS_MAX)
         return REFUSE(m, "claim %s, request %s: the pod has more than %d requests", m->claim, name,
-                      SELECTIONS_MAX);
+                      PLAN_ASKS_MAX);
     to->selection = selection_of(m->p->in->selections, to->class, l);
     return 0;
 }
@@ -185,8 +185,9 @@ static int read_claim(struct making *m, struct claim_plan *c)
 }
 
 int plan_make(struct pools *in, const struct objects *objects,
-              const struct resource_claim *const *claims, uint32_t n, struct arena *a,
-              struct plan **ret, const char **ret_why)
+              const struct resource_claim *const *claims, uint32_t n,
+              const struct patience *patience, struct arena *a, struct plan **ret,
+              const char **ret_why)
 {
     struct making m = { .p = arena_new0(a, struct plan), .objects = objects };
 
@@ -194,6 +195,8 @@ int plan_make(struct pools *in, const struct objects *objects,
     for (uint32_t i = 0; i < n; i++) {
         struct claim_plan *c = &m.p->claims[m.p->n++];
         const struct objmeta *meta = &claims[i]->obj.meta;
+        if (patience_is_over(patience))
+            return -ETIMEDOUT;
         c->claim = claims[i];
         c->key = m.claim = arena_printf(a, "%s/%s", meta->ns, meta->name);
         if (read_claim(&m, c) < 0) {

@@ -4,7 +4,9 @@
 #include "api/node.h"
 #include "api/selector/selector.h"
 #include "base/strbuf.h"
+#include "scheduler/plugins/cards/cards.h"
 #include "scheduler/plugins/dynamicresources/counters.h"
+#include "scheduler/plugins/dynamicresources/verdicts.h"
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
@@ -52,6 +54,47 @@ static void mark_taken(struct pool *p, uint32_t i)
         p->taken[i / 64] &= ~(UINT64_C(1) << (i % 64));
 }
 
+/* ---- taints ---------------------------------------------------------------------------------- */
+
+static bool is_any(const char *wanted, const char *is)
+{
+    return !wanted || streq(wanted, is);
+}
+
+/* A rule without a selector taints all devices: upstream's tracker has it so, the API's comment
+ * says none. */
+static bool rule_taints(const struct kobj *rule, const char *driver, const char *pool,
+                        const char *device)
+{
+    const struct device_taint_selector *s = device_taint_rule_of(rule)->spec.selector;
+
+    return !s || (is_any(s->driver, driver) && is_any(s->pool, pool) &&
+                  (!device || is_any(s->device, device)));
+}
+
+static device_taintlist taints_of(const struct pool *p, const struct slice_device *d)
+{
+    const struct pools *in = p->in;
+    device_taintlist all = { 0 };
+
+    if (!in->gates.taints)
+        return all;
+    uint32_t more = 0;
+    vec_foreach(&in->rules, i)
+        more += rule_taints(in->rules.items[i], p->driver, p->name, d->name);
+    if (more == 0)
+        return d->taints;
+    all.items = arena_newn0(p->arena, d->taints.n + more, struct device_taint);
+    for (uint32_t i = 0; i < d->taints.n; i++)
+        all.items[all.n++] = d->taints.items[i];
+    vec_foreach(&in->rules, i)
+        if (rule_taints(in->rules.items[i], p->driver, p->name, d->name))
+            all.items[all.n++] = device_taint_rule_of(in->rules.items[i])->spec.taint;
+    return all;
+}
+
+/* ---- devices --------------------------------------------------------------------------------- */
+
 static void add_device(struct pool *p, uint32_t slice, const struct slice_device *d,
                        struct map *names, struct strbuf *key)
 {
@@ -60,16 +103,17 @@ static void add_device(struct pool *p, uint32_t slice, const struct slice_device
 
     p->repeats |= map_putz(names, d->name, to) != NULL;
     key_of(key, p->driver, p->name, d->name);
-    *to =
-        (struct pool_device){ .d = d,
-                              .slice = slice,
-                              .holding = map_getz(&p->in->holdings, strbuf_str(key)),
-                              .taints = p->in->gates.taints ? d->taints : (device_taintlist){ 0 } };
+    *to = (struct pool_device){ .d = d,
+                                .slice = slice,
+                                .holding = map_getz(&p->in->holdings, strbuf_str(key)),
+                                .taints = taints_of(p, d) };
     if (d->binding_conditions.n)
         p->binds = true;
     if (device_is_usable(p->in, d))
         p->usable[i / 64] |= UINT64_C(1) << (i % 64);
     mark_taken(p, i);
+    if (to->holding)
+        cardlink_hold(p, i);
 }
 
 static void add_slice(struct pool *p, const struct resource_slice *s, struct map *names,
@@ -148,7 +192,7 @@ static void forget_place(struct pool *p)
                 vec_remove(&n->local, i);
                 break;
             }
-        n->current = false;
+        node_devices_touch(n);
         p->node = NULL;
         return;
     }
@@ -197,7 +241,7 @@ static void settle(struct pool *p)
         struct node_devices *n = pools_node(in, p->node);
         p->node = n->name; /* the slice may go */
         insert_pool(&n->local, p);
-        n->current = false;
+        node_devices_touch(n);
     } else {
         insert_pool(&in->wide, p);
         in->wide_version++;
@@ -247,14 +291,19 @@ static bool leave(struct pool *p, const char *name)
 
 static void remove_from(struct pool *p, const char *name)
 {
+    struct pools *in = p->in;
+    const struct node_devices *n = p->node ? pools_node(in, p->node) : NULL;
+
     forget_place(p);
     leave(p, name);
     if (p->all.n) {
         settle(p);
-        return;
+    } else {
+        map_removez(&in->by_key, p->key);
+        pool_free(p);
     }
-    map_removez(&p->in->by_key, p->key);
-    pool_free(p);
+    if (n && n->gone)
+        pools_forget_node(in, n->name);
 }
 
 void pools_remove_slice(struct pools *in, const struct kobj *slice)
@@ -264,6 +313,17 @@ void pools_remove_slice(struct pools *in, const struct kobj *slice)
 
     if (p)
         remove_from(p, slice->meta.name);
+}
+
+static void hold_cards_of(struct pool *p, const struct slice_spec *s)
+{
+    CLEANUP(strbuf_fini) struct strbuf key = STRBUF_INIT;
+
+    for (uint32_t i = 0; i < s->devices.n; i++) {
+        key_of(&key, p->driver, p->name, s->devices.items[i].name);
+        cardlink_hold_listed(p, s, &s->devices.items[i],
+                             map_getz(&p->in->holdings, strbuf_str(&key)));
+    }
 }
 
 void pools_put_slice(struct pools *in, struct kobj *slice)
@@ -281,6 +341,52 @@ void pools_put_slice(struct pools *in, struct kobj *slice)
         at++;
     vec_insert(&p->all, at, kobj_ref(slice));
     settle(p);
+    /* What claims hold is known to others also when the slice goes before anybody looks at it. */
+    if (in->cards && in->holdings.n && p->node)
+        pool_refresh(p);
+    else if (in->cards && in->holdings.n) /* of a pool of many nodes only what is new */
+        hold_cards_of(p, s);
+}
+
+/* ---- rules come and go ----------------------------------------------------------------------- */
+
+/* The pools that it taints, or did, are made anew. */
+static void touch_pools(struct pools *in, const struct kobj *rule)
+{
+    map_foreach(&in->by_key, e) {
+        struct pool *p = e->value;
+        if (!rule_taints(rule, p->driver, p->name, NULL))
+            continue;
+        p->current = false;
+        if (p->node)
+            node_devices_touch(pools_node(in, p->node));
+        else
+            in->wide_version++;
+    }
+}
+
+void pools_remove_rule(struct pools *in, const struct kobj *rule)
+{
+    vec_foreach(&in->rules, i)
+        if (streq(in->rules.items[i]->meta.name, rule->meta.name)) {
+            touch_pools(in, in->rules.items[i]);
+            kobj_unref(in->rules.items[i]);
+            vec_remove(&in->rules, i);
+            return;
+        }
+}
+
+void pools_put_rule(struct pools *in, struct kobj *rule)
+{
+    size_t at = 0;
+
+    if (!in->gates.taint_rules)
+        return;
+    pools_remove_rule(in, rule);
+    while (at < in->rules.n && strcmp(in->rules.items[at]->meta.name, rule->meta.name) < 0)
+        at++;
+    vec_insert(&in->rules, at, kobj_ref(rule));
+    touch_pools(in, rule);
 }
 
 /* ---- who has what ---------------------------------------------------------------------------- */
@@ -289,11 +395,18 @@ static void tell_pool(struct pools *in, const struct device_result *r, struct ho
 {
     struct pool *p = find_pool(in, r->driver, r->pool);
 
+    if (p && in->cards)
+        pool_refresh(p);
     for (uint32_t i = 0; p && p->current && i < p->ndevices; i++)
         if (streq(p->devices[i].d->name, r->device)) {
             p->devices[i].holding = h;
             mark_taken(p, i);
+            cardlink_hold(p, i);
         }
+    if (p && p->node)
+        node_devices_changed(pools_node(in, p->node));
+    else
+        in->wide_taken++;
 }
 
 static bool takes_nothing(const struct device_result *r)
@@ -335,12 +448,13 @@ void pools_hold(struct pools *in, const struct claim_allocation *a, const char *
         } else {
             h->whole++;
         }
-        vec_push(&h->holders, claim);
+        vec_push(&h->holders, ((struct holder){ claim, NULL }));
         tell_pool(in, r, h);
     }
 }
 
-static void give_back(struct holding *h, const struct device_result *r, const char *claim)
+static void give_back(struct pools *in, struct holding *h, const struct device_result *r,
+                      const char *claim)
 {
     if (r->share_id) {
         h->shares--;
@@ -352,11 +466,17 @@ static void give_back(struct holding *h, const struct device_result *r, const ch
     } else {
         h->whole--;
     }
+    /* Of two entries of one claim, whose newer state is held before the older one is given back,
+     * the one without a card goes: its slice may not list the device just now. */
+    size_t at = h->holders.n;
     vec_foreach(&h->holders, i)
-        if (h->holders.items[i] == claim) {
-            vec_remove(&h->holders, i);
-            break;
-        }
+        if (h->holders.items[i].claim == claim && (at == h->holders.n || !h->holders.items[i].card))
+            at = i;
+    if (at == h->holders.n)
+        return;
+    if (h->holders.items[at].card)
+        cards_give(in->cards, h->holders.items[at].card);
+    vec_remove(&h->holders, at);
 }
 
 void pools_give(struct pools *in, const struct claim_allocation *a, const char *claim)
@@ -366,7 +486,7 @@ void pools_give(struct pools *in, const struct claim_allocation *a, const char *
         struct holding *h = takes_nothing(r) ? NULL : holding_of(in, r, false);
         if (!h)
             continue;
-        give_back(h, r, claim);
+        give_back(in, h, r, claim);
         bool free_again = h->whole == 0 && h->shares == 0;
         if (free_again)
             map_removez(&in->holdings, h->key);
@@ -398,9 +518,13 @@ void pools_forget_node(struct pools *in, const char *name)
 {
     struct node_devices *n = map_getz(&in->nodes, name);
 
-    if (!n || n->local.n)
+    if (!n)
+        return;
+    n->gone = true;
+    if (n->local.n)
         return; /* its slices go soon, or it comes back */
     map_removez(&in->nodes, name);
+    vec_push(&in->unused, n->number);
     node_devices_free(n);
 }
 
@@ -414,6 +538,13 @@ struct node_devices *pools_node(struct pools *in, const char *name)
     memcpy(n->name, name, strlen(name) + 1);
     n->in = in;
     n->arena = arena_new_sized(256);
+    if (in->unused.n) {
+        n->number = in->unused.items[--in->unused.n];
+    } else {
+        n->number = (uint32_t)in->versions.n;
+        vec_push(&in->versions, 0);
+    }
+    node_devices_changed(n);
     map_putz(&in->nodes, n->name, n);
     return n;
 }
@@ -422,17 +553,24 @@ struct pools *pools_free(struct pools *in)
 {
     if (!in)
         return NULL;
+    pools_unlink(in);
     map_foreach(&in->by_key, e)
         pool_free(e->value);
     map_foreach(&in->holdings, e)
         holding_free(e->value);
     map_foreach(&in->nodes, e)
         node_devices_free(e->value);
+    vec_foreach(&in->rules, i)
+        kobj_unref(in->rules.items[i]);
+    vec_fini(&in->rules);
     vec_fini(&in->wide);
     map_fini(&in->by_key);
     map_fini(&in->holdings);
     map_fini(&in->nodes);
     selections_free(in->selections);
+    verdicts_free(in->columns);
+    vec_fini(&in->versions);
+    vec_fini(&in->unused);
     free(in);
     return NULL;
 }

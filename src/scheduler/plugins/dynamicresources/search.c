@@ -10,7 +10,7 @@
 #include "scheduler/plugins/dynamicresources/capacity.h"
 #include "scheduler/plugins/dynamicresources/counters.h"
 
-enum { LOOK_AT_CLOCK = 1024 }; /* steps */
+enum { LOOK_AT_CLOCK = 1024 }; /* steps between two looks: devices that are tried, and slots */
 
 struct rule_state {
     uint32_t n;              /* devices that count */
@@ -33,7 +33,7 @@ struct search {
     struct qty **left;         /* [word]: of its pool's counters; NULL: no pool has any */
     struct pick *picks;
     uint32_t npicks;
-    uint16_t *kinds; /* [word * 64 + bit]: equal ones cannot be told apart */
+    uint32_t *kinds; /* [word * 64 + bit]: equal ones cannot be told apart */
     uint32_t nkinds;
     uint64_t *failed; /* [pick][kind], bits: tried there in vain */
     uint32_t kind_words;
@@ -41,7 +41,11 @@ struct search {
     uint64_t sum;   /* over the picks, of their kinds and asks */
     uint64_t *dead; /* hash set: where nothing can come of it; 0: a free slot */
     uint32_t ndead, dead_mask;
-    uint32_t steps;
+    struct qty **amounts; /* [pick]: of the device that is tried for it */
+    uint32_t *amounts_max;
+    bool *evaluated; /* [ask]: its selectors, on all devices */
+    uint64_t steps, next_look;
+    bool over; /* the patience is */
     const char *why;
 };
 struct slot { /* where the search stands */
@@ -50,6 +54,50 @@ struct slot { /* where the search stands */
 };
 
 static enum found place_want(struct search *s, uint32_t claim, uint32_t want);
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+static bool look_at_clock(struct search *s)
+{
+    s->over = s->over || patience_is_over(s->patience);
+    s->next_look = s->steps + LOOK_AT_CLOCK;
+    return s->over;
+}
+
+static bool is_over(struct search *s)
+{
+    return ++s->steps >= s->next_look ? look_at_clock(s) : s->over;
+}
+
+static bool evaluate_on(const struct node_devices *n, const struct ask *k,
+                        const struct patience *patience)
+{
+    for (uint32_t w = 0; w < n->nwords; w++)
+        if (!match_until(n->words[w].pool, k->selection, patience))
+            return false;
+    return true;
+}
+
+bool plan_evaluate(const struct plan *p, const struct node_devices *n,
+                   const struct patience *patience)
+{
+    for (uint32_t c = 0; c < p->n; c++)
+        for (uint32_t i = 0; i < p->claims[c].nwants; i++)
+            for (uint32_t k = 0; k < p->claims[c].wants[i].n; k++)
+                if (!evaluate_on(n, &p->claims[c].wants[i].asks[k], patience))
+                    return false;
+    return true;
+}
+
+/* What its selectors say must be known before devices are looked at for it. */
+static bool is_evaluated(struct search *s, const struct ask *k)
+{
+    if (s->evaluated[k->number])
+        return true;
+    s->evaluated[k->number] = evaluate_on(s->n, k, s->patience);
+    s->over = s->over || !s->evaluated[k->number];
+    return !s->over;
+}
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
@@ -66,7 +114,7 @@ static uint64_t candidates(const struct search *s, const struct slot *at, uint32
     const struct view_word *w = &s->n->words[word];
     const struct match *m = match_of(w->pool, at->ask->selection);
     uint64_t free = at->ask->admin ? ~s->own[at->claim * s->n->nwords + word]
-                                   : ~(w->pool->taken[w->word] | s->chosen[word]);
+                                   : ~(view_taken(w) | s->chosen[word]);
 
     free &= w->visible;
     *ret_failed = m->failed[w->word] & free;
@@ -109,7 +157,7 @@ static bool same_for_ask(const struct search *s, const struct ask *k, struct pla
     return (ma->accepted[wa->word] >> a.bit & 1) == (mb->accepted[wb->word] >> b.bit & 1) &&
            !(ma->failed[wa->word] >> a.bit & 1) && !(mb->failed[wb->word] >> b.bit & 1) &&
            /* taken ones may be had with administrator's access */
-           (wa->pool->taken[wa->word] >> a.bit & 1) == (wb->pool->taken[wb->word] >> b.bit & 1);
+           (view_taken(wa) >> a.bit & 1) == (view_taken(wb) >> b.bit & 1);
 }
 
 static bool is_same(const struct search *s, struct place a, struct place b)
@@ -184,26 +232,84 @@ static void bury(struct search *s, uint64_t state)
     *find_dead(s->dead, s->dead_mask, state) = state;
 }
 
-/* When something has come to nothing for the first time: which devices are alike? */
-static void find_kinds(struct search *s, uint32_t npicks_max)
-{
-    struct place *first = arena_newn0(s->arena, s->n->nwords * 64, struct place);
+/* ---- kinds ----------------------------------------------------------------------------------- */
 
-    s->kinds = arena_newn0(s->arena, s->n->nwords * 64, uint16_t);
-    for (uint32_t w = 0; w < s->n->nwords; w++)
+struct kinds {             /* while they are looked for */
+    struct place *first;   /* [kind]: a device of it */
+    uint32_t *table, mask; /* hash table of kinds, by what tells them apart; 0: a free slot */
+};
+
+static uint64_t hash_value(struct attr_value v)
+{
+    if (v.type < ATTR_STRING)
+        return mix((uint64_t)v.i + (uint64_t)v.type);
+    return hash_bytes(v.s, strlen(v.s)) + v.type;
+}
+
+/* Equal for devices that are the same. */
+static uint64_t hash_device(const struct search *s, struct place at)
+{
+    const struct view_word *w = &s->n->words[at.word];
+    uint64_t h = view_taken(w) >> at.bit & 1;
+
+    for (uint32_t c = 0; c < s->p->n; c++) {
+        const struct claim_plan *cp = &s->p->claims[c];
+        for (uint32_t i = 0; i < cp->nwants; i++)
+            for (uint32_t k = 0; k < cp->wants[i].n; k++) {
+                const struct match *m = match_of(w->pool, cp->wants[i].asks[k].selection);
+                h = mix(h * 2 + (m->accepted[w->word] >> at.bit & 1));
+            }
+        for (uint32_t r = 0; r < cp->nrules; r++)
+            h = mix(h + hash_value(value_at(s, &cp->rules[r], at)));
+    }
+    return h;
+}
+
+static uint32_t kind_of(struct search *s, struct kinds *k, struct place at)
+{
+    uint32_t i = (uint32_t)hash_device(s, at) & k->mask;
+
+    if (!is_same(s, at, at)) { /* of its own kind */
+        k->first[s->nkinds] = at;
+        return s->nkinds++;
+    }
+    while (k->table[i] && !is_same(s, k->first[k->table[i] - 1], at))
+        i = (i + 1) & k->mask;
+    if (!k->table[i]) {
+        k->first[s->nkinds] = at;
+        k->table[i] = ++s->nkinds;
+    }
+    return k->table[i] - 1;
+}
+
+/* When something has come to nothing for the first time: which devices are alike? False: there was
+ * no time to find out. */
+static bool find_kinds(struct search *s, uint32_t npicks_max)
+{
+    uint32_t n = s->n->nwords * 64;
+    struct kinds k = { .first = arena_newn0(s->arena, n, struct place), .mask = 255 };
+    uint32_t *kinds = arena_newn0(s->arena, n, uint32_t);
+
+    if (!plan_evaluate(s->p, s->n, s->patience)) {
+        s->over = true;
+        return false;
+    }
+    while (k.mask < n * 2)
+        k.mask = k.mask * 2 + 1;
+    k.table = arena_newn0(s->arena, (size_t)k.mask + 1, uint32_t);
+    for (uint32_t w = 0; w < s->n->nwords && !look_at_clock(s); w++)
         for (uint64_t bits = s->n->words[w].visible; bits; bits &= bits - 1) {
             struct place at = { w, (uint32_t)__builtin_ctzll(bits) };
-            uint32_t k = 0;
-            while (k < s->nkinds && !is_same(s, first[k], at))
-                k++;
-            if (k == s->nkinds)
-                first[s->nkinds++] = at;
-            s->kinds[w * 64 + at.bit] = (uint16_t)k;
+            kinds[w * 64 + at.bit] = kind_of(s, &k, at);
         }
+    if (s->over)
+        return false;
+    s->kinds = kinds;
     s->kind_words = s->nkinds / 64 + 1;
     s->failed = arena_newn0(s->arena, (size_t)npicks_max * s->kind_words, uint64_t);
     for (uint32_t i = 0; i < s->npicks; i++)
         s->sum += weight_of(s, s->picks[i].ask, s->picks[i].place);
+    return true;
 }
 
 /* ---- constraints ----------------------------------------------------------------------------- */
@@ -283,13 +389,25 @@ static bool is_tolerated(const struct device_taint *t, const device_tolerationli
     return false;
 }
 
-static bool is_tainted(const struct pool_device *d, const struct device_ask *ask)
+bool device_is_tainted(const struct pool_device *d, const struct device_ask *ask)
 {
     for (uint32_t i = 0; i < d->taints.n; i++)
         if (d->taints.items[i].effect >= DEVICE_TAINT_NO_SCHEDULE &&
             !is_tolerated(&d->taints.items[i], &ask->tolerations))
             return true;
     return false;
+}
+
+/* Room for the amounts of a device that is tried for the next pick. */
+static struct qty *amounts_at(struct search *s, uint32_t n)
+{
+    uint32_t i = s->npicks;
+
+    if (s->amounts_max[i] < n) {
+        s->amounts[i] = arena_newn0(s->arena, n, struct qty);
+        s->amounts_max[i] = n;
+    }
+    return s->amounts[i];
 }
 
 /* Its own state lets the device be had: taints, parts, counters. The last are taken. */
@@ -299,13 +417,15 @@ static bool device_take(struct search *s, const struct slot *at, struct place wh
     const struct pool_device *d = device_at(s, where);
 
     *ret_consumed = NULL;
-    if (is_tainted(d, at->ask->in))
+    if (device_is_tainted(d, at->ask->in))
         return false;
-    if (s->p->in->gates.consumable && (d->d->capacity.n || at->ask->in->capacity.requests.n)) {
-        struct qty *consumed = arena_newn0(s->arena, d->d->capacity.n + 1, struct qty);
+    bool shared = device_is_shared(&s->p->in->gates, d->d); /* also one without capacity */
+    if (shared ||
+        (s->p->in->gates.consumable && (d->d->capacity.n || at->ask->in->capacity.requests.n))) {
+        struct qty *consumed = amounts_at(s, d->d->capacity.n + 1);
         if (!capacity_consumed(d->d, at->ask->in, consumed))
             return false;
-        if (device_is_shared(&s->p->in->gates, d->d)) {
+        if (shared) {
             *ret_consumed = consumed;
             if (!at->ask->admin && !capacity_suffices(d, consumed, s->picks, s->npicks))
                 return false;
@@ -368,11 +488,6 @@ static void unchoose(struct search *s, const struct slot *at, struct place where
 
 /* ---- the search ------------------------------------------------------------------------------ */
 
-static bool is_over(struct search *s)
-{
-    return ++s->steps % LOOK_AT_CLOCK == 0 && s->patience && s->patience->is_over(s->patience->arg);
-}
-
 static uint32_t picks_max(const struct search *s)
 {
     return s->p->n * CLAIM_DEVICES_MAX;
@@ -386,8 +501,8 @@ static bool failed_before(struct search *s, struct place at)
 
 static void note_failure(struct search *s, struct place at)
 {
-    if (!s->kinds)
-        find_kinds(s, picks_max(s));
+    if (!s->kinds && !find_kinds(s, picks_max(s)))
+        return; /* the time is over */
     uint32_t kind = s->kinds[at.word * 64 + at.bit];
     s->failed[s->npicks * s->kind_words + kind / 64] |= UINT64_C(1) << (kind % 64);
 }
@@ -402,6 +517,7 @@ static enum found try_device(struct search *s, const struct slot *at, uint32_t k
 {
     const struct qty *consumed;
 
+    s->steps++;
     if (!device_take(s, at, where, &consumed))
         return FOUND_NONE;
     if (!rules_allow(s, at, where)) {
@@ -476,6 +592,8 @@ static enum found place_any(struct search *s, const struct slot *at, uint32_t k)
             if (f != FOUND_NONE)
                 return f;
             note_failure(s, where);
+            if (s->over)
+                return FOUND_TIMEOUT;
         }
     }
     return FOUND_NONE;
@@ -511,6 +629,8 @@ static enum found place_want(struct search *s, uint32_t claim, uint32_t want)
         if (s->in_claim[claim] + (uint64_t)count_of(s, k) > CLAIM_DEVICES_MAX ||
             (k->all && count_of(s, k) == 0))
             continue;
+        if (!is_evaluated(s, k))
+            return FOUND_TIMEOUT;
         enum found f = place_device(s, &at, 0, (struct place){ 0 });
         if (f != FOUND_NONE)
             return f;
@@ -539,6 +659,8 @@ static enum found count_all(struct search *s, uint32_t claim, const struct ask *
                               key, name, p->key, state);
         return FOUND_ERROR;
     }
+    if (!is_evaluated(s, k))
+        return FOUND_TIMEOUT;
     for (uint32_t w = 0; w < s->n->nwords; w++) {
         const struct view_word *v = &s->n->words[w];
         const struct match *m = match_of(v->pool, k->selection);
@@ -562,8 +684,9 @@ static enum found count_claim(struct search *s, uint32_t claim)
         for (uint32_t k = 0; k < c->wants[i].n; k++) {
             const struct ask *ask = &c->wants[i].asks[k];
             const char *name = *ask->in->name ? ask->in->name : c->wants[i].in->name;
-            if (ask->all && count_all(s, claim, ask, name) == FOUND_ERROR)
-                return FOUND_ERROR;
+            enum found f = ask->all ? count_all(s, claim, ask, name) : FOUND;
+            if (f != FOUND)
+                return f;
             least = MIN(least, count_of(s, ask));
         }
         devices += least;
@@ -583,11 +706,9 @@ static void prepare_counters(struct search *s)
             continue;
         if (!s->left)
             s->left = arena_newn0(s->arena, s->n->nwords, struct qty *);
-        for (uint32_t k = 0; k < i && !s->left[i]; k++)
-            if (s->n->words[k].pool == s->n->words[i].pool)
-                s->left[i] = s->left[k];
-        if (!s->left[i])
-            s->left[i] = counters_left(s->n->words[i].pool, s->arena);
+        bool more = i && s->n->words[i - 1].pool == s->n->words[i].pool; /* those of a pool are
+                                                                            neighbours */
+        s->left[i] = more ? s->left[i - 1] : counters_left(s->n->words[i].pool, s->arena);
     }
 }
 
@@ -599,6 +720,11 @@ static void prepare(struct search *s)
     s->own = arena_newn0(s->arena, (size_t)p->n * s->n->nwords, uint64_t);
     s->in_claim = arena_newn0(s->arena, p->n, uint32_t);
     s->picks = arena_newn0(s->arena, picks_max(s), struct pick);
+    s->evaluated = arena_newn0(s->arena, p->nasks, bool);
+    if (p->in->gates.consumable) {
+        s->amounts = arena_newn0(s->arena, picks_max(s) + 1, struct qty *);
+        s->amounts_max = arena_newn0(s->arena, picks_max(s) + 1, uint32_t);
+    }
     s->rules = arena_newn0(s->arena, p->n, struct rule_state *);
     for (uint32_t c = 0; c < p->n; c++) {
         const struct claim_plan *cp = &p->claims[c];
@@ -618,7 +744,9 @@ static void prepare(struct search *s)
 void search_node(const struct plan *p, struct node_devices *n, const struct patience *patience,
                  struct arena *a, struct outcome *ret)
 {
-    struct search s = { .p = p, .n = n, .patience = patience, .arena = a };
+    struct search s = {
+        .p = p, .n = n, .patience = patience, .arena = a, .next_look = LOOK_AT_CLOCK
+    };
     enum found f = FOUND;
 
     *ret = (struct outcome){ .found = FOUND_NONE };
@@ -631,6 +759,7 @@ void search_node(const struct plan *p, struct node_devices *n, const struct pati
         f = place_want(&s, 0, 0);
     ret->found = f == FOUND_NONE && n->has_invalid ? FOUND_INVALID : f;
     ret->why = s.why;
+    ret->steps = s.steps;
     if (f == FOUND) {
         ret->picks = s.picks;
         ret->n = s.npicks;
@@ -649,16 +778,18 @@ bool search_is_needed(const struct plan *p)
     return p->claims[0].nrules > 0 || p->claims[0].wants[0].asks[0].admin;
 }
 
-/* 1: enough devices are free and accepted; 0: not; -1: a selector fails on one of them. */
-static int ask_suffices(const struct ask *k, const struct node_devices *n)
+/* 1: enough devices are free and accepted; 0: not; -1: a selector fails on one of them, or there is
+ * no time to ask it. */
+static int ask_suffices(const struct ask *k, const struct node_devices *n,
+                        const struct patience *patience)
 {
     uint32_t have = 0;
 
     for (uint32_t w = 0; w < n->nwords; w++) {
         const struct view_word *v = &n->words[w];
-        const struct match *m = match_of(v->pool, k->selection);
-        uint64_t free = v->visible & ~(k->admin ? 0 : v->pool->taken[v->word]);
-        if (m->failed[v->word] & free)
+        const struct match *m = match_until(v->pool, k->selection, patience);
+        uint64_t free = v->visible & ~(k->admin ? 0 : view_taken(v));
+        if (!m || m->failed[v->word] & free)
             return -1;
         have += (uint32_t)__builtin_popcountll(m->accepted[v->word] & free);
     }
@@ -666,7 +797,8 @@ static int ask_suffices(const struct ask *k, const struct node_devices *n)
 }
 
 /* Whether the search meets a selector that fails is for the search to say. */
-enum counts counts_say(const struct plan *p, const struct node_devices *n)
+enum counts counts_say(const struct plan *p, const struct node_devices *n,
+                       const struct patience *patience)
 {
     if (n->has_invalid || p->has_all || p->in->gates.consumable)
         return COUNTS_UNSURE;
@@ -675,7 +807,7 @@ enum counts counts_say(const struct plan *p, const struct node_devices *n)
             const struct want *w = &p->claims[c].wants[i];
             int best = 0;
             for (uint32_t k = 0; k < w->n && best == 0; k++)
-                best = ask_suffices(&w->asks[k], n);
+                best = ask_suffices(&w->asks[k], n, patience);
             if (best <= 0)
                 return best < 0 ? COUNTS_UNSURE : COUNTS_TOO_FEW;
         }

@@ -165,9 +165,12 @@ static const char *failure_text(const struct selection *s, const struct selector
     return arena_printf(a, "selector #%u: CEL %s error: %s", at->index, step, why);
 }
 
-/* 1, 0, or -1 with a text in the scratch. */
-static int evaluate(const struct selection *s, const struct pool *p, const struct slice_device *d,
-                    struct arena *scratch, const char **ret_failure)
+enum answer { ACCEPTS_NOT, ACCEPTS, FAILS, HAS_NO_TIME };
+
+/* FAILS: with a text in the scratch. */
+static enum answer evaluate(const struct selection *s, const struct pool *p,
+                            const struct slice_device *d, const struct cel_interrupt *stop,
+                            struct arena *scratch, const char **ret_failure)
 {
     struct cel_val device = s->n ? value_of(p, d, scratch) : (struct cel_val){ 0 };
 
@@ -177,17 +180,21 @@ static int evaluate(const struct selection *s, const struct pool *p, const struc
         uint64_t cost;
         if (at->broken) {
             *ret_failure = failure_text(s, at, "compile", at->broken, scratch);
-            return -1;
+            return FAILS;
         }
-        if (cel_device_match(at->expr, device, CEL_LIMIT_CALL, NULL, scratch, &v, &cost) != CEL_OK) {
+        enum cel_failure f =
+            cel_device_match(at->expr, device, CEL_LIMIT_CALL, stop, scratch, &v, &cost);
+        if (f == CEL_STOPPED)
+            return HAS_NO_TIME;
+        if (f != CEL_OK) {
             const char *why = arena_strndup(scratch, v.s, v.n);
             *ret_failure = failure_text(s, at, "runtime", why, scratch);
-            return -1;
+            return FAILS;
         }
         if (!v.b)
-            return 0;
+            return ACCEPTS_NOT;
     }
-    return 1;
+    return ACCEPTS;
 }
 
 static void match_free(struct match *m)
@@ -199,33 +206,60 @@ static void match_free(struct match *m)
     free(m);
 }
 
-const struct match *match_make(struct pool *p, const struct selection *s)
+/* The one that was begun, or a new one. */
+static struct match *match_begin(struct pool *p, const struct selection *s)
 {
-    struct arena *scratch = p->in->selections->scratch;
-
     while (p->matches.n <= s->number)
         vec_push(&p->matches, NULL);
-    match_free(p->matches.items[s->number]);
-    struct match *m = xcalloc(1, sizeof *m + 2 * p->nwords * sizeof(uint64_t));
+    struct match *m = p->matches.items[s->number];
+    if (m && m->of == s->serial)
+        return m;
+    match_free(m);
+    m = xcalloc(1, sizeof *m + 2 * p->nwords * sizeof(uint64_t));
     p->matches.items[s->number] = m;
-    m->serial = s->serial;
+    m->of = s->serial;
     m->accepted = (uint64_t *)(m + 1);
     m->failed = m->accepted + p->nwords;
-    for (uint32_t i = 0; i < p->ndevices; i++) {
-        const char *failure = NULL;
-        arena_reset(scratch);
-        int r = evaluate(s, p, p->devices[i].d, scratch, &failure);
-        uint64_t bit = UINT64_C(1) << (i % 64);
-        m->accepted[i / 64] |= r > 0 ? bit : 0;
-        if (r >= 0)
-            continue;
-        m->failed[i / 64] |= bit;
-        if (!m->failures) {
-            m->failures = xnewn0(p->ndevices, char *);
-            m->nfailures = p->ndevices;
-        }
-        m->failures[i] = xstrdup(failure);
+    return m;
+}
+
+static void match_note(struct match *m, const struct pool *p, enum answer r, const char *failure)
+{
+    uint32_t i = m->nlooked++;
+    uint64_t bit = UINT64_C(1) << (i % 64);
+
+    m->accepted[i / 64] |= r == ACCEPTS ? bit : 0;
+    if (r != FAILS)
+        return;
+    m->failed[i / 64] |= bit;
+    if (!m->failures) {
+        m->failures = xnewn0(p->ndevices, char *);
+        m->nfailures = p->ndevices;
     }
+    m->failures[i] = xstrdup(failure);
+}
+
+const struct match *match_make(struct pool *p, const struct selection *s,
+                               const struct patience *patience)
+{
+    struct arena *scratch = p->in->selections->scratch;
+    struct match *m = match_begin(p, s);
+    struct cel_interrupt stop = { 0 };
+
+    if (patience)
+        stop = (struct cel_interrupt){ patience->is_over, patience->arg };
+    while (m->nlooked < p->ndevices) {
+        const char *failure = NULL;
+        if (s->n && patience_is_over(patience))
+            return NULL;
+        arena_reset(scratch);
+        enum answer r =
+            evaluate(s, p, p->devices[m->nlooked].d, patience ? &stop : NULL, scratch, &failure);
+        if (r == HAS_NO_TIME)
+            return NULL;
+        match_note(m, p, r, failure);
+    }
+    m->serial = s->serial;
     return m;
 }
 

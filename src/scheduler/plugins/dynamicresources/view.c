@@ -91,7 +91,7 @@ static void add_pool(struct node_devices *nd, struct pool *p, const struct node 
         return;
     for (uint32_t w = 0; w < p->nwords; w++)
         if (bits[w] & p->usable[w])
-            nd->words[nd->nwords++] = (struct view_word){ p, w, bits[w] & p->usable[w] };
+            nd->words[nd->nwords++] = (struct view_word){ p, w, bits[w] & p->usable[w], 0 };
 }
 
 /* Words whose pools have devices with binding conditions come last, and keep their order. */
@@ -143,4 +143,5 @@ void node_devices_rebuild(struct node_devices *nd, const struct node *n)
         binding_last(nd);
     nd->wide_version = in->wide_version;
     nd->current = true;
+    nd->cards_current = false;
 }

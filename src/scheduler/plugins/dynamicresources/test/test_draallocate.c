@@ -136,13 +136,13 @@ static void check(struct object_fixture *b, const struct problem *p, struct aren
         resource_claim_of(objects_get(objects, &kind_resource_claim, "ns", "o"));
     pools_put_slice(pools, objects_get(objects, &kind_resource_slice, NULL, "s"));
     pools_hold(pools, other->status.allocation, "ns/o");
-    assert_int_equal(plan_make(pools, objects, &claim, 1, a, &plan, &why), 0);
+    assert_int_equal(plan_make(pools, objects, &claim, 1, NULL, a, &plan, &why), 0);
     struct node_devices *n = pools_node(pools, "n");
     node_devices_refresh(n, node_of(node));
     search_node(plan, n, NULL, a, &got);
     bool found = try_all(p, 0, 0, expected, 0);
     assert_int_equal(got.found, found ? FOUND : FOUND_NONE);
-    if (counts_say(plan, n) == COUNTS_TOO_FEW)
+    if (counts_say(plan, n, NULL) == COUNTS_TOO_FEW)
         assert_false(found);
     for (uint32_t i = 0; found && i < got.n; i++)
         assert_int_equal(got.picks[i].device, expected[i]);
@@ -162,10 +162,76 @@ static void test_the_first_choice_is_found(void **state)
     }
 }
 
+/* ---- shared devices --------------------------------------------------------------------------- */
+
+static void same_id(void *arg, char out[37])
+{
+    (void)arg;
+    memcpy(out, "00000000-0000-4000-8000-000000000000", 37);
+}
+
+static struct claim_allocation *allocate(struct pools *pools, const struct objects *objects,
+                                         const struct kobj *claim, const struct node *node,
+                                         struct arena *a)
+{
+    const struct resource_claim *c = resource_claim_of(claim);
+    const struct id_source ids = { same_id, NULL };
+    struct claim_allocation *got = NULL;
+    struct plan *plan = NULL;
+    const char *why = NULL;
+    struct outcome o;
+
+    assert_int_equal(plan_make(pools, objects, &c, 1, NULL, a, &plan, &why), 0);
+    struct node_devices *n = pools_node(pools, node->obj.meta.name);
+    node_devices_refresh(n, node);
+    search_node(plan, n, NULL, a, &o);
+    assert_int_equal(o.found, FOUND);
+    assert_int_equal(allocation_of(plan, &o, 0, node, &ids, a, &got, &why), 0);
+    return got;
+}
+
+/* There is nothing of it to be counted: everybody may have a share. */
+static void test_a_shared_device_needs_no_capacity(void **state)
+{
+    const struct dra_gates gates = { .consumable = true };
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    CLEANUP(objects_free) struct objects *objects = objects_new();
+    CLEANUP(pools_free) struct pools *pools = pools_new(&gates);
+    CLEANUP(kobj_unref)
+    struct kobj *node = fixture_object(*state, &kind_node, "{'metadata':{'name':'n'}}");
+    CLEANUP(kobj_unref)
+    struct kobj *class =
+        fixture_object(*state, &kind_device_class, "{'metadata':{'name':'any'},'spec':{}}");
+    CLEANUP(kobj_unref)
+    struct kobj *slice = fixture_object(
+        *state, &kind_resource_slice,
+        "{'metadata':{'name':'s'},'spec':{'driver':'d','nodeName':'n','pool':{'name':'p',"
+        "'generation':1,'resourceSliceCount':1},'devices':[{'name':'g',"
+        "'allowMultipleAllocations':true}]}}");
+    CLEANUP(kobj_unref)
+    struct kobj *claim = fixture_object(
+        *state, &kind_resource_claim,
+        "{'metadata':{'name':'c','namespace':'ns'},'spec':{'devices':{'requests':[{'name':'r',"
+        "'exactly':{'deviceClassName':'any','count':2}}]}}}");
+
+    objects_put(objects, class);
+    pools_put_slice(pools, slice);
+    struct claim_allocation *first = allocate(pools, objects, claim, node_of(node), a);
+    assert_int_equal(first->devices.results.n, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_non_null(first->devices.results.items[i].share_id);
+        assert_int_equal(first->devices.results.items[i].consumed_capacity.n, 0);
+    }
+    pools_hold(pools, first, "ns/first");
+    assert_int_equal(allocate(pools, objects, claim, node_of(node), a)->devices.results.n, 2);
+    pools_give(pools, first, "ns/first");
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         FIXTURE_TEST(test_the_first_choice_is_found),
+        FIXTURE_TEST(test_a_shared_device_needs_no_capacity),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
