@@ -7,6 +7,7 @@
 #include "api/podresources.h"
 #include "base/arena.h"
 #include "scheduler/model/requests.h"
+#include "scheduler/plugins/backedresources/backedresources.h"
 #include "scheduler/plugins/noderesources/noderesources.h"
 #include "scheduler/plugins/registry.h"
 
@@ -21,6 +22,7 @@ static const struct ks_reason fit_reasons[] = {
 
 struct prepared {       /* the state */
     const char **texts; /* for requests.more */
+    uint64_t backed;    /* bits: those that a DeviceClass backs, where no device plugin does */
     struct res_terms terms;
 };
 
@@ -35,7 +37,8 @@ static int fit_create(const struct ks_env *env, const void *args, void **ret_sel
 {
     struct fit *f = xnew0(struct fit);
 
-    (void)env, (void)err;
+    (void)err;
+    f->objects = ks_gate(env, "DRAExtendedResource") ? env->objects : NULL;
     f->args = args;
     f->type = type_of(&f->args->strategy);
     *ret_self = f;
@@ -67,6 +70,9 @@ static struct prepared *prepare(const struct fit *f, const struct ks_cycle *c,
     s->texts = arena_newn0(a, p->requests.nmore, const char *);
     for (uint32_t k = 0; k < p->requests.nmore; k++)
         s->texts[k] = arena_printf(a, "Insufficient %s", p->requests.more[k].name);
+    for (uint32_t k = 0; f->objects && k < MIN(p->requests.nmore, 64u); k++)
+        if (backing_class(f->objects, p->requests.more[k].name))
+            s->backed |= UINT64_C(1) << k;
     s->terms = res_terms_of(&f->args->strategy.resources, RES_COUNT_NONZERO, c->nodes, p, a);
     return s;
 }
@@ -106,11 +112,27 @@ KOORD_CLONES static void check_pods(struct ks_span s, const int64_t *restrict al
         why[i] = used[i] + 1 > alloc[i];
 }
 
+/* Is the resource DynamicResources' where no device plugin offers it? */
+static bool is_backed(const struct prepared *s, uint32_t k)
+{
+    return s && k < 64 && s->backed >> k & 1;
+}
+
+static void check_backed(struct ks_span s, const struct ks_request *m, const struct ks_nodes *n,
+                         uint8_t *restrict why)
+{
+    for (uint32_t i = s.begin; m->column != KS_NO_COLUMN && i < s.end; i++)
+        if (n->alloc[m->column][i] > 0)
+            why[i] = (uint8_t)(why[i] |
+                               check_row(m->count, n->alloc[m->column][i], n->used[m->column][i]));
+}
+
 static void fit_filter(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                        struct ks_span s, const uint8_t *skip, uint8_t *restrict why)
 {
     const struct ks_nodes *n = c->nodes;
     const struct fit *f = self;
+    const struct prepared *ready = c->state;
 
     (void)skip;
     check_pods(s, n->alloc[KS_PODS], n->used[KS_PODS], why);
@@ -121,6 +143,10 @@ static void fit_filter(void *self, const struct ks_cycle *c, const struct ks_pod
         const struct ks_request *m = &p->requests.more[k];
         if (m->count == 0 || fit_ignores(f, m->name))
             continue;
+        if (is_backed(ready, k)) {
+            check_backed(s, m, n, why);
+            continue;
+        }
         if (m->column == KS_NO_COLUMN)
             memset(why + s.begin, FIT_LACKS | FIT_TOO_SMALL, s.end - s.begin);
         else
@@ -154,7 +180,9 @@ static void fit_explain(void *self, const struct ks_cycle *c, const struct ks_po
         const struct ks_request *m = &p->requests.more[k];
         int64_t free =
             m->column == KS_NO_COLUMN ? 0 : n->alloc[m->column][row] - n->used[m->column][row];
-        if (m->count != 0 && m->count > free && !fit_ignores(f, m->name))
+        bool elsewhere =
+            is_backed(s, k) && (m->column == KS_NO_COLUMN || n->alloc[m->column][row] == 0);
+        if (m->count != 0 && m->count > free && !elsewhere && !fit_ignores(f, m->name))
             ks_texts_add(out, s->texts[k]);
     }
 }
@@ -231,6 +259,10 @@ static bool worth_node(void *self, const struct ks_event *e, const struct pod *p
         int64_t count = resource_count(name, want.items[i].value);
         if (count == 0 || !requests_is_counted(name) || fit_ignores(f, name))
             continue;
+        if (requests_count(now, name) == 0 && f->objects && backing_class(f->objects, name)) {
+            grown |= requests_count(before, name) > 0; /* devices of the class serve it now */
+            continue;
+        }
         if (count > requests_count(now, name))
             return false;
         grown |= requests_count(now, name) > requests_count(before, name);
@@ -238,10 +270,29 @@ static bool worth_node(void *self, const struct ks_event *e, const struct pod *p
     return grown;
 }
 
+/* The class backs something that the pod asks for. */
+static bool worth_class(void *self, const struct ks_event *e, const struct pod *p)
+{
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    const struct fit *f = self;
+    reslist want = f->objects ? pod_requests(p, NULL, a) : (reslist){ 0 };
+
+    for (uint32_t i = 0; i < want.n; i++) {
+        const struct device_class *by = backing_class(f->objects, want.items[i].name);
+        if (by && streq(by->obj.meta.name, e->now->meta.name))
+            return true;
+    }
+    return false;
+}
+
+static const struct kind *const fit_kinds[] = { &kind_device_class, NULL };
+static const struct ks_gated_kind fit_gated[] = { { &kind_device_class, "DRAExtendedResource" },
+                                                  { NULL, NULL } };
 static const struct ks_hint fit_hints[] = {
     { KS_RES_POD, KS_DELETE, worth_pod_gone },
     { KS_RES_POD, KS_POD_SCALE_DOWN, worth_scale_down },
     { KS_RES_NODE, KS_ADD | KS_NODE_ALLOCATABLE, worth_node },
+    { KS_RES_DEVICE_CLASS, KS_ADD | KS_UPDATE, worth_class },
 };
 
 const struct ks_plugin ks_plugin_fit = {
@@ -250,6 +301,9 @@ const struct ks_plugin ks_plugin_fit = {
     .name = "NodeResourcesFit",
     .reasons = fit_reasons,
     .reuse = KS_REUSE_LOCAL,
+    .kinds = fit_kinds,
+    .optional = fit_kinds,
+    .gated = fit_gated,
     .args = &fit_args,
     .create = fit_create,
     .destroy = free,

@@ -31,8 +31,11 @@ const int64_t *res_used(const struct ks_nodes *nodes, enum res_count count, uint
 /* ---- NodeResourcesFit ------------------------------------------------------------------------ */
 
 enum fit_type { FIT_LEAST, FIT_MOST, FIT_RATIO };
+struct objects;
 struct fit {
     const struct fit_args *args;
+    const struct objects
+        *objects;       /* with DRAExtendedResource: classes may back resources; or NULL */
     enum fit_type type; /* of its strategy */
 };
 void fit_score_rows(const struct fit *f, const struct res_terms *t, const struct ks_nodes *nodes,
