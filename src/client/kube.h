@@ -48,8 +48,9 @@ struct kube_req {
     int64_t limit;                       /* 0: none */
     bool bookmarks, send_initial_events; /* watch */
     bool as_table;                       /* ask for a meta.k8s.io/v1 Table */
-    bool dry_run, force;                 /* force: server-side apply */
-    bool no_retry;                       /* hand 429 and 503 to the caller at once */
+    bool protobuf; /* the body is of Kubernetes' protobuf type; without a body, the answer is */
+    bool dry_run, force; /* force: server-side apply */
+    bool no_retry;       /* hand 429 and 503 to the caller at once */
     const char *field_manager, *field_validation;
     nsec_t timeout; /* 0: 60 s; watch: 0 is a random 5 to 10 minutes, asked of the server too */
 };

@@ -379,6 +379,8 @@ static void attempt(struct call *c)
     c->http = http_send(k->http, &r, &handler, c);
 }
 
+#define PROTOBUF_TYPE "application/vnd.kubernetes.protobuf"
+
 static const char *content_type_of(const struct kube_req *r)
 {
     static const char *const types[] = {
@@ -387,7 +389,17 @@ static const char *content_type_of(const struct kube_req *r)
         [KUBE_PATCH_STRATEGIC] = "application/strategic-merge-patch+json",
         [KUBE_PATCH_APPLY] = "application/apply-patch+yaml",
     };
+    if (r->protobuf)
+        return PROTOBUF_TYPE;
     return r->verb == KUBE_PATCH ? types[r->patch] : "application/json";
+}
+
+static const char *accept_of(const struct kube_req *r)
+{
+    if (r->protobuf && !r->body)
+        return PROTOBUF_TYPE ",application/json";
+    return r->as_table ? "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+                       : "application/json";
 }
 
 static struct call *call_new(struct kube *kube, const struct kube_req *r, void *arg)
@@ -406,8 +418,7 @@ static struct call *call_new(struct kube *kube, const struct kube_req *r, void *
     c->verb = r->verb;
     c->is_watch = r->verb == KUBE_WATCH;
     c->no_retry = r->no_retry;
-    c->accept = r->as_table ? "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
-                            : "application/json";
+    c->accept = accept_of(r);
     c->timeout = r->timeout ? r->timeout : DEFAULT_TIMEOUT;
     c->begin = loop_mono(l);
     c->deadline = c->begin + c->timeout;

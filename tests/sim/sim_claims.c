@@ -1,6 +1,6 @@
 /* sim_claims.c - ResourceClaims on the virtual loop: the claim controller and hollow nodes with
  * devices, against the embedded API server, with lost answers and kills. The scheduler's part is
- * played by hand: finalizer, allocation with reservation, binding. */
+ * played by hand in most of it: finalizer, allocation with reservation, binding. */
 #include "sim_cluster.h"
 
 #include <stdio.h>
@@ -10,6 +10,11 @@
 #include "api/event.h"
 #include "base/map.h"
 #include "base/test/asserts.h"
+#include "component/gates.h"
+#include "scheduler/framework/gates.h"
+#include "scheduler/framework/profile.h"
+#include "scheduler/plugins/registry.h"
+#include "scheduler/scheduler.h"
 
 #define FINALIZER CLAIM_FINALIZER
 
@@ -262,6 +267,32 @@ static void test_the_claim_of_a_pod_that_never_ran_goes_with_it(void **state)
     assert_true(sim_until(&s, 60 * SEC, no_claims, NULL));
 }
 
+/* While the controller was away the pod was replaced by one of the same name. The garbage
+ * collection would take the claim too, and is not there. */
+static void test_the_claim_of_a_pod_that_was_replaced_goes(void **state)
+{
+    CLEANUP(sim_fini) struct sim s;
+    char old[128], name[128];
+
+    (void)state;
+    begin(&s, 12);
+    assert_int_equal(sim_create(&s, template_json), 201);
+    make_pod(&s, "web", by_template, "");
+    make_pod(&s, "other", by_template, "");
+    sim_run(&s, 2 * SEC);
+    claim_of(&s, "web", old);
+    allocate(&s, old, "web", "hollow-0"); /* and it never got its node */
+    sim_stop_cluster(&s);
+    assert_int_equal(sim_delete(&s, &kind_pod, "default", "web", NULL), 200);
+    make_pod(&s, "web", by_template, "");
+    sim_start(&s, &(struct cluster_opts){ .resourceclaims = true });
+    sim_run(&s, 5 * SEC);
+    claim_of(&s, "web", name);
+    assert_starts(name, "web-dev-");
+    assert_string_not_equal(name, old);
+    assert_int_equal(sim_count(&s, &kind_resource_claim, "default", NULL), 2); /* new and other */
+}
+
 static void test_a_shared_claim_stays_for_the_next(void **state)
 {
     CLEANUP(sim_fini) struct sim s;
@@ -332,6 +363,244 @@ static void test_devices_of_a_pod_deleted_by_force_wait_for_its_end(void **state
     assert_false(claim_is_free(&s, name)); /* the container still runs */
     assert_true(sim_until(&s, 30 * SEC, no_claims, NULL));
     assert_int_equal(sim_count(&s, &kind_pod, "default", NULL), 0);
+}
+
+/* ---- with the scheduler ----------------------------------------------------------------------- */
+
+static const struct ks_registered plugins[] = {
+    { &ks_plugin_priority_sort, 0, true },     { &ks_plugin_fit, 1, true },
+    { &ks_plugin_dynamic_resources, 2, true }, { &ks_plugin_default_preemption, 0, true },
+    { &ks_plugin_default_binder, 0, true },    { NULL, 0, false },
+};
+
+static struct scheduler *schedule_gated(struct sim *s, const char *on)
+{
+    static const char *const names[] = { "default-scheduler", NULL };
+    static struct gates gates;
+    struct kerr err = { 0 };
+
+    gates_init(&gates, ks_gates, ks_ngates);
+    assert_int_equal(gates_parse(&gates, on, &err), 0);
+    struct scheduler *x = scheduler_new(
+        s->loop, s->kube,
+        &(struct scheduler_opts){ .plugins = plugins, .scheduler_names = names, .gates = &gates },
+        &err);
+    assert_string_equal(err.text, "");
+    assert_int_equal(
+        sim_create(s,
+                   "{\"apiVersion\":\"resource.k8s.io/v1\",\"kind\":\"DeviceClass\",\"metadata\":{"
+                   "\"name\":\"gpu.example.com\"},\"spec\":{\"extendedResourceName\":"
+                   "\"example.com/gpu\",\"selectors\":[{\"cel\":{"
+                   "\"expression\":\"device.driver == 'gpu.example.com'\"}}]}}"),
+        201);
+    scheduler_start(x);
+    sim_run(s, SEC);
+    return x;
+}
+
+static struct scheduler *schedule(struct sim *s)
+{
+    return schedule_gated(s, "");
+}
+
+/* All devices of a node, by a claim of the pod's own. */
+static const char whole_node[] =
+    "{\"apiVersion\":\"resource.k8s.io/v1\",\"kind\":\"ResourceClaimTemplate\",\"metadata\":{"
+    "\"name\":\"gpu\"},\"spec\":{\"spec\":{\"devices\":{\"requests\":[{\"name\":\"r\",\"exactly\":{"
+    "\"deviceClassName\":\"gpu.example.com\",\"allocationMode\":\"All\"}}]}}}}";
+
+/* kubernetes#141471: the next pod gets the devices when the containers of the one before have
+ * ended, and then at once. */
+static void test_a_device_is_given_away_when_its_pod_has_ended(void **state)
+{
+    CLEANUP(sim_fini) struct sim s;
+    struct is_phase runs[] = { { "a-0", "Running" }, { "a-1", "Running" }, { "a-2", "Running" } };
+    char node[64], was[64];
+
+    (void)state;
+    begin(&s, 20);
+    struct scheduler *x = schedule(&s);
+    assert_int_equal(sim_create(&s, whole_node), 201);
+    for (int i = 0; i < 3; i++)
+        make_pod(&s, runs[i].pod, by_template,
+                 ",\"annotations\":{\"sim.koordinator.sh/run\":\"600s\"}");
+    for (int i = 0; i < 3; i++)
+        assert_true(sim_until(&s, 60 * SEC, has_phase, &runs[i]));
+    make_pod(&s, "next", by_template, "");
+    sim_run(&s, 5 * SEC);
+    sim_text(&s, &kind_pod, "default", "a-1", "spec.nodeName", was, sizeof was);
+    sim_text(&s, &kind_pod, "default", "next", "spec.nodeName", node, sizeof node);
+    assert_string_equal(node, "");
+    assert_int_equal(sim_delete(&s, &kind_pod, "default", "a-1", "{\"gracePeriodSeconds\":0}"),
+                     200);
+    unsigned waited = 0;
+    while (sim_count(&s, &kind_pod, "default", NULL) == 4) { /* the node still has it */
+        sim_text(&s, &kind_pod, "default", "next", "spec.nodeName", node, sizeof node);
+        assert_string_equal(node, "");
+        sim_run(&s, 50 * NSEC_PER_MSEC);
+        assert_that(++waited, <, 600);
+    }
+    assert_that(waited, >, 0);
+    sim_run(&s, SEC);
+    sim_text(&s, &kind_pod, "default", "next", "spec.nodeName", node, sizeof node);
+    assert_string_equal(node, was);
+    scheduler_free(x);
+}
+
+/* kubernetes#139016: pods that share a claim which every node can use, each with a claim of its own
+ * that has alternatives. */
+static void test_pods_that_share_a_claim_get_their_own_too(void **state)
+{
+    CLEANUP(sim_fini) struct sim s;
+    char name[16], node[64];
+
+    (void)state;
+    begin(&s, 21);
+    struct scheduler *x = schedule(&s);
+    assert_int_equal(
+        sim_create(
+            &s, "{\"apiVersion\":\"resource.k8s.io/v1\",\"kind\":\"ResourceSlice\",\"metadata\":{"
+                "\"name\":\"fabric\"},\"spec\":{\"driver\":\"net.example.com\",\"allNodes\":true,"
+                "\"pool\":{\"name\":\"fabric\",\"generation\":1,\"resourceSliceCount\":1},"
+                "\"devices\":[{\"name\":\"net\"}]}}"),
+        201);
+    assert_int_equal(
+        sim_create(&s,
+                   "{\"apiVersion\":\"resource.k8s.io/v1\",\"kind\":\"DeviceClass\",\"metadata\":{"
+                   "\"name\":\"net\"},\"spec\":{\"selectors\":[{\"cel\":{\"expression\":"
+                   "\"device.driver == 'net.example.com'\"}}]}}"),
+        201);
+    assert_int_equal(
+        sim_create(
+            &s, "{\"apiVersion\":\"resource.k8s.io/v1\",\"kind\":\"ResourceClaim\",\"metadata\":{"
+                "\"name\":\"shared\"},\"spec\":{\"devices\":{\"requests\":[{\"name\":\"n\","
+                "\"exactly\":{\"deviceClassName\":\"net\"}}]}}}"),
+        201);
+    assert_int_equal(
+        sim_create(
+            &s, "{\"apiVersion\":\"resource.k8s.io/v1\",\"kind\":\"ResourceClaimTemplate\","
+                "\"metadata\":{\"name\":\"own\"},\"spec\":{\"spec\":{\"devices\":{\"requests\":[{"
+                "\"name\":\"r\",\"firstAvailable\":[{\"name\":\"four\",\"deviceClassName\":"
+                "\"gpu.example.com\",\"count\":4},{\"name\":\"two\",\"deviceClassName\":"
+                "\"gpu.example.com\",\"count\":2}]}]}}}}"),
+        201);
+    for (int i = 0; i < 3; i++) {
+        (void)snprintf(name, sizeof name, "p-%d", i);
+        make_pod(&s, name,
+                 "\"resourceClaimName\":\"shared\"},{\"name\":\"own\","
+                 "\"resourceClaimTemplateName\":\"own\"",
+                 "");
+        sim_run(&s, SEC);
+        sim_text(&s, &kind_pod, "default", name, "spec.nodeName", node, sizeof node);
+        assert_string_not_equal(node, "");
+        /* By the score each is where four can be had. */
+        CLEANUP(kj_doc_free)
+        struct kj_doc *d = sim_list(&s, &kind_resource_claim, "default", NULL);
+        const struct kj_val *c;
+        struct kj_iter it = kj_iter(kj_get(kj_root(d), "items"));
+        while (kj_next(&it, NULL, &c))
+            assert_int_equal(kj_len(kj_path(c, "status.allocation.devices.results")),
+                             streq(kj_str_or(kj_path(c, "metadata.name"), ""), "shared") ? 1 : 4);
+    }
+    CLEANUP(kj_doc_free) struct kj_doc *d = sim_get(&s, &kind_resource_claim, "default", "shared");
+    assert_int_equal(kj_len(kj_path(kj_root(d), "status.reservedFor")), 3);
+    scheduler_free(x);
+}
+
+/* ---- extended resources that a class backs --------------------------------------------------- */
+
+static void make_extended_pod(struct sim *s, const char *name, const char *run)
+{
+    CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
+
+    strbuf_appendf(&b,
+                   "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\","
+                   "\"annotations\":{\"sim.koordinator.sh/run\":\"%s\"}},\"spec\":{"
+                   "\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\","
+                   "\"resources\":{\"requests\":{\"example.com/gpu\":\"4\"},"
+                   "\"limits\":{\"example.com/gpu\":\"4\"}}}]}}",
+                   name, run);
+    assert_int_equal(sim_create(s, strbuf_str(&b)), 201);
+}
+
+/* The pod stays after it has ended; its devices do not stay with it. */
+static void test_devices_of_extended_resources_are_freed_at_the_end(void **state)
+{
+    static const char *const names[] = { "a-0", "a-1", "a-2" };
+    CLEANUP(sim_fini) struct sim s;
+    struct is_phase ended = { "a-0", "Succeeded" }, runs = { "next", "Running" };
+    char name[128];
+
+    (void)state;
+    begin(&s, 22);
+    struct scheduler *x = schedule_gated(&s, "DRAExtendedResource=true");
+    for (int i = 0; i < 3; i++) /* each has all devices of a node */
+        make_extended_pod(&s, names[i], i == 0 ? "20s" : "600s");
+    sim_run(&s, 10 * SEC);
+    make_extended_pod(&s, "next", "600s");
+    sim_run(&s, 2 * SEC);
+    assert_int_equal(sim_count(&s, &kind_resource_claim, "default", NULL), 3);
+    sim_text(&s, &kind_pod, "default", "a-0",
+             "status.extendedResourceClaimStatus.resourceClaimName", name, sizeof name);
+    assert_starts(name, "a-0-extended-resources-");
+    assert_true(sim_until(&s, 60 * SEC, has_phase, &ended));
+    assert_true(sim_until(&s, 10 * SEC, has_phase, &runs));
+    assert_int_equal(sim_count(&s, &kind_pod, "default", NULL), 4);
+    assert_int_equal(sim_count(&s, &kind_resource_claim, "default", NULL), 3);
+    scheduler_free(x);
+}
+
+/* kubernetes#141471 */
+static void test_devices_of_extended_resources_wait_for_the_end(void **state)
+{
+    CLEANUP(sim_fini) struct sim s;
+    struct is_phase runs = { "web", "Running" };
+    char name[128];
+
+    (void)state;
+    begin(&s, 23);
+    struct scheduler *x = schedule_gated(&s, "DRAExtendedResource=true");
+    make_extended_pod(&s, "web", "600s");
+    assert_true(sim_until(&s, 60 * SEC, has_phase, &runs));
+    sim_text(&s, &kind_pod, "default", "web",
+             "status.extendedResourceClaimStatus.resourceClaimName", name, sizeof name);
+    assert_int_equal(sim_delete(&s, &kind_pod, "default", "web", "{\"gracePeriodSeconds\":0}"),
+                     200);
+    sim_run(&s, 300 * NSEC_PER_MSEC);
+    assert_int_equal(sim_count(&s, &kind_resource_claim, "default", NULL), 1);
+    assert_false(claim_is_free(&s, name)); /* the container still runs */
+    assert_true(sim_until(&s, 30 * SEC, no_claims, NULL));
+    assert_int_equal(sim_count(&s, &kind_pod, "default", NULL), 0);
+    scheduler_free(x);
+}
+
+static void test_a_pod_starts_when_the_claim_of_its_extended_resources_is_reserved(void **state)
+{
+    CLEANUP(sim_fini) struct sim s;
+    struct is_phase runs = { "web", "Running" };
+
+    (void)state;
+    begin(&s, 24);
+    make_extended_pod(&s, "web", "600s");
+    assert_int_equal(sim_patch(&s, &kind_pod, "default", "web", "status",
+                               "{\"status\":{\"extendedResourceClaimStatus\":{"
+                               "\"resourceClaimName\":\"special\",\"requestMappings\":[{"
+                               "\"containerName\":\"c\",\"resourceName\":\"example.com/gpu\","
+                               "\"requestName\":\"r\"}]}}}"),
+                     200);
+    bind(&s, "web", "hollow-2");
+    sim_run(&s, 10 * SEC);
+    assert_false(has_phase(&s, &runs)); /* there is no such claim */
+    assert_int_equal(sim_create(&s,
+                                "{\"apiVersion\":\"resource.k8s.io/v1\",\"kind\":\"ResourceClaim\","
+                                "\"metadata\":{\"name\":\"special\"},\"spec\":{\"devices\":{"
+                                "\"requests\":[{\"name\":\"r\",\"exactly\":{\"deviceClassName\":"
+                                "\"gpu.example.com\"}}]}}}"),
+                     201);
+    sim_run(&s, 10 * SEC);
+    assert_false(has_phase(&s, &runs)); /* nor has it devices */
+    allocate(&s, "special", "web", "hollow-2");
+    assert_true(sim_until(&s, 10 * SEC, has_phase, &runs));
 }
 
 /* ---- nodes --------------------------------------------------------------------------------- */
@@ -474,9 +743,15 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_name_that_a_stranger_has_is_not_taken),
         cmocka_unit_test(test_claims_are_freed_in_order),
         cmocka_unit_test(test_the_claim_of_a_pod_that_never_ran_goes_with_it),
+        cmocka_unit_test(test_the_claim_of_a_pod_that_was_replaced_goes),
         cmocka_unit_test(test_a_shared_claim_stays_for_the_next),
         cmocka_unit_test(test_entries_of_strangers_are_left_alone),
         cmocka_unit_test(test_devices_of_a_pod_deleted_by_force_wait_for_its_end),
+        cmocka_unit_test(test_a_device_is_given_away_when_its_pod_has_ended),
+        cmocka_unit_test(test_pods_that_share_a_claim_get_their_own_too),
+        cmocka_unit_test(test_devices_of_extended_resources_are_freed_at_the_end),
+        cmocka_unit_test(test_devices_of_extended_resources_wait_for_the_end),
+        cmocka_unit_test(test_a_pod_starts_when_the_claim_of_its_extended_resources_is_reserved),
         cmocka_unit_test(test_a_pod_starts_when_its_claim_is_reserved),
         cmocka_unit_test(test_nodes_publish_slices),
         cmocka_unit_test(test_exactly_one_claim_each_through_kills),

@@ -243,15 +243,15 @@ static void report_status(struct scheduler *s, struct kobj *pod, const char *rea
 
 /* ---- outcomes -------------------------------------------------------------------------------- */
 
-static void event(struct active_profile *active, const struct kobj *pod, const char *reason,
-                  const char *message)
+static void event(struct active_profile *active, const struct kobj *pod, bool warning,
+                  const char *reason, const char *message)
 {
     const struct subject x = subject_of(active, pod_of(pod));
     const struct kobj *about = subject_object(&x, pod_of(pod));
     size_t n = strlen(message);
 
     if (about)
-        recorder_event_on(active->recorder, about, true, reason, "Scheduling", "%.*s%s",
+        recorder_event_on(active->recorder, about, warning, reason, "Scheduling", "%.*s%s",
                           n > NOTE_MAX ? NOTE_MAX - 4 : (int)n, message,
                           n > NOTE_MAX ? " ..." : "");
 }
@@ -261,7 +261,15 @@ void ks_warn(const struct ks_env *env, const struct pod *p, const char *reason, 
     struct active_profile *active = scheduler_profile(env->scheduler, p);
 
     if (active)
-        event(active, &p->obj, reason, note);
+        event(active, &p->obj, true, reason, note);
+}
+
+void ks_note(const struct ks_env *env, const struct pod *p, const char *reason, const char *note)
+{
+    struct active_profile *active = scheduler_profile(env->scheduler, p);
+
+    if (active)
+        event(active, &p->obj, false, reason, note);
 }
 
 void report_failure(struct scheduler *s, struct kobj *pod, const struct failure *f)
@@ -280,7 +288,7 @@ void report_failure(struct scheduler *s, struct kobj *pod, const struct failure 
     monitor_ended(s->monitor, pod->meta.uid);
     podqueue_fail(s->queue, pod->meta.uid, f->rejectors, f->pending);
     if (active && !f->quiet)
-        event(active, pod, "FailedScheduling", f->message);
+        event(active, pod, true, "FailedScheduling", f->message);
     report_status(s, pod, f->error ? "SchedulerError" : "Unschedulable", f->message, node);
     if (leaves)
         watch_room_free(s, pod); /* others were kept out of the room that it had claimed */
@@ -293,7 +301,7 @@ void report_held(struct scheduler *s, struct kobj *pod, const char *reason, cons
     if (says_so_already(pod_of(pod), reason, message))
         return;
     if (active)
-        event(active, pod, "FailedScheduling", message);
+        event(active, pod, true, "FailedScheduling", message);
     report_status(s, pod, reason, message, NULL);
 }
 

@@ -265,6 +265,8 @@ void ks_ask_next(const struct ks_env *env);
 /* An event about the pod (or what it stands for), for people: a warning of the action Scheduling.
  */
 void ks_warn(const struct ks_env *env, const struct pod *p, const char *reason, const char *note);
+/* The same, and nothing is wrong. */
+void ks_note(const struct ks_env *env, const struct pod *p, const char *reason, const char *note);
 /* What is nominated for a pod that waits is given up. Only where the scheduler leads. */
 void ks_unnominate(const struct ks_env *env, struct kuid uid);
 /* Are victims of this pod being evicted right now? */

@@ -70,6 +70,11 @@ static inline void fixture_args(struct plugin_fixture *f, const struct ks_regist
     c->args = args;
 }
 
+/* For plugins that look at a clock, set before fixture_init(); NULL: they have none. */
+static UNUSED struct loop *fixture_loop;
+/* The same: feature gates; NULL: their defaults. */
+static UNUSED const struct gates *fixture_gates;
+
 /* table: the plugins that exist. config: {'Plugin':{args}}, NULL for none. */
 static inline void fixture_init_with(struct plugin_fixture *f, void **state,
                                      const struct ks_registered *table, const char *config)
@@ -84,7 +89,9 @@ static inline void fixture_init_with(struct plugin_fixture *f, void **state,
     f->shapes = shapes_new(4);
     f->arena = arena_new();
     f->services = service_table_new();
-    f->env = (struct ks_env){ .objects = f->objects,
+    f->env = (struct ks_env){ .loop = fixture_loop,
+                              .gates = fixture_gates,
+                              .objects = f->objects,
                               .nodes = nodecache_nodes(f->cache),
                               .service_table = f->services };
     struct profile_config c = profile_config_default(table, "koord-scheduler", f->base->arena);

@@ -3,7 +3,12 @@
 
 #include "api/node.h"
 #include "api/pod.h"
+#include "client/kube.h"
+#include "loop/loop.h"
+#include "scheduler/plugins/dynamicresources/bindwait.h"
+#include "scheduler/plugins/dynamicresources/extended.h"
 #include "scheduler/plugins/dynamicresources/metrics.h"
+#include "scheduler/plugins/registry.h"
 
 /* ---- versions -------------------------------------------------------------------------------- */
 
@@ -23,6 +28,14 @@ static struct kobj *newest(const struct claim_record *r)
     return r->assumed ? r->assumed : r->seen;
 }
 
+/* Devices are free again. What the watch shows need not tell: a claim that got devices and lost
+ * them may never have been seen with them. */
+static void tell_waiting(const struct claimcache *cc)
+{
+    if (cc->env.scheduler)
+        ks_wake(&cc->env, ks_plugin_dynamic_resources.name, CLAIMS_WAIT_KEY);
+}
+
 /* The pools know what the newest state holds. */
 static void hold(struct claimcache *cc, struct claim_record *r)
 {
@@ -33,7 +46,10 @@ static void hold(struct claimcache *cc, struct claim_record *r)
         pools_hold(cc->pools, now, r->key);
     if (r->held)
         pools_give(cc->pools, r->held, r->key);
+    bool freed = r->held && !now;
     r->held = now;
+    if (freed)
+        tell_waiting(cc);
 }
 
 static struct claim_record *record_of(struct claimcache *cc, const struct kobj *claim)
@@ -47,6 +63,7 @@ static struct claim_record *record_of(struct claimcache *cc, const struct kobj *
     r->uid = uidmap_own(claim->meta.uid, &r->uid_text);
     kobj_key(claim, key, sizeof key);
     r->key = xstrdup(key);
+    r->cc = cc;
     uidmap_put(&cc->records, r);
     return r;
 }
@@ -55,6 +72,8 @@ static void record_free(struct claimcache *cc, struct claim_record *r)
 {
     if (r->held)
         pools_give(cc->pools, r->held, r->key);
+    timer_cancel(r->expected);
+    kube_cancel(r->asking);
     kobj_unref(r->seen);
     kobj_unref(r->assumed);
     free(r->key);
@@ -76,6 +95,13 @@ static void swap(struct kobj **at, struct kobj *now, struct kobj **ret_old)
     *at = now ? kobj_ref(now) : NULL;
 }
 
+static void stop_expecting(struct claim_record *r)
+{
+    r->expected = timer_cancel(r->expected);
+    kube_cancel(r->asking);
+    r->asking = NULL;
+}
+
 static void on_claim(void *arg, struct kobj *before, struct kobj *now)
 {
     struct claimcache *cc = arg;
@@ -87,9 +113,11 @@ static void on_claim(void *arg, struct kobj *before, struct kobj *now)
     }
     struct claim_record *r = record_of(cc, now ? now : before);
     swap(&r->seen, now, &seen);
+    stop_expecting(r);
     if (r->assumed && (!now || !is_newer(r->assumed, now)))
         swap(&r->assumed, NULL, &assumed);
     hold(cc, r); /* while what was held is still there */
+    bindwait_claim_changed(cc, r->uid);
     kobj_unref(seen);
     kobj_unref(assumed);
     drop_if_empty(cc, r);
@@ -106,6 +134,75 @@ void claimcache_assume(struct claimcache *cc, struct kobj *claim)
     swap(&r->assumed, claim, &old);
     hold(cc, r);
     kobj_unref(old);
+}
+
+/* ---- claims that this scheduler makes -------------------------------------------------------- */
+
+#define EXPECTED_MAX (120 * NSEC_PER_SEC)
+
+static void drop_assumed(struct claimcache *cc, struct claim_record *r)
+{
+    struct kobj *old = NULL;
+
+    swap(&r->assumed, NULL, &old);
+    hold(cc, r);
+    kobj_unref(old);
+    drop_if_empty(cc, r);
+}
+
+static void on_unseen(struct loop *l, void *arg);
+
+/* A watch may be late for longer than anybody would wait; its devices are free when it is gone. */
+static void on_answer(void *arg, struct kube_resp *resp, const struct kerr *err)
+{
+    struct claim_record *r = arg;
+    CLEANUP(kobj_unref) struct kobj *o = err ? NULL : claimwrite_decode(r->cc, resp);
+
+    r->asking = NULL;
+    if (o ? !kuid_equal(o->meta.uid, r->uid) : err && err->reason == KR_NOT_FOUND)
+        drop_assumed(r->cc, r);
+    else
+        r->expected = loop_after(r->cc->env.loop, EXPECTED_MAX, on_unseen, r);
+}
+
+static void on_unseen(struct loop *l, void *arg)
+{
+    struct claim_record *r = arg;
+    const struct objmeta *m = &r->assumed->meta;
+
+    (void)l;
+    r->expected = NULL;
+    r->asking =
+        kube_do(r->cc->env.kube,
+                &(struct kube_req){
+                    .verb = KUBE_GET, .kind = &kind_resource_claim, .ns = m->ns, .name = m->name },
+                on_answer, r);
+}
+
+void claimcache_expect(struct claimcache *cc, struct kobj *claim)
+{
+    struct claim_record *r = record_of(cc, claim);
+    struct kobj *old = NULL;
+
+    if (r->seen) {
+        claimcache_assume(cc, claim);
+        return;
+    }
+    swap(&r->assumed, claim, &old);
+    hold(cc, r);
+    kobj_unref(old);
+    stop_expecting(r);
+    r->expected = loop_after(cc->env.loop, EXPECTED_MAX, on_unseen, r);
+}
+
+void claimcache_forget(struct claimcache *cc, struct kuid claim)
+{
+    struct claim_record *r = uidmap_get(&cc->records, claim);
+
+    if (!r || r->seen)
+        return; /* the watch tells */
+    stop_expecting(r);
+    drop_assumed(cc, r);
 }
 
 const struct resource_claim *claimcache_get(const struct claimcache *cc, const char *ns,
@@ -126,6 +223,15 @@ bool claimcache_is_in_flight(const struct claimcache *cc, const struct resource_
 
 /* ---- bookings -------------------------------------------------------------------------------- */
 
+static struct claim_allocation *copy_allocation(const struct claim_allocation *from,
+                                                struct arena *a)
+{
+    struct claim_allocation *to = arena_new0(a, struct claim_allocation);
+
+    kj_copy(&claim_allocation_schema, from, a, to);
+    return to;
+}
+
 struct booking *booking_new(struct claimcache *cc, struct kobj *pod,
                             const struct resource_claim *const *claims,
                             struct claim_allocation *const *allocations, uint32_t n)
@@ -142,13 +248,15 @@ struct booking *booking_new(struct claimcache *cc, struct kobj *pod,
         const struct objmeta *m = &claims[i]->obj.meta;
         struct booked *to = &b->claims[i];
         to->uid = uidmap_own(m->uid, &to->uid_text);
+        to->flight = uidmap_own(m->uid, &to->flight_text);
         to->ns = arena_strdup(b->arena, m->ns);
         to->name = arena_strdup(b->arena, m->name);
         to->key = arena_printf(b->arena, "%s/%s", m->ns, m->name);
-        if (!allocations[i])
+        if (!allocations[i]) {
+            to->had = copy_allocation(claims[i]->status.allocation, b->arena);
             continue;
-        to->allocation = arena_new0(b->arena, struct claim_allocation);
-        kj_copy(&claim_allocation_schema, allocations[i], b->arena, to->allocation);
+        }
+        to->allocation = copy_allocation(allocations[i], b->arena);
         struct claim_record *r = record_of(cc, &claims[i]->obj);
         r->in_flight = to->allocation;
         pools_hold(cc->pools, to->allocation, r->key);
@@ -164,12 +272,14 @@ struct booking *booking_find(const struct claimcache *cc, struct kuid pod)
 
 void booking_land(struct booking *b, struct booked *c)
 {
-    struct claim_record *r = uidmap_get(&b->cc->records, c->uid);
+    struct claim_record *r = uidmap_get(&b->cc->records, c->flight);
 
     if (!r || !c->allocation || r->in_flight != c->allocation)
         return;
     r->in_flight = NULL;
     pools_give(b->cc->pools, c->allocation, r->key);
+    if (!r->held)
+        tell_waiting(b->cc);
     drop_if_empty(b->cc, r);
 }
 
@@ -192,6 +302,8 @@ void booking_end(struct booking *b)
     for (uint32_t i = 0; i < b->n; i++) {
         booking_land(b, &b->claims[i]);
         free(b->claims[i].uid_text);
+        free(b->claims[i].flight_text);
+        kobj_unref(b->claims[i].made);
     }
     claimwrite_stop(b);
     kobj_unref(b->latest);
@@ -205,10 +317,16 @@ void booking_end(struct booking *b)
 static void release_claims(struct booking *b)
 {
     for (uint32_t i = 0; i < b->n; i++) {
+        const struct booked *x = &b->claims[i];
+        if (x->special) {
+            if (x->made)
+                extwrite_delete(b->cc, x->ns, x->name, x->uid, b->uid);
+            continue;
+        }
         const struct resource_claim *c = claimcache_get(b->cc, b->claims[i].ns, b->claims[i].name);
         if (c && kuid_equal(c->obj.meta.uid, b->claims[i].uid) && c->status.allocation &&
             claim_is_reserved_for(c, b->uid))
-            claimwrite_release(b->cc, c, b->uid);
+            claimerrand_release(b->cc, c, b->uid);
     }
 }
 
@@ -280,6 +398,16 @@ static int check_claim(const struct resource_claim *c, const struct pod *p, cons
     return 0;
 }
 
+/* Two entries may name one claim. */
+static bool is_listed(const struct resource_claim *const *claims, uint32_t n,
+                      const struct resource_claim *c)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (claims[i] == c)
+            return true;
+    return false;
+}
+
 int pod_claims(const struct claimcache *cc, const struct pod *p, struct arena *a,
                const struct resource_claim ***ret, uint32_t *ret_n, struct ks_texts *why)
 {
@@ -298,7 +426,8 @@ int pod_claims(const struct claimcache *cc, const struct pod *p, struct arena *a
             r = check_claim(c, p, name, str_empty(e->claim_name), why);
         if (r < 0)
             return r;
-        (*ret)[(*ret_n)++] = c;
+        if (!is_listed(*ret, *ret_n, c))
+            (*ret)[(*ret_n)++] = c;
     }
     return 0;
 }
@@ -346,7 +475,8 @@ static int claimcache_create(const struct ks_env *env, const void *args, void **
         .taints = ks_gate(env, "DRADeviceTaints"),
         .taint_rules = ks_gate(env, "DRADeviceTaintRules"),
         .consumable = ks_gate(env, "DRAConsumableCapacity"),
-        .binding_conditions = ks_gate(env, "DRADeviceBindingConditions"),
+        .binding_conditions = ks_gate(env, "DRADeviceBindingConditions") &&
+                              ks_gate(env, "DRAResourceClaimDeviceStatus"),
     };
     struct claimcache *cc = xnew0(struct claimcache);
 
@@ -371,8 +501,10 @@ static void claimcache_destroy(void *service)
     struct claim_record *r;
     struct booking *b;
 
+    cc->env.scheduler = NULL; /* its queue has gone already */
     dra_metrics_free(cc->metrics);
-    claimwrite_end(cc);
+    claimerrand_end(cc);
+    extwrite_end(cc);
     if (cc->env.objects) {
         objects_unlisten(cc->env.objects, &cc->on_rule);
         objects_unlisten(cc->env.objects, &cc->on_slice);

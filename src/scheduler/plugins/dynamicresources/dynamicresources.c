@@ -9,34 +9,31 @@
 #include "scheduler/plugins/cards/cards.h"
 #include "scheduler/plugins/dynamicresources/allocate.h"
 #include "scheduler/plugins/dynamicresources/args.h"
+#include "scheduler/plugins/dynamicresources/bindwait.h"
 #include "scheduler/plugins/dynamicresources/claimcache.h"
+#include "scheduler/plugins/dynamicresources/extended.h"
 #include "scheduler/plugins/dynamicresources/hints.h"
 #include "scheduler/plugins/dynamicresources/internal.h"
+#include "scheduler/plugins/dynamicresources/verdicts.h"
 #include "scheduler/plugins/registry.h"
 
 #include <stdio.h>
 
-enum verdict { FITS, UNAVAILABLE, NO_CHOICE, BAD_POOLS, TIMED_OUT, FAILED };
+#define BINDING_TIMEOUT (600 * NSEC_PER_SEC)
+enum {
+    VARIANTS_MAX = 1 << EXTENDED_MAX,
+    QUICK_STEPS = 1024, /* a search of fewer is made again where its outcome is wanted */
+};
+
+enum verdict { FITS, UNAVAILABLE, NO_CHOICE, BAD_POOLS, TIMED_OUT, OLD_CLAIM, FAILED };
 static const struct ks_reason dra_reasons[] = {
     [FITS] = { KS_SUCCESS, "" },
     [UNAVAILABLE] = { KS_UNRESOLVABLE, "resourceclaim not available on the node" },
     [NO_CHOICE] = { KS_UNRESOLVABLE, "cannot allocate all claims" },
     [BAD_POOLS] = { KS_UNRESOLVABLE, "invalid resource pools were encountered" },
     [TIMED_OUT] = { KS_UNRESOLVABLE, "timed out trying to allocate devices" },
+    [OLD_CLAIM] = { KS_UNRESOLVABLE, "cannot schedule extended resource claim" },
     [FAILED] = { KS_ERROR, "" },
-};
-
-struct dra_state {                        /* of an attempt */
-    const struct resource_claim **claims; /* of the pod, in its order */
-    const struct nodesel **where;         /* of those that are allocated; NULL: everywhere */
-    uint32_t n;
-    const struct resource_claim **missing; /* those that are not */
-    uint32_t nmissing;
-    struct plan *plan;   /* for them; NULL: there are none, or `failure` says why not */
-    const char *failure; /* of the plan, or of the first node that failed */
-    bool searches;       /* counts are not enough */
-    int64_t *scores;     /* [row], where requests have alternatives; otherwise NULL */
-    nsec_t deadline;     /* by the stopwatch; 0: none */
 };
 
 /* ---- before nodes are looked at -------------------------------------------------------------- */
@@ -50,6 +47,13 @@ static enum ks_code dra_pre_enqueue(void *self, const struct pod *p, struct ks_t
     if (p->spec->resource_claims.n == 0)
         return KS_SUCCESS;
     return pod_claims(d->cache, p, why->arena, &claims, &n, why) < 0 ? KS_UNRESOLVABLE : KS_SUCCESS;
+}
+
+static uint64_t dra_waits_for(void *self, const struct pod *p)
+{
+    const struct dra *d = self;
+
+    return p->spec->resource_claims.n || d->extends ? CLAIMS_WAIT_KEY : 0;
 }
 
 static bool class_exists(const struct dra *d, const char *request, const struct device_ask *k,
@@ -93,60 +97,164 @@ static bool is_open(const struct dra *d, const struct resource_claim *c, struct 
     return true;
 }
 
-static bool read_claims(const struct dra *d, struct dra_state *st, struct arena *a,
+/* Its devices did not become ready: it is of no use anywhere, until somebody deallocates it. */
+static bool is_broken(const struct dra *d, const struct resource_claim *c, nsec_t now)
+{
+    if (!d->binding_timeout)
+        return false;
+    enum readiness is = claim_readiness(c, NULL);
+    return is == CLAIM_FAILED ||
+           (is == CLAIM_NOT_READY && claim_is_late(c, d->binding_timeout, now));
+}
+
+static bool read_claims(const struct dra *d, struct dra_state *st, const struct ks_cycle *c,
                         struct ks_texts *why)
 {
+    struct arena *a = c->arena;
+
     st->where = arena_newn0(a, st->n, const struct nodesel *);
-    st->missing = arena_newn0(a, st->n, const struct resource_claim *);
+    struct dra_variant *own = &st->variants[0];
+    own->missing = arena_newn0(a, st->n + 1, const struct resource_claim *);
+    st->broken = arena_newn0(a, st->n, bool);
     for (uint32_t i = 0; i < st->n; i++) {
         const struct claim_allocation *got = st->claims[i]->status.allocation;
         if (got && got->node_selector)
             st->where[i] = nodesel_from(got->node_selector, a);
-        if (got)
+        if (got) {
+            st->placed = true;
+            st->broken[i] = is_broken(d, st->claims[i], c->now);
             continue;
+        }
         if (!is_open(d, st->claims[i], why))
             return false;
-        st->missing[st->nmissing++] = st->claims[i];
+        own->missing[own->nmissing++] = st->claims[i];
     }
     return true;
+}
+
+/* Names for shares of devices: random UUIDs, from the loop's source. */
+static void next_id(void *arg, char out[37])
+{
+    struct dra *d = arg;
+    uint64_t hi = d->loop ? loop_rand(d->loop) : ++d->ids;
+    uint64_t lo = d->loop ? loop_rand(d->loop) : d->ids;
+
+    hi = (hi & ~UINT64_C(0xf000)) | 0x4000;
+    lo = (lo & ~(UINT64_C(3) << 62)) | UINT64_C(1) << 63;
+    snprintf(out, 37, "%08x-%04x-%04x-%04x-%012jx", (unsigned)(hi >> 32),
+             (unsigned)(hi >> 16 & 0xffff), (unsigned)(hi & 0xffff), (unsigned)(lo >> 48),
+             (uintmax_t)(lo & UINT64_C(0xffffffffffff)));
+}
+
+/* ---- plans ----------------------------------------------------------------------------------- */
+
+struct timing {
+    const struct loop *loop;
+    nsec_t deadline; /* 0: none */
+};
+
+static bool is_over(void *arg)
+{
+    const struct timing *t = arg;
+    return t->deadline && loop_stopwatch(t->loop) >= t->deadline;
+}
+
+static void make_plan(const struct dra *d, const struct dra_state *st, struct dra_variant *v,
+                      struct arena *a)
+{
+    struct pools *in = d->cache->pools;
+    struct timing timing = { d->loop, st->deadline };
+    const struct patience patience = { is_over, &timing };
+
+    if (v->nmissing == 0)
+        return;
+    v->late = plan_make(in, d->cache->env.objects, v->missing, v->nmissing, &patience, a, &v->plan,
+                        &v->failure) == -ETIMEDOUT;
+    if (!v->plan)
+        return;
+    v->searches = search_is_needed(v->plan);
+    v->column = verdicts_of(in, v->plan);
+    v->column_serial = v->column->serial;
+}
+
+/* The pod's own claims, and one for the resources of the mask. */
+static void add_variant(struct dra *d, struct dra_state *st, uint32_t mask, const struct pod *p,
+                        struct arena *a)
+{
+    const struct dra_variant *own = &st->variants[0];
+    struct dra_variant *v = &st->variants[st->nvariants++];
+    char uid[37];
+
+    next_id(d, uid);
+    v->special = special_claim_of(st->extended, mask, p, kuid_parse(uid, strlen(uid)), a);
+    v->missing = arena_newn0(a, own->nmissing + 1, const struct resource_claim *);
+    for (uint32_t i = 0; i < own->nmissing; i++)
+        v->missing[i] = own->missing[i];
+    v->nmissing = own->nmissing;
+    v->missing[v->nmissing++] = &v->special->claim;
+}
+
+/* Nodes whose device plugins lack the same resources are alike. */
+static void find_variants(struct dra *d, struct dra_state *st, const struct ks_cycle *c,
+                          const struct pod *p)
+{
+    uint32_t masks[VARIANTS_MAX] = { 0 };
+
+    st->of_row = arena_newn0(c->arena, c->nodes->n, uint8_t);
+    for (uint32_t row = 0; row < c->nodes->n; row++) {
+        uint32_t mask = extended_mask(st->extended, c->nodes, row), k = 0;
+        while (k < st->nvariants && masks[k] != mask)
+            k++;
+        if (k == st->nvariants) {
+            masks[k] = mask;
+            add_variant(d, st, mask, p, c->arena);
+        }
+        st->of_row[row] = (uint8_t)k;
+    }
 }
 
 static enum ks_code dra_pre_filter(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                                    void **ret_state, struct ks_only *only, struct ks_texts *why)
 {
-    const struct dra *d = self;
-    struct dra_state *st;
+    struct dra *d = self;
+    struct extended *extended =
+        d->extends ? extended_of(d->cache->env.objects, p, c->nodes, c->arena) : NULL;
 
     (void)only;
     *ret_state = NULL;
-    if (p->pod->spec->resource_claims.n == 0)
+    if (p->pod->spec->resource_claims.n == 0 && !extended)
         return KS_SKIP;
-    st = arena_new0(c->arena, struct dra_state);
+    nsec_t deadline = d->timeout && d->loop ? loop_stopwatch(d->loop) + d->timeout : 0;
+    if (extended && extended->problem) {
+        ks_texts_add(why, extended->problem);
+        return KS_UNRESOLVABLE;
+    }
+    struct dra_state *st = arena_new0(c->arena, struct dra_state);
+    st->extended = extended;
+    st->deadline = deadline;
+    st->variants = arena_newn0(c->arena, extended ? VARIANTS_MAX : 1, struct dra_variant);
+    st->nvariants = 1;
     if (pod_claims(d->cache, p->pod, c->arena, &st->claims, &st->n, why) < 0)
         return KS_UNRESOLVABLE;
-    if (st->n == 0)
+    if (st->n == 0 && !extended)
         return KS_SKIP;
+    if (!read_claims(d, st, c, why))
+        return KS_UNRESOLVABLE; /* and post-filter has no claims to look at, as upstream */
     *ret_state = st;
-    if (!read_claims(d, st, c->arena, why))
-        return KS_UNRESOLVABLE;
-    if (st->nmissing) {
-        (void)plan_make(d->cache->pools, d->cache->env.objects, st->missing, st->nmissing, NULL, c->arena,
-                        &st->plan, &st->failure);
-        st->searches = st->plan && search_is_needed(st->plan);
-        if (st->plan && st->plan->alternatives)
-            st->scores = arena_newn0(c->arena, c->nodes->n, int64_t);
+    if (extended)
+        find_variants(d, st, c, p->pod);
+    if (st->variants[0].nmissing || extended)
         ks_rows_refresh(c);
-    }
-    if (d->timeout && d->loop)
-        st->deadline = loop_stopwatch(d->loop) + d->timeout;
+    for (uint32_t i = 0; i < st->nvariants; i++)
+        make_plan(d, st, &st->variants[i], c->arena);
+    if (st->variants[0].plan && st->variants[0].plan->alternatives)
+        st->scores = arena_newn0(c->arena, c->nodes->n, int64_t);
+    st->said = arena_newn0(c->arena, c->nodes->n, uint8_t);
+    st->clock = pools_clock(d->cache->pools);
     return KS_SUCCESS;
 }
 
 /* ---- one node -------------------------------------------------------------------------------- */
-
-struct dra_row {
-    struct node_devices *devices;
-};
 
 /* The record of a node stays, and is told that the node has changed. */
 static void dra_fill(void *self, struct ks_fill *f)
@@ -155,6 +263,7 @@ static void dra_fill(void *self, struct ks_fill *f)
     struct dra_row *row = f->data;
 
     row->devices = pools_node(d->cache->pools, f->nodes->node[f->row]->obj.meta.name);
+    row->number = row->devices->number;
     row->devices->gone = false;
     node_devices_touch(row->devices);
 }
@@ -164,17 +273,6 @@ static const struct ks_row_data dra_row = {
     .on_demand = true,
     .fill = dra_fill,
 };
-
-struct timing {
-    const struct dra *d;
-    const struct dra_state *st;
-};
-
-static bool is_over(void *arg)
-{
-    const struct timing *t = arg;
-    return t->st->deadline && loop_stopwatch(t->d->loop) >= t->st->deadline;
-}
 
 static enum verdict verdict_of(enum found f)
 {
@@ -188,26 +286,46 @@ static enum verdict verdict_of(enum found f)
     return table[f];
 }
 
-static void search_row(struct dra *d, const struct dra_state *st, struct node_devices *n,
-                       struct arena *a, struct outcome *ret)
+/* Reserve() takes it: there is no time to search for so long again. */
+static void keep_outcome(struct dra_state *st, const struct outcome *o, const struct ks_cycle *c,
+                         uint32_t row)
 {
-    struct timing timing = { d, st };
-    const struct patience patience = { is_over, &timing };
+    struct kept_outcome *to = arena_new0(c->arena, struct kept_outcome);
 
-    search_node(st->plan, n, &patience, a, ret);
+    if (!st->kept)
+        st->kept = arena_newn0(c->arena, c->nodes->n, struct kept_outcome *);
+    st->kept[row] = to;
+    to->n = o->n;
+    to->picks = arena_newn0(c->arena, o->n, struct pick);
+    for (uint32_t i = 0; i < o->n; i++) {
+        uint32_t amounts = o->picks[i].pool->devices[o->picks[i].device].d->capacity.n;
+        to->picks[i] = o->picks[i];
+        if (!o->picks[i].consumed || amounts == 0)
+            continue;
+        struct qty *consumed = arena_newn0(c->arena, amounts, struct qty);
+        memcpy(consumed, o->picks[i].consumed, amounts * sizeof *consumed);
+        to->picks[i].consumed = consumed;
+    }
+}
+
+/* NULL: there is none, or it is of a time before the last change. */
+static const struct kept_outcome *kept_at(const struct dra_state *st, const struct pools *in,
+                                          uint32_t row)
+{
+    return st->kept && st->clock == pools_clock(in) ? st->kept[row] : NULL;
 }
 
 /* A selector that cannot be copied into an allocation fails the attempt as upstream's does. */
-static bool results_are_possible(struct dra_state *st, const struct outcome *o,
+static bool results_are_possible(struct dra_variant *v, const struct outcome *o,
                                  const struct node *node, const struct id_source *ids,
                                  struct arena *a)
 {
     struct claim_allocation *got;
     const char *why;
 
-    for (uint32_t i = 0; i < st->plan->n; i++)
-        if (allocation_of(st->plan, o, i, node, ids, a, &got, &why) < 0) {
-            st->failure = arena_strdup(st->plan->arena, why);
+    for (uint32_t i = 0; i < v->plan->n; i++)
+        if (allocation_of(v->plan, o, i, node, ids, a, &got, &why) < 0) {
+            v->failure = arena_strdup(v->plan->arena, why);
             return false;
         }
     return true;
@@ -231,48 +349,84 @@ static bool has_selectors(const struct node_devices *n)
 static enum verdict allocate_row(struct dra *d, struct dra_state *st, const struct ks_cycle *c,
                                  uint32_t row)
 {
+    struct dra_variant *v = variant_at(st, row);
     struct node_devices *n = ((struct dra_row *)ks_row(c->rows, row))->devices;
     const struct node *node = c->nodes->node[row];
     const struct id_source ids = { no_id, NULL };
+    struct timing timing = { d->loop, st->deadline };
+    const struct patience patience = { is_over, &timing };
     struct outcome o;
 
+    if (patience_is_over(&patience))
+        return TIMED_OUT;
     node_devices_refresh(n, node);
-    switch (counts_say(st->plan, n, NULL)) {
+    switch (counts_say(v->plan, n, &patience)) {
     case COUNTS_TOO_FEW: return NO_CHOICE;
     case COUNTS_ENOUGH:
-        if (!st->searches && !has_selectors(n))
+        if (!v->searches && !has_selectors(n))
             return FITS;
         break;
     case COUNTS_UNSURE: break;
     }
     arena_reset(d->scratch);
-    search_row(d, st, n, d->scratch, &o);
-    if (o.found == FOUND_ERROR && !st->failure)
-        st->failure = arena_strdup(st->plan->arena, o.why);
+    search_node(v->plan, n, &patience, d->scratch, &o);
+    if (o.found == FOUND_ERROR && !v->failure)
+        v->failure = arena_strdup(v->plan->arena, o.why);
     if (o.found == FOUND && st->scores)
-        st->scores[row] = outcome_score(st->plan, &o);
+        st->scores[row] = outcome_score(v->plan, &o);
     if (o.found == FOUND && has_selectors(n) &&
-        !results_are_possible(st, &o, node, &ids, d->scratch))
+        !results_are_possible(v, &o, node, &ids, d->scratch))
         return FAILED;
+    if (o.found == FOUND && o.steps > QUICK_STEPS)
+        keep_outcome(st, &o, c, row);
     return verdict_of(o.found);
 }
 
-static bool is_available(const struct dra_state *st, uint32_t claim, const struct node *n)
+bool claim_is_available(const struct dra_state *st, uint32_t claim, const struct node *n)
 {
+    if (st->broken[claim])
+        return false;
     return !st->where[claim] ||
            nodesel_match(st->where[claim], &n->obj.meta.labels, n->obj.meta.name) == 1;
 }
 
+/* As it was for a pod whose claims asked for the same, unless the node has changed since. */
+static inline enum verdict allocate_known(struct dra *d, struct dra_state *st,
+                                          const struct ks_cycle *c, uint32_t row)
+{
+    const struct dra_row *at = ks_row(c->rows, row);
+    const struct dra_variant *of = variant_at(st, row);
+    struct verdict_column *known = of->column;
+    const struct pools *in = of->plan->in;
+
+    bool own = known->serial == of->column_serial;
+    if (own && verdict_known(known, in, at->number)) {
+        if (st->scores)
+            st->scores[row] = known->score[at->number];
+        return known->verdict[at->number];
+    }
+    if (kept_at(st, in, row))
+        return FITS;
+    enum verdict v = allocate_row(d, st, c, row);
+    /* That it fits is of no use to others without the outcome, where that is kept. */
+    if (own && v != FAILED && v != TIMED_OUT && !kept_at(st, in, row))
+        verdict_keep(known, in, at->number, (uint8_t)v, st->scores ? st->scores[row] : 0);
+    return v;
+}
+
 static uint8_t judge(struct dra *d, struct dra_state *st, const struct ks_cycle *c, uint32_t row)
 {
+    const struct dra_variant *of = variant_at(st, row);
     enum verdict v = FITS;
 
-    if (st->nmissing && !st->plan)
-        return FAILED;
-    if (st->plan)
-        v = allocate_row(d, st, c, row);
-    for (uint32_t i = 0; v == FITS && i < st->n; i++)
-        if (!is_available(st, i, c->nodes->node[row]))
+    if (st->extended && st->extended->old)
+        return OLD_CLAIM;
+    if (of->nmissing && !of->plan)
+        return of->late ? TIMED_OUT : FAILED;
+    if (of->plan)
+        v = allocate_known(d, st, c, row);
+    for (uint32_t i = 0; v == FITS && st->placed && i < st->n; i++)
+        if (!claim_is_available(st, i, c->nodes->node[row]))
             v = UNAVAILABLE;
     return (uint8_t)v;
 }
@@ -280,19 +434,23 @@ static uint8_t judge(struct dra *d, struct dra_state *st, const struct ks_cycle 
 static void dra_filter(void *self, const struct ks_cycle *c, const struct ks_pod *p,
                        struct ks_span s, const uint8_t *skip, uint8_t *restrict why)
 {
+    const struct dra_state *st = c->state;
+
     (void)p;
     for (uint32_t i = s.begin; i < s.end; i++)
-        why[i] = skip[i] ? 0 : judge(self, c->state, c, i);
+        why[i] = st->said[i] = skip[i] ? 0 : judge(self, c->state, c, i);
 }
 
 static void dra_explain(void *self, const struct ks_cycle *c, const struct ks_pod *p, uint32_t row,
                         struct ks_texts *out)
 {
     struct dra_state *st = c->state;
-    uint8_t v = judge(self, st, c, row);
+    uint8_t v = st->said[row]; /* the time may be over by now */
 
     (void)p;
-    ks_texts_add(out, v == FAILED ? st->failure : dra_reasons[v].text);
+    if (v == FITS)
+        v = judge(self, st, c, row);
+    ks_texts_add(out, v == FAILED ? variant_at(st, row)->failure : dra_reasons[v].text);
 }
 
 /* ---- scores ---------------------------------------------------------------------------------- */
@@ -325,7 +483,7 @@ static bool is_in_the_way(const struct attempt *a, const struct dra_state *st, u
     for (uint32_t row = 0; row < a->n; row++) {
         const char *by = attempt_plugin(a, row);
         if (by && streq(by, ks_plugin_dynamic_resources.name) && a->why[row] == UNAVAILABLE &&
-            !is_available(st, claim, a->cycle.nodes->node[row]))
+            !claim_is_available(st, claim, a->cycle.nodes->node[row]))
             return true;
     }
     return false;
@@ -362,9 +520,13 @@ static enum ks_code dra_plan(void *self, struct attempt *a, struct preemption *r
         return KS_UNSCHEDULABLE;
     }
     const struct resource_claim *c = to_deallocate(a, st);
-    if (c)
-        d->unused = kobj_ref((struct kobj *)&c->obj);
-    ks_texts_add(why, c ? "deallocation of ResourceClaim completed" : "still not schedulable");
+    const struct resource_claim *old = !c && st->extended ? st->extended->old : NULL;
+    if (c || old)
+        d->unused = kobj_ref((struct kobj *)&(c ? c : old)->obj);
+    d->deletes = old;
+    ks_texts_add(why, c     ? "deallocation of ResourceClaim completed"
+                      : old ? "deletion of ResourceClaim completed"
+                            : "still not schedulable");
     return KS_UNSCHEDULABLE;
 }
 
@@ -375,52 +537,88 @@ static void dra_after(void *self, const struct pod *p, const struct post_filter_
     CLEANUP(kobj_unref) struct kobj *unused = take(d->unused);
 
     (void)o;
-    if (unused)
-        claimwrite_deallocate(d->cache, resource_claim_of(unused), p->obj.meta.uid);
+    if (unused && d->deletes)
+        extwrite_delete(d->cache, unused->meta.ns, unused->meta.name, unused->meta.uid,
+                        p->obj.meta.uid);
+    else if (unused)
+        claimerrand_deallocate(d->cache, resource_claim_of(unused), p->obj.meta.uid);
 }
 
 static const struct ks_post_filter dra_post_filter = { .plan = dra_plan, .after = dra_after };
 
 /* ---- the node is chosen ---------------------------------------------------------------------- */
 
-/* Names for shares of devices: random UUIDs, from the loop's source. */
-static void next_id(void *arg, char out[37])
+/* What filter() found. A quick search is made again: it is the same for the same objects, so it
+ * needs no patience. When something has changed since, as when another plugin has given a card to
+ * the pod, the search is another one and has as long as filter() has. */
+static void find_again(struct dra *d, const struct dra_state *st, const struct dra_variant *v,
+                       struct node_devices *n, uint32_t row, struct outcome *ret)
 {
-    struct dra *d = arg;
-    uint64_t hi = d->loop ? loop_rand(d->loop) : ++d->ids;
-    uint64_t lo = d->loop ? loop_rand(d->loop) : d->ids;
+    const struct kept_outcome *kept = kept_at(st, d->cache->pools, row);
+    bool changed = st->clock != pools_clock(d->cache->pools);
+    struct timing timing = { d->loop, 0 };
+    const struct patience patience = { is_over, &timing };
 
-    hi = (hi & ~UINT64_C(0xf000)) | 0x4000;
-    lo = (lo & ~(UINT64_C(3) << 62)) | UINT64_C(1) << 63;
-    snprintf(out, 37, "%08x-%04x-%04x-%04x-%012jx", (unsigned)(hi >> 32),
-             (unsigned)(hi >> 16 & 0xffff), (unsigned)(hi & 0xffff), (unsigned)(lo >> 48),
-             (uintmax_t)(lo & UINT64_C(0xffffffffffff)));
+    if (kept) {
+        *ret = (struct outcome){ .found = FOUND, .picks = kept->picks, .n = kept->n };
+        return;
+    }
+    if (changed && st->deadline)
+        timing.deadline = loop_stopwatch(d->loop) + d->timeout;
+    search_node(v->plan, n, changed ? &patience : NULL, d->scratch, ret);
 }
 
-/* What filter() found is found again: the search is the same for the same objects, and nothing has
- * changed since. */
 static enum ks_code allocate(struct dra *d, const struct dra_state *st, const struct ks_cycle *c,
                              uint32_t row, struct claim_allocation **ret, struct ks_texts *why)
 {
     struct node_devices *n = ((struct dra_row *)ks_row(c->rows, row))->devices;
     const struct node *node = c->nodes->node[row];
     const struct id_source ids = { next_id, d };
+    const struct dra_variant *v = variant_at(st, row);
     const char *text = NULL;
     struct outcome o;
 
     node_devices_refresh(n, node);
     arena_reset(d->scratch);
-    search_row(d, st, n, d->scratch, &o);
+    find_again(d, st, v, n, row, &o);
     if (o.found != FOUND) {
         ks_texts_add(why, "claim allocation not found for node");
         return KS_ERROR;
     }
-    for (uint32_t i = 0; i < st->plan->n; i++)
-        if (allocation_of(st->plan, &o, i, node, &ids, d->scratch, &ret[i], &text) < 0) {
+    for (uint32_t i = 0; i < v->plan->n; i++)
+        if (allocation_of(v->plan, &o, i, node, &ids, d->scratch, &ret[i], &text) < 0) {
             ks_texts_add(why, arena_strdup(c->arena, text));
             return KS_ERROR;
         }
     return KS_SUCCESS;
+}
+
+/* Claims of the pod that get devices now, then the special one. */
+static void book(struct dra *d, const struct dra_state *st, const struct dra_variant *v,
+                 const struct pod *p, struct claim_allocation *const *got, struct arena *a)
+{
+    const struct resource_claim **claims = arena_newn0(a, st->n + 1, const struct resource_claim *);
+    struct claim_allocation **of = arena_newn0(a, st->n + 1, struct claim_allocation *);
+    uint32_t k = 0, n = st->n;
+
+    for (uint32_t i = 0; i < st->n; i++) {
+        claims[i] = st->claims[i];
+        if (!claims[i]->status.allocation)
+            of[i] = got[k++];
+    }
+    if (v->special) {
+        claims[n] = &v->special->claim;
+        of[n++] = got[k];
+    }
+    struct booking *old = booking_find(d->cache, p->obj.meta.uid);
+    if (old)
+        booking_leave(old);
+    if (n == 0)
+        return; /* device plugins have all that the pod asks for */
+    struct booking *b = booking_new(d->cache, (struct kobj *)&p->obj, claims, of, n);
+    b->binding_timeout = d->binding_timeout;
+    if (v->special)
+        extwrite_prepare(b, v->special);
 }
 
 static enum ks_code dra_reserve(void *self, const struct ks_cycle *c, const struct ks_pod *p,
@@ -431,21 +629,15 @@ static enum ks_code dra_reserve(void *self, const struct ks_cycle *c, const stru
 
     if (!st)
         return KS_SUCCESS;
+    const struct dra_variant *v = variant_at(st, row);
     struct claim_allocation **got =
-        arena_newn0(c->arena, st->nmissing + 1, struct claim_allocation *);
-    struct claim_allocation **of = arena_newn0(c->arena, st->n, struct claim_allocation *);
-    if (st->nmissing) {
-        enum ks_code code = st->plan ? allocate(d, st, c, row, got, why) : KS_ERROR;
+        arena_newn0(c->arena, v->nmissing + 1, struct claim_allocation *);
+    if (v->nmissing) {
+        enum ks_code code = v->plan ? allocate(d, st, c, row, got, why) : KS_ERROR;
         if (code != KS_SUCCESS)
             return code;
     }
-    for (uint32_t i = 0, k = 0; i < st->n; i++)
-        if (!st->claims[i]->status.allocation)
-            of[i] = got[k++];
-    struct booking *old = booking_find(d->cache, p->pod->obj.meta.uid);
-    if (old)
-        booking_leave(old);
-    booking_new(d->cache, (struct kobj *)&p->pod->obj, st->claims, of, st->n);
+    book(d, st, v, p->pod, got, c->arena);
     return KS_SUCCESS;
 }
 
@@ -505,13 +697,21 @@ static void dra_post_bind(void *self, const struct pod *p, const char *node)
 static int dra_create(const struct ks_env *env, const void *args, void **ret_self, struct kerr *err)
 {
     const struct dynamicresources_args *in = args;
-    struct dra *d = xnew0(struct dra);
+    bool binds =
+        ks_gate(env, "DRADeviceBindingConditions") && ks_gate(env, "DRAResourceClaimDeviceStatus");
 
-    (void)err;
+    if (in->binding_timeout.set && !binds)
+        return kerr_api(err, -EINVAL, KR_INVALID,
+                        "bindingTimeout: Forbidden: DRADeviceBindingConditions or "
+                        "DRAResourceClaimDeviceStatus feature gate is disabled");
+    struct dra *d = xnew0(struct dra);
     d->cache = claimcache_of(env);
     pools_link(d->cache->pools, cards_of(env), &d->cache->args->card_attributes);
     d->loop = env->loop;
     d->timeout = ks_gate(env, "DRASchedulerFilterTimeout") ? in->filter_timeout.v : 0;
+    if (binds)
+        d->binding_timeout = in->binding_timeout.set ? in->binding_timeout.v : BINDING_TIMEOUT;
+    d->extends = ks_gate(env, "DRAExtendedResource");
     d->scratch = arena_new();
     *ret_self = d;
     return 0;
@@ -554,11 +754,14 @@ const struct ks_plugin ks_plugin_dynamic_resources = {
     .destroy = dra_destroy,
     .services = dra_services,
     .pre_enqueue = dra_pre_enqueue,
+    .gates_silently = true, /* as upstream; most claims are there a moment later */
     .hints = dra_hints,
     .nhints = DRA_HINTS,
+    .waits_for = dra_waits_for,
     .pre_filter = dra_pre_filter,
     .filter = dra_filter,
     .explain = dra_explain,
+    .show = dra_show,
     .pre_score = dra_pre_score,
     .score = dra_score,
     .normalize = ks_normalize,

@@ -7,27 +7,30 @@
  */
 #include "api/pod.h"
 #include "base/klog.h"
+#include "base/ktime.h"
 #include "base/strbuf.h"
 #include "client/kube.h"
+#include "controllers/meta.h"
 #include "loop/loop.h"
+#include "scheduler/plugins/dynamicresources/bindwait.h"
 #include "scheduler/plugins/dynamicresources/claimcache.h"
+#include "scheduler/plugins/dynamicresources/claimwire.h"
+#include "scheduler/plugins/dynamicresources/extended.h"
 #include "json/kj.h"
 
-enum { TRIES_MAX = 5 };
 #define CONFLICT_WAIT (10 * NSEC_PER_MSEC)
-#define ASK_WAIT_MIN  (100 * NSEC_PER_MSEC)
-#define ASK_WAIT_MAX  (10 * NSEC_PER_SEC)
+#define ADD_FINALIZER "add finalizer to claim"
 
-static void go_on(struct booking *b);
 static void ask(struct booking *b);
 
 bool claimwrite_is_under_way(const struct booking *b)
 {
-    return b->call || b->timer;
+    return b->call || (b->timer && !b->waits);
 }
 
 void claimwrite_stop(struct booking *b)
 {
+    bindwait_stop(b);
     b->call = kube_cancel(b->call);
     b->timer = timer_cancel(b->timer);
     b->bind = NULL;
@@ -41,7 +44,7 @@ static void after(struct booking *b, nsec_t wait, void (*fn)(struct loop *, void
 /* ---- ends ------------------------------------------------------------------------------------ */
 
 /* The engine may give the booking back at once: nothing may touch it afterwards. */
-static void finish(struct booking *b, enum ks_code code, const char *why)
+void claimwrite_finish(struct booking *b, enum ks_code code, const char *why)
 {
     if (b->bind) {
         ks_bind_done(take(b->bind), code, why);
@@ -64,12 +67,12 @@ static void fail(struct booking *b, const char *fmt, ...)
     va_start(ap, fmt);
     strbuf_vappendf(&text, fmt, ap);
     va_end(ap);
-    finish(b, KS_ERROR, strbuf_str(&text));
+    claimwrite_finish(b, KS_ERROR, strbuf_str(&text));
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-static struct kobj *decode(struct booking *b, const struct kube_resp *r)
+struct kobj *claimwrite_decode(const struct claimcache *cc, const struct kube_resp *r)
 {
     CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
     struct kobj *o = NULL;
@@ -77,7 +80,7 @@ static struct kobj *decode(struct booking *b, const struct kube_resp *r)
 
     if (!r->body || kj_parse(r->body, r->n, 0, &doc, &err) < 0)
         return NULL;
-    (void)kobj_decode(&kind_resource_claim, kj_root(doc), kube_scratch(b->cc->env.kube), &o, &err);
+    (void)kobj_decode(&kind_resource_claim, kj_root(doc), kube_scratch(cc->env.kube), &o, &err);
     return o;
 }
 
@@ -107,15 +110,19 @@ static bool is_done(const struct booking *b, const struct booked *c,
     const struct claim_allocation *got = now->status.allocation;
 
     return claim_is_reserved_for(now, b->uid) && got &&
-           (!c->allocation || same_devices(got, c->allocation));
+           same_devices(got, c->allocation ? c->allocation : c->had);
 }
 
 static void landed(struct booking *b, struct kobj *o)
 {
-    claimcache_assume(b->cc, o);
+    if (b->claims[b->at].special)
+        claimcache_expect(b->cc, o);
+    else
+        claimcache_assume(b->cc, o);
     booking_land(b, &b->claims[b->at]);
     b->at++;
     b->tries = 0;
+    free(take(b->failure));
     set_latest(b, NULL);
 }
 
@@ -142,10 +149,10 @@ static void on_told(void *arg, struct kube_resp *resp, const struct kerr *err)
 
     b->call = NULL;
     if (!err)
-        o = decode(b, resp);
+        o = claimwrite_decode(b->cc, resp);
     if (!o && !(err && err->reason == KR_NOT_FOUND)) {
         after(b, loop_jitter(b->cc->env.loop, b->wait, 0.1), on_retry);
-        b->wait = MIN(b->wait * 2, ASK_WAIT_MAX);
+        b->wait = MIN(b->wait * 2, CLAIM_ASK_WAIT_MAX);
         return;
     }
     if (!is_same_claim(c, o)) {
@@ -156,13 +163,13 @@ static void on_told(void *arg, struct kube_resp *resp, const struct kerr *err)
     if (is_done(b, c, resource_claim_of(o))) {
         CLEANUP(kobj_unref) struct kobj *done = o;
         landed(b, done);
-        go_on(b);
+        claimwrite_go_on(b);
         return;
     }
     claimcache_assume(b->cc, o);
     set_latest(b, o);
     if (!b->failure) { /* a conflict */
-        go_on(b);
+        claimwrite_go_on(b);
         return;
     }
     CLEANUP(mem_free) char *text = take(b->failure);
@@ -180,6 +187,53 @@ static void ask(struct booking *b)
                 on_told, b);
 }
 
+/* ---- a claim that a patch would change ---------------------------------------------------------
+ */
+
+static void on_written(void *arg, struct kube_resp *resp, const struct kerr *err);
+
+/* The claim in protobuf: it goes back with the finalizer, its version included. */
+static void on_exact(void *arg, struct kube_resp *resp, const struct kerr *err)
+{
+    struct booking *b = arg;
+    const struct booked *c = &b->claims[b->at];
+    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
+    CLEANUP(mem_free) char *refusal = take(b->failure);
+
+    b->call = NULL;
+    if (err ||
+        claimwire_add_finalizer((struct str){ resp->body, resp->n }, CLAIM_FINALIZER, &body) < 0) {
+        fail(b, "%s %s: %s", b->doing, c->key, refusal);
+        return;
+    }
+    b->exact = true;
+    b->call = kube_do(b->cc->env.kube,
+                      &(struct kube_req){ .verb = KUBE_UPDATE,
+                                          .protobuf = true,
+                                          .kind = &kind_resource_claim,
+                                          .ns = c->ns,
+                                          .name = c->name,
+                                          .body = body.data,
+                                          .body_len = body.len },
+                      on_written, b);
+}
+
+/* Its opaque parameters do not survive JSON: claimwire.h. */
+static void write_exactly(struct booking *b, const char *refusal)
+{
+    const struct booked *c = &b->claims[b->at];
+
+    free(b->failure);
+    b->failure = xstrdup(refusal);
+    b->call = kube_do(b->cc->env.kube,
+                      &(struct kube_req){ .verb = KUBE_GET,
+                                          .protobuf = true,
+                                          .kind = &kind_resource_claim,
+                                          .ns = c->ns,
+                                          .name = c->name },
+                      on_exact, b);
+}
+
 /* Does the answer say that nothing was written? */
 static bool is_refusal(const struct kube_resp *r)
 {
@@ -190,7 +244,7 @@ static void on_written(void *arg, struct kube_resp *resp, const struct kerr *err
 {
     struct booking *b = arg;
     struct booked *c = &b->claims[b->at];
-    struct kobj *o = err ? NULL : decode(b, resp);
+    struct kobj *o = err ? NULL : claimwrite_decode(b->cc, resp);
 
     b->call = NULL;
     if (o) {
@@ -201,16 +255,20 @@ static void on_written(void *arg, struct kube_resp *resp, const struct kerr *err
             claimcache_assume(b->cc, o);
             set_latest(b, o);
         }
-        go_on(b);
+        claimwrite_go_on(b);
         return;
     }
-    b->wait = ASK_WAIT_MIN;
-    if (err && err->reason == KR_CONFLICT && ++b->tries < TRIES_MAX) {
+    b->wait = CLAIM_ASK_WAIT_MIN;
+    if (err && err->reason == KR_CONFLICT && ++b->tries < CLAIM_TRIES_MAX) {
         after(b, CONFLICT_WAIT, on_retry);
         return;
     }
     if (err && err->reason == KR_NOT_FOUND) {
         fail(b, "claim %s got deleted in the meantime", c->key);
+        return;
+    }
+    if (err && err->reason == KR_INVALID && !b->exact && streq(b->doing, ADD_FINALIZER)) {
+        write_exactly(b, err->text);
         return;
     }
     if (err && is_refusal(resp)) {
@@ -228,6 +286,7 @@ static void send_patch(struct booking *b, const char *subresource, const struct 
 {
     const struct booked *c = &b->claims[b->at];
 
+    b->exact = false;
     b->call = kube_do(b->cc->env.kube,
                       &(struct kube_req){ .verb = KUBE_PATCH,
                                           .patch = KUBE_PATCH_MERGE,
@@ -250,17 +309,9 @@ static void write_head(struct kjw *w, const struct kobj *o)
 static void send_finalizer(struct booking *b, const struct kobj *now)
 {
     CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
-    struct kjw w = kjw_to(&body);
 
-    b->doing = "add finalizer to claim";
-    write_head(&w, now);
-    kjw_arr(&w, "finalizers");
-    for (uint32_t i = 0; i < now->meta.finalizers.n; i++)
-        kjw_str(&w, NULL, now->meta.finalizers.items[i]);
-    kjw_str(&w, NULL, CLAIM_FINALIZER);
-    kjw_end(&w);
-    kjw_end(&w);
-    kjw_end(&w);
+    b->doing = ADD_FINALIZER;
+    meta_finalizer_patch(now, now->meta.resource_version, CLAIM_FINALIZER, true, &body);
     send_patch(b, NULL, &body);
 }
 
@@ -290,9 +341,18 @@ static void send_status(struct booking *b, const struct resource_claim *now)
     write_head(&w, &now->obj);
     kjw_end(&w);
     kjw_obj(&w, "status");
+    bool stamped = now->status.allocation && now->status.allocation->allocation_timestamp;
     if (c->allocation) {
+        if (b->binding_timeout)
+            c->allocation->allocation_timestamp = loop_wall(b->cc->env.loop);
         kj_encode(&claim_allocation_schema, c->allocation, &allocation);
         kjw_raw(&w, "allocation", allocation.data, allocation.len);
+    } else if (b->binding_timeout && !stamped) { /* by a scheduler without the feature */
+        char at[KTIME_TEXT_MAX];
+        ktime_format(loop_wall(b->cc->env.loop), at);
+        kjw_obj(&w, "allocation");
+        kjw_str(&w, "allocationTimestamp", at);
+        kjw_end(&w);
     }
     kjw_arr(&w, "reservedFor");
     for (uint32_t i = 0; i < now->status.reserved_for.n; i++)
@@ -304,35 +364,46 @@ static void send_status(struct booking *b, const struct resource_claim *now)
     send_patch(b, "status", &body);
 }
 
-static bool has_finalizer(const struct kobj *o)
-{
-    for (uint32_t i = 0; i < o->meta.finalizers.n; i++)
-        if (streq(o->meta.finalizers.items[i], CLAIM_FINALIZER))
-            return true;
-    return false;
-}
-
 /* The next write for the claim at work; false: it has ended, one way or the other. */
 static void next_write(struct booking *b, struct booked *c, const struct resource_claim *now)
 {
     if (!c->allocation && !now->status.allocation)
         fail(b, "claim %s got deallocated elsewhere in the meantime", c->key);
-    else if (c->allocation && now->status.allocation)
+    else if (now->status.allocation &&
+             (c->allocation || !same_devices(now->status.allocation, c->had)))
         fail(b, "claim %s got allocated elsewhere in the meantime", c->key);
-    else if (c->allocation && !has_finalizer(&now->obj))
+    else if (c->allocation && !meta_has_finalizer(&now->obj, CLAIM_FINALIZER))
         send_finalizer(b, &now->obj);
     else
         send_status(b, now);
 }
 
-static void go_on(struct booking *b)
+static void on_begin(struct loop *l, void *arg)
+{
+    struct booking *b = arg;
+
+    (void)l;
+    b->timer = NULL;
+    claimwrite_go_on(b);
+}
+
+void claimwrite_go_on(struct booking *b)
 {
     for (; b->at < b->n; b->at++) {
         struct booked *c = &b->claims[b->at];
-        const struct resource_claim *now =
-            b->latest ? resource_claim_of(b->latest) : claimcache_get(b->cc, c->ns, c->name);
+        const struct resource_claim *now = b->latest ? resource_claim_of(b->latest)
+                                           : c->made ? resource_claim_of(c->made)
+                                                     : claimcache_get(b->cc, c->ns, c->name);
         if (!b->bind) { /* nobody waits: nothing more is written */
-            finish(b, KS_ERROR, "");
+            claimwrite_finish(b, KS_ERROR, "");
+            return;
+        }
+        if (c->special && !c->made) {
+            extwrite_create(b);
+            return;
+        }
+        if (claimerrand_is_under_way(b->cc, c->uid)) { /* the claim is about to change */
+            after(b, CONFLICT_WAIT, on_begin);
             return;
         }
         if (!now || !is_same_claim(c, &now->obj) || now->obj.meta.deleted) {
@@ -346,16 +417,12 @@ static void go_on(struct booking *b)
         booking_land(b, c);
         set_latest(b, NULL);
     }
-    finish(b, KS_SUCCESS, "");
-}
-
-static void on_begin(struct loop *l, void *arg)
-{
-    struct booking *b = arg;
-
-    (void)l;
-    b->timer = NULL;
-    go_on(b);
+    if (!b->bind)
+        claimwrite_finish(b, KS_ERROR, "");
+    else if (b->mappings && !b->told)
+        extwrite_tell_pod(b);
+    else if (!bindwait_begin(b))
+        claimwrite_finish(b, KS_SUCCESS, "");
 }
 
 void claimwrite_begin(struct booking *b, struct ks_bind *bind)
@@ -363,118 +430,4 @@ void claimwrite_begin(struct booking *b, struct ks_bind *bind)
     b->bind = bind;
     b->at = 0;
     after(b, 0, on_begin); /* answers come from a later turn */
-}
-
-/* ---- writes that nobody waits for ------------------------------------------------------------ */
-
-struct errand { /* one of them */
-    struct errand *next;
-    struct claimcache *cc;
-    struct kube_call *call;
-    const char *what;
-    char *key;
-    struct kuid pod;
-    char *pod_text;
-    bool wakes; /* the pod, when it is done */
-};
-
-static void errand_free(struct errand *e)
-{
-    for (struct errand **at = &e->cc->errands; *at; at = &(*at)->next)
-        if (*at == e) {
-            *at = e->next;
-            break;
-        }
-    free(e->key);
-    free(e->pod_text);
-    free(e);
-}
-
-static void on_errand(void *arg, struct kube_resp *resp, const struct kerr *err)
-{
-    struct errand *e = arg;
-
-    (void)resp;
-    if (err && err->reason != KR_NOT_FOUND)
-        KLOG_E(err, "Failed to write claim", KV_S("what", e->what), KV_S("claim", e->key));
-    else if (!err && e->wakes && e->cc->env.scheduler)
-        ks_activate(&e->cc->env, e->pod);
-    errand_free(e);
-}
-
-void claimwrite_end(struct claimcache *cc)
-{
-    while (cc->errands) {
-        kube_cancel(cc->errands->call);
-        errand_free(cc->errands);
-    }
-}
-
-static void run_errand(struct claimcache *cc, const struct resource_claim *c, struct kuid pod,
-                       const struct errand *how, enum kube_patch patch, const struct strbuf *body)
-{
-    struct errand *e = xnew0(struct errand);
-    char key[KOBJ_KEY_MAX];
-
-    kobj_key(&c->obj, key, sizeof key);
-    *e = (struct errand){ cc->errands, .cc = cc, .what = how->what, .wakes = how->wakes };
-    e->key = xstrdup(key);
-    e->pod = uidmap_own(pod, &e->pod_text);
-    cc->errands = e;
-    e->call = kube_do(cc->env.kube,
-                      &(struct kube_req){ .verb = KUBE_PATCH,
-                                          .patch = patch,
-                                          .kind = &kind_resource_claim,
-                                          .ns = c->obj.meta.ns,
-                                          .name = c->obj.meta.name,
-                                          .subresource = "status",
-                                          .body = body->data,
-                                          .body_len = body->len },
-                      on_errand, e);
-}
-
-void claimwrite_release(struct claimcache *cc, const struct resource_claim *c, struct kuid pod)
-{
-    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
-    struct kjw w = kjw_to(&body);
-    char uid[KUID_TEXT_MAX];
-
-    if (!cc->env.kube)
-        return;
-    kjw_obj(&w, NULL);
-    kjw_obj(&w, "metadata");
-    kuid_format(c->obj.meta.uid, uid, sizeof uid);
-    kjw_str(&w, "uid", uid); /* of this claim alone */
-    kjw_end(&w);
-    kjw_obj(&w, "status");
-    kjw_arr(&w, "reservedFor");
-    kjw_obj(&w, NULL);
-    kjw_str(&w, "$patch", "delete");
-    kuid_format(pod, uid, sizeof uid);
-    kjw_str(&w, "uid", uid);
-    kjw_end(&w);
-    kjw_end(&w);
-    kjw_end(&w);
-    kjw_end(&w);
-    run_errand(cc, c, pod, &(struct errand){ .what = "remove reservation" }, KUBE_PATCH_STRATEGIC,
-               &body);
-}
-
-void claimwrite_deallocate(struct claimcache *cc, const struct resource_claim *c, struct kuid pod)
-{
-    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
-    struct kjw w = kjw_to(&body);
-
-    if (!cc->env.kube)
-        return;
-    write_head(&w, &c->obj);
-    kjw_end(&w);
-    kjw_obj(&w, "status");
-    kjw_null(&w, "allocation");
-    kjw_null(&w, "reservedFor");
-    kjw_null(&w, "devices");
-    kjw_end(&w);
-    kjw_end(&w);
-    run_errand(cc, c, pod, &(struct errand){ .what = "deallocate", .wakes = true },
-               KUBE_PATCH_MERGE, &body);
 }
