@@ -146,14 +146,15 @@ struct explained { /* what was found out */
  * JSON; false: there is nothing to say. */
 bool explain_quota(struct quota_forest *f, const struct pod *p, struct strbuf *json);
 void explain_quota_text(const struct kj_val *quota, struct strbuf *out);
-/* explain_load.c: a table of use, estimates and thresholds; nothing where no plugin knows them. */
-void explain_load_text(const struct explained *e, const struct explain_options *o,
-                       struct strbuf *out);
-/* explain_numa.c: a table of NUMA nodes, in the same way. */
-void explain_numa_text(const struct explained *e, const struct explain_options *o,
-                       struct strbuf *out);
-/* explain_device.c: a table of devices, in the same way. */
-void explain_device_text(const struct explained *e, const struct explain_options *o,
-                         struct strbuf *out);
+/* What a plugin knows of nodes, as a table: those that it rejected come first. */
+struct explain_table {
+    const char *plugin;
+    const char *list; /* of its details: nodes where this is empty are left out; NULL: none are */
+    const char *heading;
+    /* The lines of a node. */
+    void (*put_node)(struct str name, const struct kj_val *details, struct strbuf *out);
+};
+extern const struct explain_table explain_load_table, explain_numa_table, explain_device_table,
+    explain_claim_table;
 void explain_text(const struct explained *e, const struct explain_options *o, struct strbuf *out);
 #endif

@@ -8,13 +8,6 @@
 #include "ctl/explain.h"
 #include "json/kj.h"
 
-#define PLUGIN "DeviceShare"
-
-static const struct kj_val *devices_of(const struct kj_val *node)
-{
-    return kj_get(kj_path(node, "details." PLUGIN), "devices");
-}
-
 /* "gpu-core 50, gpu-memory 4Gi": names without their domain. */
 static void put_amounts(const struct kj_val *list, struct strbuf *out)
 {
@@ -51,8 +44,10 @@ static void put_verdict(const struct kj_val *device, struct strbuf *out)
     strbuf_appendc(out, '\n');
 }
 
-static void put_node(struct str name, const struct kj_val *list, struct strbuf *out)
+static void put_node(struct str name, const struct kj_val *details, struct strbuf *out)
 {
+    const struct kj_val *list = kj_get(details, "devices");
+
     for (size_t i = 0; i < kj_len(list); i++) {
         const struct kj_val *v = kj_at(list, i);
         CLEANUP(strbuf_fini) struct strbuf free = STRBUF_INIT;
@@ -64,32 +59,12 @@ static void put_node(struct str name, const struct kj_val *list, struct strbuf *
     }
 }
 
-static bool is_rejected(const struct kj_val *node)
-{
-    const char *plugin = kj_str(kj_get(node, "plugin"));
-
-    return plugin && streq(plugin, PLUGIN);
-}
-
-void explain_device_text(const struct explained *e, const struct explain_options *o,
-                         struct strbuf *out)
-{
-    const struct kj_val *nodes = kj_get(e->answer, "nodes"), *v;
-    int shown = 0, known = 0, most = o->all_nodes ? INT32_MAX : o->top;
-    struct str name;
-
-    for (int round = 0; round < 2; round++) /* those that it rejected come first */
-        for (struct kj_iter it = kj_iter(nodes); kj_next(&it, &name, &v);) {
-            if (!kj_len(devices_of(v)) || is_rejected(v) != (round == 0))
-                continue;
-            if (known++ == 0)
-                strbuf_appendf(out, "\nDevices, free:\n  %-20s %-4s %5s  %-52s %s\n", "NODE",
-                               "TYPE", "MINOR", "FREE", "FOR THIS POD");
-            if (shown >= most)
-                continue;
-            put_node(name, devices_of(v), out);
-            shown++;
-        }
-    if (known > shown)
-        strbuf_appendf(out, "  ... and %d more (--all-nodes)\n", known - shown);
-}
+const struct explain_table explain_device_table = {
+    .plugin = "DeviceShare",
+    .list = "devices",
+    .heading =
+        "Devices, free:\n"
+        "  NODE                 TYPE MINOR  FREE                                             "
+        "    FOR THIS POD\n",
+    .put_node = put_node,
+};

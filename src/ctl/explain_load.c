@@ -6,13 +6,7 @@
 #include "ctl/explain.h"
 #include "json/kj.h"
 
-#define PLUGIN "LoadAwareScheduling"
 enum { TEXT_MAX = 24 };
-
-static const struct kj_val *load_of(const struct kj_val *node)
-{
-    return kj_get(kj_get(node, "details"), PLUGIN);
-}
 
 /* cpu in milli, everything else in units; memory in whole Mi. */
 static const char *amount(const char *resource, const struct kj_val *v, char buf[QTY_TEXT_MAX + 1])
@@ -68,35 +62,10 @@ static void put_node(struct str name, const struct kj_val *load, struct strbuf *
     }
 }
 
-/* Nodes that were rejected because of their load come first. */
-static bool is_rejected(const struct kj_val *node)
-{
-    const char *plugin = kj_str(kj_get(node, "plugin"));
-
-    return plugin && streq(plugin, PLUGIN);
-}
-
-void explain_load_text(const struct explained *e, const struct explain_options *o,
-                       struct strbuf *out)
-{
-    const struct kj_val *nodes = kj_get(e->answer, "nodes"), *v;
-    int shown = 0, known = 0, most = o->all_nodes ? INT32_MAX : o->top;
-    struct str name;
-
-    for (int round = 0; round < 2; round++)
-        for (struct kj_iter it = kj_iter(nodes); kj_next(&it, &name, &v);) {
-            if (!load_of(v) || is_rejected(v) != (round == 0))
-                continue;
-            if (known++ == 0)
-                strbuf_appendf(
-                    out, "\nLoad, with this pod:\n  %-20s %-10s %9s %9s %9s %9s %6s %9s %9s\n",
-                    "NODE", "RESOURCE", "USED", "ESTIMATED", "THIS POD", "OF", "TOTAL", "THRESHOLD",
-                    "EVICTION");
-            if (shown >= most)
-                continue;
-            put_node(name, load_of(v), out);
-            shown++;
-        }
-    if (known > shown)
-        strbuf_appendf(out, "  ... and %d more (--all-nodes)\n", known - shown);
-}
+const struct explain_table explain_load_table = {
+    .plugin = "LoadAwareScheduling",
+    .heading = "Load, with this pod:\n"
+               "  NODE                 RESOURCE        USED ESTIMATED  THIS POD        OF  TOTAL "
+               "THRESHOLD  EVICTION\n",
+    .put_node = put_node,
+};

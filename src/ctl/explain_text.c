@@ -332,6 +332,41 @@ static void put_standing(const struct explained *e, struct strbuf *out)
                    better == 1 ? "node has" : "nodes have");
 }
 
+static const struct kj_val *details_of(const struct kj_val *node, const struct explain_table *t)
+{
+    const struct kj_val *details = kj_get(kj_get(node, "details"), t->plugin);
+
+    return !t->list || kj_len(kj_get(details, t->list)) ? details : NULL;
+}
+
+static bool is_rejected_by(const struct kj_val *node, const char *plugin)
+{
+    return streq(kj_str_or(kj_get(node, "plugin"), ""), plugin);
+}
+
+static void put_table(const struct explain_table *t, const struct explained *e,
+                      const struct explain_options *o, struct strbuf *out)
+{
+    const struct kj_val *nodes = kj_get(e->answer, "nodes"), *v;
+    int shown = 0, known = 0, most = o->all_nodes ? INT32_MAX : o->top;
+    struct str name;
+
+    for (int round = 0; round < 2; round++)
+        for (struct kj_iter it = kj_iter(nodes); kj_next(&it, &name, &v);) {
+            const struct kj_val *details = details_of(v, t);
+            if (!details || is_rejected_by(v, t->plugin) != (round == 0))
+                continue;
+            if (known++ == 0)
+                strbuf_appendf(out, "\n%s", t->heading);
+            if (shown >= most)
+                continue;
+            t->put_node(name, details, out);
+            shown++;
+        }
+    if (known > shown)
+        strbuf_appendf(out, "  ... and %d more (--all-nodes)\n", known - shown);
+}
+
 void explain_text(const struct explained *e, const struct explain_options *o, struct strbuf *out)
 {
     const struct kj_val *nodes = kj_get(e->answer, "nodes"), *held = kj_get(e->answer, "held");
@@ -348,9 +383,10 @@ void explain_text(const struct explained *e, const struct explain_options *o, st
         put_standing(e, out);
     if (!e->node || !fit || o->all_nodes)
         put_groups(nodes, o->all_nodes, out);
-    explain_load_text(e, o, out);
-    explain_numa_text(e, o, out);
-    explain_device_text(e, o, out);
+    put_table(&explain_load_table, e, o, out);
+    put_table(&explain_numa_table, e, o, out);
+    put_table(&explain_device_table, e, o, out);
+    put_table(&explain_claim_table, e, o, out);
     explain_quota_text(e->quota, out);
     if (!e->node)
         put_room(e, out);

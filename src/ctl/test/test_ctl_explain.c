@@ -277,6 +277,42 @@ static void test_the_devices(void **state)
     assert_contains(x.out, "has enough\n");
 }
 
+/* Of each request how many devices are accepted, taken and free, and what fails. */
+static void test_the_claims(void **state)
+{
+    static const char answer[] =
+        "{\"nodes\":{\"a\":{\"fit\":true,\"scores\":{},\"total\":1,\"details\":{"
+        "\"DynamicResources\":"
+        "{\"claims\":[{\"name\":\"ns/"
+        "old\",\"allocated\":true,\"available\":true}]}}},\"b\":{\"fit\":"
+        "false,\"plugin\":\"DynamicResources\",\"code\":\"Unschedulable\",\"reasons\":[\"no\"],"
+        "\"changes\":[],\"details\":{\"DynamicResources\":{\"claims\":[{\"name\":\"ns/old\","
+        "\"allocated\":true,\"available\":false},{\"name\":\"ns/c\",\"requests\":[{\"name\":\"r\","
+        "\"class\":\"gpu\",\"count\":2,\"devices\":8,\"accepted\":5,\"taken\":4,\"tainted\":1,"
+        "\"free\":0,\"holders\":[\"ns/x\",\"ns/y\"],\"deviceShare\":[\"ns/p\"]},{\"name\":\"s\","
+        "\"class\":\"nic\",\"all\":true,\"devices\":8,\"accepted\":1,\"taken\":0,\"free\":1}]}],"
+        "\"fails\":\"claim ns/c, request r: 0 of 2 devices are free\"}}}},\"best\":[\"a\"]}";
+    CLEANUP(fixture_fini) struct fixture x;
+
+    (void)state;
+    explain_init(&x, answer, POD("web", ""));
+    (void)run(&x, "explain", "pod", "ns/web");
+    assert_contains(
+        x.out,
+        "\nClaims:\n"
+        "  NODE                 CLAIM                        REQUEST          WANTED DEVICES "
+        "ACCEPTED  TAKEN  FREE  HOLDERS\n"
+        "  b                    ns/old                       allocated, not usable here\n"
+        "                       ns/c                         r                     2       8       "
+        " "
+        "5      4     0  1 tainted held by ns/x, ns/y held by ns/p (DeviceShare)\n"
+        "                       ns/c                         s                   all       8       "
+        " "
+        "1      0     1 \n"
+        "                       claim ns/c, request r: 0 of 2 devices are free\n"
+        "  a                    ns/old                       allocated, usable here\n");
+}
+
 static void test_why_a_pod_has_this_node(void **state)
 {
     static const char answer[] =
@@ -453,6 +489,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_the_load_of_nodes),
         cmocka_unit_test(test_the_numa_nodes),
         cmocka_unit_test(test_the_devices),
+        cmocka_unit_test(test_the_claims),
         cmocka_unit_test(test_why_a_pod_has_this_node),
         cmocka_unit_test(test_every_way_to_name_a_pod),
         cmocka_unit_test(test_what_a_node_gives_and_why),
