@@ -1,8 +1,10 @@
 /* devices.c - koordctl devices [NODE]: what DRA drivers offer, and which claims hold it.
  *
- * From ResourceSlices and ResourceClaims alone, so it works on any API server. What -o json shows:
- *   pools: driver, name, node (or "", when its devices are for several nodes), generation, slices
- *   (of sliceCount), devices: name, attributes, taints, holders: claim, pods, adminAccess
+ * From objects alone, so it works on any API server; kinds that it does not have count as empty.
+ * What -o json shows: pools: driver, name, node (or "", when its devices are for several nodes),
+ * generation, slices (of sliceCount), devices: name, attributes, taints (those of a DeviceTaintRule
+ * with rule), holders: claim, pods, adminAccess; deviceShare: pods and Reservations that have the
+ * card by DeviceShare
  */
 #include "api/dra.h"
 #include "base/arena.h"
@@ -10,6 +12,7 @@
 #include "base/vec.h"
 #include "client/kube.h"
 #include "ctl/ctl.h"
+#include "ctl/devices_cards.h"
 #include "ctl/explain.h"
 #include "ctl/installation.h"
 #include "json/kj.h"
@@ -36,7 +39,9 @@ struct devices {
     const char *node; /* NULL: of all */
     struct map holders, pools;
     struct vec_of(struct pool *) list;
-    struct vec_of(struct kj_doc *) kept; /* what the others point into */
+    struct vec_of(struct kj_doc *) kept;        /* what the others point into */
+    struct vec_of(const struct kj_val *) rules; /* DeviceTaintRules */
+    struct card_holders *cards;
 };
 
 static const char *text_of(const struct kj_val *v, const char *member)
@@ -115,8 +120,19 @@ static bool on_slice(void *arg, const struct kj_val *item)
     return true;
 }
 
+static bool on_rule(void *arg, const struct kj_val *item)
+{
+    struct devices *d = arg;
+
+    vec_push(&d->rules, keep(d, item));
+    return true;
+}
+
 static int read_all(struct ctl *c, struct devices *d, struct kerr *err)
 {
+    const struct kube_req rules = { .verb = KUBE_LIST,
+                                    .kind = &kind_device_taint_rule,
+                                    .limit = PAGE };
     const struct kube_req slices = { .verb = KUBE_LIST,
                                      .kind = &kind_resource_slice,
                                      .limit = PAGE };
@@ -125,7 +141,15 @@ static int read_all(struct ctl *c, struct devices *d, struct kerr *err)
                                      .limit = PAGE };
     int r = ctl_each(c, &slices, on_slice, d, err);
 
-    return r < 0 ? r : ctl_each(c, &claims, on_claim, d, err);
+    if (r == 0)
+        r = ctl_each(c, &claims, on_claim, d, err);
+    if (r == 0)
+        r = card_holders_read(c, d->node, &d->cards, err);
+    if (r < 0)
+        return r;
+    struct kerr none = { 0 }; /* most servers do not have them, or do not show them */
+    (void)ctl_each(c, &rules, on_rule, d, &none);
+    return 0;
 }
 
 /* ---- the answer ------------------------------------------------------------------------------ */
@@ -166,7 +190,59 @@ static void write_raw(struct kjw *w, const char *key, const struct kj_val *v)
     kjw_raw(w, key, text.data, text.len);
 }
 
-static void write_device(struct devices *d, struct kjw *w, const struct pool *p,
+static bool is_any(const struct kj_val *selector, const char *member, const char *is)
+{
+    const char *wanted = kj_str(kj_get(selector, member));
+    return !wanted || streq(wanted, is);
+}
+
+static bool rule_taints(const struct kj_val *rule, const struct pool *p, const char *device)
+{
+    const struct kj_val *s = kj_path(rule, "spec.deviceSelector");
+
+    return is_any(s, "driver", p->driver) && is_any(s, "pool", p->name) &&
+           is_any(s, "device", device);
+}
+
+static void write_taint(struct kjw *w, const struct kj_val *taint, const char *rule)
+{
+    kjw_obj(w, NULL);
+    kjw_str(w, "key", text_of(taint, "key"));
+    if (*text_of(taint, "value"))
+        kjw_str(w, "value", text_of(taint, "value"));
+    kjw_str(w, "effect", text_of(taint, "effect"));
+    if (rule)
+        kjw_str(w, "rule", rule);
+    kjw_end(w);
+}
+
+static void write_taints(const struct devices *d, struct kjw *w, const struct pool *p,
+                         const struct kj_val *device)
+{
+    const struct kj_val *own = kj_get(device, "taints"), *rule;
+
+    kjw_arr(w, "taints");
+    for (size_t i = 0; i < kj_len(own); i++)
+        write_taint(w, kj_at(own, i), NULL);
+    vec_foreach(&d->rules, i) {
+        rule = d->rules.items[i];
+        if (rule_taints(rule, p, text_of(device, "name")))
+            write_taint(w, kj_path(rule, "spec.taint"), text_of(kj_get(rule, "metadata"), "name"));
+    }
+    kjw_end(w);
+}
+
+static void write_cards(struct kjw *w, const struct card_holder *h)
+{
+    if (!h)
+        return;
+    kjw_arr(w, "deviceShare");
+    for (; h; h = h->next)
+        kjw_str(w, NULL, h->name);
+    kjw_end(w);
+}
+
+static void write_device(struct devices *d, struct kjw *w, const struct pool *p, const char *node,
                          const struct kj_val *device)
 {
     const char *name = text_of(device, "name");
@@ -174,8 +250,11 @@ static void write_device(struct devices *d, struct kjw *w, const struct pool *p,
     kjw_obj(w, NULL);
     kjw_str(w, "name", name);
     write_raw(w, "attributes", kj_get(device, "attributes"));
-    write_raw(w, "taints", kj_get(device, "taints"));
+    write_taints(d, w, p, device);
     write_holders(w, map_getz(&d->holders, device_key(d, p->driver, p->name, name)));
+    if (*node || *text_of(device, "nodeName"))
+        write_cards(
+            w, card_holders_find(d->cards, *node ? node : text_of(device, "nodeName"), device));
     kjw_end(w);
 }
 
@@ -204,7 +283,7 @@ static void write_pool(struct devices *d, struct kjw *w, const struct pool *p)
         struct kj_iter it = kj_iter(kj_get(p->slices.items[i].spec, "devices"));
         const struct kj_val *device;
         while (p->slices.items[i].generation == p->newest && kj_next(&it, NULL, &device))
-            write_device(d, w, p, device);
+            write_device(d, w, p, text_of(p->slices.items[i].spec, "nodeName"), device);
     }
     kjw_end(w);
     kjw_end(w);
@@ -253,13 +332,16 @@ static void put_taints(const struct kj_val *taints, struct strbuf *out)
         const char *value = text_of(t, "value");
         strbuf_appendf(out, "  taint %s%s%s:%s", text_of(t, "key"), *value ? "=" : "", value,
                        text_of(t, "effect"));
+        if (*text_of(t, "rule"))
+            strbuf_appendf(out, " (rule %s)", text_of(t, "rule"));
     }
 }
 
 /* Returns whether somebody has it for himself. */
-static bool put_holders(const struct kj_val *holders, struct strbuf *out)
+static bool put_holders(const struct kj_val *device, struct strbuf *out)
 {
-    struct kj_iter it = kj_iter(holders);
+    struct kj_iter it = kj_iter(kj_get(device, "holders"));
+    const struct kj_val *cards = kj_get(device, "deviceShare");
     const struct kj_val *h;
     bool held = false;
 
@@ -272,6 +354,9 @@ static bool put_holders(const struct kj_val *holders, struct strbuf *out)
             strbuf_appendf(out, "%s%s", k ? ", " : " for ", kj_str_or(kj_at(pods, k), ""));
         held |= !admin;
     }
+    for (size_t i = 0; i < kj_len(cards); i++, held = true)
+        strbuf_appendf(out, "%s%s",
+                       i ? ", " : "  by DeviceShare: ", kj_str_or(kj_at(cards, i), ""));
     if (!held)
         strbuf_append(out, "  free");
     return held;
@@ -289,7 +374,7 @@ static void put_pool(const struct kj_val *p, struct strbuf *out)
 
     for (; kj_next(&it, NULL, &d); n++) {
         strbuf_appendf(&lines, "    %s", text_of(d, "name"));
-        held += put_holders(kj_get(d, "holders"), &lines);
+        held += put_holders(d, &lines);
         put_taints(kj_get(d, "taints"), &lines);
         put_attributes(kj_get(d, "attributes"), &lines);
         strbuf_appendc(&lines, '\n');
@@ -328,6 +413,8 @@ static void devices_fini(struct devices *d)
         kj_doc_free(d->kept.items[i]);
     vec_fini(&d->list);
     vec_fini(&d->kept);
+    vec_fini(&d->rules);
+    card_holders_free(d->cards);
     map_fini(&d->holders);
     map_fini(&d->pools);
     arena_free(d->a);
@@ -363,8 +450,10 @@ const struct ctl_command ctl_command_devices = {
     .name = "devices",
     .args = "[NODE]",
     .help = "List what drivers offer in ResourceSlices, with taints, and which claims hold it",
-    .about = "For each pool its devices: who holds them (claim and pods), taints, attributes. A "
-             "pool whose\nslices are not all there yet is marked: the scheduler gives nothing of "
-             "it away.\n",
+    .about =
+        "For each pool its devices: who holds them (claim and pods; or a pod that has the card "
+        "by\nDeviceShare, which the scheduler gives to no claim), taints, attributes. A pool "
+        "whose slices are\nnot all there yet is marked: the scheduler gives nothing of it "
+        "away.\n",
     .run = devices_run,
 };
