@@ -9,8 +9,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "api/protocol/gang.h"
 #include "base/arena.h"
@@ -21,6 +19,7 @@
 #include "scheduler/framework/profile.h"
 #include "scheduler/plugins/registry.h"
 #include "scheduler/scheduler.h"
+#include "sim_seeds.h"
 #include "json/kj.h"
 
 #define NODES_PATH "/api/v1/nodes"
@@ -327,35 +326,12 @@ static int run_all(uint64_t first, uint64_t n)
     return idle;
 }
 
-/* Many runs are shared among processes; a run needs nothing of another. */
-static int share_out(uint64_t first, uint64_t n, unsigned processes)
-{
-    int failed = 0, status;
-
-    (void)fflush(stdout);
-    for (unsigned i = 0; i < processes; i++) {
-        uint64_t from = n * i / processes, to = n * (i + 1) / processes;
-        pid_t pid = fork();
-        if (pid == 0)
-            exit(run_all(first + from, to - from));
-        failed += pid < 0;
-    }
-    while (wait(&status) > 0)
-        failed += !WIFEXITED(status) || WEXITSTATUS(status) != 0;
-    return failed;
-}
-
 int main(int argc, char **argv)
 {
-    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
-    uint64_t n =
-        argc > 2 ? strtoull(argv[2], NULL, 10) : (getenv("KOORD_TEST_FULL") ? 10000 : SEEDS);
+    static const struct sim_seeds seeds = { SEEDS, 10000, SHARED, run_all };
 
     for (size_t i = 0; argc == 1 && i < ARRAY_LEN(past); i++)
         if (run_all(past[i], 1))
             return 1;
-    if (n < SHARED || cpus < 2)
-        return run_all(first, n);
-    return share_out(first, n, (unsigned)MIN(cpus, 8)) != 0;
+    return sim_seeds_main(&seeds, argc, argv);
 }
