@@ -15,6 +15,8 @@ from node_host import wait_until, write
 
 BIN = f'{CACHE}/kube-1.35.4/bin'
 HELM = f'{BIN}/helm'
+PROGRAMS = ('etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubelet', 'kubectl', 'helm')
+NO_GO = 3  # scripts/kube-build's
 CHART = f'{ROOT}/packaging/chart'
 SYSTEM = 'koordinator-system'
 NODE_IP, SERVICE_IP = '10.88.0.1', '10.96.0.1'
@@ -28,11 +30,21 @@ CNI = {'cniVersion': '0.4.0', 'name': 'pods', 'plugins': [{
 KUBELET = {'featureGates': {'KubeletCrashLoopBackOffMax': True}, 'crashLoopBackOff': {'maxContainerRestartPeriod': '1s'}}
 
 
+def build_programs():
+    """All that will run, while there is a network to fetch their sources from."""
+    done = subprocess.run([f'{ROOT}/scripts/kube-build', *PROGRAMS], stdin=subprocess.DEVNULL, check=False)
+    if done.returncode == NO_GO:
+        raise NoCluster('no Go that can build Kubernetes')
+    if done.returncode:
+        raise Failed(f'scripts/kube-build: exit status {done.returncode}')
+
+
 def enter():
     """Starts this program again in a network namespace; returns when it runs in one."""
     if os.environ.get('KOORD_NETWORK') != 'own':
         if os.geteuid() != 0:
             raise NoCluster('a network namespace needs root')
+        build_programs()
         os.environ['KOORD_NETWORK'] = 'own'
         os.execvp('unshare', ['unshare', '--net', sys.executable, *sys.argv])
     for words in (['link', 'set', 'lo', 'up'], ['address', 'add', f'{SERVICE_IP}/32', 'dev', 'lo'],
@@ -63,8 +75,6 @@ class RealCluster:
 
     def __init__(self, lab):
         self.lab = lab
-        subprocess.run([f'{ROOT}/scripts/kube-build', 'kubectl', 'kube-controller-manager', 'kube-scheduler', 'helm'], check=True,
-                       stdin=subprocess.DEVNULL)
         if not os.access(f'{PLUGINS}/bridge', os.X_OK):
             raise NoCluster(f'no {PLUGINS}: run scripts/setup')
         self.audit = audit_file(lab)
