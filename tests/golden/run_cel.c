@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "apiserver/admission/admitexpr.h"
 #include "apiserver/crd/internal.h"
 #include "apiserver/registry/internal.h"
 #include "base/b64.h"
@@ -150,6 +151,24 @@ static void print_map(struct strbuf *w, struct arena *a, const struct cel_map *m
     strbuf_append(w, "]}");
 }
 
+static void print_object(struct strbuf *w, struct arena *a, const struct cel_map *m)
+{
+    const char *comma = "";
+
+    strbuf_append(w, "{\"map\":[");
+    for (uint32_t i = 0; i < m->type->n_fields; i++) {
+        struct str name = m->type->fields[i].name;
+        struct cel_val v = cel_map_field(a, m, name);
+        if (v.kind == CK_ABSENT)
+            continue;
+        strbuf_appendf(w, "%s[\"%.*s\",", comma, (int)name.n, name.p);
+        print_value(w, a, v);
+        strbuf_appendc(w, ']');
+        comma = ",";
+    }
+    strbuf_append(w, "]}");
+}
+
 static void print_list(struct strbuf *w, struct arena *a, const struct cel_list *l)
 {
     strbuf_appendc(w, '[');
@@ -208,11 +227,11 @@ static void print_value(struct strbuf *w, struct arena *a, struct cel_val v)
     case CK_LIST: print_list(w, a, v.list); return;
     case CK_OPTIONAL: print_optional(w, a, v); return;
     case CK_MAP:
-        if (!v.map->type || v.map->type->kind != CT_OBJECT) {
+        if (v.map->type && v.map->type->kind == CT_OBJECT)
+            print_object(w, a, v.map);
+        else
             print_map(w, a, v.map);
-            return;
-        }
-        break;
+        return;
     default: break;
     }
     print_other(w, a, v);
@@ -249,7 +268,7 @@ struct outcome {
 };
 
 static void write_outcome(struct kjw *w, struct arena *a, const struct cel_expr *e,
-                          const struct outcome *o, bool bounds, bool device)
+                          const struct outcome *o)
 {
     static const char *const names[] = { "", "parse", "check", "runtime", "cost" };
 
@@ -262,12 +281,9 @@ static void write_outcome(struct kjw *w, struct arena *a, const struct cel_expr 
         kjw_strn(w, "message", o->value.s, o->value.n);
     if (e && o->failure != CEL_CHECK) {
         write_type(w, e);
-        if (bounds) {
-            struct cel_cost c = cel_expr_estimate(e);
-            if (!device)
-                write_u64(w, "minCost", c.min);
-            write_u64(w, "maxCost", c.max);
-        }
+        struct cel_cost c = cel_expr_estimate(e);
+        write_u64(w, "minCost", c.min);
+        write_u64(w, "maxCost", c.max);
         if (o->failure != CEL_COST)
             write_u64(w, "cost", o->cost);
         if (o->failure == CEL_OK)
@@ -341,8 +357,90 @@ static int run_device(const struct kj_val *in, struct arena *a, struct strbuf *g
         o.failure =
             cel_device_eval(e, &d, (uint64_t)kj_i64_or(kj_get(in, "costLimit"), CEL_LIMIT_CALL), a,
                             &o.value, &o.cost);
-    write_outcome(&w, a, e, &o, true, true);
+    write_outcome(&w, a, e, &o);
     return 0;
+}
+
+/* ---- expressions of admission -------------------------------------------------------------------- */
+
+/* The same as tests/system/celpeer has: the reason tells what was asked. */
+static void answer(void *arg, const struct cel_access *x, struct arena *a,
+                   struct cel_access_answer *ret)
+{
+    bool account = x->service_account.n > 0;
+
+    (void)arg;
+    ret->allowed = str_eqz(x->verb, "get");
+    ret->error = str_of(str_eqz(x->verb, "fail") ? "cannot tell" : "");
+    ret->reason = str_of(arena_printf(
+        a, "%s%.*s|%.*s|%.*s|%.*s|%.*s|%.*s|%.*s|%.*s",
+        account ? "system:serviceaccount:" : "alice", (int)x->service_account.n,
+        x->service_account.p, (int)x->verb.n, x->verb.p, (int)x->group.n, x->group.p,
+        (int)x->resource.n, x->resource.p, (int)x->subresource.n, x->subresource.p,
+        (int)x->namespace.n, x->namespace.p, (int)x->name.n, x->name.p, (int)x->path.n, x->path.p));
+}
+
+static struct cel_val dyn_of(struct arena *a, const struct kj_val *v)
+{
+    return kj_type(v) <= KJ_NULL ? cel_v_null() : cel_v_json(a, v, &cel_dyn);
+}
+
+static void read_admission(struct arena *a, const struct kj_val *in, struct admitexpr_input *ret)
+{
+    const struct kj_val *ns = kj_get(in, "namespaceObject");
+    const struct cel_access access = { .group = str_of("apps"),
+                                       .resource = str_of("deployments"),
+                                       .subresource = str_of("scale"),
+                                       .namespace = str_of("ns"),
+                                       .name = str_of("web") };
+
+    *ret = (struct admitexpr_input){ .a = a, .authorizer = { answer, NULL } };
+    ret->vars[ADMITEXPR_OBJECT] = dyn_of(a, kj_get(in, "object"));
+    ret->vars[ADMITEXPR_OLD] = dyn_of(a, kj_get(in, "oldObject"));
+    ret->vars[ADMITEXPR_PARAMS] = dyn_of(a, kj_get(in, "params"));
+    ret->vars[ADMITEXPR_REQUEST] = admitexpr_request(a, kj_get(in, "request"));
+    ret->vars[ADMITEXPR_AUTHORIZER] = cel_v_authorizer(a, &ret->authorizer);
+    ret->vars[ADMITEXPR_RESOURCE] = cel_v_resource_check(a, &ret->authorizer, &access);
+    admitexpr_input_namespace(ret, kj_type(ns) == KJ_OBJ ? ns : NULL);
+}
+
+static int run_admission(const struct kj_val *in, struct arena *a, struct strbuf *got)
+{
+    static const struct admitexpr_env env = { .params = true, .authorizer = true };
+    CLEANUP(cel_expr_free) struct cel_expr *e = NULL;
+    CLEANUP(strbuf_fini) struct strbuf why = STRBUF_INIT;
+    const struct kj_val *text = kj_get(in, "expr");
+    struct admitexpr_input input;
+    struct outcome o = { 0 };
+    struct kjw w = kjw_to(got);
+
+    read_admission(a, kj_get(in, "admission"), &input);
+    if (admitexpr_compile(&env, (struct str){ kj_str_or(text, ""), kj_len(text) }, NULL, &e, &why) <
+        0)
+        o.failure = CEL_CHECK;
+    else
+        o.failure = cel_eval(e, input.vars, CEL_LIMIT_CALL, a, &o.value, &o.cost);
+    o.why = strbuf_str(&why);
+    write_outcome(&w, a, e, &o);
+    return 0;
+}
+
+/* ---- variables of simple types, or of schemas ---------------------------------------------------- */
+
+/* `optional`: the value may be absent, as that of oldSelf with optionalOldSelf. */
+static void read_var(struct arena *a, const struct kj_val *in, struct cel_var *ret,
+                     struct cel_val *ret_value)
+{
+    const struct kj_val *schema = kj_get(in, "schema"), *value = kj_get(in, "value");
+    struct str type = { kj_str(kj_get(in, "type")), kj_len(kj_get(in, "type")) };
+
+    ret->type = schema ? cel_schema_type(a, schema, "type_self", false) : read_type(a, &type);
+    if (value)
+        *ret_value = schema ? cel_v_json(a, value, ret->type) : read_value(a, value);
+    if (kj_bool(kj_get(in, "optional"), false)) {
+        ret->type = cel_type_of(a, CT_OPTIONAL, ret->type);
+        *ret_value = value ? cel_v_some(a, *ret_value) : cel_v_none();
+    }
 }
 
 static int run_eval(const struct kj_val *in, struct arena *a, struct strbuf *got, struct kerr *err)
@@ -355,22 +453,16 @@ static int run_eval(const struct kj_val *in, struct arena *a, struct strbuf *got
     struct cel_env env = { .vars = declared, .zone = tzone_offset_of };
     struct outcome o = { 0 };
     struct kjw w = kjw_to(got);
-    bool schemas = false;
     struct str key;
 
     (void)err;
     if (kj_get(in, "device"))
         return run_device(in, a, got);
+    if (kj_get(in, "admission"))
+        return run_admission(in, a, got);
     for (struct kj_iter it = kj_iter(vars); kj_next(&it, &key, &v); env.n_vars++) {
-        const struct kj_val *schema = kj_get(v, "schema"), *value = kj_get(v, "value");
-        struct str type = { kj_str(kj_get(v, "type")), kj_len(kj_get(v, "type")) };
         declared[env.n_vars].name = arena_strndup(a, key.p, key.n);
-        declared[env.n_vars].type =
-            schema ? cel_schema_type(a, schema, "type_self", false) : read_type(a, &type);
-        if (value)
-            values[env.n_vars] =
-                schema ? cel_v_json(a, value, declared[env.n_vars].type) : read_value(a, value);
-        schemas |= schema != NULL;
+        read_var(a, v, &declared[env.n_vars], &values[env.n_vars]);
     }
     o.failure =
         cel_compile(&env, kj_str_or(kj_get(in, "expr"), ""), kj_len(kj_get(in, "expr")), &e, &why);
@@ -379,7 +471,7 @@ static int run_eval(const struct kj_val *in, struct arena *a, struct strbuf *got
         o.failure =
             cel_eval(e, values, (uint64_t)kj_i64_or(kj_get(in, "costLimit"), CEL_LIMIT_CALL), a,
                      &o.value, &o.cost);
-    write_outcome(&w, a, e, &o, !schemas, false);
+    write_outcome(&w, a, e, &o);
     return 0;
 }
 

@@ -311,6 +311,11 @@ static struct kj_doc *request_of(const struct admission_req *r, const struct res
     return doc;
 }
 
+struct cel_val admitexpr_request(struct arena *a, const struct kj_val *request)
+{
+    return cel_v_json(a, request, &request_type);
+}
+
 void admitexpr_input_init(struct admitexpr_input *in, const struct admission_req *r,
                           const struct resource *as, const struct kj_val *obj)
 {
@@ -320,7 +325,7 @@ void admitexpr_input_init(struct admitexpr_input *in, const struct admission_req
     in->vars[ADMITEXPR_OLD] = shown(in, as, r->old, &in->old);
     in->vars[ADMITEXPR_NAMESPACE] = cel_v_null();
     in->request = request_of(r, as, obj);
-    in->vars[ADMITEXPR_REQUEST] = cel_v_json(in->a, kj_root(in->request), &request_type);
+    in->vars[ADMITEXPR_REQUEST] = admitexpr_request(in->a, kj_root(in->request));
     in->vars[ADMITEXPR_AUTHORIZER] = cel_v_authorizer(in->a, &in->authorizer);
     const struct cel_access access = {
         .group = str_of(r->res->group),

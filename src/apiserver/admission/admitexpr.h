@@ -61,6 +61,8 @@ struct admitexpr_input {
 void admitexpr_input_init(struct admitexpr_input *in, const struct admission_req *r,
                           const struct resource *as, const struct kj_val *obj);
 void admitexpr_input_fini(struct admitexpr_input *in);
+/* The value of `request` for a document of its shape, which is borrowed. */
+struct cel_val admitexpr_request(struct arena *a, const struct kj_val *request);
 /* ns, a Namespace, is borrowed; NULL: null. */
 void admitexpr_input_namespace(struct admitexpr_input *in, const struct kj_val *ns);
 static inline UNUSED void admitexpr_input_fini_p(struct admitexpr_input *in)

@@ -4,11 +4,13 @@ package main
 import (
 	"fmt"
 	"math/rand"
+	"sort"
 	"strings"
 )
 
 // "{int}" is a hole; "@int" a variable of a macro, known to the holes behind it and written as its name; "$s" a string
-// literal, "$n" a small number, "$re" a pattern. Binary operators get parentheses.
+// literal, "$n" a small number, "$re" a pattern. "~int" is a variable that only what is behind the next "^" knows. Binary
+// operators get parentheses.
 var templates = map[string][]string{
 	"int": {
 		"({int} + {int})", "({int} - {int})", "({int} * {int})", "({int} / {int})", "({int} % {int})", "-({int})",
@@ -18,12 +20,14 @@ var templates = map[string][]string{
 		"{string}.indexOf({string}, {int})", "{listint}.sum()", "{listint}.min()", "{listint}.max()",
 		"{listint}.indexOf({int})", "{listint}.lastIndexOf({int})", "{ts}.getFullYear()", "{ts}.getMonth()",
 		"{ts}.getDate()", "{ts}.getDayOfWeek()", "{ts}.getDayOfYear()", "{ts}.getHours('+02:30')", "{ts}.getMinutes()",
-		"{ts}.getMilliseconds()", "{dur}.getHours()", "{dur}.getMinutes()", "{dur}.getSeconds()",
+		"{ts}.getMilliseconds()", "{ts}.getHours($tz)", "{ts}.getDayOfYear($tz)", "{ts}.getMinutes($tz)", "{ts}.getDate({string})",
+		"{dur}.getHours()", "{dur}.getMinutes()", "{dur}.getSeconds()",
 		"{optint}.orValue({int})", "{optint}.value()", "{semver}.major()", "{semver}.minor()", "{semver}.patch()",
 		"{semver}.compareTo({semver})", "{quantity}.compareTo({quantity})", "quantity('12').asInteger()",
 		"{quantity}.sign()", "sign({quantity})", "{cidr}.prefixLength()", "{ip}.family()", "{mapint}[{int}]", "dyn({int})",
 		"{listlist}[$n][$n]", "{map}.?b.orValue({int})", "{map}[?{string}].orValue($n)", "{listint}[?$n].orValue({int})",
-		"{listint}.first().orValue($n)", "{listint}.last().value()", "vx",
+		"{listint}.first().orValue($n)", "{listint}.last().value()", "vx", "size({url}.getQuery())", "{ts}.getDayOfMonth()",
+		"{dur}.getMilliseconds()",
 	},
 	"uint": {"({uint} + {uint})", "({uint} - {uint})", "({uint} * {uint})", "({uint} / {uint})", "({uint} % {uint})",
 		"uint({int})", "uint({string})", "uint({double})", "({bool} ? {uint} : {uint})"},
@@ -43,7 +47,9 @@ var templates = map[string][]string{
 		"{listint}.existsOne(@int, @int, {bool})", "({bool} ? {bool} : {bool})", "bool({string})", "isIP({string})",
 		"isCIDR({string})", "isQuantity({string})", "isURL({string})", "isSemver({string})", "isSemver({string}, {bool})",
 		"{ip}.isLoopback()", "{ip}.isUnspecified()", "{ip}.isGlobalUnicast()", "{ip}.isLinkLocalUnicast()",
-		"{cidr}.containsIP({ip})", "{cidr}.containsIP($ip)", "{cidr}.containsCIDR({cidr})", "({ip} == {ip})",
+		"{ip}.isLinkLocalMulticast()", "{cidr}.containsIP({ip})", "{cidr}.containsIP($ip)", "{cidr}.containsIP({string})",
+		"{cidr}.containsCIDR({cidr})", "{cidr}.containsCIDR($cidr)", "{cidr}.containsCIDR({string})", "({ip} == {ip})",
+		"({cidr} == {cidr})", "({url} == {url})", "({string} in {url}.getQuery())",
 		"ip.isCanonical({string})", "quantity('100m').isInteger()", "{quantity}.isLessThan({quantity})",
 		"{quantity}.isGreaterThan({quantity})", "({quantity} == quantity($q))", "{semver}.isLessThan({semver})",
 		"{semver}.isGreaterThan({semver})", "({semver} == {semver})", "{listint}.isSorted()", "{liststring}.isSorted()",
@@ -52,7 +58,8 @@ var templates = map[string][]string{
 		"format.dns1123Label().validate({string}).hasValue()", "format.uuid().validate({string}).hasValue()",
 		"(type({int}) == int)", "(type(dyn({string})) == string)", "(dyn({int}) == dyn({string}))",
 		"(dyn({int}) == dyn({double}))", "(dyn({uint}) < dyn({int}))", "({listlist} == {listlist})", "({bool} == {bool})",
-		"(vx == {int})", "(vx > {int})", "has(vx.a)", "({int} in dyn({listint}))", "({dur} == {dur})",
+		"(vx == {int})", "(vx > {int})", "has(vx.a)", "has(vx.a.b)", "has(({bool} ? {map} : {map}).a)", "has(({bool} ? vx : vm).a.b)",
+		"({int} in dyn({listint}))", "({dur} == {dur})",
 	},
 	"string": {
 		"({string} + {string})", "string({int})", "string({double})", "string({bool})", "string({bytes})", "string({ts})",
@@ -60,7 +67,9 @@ var templates = map[string][]string{
 		"{string}.charAt($n)", "{string}.lowerAscii()", "{string}.upperAscii()", "{string}.trim()",
 		"{string}.substring($n)", "{string}.substring($n, $n)", "{string}.replace($s, {string})",
 		"{string}.replace($s, $s, $n)", "{liststring}.join()", "{liststring}.join({string})", "{string}.find($re)",
-		"strings.quote({string})", "'%d and %s'.format([size({string}), {string}])", "'%.2f|%e'.format([{double}, {double}])",
+		"strings.quote({string})", "'%d and %s'.format([{int}, {string}])", "'%d'.format([vx])", "'%d|%x'.format([dyn({int}), vx])",
+		"'%d'.format([[][0]])", "'%f %e'.format([vx, dyn({double})])", "'%s'.format([[{int}, vx]])", "'%s'.format([[{double}, {bytes}, type({int}), {ts}, {dur}, null]])", "'%s'.format([{mapint}])", "'%d'.format([{optint}.value()])",
+		"'%.2f|%e'.format([{double}, {double}])",
 		"'%x %b %o'.format([{int}, {int}, {int}])", "'%s'.format([{listint}])", "'%s'.format([{map}])",
 		"'%X'.format([{string}])", "{liststring}[$n]", "{liststring}[{int}]", "{liststring}.min()", "{url}.getHost()",
 		"{url}.getHostname()", "{url}.getPort()", "{url}.getScheme()", "{url}.getEscapedPath()",
@@ -71,7 +80,7 @@ var templates = map[string][]string{
 	"ts":    {"({ts} + {dur})", "({ts} - {dur})", "timestamp({string})", "timestamp($ts)", "({bool} ? {ts} : {ts})"},
 	"dur":   {"({dur} + {dur})", "({dur} - {dur})", "({ts} - {ts})", "duration({string})", "duration($du)"},
 	"quantity": {"quantity($q)", "quantity({string})", "{quantity}.add({quantity})", "{quantity}.sub({quantity})",
-		"{quantity}.add({int})", "{quantity}.sub($n)"},
+		"{quantity}.add({int})", "{quantity}.sub($n)", "{quantity}.sub({int})"},
 	"semver": {"semver($v)", "semver({string})", "semver({string}, true)"},
 	"ip":     {"ip($ip)", "ip({string})", "{cidr}.ip()"},
 	"cidr":   {"cidr($cidr)", "cidr({string})", "{cidr}.masked()"},
@@ -80,24 +89,51 @@ var templates = map[string][]string{
 		"[{int}]", "[{int}, {int}]", "[{int}, {int}, {int}]", "({listint} + {listint})", "{listint}.map(@int, {int})",
 		"{listint}.map(@int, {bool}, {int})", "{listint}.filter(@int, {bool})", "{liststring}.map(@string, {int})",
 		"{listint}.sort()", "{listint}.reverse()", "{listint}.distinct()", "{listint}.slice($n, $n)", "{listlist}.flatten()",
+		"{listlist}.flatten($n)", "[{listlist}, {listlist}].flatten($n)", "[[{listint}], {listlist}].flatten(2)",
 		"lists.range($n)", "({bool} ? {listint} : {listint})", "{listint}.sortBy(@int, {int})",
 		"{listint}.transformList(@int, @int, {int})", "{listint}.transformList(@int, @int, {bool}, {int})",
-		"[?optional.of({int}), {int}]", "[{optint}].unwrapOpt()", "optional.unwrap([{optint}, {optint}])", "[]",
+		"[?optional.of({int}), {int}]", "[?{optint}, {int}]", "[{int}, ?{optint}]", "[?optional.none(), {int}]",
+		"[?{optint}, ?{optint}]", "[{optint}].unwrapOpt()", "optional.unwrap([{optint}, {optint}])", "[]",
 	},
 	"liststring": {
 		"[{string}]", "[{string}, {string}]", "({liststring} + {liststring})", "{liststring}.map(@string, {string})",
 		"{liststring}.filter(@string, {bool})", "{string}.split($s)", "{string}.split($s, $n)", "{string}.findAll($re)",
 		"{string}.findAll($re, $n)", "{liststring}.sort()", "{liststring}.distinct()", "{one}.map(@string, {string})",
 		"{listint}.map(@int, {string})", "{liststring}.reverse()", "{liststring}.sortBy(@string, {string})",
+		"{url}.getQuery()[$query]", "{url}.getQuery()[{string}]", "{url}.getQuery()[?$query].orValue({liststring})",
+		"{one}.transformList(@string, @int, {string})",
 	},
 	"listlist": {"[{listint}]", "[{listint}, {listint}]", "{listint}.map(@int, {listint})"},
 	"map":      {"{$s: {int}}", "{'a': {int}, 'b': {int}}", "({bool} ? {map} : {map})", "{?'a': {optint}, 'c': {int}}"},
-	"mapint":   {"{{int}: {int}}", "{1: {int}, 2: {int}}", "{listint}.transformMap(@int, @int, {int})"},
-	"one":      {"{$s: {int}}", "{{string}: {int}}"},
+	"mapint": {"{{int}: {int}}", "{1: {int}, 2: {int}}", "{listint}.transformMap(@int, @int, {int})",
+		"{listint}.transformMap(@int, @int, {bool}, {int})", "{listint}.transformMapEntry(@int, @int, {{int}: {int}})",
+		"{liststring}.transformMapEntry(@int, @string, {bool}, {{int}: {int}})"},
+	"one": {"{$s: {int}}", "{{string}: {int}}", "{one}.transformMap(@string, @int, {int})",
+		"{one}.transformMapEntry(@string, @int, {{string}: {int}})", "[{string}].transformMapEntry(@int, @string, {{string}: {int}})"},
 	"optint": {"optional.of({int})", "optional.none()", "optional.ofNonZeroValue({int})", "{map}.?a", "{map}[?{string}]",
 		"{listint}[?{int}]", "{optint}.or({optint})", "{optint}.optMap(@int, {int})", "{optint}.optFlatMap(@int, {optint})",
 		"{listint}.first()"},
 	"optstring": {"optional.of({string})", "{liststring}[?$n]", "{liststring}.first()", "{optint}.optMap(@int, {string})"},
+}
+
+// Lists of other types, which the libraries treat each in their own way: %1 is one of them, %l a list, %@ a variable of a macro.
+func init() {
+	for _, typ := range []string{"double", "dur", "ts", "bytes", "uint"} {
+		words := strings.NewReplacer("%1", "{"+typ+"}", "%l", "{list"+typ+"}", "%@", "@"+typ)
+		add := func(to string, forms ...string) {
+			for _, f := range forms {
+				templates[to] = append(templates[to], words.Replace(f))
+			}
+		}
+		add("list"+typ, "[%1]", "[%1, %1]", "[%1, %1, %1]", "(%l + %l)", "%l.map(%@, %1)", "%l.filter(%@, {bool})", "{listint}.map(@int, %1)",
+			"%l.sort()", "%l.reverse()", "%l.distinct()", "%l.slice($n, $n)", "({bool} ? %l : %l)", "[?optional.of(%1), %1]",
+			"[%l, %l].flatten()", "%l.sortBy(%@, {int})")
+		add(typ, "%l.min()", "%l.max()", "%l.sum()", "%l[$n]", "%l[{int}]", "%l.first().orValue(%1)", "%l.last().value()", "%l[?$n].orValue(%1)")
+		add("int", "%l.indexOf(%1)", "%l.lastIndexOf(%1)", "size(%l)")
+		add("bool", "(%1 in %l)", "%l.isSorted()", "(%l == %l)", "sets.contains(%l, %l)", "sets.intersects(%l, %l)", "%l.all(%@, {bool})",
+			"%l.exists(%@, {bool})", "(dyn(%l) == dyn({string}))", "(%1 in dyn(%l))")
+		add("string", "'%s'.format([%l])")
+	}
 }
 
 // Variables, and literals that are as good as one.
@@ -113,12 +149,15 @@ var leaves = map[string][]string{
 	"dur":      {"vr", "duration('90s')", "duration('-1.5h')", "duration('0s')"},
 	"quantity": {"quantity('1Gi')", "quantity('100m')", "quantity('-2')", "quantity('1.5k')"},
 	"semver":   {"semver('1.2.3')", "semver('0.1.0-alpha.1')", "semver('2.0.0+build')"},
-	"ip":       {"ip('10.0.0.1')", "ip('::1')", "ip('2001:db8::abcd')", "ip('0.0.0.0')"},
+	"ip":       {"ip('10.0.0.1')", "ip('::1')", "ip('2001:db8::abcd')", "ip('0.0.0.0')", "ip('224.0.0.9')", "ip('ff02::1')"},
 	"cidr":     {"cidr('10.0.0.0/8')", "cidr('2001:db8::/32')", "cidr('192.168.1.5/24')"},
-	"url":      {"url('https://user@example.com:8080/a%20b?x=1&y=2')", "url('/only/path')", "url('http://[::1]/')"},
+	"url":      {"url('https://user@example.com:8080/a%20b?x=1&y=2')", "url('/p?x=1&x=%C3%A9&=z&y')", "url('/only/path')", "url('http://[::1]/')"},
 	"listint":  {"vl", "[1, 2, 3]", "[3, 1, 2, 1]", "[0]"}, "liststring": {"vt2", "['a', 'b']", "['b', 'a', 'b', 'é']"},
 	"listlist": {"[[1, 2], [3]]"}, "map": {"vm", "{'a': 1}", "{'a': 1, 'b': 2}"}, "mapint": {"{1: 2}", "{0: 5, 7: 1}"},
-	"one": {"{'k': 1}", "vo"}, "optint": {"optional.of(3)", "optional.none()"}, "optstring": {"optional.of('x')"},
+	"listdouble": {"[1.5, -2.25]", "[0.1, 1e100, 0.1]", "[2.0]"}, "listdur": {"[duration('1s'), duration('-1m')]", "[duration('0s')]"},
+	"listts": {"[timestamp('2024-02-29T12:30:00Z'), timestamp('2020-01-01T00:00:00Z')]"}, "listbytes": {"[b'b', b'a', b'']", "[b'\\xff']"},
+	"listuint": {"[3u, 1u, 3u]", "[0u]"},
+	"one":      {"{'k': 1}", "vo"}, "optint": {"optional.of(3)", "optional.none()"}, "optstring": {"optional.of('x')"},
 }
 
 var words = map[string][]string{
@@ -128,22 +167,67 @@ var words = map[string][]string{
 	"$du":   {"'1s'", "'100ms'", "'-3h2m'", "'2562047h'", "'1us'"},
 	"$q":    {"'1'", "'1Ki'", "'250m'", "'12e6'", "'-1.5Gi'", "'0'", "'9223372036854775807'"},
 	"$v":    {"'1.0.0'", "'1.2.3-rc.1'", "'10.20.30'", "'1.2.3+a'"},
-	"$ip":   {"'10.1.2.3'", "'::'", "'fe80::1'", "'127.0.0.1'"},
+	"$ip":   {"'10.1.2.3'", "'::'", "'fe80::1'", "'127.0.0.1'", "'224.0.0.251'", "'ff02::fb'"},
 	"$cidr": {"'10.0.0.0/8'", "'::/0'", "'10.1.0.0/16'", "'fe80::/10'"},
-	"$url":  {"'http://a/b'", "'https://example.com:80/'", "'/p?q=1'"},
+	"$url": {"'http://a/b'", "'https://example.com:80/'", "'/p?q=1'", "'http://[::1]:80/'", "'http://[a^b]/'", "'http://[::1'",
+		"'http://[10.0.0.1]/'", "'http://[fe80::1%25en0]/x'", "'http://[::1]x/'", "'http://u:p@h/x y?q=%zz#f g'", "'//a/b'", "'mailto:x'",
+		"'HTTP://A/%7e%20'", "'http://a<b>/'", "'http://a:1:2/'", "'x://a:1:2/'", "'http://u|@a/'", "'*'", "'http:///p'", "'http://a?'"},
+	"$query": {"'x'", "'y'", "'q'", "''", "'d'"},
+	"$tz": {"'America/New_York'", "'Europe/Berlin'", "'Asia/Kolkata'", "'Australia/Lord_Howe'", "'Pacific/Apia'", "'Etc/GMT+5'",
+		"'UTC'", "''", "'-03:30'", "'2:00'", "'+x:00'", "'Nowhere/Town'", "'/etc/x'"},
 }
-var wordNames = []string{"$re", "$ts", "$du", "$q", "$v", "$ip", "$cidr", "$url", "$s", "$n"}
-var typeNames = []string{"int", "uint", "double", "bool", "string", "bytes", "ts", "dur", "quantity", "semver", "ip", "cidr",
-	"url", "listint", "liststring", "listlist", "map", "mapint", "one", "optint", "optstring"}
+var wordNames = []string{"$query", "$re", "$tz", "$ts", "$du", "$q", "$v", "$ip", "$cidr", "$url", "$s", "$n"}
+
+// An environment that expressions are made for: what is known there beside literals and functions.
+type setting struct {
+	leaves, own, templates map[string][]string
+	types                  []string
+}
+
+// Base variables are known in the base environment only.
+func newSetting(own, templatesOwn map[string][]string) *setting {
+	s := &setting{leaves: map[string][]string{}, own: own, templates: map[string][]string{}}
+	without := func(list []string) (kept []string) {
+		for _, t := range list {
+			if own == nil || !varName.MatchString(t) {
+				kept = append(kept, t)
+			}
+		}
+		return kept
+	}
+	for typ := range leaves {
+		s.leaves[typ] = without(leaves[typ])
+		s.templates[typ] = append(without(templates[typ]), templatesOwn[typ]...)
+	}
+	for typ := range templatesOwn {
+		if leaves[typ] == nil {
+			s.leaves[typ], s.templates[typ] = own[typ], templatesOwn[typ]
+		}
+	}
+	for typ := range s.leaves {
+		s.types = append(s.types, typ)
+	}
+	sort.Strings(s.types)
+	return s
+}
 
 type bound struct{ name, typ string }
 
 type generator struct {
 	r     *rand.Rand
+	set   *setting
 	scope []bound
 	wrong float64 // how often a hole gets a part of another type
 	vars  int
 	nodes int
+}
+
+func newGenerator(seed int64, set *setting) *generator {
+	g := &generator{r: rand.New(rand.NewSource(seed)), set: set}
+	if g.r.Intn(10) == 0 {
+		g.wrong = 0.05
+	}
+	return g
 }
 
 func (g *generator) pick(list []string) string { return list[g.r.Intn(len(list))] }
@@ -158,39 +242,59 @@ func (g *generator) leaf(typ string) string {
 	if len(own) > 0 && g.r.Intn(3) > 0 {
 		return g.pick(own)
 	}
-	return g.pick(leaves[typ])
+	if len(g.set.own[typ]) > 0 && g.r.Intn(3) > 0 {
+		return g.pick(g.set.own[typ])
+	}
+	return g.pick(g.set.leaves[typ])
 }
 
 func (g *generator) expr(typ string, depth int) string {
 	if g.r.Float64() < g.wrong {
-		typ = g.pick(typeNames)
+		typ = g.pick(g.set.types)
 	}
 	g.nodes++
 	if depth <= 0 || g.nodes > 40 || g.r.Intn(5) == 0 {
 		return g.leaf(typ)
 	}
-	return g.fill(g.pick(templates[typ]), depth-1)
+	return g.fill(g.pick(g.set.templates[typ]), depth-1)
+}
+
+// A whole expression, some of them spoilt.
+func (g *generator) whole(typ string) string {
+	expr := g.expr(typ, 1+g.r.Intn(5))
+	if g.r.Intn(50) == 0 {
+		expr = g.spoil(expr)
+	}
+	return expr
 }
 
 func (g *generator) fill(t string, depth int) string {
 	var out strings.Builder
+	var later []bound
 	outer := len(g.scope)
 	for len(t) > 0 {
 		switch {
-		case t[0] == '{' && holeEnd(t) > 0:
-			end := holeEnd(t)
+		case t[0] == '{' && g.holeEnd(t) > 0:
+			end := g.holeEnd(t)
 			out.WriteString(g.expr(t[1:end], depth))
 			t = t[end+1:]
-		case t[0] == '@':
+		case t[0] == '@' || t[0] == '~':
 			end := 1
 			for end < len(t) && t[end] >= 'a' && t[end] <= 'z' {
 				end++
 			}
 			g.vars++
 			name := fmt.Sprintf("w%d", g.vars)
-			g.scope = append(g.scope, bound{name, t[1:end]})
+			if t[0] == '@' {
+				g.scope = append(g.scope, bound{name, t[1:end]})
+			} else {
+				later = append(later, bound{name, t[1:end]})
+			}
 			out.WriteString(name)
 			t = t[end:]
+		case t[0] == '^':
+			g.scope = append(g.scope, later...)
+			later, t = nil, t[1:]
 		case t[0] == '$':
 			for _, w := range wordNames {
 				if strings.HasPrefix(t, w) {
@@ -209,9 +313,9 @@ func (g *generator) fill(t string, depth int) string {
 }
 
 // The end of "{int}"; 0: a brace of the language.
-func holeEnd(t string) int {
+func (g *generator) holeEnd(t string) int {
 	end := strings.IndexByte(t, '}')
-	if end < 0 || leaves[t[1:end]] == nil {
+	if end < 0 || g.set.leaves[t[1:end]] == nil {
 		return 0
 	}
 	return end

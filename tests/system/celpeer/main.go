@@ -2,6 +2,8 @@
 // form of the golden vectors, which tests/golden then puts to our code.
 //
 //	celpeer eval SEED COUNT            generated expressions: DIR/cel/eval.jsonl
+//	celpeer broken SEED COUNT          texts that are nearly expressions, in the same form
+//	celpeer bench FILE                 nanoseconds of compiling and evaluating what is in tests/bench/cel.json
 //	celpeer one EXPR...                what it says about an expression without variables, messages and all
 package main
 
@@ -19,7 +21,7 @@ func number(i int) int64 {
 			return n
 		}
 	}
-	fmt.Fprintln(os.Stderr, "usage: celpeer eval SEED COUNT | one EXPR...")
+	fmt.Fprintln(os.Stderr, "usage: celpeer eval SEED COUNT | broken SEED COUNT | bench FILE | one EXPR...")
 	os.Exit(2)
 	return 0
 }
@@ -30,6 +32,10 @@ func main() {
 	switch {
 	case len(os.Args) > 1 && os.Args[1] == "eval":
 		writeExpressions(out, number(2), number(3))
+	case len(os.Args) > 1 && os.Args[1] == "broken":
+		writeBroken(out, number(2), number(3))
+	case len(os.Args) == 3 && os.Args[1] == "bench":
+		bench(out, os.Args[2])
 	case len(os.Args) > 1 && os.Args[1] == "one":
 		goWords = nil
 		env, enc := baseEnv(), json.NewEncoder(out)
