@@ -85,8 +85,10 @@ static const struct flag up_flags[] = {
     { "descheduler-config", FLAG_STR, O(descheduler_config),
       .help = "DeschedulerConfiguration `file`; without it that of Koordinator's chart, which "
               "carries out jobs and starts none" },
-    { "dashboard", FLAG_STR, O(dashboard), .def = "127.0.0.1:0",
-      .help = "`address` of the dashboard, on loopback; off: none" },
+    { "dashboard", FLAG_STR, O(dashboard),
+      .help =
+          "`address` of the dashboard, on loopback; off: none. Without it a free port, and none "
+          "when only the API server runs" },
     { "pace", FLAG_INT, O(pace), .def = "1", .min = 1, .max = 600,
       .help = "the clock runs so many times as fast: with 60 a day passes in 24 minutes" },
     { "seed", FLAG_I64, O(seed), .def = "1", .help = "of the noise in hollow nodes' loads" },
@@ -406,11 +408,13 @@ static int start(struct up *u, struct kerr *err)
     return start_system(u, err);
 }
 
+/* It follows all pods, for which a bare API server would pay a tenth of each create. */
 static int start_dashboard(struct up *u, struct kerr *err)
 {
-    const struct dashboard_opts o = { .listen = u->o->dashboard };
+    bool asked = !str_empty(u->o->dashboard), bare = u->o->components.n == 1;
+    const struct dashboard_opts o = { .listen = asked ? u->o->dashboard : "127.0.0.1:0" };
 
-    if (streq(o.listen, "off"))
+    if (streq(o.listen, "off") || (bare && !asked))
         return 0;
     return dashboard_new(u->system->kube(u->self), &o, &u->dashboard, err);
 }
