@@ -21,6 +21,7 @@ struct call {
     void *arg;
     struct list *list;  /* the answer; NULL: "{}" */
     char pod[128];      /* of a binding */
+    struct strbuf text; /* the answer to a patch; empty: "{}" */
     const char *plural; /* of a patch, when somebody wants to know */
     char *name, *body;
     size_t n;
@@ -42,6 +43,8 @@ struct memkube {
     void *bind_arg;
     memkube_patch_fn on_patch;
     void *patch_arg;
+    memkube_answer_fn on_answer;
+    void *answer_arg;
     struct memkube_stats stats;
 };
 
@@ -65,10 +68,15 @@ static void answer(struct memkube *m, struct call *c)
     struct strbuf body = STRBUF_INIT;
     struct kube_resp r = { .status = 200 };
 
-    strbuf_append(&body, "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[");
-    if (c->list)
-        strbuf_append(&body, strbuf_str(&c->list->items));
-    strbuf_append(&body, "]}");
+    if (c->text.len) {
+        body = c->text;
+        c->text = (struct strbuf)STRBUF_INIT;
+    } else {
+        strbuf_append(&body, "{\"metadata\":{\"resourceVersion\":\"1\"},\"items\":[");
+        if (c->list)
+            strbuf_append(&body, strbuf_str(&c->list->items));
+        strbuf_append(&body, "]}");
+    }
     r.body = body.data;
     r.n = body.len;
     if (*c->pod && m->on_bind)
@@ -81,6 +89,7 @@ static void answer(struct memkube *m, struct call *c)
 
 static void call_free(struct call *c)
 {
+    strbuf_fini(&c->text);
     free(c->name);
     free(c->body);
     free(c);
@@ -117,6 +126,8 @@ static struct kube_call *mem_call(struct kube *k, const struct kube_req *r, kube
         (void)snprintf(c->pod, sizeof c->pod, "%s/%s", r->ns, r->name);
     } else if (r->verb == KUBE_PATCH) {
         m->stats.patches++;
+        if (m->on_answer && !m->on_answer(m->answer_arg, r, &c->text))
+            strbuf_reset(&c->text);
         if (m->on_patch) {
             c->plural = r->kind->plural;
             c->name = xstrdup(r->name);
@@ -238,6 +249,12 @@ void memkube_on_patch(struct kube *k, memkube_patch_fn fn, void *arg)
 {
     of(k)->on_patch = fn;
     of(k)->patch_arg = arg;
+}
+
+void memkube_on_answer(struct kube *k, memkube_answer_fn fn, void *arg)
+{
+    of(k)->on_answer = fn;
+    of(k)->answer_arg = arg;
 }
 
 struct memkube_stats memkube_stats(const struct kube *k)

@@ -27,5 +27,10 @@ void memkube_on_bind(struct kube *k, void (*fn)(void *arg, const char *pod), voi
 typedef void (*memkube_patch_fn)(void *arg, const char *plural, const char *name,
                                  const struct kj_val *body);
 void memkube_on_patch(struct kube *k, memkube_patch_fn fn, void *arg);
+/* What a patch is answered with, where "{}" will not do: written to `out`; false: that after all.
+ * May be NULL. */
+struct strbuf;
+typedef bool (*memkube_answer_fn)(void *arg, const struct kube_req *patch, struct strbuf *out);
+void memkube_on_answer(struct kube *k, memkube_answer_fn fn, void *arg);
 struct memkube_stats memkube_stats(const struct kube *k);
 #endif

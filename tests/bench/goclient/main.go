@@ -17,6 +17,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -30,6 +31,7 @@ const usage = `usage:
   goclient informer --kubeconfig F [--resource pods] [--seconds N] [--protobuf]
   goclient watch    --kubeconfig F [--resource pods] [--seconds N] [--protobuf]
   goclient bind     --kubeconfig F --namespace NS --nodes N [--concurrency C] [--protobuf]
+  goclient create   --kubeconfig F --namespace NS --count N [--concurrency C] [--protobuf]
 `
 
 // syncLimit bounds the first list, so that a benchmark run against a broken server ends.
@@ -42,6 +44,7 @@ type options struct {
 	hold        time.Duration
 	namespace   string
 	nodes       int
+	count       int
 	concurrency int
 }
 
@@ -54,6 +57,7 @@ func main() {
 		"informer": runInformer,
 		"watch":    runWatch,
 		"bind":     runBind,
+		"create":   runCreate,
 	}
 	verb := os.Args[1]
 	run, known := verbs[verb]
@@ -95,6 +99,10 @@ func parse(verb string, args []string) (options, error) {
 		flags.StringVar(&opts.namespace, "namespace", "default", "namespace whose pending pods are bound")
 		flags.IntVar(&opts.nodes, "nodes", 0, "bind onto node-0 ... node-(`N`-1)")
 		flags.IntVar(&opts.concurrency, "concurrency", 32, "binds in flight")
+	case "create":
+		flags.StringVar(&opts.namespace, "namespace", "default", "namespace of the new pods")
+		flags.IntVar(&opts.count, "count", 1000, "number of pods of about 2 KB")
+		flags.IntVar(&opts.concurrency, "concurrency", 32, "creates in flight")
 	}
 	if err := flags.Parse(args); err != nil {
 		return opts, err
@@ -109,7 +117,7 @@ func parse(verb string, args []string) (options, error) {
 		return opts, errors.New("--seconds must not be negative")
 	case verb == "bind" && opts.nodes < 1:
 		return opts, errors.New("--nodes must be at least 1")
-	case verb == "bind" && opts.concurrency < 1:
+	case (verb == "bind" || verb == "create") && opts.concurrency < 1:
 		return opts, errors.New("--concurrency must be at least 1")
 	}
 	return opts, nil
@@ -267,6 +275,72 @@ func runBind(ctx context.Context, opts options) (any, error) {
 	var memErr error
 	result.RSSKB, result.PeakRSSKB, memErr = memory()
 	return result, errors.Join(firstErr, memErr)
+}
+
+type createResult struct {
+	Creates     int64   `json:"creates"`
+	Errors      int64   `json:"errors"`
+	Seconds     float64 `json:"seconds"`
+	CreatesPerS float64 `json:"creates_per_s"`
+}
+
+// pod is one of about 2 KB as JSON; the annotation is what is missing to that.
+func pod(namespace string, i int) *corev1.Pod {
+	limits := corev1.ResourceList{
+		corev1.ResourceCPU:    resource.MustParse("1"),
+		corev1.ResourceMemory: resource.MustParse("2Gi"),
+	}
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: fmt.Sprintf("pod-%d", i), Namespace: namespace,
+			Labels:      map[string]string{"app.kubernetes.io/name": "checkout", "team": "payments", "pod-template-hash": "6f7c9d8b5"},
+			Annotations: map[string]string{"example.com/notes": strings.Repeat("abcdefghij", 90)},
+		},
+		Spec: corev1.PodSpec{
+			SchedulerName: "nobody",
+			NodeSelector:  map[string]string{"kubernetes.io/os": "linux"},
+			Tolerations: []corev1.Toleration{{Key: "dedicated", Operator: corev1.TolerationOpEqual, Value: "shop",
+				Effect: corev1.TaintEffectNoSchedule}},
+			Containers: []corev1.Container{{
+				Name: "main", Image: "registry.example.com/shop/checkout:1.4.2", Args: []string{"--listen=:8080", "--log-level=info"},
+				Ports:     []corev1.ContainerPort{{Name: "http", ContainerPort: 8080}, {Name: "metrics", ContainerPort: 9090}},
+				Env:       []corev1.EnvVar{{Name: "REGION", Value: "eu-central-1"}},
+				Resources: corev1.ResourceRequirements{Limits: limits, Requests: limits},
+			}},
+		},
+	}
+}
+
+func runCreate(ctx context.Context, opts options) (any, error) {
+	client, err := newClient(opts)
+	if err != nil {
+		return nil, err
+	}
+	var next, failed atomic.Int64
+	var firstErr error
+	var once sync.Once
+	var workers sync.WaitGroup
+	start := time.Now()
+	for range opts.concurrency {
+		workers.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= opts.count {
+					return
+				}
+				_, err := client.CoreV1().Pods(opts.namespace).Create(ctx, pod(opts.namespace, i), metav1.CreateOptions{})
+				if err != nil {
+					failed.Add(1)
+					once.Do(func() { firstErr = err })
+				}
+			}
+		})
+	}
+	workers.Wait()
+	result := createResult{Errors: failed.Load(), Seconds: time.Since(start).Seconds()}
+	result.Creates = int64(opts.count) - result.Errors
+	result.CreatesPerS = float64(result.Creates) / result.Seconds
+	return result, firstErr
 }
 
 // cpuMillis is the processor time, user and system, that this process has used.
