@@ -11,8 +11,8 @@ from lab import PATIENCE_S, SANITIZER, Failed, program
 
 
 class Up:
-    def __init__(self, lab, *words):
-        self.data, self.log = f'{lab.dir}/data', f'{lab.dir}/up.log'
+    def __init__(self, lab, *words, data=None, log=None):
+        self.data, self.log = data or f'{lab.dir}/data', log or f'{lab.dir}/up.log'
         self.program = program('../../src/main/koordctl')
         self.words = words
         self.p = None
