@@ -105,6 +105,8 @@ class Typed(Case):
         scale = self.core.read_namespaced_replication_controller_scale(name, self.ns)
         self.assertEqual(2, scale.spec.replicas)
         scale.spec.replicas = 1
+        # Its controller writes the status meanwhile, so the version that was read may be an old one.
+        scale.metadata.resource_version = None
         self.assertEqual(1, self.core.replace_namespaced_replication_controller_scale(name, self.ns, scale).spec.replicas)
         self.core.delete_namespaced_replication_controller(name, self.ns, propagation_policy='Background')
 
