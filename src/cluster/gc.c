@@ -21,6 +21,8 @@ struct gc {
     bool strangers; /* objects have owners of kinds that were not served when they were judged */
 };
 
+#define ASK_AGAIN (5 * NSEC_PER_SEC)
+
 #define FIN_ORPHAN     "orphan"
 #define FIN_FOREGROUND "foregroundDeletion"
 
@@ -287,6 +289,18 @@ static enum owner_state look_up(const struct gc *gc, const struct kobj *o,
     return waits_for_dependents(owner) ? OWNER_WAITING : OWNER_SOLID;
 }
 
+/* An owner that the server has, by an answer that may be older than its cache: when it has gone in
+ * between, the cache never knew it and tells nobody of its end. */
+static bool is_behind_cache(const struct gc *gc, const struct kobj *o)
+{
+    for (uint32_t i = 0; i < o->meta.owners.n; i++) {
+        struct gcache *g = NULL;
+        if (!find_owner(gc, o, &o->meta.owners.items[i], &g) && g)
+            return true;
+    }
+    return false;
+}
+
 static void delete_object(struct batch *b, const struct gcache *g, const struct kobj *o,
                           const char *propagation)
 {
@@ -321,6 +335,8 @@ static void judge(struct batch *b, struct judging *j)
                 gone[ngone++] = o->meta.owners.items[i].uid;
         if (ngone)
             patch_owners(b, g, o, gone, ngone);
+        else if (is_behind_cache(j->gc, o))
+            batch_again(b, ASK_AGAIN);
         return;
     }
     size_t dependents = 0;
