@@ -21,7 +21,7 @@ struct gc {
     bool strangers; /* objects have owners of kinds that were not served when they were judged */
 };
 
-#define ASK_AGAIN (5 * NSEC_PER_SEC)
+#define ASK_AGAIN      (5 * NSEC_PER_SEC)
 
 #define FIN_ORPHAN     "orphan"
 #define FIN_FOREGROUND "foregroundDeletion"

@@ -109,8 +109,9 @@ static void pod_pending(struct scheduler *s, struct kobj *pod)
         podqueue_put(s->queue, pod);
 }
 
-/* The server's word on the nominated node, unless ours is newer and not written yet. */
-static void nominated(struct scheduler *s, const struct kobj *before, struct kobj *pod)
+/* The server's word on the nominated node, unless ours is newer and not written yet. True: the pod
+ * claims a node now that this scheduler did not choose for it. */
+static bool nominated(struct scheduler *s, const struct kobj *before, struct kobj *pod)
 {
     const char *was = before ? pod_of(before)->status.nominated_node_name : "";
     const char *now = pod_of(pod)->status.nominated_node_name;
@@ -118,15 +119,16 @@ static void nominated(struct scheduler *s, const struct kobj *before, struct kob
 
     /* one that is on its way has its room already */
     if (nodecache_find(s->cache, pod->meta.uid, NULL) == NODECACHE_ASSUMED)
-        return;
+        return false;
     if (streq(was ? was : "", now ? now : "") || (ours && streq(ours, now ? now : "")) ||
         report_nominates(s, pod->meta.uid)) {
         nominator_update(s->nominator, pod);
-        return;
+        return false;
     }
     nominator_set(s->nominator, pod, now);
     if (ours)
         watch_pod_gone(s, pod); /* others may take that room */
+    return !str_empty(now);
 }
 
 /* A pod of another scheduler, which was nominated or not. */
@@ -149,6 +151,8 @@ static void pod_foreign(struct scheduler *s, struct kobj *pod)
 
 void watch_pod_news(struct scheduler *s, const struct kobj *before, struct kobj *pod)
 {
+    bool claims;
+
     /* Deleted and made again while the watch was down: two pods. */
     if (before && !kuid_equal(before->meta.uid, pod->meta.uid)) {
         pod_gone(s, before, before);
@@ -162,8 +166,13 @@ void watch_pod_news(struct scheduler *s, const struct kobj *before, struct kobj 
     switch (role_of(s, pod)) {
     case ROLE_ASSIGNED: pod_assigned(s, before, pod); break;
     case ROLE_PENDING:
-        nominated(s, before, pod);
+        /* Whoever nominated it thinks that it fits. If it does not, its attempt ends the claim,
+         * which would keep others out of that room for as long as nothing else brings the pod back:
+         * such a claim may be the late write of a scheduler that has died. */
+        claims = nominated(s, before, pod);
         pod_pending(s, pod);
+        if (claims)
+            podqueue_retry(s->queue, pod->meta.uid);
         break;
     case ROLE_FOREIGN: pod_foreign(s, pod); break;
     case ROLE_NONE: pod_gone(s, pod, NULL); break;
@@ -397,7 +406,7 @@ static void requeue(struct scheduler *s, struct kobj *pod)
         return;
     if (nominator_is_foreign(s->nominator, pod->meta.uid))
         nominator_remove(s->nominator, pod->meta.uid);
-    nominated(s, NULL, pod);
+    (void)nominated(s, NULL, pod);
     pod_pending(s, pod);
 }
 

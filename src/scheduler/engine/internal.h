@@ -86,7 +86,9 @@ struct scheduler {
     struct arena *arena;        /* of the attempt */
     struct timer *pump, *sweep; /* next attempts; look for bindings nobody confirmed */
     struct timer *reap;         /* replaced profiles that nobody uses any more */
-    struct binding *bindings;   /* under way */
+    struct timer *tell_unclaimed;
+    struct vec_of(struct kobj *) unclaimed; /* they were kept out, and gave up a nominated node */
+    struct binding *bindings;               /* under way */
     struct uidmap bindings_by_uid;
     unsigned nbindings;
     unsigned nheld;         /* of these are BIND_HELD; they are not counted as work under way */

@@ -146,16 +146,45 @@ static int pre_enqueue(void *arg, const struct profile *p, const struct pod *pod
         p, pod, why, stretch_begin(&x, times, times_sample(times, LAP_PRE_ENQUEUE)));
 }
 
-static void on_gated(void *arg, struct kobj *pod, const struct ks_plugin *by, const char *why)
+static void on_unclaimed(struct loop *l, void *arg)
 {
     struct scheduler *s = arg;
 
-    if (!s->leading || by->gates_silently)
+    (void)l;
+    s->tell_unclaimed = NULL;
+    while (s->unclaimed.n) {
+        struct kobj *pod = vec_pop(&s->unclaimed);
+        watch_pod_gone(s, pod);
+        kobj_unref(pod);
+    }
+}
+
+/* The pod gives up its nominated node. Others hear of it in a turn of its own: the queue is at
+ * work on this one. */
+static void unclaim(struct scheduler *s, struct kobj *pod)
+{
+    nominator_remove(s->nominator, pod->meta.uid);
+    report_nominated(s, pod, "");
+    vec_push(&s->unclaimed, kobj_ref(pod));
+    if (!s->tell_unclaimed)
+        s->tell_unclaimed = loop_after(s->loop, 0, on_unclaimed, s);
+}
+
+static void on_gated(void *arg, struct kobj *pod, const struct ks_plugin *by, const char *why)
+{
+    struct scheduler *s = arg;
+    bool claims = by->frees_nominated_node && nominator_node(s->nominator, pod->meta.uid);
+
+    if (!s->leading || (by->gates_silently && !claims))
         return;
-    if (s->synced)
-        report_held(s, pod, "Unschedulable", why);
-    else
+    if (!s->synced) {
         s->unsaid = true; /* the plugin may not know all that it needs to know */
+        return;
+    }
+    if (claims)
+        unclaim(s, pod);
+    if (!by->gates_silently)
+        report_held(s, pod, "Unschedulable", why);
 }
 
 void scheduler_recheck_gated(struct scheduler *s)
@@ -495,6 +524,10 @@ struct scheduler *scheduler_free(struct scheduler *s)
     timer_cancel(s->pump);
     timer_cancel(s->sweep);
     timer_cancel(s->reap);
+    timer_cancel(s->tell_unclaimed);
+    vec_foreach(&s->unclaimed, i)
+        kobj_unref(s->unclaimed.items[i]);
+    vec_fini(&s->unclaimed);
     monitor_free(s->monitor);
     diagnosis_free(s->diagnosis);
     podqueue_free(s->queue);

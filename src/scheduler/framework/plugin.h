@@ -419,7 +419,8 @@ struct ks_plugin {
     bool (*before)(const struct pod *a, nsec_t a_since, const struct pod *b, nsec_t b_since);
     /* May the pod enter the queue at all? Otherwise `why` says what it waits for. */
     enum ks_code (*pre_enqueue)(void *self, const struct pod *p, struct ks_texts *why);
-    bool gates_silently; /* what it says is not written on the pod: it stands there already */
+    bool gates_silently;       /* what it says is not written on the pod: it stands there already */
+    bool frees_nominated_node; /* of a pod that it keeps out: others may have that room */
     const struct ks_hint *hints; /* NULL, and it can reject pods: every event counts */
     uint32_t nhints;
     /* The key whose ks_wake() may help a pod that this plugin rejects, or keeps out of the queue;

@@ -125,6 +125,28 @@ static void test_a_missing_claim_is_waited_for(void **state)
 }
 
 /* What pre-filter refuses has no claims that could be deallocated, as upstream says. */
+/* A scheduler has died after it chose a node, and the claim is gone: nobody knows for how long. */
+static void test_who_waits_for_a_claim_holds_no_room(void **state)
+{
+    static const char *const nomination = "{\"status\":{\"nominatedNodeName\":\"n1\"}}";
+
+    (void)state;
+    for (int late = 0; late < 2; late++) {
+        CLEANUP(engine_stop) struct engine_fixture b;
+        start(&b, 17);
+        engine_pod(&b, "p", 3500, 100, ",\"priority\":10" USES("c"));
+        if (late)
+            client_fixture_run(&b.client, 5 * SEC);
+        fake_patch(b.client.fake, PODS, "p", nomination);
+        client_fixture_run(&b.client, SEC);
+        engine_pod(&b, "other", 3500, 100, "");
+        client_fixture_run(&b.client, 30 * SEC);
+        assert_string_equal(engine_get(&b, "other", "spec.nodeName"), "n1");
+        assert_string_equal(engine_get(&b, "p", "status.nominatedNodeName"), "");
+        engine_verify(&b);
+    }
+}
+
 static void test_a_missing_class_is_told(void **state)
 {
     CLEANUP(engine_stop) struct engine_fixture b;
@@ -451,6 +473,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_device_has_one_claim),
         cmocka_unit_test(test_two_entries_may_name_one_claim),
         cmocka_unit_test(test_a_missing_claim_is_waited_for),
+        cmocka_unit_test(test_who_waits_for_a_claim_holds_no_room),
         cmocka_unit_test(test_a_missing_class_is_told),
         cmocka_unit_test(test_an_unused_claim_is_deallocated),
         cmocka_unit_test(test_conflicts_are_looked_at),

@@ -161,6 +161,26 @@ static void test_room_that_was_claimed_is_free_for_others(void **state)
     engine_verify(&b);
 }
 
+/* The nomination comes when the pod waits already: the last write of a scheduler that has died. */
+static void test_a_late_claim_does_not_keep_others_out(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    engine_start(&b, 1);
+    engine_node(&b, "n", 1000, 4096, 10, "");
+    engine_pod(&b, "claims", 800, 100, ",\"priority\":10,\"nodeSelector\":{\"disk\":\"tape\"}");
+    client_fixture_run(&b.client, 30 * SEC);
+    fake_patch(b.client.fake, PODS, "claims", "{\"status\":{\"nominatedNodeName\":\"n\"}}");
+    client_fixture_run(&b.client, SEC);
+    engine_pod(&b, "other", 500, 100, ",\"priority\":1");
+    client_fixture_run(&b.client, 30 * SEC);
+    assert_int_equal(scheduler_stats(b.s).nominated, 0);
+    assert_string_equal(engine_get(&b, "claims", "status.nominatedNodeName"), "");
+    assert_string_equal(engine_node_of(&b, "other"), "n");
+    engine_verify(&b);
+}
+
 /* Its victim takes its time: people are told that there is nothing to do (scheduler-core 11.2). */
 static void test_a_pod_that_waits_for_its_victim_says_so(void **state)
 {
@@ -197,6 +217,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_who_left_its_node_is_spared),
         cmocka_unit_test(test_who_waits_for_a_permit_is_only_given_up),
         cmocka_unit_test(test_room_that_was_claimed_is_free_for_others),
+        cmocka_unit_test(test_a_late_claim_does_not_keep_others_out),
         cmocka_unit_test(test_a_pod_that_waits_for_its_victim_says_so),
     };
     if (argc > 1)

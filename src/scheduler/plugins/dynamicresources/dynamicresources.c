@@ -755,6 +755,7 @@ const struct ks_plugin ks_plugin_dynamic_resources = {
     .services = dra_services,
     .pre_enqueue = dra_pre_enqueue,
     .gates_silently = true, /* as upstream; most claims are there a moment later */
+    .frees_nominated_node = true,
     .hints = dra_hints,
     .nhints = DRA_HINTS,
     .waits_for = dra_waits_for,
