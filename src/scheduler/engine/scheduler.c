@@ -154,17 +154,14 @@ static void on_unclaimed(struct loop *l, void *arg)
     s->tell_unclaimed = NULL;
     while (s->unclaimed.n) {
         struct kobj *pod = vec_pop(&s->unclaimed);
-        watch_pod_gone(s, pod);
+        ks_unnominate(&s->env, pod->meta.uid);
         kobj_unref(pod);
     }
 }
 
-/* The pod gives up its nominated node. Others hear of it in a turn of its own: the queue is at
- * work on this one. */
+/* The pod gives up its nominated node, in a turn of its own: the queue is at work on it now. */
 static void unclaim(struct scheduler *s, struct kobj *pod)
 {
-    nominator_remove(s->nominator, pod->meta.uid);
-    report_nominated(s, pod, "");
     vec_push(&s->unclaimed, kobj_ref(pod));
     if (!s->tell_unclaimed)
         s->tell_unclaimed = loop_after(s->loop, 0, on_unclaimed, s);
@@ -631,6 +628,14 @@ void ks_wake(const struct ks_env *env, const char *plugin, uint64_t key)
 void ks_ask_next(const struct ks_env *env)
 {
     scheduler_wake(env->scheduler);
+}
+
+bool ks_waits(const struct ks_env *env, struct kuid uid)
+{
+    enum podqueue_place place =
+        env->scheduler ? podqueue_find(env->scheduler->queue, uid, NULL) : PODQUEUE_NOWHERE;
+
+    return place != PODQUEUE_NOWHERE && place != PODQUEUE_IN_FLIGHT;
 }
 
 bool ks_making_room(const struct ks_env *env, struct kuid uid)

@@ -269,6 +269,8 @@ void ks_warn(const struct ks_env *env, const struct pod *p, const char *reason, 
 void ks_note(const struct ks_env *env, const struct pod *p, const char *reason, const char *note);
 /* What is nominated for a pod that waits is given up. Only where the scheduler leads. */
 void ks_unnominate(const struct ks_env *env, struct kuid uid);
+/* Does the pod wait here for an attempt? Nothing that an earlier one took for it is of use then. */
+bool ks_waits(const struct ks_env *env, struct kuid uid);
 /* Are victims of this pod being evicted right now? */
 bool ks_making_room(const struct ks_env *env, struct kuid uid);
 /* Is this the placeholder of an object that is never deleted to make room? */

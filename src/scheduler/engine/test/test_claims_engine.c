@@ -183,6 +183,45 @@ static void test_an_unused_claim_is_deallocated(void **state)
     engine_verify(&b);
 }
 
+static void reserve_for(struct engine_fixture *b, const char *const uids[2])
+{
+    char text[400];
+
+    (void)snprintf(text, sizeof text,
+                   "{\"status\":{\"reservedFor\":["
+                   "{\"resource\":\"pods\",\"name\":\"p\",\"uid\":\"%s\"},"
+                   "{\"resource\":\"pods\",\"name\":\"q\",\"uid\":\"%s\"}]}}",
+                   uids[0], uids[1]);
+    fake_patch(b->client.fake, CLAIMS, "c", text);
+}
+
+/* A scheduler reserved it for both, and died before it bound one of them. */
+static void test_pods_that_wait_do_not_keep_a_claim_where_it_is(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+    char p[64], q[64];
+
+    (void)state;
+    start(&b, 16);
+    engine_node(&b, "n2", 4000, 4096, 10, "");
+    put_slice(&b, "n2");
+    engine_pod(&b, "big", 4000, 100, ",\"nodeName\":\"n1\"");
+    engine_pod(&b, "p", 1000, 100, USES("c"));
+    engine_pod(&b, "q", 1000, 100, USES("c"));
+    (void)snprintf(p, sizeof p, "%s", engine_get(&b, "p", "metadata.uid"));
+    (void)snprintf(q, sizeof q, "%s", engine_get(&b, "q", "metadata.uid"));
+    fake_put(b.client.fake, CLAIMS, "c", UNUSED_CLAIM("n1"));
+    reserve_for(&b, (const char *[]){ p, "5a5a5a5a-0000-4000-8000-000000000000" });
+    client_fixture_run(&b.client, 30 * SEC);
+    assert_string_equal(engine_get(&b, "p", "spec.nodeName"), ""); /* somebody uses it there */
+    reserve_for(&b, (const char *[]){ p, q });
+    client_fixture_run(&b.client, 30 * SEC);
+    assert_string_equal(engine_get(&b, "p", "spec.nodeName"), "n2");
+    assert_string_equal(engine_get(&b, "q", "spec.nodeName"), "n2");
+    assert_contains(fake_find(b.client.fake, CLAIMS, "c"), "\"pool\":\"n2\"");
+    engine_verify(&b);
+}
+
 static void test_conflicts_are_looked_at(void **state)
 {
     CLEANUP(engine_stop) struct engine_fixture b;
@@ -476,6 +515,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_who_waits_for_a_claim_holds_no_room),
         cmocka_unit_test(test_a_missing_class_is_told),
         cmocka_unit_test(test_an_unused_claim_is_deallocated),
+        cmocka_unit_test(test_pods_that_wait_do_not_keep_a_claim_where_it_is),
         cmocka_unit_test(test_conflicts_are_looked_at),
         cmocka_unit_test(test_a_claim_that_moved_is_not_reserved_where_it_was),
         cmocka_unit_test(test_a_deallocation_that_fails_is_tried_again),

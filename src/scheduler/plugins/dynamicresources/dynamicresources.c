@@ -489,18 +489,24 @@ static bool is_in_the_way(const struct attempt *a, const struct dra_state *st, u
     return false;
 }
 
-static bool is_unused(const struct resource_claim *c, struct kuid pod)
+/* By nobody else, but for pods that have no node and wait for an attempt as this one does: a
+ * scheduler that died has left it reserved for them, and none of them could begin. */
+static bool is_unused(const struct dra *d, const struct resource_claim *c, struct kuid pod)
 {
-    uint32_t n = c->status.reserved_for.n;
-    return n == 0 || (n == 1 && claim_is_reserved_for(c, pod));
+    for (uint32_t i = 0; i < c->status.reserved_for.n; i++) {
+        const struct claim_consumer *user = &c->status.reserved_for.items[i];
+        if (!kuid_equal(user->uid, pod) && !ks_waits(&d->cache->env, user->uid))
+            return false;
+    }
+    return true;
 }
 
 /* The first in the pod's order; upstream takes any. */
-static const struct resource_claim *to_deallocate(const struct attempt *a,
+static const struct resource_claim *to_deallocate(const struct dra *d, const struct attempt *a,
                                                   const struct dra_state *st)
 {
     for (uint32_t i = 0; i < st->n; i++)
-        if (st->claims[i]->status.allocation && is_unused(st->claims[i], a->obj->meta.uid) &&
+        if (st->claims[i]->status.allocation && is_unused(d, st->claims[i], a->obj->meta.uid) &&
             is_in_the_way(a, st, i))
             return st->claims[i];
     return NULL;
@@ -519,7 +525,7 @@ static enum ks_code dra_plan(void *self, struct attempt *a, struct preemption *r
         ks_texts_add(why, "no new claims to deallocate");
         return KS_UNSCHEDULABLE;
     }
-    const struct resource_claim *c = to_deallocate(a, st);
+    const struct resource_claim *c = to_deallocate(d, a, st);
     const struct resource_claim *old = !c && st->extended ? st->extended->old : NULL;
     if (c || old)
         d->unused = kobj_ref((struct kobj *)&(c ? c : old)->obj);
