@@ -378,15 +378,15 @@ void binding_start(struct scheduler *s, struct active_profile *active, struct ko
         if (!permit_ask(b, a))
             return;
     }
-    bool takes_time;
-    if (!prebind_flight(b, &takes_time))
+    bool may_wait;
+    if (!prebind_flight(b, &may_wait))
         return;
     const char *had = nominator_node(s->nominator, pod->meta.uid);
     b->nominated = had ? xstrdup(had) : NULL;
     nominator_remove(s->nominator, pod->meta.uid);
     /* Others should know for whom the room is kept. One that is held is told of in permit_say(), if
      * it still is then. */
-    if (takes_time && !b->waits)
+    if (may_wait && !b->waits)
         report_nominated(s, pod, node);
     binding_enter(b, b->waits ? BIND_HELD : BIND_LINE);
 }

@@ -81,12 +81,19 @@ void prebind_done(struct ks_bind *pub, enum ks_code code, const char *why)
     pre_bind_next(b);
 }
 
-bool prebind_flight(struct binding *b, bool *ret_takes_time)
+static bool waits_for_others(const struct profile_slot *s, const struct pod *p)
+{
+    const struct ks_plugin *pl = s->plugin;
+
+    return pl->pre_flight && (!pl->pre_bind_waits || pl->pre_bind_waits(s->self, p));
+}
+
+bool prebind_flight(struct binding *b, bool *ret_waits)
 {
     const struct profile_point *point = &b->active->profile->points[KS_POINT_PRE_BIND];
     struct ks_texts why = { .arena = b->s->arena };
 
-    *ret_takes_time = false;
+    *ret_waits = false;
     for (uint32_t i = 0; i < point->n; i++) {
         uint32_t slot = point->slots[i];
         const struct profile_slot *s = &b->active->profile->slots[slot];
@@ -100,7 +107,7 @@ bool prebind_flight(struct binding *b, bool *ret_takes_time)
             return false;
         }
         b->flight |= UINT64_C(1) << slot;
-        *ret_takes_time |= s->plugin->pre_flight != NULL;
+        *ret_waits |= waits_for_others(s, pod_of(b->pub.pod));
     }
     return true;
 }

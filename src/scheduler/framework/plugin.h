@@ -495,6 +495,9 @@ struct ks_plugin {
      * else is the end of this binding. */
     enum ks_code (*pre_flight)(void *self, const struct pod *p, const char *node,
                                struct ks_texts *why);
+    /* May that work wait for others than the API server? Then the pod's nominatedNodeName tells for
+     * whom the room is kept. NULL, with pre_flight(): it may. */
+    bool (*pre_bind_waits)(void *self, const struct pod *p);
     /* KS_WAIT: ks_bind_done() tells the outcome. The binding may be given up before: cancel(). */
     enum ks_code (*pre_bind)(void *self, struct ks_bind *b, struct ks_texts *why);
     void (*cancel)(void *self, struct ks_bind *b);

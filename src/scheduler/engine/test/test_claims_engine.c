@@ -50,9 +50,12 @@ static void test_a_claim_gets_its_device_before_the_pod_its_node(void **state)
     (void)state;
     start(&b, 3);
     fake_put(b.client.fake, CLAIMS, "c", CLAIM);
+    uint64_t before = fake_stats(b.client.fake).patches;
     engine_pod(&b, "p", 100, 100, USES("c"));
     client_fixture_run(&b.client, 5 * SEC);
     assert_string_equal(engine_get(&b, "p", "spec.nodeName"), "n1");
+    /* Its finalizer and its status: no nomination, since nobody else has to do anything. */
+    assert_int_equal(fake_stats(b.client.fake).patches - before, 2);
     const char *claim = fake_find(b.client.fake, CLAIMS, "c");
     assert_contains(claim, "\"device\":\"g0\"");
     assert_contains(claim, "\"reservedFor\":[{\"resource\":\"pods\",\"name\":\"p\"");

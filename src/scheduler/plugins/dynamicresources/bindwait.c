@@ -184,16 +184,22 @@ void bindwait_claim_changed(struct claimcache *cc, struct kuid claim)
                 arm(b, 0, on_change); /* not from inside the informer */
 }
 
+bool bindwait_expects(const struct booking *b)
+{
+    for (uint32_t i = 0; b->binding_timeout && i < b->n; i++) {
+        const struct resource_claim *c = claimcache_get(b->cc, b->claims[i].ns, b->claims[i].name);
+        const struct claim_allocation *has = c ? c->status.allocation : NULL;
+        if (has_conditions(has ? has : b->claims[i].allocation))
+            return true;
+    }
+    return false;
+}
+
 bool bindwait_begin(struct booking *b)
 {
     nsec_t now = loop_mono(b->cc->env.loop);
-    bool waits = false;
 
-    for (uint32_t i = 0; b->binding_timeout && i < b->n; i++) {
-        const struct resource_claim *c = claimcache_get(b->cc, b->claims[i].ns, b->claims[i].name);
-        waits |= has_conditions(c ? c->status.allocation : b->claims[i].allocation);
-    }
-    if (!waits)
+    if (!bindwait_expects(b))
         return false;
     CLEANUP(mem_free)
     char *note = xasprintf("waiting for binding conditions for device on node %s", b->bind->node);

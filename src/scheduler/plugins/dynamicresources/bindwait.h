@@ -16,6 +16,8 @@ enum readiness claim_readiness(const struct resource_claim *c, struct strbuf *wh
 /* Was it allocated longer ago than that, with devices that must become ready? now: wall clock. */
 bool claim_is_late(const struct resource_claim *c, nsec_t timeout, nsec_t now);
 
+/* Will the pod have to wait for its devices when all claims are written? */
+bool bindwait_expects(const struct booking *b);
 /* All claims are written. True: the pod waits for their devices, and claimwrite_finish() follows.
  */
 bool bindwait_begin(struct booking *b);

@@ -666,6 +666,16 @@ static enum ks_code dra_pre_flight(void *self, const struct pod *p, const char *
     return booking_find(d->cache, p->obj.meta.uid) ? KS_SUCCESS : KS_SKIP;
 }
 
+/* Without such devices there is nothing but writes. When the scheduler dies between them, the claim
+ * tells where the pod belongs. */
+static bool dra_pre_bind_waits(void *self, const struct pod *p)
+{
+    const struct dra *d = self;
+    const struct booking *b = booking_find(d->cache, p->obj.meta.uid);
+
+    return b && bindwait_expects(b);
+}
+
 static enum ks_code dra_pre_bind(void *self, struct ks_bind *b, struct ks_texts *why)
 {
     const struct dra *d = self;
@@ -776,6 +786,7 @@ const struct ks_plugin ks_plugin_dynamic_resources = {
     .reserve = dra_reserve,
     .unreserve = dra_unreserve,
     .pre_flight = dra_pre_flight,
+    .pre_bind_waits = dra_pre_bind_waits,
     .pre_bind = dra_pre_bind,
     .cancel = dra_cancel,
     .post_bind = dra_post_bind,

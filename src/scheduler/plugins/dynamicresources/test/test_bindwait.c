@@ -70,6 +70,7 @@ static void test_the_pod_waits_until_its_devices_are_ready(void **state)
     assert_int_equal(engine_events(&b, "BindingConditionsPending",
                                    "waiting for binding conditions for device on node n1"),
                      1);
+    assert_string_equal(engine_get(&b, "p", "status.nominatedNodeName"), "n1");
     client_fixture_run(&b.client, 60 * SEC);
     assert_string_equal(engine_node_of(&b, "p"), "");
     fake_patch(b.client.fake, CLAIMS, "c", STATUS("other", ""));
