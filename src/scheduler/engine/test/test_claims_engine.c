@@ -3,8 +3,13 @@
 #include "base/test/asserts.h"
 #include "scheduler/test/engine_fixture.h"
 
+#include "base/arena.h"
+#include "client/informer.h"
 #include "component/metrics.h"
+#include "scheduler/engine/internal.h"
 #include "scheduler/framework/gates.h"
+#include "scheduler/framework/preemption.h"
+#include "scheduler/observe/explain/answer.h"
 
 #define CLAIMS      "/apis/resource.k8s.io/v1/namespaces/ns/resourceclaims"
 #define SLICES      "/apis/resource.k8s.io/v1/resourceslices"
@@ -287,6 +292,37 @@ static void test_a_deallocation_that_fails_is_tried_again(void **state)
     }
 }
 
+/* Somebody asks about a pod that waits for its gate: no other pod's attempt does what would help
+ * it.
+ */
+static void test_a_question_deallocates_nothing(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+    CLEANUP(arena_free) struct arena *a = arena_new();
+    CLEANUP(strbuf_fini) struct strbuf answer = STRBUF_INIT;
+    const struct post_filter_outcome nothing = { KS_UNRESOLVABLE, "", "", NULL, false };
+    struct kjw w = kjw_to(&answer);
+
+    (void)state;
+    start(&b, 14);
+    engine_node(&b, "n2", 4000, 4096, 10, "");
+    put_slice(&b, "n2");
+    engine_pod(&b, "big", 4000, 100, ",\"nodeName\":\"n1\"");
+    fake_put(b.client.fake, CLAIMS, "c", UNUSED_CLAIM("n1"));
+    engine_pod(&b, "p", 1000, 100, USES("c") ",\"schedulingGates\":[{\"name\":\"g\"}]");
+    engine_pod(&b, "q", 9000, 100, "");
+    client_fixture_run(&b.client, 5 * SEC);
+    kjw_obj(&w, NULL);
+    answer_write(b.s, "ns/p", a, &w);
+    kjw_end(&w);
+    assert_contains(strbuf_str(&answer), "deallocation of ResourceClaim completed");
+    post_filter_finish(b.s->profiles[0]->profile, pod_of(informer_get(b.s->pods, "ns/q")), &nothing,
+                       NULL);
+    client_fixture_run(&b.client, 5 * SEC);
+    assert_contains(fake_find(b.client.fake, CLAIMS, "c"), "g0");
+    engine_verify(&b);
+}
+
 /* With its last user a claim loses its devices, which others wait for. */
 static void test_a_binding_that_fails_gives_devices_back(void **state)
 {
@@ -522,6 +558,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_conflicts_are_looked_at),
         cmocka_unit_test(test_a_claim_that_moved_is_not_reserved_where_it_was),
         cmocka_unit_test(test_a_deallocation_that_fails_is_tried_again),
+        cmocka_unit_test(test_a_question_deallocates_nothing),
         cmocka_unit_test(test_a_binding_that_fails_gives_devices_back),
         cmocka_unit_test(test_a_refused_finalizer_is_told),
         cmocka_unit_test(test_failures_are_asked_about),

@@ -521,6 +521,7 @@ static enum ks_code dra_plan(void *self, struct attempt *a, struct preemption *r
 
     (void)ret;
     d->unused = kobj_unref(d->unused);
+    d->unused_by = kobj_unref(d->unused_by);
     if (!st) {
         ks_texts_add(why, "no new claims to deallocate");
         return KS_UNSCHEDULABLE;
@@ -529,6 +530,7 @@ static enum ks_code dra_plan(void *self, struct attempt *a, struct preemption *r
     const struct resource_claim *old = !c && st->extended ? st->extended->old : NULL;
     if (c || old)
         d->unused = kobj_ref((struct kobj *)&(c ? c : old)->obj);
+    d->unused_by = kobj_ref(a->obj);
     d->deletes = old;
     ks_texts_add(why, c     ? "deallocation of ResourceClaim completed"
                       : old ? "deletion of ResourceClaim completed"
@@ -536,17 +538,20 @@ static enum ks_code dra_plan(void *self, struct attempt *a, struct preemption *r
     return KS_UNSCHEDULABLE;
 }
 
-/* Only here: plans are also made for people who ask what would happen. */
+/* Only here: plans are also made for people who ask what would happen, and what these have left is
+ * nothing to a pod for which no plan was made. */
 static void dra_after(void *self, const struct pod *p, const struct post_filter_outcome *o)
 {
     struct dra *d = self;
-    CLEANUP(kobj_unref) struct kobj *unused = take(d->unused);
+    CLEANUP(kobj_unref) struct kobj *unused = take(d->unused), *by = take(d->unused_by);
 
     (void)o;
-    if (unused && d->deletes)
+    if (!unused || !kuid_equal(by->meta.uid, p->obj.meta.uid))
+        return;
+    if (d->deletes)
         extwrite_delete(d->cache, unused->meta.ns, unused->meta.name, unused->meta.uid,
                         p->obj.meta.uid);
-    else if (unused)
+    else
         claimerrand_deallocate(d->cache, resource_claim_of(unused), p->obj.meta.uid);
 }
 
@@ -738,6 +743,7 @@ static void dra_destroy(void *self)
     struct dra *d = self;
 
     kobj_unref(d->unused);
+    kobj_unref(d->unused_by);
     arena_free(d->scratch);
     free(d);
 }

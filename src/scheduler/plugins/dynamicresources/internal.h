@@ -22,6 +22,7 @@ struct dra { /* the plugin in one profile */
     struct arena *scratch;  /* of the search on one node */
     uint64_t ids;           /* shares of devices that were named without a loop */
     struct kobj *unused;    /* a claim that is to be deallocated, until the attempt has ended */
+    struct kobj *unused_by; /* the pod that was asked for; NULL: none */
     bool deletes;           /* that claim is deleted, not only deallocated */
 };
 
