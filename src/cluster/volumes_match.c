@@ -35,19 +35,37 @@ static const char *mode_of(const char *mode)
     return str_empty(mode) ? "Filesystem" : mode;
 }
 
+static bool is_large_enough(const struct pv *v, const struct pvc *c)
+{
+    return qty_cmp(reslist_get(&v->spec.capacity, "storage"),
+                   reslist_get(&c->spec.requests, "storage")) >= 0;
+}
+
+static bool same_mode(const struct pv *v, const struct pvc *c)
+{
+    return streq(mode_of(v->spec.volume_mode), mode_of(c->spec.volume_mode));
+}
+
 const char *volume_mismatch(const struct pv *v, const struct pvc *c)
 {
-    if (qty_cmp(reslist_get(&v->spec.capacity, "storage"),
-                reslist_get(&c->spec.requests, "storage")) < 0)
+    if (!is_large_enough(v, c))
         return "requested PV is too small";
     if (!streq(volume_class(&v->obj, v->spec.storage_class_name),
                volume_class(&c->obj, c->spec.storage_class_name)))
         return "storageClassName does not match";
-    if (!streq(mode_of(v->spec.volume_mode), mode_of(c->spec.volume_mode)))
+    if (!same_mode(v, c))
         return "incompatible volumeMode";
     if (!has_modes(&v->spec.access_modes, &c->spec.access_modes))
         return "incompatible accessMode";
     return NULL;
+}
+
+/* A volume that names the claim may be of another class, and is given by its name, not its labels.
+ */
+static bool is_fit(const struct pv *v, const struct pvc *c)
+{
+    return is_large_enough(v, c) && same_mode(v, c) &&
+           has_modes(&v->spec.access_modes, &c->spec.access_modes);
 }
 
 /* Of two that would do: the smaller, then the first by name, so that every look finds the same. */
@@ -75,7 +93,8 @@ const struct pv *volume_find(const struct volctl *vc, const struct pvc *c, bool 
         if (v->obj.meta.deleted)
             continue;
         if (volume_is_for(v, c)) {
-            named = is_better(v, named) ? v : named;
+            if (is_fit(v, c) && is_better(v, named))
+                named = v;
             continue;
         }
         bool is_free = !v->spec.claim_ref && v->phase && streq(v->phase, "Available");

@@ -111,6 +111,35 @@ static void test_those_that_name_each_other(void **state)
     assert_string_equal(volume_text(&s, "free", "status.phase"), "Bound");
 }
 
+/* A claim does not get less than it asks for, though a volume is kept for it; it may have another.
+ */
+static void test_one_that_is_kept_must_do(void **state)
+{
+    CLEANUP(sim_fini) struct sim s;
+
+    (void)state;
+    sim_begin(&s, 84);
+    make_pv(&s, "small", "1Gi", "", "Retain",
+            ",\"claimRef\":{\"namespace\":\"default\",\"name\":\"c\"}");
+    make_pv(&s, "block", "9Gi", "", "Retain",
+            ",\"volumeMode\":\"Block\","
+            "\"claimRef\":{\"namespace\":\"default\",\"name\":\"c\"}");
+    make_claim(&s, "c", "5Gi", "", "");
+    sim_run(&s, 5 * SEC);
+    assert_string_equal(claim_text(&s, "c", "status.phase"), "Pending");
+    assert_string_equal(volume_text(&s, "small", "status.phase"), "Available");
+    make_pv(&s, "other", "5Gi", "", "Retain", "");
+    sim_run(&s, SEC);
+    assert_string_equal(claim_text(&s, "c", "spec.volumeName"), "other");
+    assert_string_equal(claim_text(&s, "c", "status.phase"), "Bound");
+    /* Its class is nobody's business. */
+    make_pv(&s, "fast", "5Gi", "fast", "Retain",
+            ",\"claimRef\":{\"namespace\":\"default\",\"name\":\"d\"}");
+    make_claim(&s, "d", "5Gi", "", "");
+    sim_run(&s, SEC);
+    assert_string_equal(claim_text(&s, "d", "spec.volumeName"), "fast");
+}
+
 static void test_one_that_waits_for_its_pod(void **state)
 {
     CLEANUP(sim_fini) struct sim s;
@@ -508,6 +537,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_smallest_that_will_do),
         cmocka_unit_test(test_those_that_name_each_other),
+        cmocka_unit_test(test_one_that_is_kept_must_do),
         cmocka_unit_test(test_one_that_waits_for_its_pod),
         cmocka_unit_test(test_what_becomes_of_volumes),
         cmocka_unit_test(test_what_is_in_use_stays),
