@@ -507,6 +507,60 @@ static void test_pods_that_share_a_claim_get_their_own_too(void **state)
     scheduler_free(x);
 }
 
+static int64_t users_of(struct sim *s, const char *claim)
+{
+    CLEANUP(kj_doc_free) struct kj_doc *d = sim_get(s, &kind_resource_claim, "default", claim);
+    return (int64_t)kj_len(kj_path(kj_root(d), "status.reservedFor"));
+}
+
+/* Their device cannot be attached, so both give up their claim in one moment: neither is its last
+ * user, and yet it is free then, before they are tried again. */
+static void test_users_that_leave_at_once_leave_nothing(void **state)
+{
+    CLEANUP(sim_fini) struct sim s;
+
+    (void)state;
+    begin(&s, 22);
+    struct scheduler *x = schedule_gated(&s, "DRADeviceBindingConditions=true");
+    assert_int_equal(
+        sim_create(
+            &s, "{\"apiVersion\":\"resource.k8s.io/v1\",\"kind\":\"ResourceSlice\",\"metadata\":{"
+                "\"name\":\"fabric\"},\"spec\":{\"driver\":\"net.example.com\",\"allNodes\":true,"
+                "\"pool\":{\"name\":\"fabric\",\"generation\":1,\"resourceSliceCount\":1},"
+                "\"devices\":[{\"name\":\"net\",\"bindingConditions\":[\"Attached\"],"
+                "\"bindingFailureConditions\":[\"Broken\"]}]}}"),
+        201);
+    assert_int_equal(
+        sim_create(&s,
+                   "{\"apiVersion\":\"resource.k8s.io/v1\",\"kind\":\"DeviceClass\",\"metadata\":{"
+                   "\"name\":\"net\"},\"spec\":{\"selectors\":[{\"cel\":{\"expression\":"
+                   "\"device.driver == 'net.example.com'\"}}]}}"),
+        201);
+    assert_int_equal(
+        sim_create(
+            &s, "{\"apiVersion\":\"resource.k8s.io/v1\",\"kind\":\"ResourceClaim\",\"metadata\":{"
+                "\"name\":\"shared\"},\"spec\":{\"devices\":{\"requests\":[{\"name\":\"n\","
+                "\"exactly\":{\"deviceClassName\":\"net\"}}]}}}"),
+        201);
+    make_pod(&s, "p", "\"resourceClaimName\":\"shared\"", "");
+    sim_run(&s, SEC);
+    make_pod(&s, "q", "\"resourceClaimName\":\"shared\"", "");
+    sim_run(&s, 5 * SEC);
+    assert_int_equal(users_of(&s, "shared"), 2);
+    assert_int_equal(
+        sim_patch(&s, &kind_resource_claim, "default", "shared", "status",
+                  "{\"status\":{\"devices\":[{\"driver\":\"net.example.com\",\"pool\":\"fabric\","
+                  "\"device\":\"net\",\"conditions\":[{\"type\":\"Broken\",\"status\":\"True\","
+                  "\"reason\":\"R\",\"message\":\"m\",\"lastTransitionTime\":"
+                  "\"2026-01-01T00:00:00Z\"}]}]}}"),
+        200);
+    sim_run(&s, 500 * NSEC_PER_MSEC);
+    assert_int_equal(users_of(&s, "shared"), 0);
+    CLEANUP(kj_doc_free) struct kj_doc *d = sim_get(&s, &kind_resource_claim, "default", "shared");
+    assert_true(kj_type(kj_path(kj_root(d), "status.allocation")) <= KJ_NULL);
+    scheduler_free(x);
+}
+
 /* ---- extended resources that a class backs --------------------------------------------------- */
 
 static void make_extended_pod(struct sim *s, const char *name, const char *run)
@@ -749,6 +803,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_devices_of_a_pod_deleted_by_force_wait_for_its_end),
         cmocka_unit_test(test_a_device_is_given_away_when_its_pod_has_ended),
         cmocka_unit_test(test_pods_that_share_a_claim_get_their_own_too),
+        cmocka_unit_test(test_users_that_leave_at_once_leave_nothing),
         cmocka_unit_test(test_devices_of_extended_resources_are_freed_at_the_end),
         cmocka_unit_test(test_devices_of_extended_resources_wait_for_the_end),
         cmocka_unit_test(test_a_pod_starts_when_the_claim_of_its_extended_resources_is_reserved),

@@ -27,6 +27,7 @@ struct errand {
 
 static void ask(struct errand *e);
 static void release(struct errand *e, const struct resource_claim *c);
+static void send_deallocation(struct errand *e, const struct resource_claim *c);
 
 static void errand_free(struct errand *e)
 {
@@ -71,6 +72,15 @@ static void on_wait(struct loop *l, void *arg)
     ask(e);
 }
 
+/* Several users have left at once, and each has seen others: nobody is left to free its devices. */
+static bool is_left_over(const struct errand *e, const struct kobj *o)
+{
+    const struct claim_status *s = &resource_claim_of(o)->status;
+
+    return !e->wakes && e->tries < CLAIM_TRIES_MAX && kuid_equal(o->meta.uid, e->claim) &&
+           s->allocation && s->reserved_for.n == 0;
+}
+
 static void on_told(void *arg, struct kube_resp *resp, const struct kerr *err)
 {
     struct errand *e = arg;
@@ -88,6 +98,8 @@ static void on_told(void *arg, struct kube_resp *resp, const struct kerr *err)
     if (o && !e->wakes && kuid_equal(o->meta.uid, e->claim) && e->tries < CLAIM_TRIES_MAX &&
         claim_is_reserved_for(resource_claim_of(o), e->pod))
         release(e, resource_claim_of(o)); /* not done yet */
+    else if (o && is_left_over(e, o))
+        send_deallocation(e, resource_claim_of(o));
     else
         end(e, false);
 }
@@ -109,7 +121,10 @@ static void on_written(void *arg, struct kube_resp *resp, const struct kerr *err
     e->call = NULL;
     if (o) {
         claimcache_assume(e->cc, o);
-        end(e, true);
+        if (is_left_over(e, o))
+            send_deallocation(e, resource_claim_of(o));
+        else
+            end(e, true);
         return;
     }
     if (err && err->reason == KR_NOT_FOUND) {
