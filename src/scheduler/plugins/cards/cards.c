@@ -28,6 +28,8 @@ struct cards {
     struct {
         void (*fn)(void *arg, const char *node);
         void *arg;
+        void (*wake)(void *arg);
+        void *wake_arg;
     } listener[CARD_SIDES];
 };
 
@@ -76,12 +78,31 @@ static void site_free(struct site *s)
     free(s);
 }
 
+static enum card_side other_than(enum card_side side)
+{
+    return side == CARDS_OF_DEVICES ? CARDS_OF_CLAIMS : CARDS_OF_DEVICES;
+}
+
 static void tell(const struct cards *c, enum card_side side, const char *node)
 {
-    enum card_side other = side == CARDS_OF_DEVICES ? CARDS_OF_CLAIMS : CARDS_OF_DEVICES;
+    enum card_side other = other_than(side);
 
     if (c->listener[other].fn)
         c->listener[other].fn(c->listener[other].arg, node);
+}
+
+void cards_wake(const struct cards *c, enum card_side side)
+{
+    enum card_side other = other_than(side);
+
+    if (c->listener[other].wake)
+        c->listener[other].wake(c->listener[other].wake_arg);
+}
+
+void cards_listen_wake(struct cards *c, enum card_side side, void (*fn)(void *arg), void *arg)
+{
+    c->listener[side].wake = fn;
+    c->listener[side].wake_arg = arg;
 }
 
 void cards_listen(struct cards *c, enum card_side side, void (*fn)(void *arg, const char *node),

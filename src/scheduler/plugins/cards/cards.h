@@ -52,4 +52,8 @@ bool cards_are_shared(const struct cards *c);
 /* For the one side: what the other holds on a node has changed. fn NULL: nobody listens. */
 void cards_listen(struct cards *c, enum card_side side, void (*fn)(void *arg, const char *node),
                   void *arg);
+/* What the side gives back in a way that no object shows: pods of the other side that wait are
+ * woken. */
+void cards_wake(const struct cards *c, enum card_side side);
+void cards_listen_wake(struct cards *c, enum card_side side, void (*fn)(void *arg), void *arg);
 #endif

@@ -48,7 +48,7 @@ static enum ks_code device_pre_filter(void *self, const struct ks_cycle *c, cons
     return code;
 }
 
-/* A pod that needs a template waits for those too. */
+/* A pod that needs a template waits for those, and for cards too. */
 static uint64_t device_waits_for(void *self, const struct pod *p)
 {
     const struct device_plugin *d = self;
@@ -59,7 +59,7 @@ static uint64_t device_waits_for(void *self, const struct pod *p)
     arena_reset(d->scratch);
     return wish_read(p, matched, d->scratch, &w, &unread) == KS_SUCCESS && w->templated
                ? DEVICE_WAITS_FOR_TEMPLATES
-               : 0;
+               : DEVICE_WAITS_FOR_CARDS;
 }
 
 /* ---- filter ---------------------------------------------------------------------------------- */

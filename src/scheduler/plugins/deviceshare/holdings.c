@@ -10,6 +10,7 @@
 #include "base/strbuf.h"
 #include "scheduler/plugins/cards/cards.h"
 #include "scheduler/plugins/deviceshare/rest.h"
+#include "scheduler/plugins/deviceshare/templates.h"
 
 const struct holding *holdings_find(const struct holdings *h, struct kuid uid)
 {
@@ -103,6 +104,14 @@ static void on_cards(void *arg, const char *node)
     touch(arg, node);
 }
 
+static void on_cards_free(void *arg)
+{
+    const struct holdings *h = arg;
+
+    ks_wake(&h->env, "DeviceShare", DEVICE_WAITS_FOR_CARDS);
+    ks_wake(&h->env, "DeviceShare", DEVICE_WAITS_FOR_TEMPLATES);
+}
+
 void holdings_link(struct holdings *h, struct cards *cards)
 {
     struct holding *x;
@@ -112,6 +121,8 @@ void holdings_link(struct holdings *h, struct cards *cards)
         return;
     h->cards = cards;
     cards_listen(cards, CARDS_OF_DEVICES, on_cards, h);
+    if (h->env.scheduler)
+        cards_listen_wake(cards, CARDS_OF_DEVICES, on_cards_free, h);
     h->on_device = (struct objects_listener){ .kind = &kind_device, .fn = on_device, .arg = h };
     objects_listen(h->env.objects, &h->on_device);
     for (size_t it = 0; (x = uidmap_next(&h->by_uid, &it));)
@@ -126,6 +137,7 @@ static void holdings_unlink(struct holdings *h)
         return;
     objects_unlisten(h->env.objects, &h->on_device);
     cards_listen(h->cards, CARDS_OF_DEVICES, NULL, NULL);
+    cards_listen_wake(h->cards, CARDS_OF_DEVICES, NULL, NULL);
     for (size_t it = 0; (x = uidmap_next(&h->by_uid, &it));)
         cards_give(h->cards, take(x->cards));
 }

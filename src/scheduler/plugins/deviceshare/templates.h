@@ -10,6 +10,8 @@
 
 /* The key that pods wait for which need a template (ks_wake). */
 #define DEVICE_WAITS_FOR_TEMPLATES UINT64_C(1)
+/* That of all others: cards that claims give back. */
+#define DEVICE_WAITS_FOR_CARDS UINT64_C(2)
 
 struct templates {
     struct ks_env env;

@@ -5,6 +5,7 @@
 #include "api/pod.h"
 #include "client/kube.h"
 #include "loop/loop.h"
+#include "scheduler/plugins/cards/cards.h"
 #include "scheduler/plugins/dynamicresources/bindwait.h"
 #include "scheduler/plugins/dynamicresources/extended.h"
 #include "scheduler/plugins/dynamicresources/metrics.h"
@@ -29,11 +30,14 @@ static struct kobj *newest(const struct claim_record *r)
 }
 
 /* Devices are free again. What the watch shows need not tell: a claim that got devices and lost
- * them may never have been seen with them. */
+ * them may never have been seen with them. Some may be cards that DeviceShare gives too. */
 static void tell_waiting(const struct claimcache *cc)
 {
-    if (cc->env.scheduler)
-        ks_wake(&cc->env, ks_plugin_dynamic_resources.name, CLAIMS_WAIT_KEY);
+    if (!cc->env.scheduler)
+        return;
+    ks_wake(&cc->env, ks_plugin_dynamic_resources.name, CLAIMS_WAIT_KEY);
+    if (cc->pools->cards)
+        cards_wake(cc->pools->cards, CARDS_OF_CLAIMS);
 }
 
 /* The pools know what the newest state holds. */

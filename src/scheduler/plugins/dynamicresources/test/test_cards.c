@@ -205,6 +205,29 @@ static void test_what_claims_have_deviceshare_does_not_give(void **state)
     assert_int_equal(cards_of_pod(&b, "third"), 1);
 }
 
+/* The claim never shows the card, which was on its way to it: nothing is seen when it is free
+ * again.
+ */
+static void test_a_card_that_no_claim_got_is_free_at_once(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    start(&b, plugins, 1);
+    fake_answer_next_to(b.client.fake, NULL, "resourceclaims/c", 1000, 500);
+    put_claiming(&b, "c", ONE, 0);
+    client_fixture_run(&b.client, SEC);
+    put_sharing(&b, "half", 50);
+    client_fixture_run(&b.client, 5 * SEC);
+    fake_delete(b.client.fake, PODS, "c");
+    client_fixture_run(&b.client, 30 * SEC);
+    assert_string_equal(engine_node_of(&b, "half"), ""); /* nobody knows what was written */
+    fake_answer_next(b.client.fake, 0, 500, -1);
+    settle(&b);
+    assert_int_equal(cards_of_claim(&b, "c"), 0);
+    assert_string_equal(engine_node_of(&b, "half"), "n");
+}
+
 static void test_what_deviceshare_gives_claims_do_not_get(void **state)
 {
     CLEANUP(engine_stop) struct engine_fixture b;
@@ -524,6 +547,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_claims_have_deviceshare_does_not_give),
+        cmocka_unit_test(test_a_card_that_no_claim_got_is_free_at_once),
         cmocka_unit_test(test_what_deviceshare_gives_claims_do_not_get),
         cmocka_unit_test(test_cards_of_deviceshare_are_counted_as_allocated),
         cmocka_unit_test(test_addresses_identify_cards_too),
