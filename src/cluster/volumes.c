@@ -206,13 +206,15 @@ static void claim_sync(void *arg, struct batch *b, const char *key, struct kobj 
 
 /* ---- news ----------------------------------------------------------------------------------------- */
 
-static void add_seekers(struct volctl *vc)
+/* volume: one that names no claim, which the claim that has lost it may get back; NULL: none. */
+static void add_seekers(struct volctl *vc, const char *volume)
 {
     struct kobj *o;
     size_t it = 0;
 
     while ((o = informer_next(vc->claims, &it)))
-        if (!*meta_annotation(o, ANN_BIND_COMPLETED))
+        if (!*meta_annotation(o, ANN_BIND_COMPLETED) ||
+            (volume && streq(str_or(pvc_of(o)->spec.volume_name, ""), volume)))
             controller_add_object(vc->claim_controller, o);
 }
 
@@ -224,7 +226,7 @@ static void on_volume(void *arg, struct kobj *o)
 
     controller_add_object(vc->volume_controller, o);
     if (!ref) {
-        add_seekers(vc);
+        add_seekers(vc, o->meta.name);
         return;
     }
     (void)snprintf(key, sizeof key, "%s/%s", str_or(ref->ns, ""), str_or(ref->name, ""));
@@ -273,7 +275,7 @@ static void on_pod_gone(void *arg, struct kobj *o)
 static void on_class(void *arg, struct kobj *o)
 {
     (void)o;
-    add_seekers(arg);
+    add_seekers(arg, NULL);
 }
 
 /* ---- life ----------------------------------------------------------------------------------------- */

@@ -203,6 +203,10 @@ static void test_what_becomes_of_volumes(void **state)
     assert_string_equal(volume_text(&s, "recycle", "status.phase"), "Available");
     assert_string_equal(volume_text(&s, "recycle", "spec.claimRef.name"), "");
     assert_string_equal(claim_text(&s, "l", "status.phase"), "Lost");
+    make_pv(&s, "lost", "1Gi", "l", "Retain", ""); /* from a backup, say */
+    sim_run(&s, SEC);
+    assert_string_equal(claim_text(&s, "l", "status.phase"), "Bound");
+    assert_string_equal(volume_text(&s, "lost", "status.phase"), "Bound");
     /* A claim of the same name is another one. */
     make_claim(&s, "r", "1Gi", "r", "");
     sim_run(&s, 5 * SEC);
