@@ -291,11 +291,13 @@ static void on_removal_again(struct loop *l, void *arg)
     removal_send(r);
 }
 
-static void removal_end(struct removal *r)
+/* A claim that is still there keeps its devices. */
+static void removal_end(struct removal *r, bool gone)
 {
     const struct ks_env env = r->cc->env;
 
-    claimcache_forget(r->cc, r->claim);
+    if (gone)
+        claimcache_forget(r->cc, r->claim);
     if (env.scheduler)
         ks_retry(&env, r->pod);
     removal_free(r);
@@ -314,7 +316,7 @@ static void on_removed(void *arg, struct kube_resp *resp, const struct kerr *err
     }
     /* Conflict: another claim has this name by now. */
     if (!err || err->reason == KR_NOT_FOUND || (r->bare && err->reason == KR_CONFLICT)) {
-        removal_end(r);
+        removal_end(r, true);
         return;
     }
     if (++r->tries < 10) {
@@ -324,7 +326,7 @@ static void on_removed(void *arg, struct kube_resp *resp, const struct kerr *err
     }
     KLOG_E(err, "Failed to delete claim for extended resources", KV_S("namespace", r->ns),
            KV_S("claim", r->name));
-    removal_end(r);
+    removal_end(r, false);
 }
 
 static void removal_send(struct removal *r)

@@ -221,6 +221,39 @@ static void test_a_pod_that_goes_leaves_no_claim(void **state)
     engine_verify(&b);
 }
 
+/* No watch shows the claim, and the server does not let go of it: nobody gets its device. */
+static void test_a_claim_that_stays_keeps_its_device(void **state)
+{
+    CLEANUP(engine_stop) struct engine_fixture b;
+
+    (void)state;
+    start(&b, "DRAExtendedResource=true", 1);
+    fake_answer_next_to(b.client.fake, "GET", "v1/resourceclaims", 1000, 500);
+    fake_end_watches(b.client.fake);
+    client_fixture_run(&b.client, 10 * SEC);
+    fake_slow(b.client.fake, SEC);
+    put(&b, PODS, "p",
+        "{'spec':{'schedulerName':'koord-scheduler','containers':[{'name':'c','resources':{"
+        "'requests':{'x.io/gpu':'1'}}}]}}");
+    for (int i = 0; i < 100 && !strstr(claims(&b).body, "g0"); i++)
+        client_fixture_run(&b.client, 100 * NSEC_PER_MSEC);
+    client_fixture_run(&b.client, 1500 * NSEC_PER_MSEC); /* the scheduler knows it too */
+    assert_string_equal(engine_node_of(&b, "p"), "");
+    fake_answer_next_to(b.client.fake, NULL, "resourceclaims", 1000, 500);
+    fake_delete(b.client.fake, PODS, "p");
+    fake_slow(b.client.fake, 0);
+    client_fixture_run(&b.client, 100 * SEC);
+    fake_answer_next_to(b.client.fake, "GET", "v1/resourceclaims", 1000, 500);
+    put_pod(&b, "q", "'x.io/gpu':'1'");
+    assert_contains(claims(&b).body, "g0");
+    assert_string_equal(engine_node_of(&b, "q"), "");
+    fake_answer_next(b.client.fake, 0, 500, -1);
+    fake_delete(b.client.fake, CLAIMS, claims(&b).name); /* by the garbage collector */
+    client_fixture_run(&b.client, 200 * SEC);
+    assert_string_equal(engine_node_of(&b, "q"), "n1");
+    engine_verify(&b);
+}
+
 /* Killed between the claim and the binding: the claim of before is deleted, and another made. */
 static void test_a_claim_of_an_earlier_attempt(void **state)
 {
@@ -260,6 +293,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_the_class_comes_later),
         cmocka_unit_test(test_answers_are_lost),
         cmocka_unit_test(test_a_pod_that_goes_leaves_no_claim),
+        cmocka_unit_test(test_a_claim_that_stays_keeps_its_device),
         cmocka_unit_test(test_a_claim_of_an_earlier_attempt),
     };
     if (argc > 1)
