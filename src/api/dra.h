@@ -12,6 +12,8 @@
 /* On a claim made from a template: which entry of the pod's spec.resourceClaims it is for. */
 #define CLAIM_POD_ENTRY_ANNOTATION "resource.kubernetes.io/pod-claim-name"
 #define CLAIM_EXTENDED_ANNOTATION  "resource.kubernetes.io/extended-resource-claim"
+/* Before the name of a class: an extended resource that it backs. */
+#define DEVICE_CLASS_RESOURCE_PREFIX "deviceclass.resource.kubernetes.io/"
 
 enum {
     CLAIM_DEVICES_MAX = 32,   /* in one claim */

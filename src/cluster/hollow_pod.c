@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "api/dra.h"
 #include "api/names.h"
 #include "api/podresources.h"
 #include "base/ktime.h"
@@ -213,7 +214,8 @@ static bool ports_fit(struct hpod *hp, const struct pod *p)
  * claim may stand behind them. */
 static bool is_left_to_others(const struct node *node, const char *name)
 {
-    return name_is_extended_resource(name) && !reslist_has(&node->status.allocatable, name);
+    return (name_is_extended_resource(name) || str_starts(name, DEVICE_CLASS_RESOURCE_PREFIX)) &&
+           !reslist_has(&node->status.allocatable, name);
 }
 
 static bool resources_fit(struct hpod *hp, const struct node *node, const rescountlist *counts)

@@ -563,7 +563,8 @@ static void test_users_that_leave_at_once_leave_nothing(void **state)
 
 /* ---- extended resources that a class backs --------------------------------------------------- */
 
-static void make_extended_pod(struct sim *s, const char *name, const char *run)
+/* resource: of which it wants four. */
+static void make_asking_pod(struct sim *s, const char *name, const char *run, const char *resource)
 {
     CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
 
@@ -571,10 +572,15 @@ static void make_extended_pod(struct sim *s, const char *name, const char *run)
                    "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\","
                    "\"annotations\":{\"sim.koordinator.sh/run\":\"%s\"}},\"spec\":{"
                    "\"restartPolicy\":\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"i\","
-                   "\"resources\":{\"requests\":{\"example.com/gpu\":\"4\"},"
-                   "\"limits\":{\"example.com/gpu\":\"4\"}}}]}}",
-                   name, run);
+                   "\"resources\":{\"requests\":{\"%s\":\"4\"},"
+                   "\"limits\":{\"%s\":\"4\"}}}]}}",
+                   name, run, resource, resource);
     assert_int_equal(sim_create(s, strbuf_str(&b)), 201);
+}
+
+static void make_extended_pod(struct sim *s, const char *name, const char *run)
+{
+    make_asking_pod(s, name, run, "example.com/gpu");
 }
 
 /* The pod stays after it has ended; its devices do not stay with it. */
@@ -601,6 +607,20 @@ static void test_devices_of_extended_resources_are_freed_at_the_end(void **state
     assert_true(sim_until(&s, 10 * SEC, has_phase, &runs));
     assert_int_equal(sim_count(&s, &kind_pod, "default", NULL), 4);
     assert_int_equal(sim_count(&s, &kind_resource_claim, "default", NULL), 3);
+    scheduler_free(x);
+}
+
+/* Each class backs a resource of its own name, which is none of a node either. */
+static void test_a_pod_may_ask_for_a_class_by_its_name(void **state)
+{
+    CLEANUP(sim_fini) struct sim s;
+    struct is_phase runs = { "web", "Running" };
+
+    (void)state;
+    begin(&s, 25);
+    struct scheduler *x = schedule_gated(&s, "DRAExtendedResource=true");
+    make_asking_pod(&s, "web", "600s", "deviceclass.resource.kubernetes.io/gpu.example.com");
+    assert_true(sim_until(&s, 30 * SEC, has_phase, &runs));
     scheduler_free(x);
 }
 
@@ -805,6 +825,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_pods_that_share_a_claim_get_their_own_too),
         cmocka_unit_test(test_users_that_leave_at_once_leave_nothing),
         cmocka_unit_test(test_devices_of_extended_resources_are_freed_at_the_end),
+        cmocka_unit_test(test_a_pod_may_ask_for_a_class_by_its_name),
         cmocka_unit_test(test_devices_of_extended_resources_wait_for_the_end),
         cmocka_unit_test(test_a_pod_starts_when_the_claim_of_its_extended_resources_is_reserved),
         cmocka_unit_test(test_a_pod_starts_when_its_claim_is_reserved),

@@ -4,8 +4,6 @@
 #include "api/names.h"
 #include "scheduler/model/objects.h"
 
-#define CLASS_PREFIX "deviceclass.resource.kubernetes.io/"
-
 static bool is_better(const struct kobj *a, const struct kobj *than)
 {
     if (!than || a->meta.created != than->meta.created)
@@ -19,8 +17,9 @@ const struct device_class *backing_class(const struct objects *objects, const ch
 
     if (!objects)
         return NULL;
-    if (str_starts(resource, CLASS_PREFIX)) {
-        o = objects_get(objects, &kind_device_class, NULL, resource + strlen(CLASS_PREFIX));
+    if (str_starts(resource, DEVICE_CLASS_RESOURCE_PREFIX)) {
+        o = objects_get(objects, &kind_device_class, NULL,
+                        resource + strlen(DEVICE_CLASS_RESOURCE_PREFIX));
         return o ? device_class_of(o) : NULL;
     }
     if (!name_is_extended_resource(resource))
