@@ -173,6 +173,33 @@ static void create_pods(struct jobctl *jc, struct batch *b, struct jview *v, int
                                         .arg = p });
 }
 
+struct giving_up { /* a pod; in the arena of the batch */
+    struct jobctl *jc;
+    const struct kobj *job, *pod;
+};
+
+static bool on_given_up(struct batch *b, struct kube_resp *r, const struct kerr *err, void *arg)
+{
+    const struct giving_up *g = arg;
+
+    (void)r;
+    if (err)
+        return err->reason == KR_NOT_FOUND;
+    unmake_pod(b, g->jc->c, g->jc->expect, g->job, g->pod);
+    return true;
+}
+
+/* We no longer want it: neither a success nor a failure. With the finalizer a pod that is deleted
+ * counts as failed, so that goes first. */
+static void give_up(struct jobctl *jc, struct batch *b, const struct kobj *job,
+                    const struct kobj *pod)
+{
+    struct giving_up *g = arena_new0(batch_arena(b), struct giving_up);
+
+    *g = (struct giving_up){ jc, batch_hold(b, job), batch_hold(b, pod) };
+    job_release_pod_first(b, pod, on_given_up, g);
+}
+
 static void manage(struct jobctl *jc, struct batch *b, struct jview *v, nsec_t now)
 {
     int64_t want = wanted(v), have = (int64_t)v->active.n;
@@ -180,9 +207,10 @@ static void manage(struct jobctl *jc, struct batch *b, struct jview *v, nsec_t n
     if (have > want) {
         rank_for_deletion(&v->active, &v->active, now);
         for (int64_t i = 0; i < have - want; i++) {
-            if (!v->ended) /* we no longer want it: neither a success nor a failure */
-                job_release_pod(b, v->active.items[i]);
-            unmake_pod(b, jc->c, jc->expect, &v->j->obj, v->active.items[i]);
+            if (v->ended)
+                unmake_pod(b, jc->c, jc->expect, &v->j->obj, v->active.items[i]);
+            else
+                give_up(jc, b, &v->j->obj, v->active.items[i]);
         }
         return;
     }

@@ -70,6 +70,8 @@ const char *jview_indexes_text(const struct jview *v, unsigned state, struct are
 /* The status with what this pass knows; then, in answers, the finalizers of counted pods. */
 void jstatus_write(struct batch *b, const struct jview *v);
 void job_release_pod(struct batch *b, const struct kobj *pod);
+/* The same, and fn hears of it. */
+void job_release_pod_first(struct batch *b, const struct kobj *pod, batch_fn fn, void *arg);
 /* The same, unless somebody changed the pod meanwhile: a Job may have adopted it. */
 void job_release_orphan(struct batch *b, const struct kobj *pod);
 #endif

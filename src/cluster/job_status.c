@@ -7,7 +7,8 @@
 
 /* ---- pods ---------------------------------------------------------------------------------- */
 
-static void release(struct batch *b, const struct kobj *pod, bool same_version)
+static void release(struct batch *b, const struct kobj *pod, bool same_version, batch_fn fn,
+                    void *arg)
 {
     CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
     struct kjw w = kjw_to(&body);
@@ -24,17 +25,22 @@ static void release(struct batch *b, const struct kobj *pod, bool same_version)
     kjw_end(&w);
     kjw_end(&w);
     kjw_end(&w);
-    batch_patch(b, pod, NULL, KUBE_PATCH_STRATEGIC, &body, NULL, NULL);
+    batch_patch(b, pod, NULL, KUBE_PATCH_STRATEGIC, &body, fn, arg);
 }
 
 void job_release_pod(struct batch *b, const struct kobj *pod)
 {
-    release(b, pod, false);
+    release(b, pod, false, NULL, NULL);
+}
+
+void job_release_pod_first(struct batch *b, const struct kobj *pod, batch_fn fn, void *arg)
+{
+    release(b, pod, false, fn, arg);
 }
 
 void job_release_orphan(struct batch *b, const struct kobj *pod)
 {
-    release(b, pod, true);
+    release(b, pod, true, NULL, NULL);
 }
 
 struct tally {

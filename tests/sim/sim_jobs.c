@@ -314,6 +314,38 @@ static void test_new_orphan_is_adopted(void **state)
     check_text(&s, "m", "status.failed", "");
 }
 
+static bool has_no_pods(struct sim *s, void *arg)
+{
+    (void)arg;
+    return sim_count(s, &kind_pod, "default", NULL) == 0;
+}
+
+/* Pods that the Job gives up have not failed, whatever of their two writes comes first or gets
+ * lost.
+ */
+static void test_suspended_pods_have_not_failed(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 30; seed < 36; seed++) {
+        CLEANUP(sim_fini) struct sim s;
+        sim_begin(&s, seed);
+        assert_int_equal(
+            sim_create(&s, JOB("j", "\"parallelism\":8,\"backoffLimit\":0,", "sleep 100000")), 201);
+        sim_run(&s, 60 * SEC);
+        assert_int_equal(sim_num(&s, &kind_job, "default", "j", "status.active"), 8);
+        s.faults = some_faults;
+        s.faults.refuse = 300;
+        assert_int_equal(
+            sim_patch(&s, &kind_job, "default", "j", NULL, "{\"spec\":{\"suspend\":true}}"), 200);
+        assert_true(sim_until(&s, 600 * SEC, has_no_pods, NULL));
+        s.faults = (struct sim_faults){ 0 };
+        sim_run(&s, 60 * SEC);
+        assert_int_equal(sim_num(&s, &kind_job, "default", "j", "status.failed"), -1);
+        assert_false(is_over(&s, "j"));
+        check_end(&s, "j", "Suspended", "JobSuspended");
+    }
+}
+
 /* ---- pods that are being deleted ------------------------------------------------------------- */
 
 /* A pod of a node whose kubelet is away: what is deleted there ends when somebody says so. */
@@ -446,6 +478,7 @@ int main(void)
         cmocka_unit_test(test_adoption_and_release_under_faults),
         cmocka_unit_test(test_adopted_pod_is_counted_once),
         cmocka_unit_test(test_new_orphan_is_adopted),
+        cmocka_unit_test(test_suspended_pods_have_not_failed),
         cmocka_unit_test(test_deleted_pod_is_replaced_at_once),
         cmocka_unit_test(test_deleted_pod_is_replaced_when_it_has_ended),
         cmocka_unit_test(test_deadline_and_missing_images),
