@@ -311,10 +311,13 @@ static int put_entry(struct reader *r, const struct t_field *f, struct str entry
     if (!v)
         return r->err->code ? r->err->code : malformed(r, "unexpected EOF");
     const char *name = key.n ? key.p : "";
-    if (map_put(seen, name, key.n, v))
-        kj_msetn(r->d, out, name, key.n, v); /* the last one counts */
-    else
-        kj_mappend(r->d, out, name, key.n, v);
+    struct kj_mval *before = map_get(seen, name, key.n);
+    if (before) {
+        kj_massign(before, v); /* the last one counts */
+        return 0;
+    }
+    map_put(seen, name, key.n, v);
+    kj_mappend(r->d, out, name, key.n, v);
     return 0;
 }
 

@@ -239,6 +239,32 @@ static void test_maps_keep_the_last_of_equal_keys(void **state)
     assert_int_equal(err.reason, KR_BAD_REQUEST);
 }
 
+/* Half of a body are new keys, the other half one of them again: each is found at once. A search
+ * through all takes minutes, and the time of a test is bounded. */
+static void test_many_equal_keys_take_no_time(void **state)
+{
+    enum { KEYS = 100000 };
+    CLEANUP(strbuf_fini) struct strbuf m = STRBUF_INIT, body = STRBUF_INIT;
+    CLEANUP(kj_doc_free) struct kj_doc *doc = NULL;
+    struct kerr err = { 0 };
+    char key[16];
+
+    (void)state;
+    for (int i = 0; i < 2 * KEYS; i++) {
+        CLEANUP(strbuf_fini) struct strbuf entry = STRBUF_INIT;
+        (void)snprintf(key, sizeof key, "%d", MIN(i, KEYS - 1));
+        put_str(&entry, 1, key);
+        put_str(&entry, 2, i < 2 * KEYS - 1 ? "x" : "last");
+        put_msg(&m, 2, &entry);
+    }
+    wrap(&body, "v1", "ConfigMap", &m);
+    assert_int_equal(protobuf_decode(body.data, body.len, "", "", &doc, &err), 0);
+    const struct kj_val *data = kj_get(kj_root(doc), "data");
+    assert_int_equal(kj_len(data), KEYS);
+    (void)snprintf(key, sizeof key, "%d", KEYS - 1);
+    assert_string_equal(kj_str(kj_get(data, key)), "last");
+}
+
 /* Go embeds VolumeSource and ProbeHandler: messages of their own in protobuf, not in JSON. */
 static void test_embedded_structs_lie_flat(void **state)
 {
@@ -393,6 +419,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_a_schema_without_a_number_is_refused),
     cmocka_unit_test(test_every_cut_of_a_body_is_refused_or_read),
     cmocka_unit_test(test_maps_keep_the_last_of_equal_keys),
+    cmocka_unit_test(test_many_equal_keys_take_no_time),
     cmocka_unit_test(test_embedded_structs_lie_flat),
     cmocka_unit_test(test_numbers_in_lists_may_come_packed),
     cmocka_unit_test(test_a_status_comes_along),
