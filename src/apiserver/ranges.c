@@ -155,13 +155,15 @@ static void on_removed(void *arg, uint64_t rev, const struct kerr *err)
 
 static void address_remove(struct ranges *r, const char *ip)
 {
-    CLEANUP(strbuf_fini) struct strbuf last = STRBUF_INIT;
+    CLEANUP(strbuf_fini) struct strbuf there = STRBUF_INIT, last = STRBUF_INIT;
     struct store_key k = { ADDRESSES, "", ip };
     struct kerr err = { 0 };
     uint64_t rev;
 
-    if (store_get_latest(r->s->store, &k, &last, &rev, NULL) == 0 &&
-        store_delete(r->s->store, &k, rev, last.data, last.len, on_removed, r, &err) < 0) {
+    if (store_get_latest(r->s->store, &k, &there, &rev, NULL) < 0)
+        return;
+    object_set_rev(there.data, there.len, store_next_revision(r->s->store), &last);
+    if (store_delete(r->s->store, &k, rev, last.data, last.len, on_removed, r, &err) < 0) {
         KLOG_E(&err, "Failed to delete an IPAddress", KV_S("address", ip));
         r->counted = false;
     }

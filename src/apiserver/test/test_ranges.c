@@ -51,6 +51,24 @@ static void test_addresses_are_objects(void **state)
     assert_int_equal(fixture_get(&r, path), 404);
 }
 
+/* A watch is told of the removal with a revision of its own, from which it can go on. */
+static void test_a_removal_has_a_new_revision(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture r;
+    struct fixture_watch w = { 0 };
+
+    (void)state;
+    fixture_init(&r, 9);
+    assert_int_equal(fixture_post(&r, SERVICES, service("a", ",'clusterIP':'10.96.0.9'")), 201);
+    fixture_watch(&r, &w, ADDRESSES "?watch=1");
+    const uint64_t before = store_revision(apiserver_store(r.s));
+    assert_int_equal(fixture_delete(&r, SERVICES "/a", NULL), 200);
+    loop_advance(r.loop, NSEC_PER_SEC);
+    assert_true(str_ends(w.log, "DELETED 10.96.0.9;"));
+    assert_that(strtoull(w.last_rev, NULL, 10), >, before);
+    api_cancel(w.c);
+}
+
 static void test_what_is_taken_or_elsewhere_is_refused(void **state)
 {
     CLEANUP(fixture_fini) struct fixture r;
@@ -260,6 +278,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_addresses_are_objects),
+        cmocka_unit_test(test_a_removal_has_a_new_revision),
         cmocka_unit_test(test_what_is_taken_or_elsewhere_is_refused),
         cmocka_unit_test(test_node_ports),
         cmocka_unit_test(test_health_check_port),
