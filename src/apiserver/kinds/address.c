@@ -74,7 +74,7 @@ static const char *address_text(struct check *c, const struct address *a)
 
     if (a->is_four)
         (void)inet_ntop(AF_INET, &in, text, sizeof text);
-    else if (IN6_IS_ADDR_V4COMPAT(&a->six))
+    else if (IN6_IS_ADDR_V4COMPAT(&a->six) && (b[12] || b[13])) /* "::5" has no dots */
         (void)snprintf(text, sizeof text, "::%x:%x", b[12] << 8 | b[13], b[14] << 8 | b[15]);
     else
         (void)inet_ntop(AF_INET6, &a->six, text, sizeof text);

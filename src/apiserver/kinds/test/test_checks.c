@@ -98,7 +98,7 @@ static const struct {
       "supported values: \"SCTP\", \"TCP\", \"UDP\"]" },
     { SLICES,
       "{'metadata':{'name':'x'},'addressType':'IPv6','endpoints':[{'addresses':['::1.2.3.4',"
-      "'::ffff:1.2.3.4','10.0.0.1','::01.2.3.4','::1']},{'addresses':[]}],'ports':[{},{}]}",
+      "'::ffff:1.2.3.4','10.0.0.1','::01.2.3.4','::1','::5']},{'addresses':[]}],'ports':[{},{}]}",
       "[ports[1].name: Duplicate value: \"\", endpoints[0].addresses[0]: Invalid value: "
       "\"::1.2.3.4\": must be in canonical form (\"::102:304\"), endpoints[0].addresses[1]: "
       "Invalid "
