@@ -255,6 +255,19 @@ static bool has_pair(const struct map *seen)
            (map_getz(seen, "Terminating") && map_getz(seen, "NotTerminating"));
 }
 
+/* All of them are looked through once for each scope there is, however often it is named. */
+static bool misses_anew(struct map *seen, const char *scope, const struct kj_val *hard)
+{
+    static int fine, missing;
+    const void *known = map_getz(seen, scope);
+
+    if (!known) {
+        known = is_scope(scope) && misses(scope, hard) ? &missing : &fine;
+        map_putz(seen, scope, (void *)(uintptr_t)known);
+    }
+    return known == &missing;
+}
+
 static void check_scopes(struct check *c, const struct kj_val *scopes, const struct kj_val *hard)
 {
     CLEANUP(map_fini) struct map seen = { 0 };
@@ -266,10 +279,9 @@ static void check_scopes(struct check *c, const struct kj_val *scopes, const str
         const char *scope = kj_str_or(v, "");
         if (!is_scope(scope))
             field_error(c->errors, FIELD_INVALID, "spec.scopes", all, "unsupported scope");
-        if (misses(scope, hard))
+        if (misses_anew(&seen, scope, hard))
             field_error(c->errors, FIELD_INVALID, "spec.scopes", all,
                         "unsupported scope applied to resource");
-        (void)names_add(&seen, scope);
     }
     if (has_pair(&seen))
         field_error(c->errors, FIELD_INVALID, "spec.scopes", all, "conflicting scopes");
@@ -309,17 +321,17 @@ static void check_selector(struct check *c, const struct kj_val *selector,
 {
     CLEANUP(map_fini) struct map seen = { 0 };
     struct kj_iter it = kj_iter(kj_get(selector, "matchExpressions"));
+    const char *all = as_json(c, selector);
     const struct kj_val *v;
 
     while (kj_next(&it, NULL, &v)) {
         const char *scope = v_str(v, "scopeName");
         if (!is_scope(scope))
             err_invalid(c, SELECTOR ".scopeName", scope, "unsupported scope");
-        if (misses(scope, hard))
-            field_error(c->errors, FIELD_INVALID, SELECTOR, as_json(c, selector),
+        if (misses_anew(&seen, scope, hard))
+            field_error(c->errors, FIELD_INVALID, SELECTOR, all,
                         "unsupported scope applied to resource");
         check_requirement(c, v);
-        (void)names_add(&seen, scope);
     }
     if (has_pair(&seen))
         field_error(c->errors, FIELD_INVALID, SELECTOR, "null", "conflicting scopes");

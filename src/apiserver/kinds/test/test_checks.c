@@ -207,11 +207,33 @@ static void test_overhead_comes_from_a_runtime_class(void **state)
     assert_string_equal(fixture_str(&r, "spec.overhead.cpu"), "250m");
 }
 
+/* As many scopes as resources: each scope is held against all of them once. Each time would take
+ * minutes, and the time of a test is bounded. */
+static void test_a_large_quota_takes_no_time(void **state)
+{
+    enum { SCOPES = 20000, RESOURCES = 20000 };
+    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
+    CLEANUP(fixture_fini) struct fixture r;
+
+    (void)state;
+    fixture_init(&r, 12);
+    strbuf_append(&body, "{\"metadata\":{\"name\":\"q\"},\"spec\":{\"hard\":{");
+    for (int i = 0; i < RESOURCES; i++)
+        strbuf_appendf(&body, "%s\"a.b/r%d\":\"1\"", i ? "," : "", i);
+    strbuf_append(&body, "},\"scopes\":[\"NotBestEffort\"");
+    for (int i = 1; i < SCOPES; i++)
+        strbuf_append(&body, ",\"BestEffort\"");
+    strbuf_append(&body, "]}}");
+    assert_int_equal(fixture_post(&r, "/api/v1/namespaces/default/resourcequotas", body.data), 422);
+    assert_contains(fixture_str(&r, "message"), "conflicting scopes");
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_these_are_refused_in_these_words),
     cmocka_unit_test(test_what_keeps_the_rules_is_taken),
     cmocka_unit_test(test_a_service_of_another_type_gives_back_what_it_had),
     cmocka_unit_test(test_overhead_comes_from_a_runtime_class),
+    cmocka_unit_test(test_a_large_quota_takes_no_time),
 };
 
 FIXTURE_MAIN(tests)
