@@ -6,6 +6,7 @@
 #include "api/names.h"
 #include "apiserver/crd/internal.h"
 #include "base/b64.h"
+#include "base/map.h"
 #include "net/tls.h"
 #include "net/url.h"
 
@@ -129,17 +130,12 @@ static void check_config(const struct kj_val *config, bool bundle, struct field_
         bundle_error(kj_get(config, "caBundle"), e);
 }
 
-static bool is_repeated(const struct kj_val *list, size_t i)
-{
-    for (size_t k = 0; k < i; k++)
-        if (kj_equal(kj_at(list, k), kj_at(list, i)))
-            return true;
-    return false;
-}
-
 static void check_review_versions(const struct kj_val *list, struct field_errors *e)
 {
     CLEANUP(strbuf_fini) struct strbuf shown = STRBUF_INIT;
+    CLEANUP(map_fini) struct map seen = { 0 };
+    struct kj_iter it = kj_iter(list);
+    const struct kj_val *one;
     bool known = false;
     char path[80];
 
@@ -147,10 +143,10 @@ static void check_review_versions(const struct kj_val *list, struct field_errors
         field_error(e, FIELD_REQUIRED, VERSIONS, NULL, NULL);
         return;
     }
-    for (size_t i = 0; i < kj_len(list); i++) {
-        const char *v = kj_str_or(kj_at(list, i), "");
+    for (size_t i = 0; kj_next(&it, NULL, &one); i++) {
+        const char *v = kj_str_or(one, "");
         (void)snprintf(path, sizeof path, VERSIONS "[%zu]", i);
-        if (is_repeated(list, i)) {
+        if (map_putz(&seen, v, (void *)(uintptr_t)v)) {
             field_error_text(e, FIELD_INVALID, path, v, "duplicate version");
             continue;
         }

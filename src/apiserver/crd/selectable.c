@@ -3,6 +3,7 @@
 
 #include "apiserver/crd/internal.h"
 #include "apiserver/crd/jsonpath.h"
+#include "base/map.h"
 
 enum { SELECTABLE_MAX = 8 };
 
@@ -54,19 +55,11 @@ static bool has_simple_type(const struct kj_val *schema)
     return streq(type, "string") || streq(type, "boolean") || streq(type, "integer");
 }
 
-static bool is_repeated(const struct kj_val *list, size_t i)
-{
-    for (size_t k = 0; k < i; k++)
-        if (kj_equal(kj_at(list, k), kj_at(list, i)))
-            return true;
-    return false;
-}
-
 /* Counts it, unless it leads nowhere or was there before. */
-static size_t check_one(const struct kj_val *list, size_t i, const struct kj_val *schema,
-                        const char *at, struct field_errors *e)
+static size_t check_one(const struct kj_val *field, const struct kj_val *schema, const char *at,
+                        struct map *seen, struct field_errors *e)
 {
-    const char *path = kj_str_or(kj_get(kj_at(list, i), "jsonPath"), ""), *why;
+    const char *path = kj_str_or(kj_get(field, "jsonPath"), ""), *why;
 
     if (!*path) {
         field_error(e, FIELD_REQUIRED, at, NULL, NULL);
@@ -85,7 +78,7 @@ static size_t check_one(const struct kj_val *list, size_t i, const struct kj_val
         field_error_text(e, FIELD_INVALID, at, path,
                          "must point to a field of type string, boolean or integer. Enum string "
                          "fields and strings with formats are allowed.");
-    if (!is_repeated(list, i))
+    if (!map_putz(seen, path, (void *)(uintptr_t)path))
         return 1;
     field_error_text(e, FIELD_DUPLICATE, at, path, NULL);
     return 0;
@@ -94,12 +87,15 @@ static size_t check_one(const struct kj_val *list, size_t i, const struct kj_val
 void selectable_check(const struct kj_val *list, const struct kj_val *schema, const char *where,
                       bool stored, struct field_errors *e)
 {
+    CLEANUP(map_fini) struct map seen = { 0 };
+    struct kj_iter it = kj_iter(list);
+    const struct kj_val *field;
     char count[24];
     size_t n = 0;
 
-    for (size_t i = 0; i < kj_len(list); i++) {
+    for (size_t i = 0; kj_next(&it, NULL, &field); i++) {
         CLEANUP(mem_free) char *at = xasprintf("%s[%zu].jsonPath", where, i);
-        n += check_one(list, i, schema, at, e);
+        n += check_one(field, schema, at, &seen, e);
     }
     (void)snprintf(count, sizeof count, "%zu", n);
     if (n > SELECTABLE_MAX && !stored)

@@ -329,10 +329,42 @@ static void test_what_may_not_change(void **state)
                     "spec.versions");
 }
 
+/* Lists of which each item has to be another one, and is, but for the last. Comparing each with
+ * each takes minutes, and the time of a test is bounded. */
+static void test_long_lists_take_no_time(void **state)
+{
+    enum { VERSIONS = 50000, FIELDS = 3000 };
+    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
+    CLEANUP(fixture_fini) struct fixture r;
+
+    (void)state;
+    fixture_init(&r, 7);
+    strbuf_append(&body, "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":"
+                         "\"CustomResourceDefinition\",\"metadata\":{\"name\":\"foos.ex.io\"},"
+                         "\"spec\":{\"group\":\"ex.io\",\"scope\":\"Namespaced\",\"names\":"
+                         "{\"plural\":\"foos\",\"kind\":\"Foo\"},\"conversion\":{\"strategy\":"
+                         "\"Webhook\",\"webhook\":{\"clientConfig\":{\"url\":\"https://a.b\"},"
+                         "\"conversionReviewVersions\":[\"v1\"");
+    for (int i = 1; i < VERSIONS; i++)
+        strbuf_appendf(&body, ",\"v%d\"", MIN(i, VERSIONS - 2) + 1);
+    strbuf_append(&body, "]}},\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true,"
+                         "\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\",\"properties\":"
+                         "{\"spec\":{\"type\":\"object\",\"additionalProperties\":{\"type\":"
+                         "\"string\"}}}}},\"selectableFields\":[");
+    for (int i = 0; i < FIELDS; i++)
+        strbuf_appendf(&body, "%s{\"jsonPath\":\".spec.f%d\"}", i ? "," : "", MIN(i, FIELDS - 2));
+    strbuf_append(&body, "]}]}}");
+    assert_int_equal(fixture_post(&r, CRDS, body.data), 422);
+    assert_contains(fixture_str(&r, "message"),
+                    "selectableFields[2999].jsonPath: Duplicate value: \".spec.f2998\"");
+    assert_contains(fixture_str(&r, "message"), "[49999]: Invalid value: \"v49999\": duplicate");
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_definitions_get_the_answer_of_kube_apiserver),
     cmocka_unit_test(test_schemas_get_the_answer_of_kube_apiserver),
     cmocka_unit_test(test_what_we_cannot_do_is_refused_clearly),
     cmocka_unit_test(test_what_may_not_change),
+    cmocka_unit_test(test_long_lists_take_no_time),
 };
 FIXTURE_MAIN(tests)
