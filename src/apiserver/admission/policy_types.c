@@ -11,7 +11,12 @@
 #include "base/map.h"
 #include "cel/schema.h"
 
-enum { KINDS_MAX = 10 }; /* of a rule that are looked at */
+enum {
+    KINDS_MAX = 10, /* of a rule that are looked at */
+    /* All of it happens in one turn of the server, which others wait for. */
+    CHECKS_MAX = 2000,     /* expressions, those of variables included */
+    WARNINGS_MAX = 1 << 18 /* bytes: no further one is looked for then */
+};
 
 /* ---- types of kinds -------------------------------------------------------------------------- */
 
@@ -181,7 +186,7 @@ struct checking {
     struct matched matched;
     struct checked_kind *kinds;    /* matched.n */
     const struct cel_type *params; /* NULL: unknown */
-    unsigned checks;
+    size_t checks, bytes;          /* made; of their warnings */
 };
 
 static struct admitexpr_env env_of(const struct checking *c, const struct checked_kind *k)
@@ -199,6 +204,9 @@ static void add_variables(struct checking *c, struct checked_kind *k)
     const struct admitexpr_env env = env_of(c, k);
     size_t n = 0;
 
+    c->checks += k->object ? kj_len(list) : 0;
+    if (c->checks > CHECKS_MAX)
+        k->object = NULL;
     k->exprs = arena_newn0(c->types.a, kj_len(list) + 1, struct cel_expr *);
     admitexpr_variables_init(&k->variables, c->types.a, kj_len(list));
     for (struct kj_iter it = kj_iter(list); k->object && kj_next(&it, NULL, &v); n++) {
@@ -232,13 +240,14 @@ static void free_kinds(struct checking *c)
 static bool check_kind(struct checking *c, const struct checked_kind *k, struct str text,
                        struct strbuf *why)
 {
-    /* All of it happens in one turn of the server, which others wait for. */
-    enum { CHECKS_MAX = 2000 };
     CLEANUP(cel_expr_free) struct cel_expr *e = NULL;
     const struct admitexpr_env env = env_of(c, k);
 
-    return k->object && ++c->checks <= CHECKS_MAX &&
-           admitexpr_compile(&env, text, NULL, &e, why) == -EINVAL;
+    if (!k->object || ++c->checks > CHECKS_MAX || c->bytes > WARNINGS_MAX ||
+        admitexpr_compile(&env, text, NULL, &e, why) != -EINVAL)
+        return false;
+    c->bytes += why->len;
+    return true;
 }
 
 static void check_text(struct checking *c, const struct kj_val *text, const char *field, size_t i,

@@ -761,6 +761,33 @@ static void test_expressions_are_checked_against_the_kinds_they_match(void **sta
     }
 }
 
+/* Each error shows its line: a policy of 300 KB has 50 MB to be said of it. */
+static void test_warnings_stay_short(void **state)
+{
+    enum { VALIDATIONS = 20, FIELDS = 110, BLANKS = 12000 };
+    CLEANUP(fixture_fini) struct fixture r;
+    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
+
+    (void)state;
+    fixture_init(&r, 96);
+    strbuf_append(&body, "{\"metadata\":{\"name\":\"p\"},\"spec\":{");
+    strbuf_append(&body, fixture_json(MAPS "'validations':["));
+    for (int i = 0; i < VALIDATIONS; i++) {
+        strbuf_appendf(&body, "%s{\"expression\":\"%*s", i ? "," : "", BLANKS, "");
+        for (int k = 0; k < FIELDS; k++)
+            strbuf_appendf(&body, "%sobject.x%d == 1", k ? " && " : "", k);
+        strbuf_append(&body, "\"}");
+    }
+    strbuf_append(&body, "]}}");
+    assert_int_equal(fixture_post(&r, POLICIES, body.data), 201);
+    loop_advance(r.loop, NSEC_PER_SEC);
+    assert_int_equal(fixture_do(&r, "GET", POLICIES "/p", NULL, NULL), 200);
+    assert_int_equal(kj_i64_or(fixture_val(&r, "status.observedGeneration"), 0), 1);
+    const struct kj_val *list = fixture_val(&r, "status.typeChecking.expressionWarnings");
+    assert_that(kj_len(list), >, 0);
+    assert_that(r.text.len, <, 10 << 20);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_verdicts),
     cmocka_unit_test(test_the_answer_has_a_cause),
@@ -778,6 +805,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_what_cannot_be_written),
     cmocka_unit_test(test_defaults_and_status),
     cmocka_unit_test(test_expressions_are_checked_against_the_kinds_they_match),
+    cmocka_unit_test(test_warnings_stay_short),
 };
 
 FIXTURE_MAIN(tests)
