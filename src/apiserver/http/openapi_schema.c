@@ -66,26 +66,54 @@ static void simplify_members(struct kj_mdoc *d, struct kj_mval *map)
             simplify(d, v);
 }
 
-/* Version 2 has no alternatives, and no null: what has them may be anything. */
+static bool is_nullable(const struct kj_mval *schema)
+{
+    return kj_mget(schema, "nullable") != NULL; /* false is not stored */
+}
+
+/* Fields that may be null may be missing. */
+static void relax_required(struct kj_mdoc *d, struct kj_mval *schema)
+{
+    CLEANUP(map_fini) struct map nullable = { 0 };
+    struct kj_mval *kept = kj_marr(d), *v;
+    struct str key;
+
+    for (struct kj_miter it = kj_miter(kj_mget(schema, "properties")); kj_mnext(&it, &key, &v);)
+        if (is_nullable(v))
+            map_put(&nullable, key.p, key.n, v);
+    bool any = is_nullable(kj_mget(schema, "additionalProperties"));
+    if (!any && nullable.n == 0)
+        return;
+    for (struct kj_miter it = kj_miter(kj_mget(schema, "required")); kj_mnext(&it, NULL, &v);)
+        if (!any && !map_getz(&nullable, str_or(kj_mstr_get(v), "")))
+            kj_mpush(kept, kj_mclone(d, v));
+    kj_mdel(schema, "required", strlen("required"));
+    if (kj_mlen(kept))
+        kj_mset(d, schema, "required", kept);
+}
+
+/* Version 2 has no alternatives, and no null: what has them may be anything. kubectl would refuse
+ * what is not among the properties of an object that keeps unknown fields, and cannot read lists of
+ * unknown items: these have no type either. */
 static void simplify(struct kj_mdoc *d, struct kj_mval *schema)
 {
     static const char *const unknown[] = { "oneOf", "anyOf", "allOf", "not" };
-    struct kj_mval *nullable, *either;
 
     if (kj_mtype(schema) != KJ_OBJ)
         return;
     for (size_t i = 0; i < ARRAY_LEN(unknown); i++)
         kj_mdel(schema, unknown[i], strlen(unknown[i]));
-    nullable = kj_mget(schema, "nullable");
-    either = kj_mget(schema, "x-kubernetes-int-or-string");
-    if (nullable || either) {
-        kj_mdel(schema, "type", 4);
-        kj_mdel(schema, "nullable", 8);
-    }
-    if (nullable) {
+    bool keeps = kj_mget(schema, "x-kubernetes-preserve-unknown-fields");
+    relax_required(d, schema);
+    if (is_nullable(schema) || keeps) {
         kj_mdel(schema, "properties", 10);
         kj_mdel(schema, "items", 5);
     }
+    const char *type = str_or(kj_mstr_get(kj_mget(schema, "type")), "");
+    if (is_nullable(schema) || kj_mget(schema, "x-kubernetes-int-or-string") ||
+        (keeps && streq(type, "object")) || (streq(type, "array") && !kj_mget(schema, "items")))
+        kj_mdel(schema, "type", 4);
+    kj_mdel(schema, "nullable", 8);
     simplify_members(d, kj_mget(schema, "properties"));
     simplify(d, kj_mget(schema, "items"));
     simplify(d, kj_mget(schema, "additionalProperties"));

@@ -145,6 +145,47 @@ static void test_openapi_v2(void **state)
     assert_int_equal(get_as(&r, &a, "/openapi/v2", NULL, etag), 200);
 }
 
+#define LOOSE                                                                                      \
+    "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\","           \
+    "\"metadata\":{\"name\":\"looses.ex.io\"},\"spec\":{\"group\":\"ex.io\",\"scope\":"            \
+    "\"Namespaced\",\"names\":{\"plural\":\"looses\",\"kind\":\"Loose\"},\"versions\":[{\"name\":" \
+    "\"v1\",\"served\":true,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":"           \
+    "\"object\","                                                                                  \
+    "\"properties\":{\"spec\":%s}}}}]}}"
+
+/* Clients that read version 2 refuse what it does not allow: no more is said than they can read. */
+static void test_openapi_v2_of_loose_schemas(void **state)
+{
+    static const char keeps[] = "\"x-kubernetes-preserve-unknown-fields\":true";
+    CLEANUP(fixture_fini) struct fixture r;
+    CLEANUP(strbuf_fini) struct strbuf spec = STRBUF_INIT, body = STRBUF_INIT;
+
+    (void)state;
+    fixture_init(&r, 5);
+    strbuf_appendf(&spec,
+                   "{\"type\":\"object\",\"required\":[\"null\",\"text\"],\"properties\":{"
+                   "\"open\":{\"type\":\"object\",%s,\"properties\":{\"a\":{\"type\":\"string\"}}},"
+                   "\"list\":{\"type\":\"array\",%s,\"items\":{\"type\":\"string\"}},"
+                   "\"null\":{\"type\":\"string\",\"nullable\":true},"
+                   "\"only\":{\"type\":\"object\",\"required\":[\"n\"],\"properties\":{\"n\":{"
+                   "\"type\":\"string\",\"nullable\":true}}},"
+                   "\"text\":{\"type\":\"string\"}}}",
+                   keeps, keeps);
+    strbuf_appendf(&body, LOOSE, spec.data);
+    if (fixture_post(&r, CRDS, body.data) != 201)
+        fail_msg("%s", r.text.data);
+    loop_advance(r.loop, NSEC_PER_SEC);
+    assert_int_equal(fixture_get(&r, "/openapi/v2"), 200);
+    const struct kj_val *loose = kj_get(fixture_val(&r, "definitions"), "io.ex.v1.Loose");
+    strbuf_reset(&spec);
+    strbuf_appendf(&spec,
+                   "{\"type\":\"object\",\"properties\":{\"open\":{%s},\"list\":{%s},\"null\":{},"
+                   "\"only\":{\"type\":\"object\",\"properties\":{\"n\":{}}},"
+                   "\"text\":{\"type\":\"string\"}},\"required\":[\"text\"]}",
+                   keeps, keeps);
+    expect_json(kj_path(loose, "properties.spec"), spec.data);
+}
+
 static void test_aggregated_discovery(void **state)
 {
     CLEANUP(fixture_fini) struct fixture r;
@@ -245,6 +286,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_versions_by_age),
     cmocka_unit_test(test_groups_and_resources),
     cmocka_unit_test(test_openapi_v2),
+    cmocka_unit_test(test_openapi_v2_of_loose_schemas),
     cmocka_unit_test(test_aggregated_discovery),
     cmocka_unit_test(test_openapi_says_what_kubectl_needs),
     cmocka_unit_test(test_the_hash_follows_the_definition),
