@@ -37,7 +37,11 @@ struct field_cause {
     enum field_error_type type;
     char *path, *text; /* text: "Invalid value: \"x\": why" */
 };
-struct field_errors vec_of(struct field_cause);
+struct field_errors {
+    struct field_cause *items; /* as in vec_of() */
+    size_t n, cap;
+    size_t bytes; /* of texts */
+};
 /* metadata: JSON text or NULL. details: JSON text or NULL (none at all). reason "": none. */
 void status_write(struct strbuf *out, const char *metadata, const char *message, const char *reason,
                   const char *details, int code);

@@ -20,7 +20,11 @@ static const struct {
     [FIELD_TYPE_INVALID] = { "FieldValueTypeInvalid", "Invalid value" },
     [FIELD_INTERNAL] = { "InternalError", "Internal error" },
 };
-enum { CAUSES_MAX = 500 }; /* nobody reads more; a hostile object can produce a million */
+enum {
+    CAUSES_MAX = 500, /* nobody reads more; a hostile object can produce a million */
+    /* Each of many may show the same large value: no further one follows beyond this. */
+    CAUSES_BYTES_MAX = 4 << 20,
+};
 
 struct field_errors *field_errors_new(void)
 {
@@ -49,7 +53,7 @@ static void add_error(struct field_errors *e, enum field_error_type type, const 
     bool with_value = value && type != FIELD_REQUIRED && type != FIELD_FORBIDDEN &&
                       type != FIELD_TOO_LONG && type != FIELD_TOO_MANY;
 
-    if (e->n >= CAUSES_MAX)
+    if (e->n >= CAUSES_MAX || e->bytes > CAUSES_BYTES_MAX)
         return;
     strbuf_append(&b, types[type].words);
     if (with_value)
@@ -58,6 +62,7 @@ static void add_error(struct field_errors *e, enum field_error_type type, const 
         strbuf_append(&b, ": ");
         strbuf_vappendf(&b, fmt, ap);
     }
+    e->bytes += b.len;
     vec_push(e, ((struct field_cause){ type, xstrdup(path), strbuf_take(&b) }));
 }
 
@@ -86,7 +91,8 @@ void field_errors_move(struct field_errors *to, struct field_errors *from)
 {
     vec_foreach(from, i)
         vec_push(to, from->items[i]);
-    from->n = 0;
+    to->bytes += from->bytes;
+    from->n = from->bytes = 0;
 }
 
 bool field_errors_any(const struct field_errors *e, enum field_error_type type)

@@ -228,12 +228,31 @@ static void test_a_large_quota_takes_no_time(void **state)
     assert_contains(fixture_str(&r, "message"), "conflicting scopes");
 }
 
+/* Each of 500 errors shows the whole list: not all of them are told. */
+static void test_an_answer_stays_short(void **state)
+{
+    enum { SCOPES = 20000 };
+    CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
+    CLEANUP(fixture_fini) struct fixture r;
+
+    (void)state;
+    fixture_init(&r, 13);
+    strbuf_append(&body, "{\"metadata\":{\"name\":\"q\"},\"spec\":{\"scopes\":[\"x\"");
+    for (int i = 1; i < SCOPES; i++)
+        strbuf_appendf(&body, ",\"x%d\"", i);
+    strbuf_append(&body, "]}}");
+    assert_int_equal(fixture_post(&r, "/api/v1/namespaces/default/resourcequotas", body.data), 422);
+    assert_that(kj_len(fixture_val(&r, "details.causes")), >, 1);
+    assert_that(r.text.len, <, 32 << 20);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(test_these_are_refused_in_these_words),
     cmocka_unit_test(test_what_keeps_the_rules_is_taken),
     cmocka_unit_test(test_a_service_of_another_type_gives_back_what_it_had),
     cmocka_unit_test(test_overhead_comes_from_a_runtime_class),
     cmocka_unit_test(test_a_large_quota_takes_no_time),
+    cmocka_unit_test(test_an_answer_stays_short),
 };
 
 FIXTURE_MAIN(tests)
