@@ -129,6 +129,21 @@ static void test_cards_that_deviceshare_has_given(void **state)
     assert_contains(x.out, "\"rule\": \"sick\"");
 }
 
+static void test_cards_that_may_not_be_read(void **state)
+{
+    CLEANUP(fixture_fini) struct fixture x;
+
+    (void)state;
+    cluster(&x);
+    fake_add(&x.f, (struct fake_answer){ DEVICES, 403,
+                                         "{\"kind\":\"Status\",\"reason\":\"Forbidden\","
+                                         "\"message\":\"devices is forbidden\",\"code\":403}" });
+    assert_int_equal(run(&x, "devices"), CTL_OK);
+    assert_contains(x.out, "pool n1: 1 of 3 devices held");
+    assert_string_equal(
+        x.err, "note: devices may not be listed: who has cards by DeviceShare is unknown\n");
+}
+
 static void test_wrong_usage_and_a_server_without_claims(void **state)
 {
     CLEANUP(fixture_fini) struct fixture x;
@@ -146,6 +161,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pools_with_their_holders),
         cmocka_unit_test(test_cards_that_deviceshare_has_given),
+        cmocka_unit_test(test_cards_that_may_not_be_read),
         cmocka_unit_test(test_wrong_usage_and_a_server_without_claims),
     };
 
