@@ -239,8 +239,9 @@ static bool is_wide(struct str s, struct qty q)
     whole = MAX(whole, (size_t)1);
     if (q.format != QTY_BINARY_SI)
         return whole + fraction > 18 || q.scale < -9;
-    const char *unit = memchr("KMGTPE", s.p[s.n - 2], 6), *all = "KMGTPE";
-    return !unit || fraction || whole + (size_t)(unit - all + 1) * 3 > 14;
+    static const char units[] = "KMGTPE";
+    const char *unit = memchr(units, s.p[s.n - 2], strlen(units));
+    return !unit || fraction || whole + (size_t)(unit - units + 1) * 3 > 14;
 }
 
 static struct cel_val quantity(struct cel_run *r, const struct cel_val *v, unsigned n)

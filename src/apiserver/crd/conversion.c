@@ -167,7 +167,7 @@ static int check_review(const struct crd_conversion *v, const char *uid,
     CLEANUP(arena_free) struct arena *a = arena_new();
     const struct kj_val *response = kj_get(review, "response");
     const char *got = kj_str_or(kj_get(response, "uid"), "");
-    bool v1 = !streq(v->review, "v1beta1"); /* which is not looked at so closely */
+    bool v1 = !streq(str_or(v->review, ""), "v1beta1"); /* which is not looked at so closely */
     static const char want[] = REVIEW_GROUP "/v1, Kind=ConversionReview";
     const char *is = kind_text(a, review);
 
