@@ -66,8 +66,8 @@ bool device_binds(int pool, int device)
 static void append_capacity(struct strbuf *b, int pool, int device)
 {
     static const char *const memory[GPUS] = {
-        ",\"requestPolicy\":{\"default\":\"3\",\"validRange\":{\"min\":\"1\",\"max\":\"7\","
-        "\"step\":\"2\"}}",
+        (",\"requestPolicy\":{\"default\":\"3\",\"validRange\":{\"min\":\"1\",\"max\":\"7\","
+         "\"step\":\"2\"}}"),
         ",\"requestPolicy\":{\"default\":\"4\",\"validValues\":[\"2\",\"4\",\"8\"]}",
         "",
         "",
