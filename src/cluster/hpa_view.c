@@ -1,6 +1,7 @@
 /* hpa_view.c - what the metrics of an autoscaler say of its pods. */
 #include "api/protocol/keys.h"
 #include "base/ktime.h"
+#include "base/map.h"
 #include "base/num.h"
 #include "cluster/hpa.h"
 
@@ -42,22 +43,27 @@ static bool read_value(const struct kj_val *metrics, const struct hpa_resource *
     return str_empty(r->container) && kj_len(list) > 0;
 }
 
-static void read_sample(const struct hpa_look *l, const struct hpa_resource *r,
-                        struct hpa_sample *s)
+/* Of several with one name the first counts. */
+static void map_items(const struct hpa_look *l, struct map *by_name)
 {
     const struct kj_val *m;
     struct str key;
 
     for (struct kj_iter it = kj_iter(l->items); kj_next(&it, &key, &m);) {
-        if (!streq(kj_str_or(kj_path(m, "metadata.name"), ""), s->pod->obj.meta.name))
-            continue;
-        const char *at = kj_str_or(kj_get(m, "timestamp"), ""),
-                   *window = kj_str_or(kj_get(m, "window"), "");
-        s->known = read_value(m, r, &s->value);
-        (void)ktime_parse(at, strlen(at), &s->at, NULL);
-        (void)kdur_parse(window, strlen(window), &s->window, NULL);
-        return;
+        const char *name = kj_str_or(kj_path(m, "metadata.name"), "");
+        if (!map_getz(by_name, name))
+            map_putz(by_name, name, (void *)m);
     }
+}
+
+static void read_sample(const struct kj_val *m, const struct hpa_resource *r, struct hpa_sample *s)
+{
+    const char *at = kj_str_or(kj_get(m, "timestamp"), ""),
+               *window = kj_str_or(kj_get(m, "window"), "");
+
+    s->known = read_value(m, r, &s->value);
+    (void)ktime_parse(at, strlen(at), &s->at, NULL);
+    (void)kdur_parse(window, strlen(window), &s->window, NULL);
 }
 
 /* ---- requests ------------------------------------------------------------------------------------ */
@@ -130,12 +136,16 @@ static struct hpa_goal goal_of(const struct hpa_look *l, const struct hpa_resour
 static const char *calculate(const struct hpa_look *l, const struct hpa_resource *r,
                              const struct hpa_goal *g, struct hpa_proposal *ret)
 {
+    CLEANUP(map_fini) struct map by_name = { 0 };
     hpa_samplevec samples = { 0 };
     const char *problem = NULL, *why;
 
+    map_items(l, &by_name);
     vec_foreach(&l->pods, i) {
         struct hpa_sample s = { .pod = pod_of(l->pods.items[i]) };
-        read_sample(l, r, &s);
+        const struct kj_val *m = map_getz(&by_name, s.pod->obj.meta.name);
+        if (m)
+            read_sample(m, r, &s);
         if (g->is_utilization && !problem)
             problem = read_request(l, r, &s);
         vec_push(&samples, s);
