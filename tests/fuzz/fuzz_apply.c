@@ -121,6 +121,11 @@ static bool is_empty(const struct kj_val *v)
     return (kj_type(v) == KJ_OBJ || kj_type(v) == KJ_ARR) && kj_len(v) == 0;
 }
 
+static bool is_nothing(const struct kj_val *v)
+{
+    return is_null(v) || is_empty(v);
+}
+
 static bool any(const struct kj_val *v, bool (*is)(const struct kj_val *v))
 {
     struct kj_iter it = kj_iter(v);
@@ -134,15 +139,15 @@ static bool any(const struct kj_val *v, bool (*is)(const struct kj_val *v))
     return false;
 }
 
-/* A map or list that loses its last entry becomes null, as upstream has it, and {} or [] when the
- * same is applied again. */
+/* A map or list that loses its last entry becomes null, as upstream has it, and what the document
+ * says, {}, [] or null, when the same is applied again. */
 static void check_applied(struct run *r, const struct managed_op *op, const struct kj_val *doc,
                           bool emptied)
 {
     CLEANUP(kj_mdoc_free) struct kj_mdoc *d = kj_mdoc_new();
     CLEANUP(kj_doc_free) struct kj_doc *merged = NULL, *again = NULL;
 
-    if ((emptied || any(kj_root(r->now), is_null)) && any(doc, is_empty))
+    if ((emptied || any(kj_root(r->now), is_null)) && any(doc, is_nothing))
         return;
     merged = kj_freeze(typed_merge(d, &r->shape, kj_root(r->now), doc));
     struct typed_diff diff = typed_compare(r->arena, &r->shape, kj_root(r->now), kj_root(merged));

@@ -55,6 +55,11 @@ static int envelope_read(struct str body, struct envelope *ret, struct strbuf *w
     return 0;
 }
 
+static bool has_nul(struct str s)
+{
+    return s.n && memchr(s.p, 0, s.n);
+}
+
 /* NULL: there is no table. */
 static const struct t_type *type_find(const char *api_version, const char *kind, struct arena *a)
 {
@@ -87,7 +92,8 @@ static int decode(const struct envelope *e, struct kj_mdoc *d, const char *wante
     const char *api_version = text_or(e->api_version, wanted_version, a);
     const char *kind = text_or(e->kind, wanted, a), *slash = strchr(api_version, '/');
     const char *version = slash ? slash + 1 : api_version;
-    const struct t_type *t = type_find(api_version, kind, a);
+    const struct t_type *t =
+        has_nul(e->api_version) || has_nul(e->kind) ? NULL : type_find(api_version, kind, a);
     struct kerr why = { 0 };
 
     if (!t && type_find(wanted_version, wanted, a))
