@@ -127,7 +127,8 @@ void waitlist_join(struct waitlist *l, struct binding *b);
 void waitlist_leave(struct binding *b); /* wherever it waits, if it does */
 
 /* prebind.c - plugins prepare the node for the pod. */
-/* Who has something to do, and whether that may take time. False: the binding is over. */
+/* Who has something to do, and whether that may wait for others than the API server. False: the
+ * binding is over. */
 bool prebind_flight(struct binding *b, bool *ret_waits);
 void prebind_start(struct binding *b);  /* PRE_BIND */
 void prebind_cancel(struct binding *b); /* the plugin at work will not be heard any more */
