@@ -167,6 +167,9 @@ void hpod_write_status(const struct hpod *hp, const struct pod *p, nsec_t now, s
     kjw_obj(&w, NULL);
     kjw_obj(&w, "metadata");
     kjw_str(&w, "uid", hp->uid_text);
+    /* What an earlier life of this process sent may arrive only now: a pod that it has ended does
+     * not begin again. */
+    kjw_str(&w, "resourceVersion", p->obj.meta.resource_version);
     kjw_end(&w);
     kjw_obj(&w, "status");
     kjw_str(&w, "phase", phase_of(hp));
