@@ -120,6 +120,21 @@ def a_document_that_cannot_be_applied_is_named_as_it_names_itself(t):
 
 
 @check
+def what_kubectl_applied_before_may_be_garbage(t):
+    """Its annotation is text like any other: where it makes no sense, kubectl owns nothing by it."""
+    path = t.at('deployments', 'apps')
+    for i, text in enumerate(('{"spec":[1,2]}', '{"spec":{"template":7}}', '{"metadata":[[]]}', '[]', '7', 'nonsense', '', '{"spec":{"replicas":{}}}')):
+        body = deployment(f'd{i}', {'replicas': 1})
+        body['metadata']['annotations'] = {'kubectl.kubernetes.io/last-applied-configuration': text}
+        t.make(path, body, fieldManager='maker')
+        body = {'apiVersion': 'apps/v1', 'kind': 'Deployment', 'metadata': {'name': f'd{i}', 'labels': {'x': 'y'}}}
+        t.code(t.call('PATCH', f'{path}/d{i}', body, content=APPLY, fieldManager='kubectl'), 200)
+        body['spec'] = {'replicas': 2}
+        t.status(t.call('PATCH', f'{path}/d{i}', body, content=APPLY, fieldManager='kubectl'), 409, 'Conflict',
+                 'Apply failed with 1 conflict: conflict with "maker" using apps/v1: .spec.replicas')
+
+
+@check
 def patches_reset_owners(t):
     path = make(t)
     t.eq(owners(t.code(t.patch(path, {'metadata': {'managedFields': [{'manager': 'x', 'operation': 'Update', 'apiVersion': 'v1',

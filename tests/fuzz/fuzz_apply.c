@@ -4,8 +4,9 @@
  * then what managers do with it. A line that starts with "+" is an apply, with "!" one that wins
  * its conflicts, else an update; managers take turns.
  *
- * Sets of fields are read back as they were written. Who applied owns what the document names,
- * nothing of it differs in the object, and the same apply again changes nothing.
+ * Sets of fields are read back as they were written, also those of documents that fit no schema.
+ * Who applied owns what the document names, nothing of it differs in the object, and the same apply
+ * again changes nothing.
  */
 #include "apiserver/apply/managed.h"
 #include "apiserver/crd/internal.h"
@@ -236,7 +237,10 @@ static void run_line(struct run *r, unsigned turn, const char *p, size_t n)
 
     if (how == '+' || how == '!')
         p++, n--;
-    if (kj_parse(p, n, KJ_RAW_NUMBERS, &doc, NULL) < 0 || kj_type(kj_root(doc)) != KJ_OBJ)
+    if (kj_parse(p, n, KJ_RAW_NUMBERS, &doc, NULL) < 0)
+        return;
+    check_written(r->arena, typed_fields(r->arena, &r->shape, kj_root(doc)));
+    if (kj_type(kj_root(doc)) != KJ_OBJ)
         return;
     if (!r->now)
         r->now = take(doc);

@@ -46,15 +46,20 @@ static void collect_items(struct arena *a, const struct shape *s, const struct k
     }
 }
 
-/* Into the node of this place. */
+/* Into the node of this place. What is not of its form is one field: an annotation may hold
+ * anything, and a schema may have become stricter than what is stored. */
 static void collect(struct arena *a, const struct shape *s, const struct kj_val *v,
                     struct fields *out)
 {
-    switch (shape_form(s, v)) {
-    case SHAPE_LEAF: out->member = true; break;
-    case SHAPE_MAP: collect_members(a, s, v, out); break;
-    default: collect_items(a, s, v, out);
-    }
+    enum shape_form form = shape_form(s, v);
+    enum kj_type want = form == SHAPE_MAP ? KJ_OBJ : KJ_ARR;
+
+    if (form == SHAPE_LEAF || (kj_type(v) > KJ_NULL && kj_type(v) != want))
+        out->member = true;
+    else if (form == SHAPE_MAP)
+        collect_members(a, s, v, out);
+    else
+        collect_items(a, s, v, out);
 }
 
 const struct fields *typed_fields(struct arena *a, const struct shape *s, const struct kj_val *v)

@@ -298,7 +298,7 @@ static const struct fields *from_last_applied(struct api_call *c, const struct s
 
     if (!streq(manager_of(c), "kubectl") || kj_len(text) == 0 ||
         kj_parse(kj_str_or(text, ""), kj_len(text), KJ_RAW_NUMBERS, &doc, NULL) < 0 ||
-        kj_type(kj_root(doc)) != KJ_OBJ)
+        typed_check(shape, kj_root(doc), NULL) < 0)
         return NULL;
     const struct fields *set = typed_fields(a, shape, kj_root(doc));
     struct typed_diff diff = typed_compare(a, shape, kj_root(doc), live);
@@ -392,9 +392,9 @@ static int check_no_uid(struct api_call *c, const struct kj_val *document, struc
 
     if (!*uid)
         return 0;
-    return kerr_api(err, -ESTALE, KR_CONFLICT,
-                    "Operation cannot be fulfilled on %s \"%.60s\": uid mismatch: the provided "
-                    "object specified uid %.40s, and no existing object was found",
+    return api_err(c, err, -ESTALE, KR_CONFLICT,
+                   "Operation cannot be fulfilled on %s \"%s\": uid mismatch: the provided "
+                   "object specified uid %s, and no existing object was found",
                     resource_group_resource(c->res, c->arena), c->name, uid);
 }
 

@@ -118,6 +118,38 @@ static void test_updates_take_what_they_change(void **state)
     assert_contains(owners(&r, &b), "before-first-apply Update");
 }
 
+/* kubectl's annotation may hold anything, and what it says is asked for at each of its applies. */
+static void test_last_applied_is_no_document(void **state)
+{
+    static const char *const bad[] = { "{\\\"spec\\\":[1,2]}",
+                                       "{\\\"spec\\\":{\\\"replicas\\\":{}}}",
+                                       "{\\\"metadata\\\":[[]]}",
+                                       "{\\\"spec\\\":{\\\"template\\\":7}}",
+                                       "[]",
+                                       "nonsense",
+                                       "" };
+    CLEANUP(fixture_fini) struct fixture r;
+    char body[512];
+
+    (void)state;
+    fixture_init(&r, 1);
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        (void)snprintf(body, sizeof body,
+                       "{\"metadata\":{\"name\":\"c%zu\",\"annotations\":{\"kubectl.kubernetes.io/"
+                       "last-applied-configuration\":\"%s\"}},\"data\":{\"k\":\"1\"}}",
+                       i, bad[i]);
+        assert_int_equal(fixture_post(&r, CMS, body), 201);
+        (void)snprintf(body, sizeof body, CMS "/c%zu", i);
+        CLEANUP(mem_free) char *path = xstrdup(body);
+        (void)snprintf(
+            body, sizeof body,
+            "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"c%zu\","
+            "\"labels\":{\"a\":\"b\"}},\"data\":{\"k\":\"2\"}}",
+            i);
+        assert_int_equal(apply(&r, path, "kubectl", body), 409);
+    }
+}
+
 static void test_many_updaters_become_one(void **state)
 {
     CLEANUP(strbuf_fini) struct strbuf b = STRBUF_INIT;
@@ -300,6 +332,7 @@ int main(void)
         cmocka_unit_test(test_apply_makes_and_changes),
         cmocka_unit_test(test_conflicts_name_the_other),
         cmocka_unit_test(test_updates_take_what_they_change),
+        cmocka_unit_test(test_last_applied_is_no_document),
         cmocka_unit_test(test_many_updaters_become_one),
         cmocka_unit_test(test_lists_keep_their_order),
         cmocka_unit_test(test_bad_applies),
