@@ -170,6 +170,31 @@ def a_terminating_namespace_takes_nothing_new(t):
 
 
 @check
+def a_terminating_namespace_takes_no_subresource_that_is_made(t):
+    ns = t.name('api')
+    t.make('/api/v1/namespaces', {'metadata': {'name': ns}})
+    body = pod('a')
+    body['metadata']['finalizers'] = ['example.com/stays']
+    t.make(f'/api/v1/namespaces/{ns}/pods', body)
+    t.code(t.delete(f'/api/v1/namespaces/{ns}'), 200)
+    at = f'/api/v1/namespaces/{ns}'
+    for path, made in ((f'{at}/pods/a/eviction', {'apiVersion': 'policy/v1', 'kind': 'Eviction', 'metadata': {'name': 'a'}}),
+                       (f'{at}/pods/a/binding', {'metadata': {'name': 'a'}, 'target': {'kind': 'Node', 'name': 'n'}})):
+        t.status(t.post(path, made), 403, 'Forbidden',
+                 f'pods "a" is forbidden: unable to create new content in namespace {ns} because it is being terminated',
+                 causes=[('NamespaceTerminating', 'metadata.namespace')])
+    t.code(t.patch(f'{at}/pods/a', {'metadata': {'finalizers': None}}), 200)
+
+
+@check
+def a_namespace_is_not_terminating_because_of_its_labels(t):
+    ns = t.name('api')
+    marks = {'deletionTimestamp': 'x'}
+    t.make('/api/v1/namespaces', {'metadata': {'name': ns, 'labels': marks, 'annotations': marks}})
+    t.code(t.post(f'/api/v1/namespaces/{ns}/configmaps', config_map('a')), 201)
+
+
+@check
 def the_namespaces_of_the_system_are_there(t):
     for ns in ('default', 'kube-system', 'kube-public', 'kube-node-lease'):
         t.code(t.get(f'/api/v1/namespaces/{ns}'), 200)

@@ -26,6 +26,17 @@ static bool is_core(const struct admission_req *r, const char *plural)
 /* ---- NamespaceLifecycle -------------------------------------------------------------------------
  */
 
+/* The text is searched first, as this is asked for every object that is made; the same words may be
+ * a label's. */
+static bool is_terminating(const char *doc, size_t n)
+{
+    static const char mark[] = "\"deletionTimestamp\":";
+    CLEANUP(kj_doc_free) struct kj_doc *parsed = NULL;
+
+    return memmem(doc, n, mark, sizeof mark - 1) && kj_parse(doc, n, 0, &parsed, NULL) == 0 &&
+           kj_str(kj_path(kj_root(parsed), "metadata.deletionTimestamp"));
+}
+
 static int namespace_mutate(void *self, const struct admission_req *r, struct kj_mdoc *d,
                             struct kj_mval *obj, struct kerr *err)
 {
@@ -33,14 +44,13 @@ static int namespace_mutate(void *self, const struct admission_req *r, struct kj
     CLEANUP(strbuf_fini) struct strbuf doc = STRBUF_INIT;
     struct store_key k = { "namespaces", "", r->ns };
     const struct resource *namespaces = res_table_find(s->resources, "", "v1", "namespaces");
-    static const char mark[] = "\"deletionTimestamp\":";
 
     (void)d, (void)obj;
-    if (!r->res->namespaced || !streq(r->operation, "CREATE") || *r->subresource || !namespaces)
+    if (!r->res->namespaced || !streq(r->operation, "CREATE") || !namespaces)
         return 0;
     if (store_get_latest(s->store, &k, &doc, NULL, NULL) < 0)
         return api_err_not_found(err, namespaces, r->ns);
-    if (memmem(doc.data, doc.len, mark, sizeof mark - 1))
+    if (is_terminating(doc.data, doc.len))
         return kerr_api(err, -EPERM, KR_FORBIDDEN,
                         "%s%s%s \"%.60s\" is forbidden: unable to create new content in namespace "
                         "%.63s because it is being terminated",
