@@ -41,11 +41,10 @@ static bool has_progressed(const struct deploy_status *old, const struct summary
            s->ready > old->ready || s->available > old->available;
 }
 
-static nsec_t deadline_of(const struct dview *v)
+static nsec_t deadline_of(const struct dview *v, nsec_t since)
 {
-    return (v->d->spec.progress_deadline_seconds.set ? v->d->spec.progress_deadline_seconds.v
-                                                     : 600) *
-           NSEC_PER_SEC;
+    const struct opt_i32 *seconds = &v->d->spec.progress_deadline_seconds;
+    return nsec_after(since, seconds->set ? seconds->v : 600);
 }
 
 /* Set although nothing but its time may change: progress was seen just now. Returns 0: no deadline
@@ -78,9 +77,9 @@ static nsec_t judge_progress(const struct dview *v, const struct summary *s, tim
     if (!now || streq(now->reason, "NewReplicaSetAvailable") ||
         streq(now->reason, "ProgressDeadlineExceeded"))
         return 0;
-    nsec_t left = now->last_update_time + deadline_of(v) - loop_wall(v->c->loop);
+    nsec_t left = i64_sub_sat(deadline_of(v, now->last_update_time), loop_wall(v->c->loop));
     if (left > 0)
-        return left + NSEC_PER_SEC;
+        return i64_add_sat(left, NSEC_PER_SEC);
     return set_progress(v, l, COND_FALSE, "ProgressDeadlineExceeded",
                         arena_printf(a, "%s has timed out progressing.", subject), a);
 }

@@ -193,7 +193,7 @@ void hmetric_sync(void *arg, struct batch *b, const char *node, struct kobj *o)
 
     if (!every)
         every = nm && nm->collect_policy && nm->collect_policy->report_interval_seconds.set
-                    ? MAX(nm->collect_policy->report_interval_seconds.v, (int64_t)1) * NSEC_PER_SEC
+                    ? nsec_after(0, MAX(nm->collect_policy->report_interval_seconds.v, (int64_t)1))
                     : REPORT_EVERY;
     if (n->gone)
         return;

@@ -301,7 +301,7 @@ static nsec_t ready_length(struct hpod *hp, const struct pod *p)
 
     if (d->work)
         return hp->usage.done >= d->work ? 1 : 0;
-    return run ? MAX(hp->started_at + run - hp->since, (nsec_t)1) : 0;
+    return run ? MAX(i64_add_sat(hp->started_at, run) - hp->since, (nsec_t)1) : 0;
 }
 
 /* Containers may end before they are ready. */
@@ -337,7 +337,7 @@ static void next_stage(struct hpod *hp, const struct pod *p, nsec_t now)
     case H_INIT: start(hp, now); break;
     case H_STARTED:
         if (run_time(hp, p) && !husage_demand(hp, p)->work &&
-            now >= hp->started_at + run_time(hp, p))
+            now >= i64_add_sat(hp->started_at, run_time(hp, p)))
             end(hp, p, now);
         else
             enter(hp, H_READY, now);
@@ -472,7 +472,7 @@ static void confirm(struct batch *b, const struct kobj *o)
 static void stop(struct batch *b, struct hpod *hp, const struct pod *p, nsec_t now)
 {
     CLEANUP(strbuf_fini) struct strbuf body = STRBUF_INIT;
-    nsec_t grace = p->obj.meta.grace_seconds.set ? p->obj.meta.grace_seconds.v * NSEC_PER_SEC : 0;
+    nsec_t grace = nsec_after(0, p->obj.meta.grace_seconds.set ? p->obj.meta.grace_seconds.v : 0);
     bool runs = hp->stage >= H_STARTED && hp->stage <= H_BACKOFF;
     nsec_t takes = about(hp, hp->node->h->o.start_delay, 4);
 
@@ -520,7 +520,7 @@ static bool is_past_deadline(struct batch *b, struct hpod *hp, const struct pod 
         hp->stage == H_ENDED)
         return false;
     nsec_t left =
-        p->status.start_time + i64_mul_sat(p->spec->active_deadline_seconds.v, NSEC_PER_SEC) - now;
+        i64_sub_sat(nsec_after(p->status.start_time, p->spec->active_deadline_seconds.v), now);
     if (left > 0) {
         batch_again(b, left);
         return false;
@@ -553,7 +553,7 @@ static void sync_pod(struct batch *b, struct hpod *hp, const struct pod *p)
         return;
     nsec_t length = stage_length(hp, p);
     bool waits = is_to_end(p) && !hp->script_read; /* for its commands */
-    if (hp->written == hp->stage && length && now >= hp->since + length && !waits) {
+    if (hp->written == hp->stage && length && now >= i64_add_sat(hp->since, length) && !waits) {
         if (hp->stage == H_CREATING && !hpod_prepare_claims(b, hp, p))
             return;
         next_stage(hp, p, now);
@@ -562,7 +562,7 @@ static void sync_pod(struct batch *b, struct hpod *hp, const struct pod *p)
     if (hp->written != hp->stage)
         write_stage(b, hp, p);
     if (length && !waits)
-        batch_again(b, MAX(hp->since + length - now, (nsec_t)1));
+        batch_again(b, MAX(i64_sub_sat(i64_add_sat(hp->since, length), now), (nsec_t)1));
 }
 
 void hpod_sync(void *arg, struct batch *b, const char *key, struct kobj *o)

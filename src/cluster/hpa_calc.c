@@ -28,9 +28,9 @@ static bool is_starting(const struct hpa_sample *s, nsec_t now)
     if (!ready || st->start_time == 0)
         return true;
     bool unready = ready->status == COND_FALSE;
-    if (st->start_time + CPU_INITIALIZATION > now)
-        return unready || s->at < ready->last_transition_time + s->window;
-    return unready && st->start_time + FIRST_READINESS > ready->last_transition_time;
+    if (i64_add_sat(st->start_time, CPU_INITIALIZATION) > now)
+        return unready || s->at < i64_add_sat(ready->last_transition_time, s->window);
+    return unready && i64_add_sat(st->start_time, FIRST_READINESS) > ready->last_transition_time;
 }
 
 static enum group group_of(const struct hpa_sample *s, const struct hpa_goal *g)

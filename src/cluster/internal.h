@@ -5,6 +5,7 @@
 #include "api/selector/selector.h"
 #include "base/arena.h"
 #include "base/map.h"
+#include "base/num.h"
 #include "base/strbuf.h"
 #include "client/events.h"
 #include "cluster/cluster.h"
@@ -79,6 +80,12 @@ void hash_name(const char *text, size_t n, char out[HASH_NAME_MAX]);
 bool pod_is_active(const struct pod *p); /* neither ended nor being deleted */
 /* A node refused it, or it was removed from there before a container of it ran. */
 bool pod_is_refused(const struct pod *p);
+/* So many seconds after t. Both come from outside; a time that no nsec_t can hold is the last one.
+ */
+static inline nsec_t nsec_after(nsec_t t, int64_t seconds)
+{
+    return i64_add_sat(t, i64_mul_sat(seconds, NSEC_PER_SEC));
+}
 /* Ready for at least so long. *ret_wait: how long until then, 0 when it will not be by waiting. */
 bool pod_is_available(const struct pod *p, nsec_t min_ready, nsec_t now, nsec_t *ret_wait);
 

@@ -22,6 +22,11 @@ static bool is_past_restarts(const struct jview *v, int64_t limit)
     return limit == 0 ? v->restarts > 0 : v->restarts >= limit;
 }
 
+static nsec_t deadline_of(const struct job *j)
+{
+    return nsec_after(j->status.start_time, j->spec.active_deadline_seconds.v);
+}
+
 static void decide_end(struct jview *v, nsec_t now, struct arena *a)
 {
     const struct job *j = v->j;
@@ -53,7 +58,7 @@ static void decide_end(struct jview *v, nsec_t now, struct arena *a)
         v->ended = "Failed", v->reason = "BackoffLimitExceeded";
         v->message = "Job has reached the specified backoff limit";
     } else if (j->spec.active_deadline_seconds.set && j->status.start_time && !j->spec.suspend &&
-               now >= j->status.start_time + j->spec.active_deadline_seconds.v * NSEC_PER_SEC) {
+               now >= deadline_of(j)) {
         v->ended = "Failed", v->reason = "DeadlineExceeded";
         v->message = "Job was active longer than specified deadline";
     } else if (!j->spec.suspend &&
@@ -241,7 +246,7 @@ static void expire(struct batch *b, const struct job *j, nsec_t now)
 {
     if (!j->spec.ttl_seconds.set)
         return;
-    nsec_t left = end_time(j) + j->spec.ttl_seconds.v * NSEC_PER_SEC - now;
+    nsec_t left = i64_sub_sat(nsec_after(end_time(j), j->spec.ttl_seconds.v), now);
     if (left > 0)
         batch_again(b, left);
     else
@@ -285,9 +290,7 @@ static void pass(struct jobctl *jc, struct batch *b, const struct job *j, const 
             manage(jc, b, &v, now);
         jstatus_write(b, &v);
         if (j->spec.active_deadline_seconds.set && j->status.start_time && !v.ended)
-            batch_again(b, MAX(j->status.start_time +
-                                   j->spec.active_deadline_seconds.v * NSEC_PER_SEC - now,
-                               NSEC_PER_MSEC));
+            batch_again(b, MAX(i64_sub_sat(deadline_of(j), now), NSEC_PER_MSEC));
     }
     jview_fini(&v);
 }

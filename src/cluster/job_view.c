@@ -55,7 +55,7 @@ static nsec_t finished_at(const struct pod *p)
         return last ? last : p->obj.meta.created;
     /* The deletion is dated when its grace is over. */
     int64_t grace = p->obj.meta.grace_seconds.set ? p->obj.meta.grace_seconds.v : 0;
-    return p->obj.meta.deleted - i64_mul_sat(grace, NSEC_PER_SEC);
+    return i64_sub_sat(p->obj.meta.deleted, i64_mul_sat(grace, NSEC_PER_SEC));
 }
 
 void job_indexes_each(const char *text, int64_t limit, void (*fn)(void *arg, int64_t i), void *arg)
@@ -251,7 +251,7 @@ static nsec_t backoff(int64_t failures, nsec_t last, nsec_t now)
         return 0;
     unsigned doublings = (unsigned)MIN(failures - 1, (int64_t)20);
     nsec_t wait = MIN(i64_mul_sat(JOB_BACKOFF, INT64_C(1) << doublings), JOB_BACKOFF_MAX);
-    return MAX(last + wait - now, (nsec_t)0);
+    return MAX(i64_sub_sat(i64_add_sat(last, wait), now), (nsec_t)0);
 }
 
 /* Doubled by every failure since the last success would be exact; the total is what we know. */

@@ -39,9 +39,9 @@ nsec_t evict_after(const struct pod *p, const taintlist *taints, nsec_t now)
         if (!tol->toleration_seconds.set)
             continue;
         /* The shortest limit counts, beside a toleration without one too, as upstream. */
-        nsec_t s = i64_mul_sat(MAX(tol->toleration_seconds.v, (int64_t)0), NSEC_PER_SEC);
         nsec_t since = MAX(t->time_added ? t->time_added : now, arrival(p));
-        least = MIN(least, i64_add_sat(since, s) - now);
+        nsec_t until = nsec_after(since, MAX(tol->toleration_seconds.v, (int64_t)0));
+        least = MIN(least, i64_sub_sat(until, now));
     }
     return least;
 }

@@ -131,7 +131,8 @@ static void keep_disrupted(struct pdbctl *p, const struct pdb_doc *d, const kobj
     v->disrupted.items = arena_newn0(a, d->status.disrupted.n + 1, struct disrupted);
     for (uint32_t i = 0; i < d->status.disrupted.n; i++) {
         const char *name = d->status.disrupted.items[i].name;
-        nsec_t since = d->status.disrupted.items[i].since, left = since + DISRUPTED_FOR - now;
+        nsec_t since = d->status.disrupted.items[i].since;
+        nsec_t left = i64_sub_sat(i64_add_sat(since, DISRUPTED_FOR), now);
         const struct kobj *pod = pod_named(pods, name);
         if (!pod || pod->meta.deleted || left <= 0)
             continue;

@@ -261,7 +261,7 @@ struct ranked {
 /* Ages count by their order of magnitude, so that not always the newest ones go (KEP-2185). */
 static int64_t magnitude(nsec_t then, nsec_t now)
 {
-    return now > then ? i64_from_f64(log10((double)(now - then))) : -1;
+    return now > then ? i64_from_f64(log10((double)i64_sub_sat(now, then))) : -1;
 }
 
 static int64_t restarts_of(const struct pod *p)

@@ -50,8 +50,9 @@ bool pod_is_available(const struct pod *p, nsec_t min_ready, nsec_t now, nsec_t 
     *ret_wait = 0;
     if (!ready || ready->status != COND_TRUE)
         return false;
-    if (min_ready == 0 || ready->last_transition_time + min_ready <= now)
+    nsec_t then = i64_add_sat(ready->last_transition_time, min_ready);
+    if (min_ready == 0 || then <= now)
         return true;
-    *ret_wait = ready->last_transition_time + min_ready - now;
+    *ret_wait = then - now;
     return false;
 }

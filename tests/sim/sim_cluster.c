@@ -771,6 +771,26 @@ static void test_metrics_go_on_after_a_lost_answer(void **state)
     assert_that(loop_wall(s.loop) - updated, <=, 61 * SEC);
 }
 
+/* A report that is never due is not due at once. */
+static void test_metrics_that_are_never_due(void **state)
+{
+    CLEANUP(sim_fini) struct sim s;
+    char before[80], after[80];
+
+    (void)state;
+    sim_begin(&s, 23);
+    sim_run(&s, 70 * SEC);
+    assert_int_equal(sim_patch(&s, &kind_nodemetric, NULL, "hollow-0", NULL,
+                               "{\"spec\":{\"metricCollectPolicy\":{\"reportIntervalSeconds\":"
+                               "9223372036854775807}}}"),
+                     200);
+    sim_run(&s, 70 * SEC); /* one more may be on its way */
+    sim_text(&s, &kind_nodemetric, NULL, "hollow-0", "status.updateTime", before, sizeof before);
+    sim_run(&s, 300 * SEC);
+    sim_text(&s, &kind_nodemetric, NULL, "hollow-0", "status.updateTime", after, sizeof after);
+    assert_string_equal(before, after);
+}
+
 static void test_restart_of_everything(void **state)
 {
     CLEANUP(sim_fini) struct sim s;
@@ -818,6 +838,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_init_containers_and_restarts),
         cmocka_unit_test(test_shapes_devices_and_metrics),
         cmocka_unit_test(test_metrics_go_on_after_a_lost_answer),
+        cmocka_unit_test(test_metrics_that_are_never_due),
         cmocka_unit_test(test_restart_of_everything),
     };
 

@@ -465,6 +465,38 @@ static void test_deadline_and_missing_images(void **state)
     assert_string_equal(kj_str_or(kj_path(status, "state.waiting.reason"), ""), "ImagePullBackOff");
 }
 
+static void check_phase(struct sim *s, const char *pod, const char *phase)
+{
+    char text[80];
+
+    sim_text(s, &kind_pod, "default", pod, "status.phase", text, sizeof text);
+    assert_string_equal(text, phase);
+}
+
+/* The largest numbers that the API takes are so long that the time never comes. */
+static void test_times_without_end(void **state)
+{
+    CLEANUP(sim_fini) struct sim s;
+
+    (void)state;
+    sim_begin(&s, 45);
+    run_job(&s, JOB("j", "\"activeDeadlineSeconds\":9223372036854775807,", "sleep 30"), "j");
+    check_end(&s, "j", "Complete", "CompletionsReached");
+    assert_int_equal(
+        sim_create(&s, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\","
+                       "\"annotations\":{\"sim.koordinator.sh/run\":\"2562047h\"}},\"spec\":{"
+                       "\"terminationGracePeriodSeconds\":9223372036854775807,\"restartPolicy\":"
+                       "\"Never\",\"containers\":[{\"name\":\"c\",\"image\":\"a\"}]}}"),
+        201);
+    sim_run(&s, 60 * SEC);
+    check_phase(&s, "p", "Running");
+    assert_int_equal(sim_delete(&s, &kind_pod, "default", "p", NULL), 200);
+    sim_run(&s, 400 * NSEC_PER_MSEC); /* its containers take their time to end */
+    check_phase(&s, "p", "Running");
+    sim_run(&s, 5 * SEC);
+    assert_null(sim_get(&s, &kind_pod, "default", "p"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -482,6 +514,7 @@ int main(void)
         cmocka_unit_test(test_deleted_pod_is_replaced_at_once),
         cmocka_unit_test(test_deleted_pod_is_replaced_when_it_has_ended),
         cmocka_unit_test(test_deadline_and_missing_images),
+        cmocka_unit_test(test_times_without_end),
     };
     return cmocka_run_group_tests_name("sim_jobs", tests, NULL, NULL);
 }

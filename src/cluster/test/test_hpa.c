@@ -121,6 +121,11 @@ static void test_pods_that_start_or_end(void **state)
     x.p[1].status.start_time = WALL - 60 * SEC;
     x.ready[1].last_transition_time = WALL - 10 * SEC;
     assert_int_equal(calc(&x, 50), 2);
+    /* The same, whatever the metrics server says of its window. */
+    pods_init(&x, 2, 100);
+    x.p[1].status.start_time = WALL - 60 * SEC;
+    x.v.items[1].window = NSEC_MAX;
+    assert_int_equal(calc(&x, 50), 2);
     /* Long ready once, not now: it counts. */
     pods_init(&x, 2, 100);
     x.ready[1].status = COND_FALSE;

@@ -86,11 +86,38 @@ static void test_tolerations_in_time(void **state)
     fixture_fini(&b);
 }
 
+/* What people write is in range for the server, but its sum with another time may not be. */
+static void test_times_beyond_the_last(void **state)
+{
+    struct taint t = { .key = "k", .value = "", .effect = TAINT_NO_EXECUTE, .time_added = NOW };
+    taintlist taints = { &t, 1 };
+    struct fixture b;
+    nsec_t wait = 0;
+
+    (void)state;
+    fixture_init(&b);
+    add_pod(&b, "old", READY("n1", "1678-01-01T00:00:00Z"));
+    add_pod(&b, "new", READY("n2", "2025-11-14T00:00:00Z"));
+    add_pod(&b, "bound",
+            "},\"spec\":{\"tolerations\":[{\"operator\":\"Exists\",\"effect\":\"NoExecute\","
+            "\"tolerationSeconds\":9223372036854775807}]}}");
+    add_pod(&b, "late", READY("n3", "2262-04-11T00:00:00Z"));
+    assert_false(pod_is_available(pod_of(b.pods.items[3]), 86400 * NSEC_PER_SEC, NOW, &wait));
+    assert_true(wait > NSEC_MAX / 2);
+    assert_true(evict_after(pod_of(b.pods.items[2]), &taints, NOW) > NSEC_MAX / 2);
+    kobj_unref(vec_pop(&b.pods));
+    kobj_unref(vec_pop(&b.pods));
+    rank_for_deletion(&b.pods, &b.pods, NOW);
+    assert_string_equal(b.pods.items[0]->meta.name, "new");
+    fixture_fini(&b);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order_of_deletion),
         cmocka_unit_test(test_tolerations_in_time),
+        cmocka_unit_test(test_times_beyond_the_last),
     };
 
     if (argc > 1)
