@@ -30,6 +30,7 @@ static void hpa_set_defaults(struct kj_mdoc *d, struct kj_mval *obj)
                               "\"type\":\"Utilization\",\"averageUtilization\":80}}}]";
     struct kj_mval *spec = kj_mget(obj, "spec");
 
+    hpa_v1_drop_annotations(obj);
     if (kj_mtype(spec) != KJ_OBJ)
         return;
     if (kj_mlen(kj_mget(spec, "metrics")) == 0)

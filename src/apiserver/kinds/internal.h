@@ -38,6 +38,7 @@ extern const struct res_strategy pod_strategy, node_strategy, namespace_strategy
     endpointslice_strategy;
 
 struct kj_doc *hpa_v1_as_v2(const struct kj_val *obj); /* hpa_v1.c; the caller's */
+void hpa_v1_drop_annotations(struct kj_mval *obj);     /* what v1 carries in them; not of v2 */
 enum { HPA_CPU_PERCENT = 80 }; /* what an autoscaler without metrics aims at */
 
 struct columns {

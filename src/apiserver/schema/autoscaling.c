@@ -97,8 +97,8 @@ static const struct t_field autoscaling_horizontal_pod_autoscaler_behavior_field
     OBJ(2, "scaleDown", autoscaling_hpa_scaling_rules, T_PTR),
     END,
 };
-static TYPE(autoscaling_horizontal_pod_autoscaler_behavior,
-            "io.k8s.api.autoscaling.v2.HorizontalPodAutoscalerBehavior");
+TYPE(autoscaling_horizontal_pod_autoscaler_behavior,
+     "io.k8s.api.autoscaling.v2.HorizontalPodAutoscalerBehavior");
 
 static const struct t_field autoscaling_horizontal_pod_autoscaler_spec_fields[] = {
     OBJ(1, "scaleTargetRef", autoscaling_cross_version_object_reference, T_REQ | T_EMIT),
@@ -176,8 +176,8 @@ static const struct t_field autoscaling_horizontal_pod_autoscaler_condition_fiel
     F(5, "message", T_STR, 0),
     END,
 };
-static TYPE(autoscaling_horizontal_pod_autoscaler_condition,
-            "io.k8s.api.autoscaling.v2.HorizontalPodAutoscalerCondition");
+TYPE(autoscaling_horizontal_pod_autoscaler_condition,
+     "io.k8s.api.autoscaling.v2.HorizontalPodAutoscalerCondition");
 
 static const struct t_field autoscaling_horizontal_pod_autoscaler_status_fields[] = {
     F(1, "observedGeneration", T_I64, T_PTR),
@@ -242,3 +242,121 @@ static const struct t_field autoscaling_v1_horizontal_pod_autoscaler_fields[] = 
     END,
 };
 TYPE(autoscaling_v1_horizontal_pod_autoscaler, "io.k8s.api.autoscaling.v1.HorizontalPodAutoscaler");
+
+/* What v1 has no fields for and carries in annotations: in no document of its own. */
+
+static const struct t_field autoscaling_v1_object_metric_source_fields[] = {
+    OBJ(1, "target", autoscaling_v1_cross_version_object_reference, T_REQ | T_EMIT),
+    F(2, "metricName", T_STR, T_REQ | T_EMIT),
+    F(3, "targetValue", T_QTY, T_REQ | T_EMIT),
+    OBJ(4, "selector", meta_label_selector, T_PTR),
+    F(5, "averageValue", T_QTY, T_PTR),
+    END,
+};
+static TYPE(autoscaling_v1_object_metric_source, "io.k8s.api.autoscaling.v1.ObjectMetricSource");
+
+static const struct t_field autoscaling_v1_pods_metric_source_fields[] = {
+    F(1, "metricName", T_STR, T_REQ | T_EMIT),
+    F(2, "targetAverageValue", T_QTY, T_REQ | T_EMIT),
+    OBJ(3, "selector", meta_label_selector, T_PTR),
+    END,
+};
+static TYPE(autoscaling_v1_pods_metric_source, "io.k8s.api.autoscaling.v1.PodsMetricSource");
+
+static const struct t_field autoscaling_v1_resource_metric_source_fields[] = {
+    F(1, "name", T_STR, T_REQ | T_EMIT, GO("v1.ResourceName")),
+    F(2, "targetAverageUtilization", T_I32, T_PTR),
+    F(3, "targetAverageValue", T_QTY, T_PTR),
+    END,
+};
+static TYPE(autoscaling_v1_resource_metric_source,
+            "io.k8s.api.autoscaling.v1.ResourceMetricSource");
+
+static const struct t_field autoscaling_v1_container_resource_metric_source_fields[] = {
+    F(1, "name", T_STR, T_REQ | T_EMIT, GO("v1.ResourceName")),
+    F(2, "targetAverageUtilization", T_I32, T_PTR),
+    F(3, "targetAverageValue", T_QTY, T_PTR),
+    F(5, "container", T_STR, T_REQ | T_EMIT),
+    END,
+};
+static TYPE(autoscaling_v1_container_resource_metric_source,
+            "io.k8s.api.autoscaling.v1.ContainerResourceMetricSource");
+
+static const struct t_field autoscaling_v1_external_metric_source_fields[] = {
+    F(1, "metricName", T_STR, T_REQ | T_EMIT),
+    OBJ(2, "metricSelector", meta_label_selector, T_PTR),
+    F(3, "targetValue", T_QTY, T_PTR),
+    F(4, "targetAverageValue", T_QTY, T_PTR),
+    END,
+};
+static TYPE(autoscaling_v1_external_metric_source,
+            "io.k8s.api.autoscaling.v1.ExternalMetricSource");
+
+static const struct t_field autoscaling_v1_metric_spec_fields[] = {
+    F(1, "type", T_STR, T_REQ | T_EMIT, GO("v1.MetricSourceType")),
+    OBJ(2, "object", autoscaling_v1_object_metric_source, T_PTR),
+    OBJ(3, "pods", autoscaling_v1_pods_metric_source, T_PTR),
+    OBJ(4, "resource", autoscaling_v1_resource_metric_source, T_PTR),
+    OBJ(7, "containerResource", autoscaling_v1_container_resource_metric_source, T_PTR),
+    OBJ(5, "external", autoscaling_v1_external_metric_source, T_PTR),
+    END,
+};
+TYPE(autoscaling_v1_metric_spec, "io.k8s.api.autoscaling.v1.MetricSpec");
+
+static const struct t_field autoscaling_v1_object_metric_status_fields[] = {
+    OBJ(1, "target", autoscaling_v1_cross_version_object_reference, T_REQ | T_EMIT),
+    F(2, "metricName", T_STR, T_REQ | T_EMIT),
+    F(3, "currentValue", T_QTY, T_REQ | T_EMIT),
+    OBJ(4, "selector", meta_label_selector, T_PTR),
+    F(5, "averageValue", T_QTY, T_PTR),
+    END,
+};
+static TYPE(autoscaling_v1_object_metric_status, "io.k8s.api.autoscaling.v1.ObjectMetricStatus");
+
+static const struct t_field autoscaling_v1_pods_metric_status_fields[] = {
+    F(1, "metricName", T_STR, T_REQ | T_EMIT),
+    F(2, "currentAverageValue", T_QTY, T_REQ | T_EMIT),
+    OBJ(3, "selector", meta_label_selector, T_PTR),
+    END,
+};
+static TYPE(autoscaling_v1_pods_metric_status, "io.k8s.api.autoscaling.v1.PodsMetricStatus");
+
+static const struct t_field autoscaling_v1_resource_metric_status_fields[] = {
+    F(1, "name", T_STR, T_REQ | T_EMIT, GO("v1.ResourceName")),
+    F(2, "currentAverageUtilization", T_I32, T_PTR),
+    F(3, "currentAverageValue", T_QTY, T_REQ | T_EMIT),
+    END,
+};
+static TYPE(autoscaling_v1_resource_metric_status,
+            "io.k8s.api.autoscaling.v1.ResourceMetricStatus");
+
+static const struct t_field autoscaling_v1_container_resource_metric_status_fields[] = {
+    F(1, "name", T_STR, T_REQ | T_EMIT, GO("v1.ResourceName")),
+    F(2, "currentAverageUtilization", T_I32, T_PTR),
+    F(3, "currentAverageValue", T_QTY, T_REQ | T_EMIT),
+    F(4, "container", T_STR, T_REQ | T_EMIT),
+    END,
+};
+static TYPE(autoscaling_v1_container_resource_metric_status,
+            "io.k8s.api.autoscaling.v1.ContainerResourceMetricStatus");
+
+static const struct t_field autoscaling_v1_external_metric_status_fields[] = {
+    F(1, "metricName", T_STR, T_REQ | T_EMIT),
+    OBJ(2, "metricSelector", meta_label_selector, T_PTR),
+    F(3, "currentValue", T_QTY, T_REQ | T_EMIT),
+    F(4, "currentAverageValue", T_QTY, T_PTR),
+    END,
+};
+static TYPE(autoscaling_v1_external_metric_status,
+            "io.k8s.api.autoscaling.v1.ExternalMetricStatus");
+
+static const struct t_field autoscaling_v1_metric_status_fields[] = {
+    F(1, "type", T_STR, T_REQ | T_EMIT, GO("v1.MetricSourceType")),
+    OBJ(2, "object", autoscaling_v1_object_metric_status, T_PTR),
+    OBJ(3, "pods", autoscaling_v1_pods_metric_status, T_PTR),
+    OBJ(4, "resource", autoscaling_v1_resource_metric_status, T_PTR),
+    OBJ(7, "containerResource", autoscaling_v1_container_resource_metric_status, T_PTR),
+    OBJ(5, "external", autoscaling_v1_external_metric_status, T_PTR),
+    END,
+};
+TYPE(autoscaling_v1_metric_status, "io.k8s.api.autoscaling.v1.MetricStatus");

@@ -122,4 +122,9 @@ extern const struct t_type meta_api_resource_list;
 extern const struct t_type apidiscovery_group;
 extern const struct t_type meta_object_meta;
 extern const struct t_type meta_delete_options;
+/* What annotations of an autoscaler in the form of autoscaling/v1 hold. */
+extern const struct t_type autoscaling_v1_metric_spec;
+extern const struct t_type autoscaling_v1_metric_status;
+extern const struct t_type autoscaling_horizontal_pod_autoscaler_behavior;
+extern const struct t_type autoscaling_horizontal_pod_autoscaler_condition;
 #endif
