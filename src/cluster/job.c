@@ -135,10 +135,10 @@ static void decorate(void *arg, uint32_t i, struct kj_mdoc *d, struct kj_mval *p
     add_env(d, kj_mget(spec, "initContainers"));
     if (!p->v->by_index)
         return;
-    const struct job_index *x = &p->v->index[p->index[i]];
-    set_number(d, pod, JOB_INDEX_FAILURES, x->failures);
-    if (x->ignored)
-        set_number(d, pod, JOB_INDEX_IGNORED, x->ignored);
+    const struct job_index x = jview_index(p->v, p->index[i]);
+    set_number(d, pod, JOB_INDEX_FAILURES, x.failures);
+    if (x.ignored)
+        set_number(d, pod, JOB_INDEX_IGNORED, x.ignored);
 }
 
 static const char *index_infix(void *arg, uint32_t i, struct arena *a)
@@ -147,24 +147,42 @@ static const char *index_infix(void *arg, uint32_t i, struct arena *a)
     return arena_printf(a, "%lld-", (long long)p->index[i]);
 }
 
+/* The first n indexes that need a pod now; an index that still has to wait is passed over. */
+static int64_t choose_indexes(struct batch *b, const struct jview *v, int64_t n, nsec_t now,
+                              int64_t *out)
+{
+    jrangevec closed = { 0 };
+    int64_t found = 0, next = 0;
+
+    jranges_add_all(&closed, &v->done_set);
+    jranges_add_all(&closed, &v->taken_set);
+    jranges_add_all(&closed, &v->failed_set);
+    jranges_add(&closed, v->completions, v->completions);
+    jranges_settle(&closed);
+    vec_foreach(&closed, i) {
+        for (; next < closed.items[i].first && found < n; next++) {
+            nsec_t wait = jview_index_backoff(v, next, now);
+            if (wait > 0)
+                batch_again(b, wait);
+            else
+                out[found++] = next;
+        }
+        next = closed.items[i].last + 1;
+    }
+    vec_fini(&closed);
+    return found;
+}
+
 static void create_pods(struct jobctl *jc, struct batch *b, struct jview *v, int64_t n, nsec_t now)
 {
     struct arena *a = batch_arena(b);
     struct placing *p = arena_new0(a, struct placing);
 
     if (v->indexed) {
-        int64_t found = 0;
         p->index = arena_newn0(a, (size_t)n + 1, int64_t);
         p->v = v;
         p->name = v->j->obj.meta.name;
-        for (int64_t i = 0; i < v->completions && found < n; i++) {
-            nsec_t wait = v->index_state[i] ? 0 : jview_index_backoff(v, i, now);
-            if (wait > 0)
-                batch_again(b, wait);
-            else if (!v->index_state[i])
-                p->index[found++] = i;
-        }
-        n = found;
+        n = choose_indexes(b, v, n, now, p->index);
     }
     if (n > 0)
         make_pods(b, &(struct podplan){ .c = jc->c,

@@ -2,12 +2,14 @@
  *
  *   job.c         news, what one pass does
  *   job_view.c    what a pass sees: pods sorted by what they are to the Job; indexes; back-off
+ *   job_indexes.c sets of indexes
  *   job_policy.c  podFailurePolicy, successPolicy
  *   job_status.c  status, conditions, and the three steps in which ended pods are counted
  */
 #ifndef KOORD_CLUSTER_JOB_H
 #define KOORD_CLUSTER_JOB_H
 #include "cluster/internal.h"
+#include "cluster/job_indexes.h"
 
 #define JOB_FINALIZER      "batch.kubernetes.io/job-tracking"
 #define JOB_INDEX          "batch.kubernetes.io/job-completion-index"
@@ -15,7 +17,13 @@
 #define JOB_INDEX_IGNORED  "batch.kubernetes.io/job-index-ignored-failure-count"
 #define JOB_BACKOFF        (10 * NSEC_PER_SEC)
 #define JOB_BACKOFF_MAX    (600 * NSEC_PER_SEC)
-enum { JOB_INDEXES_MAX = 100000 };
+
+/* What failed pods of an index say of it, where failures count by index. */
+struct job_index {
+    int64_t index;
+    int32_t failures, ignored;
+    nsec_t last_failure;
+};
 
 struct jview {
     struct cluster *c;
@@ -28,19 +36,14 @@ struct jview {
     int64_t ready;
     int64_t restarts; /* of containers that are restarted in place: restartPolicy OnFailure */
     bool indexed;
-    unsigned char *index_state; /* by index: JOB_IDX_DONE, JOB_IDX_ACTIVE, JOB_IDX_FAILED */
-    bool by_index;              /* failures count for each index: backoffLimitPerIndex */
-    struct job_index *index;    /* then: what is known of each; else NULL */
+    jrangevec done_set, taken_set, failed_set; /* indexes; taken: their pods are there */
+    bool by_index; /* failures count for each index: backoffLimitPerIndex */
+    struct vec_of(struct job_index) failures; /* then: sorted, of those that have any */
     int64_t failed_indexes;
     const char *fail_job; /* why a rule fails the Job; NULL: none does */
     nsec_t last_failure;  /* when the last failed pod ended; 0: none known */
     const char *ended;    /* what the Job's end is called: "Complete", "Failed"; NULL: goes on */
     const char *reason, *message;
-};
-enum { JOB_IDX_DONE = 1, JOB_IDX_ACTIVE = 2, JOB_IDX_FAILED = 4 };
-struct job_index {
-    int32_t failures, ignored;
-    nsec_t last_failure;
 };
 
 enum job_action { JOB_COUNT, JOB_IGNORE, JOB_FAIL_INDEX, JOB_FAIL_JOB };
@@ -49,8 +52,6 @@ enum job_action job_policy_match(const struct job *j, const struct pod *p, struc
                                  const char **ret_why);
 /* The first rule of successPolicy that is met; -1: none. */
 int64_t job_success_rule(const struct jview *v);
-/* "0-3,5": calls fn for each number below the limit. */
-void job_indexes_each(const char *text, int64_t limit, void (*fn)(void *arg, int64_t i), void *arg);
 
 bool job_is_over(const struct job *j); /* Complete or Failed stands in its conditions */
 /* A pod that is being deleted is replaced when it has ended, not before; and only then it counts.
@@ -62,10 +63,10 @@ void jview_init(struct jview *v, struct cluster *c, const struct job *j, const k
 void jview_fini(struct jview *v);
 /* How long new pods have to wait because of failures; 0: no longer. */
 nsec_t jview_backoff(const struct jview *v, nsec_t now);
+/* The failures of an index; all zero when there are none. */
+struct job_index jview_index(const struct jview *v, int64_t i);
 /* How long the pod of an index has to wait, where failures count by index. */
 nsec_t jview_index_backoff(const struct jview *v, int64_t i, nsec_t now);
-/* Indexes in a state, as completedIndexes: "0-3,5". */
-const char *jview_indexes_text(const struct jview *v, unsigned state, struct arena *a);
 
 /* The status with what this pass knows; then, in answers, the finalizers of counted pods. */
 void jstatus_write(struct batch *b, const struct jview *v);

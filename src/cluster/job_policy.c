@@ -83,27 +83,17 @@ enum job_action job_policy_match(const struct job *j, const struct pod *p, struc
 
 /* ---- success ------------------------------------------------------------------------------- */
 
-struct counting {
-    const struct jview *v;
-    int64_t asked, done;
-};
-
-static void count_one(void *arg, int64_t i)
-{
-    struct counting *c = arg;
-    c->asked++;
-    c->done += c->v->index_state[i] & JOB_IDX_DONE ? 1 : 0;
-}
-
 static bool is_met(const struct jview *v, const struct job_success_rule *r)
 {
-    struct counting c = { .v = v };
+    jrangevec asked = { 0 };
 
-    if (r->indexes)
-        job_indexes_each(r->indexes, v->completions, count_one, &c);
-    else
-        c.done = v->succeeded;
-    return r->count.set ? c.done >= r->count.v : r->indexes && c.done == c.asked && c.asked > 0;
+    if (!r->indexes)
+        return r->count.set && v->succeeded >= r->count.v;
+    jranges_parse(&asked, r->indexes, v->completions);
+    jranges_settle(&asked);
+    int64_t all = jranges_count(&asked), done = jranges_count_common(&asked, &v->done_set);
+    vec_fini(&asked);
+    return r->count.set ? done >= r->count.v : all > 0 && done == all;
 }
 
 int64_t job_success_rule(const struct jview *v)

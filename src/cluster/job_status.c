@@ -205,10 +205,9 @@ void jstatus_write(struct batch *b, const struct jview *v)
         .succeeded = (int32_t)t.succeeded,
         .failed = (int32_t)t.failed,
         .start_time = start_time(v),
-        .completed_indexes = v->indexed ? jview_indexes_text(v, JOB_IDX_DONE, batch_arena(b))
-                                        : old->completed_indexes,
-        .failed_indexes =
-            v->by_index ? jview_indexes_text(v, JOB_IDX_FAILED, batch_arena(b)) : NULL,
+        .completed_indexes =
+            v->indexed ? jranges_text(&v->done_set, batch_arena(b)) : old->completed_indexes,
+        .failed_indexes = v->by_index ? jranges_text(&v->failed_set, batch_arena(b)) : NULL,
         .uncounted = &uncounted,
         .conditions = old->conditions,
     };

@@ -58,47 +58,7 @@ static nsec_t finished_at(const struct pod *p)
     return i64_sub_sat(p->obj.meta.deleted, i64_mul_sat(grace, NSEC_PER_SEC));
 }
 
-void job_indexes_each(const char *text, int64_t limit, void (*fn)(void *arg, int64_t i), void *arg)
-{
-    while (text && *text) {
-        size_t n = strcspn(text, ",");
-        const char *dash = memchr(text, '-', n);
-        size_t m = dash ? (size_t)(dash - text) : n;
-        int64_t from, to;
-        if (i64_parse(text, m, &from) == 0 &&
-            (dash ? i64_parse(dash + 1, n - m - 1, &to) == 0 : (to = from, true)))
-            for (int64_t i = MAX(from, (int64_t)0); i <= to && i < limit; i++)
-                fn(arg, i);
-        text += n + (text[n] == ',');
-    }
-}
-
-static void mark_done(void *arg, int64_t i)
-{
-    ((struct jview *)arg)->index_state[i] |= JOB_IDX_DONE;
-}
-
-static void mark_failed(void *arg, int64_t i)
-{
-    ((struct jview *)arg)->index_state[i] |= JOB_IDX_FAILED;
-}
-
-const char *jview_indexes_text(const struct jview *v, unsigned state, struct arena *a)
-{
-    CLEANUP(strbuf_fini) struct strbuf out = STRBUF_INIT;
-
-    for (int64_t i = 0; i < v->completions; i++) {
-        int64_t from = i;
-        if (!(v->index_state[i] & state))
-            continue;
-        while (i + 1 < v->completions && v->index_state[i + 1] & state)
-            i++;
-        strbuf_appendf(&out, "%s%lld", out.len ? "," : "", (long long)from);
-        if (i > from)
-            strbuf_appendf(&out, "%c%lld", i == from + 1 ? ',' : '-', (long long)i);
-    }
-    return arena_strdup(a, strbuf_str(&out));
-}
+/* ---- failures of an index ------------------------------------------------------------------ */
 
 static int32_t number_in(const struct kobj *pod, const char *annotation)
 {
@@ -112,16 +72,56 @@ static int32_t number_in(const struct kobj *pod, const char *annotation)
 static void note_index_failure(struct jview *v, const struct kobj *o, int64_t index,
                                enum job_action action)
 {
-    struct job_index *x = &v->index[index];
-    int32_t limit = v->j->spec.backoff_limit_per_index.v;
+    struct job_index x = {
+        .index = index,
+        .failures = number_in(o, JOB_INDEX_FAILURES) + (action == JOB_IGNORE ? 0 : 1),
+        .ignored = number_in(o, JOB_INDEX_IGNORED) + (action == JOB_IGNORE ? 1 : 0),
+        .last_failure = finished_at(pod_of(o)),
+    };
 
-    x->failures =
-        MAX(x->failures, number_in(o, JOB_INDEX_FAILURES) + (action == JOB_IGNORE ? 0 : 1));
-    x->ignored = MAX(x->ignored, number_in(o, JOB_INDEX_IGNORED) + (action == JOB_IGNORE ? 1 : 0));
-    x->last_failure = MAX(x->last_failure, finished_at(pod_of(o)));
-    if (x->failures > limit || action == JOB_FAIL_INDEX)
-        v->index_state[index] |= JOB_IDX_FAILED;
+    vec_push(&v->failures, x);
+    if (x.failures > v->j->spec.backoff_limit_per_index.v || action == JOB_FAIL_INDEX)
+        jranges_add(&v->failed_set, index, index);
 }
+
+static int by_index(const void *x, const void *y)
+{
+    const struct job_index *a = x, *b = y;
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
+/* Of several failed pods of an index each number is that of the pod that has most. */
+static void settle_failures(struct jview *v)
+{
+    size_t kept = 0;
+
+    if (v->failures.n == 0)
+        return;
+    qsort(v->failures.items, v->failures.n, sizeof *v->failures.items, by_index);
+    for (size_t i = 1; i < v->failures.n; i++) {
+        struct job_index *x = &v->failures.items[kept];
+        const struct job_index *y = &v->failures.items[i];
+        if (x->index != y->index) {
+            v->failures.items[++kept] = *y;
+            continue;
+        }
+        x->failures = MAX(x->failures, y->failures);
+        x->ignored = MAX(x->ignored, y->ignored);
+        x->last_failure = MAX(x->last_failure, y->last_failure);
+    }
+    v->failures.n = kept + 1;
+}
+
+struct job_index jview_index(const struct jview *v, int64_t i)
+{
+    struct job_index key = { .index = i };
+    const struct job_index *x =
+        v->failures.n ? bsearch(&key, v->failures.items, v->failures.n, sizeof key, by_index)
+                      : NULL;
+    return x ? *x : key;
+}
+
+/* ---- pods ---------------------------------------------------------------------------------- */
 
 /* The pods of a Job that is over anyway fail without a rule. */
 static enum job_action judge_failure(struct jview *v, const struct kobj *o, int64_t index,
@@ -156,7 +156,7 @@ static int64_t restarts_in_place(const struct pod *p)
 static void note_active(struct jview *v, struct kobj *o, int64_t index)
 {
     if (index >= 0)
-        v->index_state[index] |= JOB_IDX_ACTIVE;
+        jranges_add(&v->taken_set, index, index);
     vec_push(&v->active, o);
     v->ready += pod_is_ready(pod_of(o));
 }
@@ -169,7 +169,7 @@ static void note_terminating(struct jview *v, struct kobj *o, int64_t index)
     if (!job_replaces_ended_only(v->j))
         v->last_failure = MAX(v->last_failure, finished_at(pod_of(o)));
     else if (index >= 0)
-        v->index_state[index] |= JOB_IDX_ACTIVE;
+        jranges_add(&v->taken_set, index, index);
 }
 
 static void look_at(struct jview *v, struct kobj *o, const struct job_uncounted *listed,
@@ -202,8 +202,8 @@ static void look_at(struct jview *v, struct kobj *o, const struct job_uncounted 
         v->failed += !known && action != JOB_IGNORE;
     } else if (!v->indexed) {
         v->succeeded += !known;
-    } else if (!known && index >= 0 && !(v->index_state[index] & JOB_IDX_DONE)) {
-        v->index_state[index] |= JOB_IDX_DONE;
+    } else if (!known && index >= 0) {
+        jranges_add(&v->done_set, index, index);
     }
 }
 
@@ -215,26 +215,23 @@ void jview_init(struct jview *v, struct cluster *c, const struct job *j, const k
     *v = (struct jview){ .c = c, .j = j };
     v->parallelism = j->spec.parallelism.set ? j->spec.parallelism.v : 1;
     v->completions = j->spec.completions.set ? j->spec.completions.v : -1;
-    v->indexed = streq(j->spec.completion_mode, "Indexed") && v->completions >= 0 &&
-                 v->completions <= JOB_INDEXES_MAX;
+    v->indexed = streq(j->spec.completion_mode, "Indexed") && v->completions >= 0;
     v->succeeded = j->status.succeeded + (u ? u->succeeded.n : 0);
     v->failed = j->status.failed + (u ? u->failed.n : 0);
     if (v->indexed) {
-        v->index_state = arena_zalloc(a, (size_t)v->completions + 1);
-        job_indexes_each(j->status.completed_indexes, v->completions, mark_done, v);
-        job_indexes_each(j->status.failed_indexes, v->completions, mark_failed, v);
+        jranges_parse(&v->done_set, j->status.completed_indexes, v->completions);
+        jranges_parse(&v->failed_set, j->status.failed_indexes, v->completions);
         v->by_index = j->spec.backoff_limit_per_index.set;
-        if (v->by_index)
-            v->index = arena_newn0(a, (size_t)v->completions + 1, struct job_index);
     }
     vec_foreach(pods, i)
         look_at(v, pods->items[i], u, a);
+    settle_failures(v);
+    jranges_settle(&v->done_set);
+    jranges_settle(&v->taken_set);
+    jranges_settle(&v->failed_set);
     if (v->indexed) {
-        v->succeeded = 0;
-        for (int64_t i = 0; i < v->completions; i++)
-            v->succeeded += v->index_state[i] & JOB_IDX_DONE ? 1 : 0;
-        for (int64_t i = 0; i < v->completions; i++)
-            v->failed_indexes += v->index_state[i] & JOB_IDX_FAILED ? 1 : 0;
+        v->succeeded = jranges_count(&v->done_set);
+        v->failed_indexes = jranges_count(&v->failed_set);
     }
 }
 
@@ -243,6 +240,10 @@ void jview_fini(struct jview *v)
     vec_fini(&v->active);
     vec_fini(&v->terminating);
     vec_fini(&v->uncounted);
+    vec_fini(&v->done_set);
+    vec_fini(&v->taken_set);
+    vec_fini(&v->failed_set);
+    vec_fini(&v->failures);
 }
 
 static nsec_t backoff(int64_t failures, nsec_t last, nsec_t now)
@@ -262,5 +263,6 @@ nsec_t jview_backoff(const struct jview *v, nsec_t now)
 
 nsec_t jview_index_backoff(const struct jview *v, int64_t i, nsec_t now)
 {
-    return v->by_index ? backoff(v->index[i].failures, v->index[i].last_failure, now) : 0;
+    struct job_index x = jview_index(v, i);
+    return v->by_index ? backoff(x.failures, x.last_failure, now) : 0;
 }

@@ -71,6 +71,60 @@ static void test_index_is_known_to_the_pod(void **state)
     assert_int_equal(sim_num(&s, &kind_job, "default", "j", "status.active"), 3);
 }
 
+#define MANY(n, more) "\"completionMode\":\"Indexed\",\"completions\":" #n "," more
+
+static void check_first_pods(struct sim *s, const char *job, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        char selector[160], host[80], want[8];
+        (void)snprintf(
+            selector, sizeof selector,
+            "batch.kubernetes.io/job-name=%s,batch.kubernetes.io/job-completion-index=%zu", job, i);
+        (void)snprintf(host, sizeof host, "%s-%zu", job, i);
+        (void)snprintf(want, sizeof want, "%zu", i);
+        CLEANUP(kj_doc_free) struct kj_doc *doc = sim_list(s, &kind_pod, "default", selector);
+        const struct kj_val *pod = kj_at(kj_get(kj_root(doc), "items"), 0);
+        assert_string_equal(kj_str_or(kj_path(pod, "spec.hostname"), ""), host);
+        assert_string_equal(kj_str_or(kj_get(kj_path(pod, "metadata.annotations"),
+                                             "batch.kubernetes.io/job-completion-index"),
+                                      ""),
+                            want);
+    }
+}
+
+/* The API knows no limit for completions; what is kept of them grows with the ranges only. */
+static void test_millions_of_indexes(void **state)
+{
+    CLEANUP(sim_fini) struct sim s;
+
+    (void)state;
+    sim_begin(&s, 46);
+    assert_int_equal(sim_create(&s, JOB("l", MANY(100001, "\"parallelism\":1,"), "sleep 60")), 201);
+    assert_int_equal(sim_create(&s, JOB("m", MANY(2147483647, "\"parallelism\":3,"), "sleep 60")),
+                     201);
+    sim_run(&s, 10 * SEC);
+    check_first_pods(&s, "l", 1);
+    check_first_pods(&s, "m", 3);
+    sim_run(&s, 60 * SEC);
+    check_first_pods(&s, "m", 6);
+    check_text(&s, "m", "status.completedIndexes", "0-2");
+    run_job(&s,
+            JOB("p",
+                MANY(2147483647, "\"parallelism\":4,\"successPolicy\":{\"rules\":[{"
+                                 "\"succeededIndexes\":\"2-2147483646\",\"succeededCount\":2}]},"),
+                "exit 0"),
+            "p");
+    check_end(&s, "p", "Complete", "SuccessPolicy");
+    run_job(&s,
+            JOB("f",
+                MANY(2147483647, "\"parallelism\":2,\"backoffLimitPerIndex\":1,"
+                                 "\"maxFailedIndexes\":1,"),
+                "exit $(expr ${JOB_COMPLETION_INDEX} % 2)"),
+            "f");
+    check_end(&s, "f", "Failed", "MaxFailedIndexesExceeded");
+    check_text(&s, "f", "status.failedIndexes", "1,3");
+}
+
 static void test_failures_by_index_under_faults(void **state)
 {
     CLEANUP(sim_fini) struct sim s;
@@ -501,6 +555,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_index_is_known_to_the_pod),
+        cmocka_unit_test(test_millions_of_indexes),
         cmocka_unit_test(test_failures_by_index_under_faults),
         cmocka_unit_test(test_failure_policy),
         cmocka_unit_test(test_restarts_in_place_reach_the_limit),
